@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+
+# dlbridge_add_test(label source): a GoogleTest program and its ctest, called after the source. The
+# programs of a label stand together in <build>/tests/<label>, where `./run test` finds them again.
+function(dlbridge_add_test label source)
+  get_filename_component(name ${source} NAME_WE)
+  add_executable(${name} ${source})
+  if(name MATCHES "_internal_test$")
+    target_link_libraries(${name} PRIVATE dlbridge_objects)
+  else()
+    target_link_libraries(${name} PRIVATE dlbridge::dlbridge)
+  endif()
+  target_link_libraries(${name} PRIVATE nlohmann_json::nlohmann_json GTest::gtest_main
+                        ${CMAKE_DL_LIBS})
+  target_include_directories(${name} PRIVATE
+    ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/tests)
+  target_compile_definitions(${name} PRIVATE
+    DLBRIDGE_CASES="${PROJECT_SOURCE_DIR}/tests/conformance/cases.json")
+  target_compile_options(${name} PRIVATE -Wall -Wextra $<$<BOOL:${DLBRIDGE_WERROR}>:-Werror>)
+  set_target_properties(${name} PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/${label})
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES LABELS ${label})
+endfunction()
+
+# dlbridge_add_script_test(name label script args...): a Python script. Exit status 77: skipped.
+function(dlbridge_add_script_test name label script)
+  add_test(NAME ${name} COMMAND Python3::Interpreter -B ${script} ${ARGN})
+  set_tests_properties(${name} PROPERTIES LABELS ${label} SKIP_RETURN_CODE 77)
+endfunction()

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+# The version and the ABI number are stated in the public header and nowhere else.
+# Sets DLBRIDGE_HEADER_VERSION and DLBRIDGE_HEADER_ABI.
+
+set(header ${CMAKE_CURRENT_LIST_DIR}/../include/dlbridge/dlbridge.h)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${header})
+file(READ ${header} text)
+
+function(dlbridge_read_define name value_regex out)
+  if(NOT text MATCHES "#define ${name} (${value_regex})\n")
+    message(FATAL_ERROR "${header} does not define ${name}")
+  endif()
+  set(${out} ${CMAKE_MATCH_1} PARENT_SCOPE)
+endfunction()
+
+dlbridge_read_define(DLBRIDGE_VERSION_MAJOR "[0-9]+" major)
+dlbridge_read_define(DLBRIDGE_VERSION_MINOR "[0-9]+" minor)
+dlbridge_read_define(DLBRIDGE_VERSION_PATCH "[0-9]+" patch)
+dlbridge_read_define(DLBRIDGE_VERSION_STRING "\"[^\"\n]*\"" string)
+dlbridge_read_define(DLBRIDGE_ABI "[0-9]+" DLBRIDGE_HEADER_ABI)
+
+set(DLBRIDGE_HEADER_VERSION ${major}.${minor}.${patch})
+if(NOT string STREQUAL "\"${DLBRIDGE_HEADER_VERSION}\"")
+  message(FATAL_ERROR "DLBRIDGE_VERSION_STRING is ${string}, the numbers say ${DLBRIDGE_HEADER_VERSION}")
+endif()
+unset(text)

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "allocate.h"
+
+#include <cstdlib>
+
+#include "options.h"
+#include "required.h"
+#include "support/boundary.h"
+#include "validate.h"
+
+namespace dlbridge {
+namespace {
+
+void* SystemMemory(uint64_t bytes, uint64_t alignment) {
+  void* memory = nullptr;
+  const size_t least = alignment < sizeof(void*) ? sizeof(void*) : alignment;
+  return posix_memalign(&memory, least, bytes) == 0 ? memory : nullptr;
+}
+
+// Fills the tail with memory of the tensor; false where there is none.
+bool AcquireMemory(const NewTensor& tensor, uint64_t bytes, AllocationTail* tail) {
+  *tail = {nullptr, bytes, tensor.alignment, tensor.device, nullptr, nullptr};
+  if (bytes == 0) {
+    return true;
+  }
+  if (tensor.allocator == nullptr) {
+    tail->memory = SystemMemory(bytes, tensor.alignment);
+  } else {
+    tail->context = tensor.allocator->context;
+    tail->deallocate = tensor.allocator->deallocate;
+    tail->memory =
+        tensor.allocator->allocate(tail->context, tensor.device, bytes, tensor.alignment);
+  }
+  return tail->memory != nullptr;
+}
+
+// Writes shape and compact strides to the node and finds the size.
+DLBridgeStatus PlaceAxes(const NewTensor& tensor, Node* node, int64_t* bytes,
+                         DLBridgeError* error) {
+  Extent extent =
+      ScanTensor<true>(tensor.ndim, tensor.shape, nullptr, node->shape(), node->strides());
+  ByteExtent reach;
+  FirstBroken sink(error);
+  if (CheckExtent(tensor.ndim, node->shape(), nullptr, ItemBits(tensor.dtype, tensor.flags),
+                  &extent, &reach, &sink)) {
+    *bytes = reach.packed;
+  }
+  return sink.status();
+}
+
+DLBridgeStatus FillAllocated(const NewTensor& tensor, Node* node, DLBridgeError* error) {
+  int64_t bytes = 0;
+  DLBRIDGE_TRY(PlaceAxes(tensor, node, &bytes, error));
+  auto* tail = static_cast<AllocationTail*>(node->tail());
+  if (!AcquireMemory(tensor, static_cast<uint64_t>(bytes), tail)) {
+    return RefuseMemory(error);
+  }
+  const DLTensor filled = {
+      tail->memory, tensor.device, tensor.ndim, tensor.dtype, nullptr, nullptr, 0};
+  FillVersioned(node, filled, ToDLPack(tensor.version));
+  BecomeRoot(node, SourceKind::kAllocation, nullptr);
+  return DLBRIDGE_OK;
+}
+
+DLBridgeStatus CheckSpec(const DLBridgeAllocateSpec& spec, DLBridgeError* error) {
+  DLBRIDGE_TRY(CheckStruct(&spec, "spec", error));
+  if (spec.reserved0 != 0 || spec.reserved[0] != 0 || spec.reserved[1] != 0) {
+    return RefuseArgument(error, "spec.reserved", "must be zero");
+  }
+  if (spec.alignment != 0 && !IsPowerOfTwo(spec.alignment)) {
+    return RefuseArgument(error, "spec.alignment", "must be 0 or a power of two");
+  }
+  if (spec.version.major != kMajor && (spec.version.major != 0 || spec.version.minor != 0)) {
+    return RefuseArgument(error, "spec.version", "must be of major 1, or {0, 0} for the newest");
+  }
+  DLBRIDGE_TRY(CheckAllocator(spec.allocator, error));
+  if (spec.allocator == nullptr && TypeOf(spec.device) != kDLCPU) {
+    return RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "spec.device",
+                        "must be the CPU where no allocator is given");
+  }
+  return DLBRIDGE_OK;
+}
+
+// The rules that the spec's own tensor must keep, as if a producer had made it.
+DLBridgeStatus CheckPrototype(const DLBridgeAllocateSpec& spec, Version version,
+                              DLBridgeError* error) {
+  // A stand-in for the data, which is not there yet.
+  const DLTensor tensor = {
+      const_cast<DLBridgeAllocateSpec*>(&spec), spec.device, spec.ndim, spec.dtype,
+      const_cast<int64_t*>(spec.shape),         nullptr,     0};
+  FirstBroken sink(error);
+  if (!CheckHead(BareSubject(&tensor, spec.flags, true), kDefaultPolicy, &sink)) {
+    return sink.status();
+  }
+  return CheckCodes(tensor, spec.flags, version, error);
+}
+
+}  // namespace
+
+DLBridgeStatus AllocateTensor(const NewTensor& tensor, Node** out, DLBridgeError* error) {
+  Node* node = AllocateNode(tensor.ndim, sizeof(AllocationTail));
+  if (node == nullptr) {
+    return RefuseMemory(error);
+  }
+  InitNode(node, tensor.ndim, tensor.flags);
+  const DLBridgeStatus status = FillAllocated(tensor, node, error);
+  if (status != DLBRIDGE_OK) {
+    DiscardNode(node);
+    return status;
+  }
+  *out = node;
+  return DLBRIDGE_OK;
+}
+
+}  // namespace dlbridge
+
+extern "C" {
+
+DLBridgeStatus dlbridge_allocate(const DLBridgeAllocateSpec* spec, DLManagedTensorVersioned** out,
+                                 DLBridgeError* error) {
+  DLBRIDGE_REQUIRE(spec);
+  DLBRIDGE_REQUIRE(out);
+  DLBRIDGE_TRY(dlbridge::CheckSpec(*spec, error));
+  const dlbridge::Version version = dlbridge::SharedVersion(spec->version);
+  DLBRIDGE_TRY(dlbridge::CheckPrototype(*spec, version, error));
+  const dlbridge::NewTensor tensor = {
+      spec->ndim,
+      spec->shape,
+      spec->device,
+      spec->dtype,
+      spec->flags,
+      version,
+      spec->alignment != 0 ? spec->alignment : dlbridge::kDefaultAlignment,
+      spec->allocator};
+  dlbridge::Node* node = nullptr;
+  DLBRIDGE_TRY(dlbridge::AllocateTensor(tensor, &node, error));
+  *out = &node->versioned;
+  return DLBRIDGE_OK;
+}
+
+}  // extern "C"

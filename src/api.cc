@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// The function table for clients that dlopen.
+#include "dlbridge/dlbridge.h"
+
+namespace dlbridge {
+namespace {
+
+// The table's size in its first version; a client cannot have been compiled with less.
+constexpr size_t kFirstSize = offsetof(DLBridgeApi, identify) + sizeof(DLBridgeApi::identify);
+
+constexpr DLBridgeApi kApi = {sizeof(DLBridgeApi),
+                              DLBRIDGE_ABI,
+                              dlbridge_version,
+                              dlbridge_version_string,
+                              dlbridge_dlpack_version,
+                              dlbridge_status_name,
+                              dlbridge_status_text,
+                              dlbridge_rule_name,
+                              dlbridge_rule_text,
+                              dlbridge_layout,
+                              dlbridge_dtype_format,
+                              dlbridge_dtype_parse,
+                              dlbridge_device_format,
+                              dlbridge_device_parse,
+                              dlbridge_tensor_format,
+                              dlbridge_host_accessible,
+                              dlbridge_validate,
+                              dlbridge_validate_legacy,
+                              dlbridge_validate_versioned,
+                              dlbridge_diagnose,
+                              dlbridge_upgrade,
+                              dlbridge_upgrade_storage_size,
+                              dlbridge_upgrade_into,
+                              dlbridge_upgrade_many,
+                              dlbridge_downgrade,
+                              dlbridge_convert,
+                              dlbridge_adopt,
+                              dlbridge_share,
+                              dlbridge_view,
+                              dlbridge_allocate,
+                              dlbridge_release_legacy,
+                              dlbridge_release_versioned,
+                              dlbridge_required_version,
+                              dlbridge_negotiate,
+                              dlbridge_exchange_api_find,
+                              dlbridge_identify};
+
+}  // namespace
+}  // namespace dlbridge
+
+extern "C" {
+
+const DLBridgeApi* dlbridge_get_api(uint32_t abi, size_t struct_size) {
+  return abi == DLBRIDGE_ABI && struct_size >= dlbridge::kFirstSize ? &dlbridge::kApi : nullptr;
+}
+
+}  // extern "C"

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every finding on a tensor, by the same rules as validation.
+#include "support/boundary.h"
+#include "validate.h"
+
+namespace dlbridge {
+namespace {
+
+class Collector {
+ public:
+  static constexpr bool kCollects = true;
+  Collector(DLBridgeFinding* findings, size_t capacity)
+      : findings_(findings), capacity_(capacity) {}
+  bool Broken(const Refusal& refusal) {
+    Add(refusal, DLBRIDGE_SEVERITY_BROKEN, StatusOfRule(refusal.rule));
+    return false;
+  }
+  void Note(const Refusal& refusal) { Add(refusal, DLBRIDGE_SEVERITY_NOTE, DLBRIDGE_OK); }
+  size_t count() const { return count_; }
+
+ private:
+  void Add(const Refusal& refusal, int32_t severity, DLBridgeStatus status) {
+    if (count_ < capacity_) {
+      DLBridgeFinding& finding = findings_[count_];
+      finding.rule = refusal.rule;
+      finding.axis = refusal.axis;
+      finding.severity = severity;
+      finding.status = status;
+      TextWriter expected(finding.expected, sizeof finding.expected);
+      WriteExpected(refusal, &expected);
+      TextWriter found(finding.found, sizeof finding.found);
+      WriteFound(refusal, &found);
+    }
+    ++count_;
+  }
+
+  DLBridgeFinding* findings_;
+  size_t capacity_;
+  size_t count_ = 0;
+};
+
+void Diagnose(const void* tensor, DLBridgeKind kind, uint64_t flags, const Policy& policy,
+              Collector* sink) {
+  const bool vouched = policy.Has(DLBRIDGE_POLICY_VOUCH_WRITABLE);
+  if (kind == DLBRIDGE_KIND_LEGACY) {
+    const auto* legacy = static_cast<const DLManagedTensor*>(tensor);
+    CheckTensor(BareSubject(&legacy->dl_tensor, 0, vouched), policy, sink);
+  } else if (kind == DLBRIDGE_KIND_BARE) {
+    CheckTensor(BareSubject(static_cast<const DLTensor*>(tensor), flags, vouched), policy, sink);
+  } else {
+    const auto& versioned = *static_cast<const DLManagedTensorVersioned*>(tensor);
+    if (versioned.version.major != kMajor) {
+      sink->Broken({DLBRIDGE_RULE_VERSION_MAJOR, kNoAxis, kMajor, versioned.version.major});
+      return;
+    }
+    CheckTensor(VersionedSubject(versioned), policy, sink);
+  }
+}
+
+}  // namespace
+}  // namespace dlbridge
+
+extern "C" {
+
+DLBridgeStatus dlbridge_diagnose(const void* tensor, DLBridgeKind kind, uint64_t flags,
+                                 const DLBridgePolicy* policy, DLBridgeFinding* findings,
+                                 size_t capacity, size_t* count, DLBridgeError* error) {
+  DLBRIDGE_REQUIRE(tensor);
+  DLBRIDGE_REQUIRE(count);
+  if (findings == nullptr && capacity != 0) {
+    return dlbridge::RefuseArgument(error, "findings", "must not be NULL where capacity is not 0");
+  }
+  if (kind < DLBRIDGE_KIND_LEGACY || kind > DLBRIDGE_KIND_BARE) {
+    return dlbridge::RefuseArgument(error, "kind", "must be LEGACY, VERSIONED or BARE");
+  }
+  if (kind != DLBRIDGE_KIND_BARE && flags != 0) {
+    return dlbridge::RefuseArgument(error, "flags", "must be 0 for a managed tensor");
+  }
+  dlbridge::Policy storage;
+  const dlbridge::Policy* rules = nullptr;
+  DLBRIDGE_TRY(dlbridge::ResolvePolicy(policy, &storage, &rules, error));
+  dlbridge::Collector sink(findings, capacity);
+  dlbridge::Diagnose(tensor, kind, flags, *rules, &sink);
+  *count = sink.count();
+  return DLBRIDGE_OK;
+}
+
+}  // extern "C"

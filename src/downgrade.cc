@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// Versioned to legacy.
+#include "convert.h"
+#include "copy.h"
+#include "required.h"
+#include "support/boundary.h"
+
+namespace dlbridge {
+namespace {
+
+// Do elements of this dtype lie elsewhere when they are padded?
+bool PaddingMatters(const DLTensor& tensor, uint64_t flags) {
+  return ItemBits(tensor.dtype, flags) != ItemBits(tensor.dtype, 0);
+}
+
+// What nobody knows may change the layout: neither a loss that is allowed nor a copy covers it.
+DLBridgeStatus CheckUnknown(const DLTensor& tensor, uint64_t flags, const Options& options,
+                            DLBridgeError* error) {
+  const bool unknown = RequiredVersion(tensor, flags) == kNoRelease;
+  if (unknown && !options.Has(DLBRIDGE_CONVERT_ALLOW_UNKNOWN)) {
+    return RefuseCodes(tensor, flags, kLegacyVersion, error);
+  }
+  return DLBRIDGE_OK;
+}
+
+bool NewerThanLegacy(Version since) { return since > kLegacyVersion && since != kNoRelease; }
+
+// Codes of a release that legacy never heard of.
+DLBridgeStatus CheckNewerCodes(const DLTensor& tensor, const Options& options,
+                               DLBridgeError* error) {
+  if (options.Has(DLBRIDGE_CONVERT_NEWER_CODES | DLBRIDGE_CONVERT_COPY)) {
+    return DLBRIDGE_OK;
+  }
+  if (NewerThanLegacy(DtypeSince(tensor.dtype.code))) {
+    return Refuse(error, {DLBRIDGE_RULE_LEGACY_DTYPE, kNoAxis, 0, Packed(tensor.dtype)});
+  }
+  const int32_t type = TypeOf(tensor.device);
+  if (NewerThanLegacy(DeviceTypeOf(type).since)) {
+    return Refuse(error, {DLBRIDGE_RULE_LEGACY_DEVICE, kNoAxis, 0, static_cast<uint32_t>(type)});
+  }
+  return DLBRIDGE_OK;
+}
+
+// Refuses what legacy cannot say, unless the options allow the loss.
+DLBridgeStatus CheckLosses(const DLTensor& tensor, uint64_t flags, const Options& options,
+                           DLBridgeError* error) {
+  if ((flags & kReadOnly) != 0 &&
+      !options.Has(DLBRIDGE_CONVERT_DROP_READ_ONLY | DLBRIDGE_CONVERT_COPY)) {
+    return Refuse(error, {DLBRIDGE_RULE_LEGACY_READ_ONLY, kNoAxis, 0, 0});
+  }
+  if (PaddingMatters(tensor, flags) &&
+      !options.Has(DLBRIDGE_CONVERT_DROP_PADDED | DLBRIDGE_CONVERT_COPY)) {
+    return Refuse(error, {DLBRIDGE_RULE_LEGACY_PADDED, kNoAxis, 0, Packed(tensor.dtype)});
+  }
+  return CheckLegacyCodes(tensor, flags, options, error);
+}
+
+DLBridgeStatus MakeDowngraded(const Subject& subject, const Options& options, Node** out,
+                              DLBridgeError* error) {
+  Node* node = AllocateNode(subject.tensor->ndim, 0);
+  if (DLBRIDGE_UNLIKELY(node == nullptr)) {
+    return RefuseMemory(error);
+  }
+  InitNode(node, subject.tensor->ndim, subject.flags);
+  FirstBroken sink(error);
+  if (DLBRIDGE_UNLIKELY(!Snapshot(subject, options, node, &sink))) {
+    DiscardNode(node);
+    return sink.status();
+  }
+  FillLegacy(node, *subject.tensor);
+  if (DLBRIDGE_UNLIKELY(options.Reshapes())) {
+    Reform(options, node, &node->legacy.dl_tensor);
+  }
+  *out = node;
+  return DLBRIDGE_OK;
+}
+
+// A copy in legacy form; packed, since legacy cannot say padded.
+DLBridgeStatus CopyDowngraded(const Subject& subject, const Options& options, Node** out,
+                              DLBridgeError* error) {
+  FirstBroken sink(error);
+  if (!CheckHead(subject, *options.policy, &sink)) {
+    return sink.status();
+  }
+  const uint64_t lost = kReadOnly | (PaddingMatters(*subject.tensor, subject.flags) ? kPadded : 0);
+  DLBRIDGE_TRY(CopyToNode(subject, options, (subject.flags & ~lost) | kCopied, out, error));
+  const DLTensor tensor = (*out)->versioned.dl_tensor;
+  FillLegacy(*out, tensor);
+  return DLBRIDGE_OK;
+}
+
+// May the legacy tensor that this one came from be handed back? The checks on losses were made.
+bool YieldsOriginal(const Node& node, const Options& options) {
+  return HoldsOriginal(node, SourceKind::kLegacy) && !options.Reshapes();
+}
+
+DLBridgeStatus Prepare(DLManagedTensorVersioned* source, const Options& options, Prepared* out,
+                       DLBridgeError* error) {
+  const Subject subject = VersionedSubject(*source);
+  FirstBroken sink(error);
+  if (DLBRIDGE_UNLIKELY(!CheckConvertible(subject, options, &sink))) {
+    return sink.status();
+  }
+  DLBRIDGE_TRY(CheckFold(*subject.tensor, options, error));
+  DLBRIDGE_TRY(CheckLosses(*subject.tensor, subject.flags, options, error));
+  if (DLBRIDGE_UNLIKELY(options.Has(DLBRIDGE_CONVERT_COPY))) {
+    *out = {nullptr, nullptr, Prepared::How::kCopy};
+    return CopyDowngraded(subject, options, &out->node, error);
+  }
+  Node* old = OwnNode(source);
+  if (old != nullptr && YieldsOriginal(*old, options)) {
+    *out = {nullptr, old, Prepared::How::kOriginal};
+    return options.Validates() ? Validate(subject, *options.policy, error) : DLBRIDGE_OK;
+  }
+  *out = {nullptr, old, old != nullptr ? Prepared::How::kReplace : Prepared::How::kWrap};
+  DLBRIDGE_TRY(MakeDowngraded(subject, options, &out->node, error));
+  BecomeRoot(out->node, SourceKind::kVersioned, source);
+  return DLBRIDGE_OK;
+}
+
+}  // namespace
+
+DLBridgeStatus CheckLegacyCodes(const DLTensor& tensor, uint64_t flags, const Options& options,
+                                DLBridgeError* error) {
+  DLBRIDGE_TRY(CheckUnknown(tensor, flags, options, error));
+  return CheckNewerCodes(tensor, options, error);
+}
+
+DLBridgeStatus Downgrade(DLManagedTensorVersioned* source, const Options& options,
+                         DLManagedTensor** out, DLBridgeError* error) {
+  DLBRIDGE_TRY(CheckMajor(*source, error));
+  Prepared prepared;
+  DLBRIDGE_TRY(Prepare(source, options, &prepared, error));
+  *out = static_cast<DLManagedTensor*>(Commit(prepared, SourceKind::kVersioned, source));
+  return DLBRIDGE_OK;
+}
+
+}  // namespace dlbridge
+
+extern "C" {
+
+DLBridgeStatus dlbridge_downgrade(DLManagedTensorVersioned* source,
+                                  const DLBridgeConvertOptions* options, DLManagedTensor** out,
+                                  DLBridgeError* error) {
+  DLBRIDGE_REQUIRE(source);
+  DLBRIDGE_REQUIRE(out);
+  dlbridge::Options storage;
+  const dlbridge::Options* resolved = nullptr;
+  DLBRIDGE_TRY(dlbridge::ResolveOptions(options, &storage, &resolved, error));
+  return dlbridge::Downgrade(source, *resolved, out, error);
+}
+
+}  // extern "C"

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a tensor lies in memory, whatever its data, device and version are.
+#include <cstring>
+
+#include "support/boundary.h"
+#include "validate.h"
+
+namespace dlbridge {
+namespace {
+
+// Layout asks only what has to hold for a layout to exist; the number of axes has no limit here.
+constexpr Policy kLayoutPolicy = {
+    INT32_MAX,
+    DLBRIDGE_POLICY_ALLOW_NULL_STRIDES | DLBRIDGE_POLICY_ALLOW_SCALABLE_LANES,
+    DLBRIDGE_LEVEL_METADATA,
+    false,
+    DLBRIDGE_CONTIGUITY_ANY,
+    kNewestVersion,
+    0,
+    UINT64_MAX,
+    nullptr,
+    0,
+    nullptr,
+    0};
+
+DLBridgeStatus CheckDescribable(const DLTensor& tensor, DLBridgeError* error) {
+  FirstBroken sink(error);
+  if (tensor.ndim < 0) {
+    RefuseNdim(tensor.ndim, kLayoutPolicy, &sink);
+  } else if (!IsPlainDtype(tensor.dtype) && !CheckOddDtype(tensor.dtype, kLayoutPolicy, &sink)) {
+    return sink.status();
+  } else if (tensor.ndim > 0 && tensor.shape == nullptr) {
+    sink.Broken({DLBRIDGE_RULE_SHAPE_NULL, kNoAxis, Bits(tensor.ndim), 0});
+  }
+  return sink.status();
+}
+
+void DescribeAxes(const LayoutView& view, DLBridgeLayout* out) {
+  for (int32_t i = 0; view.strides != nullptr && i < view.tensor.ndim; ++i) {
+    const int64_t stride = view.strides[i];
+    if (view.shape[i] == 1 || stride > 0) {
+      continue;
+    }
+    const uint64_t bit = i < 64 ? uint64_t{1} << i : 0;
+    if (stride == 0) {
+      out->flags |= DLBRIDGE_LAYOUT_BROADCAST;
+      out->broadcast_axes |= bit;
+    } else {
+      out->flags |= DLBRIDGE_LAYOUT_NEGATIVE_STRIDES;
+      out->negative_axes |= bit;
+    }
+  }
+}
+
+void Describe(const LayoutView& view, uint64_t flags, DLBridgeLayout* out) {
+  out->item_bits = ItemBits(view.tensor.dtype, flags);
+  out->element_count = view.extent.count;
+  out->packed_bytes = view.bytes.packed;
+  out->begin = view.bytes.begin;
+  out->end = view.bytes.end;
+  out->alignment = AlignmentOf(view.tensor);
+  out->self_overlap = OverlapOf(view);
+  if (view.extent.count == 0) {
+    out->flags |= DLBRIDGE_LAYOUT_EMPTY;
+  } else {
+    DescribeAxes(view, out);
+  }
+  if (view.extent.compact) {
+    out->flags |= DLBRIDGE_LAYOUT_C_CONTIGUOUS;
+  }
+  if (IsFortranContiguous(view)) {
+    out->flags |= DLBRIDGE_LAYOUT_F_CONTIGUOUS;
+  }
+  if (out->item_bits != ItemBits(view.tensor.dtype, 0)) {
+    out->flags |= DLBRIDGE_LAYOUT_PADDED;
+  }
+  if (DeviceTypeOf(TypeOf(view.tensor.device)).data == DataIs::kHandle) {
+    out->flags |= DLBRIDGE_LAYOUT_OPAQUE;
+  }
+}
+
+DLBridgeStatus Layout(const DLTensor& tensor, uint64_t flags, DLBridgeLayout* out,
+                      DLBridgeError* error) {
+  DLBRIDGE_TRY(CheckDescribable(tensor, error));
+  FirstBroken sink(error);
+  Extent extent = ScanTensor<false>(tensor.ndim, tensor.shape, tensor.strides, nullptr, nullptr);
+  ByteExtent bytes;
+  if (CheckExtent(tensor.ndim, tensor.shape, tensor.strides, ItemBits(tensor.dtype, flags), &extent,
+                  &bytes, &sink)) {
+    Describe({tensor, tensor.shape, tensor.strides, extent, bytes}, flags, out);
+  }
+  return sink.status();
+}
+
+}  // namespace
+}  // namespace dlbridge
+
+extern "C" {
+
+DLBridgeStatus dlbridge_layout(const DLTensor* tensor, uint64_t flags, DLBridgeLayout* out,
+                               DLBridgeError* error) {
+  DLBRIDGE_REQUIRE(tensor);
+  DLBRIDGE_REQUIRE(out);
+  const uint32_t size = out->struct_size;
+  if (size < sizeof(DLBridgeLayout)) {
+    return dlbridge::RefuseArgument(error, "out",
+                                    "has a struct_size smaller than its first version");
+  }
+  DLBridgeLayout layout = DLBRIDGE_LAYOUT_INIT;
+  DLBRIDGE_TRY(dlbridge::Layout(*tensor, flags, &layout, error));
+  layout.struct_size = size;
+  std::memcpy(out, &layout, sizeof layout);
+  return DLBRIDGE_OK;
+}
+
+}  // extern "C"

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "node.h"
+
+#include <cstdlib>
+
+namespace dlbridge {
+namespace {
+
+DLBRIDGE_COLD void ReturnStorage(Node* node) {
+  const StorageTail tail = *static_cast<StorageTail*>(node->tail());
+  if (tail.released != nullptr) {
+    tail.released(tail.context, node);
+  }
+}
+
+// Frees the memory of a node, or gives it back to the caller whose storage it is.
+DLBRIDGE_INLINE void FreeNode(Node* node) {
+  if (DLBRIDGE_LIKELY(!node->in_storage)) {
+    std::free(node);
+  } else {
+    ReturnStorage(node);
+  }
+}
+
+void FreeAllocation(const AllocationTail& tail) {
+  if (tail.memory == nullptr) {
+    return;
+  }
+  if (tail.deallocate == nullptr) {
+    std::free(tail.memory);
+  } else {
+    tail.deallocate(tail.context, tail.device, tail.memory, tail.bytes, tail.alignment);
+  }
+}
+
+// The last handle is gone. A source goes before the memory of its node, since that may be storage,
+// whose owner learns by its release that everything is over.
+DLBRIDGE_INLINE void DestroyRoot(Node* root) {
+  switch (root->source_kind) {
+    case SourceKind::kLegacy:
+      ReleaseTensor(static_cast<DLManagedTensor*>(root->source));
+      break;
+    case SourceKind::kVersioned:
+      ReleaseTensor(static_cast<DLManagedTensorVersioned*>(root->source));
+      break;
+    case SourceKind::kAllocation:
+      FreeAllocation(*static_cast<AllocationTail*>(root->tail()));
+      break;
+  }
+  FreeNode(root);
+}
+
+}  // namespace
+
+void Replace(Node* node, Node* old) {
+  Node* root = old->root;
+  const bool moves = root == old && root->source_kind != SourceKind::kAllocation &&
+                     root->owners.load(std::memory_order_acquire) == 1;
+  if (moves) {
+    BecomeRoot(node, root->source_kind, root->source);
+    FreeNode(old);
+    return;
+  }
+  node->root = root;
+  if (old != root) {
+    FreeNode(old);
+  }
+}
+
+bool HoldsOriginal(const Node& node, SourceKind kind) {
+  const Node& root = *node.root;
+  return root.source_kind == kind && !node.is_view &&
+         root.owners.load(std::memory_order_acquire) == 1;
+}
+
+void* TakeOriginal(Node* node) {
+  Node* root = node->root;
+  void* source = root->source;
+  if (root != node) {
+    FreeNode(root);
+  }
+  FreeNode(node);
+  return source;
+}
+
+void ReleaseNode(Node* node) {
+  Node* root = node->root;
+  const bool is_root = root == node;
+  // A sole owner cannot be joined meanwhile, so it needs no read-modify-write.
+  if (DLBRIDGE_LIKELY(root->owners.load(std::memory_order_acquire) == 1) ||
+      root->owners.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+    DestroyRoot(root);
+  }
+  if (!is_root) {
+    FreeNode(node);
+  }
+}
+
+void DiscardNode(Node* node) { std::free(node); }
+
+// `self` is at the start of the node, which cannot be taken from manager_ctx: consumers may clear
+// it.
+void DeleteVersioned(DLManagedTensorVersioned* self) { ReleaseNode(reinterpret_cast<Node*>(self)); }
+void DeleteLegacy(DLManagedTensor* self) { ReleaseNode(reinterpret_cast<Node*>(self)); }
+
+}  // namespace dlbridge
+
+extern "C" {
+
+void dlbridge_release_legacy(DLManagedTensor* tensor) {
+  if (tensor != nullptr) {
+    dlbridge::ReleaseTensor(tensor);
+  }
+}
+
+void dlbridge_release_versioned(DLManagedTensorVersioned* tensor) {
+  if (tensor != nullptr) {
+    dlbridge::ReleaseTensor(tensor);
+  }
+}
+
+}  // extern "C"

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// The object behind each tensor of ours: the DLPack struct, who else owns the data, and the arrays
+// of shape and strides, in one allocation.
+//
+// A node is a handle: one owner. The data belongs to a root, which counts its handles and holds the
+// source that is released with the last of them. The first handle is the root itself; the memory of
+// a root stays as long as any of its handles.
+#ifndef DLBRIDGE_SRC_NODE_H_
+#define DLBRIDGE_SRC_NODE_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+
+#include "device.h"
+#include "dlbridge/dlbridge.h"
+#include "support/checked.h"
+#include "version.h"
+
+namespace dlbridge {
+
+// Calls the deleter of a tensor of anybody's, where it has one.
+template <class Managed>
+DLBRIDGE_INLINE void ReleaseTensor(Managed* tensor) {
+  if (DLBRIDGE_LIKELY(tensor->deleter != nullptr)) {
+    tensor->deleter(tensor);
+  }
+}
+
+// What a root releases in the end.
+enum class SourceKind : uint8_t { kLegacy, kVersioned, kAllocation };
+
+struct Node {
+  union {
+    DLManagedTensorVersioned versioned;
+    DLManagedTensor legacy;
+  };
+  Node* root;
+  void* source;                  // of a root: the tensor that it keeps alive
+  uint64_t flags;                // all that is known of the tensor, also where legacy cannot say it
+  std::atomic<uint32_t> owners;  // of a root: how many handles
+  int32_t ndim;
+  SourceKind source_kind;  // of a root
+  bool in_storage;         // the caller's memory, not the heap's
+  bool is_view;            // shows something else than its source did
+
+  int64_t* shape() { return reinterpret_cast<int64_t*>(this + 1); }
+  int64_t* strides() { return shape() + ndim; }
+  void* tail() { return shape() + 2 * static_cast<size_t>(ndim); }
+};
+
+// Behind the arrays of a node in storage.
+struct StorageTail {
+  void (*released)(void* context, void* memory);
+  void* context;
+};
+
+// Behind the arrays of a root that owns memory.
+struct AllocationTail {
+  void* memory;  // NULL: an empty tensor
+  uint64_t bytes;
+  uint64_t alignment;
+  DLDevice device;
+  void* context;
+  void (*deallocate)(void* context, DLDevice device, void* memory, uint64_t bytes,
+                     uint64_t alignment);  // NULL: the system's
+};
+
+constexpr size_t NodeSize(int32_t ndim) {
+  return sizeof(Node) + 2 * sizeof(int64_t) * static_cast<size_t>(ndim);
+}
+
+// NULL where there is no memory. `tail` bytes follow the arrays.
+DLBRIDGE_INLINE Node* AllocateNode(int32_t ndim, size_t tail) {
+  return static_cast<Node*>(std::malloc(NodeSize(ndim) + tail));
+}
+
+void DeleteVersioned(DLManagedTensorVersioned* self);
+void DeleteLegacy(DLManagedTensor* self);
+
+// The node of a tensor of ours, else NULL. Both the deleter and the pointer to itself must be
+// right, since structs get copied.
+DLBRIDGE_INLINE Node* OwnNode(const DLManagedTensorVersioned* tensor) {
+  const bool ours = tensor->deleter == DeleteVersioned && tensor->manager_ctx == tensor;
+  return ours ? static_cast<Node*>(tensor->manager_ctx) : nullptr;
+}
+DLBRIDGE_INLINE Node* OwnNode(const DLManagedTensor* tensor) {
+  const bool ours = tensor->deleter == DeleteLegacy && tensor->manager_ctx == tensor;
+  return ours ? static_cast<Node*>(tensor->manager_ctx) : nullptr;
+}
+
+// Fills the handle's own fields; the node becomes its own root with `source` in a later step.
+DLBRIDGE_INLINE void InitNode(Node* node, int32_t ndim, uint64_t flags) {
+  node->flags = flags;
+  node->ndim = ndim;
+  node->in_storage = false;
+  node->is_view = false;
+}
+
+// Fills the DLPack struct from `tensor`, with the node's own arrays and flags.
+DLBRIDGE_INLINE void FillTensor(Node* node, const DLTensor& tensor, DLTensor* out) {
+  *out = tensor;
+  out->ndim = node->ndim;
+  out->shape = node->shape();
+  out->strides = node->strides();
+}
+DLBRIDGE_INLINE void FillVersioned(Node* node, const DLTensor& tensor, DLPackVersion version) {
+  node->versioned.version = version;
+  node->versioned.manager_ctx = node;
+  node->versioned.deleter = DeleteVersioned;
+  node->versioned.flags = node->flags;
+  FillTensor(node, tensor, &node->versioned.dl_tensor);
+}
+DLBRIDGE_INLINE void FillLegacy(Node* node, const DLTensor& tensor) {
+  FillTensor(node, tensor, &node->legacy.dl_tensor);
+  node->legacy.manager_ctx = node;
+  node->legacy.deleter = DeleteLegacy;
+}
+
+// The node owns `source` now.
+DLBRIDGE_INLINE void BecomeRoot(Node* node, SourceKind kind, void* source) {
+  node->root = node;
+  node->source = source;
+  node->source_kind = kind;
+  node->owners.store(1, std::memory_order_relaxed);
+}
+
+// One more handle on the data of `sibling`, whose owner keeps it alive meanwhile.
+DLBRIDGE_INLINE void JoinRoot(Node* node, const Node* sibling) {
+  node->root = sibling->root;
+  sibling->root->owners.fetch_add(1, std::memory_order_relaxed);
+}
+
+// `node` takes the place of the handle `old`, which ends without releasing the data.
+void Replace(Node* node, Node* old);
+
+// Can the root's source, of `kind`, be handed back instead of this handle? Only the last handle
+// may.
+bool HoldsOriginal(const Node& node, SourceKind kind);
+// Ends such a handle and returns the source.
+void* TakeOriginal(Node* node);
+
+// One owner less; the data goes with the last.
+void ReleaseNode(Node* node);
+
+// Memory of a node that never became an owner.
+void DiscardNode(Node* node);
+
+}  // namespace dlbridge
+
+#endif  // DLBRIDGE_SRC_NODE_H_

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// A DLBridgeConvertOptions, checked and brought into the form that converters read.
+#ifndef DLBRIDGE_SRC_OPTIONS_H_
+#define DLBRIDGE_SRC_OPTIONS_H_
+
+#include <cstdint>
+
+#include "dlbridge/dlbridge.h"
+#include "policy.h"
+#include "version.h"
+
+namespace dlbridge {
+
+// No default values: where the default options stand in, nothing of this is to be written.
+struct Options {
+  uint32_t flags;
+  Version version;  // that the result will say
+  uint64_t source_flags;
+  const Policy* policy;
+  const DLBridgeAllocator* allocator;
+  Policy policy_storage;
+
+  bool Has(uint32_t flag) const { return (flags & flag) != 0; }
+  // Does the result differ from the source in more than its version?
+  bool Reshapes() const {
+    return Has(DLBRIDGE_CONVERT_CANONICAL | DLBRIDGE_CONVERT_FOLD_BYTE_OFFSET |
+               DLBRIDGE_CONVERT_COPY);
+  }
+  bool Validates() const {
+    return !Has(DLBRIDGE_CONVERT_SKIP_VALIDATION) && policy->level >= DLBRIDGE_LEVEL_METADATA;
+  }
+};
+
+constexpr Options kDefaultOptions = {0,       kNewestVersion, 0, &kDefaultPolicy,
+                                     nullptr, kDefaultPolicy};
+
+// Checks `source` and fills `*out`, which must not move afterwards.
+DLBridgeStatus ReadOptions(const DLBridgeConvertOptions* source, Options* out,
+                           DLBridgeError* error);
+
+DLBridgeStatus CheckAllocator(const DLBridgeAllocator* allocator, DLBridgeError* error);
+
+// The options behind a pointer of the caller's: the default ones where it is NULL, else `*storage`.
+inline DLBridgeStatus ResolveOptions(const DLBridgeConvertOptions* source, Options* storage,
+                                     const Options** out, DLBridgeError* error) {
+  *out = &kDefaultOptions;
+  if (source == nullptr) {
+    return DLBRIDGE_OK;
+  }
+  *out = storage;
+  return ReadOptions(source, storage, error);
+}
+
+}  // namespace dlbridge
+
+#endif  // DLBRIDGE_SRC_OPTIONS_H_

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// The C boundary: what every entry point asks of its arguments.
+#ifndef DLBRIDGE_SRC_SUPPORT_BOUNDARY_H_
+#define DLBRIDGE_SRC_SUPPORT_BOUNDARY_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "status.h"
+#include "support/checked.h"
+
+// Refuses a NULL where a pointer is required, by the argument's name.
+#define DLBRIDGE_REQUIRE(argument)                                             \
+  do {                                                                         \
+    if (DLBRIDGE_UNLIKELY((argument) == nullptr)) {                            \
+      return ::dlbridge::RefuseArgument(error, #argument, "must not be NULL"); \
+    }                                                                          \
+  } while (false)
+
+// Passes an error on to the caller.
+#define DLBRIDGE_TRY(expression)                        \
+  do {                                                  \
+    const DLBridgeStatus try_status = (expression);     \
+    if (DLBRIDGE_UNLIKELY(try_status != DLBRIDGE_OK)) { \
+      return try_status;                                \
+    }                                                   \
+  } while (false)
+
+namespace dlbridge {
+
+// Checks the size of a struct that the caller filled: at least `first_size`, the size of its first
+// version, and zero behind `known_size`, all that this build knows.
+DLBridgeStatus CheckStructSize(const void* object, uint32_t struct_size, size_t first_size,
+                               size_t known_size, const char* argument, DLBridgeError* error);
+
+template <class T>
+DLBRIDGE_INLINE DLBridgeStatus CheckStruct(const T* object, const char* argument,
+                                           DLBridgeError* error) {
+  // All structs are still at their first version. One that grows gives its first size here.
+  if (DLBRIDGE_LIKELY(object->struct_size == sizeof(T))) {
+    return DLBRIDGE_OK;
+  }
+  return CheckStructSize(object, object->struct_size, sizeof(T), sizeof(T), argument, error);
+}
+
+}  // namespace dlbridge
+
+#endif  // DLBRIDGE_SRC_SUPPORT_BOUNDARY_H_

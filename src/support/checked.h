@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Arithmetic that says when it overflowed, and the hints that keep refusals off the hot path.
+#ifndef DLBRIDGE_SRC_SUPPORT_CHECKED_H_
+#define DLBRIDGE_SRC_SUPPORT_CHECKED_H_
+
+#include <cstdint>
+
+#define DLBRIDGE_LIKELY(condition) __builtin_expect(static_cast<bool>(condition), true)
+#define DLBRIDGE_UNLIKELY(condition) __builtin_expect(static_cast<bool>(condition), false)
+#define DLBRIDGE_COLD __attribute__((cold, noinline))
+#define DLBRIDGE_NOINLINE __attribute__((noinline))
+#define DLBRIDGE_INLINE inline __attribute__((always_inline))
+
+namespace dlbridge {
+
+// For sums and products that 64 bits cannot hold.
+__extension__ typedef __int128 Wide;  // NOLINT(modernize-use-using): only so it is no warning
+
+// True where the exact result does not fit `*out`.
+template <class A, class B, class C>
+[[nodiscard]] DLBRIDGE_INLINE bool AddOverflows(A a, B b, C* out) {
+  return __builtin_add_overflow(a, b, out);
+}
+
+template <class A, class B, class C>
+[[nodiscard]] DLBRIDGE_INLINE bool MulOverflows(A a, B b, C* out) {
+  return __builtin_mul_overflow(a, b, out);
+}
+
+constexpr bool IsPowerOfTwo(uint64_t value) { return value != 0 && (value & (value - 1)) == 0; }
+
+}  // namespace dlbridge
+
+#endif  // DLBRIDGE_SRC_SUPPORT_CHECKED_H_

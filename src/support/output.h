@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// The buffer-and-length convention that all functions share which write a text.
+#ifndef DLBRIDGE_SRC_SUPPORT_OUTPUT_H_
+#define DLBRIDGE_SRC_SUPPORT_OUTPUT_H_
+
+#include "support/boundary.h"
+#include "support/text.h"
+
+namespace dlbridge {
+
+template <class Write>
+DLBridgeStatus FormatText(char* buffer, size_t size, size_t* length, DLBridgeError* error,
+                          Write write) {
+  if (buffer == nullptr && size != 0) {
+    return RefuseArgument(error, "buffer", "must not be NULL where size is not 0");
+  }
+  if (buffer == nullptr && length == nullptr) {
+    return RefuseArgument(error, "length", "must not be NULL where buffer is");
+  }
+  TextWriter text(buffer, size);
+  write(&text);
+  if (length != nullptr) {
+    *length = text.length();
+  }
+  if (size != 0 && !text.fits()) {
+    return RefuseStatus(error, DLBRIDGE_ERROR_BUFFER_TOO_SMALL, "buffer",
+                        "is too small for the text; the length that it needs is told");
+  }
+  return DLBRIDGE_OK;
+}
+
+}  // namespace dlbridge
+
+#endif  // DLBRIDGE_SRC_SUPPORT_OUTPUT_H_

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Text into a buffer of fixed size: truncates, counts on, needs no locale and no allocation.
+#ifndef DLBRIDGE_SRC_SUPPORT_TEXT_H_
+#define DLBRIDGE_SRC_SUPPORT_TEXT_H_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace dlbridge {
+
+class TextWriter {
+ public:
+  // `size` is 0 where only the length is wanted; `buffer` may be NULL then.
+  TextWriter(char* buffer, size_t size) : buffer_(buffer), size_(size) { Terminate(); }
+
+  TextWriter& Character(char character);
+  TextWriter& String(const char* text);
+  TextWriter& Signed(int64_t value);
+  TextWriter& Unsigned(uint64_t value);
+  TextWriter& Hex(uint64_t value);  // with 0x
+
+  // Length of the whole text without NUL, whether it fitted or not.
+  size_t length() const { return length_; }
+  bool fits() const { return length_ < size_; }
+
+ private:
+  void Terminate();
+
+  char* buffer_;
+  size_t size_;
+  size_t length_ = 0;
+};
+
+}  // namespace dlbridge
+
+#endif  // DLBRIDGE_SRC_SUPPORT_TEXT_H_

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+// Legacy to versioned.
+#include <cstdlib>
+
+#include "convert.h"
+#include "copy.h"
+#include "required.h"
+#include "support/boundary.h"
+
+namespace dlbridge {
+namespace {
+
+// Storage that is too badly aligned for a node cannot be used.
+constexpr uintptr_t kStorageAlignment = 16;
+static_assert(alignof(Node) <= kStorageAlignment, "a node fits aligned storage");
+
+DLBRIDGE_INLINE Subject LegacySubject(const DLManagedTensor& source, uint64_t flags,
+                                      const Options& options) {
+  const bool vouched =
+      options.Has(DLBRIDGE_CONVERT_WRITABLE) || options.policy->Has(DLBRIDGE_POLICY_VOUCH_WRITABLE);
+  return BareSubject(&source.dl_tensor, flags, vouched);
+}
+
+// What the result of a foreign legacy source says: unknown is READ_ONLY.
+uint64_t ResultFlags(const Options& options) {
+  return options.source_flags | (options.Has(DLBRIDGE_CONVERT_WRITABLE) ? 0 : kReadOnly);
+}
+
+DLBRIDGE_INLINE DLBridgeStatus CheckSource(const Subject& subject, const Options& options,
+                                           DLBridgeError* error) {
+  FirstBroken sink(error);
+  if (DLBRIDGE_UNLIKELY(!CheckConvertible(subject, options, &sink))) {
+    return sink.status();
+  }
+  if (DLBRIDGE_UNLIKELY(options.Has(DLBRIDGE_CONVERT_FOLD_BYTE_OFFSET))) {
+    DLBRIDGE_TRY(CheckFold(*subject.tensor, options, error));
+  }
+  if (DLBRIDGE_UNLIKELY(options.Has(DLBRIDGE_CONVERT_ALLOW_UNKNOWN))) {
+    return DLBRIDGE_OK;
+  }
+  return CheckCodes(*subject.tensor, subject.flags, options.version, error);
+}
+
+// Fills `node` from the source, which may be storage of the caller's.
+DLBRIDGE_INLINE DLBridgeStatus FillUpgraded(const Subject& subject, const Options& options,
+                                            uint64_t flags, Node* node, DLBridgeError* error) {
+  InitNode(node, subject.tensor->ndim, flags);
+  FirstBroken sink(error);
+  if (DLBRIDGE_UNLIKELY(!Snapshot(subject, options, node, &sink))) {
+    return sink.status();
+  }
+  FillVersioned(node, *subject.tensor, ToDLPack(options.version));
+  if (DLBRIDGE_UNLIKELY(options.Reshapes())) {
+    Reform(options, node, &node->versioned.dl_tensor);
+  }
+  return DLBRIDGE_OK;
+}
+
+DLBRIDGE_INLINE DLBridgeStatus MakeUpgraded(const Subject& subject, const Options& options,
+                                            uint64_t flags, Node** out, DLBridgeError* error) {
+  DLBRIDGE_TRY(CheckSource(subject, options, error));
+  Node* node = AllocateNode(subject.tensor->ndim, 0);
+  if (DLBRIDGE_UNLIKELY(node == nullptr)) {
+    return RefuseMemory(error);
+  }
+  const DLBridgeStatus status = FillUpgraded(subject, options, flags, node, error);
+  if (DLBRIDGE_UNLIKELY(status != DLBRIDGE_OK)) {
+    DiscardNode(node);
+    return status;
+  }
+  *out = node;
+  return DLBRIDGE_OK;
+}
+
+// A legacy tensor of anybody else's: the way of nearly all.
+DLBRIDGE_INLINE DLBridgeStatus WrapForeign(DLManagedTensor* source, const Options& options,
+                                           Node** out, DLBridgeError* error) {
+  const Subject subject = LegacySubject(*source, options.source_flags, options);
+  DLBRIDGE_TRY(MakeUpgraded(subject, options, ResultFlags(options), out, error));
+  BecomeRoot(*out, SourceKind::kLegacy, source);
+  return DLBRIDGE_OK;
+}
+
+DLBridgeStatus CopyUpgraded(const Subject& subject, const Options& options, Node** out,
+                            DLBridgeError* error) {
+  FirstBroken sink(error);
+  if (!CheckHead(subject, *options.policy, &sink)) {
+    return sink.status();
+  }
+  DLBRIDGE_TRY(CheckSource(subject, options, error));
+  return CopyToNode(subject, options, (subject.flags & ~kReadOnly) | kCopied, out, error);
+}
+
+// A source that came from downgrade: its original where that does, else a node in its place.
+DLBRIDGE_COLD DLBridgeStatus PrepareOwn(Node* old, const Options& options, Prepared* out,
+                                        DLBridgeError* error) {
+  if (HoldsOriginal(*old, SourceKind::kVersioned) && !options.Reshapes() &&
+      Satisfies(*static_cast<DLManagedTensorVersioned*>(old->root->source), options)) {
+    *out = {nullptr, old, Prepared::How::kOriginal};
+    return DLBRIDGE_OK;
+  }
+  // What was known before the downgrade is known again.
+  const uint64_t flags = old->flags | options.source_flags;
+  Subject subject = LegacySubject(old->legacy, flags, options);
+  subject.may_write = (flags & kReadOnly) == 0;
+  *out = {nullptr, old, Prepared::How::kReplace};
+  DLBRIDGE_TRY(MakeUpgraded(subject, options, flags, &out->node, error));
+  if (old->root->source_kind == SourceKind::kVersioned &&
+      RequiredVersion(*subject.tensor, flags) > options.version) {
+    // Unknowns that were allowed mean what they mean in the version of the original.
+    out->node->versioned.version =
+        static_cast<DLManagedTensorVersioned*>(old->root->source)->version;
+  }
+  return DLBRIDGE_OK;
+}
+
+DLBRIDGE_COLD DLBridgeStatus PrepareCopy(const DLManagedTensor& source, const Node* old,
+                                         const Options& options, Prepared* out,
+                                         DLBridgeError* error) {
+  const uint64_t flags = options.source_flags | (old != nullptr ? old->flags : 0);
+  *out = {nullptr, nullptr, Prepared::How::kCopy};
+  return CopyUpgraded(LegacySubject(source, flags, options), options, &out->node, error);
+}
+
+DLBridgeStatus CheckStorage(const DLBridgeStorage& storage, const DLManagedTensor& source,
+                            DLBridgeError* error) {
+  DLBRIDGE_TRY(CheckStruct(&storage, "storage", error));
+  if (DLBRIDGE_UNLIKELY(storage.reserved0 != 0)) {
+    return RefuseArgument(error, "storage.reserved0", "must be zero");
+  }
+  if (DLBRIDGE_UNLIKELY(storage.memory == nullptr)) {
+    return RefuseArgument(error, "storage.memory", "must not be NULL");
+  }
+  if (DLBRIDGE_UNLIKELY(reinterpret_cast<uintptr_t>(storage.memory) % kStorageAlignment != 0)) {
+    return RefuseArgument(error, "storage.memory", "must be aligned to 16 bytes");
+  }
+  // A negative ndim is refused by the rule on ndim, later.
+  const int32_t ndim = source.dl_tensor.ndim < 0 ? 0 : source.dl_tensor.ndim;
+  if (DLBRIDGE_UNLIKELY(storage.size < NodeSize(ndim) + sizeof(StorageTail))) {
+    return RefuseStatus(error, DLBRIDGE_ERROR_BUFFER_TOO_SMALL, "storage.size",
+                        "is smaller than dlbridge_upgrade_storage_size of the tensor's ndim");
+  }
+  return DLBRIDGE_OK;
+}
+
+DLBridgeStatus UpgradeInto(DLManagedTensor* source, const Options& options,
+                           const DLBridgeStorage& storage, Node** out, DLBridgeError* error) {
+  Node* old = OwnNode(source);
+  const uint64_t known = options.source_flags | (old != nullptr ? old->flags : 0);
+  Subject subject = LegacySubject(*source, known, options);
+  DLBRIDGE_TRY(CheckSource(subject, options, error));
+  auto* node = static_cast<Node*>(storage.memory);
+  const uint64_t flags = old != nullptr ? known : ResultFlags(options);
+  DLBRIDGE_TRY(FillUpgraded(subject, options, flags, node, error));
+  if (DLBRIDGE_UNLIKELY(old != nullptr)) {
+    node->is_view = old->is_view;
+    Replace(node, old);
+  } else {
+    BecomeRoot(node, SourceKind::kLegacy, source);
+  }
+  node->in_storage = true;
+  *static_cast<StorageTail*>(node->tail()) = {storage.released, storage.context};
+  *out = node;
+  return DLBRIDGE_OK;
+}
+
+// Takes back what was prepared of a batch.
+void Abandon(const Prepared* prepared, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    if (prepared[i].node != nullptr) {
+      DiscardNode(prepared[i].node);
+    }
+  }
+}
+
+DLBridgeStatus UpgradeMany(DLManagedTensor* const* sources, size_t count, const Options& options,
+                           Prepared* prepared, DLManagedTensorVersioned** outs, size_t* failed,
+                           DLBridgeError* error) {
+  for (size_t i = 0; i < count; ++i) {
+    const DLBridgeStatus status = sources[i] != nullptr
+                                      ? PrepareUpgrade(sources[i], options, &prepared[i], error)
+                                      : RefuseArgument(error, "sources", "must not hold NULL");
+    if (DLBRIDGE_UNLIKELY(status != DLBRIDGE_OK)) {
+      Abandon(prepared, i);
+      *failed = i;
+      return status;
+    }
+  }
+  for (size_t i = 0; i < count; ++i) {
+    outs[i] = static_cast<DLManagedTensorVersioned*>(
+        Commit(prepared[i], SourceKind::kLegacy, sources[i]));
+  }
+  return DLBRIDGE_OK;
+}
+
+DLBridgeStatus RefuseCopyHere(DLBridgeError* error) {
+  return RefuseArgument(error, "options.flags", "must not ask for COPY here");
+}
+
+}  // namespace
+
+DLBridgeStatus PrepareUpgrade(DLManagedTensor* source, const Options& options, Prepared* out,
+                              DLBridgeError* error) {
+  Node* old = OwnNode(source);
+  if (DLBRIDGE_UNLIKELY(options.Has(DLBRIDGE_CONVERT_COPY))) {
+    return PrepareCopy(*source, old, options, out, error);
+  }
+  if (DLBRIDGE_UNLIKELY(old != nullptr)) {
+    return PrepareOwn(old, options, out, error);
+  }
+  *out = {nullptr, nullptr, Prepared::How::kWrap};
+  return WrapForeign(source, options, &out->node, error);
+}
+
+DLBridgeStatus Upgrade(DLManagedTensor* source, const Options& options,
+                       DLManagedTensorVersioned** out, DLBridgeError* error) {
+  Prepared prepared;
+  DLBRIDGE_TRY(PrepareUpgrade(source, options, &prepared, error));
+  *out = static_cast<DLManagedTensorVersioned*>(Commit(prepared, SourceKind::kLegacy, source));
+  return DLBRIDGE_OK;
+}
+
+}  // namespace dlbridge
+
+extern "C" {
+
+DLBridgeStatus dlbridge_upgrade(DLManagedTensor* source, const DLBridgeConvertOptions* options,
+                                DLManagedTensorVersioned** out, DLBridgeError* error) {
+  DLBRIDGE_REQUIRE(source);
+  DLBRIDGE_REQUIRE(out);
+  if (options != nullptr || dlbridge::OwnNode(source) != nullptr) {
+    dlbridge::Options storage;
+    const dlbridge::Options* resolved = nullptr;
+    DLBRIDGE_TRY(dlbridge::ResolveOptions(options, &storage, &resolved, error));
+    return dlbridge::Upgrade(source, *resolved, out, error);
+  }
+  // The default options are known when this is compiled, and folded in.
+  dlbridge::Node* node = nullptr;
+  DLBRIDGE_TRY(dlbridge::WrapForeign(source, dlbridge::kDefaultOptions, &node, error));
+  *out = &node->versioned;
+  return DLBRIDGE_OK;
+}
+
+size_t dlbridge_upgrade_storage_size(int32_t ndim) {
+  return ndim < 0 ? 0 : dlbridge::NodeSize(ndim) + sizeof(dlbridge::StorageTail);
+}
+
+DLBridgeStatus dlbridge_upgrade_into(DLManagedTensor* source, const DLBridgeConvertOptions* options,
+                                     const DLBridgeStorage* storage, DLManagedTensorVersioned** out,
+                                     DLBridgeError* error) {
+  DLBRIDGE_REQUIRE(source);
+  DLBRIDGE_REQUIRE(storage);
+  DLBRIDGE_REQUIRE(out);
+  dlbridge::Options local;
+  const dlbridge::Options* resolved = nullptr;
+  DLBRIDGE_TRY(dlbridge::ResolveOptions(options, &local, &resolved, error));
+  DLBRIDGE_TRY(dlbridge::CheckStorage(*storage, *source, error));
+  if (DLBRIDGE_UNLIKELY(resolved->Has(DLBRIDGE_CONVERT_COPY))) {
+    return dlbridge::RefuseCopyHere(error);
+  }
+  dlbridge::Node* node = nullptr;
+  DLBRIDGE_TRY(dlbridge::UpgradeInto(source, *resolved, *storage, &node, error));
+  *out = &node->versioned;
+  return DLBRIDGE_OK;
+}
+
+DLBridgeStatus dlbridge_upgrade_many(DLManagedTensor* const* sources, size_t count,
+                                     const DLBridgeConvertOptions* options,
+                                     DLManagedTensorVersioned** outs, size_t* failed,
+                                     DLBridgeError* error) {
+  size_t unwanted = 0;
+  size_t* index = failed != nullptr ? failed : &unwanted;
+  *index = count;
+  if (count != 0) {
+    DLBRIDGE_REQUIRE(sources);
+    DLBRIDGE_REQUIRE(outs);
+  }
+  dlbridge::Options storage;
+  const dlbridge::Options* resolved = nullptr;
+  DLBRIDGE_TRY(dlbridge::ResolveOptions(options, &storage, &resolved, error));
+  if (resolved->Has(DLBRIDGE_CONVERT_COPY)) {
+    return dlbridge::RefuseCopyHere(error);
+  }
+  size_t bytes = 0;
+  if (dlbridge::MulOverflows(count, sizeof(dlbridge::Prepared), &bytes)) {
+    return dlbridge::RefuseMemory(error);
+  }
+  // One byte more: malloc(0) may return NULL, which is no lack of memory.
+  auto* prepared = static_cast<dlbridge::Prepared*>(std::malloc(bytes | 1));
+  if (prepared == nullptr) {
+    return dlbridge::RefuseMemory(error);
+  }
+  const DLBridgeStatus status =
+      dlbridge::UpgradeMany(sources, count, *resolved, prepared, outs, index, error);
+  std::free(prepared);
+  return status;
+}
+
+}  // extern "C"

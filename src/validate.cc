@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "validate.h"
+
+#include <cstring>
+
+#include "support/boundary.h"
+
+namespace dlbridge {
+
+bool ListsDevice(const Policy& policy, const DLDevice& device) {
+  for (size_t i = 0; i < policy.device_count; ++i) {
+    const DLDevice& listed = policy.devices[i];
+    if (TypeOf(listed) == TypeOf(device) &&
+        (listed.device_id == -1 || listed.device_id == device.device_id)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool ListsDtype(const Policy& policy, DLDataType dtype) {
+  for (size_t i = 0; i < policy.dtype_count; ++i) {
+    if (Packed(policy.dtypes[i]) == Packed(dtype)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool IsFortranContiguous(const LayoutView& view) {
+  if (view.extent.count == 0) {
+    return true;
+  }
+  uint64_t product = 1;
+  // Strides that are not given are those of C order: also F order where one axis is longer than 1.
+  const bool c_order = view.strides == nullptr;
+  int longer = 0;
+  for (int32_t i = 0; i < view.tensor.ndim; ++i) {
+    if (view.shape[i] == 1) {
+      continue;
+    }
+    ++longer;
+    if (!c_order && static_cast<uint64_t>(view.strides[i]) != product) {
+      return false;
+    }
+    product *= static_cast<uint64_t>(view.shape[i]);
+  }
+  return !c_order || longer <= 1;
+}
+
+uint64_t AlignmentOf(const DLTensor& tensor) {
+  uint64_t address = tensor.byte_offset;
+  if (DeviceTypeOf(TypeOf(tensor.device)).data == DataIs::kAddress) {
+    address += reinterpret_cast<uintptr_t>(tensor.data);
+  }
+  return address & (0 - address);
+}
+
+DLBridgeStatus Validate(const Subject& subject, const Policy& policy, DLBridgeError* error) {
+  return ValidateInline(subject, policy, error);
+}
+
+namespace {
+
+// A tensor that nothing around it describes, by a policy of the caller's.
+DLBRIDGE_NOINLINE DLBridgeStatus ValidateBare(const DLTensor* tensor, uint64_t flags,
+                                              const DLBridgePolicy* policy, DLBridgeError* error) {
+  Policy rules;
+  DLBRIDGE_TRY(ReadPolicy(policy, &rules, error));
+  const bool vouched = rules.Has(DLBRIDGE_POLICY_VOUCH_WRITABLE);
+  return Validate(BareSubject(tensor, flags, vouched), rules, error);
+}
+
+DLBRIDGE_NOINLINE DLBridgeStatus ValidateVersioned(const DLManagedTensorVersioned& tensor,
+                                                   const DLBridgePolicy* policy,
+                                                   DLBridgeError* error) {
+  Policy rules;
+  DLBRIDGE_TRY(ReadPolicy(policy, &rules, error));
+  DLBRIDGE_TRY(CheckMajor(tensor, error));
+  return Validate(VersionedSubject(tensor), rules, error);
+}
+
+}  // namespace
+}  // namespace dlbridge
+
+// The default policy is known when this is compiled, so each entry point has it folded in.
+extern "C" {
+
+DLBridgeStatus dlbridge_validate(const DLTensor* tensor, uint64_t flags,
+                                 const DLBridgePolicy* policy, DLBridgeError* error) {
+  DLBRIDGE_REQUIRE(tensor);
+  if (policy != nullptr) {
+    return dlbridge::ValidateBare(tensor, flags, policy, error);
+  }
+  return dlbridge::ValidateInline(dlbridge::BareSubject(tensor, flags, false),
+                                  dlbridge::kDefaultPolicy, error);
+}
+
+DLBridgeStatus dlbridge_validate_legacy(const DLManagedTensor* tensor, const DLBridgePolicy* policy,
+                                        DLBridgeError* error) {
+  DLBRIDGE_REQUIRE(tensor);
+  if (policy != nullptr) {
+    return dlbridge::ValidateBare(&tensor->dl_tensor, 0, policy, error);
+  }
+  return dlbridge::ValidateInline(dlbridge::BareSubject(&tensor->dl_tensor, 0, false),
+                                  dlbridge::kDefaultPolicy, error);
+}
+
+DLBridgeStatus dlbridge_validate_versioned(const DLManagedTensorVersioned* tensor,
+                                           const DLBridgePolicy* policy, DLBridgeError* error) {
+  DLBRIDGE_REQUIRE(tensor);
+  if (policy != nullptr) {
+    return dlbridge::ValidateVersioned(*tensor, policy, error);
+  }
+  DLBRIDGE_TRY(dlbridge::CheckMajor(*tensor, error));
+  return dlbridge::ValidateInline(dlbridge::VersionedSubject(*tensor), dlbridge::kDefaultPolicy,
+                                  error);
+}
+
+}  // extern "C"

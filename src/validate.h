@@ -1,0 +1,475 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rules, each stated once: what stops at the first broken one and what collects all of them are
+// the same code with another sink.
+//
+// A sink has `Broken(refusal)`, true to stop; `Note(refusal)`; and kCollects, whether notes are
+// wanted and every axis is to be reported.
+#ifndef DLBRIDGE_SRC_VALIDATE_H_
+#define DLBRIDGE_SRC_VALIDATE_H_
+
+#include <cstdint>
+
+#include "device.h"
+#include "dlbridge/dlbridge.h"
+#include "dtype.h"
+#include "extent.h"
+#include "overlap.h"
+#include "policy.h"
+#include "status.h"
+#include "version.h"
+
+namespace dlbridge {
+
+// What is to be validated: a tensor and what is known of it from around it.
+struct Subject {
+  const DLTensor* tensor;
+  uint64_t flags;
+  Version version;  // that the tensor carries; 0 for legacy and bare ones
+  bool may_write;   // nothing forbids it: versioned and not READ_ONLY, or vouched for
+};
+
+DLBRIDGE_INLINE Subject BareSubject(const DLTensor* tensor, uint64_t flags, bool vouched) {
+  return {tensor, flags, 0, vouched && (flags & kReadOnly) == 0};
+}
+
+// Only for a tensor of major 1: of another, nothing behind `version` may be read.
+DLBRIDGE_INLINE Subject VersionedSubject(const DLManagedTensorVersioned& tensor) {
+  const uint32_t minor = tensor.version.minor;
+  // A label above all releases is as good as the newest: minors only add values.
+  const Version version = minor < 99 ? kFirstVersioned + minor : kFirstVersioned + 99;
+  return {&tensor.dl_tensor, tensor.flags, version, (tensor.flags & kReadOnly) == 0};
+}
+
+// Stops at the first broken rule and explains it.
+class FirstBroken {
+ public:
+  static constexpr bool kCollects = false;
+  explicit FirstBroken(DLBridgeError* error) : error_(error) {}
+  bool Broken(const Refusal& refusal) {
+    status_ = Refuse(error_, refusal);
+    return true;
+  }
+  void Note(const Refusal& /*refusal*/) {}
+  DLBridgeStatus status() const { return status_; }
+
+ private:
+  DLBridgeError* error_;
+  DLBridgeStatus status_ = DLBRIDGE_OK;
+};
+
+constexpr uint64_t Bits(int64_t value) { return static_cast<uint64_t>(value); }
+
+// ------------------------------------------------------------------------------- struct level
+
+// Each check below is false where nothing more may be read.
+template <class Sink>
+DLBRIDGE_COLD bool RefuseNdim(int32_t ndim, const Policy& policy, Sink* sink) {
+  if (ndim < 0) {
+    sink->Broken({DLBRIDGE_RULE_NDIM_NEGATIVE, kNoAxis, 0, Bits(ndim)});
+  } else {
+    sink->Broken({DLBRIDGE_RULE_NDIM_LIMIT, kNoAxis, Bits(policy.max_ndim), Bits(ndim)});
+  }
+  return false;
+}
+
+// Is the dtype one of plain width and lanes? The rare rest is looked at in CheckOddDtype.
+DLBRIDGE_INLINE bool IsPlainDtype(DLDataType dtype) {
+  const unsigned fixed = FixedBits(dtype.code);
+  return dtype.bits != 0 && dtype.lanes - 1U < kMaxLanes && (fixed == 0 || fixed == dtype.bits);
+}
+
+template <class Sink>
+DLBRIDGE_COLD bool CheckOddDtype(DLDataType dtype, const Policy& policy, Sink* sink) {
+  const unsigned fixed = FixedBits(dtype.code);
+  if (dtype.bits == 0) {
+    if (sink->Broken({DLBRIDGE_RULE_DTYPE_BITS_ZERO, kNoAxis, 1, 0})) {
+      return false;
+    }
+  } else if (fixed != 0 && dtype.bits != fixed) {
+    if (sink->Broken({DLBRIDGE_RULE_DTYPE_BITS_FIXED, kNoAxis, fixed, Packed(dtype)})) {
+      return false;
+    }
+  }
+  if (dtype.lanes == 0) {
+    return !sink->Broken({DLBRIDGE_RULE_DTYPE_LANES_ZERO, kNoAxis, 1, 0});
+  }
+  if (dtype.lanes > kMaxLanes && !policy.Has(DLBRIDGE_POLICY_ALLOW_SCALABLE_LANES)) {
+    return !sink->Broken({DLBRIDGE_RULE_DTYPE_LANES_SCALABLE, kNoAxis, kMaxLanes, dtype.lanes});
+  }
+  return true;
+}
+
+// A code that `policy.version` does not know is refused where the policy says so, else a note.
+template <class Sink>
+bool CheckKnown(bool known, bool refuse, const Refusal& refusal, Sink* sink) {
+  if (known) {
+    return true;
+  }
+  if (refuse) {
+    return !sink->Broken(refusal);
+  }
+  sink->Note(refusal);
+  return true;
+}
+
+template <class Sink>
+bool CheckUnknowns(const Subject& subject, const Policy& policy, Sink* sink) {
+  const DLTensor& tensor = *subject.tensor;
+  const int32_t type = TypeOf(tensor.device);
+  const uint64_t known = FlagsKnownTo(policy.version);
+  return CheckKnown(
+             DtypeSince(tensor.dtype.code) <= policy.version,
+             policy.Has(DLBRIDGE_POLICY_REFUSE_UNKNOWN_DTYPE),
+             {DLBRIDGE_RULE_DTYPE_UNKNOWN, kNoAxis, Packed(policy.version), tensor.dtype.code},
+             sink) &&
+         CheckKnown(DeviceTypeOf(type).since <= policy.version,
+                    policy.Has(DLBRIDGE_POLICY_REFUSE_UNKNOWN_DEVICE),
+                    {DLBRIDGE_RULE_DEVICE_UNKNOWN, kNoAxis, Packed(policy.version), Bits(type)},
+                    sink) &&
+         CheckKnown((subject.flags & ~known) == 0, policy.Has(DLBRIDGE_POLICY_REFUSE_UNKNOWN_FLAGS),
+                    {DLBRIDGE_RULE_FLAGS_UNKNOWN, kNoAxis, known, subject.flags}, sink);
+}
+
+// Are device and dtype on the policy's lists?
+bool ListsDevice(const Policy& policy, const DLDevice& device);
+bool ListsDtype(const Policy& policy, DLDataType dtype);
+
+template <class Sink>
+bool CheckLists(const DLTensor& tensor, const Policy& policy, Sink* sink) {
+  const auto type = static_cast<uint32_t>(TypeOf(tensor.device));
+  if (policy.devices != nullptr && !ListsDevice(policy, tensor.device) &&
+      sink->Broken({DLBRIDGE_RULE_DEVICE_REFUSED, kNoAxis, policy.device_count, type})) {
+    return false;
+  }
+  return policy.dtypes == nullptr || ListsDtype(policy, tensor.dtype) ||
+         !sink->Broken(
+             {DLBRIDGE_RULE_DTYPE_REFUSED, kNoAxis, policy.dtype_count, Packed(tensor.dtype)});
+}
+
+// What the policy demands of the struct itself.
+template <class Sink>
+DLBRIDGE_NOINLINE bool CheckStructDemands(const Subject& subject, const Policy& policy,
+                                          Sink* sink) {
+  if (!CheckUnknowns(subject, policy, sink) || !CheckLists(*subject.tensor, policy, sink)) {
+    return false;
+  }
+  return !policy.Has(DLBRIDGE_POLICY_REQUIRE_WRITABLE) || subject.may_write ||
+         !sink->Broken({DLBRIDGE_RULE_NOT_WRITABLE, kNoAxis, 0, subject.flags & kReadOnly});
+}
+
+// Worth knowing about the struct, though no policy refuses it.
+template <class Sink>
+void NoteStruct(const Subject& subject, Sink* sink) {
+  const DLTensor& tensor = *subject.tensor;
+  const DeviceType& type = DeviceTypeOf(TypeOf(tensor.device));
+  if (type.host_like && tensor.device.device_id > 0) {
+    sink->Note({DLBRIDGE_RULE_DEVICE_ID_HOST, kNoAxis, 0, Bits(tensor.device.device_id)});
+  }
+  Version needed = FlagsSince(subject.flags);
+  needed = DtypeSince(tensor.dtype.code) > needed ? DtypeSince(tensor.dtype.code) : needed;
+  needed = type.since > needed ? type.since : needed;
+  if (subject.version != 0 && needed != kNoRelease && needed > subject.version) {
+    sink->Note({DLBRIDGE_RULE_VERSION_LABEL, kNoAxis, Packed(needed), Packed(subject.version)});
+  }
+}
+
+template <class Sink>
+DLBRIDGE_INLINE bool CheckPointers(const Subject& subject, const Policy& policy, Sink* sink) {
+  const DLTensor& tensor = *subject.tensor;
+  if (tensor.ndim == 0) {
+    // A scalar has one element, which must be somewhere.
+    return DLBRIDGE_LIKELY(tensor.data != nullptr) ||
+           !sink->Broken({DLBRIDGE_RULE_DATA_NULL, kNoAxis, 1, 0});
+  }
+  if (DLBRIDGE_UNLIKELY(tensor.shape == nullptr)) {
+    sink->Broken({DLBRIDGE_RULE_SHAPE_NULL, kNoAxis, Bits(tensor.ndim), 0});
+    return false;
+  }
+  if (DLBRIDGE_UNLIKELY(tensor.strides == nullptr && subject.version >= kStridesSince &&
+                        !policy.Has(DLBRIDGE_POLICY_ALLOW_NULL_STRIDES))) {
+    return !sink->Broken({DLBRIDGE_RULE_STRIDES_NULL, kNoAxis, Bits(tensor.ndim), 0});
+  }
+  return true;
+}
+
+// DLBRIDGE_LEVEL_STRUCT: reads the struct alone.
+template <class Sink>
+DLBRIDGE_INLINE bool CheckHead(const Subject& subject, const Policy& policy, Sink* sink) {
+  const DLTensor& tensor = *subject.tensor;
+  // A negative ndim is a huge unsigned one.
+  if (DLBRIDGE_UNLIKELY(static_cast<uint32_t>(tensor.ndim) >
+                        static_cast<uint32_t>(policy.max_ndim))) {
+    return RefuseNdim(tensor.ndim, policy, sink);
+  }
+  if (DLBRIDGE_UNLIKELY(!IsPlainDtype(tensor.dtype)) &&
+      !CheckOddDtype(tensor.dtype, policy, sink)) {
+    return false;
+  }
+  if (DLBRIDGE_UNLIKELY(tensor.device.device_id < 0) &&
+      sink->Broken({DLBRIDGE_RULE_DEVICE_ID_NEGATIVE, kNoAxis, 0, Bits(tensor.device.device_id)})) {
+    return false;
+  }
+  if ((Sink::kCollects || DLBRIDGE_UNLIKELY(policy.demands)) &&
+      !CheckStructDemands(subject, policy, sink)) {
+    return false;
+  }
+  if (Sink::kCollects) {
+    NoteStruct(subject, sink);
+  }
+  return CheckPointers(subject, policy, sink);
+}
+
+// ----------------------------------------------------------------------------- metadata level
+
+template <class Sink>
+DLBRIDGE_COLD void RefuseNegativeExtents(int32_t ndim, const int64_t* shape, Sink* sink) {
+  for (int32_t i = 0; i < ndim; ++i) {
+    if (shape[i] < 0 && sink->Broken({DLBRIDGE_RULE_DIM_NEGATIVE, i, 0, Bits(shape[i])})) {
+      return;
+    }
+  }
+}
+
+// Shape and strides alone, of any tensor, whatever its data. `shape` and `strides` are where to
+// read them a second time: the copies, where copies were made.
+template <class Sink>
+DLBRIDGE_INLINE bool CheckExtent(int32_t ndim, const int64_t* shape, const int64_t* strides,
+                                 uint32_t item_bits, Extent* extent, ByteExtent* bytes,
+                                 Sink* sink) {
+  if (DLBRIDGE_UNLIKELY(extent->negative)) {
+    RefuseNegativeExtents(ndim, shape, sink);
+    return false;
+  }
+  if (DLBRIDGE_UNLIKELY(extent->overflow)) {
+    sink->Broken({DLBRIDGE_RULE_COUNT_OVERFLOW, kNoAxis, 0, 0});
+    return false;
+  }
+  if (!extent->compact && DLBRIDGE_UNLIKELY(!ReachOfStrides(ndim, shape, strides, extent))) {
+    sink->Broken({DLBRIDGE_RULE_EXTENT_OVERFLOW, kNoAxis, 0, 0});
+    return false;
+  }
+  bool packed_fits = true;
+  const bool reach_fits = BytesOf(*extent, item_bits, bytes, &packed_fits);
+  if (DLBRIDGE_UNLIKELY(!packed_fits)) {
+    sink->Broken({DLBRIDGE_RULE_SIZE_OVERFLOW, kNoAxis, 0, Bits(extent->count)});
+    return false;
+  }
+  if (DLBRIDGE_UNLIKELY(!reach_fits)) {
+    sink->Broken({DLBRIDGE_RULE_EXTENT_OVERFLOW, kNoAxis, 0, 0});
+    return false;
+  }
+  return true;
+}
+
+// data + byte_offset + [begin, end) stays inside the address space, or behind the handle's start.
+template <class Sink>
+DLBRIDGE_COLD bool CheckOddAddresses(const DLTensor& tensor, ByteExtent bytes, Sink* sink) {
+  const DataIs data = DeviceTypeOf(TypeOf(tensor.device)).data;
+  uint64_t start = data == DataIs::kAddress ? reinterpret_cast<uintptr_t>(tensor.data) : 0;
+  uint64_t end = 0;
+  if (AddOverflows(start, tensor.byte_offset, &start) ||
+      AddOverflows(start, static_cast<uint64_t>(bytes.end), &end)) {
+    return !sink->Broken({DLBRIDGE_RULE_ADDRESS_RANGE, kNoAxis, 0, tensor.byte_offset});
+  }
+  const uint64_t below = 0 - static_cast<uint64_t>(bytes.begin);
+  if (start < below && data == DataIs::kAddress) {
+    return !sink->Broken({DLBRIDGE_RULE_ADDRESS_RANGE, kNoAxis, 0, tensor.byte_offset});
+  }
+  if (start < below && data == DataIs::kHandle) {
+    return !sink->Broken({DLBRIDGE_RULE_HANDLE_RANGE, kNoAxis, 0, start - below});
+  }
+  return true;
+}
+
+// The same for most tensors: what reaches nowhere below its first element, and whose end fits even
+// if `data` is an address, is right on any device.
+template <class Sink>
+DLBRIDGE_INLINE bool CheckAddresses(const DLTensor& tensor, const ByteExtent& bytes, Sink* sink) {
+  uint64_t end = 0;
+  if (DLBRIDGE_LIKELY(
+          !AddOverflows(reinterpret_cast<uintptr_t>(tensor.data), tensor.byte_offset, &end) &&
+          !AddOverflows(end, static_cast<uint64_t>(bytes.end), &end) && bytes.begin == 0)) {
+    return true;
+  }
+  return CheckOddAddresses(tensor, bytes, sink);
+}
+
+// All that a demand on the layout looks at.
+struct LayoutView {
+  const DLTensor& tensor;
+  const int64_t* shape;
+  const int64_t* strides;  // NULL: compact
+  Extent extent;
+  ByteExtent bytes;
+};
+
+// Column-major, axes of extent 1 aside.
+bool IsFortranContiguous(const LayoutView& view);
+// Largest power of two that divides the address of element (0,...,0), as in DLBridgeLayout.
+uint64_t AlignmentOf(const DLTensor& tensor);
+
+template <class Sink>
+bool CheckStrideSigns(const LayoutView& view, const Policy& policy, Sink* sink) {
+  const bool negative = policy.Has(DLBRIDGE_POLICY_REFUSE_NEGATIVE_STRIDES);
+  const bool zero = policy.Has(DLBRIDGE_POLICY_REFUSE_ZERO_STRIDES);
+  // NULL strides and empty tensors have none to look at.
+  if (!(negative || zero) || view.strides == nullptr || view.extent.count == 0) {
+    return true;
+  }
+  for (int32_t i = 0; i < view.tensor.ndim; ++i) {
+    if (view.shape[i] == 1) {
+      continue;
+    }
+    const int64_t stride = view.strides[i];
+    if (negative && stride < 0 &&
+        sink->Broken({DLBRIDGE_RULE_NEGATIVE_STRIDE, i, 0, Bits(stride)})) {
+      return false;
+    }
+    if (zero && stride == 0 &&
+        sink->Broken({DLBRIDGE_RULE_ZERO_STRIDE, i, Bits(view.shape[i]), 0})) {
+      return false;
+    }
+  }
+  return true;
+}
+
+template <class Sink>
+bool CheckContiguity(const LayoutView& view, const Policy& policy, Sink* sink) {
+  const bool c_order = (policy.contiguity & DLBRIDGE_CONTIGUITY_C) != 0 && view.extent.compact;
+  if (policy.contiguity == DLBRIDGE_CONTIGUITY_ANY || c_order ||
+      ((policy.contiguity & DLBRIDGE_CONTIGUITY_F) != 0 && IsFortranContiguous(view))) {
+    return true;
+  }
+  return !sink->Broken({DLBRIDGE_RULE_CONTIGUITY, kNoAxis, Bits(policy.contiguity), 0});
+}
+
+template <class Sink>
+bool CheckAlignment(const LayoutView& view, const Policy& policy, Sink* sink) {
+  // The address 0, with alignment 0, is a multiple of everything.
+  const uint64_t alignment = AlignmentOf(view.tensor);
+  return policy.alignment == 0 || view.extent.count == 0 || alignment == 0 ||
+         alignment >= policy.alignment ||
+         !sink->Broken({DLBRIDGE_RULE_ALIGNMENT, kNoAxis, policy.alignment, alignment});
+}
+
+// The buffer begins at `data`; the offset of each byte from there must be inside.
+template <class Sink>
+bool CheckBuffer(const LayoutView& view, const Policy& policy, Sink* sink) {
+  if (policy.buffer_size == UINT64_MAX || view.extent.count == 0) {
+    return true;
+  }
+  const Wide begin = static_cast<Wide>(view.tensor.byte_offset) + view.bytes.begin;
+  const Wide end = static_cast<Wide>(view.tensor.byte_offset) + view.bytes.end;
+  if (begin >= 0 && end <= static_cast<Wide>(policy.buffer_size)) {
+    return true;
+  }
+  const Wide found = begin < 0 ? begin : end - 1;
+  return !sink->Broken(
+      {DLBRIDGE_RULE_BUFFER_BOUNDS, kNoAxis, policy.buffer_size, static_cast<uint64_t>(found)});
+}
+
+inline DLBridgeAnswer OverlapOf(const LayoutView& view) {
+  return view.extent.compact ? DLBRIDGE_NO
+                             : SelfOverlap(view.tensor.ndim, view.shape, view.strides);
+}
+
+template <class Sink>
+bool CheckOverlap(const LayoutView& view, const Policy& policy, Sink* sink) {
+  if (!policy.Has(DLBRIDGE_POLICY_REQUIRE_WRITABLE) ||
+      policy.Has(DLBRIDGE_POLICY_ALLOW_SELF_OVERLAP)) {
+    return true;
+  }
+  const DLBridgeAnswer overlap = OverlapOf(view);
+  return overlap == DLBRIDGE_NO ||
+         !sink->Broken({DLBRIDGE_RULE_SELF_OVERLAP, kNoAxis, 0, Bits(overlap)});
+}
+
+// What the policy demands of the layout.
+template <class Sink>
+DLBRIDGE_NOINLINE bool CheckLayoutDemands(const LayoutView& view, const Policy& policy,
+                                          Sink* sink) {
+  return CheckBuffer(view, policy, sink) && CheckContiguity(view, policy, sink) &&
+         CheckAlignment(view, policy, sink) && CheckStrideSigns(view, policy, sink) &&
+         CheckOverlap(view, policy, sink);
+}
+
+template <class Sink>
+void NoteLayout(const LayoutView& view, const Policy& policy, Sink* sink) {
+  const uint64_t natural = NaturalAlignment(view.tensor.dtype);
+  const uint64_t alignment = AlignmentOf(view.tensor);
+  if (view.extent.count != 0 && alignment != 0 && alignment < natural) {
+    sink->Note({DLBRIDGE_RULE_DATA_UNALIGNED, kNoAxis, natural, alignment});
+  }
+  const bool refused = policy.Has(DLBRIDGE_POLICY_REQUIRE_WRITABLE) &&
+                       !policy.Has(DLBRIDGE_POLICY_ALLOW_SELF_OVERLAP);
+  const DLBridgeAnswer overlap = refused ? DLBRIDGE_NO : OverlapOf(view);
+  if (overlap != DLBRIDGE_NO) {
+    sink->Note({DLBRIDGE_RULE_SELF_OVERLAP, kNoAxis, 0, Bits(overlap)});
+  }
+}
+
+// DLBRIDGE_LEVEL_METADATA, for a tensor that passed CheckHead. Where kCopy, shape and strides go to
+// `shape_out` and `strides_out` in the same pass, and the copies are what is checked.
+template <bool kCopy, class Sink>
+DLBRIDGE_INLINE bool CheckLayout(const Subject& subject, const Policy& policy, int64_t* shape_out,
+                                 int64_t* strides_out, Sink* sink) {
+  const DLTensor& tensor = *subject.tensor;
+  const int32_t ndim = tensor.ndim;
+  Extent extent = ScanTensor<kCopy>(ndim, tensor.shape, tensor.strides, shape_out, strides_out);
+  const int64_t* shape = kCopy ? shape_out : tensor.shape;
+  const int64_t* strides = kCopy ? strides_out : tensor.strides;
+  ByteExtent bytes;
+  if (!CheckExtent(ndim, shape, strides, ItemBits(tensor.dtype, subject.flags), &extent, &bytes,
+                   sink)) {
+    return false;
+  }
+  if (DLBRIDGE_LIKELY(extent.count != 0)) {
+    if (DLBRIDGE_UNLIKELY(tensor.data == nullptr) && ndim != 0 &&
+        sink->Broken({DLBRIDGE_RULE_DATA_NULL, kNoAxis, Bits(extent.count), 0})) {
+      return false;
+    }
+    if (!CheckAddresses(tensor, bytes, sink)) {
+      return false;
+    }
+  }
+  if (Sink::kCollects || DLBRIDGE_UNLIKELY(policy.demands)) {
+    const LayoutView view = {tensor, shape, strides, extent, bytes};
+    if (!CheckLayoutDemands(view, policy, sink)) {
+      return false;
+    }
+    if (Sink::kCollects) {
+      NoteLayout(view, policy, sink);
+    }
+  }
+  return true;
+}
+
+// Both levels, as far as the policy asks.
+template <class Sink>
+DLBRIDGE_INLINE void CheckTensor(const Subject& subject, const Policy& policy, Sink* sink) {
+  if (CheckHead(subject, policy, sink) &&
+      DLBRIDGE_LIKELY(policy.level >= DLBRIDGE_LEVEL_METADATA)) {
+    CheckLayout<false>(subject, policy, nullptr, nullptr, sink);
+  }
+}
+
+DLBRIDGE_INLINE DLBridgeStatus ValidateInline(const Subject& subject, const Policy& policy,
+                                              DLBridgeError* error) {
+  FirstBroken sink(error);
+  CheckTensor(subject, policy, &sink);
+  return sink.status();
+}
+
+DLBridgeStatus Validate(const Subject& subject, const Policy& policy, DLBridgeError* error);
+
+DLBRIDGE_INLINE DLBridgeStatus CheckMajor(const DLManagedTensorVersioned& tensor,
+                                          DLBridgeError* error) {
+  if (DLBRIDGE_LIKELY(tensor.version.major == kMajor)) {
+    return DLBRIDGE_OK;
+  }
+  return Refuse(error, {DLBRIDGE_RULE_VERSION_MAJOR, kNoAxis, kMajor, tensor.version.major});
+}
+
+}  // namespace dlbridge
+
+#endif  // DLBRIDGE_SRC_VALIDATE_H_

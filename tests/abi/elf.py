@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What readelf says about a file, as Python values."""
+
+import os
+import re
+import subprocess
+from collections import namedtuple
+
+Symbol = namedtuple("Symbol", "name version type bind visibility section")
+Symbol.__doc__ = "version: '@@NODE' or '@NODE' or ''; section: 'UND', 'ABS' or a number."
+
+
+def readelf(path, *options):
+    """Output of readelf; a file that it cannot read is an error."""
+    environment = dict(os.environ, LC_ALL="C")
+    command = ["readelf", "--wide", *options, str(path)]
+    return subprocess.run(
+        command, env=environment, check=True, capture_output=True, text=True
+    ).stdout
+
+
+def _symbol(fields):
+    name = fields[7] if len(fields) > 7 else ""
+    match = re.fullmatch(r"(.*?)(@@?[^@]+)?", name)
+    return Symbol(match[1], match[2] or "", fields[3], fields[4], fields[5], fields[6])
+
+
+def symbols(path, *options):
+    """The symbols of all tables that the options of readelf choose, local ones too."""
+    rows = (line.split() for line in readelf(path, *options).splitlines())
+    return [_symbol(row) for row in rows if len(row) >= 7 and re.fullmatch(r"\d+:", row[0])]
+
+
+def dynamic(path):
+    """The dynamic section: tag to list of values."""
+    found = {}
+    for line in readelf(path, "--dynamic").splitlines():
+        match = re.match(r"\s*0x[0-9a-f]+\s+\((\w+)\)\s*(.*)", line)
+        if match:
+            value = re.search(r"\[(.*)\]", match[2])
+            found.setdefault(match[1], []).append(value[1] if value else match[2].strip())
+    return found
+
+
+def segments(path):
+    """The program headers: type to list of flags, such as {'GNU_STACK': ['RW']}."""
+    found = {}
+    row = re.compile(r"\s+([A-Z_]+)(?:\s+0x[0-9a-f]+){5}\s+([RWE ]{3})\s+0x[0-9a-f]+")
+    for line in readelf(path, "--program-headers").splitlines():
+        match = row.match(line)
+        if match:
+            found.setdefault(match[1], []).append(match[2].replace(" ", ""))
+    return found
+
+
+def sections(path):
+    """The section headers: name to size."""
+    row = re.compile(r"\s+\[\s*\d+\]\s+(\S+)\s+\S+\s+[0-9a-f]+\s+[0-9a-f]+\s+([0-9a-f]+)\s")
+    found = (row.match(line) for line in readelf(path, "--sections").splitlines())
+    return {match[1]: int(match[2], 16) for match in found if match}

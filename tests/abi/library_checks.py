@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rules that the built library files answer to. Each check returns a list of complaints."""
+
+import re
+from collections import namedtuple
+
+import elf
+
+Expected = namedtuple("Expected", "soname needed symbols")
+Expected.__doc__ = "needed: list of file names; symbols: set of 'name@@NODE'."
+
+# What the C compiler's own start files refer to, without a version.
+START_FILE_SYMBOLS = {
+    "__gmon_start__",
+    "_ITM_deregisterTMCloneTable",
+    "_ITM_registerTMCloneTable",
+    "__cxa_finalize",
+}
+# Mangled names inside namespace dlbridge: functions, tables, guards, statics of functions.
+NAMESPACE = re.compile(r"_Z(TV|TS|TI|GV|Z)?N[VK]*8dlbridge\w*")
+
+
+def header_functions(header):
+    """The functions that the header exports, in its order."""
+    return re.findall(r"^DLBRIDGE_API\b[^;]*?\b(dlbridge_\w+)\(", header, re.MULTILINE)
+
+
+def header_table(header):
+    """The function members of DLBridgeApi, in order."""
+    body = re.search(r"typedef struct DLBridgeApi \{(.*?)\n\} DLBridgeApi;", header, re.DOTALL)
+    return re.findall(r"\(\*(\w+)\)\(", body[1])
+
+
+def check_lists(header, symbols):
+    """The committed symbol list, the header's declarations and the function table are the same."""
+    functions = header_functions(header)
+    listed = {symbol.split("@@")[0] for symbol in symbols}
+    complaints = [f"in the header only: {name}" for name in functions if name not in listed]
+    complaints += [f"in the symbol list only: {name}" for name in sorted(listed - set(functions))]
+    table = ["dlbridge_" + name for name in header_table(header)]
+    complaints += [
+        f"not in DLBridgeApi: {name}"
+        for name in functions
+        if name not in table and name != "dlbridge_get_api"
+    ]
+    complaints += [f"in DLBridgeApi only: {name}" for name in table if name not in functions]
+    return complaints
+
+
+def difference(found, expected):
+    """Complaints on two sets that should be equal."""
+    return [f"unexpected: {item}" for item in sorted(found - expected)] + [
+        f"missing: {item}" for item in sorted(expected - found)
+    ]
+
+
+def version_nodes(path):
+    """The nodes that the file defines; the linker's first entry is the file itself."""
+    text = elf.readelf(path, "--version-info").split("Version needs section")[0]
+    return set(re.findall(r"Flags: (?!BASE).*Name: (\S+)", text))
+
+
+def exported(path):
+    """Defined dynamic symbols, less those that name a version node."""
+    nodes = version_nodes(path)
+    return [
+        symbol
+        for symbol in elf.symbols(path, "--dyn-syms")
+        if symbol.name
+        and symbol.section != "UND"
+        and symbol.bind != "LOCAL"
+        and not (symbol.section == "ABS" and symbol.name in nodes)
+    ]
+
+
+def check_needed(path, expected):
+    found = elf.dynamic(path).get("NEEDED", [])
+    return [] if sorted(found) == sorted(expected.needed) else [f"NEEDED is {found}"]
+
+
+def check_symbols(path, expected):
+    return difference({symbol.name + symbol.version for symbol in exported(path)}, expected.symbols)
+
+
+def check_version_node(path, expected):
+    """Every symbol stands in a node, and the file defines exactly the nodes of the list."""
+    complaints = [f"in no version node: {s.name}" for s in exported(path) if not s.version]
+    return complaints + difference(
+        version_nodes(path), {symbol.split("@@")[1] for symbol in expected.symbols}
+    )
+
+
+def check_soname(path, expected):
+    found = elf.dynamic(path).get("SONAME", [])
+    return [] if found == [expected.soname] else [f"SONAME is {found}"]
+
+
+def check_nodelete(path, _):
+    flags = " ".join(elf.dynamic(path).get("FLAGS_1", []))
+    return [] if "NODELETE" in flags else [f"FLAGS_1 is '{flags}'"]
+
+
+def check_runpath(path, _):
+    entries = elf.dynamic(path)
+    return [f"{tag} is {entries[tag]}" for tag in ("RPATH", "RUNPATH") if tag in entries]
+
+
+def check_constructors(path, _):
+    """One entry each is the start files': frame_dummy and __do_global_dtors_aux."""
+    sizes = elf.sections(path)
+    complaints = [
+        f"{name} has {sizes[name] // 8} entries"
+        for name in (".init_array", ".fini_array")
+        if sizes.get(name, 0) > 8
+    ]
+    old = (".preinit_array", ".ctors", ".dtors")
+    return complaints + [f"has a section {name}" for name in old if sizes.get(name)]
+
+
+def check_tls(path, _):
+    return ["has a TLS segment"] if "TLS" in elf.segments(path) else []
+
+
+def check_stack(path, _):
+    flags = elf.segments(path).get("GNU_STACK")
+    return [] if flags == ["RW"] else [f"GNU_STACK is {flags}"]
+
+
+def check_text_relocations(path, _):
+    entries = elf.dynamic(path)
+    found = "TEXTREL" in entries or "TEXTREL" in " ".join(entries.get("FLAGS", []))
+    return ["has text relocations"] if found else []
+
+
+def check_relro(path, _):
+    """Relocations are done at load and their memory is read-only from then on."""
+    complaints = [] if "GNU_RELRO" in elf.segments(path) else ["no GNU_RELRO segment"]
+    flags = " ".join(elf.dynamic(path).get("FLAGS_1", []))
+    return complaints + ([] if "NOW" in flags.split() else ["not linked with -z now"])
+
+
+def check_undefined(path, _):
+    """What the file needs of others comes from glibc."""
+    return [
+        f"not glibc's: {symbol.name}{symbol.version}"
+        for symbol in elf.symbols(path, "--dyn-syms")
+        if symbol.name
+        and symbol.section == "UND"
+        and not symbol.version.startswith("@GLIBC_")
+        and not (symbol.bind == "WEAK" and symbol.name in START_FILE_SYMBOLS)
+    ]
+
+
+SHARED_CHECKS = {
+    "needed": check_needed,
+    "symbols": check_symbols,
+    "version node": check_version_node,
+    "soname": check_soname,
+    "nodelete": check_nodelete,
+    "runpath": check_runpath,
+    "constructors": check_constructors,
+    "tls": check_tls,
+    "stack": check_stack,
+    "text relocations": check_text_relocations,
+    "relro": check_relro,
+    "undefined": check_undefined,
+}
+
+
+def check_archive_globals(path, expected):
+    """What a static library brings into a program: its functions, and hidden C++ names of ours."""
+    functions = {symbol.split("@@")[0] for symbol in expected.symbols}
+    found = {
+        symbol.name: symbol.visibility
+        for symbol in elf.symbols(path, "--symbols")
+        if symbol.bind != "LOCAL" and symbol.section != "UND"
+    }
+    complaints = [f"missing: {name}" for name in sorted(functions - set(found))]
+    for name, visibility in sorted(found.items()):
+        ours = name in functions or name.startswith("dlbridge_") or NAMESPACE.fullmatch(name)
+        if not ours:
+            complaints.append(f"not our namespace: {name}")
+        elif visibility != ("DEFAULT" if name in functions else "HIDDEN"):
+            complaints.append(f"visibility {visibility}: {name}")
+    return complaints
+
+
+def check_archive_undefined(path, _):
+    """C++ names that the archive does not define itself belong to the C++ runtime."""
+    table = elf.symbols(path, "--symbols")
+    defined = {symbol.name for symbol in table if symbol.section != "UND"}
+    undefined = {symbol.name for symbol in table if symbol.section == "UND" and symbol.name}
+    runtime = re.compile(r"_Z|__cxa|__gxx|_Unwind|__dynamic_cast")
+    return [f"C++ runtime: {n}" for n in sorted(undefined - defined) if runtime.match(n)]
+
+
+def check_archive_constructors(path, _):
+    text = elf.readelf(path, "--sections")
+    return [
+        f"has a section {name}"
+        for name in (".init_array", ".ctors", ".tbss", ".tdata")
+        if re.search(rf"\s{re.escape(name)}[.\s]", text)
+    ]
+
+
+ARCHIVE_CHECKS = {
+    "globals": check_archive_globals,
+    "undefined": check_archive_undefined,
+    "constructors": check_archive_constructors,
+}
+
+
+def run(checks, path, expected):
+    """Complaints by the name of the check; empty when all is well."""
+    results = {name: check(path, expected) for name, check in checks.items()}
+    return {name: complaints for name, complaints in results.items() if complaints}

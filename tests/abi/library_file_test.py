@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Holds the built library to the rules of library_checks, and shows that each rule can fail.
+
+library_file_test.py --library FILE [--static] --header FILE --soname NAME --cc COMPILER
+"""
+
+import argparse
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import elf
+import library_checks as checks
+
+HERE = pathlib.Path(__file__).resolve().parent
+OPTIONS = None
+
+TINY = "#include <stdlib.h>\nvoid* fake_one(void) { return malloc(1); }\n"
+TINY_MAP = "FAKE_0.1 { global: fake_one; local: *; };\n"
+LEAKY_MAP = "FAKE_0.1 { global: fake_one; leaked; local: *; };\n"
+TWO_MAP = TINY_MAP + "FAKE_0.2 { global: leaked; } FAKE_0.1;\n"
+TINY_EXPECTED = checks.Expected("libfake.so.1", ["libc.so.6"], {"fake_one@@FAKE_0.1"})
+TINY_LINK = (
+    "-Wl,-soname,libfake.so.1",
+    "-Wl,-z,nodelete",
+    "-Wl,-z,now",
+    "-Wl,-z,relro",
+    "-Wl,-z,noexecstack",
+)
+LEAK = TINY + "void* leaked(void) { return calloc(2, 2); }\n"
+HOOK = (
+    TINY + "static volatile int hooked;\n__attribute__((%s)) static void f(void) { hooked = 1; }\n"
+)
+# An absolute address in code: the loader would have to write to it.
+TEXTREL = TINY + '__asm__(".text\\n.p2align 3\\n.quad fake_one\\n");\n'
+
+# name: (source, version script, options left out, options added, checks that must complain)
+WRONG_SHARED = {
+    "leaked symbol": (LEAK, LEAKY_MAP, (), (), {"symbols"}),
+    "missing symbol": (LEAK.replace("fake_one", "fake_two"), TINY_MAP, (), (), {"symbols"}),
+    "no version script": (TINY, None, (), (), {"symbols", "version node"}),
+    "one node too many": (LEAK, TWO_MAP, (), (), {"symbols", "version node"}),
+    "needs libm": (TINY, TINY_MAP, (), ("-Wl,--no-as-needed", "-lm"), {"needed"}),
+    "other soname": (TINY, TINY_MAP, TINY_LINK[:1], ("-Wl,-soname,libfake.so.2",), {"soname"}),
+    "no soname": (TINY, TINY_MAP, TINY_LINK[:1], (), {"soname"}),
+    "no nodelete": (TINY, TINY_MAP, ("-Wl,-z,nodelete",), (), {"nodelete"}),
+    "runpath": (TINY, TINY_MAP, (), ("-Wl,-rpath,/nowhere,--enable-new-dtags",), {"runpath"}),
+    "rpath": (TINY, TINY_MAP, (), ("-Wl,-rpath,/nowhere,--disable-new-dtags",), {"runpath"}),
+    "constructor": (HOOK % "constructor", TINY_MAP, (), (), {"constructors"}),
+    "destructor": (HOOK % "destructor", TINY_MAP, (), (), {"constructors"}),
+    "thread-local": (
+        "static __thread int count;\n" + TINY.replace("malloc(1)", "malloc(++count)"),
+        TINY_MAP,
+        (),
+        ("-ftls-model=initial-exec",),
+        {"tls"},
+    ),
+    "executable stack": (TINY, TINY_MAP, ("-Wl,-z,noexecstack",), ("-Wl,-z,execstack",), {"stack"}),
+    "text relocation": (TEXTREL, TINY_MAP, (), ("-Wl,-z,notext",), {"text relocations"}),
+    "no relro": (TINY, TINY_MAP, ("-Wl,-z,relro",), ("-Wl,-z,norelro",), {"relro"}),
+    "lazy": (TINY, TINY_MAP, ("-Wl,-z,now",), ("-Wl,-z,lazy",), {"relro"}),
+    "stranger's symbol": (
+        "int stranger(void);\n" + TINY.replace("malloc(1)", "malloc(stranger())"),
+        TINY_MAP,
+        (),
+        (),
+        {"undefined"},
+    ),
+    "weak stranger": (
+        "extern __attribute__((weak)) int stranger;\n"
+        + TINY.replace("malloc(1)", "malloc(&stranger ? 1 : 2)"),
+        TINY_MAP,
+        (),
+        (),
+        {"undefined"},
+    ),
+}
+
+GOOD_CXX = """
+namespace dlbridge { int inside(int a) { return a + 1; } }
+extern "C" __attribute__((visibility("default"))) int fake_one(void) {
+  return dlbridge::inside(1);
+}
+"""
+WRONG_ARCHIVE = {
+    "leaked name": (GOOD_CXX + 'extern "C" int leaked() { return 0; }', {"globals"}),
+    "other namespace": (GOOD_CXX + "namespace other { int f() { return 0; } }", {"globals"}),
+    "visible inside": (
+        GOOD_CXX + "namespace dlbridge {\n"
+        '__attribute__((visibility("default"))) int seen() { return 0; } }',
+        {"globals"},
+    ),
+    "visible prefix": (
+        GOOD_CXX + 'extern "C" __attribute__((visibility("default")))\n'
+        "int dlbridge_unlisted() { return 0; }",
+        {"globals"},
+    ),
+    "hidden function": (GOOD_CXX.replace("default", "hidden"), {"globals"}),
+    "missing function": (GOOD_CXX.replace("fake_one", "dlbridge_two"), {"globals"}),
+    "operator new": (
+        GOOD_CXX + "namespace dlbridge { int* make() { return new int; } }",
+        {"undefined"},
+    ),
+    "constructor": (
+        GOOD_CXX + "namespace dlbridge { int g(); int v = g(); }",
+        {"constructors", "undefined"},
+    ),
+    "thread-local": (GOOD_CXX + "namespace dlbridge { thread_local int t = 1; }", {"constructors"}),
+}
+
+
+def build(*arguments):
+    """Runs the compiler; what it says is shown only when it fails."""
+    done = subprocess.run([*OPTIONS.cc, *map(str, arguments)], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise AssertionError(f"{arguments}: {done.stderr}")
+
+
+def build_shared(folder, source, script, left_out=(), added=()):
+    code, library = folder / "tiny.c", folder / "libfake.so"
+    code.write_text(source)
+    options = [option for option in TINY_LINK if option not in left_out]
+    options += added
+    if script:
+        (folder / "tiny.map").write_text(script)
+        options.append(f"-Wl,--version-script={folder / 'tiny.map'}")
+    build("-shared", "-fPIC", "-O1", "-o", library, code, *options)
+    return library
+
+
+def build_archive(folder, source):
+    code, member, library = folder / "tiny.cc", folder / "tiny.o", folder / "libfake.a"
+    code.write_text(source)
+    library.unlink(missing_ok=True)
+    build("-c", "-fPIC", "-O1", "-fvisibility=hidden", "-fno-exceptions", "-o", member, code)
+    subprocess.run(["ar", "qc", library, member], check=True)
+    return library
+
+
+class Lists(unittest.TestCase):
+    """The header, the function table and the committed list say the same."""
+
+    def test_lists_agree(self):
+        self.assertEqual(checks.check_lists(header(), expected().symbols), [])
+
+    def test_check_can_fail(self):
+        symbols = expected().symbols
+        one = sorted(symbols)[0]
+        name = one.split("@@")[0]
+        member = name.removeprefix("dlbridge_")
+        extra = "DLBRIDGE_API int dlbridge_extra(void);\n"
+        for text, listed, complaint in (
+            (header(), symbols - {one}, f"in the header only: {name}"),
+            (header(), symbols | {"dlbridge_x@@A"}, "in the symbol list only: dlbridge_x"),
+            (
+                header() + extra,
+                symbols | {"dlbridge_extra@@A"},
+                "not in DLBridgeApi: dlbridge_extra",
+            ),
+            (
+                header().replace(f"(*{member})(", "(*renamed)("),
+                symbols,
+                "in DLBridgeApi only: dlbridge_renamed",
+            ),
+        ):
+            self.assertIn(complaint, checks.check_lists(text, listed))
+
+
+class Shared(unittest.TestCase):
+    def test_library(self):
+        self.assertEqual(checks.run(checks.SHARED_CHECKS, OPTIONS.library, expected()), {})
+
+    def test_a_right_file_passes(self):
+        with tempfile.TemporaryDirectory() as name:
+            library = build_shared(pathlib.Path(name), TINY, TINY_MAP)
+            self.assertEqual(checks.run(checks.SHARED_CHECKS, library, TINY_EXPECTED), {})
+
+    def test_every_check_can_fail(self):
+        seen = set()
+        for label, (source, script, left_out, added, failing) in WRONG_SHARED.items():
+            with self.subTest(label), tempfile.TemporaryDirectory() as name:
+                library = build_shared(pathlib.Path(name), source, script, left_out, added)
+                found = checks.run(checks.SHARED_CHECKS, library, TINY_EXPECTED)
+                self.assertEqual(set(found), failing, found)
+                seen |= failing
+        self.assertEqual(seen, set(checks.SHARED_CHECKS))
+
+
+class Archive(unittest.TestCase):
+    def test_library(self):
+        self.assertEqual(checks.run(checks.ARCHIVE_CHECKS, OPTIONS.library, expected()), {})
+
+    def test_program_in_c_needs_libc_only(self):
+        with tempfile.TemporaryDirectory() as name:
+            code, program = pathlib.Path(name) / "user.c", pathlib.Path(name) / "user"
+            code.write_text("int main(void) { return 0; }\n")
+            build(
+                "-o",
+                program,
+                code,
+                "-Wl,--no-as-needed",
+                "-Wl,--whole-archive",
+                OPTIONS.library,
+                "-Wl,--no-whole-archive",
+            )
+            self.assertEqual(elf.dynamic(program)["NEEDED"], expected().needed)
+            subprocess.run([program], check=True)
+
+    def test_a_right_file_passes(self):
+        with tempfile.TemporaryDirectory() as name:
+            library = build_archive(pathlib.Path(name), GOOD_CXX)
+            self.assertEqual(checks.run(checks.ARCHIVE_CHECKS, library, TINY_EXPECTED), {})
+
+    def test_every_check_can_fail(self):
+        seen = set()
+        for label, (source, failing) in WRONG_ARCHIVE.items():
+            with self.subTest(label), tempfile.TemporaryDirectory() as name:
+                library = build_archive(pathlib.Path(name), source)
+                found = checks.run(checks.ARCHIVE_CHECKS, library, TINY_EXPECTED)
+                self.assertEqual(set(found), failing, found)
+                seen |= failing
+        self.assertEqual(seen, set(checks.ARCHIVE_CHECKS))
+
+
+def header():
+    return OPTIONS.header.read_text()
+
+
+def expected():
+    def lines(name):
+        return (HERE / name).read_text().split()
+
+    return checks.Expected(OPTIONS.soname, lines("needed.txt"), set(lines("symbols.txt")))
+
+
+def main():
+    global OPTIONS
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--library", type=pathlib.Path, required=True)
+    parser.add_argument("--static", action="store_true")
+    parser.add_argument("--header", type=pathlib.Path, required=True)
+    parser.add_argument("--soname", required=True)
+    parser.add_argument("--cc", nargs="+", required=True)
+    OPTIONS = parser.parse_args()
+    suite = unittest.TestSuite()
+    for case in (Lists, Archive if OPTIONS.static else Shared):
+        suite.addTests(unittest.defaultTestLoader.loadTestsFromTestCase(case))
+    return 0 if unittest.TextTestRunner(verbosity=2).run(suite).wasSuccessful() else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

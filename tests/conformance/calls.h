@@ -1,0 +1,816 @@
+// SPDX-License-Identifier: Apache-2.0
+// One function of the ABI for each call that a case can name: reads the arguments off the step,
+// calls, and answers with everything that a case can expect.
+#ifndef DLBRIDGE_TESTS_CONFORMANCE_CALLS_H_
+#define DLBRIDGE_TESTS_CONFORMANCE_CALLS_H_
+
+#include <array>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "conformance/world.h"
+#include "dlbridge/dlbridge.h"
+
+namespace dlbridge::conformance {
+
+// ------------------------------------------------------------------------------ names of values
+
+inline uint32_t FlagBits(const json& names, const std::vector<std::string>& known) {
+  uint32_t bits = 0;
+  for (const json& name : names) {
+    for (size_t i = 0; i < known.size(); ++i) {
+      bits |= known[i] == name ? 1U << i : 0;
+    }
+  }
+  return bits;
+}
+inline json FlagNames(uint32_t bits, const std::vector<std::string>& known) {
+  json names = json::array();
+  for (size_t i = 0; i < known.size(); ++i) {
+    if ((bits >> i & 1) != 0) {
+      names.push_back(known[i]);
+    }
+  }
+  return names;
+}
+inline const std::vector<std::string> kPolicyFlags = {
+    "REFUSE_UNKNOWN_DTYPE",    "REFUSE_UNKNOWN_DEVICE", "REFUSE_UNKNOWN_FLAGS",
+    "REFUSE_NEGATIVE_STRIDES", "REFUSE_ZERO_STRIDES",   "ALLOW_NULL_STRIDES",
+    "ALLOW_SCALABLE_LANES",    "REQUIRE_WRITABLE",      "VOUCH_WRITABLE",
+    "ALLOW_SELF_OVERLAP"};
+inline const std::vector<std::string> kConvertFlags = {
+    "SKIP_VALIDATION", "WRITABLE",    "ALLOW_UNKNOWN", "CANONICAL", "FOLD_BYTE_OFFSET", "COPY",
+    "DROP_READ_ONLY",  "DROP_PADDED", "NEWER_CODES"};
+inline const std::vector<std::string> kLayoutFlags = {
+    "EMPTY", "C_CONTIGUOUS", "F_CONTIGUOUS", "BROADCAST", "NEGATIVE_STRIDES", "PADDED", "OPAQUE"};
+
+inline json KindName(DLBridgeKind kind) {
+  constexpr const char* kNames[] = {"AMBIGUOUS", "LEGACY", "VERSIONED", "BARE"};
+  return kNames[kind];
+}
+inline json AnswerName(DLBridgeAnswer answer) {
+  constexpr const char* kNames[] = {"NO", "YES", "UNDECIDED"};
+  return kNames[answer];
+}
+
+// -------------------------------------------------------------------------------- the arguments
+
+// What a step passes; some steps damage it on purpose.
+class Arguments {
+ public:
+  Arguments(const json& step, World* world) : step(step), world(*world) {}
+
+  bool Has(const char* key) const { return step.contains(key); }
+  // NULL where the step asks for it, else the pointer.
+  template <class T>
+  T* Or(const char* name, T* pointer) const {
+    for (const json& null : Has("null") ? step["null"] : json::array()) {
+      if (null == name) {
+        return nullptr;
+      }
+    }
+    return pointer;
+  }
+  Handle In() const {
+    const json& name = step["in"];
+    return world.Get(name.is_array() ? name[0] : name);
+  }
+
+  // A struct with the damage that the step wants: another size, and something set behind it.
+  template <class T>
+  T* Damaged(const char* name, T* object) {
+    if (!Has("struct") || step["struct"]["name"] != name) {
+      return object;
+    }
+    const json& damage = step["struct"];
+    const std::string size = damage.value("size", "");
+    room_.assign(sizeof(T) + 32, 0);
+    std::memcpy(room_.data(), object, sizeof(T));
+    auto* copy = reinterpret_cast<T*>(room_.data());
+    if (size == "larger") {
+      copy->struct_size = sizeof(T) + 16;
+      room_[sizeof(T) + 15] = damage.value("tail", uint8_t{0});
+    } else if (!size.empty()) {
+      copy->struct_size = size == "zero" ? 0 : sizeof(T) - 1;
+    }
+    Set(damage.value("set", ""), copy);
+    return copy;
+  }
+
+  const json& step;
+  World& world;
+
+ private:
+  template <class T>
+  static void Set(const std::string& field, T* object) {
+    if constexpr (std::is_same_v<T, DLBridgeAllocator>) {
+      object->allocate = field == "no_allocate" ? nullptr : object->allocate;
+      object->deallocate = field == "no_deallocate" ? nullptr : object->deallocate;
+    }
+    if constexpr (!std::is_same_v<T, DLBridgeConvertOptions> &&
+                  !std::is_same_v<T, DLBridgeViewSpec> && !std::is_same_v<T, DLBridgeLayout> &&
+                  !std::is_same_v<T, DLBridgeError>) {
+      object->reserved0 = field == "reserved0" ? 1 : 0;
+    }
+    if constexpr (!std::is_same_v<T, DLBridgeAllocator> && !std::is_same_v<T, DLBridgeStorage> &&
+                  !std::is_same_v<T, DLBridgeLayout> && !std::is_same_v<T, DLBridgeError>) {
+      object->reserved[0] = field == "reserved_0" ? 1 : 0;
+      object->reserved[1] = field == "reserved_1" ? 1 : 0;
+    }
+  }
+
+  alignas(16) std::vector<unsigned char> room_;
+};
+
+// A DLBridgePolicy and what it points to.
+class PolicyHolder {
+ public:
+  explicit PolicyHolder(const json& spec) {
+    policy_.level = spec.contains("level") ? Level(spec["level"]) : policy_.level;
+    if (spec.contains("version")) {
+      policy_.version = VersionFrom(spec["version"]);
+    }
+    policy_.flags = spec.contains("flags_raw")
+                        ? spec["flags_raw"].get<uint32_t>()
+                        : FlagBits(spec.value("flags", json::array()), kPolicyFlags);
+    policy_.max_ndim = spec.value("max_ndim", policy_.max_ndim);
+    policy_.contiguity = spec.contains("contiguity") ? Contiguity(spec["contiguity"]) : 0;
+    policy_.alignment = spec.contains("alignment") ? Unsigned(spec["alignment"]) : 0;
+    policy_.buffer_size =
+        spec.contains("buffer_size") ? Unsigned(spec["buffer_size"]) : policy_.buffer_size;
+    Lists(spec);
+  }
+  DLBridgePolicy* get() { return &policy_; }
+
+ private:
+  static int32_t Level(const json& value) {
+    return value.is_number()   ? value.get<int32_t>()
+           : value == "STRUCT" ? DLBRIDGE_LEVEL_STRUCT
+                               : DLBRIDGE_LEVEL_METADATA;
+  }
+  static int32_t Contiguity(const json& value) {
+    return value.is_number() ? value.get<int32_t>()
+           : value == "C"    ? DLBRIDGE_CONTIGUITY_C
+           : value == "F"    ? DLBRIDGE_CONTIGUITY_F
+           : value == "ANY"  ? DLBRIDGE_CONTIGUITY_ANY
+                             : DLBRIDGE_CONTIGUITY_C_OR_F;
+  }
+  // An empty list is a list: it is not NULL.
+  void Lists(const json& spec) {
+    devices_.reserve(1);
+    dtypes_.reserve(1);
+    if (spec.contains("devices") && spec["devices"].is_string()) {
+      policy_.device_count = 1;
+    } else if (spec.contains("devices")) {
+      for (const json& device : spec["devices"]) {
+        devices_.push_back(DeviceFrom(device));
+      }
+      policy_.devices = devices_.data();
+      policy_.device_count = devices_.size();
+    }
+    if (spec.contains("dtypes") && spec["dtypes"].is_string()) {
+      policy_.dtype_count = 1;
+    } else if (spec.contains("dtypes")) {
+      for (const json& dtype : spec["dtypes"]) {
+        dtypes_.push_back(DtypeFrom(dtype));
+      }
+      policy_.dtypes = dtypes_.data();
+      policy_.dtype_count = dtypes_.size();
+    }
+  }
+
+  DLBridgePolicy policy_ = DLBRIDGE_POLICY_INIT;
+  std::vector<DLDevice> devices_;
+  std::vector<DLDataType> dtypes_;
+};
+
+// The policy of a step; NULL where it has none, unless one is to be damaged.
+class PolicyArgument {
+ public:
+  explicit PolicyArgument(Arguments* arguments) {
+    const json& step = arguments->step;
+    if (step.contains("policy") ||
+        (step.contains("struct") && step["struct"]["name"] == "policy")) {
+      holder_.emplace(step.value("policy", json::object()));
+      pointer_ = arguments->Damaged("policy", holder_->get());
+    }
+  }
+  const DLBridgePolicy* get() const { return pointer_; }
+
+ private:
+  std::optional<PolicyHolder> holder_;
+  DLBridgePolicy* pointer_ = nullptr;
+};
+
+// The options of a step, likewise.
+class OptionsArgument {
+ public:
+  explicit OptionsArgument(Arguments* arguments) {
+    const json& step = arguments->step;
+    if (!step.contains("options") && !step.contains("allocator") &&
+        !(step.contains("struct") && step["struct"]["name"] == "options")) {
+      return;
+    }
+    Fill(step.value("options", json::object()));
+    if (step.contains("allocator")) {
+      allocator_ = arguments->world.Allocator(step["allocator"] == "fails");
+      options_.allocator = &allocator_;
+    }
+    pointer_ = arguments->Damaged("options", &options_);
+  }
+  const DLBridgeConvertOptions* get() const { return pointer_; }
+
+ private:
+  void Fill(const json& spec) {
+    options_.flags = spec.contains("flags_raw")
+                         ? spec["flags_raw"].get<uint32_t>()
+                         : FlagBits(spec.value("flags", json::array()), kConvertFlags);
+    if (spec.contains("version")) {
+      options_.version = VersionFrom(spec["version"]);
+    }
+    options_.source_flags = spec.contains("source_flags") ? Unsigned(spec["source_flags"]) : 0;
+    if (spec.contains("policy")) {
+      policy_.emplace(spec["policy"]);
+      options_.policy = policy_->get();
+    }
+  }
+
+  DLBridgeConvertOptions options_ = DLBRIDGE_CONVERT_OPTIONS_INIT;
+  DLBridgeAllocator allocator_ = DLBRIDGE_ALLOCATOR_INIT;
+  std::optional<PolicyHolder> policy_;
+  DLBridgeConvertOptions* pointer_ = nullptr;
+};
+
+// ---------------------------------------------------------------------------------- the answers
+
+// Status, rule, axis and message. What the library left in the error must agree with its status.
+inline json Answer(DLBridgeStatus status, const DLBridgeError& error) {
+  const std::string name = dlbridge_status_name(status);
+  json answer = {{"status", name.substr(std::strlen("DLBRIDGE_"))}};
+  if (status != DLBRIDGE_OK) {
+    answer["rule"] = dlbridge_rule_name(error.rule);
+    answer["axis"] = error.axis;
+    answer["message"] = error.message;
+    if (error.struct_size == sizeof error && error.status != status) {
+      answer["status"] = "the error says another status than the call";
+    }
+  } else if (error.message[0] != '\0') {
+    answer["status"] = "success touched the error";
+  }
+  return answer;
+}
+
+inline json Describe(const Handle& handle, const json& expected) {
+  const DLTensor& tensor = *handle.tensor();
+  json seen = json::object();
+  seen["kind"] = KindName(handle.kind);
+  if (handle.kind == DLBRIDGE_KIND_VERSIONED) {
+    seen["version"] = ToJson(handle.versioned()->version);
+    seen["flags"] = std::to_string(handle.versioned()->flags);
+  }
+  // "any": memory that the library allocated, wherever that is.
+  const auto data = reinterpret_cast<uintptr_t>(tensor.data);
+  seen["data"] = data != 0 && expected.value("data", "") == "any" ? "any" : std::to_string(data);
+  seen["device"] = ToJson(tensor.device);
+  seen["ndim"] = tensor.ndim;
+  seen["dtype"] = ToJson(tensor.dtype);
+  seen["shape"] = Strings(tensor.shape, tensor.ndim);
+  seen["strides"] = tensor.strides != nullptr ? Strings(tensor.strides, tensor.ndim) : json();
+  seen["byte_offset"] = std::to_string(tensor.byte_offset);
+  return seen;
+}
+
+// Answers with the tensor that a call made, and gives it its name.
+inline void AddResult(const json& step, const std::string& name, void* pointer, DLBridgeKind kind,
+                      World* world, json* answer) {
+  (*answer)["is"] = world->NameOf(pointer);
+  world->Put(name, pointer, kind);
+  const Handle handle = world->Get(name);
+  const json& expect = step["expect"];
+  (*answer)["tensor"] = Describe(handle, expect.value("tensor", json::object()));
+  if (expect.contains("bytes")) {
+    DLBridgeLayout layout = DLBRIDGE_LAYOUT_INIT;
+    const uint64_t flags = handle.kind == DLBRIDGE_KIND_VERSIONED ? handle.flags : 0;
+    dlbridge_layout(handle.tensor(), flags, &layout, nullptr);
+    const char* data = static_cast<const char*>(handle.tensor()->data);
+    (*answer)["bytes"] = Hex(data, static_cast<size_t>(layout.packed_bytes));
+  }
+}
+
+// ------------------------------------------------------------------------------------ the calls
+
+using Function = std::function<json(Arguments*)>;
+
+inline json CallValidate(Arguments* a) {
+  PolicyArgument policy(a);
+  DLBridgeError error = DLBRIDGE_ERROR_INIT;
+  DLBridgeError* wanted = a->Damaged("error", &error);
+  const Handle in = a->In();
+  DLBridgeStatus status = DLBRIDGE_OK;
+  if (in.kind == DLBRIDGE_KIND_LEGACY) {
+    status = dlbridge_validate_legacy(a->Or("tensor", in.legacy()), policy.get(), wanted);
+  } else if (in.kind == DLBRIDGE_KIND_VERSIONED) {
+    status = dlbridge_validate_versioned(a->Or("tensor", in.versioned()), policy.get(), wanted);
+  } else {
+    status = dlbridge_validate(a->Or("tensor", in.tensor()), in.flags, policy.get(), wanted);
+  }
+  if (wanted != &error) {
+    return {{"status", wanted->message[0] == '\0' ? "ERROR_INVALID_TENSOR" : "written"}};
+  }
+  return Answer(status, error);
+}
+
+inline json CallDiagnose(Arguments* a) {
+  PolicyArgument policy(a);
+  DLBridgeError error = DLBRIDGE_ERROR_INIT;
+  const Handle in = a->In();
+  std::vector<DLBridgeFinding> findings(64);
+  size_t count = 0;
+  const DLBridgeKind kind = a->step.value("kind", in.kind);
+  const uint64_t flags = a->Has("flags")              ? Unsigned(a->step["flags"])
+                         : kind == DLBRIDGE_KIND_BARE ? in.flags
+                                                      : 0;
+  const DLBridgeStatus status = dlbridge_diagnose(
+      a->Or("tensor", in.pointer), kind, flags, policy.get(), a->Or("findings", findings.data()),
+      a->step.value("capacity", findings.size()), a->Or("count", &count), &error);
+  json answer = Answer(status, error);
+  answer["count"] = count;
+  answer["findings"] = json::array();
+  for (size_t i = 0; i < count && i < findings.size(); ++i) {
+    const DLBridgeFinding& finding = findings[i];
+    answer["findings"].push_back(
+        {{"rule", dlbridge_rule_name(finding.rule)},
+         {"axis", finding.axis},
+         {"severity", finding.severity == DLBRIDGE_SEVERITY_BROKEN ? "BROKEN" : "NOTE"},
+         {"expected", finding.expected},
+         {"found", finding.found}});
+  }
+  return answer;
+}
+
+inline json CallLayout(Arguments* a) {
+  DLBridgeLayout object = DLBRIDGE_LAYOUT_INIT;
+  DLBridgeLayout* layout = a->Damaged("layout", &object);
+  DLBridgeError error = DLBRIDGE_ERROR_INIT;
+  const Handle in = a->In();
+  json answer = Answer(
+      dlbridge_layout(a->Or("tensor", in.tensor()), in.flags, a->Or("out", layout), &error), error);
+  answer["layout"] = {{"flags", FlagNames(layout->flags, kLayoutFlags)},
+                      {"item_bits", layout->item_bits},
+                      {"self_overlap", AnswerName(layout->self_overlap)},
+                      {"element_count", std::to_string(layout->element_count)},
+                      {"packed_bytes", std::to_string(layout->packed_bytes)},
+                      {"begin", std::to_string(layout->begin)},
+                      {"end", std::to_string(layout->end)},
+                      {"broadcast_axes", std::to_string(layout->broadcast_axes)},
+                      {"negative_axes", std::to_string(layout->negative_axes)},
+                      {"alignment", std::to_string(layout->alignment)}};
+  return answer;
+}
+
+// The three functions that write a text; `write` calls one of them.
+inline json CallFormat(
+    Arguments* a,
+    const std::function<DLBridgeStatus(char*, size_t, size_t*, DLBridgeError*)>& write) {
+  DLBridgeError error = DLBRIDGE_ERROR_INIT;
+  std::vector<char> buffer(4096, '#');
+  size_t length = 0;
+  const size_t size = a->step.value("size", buffer.size());
+  char* into = size != 0 ? a->Or("buffer", buffer.data()) : nullptr;
+  json answer = Answer(write(into, size, a->Or("length", &length), &error), error);
+  answer["length"] = length;
+  answer["text"] = size != 0 && buffer[0] != '#' ? buffer.data() : "";
+  if (size < buffer.size() && buffer[size] != '#') {
+    answer["status"] = "wrote behind the buffer";
+  }
+  return answer;
+}
+
+inline json CallUpgrade(Arguments* a) {
+  OptionsArgument options(a);
+  DLBridgeError error = DLBRIDGE_ERROR_INIT;
+  DLManagedTensorVersioned* out = nullptr;
+  const Handle in = a->In();
+  DLBridgeStatus status = DLBRIDGE_OK;
+  {
+    const Counted counted;
+    status =
+        dlbridge_upgrade(a->Or("source", in.legacy()), options.get(), a->Or("out", &out), &error);
+  }
+  json answer = Answer(status, error);
+  if (status == DLBRIDGE_OK) {
+    a->world.Take(a->step["in"]);
+    AddResult(a->step, a->step["out"], out, DLBRIDGE_KIND_VERSIONED, &a->world, &answer);
+  }
+  return answer;
+}
+
+inline DLBridgeStorage StorageFor(const Handle& in, Arguments* a) {
+  DLBridgeStorage storage = DLBRIDGE_STORAGE_INIT;
+  const std::string how = a->step.value("storage", "exact");
+  const int32_t ndim = in.tensor()->ndim;
+  storage.size = dlbridge_upgrade_storage_size(ndim > 0 && ndim < 1000 ? ndim : 0);
+  storage.memory = a->world.Storage(storage.size + 8);
+  if (how == "short") {
+    --storage.size;
+  } else if (how == "unaligned") {
+    storage.memory = static_cast<char*>(storage.memory) + 8;
+  } else if (how == "null") {
+    storage.memory = nullptr;
+  }
+  storage.released = World::StorageReleased;
+  storage.context = &a->world;
+  return storage;
+}
+
+inline json CallUpgradeInto(Arguments* a) {
+  OptionsArgument options(a);
+  DLBridgeError error = DLBRIDGE_ERROR_INIT;
+  DLManagedTensorVersioned* out = nullptr;
+  const Handle in = a->In();
+  DLBridgeStorage object = StorageFor(in, a);
+  DLBridgeStorage* storage = a->Damaged("storage", &object);
+  DLBridgeStatus status = DLBRIDGE_OK;
+  {
+    const Counted counted;
+    status = dlbridge_upgrade_into(a->Or("source", in.legacy()), options.get(),
+                                   a->Or("storage", storage), a->Or("out", &out), &error);
+  }
+  json answer = Answer(status, error);
+  if (status == DLBRIDGE_OK) {
+    a->world.Take(a->step["in"]);
+    ++a->world.storages_in_use;
+    AddResult(a->step, a->step["out"], out, DLBRIDGE_KIND_VERSIONED, &a->world, &answer);
+  }
+  return answer;
+}
+
+inline std::vector<std::string> NameList(const json& value) {
+  return value.is_array() ? value.get<std::vector<std::string>>()
+                          : std::vector<std::string>{value.get<std::string>()};
+}
+
+inline json CallUpgradeMany(Arguments* a) {
+  OptionsArgument options(a);
+  DLBridgeError error = DLBRIDGE_ERROR_INIT;
+  const std::vector<std::string> in = NameList(a->step["in"]);
+  const std::vector<std::string> out = NameList(a->step["out"]);
+  std::vector<DLManagedTensor*> sources;
+  for (const std::string& name : in) {
+    sources.push_back(a->Or("source", a->world.Get(name).legacy()));
+  }
+  std::vector<DLManagedTensorVersioned*> outs(in.size(), nullptr);
+  size_t failed = 12345;
+  DLBridgeStatus status = DLBRIDGE_OK;
+  {
+    const Counted counted;
+    status = dlbridge_upgrade_many(a->Or("sources", sources.data()), sources.size(), options.get(),
+                                   a->Or("outs", outs.data()), &failed, &error);
+  }
+  json answer = Answer(status, error);
+  answer["failed"] = failed;
+  for (size_t i = 0; status == DLBRIDGE_OK && i < in.size(); ++i) {
+    a->world.Take(in[i]);
+    AddResult(a->step, out[i], outs[i], DLBRIDGE_KIND_VERSIONED, &a->world, &answer);
+  }
+  return answer;
+}
+
+inline json CallDowngrade(Arguments* a) {
+  OptionsArgument options(a);
+  DLBridgeError error = DLBRIDGE_ERROR_INIT;
+  DLManagedTensor* out = nullptr;
+  const Handle in = a->In();
+  DLBridgeStatus status = DLBRIDGE_OK;
+  {
+    const Counted counted;
+    status = dlbridge_downgrade(a->Or("source", in.versioned()), options.get(), a->Or("out", &out),
+                                &error);
+  }
+  json answer = Answer(status, error);
+  if (status == DLBRIDGE_OK) {
+    a->world.Take(a->step["in"]);
+    AddResult(a->step, a->step["out"], out, DLBRIDGE_KIND_LEGACY, &a->world, &answer);
+  }
+  return answer;
+}
+
+inline json CallAdopt(Arguments* a) {
+  OptionsArgument options(a);
+  DLBridgeError error = DLBRIDGE_ERROR_INIT;
+  DLManagedTensorVersioned* out = nullptr;
+  const Handle in = a->In();
+  DLBridgeStatus status = DLBRIDGE_OK;
+  {
+    const Counted counted;
+    status =
+        dlbridge_adopt(a->Or("source", in.versioned()), options.get(), a->Or("out", &out), &error);
+  }
+  json answer = Answer(status, error);
+  if (status == DLBRIDGE_OK) {
+    AddResult(a->step, a->step["out"], out, DLBRIDGE_KIND_VERSIONED, &a->world, &answer);
+    a->world.Take(a->step["in"]);
+  }
+  return answer;
+}
+
+inline json CallConvert(Arguments* a) {
+  OptionsArgument options(a);
+  DLBridgeError error = DLBRIDGE_ERROR_INIT;
+  void* out = nullptr;
+  DLBridgeKind kind = DLBRIDGE_KIND_AMBIGUOUS;
+  const Handle in = a->In();
+  DLBridgeStatus status = DLBRIDGE_OK;
+  {
+    const Counted counted;
+    status = dlbridge_convert(a->Or("source", in.pointer), a->step.value("kind", in.kind),
+                              VersionFrom(a->step["target"]), options.get(), a->Or("out", &out),
+                              a->Or("out_kind", &kind), &error);
+  }
+  json answer = Answer(status, error);
+  if (status == DLBRIDGE_OK) {
+    answer["kind"] = KindName(kind);
+    AddResult(a->step, a->step["out"], out, kind, &a->world, &answer);
+    a->world.Take(a->step["in"]);
+  }
+  return answer;
+}
+
+// Alters a field of a tensor of ours for the length of a call, as a careless consumer might.
+class Alteration {
+ public:
+  Alteration(const json& step, const Handle& handle)
+      : tensor_(handle.versioned()), before_(*handle.versioned()) {
+    const std::string field = step.value("altered", "");
+    DLTensor& fields = tensor_->dl_tensor;
+    fields.ndim = field == "ndim" ? fields.ndim + 1 : fields.ndim;
+    fields.shape = field == "shape" ? &elsewhere_ : fields.shape;
+    fields.strides = field == "strides" ? nullptr : fields.strides;
+    tensor_->manager_ctx = field == "manager_ctx" ? nullptr : tensor_->manager_ctx;
+    tensor_->deleter = field == "deleter" ? nullptr : tensor_->deleter;
+  }
+  Alteration(const Alteration&) = delete;
+  Alteration& operator=(const Alteration&) = delete;
+  ~Alteration() { *tensor_ = before_; }
+
+ private:
+  DLManagedTensorVersioned* tensor_;
+  DLManagedTensorVersioned before_;
+  int64_t elsewhere_ = 1;
+};
+
+inline json FinishOwner(Arguments* a, DLBridgeStatus status, const DLBridgeError& error,
+                        DLManagedTensorVersioned* out) {
+  json answer = Answer(status, error);
+  if (status == DLBRIDGE_OK) {
+    AddResult(a->step, a->step["out"], out, DLBRIDGE_KIND_VERSIONED, &a->world, &answer);
+  }
+  return answer;
+}
+
+inline json CallShare(Arguments* a) {
+  DLBridgeError error = DLBRIDGE_ERROR_INIT;
+  DLManagedTensorVersioned* out = nullptr;
+  const Handle in = a->In();
+  DLBridgeStatus status = DLBRIDGE_OK;
+  {
+    const Alteration alteration(a->step, in);
+    const Counted counted;
+    status = dlbridge_share(a->Or("tensor", in.versioned()), a->Or("out", &out), &error);
+  }
+  return FinishOwner(a, status, error, out);
+}
+
+inline json CallView(Arguments* a) {
+  DLBridgeError error = DLBRIDGE_ERROR_INIT;
+  DLManagedTensorVersioned* out = nullptr;
+  const Handle in = a->In();
+  const json& given = a->step["spec"];
+  const std::vector<int64_t> shape = Numbers(given["shape"].is_null() ? json() : given["shape"]);
+  const std::vector<int64_t> strides = Numbers(given.value("strides", json::array()));
+  DLBridgeViewSpec object = DLBRIDGE_VIEW_SPEC_INIT;
+  object.ndim = given.value("ndim", static_cast<int32_t>(shape.size()));
+  object.shape = given["shape"].is_null() ? nullptr : shape.data();
+  object.strides = given.contains("strides") ? strides.data() : nullptr;
+  object.offset = given.contains("offset") ? Signed(given["offset"]) : 0;
+  DLBridgeViewSpec* spec = a->Damaged("spec", &object);
+  DLBridgeStatus status = DLBRIDGE_OK;
+  {
+    const Alteration alteration(a->step, in);
+    const Counted counted;
+    status = dlbridge_view(a->Or("tensor", in.versioned()), a->Or("spec", spec), a->Or("out", &out),
+                           &error);
+  }
+  return FinishOwner(a, status, error, out);
+}
+
+inline json CallAllocate(Arguments* a) {
+  DLBridgeError error = DLBRIDGE_ERROR_INIT;
+  DLManagedTensorVersioned* out = nullptr;
+  const json& given = a->step["spec"];
+  const std::vector<int64_t> shape = Numbers(given["shape"].is_null() ? json() : given["shape"]);
+  DLBridgeAllocateSpec object = DLBRIDGE_ALLOCATE_SPEC_INIT;
+  object.ndim = given.value("ndim", static_cast<int32_t>(shape.size()));
+  object.shape = given["shape"].is_null() ? nullptr : shape.data();
+  object.device = DeviceFrom(given["device"]);
+  object.dtype = DtypeFrom(given["dtype"]);
+  object.alignment = given.contains("alignment") ? Unsigned(given["alignment"]) : 0;
+  object.flags = given.contains("flags") ? Unsigned(given["flags"]) : 0;
+  object.version = given.contains("version") ? VersionFrom(given["version"]) : object.version;
+  DLBridgeAllocator allocator = a->world.Allocator(a->step.value("allocator", "") == "fails");
+  object.allocator = a->Has("allocator") ? a->Damaged("allocator", &allocator) : nullptr;
+  const bool new_damaged = a->Has("struct") && a->step["struct"]["name"] == "new";
+  DLBridgeAllocateSpec* spec = new_damaged ? a->Damaged("new", &object) : &object;
+  DLBridgeStatus status = DLBRIDGE_OK;
+  {
+    const Counted counted;
+    status = dlbridge_allocate(a->Or("spec", spec), a->Or("out", &out), &error);
+  }
+  json answer = FinishOwner(a, status, error, out);
+  const uint64_t aligned = object.alignment != 0 ? object.alignment : 256;
+  if (status == DLBRIDGE_OK && reinterpret_cast<uintptr_t>(out->dl_tensor.data) % aligned != 0) {
+    answer["status"] = "not aligned";
+  }
+  return answer;
+}
+
+inline json CallRequiredVersion(Arguments* a) {
+  DLBridgeError error = DLBRIDGE_ERROR_INIT;
+  DLPackVersion version = {0, 0};
+  const Handle in = a->In();
+  json answer = Answer(dlbridge_required_version(a->Or("tensor", in.tensor()), in.flags,
+                                                 a->Or("out", &version), &error),
+                       error);
+  answer["version"] = ToJson(version);
+  return answer;
+}
+
+inline json CallNegotiate(Arguments* a) {
+  DLBridgeError error = DLBRIDGE_ERROR_INIT;
+  DLBridgeKind kind = DLBRIDGE_KIND_AMBIGUOUS;
+  DLPackVersion version = {0, 0};
+  json answer =
+      Answer(dlbridge_negotiate(VersionFrom(a->step["producer"]), VersionFrom(a->step["consumer"]),
+                                a->Or("kind", &kind), a->Or("version", &version), &error),
+             error);
+  answer["kind"] = KindName(kind);
+  answer["version"] = ToJson(version);
+  return answer;
+}
+
+// Functions that are only there to be found.
+inline int NoAllocator(DLTensor* /*prototype*/, DLManagedTensorVersioned** /*out*/,
+                       void* /*context*/, void (* /*set_error*/)(void*, const char*, const char*)) {
+  return -1;
+}
+inline int NoFrom(void* /*object*/, DLManagedTensorVersioned** /*out*/) { return -1; }
+inline int NoTo(DLManagedTensorVersioned* /*tensor*/, void** /*out*/) { return -1; }
+inline int NoBorrow(void* /*object*/, DLTensor* /*out*/) { return -1; }
+inline int NoStream(DLDeviceType /*type*/, int32_t /*id*/, void** /*out*/) { return -1; }
+
+inline void Fill(const json& spec, DLPackExchangeAPI* table) {
+  *table = {{VersionFrom(spec["version"]), nullptr}, NoAllocator, NoFrom, NoTo, NoBorrow, NoStream};
+  for (const json& name : spec.value("missing", json::array())) {
+    if (name == "managed_tensor_allocator") {
+      table->managed_tensor_allocator = nullptr;
+    } else if (name == "managed_tensor_from_py_object_no_sync") {
+      table->managed_tensor_from_py_object_no_sync = nullptr;
+    } else if (name == "managed_tensor_to_py_object_no_sync") {
+      table->managed_tensor_to_py_object_no_sync = nullptr;
+    } else if (name == "dltensor_from_py_object_no_sync") {
+      table->dltensor_from_py_object_no_sync = nullptr;
+    } else {
+      table->current_work_stream = nullptr;
+    }
+  }
+}
+
+inline json CallExchange(Arguments* a) {
+  DLBridgeError error = DLBRIDGE_ERROR_INIT;
+  std::vector<DLPackExchangeAPI> tables(a->step["chain"].size());
+  for (size_t i = 0; i < tables.size(); ++i) {
+    Fill(a->step["chain"][i], &tables[i]);
+  }
+  for (size_t i = 0; i + 1 < tables.size(); ++i) {
+    tables[i].header.prev_api = &tables[i + 1].header;
+  }
+  if (a->step.value("ring", false)) {
+    tables.back().header.prev_api = &tables.front().header;
+  }
+  const DLPackExchangeAPI* found = nullptr;
+  json answer = Answer(
+      dlbridge_exchange_api_find(a->Or("chain", &tables.front().header),
+                                 VersionFrom(a->step["consumer"]), a->Or("out", &found), &error),
+      error);
+  answer["index"] = found != nullptr ? found - tables.data() : -1;
+  return answer;
+}
+
+inline json CallParseDtype(Arguments* a) {
+  DLBridgeError error = DLBRIDGE_ERROR_INIT;
+  DLDataType dtype = {0, 0, 0};
+  const std::string text = a->step["text"];
+  json answer = Answer(
+      dlbridge_dtype_parse(a->Or("text", text.data()), text.size(), a->Or("out", &dtype), &error),
+      error);
+  answer["dtype"] = ToJson(dtype);
+  return answer;
+}
+
+inline json CallParseDevice(Arguments* a) {
+  DLBridgeError error = DLBRIDGE_ERROR_INIT;
+  DLDevice device = DeviceFrom({0, 0});
+  const std::string text = a->step["text"];
+  json answer = Answer(
+      dlbridge_device_parse(a->Or("text", text.data()), text.size(), a->Or("out", &device), &error),
+      error);
+  answer["device"] = ToJson(device);
+  return answer;
+}
+
+inline json CallIdentify(Arguments* a) {
+  const void* pointer = a->Has("in") ? a->In().pointer : nullptr;
+  return {{"status", "OK"}, {"kind", KindName(dlbridge_identify(pointer))}};
+}
+
+inline json CallRelease(Arguments* a) {
+  if (a->Has("in")) {
+    a->world.Release(a->step["in"]);
+  } else if (a->step["kind"] == "LEGACY") {
+    dlbridge_release_legacy(nullptr);
+  } else {
+    dlbridge_release_versioned(nullptr);
+  }
+  return {{"status", "OK"}, {"deleters", a->world.Deletes()}};
+}
+
+inline json CallTensorFormat(Arguments* a) {
+  const Handle in = a->In();
+  return CallFormat(a, [&](char* buffer, size_t size, size_t* length, DLBridgeError* error) {
+    return dlbridge_tensor_format(a->Or("tensor", in.tensor()), in.flags, buffer, size, length,
+                                  error);
+  });
+}
+inline json CallDtypeFormat(Arguments* a) {
+  const DLDataType dtype = DtypeFrom(a->step["dtype"]);
+  return CallFormat(a, [&](char* buffer, size_t size, size_t* length, DLBridgeError* error) {
+    return dlbridge_dtype_format(dtype, buffer, size, length, error);
+  });
+}
+inline json CallDeviceFormat(Arguments* a) {
+  const DLDevice device = DeviceFrom(a->step["device"]);
+  return CallFormat(a, [&](char* buffer, size_t size, size_t* length, DLBridgeError* error) {
+    return dlbridge_device_format(device, buffer, size, length, error);
+  });
+}
+inline json CallHostAccessible(Arguments* a) {
+  const auto type = a->step["device_type"].get<int32_t>();
+  return {{"status", "OK"}, {"answer", AnswerName(dlbridge_host_accessible(type))}};
+}
+inline json CallCheck(Arguments* a) { return {{"status", "OK"}, {"deleters", a->world.Deletes()}}; }
+
+inline json Call(const json& step, World* world) {
+  static const std::map<std::string, json (*)(Arguments*)> kCalls = {
+      {"validate", CallValidate},
+      {"validate_legacy", CallValidate},
+      {"validate_versioned", CallValidate},
+      {"diagnose", CallDiagnose},
+      {"layout", CallLayout},
+      {"tensor_format", CallTensorFormat},
+      {"dtype_format", CallDtypeFormat},
+      {"dtype_parse", CallParseDtype},
+      {"device_format", CallDeviceFormat},
+      {"device_parse", CallParseDevice},
+      {"host_accessible", CallHostAccessible},
+      {"required_version", CallRequiredVersion},
+      {"negotiate", CallNegotiate},
+      {"exchange_api_find", CallExchange},
+      {"identify", CallIdentify},
+      {"upgrade", CallUpgrade},
+      {"upgrade_into", CallUpgradeInto},
+      {"upgrade_many", CallUpgradeMany},
+      {"downgrade", CallDowngrade},
+      {"adopt", CallAdopt},
+      {"convert", CallConvert},
+      {"share", CallShare},
+      {"view", CallView},
+      {"allocate", CallAllocate},
+      {"release", CallRelease},
+      {"check", CallCheck},
+  };
+  Arguments arguments(step, world);
+  return kCalls.at(step["call"])(&arguments);
+}
+
+// One case a line, as the generator writes them.
+inline void WriteCases(const json& document, const char* path) {
+  std::ofstream file(path);
+  file << document.dump() << "\n";
+}
+
+}  // namespace dlbridge::conformance
+
+#endif  // DLBRIDGE_TESTS_CONFORMANCE_CALLS_H_

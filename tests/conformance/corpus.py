@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How cases are written down. README.md beside this file documents the schema."""
+
+import model
+
+# Which status a broken rule gives; rules that are only ever notes are not here.
+STATUS = {
+    "VERSION_MAJOR": "ERROR_VERSION",
+    "REQUIRED_VERSION": "ERROR_VERSION",
+    "DTYPE_UNKNOWN": "ERROR_UNKNOWN_CODE",
+    "DEVICE_UNKNOWN": "ERROR_UNKNOWN_CODE",
+    "FLAGS_UNKNOWN": "ERROR_UNKNOWN_CODE",
+    "LEGACY_READ_ONLY": "ERROR_UNREPRESENTABLE",
+    "LEGACY_PADDED": "ERROR_UNREPRESENTABLE",
+    "LEGACY_DTYPE": "ERROR_UNREPRESENTABLE",
+    "LEGACY_DEVICE": "ERROR_UNREPRESENTABLE",
+    "OFFSET_FOLD": "ERROR_UNSUPPORTED",
+    "IN_STORAGE": "ERROR_UNSUPPORTED",
+    "COPY_DEVICE": "ERROR_UNSUPPORTED",
+    "VIEW_BOUNDS": "ERROR_BOUNDS",
+    "VIEW_OFFSET": "ERROR_BOUNDS",
+}
+POLICY_RULES = {
+    "NDIM_LIMIT", "BUFFER_BOUNDS", "CONTIGUITY", "ALIGNMENT", "DEVICE_REFUSED", "DTYPE_REFUSED",
+    "NOT_WRITABLE", "NEGATIVE_STRIDE", "ZERO_STRIDE", "SELF_OVERLAP",
+}  # fmt: skip
+
+
+def status_of(rule):
+    if rule in POLICY_RULES:
+        return "ERROR_POLICY"
+    return STATUS.get(rule, "ERROR_INVALID_TENSOR")
+
+
+def ok(**more):
+    return {"status": "OK", **more}
+
+
+def refused(rule, axis=-1, **more):
+    return {"status": status_of(rule), "rule": rule, "axis": axis, **more}
+
+
+def error(status, **more):
+    return {"status": status, "rule": "NONE", "axis": -1, **more}
+
+
+def bad_argument(**more):
+    return error("ERROR_INVALID_ARGUMENT", **more)
+
+
+def tensor(kind="LEGACY", shape=(2, 3), strides="compact", **fields):
+    """A float32 matrix on the CPU at an address that nothing reads, unless the fields say otherwise."""
+    shape = None if shape is None else [int(n) for n in shape]
+    if isinstance(strides, str):
+        strides = model.compact_strides(shape or [])
+    made = {
+        "kind": kind,
+        "data": "4096",
+        "device": [1, 0],
+        "ndim": len(shape or []),
+        "dtype": [2, 32, 1],
+        "shape": None if shape is None else [str(n) for n in shape],
+        "strides": None if strides is None else [str(n) for n in strides],
+        "byte_offset": "0",
+        "flags": "0",
+    }
+    if kind == "VERSIONED":
+        made["version"] = [1, 3]
+    if kind != "BARE":
+        made["deleter"] = True
+    if kind == "LEGACY":
+        del made["flags"]
+    for key, value in fields.items():
+        made[key] = value if key not in ("data", "byte_offset", "flags") else str(value)
+    return made
+
+
+def versioned(**fields):
+    return tensor("VERSIONED", **fields)
+
+
+def bare(**fields):
+    return tensor("BARE", **fields)
+
+
+def step(call, expect, **arguments):
+    return {"call": call, **arguments, "expect": expect}
+
+
+def becomes(source, **changes):
+    """The fields of a result: those of its source but for the changes."""
+    shape = [int(n) for n in source["shape"] or []]
+    result = {
+        "data": source["data"],
+        "device": source["device"],
+        "ndim": source["ndim"],
+        "dtype": source["dtype"],
+        "shape": [str(n) for n in shape],
+        "strides": source["strides"] or [str(n) for n in model.compact_strides(shape)],
+        "byte_offset": source["byte_offset"],
+    }
+    for key, value in changes.items():
+        result[key] = value if key not in ("data", "byte_offset", "flags") else str(value)
+    return result
+
+
+class Corpus:
+    def __init__(self):
+        self.cases = []
+        self.names = set()
+
+    def add(self, name, objects, *steps, about=None, abi=False):
+        assert name not in self.names, name
+        self.names.add(name)
+        case = {"name": name}
+        if about:
+            case["about"] = about
+        if abi:
+            case["abi"] = True
+        self.cases.append({**case, "objects": objects, "steps": list(steps)})
+
+    def validate(self, name, subject, policy=None, want=None, about=None):
+        """One validation; `want` is what the author expects of the model."""
+        rule, axis = model.validate(subject, policy)
+        assert want is None or want == rule, (name, want, rule)
+        expect = ok() if rule == "NONE" else refused(rule, axis)
+        arguments = {"policy": policy} if policy is not None else {}
+        self.add(name, {"t": subject}, step("validate", expect, **{"in": "t"}, **arguments),
+                 about=about)  # fmt: skip

@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes cases.json. Expectations come from model.py or stand in the case; the wording of messages is
+read off the library by the C runner:
+
+    python3 tests/conformance/generate.py --runner build/dev/tests/conformance/runner_test
+
+With --check nothing is written: the file must hold the same cases and expectations, messages aside.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import cases_convert
+import cases_describe
+import cases_misuse
+import cases_validate
+from corpus import Corpus
+
+FILE = pathlib.Path(__file__).with_name("cases.json")
+
+
+def build():
+    corpus = Corpus()
+    for part in (cases_validate, cases_describe, cases_convert, cases_misuse):
+        part.add(corpus)
+    return {"schema": 1, "dlpack": [1, 3], "cases": corpus.cases}
+
+
+def dump(document):
+    """One case a line: a change of one case is a change of one line."""
+    head = {key: value for key, value in document.items() if key != "cases"}
+    lines = ",\n".join(json.dumps(case, separators=(",", ":")) for case in document["cases"])
+    return json.dumps(head)[:-1] + ', "cases": [\n' + lines + "\n]}\n"
+
+
+def without_messages(document):
+    for case in document["cases"]:
+        for step in case["steps"]:
+            step["expect"].pop("message", None)
+    return document
+
+
+def record(document, runner):
+    """Lets the runner fill in the messages that the library gives."""
+    FILE.write_text(dump(document))
+    filled = FILE.with_suffix(".recorded")
+    subprocess.run([runner], env={**os.environ, "DLBRIDGE_RECORD": str(filled)}, check=False)
+    recorded = json.loads(filled.read_text())
+    filled.unlink()
+    FILE.write_text(dump(recorded))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runner", help="the C runner, to record messages")
+    parser.add_argument("--check", action="store_true")
+    arguments = parser.parse_args()
+    document = build()
+    if arguments.check:
+        same = without_messages(json.loads(FILE.read_text())) == json.loads(dump(document))
+        print("cases.json is", "as generated" if same else "NOT as generated")
+        return 0 if same else 1
+    if not arguments.runner:
+        parser.error("--runner or --check")
+    record(document, arguments.runner)
+    print(len(document["cases"]), "cases")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tensors of one case: those that the case describes, and those that the calls make of them.
+#ifndef DLBRIDGE_TESTS_CONFORMANCE_WORLD_H_
+#define DLBRIDGE_TESTS_CONFORMANCE_WORLD_H_
+
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "dlbridge/dlbridge.h"
+#include "support/allocations.h"
+
+namespace dlbridge::conformance {
+
+using json = nlohmann::ordered_json;
+
+// 64-bit numbers are strings: JSON readers in other languages keep 53 bits.
+inline int64_t Signed(const json& value) {
+  return value.is_string() ? std::stoll(value.get<std::string>()) : value.get<int64_t>();
+}
+inline uint64_t Unsigned(const json& value) {
+  return value.is_string() ? std::stoull(value.get<std::string>()) : value.get<uint64_t>();
+}
+inline std::vector<int64_t> Numbers(const json& values) {
+  std::vector<int64_t> numbers;
+  for (const json& value : values) {
+    numbers.push_back(Signed(value));
+  }
+  return numbers;
+}
+
+inline std::vector<unsigned char> BytesOf(const std::string& hex) {
+  std::vector<unsigned char> bytes;
+  for (size_t i = 0; i + 1 < hex.size(); i += 2) {
+    bytes.push_back(static_cast<unsigned char>(std::stoi(hex.substr(i, 2), nullptr, 16)));
+  }
+  return bytes;
+}
+inline std::string Hex(const void* memory, size_t size) {
+  const auto* bytes = static_cast<const unsigned char*>(memory);
+  std::string hex;
+  for (size_t i = 0; i < size; ++i) {
+    hex += "0123456789abcdef"[bytes[i] >> 4];
+    hex += "0123456789abcdef"[bytes[i] & 15];
+  }
+  return hex;
+}
+
+// Through memory: the device type of a case may be any integer.
+inline DLDevice DeviceFrom(const json& value) {
+  const int32_t fields[2] = {value[0].get<int32_t>(), value[1].get<int32_t>()};
+  DLDevice device;
+  std::memcpy(&device, fields, sizeof device);
+  return device;
+}
+inline json ToJson(const DLDevice& device) {
+  int32_t fields[2];
+  std::memcpy(fields, &device, sizeof fields);
+  return {fields[0], fields[1]};
+}
+inline DLDataType DtypeFrom(const json& value) {
+  return {value[0].get<uint8_t>(), value[1].get<uint8_t>(), value[2].get<uint16_t>()};
+}
+inline json ToJson(DLDataType dtype) { return {dtype.code, dtype.bits, dtype.lanes}; }
+inline DLPackVersion VersionFrom(const json& value) {
+  return {value[0].get<uint32_t>(), value[1].get<uint32_t>()};
+}
+inline json ToJson(DLPackVersion version) { return {version.major, version.minor}; }
+
+inline json Strings(const int64_t* values, int32_t count) {
+  json strings = json::array();
+  for (int32_t i = 0; i < count; ++i) {
+    strings.push_back(std::to_string(values[i]));
+  }
+  return strings;
+}
+
+// Counts what the library allocates and frees while it lives.
+class Counted {
+ public:
+  ~Counted() { live_blocks += allocations_.live(); }
+  static inline int64_t live_blocks = 0;
+
+ private:
+  dlbridge_test::Allocations allocations_;
+};
+
+// A tensor of the case's own, with a deleter that counts.
+class Producer {
+ public:
+  explicit Producer(const json& spec)
+      : has_deleter(spec.value("deleter", false)),
+        kind_name(spec["kind"]),
+        flags(spec.contains("flags") ? Unsigned(spec["flags"]) : 0),
+        bytes_(BytesOf(spec.value("bytes", ""))) {
+    std::memset(&bare_, 0, sizeof bare_);
+    std::memset(&legacy_, 0, sizeof legacy_);
+    std::memset(&versioned_, 0, sizeof versioned_);
+    Describe(spec);
+    legacy_ = {bare_, this, has_deleter ? DeleteLegacy : nullptr};
+    const DLPackVersion version =
+        spec.contains("version") ? VersionFrom(spec["version"]) : DLPackVersion{0, 0};
+    versioned_ = {version, this, has_deleter ? DeleteVersioned : nullptr, flags, bare_};
+  }
+  Producer(const Producer&) = delete;
+  Producer& operator=(const Producer&) = delete;
+
+  DLBridgeKind kind() const {
+    return kind_name == "LEGACY"      ? DLBRIDGE_KIND_LEGACY
+           : kind_name == "VERSIONED" ? DLBRIDGE_KIND_VERSIONED
+                                      : DLBRIDGE_KIND_BARE;
+  }
+  void* pointer() {
+    return kind_name == "LEGACY"      ? static_cast<void*>(&legacy_)
+           : kind_name == "VERSIONED" ? static_cast<void*>(&versioned_)
+                                      : &bare_;
+  }
+
+  const bool has_deleter;
+  const std::string kind_name;
+  const uint64_t flags;
+  int deletes = 0;
+
+ private:
+  static void DeleteLegacy(DLManagedTensor* self) {
+    ++static_cast<Producer*>(self->manager_ctx)->deletes;
+  }
+  static void DeleteVersioned(DLManagedTensorVersioned* self) {
+    ++static_cast<Producer*>(self->manager_ctx)->deletes;
+  }
+
+  void Describe(const json& spec) {
+    shape_ = Numbers(spec["shape"].is_null() ? json::array() : spec["shape"]);
+    strides_ = Numbers(spec["strides"].is_null() ? json::array() : spec["strides"]);
+    shape_.reserve(1);
+    strides_.reserve(1);
+    const uint64_t data = Unsigned(spec["data"]);
+    bare_.data = bytes_.empty() ? reinterpret_cast<void*>(data) : bytes_.data() + data;
+    bare_.device = DeviceFrom(spec["device"]);
+    bare_.ndim = spec["ndim"].get<int32_t>();
+    bare_.dtype = DtypeFrom(spec["dtype"]);
+    bare_.shape = spec["shape"].is_null() ? nullptr : shape_.data();
+    bare_.strides = spec["strides"].is_null() ? nullptr : strides_.data();
+    bare_.byte_offset = Unsigned(spec["byte_offset"]);
+  }
+
+  std::vector<int64_t> shape_;
+  std::vector<int64_t> strides_;
+  std::vector<unsigned char> bytes_;
+  DLTensor bare_;
+  DLManagedTensor legacy_;
+  DLManagedTensorVersioned versioned_;
+};
+
+// A tensor that a name stands for at present.
+struct Handle {
+  void* pointer = nullptr;
+  DLBridgeKind kind = DLBRIDGE_KIND_AMBIGUOUS;
+  uint64_t flags = 0;
+
+  DLManagedTensor* legacy() const { return static_cast<DLManagedTensor*>(pointer); }
+  DLManagedTensorVersioned* versioned() const {
+    return static_cast<DLManagedTensorVersioned*>(pointer);
+  }
+  DLTensor* tensor() const {
+    return kind == DLBRIDGE_KIND_LEGACY      ? &legacy()->dl_tensor
+           : kind == DLBRIDGE_KIND_VERSIONED ? &versioned()->dl_tensor
+                                             : static_cast<DLTensor*>(pointer);
+  }
+};
+
+class World {
+ public:
+  explicit World(const json& objects) {
+    Counted::live_blocks = 0;
+    for (const auto& [name, spec] : objects.items()) {
+      auto& producer = producers_[name] = std::make_unique<Producer>(spec);
+      live_[name] = {producer->pointer(), producer->kind(), producer->flags};
+    }
+  }
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+  ~World() {
+    for (void* storage : storages_) {
+      std::free(storage);
+    }
+  }
+
+  Handle Get(const std::string& name) const {
+    const auto found = live_.find(name);
+    return found != live_.end() ? found->second : Handle();
+  }
+  // The call took it: the name stands for nothing any more.
+  void Take(const std::string& name) { live_.erase(name); }
+  void Put(const std::string& name, void* pointer, DLBridgeKind kind) {
+    const uint64_t flags = kind == DLBRIDGE_KIND_VERSIONED
+                               ? static_cast<DLManagedTensorVersioned*>(pointer)->flags
+                               : 0;
+    live_[name] = {pointer, kind, flags};
+  }
+  void Release(const std::string& name) {
+    const Handle handle = Get(name);
+    Take(name);
+    const Counted counted;
+    if (handle.kind == DLBRIDGE_KIND_LEGACY) {
+      dlbridge_release_legacy(handle.legacy());
+    } else if (handle.kind == DLBRIDGE_KIND_VERSIONED) {
+      dlbridge_release_versioned(handle.versioned());
+    }
+  }
+
+  // Which of the case's own tensors or live results the pointer is, or "new".
+  std::string NameOf(const void* pointer) const {
+    for (const auto& [name, producer] : producers_) {
+      if (producer->pointer() == pointer) {
+        return name;
+      }
+    }
+    for (const auto& [name, handle] : live_) {
+      if (handle.pointer == pointer) {
+        return name;
+      }
+    }
+    return "new";
+  }
+  json Deletes() const {
+    json counts = json::object();
+    for (const auto& [name, producer] : producers_) {
+      counts[name] = producer->deletes;
+    }
+    return counts;
+  }
+
+  // Memory for dlbridge_upgrade_into, and its release.
+  void* Storage(size_t size) {
+    storages_.push_back(std::aligned_alloc(16, (size + 15) / 16 * 16));
+    return storages_.back();
+  }
+  static void StorageReleased(void* context, void* /*memory*/) {
+    --static_cast<World*>(context)->storages_in_use;
+  }
+  int storages_in_use = 0;
+
+  // The allocator hook: counts what it gave and got back, or fails.
+  DLBridgeAllocator Allocator(bool fails) {
+    DLBridgeAllocator allocator = DLBRIDGE_ALLOCATOR_INIT;
+    allocator.context = this;
+    allocator.allocate = fails ? RefuseMemory : GiveMemory;
+    allocator.deallocate = TakeMemory;
+    return allocator;
+  }
+
+  // Releases all that is left, and says what is wrong then, or "".
+  std::string Finish() {
+    while (!live_.empty()) {
+      Release(std::string(live_.begin()->first));
+    }
+    std::string wrong;
+    for (const auto& [name, producer] : producers_) {
+      const int expected = producer->has_deleter ? 1 : 0;
+      if (producer->deletes != expected) {
+        wrong += " deleter of " + name + " ran " + std::to_string(producer->deletes) + " times\n";
+      }
+    }
+    if (storages_in_use != 0) {
+      wrong += " storage in use: " + std::to_string(storages_in_use) + "\n";
+    }
+    if (blocks_ != 0) {
+      wrong += " blocks of the allocator: " + std::to_string(blocks_) + "\n";
+    }
+    if (Counted::live_blocks != 0 && dlbridge_test::Allocations::Counts()) {
+      wrong += " live objects: " + std::to_string(Counted::live_blocks) + "\n";
+    }
+    return wrong;
+  }
+
+ private:
+  static void* GiveMemory(void* context, DLDevice /*device*/, uint64_t bytes, uint64_t alignment) {
+    ++static_cast<World*>(context)->blocks_;
+    return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+  }
+  static void* RefuseMemory(void* /*context*/, DLDevice /*device*/, uint64_t /*bytes*/,
+                            uint64_t /*alignment*/) {
+    return nullptr;
+  }
+  static void TakeMemory(void* context, DLDevice /*device*/, void* memory, uint64_t /*bytes*/,
+                         uint64_t /*alignment*/) {
+    --static_cast<World*>(context)->blocks_;
+    std::free(memory);
+  }
+
+  std::map<std::string, std::unique_ptr<Producer>> producers_;
+  std::map<std::string, Handle> live_;
+  std::vector<void*> storages_;
+  int blocks_ = 0;
+};
+
+}  // namespace dlbridge::conformance
+
+#endif  // DLBRIDGE_TESTS_CONFORMANCE_WORLD_H_

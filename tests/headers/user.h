@@ -1,0 +1,32 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ * What a user's source does with dlbridge.h: names every type and static initialiser. Compiled
+ * only.
+ */
+static inline int32_t dlbridge_header_user(void) {
+  DLBridgeError error = DLBRIDGE_ERROR_INIT;
+  DLBridgeLayout layout = DLBRIDGE_LAYOUT_INIT;
+  DLBridgePolicy policy = DLBRIDGE_POLICY_INIT;
+  DLBridgeAllocator allocator = DLBRIDGE_ALLOCATOR_INIT;
+  DLBridgeConvertOptions options = DLBRIDGE_CONVERT_OPTIONS_INIT;
+  DLBridgeStorage storage = DLBRIDGE_STORAGE_INIT;
+  DLBridgeViewSpec view = DLBRIDGE_VIEW_SPEC_INIT;
+  DLBridgeAllocateSpec spec = DLBRIDGE_ALLOCATE_SPEC_INIT;
+  const DLBridgeApi* api = dlbridge_get_api(DLBRIDGE_ABI, sizeof(DLBridgeApi));
+  DLManagedTensorVersioned* tensor = NULL;
+  DLBridgeStatus status;
+
+  dlbridge_error_init(&error);
+  layout.flags = DLBRIDGE_LAYOUT_EMPTY | DLBRIDGE_LAYOUT_OPAQUE;
+  policy.flags = DLBRIDGE_POLICY_REFUSE_UNKNOWN_FLAGS | DLBRIDGE_POLICY_ALLOW_SELF_OVERLAP;
+  options.flags |= DLBRIDGE_CONVERT_WRITABLE;
+  options.policy = &policy;
+  options.allocator = &allocator;
+  spec.flags = DLPACK_FLAG_BITMASK_READ_ONLY;
+  spec.dtype.code = kDLFloat4_e2m1fn;
+  storage.memory = &view;
+  if (api == NULL || !DLBRIDGE_API_HAS(api, identify)) return DLBRIDGE_ERROR_UNSUPPORTED;
+  status = api->allocate(&spec, &tensor, &error);
+  if (status == DLBRIDGE_OK) dlbridge_release_versioned(tensor);
+  return (int32_t)layout.flags + (int32_t)storage.size + view.ndim + kDLTrn;
+}
