@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Times the core's operations beside malloc + free and beside tvm-ffi, in one run. Names are
+// operation/ndim/strides; report.py prints their ratios.
+#include <benchmark/benchmark.h>
+
+#include <string>
+
+#include "operations.h"
+
+namespace {
+
+using dlbridge_bench::NameOf;
+using dlbridge_bench::Shape;
+using dlbridge_bench::Strides;
+
+template <typename Operation>
+void Time(benchmark::State& state, Shape shape) {
+  Operation operation(shape);
+  for (auto _ : state) {
+    operation();
+    benchmark::ClobberMemory();
+  }
+}
+
+struct Register {
+  template <typename Class>
+  void Operation(const char* name) {
+    for (const int32_t ndim : {1, 4, 8}) {
+      Add<Class>(name, {ndim, Strides::kGiven});
+      Add<Class>(name, {ndim, Strides::kNull});
+    }
+    Add<Class>(name, {4, Strides::kPermuted});
+    Add<Class>(name, {8, Strides::kPermuted});
+  }
+
+  template <typename Class>
+  static void Add(const char* name, Shape shape) {
+    const std::string full =
+        std::string(name) + "/" + std::to_string(shape.ndim) + "/" + NameOf(shape.strides);
+    benchmark::RegisterBenchmark(full.c_str(), Time<Class>, shape);
+  }
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  benchmark::RegisterBenchmark("malloc_free", Time<dlbridge_bench::MallocFree>, Shape());
+  Register visitor;
+  dlbridge_bench::VisitOperations(visitor);
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) {
+    return 1;
+  }
+  benchmark::RunSpecifiedBenchmarks();
+  benchmark::Shutdown();
+  return 0;
+}

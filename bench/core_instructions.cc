@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs each operation often under callgrind, which writes one dump for each, named
+// operation/ndim/strides/extent; instructions.py reads them.
+#include <valgrind/callgrind.h>
+
+#include <string>
+
+#include "operations.h"
+
+namespace {
+
+using dlbridge_bench::NameOf;
+using dlbridge_bench::Shape;
+using dlbridge_bench::Strides;
+
+constexpr int kWarmUp = 16;  // symbols are bound, the allocator's cache is filled
+constexpr int kTimes = 1000;
+
+template <typename Operation>
+void Count(const std::string& name, const Shape& shape) {
+  Operation operation(shape);
+  for (int i = 0; i < kWarmUp; ++i) {
+    operation();
+  }
+  CALLGRIND_ZERO_STATS;
+  for (int i = 0; i < kTimes; ++i) {
+    operation();
+    dlbridge_bench::Keep(&operation);
+  }
+  CALLGRIND_DUMP_STATS_AT(name.c_str());
+}
+
+struct CountAll {
+  template <typename Class>
+  void Operation(const char* name) {
+    for (const int32_t ndim : {1, 2, 4, 8, 16, 32}) {
+      Case<Class>(name, {ndim, Strides::kGiven, 2});
+      Case<Class>(name, {ndim, Strides::kNull, 2});
+    }
+    for (const int32_t ndim : {4, 8}) {
+      Case<Class>(name, {ndim, Strides::kPermuted, 2});
+    }
+    for (const int64_t extent : {30, 1000, 10000}) {
+      Case<Class>(name, {4, Strides::kGiven, extent});
+    }
+  }
+
+  template <typename Class>
+  static void Case(const char* name, const Shape& shape) {
+    Count<Class>(std::string(name) + "/" + std::to_string(shape.ndim) + "/" +
+                     NameOf(shape.strides) + "/" + std::to_string(shape.extent),
+                 shape);
+  }
+};
+
+}  // namespace
+
+int main() {
+  Count<dlbridge_bench::Nothing>("nothing", Shape());
+  Count<dlbridge_bench::MallocFree>("malloc_free", Shape());
+  CountAll visitor;
+  dlbridge_bench::VisitOperations(visitor);
+  return 0;
+}

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs core_instructions under callgrind and prints instructions per operation, less the loop.
+
+Behind each figure stands the target, where there is one; "!" where it is missed. Exit status 1
+where the cost of an operation of dlbridge grows faster than ndim, or with the number of elements:
+counts do not depend on the machine's load.
+"""
+
+import argparse
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+from targets import table
+
+TIMES = 1000  # as in core_instructions.cc
+SMALL = 2  # extent of the tensors that the table is about
+NDIMS = (1, 2, 4, 8, 16, 32)
+OPERATION = re.compile(r"^desc: Trigger: Client Request: (\S+)$", re.MULTILINE)
+TOTAL = re.compile(r"^totals: (\d+)$", re.MULTILINE)
+
+
+def count(binary):
+    """Instructions per operation by name, the loop's own taken off."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = pathlib.Path(folder) / "callgrind"
+        command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", binary]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode != 0:
+            sys.exit(f"{' '.join(command)} failed:\n{done.stderr}")
+        dumps = [dump.read_text() for dump in pathlib.Path(folder).iterdir()]
+    found = {}
+    for dump in dumps:
+        if name := OPERATION.search(dump):
+            found[name.group(1)] = int(TOTAL.search(dump).group(1)) / TIMES
+    return {name: ir - found["nothing"] for name, ir in found.items()}
+
+
+def by_key(counts):
+    """(operation, ndim, strides, extent) -> instructions"""
+    found = {}
+    for name, ir in counts.items():
+        if "/" in name:
+            operation, ndim, strides, extent = name.split("/")
+            found[operation, int(ndim), strides, int(extent)] = ir
+    return found
+
+
+def growth(found, operation, strides):
+    """Instructions per further axis, between one ndim and the next."""
+    values = [found[operation, ndim, strides, SMALL] for ndim in NDIMS]
+    steps = zip(values, values[1:], NDIMS, NDIMS[1:])
+    return [(after - before) / (more - less) for before, after, less, more in steps]
+
+
+def report_growth(found, operations):
+    """Linear: the last axes cost no more than 1.25 times what those before cost, and 2."""
+    print(f"\nInstructions per further axis, from ndim {' to '.join(map(str, NDIMS))}")
+    bad = []
+    for operation in operations:
+        for strides in ("given", "null"):
+            slopes = growth(found, operation, strides)
+            print(f"  {operation:<20}{strides:<7}" + "".join(f"{slope:8.1f}" for slope in slopes))
+            if slopes[-1] > 1.25 * max(slopes[:-1]) + 2:
+                bad.append(f"{operation}, strides {strides}: grows faster than ndim")
+    return bad
+
+
+def report_elements(found, operations):
+    print("\nInstructions at ndim 4 by number of elements")
+    bad = []
+    for operation in operations:
+        extents = sorted(k[3] for k in found if k[:3] == (operation, 4, "given"))
+        values = [found[operation, 4, "given", extent] for extent in extents]
+        cells = "".join(f"{f'{extent}^4':>12}: {ir:.0f}" for extent, ir in zip(extents, values))
+        print(f"  {operation:<20}{cells}")
+        if max(values) - min(values) > 1:
+            bad.append(f"{operation}: depends on the number of elements")
+    return bad
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--binary", required=True, help="core_instructions")
+    counts = count(parser.parse_args().binary)
+    found = by_key(counts)
+    print(
+        f"Instructions per operation less the loop ({counts['malloc_free']:.0f} for malloc + free"
+    )
+    print("of 128 bytes); target in brackets, ! where missed")
+    small = {key[:3]: ir for key, ir in found.items() if key[3] == SMALL}
+    for line in table(small, unit=1, digits=0):
+        print(line)
+    operations = sorted({key[0] for key in found if not key[0].startswith("tvm")})
+    bad = report_growth(found, operations) + report_elements(found, operations)
+    for line in bad:
+        print(f"FAILED {line}")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

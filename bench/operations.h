@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+// The operations that are measured: each a class whose constructor prepares and whose call operator
+// is one operation, release included. The benchmark takes their time, the other program counts
+// their instructions.
+#ifndef DLBRIDGE_BENCH_OPERATIONS_H_
+#define DLBRIDGE_BENCH_OPERATIONS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <utility>
+#include <vector>
+
+#include "dlbridge/dlbridge.h"
+#ifdef DLBRIDGE_BENCH_TVM_FFI
+#include <tvm/ffi/c_api.h>
+#endif
+
+namespace dlbridge_bench {
+
+enum class Strides { kNull, kGiven, kPermuted };
+
+// A tensor to work on. Its data is never touched, so there need not be any.
+struct Shape {
+  int32_t ndim = 4;
+  Strides strides = Strides::kGiven;
+  int64_t extent = 3;
+};
+
+// Hides a value from the optimiser.
+template <typename T>
+inline void Keep(T* value) {
+  asm volatile("" : : "g"(value) : "memory");
+}
+
+inline void Require(bool fine, const char* what) {
+  if (!fine) {
+    std::fprintf(stderr, "failed: %s\n", what);
+    std::abort();
+  }
+}
+
+inline void DeleteNothing(DLManagedTensor* /*self*/) {}
+inline void DeleteNothing(DLManagedTensorVersioned* /*self*/) {}
+
+// What a producer hands out: float32 on the CPU, with a deleter that does nothing, so that one
+// struct serves every iteration.
+class Source {
+ public:
+  explicit Source(const Shape& shape)
+      : shape_(static_cast<size_t>(shape.ndim), shape.extent), strides_(shape_.size()) {
+    FillStrides(shape);
+    DLTensor& tensor = legacy_.dl_tensor;
+    tensor.data = data_;
+    tensor.device = {kDLCPU, 0};
+    tensor.ndim = shape.ndim;
+    tensor.dtype = {kDLFloat, 32, 1};
+    tensor.shape = shape_.data();
+    tensor.strides = shape.strides == Strides::kNull ? nullptr : strides_.data();
+    legacy_.deleter = DeleteNothing;
+    // NULL strides are legal up to 1.1.
+    versioned_.version = {1, shape.strides == Strides::kNull ? 1U : 3U};
+    versioned_.deleter = DeleteNothing;
+    versioned_.dl_tensor = tensor;
+  }
+  Source(const Source&) = delete;
+  Source& operator=(const Source&) = delete;
+
+  DLManagedTensor* legacy() { return &legacy_; }
+  DLManagedTensorVersioned* versioned() { return &versioned_; }
+  const DLTensor& tensor() const { return legacy_.dl_tensor; }
+
+ private:
+  void FillStrides(const Shape& shape) {
+    int64_t stride = 1;
+    for (size_t i = strides_.size(); i-- > 0;) {
+      strides_[i] = stride;
+      stride *= shape.extent;
+    }
+    if (shape.strides != Strides::kPermuted) {
+      return;
+    }
+    // The second axis moves to the end, as channels do in images.
+    for (size_t i = 1; i + 1 < strides_.size(); ++i) {
+      std::swap(strides_[i], strides_[i + 1]);
+    }
+  }
+
+  alignas(64) char data_[64] = {};
+  std::vector<int64_t> shape_;
+  std::vector<int64_t> strides_;
+  DLManagedTensor legacy_ = {};
+  DLManagedTensorVersioned versioned_ = {};
+};
+
+// The loop around an operation.
+struct Nothing {
+  explicit Nothing(const Shape& /*shape*/) {}
+  void operator()() {}
+};
+
+// The unit of the ratios.
+struct MallocFree {
+  explicit MallocFree(const Shape& /*shape*/) {}
+  void operator()() {
+    void* memory = std::malloc(128);
+    Keep(memory);
+    std::free(memory);
+  }
+};
+
+class Validate {
+ public:
+  explicit Validate(const Shape& shape) : source_(shape) { dlbridge_error_init(&error_); }
+  void operator()() {
+    Require(dlbridge_validate(&source_.tensor(), 0, nullptr, &error_) == DLBRIDGE_OK, "validate");
+  }
+
+ private:
+  Source source_;
+  DLBridgeError error_;
+};
+
+// Options that say nothing are not passed.
+template <uint32_t kFlags>
+class Upgrade {
+ public:
+  explicit Upgrade(const Shape& shape) : source_(shape) {
+    dlbridge_error_init(&error_);
+    options_.flags = kFlags;
+  }
+  void operator()() {
+    DLManagedTensorVersioned* out = nullptr;
+    const DLBridgeConvertOptions* options = kFlags == 0 ? nullptr : &options_;
+    Require(dlbridge_upgrade(source_.legacy(), options, &out, &error_) == DLBRIDGE_OK, "upgrade");
+    out->deleter(out);
+  }
+
+ private:
+  Source source_;
+  DLBridgeConvertOptions options_ = DLBRIDGE_CONVERT_OPTIONS_INIT;
+  DLBridgeError error_;
+};
+
+class UpgradeInto {
+ public:
+  explicit UpgradeInto(const Shape& shape)
+      : source_(shape), memory_(dlbridge_upgrade_storage_size(shape.ndim) / sizeof(Block) + 1) {
+    dlbridge_error_init(&error_);
+    storage_.memory = memory_.data();
+    storage_.size = memory_.size() * sizeof(Block);
+  }
+  void operator()() {
+    DLManagedTensorVersioned* out = nullptr;
+    const DLBridgeStatus status =
+        dlbridge_upgrade_into(source_.legacy(), nullptr, &storage_, &out, &error_);
+    Require(status == DLBRIDGE_OK, "upgrade_into");
+    out->deleter(out);
+  }
+
+ private:
+  struct alignas(16) Block {
+    char bytes[16];
+  };
+  Source source_;
+  std::vector<Block> memory_;
+  DLBridgeStorage storage_ = DLBRIDGE_STORAGE_INIT;
+  DLBridgeError error_;
+};
+
+class Downgrade {
+ public:
+  explicit Downgrade(const Shape& shape) : source_(shape) { dlbridge_error_init(&error_); }
+  void operator()() {
+    DLManagedTensor* out = nullptr;
+    const DLBridgeStatus status = dlbridge_downgrade(source_.versioned(), nullptr, &out, &error_);
+    Require(status == DLBRIDGE_OK, "downgrade");
+    out->deleter(out);
+  }
+
+ private:
+  Source source_;
+  DLBridgeError error_;
+};
+
+class Share {
+ public:
+  explicit Share(const Shape& shape) : source_(shape) {
+    dlbridge_error_init(&error_);
+    const DLBridgeStatus status = dlbridge_upgrade(source_.legacy(), nullptr, &tensor_, &error_);
+    Require(status == DLBRIDGE_OK, "upgrade");
+  }
+  ~Share() { tensor_->deleter(tensor_); }
+  void operator()() {
+    DLManagedTensorVersioned* out = nullptr;
+    Require(dlbridge_share(tensor_, &out, &error_) == DLBRIDGE_OK, "share");
+    out->deleter(out);
+  }
+
+ private:
+  Source source_;
+  DLManagedTensorVersioned* tensor_ = nullptr;
+  DLBridgeError error_;
+};
+
+#ifdef DLBRIDGE_BENCH_TVM_FFI
+// The peer's way from a legacy tensor to a versioned one.
+class TvmImportExport {
+ public:
+  explicit TvmImportExport(const Shape& shape) : source_(shape) {}
+  void operator()() {
+    TVMFFIObjectHandle handle = nullptr;
+    DLManagedTensorVersioned* out = nullptr;
+    Require(TVMFFITensorFromDLPack(source_.legacy(), 0, 0, &handle) == 0, "tvm-ffi import");
+    Require(TVMFFITensorToDLPackVersioned(handle, &out) == 0, "tvm-ffi export");
+    out->deleter(out);
+    TVMFFIObjectDecRef(handle);
+  }
+
+ private:
+  Source source_;
+};
+
+// The peer's export of a tensor that it has already, as sharing is ours.
+class TvmExport {
+ public:
+  explicit TvmExport(const Shape& shape) : source_(shape) {
+    Require(TVMFFITensorFromDLPack(source_.legacy(), 0, 0, &handle_) == 0, "tvm-ffi import");
+  }
+  ~TvmExport() { TVMFFIObjectDecRef(handle_); }
+  void operator()() {
+    DLManagedTensorVersioned* out = nullptr;
+    Require(TVMFFITensorToDLPackVersioned(handle_, &out) == 0, "tvm-ffi export");
+    out->deleter(out);
+  }
+
+ private:
+  Source source_;
+  TVMFFIObjectHandle handle_ = nullptr;
+};
+#endif
+
+// Calls `visit.template Operation<Class>(name)` for each operation beside the loop itself.
+template <typename Visitor>
+void VisitOperations(Visitor& visit) {
+  visit.template Operation<Validate>("validate");
+  visit.template Operation<Upgrade<0>>("upgrade");
+  visit.template Operation<Upgrade<DLBRIDGE_CONVERT_WRITABLE>>("upgrade_writable");
+  visit.template Operation<Upgrade<DLBRIDGE_CONVERT_SKIP_VALIDATION>>("upgrade_vouched");
+  visit.template Operation<UpgradeInto>("upgrade_into");
+  visit.template Operation<Downgrade>("downgrade");
+  visit.template Operation<Share>("share");
+#ifdef DLBRIDGE_BENCH_TVM_FFI
+  visit.template Operation<TvmImportExport>("tvm_import_export");
+  visit.template Operation<TvmExport>("tvm_export");
+#endif
+}
+
+// How strides are called in the names of benchmarks and counts.
+inline const char* NameOf(Strides strides) {
+  switch (strides) {
+    case Strides::kNull:
+      return "null";
+    case Strides::kGiven:
+      return "given";
+    case Strides::kPermuted:
+      break;
+  }
+  return "permuted";
+}
+
+}  // namespace dlbridge_bench
+
+#endif  // DLBRIDGE_BENCH_OPERATIONS_H_

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Counts the calls of producers' deleters.
+
+The counter takes the place of the deleter in the producer's struct and calls the original. Every
+closure is kept to the end of the process, since a second call, which must not happen, would have
+to be survived to be reported.
+"""
+
+import ctypes
+import gc
+import threading
+import time
+
+_DELETER = ctypes.CFUNCTYPE(None, ctypes.c_void_p)  # takes the GIL: deleters run on any thread
+_ORIGINAL = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)  # keeps it: some deleters are Python's
+
+
+class Deleter:
+    """The deleter of one producer's tensor."""
+
+    def __init__(self, producer, struct, keep=None):
+        self.producer = producer
+        self.calls = 0
+        self._lock = threading.Lock()
+        self._original = struct.deleter
+        self._keep = keep  # what a crafted struct stands on
+        self._closure = _DELETER(self._run)
+        struct.deleter = ctypes.cast(self._closure, ctypes.c_void_p).value
+
+    def _run(self, struct):
+        with self._lock:
+            self.calls += 1
+            first = self.calls == 1
+        if first and self._original:
+            _ORIGINAL(self._original)(struct)
+
+
+class Deleters:
+    """All tensors that producers gave away."""
+
+    def __init__(self):
+        self.all = []
+
+    def count(self, producer, struct, keep=None):
+        deleter = Deleter(producer, struct, keep)
+        self.all.append(deleter)
+        return deleter
+
+    def settle(self, nudge, seconds=10.0):
+        """Waits for the deleters that frameworks put off; `nudge` makes those do their chores."""
+        end = time.monotonic() + seconds
+        while any(d.calls == 0 for d in self.all) and time.monotonic() < end:
+            gc.collect()
+            nudge()
+            time.sleep(0.01)

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Holds the texts of the repository to each other. Prints what disagrees; exit status 1 then."""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PUBLIC = ROOT / "include/dlbridge"
+# Folders of one machine; a slash before them belongs to a longer, relative path.
+MACHINE_PATH = re.compile(r"(?<![\w.*}])/(?:work|root|home/\w+|tmp/\w+)(?:/|\b)")
+LICENCED = {".c", ".cc", ".h", ".py", ".cmake", ".sh", ".map"}
+
+
+def read(name):
+    return (ROOT / name).read_text()
+
+
+def repository_files():
+    command = [
+        "git",
+        "-C",
+        str(ROOT),
+        "ls-files",
+        "-z",
+        "--cached",
+        "--others",
+        "--exclude-standard",
+    ]
+    names = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split("\0")
+    return [name for name in names if name and (ROOT / name).is_file()]
+
+
+def exported_items(header):
+    """Name and comment of each exported item: functions, types, enumerations, macros."""
+    item = re.compile(
+        r"/\*\*(?P<comment>(?:(?!\*/).)*)\*/\n"
+        r"(?:DLBRIDGE_API [^;]*?(?P<function>dlbridge_\w+)\(|static inline [^;]*?"
+        r"(?P<inline>dlbridge_\w+)\(|typedef (?:struct )?(?P<type>[^;{]*)"
+        r"|(?P<enumeration>enum) \{|#define (?P<macro>DLBRIDGE_\w+)|#if (?P<condition>[^\n]*))",
+        re.DOTALL,
+    )
+    for match in item.finditer(header):
+        yield next(name for name in match.groups()[1:] if name), match["comment"]
+
+
+def check_since():
+    """Each exported item carries the version that brought it."""
+    header = read("include/dlbridge/dlbridge.h")
+    documented = list(exported_items(header))
+    for name, comment in documented:
+        if not re.search(r"\\since \d+\.\d+\.\d+", comment):
+            yield f"dlbridge.h: {name.strip()} has no \\since"
+    declared = re.findall(r"^DLBRIDGE_API\b[^;]*?\b(dlbridge_\w+)\(", header, re.MULTILINE)
+    declared += re.findall(r"^static inline [^;(]*?\b(dlbridge_\w+)\(", header, re.MULTILINE)
+    declared += re.findall(r"^typedef struct (\w+) \{", header, re.MULTILINE)
+    names = {name.split()[-1] for name, _ in documented}
+    for name in declared:
+        if name not in names:
+            yield f"dlbridge.h: {name} has no comment of its own"
+    enumerations = len(re.findall(r"^enum \{", header, re.MULTILINE))
+    commented = len(re.findall(r"\*/\nenum \{", header))
+    if enumerations != commented:
+        yield f"dlbridge.h: {enumerations - commented} enumerations have no comment"
+
+
+def check_version():
+    """The changelog knows the version that the header states."""
+    version = re.search(r'DLBRIDGE_VERSION_STRING "(.*)"', read("include/dlbridge/dlbridge.h"))[1]
+    if not re.search(rf"^## {re.escape(version)}\b", read("CHANGELOG.md"), re.MULTILINE):
+        yield f"CHANGELOG.md has no section on {version}"
+
+
+def check_readme_functions():
+    """README's table of functions is the header's list, in its order."""
+    declared = re.findall(
+        r"^DLBRIDGE_API\b[^;]*?\b(dlbridge_\w+)\(",
+        read("include/dlbridge/dlbridge.h"),
+        re.MULTILINE,
+    )
+    rows = re.findall(r"^\| `(dlbridge_\w+)` \|", read("README.md"), re.MULTILINE)
+    for name in declared:
+        if name not in rows:
+            yield f"README.md: the table lacks {name}"
+    for name in rows:
+        if name not in declared:
+            yield f"README.md: the table has {name}, the header has not"
+    if sorted(rows) == sorted(declared) and rows != declared:
+        yield "README.md: the table's order is not the header's"
+
+
+def check_readme_example():
+    """README's C program is the one that is compiled and run."""
+    shown = re.findall(r"```c\n(.*?)```", read("README.md"), re.DOTALL)
+    program = read("examples/upgrade.c").split("*/\n", 1)[1]
+    if shown != [program]:
+        yield "README.md: the C program is not examples/upgrade.c"
+
+
+def check_files():
+    """Every file: no machine's paths, a licence line, no stray blanks."""
+    for name in repository_files():
+        try:
+            text = read(name)
+        except UnicodeDecodeError:
+            continue
+        for number, line in enumerate(text.splitlines(), 1):
+            if MACHINE_PATH.search(line):
+                yield f"{name}:{number}: a path of one machine: {line.strip()[:80]}"
+            if line != line.rstrip():
+                yield f"{name}:{number}: blanks at the end of the line"
+        licenced = pathlib.Path(name).suffix in LICENCED or name.endswith("CMakeLists.txt")
+        if licenced and "SPDX-License-Identifier: Apache-2.0" not in text[:300]:
+            yield f"{name}: no SPDX line"
+
+
+def check_header_lines():
+    """The public headers are laid out by hand: 105 columns, no tabs."""
+    for header in sorted(PUBLIC.glob("*.h")):
+        for number, line in enumerate(header.read_text().splitlines(), 1):
+            if len(line) > 105 or "\t" in line:
+                yield f"{header.name}:{number}: longer than 105 columns, or a tab"
+
+
+CHECKS = (
+    check_since,
+    check_version,
+    check_readme_functions,
+    check_readme_example,
+    check_files,
+    check_header_lines,
+)
+
+
+def main():
+    complaints = [complaint for check in CHECKS for complaint in check()]
+    for complaint in complaints:
+        print(complaint)
+    print(f"{len(CHECKS)} checks, {len(complaints)} complaints")
+    return 1 if complaints else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shows that each check of check_repo.py can fail: a copy of the repository, a fault at a time."""
+
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import check_repo
+
+HEADER = "include/dlbridge/dlbridge.h"
+SINCE = r" \since 0.1.0 */"
+MACHINE = "/" + "root/"
+
+# File, what is replaced, by what, and what the check says then.
+FAULTS = (
+    (HEADER, "/** What a pointer points to." + SINCE, "/** What it is. */", "has no \\since"),
+    (HEADER, "/** Bits of DLBridgePolicy::flags." + SINCE, "/** Bits. */", "enum has no \\since"),
+    (HEADER, "/** Bits of DLBridgePolicy::flags." + SINCE, "", "1 enumerations have no comment"),
+    (HEADER, "/** What a consumer demands of a tensor.", "/* ", "DLBridgePolicy has no comment"),
+    (HEADER, "/** Calls the deleter of", "/* ", "dlbridge_release_legacy has no comment"),
+    (HEADER, "#define DLBRIDGE_ABI 1", f"#define DLBRIDGE_ABI 1{' ' * 90}/* */", "columns"),
+    ("CHANGELOG.md", "## 0.1.0", "## 0.1.1", "has no section on"),
+    ("README.md", "| `dlbridge_view` |", "| `dlbridge_viev` |", "the table has dlbridge_viev"),
+    ("README.md", "| `dlbridge_share` |", "| share |", "the table lacks dlbridge_share"),
+    ("README.md", "float data[6]", "float data[7]", "is not examples/upgrade.c"),
+    ("examples/upgrade.c", "float data[6]", "float data[7]", "is not examples/upgrade.c"),
+    ("run", "set -euo pipefail", f"set -euo pipefail # {MACHINE}", "a path of one machine"),
+    ("run", "set -euo pipefail", "set -euo pipefail  ", "blanks at the end"),
+    ("CMakeLists.txt", "# SPDX-License-Identifier: Apache-2.0", "#", "no SPDX line"),
+)
+
+
+class CheckRepo(unittest.TestCase):
+    def test_each_fault_is_found(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            for name in check_repo.repository_files():
+                (root / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(check_repo.ROOT / name, root / name)
+            subprocess.run(["git", "init", "--quiet", folder], check=True)
+            for name, old, new, message in FAULTS:
+                with self.subTest(f"{name}: {message}"):
+                    text = (root / name).read_text()
+                    self.assertIn(old, text)
+                    (root / name).write_text(text.replace(old, new, 1))
+                    done = subprocess.run(
+                        [sys.executable, "-B", root / "tests/lint/check_repo.py"],
+                        capture_output=True,
+                        text=True,
+                    )
+                    (root / name).write_text(text)
+                    self.assertEqual(done.returncode, 1)
+                    self.assertIn(message, done.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
