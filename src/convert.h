@@ -53,7 +53,7 @@ DLBRIDGE_INLINE bool Snapshot(const Subject& subject, const Options& options, No
     return CheckLayout<true>(subject, *options.policy, node->shape(), node->strides(), sink);
   }
   const DLTensor& tensor = *subject.tensor;
-  ScanTensor<true>(tensor.ndim, tensor.shape, tensor.strides, node->shape(), node->strides());
+  CopyAxes(tensor.ndim, tensor.shape, tensor.strides, node->shape(), node->strides());
   return true;
 }
 

@@ -55,8 +55,8 @@ DLBridgeStatus CheckLosses(const DLTensor& tensor, uint64_t flags, const Options
   return CheckLegacyCodes(tensor, flags, options, error);
 }
 
-DLBridgeStatus MakeDowngraded(const Subject& subject, const Options& options, Node** out,
-                              DLBridgeError* error) {
+DLBRIDGE_INLINE DLBridgeStatus MakeDowngraded(const Subject& subject, const Options& options,
+                                              Node** out, DLBridgeError* error) {
   Node* node = AllocateNode(subject.tensor->ndim, 0);
   if (DLBRIDGE_UNLIKELY(node == nullptr)) {
     return RefuseMemory(error);
@@ -73,6 +73,34 @@ DLBridgeStatus MakeDowngraded(const Subject& subject, const Options& options, No
   }
   *out = node;
   return DLBRIDGE_OK;
+}
+
+// A versioned tensor of anybody else's that loses nothing, with options that are known when this is
+// compiled: the common way. What might lose something is looked at in CheckLosses.
+template <uint32_t kFlags>
+DLBRIDGE_INLINE DLBridgeStatus DowngradePlain(DLManagedTensorVersioned* source,
+                                              DLManagedTensor** out, DLBridgeError* error) {
+  constexpr const Options& kOptions = kPlainOptions<kFlags>;
+  DLBRIDGE_TRY(CheckMajor(*source, error));
+  const Subject subject = VersionedSubject(*source);
+  FirstBroken sink(error);
+  if (DLBRIDGE_UNLIKELY(!CheckConvertible(subject, kOptions, &sink))) {
+    return sink.status();
+  }
+  if (DLBRIDGE_UNLIKELY((subject.flags & ~kCopied) != 0 ||
+                        !CodesKnownTo<kLegacyVersion>(*subject.tensor))) {
+    DLBRIDGE_TRY(CheckLosses(*subject.tensor, subject.flags, kOptions, error));
+  }
+  Node* node = nullptr;
+  DLBRIDGE_TRY(MakeDowngraded(subject, kOptions, &node, error));
+  BecomeRoot(node, SourceKind::kVersioned, source);
+  *out = &node->legacy;
+  return DLBRIDGE_OK;
+}
+
+DLBRIDGE_NOINLINE DLBridgeStatus DowngradeVouched(DLManagedTensorVersioned* source,
+                                                  DLManagedTensor** out, DLBridgeError* error) {
+  return DowngradePlain<DLBRIDGE_CONVERT_SKIP_VALIDATION>(source, out, error);
 }
 
 // A copy in legacy form; packed, since legacy cannot say padded.
@@ -135,6 +163,18 @@ DLBridgeStatus Downgrade(DLManagedTensorVersioned* source, const Options& option
   return DLBRIDGE_OK;
 }
 
+namespace {
+
+DLBRIDGE_NOINLINE DLBridgeStatus DowngradeWithOptions(DLManagedTensorVersioned* source,
+                                                      const DLBridgeConvertOptions* options,
+                                                      DLManagedTensor** out, DLBridgeError* error) {
+  Options storage;
+  const Options* resolved = nullptr;
+  DLBRIDGE_TRY(ResolveOptions(options, &storage, &resolved, error));
+  return Downgrade(source, *resolved, out, error);
+}
+
+}  // namespace
 }  // namespace dlbridge
 
 extern "C" {
@@ -144,10 +184,15 @@ DLBridgeStatus dlbridge_downgrade(DLManagedTensorVersioned* source,
                                   DLBridgeError* error) {
   DLBRIDGE_REQUIRE(source);
   DLBRIDGE_REQUIRE(out);
-  dlbridge::Options storage;
-  const dlbridge::Options* resolved = nullptr;
-  DLBRIDGE_TRY(dlbridge::ResolveOptions(options, &storage, &resolved, error));
-  return dlbridge::Downgrade(source, *resolved, out, error);
+  if (DLBRIDGE_LIKELY(dlbridge::OwnNode(source) == nullptr)) {
+    if (options == nullptr) {
+      return dlbridge::DowngradePlain<0>(source, out, error);
+    }
+    if (options->flags == DLBRIDGE_CONVERT_SKIP_VALIDATION && dlbridge::IsPlain(*options)) {
+      return dlbridge::DowngradeVouched(source, out, error);
+    }
+  }
+  return dlbridge::DowngradeWithOptions(source, options, out, error);
 }
 
 }  // extern "C"

@@ -97,6 +97,19 @@ DLBRIDGE_INLINE Extent ScanTensor(int32_t ndim, const int64_t* shape, const int6
                             : ScanAxes<false, kCopy>(ndim, shape, nullptr, shape_out, strides_out);
 }
 
+// Copies shape and strides without a look at them; NULL strides are filled in as ScanAxes does.
+DLBRIDGE_INLINE void CopyAxes(int32_t ndim, const int64_t* shape, const int64_t* strides,
+                              int64_t* shape_out, int64_t* strides_out) {
+  if (DLBRIDGE_UNLIKELY(strides == nullptr)) {
+    ScanAxes<false, true>(ndim, shape, nullptr, shape_out, strides_out);
+    return;
+  }
+  for (int32_t i = 0; i < ndim; ++i) {
+    shape_out[i] = shape[i];
+    strides_out[i] = strides[i];
+  }
+}
+
 // Finds `first` and `limit` where the strides are not compact and no extent is below 1; false where
 // they do not fit 63 bits.
 [[nodiscard]] DLBRIDGE_INLINE bool ReachOfStrides(int32_t ndim, const int64_t* shape,

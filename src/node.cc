@@ -6,7 +6,7 @@
 namespace dlbridge {
 namespace {
 
-DLBRIDGE_COLD void ReturnStorage(Node* node) {
+DLBRIDGE_INLINE void ReturnStorage(Node* node) {
   const StorageTail tail = *static_cast<StorageTail*>(node->tail());
   if (tail.released != nullptr) {
     tail.released(tail.context, node);
@@ -15,7 +15,7 @@ DLBRIDGE_COLD void ReturnStorage(Node* node) {
 
 // Frees the memory of a node, or gives it back to the caller whose storage it is.
 DLBRIDGE_INLINE void FreeNode(Node* node) {
-  if (DLBRIDGE_LIKELY(!node->in_storage)) {
+  if (!node->in_storage) {
     std::free(node);
   } else {
     ReturnStorage(node);
@@ -36,18 +36,25 @@ void FreeAllocation(const AllocationTail& tail) {
 // The last handle is gone. A source goes before the memory of its node, since that may be storage,
 // whose owner learns by its release that everything is over.
 DLBRIDGE_INLINE void DestroyRoot(Node* root) {
-  switch (root->source_kind) {
-    case SourceKind::kLegacy:
-      ReleaseTensor(static_cast<DLManagedTensor*>(root->source));
-      break;
-    case SourceKind::kVersioned:
-      ReleaseTensor(static_cast<DLManagedTensorVersioned*>(root->source));
-      break;
-    case SourceKind::kAllocation:
-      FreeAllocation(*static_cast<AllocationTail*>(root->tail()));
-      break;
+  if (DLBRIDGE_LIKELY(root->source_kind == SourceKind::kLegacy)) {
+    ReleaseTensor(static_cast<DLManagedTensor*>(root->source));
+  } else if (root->source_kind == SourceKind::kVersioned) {
+    ReleaseTensor(static_cast<DLManagedTensorVersioned*>(root->source));
+  } else {
+    FreeAllocation(*static_cast<AllocationTail*>(root->tail()));
   }
   FreeNode(root);
+}
+
+// A handle that is not alone, or not the root.
+DLBRIDGE_NOINLINE void LeaveRoot(Node* node) {
+  Node* root = node->root;
+  if (root->owners.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+    DestroyRoot(root);
+  }
+  if (root != node) {
+    FreeNode(node);
+  }
 }
 
 }  // namespace
@@ -84,15 +91,11 @@ void* TakeOriginal(Node* node) {
 }
 
 void ReleaseNode(Node* node) {
-  Node* root = node->root;
-  const bool is_root = root == node;
   // A sole owner cannot be joined meanwhile, so it needs no read-modify-write.
-  if (DLBRIDGE_LIKELY(root->owners.load(std::memory_order_acquire) == 1) ||
-      root->owners.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-    DestroyRoot(root);
-  }
-  if (!is_root) {
-    FreeNode(node);
+  if (DLBRIDGE_LIKELY(node->root == node && node->owners.load(std::memory_order_acquire) == 1)) {
+    DestroyRoot(node);
+  } else {
+    LeaveRoot(node);
   }
 }
 

@@ -45,9 +45,9 @@ struct Node {
   bool in_storage;         // the caller's memory, not the heap's
   bool is_view;            // shows something else than its source did
 
-  int64_t* shape() { return reinterpret_cast<int64_t*>(this + 1); }
-  int64_t* strides() { return shape() + ndim; }
-  void* tail() { return shape() + 2 * static_cast<size_t>(ndim); }
+  DLBRIDGE_INLINE int64_t* shape() { return reinterpret_cast<int64_t*>(this + 1); }
+  DLBRIDGE_INLINE int64_t* strides() { return shape() + ndim; }
+  DLBRIDGE_INLINE void* tail() { return shape() + 2 * static_cast<size_t>(ndim); }
 };
 
 // Behind the arrays of a node in storage.
@@ -100,10 +100,14 @@ DLBRIDGE_INLINE void InitNode(Node* node, int32_t ndim, uint64_t flags) {
 
 // Fills the DLPack struct from `tensor`, with the node's own arrays and flags.
 DLBRIDGE_INLINE void FillTensor(Node* node, const DLTensor& tensor, DLTensor* out) {
-  *out = tensor;
+  // Field by field: copied as a whole, compilers take to a slow string instruction.
+  out->data = tensor.data;
+  out->device = tensor.device;
   out->ndim = node->ndim;
+  out->dtype = tensor.dtype;
   out->shape = node->shape();
   out->strides = node->strides();
+  out->byte_offset = tensor.byte_offset;
 }
 DLBRIDGE_INLINE void FillVersioned(Node* node, const DLTensor& tensor, DLPackVersion version) {
   node->versioned.version = version;

@@ -7,6 +7,7 @@
 
 #include "dlbridge/dlbridge.h"
 #include "policy.h"
+#include "support/checked.h"
 #include "version.h"
 
 namespace dlbridge {
@@ -30,6 +31,25 @@ struct Options {
     return !Has(DLBRIDGE_CONVERT_SKIP_VALIDATION) && policy->level >= DLBRIDGE_LEVEL_METADATA;
   }
 };
+
+// The default options but for `flags`.
+template <uint32_t kFlags>
+constexpr Options kPlainOptions = {kFlags,          kNewestVersion, 0,
+                                   &kDefaultPolicy, nullptr,        kDefaultPolicy};
+
+// Options that say no more than this are so common that their values are folded into code of their
+// own.
+constexpr uint32_t kPlainFlags = DLBRIDGE_CONVERT_SKIP_VALIDATION | DLBRIDGE_CONVERT_WRITABLE;
+
+// Are these the default options but for kPlainFlags?
+DLBRIDGE_INLINE bool IsPlain(const DLBridgeConvertOptions& options) {
+  const uint64_t version = Packed(options.version);
+  const uint64_t rest = (options.struct_size ^ sizeof options) | (options.flags & ~kPlainFlags) |
+                        options.source_flags | reinterpret_cast<uintptr_t>(options.policy) |
+                        reinterpret_cast<uintptr_t>(options.allocator) | options.reserved[0] |
+                        options.reserved[1];
+  return rest == 0 && (version == 0 || version == Packed(kNewestVersion));
+}
 
 constexpr Options kDefaultOptions = {0,       kNewestVersion, 0, &kDefaultPolicy,
                                      nullptr, kDefaultPolicy};

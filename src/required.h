@@ -21,30 +21,31 @@ DLBRIDGE_INLINE Version RequiredVersion(const DLTensor& tensor, uint64_t flags) 
   return codes > said ? codes : said;
 }
 
-// The device types of the newest release, as a set: what nearly every tensor is asked for.
-constexpr uint64_t KnownDevices() {
+// The device types that a release knows, as a set.
+constexpr uint64_t DevicesKnownTo(Version version) {
   uint64_t set = 0;
   for (uint32_t code = 0; code < kDeviceTypeCount; ++code) {
-    set |= kDeviceTypes[code].since <= kNewestVersion ? uint64_t{1} << code : 0;
+    set |= kDeviceTypes[code].since <= version ? uint64_t{1} << code : 0;
   }
   return set;
 }
-constexpr uint8_t KnownDtypes() {
+// How many dtype codes, from 0 on without a gap, a release knows.
+constexpr uint8_t DtypesKnownTo(Version version) {
   uint8_t count = 0;
-  while (count < kDtypeCodeCount && kDtypeCodes[count].since <= kNewestVersion) {
+  while (count < kDtypeCodeCount && kDtypeCodes[count].since <= version) {
     ++count;
   }
   return count;
 }
 
-// Does the newest release know all codes? Dtype codes up to the first unknown one are enough for
-// that.
-DLBRIDGE_INLINE bool KnownToNewest(const DLTensor& tensor, uint64_t flags) {
-  constexpr uint64_t kDevices = KnownDevices();
-  constexpr uint8_t kDtypes = KnownDtypes();
+// RequiredVersion <= kVersion for codes alone, in a few instructions: what nearly every tensor
+// meets.
+template <Version kVersion>
+DLBRIDGE_INLINE bool CodesKnownTo(const DLTensor& tensor) {
+  constexpr uint64_t kDevices = DevicesKnownTo(kVersion);
+  constexpr uint8_t kDtypes = DtypesKnownTo(kVersion);
   const auto type = static_cast<uint32_t>(TypeOf(tensor.device));
-  return tensor.dtype.code < kDtypes && type < 64 && ((kDevices >> type) & 1) != 0 &&
-         (flags & ~kAllFlags) == 0;
+  return tensor.dtype.code < kDtypes && type < 64 && ((kDevices >> type) & 1) != 0;
 }
 
 // Explains why `version` is too old for the tensor.
@@ -54,7 +55,8 @@ DLBRIDGE_COLD DLBridgeStatus RefuseCodes(const DLTensor& tensor, uint64_t flags,
 // Refuses what `version` cannot describe.
 DLBRIDGE_INLINE DLBridgeStatus CheckCodes(const DLTensor& tensor, uint64_t flags, Version version,
                                           DLBridgeError* error) {
-  if (DLBRIDGE_LIKELY(version == kNewestVersion && KnownToNewest(tensor, flags)) ||
+  if (DLBRIDGE_LIKELY(version == kNewestVersion && CodesKnownTo<kNewestVersion>(tensor) &&
+                      (flags & ~kAllFlags) == 0) ||
       RequiredVersion(tensor, flags) <= version) {
     return DLBRIDGE_OK;
   }

@@ -3,7 +3,6 @@
 
 #include "device.h"
 #include "dtype.h"
-#include "status_table.h"
 
 namespace dlbridge {
 namespace {
@@ -21,7 +20,6 @@ constexpr StatusRow kStatuses[] = {
 
 struct RuleRow {
   const char* name;
-  DLBridgeStatus status;
   const char* text;
   const char* expected;
   const char* found;
@@ -30,7 +28,7 @@ struct RuleRow {
 
 constexpr RuleRow kRules[] = {
 #define DLBRIDGE_ROW(name, status, text, expected, found, remedy) \
-  {#name, DLBRIDGE_##status, text, expected, found, remedy},
+  {#name, text, expected, found, remedy},
     DLBRIDGE_RULES(DLBRIDGE_ROW)
 #undef DLBRIDGE_ROW
 };
@@ -118,8 +116,6 @@ bool Wanted(const DLBridgeError* error) {
 
 }  // namespace
 
-DLBridgeStatus StatusOfRule(DLBridgeRule rule) { return RowOf(rule).status; }
-
 void WriteExpected(const Refusal& refusal, TextWriter* text) {
   Expand(RowOf(refusal.rule).expected, refusal.expected, text);
 }
@@ -128,45 +124,34 @@ void WriteFound(const Refusal& refusal, TextWriter* text) {
   Expand(RowOf(refusal.rule).found, refusal.found, text);
 }
 
-DLBridgeStatus Refuse(DLBridgeError* error, const Refusal& refusal) {
+void ReportRule(DLBridgeError* error, Refusal refusal) {
+  if (!Wanted(error)) {
+    return;
+  }
   const RuleRow& row = RowOf(refusal.rule);
-  if (Wanted(error)) {
-    error->status = row.status;
-    error->rule = refusal.rule;
-    error->axis = refusal.axis;
-    TextWriter text(error->message, sizeof error->message);
-    if (refusal.axis >= 0) {
-      text.String("axis ").Signed(refusal.axis).String(": ");
-    }
-    text.String(row.text).String(": expected ");
-    WriteExpected(refusal, &text);
-    text.String(", found ");
-    WriteFound(refusal, &text);
-    text.String("; ").String(row.remedy);
+  error->status = StatusOfRule(refusal.rule);
+  error->rule = refusal.rule;
+  error->axis = refusal.axis;
+  TextWriter text(error->message, sizeof error->message);
+  if (refusal.axis >= 0) {
+    text.String("axis ").Signed(refusal.axis).String(": ");
   }
-  return row.status;
+  text.String(row.text).String(": expected ");
+  WriteExpected(refusal, &text);
+  text.String(", found ");
+  WriteFound(refusal, &text);
+  text.String("; ").String(row.remedy);
 }
 
-DLBridgeStatus RefuseStatus(DLBridgeError* error, DLBridgeStatus status, const char* subject,
-                            const char* problem) {
-  if (Wanted(error)) {
-    error->status = status;
-    error->rule = DLBRIDGE_RULE_NONE;
-    error->axis = kNoAxis;
-    TextWriter(error->message, sizeof error->message)
-        .String(subject)
-        .Character(' ')
-        .String(problem);
+void ReportStatus(DLBridgeError* error, DLBridgeStatus status, const char* subject,
+                  const char* problem) {
+  if (!Wanted(error)) {
+    return;
   }
-  return status;
-}
-
-DLBridgeStatus RefuseArgument(DLBridgeError* error, const char* argument, const char* problem) {
-  return RefuseStatus(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, argument, problem);
-}
-
-DLBridgeStatus RefuseMemory(DLBridgeError* error) {
-  return RefuseStatus(error, DLBRIDGE_ERROR_OUT_OF_MEMORY, "the allocator", "had no memory");
+  error->status = status;
+  error->rule = DLBRIDGE_RULE_NONE;
+  error->axis = kNoAxis;
+  TextWriter(error->message, sizeof error->message).String(subject).Character(' ').String(problem);
 }
 
 }  // namespace dlbridge

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "dlbridge/dlbridge.h"
+#include "status_table.h"
 #include "support/checked.h"
 #include "support/text.h"
 
@@ -21,20 +22,41 @@ struct Refusal {
   uint64_t found;
 };
 
-// Status of a call that was refused for `rule`.
-DLBridgeStatus StatusOfRule(DLBridgeRule rule);
+// Status of a call that was refused for a rule. Known when this is compiled at nearly every
+// refusal, so that readers and compilers see that a refusal is never a success.
+constexpr DLBridgeStatus kRuleStatuses[] = {
+#define DLBRIDGE_ROW(name, status, text, expected, found, remedy) DLBRIDGE_##status,
+    DLBRIDGE_RULES(DLBRIDGE_ROW)
+#undef DLBRIDGE_ROW
+};
+constexpr DLBridgeStatus StatusOfRule(DLBridgeRule rule) { return kRuleStatuses[rule]; }
 
 // The two halves of a finding, such as "at least 0" and "-3".
 void WriteExpected(const Refusal& refusal, TextWriter* text);
 void WriteFound(const Refusal& refusal, TextWriter* text);
 
-// Each fills `error`, where one is wanted, and returns the status to return.
-DLBRIDGE_COLD DLBridgeStatus Refuse(DLBridgeError* error, const Refusal& refusal);
-DLBRIDGE_COLD DLBridgeStatus RefuseArgument(DLBridgeError* error, const char* argument,
-                                            const char* problem);
-DLBRIDGE_COLD DLBridgeStatus RefuseStatus(DLBridgeError* error, DLBridgeStatus status,
-                                          const char* subject, const char* problem);
-DLBRIDGE_COLD DLBridgeStatus RefuseMemory(DLBridgeError* error);
+// Each fills `error`, where one is wanted.
+DLBRIDGE_COLD void ReportRule(DLBridgeError* error, Refusal refusal);
+DLBRIDGE_COLD void ReportStatus(DLBridgeError* error, DLBridgeStatus status, const char* subject,
+                                const char* problem);
+
+// The same, returning the status to return.
+DLBRIDGE_INLINE DLBridgeStatus Refuse(DLBridgeError* error, const Refusal& refusal) {
+  ReportRule(error, refusal);
+  return StatusOfRule(refusal.rule);
+}
+DLBRIDGE_INLINE DLBridgeStatus RefuseStatus(DLBridgeError* error, DLBridgeStatus status,
+                                            const char* subject, const char* problem) {
+  ReportStatus(error, status, subject, problem);
+  return status;
+}
+DLBRIDGE_INLINE DLBridgeStatus RefuseArgument(DLBridgeError* error, const char* argument,
+                                              const char* problem) {
+  return RefuseStatus(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, argument, problem);
+}
+DLBRIDGE_INLINE DLBridgeStatus RefuseMemory(DLBridgeError* error) {
+  return RefuseStatus(error, DLBRIDGE_ERROR_OUT_OF_MEMORY, "the allocator", "had no memory");
+}
 
 }  // namespace dlbridge
 

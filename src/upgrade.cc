@@ -72,6 +72,12 @@ DLBRIDGE_INLINE DLBridgeStatus MakeUpgraded(const Subject& subject, const Option
   return DLBRIDGE_OK;
 }
 
+// Marks a node that is complete as one in the caller's storage.
+DLBRIDGE_INLINE void EnterStorage(const DLBridgeStorage& storage, Node* node) {
+  node->in_storage = true;
+  *static_cast<StorageTail*>(node->tail()) = {storage.released, storage.context};
+}
+
 // A legacy tensor of anybody else's: the way of nearly all.
 DLBRIDGE_INLINE DLBridgeStatus WrapForeign(DLManagedTensor* source, const Options& options,
                                            Node** out, DLBridgeError* error) {
@@ -81,8 +87,66 @@ DLBRIDGE_INLINE DLBridgeStatus WrapForeign(DLManagedTensor* source, const Option
   return DLBRIDGE_OK;
 }
 
-DLBridgeStatus CopyUpgraded(const Subject& subject, const Options& options, Node** out,
-                            DLBridgeError* error) {
+// The same into storage, which was checked.
+DLBRIDGE_INLINE DLBridgeStatus WrapForeignInto(DLManagedTensor* source, const Options& options,
+                                               const DLBridgeStorage& storage,
+                                               DLBridgeError* error) {
+  const Subject subject = LegacySubject(*source, options.source_flags, options);
+  DLBRIDGE_TRY(CheckSource(subject, options, error));
+  auto* node = static_cast<Node*>(storage.memory);
+  DLBRIDGE_TRY(FillUpgraded(subject, options, ResultFlags(options), node, error));
+  BecomeRoot(node, SourceKind::kLegacy, source);
+  EnterStorage(storage, node);
+  return DLBRIDGE_OK;
+}
+
+// WrapForeign with options that are known when this is compiled.
+template <uint32_t kFlags>
+DLBRIDGE_INLINE DLBridgeStatus UpgradePlain(DLManagedTensor* source, DLManagedTensorVersioned** out,
+                                            DLBridgeError* error) {
+  Node* node = nullptr;
+  DLBRIDGE_TRY(WrapForeign(source, kPlainOptions<kFlags>, &node, error));
+  *out = &node->versioned;
+  return DLBRIDGE_OK;
+}
+
+template <uint32_t kFlags>
+DLBRIDGE_INLINE DLBridgeStatus UpgradePlainInto(DLManagedTensor* source,
+                                                const DLBridgeStorage& storage,
+                                                DLManagedTensorVersioned** out,
+                                                DLBridgeError* error) {
+  DLBRIDGE_TRY(WrapForeignInto(source, kPlainOptions<kFlags>, storage, error));
+  *out = static_cast<DLManagedTensorVersioned*>(storage.memory);
+  return DLBRIDGE_OK;
+}
+
+// Calls the instance of `function` for the flags of plain options.
+constexpr uint32_t kVouch = DLBRIDGE_CONVERT_SKIP_VALIDATION;
+constexpr uint32_t kWrite = DLBRIDGE_CONVERT_WRITABLE;
+static_assert((kVouch | kWrite) == kPlainFlags, "one instance for each combination");
+#define DLBRIDGE_DISPATCH_PLAIN(flags, function, ...) \
+  switch (flags) {                                    \
+    case kVouch:                                      \
+      return function<kVouch>(__VA_ARGS__);           \
+    case kWrite:                                      \
+      return function<kWrite>(__VA_ARGS__);           \
+    case kVouch | kWrite:                             \
+      return function<kVouch | kWrite>(__VA_ARGS__);  \
+    default:                                          \
+      return function<0>(__VA_ARGS__);                \
+  }
+
+DLBRIDGE_NOINLINE DLBridgeStatus DispatchPlain(uint32_t flags, DLManagedTensor* source,
+                                               DLManagedTensorVersioned** out,
+                                               DLBridgeError* error){
+    DLBRIDGE_DISPATCH_PLAIN(flags, UpgradePlain, source, out, error)} DLBRIDGE_INLINE DLBridgeStatus
+    DispatchPlainInto(uint32_t flags, DLManagedTensor* source, const DLBridgeStorage& storage,
+                      DLManagedTensorVersioned** out, DLBridgeError* error){
+        DLBRIDGE_DISPATCH_PLAIN(flags, UpgradePlainInto, source, storage, out, error)}
+#undef DLBRIDGE_DISPATCH_PLAIN
+
+DLBridgeStatus
+    CopyUpgraded(const Subject& subject, const Options& options, Node** out, DLBridgeError* error) {
   FirstBroken sink(error);
   if (!CheckHead(subject, *options.policy, &sink)) {
     return sink.status();
@@ -122,8 +186,8 @@ DLBRIDGE_COLD DLBridgeStatus PrepareCopy(const DLManagedTensor& source, const No
   return CopyUpgraded(LegacySubject(source, flags, options), options, &out->node, error);
 }
 
-DLBridgeStatus CheckStorage(const DLBridgeStorage& storage, const DLManagedTensor& source,
-                            DLBridgeError* error) {
+DLBRIDGE_INLINE DLBridgeStatus CheckStorage(const DLBridgeStorage& storage,
+                                            const DLManagedTensor& source, DLBridgeError* error) {
   DLBRIDGE_TRY(CheckStruct(&storage, "storage", error));
   if (DLBRIDGE_UNLIKELY(storage.reserved0 != 0)) {
     return RefuseArgument(error, "storage.reserved0", "must be zero");
@@ -143,24 +207,31 @@ DLBridgeStatus CheckStorage(const DLBridgeStorage& storage, const DLManagedTenso
   return DLBRIDGE_OK;
 }
 
-DLBridgeStatus UpgradeInto(DLManagedTensor* source, const Options& options,
-                           const DLBridgeStorage& storage, Node** out, DLBridgeError* error) {
-  Node* old = OwnNode(source);
-  const uint64_t known = options.source_flags | (old != nullptr ? old->flags : 0);
-  Subject subject = LegacySubject(*source, known, options);
+// A source that came from downgrade: the result takes its place, and knows what the original said.
+DLBridgeStatus ReplaceInto(Node* old, const Options& options, const DLBridgeStorage& storage,
+                           DLBridgeError* error) {
+  const uint64_t flags = options.source_flags | old->flags;
+  Subject subject = LegacySubject(old->legacy, flags, options);
+  subject.may_write = (flags & kReadOnly) == 0;
   DLBRIDGE_TRY(CheckSource(subject, options, error));
   auto* node = static_cast<Node*>(storage.memory);
-  const uint64_t flags = old != nullptr ? known : ResultFlags(options);
   DLBRIDGE_TRY(FillUpgraded(subject, options, flags, node, error));
-  if (DLBRIDGE_UNLIKELY(old != nullptr)) {
-    node->is_view = old->is_view;
-    Replace(node, old);
+  node->is_view = old->is_view;
+  Replace(node, old);
+  EnterStorage(storage, node);
+  return DLBRIDGE_OK;
+}
+
+DLBRIDGE_NOINLINE DLBridgeStatus UpgradeInto(DLManagedTensor* source, const Options& options,
+                                             const DLBridgeStorage& storage,
+                                             DLManagedTensorVersioned** out, DLBridgeError* error) {
+  Node* old = OwnNode(source);
+  if (old != nullptr) {
+    DLBRIDGE_TRY(ReplaceInto(old, options, storage, error));
   } else {
-    BecomeRoot(node, SourceKind::kLegacy, source);
+    DLBRIDGE_TRY(WrapForeignInto(source, options, storage, error));
   }
-  node->in_storage = true;
-  *static_cast<StorageTail*>(node->tail()) = {storage.released, storage.context};
-  *out = node;
+  *out = static_cast<DLManagedTensorVersioned*>(storage.memory);
   return DLBRIDGE_OK;
 }
 
@@ -220,6 +291,33 @@ DLBridgeStatus Upgrade(DLManagedTensor* source, const Options& options,
   return DLBRIDGE_OK;
 }
 
+namespace {
+
+DLBRIDGE_NOINLINE DLBridgeStatus UpgradeWithOptions(DLManagedTensor* source,
+                                                    const DLBridgeConvertOptions* options,
+                                                    DLManagedTensorVersioned** out,
+                                                    DLBridgeError* error) {
+  Options storage;
+  const Options* resolved = nullptr;
+  DLBRIDGE_TRY(ResolveOptions(options, &storage, &resolved, error));
+  return Upgrade(source, *resolved, out, error);
+}
+
+DLBRIDGE_NOINLINE DLBridgeStatus UpgradeIntoWithOptions(DLManagedTensor* source,
+                                                        const DLBridgeConvertOptions* options,
+                                                        const DLBridgeStorage& storage,
+                                                        DLManagedTensorVersioned** out,
+                                                        DLBridgeError* error) {
+  Options local;
+  const Options* resolved = nullptr;
+  DLBRIDGE_TRY(ResolveOptions(options, &local, &resolved, error));
+  if (resolved->Has(DLBRIDGE_CONVERT_COPY)) {
+    return RefuseCopyHere(error);
+  }
+  return UpgradeInto(source, *resolved, storage, out, error);
+}
+
+}  // namespace
 }  // namespace dlbridge
 
 extern "C" {
@@ -228,17 +326,15 @@ DLBridgeStatus dlbridge_upgrade(DLManagedTensor* source, const DLBridgeConvertOp
                                 DLManagedTensorVersioned** out, DLBridgeError* error) {
   DLBRIDGE_REQUIRE(source);
   DLBRIDGE_REQUIRE(out);
-  if (options != nullptr || dlbridge::OwnNode(source) != nullptr) {
-    dlbridge::Options storage;
-    const dlbridge::Options* resolved = nullptr;
-    DLBRIDGE_TRY(dlbridge::ResolveOptions(options, &storage, &resolved, error));
-    return dlbridge::Upgrade(source, *resolved, out, error);
+  if (DLBRIDGE_LIKELY(dlbridge::OwnNode(source) == nullptr)) {
+    if (options == nullptr) {
+      return dlbridge::UpgradePlain<0>(source, out, error);
+    }
+    if (dlbridge::IsPlain(*options)) {
+      return dlbridge::DispatchPlain(options->flags, source, out, error);
+    }
   }
-  // The default options are known when this is compiled, and folded in.
-  dlbridge::Node* node = nullptr;
-  DLBRIDGE_TRY(dlbridge::WrapForeign(source, dlbridge::kDefaultOptions, &node, error));
-  *out = &node->versioned;
-  return DLBRIDGE_OK;
+  return dlbridge::UpgradeWithOptions(source, options, out, error);
 }
 
 size_t dlbridge_upgrade_storage_size(int32_t ndim) {
@@ -251,17 +347,16 @@ DLBridgeStatus dlbridge_upgrade_into(DLManagedTensor* source, const DLBridgeConv
   DLBRIDGE_REQUIRE(source);
   DLBRIDGE_REQUIRE(storage);
   DLBRIDGE_REQUIRE(out);
-  dlbridge::Options local;
-  const dlbridge::Options* resolved = nullptr;
-  DLBRIDGE_TRY(dlbridge::ResolveOptions(options, &local, &resolved, error));
   DLBRIDGE_TRY(dlbridge::CheckStorage(*storage, *source, error));
-  if (DLBRIDGE_UNLIKELY(resolved->Has(DLBRIDGE_CONVERT_COPY))) {
-    return dlbridge::RefuseCopyHere(error);
+  if (DLBRIDGE_LIKELY(dlbridge::OwnNode(source) == nullptr)) {
+    if (options == nullptr) {
+      return dlbridge::UpgradePlainInto<0>(source, *storage, out, error);
+    }
+    if (dlbridge::IsPlain(*options)) {
+      return dlbridge::DispatchPlainInto(options->flags, source, *storage, out, error);
+    }
   }
-  dlbridge::Node* node = nullptr;
-  DLBRIDGE_TRY(dlbridge::UpgradeInto(source, *resolved, *storage, &node, error));
-  *out = &node->versioned;
-  return DLBRIDGE_OK;
+  return dlbridge::UpgradeIntoWithOptions(source, options, *storage, out, error);
 }
 
 DLBridgeStatus dlbridge_upgrade_many(DLManagedTensor* const* sources, size_t count,

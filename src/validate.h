@@ -45,7 +45,7 @@ class FirstBroken {
  public:
   static constexpr bool kCollects = false;
   explicit FirstBroken(DLBridgeError* error) : error_(error) {}
-  bool Broken(const Refusal& refusal) {
+  DLBRIDGE_INLINE bool Broken(const Refusal& refusal) {
     status_ = Refuse(error_, refusal);
     return true;
   }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // More owners of the same data: as it is, or under another shape.
+#include <cstring>
+
 #include "node.h"
 #include "support/boundary.h"
 #include "validate.h"
@@ -28,8 +30,15 @@ DLBRIDGE_INLINE DLBridgeStatus FindSharable(const DLManagedTensorVersioned* tens
   return DLBRIDGE_OK;
 }
 
-DLBridgeStatus Share(const DLManagedTensorVersioned* tensor, DLManagedTensorVersioned** out,
-                     DLBridgeError* error) {
+// Shape and strides are one block in every node: one short loop over pairs of numbers.
+DLBRIDGE_INLINE void CopyArrays(const int64_t* from, int32_t ndim, int64_t* to) {
+  for (int32_t i = 0; i < ndim; ++i) {
+    std::memcpy(to + 2 * i, from + 2 * i, 2 * sizeof(int64_t));
+  }
+}
+
+DLBRIDGE_INLINE DLBridgeStatus Share(const DLManagedTensorVersioned* tensor,
+                                     DLManagedTensorVersioned** out, DLBridgeError* error) {
   const Node* sibling = nullptr;
   DLBRIDGE_TRY(FindSharable(tensor, &sibling, error));
   const int32_t ndim = sibling->ndim;
@@ -38,17 +47,13 @@ DLBridgeStatus Share(const DLManagedTensorVersioned* tensor, DLManagedTensorVers
     return RefuseMemory(error);
   }
   InitNode(node, ndim, sibling->flags);
-  // Shape and strides are one block in every node; by pairs of numbers, it is one short loop.
-  struct Pair {
-    int64_t numbers[2];
-  };
-  const auto* from = reinterpret_cast<const Pair*>(tensor->dl_tensor.shape);
-  auto* to = reinterpret_cast<Pair*>(node->shape());
-  for (int32_t i = 0; i < ndim; ++i) {
-    to[i] = from[i];
-  }
-  FillVersioned(node, tensor->dl_tensor, tensor->version);
   node->is_view = sibling->is_view;
+  CopyArrays(tensor->dl_tensor.shape, ndim, node->shape());
+  // The deleter is the same already.
+  std::memcpy(&node->versioned, tensor, sizeof *tensor);
+  node->versioned.manager_ctx = node;
+  node->versioned.dl_tensor.shape = node->shape();
+  node->versioned.dl_tensor.strides = node->strides();
   JoinRoot(node, sibling);
   *out = &node->versioned;
   return DLBRIDGE_OK;
