@@ -485,7 +485,8 @@ typedef struct DLBridgeAllocator {
 /** Bits of DLBridgeConvertOptions::flags. \since 0.1.0 */
 enum {
   /** The caller vouches for the tensor: validation is skipped (but for ndim and NULL shape, without
-   * which no node can be made). Its policy must be NULL then. */
+   * which no node can be made, and not together with COPY, which reads by the layout). The policy
+   * must be NULL then. */
   DLBRIDGE_CONVERT_SKIP_VALIDATION = 1 << 0,
   /** The caller knows that a legacy source may be written to. Without it, unknown is READ_ONLY. Does
    * not lift a READ_ONLY that the original of a round trip carries. */

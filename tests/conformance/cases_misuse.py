@@ -140,6 +140,40 @@ def ranges(c):
           step("diagnose", ok(count=2), **{"in": "t"}, capacity=0), abi=True)  # fmt: skip
 
 
+def memory(c):
+    """Each allocation of each call fails once."""
+    subjects = {"l": tensor(), "v": versioned(), "w": versioned(),
+                "m": tensor(dtype=[1, 8, 1], bytes="000102030405", data=0)}  # fmt: skip
+    adopt = step("adopt", ok(), **{"in": "w", "out": "a"})
+    out_of_memory = error("ERROR_OUT_OF_MEMORY")
+    copy = {"options": {"flags": ["COPY"]}}
+    slow = {"options": {"flags": ["CANONICAL"]}}
+    for name, function, arguments, count in (
+        ("upgrade", "upgrade", {"in": "l"}, 1),
+        ("upgrade-options", "upgrade", {"in": "l", **slow}, 1),
+        ("upgrade-vouched", "upgrade", {"in": "l", "options": {"flags": ["SKIP_VALIDATION"]}}, 1),
+        ("upgrade-copy", "upgrade", {"in": "m", **copy}, 3),
+        ("downgrade", "downgrade", {"in": "v"}, 1),
+        ("downgrade-options", "downgrade", {"in": "v", **slow}, 1),
+        ("downgrade-ours", "downgrade", {"in": "a"}, 1),
+        ("adopt", "adopt", {"in": "v"}, 1),
+        ("share", "share", {"in": "a"}, 1),
+        ("view", "view", {"in": "a", "spec": SPEC}, 1),
+        ("allocate", "allocate", {"spec": NEW}, 2),
+    ):
+        for fail in range(1, count + 1):
+            c.add(f"memory/{name}/allocation-{fail}", subjects, adopt,
+                  step(function, out_of_memory, out="o", fail=fail, **arguments), abi=True)  # fmt: skip
+    for fail in (1, 2):
+        c.add(f"memory/upgrade_many/allocation-{fail}", subjects,
+              step("upgrade_many", out_of_memory, **{"in": ["l", "m"], "out": ["o", "p"]}, fail=fail),
+              abi=True)  # fmt: skip
+    for count in (2**60, 2**64 - 1):
+        c.add(f"memory/upgrade_many/count-{count}", subjects,
+              step("upgrade_many", out_of_memory, **{"in": ["l"], "out": ["o"]}, count=str(count)),
+              abi=True)  # fmt: skip
+
+
 def add(corpus):
-    for part in (nulls, sizes, ranges):
+    for part in (nulls, sizes, ranges, memory):
         part(corpus)
