@@ -90,7 +90,7 @@ DLBridgeStatus CheckPrototype(const DLBridgeAllocateSpec& spec, Version version,
       const_cast<int64_t*>(spec.shape),         nullptr,     0};
   FirstBroken sink(error);
   if (!CheckHead(BareSubject(&tensor, spec.flags, true), kDefaultPolicy, &sink)) {
-    return sink.status();
+    return sink.failure();
   }
   return CheckCodes(tensor, spec.flags, version, error);
 }

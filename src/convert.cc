@@ -64,7 +64,7 @@ DLBridgeStatus CheckVersionedSource(const Subject& subject, const Options& optio
                                     DLBridgeError* error) {
   FirstBroken sink(error);
   if (!CheckConvertible(subject, options, &sink)) {
-    return sink.status();
+    return sink.failure();
   }
   DLBRIDGE_TRY(CheckFold(*subject.tensor, options, error));
   if (options.Has(DLBRIDGE_CONVERT_ALLOW_UNKNOWN)) {
@@ -84,7 +84,7 @@ DLBridgeStatus MakeVersioned(const DLManagedTensorVersioned& source, const Optio
   FirstBroken sink(error);
   if (!Snapshot(subject, options, node, &sink)) {
     DiscardNode(node);
-    return sink.status();
+    return sink.failure();
   }
   FillVersioned(node, source.dl_tensor, LabelOf(source, options));
   Reform(options, node, &node->versioned.dl_tensor);
@@ -97,7 +97,7 @@ DLBridgeStatus CopyVersioned(const DLManagedTensorVersioned& source, const Optio
   const Subject subject = VersionedSubject(source);
   FirstBroken sink(error);
   if (!CheckHead(subject, *options.policy, &sink)) {
-    return sink.status();
+    return sink.failure();
   }
   DLBRIDGE_TRY(CopyToNode(subject, options, (source.flags & ~kReadOnly) | kCopied, out, error));
   (*out)->versioned.version = LabelOf(source, options);
@@ -157,7 +157,7 @@ DLBridgeStatus ToLegacy(DLManagedTensor* source, const Options& options, DLManag
   const Subject subject = BareSubject(&source->dl_tensor, flags, vouched);
   FirstBroken sink(error);
   if (!CheckConvertible(subject, options, &sink)) {
-    return sink.status();
+    return sink.failure();
   }
   DLBRIDGE_TRY(CheckLegacyCodes(*subject.tensor, flags, options, error));
   if (options.Validates()) {

@@ -90,8 +90,12 @@ void CopyBytes(const Walk& walk, int64_t item, const char* from, char* to) {
   } while (rows.Next());
 }
 
-bool ReadBit(const unsigned char* from, Wide bit) {
-  return ((from[static_cast<int64_t>(bit >> 3)] >> (bit & 7)) & 1) != 0;
+// Ors `bits` bits from one place to another; both count from the start of their memory.
+void OrBits(int64_t bits, const unsigned char* from, Wide source, unsigned char* to, Wide target) {
+  for (int64_t bit = 0; bit < bits; ++bit, ++source, ++target) {
+    const unsigned value = (from[static_cast<int64_t>(source >> 3)] >> (source & 7)) & 1U;
+    to[static_cast<int64_t>(target >> 3)] |= static_cast<unsigned char>(value << (target & 7));
+  }
 }
 
 // Elements of odd widths, packed or padded on either side; `to` was zeroed.
@@ -102,12 +106,7 @@ void CopyBits(const Walk& walk, int64_t bits, int64_t from_item, int64_t to_item
   do {
     for (int64_t i = 0; i < rows.length(); ++i, target += to_item) {
       const Wide source = static_cast<Wide>(rows.offset() + i * rows.stride()) * from_item;
-      for (int64_t bit = 0; bit < bits; ++bit) {
-        if (ReadBit(from, source + bit)) {
-          const Wide at = target + bit;
-          to[static_cast<int64_t>(at >> 3)] |= static_cast<unsigned char>(1U << (at & 7));
-        }
-      }
+      OrBits(bits, from, source, to, target);
     }
   } while (rows.Next());
 }

@@ -65,7 +65,7 @@ DLBRIDGE_INLINE DLBridgeStatus MakeDowngraded(const Subject& subject, const Opti
   FirstBroken sink(error);
   if (DLBRIDGE_UNLIKELY(!Snapshot(subject, options, node, &sink))) {
     DiscardNode(node);
-    return sink.status();
+    return sink.failure();
   }
   FillLegacy(node, *subject.tensor);
   if (DLBRIDGE_UNLIKELY(options.Reshapes())) {
@@ -80,12 +80,12 @@ DLBRIDGE_INLINE DLBridgeStatus MakeDowngraded(const Subject& subject, const Opti
 template <uint32_t kFlags>
 DLBRIDGE_INLINE DLBridgeStatus DowngradePlain(DLManagedTensorVersioned* source,
                                               DLManagedTensor** out, DLBridgeError* error) {
-  constexpr const Options& kOptions = kPlainOptions<kFlags>;
+  constexpr const Options& kOptions = PlainOptions<kFlags>::kValue;
   DLBRIDGE_TRY(CheckMajor(*source, error));
   const Subject subject = VersionedSubject(*source);
   FirstBroken sink(error);
   if (DLBRIDGE_UNLIKELY(!CheckConvertible(subject, kOptions, &sink))) {
-    return sink.status();
+    return sink.failure();
   }
   if (DLBRIDGE_UNLIKELY((subject.flags & ~kCopied) != 0 ||
                         !CodesKnownTo<kLegacyVersion>(*subject.tensor))) {
@@ -108,7 +108,7 @@ DLBridgeStatus CopyDowngraded(const Subject& subject, const Options& options, No
                               DLBridgeError* error) {
   FirstBroken sink(error);
   if (!CheckHead(subject, *options.policy, &sink)) {
-    return sink.status();
+    return sink.failure();
   }
   const uint64_t lost = kReadOnly | (PaddingMatters(*subject.tensor, subject.flags) ? kPadded : 0);
   DLBRIDGE_TRY(CopyToNode(subject, options, (subject.flags & ~lost) | kCopied, out, error));
@@ -127,7 +127,7 @@ DLBridgeStatus Prepare(DLManagedTensorVersioned* source, const Options& options,
   const Subject subject = VersionedSubject(*source);
   FirstBroken sink(error);
   if (DLBRIDGE_UNLIKELY(!CheckConvertible(subject, options, &sink))) {
-    return sink.status();
+    return sink.failure();
   }
   DLBRIDGE_TRY(CheckFold(*subject.tensor, options, error));
   DLBRIDGE_TRY(CheckLosses(*subject.tensor, subject.flags, options, error));

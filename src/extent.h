@@ -65,7 +65,7 @@ DLBRIDGE_INLINE Extent ScanAxes(int32_t ndim, const int64_t* shape, const int64_
   int64_t signs = 0;
   bool compact = true;
   bool empty = false;
-  for (int32_t i = ndim - 1; i >= 0; --i) {
+  for (int64_t i = int64_t{ndim} - 1; i >= 0; --i) {
     const int64_t extent = shape[i];
     const int64_t stride = kStrides ? strides[i] : product;
     if (kCopy) {
@@ -73,13 +73,13 @@ DLBRIDGE_INLINE Extent ScanAxes(int32_t ndim, const int64_t* shape, const int64_
       strides_out[i] = stride;
     }
     signs |= extent;
-    if (kStrides && stride != product && extent != 1) {
-      compact = false;
+    if (kStrides && DLBRIDGE_UNLIKELY(stride != product)) {
+      compact &= extent == 1;
     }
     if (kFills) {
       empty |= extent == 0;
     }
-    if (DLBRIDGE_UNLIKELY(MulOverflows(product, kFills && extent < 1 ? 1 : extent, &product))) {
+    if (MulOverflows(product, kFills && extent < 1 ? 1 : extent, &product)) {
       return ScanHugeAxes<kStrides, kCopy>(ndim, shape, strides, shape_out, strides_out);
     }
   }
@@ -120,11 +120,11 @@ DLBRIDGE_INLINE void CopyAxes(int32_t ndim, const int64_t* shape, const int64_t*
     // Unsigned: a producer that writes to its shape meanwhile must not cause undefined behaviour.
     const auto steps = static_cast<int64_t>(static_cast<uint64_t>(shape[i]) - 1);
     int64_t reach = 0;
-    if (DLBRIDGE_UNLIKELY(MulOverflows(steps, strides[i], &reach))) {
+    if (MulOverflows(steps, strides[i], &reach)) {
       return false;
     }
     int64_t* side = reach < 0 ? &first : &last;
-    if (DLBRIDGE_UNLIKELY(AddOverflows(*side, reach, side))) {
+    if (AddOverflows(*side, reach, side)) {
       return false;
     }
   }

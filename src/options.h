@@ -32,10 +32,12 @@ struct Options {
   }
 };
 
-// The default options but for `flags`.
+// The default options but for the flags.
 template <uint32_t kFlags>
-constexpr Options kPlainOptions = {kFlags,          kNewestVersion, 0,
-                                   &kDefaultPolicy, nullptr,        kDefaultPolicy};
+struct PlainOptions {
+  static constexpr Options kValue = {kFlags,          kNewestVersion, 0,
+                                     &kDefaultPolicy, nullptr,        kDefaultPolicy};
+};
 
 // Options that say no more than this are so common that their values are folded into code of their
 // own.
@@ -51,8 +53,7 @@ DLBRIDGE_INLINE bool IsPlain(const DLBridgeConvertOptions& options) {
   return rest == 0 && (version == 0 || version == Packed(kNewestVersion));
 }
 
-constexpr Options kDefaultOptions = {0,       kNewestVersion, 0, &kDefaultPolicy,
-                                     nullptr, kDefaultPolicy};
+constexpr Options kDefaultOptions = PlainOptions<0>::kValue;
 
 // Checks `source` and fills `*out`, which must not move afterwards.
 DLBridgeStatus ReadOptions(const DLBridgeConvertOptions* source, Options* out,

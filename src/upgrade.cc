@@ -30,7 +30,7 @@ DLBRIDGE_INLINE DLBridgeStatus CheckSource(const Subject& subject, const Options
                                            DLBridgeError* error) {
   FirstBroken sink(error);
   if (DLBRIDGE_UNLIKELY(!CheckConvertible(subject, options, &sink))) {
-    return sink.status();
+    return sink.failure();
   }
   if (DLBRIDGE_UNLIKELY(options.Has(DLBRIDGE_CONVERT_FOLD_BYTE_OFFSET))) {
     DLBRIDGE_TRY(CheckFold(*subject.tensor, options, error));
@@ -47,7 +47,7 @@ DLBRIDGE_INLINE DLBridgeStatus FillUpgraded(const Subject& subject, const Option
   InitNode(node, subject.tensor->ndim, flags);
   FirstBroken sink(error);
   if (DLBRIDGE_UNLIKELY(!Snapshot(subject, options, node, &sink))) {
-    return sink.status();
+    return sink.failure();
   }
   FillVersioned(node, *subject.tensor, ToDLPack(options.version));
   if (DLBRIDGE_UNLIKELY(options.Reshapes())) {
@@ -105,7 +105,7 @@ template <uint32_t kFlags>
 DLBRIDGE_INLINE DLBridgeStatus UpgradePlain(DLManagedTensor* source, DLManagedTensorVersioned** out,
                                             DLBridgeError* error) {
   Node* node = nullptr;
-  DLBRIDGE_TRY(WrapForeign(source, kPlainOptions<kFlags>, &node, error));
+  DLBRIDGE_TRY(WrapForeign(source, PlainOptions<kFlags>::kValue, &node, error));
   *out = &node->versioned;
   return DLBRIDGE_OK;
 }
@@ -115,7 +115,7 @@ DLBRIDGE_INLINE DLBridgeStatus UpgradePlainInto(DLManagedTensor* source,
                                                 const DLBridgeStorage& storage,
                                                 DLManagedTensorVersioned** out,
                                                 DLBridgeError* error) {
-  DLBRIDGE_TRY(WrapForeignInto(source, kPlainOptions<kFlags>, storage, error));
+  DLBRIDGE_TRY(WrapForeignInto(source, PlainOptions<kFlags>::kValue, storage, error));
   *out = static_cast<DLManagedTensorVersioned*>(storage.memory);
   return DLBRIDGE_OK;
 }
@@ -149,7 +149,7 @@ DLBridgeStatus
     CopyUpgraded(const Subject& subject, const Options& options, Node** out, DLBridgeError* error) {
   FirstBroken sink(error);
   if (!CheckHead(subject, *options.policy, &sink)) {
-    return sink.status();
+    return sink.failure();
   }
   DLBRIDGE_TRY(CheckSource(subject, options, error));
   return CopyToNode(subject, options, (subject.flags & ~kReadOnly) | kCopied, out, error);

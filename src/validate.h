@@ -51,6 +51,13 @@ class FirstBroken {
   }
   void Note(const Refusal& /*refusal*/) {}
   DLBridgeStatus status() const { return status_; }
+  // The status behind a check that failed, which is never success.
+  DLBRIDGE_INLINE DLBridgeStatus failure() const {
+    if (status_ == DLBRIDGE_OK) {
+      __builtin_unreachable();
+    }
+    return status_;
+  }
 
  private:
   DLBridgeError* error_;
@@ -250,7 +257,7 @@ DLBRIDGE_INLINE bool CheckExtent(int32_t ndim, const int64_t* shape, const int64
   }
   bool packed_fits = true;
   const bool reach_fits = BytesOf(*extent, item_bits, bytes, &packed_fits);
-  if (DLBRIDGE_UNLIKELY(!packed_fits)) {
+  if (!packed_fits) {
     sink->Broken({DLBRIDGE_RULE_SIZE_OVERFLOW, kNoAxis, 0, Bits(extent->count)});
     return false;
   }

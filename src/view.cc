@@ -32,8 +32,9 @@ DLBRIDGE_INLINE DLBridgeStatus FindSharable(const DLManagedTensorVersioned* tens
 
 // Shape and strides are one block in every node: one short loop over pairs of numbers.
 DLBRIDGE_INLINE void CopyArrays(const int64_t* from, int32_t ndim, int64_t* to) {
-  for (int32_t i = 0; i < ndim; ++i) {
-    std::memcpy(to + 2 * i, from + 2 * i, 2 * sizeof(int64_t));
+  const int64_t* end = from + 2 * static_cast<ptrdiff_t>(ndim);
+  for (; from != end; from += 2, to += 2) {
+    std::memcpy(to, from, 2 * sizeof(int64_t));
   }
 }
 
@@ -125,7 +126,7 @@ DLBridgeStatus FillView(const DLManagedTensorVersioned& parent, const DLBridgeVi
   ByteExtent bytes;
   FirstBroken sink(error);
   if (!CheckExtent(spec.ndim, node->shape(), node->strides(), item_bits, &inner, &bytes, &sink)) {
-    return sink.status();
+    return sink.failure();
   }
   FillVersioned(node, parent.dl_tensor, parent.version);
   if (inner.count == 0) {

@@ -105,9 +105,9 @@ def mutants_of(text):
                 yield "removed", (match.start(), end + 1), " " * 4
 
 
-def all_mutants():
+def all_mutants(root):
     seen = set()
-    for path in sorted((ROOT / "src").rglob("*")):
+    for path in sorted((root / "src").rglob("*")):
         if path.suffix not in (".cc", ".h") or path.name in ("status.h", "boundary.h"):
             continue
         text = path.read_text()
@@ -156,19 +156,19 @@ def run(work, only):
         print("the corpus fails before anything is changed")
         return 1
     counts = {"killed": 0, "SURVIVED": 0, "equivalent": 0, "does": 0}
-    for path, kind, span, replacement, line, was in all_mutants():
-        name = f"{path.relative_to(ROOT / 'src')}: {kind}: {was}"
+    # From the copy: the tree itself may be worked on meanwhile.
+    for path, kind, span, replacement, line, was in list(all_mutants(tree)):
+        name = f"{path.relative_to(tree / 'src')}: {kind}: {was}"
         if only and only not in name:
             continue
-        copy = tree / path.relative_to(ROOT)
         text = path.read_text()
-        copy.write_text(text[: span[0]] + replacement + text[span[1] :])
+        path.write_text(text[: span[0]] + replacement + text[span[1] :])
         result = verdict(work)
         if result == "SURVIVED" and name in EQUIVALENT:
             result = "equivalent: " + EQUIVALENT[name]
-        copy.write_text(text)
+        path.write_text(text)
         counts[result.split(":")[0].split(" ")[0]] += 1
-        print(f"{path.relative_to(ROOT / 'src')}:{line}: {kind}: {was[:100]} -> {result}", flush=True)
+        print(f"{path.relative_to(tree / 'src')}:{line}: {kind}: {was[:100]} -> {result}", flush=True)
     print(f"{counts['killed']} killed, {counts['equivalent']} equivalent, "
           f"{counts['SURVIVED']} survived, {counts['does']} do not compile")  # fmt: skip
     return 1 if counts["SURVIVED"] else 0
@@ -181,7 +181,7 @@ def main():
     parser.add_argument("--only", help="only mutants whose name has this in it")
     arguments = parser.parse_args()
     if arguments.list:
-        for path, kind, _, _, line, was in all_mutants():
+        for path, kind, _, _, line, was in all_mutants(ROOT):
             print(f"{path.name}:{line}: {kind}: {was}")
         return 0
     return run(arguments.work.resolve(), arguments.only)
