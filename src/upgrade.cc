@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Legacy to versioned.
 #include <cstdlib>
+#include <type_traits>
 
 #include "convert.h"
 #include "copy.h"
@@ -100,10 +101,12 @@ DLBRIDGE_INLINE DLBridgeStatus WrapForeignInto(DLManagedTensor* source, const Op
   return DLBRIDGE_OK;
 }
 
-// WrapForeign with options that are known when this is compiled.
+// WrapForeign with options that are known when this is compiled. Not inlined: the entry point,
+// which jumps to one of them, then needs no stack of its own.
 template <uint32_t kFlags>
-DLBRIDGE_INLINE DLBridgeStatus UpgradePlain(DLManagedTensor* source, DLManagedTensorVersioned** out,
-                                            DLBridgeError* error) {
+DLBRIDGE_NOINLINE DLBridgeStatus UpgradePlain(DLManagedTensor* source,
+                                              DLManagedTensorVersioned** out,
+                                              DLBridgeError* error) {
   Node* node = nullptr;
   DLBRIDGE_TRY(WrapForeign(source, PlainOptions<kFlags>::kValue, &node, error));
   *out = &node->versioned;
@@ -111,42 +114,35 @@ DLBRIDGE_INLINE DLBridgeStatus UpgradePlain(DLManagedTensor* source, DLManagedTe
 }
 
 template <uint32_t kFlags>
-DLBRIDGE_INLINE DLBridgeStatus UpgradePlainInto(DLManagedTensor* source,
-                                                const DLBridgeStorage& storage,
-                                                DLManagedTensorVersioned** out,
-                                                DLBridgeError* error) {
+DLBRIDGE_NOINLINE DLBridgeStatus UpgradePlainInto(DLManagedTensor* source,
+                                                  const DLBridgeStorage& storage,
+                                                  DLManagedTensorVersioned** out,
+                                                  DLBridgeError* error) {
   DLBRIDGE_TRY(WrapForeignInto(source, PlainOptions<kFlags>::kValue, storage, error));
   *out = static_cast<DLManagedTensorVersioned*>(storage.memory);
   return DLBRIDGE_OK;
 }
 
-// Calls the instance of `function` for the flags of plain options.
+// Calls `function` with the flags of plain options as a constant.
 constexpr uint32_t kVouch = DLBRIDGE_CONVERT_SKIP_VALIDATION;
 constexpr uint32_t kWrite = DLBRIDGE_CONVERT_WRITABLE;
-static_assert((kVouch | kWrite) == kPlainFlags, "one instance for each combination");
-#define DLBRIDGE_DISPATCH_PLAIN(flags, function, ...) \
-  switch (flags) {                                    \
-    case kVouch:                                      \
-      return function<kVouch>(__VA_ARGS__);           \
-    case kWrite:                                      \
-      return function<kWrite>(__VA_ARGS__);           \
-    case kVouch | kWrite:                             \
-      return function<kVouch | kWrite>(__VA_ARGS__);  \
-    default:                                          \
-      return function<0>(__VA_ARGS__);                \
+static_assert((kVouch | kWrite) == kPlainFlags, "one case for each combination");
+template <class Function>
+DLBRIDGE_INLINE DLBridgeStatus WithPlainFlags(uint32_t flags, Function function) {
+  switch (flags) {
+    case kVouch:
+      return function(std::integral_constant<uint32_t, kVouch>());
+    case kWrite:
+      return function(std::integral_constant<uint32_t, kWrite>());
+    case kVouch | kWrite:
+      return function(std::integral_constant<uint32_t, kVouch | kWrite>());
+    default:
+      return function(std::integral_constant<uint32_t, 0>());
   }
+}
 
-DLBRIDGE_NOINLINE DLBridgeStatus DispatchPlain(uint32_t flags, DLManagedTensor* source,
-                                               DLManagedTensorVersioned** out,
-                                               DLBridgeError* error){
-    DLBRIDGE_DISPATCH_PLAIN(flags, UpgradePlain, source, out, error)} DLBRIDGE_INLINE DLBridgeStatus
-    DispatchPlainInto(uint32_t flags, DLManagedTensor* source, const DLBridgeStorage& storage,
-                      DLManagedTensorVersioned** out, DLBridgeError* error){
-        DLBRIDGE_DISPATCH_PLAIN(flags, UpgradePlainInto, source, storage, out, error)}
-#undef DLBRIDGE_DISPATCH_PLAIN
-
-DLBridgeStatus
-    CopyUpgraded(const Subject& subject, const Options& options, Node** out, DLBridgeError* error) {
+DLBridgeStatus CopyUpgraded(const Subject& subject, const Options& options, Node** out,
+                            DLBridgeError* error) {
   FirstBroken sink(error);
   if (!CheckHead(subject, *options.policy, &sink)) {
     return sink.failure();
@@ -331,7 +327,9 @@ DLBridgeStatus dlbridge_upgrade(DLManagedTensor* source, const DLBridgeConvertOp
       return dlbridge::UpgradePlain<0>(source, out, error);
     }
     if (dlbridge::IsPlain(*options)) {
-      return dlbridge::DispatchPlain(options->flags, source, out, error);
+      return dlbridge::WithPlainFlags(options->flags, [=](auto flags) {
+        return dlbridge::UpgradePlain<flags()>(source, out, error);
+      });
     }
   }
   return dlbridge::UpgradeWithOptions(source, options, out, error);
@@ -350,10 +348,14 @@ DLBridgeStatus dlbridge_upgrade_into(DLManagedTensor* source, const DLBridgeConv
   DLBRIDGE_TRY(dlbridge::CheckStorage(*storage, *source, error));
   if (DLBRIDGE_LIKELY(dlbridge::OwnNode(source) == nullptr)) {
     if (options == nullptr) {
-      return dlbridge::UpgradePlainInto<0>(source, *storage, out, error);
+      DLBRIDGE_TRY(dlbridge::WrapForeignInto(source, dlbridge::kDefaultOptions, *storage, error));
+      *out = static_cast<DLManagedTensorVersioned*>(storage->memory);
+      return DLBRIDGE_OK;
     }
     if (dlbridge::IsPlain(*options)) {
-      return dlbridge::DispatchPlainInto(options->flags, source, *storage, out, error);
+      return dlbridge::WithPlainFlags(options->flags, [=](auto flags) {
+        return dlbridge::UpgradePlainInto<flags()>(source, *storage, out, error);
+      });
     }
   }
   return dlbridge::UpgradeIntoWithOptions(source, options, *storage, out, error);
