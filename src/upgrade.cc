@@ -313,6 +313,25 @@ DLBRIDGE_NOINLINE DLBridgeStatus UpgradeIntoWithOptions(DLManagedTensor* source,
   return UpgradeInto(source, *resolved, storage, out, error);
 }
 
+// dlbridge_upgrade_into with arguments that were checked.
+DLBRIDGE_INLINE DLBridgeStatus UpgradeIntoChecked(DLManagedTensor* source,
+                                                  const DLBridgeConvertOptions* options,
+                                                  const DLBridgeStorage& storage,
+                                                  DLManagedTensorVersioned** out,
+                                                  DLBridgeError* error) {
+  if (DLBRIDGE_UNLIKELY(OwnNode(source) != nullptr) || (options != nullptr && !IsPlain(*options))) {
+    return UpgradeIntoWithOptions(source, options, storage, out, error);
+  }
+  if (options == nullptr) {
+    DLBRIDGE_TRY(WrapForeignInto(source, kDefaultOptions, storage, error));
+    *out = static_cast<DLManagedTensorVersioned*>(storage.memory);
+    return DLBRIDGE_OK;
+  }
+  return WithPlainFlags(options->flags, [=, &storage](auto flags) {
+    return UpgradePlainInto<flags()>(source, storage, out, error);
+  });
+}
+
 }  // namespace
 }  // namespace dlbridge
 
@@ -346,19 +365,7 @@ DLBridgeStatus dlbridge_upgrade_into(DLManagedTensor* source, const DLBridgeConv
   DLBRIDGE_REQUIRE(storage);
   DLBRIDGE_REQUIRE(out);
   DLBRIDGE_TRY(dlbridge::CheckStorage(*storage, *source, error));
-  if (DLBRIDGE_LIKELY(dlbridge::OwnNode(source) == nullptr)) {
-    if (options == nullptr) {
-      DLBRIDGE_TRY(dlbridge::WrapForeignInto(source, dlbridge::kDefaultOptions, *storage, error));
-      *out = static_cast<DLManagedTensorVersioned*>(storage->memory);
-      return DLBRIDGE_OK;
-    }
-    if (dlbridge::IsPlain(*options)) {
-      return dlbridge::WithPlainFlags(options->flags, [=](auto flags) {
-        return dlbridge::UpgradePlainInto<flags()>(source, *storage, out, error);
-      });
-    }
-  }
-  return dlbridge::UpgradeIntoWithOptions(source, options, *storage, out, error);
+  return dlbridge::UpgradeIntoChecked(source, options, *storage, out, error);
 }
 
 DLBridgeStatus dlbridge_upgrade_many(DLManagedTensor* const* sources, size_t count,

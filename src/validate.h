@@ -231,6 +231,8 @@ DLBRIDGE_INLINE bool CheckHead(const Subject& subject, const Policy& policy, Sin
 template <class Sink>
 DLBRIDGE_COLD void RefuseNegativeExtents(int32_t ndim, const int64_t* shape, Sink* sink) {
   for (int32_t i = 0; i < ndim; ++i) {
+    // The scan before wrote, or read, every entry.
+    // NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult)
     if (shape[i] < 0 && sink->Broken({DLBRIDGE_RULE_DIM_NEGATIVE, i, 0, Bits(shape[i])})) {
       return;
     }
