@@ -151,7 +151,27 @@ DLBridgeStatus CopyUpgraded(const Subject& subject, const Options& options, Node
   return CopyToNode(subject, options, (subject.flags & ~kReadOnly) | kCopied, out, error);
 }
 
-// A source that came from downgrade: its original where that does, else a node in its place.
+// A source that came from downgrade: what was known before is known again.
+struct Known {
+  Subject subject;
+  uint64_t flags;
+};
+Known KnownOf(const Node& old, const Options& options) {
+  const uint64_t flags = options.source_flags | old.flags;
+  Subject subject = LegacySubject(old.legacy, flags, options);
+  subject.may_write = (flags & kReadOnly) == 0;
+  return {subject, flags};
+}
+
+// Unknowns that were allowed mean what they mean in the version of the original.
+void KeepVersion(const Node& old, const Known& known, const Options& options, Node* node) {
+  if (old.root->source_kind == SourceKind::kVersioned &&
+      RequiredVersion(*known.subject.tensor, known.flags) > options.version) {
+    node->versioned.version = static_cast<DLManagedTensorVersioned*>(old.root->source)->version;
+  }
+}
+
+// Its original where that does, else a node in its place.
 DLBRIDGE_COLD DLBridgeStatus PrepareOwn(Node* old, const Options& options, Prepared* out,
                                         DLBridgeError* error) {
   if (HoldsOriginal(*old, SourceKind::kVersioned) && !options.Reshapes() &&
@@ -159,18 +179,10 @@ DLBRIDGE_COLD DLBridgeStatus PrepareOwn(Node* old, const Options& options, Prepa
     *out = {nullptr, old, Prepared::How::kOriginal};
     return DLBRIDGE_OK;
   }
-  // What was known before the downgrade is known again.
-  const uint64_t flags = old->flags | options.source_flags;
-  Subject subject = LegacySubject(old->legacy, flags, options);
-  subject.may_write = (flags & kReadOnly) == 0;
+  const Known known = KnownOf(*old, options);
   *out = {nullptr, old, Prepared::How::kReplace};
-  DLBRIDGE_TRY(MakeUpgraded(subject, options, flags, &out->node, error));
-  if (old->root->source_kind == SourceKind::kVersioned &&
-      RequiredVersion(*subject.tensor, flags) > options.version) {
-    // Unknowns that were allowed mean what they mean in the version of the original.
-    out->node->versioned.version =
-        static_cast<DLManagedTensorVersioned*>(old->root->source)->version;
-  }
+  DLBRIDGE_TRY(MakeUpgraded(known.subject, options, known.flags, &out->node, error));
+  KeepVersion(*old, known, options, out->node);
   return DLBRIDGE_OK;
 }
 
@@ -203,15 +215,14 @@ DLBRIDGE_INLINE DLBridgeStatus CheckStorage(const DLBridgeStorage& storage,
   return DLBRIDGE_OK;
 }
 
-// A source that came from downgrade: the result takes its place, and knows what the original said.
+// The same in storage, where the original cannot be.
 DLBridgeStatus ReplaceInto(Node* old, const Options& options, const DLBridgeStorage& storage,
                            DLBridgeError* error) {
-  const uint64_t flags = options.source_flags | old->flags;
-  Subject subject = LegacySubject(old->legacy, flags, options);
-  subject.may_write = (flags & kReadOnly) == 0;
-  DLBRIDGE_TRY(CheckSource(subject, options, error));
+  const Known known = KnownOf(*old, options);
+  DLBRIDGE_TRY(CheckSource(known.subject, options, error));
   auto* node = static_cast<Node*>(storage.memory);
-  DLBRIDGE_TRY(FillUpgraded(subject, options, flags, node, error));
+  DLBRIDGE_TRY(FillUpgraded(known.subject, options, known.flags, node, error));
+  KeepVersion(*old, known, options, node);
   node->is_view = old->is_view;
   Replace(node, old);
   EnterStorage(storage, node);

@@ -366,6 +366,10 @@ def round_trips(c):
           call("downgrade", "t", "l", made_legacy(read_only), **drop),
           call("upgrade_into", "l", "v", made(read_only), **options("WRITABLE")),
           step("release", released(t=1), **{"in": "v"}))  # fmt: skip
+    c.add("round-trip/into-storage-unknown-flag", {"t": unknown},
+          call("downgrade", "t", "l", made_legacy(unknown), **allow),
+          call("upgrade_into", "l", "v", refused("FLAGS_UNKNOWN")),
+          call("upgrade_into", "l", "v", made(unknown, [1, 7], flags=8), **allow))  # fmt: skip
     c.add("round-trip/out-of-storage", {"t": legacy},
           call("upgrade_into", "t", "v", made(legacy, flags=0), **options("WRITABLE")),
           call("downgrade", "v", "l", made_legacy(legacy, same="t")),
@@ -715,6 +719,15 @@ def copies(c):
                 suffix = "-vouched" if len(flags) > 1 else ""
                 c.add(f"copy/refused/{function}-{name}{suffix}", {"t": source},
                       call(function, "t", "o", want, **options(*flags)))  # fmt: skip
+    for name, source, more, rule in (
+        ("dtype", tensor(dtype=[19, 8, 1]), {}, "DTYPE_UNKNOWN"),
+        ("device", tensor(device=[22, 0]), {}, "DEVICE_UNKNOWN"),
+        ("flag", tensor(), {"source_flags": "8"}, "FLAGS_UNKNOWN"),
+        ("version", tensor(dtype=[7, 8, 1]), {"version": [1, 0]}, "REQUIRED_VERSION"),
+    ):
+        c.add(f"copy/refused/upgrade-unknown-{name}", {"t": source},
+              call("upgrade", "t", "o", refused(rule), **options("COPY", **more)),
+              about="a copy does not stand in for the permission")  # fmt: skip
     for fails in (False, True):
         expect = (error("ERROR_OUT_OF_MEMORY") if fails else
                   {**made(legacy, flags=IS_COPIED, **fresh), "bytes": "000102030405"})  # fmt: skip

@@ -135,6 +135,8 @@ def flags_and_version(c):
         c.validate(f"validate/major-{major}-broken-behind",
                    versioned(version=[major, 3], ndim=-1, flags=2**64 - 1),
                    want="VERSION_MAJOR")  # fmt: skip
+    c.validate("validate/major-2-with-policy", versioned(version=[2, 0]), {"max_ndim": 8},
+               "VERSION_MAJOR")  # fmt: skip
     for minor in (0, 1, 2, 3, 4, 98, 99, 100, 2**32 - 1):
         c.validate(f"validate/minor-{minor}", versioned(version=[1, minor]), want="NONE")
     for bit in (0, 1, 2, 3, 4, 31, 32, 63):
