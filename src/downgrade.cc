@@ -81,7 +81,6 @@ template <uint32_t kFlags>
 DLBRIDGE_INLINE DLBridgeStatus DowngradePlain(DLManagedTensorVersioned* source,
                                               DLManagedTensor** out, DLBridgeError* error) {
   constexpr const Options& kOptions = PlainOptions<kFlags>::kValue;
-  DLBRIDGE_TRY(CheckMajor(*source, error));
   const Subject subject = VersionedSubject(*source);
   FirstBroken sink(error);
   if (DLBRIDGE_UNLIKELY(!CheckConvertible(subject, kOptions, &sink))) {
@@ -184,6 +183,8 @@ DLBridgeStatus dlbridge_downgrade(DLManagedTensorVersioned* source,
                                   DLBridgeError* error) {
   DLBRIDGE_REQUIRE(source);
   DLBRIDGE_REQUIRE(out);
+  // Before anything else of it is read.
+  DLBRIDGE_TRY(dlbridge::CheckMajor(*source, error));
   if (DLBRIDGE_LIKELY(dlbridge::OwnNode(source) == nullptr)) {
     if (options == nullptr) {
       return dlbridge::DowngradePlain<0>(source, out, error);

@@ -17,9 +17,10 @@ static_assert(kReadable <= sizeof(DLManagedTensorVersioned), "legacy is the smal
 
 // Versions beyond this are not expected to come; a pointer's lower half hardly ever looks so small.
 constexpr uint32_t kMaxPlausibleVersion = 255;
-// Code is never mapped in the first page, and user addresses end at 57 bits on the widest machines,
-// above which a signed pointer may carry its signature.
+// Code and arrays are never mapped in the first page.
 constexpr uint64_t kFirstPage = 4096;
+// Programs lie below this on x86-64 and 64-bit Arm, unless they ask for five levels of page tables.
+constexpr uint64_t kUserSpace = uint64_t{1} << 48;
 
 // The bytes, read at any offset as any type.
 class Bytes {
@@ -48,10 +49,11 @@ bool CanBeTensor(const Bytes& bytes, size_t at, size_t readable_arrays) {
   if (type <= 0 || id < 0 || ndim < 0 || dtype.bits == 0 || dtype.lanes == 0) {
     return false;
   }
-  for (size_t i = 0; i < readable_arrays; ++i) {
+  // Without axes nobody reads the arrays, so their pointers may hold anything.
+  for (size_t i = 0; ndim != 0 && i < readable_arrays; ++i) {
     // shape, then strides: arrays of 64-bit integers, in memory that exists.
     const auto array = bytes.At<uint64_t>(at + offsetof(DLTensor, shape) + i * sizeof(int64_t*));
-    const bool may_be_null = ndim == 0 || i != 0;
+    const bool may_be_null = i != 0;
     if (array == 0 ? !may_be_null : array < kFirstPage || array % alignof(int64_t) != 0) {
       return false;
     }
@@ -62,6 +64,23 @@ bool CanBeTensor(const Bytes& bytes, size_t at, size_t readable_arrays) {
 bool CanBeLegacy(const Bytes& bytes) {
   return CanBeTensor(bytes, offsetof(DLManagedTensor, dl_tensor), 2) &&
          CanBeDeleter(bytes.At<uint64_t>(offsetof(DLManagedTensor, deleter)));
+}
+
+// A small number where legacy has its device type and versioned its context: no pointer is so
+// small.
+bool LooksLikeDevice(const Bytes& bytes) {
+  constexpr int32_t kSmallType = 255;
+  constexpr int32_t kSmallId = 65535;
+  const auto type = bytes.At<int32_t>(offsetof(DLTensor, device));
+  const auto id = bytes.At<int32_t>(offsetof(DLTensor, device) + sizeof(int32_t));
+  return type > 0 && type <= kSmallType && id >= -kSmallId && id <= kSmallId;
+}
+
+// Of a major that nobody knows there is only the deleter to go by. What could as well be a legacy
+// tensor with one broken field is not taken for it.
+bool LooksLikeBrokenLegacy(const Bytes& bytes) {
+  const auto deleter = bytes.At<uint64_t>(offsetof(DLManagedTensorVersioned, deleter));
+  return deleter >= kUserSpace || LooksLikeDevice(bytes);
 }
 
 bool CanBeVersioned(const Bytes& bytes) {
@@ -95,6 +114,10 @@ DLBridgeKind Identify(const void* tensor) {
   }
   const bool legacy = CanBeLegacy(bytes);
   if (legacy == CanBeVersioned(bytes)) {
+    return DLBRIDGE_KIND_AMBIGUOUS;
+  }
+  const auto major = bytes.At<DLPackVersion>(offsetof(DLManagedTensorVersioned, version)).major;
+  if (!legacy && major != kMajor && LooksLikeBrokenLegacy(bytes)) {
     return DLBRIDGE_KIND_AMBIGUOUS;
   }
   return legacy ? DLBRIDGE_KIND_LEGACY : DLBRIDGE_KIND_VERSIONED;

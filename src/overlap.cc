@@ -87,6 +87,15 @@ int64_t Gcd(int64_t a, int64_t b) {
 
 // ------------------------------------------------------------------- settled by sorted strides
 
+// Of INT64_MIN, which only an axis of extent 2 can have, the nearest that fits: all other axes
+// together reach less than either.
+int64_t Magnitude(int64_t stride) {
+  if (stride == INT64_MIN) {
+    return INT64_MAX;
+  }
+  return stride < 0 ? -stride : stride;
+}
+
 // The axes longer than 1 by ascending stride; false where there are more than a tensor can have.
 bool Collect(int32_t ndim, const int64_t* shape, const int64_t* strides, Axes* out) {
   out->count = 0;
@@ -97,8 +106,7 @@ bool Collect(int32_t ndim, const int64_t* shape, const int64_t* strides, Axes* o
     if (out->count == kMaxAxes) {
       return false;
     }
-    // -INT64_MIN cannot come: its reach would not fit.
-    const Axis axis = {shape[i] - 1, strides[i] < 0 ? -strides[i] : strides[i]};
+    const Axis axis = {shape[i] - 1, Magnitude(strides[i])};
     int at = out->count++;
     for (; at > 0 && out->axis[at - 1].stride > axis.stride; --at) {
       out->axis[at] = out->axis[at - 1];

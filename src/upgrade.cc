@@ -174,10 +174,13 @@ void KeepVersion(const Node& old, const Known& known, const Options& options, No
 // Its original where that does, else a node in its place.
 DLBRIDGE_COLD DLBridgeStatus PrepareOwn(Node* old, const Options& options, Prepared* out,
                                         DLBridgeError* error) {
-  if (HoldsOriginal(*old, SourceKind::kVersioned) && !options.Reshapes() &&
-      Satisfies(*static_cast<DLManagedTensorVersioned*>(old->root->source), options)) {
-    *out = {nullptr, old, Prepared::How::kOriginal};
-    return DLBRIDGE_OK;
+  if (HoldsOriginal(*old, SourceKind::kVersioned) && !options.Reshapes()) {
+    const auto& original = *static_cast<DLManagedTensorVersioned*>(old->root->source);
+    // It must also say what the caller knows beyond it.
+    if ((options.source_flags & ~original.flags) == 0 && Satisfies(original, options)) {
+      *out = {nullptr, old, Prepared::How::kOriginal};
+      return DLBRIDGE_OK;
+    }
   }
   const Known known = KnownOf(*old, options);
   *out = {nullptr, old, Prepared::How::kReplace};
@@ -189,9 +192,15 @@ DLBRIDGE_COLD DLBridgeStatus PrepareOwn(Node* old, const Options& options, Prepa
 DLBRIDGE_COLD DLBridgeStatus PrepareCopy(const DLManagedTensor& source, const Node* old,
                                          const Options& options, Prepared* out,
                                          DLBridgeError* error) {
-  const uint64_t flags = options.source_flags | (old != nullptr ? old->flags : 0);
   *out = {nullptr, nullptr, Prepared::How::kCopy};
-  return CopyUpgraded(LegacySubject(source, flags, options), options, &out->node, error);
+  if (old == nullptr) {
+    return CopyUpgraded(LegacySubject(source, options.source_flags, options), options, &out->node,
+                        error);
+  }
+  const Known known = KnownOf(*old, options);
+  DLBRIDGE_TRY(CopyUpgraded(known.subject, options, &out->node, error));
+  KeepVersion(*old, known, options, out->node);
+  return DLBRIDGE_OK;
 }
 
 DLBRIDGE_INLINE DLBridgeStatus CheckStorage(const DLBridgeStorage& storage,

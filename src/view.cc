@@ -47,12 +47,14 @@ DLBRIDGE_INLINE DLBridgeStatus Share(const DLManagedTensorVersioned* tensor,
   if (DLBRIDGE_UNLIKELY(node == nullptr)) {
     return RefuseMemory(error);
   }
-  InitNode(node, ndim, sibling->flags);
+  // An owner may have tightened the flags of its struct; it cannot loosen those of the data.
+  InitNode(node, ndim, tensor->flags | sibling->flags);
   node->is_view = sibling->is_view;
   CopyArrays(tensor->dl_tensor.shape, ndim, node->shape());
   // The deleter is the same already.
   std::memcpy(&node->versioned, tensor, sizeof *tensor);
   node->versioned.manager_ctx = node;
+  node->versioned.flags = node->flags;
   node->versioned.dl_tensor.shape = node->shape();
   node->versioned.dl_tensor.strides = node->strides();
   JoinRoot(node, sibling);
@@ -103,17 +105,21 @@ DLBridgeStatus CheckInside(const Extent& parent, const Extent& view, int64_t off
   return DLBRIDGE_OK;
 }
 
-// Moves element (0,...,0) by `bytes`, in byte_offset where that stays positive, else in data: only
-// addresses have bytes before them, since nothing of a handle lies before its start.
-void MoveOrigin(int64_t bytes, DLTensor* tensor) {
-  const auto offset = static_cast<Wide>(tensor->byte_offset) + bytes;
+// Moves element (0,...,0) by `bytes`, in byte_offset where that stays positive, else in data, which
+// then must be an address.
+DLBridgeStatus MoveOrigin(int64_t bytes, DLTensor* tensor, DLBridgeError* error) {
+  const Wide offset = static_cast<Wide>(tensor->byte_offset) + bytes;
   if (offset >= 0) {
     tensor->byte_offset = static_cast<uint64_t>(offset);
-    return;
+    return DLBRIDGE_OK;
+  }
+  if (DeviceTypeOf(TypeOf(tensor->device)).data != DataIs::kAddress) {
+    return Refuse(error, {DLBRIDGE_RULE_HANDLE_RANGE, kNoAxis, 0, static_cast<uint64_t>(offset)});
   }
   tensor->data = reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(tensor->data) +
                                          static_cast<uint64_t>(offset));
   tensor->byte_offset = 0;
+  return DLBRIDGE_OK;
 }
 
 DLBridgeStatus FillView(const DLManagedTensorVersioned& parent, const DLBridgeViewSpec& spec,
@@ -137,8 +143,7 @@ DLBridgeStatus FillView(const DLManagedTensorVersioned& parent, const DLBridgeVi
   if (bits % 8 != 0) {
     return Refuse(error, {DLBRIDGE_RULE_VIEW_OFFSET, kNoAxis, 0, static_cast<uint64_t>(bits)});
   }
-  MoveOrigin(static_cast<int64_t>(bits / 8), &node->versioned.dl_tensor);
-  return DLBRIDGE_OK;
+  return MoveOrigin(static_cast<int64_t>(bits / 8), &node->versioned.dl_tensor, error);
 }
 
 DLBridgeStatus View(const DLManagedTensorVersioned* tensor, const DLBridgeViewSpec& spec,
@@ -150,7 +155,7 @@ DLBridgeStatus View(const DLManagedTensorVersioned* tensor, const DLBridgeViewSp
   if (node == nullptr) {
     return RefuseMemory(error);
   }
-  InitNode(node, spec.ndim, sibling->flags);
+  InitNode(node, spec.ndim, tensor->flags | sibling->flags);
   const DLBridgeStatus status = FillView(*tensor, spec, node, error);
   if (status != DLBRIDGE_OK) {
     DiscardNode(node);

@@ -351,6 +351,10 @@ def round_trips(c):
           call("share", "v", "s", made(legacy)),
           call("downgrade", "v", "l", made_legacy(legacy), **drop),
           call("upgrade", "l", "w", made(legacy), **options("WRITABLE")))  # fmt: skip
+    c.add("round-trip/caller-knows-more", {"t": plain},
+          call("downgrade", "t", "l", made_legacy(plain)),
+          call("upgrade", "l", "v", made(plain, flags=READ_ONLY), **options(source_flags="1")),
+          about="the original does not say what the caller knows")  # fmt: skip
     unknown = versioned(flags=8, version=[1, 7])
     allow = options("ALLOW_UNKNOWN")
     c.add("round-trip/unknown-flag", {"t": unknown},
@@ -615,6 +619,10 @@ def views(c):
     view("of-reversed-with-offset", lifted, {"shape": ["4"], "offset": "-3"},
          seen(lifted, [4], [1], -3))  # fmt: skip
     view("of-reversed-too-far", down, {"shape": ["4"], "offset": "-2"}, refused("VIEW_BOUNDS"))
+    for kind in (12, 16, 17):  # nobody says whether data is an address
+        unsaid = versioned(shape=(4,), strides=(-1,), device=[kind, 0])
+        view(f"of-reversed-device-{kind}", unsaid, {"shape": ["4"], "offset": "-3"},
+             refused("HANDLE_RANGE"))  # fmt: skip
     handle = versioned(device=[4, 0], byte_offset=8)
     view("of-handle", handle, {"shape": ["2"], "offset": "4"}, seen(handle, [2], [1], 4))
     nibbles = versioned(shape=(6,), dtype=[0, 4, 1])

@@ -39,6 +39,7 @@ def layouts(c):
         "handle-no-offset": {"device": [8, 0]},
         "unknown-device": {"device": [99, 0], "byte_offset": 2},
         "ndim-70": {"shape": [1] * 66 + [2, 1, 3, 1]},
+        "stride-minimum": {"shape": (2,), "strides": (-MAX - 1,), "dtype": [0, 8, 1]},
         "negative-late-axis": {"shape": [1] * 66 + [2, 2], "strides": [1] * 66 + [-2, 0]},
         "major-axes-63": {"shape": [1] * 63 + [2, 2], "strides": [1] * 63 + [0, -1]},
     }.items():
@@ -269,12 +270,15 @@ def kinds(c):
     identify("versioned/scalar", versioned(data=mapped, shape=None, strides=None))
     for minor in range(5):
         identify(f"versioned/minor-{minor}", versioned(version=[1, minor], data=mapped))
+    identify("legacy/scalar-any-arrays", tensor(data=mapped, shape=(), strides=()))
     identify("versioned/flags", versioned(flags=7, data=mapped))
     identify("versioned/major-2", versioned(version=[2, 0], data=mapped))
     # Bytes that a live tensor of either kind may have: a data pointer that reads as a version, over
     # codes that read as a deleter. Nothing tells them apart, so nothing is guessed.
     identify("ambiguous/data-as-version",
              tensor(data=(3 << 32) | 2, shape=None, strides=None), "AMBIGUOUS")  # fmt: skip
+    identify("ambiguous/broken-legacy-as-version",
+             tensor(data=(3 << 32) | 2, dtype=[2, 0, 1]), "AMBIGUOUS")  # fmt: skip
     identify("sure/data-as-major-0", tensor(data=3 << 32, shape=None, strides=None), "LEGACY")
     identify("sure/data-as-huge-version", tensor(data=(3 << 32) | 256, shape=None, strides=None),
              "LEGACY")  # fmt: skip

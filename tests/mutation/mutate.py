@@ -122,7 +122,7 @@ def all_mutants(root):
 
 def prepare(work):
     tree = work / "tree"
-    shutil.rmtree(tree, ignore_errors=True)
+    shutil.rmtree(work, ignore_errors=True)  # objects of an earlier run would look up to date
     shutil.copytree(ROOT, tree, ignore=shutil.ignore_patterns("build", ".git", "__pycache__"))
     subprocess.run(
         ["cmake", "-S", tree, "-B", work / "build", "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Debug",

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counts the allocations of the calling thread and lets the n-th one fail.
 //
-// It defines malloc and its kin for the whole program, so that the library's calls come here whether
-// it is shared or static. Include it in one file of a program only. Sanitizers bring a malloc of their
-// own: there their hooks count, and nothing can be made to fail. Under valgrind nothing is seen at all;
-// tests ask Allocations::Counts() and CanFail() and skip.
+// It defines malloc and its kin for the whole program, so that the library's calls come here
+// whether it is shared or static. Include it in one file of a program only. Sanitizers bring a
+// malloc of their own: there their hooks count, and nothing can be made to fail. Under valgrind
+// nothing is seen at all; tests ask Allocations::Counts() and CanFail() and skip.
 #ifndef DLBRIDGE_TESTS_SUPPORT_ALLOCATIONS_H_
 #define DLBRIDGE_TESTS_SUPPORT_ALLOCATIONS_H_
 
@@ -34,9 +34,7 @@ struct Tally {
 };
 inline thread_local Tally tally = {};
 
-inline bool ShouldFail() {
-  return tally.open && ++tally.asked == tally.fail_at;
-}
+inline bool ShouldFail() { return tally.open && ++tally.asked == tally.fail_at; }
 inline void NoteAllocated(const void* memory) {
   if (tally.open && memory != nullptr) {
     ++tally.allocated;
@@ -141,8 +139,7 @@ void* realloc(void* memory, size_t size) noexcept {
 }
 
 void* memalign(size_t alignment, size_t size) noexcept {
-  void* memory =
-      dlbridge_test::ShouldFail() ? nullptr : __libc_memalign(alignment, size);
+  void* memory = dlbridge_test::ShouldFail() ? nullptr : __libc_memalign(alignment, size);
   dlbridge_test::NoteAllocated(memory);
   return memory;
 }

@@ -13,8 +13,8 @@
 
 namespace dlbridge_test {
 
-// `size` bytes, the last of which is the last readable one: an unreadable page follows. Before them,
-// in the same page, nothing but zeros. Read-only once Seal was called.
+// `size` bytes, the last of which is the last readable one: an unreadable page follows. Before
+// them, in the same page, nothing but zeros. Read-only once Seal was called.
 class Guarded {
  public:
   explicit Guarded(size_t size) {

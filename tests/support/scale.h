@@ -10,14 +10,14 @@
 
 namespace dlbridge_test {
 
-// The part of the full number of rounds: DLBRIDGE_TEST_SCALE says it as a fraction such as 0.1; under
-// valgrind and the like, where DLBRIDGE_SLOW or DLBRIDGE_SLOW_MACHINE is set, it is 0.02.
+// The part of the full number of rounds: DLBRIDGE_TEST_SCALE says it as a fraction such as 0.1;
+// under valgrind and the like, where DLBRIDGE_SLOW or DLBRIDGE_SLOW_MACHINE is set, it is 0.02.
 inline double Scale() {
   if (const char* scale = std::getenv("DLBRIDGE_TEST_SCALE")) {
     return std::strtod(scale, nullptr);
   }
-  const bool slow = std::getenv("DLBRIDGE_SLOW") != nullptr ||
-                    std::getenv("DLBRIDGE_SLOW_MACHINE") != nullptr;
+  const bool slow =
+      std::getenv("DLBRIDGE_SLOW") != nullptr || std::getenv("DLBRIDGE_SLOW_MACHINE") != nullptr;
   return slow ? 0.02 : 1.0;
 }
 

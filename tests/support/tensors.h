@@ -34,10 +34,10 @@ constexpr uint64_t kPadded = DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED;
 
 inline Axes CompactStrides(const Axes& shape) {
   Axes strides(shape.size());
-  int64_t product = 1;
+  uint64_t product = 1;  // unsigned: some shapes are made to overflow
   for (size_t i = shape.size(); i-- > 0;) {
-    strides[i] = product;
-    product *= shape[i] > 1 ? shape[i] : 1;
+    strides[i] = static_cast<int64_t>(product);
+    product *= shape[i] > 1 ? static_cast<uint64_t>(shape[i]) : 1;
   }
   return strides;
 }
@@ -62,8 +62,7 @@ struct TensorSpec {
   DLPackVersion version = {1, 3};  // versioned only
 
   TensorSpec() = default;
-  explicit TensorSpec(Axes extents)
-      : shape(std::move(extents)), strides(CompactStrides(shape)) {}
+  explicit TensorSpec(Axes extents) : shape(std::move(extents)), strides(CompactStrides(shape)) {}
   TensorSpec(Axes extents, Axes steps) : shape(std::move(extents)), strides(std::move(steps)) {}
 };
 
@@ -237,9 +236,8 @@ inline DLManagedTensorVersioned* MustShare(const DLManagedTensorVersioned* tenso
   EXPECT_EQ(dlbridge_share(tensor, &out, &error), DLBRIDGE_OK) << error.message;
   return out;
 }
-inline DLManagedTensorVersioned* MustView(const DLManagedTensorVersioned* tensor,
-                                          const Axes& shape, const Axes* strides = nullptr,
-                                          int64_t offset = 0) {
+inline DLManagedTensorVersioned* MustView(const DLManagedTensorVersioned* tensor, const Axes& shape,
+                                          const Axes* strides = nullptr, int64_t offset = 0) {
   DLBridgeViewSpec spec = DLBRIDGE_VIEW_SPEC_INIT;
   spec.ndim = static_cast<int32_t>(shape.size());
   spec.shape = shape.data();

@@ -1,0 +1,1247 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who owns what after each call, and that every deleter runs exactly once.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "dlbridge/dlbridge.h"
+#include "support/allocations.h"
+#include "support/scale.h"
+#include "support/tensors.h"
+
+namespace dlbridge_test {
+namespace {
+
+// Nothing that a call may return; outputs hold it until they are written.
+template <class T>
+T* Nowhere() {
+  return reinterpret_cast<T*>(0x5a5a);
+}
+
+// --------------------------------------------------------------------------------- refusals
+
+// One way to make a legacy source, or the call on it, be refused.
+struct Refused {
+  const char* name;
+  TensorSpec spec;
+  DLBridgeConvertOptions options;
+  DLBridgeStatus status;
+  DLBridgeRule rule;
+};
+
+TensorSpec With(TensorSpec spec, void (*change)(TensorSpec*)) {
+  change(&spec);
+  return spec;
+}
+
+DLBridgeConvertOptions Broken(void (*change)(DLBridgeConvertOptions*)) {
+  DLBridgeConvertOptions options = Options();
+  change(&options);
+  return options;
+}
+
+const DLBridgePolicy& RequireF() {
+  static const DLBridgePolicy policy = [] {
+    DLBridgePolicy demanding = Policy();
+    demanding.contiguity = DLBRIDGE_CONTIGUITY_F;
+    return demanding;
+  }();
+  return policy;
+}
+
+// Refused whatever the kind of the source is.
+std::vector<Refused> CommonRefusals() {
+  return {
+      {"ndim_negative", With({}, [](TensorSpec* s) { s->ndim = -3; }), Options(),
+       DLBRIDGE_ERROR_INVALID_TENSOR, DLBRIDGE_RULE_NDIM_NEGATIVE},
+      {"shape_null", With({}, [](TensorSpec* s) { s->null_shape = true; }), Options(),
+       DLBRIDGE_ERROR_INVALID_TENSOR, DLBRIDGE_RULE_SHAPE_NULL},
+      {"bits_zero", With({}, [](TensorSpec* s) { s->dtype.bits = 0; }), Options(),
+       DLBRIDGE_ERROR_INVALID_TENSOR, DLBRIDGE_RULE_DTYPE_BITS_ZERO},
+      {"data_null", With({}, [](TensorSpec* s) { s->null_data = true; }), Options(),
+       DLBRIDGE_ERROR_INVALID_TENSOR, DLBRIDGE_RULE_DATA_NULL},
+      {"dim_negative", TensorSpec({2, -3}, {1, 1}), Options(), DLBRIDGE_ERROR_INVALID_TENSOR,
+       DLBRIDGE_RULE_DIM_NEGATIVE},
+      {"count_overflow", TensorSpec({INT64_MAX, 4}, {1, 1}), Options(),
+       DLBRIDGE_ERROR_INVALID_TENSOR, DLBRIDGE_RULE_COUNT_OVERFLOW},
+      {"extent_overflow", TensorSpec({3, 3}, {INT64_MAX, 1}), Options(),
+       DLBRIDGE_ERROR_INVALID_TENSOR, DLBRIDGE_RULE_EXTENT_OVERFLOW},
+      {"dtype_unknown", With({}, [](TensorSpec* s) { s->dtype.code = 200; }), Options(),
+       DLBRIDGE_ERROR_UNKNOWN_CODE, DLBRIDGE_RULE_DTYPE_UNKNOWN},
+      {"device_unknown", With({}, [](TensorSpec* s) { s->device = Device(99); }), Options(),
+       DLBRIDGE_ERROR_UNKNOWN_CODE, DLBRIDGE_RULE_DEVICE_UNKNOWN},
+      {"fold_on_handle", With({}, [](TensorSpec* s) { s->device = Device(kDLOpenCL); }),
+       Options(DLBRIDGE_CONVERT_FOLD_BYTE_OFFSET), DLBRIDGE_ERROR_UNSUPPORTED,
+       DLBRIDGE_RULE_OFFSET_FOLD},
+      {"struct_size",
+       {},
+       Broken([](DLBridgeConvertOptions* o) { o->struct_size = 8; }),
+       DLBRIDGE_ERROR_INVALID_ARGUMENT,
+       DLBRIDGE_RULE_NONE},
+      {"reserved",
+       {},
+       Broken([](DLBridgeConvertOptions* o) { o->reserved[1] = 1; }),
+       DLBRIDGE_ERROR_INVALID_ARGUMENT,
+       DLBRIDGE_RULE_NONE},
+      {"unknown_option",
+       {},
+       Options(1U << 31),
+       DLBRIDGE_ERROR_INVALID_ARGUMENT,
+       DLBRIDGE_RULE_NONE},
+      {"policy",
+       {},
+       Broken([](DLBridgeConvertOptions* o) { o->policy = &RequireF(); }),
+       DLBRIDGE_ERROR_POLICY,
+       DLBRIDGE_RULE_CONTIGUITY},
+      {"vouched_ndim", With({}, [](TensorSpec* s) { s->ndim = -1000; }),
+       Options(DLBRIDGE_CONVERT_SKIP_VALIDATION), DLBRIDGE_ERROR_INVALID_TENSOR,
+       DLBRIDGE_RULE_NDIM_NEGATIVE},
+  };
+}
+
+std::vector<Refused> With(std::vector<Refused> list, const std::vector<Refused>& more) {
+  list.insert(list.end(), more.begin(), more.end());
+  return list;
+}
+
+// Refused by all that allows COPY.
+std::vector<Refused> CopyRefusals() {
+  return {
+      {"copy_from_device", With({}, [](TensorSpec* s) { s->device = Device(kDLCUDA); }),
+       Options(DLBRIDGE_CONVERT_COPY), DLBRIDGE_ERROR_UNSUPPORTED, DLBRIDGE_RULE_COPY_DEVICE},
+      {"copy_of_nothing", With({}, [](TensorSpec* s) { s->null_data = true; }),
+       Options(DLBRIDGE_CONVERT_COPY), DLBRIDGE_ERROR_INVALID_TENSOR, DLBRIDGE_RULE_DATA_NULL},
+      {"copy_too_large", TensorSpec({1LL << 40, 1LL << 21}, {0, 0}),
+       Options(DLBRIDGE_CONVERT_COPY | DLBRIDGE_CONVERT_SKIP_VALIDATION),
+       DLBRIDGE_ERROR_INVALID_TENSOR, DLBRIDGE_RULE_SIZE_OVERFLOW},
+  };
+}
+
+// Refused of a versioned source only.
+std::vector<Refused> VersionedRefusals() {
+  return {
+      {"major",
+       With({},
+            [](TensorSpec* s) {
+              s->version = {2, 0};
+            }),
+       Options(), DLBRIDGE_ERROR_VERSION, DLBRIDGE_RULE_VERSION_MAJOR},
+      {"major_zero",
+       With({},
+            [](TensorSpec* s) {
+              s->version = {0, 8};
+            }),
+       Options(), DLBRIDGE_ERROR_VERSION, DLBRIDGE_RULE_VERSION_MAJOR},
+      {"strides_null", With({}, [](TensorSpec* s) { s->null_strides = true; }), Options(),
+       DLBRIDGE_ERROR_INVALID_TENSOR, DLBRIDGE_RULE_STRIDES_NULL},
+      {"flags_unknown", With({}, [](TensorSpec* s) { s->flags = 1U << 3; }), Options(),
+       DLBRIDGE_ERROR_UNKNOWN_CODE, DLBRIDGE_RULE_FLAGS_UNKNOWN},
+  };
+}
+
+std::vector<Refused> VersionedOutRefusals() {
+  return {
+      {"too_new", With({}, [](TensorSpec* s) { s->dtype = Dtype(kDLFloat8_e5m2, 8); }),
+       Options(0, {1, 0}), DLBRIDGE_ERROR_VERSION, DLBRIDGE_RULE_REQUIRED_VERSION},
+      {"options_major",
+       {},
+       Options(0, {2, 0}),
+       DLBRIDGE_ERROR_INVALID_ARGUMENT,
+       DLBRIDGE_RULE_NONE},
+  };
+}
+
+std::vector<Refused> LossRefusals() {
+  return {
+      {"read_only", With({}, [](TensorSpec* s) { s->flags = kReadOnly; }), Options(),
+       DLBRIDGE_ERROR_UNREPRESENTABLE, DLBRIDGE_RULE_LEGACY_READ_ONLY},
+      {"padded",
+       With({},
+            [](TensorSpec* s) {
+              s->flags = kPadded;
+              s->dtype = Dtype(kDLFloat4_e2m1fn, 4);
+            }),
+       Options(), DLBRIDGE_ERROR_UNREPRESENTABLE, DLBRIDGE_RULE_LEGACY_PADDED},
+      {"new_dtype", With({}, [](TensorSpec* s) { s->dtype = Dtype(kDLFloat8_e5m2, 8); }), Options(),
+       DLBRIDGE_ERROR_UNREPRESENTABLE, DLBRIDGE_RULE_LEGACY_DTYPE},
+      {"new_device", With({}, [](TensorSpec* s) { s->device = Device(kDLMAIA); }), Options(),
+       DLBRIDGE_ERROR_UNREPRESENTABLE, DLBRIDGE_RULE_LEGACY_DEVICE},
+  };
+}
+
+// Calls a converter that must refuse, and holds the source against its snapshot.
+template <class From, class To, class Convert>
+void ExpectRefused(const Refused& refused, Convert convert) {
+  SCOPED_TRACE(refused.name);
+  Source<From> source(refused.spec);
+  To* out = Nowhere<To>();
+  Error error;
+  EXPECT_EQ(convert(source.get(), &refused.options, &out, &error), refused.status) << error.message;
+  EXPECT_EQ(error.status, refused.status);
+  EXPECT_EQ(error.rule, refused.rule) << error.message;
+  EXPECT_NE(error.message[0], '\0');
+  EXPECT_EQ(out, Nowhere<To>()) << "an output was written on failure";
+  EXPECT_TRUE(source.Untouched());
+  // Without an error struct the answer is the same.
+  EXPECT_EQ(convert(source.get(), &refused.options, &out, nullptr), refused.status);
+  EXPECT_TRUE(source.Untouched());
+  source.Release();
+}
+
+TEST(Refusal, LeavesTheSourceOfUpgradeToTheCaller) {
+  for (const Refused& refused :
+       With(With(CommonRefusals(), CopyRefusals()), VersionedOutRefusals())) {
+    ExpectRefused<DLManagedTensor, DLManagedTensorVersioned>(refused, dlbridge_upgrade);
+  }
+}
+
+TEST(Refusal, LeavesTheSourceOfUpgradeIntoToTheCaller) {
+  static int released = 0;
+  const auto into = [](DLManagedTensor* source, const DLBridgeConvertOptions* options,
+                       DLManagedTensorVersioned** out, DLBridgeError* error) {
+    alignas(16) static char memory[4096];
+    DLBridgeStorage storage = DLBRIDGE_STORAGE_INIT;
+    storage.memory = memory;
+    storage.size = sizeof memory;
+    storage.released = [](void*, void*) { ++released; };
+    return dlbridge_upgrade_into(source, options, &storage, out, error);
+  };
+  for (const Refused& refused : With(CommonRefusals(), VersionedOutRefusals())) {
+    ExpectRefused<DLManagedTensor, DLManagedTensorVersioned>(refused, into);
+  }
+  ExpectRefused<DLManagedTensor, DLManagedTensorVersioned>({"copy",
+                                                            {},
+                                                            Options(DLBRIDGE_CONVERT_COPY),
+                                                            DLBRIDGE_ERROR_INVALID_ARGUMENT,
+                                                            DLBRIDGE_RULE_NONE},
+                                                           into);
+  EXPECT_EQ(released, 0);
+}
+
+TEST(Refusal, LeavesTheSourceOfDowngradeToTheCaller) {
+  for (const Refused& refused :
+       With(With(With(CommonRefusals(), CopyRefusals()), VersionedRefusals()), LossRefusals())) {
+    ExpectRefused<DLManagedTensorVersioned, DLManagedTensor>(refused, dlbridge_downgrade);
+  }
+}
+
+TEST(Refusal, LeavesTheSourceOfAdoptToTheCaller) {
+  for (const Refused& refused :
+       With(With(With(CommonRefusals(), CopyRefusals()), VersionedRefusals()),
+            VersionedOutRefusals())) {
+    ExpectRefused<DLManagedTensorVersioned, DLManagedTensorVersioned>(refused, dlbridge_adopt);
+  }
+}
+
+template <class From, class To>
+DLBridgeStatus ConvertTo(From* source, DLBridgeKind kind, DLPackVersion target,
+                         const DLBridgeConvertOptions* options, To** out, DLBridgeError* error) {
+  void* result = *out;
+  DLBridgeKind out_kind = 77;
+  const DLBridgeStatus status =
+      dlbridge_convert(source, kind, target, options, &result, &out_kind, error);
+  if (status != DLBRIDGE_OK) {
+    EXPECT_EQ(out_kind, 77) << "an output was written on failure";
+  }
+  *out = static_cast<To*>(result);
+  return status;
+}
+
+TEST(Refusal, LeavesTheSourceOfConvertToTheCaller) {
+  const auto legacy_up = [](DLManagedTensor* source, const DLBridgeConvertOptions* options,
+                            DLManagedTensorVersioned** out, DLBridgeError* error) {
+    return ConvertTo(source, DLBRIDGE_KIND_LEGACY, {1, 3}, options, out, error);
+  };
+  const auto versioned_up = [](DLManagedTensorVersioned* source,
+                               const DLBridgeConvertOptions* options,
+                               DLManagedTensorVersioned** out, DLBridgeError* error) {
+    return ConvertTo(source, DLBRIDGE_KIND_VERSIONED, {1, 3}, options, out, error);
+  };
+  const auto versioned_down = [](DLManagedTensorVersioned* source,
+                                 const DLBridgeConvertOptions* options, DLManagedTensor** out,
+                                 DLBridgeError* error) {
+    return ConvertTo(source, DLBRIDGE_KIND_VERSIONED, {0, 8}, options, out, error);
+  };
+  for (const Refused& refused : With(CommonRefusals(), CopyRefusals())) {
+    ExpectRefused<DLManagedTensor, DLManagedTensorVersioned>(refused, legacy_up);
+    ExpectRefused<DLManagedTensorVersioned, DLManagedTensorVersioned>(refused, versioned_up);
+    ExpectRefused<DLManagedTensorVersioned, DLManagedTensor>(refused, versioned_down);
+  }
+  for (const Refused& refused : VersionedRefusals()) {
+    ExpectRefused<DLManagedTensorVersioned, DLManagedTensorVersioned>(refused, versioned_up);
+    ExpectRefused<DLManagedTensorVersioned, DLManagedTensor>(refused, versioned_down);
+  }
+  for (const Refused& refused : LossRefusals()) {
+    ExpectRefused<DLManagedTensorVersioned, DLManagedTensor>(refused, versioned_down);
+  }
+}
+
+TEST(Refusal, OfLegacyThatStaysLegacyLeavesItToTheCaller) {
+  const auto stay = [](DLManagedTensor* source, const DLBridgeConvertOptions* options,
+                       DLManagedTensor** out, DLBridgeError* error) {
+    return ConvertTo(source, DLBRIDGE_KIND_LEGACY, {0, 8}, options, out, error);
+  };
+  for (const Refused& refused : CommonRefusals()) {
+    if (refused.rule != DLBRIDGE_RULE_OFFSET_FOLD) {
+      ExpectRefused<DLManagedTensor, DLManagedTensor>(refused, stay);
+    }
+  }
+}
+
+TEST(Refusal, OfViewAndShareLeavesTheParentAlone) {
+  LegacySource source;
+  DLManagedTensorVersioned* parent = MustUpgrade(source.get());
+  const DLManagedTensorVersioned before = *parent;
+  DLBridgeViewSpec spec = DLBRIDGE_VIEW_SPEC_INIT;
+  const Axes shape = {7};
+  spec.ndim = 1;
+  spec.shape = shape.data();
+  auto* out = Nowhere<DLManagedTensorVersioned>();
+  Error error;
+  EXPECT_EQ(dlbridge_view(parent, &spec, &out, &error), DLBRIDGE_ERROR_BOUNDS);
+  EXPECT_EQ(out, Nowhere<DLManagedTensorVersioned>());
+  EXPECT_EQ(std::memcmp(&before, parent, sizeof before), 0);
+  dlbridge_release_versioned(parent);
+
+  VersionedSource foreign;
+  EXPECT_EQ(dlbridge_share(foreign.get(), &out, &error), DLBRIDGE_ERROR_NOT_OURS);
+  EXPECT_TRUE(error.Says("upgrade or adopt it first"));
+  EXPECT_EQ(dlbridge_view(foreign.get(), &spec, &out, &error), DLBRIDGE_ERROR_NOT_OURS);
+  EXPECT_EQ(out, Nowhere<DLManagedTensorVersioned>());
+  EXPECT_TRUE(foreign.Untouched());
+  foreign.Release();
+}
+
+TEST(Refusal, OfNullArgumentsNamesThem) {
+  LegacySource legacy;
+  VersionedSource versioned;
+  DLManagedTensorVersioned* out = nullptr;
+  DLManagedTensor* down = nullptr;
+  Error error;
+  EXPECT_EQ(dlbridge_upgrade(nullptr, nullptr, &out, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
+  EXPECT_TRUE(error.Says("source"));
+  EXPECT_EQ(dlbridge_upgrade(legacy.get(), nullptr, nullptr, &error),
+            DLBRIDGE_ERROR_INVALID_ARGUMENT);
+  EXPECT_TRUE(error.Says("out"));
+  EXPECT_EQ(dlbridge_upgrade_into(legacy.get(), nullptr, nullptr, &out, &error),
+            DLBRIDGE_ERROR_INVALID_ARGUMENT);
+  EXPECT_TRUE(error.Says("storage"));
+  EXPECT_EQ(dlbridge_upgrade_many(nullptr, 1, nullptr, &out, nullptr, &error),
+            DLBRIDGE_ERROR_INVALID_ARGUMENT);
+  EXPECT_TRUE(error.Says("sources"));
+  EXPECT_EQ(dlbridge_downgrade(nullptr, nullptr, &down, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(dlbridge_adopt(versioned.get(), nullptr, nullptr, &error),
+            DLBRIDGE_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(dlbridge_share(nullptr, &out, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
+  EXPECT_TRUE(error.Says("tensor"));
+  EXPECT_EQ(dlbridge_view(versioned.get(), nullptr, &out, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
+  EXPECT_TRUE(error.Says("spec"));
+  EXPECT_EQ(dlbridge_allocate(nullptr, &out, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
+  EXPECT_TRUE(legacy.Untouched());
+  EXPECT_TRUE(versioned.Untouched());
+  legacy.Release();
+  versioned.Release();
+}
+
+TEST(Refusal, OfConvertsArgumentsNamesThem) {
+  LegacySource source;
+  void* out = nullptr;
+  DLBridgeKind kind = 0;
+  Error error;
+  const auto refuses = [&](DLBridgeStatus status, const char* argument) {
+    return status == DLBRIDGE_ERROR_INVALID_ARGUMENT && error.Says(argument);
+  };
+  EXPECT_TRUE(
+      refuses(dlbridge_convert(nullptr, 1, {1, 3}, nullptr, &out, &kind, &error), "source"));
+  EXPECT_TRUE(
+      refuses(dlbridge_convert(source.get(), 1, {1, 3}, nullptr, nullptr, &kind, &error), "out"));
+  EXPECT_TRUE(refuses(dlbridge_convert(source.get(), 1, {1, 3}, nullptr, &out, nullptr, &error),
+                      "out_kind"));
+  for (const DLBridgeKind bad : {-1, 0, 3, 4}) {
+    EXPECT_TRUE(
+        refuses(dlbridge_convert(source.get(), bad, {1, 3}, nullptr, &out, &kind, &error), "kind"));
+  }
+  EXPECT_TRUE(
+      refuses(dlbridge_convert(source.get(), 1, {2, 0}, nullptr, &out, &kind, &error), "target"));
+  const DLBridgeConvertOptions options = Options(0, {1, 3});
+  EXPECT_TRUE(
+      refuses(dlbridge_convert(source.get(), 1, {1, 3}, &options, &out, &kind, &error), "version"));
+  EXPECT_TRUE(source.Untouched());
+  source.Release();
+}
+
+// --------------------------------------------------------------------------------- success
+
+TEST(Success, ReleasesTheSourceOnceWithTheResult) {
+  for (const uint32_t flags :
+       {0U, uint32_t{DLBRIDGE_CONVERT_WRITABLE}, uint32_t{DLBRIDGE_CONVERT_SKIP_VALIDATION},
+        uint32_t{DLBRIDGE_CONVERT_CANONICAL}, uint32_t{DLBRIDGE_CONVERT_FOLD_BYTE_OFFSET}}) {
+    LegacySource legacy;
+    DLManagedTensorVersioned* up = MustUpgrade(legacy.get(), flags);
+    EXPECT_TRUE(legacy.Untouched());
+    up->deleter(up);
+    EXPECT_EQ(legacy.deletions(), 1);
+
+    VersionedSource versioned;
+    DLManagedTensor* down = MustDowngrade(versioned.get(), flags);
+    EXPECT_TRUE(versioned.Untouched());
+    down->deleter(down);
+    EXPECT_EQ(versioned.deletions(), 1);
+
+    VersionedSource foreign;
+    DLManagedTensorVersioned* ours = MustAdopt(foreign.get(), flags);
+    EXPECT_NE(ours, foreign.get());
+    EXPECT_TRUE(foreign.Untouched());
+    ours->deleter(ours);
+    EXPECT_EQ(foreign.deletions(), 1);
+  }
+}
+
+TEST(Success, OfACopyReleasesTheSourceAtOnce) {
+  LegacySource legacy;
+  DLManagedTensorVersioned* up = MustUpgrade(legacy.get(), DLBRIDGE_CONVERT_COPY);
+  EXPECT_EQ(legacy.deletions(), 1);
+  dlbridge_release_versioned(up);
+  VersionedSource versioned;
+  DLManagedTensor* down = MustDowngrade(versioned.get(), DLBRIDGE_CONVERT_COPY);
+  EXPECT_EQ(versioned.deletions(), 1);
+  dlbridge_release_legacy(down);
+  VersionedSource foreign;
+  DLManagedTensorVersioned* ours = MustAdopt(foreign.get(), DLBRIDGE_CONVERT_COPY);
+  EXPECT_EQ(foreign.deletions(), 1);
+  dlbridge_release_versioned(ours);
+}
+
+TEST(Success, LeavesTheErrorAlone) {
+  LegacySource source;
+  Error error;
+  std::memset(static_cast<DLBridgeError*>(&error), 0x77, sizeof(DLBridgeError));
+  error.struct_size = sizeof(DLBridgeError);
+  const DLBridgeError before = error;
+  DLManagedTensorVersioned* out = nullptr;
+  ASSERT_EQ(dlbridge_upgrade(source.get(), nullptr, &out, &error), DLBRIDGE_OK);
+  EXPECT_EQ(std::memcmp(&before, static_cast<DLBridgeError*>(&error), sizeof before), 0);
+  dlbridge_release_versioned(out);
+}
+
+TEST(NullDeleter, IsLegalOnInputAndTheResultHasOne) {
+  TensorSpec spec;
+  spec.null_deleter = true;
+  LegacySource legacy(spec);
+  DLManagedTensorVersioned* up = MustUpgrade(legacy.get());
+  ASSERT_NE(up->deleter, nullptr);
+  up->deleter(up);
+
+  VersionedSource versioned(spec);
+  DLManagedTensor* down = MustDowngrade(versioned.get());
+  ASSERT_NE(down->deleter, nullptr);
+  down->deleter(down);
+
+  VersionedSource foreign(spec);
+  DLManagedTensorVersioned* ours = MustAdopt(foreign.get());
+  ASSERT_NE(ours->deleter, nullptr);
+  ours->deleter(ours);
+
+  LegacySource copied(spec);
+  dlbridge_release_versioned(MustUpgrade(copied.get(), DLBRIDGE_CONVERT_COPY));
+  EXPECT_TRUE(copied.Untouched());
+}
+
+TEST(NullDeleter, ComesBackWithTheOriginal) {
+  TensorSpec spec;
+  spec.null_deleter = true;
+  VersionedSource source(spec);
+  DLManagedTensor* down = MustDowngrade(source.get());
+  EXPECT_EQ(MustUpgrade(down), source.get());
+  EXPECT_EQ(source.get()->deleter, nullptr);
+  dlbridge_release_versioned(source.get());
+  EXPECT_TRUE(source.Untouched());
+}
+
+TEST(Release, AcceptsNullAndTensorsWithoutDeleter) {
+  dlbridge_release_legacy(nullptr);
+  dlbridge_release_versioned(nullptr);
+  DLManagedTensor legacy = {};
+  dlbridge_release_legacy(&legacy);
+  DLManagedTensorVersioned versioned = {};
+  dlbridge_release_versioned(&versioned);
+}
+
+TEST(Release, CallsTheDeleterOfAnyMajor) {
+  for (const uint32_t major : {0U, 1U, 2U, 77U, 0xffffffffU}) {
+    TensorSpec spec;
+    spec.version = {major, 5};
+    VersionedSource source(spec);
+    dlbridge_release_versioned(source.get());
+    EXPECT_EQ(source.deletions(), 1);
+  }
+}
+
+// ----------------------------------------------------------------------------- round trips
+
+TEST(RoundTrip, HandsTheVersionedOriginalBack) {
+  TensorSpec spec;
+  spec.version = {1, 1};
+  spec.flags = kReadOnly | kCopied;
+  VersionedSource source(spec);
+  for (int i = 0; i < 3; ++i) {
+    DLManagedTensor* down = MustDowngrade(source.get(), DLBRIDGE_CONVERT_DROP_READ_ONLY);
+    EXPECT_NE(static_cast<void*>(down), static_cast<void*>(source.get()));
+    EXPECT_EQ(MustUpgrade(down), source.get());
+    EXPECT_TRUE(source.Untouched());
+  }
+  source.Release();
+}
+
+TEST(RoundTrip, HandsTheLegacyOriginalBack) {
+  LegacySource source;
+  for (int i = 0; i < 3; ++i) {
+    DLManagedTensorVersioned* up = MustUpgrade(source.get(), DLBRIDGE_CONVERT_WRITABLE);
+    EXPECT_EQ(MustDowngrade(up), source.get());
+    EXPECT_TRUE(source.Untouched());
+  }
+  source.Release();
+}
+
+TEST(RoundTrip, HandsBackWhatConvertWasGivenToo) {
+  LegacySource source;
+  void* up = nullptr;
+  void* down = nullptr;
+  DLBridgeKind kind = 0;
+  const DLBridgeConvertOptions options = Options(DLBRIDGE_CONVERT_WRITABLE);
+  ASSERT_EQ(
+      dlbridge_convert(source.get(), DLBRIDGE_KIND_LEGACY, {1, 0}, &options, &up, &kind, nullptr),
+      DLBRIDGE_OK);
+  EXPECT_EQ(kind, DLBRIDGE_KIND_VERSIONED);
+  EXPECT_EQ(static_cast<DLManagedTensorVersioned*>(up)->version.minor, 0U);
+  ASSERT_EQ(dlbridge_convert(up, kind, {0, 8}, nullptr, &down, &kind, nullptr), DLBRIDGE_OK);
+  EXPECT_EQ(kind, DLBRIDGE_KIND_LEGACY);
+  EXPECT_EQ(down, source.get());
+  source.Release();
+}
+
+TEST(RoundTrip, DoesNotGrowHoweverOftenItIsMade) {
+  if (!Allocations::Counts()) {
+    GTEST_SKIP() << "allocations cannot be counted here";
+  }
+  VersionedSource source;
+  // Options that the original does not satisfy, so that a new node is made each time.
+  const DLBridgeConvertOptions canonical = Options(DLBRIDGE_CONVERT_CANONICAL);
+  DLManagedTensorVersioned* tensor = source.get();
+  const Allocations allocations;
+  int64_t live = 0;
+  for (int i = 0; i < 200; ++i) {
+    DLManagedTensor* down = nullptr;
+    ASSERT_EQ(dlbridge_downgrade(tensor, &canonical, &down, nullptr), DLBRIDGE_OK);
+    ASSERT_EQ(dlbridge_upgrade(down, &canonical, &tensor, nullptr), DLBRIDGE_OK);
+    if (i == 0) {
+      live = allocations.live();
+    }
+  }
+  EXPECT_EQ(live, 1) << "one node stands for the whole chain";
+  EXPECT_EQ(allocations.live(), live);
+  tensor->deleter(tensor);
+}
+
+TEST(RoundTrip, OfASharedTensorMakesNewNodesAndStillDoesNotGrow) {
+  if (!Allocations::Counts()) {
+    GTEST_SKIP() << "allocations cannot be counted here";
+  }
+  LegacySource source;
+  const Allocations allocations;
+  DLManagedTensorVersioned* keeper = MustUpgrade(source.get(), DLBRIDGE_CONVERT_WRITABLE);
+  DLManagedTensorVersioned* tensor = MustShare(keeper);
+  const int64_t live = allocations.live();
+  for (int i = 0; i < 100; ++i) {
+    DLManagedTensor* down = MustDowngrade(tensor);
+    ASSERT_NE(down, source.get()) << "the other owner still needs it";
+    tensor = MustUpgrade(down);
+  }
+  EXPECT_EQ(allocations.live(), live);
+  dlbridge_release_versioned(keeper);
+  EXPECT_EQ(source.deletions(), 0);
+  // Now it is the only owner.
+  EXPECT_EQ(MustDowngrade(tensor), source.get());
+  EXPECT_EQ(allocations.live(), 0);
+  source.Release();
+}
+
+TEST(RoundTrip, OfTheFirstHandleOfASharedTensorKeepsTheOther) {
+  LegacySource source;
+  DLManagedTensorVersioned* first = MustUpgrade(source.get(), DLBRIDGE_CONVERT_WRITABLE);
+  DLManagedTensorVersioned* second = MustShare(first);
+  DLManagedTensor* down = MustDowngrade(first);
+  ASSERT_NE(down, source.get());
+  dlbridge_release_legacy(down);
+  EXPECT_EQ(source.deletions(), 0);
+  EXPECT_EQ(second->dl_tensor.data, source.tensor()->data);
+  EXPECT_EQ(MustDowngrade(second), source.get());
+  source.Release();
+}
+
+TEST(RoundTrip, OfAViewIsNeverTheOriginal) {
+  LegacySource source;
+  DLManagedTensorVersioned* whole = MustUpgrade(source.get(), DLBRIDGE_CONVERT_WRITABLE);
+  DLManagedTensorVersioned* view = MustView(whole, {3});
+  dlbridge_release_versioned(whole);
+  DLManagedTensorVersioned* shared = MustShare(view);
+  dlbridge_release_versioned(view);
+  DLManagedTensor* down = MustDowngrade(shared);
+  ASSERT_NE(down, source.get());
+  EXPECT_EQ(ShapeOf(down->dl_tensor), Axes({3}));
+  DLManagedTensorVersioned* up = MustUpgrade(down);
+  EXPECT_EQ(ShapeOf(up->dl_tensor), Axes({3}));
+  EXPECT_EQ(up->flags, 0U);
+  dlbridge_release_versioned(up);
+  EXPECT_EQ(source.deletions(), 1);
+}
+
+TEST(RoundTrip, KeepsReadOnlyThroughLegacyAndBack) {
+  for (const uint32_t reshape : {0U, uint32_t{DLBRIDGE_CONVERT_CANONICAL}}) {
+    TensorSpec spec;
+    spec.flags = kReadOnly | kPadded | kCopied;
+    VersionedSource source(spec);
+    DLManagedTensor* down = MustDowngrade(source.get(), DLBRIDGE_CONVERT_DROP_READ_ONLY);
+    // WRITABLE speaks of what the legacy struct leaves open; READ_ONLY was said.
+    DLManagedTensorVersioned* up = MustUpgrade(down, DLBRIDGE_CONVERT_WRITABLE | reshape);
+    EXPECT_EQ(up->flags & spec.flags, spec.flags);
+    dlbridge_release_versioned(up);
+  }
+}
+
+TEST(RoundTrip, KeepsReadOnlyThatStoodForUnknown) {
+  LegacySource source;
+  DLManagedTensorVersioned* keeper = MustUpgrade(source.get());
+  DLManagedTensorVersioned* other = MustShare(keeper);
+  DLManagedTensor* down = MustDowngrade(other, DLBRIDGE_CONVERT_DROP_READ_ONLY);
+  DLManagedTensorVersioned* up = MustUpgrade(down, DLBRIDGE_CONVERT_WRITABLE);
+  EXPECT_EQ(up->flags & kReadOnly, kReadOnly);
+  dlbridge_release_versioned(up);
+  dlbridge_release_versioned(keeper);
+}
+
+TEST(RoundTrip, AddsWhatTheCallerKnowsToTheOriginal) {
+  VersionedSource source;
+  DLManagedTensor* down = MustDowngrade(source.get());
+  DLBridgeConvertOptions options = Options();
+  options.source_flags = kReadOnly;
+  DLManagedTensorVersioned* up = nullptr;
+  ASSERT_EQ(dlbridge_upgrade(down, &options, &up, nullptr), DLBRIDGE_OK);
+  EXPECT_EQ(up->flags & kReadOnly, kReadOnly) << "the caller said that it is read-only";
+  dlbridge_release_versioned(up);
+  EXPECT_EQ(source.deletions(), 1);
+}
+
+TEST(RoundTrip, GivesANewNodeWhereTheOriginalIsTooNew) {
+  TensorSpec spec;
+  spec.version = {1, 3};
+  VersionedSource source(spec);
+  DLManagedTensor* down = MustDowngrade(source.get());
+  const DLBridgeConvertOptions old = Options(0, {1, 1});
+  DLManagedTensorVersioned* up = nullptr;
+  ASSERT_EQ(dlbridge_upgrade(down, &old, &up, nullptr), DLBRIDGE_OK);
+  EXPECT_NE(up, source.get());
+  EXPECT_EQ(up->version.minor, 1U);
+  dlbridge_release_versioned(up);
+}
+
+TEST(RoundTrip, SurvivesAConsumerThatClearsTheContext) {
+  VersionedSource source;
+  DLManagedTensor* down = MustDowngrade(source.get());
+  down->manager_ctx = nullptr;
+  down->deleter(down);
+  EXPECT_EQ(source.deletions(), 1);
+}
+
+TEST(RoundTrip, DoesNotTakeACopyOfTheStructForOurs) {
+  VersionedSource source;
+  DLManagedTensorVersioned* ours = MustAdopt(source.get());
+  DLManagedTensorVersioned copied = *ours;
+  DLManagedTensorVersioned* out = nullptr;
+  EXPECT_EQ(dlbridge_share(&copied, &out, nullptr), DLBRIDGE_ERROR_NOT_OURS);
+  dlbridge_release_versioned(ours);
+}
+
+// -------------------------------------------------------------------------------- identity
+
+TEST(Convert, HandsBackWhatAlreadyFits) {
+  LegacySource legacy;
+  VersionedSource versioned;
+  void* out = nullptr;
+  DLBridgeKind kind = 0;
+  ASSERT_EQ(
+      dlbridge_convert(legacy.get(), DLBRIDGE_KIND_LEGACY, {0, 8}, nullptr, &out, &kind, nullptr),
+      DLBRIDGE_OK);
+  EXPECT_EQ(out, legacy.get());
+  EXPECT_EQ(kind, DLBRIDGE_KIND_LEGACY);
+  for (const DLPackVersion target : {DLPackVersion{1, 3}, DLPackVersion{1, 9}}) {
+    ASSERT_EQ(dlbridge_convert(versioned.get(), DLBRIDGE_KIND_VERSIONED, target, nullptr, &out,
+                               &kind, nullptr),
+              DLBRIDGE_OK);
+    EXPECT_EQ(out, versioned.get());
+    EXPECT_EQ(kind, DLBRIDGE_KIND_VERSIONED);
+  }
+  EXPECT_TRUE(legacy.Untouched());
+  EXPECT_TRUE(versioned.Untouched());
+  legacy.Release();
+  versioned.Release();
+}
+
+TEST(Convert, RelabelsForAnOlderConsumerByANode) {
+  VersionedSource source;
+  void* out = nullptr;
+  DLBridgeKind kind = 0;
+  ASSERT_EQ(dlbridge_convert(source.get(), DLBRIDGE_KIND_VERSIONED, {1, 0}, nullptr, &out, &kind,
+                             nullptr),
+            DLBRIDGE_OK);
+  EXPECT_NE(out, source.get());
+  auto* tensor = static_cast<DLManagedTensorVersioned*>(out);
+  EXPECT_EQ(tensor->version.minor, 0U);
+  dlbridge_release_versioned(tensor);
+  EXPECT_EQ(source.deletions(), 1);
+}
+
+TEST(Adopt, HandsOursBackAndMakesAForeignOneOurs) {
+  VersionedSource source;
+  DLManagedTensorVersioned* ours = MustAdopt(source.get());
+  EXPECT_NE(ours, source.get());
+  EXPECT_EQ(MustAdopt(ours), ours);
+  DLManagedTensorVersioned* shared = MustShare(ours);
+  EXPECT_EQ(MustAdopt(shared), shared);
+  dlbridge_release_versioned(ours);
+  dlbridge_release_versioned(shared);
+}
+
+// --------------------------------------------------------------------------- many owners
+
+// The graph of owners over one source, by how each comes from an earlier one.
+using Graph = std::vector<DLManagedTensorVersioned*>;
+
+Graph MakeGraph(DLManagedTensor* source, bool copied) {
+  const uint32_t flags =
+      DLBRIDGE_CONVERT_WRITABLE | (copied ? uint32_t{DLBRIDGE_CONVERT_COPY} : 0U);
+  Graph graph;
+  graph.push_back(MustUpgrade(source, flags));
+  graph.push_back(MustShare(graph[0]));
+  graph.push_back(MustView(graph[1], {3, 2}));
+  graph.push_back(MustShare(graph[2]));
+  // A new node in the place of another share.
+  graph.push_back(MustAdopt(MustShare(graph[0]), DLBRIDGE_CONVERT_CANONICAL));
+  return graph;
+}
+
+TEST(ManyOwners, ReleaseTheSourceWithTheLastInWhateverOrder) {
+  std::array<size_t, 5> order = {0, 1, 2, 3, 4};
+  int orders = 0;
+  do {
+    LegacySource source;
+    const Graph graph = MakeGraph(source.get(), false);
+    ASSERT_EQ(graph.size(), order.size());
+    for (size_t i = 0; i < order.size(); ++i) {
+      EXPECT_EQ(source.deletions(), 0);
+      // Shape, strides and data of each are still there.
+      EXPECT_EQ(graph[order[i]]->dl_tensor.shape[0] * graph[order[i]]->dl_tensor.shape[1], 6);
+      EXPECT_EQ(graph[order[i]]->dl_tensor.data, source.tensor()->data);
+      dlbridge_release_versioned(graph[order[i]]);
+    }
+    EXPECT_EQ(source.deletions(), 1);
+    ++orders;
+  } while (std::next_permutation(order.begin(), order.end()));
+  EXPECT_EQ(orders, 120);
+}
+
+TEST(ManyOwners, OfACopyFreeItsMemoryWithTheLast) {
+  std::array<size_t, 5> order = {0, 1, 2, 3, 4};
+  do {
+    LegacySource source;
+    const Graph graph = MakeGraph(source.get(), true);
+    for (const size_t i : order) {
+      static_cast<unsigned char*>(graph[i]->dl_tensor.data)[0] = 1;  // seen by AddressSanitizer
+      dlbridge_release_versioned(graph[i]);
+    }
+  } while (std::next_permutation(order.begin(), order.end()));
+}
+
+// Each handle goes its own way: released, or downgraded, or downgraded and upgraded, or adopted.
+void GoAway(DLManagedTensorVersioned* tensor, int how) {
+  switch (how) {
+    case 0:
+      dlbridge_release_versioned(tensor);
+      break;
+    case 1:
+      dlbridge_release_legacy(MustDowngrade(tensor));
+      break;
+    case 2:
+      dlbridge_release_versioned(MustUpgrade(MustDowngrade(tensor)));
+      break;
+    default:
+      dlbridge_release_versioned(MustAdopt(tensor, DLBRIDGE_CONVERT_CANONICAL));
+      break;
+  }
+}
+
+TEST(ManyOwners, MayBeConvertedInWhateverOrder) {
+  // 4^4 ways for four handles, in four rotations of their order.
+  for (int ways = 0; ways < 256; ++ways) {
+    for (size_t first = 0; first < 4; ++first) {
+      LegacySource source;
+      Graph graph = MakeGraph(source.get(), false);
+      dlbridge_release_versioned(graph.back());
+      graph.pop_back();
+      for (size_t i = 0; i < 4; ++i) {
+        const size_t at = (first + i) % 4;
+        GoAway(graph[at], (ways >> (2 * at)) & 3);
+      }
+      EXPECT_EQ(source.deletions(), 1);
+    }
+  }
+}
+
+TEST(ManyOwners, KeepTheFlagsAndTheVersion) {
+  TensorSpec spec;
+  spec.flags = kReadOnly | kCopied;
+  spec.version = {1, 1};
+  VersionedSource source(spec);
+  DLManagedTensorVersioned* ours = MustAdopt(source.get());
+  for (DLManagedTensorVersioned* tensor : {MustShare(ours), MustView(ours, {2})}) {
+    EXPECT_EQ(tensor->flags, spec.flags);
+    EXPECT_EQ(tensor->version.major, ours->version.major);
+    EXPECT_EQ(tensor->version.minor, ours->version.minor);
+    dlbridge_release_versioned(tensor);
+  }
+  dlbridge_release_versioned(ours);
+}
+
+TEST(ManyOwners, DoNotLoseAReadOnlyThatWasSetOnTheStruct) {
+  VersionedSource source;
+  DLManagedTensorVersioned* ours = MustAdopt(source.get());
+  // An owner may tighten what it hands on; a share that comes out writable would undo it.
+  ours->flags |= kReadOnly;
+  DLManagedTensorVersioned* out = nullptr;
+  if (dlbridge_share(ours, &out, nullptr) == DLBRIDGE_OK) {
+    EXPECT_EQ(out->flags & kReadOnly, kReadOnly);
+    dlbridge_release_versioned(out);
+  }
+  const DLBridgeViewSpec spec = DLBRIDGE_VIEW_SPEC_INIT;
+  if (dlbridge_view(ours, &spec, &out, nullptr) == DLBRIDGE_OK) {
+    EXPECT_EQ(out->flags & kReadOnly, kReadOnly);
+    dlbridge_release_versioned(out);
+  }
+  DLManagedTensor* down = nullptr;
+  EXPECT_EQ(dlbridge_downgrade(ours, nullptr, &down, nullptr), DLBRIDGE_ERROR_UNREPRESENTABLE);
+  dlbridge_release_versioned(ours);
+}
+
+// ---------------------------------------------------------------------------------- threads
+
+TEST(Threads, ShareOneTensorAtOnce) {
+  LegacySource source;
+  DLManagedTensorVersioned* tensor = MustUpgrade(source.get());
+  const auto work = [tensor] {
+    for (size_t i = 0; i < Scaled(2000); ++i) {
+      DLManagedTensorVersioned* shared = nullptr;
+      ASSERT_EQ(dlbridge_share(tensor, &shared, nullptr), DLBRIDGE_OK);
+      DLManagedTensorVersioned* view = MustView(shared, {6});
+      dlbridge_release_versioned(shared);
+      dlbridge_release_versioned(view);
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back(work);
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  EXPECT_EQ(source.deletions(), 0);
+  dlbridge_release_versioned(tensor);
+}
+
+TEST(Threads, ReleaseTheOwnersOfOneTensorAtOnce) {
+  for (size_t round = 0; round < Scaled(300); ++round) {
+    LegacySource source;
+    const Graph graph = MakeGraph(source.get(), false);
+    std::vector<std::thread> threads;
+    for (size_t i = 0; i < graph.size(); ++i) {
+      threads.emplace_back([tensor = graph[i], i] { GoAway(tensor, static_cast<int>(i) % 4); });
+    }
+    for (std::thread& thread : threads) {
+      thread.join();
+    }
+    EXPECT_EQ(source.deletions(), 1);
+  }
+}
+
+TEST(Threads, ReleaseOnAForeignThreadAfterTheProducerEnded) {
+  std::unique_ptr<LegacySource> source;
+  DLManagedTensorVersioned* tensor = nullptr;
+  std::thread producer([&] {
+    source = std::make_unique<LegacySource>();
+    tensor = MustUpgrade(source->get());
+  });
+  producer.join();
+  std::thread::id deleted_on;
+  source->OnDelete([&] { deleted_on = std::this_thread::get_id(); });
+  std::thread consumer([&] { tensor->deleter(tensor); });
+  const std::thread::id consumer_id = consumer.get_id();
+  consumer.join();
+  EXPECT_EQ(source->deletions(), 1);
+  EXPECT_EQ(deleted_on, consumer_id);
+}
+
+TEST(Threads, ValidateAndFormatOneTensorAtOnce) {
+  LegacySource source;
+  DLManagedTensorVersioned* tensor = MustUpgrade(source.get());
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([tensor] {
+      for (size_t round = 0; round < Scaled(500); ++round) {
+        char text[128];
+        DLBridgeLayout layout = DLBRIDGE_LAYOUT_INIT;
+        EXPECT_EQ(dlbridge_validate_versioned(tensor, nullptr, nullptr), DLBRIDGE_OK);
+        EXPECT_EQ(dlbridge_layout(&tensor->dl_tensor, tensor->flags, &layout, nullptr),
+                  DLBRIDGE_OK);
+        EXPECT_EQ(
+            dlbridge_tensor_format(&tensor->dl_tensor, 0, text, sizeof text, nullptr, nullptr),
+            DLBRIDGE_OK);
+        EXPECT_EQ(dlbridge_identify(tensor), DLBRIDGE_KIND_VERSIONED);
+      }
+    });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  dlbridge_release_versioned(tensor);
+}
+
+TEST(Threads, AChildOfForkMayUseAndReleaseTensors) {
+  LegacySource source;
+  DLManagedTensorVersioned* tensor = MustUpgrade(source.get());
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    DLManagedTensorVersioned* shared = nullptr;
+    const bool shares = dlbridge_share(tensor, &shared, nullptr) == DLBRIDGE_OK;
+    if (shares) {
+      dlbridge_release_versioned(shared);
+    }
+    dlbridge_release_versioned(tensor);
+    _exit(shares && source.deletions() == 1 ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  EXPECT_EQ(source.deletions(), 0);
+  dlbridge_release_versioned(tensor);
+}
+
+// ------------------------------------------------------------------------ caller's storage
+
+// Storage that writes down in which order things end.
+struct Storage {
+  alignas(16) char memory[512];
+  std::string events;
+
+  DLBridgeStorage Spec() {
+    DLBridgeStorage spec = DLBRIDGE_STORAGE_INIT;
+    spec.memory = memory;
+    spec.size = sizeof memory;
+    spec.released = &Storage::Released;
+    spec.context = this;
+    return spec;
+  }
+  static void Released(void* context, void* memory) {
+    auto* self = static_cast<Storage*>(context);
+    EXPECT_EQ(memory, self->memory);
+    self->events += "storage ";
+    std::memset(self->memory, 0xee, sizeof self->memory);  // it is the caller's again
+  }
+};
+
+DLManagedTensorVersioned* MustUpgradeInto(DLManagedTensor* source, const DLBridgeStorage& storage,
+                                          uint32_t flags = 0) {
+  const DLBridgeConvertOptions options = Options(flags);
+  DLManagedTensorVersioned* out = nullptr;
+  Error error;
+  EXPECT_EQ(dlbridge_upgrade_into(source, &options, &storage, &out, &error), DLBRIDGE_OK)
+      << error.message;
+  return out;
+}
+
+TEST(UpgradeInto, TellsThatStorageIsFreeOnceAndAfterTheDeleter) {
+  Storage storage;
+  LegacySource source;
+  source.OnDelete([&] { storage.events += "source "; });
+  DLManagedTensorVersioned* tensor = MustUpgradeInto(source.get(), storage.Spec());
+  EXPECT_EQ(static_cast<void*>(tensor), static_cast<void*>(storage.memory));
+  EXPECT_EQ(ShapeOf(tensor->dl_tensor), Axes({2, 3}));
+  EXPECT_EQ(storage.events, "");
+  tensor->deleter(tensor);
+  EXPECT_EQ(storage.events, "source storage ");
+}
+
+TEST(UpgradeInto, NeedsNoCallback) {
+  Storage storage;
+  LegacySource source;
+  DLBridgeStorage spec = storage.Spec();
+  spec.released = nullptr;
+  DLManagedTensorVersioned* tensor = MustUpgradeInto(source.get(), spec);
+  tensor->deleter(tensor);
+  EXPECT_EQ(source.deletions(), 1);
+}
+
+TEST(UpgradeInto, UsesExactlyTheSizeThatIsTold) {
+  for (int32_t ndim = 0; ndim < 9; ++ndim) {
+    const Axes shape(static_cast<size_t>(ndim), 2);
+    TensorSpec tensor_spec(shape);
+    tensor_spec.memory = 4096;
+    LegacySource source(tensor_spec);
+    const size_t size = dlbridge_upgrade_storage_size(ndim);
+    void* memory = nullptr;
+    ASSERT_EQ(posix_memalign(&memory, 16, size), 0);  // AddressSanitizer watches its ends
+    DLBridgeStorage spec = DLBRIDGE_STORAGE_INIT;
+    spec.memory = memory;
+    spec.size = size - 1;
+    DLManagedTensorVersioned* out = nullptr;
+    EXPECT_EQ(dlbridge_upgrade_into(source.get(), nullptr, &spec, &out, nullptr),
+              DLBRIDGE_ERROR_BUFFER_TOO_SMALL);
+    EXPECT_TRUE(source.Untouched());
+    spec.size = size;
+    ASSERT_EQ(dlbridge_upgrade_into(source.get(), nullptr, &spec, &out, nullptr), DLBRIDGE_OK);
+    EXPECT_EQ(ShapeOf(out->dl_tensor), shape);
+    dlbridge_release_versioned(out);
+    std::free(memory);
+  }
+  EXPECT_EQ(dlbridge_upgrade_storage_size(-1), 0U);
+  EXPECT_EQ(dlbridge_upgrade_storage_size(INT32_MIN), 0U);
+  EXPECT_GT(dlbridge_upgrade_storage_size(INT32_MAX), size_t{INT32_MAX} * 16);
+}
+
+TEST(UpgradeInto, RefusesStorageThatWillNotDo) {
+  LegacySource source;
+  Storage storage;
+  DLManagedTensorVersioned* out = nullptr;
+  Error error;
+  DLBridgeStorage spec = storage.Spec();
+  spec.memory = storage.memory + 8;
+  EXPECT_EQ(dlbridge_upgrade_into(source.get(), nullptr, &spec, &out, &error),
+            DLBRIDGE_ERROR_INVALID_ARGUMENT);
+  EXPECT_TRUE(error.Says("storage.memory"));
+  spec.memory = nullptr;
+  EXPECT_EQ(dlbridge_upgrade_into(source.get(), nullptr, &spec, &out, &error),
+            DLBRIDGE_ERROR_INVALID_ARGUMENT);
+  EXPECT_TRUE(error.Says("storage.memory"));
+  spec = storage.Spec();
+  spec.size = 0;
+  EXPECT_EQ(dlbridge_upgrade_into(source.get(), nullptr, &spec, &out, &error),
+            DLBRIDGE_ERROR_BUFFER_TOO_SMALL);
+  EXPECT_TRUE(source.Untouched());
+  EXPECT_EQ(storage.events, "");
+  source.Release();
+}
+
+TEST(UpgradeInto, CannotBeSharedOrViewedUntilAdopted) {
+  Storage storage;
+  LegacySource source;
+  source.OnDelete([&] { storage.events += "source "; });
+  DLManagedTensorVersioned* tensor = MustUpgradeInto(source.get(), storage.Spec());
+  DLManagedTensorVersioned* out = nullptr;
+  Error error;
+  EXPECT_EQ(dlbridge_share(tensor, &out, &error), DLBRIDGE_ERROR_UNSUPPORTED);
+  EXPECT_EQ(error.rule, DLBRIDGE_RULE_IN_STORAGE);
+  DLBridgeViewSpec spec = DLBRIDGE_VIEW_SPEC_INIT;
+  EXPECT_EQ(dlbridge_view(tensor, &spec, &out, &error), DLBRIDGE_ERROR_UNSUPPORTED);
+  EXPECT_EQ(error.rule, DLBRIDGE_RULE_IN_STORAGE);
+  DLManagedTensorVersioned* adopted = MustAdopt(tensor);
+  EXPECT_NE(adopted, tensor);
+  EXPECT_EQ(storage.events, "storage ") << "nothing needs it any longer";
+  DLManagedTensorVersioned* shared = MustShare(adopted);
+  dlbridge_release_versioned(adopted);
+  dlbridge_release_versioned(shared);
+  EXPECT_EQ(storage.events, "storage source ");
+}
+
+TEST(UpgradeInto, GivesStorageBackWithTheLegacyOriginal) {
+  Storage storage;
+  LegacySource source;
+  DLManagedTensorVersioned* tensor =
+      MustUpgradeInto(source.get(), storage.Spec(), DLBRIDGE_CONVERT_WRITABLE);
+  EXPECT_EQ(MustDowngrade(tensor), source.get());
+  EXPECT_EQ(storage.events, "storage ");
+  EXPECT_TRUE(source.Untouched());
+  source.Release();
+}
+
+TEST(UpgradeInto, OfOurOwnLegacyKeepsWhatItsOriginalSaid) {
+  Storage storage;
+  TensorSpec spec;
+  spec.flags = kReadOnly | kCopied;
+  VersionedSource source(spec);
+  source.OnDelete([&] { storage.events += "source "; });
+  DLManagedTensor* down = MustDowngrade(source.get(), DLBRIDGE_CONVERT_DROP_READ_ONLY);
+  DLManagedTensorVersioned* up = MustUpgradeInto(down, storage.Spec(), DLBRIDGE_CONVERT_WRITABLE);
+  EXPECT_EQ(static_cast<void*>(up), static_cast<void*>(storage.memory));
+  EXPECT_EQ(up->flags, spec.flags);
+  dlbridge_release_versioned(up);
+  EXPECT_EQ(storage.events, "source storage ");
+}
+
+TEST(UpgradeInto, OfOurOwnLegacyKeepsTheVersionOfUnknowns) {
+  Storage storage;
+  TensorSpec spec;
+  spec.flags = 1U << 5;
+  spec.version = {1, 7};
+  VersionedSource source(spec);
+  DLManagedTensor* down = MustDowngrade(source.get(), DLBRIDGE_CONVERT_ALLOW_UNKNOWN);
+  DLManagedTensorVersioned* up =
+      MustUpgradeInto(down, storage.Spec(), DLBRIDGE_CONVERT_ALLOW_UNKNOWN);
+  EXPECT_EQ(up->flags, spec.flags);
+  EXPECT_EQ(up->version.minor, 7U) << "an unknown bit means what it means in its own version";
+  dlbridge_release_versioned(up);
+}
+
+TEST(UpgradeInto, OfASharedHandleLeavesTheOthers) {
+  Storage storage;
+  LegacySource source;
+  source.OnDelete([&] { storage.events += "source "; });
+  DLManagedTensorVersioned* first = MustUpgrade(source.get(), DLBRIDGE_CONVERT_WRITABLE);
+  DLManagedTensorVersioned* second = MustShare(first);
+  DLManagedTensorVersioned* stored = MustUpgradeInto(MustDowngrade(second), storage.Spec());
+  dlbridge_release_versioned(stored);
+  EXPECT_EQ(storage.events, "storage ");
+  dlbridge_release_versioned(first);
+  EXPECT_EQ(storage.events, "storage source ");
+}
+
+TEST(UpgradeInto, EndsInOrderWhereItIsTheLastOwnerOfASharedSource) {
+  Storage storage;
+  LegacySource source;
+  source.OnDelete([&] { storage.events += "source "; });
+  DLManagedTensorVersioned* first = MustUpgrade(source.get(), DLBRIDGE_CONVERT_WRITABLE);
+  DLManagedTensorVersioned* second = MustShare(first);
+  DLManagedTensorVersioned* stored = MustUpgradeInto(MustDowngrade(second), storage.Spec());
+  dlbridge_release_versioned(first);
+  EXPECT_EQ(storage.events, "");
+  dlbridge_release_versioned(stored);
+  EXPECT_EQ(storage.events, "source storage ");
+}
+
+// ----------------------------------------------------------------------------------- batch
+
+TEST(UpgradeMany, UpgradesAllAndReleasesEach) {
+  for (const size_t count : {size_t{0}, size_t{1}, size_t{2}, size_t{17}}) {
+    std::vector<std::unique_ptr<LegacySource>> sources;
+    std::vector<DLManagedTensor*> inputs;
+    for (size_t i = 0; i < count; ++i) {
+      sources.push_back(std::make_unique<LegacySource>());
+      inputs.push_back(sources.back()->get());
+    }
+    std::vector<DLManagedTensorVersioned*> outs(count);
+    ASSERT_EQ(dlbridge_upgrade_many(inputs.data(), count, nullptr, outs.data(), nullptr, nullptr),
+              DLBRIDGE_OK);
+    for (size_t i = 0; i < count; ++i) {
+      EXPECT_EQ(outs[i]->dl_tensor.data, sources[i]->tensor()->data);
+      EXPECT_TRUE(sources[i]->Untouched());
+      dlbridge_release_versioned(outs[i]);
+    }
+  }
+}
+
+TEST(UpgradeMany, AcceptsNothing) {
+  EXPECT_EQ(dlbridge_upgrade_many(nullptr, 0, nullptr, nullptr, nullptr, nullptr), DLBRIDGE_OK);
+}
+
+TEST(UpgradeMany, IsAllOrNothingWhicheverFails) {
+  constexpr size_t kCount = 5;
+  for (size_t bad = 0; bad < kCount; ++bad) {
+    std::vector<std::unique_ptr<LegacySource>> sources;
+    std::vector<DLManagedTensor*> inputs;
+    for (size_t i = 0; i < kCount; ++i) {
+      TensorSpec spec;
+      spec.null_data = i == bad;
+      sources.push_back(std::make_unique<LegacySource>(spec));
+      inputs.push_back(sources.back()->get());
+    }
+    std::vector<DLManagedTensorVersioned*> outs(kCount, Nowhere<DLManagedTensorVersioned>());
+    size_t failed = 99;
+    Error error;
+    EXPECT_EQ(dlbridge_upgrade_many(inputs.data(), kCount, nullptr, outs.data(), &failed, &error),
+              DLBRIDGE_ERROR_INVALID_TENSOR);
+    EXPECT_EQ(error.rule, DLBRIDGE_RULE_DATA_NULL);
+    EXPECT_EQ(failed, bad);
+    for (size_t i = 0; i < kCount; ++i) {
+      EXPECT_EQ(outs[i], Nowhere<DLManagedTensorVersioned>());
+      EXPECT_TRUE(sources[i]->Untouched());
+      sources[i]->Release();
+    }
+  }
+}
+
+TEST(UpgradeMany, LeavesOurOwnSourcesUntouchedToo) {
+  // The first two would be handed back or replaced; the third is refused.
+  VersionedSource original;
+  VersionedSource replaced;
+  TensorSpec spec;
+  spec.null_data = true;
+  LegacySource bad(spec);
+  DLManagedTensor* inputs[] = {MustDowngrade(original.get()), MustDowngrade(replaced.get()),
+                               bad.get()};
+  const DLManagedTensor before[] = {*inputs[0], *inputs[1]};
+  DLManagedTensorVersioned* outs[3] = {};
+  for (const uint32_t flags : {0U, uint32_t{DLBRIDGE_CONVERT_CANONICAL}}) {
+    const DLBridgeConvertOptions options = Options(flags);
+    size_t failed = 0;
+    EXPECT_EQ(dlbridge_upgrade_many(inputs, 3, &options, outs, &failed, nullptr),
+              DLBRIDGE_ERROR_INVALID_TENSOR);
+    EXPECT_EQ(failed, 2U);
+    EXPECT_EQ(std::memcmp(&before[0], inputs[0], sizeof before[0]), 0);
+    EXPECT_EQ(std::memcmp(&before[1], inputs[1], sizeof before[1]), 0);
+  }
+  ASSERT_EQ(dlbridge_upgrade_many(inputs, 2, nullptr, outs, nullptr, nullptr), DLBRIDGE_OK);
+  EXPECT_EQ(outs[0], original.get());
+  EXPECT_EQ(outs[1], replaced.get());
+  original.Release();
+  replaced.Release();
+  bad.Release();
+}
+
+TEST(UpgradeMany, BlamesANullSource) {
+  LegacySource good;
+  DLManagedTensor* inputs[] = {good.get(), nullptr};
+  DLManagedTensorVersioned* outs[2] = {};
+  size_t failed = 0;
+  Error error;
+  EXPECT_EQ(dlbridge_upgrade_many(inputs, 2, nullptr, outs, &failed, &error),
+            DLBRIDGE_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(failed, 1U);
+  EXPECT_TRUE(error.Says("sources"));
+  EXPECT_TRUE(good.Untouched());
+  good.Release();
+}
+
+TEST(UpgradeMany, BlamesNoTensorForBadArguments) {
+  LegacySource good;
+  DLManagedTensor* inputs[] = {good.get()};
+  DLManagedTensorVersioned* outs[1] = {};
+  const DLBridgeConvertOptions copy = Options(DLBRIDGE_CONVERT_COPY);
+  size_t failed = 77;
+  EXPECT_EQ(dlbridge_upgrade_many(inputs, 1, &copy, outs, &failed, nullptr),
+            DLBRIDGE_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(failed, 1U);
+  EXPECT_EQ(dlbridge_upgrade_many(inputs, SIZE_MAX, nullptr, outs, &failed, nullptr),
+            DLBRIDGE_ERROR_OUT_OF_MEMORY);
+  EXPECT_EQ(failed, SIZE_MAX);
+  EXPECT_TRUE(good.Untouched());
+  good.Release();
+}
+
+}  // namespace
+}  // namespace dlbridge_test
