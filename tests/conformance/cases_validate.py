@@ -30,31 +30,55 @@ def ndim_and_shape(c):
     each_kind(c, "dim-negative-first", "DIM_NEGATIVE", shape=(-1, 3), strides=(3, 1))
     each_kind(c, "dim-negative-last", "DIM_NEGATIVE", shape=(2, -3), strides=(3, 1))
     each_kind(c, "dim-minimum", "DIM_NEGATIVE", shape=(2, -MAX - 1), strides=(3, 1))
-    c.validate("validate/dim-negative-beside-0", tensor(shape=(0, -1), strides=(1, 1)),
-               want="DIM_NEGATIVE")  # fmt: skip
-    c.validate("validate/dim-negative-null-strides", tensor(shape=(2, -1), strides=None),
-               want="DIM_NEGATIVE")  # fmt: skip
+    c.validate(
+        "validate/dim-negative-beside-0", tensor(shape=(0, -1), strides=(1, 1)), want="DIM_NEGATIVE"
+    )
+    c.validate(
+        "validate/dim-negative-null-strides",
+        tensor(shape=(2, -1), strides=None),
+        want="DIM_NEGATIVE",
+    )
     each_kind(c, "dim-zero", "NONE", shape=(2, 0), strides=(1, 1))
 
 
 def strides(c):
-    for minor, want in ((0, "NONE"), (1, "NONE"), (2, "STRIDES_NULL"), (3, "STRIDES_NULL"),
-                        (9, "STRIDES_NULL"), (4294967295, "STRIDES_NULL")):  # fmt: skip
-        c.validate(f"validate/null-strides/version-1.{minor}",
-                   versioned(strides=None, version=[1, minor]), want=want)  # fmt: skip
+    for minor, want in (
+        (0, "NONE"),
+        (1, "NONE"),
+        (2, "STRIDES_NULL"),
+        (3, "STRIDES_NULL"),
+        (9, "STRIDES_NULL"),
+        (4294967295, "STRIDES_NULL"),
+    ):
+        c.validate(
+            f"validate/null-strides/version-1.{minor}",
+            versioned(strides=None, version=[1, minor]),
+            want=want,
+        )
     c.validate("validate/null-strides/legacy", tensor(strides=None), want="NONE")
     c.validate("validate/null-strides/bare", bare(strides=None), want="NONE")
-    c.validate("validate/null-strides/allowed", versioned(strides=None),
-               {"flags": ["ALLOW_NULL_STRIDES"]}, "NONE")  # fmt: skip
-    c.validate("validate/null-strides/empty-too", versioned(shape=(0,), strides=None),
-               want="STRIDES_NULL")  # fmt: skip
+    c.validate(
+        "validate/null-strides/allowed",
+        versioned(strides=None),
+        {"flags": ["ALLOW_NULL_STRIDES"]},
+        "NONE",
+    )
+    c.validate(
+        "validate/null-strides/empty-too", versioned(shape=(0,), strides=None), want="STRIDES_NULL"
+    )
     c.validate("validate/null-strides/scalar", versioned(shape=None, strides=None), want="NONE")
     each_kind(c, "negative-stride", "NONE", strides=(3, -1))
     each_kind(c, "zero-stride", "NONE", strides=(0, 1))
-    each_kind(c, "negative-stride-refused", "NEGATIVE_STRIDE",
-              {"flags": ["REFUSE_NEGATIVE_STRIDES"]}, strides=(3, -1))  # fmt: skip
-    each_kind(c, "zero-stride-refused", "ZERO_STRIDE", {"flags": ["REFUSE_ZERO_STRIDES"]},
-              strides=(0, 1))  # fmt: skip
+    each_kind(
+        c,
+        "negative-stride-refused",
+        "NEGATIVE_STRIDE",
+        {"flags": ["REFUSE_NEGATIVE_STRIDES"]},
+        strides=(3, -1),
+    )
+    each_kind(
+        c, "zero-stride-refused", "ZERO_STRIDE", {"flags": ["REFUSE_ZERO_STRIDES"]}, strides=(0, 1)
+    )
     both = {"flags": ["REFUSE_NEGATIVE_STRIDES", "REFUSE_ZERO_STRIDES"]}
     for name, subject in {
         "positive": tensor(strides=(1, 2)),
@@ -64,10 +88,18 @@ def strides(c):
         "extent-1-zero": tensor(shape=(1, 3), strides=(0, 1)),
     }.items():
         c.validate(f"validate/stride-signs/{name}", subject, both, "NONE")
-    c.validate("validate/stride-signs/negative-only", tensor(strides=(-3, 0)),
-               {"flags": ["REFUSE_ZERO_STRIDES"]}, "ZERO_STRIDE")  # fmt: skip
-    c.validate("validate/stride-signs/zero-only", tensor(strides=(0, -3)),
-               {"flags": ["REFUSE_NEGATIVE_STRIDES"]}, "NEGATIVE_STRIDE")  # fmt: skip
+    c.validate(
+        "validate/stride-signs/negative-only",
+        tensor(strides=(-3, 0)),
+        {"flags": ["REFUSE_ZERO_STRIDES"]},
+        "ZERO_STRIDE",
+    )
+    c.validate(
+        "validate/stride-signs/zero-only",
+        tensor(strides=(0, -3)),
+        {"flags": ["REFUSE_NEGATIVE_STRIDES"]},
+        "NEGATIVE_STRIDE",
+    )
     each_kind(c, "extent-1-stride-minimum", "NONE", shape=(1, 3), strides=(-MAX - 1, 1))
     each_kind(c, "extent-1-stride-maximum", "NONE", shape=(1, 3), strides=(MAX, 1))
 
@@ -78,27 +110,40 @@ def dtypes(c):
         c.validate(f"validate/dtype/{name}", tensor(dtype=[code, width, 1]), want="NONE")
         other = "DTYPE_BITS_FIXED" if fixed else "NONE"
         c.validate(f"validate/dtype/{name}-wider", tensor(dtype=[code, width + 1, 1]), want=other)
-        c.validate(f"validate/dtype/{name}-narrower", tensor(dtype=[code, width - 1, 1]), want=other)
-        c.validate(f"validate/dtype/{name}-no-bits", tensor(dtype=[code, 0, 1]),
-                   want="DTYPE_BITS_ZERO")  # fmt: skip
+        c.validate(
+            f"validate/dtype/{name}-narrower", tensor(dtype=[code, width - 1, 1]), want=other
+        )
+        c.validate(
+            f"validate/dtype/{name}-no-bits", tensor(dtype=[code, 0, 1]), want="DTYPE_BITS_ZERO"
+        )
     each_kind(c, "dtype-unknown", "NONE", dtype=[19, 8, 1])
     each_kind(c, "dtype-255", "NONE", dtype=[255, 255, 1])
     each_kind(c, "lanes-0", "DTYPE_LANES_ZERO", dtype=[2, 32, 0])
     each_kind(c, "lanes-32767", "NONE", shape=(1, 1), dtype=[2, 32, 32767])
     each_kind(c, "lanes-32768", "DTYPE_LANES_SCALABLE", shape=(1, 1), dtype=[2, 32, 32768])
     each_kind(c, "lanes-65535", "DTYPE_LANES_SCALABLE", shape=(1, 1), dtype=[2, 32, 65535])
-    each_kind(c, "lanes-65535-allowed", "NONE", {"flags": ["ALLOW_SCALABLE_LANES"]}, shape=(1, 1),
-              dtype=[2, 32, 65535])  # fmt: skip
+    each_kind(
+        c,
+        "lanes-65535-allowed",
+        "NONE",
+        {"flags": ["ALLOW_SCALABLE_LANES"]},
+        shape=(1, 1),
+        dtype=[2, 32, 65535],
+    )
     for lanes in (1, 2, 4, 16):
-        c.validate(f"validate/dtype/fp4-lanes-{lanes}", versioned(dtype=[17, 4, lanes]), want="NONE")
+        c.validate(
+            f"validate/dtype/fp4-lanes-{lanes}", versioned(dtype=[17, 4, lanes]), want="NONE"
+        )
     c.validate("validate/dtype/no-bits-no-lanes", tensor(dtype=[2, 0, 0]), want="DTYPE_BITS_ZERO")
     refuse = ["REFUSE_UNKNOWN_DTYPE"]
     for version in ([1, 0], [1, 1], [1, 3], [0, 8], [0, 5], [0, 3], [1, 77], [0, 0]):
         for code in (0, 4, 5, 6, 7, 17, 18, 19):
             width = model.DTYPES.get(code, (0, 0, None))[2] or 32
-            c.validate(f"validate/unknown-dtype/{code}-at-{version[0]}.{version[1]}",
-                       versioned(dtype=[code, width, 1]),
-                       {"flags": refuse, "version": version})  # fmt: skip
+            c.validate(
+                f"validate/unknown-dtype/{code}-at-{version[0]}.{version[1]}",
+                versioned(dtype=[code, width, 1]),
+                {"flags": refuse, "version": version},
+            )
     listed = {"dtypes": [[2, 32, 1], [0, 8, 1]]}
     each_kind(c, "dtype-listed", "NONE", listed)
     for name, dtype in {"code": [0, 32, 1], "bits": [2, 16, 1], "lanes": [2, 32, 2]}.items():
@@ -110,17 +155,22 @@ def devices(c):
     for kind, (name, _) in sorted(model.DEVICES.items()):
         c.validate(f"validate/device/{name}", tensor(device=[kind, 0]), want="NONE")
         c.validate(f"validate/device/{name}-id-5", tensor(device=[kind, 5]), want="NONE")
-        c.validate(f"validate/device/{name}-id-negative", tensor(device=[kind, -1]),
-                   want="DEVICE_ID_NEGATIVE")  # fmt: skip
+        c.validate(
+            f"validate/device/{name}-id-negative",
+            tensor(device=[kind, -1]),
+            want="DEVICE_ID_NEGATIVE",
+        )
     for kind in (0, 5, 6, 22, 2**31 - 1, -1, -(2**31)):
         c.validate(f"validate/device/number-{kind}", tensor(device=[kind, 0]), want="NONE")
     each_kind(c, "device-id-maximum", "NONE", device=[1, 2**31 - 1])
     each_kind(c, "device-id-minimum", "DEVICE_ID_NEGATIVE", device=[2, -(2**31)])
     for version in ([1, 0], [1, 1], [1, 2], [1, 3], [0, 6], [0, 2], [0, 1]):
         for kind in (1, 7, 11, 14, 17, 18, 19, 5):
-            c.validate(f"validate/unknown-device/{kind}-at-{version[0]}.{version[1]}",
-                       versioned(device=[kind, 0]),
-                       {"flags": ["REFUSE_UNKNOWN_DEVICE"], "version": version})  # fmt: skip
+            c.validate(
+                f"validate/unknown-device/{kind}-at-{version[0]}.{version[1]}",
+                versioned(device=[kind, 0]),
+                {"flags": ["REFUSE_UNKNOWN_DEVICE"], "version": version},
+            )
     listed = {"devices": [[2, 1], [1, -1]]}
     each_kind(c, "device-listed", "NONE", listed, device=[2, 1])
     each_kind(c, "device-listed-any-id", "NONE", listed, device=[1, 7])
@@ -132,20 +182,29 @@ def devices(c):
 def flags_and_version(c):
     for major in (0, 2, 3, 2**32 - 1):
         c.validate(f"validate/major-{major}", versioned(version=[major, 0]), want="VERSION_MAJOR")
-        c.validate(f"validate/major-{major}-broken-behind",
-                   versioned(version=[major, 3], ndim=-1, flags=2**64 - 1),
-                   want="VERSION_MAJOR")  # fmt: skip
-    c.validate("validate/major-2-with-policy", versioned(version=[2, 0]), {"max_ndim": 8},
-               "VERSION_MAJOR")  # fmt: skip
+        c.validate(
+            f"validate/major-{major}-broken-behind",
+            versioned(version=[major, 3], ndim=-1, flags=2**64 - 1),
+            want="VERSION_MAJOR",
+        )
+    c.validate(
+        "validate/major-2-with-policy", versioned(version=[2, 0]), {"max_ndim": 8}, "VERSION_MAJOR"
+    )
     for minor in (0, 1, 2, 3, 4, 98, 99, 100, 2**32 - 1):
         c.validate(f"validate/minor-{minor}", versioned(version=[1, minor]), want="NONE")
     for bit in (0, 1, 2, 3, 4, 31, 32, 63):
-        for policy in (None, {"flags": ["REFUSE_UNKNOWN_FLAGS"]},
-                       {"flags": ["REFUSE_UNKNOWN_FLAGS"], "version": [1, 0]}):  # fmt: skip
+        for policy in (
+            None,
+            {"flags": ["REFUSE_UNKNOWN_FLAGS"]},
+            {"flags": ["REFUSE_UNKNOWN_FLAGS"], "version": [1, 0]},
+        ):
             speaks = "" if policy is None else "-known-to-" + ("1.0" if len(policy) > 1 else "1.3")
             c.validate(f"validate/flag-bit-{bit}{speaks}", versioned(flags=1 << bit), policy)
-    c.validate("validate/minor-newer-new-dtype-and-device",
-               versioned(version=[1, 7], dtype=[40, 12, 1], device=[40, 3]), want="NONE")  # fmt: skip
+    c.validate(
+        "validate/minor-newer-new-dtype-and-device",
+        versioned(version=[1, 7], dtype=[40, 12, 1], device=[40, 3]),
+        want="NONE",
+    )
     c.validate("validate/all-flags", versioned(flags=2**64 - 1), want="NONE")
     c.validate("validate/padded-byte-sized", versioned(flags=model.PADDED), want="NONE")
 
@@ -160,8 +219,9 @@ def writable(c):
     for kind, make in (("legacy", tensor), ("bare", bare)):
         c.validate(f"validate/writable/{kind}", make(), demand, "NOT_WRITABLE")
         c.validate(f"validate/writable/{kind}-vouched", make(), vouch, "NONE")
-        c.validate(f"validate/writable/{kind}-broadcast", make(strides=(0, 1)), vouch,
-                   "SELF_OVERLAP")  # fmt: skip
+        c.validate(
+            f"validate/writable/{kind}-broadcast", make(strides=(0, 1)), vouch, "SELF_OVERLAP"
+        )
     c.validate("validate/writable/bare-read-only-vouched", bare(flags=1), vouch, "NOT_WRITABLE")
     overlaps = {
         "broadcast": ((2, 3), (0, 1), "SELF_OVERLAP"),
@@ -186,22 +246,38 @@ def writable(c):
             want = None  # listed by the model
         subject = versioned(shape=shape, strides=stride)
         c.validate(f"validate/overlap/{name}", subject, demand, want)
-        c.validate(f"validate/overlap/{name}-allowed", subject,
-                   {"flags": ["REQUIRE_WRITABLE", "ALLOW_SELF_OVERLAP"]}, "NONE")  # fmt: skip
+        c.validate(
+            f"validate/overlap/{name}-allowed",
+            subject,
+            {"flags": ["REQUIRE_WRITABLE", "ALLOW_SELF_OVERLAP"]},
+            "NONE",
+        )
         c.validate(f"validate/overlap/{name}-not-written", subject, None, "NONE")
 
 
 def sizes(c):
     each_kind(c, "count-maximum-bits", "NONE", shape=(MAX,), dtype=[0, 1, 1])
     each_kind(c, "count-overflow", "COUNT_OVERFLOW", shape=(2**32, 2**32), strides=(2**32, 1))
-    each_kind(c, "count-overflow-by-1", "COUNT_OVERFLOW", shape=(2, 2**62), strides=(1, 1),
-              dtype=[0, 1, 1])  # fmt: skip
+    each_kind(
+        c,
+        "count-overflow-by-1",
+        "COUNT_OVERFLOW",
+        shape=(2, 2**62),
+        strides=(1, 1),
+        dtype=[0, 1, 1],
+    )
     each_kind(c, "count-overflow-but-empty", "NONE", shape=(0, 2**40, 2**40), strides=(1, 1, 1))
     each_kind(c, "count-overflow-empty-last", "NONE", shape=(2**40, 2**40, 0), strides=(1, 1, 1))
-    c.validate("validate/count-overflow-null-strides", tensor(shape=(2**32, 2**32), strides=None),
-               want="COUNT_OVERFLOW")  # fmt: skip
-    c.validate("validate/count-overflow-empty-null-strides",
-               tensor(shape=(0, 2**40, 2**40), strides=None), want="NONE")  # fmt: skip
+    c.validate(
+        "validate/count-overflow-null-strides",
+        tensor(shape=(2**32, 2**32), strides=None),
+        want="COUNT_OVERFLOW",
+    )
+    c.validate(
+        "validate/count-overflow-empty-null-strides",
+        tensor(shape=(0, 2**40, 2**40), strides=None),
+        want="NONE",
+    )
     each_kind(c, "size-fits", "NONE", shape=((MAX - 4096) // 4,))
     each_kind(c, "size-overflow", "SIZE_OVERFLOW", shape=(2**61,), strides=(1,))
     each_kind(c, "size-last-fit", "NONE", shape=(2**61 - 1,))
@@ -211,19 +287,29 @@ def sizes(c):
     each_kind(c, "extent-overflow-product", "EXTENT_OVERFLOW", strides=(MAX, MAX), shape=(2, 3))
     each_kind(c, "extent-overflow-sum", "EXTENT_OVERFLOW", strides=(MAX, 1), shape=(2, 2))
     each_kind(c, "extent-overflow-limit", "EXTENT_OVERFLOW", strides=(MAX,), shape=(2,))
-    each_kind(c, "extent-overflow-negative", "EXTENT_OVERFLOW", strides=(-MAX - 1, -1), shape=(2, 2))
+    each_kind(
+        c, "extent-overflow-negative", "EXTENT_OVERFLOW", strides=(-MAX - 1, -1), shape=(2, 2)
+    )
     each_kind(c, "extent-overflow-bytes", "EXTENT_OVERFLOW", strides=(2**61,), shape=(2,))
-    each_kind(c, "extent-overflow-bytes-negative", "EXTENT_OVERFLOW", strides=(-(2**62),),
-              shape=(2,))  # fmt: skip
+    each_kind(
+        c, "extent-overflow-bytes-negative", "EXTENT_OVERFLOW", strides=(-(2**62),), shape=(2,)
+    )
     each_kind(c, "extent-far-but-fits", "NONE", strides=(2**60,), shape=(2,))
-    c.validate("validate/extent-sub-byte-far", tensor(strides=(2**62,), shape=(2,), dtype=[0, 4, 1]),
-               want="NONE")  # fmt: skip
-    c.validate("validate/extent-sub-byte-overflow",
-               tensor(strides=(2**62,), shape=(2,), dtype=[0, 20, 1]),
-               want="EXTENT_OVERFLOW")  # fmt: skip
-    c.validate("validate/extent-sub-byte-overflow-below",
-               tensor(strides=(-(2**62),), shape=(2,), dtype=[0, 20, 1]),
-               want="EXTENT_OVERFLOW")  # fmt: skip
+    c.validate(
+        "validate/extent-sub-byte-far",
+        tensor(strides=(2**62,), shape=(2,), dtype=[0, 4, 1]),
+        want="NONE",
+    )
+    c.validate(
+        "validate/extent-sub-byte-overflow",
+        tensor(strides=(2**62,), shape=(2,), dtype=[0, 20, 1]),
+        want="EXTENT_OVERFLOW",
+    )
+    c.validate(
+        "validate/extent-sub-byte-overflow-below",
+        tensor(strides=(-(2**62),), shape=(2,), dtype=[0, 20, 1]),
+        want="EXTENT_OVERFLOW",
+    )
 
 
 def places(c):
@@ -246,25 +332,48 @@ def places(c):
         c.validate(f"validate/before-data/{name}-offset-7", tensor(byte_offset=7, **where))
         c.validate(f"validate/before-data/{name}-offset-8", tensor(byte_offset=8, **where))
         c.validate(f"validate/high-data/{name}", tensor(device=[kind, 0], data=2**64 - 8))
-        c.validate(f"validate/high-offset/{name}",
-                   tensor(device=[kind, 0], byte_offset=2**64 - 8))  # fmt: skip
-    for size, want in ((23, "BUFFER_BOUNDS"), (24, "NONE"), (0, "BUFFER_BOUNDS"), (2**64 - 2, "NONE")):
+        c.validate(f"validate/high-offset/{name}", tensor(device=[kind, 0], byte_offset=2**64 - 8))
+    for size, want in (
+        (23, "BUFFER_BOUNDS"),
+        (24, "NONE"),
+        (0, "BUFFER_BOUNDS"),
+        (2**64 - 2, "NONE"),
+    ):
         each_kind(c, f"buffer-{size}", want, {"buffer_size": str(size)})
-    c.validate("validate/buffer-offset", tensor(byte_offset=8), {"buffer_size": "31"},
-               "BUFFER_BOUNDS")  # fmt: skip
+    c.validate(
+        "validate/buffer-offset", tensor(byte_offset=8), {"buffer_size": "31"}, "BUFFER_BOUNDS"
+    )
     c.validate("validate/buffer-offset-fits", tensor(byte_offset=8), {"buffer_size": "32"}, "NONE")
-    c.validate("validate/buffer-before", tensor(strides=(3, -1), byte_offset=7),
-               {"buffer_size": "100"}, "BUFFER_BOUNDS")  # fmt: skip
-    c.validate("validate/buffer-before-fits", tensor(strides=(3, -1), byte_offset=8),
-               {"buffer_size": "100"}, "NONE")  # fmt: skip
-    c.validate("validate/buffer-empty", tensor(shape=(0,), byte_offset=99), {"buffer_size": "0"},
-               "NONE")  # fmt: skip
-    c.validate("validate/buffer-packed", tensor(shape=(3,), dtype=[0, 4, 1]), {"buffer_size": "2"},
-               "NONE")  # fmt: skip
-    c.validate("validate/buffer-packed-short", tensor(shape=(3,), dtype=[0, 4, 1]),
-               {"buffer_size": "1"}, "BUFFER_BOUNDS")  # fmt: skip
-    c.validate("validate/buffer-padded", versioned(shape=(3,), dtype=[0, 4, 1], flags=4),
-               {"buffer_size": "2"}, "BUFFER_BOUNDS")  # fmt: skip
+    c.validate(
+        "validate/buffer-before",
+        tensor(strides=(3, -1), byte_offset=7),
+        {"buffer_size": "100"},
+        "BUFFER_BOUNDS",
+    )
+    c.validate(
+        "validate/buffer-before-fits",
+        tensor(strides=(3, -1), byte_offset=8),
+        {"buffer_size": "100"},
+        "NONE",
+    )
+    c.validate(
+        "validate/buffer-empty", tensor(shape=(0,), byte_offset=99), {"buffer_size": "0"}, "NONE"
+    )
+    c.validate(
+        "validate/buffer-packed", tensor(shape=(3,), dtype=[0, 4, 1]), {"buffer_size": "2"}, "NONE"
+    )
+    c.validate(
+        "validate/buffer-packed-short",
+        tensor(shape=(3,), dtype=[0, 4, 1]),
+        {"buffer_size": "1"},
+        "BUFFER_BOUNDS",
+    )
+    c.validate(
+        "validate/buffer-padded",
+        versioned(shape=(3,), dtype=[0, 4, 1], flags=4),
+        {"buffer_size": "2"},
+        "BUFFER_BOUNDS",
+    )
 
 
 def orders(c):
@@ -283,8 +392,11 @@ def orders(c):
     }
     for name, (shape, stride) in layouts.items():
         for order in ("ANY", "C", "F", "C_OR_F"):
-            c.validate(f"validate/contiguity/{name}-as-{order}", tensor(shape=shape, strides=stride),
-                       {"contiguity": order})  # fmt: skip
+            c.validate(
+                f"validate/contiguity/{name}-as-{order}",
+                tensor(shape=shape, strides=stride),
+                {"contiguity": order},
+            )
     for bytes_, want in ((1, "NONE"), (4096, "NONE"), (8192, "ALIGNMENT"), (2**63, "ALIGNMENT")):
         each_kind(c, f"alignment-{bytes_}", want, {"alignment": str(bytes_)})
     for name, subject in {
@@ -300,19 +412,32 @@ def orders(c):
 
 def levels(c):
     struct = {"level": "STRUCT"}
-    c.validate("validate/struct-level/reads-no-shape", tensor(shape=(-1,), strides=(1,)), struct,
-               "NONE")  # fmt: skip
-    c.validate("validate/struct-level/shape-null", tensor(shape=None, strides=None, ndim=1), struct,
-               "SHAPE_NULL")  # fmt: skip
+    c.validate(
+        "validate/struct-level/reads-no-shape", tensor(shape=(-1,), strides=(1,)), struct, "NONE"
+    )
+    c.validate(
+        "validate/struct-level/shape-null",
+        tensor(shape=None, strides=None, ndim=1),
+        struct,
+        "SHAPE_NULL",
+    )
     c.validate("validate/struct-level/ndim", tensor(ndim=-5), struct, "NDIM_NEGATIVE")
     c.validate("validate/struct-level/data-null", tensor(data=0), struct, "NONE")
-    c.validate("validate/struct-level/scalar-data-null", tensor(data=0, shape=()), struct,
-               "DATA_NULL")  # fmt: skip
-    c.validate("validate/struct-level/writable", tensor(),
-               {"level": "STRUCT", "flags": ["REQUIRE_WRITABLE", "ALLOW_SELF_OVERLAP"]},
-               "NOT_WRITABLE")  # fmt: skip
-    c.validate("validate/struct-level/devices", tensor(), {"level": "STRUCT", "devices": [[2, -1]]},
-               "DEVICE_REFUSED")  # fmt: skip
+    c.validate(
+        "validate/struct-level/scalar-data-null", tensor(data=0, shape=()), struct, "DATA_NULL"
+    )
+    c.validate(
+        "validate/struct-level/writable",
+        tensor(),
+        {"level": "STRUCT", "flags": ["REQUIRE_WRITABLE", "ALLOW_SELF_OVERLAP"]},
+        "NOT_WRITABLE",
+    )
+    c.validate(
+        "validate/struct-level/devices",
+        tensor(),
+        {"level": "STRUCT", "devices": [[2, -1]]},
+        "DEVICE_REFUSED",
+    )
     first = {
         "ndim-before-dtype": (tensor(ndim=-1, dtype=[2, 0, 1]), "NDIM_NEGATIVE"),
         "dtype-before-device": (tensor(dtype=[2, 0, 1], device=[1, -1]), "DTYPE_BITS_ZERO"),
@@ -336,92 +461,188 @@ def diagnoses(c):
     cases = {
         "clean": (tensor(), None, []),
         "two-negative-extents": (
-            tensor(shape=(-1, 2, -3), strides=(1, 1, 1)), None,
-            [finding("DIM_NEGATIVE", "at least 0", "-1", 0),
-             finding("DIM_NEGATIVE", "at least 0", "-3", 2)]),
+            tensor(shape=(-1, 2, -3), strides=(1, 1, 1)),
+            None,
+            [
+                finding("DIM_NEGATIVE", "at least 0", "-1", 0),
+                finding("DIM_NEGATIVE", "at least 0", "-3", 2),
+            ],
+        ),
         "dtype-device-and-extent": (
-            tensor(dtype=[2, 0, 0], device=[1, -2], shape=(-1,), strides=(1,)), None,
-            [finding("DTYPE_BITS_ZERO", "at least 1", "0"),
-             finding("DTYPE_LANES_ZERO", "at least 1", "0"),
-             finding("DEVICE_ID_NEGATIVE", "at least 0", "-2"),
-             finding("DIM_NEGATIVE", "at least 0", "-1", 0)]),
-        "width": (tensor(dtype=[6, 32, 1]), None,
-                  [finding("DTYPE_BITS_FIXED", "8 bits", "dtype(6,32,1)")]),
-        "ndim-stops": (tensor(ndim=-1, data=0), None, [finding("NDIM_NEGATIVE", "at least 0", "-1")]),
-        "ndim-limit-stops": (tensor(shape=(1, 1), data=0), {"max_ndim": 1},
-                             [finding("NDIM_LIMIT", "at most 1", "2")]),
-        "shape-null-stops": (tensor(shape=None, strides=None, ndim=2, data=0), None,
-                             [finding("SHAPE_NULL", "2 extents", "NULL")]),
-        "major-stops": (versioned(version=[2, 1], ndim=-1), None,
-                        [finding("VERSION_MAJOR", "DLPack major 1", "major 2")]),
+            tensor(dtype=[2, 0, 0], device=[1, -2], shape=(-1,), strides=(1,)),
+            None,
+            [
+                finding("DTYPE_BITS_ZERO", "at least 1", "0"),
+                finding("DTYPE_LANES_ZERO", "at least 1", "0"),
+                finding("DEVICE_ID_NEGATIVE", "at least 0", "-2"),
+                finding("DIM_NEGATIVE", "at least 0", "-1", 0),
+            ],
+        ),
+        "width": (
+            tensor(dtype=[6, 32, 1]),
+            None,
+            [finding("DTYPE_BITS_FIXED", "8 bits", "dtype(6,32,1)")],
+        ),
+        "ndim-stops": (
+            tensor(ndim=-1, data=0),
+            None,
+            [finding("NDIM_NEGATIVE", "at least 0", "-1")],
+        ),
+        "ndim-limit-stops": (
+            tensor(shape=(1, 1), data=0),
+            {"max_ndim": 1},
+            [finding("NDIM_LIMIT", "at most 1", "2")],
+        ),
+        "shape-null-stops": (
+            tensor(shape=None, strides=None, ndim=2, data=0),
+            None,
+            [finding("SHAPE_NULL", "2 extents", "NULL")],
+        ),
+        "major-stops": (
+            versioned(version=[2, 1], ndim=-1),
+            None,
+            [finding("VERSION_MAJOR", "DLPack major 1", "major 2")],
+        ),
         "strides-null-goes-on": (
-            versioned(strides=None, data=0), None,
-            [finding("STRIDES_NULL", "2 strides", "NULL"),
-             finding("DATA_NULL", "memory of 6 elements", "NULL")]),
-        "scalar-data-null-once": (tensor(shape=(), data=0), None,
-                                  [finding("DATA_NULL", "memory of 1 elements", "NULL")]),
-        "unknown-dtype": (tensor(dtype=[19, 8, 1]), None,
-                          [note("DTYPE_UNKNOWN", "a code of DLPack 1.3", "19")]),
-        "newer-dtype": (versioned(dtype=[7, 8, 1]), {"version": [1, 0]},
-                        [note("DTYPE_UNKNOWN", "a code of DLPack 1.0", "7")]),
-        "unknown-device": (tensor(device=[-7, 0]), None,
-                           [note("DEVICE_UNKNOWN", "a type of DLPack 1.3", "-7")]),
-        "unknown-flags": (versioned(flags=24), None, [note("FLAGS_UNKNOWN", "flags within 0x7", "0x18")]),
+            versioned(strides=None, data=0),
+            None,
+            [
+                finding("STRIDES_NULL", "2 strides", "NULL"),
+                finding("DATA_NULL", "memory of 6 elements", "NULL"),
+            ],
+        ),
+        "scalar-data-null-once": (
+            tensor(shape=(), data=0),
+            None,
+            [finding("DATA_NULL", "memory of 1 elements", "NULL")],
+        ),
+        "unknown-dtype": (
+            tensor(dtype=[19, 8, 1]),
+            None,
+            [note("DTYPE_UNKNOWN", "a code of DLPack 1.3", "19")],
+        ),
+        "newer-dtype": (
+            versioned(dtype=[7, 8, 1]),
+            {"version": [1, 0]},
+            [note("DTYPE_UNKNOWN", "a code of DLPack 1.0", "7")],
+        ),
+        "unknown-device": (
+            tensor(device=[-7, 0]),
+            None,
+            [note("DEVICE_UNKNOWN", "a type of DLPack 1.3", "-7")],
+        ),
+        "unknown-flags": (
+            versioned(flags=24),
+            None,
+            [note("FLAGS_UNKNOWN", "flags within 0x7", "0x18")],
+        ),
         "unknowns-refused": (
             versioned(flags=8, dtype=[19, 8, 1], device=[22, 0]),
             {"flags": ["REFUSE_UNKNOWN_DTYPE", "REFUSE_UNKNOWN_DEVICE", "REFUSE_UNKNOWN_FLAGS"]},
-            [finding("DTYPE_UNKNOWN", "a code of DLPack 1.3", "19"),
-             finding("DEVICE_UNKNOWN", "a type of DLPack 1.3", "22"),
-             finding("FLAGS_UNKNOWN", "flags within 0x7", "0x8")]),
+            [
+                finding("DTYPE_UNKNOWN", "a code of DLPack 1.3", "19"),
+                finding("DEVICE_UNKNOWN", "a type of DLPack 1.3", "22"),
+                finding("FLAGS_UNKNOWN", "flags within 0x7", "0x8"),
+            ],
+        ),
         "host-id": (tensor(device=[1, 3]), None, [note("DEVICE_ID_HOST", "0", "3")]),
         "host-id-pinned": (tensor(device=[3, 1]), None, [note("DEVICE_ID_HOST", "0", "1")]),
         "cuda-id": (tensor(device=[2, 3]), None, []),
-        "label-dtype": (versioned(version=[1, 0], dtype=[10, 8, 1]), None,
-                        [note("VERSION_LABEL", "DLPack 1.1", "1.0")]),
-        "label-flag": (versioned(version=[1, 0], flags=4), None,
-                       [note("VERSION_LABEL", "DLPack 1.1", "1.0")]),
-        "label-device": (versioned(version=[1, 1], device=[18, 0]), None,
-                         [note("VERSION_LABEL", "DLPack 1.2", "1.1")]),
+        "label-dtype": (
+            versioned(version=[1, 0], dtype=[10, 8, 1]),
+            None,
+            [note("VERSION_LABEL", "DLPack 1.1", "1.0")],
+        ),
+        "label-flag": (
+            versioned(version=[1, 0], flags=4),
+            None,
+            [note("VERSION_LABEL", "DLPack 1.1", "1.0")],
+        ),
+        "label-device": (
+            versioned(version=[1, 1], device=[18, 0]),
+            None,
+            [note("VERSION_LABEL", "DLPack 1.2", "1.1")],
+        ),
         "label-right": (versioned(version=[1, 1], dtype=[10, 8, 1]), None, []),
-        "unaligned": (tensor(data=4098), None,
-                      [note("DATA_UNALIGNED", "a multiple of 4 bytes", "a multiple of 2")]),
-        "unaligned-complex": (tensor(data=4100, dtype=[5, 128, 1]), None,
-                              [note("DATA_UNALIGNED", "a multiple of 8 bytes", "a multiple of 4")]),
+        "unaligned": (
+            tensor(data=4098),
+            None,
+            [note("DATA_UNALIGNED", "a multiple of 4 bytes", "a multiple of 2")],
+        ),
+        "unaligned-complex": (
+            tensor(data=4100, dtype=[5, 128, 1]),
+            None,
+            [note("DATA_UNALIGNED", "a multiple of 8 bytes", "a multiple of 4")],
+        ),
         "aligned-complex": (tensor(data=4104, dtype=[5, 128, 1]), None, []),
         "unaligned-empty": (tensor(data=4097, shape=(0,)), None, []),
         "unaligned-odd-width": (tensor(data=4097, dtype=[0, 24, 1]), None, []),
-        "overlap": (tensor(strides=(2, 1)), None,
-                    [note("SELF_OVERLAP", "distinct elements to write to", "an overlap")]),
-        "overlap-refused": (versioned(strides=(0, 1)), {"flags": ["REQUIRE_WRITABLE"]},
-                            [finding("SELF_OVERLAP", "distinct elements to write to", "an overlap")]),
+        "overlap": (
+            tensor(strides=(2, 1)),
+            None,
+            [note("SELF_OVERLAP", "distinct elements to write to", "an overlap")],
+        ),
+        "overlap-refused": (
+            versioned(strides=(0, 1)),
+            {"flags": ["REQUIRE_WRITABLE"]},
+            [finding("SELF_OVERLAP", "distinct elements to write to", "an overlap")],
+        ),
         "demands": (
             tensor(strides=(0, -1), byte_offset=2, data=4096),
-            {"flags": ["REFUSE_ZERO_STRIDES", "REFUSE_NEGATIVE_STRIDES", "REQUIRE_WRITABLE"],
-             "contiguity": "C", "alignment": "16", "buffer_size": "4", "devices": [[2, -1]],
-             "dtypes": [[0, 8, 1]]},
-            [finding("DEVICE_REFUSED", "one of 1 devices", "cpu"),
-             finding("DTYPE_REFUSED", "one of 1 dtypes", "float32"),
-             finding("NOT_WRITABLE", "a writable tensor", "nothing that says so"),
-             finding("BUFFER_BOUNDS", "bytes within 0 to 4", "byte -6"),
-             finding("CONTIGUITY", "C order", "other strides"),
-             finding("ALIGNMENT", "a multiple of 16 bytes", "a multiple of 2"),
-             finding("ZERO_STRIDE", "not 0 on an axis of extent 2", "0", 0),
-             finding("NEGATIVE_STRIDE", "at least 0", "-1", 1),
-             finding("SELF_OVERLAP", "distinct elements to write to", "an overlap"),
-             note("DATA_UNALIGNED", "a multiple of 4 bytes", "a multiple of 2")]),
-        "read-only": (versioned(flags=1), {"flags": ["REQUIRE_WRITABLE"]},
-                      [finding("NOT_WRITABLE", "a writable tensor", "READ_ONLY")]),
-        "overflow": (tensor(shape=(2**40, 2**40), strides=(1, 1)), None,
-                     [finding("COUNT_OVERFLOW", "at most 9223372036854775807", "a larger product")]),
+            {
+                "flags": ["REFUSE_ZERO_STRIDES", "REFUSE_NEGATIVE_STRIDES", "REQUIRE_WRITABLE"],
+                "contiguity": "C",
+                "alignment": "16",
+                "buffer_size": "4",
+                "devices": [[2, -1]],
+                "dtypes": [[0, 8, 1]],
+            },
+            [
+                finding("DEVICE_REFUSED", "one of 1 devices", "cpu"),
+                finding("DTYPE_REFUSED", "one of 1 dtypes", "float32"),
+                finding("NOT_WRITABLE", "a writable tensor", "nothing that says so"),
+                finding("BUFFER_BOUNDS", "bytes within 0 to 4", "byte -6"),
+                finding("CONTIGUITY", "C order", "other strides"),
+                finding("ALIGNMENT", "a multiple of 16 bytes", "a multiple of 2"),
+                finding("ZERO_STRIDE", "not 0 on an axis of extent 2", "0", 0),
+                finding("NEGATIVE_STRIDE", "at least 0", "-1", 1),
+                finding("SELF_OVERLAP", "distinct elements to write to", "an overlap"),
+                note("DATA_UNALIGNED", "a multiple of 4 bytes", "a multiple of 2"),
+            ],
+        ),
+        "read-only": (
+            versioned(flags=1),
+            {"flags": ["REQUIRE_WRITABLE"]},
+            [finding("NOT_WRITABLE", "a writable tensor", "READ_ONLY")],
+        ),
+        "overflow": (
+            tensor(shape=(2**40, 2**40), strides=(1, 1)),
+            None,
+            [finding("COUNT_OVERFLOW", "at most 9223372036854775807", "a larger product")],
+        ),
         "bare-flags": (bare(flags=8), None, [note("FLAGS_UNKNOWN", "flags within 0x7", "0x8")]),
-    }  # fmt: skip
+    }
     for name, (subject, policy, findings) in cases.items():
         arguments = {"policy": policy} if policy is not None else {}
-        c.add(f"diagnose/{name}", {"t": subject},
-              step("diagnose", ok(findings=findings), **{"in": "t"}, **arguments))  # fmt: skip
+        c.add(
+            f"diagnose/{name}",
+            {"t": subject},
+            step("diagnose", ok(findings=findings), **{"in": "t"}, **arguments),
+        )
 
 
 def add(corpus):
-    for part in (ndim_and_shape, strides, dtypes, devices, flags_and_version, writable, sizes, places,
-                 orders, levels, diagnoses):  # fmt: skip
+    for part in (
+        ndim_and_shape,
+        strides,
+        dtypes,
+        devices,
+        flags_and_version,
+        writable,
+        sizes,
+        places,
+        orders,
+        levels,
+        diagnoses,
+    ):
         part(corpus)

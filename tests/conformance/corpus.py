@@ -21,9 +21,17 @@ STATUS = {
     "VIEW_OFFSET": "ERROR_BOUNDS",
 }
 POLICY_RULES = {
-    "NDIM_LIMIT", "BUFFER_BOUNDS", "CONTIGUITY", "ALIGNMENT", "DEVICE_REFUSED", "DTYPE_REFUSED",
-    "NOT_WRITABLE", "NEGATIVE_STRIDE", "ZERO_STRIDE", "SELF_OVERLAP",
-}  # fmt: skip
+    "NDIM_LIMIT",
+    "BUFFER_BOUNDS",
+    "CONTIGUITY",
+    "ALIGNMENT",
+    "DEVICE_REFUSED",
+    "DTYPE_REFUSED",
+    "NOT_WRITABLE",
+    "NEGATIVE_STRIDE",
+    "ZERO_STRIDE",
+    "SELF_OVERLAP",
+}
 
 
 def status_of(rule):
@@ -49,7 +57,7 @@ def bad_argument(**more):
 
 
 def tensor(kind="LEGACY", shape=(2, 3), strides="compact", **fields):
-    """A float32 matrix on the CPU at an address that nothing reads, unless the fields say otherwise."""
+    """A float32 matrix on the CPU at an address that nothing reads, but for the fields given."""
     shape = None if shape is None else [int(n) for n in shape]
     if isinstance(strides, str):
         strides = model.compact_strides(shape or [])
@@ -125,5 +133,6 @@ class Corpus:
         assert want is None or want == rule, (name, want, rule)
         expect = ok() if rule == "NONE" else refused(rule, axis)
         arguments = {"policy": policy} if policy is not None else {}
-        self.add(name, {"t": subject}, step("validate", expect, **{"in": "t"}, **arguments),
-                 about=about)  # fmt: skip
+        self.add(
+            name, {"t": subject}, step("validate", expect, **{"in": "t"}, **arguments), about=about
+        )

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes cases.json. Expectations come from model.py or stand in the case; the wording of messages is
-read off the library by the C runner:
+"""Writes cases.json. Expectations come from model.py or stand in the case; the wording of messages
+is read off the library by the C runner:
 
     python3 tests/conformance/generate.py --runner build/dev/tests/conformance/runner_test
 

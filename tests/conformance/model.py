@@ -86,6 +86,15 @@ def required(tensor, flags):
     )
 
 
+def unknown_rule(tensor):
+    """Which rule says that no release knows the tensor; flags are asked last."""
+    if dtype_since(tensor["dtype"][0]) == NO_RELEASE:
+        return "DTYPE_UNKNOWN"
+    if device_since(tensor["device"][0]) == NO_RELEASE:
+        return "DEVICE_UNKNOWN"
+    return "FLAGS_UNKNOWN"
+
+
 def item_bits(dtype, flags):
     bits = dtype[1] * dtype[2]
     return -(-bits // 8) * 8 if flags & PADDED else bits
@@ -129,15 +138,13 @@ class Layout:
         """Axes that matter: longer than 1, of a tensor that is not empty."""
         if self.empty:
             return []
-        return [
-            (i, n, s)
-            for i, (n, s) in enumerate(zip(self.shape, self.strides))
-            if n > 1
-        ]
+        return [(i, n, s) for i, (n, s) in enumerate(zip(self.shape, self.strides)) if n > 1]
 
     def c_contiguous(self):
         return self.empty or all(
-            s == c for n, s, c in zip(self.shape, self.strides, compact_strides(self.shape)) if n != 1
+            s == c
+            for n, s, c in zip(self.shape, self.strides, compact_strides(self.shape))
+            if n != 1
         )
 
     def f_contiguous(self):
@@ -176,7 +183,9 @@ def alignment(tensor):
 def natural_alignment(dtype):
     bits = Fraction(dtype[1], 2) if dtype[0] in (5, 18) else Fraction(dtype[1])
     size = bits / 8
-    return int(size) if size >= 1 and size.denominator == 1 and size & (size.numerator - 1) == 0 else 1
+    return (
+        int(size) if size >= 1 and size.denominator == 1 and size & (size.numerator - 1) == 0 else 1
+    )
 
 
 class Broken(Exception):
@@ -192,13 +201,8 @@ def consumer_version(policy):
     return min((major, minor), (0, 8) if major == 0 else NEWEST)
 
 
-def check_struct(tensor, flags, version, may_write, policy):
-    allowed = policy.get("flags", [])
-    if tensor["ndim"] < 0:
-        raise Broken("NDIM_NEGATIVE")
-    if tensor["ndim"] > policy.get("max_ndim", 64):
-        raise Broken("NDIM_LIMIT")
-    code, bits, lanes = tensor["dtype"]
+def check_dtype(dtype, allowed):
+    code, bits, lanes = dtype
     fixed = DTYPES[code][2] if code in DTYPES else None
     if bits == 0:
         raise Broken("DTYPE_BITS_ZERO")
@@ -208,24 +212,29 @@ def check_struct(tensor, flags, version, may_write, policy):
         raise Broken("DTYPE_LANES_ZERO")
     if lanes >= 0x8000 and "ALLOW_SCALABLE_LANES" not in allowed:
         raise Broken("DTYPE_LANES_SCALABLE")
-    if tensor["device"][1] < 0:
-        raise Broken("DEVICE_ID_NEGATIVE")
+
+
+def check_unknowns(tensor, flags, policy):
+    allowed = policy.get("flags", [])
     speaks = consumer_version(policy)
-    if "REFUSE_UNKNOWN_DTYPE" in allowed and dtype_since(code) > speaks:
+    if "REFUSE_UNKNOWN_DTYPE" in allowed and dtype_since(tensor["dtype"][0]) > speaks:
         raise Broken("DTYPE_UNKNOWN")
     if "REFUSE_UNKNOWN_DEVICE" in allowed and device_since(tensor["device"][0]) > speaks:
         raise Broken("DEVICE_UNKNOWN")
     if "REFUSE_UNKNOWN_FLAGS" in allowed and flags & ~(7 if speaks >= (1, 1) else 3):
         raise Broken("FLAGS_UNKNOWN")
+
+
+def check_lists(tensor, policy):
+    kind, index = tensor["device"]
     devices = policy.get("devices")
-    if devices is not None and not any(
-        d[0] == tensor["device"][0] and d[1] in (-1, tensor["device"][1]) for d in devices
-    ):
+    if devices is not None and not any(d[0] == kind and d[1] in (-1, index) for d in devices):
         raise Broken("DEVICE_REFUSED")
     if policy.get("dtypes") is not None and list(tensor["dtype"]) not in policy["dtypes"]:
         raise Broken("DTYPE_REFUSED")
-    if "REQUIRE_WRITABLE" in allowed and not may_write:
-        raise Broken("NOT_WRITABLE")
+
+
+def check_pointers(tensor, version, allowed):
     if tensor["ndim"] == 0:
         if int(tensor["data"]) == 0:
             raise Broken("DATA_NULL")
@@ -234,6 +243,22 @@ def check_struct(tensor, flags, version, may_write, policy):
         raise Broken("SHAPE_NULL")
     if tensor["strides"] is None and version >= (1, 2) and "ALLOW_NULL_STRIDES" not in allowed:
         raise Broken("STRIDES_NULL")
+
+
+def check_struct(tensor, flags, version, may_write, policy):
+    allowed = policy.get("flags", [])
+    if tensor["ndim"] < 0:
+        raise Broken("NDIM_NEGATIVE")
+    if tensor["ndim"] > policy.get("max_ndim", 64):
+        raise Broken("NDIM_LIMIT")
+    check_dtype(tensor["dtype"], allowed)
+    if tensor["device"][1] < 0:
+        raise Broken("DEVICE_ID_NEGATIVE")
+    check_unknowns(tensor, flags, policy)
+    check_lists(tensor, policy)
+    if "REQUIRE_WRITABLE" in allowed and not may_write:
+        raise Broken("NOT_WRITABLE")
+    check_pointers(tensor, version, allowed)
 
 
 def check_extent(layout):
@@ -245,7 +270,7 @@ def check_extent(layout):
     if layout.count > INT64_MAX:
         raise Broken("COUNT_OVERFLOW")
     if not layout.c_contiguous() and not (
-        -INT64_MAX - 1 <= layout.first and layout.last + 1 <= INT64_MAX
+        layout.first >= -INT64_MAX - 1 and layout.last + 1 <= INT64_MAX
     ):
         raise Broken("EXTENT_OVERFLOW")
     if layout.packed > INT64_MAX:
@@ -272,9 +297,9 @@ def check_demands(tensor, layout, policy):
     allowed = policy.get("flags", [])
     size = int(policy.get("buffer_size", UINT64 - 1))
     offset = int(tensor["byte_offset"])
-    if size != UINT64 - 1 and not layout.empty:
-        if offset + layout.begin < 0 or offset + layout.end > size:
-            raise Broken("BUFFER_BOUNDS")
+    inside = offset + layout.begin >= 0 and offset + layout.end <= size
+    if size != UINT64 - 1 and not layout.empty and not inside:
+        raise Broken("BUFFER_BOUNDS")
     wanted = policy.get("contiguity", "ANY")
     c_order, f_order = layout.c_contiguous(), layout.f_contiguous()
     met = {"ANY": True, "C": c_order, "F": f_order, "C_OR_F": c_order or f_order}[wanted]
@@ -288,9 +313,9 @@ def check_demands(tensor, layout, policy):
             raise Broken("NEGATIVE_STRIDE", axis)
         if stride == 0 and "REFUSE_ZERO_STRIDES" in allowed:
             raise Broken("ZERO_STRIDE", axis)
-    if "REQUIRE_WRITABLE" in allowed and "ALLOW_SELF_OVERLAP" not in allowed:
-        if layout.overlap() != "NO":
-            raise Broken("SELF_OVERLAP")
+    distinct = "REQUIRE_WRITABLE" in allowed and "ALLOW_SELF_OVERLAP" not in allowed
+    if distinct and layout.overlap() != "NO":
+        raise Broken("SELF_OVERLAP")
 
 
 def validate(tensor, policy=None, vouched=False):

@@ -79,7 +79,8 @@ inline json Strings(const int64_t* values, int32_t count) {
   return strings;
 }
 
-// Counts what the library allocates and frees while it lives; the allocation `fail_at`, from 1, fails.
+// Counts what the library allocates and frees while it lives; the allocation `fail_at`, from 1,
+// fails.
 class Counted {
  public:
   explicit Counted(int64_t fail_at = 0) : allocations_(fail_at) {}

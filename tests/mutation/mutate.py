@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Does the corpus bite? Removes and inverts each check in src/, one at a time, in a copy of the tree,
-and runs the conformance corpus on the result, which must fail.
+"""Does the corpus bite? Removes and inverts each check in src/, one at a time, in a copy of the
+tree, and runs the conformance corpus on the result, which must fail.
 
     python3 tests/mutation/mutate.py --work build/mutation [--list] [--only TEXT]
 
 A check is a condition that decides over a refusal: the `if` around one, the guard before
-`sink->Broken(...)`, a DLBRIDGE_REQUIRE, a DLBRIDGE_TRY of another check. EQUIVALENT names the mutants
-that change nothing that can be observed, with the reason.
+`sink->Broken(...)`, a DLBRIDGE_REQUIRE, a DLBRIDGE_TRY of another check. equivalent.json names the
+mutants that change nothing that can be observed, with the reason.
 """
 
 import argparse
@@ -90,7 +90,10 @@ def guard_mutants(text, start, at):
 def mutants_of(text):
     for match in REFUSALS.finditer(text):
         start = statement_start(text, match.start())
-        if "DLBRIDGE_COLD" in text[start : match.start()] or "#define" in text[start : match.start()]:
+        if (
+            "DLBRIDGE_COLD" in text[start : match.start()]
+            or "#define" in text[start : match.start()]
+        ):
             continue
         span = enclosing_if(text, start)
         guards = list(guard_mutants(text, start, match.start()))
@@ -100,9 +103,8 @@ def mutants_of(text):
     for match in re.finditer(r"^ *DLBRIDGE_(?:REQUIRE|TRY)\(", text, re.MULTILINE):
         end = close(text, match.end() - 1)
         call = text[match.start() : end + 1]
-        if "DLBRIDGE_REQUIRE" in call or re.search(r"\b(?:Check|Read|Resolve|Validate)\w*\(", call):
-            if "Resolve" not in call and "Read" not in call:
-                yield "removed", (match.start(), end + 1), " " * 4
+        if "DLBRIDGE_REQUIRE" in call or re.search(r"\b(?:Check|Validate)\w*\(", call):
+            yield "removed", (match.start(), end + 1), " " * 4
 
 
 def all_mutants(root):
@@ -125,23 +127,43 @@ def prepare(work):
     shutil.rmtree(work, ignore_errors=True)  # objects of an earlier run would look up to date
     shutil.copytree(ROOT, tree, ignore=shutil.ignore_patterns("build", ".git", "__pycache__"))
     subprocess.run(
-        ["cmake", "-S", tree, "-B", work / "build", "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Debug",
-         "-DDLBRIDGE_STATIC=ON", "-DDLBRIDGE_BUILD_TESTS=ON", "-DDLBRIDGE_BUILD_BENCH=OFF"],
-        check=True, stdout=subprocess.DEVNULL,
-    )  # fmt: skip
+        [
+            "cmake",
+            "-S",
+            tree,
+            "-B",
+            work / "build",
+            "-G",
+            "Ninja",
+            "-DCMAKE_BUILD_TYPE=Debug",
+            "-DDLBRIDGE_STATIC=ON",
+            "-DDLBRIDGE_BUILD_TESTS=ON",
+            "-DDLBRIDGE_BUILD_BENCH=OFF",
+        ],
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
     return tree
 
 
 def verdict(work):
-    """What the corpus says of the tree as it is: survived, killed by how many cases, or no build."""
-    built = subprocess.run(["cmake", "--build", work / "build", "--target", "runner_test"],
-                           capture_output=True, text=True, check=False)  # fmt: skip
+    """What the corpus says of the tree as it is: survived, killed by how many cases, no build."""
+    built = subprocess.run(
+        ["cmake", "--build", work / "build", "--target", "runner_test"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     if built.returncode != 0:
         return "does not compile"
     try:
-        run = subprocess.run([work / "build/tests/conformance/runner_test",
-                              "--gtest_filter=*AllCases"],
-                             capture_output=True, text=True, timeout=60, check=False)  # fmt: skip
+        run = subprocess.run(
+            [work / "build/tests/conformance/runner_test", "--gtest_filter=*AllCases"],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
     except subprocess.TimeoutExpired:
         return "killed: hangs"
     if run.returncode == 0:
@@ -168,9 +190,13 @@ def run(work, only):
             result = "equivalent: " + EQUIVALENT[name]
         path.write_text(text)
         counts[result.split(":")[0].split(" ")[0]] += 1
-        print(f"{path.relative_to(tree / 'src')}:{line}: {kind}: {was[:100]} -> {result}", flush=True)
-    print(f"{counts['killed']} killed, {counts['equivalent']} equivalent, "
-          f"{counts['SURVIVED']} survived, {counts['does']} do not compile")  # fmt: skip
+        print(
+            f"{path.relative_to(tree / 'src')}:{line}: {kind}: {was[:100]} -> {result}", flush=True
+        )
+    print(
+        f"{counts['killed']} killed, {counts['equivalent']} equivalent, "
+        f"{counts['SURVIVED']} survived, {counts['does']} do not compile"
+    )
     return 1 if counts["SURVIVED"] else 0
 
 
