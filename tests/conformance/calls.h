@@ -461,6 +461,7 @@ inline json CallUpgradeMany(Arguments* a) {
   const std::vector<std::string> in = NameList(a->step["in"]);
   const std::vector<std::string> out = NameList(a->step["out"]);
   std::vector<DLManagedTensor*> sources;
+  sources.reserve(in.size());
   for (const std::string& name : in) {
     sources.push_back(a->Or("source", a->world.Get(name).legacy()));
   }

@@ -23,8 +23,8 @@ std::string Differences(const json& expect, const json& answer) {
   for (const auto& [key, wanted] : expect.items()) {
     const json found = answer.contains(key) ? answer[key] : json();
     if (found != wanted) {
-      text += "  " + key + ": expected " + wanted.dump() + "\n  " + key + ": found    " +
-              found.dump() + "\n";
+      text.append("  ").append(key).append(": expected ").append(wanted.dump()).append("\n");
+      text.append("  ").append(key).append(": found    ").append(found.dump()).append("\n");
     }
   }
   return text;

@@ -108,6 +108,8 @@ void __sanitizer_free_hook(const volatile void* memory) {
 
 #else
 
+// One file of a program includes this: see above.
+// NOLINTBEGIN(misc-definitions-in-headers)
 extern "C" {
 
 void* __libc_malloc(size_t size);
@@ -161,6 +163,7 @@ void free(void* memory) noexcept {
 }
 
 }  // extern "C"
+   // NOLINTEND(misc-definitions-in-headers)
 
 #endif
 

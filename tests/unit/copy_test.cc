@@ -195,7 +195,7 @@ TEST(Copy, OfManyElementsOfOneIsMadeElementByElement) {
   const unsigned char row[] = {from[0], from[1], from[2]};
   DLManagedTensorVersioned* copy = MustUpgrade(source.get(), DLBRIDGE_CONVERT_COPY);
   const auto* to = static_cast<const unsigned char*>(copy->dl_tensor.data);
-  for (int i = 0; i < (1 << 16); ++i) {
+  for (size_t i = 0; i < (1 << 16); ++i) {
     ASSERT_EQ(std::memcmp(to + 3 * i, row, 3), 0) << i;
   }
   dlbridge_release_versioned(copy);

@@ -321,9 +321,9 @@ TEST(SameStructAgain, IsNeverTakenForADoubleImport) {
   shared.dl_tensor.dtype = Dtype(kDLFloat, 32);
   shared.deleter = [](DLManagedTensor*) { --references; };
   const DLManagedTensor before = shared;
-  std::vector<DLManagedTensorVersioned*> imports;
-  for (int i = 0; i < 3; ++i) {
-    imports.push_back(MustUpgrade(&shared));
+  std::vector<DLManagedTensorVersioned*> imports(3);
+  for (DLManagedTensorVersioned*& import : imports) {
+    import = MustUpgrade(&shared);
   }
   EXPECT_EQ(references, 3);
   for (DLManagedTensorVersioned* import : imports) {
