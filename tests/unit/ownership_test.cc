@@ -855,6 +855,7 @@ TEST(Threads, ShareOneTensorAtOnce) {
     }
   };
   std::vector<std::thread> threads;
+  threads.reserve(4);
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back(work);
   }
@@ -901,6 +902,7 @@ TEST(Threads, ValidateAndFormatOneTensorAtOnce) {
   LegacySource source;
   DLManagedTensorVersioned* tensor = MustUpgrade(source.get());
   std::vector<std::thread> threads;
+  threads.reserve(4);
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([tensor] {
       for (size_t round = 0; round < Scaled(500); ++round) {

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+// Makes a tensor of any bytes, and a row of calls on it. What must hold whatever comes: nothing
+// undefined, the ownership rule, deleters once, and that validate and diagnose agree.
+#ifndef DLBRIDGE_TESTS_FUZZ_EXERCISE_H_
+#define DLBRIDGE_TESTS_FUZZ_EXERCISE_H_
+
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+#include "dlbridge/dlbridge.h"
+
+namespace dlbridge_test {
+
+// Values off the input; zeros behind its end.
+class Input {
+ public:
+  Input(const uint8_t* data, size_t size) : data_(data), size_(size) {}
+  template <class T>
+  T Take() {
+    T value = {};
+    const size_t count = sizeof value < size_ ? sizeof value : size_;
+    if (count != 0) {
+      std::memcpy(&value, data_, count);
+      data_ += count;
+      size_ -= count;
+    }
+    return value;
+  }
+  // Mostly small numbers, now and then one at the edge of what fits.
+  int64_t TakeNumber() {
+    const auto shape = Take<uint8_t>();
+    if (shape < 200) {
+      return static_cast<int64_t>(shape % 9) - 1;
+    }
+    if (shape == 255) {
+      return INT64_MIN;
+    }
+    const int64_t edge = int64_t{1} << (shape % 63);
+    return shape % 2 == 0 ? edge : Take<int8_t>() - edge;
+  }
+  bool empty() const { return size_ == 0; }
+
+ private:
+  const uint8_t* data_;
+  size_t size_;
+};
+
+[[noreturn]] inline void Fail(const char* /*what*/) { std::abort(); }
+inline void Demand(bool holds, const char* what) {
+  if (!holds) {
+    Fail(what);
+  }
+}
+
+// A tensor of any content. Arrays are exactly as long as ndim says, so that a read too many is
+// seen.
+class AnyTensor {
+ public:
+  explicit AnyTensor(Input* input) {
+    std::memset(&legacy_, 0, sizeof legacy_);
+    std::memset(&versioned_, 0, sizeof versioned_);
+    DLTensor& tensor = legacy_.dl_tensor;
+    Fill(input, &tensor);
+    legacy_.manager_ctx = this;
+    legacy_.deleter = DeleteLegacy;
+    const auto label = input->Take<uint8_t>();
+    versioned_.version = {label < 250 ? 1U : label % 4U, label % 6U};
+    versioned_.manager_ctx = this;
+    versioned_.deleter = DeleteVersioned;
+    const auto flags = input->Take<uint8_t>();
+    versioned_.flags = flags < 240 ? flags % 8U : uint64_t{1} << (flags % 64);
+    versioned_.dl_tensor = tensor;
+  }
+  AnyTensor(const AnyTensor&) = delete;
+  AnyTensor& operator=(const AnyTensor&) = delete;
+
+  DLManagedTensor* legacy() { return &legacy_; }
+  DLManagedTensorVersioned* versioned() { return &versioned_; }
+  int deletes() const { return deletes_; }
+
+ private:
+  void Fill(Input* input, DLTensor* tensor) {
+    const auto ndim = input->Take<uint8_t>();
+    tensor->ndim = ndim < 250 ? ndim % 7 : static_cast<int32_t>(ndim) - 253;
+    const int32_t entries = tensor->ndim > 0 ? tensor->ndim : 0;
+    shape_ = std::make_unique<int64_t[]>(static_cast<size_t>(entries));
+    strides_ = std::make_unique<int64_t[]>(static_cast<size_t>(entries));
+    for (int32_t i = 0; i < entries; ++i) {
+      shape_[static_cast<size_t>(i)] = input->TakeNumber();
+      strides_[static_cast<size_t>(i)] = input->TakeNumber();
+    }
+    const auto pointers = input->Take<uint8_t>();
+    tensor->shape = pointers % 16 != 1 ? shape_.get() : nullptr;
+    tensor->strides = pointers % 4 != 2 ? strides_.get() : nullptr;
+    tensor->data =
+        pointers % 16 != 3 ? reinterpret_cast<void*>(uintptr_t{1} << (pointers % 64)) : nullptr;
+    const auto dtype = input->Take<uint8_t>();
+    tensor->dtype = {static_cast<uint8_t>(dtype % 21), input->Take<uint8_t>(),
+                     static_cast<uint16_t>(dtype % 3 + 65535 * (dtype == 255))};
+    const int32_t device[2] = {static_cast<int32_t>(input->Take<int8_t>()) % 24,
+                               static_cast<int32_t>(input->Take<int8_t>()) / 40};
+    std::memcpy(&tensor->device, device, sizeof device);
+    const auto offset = input->Take<uint8_t>();
+    tensor->byte_offset = offset < 230 ? offset : 0 - static_cast<uint64_t>(offset);
+  }
+
+  static void DeleteLegacy(DLManagedTensor* self) {
+    ++static_cast<AnyTensor*>(self->manager_ctx)->deletes_;
+  }
+  static void DeleteVersioned(DLManagedTensorVersioned* self) {
+    ++static_cast<AnyTensor*>(self->manager_ctx)->deletes_;
+  }
+
+  DLManagedTensor legacy_;
+  DLManagedTensorVersioned versioned_;
+  std::unique_ptr<int64_t[]> shape_;
+  std::unique_ptr<int64_t[]> strides_;
+  int deletes_ = 0;
+};
+
+inline DLBridgePolicy TakePolicy(Input* input) {
+  DLBridgePolicy policy = DLBRIDGE_POLICY_INIT;
+  policy.flags = input->Take<uint16_t>() & 0x3ffU;
+  policy.version = {1, input->Take<uint8_t>() % 5U};
+  policy.contiguity = input->Take<uint8_t>() % 4;
+  policy.alignment = uint64_t{1} << (input->Take<uint8_t>() % 12);
+  const auto size = input->Take<uint8_t>();
+  policy.buffer_size = size < 128 ? size : UINT64_MAX;
+  return policy;
+}
+
+inline void Describe(const DLTensor& tensor, uint64_t flags) {
+  DLBridgeLayout layout = DLBRIDGE_LAYOUT_INIT;
+  if (dlbridge_layout(&tensor, flags, &layout, nullptr) == DLBRIDGE_OK) {
+    Demand(layout.begin <= 0 && layout.begin <= layout.end, "the extent has two ends");
+  }
+  char text[64];
+  dlbridge_tensor_format(&tensor, flags, text, sizeof text, nullptr, nullptr);
+  DLPackVersion version;
+  dlbridge_required_version(&tensor, flags, &version, nullptr);
+}
+
+// validate refuses a tensor exactly where diagnose finds a broken rule, and for the first one
+// found.
+inline void CompareWithDiagnosis(const DLManagedTensorVersioned& tensor,
+                                 const DLBridgePolicy& policy) {
+  DLBridgeError error = DLBRIDGE_ERROR_INIT;
+  const DLBridgeStatus status = dlbridge_validate_versioned(&tensor, &policy, &error);
+  DLBridgeFinding findings[32];
+  size_t count = 0;
+  Demand(dlbridge_diagnose(&tensor, DLBRIDGE_KIND_VERSIONED, 0, &policy, findings, 32, &count,
+                           nullptr) == DLBRIDGE_OK,
+         "diagnose has no opinion on tensors");
+  const DLBridgeFinding* first = nullptr;
+  for (size_t i = 0; i < count && i < 32; ++i) {
+    if (findings[i].severity == DLBRIDGE_SEVERITY_BROKEN) {
+      first = &findings[i];
+      break;
+    }
+  }
+  Demand((status == DLBRIDGE_OK) == (first == nullptr), "validate and diagnose agree");
+  Demand(first == nullptr ||
+             (first->rule == error.rule && first->axis == error.axis && first->status == status),
+         "validate stops at the first finding");
+}
+
+inline DLBridgeConvertOptions TakeOptions(Input* input) {
+  DLBridgeConvertOptions options = DLBRIDGE_CONVERT_OPTIONS_INIT;
+  // COPY would read the data, which is not there; SKIP_VALIDATION would be a lie.
+  options.flags = input->Take<uint16_t>() & 0x1deU;
+  options.version = {1, input->Take<uint8_t>() % 5U};
+  return options;
+}
+
+// Converts one tensor again and again, shares and views it, and gives everything back.
+inline void Convert(AnyTensor* tensor, Input* input) {
+  DLManagedTensorVersioned* owned = nullptr;
+  DLManagedTensor* legacy = tensor->legacy();
+  DLManagedTensorVersioned* shares[4] = {};
+  for (int round = 0; round < 8; ++round) {
+    const DLBridgeConvertOptions options = TakeOptions(input);
+    if (legacy != nullptr) {
+      if (dlbridge_upgrade(legacy, &options, &owned, nullptr) == DLBRIDGE_OK) {
+        legacy = nullptr;
+      }
+    } else if (dlbridge_downgrade(owned, &options, &legacy, nullptr) == DLBRIDGE_OK) {
+      owned = nullptr;
+    }
+    if (owned != nullptr && round < 4) {
+      DLBridgeViewSpec spec = DLBRIDGE_VIEW_SPEC_INIT;
+      const int64_t shape = input->TakeNumber();
+      const int64_t stride = input->TakeNumber();
+      spec.ndim = 1;
+      spec.shape = &shape;
+      spec.strides = &stride;
+      spec.offset = input->TakeNumber();
+      if (dlbridge_view(owned, &spec, &shares[round], nullptr) != DLBRIDGE_OK) {
+        dlbridge_share(owned, &shares[round], nullptr);
+      }
+    }
+  }
+  dlbridge_release_legacy(legacy);
+  for (DLManagedTensorVersioned* share : shares) {
+    dlbridge_release_versioned(share);
+  }
+  dlbridge_release_versioned(owned);
+  Demand(tensor->deletes() == 1, "the deleter ran once");
+}
+
+inline void Adopt(AnyTensor* tensor, Input* input) {
+  const DLBridgeConvertOptions options = TakeOptions(input);
+  const DLManagedTensorVersioned before = *tensor->versioned();
+  DLManagedTensorVersioned* out = nullptr;
+  if (dlbridge_adopt(tensor->versioned(), &options, &out, nullptr) != DLBRIDGE_OK) {
+    Demand(std::memcmp(&before, tensor->versioned(), sizeof before) == 0, "refused, untouched");
+    out = tensor->versioned();
+  }
+  dlbridge_release_versioned(out);
+  Demand(tensor->deletes() == 1, "the deleter ran once");
+}
+
+// A live tensor, as validation sees it, is never taken for the other kind.
+inline void CompareKinds(AnyTensor* tensor) {
+  const DLBridgeKind legacy = dlbridge_identify(tensor->legacy());
+  const DLBridgeKind versioned = dlbridge_identify(tensor->versioned());
+  int32_t type = 0;
+  std::memcpy(&type, &tensor->legacy()->dl_tensor.device, sizeof type);
+  if (type > 0 && dlbridge_validate_legacy(tensor->legacy(), nullptr, nullptr) == DLBRIDGE_OK) {
+    Demand(legacy != DLBRIDGE_KIND_VERSIONED, "legacy is not versioned");
+    Demand(versioned != DLBRIDGE_KIND_LEGACY, "versioned is not legacy");
+  }
+}
+
+inline int Exercise(const uint8_t* data, size_t size) {
+  Input input(data, size);
+  AnyTensor first(&input);
+  AnyTensor second(&input);
+  const DLBridgePolicy policy = TakePolicy(&input);
+  Describe(first.legacy()->dl_tensor, first.versioned()->flags);
+  CompareWithDiagnosis(*first.versioned(), policy);
+  CompareKinds(&first);
+  Convert(&first, &input);
+  Adopt(&second, &input);
+  return 0;
+}
+
+}  // namespace dlbridge_test
+
+#endif  // DLBRIDGE_TESTS_FUZZ_EXERCISE_H_
