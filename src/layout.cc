@@ -9,19 +9,13 @@ namespace dlbridge {
 namespace {
 
 // Layout asks only what has to hold for a layout to exist; the number of axes has no limit here.
-constexpr Policy kLayoutPolicy = {
-    INT32_MAX,
-    DLBRIDGE_POLICY_ALLOW_NULL_STRIDES | DLBRIDGE_POLICY_ALLOW_SCALABLE_LANES,
-    DLBRIDGE_LEVEL_METADATA,
-    false,
-    DLBRIDGE_CONTIGUITY_ANY,
-    kNewestVersion,
-    0,
-    UINT64_MAX,
-    nullptr,
-    0,
-    nullptr,
-    0};
+constexpr Policy LayoutPolicy() {
+  Policy policy = kDefaultPolicy;
+  policy.max_ndim = INT32_MAX;
+  policy.flags = DLBRIDGE_POLICY_ALLOW_NULL_STRIDES | DLBRIDGE_POLICY_ALLOW_SCALABLE_LANES;
+  return policy;
+}
+constexpr Policy kLayoutPolicy = LayoutPolicy();
 
 DLBridgeStatus CheckDescribable(const DLTensor& tensor, DLBridgeError* error) {
   FirstBroken sink(error);
