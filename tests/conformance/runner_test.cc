@@ -73,6 +73,9 @@ TEST(Conformance, AllCases) {
 TEST(Conformance, SeesWrongExpectations) {
   json document = Load();
   for (json& test : document["cases"]) {
+    if (test["steps"].back().contains("fail") && !dlbridge_test::Allocations::CanFail()) {
+      continue;  // answered as expected, whatever is expected
+    }
     json& expect = test["steps"].back()["expect"];
     expect["status"] = expect["status"] == "OK" ? "ERROR_PARSE" : "OK";
     ASSERT_NE(RunCase(&test, false), "") << test["name"];
