@@ -60,19 +60,6 @@ DLPackVersion LabelOf(const DLManagedTensorVersioned& source, const Options& opt
   return unknown ? source.version : ToDLPack(options.version);
 }
 
-DLBridgeStatus CheckVersionedSource(const Subject& subject, const Options& options,
-                                    DLBridgeError* error) {
-  FirstBroken sink(error);
-  if (!CheckConvertible(subject, options, &sink)) {
-    return sink.failure();
-  }
-  DLBRIDGE_TRY(CheckFold(*subject.tensor, options, error));
-  if (options.Has(DLBRIDGE_CONVERT_ALLOW_UNKNOWN)) {
-    return DLBRIDGE_OK;
-  }
-  return CheckCodes(*subject.tensor, subject.flags, options.version, error);
-}
-
 DLBridgeStatus MakeVersioned(const DLManagedTensorVersioned& source, const Options& options,
                              Node** out, DLBridgeError* error) {
   const Subject subject = VersionedSubject(source);
@@ -113,7 +100,6 @@ DLBridgeStatus Rewrap(DLManagedTensorVersioned* source, const Options& options,
   } else {
     prepared.how = prepared.old != nullptr ? Prepared::How::kReplace : Prepared::How::kWrap;
     DLBRIDGE_TRY(MakeVersioned(*source, options, &prepared.node, error));
-    BecomeRoot(prepared.node, SourceKind::kVersioned, source);
   }
   *out = static_cast<DLManagedTensorVersioned*>(Commit(prepared, SourceKind::kVersioned, source));
   return DLBRIDGE_OK;
@@ -130,7 +116,7 @@ DLBridgeStatus ToVersioned(DLManagedTensorVersioned* source, const Options& opti
                            bool must_be_ours, DLManagedTensorVersioned** out,
                            DLBridgeError* error) {
   DLBRIDGE_TRY(CheckMajor(*source, error));
-  DLBRIDGE_TRY(CheckVersionedSource(VersionedSubject(*source), options, error));
+  DLBRIDGE_TRY(CheckSource(VersionedSubject(*source), options, error));
   const Node* node = OwnNode(source);
   const bool ours = node != nullptr && !node->in_storage;
   if (options.Reshapes() || !LabelFits(*source, options) || (must_be_ours && !ours)) {
@@ -143,7 +129,7 @@ DLBridgeStatus ToVersioned(DLManagedTensorVersioned* source, const Options& opti
   return DLBRIDGE_OK;
 }
 
-// Legacy to legacy: nothing to change but what the options ask for, by way of a versioned node.
+// Legacy to legacy: handed back as it is, so options that ask for another form are refused.
 DLBridgeStatus ToLegacy(DLManagedTensor* source, const Options& options, DLManagedTensor** out,
                         DLBridgeError* error) {
   if (options.Reshapes()) {
@@ -152,9 +138,7 @@ DLBridgeStatus ToLegacy(DLManagedTensor* source, const Options& options, DLManag
   }
   const Node* node = OwnNode(source);
   const uint64_t flags = options.source_flags | (node != nullptr ? node->flags : 0);
-  const bool vouched =
-      options.Has(DLBRIDGE_CONVERT_WRITABLE) || options.policy->Has(DLBRIDGE_POLICY_VOUCH_WRITABLE);
-  const Subject subject = BareSubject(&source->dl_tensor, flags, vouched);
+  const Subject subject = LegacySubject(*source, flags, options);
   FirstBroken sink(error);
   if (!CheckConvertible(subject, options, &sink)) {
     return sink.failure();
@@ -208,8 +192,7 @@ DLBridgeStatus CheckFold(const DLTensor& tensor, const Options& options, DLBridg
 
 bool Satisfies(const DLManagedTensorVersioned& tensor, const Options& options) {
   const Subject subject = VersionedSubject(tensor);
-  if (!LabelFits(tensor, options) ||
-      CheckVersionedSource(subject, options, nullptr) != DLBRIDGE_OK) {
+  if (!LabelFits(tensor, options) || CheckSource(subject, options, nullptr) != DLBRIDGE_OK) {
     return false;
   }
   return !options.Validates() || Validate(subject, *options.policy, nullptr) == DLBRIDGE_OK;
@@ -219,8 +202,11 @@ void* Commit(const Prepared& prepared, SourceKind kind, void* source) {
   Node* node = prepared.node;
   switch (prepared.how) {
     case Prepared::How::kWrap:
+      BecomeRoot(node, kind, source);
       break;
     case Prepared::How::kReplace:
+      // A preparation that succeeded has its node.
+      // NOLINTNEXTLINE(clang-analyzer-core.NullDereference)
       node->is_view = prepared.old->is_view;
       Replace(node, prepared.old);
       break;

@@ -11,6 +11,8 @@
 #include "dlbridge/dlbridge.h"
 #include "node.h"
 #include "options.h"
+#include "required.h"
+#include "support/boundary.h"
 #include "validate.h"
 
 namespace dlbridge {
@@ -18,7 +20,7 @@ namespace dlbridge {
 // A conversion that needs only to be committed.
 struct Prepared {
   enum class How : uint8_t {
-    kWrap,      // `node` is new and keeps the source, as it knows already
+    kWrap,      // `node` is new and takes the source
     kReplace,   // `node` is new and takes the place of `old`, a handle of ours
     kOriginal,  // `old` ends, and what it came from is the result
     kCopy       // `node` is new and has its own data; the source is released
@@ -45,6 +47,33 @@ DLBRIDGE_INLINE bool CheckConvertible(const Subject& subject, const Options& opt
   return true;
 }
 
+// Refuses a fold where `data` is not an address.
+DLBridgeStatus CheckFold(const DLTensor& tensor, const Options& options, DLBridgeError* error);
+
+// A legacy tensor with the flags that are known of it.
+DLBRIDGE_INLINE Subject LegacySubject(const DLManagedTensor& source, uint64_t flags,
+                                      const Options& options) {
+  const bool vouched =
+      options.Has(DLBRIDGE_CONVERT_WRITABLE) || options.policy->Has(DLBRIDGE_POLICY_VOUCH_WRITABLE);
+  return BareSubject(&source.dl_tensor, flags, vouched);
+}
+
+// All that a source must meet to become a versioned tensor for this consumer, its layout aside.
+DLBRIDGE_INLINE DLBridgeStatus CheckSource(const Subject& subject, const Options& options,
+                                           DLBridgeError* error) {
+  FirstBroken sink(error);
+  if (DLBRIDGE_UNLIKELY(!CheckConvertible(subject, options, &sink))) {
+    return sink.failure();
+  }
+  if (DLBRIDGE_UNLIKELY(options.Has(DLBRIDGE_CONVERT_FOLD_BYTE_OFFSET))) {
+    DLBRIDGE_TRY(CheckFold(*subject.tensor, options, error));
+  }
+  if (DLBRIDGE_UNLIKELY(options.Has(DLBRIDGE_CONVERT_ALLOW_UNKNOWN))) {
+    return DLBRIDGE_OK;
+  }
+  return CheckCodes(*subject.tensor, subject.flags, options.version, error);
+}
+
 // Snapshots shape and strides into `node`, and validates the snapshot where the options ask for it.
 template <class Sink>
 DLBRIDGE_INLINE bool Snapshot(const Subject& subject, const Options& options, Node* node,
@@ -59,9 +88,6 @@ DLBRIDGE_INLINE bool Snapshot(const Subject& subject, const Options& options, No
 
 // Applies CANONICAL and FOLD_BYTE_OFFSET to a filled node.
 DLBRIDGE_COLD void Reform(const Options& options, Node* node, DLTensor* tensor);
-// Refuses a fold where `data` is not an address.
-DLBridgeStatus CheckFold(const DLTensor& tensor, const Options& options, DLBridgeError* error);
-
 // Does `tensor` of major 1, handed back as it is, satisfy a consumer with these options?
 bool Satisfies(const DLManagedTensorVersioned& tensor, const Options& options);
 

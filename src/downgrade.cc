@@ -140,9 +140,7 @@ DLBridgeStatus Prepare(DLManagedTensorVersioned* source, const Options& options,
     return options.Validates() ? Validate(subject, *options.policy, error) : DLBRIDGE_OK;
   }
   *out = {nullptr, old, old != nullptr ? Prepared::How::kReplace : Prepared::How::kWrap};
-  DLBRIDGE_TRY(MakeDowngraded(subject, options, &out->node, error));
-  BecomeRoot(out->node, SourceKind::kVersioned, source);
-  return DLBRIDGE_OK;
+  return MakeDowngraded(subject, options, &out->node, error);
 }
 
 }  // namespace

@@ -15,31 +15,9 @@ namespace {
 constexpr uintptr_t kStorageAlignment = 16;
 static_assert(alignof(Node) <= kStorageAlignment, "a node fits aligned storage");
 
-DLBRIDGE_INLINE Subject LegacySubject(const DLManagedTensor& source, uint64_t flags,
-                                      const Options& options) {
-  const bool vouched =
-      options.Has(DLBRIDGE_CONVERT_WRITABLE) || options.policy->Has(DLBRIDGE_POLICY_VOUCH_WRITABLE);
-  return BareSubject(&source.dl_tensor, flags, vouched);
-}
-
 // What the result of a foreign legacy source says: unknown is READ_ONLY.
 uint64_t ResultFlags(const Options& options) {
   return options.source_flags | (options.Has(DLBRIDGE_CONVERT_WRITABLE) ? 0 : kReadOnly);
-}
-
-DLBRIDGE_INLINE DLBridgeStatus CheckSource(const Subject& subject, const Options& options,
-                                           DLBridgeError* error) {
-  FirstBroken sink(error);
-  if (DLBRIDGE_UNLIKELY(!CheckConvertible(subject, options, &sink))) {
-    return sink.failure();
-  }
-  if (DLBRIDGE_UNLIKELY(options.Has(DLBRIDGE_CONVERT_FOLD_BYTE_OFFSET))) {
-    DLBRIDGE_TRY(CheckFold(*subject.tensor, options, error));
-  }
-  if (DLBRIDGE_UNLIKELY(options.Has(DLBRIDGE_CONVERT_ALLOW_UNKNOWN))) {
-    return DLBRIDGE_OK;
-  }
-  return CheckCodes(*subject.tensor, subject.flags, options.version, error);
 }
 
 // Fills `node` from the source, which may be storage of the caller's.
@@ -297,7 +275,8 @@ DLBridgeStatus PrepareUpgrade(DLManagedTensor* source, const Options& options, P
     return PrepareOwn(old, options, out, error);
   }
   *out = {nullptr, nullptr, Prepared::How::kWrap};
-  return WrapForeign(source, options, &out->node, error);
+  const Subject subject = LegacySubject(*source, options.source_flags, options);
+  return MakeUpgraded(subject, options, ResultFlags(options), &out->node, error);
 }
 
 DLBridgeStatus Upgrade(DLManagedTensor* source, const Options& options,
