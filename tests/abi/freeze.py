@@ -35,6 +35,11 @@ def left_out(source, headers):
     return complaints + _wrongly_growing(text, headers)
 
 
+def growing(source):
+    """Names of the structs that a freeze lets grow."""
+    return _frozen_as("GROWS", header.without_comments(source))
+
+
 def _text(name):
     return name if isinstance(name, str) else ".".join(name)
 

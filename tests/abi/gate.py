@@ -13,6 +13,7 @@ import re
 import subprocess
 import sys
 
+import abidiff
 import baseline
 import clients
 import dumps
@@ -136,26 +137,29 @@ class Comparison:
             self.paths = dumps.write(build, tree.include, tree.version, build.out)
         return self.paths[kind]
 
-    def pairs(self, kind):
-        """Version, its dump, the fresh one, and whether the two are of the same version."""
+    def recorded(self):
+        """Each recorded version, and whether it is the one that the header states."""
         for one in self.tree.recorded():
-            same = one.version == self.tree.version
-            yield one.version, one.dump(self.build.machine, kind), self.fresh(kind), same
+            yield one, one.version == self.tree.version
 
     def check_compliance(self, *_):
-        for version, old, new, same in self.pairs("dump"):
+        new = self.fresh("dump")
+        for one, same in self.recorded():
+            old = one.dump(self.build.machine, "dump")
             # Seen from the other side, what was added is missing.
             directions = {"": (old, new), "-backwards": (new, old)} if same else {"": (old, new)}
             for suffix, pair in directions.items():
-                report = self.build.out / f"since-{version}{suffix}.html"
-                for complaint in dumps.check_compliance(*pair, report):
-                    yield f"{version}: {complaint}"
+                report = self.build.out / f"since-{one.version}{suffix}.html"
+                for complaint in dumps.check_compliance(*pair, report, same):
+                    yield f"{one.version}: {complaint}"
 
     def check_abidiff(self, *_):
-        for kind in ("interface.xml", "types.xml"):
-            for version, old, new, same in self.pairs(kind):
-                for line in dumps.check_abidiff(old, new, self.tree.suppressions, same):
-                    yield f"{version}: {line}"
+        for one, same in self.recorded():
+            may_grow = freeze.growing(one.freeze.read_text())
+            for kind in ("interface.xml", "types.xml"):
+                pair = (one.dump(self.build.machine, kind), self.fresh(kind))
+                said = abidiff.compare(*pair, self.tree.suppressions, may_grow, same)
+                yield from (f"{one.version}, {kind}: {line}" for line in said)
 
 
 def all_checks(tree, builds):
