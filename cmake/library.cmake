@@ -43,7 +43,7 @@ endfunction()
 function(dlbridge_shared_link)
   set(map ${CMAKE_CURRENT_SOURCE_DIR}/dlbridge.map)
   target_link_options(dlbridge PRIVATE
-    -Wl,-z,nodelete -Wl,-z,now -Wl,-z,relro -Wl,-z,noexecstack -Wl,--as-needed
+    -Wl,-Bsymbolic -Wl,-z,nodelete -Wl,-z,now -Wl,-z,relro -Wl,-z,noexecstack -Wl,--as-needed
     -Wl,--version-script=${map})
   if(NOT DLBRIDGE_SANITIZE)
     target_link_options(dlbridge PRIVATE -Wl,-z,defs)
