@@ -31,6 +31,8 @@ function(dlbridge_library)
   target_include_directories(dlbridge INTERFACE
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
     $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  # dlopen and dladdr: a file of their own before glibc 2.34.
+  target_link_libraries(dlbridge PRIVATE ${CMAKE_DL_LIBS})
   # Linked by the C driver and without what CMake would add for C++, nothing of the C++ runtime is
   # found, let alone needed.
   set_target_properties(dlbridge PROPERTIES LINKER_LANGUAGE C)
@@ -41,7 +43,7 @@ endfunction()
 function(dlbridge_shared_link)
   set(map ${CMAKE_CURRENT_SOURCE_DIR}/dlbridge.map)
   target_link_options(dlbridge PRIVATE
-    -Wl,-z,nodelete -Wl,-z,now -Wl,-z,relro -Wl,-z,noexecstack -Wl,--as-needed
+    -Wl,-Bsymbolic -Wl,-z,nodelete -Wl,-z,now -Wl,-z,relro -Wl,-z,noexecstack -Wl,--as-needed
     -Wl,--version-script=${map})
   if(NOT DLBRIDGE_SANITIZE)
     target_link_options(dlbridge PRIVATE -Wl,-z,defs)
