@@ -4,6 +4,7 @@
 import pathlib
 import re
 import shutil
+import subprocess
 
 import dumps
 import elf
@@ -83,11 +84,29 @@ class Recorded:
         return (self.include / "dlbridge/dlbridge.h").read_text()
 
 
-def released(tree):
-    """The date that the changelog gives the header's version, or None."""
-    heading = rf"^## {re.escape(tree.version)} \((\d{{4}}-\d\d-\d\d)\)$"
-    found = re.search(heading, tree.changelog, re.MULTILINE)
-    return found[1] if found else None
+def releases(tree):
+    """The versions that the changelog gives a date: version to date."""
+    heading = r"^## (\d+\.\d+\.\d+) \((\d{4}-\d\d-\d\d)\)$"
+    return dict(re.findall(heading, tree.changelog, re.MULTILINE))
+
+
+def check_released(tree, _):
+    """Complaints on released versions whose folder is not what it was when they got their date."""
+    for version, date in releases(tree).items():
+        dated = ("-S", f"## {version} ({date})", "--", "CHANGELOG.md")
+        commit = _git(tree, "log", "-1", "--format=%H", *dated).strip()
+        folders = (tree.root / "abi").glob(f"*/{version}")
+        for name in [str(folder.relative_to(tree.root)) for folder in folders]:
+            # Without a commit the date is as new as the folder may be.
+            if commit:
+                changed = _git(tree, "diff", "--name-only", commit, "--", name)
+                changed += _git(tree, "ls-files", "--others", "--exclude-standard", "--", name)
+                yield from (f"{path} has changed after {date}" for path in changed.split())
+
+
+def _git(tree, *arguments):
+    command = ("git", "-C", str(tree.root), *arguments)
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
 def record(tree, builds):

@@ -173,6 +173,7 @@ def all_checks(tree, builds):
         yield name, check_file(library_checks.SHARED_CHECKS[name])
     yield "layout-freeze", check_layout_freeze
     yield "baseline", baseline.check_recorded
+    yield "released", baseline.check_released
     yield "frozen-clients", check_frozen_clients
     for build in builds:
         comparison = Comparison(tree, build)
@@ -200,7 +201,7 @@ def run_checks(tree, builds):
 
 
 def record(tree, builds):
-    date = baseline.released(tree)
+    date = baseline.releases(tree).get(tree.version)
     if date:
         print(
             f"{tree.version} was released on {date}: its folder never changes. "

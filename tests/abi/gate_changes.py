@@ -345,6 +345,11 @@ def version_without_changelog(copy):
     copy.replace("CHANGELOG.md", f"## {copy.version()} (unreleased)\n\n", "")
 
 
+@change("a released version altered", "released")
+def release_altered(copy):
+    copy.append("abi/1/0.1.0/layout_freeze.c", "/* Written later. */")
+
+
 @change("a version that is not recorded", "baseline")
 def version_not_recorded(copy):
     next_version(copy)

@@ -6,11 +6,11 @@ import re
 import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests/abi"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "abi"))
 
 import header
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 PUBLIC = ROOT / "include/dlbridge"
 # Folders of one machine; a slash before them belongs to a longer, relative path.
 MACHINE_PATH = re.compile(r"(?<![\w.*}])/(?:work|root|home/\w+|tmp/\w+)(?:/|\b)")
