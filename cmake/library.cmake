@@ -19,6 +19,10 @@ function(dlbridge_library)
     -Wall -Wextra -Wpedantic -Wconversion
     $<$<BOOL:${DLBRIDGE_WERROR}>:-Werror>
     $<$<CONFIG:Release>:-O2>)
+  if(CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64" AND CMAKE_SYSTEM_NAME STREQUAL "Linux")
+    # Atomics that are chosen at run time would bring a constructor along.
+    target_compile_options(dlbridge_objects PRIVATE -mno-outline-atomics)
+  endif()
 
   if(DLBRIDGE_STATIC)
     add_library(dlbridge STATIC $<TARGET_OBJECTS:dlbridge_objects>)

@@ -25,6 +25,6 @@ endfunction()
 
 # dlbridge_add_script_test(name label script args...): a Python script. Exit status 77: skipped.
 function(dlbridge_add_script_test name label script)
-  add_test(NAME ${name} COMMAND Python3::Interpreter -B ${script} ${ARGN})
+  add_test(NAME ${name} COMMAND ${Python3_EXECUTABLE} -B ${script} ${ARGN})
   set_tests_properties(${name} PROPERTIES LABELS ${label} SKIP_RETURN_CODE 77)
 endfunction()
