@@ -29,8 +29,7 @@ function(dlbridge_library)
   endif()
   add_library(dlbridge::dlbridge ALIAS dlbridge)
   target_include_directories(dlbridge INTERFACE
-    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
-    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>)
   # Linked by the C driver and without what CMake would add for C++, nothing of the C++ runtime is
   # found, let alone needed.
   set_target_properties(dlbridge PROPERTIES LINKER_LANGUAGE C)
