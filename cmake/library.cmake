@@ -11,14 +11,19 @@ function(dlbridge_library)
   set_target_properties(dlbridge_objects PROPERTIES
     POSITION_INDEPENDENT_CODE ON
     CXX_VISIBILITY_PRESET hidden
-    VISIBILITY_INLINES_HIDDEN ON)
+    VISIBILITY_INLINES_HIDDEN ON
+    UNITY_BUILD OFF)
   # -O3 gains nothing here (measured), so Release is built like the rest. Thread-safe statics would
   # need the C++ runtime.
   target_compile_options(dlbridge_objects PRIVATE
     -fno-exceptions -fno-rtti -fno-threadsafe-statics
-    -Wall -Wextra -Wpedantic -Wconversion
-    $<$<BOOL:${DLBRIDGE_WERROR}>:-Werror>
     $<$<CONFIG:Release>:-O2>)
+  # The warnings are our business and not that of a project around this one.
+  if(PROJECT_IS_TOP_LEVEL)
+    target_compile_options(dlbridge_objects PRIVATE
+      -Wall -Wextra -Wpedantic -Wconversion
+      $<$<BOOL:${DLBRIDGE_WERROR}>:-Werror>)
+  endif()
 
   if(DLBRIDGE_STATIC)
     add_library(dlbridge STATIC $<TARGET_OBJECTS:dlbridge_objects>)
@@ -32,7 +37,7 @@ function(dlbridge_library)
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>)
   # Linked by the C driver and without what CMake would add for C++, nothing of the C++ runtime is
   # found, let alone needed.
-  set_target_properties(dlbridge PROPERTIES LINKER_LANGUAGE C)
+  set_target_properties(dlbridge PROPERTIES LINKER_LANGUAGE C DEBUG_POSTFIX "")
   set(CMAKE_CXX_IMPLICIT_LINK_LIBRARIES "" PARENT_SCOPE)
 endfunction()
 
@@ -42,7 +47,8 @@ function(dlbridge_shared_link)
   target_link_options(dlbridge PRIVATE
     -Wl,-z,nodelete -Wl,-z,now -Wl,-z,relro -Wl,-z,noexecstack -Wl,--as-needed
     -Wl,--version-script=${map})
-  if(NOT DLBRIDGE_SANITIZE)
+  # A sanitizer, ours or that of a project around this one, is found in the program.
+  if(PROJECT_IS_TOP_LEVEL AND NOT DLBRIDGE_SANITIZE)
     target_link_options(dlbridge PRIVATE -Wl,-z,defs)
   endif()
   # SOVERSION is the ABI's number; the file's name says the version as well.
