@@ -35,6 +35,8 @@ function(dlbridge_library)
   add_library(dlbridge::dlbridge ALIAS dlbridge)
   target_include_directories(dlbridge INTERFACE
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>)
+  # dlopen and dladdr: a file of their own before glibc 2.34.
+  target_link_libraries(dlbridge PRIVATE ${CMAKE_DL_LIBS})
   # Linked by the C driver and without what CMake would add for C++, nothing of the C++ runtime is
   # found, let alone needed.
   set_target_properties(dlbridge PROPERTIES LINKER_LANGUAGE C DEBUG_POSTFIX "")
