@@ -6,7 +6,7 @@ namespace dlbridge {
 namespace {
 
 // The table's size in its first version; a client cannot have been compiled with less.
-constexpr size_t kFirstSize = offsetof(DLBridgeApi, identify) + sizeof(DLBridgeApi::identify);
+constexpr size_t kFirstSize = offsetof(DLBridgeApi, pin_module) + sizeof(DLBridgeApi::pin_module);
 
 constexpr DLBridgeApi kApi = {sizeof(DLBridgeApi),
                               DLBRIDGE_ABI,
@@ -43,7 +43,8 @@ constexpr DLBridgeApi kApi = {sizeof(DLBridgeApi),
                               dlbridge_required_version,
                               dlbridge_negotiate,
                               dlbridge_exchange_api_find,
-                              dlbridge_identify};
+                              dlbridge_identify,
+                              dlbridge_pin_module};
 
 }  // namespace
 }  // namespace dlbridge

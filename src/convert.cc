@@ -3,6 +3,7 @@
 #include "convert.h"
 
 #include "copy.h"
+#include "module.h"
 #include "required.h"
 #include "support/boundary.h"
 
@@ -101,7 +102,9 @@ DLBridgeStatus Rewrap(DLManagedTensorVersioned* source, const Options& options,
     prepared.how = prepared.old != nullptr ? Prepared::How::kReplace : Prepared::How::kWrap;
     DLBRIDGE_TRY(MakeVersioned(*source, options, &prepared.node, error));
   }
-  *out = static_cast<DLManagedTensorVersioned*>(Commit(prepared, SourceKind::kVersioned, source));
+  void* result = nullptr;
+  DLBRIDGE_TRY(PinAndCommit(prepared, options, SourceKind::kVersioned, source, &result, error));
+  *out = static_cast<DLManagedTensorVersioned*>(result);
   return DLBRIDGE_OK;
 }
 
@@ -125,8 +128,30 @@ DLBridgeStatus ToVersioned(DLManagedTensorVersioned* source, const Options& opti
   if (options.Validates()) {
     DLBRIDGE_TRY(Validate(VersionedSubject(*source), *options.policy, error));
   }
+  DLBRIDGE_TRY(PinIfAsked(options, SourceKind::kVersioned, source, error));
   *out = source;
   return DLBRIDGE_OK;
+}
+
+// What a root calls to release what it holds; NULL where that is the library's own business.
+const void* ReleaserOf(Node* root) {
+  switch (root->source_kind) {
+    case SourceKind::kLegacy:
+      return reinterpret_cast<const void*>(static_cast<DLManagedTensor*>(root->source)->deleter);
+    case SourceKind::kVersioned:
+      return reinterpret_cast<const void*>(
+          static_cast<DLManagedTensorVersioned*>(root->source)->deleter);
+    case SourceKind::kAllocation:
+      break;
+  }
+  return reinterpret_cast<const void*>(static_cast<AllocationTail*>(root->tail())->deallocate);
+}
+
+// The same of any tensor, ours or not.
+template <class Managed>
+const void* ReleaserOf(const Managed& tensor) {
+  const Node* node = OwnNode(&tensor);
+  return node != nullptr ? ReleaserOf(node->root) : reinterpret_cast<const void*>(tensor.deleter);
 }
 
 // Legacy to legacy: handed back as it is, so options that ask for another form are refused.
@@ -147,6 +172,7 @@ DLBridgeStatus ToLegacy(DLManagedTensor* source, const Options& options, DLManag
   if (options.Validates()) {
     DLBRIDGE_TRY(Validate(subject, *options.policy, error));
   }
+  DLBRIDGE_TRY(PinIfAsked(options, SourceKind::kLegacy, source, error));
   *out = source;
   return DLBRIDGE_OK;
 }
@@ -196,6 +222,32 @@ bool Satisfies(const DLManagedTensorVersioned& tensor, const Options& options) {
     return false;
   }
   return !options.Validates() || Validate(subject, *options.policy, nullptr) == DLBRIDGE_OK;
+}
+
+DLBridgeStatus PinProducer(SourceKind kind, const void* source, DLBridgeError* error) {
+  const void* releaser = kind == SourceKind::kLegacy
+                             ? ReleaserOf(*static_cast<const DLManagedTensor*>(source))
+                             : ReleaserOf(*static_cast<const DLManagedTensorVersioned*>(source));
+  return releaser == nullptr ? DLBRIDGE_OK : PinModule(releaser, error);
+}
+
+void Abandon(const Prepared& prepared) {
+  if (prepared.node != nullptr) {
+    DiscardNode(prepared.node);
+  }
+}
+
+DLBridgeStatus PinAndCommit(const Prepared& prepared, const Options& options, SourceKind kind,
+                            void* source, void** out, DLBridgeError* error) {
+  if (prepared.how != Prepared::How::kCopy) {
+    const DLBridgeStatus status = PinIfAsked(options, kind, source, error);
+    if (DLBRIDGE_UNLIKELY(status != DLBRIDGE_OK)) {
+      Abandon(prepared);
+      return status;
+    }
+  }
+  *out = Commit(prepared, kind, source);
+  return DLBRIDGE_OK;
 }
 
 void* Commit(const Prepared& prepared, SourceKind kind, void* source) {

@@ -96,9 +96,27 @@ bool Satisfies(const DLManagedTensorVersioned& tensor, const Options& options);
 DLBridgeStatus CheckLegacyCodes(const DLTensor& tensor, uint64_t flags, const Options& options,
                                 DLBridgeError* error);
 
+// Keeps the module loaded that releases `source`, of `kind`, where the options ask for it. The last
+// thing that can fail: a source that is refused pins nothing.
+DLBRIDGE_COLD DLBridgeStatus PinProducer(SourceKind kind, const void* source, DLBridgeError* error);
+DLBRIDGE_INLINE DLBridgeStatus PinIfAsked(const Options& options, SourceKind kind,
+                                          const void* source, DLBridgeError* error) {
+  if (DLBRIDGE_LIKELY(!options.Has(DLBRIDGE_CONVERT_PIN_PRODUCER))) {
+    return DLBRIDGE_OK;
+  }
+  return PinProducer(kind, source, error);
+}
+
+// What Commit does not need any more: takes a preparation back.
+void Abandon(const Prepared& prepared);
+
 // Carries a preparation out and returns what the caller gets: the original of kOriginal, or the
 // node.
 void* Commit(const Prepared& prepared, SourceKind kind, void* source);
+
+// Both, for a single source: `*out` is what the caller gets.
+DLBridgeStatus PinAndCommit(const Prepared& prepared, const Options& options, SourceKind kind,
+                            void* source, void** out, DLBridgeError* error);
 
 // What the entry points of upgrade and downgrade do behind their checks.
 DLBridgeStatus PrepareUpgrade(DLManagedTensor* source, const Options& options, Prepared* out,

@@ -156,7 +156,9 @@ DLBridgeStatus Downgrade(DLManagedTensorVersioned* source, const Options& option
   DLBRIDGE_TRY(CheckMajor(*source, error));
   Prepared prepared;
   DLBRIDGE_TRY(Prepare(source, options, &prepared, error));
-  *out = static_cast<DLManagedTensor*>(Commit(prepared, SourceKind::kVersioned, source));
+  void* result = nullptr;
+  DLBRIDGE_TRY(PinAndCommit(prepared, options, SourceKind::kVersioned, source, &result, error));
+  *out = static_cast<DLManagedTensor*>(result);
   return DLBRIDGE_OK;
 }
 

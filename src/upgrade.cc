@@ -74,6 +74,7 @@ DLBRIDGE_INLINE DLBridgeStatus WrapForeignInto(DLManagedTensor* source, const Op
   DLBRIDGE_TRY(CheckSource(subject, options, error));
   auto* node = static_cast<Node*>(storage.memory);
   DLBRIDGE_TRY(FillUpgraded(subject, options, ResultFlags(options), node, error));
+  DLBRIDGE_TRY(PinIfAsked(options, SourceKind::kLegacy, source, error));
   BecomeRoot(node, SourceKind::kLegacy, source);
   EnterStorage(storage, node);
   return DLBRIDGE_OK;
@@ -210,6 +211,7 @@ DLBridgeStatus ReplaceInto(Node* old, const Options& options, const DLBridgeStor
   DLBRIDGE_TRY(CheckSource(known.subject, options, error));
   auto* node = static_cast<Node*>(storage.memory);
   DLBRIDGE_TRY(FillUpgraded(known.subject, options, known.flags, node, error));
+  DLBRIDGE_TRY(PinIfAsked(options, SourceKind::kLegacy, &old->legacy, error));
   KeepVersion(*old, known, options, node);
   node->is_view = old->is_view;
   Replace(node, old);
@@ -230,27 +232,50 @@ DLBRIDGE_NOINLINE DLBridgeStatus UpgradeInto(DLManagedTensor* source, const Opti
   return DLBRIDGE_OK;
 }
 
-// Takes back what was prepared of a batch.
-void Abandon(const Prepared* prepared, size_t count) {
+// Calls `step` with each index until one is refused, whose index goes to `*failed`.
+template <class Step>
+DLBRIDGE_INLINE DLBridgeStatus ForEach(size_t count, size_t* failed, Step step) {
   for (size_t i = 0; i < count; ++i) {
-    if (prepared[i].node != nullptr) {
-      DiscardNode(prepared[i].node);
+    const DLBridgeStatus status = step(i);
+    if (DLBRIDGE_UNLIKELY(status != DLBRIDGE_OK)) {
+      *failed = i;
+      return status;
     }
   }
+  return DLBRIDGE_OK;
+}
+
+// Takes back what was prepared of a batch.
+void AbandonMany(const Prepared* prepared, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    Abandon(prepared[i]);
+  }
+}
+
+DLBridgeStatus PrepareMany(DLManagedTensor* const* sources, size_t count, const Options& options,
+                           Prepared* prepared, size_t* failed, DLBridgeError* error) {
+  size_t refused = 0;
+  const DLBridgeStatus status = ForEach(count, &refused, [=, &options](size_t i) {
+    return sources[i] != nullptr ? PrepareUpgrade(sources[i], options, &prepared[i], error)
+                                 : RefuseArgument(error, "sources", "must not hold NULL");
+  });
+  if (DLBRIDGE_UNLIKELY(status != DLBRIDGE_OK)) {
+    AbandonMany(prepared, refused);
+    *failed = refused;
+  }
+  return status;
 }
 
 DLBridgeStatus UpgradeMany(DLManagedTensor* const* sources, size_t count, const Options& options,
                            Prepared* prepared, DLManagedTensorVersioned** outs, size_t* failed,
                            DLBridgeError* error) {
-  for (size_t i = 0; i < count; ++i) {
-    const DLBridgeStatus status = sources[i] != nullptr
-                                      ? PrepareUpgrade(sources[i], options, &prepared[i], error)
-                                      : RefuseArgument(error, "sources", "must not hold NULL");
-    if (DLBRIDGE_UNLIKELY(status != DLBRIDGE_OK)) {
-      Abandon(prepared, i);
-      *failed = i;
-      return status;
-    }
+  DLBRIDGE_TRY(PrepareMany(sources, count, options, prepared, failed, error));
+  const DLBridgeStatus status = ForEach(count, failed, [=, &options](size_t i) {
+    return PinIfAsked(options, SourceKind::kLegacy, sources[i], error);
+  });
+  if (DLBRIDGE_UNLIKELY(status != DLBRIDGE_OK)) {
+    AbandonMany(prepared, count);
+    return status;
   }
   for (size_t i = 0; i < count; ++i) {
     outs[i] = static_cast<DLManagedTensorVersioned*>(
@@ -283,7 +308,9 @@ DLBridgeStatus Upgrade(DLManagedTensor* source, const Options& options,
                        DLManagedTensorVersioned** out, DLBridgeError* error) {
   Prepared prepared;
   DLBRIDGE_TRY(PrepareUpgrade(source, options, &prepared, error));
-  *out = static_cast<DLManagedTensorVersioned*>(Commit(prepared, SourceKind::kLegacy, source));
+  void* result = nullptr;
+  DLBRIDGE_TRY(PinAndCommit(prepared, options, SourceKind::kLegacy, source, &result, error));
+  *out = static_cast<DLManagedTensorVersioned*>(result);
   return DLBRIDGE_OK;
 }
 

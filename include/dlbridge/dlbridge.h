@@ -7,7 +7,8 @@
  * THREADS. Every function may be called from any thread at any time, also on the same object where
  * the parameter is `const`. An object that a call consumes is given to that call alone. Deleters may
  * run on any thread. No function takes a lock, keeps thread-local state, reads the environment,
- * prints, aborts or throws. Exceptions to this rule are named at the function; there are none today.
+ * prints, aborts or throws. One exception: dlbridge_pin_module, also where a conversion asks for it,
+ * takes the lock of the system's loader.
  *
  * PRECONDITIONS. A pointer that is given is readable as what it is said to be (and writable where it
  * is an output), and a managed tensor is live. Everything else is checked. A deleter or callback that
@@ -508,7 +509,12 @@ enum {
   /** Downgrade: the padded flag may be lost. */
   DLBRIDGE_CONVERT_DROP_PADDED = 1 << 7,
   /** Downgrade: dtype codes and device types newer than legacy pass. */
-  DLBRIDGE_CONVERT_NEWER_CODES = 1 << 8
+  DLBRIDGE_CONVERT_NEWER_CODES = 1 << 8,
+  /** Keep the module of the producer's deleter loaded, as dlbridge_pin_module does: for producers in
+   * plugins. For a tensor of ours it is the deleter of what it was made of, or the `deallocate` of its
+   * memory. It is done last: a source that is refused pins nothing. A NULL deleter and a COPY, which
+   * releases the source at once, have nothing to pin. */
+  DLBRIDGE_CONVERT_PIN_PRODUCER = 1 << 9
 };
 
 /** How to convert. Start from DLBRIDGE_CONVERT_OPTIONS_INIT, which is what a NULL pointer stands for.
@@ -706,6 +712,19 @@ DLBRIDGE_API DLBridgeStatus dlbridge_exchange_api_find(const DLPackExchangeAPIHe
 DLBRIDGE_API DLBridgeKind dlbridge_identify(const void* tensor);
 
 /* ---------------------------------------------------------------------------------------------
+ * Plugins
+ * ------------------------------------------------------------------------------------------- */
+
+/** Keeps the module (shared library, plugin, DLL) that holds `address` loaded until the process ends,
+ * with all that it needs, so that a deleter and static data inside it outlive its dlclose. Any address
+ * inside will do, such as the deleter; the module must be loaded during the call. This library itself
+ * and the main program never go, and may be named too. Repeating it is harmless; it cannot be undone.
+ * It takes the lock of the system's loader, which allocates. Errors: NOT_FOUND where no module holds
+ * the address (heap, stack, code made at run time); UNSUPPORTED where the module cannot be kept, such
+ * as one in a linker namespace of its own. \since 0.1.0 */
+DLBRIDGE_API DLBridgeStatus dlbridge_pin_module(const void* address, DLBridgeError* error);
+
+/* ---------------------------------------------------------------------------------------------
  * Function table, for clients that dlopen
  * ------------------------------------------------------------------------------------------- */
 
@@ -762,6 +781,7 @@ typedef struct DLBridgeApi {
   DLBridgeStatus (*exchange_api_find)(const DLPackExchangeAPIHeader*, DLPackVersion,
                                       const DLPackExchangeAPI**, DLBridgeError*);
   DLBridgeKind (*identify)(const void*);
+  DLBridgeStatus (*pin_module)(const void*, DLBridgeError*);
 } DLBridgeApi;
 
 /** Does the table have `function`, a member's name? \since 0.1.0 */

@@ -74,6 +74,7 @@ DLBridgeStatus dlbridge_negotiate(DLPackVersion, DLPackVersion, DLBridgeKind*, D
 DLBridgeStatus dlbridge_exchange_api_find(const DLPackExchangeAPIHeader*, DLPackVersion,
                                           const DLPackExchangeAPI**, DLBridgeError*);
 DLBridgeKind dlbridge_identify(const void*);
+DLBridgeStatus dlbridge_pin_module(const void*, DLBridgeError*);
 const DLBridgeApi* dlbridge_get_api(uint32_t, size_t);
 
 VALUE(DLBRIDGE_ABI, 1);
@@ -167,7 +168,7 @@ FIELD(DLBridgeAllocateSpec, version, 48, DLPackVersion);
 FIELD(DLBridgeAllocateSpec, allocator, 56, const DLBridgeAllocator*);
 FIELD(DLBridgeAllocateSpec, reserved, 64, uint64_t[2]);
 
-SIZE(DLBridgeApi, 280, 8);
+SIZE(DLBridgeApi, 288, 8);
 FIELD(DLBridgeApi, struct_size, 0, uint32_t);
 FIELD(DLBridgeApi, abi, 4, uint32_t);
 MEMBER(version, 8);
@@ -204,6 +205,7 @@ MEMBER(required_version, 248);
 MEMBER(negotiate, 256);
 MEMBER(exchange_api_find, 264);
 MEMBER(identify, 272);
+MEMBER(pin_module, 280);
 
 VALUE(DLBRIDGE_OK, 0);
 VALUE(DLBRIDGE_ERROR_INVALID_ARGUMENT, 1);
@@ -313,3 +315,4 @@ VALUE(DLBRIDGE_CONVERT_COPY, 32);
 VALUE(DLBRIDGE_CONVERT_DROP_READ_ONLY, 64);
 VALUE(DLBRIDGE_CONVERT_DROP_PADDED, 128);
 VALUE(DLBRIDGE_CONVERT_NEWER_CODES, 256);
+VALUE(DLBRIDGE_CONVERT_PIN_PRODUCER, 512);

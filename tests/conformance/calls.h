@@ -42,8 +42,8 @@ inline const std::vector<std::string> kPolicyFlags = {
     "ALLOW_SCALABLE_LANES",    "REQUIRE_WRITABLE",      "VOUCH_WRITABLE",
     "ALLOW_SELF_OVERLAP"};
 inline const std::vector<std::string> kConvertFlags = {
-    "SKIP_VALIDATION", "WRITABLE",    "ALLOW_UNKNOWN", "CANONICAL", "FOLD_BYTE_OFFSET", "COPY",
-    "DROP_READ_ONLY",  "DROP_PADDED", "NEWER_CODES"};
+    "SKIP_VALIDATION", "WRITABLE",    "ALLOW_UNKNOWN", "CANONICAL",   "FOLD_BYTE_OFFSET", "COPY",
+    "DROP_READ_ONLY",  "DROP_PADDED", "NEWER_CODES",   "PIN_PRODUCER"};
 inline const std::vector<std::string> kLayoutFlags = {
     "EMPTY", "C_CONTIGUOUS", "F_CONTIGUOUS", "BROADCAST", "NEGATIVE_STRIDES", "PADDED", "OPAQUE"};
 

@@ -926,6 +926,34 @@ def converts(c):
     )
 
 
+def pins(c):
+    """PIN_PRODUCER changes nothing that a tensor says. Deleters of a test may be code that lies in
+    no module, which only C's own never do."""
+    for deleter in (False, True):
+        name, count = ("with-deleter", 1) if deleter else ("no-deleter", 0)
+        legacy, new = tensor(deleter=deleter), versioned(deleter=deleter)
+
+        def pin(function, source, expect, out="v", count=count, name=name, **arguments):
+            c.add(
+                f"pin/{function}/{name}",
+                {"t": source},
+                call(function, "t", out, expect, **options("PIN_PRODUCER"), **arguments),
+                step("release", released(t=count), **{"in": out}),
+                abi=count == 1,
+            )
+
+        for function in UPGRADES:
+            pin(function, legacy, made(legacy))
+        pin("adopt", new, made(new, flags=0))
+        pin("downgrade", new, made_legacy(new), out="l")
+        pin("convert", new, made(new, flags=0, same="t"), out="o", target=[1, 3])
+    c.add(
+        "pin/refused",
+        {"t": tensor(dtype=[2, 0, 1])},
+        call("upgrade", "t", "v", refused("DTYPE_BITS_ZERO"), **options("PIN_PRODUCER")),
+    )
+
+
 def owners(c):
     legacy = tensor()
     up = call("upgrade", "t", "v", made(legacy, flags=0), **options("WRITABLE"))
@@ -1135,6 +1163,7 @@ def copies(c):
         )
 
     copied("upgrade", "upgrade", legacy, "000102030405")
+    copied("upgrade-pin", "upgrade", legacy, "000102030405", "PIN_PRODUCER")
     for name, fields, packed in (
         ("transposed", {"shape": (3, 2), "strides": (1, 3)}, "000301040205"),
         ("reversed", {"shape": (6,), "strides": (-1,), "data": 5}, "050403020100"),
@@ -1375,6 +1404,7 @@ def add(corpus):
         forms,
         adopts,
         converts,
+        pins,
         owners,
         views,
         copies,

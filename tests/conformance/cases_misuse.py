@@ -186,7 +186,7 @@ def ranges(c):
             abi=True,
         )
 
-    options("flags-9", flags_raw=1 << 9)
+    options("flags-10", flags_raw=1 << 10)
     options("flags-31", flags_raw=1 << 31)
     options("policy-and-vouched", flags=["SKIP_VALIDATION"], policy={})
     options("policy-inside", flags=[], policy={"max_ndim": -1})

@@ -51,12 +51,13 @@ TEST(Api, HoldsEveryFunction) {
   DLBRIDGE_SAME(negotiate);
   DLBRIDGE_SAME(exchange_api_find);
   DLBRIDGE_SAME(identify);
+  DLBRIDGE_SAME(pin_module);
 #undef DLBRIDGE_SAME
 }
 
 TEST(Api, HasNoEntryBehindTheLastThatIsTested) {
   // A function that is added to the table has to be added above.
-  EXPECT_EQ(sizeof(DLBridgeApi), offsetof(DLBridgeApi, identify) + sizeof(void*));
+  EXPECT_EQ(sizeof(DLBridgeApi), offsetof(DLBridgeApi, pin_module) + sizeof(void*));
 }
 
 TEST(Api, IsNullForAnotherAbiOrAnImpossibleSize) {
