@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "allocate.h"
 
-#include <cstdlib>
-
 #include "options.h"
 #include "required.h"
 #include "support/boundary.h"
+#include "support/memory.h"
 #include "validate.h"
 
 namespace dlbridge {
 namespace {
 
 void* SystemMemory(uint64_t bytes, uint64_t alignment) {
-  void* memory = nullptr;
-  const size_t least = alignment < sizeof(void*) ? sizeof(void*) : alignment;
-  return posix_memalign(&memory, least, bytes) == 0 ? memory : nullptr;
+  return AllocateAligned(alignment < sizeof(void*) ? sizeof(void*) : alignment, bytes);
 }
 
 // Fills the tail with memory of the tensor; false where there is none.

@@ -31,9 +31,18 @@ endif()
 
 set(CMAKE_C_COMPILER ${DLBRIDGE_ZIG} cc -target ${DLBRIDGE_ZIG_TARGET})
 set(CMAKE_CXX_COMPILER ${DLBRIDGE_ZIG} c++ -target ${DLBRIDGE_ZIG_TARGET})
-# A program in C++ takes two minutes for the first time, since zig then builds its C++ library; the
-# library needs none of it.
+
+# The first C++ program for a target takes minutes, since zig then builds its C++ library, which
+# dlbridge needs none of. So nothing is linked to find out what is known: it is a clang.
 set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)
+execute_process(COMMAND ${CMAKE_C_COMPILER} -dumpversion
+  OUTPUT_VARIABLE CMAKE_CXX_COMPILER_VERSION OUTPUT_STRIP_TRAILING_WHITESPACE)
+set(CMAKE_CXX_COMPILER_ID_RUN TRUE)
+set(CMAKE_CXX_COMPILER_ID Clang)
+set(CMAKE_CXX_COMPILER_FRONTEND_VARIANT GNU)
+set(CMAKE_CXX_STANDARD_COMPUTED_DEFAULT 17)
+set(CMAKE_CXX_EXTENSIONS_COMPUTED_DEFAULT ON)
+
 # The same tools for every kind of object file.
 set(CMAKE_AR llvm-ar)
 set(CMAKE_RANLIB llvm-ranlib)
