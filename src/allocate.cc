@@ -10,10 +10,6 @@
 namespace dlbridge {
 namespace {
 
-void* SystemMemory(uint64_t bytes, uint64_t alignment) {
-  return AllocateAligned(alignment < sizeof(void*) ? sizeof(void*) : alignment, bytes);
-}
-
 // Fills the tail with memory of the tensor; false where there is none.
 bool AcquireMemory(const NewTensor& tensor, uint64_t bytes, AllocationTail* tail) {
   *tail = {nullptr, bytes, tensor.alignment, tensor.device, nullptr, nullptr};
@@ -21,7 +17,7 @@ bool AcquireMemory(const NewTensor& tensor, uint64_t bytes, AllocationTail* tail
     return true;
   }
   if (tensor.allocator == nullptr) {
-    tail->memory = SystemMemory(bytes, tensor.alignment);
+    tail->memory = AllocateAligned(tensor.alignment, bytes);
   } else {
     tail->context = tensor.allocator->context;
     tail->deallocate = tensor.allocator->deallocate;

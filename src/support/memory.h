@@ -12,13 +12,14 @@
 
 namespace dlbridge {
 
-// nullptr where there is none. `alignment` is a power of two and at least a pointer's size.
+// nullptr where there is none. `alignment` is a power of two.
 inline void* AllocateAligned(size_t alignment, size_t bytes) {
 #ifdef _WIN32
   return _aligned_malloc(bytes, alignment);
 #else
   void* memory = nullptr;
-  return posix_memalign(&memory, alignment, bytes) == 0 ? memory : nullptr;
+  const size_t least = alignment < sizeof(void*) ? sizeof(void*) : alignment;
+  return posix_memalign(&memory, least, bytes) == 0 ? memory : nullptr;
 #endif
 }
 
