@@ -17,6 +17,8 @@ set(CPACK_DEBIAN_PACKAGE_MULTIARCH same) # heeded from CMake 3.31 on
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME ${runtime_package})
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION libs)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY ">=")
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA
   ${files}/symbols ${PROJECT_SOURCE_DIR}/cmake/package/triggers)
 set(CPACK_DEBIAN_RUNTIME_DESCRIPTION "This package has the shared library.
@@ -35,7 +37,7 @@ and what the linker, CMake and pkg-config ask for.")
 function(dlbridge_debian_symbols map out)
   file(READ ${map} text)
   string(REPLACE ";" "" text "${text}") # which would separate elements of a list
-  set(symbols "libdlbridge.so.${DLBRIDGE_HEADER_ABI} ${runtime_package}")
+  set(symbols "libdlbridge.so.${DLBRIDGE_HEADER_ABI} ${runtime_package} #MINVER#")
   string(REGEX MATCHALL "DLBRIDGE_[0-9.]+ {[^}]*}" nodes "${text}")
   foreach(node IN LISTS nodes)
     string(REGEX MATCH "DLBRIDGE_([0-9.]+)" name "${node}")
