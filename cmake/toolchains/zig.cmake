@@ -35,7 +35,7 @@ set(CMAKE_CXX_COMPILER ${DLBRIDGE_ZIG} c++ -target ${DLBRIDGE_ZIG_TARGET})
 # The first C++ program for a target takes minutes, since zig then builds its C++ library, which
 # dlbridge needs none of. So nothing is linked to find out what is known: it is a clang.
 set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)
-execute_process(COMMAND ${CMAKE_C_COMPILER} -dumpversion
+execute_process(COMMAND ${DLBRIDGE_ZIG} cc -dumpversion
   OUTPUT_VARIABLE CMAKE_CXX_COMPILER_VERSION OUTPUT_STRIP_TRAILING_WHITESPACE)
 set(CMAKE_CXX_COMPILER_ID_RUN TRUE)
 set(CMAKE_CXX_COMPILER_ID Clang)
@@ -46,3 +46,4 @@ set(CMAKE_CXX_EXTENSIONS_COMPUTED_DEFAULT ON)
 # The same tools for every kind of object file.
 set(CMAKE_AR llvm-ar)
 set(CMAKE_RANLIB llvm-ranlib)
+set(CMAKE_STRIP llvm-strip)
