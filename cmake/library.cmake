@@ -57,7 +57,16 @@ function(dlbridge_shared_link)
   if(WIN32)
     # One name for every version, as vendors name theirs: dlbridge.dll and libdlbridge.dll.a.
     set_target_properties(dlbridge PROPERTIES PREFIX "")
-  elseif(NOT APPLE)
+  elseif(APPLE)
+    set_target_properties(dlbridge PROPERTIES
+      INSTALL_NAME_DIR "@rpath"
+      BUILD_WITH_INSTALL_NAME_DIR ON)
+  endif()
+  if(WIN32 OR APPLE)
+    # In place of -z nodelete.
+    target_sources(dlbridge PRIVATE resident.c)
+    target_compile_options(dlbridge PRIVATE -O2)
+  else()
     dlbridge_elf_link()
   endif()
 endfunction()
@@ -66,7 +75,7 @@ function(dlbridge_elf_link)
   set(map ${CMAKE_CURRENT_SOURCE_DIR}/dlbridge.map)
   set_target_properties(dlbridge PROPERTIES LINK_DEPENDS ${map})
   target_link_options(dlbridge PRIVATE
-    -Wl,-z,nodelete -Wl,-z,now -Wl,-z,relro -Wl,-z,noexecstack -Wl,--as-needed
+    -Wl,-Bsymbolic -Wl,-z,nodelete -Wl,-z,now -Wl,-z,relro -Wl,-z,noexecstack -Wl,--as-needed
     -Wl,--version-script=${map})
   # A sanitizer, ours or that of a project around this one, is found in the program.
   if(PROJECT_IS_TOP_LEVEL AND NOT DLBRIDGE_SANITIZE)
