@@ -42,6 +42,31 @@ def dynamic(path):
     return found
 
 
+def machine(path):
+    """The processor that the file is for, as its ABI names it: 'x86_64', 'aarch64'."""
+    text = readelf(path, "--file-header")
+    name = re.search(r"Machine:\s+(.*)", text)[1]
+    return {"Advanced Micro Devices X86-64": "x86_64", "AArch64": "aarch64"}.get(name, name)
+
+
+def needed_versions(path):
+    """What is needed of other files: file to version to the names of the symbols that need it."""
+    users = {}
+    for symbol in symbols(path, "--dyn-syms"):
+        if symbol.section == "UND" and symbol.version:
+            users.setdefault(symbol.version.lstrip("@"), set()).add(symbol.name)
+    found = {}
+    needs = readelf(path, "--version-info").partition("Version needs section")[2]
+    for line in needs.splitlines():
+        name = re.search(r"File: (\S+)", line)
+        version = re.search(r"Name: (\S+)", line)
+        if name:
+            versions = found.setdefault(name[1], {})
+        elif version:
+            versions[version[1]] = users.get(version[1], set())
+    return found
+
+
 def segments(path):
     """The program headers: type to list of flags, such as {'GNU_STACK': ['RW']}."""
     found = {}

@@ -5,9 +5,10 @@ import re
 from collections import namedtuple
 
 import elf
+import header
 
 Expected = namedtuple("Expected", "soname needed symbols")
-Expected.__doc__ = "needed: list of file names; symbols: set of 'name@@NODE'."
+Expected.__doc__ = "needed: file name to the set of its versions; symbols: set of 'name@@NODE'."
 
 # What the C compiler's own start files refer to, without a version.
 START_FILE_SYMBOLS = {
@@ -20,24 +21,25 @@ START_FILE_SYMBOLS = {
 NAMESPACE = re.compile(r"_Z(TV|TS|TI|GV|Z)?N[VK]*8dlbridge\w*")
 
 
-def header_functions(header):
-    """The functions that the header exports, in its order."""
-    return re.findall(r"^DLBRIDGE_API\b[^;]*?\b(dlbridge_\w+)\(", header, re.MULTILINE)
+def read_symbols(path):
+    """A committed list of exported symbols, one `name@@NODE` a line."""
+    return set(path.read_text().split())
 
 
-def header_table(header):
-    """The function members of DLBridgeApi, in order."""
-    body = re.search(r"typedef struct DLBridgeApi \{(.*?)\n\} DLBridgeApi;", header, re.DOTALL)
-    return re.findall(r"\(\*(\w+)\)\(", body[1])
+def read_needed(path):
+    """A committed list of needed files: a file and those of its versions that are needed, a line
+    each; `#` starts a comment."""
+    lines = (line.split("#")[0].split() for line in path.read_text().splitlines())
+    return {words[0]: set(words[1:]) for words in lines if words}
 
 
-def check_lists(header, symbols):
+def check_lists(text, symbols):
     """The committed symbol list, the header's declarations and the function table are the same."""
-    functions = header_functions(header)
+    functions = header.functions(text)
     listed = {symbol.split("@@")[0] for symbol in symbols}
     complaints = [f"in the header only: {name}" for name in functions if name not in listed]
     complaints += [f"in the symbol list only: {name}" for name in sorted(listed - set(functions))]
-    table = ["dlbridge_" + name for name in header_table(header)]
+    table = ["dlbridge_" + name for name in header.table(text)]
     complaints += [
         f"not in DLBridgeApi: {name}"
         for name in functions
@@ -76,6 +78,19 @@ def exported(path):
 def check_needed(path, expected):
     found = elf.dynamic(path).get("NEEDED", [])
     return [] if sorted(found) == sorted(expected.needed) else [f"NEEDED is {found}"]
+
+
+def check_glibc(path, expected):
+    """Exactly the listed versions: a newer one would shut out systems that have been served."""
+    found = elf.needed_versions(path)
+    complaints = []
+    for name in sorted(set(found) | set(expected.needed)):
+        versions, listed = found.get(name, {}), expected.needed.get(name, set())
+        for version in sorted(set(versions) - listed):
+            users = ", ".join(sorted(versions[version]))
+            complaints.append(f"needs {version} of {name} for {users}")
+        complaints += [f"{v} of {name} is not needed" for v in sorted(listed - set(versions))]
+    return complaints
 
 
 def check_symbols(path, expected):
@@ -161,8 +176,9 @@ def check_undefined(path, _):
 
 SHARED_CHECKS = {
     "needed": check_needed,
+    "glibc": check_glibc,
     "symbols": check_symbols,
-    "version node": check_version_node,
+    "version-node": check_version_node,
     "soname": check_soname,
     "nodelete": check_nodelete,
     "runpath": check_runpath,

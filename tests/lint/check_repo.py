@@ -6,6 +6,10 @@ import re
 import subprocess
 import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "abi"))
+
+import header
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PUBLIC = ROOT / "include/dlbridge"
 # Folders of one machine; a slash before them belongs to a longer, relative path.
@@ -32,35 +36,22 @@ def repository_files():
     return [name for name in names if name and (ROOT / name).is_file()]
 
 
-def exported_items(header):
-    """Name and comment of each exported item: functions, types, enumerations, macros."""
-    item = re.compile(
-        r"/\*\*(?P<comment>(?:(?!\*/).)*)\*/\n"
-        r"(?:DLBRIDGE_API [^;]*?(?P<function>dlbridge_\w+)\(|static inline [^;]*?"
-        r"(?P<inline>dlbridge_\w+)\(|typedef (?:struct )?(?P<type>[^;{]*)"
-        r"|(?P<enumeration>enum) \{|#define (?P<macro>DLBRIDGE_\w+)|#if (?P<condition>[^\n]*))",
-        re.DOTALL,
-    )
-    for match in item.finditer(header):
-        yield next(name for name in match.groups()[1:] if name), match["comment"]
-
-
 def check_since():
     """Each exported item carries the version that brought it."""
-    header = read("include/dlbridge/dlbridge.h")
-    documented = list(exported_items(header))
+    text = read("include/dlbridge/dlbridge.h")
+    documented = list(header.items(text))
     for name, comment in documented:
         if not re.search(r"\\since \d+\.\d+\.\d+", comment):
-            yield f"dlbridge.h: {name.strip()} has no \\since"
-    declared = re.findall(r"^DLBRIDGE_API\b[^;]*?\b(dlbridge_\w+)\(", header, re.MULTILINE)
-    declared += re.findall(r"^static inline [^;(]*?\b(dlbridge_\w+)\(", header, re.MULTILINE)
-    declared += re.findall(r"^typedef struct (\w+) \{", header, re.MULTILINE)
+            yield f"dlbridge.h: {name} has no \\since"
+    declared = header.functions(text)
+    declared += re.findall(r"^static inline [^;(]*?\b(dlbridge_\w+)\(", text, re.MULTILINE)
+    declared += re.findall(r"^typedef struct (\w+) \{", text, re.MULTILINE)
     names = {name.split()[-1] for name, _ in documented}
     for name in declared:
         if name not in names:
             yield f"dlbridge.h: {name} has no comment of its own"
-    enumerations = len(re.findall(r"^enum \{", header, re.MULTILINE))
-    commented = len(re.findall(r"\*/\nenum \{", header))
+    enumerations = len(re.findall(r"^enum \{", text, re.MULTILINE))
+    commented = len(re.findall(r"\*/\nenum \{", text))
     if enumerations != commented:
         yield f"dlbridge.h: {enumerations - commented} enumerations have no comment"
 
@@ -74,11 +65,7 @@ def check_version():
 
 def check_readme_functions():
     """README's table of functions is the header's list, in its order."""
-    declared = re.findall(
-        r"^DLBRIDGE_API\b[^;]*?\b(dlbridge_\w+)\(",
-        read("include/dlbridge/dlbridge.h"),
-        re.MULTILINE,
-    )
+    declared = header.functions(read("include/dlbridge/dlbridge.h"))
     rows = re.findall(r"^\| `(dlbridge_\w+)` \|", read("README.md"), re.MULTILINE)
     for name in declared:
         if name not in rows:
@@ -130,10 +117,10 @@ def check_files():
 
 def check_header_lines():
     """The public headers are laid out by hand: 105 columns, no tabs."""
-    for header in sorted(PUBLIC.glob("*.h")):
-        for number, line in enumerate(header.read_text().splitlines(), 1):
+    for path in sorted(PUBLIC.glob("*.h")):
+        for number, line in enumerate(path.read_text().splitlines(), 1):
             if len(line) > 105 or "\t" in line:
-                yield f"{header.name}:{number}: longer than 105 columns, or a tab"
+                yield f"{path.name}:{number}: longer than 105 columns, or a tab"
 
 
 CHECKS = (

@@ -1,14 +1,23 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
- * The ABI of dlbridge.h, frozen: size and alignment of every struct, offset and type of every
- * field, value of every constant, type of every function. Compiled, never run. What a release has
- * written here never changes; what a later one adds comes behind it. layout_freeze_test.py sees to
- * it that nothing is left out.
+ * The ABI of dlbridge.h and dlpack.h, frozen: size and alignment of every struct, offset and type
+ * of every field, value of every constant, type of every function. Compiled, never run. What a
+ * release has written here never changes; what a later one adds comes behind it.
+ * tests/abi/freeze.py sees to it that nothing is left out.
+ *
+ * Each release keeps its copy, which is compiled with DLBRIDGE_FREEZE_OF_OLDER against all later
+ * headers of the same ABI number: then a struct that begins with struct_size may have grown.
  */
 #include "dlbridge/dlbridge.h"
 
 #define SIZE(type, size, align) \
   _Static_assert(sizeof(type) == (size) && _Alignof(type) == (align), #type " moved")
+#ifdef DLBRIDGE_FREEZE_OF_OLDER
+#define GROWS(type, size, align) \
+  _Static_assert(sizeof(type) >= (size) && _Alignof(type) == (align), #type " shrank")
+#else
+#define GROWS(type, size, align) SIZE(type, size, align)
+#endif
 #define SAME_TYPE(expression, type) _Generic((expression), __typeof__(type)* : 1, default : 0)
 #define FIELD(type, field, offset, field_type)                                  \
   _Static_assert(offsetof(type, field) == (offset), #type "." #field " moved"); \
@@ -86,7 +95,7 @@ FIELD(DLBridgeError, rule, 8, DLBridgeRule);
 FIELD(DLBridgeError, axis, 12, int32_t);
 FIELD(DLBridgeError, message, 16, char[240]);
 
-SIZE(DLBridgeLayout, 72, 8);
+GROWS(DLBridgeLayout, 72, 8);
 FIELD(DLBridgeLayout, struct_size, 0, uint32_t);
 FIELD(DLBridgeLayout, flags, 4, uint32_t);
 FIELD(DLBridgeLayout, item_bits, 8, uint32_t);
@@ -99,7 +108,7 @@ FIELD(DLBridgeLayout, broadcast_axes, 48, uint64_t);
 FIELD(DLBridgeLayout, negative_axes, 56, uint64_t);
 FIELD(DLBridgeLayout, alignment, 64, uint64_t);
 
-SIZE(DLBridgePolicy, 96, 8);
+GROWS(DLBridgePolicy, 96, 8);
 FIELD(DLBridgePolicy, struct_size, 0, uint32_t);
 FIELD(DLBridgePolicy, level, 4, int32_t);
 FIELD(DLBridgePolicy, version, 8, DLPackVersion);
@@ -123,14 +132,14 @@ FIELD(DLBridgeFinding, status, 12, DLBridgeStatus);
 FIELD(DLBridgeFinding, expected, 16, char[56]);
 FIELD(DLBridgeFinding, found, 72, char[56]);
 
-SIZE(DLBridgeAllocator, 32, 8);
+GROWS(DLBridgeAllocator, 32, 8);
 FIELD(DLBridgeAllocator, struct_size, 0, uint32_t);
 FIELD(DLBridgeAllocator, reserved0, 4, uint32_t);
 FIELD(DLBridgeAllocator, context, 8, void*);
 FIELD(DLBridgeAllocator, allocate, 16, void* (*)(void*, DLDevice, uint64_t, uint64_t));
 FIELD(DLBridgeAllocator, deallocate, 24, void (*)(void*, DLDevice, void*, uint64_t, uint64_t));
 
-SIZE(DLBridgeConvertOptions, 56, 8);
+GROWS(DLBridgeConvertOptions, 56, 8);
 FIELD(DLBridgeConvertOptions, struct_size, 0, uint32_t);
 FIELD(DLBridgeConvertOptions, flags, 4, uint32_t);
 FIELD(DLBridgeConvertOptions, version, 8, DLPackVersion);
@@ -139,7 +148,7 @@ FIELD(DLBridgeConvertOptions, policy, 24, const DLBridgePolicy*);
 FIELD(DLBridgeConvertOptions, allocator, 32, const DLBridgeAllocator*);
 FIELD(DLBridgeConvertOptions, reserved, 40, uint64_t[2]);
 
-SIZE(DLBridgeStorage, 40, 8);
+GROWS(DLBridgeStorage, 40, 8);
 FIELD(DLBridgeStorage, struct_size, 0, uint32_t);
 FIELD(DLBridgeStorage, reserved0, 4, uint32_t);
 FIELD(DLBridgeStorage, memory, 8, void*);
@@ -147,7 +156,7 @@ FIELD(DLBridgeStorage, size, 16, size_t);
 FIELD(DLBridgeStorage, released, 24, void (*)(void*, void*));
 FIELD(DLBridgeStorage, context, 32, void*);
 
-SIZE(DLBridgeViewSpec, 48, 8);
+GROWS(DLBridgeViewSpec, 48, 8);
 FIELD(DLBridgeViewSpec, struct_size, 0, uint32_t);
 FIELD(DLBridgeViewSpec, ndim, 4, int32_t);
 FIELD(DLBridgeViewSpec, shape, 8, const int64_t*);
@@ -155,7 +164,7 @@ FIELD(DLBridgeViewSpec, strides, 16, const int64_t*);
 FIELD(DLBridgeViewSpec, offset, 24, int64_t);
 FIELD(DLBridgeViewSpec, reserved, 32, uint64_t[2]);
 
-SIZE(DLBridgeAllocateSpec, 80, 8);
+GROWS(DLBridgeAllocateSpec, 80, 8);
 FIELD(DLBridgeAllocateSpec, struct_size, 0, uint32_t);
 FIELD(DLBridgeAllocateSpec, ndim, 4, int32_t);
 FIELD(DLBridgeAllocateSpec, shape, 8, const int64_t*);
@@ -168,7 +177,7 @@ FIELD(DLBridgeAllocateSpec, version, 48, DLPackVersion);
 FIELD(DLBridgeAllocateSpec, allocator, 56, const DLBridgeAllocator*);
 FIELD(DLBridgeAllocateSpec, reserved, 64, uint64_t[2]);
 
-SIZE(DLBridgeApi, 288, 8);
+GROWS(DLBridgeApi, 288, 8);
 FIELD(DLBridgeApi, struct_size, 0, uint32_t);
 FIELD(DLBridgeApi, abi, 4, uint32_t);
 MEMBER(version, 8);
@@ -316,3 +325,106 @@ VALUE(DLBRIDGE_CONVERT_DROP_READ_ONLY, 64);
 VALUE(DLBRIDGE_CONVERT_DROP_PADDED, 128);
 VALUE(DLBRIDGE_CONVERT_NEWER_CODES, 256);
 VALUE(DLBRIDGE_CONVERT_PIN_PRODUCER, 512);
+
+/* DLPack's own. None of its structs ever grows. */
+SIZE(DLDeviceType, 4, 4);
+SIZE(DLDataTypeCode, 4, 4);
+
+SIZE(DLDevice, 8, 4);
+FIELD(DLDevice, device_type, 0, DLDeviceType);
+FIELD(DLDevice, device_id, 4, int32_t);
+
+SIZE(DLDataType, 4, 2);
+FIELD(DLDataType, code, 0, uint8_t);
+FIELD(DLDataType, bits, 1, uint8_t);
+FIELD(DLDataType, lanes, 2, uint16_t);
+
+SIZE(DLTensor, 48, 8);
+FIELD(DLTensor, data, 0, void*);
+FIELD(DLTensor, device, 8, DLDevice);
+FIELD(DLTensor, ndim, 16, int32_t);
+FIELD(DLTensor, dtype, 20, DLDataType);
+FIELD(DLTensor, shape, 24, int64_t*);
+FIELD(DLTensor, strides, 32, int64_t*);
+FIELD(DLTensor, byte_offset, 40, uint64_t);
+
+SIZE(DLManagedTensor, 64, 8);
+FIELD(DLManagedTensor, dl_tensor, 0, DLTensor);
+FIELD(DLManagedTensor, manager_ctx, 48, void*);
+FIELD(DLManagedTensor, deleter, 56, void (*)(DLManagedTensor*));
+
+SIZE(DLPackVersion, 8, 4);
+FIELD(DLPackVersion, major, 0, uint32_t);
+FIELD(DLPackVersion, minor, 4, uint32_t);
+
+SIZE(DLManagedTensorVersioned, 80, 8);
+FIELD(DLManagedTensorVersioned, version, 0, DLPackVersion);
+FIELD(DLManagedTensorVersioned, manager_ctx, 8, void*);
+FIELD(DLManagedTensorVersioned, deleter, 16, void (*)(DLManagedTensorVersioned*));
+FIELD(DLManagedTensorVersioned, flags, 24, uint64_t);
+FIELD(DLManagedTensorVersioned, dl_tensor, 32, DLTensor);
+
+TYPE(DLPackManagedTensorAllocator, int (*)(DLTensor*, DLManagedTensorVersioned**, void*,
+                                           void (*)(void*, const char*, const char*)));
+TYPE(DLPackManagedTensorFromPyObjectNoSync, int (*)(void*, DLManagedTensorVersioned**));
+TYPE(DLPackDLTensorFromPyObjectNoSync, int (*)(void*, DLTensor*));
+TYPE(DLPackCurrentWorkStream, int (*)(DLDeviceType, int32_t, void**));
+TYPE(DLPackManagedTensorToPyObjectNoSync, int (*)(DLManagedTensorVersioned*, void**));
+
+SIZE(DLPackExchangeAPIHeader, 16, 8);
+FIELD(DLPackExchangeAPIHeader, version, 0, DLPackVersion);
+FIELD(DLPackExchangeAPIHeader, prev_api, 8, DLPackExchangeAPIHeader*);
+
+SIZE(DLPackExchangeAPI, 56, 8);
+FIELD(DLPackExchangeAPI, header, 0, DLPackExchangeAPIHeader);
+FIELD(DLPackExchangeAPI, managed_tensor_allocator, 16, DLPackManagedTensorAllocator);
+FIELD(DLPackExchangeAPI, managed_tensor_from_py_object_no_sync, 24,
+      DLPackManagedTensorFromPyObjectNoSync);
+FIELD(DLPackExchangeAPI, managed_tensor_to_py_object_no_sync, 32,
+      DLPackManagedTensorToPyObjectNoSync);
+FIELD(DLPackExchangeAPI, dltensor_from_py_object_no_sync, 40, DLPackDLTensorFromPyObjectNoSync);
+FIELD(DLPackExchangeAPI, current_work_stream, 48, DLPackCurrentWorkStream);
+
+VALUE(DLPACK_FLAG_BITMASK_READ_ONLY, 1);
+VALUE(DLPACK_FLAG_BITMASK_IS_COPIED, 2);
+VALUE(DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, 4);
+
+VALUE(kDLCPU, 1);
+VALUE(kDLCUDA, 2);
+VALUE(kDLCUDAHost, 3);
+VALUE(kDLOpenCL, 4);
+VALUE(kDLVulkan, 7);
+VALUE(kDLMetal, 8);
+VALUE(kDLVPI, 9);
+VALUE(kDLROCM, 10);
+VALUE(kDLROCMHost, 11);
+VALUE(kDLExtDev, 12);
+VALUE(kDLCUDAManaged, 13);
+VALUE(kDLOneAPI, 14);
+VALUE(kDLWebGPU, 15);
+VALUE(kDLHexagon, 16);
+VALUE(kDLMAIA, 17);
+VALUE(kDLTrn, 18);
+VALUE(kDLTPU, 19);
+VALUE(kDLTPUHost, 20);
+VALUE(kDLAscend, 21);
+
+VALUE(kDLInt, 0);
+VALUE(kDLUInt, 1);
+VALUE(kDLFloat, 2);
+VALUE(kDLOpaqueHandle, 3);
+VALUE(kDLBfloat, 4);
+VALUE(kDLComplex, 5);
+VALUE(kDLBool, 6);
+VALUE(kDLFloat8_e3m4, 7);
+VALUE(kDLFloat8_e4m3, 8);
+VALUE(kDLFloat8_e4m3b11fnuz, 9);
+VALUE(kDLFloat8_e4m3fn, 10);
+VALUE(kDLFloat8_e4m3fnuz, 11);
+VALUE(kDLFloat8_e5m2, 12);
+VALUE(kDLFloat8_e5m2fnuz, 13);
+VALUE(kDLFloat8_e8m0fnu, 14);
+VALUE(kDLFloat6_e2m3fn, 15);
+VALUE(kDLFloat6_e3m2fn, 16);
+VALUE(kDLFloat4_e2m1fn, 17);
+VALUE(kDLBcomplex, 18);

@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ABI gate: holds the fresh builds to abi/ and to every recorded version of their ABI number.
+
+gate.py check BUILD...    one line per check; exit status 1 where one fails
+gate.py record BUILD...   writes the folder of the header's version, unless it is released
+
+BUILD is a build folder of the preset `abi` or `abi-aarch64`.
+"""
+
+import argparse
+import pathlib
+import re
+import subprocess
+import sys
+
+import abidiff
+import baseline
+import clients
+import dumps
+import freeze
+import header
+import library_checks
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def check_file(check):
+    """A check of library_checks on every build's library."""
+
+    def run(tree, builds):
+        symbols = library_checks.read_symbols(tree.symbols)
+        for build in builds:
+            soname = f"libdlbridge.so.{tree.abi}"
+            expected = library_checks.Expected(soname, tree.needed(build.machine), symbols)
+            for complaint in check(build.library, expected):
+                yield f"{build.machine}: {complaint}"
+
+    return run
+
+
+def check_symbols(tree, builds):
+    """The list, the header, the table, the file; and nothing of a recorded version is gone."""
+    symbols = library_checks.read_symbols(tree.symbols)
+    yield from library_checks.check_lists(tree.header, symbols)
+    yield from check_file(library_checks.check_symbols)(tree, builds)
+    for recorded in tree.recorded():
+        for symbol in sorted(library_checks.read_symbols(recorded.symbols) - symbols):
+            yield f"{recorded.version} has {symbol}"
+
+
+def check_version_node(tree, builds):
+    """Each function stands in the node of the version that brought it."""
+    yield from check_file(library_checks.check_version_node)(tree, builds)
+    since = header.since(tree.header)
+    for symbol in sorted(library_checks.read_symbols(tree.symbols)):
+        name, node = symbol.split("@@")
+        major, minor, patch = since.get(name, "?.?.?").split(".")
+        if (node, patch) != (f"DLBRIDGE_{major}.{minor}", "0"):
+            yield f"{name} is since {major}.{minor}.{patch} and stands in {node}"
+
+
+def check_layout_freeze(tree, builds):
+    """Today's freeze as it is; those of recorded versions but for growth behind struct_size."""
+    folder = tree.include / "dlbridge"
+    headers = [(folder / name).read_text() for name in ("dlbridge.h", "dlpack.h")]
+    yield from freeze.left_out(tree.freeze.read_text(), headers)
+    for build in builds:
+        jobs = [("today", tree.freeze, ())]
+        jobs += [(one.version, one.freeze, (freeze.OLDER,)) for one in tree.recorded()]
+        for version, source, options in jobs:
+            said = freeze.compile_freeze(build.cc, tree.include, source, *options)
+            for line in re.findall(r"error: (.*)", said) or said.splitlines():
+                yield f"{build.machine}, freeze of {version}: {line}"
+
+
+def check_frozen_clients(tree, builds):
+    for build in builds:
+        for recorded in tree.recorded():
+            yield from clients.check(tree, build, recorded)
+
+
+def check_version(tree, builds):
+    """The header states the version; all others agree."""
+    text = tree.header
+    if header.define(text, "DLBRIDGE_VERSION_STRING") != f'"{tree.version}"':
+        yield f"DLBRIDGE_VERSION_STRING is not {tree.version}"
+    newest = re.search(r"^## (\S+)", tree.changelog, re.MULTILINE)
+    if not newest or newest[1] != tree.version:
+        yield f"CHANGELOG.md begins with {newest and newest[1]}, the header says {tree.version}"
+    for build in builds:
+        if build.project_version() != tree.version:
+            yield f"CMake says {build.project_version()}, the header {tree.version}"
+        if build.library.name != f"libdlbridge.so.{tree.abi}.{tree.version}":
+            yield f"the file is {build.library.name}: ABI {tree.abi}, version {tree.version}"
+        said = clients.version(tree, build)
+        if said != f"{tree.version} {tree.version}":
+            yield f"{build.machine}: the library says {said}"
+    for symbol in sorted(library_checks.read_symbols(tree.symbols)):
+        node = symbol.split("@@DLBRIDGE_")[-1]
+        if baseline.version_key(node) > baseline.version_key(tree.version)[:2]:
+            yield f"{symbol} is newer than {tree.version}"
+
+
+def check_changelog(tree, _):
+    """What came after the first version is named in the section of the version that brought it."""
+    sections = re.split(r"^## (\d+\.\d+\.\d+)\b", tree.changelog, flags=re.MULTILINE)
+    texts = dict(zip(sections[1::2], sections[2::2]))
+    first = sections[-2]
+    for name, version in header.since(tree.header).items():
+        if not re.fullmatch(r"dlbridge_\w+|DLBridge\w+|DLBRIDGE_\w+", name) or version == first:
+            continue
+        if not re.search(rf"\b{name}\b", texts.get(version, "")):
+            yield f"CHANGELOG.md does not name {name} under {version}"
+
+
+def check_repository(tree, _):
+    done = subprocess.run(
+        [sys.executable, "-B", tree.root / "tests/lint/check_repo.py"],
+        capture_output=True,
+        text=True,
+    )
+    if done.returncode != 0:
+        yield from (done.stdout + done.stderr).splitlines()
+
+
+class Comparison:
+    """A build's fresh dumps, written at the first use, against those of every recorded version.
+    Against the version that the header states they must be the same, not only compatible."""
+
+    def __init__(self, tree, build):
+        self.tree, self.build = tree, build
+        self.paths = None
+
+    def fresh(self, kind):
+        if self.paths is None:
+            tree, build = self.tree, self.build
+            self.paths = dumps.write(build, tree.include, tree.version, build.out)
+        return self.paths[kind]
+
+    def recorded(self):
+        """Each recorded version, and whether it is the one that the header states."""
+        for one in self.tree.recorded():
+            yield one, one.version == self.tree.version
+
+    def check_compliance(self, *_):
+        new = self.fresh("dump")
+        for one, same in self.recorded():
+            old = one.dump(self.build.machine, "dump")
+            # Seen from the other side, what was added is missing.
+            directions = {"": (old, new), "-backwards": (new, old)} if same else {"": (old, new)}
+            for suffix, pair in directions.items():
+                report = self.build.out / f"since-{one.version}{suffix}.html"
+                for complaint in dumps.check_compliance(*pair, report, same):
+                    yield f"{one.version}: {complaint}"
+
+    def check_abidiff(self, *_):
+        for one, same in self.recorded():
+            may_grow = freeze.growing(one.freeze.read_text())
+            for kind in ("interface.xml", "types.xml"):
+                pair = (one.dump(self.build.machine, kind), self.fresh(kind))
+                said = abidiff.compare(*pair, self.tree.suppressions, may_grow, same)
+                yield from (f"{one.version}, {kind}: {line}" for line in said)
+
+
+def all_checks(tree, builds):
+    """Every check by its name, in the order in which they are run."""
+    yield "version", check_version
+    yield "changelog", check_changelog
+    yield "repository", check_repository
+    yield "symbols", check_symbols
+    yield "version-node", check_version_node
+    for name in ("soname", "needed", "glibc"):
+        yield name, check_file(library_checks.SHARED_CHECKS[name])
+    yield "layout-freeze", check_layout_freeze
+    yield "baseline", baseline.check_recorded
+    yield "released", baseline.check_released
+    yield "frozen-clients", check_frozen_clients
+    for build in builds:
+        comparison = Comparison(tree, build)
+        yield f"acc-{build.machine}", comparison.check_compliance
+        yield f"abidiff-{build.machine}", comparison.check_abidiff
+
+
+def run_check(check, tree, builds):
+    """Complaints; that a check could not be made is one."""
+    try:
+        return list(check(tree, builds))
+    except (dumps.ToolError, OSError, subprocess.CalledProcessError) as error:
+        return [f"cannot be checked: {error}"]
+
+
+def run_checks(tree, builds):
+    failed = 0
+    for name, check in all_checks(tree, builds):
+        complaints = run_check(check, tree, builds)
+        print(("FAILED " if complaints else "passed ") + name, flush=True)
+        for complaint in complaints[:40]:
+            print(f"  {complaint}")
+        failed += bool(complaints)
+    return 1 if failed else 0
+
+
+def record(tree, builds):
+    date = baseline.releases(tree).get(tree.version)
+    if date:
+        print(
+            f"{tree.version} was released on {date}: its folder never changes. "
+            "A change of the ABI needs a new version in dlbridge.h and CHANGELOG.md."
+        )
+        return 1
+    folder = baseline.record(tree, builds)
+    print(f"recorded {folder.relative_to(tree.root)}")
+    return 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("task", choices=("check", "record"))
+    parser.add_argument("build", nargs="+", type=pathlib.Path)
+    options = parser.parse_args()
+    builds = [baseline.Build(folder) for folder in options.build]
+    tree = baseline.Tree(ROOT)
+    return (run_checks if options.task == "check" else record)(tree, builds)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shows that the ABI gate notices what it must, and only that. Every change of gate_changes.py is
+made in a copy of the repository and built there; the copy's gate must fail by the checks named.
+
+gate_test.py [WORD...]    only the changes whose names contain a word
+"""
+
+import concurrent.futures
+import os
+import pathlib
+import queue
+import re
+import subprocess
+import sys
+import tempfile
+
+import gate_changes
+import header
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+WORKERS = min(4, os.cpu_count() or 1)
+
+
+class Failure(Exception):
+    """Something that the test needs went wrong."""
+
+
+class Copy:
+    """A copy of the repository's files in a git repository of its own, with build folders."""
+
+    def __init__(self, root):
+        self.root = root
+        names = run(ROOT, "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+        for name in filter(None, names.split("\0")):
+            if (ROOT / name).is_file():
+                (root / name).parent.mkdir(parents=True, exist_ok=True)
+                (root / name).write_bytes((ROOT / name).read_bytes())
+                (root / name).chmod((ROOT / name).stat().st_mode)
+        run(root, "git", "init", "--quiet")
+        run(root, "git", "add", "--all", "--force")
+        who = ("-c", "user.name=gate", "-c", "user.email=gate@localhost")
+        run(root, "git", *who, "commit", "--quiet", "--no-gpg-sign", "--message", "As it is")
+
+    def restore(self):
+        """Undoes every edit. Only what was edited is written, and so only that is built anew."""
+        run(self.root, "git", "checkout", "--quiet", "--force", "HEAD", "--", ".")
+        run(self.root, "git", "clean", "--quiet", "-d", "--force")
+
+    def build(self, presets):
+        for preset in presets:
+            if not (self.root / "build" / preset).is_dir():
+                run(self.root, "cmake", "--preset", preset)
+            run(self.root, "cmake", "--build", "--preset", preset, "--parallel", "1")
+
+    def gate(self, task, presets):
+        folders = [f"build/{preset}" for preset in presets]
+        command = [sys.executable, "-B", "tests/abi/gate.py", task, *folders]
+        return subprocess.run(command, cwd=self.root, capture_output=True, text=True)
+
+    # What the changes are made with.
+
+    def read(self, name):
+        return (self.root / name).read_text()
+
+    def write(self, name, text):
+        (self.root / name).write_text(text)
+
+    def append(self, name, text):
+        self.write(name, self.read(name) + text + "\n")
+
+    def replace(self, name, old, new, first=False):
+        text = self.read(name)
+        if old not in text or (text.count(old) > 1 and not first):
+            raise Failure(f"{name} has {text.count(old)} times: {old}")
+        self.write(name, text.replace(old, new, 1))
+
+    def remove_line(self, name, start):
+        lines = self.read(name).splitlines(keepends=True)
+        kept = [line for line in lines if not line.startswith(start)]
+        if len(kept) != len(lines) - 1:
+            raise Failure(f"{name} has {len(lines) - len(kept)} lines that start with {start}")
+        self.write(name, "".join(kept))
+
+    def swap(self, name, one, other):
+        """Two pieces of text, each given by a pattern, change places."""
+        text = self.read(name)
+        found = [match for pattern in (one, other) for match in re.finditer(pattern, text)]
+        pieces = sorted(found, key=lambda match: match.start())[-2:]
+        if len(found) < 2 or pieces[0].re is pieces[1].re:
+            raise Failure(f"{name} has not both of {one} and {other}")
+        a, b = pieces
+        between = text[a.end() : b.start()]
+        self.write(name, text[: a.start()] + b[0] + between + a[0] + text[b.end() :])
+
+    def version(self):
+        return header.version(self.read(gate_changes.HEADER))
+
+    def node(self):
+        """Version node of the header's version."""
+        return "DLBRIDGE_" + ".".join(self.version().split(".")[:2])
+
+    def last_node(self):
+        return re.findall(r"^(DLBRIDGE_\d+\.\d+) \{", self.read(gate_changes.MAP), re.MULTILINE)[-1]
+
+    def frozen_size(self, struct):
+        return int(re.search(rf"GROWS\({struct}, (\d+),", self.read(gate_changes.FREEZE))[1])
+
+
+def run(folder, *command):
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    if done.returncode != 0:
+        said = (done.stdout + done.stderr).strip()
+        raise Failure(f"{' '.join(command)}: {said[-3000:]}")
+    return done.stdout
+
+
+def presets(change):
+    return ("abi", "abi-aarch64") if change.aarch64 else ("abi",)
+
+
+def noticed_by(change, copy):
+    """The checks that fail after a change, and what they say."""
+    change.edit(copy)
+    copy.build(presets(change))
+    if change.recorded:
+        done = copy.gate("record", presets(change))
+        if done.returncode != 0:
+            raise Failure(f"cannot be recorded: {done.stdout}{done.stderr}")
+    done = copy.gate("check", presets(change))
+    failed = re.findall(r"^FAILED (\S+)", done.stdout, re.MULTILINE)
+    if done.returncode not in (0, 1) or (done.returncode == 1) != bool(failed):
+        raise Failure(f"the gate broke off: {done.stdout}{done.stderr}")
+    return set(failed), done.stdout
+
+
+def judge(change, copy):
+    """Lines of output for one change; the first says whether the gate did what it must."""
+    try:
+        copy.restore()
+        failed, said = noticed_by(change, copy)
+    except Failure as failure:
+        return f"FAILED {change.name}\n{failure}"
+    missed = change.noticed_by - failed
+    wrong = failed if not change.noticed_by else missed
+    if wrong:
+        what = f"not noticed by {' '.join(sorted(missed))}" if missed else "is legal"
+        return f"FAILED {change.name}: {what}\n{said}"
+    return f"passed {change.name}: {', '.join(sorted(failed)) or 'no complaint'}"
+
+
+def judge_record(copy):
+    """A released version cannot be recorded again."""
+    name = "a released version recorded again"
+    copy.restore()
+    version = copy.version()
+    text = re.sub(rf"## {version} \(.*\)", f"## {version} (2026-01-01)", copy.read("CHANGELOG.md"))
+    copy.write("CHANGELOG.md", text)
+    copy.build(("abi",))
+    done = copy.gate("record", ("abi",))
+    changed = run(copy.root, "git", "status", "--porcelain", "abi")
+    if done.returncode == 0 or "its folder never changes" not in done.stdout or changed:
+        return f"FAILED {name}: {done.stdout}{changed}"
+    return f"passed {name}: refused"
+
+
+def chosen(words):
+    changes = gate_changes.CHANGES
+    return [one for one in changes if not words or any(word in one.name for word in words)]
+
+
+def main():
+    words = sys.argv[1:]
+    copies = queue.Queue()
+    with tempfile.TemporaryDirectory() as folder:
+        for number in range(WORKERS):
+            root = pathlib.Path(folder) / str(number)
+            root.mkdir()
+            copies.put(Copy(root))
+
+        def with_copy(function, *arguments):
+            copy = copies.get()
+            try:
+                return function(*arguments, copy)
+            finally:
+                copies.put(copy)
+
+        with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
+            jobs = [pool.submit(with_copy, judge, one) for one in chosen(words)]
+            if not words:
+                jobs.append(pool.submit(with_copy, judge_record))
+            failed = 0
+            for job in jobs:
+                print(job.result(), flush=True)
+                failed += job.result().startswith("FAILED")
+    return 1 if failed or not jobs else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
