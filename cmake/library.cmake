@@ -58,9 +58,10 @@ function(dlbridge_shared_link)
     # One name for every version, as vendors name theirs: dlbridge.dll and libdlbridge.dll.a.
     set_target_properties(dlbridge PROPERTIES PREFIX "")
   elseif(APPLE)
-    set_target_properties(dlbridge PROPERTIES
-      INSTALL_NAME_DIR "@rpath"
-      BUILD_WITH_INSTALL_NAME_DIR ON)
+    # As CMake would say it itself, if it knew of which macOS a cross compiler is.
+    set_target_properties(dlbridge PROPERTIES NO_SONAME ON)
+    target_link_options(dlbridge PRIVATE
+      -Wl,-install_name,@rpath/libdlbridge.${DLBRIDGE_HEADER_ABI}.dylib)
   endif()
   if(WIN32 OR APPLE)
     # In place of -z nodelete.

@@ -46,4 +46,3 @@ set(CMAKE_CXX_EXTENSIONS_COMPUTED_DEFAULT ON)
 # The same tools for every kind of object file.
 set(CMAKE_AR llvm-ar)
 set(CMAKE_RANLIB llvm-ranlib)
-set(CMAKE_STRIP llvm-strip)

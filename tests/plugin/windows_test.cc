@@ -31,7 +31,7 @@ class Unloading : public testing::Test {
     std::filesystem::copy_file(plugin, path_, std::filesystem::copy_options::overwrite_existing);
     module_ = LoadLibraryA(path_.c_str());
     ASSERT_NE(module_, nullptr) << GetLastError();
-    const auto* make = Find<DLManagedTensorVersioned*(int*)>(module_, "plugin_make");
+    auto* make = Find<DLManagedTensorVersioned*(int*)>(module_, "plugin_make");
     ASSERT_NE(make, nullptr);
     tensor_ = make(&deletions_);
     ASSERT_NE(tensor_, nullptr);
@@ -70,7 +70,7 @@ TEST_F(Unloading, TakesAPluginThatIsNotPinned) {
 TEST_F(Unloading, LeavesAPinnedPlugin) {
   Load(OWN_PLUGIN);
   const HMODULE library = LoadLibraryA("dlbridge.dll");
-  const auto* pin = Find<decltype(dlbridge_pin_module)>(library, "dlbridge_pin_module");
+  auto* pin = Find<decltype(dlbridge_pin_module)>(library, "dlbridge_pin_module");
   ASSERT_NE(pin, nullptr);
   EXPECT_EQ(pin(tensor_->dl_tensor.data, nullptr), DLBRIDGE_OK);
   Unload();
