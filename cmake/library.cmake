@@ -47,7 +47,7 @@ endfunction()
 function(dlbridge_shared_link)
   set(map ${CMAKE_CURRENT_SOURCE_DIR}/dlbridge.map)
   target_link_options(dlbridge PRIVATE
-    -Wl,-z,nodelete -Wl,-z,now -Wl,-z,relro -Wl,-z,noexecstack -Wl,--as-needed
+    -Wl,-Bsymbolic -Wl,-z,nodelete -Wl,-z,now -Wl,-z,relro -Wl,-z,noexecstack -Wl,--as-needed
     -Wl,--version-script=${map})
   # A sanitizer, ours or that of a project around this one, is found in the program.
   if(PROJECT_IS_TOP_LEVEL AND NOT DLBRIDGE_SANITIZE)

@@ -717,8 +717,10 @@ DLBRIDGE_API DLBridgeKind dlbridge_identify(const void* tensor);
 
 /** Keeps the module (shared library, plugin, DLL) that holds `address` loaded until the process ends,
  * with all that it needs, so that a deleter and static data inside it outlive its dlclose. Any address
- * inside will do, such as the deleter; the module must be loaded during the call. This library itself
- * and the main program never go, and may be named too. Repeating it is harmless; it cannot be undone.
+ * inside will do: the deleter, or, where C forbids such a conversion, static data. The module must be
+ * loaded during the call. The main program never goes, nor does this library as a shared one, and both
+ * may be named; a plugin that has the static library inside must pin itself if its tensors are to
+ * outlive it. Repeating the call is harmless; it cannot be undone.
  * It takes the lock of the system's loader, which allocates. Errors: NOT_FOUND where no module holds
  * the address (heap, stack, code made at run time); UNSUPPORTED where the module cannot be kept, such
  * as one in a linker namespace of its own. \since 0.1.0 */

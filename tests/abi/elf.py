@@ -53,6 +53,11 @@ def segments(path):
     return found
 
 
+def relocations(path):
+    """The relocations that the loader applies, one a line, with the name that each refers to."""
+    return readelf(path, "--relocs")
+
+
 def sections(path):
     """The section headers: name to size."""
     row = re.compile(r"\s+\[\s*\d+\]\s+(\S+)\s+\S+\s+[0-9a-f]+\s+[0-9a-f]+\s+([0-9a-f]+)\s")

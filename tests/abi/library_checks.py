@@ -139,6 +139,14 @@ def check_relro(path, _):
     return complaints + ([] if "NOW" in flags.split() else ["not linked with -z now"])
 
 
+def check_binding(path, _):
+    """The file refers to its own functions by address: by name another copy of it, loaded earlier,
+    would take their place."""
+    names = {symbol.name for symbol in exported(path)}
+    referred = set(re.findall(r"([\w.]+)(?:@@?[\w.]+)? \+ [0-9a-f]+$", elf.relocations(path), re.M))
+    return [f"bound by name: {name}" for name in sorted(names & referred)]
+
+
 def check_undefined(path, _):
     """What the file needs of others comes from glibc."""
     return [
@@ -163,6 +171,7 @@ SHARED_CHECKS = {
     "stack": check_stack,
     "text relocations": check_text_relocations,
     "relro": check_relro,
+    "binding": check_binding,
     "undefined": check_undefined,
 }
 

@@ -24,11 +24,13 @@ TWO_MAP = TINY_MAP + "FAKE_0.2 { global: leaked; } FAKE_0.1;\n"
 TINY_EXPECTED = checks.Expected("libfake.so.1", ["libc.so.6"], {"fake_one@@FAKE_0.1"})
 TINY_LINK = (
     "-Wl,-soname,libfake.so.1",
+    "-Wl,-Bsymbolic",
     "-Wl,-z,nodelete",
     "-Wl,-z,now",
     "-Wl,-z,relro",
     "-Wl,-z,noexecstack",
 )
+TABLE = TINY + "void* (*volatile table)(void) = fake_one;\n"
 LEAK = TINY + "void* leaked(void) { return calloc(2, 2); }\n"
 HOOK = (
     TINY + "static volatile int hooked;\n__attribute__((%s)) static void f(void) { hooked = 1; }\n"
@@ -61,6 +63,7 @@ WRONG_SHARED = {
     "text relocation": (TEXTREL, TINY_MAP, (), ("-Wl,-z,notext",), {"text relocations"}),
     "no relro": (TINY, TINY_MAP, ("-Wl,-z,relro",), ("-Wl,-z,norelro",), {"relro"}),
     "lazy": (TINY, TINY_MAP, ("-Wl,-z,now",), ("-Wl,-z,lazy",), {"relro"}),
+    "bound by name": (TABLE, TINY_MAP, ("-Wl,-Bsymbolic",), (), {"binding"}),
     "stranger's symbol": (
         "int stranger(void);\n" + TINY.replace("malloc(1)", "malloc(stranger())"),
         TINY_MAP,

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// A host that knows nothing of dlbridge, and plugins that use it: their tensors outlive them, since
+// the library's own memory and deleter do. This program does not link the library.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "plugin/host.h"
+
+namespace dlbridge_test {
+namespace {
+
+class LibraryPlugin : public testing::TestWithParam<const char*> {
+ protected:
+  // The tensor of a plugin that is closed by now.
+  static DLManagedTensorVersioned* MakeAndClose() {
+    Plugin plugin(GetParam());
+    DLManagedTensorVersioned* tensor = plugin.Make();
+    plugin.Close();
+    EXPECT_EQ(plugin.IsLoaded(), PLUGINS_STAY);
+    return tensor;
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Ways, LibraryPlugin, testing::Values(LIBRARY_PLUGINS),
+                         [](const auto& info) {
+                           const std::string path = info.param;
+                           return path.substr(path.rfind('/') + 1,
+                                              path.rfind("_plugin") - path.rfind('/') - 1);
+                         });
+
+TEST_P(LibraryPlugin, TensorOutlivesIt) {
+  DLManagedTensorVersioned* tensor = MakeAndClose();
+  ASSERT_NE(tensor, nullptr);
+  EXPECT_TRUE(HoldsTheSix(tensor->dl_tensor));
+  tensor->deleter(tensor);
+}
+
+TEST_P(LibraryPlugin, MayBeLoadedAndClosedAgain) {
+  std::vector<DLManagedTensorVersioned*> tensors;
+  for (int i = 0; i < 20; ++i) {
+    tensors.push_back(MakeAndClose());
+    ASSERT_NE(tensors.back(), nullptr);
+  }
+  for (DLManagedTensorVersioned* tensor : tensors) {
+    EXPECT_TRUE(HoldsTheSix(tensor->dl_tensor));
+    tensor->deleter(tensor);
+  }
+}
+
+TEST_P(LibraryPlugin, DeleterRunsOnAThreadThatIsNotTheProducers) {
+  DLManagedTensorVersioned* tensor = nullptr;
+  std::thread([&] { tensor = MakeAndClose(); }).join();
+  ASSERT_NE(tensor, nullptr);
+  std::thread([&] {
+    EXPECT_TRUE(HoldsTheSix(tensor->dl_tensor));
+    tensor->deleter(tensor);
+  }).join();
+}
+
+TEST_P(LibraryPlugin, DeleterRunsInAForkedChildAndInItsParent) {
+  DLManagedTensorVersioned* tensor = MakeAndClose();
+  ASSERT_NE(tensor, nullptr);
+  const pid_t child = fork();
+  if (child == 0) {
+    const bool right = HoldsTheSix(tensor->dl_tensor);
+    tensor->deleter(tensor);
+    _exit(right ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  EXPECT_TRUE(HoldsTheSix(tensor->dl_tensor));
+  tensor->deleter(tensor);
+}
+
+DLManagedTensorVersioned* released_at_exit = nullptr;
+
+void ReleaseAtExit() {
+  if (!HoldsTheSix(released_at_exit->dl_tensor)) {
+    _exit(1);
+  }
+  released_at_exit->deleter(released_at_exit);
+}
+
+// The first thing registered is the last to run.
+TEST_P(LibraryPlugin, DeleterRunsAtExit) {
+  const auto exits = [] {
+    std::atexit(ReleaseAtExit);
+    released_at_exit = MakeAndClose();
+    std::exit(released_at_exit == nullptr ? 1 : 0);
+  };
+  EXPECT_EXIT(exits(), testing::ExitedWithCode(0), "");
+}
+
+// Behind every handler of the program, when modules are finished.
+struct ReleasedByDestructor {
+  ~ReleasedByDestructor() {
+    if (tensor != nullptr) {
+      tensor->deleter(tensor);
+    }
+  }
+  DLManagedTensorVersioned* tensor = nullptr;
+};
+
+TEST_P(LibraryPlugin, DeleterRunsInAStaticDestructor) {
+  const auto exits = [] {
+    static ReleasedByDestructor released;
+    released.tensor = MakeAndClose();
+    std::exit(released.tensor == nullptr ? 1 : 0);
+  };
+  EXPECT_EXIT(exits(), testing::ExitedWithCode(0), "");
+}
+
+// Who forgets its tensor leaks it, and nothing else happens.
+TEST_P(LibraryPlugin, ProcessMayEndWithALiveTensor) {
+  const auto exits = [] {
+    static DLManagedTensorVersioned* kept = MakeAndClose();
+    std::exit(kept == nullptr ? 1 : 0);
+  };
+  EXPECT_EXIT(exits(), testing::ExitedWithCode(0), "");
+}
+
+}  // namespace
+}  // namespace dlbridge_test
