@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <string>
+#include <thread>
 
 #include "dlbridge/dlbridge.h"
 #include "plugin/host.h"
@@ -160,6 +161,52 @@ TEST_F(OwnPlugin, PinnedWhereItIsHandedBackStays) {
   plugin_.Close();
   EXPECT_TRUE(HoldsTheSix(source->dl_tensor));
   dlbridge_release_versioned(source);
+}
+
+TEST_F(OwnPlugin, PinnedIsReleasedOnAnotherThread) {
+  DLManagedTensorVersioned* tensor = nullptr;
+  std::thread([&] {
+    tensor = MustUpgrade(plugin_.MakeLegacy(&deletions_), kPin);
+    plugin_.Close();
+  }).join();
+  std::thread([&] {
+    EXPECT_TRUE(HoldsTheSix(tensor->dl_tensor));
+    dlbridge_release_versioned(tensor);
+  }).join();
+}
+
+TEST_F(OwnPlugin, PinnedIsReleasedInAForkedChildAndInItsParent) {
+  DLManagedTensorVersioned* tensor = MustUpgrade(plugin_.MakeLegacy(&deletions_), kPin);
+  plugin_.Close();
+  const auto release = [&] {
+    const bool right = HoldsTheSix(tensor->dl_tensor);
+    dlbridge_release_versioned(tensor);
+    return right && deletions_ == 1;
+  };
+  EXPECT_EXIT(std::_Exit(release() ? 0 : 1), testing::ExitedWithCode(0), "");
+  EXPECT_TRUE(release());
+}
+
+// Behind every handler of the program, when modules are finished.
+struct ReleasedByDestructor {
+  ~ReleasedByDestructor() {
+    if (tensor != nullptr) {
+      dlbridge_release_versioned(tensor);
+    }
+  }
+  DLManagedTensorVersioned* tensor = nullptr;
+};
+
+TEST_F(OwnPlugin, PinnedIsReleasedAtTheEndOfTheProcess) {
+  const auto exits = [&] {
+    static ReleasedByDestructor released;
+    static int deletions = 0;  // outlives the test
+    released.tensor = MustUpgrade(plugin_.MakeLegacy(&deletions), kPin);
+    plugin_.Close();
+    std::exit(0);
+  };
+  EXPECT_EXIT(exits(), testing::ExitedWithCode(0), "");
+  expected_deletions_ = 0;
 }
 
 TEST_F(OwnPlugin, RefusedIsNotPinned) {
