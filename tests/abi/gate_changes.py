@@ -118,6 +118,35 @@ def grow_view_spec(copy):
     copy.append(FREEZE, "FIELD(DLBridgeViewSpec, more, 48, uint64_t);")
 
 
+@change("a struct that the library fills grown, and filled up to the smaller size", recorded=True)
+def filled_struct_grown(copy):
+    first = grow_layout(copy)
+    copy.replace("src/layout.cc", "size < sizeof(DLBridgeLayout)", f"size < {first}")
+    copy.replace(
+        "src/layout.cc", "memcpy(out, &layout, sizeof layout)", "memcpy(out, &layout, written)"
+    )
+    copy.replace(
+        "src/layout.cc",
+        "  layout.struct_size = size;",
+        "  layout.struct_size = size;\n"
+        "  const size_t written = size < sizeof layout ? size : sizeof layout;",
+    )
+
+
+def grow_layout(copy):
+    """What is filled in has one more field; its size before."""
+    next_version(copy)
+    first = copy.frozen_size("DLBridgeLayout")
+    copy.replace(HEADER, "\n} DLBridgeLayout;", "\n  uint64_t more;\n} DLBridgeLayout;")
+    copy.replace(
+        HEADER, "DLBRIDGE_NO, 0, 0, 0, 0, 0, 0, 0}", "DLBRIDGE_NO, 0, 0, 0, 0, 0, 0, 0, 0}"
+    )
+    grown = f"GROWS(DLBridgeLayout, {first + 8}, 8);"
+    copy.replace(FREEZE, f"GROWS(DLBridgeLayout, {first}, 8);", grown)
+    copy.append(FREEZE, f"FIELD(DLBridgeLayout, more, {first}, uint64_t);")
+    return first
+
+
 # ---- Functions ----------------------------------------------------------------------------------
 
 
@@ -233,6 +262,14 @@ def field_inserted(copy):
 @change("a struct grown, and its first size forgotten", "frozen-clients", recorded=True)
 def first_size_forgotten(copy):
     grow_view_spec(copy)
+
+
+@change(
+    "a struct that the library fills grown, and filled as a whole", "frozen-clients", recorded=True
+)
+def filled_as_a_whole(copy):
+    first = grow_layout(copy)
+    copy.replace("src/layout.cc", "size < sizeof(DLBridgeLayout)", f"size < {first}")
 
 
 @change("a reserved field dropped", "layout-freeze", "abidiff-x86_64", recorded=True)
