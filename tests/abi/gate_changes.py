@@ -339,6 +339,11 @@ def version_disagrees(copy):
     copy.replace("src/version.cc", "return DLBRIDGE_VERSION_STRING;", 'return "9.9.9";')
 
 
+@change("CMake states another version", "version")
+def cmake_disagrees(copy):
+    copy.replace("CMakeLists.txt", "VERSION ${DLBRIDGE_HEADER_VERSION}", "VERSION 9.9.9")
+
+
 @change("a version without its section of the changelog", "version", "repository", recorded=True)
 def version_without_changelog(copy):
     next_version(copy)
