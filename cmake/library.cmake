@@ -11,14 +11,23 @@ function(dlbridge_library)
   set_target_properties(dlbridge_objects PROPERTIES
     POSITION_INDEPENDENT_CODE ON
     CXX_VISIBILITY_PRESET hidden
-    VISIBILITY_INLINES_HIDDEN ON)
+    VISIBILITY_INLINES_HIDDEN ON
+    UNITY_BUILD OFF)
   # -O3 gains nothing here (measured), so Release is built like the rest. Thread-safe statics would
   # need the C++ runtime.
   target_compile_options(dlbridge_objects PRIVATE
     -fno-exceptions -fno-rtti -fno-threadsafe-statics
-    -Wall -Wextra -Wpedantic -Wconversion
-    $<$<BOOL:${DLBRIDGE_WERROR}>:-Werror>
     $<$<CONFIG:Release>:-O2>)
+  if(CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64" AND CMAKE_SYSTEM_NAME STREQUAL "Linux")
+    # Atomics that are chosen at run time would bring a constructor along.
+    target_compile_options(dlbridge_objects PRIVATE -mno-outline-atomics)
+  endif()
+  # The warnings are our business and not that of a project around this one.
+  if(PROJECT_IS_TOP_LEVEL)
+    target_compile_options(dlbridge_objects PRIVATE
+      -Wall -Wextra -Wpedantic -Wconversion
+      $<$<BOOL:${DLBRIDGE_WERROR}>:-Werror>)
+  endif()
 
   if(DLBRIDGE_STATIC)
     add_library(dlbridge STATIC $<TARGET_OBJECTS:dlbridge_objects>)
@@ -29,28 +38,48 @@ function(dlbridge_library)
   endif()
   add_library(dlbridge::dlbridge ALIAS dlbridge)
   target_include_directories(dlbridge INTERFACE
-    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
-    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>)
   # dlopen and dladdr: a file of their own before glibc 2.34.
   target_link_libraries(dlbridge PRIVATE ${CMAKE_DL_LIBS})
   # Linked by the C driver and without what CMake would add for C++, nothing of the C++ runtime is
   # found, let alone needed.
-  set_target_properties(dlbridge PROPERTIES LINKER_LANGUAGE C)
+  set_target_properties(dlbridge PROPERTIES LINKER_LANGUAGE C DEBUG_POSTFIX "")
   set(CMAKE_CXX_IMPLICIT_LINK_LIBRARIES "" PARENT_SCOPE)
 endfunction()
 
-# How the shared library is linked; tests/abi/library_file_test.py holds the file to it.
+# How the shared library is linked; tests/abi/library_file_test.py and the checks of packaging/ hold
+# the file to it.
 function(dlbridge_shared_link)
-  set(map ${CMAKE_CURRENT_SOURCE_DIR}/dlbridge.map)
-  target_link_options(dlbridge PRIVATE
-    -Wl,-Bsymbolic -Wl,-z,nodelete -Wl,-z,now -Wl,-z,relro -Wl,-z,noexecstack -Wl,--as-needed
-    -Wl,--version-script=${map})
-  if(NOT DLBRIDGE_SANITIZE)
-    target_link_options(dlbridge PRIVATE -Wl,-z,defs)
-  endif()
   # SOVERSION is the ABI's number; the file's name says the version as well.
   set_target_properties(dlbridge PROPERTIES
     SOVERSION ${DLBRIDGE_HEADER_ABI}
-    VERSION ${DLBRIDGE_HEADER_ABI}.${PROJECT_VERSION}
-    LINK_DEPENDS ${map})
+    VERSION ${DLBRIDGE_HEADER_ABI}.${PROJECT_VERSION})
+  if(WIN32)
+    # One name for every version, as vendors name theirs: dlbridge.dll and libdlbridge.dll.a.
+    set_target_properties(dlbridge PROPERTIES PREFIX "")
+  elseif(APPLE)
+    # As CMake would say it itself, if it knew of which macOS a cross compiler is.
+    set_target_properties(dlbridge PROPERTIES NO_SONAME ON)
+    target_link_options(dlbridge PRIVATE
+      -Wl,-install_name,@rpath/libdlbridge.${DLBRIDGE_HEADER_ABI}.dylib)
+  endif()
+  if(WIN32 OR APPLE)
+    # In place of -z nodelete.
+    target_sources(dlbridge PRIVATE resident.c)
+    target_compile_options(dlbridge PRIVATE -O2)
+  else()
+    dlbridge_elf_link()
+  endif()
+endfunction()
+
+function(dlbridge_elf_link)
+  set(map ${CMAKE_CURRENT_SOURCE_DIR}/dlbridge.map)
+  set_target_properties(dlbridge PROPERTIES LINK_DEPENDS ${map})
+  target_link_options(dlbridge PRIVATE
+    -Wl,-Bsymbolic -Wl,-z,nodelete -Wl,-z,now -Wl,-z,relro -Wl,-z,noexecstack -Wl,--as-needed
+    -Wl,--version-script=${map})
+  # A sanitizer, ours or that of a project around this one, is found in the program.
+  if(PROJECT_IS_TOP_LEVEL AND NOT DLBRIDGE_SANITIZE)
+    target_link_options(dlbridge PRIVATE -Wl,-z,defs)
+  endif()
 endfunction()

@@ -1,21 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "allocate.h"
 
-#include <cstdlib>
-
 #include "options.h"
 #include "required.h"
 #include "support/boundary.h"
+#include "support/memory.h"
 #include "validate.h"
 
 namespace dlbridge {
 namespace {
-
-void* SystemMemory(uint64_t bytes, uint64_t alignment) {
-  void* memory = nullptr;
-  const size_t least = alignment < sizeof(void*) ? sizeof(void*) : alignment;
-  return posix_memalign(&memory, least, bytes) == 0 ? memory : nullptr;
-}
 
 // Fills the tail with memory of the tensor; false where there is none.
 bool AcquireMemory(const NewTensor& tensor, uint64_t bytes, AllocationTail* tail) {
@@ -24,7 +17,7 @@ bool AcquireMemory(const NewTensor& tensor, uint64_t bytes, AllocationTail* tail
     return true;
   }
   if (tensor.allocator == nullptr) {
-    tail->memory = SystemMemory(bytes, tensor.alignment);
+    tail->memory = AllocateAligned(tensor.alignment, bytes);
   } else {
     tail->context = tensor.allocator->context;
     tail->deallocate = tensor.allocator->deallocate;

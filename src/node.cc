@@ -3,6 +3,8 @@
 
 #include <cstdlib>
 
+#include "support/memory.h"
+
 namespace dlbridge {
 namespace {
 
@@ -27,7 +29,7 @@ void FreeAllocation(const AllocationTail& tail) {
     return;
   }
   if (tail.deallocate == nullptr) {
-    std::free(tail.memory);
+    FreeAligned(tail.memory);
   } else {
     tail.deallocate(tail.context, tail.device, tail.memory, tail.bytes, tail.alignment);
   }

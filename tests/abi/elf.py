@@ -70,7 +70,7 @@ def needed_versions(path):
 def segments(path):
     """The program headers: type to list of flags, such as {'GNU_STACK': ['RW']}."""
     found = {}
-    row = re.compile(r"\s+([A-Z_]+)(?:\s+0x[0-9a-f]+){5}\s+([RWE ]{3})\s+0x[0-9a-f]+")
+    row = re.compile(r"\s+([A-Z_]+)(?:\s+0x[0-9a-f]+){5}\s+([RWE ]{3})\s+(?:0x)?[0-9a-f]+")
     for line in readelf(path, "--program-headers").splitlines():
         match = row.match(line)
         if match:

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "dlbridge/dlbridge.h"
+#include "support/aligned.h"
 #include "support/allocations.h"
 
 namespace dlbridge::conformance {
@@ -239,7 +240,7 @@ class World {
 
   // Memory for dlbridge_upgrade_into, and its release.
   void* Storage(size_t size) {
-    storages_.push_back(std::aligned_alloc(16, (size + 15) / 16 * 16));
+    storages_.push_back(dlbridge_test::AllocateAligned(16, size));
     return storages_.back();
   }
   static void StorageReleased(void* context, void* /*memory*/) {
@@ -283,7 +284,7 @@ class World {
  private:
   static void* GiveMemory(void* context, DLDevice /*device*/, uint64_t bytes, uint64_t alignment) {
     ++static_cast<World*>(context)->blocks_;
-    return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+    return dlbridge_test::AllocateAligned(alignment, bytes);
   }
   static void* RefuseMemory(void* /*context*/, DLDevice /*device*/, uint64_t /*bytes*/,
                             uint64_t /*alignment*/) {
@@ -292,7 +293,7 @@ class World {
   static void TakeMemory(void* context, DLDevice /*device*/, void* memory, uint64_t /*bytes*/,
                          uint64_t /*alignment*/) {
     --static_cast<World*>(context)->blocks_;
-    std::free(memory);
+    dlbridge_test::FreeAligned(memory);
   }
 
   std::map<std::string, std::unique_ptr<Producer>> producers_;

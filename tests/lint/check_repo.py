@@ -85,6 +85,19 @@ def check_readme_example():
         yield "README.md: the C program is not examples/upgrade.c"
 
 
+def check_readme_usage():
+    """README's ways to use the library are lines of what tests/consumers runs."""
+    section = re.search(r"^## Using it\n(.*?)^## ", read("README.md"), re.DOTALL | re.MULTILINE)
+    shown = re.findall(r"```(?:sh|cmake)\n(.*?)```", section[1] if section else "", re.DOTALL)
+    if not shown:
+        yield "README.md: nothing on using the library"
+    texts = [read(name) for name in repository_files() if name.startswith("tests/consumers/")]
+    tested = {line.strip() for text in texts for line in text.splitlines()}
+    for line in "".join(shown).splitlines():
+        if line.strip() not in tested:
+            yield f"README.md: tests/consumers has no line '{line.strip()}'"
+
+
 def check_files():
     """Every file: no machine's paths, a licence line, no stray blanks."""
     for name in repository_files():
@@ -115,6 +128,7 @@ CHECKS = (
     check_version,
     check_readme_functions,
     check_readme_example,
+    check_readme_usage,
     check_files,
     check_header_lines,
 )

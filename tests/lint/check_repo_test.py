@@ -27,6 +27,8 @@ FAULTS = (
     ("README.md", "| `dlbridge_share` |", "| share |", "the table lacks dlbridge_share"),
     ("README.md", "float data[6]", "float data[7]", "is not examples/upgrade.c"),
     ("examples/upgrade.c", "float data[6]", "float data[7]", "is not examples/upgrade.c"),
+    ("README.md", "## Using it", "## How", "nothing on using the library"),
+    ("README.md", "add_subdirectory(dlbridge)", "add_subdirectory(dl)", "no line 'add_sub"),
     ("run", "set -euo pipefail", f"set -euo pipefail # {MACHINE}", "a path of one machine"),
     ("run", "set -euo pipefail", "set -euo pipefail  ", "blanks at the end"),
     ("CMakeLists.txt", "# SPDX-License-Identifier: Apache-2.0", "#", "no SPDX line"),

@@ -4,7 +4,8 @@
 // It defines malloc and its kin for the whole program, so that the library's calls come here
 // whether it is shared or static. Include it in one file of a program only. Sanitizers bring a
 // malloc of their own: there their hooks count, and nothing can be made to fail. Under valgrind
-// nothing is seen at all; tests ask Allocations::Counts() and CanFail() and skip.
+// nothing is seen at all, nor on Windows, where each module has its own way to malloc; tests ask
+// Allocations::Counts() and CanFail() and skip.
 #ifndef DLBRIDGE_TESTS_SUPPORT_ALLOCATIONS_H_
 #define DLBRIDGE_TESTS_SUPPORT_ALLOCATIONS_H_
 
@@ -12,6 +13,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+
+#include "support/aligned.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define DLBRIDGE_TEST_SANITIZED 1
@@ -72,9 +75,8 @@ inline void* Probe() {
 
 // Aligned memory too: ThreadSanitizer tells of its release, but not of its allocation.
 inline void* AlignedProbe() {
-  int (*volatile allocate)(void**, size_t, size_t) = posix_memalign;
-  void* memory = nullptr;
-  return allocate(&memory, 64, 24) == 0 ? memory : nullptr;
+  void* (*volatile allocate)(size_t, size_t) = AllocateAligned;
+  return allocate(64, 24);
 }
 
 inline bool Allocations::Counts() {
@@ -82,7 +84,7 @@ inline bool Allocations::Counts() {
   {
     const Allocations scope;
     std::free(Probe());
-    std::free(AlignedProbe());
+    FreeAligned(AlignedProbe());
     made = scope.made();
   }
   return made == 2;
@@ -114,7 +116,7 @@ void __sanitizer_free_hook(const volatile void* memory) {
   dlbridge_test::NoteFreed(const_cast<const void*>(memory));
 }
 
-#else
+#elif !defined(_WIN32)
 
 // One file of a program includes this: see above.
 // NOLINTBEGIN(misc-definitions-in-headers)

@@ -4,12 +4,12 @@
 #define DLBRIDGE_TESTS_SUPPORT_GUARD_H_
 
 #include <gtest/gtest.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <cstddef>
 #include <cstring>
 #include <vector>
+
+#include "support/pages.h"
 
 namespace dlbridge_test {
 
@@ -18,13 +18,12 @@ namespace dlbridge_test {
 class Guarded {
  public:
   explicit Guarded(size_t size) {
-    const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+    const size_t page = PageSize();
     readable_ = (size + page - 1) / page * page;
     mapped_ = readable_ + page;
-    void* base = mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    base_ = base == MAP_FAILED ? nullptr : static_cast<char*>(base);
+    base_ = static_cast<char*>(MapPages(mapped_, Access::kWrite));
     EXPECT_NE(base_, nullptr);
-    EXPECT_EQ(mprotect(base_ + readable_, page, PROT_NONE), 0);
+    EXPECT_TRUE(ProtectPages(base_ + readable_, page, Access::kNone));
     start_ = base_ + (readable_ - size);
   }
   Guarded(const void* content, size_t size) : Guarded(size) {
@@ -37,7 +36,7 @@ class Guarded {
       : Guarded(content.data(), content.size() * sizeof(T)) {}
   Guarded(const Guarded&) = delete;
   Guarded& operator=(const Guarded&) = delete;
-  ~Guarded() { munmap(base_, mapped_); }
+  ~Guarded() { UnmapPages(base_, mapped_); }
 
   template <class T>
   T* as() const {
@@ -48,8 +47,8 @@ class Guarded {
   T* behind() const {
     return reinterpret_cast<T*>(base_ + readable_);
   }
-  void Seal() { EXPECT_EQ(mprotect(base_, readable_, PROT_READ), 0); }
-  void Unseal() { EXPECT_EQ(mprotect(base_, readable_, PROT_READ | PROT_WRITE), 0); }
+  void Seal() { EXPECT_TRUE(ProtectPages(base_, readable_, Access::kRead)); }
+  void Unseal() { EXPECT_TRUE(ProtectPages(base_, readable_, Access::kWrite)); }
 
  private:
   char* base_;

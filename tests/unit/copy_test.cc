@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "dlbridge/dlbridge.h"
+#include "support/aligned.h"
 #include "support/scale.h"
 #include "support/tensors.h"
 
@@ -286,8 +287,8 @@ struct Recorder {
   std::vector<Request> freed;
 
   static void* Allocate(void* context, DLDevice device, uint64_t bytes, uint64_t alignment) {
-    void* memory = nullptr;
-    if (posix_memalign(&memory, alignment, bytes) != 0) {
+    void* memory = AllocateAligned(alignment, bytes);
+    if (memory == nullptr) {
       return nullptr;
     }
     static_cast<Recorder*>(context)->allocated.push_back(
@@ -298,7 +299,7 @@ struct Recorder {
                          uint64_t alignment) {
     static_cast<Recorder*>(context)->freed.push_back(
         {device.device_type, device.device_id, bytes, alignment, memory});
-    std::free(memory);
+    FreeAligned(memory);
   }
   DLBridgeAllocator Hook() {
     DLBridgeAllocator hook = DLBRIDGE_ALLOCATOR_INIT;

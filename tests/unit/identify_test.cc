@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Legacy or versioned, by 64 bytes: never wrong, and sure of nearly all that producers hand out.
 #include <gtest/gtest.h>
-#include <sys/mman.h>
 
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <vector>
 
 #include "dlbridge/dlbridge.h"
+#include "support/pages.h"
 #include "support/scale.h"
 #include "support/tensors.h"
 
@@ -24,11 +25,11 @@ T* Pointer(uint64_t address) {
 class Addresses {
  public:
   explicit Addresses(Random* random) : random_(random), heap_(4096) {
-    mapped_ = mmap(nullptr, 1 << 20, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    mapped_ = MapPages(1 << 20, Access::kNone);
   }
   Addresses(const Addresses&) = delete;
   Addresses& operator=(const Addresses&) = delete;
-  ~Addresses() { munmap(mapped_, 1 << 20); }
+  ~Addresses() { UnmapPages(mapped_, 1 << 20); }
 
   uint64_t Heap(uint64_t alignment) { return At(heap_.data(), heap_.size(), alignment); }
   uint64_t Stack(uint64_t alignment) {
@@ -40,7 +41,7 @@ class Addresses {
   uint64_t Code() {
     // Positions of this program, of a library, and without address randomisation.
     const uint64_t functions[] = {reinterpret_cast<uintptr_t>(&std::printf),
-                                  reinterpret_cast<uintptr_t>(&munmap),
+                                  reinterpret_cast<uintptr_t>(&std::strtod),
                                   reinterpret_cast<uintptr_t>(&dlbridge_identify), 0x401000};
     return random_->Pick(functions) + static_cast<uint64_t>(random_->Between(0, 255)) * 16;
   }

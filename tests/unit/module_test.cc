@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "dlbridge/dlbridge.h"
+#include "support/aligned.h"
 #include "support/tensors.h"
 
 namespace dlbridge_test {
@@ -211,10 +212,10 @@ TEST(PinProducer, LooksAtAnOriginal) {
 TEST(PinProducer, LooksAtTheAllocatorOfOurMemory) {
   DLBridgeAllocator allocator = DLBRIDGE_ALLOCATOR_INIT;
   allocator.allocate = [](void*, DLDevice, uint64_t bytes, uint64_t alignment) {
-    return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+    return AllocateAligned(alignment, bytes);
   };
   allocator.deallocate = [](void*, DLDevice, void* memory, uint64_t, uint64_t) {
-    std::free(memory);
+    FreeAligned(memory);
   };
   for (const DLBridgeAllocator* used : {static_cast<const DLBridgeAllocator*>(nullptr),
                                         static_cast<const DLBridgeAllocator*>(&allocator)}) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "dlbridge/dlbridge.h"
+#include "support/aligned.h"
 #include "support/allocations.h"
 #include "support/tensors.h"
 
@@ -240,8 +241,8 @@ struct Arena {
 
   static void* Allocate(void* context, DLDevice /*device*/, uint64_t bytes, uint64_t alignment) {
     auto* arena = static_cast<Arena*>(context);
-    void* memory = nullptr;
-    if (arena->left-- <= 0 || posix_memalign(&memory, alignment, bytes) != 0) {
+    void* memory = arena->left-- > 0 ? AllocateAligned(alignment, bytes) : nullptr;
+    if (memory == nullptr) {
       return nullptr;
     }
     ++arena->live;
@@ -250,7 +251,7 @@ struct Arena {
   static void Deallocate(void* context, DLDevice /*device*/, void* memory, uint64_t /*bytes*/,
                          uint64_t /*alignment*/) {
     --static_cast<Arena*>(context)->live;
-    std::free(memory);
+    FreeAligned(memory);
   }
   DLBridgeAllocator Hook() {
     DLBridgeAllocator hook = DLBRIDGE_ALLOCATOR_INIT;

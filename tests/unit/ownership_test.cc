@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who owns what after each call, and that every deleter runs exactly once.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -13,9 +11,15 @@
 #include <vector>
 
 #include "dlbridge/dlbridge.h"
+#include "support/aligned.h"
 #include "support/allocations.h"
 #include "support/scale.h"
 #include "support/tensors.h"
+
+#ifndef _WIN32
+#include <sys/wait.h>
+#include <unistd.h>
+#endif
 
 namespace dlbridge_test {
 namespace {
@@ -924,6 +928,8 @@ TEST(Threads, ValidateAndFormatOneTensorAtOnce) {
   dlbridge_release_versioned(tensor);
 }
 
+#ifndef _WIN32  // nothing forks there
+
 TEST(Threads, AChildOfForkMayUseAndReleaseTensors) {
   LegacySource source;
   DLManagedTensorVersioned* tensor = MustUpgrade(source.get());
@@ -944,6 +950,8 @@ TEST(Threads, AChildOfForkMayUseAndReleaseTensors) {
   EXPECT_EQ(source.deletions(), 0);
   dlbridge_release_versioned(tensor);
 }
+
+#endif
 
 // ------------------------------------------------------------------------ caller's storage
 
@@ -1007,8 +1015,8 @@ TEST(UpgradeInto, UsesExactlyTheSizeThatIsTold) {
     tensor_spec.memory = 4096;
     LegacySource source(tensor_spec);
     const size_t size = dlbridge_upgrade_storage_size(ndim);
-    void* memory = nullptr;
-    ASSERT_EQ(posix_memalign(&memory, 16, size), 0);  // AddressSanitizer watches its ends
+    void* memory = AllocateAligned(16, size);  // AddressSanitizer watches its ends
+    ASSERT_NE(memory, nullptr);
     DLBridgeStorage spec = DLBRIDGE_STORAGE_INIT;
     spec.memory = memory;
     spec.size = size - 1;
@@ -1020,7 +1028,7 @@ TEST(UpgradeInto, UsesExactlyTheSizeThatIsTold) {
     ASSERT_EQ(dlbridge_upgrade_into(source.get(), nullptr, &spec, &out, nullptr), DLBRIDGE_OK);
     EXPECT_EQ(ShapeOf(out->dl_tensor), shape);
     dlbridge_release_versioned(out);
-    std::free(memory);
+    FreeAligned(memory);
   }
   EXPECT_EQ(dlbridge_upgrade_storage_size(-1), 0U);
   EXPECT_EQ(dlbridge_upgrade_storage_size(INT32_MIN), 0U);

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+# `cpack` makes one archive of runtime and development together; where the prefix is /usr, so that
+# the folders are Debian's, it makes the packages libdlbridge<abi> and libdlbridge-dev instead.
+
+string(TOLOWER ${CMAKE_SYSTEM_NAME} system)
+set(CPACK_PACKAGE_NAME dlbridge)
+set(CPACK_PACKAGE_VENDOR "dlbridge")
+set(CPACK_PACKAGE_CONTACT "dlbridge maintainers <maintainers@dlbridge.invalid>")
+set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY ${PROJECT_DESCRIPTION})
+set(CPACK_PACKAGE_FILE_NAME
+  dlbridge-${PROJECT_VERSION}-${system}-${CMAKE_SYSTEM_PROCESSOR})
+set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
+set(CPACK_COMPONENTS_ALL runtime development documentation)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_VERBATIM_VARIABLES ON)
+
+# For a foreign target the packages' dependencies cannot be found here.
+if(CMAKE_INSTALL_PREFIX STREQUAL "/usr" AND NOT DLBRIDGE_STATIC AND NOT CMAKE_CROSSCOMPILING)
+  include(cmake/debian.cmake)
+else()
+  set(CPACK_GENERATOR TGZ)
+endif()
+
+include(CPack)

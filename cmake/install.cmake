@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+# What is installed, in components: `runtime` is what a program needs to run, `development` what it
+# needs to be built, `documentation` what goes with both. No installed file names a folder of the build or the prefix, so that an
+# installation can be moved as a whole.
+
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+# The first version that had each ABI number. A program that asks for an older version was written
+# for another ABI; ABI 1 had none before it.
+set(DLBRIDGE_ABI_1_SINCE 0)
+
+set(DLBRIDGE_ABI_SINCE ${DLBRIDGE_ABI_${DLBRIDGE_HEADER_ABI}_SINCE})
+if(NOT DEFINED DLBRIDGE_ABI_${DLBRIDGE_HEADER_ABI}_SINCE)
+  message(FATAL_ERROR "cmake/install.cmake does not say since when there is ABI ${DLBRIDGE_HEADER_ABI}")
+endif()
+
+install(TARGETS dlbridge
+  EXPORT dlbridgeTargets
+  RUNTIME COMPONENT runtime
+  LIBRARY COMPONENT runtime NAMELINK_COMPONENT development
+  ARCHIVE COMPONENT development
+  INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/dlbridge
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+  COMPONENT development
+  FILES_MATCHING PATTERN "*.h")
+# Not DOCDIR, which may be that of a project around this one.
+install(FILES
+  ${PROJECT_SOURCE_DIR}/LICENSE
+  ${PROJECT_SOURCE_DIR}/README.md
+  ${PROJECT_SOURCE_DIR}/CHANGELOG.md
+  DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/dlbridge
+  COMPONENT documentation)
+
+# find_package(dlbridge)
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/dlbridge)
+set(package_files ${PROJECT_BINARY_DIR}/package)
+install(EXPORT dlbridgeTargets
+  NAMESPACE dlbridge::
+  DESTINATION ${package_dir}
+  COMPONENT development)
+write_basic_package_version_file(${package_files}/dlbridgeConfigVersionBasic.cmake
+  COMPATIBILITY AnyNewerVersion)
+configure_file(cmake/package/dlbridgeConfigVersion.cmake.in
+  ${package_files}/dlbridgeConfigVersion.cmake @ONLY)
+if(DLBRIDGE_STATIC)
+  set(DLBRIDGE_LINKAGE static)
+else()
+  set(DLBRIDGE_LINKAGE shared)
+endif()
+configure_file(cmake/package/dlbridgeConfig.cmake.in
+  ${package_files}/dlbridgeConfig.cmake @ONLY)
+install(FILES
+  ${package_files}/dlbridgeConfig.cmake
+  ${package_files}/dlbridgeConfigVersion.cmake
+  ${package_files}/dlbridgeConfigVersionBasic.cmake
+  DESTINATION ${package_dir}
+  COMPONENT development)
+
+# pkg-config dlbridge. Folders given as absolute paths stay so; others follow the file.
+function(dlbridge_pc_folder out folder)
+  if(IS_ABSOLUTE ${folder})
+    set(${out} ${folder} PARENT_SCOPE)
+  else()
+    set(${out} \${prefix}/${folder} PARENT_SCOPE)
+  endif()
+endfunction()
+
+function(dlbridge_install_pc)
+  set(pc_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+  if(IS_ABSOLUTE ${pc_dir})
+    set(DLBRIDGE_PC_PREFIX ${CMAKE_INSTALL_PREFIX})
+  else()
+    file(RELATIVE_PATH up /prefix/${pc_dir} /prefix)
+    string(REGEX REPLACE "/$" "" up ${up})
+    set(DLBRIDGE_PC_PREFIX \${pcfiledir}/${up})
+  endif()
+  dlbridge_pc_folder(DLBRIDGE_PC_LIBDIR ${CMAKE_INSTALL_LIBDIR})
+  dlbridge_pc_folder(DLBRIDGE_PC_INCLUDEDIR ${CMAKE_INSTALL_INCLUDEDIR})
+  list(TRANSFORM CMAKE_DL_LIBS PREPEND -l OUTPUT_VARIABLE DLBRIDGE_PC_LIBS_PRIVATE)
+  if(DLBRIDGE_STATIC)
+    # There is nothing but the archive, so every program needs all that it needs.
+    set(DLBRIDGE_PC_LIBS ${DLBRIDGE_PC_LIBS_PRIVATE})
+    set(DLBRIDGE_PC_CFLAGS -DDLBRIDGE_STATIC)
+  endif()
+  configure_file(cmake/package/dlbridge.pc.in ${package_files}/dlbridge.pc @ONLY)
+  install(FILES ${package_files}/dlbridge.pc DESTINATION ${pc_dir} COMPONENT development)
+endfunction()
+dlbridge_install_pc()

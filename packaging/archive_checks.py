@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rules that a release archive answers to, and the library in it. Each check returns a list of
+complaints."""
+
+import pathlib
+import re
+import shutil
+import sys
+import tarfile
+from collections import namedtuple
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tests/abi"))
+
+import elf  # noqa: E402
+import header  # noqa: E402
+import library_checks  # noqa: E402
+
+FLOOR = (2, 17)
+# Folders of the machine that built it; a slash before them belongs to a longer, relative path.
+MACHINE_PATH = re.compile(rb"(?<![\w.])/(?:work|root|build|home/\w+|tmp)/[\w./-]*")
+
+Archive = namedtuple("Archive", "path machine folder")
+Archive.__doc__ = "folder: what was unpacked of it, the only folder in it."
+
+
+def unpack(path, machine, folder):
+    """The archive, unpacked into the folder."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    with tarfile.open(path) as tar:
+        tar.extractall(folder, filter="data")
+        (top,) = {member.name.split("/")[0] for member in tar}
+    return Archive(path, machine, folder / top)
+
+
+def version():
+    text = (ROOT / "include/dlbridge/dlbridge.h").read_text()
+    return header.define(text, "DLBRIDGE_VERSION_STRING").strip('"')
+
+
+def abi():
+    return header.define((ROOT / "include/dlbridge/dlbridge.h").read_text(), "DLBRIDGE_ABI")
+
+
+def library(archive):
+    return (archive.folder / f"lib/libdlbridge.so.{abi()}").resolve()
+
+
+def files(archive):
+    """Every file of the archive, links left out."""
+    found = sorted(archive.folder.rglob("*"))
+    return [path for path in found if path.is_file() and not path.is_symlink()]
+
+
+def check_name(archive):
+    expected = f"dlbridge-{version()}-linux-{archive.machine}.tar.gz"
+    return [] if archive.path.name == expected else [f"is called {archive.path.name}"]
+
+
+def check_contents(archive):
+    """Exactly the listed files, in one folder that is called as the archive is."""
+    listed = (ROOT / "packaging/contents.txt").read_text()
+    listed = listed.format(abi=abi(), version=version()).split()
+    with tarfile.open(archive.path) as tar:
+        found = {member.name for member in tar if not member.isdir()}
+    top = archive.path.name.removesuffix(".tar.gz")
+    return library_checks.difference(found, {f"{top}/{name}" for name in listed})
+
+
+def check_members(archive):
+    """Nothing of who packed it: owner root, one time, plain modes."""
+    complaints, times = [], set()
+    with tarfile.open(archive.path) as tar:
+        for member in tar:
+            times.add(member.mtime)
+            plain = 0o755 if member.isdir() else 0o777 if member.issym() else 0o644
+            if (member.uid, member.gid, member.uname, member.gname) != (0, 0, "", ""):
+                complaints.append(f"{member.name} has an owner")
+            if member.mode & 0o777 not in (plain, 0o755):
+                complaints.append(f"{member.name} has mode {member.mode:o}")
+    return complaints + ([] if len(times) == 1 else [f"{len(times)} different times"])
+
+
+def check_headers(archive):
+    """The headers are the repository's, byte for byte."""
+    names = ("dlbridge.h", "dlpack.h")
+    return [
+        f"{name} is not the repository's"
+        for name in names
+        if (archive.folder / "include/dlbridge" / name).read_bytes()
+        != (ROOT / "include/dlbridge" / name).read_bytes()
+    ]
+
+
+def check_paths(archive):
+    """No file names a folder of the machine that built it."""
+    places = re.compile(re.escape(str(ROOT).encode()) + b"|" + MACHINE_PATH.pattern)
+    return [
+        f"{path.relative_to(archive.folder)} names {match[0].decode()}"
+        for path in files(archive)
+        for match in places.finditer(path.read_bytes())
+    ]
+
+
+def check_machine(archive):
+    found = elf.machine(library(archive))
+    return [] if found == archive.machine else [f"the library is for {found}"]
+
+
+def check_stripped(archive):
+    names = elf.sections(library(archive))
+    return [
+        f"has a section {name}" for name in names if re.match(r"\.(debug|symtab|zdebug|stab)", name)
+    ]
+
+
+def check_floor(archive):
+    """No symbol of a glibc that is newer than the floor."""
+    return floor_complaints(library(archive))
+
+
+def floor_complaints(path):
+    complaints = []
+    for name, versions in elf.needed_versions(path).items():
+        for text, users in versions.items():
+            match = re.fullmatch(r"GLIBC_(\d+)\.(\d+)(?:\.\d+)?", text)
+            if not match or (int(match[1]), int(match[2])) > FLOOR:
+                complaints.append(f"needs {text} of {name} for {', '.join(sorted(users))}")
+    return complaints
+
+
+def check_library(name):
+    """A check of library_checks on the library, with the lists of this artefact."""
+
+    def check(archive):
+        needed = ROOT / f"abi/needed/glibc2.17-{archive.machine}.txt"
+        expected = library_checks.Expected(
+            f"libdlbridge.so.{abi()}",
+            library_checks.read_needed(needed),
+            library_checks.read_symbols(ROOT / "abi/symbols.txt"),
+        )
+        return library_checks.SHARED_CHECKS[name](library(archive), expected)
+
+    return check
+
+
+CHECKS = {
+    "name": check_name,
+    "contents": check_contents,
+    "members": check_members,
+    "headers": check_headers,
+    "paths": check_paths,
+    "machine": check_machine,
+    "stripped": check_stripped,
+    "floor": check_floor,
+    **{name: check_library(name) for name in library_checks.SHARED_CHECKS},
+}

@@ -1,0 +1,61 @@
+# shellcheck shell=bash disable=SC2154 # `run` includes this file and brings what is not defined here
+# SPDX-License-Identifier: Apache-2.0
+# ./run package: the release archives for Linux, what is built for other systems, and their tests.
+# Archives lie in build/package, beside SHA256SUMS, and what was unpacked of them.
+
+readonly package=build/package
+
+need_package_tools() {
+  need_test_tools git g++-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user googletest wine64
+  need_frameworks
+  need_crate
+  need_python build/zig-venv packaging/requirements.txt
+  export ZIG_GLOBAL_CACHE_DIR=$PWD/build/zig-cache ZIG_LOCAL_CACHE_DIR=$PWD/build/zig-cache
+}
+
+# count_checks COMMAND...: a command that says `passed` or `FAILED` of each of its checks; those that
+# passed are shown as one line.
+count_checks() {
+  local log=build/log/package-checks good bad
+  "$@" >"$log" 2>&1 || grep --quiet '^FAILED ' "$log" || {
+    tail -n 60 "$log" >&2
+    die "broke off: $*"
+  }
+  good=$(grep -c '^passed ' "$log" || true)
+  bad=$(grep -c '^FAILED ' "$log" || true)
+  grep -v '^passed ' "$log" || true
+  printf '%d of %d checks passed\n' "$good" $((good + bad))
+  passed=$((passed + good))
+  failed=$((failed + bad))
+}
+
+# The archive of a machine, checked, and unpacked into the folder where its tests find it.
+package_archive() {
+  local machine=$1 archive
+  build_preset "zig-$machine"
+  archive=$(packaging/archive.sh "build/zig-$machine" $package | tail -n 1)
+  say "$archive"
+  count_checks python3 -B packaging/check.py archive "$archive" "$machine" "$package/$machine"
+}
+
+# foreign SYSTEM FILE: a library that is in no archive.
+package_foreign() {
+  build_preset "zig-$1"
+  say "$2"
+  count_checks python3 -B packaging/check.py "$1" "$2"
+}
+
+package_all() {
+  local machine
+  need_package_tools
+  rm -rf $package
+  for machine in x86_64 aarch64; do package_archive $machine; done
+  (cd $package && sha256sum ./*.tar.gz >SHA256SUMS)
+  package_foreign windows build/zig-windows/src/dlbridge.dll
+  package_foreign macos build/zig-macos/src/libdlbridge.dylib
+  say "the checks can fail"
+  count_checks python3 -B packaging/faults.py $package build
+  for machine in x86_64 aarch64; do test_preset archive-$machine; done
+  test_preset zig-windows
+  summary package
+}
