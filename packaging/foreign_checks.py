@@ -33,7 +33,7 @@ def check_dll_needed(path, _):
 
 def check_dll_name(path, _):
     """What a program that is linked with it asks for."""
-    found = re.findall(r"^ DLL Name: (.+)$", tool("llvm-objdump", "-p", path), re.M)
+    found = re.findall(r"^ DLL name: (.+)$", tool("llvm-objdump", "-p", path), re.M)
     return [] if found == ["dlbridge.dll"] else [f"calls itself {found}"]
 
 
