@@ -15,7 +15,8 @@ set(CPACK_COMPONENTS_ALL runtime development documentation)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_VERBATIM_VARIABLES ON)
 
-if(CMAKE_INSTALL_PREFIX STREQUAL "/usr" AND NOT DLBRIDGE_STATIC)
+# For a foreign target the packages' dependencies cannot be found here.
+if(CMAKE_INSTALL_PREFIX STREQUAL "/usr" AND NOT DLBRIDGE_STATIC AND NOT CMAKE_CROSSCOMPILING)
   include(cmake/debian.cmake)
 else()
   set(CPACK_GENERATOR TGZ)

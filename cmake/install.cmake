@@ -25,11 +25,12 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/dlbridge
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   COMPONENT development
   FILES_MATCHING PATTERN "*.h")
+# Not DOCDIR, which may be that of a project around this one.
 install(FILES
   ${PROJECT_SOURCE_DIR}/LICENSE
   ${PROJECT_SOURCE_DIR}/README.md
   ${PROJECT_SOURCE_DIR}/CHANGELOG.md
-  DESTINATION ${CMAKE_INSTALL_DOCDIR}
+  DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/dlbridge
   COMPONENT documentation)
 
 # find_package(dlbridge)

@@ -35,6 +35,6 @@ endfunction()
 
 # dlbridge_add_script_test(name label script args...): a Python script. Exit status 77: skipped.
 function(dlbridge_add_script_test name label script)
-  add_test(NAME ${name} COMMAND ${Python3_EXECUTABLE} -B ${script} ${ARGN})
+  add_test(NAME ${name} COMMAND ${Python3_EXECUTABLE} -B ${script} ${ARGN} COMMAND_EXPAND_LISTS)
   set_tests_properties(${name} PROPERTIES LABELS ${label} SKIP_RETURN_CODE 77)
 endfunction()

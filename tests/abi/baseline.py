@@ -46,12 +46,22 @@ def version_key(version):
     return [int(number) for number in version.split(".")]
 
 
+# Files of a build folder that state the version, and how.
+STATED = {
+    "CMakeCache.txt": r"^CMAKE_PROJECT_VERSION:STATIC=(.*)$",
+    "dlbridge*.pc": r"^Version: (.*)$",
+    "dlbridgeConfigVersion*.cmake": r'^set\(PACKAGE_VERSION "(\d[^"]*)"\)',
+}
+
+
 class Build:
     """A build folder of CMake, with the library in it."""
 
     def __init__(self, folder):
         self.folder = pathlib.Path(folder).resolve()
-        self.library = (self.folder / "src/libdlbridge.so").resolve(strict=True)
+        self.library = (self.folder / "src/libdlbridge.so").resolve()
+        if not self.library.is_file():
+            raise SystemExit(f"{folder} has no library: cmake --build --preset {self.folder.name}")
         self.machine = elf.machine(self.library)
         self.cc = [self._compiler("C")]
         self.cxx = [self._compiler("CXX")]
@@ -62,9 +72,12 @@ class Build:
         (path,) = self.folder.glob(f"CMakeFiles/*/CMake{language}Compiler.cmake")
         return re.search(rf'set\(CMAKE_{language}_COMPILER "(.*)"\)', path.read_text())[1]
 
-    def project_version(self):
-        cache = (self.folder / "CMakeCache.txt").read_text()
-        return re.search(r"^CMAKE_PROJECT_VERSION:STATIC=(.*)$", cache, re.MULTILINE)[1]
+    def stated_versions(self):
+        """Pairs: a file that CMake has written for this build, and the version it states there."""
+        for name, pattern in STATED.items():
+            for path in sorted(self.folder.rglob(name)):
+                for version in re.findall(pattern, path.read_text(), re.MULTILINE):
+                    yield path.name, version
 
 
 class Recorded:

@@ -88,8 +88,9 @@ def check_version(tree, builds):
     if not newest or newest[1] != tree.version:
         yield f"CHANGELOG.md begins with {newest and newest[1]}, the header says {tree.version}"
     for build in builds:
-        if build.project_version() != tree.version:
-            yield f"CMake says {build.project_version()}, the header {tree.version}"
+        for name, version in build.stated_versions():
+            if version != tree.version:
+                yield f"{name} says {version}, the header {tree.version}"
         if build.library.name != f"libdlbridge.so.{tree.abi}.{tree.version}":
             yield f"the file is {build.library.name}: ABI {tree.abi}, version {tree.version}"
         said = clients.version(tree, build)

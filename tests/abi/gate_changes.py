@@ -43,18 +43,18 @@ def comment_reworded(copy):
 @change("a function added", recorded=True)
 def function_added(copy):
     declare(copy)
-    copy.write("abi/symbols.txt", copy.read("abi/symbols.txt") + f"dlbridge_twice@@{copy.node()}\n")
+    copy.append("abi/symbols.txt", f"dlbridge_twice@@{copy.node()}")
     name_in_changelog(copy, "dlbridge_twice")
 
 
-def declare(copy, since="\\since {version} "):
+def declare(copy):
     """A new function everywhere but in the symbol list and the changelog."""
     next_version(copy)
-    since = since.format(version=copy.version())
     copy.replace(
         HEADER,
         "/** The library's table, static;",
-        f"/** Twice the value. {since}*/\nDLBRIDGE_API int32_t dlbridge_twice(int32_t value);\n\n"
+        f"/** Twice the value. \\since {copy.version()} */\n"
+        "DLBRIDGE_API int32_t dlbridge_twice(int32_t value);\n\n"
         "/** The library's table, static;",
     )
     copy.replace(HEADER, "\n} DLBridgeApi;", "\n  int32_t (*twice)(int32_t);\n} DLBridgeApi;")
@@ -73,13 +73,10 @@ def declare(copy, since="\\since {version} "):
 def next_version(copy):
     """The header and the changelog go on to the next minor version."""
     before = copy.version()
-    major, minor, _ = before.split(".")
+    major, minor, patch = before.split(".")
     after = f"{major}.{int(minor) + 1}.0"
-    for line in ("#define DLBRIDGE_VERSION_MINOR {}", "#define DLBRIDGE_VERSION_PATCH {}"):
-        part = 1 if "MINOR" in line else 2
-        copy.replace(
-            HEADER, line.format(before.split(".")[part]), line.format(after.split(".")[part])
-        )
+    copy.replace(HEADER, f"VERSION_MINOR {minor}\n", f"VERSION_MINOR {int(minor) + 1}\n")
+    copy.replace(HEADER, f"VERSION_PATCH {patch}\n", "VERSION_PATCH 0\n")
     copy.replace(HEADER, f'STRING "{before}"', f'STRING "{after}"')
     copy.replace("CHANGELOG.md", f"## {before}", f"## {after} (unreleased)\n\n## {before}")
 
@@ -116,6 +113,35 @@ def grow_view_spec(copy):
     )
     copy.replace(FREEZE, "GROWS(DLBridgeViewSpec, 48, 8);", "GROWS(DLBridgeViewSpec, 56, 8);")
     copy.append(FREEZE, "FIELD(DLBridgeViewSpec, more, 48, uint64_t);")
+
+
+@change("a struct that the library fills grown, and filled up to the smaller size", recorded=True)
+def filled_struct_grown(copy):
+    first = grow_layout(copy)
+    copy.replace("src/layout.cc", "size < sizeof(DLBridgeLayout)", f"size < {first}")
+    copy.replace(
+        "src/layout.cc", "memcpy(out, &layout, sizeof layout)", "memcpy(out, &layout, written)"
+    )
+    copy.replace(
+        "src/layout.cc",
+        "  layout.struct_size = size;",
+        "  layout.struct_size = size;\n"
+        "  const size_t written = size < sizeof layout ? size : sizeof layout;",
+    )
+
+
+def grow_layout(copy):
+    """What is filled in has one more field; its size before."""
+    next_version(copy)
+    first = copy.frozen_size("DLBridgeLayout")
+    copy.replace(HEADER, "\n} DLBridgeLayout;", "\n  uint64_t more;\n} DLBridgeLayout;")
+    copy.replace(
+        HEADER, "DLBRIDGE_NO, 0, 0, 0, 0, 0, 0, 0}", "DLBRIDGE_NO, 0, 0, 0, 0, 0, 0, 0, 0}"
+    )
+    grown = f"GROWS(DLBridgeLayout, {first + 8}, 8);"
+    copy.replace(FREEZE, f"GROWS(DLBridgeLayout, {first}, 8);", grown)
+    copy.append(FREEZE, f"FIELD(DLBridgeLayout, more, {first}, uint64_t);")
+    return first
 
 
 # ---- Functions ----------------------------------------------------------------------------------
@@ -163,7 +189,7 @@ def added_without_symbol_list(copy):
 @change("a function added without the changelog", "changelog", recorded=True)
 def added_without_changelog(copy):
     declare(copy)
-    copy.write("abi/symbols.txt", copy.read("abi/symbols.txt") + f"dlbridge_twice@@{copy.node()}\n")
+    copy.append("abi/symbols.txt", f"dlbridge_twice@@{copy.node()}")
 
 
 @change(
@@ -233,6 +259,14 @@ def field_inserted(copy):
 @change("a struct grown, and its first size forgotten", "frozen-clients", recorded=True)
 def first_size_forgotten(copy):
     grow_view_spec(copy)
+
+
+@change(
+    "a struct that the library fills grown, and filled as a whole", "frozen-clients", recorded=True
+)
+def filled_as_a_whole(copy):
+    first = grow_layout(copy)
+    copy.replace("src/layout.cc", "size < sizeof(DLBridgeLayout)", f"size < {first}")
 
 
 @change("a reserved field dropped", "layout-freeze", "abidiff-x86_64", recorded=True)
@@ -314,21 +348,10 @@ def abi_number_changed(copy):
 
 @change("a newer glibc symbol pulled in", "glibc")
 def newer_glibc(copy):
-    copy.append(
-        "src/version.cc",
-        '#include <stdlib.h>\nextern "C" uint32_t dlbridge_version(void);\n'
-        "namespace dlbridge { uint32_t Random() { return arc4random(); } }",
-    )
-    copy.replace(
-        "src/version.cc",
-        "uint32_t dlbridge_version(void) {\n",
-        "uint32_t dlbridge_version(void) {\n  if (dlbridge::Random() == 0) return 0;\n",
-    )
-    copy.replace(
-        "src/version.cc",
-        '#include "version.h"\n',
-        '#include "version.h"\nnamespace dlbridge { uint32_t Random(); }\n',
-    )
+    start = "uint32_t dlbridge_version(void) {\n"
+    name = "src/version.cc"
+    copy.replace(name, '#include "version.h"\n', '#include "version.h"\n#include <stdlib.h>\n')
+    copy.replace(name, start, start + "  if (arc4random() == 0) return 0;\n")
 
 
 # ---- Versions -----------------------------------------------------------------------------------
@@ -337,6 +360,11 @@ def newer_glibc(copy):
 @change("the library states another version", "version")
 def version_disagrees(copy):
     copy.replace("src/version.cc", "return DLBRIDGE_VERSION_STRING;", 'return "9.9.9";')
+
+
+@change("CMake states another version", "version")
+def cmake_disagrees(copy):
+    copy.replace("CMakeLists.txt", "VERSION ${DLBRIDGE_HEADER_VERSION}", "VERSION 9.9.9")
 
 
 @change("a version without its section of the changelog", "version", "repository", recorded=True)

@@ -188,6 +188,8 @@ def main():
             jobs = [pool.submit(with_copy, judge, one) for one in chosen(words)]
             if not words:
                 jobs.append(pool.submit(with_copy, judge_record))
+            if not jobs:
+                print(f"no change is called {' or '.join(words)}")
             failed = 0
             for job in jobs:
                 print(job.result(), flush=True)

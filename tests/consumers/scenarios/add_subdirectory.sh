@@ -20,9 +20,11 @@ cmake --install build --prefix "$PWD/nothing"
 [ -z "$(find nothing -not -type d 2>/dev/null)" ] || fail "installed: $(find nothing -not -type d)"
 
 # Where it is, the installation is complete.
-cmake -B build -DDLBRIDGE_INSTALL=ON
+cmake -B build -DDLBRIDGE_INSTALL=ON -DCMAKE_INSTALL_DOCDIR=share/doc/consumer
 cmake --build build
 cmake --install build --prefix "$PWD/installed"
+[ -e installed/share/doc/dlbridge/LICENSE ] || fail 'the licence is not there'
+[ ! -e installed/share/doc/consumer ] || fail 'the documents of the project around it were replaced'
 take_project find_package
 cmake -B user -DCMAKE_PREFIX_PATH="$PWD/installed"
 cmake --build user

@@ -17,7 +17,7 @@ around() {
 }
 
 hostile=(-DCMAKE_BUILD_TYPE=Debug -DCMAKE_DEBUG_POSTFIX=d -DCMAKE_UNITY_BUILD=ON
-  -DCMAKE_CXX_STANDARD=20 -DCMAKE_POSITION_INDEPENDENT_CODE=OFF
+  -DCMAKE_UNITY_BUILD_BATCH_SIZE=0 -DCMAKE_CXX_STANDARD=20 -DCMAKE_POSITION_INDEPENDENT_CODE=OFF
   -DCMAKE_CXX_VISIBILITY_PRESET=default -DCMAKE_VISIBILITY_INLINES_HIDDEN=OFF
   '-DCMAKE_CXX_FLAGS=-fexceptions -frtti -fthreadsafe-statics -Wall -Wextra -Wshadow -Werror'
   '-DCMAKE_SHARED_LINKER_FLAGS=-Wl,--no-as-needed')
@@ -26,6 +26,7 @@ lto=(-DCMAKE_BUILD_TYPE=Release -DCMAKE_INTERPROCEDURAL_OPTIMIZATION=ON -DCMAKE_
 if [ "$LINKAGE" = shared ]; then
   around hostile "${hostile[@]}" -DBUILD_SHARED_LIBS=OFF
   expect_own_needs "$(built_library hostile/dlbridge)"
+  ! grep --quiet -e -Wconversion hostile/build.ninja || fail "our own warnings in another's build"
 
   around lto "${lto[@]}" -DBUILD_SHARED_LIBS=ON '-DCMAKE_CXX_FLAGS=-fexceptions -ffast-math'
   expect_own_needs "$(built_library lto/dlbridge)"

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Clients of today's library and a library of another version: one that lacks the newest function,
+and one that has a function more. Both are linked from today's objects.
+
+other_version_test.py --library FILE --objects FILE... --source FOLDER --cc COMPILER --cxx COMPILER
+"""
+
+import argparse
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import header
+
+HERE = pathlib.Path(__file__).resolve().parent
+OPTIONS = None
+
+# A program that does not get as far as main prints nothing.
+LINKED = """\
+#include <stdio.h>
+#include "dlbridge/dlbridge.h"
+%s
+void (*volatile used)(void) = (void (*)(void))%s;
+int main(void) { printf("started\\n"); return used == NULL; }
+"""
+TWICE = "int32_t dlbridge_twice(int32_t value);"
+
+
+def run(*command, **environment):
+    return subprocess.run(
+        [str(part) for part in command],
+        env=dict(os.environ, **environment),
+        capture_output=True,
+        text=True,
+    )
+
+
+def must(*command):
+    done = run(*command)
+    if done.returncode != 0:
+        raise AssertionError(f"{command}: {done.stderr}")
+
+
+def edited(text, old, new):
+    if text.count(old) != 1:
+        raise AssertionError(f"found {text.count(old)} times: {old}")
+    return text.replace(old, new)
+
+
+class OtherVersion(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.soname = OPTIONS.library.name.split(".so.")[0] + ".so." + self.abi()
+        self.text = (OPTIONS.source / "include/dlbridge/dlbridge.h").read_text()
+        self.map = (OPTIONS.source / "src/dlbridge.map").read_text()
+        self.newest = header.table(self.text)[-1]
+
+    def abi(self):
+        return OPTIONS.library.name.split(".so.")[1].split(".")[0]
+
+    def link(self, name, script, left_out=(), added=()):
+        """A library of today's objects, in a folder of its own; its path."""
+        folder = self.folder / name
+        folder.mkdir()
+        (folder / "library.map").write_text(script)
+        objects = [path for path in OPTIONS.objects if path.name not in left_out]
+        self.assertEqual(len(OPTIONS.objects) - len(objects), len(left_out))
+        options = ("-Bsymbolic", "-z,nodelete", "-z,now", f"--version-script={folder}/library.map")
+        must(
+            *(OPTIONS.cc, "-shared", "-o", folder / self.soname, *objects, *added),
+            *(f"-Wl,{option}" for option in (*options, f"-soname,{self.soname}")),
+        )
+        return folder / self.soname
+
+    def older_library(self):
+        """It has all but the newest function."""
+        before = header.table(self.text)[-2]
+        include = self.folder / "include/dlbridge"
+        include.mkdir(parents=True)
+        for name in ("dlbridge.h", "dlpack.h"):
+            text = (OPTIONS.source / "include/dlbridge" / name).read_text()
+            if name == "dlbridge.h":
+                member = text[text.rindex(f"(*{self.newest})(") : text.index("\n} DLBridgeApi;")]
+                line = text[: text.index(member)].rindex("\n")
+                text = text[:line] + text[text.index(member) + len(member) :]
+            (include / name).write_text(text)
+        table = (OPTIONS.source / "src/api.cc").read_text()
+        table = table.replace(f"DLBridgeApi, {self.newest})", f"DLBridgeApi, {before})")
+        table = table.replace(f"DLBridgeApi::{self.newest})", f"DLBridgeApi::{before})")
+        table = table.replace(f"dlbridge_{self.newest}}};", "};")
+        (self.folder / "api.cc").write_text(table)
+        compiled = self.folder / "api.o"
+        options = ("-std=c++17", "-fPIC", "-fvisibility=hidden", "-fno-exceptions", "-fno-rtti")
+        folders = (f"-I{self.folder}/include", f"-I{OPTIONS.source}/src")
+        must(OPTIONS.cxx, *options, *folders, "-c", self.folder / "api.cc", "-o", compiled)
+        script = edited(self.map, f"    dlbridge_{self.newest};\n", "")
+        return self.link("older", script, ("api.cc.o",), (compiled,))
+
+    def newer_library(self):
+        """It has a function more, in a version node of its own."""
+        (self.folder / "twice.c").write_text(
+            f"#include <stdint.h>\n{TWICE}\n"
+            '__attribute__((visibility("default"))) int32_t dlbridge_twice(int32_t v)'
+            " { return 2 * v; }\n"
+        )
+        must(OPTIONS.cc, "-fPIC", "-c", self.folder / "twice.c", "-o", self.folder / "twice.o")
+        script = self.map + "DLBRIDGE_9.9 { global: dlbridge_twice; };\n"
+        return self.link("newer", script, added=(self.folder / "twice.o",))
+
+    def linked_client(self, library, declaration, function):
+        source, program = self.folder / "linked.c", self.folder / "linked"
+        source.write_text(LINKED % (declaration, function))
+        must(OPTIONS.cc, f"-I{OPTIONS.source}/include", source, library, "-o", program)
+        return program
+
+    def loading_client(self):
+        program = self.folder / "loading"
+        include = f"-I{OPTIONS.source}/include"
+        must(OPTIONS.cc, "-std=gnu11", include, HERE / "loading_client.c", "-o", program, "-ldl")
+        return program
+
+    def test_client_that_loads_today_has_everything(self):
+        done = run(self.loading_client(), OPTIONS.library)
+        self.assertEqual(done.stdout, "upgrade: DLBRIDGE_OK\npin_module: DLBRIDGE_OK\n")
+        self.assertEqual(done.returncode, 0)
+
+    def test_client_that_loads_an_older_one_degrades(self):
+        self.assertEqual(self.newest, "pin_module", "the client must ask for the newest function")
+        done = run(self.loading_client(), self.older_library())
+        upgrade, pin = done.stdout.splitlines()
+        self.assertEqual(upgrade, "upgrade: DLBRIDGE_OK")
+        version = header.version(self.text)
+        self.assertEqual(
+            pin,
+            f"pin_module: DLBRIDGE_ERROR_UNSUPPORTED: libdlbridge {version} has no "
+            "dlbridge_pin_module: load a newer one",
+        )
+        self.assertEqual(done.returncode, 0)
+
+    def test_client_that_links_starts_with_its_own(self):
+        program = self.linked_client(OPTIONS.library, "", "dlbridge_" + self.newest)
+        done = run(program, LD_LIBRARY_PATH=str(OPTIONS.library.parent))
+        self.assertEqual((done.stdout, done.stderr), ("started\n", ""))
+
+    def test_client_that_links_does_not_start_with_an_older_one(self):
+        program = self.linked_client(OPTIONS.library, "", "dlbridge_" + self.newest)
+        done = run(program, LD_LIBRARY_PATH=str(self.older_library().parent))
+        self.assertNotEqual(done.returncode, 0)
+        self.assertEqual(done.stdout, "")
+        self.assertIn("dlbridge_" + self.newest, done.stderr)
+
+    def test_function_of_a_later_node_is_missed_by_its_version(self):
+        program = self.linked_client(self.newer_library(), TWICE, "dlbridge_twice")
+        done = run(program, LD_LIBRARY_PATH=str(self.folder / "newer"))
+        self.assertEqual((done.stdout, done.stderr), ("started\n", ""))
+        done = run(program, LD_LIBRARY_PATH=str(OPTIONS.library.parent))
+        self.assertNotEqual(done.returncode, 0)
+        self.assertEqual(done.stdout, "")
+        self.assertIn("version `DLBRIDGE_9.9' not found", done.stderr)
+
+
+def main():
+    global OPTIONS
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--library", type=pathlib.Path, required=True)
+    parser.add_argument("--objects", nargs="+", type=pathlib.Path, required=True)
+    parser.add_argument("--source", type=pathlib.Path, required=True)
+    parser.add_argument("--cc", required=True)
+    parser.add_argument("--cxx", required=True)
+    OPTIONS = parser.parse_args()
+    suite = unittest.defaultTestLoader.loadTestsFromTestCase(OtherVersion)
+    return 0 if unittest.TextTestRunner(verbosity=2).run(suite).wasSuccessful() else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
