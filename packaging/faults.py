@@ -6,7 +6,6 @@ faults.py RELEASES BUILD   the folder of the archives, and the folder of the bui
 """
 
 import pathlib
-import shutil
 import subprocess
 import sys
 import tarfile
@@ -43,13 +42,13 @@ def objects(build):
     return sorted((build / "src/CMakeFiles/dlbridge_objects.dir").rglob("*.o*"))
 
 
-def repack(folder, path, edit=lambda member: member):
+def repack(folder, path, edit=None):
     """Packs the folder as archive.sh does, but for what `edit` does to a member."""
 
     def plain(member):
         member.uid = member.gid = member.mtime = 0
         member.uname = member.gname = ""
-        return edit(member)
+        return edit(member) if edit else member
 
     with tarfile.open(path, "w:gz", format=tarfile.GNU_FORMAT) as tar:
         tar.add(folder, arcname=folder.name, filter=plain)
@@ -119,7 +118,7 @@ def complaints(archive):
     return {name for name, said in found.items() if said}
 
 
-def try_archive(release, machine, expected, edit=None, edit_member=lambda member: member, name=None):
+def try_archive(release, machine, expected, edit=None, edit_member=None, name=None):
     with tempfile.TemporaryDirectory() as scratch:
         scratch = pathlib.Path(scratch)
         archive = archive_checks.unpack(release, machine, scratch / "good")

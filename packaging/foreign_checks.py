@@ -7,7 +7,6 @@ import subprocess
 
 from archive_checks import ROOT, abi, library_checks
 
-
 # The linker exports two names of its own, whatever it is told.
 LINKER_SYMBOLS = {"___dso_handle", "__mh_dylib_header"}
 
