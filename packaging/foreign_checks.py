@@ -7,7 +7,6 @@ import subprocess
 
 from archive_checks import ROOT, abi, library_checks
 
-
 # The linker exports two names of its own, whatever it is told.
 LINKER_SYMBOLS = {"___dso_handle", "__mh_dylib_header"}
 
@@ -33,7 +32,7 @@ def check_dll_needed(path, _):
 
 def check_dll_name(path, _):
     """What a program that is linked with it asks for."""
-    found = re.findall(r"^ DLL Name: (.+)$", tool("llvm-objdump", "-p", path), re.M)
+    found = re.findall(r"^ DLL name: (.+)$", tool("llvm-objdump", "-p", path), re.M)
     return [] if found == ["dlbridge.dll"] else [f"calls itself {found}"]
 
 

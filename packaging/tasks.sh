@@ -3,7 +3,7 @@
 # ./run package: the release archives for Linux, what is built for other systems, and their tests.
 # Archives lie in build/package, beside SHA256SUMS, and what was unpacked of them.
 
-readonly package=build/package
+readonly releases=build/package
 
 need_package_tools() {
   need_test_tools git g++-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user googletest wine64
@@ -33,9 +33,9 @@ count_checks() {
 package_archive() {
   local machine=$1 archive
   build_preset "zig-$machine"
-  archive=$(packaging/archive.sh "build/zig-$machine" $package | tail -n 1)
+  archive=$(packaging/archive.sh "build/zig-$machine" $releases | tail -n 1)
   say "$archive"
-  count_checks python3 -B packaging/check.py archive "$archive" "$machine" "$package/$machine"
+  count_checks python3 -B packaging/check.py archive "$archive" "$machine" "$releases/$machine"
 }
 
 # foreign SYSTEM FILE: a library that is in no archive.
@@ -48,13 +48,13 @@ package_foreign() {
 package_all() {
   local machine
   need_package_tools
-  rm -rf $package
+  rm -rf $releases
   for machine in x86_64 aarch64; do package_archive $machine; done
-  (cd $package && sha256sum ./*.tar.gz >SHA256SUMS)
+  (cd $releases && sha256sum ./*.tar.gz >SHA256SUMS)
   package_foreign windows build/zig-windows/src/dlbridge.dll
   package_foreign macos build/zig-macos/src/libdlbridge.dylib
   say "the checks can fail"
-  count_checks python3 -B packaging/faults.py $package build
+  count_checks python3 -B packaging/faults.py $releases build
   for machine in x86_64 aarch64; do test_preset archive-$machine; done
   test_preset zig-windows
   summary package
