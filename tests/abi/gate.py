@@ -183,21 +183,24 @@ def all_checks(tree, builds):
 
 
 def run_check(check, tree, builds):
-    """Complaints; that a check could not be made is one."""
+    """The outcome, and complaints or the reason; that a check broke off is a complaint."""
     try:
-        return list(check(tree, builds))
+        complaints = list(check(tree, builds))
+        return "FAILED" if complaints else "passed", complaints
+    except baseline.Skipped as reason:
+        return "skipped", [str(reason)]
     except (dumps.ToolError, OSError, subprocess.CalledProcessError) as error:
-        return [f"cannot be checked: {error}"]
+        return "FAILED", [f"cannot be checked: {error}"]
 
 
 def run_checks(tree, builds):
     failed = 0
     for name, check in all_checks(tree, builds):
-        complaints = run_check(check, tree, builds)
-        print(("FAILED " if complaints else "passed ") + name, flush=True)
-        for complaint in complaints[:40]:
-            print(f"  {complaint}")
-        failed += bool(complaints)
+        outcome, remarks = run_check(check, tree, builds)
+        print(outcome, name, flush=True)
+        for remark in remarks[:40]:
+            print(f"  {remark}")
+        failed += outcome == "FAILED"
     return 1 if failed else 0
 
 
