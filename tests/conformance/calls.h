@@ -741,6 +741,13 @@ inline json CallIdentify(Arguments* a) {
   return {{"status", "OK"}, {"kind", KindName(dlbridge_identify(pointer))}};
 }
 
+// The address is that of a tensor's data, or a text of the library's own.
+inline json CallPinModule(Arguments* a) {
+  DLBridgeError error = DLBRIDGE_ERROR_INIT;
+  const void* address = a->Has("in") ? a->In().tensor()->data : dlbridge_version_string();
+  return Answer(dlbridge_pin_module(a->Or("address", address), &error), error);
+}
+
 inline json CallRelease(Arguments* a) {
   if (a->Has("in")) {
     a->world.Release(a->step["in"]);
@@ -794,6 +801,7 @@ inline json Call(const json& step, World* world) {
       {"negotiate", CallNegotiate},
       {"exchange_api_find", CallExchange},
       {"identify", CallIdentify},
+      {"pin_module", CallPinModule},
       {"upgrade", CallUpgrade},
       {"upgrade_into", CallUpgradeInto},
       {"upgrade_many", CallUpgradeMany},

@@ -947,6 +947,17 @@ def pins(c):
         pin("adopt", new, made(new, flags=0))
         pin("downgrade", new, made_legacy(new), out="l")
         pin("convert", new, made(new, flags=0, same="t"), out="o", target=[1, 3])
+    c.add("pin/the-library-itself", {}, step("pin_module", ok()), step("pin_module", ok()))
+    for name, fields in {
+        "allocated": {"bytes": "00" * 24, "data": 0},
+        "unmapped": {"data": 4096},
+        "last": {"data": 2**64 - 1},
+    }.items():
+        c.add(
+            f"pin/no-module/{name}",
+            {"t": tensor(**fields)},
+            step("pin_module", error("ERROR_NOT_FOUND"), **{"in": "t"}),
+        )
     c.add(
         "pin/refused",
         {"t": tensor(dtype=[2, 0, 1])},

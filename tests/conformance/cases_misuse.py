@@ -58,6 +58,9 @@ def nulls(c):
         step("release", ok(), null=["tensor"], kind="VERSIONED"),
         abi=True,
     )
+    c.add(
+        "null/pin_module/address", {}, step("pin_module", bad_argument(), null=["address"]), abi=True
+    )
     c.add("null/identify", {}, step("identify", ok(kind="AMBIGUOUS"), null=["tensor"]), abi=True)
     c.add(
         "release/no-deleter", {"t": versioned(deleter=False)}, step("release", ok(), **{"in": "t"})
