@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What is installed, in components: `runtime` is what a program needs to run, `development` what it
-# needs to be built, `documentation` what goes with both. No installed file names a folder of the build or the prefix, so that an
-# installation can be moved as a whole.
+# needs to be built, `documentation` what goes with both. No installed file names a folder of the
+# build or the prefix, so that an installation can be moved as a whole.
 
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)

@@ -64,6 +64,11 @@ def newer(member):
     return member
 
 
+def writable(member):
+    member.mode |= 0o022
+    return member
+
+
 def append(name, text):
     def edit(folder):
         with (folder / name).open("a") as file:
@@ -110,6 +115,8 @@ def archive_faults(build):
     yield "no soname", relink(build, {"soname"}), {"soname", "paths"}
     yield "no nodelete", relink(build, {"nodelete"}), {"nodelete"}
     yield "lazy", relink(build, {"now"}, added=["-Wl,-z,lazy"]), {"relro"}
+    yield "bound by name", relink(build, {"bind"}), {"binding"}
+    yield "no version script", relink(build, {"map"}), {"symbols", "version node"}
     yield "runpath", relink(build, added=["-Wl,-rpath,/nowhere"]), {"runpath"}
 
 
@@ -134,6 +141,7 @@ def archive_results(release, build):
     for name, edit, expected in archive_faults(build):
         yield name, try_archive(release, "x86_64", expected, edit)
     yield "owner", try_archive(release, "x86_64", {"members"}, edit_member=owned)
+    yield "mode", try_archive(release, "x86_64", {"members"}, edit_member=writable)
     yield "times", try_archive(release, "x86_64", {"members"}, edit_member=newer)
     renamed = release.name.replace("dlbridge-", "dlbridge-9")
     yield "other name", try_archive(release, "x86_64", {"name", "contents"}, name=renamed)

@@ -24,6 +24,7 @@ count_checks() {
   good=$(grep -c '^passed ' "$log" || true)
   bad=$(grep -c '^FAILED ' "$log" || true)
   grep -v '^passed ' "$log" || true
+  [ "$((good + bad))" -gt 0 ] || die "nothing was checked: $*"
   printf '%d of %d checks passed\n' "$good" $((good + bad))
   passed=$((passed + good))
   failed=$((failed + bad))

@@ -512,8 +512,9 @@ enum {
   DLBRIDGE_CONVERT_NEWER_CODES = 1 << 8,
   /** Keep the module of the producer's deleter loaded, as dlbridge_pin_module does: for producers in
    * plugins. For a tensor of ours it is the deleter of what it was made of, or the `deallocate` of its
-   * memory. It is done last: a source that is refused pins nothing. A NULL deleter and a COPY, which
-   * releases the source at once, have nothing to pin. */
+   * memory. It is done last: a source that is refused for anything else pins nothing (of a batch, those
+   * before the one that cannot be pinned stay pinned). A NULL deleter and a COPY, which releases the
+   * source at once, have nothing to pin. */
   DLBRIDGE_CONVERT_PIN_PRODUCER = 1 << 9
 };
 

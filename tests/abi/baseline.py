@@ -75,9 +75,12 @@ class Build:
     def stated_versions(self):
         """Pairs: a file that CMake has written for this build, and the version it states there."""
         for name, pattern in STATED.items():
-            for path in sorted(self.folder.rglob(name)):
-                for version in re.findall(pattern, path.read_text(), re.MULTILINE):
-                    yield path.name, version
+            texts = {path.name: path.read_text() for path in sorted(self.folder.rglob(name))}
+            found = [
+                (file, re.findall(pattern, text, re.MULTILINE)) for file, text in texts.items()
+            ]
+            stated = [(file, version) for file, versions in found for version in versions]
+            yield from stated or [(name, "nothing")]
 
 
 class Recorded:
@@ -99,7 +102,7 @@ class Recorded:
 
 def releases(tree):
     """The versions that the changelog gives a date: version to date."""
-    heading = r"^## (\d+\.\d+\.\d+) \((\d{4}-\d\d-\d\d)\)$"
+    heading = r"^## (\d+\.\d+\.\d+), (\d{4}-\d\d-\d\d)$"
     return dict(re.findall(heading, tree.changelog, re.MULTILINE))
 
 
@@ -112,15 +115,26 @@ def check_released(tree, _):
     if _git(tree, "rev-parse", "--is-shallow-repository").strip() == "true":
         raise Skipped("a shallow clone does not know what a folder was")
     for version, date in releases(tree).items():
-        dated = ("-S", f"## {version} ({date})", "--", "CHANGELOG.md")
-        commit = _git(tree, "log", "-1", "--format=%H", *dated).strip()
-        folders = (tree.root / "abi").glob(f"*/{version}")
-        for name in [str(folder.relative_to(tree.root)) for folder in folders]:
-            # Without a commit the date is as new as the folder may be.
-            if commit:
-                changed = _git(tree, "diff", "--name-only", commit, "--", name)
-                changed += _git(tree, "ls-files", "--others", "--exclude-standard", "--", name)
-                yield from (f"{path} has changed after {date}" for path in changed.split())
+        if not list((tree.root / "abi").glob(f"*/{version}")):
+            yield f"{version} was released on {date} and has no folder"
+        commit = _dating_commit(tree, version)
+        if commit:
+            folder = f":(glob)abi/*/{version}/**"
+            changed = _git(tree, "diff", "--name-only", commit, "--", folder)
+            changed += _git(tree, "ls-files", "--others", "--exclude-standard", "--", folder)
+            yield from (
+                f"{path} has changed after {version} was released" for path in changed.split()
+            )
+        elif not _git(tree, "status", "--porcelain", "--", "CHANGELOG.md"):
+            yield f"no commit has given {version} its date"
+
+
+def _dating_commit(tree, version):
+    """The first commit that gave a version a date, whichever; empty where that is not committed."""
+    heading = rf"^## {re.escape(version)}, [0-9]"
+    # All history: the date may have come over a merge, of which git would follow one side only.
+    options = ("--full-history", "--reverse", "--format=%H", "-G", heading)
+    return (_git(tree, "log", *options, "--", "CHANGELOG.md").split() or [""])[0]
 
 
 def _git(tree, *arguments):

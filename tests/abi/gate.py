@@ -84,7 +84,7 @@ def check_version(tree, builds):
     text = tree.header
     if header.define(text, "DLBRIDGE_VERSION_STRING") != f'"{tree.version}"':
         yield f"DLBRIDGE_VERSION_STRING is not {tree.version}"
-    newest = re.search(r"^## (\S+)", tree.changelog, re.MULTILINE)
+    newest = re.search(r"^## (\d+\.\d+\.\d+)\b", tree.changelog, re.MULTILINE)
     if not newest or newest[1] != tree.version:
         yield f"CHANGELOG.md begins with {newest and newest[1]}, the header says {tree.version}"
     for build in builds:

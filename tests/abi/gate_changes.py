@@ -147,7 +147,14 @@ def grow_layout(copy):
 # ---- Functions ----------------------------------------------------------------------------------
 
 
-@change("a function removed", "symbols", "frozen-clients", "acc-x86_64", "abidiff-x86_64")
+@change(
+    "a function removed",
+    "layout-freeze",
+    "symbols",
+    "frozen-clients",
+    "acc-x86_64",
+    "abidiff-x86_64",
+)
 def function_removed(copy):
     name = "dlbridge_host_accessible"
     copy.replace(HEADER, f"DLBRIDGE_API DLBridgeAnswer {name}(", f"DLBridgeAnswer {name}(")
@@ -217,12 +224,16 @@ def node_changed(copy):
 def fields_reordered(copy):
     next_version(copy)
     copy.swap(HEADER, r"  int64_t begin; [^\n]*\n", r"  int64_t end; [^\n]*\n")
+    copy.replace(FREEZE, "begin, 32, int64_t", "begin, 40, int64_t")
+    copy.replace(FREEZE, "end, 40, int64_t", "end, 32, int64_t")
 
 
 @change("a field grown", "layout-freeze", "abidiff-x86_64", recorded=True)
 def field_grown(copy):
     next_version(copy)
     copy.replace(HEADER, "char message[240];", "char message[248];")
+    copy.replace(FREEZE, "SIZE(DLBridgeError, 256, 4);", "SIZE(DLBridgeError, 264, 4);")
+    copy.replace(FREEZE, "message, 16, char[240]", "message, 16, char[248]")
 
 
 @change("a field's sign changed", "layout-freeze", "abidiff-x86_64", recorded=True)
@@ -378,6 +389,20 @@ def version_without_changelog(copy):
 @change("a released version altered", "released")
 def release_altered(copy):
     copy.append("abi/1/0.1.0/layout_freeze.c", "/* Written later. */")
+
+
+@change("a released folder removed", "released")
+def release_removed(copy):
+    next_version(copy)
+    for path in sorted((copy.root / "abi/1/0.1.0").rglob("*"), reverse=True):
+        path.rmdir() if path.is_dir() else path.unlink()
+    (copy.root / "abi/1/0.1.0").rmdir()
+
+
+@change("a released folder altered together with its date", "released")
+def release_dated_anew(copy):
+    release_altered(copy)
+    copy.replace("CHANGELOG.md", "## 0.1.0, 20", "## 0.1.0, 21")
 
 
 @change("a version that is not recorded", "baseline")

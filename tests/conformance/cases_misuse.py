@@ -59,7 +59,10 @@ def nulls(c):
         abi=True,
     )
     c.add(
-        "null/pin_module/address", {}, step("pin_module", bad_argument(), null=["address"]), abi=True
+        "null/pin_module/address",
+        {},
+        step("pin_module", bad_argument(), null=["address"]),
+        abi=True,
     )
     c.add("null/identify", {}, step("identify", ok(kind="AMBIGUOUS"), null=["tensor"]), abi=True)
     c.add(

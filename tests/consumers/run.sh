@@ -104,10 +104,17 @@ if [ $# -gt 0 ]; then
 fi
 
 for step in make_source make_prefixes; do
-  (set -e; $step) >"$scratch/$step.log" 2>&1 && continue
-  tail -n 60 "$scratch/$step.log"
-  exit 1
+  # Not in a condition, where no command but the last could stop it.
+  set +e
+  (set -e; $step) >"$scratch/$step.log" 2>&1
+  status=$?
+  set -e
+  [ $status -eq 0 ] || {
+    tail -n 60 "$scratch/$step.log"
+    exit 1
+  }
 done
+
 # run_all JOBS SCENARIO...
 run_all() {
   local parallel=$1

@@ -43,6 +43,7 @@ expect_run() {
   case $expected in
     *.a) ! dynamic "$program" NEEDED | grep --quiet dlbridge || fail "$program needs $found" ;;
     *)
+      [ -n "$found" ] || fail "$program loads no libdlbridge"
       [ "$(readlink -e "$found")" = "$(readlink -e "$expected")" ] ||
         fail "$program loads '$found', not $expected"
       ;;

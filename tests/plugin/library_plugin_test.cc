@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <string>
@@ -87,6 +88,7 @@ void ReleaseAtExit() {
     _exit(1);
   }
   released_at_exit->deleter(released_at_exit);
+  std::fputs("released at exit\n", stderr);
 }
 
 // The first thing registered is the last to run.
@@ -96,7 +98,7 @@ TEST_P(LibraryPlugin, DeleterRunsAtExit) {
     released_at_exit = MakeAndClose();
     std::exit(released_at_exit == nullptr ? 1 : 0);
   };
-  EXPECT_EXIT(exits(), testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(exits(), testing::ExitedWithCode(0), "released at exit");
 }
 
 // Behind every handler of the program, when modules are finished.
@@ -104,6 +106,7 @@ struct ReleasedByDestructor {
   ~ReleasedByDestructor() {
     if (tensor != nullptr) {
       tensor->deleter(tensor);
+      std::fputs("released by a destructor\n", stderr);
     }
   }
   DLManagedTensorVersioned* tensor = nullptr;
@@ -115,7 +118,7 @@ TEST_P(LibraryPlugin, DeleterRunsInAStaticDestructor) {
     released.tensor = MakeAndClose();
     std::exit(released.tensor == nullptr ? 1 : 0);
   };
-  EXPECT_EXIT(exits(), testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(exits(), testing::ExitedWithCode(0), "released by a destructor");
 }
 
 // Who forgets its tensor leaks it, and nothing else happens.

@@ -146,10 +146,21 @@ TEST_P(TwoCopies, EitherReleasesWhatTheOtherMade) {
   EXPECT_EQ(second.deletions(), 1);
 }
 
-TEST_P(TwoCopies, PinningKeepsTheModuleOfTheOther) {
+TEST_P(TwoCopies, TheOtherCanBePinned) {
   LegacySource source;
   DLManagedTensorVersioned* theirs = OtherUpgrade(source.get());
   dlbridge_release_versioned(MustAdopt(theirs, DLBRIDGE_CONVERT_PIN_PRODUCER));
+}
+
+TEST_P(TwoCopies, TensorsOfOursAreForeignToTheOther) {
+  LegacySource source;
+  DLManagedTensorVersioned* tensor = MustUpgrade(source.get());
+  DLManagedTensorVersioned* out = nullptr;
+  DLBridgeViewSpec spec = DLBRIDGE_VIEW_SPEC_INIT;
+  EXPECT_EQ(other_->share(tensor, &out, nullptr), DLBRIDGE_ERROR_NOT_OURS);
+  EXPECT_EQ(other_->view(tensor, &spec, &out, nullptr), DLBRIDGE_ERROR_NOT_OURS);
+  EXPECT_EQ(out, nullptr);
+  other_->release_versioned(tensor);
 }
 
 }  // namespace
