@@ -75,11 +75,11 @@ class Build:
     def stated_versions(self):
         """Pairs: a file that CMake has written for this build, and the version it states there."""
         for name, pattern in STATED.items():
-            texts = {path.name: path.read_text() for path in sorted(self.folder.rglob(name))}
-            found = [
-                (file, re.findall(pattern, text, re.MULTILINE)) for file, text in texts.items()
+            stated = [
+                (path.name, version)
+                for path in sorted(self.folder.rglob(name))
+                for version in re.findall(pattern, path.read_text(), re.MULTILINE)
             ]
-            stated = [(file, version) for file, versions in found for version in versions]
             yield from stated or [(name, "nothing")]
 
 
