@@ -16,7 +16,7 @@ OPTIONS = ("--leaf-changes-only", "--non-reachable-types", "--no-show-locs")
 # Bits of the exit status: 4 says that something changed, 8 that something surely breaks.
 UNDERSTOOD = (0, 4, 12)
 
-HEADING = re.compile(r"(?:  \[C\] |)'(.*)' (changed|has some sub-type changes):")
+HEADING = re.compile(r"(?:  \[C\] |)'(.*)' (?:changed|has some sub-type changes):")
 COUNT = re.compile(r"(\d+)(?: \w+){0,2}? (removed|changed|added)\b", re.IGNORECASE)
 
 
@@ -39,9 +39,10 @@ def judge(said, may_grow, exactly):
         raise ToolError(f"abidiff says something new: {said}")
     complaints = [line.strip() for line in lines if "ELF SONAME changed" in line]
     complaints += removed + (added if exactly else [])
-    for what, how, body in changed:
-        # What changes only by a type that it uses has nothing below it: the type is reported.
-        follows = not body and how != "changed"
+    # What changes by nothing but a type that it points to has nothing below it; the type has.
+    caused = not exactly and any(body for _, body in changed)
+    for what, body in changed:
+        follows = caused and not body
         if not follows and (exactly or not _is_legal(what, body, may_grow)):
             complaints += [f"{what} changed:", *body]
     return complaints
@@ -72,7 +73,7 @@ def _blocks(lines):
                 if len(other) - len(other.lstrip()) <= indent:
                     break
                 body.append(other)
-            yield heading[1], heading[2], body
+            yield heading[1], body
 
 
 def _is_legal(what, body, may_grow):
