@@ -13,6 +13,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import textwrap
 
 import gate_changes
 import header
@@ -140,12 +141,12 @@ def judge(change, copy):
         copy.restore()
         failed, said = noticed_by(change, copy)
     except Failure as failure:
-        return f"FAILED {change.name}\n{failure}"
+        return f"FAILED {change.name}\n{textwrap.indent(str(failure), '  ')}"
     missed = change.noticed_by - failed
     wrong = failed if not change.noticed_by else missed
     if wrong:
         what = f"not noticed by {' '.join(sorted(missed))}" if missed else "is legal"
-        return f"FAILED {change.name}: {what}\n{said}"
+        return f"FAILED {change.name}: {what}\n{textwrap.indent(said, '  ')}"
     return f"passed {change.name}: {', '.join(sorted(failed)) or 'no complaint'}"
 
 
@@ -160,7 +161,7 @@ def judge_record(copy):
     done = copy.gate("record", ("abi",))
     changed = run(copy.root, "git", "status", "--porcelain", "abi")
     if done.returncode == 0 or "its folder never changes" not in done.stdout or changed:
-        return f"FAILED {name}: {done.stdout}{changed}"
+        return f"FAILED {name}\n{textwrap.indent(done.stdout + changed, '  ')}"
     return f"passed {name}: refused"
 
 
