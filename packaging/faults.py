@@ -116,7 +116,7 @@ def archive_faults(build):
     yield "no nodelete", relink(build, {"nodelete"}), {"nodelete"}
     yield "lazy", relink(build, {"now"}, added=["-Wl,-z,lazy"]), {"relro"}
     yield "bound by name", relink(build, {"bind"}), {"binding"}
-    yield "no version script", relink(build, {"map"}), {"symbols", "version node"}
+    yield "no version script", relink(build, {"map"}), {"symbols", "version-node"}
     yield "runpath", relink(build, added=["-Wl,-rpath,/nowhere"]), {"runpath"}
 
 

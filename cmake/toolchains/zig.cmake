@@ -32,16 +32,20 @@ endif()
 set(CMAKE_C_COMPILER ${DLBRIDGE_ZIG} cc -target ${DLBRIDGE_ZIG_TARGET})
 set(CMAKE_CXX_COMPILER ${DLBRIDGE_ZIG} c++ -target ${DLBRIDGE_ZIG_TARGET})
 
-# The first C++ program for a target takes minutes, since zig then builds its C++ library, which
-# dlbridge needs none of. So nothing is linked to find out what is known: it is a clang.
+# The first program for a target takes minutes, since zig then builds the C library's start files,
+# and for C++ its C++ library, which dlbridge needs none of. So nothing is linked to find out what is
+# known: it is a clang.
 set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)
 execute_process(COMMAND ${DLBRIDGE_ZIG} cc -dumpversion
-  OUTPUT_VARIABLE CMAKE_CXX_COMPILER_VERSION OUTPUT_STRIP_TRAILING_WHITESPACE)
-set(CMAKE_CXX_COMPILER_ID_RUN TRUE)
-set(CMAKE_CXX_COMPILER_ID Clang)
-set(CMAKE_CXX_COMPILER_FRONTEND_VARIANT GNU)
-set(CMAKE_CXX_STANDARD_COMPUTED_DEFAULT 17)
-set(CMAKE_CXX_EXTENSIONS_COMPUTED_DEFAULT ON)
+  OUTPUT_VARIABLE zig_version OUTPUT_STRIP_TRAILING_WHITESPACE)
+foreach(language C CXX)
+  set(CMAKE_${language}_COMPILER_ID_RUN TRUE)
+  set(CMAKE_${language}_COMPILER_ID Clang)
+  set(CMAKE_${language}_COMPILER_VERSION ${zig_version})
+  set(CMAKE_${language}_COMPILER_FRONTEND_VARIANT GNU)
+  set(CMAKE_${language}_STANDARD_COMPUTED_DEFAULT 17)
+  set(CMAKE_${language}_EXTENSIONS_COMPUTED_DEFAULT ON)
+endforeach()
 
 # The same tools for every kind of object file.
 set(CMAKE_AR llvm-ar)
