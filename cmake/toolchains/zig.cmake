@@ -38,7 +38,11 @@ set(CMAKE_CXX_COMPILER ${DLBRIDGE_ZIG} c++ -target ${DLBRIDGE_ZIG_TARGET})
 set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)
 execute_process(COMMAND ${DLBRIDGE_ZIG} cc -dumpversion
   OUTPUT_VARIABLE zig_version OUTPUT_STRIP_TRAILING_WHITESPACE)
-foreach(language C CXX)
+set(languages CXX)
+if(CMAKE_SYSTEM_NAME STREQUAL "Windows")
+  list(APPEND languages C) # elsewhere it is quick, and tells the format of programs
+endif()
+foreach(language IN LISTS languages)
   set(CMAKE_${language}_COMPILER_ID_RUN TRUE)
   set(CMAKE_${language}_COMPILER_ID Clang)
   set(CMAKE_${language}_COMPILER_VERSION ${zig_version})
