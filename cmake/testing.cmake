@@ -6,19 +6,12 @@ if(CMAKE_CROSSCOMPILING OR DLBRIDGE_TEST_PREFIX)
   set(DLBRIDGE_TEST_OPTIONS -O0 -g0 -fno-sanitize=undefined)
 endif()
 
-# dlbridge_add_test(label source): a GoogleTest program and its ctest, called after the source. The
-# programs of a label stand together in <build>/tests/<label>, where `./run test` finds them again.
-function(dlbridge_add_test label source)
+# dlbridge_add_test_program(label source): a GoogleTest program and its ctest, called after the
+# source. The programs of a label stand together in <build>/tests/<label>, where `./run test` finds
+# them again. It does not link the library, nor find its headers.
+function(dlbridge_add_test_program label source)
   get_filename_component(name ${source} NAME_WE)
-  if(name MATCHES "_internal_test$" AND NOT TARGET dlbridge_objects)
-    return() # an installed library has no objects
-  endif()
   add_executable(${name} ${source})
-  if(name MATCHES "_internal_test$")
-    target_link_libraries(${name} PRIVATE dlbridge_objects)
-  else()
-    target_link_libraries(${name} PRIVATE dlbridge::dlbridge)
-  endif()
   target_link_libraries(${name} PRIVATE nlohmann_json::nlohmann_json GTest::gtest_main
                         ${CMAKE_DL_LIBS})
   target_include_directories(${name} PRIVATE
@@ -31,6 +24,20 @@ function(dlbridge_add_test label source)
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/${label})
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS ${label})
+endfunction()
+
+# dlbridge_add_test(label source): the same with the library, or its objects for *_internal_test.cc.
+function(dlbridge_add_test label source)
+  get_filename_component(name ${source} NAME_WE)
+  if(name MATCHES "_internal_test$" AND NOT TARGET dlbridge_objects)
+    return() # an installed library has no objects
+  endif()
+  dlbridge_add_test_program(${label} ${source})
+  if(name MATCHES "_internal_test$")
+    target_link_libraries(${name} PRIVATE dlbridge_objects)
+  else()
+    target_link_libraries(${name} PRIVATE dlbridge::dlbridge)
+  endif()
 endfunction()
 
 # dlbridge_add_script_test(name label script args...): a Python script. Exit status 77: skipped.
