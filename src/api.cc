@@ -44,7 +44,24 @@ constexpr DLBridgeApi kApi = {sizeof(DLBridgeApi),
                               dlbridge_negotiate,
                               dlbridge_exchange_api_find,
                               dlbridge_identify,
-                              dlbridge_pin_module};
+                              dlbridge_pin_module,
+                              dlbridge_backend_info,
+                              dlbridge_pointer_info,
+                              dlbridge_wrap,
+                              dlbridge_wrap_legacy,
+                              dlbridge_stream_from_array_api,
+                              dlbridge_stream_handoff,
+                              dlbridge_stream_synchronize,
+                              dlbridge_device_register,
+                              dlbridge_device_lookup,
+                              dlbridge_device_next,
+                              dlbridge_device_retain,
+                              dlbridge_device_release,
+                              dlbridge_device_unregister,
+                              dlbridge_context_table_v1,
+                              dlbridge_copy,
+                              dlbridge_ipc_export,
+                              dlbridge_ipc_import};
 
 }  // namespace
 }  // namespace dlbridge

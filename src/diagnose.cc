@@ -16,6 +16,12 @@ class Collector {
     return false;
   }
   void Note(const Refusal& refusal) { Add(refusal, DLBRIDGE_SEVERITY_NOTE, DLBRIDGE_OK); }
+  // Nobody can tell is worth knowing, and no more.
+  bool Unanswered(DLBridgeStatus /*status*/, const Refusal& refusal) {
+    Note(refusal);
+    return false;
+  }
+  DLBridgeError* error() const { return nullptr; }
   size_t count() const { return count_; }
 
  private:

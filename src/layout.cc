@@ -95,15 +95,10 @@ DLBridgeStatus dlbridge_layout(const DLTensor* tensor, uint64_t flags, DLBridgeL
                                DLBridgeError* error) {
   DLBRIDGE_REQUIRE(tensor);
   DLBRIDGE_REQUIRE(out);
-  const uint32_t size = out->struct_size;
-  if (size < sizeof(DLBridgeLayout)) {
-    return dlbridge::RefuseArgument(error, "out",
-                                    "has a struct_size smaller than its first version");
-  }
+  DLBRIDGE_TRY(dlbridge::CheckOut(out, "out", error));
   DLBridgeLayout layout = DLBRIDGE_LAYOUT_INIT;
   DLBRIDGE_TRY(dlbridge::Layout(*tensor, flags, &layout, error));
-  layout.struct_size = size;
-  std::memcpy(out, &layout, sizeof layout);
+  dlbridge::WriteOut(layout, out);
   return DLBRIDGE_OK;
 }
 

@@ -19,8 +19,8 @@ constexpr uint32_t kPermissions =
     DLBRIDGE_POLICY_VOUCH_WRITABLE | DLBRIDGE_POLICY_ALLOW_SELF_OVERLAP;
 
 DLBridgeStatus CheckRanges(const DLBridgePolicy& policy, DLBridgeError* error) {
-  if (policy.level != DLBRIDGE_LEVEL_STRUCT && policy.level != DLBRIDGE_LEVEL_METADATA) {
-    return RefuseArgument(error, "policy.level", "must be STRUCT or METADATA");
+  if (policy.level < DLBRIDGE_LEVEL_STRUCT || policy.level > DLBRIDGE_LEVEL_DEVICE) {
+    return RefuseArgument(error, "policy.level", "must be STRUCT, METADATA or DEVICE");
   }
   if (policy.version.major > kMajor) {
     return RefuseArgument(error, "policy.version", "must be of major 1 or older, or {0, 0}");
@@ -72,7 +72,7 @@ DLBridgeStatus CheckLevel(const DLBridgePolicy& policy, DLBridgeError* error) {
 bool Demands(const DLBridgePolicy& policy) {
   return (policy.flags & ~kPermissions) != 0 || policy.contiguity != DLBRIDGE_CONTIGUITY_ANY ||
          policy.alignment != 0 || policy.buffer_size != UINT64_MAX || policy.devices != nullptr ||
-         policy.dtypes != nullptr;
+         policy.dtypes != nullptr || policy.level == DLBRIDGE_LEVEL_DEVICE;
 }
 
 // The consumer's newest version as the tables count; legacy consumers keep theirs.

@@ -67,6 +67,32 @@ void WriteVersion(uint64_t packed, TextWriter* text) {
   text->Unsigned(packed >> 32).Character('.').Unsigned(static_cast<uint32_t>(packed));
 }
 
+void WriteMemory(uint64_t fact, TextWriter* text) {
+  constexpr const char* kNames[] = {"memory",
+                                    "unregistered host memory",
+                                    "device memory",
+                                    "pinned memory",
+                                    "managed memory",
+                                    "host USM",
+                                    "device USM",
+                                    "shared USM",
+                                    "SVM",
+                                    "a cl_mem"};
+  if (fact == 0) {
+    text->String("no driver to ask");
+    return;
+  }
+  const uint64_t memory = fact >> 56;
+  const uint64_t count = sizeof kNames / sizeof kNames[0];
+  text->String(kNames[memory < count ? memory : 0]);
+  if (memory == DLBRIDGE_MEMORY_HOST) {
+    return;
+  }
+  text->String(" of ");
+  WriteDeviceType(static_cast<int32_t>(fact >> 32 & 0xffffffU), text);
+  text->Character(':').Signed(static_cast<int32_t>(fact));
+}
+
 // One placeholder of a template of the rule table.
 void WriteValue(char placeholder, uint64_t value, TextWriter* text) {
   switch (placeholder) {
@@ -90,6 +116,9 @@ void WriteValue(char placeholder, uint64_t value, TextWriter* text) {
       break;
     case 'c':
       text->String(ContiguityName(value));
+      break;
+    case 'm':
+      WriteMemory(value, text);
       break;
     case 'w':
       text->String(value != 0 ? "READ_ONLY" : "nothing that says so");

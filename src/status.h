@@ -22,6 +22,13 @@ struct Refusal {
   uint64_t found;
 };
 
+// What %m shows: a kind of memory (0: not told) and a device, in 64 bits.
+constexpr uint64_t MemoryFact(int32_t memory, int32_t device_type, int32_t device_id) {
+  return static_cast<uint64_t>(static_cast<uint8_t>(memory)) << 56 |
+         static_cast<uint64_t>(static_cast<uint32_t>(device_type) & 0xffffffU) << 32 |
+         static_cast<uint32_t>(device_id);
+}
+
 // Status of a call that was refused for a rule. Known when this is compiled at nearly every
 // refusal, so that readers and compilers see that a refusal is never a success.
 constexpr DLBridgeStatus kRuleStatuses[] = {

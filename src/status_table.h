@@ -19,11 +19,18 @@
   X(ERROR_BUFFER_TOO_SMALL, "The buffer or storage is too small.")                           \
   X(ERROR_PARSE, "The text is not the name of a dtype or device.")                           \
   X(ERROR_NOT_FOUND, "Nothing suitable was found.")                                          \
-  X(ERROR_BOUNDS, "The view would leave the extent of its parent.")
+  X(ERROR_BOUNDS, "The view would leave the extent of its parent.")                          \
+  X(ERROR_FORKED, "The backend was started before this process was forked.")                 \
+  X(ERROR_UNAVAILABLE, "There is no driver or no device of the kind.")                       \
+  X(ERROR_DRIVER, "A call of the driver failed.")                                            \
+  X(ERROR_EXISTS, "The context table has another entry of that device or context.")          \
+  X(ERROR_CAPTURE, "A stream is capturing a graph.")                                         \
+  X(ERROR_DESCRIPTOR, "What another process sent is not an export of a tensor.")
 
 // X(name, status, text, expected, found, remedy), in the order of their numbers. In `expected` and
 // `found` a % stands for the value: %i signed, %u unsigned, %x hex, %t dtype, %d device type,
-// %v version (major << 32 | minor), %c contiguity, %w why not writable, %o whether overlap is sure.
+// %v version (major << 32 | minor), %c contiguity, %w why not writable, %o whether overlap is sure,
+// %m memory and device (see MemoryFact).
 #define DLBRIDGE_RULES(X)                                                                          \
   X(NONE, OK, "no rule is broken", "", "", "")                                                     \
   X(VERSION_MAJOR, ERROR_VERSION, "another major version", "DLPack major 1", "major %u",           \
@@ -105,6 +112,10 @@
   X(IN_STORAGE, ERROR_UNSUPPORTED, "the tensor lives in its caller's storage",                     \
     "a tensor on the heap", "storage", "adopt it first")                                           \
   X(COPY_DEVICE, ERROR_UNSUPPORTED, "the CPU cannot read the memory to copy",                      \
-    "memory that the host can read", "%d", "copy it on its device")
+    "memory that the host can read", "%d", "copy it on its device")                                \
+  X(DEVICE_LABEL, ERROR_INVALID_TENSOR, "the memory is not where the device says", "%m", "%m",     \
+    "the producer must label it as the driver does")                                               \
+  X(ALLOCATION_BOUNDS, ERROR_INVALID_TENSOR, "the tensor leaves its allocation",                   \
+    "bytes within 0 to %u", "byte %i", "the shape, the strides or the pointer is wrong")
 
 #endif  // DLBRIDGE_SRC_STATUS_TABLE_H_

@@ -2,14 +2,16 @@
 // The rules, each stated once: what stops at the first broken one and what collects all of them are
 // the same code with another sink.
 //
-// A sink has `Broken(refusal)`, true to stop; `Note(refusal)`; and kCollects, whether notes are
-// wanted and every axis is to be reported.
+// A sink has `Broken(refusal)`, true to stop; `Note(refusal)`; `Unanswered(status, refusal)` for
+// what only a driver knows that cannot be asked; and kCollects, whether notes are wanted and every
+// axis is to be reported.
 #ifndef DLBRIDGE_SRC_VALIDATE_H_
 #define DLBRIDGE_SRC_VALIDATE_H_
 
 #include <cstdint>
 
 #include "device.h"
+#include "device/pointer.h"
 #include "dlbridge/dlbridge.h"
 #include "dtype.h"
 #include "extent.h"
@@ -50,6 +52,12 @@ class FirstBroken {
     return true;
   }
   void Note(const Refusal& /*refusal*/) {}
+  // The driver could not be asked, and the error says why: what cannot be checked is refused.
+  bool Unanswered(DLBridgeStatus status, const Refusal& /*refusal*/) {
+    status_ = status;
+    return true;
+  }
+  DLBridgeError* error() const { return error_; }
   DLBridgeStatus status() const { return status_; }
   // The status behind a check that failed, which is never success.
   DLBRIDGE_INLINE DLBridgeStatus failure() const {
@@ -393,13 +401,30 @@ bool CheckOverlap(const LayoutView& view, const Policy& policy, Sink* sink) {
          !sink->Broken({DLBRIDGE_RULE_SELF_OVERLAP, kNoAxis, 0, Bits(overlap)});
 }
 
+// DLBRIDGE_LEVEL_DEVICE. An empty tensor touches no memory.
+template <class Sink>
+bool CheckDevice(const LayoutView& view, const Policy& policy, Sink* sink) {
+  if (policy.level < DLBRIDGE_LEVEL_DEVICE || view.extent.count == 0) {
+    return true;
+  }
+  const DLTensor& tensor = view.tensor;
+  const TouchedMemory memory = {tensor.data, tensor.device,
+                                tensor.byte_offset + Bits(view.bytes.begin),
+                                tensor.byte_offset + Bits(view.bytes.end)};
+  const DeviceVerdict verdict = JudgeDevice(memory, sink->error());
+  if (verdict.status != DLBRIDGE_OK) {
+    return !sink->Unanswered(verdict.status, verdict.refusal);
+  }
+  return !verdict.refused || !sink->Broken(verdict.refusal);
+}
+
 // What the policy demands of the layout.
 template <class Sink>
 DLBRIDGE_NOINLINE bool CheckLayoutDemands(const LayoutView& view, const Policy& policy,
                                           Sink* sink) {
   return CheckBuffer(view, policy, sink) && CheckContiguity(view, policy, sink) &&
          CheckAlignment(view, policy, sink) && CheckStrideSigns(view, policy, sink) &&
-         CheckOverlap(view, policy, sink);
+         CheckOverlap(view, policy, sink) && CheckDevice(view, policy, sink);
 }
 
 template <class Sink>

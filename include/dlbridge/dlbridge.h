@@ -1,14 +1,14 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
- * dlbridge: upgrade, downgrade, validate, negotiate, identify and share DLPack tensors.
+ * dlbridge: upgrade, downgrade, validate, negotiate, identify, wrap, copy and share DLPack tensors.
  *
  * The whole public C ABI, for C99 and C++11 and later, on 64-bit little-endian targets.
  *
  * THREADS. Every function may be called from any thread at any time, also on the same object where
  * the parameter is `const`. An object that a call consumes is given to that call alone. Deleters may
  * run on any thread. No function takes a lock, keeps thread-local state, reads the environment,
- * prints, aborts or throws. One exception: dlbridge_pin_module, also where a conversion asks for it,
- * takes the lock of the system's loader.
+ * prints, aborts or throws. Two exceptions: dlbridge_pin_module, also where a conversion asks for it,
+ * takes the lock of the system's loader; and functions that ask a driver, see "Devices".
  *
  * PRECONDITIONS. A pointer that is given is readable as what it is said to be (and writable where it
  * is an output), and a managed tensor is live. Everything else is checked. A deleter or callback that
@@ -47,9 +47,9 @@
 
 /** Version of this header, semantic. \since 0.1.0 */
 #define DLBRIDGE_VERSION_MAJOR 0
-#define DLBRIDGE_VERSION_MINOR 1
+#define DLBRIDGE_VERSION_MINOR 2
 #define DLBRIDGE_VERSION_PATCH 0
-#define DLBRIDGE_VERSION_STRING "0.1.0"
+#define DLBRIDGE_VERSION_STRING "0.2.0"
 
 /** Number of the ABI that this header describes; apart from the version, it names what is frozen.
  * \since 0.1.0 */
@@ -111,7 +111,20 @@ enum {
   /** Nothing suitable was found, such as a table in an exchange API chain. */
   DLBRIDGE_ERROR_NOT_FOUND = 13,
   /** A view would leave the extent of its parent. */
-  DLBRIDGE_ERROR_BOUNDS = 14
+  DLBRIDGE_ERROR_BOUNDS = 14,
+  /** The process was forked after the backend had been started; start it in the child only.
+   * \since 0.2.0 */
+  DLBRIDGE_ERROR_FORKED = 15,
+  /** No driver for the device, or none of its devices; dlbridge_backend_info tells why. \since 0.2.0 */
+  DLBRIDGE_ERROR_UNAVAILABLE = 16,
+  /** A driver's call failed; the message has its name and code. \since 0.2.0 */
+  DLBRIDGE_ERROR_DRIVER = 17,
+  /** The context table has another entry of that device or context. \since 0.2.0 */
+  DLBRIDGE_ERROR_EXISTS = 18,
+  /** A stream is capturing a graph, where that is not allowed. \since 0.2.0 */
+  DLBRIDGE_ERROR_CAPTURE = 19,
+  /** The bytes or file descriptors that another process sent are not an export. \since 0.2.0 */
+  DLBRIDGE_ERROR_DESCRIPTOR = 20
 };
 
 /** Which rule a tensor broke, or 0. Values this header does not list may come from a newer library.
@@ -205,7 +218,11 @@ enum {
   /** The tensor lives in the caller's storage (upgrade_into), which cannot have a second owner. */
   DLBRIDGE_RULE_IN_STORAGE = 41,
   /** Copying needs memory that the CPU can read. */
-  DLBRIDGE_RULE_COPY_DEVICE = 42
+  DLBRIDGE_RULE_COPY_DEVICE = 42,
+  /** The memory is where the device says (level DEVICE: the driver was asked). \since 0.2.0 */
+  DLBRIDGE_RULE_DEVICE_LABEL = 43,
+  /** The extent stays inside the allocation (level DEVICE: the driver was asked). \since 0.2.0 */
+  DLBRIDGE_RULE_ALLOCATION_BOUNDS = 44
 };
 
 /** What went wrong; the caller's memory, nothing to free. 256 bytes for ever, so it may live on a
@@ -368,7 +385,12 @@ enum {
   /** The struct itself: version, ndim, dtype, device, flags, which pointers are NULL. */
   DLBRIDGE_LEVEL_STRUCT = 1,
   /** Also the `ndim` entries of shape and strides; the default. */
-  DLBRIDGE_LEVEL_METADATA = 2
+  DLBRIDGE_LEVEL_METADATA = 2,
+  /** Also asks the driver where `data` lies (a handle: what it is), which may start it: a device label
+   * that is not true and an extent that leaves the allocation are refused, as is what cannot be asked
+   * (UNAVAILABLE, UNSUPPORTED). kDLCPU is held against the drivers that have been started already, and
+   * memory whose size no driver knows against no size. \since 0.2.0 */
+  DLBRIDGE_LEVEL_DEVICE = 3
 };
 
 /** Bits of DLBridgePolicy::flags. \since 0.1.0 */
@@ -643,6 +665,13 @@ DLBRIDGE_API DLBridgeStatus dlbridge_view(const DLManagedTensorVersioned* tensor
                                           const DLBridgeViewSpec* spec,
                                           DLManagedTensorVersioned** out, DLBridgeError* error);
 
+/** Bits of DLBridgeAllocateSpec::options. \since 0.2.0 */
+enum {
+  /** Memory that dlbridge_ipc_export can share with other processes: an anonymous memory file, sealed
+   * against changes of its size. On the CPU and without an allocator. */
+  DLBRIDGE_ALLOCATE_SHAREABLE = 1 << 0
+};
+
 /** A tensor to allocate. \since 0.1.0 */
 typedef struct DLBridgeAllocateSpec {
   uint32_t struct_size;               /**< sizeof(DLBridgeAllocateSpec) */
@@ -656,16 +685,18 @@ typedef struct DLBridgeAllocateSpec {
   DLPackVersion version;              /**< Newest DLPack that the consumer speaks; {0, 0}: newest. */
   const DLBridgeAllocator* allocator; /**< NULL: the system's. */
   uint64_t reserved[2];               /**< 0 */
+  uint32_t options;                   /**< DLBRIDGE_ALLOCATE_*. \since 0.2.0 */
+  uint32_t reserved1;                 /**< 0. \since 0.2.0 */
 } DLBridgeAllocateSpec;
 
 /** Static initialiser: a float32 scalar on the CPU. \since 0.1.0 */
 #define DLBRIDGE_ALLOCATE_SPEC_INIT                                                    \
   {(uint32_t)sizeof(DLBridgeAllocateSpec), 0, NULL, {kDLCPU, 0}, {kDLFloat, 32, 1}, 0, \
-   0, 0, {0, 0}, NULL, {0, 0}}
+   0, 0, {0, 0}, NULL, {0, 0}, 0, 0}
 
 /** Allocates a compact tensor of ours; its bytes are unspecified. An empty one has NULL data and
  * allocates none. Errors: any tensor error, OUT_OF_MEMORY, UNSUPPORTED (a device other than the CPU
- * without an allocator), VERSION. \since 0.1.0 */
+ * without an allocator, SHAREABLE on a system without memory files), VERSION. \since 0.1.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_allocate(const DLBridgeAllocateSpec* spec,
                                               DLManagedTensorVersioned** out, DLBridgeError* error);
 
@@ -728,6 +759,440 @@ DLBRIDGE_API DLBridgeKind dlbridge_identify(const void* tensor);
 DLBRIDGE_API DLBridgeStatus dlbridge_pin_module(const void* address, DLBridgeError* error);
 
 /* ---------------------------------------------------------------------------------------------
+ * Devices: what a driver knows
+ *
+ * A driver is loaded, never linked, and only by the first call that concerns its backend: a call
+ * whose device, buffer or stream names it. A machine without drivers answers UNAVAILABLE, and
+ * dlbridge_backend_info says what was tried. The functions of this section may take a lock of the
+ * library's (never while a driver or a callback runs), of the loader and of the driver, and the first
+ * of them in a process reads the environment (DLBRIDGE_LIBCUDA, DLBRIDGE_LIBHIP, DLBRIDGE_LIBZE,
+ * DLBRIDGE_LIBOPENCL: the file to load instead) and registers a fork handler.
+ *
+ * FORK. In the child of a process that had started a backend, calls that need it return
+ * DLBRIDGE_ERROR_FORKED; deleters free memory of this library's and call no driver. A backend that
+ * had not been started works.
+ *
+ * Each function that may start a backend also returns UNAVAILABLE (no driver, or no device), FORKED,
+ * and DRIVER with the name of the driver's call and its code.
+ * ------------------------------------------------------------------------------------------- */
+
+/** Who knows a device. \since 0.2.0 */
+typedef int32_t DLBridgeBackend;
+
+/** \since 0.2.0 */
+enum {
+  DLBRIDGE_BACKEND_NONE = 0,       /**< Not said. */
+  DLBRIDGE_BACKEND_CPU = 1,        /**< The host. */
+  DLBRIDGE_BACKEND_CUDA = 2,       /**< CUDA driver API: kDLCUDA, kDLCUDAHost, kDLCUDAManaged. */
+  DLBRIDGE_BACKEND_HIP = 3,        /**< HIP runtime: kDLROCM, kDLROCMHost. */
+  DLBRIDGE_BACKEND_LEVEL_ZERO = 4, /**< Level Zero: kDLOneAPI. */
+  DLBRIDGE_BACKEND_OPENCL = 5      /**< OpenCL: kDLOpenCL, and kDLOneAPI where SYCL runs on it. */
+};
+
+/** Values of DLBridgeBackendInfo::state. \since 0.2.0 */
+enum {
+  DLBRIDGE_STATE_READY = 1,   /**< Loaded, initialised, at least one device. */
+  DLBRIDGE_STATE_ABSENT = 2,  /**< No driver library could be loaded. */
+  DLBRIDGE_STATE_UNUSABLE = 3 /**< Loaded, but it does not initialise or has no device. */
+};
+
+/** What is known of a backend. Texts are NUL-terminated and cut where they do not fit. \since 0.2.0 */
+typedef struct DLBridgeBackendInfo {
+  uint32_t struct_size;      /**< In: sizeof(DLBridgeBackendInfo). */
+  DLBridgeBackend backend;   /**< The backend asked for. */
+  int32_t state;             /**< DLBRIDGE_STATE_* */
+  int32_t device_count;      /**< Devices of this process; 0 unless READY. */
+  int32_t driver_code;       /**< What the driver's initialisation returned; 0 where none was called. */
+  uint32_t reserved0;        /**< 0 */
+  char driver_version[64];   /**< Of the driver, as it says it: "12.2"; empty where unknown. */
+  char runtime_version[64];  /**< Of the loader or runtime: "1.8.12"; empty where there is none. */
+  char file[256];            /**< The library in use; empty where ABSENT. */
+  char reason[616];          /**< Not READY: each path tried with the loader's reason, or the driver's
+                                  call and code. Empty where READY. */
+} DLBridgeBackendInfo;
+
+/** Static initialiser. \since 0.2.0 */
+#define DLBRIDGE_BACKEND_INFO_INIT \
+  {(uint32_t)sizeof(DLBridgeBackendInfo), DLBRIDGE_BACKEND_NONE, 0, 0, 0, 0, {0}, {0}, {0}, {0}}
+
+/** Starts `backend` (CPU to OPENCL) unless that was tried before, and says what came of it. An absent
+ * driver is no error. Errors: FORKED; INVALID_ARGUMENT for other backends. \since 0.2.0 */
+DLBRIDGE_API DLBridgeStatus dlbridge_backend_info(DLBridgeBackend backend, DLBridgeBackendInfo* out,
+                                                  DLBridgeError* error);
+
+/** Values of DLBridgeBuffer::kind. \since 0.2.0 */
+enum {
+  /** An address: host memory, CUdeviceptr, HIP, USM or SVM pointer, pinned or managed memory. */
+  DLBRIDGE_BUFFER_ADDRESS = 1,
+  /** A cl_mem, which is a handle: nothing is ever added to it. */
+  DLBRIDGE_BUFFER_CL_MEM = 2
+};
+
+/** Memory of a device, as its driver names it; 24 bytes for ever. \since 0.2.0 */
+typedef struct DLBridgeBuffer {
+  DLBridgeBackend backend; /**< Whose memory; NONE: not said. */
+  int32_t kind;            /**< DLBRIDGE_BUFFER_* */
+  uint64_t handle;         /**< The address or handle. */
+  uint64_t context;        /**< ze_context_handle_t or cl_context that it belongs to; 0: not said. */
+} DLBridgeBuffer;
+
+/** A buffer of an address, backend and context not said. \since 0.2.0 */
+static inline DLBridgeBuffer dlbridge_buffer_address(const void* address) {
+  DLBridgeBuffer buffer;
+  buffer.backend = DLBRIDGE_BACKEND_NONE;
+  buffer.kind = DLBRIDGE_BUFFER_ADDRESS;
+  buffer.handle = (uint64_t)(uintptr_t)address;
+  buffer.context = 0;
+  return buffer;
+}
+
+/** Values of DLBridgePointerInfo::memory. \since 0.2.0 */
+enum {
+  DLBRIDGE_MEMORY_HOST = 1,       /**< Ordinary host memory: no driver knows it. */
+  DLBRIDGE_MEMORY_DEVICE = 2,     /**< Device memory of CUDA or HIP. */
+  DLBRIDGE_MEMORY_PINNED = 3,     /**< Host memory that CUDA or HIP has pinned or registered. */
+  DLBRIDGE_MEMORY_MANAGED = 4,    /**< Managed memory of CUDA or HIP. */
+  DLBRIDGE_MEMORY_USM_HOST = 5,   /**< Host USM of Level Zero or OpenCL. */
+  DLBRIDGE_MEMORY_USM_DEVICE = 6, /**< Device USM. */
+  DLBRIDGE_MEMORY_USM_SHARED = 7, /**< Shared USM. */
+  DLBRIDGE_MEMORY_SVM = 8,        /**< OpenCL shared virtual memory (behind a cl_mem). */
+  DLBRIDGE_MEMORY_CL_MEM = 9      /**< An OpenCL buffer object. */
+};
+
+/** Bits of DLBridgePointerInfo::flags. \since 0.2.0 */
+enum {
+  /** A context knew the memory that nobody registered or named; on Level Zero any context of a driver
+   * may answer, so it need not be the one that allocated. */
+  DLBRIDGE_POINTER_CONTEXT_ASSUMED = 1 << 0
+};
+
+/** Where memory is. \since 0.2.0 */
+typedef struct DLBridgePointerInfo {
+  uint32_t struct_size;    /**< In: sizeof(DLBridgePointerInfo). */
+  DLBridgeBackend backend; /**< Who knows it; CPU where no driver does. */
+  DLDevice device;         /**< As DLPack labels it; id 0 on host, pinned and managed memory. */
+  int32_t memory;          /**< DLBRIDGE_MEMORY_* */
+  int32_t native_device;   /**< Index of the driver's device behind it, also of pinned and managed
+                                memory; -1 where none is. */
+  uint32_t flags;          /**< DLBRIDGE_POINTER_* */
+  uint32_t reserved0;      /**< 0 */
+  uint64_t base;           /**< Start of the allocation; for a cl_mem 0; 0 also where unknown. */
+  uint64_t size;           /**< Bytes of the allocation; 0: unknown. */
+  uint64_t context;        /**< CUcontext, ze_context_handle_t or cl_context; 0 where none is known. */
+} DLBridgePointerInfo;
+
+/** Static initialiser. \since 0.2.0 */
+#define DLBRIDGE_POINTER_INFO_INIT \
+  {(uint32_t)sizeof(DLBridgePointerInfo), DLBRIDGE_BACKEND_NONE, {kDLCPU, 0}, 0, -1, 0, 0, 0, 0, 0}
+
+/** Asks the driver where `buffer`, also the inside of an allocation, is. `device` is what its label
+ * says; kDLCPU says nothing. Asked are the backend of `buffer->backend`, or of `device` (both
+ * are started if need be), else those that have been started already: classifying a host pointer
+ * starts no driver. Memory that none of them knows is HOST; that is an answer, not an error. Errors:
+ * INVALID_ARGUMENT, UNSUPPORTED for device types without a backend. \since 0.2.0 */
+DLBRIDGE_API DLBridgeStatus dlbridge_pointer_info(const DLBridgeBuffer* buffer, DLDevice device,
+                                                  DLBridgePointerInfo* out, DLBridgeError* error);
+
+/** Bits of DLBridgeWrapSpec::options. \since 0.2.0 */
+enum {
+  /** The caller vouches for the layout; only what a node needs is checked. `policy` must be NULL. */
+  DLBRIDGE_WRAP_SKIP_VALIDATION = 1 << 0,
+  /** Keep the module of `release` loaded, as dlbridge_pin_module does. */
+  DLBRIDGE_WRAP_PIN_PRODUCER = 1 << 1,
+  /** CL_MEM: the tensor holds a reference of its own to the cl_mem (clRetainMemObject), which keeps its
+   * context too. */
+  DLBRIDGE_WRAP_RETAIN = 1 << 2
+};
+
+/** Native memory to make a tensor of. The arrays are borrowed for the call. \since 0.2.0 */
+typedef struct DLBridgeWrapSpec {
+  uint32_t struct_size;         /**< sizeof(DLBridgeWrapSpec) */
+  int32_t ndim;                 /**< Number of axes. */
+  const int64_t* shape;         /**< `ndim` extents; NULL where ndim is 0. */
+  const int64_t* strides;       /**< `ndim` strides in elements; NULL: compact, last axis fastest. */
+  DLBridgeBuffer buffer;        /**< The memory. Backend: NONE, or the one of `device`. */
+  uint64_t byte_offset;         /**< Bytes from the handle to element (0,...,0); written to the tensor,
+                                     never added to `data`. */
+  uint64_t buffer_size;         /**< Bytes at the handle; UINT64_MAX: not said. */
+  DLDevice device;              /**< The label; the id of host-like memory is written as 0. */
+  DLDataType dtype;             /**< Dtype of the elements. */
+  uint32_t options;             /**< DLBRIDGE_WRAP_* */
+  uint64_t flags;               /**< DLPack flags of the tensor. */
+  DLPackVersion version;        /**< Newest DLPack that the consumer speaks; {0, 0}: newest. */
+  void (*release)(void* context, DLBridgeBuffer buffer); /**< Called once when the last owner is gone,
+                                     on that thread; NULL: nothing to call. */
+  void* release_context;        /**< Passed to `release`; may be NULL. */
+  const DLBridgePolicy* policy; /**< Validate by it; NULL: the default policy. */
+  uint64_t reserved[2];         /**< 0 */
+} DLBridgeWrapSpec;
+
+/** Static initialiser: a float32 scalar at a NULL address on the CPU, which is not valid yet.
+ * \since 0.2.0 */
+#define DLBRIDGE_WRAP_SPEC_INIT                                                                    \
+  {(uint32_t)sizeof(DLBridgeWrapSpec), 0, NULL, NULL, {DLBRIDGE_BACKEND_NONE, DLBRIDGE_BUFFER_ADDRESS, \
+   0, 0}, 0, UINT64_MAX, {kDLCPU, 0}, {kDLFloat, 32, 1}, 0, 0, {0, 0}, NULL, NULL, NULL, {0, 0}}
+
+/** Makes a tensor of ours of native memory: a pointer for devices whose `data` is an address, a CL_MEM
+ * for kDLOpenCL. An empty one gets NULL data and compact strides. Where `buffer.context` is given it
+ * must be in the context table for that device, or the default of it, so that a consumer finds it, and
+ * the tensor keeps that entry; a CL_MEM of another context is refused. No driver is called unless a
+ * context is given, RETAIN is asked for, or the policy's level is DEVICE.
+ * Success: the memory belongs to the tensor until `release` runs. Failure: everything is the caller's
+ * and `release` has not been called. Any tensor error; UNKNOWN_CODE; NOT_FOUND (context);
+ * OUT_OF_MEMORY. \since 0.2.0 */
+DLBRIDGE_API DLBridgeStatus dlbridge_wrap(const DLBridgeWrapSpec* spec,
+                                          DLManagedTensorVersioned** out, DLBridgeError* error);
+
+/** The same as a legacy tensor; `version` must be {0, 0}. What legacy cannot say is refused (rules
+ * LEGACY_*), but for IS_COPIED, which is dropped. Upgrading the result says all of it again.
+ * \since 0.2.0 */
+DLBRIDGE_API DLBridgeStatus dlbridge_wrap_legacy(const DLBridgeWrapSpec* spec, DLManagedTensor** out,
+                                                 DLBridgeError* error);
+
+/* ---------------------------------------------------------------------------------------------
+ * Streams
+ * ------------------------------------------------------------------------------------------- */
+
+/** Values of DLBridgeStream::kind. \since 0.2.0 */
+enum {
+  DLBRIDGE_STREAM_HOST = 1,    /**< No queue: work is done when a call returns. */
+  DLBRIDGE_STREAM_NO_SYNC = 2, /**< The consumer sees to the order itself. */
+  /** CUstream (1 and 2 are CUDA's special ones, 0 is not used), hipStream_t (0: the default),
+   * cl_command_queue, ze_command_queue_handle_t. */
+  DLBRIDGE_STREAM_QUEUE = 3,
+  /** Level Zero: an immediate ze_command_list_handle_t. */
+  DLBRIDGE_STREAM_IMMEDIATE_LIST = 4
+};
+
+/** A queue of work, borrowed; 32 bytes for ever. \since 0.2.0 */
+typedef struct DLBridgeStream {
+  DLBridgeBackend backend; /**< Whose queue. */
+  int32_t kind;            /**< DLBRIDGE_STREAM_* */
+  DLDevice device;         /**< Device that it runs on; what CUDA's special streams and HIP go by. */
+  uint64_t handle;         /**< The queue. */
+  uint64_t context;        /**< Level Zero: the ze_context_handle_t of the queue. Else 0. */
+} DLBridgeStream;
+
+/** What `None` is among the array API's integers. \since 0.2.0 */
+#define DLBRIDGE_ARRAY_API_STREAM_NONE INT64_MIN
+
+/** Turns the `stream` of the Python array API's __dlpack__ into a stream, to the letter. CUDA: None and
+ * 1 the legacy default stream, 2 the per-thread one, above 2 a CUstream, -1 NO_SYNC; 0 and less than -1
+ * are errors. ROCm: None and 0 the default stream, above 2 a hipStream_t, -1 NO_SYNC; 1 and 2 are
+ * errors. CPU: None is HOST, all else an error. Other devices: None is HOST, -1 NO_SYNC, other integers
+ * mean nothing there: UNSUPPORTED. No driver is called. \since 0.2.0 */
+DLBRIDGE_API DLBridgeStatus dlbridge_stream_from_array_api(DLDevice device, int64_t stream,
+                                                           DLBridgeStream* out, DLBridgeError* error);
+
+/** Bits of the `options` of dlbridge_stream_handoff. \since 0.2.0 */
+enum {
+  /** The host may wait where no driver can order the two queues: queues of two backends, or of two
+   * Level Zero contexts. */
+  DLBRIDGE_HANDOFF_ALLOW_HOST_WAIT = 1 << 0,
+  /** A wait may draw the consumer's stream into the graph that the producer's is capturing; the caller
+   * joins them again. */
+  DLBRIDGE_HANDOFF_ALLOW_CAPTURE = 1 << 1
+};
+
+/** Work that was put on `producer` happens before work that is put on `consumer` from now on; the host
+ * does not wait. Nothing is done where both are one stream, the producer is HOST or NO_SYNC, or the
+ * consumer is NO_SYNC; for a consumer HOST it is dlbridge_stream_synchronize(producer). docs/streams.md
+ * lists the driver's calls. Errors: CAPTURE, UNSUPPORTED (see the options), INVALID_ARGUMENT.
+ * \since 0.2.0 */
+DLBRIDGE_API DLBridgeStatus dlbridge_stream_handoff(const DLBridgeStream* producer,
+                                                    const DLBridgeStream* consumer, uint32_t options,
+                                                    DLBridgeError* error);
+
+/** Waits on the host until all work that was put on `stream` is done. HOST: nothing to wait for.
+ * NO_SYNC is an invalid argument. Errors: CAPTURE. \since 0.2.0 */
+DLBRIDGE_API DLBridgeStatus dlbridge_stream_synchronize(const DLBridgeStream* stream,
+                                                        DLBridgeError* error);
+
+/* ---------------------------------------------------------------------------------------------
+ * The context table: DLDevice <-> native device, context, default queue
+ *
+ * One table per process, also where several copies of this library, or others that implement
+ * docs/context-table.md, are loaded. Look-ups take no lock.
+ * ------------------------------------------------------------------------------------------- */
+
+/** Bits of DLBridgeContextEntry::flags. \since 0.2.0 */
+enum {
+  /** In: becomes the default of its device. The first entry of a device is so anyway. */
+  DLBRIDGE_CONTEXT_DEFAULT = 1 << 0,
+  /** In: retires what was registered under the same device with another native device. */
+  DLBRIDGE_CONTEXT_REPLACE = 1 << 1,
+  /** A library found the device itself; an application's registration goes before it. */
+  DLBRIDGE_CONTEXT_ENUMERATED = 1 << 2,
+  /** The context was made for the table: no other library uses it unless it asks the table. */
+  DLBRIDGE_CONTEXT_PRIVATE = 1 << 3
+};
+
+/** One context of one device; 128 bytes for ever. \since 0.2.0 */
+typedef struct DLBridgeContextEntry {
+  uint32_t struct_size;    /**< 128 */
+  DLBridgeBackend backend; /**< CUDA to OPENCL. */
+  DLDevice device;         /**< Key: kDLCUDA, kDLROCM, kDLOpenCL or kDLOneAPI. */
+  uint64_t id;             /**< Out: of the entry, above 0 and never used again. In: 0. */
+  uint64_t platform;       /**< ze_driver_handle_t or cl_platform_id; else 0. */
+  uint64_t native_device;  /**< ze_device_handle_t, cl_device_id, or the ordinal in CUDA and HIP. */
+  uint64_t context;        /**< CUcontext, ze_context_handle_t, cl_context; HIP: 0. CUDA: 0 stands for
+                                the primary context. */
+  uint64_t queue;          /**< Default queue, borrowed; 0: none. */
+  int32_t queue_kind;      /**< DLBRIDGE_STREAM_QUEUE or _IMMEDIATE_LIST; 0 where there is none. */
+  uint32_t flags;          /**< DLBRIDGE_CONTEXT_* */
+  uint8_t uuid[16];        /**< Of the device; zero where unknown. */
+  /** Called once when the entry is unregistered and no tensor keeps it, on the thread that ended it,
+   * outside all locks; NULL: the handles are borrowed and must outlive their use. */
+  void (*release)(void* user, const struct DLBridgeContextEntry* entry);
+  void* user;              /**< Passed to `release`. */
+  uint64_t reserved[4];    /**< 0 */
+} DLBridgeContextEntry;
+
+/** Static initialiser. \since 0.2.0 */
+#define DLBRIDGE_CONTEXT_ENTRY_INIT                                                                \
+  {(uint32_t)sizeof(DLBridgeContextEntry), DLBRIDGE_BACKEND_NONE, {kDLCPU, 0}, 0, 0, 0, 0, 0, 0, 0, \
+   {0}, NULL, NULL, {0, 0, 0, 0}}
+
+/** Adds `entry`. A device may have several contexts, of one native device. Success: `*id` names the
+ * entry, and `release` will run once. Failure: nothing is kept and `release` is not called. Errors:
+ * EXISTS where the same device and context is there already, or the device with another native device
+ * and REPLACE is not asked for. No driver is called. \since 0.2.0 */
+DLBRIDGE_API DLBridgeStatus dlbridge_device_register(const DLBridgeContextEntry* entry, uint64_t* id,
+                                                     DLBridgeError* error);
+
+/** Finds the entry of `device` with `context`, or its default where `context` is 0. Where the table
+ * has none for the device, its backend is started and its devices are entered: Level Zero with
+ * zeDriverGetDefaultContext where the driver has it, else a PRIVATE context per driver; OpenCL a PRIVATE
+ * context per platform; CUDA and HIP with none. Pinned and managed memory share the entry of kDLCUDA or
+ * kDLROCM. `*out` is a copy, whose handles live as long as the entry: keep that with
+ * dlbridge_device_retain. Errors: NOT_FOUND, UNSUPPORTED for device types without a backend.
+ * \since 0.2.0 */
+DLBRIDGE_API DLBridgeStatus dlbridge_device_lookup(DLDevice device, uint64_t context,
+                                                   DLBridgeContextEntry* out, DLBridgeError* error);
+
+/** Copies the entry that follows `*cursor` (0: the first) and moves the cursor to it. Entries that come
+ * or go meanwhile are met or not; no entry is met twice. Enumerates nothing by itself. Errors: NOT_FOUND
+ * behind the last. \since 0.2.0 */
+DLBRIDGE_API DLBridgeStatus dlbridge_device_next(uint64_t* cursor, DLBridgeContextEntry* out,
+                                                 DLBridgeError* error);
+
+/** Keeps entry `id` from being released. Errors: NOT_FOUND where it is no longer registered.
+ * \since 0.2.0 */
+DLBRIDGE_API DLBridgeStatus dlbridge_device_retain(uint64_t id, DLBridgeError* error);
+
+/** Ends one dlbridge_device_retain; the last, of an entry that was unregistered, runs its `release`.
+ * Errors: NOT_FOUND where nobody keeps such an entry. \since 0.2.0 */
+DLBRIDGE_API DLBridgeStatus dlbridge_device_release(uint64_t id, DLBridgeError* error);
+
+/** Takes entry `id` out of look-ups at once; its `release` runs when the last that keeps it lets go,
+ * which may be now. Errors: NOT_FOUND. \since 0.2.0 */
+DLBRIDGE_API DLBridgeStatus dlbridge_device_unregister(uint64_t id, DLBridgeError* error);
+
+/** The table as another copy or library sees it: docs/context-table.md is its specification. Every
+ * function returns a DLBridgeStatus of this header and may be called from any thread. \since 0.2.0 */
+typedef struct DLBridgeContextTable {
+  uint32_t struct_size; /**< Of the table; members are only ever added. */
+  uint32_t version;     /**< 1 */
+  DLBridgeStatus (*add)(const DLBridgeContextEntry* entry, uint64_t* id);
+  DLBridgeStatus (*find)(DLDevice device, uint64_t context, DLBridgeContextEntry* out);
+  DLBridgeStatus (*next)(uint64_t* cursor, DLBridgeContextEntry* out);
+  DLBridgeStatus (*retain)(uint64_t id);
+  DLBridgeStatus (*release)(uint64_t id);
+  DLBridgeStatus (*remove)(uint64_t id);
+} DLBridgeContextTable;
+
+/** This copy's own table. A library that looks for the table of the process takes the first loaded
+ * module that exports this symbol; the functions above have done so. \since 0.2.0 */
+DLBRIDGE_API const DLBridgeContextTable* dlbridge_context_table_v1(void);
+
+/* ---------------------------------------------------------------------------------------------
+ * Copy
+ * ------------------------------------------------------------------------------------------- */
+
+/** Bits of DLBridgeCopySpec::options. \since 0.2.0 */
+enum {
+  /** What runs and rectangles of a driver cannot express may go through memory of the host. */
+  DLBRIDGE_COPY_ALLOW_STAGING = 1 << 0,
+  /** Copy into memory that dlbridge_ipc_export can share; on the host, without target or allocator. */
+  DLBRIDGE_COPY_SHAREABLE = 1 << 1
+};
+
+/** Where to and how. \since 0.2.0 */
+typedef struct DLBridgeCopySpec {
+  uint32_t struct_size;               /**< sizeof(DLBridgeCopySpec) */
+  uint32_t options;                   /**< DLBRIDGE_COPY_* */
+  DLDevice device;                    /**< Device of the copy. */
+  DLBridgeStream stream;              /**< Queue that orders the copy behind earlier work of it; kind 0:
+                                           the device's default queue, or one of the library's. */
+  DLBridgeBuffer target;              /**< Memory of the caller's; kind 0: allocate. */
+  uint64_t target_offset;             /**< Bytes from the handle to the copy. */
+  uint64_t target_size;               /**< Bytes at the handle. */
+  void (*release)(void* context, DLBridgeBuffer target); /**< For memory of the caller's: called once
+                                           when the last owner of the copy is gone; may be NULL. */
+  void* release_context;              /**< Passed to `release`. */
+  const DLBridgeAllocator* allocator; /**< Memory of `device`; NULL: the system's, on the host. */
+  uint64_t flags;                     /**< DLPack flags of the copy; IS_COPIED is added. */
+  DLPackVersion version;              /**< Newest DLPack that the consumer speaks; {0, 0}: newest. */
+  const DLBridgePolicy* policy;       /**< Validate the source by it; NULL: the default policy. */
+  uint64_t reserved[4];               /**< 0 */
+} DLBridgeCopySpec;
+
+/** Static initialiser: to new memory of the host. \since 0.2.0 */
+#define DLBRIDGE_COPY_SPEC_INIT                                                                    \
+  {(uint32_t)sizeof(DLBridgeCopySpec), 0, {kDLCPU, 0}, {DLBRIDGE_BACKEND_NONE, 0, {kDLCPU, 0}, 0, 0}, \
+   {DLBRIDGE_BACKEND_NONE, 0, 0, 0}, 0, 0, NULL, NULL, NULL, 0, {0, 0}, NULL, {0, 0, 0, 0}}
+
+/** Copies `source` (any strides; `flags` as its versioned struct says) to compact memory, last axis
+ * fastest. The source is only read and stays the caller's; the call returns when the copy is whole.
+ * Host to host: anything, sub-byte elements to packed ones or, with the padded flag in `spec->flags`, to
+ * padded ones. Host and device, or within one backend: by contiguous runs and rectangular copies; what
+ * these cannot express, and what crosses two backends, through the host where ALLOW_STAGING is given.
+ * Success: `*out` is the caller's. Failure: no output, `release` not called, memory of the allocator
+ * given back; the target's bytes are unspecified. Any tensor error; UNSUPPORTED (no allocator, staging
+ * not allowed); BUFFER_TOO_SMALL; OUT_OF_MEMORY; CAPTURE. \since 0.2.0 */
+DLBRIDGE_API DLBridgeStatus dlbridge_copy(const DLTensor* source, uint64_t flags,
+                                          const DLBridgeCopySpec* spec, DLManagedTensorVersioned** out,
+                                          DLBridgeError* error);
+
+/* ---------------------------------------------------------------------------------------------
+ * Between processes of one host
+ * ------------------------------------------------------------------------------------------- */
+
+/** Bytes that any descriptor fits in, and the most file descriptors that go with one. \since 0.2.0 */
+#define DLBRIDGE_IPC_MAX_SIZE 2048
+#define DLBRIDGE_IPC_MAX_FDS 4
+
+/** Bits of the `options` of dlbridge_ipc_export and dlbridge_ipc_import. \since 0.2.0 */
+enum {
+  /** Export: the importer gets no right to write, and on the host cannot gain it. Import: do not ask
+   * for it. Without it a tensor that says READ_ONLY is exported so all the same. */
+  DLBRIDGE_IPC_READ_ONLY = 1 << 0
+};
+
+/** Describes `tensor` for another process: up to `size` bytes to `buffer`, their number to `*length`,
+ * and file descriptors, which belong to the caller, who passes them on (SCM_RIGHTS) in their order and
+ * closes its own, to `fds` of `fd_capacity`, their number to `*fd_count`. The host's memory must be
+ * SHAREABLE (dlbridge_allocate, dlbridge_copy) and lives until the last process lets go; a device's
+ * memory stays the exporter's, which keeps the tensor until the importer is done. Work on the tensor
+ * must be finished. The tensor stays the caller's. docs/ipc.md has the format. Errors: any tensor
+ * error; UNSUPPORTED with the remedy; BUFFER_TOO_SMALL with both numbers told. \since 0.2.0 */
+DLBRIDGE_API DLBridgeStatus dlbridge_ipc_export(const DLManagedTensorVersioned* tensor,
+                                                uint32_t options, void* buffer, size_t size,
+                                                size_t* length, int32_t* fds, size_t fd_capacity,
+                                                size_t* fd_count, DLBridgeError* error);
+
+/** Makes a tensor of ours of what another process exported: `length` bytes and `fd_count` file
+ * descriptors, all of which stay the caller's in every case. It is validated as any foreign tensor by
+ * `policy` (NULL: default), and the host's memory is checked to be sealed and large enough, so that no
+ * peer can make a reader fault. Errors: DESCRIPTOR where the bytes are cut short, altered, of a newer
+ * version, or do not fit the file descriptors; any tensor error; UNAVAILABLE; DRIVER where the
+ * exporter is gone. \since 0.2.0 */
+DLBRIDGE_API DLBridgeStatus dlbridge_ipc_import(const void* buffer, size_t length, const int32_t* fds,
+                                                size_t fd_count, uint32_t options,
+                                                const DLBridgePolicy* policy,
+                                                DLManagedTensorVersioned** out, DLBridgeError* error);
+
+/* ---------------------------------------------------------------------------------------------
  * Function table, for clients that dlopen
  * ------------------------------------------------------------------------------------------- */
 
@@ -785,6 +1250,28 @@ typedef struct DLBridgeApi {
                                       const DLPackExchangeAPI**, DLBridgeError*);
   DLBridgeKind (*identify)(const void*);
   DLBridgeStatus (*pin_module)(const void*, DLBridgeError*);
+  DLBridgeStatus (*backend_info)(DLBridgeBackend, DLBridgeBackendInfo*, DLBridgeError*);
+  DLBridgeStatus (*pointer_info)(const DLBridgeBuffer*, DLDevice, DLBridgePointerInfo*,
+                                 DLBridgeError*);
+  DLBridgeStatus (*wrap)(const DLBridgeWrapSpec*, DLManagedTensorVersioned**, DLBridgeError*);
+  DLBridgeStatus (*wrap_legacy)(const DLBridgeWrapSpec*, DLManagedTensor**, DLBridgeError*);
+  DLBridgeStatus (*stream_from_array_api)(DLDevice, int64_t, DLBridgeStream*, DLBridgeError*);
+  DLBridgeStatus (*stream_handoff)(const DLBridgeStream*, const DLBridgeStream*, uint32_t,
+                                   DLBridgeError*);
+  DLBridgeStatus (*stream_synchronize)(const DLBridgeStream*, DLBridgeError*);
+  DLBridgeStatus (*device_register)(const DLBridgeContextEntry*, uint64_t*, DLBridgeError*);
+  DLBridgeStatus (*device_lookup)(DLDevice, uint64_t, DLBridgeContextEntry*, DLBridgeError*);
+  DLBridgeStatus (*device_next)(uint64_t*, DLBridgeContextEntry*, DLBridgeError*);
+  DLBridgeStatus (*device_retain)(uint64_t, DLBridgeError*);
+  DLBridgeStatus (*device_release)(uint64_t, DLBridgeError*);
+  DLBridgeStatus (*device_unregister)(uint64_t, DLBridgeError*);
+  const DLBridgeContextTable* (*context_table_v1)(void);
+  DLBridgeStatus (*copy)(const DLTensor*, uint64_t, const DLBridgeCopySpec*,
+                         DLManagedTensorVersioned**, DLBridgeError*);
+  DLBridgeStatus (*ipc_export)(const DLManagedTensorVersioned*, uint32_t, void*, size_t, size_t*,
+                               int32_t*, size_t, size_t*, DLBridgeError*);
+  DLBridgeStatus (*ipc_import)(const void*, size_t, const int32_t*, size_t, uint32_t,
+                               const DLBridgePolicy*, DLManagedTensorVersioned**, DLBridgeError*);
 } DLBridgeApi;
 
 /** Does the table have `function`, a member's name? \since 0.1.0 */

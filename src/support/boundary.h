@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "status.h"
 #include "support/checked.h"
@@ -33,14 +34,41 @@ namespace dlbridge {
 DLBridgeStatus CheckStructSize(const void* object, uint32_t struct_size, size_t first_size,
                                size_t known_size, const char* argument, DLBridgeError* error);
 
+// Size of the first version of a struct; one that has grown says so.
+template <class T>
+struct FirstSize {
+  static constexpr size_t kValue = sizeof(T);
+};
+template <>
+struct FirstSize<DLBridgeAllocateSpec> {
+  static constexpr size_t kValue = offsetof(DLBridgeAllocateSpec, options);
+};
+
 template <class T>
 DLBRIDGE_INLINE DLBridgeStatus CheckStruct(const T* object, const char* argument,
                                            DLBridgeError* error) {
-  // All structs are still at their first version. One that grows gives its first size here.
   if (DLBRIDGE_LIKELY(object->struct_size == sizeof(T))) {
     return DLBRIDGE_OK;
   }
-  return CheckStructSize(object, object->struct_size, sizeof(T), sizeof(T), argument, error);
+  return CheckStructSize(object, object->struct_size, FirstSize<T>::kValue, sizeof(T), argument,
+                         error);
+}
+
+// Checks the size of a struct that the library is to fill: at least that of its first version.
+template <class T>
+DLBRIDGE_INLINE DLBridgeStatus CheckOut(const T* out, const char* argument, DLBridgeError* error) {
+  if (DLBRIDGE_LIKELY(out->struct_size >= FirstSize<T>::kValue)) {
+    return DLBRIDGE_OK;
+  }
+  return RefuseArgument(error, argument, "has a struct_size smaller than its first version");
+}
+
+// Writes such a struct up to the smaller of both sizes; the caller's own size stays.
+template <class T>
+DLBRIDGE_INLINE void WriteOut(const T& value, T* out) {
+  const uint32_t size = out->struct_size;
+  std::memcpy(out, &value, size < sizeof value ? size : sizeof value);
+  out->struct_size = size;
 }
 
 }  // namespace dlbridge

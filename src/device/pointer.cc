@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device/pointer.h"
+
+#include <cstring>
+
+#include "device.h"
+#include "device/backend.h"
+#include "support/boundary.h"
+
+namespace dlbridge {
+namespace {
+
+constexpr DLBridgeBackend kAll[] = {DLBRIDGE_BACKEND_CUDA, DLBRIDGE_BACKEND_HIP,
+                                    DLBRIDGE_BACKEND_LEVEL_ZERO, DLBRIDGE_BACKEND_OPENCL};
+
+void ClearInfo(DLBridgePointerInfo* out) {
+  std::memset(out, 0, sizeof *out);
+  out->struct_size = sizeof *out;
+  out->device = MakeDevice(kDLCPU, 0);
+  out->native_device = -1;
+}
+
+// Memory that no driver knows.
+void HostMemory(DLBridgePointerInfo* out) {
+  ClearInfo(out);
+  out->backend = DLBRIDGE_BACKEND_CPU;
+  out->memory = DLBRIDGE_MEMORY_HOST;
+}
+
+DLBridgeStatus AskBackend(const Backend& backend, const DLBridgeBuffer& buffer, DLDevice label,
+                          DLBridgePointerInfo* out, DLBridgeError* error) {
+  ClearInfo(out);
+  return backend.pointer_info(buffer, label, out, error);
+}
+
+// Asks those of a list that are there. Where none is, the first one's reason is what went wrong.
+DLBridgeStatus AskList(const BackendList& list, const DLBridgeBuffer& buffer, DLDevice label,
+                       DLBridgePointerInfo* out, DLBridgeError* error) {
+  DLBridgeStatus refused = DLBRIDGE_OK;
+  uint32_t asked = 0;
+  for (uint32_t i = 0; i < list.count; ++i) {
+    const DLBridgeStatus status =
+        StartBackend(*list.backends[i], refused == DLBRIDGE_OK ? error : nullptr);
+    if (status != DLBRIDGE_OK) {
+      refused = refused == DLBRIDGE_OK ? status : refused;
+      continue;
+    }
+    ++asked;
+    DLBRIDGE_TRY(AskBackend(*list.backends[i], buffer, label, out, error));
+    if (out->memory != 0) {
+      return DLBRIDGE_OK;
+    }
+  }
+  if (asked == 0) {
+    return refused;
+  }
+  HostMemory(out);
+  return DLBRIDGE_OK;
+}
+
+// Nobody says whose memory it is: only drivers that run already are asked.
+DLBridgeStatus AskStarted(const DLBridgeBuffer& buffer, DLDevice label, DLBridgePointerInfo* out,
+                          DLBridgeError* error) {
+  for (const DLBridgeBackend id : kAll) {
+    const Backend& backend = *FindBackend(id);
+    if (IsStarted(backend)) {
+      DLBRIDGE_TRY(AskBackend(backend, buffer, label, out, error));
+      if (out->memory != 0) {
+        return DLBRIDGE_OK;
+      }
+    }
+  }
+  HostMemory(out);
+  return DLBRIDGE_OK;
+}
+
+DLBridgeStatus CheckBuffer(const DLBridgeBuffer& buffer, DLDevice label, DLBridgeError* error) {
+  if (buffer.kind != DLBRIDGE_BUFFER_ADDRESS && buffer.kind != DLBRIDGE_BUFFER_CL_MEM) {
+    return RefuseArgument(error, "buffer.kind", "must be ADDRESS or CL_MEM");
+  }
+  if (buffer.backend != DLBRIDGE_BACKEND_NONE && FindBackend(buffer.backend) == nullptr) {
+    return RefuseArgument(error, "buffer.backend", "must be NONE or one of CPU to OPENCL");
+  }
+  if (buffer.kind == DLBRIDGE_BUFFER_CL_MEM && buffer.handle == 0) {
+    return RefuseArgument(error, "buffer.handle", "must not be NULL for a CL_MEM");
+  }
+  const bool opencl = buffer.backend == DLBRIDGE_BACKEND_OPENCL ||
+                      (buffer.backend == DLBRIDGE_BACKEND_NONE && TypeOf(label) == kDLOpenCL);
+  if (buffer.kind == DLBRIDGE_BUFFER_CL_MEM && !opencl) {
+    return RefuseArgument(error, "buffer.backend", "must be OPENCL, or the device, for a CL_MEM");
+  }
+  return DLBRIDGE_OK;
+}
+
+bool IsSameDevice(const DLDevice& a, const DLDevice& b) {
+  return TypeOf(a) == TypeOf(b) && a.device_id == b.device_id;
+}
+
+// Is memory that was found to be `found` rightly labelled? Ids of host-like memory say nothing.
+bool IsTrueLabel(const DLDevice& label, const DLBridgePointerInfo& found) {
+  const int32_t type = TypeOf(label);
+  if (type == kDLCPU) {
+    // Pinned, managed, host and shared memory are the CPU's to read as well.
+    return found.memory != DLBRIDGE_MEMORY_DEVICE && found.memory != DLBRIDGE_MEMORY_USM_DEVICE;
+  }
+  if (DeviceTypeOf(type).host_like) {
+    return type == TypeOf(found.device);
+  }
+  return IsSameDevice(label, found.device);
+}
+
+}  // namespace
+
+DLBridgeStatus AskPointer(const DLBridgeBuffer& buffer, DLDevice label, DLBridgePointerInfo* out,
+                          DLBridgeError* error) {
+  DLBRIDGE_TRY(CheckBuffer(buffer, label, error));
+  if (buffer.backend > DLBRIDGE_BACKEND_CPU) {
+    return AskList({{FindBackend(buffer.backend), nullptr}, 1}, buffer, label, out, error);
+  }
+  if (TypeOf(label) == kDLCPU || buffer.backend == DLBRIDGE_BACKEND_CPU) {
+    return AskStarted(buffer, label, out, error);
+  }
+  const BackendList list = BackendsOf(TypeOf(label));
+  if (list.count == 0) {
+    return RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "device",
+                        "has a type whose driver this build cannot ask");
+  }
+  return AskList(list, buffer, label, out, error);
+}
+
+DeviceVerdict JudgeDevice(const TouchedMemory& memory, DLBridgeError* error) {
+  const int32_t type = TypeOf(memory.device);
+  DLBridgeBuffer buffer = dlbridge_buffer_address(memory.data);
+  if (type == kDLOpenCL) {
+    buffer.kind = DLBRIDGE_BUFFER_CL_MEM;
+  } else {
+    // The first byte that is touched: what `data` itself points to may be another allocation.
+    buffer.handle += memory.begin;
+  }
+  DLBridgePointerInfo found;
+  const DLBridgeStatus status = AskPointer(buffer, memory.device, &found, error);
+  const uint64_t label = MemoryFact(0, type, memory.device.device_id);
+  if (status != DLBRIDGE_OK) {
+    return {status, false, {DLBRIDGE_RULE_DEVICE_LABEL, kNoAxis, label, 0}};
+  }
+  if (!IsTrueLabel(memory.device, found)) {
+    return {DLBRIDGE_OK,
+            true,
+            {DLBRIDGE_RULE_DEVICE_LABEL, kNoAxis, label,
+             MemoryFact(found.memory, TypeOf(found.device), found.device.device_id)}};
+  }
+  const uint64_t base =
+      type == kDLOpenCL ? 0 : found.base - reinterpret_cast<uintptr_t>(memory.data);
+  if (found.size != 0 && memory.end - base > found.size) {
+    return {DLBRIDGE_OK,
+            true,
+            {DLBRIDGE_RULE_ALLOCATION_BOUNDS, kNoAxis, found.size, memory.end - base - 1}};
+  }
+  return {DLBRIDGE_OK, false, {}};
+}
+
+}  // namespace dlbridge
+
+extern "C" {
+
+DLBridgeStatus dlbridge_pointer_info(const DLBridgeBuffer* buffer, DLDevice device,
+                                     DLBridgePointerInfo* out, DLBridgeError* error) {
+  DLBRIDGE_REQUIRE(buffer);
+  DLBRIDGE_REQUIRE(out);
+  DLBRIDGE_TRY(dlbridge::CheckOut(out, "out", error));
+  DLBridgePointerInfo info;
+  DLBRIDGE_TRY(dlbridge::AskPointer(*buffer, device, &info, error));
+  dlbridge::WriteOut(info, out);
+  return DLBRIDGE_OK;
+}
+
+}  // extern "C"

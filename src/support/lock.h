@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// A lock that needs no initialiser at run time. It is for what happens rarely; look-ups take none.
+#ifndef DLBRIDGE_SRC_SUPPORT_LOCK_H_
+#define DLBRIDGE_SRC_SUPPORT_LOCK_H_
+
+#ifdef _WIN32
+#define WIN32_LEAN_AND_MEAN
+#include <windows.h>
+#else
+#include <pthread.h>
+#endif
+
+namespace dlbridge {
+
+#ifdef _WIN32
+
+class Lock {
+ public:
+  void Acquire() { AcquireSRWLockExclusive(&lock_); }
+  void Release() { ReleaseSRWLockExclusive(&lock_); }
+
+ private:
+  SRWLOCK lock_ = SRWLOCK_INIT;
+};
+
+#else
+
+class Lock {
+ public:
+  void Acquire() { pthread_mutex_lock(&mutex_); }
+  void Release() { pthread_mutex_unlock(&mutex_); }
+  // In a forked child, where whoever held it is gone.
+  void ResetInChild() { pthread_mutex_init(&mutex_, nullptr); }
+
+ private:
+  pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
+};
+
+#endif
+
+class Locked {
+ public:
+  explicit Locked(Lock* lock) : lock_(lock) { lock_->Acquire(); }
+  ~Locked() { lock_->Release(); }
+  Locked(const Locked&) = delete;
+  Locked& operator=(const Locked&) = delete;
+
+ private:
+  Lock* lock_;
+};
+
+}  // namespace dlbridge
+
+#endif  // DLBRIDGE_SRC_SUPPORT_LOCK_H_
