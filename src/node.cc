@@ -42,8 +42,10 @@ DLBRIDGE_INLINE void DestroyRoot(Node* root) {
     ReleaseTensor(static_cast<DLManagedTensor*>(root->source));
   } else if (root->source_kind == SourceKind::kVersioned) {
     ReleaseTensor(static_cast<DLManagedTensorVersioned*>(root->source));
-  } else {
+  } else if (root->source_kind == SourceKind::kAllocation) {
     FreeAllocation(*static_cast<AllocationTail*>(root->tail()));
+  } else {
+    ReleaseWrapped(*static_cast<WrapTail*>(root->tail()));
   }
   FreeNode(root);
 }
@@ -63,8 +65,9 @@ DLBRIDGE_NOINLINE void LeaveRoot(Node* node) {
 
 void Replace(Node* node, Node* old) {
   Node* root = old->root;
-  const bool moves = root == old && root->source_kind != SourceKind::kAllocation &&
-                     root->owners.load(std::memory_order_acquire) == 1;
+  const bool has_tail =
+      root->source_kind != SourceKind::kLegacy && root->source_kind != SourceKind::kVersioned;
+  const bool moves = root == old && !has_tail && root->owners.load(std::memory_order_acquire) == 1;
   if (moves) {
     BecomeRoot(node, root->source_kind, root->source);
     FreeNode(old);

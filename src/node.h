@@ -29,7 +29,7 @@ DLBRIDGE_INLINE void ReleaseTensor(Managed* tensor) {
 }
 
 // What a root releases in the end.
-enum class SourceKind : uint8_t { kLegacy, kVersioned, kAllocation };
+enum class SourceKind : uint8_t { kLegacy, kVersioned, kAllocation, kWrapped };
 
 struct Node {
   union {
@@ -66,6 +66,17 @@ struct AllocationTail {
   void (*deallocate)(void* context, DLDevice device, void* memory, uint64_t bytes,
                      uint64_t alignment);  // NULL: the system's
 };
+
+// Behind the arrays of a root that was made of native memory.
+struct WrapTail {
+  void (*release)(void* context, DLBridgeBuffer buffer);  // NULL: nothing to call
+  void* context;
+  DLBridgeBuffer buffer;
+  uint64_t entry;  // of the context table, which this root keeps; 0: none
+  bool retained;   // the handle, by a reference of its own
+};
+// Device code's: called once, by the last owner.
+void ReleaseWrapped(const WrapTail& tail);
 
 constexpr size_t NodeSize(int32_t ndim) {
   return sizeof(Node) + 2 * sizeof(int64_t) * static_cast<size_t>(ndim);

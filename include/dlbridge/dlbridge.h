@@ -825,7 +825,9 @@ enum {
   /** An address: host memory, CUdeviceptr, HIP, USM or SVM pointer, pinned or managed memory. */
   DLBRIDGE_BUFFER_ADDRESS = 1,
   /** A cl_mem, which is a handle: nothing is ever added to it. */
-  DLBRIDGE_BUFFER_CL_MEM = 2
+  DLBRIDGE_BUFFER_CL_MEM = 2,
+  /** Another opaque handle: of Vulkan, Metal, WebGPU, VPI. No driver is asked about it. */
+  DLBRIDGE_BUFFER_HANDLE = 3
 };
 
 /** Memory of a device, as its driver names it; 24 bytes for ever. \since 0.2.0 */
@@ -932,8 +934,8 @@ typedef struct DLBridgeWrapSpec {
   {(uint32_t)sizeof(DLBridgeWrapSpec), 0, NULL, NULL, {DLBRIDGE_BACKEND_NONE, DLBRIDGE_BUFFER_ADDRESS, \
    0, 0}, 0, UINT64_MAX, {kDLCPU, 0}, {kDLFloat, 32, 1}, 0, 0, {0, 0}, NULL, NULL, NULL, {0, 0}}
 
-/** Makes a tensor of ours of native memory: a pointer for devices whose `data` is an address, a CL_MEM
- * for kDLOpenCL. An empty one gets NULL data and compact strides. Where `buffer.context` is given it
+/** Makes a tensor of ours of native memory: a CL_MEM for kDLOpenCL, a HANDLE for other devices whose
+ * `data` is one, else an ADDRESS. An empty one gets NULL data and compact strides. Where `buffer.context` is given it
  * must be in the context table for that device, or the default of it, so that a consumer finds it, and
  * the tensor keeps that entry; a CL_MEM of another context is refused. No driver is called unless a
  * context is given, RETAIN is asked for, or the policy's level is DEVICE.

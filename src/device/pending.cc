@@ -6,20 +6,14 @@
 
 namespace dlbridge {
 void ResetTableInChild() {}
+const DLBridgeContextTable& SharedTable() { return *static_cast<const DLBridgeContextTable*>(nullptr); }
+DLBridgeStatus FindContext(DLDevice, uint64_t, DLBridgeContextEntry*, DLBridgeError* error) { return RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "this", "is to come"); }
 }  // namespace dlbridge
 
 #define DLBRIDGE_PENDING \
   return dlbridge::RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "this", "is to come")
 
 extern "C" {
-DLBridgeStatus dlbridge_wrap(const DLBridgeWrapSpec*, DLManagedTensorVersioned**,
-                             DLBridgeError* error) {
-  DLBRIDGE_PENDING;
-}
-DLBridgeStatus dlbridge_wrap_legacy(const DLBridgeWrapSpec*, DLManagedTensor**,
-                                    DLBridgeError* error) {
-  DLBRIDGE_PENDING;
-}
 DLBridgeStatus dlbridge_device_register(const DLBridgeContextEntry*, uint64_t*,
                                         DLBridgeError* error) {
   DLBRIDGE_PENDING;
