@@ -6,8 +6,12 @@
 
 namespace dlbridge {
 void ResetTableInChild() {}
-const DLBridgeContextTable& SharedTable() { return *static_cast<const DLBridgeContextTable*>(nullptr); }
-DLBridgeStatus FindContext(DLDevice, uint64_t, DLBridgeContextEntry*, DLBridgeError* error) { return RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "this", "is to come"); }
+const DLBridgeContextTable& SharedTable() {
+  return *static_cast<const DLBridgeContextTable*>(nullptr);
+}
+DLBridgeStatus FindContext(DLDevice, uint64_t, DLBridgeContextEntry*, DLBridgeError* error) {
+  return RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "this", "is to come");
+}
 }  // namespace dlbridge
 
 #define DLBRIDGE_PENDING \

@@ -72,7 +72,7 @@ DLBridgeStatus CheckWrapOptions(const DLBridgeWrapSpec& spec, DLBridgeError* err
 }
 
 // Nothing is demanded but a layout, by the default policy or none: one comparison for all of it.
-DLBRIDGE_INLINE bool IsPlain(const DLBridgeWrapSpec& spec) {
+DLBRIDGE_INLINE bool IsUsual(const DLBridgeWrapSpec& spec) {
   const uint64_t rest = (spec.options & ~static_cast<uint32_t>(DLBRIDGE_WRAP_SKIP_VALIDATION)) |
                         Packed(spec.version) | ~spec.buffer_size |
                         reinterpret_cast<uintptr_t>(spec.policy) | spec.reserved[0] |
@@ -289,7 +289,7 @@ DLBridgeStatus dlbridge_wrap(const DLBridgeWrapSpec* spec, DLManagedTensorVersio
   DLBRIDGE_REQUIRE(out);
   DLBRIDGE_TRY(dlbridge::CheckStruct(spec, "spec", error));
   DLBRIDGE_TRY(dlbridge::CheckNative(*spec, error));
-  if (DLBRIDGE_UNLIKELY(!dlbridge::IsPlain(*spec))) {
+  if (DLBRIDGE_UNLIKELY(!dlbridge::IsUsual(*spec))) {
     return dlbridge::WrapAsDemanded(*spec, out, error);
   }
   return spec->options == 0 ? dlbridge::WrapValidated(*spec, out, error)
