@@ -1,0 +1,508 @@
+// SPDX-License-Identifier: Apache-2.0
+// The copy is cut into planes of two axes: the one that the target is written along, and the one
+// that the source lies along. Everything else is a loop around them.
+#include "strided_copy.h"
+
+#include <cstring>
+
+#include "bit_copy.h"
+#include "copy_kernels.h"
+#include "walk.h"
+
+namespace dlbridge {
+namespace {
+
+constexpr int64_t kLine = 64;  // bytes of a cache line
+
+// From here on neither side is in the second-level cache, and lines are asked for ahead of time.
+constexpr int64_t kFar = 1 << 20;
+// From here on the target will be in no cache when it is read.
+constexpr int64_t kHuge = 32 << 20;
+
+// Side of the square of elements that is finished before the next: what it touches stays in the
+// first-level cache, or, where each line comes from far, in the second and the page table's.
+constexpr int64_t kNearBlock = 32;
+constexpr int64_t kFarBlock = 128;
+
+int64_t Least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+// One axis, in bytes.
+struct Axis {
+  int64_t extent;
+  int64_t from;
+  int64_t to;
+};
+
+struct Plane {
+  Axis row;
+  Axis column;    // the fastest of the target, whose elements are `column.to` bytes each
+  int64_t bytes;  // of the whole copy
+};
+
+using CopyPlane = void (*)(const Plane& plane, const char* from, char* to);
+
+// ------------------------------------------------------------------------------- row by row
+
+template <class Move>
+void CopyElements(const Plane& plane, const char* from, char* to) {
+  const Move move(plane.column.to);
+  for (int64_t r = 0; r < plane.row.extent; ++r) {
+    const char* source = from + r * plane.row.from;
+    char* target = to + r * plane.row.to;
+    for (int64_t c = 0; c < plane.column.extent; ++c) {
+      move(source + c * plane.column.from, target + c * plane.column.to);
+    }
+  }
+}
+
+// One element, over and over: what is written already is the source of the rest.
+void Repeat(const char* from, int64_t item, int64_t count, char* to) {
+  constexpr int64_t kPart = 4096;  // at once, so that its source stays in the cache
+  const int64_t total = item * count;
+  std::memcpy(to, from, static_cast<size_t>(item));
+  int64_t source = item;
+  for (int64_t done = item; done < total;) {
+    const int64_t bytes = Least(source, total - done);
+    std::memcpy(to + done, to, static_cast<size_t>(bytes));
+    done += bytes;
+    source = source < kPart ? done : source;
+  }
+}
+
+void RepeatElements(const Plane& plane, const char* from, char* to) {
+  for (int64_t r = 0; r < plane.row.extent; ++r) {
+    Repeat(from + r * plane.row.from, plane.column.to, plane.column.extent, to + r * plane.row.to);
+  }
+}
+
+#if DLBRIDGE_SHUFFLES
+
+// The elements of a row from the last to the first, a vector of them at once.
+template <class T>
+struct Reversed {
+  static constexpr int64_t kStep = -1;
+  // Elements that have to be left behind the vector's.
+  static constexpr int64_t kSpare = 0;
+  static DLBRIDGE_INLINE typename VectorOf<T>::Type Read(const char* from) {
+    return ReverseLanes<T>(Load<T>(from - (16 - sizeof(T))));
+  }
+};
+
+// Every second element. What is between those of a vector is read along, and so is what is behind
+// its last, which is why there has to be one more.
+template <class T>
+struct EverySecond {
+  static constexpr int64_t kStep = 2;
+  static constexpr int64_t kSpare = 1;
+  static DLBRIDGE_INLINE typename VectorOf<T>::Type Read(const char* from) {
+    return EvenLanes<T>(Load<T>(from), Load<T>(from + 16), typename VectorOf<T>::Indices());
+  }
+};
+
+// Elements `first` to `end`, one at a time.
+template <class T, int64_t kStep>
+DLBRIDGE_INLINE void CopySome(const char* from, char* to, int64_t first, int64_t end) {
+  constexpr auto kItem = static_cast<int64_t>(sizeof(T));
+  for (int64_t i = first; i < end; ++i) {
+    std::memcpy(to + i * kItem, from + i * kStep * kItem, sizeof(T));
+  }
+}
+
+template <class T, class Pattern, class Target>
+DLBRIDGE_INLINE void CopyRow(const char* from, char* to, int64_t count, int64_t head) {
+  constexpr int64_t kLanes = VectorOf<T>::kLanes;
+  constexpr int64_t kStep = Pattern::kStep;
+  constexpr auto kItem = static_cast<int64_t>(sizeof(T));
+  CopySome<T, kStep>(from, to, 0, head);
+  int64_t i = head;
+  for (; i + kLanes + Pattern::kSpare <= count; i += kLanes) {
+    Target::Store(to + i * kItem, Pattern::Read(from + i * kStep * kItem));
+  }
+  CopySome<T, kStep>(from, to, i, count);
+  Target::End();
+}
+
+// How many elements before one that is aligned for streaming; -1 where none ever is, or where it
+// would not pay.
+template <class T>
+int64_t StreamHead(const Plane& plane, const char* to) {
+  const auto behind = static_cast<int64_t>(reinterpret_cast<uintptr_t>(to) % 16);
+  const int64_t ahead = (16 - behind) % 16;
+  constexpr auto kItem = static_cast<int64_t>(sizeof(T));
+  const bool pays = plane.column.extent * kItem >= kHuge;
+  return pays && ahead % kItem == 0 ? ahead / kItem : -1;
+}
+
+template <class T, class Pattern>
+void CopyRows(const Plane& plane, const char* from, char* to) {
+  for (int64_t r = 0; r < plane.row.extent; ++r) {
+    const char* source = from + r * plane.row.from;
+    char* target = to + r * plane.row.to;
+    const int64_t head = StreamHead<T>(plane, target);
+    if (head >= 0) {
+      CopyRow<T, Pattern, Streamed>(source, target, plane.column.extent, head);
+    } else {
+      CopyRow<T, Pattern, Cached>(source, target, plane.column.extent, 0);
+    }
+  }
+}
+
+#endif  // DLBRIDGE_SHUFFLES
+
+// ------------------------------------------------------------------------------- square by square
+
+// Part of a plane: its first row and column, and how many of both.
+struct Part {
+  int64_t row;
+  int64_t column;
+  int64_t rows;
+  int64_t columns;
+};
+
+// Cuts `whole` into parts of at most `rows` and `columns` and calls `visit` with each.
+template <class Visit>
+DLBRIDGE_INLINE void Cut(const Part& whole, int64_t rows, int64_t columns, const Visit& visit) {
+  for (int64_t r = 0; r < whole.rows; r += rows) {
+    for (int64_t c = 0; c < whole.columns; c += columns) {
+      visit(Part{whole.row + r, whole.column + c, Least(rows, whole.rows - r),
+                 Least(columns, whole.columns - c)});
+    }
+  }
+}
+
+Part WholeOf(const Plane& plane) { return {0, 0, plane.row.extent, plane.column.extent}; }
+
+const char* SourceAt(const Plane& plane, const char* from, int64_t row, int64_t column) {
+  return from + (row * plane.row.from + column * plane.column.from);
+}
+char* TargetAt(const Plane& plane, char* to, int64_t row, int64_t column) {
+  return to + (row * plane.row.to + column * plane.column.to);
+}
+
+// Of any size and at any distance: lines of the source are still in the cache when the next row of
+// the target asks for their next element.
+template <class Move>
+void CopyBlocks(const Plane& plane, const char* from, char* to) {
+  Cut(WholeOf(plane), kNearBlock, kNearBlock, [&](const Part& part) {
+    Plane block = plane;
+    block.row.extent = part.rows;
+    block.column.extent = part.columns;
+    CopyElements<Move>(block, SourceAt(plane, from, part.row, part.column),
+                       TargetAt(plane, to, part.row, part.column));
+  });
+}
+
+#if DLBRIDGE_SHUFFLES
+
+// Asks for the lines of one tile. Addresses, since the next tile may be none of this plane.
+template <int kForWriting>
+DLBRIDGE_INLINE void PrefetchLines(uintptr_t first, int64_t step, int64_t lines) {
+  for (int64_t i = 0; i < lines; ++i) {
+    const uintptr_t line = first + static_cast<uintptr_t>(i) * static_cast<uintptr_t>(step);
+    __builtin_prefetch(reinterpret_cast<const void*>(line), kForWriting);
+  }
+}
+
+// Transposes planes whose rows lie together in the source.
+template <class T>
+class Transposition {
+  static constexpr int64_t kSide = 16 / sizeof(T);     // of a square in registers
+  static constexpr int64_t kTile = kLine / sizeof(T);  // whole lines on both sides
+
+ public:
+  Transposition(const Plane& plane, const char* from, char* to)
+      : plane_(plane), from_(from), to_(to) {}
+
+  static bool Fits(const Plane& plane) {
+    return plane.row.extent >= kSide && plane.column.extent >= kSide;
+  }
+
+  void Run() const {
+    const bool far = plane_.bytes >= kFar;
+    const int64_t side = far ? kFarBlock : kNearBlock > kTile ? kNearBlock : kTile;
+    Cut(WholeOf(plane_), side, side, [&](const Part& block) {
+      Cut(block, kTile, kTile, [&](const Part& tile) {
+        if (far) {
+          PrefetchBehind(tile, block);
+        }
+        CopyTile(tile);
+      });
+    });
+  }
+
+ private:
+  // The tile that follows in the block.
+  DLBRIDGE_INLINE void PrefetchBehind(const Part& tile, const Part& block) const {
+    int64_t row = tile.row;
+    int64_t column = tile.column + kTile;
+    if (column >= block.column + block.columns) {
+      column = block.column;
+      row += kTile;
+    }
+    PrefetchLines<0>(reinterpret_cast<uintptr_t>(from_) + Offset(plane_.row.from, row) +
+                         Offset(plane_.column.from, column),
+                     plane_.column.from, kTile);
+    PrefetchLines<1>(reinterpret_cast<uintptr_t>(to_) + Offset(plane_.row.to, row) +
+                         Offset(plane_.column.to, column),
+                     plane_.row.to, kTile);
+  }
+  static uintptr_t Offset(int64_t step, int64_t count) {
+    return static_cast<uintptr_t>(step) * static_cast<uintptr_t>(count);
+  }
+
+  DLBRIDGE_INLINE void CopyTile(const Part& tile) const {
+    if (DLBRIDGE_LIKELY(tile.rows == kTile && tile.columns == kTile)) {
+      CopySquares(tile.row, tile.column, kTile, kTile);
+    } else {
+      CopyEdge(tile);
+    }
+  }
+  DLBRIDGE_INLINE void CopySquares(int64_t row, int64_t column, int64_t rows,
+                                   int64_t columns) const {
+    for (int64_t r = row; r < row + rows; r += kSide) {
+      for (int64_t c = column; c < column + columns; c += kSide) {
+        CopySquare(r, c);
+      }
+    }
+  }
+  // Squares that would stand over begin earlier: some elements are copied twice.
+  DLBRIDGE_NOINLINE void CopyEdge(const Part& tile) const {
+    for (int64_t r = 0; r < tile.rows; r += kSide) {
+      const int64_t row = Least(tile.row + r, plane_.row.extent - kSide);
+      for (int64_t c = 0; c < tile.columns; c += kSide) {
+        CopySquare(row, Least(tile.column + c, plane_.column.extent - kSide));
+      }
+    }
+  }
+  DLBRIDGE_INLINE void CopySquare(int64_t row, int64_t column) const {
+    Square<T> square;
+    square.Load(SourceAt(plane_, from_, row, column), plane_.column.from);
+    square.Transpose();
+    square.Store(TargetAt(plane_, to_, row, column), plane_.row.to);
+  }
+
+  const Plane plane_;
+  const char* from_;
+  char* to_;
+};
+
+template <class T>
+void Transpose(const Plane& plane, const char* from, char* to) {
+  Transposition<T>(plane, from, to).Run();
+}
+
+#endif  // DLBRIDGE_SHUFFLES
+
+// ------------------------------------------------------------------------------- choosing
+
+template <class Move>
+CopyPlane Generic(bool crosses) {
+  return crosses ? CopyBlocks<Move> : CopyElements<Move>;
+}
+
+CopyPlane GenericOf(int64_t item, bool crosses) {
+  if (item > 32) {
+    return Generic<MoveBytes>(crosses);
+  }
+  if (item > 16) {
+    return Generic<MoveEnds<Bytes16>>(crosses);
+  }
+  if (item > 8) {
+    return item == 16 ? Generic<MoveWhole<Bytes16>>(crosses) : Generic<MoveEnds<uint64_t>>(crosses);
+  }
+  if (item > 4) {
+    return item == 8 ? Generic<MoveWhole<uint64_t>>(crosses) : Generic<MoveEnds<uint32_t>>(crosses);
+  }
+  switch (item) {
+    case 4:
+      return Generic<MoveWhole<uint32_t>>(crosses);
+    case 3:
+      return Generic<MoveEnds<uint16_t>>(crosses);
+    case 2:
+      return Generic<MoveWhole<uint16_t>>(crosses);
+    default:
+      return Generic<MoveWhole<uint8_t>>(crosses);
+  }
+}
+
+#if DLBRIDGE_SHUFFLES
+
+template <class T>
+CopyPlane VectorisedFor(const Plane& plane, bool crosses) {
+  constexpr auto kItem = static_cast<int64_t>(sizeof(T));
+  if (crosses) {
+    return plane.row.from == kItem && Transposition<T>::Fits(plane) ? Transpose<T> : nullptr;
+  }
+  if constexpr (sizeof(T) <= 8) {
+    if (plane.column.from == -kItem) {
+      return CopyRows<T, Reversed<T>>;
+    }
+    if (plane.column.from == 2 * kItem) {
+      return CopyRows<T, EverySecond<T>>;
+    }
+  }
+  return nullptr;
+}
+
+// NULL where vectors do not help.
+CopyPlane VectorisedOf(const Plane& plane, bool crosses) {
+  switch (plane.column.to) {
+    case 1:
+      return VectorisedFor<uint8_t>(plane, crosses);
+    case 2:
+      return VectorisedFor<uint16_t>(plane, crosses);
+    case 4:
+      return VectorisedFor<uint32_t>(plane, crosses);
+    case 8:
+      return VectorisedFor<uint64_t>(plane, crosses);
+    case 16:
+      return VectorisedFor<Bytes16>(plane, crosses);
+    default:
+      return nullptr;
+  }
+}
+
+#else
+
+CopyPlane VectorisedOf(const Plane& /*plane*/, bool /*crosses*/) { return nullptr; }
+
+#endif  // DLBRIDGE_SHUFFLES
+
+int64_t Distance(int64_t stride) { return stride < 0 ? -stride : stride; }
+
+// Does the plane lie in the source the other way round than in the target?
+bool Crosses(const Plane& plane) {
+  return plane.row.extent > 1 && plane.row.from != 0 &&
+         Distance(plane.row.from) < Distance(plane.column.from);
+}
+
+CopyPlane Choose(const Plane& plane) {
+  if (plane.column.from == 0) {
+    return RepeatElements;
+  }
+  const bool crosses = Crosses(plane);
+  const CopyPlane vectorised = VectorisedOf(plane, crosses);
+  return vectorised != nullptr ? vectorised : GenericOf(plane.column.to, crosses);
+}
+
+// ------------------------------------------------------------------------------- all planes
+
+// The axes in bytes, from the slowest of the target; what lies together on both sides is one item.
+class Job {
+ public:
+  Job(const Walk& walk, int64_t element) : axes_(walk.axes), item_(element * RunOf(walk)) {
+    if (RunOf(walk) > 1) {
+      --axes_;
+    }
+    bytes_ = item_;
+    for (int i = axes_ - 1; i >= 0; --i) {
+      axis_[i] = {walk.extent[i], walk.stride[i] * element, bytes_};
+      bytes_ *= walk.extent[i];
+    }
+  }
+
+  void Run(const char* from, char* to) {
+    if (axes_ == 0) {
+      std::memcpy(to, from, static_cast<size_t>(item_));
+      return;
+    }
+    Plane plane = {{1, 0, 0}, axis_[axes_ - 1], bytes_};
+    --axes_;
+    if (axes_ > 0) {
+      plane.row = Take(RowAxis(plane.column));
+    }
+    if (plane.row.from < 0 && Crosses(plane)) {
+      // Backwards, so that rows lie together: a negative stride is for the target to bear.
+      from += (plane.row.extent - 1) * plane.row.from;
+      to += (plane.row.extent - 1) * plane.row.to;
+      plane.row.from = -plane.row.from;
+      plane.row.to = -plane.row.to;
+    }
+    RunPlanes(plane, from, to);
+  }
+
+ private:
+  // The axis that the source lies along, if that is not the column: best one that fills a line of
+  // the cache, so that no line is left half used. Else the next slower one.
+  int RowAxis(const Axis& column) const {
+    const int filling = Nearest(column, kLine);
+    if (filling >= 0) {
+      return filling;
+    }
+    const int any = Nearest(column, 0);
+    return any >= 0 ? any : axes_ - 1;
+  }
+  // Of the axes that reach as far as `reach`, the one with the shortest steps in the source, where
+  // they are shorter than the column's; -1 where there is none.
+  int Nearest(const Axis& column, int64_t reach) const {
+    int nearest = -1;
+    int64_t least = Distance(column.from);
+    for (int i = axes_ - 1; i >= 0; --i) {
+      const int64_t distance = Distance(axis_[i].from);
+      if (distance != 0 && distance < least && axis_[i].extent >= reach / distance) {
+        nearest = i;
+        least = distance;
+      }
+    }
+    return nearest;
+  }
+  Axis Take(int index) {
+    const Axis taken = axis_[index];
+    --axes_;
+    for (int i = index; i < axes_; ++i) {
+      axis_[i] = axis_[i + 1];
+    }
+    return taken;
+  }
+
+  // As in Steps, with an offset on either side.
+  bool Next(uint64_t* from, uint64_t* to) {
+    for (int i = axes_ - 1; i >= 0; --i) {
+      const auto from_step = static_cast<uint64_t>(axis_[i].from);
+      const auto to_step = static_cast<uint64_t>(axis_[i].to);
+      const auto extent = static_cast<uint64_t>(axis_[i].extent);
+      *from += from_step;
+      *to += to_step;
+      if (++index_[i] < axis_[i].extent) {
+        return true;
+      }
+      *from -= from_step * extent;
+      *to -= to_step * extent;
+      index_[i] = 0;
+    }
+    return false;
+  }
+
+  void RunPlanes(const Plane& plane, const char* from, char* to) {
+    const CopyPlane copy = Choose(plane);
+    uint64_t from_offset = 0;
+    uint64_t to_offset = 0;
+    for (int i = 0; i < axes_; ++i) {
+      index_[i] = 0;
+    }
+    do {
+      copy(plane, from + static_cast<int64_t>(from_offset), to + static_cast<int64_t>(to_offset));
+    } while (Next(&from_offset, &to_offset));
+  }
+
+  int axes_;
+  int64_t item_;
+  int64_t bytes_;
+  Axis axis_[kMaxWalkAxes];
+  int64_t index_[kMaxWalkAxes];
+};
+
+}  // namespace
+
+void CopyStrided(const StridedCopy& copy) {
+  const Walk walk = MakeWalk(copy.ndim, copy.shape, copy.strides);
+  const uint32_t item = copy.from_item_bits;
+  if (item != copy.to_item_bits || item % 8 != 0) {
+    CopyBits(copy, walk);
+    return;
+  }
+  Job job(walk, item / 8);
+  job.Run(static_cast<const char*>(copy.from), static_cast<char*>(copy.to));
+}
+
+}  // namespace dlbridge
