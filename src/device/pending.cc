@@ -33,10 +33,6 @@ DLBridgeStatus dlbridge_device_retain(uint64_t, DLBridgeError* error) { DLBRIDGE
 DLBridgeStatus dlbridge_device_release(uint64_t, DLBridgeError* error) { DLBRIDGE_PENDING; }
 DLBridgeStatus dlbridge_device_unregister(uint64_t, DLBridgeError* error) { DLBRIDGE_PENDING; }
 const DLBridgeContextTable* dlbridge_context_table_v1(void) { return nullptr; }
-DLBridgeStatus dlbridge_copy(const DLTensor*, uint64_t, const DLBridgeCopySpec*,
-                             DLManagedTensorVersioned**, DLBridgeError* error) {
-  DLBRIDGE_PENDING;
-}
 DLBridgeStatus dlbridge_ipc_export(const DLManagedTensorVersioned*, uint32_t, void*, size_t,
                                    size_t*, int32_t*, size_t, size_t*, DLBridgeError* error) {
   DLBRIDGE_PENDING;
