@@ -1124,8 +1124,9 @@ typedef struct DLBridgeCopySpec {
   uint32_t struct_size;               /**< sizeof(DLBridgeCopySpec) */
   uint32_t options;                   /**< DLBRIDGE_COPY_* */
   DLDevice device;                    /**< Device of the copy. */
-  DLBridgeStream stream;              /**< Queue that orders the copy behind earlier work of it; kind 0:
-                                           the device's default queue, or one of the library's. */
+  DLBridgeStream stream;              /**< Queue that orders the copy behind earlier work on it; kind 0:
+                                           all work on the source is done, and the driver's queue is the
+                                           library's choice. */
   DLBridgeBuffer target;              /**< Memory of the caller's; kind 0: allocate. */
   uint64_t target_offset;             /**< Bytes from the handle to the copy. */
   uint64_t target_size;               /**< Bytes at the handle. */
@@ -1148,7 +1149,8 @@ typedef struct DLBridgeCopySpec {
  * fastest. The source is only read and stays the caller's; the call returns when the copy is whole.
  * Host to host: anything, sub-byte elements to packed ones or, with the padded flag in `spec->flags`, to
  * padded ones. Host and device, or within one backend: by contiguous runs and rectangular copies; what
- * these cannot express, and what crosses two backends, through the host where ALLOW_STAGING is given.
+ * 4096 of these cannot express, and what crosses two backends, through the host where ALLOW_STAGING is
+ * given. Pinned and managed memory is the host's.
  * Success: `*out` is the caller's. Failure: no output, `release` not called, memory of the allocator
  * given back; the target's bytes are unspecified. Any tensor error; UNSUPPORTED (no allocator, staging
  * not allowed); BUFFER_TOO_SMALL; OUT_OF_MEMORY; CAPTURE. \since 0.2.0 */
@@ -1161,8 +1163,7 @@ DLBRIDGE_API DLBridgeStatus dlbridge_copy(const DLTensor* source, uint64_t flags
  * ------------------------------------------------------------------------------------------- */
 
 /** Bytes that any descriptor fits in, and the most file descriptors that go with one. \since 0.2.0 */
-#define DLBRIDGE_IPC_MAX_SIZE 2048
-#define DLBRIDGE_IPC_MAX_FDS 4
+enum { DLBRIDGE_IPC_MAX_SIZE = 2048, DLBRIDGE_IPC_MAX_FDS = 4 };
 
 /** Bits of the `options` of dlbridge_ipc_export and dlbridge_ipc_import. \since 0.2.0 */
 enum {
