@@ -935,10 +935,10 @@ typedef struct DLBridgeWrapSpec {
    0, 0}, 0, UINT64_MAX, {kDLCPU, 0}, {kDLFloat, 32, 1}, 0, 0, {0, 0}, NULL, NULL, NULL, {0, 0}}
 
 /** Makes a tensor of ours of native memory: a CL_MEM for kDLOpenCL, a HANDLE for other devices whose
- * `data` is one, else an ADDRESS. An empty one gets NULL data and compact strides. Where `buffer.context` is given it
- * must be in the context table for that device, or the default of it, so that a consumer finds it, and
- * the tensor keeps that entry; a CL_MEM of another context is refused. No driver is called unless a
- * context is given, RETAIN is asked for, or the policy's level is DEVICE.
+ * `data` is one, else an ADDRESS. An empty one gets NULL data and compact strides. Where
+ * `buffer.context` is given it must be in the context table for that device, so that a consumer finds
+ * it, and the tensor keeps that entry; a CL_MEM of another context is refused. No driver is called
+ * unless a context is given, RETAIN is asked for, or the policy's level is DEVICE.
  * Success: the memory belongs to the tensor until `release` runs. Failure: everything is the caller's
  * and `release` has not been called. Any tensor error; UNKNOWN_CODE; NOT_FOUND (context);
  * OUT_OF_MEMORY. \since 0.2.0 */
