@@ -427,6 +427,7 @@ TEST(ContextTableOwnership, CallbacksHoldNoLock) {
 
 TEST(ContextTableNext, MeetsEachEntryOnce) {
   std::vector<uint64_t> ids;
+  ids.reserve(40);
   for (int32_t i = 0; i < 40; ++i) {
     ids.push_back(MustRegister(Cuda(150 + i % 7, static_cast<uint64_t>(i) + 1)));
   }
@@ -454,6 +455,7 @@ TEST(ContextTableNext, MeetsEachEntryOnce) {
 
 TEST(ContextTable, FindsAmongMany) {
   std::vector<uint64_t> ids;
+  ids.reserve(300);
   for (int32_t i = 0; i < 300; ++i) {
     ids.push_back(MustRegister(Cuda(1000 + i, 0)));
   }
