@@ -25,15 +25,21 @@ struct Failure {
   int32_t code;
 };
 
+template <class Function>
+void BindOne(void* library, const char* name, Function** out, const char** missing) {
+  if (!BindSymbol(library, name, out) && *missing == nullptr) {
+    *missing = name;
+  }
+}
+
 // The name of the first function that is missing, or NULL.
 const char* Bind(void* library) {
-#define DLBRIDGE_CL_BIND(name, result, parameters)        \
-  if (!BindSymbol(library, #name, &g_opencl.call.name)) { \
-    return #name;                                         \
-  }
+  const char* missing = nullptr;
+#define DLBRIDGE_CL_BIND(name, result, parameters) \
+  BindOne(library, #name, &g_opencl.call.name, &missing);
   DLBRIDGE_CL_FUNCTIONS(DLBRIDGE_CL_BIND)
 #undef DLBRIDGE_CL_BIND
-  return nullptr;
+  return missing;
 }
 
 template <class Function>

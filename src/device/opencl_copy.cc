@@ -62,6 +62,13 @@ DLBridgeStatus CheckSides(const CopyJob& job, DLBridgeError* error) {
                             "only: allow staging");
 }
 
+// A queue that the caller chose decides, also for addresses that no registered context knows.
+DLBridgeStatus JobContext(const CopyJob& job, ClContext* out, DLBridgeError* error) {
+  return job.stream.kind == DLBRIDGE_STREAM_QUEUE
+             ? QueueContext(ClHandle<ClQueue>(job.stream.handle), out, error)
+             : SideContext(DeviceSide(job), out, error);
+}
+
 DLBridgeStatus DeviceFor(ClContext context, DLDevice label, ClDevice* out, DLBridgeError* error) {
   ClDeviceList list;
   DLBRIDGE_TRY(ContextDevices(context, &list, error));
@@ -235,6 +242,24 @@ DLBridgeStatus Planes(const CopyJob& job, const CopyBox& box, DLBridgeError* err
   return DLBRIDGE_OK;
 }
 
+DLBridgeStatus Box(const CopyJob& job, const CopyBox& box, DLBridgeError* error) {
+  const bool whole = box.planes > 1 && IsRectangle(job, box) &&
+                     ArePlanes(box.rows, box.from_row_pitch, box.from_plane_pitch) &&
+                     ArePlanes(box.rows, box.to_row_pitch, box.to_plane_pitch);
+  return whole ? Rectangle(job, box, error) : Planes(job, box, error);
+}
+
+CopyBox PlanesAsRows(const CopyBox& box) {
+  CopyBox rows = box;
+  rows.rows = box.planes;
+  rows.planes = 1;
+  rows.from_row_pitch = box.from_plane_pitch;
+  rows.to_row_pitch = box.to_plane_pitch;
+  rows.from_plane_pitch = 0;
+  rows.to_plane_pitch = 0;
+  return rows;
+}
+
 }  // namespace
 
 DLBridgeStatus OpenClCopyBegin(CopyJob* job, DLBridgeError* error) {
@@ -243,7 +268,7 @@ DLBridgeStatus OpenClCopyBegin(CopyJob* job, DLBridgeError* error) {
   }
   ClContext context = nullptr;
   DLBRIDGE_TRY(CheckSides(*job, error));
-  DLBRIDGE_TRY(SideContext(DeviceSide(*job), &context, error));
+  DLBRIDGE_TRY(JobContext(*job, &context, error));
   DLBRIDGE_TRY(ChooseMemcpy(job, context, error));
   DLBRIDGE_TRY(ChooseQueue(job, context, error));
   const DLBridgeStatus status = job->state[kOwnQueue] != 0 ? DLBRIDGE_OK : OrderBehind(*job, error);
@@ -254,12 +279,7 @@ DLBridgeStatus OpenClCopyBegin(CopyJob* job, DLBridgeError* error) {
 }
 
 DLBridgeStatus OpenClCopyBox(CopyJob* job, const CopyBox& box, DLBridgeError* error) {
-  if (box.planes > 1 && IsRectangle(*job, box) &&
-      ArePlanes(box.rows, box.from_row_pitch, box.from_plane_pitch) &&
-      ArePlanes(box.rows, box.to_row_pitch, box.to_plane_pitch)) {
-    return Rectangle(*job, box, error);
-  }
-  return Planes(*job, box, error);
+  return box.rows == 1 ? Plane(*job, PlanesAsRows(box), error) : Box(*job, box, error);
 }
 
 DLBridgeStatus OpenClCopyFinish(CopyJob* job, DLBridgeError* error) {

@@ -14,7 +14,7 @@ namespace {
 ClDevice Parent(ClDevice device) {
   ClDevice parent = nullptr;
   const int32_t code =
-      g_opencl.call.clGetDeviceInfo(device, kClDeviceParent, sizeof parent, &parent, nullptr);
+      g_opencl.call.clGetDeviceInfo(device, kClDeviceParent, sizeof(ClDevice), &parent, nullptr);
   return code == kClSuccess ? parent : nullptr;
 }
 
@@ -155,7 +155,7 @@ DLBridgeStatus ContextPlatform(ClContext context, const ClPlatformRecord** out,
   const int32_t code = list.count == 0
                            ? kClDeviceNotFound
                            : g_opencl.call.clGetDeviceInfo(list.devices[0], kClDevicePlatform,
-                                                           sizeof platform, &platform, nullptr);
+                                                           sizeof(ClPlatform), &platform, nullptr);
   FreeDevices(&list);
   *out = FindPlatform(platform);
   return CheckCl(code, "clGetDeviceInfo", error);

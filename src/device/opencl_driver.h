@@ -64,11 +64,11 @@ constexpr uint32_t kClTypeShared = 0x4199;
 using ClContextNotify = void(DLBRIDGE_CL_CALL*)(const char*, const void*, size_t, void*);
 using ClEventNotify = void(DLBRIDGE_CL_CALL*)(ClEvent, int32_t, void*);
 
-using ClGetMemAllocInfo = int32_t(DLBRIDGE_CL_CALL)(ClContext, const void*, uint32_t, size_t, void*,
-                                                    size_t*);
-using ClEnqueueMemcpy = int32_t(DLBRIDGE_CL_CALL)(ClQueue, uint32_t, void*, const void*, size_t,
-                                                  uint32_t, const ClEvent*, ClEvent*);
-using ClGetLoaderInfo = int32_t(DLBRIDGE_CL_CALL)(uint32_t, size_t, void*, size_t*);
+using ClGetMemAllocInfo = int32_t DLBRIDGE_CL_CALL(ClContext, const void*, uint32_t, size_t, void*,
+                                                   size_t*);
+using ClEnqueueMemcpy = int32_t DLBRIDGE_CL_CALL(ClQueue, uint32_t, void*, const void*, size_t,
+                                                 uint32_t, const ClEvent*, ClEvent*);
+using ClGetLoaderInfo = int32_t DLBRIDGE_CL_CALL(uint32_t, size_t, void*, size_t*);
 
 // name, result, parameters. All of them are in every OpenCL 1.2 loader.
 #define DLBRIDGE_CL_FUNCTIONS(ROW)                                                                 \
@@ -111,8 +111,12 @@ using ClGetLoaderInfo = int32_t(DLBRIDGE_CL_CALL)(uint32_t, size_t, void*, size_
       (ClQueue, ClMem, ClMem, const size_t*, const size_t*, const size_t*, size_t, size_t, size_t, \
        size_t, uint32_t, const ClEvent*, ClEvent*))
 
+template <class Function>
+using ClPointer = Function*;
+
 struct ClFunctions {
-#define DLBRIDGE_CL_MEMBER(name, result, parameters) result(DLBRIDGE_CL_CALL*(name)) parameters;
+#define DLBRIDGE_CL_MEMBER(name, result, parameters) \
+  ClPointer<result DLBRIDGE_CL_CALL parameters> name;
   DLBRIDGE_CL_FUNCTIONS(DLBRIDGE_CL_MEMBER)
 #undef DLBRIDGE_CL_MEMBER
 };
@@ -181,6 +185,7 @@ bool HasDevice(const ClDeviceList& list, ClDevice device);
 // NULL where no platform of the process has it.
 DLBridgeStatus ContextPlatform(ClContext context, const ClPlatformRecord** out,
                                DLBridgeError* error);
+DLBridgeStatus QueueContext(ClQueue queue, ClContext* out, DLBridgeError* error);
 DLBridgeStatus MemContext(const DLBridgeBuffer& buffer, ClContext* out, DLBridgeError* error);
 
 // The device that a label stands for; NULL where nobody says, or it is not OpenCL's.

@@ -11,7 +11,7 @@ namespace {
 template <class T>
 DLBridgeStatus AskMem(const DLBridgeBuffer& buffer, uint32_t what, T* out, DLBridgeError* error) {
   const int32_t code = g_opencl.call.clGetMemObjectInfo(ClHandle<ClMem>(buffer.handle), what,
-                                                        sizeof *out, out, nullptr);
+                                                        sizeof(T), out, nullptr);
   return CheckCl(code, "clGetMemObjectInfo", error);
 }
 

@@ -46,12 +46,6 @@ DLBridgeStatus Bridge(ClEvent marker, ClQueue consumer, ClContext context, DLBri
   return Connect(marker, consumer, user, error);
 }
 
-DLBridgeStatus AskContext(const DLBridgeStream& stream, ClContext* out, DLBridgeError* error) {
-  return CheckCl(g_opencl.call.clGetCommandQueueInfo(QueueOf(stream), kClQueueContext, sizeof *out,
-                                                     out, nullptr),
-                 "clGetCommandQueueInfo", error);
-}
-
 // The producer is flushed before the consumer is told to wait: it might wait for ever.
 DLBridgeStatus Order(ClEvent marker, ClQueue producer, ClQueue consumer, ClContext bridged,
                      DLBridgeError* error) {
@@ -62,12 +56,18 @@ DLBridgeStatus Order(ClEvent marker, ClQueue producer, ClQueue consumer, ClConte
 
 }  // namespace
 
+DLBridgeStatus QueueContext(ClQueue queue, ClContext* out, DLBridgeError* error) {
+  return CheckCl(
+      g_opencl.call.clGetCommandQueueInfo(queue, kClQueueContext, sizeof(ClContext), out, nullptr),
+      "clGetCommandQueueInfo", error);
+}
+
 DLBridgeStatus OpenClHandoff(const DLBridgeStream& producer, const DLBridgeStream& consumer,
                              uint32_t /*options*/, DLBridgeError* error) {
   ClContext from = nullptr;
   ClContext to = nullptr;
-  DLBRIDGE_TRY(AskContext(producer, &from, error));
-  DLBRIDGE_TRY(AskContext(consumer, &to, error));
+  DLBRIDGE_TRY(QueueContext(QueueOf(producer), &from, error));
+  DLBRIDGE_TRY(QueueContext(QueueOf(consumer), &to, error));
   // A marker without a wait list waits for all that came before, on out-of-order queues too.
   ClEvent marker = nullptr;
   DLBRIDGE_TRY(

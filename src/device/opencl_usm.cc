@@ -38,7 +38,7 @@ template <class T>
 DLBridgeStatus Ask(ClGetMemAllocInfo* function, ClContext context, uint64_t address, uint32_t what,
                    T* out, DLBridgeError* error) {
   const int32_t code =
-      function(context, ClHandle<const void*>(address), what, sizeof *out, out, nullptr);
+      function(context, ClHandle<const void*>(address), what, sizeof(T), out, nullptr);
   return CheckCl(code, "clGetMemAllocInfoINTEL", error);
 }
 
@@ -98,13 +98,16 @@ DLBridgeStatus AskEntry(const DLBridgeContextEntry& entry, uint64_t address, Usm
 DLBridgeStatus AskTable(uint64_t address, DLDevice label, Round round, Usm* out,
                         DLBridgeError* error) {
   DLBridgeContextEntry entry = DLBRIDGE_CONTEXT_ENTRY_INIT;
+  DLBridgeStatus status = DLBRIDGE_OK;
   uint64_t cursor = 0;
-  while (out->type == 0 && SharedTable().next(&cursor, &entry) == DLBRIDGE_OK) {
+  while (status == DLBRIDGE_OK && out->type == 0 &&
+         SharedTable().next(&cursor, &entry) == DLBRIDGE_OK) {
     if (IsInRound(entry, label, round)) {
-      DLBRIDGE_TRY(AskEntry(entry, address, out, error));
+      status = AskEntry(entry, address, out, error);
     }
   }
-  return DLBRIDGE_OK;
+  out->assumed = round == Round::kEnumerated;
+  return status;
 }
 
 DLBridgeStatus AskAll(const DLBridgeBuffer& buffer, DLDevice label, Usm* out,
@@ -112,14 +115,12 @@ DLBridgeStatus AskAll(const DLBridgeBuffer& buffer, DLDevice label, Usm* out,
   if (buffer.context != 0) {
     DLBRIDGE_TRY(AskNamedContext(buffer.context, buffer.handle, out, error));
   }
+  DLBridgeStatus status = DLBRIDGE_OK;
   constexpr Round kRounds[] = {Round::kOfLabel, Round::kRegistered, Round::kEnumerated};
-  for (const Round round : kRounds) {
-    if (out->type == 0) {
-      out->assumed = round == Round::kEnumerated;
-      DLBRIDGE_TRY(AskTable(buffer.handle, label, round, out, error));
-    }
+  for (uint32_t i = 0; i < 3 && status == DLBRIDGE_OK && out->type == 0; ++i) {
+    status = AskTable(buffer.handle, label, kRounds[i], out, error);
   }
-  return DLBRIDGE_OK;
+  return status;
 }
 
 // The label's id stands unless an application has registered it for another device: SYCL numbers
