@@ -105,14 +105,27 @@ DLBRIDGE_INLINE void CopySome(const char* from, char* to, int64_t first, int64_t
   }
 }
 
+template <class T, class Pattern, class Target, size_t... i>
+DLBRIDGE_INLINE void CopyVectors(const char* from, char* to,
+                                 std::index_sequence<i...> /*vectors*/) {
+  constexpr int64_t kFromStep = Pattern::kStep * 16;
+  (Target::Store(to + 16 * i, Pattern::Read(from + static_cast<int64_t>(i) * kFromStep)), ...);
+}
+
+// `head` elements one at a time, then lines, vectors, and one at a time again.
 template <class T, class Pattern, class Target>
 DLBRIDGE_INLINE void CopyRow(const char* from, char* to, int64_t count, int64_t head) {
   constexpr int64_t kLanes = VectorOf<T>::kLanes;
   constexpr int64_t kStep = Pattern::kStep;
   constexpr auto kItem = static_cast<int64_t>(sizeof(T));
+  const int64_t end = count - Pattern::kSpare;
   CopySome<T, kStep>(from, to, 0, head);
   int64_t i = head;
-  for (; i + kLanes + Pattern::kSpare <= count; i += kLanes) {
+  for (; i + 4 * kLanes <= end; i += 4 * kLanes) {
+    CopyVectors<T, Pattern, Target>(from + i * kStep * kItem, to + i * kItem,
+                                    std::make_index_sequence<4>());
+  }
+  for (; i + kLanes <= end; i += kLanes) {
     Target::Store(to + i * kItem, Pattern::Read(from + i * kStep * kItem));
   }
   CopySome<T, kStep>(from, to, i, count);
