@@ -14,17 +14,20 @@ namespace {
 
 constexpr int64_t kLine = 64;  // bytes of a cache line
 
-// From here on neither side is in the second-level cache, and lines are asked for ahead of time.
-constexpr int64_t kFar = 1 << 20;
+// From here on neither side is in the caches of its core, and lines are asked for ahead of time.
+constexpr int64_t kFar = 4 << 20;
 // From here on the target will be in no cache when it is read.
 constexpr int64_t kHuge = 32 << 20;
 
-// Side of the square of elements that is finished before the next: what it touches stays in the
-// first-level cache, or, where each line comes from far, in the second and the page table's.
-constexpr int64_t kNearBlock = 32;
-constexpr int64_t kFarBlock = 128;
+// How many elements are finished before the next: what they touch stays in the first-level cache.
+constexpr int64_t kBlockSide = 32;
+constexpr int64_t kBlock = kBlockSide * kBlockSide;
+// The same, as the side of a square, where each line comes from far: the second level, and that of
+// addresses.
+constexpr int64_t kFarSide = 128;
 
 int64_t Least(int64_t a, int64_t b) { return a < b ? a : b; }
+int64_t Distance(int64_t stride) { return stride < 0 ? -stride : stride; }
 
 // One axis, in bytes.
 struct Axis {
@@ -39,21 +42,15 @@ struct Plane {
   int64_t bytes;  // of the whole copy
 };
 
+// Does the plane lie in the source the other way round than in the target?
+bool Crosses(const Plane& plane) {
+  return plane.row.extent > 1 && plane.row.from != 0 &&
+         Distance(plane.row.from) < Distance(plane.column.from);
+}
+
 using CopyPlane = void (*)(const Plane& plane, const char* from, char* to);
 
 // ------------------------------------------------------------------------------- row by row
-
-template <class Move>
-void CopyElements(const Plane& plane, const char* from, char* to) {
-  const Move move(plane.column.to);
-  for (int64_t r = 0; r < plane.row.extent; ++r) {
-    const char* source = from + r * plane.row.from;
-    char* target = to + r * plane.row.to;
-    for (int64_t c = 0; c < plane.column.extent; ++c) {
-      move(source + c * plane.column.from, target + c * plane.column.to);
-    }
-  }
-}
 
 // One element, over and over: what is written already is the source of the rest.
 void Repeat(const char* from, int64_t item, int64_t count, char* to) {
@@ -108,14 +105,27 @@ DLBRIDGE_INLINE void CopySome(const char* from, char* to, int64_t first, int64_t
   }
 }
 
+template <class T, class Pattern, class Target, size_t... i>
+DLBRIDGE_INLINE void CopyVectors(const char* from, char* to,
+                                 std::index_sequence<i...> /*vectors*/) {
+  constexpr int64_t kFromStep = Pattern::kStep * 16;
+  (Target::Store(to + 16 * i, Pattern::Read(from + static_cast<int64_t>(i) * kFromStep)), ...);
+}
+
+// `head` elements one at a time, then lines, vectors, and one at a time again.
 template <class T, class Pattern, class Target>
 DLBRIDGE_INLINE void CopyRow(const char* from, char* to, int64_t count, int64_t head) {
   constexpr int64_t kLanes = VectorOf<T>::kLanes;
   constexpr int64_t kStep = Pattern::kStep;
   constexpr auto kItem = static_cast<int64_t>(sizeof(T));
+  const int64_t end = count - Pattern::kSpare;
   CopySome<T, kStep>(from, to, 0, head);
   int64_t i = head;
-  for (; i + kLanes + Pattern::kSpare <= count; i += kLanes) {
+  for (; i + 4 * kLanes <= end; i += 4 * kLanes) {
+    CopyVectors<T, Pattern, Target>(from + i * kStep * kItem, to + i * kItem,
+                                    std::make_index_sequence<4>());
+  }
+  for (; i + kLanes <= end; i += kLanes) {
     Target::Store(to + i * kItem, Pattern::Read(from + i * kStep * kItem));
   }
   CopySome<T, kStep>(from, to, i, count);
@@ -179,149 +189,168 @@ char* TargetAt(const Plane& plane, char* to, int64_t row, int64_t column) {
   return to + (row * plane.row.to + column * plane.column.to);
 }
 
-// Of any size and at any distance: lines of the source are still in the cache when the next row of
-// the target asks for their next element.
+// One by one, along the longer axis.
 template <class Move>
-void CopyBlocks(const Plane& plane, const char* from, char* to) {
-  Cut(WholeOf(plane), kNearBlock, kNearBlock, [&](const Part& part) {
-    Plane block = plane;
-    block.row.extent = part.rows;
-    block.column.extent = part.columns;
-    CopyElements<Move>(block, SourceAt(plane, from, part.row, part.column),
-                       TargetAt(plane, to, part.row, part.column));
+DLBRIDGE_INLINE void CopyPart(const Move& move, const Axis& outer, const Axis& inner,
+                              const char* from, char* to) {
+  for (int64_t i = 0; i < outer.extent; ++i) {
+    const char* source = from + i * outer.from;
+    char* target = to + i * outer.to;
+    for (int64_t j = 0; j < inner.extent; ++j) {
+      move(source + j * inner.from, target + j * inner.to);
+    }
+  }
+}
+
+// Elements of any size at any distance. Where the plane crosses, lines of the source are still in
+// the cache when the next row of the target asks for their next element.
+template <class Move>
+void CopyElements(const Plane& plane, const char* from, char* to) {
+  const Move move(plane.column.to);
+  const int64_t least_rows = Crosses(plane) ? Least(plane.row.extent, kBlockSide) : 1;
+  const int64_t columns = Least(plane.column.extent, kBlock / least_rows);
+  Cut(WholeOf(plane), kBlock / columns, columns, [&](const Part& part) {
+    const Axis row = {part.rows, plane.row.from, plane.row.to};
+    const Axis column = {part.columns, plane.column.from, plane.column.to};
+    const bool is_wide = part.columns >= part.rows;
+    CopyPart(move, is_wide ? row : column, is_wide ? column : row,
+             SourceAt(plane, from, part.row, part.column),
+             TargetAt(plane, to, part.row, part.column));
   });
 }
 
 #if DLBRIDGE_SHUFFLES
 
-// Asks for the lines of one tile. Addresses, since the next tile may be none of this plane.
+// Asks for lines that are not needed yet. Addresses, since they may be behind the end.
 template <int kForWriting>
-DLBRIDGE_INLINE void PrefetchLines(uintptr_t first, int64_t step, int64_t lines) {
-  for (int64_t i = 0; i < lines; ++i) {
-    const uintptr_t line = first + static_cast<uintptr_t>(i) * static_cast<uintptr_t>(step);
+DLBRIDGE_INLINE void PrefetchLines(const void* from, int64_t ahead, int64_t step, int64_t lines) {
+  auto line = reinterpret_cast<uintptr_t>(from) + static_cast<uintptr_t>(ahead);
+  for (int64_t i = 0; i < lines; ++i, line += static_cast<uintptr_t>(step)) {
     __builtin_prefetch(reinterpret_cast<const void*>(line), kForWriting);
   }
 }
 
-// Transposes planes whose rows lie together in the source.
-template <class T>
+// Transposes planes whose rows lie together in the source. A tile is as many rows as a line of the
+// source has elements, so that each line is used up at once, and not as many columns, since columns
+// whose distance is a power of two meet in the same eight places of the first-level cache.
+template <class T, bool kIsFar>
 class Transposition {
-  static constexpr int64_t kSide = 16 / sizeof(T);     // of a square in registers
-  static constexpr int64_t kTile = kLine / sizeof(T);  // whole lines on both sides
+  static constexpr int64_t kItem = sizeof(T);   // in which rows of the source and columns step
+  static constexpr int64_t kSide = 16 / kItem;  // of a square in registers
+  static constexpr int64_t kRows = kLine / kItem;
+  static constexpr int64_t kColumns = kSide > 8 ? kSide : 8;
 
  public:
-  Transposition(const Plane& plane, const char* from, char* to)
-      : plane_(plane), from_(from), to_(to) {}
-
-  static bool Fits(const Plane& plane) {
-    return plane.row.extent >= kSide && plane.column.extent >= kSide;
-  }
-
-  void Run() const {
-    const bool far = plane_.bytes >= kFar;
-    const int64_t side = far ? kFarBlock : kNearBlock > kTile ? kNearBlock : kTile;
-    Cut(WholeOf(plane_), side, side, [&](const Part& block) {
-      Cut(block, kTile, kTile, [&](const Part& tile) {
-        if (far) {
-          PrefetchBehind(tile, block);
-        }
-        CopyTile(tile);
-      });
-    });
+  static void Run(const Plane& plane, const char* from, char* to) {
+    if constexpr (kIsFar) {
+      Cut(WholeOf(plane), kFarSide, kFarSide,
+          [&](const Part& block) { CopyBlock(plane, block, from, to); });
+    } else {
+      CopyBlock(plane, WholeOf(plane), from, to);
+    }
   }
 
  private:
-  // The tile that follows in the block.
-  DLBRIDGE_INLINE void PrefetchBehind(const Part& tile, const Part& block) const {
-    int64_t row = tile.row;
-    int64_t column = tile.column + kTile;
-    if (column >= block.column + block.columns) {
-      column = block.column;
-      row += kTile;
-    }
-    PrefetchLines<0>(reinterpret_cast<uintptr_t>(from_) + Offset(plane_.row.from, row) +
-                         Offset(plane_.column.from, column),
-                     plane_.column.from, kTile);
-    PrefetchLines<1>(reinterpret_cast<uintptr_t>(to_) + Offset(plane_.row.to, row) +
-                         Offset(plane_.column.to, column),
-                     plane_.row.to, kTile);
-  }
-  static uintptr_t Offset(int64_t step, int64_t count) {
-    return static_cast<uintptr_t>(step) * static_cast<uintptr_t>(count);
-  }
-
-  DLBRIDGE_INLINE void CopyTile(const Part& tile) const {
-    if (DLBRIDGE_LIKELY(tile.rows == kTile && tile.columns == kTile)) {
-      CopySquares(tile.row, tile.column, kTile, kTile);
-    } else {
-      CopyEdge(tile);
-    }
-  }
-  DLBRIDGE_INLINE void CopySquares(int64_t row, int64_t column, int64_t rows,
-                                   int64_t columns) const {
-    for (int64_t r = row; r < row + rows; r += kSide) {
-      for (int64_t c = column; c < column + columns; c += kSide) {
-        CopySquare(r, c);
+  static void CopyBlock(const Plane& plane, const Part& block, const char* from, char* to) {
+    const int64_t whole = block.columns - block.columns % kColumns;
+    const int64_t end = block.row + block.rows;
+    int64_t row = block.row;
+    for (; row + kRows <= end; row += kRows) {
+      CopyStrip(SourceAt(plane, from, row, block.column), plane.column.from,
+                TargetAt(plane, to, row, block.column), plane.row.to, whole);
+      if (whole < block.columns) {
+        CopyEdge(plane, {row, block.column + whole, kRows, block.columns - whole}, from, to);
       }
     }
+    CopyEdge(plane, {row, block.column, end - row, block.columns}, from, to);
+  }
+
+  static DLBRIDGE_INLINE void CopyStrip(const char* from, int64_t from_step, char* to,
+                                        int64_t to_step, int64_t columns) {
+    for (int64_t c = 0; c < columns; c += kColumns) {
+      const char* source = from + c * from_step;
+      char* target = to + c * kItem;
+      if constexpr (kIsFar) {
+        PrefetchLines<0>(source, kColumns * from_step, from_step, kColumns);
+        PrefetchLines<1>(target, kColumns * kItem, to_step, kRows);
+      }
+      CopyTile(source, from_step, target, to_step);
+    }
+  }
+  // A function of its own has all registers to itself.
+  static DLBRIDGE_NOINLINE void CopyTile(const char* from, int64_t from_step, char* to,
+                                         int64_t to_step) {
+    CopyChunks(from, from_step, to, to_step, std::make_index_sequence<kLine / 16>());
+  }
+  template <size_t... i>
+  static DLBRIDGE_INLINE void CopyChunks(const char* from, int64_t from_step, char* to,
+                                         int64_t to_step, std::index_sequence<i...> /*chunks*/) {
+    (CopySquares(from + i * 16, from_step, to + static_cast<int64_t>(i) * kSide * to_step, to_step,
+                 std::make_index_sequence<kColumns / kSide>()),
+     ...);
+  }
+  template <size_t... i>
+  static DLBRIDGE_INLINE void CopySquares(const char* from, int64_t from_step, char* to,
+                                          int64_t to_step, std::index_sequence<i...> /*squares*/) {
+    (CopySquare(from + static_cast<int64_t>(i) * kSide * from_step, from_step, to + i * 16,
+                to_step),
+     ...);
   }
   // Squares that would stand over begin earlier: some elements are copied twice.
-  DLBRIDGE_NOINLINE void CopyEdge(const Part& tile) const {
-    for (int64_t r = 0; r < tile.rows; r += kSide) {
-      const int64_t row = Least(tile.row + r, plane_.row.extent - kSide);
-      for (int64_t c = 0; c < tile.columns; c += kSide) {
-        CopySquare(row, Least(tile.column + c, plane_.column.extent - kSide));
-      }
-    }
+  static DLBRIDGE_NOINLINE void CopyEdge(const Plane& plane, const Part& part, const char* from,
+                                         char* to) {
+    Cut(part, kSide, kSide, [&](const Part& square) {
+      const int64_t row = Least(square.row, plane.row.extent - kSide);
+      const int64_t column = Least(square.column, plane.column.extent - kSide);
+      CopySquare(SourceAt(plane, from, row, column), plane.column.from,
+                 TargetAt(plane, to, row, column), plane.row.to);
+    });
   }
-  DLBRIDGE_INLINE void CopySquare(int64_t row, int64_t column) const {
+  static DLBRIDGE_INLINE void CopySquare(const char* from, int64_t from_step, char* to,
+                                         int64_t to_step) {
     Square<T> square;
-    square.Load(SourceAt(plane_, from_, row, column), plane_.column.from);
+    square.Load(from, from_step);
     square.Transpose();
-    square.Store(TargetAt(plane_, to_, row, column), plane_.row.to);
+    square.Store(to, to_step);
   }
-
-  const Plane plane_;
-  const char* from_;
-  char* to_;
 };
 
+// NULL where not even one square fits.
 template <class T>
-void Transpose(const Plane& plane, const char* from, char* to) {
-  Transposition<T>(plane, from, to).Run();
+CopyPlane TransposeOf(const Plane& plane) {
+  constexpr int64_t kSide = 16 / sizeof(T);
+  if (plane.row.extent < kSide || plane.column.extent < kSide) {
+    return nullptr;
+  }
+  return plane.bytes >= kFar ? Transposition<T, true>::Run : Transposition<T, false>::Run;
 }
 
 #endif  // DLBRIDGE_SHUFFLES
 
 // ------------------------------------------------------------------------------- choosing
 
-template <class Move>
-CopyPlane Generic(bool crosses) {
-  return crosses ? CopyBlocks<Move> : CopyElements<Move>;
-}
-
-CopyPlane GenericOf(int64_t item, bool crosses) {
+CopyPlane ElementsOf(int64_t item) {
   if (item > 32) {
-    return Generic<MoveBytes>(crosses);
+    return CopyElements<MoveBytes>;
   }
   if (item > 16) {
-    return Generic<MoveEnds<Bytes16>>(crosses);
+    return CopyElements<MoveEnds<Bytes16>>;
   }
   if (item > 8) {
-    return item == 16 ? Generic<MoveWhole<Bytes16>>(crosses) : Generic<MoveEnds<uint64_t>>(crosses);
+    return item == 16 ? CopyElements<MoveWhole<Bytes16>> : CopyElements<MoveEnds<uint64_t>>;
   }
   if (item > 4) {
-    return item == 8 ? Generic<MoveWhole<uint64_t>>(crosses) : Generic<MoveEnds<uint32_t>>(crosses);
+    return item == 8 ? CopyElements<MoveWhole<uint64_t>> : CopyElements<MoveEnds<uint32_t>>;
   }
   switch (item) {
     case 4:
-      return Generic<MoveWhole<uint32_t>>(crosses);
+      return CopyElements<MoveWhole<uint32_t>>;
     case 3:
-      return Generic<MoveEnds<uint16_t>>(crosses);
+      return CopyElements<MoveEnds<uint16_t>>;
     case 2:
-      return Generic<MoveWhole<uint16_t>>(crosses);
+      return CopyElements<MoveWhole<uint16_t>>;
     default:
-      return Generic<MoveWhole<uint8_t>>(crosses);
+      return CopyElements<MoveWhole<uint8_t>>;
   }
 }
 
@@ -331,7 +360,7 @@ template <class T>
 CopyPlane VectorisedFor(const Plane& plane, bool crosses) {
   constexpr auto kItem = static_cast<int64_t>(sizeof(T));
   if (crosses) {
-    return plane.row.from == kItem && Transposition<T>::Fits(plane) ? Transpose<T> : nullptr;
+    return Distance(plane.row.from) == kItem ? TransposeOf<T>(plane) : nullptr;
   }
   if constexpr (sizeof(T) <= 8) {
     if (plane.column.from == -kItem) {
@@ -368,21 +397,13 @@ CopyPlane VectorisedOf(const Plane& /*plane*/, bool /*crosses*/) { return nullpt
 
 #endif  // DLBRIDGE_SHUFFLES
 
-int64_t Distance(int64_t stride) { return stride < 0 ? -stride : stride; }
-
-// Does the plane lie in the source the other way round than in the target?
-bool Crosses(const Plane& plane) {
-  return plane.row.extent > 1 && plane.row.from != 0 &&
-         Distance(plane.row.from) < Distance(plane.column.from);
-}
-
 CopyPlane Choose(const Plane& plane) {
   if (plane.column.from == 0) {
     return RepeatElements;
   }
   const bool crosses = Crosses(plane);
   const CopyPlane vectorised = VectorisedOf(plane, crosses);
-  return vectorised != nullptr ? vectorised : GenericOf(plane.column.to, crosses);
+  return vectorised != nullptr ? vectorised : ElementsOf(plane.column.to);
 }
 
 // ------------------------------------------------------------------------------- all planes
