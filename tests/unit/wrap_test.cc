@@ -311,6 +311,68 @@ TEST(Wrap, RefusesAContextOnDevicesThatHaveNone) {
   Refused(spec, memory, DLBRIDGE_ERROR_UNSUPPORTED);
 }
 
+// A context in the table, and when it was given back.
+struct Context {
+  uint64_t id = 0;
+  int releases = 0;
+  int memory_releases_before = -1;
+  const Memory* memory = nullptr;
+
+  explicit Context(uint64_t handle, const Memory* belongs_to) : memory(belongs_to) {
+    DLBridgeContextEntry entry = DLBRIDGE_CONTEXT_ENTRY_INIT;
+    entry.backend = DLBRIDGE_BACKEND_LEVEL_ZERO;
+    entry.device = Device(kDLOneAPI, 7);
+    entry.native_device = 0x7000;
+    entry.context = handle;
+    entry.release = Release;
+    entry.user = this;
+    Error error;
+    EXPECT_EQ(dlbridge_device_register(&entry, &id, &error), DLBRIDGE_OK) << error.message;
+  }
+  static void Release(void* user, const DLBridgeContextEntry* /*entry*/) {
+    auto* self = static_cast<Context*>(user);
+    ++self->releases;
+    self->memory_releases_before = self->memory->releases;
+  }
+};
+
+TEST(WrapContext, OutlivesItsRegistration) {
+  Memory memory;
+  Context context(0x1000, &memory);
+  const Context other(0x3000, &memory);  // so that no driver is asked for contexts
+  DLBridgeWrapSpec spec = Spec(&memory, {4});
+  spec.device = Device(kDLOneAPI, 7);
+  spec.buffer.context = 0x1000;
+  DLManagedTensorVersioned* tensor = MustWrap(spec);
+  DLManagedTensorVersioned* shared = MustShare(tensor);
+  Error error;
+  EXPECT_EQ(dlbridge_device_unregister(context.id, &error), DLBRIDGE_OK) << error.message;
+  EXPECT_EQ(context.releases, 0) << "a tensor keeps it";
+  Refused(spec, memory, DLBRIDGE_ERROR_NOT_FOUND);
+  dlbridge_release_versioned(tensor);
+  EXPECT_EQ(context.releases, 0);
+  dlbridge_release_versioned(shared);
+  EXPECT_EQ(context.releases, 1);
+  EXPECT_EQ(context.memory_releases_before, 1) << "the memory goes before its context";
+  EXPECT_EQ(dlbridge_device_unregister(other.id, &error), DLBRIDGE_OK);
+}
+
+TEST(WrapContext, MustBeInTheTable) {
+  Memory memory;
+  Context context(0x1000, &memory);
+  DLBridgeWrapSpec spec = Spec(&memory, {4});
+  spec.device = Device(kDLOneAPI, 7);
+  spec.buffer.context = 0x2000;
+  EXPECT_TRUE(Refused(spec, memory, DLBRIDGE_ERROR_NOT_FOUND).Says("context"));
+  // What is refused for its layout keeps nothing either.
+  spec.buffer.context = 0x1000;
+  spec.ndim = -1;
+  Refused(spec, memory, DLBRIDGE_ERROR_INVALID_TENSOR);
+  Error error;
+  EXPECT_EQ(dlbridge_device_unregister(context.id, &error), DLBRIDGE_OK);
+  EXPECT_EQ(context.releases, 1);
+}
+
 TEST(Wrap, PinsTheModuleOfItsRelease) {
   Memory memory;
   DLBridgeWrapSpec spec = Spec(&memory, {4});
