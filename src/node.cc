@@ -35,6 +35,18 @@ void FreeAllocation(const AllocationTail& tail) {
   }
 }
 
+// A function of its own, so that the common way needs no stack. The memory goes before its context.
+DLBRIDGE_NOINLINE void DestroyWrapped(Node* root) {
+  const WrapTail& tail = *static_cast<WrapTail*>(root->tail());
+  if (tail.release != nullptr) {
+    tail.release(tail.context, tail.buffer);
+  }
+  if (DLBRIDGE_UNLIKELY(tail.retained || tail.entry != 0)) {
+    LetGo(tail);
+  }
+  FreeNode(root);
+}
+
 // The last handle is gone. A source goes before the memory of its node, since that may be storage,
 // whose owner learns by its release that everything is over.
 DLBRIDGE_INLINE void DestroyRoot(Node* root) {
@@ -42,10 +54,11 @@ DLBRIDGE_INLINE void DestroyRoot(Node* root) {
     ReleaseTensor(static_cast<DLManagedTensor*>(root->source));
   } else if (root->source_kind == SourceKind::kVersioned) {
     ReleaseTensor(static_cast<DLManagedTensorVersioned*>(root->source));
-  } else if (root->source_kind == SourceKind::kAllocation) {
-    FreeAllocation(*static_cast<AllocationTail*>(root->tail()));
+  } else if (root->source_kind == SourceKind::kWrapped) {
+    DestroyWrapped(root);
+    return;
   } else {
-    ReleaseWrapped(*static_cast<WrapTail*>(root->tail()));
+    FreeAllocation(*static_cast<AllocationTail*>(root->tail()));
   }
   FreeNode(root);
 }

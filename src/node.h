@@ -75,8 +75,8 @@ struct WrapTail {
   uint64_t entry;  // of the context table, which this root keeps; 0: none
   bool retained;   // the handle, by a reference of its own
 };
-// Device code's: called once, by the last owner.
-void ReleaseWrapped(const WrapTail& tail);
+// Ends what a tail keeps besides its memory.
+DLBRIDGE_COLD void LetGo(const WrapTail& tail);
 
 constexpr size_t NodeSize(int32_t ndim) {
   return sizeof(Node) + 2 * sizeof(int64_t) * static_cast<size_t>(ndim);

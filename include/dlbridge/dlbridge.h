@@ -897,7 +897,8 @@ DLBRIDGE_API DLBridgeStatus dlbridge_pointer_info(const DLBridgeBuffer* buffer, 
 
 /** Bits of DLBridgeWrapSpec::options. \since 0.2.0 */
 enum {
-  /** The caller vouches for the layout; only what a node needs is checked. `policy` must be NULL. */
+  /** The caller vouches for the layout; only what a node needs is checked, and an empty tensor stands as
+   * it was given. `policy` must be NULL and `buffer_size` UINT64_MAX. */
   DLBRIDGE_WRAP_SKIP_VALIDATION = 1 << 0,
   /** Keep the module of `release` loaded, as dlbridge_pin_module does. */
   DLBRIDGE_WRAP_PIN_PRODUCER = 1 << 1,

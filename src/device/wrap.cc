@@ -71,15 +71,6 @@ DLBridgeStatus CheckWrapOptions(const DLBridgeWrapSpec& spec, DLBridgeError* err
   return DLBRIDGE_OK;
 }
 
-// Nothing is demanded but a layout, by the default policy or none: one comparison for all of it.
-DLBRIDGE_INLINE bool IsUsual(const DLBridgeWrapSpec& spec) {
-  const uint64_t rest = (spec.options & ~static_cast<uint32_t>(DLBRIDGE_WRAP_SKIP_VALIDATION)) |
-                        Packed(spec.version) | ~spec.buffer_size |
-                        reinterpret_cast<uintptr_t>(spec.policy) | spec.reserved[0] |
-                        spec.reserved[1];
-  return rest == 0;
-}
-
 // What the layout is checked by. `storage` is used where the caller demands something.
 DLBridgeStatus ReadWrapOptions(const DLBridgeWrapSpec& spec, Options* storage,
                                DLBridgeError* error) {
@@ -100,18 +91,23 @@ DLBridgeStatus ReadWrapOptions(const DLBridgeWrapSpec& spec, Options* storage,
 }
 
 bool IsEmpty(int32_t ndim, const int64_t* shape) {
-  bool empty = false;
+  uint64_t least = UINT64_MAX;
   for (int32_t i = 0; i < ndim; ++i) {
-    empty = empty || shape[i] == 0;
+    const auto extent = static_cast<uint64_t>(shape[i]);
+    least = extent < least ? extent : least;
   }
-  return empty;
+  return least == 0;
+}
+
+// Host-like memory has no id.
+DLBRIDGE_INLINE DLDevice LabelOf(const DLDevice& device) {
+  const int32_t type = TypeOf(device);
+  return MakeDevice(type, DeviceTypeOf(type).host_like ? 0 : device.device_id);
 }
 
 DLBRIDGE_INLINE DLTensor TensorOf(const DLBridgeWrapSpec& spec) {
-  const int32_t type = TypeOf(spec.device);
-  const bool host_like = DeviceTypeOf(type).host_like;
   return {reinterpret_cast<void*>(spec.buffer.handle),
-          host_like ? MakeDevice(type, 0) : spec.device,
+          LabelOf(spec.device),
           spec.ndim,
           spec.dtype,
           const_cast<int64_t*>(spec.shape),
@@ -169,6 +165,8 @@ DLBridgeStatus KeepHandle(const DLBridgeWrapSpec& spec, bool* retained, DLBridge
   return DLBRIDGE_OK;
 }
 
+}  // namespace
+
 void LetGo(const WrapTail& tail) {
   if (tail.retained) {
     kOpenClBackend.release_handle(tail.buffer);
@@ -177,6 +175,8 @@ void LetGo(const WrapTail& tail) {
     SharedTable().release(tail.entry);
   }
 }
+
+namespace {
 
 // All that the tensor keeps besides its memory; on failure it keeps nothing.
 DLBridgeStatus Keep(const DLBridgeWrapSpec& spec, WrapTail* tail, DLBridgeError* error) {
@@ -194,23 +194,93 @@ DLBridgeStatus Keep(const DLBridgeWrapSpec& spec, WrapTail* tail, DLBridgeError*
   return status;
 }
 
-DLBRIDGE_INLINE bool KeepsSomething(const DLBridgeWrapSpec& spec) {
+bool KeepsSomething(const DLBridgeWrapSpec& spec) {
   return spec.buffer.context != 0 ||
          (spec.options & (DLBRIDGE_WRAP_RETAIN | DLBRIDGE_WRAP_PIN_PRODUCER)) != 0;
 }
 
+// Field by field: through a struct of its own, compilers go by way of the stack.
+DLBRIDGE_INLINE void FillTail(const DLBridgeWrapSpec& spec, WrapTail* tail) {
+  tail->release = spec.release;
+  tail->context = spec.release_context;
+  tail->buffer = spec.buffer;
+  tail->entry = 0;
+  tail->retained = false;
+}
+
 // `node` becomes the root of the memory, whose last step cannot fail.
-DLBRIDGE_INLINE DLBridgeStatus Own(const DLBridgeWrapSpec& spec, Node* node, DLBridgeError* error) {
-  WrapTail tail = {spec.release, spec.release_context, spec.buffer, 0, false};
-  if (DLBRIDGE_UNLIKELY(KeepsSomething(spec))) {
-    const DLBridgeStatus status = Keep(spec, &tail, error);
+DLBridgeStatus Own(const DLBridgeWrapSpec& spec, Node* node, DLBridgeError* error) {
+  auto* tail = static_cast<WrapTail*>(node->tail());
+  FillTail(spec, tail);
+  if (KeepsSomething(spec)) {
+    const DLBridgeStatus status = Keep(spec, tail, error);
     if (status != DLBRIDGE_OK) {
       DiscardNode(node);
       return status;
     }
   }
-  *static_cast<WrapTail*>(node->tail()) = tail;
   BecomeRoot(node, SourceKind::kWrapped, nullptr);
+  return DLBRIDGE_OK;
+}
+
+constexpr uint64_t HostLikeDevices() {
+  uint64_t set = 0;
+  for (uint32_t code = 0; code < kDeviceTypeCount; ++code) {
+    set |= kDeviceTypes[code].host_like ? uint64_t{1} << code : 0;
+  }
+  return set;
+}
+constexpr uint64_t HandleDevices() {
+  uint64_t set = 0;
+  for (uint32_t code = 0; code < kDeviceTypeCount; ++code) {
+    set |= kDeviceTypes[code].data == DataIs::kHandle ? uint64_t{1} << code : 0;
+  }
+  return set;
+}
+
+// A type that the newest release knows, whose data is no handle, and a label that stays as it is.
+DLBRIDGE_INLINE bool IsUsualDevice(const DLDevice& device) {
+  constexpr uint64_t kDevices = DevicesKnownTo(kNewestVersion) & ~HandleDevices();
+  constexpr uint64_t kHostLike = HostLikeDevices();
+  const auto type = static_cast<uint32_t>(TypeOf(device));
+  return type < 64 && ((kDevices >> type) & 1) != 0 &&
+         (device.device_id == 0 || ((kHostLike >> type) & 1) == 0);
+}
+
+// Nothing is asked for but a layout, of an address and with all codes known; it needs no driver, no
+// table and no second look. One comparison for all that should be zero.
+DLBRIDGE_INLINE bool IsUsual(const DLBridgeWrapSpec& spec) {
+  const uint64_t rest =
+      (spec.struct_size ^ sizeof spec) | (spec.options & ~uint32_t{DLBRIDGE_WRAP_SKIP_VALIDATION}) |
+      Packed(spec.version) | ~spec.buffer_size | reinterpret_cast<uintptr_t>(spec.policy) |
+      spec.reserved[0] | spec.reserved[1] | spec.buffer.context |
+      static_cast<uint32_t>(spec.buffer.backend) |
+      static_cast<uint32_t>(spec.buffer.kind ^ DLBRIDGE_BUFFER_ADDRESS) | (spec.flags & ~kAllFlags);
+  return rest == 0 && spec.ndim >= 0 && (spec.shape != nullptr || spec.ndim == 0) &&
+         spec.dtype.code < DtypesKnownTo(kNewestVersion) && IsUsualDevice(spec.device);
+}
+
+// The caller vouches: what is left is a node, in which everything stands as it was given.
+DLBRIDGE_NOINLINE DLBridgeStatus WrapVouched(const DLBridgeWrapSpec& spec,
+                                             DLManagedTensorVersioned** out, DLBridgeError* error) {
+  const int32_t ndim = spec.ndim;
+  Node* node = AllocateNode(ndim, sizeof(WrapTail));
+  if (DLBRIDGE_UNLIKELY(node == nullptr)) {
+    return RefuseMemory(error);
+  }
+  InitNode(node, ndim, spec.flags);
+  CopyAxes(ndim, spec.shape, spec.strides, node->shape(), node->strides());
+  const DLTensor tensor = {reinterpret_cast<void*>(spec.buffer.handle),
+                           spec.device,
+                           ndim,
+                           spec.dtype,
+                           nullptr,
+                           nullptr,
+                           spec.byte_offset};
+  FillVersioned(node, tensor, ToDLPack(kNewestVersion));
+  FillTail(spec, static_cast<WrapTail*>(node->tail()));
+  BecomeRoot(node, SourceKind::kWrapped, nullptr);
+  *out = &node->versioned;
   return DLBRIDGE_OK;
 }
 
@@ -222,16 +292,11 @@ DLBRIDGE_INLINE DLBridgeStatus WrapBy(const DLBridgeWrapSpec& spec, const Option
   DLBRIDGE_TRY(MakeWrapped(tensor, spec, options, &node, error));
   DLBRIDGE_TRY(Own(spec, node, error));
   FillVersioned(node, tensor, ToDLPack(options.version));
-  if (DLBRIDGE_UNLIKELY(IsEmpty(tensor.ndim, node->shape()))) {
+  if (DLBRIDGE_UNLIKELY(!options.Has(kSkip) && IsEmpty(tensor.ndim, node->shape()))) {
     Reform(PlainOptions<DLBRIDGE_CONVERT_CANONICAL>::kValue, node, &node->versioned.dl_tensor);
   }
   *out = &node->versioned;
   return DLBRIDGE_OK;
-}
-
-DLBRIDGE_NOINLINE DLBridgeStatus WrapVouched(const DLBridgeWrapSpec& spec,
-                                             DLManagedTensorVersioned** out, DLBridgeError* error) {
-  return WrapBy(spec, PlainOptions<kSkip>::kValue, out, error);
 }
 
 DLBRIDGE_NOINLINE DLBridgeStatus WrapValidated(const DLBridgeWrapSpec& spec,
@@ -243,6 +308,8 @@ DLBRIDGE_NOINLINE DLBridgeStatus WrapValidated(const DLBridgeWrapSpec& spec,
 DLBRIDGE_NOINLINE DLBridgeStatus WrapAsDemanded(const DLBridgeWrapSpec& spec,
                                                 DLManagedTensorVersioned** out,
                                                 DLBridgeError* error) {
+  DLBRIDGE_TRY(CheckStruct(&spec, "spec", error));
+  DLBRIDGE_TRY(CheckNative(spec, error));
   Options options;
   DLBRIDGE_TRY(ReadWrapOptions(spec, &options, error));
   return WrapBy(spec, options, out, error);
@@ -261,7 +328,7 @@ DLBridgeStatus WrapLegacy(const DLBridgeWrapSpec& spec, DLManagedTensor** out,
   DLBRIDGE_TRY(MakeWrapped(tensor, spec, options, &node, error));
   DLBRIDGE_TRY(Own(spec, node, error));
   FillLegacy(node, tensor);
-  if (IsEmpty(tensor.ndim, node->shape())) {
+  if (!options.Has(kSkip) && IsEmpty(tensor.ndim, node->shape())) {
     Reform(PlainOptions<DLBRIDGE_CONVERT_CANONICAL>::kValue, node, &node->legacy.dl_tensor);
   }
   *out = &node->legacy;
@@ -269,15 +336,6 @@ DLBridgeStatus WrapLegacy(const DLBridgeWrapSpec& spec, DLManagedTensor** out,
 }
 
 }  // namespace
-
-void ReleaseWrapped(const WrapTail& tail) {
-  if (tail.release != nullptr) {
-    tail.release(tail.context, tail.buffer);
-  }
-  if (DLBRIDGE_UNLIKELY(tail.retained || tail.entry != 0)) {
-    LetGo(tail);
-  }
-}
 
 }  // namespace dlbridge
 
@@ -287,8 +345,6 @@ DLBridgeStatus dlbridge_wrap(const DLBridgeWrapSpec* spec, DLManagedTensorVersio
                              DLBridgeError* error) {
   DLBRIDGE_REQUIRE(spec);
   DLBRIDGE_REQUIRE(out);
-  DLBRIDGE_TRY(dlbridge::CheckStruct(spec, "spec", error));
-  DLBRIDGE_TRY(dlbridge::CheckNative(*spec, error));
   if (DLBRIDGE_UNLIKELY(!dlbridge::IsUsual(*spec))) {
     return dlbridge::WrapAsDemanded(*spec, out, error);
   }
