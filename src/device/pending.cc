@@ -18,13 +18,4 @@ DLBridgeStatus dlbridge_copy(const DLTensor*, uint64_t, const DLBridgeCopySpec*,
                              DLManagedTensorVersioned**, DLBridgeError* error) {
   DLBRIDGE_PENDING;
 }
-DLBridgeStatus dlbridge_ipc_export(const DLManagedTensorVersioned*, uint32_t, void*, size_t,
-                                   size_t*, int32_t*, size_t, size_t*, DLBridgeError* error) {
-  DLBRIDGE_PENDING;
-}
-DLBridgeStatus dlbridge_ipc_import(const void*, size_t, const int32_t*, size_t, uint32_t,
-                                   const DLBridgePolicy*, DLManagedTensorVersioned**,
-                                   DLBridgeError* error) {
-  DLBRIDGE_PENDING;
-}
 }
