@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "allocate.h"
 
+#include "device/ipc_host.h"
 #include "options.h"
 #include "required.h"
 #include "support/boundary.h"
@@ -45,13 +46,36 @@ DLBridgeStatus FillAllocated(const NewTensor& tensor, Node* node, DLBridgeError*
   int64_t bytes = 0;
   DLBRIDGE_TRY(PlaceAxes(tensor, node, &bytes, error));
   auto* tail = static_cast<AllocationTail*>(node->tail());
-  if (!AcquireMemory(tensor, static_cast<uint64_t>(bytes), tail)) {
+  if (tensor.shareable && bytes != 0) {
+    DLBRIDGE_TRY(AcquireShareable(static_cast<uint64_t>(bytes), tensor.alignment, tail, error));
+  } else if (!AcquireMemory(tensor, static_cast<uint64_t>(bytes), tail)) {
     return RefuseMemory(error);
   }
   const DLTensor filled = {
       tail->memory, tensor.device, tensor.ndim, tensor.dtype, nullptr, nullptr, 0};
   FillVersioned(node, filled, ToDLPack(tensor.version));
   BecomeRoot(node, SourceKind::kAllocation, nullptr);
+  return DLBRIDGE_OK;
+}
+
+// What a struct of the first version does not have.
+uint32_t OptionsOf(const DLBridgeAllocateSpec& spec) {
+  return spec.struct_size >= offsetof(DLBridgeAllocateSpec, reserved1) ? spec.options : 0;
+}
+
+DLBridgeStatus CheckAllocateOptions(const DLBridgeAllocateSpec& spec, DLBridgeError* error) {
+  if (spec.struct_size >= sizeof spec && spec.reserved1 != 0) {
+    return RefuseArgument(error, "spec.reserved1", "must be zero");
+  }
+  const uint32_t options = OptionsOf(spec);
+  if ((options & ~uint32_t{DLBRIDGE_ALLOCATE_SHAREABLE}) != 0) {
+    return RefuseArgument(error, "spec.options", "has a bit that this library does not know");
+  }
+  if (options != 0 && (spec.allocator != nullptr || TypeOf(spec.device) != kDLCPU)) {
+    return RefuseArgument(error, "spec.options",
+                          "must not say SHAREABLE with an allocator or for another device than "
+                          "the CPU");
+  }
   return DLBRIDGE_OK;
 }
 
@@ -67,6 +91,7 @@ DLBridgeStatus CheckSpec(const DLBridgeAllocateSpec& spec, DLBridgeError* error)
     return RefuseArgument(error, "spec.version", "must be of major 1, or {0, 0} for the newest");
   }
   DLBRIDGE_TRY(CheckAllocator(spec.allocator, error));
+  DLBRIDGE_TRY(CheckAllocateOptions(spec, error));
   if (spec.allocator == nullptr && TypeOf(spec.device) != kDLCPU) {
     return RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "spec.device",
                         "must be the CPU where no allocator is given");
@@ -124,7 +149,8 @@ DLBridgeStatus dlbridge_allocate(const DLBridgeAllocateSpec* spec, DLManagedTens
       spec->flags,
       version,
       spec->alignment != 0 ? spec->alignment : dlbridge::kDefaultAlignment,
-      spec->allocator};
+      spec->allocator,
+      (dlbridge::OptionsOf(*spec) & DLBRIDGE_ALLOCATE_SHAREABLE) != 0};
   dlbridge::Node* node = nullptr;
   DLBRIDGE_TRY(dlbridge::AllocateTensor(tensor, &node, error));
   *out = &node->versioned;

@@ -77,10 +77,9 @@ DLBRIDGE_COLD DLBridgeStatus FindEnumerated(DLDevice device, uint64_t context,
 
 DLBridgeStatus FindContext(DLDevice device, uint64_t context, DLBridgeContextEntry* out,
                            DLBridgeError* error) {
-  const DLDevice key = TableKey(device);
-  const DLBridgeStatus status = SharedTable().find(key, context, out);
+  const DLBridgeStatus status = SharedTable().find(device, context, out);
   if (DLBRIDGE_UNLIKELY(status == DLBRIDGE_ERROR_NOT_FOUND)) {
-    return FindEnumerated(key, context, out, error);
+    return FindEnumerated(TableKey(device), context, out, error);
   }
   return Explained(status, kTable, error);
 }

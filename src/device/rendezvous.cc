@@ -239,21 +239,17 @@ const DLBridgeContextTable* FindTable() { return &kOwnTable; }
 
 #endif
 
-std::atomic<const DLBridgeContextTable*> g_shared;
+}  // namespace
 
-const DLBridgeContextTable& Rendezvous() {
+std::atomic<const DLBridgeContextTable*> g_shared_table;
+
+const DLBridgeContextTable& FindSharedTable() {
   const DLBridgeContextTable* expected = nullptr;
   const DLBridgeContextTable* found = FindTable();
   // Of two threads that look at once, both take what the first one found.
-  return g_shared.compare_exchange_strong(expected, found, std::memory_order_acq_rel) ? *found
-                                                                                      : *expected;
-}
-
-}  // namespace
-
-const DLBridgeContextTable& SharedTable() {
-  const DLBridgeContextTable* table = g_shared.load(std::memory_order_acquire);
-  return __builtin_expect(table != nullptr, 1) ? *table : Rendezvous();
+  return g_shared_table.compare_exchange_strong(expected, found, std::memory_order_acq_rel)
+             ? *found
+             : *expected;
 }
 
 }  // namespace dlbridge

@@ -37,20 +37,21 @@ struct Row {
   Record* record;
 };
 
-// The rows of a device stand together, its default first. Behind the rows stands an index by device
-// of `mask + 1` numbers: 1 + the first row of it, or 0.
+// An index by device comes first, `mask + 1` numbers: 1 + the first row of the device, or 0. The
+// rows behind it stand together by device, each device's default first.
 struct Snapshot {
   const Snapshot* older;
   uint32_t count;
-  uint32_t capacity;
   uint32_t mask;
 
-  Row* rows() { return reinterpret_cast<Row*>(this + 1); }
-  const Row* rows() const { return reinterpret_cast<const Row*>(this + 1); }
-  uint32_t* index() { return reinterpret_cast<uint32_t*>(rows() + capacity); }
-  const uint32_t* index() const { return reinterpret_cast<const uint32_t*>(rows() + capacity); }
+  uint32_t* index() { return reinterpret_cast<uint32_t*>(this + 1); }
+  const uint32_t* index() const { return reinterpret_cast<const uint32_t*>(this + 1); }
+  Row* rows() { return reinterpret_cast<Row*>(index() + mask + 1); }
+  const Row* rows() const { return reinterpret_cast<const Row*>(index() + mask + 1); }
 };
-static_assert(sizeof(Snapshot) % alignof(Row) == 0, "rows follow the head");
+constexpr uint32_t kFewestSlots = 4;
+static_assert((sizeof(Snapshot) + kFewestSlots * sizeof(uint32_t)) % alignof(Row) == 0,
+              "rows follow the index");
 
 constexpr uint32_t kMostRows = 1U << 20;
 constexpr uint32_t kFirstSegmentLog = 4;
@@ -162,9 +163,11 @@ bool IsDefault(const Snapshot& snapshot, const Row* row) {
   return row == snapshot.rows() || row[-1].key != row->key;
 }
 
-DLBRIDGE_INLINE void CopyOut(const Row& row, bool is_default, DLBridgeContextEntry* out) {
-  *out = row.record->entry;
-  out->flags |= is_default ? uint32_t{DLBRIDGE_CONTEXT_DEFAULT} : 0;
+DLBRIDGE_INLINE void CopyOut(const DLBridgeContextEntry& entry, bool is_default,
+                             DLBridgeContextEntry* out) {
+  const uint32_t flags = entry.flags | (is_default ? uint32_t{DLBRIDGE_CONTEXT_DEFAULT} : 0);
+  *out = entry;
+  out->flags = flags;
 }
 
 // An empty snapshot with room for so many rows; NULL where there is no memory.
@@ -172,14 +175,13 @@ Snapshot* MakeSnapshot(uint32_t capacity) {
   if (capacity > kMostRows) {
     return nullptr;
   }
-  uint32_t slots = 4;
+  uint32_t slots = kFewestSlots;
   while (slots < 2 * capacity) {
     slots *= 2;
   }
   const size_t size = sizeof(Snapshot) + capacity * sizeof(Row) + slots * sizeof(uint32_t);
   auto* snapshot = static_cast<Snapshot*>(std::calloc(1, size));
   if (snapshot != nullptr) {
-    snapshot->capacity = capacity;
     snapshot->mask = slots - 1;
   }
   return snapshot;
@@ -351,7 +353,7 @@ DLBridgeStatus Find(DLDevice device, uint64_t context, DLBridgeContextEntry* out
   if (DLBRIDGE_UNLIKELY(IsStale(*row->record))) {
     return DLBRIDGE_ERROR_FORKED;
   }
-  CopyOut(*row, row == first, out);
+  CopyOut(row->record->entry, row == first, out);
   return DLBRIDGE_OK;
 }
 
@@ -370,7 +372,7 @@ DLBridgeStatus Next(uint64_t* cursor, DLBridgeContextEntry* out) {
   if (next == nullptr) {
     return DLBRIDGE_ERROR_NOT_FOUND;
   }
-  CopyOut(*next, IsDefault(*snapshot, next), out);
+  CopyOut(next->record->entry, IsDefault(*snapshot, next), out);
   *cursor = next->id;
   return DLBRIDGE_OK;
 }
@@ -530,18 +532,6 @@ DLBridgeStatus CheckEntry(const DLBridgeContextEntry& entry, DLBridgeError* erro
   DLBRIDGE_TRY(CheckDevice(entry, error));
   DLBRIDGE_TRY(CheckHandles(entry, error));
   return CheckQueueAndFlags(entry, error);
-}
-
-DLDevice TableKey(DLDevice device) {
-  switch (TypeOf(device)) {
-    case kDLCUDAHost:
-    case kDLCUDAManaged:
-      return MakeDevice(kDLCUDA, device.device_id);
-    case kDLROCMHost:
-      return MakeDevice(kDLROCM, device.device_id);
-    default:
-      return device;
-  }
 }
 
 constexpr DLBridgeContextTable kOwnTable = {
