@@ -6,10 +6,6 @@
 
 namespace dlbridge {
 void ResetTableInChild() {}
-DLBridgeStatus EnterDevice(const DLBridgeContextEntry& /*entry*/, bool* /*mine*/,
-                           DLBridgeError* error) {
-  return RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "this", "is to come");
-}
 }  // namespace dlbridge
 
 #define DLBRIDGE_PENDING \
