@@ -1,11 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "copy.h"
 
+#include <cstdlib>
+
 #include "strided_copy.h"
 #include "support/boundary.h"
 
 namespace dlbridge {
 namespace {
+
+// Room for shape and strides, without an allocation where they are few.
+class Axes {
+ public:
+  explicit Axes(int32_t ndim)
+      : shape_(ndim <= kInPlace ? in_place_ : Allocate(ndim)), strides_(shape_ + ndim) {}
+  Axes(const Axes&) = delete;
+  Axes& operator=(const Axes&) = delete;
+  ~Axes() {
+    if (shape_ != in_place_) {
+      std::free(shape_);
+    }
+  }
+  // NULL where there was no memory.
+  int64_t* shape() { return shape_; }
+  int64_t* strides() { return strides_; }
+
+ private:
+  static constexpr int32_t kInPlace = 16;
+  static int64_t* Allocate(int32_t ndim) {
+    return static_cast<int64_t*>(std::malloc(2 * sizeof(int64_t) * static_cast<size_t>(ndim)));
+  }
+
+  int64_t in_place_[2 * kInPlace];
+  int64_t* shape_;
+  int64_t* strides_;
+};
 
 void CopyElements(const DLTensor& from, uint64_t from_flags, const int64_t* strides, Node* to) {
   const auto* source =
@@ -25,29 +54,23 @@ DLBridgeStatus CopyToNode(const Subject& subject, const Options& options, uint64
     return Refuse(error, {DLBRIDGE_RULE_COPY_DEVICE, kNoAxis, 0, static_cast<uint32_t>(type)});
   }
   // Shape and strides as they are checked are what is copied by: a private snapshot of both.
-  Node* snapshot = AllocateNode(from.ndim, 0);
-  if (snapshot == nullptr) {
+  Axes snapshot(from.ndim);
+  if (snapshot.shape() == nullptr) {
     return RefuseMemory(error);
   }
-  InitNode(snapshot, from.ndim, subject.flags);
   FirstBroken sink(error);
-  CheckLayout<true>(subject, *options.policy, snapshot->shape(), snapshot->strides(), &sink);
-  DLBridgeStatus status = sink.status();
+  if (!CheckLayout<true>(subject, *options.policy, snapshot.shape(), snapshot.strides(), &sink)) {
+    return sink.failure();
+  }
+  const NewTensor tensor = {from.ndim, snapshot.shape(), MakeDevice(kDLCPU, 0), from.dtype,
+                            flags,     options.version,  kDefaultAlignment,     options.allocator};
   Node* node = nullptr;
-  if (status == DLBRIDGE_OK) {
-    const NewTensor tensor = {
-        from.ndim, snapshot->shape(), MakeDevice(kDLCPU, 0), from.dtype,
-        flags,     options.version,   kDefaultAlignment,     options.allocator};
-    status = AllocateTensor(tensor, &node, error);
+  DLBRIDGE_TRY(AllocateTensor(tensor, &node, error));
+  if (node->versioned.dl_tensor.data != nullptr) {
+    CopyElements(from, subject.flags, snapshot.strides(), node);
   }
-  if (status == DLBRIDGE_OK) {
-    if (node->versioned.dl_tensor.data != nullptr) {
-      CopyElements(from, subject.flags, snapshot->strides(), node);
-    }
-    *out = node;
-  }
-  DiscardNode(snapshot);
-  return status;
+  *out = node;
+  return DLBRIDGE_OK;
 }
 
 }  // namespace dlbridge
