@@ -115,7 +115,7 @@ DLBRIDGE_INLINE void CopyVectors(const char* from, char* to,
 // `head` elements one at a time, then lines, vectors, and one at a time again.
 template <class T, class Pattern, class Target>
 DLBRIDGE_INLINE void CopyRow(const char* from, char* to, int64_t count, int64_t head) {
-  constexpr int64_t kLanes = VectorOf<T>::kLanes;
+  constexpr auto kLanes = static_cast<int64_t>(VectorOf<T>::Lanes());
   constexpr int64_t kStep = Pattern::kStep;
   constexpr auto kItem = static_cast<int64_t>(sizeof(T));
   const int64_t end = count - Pattern::kSpare;
@@ -523,9 +523,21 @@ class Job {
   int64_t index_[kMaxWalkAxes];
 };
 
+bool IsEmpty(const StridedCopy& copy) {
+  for (int32_t i = 0; i < copy.ndim; ++i) {
+    if (copy.shape[i] == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 void CopyStrided(const StridedCopy& copy) {
+  if (IsEmpty(copy)) {
+    return;
+  }
   const Walk walk = MakeWalk(copy.ndim, copy.shape, copy.strides);
   const uint32_t item = copy.from_item_bits;
   if (item != copy.to_item_bits || item % 8 != 0) {

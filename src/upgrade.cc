@@ -173,8 +173,8 @@ DLBRIDGE_COLD DLBridgeStatus PrepareOwn(Node* old, const Options& options, Prepa
 
 // Not cold: that would be compiled for size.
 DLBRIDGE_NOINLINE DLBridgeStatus PrepareCopy(const DLManagedTensor& source, const Node* old,
-                                         const Options& options, Prepared* out,
-                                         DLBridgeError* error) {
+                                             const Options& options, Prepared* out,
+                                             DLBridgeError* error) {
   *out = {nullptr, nullptr, Prepared::How::kCopy};
   if (old == nullptr) {
     return CopyUpgraded(LegacySubject(source, options.source_flags, options), options, &out->node,
