@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """copy_peer.py numpy|torch: copies as copy_report.py asks for them, with one thread.
 
-The lines are those of copy_bench.cc, the contestants here "into" (memory that is mapped already) and
-"copy" (the framework allocates). The answer is nanoseconds of CPU time, or "-" for a layout that the
-framework does not know. The first line written is the framework's version.
+The lines are those of copy_bench.cc, the contestants here "into" (memory that is mapped already)
+and "copy" (the framework allocates). The answer is nanoseconds of CPU time, or "-" for a layout
+that the framework does not know. The first line written is the framework's version.
 """
 
 import ctypes

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs copy_bench and prints the speed of copies as fractions of memcpy of the same bytes.
 
-Behind each figure stands the target, where there is one; "!" where it is missed. NumPy and PyTorch,
-where a Python has them, copy the same layouts with one thread in a process of their own. Contestants
-take turns in a random order, so that what else the machine does meets all of them, and all copy
-between memory that is mapped already; what a call costs that also allocates is a table of its own.
+Behind each figure stands the target, where there is one; "!" where it is missed. NumPy and
+PyTorch, where a Python has them, copy the same layouts with one thread in a process of their own.
+Contestants take turns in a random order, so that what else the machine does meets all of them, and
+all copy between memory that is mapped already; what a call costs that also allocates is a table of
+its own.
 """
 
 import argparse
@@ -24,7 +25,11 @@ class Runner:
 
     def __init__(self, command):
         self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
         )
 
     def ask(self, contestant, iterations, words):
@@ -135,7 +140,7 @@ def report_whole(bench, peers, options):
         base = found.pop("memcpy")
         cells = [cell(fraction(base, times)) for times in found.values()]
         rows.append([case.title, f"{statistics.median(base) / 1000:.1f} us", *cells])
-    title = "The whole call, which allocates, and the release: fraction of memcpy into mapped memory"
+    title = "The whole call, allocation and release too: fraction of memcpy into mapped memory"
     print_table(title, ["memcpy", "dlbridge", *(peer.version for peer in peers)], rows)
 
 

@@ -18,13 +18,14 @@
 #include <emmintrin.h>
 #endif
 
-#ifdef __has_builtin
+// Compilers without it, such as gcc before 12, copy element by element.
+#if !defined(DLBRIDGE_SHUFFLES) && defined(__has_builtin)
 #if __has_builtin(__builtin_shufflevector)
 #define DLBRIDGE_SHUFFLES 1
 #endif
 #endif
 #ifndef DLBRIDGE_SHUFFLES
-#define DLBRIDGE_SHUFFLES 0  // compilers older than gcc 12: element by element
+#define DLBRIDGE_SHUFFLES 0
 #endif
 
 namespace dlbridge {
@@ -66,9 +67,9 @@ struct Bytes16 {
 // As many elements of type T as 16 bytes hold.
 template <class T>
 struct VectorOf {
-  static constexpr int kLanes = 16 / sizeof(T);
+  static constexpr size_t Lanes() { return 16 / sizeof(T); }
   typedef T Type __attribute__((vector_size(16)));  // NOLINT(modernize-use-using): an attribute
-  using Indices = std::make_index_sequence<kLanes>;
+  using Indices = std::make_index_sequence<Lanes()>;
 };
 
 template <class T>
@@ -151,11 +152,11 @@ template <class T>
 class Square {
   using Vector = typename VectorOf<T>::Type;
   using Lanes = typename VectorOf<T>::Indices;
-  static constexpr size_t kLanes = VectorOf<T>::kLanes;
+  static constexpr size_t Count() { return VectorOf<T>::Lanes(); }
 
  public:
   DLBRIDGE_INLINE void Load(const char* from, int64_t step) { LoadAll(from, step, Lanes()); }
-  DLBRIDGE_INLINE void Transpose() { Rounds<kLanes>(); }
+  DLBRIDGE_INLINE void Transpose() { Rounds<Count()>(); }
   DLBRIDGE_INLINE void Store(char* to, int64_t step) const { StoreAll(to, step, Lanes()); }
 
  private:
@@ -170,18 +171,18 @@ class Square {
   template <size_t kLeft>
   DLBRIDGE_INLINE void Rounds() {
     if constexpr (kLeft > 1) {
-      Interleave(std::make_index_sequence<kLanes / 2>());
+      Interleave(std::make_index_sequence<Count() / 2>());
       Rounds<kLeft / 2>();
     }
   }
   template <size_t... i>
   DLBRIDGE_INLINE void Interleave(std::index_sequence<i...> /*pairs*/) {
-    const Vector low[] = {InterleaveLow<T>(row_[i], row_[i + kLanes / 2], Lanes())...};
-    const Vector high[] = {InterleaveHigh<T>(row_[i], row_[i + kLanes / 2], Lanes())...};
+    const Vector low[] = {InterleaveLow<T>(row_[i], row_[i + Count() / 2], Lanes())...};
+    const Vector high[] = {InterleaveHigh<T>(row_[i], row_[i + Count() / 2], Lanes())...};
     ((row_[2 * i] = low[i], row_[2 * i + 1] = high[i]), ...);
   }
 
-  Vector row_[kLanes];
+  Vector row_[Count()];
 };
 
 template <>

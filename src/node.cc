@@ -25,7 +25,7 @@ DLBRIDGE_INLINE void FreeNode(Node* node) {
 }
 
 void FreeAllocation(const AllocationTail& tail) {
-  if (tail.memory == nullptr) {
+  if (tail.memory == nullptr || tail.inside) {
     return;
   }
   if (tail.deallocate == nullptr) {

@@ -59,6 +59,7 @@ struct StorageTail {
 // Behind the arrays of a root that owns memory.
 struct AllocationTail {
   void* memory;  // NULL: an empty tensor
+  bool inside;   // behind this, in the memory of the node
   uint64_t bytes;
   uint64_t alignment;
   DLDevice device;

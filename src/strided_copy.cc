@@ -115,7 +115,7 @@ DLBRIDGE_INLINE void CopyVectors(const char* from, char* to,
 // `head` elements one at a time, then lines, vectors, and one at a time again.
 template <class T, class Pattern, class Target>
 DLBRIDGE_INLINE void CopyRow(const char* from, char* to, int64_t count, int64_t head) {
-  constexpr int64_t kLanes = VectorOf<T>::kLanes;
+  constexpr auto kLanes = static_cast<int64_t>(VectorOf<T>::Lanes());
   constexpr int64_t kStep = Pattern::kStep;
   constexpr auto kItem = static_cast<int64_t>(sizeof(T));
   const int64_t end = count - Pattern::kSpare;
@@ -207,16 +207,22 @@ DLBRIDGE_INLINE void CopyPart(const Move& move, const Axis& outer, const Axis& i
 template <class Move>
 void CopyElements(const Plane& plane, const char* from, char* to) {
   const Move move(plane.column.to);
-  const int64_t least_rows = Crosses(plane) ? Least(plane.row.extent, kBlockSide) : 1;
-  const int64_t columns = Least(plane.column.extent, kBlock / least_rows);
-  Cut(WholeOf(plane), kBlock / columns, columns, [&](const Part& part) {
+  const auto copy = [&](const Part& part) {
     const Axis row = {part.rows, plane.row.from, plane.row.to};
     const Axis column = {part.columns, plane.column.from, plane.column.to};
     const bool is_wide = part.columns >= part.rows;
     CopyPart(move, is_wide ? row : column, is_wide ? column : row,
              SourceAt(plane, from, part.row, part.column),
              TargetAt(plane, to, part.row, part.column));
-  });
+  };
+  const Part whole = WholeOf(plane);
+  if (whole.rows <= kBlockSide && whole.columns <= kBlockSide) {
+    copy(whole);  // without a division, which takes as long as several elements
+    return;
+  }
+  const int64_t least_rows = Crosses(plane) ? Least(whole.rows, kBlockSide) : 1;
+  const int64_t columns = Least(whole.columns, kBlock / least_rows);
+  Cut(whole, kBlock / columns, columns, copy);
 }
 
 #if DLBRIDGE_SHUFFLES
@@ -446,26 +452,30 @@ class Job {
   // The axis that the source lies along, if that is not the column: best one that fills a line of
   // the cache, so that no line is left half used. Else the next slower one.
   int RowAxis(const Axis& column) const {
-    const int filling = Nearest(column, kLine);
-    if (filling >= 0) {
-      return filling;
+    if (axes_ == 1) {
+      return 0;
     }
-    const int any = Nearest(column, 0);
+    const int filling = Nearest(column, true);
+    const int any = filling >= 0 ? filling : Nearest(column, false);
     return any >= 0 ? any : axes_ - 1;
   }
-  // Of the axes that reach as far as `reach`, the one with the shortest steps in the source, where
-  // they are shorter than the column's; -1 where there is none.
-  int Nearest(const Axis& column, int64_t reach) const {
+  // The axis with the shortest steps in the source, where they are shorter than the column's; -1
+  // where there is none.
+  int Nearest(const Axis& column, bool fills_line) const {
     int nearest = -1;
     int64_t least = Distance(column.from);
     for (int i = axes_ - 1; i >= 0; --i) {
       const int64_t distance = Distance(axis_[i].from);
-      if (distance != 0 && distance < least && axis_[i].extent >= reach / distance) {
+      if (distance != 0 && distance < least &&
+          (!fills_line || FillsLine(axis_[i].extent, distance))) {
         nearest = i;
         least = distance;
       }
     }
     return nearest;
+  }
+  static bool FillsLine(int64_t extent, int64_t distance) {
+    return extent >= kLine || distance >= kLine || extent * distance >= kLine;
   }
   Axis Take(int index) {
     const Axis taken = axis_[index];
@@ -513,9 +523,21 @@ class Job {
   int64_t index_[kMaxWalkAxes];
 };
 
+bool IsEmpty(const StridedCopy& copy) {
+  for (int32_t i = 0; i < copy.ndim; ++i) {
+    if (copy.shape[i] == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 void CopyStrided(const StridedCopy& copy) {
+  if (IsEmpty(copy)) {
+    return;
+  }
   const Walk walk = MakeWalk(copy.ndim, copy.shape, copy.strides);
   const uint32_t item = copy.from_item_bits;
   if (item != copy.to_item_bits || item % 8 != 0) {

@@ -20,7 +20,6 @@ namespace dlbridge_test {
 namespace {
 
 using dlbridge::CopyStrided;
-using dlbridge::StridedCopy;
 using Axes = std::vector<int64_t>;
 
 // Readable memory between two pages that are not.
@@ -274,6 +273,14 @@ TEST_F(StridedCopyTest, OfRowsWithEachStep) {
         ASSERT_NO_FATAL_FAILURE(Check({{2, length}, {0, step}, 8 * size}));
       }
     }
+  }
+}
+
+TEST(StridedCopyOfNothing, TouchesNothing) {
+  for (const uint32_t bits : {4U, 32U}) {
+    const Axes shape = {3, 0, INT64_MAX};
+    const Axes strides = {INT64_MIN, 7, INT64_MAX};
+    CopyStrided({3, shape.data(), strides.data(), bits, bits, bits, nullptr, nullptr});
   }
 }
 
