@@ -18,7 +18,7 @@ constexpr uint64_t kMostInside = 512;
 // The bytes that a node needs beyond its tail to hold the tensor's memory as well; 0 where it does
 // not.
 uint64_t RoomInside(const NewTensor& tensor) {
-  if (tensor.allocator != nullptr || tensor.alignment > kDefaultAlignment) {
+  if (tensor.allocator != nullptr || tensor.shareable || tensor.alignment > kDefaultAlignment) {
     return 0;
   }
   uint64_t bits = ItemBits(tensor.dtype, tensor.flags);
@@ -81,13 +81,9 @@ DLBridgeStatus FillAllocated(const NewTensor& tensor, uint64_t room, Node* node,
   int64_t bytes = 0;
   DLBRIDGE_TRY(PlaceAxes(tensor, room, node, &bytes, error));
   auto* tail = static_cast<AllocationTail*>(node->tail());
-<<<<<<< HEAD
   if (tensor.shareable && bytes != 0) {
     DLBRIDGE_TRY(AcquireShareable(static_cast<uint64_t>(bytes), tensor.alignment, tail, error));
-  } else if (!AcquireMemory(tensor, static_cast<uint64_t>(bytes), tail)) {
-=======
-  if (!AcquireMemory(tensor, static_cast<uint64_t>(bytes), room, tail)) {
->>>>>>> copy
+  } else if (!AcquireMemory(tensor, static_cast<uint64_t>(bytes), room, tail)) {
     return RefuseMemory(error);
   }
   const DLTensor filled = {

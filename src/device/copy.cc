@@ -29,7 +29,7 @@ struct Transfer {
   const DLBridgeCopySpec* spec;
   Side from;
   Side to;
-  Node* snapshot;  // layout of the source
+  const LayoutSnapshot* layout;  // of the source
   ItemWidths widths;
   ByteExtent reach;  // of the source, from its first element
   uint64_t packed;   // bytes of the copy
@@ -121,7 +121,7 @@ bool PlanTransfer(const Transfer& transfer, CopyPlan* out) {
     return false;
   }
   const Walk walk =
-      MakeWalk(transfer.snapshot->ndim, transfer.snapshot->shape(), transfer.snapshot->strides());
+      MakeWalk(transfer.layout->ndim(), transfer.layout->shape(), transfer.layout->strides());
   const uint32_t bits = transfer.widths.from;
   if (bits % 8 == 0) {
     return PlanCopy(walk, bits / 8, out);
@@ -157,7 +157,7 @@ void* AddressOf(const Side& side) {
 }
 
 void CopyOnHost(const Transfer& transfer, const void* from, void* to) {
-  CopyElements(from, transfer.snapshot, transfer.widths, to);
+  CopyElements(from, *transfer.layout, transfer.widths, to);
 }
 
 // All bytes between the lowest and the highest element come over, and are sorted here.
@@ -271,20 +271,20 @@ Side SourceSide(const DLTensor& source) {
   return {{false, source.device, buffer}, source.byte_offset, nullptr};
 }
 
-ByteExtent ReachOf(Node* snapshot, uint32_t item_bits) {
+ByteExtent ReachOf(const LayoutSnapshot& layout, uint32_t item_bits) {
   Extent extent =
-      ScanTensor<false>(snapshot->ndim, snapshot->shape(), snapshot->strides(), nullptr, nullptr);
+      ScanTensor<false>(layout.ndim(), layout.shape(), layout.strides(), nullptr, nullptr);
   ByteExtent reach = {0, 0, 0};
   FirstBroken sink(nullptr);
   // It was checked with the layout.
-  CheckExtent(snapshot->ndim, snapshot->shape(), snapshot->strides(), item_bits, &extent, &reach,
-              &sink);
+  CheckExtent(layout.ndim(), layout.shape(), layout.strides(), item_bits, &extent, &reach, &sink);
   return reach;
 }
 
 // Fills the target, whose data is NULL where there is nothing to copy.
 DLBridgeStatus FillTarget(const DLTensor& source, uint64_t flags, const DLBridgeCopySpec& spec,
-                          Node* snapshot, const CopyTarget& target, DLBridgeError* error) {
+                          const LayoutSnapshot& layout, const CopyTarget& target,
+                          DLBridgeError* error) {
   const DLTensor& to = target.node->versioned.dl_tensor;
   if (to.data == nullptr) {
     return DLBRIDGE_OK;
@@ -293,18 +293,18 @@ DLBridgeStatus FillTarget(const DLTensor& source, uint64_t flags, const DLBridge
   Transfer transfer = {&spec,
                        SourceSide(source),
                        {{false, to.device, target.buffer}, to.byte_offset, nullptr},
-                       snapshot,
+                       &layout,
                        widths,
-                       ReachOf(snapshot, widths.from),
+                       ReachOf(layout, widths.from),
                        target.bytes};
   return Move(&transfer, error);
 }
 
 DLBridgeStatus CopySnapshot(const DLTensor& source, uint64_t flags, const DLBridgeCopySpec& spec,
-                            Node* snapshot, Node** out, DLBridgeError* error) {
+                            const LayoutSnapshot& layout, Node** out, DLBridgeError* error) {
   CopyTarget target;
-  DLBRIDGE_TRY(MakeTarget(source, snapshot, spec, &target, error));
-  const DLBridgeStatus status = FillTarget(source, flags, spec, snapshot, target, error);
+  DLBRIDGE_TRY(MakeTarget(source, layout, spec, &target, error));
+  const DLBridgeStatus status = FillTarget(source, flags, spec, layout, target, error);
   if (status != DLBRIDGE_OK) {
     ReleaseNode(target.node);
     return status;
@@ -325,11 +325,9 @@ DLBridgeStatus Copy(const DLTensor& source, uint64_t flags, const DLBridgeCopySp
   if (!CheckHead(subject, *policy, &sink)) {
     return sink.failure();
   }
-  Node* snapshot = nullptr;
-  DLBRIDGE_TRY(SnapshotLayout(subject, *policy, &snapshot, error));
-  const DLBridgeStatus status = CopySnapshot(source, flags, spec, snapshot, out, error);
-  DiscardNode(snapshot);
-  return status;
+  LayoutSnapshot layout(source.ndim);
+  DLBRIDGE_TRY(layout.Take(subject, *policy, error));
+  return CopySnapshot(source, flags, spec, layout, out, error);
 }
 
 }  // namespace

@@ -72,22 +72,23 @@ DLBridgeStatus CheckResult(const DLTensor& source, const DLBridgeCopySpec& spec,
 }
 
 // The bytes of the copy; they fit, since the source's packed bytes do, unless padding adds to them.
-DLBridgeStatus PackedBytes(Node* snapshot, uint32_t item_bits, uint64_t* out,
+DLBridgeStatus PackedBytes(const LayoutSnapshot& layout, uint32_t item_bits, uint64_t* out,
                            DLBridgeError* error) {
-  Extent extent = ScanTensor<false>(snapshot->ndim, snapshot->shape(), nullptr, nullptr, nullptr);
+  Extent extent = ScanTensor<false>(layout.ndim(), layout.shape(), nullptr, nullptr, nullptr);
   ByteExtent reach;
   FirstBroken sink(error);
-  if (!CheckExtent(snapshot->ndim, snapshot->shape(), nullptr, item_bits, &extent, &reach, &sink)) {
+  if (!CheckExtent(layout.ndim(), layout.shape(), nullptr, item_bits, &extent, &reach, &sink)) {
     return sink.failure();
   }
   *out = static_cast<uint64_t>(reach.packed);
   return DLBRIDGE_OK;
 }
 
-DLBridgeStatus Allocate(const DLTensor& source, Node* snapshot, const DLBridgeCopySpec& spec,
-                        Version version, CopyTarget* out, DLBridgeError* error) {
-  NewTensor tensor = {source.ndim,          snapshot->shape(), spec.device,       source.dtype,
-                      spec.flags | kCopied, version,           kDefaultAlignment, spec.allocator};
+DLBridgeStatus Allocate(const DLTensor& source, const LayoutSnapshot& layout,
+                        const DLBridgeCopySpec& spec, Version version, CopyTarget* out,
+                        DLBridgeError* error) {
+  NewTensor tensor = {source.ndim,          layout.shape(), spec.device,       source.dtype,
+                      spec.flags | kCopied, version,        kDefaultAlignment, spec.allocator};
   if (DeviceTypeOf(TypeOf(spec.device)).host_like) {
     tensor.device.device_id = 0;
   }
@@ -98,10 +99,10 @@ DLBridgeStatus Allocate(const DLTensor& source, Node* snapshot, const DLBridgeCo
 }
 
 // A root of the caller's memory; nobody is called before CommitTarget.
-void Adopt(const DLTensor& source, Node* snapshot, const DLBridgeCopySpec& spec, Version version,
-           uint64_t bytes, Node* node) {
+void Adopt(const DLTensor& source, const LayoutSnapshot& layout, const DLBridgeCopySpec& spec,
+           Version version, uint64_t bytes, Node* node) {
   InitNode(node, source.ndim, spec.flags | kCopied);
-  ScanTensor<true>(source.ndim, snapshot->shape(), nullptr, node->shape(), node->strides());
+  ScanTensor<true>(source.ndim, layout.shape(), nullptr, node->shape(), node->strides());
   const int32_t type = TypeOf(spec.device);
   const DLTensor tensor = {bytes != 0 ? reinterpret_cast<void*>(spec.target.handle) : nullptr,
                            DeviceTypeOf(type).host_like ? MakeDevice(type, 0) : spec.device,
@@ -115,8 +116,9 @@ void Adopt(const DLTensor& source, Node* snapshot, const DLBridgeCopySpec& spec,
   BecomeRoot(node, SourceKind::kWrapped, nullptr);
 }
 
-DLBridgeStatus UseTarget(const DLTensor& source, Node* snapshot, const DLBridgeCopySpec& spec,
-                         Version version, CopyTarget* out, DLBridgeError* error) {
+DLBridgeStatus UseTarget(const DLTensor& source, const LayoutSnapshot& layout,
+                         const DLBridgeCopySpec& spec, Version version, CopyTarget* out,
+                         DLBridgeError* error) {
   if (out->bytes > spec.target_size - spec.target_offset) {
     return RefuseStatus(error, DLBRIDGE_ERROR_BUFFER_TOO_SMALL, "spec.target_size",
                         "is smaller than the compact copy behind target_offset");
@@ -125,7 +127,7 @@ DLBridgeStatus UseTarget(const DLTensor& source, Node* snapshot, const DLBridgeC
   if (node == nullptr) {
     return RefuseMemory(error);
   }
-  Adopt(source, snapshot, spec, version, out->bytes, node);
+  Adopt(source, layout, spec, version, out->bytes, node);
   out->node = node;
   out->buffer = spec.target;
   return DLBRIDGE_OK;
@@ -151,13 +153,13 @@ DLBridgeStatus CheckCopySpec(const DLBridgeCopySpec& spec, DLBridgeError* error)
   return HasTarget(spec) ? CheckTargetMemory(spec, error) : CheckNoTarget(spec, error);
 }
 
-DLBridgeStatus MakeTarget(const DLTensor& source, Node* snapshot, const DLBridgeCopySpec& spec,
-                          CopyTarget* out, DLBridgeError* error) {
+DLBridgeStatus MakeTarget(const DLTensor& source, const LayoutSnapshot& layout,
+                          const DLBridgeCopySpec& spec, CopyTarget* out, DLBridgeError* error) {
   const Version version = SharedVersion(spec.version);
   DLBRIDGE_TRY(CheckResult(source, spec, version, error));
-  DLBRIDGE_TRY(PackedBytes(snapshot, ItemBits(source.dtype, spec.flags), &out->bytes, error));
-  return HasTarget(spec) ? UseTarget(source, snapshot, spec, version, out, error)
-                         : Allocate(source, snapshot, spec, version, out, error);
+  DLBRIDGE_TRY(PackedBytes(layout, ItemBits(source.dtype, spec.flags), &out->bytes, error));
+  return HasTarget(spec) ? UseTarget(source, layout, spec, version, out, error)
+                         : Allocate(source, layout, spec, version, out, error);
 }
 
 void CommitTarget(const DLBridgeCopySpec& spec, CopyTarget* target) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "copy.h"
 #include "dlbridge/dlbridge.h"
 #include "node.h"
 
@@ -19,8 +20,8 @@ struct CopyTarget {
 DLBridgeStatus CheckCopySpec(const DLBridgeCopySpec& spec, DLBridgeError* error);
 
 // A compact tensor of the source's shape, its bytes not yet written.
-DLBridgeStatus MakeTarget(const DLTensor& source, Node* snapshot, const DLBridgeCopySpec& spec,
-                          CopyTarget* out, DLBridgeError* error);
+DLBridgeStatus MakeTarget(const DLTensor& source, const LayoutSnapshot& layout,
+                          const DLBridgeCopySpec& spec, CopyTarget* out, DLBridgeError* error);
 
 // The copy is whole: memory of the caller's is released with it from now on.
 void CommitTarget(const DLBridgeCopySpec& spec, CopyTarget* target);
