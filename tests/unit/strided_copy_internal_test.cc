@@ -128,8 +128,8 @@ std::vector<unsigned char> Expected(const Layout& layout, const unsigned char* f
 // Source and target, filled once, and the layouts that are copied between them.
 class StridedCopyTest : public testing::Test {
  protected:
-  static constexpr size_t kSourceBytes = 9 << 20;
-  static constexpr size_t kTargetBytes = 3 << 20;
+  static constexpr size_t kSourceBytes = 12 << 20;
+  static constexpr size_t kTargetBytes = 7 << 20;
   static constexpr unsigned char kUnwritten = 0xa5;
 
   StridedCopyTest() : source_(kSourceBytes), target_(kTargetBytes) {
@@ -284,16 +284,16 @@ TEST(StridedCopyOfNothing, TouchesNothing) {
   }
 }
 
-// Lines are asked for ahead only where much is copied.
+// Lines are asked for ahead only where much is copied: 4 MiB and more.
 TEST_F(StridedCopyTest, OfMuchAgreesWithOneByOne) {
   const Layout layouts[] = {
-      {{1100, 1050}, {1, 1100}, 8},
-      {{750, 751}, {-1, 752}, 16},
-      {{523, 517}, {1, -523}, 32},
-      {{370, 371}, {1, 371}, 64},
-      {{261, 263}, {1, 261}, 128},
-      {{640, 641}, {1, 640}, 24},
-      {{23, 24, 25, 26}, {1, 23, 552, 13800}, 32},
+      {{2100, 2050}, {1, 2100}, 8},
+      {{1500, 1501}, {-1, 1502}, 16},
+      {{1046, 1037}, {1, -1046}, 32},
+      {{740, 743}, {1, 743}, 64},
+      {{523, 525}, {1, 523}, 128},
+      {{1280, 1290}, {1, 1280}, 24},
+      {{33, 34, 35, 36}, {1, 33, 1122, 39270}, 32},
       {{3, 500, 401}, {1, 3, 1500}, 16},
       {{200, 300, 3, 3}, {1, 200, 60000, 180000}, 32},
       {{700, 750}, {0, 1}, 32},
