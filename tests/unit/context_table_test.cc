@@ -10,8 +10,11 @@
 #include <vector>
 
 #include "dlbridge/dlbridge.h"
-#include "support/child.h"
 #include "support/tensors.h"
+
+#ifndef _WIN32
+#include "support/child.h"
+#endif
 
 namespace dlbridge_test {
 namespace {
@@ -569,6 +572,8 @@ TEST(ContextTableThreads, OneOfManyRegistersAndOneUnregisters) {
   }
 }
 
+#ifndef _WIN32
+
 // ---------------------------------------------------------------------------------------- fork
 
 TEST(ContextTableFork, EntriesOfBeforeAreRefusedInTheChild) {
@@ -616,6 +621,8 @@ TEST(ContextTableFork, WorksWhileAnotherThreadChangesTheTable) {
   done.store(true);
   writer.join();
 }
+
+#endif
 
 }  // namespace
 }  // namespace dlbridge_test
