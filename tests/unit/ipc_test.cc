@@ -18,6 +18,7 @@
 
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -65,6 +66,16 @@ size_t CountFiles(const char* folder) {
   return count;
 }
 size_t OpenFiles() { return CountFiles("/proc/self/fd"); }
+
+// How many mappings of memory files there are.
+size_t Mappings() {
+  std::ifstream maps("/proc/self/maps");
+  size_t count = 0;
+  for (std::string line; std::getline(maps, line);) {
+    count += line.find("/memfd:") != std::string::npos ? 1 : 0;
+  }
+  return count;
+}
 
 // What one process sends another. The file descriptors are closed with it.
 struct Parcel {
@@ -244,22 +255,22 @@ TEST(Ipc, EmptyTensorsNeedNoFile) {
 
 TEST(Ipc, LeavesNothingOpenOrMapped) {
   const size_t files = OpenFiles();
-  const size_t maps = CountFiles("/proc/self/map_files");
+  const size_t maps = Mappings();
   {
     DLManagedTensorVersioned* tensor = Allocate({1000});
     EXPECT_EQ(OpenFiles(), files + 1);
     const Parcel parcel = MustExport(tensor);
     DLManagedTensorVersioned* arrived = MustImport(parcel);
     EXPECT_EQ(OpenFiles(), files + 2) << "an import keeps none of its own";
-    EXPECT_EQ(CountFiles("/proc/self/map_files"), maps + 2);
+    EXPECT_EQ(Mappings(), maps + 2);
     DLManagedTensorVersioned* share = MustShare(arrived);
     dlbridge_release_versioned(arrived);
-    EXPECT_EQ(CountFiles("/proc/self/map_files"), maps + 2);
+    EXPECT_EQ(Mappings(), maps + 2);
     dlbridge_release_versioned(share);
     dlbridge_release_versioned(tensor);
   }
   EXPECT_EQ(OpenFiles(), files);
-  EXPECT_EQ(CountFiles("/proc/self/map_files"), maps);
+  EXPECT_EQ(Mappings(), maps);
 }
 
 // ------------------------------------------------------------------------------ two processes
@@ -444,11 +455,11 @@ TEST(IpcReadOnly, IsWhatThePolicyJudges) {
   const DLBridgePolicy policy = Policy(DLBRIDGE_POLICY_REQUIRE_WRITABLE);
   DLManagedTensorVersioned* out = nullptr;
   Error error;
-  const size_t maps = CountFiles("/proc/self/map_files");
+  const size_t maps = Mappings();
   EXPECT_EQ(Import(parcel.bytes, parcel.fds, 0, &out, &error, &policy), DLBRIDGE_ERROR_POLICY);
   EXPECT_EQ(error.rule, DLBRIDGE_RULE_NOT_WRITABLE);
   EXPECT_EQ(out, nullptr);
-  EXPECT_EQ(CountFiles("/proc/self/map_files"), maps);
+  EXPECT_EQ(Mappings(), maps);
   dlbridge_release_versioned(tensor);
 }
 
@@ -506,10 +517,10 @@ TEST_F(IpcFiles, MustBeMemory) {
   Refuses(open("/", O_RDONLY | O_DIRECTORY), "not of a memory file");
   Refuses(open("/dev/null", O_RDWR), "not of a memory file");
   Refuses(open("/proc/self/maps", O_RDONLY), "not of a memory file");
-  char path[] = "/tmp/dlbridge_ipc_XXXXXX";
-  const int file = mkstemp(path);
+  std::string path = testing::TempDir() + "dlbridge_ipc_XXXXXX";
+  const int file = mkstemp(path.data());
   ASSERT_GE(file, 0);
-  unlink(path);
+  unlink(path.c_str());
   EXPECT_EQ(ftruncate(file, 12288), 0);
   Refuses(file, "memory file");
   char shared[] = "/dev/shm/dlbridge_ipc_XXXXXX";
@@ -520,6 +531,17 @@ TEST_F(IpcFiles, MustBeMemory) {
   Refuses(named, "not sealed");
   Refuses(-1, "not of a memory file");
   Refuses(1000000, "not of a memory file");
+}
+
+// A hole in it would be a signal where no huge page is left.
+TEST_F(IpcFiles, MustNotBeOnHugePages) {
+  const int fd = static_cast<int>(syscall(SYS_memfd_create, "huge", 7U));
+  if (fd < 0 || ftruncate(fd, off_t{1} << 30) != 0) {
+    close(fd);
+    GTEST_SKIP() << "there are no huge memory files";
+  }
+  EXPECT_EQ(fcntl(fd, kAddSeals, kSealShrink), 0);
+  Refuses(fd, "not of a memory file");
 }
 
 TEST_F(IpcFiles, MustBeOpenForWhatIsSaid) {
