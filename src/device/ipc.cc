@@ -403,6 +403,8 @@ DLBridgeStatus Import(const void* buffer, size_t length, const int32_t* fds, siz
 
 extern "C" {
 
+// The ABI asks for so many.
+// NOLINTNEXTLINE(readability-function-size)
 DLBridgeStatus dlbridge_ipc_export(const DLManagedTensorVersioned* tensor, uint32_t options,
                                    void* buffer, size_t size, size_t* length, int32_t* fds,
                                    size_t fd_capacity, size_t* fd_count, DLBridgeError* error) {

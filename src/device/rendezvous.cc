@@ -32,21 +32,26 @@ class Object {
  public:
   explicit Object(const dl_phdr_info& info) : info_(info) {}
 
-  // `count` objects at an address, or NULL where they are not all in one readable segment.
-  template <class T>
-  const T* At(uintptr_t address, uint64_t count = 1) const {
-    if (address % alignof(T) != 0 || count > UINT32_MAX) {
-      return nullptr;
-    }
+  // Are so many bytes in one segment that has these flags?
+  bool Holds(uintptr_t address, uint64_t size, uint32_t flags) const {
     for (uint32_t i = 0; i < info_.dlpi_phnum; ++i) {
       const ElfW(Phdr)& segment = info_.dlpi_phdr[i];
       const uintptr_t offset = address - (info_.dlpi_addr + segment.p_vaddr);
-      if (segment.p_type == PT_LOAD && (segment.p_flags & PF_R) != 0 && offset <= segment.p_memsz &&
-          count * sizeof(T) <= segment.p_memsz - offset) {
-        return reinterpret_cast<const T*>(address);
+      if (segment.p_type == PT_LOAD && (segment.p_flags & flags) == flags &&
+          offset <= segment.p_memsz && size <= segment.p_memsz - offset) {
+        return true;
       }
     }
-    return nullptr;
+    return false;
+  }
+
+  // `count` things at an address, or NULL where they cannot be read.
+  template <class T>
+  const T* At(uintptr_t address, uint64_t count = 1) const {
+    return address % alignof(T) == 0 && count <= UINT32_MAX &&
+                   Holds(address, count * sizeof(T), PF_R)
+               ? reinterpret_cast<const T*>(address)
+               : nullptr;
   }
 
   // A pointer of the dynamic section, which some loaders relocate and others leave alone; 0 where
@@ -134,7 +139,7 @@ uintptr_t Definition(const Object& object, const Symbols& table, uint32_t number
     return 0;
   }
   const uintptr_t address = object.base() + symbol->st_value;
-  return object.At<char>(address) != nullptr ? address : 0;
+  return object.Holds(address, 1, PF_X) ? address : 0;
 }
 
 uint32_t GnuHash(const char* name) {

@@ -7,9 +7,16 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
 #include <memory>
 
 #include "dlbridge/dlbridge.h"
+
+#ifdef __linux__
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
 namespace dlbridge_test {
 
@@ -233,11 +240,94 @@ inline void CompareKinds(AnyTensor* tensor) {
   }
 }
 
+// A file such as a peer sends along: a page that cannot shrink. -1 where there are none.
+inline int PeerFile() {
+#ifdef __linux__
+  static const int file = [] {
+    const int fd = static_cast<int>(syscall(SYS_memfd_create, "peer", 3U));
+    Demand(posix_fallocate(fd, 0, 4096) == 0 && fcntl(fd, 1033, 2) == 0, "a sealed page");
+    return fd;
+  }();
+  return file;
+#else
+  return -1;
+#endif
+}
+
+// Makes a descriptor of any bytes whose head and sum are right, as a peer that means harm gets them
+// (docs/ipc.md). Now and then the rest fits its length, too.
+inline void Sign(uint8_t* bytes, size_t size) {
+  const auto length = static_cast<uint32_t>(size);
+  std::memcpy(bytes, "DLBRIPC", 8);
+  std::memset(bytes + 8, 0, 16);
+  bytes[8] = 1;
+  std::memcpy(bytes + 12, &length, sizeof length);
+  if (size >= 104 && bytes[47] % 4 != 0) {
+    const uint32_t host[] = {1, DLBRIDGE_BACKEND_CPU, kDLCPU, 0};
+    std::memcpy(bytes + 24, host, sizeof host);
+    bytes[41] = static_cast<uint8_t>(bytes[41] % 65);
+    bytes[43] = 0;
+    const uint32_t ndim = (length - 104) / 16;
+    const uint32_t tail[] = {length - 104 - 16 * ndim, 1, 0, 0};
+    std::memcpy(bytes + 44, &ndim, sizeof ndim);
+    std::memset(bytes + 48, 0, 8);
+    std::memset(bytes + 66, 0, 6);
+    std::memcpy(bytes + 88, tail, sizeof tail);
+  }
+  uint64_t sum = 0xcbf29ce484222325U;
+  for (size_t i = 0; i < size; ++i) {
+    sum = (sum ^ bytes[i]) * 0x100000001b3U;
+  }
+  std::memcpy(bytes + 16, &sum, sizeof sum);
+}
+
+// What was imported can be read from end to end.
+inline void ReadEnds(const DLManagedTensorVersioned& tensor) {
+  DLBridgeLayout layout = DLBRIDGE_LAYOUT_INIT;
+  Demand(dlbridge_layout(&tensor.dl_tensor, tensor.flags, &layout, nullptr) == DLBRIDGE_OK,
+         "what was imported is valid");
+  if (layout.begin != layout.end) {
+    const char* start =
+        static_cast<const char*>(tensor.dl_tensor.data) + tensor.dl_tensor.byte_offset;
+    const volatile char* bytes = start;
+    static_cast<void>(bytes[layout.begin]);
+    static_cast<void>(bytes[layout.end - 1]);
+  }
+}
+
+// Imports what a peer may send: the bytes as they are, and as they are behind a head that is right.
+inline void ImportAny(const uint8_t* data, size_t size, const DLBridgePolicy& policy) {
+  constexpr size_t kHead = 24;
+  const int32_t fd = PeerFile();
+  uint8_t bytes[512] = {};
+  const size_t used = size < sizeof bytes - kHead ? size : sizeof bytes - kHead;
+  DLManagedTensorVersioned* out = nullptr;
+  if (used != 0) {
+    std::memcpy(bytes + kHead, data, used);
+    Demand(dlbridge_ipc_import(data, size, nullptr, 0, 0, &policy, &out, nullptr) != DLBRIDGE_OK,
+           "random bytes are no descriptor");
+  }
+  Sign(bytes, kHead + used);
+  for (const size_t fds : {size_t{0}, size_t{1}}) {
+    DLBridgeError error = DLBRIDGE_ERROR_INIT;
+    const DLBridgeStatus status =
+        dlbridge_ipc_import(bytes, kHead + used, &fd, fds, 0, &policy, &out, &error);
+    Demand(status == error.status, "a refusal says so");
+    Demand((status == DLBRIDGE_OK) == (out != nullptr), "a tensor, or an error");
+    if (out != nullptr) {
+      ReadEnds(*out);
+      dlbridge_release_versioned(out);
+      out = nullptr;
+    }
+  }
+}
+
 inline int Exercise(const uint8_t* data, size_t size) {
   Input input(data, size);
   AnyTensor first(&input);
   AnyTensor second(&input);
   const DLBridgePolicy policy = TakePolicy(&input);
+  ImportAny(data, size, policy);
   Describe(first.legacy()->dl_tensor, first.versioned()->flags);
   CompareWithDiagnosis(*first.versioned(), policy);
   CompareKinds(&first);

@@ -107,23 +107,58 @@ TEST(OneTable, StaysThatOfTheFirstWhereTheSecondComesLater) {
 }
 
 TEST(OneTable, MayBeAnotherLibrarys) {
+  for (const char* path : {FOREIGN_TABLE, OLDER_TABLE}) {
+    EXPECT_TRUE(InChild([&] {
+      const DLBridgeContextTable* table = TableOf(path);
+      ASSERT_NE(table, nullptr);
+      const DLBridgeApi* first = ApiOf(COPY_7);
+      const DLBridgeApi* second = ApiOf(COPY_8);
+      ExpectOneTable(*first, *second);
+      ExpectOneTable(*second, *first);
+      int releases = 0;
+      const DLBridgeContextEntry entry = Entry(0x51, 0xc2, &releases);
+      uint64_t id = 0;
+      ASSERT_EQ(table->add(&entry, &id), DLBRIDGE_OK);
+      DLBridgeContextEntry found = DLBRIDGE_CONTEXT_ENTRY_INIT;
+      EXPECT_EQ(second->device_lookup(kDevice, 0, &found, nullptr), DLBRIDGE_OK);
+      EXPECT_EQ(found.id, id);
+      EXPECT_FALSE(Has(first->context_table_v1(), 0xc2));
+    })) << path;
+  }
+}
+
+#ifdef HIDDEN_COPY
+
+const DLBridgeApi* HiddenApi() {
+  using GetApi = const DLBridgeApi* (*)();
+  const auto get_api = reinterpret_cast<GetApi>(Load(HIDDEN_COPY, "hidden_api"));
+  return get_api != nullptr ? get_api() : nullptr;
+}
+
+TEST(OneTable, OfAHiddenCopyIsWhatItFindsElseItsOwn) {
   EXPECT_TRUE(InChild([] {
-    const DLBridgeContextTable* table = TableOf(FOREIGN_TABLE);
-    ASSERT_NE(table, nullptr);
+    const DLBridgeApi* hidden = HiddenApi();
     const DLBridgeApi* first = ApiOf(COPY_7);
-    const DLBridgeApi* second = ApiOf(COPY_8);
-    ExpectOneTable(*first, *second);
-    ExpectOneTable(*second, *first);
+    ExpectOneTable(*hidden, *first);
+    ExpectOneTable(*first, *hidden);
     int releases = 0;
     const DLBridgeContextEntry entry = Entry(0x51, 0xc2, &releases);
     uint64_t id = 0;
-    ASSERT_EQ(table->add(&entry, &id), DLBRIDGE_OK);
-    DLBridgeContextEntry found = DLBRIDGE_CONTEXT_ENTRY_INIT;
-    EXPECT_EQ(second->device_lookup(kDevice, 0, &found, nullptr), DLBRIDGE_OK);
-    EXPECT_EQ(found.id, id);
-    EXPECT_FALSE(Has(first->context_table_v1(), 0xc2));
+    ASSERT_EQ(hidden->device_register(&entry, &id, nullptr), DLBRIDGE_OK);
+    EXPECT_TRUE(Has(first->context_table_v1(), 0xc2));
+  }));
+  EXPECT_TRUE(InChild([] {
+    const DLBridgeApi* hidden = HiddenApi();
+    ExpectOneTable(*hidden, *hidden);
+    int releases = 0;
+    const DLBridgeContextEntry entry = Entry(0x51, 0xc2, &releases);
+    uint64_t id = 0;
+    ASSERT_EQ(hidden->device_register(&entry, &id, nullptr), DLBRIDGE_OK);
+    EXPECT_TRUE(Has(hidden->context_table_v1(), 0xc2));
   }));
 }
+
+#endif
 
 TEST(OneTable, IsNotTheOtherLibrarysThatCameLater) {
   EXPECT_TRUE(InChild([] {

@@ -33,12 +33,13 @@ void ExpectRefused(const Call& call, const T& value, DLBridgeStatus status, cons
 }
 
 // `call` uses a struct like `good`, and has no effect that would have to be undone when it fails.
+// `first_size` is that of the struct's first version.
 template <class T>
 void ExpectGrowth(const char* argument, const T& good, const Call& call,
-                  const std::function<void(const void*)>& succeed) {
+                  const std::function<void(const void*)>& succeed,
+                  uint32_t first_size = sizeof(T)) {
   SCOPED_TRACE(argument);
-  for (const uint32_t size :
-       {0U, 4U, static_cast<uint32_t>(sizeof(T)) - 8U, static_cast<uint32_t>(sizeof(T)) - 1U}) {
+  for (const uint32_t size : {0U, 4U, first_size - 8U, first_size - 1U}) {
     T smaller = good;
     smaller.struct_size = size;
     ExpectRefused(call, smaller, DLBRIDGE_ERROR_INVALID_ARGUMENT, argument);
@@ -51,6 +52,11 @@ void ExpectGrowth(const char* argument, const T& good, const Call& call,
     larger.tail[at] = 0;
   }
   succeed(&larger.known);
+  // A caller of the first version has no more memory than that.
+  T first = good;
+  first.struct_size = first_size;
+  const Guarded old(&first, first_size);
+  succeed(old.as<void>());
   // The tail is read to its end only.
   larger.known.struct_size = sizeof(T) + 16;
   const Guarded guarded(&larger, sizeof(T) + 16);
@@ -218,10 +224,13 @@ TEST(StructGrowth, OfAllocateSpec) {
   const Call call = [&](const void* spec, DLBridgeError* error) {
     return dlbridge_allocate(static_cast<const DLBridgeAllocateSpec*>(spec), &out, error);
   };
-  ExpectGrowth("spec", good, call, [&](const void* spec) {
-    ASSERT_EQ(call(spec, nullptr), DLBRIDGE_OK);
-    dlbridge_release_versioned(out);
-  });
+  ExpectGrowth(
+      "spec", good, call,
+      [&](const void* spec) {
+        ASSERT_EQ(call(spec, nullptr), DLBRIDGE_OK);
+        dlbridge_release_versioned(out);
+      },
+      offsetof(DLBridgeAllocateSpec, options));
   ExpectReserved("spec.reserved", good, call, [](DLBridgeAllocateSpec* s) { s->reserved0 = 1; });
   ExpectReserved("spec.reserved", good, call, [](DLBridgeAllocateSpec* s) { s->reserved[0] = 1; });
   ExpectReserved("spec.reserved", good, call, [](DLBridgeAllocateSpec* s) { s->reserved[1] = 1; });
