@@ -64,12 +64,18 @@ Context* NewContext(int device) {
 
 void EndContext(Context* context) {
   State& state = TheState();
+  for (Stream& stream : state.streams) {
+    if (stream.context == context) {
+      Finish(&stream);
+    }
+  }
+  Finish(&context->legacy);
+  for (auto& stream : context->per_thread) {
+    Finish(&stream.second);
+  }
   context->alive = false;
   for (auto event = state.events.begin(); event != state.events.end();) {
     const bool gone = event->context == context;
-    if (gone) {
-      state.dead.insert(&*event);
-    }
     event = gone ? state.events.erase(event) : std::next(event);
   }
   for (auto stream = state.streams.begin(); stream != state.streams.end();) {
