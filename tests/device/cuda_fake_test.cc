@@ -68,6 +68,18 @@ TEST(CudaFakeStart, RefusesWhatComesBeforeCuInit) {
   }));
 }
 
+TEST(CudaFakeStart, AnOlderDriverRefusesNewerAttributes) {
+  EXPECT_TRUE(InChild([] {
+    setenv("FAKE_CUDA_VERSION", "10010", 1);
+    EXPECT_CUDA(cuInit(0));
+    CUpointer_attribute attribute = CU_POINTER_ATTRIBUTE_RANGE_SIZE;
+    size_t size = 0;
+    void* place = &size;
+    EXPECT_EQ(cuPointerGetAttributes(1, &attribute, &place, 1), CUDA_ERROR_INVALID_VALUE);
+    EXPECT_NE(std::strstr(fake_cuda_violation_texts(), "newer than the driver"), nullptr);
+  }));
+}
+
 TEST_F(CudaFake, RefusesWhatNeedsAContext) {
   EXPECT_CUDA(PopOnce());
   CUevent event = nullptr;
@@ -96,12 +108,25 @@ TEST_F(CudaFake, NotesADestroyedContextAndADeviceThatDoesNotExist) {
   ExpectRefused(cuCtxDestroy(other), CUDA_ERROR_INVALID_CONTEXT, "no live context");
   CUdevice device = 0;
   ExpectRefused(cuDeviceGet(&device, 2), CUDA_ERROR_INVALID_DEVICE, "does not exist");
+  ExpectRefused(cuDevicePrimaryCtxRetain(&other, 2), CUDA_ERROR_INVALID_DEVICE, "does not exist");
   int value = 0;
   ExpectRefused(cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_MAX_PITCH, 2),
                 CUDA_ERROR_INVALID_DEVICE, "does not exist");
   ExpectRefused(cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_WARP_SIZE, 0),
                 CUDA_ERROR_INVALID_VALUE, "MAX_PITCH");
-  EXPECT_CUDA(cuCtxPushCurrent(context_));
+}
+
+TEST_F(CudaFake, RefusesWorkInADestroyedContext) {
+  CUcontext other = nullptr;
+  EXPECT_CUDA(cuCtxCreate(&other, nullptr, 0, 0));
+  EXPECT_CUDA(cuCtxPushCurrent(other));
+  EXPECT_CUDA(cuCtxDestroy(other));  // takes off one of the two
+  CUevent event = nullptr;
+  ExpectRefused(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), CUDA_ERROR_CONTEXT_IS_DESTROYED,
+                "in a destroyed context");
+  unsigned long long id = 0;
+  EXPECT_EQ(cuCtxGetId(other, &id), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+  EXPECT_EQ(fake_cuda_violations(), 0) << "to ask is allowed";
   EXPECT_CUDA(PopOnce());
 }
 
@@ -207,9 +232,11 @@ TEST_F(CudaFakeCapture, RefusesWhatIsNotSafeMeanwhile) {
                 CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "what may wait");
   ExpectRefused(cuMemcpyDtoHAsync(host, memory_, 64, other_), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
                 "that is capturing");
+}
+
+TEST_F(CudaFake, RefusesCapturesThatDoNotFit) {
   CUgraph graph = nullptr;
-  EXPECT_CUDA(cuStreamEndCapture(other_, &graph));
-  ExpectRefused(cuStreamEndCapture(other_, &graph), CUDA_ERROR_ILLEGAL_STATE, "without a capture");
+  ExpectRefused(cuStreamEndCapture(stream_, &graph), CUDA_ERROR_ILLEGAL_STATE, "without a capture");
   ExpectRefused(cuStreamBeginCapture(CU_STREAM_LEGACY, CU_STREAM_CAPTURE_MODE_GLOBAL),
                 CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "legacy stream");
 }
@@ -353,6 +380,10 @@ TEST_F(CudaFake, RefusesHandlesOfMemoryThatAreWrong) {
   ExpectRefused(cuIpcCloseMemHandle(memory_), CUDA_ERROR_INVALID_VALUE, "not opened");
   CUcontext other = nullptr;
   EXPECT_CUDA(cuCtxCreate(&other, nullptr, 0, 1));
+  CUipcMemHandle foreign = handle;
+  foreign.reserved[8] ^= 1;  // the exporter's pid
+  ExpectRefused(cuIpcOpenMemHandle(&address, foreign, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS),
+                CUDA_ERROR_INVALID_CONTEXT, "another device");
   ExpectRefused(cuIpcGetMemHandle(&handle, memory_), CUDA_ERROR_INVALID_CONTEXT, "another context");
   EXPECT_CUDA(cuCtxDestroy(other));
 }

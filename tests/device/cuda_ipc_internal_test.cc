@@ -180,6 +180,23 @@ TEST_F(CudaIpc, AContextOfTheDeviceThatIsCurrentIsUsed) {
   }));
 }
 
+TEST_F(CudaIpc, TheFakeRefusesToCloseInAnotherContext) {
+  EXPECT_TRUE(InChild([&] {
+    Start();
+    IpcMapping mapping = {};
+    Error error;
+    ASSERT_EQ(Import(handle_, &mapping, &error), DLBRIDGE_OK) << error.message;
+    EXPECT_CUDA(cuCtxPushCurrent(MakeContext(0)));
+    EXPECT_EQ(cuIpcCloseMemHandle(mapping.buffer.handle), CUDA_ERROR_INVALID_CONTEXT);
+    EXPECT_NE(std::strstr(fake_cuda_violation_texts(), "than it was opened in"), nullptr);
+    fake_cuda_forgive();
+    CUcontext popped = nullptr;
+    EXPECT_CUDA(cuCtxPopCurrent(&popped));
+    kCudaBackend.ipc_close(mapping);
+    ExpectClean();
+  }));
+}
+
 TEST_F(CudaIpc, AContextThatIsGoneTookTheMappingAlong) {
   EXPECT_TRUE(InChild([&] {
     Start();

@@ -222,8 +222,10 @@ CUresult CUDAAPI cuCtxCreate_v4(CUcontext* out, CUctxCreateParams*, unsigned, CU
 CUresult CUDAAPI cuCtxDestroy_v2(CUcontext handle) {
   FAKE_CALL("cuCtxDestroy_v2", kInit);
   Context* context = fake_cuda::FindContext(handle, "cuCtxDestroy");
-  FAKE_REQUIRE(context != nullptr && context->alive, CUDA_ERROR_INVALID_CONTEXT,
-               "cuCtxDestroy of no live context");
+  if (context == nullptr) {
+    return CUDA_ERROR_INVALID_CONTEXT;
+  }
+  FAKE_REQUIRE(context->alive, CUDA_ERROR_INVALID_CONTEXT, "cuCtxDestroy of no live context");
   if (Current() == context) {
     ThisThread().contexts.pop_back();
   }
@@ -249,8 +251,10 @@ CUresult CUDAAPI cuCtxPushCurrent_v2(CUcontext handle) {
   }
   FAKE_CALL("cuCtxPushCurrent_v2", kInit);
   Context* context = fake_cuda::FindContext(handle, "cuCtxPushCurrent");
-  FAKE_REQUIRE(context != nullptr && context->alive, CUDA_ERROR_INVALID_CONTEXT,
-               "cuCtxPushCurrent of no live context");
+  if (context == nullptr) {
+    return CUDA_ERROR_INVALID_CONTEXT;
+  }
+  FAKE_REQUIRE(context->alive, CUDA_ERROR_INVALID_CONTEXT, "cuCtxPushCurrent of no live context");
   ThisThread().contexts.push_back(context);
   return CUDA_SUCCESS;
 }
