@@ -1,36 +1,140 @@
 // SPDX-License-Identifier: Apache-2.0
+// HIP, AMD's runtime: how it is found and started.
+#include "device/hip.h"
+
 #include "device/backend.h"
 #include "support/library.h"
 
 namespace dlbridge {
+
+HipState g_hip;
+
 namespace {
 
-constexpr const char* kNames[] = {"libamdhip64.so.6"};
+#ifdef _WIN32
+constexpr const char* kPrefix = "amdhip64";
+constexpr const char* kNames[] = {"amdhip64_7.dll", "amdhip64_6.dll", "amdhip64.dll"};
+#else
+constexpr const char* kPrefix = "libamdhip64";
+constexpr const char* kNames[] = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5",
+                                  "libamdhip64.so"};
+#endif
+constexpr uint32_t kNameCount = sizeof(kNames) / sizeof(kNames[0]);
+
+bool Bind(void* library, HipDriver* driver, TextWriter* reason) {
+#define DLBRIDGE_HIP_BIND(name, needed, result, parameters)     \
+  if (!BindSymbol(library, #name, &driver->name) && (needed)) { \
+    reason->String("the library has no function " #name);       \
+    return false;                                               \
+  }
+  DLBRIDGE_HIP_FUNCTIONS(DLBRIDGE_HIP_BIND)
+#undef DLBRIDGE_HIP_BIND
+  return true;
+}
+
+// 50221153 is 5.2.21153.
+void WriteVersion(int32_t version, TextWriter* text) {
+  text->Signed(version / 10000000)
+      .Character('.')
+      .Signed(version / 100000 % 100)
+      .Character('.')
+      .Signed(version % 100000);
+}
+
+// True for success.
+bool Succeeded(const char* call, HipError code, DLBridgeBackendInfo* info, TextWriter* reason) {
+  info->driver_code = code;
+  if (code == kHipSuccess) {
+    return true;
+  }
+  reason->String(call).String(" returned ").Signed(code);
+  const char* name = g_hip.driver.hipGetErrorName(code);
+  if (name != nullptr) {
+    reason->String(" (").String(name).Character(')');
+  }
+  if (code == kHipNoDevice || code == kHipInvalidDevice) {
+    reason->String(": there is no AMD GPU that this process may use");
+  }
+  g_hip.driver.hipGetLastError();
+  return false;
+}
+
+bool AskVersions(DLBridgeBackendInfo* info, TextWriter* reason) {
+  const HipDriver& driver = g_hip.driver;
+  int32_t version = 0;
+  if (!Succeeded("hipRuntimeGetVersion", driver.hipRuntimeGetVersion(&version), info, reason)) {
+    return false;
+  }
+  g_hip.major = version / 10000000;
+  TextWriter runtime_text(info->runtime_version, sizeof info->runtime_version);
+  WriteVersion(version, &runtime_text);
+  if (driver.hipDriverGetVersion != nullptr &&
+      driver.hipDriverGetVersion(&version) == kHipSuccess) {
+    TextWriter driver_text(info->driver_version, sizeof info->driver_version);
+    WriteVersion(version, &driver_text);
+  }
+  return true;
+}
+
+bool Initialise(DLBridgeBackendInfo* info, TextWriter* reason) {
+  const HipDriver& driver = g_hip.driver;
+  int32_t count = 0;
+  if (!Succeeded("hipInit", driver.hipInit(0), info, reason) ||
+      !Succeeded("hipGetDeviceCount", driver.hipGetDeviceCount(&count), info, reason)) {
+    return false;
+  }
+  if (count <= 0) {
+    reason->String("hipGetDeviceCount found no device");
+    return false;
+  }
+  g_hip.device_count = count;
+  info->device_count = count;
+  return true;
+}
 
 int32_t Start(DLBridgeBackendInfo* info) {
   TextWriter file(info->file, sizeof info->file);
   TextWriter reason(info->reason, sizeof info->reason);
-  OpenLibrary({"DLBRIDGE_LIBHIP", nullptr, kNames, 1}, &file, &reason);
-  return DLBRIDGE_STATE_ABSENT;
+  void* library = OpenLibrary({"DLBRIDGE_LIBHIP", kPrefix, kNames, kNameCount}, &file, &reason);
+  if (library == nullptr) {
+    return DLBRIDGE_STATE_ABSENT;
+  }
+  TextWriter why(info->reason, sizeof info->reason);  // names that were tried before are no fault
+  const bool ready =
+      Bind(library, &g_hip.driver, &why) && AskVersions(info, &why) && Initialise(info, &why);
+  return ready ? DLBRIDGE_STATE_READY : DLBRIDGE_STATE_UNUSABLE;
 }
 
 }  // namespace
 
+DLBridgeStatus RefuseHip(DLBridgeError* error, const char* call, HipError code) {
+  const char* name = g_hip.driver.hipGetErrorName(code);
+  g_hip.driver.hipGetLastError();
+  if (code < kHipFirstCaptureError || code > kHipLastCaptureError) {
+    return RefuseDriver(error, call, code, name);
+  }
+  char problem[160];
+  TextWriter text(problem, sizeof problem);
+  text.String("failed with ").Signed(code).String(" (").String(name != nullptr ? name : "");
+  text.String("): a stream is capturing a graph, which forbids it until the capture has ended");
+  return RefuseStatus(error, DLBRIDGE_ERROR_CAPTURE, call, problem);
+}
+
 constexpr Backend kHipBackend = {DLBRIDGE_BACKEND_HIP,
                                  "HIP",
                                  Start,
+                                 HipPointerInfo,
+                                 HipEnumerate,
+                                 HipHandoff,
+                                 HipSynchronize,
+                                 HipCopyBegin,
+                                 HipCopyBox,
+                                 HipCopyFinish,
                                  nullptr,
                                  nullptr,
                                  nullptr,
-                                 nullptr,
-                                 nullptr,
-                                 nullptr,
-                                 nullptr,
-                                 nullptr,
-                                 nullptr,
-                                 nullptr,
-                                 nullptr,
-                                 nullptr,
-                                 nullptr};
+                                 HipIpcExport,
+                                 HipIpcImport,
+                                 HipIpcClose};
 
 }  // namespace dlbridge

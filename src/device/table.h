@@ -3,21 +3,42 @@
 #ifndef DLBRIDGE_SRC_DEVICE_TABLE_H_
 #define DLBRIDGE_SRC_DEVICE_TABLE_H_
 
+#include <atomic>
 #include <cstdint>
 
+#include "device.h"
 #include "dlbridge/dlbridge.h"
+#include "support/checked.h"
 
 namespace dlbridge {
 
 // This copy's own; see docs/context-table.md for what each function promises.
 extern const DLBridgeContextTable kOwnTable;
 
+// What every entry must be, whoever's table it goes to.
+DLBridgeStatus CheckEntry(const DLBridgeContextEntry& entry, DLBridgeError* error);
+
 // The table of the process: that of the first loaded module which has one. Found once, then one
 // load.
-const DLBridgeContextTable& SharedTable();
+extern std::atomic<const DLBridgeContextTable*> g_shared_table;
+const DLBridgeContextTable& FindSharedTable();
+inline const DLBridgeContextTable& SharedTable() {
+  const DLBridgeContextTable* table = g_shared_table.load(std::memory_order_acquire);
+  return DLBRIDGE_LIKELY(table != nullptr) ? *table : FindSharedTable();
+}
 
 // The key of a device: kDLCUDA for pinned and managed memory too, kDLROCM likewise.
-DLDevice TableKey(DLDevice device);
+inline DLDevice TableKey(DLDevice device) {
+  switch (TypeOf(device)) {
+    case kDLCUDAHost:
+    case kDLCUDAManaged:
+      return MakeDevice(kDLCUDA, device.device_id);
+    case kDLROCMHost:
+      return MakeDevice(kDLROCM, device.device_id);
+    default:
+      return device;
+  }
+}
 
 // Finds an entry, and where the table has none of the device, has its backend enter its devices
 // first.

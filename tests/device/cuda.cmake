@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # CUDA: a fake driver that NVIDIA's headers hold to its signatures, and what is tested with it. The
 # headers come from PyPI (nvidia-cuda-runtime, nvidia-cuda-crt); no library of NVIDIA's is linked.
-file(GLOB cuda_includes
+set(DLBRIDGE_CUDA_INCLUDE "" CACHE PATH "The folder of cuda.h; empty: that of build/cuda-venv")
+set(cuda_include ${DLBRIDGE_CUDA_INCLUDE})
+file(GLOB cuda_headers
   ${PROJECT_SOURCE_DIR}/build/cuda-venv/lib/python3*/site-packages/nvidia/*/include/cuda.h)
-list(TRANSFORM cuda_includes REPLACE "/cuda.h$" "")
-list(APPEND cuda_includes "")
-list(GET cuda_includes 0 cuda_include)
-set(DLBRIDGE_CUDA_INCLUDE "${cuda_include}" CACHE PATH "The folder of cuda.h; empty: no CUDA tests")
+if(NOT cuda_include AND cuda_headers)
+  list(GET cuda_headers 0 cuda_include)
+  get_filename_component(cuda_include ${cuda_include} DIRECTORY)
+endif()
 
-if(NOT EXISTS "${DLBRIDGE_CUDA_INCLUDE}/cuda.h")
+if(NOT EXISTS "${cuda_include}/cuda.h")
   message(STATUS "dlbridge: cuda.h was not found (DLBRIDGE_CUDA_INCLUDE), CUDA is not tested")
   dlbridge_add_script_test(cuda_headers_missing device
     ${CMAKE_CURRENT_SOURCE_DIR}/missing.py "cuda.h was not found: DLBRIDGE_CUDA_INCLUDE")
@@ -21,7 +23,7 @@ function(dlbridge_add_fake_cuda target)
   add_library(${target} SHARED ${folder}/copy.cc ${folder}/device.cc ${folder}/ipc.cc
     ${folder}/memory.cc ${folder}/state.cc ${folder}/stream.cc)
   target_include_directories(${target} PUBLIC ${folder})
-  target_include_directories(${target} SYSTEM PUBLIC ${DLBRIDGE_CUDA_INCLUDE})
+  target_include_directories(${target} SYSTEM PUBLIC ${cuda_include})
   target_compile_options(${target} PRIVATE -O2 -Wall -Wextra $<$<BOOL:${DLBRIDGE_WERROR}>:-Werror>)
   target_compile_definitions(${target} PRIVATE ${ARGN})
   find_package(Threads REQUIRED)
@@ -35,12 +37,12 @@ dlbridge_add_fake_cuda(fake_cuda_old FAKE_CUDA_OLD)
 
 add_library(cuda_signatures OBJECT cuda_signatures.cc)
 target_include_directories(cuda_signatures PRIVATE ${PROJECT_SOURCE_DIR}/src)
-target_include_directories(cuda_signatures SYSTEM PRIVATE ${DLBRIDGE_CUDA_INCLUDE})
+target_include_directories(cuda_signatures SYSTEM PRIVATE ${cuda_include})
 
 # The typed veneer, as C and C++ of the oldest standards that it is for.
 add_library(cuda_veneer OBJECT cuda_veneer.c cuda_veneer.cc)
 target_link_libraries(cuda_veneer PRIVATE dlbridge::dlbridge)
-target_include_directories(cuda_veneer SYSTEM PRIVATE ${DLBRIDGE_CUDA_INCLUDE})
+target_include_directories(cuda_veneer SYSTEM PRIVATE ${cuda_include})
 set_target_properties(cuda_veneer PROPERTIES C_STANDARD 99 CXX_STANDARD 11)
 target_compile_options(cuda_veneer PRIVATE -Wall -Wextra -Wpedantic -Werror)
 

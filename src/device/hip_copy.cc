@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copies by HIP: boxes on one stream, which is waited for at the end.
+//
+// A job without a stream gets one of the library's, which waits for no other: it is not the default
+// stream, for which a capture anywhere in the process would forbid the copy. Such streams are kept
+// per device; a job has its own alone.
+#include "device/handle_pool.h"
+#include "device/hip.h"
+#include "support/checked.h"
+
+namespace dlbridge {
+namespace {
+
+constexpr int32_t kPooledDevices = 32;
+HandlePool g_streams[kPooledDevices];
+
+// What the backend keeps in CopyJob::state.
+enum : uint8_t { kStream, kDevice, kOwned };
+
+HipStream StreamOf(const CopyJob& job) {
+  return reinterpret_cast<HipStream>(static_cast<uintptr_t>(job.state[kStream]));
+}
+
+DLBridgeStatus EnterFor(const CopyJob& job, HipDeviceScope* scope, DLBridgeError* error) {
+  return job.state[kStream] == 0 ? scope->Enter(static_cast<int32_t>(job.state[kDevice]), error)
+                                 : DLBRIDGE_OK;
+}
+
+int32_t KindOf(const CopyJob& job) {
+  if (job.from.on_host) {
+    return kHipHostToDevice;
+  }
+  return job.to.on_host ? kHipDeviceToHost : kHipDeviceToDevice;
+}
+
+DLBridgeStatus BorrowStream(CopyJob* job, DLBridgeError* error) {
+  if (job->stream.handle == 0) {
+    DLBRIDGE_TRY(CheckHipDevice(job->stream.device.device_id, "stream", error));
+  }
+  DLBRIDGE_TRY(RefuseHipCapture(HipStreamOf(job->stream), "stream", error));
+  job->state[kStream] = job->stream.handle;
+  job->state[kDevice] = static_cast<uint32_t>(job->stream.device.device_id);
+  return DLBRIDGE_OK;
+}
+
+DLBridgeStatus CreateStream(int32_t device, HipStream* stream, DLBridgeError* error) {
+  HipDeviceScope scope;
+  DLBRIDGE_TRY(scope.Enter(device, error));
+  DLBRIDGE_TRY_HIP(hipStreamCreateWithFlags, stream, kHipStreamNonBlocking);
+  return DLBRIDGE_OK;
+}
+
+DLBridgeStatus TakeStream(CopyJob* job, DLBridgeError* error) {
+  const CopySide& side = job->to.on_host ? job->from : job->to;
+  const int32_t device = side.device.device_id;
+  DLBRIDGE_TRY(CheckHipDevice(device, job->to.on_host ? "source" : "target", error));
+  HipStream stream = device < kPooledDevices ? g_streams[device].Take() : nullptr;
+  if (stream == nullptr) {
+    DLBRIDGE_TRY(CreateStream(device, &stream, error));
+  }
+  job->state[kStream] = reinterpret_cast<uintptr_t>(stream);
+  job->state[kDevice] = static_cast<uint32_t>(device);
+  job->state[kOwned] = 1;
+  return DLBRIDGE_OK;
+}
+
+// One whose work failed is not used again.
+void GiveStream(const CopyJob& job, bool reusable) {
+  const auto device = static_cast<int32_t>(job.state[kDevice]);
+  if (job.state[kOwned] != 0 &&
+      (!reusable || device >= kPooledDevices || !g_streams[device].Give(StreamOf(job))) &&
+      g_hip.driver.hipStreamDestroy(StreamOf(job)) != kHipSuccess) {
+    g_hip.driver.hipGetLastError();
+  }
+}
+
+// Rows and planes of a box at absolute addresses.
+struct Region {
+  uint64_t to;
+  uint64_t from;
+  uint64_t bytes;
+  uint64_t rows;
+  uint64_t planes;
+  uint64_t to_row_pitch;
+  uint64_t from_row_pitch;
+  uint64_t to_plane_pitch;
+  uint64_t from_plane_pitch;
+};
+
+void* ToPointer(uint64_t address) {
+  return reinterpret_cast<void*>(static_cast<uintptr_t>(address));
+}
+
+DLBridgeStatus CopyRun(const CopyJob& job, uint64_t to, uint64_t from, uint64_t bytes,
+                       DLBridgeError* error) {
+  DLBRIDGE_TRY_HIP(hipMemcpyAsync, ToPointer(to), ToPointer(from), bytes, KindOf(job),
+                   StreamOf(job));
+  return DLBRIDGE_OK;
+}
+
+// The runtimes want pitches that hold a row, and fit 31 bits.
+bool IsPitch(uint64_t pitch, uint64_t bytes) { return pitch >= bytes && pitch < INT32_MAX; }
+
+bool HasPitches(const Region& region) {
+  return IsPitch(region.to_row_pitch, region.bytes) && IsPitch(region.from_row_pitch, region.bytes);
+}
+
+DLBridgeStatus CopyRows(const CopyJob& job, const Region& region, DLBridgeError* error) {
+  for (uint64_t row = 0; row < region.rows; ++row) {
+    DLBRIDGE_TRY(CopyRun(job, region.to + row * region.to_row_pitch,
+                         region.from + row * region.from_row_pitch, region.bytes, error));
+  }
+  return DLBRIDGE_OK;
+}
+
+DLBridgeStatus CopyPlane(const CopyJob& job, const Region& region, DLBridgeError* error) {
+  uint64_t whole = 0;
+  const bool compact = region.to_row_pitch == region.bytes && region.from_row_pitch == region.bytes;
+  if ((compact || region.rows == 1) && !MulOverflows(region.bytes, region.rows, &whole)) {
+    return CopyRun(job, region.to, region.from, whole, error);
+  }
+  if (!HasPitches(region)) {
+    return CopyRows(job, region, error);
+  }
+  DLBRIDGE_TRY_HIP(hipMemcpy2DAsync, ToPointer(region.to), region.to_row_pitch,
+                   ToPointer(region.from), region.from_row_pitch, region.bytes, region.rows,
+                   KindOf(job), StreamOf(job));
+  return DLBRIDGE_OK;
+}
+
+// A plane pitch is a number of rows to the runtime.
+bool IsPlanePitch(uint64_t plane_pitch, uint64_t row_pitch, uint64_t rows) {
+  return plane_pitch % row_pitch == 0 && plane_pitch / row_pitch >= rows;
+}
+
+bool IsVolume(const Region& region) {
+  return g_hip.driver.hipMemcpy3DAsync != nullptr && HasPitches(region) &&
+         IsPlanePitch(region.to_plane_pitch, region.to_row_pitch, region.rows) &&
+         IsPlanePitch(region.from_plane_pitch, region.from_row_pitch, region.rows);
+}
+
+HipPitchedPointer Pitched(uint64_t address, const Region& region, uint64_t row_pitch,
+                          uint64_t plane_pitch) {
+  return {ToPointer(address), row_pitch, region.bytes, plane_pitch / row_pitch};
+}
+
+DLBridgeStatus CopyVolume(const CopyJob& job, const Region& region, DLBridgeError* error) {
+  HipCopy3D copy = {};
+  copy.to = Pitched(region.to, region, region.to_row_pitch, region.to_plane_pitch);
+  copy.from = Pitched(region.from, region, region.from_row_pitch, region.from_plane_pitch);
+  copy.extent = {region.bytes, region.rows, region.planes};
+  copy.kind = KindOf(job);
+  DLBRIDGE_TRY_HIP(hipMemcpy3DAsync, &copy, StreamOf(job));
+  return DLBRIDGE_OK;
+}
+
+DLBridgeStatus CopyPlanes(const CopyJob& job, const Region& region, DLBridgeError* error) {
+  Region plane = region;
+  for (uint64_t i = 0; i < region.planes; ++i) {
+    DLBRIDGE_TRY(CopyPlane(job, plane, error));
+    plane.to += region.to_plane_pitch;
+    plane.from += region.from_plane_pitch;
+  }
+  return DLBRIDGE_OK;
+}
+
+// Planes of one row are rows of one plane.
+Region RegionOf(const CopyJob& job, const CopyBox& box) {
+  const bool flat = box.rows == 1;
+  return {job.to.buffer.handle + box.to_offset,
+          job.from.buffer.handle + box.from_offset,
+          box.bytes,
+          flat ? box.planes : box.rows,
+          flat ? 1 : box.planes,
+          flat ? box.to_plane_pitch : box.to_row_pitch,
+          flat ? box.from_plane_pitch : box.from_row_pitch,
+          box.to_plane_pitch,
+          box.from_plane_pitch};
+}
+
+}  // namespace
+
+DLBridgeStatus HipCopyBegin(CopyJob* job, DLBridgeError* error) {
+  job->state[kOwned] = 0;
+  return job->stream.kind == DLBRIDGE_STREAM_QUEUE ? BorrowStream(job, error)
+                                                   : TakeStream(job, error);
+}
+
+DLBridgeStatus HipCopyBox(CopyJob* job, const CopyBox& box, DLBridgeError* error) {
+  if (box.bytes == 0 || box.rows == 0 || box.planes == 0) {
+    return DLBRIDGE_OK;
+  }
+  HipDeviceScope scope;
+  DLBRIDGE_TRY(EnterFor(*job, &scope, error));
+  const Region region = RegionOf(*job, box);
+  const bool volume = region.planes > 1 && IsVolume(region);
+  DLBRIDGE_TRY(volume ? CopyVolume(*job, region, error) : CopyPlanes(*job, region, error));
+  return scope.Leave(error);
+}
+
+DLBridgeStatus HipCopyFinish(CopyJob* job, DLBridgeError* error) {
+  HipDeviceScope scope;
+  DLBRIDGE_TRY(EnterFor(*job, &scope, error));
+  const HipError code = g_hip.driver.hipStreamSynchronize(StreamOf(*job));
+  GiveStream(*job, code == kHipSuccess);
+  if (code != kHipSuccess) {
+    return RefuseHip(error, "hipStreamSynchronize", code);
+  }
+  return scope.Leave(error);
+}
+
+}  // namespace dlbridge

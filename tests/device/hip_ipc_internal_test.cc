@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+// HIP's memory between processes: real ones, above the fake's handles.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "device/backend.h"
+#include "hip_world.h"
+
+namespace dlbridge_test {
+namespace {
+
+using dlbridge::IpcHandle;
+using dlbridge::IpcMapping;
+using dlbridge::kHipBackend;
+
+constexpr size_t kSize = 4096;
+
+DLBridgeStatus Export(void* memory, IpcHandle* out, DLBridgeError* error) {
+  return kHipBackend.ipc_export(dlbridge_buffer_hip(memory), dlbridge_device_hip(0), out, error);
+}
+
+DLBridgeStatus Import(const IpcHandle& handle, IpcMapping* out, DLBridgeError* error) {
+  return kHipBackend.ipc_import(handle, dlbridge_device_hip(0), out, error);
+}
+
+// What a child tells its sibling.
+struct Post {
+  IpcHandle handle;
+};
+
+Post* MapPost() {
+  void* memory =
+      mmap(nullptr, sizeof(Post), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  return new (memory) Post{};
+}
+
+// Exports memory of device 1 in a child, which lives until `body` has run in another.
+template <class Body>
+void WithExporter(const char* library, Body body) {
+  Post* post = MapPost();
+  int ready[2];
+  int done[2];
+  ASSERT_EQ(pipe(ready) | pipe(done), 0);
+  const FakeHip& fake = *LoadFakeHip(library);  // its shared memory, before the children
+  setenv("DLBRIDGE_LIBHIP", library, 1);
+  const pid_t exporter = fork();
+  if (exporter == 0) {
+    close(done[1]);
+    StartHip(fake);
+    void* memory = fake.allocate(kFakeDevice, 1, kSize);
+    std::memset(fake.bytes(memory), 42, kSize);
+    DLBridgeError error = DLBRIDGE_ERROR_INIT;
+    EXPECT_EQ(Export(static_cast<char*>(memory) + 100, &post->handle, &error), DLBRIDGE_OK)
+        << error.message;
+    fake.settle(0, 0, 0);
+    EXPECT_STREQ(fake.violations(), "");
+    char byte = 0;
+    if (write(ready[1], &byte, 1) != 1 || read(done[0], &byte, 1) < 0) {
+      _exit(2);
+    }
+    _exit(testing::Test::HasFailure() ? 1 : 0);
+  }
+  char byte = 0;
+  EXPECT_EQ(read(ready[0], &byte, 1), 1);
+  EXPECT_TRUE(InChild([&] {
+    close(done[1]);
+    body(fake, post->handle);
+    fake.settle(0, 0, 0);
+    EXPECT_STREQ(fake.violations(), "");
+  }));
+  close(done[1]);
+  int status = 0;
+  waitpid(exporter, &status, 0);
+  EXPECT_EQ(status, 0);
+}
+
+// As the importer sees the devices in another order.
+void ExpectImport(const FakeHip& fake, const IpcHandle& handle) {
+  fake.reverse_devices();
+  StartHip(fake);
+  fake.set_device(1);
+  DLBridgeError error = DLBRIDGE_ERROR_INIT;
+  IpcMapping mapping;
+  ASSERT_EQ(Import(handle, &mapping, &error), DLBRIDGE_OK) << error.message;
+  EXPECT_EQ(mapping.size, kSize);
+  EXPECT_EQ(handle.offset, 100U);
+  EXPECT_EQ(handle.size, kSize);
+  EXPECT_EQ(static_cast<int32_t>(mapping.device.device_type), kDLROCM);
+  EXPECT_EQ(mapping.device.device_id, 0);
+  EXPECT_EQ(mapping.buffer.backend, DLBRIDGE_BACKEND_HIP);
+  void* memory = dlbridge_hip_pointer(&mapping.buffer);
+  EXPECT_EQ(static_cast<char*>(fake.bytes(memory))[kSize - 1], 42);
+  DLBridgePointerInfo info = DLBRIDGE_POINTER_INFO_INIT;
+  EXPECT_EQ(dlbridge_pointer_info(&mapping.buffer, mapping.device, &info, nullptr), DLBRIDGE_OK);
+  EXPECT_EQ(info.size, kSize);
+  kHipBackend.ipc_close(mapping);
+}
+
+TEST(HipIpc, BetweenProcesses) { WithExporter(DLBRIDGE_FAKE_HIP6, ExpectImport); }
+
+TEST(HipIpc, ByTheBusWhereThereIsNoUuid) {
+  WithExporter(DLBRIDGE_FAKE_HIP6, [](const FakeHip&, const IpcHandle& handle) {
+    EXPECT_EQ(handle.bytes[64], 1) << "a UUID";
+  });
+  EXPECT_TRUE(WithFakeHip(DLBRIDGE_FAKE_HIP6, [](const FakeHip& fake) {
+    fake.set_uuids(false);
+    StartHip(fake);
+    void* memory = fake.allocate(kFakeDevice, 1, kSize);
+    IpcHandle handle;
+    EXPECT_EQ(Export(memory, &handle, nullptr), DLBRIDGE_OK);
+    EXPECT_EQ(handle.length, 96U);
+    EXPECT_EQ(handle.bytes[64], 2) << "a bus";
+    EXPECT_STREQ(reinterpret_cast<const char*>(handle.bytes + 65), "0000:04:00.0");
+    DLBridgeError error = DLBRIDGE_ERROR_INIT;
+    IpcMapping mapping;
+    // HIP opens no handle of its own process: the device was found.
+    EXPECT_EQ(Import(handle, &mapping, &error), DLBRIDGE_ERROR_DRIVER);
+    EXPECT_TRUE(Contains(error.message, "hipIpcOpenMemHandle failed with 201")) << error.message;
+  }));
+}
+
+TEST(HipIpc, CloseInAChildThatWasForkedCallsNothing) {
+  WithExporter(DLBRIDGE_FAKE_HIP6, [](const FakeHip& fake, const IpcHandle& handle) {
+    StartHip(fake);
+    IpcMapping mapping;
+    ASSERT_EQ(Import(handle, &mapping, nullptr), DLBRIDGE_OK);
+    EXPECT_TRUE(InChild([&] {
+      fake.clear_log();
+      kHipBackend.ipc_close(mapping);
+      EXPECT_STREQ(fake.log(), "");
+    }));
+    kHipBackend.ipc_close(mapping);
+  });
+}
+
+TEST(HipIpc, CallsOfAnImportThatFail) {
+  WithExporter(DLBRIDGE_FAKE_HIP6, [](const FakeHip& fake, const IpcHandle& handle) {
+    StartHip(fake);
+    IpcMapping mapping;
+    DLBridgeError error = DLBRIDGE_ERROR_INIT;
+    for (const char* function :
+         {"hipDeviceGetUuid", "hipGetDevice", "hipSetDevice", "hipIpcOpenMemHandle"}) {
+      fake.fail(function, 999, 1);
+      EXPECT_EQ(Import(handle, &mapping, &error), DLBRIDGE_ERROR_DRIVER);
+      EXPECT_TRUE(Contains(error.message, function)) << error.message;
+      fake.settle(0, 0, 0);
+      EXPECT_STREQ(fake.violations(), "") << function;
+    }
+    // The range is asked only to hold the size against it.
+    fake.fail("hipMemGetAddressRange", 999, 1);
+    ASSERT_EQ(Import(handle, &mapping, &error), DLBRIDGE_OK);
+    EXPECT_EQ(fake.last_error(), 0);
+    fake.fail("hipIpcCloseMemHandle", 999, 1);
+    kHipBackend.ipc_close(mapping);
+    EXPECT_EQ(fake.last_error(), 0);
+    fake.fail("hipGetDevice", 999, 1);
+    kHipBackend.ipc_close(mapping);
+    kHipBackend.ipc_close(mapping);
+  });
+}
+
+TEST(HipIpc, DescriptorsThatWereAltered) {
+  WithExporter(DLBRIDGE_FAKE_HIP6, [](const FakeHip& fake, const IpcHandle& handle) {
+    StartHip(fake);
+    IpcMapping mapping;
+    DLBridgeError error = DLBRIDGE_ERROR_INIT;
+    IpcHandle altered = handle;
+    for (const uint32_t length : {0U, 95U, 97U, 256U}) {
+      altered.length = length;
+      EXPECT_EQ(Import(altered, &mapping, &error), DLBRIDGE_ERROR_DESCRIPTOR) << length;
+      EXPECT_TRUE(Contains(error.message, "expected 96 bytes")) << error.message;
+    }
+    altered = handle;
+    altered.fd_count = 1;
+    EXPECT_EQ(Import(altered, &mapping, &error), DLBRIDGE_ERROR_DESCRIPTOR);
+    altered = handle;
+    altered.bytes[64] = 3;
+    EXPECT_EQ(Import(altered, &mapping, &error), DLBRIDGE_ERROR_DESCRIPTOR);
+    altered = handle;
+    altered.size = kSize + 1;
+    EXPECT_EQ(Import(altered, &mapping, &error), DLBRIDGE_ERROR_DESCRIPTOR);
+    EXPECT_TRUE(Contains(error.message, "more bytes")) << error.message;
+    altered = handle;
+    altered.bytes[70] ^= 1;
+    EXPECT_EQ(Import(altered, &mapping, &error), DLBRIDGE_ERROR_UNAVAILABLE);
+    EXPECT_TRUE(Contains(error.message, "HIP_VISIBLE_DEVICES")) << error.message;
+    altered = handle;
+    altered.bytes[0] ^= 1;
+    EXPECT_EQ(Import(altered, &mapping, &error), DLBRIDGE_ERROR_DRIVER);
+  });
+}
+
+TEST(HipIpc, AnExporterThatIsGone) {
+  Post* post = MapPost();
+  EXPECT_TRUE(WithFakeHip(DLBRIDGE_FAKE_HIP6, [=](const FakeHip& fake) {
+    StartHip(fake);
+    void* memory = fake.allocate(kFakeDevice, 0, kSize);
+    EXPECT_EQ(Export(memory, &post->handle, nullptr), DLBRIDGE_OK);
+  }));
+  EXPECT_TRUE(WithFakeHip(DLBRIDGE_FAKE_HIP6, [=](const FakeHip& fake) {
+    StartHip(fake);
+    IpcMapping mapping;
+    DLBridgeError error = DLBRIDGE_ERROR_INIT;
+    EXPECT_EQ(Import(post->handle, &mapping, &error), DLBRIDGE_ERROR_DRIVER);
+    EXPECT_TRUE(Contains(error.message, "hipIpcOpenMemHandle failed with 17")) << error.message;
+  }));
+}
+
+HIP_TEST(HipIpc, MemoryThatCannotBeShared) {
+  StartHip(fake);
+  IpcHandle handle;
+  DLBridgeError error = DLBRIDGE_ERROR_INIT;
+  int local = 0;
+  for (void* memory : {fake.allocate(kFakeHost, 0, 64), fake.allocate(kFakeManaged, 0, 64),
+                       static_cast<void*>(&local)}) {
+    EXPECT_EQ(Export(memory, &handle, &error), DLBRIDGE_ERROR_UNSUPPORTED);
+    EXPECT_TRUE(Contains(error.message, "is not in device memory")) << error.message;
+  }
+  void* hidden = fake.allocate(kFakeDevice, 0, 64);
+  fake.hide_range(hidden);
+  EXPECT_EQ(Export(hidden, &handle, &error), DLBRIDGE_ERROR_UNSUPPORTED);
+  EXPECT_TRUE(Contains(error.message, "whose start HIP does not tell")) << error.message;
+}
+
+HIP_TEST(HipIpc, CallsOfAnExportThatFail) {
+  StartHip(fake);
+  void* memory = fake.allocate(kFakeDevice, 1, 64);
+  IpcHandle handle;
+  DLBridgeError error = DLBRIDGE_ERROR_INIT;
+  for (const char* function : {"hipPointerGetAttributes", "hipMemGetAddressRange",
+                               "hipDeviceGetUuid", "hipIpcGetMemHandle"}) {
+    fake.fail(function, 999, 1);
+    EXPECT_EQ(Export(memory, &handle, &error), DLBRIDGE_ERROR_DRIVER);
+    EXPECT_TRUE(Contains(error.message, function)) << error.message;
+    EXPECT_EQ(fake.last_error(), 0);
+  }
+  fake.set_uuids(false);
+  fake.fail("hipDeviceGetPCIBusId", 999, 1);
+  EXPECT_EQ(Export(memory, &handle, &error), DLBRIDGE_ERROR_DRIVER);
+  EXPECT_TRUE(Contains(error.message, "hipDeviceGetPCIBusId")) << error.message;
+}
+
+TEST(HipIpc, TheLeastRuntimeSharesNothing) {
+  EXPECT_TRUE(WithFakeHip(DLBRIDGE_FAKE_HIP0, [](const FakeHip& fake) {
+    StartHip(fake);
+    IpcHandle handle = {};
+    IpcMapping mapping;
+    DLBridgeError error = DLBRIDGE_ERROR_INIT;
+    EXPECT_EQ(Export(fake.allocate(kFakeDevice, 0, 64), &handle, &error),
+              DLBRIDGE_ERROR_UNSUPPORTED);
+    EXPECT_TRUE(Contains(error.message, "has no hipIpc functions")) << error.message;
+    EXPECT_EQ(Import(handle, &mapping, &error), DLBRIDGE_ERROR_UNSUPPORTED);
+  }));
+}
+
+}  // namespace
+}  // namespace dlbridge_test

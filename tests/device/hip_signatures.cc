@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// Holds src/device/hip_driver.h against AMD's headers; compiling it is the test.
+#include <hip/hip_runtime_api.h>
+
+#include <cstddef>
+#include <type_traits>
+
+#include "device/hip_driver.h"
+
+#if HIP_VERSION < 50600000
+// Newer than these headers.
+extern "C" hipError_t hipStreamGetDevice(hipStream_t stream, hipDevice_t* device);
+#endif
+
+namespace dlbridge {
+namespace {
+
+// 0 for what has none: void, functions, and structs that nobody shows.
+template <class T, class = void>
+struct SizeOf : std::integral_constant<size_t, 0> {};
+template <class T>
+struct SizeOf<T, std::enable_if_t<!std::is_void_v<T> && (sizeof(T) > 0)>>
+    : std::integral_constant<size_t, sizeof(T)> {};
+
+template <class T>
+constexpr int KindOf() {
+  if (std::is_pointer_v<T>) {
+    return 1;
+  }
+  return std::is_integral_v<T> || std::is_enum_v<T> ? 2 : 3;
+}
+
+template <class A, class B>
+constexpr bool IsSamePointee() {
+  constexpr size_t kA = SizeOf<std::remove_pointer_t<A>>::value;
+  constexpr size_t kB = SizeOf<std::remove_pointer_t<B>>::value;
+  return kA == 0 || kB == 0 || kA == kB;
+}
+
+template <class A, class B>
+constexpr bool IsSame() {
+  return sizeof(A) == sizeof(B) && KindOf<A>() == KindOf<B>() &&
+         (!std::is_pointer_v<A> || IsSamePointee<A, B>());
+}
+
+// Packs of different lengths cannot be expanded together: they are told apart first.
+template <class... T>
+struct List {};
+template <class A, class B>
+struct AreSame : std::false_type {};
+template <>
+struct AreSame<List<>, List<>> : std::true_type {};
+template <class A, class... As, class B, class... Bs>
+struct AreSame<List<A, As...>, List<B, Bs...>>
+    : std::bool_constant<IsSame<A, B>() && AreSame<List<As...>, List<Bs...>>::value> {};
+
+template <class T>
+struct SignatureOf;
+template <class Result, class... Parameters>
+struct SignatureOf<Result (*)(Parameters...)> {
+  using Type = List<Result, Parameters...>;
+};
+
+template <class Ours, class Theirs>
+constexpr bool HasSameSignature() {
+  return AreSame<typename SignatureOf<Ours>::Type, typename SignatureOf<Theirs>::Type>::value;
+}
+
+#define DLBRIDGE_HIP_CHECK(name, needed, result, parameters)                      \
+  static_assert(HasSameSignature<decltype(HipDriver::name), decltype(&::name)>(), \
+                #name " has another signature");
+DLBRIDGE_HIP_FUNCTIONS(DLBRIDGE_HIP_CHECK)
+#undef DLBRIDGE_HIP_CHECK
+
+// That the comparison can fail.
+static_assert(!HasSameSignature<int (*)(int), int (*)(int, int)>(), "another number");
+static_assert(!HasSameSignature<int (*)(int), int (*)(long)>(), "another size");
+static_assert(!HasSameSignature<int (*)(long), int (*)(void*)>(), "another kind");
+static_assert(!HasSameSignature<int (*)(int*), int (*)(long*)>(), "another size pointed to");
+static_assert(!HasSameSignature<void* (*)(), long (*)()>(), "another result");
+
+template <class Ours, class Theirs>
+constexpr bool HasSameLayout() {
+  return sizeof(Ours) == sizeof(Theirs) && alignof(Ours) == alignof(Theirs);
+}
+
+#define DLBRIDGE_HIP_FIELD(ours, our_field, theirs, their_field)                        \
+  static_assert(offsetof(ours, our_field) == offsetof(theirs, their_field) &&           \
+                    IsSame<decltype(ours::our_field), decltype(theirs::their_field)>(), \
+                #ours "::" #our_field " lies elsewhere")
+
+static_assert(HasSameLayout<HipPointerAttributes, hipPointerAttribute_t>(), "attributes");
+#if HIP_VERSION_MAJOR >= 6
+DLBRIDGE_HIP_FIELD(HipPointerAttributes, type, hipPointerAttribute_t, type);
+#else
+DLBRIDGE_HIP_FIELD(HipPointerAttributes, type, hipPointerAttribute_t, memoryType);
+#endif
+DLBRIDGE_HIP_FIELD(HipPointerAttributes, device, hipPointerAttribute_t, device);
+DLBRIDGE_HIP_FIELD(HipPointerAttributes, device_pointer, hipPointerAttribute_t, devicePointer);
+DLBRIDGE_HIP_FIELD(HipPointerAttributes, host_pointer, hipPointerAttribute_t, hostPointer);
+DLBRIDGE_HIP_FIELD(HipPointerAttributes, is_managed, hipPointerAttribute_t, isManaged);
+DLBRIDGE_HIP_FIELD(HipPointerAttributes, allocation_flags, hipPointerAttribute_t, allocationFlags);
+
+static_assert(HasSameLayout<HipUuid, hipUUID>(), "uuid");
+static_assert(HasSameLayout<HipIpcMemHandle, hipIpcMemHandle_t>(), "handle");
+
+static_assert(HasSameLayout<HipPitchedPointer, hipPitchedPtr>(), "pitched pointer");
+DLBRIDGE_HIP_FIELD(HipPitchedPointer, pointer, hipPitchedPtr, ptr);
+DLBRIDGE_HIP_FIELD(HipPitchedPointer, pitch, hipPitchedPtr, pitch);
+DLBRIDGE_HIP_FIELD(HipPitchedPointer, width, hipPitchedPtr, xsize);
+DLBRIDGE_HIP_FIELD(HipPitchedPointer, height, hipPitchedPtr, ysize);
+DLBRIDGE_HIP_FIELD(HipTriple, x, hipExtent, width);
+DLBRIDGE_HIP_FIELD(HipTriple, y, hipExtent, height);
+DLBRIDGE_HIP_FIELD(HipTriple, z, hipExtent, depth);
+DLBRIDGE_HIP_FIELD(HipTriple, x, hipPos, x);
+DLBRIDGE_HIP_FIELD(HipTriple, y, hipPos, y);
+DLBRIDGE_HIP_FIELD(HipTriple, z, hipPos, z);
+
+static_assert(HasSameLayout<HipCopy3D, hipMemcpy3DParms>(), "copy");
+DLBRIDGE_HIP_FIELD(HipCopy3D, from_array, hipMemcpy3DParms, srcArray);
+DLBRIDGE_HIP_FIELD(HipCopy3D, from_position, hipMemcpy3DParms, srcPos);
+DLBRIDGE_HIP_FIELD(HipCopy3D, from, hipMemcpy3DParms, srcPtr);
+DLBRIDGE_HIP_FIELD(HipCopy3D, to_array, hipMemcpy3DParms, dstArray);
+DLBRIDGE_HIP_FIELD(HipCopy3D, to_position, hipMemcpy3DParms, dstPos);
+DLBRIDGE_HIP_FIELD(HipCopy3D, to, hipMemcpy3DParms, dstPtr);
+DLBRIDGE_HIP_FIELD(HipCopy3D, extent, hipMemcpy3DParms, extent);
+DLBRIDGE_HIP_FIELD(HipCopy3D, kind, hipMemcpy3DParms, kind);
+
+#define DLBRIDGE_HIP_VALUE(ours, theirs) \
+  static_assert(static_cast<long>(ours) == static_cast<long>(theirs), #theirs)
+DLBRIDGE_HIP_VALUE(kHipSuccess, hipSuccess);
+DLBRIDGE_HIP_VALUE(kHipInvalidValue, hipErrorInvalidValue);
+DLBRIDGE_HIP_VALUE(kHipInvalidDevicePointer, hipErrorInvalidDevicePointer);
+DLBRIDGE_HIP_VALUE(kHipNoDevice, hipErrorNoDevice);
+DLBRIDGE_HIP_VALUE(kHipInvalidDevice, hipErrorInvalidDevice);
+DLBRIDGE_HIP_VALUE(kHipNotFound, hipErrorNotFound);
+DLBRIDGE_HIP_VALUE(kHipNotSupported, hipErrorNotSupported);
+DLBRIDGE_HIP_VALUE(kHipFirstCaptureError, hipErrorStreamCaptureUnsupported);
+DLBRIDGE_HIP_VALUE(kHipLastCaptureError, hipErrorStreamCaptureWrongThread);
+DLBRIDGE_HIP_VALUE(kHipEventDisableTiming, hipEventDisableTiming);
+DLBRIDGE_HIP_VALUE(kHipStreamNonBlocking, hipStreamNonBlocking);
+DLBRIDGE_HIP_VALUE(kHipIpcLazyPeerAccess, hipIpcMemLazyEnablePeerAccess);
+DLBRIDGE_HIP_VALUE(kHipHostToDevice, hipMemcpyHostToDevice);
+DLBRIDGE_HIP_VALUE(kHipDeviceToHost, hipMemcpyDeviceToHost);
+DLBRIDGE_HIP_VALUE(kHipDeviceToDevice, hipMemcpyDeviceToDevice);
+DLBRIDGE_HIP_VALUE(kHipCaptureNone, hipStreamCaptureStatusNone);
+DLBRIDGE_HIP_VALUE(kHipCaptureActive, hipStreamCaptureStatusActive);
+// Of either generation, the headers know their own.
+#if HIP_VERSION_MAJOR >= 6
+DLBRIDGE_HIP_VALUE(kHip6TypeUnregistered, hipMemoryTypeUnregistered);
+DLBRIDGE_HIP_VALUE(kHip6TypeHost, hipMemoryTypeHost);
+DLBRIDGE_HIP_VALUE(kHip6TypeDevice, hipMemoryTypeDevice);
+#else
+DLBRIDGE_HIP_VALUE(kHip5TypeHost, hipMemoryTypeHost);
+DLBRIDGE_HIP_VALUE(kHip5TypeDevice, hipMemoryTypeDevice);
+#endif
+
+}  // namespace
+}  // namespace dlbridge

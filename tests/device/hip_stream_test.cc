@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hand-over between HIP's streams: order, the calls it takes, and what is refused.
+#include <thread>
+#include <vector>
+
+#include "hip_world.h"
+
+namespace dlbridge_test {
+namespace {
+
+DLBridgeStream On(void* stream, int device) {
+  return dlbridge_stream_hip(static_cast<hipStream_t>(stream), device);
+}
+
+DLBridgeStatus Handoff(const DLBridgeStream& producer, const DLBridgeStream& consumer,
+                       uint32_t options = 0, DLBridgeError* error = nullptr) {
+  return dlbridge_stream_handoff(&producer, &consumer, options, error);
+}
+
+void ExpectHandoff(const DLBridgeStream& producer, const DLBridgeStream& consumer) {
+  DLBridgeError error = DLBRIDGE_ERROR_INIT;
+  EXPECT_EQ(Handoff(producer, consumer, 0, &error), DLBRIDGE_OK) << error.message;
+}
+
+// The calls of a second hand-off, for which the first one left an event.
+std::string WarmCalls(const FakeHip& fake, const DLBridgeStream& producer,
+                      const DLBridgeStream& consumer) {
+  ExpectHandoff(producer, consumer);
+  fake.clear_log();
+  ExpectHandoff(producer, consumer);
+  return fake.log();
+}
+
+HIP_TEST(HipStream, TwoStreamsOfOneDevice) {
+  StartHip(fake);
+  const DLBridgeStream producer = On(fake.stream(0), 0);
+  const DLBridgeStream consumer = On(fake.stream(0), 0);
+  EXPECT_EQ(WarmCalls(fake, producer, consumer),
+            "hipStreamGetDevice(s1) hipStreamIsCapturing(s1) hipStreamIsCapturing(s2) "
+            "hipEventRecord(e1,s1) hipStreamWaitEvent(s2,e1,0)");
+}
+
+HIP_TEST(HipStream, TheFirstOneMakesTheEvent) {
+  StartHip(fake);
+  fake.set_device(1);
+  const DLBridgeStream producer = On(fake.stream(0), 0);
+  ExpectHandoff(producer, On(fake.stream(0), 0));
+  EXPECT_STREQ(fake.log(),
+               "hipStreamGetDevice(s1) hipStreamIsCapturing(s1) hipStreamIsCapturing(s2) "
+               "hipGetDevice() hipSetDevice(0) hipEventCreateWithFlags(2) "
+               "hipEventRecord(e1,s1) hipStreamWaitEvent(s2,e1,0) hipSetDevice(1)");
+}
+
+// Only what is made and the default streams go by the thread's device.
+HIP_TEST(HipStream, TwoDevices) {
+  StartHip(fake);
+  const DLBridgeStream producer = On(fake.stream(1), 1);
+  const DLBridgeStream consumer = On(fake.stream(0), 0);
+  EXPECT_EQ(WarmCalls(fake, producer, consumer),
+            "hipStreamGetDevice(s1) hipStreamIsCapturing(s1) hipStreamIsCapturing(s2) "
+            "hipEventRecord(e1,s1) hipStreamWaitEvent(s2,e1,0)");
+}
+
+HIP_TEST(HipStream, TheDefaultStreamOfTheThreadsDevice) {
+  StartHip(fake);
+  const DLBridgeStream stream = On(fake.stream(0), 0);
+  EXPECT_EQ(WarmCalls(fake, On(nullptr, 0), stream),
+            "hipStreamIsCapturing(NULL) hipStreamIsCapturing(s1) hipGetDevice() "
+            "hipEventRecord(e1,NULL) hipStreamWaitEvent(s1,e1,0)");
+  EXPECT_EQ(WarmCalls(fake, stream, On(nullptr, 0)),
+            "hipStreamGetDevice(s1) hipStreamIsCapturing(s1) hipStreamIsCapturing(NULL) "
+            "hipEventRecord(e1,s1) hipGetDevice() hipStreamWaitEvent(NULL,e1,0)");
+}
+
+HIP_TEST(HipStream, TheDefaultStreamOfAnotherDevice) {
+  StartHip(fake);
+  const DLBridgeStream stream = On(fake.stream(0), 0);
+  EXPECT_EQ(WarmCalls(fake, On(nullptr, 1), stream),
+            "hipStreamIsCapturing(NULL) hipStreamIsCapturing(s1) hipGetDevice() hipSetDevice(1) "
+            "hipEventRecord(e1,NULL) hipStreamWaitEvent(s1,e1,0) hipSetDevice(0)");
+  EXPECT_EQ(WarmCalls(fake, stream, On(nullptr, 1)),
+            "hipStreamGetDevice(s1) hipStreamIsCapturing(s1) hipStreamIsCapturing(NULL) "
+            "hipEventRecord(e2,s1) hipGetDevice() hipSetDevice(1) hipStreamWaitEvent(NULL,e2,0) "
+            "hipSetDevice(0)");
+  EXPECT_EQ(WarmCalls(fake, On(nullptr, 1), On(nullptr, 0)),
+            "hipStreamIsCapturing(NULL) hipStreamIsCapturing(NULL) hipGetDevice() hipSetDevice(1) "
+            "hipEventRecord(e1,NULL) hipSetDevice(0) hipStreamWaitEvent(NULL,e1,0)");
+}
+
+HIP_TEST(HipStream, OneStreamNeedsNoCall) {
+  StartHip(fake);
+  const DLBridgeStream stream = On(fake.stream(1), 1);
+  ExpectHandoff(stream, stream);
+  ExpectHandoff(On(nullptr, 1), On(nullptr, 1));
+  DLBridgeStream none = stream;
+  none.kind = DLBRIDGE_STREAM_NO_SYNC;
+  ExpectHandoff(stream, none);
+  ExpectHandoff(none, stream);
+  EXPECT_STREQ(fake.log(), "");
+}
+
+HIP_TEST(HipStream, TheArrayApisIntegers) {
+  StartHip(fake);
+  void* native = fake.stream(1);
+  DLBridgeStream producer;
+  DLBridgeStream consumer;
+  const DLDevice device = dlbridge_device_hip(1);
+  EXPECT_EQ(
+      dlbridge_stream_from_array_api(
+          device, static_cast<int64_t>(reinterpret_cast<intptr_t>(native)), &producer, nullptr),
+      DLBRIDGE_OK);
+  EXPECT_EQ(
+      dlbridge_stream_from_array_api(device, DLBRIDGE_ARRAY_API_STREAM_NONE, &consumer, nullptr),
+      DLBRIDGE_OK);
+  EXPECT_EQ(dlbridge_hip_stream(&producer), native);
+  ExpectHandoff(producer, consumer);
+  EXPECT_TRUE(Contains(fake.log(), "hipSetDevice(1)")) << fake.log();
+}
+
+// Nobody waits for the producer but the consumer.
+HIP_TEST(HipStream, WorkIsOrdered) {
+  for (const int producer_device : {0, 1}) {
+    for (const bool is_default : {false, true}) {
+      StartHip(fake);
+      int value = 0;
+      int seen = -1;
+      void* producer = is_default ? nullptr : fake.stream(producer_device);
+      void* consumer = fake.stream(0);
+      struct Both {
+        int* value;
+        int* seen;
+      } both = {&value, &seen};
+      fake.enqueue(
+          producer, producer_device, [](void* work) { *static_cast<int*>(work) = 7; }, &value);
+      ExpectHandoff(On(producer, producer_device), On(consumer, 0));
+      fake.enqueue(
+          consumer, 0,
+          [](void* work) {
+            auto* copy = static_cast<Both*>(work);
+            *copy->seen = *copy->value;
+          },
+          &both);
+      EXPECT_EQ(value, 0);
+      const DLBridgeStream stream = On(consumer, 0);
+      EXPECT_EQ(dlbridge_stream_synchronize(&stream, nullptr), DLBRIDGE_OK);
+      EXPECT_EQ(seen, 7);
+    }
+  }
+}
+
+// The event of an earlier hand-off may be used again before anybody came to wait for it.
+HIP_TEST(HipStream, AnEventIsUsedAgainAtOnce) {
+  StartHip(fake);
+  int values[2] = {0, 0};
+  void* producers[2] = {fake.stream(0), fake.stream(0)};
+  void* consumers[2] = {fake.stream(0), fake.stream(0)};
+  for (int i = 0; i < 2; ++i) {
+    fake.enqueue(
+        producers[i], 0, [](void* work) { *static_cast<int*>(work) = 1; }, &values[i]);
+    ExpectHandoff(On(producers[i], 0), On(consumers[i], 0));
+  }
+  EXPECT_EQ(fake.live_events(), 1U);
+  const DLBridgeStream first = On(consumers[0], 0);
+  EXPECT_EQ(dlbridge_stream_synchronize(&first, nullptr), DLBRIDGE_OK);
+  EXPECT_EQ(values[0], 1);
+  EXPECT_EQ(values[1], 0);
+}
+
+HIP_TEST(HipStream, ManyThreads) {
+  StartHip(fake);
+  std::vector<std::thread> threads;
+  std::vector<void*> streams;
+  for (int i = 0; i < 16; ++i) {
+    streams.push_back(fake.stream(i % 2));
+  }
+  for (int thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([&, thread] {
+      for (int i = 0; i < 100; ++i) {
+        const int from = (thread * 4 + i) % 16;
+        const int to = (from + 1 + i % 7) % 16;
+        EXPECT_EQ(Handoff(On(streams[static_cast<size_t>(from)], from % 2),
+                          On(streams[static_cast<size_t>(to)], to % 2)),
+                  DLBRIDGE_OK);
+      }
+    });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  EXPECT_LE(fake.live_events(), 8U);
+}
+
+HIP_TEST(HipStream, LabelsThatLie) {
+  StartHip(fake);
+  void* stream = fake.stream(1);
+  DLBridgeError error = DLBRIDGE_ERROR_INIT;
+  EXPECT_EQ(Handoff(On(stream, 0), On(nullptr, 0), 0, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
+  EXPECT_STREQ(error.message, "producer says device 0, but its queue runs on device 1");
+  for (const int id : {-1, 2}) {
+    EXPECT_EQ(Handoff(On(nullptr, id), On(stream, 1), 0, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
+    EXPECT_TRUE(Contains(error.message, "but HIP has 2 here")) << error.message;
+    EXPECT_EQ(Handoff(On(stream, 1), On(nullptr, id), 0, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
+    const DLBridgeStream wrong = On(nullptr, id);
+    EXPECT_EQ(dlbridge_stream_synchronize(&wrong, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
+  }
+  for (const uintptr_t handle : {1, 2}) {
+    const DLBridgeStream wrong = On(reinterpret_cast<void*>(handle), 0);
+    EXPECT_EQ(Handoff(wrong, On(stream, 1)), DLBRIDGE_ERROR_INVALID_ARGUMENT);
+    EXPECT_EQ(Handoff(On(stream, 1), wrong), DLBRIDGE_ERROR_INVALID_ARGUMENT);
+    EXPECT_EQ(dlbridge_stream_synchronize(&wrong, nullptr), DLBRIDGE_ERROR_INVALID_ARGUMENT);
+  }
+  EXPECT_FALSE(Contains(fake.log(), "Event")) << fake.log();
+}
+
+// A tensor in pinned memory has no device of its own, its stream has.
+HIP_TEST(HipStream, ALabelOfPinnedMemorySaysNothing) {
+  StartHip(fake);
+  DLBridgeStream producer = On(fake.stream(1), 0);
+  producer.device.device_type = kDLROCMHost;
+  ExpectHandoff(producer, On(fake.stream(0), 0));
+}
+
+HIP_TEST(HipStream, EachCallThatFails) {
+  StartHip(fake);
+  void* producer = fake.stream(1);
+  const char* functions[] = {"hipStreamGetDevice",     "hipStreamIsCapturing", "hipGetDevice",
+                             "hipSetDevice",           "hipEventRecord",       "hipStreamWaitEvent",
+                             "hipEventCreateWithFlags"};
+  for (const char* function : functions) {
+    fake.fail(function, 999, 1);
+    DLBridgeError error = DLBRIDGE_ERROR_INIT;
+    EXPECT_EQ(Handoff(On(producer, 1), On(nullptr, 0), 0, &error), DLBRIDGE_ERROR_DRIVER);
+    EXPECT_TRUE(Contains(error.message, function)) << error.message;
+    EXPECT_EQ(fake.live_events(), 0U) << function;
+    fake.settle(0, 0, 0);
+    EXPECT_STREQ(fake.violations(), "") << function;
+  }
+  // The second of two: the consumer's capture, and the device that is put back.
+  for (const char* function : {"hipStreamIsCapturing", "hipSetDevice"}) {
+    fake.fail(function, 999, 2);
+    DLBridgeError error = DLBRIDGE_ERROR_INIT;
+    EXPECT_EQ(Handoff(On(producer, 1), On(nullptr, 0), 0, &error), DLBRIDGE_ERROR_DRIVER);
+    EXPECT_TRUE(Contains(error.message, function)) << error.message;
+  }
+  fake.set_device(0);
+}
+
+// Nothing more can be done about it than that the thread has no error of it.
+HIP_TEST(HipStream, AnEventThatCannotBeDestroyed) {
+  StartHip(fake);
+  fake.fail("hipEventRecord", 999, 1);
+  fake.fail("hipEventDestroy", 998, 1);
+  DLBridgeError error = DLBRIDGE_ERROR_INIT;
+  EXPECT_EQ(Handoff(On(fake.stream(0), 0), On(fake.stream(0), 0), 0, &error),
+            DLBRIDGE_ERROR_DRIVER);
+  EXPECT_TRUE(Contains(error.message, "hipEventRecord failed with 999")) << error.message;
+  EXPECT_EQ(fake.last_error(), 0);
+}
+
+TEST(HipStream, OldRuntimesTellTheDeviceOtherwise) {
+  EXPECT_TRUE(WithFakeHip(DLBRIDGE_FAKE_HIP5, [](const FakeHip& fake) {
+    StartHip(fake);
+    const DLBridgeStream producer = On(fake.stream(1), 1);
+    const DLBridgeStream consumer = On(fake.stream(0), 0);
+    EXPECT_EQ(WarmCalls(fake, producer, consumer),
+              "hipGetStreamDeviceId(s1) hipStreamIsCapturing(s1) hipStreamIsCapturing(s2) "
+              "hipEventRecord(e1,s1) hipStreamWaitEvent(s2,e1,0)");
+    fake.fail("hipGetStreamDeviceId", 999, 1);
+    DLBridgeError error = DLBRIDGE_ERROR_INIT;
+    EXPECT_EQ(Handoff(producer, consumer, 0, &error), DLBRIDGE_ERROR_DRIVER);
+    EXPECT_TRUE(Contains(error.message, "hipGetStreamDeviceId failed with -1")) << error.message;
+  }));
+}
+
+TEST(HipStream, TheLeastRuntimeGoesByTheLabel) {
+  EXPECT_TRUE(WithFakeHip(DLBRIDGE_FAKE_HIP0, [](const FakeHip& fake) {
+    StartHip(fake);
+    const DLBridgeStream producer = On(fake.stream(1), 1);
+    const DLBridgeStream consumer = On(fake.stream(0), 0);
+    EXPECT_EQ(WarmCalls(fake, producer, consumer),
+              "hipEventRecord(e1,s1) hipStreamWaitEvent(s2,e1,0)");
+    EXPECT_EQ(Handoff(On(fake.stream(1), 7), consumer), DLBRIDGE_ERROR_INVALID_ARGUMENT);
+  }));
+}
+
+HIP_TEST(HipStream, Synchronize) {
+  StartHip(fake);
+  const DLBridgeStream stream = On(fake.stream(1), 1);
+  const DLBridgeStream other = On(nullptr, 1);
+  EXPECT_EQ(dlbridge_stream_synchronize(&stream, nullptr), DLBRIDGE_OK);
+  EXPECT_STREQ(fake.log(), "hipStreamIsCapturing(s1) hipStreamSynchronize(s1)");
+  fake.clear_log();
+  EXPECT_EQ(dlbridge_stream_synchronize(&other, nullptr), DLBRIDGE_OK);
+  EXPECT_STREQ(fake.log(),
+               "hipStreamIsCapturing(NULL) hipGetDevice() hipSetDevice(1) "
+               "hipStreamSynchronize(NULL) hipSetDevice(0)");
+  for (const char* function :
+       {"hipStreamIsCapturing", "hipGetDevice", "hipSetDevice", "hipStreamSynchronize"}) {
+    fake.fail(function, 999, 1);
+    DLBridgeError error = DLBRIDGE_ERROR_INIT;
+    EXPECT_EQ(dlbridge_stream_synchronize(&other, &error), DLBRIDGE_ERROR_DRIVER);
+    EXPECT_TRUE(Contains(error.message, function)) << error.message;
+    fake.settle(0, 0, 0);
+    EXPECT_STREQ(fake.violations(), "");
+  }
+}
+
+HIP_TEST(HipStream, AConsumerOfTheHostWaits) {
+  StartHip(fake);
+  int value = 0;
+  void* producer = fake.stream(0);
+  fake.enqueue(
+      producer, 0, [](void* work) { *static_cast<int*>(work) = 7; }, &value);
+  DLBridgeStream host = {};
+  host.kind = DLBRIDGE_STREAM_HOST;
+  ExpectHandoff(On(producer, 0), host);
+  EXPECT_EQ(value, 7);
+}
+
+// Captures: the state of the producer, of the consumer, and what becomes of it.
+struct Capture {
+  int producer;
+  unsigned long long producer_graph;
+  int consumer;
+  unsigned long long consumer_graph;
+  uint32_t options;
+  DLBridgeStatus status;
+  const char* message;
+};
+
+HIP_TEST(HipStream, Captures) {
+  StartHip(fake);
+  const uint32_t allow = DLBRIDGE_HANDOFF_ALLOW_CAPTURE;
+  const Capture cases[] = {
+      {1, 5, 1, 5, 0, DLBRIDGE_OK, ""},
+      {1, 5, 1, 6, allow, DLBRIDGE_ERROR_CAPTURE, "are capturing two graphs"},
+      {1, 5, 0, 0, 0, DLBRIDGE_ERROR_CAPTURE, "DLBRIDGE_HANDOFF_ALLOW_CAPTURE"},
+      {1, 5, 0, 0, allow, DLBRIDGE_OK, ""},
+      {0, 0, 1, 5, allow, DLBRIDGE_ERROR_CAPTURE, "consumer is capturing a graph"},
+      {2, 5, 0, 0, allow, DLBRIDGE_ERROR_CAPTURE, "producer was capturing"},
+      {1, 5, 2, 5, allow, DLBRIDGE_ERROR_CAPTURE, "consumer was capturing"}};
+  for (const Capture& entry : cases) {
+    void* producer = fake.stream(0);
+    void* consumer = fake.stream(1);
+    fake.capture(producer, entry.producer, entry.producer_graph);
+    fake.capture(consumer, entry.consumer, entry.consumer_graph);
+    DLBridgeError error = DLBRIDGE_ERROR_INIT;
+    EXPECT_EQ(Handoff(On(producer, 0), On(consumer, 1), entry.options, &error), entry.status)
+        << error.message;
+    EXPECT_TRUE(entry.status == DLBRIDGE_OK || Contains(error.message, entry.message))
+        << error.message;
+    const bool drawn_in = entry.status == DLBRIDGE_OK;
+    EXPECT_EQ(fake.capture_state(consumer), drawn_in ? 1 : entry.consumer);
+    EXPECT_EQ(fake.live_events(), 0U);
+    fake.capture(producer, 0, 0);
+    fake.capture(consumer, 0, 0);
+  }
+}
+
+HIP_TEST(HipStream, TheCallsOfAHandoffWithinAGraph) {
+  StartHip(fake);
+  void* producer = fake.stream(0);
+  void* consumer = fake.stream(0);
+  ExpectHandoff(On(producer, 0), On(consumer, 0));  // an event is there, but not for graphs
+  fake.capture(producer, 1, 5);
+  fake.capture(consumer, 1, 5);
+  fake.clear_log();
+  ExpectHandoff(On(producer, 0), On(consumer, 0));
+  EXPECT_STREQ(fake.log(),
+               "hipStreamGetDevice(s1) hipStreamIsCapturing(s1) hipStreamIsCapturing(s2) "
+               "hipStreamGetCaptureInfo(s1) hipStreamGetCaptureInfo(s2) hipGetDevice() "
+               "hipEventCreateWithFlags(2) hipEventRecord(e2,s1) hipStreamWaitEvent(s2,e2,0) "
+               "hipEventDestroy(e2)");
+  fake.fail("hipStreamGetCaptureInfo", 999, 2);
+  EXPECT_EQ(Handoff(On(producer, 0), On(consumer, 0)), DLBRIDGE_ERROR_DRIVER);
+  fake.capture(producer, 0, 0);
+  fake.capture(consumer, 0, 0);
+  ExpectHandoff(On(producer, 0), On(consumer, 0));  // and the pool's event is none of a graph's
+}
+
+// The default stream cannot be used while a stream that it waits for captures.
+HIP_TEST(HipStream, TheDefaultStreamDuringACapture) {
+  StartHip(fake);
+  void* capturing = fake.stream(0);
+  fake.capture(capturing, 1, 5);
+  DLBridgeError error = DLBRIDGE_ERROR_INIT;
+  EXPECT_EQ(Handoff(On(nullptr, 0), On(fake.stream(0), 0), 0, &error), DLBRIDGE_ERROR_CAPTURE);
+  EXPECT_TRUE(Contains(error.message, "906 (hipErrorStreamCaptureImplicit)")) << error.message;
+  const DLBridgeStream stream = On(nullptr, 0);
+  EXPECT_EQ(dlbridge_stream_synchronize(&stream, &error), DLBRIDGE_ERROR_CAPTURE);
+  const DLBridgeStream captured = On(capturing, 0);
+  EXPECT_EQ(dlbridge_stream_synchronize(&captured, &error), DLBRIDGE_ERROR_CAPTURE);
+  EXPECT_TRUE(Contains(error.message, "nothing may wait")) << error.message;
+  EXPECT_EQ(fake.capture_state(capturing), 1);
+  fake.capture(capturing, 0, 0);
+}
+
+// Devices beyond the pools get an event for each call.
+HIP_TEST(HipStream, DevicesWithoutAPool) {
+  fake.set_device_count(40);
+  StartHip(fake);
+  for (int i = 0; i < 3; ++i) {
+    ExpectHandoff(On(fake.stream(39), 39), On(fake.stream(0), 0));
+    EXPECT_EQ(fake.live_events(), 0U);
+  }
+}
+
+}  // namespace
+}  // namespace dlbridge_test

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table through which tests play with the fake.
+#include <cstring>
+
+#include "state.h"
+
+namespace fake_hip {
+
+// Logs must not depend on addresses: what a pointer is, not where.
+std::string NameOf(const void* pointer) {
+  uintptr_t base = 0;
+  if (FindAllocation(pointer, &base) == nullptr) {
+    return pointer == nullptr ? "NULL" : "unknown";
+  }
+  const auto offset = reinterpret_cast<uintptr_t>(pointer) - base;
+  return offset == 0 ? "base" : "base+" + std::to_string(offset);
+}
+
+namespace {
+
+using Guard = std::lock_guard<std::recursive_mutex>;
+
+size_t CountLiveEvents() {
+  size_t count = 0;
+  for (const auto& event : TheState().events) {
+    count += event->live ? 1 : 0;
+  }
+  return count;
+}
+
+void CheckCount(const char* what, size_t found, size_t allowed) {
+  if (found > allowed) {
+    Violation(std::string(what) + ": " + std::to_string(found) + " are left, " +
+              std::to_string(allowed) + " may be");
+  }
+}
+
+void Settle(size_t events, size_t streams, size_t mappings) {
+  const Guard guard(TheState().mutex);
+  size_t live_streams = 0;
+  for (const auto& stream : TheState().streams) {
+    live_streams += stream->live && stream->of_library ? 1 : 0;
+  }
+  size_t mapped = 0;
+  for (const auto& allocation : TheState().memory) {
+    mapped += allocation.second.mapped ? 1 : 0;
+  }
+  CheckCount("events", CountLiveEvents(), events);
+  CheckCount("streams", live_streams, streams);
+  CheckCount("mappings", mapped, mappings);
+  if (TheThread().device != TheThread().application_device) {
+    Violation("device: the thread's is not the application's any more");
+  }
+  if (TheThread().last_error != hipSuccess) {
+    Violation("last error: " + std::to_string(TheThread().last_error) + " is left behind");
+  }
+}
+
+Stream* StreamAt(void* stream, int device) {
+  return stream == nullptr ? DefaultStream(device) : static_cast<Stream*>(stream);
+}
+
+void* Allocate(FakeHipMemory kind, int device, size_t size) {
+  const Guard guard(TheState().mutex);
+  return AddAllocation(kind, device, size, SharedBytes(size), false);
+}
+
+void* Bytes(void* pointer) {
+  uintptr_t base = 0;
+  const Allocation* found = FindAllocation(pointer, &base);
+  return found == nullptr ? nullptr : found->bytes + (reinterpret_cast<uintptr_t>(pointer) - base);
+}
+
+void HideRange(void* pointer) {
+  uintptr_t base = 0;
+  FindAllocation(pointer, &base)->hidden_range = true;
+}
+
+void SetDevice(int device) {
+  TheThread().device = device;
+  TheThread().application_device = device;
+}
+
+const FakeHip kTable = {
+    [](int version) { TheState().version = version; },
+    [](int count) { TheState().device_count = count; },
+    [](bool available) { TheState().uuids = available; },
+    [] { TheState().reversed = true; },
+    [](const char* function, int code, int nth) {
+      const Guard guard(TheState().mutex);
+      TheState().failures.push_back({function, code, nth});
+    },
+    [] { return TheState().log.c_str(); },
+    [] { TheState().log.clear(); },
+    [] { return TheState().violations.c_str(); },
+    [] { TheState().violations.clear(); },
+    Settle,
+    SetDevice,
+    [] { return TheThread().last_error; },
+    [](int code) { TheThread().last_error = code; },
+    [](int device) -> void* { return AddStream(device, false, false); },
+    [](void* stream) { static_cast<Stream*>(stream)->live = false; },
+    [](void* stream, int state, unsigned long long graph) {
+      static_cast<Stream*>(stream)->capture = state;
+      static_cast<Stream*>(stream)->graph = graph;
+    },
+    [](void* stream) { return static_cast<Stream*>(stream)->capture; },
+    [](void* stream, int device, void (*work)(void*), void* context) {
+      const Guard guard(TheState().mutex);
+      Enqueue(StreamAt(stream, device), [work, context] { work(context); });
+    },
+    Allocate,
+    Bytes,
+    HideRange,
+    [](void* pointer) { RemoveAllocation(reinterpret_cast<uintptr_t>(pointer)); },
+    [] { return CountLiveEvents(); },
+};
+
+}  // namespace
+}  // namespace fake_hip
+
+extern "C" FAKE_EXPORT const FakeHip* fake_hip_table();
+const FakeHip* fake_hip_table() { return &fake_hip::kTable; }

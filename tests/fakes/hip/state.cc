@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// The fake's state: the log, the failures to play, and what was refused.
+#include "state.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+
+namespace fake_hip {
+namespace {
+
+constexpr size_t kArenaSize = size_t{64} << 20;
+
+// Shared with the children of a test; the first word is how much is taken.
+struct Arena {
+  std::atomic<size_t> taken;
+};
+
+Arena* MapArena() {
+  void* memory =
+      mmap(nullptr, kArenaSize, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  return memory == MAP_FAILED ? nullptr : new (memory) Arena{{4096}};
+}
+
+Arena* const g_arena = MapArena();
+
+// Counts down to the failure of this call.
+int Injected(const char* function) {
+  for (Failure& failure : TheState().failures) {
+    if (failure.function == function && failure.countdown > 0 && --failure.countdown == 0) {
+      return failure.code;
+    }
+  }
+  return hipSuccess;
+}
+
+}  // namespace
+
+State& TheState() {
+  static State* const state = [] {
+    auto* made = new State;
+    made->version = FAKE_HIP_LEVEL == 6 ? 60443484 : 50221153;
+    return made;
+  }();
+  return *state;
+}
+
+Thread& TheThread() {
+  static thread_local Thread thread;
+  return thread;
+}
+
+int Major() { return TheState().version / 10000000; }
+
+void Violation(const std::string& what) { TheState().violations += what + "\n"; }
+
+std::string Join(std::initializer_list<std::string> parts) {
+  std::string joined;
+  for (const std::string& part : parts) {
+    joined += (joined.empty() ? "" : ",") + part;
+  }
+  return joined;
+}
+
+Call::Call(const char* name, const std::string& arguments, bool needs_start)
+    : lock_(TheState().mutex), name_(name), injected_(Injected(name)) {
+  State& state = TheState();
+  state.log += (state.log.empty() ? "" : " ") + name_ + "(" + arguments + ")";
+  if (needs_start && !state.initialised) {
+    Violation(name_ + ": before hipInit");
+  }
+  if (state.initialised && state.process != getpid()) {
+    Violation(name_ + ": in a forked child");
+  }
+}
+
+// Up to 6 the last call is what counts; from 7 on the last that failed.
+hipError_t Call::Return(int code) const {
+  if (code != hipSuccess || Major() < 7) {
+    TheThread().last_error = code;
+  }
+  return static_cast<hipError_t>(code);
+}
+
+hipError_t Call::Refuse(int code, const std::string& why) const {
+  Violation(name_ + ": " + why);
+  return Return(code);
+}
+
+char* SharedBytes(size_t size) {
+  const size_t whole = (size + 4095) / 4096 * 4096;
+  const size_t offset = g_arena->taken.fetch_add(whole);
+  if (offset + whole > kArenaSize) {
+    abort();  // the test asks for too much
+  }
+  return reinterpret_cast<char*>(g_arena) + offset;
+}
+
+size_t SharedOffset(const char* bytes) {
+  return static_cast<size_t>(bytes - reinterpret_cast<char*>(g_arena));
+}
+
+char* SharedAt(size_t offset) { return reinterpret_cast<char*>(g_arena) + offset; }
+
+}  // namespace fake_hip

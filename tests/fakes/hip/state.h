@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the files of the fake libamdhip64 share.
+#ifndef DLBRIDGE_TESTS_FAKES_HIP_STATE_H_
+#define DLBRIDGE_TESTS_FAKES_HIP_STATE_H_
+
+#include <hip/hip_runtime_api.h>
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "fake_hip.h"
+
+// How much of the runtime there is: 6 for all, 5 for what 5.2 has, 0 for no more than is needed.
+#ifndef FAKE_HIP_LEVEL
+#define FAKE_HIP_LEVEL 6
+#endif
+
+#define FAKE_EXPORT __attribute__((visibility("default")))
+
+namespace fake_hip {
+
+struct Stream;
+
+// Work of a stream, done when somebody waits for it: a function, or that another one is done first.
+struct Operation {
+  std::function<void()> work;
+  Stream* other;
+  uint64_t position;
+};
+
+struct Stream {
+  std::string name;
+  int device;
+  bool is_default;
+  bool of_library;  // made through the runtime's function
+  bool live = true;
+  int capture = hipStreamCaptureStatusNone;
+  unsigned long long graph = 0;
+  std::deque<Operation> pending;
+  uint64_t done = 0;
+
+  uint64_t enqueued() const { return done + pending.size(); }
+};
+
+struct Event {
+  std::string name;
+  int device;
+  bool live = true;
+  Stream* stream = nullptr;  // NULL: never recorded
+  uint64_t position = 0;
+  bool captured = false;
+  unsigned long long graph = 0;
+};
+
+struct Allocation {
+  FakeHipMemory kind;
+  int device;
+  size_t size;
+  char* bytes;
+  bool hidden_range;
+  bool mapped;  // from another process
+};
+
+struct Failure {
+  std::string function;
+  int code;
+  int countdown;
+};
+
+struct State {
+  std::recursive_mutex mutex;
+  int version;
+  int device_count = 2;
+  bool uuids = true;
+  bool reversed = false;
+  bool initialised = false;
+  pid_t process = 0;  // that initialised it
+  std::vector<Failure> failures;
+  std::string log;
+  std::string violations;
+  std::vector<std::unique_ptr<Stream>> streams;  // for ever: a handle is never used twice
+  std::vector<std::unique_ptr<Event>> events;
+  std::map<uintptr_t, Allocation> memory;
+  std::map<int, Stream*> defaults;
+};
+
+State& TheState();
+
+// Of the thread.
+struct Thread {
+  int device = 0;
+  int application_device = 0;
+  int last_error = 0;
+};
+Thread& TheThread();
+
+int Major();
+void Violation(const std::string& what);
+
+// One call of the runtime's: holds the lock, is logged, and may be told to fail.
+class Call {
+ public:
+  Call(const char* name, const std::string& arguments, bool needs_start);
+  bool fails() const { return injected_ != hipSuccess; }
+  // What the function returns, which becomes the thread's last error.
+  hipError_t Return(int code) const;
+  hipError_t Refuse(int code, const std::string& why) const;
+  hipError_t Fail() const { return Return(injected_); }
+
+ private:
+  std::lock_guard<std::recursive_mutex> lock_;
+  std::string name_;
+  int injected_;
+};
+
+Stream* DefaultStream(int device);
+Stream* AddStream(int device, bool of_library, bool is_default);
+// NULL for what is no stream, with a violation.
+Stream* FindStream(hipStream_t stream, const char* function);
+Event* FindEvent(hipEvent_t event, const char* function);
+std::string NameOf(hipStream_t stream);
+std::string NameOf(hipEvent_t event);
+std::string NameOf(const void* pointer);
+std::string Join(std::initializer_list<std::string> parts);
+
+// Does what was enqueued before `position`.
+void RunUntil(Stream* stream, uint64_t position);
+void Enqueue(Stream* stream, std::function<void()> work);
+bool IsAnyBlockingCapture();
+
+// The allocation that holds an address, or NULL.
+Allocation* FindAllocation(const void* pointer, uintptr_t* base);
+// Memory that all processes of a test see.
+char* SharedBytes(size_t size);
+size_t SharedOffset(const char* bytes);
+char* SharedAt(size_t offset);
+void* AddAllocation(FakeHipMemory kind, int device, size_t size, char* bytes, bool mapped);
+void RemoveAllocation(uintptr_t base);
+
+// The 16 bytes of a device; the same in each process.
+void Uuid(int device, char* out);
+
+}  // namespace fake_hip
+
+// A runtime's function begins so.
+#define FAKE_CALL(name, ...)                                             \
+  const fake_hip::Call call(#name, fake_hip::Join({__VA_ARGS__}), true); \
+  if (call.fails()) {                                                    \
+    return call.Fail();                                                  \
+  }
+
+#endif  // DLBRIDGE_TESTS_FAKES_HIP_STATE_H_

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+// The fake's streams. Nothing runs by itself: what is waited for is done then, and what it waits
+// for before, so that a missing wait shows as work that was not done.
+#include "state.h"
+
+#include <cstring>
+
+namespace fake_hip {
+namespace {
+
+std::string Number(size_t index) { return std::to_string(index + 1); }
+
+int IndexOf(const void* handle) {
+  const auto& streams = TheState().streams;
+  for (size_t i = 0; i < streams.size(); ++i) {
+    if (streams[i].get() == handle) {
+      return static_cast<int>(i);
+    }
+  }
+  return -1;
+}
+
+}  // namespace
+
+Stream* AddStream(int device, bool of_library, bool is_default) {
+  auto& streams = TheState().streams;
+  streams.push_back(std::make_unique<Stream>());
+  Stream* stream = streams.back().get();
+  stream->name = is_default ? "default" + std::to_string(device) : "s" + Number(streams.size() - 1);
+  stream->device = device;
+  stream->of_library = of_library;
+  stream->is_default = is_default;
+  return stream;
+}
+
+Stream* DefaultStream(int device) {
+  Stream*& stream = TheState().defaults[device];
+  if (stream == nullptr) {
+    stream = AddStream(device, false, true);
+  }
+  return stream;
+}
+
+std::string NameOf(hipStream_t stream) {
+  if (stream == nullptr) {
+    return "NULL";
+  }
+  const int index = IndexOf(stream);
+  return index < 0 ? "?" : TheState().streams[static_cast<size_t>(index)]->name;
+}
+
+Stream* FindStream(hipStream_t handle, const char* function) {
+  if (handle == nullptr) {
+    return DefaultStream(TheThread().device);
+  }
+  if (reinterpret_cast<uintptr_t>(handle) <= 2) {
+    Violation(std::string(function) + ": the handle 1 or 2, which older runtimes follow");
+    return nullptr;
+  }
+  const int index = IndexOf(handle);
+  if (index < 0) {
+    Violation(std::string(function) + ": no stream");
+    return nullptr;
+  }
+  Stream* stream = TheState().streams[static_cast<size_t>(index)].get();
+  if (!stream->live) {
+    Violation(std::string(function) + ": a stream that was destroyed");
+    return nullptr;
+  }
+  return stream;
+}
+
+void RunUntil(Stream* stream, uint64_t position) {
+  while (stream->done < position && !stream->pending.empty()) {
+    const Operation operation = stream->pending.front();
+    stream->pending.pop_front();
+    if (operation.other != nullptr) {
+      RunUntil(operation.other, operation.position);
+    } else {
+      operation.work();
+    }
+    ++stream->done;
+  }
+}
+
+void Enqueue(Stream* stream, std::function<void()> work) {
+  stream->pending.push_back({std::move(work), nullptr, 0});
+}
+
+bool IsAnyBlockingCapture() {
+  for (const auto& stream : TheState().streams) {
+    if (stream->live && !stream->of_library && stream->capture == hipStreamCaptureStatusActive) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace fake_hip
+
+using fake_hip::FindStream;
+using fake_hip::NameOf;
+using fake_hip::Stream;
+
+extern "C" {
+
+FAKE_EXPORT hipError_t hipStreamCreateWithFlags(hipStream_t* stream, unsigned int flags) {
+  FAKE_CALL(hipStreamCreateWithFlags, std::to_string(flags))
+  if (flags != hipStreamNonBlocking) {
+    return call.Refuse(hipErrorInvalidValue, "a stream that the default stream waits for");
+  }
+  *stream =
+      reinterpret_cast<hipStream_t>(fake_hip::AddStream(fake_hip::TheThread().device, true, false));
+  return call.Return(hipSuccess);
+}
+
+FAKE_EXPORT hipError_t hipStreamDestroy(hipStream_t handle) {
+  FAKE_CALL(hipStreamDestroy, NameOf(handle))
+  Stream* stream = FindStream(handle, "hipStreamDestroy");
+  if (stream == nullptr || handle == nullptr) {
+    return call.Refuse(hipErrorInvalidHandle, "nothing to destroy");
+  }
+  fake_hip::RunUntil(stream, stream->enqueued());
+  stream->live = false;
+  return call.Return(hipSuccess);
+}
+
+FAKE_EXPORT hipError_t hipStreamSynchronize(hipStream_t handle) {
+  FAKE_CALL(hipStreamSynchronize, NameOf(handle))
+  Stream* stream = FindStream(handle, "hipStreamSynchronize");
+  if (stream == nullptr) {
+    return call.Return(hipErrorContextIsDestroyed);
+  }
+  if (stream->capture != hipStreamCaptureStatusNone) {
+    stream->capture = hipStreamCaptureStatusInvalidated;
+    return call.Refuse(hipErrorStreamCaptureUnsupported, "a stream that is capturing");
+  }
+  if (handle == nullptr && fake_hip::IsAnyBlockingCapture()) {
+    return call.Refuse(hipErrorStreamCaptureImplicit, "the default stream during a capture");
+  }
+  fake_hip::RunUntil(stream, stream->enqueued());
+  return call.Return(hipSuccess);
+}
+
+#if FAKE_HIP_LEVEL >= 6
+// Not in the headers of 5.2.
+FAKE_EXPORT hipError_t hipStreamGetDevice(hipStream_t handle, hipDevice_t* device);
+hipError_t hipStreamGetDevice(hipStream_t handle, hipDevice_t* device) {
+  FAKE_CALL(hipStreamGetDevice, NameOf(handle))
+  const Stream* stream = FindStream(handle, "hipStreamGetDevice");
+  if (stream == nullptr) {
+    return call.Return(hipErrorContextIsDestroyed);
+  }
+  *device = stream->device;
+  return call.Return(hipSuccess);
+}
+#endif
+
+#if FAKE_HIP_LEVEL > 0
+FAKE_EXPORT int hipGetStreamDeviceId(hipStream_t handle) {
+  const fake_hip::Call call("hipGetStreamDeviceId", NameOf(handle), true);
+  const Stream* stream = call.fails() ? nullptr : FindStream(handle, "hipGetStreamDeviceId");
+  return stream == nullptr ? -1 : stream->device;
+}
+
+FAKE_EXPORT hipError_t hipStreamIsCapturing(hipStream_t handle, hipStreamCaptureStatus* status) {
+  FAKE_CALL(hipStreamIsCapturing, NameOf(handle))
+  const Stream* stream = FindStream(handle, "hipStreamIsCapturing");
+  if (stream == nullptr) {
+    return call.Return(hipErrorContextIsDestroyed);
+  }
+  if (handle == nullptr && fake_hip::IsAnyBlockingCapture()) {
+    return call.Return(hipErrorStreamCaptureImplicit);
+  }
+  *status = static_cast<hipStreamCaptureStatus>(stream->capture);
+  return call.Return(hipSuccess);
+}
+
+FAKE_EXPORT hipError_t hipStreamGetCaptureInfo(hipStream_t handle, hipStreamCaptureStatus* status,
+                                               unsigned long long* graph) {
+  FAKE_CALL(hipStreamGetCaptureInfo, NameOf(handle))
+  const Stream* stream = FindStream(handle, "hipStreamGetCaptureInfo");
+  if (stream == nullptr) {
+    return call.Return(hipErrorContextIsDestroyed);
+  }
+  *status = static_cast<hipStreamCaptureStatus>(stream->capture);
+  *graph = stream->graph;
+  return call.Return(hipSuccess);
+}
+#endif
+
+}  // extern "C"
