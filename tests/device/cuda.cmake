@@ -57,6 +57,16 @@ function(dlbridge_add_cuda_test source fake)
   add_dependencies(${name} cuda_signatures cuda_veneer)
   target_compile_definitions(${name} PRIVATE FAKE_CUDA_FILE="$<TARGET_FILE:${fake}>")
 endfunction()
-foreach(name cuda_start)
+foreach(name cuda_start cuda_pointer cuda_stream cuda_copy_internal cuda_ipc_internal
+    cuda_fake)
   dlbridge_add_cuda_test(${name}_test.cc fake_cuda)
 endforeach()
+dlbridge_add_cuda_test(cuda_old_driver_test.cc fake_cuda_old)
+
+# What `./run gpu` runs on a GPU, as far as a driver alone is enough.
+if(NOT DLBRIDGE_STATIC AND NOT DLBRIDGE_SANITIZE)
+  dlbridge_add_script_test(cuda_gpu_tests_on_the_fake device
+    ${PROJECT_SOURCE_DIR}/tests/gpu/test_gpu.py)
+  set_tests_properties(cuda_gpu_tests_on_the_fake PROPERTIES ENVIRONMENT
+    "DLBRIDGE_LIBRARY=$<TARGET_FILE:dlbridge>;DLBRIDGE_LIBCUDA=$<TARGET_FILE:fake_cuda>")
+endif()

@@ -140,6 +140,31 @@ TEST(CudaStart, WorksWithoutUuids) {
   }));
 }
 
+// Before 10.2 a driver refuses attributes that tell the range: base and size stay unknown.
+TEST(CudaStart, OlderDriversTellNoRange) {
+  EXPECT_TRUE(InChild([] {
+    UseFakeCuda();
+    setenv("FAKE_CUDA_VERSION", "10010", 1);
+    int on_stack = 0;
+    DLBridgeBuffer buffer = dlbridge_buffer_address(&on_stack);
+    DLBridgePointerInfo info = DLBRIDGE_POINTER_INFO_INIT;
+    Error error;
+    EXPECT_EQ(dlbridge_pointer_info(&buffer, {kDLCUDA, 0}, &info, &error), DLBRIDGE_OK)
+        << error.message;
+    CUcontext context = nullptr;
+    EXPECT_CUDA(cuCtxCreate(&context, nullptr, 0, 0));
+    CUdeviceptr address = 0;
+    EXPECT_CUDA(cuMemAlloc(&address, 64));
+    buffer = dlbridge_buffer_cuda(address);
+    EXPECT_EQ(dlbridge_pointer_info(&buffer, {kDLCUDA, 0}, &info, &error), DLBRIDGE_OK)
+        << error.message;
+    EXPECT_EQ(info.memory, DLBRIDGE_MEMORY_DEVICE);
+    EXPECT_EQ(info.base, 0U);
+    EXPECT_EQ(info.size, 0U);
+    EXPECT_EQ(fake_cuda_violations(), 0) << fake_cuda_violation_texts();
+  }));
+}
+
 TEST(CudaStart, AHostPointerStartsNoDriver) {
   EXPECT_TRUE(InChild([] {
     UseFakeCuda();

@@ -64,12 +64,18 @@ Context* NewContext(int device) {
 
 void EndContext(Context* context) {
   State& state = TheState();
+  for (Stream& stream : state.streams) {
+    if (stream.context == context) {
+      Finish(&stream);
+    }
+  }
+  Finish(&context->legacy);
+  for (auto& stream : context->per_thread) {
+    Finish(&stream.second);
+  }
   context->alive = false;
   for (auto event = state.events.begin(); event != state.events.end();) {
     const bool gone = event->context == context;
-    if (gone) {
-      state.dead.insert(&*event);
-    }
     event = gone ? state.events.erase(event) : std::next(event);
   }
   for (auto stream = state.streams.begin(); stream != state.streams.end();) {
@@ -216,8 +222,10 @@ CUresult CUDAAPI cuCtxCreate_v4(CUcontext* out, CUctxCreateParams*, unsigned, CU
 CUresult CUDAAPI cuCtxDestroy_v2(CUcontext handle) {
   FAKE_CALL("cuCtxDestroy_v2", kInit);
   Context* context = fake_cuda::FindContext(handle, "cuCtxDestroy");
-  FAKE_REQUIRE(context != nullptr && context->alive, CUDA_ERROR_INVALID_CONTEXT,
-               "cuCtxDestroy of no live context");
+  if (context == nullptr) {
+    return CUDA_ERROR_INVALID_CONTEXT;
+  }
+  FAKE_REQUIRE(context->alive, CUDA_ERROR_INVALID_CONTEXT, "cuCtxDestroy of no live context");
   if (Current() == context) {
     ThisThread().contexts.pop_back();
   }
@@ -243,8 +251,10 @@ CUresult CUDAAPI cuCtxPushCurrent_v2(CUcontext handle) {
   }
   FAKE_CALL("cuCtxPushCurrent_v2", kInit);
   Context* context = fake_cuda::FindContext(handle, "cuCtxPushCurrent");
-  FAKE_REQUIRE(context != nullptr && context->alive, CUDA_ERROR_INVALID_CONTEXT,
-               "cuCtxPushCurrent of no live context");
+  if (context == nullptr) {
+    return CUDA_ERROR_INVALID_CONTEXT;
+  }
+  FAKE_REQUIRE(context->alive, CUDA_ERROR_INVALID_CONTEXT, "cuCtxPushCurrent of no live context");
   ThisThread().contexts.push_back(context);
   return CUDA_SUCCESS;
 }

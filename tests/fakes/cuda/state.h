@@ -14,7 +14,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -102,7 +101,6 @@ struct State {
   std::list<Context> contexts;
   std::list<Stream> streams;
   std::list<Event> events;
-  std::set<const void*> dead;  // handles that were destroyed and not given out again
   std::map<CUdeviceptr, Memory> memory;
   std::map<std::thread::id, Thread> threads;
   uint64_t next_id = 1;

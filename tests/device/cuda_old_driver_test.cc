@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// A driver that lacks what newer ones have: contexts without ids, devices without UUIDs.
+#include "device/cuda_fixture.h"
+
+namespace dlbridge_test {
+namespace {
+
+class CudaOldDriver : public CudaTest {};
+
+// Without ids of contexts nobody could tell whether an event in a pool outlived its own.
+TEST_F(CudaOldDriver, EachHandoffMakesAnEventAndDestroysIt) {
+  const CUstream producer = MakeStream();
+  const CUstream consumer = MakeStream();
+  const DLBridgeStream from = dlbridge_stream_cuda(producer, 0);
+  const DLBridgeStream to = dlbridge_stream_cuda(consumer, 0);
+  for (int i = 0; i < 2; ++i) {
+    fake_cuda_clear_log();
+    Error error;
+    EXPECT_EQ(dlbridge_stream_handoff(&from, &to, 0, &error), DLBRIDGE_OK) << error.message;
+    EXPECT_EQ(Log(),
+              "cuStreamGetCtx cuCtxPushCurrent_v2 cuStreamIsCapturing cuStreamIsCapturing "
+              "cuThreadExchangeStreamCaptureMode cuEventCreate cuThreadExchangeStreamCaptureMode "
+              "cuEventRecord cuStreamWaitEvent cuCtxPopCurrent_v2 cuEventDestroy_v2 ");
+    EXPECT_EQ(Counts().live_events, 0);
+  }
+  const Current current(context_);
+  EXPECT_CUDA(cuStreamDestroy(producer));
+  EXPECT_CUDA(cuStreamDestroy(consumer));
+}
+
+TEST_F(CudaOldDriver, CapturesWithoutIdsAreNotJoined) {
+  const CUstream producer = MakeStream();
+  const CUstream consumer = MakeStream();
+  const DLBridgeStream from = dlbridge_stream_cuda(producer, 0);
+  const DLBridgeStream to = dlbridge_stream_cuda(consumer, 0);
+  const Current current(context_);
+  EXPECT_CUDA(cuStreamBeginCapture(producer, CU_STREAM_CAPTURE_MODE_GLOBAL));
+  EXPECT_CUDA(cuStreamBeginCapture(consumer, CU_STREAM_CAPTURE_MODE_GLOBAL));
+  Error error;
+  EXPECT_EQ(dlbridge_stream_handoff(&from, &to, DLBRIDGE_HANDOFF_ALLOW_CAPTURE, &error),
+            DLBRIDGE_ERROR_CAPTURE);
+  CUgraph graph = nullptr;
+  EXPECT_CUDA(cuStreamEndCapture(producer, &graph));
+  EXPECT_CUDA(cuStreamEndCapture(consumer, &graph));
+  EXPECT_CUDA(cuStreamDestroy(producer));
+  EXPECT_CUDA(cuStreamDestroy(consumer));
+}
+
+TEST_F(CudaOldDriver, SpecialStreamsUseTheRetainedPrimaryContext) {
+  const DLBridgeStream legacy = dlbridge_stream_cuda(CU_STREAM_LEGACY, 0);
+  for (int i = 0; i < 2; ++i) {
+    Error error;
+    EXPECT_EQ(dlbridge_stream_synchronize(&legacy, &error), DLBRIDGE_OK) << error.message;
+  }
+  EXPECT_EQ(Counts().primary_retained, 1);
+}
+
+}  // namespace
+}  // namespace dlbridge_test

@@ -1,0 +1,349 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What of libdlbridge the tests on a GPU call, over ctypes. This is no binding."""
+
+import ctypes
+import os
+
+INT64 = ctypes.c_int64
+UINT64 = ctypes.c_uint64
+
+CPU, CUDA, CUDA_HOST, CUDA_MANAGED = 1, 2, 3, 13
+FLOAT, UINT = 2, 1
+BACKEND_CUDA = 2
+MEMORY_HOST, MEMORY_DEVICE, MEMORY_PINNED, MEMORY_MANAGED = 1, 2, 3, 4
+STREAM_QUEUE = 3
+STREAM_NONE = -(2**63)
+RULE_DEVICE_LABEL, RULE_ALLOCATION_BOUNDS = 43, 44
+ALLOW_STAGING = 1
+IS_COPIED = 2
+LEVEL_DEVICE = 3
+STATE_READY = 1
+
+
+class DLDevice(ctypes.Structure):
+    _fields_ = [("type", ctypes.c_int32), ("id", ctypes.c_int32)]
+
+
+class DLDataType(ctypes.Structure):
+    _fields_ = [("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16)]
+
+
+class DLPackVersion(ctypes.Structure):
+    _fields_ = [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32)]
+
+
+class DLTensor(ctypes.Structure):
+    _fields_ = [
+        ("data", ctypes.c_void_p),
+        ("device", DLDevice),
+        ("ndim", ctypes.c_int32),
+        ("dtype", DLDataType),
+        ("shape", ctypes.POINTER(INT64)),
+        ("strides", ctypes.POINTER(INT64)),
+        ("byte_offset", UINT64),
+    ]
+
+
+class Versioned(ctypes.Structure):
+    _fields_ = [
+        ("version", DLPackVersion),
+        ("manager_ctx", ctypes.c_void_p),
+        ("deleter", ctypes.c_void_p),
+        ("flags", UINT64),
+        ("tensor", DLTensor),
+    ]
+
+
+class Legacy(ctypes.Structure):
+    _fields_ = [
+        ("tensor", DLTensor),
+        ("manager_ctx", ctypes.c_void_p),
+        ("deleter", ctypes.c_void_p),
+    ]
+
+
+class Error(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("status", ctypes.c_int32),
+        ("rule", ctypes.c_int32),
+        ("axis", ctypes.c_int32),
+        ("message", ctypes.c_char * 240),
+    ]
+
+
+class BackendInfo(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("backend", ctypes.c_int32),
+        ("state", ctypes.c_int32),
+        ("device_count", ctypes.c_int32),
+        ("driver_code", ctypes.c_int32),
+        ("reserved0", ctypes.c_uint32),
+        ("driver_version", ctypes.c_char * 64),
+        ("runtime_version", ctypes.c_char * 64),
+        ("file", ctypes.c_char * 256),
+        ("reason", ctypes.c_char * 616),
+    ]
+
+
+class Buffer(ctypes.Structure):
+    _fields_ = [
+        ("backend", ctypes.c_int32),
+        ("kind", ctypes.c_int32),
+        ("handle", UINT64),
+        ("context", UINT64),
+    ]
+
+
+class PointerInfo(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("backend", ctypes.c_int32),
+        ("device", DLDevice),
+        ("memory", ctypes.c_int32),
+        ("native_device", ctypes.c_int32),
+        ("flags", ctypes.c_uint32),
+        ("reserved0", ctypes.c_uint32),
+        ("base", UINT64),
+        ("size", UINT64),
+        ("context", UINT64),
+    ]
+
+
+class Stream(ctypes.Structure):
+    _fields_ = [
+        ("backend", ctypes.c_int32),
+        ("kind", ctypes.c_int32),
+        ("device", DLDevice),
+        ("handle", UINT64),
+        ("context", UINT64),
+    ]
+
+
+class Policy(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("level", ctypes.c_int32),
+        ("version", DLPackVersion),
+        ("flags", ctypes.c_uint32),
+        ("max_ndim", ctypes.c_int32),
+        ("contiguity", ctypes.c_int32),
+        ("reserved0", ctypes.c_uint32),
+        ("alignment", UINT64),
+        ("buffer_size", UINT64),
+        ("devices", ctypes.c_void_p),
+        ("device_count", ctypes.c_size_t),
+        ("dtypes", ctypes.c_void_p),
+        ("dtype_count", ctypes.c_size_t),
+        ("reserved", UINT64 * 2),
+    ]
+
+
+RELEASE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, Buffer)
+
+
+class WrapSpec(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("ndim", ctypes.c_int32),
+        ("shape", ctypes.POINTER(INT64)),
+        ("strides", ctypes.POINTER(INT64)),
+        ("buffer", Buffer),
+        ("byte_offset", UINT64),
+        ("buffer_size", UINT64),
+        ("device", DLDevice),
+        ("dtype", DLDataType),
+        ("options", ctypes.c_uint32),
+        ("flags", UINT64),
+        ("version", DLPackVersion),
+        ("release", RELEASE),
+        ("release_context", ctypes.c_void_p),
+        ("policy", ctypes.POINTER(Policy)),
+        ("reserved", UINT64 * 2),
+    ]
+
+
+class CopySpec(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("options", ctypes.c_uint32),
+        ("device", DLDevice),
+        ("stream", Stream),
+        ("target", Buffer),
+        ("target_offset", UINT64),
+        ("target_size", UINT64),
+        ("release", RELEASE),
+        ("release_context", ctypes.c_void_p),
+        ("allocator", ctypes.c_void_p),
+        ("flags", UINT64),
+        ("version", DLPackVersion),
+        ("policy", ctypes.POINTER(Policy)),
+        ("reserved", UINT64 * 4),
+    ]
+
+
+# A capsule borrows its name, so the texts outlive every capsule.
+_NAME, _USED_NAME = b"dltensor", b"used_dltensor"
+_NEW = ctypes.pythonapi.PyCapsule_New
+_NEW.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+_NEW.restype = ctypes.py_object
+_POINTER = ctypes.pythonapi.PyCapsule_GetPointer
+_POINTER.argtypes = [ctypes.py_object, ctypes.c_char_p]
+_POINTER.restype = ctypes.c_void_p
+_RENAME = ctypes.pythonapi.PyCapsule_SetName
+_RENAME.argtypes = [ctypes.py_object, ctypes.c_char_p]
+
+
+class Refused(Exception):
+    """The library said no."""
+
+    def __init__(self, status, error):
+        super().__init__(f"{status}: {error.message.decode()}")
+        self.status = status
+        self.rule = error.rule
+        self.message = error.message.decode()
+
+
+def int64s(values):
+    return (INT64 * max(len(values), 1))(*values)
+
+
+def buffer_at(address):
+    return Buffer(0, 1, address, 0)
+
+
+def stream(handle, device=0):
+    """A CUstream, or 1 or 2, of a device."""
+    return Stream(BACKEND_CUDA, STREAM_QUEUE, DLDevice(CUDA, device), handle, 0)
+
+
+def tensor(address, device, shape, strides=None, dtype=(UINT, 8), byte_offset=0):
+    """A bare tensor; its arrays live as long as it does."""
+    if strides is None:
+        strides = [1] * len(shape)
+        for axis in range(len(shape) - 2, -1, -1):
+            strides[axis] = strides[axis + 1] * shape[axis + 1]
+    out = DLTensor(data=address, ndim=len(shape), byte_offset=byte_offset)
+    out.device = DLDevice(*device)
+    out.dtype = DLDataType(dtype[0], dtype[1], 1)
+    out.arrays = int64s(shape), int64s(strides)
+    out.shape, out.strides = out.arrays
+    return out
+
+
+class Library:
+    """libdlbridge, loaded without the GIL: drivers call back from threads of their own."""
+
+    def __init__(self, path):
+        self._lib = ctypes.CDLL(path)
+        self._lib.dlbridge_status_name.restype = ctypes.c_char_p
+        self._lib.dlbridge_release_versioned.argtypes = [ctypes.POINTER(Versioned)]
+        self._lib.dlbridge_release_versioned.restype = None
+
+    def call(self, name, *arguments):
+        error = Error(struct_size=ctypes.sizeof(Error))
+        status = getattr(self._lib, "dlbridge_" + name)(*arguments, ctypes.byref(error))
+        if status != 0:
+            text = self._lib.dlbridge_status_name(status).decode()
+            raise Refused(text.removeprefix("DLBRIDGE_ERROR_"), error)
+
+    def backend_info(self):
+        info = BackendInfo(struct_size=ctypes.sizeof(BackendInfo))
+        self.call("backend_info", BACKEND_CUDA, ctypes.byref(info))
+        return info
+
+    def pointer_info(self, address, device=(CUDA, 0)):
+        info = PointerInfo(struct_size=ctypes.sizeof(PointerInfo))
+        buffer = buffer_at(address)
+        self.call("pointer_info", ctypes.byref(buffer), DLDevice(*device), ctypes.byref(info))
+        return info
+
+    def validate(self, what):
+        """At the level that asks the driver."""
+        policy = Policy(
+            struct_size=ctypes.sizeof(Policy),
+            level=LEVEL_DEVICE,
+            max_ndim=64,
+            buffer_size=2**64 - 1,
+        )
+        self.call("validate", ctypes.byref(what), UINT64(0), ctypes.byref(policy))
+
+    def _wrap(self, name, kind, address, device, shape, dtype, release):
+        spec = WrapSpec(struct_size=ctypes.sizeof(WrapSpec), ndim=len(shape))
+        spec.shape = int64s(shape)
+        spec.buffer = buffer_at(address)
+        spec.buffer_size = 2**64 - 1
+        spec.device = DLDevice(*device)
+        spec.dtype = DLDataType(dtype[0], dtype[1], 1)
+        if release is not None:
+            spec.release = release
+        out = ctypes.POINTER(kind)()
+        self.call(name, ctypes.byref(spec), ctypes.byref(out))
+        return out
+
+    def wrap(self, address, device, shape, dtype=(FLOAT, 32), release=None):
+        return self._wrap("wrap", Versioned, address, device, shape, dtype, release)
+
+    def wrap_legacy(self, address, device, shape, dtype=(FLOAT, 32), release=None):
+        """As the capsule that every framework takes, which has to take it."""
+        managed = self._wrap("wrap_legacy", Legacy, address, device, shape, dtype, release)
+        return _NEW(ctypes.cast(managed, ctypes.c_void_p), _NAME, None)
+
+    def upgrade(self, capsule):
+        """A versioned tensor of a legacy capsule, which counts as used then."""
+        legacy = _POINTER(capsule, _NAME)
+        out = ctypes.POINTER(Versioned)()
+        self.call("upgrade", ctypes.c_void_p(legacy), None, ctypes.byref(out))
+        _RENAME(capsule, _USED_NAME)
+        return out
+
+    def release(self, managed):
+        self._lib.dlbridge_release_versioned(managed)
+
+    def handoff(self, producer, consumer, options=0):
+        self.call("stream_handoff", ctypes.byref(producer), ctypes.byref(consumer), options)
+
+    def synchronize(self, queue):
+        self.call("stream_synchronize", ctypes.byref(queue))
+
+    def copy(self, source, device=(CPU, 0), target=0, size=0, queue=None, staging=False):
+        spec = CopySpec(struct_size=ctypes.sizeof(CopySpec), options=int(staging))
+        spec.device = DLDevice(*device)
+        if queue is not None:
+            spec.stream = queue
+        if target:
+            spec.target = buffer_at(target)
+            spec.target_size = size
+        out = ctypes.POINTER(Versioned)()
+        self.call("copy", ctypes.byref(source), UINT64(0), ctypes.byref(spec), ctypes.byref(out))
+        return out
+
+    def ipc_export(self, managed):
+        place = ctypes.create_string_buffer(2048)
+        length = ctypes.c_size_t()
+        fds = (ctypes.c_int32 * 4)()
+        count = ctypes.c_size_t()
+        self.call(
+            "ipc_export",
+            managed,
+            0,
+            place,
+            ctypes.c_size_t(len(place)),
+            ctypes.byref(length),
+            fds,
+            ctypes.c_size_t(4),
+            ctypes.byref(count),
+        )
+        return place.raw[: length.value]
+
+    def ipc_import(self, descriptor):
+        out = ctypes.POINTER(Versioned)()
+        size = ctypes.c_size_t(len(descriptor))
+        none = ctypes.c_size_t(0)
+        self.call("ipc_import", descriptor, size, None, none, 0, None, ctypes.byref(out))
+        return out
+
+
+def load():
+    return Library(os.environ["DLBRIDGE_LIBRARY"])
