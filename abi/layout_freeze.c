@@ -31,6 +31,7 @@ TYPE(DLBridgeStatus, int32_t);
 TYPE(DLBridgeRule, int32_t);
 TYPE(DLBridgeKind, int32_t);
 TYPE(DLBridgeAnswer, int32_t);
+TYPE(DLBridgeBackend, int32_t);
 
 /* Another declaration of the same function must say the same. */
 uint32_t dlbridge_version(void);
@@ -85,6 +86,29 @@ DLBridgeStatus dlbridge_exchange_api_find(const DLPackExchangeAPIHeader*, DLPack
 DLBridgeKind dlbridge_identify(const void*);
 DLBridgeStatus dlbridge_pin_module(const void*, DLBridgeError*);
 const DLBridgeApi* dlbridge_get_api(uint32_t, size_t);
+DLBridgeStatus dlbridge_backend_info(DLBridgeBackend, DLBridgeBackendInfo*, DLBridgeError*);
+DLBridgeStatus dlbridge_pointer_info(const DLBridgeBuffer*, DLDevice, DLBridgePointerInfo*,
+                                     DLBridgeError*);
+DLBridgeStatus dlbridge_wrap(const DLBridgeWrapSpec*, DLManagedTensorVersioned**, DLBridgeError*);
+DLBridgeStatus dlbridge_wrap_legacy(const DLBridgeWrapSpec*, DLManagedTensor**, DLBridgeError*);
+DLBridgeStatus dlbridge_stream_from_array_api(DLDevice, int64_t, DLBridgeStream*, DLBridgeError*);
+DLBridgeStatus dlbridge_stream_handoff(const DLBridgeStream*, const DLBridgeStream*, uint32_t,
+                                       DLBridgeError*);
+DLBridgeStatus dlbridge_stream_synchronize(const DLBridgeStream*, DLBridgeError*);
+DLBridgeStatus dlbridge_device_register(const DLBridgeContextEntry*, uint64_t*, DLBridgeError*);
+DLBridgeStatus dlbridge_device_lookup(DLDevice, uint64_t, DLBridgeContextEntry*, DLBridgeError*);
+DLBridgeStatus dlbridge_device_next(uint64_t*, DLBridgeContextEntry*, DLBridgeError*);
+DLBridgeStatus dlbridge_device_retain(uint64_t, DLBridgeError*);
+DLBridgeStatus dlbridge_device_release(uint64_t, DLBridgeError*);
+DLBridgeStatus dlbridge_device_unregister(uint64_t, DLBridgeError*);
+const DLBridgeContextTable* dlbridge_context_table_v1(void);
+DLBridgeStatus dlbridge_copy(const DLTensor*, uint64_t, const DLBridgeCopySpec*,
+                             DLManagedTensorVersioned**, DLBridgeError*);
+DLBridgeStatus dlbridge_ipc_export(const DLManagedTensorVersioned*, uint32_t, void*, size_t,
+                                   size_t*, int32_t*, size_t, size_t*, DLBridgeError*);
+DLBridgeStatus dlbridge_ipc_import(const void*, size_t, const int32_t*, size_t, uint32_t,
+                                   const DLBridgePolicy*, DLManagedTensorVersioned**,
+                                   DLBridgeError*);
 
 VALUE(DLBRIDGE_ABI, 1);
 
@@ -164,7 +188,7 @@ FIELD(DLBridgeViewSpec, strides, 16, const int64_t*);
 FIELD(DLBridgeViewSpec, offset, 24, int64_t);
 FIELD(DLBridgeViewSpec, reserved, 32, uint64_t[2]);
 
-GROWS(DLBridgeAllocateSpec, 80, 8);
+GROWS(DLBridgeAllocateSpec, 88, 8);
 FIELD(DLBridgeAllocateSpec, struct_size, 0, uint32_t);
 FIELD(DLBridgeAllocateSpec, ndim, 4, int32_t);
 FIELD(DLBridgeAllocateSpec, shape, 8, const int64_t*);
@@ -176,8 +200,108 @@ FIELD(DLBridgeAllocateSpec, flags, 40, uint64_t);
 FIELD(DLBridgeAllocateSpec, version, 48, DLPackVersion);
 FIELD(DLBridgeAllocateSpec, allocator, 56, const DLBridgeAllocator*);
 FIELD(DLBridgeAllocateSpec, reserved, 64, uint64_t[2]);
+FIELD(DLBridgeAllocateSpec, options, 80, uint32_t);
+FIELD(DLBridgeAllocateSpec, reserved1, 84, uint32_t);
 
-GROWS(DLBridgeApi, 288, 8);
+GROWS(DLBridgeBackendInfo, 1024, 4);
+FIELD(DLBridgeBackendInfo, struct_size, 0, uint32_t);
+FIELD(DLBridgeBackendInfo, backend, 4, DLBridgeBackend);
+FIELD(DLBridgeBackendInfo, state, 8, int32_t);
+FIELD(DLBridgeBackendInfo, device_count, 12, int32_t);
+FIELD(DLBridgeBackendInfo, driver_code, 16, int32_t);
+FIELD(DLBridgeBackendInfo, reserved0, 20, uint32_t);
+FIELD(DLBridgeBackendInfo, driver_version, 24, char[64]);
+FIELD(DLBridgeBackendInfo, runtime_version, 88, char[64]);
+FIELD(DLBridgeBackendInfo, file, 152, char[256]);
+FIELD(DLBridgeBackendInfo, reason, 408, char[616]);
+
+SIZE(DLBridgeBuffer, 24, 8);
+FIELD(DLBridgeBuffer, backend, 0, DLBridgeBackend);
+FIELD(DLBridgeBuffer, kind, 4, int32_t);
+FIELD(DLBridgeBuffer, handle, 8, uint64_t);
+FIELD(DLBridgeBuffer, context, 16, uint64_t);
+
+GROWS(DLBridgePointerInfo, 56, 8);
+FIELD(DLBridgePointerInfo, struct_size, 0, uint32_t);
+FIELD(DLBridgePointerInfo, backend, 4, DLBridgeBackend);
+FIELD(DLBridgePointerInfo, device, 8, DLDevice);
+FIELD(DLBridgePointerInfo, memory, 16, int32_t);
+FIELD(DLBridgePointerInfo, native_device, 20, int32_t);
+FIELD(DLBridgePointerInfo, flags, 24, uint32_t);
+FIELD(DLBridgePointerInfo, reserved0, 28, uint32_t);
+FIELD(DLBridgePointerInfo, base, 32, uint64_t);
+FIELD(DLBridgePointerInfo, size, 40, uint64_t);
+FIELD(DLBridgePointerInfo, context, 48, uint64_t);
+
+GROWS(DLBridgeWrapSpec, 136, 8);
+FIELD(DLBridgeWrapSpec, struct_size, 0, uint32_t);
+FIELD(DLBridgeWrapSpec, ndim, 4, int32_t);
+FIELD(DLBridgeWrapSpec, shape, 8, const int64_t*);
+FIELD(DLBridgeWrapSpec, strides, 16, const int64_t*);
+FIELD(DLBridgeWrapSpec, buffer, 24, DLBridgeBuffer);
+FIELD(DLBridgeWrapSpec, byte_offset, 48, uint64_t);
+FIELD(DLBridgeWrapSpec, buffer_size, 56, uint64_t);
+FIELD(DLBridgeWrapSpec, device, 64, DLDevice);
+FIELD(DLBridgeWrapSpec, dtype, 72, DLDataType);
+FIELD(DLBridgeWrapSpec, options, 76, uint32_t);
+FIELD(DLBridgeWrapSpec, flags, 80, uint64_t);
+FIELD(DLBridgeWrapSpec, version, 88, DLPackVersion);
+FIELD(DLBridgeWrapSpec, release, 96, void (*)(void*, DLBridgeBuffer));
+FIELD(DLBridgeWrapSpec, release_context, 104, void*);
+FIELD(DLBridgeWrapSpec, policy, 112, const DLBridgePolicy*);
+FIELD(DLBridgeWrapSpec, reserved, 120, uint64_t[2]);
+
+SIZE(DLBridgeStream, 32, 8);
+FIELD(DLBridgeStream, backend, 0, DLBridgeBackend);
+FIELD(DLBridgeStream, kind, 4, int32_t);
+FIELD(DLBridgeStream, device, 8, DLDevice);
+FIELD(DLBridgeStream, handle, 16, uint64_t);
+FIELD(DLBridgeStream, context, 24, uint64_t);
+
+SIZE(DLBridgeContextEntry, 128, 8);
+FIELD(DLBridgeContextEntry, struct_size, 0, uint32_t);
+FIELD(DLBridgeContextEntry, backend, 4, DLBridgeBackend);
+FIELD(DLBridgeContextEntry, device, 8, DLDevice);
+FIELD(DLBridgeContextEntry, id, 16, uint64_t);
+FIELD(DLBridgeContextEntry, platform, 24, uint64_t);
+FIELD(DLBridgeContextEntry, native_device, 32, uint64_t);
+FIELD(DLBridgeContextEntry, context, 40, uint64_t);
+FIELD(DLBridgeContextEntry, queue, 48, uint64_t);
+FIELD(DLBridgeContextEntry, queue_kind, 56, int32_t);
+FIELD(DLBridgeContextEntry, flags, 60, uint32_t);
+FIELD(DLBridgeContextEntry, uuid, 64, uint8_t[16]);
+FIELD(DLBridgeContextEntry, release, 80, void (*)(void*, const DLBridgeContextEntry*));
+FIELD(DLBridgeContextEntry, user, 88, void*);
+FIELD(DLBridgeContextEntry, reserved, 96, uint64_t[4]);
+
+GROWS(DLBridgeContextTable, 56, 8);
+FIELD(DLBridgeContextTable, struct_size, 0, uint32_t);
+FIELD(DLBridgeContextTable, version, 4, uint32_t);
+FIELD(DLBridgeContextTable, add, 8, DLBridgeStatus (*)(const DLBridgeContextEntry*, uint64_t*));
+FIELD(DLBridgeContextTable, find, 16,
+      DLBridgeStatus (*)(DLDevice, uint64_t, DLBridgeContextEntry*));
+FIELD(DLBridgeContextTable, next, 24, DLBridgeStatus (*)(uint64_t*, DLBridgeContextEntry*));
+FIELD(DLBridgeContextTable, retain, 32, DLBridgeStatus (*)(uint64_t));
+FIELD(DLBridgeContextTable, release, 40, DLBridgeStatus (*)(uint64_t));
+FIELD(DLBridgeContextTable, remove, 48, DLBridgeStatus (*)(uint64_t));
+
+GROWS(DLBridgeCopySpec, 168, 8);
+FIELD(DLBridgeCopySpec, struct_size, 0, uint32_t);
+FIELD(DLBridgeCopySpec, options, 4, uint32_t);
+FIELD(DLBridgeCopySpec, device, 8, DLDevice);
+FIELD(DLBridgeCopySpec, stream, 16, DLBridgeStream);
+FIELD(DLBridgeCopySpec, target, 48, DLBridgeBuffer);
+FIELD(DLBridgeCopySpec, target_offset, 72, uint64_t);
+FIELD(DLBridgeCopySpec, target_size, 80, uint64_t);
+FIELD(DLBridgeCopySpec, release, 88, void (*)(void*, DLBridgeBuffer));
+FIELD(DLBridgeCopySpec, release_context, 96, void*);
+FIELD(DLBridgeCopySpec, allocator, 104, const DLBridgeAllocator*);
+FIELD(DLBridgeCopySpec, flags, 112, uint64_t);
+FIELD(DLBridgeCopySpec, version, 120, DLPackVersion);
+FIELD(DLBridgeCopySpec, policy, 128, const DLBridgePolicy*);
+FIELD(DLBridgeCopySpec, reserved, 136, uint64_t[4]);
+
+GROWS(DLBridgeApi, 424, 8);
 FIELD(DLBridgeApi, struct_size, 0, uint32_t);
 FIELD(DLBridgeApi, abi, 4, uint32_t);
 MEMBER(version, 8);
@@ -215,6 +339,23 @@ MEMBER(negotiate, 256);
 MEMBER(exchange_api_find, 264);
 MEMBER(identify, 272);
 MEMBER(pin_module, 280);
+MEMBER(backend_info, 288);
+MEMBER(pointer_info, 296);
+MEMBER(wrap, 304);
+MEMBER(wrap_legacy, 312);
+MEMBER(stream_from_array_api, 320);
+MEMBER(stream_handoff, 328);
+MEMBER(stream_synchronize, 336);
+MEMBER(device_register, 344);
+MEMBER(device_lookup, 352);
+MEMBER(device_next, 360);
+MEMBER(device_retain, 368);
+MEMBER(device_release, 376);
+MEMBER(device_unregister, 384);
+MEMBER(context_table_v1, 392);
+MEMBER(copy, 400);
+MEMBER(ipc_export, 408);
+MEMBER(ipc_import, 416);
 
 VALUE(DLBRIDGE_OK, 0);
 VALUE(DLBRIDGE_ERROR_INVALID_ARGUMENT, 1);
@@ -231,6 +372,12 @@ VALUE(DLBRIDGE_ERROR_BUFFER_TOO_SMALL, 11);
 VALUE(DLBRIDGE_ERROR_PARSE, 12);
 VALUE(DLBRIDGE_ERROR_NOT_FOUND, 13);
 VALUE(DLBRIDGE_ERROR_BOUNDS, 14);
+VALUE(DLBRIDGE_ERROR_FORKED, 15);
+VALUE(DLBRIDGE_ERROR_UNAVAILABLE, 16);
+VALUE(DLBRIDGE_ERROR_DRIVER, 17);
+VALUE(DLBRIDGE_ERROR_EXISTS, 18);
+VALUE(DLBRIDGE_ERROR_CAPTURE, 19);
+VALUE(DLBRIDGE_ERROR_DESCRIPTOR, 20);
 
 VALUE(DLBRIDGE_RULE_NONE, 0);
 VALUE(DLBRIDGE_RULE_VERSION_MAJOR, 1);
@@ -275,6 +422,8 @@ VALUE(DLBRIDGE_RULE_VIEW_BOUNDS, 39);
 VALUE(DLBRIDGE_RULE_VIEW_OFFSET, 40);
 VALUE(DLBRIDGE_RULE_IN_STORAGE, 41);
 VALUE(DLBRIDGE_RULE_COPY_DEVICE, 42);
+VALUE(DLBRIDGE_RULE_DEVICE_LABEL, 43);
+VALUE(DLBRIDGE_RULE_ALLOCATION_BOUNDS, 44);
 
 VALUE(DLBRIDGE_KIND_AMBIGUOUS, 0);
 VALUE(DLBRIDGE_KIND_LEGACY, 1);
@@ -295,6 +444,7 @@ VALUE(DLBRIDGE_LAYOUT_OPAQUE, 64);
 
 VALUE(DLBRIDGE_LEVEL_STRUCT, 1);
 VALUE(DLBRIDGE_LEVEL_METADATA, 2);
+VALUE(DLBRIDGE_LEVEL_DEVICE, 3);
 
 VALUE(DLBRIDGE_POLICY_REFUSE_UNKNOWN_DTYPE, 1);
 VALUE(DLBRIDGE_POLICY_REFUSE_UNKNOWN_DEVICE, 2);
@@ -325,6 +475,48 @@ VALUE(DLBRIDGE_CONVERT_DROP_READ_ONLY, 64);
 VALUE(DLBRIDGE_CONVERT_DROP_PADDED, 128);
 VALUE(DLBRIDGE_CONVERT_NEWER_CODES, 256);
 VALUE(DLBRIDGE_CONVERT_PIN_PRODUCER, 512);
+
+VALUE(DLBRIDGE_ALLOCATE_SHAREABLE, 1);
+VALUE(DLBRIDGE_BACKEND_NONE, 0);
+VALUE(DLBRIDGE_BACKEND_CPU, 1);
+VALUE(DLBRIDGE_BACKEND_CUDA, 2);
+VALUE(DLBRIDGE_BACKEND_HIP, 3);
+VALUE(DLBRIDGE_BACKEND_LEVEL_ZERO, 4);
+VALUE(DLBRIDGE_BACKEND_OPENCL, 5);
+VALUE(DLBRIDGE_STATE_READY, 1);
+VALUE(DLBRIDGE_STATE_ABSENT, 2);
+VALUE(DLBRIDGE_STATE_UNUSABLE, 3);
+VALUE(DLBRIDGE_BUFFER_ADDRESS, 1);
+VALUE(DLBRIDGE_BUFFER_CL_MEM, 2);
+VALUE(DLBRIDGE_BUFFER_HANDLE, 3);
+VALUE(DLBRIDGE_MEMORY_HOST, 1);
+VALUE(DLBRIDGE_MEMORY_DEVICE, 2);
+VALUE(DLBRIDGE_MEMORY_PINNED, 3);
+VALUE(DLBRIDGE_MEMORY_MANAGED, 4);
+VALUE(DLBRIDGE_MEMORY_USM_HOST, 5);
+VALUE(DLBRIDGE_MEMORY_USM_DEVICE, 6);
+VALUE(DLBRIDGE_MEMORY_USM_SHARED, 7);
+VALUE(DLBRIDGE_MEMORY_SVM, 8);
+VALUE(DLBRIDGE_MEMORY_CL_MEM, 9);
+VALUE(DLBRIDGE_POINTER_CONTEXT_ASSUMED, 1);
+VALUE(DLBRIDGE_WRAP_SKIP_VALIDATION, 1);
+VALUE(DLBRIDGE_WRAP_PIN_PRODUCER, 2);
+VALUE(DLBRIDGE_WRAP_RETAIN, 4);
+VALUE(DLBRIDGE_STREAM_HOST, 1);
+VALUE(DLBRIDGE_STREAM_NO_SYNC, 2);
+VALUE(DLBRIDGE_STREAM_QUEUE, 3);
+VALUE(DLBRIDGE_STREAM_IMMEDIATE_LIST, 4);
+VALUE(DLBRIDGE_HANDOFF_ALLOW_HOST_WAIT, 1);
+VALUE(DLBRIDGE_HANDOFF_ALLOW_CAPTURE, 2);
+VALUE(DLBRIDGE_CONTEXT_DEFAULT, 1);
+VALUE(DLBRIDGE_CONTEXT_REPLACE, 2);
+VALUE(DLBRIDGE_CONTEXT_ENUMERATED, 4);
+VALUE(DLBRIDGE_CONTEXT_PRIVATE, 8);
+VALUE(DLBRIDGE_COPY_ALLOW_STAGING, 1);
+VALUE(DLBRIDGE_COPY_SHAREABLE, 2);
+VALUE(DLBRIDGE_IPC_MAX_SIZE, 2048);
+VALUE(DLBRIDGE_IPC_MAX_FDS, 4);
+VALUE(DLBRIDGE_IPC_READ_ONLY, 1);
 
 /* DLPack's own. None of its structs ever grows. */
 SIZE(DLDeviceType, 4, 4);

@@ -204,6 +204,34 @@ class Share {
   DLBridgeError error_;
 };
 
+// Native memory, as a framework hands out its own.
+template <uint32_t kOptions>
+class Wrap {
+ public:
+  explicit Wrap(const Shape& shape) : source_(shape) {
+    dlbridge_error_init(&error_);
+    const DLTensor& tensor = source_.tensor();
+    spec_.ndim = tensor.ndim;
+    spec_.shape = tensor.shape;
+    spec_.strides = tensor.strides;
+    spec_.buffer = dlbridge_buffer_address(tensor.data);
+    spec_.options = kOptions;
+    spec_.release = ReleaseNothing;
+  }
+  void operator()() {
+    DLManagedTensorVersioned* out = nullptr;
+    Require(dlbridge_wrap(&spec_, &out, &error_) == DLBRIDGE_OK, "wrap");
+    out->deleter(out);
+  }
+
+ private:
+  static void ReleaseNothing(void* /*context*/, DLBridgeBuffer /*buffer*/) {}
+
+  Source source_;
+  DLBridgeWrapSpec spec_ = DLBRIDGE_WRAP_SPEC_INIT;
+  DLBridgeError error_;
+};
+
 #ifdef DLBRIDGE_BENCH_TVM_FFI
 // The peer's way from a legacy tensor to a versioned one.
 class TvmImportExport {
@@ -251,6 +279,8 @@ void VisitOperations(Visitor& visit) {
   visit.template Operation<UpgradeInto>("upgrade_into");
   visit.template Operation<Downgrade>("downgrade");
   visit.template Operation<Share>("share");
+  visit.template Operation<Wrap<DLBRIDGE_WRAP_SKIP_VALIDATION>>("wrap_vouched");
+  visit.template Operation<Wrap<0>>("wrap");
 #ifdef DLBRIDGE_BENCH_TVM_FFI
   visit.template Operation<TvmImportExport>("tvm_import_export");
   visit.template Operation<TvmExport>("tvm_export");

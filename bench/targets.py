@@ -16,6 +16,8 @@ ROWS = {
     "upgrade_into": "upgrade_into, validated + release",
     "downgrade": "downgrade + release",
     "share": "share + release",
+    "wrap_vouched": "wrap, the caller vouches + release",
+    "wrap": "wrap, validated + release",
     "tvm_import_export": "tvm-ffi: import, export, release",
     "tvm_export": "tvm-ffi: export, release",
 }
@@ -36,11 +38,15 @@ TARGETS = {
     ("downgrade", 4): (1.6, 200),
     ("share", 4): (1.6, 200),
 }
+# What another operation of the same run costs, and no more.
+LIKE = {"wrap_vouched": "upgrade_vouched"}
 PERMUTED_TARGETS = {("validate", 4): (1.6, 260)}
 
 
-def target(operation, ndim, strides, unit):
+def target(operation, ndim, strides, unit, found):
     """`unit` is 0 for the multiple and 1 for instructions; None where nothing is demanded."""
+    if operation in LIKE:
+        return found.get((LIKE[operation], ndim, strides))
     table = PERMUTED_TARGETS if strides == "permuted" else TARGETS
     pair = table.get((operation, ndim))
     return pair[unit] if pair else None
@@ -53,7 +59,7 @@ def cell(value, goal, digits):
     text = f"{value:.{digits}f}"
     if goal is None:
         return text
-    return f"{text} ({goal:g}){'!' if value > goal else ''}"
+    return f"{text} ({goal:.4g}){'!' if value > goal else ''}"
 
 
 def table(found, unit, digits):
@@ -65,6 +71,6 @@ def table(found, unit, digits):
             values = [found.get((operation, ndim, strides)) for ndim in NDIMS]
             if not any(values):
                 continue
-            goals = [target(operation, ndim, strides, unit) for ndim in NDIMS]
+            goals = [target(operation, ndim, strides, unit, found) for ndim in NDIMS]
             cells = [cell(v, g, digits) for v, g in zip(values, goals)]
             yield line.format(title, strides, *cells).rstrip()

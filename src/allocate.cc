@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "allocate.h"
 
+#include "device/ipc_host.h"
 #include "options.h"
 #include "required.h"
 #include "support/boundary.h"
@@ -10,13 +11,41 @@
 namespace dlbridge {
 namespace {
 
-// Fills the tail with memory of the tensor; false where there is none.
-bool AcquireMemory(const NewTensor& tensor, uint64_t bytes, AllocationTail* tail) {
-  *tail = {nullptr, bytes, tensor.alignment, tensor.device, nullptr, nullptr};
+// So many bytes at most are put behind the node: memory of its own, which is aligned, costs several
+// times what all the rest of a small tensor does.
+constexpr uint64_t kMostInside = 512;
+
+// The bytes that a node needs beyond its tail to hold the tensor's memory as well; 0 where it does
+// not.
+uint64_t RoomInside(const NewTensor& tensor) {
+  if (tensor.allocator != nullptr || tensor.shareable || tensor.alignment > kDefaultAlignment) {
+    return 0;
+  }
+  uint64_t bits = ItemBits(tensor.dtype, tensor.flags);
+  for (int32_t i = 0; i < tensor.ndim; ++i) {
+    if (MulOverflows(bits, tensor.shape[i], &bits)) {
+      return 0;
+    }
+  }
+  const uint64_t bytes = bits / 8 + (bits % 8 != 0 ? 1 : 0);
+  return bytes != 0 && bytes <= kMostInside ? bytes + tensor.alignment - 1 : 0;
+}
+
+void* AlignUp(void* memory, uint64_t alignment) {
+  const auto address = reinterpret_cast<uintptr_t>(memory) + (alignment - 1);
+  return reinterpret_cast<void*>(address & ~(alignment - 1));
+}
+
+// Fills the tail with memory of the tensor; false where there is none. `room` is what follows the
+// tail.
+bool AcquireMemory(const NewTensor& tensor, uint64_t bytes, uint64_t room, AllocationTail* tail) {
+  *tail = {nullptr, room != 0, bytes, tensor.alignment, tensor.device, nullptr, nullptr};
   if (bytes == 0) {
     return true;
   }
-  if (tensor.allocator == nullptr) {
+  if (room != 0) {
+    tail->memory = AlignUp(tail + 1, tensor.alignment);
+  } else if (tensor.allocator == nullptr) {
     tail->memory = AllocateAligned(tensor.alignment, bytes);
   } else {
     tail->context = tensor.allocator->context;
@@ -27,9 +56,15 @@ bool AcquireMemory(const NewTensor& tensor, uint64_t bytes, AllocationTail* tail
   return tail->memory != nullptr;
 }
 
-// Writes shape and compact strides to the node and finds the size.
-DLBridgeStatus PlaceAxes(const NewTensor& tensor, Node* node, int64_t* bytes,
+// Writes shape and compact strides to the node and finds the size. What has room inside was found
+// to fit, so that it needs no further look.
+DLBridgeStatus PlaceAxes(const NewTensor& tensor, uint64_t room, Node* node, int64_t* bytes,
                          DLBridgeError* error) {
+  if (room != 0) {
+    CopyAxes(tensor.ndim, tensor.shape, nullptr, node->shape(), node->strides());
+    *bytes = static_cast<int64_t>(room - (tensor.alignment - 1));
+    return DLBRIDGE_OK;
+  }
   Extent extent =
       ScanTensor<true>(tensor.ndim, tensor.shape, nullptr, node->shape(), node->strides());
   ByteExtent reach;
@@ -41,17 +76,41 @@ DLBridgeStatus PlaceAxes(const NewTensor& tensor, Node* node, int64_t* bytes,
   return sink.status();
 }
 
-DLBridgeStatus FillAllocated(const NewTensor& tensor, Node* node, DLBridgeError* error) {
+DLBridgeStatus FillAllocated(const NewTensor& tensor, uint64_t room, Node* node,
+                             DLBridgeError* error) {
   int64_t bytes = 0;
-  DLBRIDGE_TRY(PlaceAxes(tensor, node, &bytes, error));
+  DLBRIDGE_TRY(PlaceAxes(tensor, room, node, &bytes, error));
   auto* tail = static_cast<AllocationTail*>(node->tail());
-  if (!AcquireMemory(tensor, static_cast<uint64_t>(bytes), tail)) {
+  if (tensor.shareable && bytes != 0) {
+    DLBRIDGE_TRY(AcquireShareable(static_cast<uint64_t>(bytes), tensor.alignment, tail, error));
+  } else if (!AcquireMemory(tensor, static_cast<uint64_t>(bytes), room, tail)) {
     return RefuseMemory(error);
   }
   const DLTensor filled = {
       tail->memory, tensor.device, tensor.ndim, tensor.dtype, nullptr, nullptr, 0};
   FillVersioned(node, filled, ToDLPack(tensor.version));
   BecomeRoot(node, SourceKind::kAllocation, nullptr);
+  return DLBRIDGE_OK;
+}
+
+// What a struct of the first version does not have.
+uint32_t OptionsOf(const DLBridgeAllocateSpec& spec) {
+  return spec.struct_size >= offsetof(DLBridgeAllocateSpec, reserved1) ? spec.options : 0;
+}
+
+DLBridgeStatus CheckAllocateOptions(const DLBridgeAllocateSpec& spec, DLBridgeError* error) {
+  if (spec.struct_size >= sizeof spec && spec.reserved1 != 0) {
+    return RefuseArgument(error, "spec.reserved1", "must be zero");
+  }
+  const uint32_t options = OptionsOf(spec);
+  if ((options & ~uint32_t{DLBRIDGE_ALLOCATE_SHAREABLE}) != 0) {
+    return RefuseArgument(error, "spec.options", "has a bit that this library does not know");
+  }
+  if (options != 0 && (spec.allocator != nullptr || TypeOf(spec.device) != kDLCPU)) {
+    return RefuseArgument(error, "spec.options",
+                          "must not say SHAREABLE with an allocator or for another device than "
+                          "the CPU");
+  }
   return DLBRIDGE_OK;
 }
 
@@ -67,6 +126,7 @@ DLBridgeStatus CheckSpec(const DLBridgeAllocateSpec& spec, DLBridgeError* error)
     return RefuseArgument(error, "spec.version", "must be of major 1, or {0, 0} for the newest");
   }
   DLBRIDGE_TRY(CheckAllocator(spec.allocator, error));
+  DLBRIDGE_TRY(CheckAllocateOptions(spec, error));
   if (spec.allocator == nullptr && TypeOf(spec.device) != kDLCPU) {
     return RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "spec.device",
                         "must be the CPU where no allocator is given");
@@ -91,12 +151,13 @@ DLBridgeStatus CheckPrototype(const DLBridgeAllocateSpec& spec, Version version,
 }  // namespace
 
 DLBridgeStatus AllocateTensor(const NewTensor& tensor, Node** out, DLBridgeError* error) {
-  Node* node = AllocateNode(tensor.ndim, sizeof(AllocationTail));
+  const uint64_t room = RoomInside(tensor);
+  Node* node = AllocateNode(tensor.ndim, sizeof(AllocationTail) + room);
   if (node == nullptr) {
     return RefuseMemory(error);
   }
   InitNode(node, tensor.ndim, tensor.flags);
-  const DLBridgeStatus status = FillAllocated(tensor, node, error);
+  const DLBridgeStatus status = FillAllocated(tensor, room, node, error);
   if (status != DLBRIDGE_OK) {
     DiscardNode(node);
     return status;
@@ -124,7 +185,8 @@ DLBridgeStatus dlbridge_allocate(const DLBridgeAllocateSpec* spec, DLManagedTens
       spec->flags,
       version,
       spec->alignment != 0 ? spec->alignment : dlbridge::kDefaultAlignment,
-      spec->allocator};
+      spec->allocator,
+      (dlbridge::OptionsOf(*spec) & DLBRIDGE_ALLOCATE_SHAREABLE) != 0};
   dlbridge::Node* node = nullptr;
   DLBRIDGE_TRY(dlbridge::AllocateTensor(tensor, &node, error));
   *out = &node->versioned;

@@ -23,6 +23,7 @@ struct NewTensor {
   Version version;  // that the tensor will say
   uint64_t alignment;
   const DLBridgeAllocator* allocator;  // NULL: the system's
+  bool shareable = false;              // with other processes; without an allocator
 };
 
 // A compact versioned tensor, a root of its own.

@@ -141,6 +141,8 @@ const void* ReleaserOf(Node* root) {
     case SourceKind::kVersioned:
       return reinterpret_cast<const void*>(
           static_cast<DLManagedTensorVersioned*>(root->source)->deleter);
+    case SourceKind::kWrapped:
+      return reinterpret_cast<const void*>(static_cast<WrapTail*>(root->tail())->release);
     case SourceKind::kAllocation:
       break;
   }

@@ -96,6 +96,10 @@ bool Satisfies(const DLManagedTensorVersioned& tensor, const Options& options);
 DLBridgeStatus CheckLegacyCodes(const DLTensor& tensor, uint64_t flags, const Options& options,
                                 DLBridgeError* error);
 
+// Refuses what legacy cannot say of the tensor, unless the options allow the loss.
+DLBridgeStatus CheckLosses(const DLTensor& tensor, uint64_t flags, const Options& options,
+                           DLBridgeError* error);
+
 // Keeps the module loaded that releases `source`, of `kind`, where the options ask for it. The last
 // thing that can fail: a source that is refused pins nothing.
 DLBRIDGE_COLD DLBridgeStatus PinProducer(SourceKind kind, const void* source, DLBridgeError* error);

@@ -41,20 +41,6 @@ DLBridgeStatus CheckNewerCodes(const DLTensor& tensor, const Options& options,
   return DLBRIDGE_OK;
 }
 
-// Refuses what legacy cannot say, unless the options allow the loss.
-DLBridgeStatus CheckLosses(const DLTensor& tensor, uint64_t flags, const Options& options,
-                           DLBridgeError* error) {
-  if ((flags & kReadOnly) != 0 &&
-      !options.Has(DLBRIDGE_CONVERT_DROP_READ_ONLY | DLBRIDGE_CONVERT_COPY)) {
-    return Refuse(error, {DLBRIDGE_RULE_LEGACY_READ_ONLY, kNoAxis, 0, 0});
-  }
-  if (PaddingMatters(tensor, flags) &&
-      !options.Has(DLBRIDGE_CONVERT_DROP_PADDED | DLBRIDGE_CONVERT_COPY)) {
-    return Refuse(error, {DLBRIDGE_RULE_LEGACY_PADDED, kNoAxis, 0, Packed(tensor.dtype)});
-  }
-  return CheckLegacyCodes(tensor, flags, options, error);
-}
-
 DLBRIDGE_INLINE DLBridgeStatus MakeDowngraded(const Subject& subject, const Options& options,
                                               Node** out, DLBridgeError* error) {
   Node* node = AllocateNode(subject.tensor->ndim, 0);
@@ -149,6 +135,19 @@ DLBridgeStatus CheckLegacyCodes(const DLTensor& tensor, uint64_t flags, const Op
                                 DLBridgeError* error) {
   DLBRIDGE_TRY(CheckUnknown(tensor, flags, options, error));
   return CheckNewerCodes(tensor, options, error);
+}
+
+DLBridgeStatus CheckLosses(const DLTensor& tensor, uint64_t flags, const Options& options,
+                           DLBridgeError* error) {
+  if ((flags & kReadOnly) != 0 &&
+      !options.Has(DLBRIDGE_CONVERT_DROP_READ_ONLY | DLBRIDGE_CONVERT_COPY)) {
+    return Refuse(error, {DLBRIDGE_RULE_LEGACY_READ_ONLY, kNoAxis, 0, 0});
+  }
+  if (PaddingMatters(tensor, flags) &&
+      !options.Has(DLBRIDGE_CONVERT_DROP_PADDED | DLBRIDGE_CONVERT_COPY)) {
+    return Refuse(error, {DLBRIDGE_RULE_LEGACY_PADDED, kNoAxis, 0, Packed(tensor.dtype)});
+  }
+  return CheckLegacyCodes(tensor, flags, options, error);
 }
 
 DLBridgeStatus Downgrade(DLManagedTensorVersioned* source, const Options& options,

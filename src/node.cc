@@ -25,7 +25,7 @@ DLBRIDGE_INLINE void FreeNode(Node* node) {
 }
 
 void FreeAllocation(const AllocationTail& tail) {
-  if (tail.memory == nullptr) {
+  if (tail.memory == nullptr || tail.inside) {
     return;
   }
   if (tail.deallocate == nullptr) {
@@ -35,6 +35,18 @@ void FreeAllocation(const AllocationTail& tail) {
   }
 }
 
+// A function of its own, so that the common way needs no stack. The memory goes before its context.
+DLBRIDGE_NOINLINE void DestroyWrapped(Node* root) {
+  const WrapTail& tail = *static_cast<WrapTail*>(root->tail());
+  if (tail.release != nullptr) {
+    tail.release(tail.context, tail.buffer);
+  }
+  if (DLBRIDGE_UNLIKELY(tail.retained || tail.entry != 0)) {
+    LetGo(tail);
+  }
+  FreeNode(root);
+}
+
 // The last handle is gone. A source goes before the memory of its node, since that may be storage,
 // whose owner learns by its release that everything is over.
 DLBRIDGE_INLINE void DestroyRoot(Node* root) {
@@ -42,6 +54,9 @@ DLBRIDGE_INLINE void DestroyRoot(Node* root) {
     ReleaseTensor(static_cast<DLManagedTensor*>(root->source));
   } else if (root->source_kind == SourceKind::kVersioned) {
     ReleaseTensor(static_cast<DLManagedTensorVersioned*>(root->source));
+  } else if (root->source_kind == SourceKind::kWrapped) {
+    DestroyWrapped(root);
+    return;
   } else {
     FreeAllocation(*static_cast<AllocationTail*>(root->tail()));
   }
@@ -63,8 +78,9 @@ DLBRIDGE_NOINLINE void LeaveRoot(Node* node) {
 
 void Replace(Node* node, Node* old) {
   Node* root = old->root;
-  const bool moves = root == old && root->source_kind != SourceKind::kAllocation &&
-                     root->owners.load(std::memory_order_acquire) == 1;
+  const bool has_tail =
+      root->source_kind != SourceKind::kLegacy && root->source_kind != SourceKind::kVersioned;
+  const bool moves = root == old && !has_tail && root->owners.load(std::memory_order_acquire) == 1;
   if (moves) {
     BecomeRoot(node, root->source_kind, root->source);
     FreeNode(old);

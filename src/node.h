@@ -29,7 +29,7 @@ DLBRIDGE_INLINE void ReleaseTensor(Managed* tensor) {
 }
 
 // What a root releases in the end.
-enum class SourceKind : uint8_t { kLegacy, kVersioned, kAllocation };
+enum class SourceKind : uint8_t { kLegacy, kVersioned, kAllocation, kWrapped };
 
 struct Node {
   union {
@@ -59,6 +59,7 @@ struct StorageTail {
 // Behind the arrays of a root that owns memory.
 struct AllocationTail {
   void* memory;  // NULL: an empty tensor
+  bool inside;   // behind this, in the memory of the node
   uint64_t bytes;
   uint64_t alignment;
   DLDevice device;
@@ -66,6 +67,17 @@ struct AllocationTail {
   void (*deallocate)(void* context, DLDevice device, void* memory, uint64_t bytes,
                      uint64_t alignment);  // NULL: the system's
 };
+
+// Behind the arrays of a root that was made of native memory.
+struct WrapTail {
+  void (*release)(void* context, DLBridgeBuffer buffer);  // NULL: nothing to call
+  void* context;
+  DLBridgeBuffer buffer;
+  uint64_t entry;  // of the context table, which this root keeps; 0: none
+  bool retained;   // the handle, by a reference of its own
+};
+// Ends what a tail keeps besides its memory.
+DLBRIDGE_COLD void LetGo(const WrapTail& tail);
 
 constexpr size_t NodeSize(int32_t ndim) {
   return sizeof(Node) + 2 * sizeof(int64_t) * static_cast<size_t>(ndim);

@@ -41,11 +41,15 @@ constexpr uint8_t DtypesKnownTo(Version version) {
 // RequiredVersion <= kVersion for codes alone, in a few instructions: what nearly every tensor
 // meets.
 template <Version kVersion>
-DLBRIDGE_INLINE bool CodesKnownTo(const DLTensor& tensor) {
+DLBRIDGE_INLINE bool CodesKnownTo(const DLDevice& device, DLDataType dtype) {
   constexpr uint64_t kDevices = DevicesKnownTo(kVersion);
   constexpr uint8_t kDtypes = DtypesKnownTo(kVersion);
-  const auto type = static_cast<uint32_t>(TypeOf(tensor.device));
-  return tensor.dtype.code < kDtypes && type < 64 && ((kDevices >> type) & 1) != 0;
+  const auto type = static_cast<uint32_t>(TypeOf(device));
+  return dtype.code < kDtypes && type < 64 && ((kDevices >> type) & 1) != 0;
+}
+template <Version kVersion>
+DLBRIDGE_INLINE bool CodesKnownTo(const DLTensor& tensor) {
+  return CodesKnownTo<kVersion>(tensor.device, tensor.dtype);
 }
 
 // Explains why `version` is too old for the tensor.

@@ -123,7 +123,9 @@ DLBRIDGE_INLINE DLBridgeStatus WithPlainFlags(uint32_t flags, Function function)
 DLBridgeStatus CopyUpgraded(const Subject& subject, const Options& options, Node** out,
                             DLBridgeError* error) {
   FirstBroken sink(error);
-  if (!CheckHead(subject, *options.policy, &sink)) {
+  // A copy is made by the layout, so that nobody can vouch for it.
+  if (options.Has(DLBRIDGE_CONVERT_SKIP_VALIDATION) &&
+      !CheckHead(subject, *options.policy, &sink)) {
     return sink.failure();
   }
   DLBRIDGE_TRY(CheckSource(subject, options, error));
@@ -169,9 +171,10 @@ DLBRIDGE_COLD DLBridgeStatus PrepareOwn(Node* old, const Options& options, Prepa
   return DLBRIDGE_OK;
 }
 
-DLBRIDGE_COLD DLBridgeStatus PrepareCopy(const DLManagedTensor& source, const Node* old,
-                                         const Options& options, Prepared* out,
-                                         DLBridgeError* error) {
+// Not cold: that would be compiled for size.
+DLBRIDGE_NOINLINE DLBridgeStatus PrepareCopy(const DLManagedTensor& source, const Node* old,
+                                             const Options& options, Prepared* out,
+                                             DLBridgeError* error) {
   *out = {nullptr, nullptr, Prepared::How::kCopy};
   if (old == nullptr) {
     return CopyUpgraded(LegacySubject(source, options.source_flags, options), options, &out->node,

@@ -825,7 +825,9 @@ enum {
   /** An address: host memory, CUdeviceptr, HIP, USM or SVM pointer, pinned or managed memory. */
   DLBRIDGE_BUFFER_ADDRESS = 1,
   /** A cl_mem, which is a handle: nothing is ever added to it. */
-  DLBRIDGE_BUFFER_CL_MEM = 2
+  DLBRIDGE_BUFFER_CL_MEM = 2,
+  /** Another opaque handle: of Vulkan, Metal, WebGPU, VPI. No driver is asked about it. */
+  DLBRIDGE_BUFFER_HANDLE = 3
 };
 
 /** Memory of a device, as its driver names it; 24 bytes for ever. \since 0.2.0 */
@@ -895,7 +897,8 @@ DLBRIDGE_API DLBridgeStatus dlbridge_pointer_info(const DLBridgeBuffer* buffer, 
 
 /** Bits of DLBridgeWrapSpec::options. \since 0.2.0 */
 enum {
-  /** The caller vouches for the layout; only what a node needs is checked. `policy` must be NULL. */
+  /** The caller vouches for the layout; only what a node needs is checked, and an empty tensor stands as
+   * it was given. `policy` must be NULL and `buffer_size` UINT64_MAX. */
   DLBRIDGE_WRAP_SKIP_VALIDATION = 1 << 0,
   /** Keep the module of `release` loaded, as dlbridge_pin_module does. */
   DLBRIDGE_WRAP_PIN_PRODUCER = 1 << 1,
@@ -932,11 +935,11 @@ typedef struct DLBridgeWrapSpec {
   {(uint32_t)sizeof(DLBridgeWrapSpec), 0, NULL, NULL, {DLBRIDGE_BACKEND_NONE, DLBRIDGE_BUFFER_ADDRESS, \
    0, 0}, 0, UINT64_MAX, {kDLCPU, 0}, {kDLFloat, 32, 1}, 0, 0, {0, 0}, NULL, NULL, NULL, {0, 0}}
 
-/** Makes a tensor of ours of native memory: a pointer for devices whose `data` is an address, a CL_MEM
- * for kDLOpenCL. An empty one gets NULL data and compact strides. Where `buffer.context` is given it
- * must be in the context table for that device, or the default of it, so that a consumer finds it, and
- * the tensor keeps that entry; a CL_MEM of another context is refused. No driver is called unless a
- * context is given, RETAIN is asked for, or the policy's level is DEVICE.
+/** Makes a tensor of ours of native memory: a CL_MEM for kDLOpenCL, a HANDLE for other devices whose
+ * `data` is one, else an ADDRESS. An empty one gets NULL data and compact strides. Where
+ * `buffer.context` is given it must be in the context table for that device, so that a consumer finds
+ * it, and the tensor keeps that entry; a CL_MEM of another context is refused. No driver is called
+ * unless a context is given, RETAIN is asked for, or the policy's level is DEVICE.
  * Success: the memory belongs to the tensor until `release` runs. Failure: everything is the caller's
  * and `release` has not been called. Any tensor error; UNKNOWN_CODE; NOT_FOUND (context);
  * OUT_OF_MEMORY. \since 0.2.0 */
@@ -1122,8 +1125,9 @@ typedef struct DLBridgeCopySpec {
   uint32_t struct_size;               /**< sizeof(DLBridgeCopySpec) */
   uint32_t options;                   /**< DLBRIDGE_COPY_* */
   DLDevice device;                    /**< Device of the copy. */
-  DLBridgeStream stream;              /**< Queue that orders the copy behind earlier work of it; kind 0:
-                                           the device's default queue, or one of the library's. */
+  DLBridgeStream stream;              /**< Queue that orders the copy behind earlier work on it; kind 0:
+                                           all work on the source is done, and the driver's queue is the
+                                           library's choice. */
   DLBridgeBuffer target;              /**< Memory of the caller's; kind 0: allocate. */
   uint64_t target_offset;             /**< Bytes from the handle to the copy. */
   uint64_t target_size;               /**< Bytes at the handle. */
@@ -1146,7 +1150,8 @@ typedef struct DLBridgeCopySpec {
  * fastest. The source is only read and stays the caller's; the call returns when the copy is whole.
  * Host to host: anything, sub-byte elements to packed ones or, with the padded flag in `spec->flags`, to
  * padded ones. Host and device, or within one backend: by contiguous runs and rectangular copies; what
- * these cannot express, and what crosses two backends, through the host where ALLOW_STAGING is given.
+ * 4096 of these cannot express, and what crosses two backends, through the host where ALLOW_STAGING is
+ * given. Pinned and managed memory is the host's.
  * Success: `*out` is the caller's. Failure: no output, `release` not called, memory of the allocator
  * given back; the target's bytes are unspecified. Any tensor error; UNSUPPORTED (no allocator, staging
  * not allowed); BUFFER_TOO_SMALL; OUT_OF_MEMORY; CAPTURE. \since 0.2.0 */
@@ -1159,8 +1164,7 @@ DLBRIDGE_API DLBridgeStatus dlbridge_copy(const DLTensor* source, uint64_t flags
  * ------------------------------------------------------------------------------------------- */
 
 /** Bytes that any descriptor fits in, and the most file descriptors that go with one. \since 0.2.0 */
-#define DLBRIDGE_IPC_MAX_SIZE 2048
-#define DLBRIDGE_IPC_MAX_FDS 4
+enum { DLBRIDGE_IPC_MAX_SIZE = 2048, DLBRIDGE_IPC_MAX_FDS = 4 };
 
 /** Bits of the `options` of dlbridge_ipc_export and dlbridge_ipc_import. \since 0.2.0 */
 enum {

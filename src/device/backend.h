@@ -13,8 +13,10 @@
 
 namespace dlbridge {
 
-// Bytes that a driver copies at once: planes of rows of contiguous bytes. Pitches are in bytes, and
-// the offsets count from the handle of each side.
+// Bytes that a driver copies at once: planes of rows of contiguous bytes. Pitches are in bytes,
+// below 2^31 and not smaller than what they step over; that of planes is a multiple of that of
+// rows, and those of a single row or plane are 0. Offsets count from the handle of each side and
+// wrap around, as addresses do.
 struct CopyBox {
   uint64_t bytes;  // of a row
   uint64_t rows;

@@ -76,7 +76,8 @@ DLBridgeStatus AskStarted(const DLBridgeBuffer& buffer, DLDevice label, DLBridge
 
 DLBridgeStatus CheckBuffer(const DLBridgeBuffer& buffer, DLDevice label, DLBridgeError* error) {
   if (buffer.kind != DLBRIDGE_BUFFER_ADDRESS && buffer.kind != DLBRIDGE_BUFFER_CL_MEM) {
-    return RefuseArgument(error, "buffer.kind", "must be ADDRESS or CL_MEM");
+    return RefuseArgument(error, "buffer.kind",
+                          "must be ADDRESS or CL_MEM: no driver can be asked about other handles");
   }
   if (buffer.backend != DLBRIDGE_BACKEND_NONE && FindBackend(buffer.backend) == nullptr) {
     return RefuseArgument(error, "buffer.backend", "must be NONE or one of CPU to OPENCL");

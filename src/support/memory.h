@@ -8,20 +8,48 @@
 
 #ifdef _WIN32
 #include <malloc.h>
+#elif defined(__linux__)
+#include <sys/mman.h>
 #endif
 
 namespace dlbridge {
 
+#ifdef _WIN32
+
 // nullptr where there is none. `alignment` is a power of two.
 inline void* AllocateAligned(size_t alignment, size_t bytes) {
-#ifdef _WIN32
   return _aligned_malloc(bytes, alignment);
+}
+
 #else
-  void* memory = nullptr;
-  const size_t least = alignment < sizeof(void*) ? sizeof(void*) : alignment;
-  return posix_memalign(&memory, least, bytes) == 0 ? memory : nullptr;
+
+// What is large comes on huge pages where the kernel has them: small ones are mapped one by one
+// when they are first written to, which takes longer than to fill them.
+constexpr size_t kHugePage = size_t{2} << 20;
+constexpr size_t kLeastOnHugePages = 2 * kHugePage;
+
+// Whole huge pages only. Advice, which may be refused.
+inline void AdviseHugePages([[maybe_unused]] void* memory, [[maybe_unused]] size_t bytes) {
+#ifdef MADV_HUGEPAGE
+  madvise(memory, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
 #endif
 }
+
+// nullptr where there is none. `alignment` is a power of two.
+inline void* AllocateAligned(size_t alignment, size_t bytes) {
+  const bool is_large = bytes >= kLeastOnHugePages;
+  const size_t least = is_large ? kHugePage : sizeof(void*);
+  void* memory = nullptr;
+  if (posix_memalign(&memory, alignment < least ? least : alignment, bytes) != 0) {
+    return nullptr;
+  }
+  if (is_large) {
+    AdviseHugePages(memory, bytes);
+  }
+  return memory;
+}
+
+#endif
 
 inline void FreeAligned(void* memory) {
 #ifdef _WIN32

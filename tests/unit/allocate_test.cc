@@ -73,6 +73,22 @@ TEST(Allocate, MakesACompactTensorThatMayBeWrittenTo) {
   tensor->deleter(tensor);
 }
 
+// With the node, apart from it, and on huge pages.
+TEST(Allocate, OfAnySizeIsAlignedAndMayBeFilled) {
+  constexpr int64_t kMi = 1 << 20;
+  for (const int64_t size : {int64_t{1}, int64_t{511}, int64_t{512}, int64_t{513}, int64_t{70000},
+                             4 * kMi - 1, 4 * kMi, 5 * kMi + 1}) {
+    const Axes shape = {size};
+    DLBridgeAllocateSpec spec = Spec(shape);
+    spec.dtype = Dtype(kDLUInt, 8);
+    DLManagedTensorVersioned* tensor = MustAllocate(spec);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(tensor->dl_tensor.data) % 256, 0U) << size;
+    std::memset(tensor->dl_tensor.data, 1, static_cast<size_t>(size));
+    EXPECT_EQ(ShapeOf(tensor->dl_tensor), shape);
+    tensor->deleter(tensor);
+  }
+}
+
 TEST(Allocate, CopiesTheShape) {
   Axes shape = {3, 4};
   DLManagedTensorVersioned* tensor = MustAllocate(Spec(shape));

@@ -167,17 +167,35 @@ TEST(OutOfMemory, InShareAndViewLeavesTheParent) {
   EXPECT_EQ(source.deletions(), 1);
 }
 
-TEST(OutOfMemory, InAllocateLeaksNothing) {
-  DLBRIDGE_SKIP_UNLESS(Allocations::CanFail());
-  const Axes shape = {3, 5};
+// How many allocations the tensor takes.
+int64_t FailAllocate(const Axes& shape) {
   DLBridgeAllocateSpec spec = DLBRIDGE_ALLOCATE_SPEC_INIT;
-  spec.ndim = 2;
+  spec.ndim = static_cast<int32_t>(shape.size());
   spec.shape = shape.data();
   UpgradeOut out = nullptr;
   const int64_t made =
       FailEach([&](DLBridgeError* error) { return dlbridge_allocate(&spec, &out, error); },
                [&] { EXPECT_EQ(out, nullptr); });
-  EXPECT_EQ(made, 2) << "the node and the data";
+  dlbridge_release_versioned(out);
+  return made;
+}
+
+TEST(OutOfMemory, InAllocateLeaksNothing) {
+  DLBRIDGE_SKIP_UNLESS(Allocations::CanFail());
+  EXPECT_EQ(FailAllocate({3, 5}), 1) << "the node, with the data";
+  EXPECT_EQ(FailAllocate({30, 50}), 2) << "the node and the data";
+  EXPECT_EQ(FailAllocate({3000, 500}), 2) << "the same on huge pages";
+}
+
+TEST(OutOfMemory, InACopyOfManyAxesLeavesTheSource) {
+  DLBRIDGE_SKIP_UNLESS(Allocations::CanFail());
+  const LegacySource source(TensorSpec(Axes(20, 1)));
+  const DLBridgeConvertOptions options = Options(DLBRIDGE_CONVERT_COPY);
+  UpgradeOut out = nullptr;
+  const int64_t made = FailEach(
+      [&](DLBridgeError* error) { return dlbridge_upgrade(source.get(), &options, &out, error); },
+      [&] { EXPECT_TRUE(source.Untouched()); });
+  EXPECT_EQ(made, 2) << "the snapshot of shape and strides, and the node with the data";
   dlbridge_release_versioned(out);
 }
 

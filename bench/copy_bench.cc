@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// Times copies, one contestant at a time, as copy_report.py asks for them: each line of the input
+// is
+//
+//   CONTESTANT ITERATIONS ITEM NDIM EXTENT... STRIDE...
+//
+// with the bytes of an element and the source's layout in elements; the answer is the nanoseconds
+// of CPU time of one iteration. Contestants:
+//
+//   memcpy       the bytes of the result, from contiguous memory
+//   into         dlbridge_upgrade with COPY, into memory that is mapped already
+//   copy         the same, the library allocates, and the result is released
+//   malloc_free  128 bytes
+#include <sys/mman.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <iostream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "operations.h"
+
+namespace {
+
+using dlbridge_bench::Keep;
+using dlbridge_bench::Require;
+
+constexpr size_t kHugePage = 2 << 20;
+constexpr size_t kSourceBytes = 160 << 20;
+constexpr size_t kTargetBytes = 80 << 20;
+
+// As copy_peer.py maps it: huge pages, all of them touched.
+char* MapWarm(size_t bytes) {
+  void* pages =
+      mmap(nullptr, bytes + kHugePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  Require(pages != MAP_FAILED, "mmap");
+  const auto start = reinterpret_cast<uintptr_t>(pages) + kHugePage - 1;
+  auto* aligned = reinterpret_cast<char*>(start / kHugePage * kHugePage);
+  madvise(aligned, bytes, MADV_HUGEPAGE);
+  std::memset(aligned, 1, bytes);
+  return aligned;
+}
+
+struct Job {
+  std::string contestant;
+  int64_t iterations = 0;
+  int64_t item = 0;
+  std::vector<int64_t> shape;
+  std::vector<int64_t> strides;
+
+  size_t Bytes() const {
+    int64_t bytes = item;
+    for (const int64_t extent : shape) {
+      bytes *= extent;
+    }
+    return static_cast<size_t>(bytes);
+  }
+  // Where the first element is, for the lowest to be at 0.
+  int64_t Start() const {
+    int64_t start = 0;
+    for (size_t i = 0; i < shape.size(); ++i) {
+      start -= std::min<int64_t>(0, (shape[i] - 1) * strides[i] * item);
+    }
+    return start;
+  }
+};
+
+Job Parse(const std::string& line) {
+  Job job;
+  size_t ndim = 0;
+  std::istringstream in(line);
+  in >> job.contestant >> job.iterations >> job.item >> ndim;
+  job.shape.resize(ndim);
+  job.strides.resize(ndim);
+  for (auto* list : {&job.shape, &job.strides}) {
+    for (int64_t& value : *list) {
+      in >> value;
+    }
+  }
+  Require(!in.fail(), "a line of the input");
+  return job;
+}
+
+class Copy {
+ public:
+  Copy(Job& job, char* source, void* target) {
+    dlbridge_error_init(&error_);
+    options_.flags = DLBRIDGE_CONVERT_COPY;
+    if (target != nullptr) {
+      hook_.context = target;
+      hook_.allocate = [](void* context, DLDevice, uint64_t, uint64_t) { return context; };
+      hook_.deallocate = [](void*, DLDevice, void*, uint64_t, uint64_t) {};
+      options_.allocator = &hook_;
+    }
+    DLTensor& tensor = source_.dl_tensor;
+    tensor.data = source + job.Start();
+    tensor.device = {kDLCPU, 0};
+    tensor.ndim = static_cast<int32_t>(job.shape.size());
+    tensor.dtype = {kDLUInt, static_cast<uint8_t>(8 * job.item), 1};
+    tensor.shape = job.shape.data();
+    tensor.strides = job.strides.data();
+  }
+  void operator()() {
+    DLManagedTensorVersioned* out = nullptr;
+    Require(dlbridge_upgrade(&source_, &options_, &out, &error_) == DLBRIDGE_OK, error_.message);
+    Keep(out->dl_tensor.data);
+    out->deleter(out);
+  }
+
+ private:
+  DLManagedTensor source_ = {};
+  DLBridgeAllocator hook_ = DLBRIDGE_ALLOCATOR_INIT;
+  DLBridgeConvertOptions options_ = DLBRIDGE_CONVERT_OPTIONS_INIT;
+  DLBridgeError error_;
+};
+
+double Now() {
+  timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
+}
+
+template <class Operation>
+double Time(int64_t iterations, Operation operation) {
+  const double start = Now();
+  for (int64_t i = 0; i < iterations; ++i) {
+    operation();
+  }
+  return (Now() - start) / static_cast<double>(iterations);
+}
+
+double Run(Job job, char* source, char* target) {
+  if (job.contestant == "malloc_free") {
+    return Time(job.iterations, dlbridge_bench::MallocFree(dlbridge_bench::Shape()));
+  }
+  const size_t bytes = job.Bytes();
+  Require(bytes <= kTargetBytes, "a result of at most 80 MiB");
+  if (job.contestant == "memcpy") {
+    return Time(job.iterations, [&] {
+      std::memcpy(target, source, bytes);
+      Keep(target);
+    });
+  }
+  return Time(job.iterations, Copy(job, source, job.contestant == "into" ? target : nullptr));
+}
+
+}  // namespace
+
+int main() {
+  char* source = MapWarm(kSourceBytes);
+  char* target = MapWarm(kTargetBytes);
+  for (std::string line; std::getline(std::cin, line);) {
+    std::cout << Run(Parse(line), source, target) << std::endl;
+  }
+  return 0;
+}

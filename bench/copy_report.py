@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs copy_bench and prints the speed of copies as fractions of memcpy of the same bytes.
+
+Behind each figure stands the target, where there is one; "!" where it is missed. NumPy and
+PyTorch, where a Python has them, copy the same layouts with one thread in a process of their own.
+Contestants take turns in a random order, so that what else the machine does meets all of them, and
+all copy between memory that is mapped already; what a call costs that also allocates is a table of
+its own.
+"""
+
+import argparse
+import os
+import random
+import statistics
+import subprocess
+import sys
+
+from copy_cases import CASES, SMALL
+
+PEER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "copy_peer.py")
+
+
+class Runner:
+    """A process that answers each line with nanoseconds."""
+
+    def __init__(self, command):
+        self.process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def ask(self, contestant, iterations, words):
+        line = " ".join(map(str, [contestant, iterations, *words]))
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+        answer = self.process.stdout.readline().strip()
+        if not answer:
+            sys.exit(f"{self.process.args} ended at: {line}\n{self.process.stderr.read()}")
+        return None if answer == "-" else float(answer)
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def start_peer(python, name):
+    """None where that Python does not have it."""
+    if not python or not os.path.exists(python):
+        return None
+    runner = Runner([python, "-B", PEER, name])
+    runner.version = runner.process.stdout.readline().strip()
+    if not runner.version:
+        runner.close()
+        return None
+    return runner
+
+
+def calibrate(runner, contestant, words, seconds):
+    """Iterations that take about so long."""
+    time = runner.ask(contestant, 1, words)
+    time = min(time, runner.ask(contestant, 3, words))
+    return max(1, round(seconds * 1e9 / time))
+
+
+def measure(case, entries, rounds, seconds):
+    """Nanoseconds of each round by the entry's name; `entries` maps it to (runner, contestant)."""
+    found = {name: [] for name in entries}
+    first, contestant = next(iter(entries.values()))
+    iterations = calibrate(first, contestant, case.words(), seconds)
+    for runner, contestant in entries.values():
+        runner.ask(contestant, min(iterations, 10), case.words())
+    order = list(entries)
+    for _ in range(rounds):
+        random.shuffle(order)
+        for name in order:
+            runner, contestant = entries[name]
+            time = runner.ask(contestant, iterations, case.words())
+            if time is not None:
+                found[name].append(time)
+    return found
+
+
+def quartiles(values):
+    low, middle, high = statistics.quantiles(values, n=4, method="inclusive")
+    return low, middle, high
+
+
+def fraction(base, times):
+    """Of the medians, and between which bounds half of the rounds were."""
+    if not times:
+        return None
+    low, middle, high = quartiles(times)
+    base = statistics.median(base)
+    return base / high, base / middle, base / low
+
+
+def cell(found, target=None, least=True):
+    if found is None:
+        return "-"
+    low, middle, high = found
+    text = f"{middle:.2f} [{low:.2f}..{high:.2f}]"
+    if target is None:
+        return text
+    missed = middle < target if least else middle > target
+    return f"{text} ({target:g}){'!' if missed else ''}"
+
+
+def print_table(title, columns, rows):
+    print(title)
+    line = "{:<36}{:<14}{:<29}" + "{:<22}" * (len(columns) - 2)
+    print(line.format("", *columns).rstrip())
+    for row in rows:
+        print(line.format(*row).rstrip())
+    print()
+
+
+def report_into(bench, peers, options):
+    rows = []
+    for case in CASES:
+        entries = {"memcpy": (bench, "memcpy"), "dlbridge": (bench, "into")}
+        entries.update({peer.version: (peer, "into") for peer in peers})
+        found = measure(case, entries, options.rounds, options.seconds)
+        base = found.pop("memcpy")
+        cells = [cell(fraction(base, found.pop("dlbridge")), case.target)]
+        cells += [cell(fraction(base, times)) for times in found.values()]
+        rows.append([case.title, f"{statistics.median(base) / 1000:.1f} us", *cells])
+    title = "Into memory that is mapped already: fraction of memcpy of the same bytes"
+    print_table(title, ["memcpy", "dlbridge", *(peer.version for peer in peers)], rows)
+
+
+def report_whole(bench, peers, options):
+    rows = []
+    for case in CASES[:2] + CASES[5:7]:
+        entries = {"memcpy": (bench, "memcpy"), "dlbridge": (bench, "copy")}
+        entries.update({peer.version: (peer, "copy") for peer in peers})
+        found = measure(case, entries, options.rounds, options.seconds)
+        base = found.pop("memcpy")
+        cells = [cell(fraction(base, times)) for times in found.values()]
+        rows.append([case.title, f"{statistics.median(base) / 1000:.1f} us", *cells])
+    title = "The whole call, allocation and release too: fraction of memcpy into mapped memory"
+    print_table(title, ["memcpy", "dlbridge", *(peer.version for peer in peers)], rows)
+
+
+def report_small(bench, peers, options):
+    rows = []
+    for case in SMALL:
+        entries = {"malloc_free": (bench, "malloc_free"), "dlbridge": (bench, "copy")}
+        entries.update({peer.version: (peer, "copy") for peer in peers})
+        found = measure(case, entries, options.rounds, options.seconds)
+        unit = statistics.median(found.pop("malloc_free"))
+        multiples = {n: tuple(t / unit for t in quartiles(ts)) for n, ts in found.items()}
+        cells = [cell(multiples.pop("dlbridge"), case.target, least=False)]
+        cells += [cell(found) for found in multiples.values()]
+        rows.append([case.title, f"{unit:.1f} ns", *cells])
+    title = "The whole call on small tensors: multiples of malloc + free of 128 bytes"
+    print_table(title, ["malloc+free", "dlbridge", *(peer.version for peer in peers)], rows)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--binary", required=True, help="copy_bench")
+    parser.add_argument("--numpy-python", help="a Python that has NumPy")
+    parser.add_argument("--torch-python", help="a Python that has PyTorch")
+    parser.add_argument("--rounds", type=int, default=21)
+    parser.add_argument("--seconds", type=float, default=0.01, help="of memcpy in each round")
+    options = parser.parse_args()
+    bench = Runner([options.binary])
+    peers = [start_peer(options.numpy_python, "numpy"), start_peer(options.torch_python, "torch")]
+    peers = [peer for peer in peers if peer]
+    print(f"Median of {options.rounds} rounds [middle half]; target in brackets, ! where missed\n")
+    for report in (report_into, report_whole, report_small):
+        report(bench, peers, options)
+    for runner in (bench, *peers):
+        runner.close()
+
+
+if __name__ == "__main__":
+    main()

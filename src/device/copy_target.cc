@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device/copy_target.h"
+
+#include "allocate.h"
+#include "device.h"
+#include "options.h"
+#include "required.h"
+#include "support/boundary.h"
+#include "validate.h"
+
+namespace dlbridge {
+namespace {
+
+constexpr uint32_t kKnownOptions = DLBRIDGE_COPY_ALLOW_STAGING | DLBRIDGE_COPY_SHAREABLE;
+
+bool HasTarget(const DLBridgeCopySpec& spec) { return spec.target.kind != 0; }
+
+int32_t KindOf(int32_t type) {
+  return type == kDLOpenCL ? DLBRIDGE_BUFFER_CL_MEM : DLBRIDGE_BUFFER_ADDRESS;
+}
+
+DLBridgeStatus CheckTargetMemory(const DLBridgeCopySpec& spec, DLBridgeError* error) {
+  if (spec.target.kind != KindOf(TypeOf(spec.device))) {
+    return RefuseArgument(error, "spec.target.kind", "must be CL_MEM for OpenCL, else ADDRESS");
+  }
+  if (spec.target.handle == 0) {
+    return RefuseArgument(error, "spec.target.handle", "must not be NULL");
+  }
+  if (spec.target_offset > spec.target_size) {
+    return RefuseArgument(error, "spec.target_offset", "must not be behind target_size");
+  }
+  if (spec.allocator != nullptr) {
+    return RefuseArgument(error, "spec.allocator", "must be NULL where a target is given");
+  }
+  uint64_t end = 0;
+  if (spec.target.kind == DLBRIDGE_BUFFER_ADDRESS &&
+      AddOverflows(spec.target.handle, spec.target_size, &end)) {
+    return RefuseArgument(error, "spec.target_size", "leaves the address space");
+  }
+  return DLBRIDGE_OK;
+}
+
+DLBridgeStatus CheckNoTarget(const DLBridgeCopySpec& spec, DLBridgeError* error) {
+  if (spec.release != nullptr) {
+    return RefuseArgument(error, "spec.release", "must be NULL where no target is given");
+  }
+  if (spec.allocator == nullptr && TypeOf(spec.device) != kDLCPU) {
+    return RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "spec.device",
+                        "must be the CPU where neither a target nor an allocator is given");
+  }
+  return DLBRIDGE_OK;
+}
+
+DLBridgeStatus CheckShareable(const DLBridgeCopySpec& spec, DLBridgeError* error) {
+  const bool shareable = (spec.options & DLBRIDGE_COPY_SHAREABLE) != 0;
+  if (shareable &&
+      (HasTarget(spec) || spec.allocator != nullptr || TypeOf(spec.device) != kDLCPU)) {
+    return RefuseArgument(error, "spec.options",
+                          "must not ask for SHAREABLE with a target, an allocator or a device "
+                          "other than the CPU");
+  }
+  return DLBRIDGE_OK;
+}
+
+// The codes and flags that the copy will have, as if a producer had made it.
+DLBridgeStatus CheckResult(const DLTensor& source, const DLBridgeCopySpec& spec, Version version,
+                           DLBridgeError* error) {
+  DLTensor tensor = source;
+  tensor.device = spec.device;
+  tensor.byte_offset = 0;
+  return CheckCodes(tensor, spec.flags, version, error);
+}
+
+// The bytes of the copy; they fit, since the source's packed bytes do, unless padding adds to them.
+DLBridgeStatus PackedBytes(const LayoutSnapshot& layout, uint32_t item_bits, uint64_t* out,
+                           DLBridgeError* error) {
+  Extent extent = ScanTensor<false>(layout.ndim(), layout.shape(), nullptr, nullptr, nullptr);
+  ByteExtent reach;
+  FirstBroken sink(error);
+  if (!CheckExtent(layout.ndim(), layout.shape(), nullptr, item_bits, &extent, &reach, &sink)) {
+    return sink.failure();
+  }
+  *out = static_cast<uint64_t>(reach.packed);
+  return DLBRIDGE_OK;
+}
+
+DLBridgeStatus Allocate(const DLTensor& source, const LayoutSnapshot& layout,
+                        const DLBridgeCopySpec& spec, Version version, CopyTarget* out,
+                        DLBridgeError* error) {
+  NewTensor tensor = {source.ndim,          layout.shape(), spec.device,       source.dtype,
+                      spec.flags | kCopied, version,        kDefaultAlignment, spec.allocator};
+  if (DeviceTypeOf(TypeOf(spec.device)).host_like) {
+    tensor.device.device_id = 0;
+  }
+  DLBRIDGE_TRY(AllocateTensor(tensor, &out->node, error));
+  out->buffer = dlbridge_buffer_address(out->node->versioned.dl_tensor.data);
+  out->buffer.kind = KindOf(TypeOf(spec.device));
+  return DLBRIDGE_OK;
+}
+
+// A root of the caller's memory; nobody is called before CommitTarget.
+void Adopt(const DLTensor& source, const LayoutSnapshot& layout, const DLBridgeCopySpec& spec,
+           Version version, uint64_t bytes, Node* node) {
+  InitNode(node, source.ndim, spec.flags | kCopied);
+  ScanTensor<true>(source.ndim, layout.shape(), nullptr, node->shape(), node->strides());
+  const int32_t type = TypeOf(spec.device);
+  const DLTensor tensor = {bytes != 0 ? reinterpret_cast<void*>(spec.target.handle) : nullptr,
+                           DeviceTypeOf(type).host_like ? MakeDevice(type, 0) : spec.device,
+                           source.ndim,
+                           source.dtype,
+                           nullptr,
+                           nullptr,
+                           bytes != 0 ? spec.target_offset : 0};
+  FillVersioned(node, tensor, ToDLPack(version));
+  *static_cast<WrapTail*>(node->tail()) = {nullptr, nullptr, spec.target, 0, false};
+  BecomeRoot(node, SourceKind::kWrapped, nullptr);
+}
+
+DLBridgeStatus UseTarget(const DLTensor& source, const LayoutSnapshot& layout,
+                         const DLBridgeCopySpec& spec, Version version, CopyTarget* out,
+                         DLBridgeError* error) {
+  if (out->bytes > spec.target_size - spec.target_offset) {
+    return RefuseStatus(error, DLBRIDGE_ERROR_BUFFER_TOO_SMALL, "spec.target_size",
+                        "is smaller than the compact copy behind target_offset");
+  }
+  Node* node = AllocateNode(source.ndim, sizeof(WrapTail));
+  if (node == nullptr) {
+    return RefuseMemory(error);
+  }
+  Adopt(source, layout, spec, version, out->bytes, node);
+  out->node = node;
+  out->buffer = spec.target;
+  return DLBRIDGE_OK;
+}
+
+}  // namespace
+
+DLBridgeStatus CheckCopySpec(const DLBridgeCopySpec& spec, DLBridgeError* error) {
+  if ((spec.options & ~kKnownOptions) != 0) {
+    return RefuseArgument(error, "spec.options", "has a bit that this library does not know");
+  }
+  if ((spec.reserved[0] | spec.reserved[1] | spec.reserved[2] | spec.reserved[3]) != 0) {
+    return RefuseArgument(error, "spec.reserved", "must be zero");
+  }
+  if (spec.version.major != kMajor && (spec.version.major != 0 || spec.version.minor != 0)) {
+    return RefuseArgument(error, "spec.version", "must be of major 1, or {0, 0} for the newest");
+  }
+  if (spec.device.device_id < 0) {
+    return RefuseArgument(error, "spec.device", "must not have a negative id");
+  }
+  DLBRIDGE_TRY(CheckAllocator(spec.allocator, error));
+  DLBRIDGE_TRY(CheckShareable(spec, error));
+  return HasTarget(spec) ? CheckTargetMemory(spec, error) : CheckNoTarget(spec, error);
+}
+
+DLBridgeStatus MakeTarget(const DLTensor& source, const LayoutSnapshot& layout,
+                          const DLBridgeCopySpec& spec, CopyTarget* out, DLBridgeError* error) {
+  const Version version = SharedVersion(spec.version);
+  DLBRIDGE_TRY(CheckResult(source, spec, version, error));
+  DLBRIDGE_TRY(PackedBytes(layout, ItemBits(source.dtype, spec.flags), &out->bytes, error));
+  return HasTarget(spec) ? UseTarget(source, layout, spec, version, out, error)
+                         : Allocate(source, layout, spec, version, out, error);
+}
+
+void CommitTarget(const DLBridgeCopySpec& spec, CopyTarget* target) {
+  if (HasTarget(spec)) {
+    auto* tail = static_cast<WrapTail*>(target->node->tail());
+    tail->release = spec.release;
+    tail->context = spec.release_context;
+  }
+}
+
+}  // namespace dlbridge

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where CUDA's memory lies, and which devices there are.
+#include <cstring>
+
+#include "device/cuda.h"
+#include "device/table.h"
+
+namespace dlbridge::cuda {
+namespace {
+
+constexpr DLDevice Label(DLDeviceType type, int32_t id) { return {type, id}; }
+
+// Memory of the host that CUDA knows. What a program registered may have another address on the
+// device, and the range may be told in either: it is given in addresses of the host, where tensors
+// are.
+DLBridgeStatus PlacePinned(Address address, const PointerFacts& facts, DLBridgePointerInfo* out,
+                           DLBridgeError* error) {
+  Address host = 0;
+  DLBRIDGE_TRY(Check(
+      g_cuda.driver.pointer_get_attribute(static_cast<void*>(&host), kPointerHostPointer, address),
+      "cuPointerGetAttribute", error));
+  out->device = Label(kDLCUDAHost, 0);
+  out->memory = DLBRIDGE_MEMORY_PINNED;
+  const bool known = address - facts.base < facts.size;
+  out->base = known ? facts.base + (host - address) : 0;
+  out->size = known ? facts.size : 0;
+  return DLBRIDGE_OK;
+}
+
+DLBridgeStatus Place(Address address, const PointerFacts& facts, DLBridgePointerInfo* out,
+                     DLBridgeError* error) {
+  if (facts.type == kMemoryHost && facts.managed == 0) {
+    return PlacePinned(address, facts, out, error);
+  }
+  out->base = facts.base;
+  out->size = facts.size;
+  out->memory = facts.managed != 0 ? DLBRIDGE_MEMORY_MANAGED : DLBRIDGE_MEMORY_DEVICE;
+  out->device = facts.managed != 0 ? Label(kDLCUDAManaged, 0) : Label(kDLCUDA, facts.ordinal);
+  return DLBRIDGE_OK;
+}
+
+}  // namespace
+
+// None of these attributes needs a context to be current, and none makes one.
+DLBridgeStatus AskFacts(Address address, PointerFacts* out, DLBridgeError* error) {
+  uint32_t attributes[] = {kPointerMemoryType, kPointerDeviceOrdinal, kPointerIsManaged,
+                           kPointerContext,    kPointerRangeStart,    kPointerRangeSize};
+  *out = {0, 0, -1, nullptr, 0, 0};
+  void* values[] = {&out->type, &out->ordinal, &out->managed, static_cast<void*>(&out->context),
+                    &out->base, &out->size};
+  return Check(
+      g_cuda.driver.pointer_get_attributes(g_cuda.pointer_attributes, attributes, values, address),
+      "cuPointerGetAttributes", error);
+}
+
+DLBridgeStatus PointerInfo(const DLBridgeBuffer& buffer, DLDevice /*label*/,
+                           DLBridgePointerInfo* out, DLBridgeError* error) {
+  PointerFacts facts;
+  DLBRIDGE_TRY(AskFacts(buffer.handle, &facts, error));
+  if (facts.type != kMemoryHost && facts.type != kMemoryDevice) {
+    return DLBRIDGE_OK;
+  }
+  out->backend = DLBRIDGE_BACKEND_CUDA;
+  out->native_device = facts.ordinal >= 0 ? facts.ordinal : -1;
+  out->context = reinterpret_cast<uintptr_t>(facts.context);
+  return Place(buffer.handle, facts, out, error);
+}
+
+DLBridgeStatus Enumerate(int32_t /*device_type*/, DLBridgeError* error) {
+  for (int i = 0; i < g_cuda.device_count; ++i) {
+    DLBridgeContextEntry entry = DLBRIDGE_CONTEXT_ENTRY_INIT;
+    entry.backend = DLBRIDGE_BACKEND_CUDA;
+    entry.device = Label(kDLCUDA, i);
+    entry.native_device = static_cast<uint64_t>(i);
+    entry.flags = DLBRIDGE_CONTEXT_ENUMERATED;
+    std::memcpy(entry.uuid, g_cuda.devices[i].uuid.bytes, sizeof entry.uuid);
+    bool mine = false;
+    DLBRIDGE_TRY(EnterDevice(entry, &mine, error));
+  }
+  return DLBRIDGE_OK;
+}
+
+}  // namespace dlbridge::cuda

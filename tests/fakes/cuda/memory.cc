@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+// The fake's memory. What only a device reaches has addresses that fault when the host touches
+// them; the bytes lie in a file in memory, which another process can open.
+#include <sys/mman.h>
+
+#include <cstring>
+
+#include "state.h"
+
+namespace fake_cuda {
+namespace {
+
+void* Reserve(size_t size) {
+  void* address = mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return address == MAP_FAILED ? nullptr : address;
+}
+
+void* MapFile(int file, size_t size) {
+  void* bytes = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  return bytes == MAP_FAILED ? nullptr : bytes;
+}
+
+CUdeviceptr AddressOf(const void* pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
+
+Memory* Enter(const Memory& memory) { return &(TheState().memory[memory.address] = memory); }
+
+Memory* AllocateOnDevice(Kind kind, size_t size, int device, Context* context) {
+  Memory memory;
+  memory.kind = kind;
+  memory.size = size;
+  memory.device = device;
+  memory.context = context;
+  memory.file = memfd_create("fake_cuda", MFD_CLOEXEC);
+  if (memory.file < 0 || ftruncate(memory.file, static_cast<off_t>(size)) != 0) {
+    return nullptr;
+  }
+  memory.bytes = static_cast<unsigned char*>(MapFile(memory.file, size));
+  memory.address = AddressOf(Reserve(size));
+  return Enter(memory);
+}
+
+Memory* AllocateOnHost(Kind kind, size_t size, bool other_address) {
+  Memory memory;
+  memory.kind = kind;
+  memory.size = size;
+  memory.device = Current()->device;
+  memory.context = Current();
+  memory.bytes = static_cast<unsigned char*>(
+      mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  memory.address = AddressOf(other_address ? Reserve(size) : memory.bytes);
+  return Enter(memory);
+}
+
+unsigned TypeOf(const Memory* memory) {
+  if (memory == nullptr) {
+    return 0;
+  }
+  return memory->kind == Kind::kPinned ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+}
+
+// What one attribute is of memory, or of none.
+CUresult Attribute(CUpointer_attribute attribute, const Memory* memory, CUdeviceptr address,
+                   void* out) {
+  const bool host = memory != nullptr && memory->kind == Kind::kPinned;
+  const bool orphan =
+      memory != nullptr && (memory->kind == Kind::kPool || memory->kind == Kind::kMapped);
+  switch (static_cast<int>(attribute)) {
+    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+      *static_cast<unsigned*>(out) = TypeOf(memory);
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+      *static_cast<int*>(out) = memory == nullptr ? -2 : memory->device;
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_IS_MANAGED:
+      *static_cast<unsigned*>(out) = memory != nullptr && memory->kind == Kind::kManaged ? 1 : 0;
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_CONTEXT:
+      *static_cast<CUcontext*>(out) =
+          memory == nullptr || orphan ? nullptr : reinterpret_cast<CUcontext>(memory->context);
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+      *static_cast<CUdeviceptr*>(out) = memory == nullptr ? 0 : memory->address;
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+      *static_cast<size_t*>(out) = memory == nullptr ? 0 : memory->size;
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_HOST_POINTER: {
+      const bool reachable = memory != nullptr && (host || memory->kind == Kind::kManaged);
+      if (!reachable) {
+        return CUDA_ERROR_INVALID_VALUE;
+      }
+      const CUdeviceptr bytes = AddressOf(memory->bytes);
+      const bool device_side = address - memory->address < memory->size;
+      *static_cast<CUdeviceptr*>(out) = device_side ? bytes + (address - memory->address) : address;
+      return CUDA_SUCCESS;
+    }
+    default:
+      return Violation(CUDA_ERROR_INVALID_VALUE,
+                       "cuPointerGetAttributes of an attribute that needs a context, has side "
+                       "effects, or that older drivers lack");
+  }
+}
+
+bool NeedsNewDriver(CUpointer_attribute attribute) {
+  return TheState().version < 10020 && attribute >= CU_POINTER_ATTRIBUTE_RANGE_START_ADDR;
+}
+
+}  // namespace
+
+Memory* FindMemory(CUdeviceptr address) {
+  for (auto& entry : TheState().memory) {
+    Memory& memory = entry.second;
+    const bool host_side = memory.kind == Kind::kPinned || memory.kind == Kind::kManaged;
+    if (address - memory.address < memory.size ||
+        (host_side && address - AddressOf(memory.bytes) < memory.size)) {
+      return &memory;
+    }
+  }
+  return nullptr;
+}
+
+void FreeMemory(Memory* memory) {
+  if (!memory->registered) {
+    munmap(memory->bytes, memory->size);
+  }
+  if (memory->address != AddressOf(memory->bytes)) {
+    munmap(reinterpret_cast<void*>(memory->address), memory->size);
+  }
+  if (memory->file >= 0) {
+    close(memory->file);
+  }
+  TheState().memory.erase(memory->address);
+}
+
+}  // namespace fake_cuda
+
+using fake_cuda::Kind;
+using fake_cuda::Memory;
+using fake_cuda::TheState;
+
+namespace {
+
+CUresult Free(CUdeviceptr address, const char* function) {
+  Memory* memory = fake_cuda::FindMemory(address);
+  FAKE_REQUIRE(memory != nullptr, CUDA_ERROR_INVALID_VALUE,
+               std::string(function) + " of no allocation");
+  fake_cuda::FreeMemory(memory);
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+extern "C" {
+
+CUresult CUDAAPI cuMemAlloc_v2(CUdeviceptr* out, size_t size) {
+  FAKE_CALL("cuMemAlloc_v2", kContext);
+  fake_cuda::Context* context = fake_cuda::Current();
+  *out = fake_cuda::AllocateOnDevice(Kind::kDevice, size, context->device, context)->address;
+  return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI cuMemAllocAsync(CUdeviceptr* out, size_t size, CUstream stream) {
+  FAKE_CALL("cuMemAllocAsync", kContext);
+  const fake_cuda::Stream* found = fake_cuda::FindStream(stream, "cuMemAllocAsync");
+  if (found == nullptr) {
+    return CUDA_ERROR_INVALID_HANDLE;
+  }
+  const int device = found->context->device;
+  *out = fake_cuda::AllocateOnDevice(Kind::kPool, size, device, nullptr)->address;
+  return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI cuMemAllocManaged(CUdeviceptr* out, size_t size, unsigned) {
+  FAKE_CALL("cuMemAllocManaged", kContext);
+  *out = fake_cuda::AllocateOnHost(Kind::kManaged, size, false)->address;
+  return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI cuMemHostAlloc(void** out, size_t size, unsigned flags) {
+  FAKE_CALL("cuMemHostAlloc", kContext);
+  const bool other_address = (flags & CU_MEMHOSTALLOC_WRITECOMBINED) != 0;
+  *out = fake_cuda::AllocateOnHost(Kind::kPinned, size, other_address)->bytes;
+  return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI cuMemHostRegister_v2(void* pointer, size_t size, unsigned) {
+  FAKE_CALL("cuMemHostRegister_v2", kContext);
+  Memory memory;
+  memory.kind = Kind::kPinned;
+  memory.size = size;
+  memory.device = fake_cuda::Current()->device;
+  memory.context = fake_cuda::Current();
+  memory.bytes = static_cast<unsigned char*>(pointer);
+  memory.address = fake_cuda::AddressOf(pointer);
+  memory.registered = true;
+  fake_cuda::Enter(memory);
+  return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI cuMemHostUnregister(void* pointer) {
+  FAKE_CALL("cuMemHostUnregister", kContext);
+  return Free(fake_cuda::AddressOf(pointer), "cuMemHostUnregister");
+}
+
+CUresult CUDAAPI cuMemHostGetDevicePointer_v2(CUdeviceptr* out, void* pointer, unsigned) {
+  FAKE_CALL("cuMemHostGetDevicePointer_v2", kContext);
+  const CUdeviceptr address = fake_cuda::AddressOf(pointer);
+  const Memory* memory = fake_cuda::FindMemory(address);
+  FAKE_REQUIRE(memory != nullptr, CUDA_ERROR_INVALID_VALUE,
+               "cuMemHostGetDevicePointer of no allocation");
+  *out = memory->address + (address - fake_cuda::AddressOf(memory->bytes));
+  return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI cuMemFreeHost(void* pointer) {
+  FAKE_CALL("cuMemFreeHost", kContext);
+  return Free(fake_cuda::AddressOf(pointer), "cuMemFreeHost");
+}
+
+CUresult CUDAAPI cuMemFree_v2(CUdeviceptr address) {
+  FAKE_CALL("cuMemFree_v2", kContext);
+  return Free(address, "cuMemFree");
+}
+
+CUresult CUDAAPI cuPointerGetAttribute(void* out, CUpointer_attribute attribute,
+                                       CUdeviceptr address) {
+  FAKE_CALL("cuPointerGetAttribute", kInit);
+  const Memory* memory = fake_cuda::FindMemory(address);
+  FAKE_REQUIRE(memory != nullptr, CUDA_ERROR_INVALID_VALUE,
+               "cuPointerGetAttribute, which fails for memory that CUDA does not know");
+  return fake_cuda::Attribute(attribute, memory, address, out);
+}
+
+CUresult CUDAAPI cuPointerGetAttributes(unsigned count, CUpointer_attribute* attributes,
+                                        void** values, CUdeviceptr address) {
+  if (fake_cuda::g_fast) {
+    *static_cast<unsigned*>(values[0]) = CU_MEMORYTYPE_DEVICE;
+    *static_cast<int*>(values[1]) = 0;
+    *static_cast<unsigned*>(values[2]) = 0;
+    *static_cast<CUcontext*>(values[3]) = nullptr;
+    *static_cast<CUdeviceptr*>(values[4]) = address;
+    *static_cast<size_t*>(values[5]) = 64;
+    return CUDA_SUCCESS;
+  }
+  FAKE_CALL("cuPointerGetAttributes", kInit);
+  const Memory* memory = fake_cuda::FindMemory(address);
+  for (unsigned i = 0; i < count; ++i) {
+    FAKE_REQUIRE(values[i] != nullptr, CUDA_ERROR_INVALID_VALUE,
+                 "cuPointerGetAttributes without a place for a value");
+    FAKE_REQUIRE(!fake_cuda::NeedsNewDriver(attributes[i]), CUDA_ERROR_INVALID_VALUE,
+                 "cuPointerGetAttributes of an attribute newer than the driver");
+    const CUresult result = fake_cuda::Attribute(attributes[i], memory, address, values[i]);
+    if (result != CUDA_SUCCESS) {
+      return result;
+    }
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI cuMemGetAddressRange_v2(CUdeviceptr* base, size_t* size, CUdeviceptr address) {
+  FAKE_CALL("cuMemGetAddressRange_v2", kContext);
+  const Memory* memory = fake_cuda::FindMemory(address);
+  FAKE_REQUIRE(memory != nullptr && memory->kind != Kind::kManaged, CUDA_ERROR_NOT_FOUND,
+               "cuMemGetAddressRange of memory that it does not know");
+  *base = memory->address;
+  *size = memory->size;
+  return CUDA_SUCCESS;
+}
+
+CUdeviceptr fake_cuda_map(int device, size_t reserved) {
+  const std::lock_guard<std::recursive_mutex> guard(TheState().lock);
+  return fake_cuda::AllocateOnDevice(Kind::kMapped, reserved, device, nullptr)->address;
+}
+
+void fake_cuda_poke(CUdeviceptr address, const void* bytes, size_t size) {
+  const std::lock_guard<std::recursive_mutex> guard(TheState().lock);
+  const Memory* memory = fake_cuda::FindMemory(address);
+  std::memcpy(memory->bytes + (address - memory->address), bytes, size);
+}
+
+void fake_cuda_peek(CUdeviceptr address, void* bytes, size_t size) {
+  const std::lock_guard<std::recursive_mutex> guard(TheState().lock);
+  const Memory* memory = fake_cuda::FindMemory(address);
+  std::memcpy(bytes, memory->bytes + (address - memory->address), size);
+}
+}

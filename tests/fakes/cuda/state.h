@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the files of the fake libcuda.so.1 share. One lock is held during every call.
+#ifndef DLBRIDGE_TESTS_FAKES_CUDA_STATE_H_
+#define DLBRIDGE_TESTS_FAKES_CUDA_STATE_H_
+
+#include <cuda.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <deque>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "fake_cuda.h"
+
+namespace fake_cuda {
+
+extern bool g_fast;
+
+struct Stream;
+
+// Work that was recorded by an event: done once the stream has come there.
+struct Marker {
+  Stream* stream = nullptr;
+  bool done = false;
+};
+
+// Work of a stream, which runs when somebody waits for it and not before.
+struct Work {
+  std::shared_ptr<Marker> wait;
+  std::shared_ptr<Marker> reached;
+  std::function<void()> run;
+};
+
+struct Context;
+
+struct Stream {
+  Context* context = nullptr;
+  bool blocking = true;
+  bool legacy = false;
+  std::deque<Work> work;
+  CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
+  uint64_t capture_id = 0;
+  CUstreamCaptureMode capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+};
+
+struct Context {
+  int device = 0;
+  bool alive = false;
+  uint64_t id = 0;
+  Stream legacy;
+  std::map<std::thread::id, Stream> per_thread;
+};
+
+struct Event {
+  Context* context = nullptr;
+  uint64_t capture_id = 0;  // of the capture that it was recorded in, or 0
+  std::shared_ptr<Marker> marker;
+};
+
+struct Device {
+  int physical = 0;
+  Context* primary = nullptr;
+  int retained = 0;
+};
+
+enum class Kind { kDevice, kPool, kMapped, kPinned, kManaged, kImported };
+
+struct Memory {
+  Kind kind = Kind::kDevice;
+  CUdeviceptr address = 0;
+  size_t size = 0;
+  Context* context = nullptr;
+  int device = 0;
+  unsigned char* bytes = nullptr;  // where the fake itself reaches it
+  bool registered = false;         // the bytes are a test's
+  int file = -1;
+  int opened = 0;  // kImported
+  std::string handle;
+};
+
+struct Thread {
+  std::vector<Context*> contexts;
+  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+};
+
+struct State {
+  std::recursive_mutex lock;
+  pid_t pid = 0;  // that called cuInit; 0: nobody did
+  int version = 12020;
+  bool stub = false;
+  bool no_uuid = false;
+  std::vector<Device> devices;
+  std::list<Context> contexts;
+  std::list<Stream> streams;
+  std::list<Event> events;
+  std::set<const void*> dead;  // handles that were destroyed and not given out again
+  std::map<CUdeviceptr, Memory> memory;
+  std::map<std::thread::id, Thread> threads;
+  uint64_t next_id = 1;
+  int events_created = 0;
+  int primary_created = 0;
+
+  std::vector<std::string> violations;
+  std::string violation_texts;
+  std::string log;
+  struct Failure {
+    std::string function;
+    int code;
+    int nth;
+  };
+  std::vector<Failure> failures;
+};
+State& TheState();
+
+// The calling thread's.
+Thread& ThisThread();
+Context* Current();
+
+// Notes a breach of the rules and returns the code that the driver would answer with.
+CUresult Violation(CUresult code, const std::string& text);
+
+// One call: takes the lock, writes the log, and knows whether it goes on.
+class Call {
+ public:
+  enum Needs { kNothing, kInit, kContext };
+  Call(const char* function, Needs needs);
+  bool refused() const { return result_ != CUDA_SUCCESS; }
+  CUresult result() const { return result_; }
+
+ private:
+  std::lock_guard<std::recursive_mutex> guard_;
+  CUresult result_ = CUDA_SUCCESS;
+};
+
+#define FAKE_CALL(function, needs)                              \
+  const fake_cuda::Call call(function, fake_cuda::Call::needs); \
+  if (call.refused()) {                                         \
+    return call.result();                                       \
+  }
+
+#define FAKE_REQUIRE(condition, code, text)      \
+  if (!(condition)) {                            \
+    return fake_cuda::Violation((code), (text)); \
+  }
+
+// The stream behind a handle, the special ones by the current context; NULL where there is none,
+// and then it was noted.
+Stream* FindStream(CUstream handle, const char* function);
+Context* FindContext(CUcontext handle, const char* function);
+Event* FindEvent(CUevent handle, const char* function);
+Context* NewContext(int device);
+void EndContext(Context* context);
+
+// What the devices say of themselves.
+constexpr int kMaxPitch = 1 << 20;
+
+// Is a stream capturing in a way that forbids this thread what is not safe then?
+bool IsUnsafe();
+
+void Enqueue(Stream* stream, std::function<void()> run);
+void Finish(Stream* stream);
+
+// The allocation that an address lies in, or NULL; of pinned memory both addresses count.
+Memory* FindMemory(CUdeviceptr address);
+void FreeMemory(Memory* memory);
+
+}  // namespace fake_cuda
+
+#endif  // DLBRIDGE_TESTS_FAKES_CUDA_STATE_H_

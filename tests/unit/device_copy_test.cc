@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+// dlbridge_copy on the host: to every kind of target, and nothing half done.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "dlbridge/dlbridge.h"
+#include "support/allocations.h"
+#include "support/tensors.h"
+
+namespace dlbridge_test {
+namespace {
+
+// A 3 x 2 source whose element (i, j) is 10 * i + j, read against its memory's order.
+struct Source {
+  float memory[8] = {0, 10, 20, 0, 1, 11, 21, 0};
+  int64_t shape[2] = {3, 2};
+  int64_t strides[2] = {1, 4};
+  DLTensor tensor = {memory, Device(kDLCPU), 2, Dtype(kDLFloat, 32), shape, strides, 0};
+};
+const std::vector<float> kExpected = {0, 1, 10, 11, 20, 21};
+
+// A target of the caller's.
+struct Target {
+  alignas(64) float memory[16];
+  int releases = 0;
+
+  Target() {
+    for (float& value : memory) {
+      value = -1;
+    }
+  }
+  static void Release(void* context, DLBridgeBuffer /*buffer*/) {
+    ++static_cast<Target*>(context)->releases;
+  }
+  DLBridgeCopySpec Spec(uint64_t offset = 0, uint64_t size = sizeof(float[16])) {
+    DLBridgeCopySpec spec = DLBRIDGE_COPY_SPEC_INIT;
+    spec.target = dlbridge_buffer_address(memory);
+    spec.target_offset = offset;
+    spec.target_size = size;
+    spec.release = Release;
+    spec.release_context = this;
+    return spec;
+  }
+};
+
+std::vector<float> ValuesOf(const DLTensor& tensor, size_t count) {
+  std::vector<float> values(count);
+  std::memcpy(values.data(), static_cast<const char*>(tensor.data) + tensor.byte_offset,
+              count * sizeof(float));
+  return values;
+}
+
+DLManagedTensorVersioned* MustCopy(const DLTensor& tensor, const DLBridgeCopySpec& spec,
+                                   uint64_t flags = 0) {
+  DLManagedTensorVersioned* out = nullptr;
+  Error error;
+  EXPECT_EQ(dlbridge_copy(&tensor, flags, &spec, &out, &error), DLBRIDGE_OK) << error.message;
+  return out;
+}
+
+Error Refused(const DLTensor& tensor, const DLBridgeCopySpec& spec, DLBridgeStatus status) {
+  DLManagedTensorVersioned* out = nullptr;
+  Error error;
+  EXPECT_EQ(dlbridge_copy(&tensor, 0, &spec, &out, &error), status) << error.message;
+  EXPECT_EQ(out, nullptr);
+  return error;
+}
+
+TEST(DeviceCopy, MakesNewMemoryByDefault) {
+  const Source source;
+  const DLBridgeCopySpec spec = DLBRIDGE_COPY_SPEC_INIT;
+  DLManagedTensorVersioned* copy = MustCopy(source.tensor, spec);
+  EXPECT_EQ(copy->flags, kCopied);
+  EXPECT_EQ(StridesOf(copy->dl_tensor), Axes({2, 1}));
+  EXPECT_EQ(ValuesOf(copy->dl_tensor, 6), kExpected);
+  dlbridge_release_versioned(copy);
+}
+
+TEST(DeviceCopy, WritesToMemoryOfTheCallers) {
+  const Source source;
+  Target target;
+  DLBridgeCopySpec spec = target.Spec(8);
+  spec.flags = kReadOnly;
+  DLManagedTensorVersioned* copy = MustCopy(source.tensor, spec);
+  EXPECT_EQ(copy->flags, kCopied | kReadOnly);
+  EXPECT_EQ(copy->dl_tensor.data, target.memory);
+  EXPECT_EQ(copy->dl_tensor.byte_offset, 8U);
+  EXPECT_EQ(ValuesOf(copy->dl_tensor, 6), kExpected);
+  EXPECT_EQ(target.memory[1], -1) << "nothing before";
+  EXPECT_EQ(target.memory[8], -1) << "nothing behind";
+  DLManagedTensorVersioned* shared = MustShare(copy);
+  dlbridge_release_versioned(copy);
+  EXPECT_EQ(target.releases, 0);
+  dlbridge_release_versioned(shared);
+  EXPECT_EQ(target.releases, 1);
+}
+
+TEST(DeviceCopy, RefusesATargetThatIsTooSmall) {
+  const Source source;
+  Target target;
+  for (const DLBridgeCopySpec& spec :
+       {target.Spec(0, 23), target.Spec(1, 24), target.Spec(24, 24)}) {
+    EXPECT_TRUE(
+        Refused(source.tensor, spec, DLBRIDGE_ERROR_BUFFER_TOO_SMALL).Says("spec.target_size"));
+  }
+  Refused(source.tensor, target.Spec(25, 24), DLBRIDGE_ERROR_INVALID_ARGUMENT);
+  DLBridgeCopySpec spec = target.Spec();
+  spec.target.handle = UINT64_MAX - 8;
+  Refused(source.tensor, spec, DLBRIDGE_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(target.releases, 0);
+  EXPECT_EQ(target.memory[0], -1);
+}
+
+TEST(DeviceCopy, RefusesATargetInsideItsSource) {
+  Source source;
+  DLBridgeCopySpec spec = DLBRIDGE_COPY_SPEC_INIT;
+  spec.target_size = 24;
+  for (const size_t index : {size_t{0}, size_t{2}, size_t{6}}) {
+    spec.target = dlbridge_buffer_address(source.memory + index);
+    EXPECT_TRUE(Refused(source.tensor, spec, DLBRIDGE_ERROR_INVALID_ARGUMENT).Says("share bytes"));
+  }
+}
+
+TEST(DeviceCopy, KeepsAnEmptyTargetToo) {
+  Source source;
+  source.shape[1] = 0;
+  Target target;
+  DLManagedTensorVersioned* copy = MustCopy(source.tensor, target.Spec());
+  EXPECT_EQ(copy->dl_tensor.data, nullptr);
+  EXPECT_EQ(target.releases, 0);
+  dlbridge_release_versioned(copy);
+  EXPECT_EQ(target.releases, 1);
+}
+
+struct Allocator {
+  int allocated = 0;
+  int freed = 0;
+  bool refuse = false;
+  DLDevice device = Device(0);
+
+  static void* Allocate(void* context, DLDevice device, uint64_t bytes, uint64_t /*alignment*/) {
+    auto* self = static_cast<Allocator*>(context);
+    self->device = device;
+    if (self->refuse) {
+      return nullptr;
+    }
+    ++self->allocated;
+    return std::malloc(static_cast<size_t>(bytes));
+  }
+  static void Deallocate(void* context, DLDevice /*device*/, void* memory, uint64_t /*bytes*/,
+                         uint64_t /*alignment*/) {
+    ++static_cast<Allocator*>(context)->freed;
+    std::free(memory);
+  }
+  DLBridgeAllocator Hook() {
+    DLBridgeAllocator hook = DLBRIDGE_ALLOCATOR_INIT;
+    hook.context = this;
+    hook.allocate = Allocate;
+    hook.deallocate = Deallocate;
+    return hook;
+  }
+};
+
+TEST(DeviceCopy, UsesTheAllocatorOfItsDevice) {
+  const Source source;
+  Allocator allocator;
+  const DLBridgeAllocator hook = allocator.Hook();
+  DLBridgeCopySpec spec = DLBRIDGE_COPY_SPEC_INIT;
+  spec.allocator = &hook;
+  spec.device = Device(kDLCUDAHost, 2);  // which the CPU writes to
+  DLManagedTensorVersioned* copy = MustCopy(source.tensor, spec);
+  EXPECT_EQ(allocator.device.device_type, kDLCUDAHost);
+  EXPECT_EQ(copy->dl_tensor.device.device_type, kDLCUDAHost);
+  EXPECT_EQ(copy->dl_tensor.device.device_id, 0);
+  EXPECT_EQ(ValuesOf(copy->dl_tensor, 6), kExpected);
+  dlbridge_release_versioned(copy);
+  EXPECT_EQ(allocator.allocated, 1);
+  EXPECT_EQ(allocator.freed, 1);
+  allocator.refuse = true;
+  Refused(source.tensor, spec, DLBRIDGE_ERROR_OUT_OF_MEMORY);
+}
+
+TEST(DeviceCopy, GivesMemoryBackThatItCouldNotFill) {
+  const Source source;
+  Allocator allocator;
+  const DLBridgeAllocator hook = allocator.Hook();
+  DLBridgeCopySpec spec = DLBRIDGE_COPY_SPEC_INIT;
+  spec.allocator = &hook;
+  spec.device = Device(kDLTrn);
+  EXPECT_TRUE(Refused(source.tensor, spec, DLBRIDGE_ERROR_UNSUPPORTED).Says("spec.target"));
+  EXPECT_EQ(allocator.allocated, 1);
+  EXPECT_EQ(allocator.freed, 1);
+}
+
+TEST(DeviceCopy, PadsAndPacks) {
+  // Four-bit elements 1 to 5, packed.
+  unsigned char packed[3] = {0x21, 0x43, 0x05};
+  int64_t shape[1] = {5};
+  const DLTensor tensor = {packed, Device(kDLCPU), 1, Dtype(kDLInt, 4), shape, nullptr, 0};
+  DLBridgeCopySpec spec = DLBRIDGE_COPY_SPEC_INIT;
+  spec.flags = kPadded;
+  DLManagedTensorVersioned* padded = MustCopy(tensor, spec);
+  EXPECT_EQ(padded->flags, kPadded | kCopied);
+  EXPECT_EQ(std::memcmp(padded->dl_tensor.data, "\1\2\3\4\5", 5), 0);
+  spec.flags = 0;
+  DLManagedTensorVersioned* again = MustCopy(padded->dl_tensor, spec, padded->flags);
+  EXPECT_EQ(again->flags, kCopied);
+  EXPECT_EQ(std::memcmp(again->dl_tensor.data, packed, 3), 0);
+  dlbridge_release_versioned(again);
+  dlbridge_release_versioned(padded);
+}
+
+TEST(DeviceCopy, ValidatesItsSource) {
+  Source source;
+  const DLBridgeCopySpec spec = DLBRIDGE_COPY_SPEC_INIT;
+  source.shape[0] = -3;
+  EXPECT_EQ(Refused(source.tensor, spec, DLBRIDGE_ERROR_INVALID_TENSOR).rule,
+            DLBRIDGE_RULE_DIM_NEGATIVE);
+  source.shape[0] = 3;
+  source.tensor.data = nullptr;
+  EXPECT_EQ(Refused(source.tensor, spec, DLBRIDGE_ERROR_INVALID_TENSOR).rule,
+            DLBRIDGE_RULE_DATA_NULL);
+  source.tensor.data = source.memory;
+  DLBridgePolicy policy = Policy(DLBRIDGE_POLICY_REFUSE_ZERO_STRIDES);
+  source.strides[0] = 0;
+  DLBridgeCopySpec strict = spec;
+  strict.policy = &policy;
+  EXPECT_EQ(Refused(source.tensor, strict, DLBRIDGE_ERROR_POLICY).rule, DLBRIDGE_RULE_ZERO_STRIDE);
+  source.tensor.device = Device(kDLMetal);
+  Refused(source.tensor, spec, DLBRIDGE_ERROR_UNSUPPORTED);
+  source.tensor.device = Device(99);
+  Refused(source.tensor, spec, DLBRIDGE_ERROR_UNSUPPORTED);
+}
+
+TEST(DeviceCopy, RefusesSpecsThatMakeNoSense) {
+  const Source source;
+  Allocator allocator;
+  const DLBridgeAllocator hook = allocator.Hook();
+  Target target;
+  const DLBridgeCopySpec plain = DLBRIDGE_COPY_SPEC_INIT;
+  DLBridgeCopySpec spec = plain;
+  spec.options = 4;
+  EXPECT_TRUE(Refused(source.tensor, spec, DLBRIDGE_ERROR_INVALID_ARGUMENT).Says("spec.options"));
+  spec = plain;
+  spec.reserved[3] = 1;
+  EXPECT_TRUE(Refused(source.tensor, spec, DLBRIDGE_ERROR_INVALID_ARGUMENT).Says("spec.reserved"));
+  spec = plain;
+  spec.version = {2, 0};
+  EXPECT_TRUE(Refused(source.tensor, spec, DLBRIDGE_ERROR_INVALID_ARGUMENT).Says("spec.version"));
+  spec = plain;
+  spec.device = Device(kDLCUDA);
+  EXPECT_TRUE(Refused(source.tensor, spec, DLBRIDGE_ERROR_UNSUPPORTED).Says("allocator"));
+  spec.device = Device(kDLCPU, -1);
+  EXPECT_TRUE(Refused(source.tensor, spec, DLBRIDGE_ERROR_INVALID_ARGUMENT).Says("spec.device"));
+  spec = plain;
+  spec.release = Target::Release;
+  EXPECT_TRUE(Refused(source.tensor, spec, DLBRIDGE_ERROR_INVALID_ARGUMENT).Says("spec.release"));
+  spec = target.Spec();
+  spec.allocator = &hook;
+  EXPECT_TRUE(Refused(source.tensor, spec, DLBRIDGE_ERROR_INVALID_ARGUMENT).Says("spec.allocator"));
+  spec = target.Spec();
+  spec.target.handle = 0;
+  Refused(source.tensor, spec, DLBRIDGE_ERROR_INVALID_ARGUMENT);
+  spec = target.Spec();
+  spec.target.kind = DLBRIDGE_BUFFER_CL_MEM;
+  EXPECT_TRUE(Refused(source.tensor, spec, DLBRIDGE_ERROR_INVALID_ARGUMENT).Says("target.kind"));
+  spec = target.Spec();
+  spec.options = DLBRIDGE_COPY_SHAREABLE;
+  EXPECT_TRUE(Refused(source.tensor, spec, DLBRIDGE_ERROR_INVALID_ARGUMENT).Says("SHAREABLE"));
+  spec = plain;
+  spec.flags = 8;
+  Refused(source.tensor, spec, DLBRIDGE_ERROR_UNKNOWN_CODE);
+  EXPECT_EQ(dlbridge_copy(nullptr, 0, &plain, nullptr, nullptr), DLBRIDGE_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(target.releases, 0);
+}
+
+TEST(DeviceCopy, SurvivesEachFailingAllocation) {
+  if (!Allocations::CanFail()) {
+    GTEST_SKIP() << "no allocation can be made to fail here";
+  }
+  const Source source;
+  Target target;
+  for (const DLBridgeCopySpec& spec : {target.Spec(), DLBridgeCopySpec(DLBRIDGE_COPY_SPEC_INIT)}) {
+    const int before = target.releases;
+    for (int64_t fail_at = 1;; ++fail_at) {
+      DLManagedTensorVersioned* out = nullptr;
+      const Allocations allocations(fail_at);
+      const DLBridgeStatus status = dlbridge_copy(&source.tensor, 0, &spec, &out, nullptr);
+      if (status == DLBRIDGE_OK) {
+        EXPECT_GT(fail_at, 2) << "no allocation failed";
+        dlbridge_release_versioned(out);
+        break;
+      }
+      EXPECT_EQ(status, DLBRIDGE_ERROR_OUT_OF_MEMORY);
+      EXPECT_EQ(out, nullptr);
+      EXPECT_EQ(allocations.live(), 0);
+      EXPECT_EQ(target.releases, before);
+    }
+  }
+  EXPECT_EQ(target.releases, 1);
+}
+
+}  // namespace
+}  // namespace dlbridge_test

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: Apache-2.0
+// The copy engine against copying element by element, with unreadable pages at both ends of source
+// and target.
+#include "strided_copy.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "support/pages.h"
+#include "support/scale.h"
+
+namespace dlbridge_test {
+namespace {
+
+using dlbridge::CopyStrided;
+using Axes = std::vector<int64_t>;
+
+// Readable memory between two pages that are not.
+class Fenced {
+ public:
+  explicit Fenced(size_t size) : size_((size + PageSize() - 1) / PageSize() * PageSize()) {
+    const size_t page = PageSize();
+    base_ = static_cast<unsigned char*>(MapPages(size_ + 2 * page, Access::kWrite));
+    EXPECT_NE(base_, nullptr);
+    EXPECT_TRUE(ProtectPages(base_, page, Access::kNone));
+    EXPECT_TRUE(ProtectPages(base_ + page + size_, page, Access::kNone));
+  }
+  Fenced(const Fenced&) = delete;
+  Fenced& operator=(const Fenced&) = delete;
+  ~Fenced() { UnmapPages(base_, size_ + 2 * PageSize()); }
+
+  unsigned char* begin() { return base_ + PageSize(); }
+  unsigned char* end() { return begin() + size_; }
+  // `bytes` that begin behind one fence or end before the other.
+  unsigned char* Place(size_t bytes, bool at_end) {
+    EXPECT_LE(bytes, size_);
+    return at_end ? end() - bytes : begin();
+  }
+
+ private:
+  size_t size_;
+  unsigned char* base_;
+};
+
+struct Layout {
+  Axes shape;
+  Axes strides;
+  uint32_t bits = 32;
+  bool from_padded = true;
+  bool to_padded = true;
+
+  uint32_t ItemBits(bool padded) const { return padded ? (bits + 7) / 8 * 8 : bits; }
+  uint32_t from_item() const { return ItemBits(from_padded); }
+  uint32_t to_item() const { return ItemBits(to_padded); }
+  int64_t Count() const {
+    return std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<int64_t>());
+  }
+  size_t TargetBytes() const { return (static_cast<size_t>(Count()) * to_item() + 7) / 8; }
+  // Elements from the lowest to the first, and from there to behind the highest.
+  std::pair<int64_t, int64_t> Reach() const {
+    std::pair<int64_t, int64_t> reach = {0, 1};
+    for (size_t i = 0; i < shape.size(); ++i) {
+      const int64_t length = (shape[i] - 1) * strides[i];
+      (length < 0 ? reach.first : reach.second) += length < 0 ? -length : length;
+    }
+    return reach;
+  }
+};
+
+std::string Show(const Layout& layout) {
+  return "shape " + testing::PrintToString(layout.shape) + ", strides " +
+         testing::PrintToString(layout.strides) + ", bits " + std::to_string(layout.bits) +
+         (layout.from_padded ? ", padded" : ", packed") +
+         (layout.to_padded ? " to padded" : " to packed");
+}
+
+bool BitOf(const unsigned char* origin, int64_t bit) {
+  const int64_t byte = bit >= 0 ? bit / 8 : -((7 - bit) / 8);
+  return ((origin[byte] >> (bit - byte * 8)) & 1) != 0;
+}
+
+// Calls `use(n, offset)` for the n-th element of the target and its offset in the source.
+template <class Use>
+void ForEachElement(const Layout& layout, const Use& use) {
+  Axes index(layout.shape.size(), 0);
+  const int64_t count = layout.Count();
+  for (int64_t n = 0, offset = 0; n < count; ++n) {
+    use(n, offset);
+    for (size_t i = index.size(); i-- > 0;) {
+      offset += layout.strides[i];
+      if (++index[i] < layout.shape[i]) {
+        break;
+      }
+      offset -= layout.strides[i] * layout.shape[i];
+      index[i] = 0;
+    }
+  }
+}
+
+std::vector<unsigned char> Expected(const Layout& layout, const unsigned char* from) {
+  std::vector<unsigned char> bytes(layout.TargetBytes(), 0);
+  const int64_t from_item = layout.from_item();
+  const int64_t to_item = layout.to_item();
+  if (from_item == to_item && from_item % 8 == 0) {
+    ForEachElement(layout, [&](int64_t n, int64_t offset) {
+      std::memcpy(&bytes[static_cast<size_t>(n * to_item / 8)], from + offset * (from_item / 8),
+                  static_cast<size_t>(to_item / 8));
+    });
+    return bytes;
+  }
+  ForEachElement(layout, [&](int64_t n, int64_t offset) {
+    for (int64_t bit = 0; bit < layout.bits; ++bit) {
+      const int64_t at = n * to_item + bit;
+      bytes[static_cast<size_t>(at / 8)] |=
+          static_cast<unsigned char>(BitOf(from, offset * from_item + bit) << (at % 8));
+    }
+  });
+  return bytes;
+}
+
+// Source and target, filled once, and the layouts that are copied between them.
+class StridedCopyTest : public testing::Test {
+ protected:
+  static constexpr size_t kSourceBytes = 9 << 20;
+  static constexpr size_t kTargetBytes = 3 << 20;
+  static constexpr unsigned char kUnwritten = 0xa5;
+
+  StridedCopyTest() : source_(kSourceBytes), target_(kTargetBytes) {
+    Random random(21);
+    for (unsigned char* at = source_.begin(); at < source_.end(); at += 8) {
+      const uint64_t bits = random.Bits();
+      std::memcpy(at, &bits, sizeof bits);
+    }
+    EXPECT_TRUE(ProtectPages(source_.begin(), kSourceBytes, Access::kRead));
+  }
+
+  static size_t SourceBytes(const Layout& layout, int64_t* below) {
+    const auto reach = layout.Reach();
+    *below = (reach.first * layout.from_item() + 7) / 8;
+    return static_cast<size_t>(*below + (reach.second * layout.from_item() + 7) / 8);
+  }
+
+  // With source and target at either end of their memory. One at a time is at the fence, since the
+  // other end has its own round.
+  void Check(const Layout& layout) {
+    for (const bool at_end : {false, true}) {
+      CheckAt(layout, at_end);
+      if (HasFailure()) {
+        FAIL() << Show(layout) << (at_end ? ", at the end" : ", at the beginning");
+      }
+    }
+  }
+
+ private:
+  void CheckAt(const Layout& layout, bool at_end) {
+    int64_t below = 0;
+    const size_t bytes = SourceBytes(layout, &below);
+    const unsigned char* from = source_.Place(bytes, at_end) + below;
+    const std::vector<unsigned char> expected = Expected(layout, from);
+    unsigned char* to = target_.Place(expected.size(), at_end);
+    // What is beside the target must stay as it is.
+    constexpr size_t kBeside = 256;
+    unsigned char* beside = at_end ? to - kBeside : to + expected.size();
+    std::memset(beside, kUnwritten, kBeside);
+    std::memset(to, kUnwritten, expected.size());
+    CopyStrided({static_cast<int32_t>(layout.shape.size()), layout.shape.data(),
+                 layout.strides.data(), layout.bits, layout.from_item(), layout.to_item(), from,
+                 to});
+    EXPECT_EQ(std::memcmp(to, expected.data(), expected.size()), 0);
+    EXPECT_EQ(std::count(beside, beside + kBeside, kUnwritten), static_cast<ptrdiff_t>(kBeside));
+  }
+
+  Fenced source_;
+  Fenced target_;
+};
+
+// As a compact tensor in any order of the axes, with gaps, backwards, repeated.
+Axes PickStrides(Random* random, const Axes& shape) {
+  std::vector<size_t> order(shape.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  for (size_t i = order.size(); i-- > 1;) {
+    std::swap(order[i], order[static_cast<size_t>(random->Between(0, static_cast<int64_t>(i)))]);
+  }
+  Axes strides(shape.size());
+  int64_t product = 1;
+  const int64_t odds = random->Between(2, 12);
+  for (const size_t axis : order) {
+    product = random->OneIn(odds) ? product * 2 : random->OneIn(odds) ? product + 3 : product;
+    const bool none = random->OneIn(2 * odds);
+    strides[axis] = none ? 0 : random->OneIn(odds) ? -product : product;
+    product *= none ? 1 : shape[axis];
+  }
+  return strides;
+}
+
+Layout PickLayout(Random* random, int64_t elements) {
+  const int64_t extents[] = {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 129};
+  Layout layout;
+  const int64_t ndim = random->Between(0, 6);
+  for (int64_t i = 0, count = 1; i < ndim; ++i) {
+    const int64_t extent = random->Pick(extents);
+    layout.shape.push_back(count * extent <= elements ? extent : 1);
+    count *= layout.shape.back();
+  }
+  layout.strides = PickStrides(random, layout.shape);
+  return layout;
+}
+
+TEST_F(StridedCopyTest, OfWholeBytesAgreesWithOneByOne) {
+  Random random(22);
+  const uint32_t sizes[] = {1, 2, 4, 8,  16, 1,  2,  4,  8,  3,  5,
+                            6, 7, 9, 12, 15, 17, 24, 31, 32, 33, 48};
+  for (size_t round = 0; round < Scaled(6000); ++round) {
+    Layout layout = PickLayout(&random, random.OneIn(8) ? 20000 : 1500);
+    layout.bits = 8 * random.Pick(sizes);
+    const auto reach = layout.Reach();
+    if ((reach.first + reach.second) * layout.bits / 8 < static_cast<int64_t>(kSourceBytes) &&
+        layout.TargetBytes() + 256 < kTargetBytes) {
+      ASSERT_NO_FATAL_FAILURE(Check(layout));
+    }
+  }
+}
+
+TEST_F(StridedCopyTest, OfBitsAgreesWithOneByOne) {
+  Random random(23);
+  const uint32_t widths[] = {1, 2, 3, 4, 5, 6, 7, 8, 12, 20, 33, 56, 57, 63, 64, 65, 100, 120, 510};
+  for (size_t round = 0; round < Scaled(1500); ++round) {
+    Layout layout = PickLayout(&random, 300);
+    layout.bits = random.Pick(widths);
+    for (const int padding : {0, 1, 2, 3}) {
+      layout.from_padded = (padding & 1) != 0;
+      layout.to_padded = (padding & 2) != 0;
+      ASSERT_NO_FATAL_FAILURE(Check(layout));
+    }
+  }
+}
+
+// Every size of tile and square, one less and one more, in each direction of either axis.
+TEST_F(StridedCopyTest, OfPlanesInEachDirection) {
+  const int64_t extents[] = {1, 2, 3, 4, 7, 8, 15, 16, 17, 31, 33, 64, 65, 129};
+  const uint32_t sizes[] = {1, 2, 4, 8, 16, 3, 12, 24, 40};
+  Random random(24);
+  for (const uint32_t size : sizes) {
+    for (const int64_t rows : extents) {
+      for (const int64_t columns : extents) {
+        if (!random.OneIn(Scale() < 1 ? 50 : 1)) {
+          continue;
+        }
+        const int64_t pitch = rows + random.Between(0, 3);
+        for (const int64_t row : {1, -1, 2}) {
+          for (const int64_t column : {pitch * 2, -pitch * 2}) {
+            ASSERT_NO_FATAL_FAILURE(Check({{rows, columns}, {row, column}, 8 * size}));
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_F(StridedCopyTest, OfRowsWithEachStep) {
+  for (const uint32_t size : {1, 2, 3, 4, 8, 12, 16, 24, 40}) {
+    for (int64_t length = 1; length <= 70; ++length) {
+      for (const int64_t step : {1, -1, 2, -2, 0, 3}) {
+        ASSERT_NO_FATAL_FAILURE(Check({{length}, {step}, 8 * size}));
+        ASSERT_NO_FATAL_FAILURE(Check({{3, length}, {length * 3 + 1, step}, 8 * size}));
+        ASSERT_NO_FATAL_FAILURE(Check({{2, length}, {0, step}, 8 * size}));
+      }
+    }
+  }
+}
+
+TEST(StridedCopyOfNothing, TouchesNothing) {
+  for (const uint32_t bits : {4U, 32U}) {
+    const Axes shape = {3, 0, INT64_MAX};
+    const Axes strides = {INT64_MIN, 7, INT64_MAX};
+    CopyStrided({3, shape.data(), strides.data(), bits, bits, bits, nullptr, nullptr});
+  }
+}
+
+// Lines are asked for ahead only where much is copied.
+TEST_F(StridedCopyTest, OfMuchAgreesWithOneByOne) {
+  const Layout layouts[] = {
+      {{1100, 1050}, {1, 1100}, 8},
+      {{750, 751}, {-1, 752}, 16},
+      {{523, 517}, {1, -523}, 32},
+      {{370, 371}, {1, 371}, 64},
+      {{261, 263}, {1, 261}, 128},
+      {{640, 641}, {1, 640}, 24},
+      {{23, 24, 25, 26}, {1, 23, 552, 13800}, 32},
+      {{3, 500, 401}, {1, 3, 1500}, 16},
+      {{200, 300, 3, 3}, {1, 200, 60000, 180000}, 32},
+      {{700, 750}, {0, 1}, 32},
+      {{700, 750}, {1, 0}, 32},
+  };
+  for (const Layout& layout : layouts) {
+    ASSERT_NO_FATAL_FAILURE(Check(layout));
+  }
+}
+
+// From 32 MiB on the target is written past the cache, from its first aligned element.
+TEST(StridedCopyOfHugeRows, AgreesWithOneByOne) {
+  constexpr int64_t kElements = (8 << 20) + 5;
+  std::vector<uint32_t> from(2 * kElements);
+  std::iota(from.begin(), from.end(), 1U);
+  Fenced target((kElements + 8) * sizeof(uint32_t));
+  for (const int64_t step : {-1, 2}) {
+    // Where no element is ever aligned, and where the second is.
+    for (const int shift : {2, 12}) {
+      auto* to = target.end() - kElements * sizeof(uint32_t) - shift;
+      const uint32_t* first = step < 0 ? &from[kElements - 1] : from.data();
+      CopyStrided({1, &kElements, &step, 32, 32, 32, first, to});
+      int64_t wrong = 0;
+      for (int64_t i = 0; i < kElements; ++i) {
+        wrong += std::memcmp(to + 4 * i, first + i * step, 4) == 0 ? 0 : 1;
+      }
+      EXPECT_EQ(wrong, 0) << "step " << step << ", shift " << shift;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace dlbridge_test
