@@ -2,6 +2,9 @@
 // HIP, AMD's runtime: how it is found and started.
 #include "device/hip.h"
 
+#include <cstddef>
+#include <cstring>
+
 #include "device/backend.h"
 #include "support/library.h"
 
@@ -21,14 +24,27 @@ constexpr const char* kNames[] = {"libamdhip64.so.7", "libamdhip64.so.6", "libam
 #endif
 constexpr uint32_t kNameCount = sizeof(kNames) / sizeof(kNames[0]);
 
+struct Symbol {
+  const char* name;
+  bool needed;
+  size_t member;  // of HipDriver, by its offset
+};
+constexpr Symbol kSymbols[] = {
+#define DLBRIDGE_HIP_SYMBOL(name, needed, result, parameters) \
+  {#name, needed, offsetof(HipDriver, name)},
+    DLBRIDGE_HIP_FUNCTIONS(DLBRIDGE_HIP_SYMBOL)
+#undef DLBRIDGE_HIP_SYMBOL
+};
+
 bool Bind(void* library, HipDriver* driver, TextWriter* reason) {
-#define DLBRIDGE_HIP_BIND(name, needed, result, parameters)     \
-  if (!BindSymbol(library, #name, &driver->name) && (needed)) { \
-    reason->String("the library has no function " #name);       \
-    return false;                                               \
+  for (const Symbol& symbol : kSymbols) {
+    void* function = FindSymbol(library, symbol.name);
+    if (function == nullptr && symbol.needed) {
+      reason->String("the library has no function ").String(symbol.name);
+      return false;
+    }
+    std::memcpy(reinterpret_cast<char*>(driver) + symbol.member, &function, sizeof function);
   }
-  DLBRIDGE_HIP_FUNCTIONS(DLBRIDGE_HIP_BIND)
-#undef DLBRIDGE_HIP_BIND
   return true;
 }
 

@@ -74,7 +74,7 @@ void GiveStream(const CopyJob& job, bool reusable) {
   }
 }
 
-// Rows and planes of a box at absolute addresses.
+// Rows and planes of a box at absolute addresses, with the pitches that CopyBox promises.
 struct Region {
   uint64_t to;
   uint64_t from;
@@ -98,29 +98,11 @@ DLBridgeStatus CopyRun(const CopyJob& job, uint64_t to, uint64_t from, uint64_t 
   return DLBRIDGE_OK;
 }
 
-// The runtimes want pitches that hold a row, and fit 31 bits.
-bool IsPitch(uint64_t pitch, uint64_t bytes) { return pitch >= bytes && pitch < INT32_MAX; }
-
-bool HasPitches(const Region& region) {
-  return IsPitch(region.to_row_pitch, region.bytes) && IsPitch(region.from_row_pitch, region.bytes);
-}
-
-DLBridgeStatus CopyRows(const CopyJob& job, const Region& region, DLBridgeError* error) {
-  for (uint64_t row = 0; row < region.rows; ++row) {
-    DLBRIDGE_TRY(CopyRun(job, region.to + row * region.to_row_pitch,
-                         region.from + row * region.from_row_pitch, region.bytes, error));
-  }
-  return DLBRIDGE_OK;
-}
-
 DLBridgeStatus CopyPlane(const CopyJob& job, const Region& region, DLBridgeError* error) {
   uint64_t whole = 0;
   const bool compact = region.to_row_pitch == region.bytes && region.from_row_pitch == region.bytes;
   if ((compact || region.rows == 1) && !MulOverflows(region.bytes, region.rows, &whole)) {
     return CopyRun(job, region.to, region.from, whole, error);
-  }
-  if (!HasPitches(region)) {
-    return CopyRows(job, region, error);
   }
   DLBRIDGE_TRY_HIP(hipMemcpy2DAsync, ToPointer(region.to), region.to_row_pitch,
                    ToPointer(region.from), region.from_row_pitch, region.bytes, region.rows,
@@ -129,16 +111,6 @@ DLBridgeStatus CopyPlane(const CopyJob& job, const Region& region, DLBridgeError
 }
 
 // A plane pitch is a number of rows to the runtime.
-bool IsPlanePitch(uint64_t plane_pitch, uint64_t row_pitch, uint64_t rows) {
-  return plane_pitch % row_pitch == 0 && plane_pitch / row_pitch >= rows;
-}
-
-bool IsVolume(const Region& region) {
-  return g_hip.driver.hipMemcpy3DAsync != nullptr && HasPitches(region) &&
-         IsPlanePitch(region.to_plane_pitch, region.to_row_pitch, region.rows) &&
-         IsPlanePitch(region.from_plane_pitch, region.from_row_pitch, region.rows);
-}
-
 HipPitchedPointer Pitched(uint64_t address, const Region& region, uint64_t row_pitch,
                           uint64_t plane_pitch) {
   return {ToPointer(address), row_pitch, region.bytes, plane_pitch / row_pitch};
@@ -193,7 +165,7 @@ DLBridgeStatus HipCopyBox(CopyJob* job, const CopyBox& box, DLBridgeError* error
   HipDeviceScope scope;
   DLBRIDGE_TRY(EnterFor(*job, &scope, error));
   const Region region = RegionOf(*job, box);
-  const bool volume = region.planes > 1 && IsVolume(region);
+  const bool volume = region.planes > 1 && g_hip.driver.hipMemcpy3DAsync != nullptr;
   DLBRIDGE_TRY(volume ? CopyVolume(*job, region, error) : CopyPlanes(*job, region, error));
   return scope.Leave(error);
 }

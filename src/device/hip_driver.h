@@ -137,6 +137,7 @@ struct HipCopy3D {
                                                                            (void*))
 
 struct HipDriver {
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a declaration has them elsewhere
 #define DLBRIDGE_HIP_MEMBER(name, needed, result, parameters) result(*name) parameters;
   DLBRIDGE_HIP_FUNCTIONS(DLBRIDGE_HIP_MEMBER)
 #undef DLBRIDGE_HIP_MEMBER

@@ -36,7 +36,11 @@ DLBridgeStatus AskDevice(HipStream stream, int32_t* device, DLBridgeError* error
     return DLBRIDGE_OK;
   }
   *device = driver.hipGetStreamDeviceId(stream);
-  return *device >= 0 ? DLBRIDGE_OK : RefuseHip(error, "hipGetStreamDeviceId", *device);
+  if (*device < 0) {  // no code of an error
+    driver.hipGetLastError();
+    return RefuseDriver(error, "hipGetStreamDeviceId", *device, nullptr);
+  }
+  return DLBRIDGE_OK;
 }
 
 // The default stream is the label's, any other says itself where it runs. A label of pinned memory

@@ -112,7 +112,7 @@ HIP_TEST(HipFake, StreamsThatAreNone) {
   int local = 0;
   EXPECT_NE(FAKE(hipStreamSynchronize)(reinterpret_cast<hipStream_t>(&local)), hipSuccess);
   ExpectRefused(fake, "hipStreamSynchronize: no stream");
-  const hipStream_t stream = Stream(fake, 0);
+  hipStream_t stream = Stream(fake, 0);
   fake.destroy_stream(stream);
   hipStreamCaptureStatus status;
   unsigned long long graph = 0;
@@ -139,7 +139,7 @@ HIP_TEST(HipFake, StreamsThatTheDefaultOneWaitsFor) {
 
 HIP_TEST(HipFake, WaitsDuringACapture) {
   Init();
-  const hipStream_t stream = Stream(fake, 0);
+  hipStream_t stream = Stream(fake, 0);
   fake.capture(stream, hipStreamCaptureStatusActive, 5);
   EXPECT_EQ(FAKE(hipStreamSynchronize)(nullptr), hipErrorStreamCaptureImplicit);
   ExpectRefused(fake, "the default stream during a capture");
@@ -158,10 +158,10 @@ HIP_TEST(HipFake, EventsThatKeepTime) {
 HIP_TEST(HipFake, EventsThatAreNone) {
   Init();
   int local = 0;
-  const hipStream_t stream = Stream(fake, 0);
+  hipStream_t stream = Stream(fake, 0);
   EXPECT_NE(FAKE(hipEventRecord)(reinterpret_cast<hipEvent_t>(&local), stream), hipSuccess);
   ExpectRefused(fake, "hipEventRecord: no event");
-  const hipEvent_t event = Event();
+  hipEvent_t event = Event();
   EXPECT_EQ(FAKE(hipEventDestroy)(event), hipSuccess);
   EXPECT_NE(FAKE(hipEventDestroy)(event), hipSuccess);
   ExpectRefused(fake, "hipEventDestroy: an event that was destroyed");
@@ -175,7 +175,7 @@ HIP_TEST(HipFake, EventsThatAreNone) {
 // that is not the thread's any more.
 HIP_TEST(HipFake, EventsOfAnotherDevice) {
   Init();
-  const hipEvent_t event = Event();
+  hipEvent_t event = Event();
   EXPECT_EQ(FAKE(hipEventRecord)(event, Stream(fake, 1)), hipErrorInvalidHandle);
   ExpectRefused(fake, "event and stream are of two devices");
   SetDevice(1);
@@ -186,8 +186,8 @@ HIP_TEST(HipFake, EventsOfAnotherDevice) {
 
 HIP_TEST(HipFake, WaitsWithFlags) {
   Init();
-  const hipStream_t stream = Stream(fake, 0);
-  const hipEvent_t event = Event();
+  hipStream_t stream = Stream(fake, 0);
+  hipEvent_t event = Event();
   EXPECT_EQ(FAKE(hipEventRecord)(event, stream), hipSuccess);
   EXPECT_EQ(FAKE(hipStreamWaitEvent)(stream, event, 1), hipErrorInvalidValue);
   ExpectRefused(fake, "hipStreamWaitEvent: flags");
@@ -201,16 +201,16 @@ HIP_TEST(HipFake, WaitsForNothing) {
 
 HIP_TEST(HipFake, GraphsAndWhatIsOutside) {
   Init();
-  const hipStream_t capturing = Stream(fake, 0);
-  const hipStream_t plain = Stream(fake, 0);
-  const hipStream_t other = Stream(fake, 0);
+  hipStream_t capturing = Stream(fake, 0);
+  hipStream_t plain = Stream(fake, 0);
+  hipStream_t other = Stream(fake, 0);
   fake.capture(capturing, hipStreamCaptureStatusActive, 5);
   fake.capture(other, hipStreamCaptureStatusActive, 6);
-  const hipEvent_t outside = Event();
+  hipEvent_t outside = Event();
   EXPECT_EQ(FAKE(hipEventRecord)(outside, plain), hipSuccess);
   EXPECT_EQ(FAKE(hipStreamWaitEvent)(capturing, outside, 0), hipErrorStreamCaptureIsolation);
   ExpectRefused(fake, "a graph that waits for what is outside");
-  const hipEvent_t inside = Event();
+  hipEvent_t inside = Event();
   EXPECT_EQ(FAKE(hipEventRecord)(inside, capturing), hipSuccess);
   EXPECT_EQ(FAKE(hipStreamWaitEvent)(other, inside, 0), hipErrorStreamCaptureMerge);
   ExpectRefused(fake, "an event of another graph");
@@ -224,7 +224,7 @@ hipError_t Copy(void* to, const void* from, size_t bytes, hipMemcpyKind kind, hi
 
 HIP_TEST(HipFake, CopiesToTheWrongSide) {
   Init();
-  const hipStream_t stream = Stream(fake, 0);
+  hipStream_t stream = Stream(fake, 0);
   void* device = fake.allocate(kFakeDevice, 0, 64);
   char host[128] = {};
   EXPECT_NE(Copy(host, host, 64, hipMemcpyHostToDevice, stream), hipSuccess);
@@ -244,7 +244,7 @@ HIP_TEST(HipFake, CopiesToTheWrongSide) {
 
 HIP_TEST(HipFake, PitchesThatHoldNoRow) {
   Init();
-  const hipStream_t stream = Stream(fake, 0);
+  hipStream_t stream = Stream(fake, 0);
   void* device = fake.allocate(kFakeDevice, 0, 4096);
   static char host[4096];
   const auto copy = [&](size_t to_pitch, size_t from_pitch) {
@@ -261,7 +261,7 @@ HIP_TEST(HipFake, PitchesThatHoldNoRow) {
 
 HIP_TEST(HipFake, VolumesThatAreNone) {
   Init();
-  const hipStream_t stream = Stream(fake, 0);
+  hipStream_t stream = Stream(fake, 0);
   void* device = fake.allocate(kFakeDevice, 0, 4096);
   static char host[4096];
   hipMemcpy3DParms good = {};

@@ -4,12 +4,6 @@
 
 #include "hip_world.h"
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define DLBRIDGE_SANITIZED 1
-#endif
-#endif
-
 namespace dlbridge_test {
 namespace {
 
@@ -20,14 +14,10 @@ bool Exists(const char* path) {
 
 // Why the runtime cannot be asked here; NULL: it can.
 const char* WhyNot() {
-#ifdef DLBRIDGE_SANITIZED
-  return "the runtime was not built for sanitizers, and keeps memory at exit";
-#else
   if (!Exists(DLBRIDGE_HIP_LIBRARY)) {
     return "no " DLBRIDGE_HIP_LIBRARY " (Debian: libamdhip64-5)";
   }
   return Exists("/dev/kfd") ? "this machine may have a device of AMD's" : nullptr;
-#endif
 }
 
 void ExpectUnavailable() {

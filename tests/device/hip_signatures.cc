@@ -18,9 +18,12 @@ namespace {
 // 0 for what has none: void, functions, and structs that nobody shows.
 template <class T, class = void>
 struct SizeOf : std::integral_constant<size_t, 0> {};
+template <>
+struct SizeOf<void, void> : std::integral_constant<size_t, 0> {};
+template <>
+struct SizeOf<const void, void> : std::integral_constant<size_t, 0> {};
 template <class T>
-struct SizeOf<T, std::enable_if_t<!std::is_void_v<T> && (sizeof(T) > 0)>>
-    : std::integral_constant<size_t, sizeof(T)> {};
+struct SizeOf<T, std::void_t<decltype(sizeof(T))>> : std::integral_constant<size_t, sizeof(T)> {};
 
 template <class T>
 constexpr int KindOf() {
@@ -39,6 +42,7 @@ constexpr bool IsSamePointee() {
 
 template <class A, class B>
 constexpr bool IsSame() {
+  // NOLINTNEXTLINE(bugprone-sizeof-expression): of pointers too, that is what is compared
   return sizeof(A) == sizeof(B) && KindOf<A>() == KindOf<B>() &&
          (!std::is_pointer_v<A> || IsSamePointee<A, B>());
 }
@@ -81,7 +85,10 @@ static_assert(!HasSameSignature<void* (*)(), long (*)()>(), "another result");
 
 template <class Ours, class Theirs>
 constexpr bool HasSameLayout() {
-  return sizeof(Ours) == sizeof(Theirs) && alignof(Ours) == alignof(Theirs);
+  if (alignof(Ours) != alignof(Theirs)) {
+    return false;
+  }
+  return sizeof(Ours) == sizeof(Theirs);
 }
 
 #define DLBRIDGE_HIP_FIELD(ours, our_field, theirs, their_field)                        \

@@ -169,18 +169,17 @@ HIP_TEST(HipStream, AnEventIsUsedAgainAtOnce) {
 HIP_TEST(HipStream, ManyThreads) {
   StartHip(fake);
   std::vector<std::thread> threads;
-  std::vector<void*> streams;
+  threads.reserve(4);
+  void* streams[16];
   for (int i = 0; i < 16; ++i) {
-    streams.push_back(fake.stream(i % 2));
+    streams[i] = fake.stream(i % 2);
   }
   for (int thread = 0; thread < 4; ++thread) {
     threads.emplace_back([&, thread] {
       for (int i = 0; i < 100; ++i) {
         const int from = (thread * 4 + i) % 16;
         const int to = (from + 1 + i % 7) % 16;
-        EXPECT_EQ(Handoff(On(streams[static_cast<size_t>(from)], from % 2),
-                          On(streams[static_cast<size_t>(to)], to % 2)),
-                  DLBRIDGE_OK);
+        EXPECT_EQ(Handoff(On(streams[from], from % 2), On(streams[to], to % 2)), DLBRIDGE_OK);
       }
     });
   }

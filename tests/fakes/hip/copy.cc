@@ -96,7 +96,6 @@ std::string Text(size_t number) { return std::to_string(number); }
 }  // namespace
 }  // namespace fake_hip
 
-using fake_hip::Side;
 using fake_hip::Text;
 
 extern "C" {
