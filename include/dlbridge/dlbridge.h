@@ -1057,9 +1057,10 @@ typedef struct DLBridgeContextEntry {
    {0}, NULL, NULL, {0, 0, 0, 0}}
 
 /** Adds `entry`. A device may have several contexts, of one native device. Success: `*id` names the
- * entry, and `release` will run once. Failure: nothing is kept and `release` is not called. Errors:
- * EXISTS where the same device and context is there already, or the device with another native device
- * and REPLACE is not asked for. No driver is called. \since 0.2.0 */
+ * entry, and `release` will run once. Failure: nothing is kept and `release` is not called. What a
+ * library ENUMERATED gives way to what an application registers. Errors: EXISTS where another
+ * registration has the same device and context, or the device with another native device and REPLACE is
+ * not asked for; INVALID_ARGUMENT. No driver is called. \since 0.2.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_device_register(const DLBridgeContextEntry* entry, uint64_t* id,
                                                      DLBridgeError* error);
 

@@ -103,11 +103,14 @@ struct Backend {
   void (*ipc_close)(const IpcMapping& mapping);
 };
 
+// Each is a constant expression in its own file.
+// NOLINTBEGIN(bugprone-dynamic-static-initializers)
 extern const Backend kCpuBackend;
 extern const Backend kCudaBackend;
 extern const Backend kHipBackend;
 extern const Backend kLevelZeroBackend;
 extern const Backend kOpenClBackend;
+// NOLINTEND(bugprone-dynamic-static-initializers)
 
 // The backend of an id, or NULL.
 const Backend* FindBackend(DLBridgeBackend id);

@@ -71,16 +71,25 @@ DLBridgeStatus CheckResult(const DLTensor& source, const DLBridgeCopySpec& spec,
   return CheckCodes(tensor, spec.flags, version, error);
 }
 
-// The bytes of the copy; they fit, since the source's packed bytes do, unless padding adds to them.
+// The elements of a layout that was checked: they fit, but for extents beside a 0.
+int64_t CountElements(const LayoutSnapshot& layout) {
+  int64_t count = 1;
+  bool empty = false;
+  for (int32_t i = 0; i < layout.ndim(); ++i) {
+    empty = empty || layout.shape()[i] == 0 || MulOverflows(count, layout.shape()[i], &count);
+  }
+  return empty ? 0 : count;
+}
+
+// The bytes of the copy; padding may make them too many where those of the source were not.
 DLBridgeStatus PackedBytes(const LayoutSnapshot& layout, uint32_t item_bits, uint64_t* out,
                            DLBridgeError* error) {
-  Extent extent = ScanTensor<false>(layout.ndim(), layout.shape(), nullptr, nullptr, nullptr);
-  ByteExtent reach;
-  FirstBroken sink(error);
-  if (!CheckExtent(layout.ndim(), layout.shape(), nullptr, item_bits, &extent, &reach, &sink)) {
-    return sink.failure();
+  const int64_t count = CountElements(layout);
+  const Wide bytes = (static_cast<Wide>(count) * item_bits + 7) >> 3;
+  if (bytes > INT64_MAX) {
+    return Refuse(error, {DLBRIDGE_RULE_SIZE_OVERFLOW, kNoAxis, 0, Bits(count)});
   }
-  *out = static_cast<uint64_t>(reach.packed);
+  *out = static_cast<uint64_t>(bytes);
   return DLBRIDGE_OK;
 }
 

@@ -58,16 +58,21 @@ DLBridgeStatus AskList(const BackendList& list, const DLBridgeBuffer& buffer, DL
   return DLBRIDGE_OK;
 }
 
+// Leaves `out->memory` 0 where the driver does not run.
+DLBridgeStatus AskIfStarted(DLBridgeBackend id, const DLBridgeBuffer& buffer, DLDevice label,
+                            DLBridgePointerInfo* out, DLBridgeError* error) {
+  const Backend& backend = *FindBackend(id);
+  ClearInfo(out);
+  return IsStarted(backend) ? backend.pointer_info(buffer, label, out, error) : DLBRIDGE_OK;
+}
+
 // Nobody says whose memory it is: only drivers that run already are asked.
 DLBridgeStatus AskStarted(const DLBridgeBuffer& buffer, DLDevice label, DLBridgePointerInfo* out,
                           DLBridgeError* error) {
   for (const DLBridgeBackend id : kAll) {
-    const Backend& backend = *FindBackend(id);
-    if (IsStarted(backend)) {
-      DLBRIDGE_TRY(AskBackend(backend, buffer, label, out, error));
-      if (out->memory != 0) {
-        return DLBRIDGE_OK;
-      }
+    const DLBridgeStatus status = AskIfStarted(id, buffer, label, out, error);
+    if (status != DLBRIDGE_OK || out->memory != 0) {
+      return status;
     }
   }
   HostMemory(out);

@@ -36,13 +36,13 @@ DLBridgeStatus CheckStructSize(const void* object, uint32_t struct_size, size_t 
 
 // Size of the first version of a struct; one that has grown says so.
 template <class T>
-struct FirstSize {
-  static constexpr size_t kValue = sizeof(T);
-};
+constexpr size_t FirstSize() {
+  return sizeof(T);
+}
 template <>
-struct FirstSize<DLBridgeAllocateSpec> {
-  static constexpr size_t kValue = offsetof(DLBridgeAllocateSpec, options);
-};
+constexpr size_t FirstSize<DLBridgeAllocateSpec>() {
+  return offsetof(DLBridgeAllocateSpec, options);
+}
 
 template <class T>
 DLBRIDGE_INLINE DLBridgeStatus CheckStruct(const T* object, const char* argument,
@@ -50,14 +50,13 @@ DLBRIDGE_INLINE DLBridgeStatus CheckStruct(const T* object, const char* argument
   if (DLBRIDGE_LIKELY(object->struct_size == sizeof(T))) {
     return DLBRIDGE_OK;
   }
-  return CheckStructSize(object, object->struct_size, FirstSize<T>::kValue, sizeof(T), argument,
-                         error);
+  return CheckStructSize(object, object->struct_size, FirstSize<T>(), sizeof(T), argument, error);
 }
 
 // Checks the size of a struct that the library is to fill: at least that of its first version.
 template <class T>
 DLBRIDGE_INLINE DLBridgeStatus CheckOut(const T* out, const char* argument, DLBridgeError* error) {
-  if (DLBRIDGE_LIKELY(out->struct_size >= FirstSize<T>::kValue)) {
+  if (DLBRIDGE_LIKELY(out->struct_size >= FirstSize<T>())) {
     return DLBRIDGE_OK;
   }
   return RefuseArgument(error, argument, "has a struct_size smaller than its first version");
