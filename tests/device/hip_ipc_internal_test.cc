@@ -62,6 +62,7 @@ void WithExporter(const char* library, Body body) {
     }
     _exit(testing::Test::HasFailure() ? 1 : 0);
   }
+  close(ready[1]);  // an exporter that fails is heard of
   char byte = 0;
   EXPECT_EQ(read(ready[0], &byte, 1), 1);
   EXPECT_TRUE(InChild([&] {

@@ -117,6 +117,7 @@ TEST(HipTensor, BetweenProcesses) {
     }));
     _exit(good ? 0 : 1);
   }
+  close(ready[1]);  // an exporter that fails is heard of
   char byte = 0;
   EXPECT_EQ(read(ready[0], &byte, 1), 1);
   EXPECT_TRUE(
