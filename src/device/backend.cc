@@ -10,6 +10,9 @@
 #include "support/text.h"
 
 namespace dlbridge {
+
+std::atomic<uint32_t> g_ready[6];
+
 namespace {
 
 constexpr const Backend* kBackends[] = {nullptr,      &kCpuBackend,       &kCudaBackend,
@@ -26,6 +29,7 @@ struct Slot {
 };
 
 Slot g_slots[kBackendCount];
+static_assert(sizeof(g_ready) / sizeof(g_ready[0]) == kBackendCount, "one for each");
 
 void Start(const Backend& backend, Slot* slot) {
   std::memset(&slot->info, 0, sizeof slot->info);
@@ -37,6 +41,9 @@ void Start(const Backend& backend, Slot* slot) {
   slot->info.state = state;
   slot->starting.store(false, std::memory_order_relaxed);
   slot->state.store(state, std::memory_order_release);
+  if (state == DLBRIDGE_STATE_READY) {
+    g_ready[backend.id].store(slot->generation + 1, std::memory_order_release);
+  }
 }
 
 // A driver that was not there when it was first asked for is not looked for again: the search costs
@@ -97,18 +104,12 @@ BackendList BackendsOf(int32_t device_type) {
   }
 }
 
-DLBridgeStatus StartBackend(const Backend& backend, DLBridgeError* error) {
+DLBridgeStatus StartSlowly(const Backend& backend, DLBridgeError* error) {
   const Slot* slot = nullptr;
   DLBRIDGE_TRY(Started(backend, &slot, error));
   return DLBRIDGE_LIKELY(slot->info.state == DLBRIDGE_STATE_READY)
              ? DLBRIDGE_OK
              : RefuseUnavailable(backend, *slot, error);
-}
-
-bool IsStarted(const Backend& backend) {
-  const Slot& slot = g_slots[backend.id];
-  return slot.state.load(std::memory_order_acquire) == DLBRIDGE_STATE_READY &&
-         slot.generation == ForkGeneration();
 }
 
 void ResetBackendsInChild() {

@@ -7,9 +7,12 @@
 #ifndef DLBRIDGE_SRC_DEVICE_BACKEND_H_
 #define DLBRIDGE_SRC_DEVICE_BACKEND_H_
 
+#include <atomic>
 #include <cstdint>
 
+#include "device/fork.h"
 #include "dlbridge/dlbridge.h"
+#include "support/checked.h"
 
 namespace dlbridge {
 
@@ -123,12 +126,21 @@ struct BackendList {
 };
 BackendList BackendsOf(int32_t device_type);
 
-// Starts the backend unless that was done, and refuses where it is not ready: UNAVAILABLE, FORKED.
-DLBridgeStatus StartBackend(const Backend& backend, DLBridgeError* error);
+// Of each backend, when it is ready: one more than the fork generation that started it. Set once.
+// NOLINTNEXTLINE(bugprone-dynamic-static-initializers): constant-initialised in backend.cc
+extern std::atomic<uint32_t> g_ready[6];
 
 // Is it ready now, without starting it? False in the child of a process that had started it, where
 // a driver must not be called, by a deleter least of all.
-bool IsStarted(const Backend& backend);
+inline bool IsStarted(const Backend& backend) {
+  return g_ready[backend.id].load(std::memory_order_acquire) == ForkGeneration() + 1;
+}
+
+// Starts the backend unless that was done, and refuses where it is not ready: UNAVAILABLE, FORKED.
+DLBRIDGE_COLD DLBridgeStatus StartSlowly(const Backend& backend, DLBridgeError* error);
+inline DLBridgeStatus StartBackend(const Backend& backend, DLBridgeError* error) {
+  return DLBRIDGE_LIKELY(IsStarted(backend)) ? DLBRIDGE_OK : StartSlowly(backend, error);
+}
 
 // DRIVER, with the call, its code and, unless NULL, the driver's name of it.
 DLBridgeStatus RefuseDriver(DLBridgeError* error, const char* call, int64_t code, const char* name);

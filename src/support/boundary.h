@@ -66,7 +66,11 @@ DLBRIDGE_INLINE DLBridgeStatus CheckOut(const T* out, const char* argument, DLBr
 template <class T>
 DLBRIDGE_INLINE void WriteOut(const T& value, T* out) {
   const uint32_t size = out->struct_size;
-  std::memcpy(out, &value, size < sizeof value ? size : sizeof value);
+  if (DLBRIDGE_LIKELY(size >= sizeof value)) {
+    *out = value;
+  } else {
+    std::memcpy(out, &value, size);
+  }
   out->struct_size = size;
 }
 

@@ -290,7 +290,7 @@ TEST(DeviceCopy, SurvivesEachFailingAllocation) {
       const Allocations allocations(fail_at);
       const DLBridgeStatus status = dlbridge_copy(&source.tensor, 0, &spec, &out, nullptr);
       if (status == DLBRIDGE_OK) {
-        EXPECT_GT(fail_at, 2) << "no allocation failed";
+        EXPECT_GT(fail_at, 1) << "no allocation failed";
         dlbridge_release_versioned(out);
         break;
       }
