@@ -2,7 +2,9 @@
 // CUDA: how its driver is found and started.
 #include "device/cuda.h"
 
+#include <cstddef>
 #include <cstdlib>
+#include <cstring>
 
 #include "support/library.h"
 
@@ -60,18 +62,32 @@ int32_t Unusable(const char* call, Result result, DLBridgeBackendInfo* info) {
   return DLBRIDGE_STATE_UNUSABLE;
 }
 
+// A function of the driver, and where in the table it belongs.
+struct Row {
+  const char* name;
+  size_t offset;
+  bool required;
+};
+constexpr Row kRows[] = {
+#define DLBRIDGE_ROW(member, name, version, parameters) {#name, offsetof(Driver, member), true},
+    DLBRIDGE_CUDA_REQUIRED(DLBRIDGE_ROW)
+#undef DLBRIDGE_ROW
+#define DLBRIDGE_ROW(member, name, version, parameters) {#name, offsetof(Driver, member), false},
+        DLBRIDGE_CUDA_OPTIONAL(DLBRIDGE_ROW)
+#undef DLBRIDGE_ROW
+};
+static_assert(sizeof(Driver) == sizeof kRows / sizeof kRows[0] * sizeof(void*),
+              "a table of pointers");
+
 // The first function that the library lacks, or NULL.
 const char* Bind(void* library) {
-  Driver* driver = &g_cuda.driver;
-#define DLBRIDGE_ROW(member, name, version, parameters) \
-  if (!BindSymbol(library, #name, &driver->member)) {   \
-    return #name;                                       \
+  for (const Row& row : kRows) {
+    void* symbol = FindSymbol(library, row.name);
+    if (symbol == nullptr && row.required) {
+      return row.name;
+    }
+    std::memcpy(reinterpret_cast<char*>(&g_cuda.driver) + row.offset, &symbol, sizeof symbol);
   }
-  DLBRIDGE_CUDA_REQUIRED(DLBRIDGE_ROW)
-#undef DLBRIDGE_ROW
-#define DLBRIDGE_ROW(member, name, version, parameters) BindSymbol(library, #name, &driver->member);
-  DLBRIDGE_CUDA_OPTIONAL(DLBRIDGE_ROW)
-#undef DLBRIDGE_ROW
   return nullptr;
 }
 

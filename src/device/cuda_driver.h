@@ -163,6 +163,7 @@ struct Copy3D {
   ROW(stream_get_capture_info, cuStreamGetCaptureInfo_v2, v11030,     \
       (Stream, uint32_t*, uint64_t*, void**, const void**, size_t*))
 
+// NOLINTBEGIN(bugprone-macro-parentheses): declarators take none
 struct Driver {
 #define DLBRIDGE_ROW(member, name, version, parameters) \
   Result(DLBRIDGE_CUDA_CALL* member) parameters;
@@ -170,6 +171,7 @@ struct Driver {
   DLBRIDGE_CUDA_OPTIONAL(DLBRIDGE_ROW)
 #undef DLBRIDGE_ROW
 };
+// NOLINTEND(bugprone-macro-parentheses)
 
 }  // namespace dlbridge::cuda
 

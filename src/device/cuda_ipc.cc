@@ -35,6 +35,16 @@ DLBridgeStatus CheckShareable(const PointerFacts& facts, DLBridgeError* error) {
              : DLBRIDGE_OK;
 }
 
+// Where the allocation of an address begins and how large it is. The context is current.
+struct Range {
+  Address base;
+  size_t size;
+};
+DLBridgeStatus AskRange(Address address, Range* out, DLBridgeError* error) {
+  return Check(g_cuda.driver.mem_get_address_range(&out->base, &out->size, address),
+               "cuMemGetAddressRange", error);
+}
+
 // The driver's call for a handle refuses memory that it cannot share as an invalid value.
 DLBridgeStatus AskHandle(Address base, IpcMemHandle* out, DLBridgeError* error) {
   const Result result = g_cuda.driver.ipc_get_mem_handle(out, base);
@@ -46,11 +56,10 @@ DLBridgeStatus AskHandle(Address base, IpcMemHandle* out, DLBridgeError* error) 
                             "cudaMalloc");
 }
 
-const char* kCutShort = "is not what CUDA exported: it has another length, or file descriptors";
-
 DLBridgeStatus ReadMessage(const IpcHandle& handle, Message* out, DLBridgeError* error) {
   if (handle.length != sizeof *out || handle.fd_count != 0) {
-    return RefuseStatus(error, DLBRIDGE_ERROR_DESCRIPTOR, "the descriptor", kCutShort);
+    return RefuseStatus(error, DLBRIDGE_ERROR_DESCRIPTOR, "the descriptor",
+                        "is not what CUDA exported: it has another length, or file descriptors");
   }
   std::memcpy(out, handle.bytes, sizeof *out);
   return DLBRIDGE_OK;
@@ -109,17 +118,18 @@ DLBridgeStatus IpcExport(const DLBridgeBuffer& buffer, DLDevice /*label*/, IpcHa
   DLBRIDGE_TRY(AskFacts(buffer.handle, &facts, error));
   DLBRIDGE_TRY(CheckShareable(facts, error));
   Message message = {{}, g_cuda.devices[facts.ordinal].uuid};
-  Address base = 0;
-  size_t size = 0;
-  DLBRIDGE_TRY(InContext(facts.context, error, [&] {
-    DLBRIDGE_TRY(Check(g_cuda.driver.mem_get_address_range(&base, &size, buffer.handle),
-                       "cuMemGetAddressRange", error));
-    return AskHandle(base, &message.handle, error);
-  }));
+  Range range = {0, 0};
+  const DLBridgeStatus status = InContext(facts.context, error, [&] {
+    DLBRIDGE_TRY(AskRange(buffer.handle, &range, error));
+    return AskHandle(range.base, &message.handle, error);
+  });
+  if (status != DLBRIDGE_OK) {
+    return status;
+  }
   std::memcpy(out->bytes, &message, sizeof message);
   out->length = sizeof message;
-  out->offset = buffer.handle - base;
-  out->size = size;
+  out->offset = buffer.handle - range.base;
+  out->size = range.size;
   out->fd_count = 0;
   return DLBRIDGE_OK;
 }

@@ -8,6 +8,11 @@
 namespace dlbridge::cuda {
 namespace {
 
+// None of these needs a context to be current, and none makes one. The driver's prototype lacks a
+// const.
+uint32_t g_attributes[] = {kPointerMemoryType, kPointerDeviceOrdinal, kPointerIsManaged,
+                           kPointerContext,    kPointerRangeStart,    kPointerRangeSize};
+
 constexpr DLDevice Label(DLDeviceType type, int32_t id) { return {type, id}; }
 
 // Memory of the host that CUDA knows. What a program registered may have another address on the
@@ -41,16 +46,13 @@ DLBridgeStatus Place(Address address, const PointerFacts& facts, DLBridgePointer
 
 }  // namespace
 
-// None of these attributes needs a context to be current, and none makes one.
 DLBridgeStatus AskFacts(Address address, PointerFacts* out, DLBridgeError* error) {
-  uint32_t attributes[] = {kPointerMemoryType, kPointerDeviceOrdinal, kPointerIsManaged,
-                           kPointerContext,    kPointerRangeStart,    kPointerRangeSize};
   *out = {0, 0, -1, nullptr, 0, 0};
   void* values[] = {&out->type, &out->ordinal, &out->managed, static_cast<void*>(&out->context),
                     &out->base, &out->size};
-  return Check(
-      g_cuda.driver.pointer_get_attributes(g_cuda.pointer_attributes, attributes, values, address),
-      "cuPointerGetAttributes", error);
+  return Check(g_cuda.driver.pointer_get_attributes(g_cuda.pointer_attributes, g_attributes, values,
+                                                    address),
+               "cuPointerGetAttributes", error);
 }
 
 DLBridgeStatus PointerInfo(const DLBridgeBuffer& buffer, DLDevice /*label*/,

@@ -127,12 +127,12 @@ TEST_F(CudaCopy, ARectangle) {
   CheckBox({16, 20, 1, 0, 16, 0, 0, 64, 0}, "cuMemcpy2DAsync_v2");
 }
 
-TEST_F(CudaCopy, ABox) { CheckBox({10, 6, 5, 3, 32, 32 * 8, 5, 16, 16 * 6}, "cuMemcpy3DAsync_v2"); }
+TEST_F(CudaCopy, ABox) { CheckBox({10, 6, 5, 3, 32, 256, 5, 16, 96}, "cuMemcpy3DAsync_v2"); }
 
 // The driver counts planes in whole rows; what it cannot count goes plane by plane.
 TEST_F(CudaCopy, PlanesThatAreNotWholeRowsApart) {
-  CheckBox({10, 6, 5, 3, 32, 32 * 8 + 1, 5, 16, 16 * 6}, "cuMemcpy2DAsync_v2");
-  CheckBox({4, 8, 3, 0, 32, 16, 5, 16, 16 * 8}, "cuMemcpy2DAsync_v2");
+  CheckBox({10, 6, 5, 3, 32, 257, 5, 16, 96}, "cuMemcpy2DAsync_v2");
+  CheckBox({4, 8, 3, 0, 32, 16, 5, 16, 128}, "cuMemcpy2DAsync_v2");
 }
 
 // Rows that overlap in the source, as those of a broadcast do, go one by one.
@@ -182,8 +182,8 @@ TEST_F(CudaCopy, BetweenTwoDevices) {
   } cases[] = {
       {{1000, 1, 1, 16, 0, 0, 32, 0, 0}, "cuMemcpyPeerAsync"},
       {{10, 20, 1, 3, 32, 0, 5, 16, 0}, "cuMemcpy3DPeerAsync"},
-      {{10, 6, 5, 3, 32, 32 * 8, 5, 16, 16 * 6}, "cuMemcpy3DPeerAsync"},
-      {{10, 6, 5, 3, 32, 32 * 8 + 1, 5, 16, 16 * 6}, "cuMemcpy3DPeerAsync"},
+      {{10, 6, 5, 3, 32, 256, 5, 16, 96}, "cuMemcpy3DPeerAsync"},
+      {{10, 6, 5, 3, 32, 257, 5, 16, 96}, "cuMemcpy3DPeerAsync"},
   };
   for (const auto& one : cases) {
     const Bytes zeros(kSize, 0);
@@ -223,7 +223,7 @@ void Poke(void* data) {
 }
 
 TEST_F(CudaCopy, OnTheCallersStream) {
-  const CUstream stream = MakeStream();
+  CUstream stream = MakeStream();
   {
     const Current current(context_);
     EXPECT_CUDA(cuLaunchHostFunc(stream, Poke, &from_));
@@ -245,7 +245,7 @@ TEST_F(CudaCopy, OnTheCallersStream) {
 }
 
 TEST_F(CudaCopy, ACapturingStreamIsRefused) {
-  const CUstream stream = MakeStream();
+  CUstream stream = MakeStream();
   const Current current(context_);
   EXPECT_CUDA(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
   Bytes host(kSize, 0);

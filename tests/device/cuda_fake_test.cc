@@ -157,13 +157,13 @@ TEST_F(CudaFake, RefusesEventsThatAreNone) {
 }
 
 TEST_F(CudaFake, RefusesWrongUseOfEvents) {
-  const CUevent event = MakeEvent();
+  CUevent event = MakeEvent();
   ExpectRefused(cuStreamWaitEvent(stream_, event, 0), CUDA_ERROR_INVALID_VALUE, "never recorded");
   EXPECT_CUDA(cuEventRecord(event, stream_));
   ExpectRefused(cuStreamWaitEvent(stream_, event, 1), CUDA_ERROR_INVALID_VALUE, "with flags");
   CUcontext other = nullptr;
   EXPECT_CUDA(cuCtxCreate(&other, nullptr, 0, 0));
-  const CUevent theirs = MakeEvent();
+  CUevent theirs = MakeEvent();
   ExpectRefused(cuEventRecord(theirs, stream_), CUDA_ERROR_INVALID_HANDLE, "another context");
   EXPECT_CUDA(cuCtxDestroy(other));
   EXPECT_CUDA(cuEventDestroy(event));

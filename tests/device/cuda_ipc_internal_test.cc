@@ -29,7 +29,7 @@ CUcontext MakeContext(int device) {
 
 // Memory of device 0 that says "abcd" at byte 100.
 CUdeviceptr MakeMemory() {
-  const CUcontext context = MakeContext(0);
+  CUcontext context = MakeContext(0);
   EXPECT_CUDA(cuCtxPushCurrent(context));
   CUdeviceptr address = 0;
   EXPECT_CUDA(cuMemAlloc(&address, kSize));
@@ -200,7 +200,7 @@ TEST_F(CudaIpc, TheFakeRefusesToCloseInAnotherContext) {
 TEST_F(CudaIpc, AContextThatIsGoneTookTheMappingAlong) {
   EXPECT_TRUE(InChild([&] {
     Start();
-    const CUcontext context = MakeContext(0);
+    CUcontext context = MakeContext(0);
     EXPECT_CUDA(cuCtxPushCurrent(context));
     IpcMapping mapping = {};
     Error error;

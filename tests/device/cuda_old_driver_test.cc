@@ -9,8 +9,8 @@ class CudaOldDriver : public CudaTest {};
 
 // Without ids of contexts nobody could tell whether an event in a pool outlived its own.
 TEST_F(CudaOldDriver, EachHandoffMakesAnEventAndDestroysIt) {
-  const CUstream producer = MakeStream();
-  const CUstream consumer = MakeStream();
+  CUstream producer = MakeStream();
+  CUstream consumer = MakeStream();
   const DLBridgeStream from = dlbridge_stream_cuda(producer, 0);
   const DLBridgeStream to = dlbridge_stream_cuda(consumer, 0);
   for (int i = 0; i < 2; ++i) {
@@ -29,8 +29,8 @@ TEST_F(CudaOldDriver, EachHandoffMakesAnEventAndDestroysIt) {
 }
 
 TEST_F(CudaOldDriver, CapturesWithoutIdsAreNotJoined) {
-  const CUstream producer = MakeStream();
-  const CUstream consumer = MakeStream();
+  CUstream producer = MakeStream();
+  CUstream consumer = MakeStream();
   const DLBridgeStream from = dlbridge_stream_cuda(producer, 0);
   const DLBridgeStream to = dlbridge_stream_cuda(consumer, 0);
   const Current current(context_);

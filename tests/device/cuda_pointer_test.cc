@@ -132,7 +132,7 @@ TEST_F(CudaPointer, PinnedMemoryWithAnotherAddressOnTheDevice) {
 
 // Memory that no context owns: the ordinal says where it is.
 TEST_F(CudaPointer, MemoryOfPoolsAndOfMap) {
-  const CUstream stream = MakeStream();
+  CUstream stream = MakeStream();
   CUdeviceptr pooled = 0;
   {
     const Current current(context_);

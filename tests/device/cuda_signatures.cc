@@ -8,6 +8,8 @@
 
 #include "device/cuda_driver.h"
 
+// NOLINTBEGIN(bugprone-sizeof-expression, misc-redundant-expression): sizes, those of pointers too,
+// are what is compared.
 namespace {
 
 namespace cuda = dlbridge::cuda;
@@ -156,3 +158,4 @@ static_assert(cuda::kCaptureActive == CU_STREAM_CAPTURE_STATUS_ACTIVE);
 static_assert(cuda::kCaptureRelaxed == CU_STREAM_CAPTURE_MODE_RELAXED);
 
 }  // namespace
+// NOLINTEND(bugprone-sizeof-expression, misc-redundant-expression)

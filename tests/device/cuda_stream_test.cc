@@ -130,7 +130,7 @@ TEST_F(CudaStream, AnEventUsedAgainKeepsTheEarlierOrder) {
   int second = 0;
   Writing produce = {&source, &first};
   Writing consume = {&first, &second};
-  const CUstream third = MakeStream();
+  CUstream third = MakeStream();
   const Current current(context_);
   EXPECT_CUDA(cuLaunchHostFunc(producer_, Write, &produce));
   MustHandOff(producer_, consumer_);
@@ -158,7 +158,7 @@ TEST_F(CudaStream, AProducerOfAnotherDevice) {
 TEST_F(CudaStream, SpecialStreamsAreThoseOfTheCurrentContext) {
   WarmUp();
   const Current current(context_);
-  for (const CUstream special : {CU_STREAM_LEGACY, CU_STREAM_PER_THREAD}) {
+  for (CUstream special : {CU_STREAM_LEGACY, CU_STREAM_PER_THREAD}) {
     fake_cuda_clear_log();
     MustHandOff(special, consumer_);
     EXPECT_EQ(Log(),
@@ -282,6 +282,7 @@ TEST_F(CudaStream, WithoutRoomAnEventIsMadeAndDestroyed) {
 TEST_F(CudaStream, ManyThreads) {
   WarmUp();
   std::vector<std::thread> threads;
+  threads.reserve(4);
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([this] {
       for (int n = 0; n < 200; ++n) {
@@ -435,7 +436,7 @@ TEST_F(CudaStream, AFailedCaptureIsRefused) {
 }
 
 TEST_F(CudaStream, TheLegacyStreamWhileABlockingOneIsCapturing) {
-  const CUstream blocking = MakeStream(CU_STREAM_DEFAULT);
+  CUstream blocking = MakeStream(CU_STREAM_DEFAULT);
   BeginCapture(blocking);
   const Current current(context_);
   Error error;
@@ -449,7 +450,7 @@ TEST_F(CudaStream, TheLegacyStreamWhileABlockingOneIsCapturing) {
 
 // The first event is made while some other stream of the program is capturing.
 TEST_F(CudaStream, ACaptureElsewhereIsNotDisturbed) {
-  const CUstream other = MakeStream();
+  CUstream other = MakeStream();
   BeginCapture(other);
   MustHandOff(producer_, consumer_);
   EndCapture(other);
