@@ -68,6 +68,7 @@ using ClGetMemAllocInfo = int32_t DLBRIDGE_CL_CALL(ClContext, const void*, uint3
                                                    size_t*);
 using ClEnqueueMemcpy = int32_t DLBRIDGE_CL_CALL(ClQueue, uint32_t, void*, const void*, size_t,
                                                  uint32_t, const ClEvent*, ClEvent*);
+using ClGetExtension = void* DLBRIDGE_CL_CALL(const char*);
 using ClGetLoaderInfo = int32_t DLBRIDGE_CL_CALL(uint32_t, size_t, void*, size_t*);
 
 // name, result, parameters. All of them are in every OpenCL 1.2 loader.

@@ -10,8 +10,9 @@ namespace {
 
 template <class T>
 DLBridgeStatus AskMem(const DLBridgeBuffer& buffer, uint32_t what, T* out, DLBridgeError* error) {
-  const int32_t code = g_opencl.call.clGetMemObjectInfo(ClHandle<ClMem>(buffer.handle), what,
-                                                        sizeof(T), out, nullptr);
+  const size_t size = sizeof(T);  // NOLINT(bugprone-sizeof-expression): handles are answers
+  const int32_t code =
+      g_opencl.call.clGetMemObjectInfo(ClHandle<ClMem>(buffer.handle), what, size, out, nullptr);
   return CheckCl(code, "clGetMemObjectInfo", error);
 }
 

@@ -37,8 +37,8 @@ int32_t MemoryOf(uint32_t type) {
 template <class T>
 DLBridgeStatus Ask(ClGetMemAllocInfo* function, ClContext context, uint64_t address, uint32_t what,
                    T* out, DLBridgeError* error) {
-  const int32_t code =
-      function(context, ClHandle<const void*>(address), what, sizeof(T), out, nullptr);
+  const size_t size = sizeof(T);  // NOLINT(bugprone-sizeof-expression): handles are answers
+  const int32_t code = function(context, ClHandle<const void*>(address), what, size, out, nullptr);
   return CheckCl(code, "clGetMemAllocInfoINTEL", error);
 }
 
