@@ -24,6 +24,8 @@ struct State {
   int code = 0;
   int left = 0;  // calls of it until then; 0: none
   bool failed = false;
+  int event_status = 0;  // of the next callback; 0: the true one
+  int user_event_status = 0;
   ShimLive live = {};
 };
 
@@ -96,6 +98,26 @@ auto Create(int ShimLive::*kind, cl_int* code, const char* name, Function* /*pro
   return made;
 }
 
+struct Callback {
+  void(CL_CALLBACK* notify)(cl_event, cl_int, void*);
+  void* user;
+  cl_int status;
+};
+
+void CL_CALLBACK Lie(cl_event event, cl_int /*status*/, void* callback) {
+  const Callback own = *static_cast<Callback*>(callback);
+  delete static_cast<Callback*>(callback);
+  own.notify(event, own.status, own.user);
+}
+
+int TakeEventStatus() {
+  State& state = TheState();
+  const std::lock_guard<std::mutex> lock(state.mutex);
+  const int status = state.event_status;
+  state.event_status = 0;
+  return status;
+}
+
 clGetMemAllocInfoINTEL_fn g_get_mem_alloc_info;
 clEnqueueMemcpyINTEL_fn g_enqueue_memcpy;
 
@@ -140,6 +162,17 @@ void shim_reset(void) {
   state.calls.clear();
   state.left = 0;
   state.failed = false;
+  state.event_status = 0;
+}
+
+void shim_fail_event(int status) {
+  const std::lock_guard<std::mutex> lock(TheState().mutex);
+  TheState().event_status = status;
+}
+
+int shim_user_event_status(void) {
+  const std::lock_guard<std::mutex> lock(TheState().mutex);
+  return TheState().user_event_status;
 }
 
 int shim_failed(void) {
@@ -227,11 +260,21 @@ cl_event clCreateUserEvent(cl_context context, cl_int* code) {
   return Create(&ShimLive::events, code, "clCreateUserEvent", clCreateUserEvent, context);
 }
 cl_int clSetUserEventStatus(cl_event event, cl_int status) {
+  {
+    const std::lock_guard<std::mutex> lock(TheState().mutex);
+    TheState().user_event_status = status;
+  }
   return Call("clSetUserEventStatus", clSetUserEventStatus, event, status);
 }
 cl_int clSetEventCallback(cl_event event, cl_int type,
                           void(CL_CALLBACK* notify)(cl_event, cl_int, void*), void* user) {
-  return Call("clSetEventCallback", clSetEventCallback, event, type, notify, user);
+  const int status = TakeEventStatus();
+  if (status == 0) {
+    return Call("clSetEventCallback", clSetEventCallback, event, type, notify, user);
+  }
+  auto* callback = new Callback{notify, user, status};
+  return Call("clSetEventCallback", clSetEventCallback, event, type, Lie,
+              static_cast<void*>(callback));
 }
 cl_int clReleaseEvent(cl_event event) {
   return Release(&ShimLive::events, "clReleaseEvent", clReleaseEvent, event);

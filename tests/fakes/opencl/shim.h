@@ -19,7 +19,13 @@ struct ShimLive {
 // The n-th call from now on of `function` returns `code`, and is not passed on unless it releases.
 void shim_fail(const char* function, int code, int nth);
 
-// Forgets the calls and the planned failure, not what is live.
+// The next callback of an event is told this status instead of the true one.
+void shim_fail_event(int status);
+
+// What a user event was last set to.
+int shim_user_event_status(void);
+
+// Forgets the calls and the planned failures, not what is live.
 void shim_reset(void);
 
 // Was the planned failure met?
