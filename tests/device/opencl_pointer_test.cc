@@ -29,7 +29,7 @@ class OpenClPointer : public World {
 
   void Register(DLDevice device, cl_device_id native, cl_context context, bool platform = true) {
     cl_platform_id its = nullptr;
-    CL(clGetDeviceInfo)(native, CL_DEVICE_PLATFORM, sizeof its, &its, nullptr);
+    CL(clGetDeviceInfo)(native, CL_DEVICE_PLATFORM, sizeof(cl_platform_id), &its, nullptr);
     const DLBridgeContextEntry entry =
         dlbridge_context_entry_opencl(device, platform ? its : nullptr, native, context, nullptr);
     Error error;
@@ -231,7 +231,8 @@ TEST_F(OpenClPointer, TheDevicesAreEnteredWithAPrivateContext) {
                          CL_CONTEXT_REFERENCE_COUNT),
               1U);
     cl_platform_id platform = nullptr;
-    CL(clGetDeviceInfo)(devices_[i], CL_DEVICE_PLATFORM, sizeof platform, &platform, nullptr);
+    CL(clGetDeviceInfo)
+    (devices_[i], CL_DEVICE_PLATFORM, sizeof(cl_platform_id), &platform, nullptr);
     EXPECT_EQ(dlbridge_opencl_platform(&entry), platform);
     uint8_t uuid[16] = {0};
     CL(clGetDeviceInfo)(devices_[i], CL_DEVICE_UUID_KHR, sizeof uuid, uuid, nullptr);

@@ -14,10 +14,15 @@
 namespace dlbridge {
 namespace {
 
+template <class T>
+constexpr size_t SizeOf() {
+  return sizeof(T);  // NOLINT(bugprone-sizeof-expression): of handles too
+}
+
 // The same size, and both pointers, or both integers of the same sign.
 template <class A, class B>
 constexpr bool IsSameKind() {
-  return sizeof(A) == sizeof(B) && std::is_pointer<A>::value == std::is_pointer<B>::value &&
+  return SizeOf<A>() == SizeOf<B>() && std::is_pointer<A>::value == std::is_pointer<B>::value &&
          std::is_signed<A>::value == std::is_signed<B>::value;
 }
 template <>
