@@ -40,6 +40,15 @@ target_include_directories(opencl_signatures PRIVATE
   ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
 target_include_directories(opencl_signatures SYSTEM PRIVATE ${DLBRIDGE_OPENCL_INCLUDE})
 
+# The typed veneer, which is all that a user compiles.
+add_library(opencl_api OBJECT opencl_api_c99.c opencl_api_cxx11.cc)
+target_include_directories(opencl_api PRIVATE ${PROJECT_SOURCE_DIR}/include)
+target_include_directories(opencl_api SYSTEM PRIVATE ${DLBRIDGE_OPENCL_INCLUDE})
+target_compile_options(opencl_api PRIVATE
+  -Wall -Wextra -Wpedantic $<$<BOOL:${DLBRIDGE_WERROR}>:-Werror>)
+set_target_properties(opencl_api PROPERTIES
+  C_STANDARD 99 C_EXTENSIONS OFF CXX_STANDARD 11 CXX_EXTENSIONS OFF)
+
 # dlbridge_add_opencl_test(source [drivers...]): one program, and a ctest per choice of drivers.
 function(dlbridge_add_opencl_test source)
   get_filename_component(name ${source} NAME_WE)
