@@ -14,6 +14,8 @@ namespace {
 constexpr const char* kNames[] = {
 #ifdef _WIN32
     "OpenCL.dll"
+#elif defined(__APPLE__)
+    "/System/Library/Frameworks/OpenCL.framework/OpenCL"
 #else
     "libOpenCL.so.1"
 #endif

@@ -127,8 +127,8 @@ DLBridgeStatus AskAll(const DLBridgeBuffer& buffer, DLDevice label, Usm* out,
 // devices in a way that no driver knows. Host memory is on no device.
 int32_t IdOf(ClDevice device, DLDevice label) {
   if (TypeOf(label) == kDLOneAPI) {
-    const NamedDevice named = FindNamed(label);
-    if (!named.registered || device == nullptr || IsSameClDevice(named.device, device)) {
+    const NamedDevice named(label);
+    if (!named.registered() || device == nullptr || IsSameClDevice(named.device(), device)) {
       return label.device_id;
     }
   }

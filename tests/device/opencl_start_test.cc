@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "device/opencl_world.h"
 #include "dlbridge/dlbridge.h"
@@ -25,6 +28,9 @@ DLBridgeBackendInfo Start() {
 class OpenClStart : public testing::Test {
  protected:
   void SetUp() override {
+    if (std::getenv("DLBRIDGE_SLOW_MACHINE") != nullptr) {
+      GTEST_SKIP() << WhyNot();
+    }
     UseShim();
     const testing::AssertionResult runs = InChild([] {
       if (WhyNot() != nullptr) {
@@ -186,6 +192,81 @@ TEST_F(OpenClStart, AChildOfAProcessThatHadNotStartedItWorks) {
     DLBridgeBackendInfo cpu = DLBRIDGE_BACKEND_INFO_INIT;
     EXPECT_EQ(dlbridge_backend_info(DLBRIDGE_BACKEND_CPU, &cpu, nullptr), DLBRIDGE_OK);
     EXPECT_TRUE(InChild([] { EXPECT_EQ(Start().state, DLBRIDGE_STATE_READY); }));
+  }));
+}
+
+DLBridgeStatus Lookup(int32_t id, DLBridgeContextEntry* out, Error* error) {
+  *out = DLBRIDGE_CONTEXT_ENTRY_INIT;
+  return dlbridge_device_lookup({kDLOpenCL, id}, 0, out, error);
+}
+
+TEST_F(OpenClStart, AContextThatCannotBeMadeIsTriedAgain) {
+  EXPECT_TRUE(InChild([] {
+    Start();
+    SHIM(shim_fail)("clCreateContext", CL_DEVICE_NOT_AVAILABLE, 1);
+    DLBridgeContextEntry entry;
+    Error error;
+    if (Drivers() == "both") {
+      // The other platform's devices are entered all the same.
+      EXPECT_EQ(Lookup(1, &entry, &error), DLBRIDGE_OK) << error.message;
+      EXPECT_EQ(SHIM(shim_failed)(), 1);
+    } else {
+      EXPECT_EQ(Lookup(0, &entry, &error), DLBRIDGE_ERROR_DRIVER);
+      EXPECT_STREQ(error.message, "clCreateContext failed with -2 (CL_DEVICE_NOT_AVAILABLE)");
+      EXPECT_EQ(Live().contexts, 0);
+    }
+    EXPECT_EQ(Lookup(0, &entry, &error), DLBRIDGE_OK) << error.message;
+    EXPECT_EQ(Live().contexts, static_cast<int>(PlatformCount()));
+  }));
+}
+
+TEST_F(OpenClStart, ADeviceWithoutAUuidHasNone) {
+  EXPECT_TRUE(InChild([] {
+    Start();
+    SHIM(shim_fail)("clGetDeviceInfo", CL_INVALID_VALUE, 1);
+    DLBridgeContextEntry entry;
+    Error error;
+    EXPECT_EQ(Lookup(0, &entry, &error), DLBRIDGE_OK) << error.message;
+    EXPECT_EQ(SHIM(shim_failed)(), 1);
+    const uint8_t none[16] = {0};
+    EXPECT_EQ(std::memcmp(entry.uuid, none, sizeof none), 0);
+  }));
+}
+
+TEST_F(OpenClStart, ManyThreadsEnterOneContext) {
+  EXPECT_TRUE(InChild([] {
+    uint64_t contexts[4] = {};
+    std::vector<std::thread> threads;
+    threads.reserve(4);
+    for (uint64_t& context : contexts) {
+      threads.emplace_back([&context] {
+        DLBridgeContextEntry entry;
+        Error error;
+        EXPECT_EQ(Lookup(0, &entry, &error), DLBRIDGE_OK) << error.message;
+        context = entry.context;
+      });
+    }
+    for (std::thread& thread : threads) {
+      thread.join();
+    }
+    for (const uint64_t context : contexts) {
+      EXPECT_EQ(context, contexts[0]);
+    }
+    EXPECT_EQ(Live().contexts, static_cast<int>(PlatformCount()));
+  }));
+}
+
+TEST_F(OpenClStart, AContextIsMadeOnce) {
+  EXPECT_TRUE(InChild([] {
+    DLBridgeContextEntry entry;
+    DLBridgeContextEntry again;
+    Error error;
+    EXPECT_EQ(Lookup(0, &entry, &error), DLBRIDGE_OK) << error.message;
+    EXPECT_EQ(dlbridge_device_unregister(entry.id, &error), DLBRIDGE_OK) << error.message;
+    EXPECT_EQ(Lookup(0, &again, &error), DLBRIDGE_OK) << error.message;
+    EXPECT_NE(again.id, entry.id);
+    EXPECT_EQ(again.context, entry.context);
+    EXPECT_EQ(Live().contexts, static_cast<int>(PlatformCount()));
   }));
 }
 
