@@ -28,10 +28,10 @@ DLBridgeBackendInfo Start() {
 class OpenClStart : public testing::Test {
  protected:
   void SetUp() override {
-    if (std::getenv("DLBRIDGE_SLOW_MACHINE") != nullptr) {
-      GTEST_SKIP() << WhyNot();
-    }
     UseShim();
+    if (const char* reason = WhyNoDriver()) {
+      GTEST_SKIP() << reason;
+    }
     const testing::AssertionResult runs = InChild([] {
       if (WhyNot() != nullptr) {
         _exit(1);

@@ -22,6 +22,17 @@
 #include "../fakes/opencl/shim.h"
 #include "dlbridge/opencl_api.h"
 
+#if defined(__SANITIZE_THREAD__)
+#define DLBRIDGE_TEST_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define DLBRIDGE_TEST_TSAN 1
+#endif
+#endif
+#ifndef DLBRIDGE_TEST_TSAN
+#define DLBRIDGE_TEST_TSAN 0
+#endif
+
 namespace dlbridge_test {
 
 // What the ctest asks for: pocl, which is what a program uses that nobody told, intel or both.
@@ -63,14 +74,24 @@ inline ShimLive Live() {
   return live;
 }
 
-// Why no test can run here; NULL where they can.
-inline const char* WhyNot() {
+// Why no test can run here, NULL where they can: as far as can be told without a call.
+inline const char* WhyNoDriver() {
   if (std::getenv("DLBRIDGE_SLOW_MACHINE") != nullptr) {
     return "valgrind blames these drivers for threads that they never join; AddressSanitizer's "
            "turn";
   }
+  if (DLBRIDGE_TEST_TSAN != 0 && Drivers() != "pocl") {
+    return "ThreadSanitizer does not see how Intel's driver orders its threads";
+  }
   if (LibrarySymbol("libOpenCL.so.1", "clGetPlatformIDs") == nullptr) {
     return "there is no libOpenCL.so.1 (package ocl-icd-libopencl1)";
+  }
+  return nullptr;
+}
+
+inline const char* WhyNot() {
+  if (const char* reason = WhyNoDriver()) {
+    return reason;
   }
   cl_uint count = 0;
   if (CL(clGetPlatformIDs)(0, nullptr, &count) != CL_SUCCESS || count == 0) {
