@@ -189,6 +189,9 @@ DLBridgeStatus ContextPlatform(ClContext context, const ClPlatformRecord** out,
 DLBridgeStatus QueueContext(ClQueue queue, ClContext* out, DLBridgeError* error);
 DLBridgeStatus MemContext(const DLBridgeBuffer& buffer, ClContext* out, DLBridgeError* error);
 
+// Does the table have this very device under the label? Asks without keeping anything.
+bool IsLabelled(DLDevice label, ClDevice device);
+
 // The device that a label stands for; NULL where nobody says, or it is not OpenCL's. An entry that
 // says so is kept meanwhile: the device may be one that is released with it.
 class NamedDevice {

@@ -35,6 +35,12 @@ int32_t TableId(int32_t type, ClDevice device) {
 
 }  // namespace
 
+bool IsLabelled(DLDevice label, ClDevice device) {
+  DLBridgeContextEntry entry = DLBRIDGE_CONTEXT_ENTRY_INIT;
+  return SharedTable().find(label, 0, &entry) == DLBRIDGE_OK &&
+         IsNative(entry, TypeOf(label), device);
+}
+
 NamedDevice::NamedDevice(DLDevice label) {
   DLBridgeContextEntry entry = DLBRIDGE_CONTEXT_ENTRY_INIT;
   if (SharedTable().find(label, 0, &entry) == DLBRIDGE_OK && IsRegistered(entry) &&

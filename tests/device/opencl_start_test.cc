@@ -12,6 +12,10 @@
 #include "dlbridge/dlbridge.h"
 #include "support/child.h"
 
+// Drivers give threads that call them another signal stack, and AddressSanitizer would free that
+// for its own when such a thread ends.
+extern "C" const char* __asan_default_options() { return "use_sigaltstack=0"; }
+
 namespace dlbridge_test {
 namespace {
 
