@@ -14,6 +14,8 @@ namespace {
 constexpr const char* kNames[] = {
 #ifdef _WIN32
     "OpenCL.dll"
+#elif defined(__APPLE__)
+    "/System/Library/Frameworks/OpenCL.framework/OpenCL"
 #else
     "libOpenCL.so.1"
 #endif
@@ -145,13 +147,17 @@ void WriteVersions(DLBridgeBackendInfo* info) {
 }
 
 // Loaders that have an extension for it say their own version.
-void WriteLoaderVersion(DLBridgeBackendInfo* info) {
+void WriteLoaderVersion(void* library, DLBridgeBackendInfo* info) {
   constexpr uint32_t kLoaderVersion = 2;
-  auto* ask =
-      Extension<ClGetLoaderInfo>(g_opencl.platforms[0].platform, "clGetICDLoaderInfoOCLICD");
-  if (ask != nullptr && ask(kLoaderVersion, sizeof info->runtime_version - 1, info->runtime_version,
-                            nullptr) != kClSuccess) {
-    info->runtime_version[0] = '\0';
+  ClGetExtension* find = nullptr;
+  if (!BindSymbol(library, "clGetExtensionFunctionAddress", &find)) {
+    return;
+  }
+  auto* ask = reinterpret_cast<ClGetLoaderInfo*>(find("clGetICDLoaderInfoOCLICD"));
+  char* version = info->runtime_version;
+  if (ask != nullptr &&
+      ask(kLoaderVersion, sizeof info->runtime_version - 1, version, nullptr) != kClSuccess) {
+    version[0] = '\0';
   }
 }
 
@@ -167,11 +173,11 @@ int32_t Unusable(const Failure& failure, DLBridgeBackendInfo* info, TextWriter* 
   return DLBRIDGE_STATE_UNUSABLE;
 }
 
-int32_t Ready(DLBridgeBackendInfo* info) {
+int32_t Ready(void* library, DLBridgeBackendInfo* info) {
   info->device_count = static_cast<int32_t>(g_opencl.device_count);
   info->reason[0] = '\0';
   WriteVersions(info);
-  WriteLoaderVersion(info);
+  WriteLoaderVersion(library, info);
   return DLBRIDGE_STATE_READY;
 }
 
@@ -193,7 +199,7 @@ int32_t StartOpenCl(DLBridgeBackendInfo* info) {
     reason.String("there was no memory for its list of devices");
     return DLBRIDGE_STATE_UNUSABLE;
   }
-  return g_opencl.device_count == 0 ? Unusable(failure, info, &reason) : Ready(info);
+  return g_opencl.device_count == 0 ? Unusable(failure, info, &reason) : Ready(library, info);
 }
 
 constexpr Backend kOpenClBackend = {DLBRIDGE_BACKEND_OPENCL,

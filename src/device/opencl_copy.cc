@@ -72,10 +72,10 @@ DLBridgeStatus JobContext(const CopyJob& job, ClContext* out, DLBridgeError* err
 DLBridgeStatus DeviceFor(ClContext context, DLDevice label, ClDevice* out, DLBridgeError* error) {
   ClDeviceList list;
   DLBRIDGE_TRY(ContextDevices(context, &list, error));
-  const NamedDevice named = FindNamed(label);
+  const NamedDevice named(label);
   *out = list.count != 0 ? list.devices[0] : nullptr;
   for (uint32_t i = 0; i < list.count; ++i) {
-    if (IsSameClDevice(list.devices[i], named.device)) {
+    if (IsSameClDevice(list.devices[i], named.device())) {
       *out = list.devices[i];
     }
   }

@@ -68,6 +68,7 @@ using ClGetMemAllocInfo = int32_t DLBRIDGE_CL_CALL(ClContext, const void*, uint3
                                                    size_t*);
 using ClEnqueueMemcpy = int32_t DLBRIDGE_CL_CALL(ClQueue, uint32_t, void*, const void*, size_t,
                                                  uint32_t, const ClEvent*, ClEvent*);
+using ClGetExtension = void* DLBRIDGE_CL_CALL(const char*);
 using ClGetLoaderInfo = int32_t DLBRIDGE_CL_CALL(uint32_t, size_t, void*, size_t*);
 
 // name, result, parameters. All of them are in every OpenCL 1.2 loader.
@@ -188,12 +189,26 @@ DLBridgeStatus ContextPlatform(ClContext context, const ClPlatformRecord** out,
 DLBridgeStatus QueueContext(ClQueue queue, ClContext* out, DLBridgeError* error);
 DLBridgeStatus MemContext(const DLBridgeBuffer& buffer, ClContext* out, DLBridgeError* error);
 
-// The device that a label stands for; NULL where nobody says, or it is not OpenCL's.
-struct NamedDevice {
-  ClDevice device;
-  bool registered;  // by an application, which then knows better than any numbering
+// Does the table have this very device under the label? Asks without keeping anything.
+bool IsLabelled(DLDevice label, ClDevice device);
+
+// The device that a label stands for; NULL where nobody says, or it is not OpenCL's. An entry that
+// says so is kept meanwhile: the device may be one that is released with it.
+class NamedDevice {
+ public:
+  explicit NamedDevice(DLDevice label);
+  ~NamedDevice();
+  NamedDevice(const NamedDevice&) = delete;
+  NamedDevice& operator=(const NamedDevice&) = delete;
+
+  ClDevice device() const { return device_; }
+  // By an application, which then knows better than any numbering.
+  bool registered() const { return entry_ != 0; }
+
+ private:
+  ClDevice device_ = nullptr;
+  uint64_t entry_ = 0;
 };
-NamedDevice FindNamed(DLDevice label);
 
 // The id of a device that is not the label's: as the table has it, else by our own numbering; -1
 // where that is the label's id.

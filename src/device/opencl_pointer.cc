@@ -10,8 +10,9 @@ namespace {
 
 template <class T>
 DLBridgeStatus AskMem(const DLBridgeBuffer& buffer, uint32_t what, T* out, DLBridgeError* error) {
-  const int32_t code = g_opencl.call.clGetMemObjectInfo(ClHandle<ClMem>(buffer.handle), what,
-                                                        sizeof(T), out, nullptr);
+  const size_t size = sizeof(T);  // NOLINT(bugprone-sizeof-expression): handles are answers
+  const int32_t code =
+      g_opencl.call.clGetMemObjectInfo(ClHandle<ClMem>(buffer.handle), what, size, out, nullptr);
   return CheckCl(code, "clGetMemObjectInfo", error);
 }
 
@@ -45,13 +46,13 @@ DLBridgeStatus PlaceMem(ClContext context, DLDevice label, DLBridgePointerInfo* 
                         DLBridgeError* error) {
   ClDeviceList list;
   DLBRIDGE_TRY(ContextDevices(context, &list, error));
-  const NamedDevice named = FindNamed(label);
-  const bool fits = HasDevice(list, named.device);
+  const NamedDevice named(label);
+  const bool fits = HasDevice(list, named.device());
   ClDevice first = list.count != 0 ? list.devices[0] : nullptr;
   FreeDevices(&list);
-  ClDevice device = fits ? named.device : first;
+  ClDevice device = fits ? named.device() : first;
   out->native_device = DeviceIndex(device);
-  const bool lies = named.registered && !fits;
+  const bool lies = named.registered() && !fits;
   const bool labelled = TypeOf(label) == kDLOpenCL;
   out->device = MakeDevice(
       kDLOpenCL, labelled && !lies ? label.device_id : IdOfDevice(kDLOpenCL, device, label));

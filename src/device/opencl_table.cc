@@ -35,15 +35,30 @@ int32_t TableId(int32_t type, ClDevice device) {
 
 }  // namespace
 
-NamedDevice FindNamed(DLDevice label) {
+bool IsLabelled(DLDevice label, ClDevice device) {
   DLBridgeContextEntry entry = DLBRIDGE_CONTEXT_ENTRY_INIT;
-  if (SharedTable().find(label, 0, &entry) == DLBRIDGE_OK && IsRegistered(entry)) {
-    const bool ours = entry.backend == DLBRIDGE_BACKEND_OPENCL;
-    return {ours ? ClHandle<ClDevice>(entry.native_device) : nullptr, true};
+  return SharedTable().find(label, 0, &entry) == DLBRIDGE_OK &&
+         IsNative(entry, TypeOf(label), device);
+}
+
+NamedDevice::NamedDevice(DLDevice label) {
+  DLBridgeContextEntry entry = DLBRIDGE_CONTEXT_ENTRY_INIT;
+  if (SharedTable().find(label, 0, &entry) == DLBRIDGE_OK && IsRegistered(entry) &&
+      SharedTable().retain(entry.id) == DLBRIDGE_OK) {
+    entry_ = entry.id;
+    device_ = entry.backend == DLBRIDGE_BACKEND_OPENCL ? ClHandle<ClDevice>(entry.native_device)
+                                                       : nullptr;
+    return;
   }
   const auto id = static_cast<uint32_t>(label.device_id);
   const bool listed = TypeOf(label) == kDLOpenCL && id < g_opencl.device_count;
-  return {listed ? g_opencl.devices[id] : nullptr, false};
+  device_ = listed ? g_opencl.devices[id] : nullptr;
+}
+
+NamedDevice::~NamedDevice() {
+  if (entry_ != 0) {
+    SharedTable().release(entry_);
+  }
 }
 
 int32_t IdOfDevice(int32_t type, ClDevice device, DLDevice label) {

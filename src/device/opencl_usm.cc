@@ -16,6 +16,7 @@ struct Usm {
   ClDevice device;
   uint64_t context;
   bool assumed;
+  bool labelled;  // the entry of the label has this very device
 };
 
 // Asks the table's contexts in this order.
@@ -37,8 +38,8 @@ int32_t MemoryOf(uint32_t type) {
 template <class T>
 DLBridgeStatus Ask(ClGetMemAllocInfo* function, ClContext context, uint64_t address, uint32_t what,
                    T* out, DLBridgeError* error) {
-  const int32_t code =
-      function(context, ClHandle<const void*>(address), what, sizeof(T), out, nullptr);
+  const size_t size = sizeof(T);  // NOLINT(bugprone-sizeof-expression): handles are answers
+  const int32_t code = function(context, ClHandle<const void*>(address), what, size, out, nullptr);
   return CheckCl(code, "clGetMemAllocInfoINTEL", error);
 }
 
@@ -104,6 +105,7 @@ DLBridgeStatus AskTable(uint64_t address, DLDevice label, Round round, Usm* out,
          SharedTable().next(&cursor, &entry) == DLBRIDGE_OK) {
     if (IsInRound(entry, label, round)) {
       status = AskEntry(entry, address, out, error);
+      out->labelled = round == Round::kOfLabel && entry.native_device == ClNumber(out->device);
     }
   }
   out->assumed = round == Round::kEnumerated;
@@ -125,21 +127,29 @@ DLBridgeStatus AskAll(const DLBridgeBuffer& buffer, DLDevice label, Usm* out,
 
 // The label's id stands unless an application has registered it for another device: SYCL numbers
 // devices in a way that no driver knows. Host memory is on no device.
-int32_t IdOf(ClDevice device, DLDevice label) {
-  if (TypeOf(label) == kDLOneAPI) {
-    const NamedDevice named = FindNamed(label);
-    if (!named.registered || device == nullptr || IsSameClDevice(named.device, device)) {
-      return label.device_id;
-    }
+bool IsTrue(DLDevice label, const Usm& usm) {
+  if (TypeOf(label) != kDLOneAPI) {
+    return false;
   }
-  return device == nullptr ? 0 : IdOfDevice(kDLOneAPI, device, label);
+  if (usm.labelled || usm.device == nullptr || IsLabelled(label, usm.device)) {
+    return true;
+  }
+  const NamedDevice named(label);
+  return !named.registered() || IsSameClDevice(named.device(), usm.device);
+}
+
+int32_t IdOf(const Usm& usm, DLDevice label) {
+  if (IsTrue(label, usm)) {
+    return label.device_id;
+  }
+  return usm.device == nullptr ? 0 : IdOfDevice(kDLOneAPI, usm.device, label);
 }
 
 }  // namespace
 
 DLBridgeStatus UsmInfo(const DLBridgeBuffer& buffer, DLDevice label, DLBridgePointerInfo* out,
                        DLBridgeError* error) {
-  Usm usm = {0, nullptr, 0, nullptr, 0, false};
+  Usm usm = {0, nullptr, 0, nullptr, 0, false, false};
   if (buffer.handle != 0) {
     DLBRIDGE_TRY(AskAll(buffer, label, &usm, error));
   }
@@ -148,7 +158,7 @@ DLBridgeStatus UsmInfo(const DLBridgeBuffer& buffer, DLDevice label, DLBridgePoi
   }
   out->backend = DLBRIDGE_BACKEND_OPENCL;
   out->memory = MemoryOf(usm.type);
-  out->device = MakeDevice(kDLOneAPI, IdOf(usm.device, label));
+  out->device = MakeDevice(kDLOneAPI, IdOf(usm, label));
   out->native_device = DeviceIndex(usm.device);
   out->flags = usm.assumed ? DLBRIDGE_POINTER_CONTEXT_ASSUMED : 0;
   out->base = ClNumber(usm.base);

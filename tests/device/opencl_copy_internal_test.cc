@@ -1,0 +1,430 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copies between real memory, held against the same copies byte by byte.
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "device/backend.h"
+#include "device/opencl_world.h"
+#include "support/scale.h"
+
+namespace dlbridge_test {
+namespace {
+
+using dlbridge::CopyBox;
+using dlbridge::CopyJob;
+using dlbridge::CopySide;
+using Bytes = std::vector<uint8_t>;
+
+constexpr size_t kSize = 8192;
+
+Bytes Pattern(uint64_t seed) {
+  Random random(seed);
+  Bytes bytes(kSize);
+  for (uint8_t& byte : bytes) {
+    byte = static_cast<uint8_t>(random.Bits());
+  }
+  return bytes;
+}
+
+CopyBox Line(uint64_t bytes, uint64_t from, uint64_t to) {
+  return {bytes, 1, 1, from, 0, 0, to, 0, 0};
+}
+
+// What a copy is to do.
+void CopyByHand(const CopyBox& box, const Bytes& from, Bytes* to) {
+  for (uint64_t plane = 0; plane < box.planes; ++plane) {
+    for (uint64_t row = 0; row < box.rows; ++row) {
+      std::memcpy(&(*to)[box.to_offset + plane * box.to_plane_pitch + row * box.to_row_pitch],
+                  &from[box.from_offset + plane * box.from_plane_pitch + row * box.from_row_pitch],
+                  box.bytes);
+    }
+  }
+}
+
+class OpenClCopy : public World {
+ protected:
+  static const dlbridge::Backend& OpenCl() { return dlbridge::kOpenClBackend; }
+
+  DLDevice Device() const { return {kDLOpenCL, IndexOf(device_)}; }
+
+  static CopySide Host(Bytes* bytes) {
+    return {true, {kDLCPU, 0}, dlbridge_buffer_address(bytes->data())};
+  }
+  CopySide Mem(cl_mem mem) const { return {false, Device(), dlbridge_buffer_cl_mem(mem, nullptr)}; }
+
+  cl_mem MakeMem(const Bytes& bytes, cl_context context = nullptr) {
+    Bytes content = bytes;
+    return MakeBuffer(context != nullptr ? context : context_, content.size(), content.data());
+  }
+
+  Bytes Content(cl_mem mem, cl_context context = nullptr) {
+    if (reader_ == nullptr) {
+      reader_ = MakeQueue(context != nullptr ? context : context_);
+    }
+    Bytes bytes(kSize);
+    EXPECT_EQ(
+        CL(clEnqueueReadBuffer)(reader_, mem, CL_TRUE, 0, kSize, bytes.data(), 0, nullptr, nullptr),
+        CL_SUCCESS);
+    return bytes;
+  }
+
+  static CopyJob Job(const CopySide& from, const CopySide& to, cl_command_queue queue = nullptr) {
+    CopyJob job = {};
+    job.from = from;
+    job.to = to;
+    if (queue != nullptr) {
+      job.stream = dlbridge_stream_opencl(queue, {kDLOpenCL, 0});
+    }
+    return job;
+  }
+
+  DLBridgeStatus Begin(const CopySide& from, const CopySide& to, Error* error) {
+    CopyJob job = Job(from, to);
+    return OpenCl().copy_begin(&job, error);
+  }
+
+  void Copy(const CopySide& from, const CopySide& to, const std::vector<CopyBox>& boxes,
+            cl_command_queue queue = nullptr) {
+    CopyJob job = Job(from, to, queue);
+    Error error;
+    ASSERT_EQ(OpenCl().copy_begin(&job, &error), DLBRIDGE_OK) << error.message;
+    for (const CopyBox& box : boxes) {
+      EXPECT_EQ(OpenCl().copy_box(&job, box, &error), DLBRIDGE_OK) << error.message;
+    }
+    EXPECT_EQ(OpenCl().copy_finish(&job, &error), DLBRIDGE_OK) << error.message;
+  }
+
+  // In all three directions.
+  void Check(const CopyBox& box) {
+    const Bytes source = Pattern(1);
+    const Bytes target = Pattern(2);
+    Bytes expected = target;
+    CopyByHand(box, source, &expected);
+
+    Bytes host = source;
+    cl_mem mem = MakeMem(target);
+    Copy(Host(&host), Mem(mem), {box});
+    EXPECT_EQ(Content(mem), expected);
+
+    host = target;
+    Copy(Mem(MakeMem(source)), Host(&host), {box});
+    EXPECT_EQ(host, expected);
+
+    mem = MakeMem(target);
+    Copy(Mem(MakeMem(source)), Mem(mem), {box});
+    EXPECT_EQ(Content(mem), expected);
+    ExpectNothingLive();
+  }
+
+  cl_command_queue reader_ = nullptr;
+};
+
+TEST_F(OpenClCopy, Runs) {
+  Check(Line(kSize, 0, 0));
+  Check(Line(1, kSize - 1, 17));
+  Check(Line(1000, 3, 1001));
+}
+
+TEST_F(OpenClCopy, Rectangles) {
+  Check({16, 20, 1, 100, 64, 0, 7, 16, 0});
+  Check({16, 4, 5, 100, 32, 128, 7, 16, 64});
+  Check({16, 4, 5, 100, 32, 256, 1000, 48, 240});
+}
+
+TEST_F(OpenClCopy, ARectangleIsOneCall) {
+  Bytes host(kSize);
+  cl_mem mem = MakeMem(host);
+  Copy(Host(&host), Mem(mem), {{16, 4, 5, 0, 32, 128, 0, 16, 64}});
+  EXPECT_EQ(Calls(),
+            "clGetMemObjectInfo clGetContextInfo clGetContextInfo clCreateCommandQueue "
+            "clEnqueueWriteBufferRect clFinish clReleaseCommandQueue");
+}
+
+TEST_F(OpenClCopy, PlanesOfOneRowAreARectangle) {
+  Check({16, 1, 5, 100, 0, 128, 7, 0, 64});
+  SHIM(shim_reset)();
+  Bytes host(kSize);
+  Copy(Mem(MakeMem(host)), Host(&host), {{16, 1, 5, 100, 0, 128, 7, 0, 64}});
+  EXPECT_NE(Calls().find("clEnqueueReadBufferRect clFinish"), std::string::npos) << Calls();
+}
+
+TEST_F(OpenClCopy, WhatIsNoRectangleOfOpenClsIsCopiedInParts) {
+  Check({16, 4, 5, 100, 32, 130, 7, 16, 64});  // a plane is no whole number of rows
+  Check({16, 4, 5, 100, 32, 64, 7, 16, 64});   // planes overlap
+  Check({16, 4, 5, 100, 8, 64, 7, 16, 64});    // rows overlap
+  Check({16, 4, 5, 100, 0, 0, 7, 16, 64});     // one row again and again
+}
+
+TEST_F(OpenClCopy, RandomBoxes) {
+  Random random(7);
+  for (size_t round = 0; round < Scaled(150); ++round) {
+    CopyBox box = {};
+    box.bytes = static_cast<uint64_t>(random.Between(1, 64));
+    box.rows = static_cast<uint64_t>(random.Between(1, 6));
+    box.planes = static_cast<uint64_t>(random.Between(1, 4));
+    box.from_offset = static_cast<uint64_t>(random.Between(0, 1000));
+    box.to_offset = static_cast<uint64_t>(random.Between(0, 1000));
+    box.from_row_pitch = static_cast<uint64_t>(random.Between(0, 100));
+    box.from_plane_pitch = static_cast<uint64_t>(random.Between(0, 1000));
+    // Rows of the target do not overlap: the order of the copies would show.
+    box.to_row_pitch = box.bytes + static_cast<uint64_t>(random.Between(0, 10));
+    box.to_plane_pitch = box.rows * box.to_row_pitch + static_cast<uint64_t>(random.Between(0, 9));
+    Check(box);
+  }
+}
+
+TEST_F(OpenClCopy, ManyBoxesAreOneJob) {
+  const Bytes source = Pattern(1);
+  Bytes host = source;
+  cl_mem mem = MakeMem(Bytes(kSize));
+  std::vector<CopyBox> boxes;
+  for (uint64_t i = 0; i < 32; ++i) {
+    boxes.push_back(Line(kSize / 32, i * kSize / 32, i * kSize / 32));
+  }
+  Copy(Host(&host), Mem(mem), boxes);
+  EXPECT_EQ(Content(mem), source);
+}
+
+TEST_F(OpenClCopy, AQueueOfTheCallersOrdersTheCopyBehindItsWork) {
+  const Bytes after = Pattern(3);
+  cl_command_queue queue = MakeQueue(context_, true);
+  cl_mem mem = MakeMem(Bytes(kSize));
+  cl_int code = CL_SUCCESS;
+  cl_event gate = CL(clCreateUserEvent)(context_, &code);
+  EXPECT_EQ(
+      CL(clEnqueueWriteBuffer)(queue, mem, CL_FALSE, 0, kSize, after.data(), 1, &gate, nullptr),
+      CL_SUCCESS);
+  Bytes host(kSize);
+  CopyJob job = Job(Mem(mem), Host(&host), queue);
+  Error error;
+  ASSERT_EQ(OpenCl().copy_begin(&job, &error), DLBRIDGE_OK) << error.message;
+  ASSERT_EQ(OpenCl().copy_box(&job, Line(kSize, 0, 0), &error), DLBRIDGE_OK) << error.message;
+  EXPECT_EQ(CL(clSetUserEventStatus)(gate, CL_COMPLETE), CL_SUCCESS);
+  ASSERT_EQ(OpenCl().copy_finish(&job, &error), DLBRIDGE_OK) << error.message;
+  EXPECT_EQ(host, after);
+  EXPECT_EQ(Calls(),
+            "clGetCommandQueueInfo clEnqueueBarrierWithWaitList clEnqueueReadBuffer clFinish");
+  EXPECT_EQ(CL(clReleaseEvent)(gate), CL_SUCCESS);
+}
+
+TEST_F(OpenClCopy, TheDefaultQueueOfTheTableIsUsed) {
+  cl_command_queue queue = MakeQueue(context_);
+  const DLBridgeContextEntry entry =
+      dlbridge_context_entry_opencl(Device(), platform_, device_, context_, queue);
+  uint64_t id = 0;
+  Error error;
+  ASSERT_EQ(dlbridge_device_register(&entry, &id, &error), DLBRIDGE_OK) << error.message;
+  Bytes host = Pattern(1);
+  cl_mem mem = MakeMem(Bytes(kSize));
+  Copy(Host(&host), Mem(mem), {Line(kSize, 0, 0)});
+  EXPECT_EQ(Calls(),
+            "clGetMemObjectInfo clEnqueueBarrierWithWaitList clEnqueueWriteBuffer clFinish");
+  EXPECT_EQ(Content(mem), Pattern(1));
+  SHIM(shim_fail)("clEnqueueBarrierWithWaitList", CL_OUT_OF_RESOURCES, 1);
+  EXPECT_EQ(Begin(Host(&host), Mem(mem), &error), DLBRIDGE_ERROR_DRIVER);
+  EXPECT_EQ(dlbridge_device_unregister(id, &error), DLBRIDGE_OK) << error.message;
+  // Nobody keeps it any more.
+  EXPECT_EQ(dlbridge_device_release(id, nullptr), DLBRIDGE_ERROR_NOT_FOUND);
+}
+
+TEST_F(OpenClCopy, TwoContextsAreRefused) {
+  cl_mem mem = MakeMem(Bytes(kSize));
+  cl_mem other = MakeMem(Bytes(kSize), MakeContext());
+  Error error;
+  EXPECT_EQ(Begin(Mem(mem), Mem(other), &error), DLBRIDGE_ERROR_UNSUPPORTED);
+  EXPECT_NE(std::string(error.message).find("between two OpenCL contexts"), std::string::npos)
+      << error.message;
+  ExpectNothingLive();
+}
+
+TEST_F(OpenClCopy, EachCallOfTheBeginningThatFailsLeavesNothingBehind) {
+  Bytes host(kSize);
+  cl_mem mem = MakeMem(host);
+  cl_mem other = MakeMem(host);
+  struct Failure {
+    const char* function;
+    int nth;
+  };
+  for (const Failure& failure :
+       {Failure{"clGetMemObjectInfo", 1}, Failure{"clGetMemObjectInfo", 2},
+        Failure{"clGetMemObjectInfo", 3}, Failure{"clGetContextInfo", 1},
+        Failure{"clGetContextInfo", 2}, Failure{"clCreateCommandQueue", 1}}) {
+    SHIM(shim_fail)(failure.function, CL_OUT_OF_HOST_MEMORY, failure.nth);
+    Error error;
+    EXPECT_EQ(Begin(Mem(mem), Mem(other), &error), DLBRIDGE_ERROR_DRIVER);
+    EXPECT_EQ(error.message,
+              std::string(failure.function) + " failed with -6 (CL_OUT_OF_HOST_MEMORY)");
+    EXPECT_EQ(SHIM(shim_failed)(), 1);
+    ExpectNothingLive();
+  }
+  cl_command_queue queue = MakeQueue(context_);
+  for (const char* function : {"clGetCommandQueueInfo", "clEnqueueBarrierWithWaitList"}) {
+    SHIM(shim_fail)(function, CL_OUT_OF_HOST_MEMORY, 1);
+    CopyJob job = Job(Host(&host), Mem(mem), queue);
+    Error error;
+    EXPECT_EQ(OpenCl().copy_begin(&job, &error), DLBRIDGE_ERROR_DRIVER);
+    EXPECT_EQ(error.message, std::string(function) + " failed with -6 (CL_OUT_OF_HOST_MEMORY)");
+  }
+}
+
+TEST_F(OpenClCopy, EachCallOfABoxThatFailsIsTold) {
+  Bytes host(kSize);
+  const CopySide at_host = Host(&host);
+  const CopySide one = Mem(MakeMem(host));
+  const CopySide other = Mem(MakeMem(host));
+  const CopyBox line = Line(64, 0, 0);
+  const CopyBox box = {16, 4, 1, 0, 32, 0, 0, 16, 0};
+  struct Case {
+    const char* function;
+    CopySide from;
+    CopySide to;
+    CopyBox box;
+  };
+  const Case cases[] = {{"clEnqueueWriteBuffer", at_host, one, line},
+                        {"clEnqueueReadBuffer", one, at_host, line},
+                        {"clEnqueueCopyBuffer", one, other, line},
+                        {"clEnqueueWriteBufferRect", at_host, one, box},
+                        {"clEnqueueReadBufferRect", one, at_host, box},
+                        {"clEnqueueCopyBufferRect", one, other, box}};
+  for (const Case& one_case : cases) {
+    CopyJob job = Job(one_case.from, one_case.to);
+    Error error;
+    ASSERT_EQ(OpenCl().copy_begin(&job, &error), DLBRIDGE_OK) << error.message;
+    SHIM(shim_fail)(one_case.function, CL_MEM_OBJECT_ALLOCATION_FAILURE, 1);
+    EXPECT_EQ(OpenCl().copy_box(&job, one_case.box, &error), DLBRIDGE_ERROR_DRIVER);
+    EXPECT_EQ(error.message, std::string(one_case.function) +
+                                 " failed with -4 (CL_MEM_OBJECT_ALLOCATION_FAILURE)");
+    EXPECT_EQ(SHIM(shim_failed)(), 1);
+    EXPECT_EQ(OpenCl().copy_finish(&job, &error), DLBRIDGE_OK);
+    ExpectNothingLive();
+  }
+}
+
+TEST_F(OpenClCopy, EachCallOfTheEndThatFailsIsToldAndLeavesNothingBehind) {
+  Bytes host(kSize);
+  cl_mem mem = MakeMem(host);
+  for (const char* function : {"clFinish", "clReleaseCommandQueue"}) {
+    CopyJob job = Job(Host(&host), Mem(mem));
+    Error error;
+    ASSERT_EQ(OpenCl().copy_begin(&job, &error), DLBRIDGE_OK) << error.message;
+    SHIM(shim_fail)(function, CL_OUT_OF_RESOURCES, 1);
+    EXPECT_EQ(OpenCl().copy_finish(&job, &error), DLBRIDGE_ERROR_DRIVER);
+    EXPECT_EQ(error.message, std::string(function) + " failed with -5 (CL_OUT_OF_RESOURCES)");
+    ExpectNothingLive();
+  }
+}
+
+class OpenClUsmCopy : public OpenClCopy {
+ protected:
+  void SetUp() override {
+    World::SetUp();
+    if (IsSkipped()) {
+      return;
+    }
+    if (!HasUsm(platform_)) {
+      GTEST_SKIP() << "this driver has no unified shared memory";
+    }
+    one_ = Allocate();
+    other_ = Allocate();
+  }
+  void TearDown() override {
+    for (void* memory : {one_, other_}) {
+      if (memory != nullptr) {
+        EXPECT_EQ(Extension<clMemBlockingFreeINTEL_fn>("clMemBlockingFreeINTEL")(context_, memory),
+                  CL_SUCCESS);
+      }
+    }
+    World::TearDown();
+  }
+
+  template <class Function>
+  Function Extension(const char* name) {
+    return reinterpret_cast<Function>(
+        CL(clGetExtensionFunctionAddressForPlatform)(platform_, name));
+  }
+
+  void* Allocate() {
+    void* memory = Extension<clDeviceMemAllocINTEL_fn>("clDeviceMemAllocINTEL")(
+        context_, device_, nullptr, kSize, 0, nullptr);
+    EXPECT_NE(memory, nullptr);
+    return memory;
+  }
+
+  CopySide Usm(void* memory, cl_context context) const {
+    return {false, {kDLOneAPI, 0}, dlbridge_buffer_cl_usm(memory, context)};
+  }
+
+  void* one_ = nullptr;
+  void* other_ = nullptr;
+};
+
+TEST_F(OpenClUsmCopy, RunsAndRows) {
+  for (const CopyBox& box :
+       {Line(kSize, 0, 0), Line(1000, 3, 77), CopyBox{16, 20, 1, 100, 64, 0, 7, 16, 0},
+        CopyBox{16, 4, 5, 100, 32, 128, 7, 16, 64}, CopyBox{16, 1, 5, 100, 0, 128, 7, 0, 64}}) {
+    Bytes source = Pattern(1);
+    Bytes target = Pattern(2);
+    Bytes expected = target;
+    CopyByHand(box, source, &expected);
+    // To the device, within it, and back, the box once each time.
+    Copy(Host(&source), Usm(one_, context_), {Line(kSize, 0, 0)});
+    Copy(Host(&target), Usm(other_, context_), {Line(kSize, 0, 0)});
+    Copy(Usm(one_, context_), Usm(other_, context_), {box});
+    Bytes seen(kSize);
+    Copy(Usm(other_, context_), Host(&seen), {Line(kSize, 0, 0)});
+    EXPECT_EQ(seen, expected);
+
+    Copy(Host(&target), Usm(other_, context_), {Line(kSize, 0, 0)});
+    Copy(Host(&source), Usm(other_, context_), {box});
+    Copy(Usm(other_, context_), Host(&seen), {Line(kSize, 0, 0)});
+    EXPECT_EQ(seen, expected);
+
+    seen = target;
+    Copy(Usm(one_, context_), Host(&seen), {box});
+    EXPECT_EQ(seen, expected);
+  }
+  ExpectNothingLive();
+}
+
+TEST_F(OpenClUsmCopy, AContextIsNeededUnlessAQueueIsGiven) {
+  Bytes host = Pattern(1);
+  Error error;
+  EXPECT_EQ(Begin(Host(&host), Usm(one_, nullptr), &error), DLBRIDGE_ERROR_NOT_FOUND);
+  EXPECT_NE(std::string(error.message).find("register the one"), std::string::npos)
+      << error.message;
+  Copy(Host(&host), Usm(one_, nullptr), {Line(kSize, 0, 0)}, MakeQueue(context_));
+  Bytes seen(kSize);
+  Copy(Usm(one_, context_), Host(&seen), {Line(kSize, 0, 0)});
+  EXPECT_EQ(seen, host);
+}
+
+TEST_F(OpenClUsmCopy, BetweenUsmAndABufferIsRefused) {
+  cl_mem mem = MakeMem(Bytes(kSize));
+  Error error;
+  EXPECT_EQ(Begin(Usm(one_, context_), Mem(mem), &error), DLBRIDGE_ERROR_UNSUPPORTED);
+  EXPECT_NE(std::string(error.message).find("between a cl_mem and USM"), std::string::npos)
+      << error.message;
+  EXPECT_EQ(Begin(Mem(mem), Usm(one_, context_), &error), DLBRIDGE_ERROR_UNSUPPORTED);
+}
+
+TEST_F(OpenClUsmCopy, EachCallThatFailsIsTold) {
+  Bytes host(kSize);
+  for (int nth = 1; nth <= 4; ++nth) {
+    SHIM(shim_fail)("clGetMemAllocInfoINTEL", CL_OUT_OF_RESOURCES, nth);
+    Error error;
+    EXPECT_EQ(Begin(Host(&host), Usm(one_, context_), &error), DLBRIDGE_ERROR_DRIVER);
+    EXPECT_EQ(SHIM(shim_failed)(), 1);
+  }
+  CopyJob job = Job(Host(&host), Usm(one_, context_));
+  Error error;
+  ASSERT_EQ(OpenCl().copy_begin(&job, &error), DLBRIDGE_OK) << error.message;
+  SHIM(shim_fail)("clEnqueueMemcpyINTEL", CL_OUT_OF_RESOURCES, 2);
+  EXPECT_EQ(OpenCl().copy_box(&job, {16, 4, 1, 0, 32, 0, 0, 16, 0}, &error), DLBRIDGE_ERROR_DRIVER);
+  EXPECT_STREQ(error.message, "clEnqueueMemcpyINTEL failed with -5 (CL_OUT_OF_RESOURCES)");
+  EXPECT_EQ(OpenCl().copy_finish(&job, &error), DLBRIDGE_OK);
+  ExpectNothingLive();
+}
+
+}  // namespace
+}  // namespace dlbridge_test

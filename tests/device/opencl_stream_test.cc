@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hand-offs between real queues. A user event that the test sets decides when the producer's work
+// may begin, so the order is seen and nothing has to be waited for by the clock.
+#include <atomic>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "device/opencl_world.h"
+
+namespace dlbridge_test {
+namespace {
+
+constexpr char kSameContext[] =
+    "clGetCommandQueueInfo clGetCommandQueueInfo clEnqueueMarkerWithWaitList clFlush "
+    "clEnqueueBarrierWithWaitList clReleaseEvent";
+constexpr char kTwoContexts[] =
+    "clGetCommandQueueInfo clGetCommandQueueInfo clEnqueueMarkerWithWaitList clFlush "
+    "clCreateUserEvent clEnqueueBarrierWithWaitList clSetEventCallback clReleaseEvent";
+constexpr char kCallback[] = " clSetUserEventStatus clReleaseEvent";
+
+constexpr size_t kSize = 4096;
+constexpr char kBefore = 1;
+constexpr char kAfter = 2;
+
+class OpenClStream : public World {
+ protected:
+  void TearDown() override {
+    ReleaseEvents();
+    World::TearDown();
+  }
+
+  void ReleaseEvents() {
+    for (cl_event event : events_) {
+      EXPECT_EQ(CL(clReleaseEvent)(event), CL_SUCCESS);
+    }
+    events_.clear();
+  }
+
+  static DLBridgeStream Stream(cl_command_queue queue) {
+    return dlbridge_stream_opencl(queue, {kDLOpenCL, 0});
+  }
+
+  static DLBridgeStatus Handoff(cl_command_queue producer, cl_command_queue consumer,
+                                Error* error) {
+    const DLBridgeStream from = Stream(producer);
+    const DLBridgeStream to = Stream(consumer);
+    return dlbridge_stream_handoff(&from, &to, 0, error);
+  }
+
+  void ExpectHandoff(cl_command_queue producer, cl_command_queue consumer) {
+    Error error;
+    EXPECT_EQ(Handoff(producer, consumer, &error), DLBRIDGE_OK) << error.message;
+  }
+
+  cl_event Gate(cl_context context) {
+    cl_int code = CL_SUCCESS;
+    events_.push_back(CL(clCreateUserEvent)(context, &code));
+    EXPECT_EQ(code, CL_SUCCESS);
+    return events_.back();
+  }
+
+  static void Open(cl_event gate) {
+    EXPECT_EQ(CL(clSetUserEventStatus)(gate, CL_COMPLETE), CL_SUCCESS);
+  }
+
+  // The producer changes memory of the host once the gate opens.
+  void Produce(cl_command_queue queue, cl_context context, cl_event gate) {
+    std::vector<char> content(kSize, kAfter);
+    cl_mem mem = MakeBuffer(context, kSize, content.data());
+    EXPECT_EQ(
+        CL(clEnqueueReadBuffer)(queue, mem, CL_FALSE, 0, kSize, shared_.data(), 1, &gate, nullptr),
+        CL_SUCCESS);
+  }
+
+  // The consumer takes what is there, and back; the event is of the last step.
+  cl_event Consume(cl_command_queue queue, cl_context context) {
+    cl_mem mem = MakeBuffer(context, kSize);
+    cl_event written = nullptr;
+    cl_event read = nullptr;
+    EXPECT_EQ(CL(clEnqueueWriteBuffer)(queue, mem, CL_FALSE, 0, kSize, shared_.data(), 0, nullptr,
+                                       &written),
+              CL_SUCCESS);
+    EXPECT_EQ(
+        CL(clEnqueueReadBuffer)(queue, mem, CL_FALSE, 0, kSize, seen_.data(), 1, &written, &read),
+        CL_SUCCESS);
+    EXPECT_EQ(CL(clFlush)(queue), CL_SUCCESS);
+    events_.push_back(written);
+    events_.push_back(read);
+    return read;
+  }
+
+  static cl_int StatusOf(cl_event event) {
+    cl_int status = 0;
+    EXPECT_EQ(CL(clGetEventInfo)(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status,
+                                 nullptr),
+              CL_SUCCESS);
+    return status;
+  }
+
+  // The callback of a bridge may still be running.
+  void AwaitNothingLive() {
+    EXPECT_TRUE(Settles([this] { return Live().events == events_before_; }));
+    ExpectNothingLive();
+  }
+
+  void CheckOrder(cl_context producer, cl_context consumer, bool out_of_order,
+                  cl_device_id consumer_device = nullptr) {
+    events_before_ = Live().events;
+    cl_command_queue from = MakeQueue(producer, out_of_order);
+    cl_command_queue to = MakeQueue(consumer, out_of_order, consumer_device);
+    cl_event gate = Gate(producer);
+    Produce(from, producer, gate);
+    ExpectHandoff(from, to);
+    const std::string calls = Calls();
+    cl_event done = Consume(to, consumer);
+    EXPECT_GT(StatusOf(done), CL_COMPLETE);
+    Open(gate);
+    EXPECT_EQ(CL(clWaitForEvents)(1, &done), CL_SUCCESS);
+    EXPECT_EQ(seen_, std::vector<char>(kSize, kAfter));
+    AwaitNothingLive();
+    if (producer == consumer) {
+      EXPECT_EQ(calls, kSameContext);
+      EXPECT_EQ(Calls(), kSameContext);
+    } else {
+      EXPECT_EQ(calls, kTwoContexts);
+      EXPECT_EQ(Calls(), std::string(kTwoContexts) + kCallback);
+    }
+  }
+
+  // Makes one call of a hand-off fail; nothing may be left, and both queues go on.
+  void CheckFailure(const char* function, int nth, cl_context producer, cl_context consumer) {
+    events_before_ = Live().events;
+    cl_command_queue from = MakeQueue(producer);
+    cl_command_queue to = MakeQueue(consumer);
+    cl_event gate = Gate(producer);
+    Produce(from, producer, gate);
+    SHIM(shim_fail)(function, CL_OUT_OF_RESOURCES, nth);
+    Error error;
+    EXPECT_EQ(Handoff(from, to, &error), DLBRIDGE_ERROR_DRIVER);
+    EXPECT_EQ(error.message, std::string(function) + " failed with -5 (CL_OUT_OF_RESOURCES)");
+    EXPECT_EQ(SHIM(shim_failed)(), 1);
+    // The consumer does not wait for what it was not handed.
+    Consume(to, consumer);
+    EXPECT_EQ(CL(clFinish)(to), CL_SUCCESS);
+    EXPECT_EQ(seen_, std::vector<char>(kSize, kBefore));
+    ExpectNothingLive();
+    Open(gate);
+    EXPECT_EQ(CL(clFinish)(from), CL_SUCCESS);
+    ExpectNothingLive();
+    shared_.assign(kSize, kBefore);
+    seen_.assign(kSize, 0);
+  }
+
+  std::vector<char> shared_ = std::vector<char>(kSize, kBefore);
+  std::vector<char> seen_ = std::vector<char>(kSize, 0);
+  std::vector<cl_event> events_;
+  int events_before_ = 0;
+};
+
+TEST_F(OpenClStream, InOrderQueuesOfOneContext) { CheckOrder(context_, context_, false); }
+
+TEST_F(OpenClStream, OutOfOrderQueuesOfOneContext) { CheckOrder(context_, context_, true); }
+
+TEST_F(OpenClStream, InOrderQueuesOfTwoContexts) { CheckOrder(context_, MakeContext(), false); }
+
+TEST_F(OpenClStream, OutOfOrderQueuesOfTwoContexts) { CheckOrder(context_, MakeContext(), true); }
+
+TEST_F(OpenClStream, QueuesOfTwoDrivers) {
+  for (cl_platform_id platform : platforms_) {
+    if (platform != platform_) {
+      cl_device_id device = FirstDevice(platform);
+      CheckOrder(context_, MakeContext(device), false, device);
+      return;
+    }
+  }
+  GTEST_SKIP() << "there is one driver only";
+}
+
+TEST_F(OpenClStream, TheSameQueueNeedsNoCall) {
+  cl_command_queue queue = MakeQueue(context_);
+  ExpectHandoff(queue, queue);
+  EXPECT_EQ(Calls(), "");
+}
+
+TEST_F(OpenClStream, TheHostWaits) {
+  cl_command_queue queue = MakeQueue(context_);
+  const DLBridgeStream from = Stream(queue);
+  const DLBridgeStream host = {DLBRIDGE_BACKEND_NONE, DLBRIDGE_STREAM_HOST, {kDLCPU, 0}, 0, 0};
+  Error error;
+  EXPECT_EQ(dlbridge_stream_synchronize(&from, &error), DLBRIDGE_OK) << error.message;
+  EXPECT_EQ(Calls(), "clFinish");
+  SHIM(shim_reset)();
+  EXPECT_EQ(dlbridge_stream_handoff(&from, &host, 0, &error), DLBRIDGE_OK) << error.message;
+  EXPECT_EQ(Calls(), "clFinish");
+  SHIM(shim_fail)("clFinish", CL_INVALID_COMMAND_QUEUE, 1);
+  EXPECT_EQ(dlbridge_stream_synchronize(&from, &error), DLBRIDGE_ERROR_DRIVER);
+  EXPECT_STREQ(error.message, "clFinish failed with -36 (CL_INVALID_COMMAND_QUEUE)");
+}
+
+// What becomes of the consumer's work then is the driver's: Intel's runs it all the same, PoCL 3.1
+// ends the process where any event fails. That it waits no longer is what matters here.
+TEST_F(OpenClStream, TheConsumerIsToldThatTheProducerFailed) {
+  if (!HasUsm(platform_)) {
+    GTEST_SKIP() << "PoCL does not survive an event that fails";
+  }
+  events_before_ = Live().events;
+  cl_context other = MakeContext();
+  cl_command_queue from = MakeQueue(context_);
+  cl_command_queue to = MakeQueue(other);
+  cl_event gate = Gate(context_);
+  Produce(from, context_, gate);
+  SHIM(shim_fail_event)(CL_OUT_OF_RESOURCES);
+  ExpectHandoff(from, to);
+  Consume(to, other);
+  Open(gate);
+  EXPECT_EQ(CL(clFinish)(to), CL_SUCCESS);
+  EXPECT_EQ(SHIM(shim_user_event_status)(), CL_OUT_OF_RESOURCES);
+  AwaitNothingLive();
+}
+
+TEST_F(OpenClStream, ReferencesDoNotAddUp) {
+  for (cl_context consumer : {context_, MakeContext()}) {
+    events_before_ = Live().events;
+    cl_command_queue from = MakeQueue(context_);
+    cl_command_queue to = MakeQueue(consumer);
+    using Counts = std::vector<cl_uint>;
+    const auto counts = [&] {
+      return Counts{References(from, CL(clGetCommandQueueInfo), CL_QUEUE_REFERENCE_COUNT),
+                    References(to, CL(clGetCommandQueueInfo), CL_QUEUE_REFERENCE_COUNT),
+                    References(context_, CL(clGetContextInfo), CL_CONTEXT_REFERENCE_COUNT),
+                    References(consumer, CL(clGetContextInfo), CL_CONTEXT_REFERENCE_COUNT)};
+    };
+    const Counts before = counts();
+    for (int round = 0; round < 100; ++round) {
+      ExpectHandoff(from, to);
+      EXPECT_EQ(CL(clFinish)(to), CL_SUCCESS);
+      EXPECT_EQ(CL(clFinish)(from), CL_SUCCESS);
+      AwaitNothingLive();
+    }
+    EXPECT_TRUE(Settles([&] { return counts() == before; }));
+  }
+}
+
+TEST_F(OpenClStream, EachCallThatFailsLeavesNothingBehind) {
+  CheckFailure("clGetCommandQueueInfo", 1, context_, context_);
+  CheckFailure("clGetCommandQueueInfo", 2, context_, context_);
+  CheckFailure("clEnqueueMarkerWithWaitList", 1, context_, context_);
+  CheckFailure("clFlush", 1, context_, context_);
+  CheckFailure("clEnqueueBarrierWithWaitList", 1, context_, context_);
+}
+
+TEST_F(OpenClStream, EachCallThatFailsLeavesNothingBehindInTwoContexts) {
+  cl_context other = MakeContext();
+  CheckFailure("clEnqueueMarkerWithWaitList", 1, context_, other);
+  CheckFailure("clFlush", 1, context_, other);
+  CheckFailure("clCreateUserEvent", 1, context_, other);
+  CheckFailure("clEnqueueBarrierWithWaitList", 1, context_, other);
+  CheckFailure("clSetEventCallback", 1, context_, other);
+}
+
+TEST_F(OpenClStream, AReleaseThatFailsIsNobodysBusiness) {
+  cl_command_queue from = MakeQueue(context_);
+  cl_command_queue to = MakeQueue(context_);
+  ExpectHandoff(from, to);
+  SHIM(shim_fail)("clReleaseEvent", CL_INVALID_EVENT, 1);
+  ExpectHandoff(from, to);
+  EXPECT_EQ(SHIM(shim_failed)(), 1);
+  ExpectNothingLive();
+}
+
+TEST_F(OpenClStream, ManyThreadsHandOverAtOnce) {
+  cl_context other = MakeContext();
+  cl_command_queue from = MakeQueue(context_);
+  cl_command_queue to = MakeQueue(other);
+  std::atomic<int> failures = {0};
+  std::vector<std::thread> threads;
+  threads.reserve(4);
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      for (int round = 0; round < 50; ++round) {
+        Error error;
+        failures += Handoff(from, to, &error) != DLBRIDGE_OK ? 1 : 0;
+      }
+    });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  EXPECT_EQ(failures, 0);
+  EXPECT_EQ(CL(clFinish)(from), CL_SUCCESS);
+  EXPECT_EQ(CL(clFinish)(to), CL_SUCCESS);
+  AwaitNothingLive();
+}
+
+}  // namespace
+}  // namespace dlbridge_test

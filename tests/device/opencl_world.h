@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+// A real OpenCL for tests: which driver it is, what a test needs of it, and the shim through which
+// the library sees it. Tests call the real libOpenCL past the shim, so that only the library's
+// calls are written down.
+#ifndef DLBRIDGE_TESTS_DEVICE_OPENCL_WORLD_H_
+#define DLBRIDGE_TESTS_DEVICE_OPENCL_WORLD_H_
+
+#ifndef CL_TARGET_OPENCL_VERSION
+#define CL_TARGET_OPENCL_VERSION 300
+#endif
+#include <CL/cl.h>
+#include <CL/cl_ext.h>
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <sched.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "../fakes/opencl/shim.h"
+#include "dlbridge/opencl_api.h"
+
+#if defined(__SANITIZE_THREAD__)
+#define DLBRIDGE_TEST_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define DLBRIDGE_TEST_TSAN 1
+#endif
+#endif
+#ifndef DLBRIDGE_TEST_TSAN
+#define DLBRIDGE_TEST_TSAN 0
+#endif
+
+namespace dlbridge_test {
+
+// What the ctest asks for: pocl, which is what a program uses that nobody told, intel or both.
+inline std::string Drivers() {
+  const char* drivers = std::getenv("DLBRIDGE_TEST_OPENCL");
+  return drivers != nullptr ? drivers : "pocl";
+}
+
+inline void UseDrivers(const std::string& drivers) {
+  setenv("OCL_ICD_VENDORS", (std::string(DLBRIDGE_OPENCL_ICD) + "/" + drivers + "/").c_str(), 1);
+}
+
+// Before the first device call of the process.
+inline void UseShim() {
+  UseDrivers(Drivers());
+  setenv("DLBRIDGE_LIBOPENCL", DLBRIDGE_OPENCL_SHIM, 1);
+}
+
+inline void* LibrarySymbol(const char* library, const char* name) {
+  void* handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+  return handle != nullptr ? dlsym(handle, name) : nullptr;
+}
+
+// A function of the real library, with the vendor's prototype.
+#define CL(name) \
+  (reinterpret_cast<decltype(&(name))>(::dlbridge_test::LibrarySymbol("libOpenCL.so.1", #name)))
+#define SHIM(name) \
+  (reinterpret_cast<decltype(&(name))>(::dlbridge_test::LibrarySymbol(DLBRIDGE_OPENCL_SHIM, #name)))
+
+inline std::string Calls() {
+  std::vector<char> calls(1 << 16);
+  SHIM(shim_calls)(calls.data(), calls.size());
+  return calls.data();
+}
+
+inline ShimLive Live() {
+  ShimLive live = {};
+  SHIM(shim_live)(&live);
+  return live;
+}
+
+// Why no test can run here, NULL where they can: as far as can be told without a call.
+inline const char* WhyNoDriver() {
+  if (std::getenv("DLBRIDGE_SLOW_MACHINE") != nullptr) {
+    return "valgrind blames these drivers for threads that they never join; AddressSanitizer's "
+           "turn";
+  }
+  if (DLBRIDGE_TEST_TSAN != 0 && Drivers() != "pocl") {
+    return "ThreadSanitizer does not see how Intel's driver orders its threads";
+  }
+  if (LibrarySymbol("libOpenCL.so.1", "clGetPlatformIDs") == nullptr) {
+    return "there is no libOpenCL.so.1 (package ocl-icd-libopencl1)";
+  }
+  return nullptr;
+}
+
+inline const char* WhyNot() {
+  if (const char* reason = WhyNoDriver()) {
+    return reason;
+  }
+  cl_uint count = 0;
+  if (CL(clGetPlatformIDs)(0, nullptr, &count) != CL_SUCCESS || count == 0) {
+    return "OpenCL has no platform (package pocl-opencl-icd)";
+  }
+  return nullptr;
+}
+
+// What a thread of the driver's is about to let go of, it may let go of a little later than the
+// command is complete. True as soon as `done` says so, false where it never does.
+template <class Done>
+bool Settles(Done done) {
+  for (int i = 0; i < 5000000; ++i) {
+    if (done()) {
+      return true;
+    }
+    sched_yield();
+  }
+  return false;
+}
+
+template <class Handle, class Ask>
+cl_uint References(Handle handle, Ask ask, cl_uint what) {
+  cl_uint count = 0;
+  EXPECT_EQ(ask(handle, what, sizeof count, &count, nullptr), CL_SUCCESS);
+  return count;
+}
+
+struct Error : DLBridgeError {
+  Error() : DLBridgeError(DLBRIDGE_ERROR_INIT) {}
+};
+
+// Platforms and devices as the driver has them, and makers of what is released at the end.
+class World : public testing::Test {
+ protected:
+  void SetUp() override {
+    UseShim();
+    if (const char* reason = WhyNot()) {
+      GTEST_SKIP() << reason;
+    }
+    cl_uint count = 0;
+    ASSERT_EQ(CL(clGetPlatformIDs)(0, nullptr, &count), CL_SUCCESS);
+    platforms_.resize(count);
+    ASSERT_EQ(CL(clGetPlatformIDs)(count, platforms_.data(), nullptr), CL_SUCCESS);
+    for (cl_platform_id platform : platforms_) {
+      AddDevices(platform);
+    }
+    ASSERT_FALSE(devices_.empty());
+    // The first platform that the tests are about: with both drivers, the one with USM.
+    platform_ = platforms_[0];
+    for (cl_platform_id platform : platforms_) {
+      platform_ = HasUsm(platform) ? platform : platform_;
+    }
+    device_ = FirstDevice(platform_);
+    context_ = MakeContext();
+    DLBridgeBackendInfo info = DLBRIDGE_BACKEND_INFO_INIT;
+    ASSERT_EQ(dlbridge_backend_info(DLBRIDGE_BACKEND_OPENCL, &info, nullptr), DLBRIDGE_OK);
+    SHIM(shim_reset)();
+    live_ = Live();
+  }
+
+  void TearDown() override {
+    for (auto queue = queues_.rbegin(); queue != queues_.rend(); ++queue) {
+      EXPECT_EQ(CL(clFinish)(*queue), CL_SUCCESS);
+      EXPECT_EQ(CL(clReleaseCommandQueue)(*queue), CL_SUCCESS);
+    }
+    for (cl_mem mem : mems_) {
+      EXPECT_TRUE(Settles(
+          [&] { return References(mem, CL(clGetMemObjectInfo), CL_MEM_REFERENCE_COUNT) == 1; }));
+      EXPECT_EQ(CL(clReleaseMemObject)(mem), CL_SUCCESS);
+    }
+    for (cl_context context : contexts_) {
+      EXPECT_EQ(CL(clReleaseContext)(context), CL_SUCCESS);
+    }
+    if (!contexts_.empty()) {
+      SHIM(shim_reset)();
+    }
+  }
+
+  // Did the library give back what it made and retained since the test began?
+  void ExpectNothingLive() {
+    const ShimLive live = Live();
+    EXPECT_EQ(live.events, live_.events);
+    EXPECT_EQ(live.queues, live_.queues);
+    EXPECT_EQ(live.mems, live_.mems);
+  }
+
+  static bool HasUsm(cl_platform_id platform) {
+    return CL(clGetExtensionFunctionAddressForPlatform)(platform, "clGetMemAllocInfoINTEL") !=
+           nullptr;
+  }
+
+  static cl_device_id FirstDevice(cl_platform_id platform) {
+    cl_device_id device = nullptr;
+    EXPECT_EQ(CL(clGetDeviceIDs)(platform, CL_DEVICE_TYPE_ALL, 1, &device, nullptr), CL_SUCCESS);
+    return device;
+  }
+
+  int32_t IndexOf(cl_device_id device) const {
+    for (size_t i = 0; i < devices_.size(); ++i) {
+      if (devices_[i] == device) {
+        return static_cast<int32_t>(i);
+      }
+    }
+    return -1;
+  }
+
+  cl_context MakeContext(cl_device_id device = nullptr) {
+    cl_int code = CL_SUCCESS;
+    cl_device_id chosen = device != nullptr ? device : device_;
+    contexts_.push_back(CL(clCreateContext)(nullptr, 1, &chosen, nullptr, nullptr, &code));
+    EXPECT_EQ(code, CL_SUCCESS);
+    return contexts_.back();
+  }
+
+  cl_command_queue MakeQueue(cl_context context, bool out_of_order = false,
+                             cl_device_id device = nullptr) {
+    const cl_queue_properties properties[] = {
+        CL_QUEUE_PROPERTIES,
+        out_of_order ? cl_queue_properties(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) : 0, 0};
+    cl_int code = CL_SUCCESS;
+    queues_.push_back(CL(clCreateCommandQueueWithProperties)(
+        context, device != nullptr ? device : device_, properties, &code));
+    EXPECT_EQ(code, CL_SUCCESS);
+    return queues_.back();
+  }
+
+  cl_mem MakeBuffer(cl_context context, size_t size, void* content = nullptr) {
+    cl_int code = CL_SUCCESS;
+    const cl_mem_flags flags = CL_MEM_READ_WRITE | (content != nullptr ? CL_MEM_COPY_HOST_PTR : 0);
+    mems_.push_back(CL(clCreateBuffer)(context, flags, size, content, &code));
+    EXPECT_EQ(code, CL_SUCCESS);
+    return mems_.back();
+  }
+
+  std::vector<cl_platform_id> platforms_;
+  std::vector<cl_device_id> devices_;
+  cl_platform_id platform_ = nullptr;
+  cl_device_id device_ = nullptr;
+  cl_context context_ = nullptr;
+  std::vector<cl_context> contexts_;
+  std::vector<cl_command_queue> queues_;
+  std::vector<cl_mem> mems_;
+
+ private:
+  void AddDevices(cl_platform_id platform) {
+    cl_uint count = 0;
+    if (CL(clGetDeviceIDs)(platform, CL_DEVICE_TYPE_ALL, 0, nullptr, &count) == CL_SUCCESS) {
+      devices_.resize(devices_.size() + count);
+      CL(clGetDeviceIDs)
+      (platform, CL_DEVICE_TYPE_ALL, count, &devices_[devices_.size() - count], nullptr);
+    }
+  }
+
+  ShimLive live_ = {};
+};
+
+}  // namespace dlbridge_test
+
+#endif  // DLBRIDGE_TESTS_DEVICE_OPENCL_WORLD_H_

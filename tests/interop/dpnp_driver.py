@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: Apache-2.0
+"""SYCL's objects as the OpenCL handles behind them, and dlbridge's device calls, over ctypes."""
+
+import ctypes
+import os
+import pathlib
+import sys
+import tempfile
+
+from bridge import Error, Refused
+from capsules import DLDevice, DLPackVersion
+
+ONEAPI = 14
+CPU = 1
+BACKEND_OPENCL = 5
+BUFFER_ADDRESS = 1
+STREAM_QUEUE = 3
+LEVEL_DEVICE = 3
+MEMORY = {1: "HOST", 5: "USM_HOST", 6: "USM_DEVICE", 7: "USM_SHARED"}
+
+
+def use_intel_driver():
+    """Before the first OpenCL call: the driver of this Python's packages and no other."""
+    driver = pathlib.Path(sys.prefix) / "lib/libintelocl.so"
+    if driver.exists():
+        folder = tempfile.mkdtemp(prefix="dlbridge-icd-")
+        (pathlib.Path(folder) / "intel.icd").write_text(f"{driver}\n")
+        os.environ["OCL_ICD_VENDORS"] = f"{folder}/"
+    return driver.exists()
+
+
+class Buffer(ctypes.Structure):
+    _fields_ = [
+        ("backend", ctypes.c_int32),
+        ("kind", ctypes.c_int32),
+        ("handle", ctypes.c_uint64),
+        ("context", ctypes.c_uint64),
+    ]
+
+
+class PointerInfo(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("backend", ctypes.c_int32),
+        ("device", DLDevice),
+        ("memory", ctypes.c_int32),
+        ("native_device", ctypes.c_int32),
+        ("flags", ctypes.c_uint32),
+        ("reserved0", ctypes.c_uint32),
+        ("base", ctypes.c_uint64),
+        ("size", ctypes.c_uint64),
+        ("context", ctypes.c_uint64),
+    ]
+
+
+class Stream(ctypes.Structure):
+    _fields_ = [
+        ("backend", ctypes.c_int32),
+        ("kind", ctypes.c_int32),
+        ("device", DLDevice),
+        ("handle", ctypes.c_uint64),
+        ("context", ctypes.c_uint64),
+    ]
+
+
+class ContextEntry(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("backend", ctypes.c_int32),
+        ("device", DLDevice),
+        ("id", ctypes.c_uint64),
+        ("platform", ctypes.c_uint64),
+        ("native_device", ctypes.c_uint64),
+        ("context", ctypes.c_uint64),
+        ("queue", ctypes.c_uint64),
+        ("queue_kind", ctypes.c_int32),
+        ("flags", ctypes.c_uint32),
+        ("uuid", ctypes.c_uint8 * 16),
+        ("release", ctypes.c_void_p),
+        ("user", ctypes.c_void_p),
+        ("reserved", ctypes.c_uint64 * 4),
+    ]
+
+
+class Policy(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("level", ctypes.c_int32),
+        ("version", DLPackVersion),
+        ("flags", ctypes.c_uint32),
+        ("max_ndim", ctypes.c_int32),
+        ("contiguity", ctypes.c_int32),
+        ("reserved0", ctypes.c_uint32),
+        ("alignment", ctypes.c_uint64),
+        ("buffer_size", ctypes.c_uint64),
+        ("devices", ctypes.c_void_p),
+        ("device_count", ctypes.c_size_t),
+        ("dtypes", ctypes.c_void_p),
+        ("dtype_count", ctypes.c_size_t),
+        ("reserved", ctypes.c_uint64 * 2),
+    ]
+
+
+class Devices:
+    """The device functions of libdlbridge."""
+
+    def __init__(self, path):
+        self._lib = ctypes.CDLL(path)
+        for name in ("dlbridge_status_name", "dlbridge_rule_name"):
+            getattr(self._lib, name).restype = ctypes.c_char_p
+
+    def _call(self, name, *arguments):
+        error = Error(struct_size=ctypes.sizeof(Error), axis=-1)
+        status = getattr(self._lib, name)(*arguments, ctypes.byref(error))
+        if status != 0:
+            raise Refused(
+                self._lib.dlbridge_status_name(status).decode(),
+                self._lib.dlbridge_rule_name(error.rule).decode(),
+                error.message.decode(),
+            )
+
+    def pointer_info(self, address, device):
+        buffer = Buffer(kind=BUFFER_ADDRESS, handle=address)
+        info = PointerInfo(struct_size=ctypes.sizeof(PointerInfo))
+        self._call("dlbridge_pointer_info", ctypes.byref(buffer), device, ctypes.byref(info))
+        return info
+
+    def validate(self, tensor, flags=0):
+        policy = Policy(
+            struct_size=ctypes.sizeof(Policy),
+            level=LEVEL_DEVICE,
+            max_ndim=64,
+            buffer_size=2**64 - 1,
+        )
+        self._call(
+            "dlbridge_validate", ctypes.byref(tensor), ctypes.c_uint64(flags), ctypes.byref(policy)
+        )
+
+    def register(self, device, native_device, context, queue):
+        entry = ContextEntry(
+            struct_size=ctypes.sizeof(ContextEntry),
+            backend=BACKEND_OPENCL,
+            device=device,
+            native_device=native_device,
+            context=context,
+            queue=queue,
+            queue_kind=STREAM_QUEUE,
+        )
+        number = ctypes.c_uint64()
+        self._call("dlbridge_device_register", ctypes.byref(entry), ctypes.byref(number))
+        return number.value
+
+    def unregister(self, number):
+        self._call("dlbridge_device_unregister", ctypes.c_uint64(number))
+
+    def lookup(self, device):
+        entry = ContextEntry(struct_size=ctypes.sizeof(ContextEntry))
+        self._call("dlbridge_device_lookup", device, ctypes.c_uint64(0), ctypes.byref(entry))
+        return entry
+
+    def handoff(self, producer, consumer):
+        streams = [
+            Stream(BACKEND_OPENCL, STREAM_QUEUE, DLDevice(ONEAPI, 0), queue, 0)
+            for queue in (producer, consumer)
+        ]
+        self._call(
+            "dlbridge_stream_handoff",
+            ctypes.byref(streams[0]),
+            ctypes.byref(streams[1]),
+            ctypes.c_uint32(0),
+        )
+
+    def synchronize(self, queue):
+        stream = Stream(BACKEND_OPENCL, STREAM_QUEUE, DLDevice(ONEAPI, 0), queue, 0)
+        self._call("dlbridge_stream_synchronize", ctypes.byref(stream))
+
+
+class Sycl:
+    """sycl::get_native of the objects that dpctl holds: the member functions that it is made of."""
+
+    def __init__(self):
+        with open("/proc/self/maps") as maps:
+            path = next(line.split()[-1] for line in maps if "/libsycl.so" in line)
+        self._lib = ctypes.CDLL(path)
+        self._opencl = ctypes.CDLL("libOpenCL.so.1")  # the one in use, whose file dpctl has chosen
+
+    def _native(self, name, reference, *arguments):
+        function = getattr(self._lib, name)
+        function.restype = ctypes.c_uint64
+        return function(ctypes.c_void_p(reference), *arguments)
+
+    def context(self, context):
+        return self._native("_ZNK4sycl3_V17context9getNativeEv", context.addressof_ref())
+
+    def device(self, device):
+        return self._native("_ZNK4sycl3_V16device9getNativeEv", device.addressof_ref())
+
+    def queue(self, queue):
+        kind = ctypes.c_int()
+        return self._native(
+            "_ZNK4sycl3_V15queue9getNativeERi", queue.addressof_ref(), ctypes.byref(kind)
+        )
+
+    def read(self, queue, address, size):
+        """Bytes of USM, copied by a command of the native queue."""
+        found = ctypes.c_void_p()
+        self._check("clGetCommandQueueInfo", queue, 0x1091, 8, ctypes.byref(found))  # the device
+        platform = ctypes.c_void_p()
+        self._check("clGetDeviceInfo", found.value, 0x1031, 8, ctypes.byref(platform))
+        find = self._opencl.clGetExtensionFunctionAddressForPlatform
+        find.restype = ctypes.c_void_p
+        prototype = ctypes.CFUNCTYPE(
+            ctypes.c_int,
+            *(ctypes.c_void_p, ctypes.c_uint32, ctypes.c_void_p, ctypes.c_void_p),
+            *(ctypes.c_size_t, ctypes.c_uint32, ctypes.c_void_p, ctypes.c_void_p),
+        )
+        copy = prototype(find(platform, b"clEnqueueMemcpyINTEL"))
+        target = ctypes.create_string_buffer(size)
+        code = copy(queue, 1, ctypes.addressof(target), address, size, 0, None, None)
+        if code != 0:
+            raise OSError(f"clEnqueueMemcpyINTEL failed with {code}")
+        return target.raw
+
+    def _check(self, name, handle, what, size, out):
+        code = getattr(self._opencl, name)(
+            ctypes.c_void_p(handle), ctypes.c_uint32(what), ctypes.c_size_t(size), out, None
+        )
+        if code != 0:
+            raise OSError(f"{name} failed with {code}")

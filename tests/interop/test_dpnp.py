@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Real kDLOneAPI tensors: dpnp's arrays on SYCL's OpenCL device, known by SYCL's own context."""
+
+import ctypes
+import os
+import pathlib
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "examples/demo"))
+
+from bridge import Handover, Library, Refused  # noqa: E402
+from capsules import DLDevice, DLTensor, look, release, wrap  # noqa: E402
+from dpnp_driver import CPU, MEMORY, ONEAPI, Devices, Sycl, use_intel_driver  # noqa: E402
+
+if not use_intel_driver():
+    print("skipped: this Python has no intel-opencl-rt (tests/interop/requirements-dpnp.txt)")
+    sys.exit(77)
+
+import dpctl  # noqa: E402
+import dpnp  # noqa: E402
+import numpy as np  # noqa: E402
+
+VALUES = np.arange(24, dtype=np.float32).reshape(4, 6)
+SIZE = VALUES.nbytes
+
+
+class OnOneApi(Handover):
+    """A capsule with the device that it is of."""
+
+    def __init__(self, capsule, device):
+        super().__init__(capsule)
+        self._device = device
+
+    def __dlpack_device__(self):
+        return self._device
+
+
+def make(usm_type="device"):
+    return dpnp.array(VALUES, usm_type=usm_type)
+
+
+def copy_of(tensor, **changes):
+    """A bare tensor that borrows everything of another but what is changed."""
+    bare = DLTensor.from_buffer_copy(tensor)
+    for name, value in changes.items():
+        setattr(bare, name, value)
+    return bare
+
+
+class DpnpTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        path = os.environ["DLBRIDGE_LIBRARY"]
+        cls.library = Library(path)
+        cls.devices = Devices(path)
+        cls.sycl = Sycl()
+        array = make()
+        cls.queue = array.sycl_queue
+        cls.label = array.__dlpack_device__()
+        cls.device = DLDevice(int(cls.label[0]), int(cls.label[1]))
+        cls.context = cls.sycl.context(cls.queue.sycl_context)
+        cls.native = cls.sycl.device(cls.queue.sycl_device)
+
+    def setUp(self):
+        self.entry = self.devices.register(
+            self.device, self.native, self.context, self.sycl.queue(self.queue)
+        )
+
+    def tearDown(self):
+        if self.entry is not None:
+            self.devices.unregister(self.entry)
+
+    def forget(self):
+        self.devices.unregister(self.entry)
+        self.entry = None
+
+    def refusal_of(self, call, *arguments):
+        with self.assertRaises(Refused) as refused:
+            call(*arguments)
+        return refused.exception
+
+    def test_arrays_are_labelled_one_api(self):
+        self.assertEqual(self.device.device_type, ONEAPI)
+
+    def test_the_table_has_sycls_context(self):
+        entry = self.devices.lookup(self.device)
+        self.assertEqual(entry.context, self.context)
+        self.assertEqual(entry.native_device, self.native)
+        self.assertEqual(entry.id, self.entry)
+
+    def test_usm_is_found_by_that_context(self):
+        for usm_type in ("device", "shared", "host"):
+            with self.subTest(usm_type):
+                array = make(usm_type)
+                tensor = look(capsule := array.__dlpack__()).dl_tensor
+                for offset in (0, 1, SIZE - 1):
+                    info = self.devices.pointer_info(tensor.data + offset, self.device)
+                    self.assertEqual(MEMORY[info.memory], f"USM_{usm_type.upper()}")
+                    self.assertEqual(info.base, tensor.data)
+                    self.assertEqual(info.size, SIZE)
+                    self.assertEqual(info.context, self.context)
+                    self.assertEqual(info.device.device_type, ONEAPI)
+                    self.assertEqual(info.device.device_id, self.device.device_id)
+                    self.assertEqual(info.flags, 0)
+                info = self.devices.pointer_info(tensor.data + SIZE, self.device)
+                self.assertEqual(MEMORY[info.memory], "HOST")
+                del capsule
+
+    def test_nobody_knows_usm_whose_context_is_not_registered(self):
+        self.forget()
+        tensor = look(capsule := make().__dlpack__()).dl_tensor
+        info = self.devices.pointer_info(tensor.data, self.device)
+        self.assertEqual(MEMORY[info.memory], "HOST")
+        refusal = self.refusal_of(self.devices.validate, tensor)
+        self.assertEqual(refusal.rule, "DEVICE_LABEL")
+        del capsule
+
+    def test_both_capsules_are_where_they_say(self):
+        for version in (None, (1, 0)):
+            with self.subTest(version):
+                array = make()
+                capsule = array.__dlpack__(max_version=version)
+                tensor = look(capsule).dl_tensor
+                self.assertEqual(tensor.device.device_id, self.device.device_id)
+                self.devices.validate(tensor)
+                view = array[1:, ::2]
+                inner = look(part := view.__dlpack__(max_version=version)).dl_tensor
+                self.devices.validate(inner)
+                del part
+
+    def test_a_lie_in_the_label_is_refused(self):
+        tensor = look(capsule := make().__dlpack__()).dl_tensor
+        refusal = self.refusal_of(self.devices.validate, copy_of(tensor, device=DLDevice(CPU, 0)))
+        self.assertEqual(refusal.rule, "DEVICE_LABEL")
+        self.assertIn("cpu", str(refusal))
+        self.assertIn(f"oneapi:{self.device.device_id}", str(refusal))
+        host = VALUES.copy()
+        refusal = self.refusal_of(self.devices.validate, copy_of(tensor, data=host.ctypes.data))
+        self.assertEqual(refusal.rule, "DEVICE_LABEL")
+        self.assertIn("unregistered host memory", str(refusal))
+        del capsule
+
+    def test_an_extent_that_leaves_the_allocation_is_refused(self):
+        array = make()
+        tensor = look(capsule := array.__dlpack__()).dl_tensor
+        for change in ({"data": tensor.data + 4}, {"byte_offset": 4}):
+            refusal = self.refusal_of(self.devices.validate, copy_of(tensor, **change))
+            self.assertEqual(refusal.rule, "ALLOCATION_BOUNDS")
+        del capsule
+
+    def test_an_upgraded_array_is_imported_again(self):
+        array = make()
+        tensor = self.library.take(array.__dlpack__(), 1 << 1)
+        self.assertEqual(tensor.dl_tensor.device.device_type, ONEAPI)
+        self.devices.validate(tensor.dl_tensor, tensor.flags)
+        again = dpnp.from_dlpack(OnOneApi(wrap(tensor), self.label))
+        np.testing.assert_array_equal(dpnp.asnumpy(again), VALUES)
+        again[0, 0] = 77
+        self.assertEqual(float(array[0, 0]), 77.0)
+
+    def test_a_downgraded_array_is_imported_again(self):
+        tensor = self.library.take(make().__dlpack__(max_version=(1, 0)))
+        legacy = self.library.downgrade(tensor)
+        self.devices.validate(legacy.dl_tensor)
+        again = dpnp.from_dlpack(OnOneApi(wrap(legacy), self.label))
+        np.testing.assert_array_equal(dpnp.asnumpy(again), VALUES)
+
+    def test_a_round_trip_releases_the_array(self):
+        array = make()
+        before = sys.getrefcount(array)
+        release(self.library.take(array.__dlpack__()))
+        self.assertEqual(sys.getrefcount(array), before)
+
+    def test_a_queue_of_sycls_hands_over_to_another(self):
+        consumer = dpctl.SyclQueue(self.queue.sycl_context, self.queue.sycl_device)
+        producer_queue = self.sycl.queue(self.queue)
+        consumer_queue = self.sycl.queue(consumer)
+        self.assertNotEqual(producer_queue, consumer_queue)
+        for count in range(1, 6):
+            array = dpnp.full(1 << 20, count, dtype=dpnp.float32)
+            array = array * 2 + 1
+            tensor = look(capsule := array.__dlpack__()).dl_tensor
+            self.devices.handoff(producer_queue, consumer_queue)
+            seen = self.sycl.read(consumer_queue, tensor.data, 4 << 20)
+            np.testing.assert_array_equal(np.frombuffer(seen, np.float32), 2 * count + 1)
+            del capsule
+
+    def test_the_host_waits_for_a_queue_of_sycls(self):
+        array = dpnp.full(1 << 20, 3, dtype=dpnp.float32, usm_type="shared") * 5
+        self.devices.synchronize(self.sycl.queue(self.queue))
+        tensor = look(capsule := array.__dlpack__()).dl_tensor
+        values = (ctypes.c_float * (1 << 20)).from_address(tensor.data)
+        np.testing.assert_array_equal(np.frombuffer(values, np.float32), 15)
+        del capsule
+
+
+if __name__ == "__main__":
+    unittest.main()
