@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Entry points whose files are still to come.
-#include "device/fork.h"
-#include "device/table.h"
 #include "support/boundary.h"
-
-namespace dlbridge {
-void ResetTableInChild() {}
-}  // namespace dlbridge
 
 #define DLBRIDGE_PENDING \
   return dlbridge::RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "this", "is to come")
@@ -20,21 +14,6 @@ DLBridgeStatus dlbridge_wrap_legacy(const DLBridgeWrapSpec*, DLManagedTensor**,
                                     DLBridgeError* error) {
   DLBRIDGE_PENDING;
 }
-DLBridgeStatus dlbridge_device_register(const DLBridgeContextEntry*, uint64_t*,
-                                        DLBridgeError* error) {
-  DLBRIDGE_PENDING;
-}
-DLBridgeStatus dlbridge_device_lookup(DLDevice, uint64_t, DLBridgeContextEntry*,
-                                      DLBridgeError* error) {
-  DLBRIDGE_PENDING;
-}
-DLBridgeStatus dlbridge_device_next(uint64_t*, DLBridgeContextEntry*, DLBridgeError* error) {
-  DLBRIDGE_PENDING;
-}
-DLBridgeStatus dlbridge_device_retain(uint64_t, DLBridgeError* error) { DLBRIDGE_PENDING; }
-DLBridgeStatus dlbridge_device_release(uint64_t, DLBridgeError* error) { DLBRIDGE_PENDING; }
-DLBridgeStatus dlbridge_device_unregister(uint64_t, DLBridgeError* error) { DLBRIDGE_PENDING; }
-const DLBridgeContextTable* dlbridge_context_table_v1(void) { return nullptr; }
 DLBridgeStatus dlbridge_copy(const DLTensor*, uint64_t, const DLBridgeCopySpec*,
                              DLManagedTensorVersioned**, DLBridgeError* error) {
   DLBRIDGE_PENDING;

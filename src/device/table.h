@@ -12,6 +12,9 @@ namespace dlbridge {
 // This copy's own; see docs/context-table.md for what each function promises.
 extern const DLBridgeContextTable kOwnTable;
 
+// What every entry must be, whoever's table it goes to.
+DLBridgeStatus CheckEntry(const DLBridgeContextEntry& entry, DLBridgeError* error);
+
 // The table of the process: that of the first loaded module which has one. Found once, then one
 // load.
 const DLBridgeContextTable& SharedTable();

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// The context table: what a look-up and keeping an entry cost, by the number of entries.
+#include <benchmark/benchmark.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "dlbridge/dlbridge.h"
+
+namespace {
+
+DLDevice Cuda(int64_t id) { return {kDLCUDA, static_cast<int32_t>(id)}; }
+
+// As many devices as asked for, with two contexts each.
+class Registered {
+ public:
+  explicit Registered(int64_t devices) {
+    for (int64_t i = 0; i < 2 * devices; ++i) {
+      DLBridgeContextEntry entry = DLBRIDGE_CONTEXT_ENTRY_INIT;
+      entry.backend = DLBRIDGE_BACKEND_CUDA;
+      entry.device = Cuda(i / 2);
+      entry.native_device = static_cast<uint64_t>(i / 2);
+      entry.context = static_cast<uint64_t>(i) + 1;
+      uint64_t id = 0;
+      if (dlbridge_device_register(&entry, &id, nullptr) == DLBRIDGE_OK) {
+        ids_.push_back(id);
+      }
+    }
+  }
+  Registered(const Registered&) = delete;
+  Registered& operator=(const Registered&) = delete;
+  ~Registered() {
+    for (const uint64_t id : ids_) {
+      dlbridge_device_unregister(id, nullptr);
+    }
+  }
+  uint64_t last() const { return ids_.back(); }
+
+ private:
+  std::vector<uint64_t> ids_;
+};
+
+void LookupDefault(benchmark::State& state) {
+  const Registered registered(state.range(0));
+  const DLDevice device = Cuda(state.range(0) - 1);
+  DLBridgeContextEntry entry = DLBRIDGE_CONTEXT_ENTRY_INIT;
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(dlbridge_device_lookup(device, 0, &entry, nullptr));
+    benchmark::DoNotOptimize(entry);
+  }
+}
+BENCHMARK(LookupDefault)->Arg(1)->Arg(8)->Arg(64);
+
+void LookupContext(benchmark::State& state) {
+  const Registered registered(state.range(0));
+  const DLDevice device = Cuda(state.range(0) - 1);
+  const auto context = static_cast<uint64_t>(2 * state.range(0));
+  DLBridgeContextEntry entry = DLBRIDGE_CONTEXT_ENTRY_INIT;
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(dlbridge_device_lookup(device, context, &entry, nullptr));
+    benchmark::DoNotOptimize(entry);
+  }
+}
+BENCHMARK(LookupContext)->Arg(1)->Arg(8)->Arg(64);
+
+void RetainRelease(benchmark::State& state) {
+  const Registered registered(state.range(0));
+  const uint64_t id = registered.last();
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(dlbridge_device_retain(id, nullptr));
+    benchmark::DoNotOptimize(dlbridge_device_release(id, nullptr));
+  }
+}
+BENCHMARK(RetainRelease)->Arg(1)->Arg(64);
+
+}  // namespace
+
+BENCHMARK_MAIN();

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// The context table as the C ABI shows it: arguments checked, the table of the process asked, and
+// its statuses put into words.
+#include "device.h"
+#include "device/backend.h"
+#include "device/table.h"
+#include "support/boundary.h"
+#include "support/text.h"
+
+namespace dlbridge {
+namespace {
+
+constexpr const char* kTable = "the context table";
+
+// Words for what a table answered, which may be another library's.
+DLBRIDGE_COLD DLBridgeStatus Explain(DLBridgeStatus status, const char* not_found,
+                                     DLBridgeError* error) {
+  switch (status) {
+    case DLBRIDGE_ERROR_NOT_FOUND:
+      return RefuseStatus(error, status, kTable, not_found);
+    case DLBRIDGE_ERROR_EXISTS:
+      return RefuseStatus(error, status, kTable,
+                          "has that device and context already, or the device with another native "
+                          "device: unregister it first, or ask for REPLACE in the latter case");
+    case DLBRIDGE_ERROR_FORKED:
+      return RefuseStatus(error, status, kTable,
+                          "has that entry of before this process was forked, where its handles are "
+                          "worth nothing: register the device anew in the child");
+    case DLBRIDGE_ERROR_OUT_OF_MEMORY:
+      return RefuseStatus(error, status, kTable, "had no memory");
+    default:
+      return RefuseStatus(error, status, kTable, "of the process refused");
+  }
+}
+
+DLBRIDGE_INLINE DLBridgeStatus Explained(DLBridgeStatus status, const char* not_found,
+                                         DLBridgeError* error) {
+  return DLBRIDGE_LIKELY(status == DLBRIDGE_OK) ? DLBRIDGE_OK : Explain(status, not_found, error);
+}
+
+DLBRIDGE_COLD DLBridgeStatus RefuseMissing(DLDevice device, uint64_t context,
+                                           DLBridgeError* error) {
+  char problem[200];
+  TextWriter text(problem, sizeof problem);
+  text.String("has no ").String(context != 0 ? "such context of " : "device ");
+  WriteDevice(device, &text);
+  text.String(": register it with dlbridge_device_register");
+  return RefuseStatus(error, DLBRIDGE_ERROR_NOT_FOUND, kTable, problem);
+}
+
+// Has the backend of a device that is not in the table enter its devices.
+DLBRIDGE_COLD DLBridgeStatus Enumerate(DLDevice device, DLBridgeError* error) {
+  // Where there are two, the first one numbers the devices; of the other they are registered.
+  const BackendList list = BackendsOf(TypeOf(device));
+  const Backend* backend = list.backends[0];
+  if (backend == nullptr || backend->enumerate == nullptr) {
+    return RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "device",
+                        "has a type of which this build knows no contexts");
+  }
+  DLBRIDGE_TRY(StartBackend(*backend, error));
+  return backend->enumerate(TypeOf(device), error);
+}
+
+DLBRIDGE_COLD DLBridgeStatus FindEnumerated(DLDevice device, uint64_t context,
+                                            DLBridgeContextEntry* out, DLBridgeError* error) {
+  const DLBridgeContextTable& table = SharedTable();
+  DLBridgeContextEntry any;
+  if (context == 0 || table.find(device, 0, &any) == DLBRIDGE_ERROR_NOT_FOUND) {
+    DLBRIDGE_TRY(Enumerate(device, error));
+  }
+  const DLBridgeStatus status = table.find(device, context, out);
+  return status == DLBRIDGE_ERROR_NOT_FOUND ? RefuseMissing(device, context, error)
+                                            : Explained(status, kTable, error);
+}
+
+}  // namespace
+
+DLBridgeStatus FindContext(DLDevice device, uint64_t context, DLBridgeContextEntry* out,
+                           DLBridgeError* error) {
+  const DLDevice key = TableKey(device);
+  const DLBridgeStatus status = SharedTable().find(key, context, out);
+  if (DLBRIDGE_UNLIKELY(status == DLBRIDGE_ERROR_NOT_FOUND)) {
+    return FindEnumerated(key, context, out, error);
+  }
+  return Explained(status, kTable, error);
+}
+
+DLBridgeStatus EnterDevice(const DLBridgeContextEntry& entry, bool* mine, DLBridgeError* error) {
+  *mine = false;
+  DLBRIDGE_TRY(CheckEntry(entry, error));
+  uint64_t id = 0;
+  const DLBridgeStatus status = SharedTable().add(&entry, &id);
+  if (status == DLBRIDGE_ERROR_EXISTS) {
+    return DLBRIDGE_OK;
+  }
+  *mine = status == DLBRIDGE_OK;
+  return Explained(status, kTable, error);
+}
+
+}  // namespace dlbridge
+
+extern "C" {
+
+DLBridgeStatus dlbridge_device_register(const DLBridgeContextEntry* entry, uint64_t* id,
+                                        DLBridgeError* error) {
+  DLBRIDGE_REQUIRE(entry);
+  DLBRIDGE_REQUIRE(id);
+  DLBRIDGE_TRY(dlbridge::CheckEntry(*entry, error));
+  return dlbridge::Explained(dlbridge::SharedTable().add(entry, id), dlbridge::kTable, error);
+}
+
+DLBridgeStatus dlbridge_device_lookup(DLDevice device, uint64_t context, DLBridgeContextEntry* out,
+                                      DLBridgeError* error) {
+  DLBRIDGE_REQUIRE(out);
+  return dlbridge::FindContext(device, context, out, error);
+}
+
+DLBridgeStatus dlbridge_device_next(uint64_t* cursor, DLBridgeContextEntry* out,
+                                    DLBridgeError* error) {
+  DLBRIDGE_REQUIRE(cursor);
+  DLBRIDGE_REQUIRE(out);
+  return dlbridge::Explained(dlbridge::SharedTable().next(cursor, out),
+                             "has no entry behind the cursor", error);
+}
+
+DLBridgeStatus dlbridge_device_retain(uint64_t id, DLBridgeError* error) {
+  return dlbridge::Explained(dlbridge::SharedTable().retain(id),
+                             "has no entry of that id registered", error);
+}
+
+DLBridgeStatus dlbridge_device_release(uint64_t id, DLBridgeError* error) {
+  return dlbridge::Explained(dlbridge::SharedTable().release(id),
+                             "has no entry of that id that anybody keeps", error);
+}
+
+DLBridgeStatus dlbridge_device_unregister(uint64_t id, DLBridgeError* error) {
+  return dlbridge::Explained(dlbridge::SharedTable().remove(id),
+                             "has no entry of that id registered", error);
+}
+
+}  // extern "C"
