@@ -97,7 +97,7 @@ void WriteDriverVersion(DLBridgeBackendInfo* info) {
   DriverPropertiesT properties = {};
   properties.stype = kDriverProperties;
   if (g_ze.zeDriverGetProperties(driver, &properties) == kSuccess) {
-    text.String(" (").Hex(properties.version).Character(')');
+    text.String(text.length() != 0 ? " (" : "(").Hex(properties.version).Character(')');
   }
 }
 
@@ -107,11 +107,11 @@ int32_t StartLoaded(void* library, DLBridgeBackendInfo* info, TextWriter* reason
     reason->String("the loader has no ").String(missing);
     return DLBRIDGE_STATE_UNUSABLE;
   }
-  WriteLoaderVersion(info);
   GetDrivers* drivers = nullptr;
   const char* call = "zeInit";
   Result result = Initialise(&drivers);
   info->driver_code = static_cast<int32_t>(result);
+  WriteLoaderVersion(info);  // which it does not know before
   if (result == kSuccess) {
     result = FindDevices(drivers, &call);
   }

@@ -131,15 +131,6 @@ Result KeepDrivers(const Handles<Driver>& drivers) {
   return kSuccess;
 }
 
-DriverRecord* FindDriver(Driver driver) {
-  for (uint32_t i = 0; i < g_driver_count; ++i) {
-    if (g_drivers[i].driver == driver) {
-      return &g_drivers[i];
-    }
-  }
-  return nullptr;
-}
-
 struct DriverContext {
   Context context;
   uint32_t flags;
