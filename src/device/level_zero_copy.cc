@@ -140,7 +140,8 @@ DLBridgeStatus MakeList(const CopyJob& job, const Route& route, Copy* copy, DLBr
 
 // What is on a stream already comes first.
 DLBridgeStatus Prepare(const CopyJob& job, const Route& route, Copy* copy, DLBridgeError* error) {
-  const uint64_t entry = EntryOf(HasStream(job) ? job.stream.device : route.to.key, route.context);
+  const DLDevice side = job.to.on_host ? route.from.key : route.to.key;
+  const uint64_t entry = EntryOf(HasStream(job) ? job.stream.device : side, route.context);
   DLBRIDGE_TRY(TakePair(route.context, entry, &copy->pair, error));
   DLBRIDGE_TRY(MakeList(job, route, copy, error));
   if (HasStream(job)) {
@@ -184,7 +185,8 @@ Ends EndsOf(const CopyJob& job, const CopyBox& box) {
           ToHandle<const void*>(job.from.buffer.handle + box.from_offset)};
 }
 
-DLBridgeStatus CopyRegion(const CopyJob& job, const CopyBox& box, uint64_t depth,
+// `*done` stays false where the driver copies no regions.
+DLBridgeStatus CopyRegion(const CopyJob& job, const CopyBox& box, uint64_t depth, bool* done,
                           DLBridgeError* error) {
   const Ends ends = EndsOf(job, box);
   const CopyRegionT region = {0,
@@ -193,14 +195,20 @@ DLBridgeStatus CopyRegion(const CopyJob& job, const CopyBox& box, uint64_t depth
                               static_cast<uint32_t>(box.bytes),
                               static_cast<uint32_t>(box.rows),
                               static_cast<uint32_t>(depth)};
-  DLBRIDGE_ZE_TRY(zeCommandListAppendMemoryCopyRegion, CopyOf(job)->list, ends.to, &region,
-                  static_cast<uint32_t>(box.to_row_pitch),
-                  depth != 0 ? static_cast<uint32_t>(box.to_plane_pitch) : 0, ends.from, &region,
-                  static_cast<uint32_t>(box.from_row_pitch),
-                  depth != 0 ? static_cast<uint32_t>(box.from_plane_pitch) : 0, nullptr, 0,
-                  nullptr);
-  ++CopyOf(job)->appended;
-  return DLBRIDGE_OK;
+  const uint64_t to_slice = depth != 0 ? box.to_plane_pitch : 0;
+  const uint64_t from_slice = depth != 0 ? box.from_plane_pitch : 0;
+  const Result result = g_ze.zeCommandListAppendMemoryCopyRegion(
+      CopyOf(job)->list, ends.to, &region, static_cast<uint32_t>(box.to_row_pitch),
+      static_cast<uint32_t>(to_slice), ends.from, &region,
+      static_cast<uint32_t>(box.from_row_pitch), static_cast<uint32_t>(from_slice), nullptr, 0,
+      nullptr);
+  if (result == kSuccess) {
+    ++CopyOf(job)->appended;
+    *done = true;
+  }
+  return result == kSuccess || IsLacking(result)
+             ? DLBRIDGE_OK
+             : RefuseZe(error, "zeCommandListAppendMemoryCopyRegion", result);
 }
 
 DLBridgeStatus CopyRun(const CopyJob& job, const CopyBox& box, DLBridgeError* error) {
@@ -220,10 +228,11 @@ DLBridgeStatus CopyRun(const CopyJob& job, const CopyBox& box, DLBridgeError* er
 
 // Between two contexts there are only runs.
 DLBridgeStatus CopyPlane(const CopyJob& job, CopyBox box, DLBridgeError* error) {
+  bool done = false;
   if (box.rows > 1 && CopyOf(job)->from_context == nullptr && IsRectangle(box)) {
-    return CopyRegion(job, box, 0, error);
+    DLBRIDGE_TRY(CopyRegion(job, box, 0, &done, error));
   }
-  for (uint64_t row = 0; row < box.rows; ++row) {
+  for (uint64_t row = 0; row < box.rows && !done; ++row) {
     DLBRIDGE_TRY(CopyRun(job, box, error));
     box.from_offset += box.from_row_pitch;
     box.to_offset += box.to_row_pitch;
@@ -232,10 +241,11 @@ DLBridgeStatus CopyPlane(const CopyJob& job, CopyBox box, DLBridgeError* error) 
 }
 
 DLBridgeStatus CopyPlanes(const CopyJob& job, CopyBox box, DLBridgeError* error) {
+  bool done = false;
   if (box.planes > 1 && CopyOf(job)->from_context == nullptr && IsCuboid(box)) {
-    return CopyRegion(job, box, box.planes, error);
+    DLBRIDGE_TRY(CopyRegion(job, box, box.planes, &done, error));
   }
-  for (uint64_t plane = 0; plane < box.planes; ++plane) {
+  for (uint64_t plane = 0; plane < box.planes && !done; ++plane) {
     DLBRIDGE_TRY(CopyPlane(job, box, error));
     box.from_offset += box.from_plane_pitch;
     box.to_offset += box.to_plane_pitch;
@@ -305,7 +315,7 @@ DLBridgeStatus CopyBegin(CopyJob* job, DLBridgeError* error) {
 }
 
 DLBridgeStatus CopyBoxes(CopyJob* job, const CopyBox& box, DLBridgeError* error) {
-  if (box.bytes == 0) {
+  if (box.bytes == 0 || box.rows == 0 || box.planes == 0) {
     return DLBRIDGE_OK;
   }
   if (box.bytes > SIZE_MAX) {
