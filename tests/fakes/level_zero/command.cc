@@ -183,6 +183,12 @@ void CheckRegion(Call* call, const ze_copy_region_t* region, uint32_t pitch, uin
                 name + " has a slice pitch smaller than its slices", ZE_RESULT_ERROR_INVALID_SIZE);
 }
 
+// From the first byte of a region to its last, of what lies between too.
+size_t ExtentOf(const ze_copy_region_t& region, uint32_t pitch, uint32_t slice) {
+  const size_t depth = std::max(region.depth, 1U);
+  return (depth - 1) * slice + (region.height - size_t{1}) * pitch + region.width;
+}
+
 void CheckRuns(Call* call, const List* list, const Context* from, const std::vector<Run>& runs) {
   for (const Run& run : runs) {
     CheckRange(call, run.to, run.bytes, list->context, "dstptr");
@@ -437,11 +443,14 @@ ze_result_t zeCommandListAppendMemoryCopyRegion(
                    dstRegion->depth == srcRegion->depth,
                "dstRegion and srcRegion have different sizes");
   FAKE_OR_RETURN;
+  fake_ze::CheckRange(&call, dstptr, fake_ze::ExtentOf(*dstRegion, dstPitch, dstSlicePitch),
+                      list->context, "dstptr");
+  fake_ze::CheckRange(&call, srcptr, fake_ze::ExtentOf(*srcRegion, srcPitch, srcSlicePitch),
+                      list->context, "srcptr");
+  FAKE_OR_RETURN;
   fake_ze::AddRuns(*dstRegion, static_cast<unsigned char*>(dstptr), dstPitch, dstSlicePitch,
                    static_cast<const unsigned char*>(srcptr), srcPitch, srcSlicePitch,
                    &command.runs);
-  fake_ze::CheckRuns(&call, list, list->context, command.runs);
-  FAKE_OR_RETURN;
   fake_ze::Append(&call, list, command);
   return call.result();
 }
