@@ -2,6 +2,7 @@
 // Level Zero as a backend: how it is found and started.
 #include "device/level_zero.h"
 
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 
@@ -19,17 +20,31 @@ constexpr const char* kNames[] = {"ze_loader.dll"};
 constexpr const char* kNames[] = {"libze_loader.so.1"};
 #endif
 
+struct Symbol {
+  const char* name;
+  size_t offset;  // of its pointer in the table
+};
+#define DLBRIDGE_ZE_SYMBOL(name, parameters) {#name, offsetof(Functions, name)},
+constexpr Symbol kRequired[] = {DLBRIDGE_ZE_REQUIRED(DLBRIDGE_ZE_SYMBOL)};
+constexpr Symbol kOptional[] = {DLBRIDGE_ZE_OPTIONAL(DLBRIDGE_ZE_SYMBOL)};
+#undef DLBRIDGE_ZE_SYMBOL
+
+bool BindOne(void* library, const Symbol& symbol) {
+  void* found = FindSymbol(library, symbol.name);
+  std::memcpy(reinterpret_cast<char*>(&g_ze) + symbol.offset, &found, sizeof found);
+  return found != nullptr;
+}
+
 // The first symbol that every loader has and this one lacks, or NULL.
 const char* Bind(void* library) {
-#define DLBRIDGE_ZE_BIND(name, parameters)       \
-  if (!BindSymbol(library, #name, &g_ze.name)) { \
-    return #name;                                \
+  for (const Symbol& symbol : kRequired) {
+    if (!BindOne(library, symbol)) {
+      return symbol.name;
+    }
   }
-  DLBRIDGE_ZE_REQUIRED(DLBRIDGE_ZE_BIND)
-#undef DLBRIDGE_ZE_BIND
-#define DLBRIDGE_ZE_BIND(name, parameters) BindSymbol(library, #name, &g_ze.name);
-  DLBRIDGE_ZE_OPTIONAL(DLBRIDGE_ZE_BIND)
-#undef DLBRIDGE_ZE_BIND
+  for (const Symbol& symbol : kOptional) {
+    BindOne(library, symbol);
+  }
   BindSymbol(library, "zeDriverGetDefaultContext", &g_ze.zeDriverGetDefaultContext);
   return nullptr;
 }
@@ -88,7 +103,7 @@ void WriteLoaderVersion(DLBridgeBackendInfo* info) {
 // Of the first device's driver: the version of the interface, and the driver's own number. A driver
 // that does not say it is no worse for it.
 void WriteDriverVersion(DLBridgeBackendInfo* info) {
-  const Driver driver = g_devices.records[0].driver;
+  Driver driver = g_devices.records[0].driver;
   TextWriter text(info->driver_version, sizeof info->driver_version);
   uint32_t version = 0;
   if (g_ze.zeDriverGetApiVersion(driver, &version) == kSuccess) {

@@ -70,8 +70,8 @@ DLBridgeStatus FindContexts(const CopyJob& job, Route* route, DLBridgeError* err
                         "expected a queue of that context, or none");
   }
   route->from_context = from != route->context ? from : 0;
-  const Driver from_driver = DriverOf(route->from);
-  const Driver to_driver = DriverOf(route->to);
+  Driver from_driver = DriverOf(route->from);
+  Driver to_driver = DriverOf(route->to);
   if (route->from_context != 0 && from_driver != to_driver && from_driver != nullptr &&
       to_driver != nullptr) {
     return RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "source and copy",

@@ -42,7 +42,7 @@ struct Handles {
     if (counted != kSuccess || count == 0) {
       return counted;
     }
-    items = static_cast<Handle*>(std::calloc(count, sizeof(Handle)));
+    items = static_cast<Handle*>(std::calloc(count, sizeof(void*)));
     return items != nullptr ? ask(&count, items) : kOutOfHostMemory;
   }
 };
@@ -196,17 +196,16 @@ DLBridgeStatus Enter(const DeviceRecord& device, const DriverContext& context,
 
 DLBridgeStatus EnterDriver(DriverRecord* driver, DLBridgeError* error) {
   DriverContext context = {nullptr, 0};
-  for (uint32_t i = 0; i < g_devices.count; ++i) {
+  DLBridgeStatus status = DLBRIDGE_OK;
+  for (uint32_t i = 0; i < g_devices.count && status == DLBRIDGE_OK; ++i) {
     const DeviceRecord& device = g_devices.records[i];
     if (!device.is_root || device.driver != driver->driver) {
       continue;
     }
-    if (context.context == nullptr) {
-      DLBRIDGE_TRY(ContextOf(driver, &context, error));
-    }
-    DLBRIDGE_TRY(Enter(device, context, error));
+    status = context.context == nullptr ? ContextOf(driver, &context, error) : DLBRIDGE_OK;
+    status = status == DLBRIDGE_OK ? Enter(device, context, error) : status;
   }
-  return DLBRIDGE_OK;
+  return status;
 }
 
 }  // namespace

@@ -211,6 +211,7 @@ struct ComponentVersionT {
 using DefaultContextFunction = Context(Driver driver);
 
 struct Functions {
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a declarator
 #define DLBRIDGE_ZE_MEMBER(name, parameters) Result(*name) parameters;
   DLBRIDGE_ZE_REQUIRED(DLBRIDGE_ZE_MEMBER)
   DLBRIDGE_ZE_OPTIONAL(DLBRIDGE_ZE_MEMBER)

@@ -59,7 +59,7 @@ ContextEvents* EventsOf(uint64_t context, uint64_t entry) {
 
 // Are the events of a pair signalled? Then they are reset, the one that is asked for last.
 DLBridgeStatus Reclaim(EventPair* pair, bool* reclaimed, DLBridgeError* error) {
-  const Event last = pair->events[pair->signalled - 1];
+  Event last = pair->events[pair->signalled - 1];
   const Result result = g_ze.zeEventQueryStatus(last);
   if (result == kNotReady) {
     return DLBRIDGE_OK;
@@ -93,26 +93,30 @@ DLBridgeStatus TryTake(EventPair* pair, uint32_t* queries, bool* taken, DLBridge
   return status;
 }
 
+// The next pair of a block that can be had, if any.
+DLBridgeStatus TakeFromBlock(Block* block, uint32_t* queries, EventPair** out,
+                             DLBridgeError* error) {
+  for (uint32_t i = 0; i < kPairs && *out == nullptr; ++i) {
+    EventPair* pair = &block->pairs[block->turn.fetch_add(1, std::memory_order_relaxed) % kPairs];
+    bool taken = false;
+    DLBRIDGE_TRY(TryTake(pair, queries, &taken, error));
+    *out = taken ? pair : nullptr;
+  }
+  return DLBRIDGE_OK;
+}
+
 DLBridgeStatus TakeFrom(ContextEvents* events, EventPair** out, DLBridgeError* error) {
   uint32_t queries = 0;
-  for (Block* block = events->blocks.load(std::memory_order_acquire); block != nullptr;
-       block = block->next) {
-    for (uint32_t i = 0; i < kPairs; ++i) {
-      EventPair* pair = &block->pairs[block->turn.fetch_add(1, std::memory_order_relaxed) % kPairs];
-      bool taken = false;
-      DLBRIDGE_TRY(TryTake(pair, &queries, &taken, error));
-      if (taken) {
-        *out = pair;
-        return DLBRIDGE_OK;
-      }
-    }
+  Block* block = events->blocks.load(std::memory_order_acquire);
+  for (; block != nullptr && *out == nullptr; block = block->next) {
+    DLBRIDGE_TRY(TakeFromBlock(block, &queries, out, error));
   }
   return DLBRIDGE_OK;
 }
 
 void DestroyEvents(Block* block) {
   for (EventPair& pair : block->pairs) {
-    for (const Event event : pair.events) {
+    for (Event event : pair.events) {
       if (event != nullptr) {
         g_ze.zeEventDestroy(event);
       }
@@ -123,11 +127,9 @@ void DestroyEvents(Block* block) {
 // A signal is seen by the host and by all devices, and so is what was written before it.
 DLBridgeStatus CreateEvents(Block* block, DLBridgeError* error) {
   EventDescT desc = {kEventDesc, nullptr, 0, kScopeHost, kScopeDevice};
-  for (EventPair& pair : block->pairs) {
-    for (Event& event : pair.events) {
-      DLBRIDGE_ZE_TRY(zeEventCreate, block->pool, &desc, &event);
-      ++desc.index;
-    }
+  for (; desc.index < 2 * kPairs; ++desc.index) {
+    Event* event = &block->pairs[desc.index / 2].events[desc.index % 2];
+    DLBRIDGE_ZE_TRY(zeEventCreate, block->pool, &desc, event);
   }
   return DLBRIDGE_OK;
 }

@@ -73,16 +73,16 @@ DLBridgeStatus AskTable(Among among, Question* question, Memory* out, DLBridgeEr
   const DLBridgeContextTable& table = SharedTable();
   DLBridgeContextEntry entry;
   uint64_t cursor = 0;
-  while (out->type == kUnknown && table.next(&cursor, &entry) == DLBRIDGE_OK) {
-    if (entry.backend != DLBRIDGE_BACKEND_LEVEL_ZERO) {
-      continue;
-    }
-    question->met_enumerated |= !IsRegistered(entry);
-    if (IsAmong(entry, among, question->label)) {
-      DLBRIDGE_TRY(AskEntry(entry, question, out, error));
+  DLBridgeStatus status = DLBRIDGE_OK;
+  while (status == DLBRIDGE_OK && out->type == kUnknown &&
+         table.next(&cursor, &entry) == DLBRIDGE_OK) {
+    if (entry.backend == DLBRIDGE_BACKEND_LEVEL_ZERO) {
+      question->met_enumerated |= !IsRegistered(entry);
+      status = IsAmong(entry, among, question->label) ? AskEntry(entry, question, out, error)
+                                                      : DLBRIDGE_OK;
     }
   }
-  return DLBRIDGE_OK;
+  return status;
 }
 
 DLBridgeStatus AskAll(Question* question, Memory* out, DLBridgeError* error) {
@@ -144,7 +144,7 @@ int32_t MemoryKind(uint32_t type) {
 
 // Does an entry stand for the device of some memory? It does also where the memory is on a part.
 bool IsDeviceOf(const DLBridgeContextEntry& entry, const Memory& memory) {
-  const Device native = ToHandle<Device>(entry.native_device);
+  Device native = ToHandle<Device>(entry.native_device);
   if (entry.backend != DLBRIDGE_BACKEND_LEVEL_ZERO) {
     return false;
   }

@@ -93,6 +93,7 @@ LEVEL_ZERO_TEST(LevelZeroFake, Memory) {
   Broken(world, alloc(1, 3, world.devices[0]),
          "zeMemAllocDevice: alignment is no power of two up to a page");
   Broken(world, alloc(1, 0, world.devices[2]), "zeMemAllocDevice: hDevice is of another driver");
+  Broken(world, world.ze.zeContextDestroy(context), "zeContextDestroy: hContext still has memory");
   Broken(world, world.ze.zeMemFree(context, memory + 1),
          "zeMemFree: ptr is not the start of an allocation");
   Broken(world, world.ze.zeMemFree(other, memory), "zeMemFree: ptr is memory of another context");
@@ -145,6 +146,10 @@ LEVEL_ZERO_TEST(LevelZeroFake, Queues) {
   desc.flags = 2;  // in order, since spec 1.7
   Broken(world, world.ze.zeCommandQueueCreate(context, world.devices[0], &desc, &made),
          "zeCommandQueueCreate: desc->flags has a bit that spec 1.4 does not know");
+  desc = World::QueueDesc(0);
+  desc.mode = ZE_COMMAND_QUEUE_MODE_FORCE_UINT32;
+  Broken(world, world.ze.zeCommandQueueCreate(context, world.devices[0], &desc, &made),
+         "zeCommandQueueCreate: desc->mode is none");
   const auto executed = [&](ze_context_handle_t of, ze_device_handle_t device, uint32_t ordinal,
                             bool close) {
     const ze_command_list_desc_t list_desc = {ZE_STRUCTURE_TYPE_COMMAND_LIST_DESC, nullptr, ordinal,
@@ -168,6 +173,12 @@ LEVEL_ZERO_TEST(LevelZeroFake, Queues) {
   Broken(world, executed(context, world.devices[1], 0, true),
          (begin + "a list of another device").c_str());
   ze_command_list_handle_t immediate = world.MakeImmediate(context, world.devices[0]);
+  Broken(world, world.ze.zeCommandQueueExecuteCommandLists(queue, 2, &immediate, nullptr),
+         "zeCommandQueueExecuteCommandLists: numCommandLists is not 1, which this driver was not "
+         "asked for");
+  auto* fence = reinterpret_cast<ze_fence_handle_t>(queue);
+  Broken(world, world.ze.zeCommandQueueExecuteCommandLists(queue, 1, &immediate, fence),
+         "zeCommandQueueExecuteCommandLists: hFence is given, which this driver was not asked for");
   Broken(world, world.ze.zeCommandQueueExecuteCommandLists(queue, 1, &immediate, nullptr),
          (begin + "an immediate list").c_str());
 }
