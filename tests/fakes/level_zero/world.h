@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+// The state of the fake driver: its objects, the rules it checks them by, and one call.
+#ifndef DLBRIDGE_TESTS_FAKES_LEVEL_ZERO_WORLD_H_
+#define DLBRIDGE_TESTS_FAKES_LEVEL_ZERO_WORLD_H_
+
+#include <level_zero/ze_api.h>
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <unordered_set>
+#include <vector>
+
+namespace fake_ze {
+
+enum class Kind : uint8_t { kDriver, kDevice, kContext, kQueue, kList, kPool, kEvent };
+const char* NameOf(Kind kind);
+
+struct Context;
+
+// What a handle points to. None is ever freed, so that no handle comes back for another object.
+struct Object {
+  explicit Object(Kind the_kind) : kind(the_kind) {}
+  Object(const Object&) = delete;
+  Object& operator=(const Object&) = delete;
+  virtual ~Object() = default;
+
+  const Kind kind;
+  bool alive = true;
+  Context* context = nullptr;  // that it was made in
+};
+
+struct Device;
+
+struct Driver : Object {
+  static constexpr Kind kKind = Kind::kDriver;
+  Driver() : Object(kKind) {}
+  std::vector<Device*> devices;
+  Context* default_context = nullptr;
+};
+
+struct Device : Object {
+  static constexpr Kind kKind = Kind::kDevice;
+  Device() : Object(kKind) {}
+  Driver* driver = nullptr;
+  Device* root = nullptr;
+  uint32_t subdevice = 0;
+  uint8_t uuid[ZE_MAX_DEVICE_UUID_SIZE] = {};
+  std::vector<Device*> parts;
+};
+
+struct Context : Object {
+  static constexpr Kind kKind = Kind::kContext;
+  Context() : Object(kKind) {}
+  Driver* driver = nullptr;
+};
+
+struct Pool : Object {
+  static constexpr Kind kKind = Kind::kPool;
+  Pool() : Object(kKind) {}
+  std::vector<bool> taken;
+};
+
+struct Event : Object {
+  static constexpr Kind kKind = Kind::kEvent;
+  Event() : Object(kKind) {}
+  Pool* pool = nullptr;
+  uint32_t index = 0;
+  bool signalled = false;
+  uint32_t signals = 0;  // that are enqueued
+  uint32_t waits = 0;    // likewise
+};
+
+struct Run {
+  unsigned char* to;
+  const unsigned char* from;
+  size_t bytes;
+};
+
+struct List;
+
+struct Command {
+  bool barrier = false;
+  Event* signal = nullptr;
+  std::vector<Event*> waits;
+  std::vector<Run> runs;
+  List* of = nullptr;  // a closed list that is being executed
+};
+
+// What takes commands and works on them later.
+struct Engine : Object {
+  explicit Engine(Kind the_kind) : Object(the_kind) {}
+  Device* device = nullptr;
+  uint32_t ordinal = 0;
+  std::deque<Command> pending;
+};
+
+struct List : Engine {
+  static constexpr Kind kKind = Kind::kList;
+  List() : Engine(kKind) {}
+  bool immediate = false;
+  bool closed = false;
+  uint32_t users = 0;    // calls that are in it now
+  size_t executing = 0;  // commands of it that queues have
+  std::vector<Command> recorded;
+};
+
+struct Queue : Engine {
+  static constexpr Kind kKind = Kind::kQueue;
+  Queue() : Engine(kKind) {}
+};
+
+struct Allocation {
+  size_t size;
+  Context* context;
+  Device* device;  // nullptr: of the host
+  ze_memory_type_t type;
+  int fd;         // of what it maps
+  int handle_fd;  // what IPC handles say; -1: none does
+  uint32_t handles;
+  bool imported;
+};
+
+struct World {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool initialised = false;
+  std::vector<std::string> violations;
+  std::string log;
+  std::string failing;  // empty: any function
+  uint32_t failing_in = 0;
+  ze_result_t failing_result = ZE_RESULT_SUCCESS;
+  std::string stalling;
+  bool stalled = false;
+  bool any_context_knows = false;
+  std::string ipc = "fd";
+  std::vector<std::unique_ptr<Object>> objects;
+  std::unordered_set<const void*> known;
+  std::vector<Driver*> drivers;
+  std::vector<Engine*> engines;
+  std::map<uintptr_t, Allocation> memory;
+  bool working = false;
+
+  template <class T>
+  T* Make(Context* context) {
+    objects.push_back(std::make_unique<T>());
+    T* made = static_cast<T*>(objects.back().get());
+    made->context = context;
+    known.insert(static_cast<Object*>(made));
+    return made;
+  }
+};
+
+// Lives as long as the process: its worker does.
+World& TheWorld();
+
+// A number of the environment's.
+uint32_t Setting(const char* name, uint32_t otherwise);
+// Does the driver have a function?
+bool Has(const char* function);
+
+void BreakRule(const char* function, const std::string& what);
+size_t CountLive(Kind kind);
+
+// One call of the driver, under the world's lock.
+class Call {
+ public:
+  explicit Call(const char* name);
+
+  bool failed() const { return failed_; }
+  ze_result_t result() const { return result_; }
+
+  // Stays inside, if the test wants that.
+  void Stall();
+  // Waits until something has happened.
+  void Wait() { TheWorld().changed.wait(lock_); }
+
+  // Checks: each records what is wrong and makes `result` the error to return.
+  void Break(const std::string& what, ze_result_t result = ZE_RESULT_ERROR_INVALID_ARGUMENT);
+  void Require(bool holds, const std::string& what,
+               ze_result_t result = ZE_RESULT_ERROR_INVALID_ARGUMENT) {
+    if (!holds) {
+      Break(what, result);
+    }
+  }
+  void Pointer(const void* pointer, const char* argument) {
+    Require(pointer != nullptr, std::string(argument) + " is NULL",
+            ZE_RESULT_ERROR_INVALID_NULL_POINTER);
+  }
+  // The struct is one of its type, which extends nothing.
+  template <class Struct>
+  void Typed(const Struct* value, ze_structure_type_t type, const char* argument) {
+    Pointer(value, argument);
+    if (value != nullptr) {
+      Require(value->stype == type, std::string(argument) + " has another stype");
+      Require(value->pNext == nullptr, std::string(argument) + " has a pNext");
+    }
+  }
+  // The object of a handle, or nullptr.
+  template <class T, class Handle>
+  T* Get(Handle handle, const char* argument) {
+    return static_cast<T*>(Find(handle, T::kKind, argument));
+  }
+
+ private:
+  Object* Find(const void* handle, Kind kind, const char* argument);
+
+  const char* name_;
+  std::unique_lock<std::mutex> lock_;
+  bool failed_ = false;
+  ze_result_t result_ = ZE_RESULT_SUCCESS;
+};
+
+// Begins a driver's function. FAKE_OR_RETURN ends its checks.
+#define FAKE_CALL(name) \
+  Call call(#name);     \
+  FAKE_OR_RETURN
+#define FAKE_OR_RETURN    \
+  if (call.failed()) {    \
+    return call.result(); \
+  }                       \
+  static_cast<void>(0)
+
+// While it lives a call is inside a list, where no other may be.
+class InList {
+ public:
+  InList(Call* call, List* list);
+  ~InList();
+  InList(const InList&) = delete;
+  InList& operator=(const InList&) = delete;
+
+ private:
+  List* list_;
+};
+
+template <class Handle>
+Handle ToHandle(Object* object) {
+  return reinterpret_cast<Handle>(object);
+}
+
+// The allocation that an address is in, or the end.
+std::map<uintptr_t, Allocation>::iterator FindAllocation(const void* address);
+
+// Is a range that a command touches memory of the host, or wholly inside memory of the context?
+void CheckRange(Call* call, const void* address, size_t bytes, const Context* context,
+                const char* argument);
+
+// Starts the worker, which takes what may run, the last first.
+void Work();
+
+}  // namespace fake_ze
+
+#endif  // DLBRIDGE_TESTS_FAKES_LEVEL_ZERO_WORLD_H_
