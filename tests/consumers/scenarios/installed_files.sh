@@ -17,7 +17,7 @@ expect_files() {
 
 package=lib/cmake/dlbridge/dlbridge
 development=(
-  include/dlbridge/{dlbridge,dlpack}.h
+  include/dlbridge/{dlbridge,dlpack,{cuda,hip,level_zero,opencl}_api}.h
   "$package"{Config,ConfigVersion,ConfigVersionBasic,Targets,Targets-release}.cmake
   lib/pkgconfig/dlbridge.pc)
 documentation=(share/doc/dlbridge/{CHANGELOG.md,LICENSE,README.md})
