@@ -71,6 +71,14 @@ DLBRIDGE_COLD DLBridgeStatus RefuseUnavailable(const Backend& backend, const Slo
   return RefuseStatus(error, DLBRIDGE_ERROR_UNAVAILABLE, backend.name, problem);
 }
 
+DLBRIDGE_NOINLINE DLBridgeStatus StartSlowly(const Backend& backend, DLBridgeError* error) {
+  const Slot* slot = nullptr;
+  DLBRIDGE_TRY(Started(backend, &slot, error));
+  return DLBRIDGE_LIKELY(slot->info.state == DLBRIDGE_STATE_READY)
+             ? DLBRIDGE_OK
+             : RefuseUnavailable(backend, *slot, error);
+}
+
 }  // namespace
 
 const Backend* FindBackend(DLBridgeBackend id) {
@@ -97,18 +105,14 @@ BackendList BackendsOf(int32_t device_type) {
   }
 }
 
-DLBridgeStatus StartBackend(const Backend& backend, DLBridgeError* error) {
-  const Slot* slot = nullptr;
-  DLBRIDGE_TRY(Started(backend, &slot, error));
-  return DLBRIDGE_LIKELY(slot->info.state == DLBRIDGE_STATE_READY)
-             ? DLBRIDGE_OK
-             : RefuseUnavailable(backend, *slot, error);
-}
-
 bool IsStarted(const Backend& backend) {
   const Slot& slot = g_slots[backend.id];
   return slot.state.load(std::memory_order_acquire) == DLBRIDGE_STATE_READY &&
          slot.generation == ForkGeneration();
+}
+
+DLBridgeStatus StartBackend(const Backend& backend, DLBridgeError* error) {
+  return DLBRIDGE_LIKELY(IsStarted(backend)) ? DLBRIDGE_OK : StartSlowly(backend, error);
 }
 
 void ResetBackendsInChild() {
