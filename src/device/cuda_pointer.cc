@@ -18,30 +18,25 @@ constexpr DLDevice Label(DLDeviceType type, int32_t id) { return {type, id}; }
 // Memory of the host that CUDA knows. What a program registered may have another address on the
 // device, and the range may be told in either: it is given in addresses of the host, where tensors
 // are.
-DLBridgeStatus PlacePinned(Address address, const PointerFacts& facts, DLBridgePointerInfo* out,
-                           DLBridgeError* error) {
+DLBRIDGE_NOINLINE DLBridgeStatus PlacePinned(Address address, DLBridgePointerInfo* out,
+                                             DLBridgeError* error) {
   Address host = 0;
   DLBRIDGE_TRY(Check(
       g_cuda.driver.pointer_get_attribute(static_cast<void*>(&host), kPointerHostPointer, address),
       "cuPointerGetAttribute", error));
   out->device = Label(kDLCUDAHost, 0);
   out->memory = DLBRIDGE_MEMORY_PINNED;
-  const bool known = address - facts.base < facts.size;
-  out->base = known ? facts.base + (host - address) : 0;
-  out->size = known ? facts.size : 0;
+  const bool known = address - out->base < out->size;
+  out->base = known ? out->base + (host - address) : 0;
+  out->size = known ? out->size : 0;
   return DLBRIDGE_OK;
 }
 
-DLBridgeStatus Place(Address address, const PointerFacts& facts, DLBridgePointerInfo* out,
-                     DLBridgeError* error) {
-  if (facts.type == kMemoryHost && facts.managed == 0) {
-    return PlacePinned(address, facts, out, error);
-  }
-  out->base = facts.base;
-  out->size = facts.size;
-  out->memory = facts.managed != 0 ? DLBRIDGE_MEMORY_MANAGED : DLBRIDGE_MEMORY_DEVICE;
-  out->device = facts.managed != 0 ? Label(kDLCUDAManaged, 0) : Label(kDLCUDA, facts.ordinal);
-  return DLBRIDGE_OK;
+// The values go in the order of the attributes.
+DLBRIDGE_INLINE DLBridgeStatus Query(Address address, void** values, DLBridgeError* error) {
+  return Check(g_cuda.driver.pointer_get_attributes(g_cuda.pointer_attributes, g_attributes, values,
+                                                    address),
+               "cuPointerGetAttributes", error);
 }
 
 }  // namespace
@@ -50,22 +45,28 @@ DLBridgeStatus AskFacts(Address address, PointerFacts* out, DLBridgeError* error
   *out = {0, 0, -1, nullptr, 0, 0};
   void* values[] = {&out->type, &out->ordinal, &out->managed, static_cast<void*>(&out->context),
                     &out->base, &out->size};
-  return Check(g_cuda.driver.pointer_get_attributes(g_cuda.pointer_attributes, g_attributes, values,
-                                                    address),
-               "cuPointerGetAttributes", error);
+  return Query(address, values, error);
 }
 
+// The driver writes to where the answer is wanted: to copy from where it has just written costs
+// more than all the rest.
 DLBridgeStatus PointerInfo(const DLBridgeBuffer& buffer, DLDevice /*label*/,
                            DLBridgePointerInfo* out, DLBridgeError* error) {
-  PointerFacts facts;
-  DLBRIDGE_TRY(AskFacts(buffer.handle, &facts, error));
-  if (facts.type != kMemoryHost && facts.type != kMemoryDevice) {
+  uint32_t type = 0;
+  uint32_t managed = 0;
+  void* values[] = {&type, &out->native_device, &managed, &out->context, &out->base, &out->size};
+  DLBRIDGE_TRY(Query(buffer.handle, values, error));
+  if (type != kMemoryHost && type != kMemoryDevice) {
     return DLBRIDGE_OK;
   }
   out->backend = DLBRIDGE_BACKEND_CUDA;
-  out->native_device = facts.ordinal >= 0 ? facts.ordinal : -1;
-  out->context = reinterpret_cast<uintptr_t>(facts.context);
-  return Place(buffer.handle, facts, out, error);
+  out->native_device = out->native_device >= 0 ? out->native_device : -1;
+  if (type == kMemoryHost && managed == 0) {
+    return PlacePinned(buffer.handle, out, error);
+  }
+  out->memory = managed != 0 ? DLBRIDGE_MEMORY_MANAGED : DLBRIDGE_MEMORY_DEVICE;
+  out->device = managed != 0 ? Label(kDLCUDAManaged, 0) : Label(kDLCUDA, out->native_device);
+  return DLBRIDGE_OK;
 }
 
 DLBridgeStatus Enumerate(int32_t /*device_type*/, DLBridgeError* error) {
