@@ -18,8 +18,6 @@ using dlbridge::kLevelZeroBackend;
 using dlbridge_test::Environment;
 using dlbridge_test::Error;
 using dlbridge_test::InChild;
-using dlbridge_test::InNextWorld;
-using dlbridge_test::InWorld;
 using dlbridge_test::kDeviceLost;
 using dlbridge_test::OneApi;
 using dlbridge_test::SetEnvironment;
