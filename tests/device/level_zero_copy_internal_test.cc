@@ -163,7 +163,7 @@ LEVEL_ZERO_TEST(LevelZeroCopy, PitchBeyond32Bits) {
 LEVEL_ZERO_TEST(LevelZeroCopy, OnList) {
   Memory memory(&world);
   unsigned char* from = world.AllocDevice(memory.context, world.devices[0]);
-  const ze_command_list_handle_t list = world.MakeImmediate(memory.context, world.devices[0]);
+  ze_command_list_handle_t list = world.MakeImmediate(memory.context, world.devices[0]);
   std::memset(from, 5, 4096);
   EXPECT_EQ(
       world.ze.zeCommandListAppendMemoryCopy(list, memory.device, from, 64, nullptr, 0, nullptr),
@@ -184,7 +184,7 @@ LEVEL_ZERO_TEST(LevelZeroCopy, OnList) {
 
 LEVEL_ZERO_TEST(LevelZeroCopy, OnQueue) {
   Memory memory(&world);
-  const ze_command_queue_handle_t queue = world.MakeQueue(memory.context, world.devices[0]);
+  ze_command_queue_handle_t queue = world.MakeQueue(memory.context, world.devices[0]);
   CopyJob job = Job(HostSide(memory.host), DeviceSide(memory.device, 0));
   job.stream = dlbridge_stream_level_zero_queue(queue, memory.context, OneApi(0));
   world.fake.Log();
@@ -202,7 +202,7 @@ LEVEL_ZERO_TEST(LevelZeroCopy, OnQueue) {
 // Source and copy in two contexts of one driver: only runs, and with the source's context.
 LEVEL_ZERO_TEST(LevelZeroCopy, FromAnotherContext) {
   Memory memory(&world);
-  const ze_context_handle_t other = world.MakeContext();
+  ze_context_handle_t other = world.MakeContext();
   unsigned char* to = world.AllocDevice(other, world.devices[1]);
   std::memcpy(memory.device, memory.host, 4096);
   world.fake.Log();
@@ -217,8 +217,8 @@ LEVEL_ZERO_TEST(LevelZeroCopy, FromAnotherContext) {
 // To the host, on a stream of another context than the source's.
 LEVEL_ZERO_TEST(LevelZeroCopy, StreamOfAnotherContext) {
   Memory memory(&world);
-  const ze_context_handle_t other = world.MakeContext();
-  const ze_command_list_handle_t list = world.MakeImmediate(other, world.devices[0]);
+  ze_context_handle_t other = world.MakeContext();
+  ze_command_list_handle_t list = world.MakeImmediate(other, world.devices[0]);
   std::memcpy(memory.device, memory.host, 4096);
   unsigned char back[64] = {};
   CopyJob job = Job(DeviceSide(memory.device, 0), HostSide(back));
@@ -234,7 +234,7 @@ LEVEL_ZERO_TEST(LevelZeroCopy, StreamOfAnotherContext) {
 
 LEVEL_ZERO_TEST(LevelZeroCopy, TwoDrivers) {
   Memory memory(&world);
-  const ze_context_handle_t other = world.MakeContext(1);
+  ze_context_handle_t other = world.MakeContext(1);
   unsigned char* to = world.AllocDevice(other, world.devices[2]);
   Error error;
   EXPECT_EQ(Copy(Job(DeviceSide(memory.device, 0), DeviceSide(to, 2, other)), {Line(8)}, &error),
@@ -331,7 +331,7 @@ TEST(LevelZeroCopy, EachCallFailsWithNewerLoader) {
 
 LEVEL_ZERO_TEST(LevelZeroCopy, EachCallOnListFails) {
   Memory memory(&world);
-  const ze_command_list_handle_t list = world.MakeImmediate(memory.context, world.devices[0]);
+  ze_command_list_handle_t list = world.MakeImmediate(memory.context, world.devices[0]);
   FailColdAndWarm(&world, 0, [&] {
     CopyJob job = Job(HostSide(memory.host), DeviceSide(memory.device, 0));
     job.stream = dlbridge_stream_level_zero(list, memory.context, OneApi(0));
@@ -341,7 +341,7 @@ LEVEL_ZERO_TEST(LevelZeroCopy, EachCallOnListFails) {
 
 LEVEL_ZERO_TEST(LevelZeroCopy, EachCallOnQueueFails) {
   Memory memory(&world);
-  const ze_command_queue_handle_t queue = world.MakeQueue(memory.context, world.devices[0]);
+  ze_command_queue_handle_t queue = world.MakeQueue(memory.context, world.devices[0]);
   FailColdAndWarm(&world, 2, [&] {
     CopyJob job = Job(HostSide(memory.host), DeviceSide(memory.device, 0));
     job.stream = dlbridge_stream_level_zero_queue(queue, memory.context, OneApi(0));

@@ -8,7 +8,6 @@
 
 namespace {
 
-using dlbridge_test::InNextWorld;
 using dlbridge_test::World;
 
 // The rule was broken, it is told, and nobody else's.
@@ -22,15 +21,15 @@ ze_context_handle_t AsContext(const void* handle) {
 }
 
 LEVEL_ZERO_TEST(LevelZeroFake, Handles) {
-  const ze_context_handle_t context = world.MakeContext();
-  const ze_event_handle_t event = world.MakeEvent(context);
+  ze_context_handle_t context = world.MakeContext();
+  ze_event_handle_t event = world.MakeEvent(context);
   int other = 0;
   Broken(world, world.ze.zeContextDestroy(nullptr), "zeContextDestroy: hContext is NULL");
   Broken(world, world.ze.zeContextDestroy(AsContext(&other)),
          "zeContextDestroy: hContext is no handle of this driver");
   Broken(world, world.ze.zeContextDestroy(AsContext(event)),
          "zeContextDestroy: hContext is a event, not a context");
-  const ze_command_list_handle_t list = world.MakeImmediate(context, world.devices[0]);
+  ze_command_list_handle_t list = world.MakeImmediate(context, world.devices[0]);
   ze_command_list_handle_t dead = nullptr;
   const ze_command_queue_desc_t desc = World::QueueDesc(0);
   world.ze.zeCommandListCreateImmediate(context, world.devices[0], &desc, &dead);
@@ -81,8 +80,8 @@ LEVEL_ZERO_TEST(LevelZeroFake, Structs) {
 }
 
 LEVEL_ZERO_TEST(LevelZeroFake, Memory) {
-  const ze_context_handle_t context = world.MakeContext();
-  const ze_context_handle_t other = world.MakeContext();
+  ze_context_handle_t context = world.MakeContext();
+  ze_context_handle_t other = world.MakeContext();
   unsigned char* memory = world.AllocDevice(context, world.devices[0]);
   const ze_device_mem_alloc_desc_t desc = {ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC, nullptr, 0, 0};
   void* made = nullptr;
@@ -109,7 +108,7 @@ LEVEL_ZERO_TEST(LevelZeroFake, Memory) {
 }
 
 LEVEL_ZERO_TEST(LevelZeroFake, Ipc) {
-  const ze_context_handle_t context = world.MakeContext();
+  ze_context_handle_t context = world.MakeContext();
   unsigned char* memory = world.AllocDevice(context, world.devices[0]);
   unsigned char* shared = world.AllocShared(context, world.devices[0]);
   ze_ipc_mem_handle_t handle = {};
@@ -133,9 +132,9 @@ LEVEL_ZERO_TEST(LevelZeroFake, Ipc) {
 }
 
 LEVEL_ZERO_TEST(LevelZeroFake, Queues) {
-  const ze_context_handle_t context = world.MakeContext();
-  const ze_context_handle_t other = world.MakeContext();
-  const ze_command_queue_handle_t queue = world.MakeQueue(context, world.devices[0]);
+  ze_context_handle_t context = world.MakeContext();
+  ze_context_handle_t other = world.MakeContext();
+  ze_command_queue_handle_t queue = world.MakeQueue(context, world.devices[0]);
   ze_command_queue_handle_t made = nullptr;
   ze_command_queue_desc_t desc = World::QueueDesc(2);
   Broken(world, world.ze.zeCommandQueueCreate(context, world.devices[0], &desc, &made),
@@ -228,7 +227,7 @@ LEVEL_ZERO_TEST(LevelZeroFake, InUse) {
          "zeCommandListDestroy: hCommandList is still in use");
   Broken(world, world.ze.zeCommandQueueDestroy(gated.queue),
          "zeCommandQueueDestroy: hCommandQueue still has work");
-  for (const ze_event_handle_t event : {gated.gate, gated.event}) {
+  for (ze_event_handle_t event : {gated.gate, gated.event}) {
     Broken(world, world.ze.zeEventHostReset(event), "zeEventHostReset: hEvent is still in use");
     Broken(world, world.ze.zeEventDestroy(event), "zeEventDestroy: hEvent is still in use");
   }
@@ -246,7 +245,7 @@ LEVEL_ZERO_TEST(LevelZeroFake, OneShotEvents) {
   Broken(world, world.ze.zeCommandListAppendBarrier(gated.list, gated.event, 0, nullptr),
          "zeCommandListAppendBarrier: hSignalEvent is signalled, or about to be, and was not "
          "reset");
-  const ze_event_handle_t event = world.MakeEvent(gated.context);
+  ze_event_handle_t event = world.MakeEvent(gated.context);
   EXPECT_EQ(world.ze.zeEventHostSignal(event), ZE_RESULT_SUCCESS);
   Broken(world, world.ze.zeEventHostSignal(event),
          "zeEventHostSignal: hEvent is signalled, or about to be, and was not reset");
@@ -259,7 +258,7 @@ LEVEL_ZERO_TEST(LevelZeroFake, OneShotEvents) {
 }
 
 LEVEL_ZERO_TEST(LevelZeroFake, Pools) {
-  const ze_context_handle_t context = world.MakeContext();
+  ze_context_handle_t context = world.MakeContext();
   ze_event_pool_desc_t desc = {ZE_STRUCTURE_TYPE_EVENT_POOL_DESC, nullptr, 0, 0};
   ze_event_pool_handle_t pool = nullptr;
   Broken(world, world.ze.zeEventPoolCreate(context, &desc, 0, nullptr, &pool),
@@ -292,8 +291,8 @@ LEVEL_ZERO_TEST(LevelZeroFake, Pools) {
 
 LEVEL_ZERO_TEST(LevelZeroFake, Lists) {
   Gated gated(&world);
-  const ze_context_handle_t other = world.MakeContext();
-  const ze_event_handle_t foreign = world.MakeEvent(other);
+  ze_context_handle_t other = world.MakeContext();
+  ze_event_handle_t foreign = world.MakeEvent(other);
   Broken(world, world.ze.zeCommandListAppendBarrier(gated.list, foreign, 0, nullptr),
          "zeCommandListAppendBarrier: hSignalEvent is of another context than the list");
   ze_event_handle_t wait = foreign;
@@ -310,8 +309,8 @@ LEVEL_ZERO_TEST(LevelZeroFake, Lists) {
 }
 
 LEVEL_ZERO_TEST(LevelZeroFake, TwoThreads) {
-  const ze_context_handle_t context = world.MakeContext();
-  const ze_command_list_handle_t list = world.MakeImmediate(context, world.devices[0]);
+  ze_context_handle_t context = world.MakeContext();
+  ze_command_list_handle_t list = world.MakeImmediate(context, world.devices[0]);
   world.fake.fake_ze_stall("zeCommandListAppendBarrier");
   std::thread first([&] {
     EXPECT_EQ(world.ze.zeCommandListAppendBarrier(list, nullptr, 0, nullptr), ZE_RESULT_SUCCESS);
@@ -325,12 +324,12 @@ LEVEL_ZERO_TEST(LevelZeroFake, TwoThreads) {
 }
 
 LEVEL_ZERO_TEST(LevelZeroFake, Copies) {
-  const ze_context_handle_t context = world.MakeContext();
-  const ze_context_handle_t other = world.MakeContext();
-  const ze_context_handle_t far = world.MakeContext(1);
+  ze_context_handle_t context = world.MakeContext();
+  ze_context_handle_t other = world.MakeContext();
+  ze_context_handle_t far = world.MakeContext(1);
   unsigned char* memory = world.AllocDevice(context, world.devices[0]);
   unsigned char* foreign = world.AllocDevice(other, world.devices[0]);
-  const ze_command_list_handle_t list = world.MakeImmediate(context, world.devices[0]);
+  ze_command_list_handle_t list = world.MakeImmediate(context, world.devices[0]);
   const auto copy = [&](void* to, const void* from, size_t size) {
     return world.ze.zeCommandListAppendMemoryCopy(list, to, from, size, nullptr, 0, nullptr);
   };
@@ -353,9 +352,9 @@ LEVEL_ZERO_TEST(LevelZeroFake, Copies) {
 }
 
 LEVEL_ZERO_TEST(LevelZeroFake, Regions) {
-  const ze_context_handle_t context = world.MakeContext();
+  ze_context_handle_t context = world.MakeContext();
   unsigned char* memory = world.AllocDevice(context, world.devices[0]);
-  const ze_command_list_handle_t list = world.MakeImmediate(context, world.devices[0]);
+  ze_command_list_handle_t list = world.MakeImmediate(context, world.devices[0]);
   const std::string begin = "zeCommandListAppendMemoryCopyRegion: ";
   const auto copy = [&](const ze_copy_region_t& to, uint32_t pitch, uint32_t slice,
                         const ze_copy_region_t& from) {

@@ -18,8 +18,6 @@ using dlbridge::kLevelZeroBackend;
 using dlbridge_test::Environment;
 using dlbridge_test::Error;
 using dlbridge_test::InChild;
-using dlbridge_test::InNextWorld;
-using dlbridge_test::InWorld;
 using dlbridge_test::kDeviceLost;
 using dlbridge_test::OneApi;
 using dlbridge_test::SetEnvironment;
@@ -119,7 +117,7 @@ void ImportAndWrite(int socket) {
 void ExportAndRead(int socket, uint32_t fds, size_t handles) {
   World world;
   Start(world);
-  const ze_context_handle_t context = world.MakeContext();
+  ze_context_handle_t context = world.MakeContext();
   unsigned char* memory = world.AllocDevice(context, world.parts[1][1]);
   memory[100] = 42;
   const IpcHandle handle = MustExport(memory + 100, context);
@@ -172,8 +170,8 @@ TEST(LevelZeroIpc, Bytes) { BetweenProcesses({{"FAKE_ZE_IPC", "bytes"}}, 0, 1); 
 
 LEVEL_ZERO_TEST(LevelZeroIpc, IntoRegisteredContext) {
   Start(world);
-  const ze_context_handle_t context = world.MakeContext();
-  const ze_context_handle_t other = world.MakeContext();
+  ze_context_handle_t context = world.MakeContext();
+  ze_context_handle_t other = world.MakeContext();
   const IpcHandle handle = MustExport(world.AllocDevice(context, world.devices[0]), context);
   world.Register(5, 0, context);
   world.Register(6, 0, other);
@@ -192,7 +190,7 @@ LEVEL_ZERO_TEST(LevelZeroIpc, IntoRegisteredContext) {
 // The context that memory is mapped into lives until it is closed.
 LEVEL_ZERO_TEST(LevelZeroIpc, KeepsEntry) {
   Start(world);
-  const ze_context_handle_t context = world.MakeContext();
+  ze_context_handle_t context = world.MakeContext();
   const IpcHandle handle = MustExport(world.AllocDevice(context, world.devices[0]), context);
   int released = 0;
   DLBridgeContextEntry entry =
@@ -220,7 +218,7 @@ LEVEL_ZERO_TEST(LevelZeroIpc, KeepsEntry) {
 
 LEVEL_ZERO_TEST(LevelZeroIpc, NotExportable) {
   Start(world);
-  const ze_context_handle_t context = world.MakeContext();
+  ze_context_handle_t context = world.MakeContext();
   int on_stack = 0;
   for (const void* address :
        {static_cast<const void*>(world.AllocShared(context, world.devices[0])),
@@ -236,7 +234,7 @@ LEVEL_ZERO_TEST(LevelZeroIpc, NotExportable) {
 // What another process sent may be anything.
 LEVEL_ZERO_TEST(LevelZeroIpc, Altered) {
   Start(world);
-  const ze_context_handle_t context = world.MakeContext();
+  ze_context_handle_t context = world.MakeContext();
   const IpcHandle good = MustExport(world.AllocDevice(context, world.devices[0]), context);
   world.Register(0, 0, context);
   const auto refused = [&](const IpcHandle& handle, DLBridgeStatus status, const char* text) {
@@ -273,7 +271,7 @@ LEVEL_ZERO_TEST(LevelZeroIpc, Altered) {
 
 LEVEL_ZERO_TEST(LevelZeroIpc, EachExportCallFails) {
   Start(world);
-  const ze_context_handle_t context = world.MakeContext();
+  ze_context_handle_t context = world.MakeContext();
   const unsigned char* memory = world.AllocDevice(context, world.devices[0]);
   for (const char* call :
        {"zeMemGetAllocProperties", "zeMemGetAddressRange", "zeMemGetIpcHandle"}) {
@@ -288,7 +286,7 @@ LEVEL_ZERO_TEST(LevelZeroIpc, EachExportCallFails) {
 
 LEVEL_ZERO_TEST(LevelZeroIpc, EachImportCallFails) {
   Start(world);
-  const ze_context_handle_t context = world.MakeContext();
+  ze_context_handle_t context = world.MakeContext();
   const IpcHandle handle = MustExport(world.AllocDevice(context, world.devices[0]), context);
   for (const char* call : {"zeContextCreate", "zeMemOpenIpcHandle", "zeMemGetAddressRange"}) {
     world.fake.fake_ze_fail(call, kDeviceLost, 1);
@@ -305,7 +303,7 @@ LEVEL_ZERO_TEST(LevelZeroIpc, EachImportCallFails) {
 // No descriptor is free for the copy of the driver's.
 LEVEL_ZERO_TEST(LevelZeroIpc, NoDescriptorFree) {
   Start(world);
-  const ze_context_handle_t context = world.MakeContext();
+  ze_context_handle_t context = world.MakeContext();
   const unsigned char* memory = world.AllocDevice(context, world.devices[0]);
   const IpcHandle first = MustExport(memory, context);  // the driver keeps its own from now on
   std::vector<int> taken;

@@ -33,7 +33,7 @@ void Start() {
 }
 
 LEVEL_ZERO_TEST(LevelZeroPointer, RegisteredContext) {
-  const ze_context_handle_t context = world.MakeContext();
+  ze_context_handle_t context = world.MakeContext();
   world.Register(0, 0, context);
   const unsigned char* memory = world.AllocDevice(context, world.devices[0]);
   Start();
@@ -52,7 +52,7 @@ LEVEL_ZERO_TEST(LevelZeroPointer, RegisteredContext) {
 }
 
 LEVEL_ZERO_TEST(LevelZeroPointer, Kinds) {
-  const ze_context_handle_t context = world.MakeContext();
+  ze_context_handle_t context = world.MakeContext();
   world.Register(0, 0, context);
   const DLBridgePointerInfo shared = Ask(world.AllocShared(context, world.devices[0]), OneApi(0));
   EXPECT_EQ(shared.memory, DLBRIDGE_MEMORY_USM_SHARED);
@@ -65,7 +65,7 @@ LEVEL_ZERO_TEST(LevelZeroPointer, Kinds) {
 
 // Nobody registered anything: the drivers' own contexts are asked, which know nothing here.
 LEVEL_ZERO_TEST(LevelZeroPointer, Unknown) {
-  const ze_context_handle_t context = world.MakeContext();
+  ze_context_handle_t context = world.MakeContext();
   const unsigned char* foreign = world.AllocDevice(context, world.devices[0]);
   int on_stack = 0;
   const DLBridgePointerInfo stack = Ask(&on_stack, OneApi(0));
@@ -90,8 +90,8 @@ LEVEL_ZERO_TEST(LevelZeroPointer, EnumeratesOnce) {
 }
 
 LEVEL_ZERO_TEST(LevelZeroPointer, NamedContext) {
-  const ze_context_handle_t context = world.MakeContext();
-  const ze_context_handle_t other = world.MakeContext();
+  ze_context_handle_t context = world.MakeContext();
+  ze_context_handle_t other = world.MakeContext();
   const unsigned char* memory = world.AllocDevice(context, world.devices[1]);
   Start();
   world.fake.Log();
@@ -118,7 +118,7 @@ LEVEL_ZERO_TEST(LevelZeroPointer, ContextOfNobody) {
 }
 
 LEVEL_ZERO_TEST(LevelZeroPointer, ContextInTable) {
-  const ze_context_handle_t context = world.MakeContext();
+  ze_context_handle_t context = world.MakeContext();
   const unsigned char* memory = world.AllocDevice(context, world.devices[0]);
   world.Register(0, 0, context);
   DLBridgeBuffer buffer = dlbridge_buffer_address(memory);
@@ -128,9 +128,9 @@ LEVEL_ZERO_TEST(LevelZeroPointer, ContextInTable) {
 
 // The label's other contexts, then those of other devices, then the drivers' own.
 LEVEL_ZERO_TEST(LevelZeroPointer, OrderOfContexts) {
-  const ze_context_handle_t first = world.MakeContext();
-  const ze_context_handle_t second = world.MakeContext();
-  const ze_context_handle_t other = world.MakeContext(1);
+  ze_context_handle_t first = world.MakeContext();
+  ze_context_handle_t second = world.MakeContext();
+  ze_context_handle_t other = world.MakeContext(1);
   world.Register(0, 0, first);
   world.Register(0, 0, second);
   world.Register(2, 2, other);
@@ -152,7 +152,7 @@ LEVEL_ZERO_TEST(LevelZeroPointer, OrderOfContexts) {
 
 TEST(LevelZeroPointer, IntelTable) {
   EXPECT_TRUE(InWorld({{"FAKE_ZE_TABLE", "driver"}}, [](World& world) {
-    const ze_context_handle_t context = world.MakeContext();
+    ze_context_handle_t context = world.MakeContext();
     const unsigned char* memory = world.AllocDevice(context, world.devices[1]);
     const DLBridgePointerInfo info = Ask(memory, OneApi(1));
     EXPECT_EQ(info.memory, DLBRIDGE_MEMORY_USM_DEVICE);
@@ -165,7 +165,7 @@ TEST(LevelZeroPointer, IntelTable) {
 }
 
 LEVEL_ZERO_TEST(LevelZeroPointer, SubDevice) {
-  const ze_context_handle_t context = world.MakeContext(1);
+  ze_context_handle_t context = world.MakeContext(1);
   world.Register(7, 3, context);
   const unsigned char* memory = world.AllocDevice(context, world.parts[3][1]);
   const DLBridgePointerInfo info = Ask(memory, OneApi(7));
@@ -175,7 +175,7 @@ LEVEL_ZERO_TEST(LevelZeroPointer, SubDevice) {
 
 // SYCL numbers devices in ways of its own.
 LEVEL_ZERO_TEST(LevelZeroPointer, Ids) {
-  const ze_context_handle_t context = world.MakeContext();
+  ze_context_handle_t context = world.MakeContext();
   world.Register(0, 1, context);
   world.Register(5, 0, context);
   const unsigned char* memory = world.AllocDevice(context, world.devices[0]);
@@ -189,7 +189,7 @@ LEVEL_ZERO_TEST(LevelZeroPointer, Ids) {
 
 // The same device under no id but one that is another's.
 LEVEL_ZERO_TEST(LevelZeroPointer, NoId) {
-  const ze_context_handle_t context = world.MakeContext();
+  ze_context_handle_t context = world.MakeContext();
   world.Register(0, 1, context);
   const unsigned char* memory = world.AllocDevice(context, world.devices[0]);
   EXPECT_EQ(Ask(memory, OneApi(0)).device.device_id, -1);
@@ -203,7 +203,7 @@ LEVEL_ZERO_TEST(LevelZeroPointer, HostPointerStartsNothing) {
 }
 
 LEVEL_ZERO_TEST(LevelZeroPointer, EntryWithRelease) {
-  const ze_context_handle_t context = world.MakeContext();
+  ze_context_handle_t context = world.MakeContext();
   int released = 0;
   DLBridgeContextEntry entry =
       dlbridge_context_entry_level_zero(0, world.drivers[0], world.devices[0], context);
@@ -221,7 +221,7 @@ LEVEL_ZERO_TEST(LevelZeroPointer, EntryWithRelease) {
 }
 
 LEVEL_ZERO_TEST(LevelZeroPointer, EachCallFails) {
-  const ze_context_handle_t context = world.MakeContext();
+  ze_context_handle_t context = world.MakeContext();
   world.Register(0, 0, context);
   const unsigned char* memory = world.AllocDevice(context, world.devices[0]);
   const DLBridgeBuffer buffer = dlbridge_buffer_level_zero(memory, nullptr);
@@ -296,7 +296,7 @@ TEST(LevelZeroTable, DefaultContext) {
 
 // What an application registered stays the default; the driver's own context is another.
 LEVEL_ZERO_TEST(LevelZeroTable, RegisteredFirst) {
-  const ze_context_handle_t context = world.MakeContext();
+  ze_context_handle_t context = world.MakeContext();
   world.Register(1, 1, context);
   LookUp(0);
   const DLBridgeContextEntry entry = LookUp(1);
@@ -321,7 +321,7 @@ DLBridgeStatus Validate(const Tensor& tensor, Error* error) {
 }
 
 LEVEL_ZERO_TEST(LevelZeroValidate, Labels) {
-  const ze_context_handle_t context = world.MakeContext();
+  ze_context_handle_t context = world.MakeContext();
   world.Register(0, 0, context);
   world.Register(1, 1, context);
   unsigned char* memory = world.AllocDevice(context, world.devices[0]);

@@ -158,7 +158,7 @@ LEVEL_ZERO_TEST(LevelZeroStream, PoolPerEntry) {
 
 LEVEL_ZERO_TEST(LevelZeroStream, TwoContexts) {
   const Lists lists(&world);
-  const ze_context_handle_t other = world.MakeContext();
+  ze_context_handle_t other = world.MakeContext();
   const DLBridgeStream stream =
       dlbridge_stream_level_zero(world.MakeImmediate(other, world.devices[0]), other, OneApi(0));
   world.fake.Log();
@@ -261,7 +261,7 @@ LEVEL_ZERO_TEST(LevelZeroStream, CallsOfTwoQueues) {
     queues.Settle();
   }
   world.kept.pools = 1;
-  world.kept.lists = 2 * kPairs;
+  world.kept.lists = size_t{2} * kPairs;
 }
 
 // The other way round each list is for the other device.
@@ -280,7 +280,7 @@ LEVEL_ZERO_TEST(LevelZeroStream, ListsOfOtherDevices) {
                 kExecutions);
   EXPECT_EQ(world.ze.zeCommandQueueSynchronize(queues.first, UINT64_MAX), ZE_RESULT_SUCCESS);
   world.kept.pools = 1;
-  world.kept.lists = 2 * kPairs;
+  world.kept.lists = size_t{2} * kPairs;
 }
 
 LEVEL_ZERO_TEST(LevelZeroStream, SynchronizesQueue) {
@@ -295,7 +295,7 @@ LEVEL_ZERO_TEST(LevelZeroStream, SynchronizesQueue) {
 
 LEVEL_ZERO_TEST(LevelZeroStream, QueueAndList) {
   const Queues queues(&world);
-  const ze_command_list_handle_t list = world.MakeImmediate(queues.context, world.devices[0]);
+  ze_command_list_handle_t list = world.MakeImmediate(queues.context, world.devices[0]);
   const DLBridgeStream stream = dlbridge_stream_level_zero(list, queues.context, OneApi(0));
   world.fake.Log();
   MustHandoff(queues.producer, stream);
@@ -410,6 +410,7 @@ LEVEL_ZERO_TEST(LevelZeroStream, Threads) {
   const Lists lists(&world);
   std::vector<std::thread> threads;
   std::vector<DLBridgeStream> ends;
+  ends.reserve(8);
   for (int i = 0; i < 8; ++i) {
     ends.push_back(dlbridge_stream_level_zero(
         world.MakeImmediate(lists.context, world.devices[i % 2]), lists.context, OneApi(0)));

@@ -19,6 +19,9 @@
 #include "support/child.h"
 #include "support/tensors.h"
 
+// Only with AddressSanitizer. A child ends by _exit, where nobody looks for leaks any more.
+extern "C" int __lsan_do_recoverable_leak_check() __attribute__((weak));
+
 namespace dlbridge_test {
 
 constexpr uint32_t kDeviceLost = 0x70000001;
@@ -34,6 +37,7 @@ inline void* MustLoad(const char* file) {
 
 // The loader's functions, for what an application does.
 struct Loader {
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a declarator
 #define LOADER_MEMBER(member, name) decltype(&::name) name;
   FAKE_ZE_FUNCTIONS(LOADER_MEMBER)
 #undef LOADER_MEMBER
@@ -47,6 +51,7 @@ struct Loader {
 
 // The controls of a fake driver.
 struct Fake {
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a declarator
 #define FAKE_MEMBER(result, name, parameters) decltype(&::name) name;
   FAKE_ZE_CONTROLS(FAKE_MEMBER)
 #undef FAKE_MEMBER
@@ -87,7 +92,7 @@ class World {
     ze.zeDriverGet(&count, nullptr);
     drivers.resize(count);
     ze.zeDriverGet(&count, drivers.data());
-    for (const ze_driver_handle_t driver : drivers) {
+    for (ze_driver_handle_t driver : drivers) {
       AddDevices(driver);
     }
     fake.Log();
@@ -99,10 +104,10 @@ class World {
     for (const auto& [context, address] : memory_) {
       EXPECT_EQ(ze.zeMemFree(context, address), ZE_RESULT_SUCCESS);
     }
-    for (const ze_command_list_handle_t list : lists_) {
+    for (ze_command_list_handle_t list : lists_) {
       EXPECT_EQ(ze.zeCommandListDestroy(list), ZE_RESULT_SUCCESS);
     }
-    for (const ze_command_queue_handle_t queue : queues_) {
+    for (ze_command_queue_handle_t queue : queues_) {
       EXPECT_EQ(ze.zeCommandQueueDestroy(queue), ZE_RESULT_SUCCESS);
     }
     for (const auto& [event, pool] : events_) {
@@ -110,6 +115,9 @@ class World {
       EXPECT_EQ(ze.zeEventPoolDestroy(pool), ZE_RESULT_SUCCESS);
     }
     EXPECT_EQ(fake.Violation(), "");
+    if (__lsan_do_recoverable_leak_check != nullptr) {
+      EXPECT_EQ(__lsan_do_recoverable_leak_check(), 0);
+    }
     EXPECT_EQ(fake.fake_ze_live("context"), contexts_ + kept.contexts);
     EXPECT_EQ(fake.fake_ze_live("pool"), kept.pools);
     EXPECT_EQ(fake.fake_ze_live("event"), kept.pools * 32);
@@ -214,7 +222,7 @@ class World {
     ze.zeDeviceGet(driver, &count, nullptr);
     std::vector<ze_device_handle_t> found(count);
     ze.zeDeviceGet(driver, &count, found.data());
-    for (const ze_device_handle_t device : found) {
+    for (ze_device_handle_t device : found) {
       devices.push_back(device);
       driver_of.push_back(driver);
       uint32_t part_count = 0;
