@@ -35,8 +35,6 @@ struct Options {
 // The default options but for the flags.
 template <uint32_t kFlags>
 struct PlainOptions {
-  // A constant expression is never initialised dynamically, in a template neither.
-  // NOLINTNEXTLINE(bugprone-dynamic-static-initializers)
   static constexpr Options kValue = {kFlags,          kNewestVersion, 0,
                                      &kDefaultPolicy, nullptr,        kDefaultPolicy};
 };

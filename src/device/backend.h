@@ -107,13 +107,11 @@ struct Backend {
 };
 
 // Each is a constant expression in its own file.
-// NOLINTBEGIN(bugprone-dynamic-static-initializers)
 extern const Backend kCpuBackend;
 extern const Backend kCudaBackend;
 extern const Backend kHipBackend;
 extern const Backend kLevelZeroBackend;
 extern const Backend kOpenClBackend;
-// NOLINTEND(bugprone-dynamic-static-initializers)
 
 // The backend of an id, or NULL.
 const Backend* FindBackend(DLBridgeBackend id);
@@ -127,7 +125,6 @@ struct BackendList {
 BackendList BackendsOf(int32_t device_type);
 
 // Of each backend, when it is ready: one more than the fork generation that started it. Set once.
-// NOLINTNEXTLINE(bugprone-dynamic-static-initializers): constant-initialised in backend.cc
 extern std::atomic<uint32_t> g_ready[6];
 
 // Is it ready now, without starting it? False in the child of a process that had started it, where

@@ -8,8 +8,6 @@
 
 namespace dlbridge {
 
-// Constant-initialised in its own file.
-// NOLINTNEXTLINE(bugprone-dynamic-static-initializers)
 extern std::atomic<uint32_t> g_fork_generation;
 
 // Counts the forks between the first process that watched and this one.

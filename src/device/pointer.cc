@@ -33,26 +33,23 @@ DLBridgeStatus AskBackend(const Backend& backend, const DLBridgeBuffer& buffer, 
   return backend.pointer_info(buffer, label, out, error);
 }
 
-// Asks those of a list that are there. Where none is, the first one's reason is what went wrong.
+// Asks those of a list that are there. A driver that is missing is put into words only where none is
+// there: oneAPI's second one may well be alone.
 DLBridgeStatus AskList(const BackendList& list, const DLBridgeBuffer& buffer, DLDevice label,
                        DLBridgePointerInfo* out, DLBridgeError* error) {
-  DLBridgeStatus refused = DLBRIDGE_OK;
-  uint32_t asked = 0;
+  bool asked = false;
   for (uint32_t i = 0; i < list.count; ++i) {
-    const DLBridgeStatus status =
-        StartBackend(*list.backends[i], refused == DLBRIDGE_OK ? error : nullptr);
-    if (status != DLBRIDGE_OK) {
-      refused = refused == DLBRIDGE_OK ? status : refused;
-      continue;
-    }
-    ++asked;
-    DLBRIDGE_TRY(AskBackend(*list.backends[i], buffer, label, out, error));
-    if (out->memory != 0) {
-      return DLBRIDGE_OK;
+    const Backend& backend = *list.backends[i];
+    if (StartBackend(backend, nullptr) == DLBRIDGE_OK) {
+      asked = true;
+      DLBRIDGE_TRY(AskBackend(backend, buffer, label, out, error));
+      if (out->memory != 0) {
+        return DLBRIDGE_OK;
+      }
     }
   }
-  if (asked == 0) {
-    return refused;
+  if (!asked) {
+    return StartBackend(*list.backends[0], error);
   }
   HostMemory(out);
   return DLBRIDGE_OK;

@@ -13,8 +13,6 @@
 namespace dlbridge {
 
 // This copy's own; see docs/context-table.md for what each function promises.
-// Constant-initialised in its own file.
-// NOLINTNEXTLINE(bugprone-dynamic-static-initializers)
 extern const DLBridgeContextTable kOwnTable;
 
 // What every entry must be, whoever's table it goes to.
@@ -22,8 +20,6 @@ DLBridgeStatus CheckEntry(const DLBridgeContextEntry& entry, DLBridgeError* erro
 
 // The table of the process: that of the first loaded module which has one. Found once, then one
 // load.
-// Constant-initialised in its own file.
-// NOLINTNEXTLINE(bugprone-dynamic-static-initializers)
 extern std::atomic<const DLBridgeContextTable*> g_shared_table;
 const DLBridgeContextTable& FindSharedTable();
 inline const DLBridgeContextTable& SharedTable() {
