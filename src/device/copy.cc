@@ -207,21 +207,41 @@ bool OneDriver(const Transfer& transfer) {
          transfer.from.backend == transfer.to.backend;
 }
 
+DLBridgeStatus RefuseStaging(DLBridgeError* error) {
+  return RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "source",
+                      "is no small number of runs and rectangles of one driver: allow the way "
+                      "through the host (DLBRIDGE_COPY_ALLOW_STAGING)");
+}
+
+// By the driver alone. UNSUPPORTED where it has no such copy; then nothing was begun.
+DLBridgeStatus CarryDirectly(const Transfer& transfer, DLBridgeError* error) {
+  CopyPlan plan;
+  if (!OneDriver(transfer) || !PlanTransfer(transfer, &plan)) {
+    return RefuseStaging(error);
+  }
+  return RunPlan(transfer, plan, transfer.from, transfer.to, error);
+}
+
 DLBridgeStatus Carry(const Transfer& transfer, DLBridgeError* error) {
   if (transfer.from.backend == nullptr && transfer.to.backend == nullptr) {
     CopyOnHost(transfer, AddressOf(transfer.from), AddressOf(transfer.to));
     return DLBRIDGE_OK;
   }
-  CopyPlan plan;
-  if (OneDriver(transfer) && PlanTransfer(transfer, &plan)) {
-    return RunPlan(transfer, plan, transfer.from, transfer.to, error);
+  // An error that staging mends is not the caller's to see.
+  DLBridgeError unseen;
+  dlbridge_error_init(&unseen);
+  const bool may_stage = (transfer.spec->options & DLBRIDGE_COPY_ALLOW_STAGING) != 0;
+  const DLBridgeStatus status = CarryDirectly(transfer, may_stage ? &unseen : error);
+  if (status == DLBRIDGE_OK || !may_stage) {
+    return status;
   }
-  if ((transfer.spec->options & DLBRIDGE_COPY_ALLOW_STAGING) == 0) {
-    return RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "source",
-                        "is no small number of runs and rectangles of one driver: allow the way "
-                        "through the host (DLBRIDGE_COPY_ALLOW_STAGING)");
+  if (status == DLBRIDGE_ERROR_UNSUPPORTED) {
+    return Stage(transfer, error);
   }
-  return Stage(transfer, error);
+  if (error != nullptr && error->struct_size == sizeof *error) {
+    *error = unseen;
+  }
+  return status;
 }
 
 // A stream that takes no part in the transfer orders it all the same: its work is waited for.
