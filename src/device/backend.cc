@@ -21,10 +21,10 @@ constexpr uint32_t kBackendCount = sizeof(kBackends) / sizeof(kBackends[0]);
 
 // What became of a backend in this process. `info` is written before `state` is, and never again.
 struct Slot {
-  std::atomic<int32_t> state;  // 0: not started
-  std::atomic<bool> starting;  // seen by a child that was forked meanwhile
-  uint32_t generation;         // of the process that started it
-  DLBridgeBackendInfo info;
+  std::atomic<int32_t> state{0};      // 0: not started
+  std::atomic<bool> starting{false};  // seen by a child that was forked meanwhile
+  uint32_t generation = 0;            // of the process that started it
+  DLBridgeBackendInfo info = DLBRIDGE_BACKEND_INFO_INIT;
   Lock lock;
 };
 

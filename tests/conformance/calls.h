@@ -16,6 +16,16 @@
 
 namespace dlbridge::conformance {
 
+// Size of the first version of a struct.
+template <class T>
+constexpr size_t FirstSize() {
+  return sizeof(T);
+}
+template <>
+constexpr size_t FirstSize<DLBridgeAllocateSpec>() {
+  return offsetof(DLBridgeAllocateSpec, options);
+}
+
 // ------------------------------------------------------------------------------ names of values
 
 inline uint32_t FlagBits(const json& names, const std::vector<std::string>& known) {
@@ -96,7 +106,7 @@ class Arguments {
       copy->struct_size = sizeof(T) + 16;
       room_[sizeof(T) + 15] = damage.value("tail", uint8_t{0});
     } else if (!size.empty()) {
-      copy->struct_size = size == "zero" ? 0 : sizeof(T) - 1;
+      copy->struct_size = size == "zero" ? 0 : FirstSize<T>() - 1;
     }
     Set(damage.value("set", ""), copy);
     return copy;

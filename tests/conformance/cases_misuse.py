@@ -164,7 +164,7 @@ def ranges(c):
         )
 
     policy("level-0", level=0)
-    policy("level-3", level=3)
+    policy("level-4", level=4)
     policy("version-2.0", version=[2, 0])
     policy("max-ndim-negative", max_ndim=-1)
     policy("contiguity-4", contiguity=4)
@@ -246,14 +246,15 @@ def memory(c):
         ("upgrade", "upgrade", {"in": "l"}, 1),
         ("upgrade-options", "upgrade", {"in": "l", **slow}, 1),
         ("upgrade-vouched", "upgrade", {"in": "l", "options": {"flags": ["SKIP_VALIDATION"]}}, 1),
-        ("upgrade-copy", "upgrade", {"in": "m", **copy}, 3),
+        ("upgrade-copy", "upgrade", {"in": "m", **copy}, 1),
         ("downgrade", "downgrade", {"in": "v"}, 1),
         ("downgrade-options", "downgrade", {"in": "v", **slow}, 1),
         ("downgrade-ours", "downgrade", {"in": "a"}, 1),
         ("adopt", "adopt", {"in": "v"}, 1),
         ("share", "share", {"in": "a"}, 1),
         ("view", "view", {"in": "a", "spec": SPEC}, 1),
-        ("allocate", "allocate", {"spec": NEW}, 2),
+        ("allocate", "allocate", {"spec": NEW}, 1),
+        ("allocate-apart", "allocate", {"spec": {**NEW, "shape": ["1024"]}}, 2),
     ):
         for fail in range(1, count + 1):
             c.add(

@@ -14,8 +14,8 @@
 namespace dlbridge_test {
 namespace {
 
-constexpr DLBridgeStatus kLastStatus = DLBRIDGE_ERROR_BOUNDS;
-constexpr DLBridgeRule kLastRule = DLBRIDGE_RULE_COPY_DEVICE;
+constexpr DLBridgeStatus kLastStatus = DLBRIDGE_ERROR_DESCRIPTOR;
+constexpr DLBridgeRule kLastRule = DLBRIDGE_RULE_ALLOCATION_BOUNDS;
 
 // A call that fails for `tensor`.
 DLBridgeStatus Fail(const DLTensor& tensor, DLBridgeError* error) {
@@ -175,7 +175,7 @@ TEST(Names, OfStatusesAreDistinctAndNeverNull) {
   EXPECT_EQ(texts.size(), names.size());
   EXPECT_STREQ(dlbridge_status_name(DLBRIDGE_OK), "DLBRIDGE_OK");
   EXPECT_STREQ(dlbridge_status_name(DLBRIDGE_ERROR_VERSION), "DLBRIDGE_ERROR_VERSION");
-  EXPECT_STREQ(dlbridge_status_name(kLastStatus), "DLBRIDGE_ERROR_BOUNDS");
+  EXPECT_STREQ(dlbridge_status_name(kLastStatus), "DLBRIDGE_ERROR_DESCRIPTOR");
 }
 
 TEST(Names, OfRulesAreDistinctAndNeverNull) {
@@ -189,7 +189,7 @@ TEST(Names, OfRulesAreDistinctAndNeverNull) {
   EXPECT_EQ(names.size(), static_cast<size_t>(kLastRule) + 1);
   EXPECT_EQ(texts.size(), names.size());
   EXPECT_STREQ(dlbridge_rule_name(DLBRIDGE_RULE_NDIM_NEGATIVE), "NDIM_NEGATIVE");
-  EXPECT_STREQ(dlbridge_rule_name(kLastRule), "COPY_DEVICE");
+  EXPECT_STREQ(dlbridge_rule_name(kLastRule), "ALLOCATION_BOUNDS");
 }
 
 TEST(Names, OfOtherIntegersAreUnknown) {
