@@ -2,6 +2,12 @@
 # dlbridge_library(source...): the targets dlbridge (alias dlbridge::dlbridge), shared or static, and
 # dlbridge_objects, the same objects for tests that reach behind the C ABI.
 
+# dlopen and dladdr, and the locks: files of their own before glibc 2.34.
+set(DLBRIDGE_SYSTEM_LIBRARIES ${CMAKE_DL_LIBS})
+if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
+  list(APPEND DLBRIDGE_SYSTEM_LIBRARIES pthread)
+endif()
+
 function(dlbridge_library)
   add_library(dlbridge_objects OBJECT ${ARGN})
   target_include_directories(dlbridge_objects
@@ -39,8 +45,7 @@ function(dlbridge_library)
   add_library(dlbridge::dlbridge ALIAS dlbridge)
   target_include_directories(dlbridge INTERFACE
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>)
-  # dlopen and dladdr: a file of their own before glibc 2.34.
-  target_link_libraries(dlbridge PRIVATE ${CMAKE_DL_LIBS})
+  target_link_libraries(dlbridge PRIVATE ${DLBRIDGE_SYSTEM_LIBRARIES})
   # Linked by the C driver and without what CMake would add for C++, nothing of the C++ runtime is
   # found, let alone needed.
   set_target_properties(dlbridge PROPERTIES LINKER_LANGUAGE C DEBUG_POSTFIX "")

@@ -92,7 +92,7 @@ def relink(build, left_out=(), target="x86_64-linux-gnu.2.17", added=()):
     def edit(folder):
         path = (folder / f"lib/libdlbridge.so.{archive_checks.abi()}").resolve()
         options = [option for name, option in LINK.items() if name not in left_out]
-        zig(target, "-shared", "-o", path, *objects(build), *options, "-ldl", *added)
+        zig(target, "-shared", "-o", path, *objects(build), *options, "-ldl", "-lpthread", *added)
 
     return edit
 

@@ -8,7 +8,7 @@ take_programs
 if [ "$LINKAGE" = shared ]; then
   cc program.c -I"$PREFIX/include" -L"$PREFIX/lib" -ldlbridge -Wl,-rpath,"$PREFIX/lib" -o program
 else
-  cc -DDLBRIDGE_STATIC program.c -I"$PREFIX/include" "$PREFIX/lib/libdlbridge.a" -ldl -o program
+  cc -DDLBRIDGE_STATIC program.c -I"$PREFIX/include" "$PREFIX/lib/libdlbridge.a" -ldl -lpthread -o program
 fi
 expect_run "$(library_of "$PREFIX")" program
 
