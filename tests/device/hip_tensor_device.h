@@ -35,9 +35,7 @@ class HipDevice final : public TensorDevice {
     const auto* begin = static_cast<const unsigned char*>(fake_.bytes(At(buffer)));
     return {begin, begin + bytes};
   }
-  void Fail(const char* function, int nth) override {
-    fake_.fail(function, hipErrorUnknown, nth);
-  }
+  void Fail(const char* function, int nth) override { fake_.fail(function, hipErrorUnknown, nth); }
 
  private:
   static void* At(const DLBridgeBuffer& buffer) {

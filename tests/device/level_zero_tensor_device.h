@@ -18,11 +18,10 @@ class LevelZeroDevice final : public TensorDevice {
   LevelZeroDevice(World* world, int32_t id, size_t device, ze_context_handle_t context,
                   Streams streams = kImmediate)
       : world_(*world), id_(id), device_(world->devices[device]), context_(context) {
-    stream_ =
-        streams == kImmediate
-            ? dlbridge_stream_level_zero(world->MakeImmediate(context, device_), context, label())
-            : dlbridge_stream_level_zero_queue(world->MakeQueue(context, device_), context,
-                                               label());
+    stream_ = streams == kImmediate ? dlbridge_stream_level_zero(
+                                          world->MakeImmediate(context, device_), context, label())
+                                    : dlbridge_stream_level_zero_queue(
+                                          world->MakeQueue(context, device_), context, label());
   }
 
   DLDevice label() override { return OneApi(id_); }
