@@ -42,6 +42,42 @@ LEVEL_ZERO_TEST(LevelZeroTensor, BetweenTwoDevices) {
   world.kept.pools = 2;  // one for each label
 }
 
+// What the driver refuses, or does only without the source's queue, goes through the host.
+void CheckThroughTheHost(TensorDevice* from, TensorDevice* to) {
+  for (const TensorLayout& layout : DirectLayouts()) {
+    const TensorSource source(from, layout, kFloats);
+    ForEachWay(from, to, [&](CopyWay way) {
+      way.options = DLBRIDGE_COPY_ALLOW_STAGING;
+      ExpectCopy(source, to, way);
+    });
+  }
+}
+
+LEVEL_ZERO_TEST(LevelZeroTensor, BetweenTwoContexts) {
+  App app(&world);
+  ze_context_handle_t context = world.MakeContext();
+  world.Register(1, 1, context);
+  LevelZeroDevice other(&world, 1, 1, context);
+  const TensorSource source(&app.device, {"a rectangle", {6, 8}, {20, 1}, 0}, kFloats);
+  ExpectCopy(source, &other, {});
+  CopyWay way;
+  way.stream = app.device.stream();
+  ExpectRefusal(source, &other, way, DLBRIDGE_ERROR_UNSUPPORTED, "another ze_context_handle_t");
+  CheckThroughTheHost(&app.device, &other);
+  world.kept.pools = 2;
+}
+
+LEVEL_ZERO_TEST(LevelZeroTensor, BetweenTwoDrivers) {
+  App app(&world);
+  ze_context_handle_t context = world.MakeContext(1);
+  world.Register(2, 2, context);
+  LevelZeroDevice other(&world, 2, 2, context);
+  const TensorSource source(&app.device, {"a rectangle", {6, 8}, {20, 1}, 0}, kFloats);
+  ExpectRefusal(source, &other, {}, DLBRIDGE_ERROR_UNSUPPORTED, "two drivers");
+  CheckThroughTheHost(&app.device, &other);
+  world.kept.pools = 2;
+}
+
 TEST(LevelZeroTensor, ByAQueueWhoseOrdinalIsKnown) {
   EXPECT_TRUE(InNextWorld({}, [](World& world) {
     HostMemory host;
