@@ -24,6 +24,8 @@ class LevelZeroDevice final : public TensorDevice {
                                           world->MakeQueue(context, device_), context, label());
   }
 
+  World& world() { return world_; }
+
   DLDevice label() override { return OneApi(id_); }
   DLBridgeStream stream() override { return stream_; }
   DLBridgeBuffer Allocate(size_t bytes) override {

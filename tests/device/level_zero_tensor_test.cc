@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// dlbridge_copy to, from and between devices of Level Zero.
+// Tensors on Level Zero through the C ABI: copied, and shared with another process.
+#include <cstring>
+
+#include "ipc_checks.h"
 #include "level_zero_tensor_device.h"
 
 namespace dlbridge_test {
@@ -98,6 +101,77 @@ LEVEL_ZERO_TEST(LevelZeroTensor, CallsThatFail) {
   CheckFailures(&app.device, &app.device, &app.device, functions);
   CheckFailuresOfStaging(&app.device, &app.device, &app.device,
                          {"zeCommandListCreateImmediate", "zeCommandListAppendMemoryCopy"});
+}
+
+// What a process does to have a device.
+struct Process {
+  Environment environment;
+
+  template <class Part>
+  void operator()(Part part) const {
+    SetEnvironment(environment);
+    World world;
+    App app(&world);
+    world.kept.pools = 0;
+    part(&app.device);
+  }
+};
+
+World& WorldOf(TensorDevice* device) { return static_cast<LevelZeroDevice*>(device)->world(); }
+
+// Counts what is mapped, by the log from now on.
+std::function<int()> MappingsOf(TensorDevice* device) {
+  World& world = WorldOf(device);
+  world.fake.Log();
+  return [&world, log = std::string()]() mutable {
+    log += world.fake.Log();
+    return CountIn(log, "zeMemOpenIpcHandle") - CountIn(log, "zeMemCloseIpcHandle");
+  };
+}
+
+void CheckImportOf(TensorDevice* device, const IpcLetter& letter) {
+  CheckImport(device, letter, MappingsOf(device));
+  WorldOf(device).kept.pools = 1;
+}
+
+void CheckBetween(const Environment& environment, size_t fds) {
+  BetweenProcesses(Process{environment}, [=](TensorDevice* device, const IpcLetter& letter) {
+    EXPECT_EQ(letter.fd_count, fds);
+    CheckImportOf(device, letter);
+    CheckImportOf(device, letter);
+  });
+}
+
+TEST(LevelZeroTensor, BetweenProcessesByADescriptor) { CheckBetween({}, 1); }
+
+TEST(LevelZeroTensor, BetweenProcessesByTheExportersDescriptor) {
+  CheckBetween({{"FAKE_ZE_IPC", "process"}}, 0);
+}
+
+TEST(LevelZeroTensor, BetweenProcessesByBytes) { CheckBetween({{"FAKE_ZE_IPC", "bytes"}}, 0); }
+
+TEST(LevelZeroTensor, WhatIsNotImported) {
+  BetweenProcesses(Process(), [](TensorDevice* device, const IpcLetter& letter) {
+    CheckGreed(letter, MappingsOf(device));
+    CheckUnknownDevice(letter, MappingsOf(device));
+    CheckAltered(letter, MappingsOf(device));
+    IpcLetter bare = letter;
+    bare.fd_count = 0;
+    ExpectNoImport(bare, DLBRIDGE_ERROR_DESCRIPTOR, "file descriptors", MappingsOf(device));
+  });
+}
+
+// A descriptor keeps the memory, what is fetched from a process does not.
+TEST(LevelZeroTensor, AnExporterThatIsGone) {
+  AfterTheExporter(Process(), CheckImportOf);
+  AfterTheExporter(
+      Process{{{"FAKE_ZE_IPC", "process"}}}, [](TensorDevice*, const IpcLetter& letter) {
+        DLBridgeError error = DLBRIDGE_ERROR_INIT;
+        DLManagedTensorVersioned* tensor = nullptr;
+        EXPECT_EQ(ImportLetter(letter, &tensor, &error), DLBRIDGE_ERROR_DRIVER);
+        EXPECT_NE(std::strstr(error.message, "zeMemOpenIpcHandle"), nullptr) << error.message;
+        EXPECT_EQ(tensor, nullptr);
+      });
 }
 
 }  // namespace
