@@ -33,6 +33,7 @@ struct Transfer {
   ItemWidths widths;
   ByteExtent reach;  // of the source, from its first element
   uint64_t packed;   // bytes of the copy
+  bool staged;       // on the way through the host
 };
 
 DLBridgeStatus RefuseDevice(const char* argument, DLBridgeError* error) {
@@ -75,13 +76,13 @@ DLBridgeStatus ResolveSide(const char* argument, Side* side, DLBridgeError* erro
 
 // ------------------------------------------------------------------------------- with one driver
 
+DLBridgeStream ChosenBy(const Backend& backend) { return {backend.id, 0, {kDLCPU, 0}, 0, 0}; }
+
 // The stream of the caller where it is the driver's; what else it names was waited for.
 DLBridgeStream StreamFor(const Transfer& transfer, const Backend& backend) {
-  DLBridgeStream stream = transfer.spec->stream;
-  if (stream.backend != backend.id || stream.kind < DLBRIDGE_STREAM_QUEUE) {
-    stream = {backend.id, 0, {kDLCPU, 0}, 0, 0};
-  }
-  return stream;
+  const DLBridgeStream& stream = transfer.spec->stream;
+  return stream.backend != backend.id || stream.kind < DLBRIDGE_STREAM_QUEUE ? ChosenBy(backend)
+                                                                             : stream;
 }
 
 DLBridgeStatus RunBoxes(const CopyPlan& plan, const Backend& backend, CopyJob* job,
@@ -93,12 +94,34 @@ DLBridgeStatus RunBoxes(const CopyPlan& plan, const Backend& backend, CopyJob* j
   return DLBRIDGE_OK;
 }
 
+// An error that is mended is not the caller's to see; one that is not, is.
+DLBridgeStatus Tell(DLBridgeStatus status, const DLBridgeError& unseen, DLBridgeError* error) {
+  if (status != DLBRIDGE_OK && error != nullptr && error->struct_size == sizeof *error) {
+    *error = unseen;
+  }
+  return status;
+}
+
+// On the way through the host the stream may be of the other side's context: then it is waited
+// for, and the driver's queue is its own choice.
+DLBridgeStatus BeginStep(const Backend& backend, CopyJob* job, DLBridgeError* error) {
+  DLBridgeError unseen;
+  dlbridge_error_init(&unseen);
+  const DLBridgeStatus status = backend.copy_begin(job, &unseen);
+  if (status != DLBRIDGE_ERROR_UNSUPPORTED || job->stream.kind == 0) {
+    return Tell(status, unseen, error);
+  }
+  DLBRIDGE_TRY(dlbridge_stream_synchronize(&job->stream, error));
+  job->stream = ChosenBy(backend);
+  return backend.copy_begin(job, error);
+}
+
 // Carries out a plan; what was begun is always waited for, and the first failure is what is told.
 DLBridgeStatus RunPlan(const Transfer& transfer, const CopyPlan& plan, const Side& from,
                        const Side& to, DLBridgeError* error) {
   const Backend& backend = from.backend != nullptr ? *from.backend : *to.backend;
   CopyJob job = {from.side, to.side, StreamFor(transfer, backend), {0, 0, 0, 0, 0, 0}};
-  DLBRIDGE_TRY(backend.copy_begin(&job, error));
+  DLBRIDGE_TRY(transfer.staged ? BeginStep(backend, &job, error) : backend.copy_begin(&job, error));
   const DLBridgeStatus status = RunBoxes(plan, backend, &job, from.offset, to.offset, error);
   const DLBridgeStatus finished =
       backend.copy_finish(&job, status == DLBRIDGE_OK ? error : nullptr);
@@ -222,26 +245,22 @@ DLBridgeStatus CarryDirectly(const Transfer& transfer, DLBridgeError* error) {
   return RunPlan(transfer, plan, transfer.from, transfer.to, error);
 }
 
-DLBridgeStatus Carry(const Transfer& transfer, DLBridgeError* error) {
-  if (transfer.from.backend == nullptr && transfer.to.backend == nullptr) {
-    CopyOnHost(transfer, AddressOf(transfer.from), AddressOf(transfer.to));
+DLBridgeStatus Carry(Transfer* transfer, DLBridgeError* error) {
+  if (transfer->from.backend == nullptr && transfer->to.backend == nullptr) {
+    CopyOnHost(*transfer, AddressOf(transfer->from), AddressOf(transfer->to));
     return DLBRIDGE_OK;
   }
-  // An error that staging mends is not the caller's to see.
+  if ((transfer->spec->options & DLBRIDGE_COPY_ALLOW_STAGING) == 0) {
+    return CarryDirectly(*transfer, error);
+  }
   DLBridgeError unseen;
   dlbridge_error_init(&unseen);
-  const bool may_stage = (transfer.spec->options & DLBRIDGE_COPY_ALLOW_STAGING) != 0;
-  const DLBridgeStatus status = CarryDirectly(transfer, may_stage ? &unseen : error);
-  if (status == DLBRIDGE_OK || !may_stage) {
-    return status;
+  const DLBridgeStatus status = CarryDirectly(*transfer, &unseen);
+  if (status != DLBRIDGE_ERROR_UNSUPPORTED) {
+    return Tell(status, unseen, error);
   }
-  if (status == DLBRIDGE_ERROR_UNSUPPORTED) {
-    return Stage(transfer, error);
-  }
-  if (error != nullptr && error->struct_size == sizeof *error) {
-    *error = unseen;
-  }
-  return status;
+  transfer->staged = true;
+  return Stage(*transfer, error);
 }
 
 // A stream that takes no part in the transfer orders it all the same: its work is waited for.
@@ -281,7 +300,7 @@ DLBridgeStatus Move(Transfer* transfer, DLBridgeError* error) {
     return RefuseArgument(error, "spec.target", "must not share bytes with the source");
   }
   DLBRIDGE_TRY(AwaitStream(*transfer, error));
-  return Carry(*transfer, error);
+  return Carry(transfer, error);
 }
 
 Side SourceSide(const DLTensor& source) {
@@ -316,7 +335,8 @@ DLBridgeStatus FillTarget(const DLTensor& source, uint64_t flags, const DLBridge
                        &layout,
                        widths,
                        ReachOf(layout, widths.from),
-                       target.bytes};
+                       target.bytes,
+                       false};
   return Move(&transfer, error);
 }
 

@@ -60,6 +60,28 @@ Driver DriverOf(const Memory& memory) {
   return memory.record != nullptr ? memory.record->driver : nullptr;
 }
 
+// The driver that the list will be of, as far as it is known.
+Driver ListDriver(const CopyJob& job, const Route& route) {
+  if (!HasStream(job)) {
+    return DriverOf(route.to);
+  }
+  Device device = nullptr;
+  const DLBridgeStatus status =
+      NativeDevice(job.stream.device, job.stream.context, "stream", &device, nullptr);
+  const DeviceRecord* record = status == DLBRIDGE_OK ? FindDevice(device) : nullptr;
+  return record != nullptr ? record->driver : nullptr;
+}
+
+DLBridgeStatus CheckDrivers(const CopyJob& job, const Route& route, DLBridgeError* error) {
+  Driver from = DriverOf(route.from);
+  Driver list = route.from_context != 0 ? ListDriver(job, route) : from;
+  return from == list || from == nullptr || list == nullptr
+             ? DLBRIDGE_OK
+             : RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "source and copy",
+                            "are memory or a queue of two drivers, between which Level Zero does "
+                            "not copy: copy through the host");
+}
+
 DLBridgeStatus FindContexts(const CopyJob& job, Route* route, DLBridgeError* error) {
   const uint64_t from = job.from.on_host ? 0 : route->from.context;
   const uint64_t to = job.to.on_host ? 0 : route->to.context;
@@ -70,15 +92,7 @@ DLBridgeStatus FindContexts(const CopyJob& job, Route* route, DLBridgeError* err
                         "expected a queue of that context, or none");
   }
   route->from_context = from != route->context ? from : 0;
-  Driver from_driver = DriverOf(route->from);
-  Driver to_driver = DriverOf(route->to);
-  if (route->from_context != 0 && from_driver != to_driver && from_driver != nullptr &&
-      to_driver != nullptr) {
-    return RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "source and copy",
-                        "are memory of two drivers, between which Level Zero does not copy: copy "
-                        "through the host");
-  }
-  return DLBRIDGE_OK;
+  return CheckDrivers(job, *route, error);
 }
 
 // A stream's list is for the stream's device. Else the device is that of the memory, or of its

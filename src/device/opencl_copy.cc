@@ -62,11 +62,24 @@ DLBridgeStatus CheckSides(const CopyJob& job, DLBridgeError* error) {
                             "only: allow staging");
 }
 
-// A queue that the caller chose decides, also for addresses that no registered context knows.
+// A queue that the caller chose decides for addresses that no registered context knows.
+DLBridgeStatus StreamContext(const CopyJob& job, ClContext* out, DLBridgeError* error) {
+  DLBRIDGE_TRY(QueueContext(ClHandle<ClQueue>(job.stream.handle), out, error));
+  if (PlaceOf(DeviceSide(job)) != Place::kMem) {
+    return DLBRIDGE_OK;
+  }
+  ClContext context = nullptr;
+  DLBRIDGE_TRY(SideContext(DeviceSide(job), &context, error));
+  return context == *out
+             ? DLBRIDGE_OK
+             : RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "stream",
+                            "is of another cl_context than the memory: expected a queue of that "
+                            "context, or none");
+}
+
 DLBridgeStatus JobContext(const CopyJob& job, ClContext* out, DLBridgeError* error) {
-  return job.stream.kind == DLBRIDGE_STREAM_QUEUE
-             ? QueueContext(ClHandle<ClQueue>(job.stream.handle), out, error)
-             : SideContext(DeviceSide(job), out, error);
+  return job.stream.kind == DLBRIDGE_STREAM_QUEUE ? StreamContext(job, out, error)
+                                                  : SideContext(DeviceSide(job), out, error);
 }
 
 DLBridgeStatus DeviceFor(ClContext context, DLDevice label, ClDevice* out, DLBridgeError* error) {

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tensors on memory of HIP's: wrapped, and shared with another process.
-#include <sys/mman.h>
-#include <unistd.h>
-
-#include <cstring>
-
-#include "hip_world.h"
+#include "hip_tensor_device.h"
+#include "ipc_checks.h"
 
 namespace dlbridge_test {
 namespace {
@@ -57,76 +53,60 @@ HIP_TEST(HipTensor, ALieIsNotWrapped) {
   EXPECT_EQ(released, 0);
 }
 
-// What goes from one process to the other, beside the descriptor two pipes as barriers.
-struct Letter {
-  uint8_t bytes[DLBRIDGE_IPC_MAX_SIZE];
-  size_t length;
+const FakeHip& SharedFake() { return *LoadFakeHip(DLBRIDGE_FAKE_HIP6); }
+
+int Mappings() {
+  const std::string log = SharedFake().log();
+  return CountIn(log, "hipIpcOpenMemHandle(") - CountIn(log, "hipIpcCloseMemHandle(");
+}
+
+// What a process does to have a device. The fake's memory is shared, so it is there before the
+// processes part.
+struct Process {
+  Process() : fake(SharedFake()) {}
+
+  template <class Part>
+  void operator()(Part part) const {
+    setenv("DLBRIDGE_LIBHIP", DLBRIDGE_FAKE_HIP6, 1);
+    {
+      HipDevice device(fake, 1);
+      part(&device);
+    }
+    fake.settle(kPooled, kPooled, 0);
+    EXPECT_STREQ(fake.violations(), "");
+  }
+
+  const FakeHip& fake;
 };
 
-void ExportAndWait(const FakeHip& fake, Letter* letter, int ready, int done) {
-  void* memory = fake.allocate(kFakeDevice, 1, 128);
-  std::memset(fake.bytes(memory), 42, 128);
-  int released = 0;
-  DLBridgeError error = DLBRIDGE_ERROR_INIT;
-  DLManagedTensorVersioned* tensor = Wrap(memory, &released, &error);
-  ASSERT_NE(tensor, nullptr) << error.message;
-  size_t fds = 0;
-  EXPECT_EQ(dlbridge_ipc_export(tensor, 0, letter->bytes, sizeof letter->bytes, &letter->length,
-                                nullptr, 0, &fds, &error),
-            DLBRIDGE_OK)
-      << error.message;
-  EXPECT_EQ(fds, 0U);
-  char byte = 0;
-  EXPECT_EQ(write(ready, &byte, 1), 1);
-  EXPECT_EQ(read(done, &byte, 1), 0);
-  tensor->deleter(tensor);
-  EXPECT_EQ(released, 1);
-}
-
-void ImportAndRead(const FakeHip& fake, const Letter* letter) {
-  fake.reverse_devices();
-  DLBridgeError error = DLBRIDGE_ERROR_INIT;
-  DLManagedTensorVersioned* tensor = nullptr;
-  ASSERT_EQ(
-      dlbridge_ipc_import(letter->bytes, letter->length, nullptr, 0, 0, nullptr, &tensor, &error),
-      DLBRIDGE_OK)
-      << error.message;
-  const DLTensor& view = tensor->dl_tensor;
-  EXPECT_EQ(static_cast<int32_t>(view.device.device_type), kDLROCM);
-  EXPECT_EQ(view.device.device_id, 0);
-  EXPECT_EQ(view.shape[0], 100);
-  auto* first = static_cast<char*>(view.data) + view.byte_offset;
-  EXPECT_EQ(static_cast<char*>(fake.bytes(first))[99], 42);
-  tensor->deleter(tensor);
-  EXPECT_TRUE(Contains(fake.log(), "hipIpcCloseMemHandle(base)")) << fake.log();
-}
-
+// The importer sees the devices in the other order.
 TEST(HipTensor, BetweenProcesses) {
-  auto* letter = static_cast<Letter*>(
-      mmap(nullptr, sizeof(Letter), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
-  int ready[2];
-  int done[2];
-  ASSERT_EQ(pipe(ready) | pipe(done), 0);
-  LoadFakeHip(DLBRIDGE_FAKE_HIP6);  // its shared memory, before the processes part
-  std::fflush(nullptr);
-  const pid_t exporter = fork();
-  if (exporter == 0) {
-    close(done[1]);
-    const bool good = static_cast<bool>(WithFakeHip(DLBRIDGE_FAKE_HIP6, [=](const FakeHip& fake) {
-      ExportAndWait(fake, letter, ready[1], done[0]);
-    }));
-    _exit(good ? 0 : 1);
-  }
-  close(ready[1]);  // an exporter that fails is heard of
-  char byte = 0;
-  EXPECT_EQ(read(ready[0], &byte, 1), 1);
-  EXPECT_TRUE(
-      WithFakeHip(DLBRIDGE_FAKE_HIP6, [=](const FakeHip& fake) { ImportAndRead(fake, letter); }));
-  close(done[1]);
-  int status = 0;
-  waitpid(exporter, &status, 0);
-  EXPECT_EQ(status, 0);
-  munmap(letter, sizeof(Letter));
+  BetweenProcesses(Process(), [](TensorDevice*, const IpcLetter& letter) {
+    SharedFake().reverse_devices();
+    HipDevice device(SharedFake(), 0);
+    EXPECT_EQ(letter.fd_count, 0U);
+    CheckImport(&device, letter, Mappings);
+    CheckImport(&device, letter, Mappings);
+  });
+}
+
+TEST(HipTensor, WhatIsNotImported) {
+  BetweenProcesses(Process(), [](TensorDevice*, const IpcLetter& letter) {
+    CheckGreed(letter, Mappings);
+    CheckUnknownDevice(letter, Mappings);
+    CheckAltered(letter, Mappings);
+  });
+}
+
+TEST(HipTensor, AnExporterThatIsGone) {
+  AfterTheExporter(Process(), [](TensorDevice*, const IpcLetter& letter) {
+    // The call fails, so that it opens nothing.
+    DLBridgeError error = DLBRIDGE_ERROR_INIT;
+    DLManagedTensorVersioned* tensor = nullptr;
+    EXPECT_EQ(ImportLetter(letter, &tensor, &error), DLBRIDGE_ERROR_DRIVER) << error.message;
+    EXPECT_TRUE(Contains(error.message, "hipIpcOpenMemHandle")) << error.message;
+    EXPECT_EQ(tensor, nullptr);
+  });
 }
 
 }  // namespace

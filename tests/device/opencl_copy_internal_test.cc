@@ -204,7 +204,8 @@ TEST_F(OpenClCopy, AQueueOfTheCallersOrdersTheCopyBehindItsWork) {
   ASSERT_EQ(OpenCl().copy_finish(&job, &error), DLBRIDGE_OK) << error.message;
   EXPECT_EQ(host, after);
   EXPECT_EQ(Calls(),
-            "clGetCommandQueueInfo clEnqueueBarrierWithWaitList clEnqueueReadBuffer clFinish");
+            "clGetCommandQueueInfo clGetMemObjectInfo clEnqueueBarrierWithWaitList "
+            "clEnqueueReadBuffer clFinish");
   EXPECT_EQ(CL(clReleaseEvent)(gate), CL_SUCCESS);
 }
 

@@ -76,6 +76,15 @@ void HideRange(void* pointer) {
   FindAllocation(pointer, &base)->hidden_range = true;
 }
 
+void Fail(const char* function, int code, int nth) {
+  const Guard guard(TheState().mutex);
+  if (nth == 0) {
+    TheState().failures.clear();
+  } else {
+    TheState().failures.push_back({function, code, nth});
+  }
+}
+
 void SetDevice(int device) {
   TheThread().device = device;
   TheThread().application_device = device;
@@ -86,10 +95,7 @@ const FakeHip kTable = {
     [](int count) { TheState().device_count = count; },
     [](bool available) { TheState().uuids = available; },
     [] { TheState().reversed = true; },
-    [](const char* function, int code, int nth) {
-      const Guard guard(TheState().mutex);
-      TheState().failures.push_back({function, code, nth});
-    },
+    Fail,
     [] { return TheState().log.c_str(); },
     [] { TheState().log.clear(); },
     [] { return TheState().violations.c_str(); },

@@ -16,7 +16,8 @@ struct FakeHip {
   void (*set_uuids)(bool available);
   void (*reverse_devices)();  // as HIP_VISIBLE_DEVICES may
 
-  // The nth call of `function` from now on returns `code` and does nothing.
+  // The nth call of `function` from now on returns `code` and does nothing; 0: all that was planned
+  // so is forgotten.
   void (*fail)(const char* function, int code, int nth);
 
   // Calls since the last clear, each as "hipEventRecord(e1,s1)", with a blank between two.

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory and a stream of the fake CUDA driver, as the checks of tensors use them.
+#ifndef DLBRIDGE_TESTS_DEVICE_CUDA_TENSOR_DEVICE_H_
+#define DLBRIDGE_TESTS_DEVICE_CUDA_TENSOR_DEVICE_H_
+
+#include "device/cuda_fixture.h"
+#include "device/tensor_checks.h"
+
+namespace dlbridge_test {
+
+// In a context of its own, as a program has one.
+class CudaDevice final : public TensorDevice {
+ public:
+  explicit CudaDevice(int ordinal) : ordinal_(ordinal) {
+    EXPECT_CUDA(cuCtxCreate(&context_, nullptr, 0, ordinal));
+    EXPECT_CUDA(cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING));
+    Leave();
+  }
+  CudaDevice(const CudaDevice&) = delete;
+  CudaDevice& operator=(const CudaDevice&) = delete;
+  ~CudaDevice() override {
+    EXPECT_CUDA(cuCtxPushCurrent(context_));
+    EXPECT_CUDA(cuStreamDestroy(stream_));
+    Leave();
+    EXPECT_CUDA(cuCtxDestroy(context_));
+  }
+
+  CUstream native_stream() const { return stream_; }
+  CUcontext context() const { return context_; }
+
+  DLDevice label() override { return dlbridge_device_cuda(ordinal_); }
+  DLBridgeStream stream() override { return dlbridge_stream_cuda(stream_, ordinal_); }
+  DLBridgeBuffer Allocate(size_t bytes) override {
+    CUdeviceptr address = 0;
+    EXPECT_CUDA(cuCtxPushCurrent(context_));
+    EXPECT_CUDA(cuMemAlloc(&address, bytes));
+    Leave();
+    return dlbridge_buffer_cuda(address);
+  }
+  void Free(const DLBridgeBuffer& buffer) override {
+    EXPECT_CUDA(cuCtxPushCurrent(context_));
+    EXPECT_CUDA(cuMemFree(dlbridge_cuda_address(buffer)));
+    Leave();
+  }
+  void Fill(const DLBridgeBuffer& buffer, const TensorBytes& bytes) override {
+    fake_cuda_poke(dlbridge_cuda_address(buffer), bytes.data(), bytes.size());
+  }
+  TensorBytes Read(const DLBridgeBuffer& buffer, size_t bytes) override {
+    TensorBytes read(bytes);
+    fake_cuda_peek(dlbridge_cuda_address(buffer), read.data(), bytes);
+    return read;
+  }
+  void Fail(const char* function, int nth) override {
+    fake_cuda_forget_failures();
+    if (nth != 0) {
+      fake_cuda_fail(function, CUDA_ERROR_LAUNCH_FAILED, nth);
+    }
+  }
+
+ private:
+  static void Leave() {
+    CUcontext popped = nullptr;
+    EXPECT_CUDA(cuCtxPopCurrent(&popped));
+  }
+
+  int ordinal_;
+  CUcontext context_ = nullptr;
+  CUstream stream_ = nullptr;
+};
+
+}  // namespace dlbridge_test
+
+#endif  // DLBRIDGE_TESTS_DEVICE_CUDA_TENSOR_DEVICE_H_

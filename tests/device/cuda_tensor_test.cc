@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tensors on CUDA through the C ABI: copies, the table's entries, and what is wrapped.
+#include "cuda_tensor_device.h"
+
+namespace dlbridge_test {
+namespace {
+
+class CudaTensor : public CudaTest {
+ protected:
+  HostMemory host_;
+};
+
+TEST_F(CudaTensor, FromTheHost) {
+  CudaDevice device(1);
+  CheckCopies(&host_, &device);
+}
+
+TEST_F(CudaTensor, ToTheHost) {
+  CudaDevice device(1);
+  CheckCopies(&device, &host_);
+}
+
+TEST_F(CudaTensor, InADevice) {
+  CudaDevice device(0);
+  CheckCopies(&device, &device);
+}
+
+TEST_F(CudaTensor, BetweenTwoDevices) {
+  CudaDevice one(0);
+  CudaDevice other(1);
+  CheckCopies(&one, &other);
+}
+
+TEST_F(CudaTensor, CallsThatFail) {
+  CudaDevice device(0);
+  CheckFailures(&host_, &device, &device,
+                {"cuStreamCreate", "cuMemcpy2DAsync_v2", "cuStreamSynchronize"});
+  CheckFailures(&device, &host_, &device,
+                {"cuPointerGetAttributes", "cuMemcpy2DAsync_v2", "cuStreamDestroy_v2"});
+  CheckFailures(&device, &device, &device, {"cuDeviceGetAttribute", "cuMemcpy2DAsync_v2"});
+}
+
+TEST_F(CudaTensor, CallsThatFailOnTheWayThroughTheHost) {
+  CudaDevice device(0);
+  CheckFailuresOfStaging(&device, &device, &device,
+                         {"cuMemcpyDtoHAsync_v2", "cuMemcpyHtoDAsync_v2", "cuStreamSynchronize",
+                          "cuStreamCreate", "cuStreamDestroy_v2"});
+}
+
+TEST_F(CudaTensor, AStreamThatCaptures) {
+  CudaDevice device(0);
+  const Current current(device.context());
+  EXPECT_CUDA(cuStreamBeginCapture(device.native_stream(), CU_STREAM_CAPTURE_MODE_GLOBAL));
+  CheckCapture(&device);
+  CUgraph graph = nullptr;
+  EXPECT_CUDA(cuStreamEndCapture(device.native_stream(), &graph)) << "it was not disturbed";
+}
+
+// Work on the caller's stream comes before the copy.
+TEST_F(CudaTensor, BehindWhatIsOnTheStream) {
+  CudaDevice device(0);
+  const TensorBytes before(48, 1);
+  const TensorBytes after(48, 2);
+  const DLBridgeBuffer memory = device.Allocate(before.size());
+  device.Fill(memory, before);
+  {
+    const Current current(device.context());
+    EXPECT_CUDA(cuMemcpyHtoDAsync(dlbridge_cuda_address(memory), after.data(), after.size(),
+                                  device.native_stream()));
+  }
+  int64_t shape[] = {12};
+  DLTensor tensor = {};
+  tensor.data = reinterpret_cast<void*>(static_cast<uintptr_t>(memory.handle));
+  tensor.device = device.label();
+  tensor.ndim = 1;
+  tensor.dtype = kFloats.dtype;
+  tensor.shape = shape;
+  int64_t strides[] = {1};
+  tensor.strides = strides;
+  DLBridgeCopySpec spec = DLBRIDGE_COPY_SPEC_INIT;
+  spec.stream = device.stream();
+  Error error;
+  DLManagedTensorVersioned* copy = nullptr;
+  ASSERT_EQ(dlbridge_copy(&tensor, 0, &spec, &copy, &error), DLBRIDGE_OK) << error.message;
+  EXPECT_EQ(std::memcmp(copy->dl_tensor.data, after.data(), after.size()), 0);
+  copy->deleter(copy);
+  device.Free(memory);
+}
+
+}  // namespace
+}  // namespace dlbridge_test

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tensors on a real OpenCL through the C ABI: buffers as kDLOpenCL, USM as kDLOneAPI.
+#include "opencl_tensor_device.h"
+
+namespace dlbridge_test {
+namespace {
+
+class OpenClTensor : public World {
+ protected:
+  DLDevice Label() const { return {kDLOpenCL, IndexOf(device_)}; }
+
+  OpenClBuffers Buffers(cl_context context) {
+    return {Label(), context, MakeQueue(context, true), MakeQueue(context)};
+  }
+
+  HostMemory host_;
+};
+
+TEST_F(OpenClTensor, FromTheHost) {
+  OpenClBuffers device = Buffers(context_);
+  CheckCopies(&host_, &device);
+  ExpectNothingLive();
+}
+
+TEST_F(OpenClTensor, ToTheHost) {
+  OpenClBuffers device = Buffers(context_);
+  CheckCopies(&device, &host_);
+  ExpectNothingLive();
+}
+
+TEST_F(OpenClTensor, InAContext) {
+  OpenClBuffers device = Buffers(context_);
+  CheckCopies(&device, &device);
+  ExpectNothingLive();
+}
+
+// A queue that cannot carry the copy is waited for where the host may take part.
+TEST_F(OpenClTensor, AQueueOfAnotherContext) {
+  OpenClBuffers device = Buffers(context_);
+  cl_context context = MakeContext();
+  CopyWay way;
+  way.stream = dlbridge_stream_opencl(MakeQueue(context), Label());
+  for (const bool up : {false, true}) {
+    TensorDevice* from = up ? static_cast<TensorDevice*>(&host_) : &device;
+    TensorDevice* to = up ? static_cast<TensorDevice*>(&device) : &host_;
+    const TensorSource source(from, {"a rectangle", {6, 8}, {20, 1}, 0}, kFloats);
+    ExpectRefusal(source, to, way, DLBRIDGE_ERROR_UNSUPPORTED, "another cl_context");
+    ExpectStaged(source, to, way);
+  }
+  ExpectNothingLive();
+}
+
+// OpenCL copies between two contexts by way of the host only, whatever the layout and the queue.
+TEST_F(OpenClTensor, BetweenTwoContexts) {
+  OpenClBuffers one = Buffers(context_);
+  OpenClBuffers other = Buffers(MakeContext());
+  for (const TensorLayout& layout : DirectLayouts()) {
+    const TensorSource source(&one, layout, kFloats);
+    ForEachWay(&one, &other, [&](const CopyWay& way) { ExpectStaged(source, &other, way); });
+  }
+  const TensorSource many(&one, {"5000 backwards", {5000}, {-1}, 4999}, kFloats);
+  ForEachWay(&one, &other, [&](const CopyWay& way) { ExpectStaged(many, &other, way); });
+  ExpectNothingLive();
+}
+
+// Where clFinish fails without waiting, memory of the host may go while the device still works on
+// it: only between buffers, which the driver keeps, can that be played.
+TEST_F(OpenClTensor, CallsThatFail) {
+  OpenClBuffers device = Buffers(context_);
+  CheckFailures(&host_, &device, &device,
+                {"clGetMemObjectInfo", "clCreateCommandQueue", "clEnqueueWriteBufferRect",
+                 "clReleaseCommandQueue"});
+  CheckFailures(&device, &host_, &device, {"clEnqueueReadBufferRect"});
+  CheckFailures(&device, &device, &device, {"clEnqueueCopyBufferRect", "clFinish"});
+  CheckFailuresOfStaging(&device, &device, &device,
+                         {"clEnqueueReadBuffer", "clEnqueueWriteBuffer"});
+  ExpectNothingLive();
+}
+
+// USM under kDLOneAPI, whose context an application has registered, as SYCL's is.
+class OpenClUsmTensor : public OpenClTensor {
+ protected:
+  void SetUp() override {
+    OpenClTensor::SetUp();
+    if (IsSkipped()) {
+      return;
+    }
+    if (!HasUsm(platform_)) {
+      GTEST_SKIP() << "the driver has no USM";
+    }
+    const DLBridgeContextEntry entry =
+        dlbridge_context_entry_opencl({kDLOneAPI, 0}, platform_, device_, context_, nullptr);
+    Error error;
+    ASSERT_EQ(dlbridge_device_register(&entry, &entry_, &error), DLBRIDGE_OK) << error.message;
+  }
+  void TearDown() override {
+    if (entry_ != 0) {
+      ExpectNothingLive();
+      EXPECT_EQ(dlbridge_device_unregister(entry_, nullptr), DLBRIDGE_OK);
+    }
+    OpenClTensor::TearDown();
+  }
+
+  OpenClUsm Usm() {
+    return {platform_,          device_, {kDLOneAPI, 0}, context_, MakeQueue(context_, true),
+            MakeQueue(context_)};
+  }
+
+ private:
+  uint64_t entry_ = 0;
+};
+
+TEST_F(OpenClUsmTensor, FromTheHost) {
+  OpenClUsm device = Usm();
+  CheckCopies(&host_, &device);
+}
+
+TEST_F(OpenClUsmTensor, ToTheHost) {
+  OpenClUsm device = Usm();
+  CheckCopies(&device, &host_);
+}
+
+TEST_F(OpenClUsmTensor, InADevice) {
+  OpenClUsm device = Usm();
+  CheckCopies(&device, &device);
+}
+
+// Between a buffer and USM of one context there is the way through the host.
+TEST_F(OpenClUsmTensor, FromAndToABuffer) {
+  OpenClUsm usm = Usm();
+  OpenClBuffers buffers = Buffers(context_);
+  const TensorLayout rectangle = {"a rectangle", {6, 8}, {20, 1}, 0};
+  const TensorSource up(&buffers, rectangle, kFloats);
+  const TensorSource down(&usm, rectangle, kFloats);
+  ForEachWay(&usm, &buffers, [&](const CopyWay& way) {
+    ExpectStaged(up, &usm, way);
+    ExpectStaged(down, &buffers, way);
+  });
+}
+
+TEST_F(OpenClUsmTensor, CallsThatFail) {
+  OpenClUsm device = Usm();
+  CheckFailures(&host_, &device, &device, {"clGetMemAllocInfoINTEL", "clEnqueueMemcpyINTEL"});
+  CheckFailures(&device, &host_, &device, {"clEnqueueMemcpyINTEL"});
+}
+
+}  // namespace
+}  // namespace dlbridge_test

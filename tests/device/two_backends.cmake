@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: Apache-2.0
+# CUDA's and HIP's fakes in one process. Its name puts it behind those of both.
+if(TARGET fake_cuda AND TARGET fake_hip6)
+  dlbridge_add_cuda_test(two_backends_test.cc fake_cuda)
+  dlbridge_use_fake_hip(two_backends_test)
+else()
+  message(STATUS "dlbridge: copies between CUDA and HIP are not tested, one of them is missing")
+  dlbridge_add_script_test(two_backends_missing device
+    ${CMAKE_CURRENT_SOURCE_DIR}/missing.py "the headers of CUDA or of HIP were not found")
+endif()
