@@ -71,7 +71,7 @@ void Handoff(benchmark::State& state) {
   const DLBridgeStream to = dlbridge_stream_cuda(ThePair().consumer, 0);
   const Fast fast;
   Must(dlbridge_stream_handoff(&from, &to, 0, nullptr) == DLBRIDGE_OK, "a hand-off");
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto step : state) {
     benchmark::DoNotOptimize(dlbridge_stream_handoff(&from, &to, 0, nullptr));
   }
 }
@@ -87,7 +87,7 @@ void HandoffCallsOnly(benchmark::State& state) {
   auto* wait = Symbol<decltype(cuStreamWaitEvent)>("cuStreamWaitEvent");
   auto* pop = Symbol<decltype(cuCtxPopCurrent)>("cuCtxPopCurrent_v2");
   const Fast fast;
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto step : state) {
     CUcontext context = nullptr;
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     unsigned long long id = 0;
@@ -105,7 +105,7 @@ BENCHMARK(HandoffCallsOnly);
 
 void HandoffOfOneStream(benchmark::State& state) {
   const DLBridgeStream stream = dlbridge_stream_cuda(ThePair().producer, 0);
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto step : state) {
     benchmark::DoNotOptimize(dlbridge_stream_handoff(&stream, &stream, 0, nullptr));
   }
 }
@@ -114,7 +114,7 @@ BENCHMARK(HandoffOfOneStream);
 void PointerInfo(benchmark::State& state) {
   const DLBridgeBuffer buffer = dlbridge_buffer_cuda(ThePair().memory);
   const Fast fast;
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto step : state) {
     DLBridgePointerInfo info;
     info.struct_size = sizeof info;
     benchmark::DoNotOptimize(
@@ -128,7 +128,7 @@ void PointerInfoCallsOnly(benchmark::State& state) {
   const Pair& pair = ThePair();
   auto* ask = Symbol<decltype(cuPointerGetAttributes)>("cuPointerGetAttributes");
   const Fast fast;
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto step : state) {
     CUpointer_attribute attributes[] = {
         CU_POINTER_ATTRIBUTE_MEMORY_TYPE,      CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
         CU_POINTER_ATTRIBUTE_IS_MANAGED,       CU_POINTER_ATTRIBUTE_CONTEXT,

@@ -104,6 +104,16 @@ BackendList BackendsOf(int32_t device_type) {
   }
 }
 
+bool IsBackendOf(DLBridgeBackend id, int32_t device_type) {
+  const BackendList list = BackendsOf(device_type);
+  for (uint32_t i = 0; i < list.count; ++i) {
+    if (list.backends[i]->id == id) {
+      return true;
+    }
+  }
+  return id == DLBRIDGE_BACKEND_NONE;
+}
+
 DLBridgeStatus StartSlowly(const Backend& backend, DLBridgeError* error) {
   const Slot* slot = nullptr;
   DLBRIDGE_TRY(Started(backend, &slot, error));

@@ -16,10 +16,10 @@
 
 namespace dlbridge {
 
-// Bytes that a driver copies at once: planes of rows of contiguous bytes. Pitches are in bytes,
-// below 2^31 and not smaller than what they step over; that of planes is a multiple of that of
-// rows, and those of a single row or plane are 0. Offsets count from the handle of each side and
-// wrap around, as addresses do.
+// Bytes that a driver copies at once: planes of rows of contiguous bytes. Pitches are in bytes and
+// not smaller than what they step over; that of rows is below 2^31, that of planes so many times
+// that of rows at most, and those of a single row or plane are 0. Offsets count from the handle of
+// each side and wrap around, as addresses do.
 struct CopyBox {
   uint64_t bytes;  // of a row
   uint64_t rows;
@@ -44,6 +44,7 @@ struct CopyJob {
   CopySide from;
   CopySide to;
   DLBridgeStream stream;  // kind 0: the backend chooses
+  bool rows_alone;        // set by copy_begin: a rectangle takes a call for each of its rows
   uint64_t state[6];
 };
 
@@ -123,6 +124,9 @@ struct BackendList {
   uint32_t count;
 };
 BackendList BackendsOf(int32_t device_type);
+
+// NONE, or one of those.
+bool IsBackendOf(DLBridgeBackend id, int32_t device_type);
 
 // Of each backend, when it is ready: one more than the fork generation that started it. Set once.
 extern std::atomic<uint32_t> g_ready[6];

@@ -84,6 +84,29 @@ DLBridgeStatus FindContext(DLDevice device, uint64_t context, DLBridgeContextEnt
   return Explained(status, kTable, error);
 }
 
+DLBridgeStatus IsContextOf(DLBridgeBackend backend, const DLBridgeBuffer& buffer, DLDevice label,
+                           bool* out, DLBridgeError* error) {
+  *out = buffer.backend == backend;
+  if (buffer.backend != DLBRIDGE_BACKEND_NONE) {
+    return DLBRIDGE_OK;
+  }
+  const DLBridgeContextTable& table = SharedTable();
+  DLBridgeContextEntry entry;
+  for (uint64_t cursor = 0; table.next(&cursor, &entry) == DLBRIDGE_OK;) {
+    if (entry.context == buffer.context && entry.backend != DLBRIDGE_BACKEND_CUDA) {
+      *out = entry.backend == backend;
+      return DLBRIDGE_OK;
+    }
+  }
+  if (TypeOf(label) != kDLOneAPI) {
+    *out = TypeOf(label) == kDLOpenCL && backend == DLBRIDGE_BACKEND_OPENCL;
+    return DLBRIDGE_OK;
+  }
+  return RefuseArgument(error, "buffer.backend",
+                        "must say whose context it is, LEVEL_ZERO or OPENCL, of one that the "
+                        "context table does not have");
+}
+
 DLBridgeStatus EnterDevice(const DLBridgeContextEntry& entry, bool* mine, DLBridgeError* error) {
   *mine = false;
   DLBRIDGE_TRY(CheckEntry(entry, error));

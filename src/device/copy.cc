@@ -8,6 +8,7 @@
 #include "device/backend.h"
 #include "device/copy_plan.h"
 #include "device/copy_target.h"
+#include "device/stream.h"
 #include "support/boundary.h"
 
 namespace dlbridge {
@@ -76,13 +77,19 @@ DLBridgeStatus ResolveSide(const char* argument, Side* side, DLBridgeError* erro
 
 // ------------------------------------------------------------------------------- with one driver
 
-DLBridgeStream ChosenBy(const Backend& backend) { return {backend.id, 0, {kDLCPU, 0}, 0, 0}; }
-
-// The stream of the caller where it is the driver's; what else it names was waited for.
+// The stream of the caller where it is the driver's; what else it names was waited for, and all of
+// it on the way through the host.
 DLBridgeStream StreamFor(const Transfer& transfer, const Backend& backend) {
   const DLBridgeStream& stream = transfer.spec->stream;
-  return stream.backend != backend.id || stream.kind < DLBRIDGE_STREAM_QUEUE ? ChosenBy(backend)
-                                                                             : stream;
+  const bool taken = !transfer.staged && stream.backend == backend.id && IsQueue(stream);
+  return taken ? stream : DLBridgeStream{backend.id, 0, {kDLCPU, 0}, 0, 0};
+}
+
+// How many calls a plan takes where each row is one.
+bool TooManyRows(const CopyPlan& plan) {
+  const uint64_t rows = plan.first.rows * plan.first.planes;
+  return rows > static_cast<uint64_t>(kMaxBoxes) ||
+         rows * static_cast<uint64_t>(plan.boxes) > static_cast<uint64_t>(kMaxBoxes);
 }
 
 DLBridgeStatus RunBoxes(const CopyPlan& plan, const Backend& backend, CopyJob* job,
@@ -102,27 +109,21 @@ DLBridgeStatus Tell(DLBridgeStatus status, const DLBridgeError& unseen, DLBridge
   return status;
 }
 
-// On the way through the host the stream may be of the other side's context: then it is waited
-// for, and the driver's queue is its own choice.
-DLBridgeStatus BeginStep(const Backend& backend, CopyJob* job, DLBridgeError* error) {
-  DLBridgeError unseen;
-  dlbridge_error_init(&unseen);
-  const DLBridgeStatus status = backend.copy_begin(job, &unseen);
-  if (status != DLBRIDGE_ERROR_UNSUPPORTED || job->stream.kind == 0) {
-    return Tell(status, unseen, error);
-  }
-  DLBRIDGE_TRY(dlbridge_stream_synchronize(&job->stream, error));
-  job->stream = ChosenBy(backend);
-  return backend.copy_begin(job, error);
+DLBridgeStatus RefuseStaging(DLBridgeError* error) {
+  return RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "source",
+                      "is no small number of runs and rectangles of one driver: allow the way "
+                      "through the host (DLBRIDGE_COPY_ALLOW_STAGING)");
 }
 
 // Carries out a plan; what was begun is always waited for, and the first failure is what is told.
 DLBridgeStatus RunPlan(const Transfer& transfer, const CopyPlan& plan, const Side& from,
                        const Side& to, DLBridgeError* error) {
   const Backend& backend = from.backend != nullptr ? *from.backend : *to.backend;
-  CopyJob job = {from.side, to.side, StreamFor(transfer, backend), {0, 0, 0, 0, 0, 0}};
-  DLBRIDGE_TRY(transfer.staged ? BeginStep(backend, &job, error) : backend.copy_begin(&job, error));
-  const DLBridgeStatus status = RunBoxes(plan, backend, &job, from.offset, to.offset, error);
+  CopyJob job = {from.side, to.side, StreamFor(transfer, backend), false, {0, 0, 0, 0, 0, 0}};
+  DLBRIDGE_TRY(backend.copy_begin(&job, error));
+  const DLBridgeStatus status = job.rows_alone && TooManyRows(plan)
+                                    ? RefuseStaging(error)
+                                    : RunBoxes(plan, backend, &job, from.offset, to.offset, error);
   const DLBridgeStatus finished =
       backend.copy_finish(&job, status == DLBRIDGE_OK ? error : nullptr);
   return status != DLBRIDGE_OK ? status : finished;
@@ -205,7 +206,7 @@ DLBridgeStatus Fetch(const Transfer& transfer, const Side& to, DLBridgeError* er
     return DLBRIDGE_OK;
   }
   CopyPlan plan;
-  if (PlanTransfer(transfer, &plan)) {
+  if (PlanTransfer(transfer, &plan) && !TooManyRows(plan)) {
     return RunPlan(transfer, plan, transfer.from, to, error);
   }
   return FetchExtent(transfer, AddressOf(to), error);
@@ -228,12 +229,6 @@ DLBridgeStatus Stage(const Transfer& transfer, DLBridgeError* error) {
 bool OneDriver(const Transfer& transfer) {
   return transfer.from.backend == nullptr || transfer.to.backend == nullptr ||
          transfer.from.backend == transfer.to.backend;
-}
-
-DLBridgeStatus RefuseStaging(DLBridgeError* error) {
-  return RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "source",
-                      "is no small number of runs and rectangles of one driver: allow the way "
-                      "through the host (DLBRIDGE_COPY_ALLOW_STAGING)");
 }
 
 // By the driver alone. UNSUPPORTED where it has no such copy; then nothing was begun.
@@ -259,18 +254,21 @@ DLBridgeStatus Carry(Transfer* transfer, DLBridgeError* error) {
   if (status != DLBRIDGE_ERROR_UNSUPPORTED) {
     return Tell(status, unseen, error);
   }
+  // What is on the caller's stream comes first, on whichever side it is.
   transfer->staged = true;
+  if (IsQueue(transfer->spec->stream)) {
+    DLBRIDGE_TRY(dlbridge_stream_synchronize(&transfer->spec->stream, error));
+  }
   return Stage(*transfer, error);
 }
 
 // A stream that takes no part in the transfer orders it all the same: its work is waited for.
 DLBridgeStatus AwaitStream(const Transfer& transfer, DLBridgeError* error) {
   const DLBridgeStream& stream = transfer.spec->stream;
-  const bool queue =
-      stream.kind == DLBRIDGE_STREAM_QUEUE || stream.kind == DLBRIDGE_STREAM_IMMEDIATE_LIST;
   const Backend* first =
       transfer.from.backend != nullptr ? transfer.from.backend : transfer.to.backend;
-  if (!queue || (first != nullptr && first->id == stream.backend && OneDriver(transfer))) {
+  if (!IsQueue(stream) ||
+      (first != nullptr && first->id == stream.backend && OneDriver(transfer))) {
     return DLBRIDGE_OK;
   }
   return dlbridge_stream_synchronize(&stream, error);
@@ -282,7 +280,8 @@ bool Overlap(const Transfer& transfer) {
   const DLBridgeBuffer& b = transfer.to.side.buffer;
   uint64_t from = transfer.from.offset + static_cast<uint64_t>(transfer.reach.begin);
   uint64_t to = transfer.to.offset;
-  if (a.kind != b.kind || (a.kind != DLBRIDGE_BUFFER_ADDRESS && a.handle != b.handle)) {
+  if (transfer.from.backend != transfer.to.backend || a.kind != b.kind ||
+      (a.kind != DLBRIDGE_BUFFER_ADDRESS && a.handle != b.handle)) {
     return false;
   }
   if (a.kind == DLBRIDGE_BUFFER_ADDRESS) {

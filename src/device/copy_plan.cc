@@ -40,7 +40,8 @@ int FindRows(const CopyPlan& plan) {
 // Drivers count the distance between planes in rows.
 bool IsPlanePitch(int64_t stride, int64_t row_pitch, int64_t rows) {
   int64_t least = 0;
-  return !MulOverflows(row_pitch, rows, &least) && stride >= least && stride % row_pitch == 0;
+  return !MulOverflows(row_pitch, rows, &least) && stride >= least && stride % row_pitch == 0 &&
+         stride / row_pitch <= kMaxPitch;
 }
 
 int FindPlanes(const CopyPlan& plan, int rows) {

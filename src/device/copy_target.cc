@@ -3,6 +3,8 @@
 
 #include "allocate.h"
 #include "device.h"
+#include "device/backend.h"
+#include "device/stream.h"
 #include "options.h"
 #include "required.h"
 #include "support/boundary.h"
@@ -22,6 +24,9 @@ int32_t KindOf(int32_t type) {
 DLBridgeStatus CheckTargetMemory(const DLBridgeCopySpec& spec, DLBridgeError* error) {
   if (spec.target.kind != KindOf(TypeOf(spec.device))) {
     return RefuseArgument(error, "spec.target.kind", "must be CL_MEM for OpenCL, else ADDRESS");
+  }
+  if (!IsBackendOf(spec.target.backend, TypeOf(spec.device))) {
+    return RefuseArgument(error, "spec.target.backend", "must be NONE or a backend of the device");
   }
   if (spec.target.handle == 0) {
     return RefuseArgument(error, "spec.target.handle", "must not be NULL");
@@ -96,8 +101,10 @@ DLBridgeStatus PackedBytes(const LayoutSnapshot& layout, uint32_t item_bits, uin
 DLBridgeStatus Allocate(const DLTensor& source, const LayoutSnapshot& layout,
                         const DLBridgeCopySpec& spec, Version version, CopyTarget* out,
                         DLBridgeError* error) {
-  NewTensor tensor = {source.ndim,          layout.shape(), spec.device,       source.dtype,
-                      spec.flags | kCopied, version,        kDefaultAlignment, spec.allocator};
+  NewTensor tensor = {
+      source.ndim,       layout.shape(),       spec.device,
+      source.dtype,      spec.flags | kCopied, version,
+      kDefaultAlignment, spec.allocator,       (spec.options & DLBRIDGE_COPY_SHAREABLE) != 0};
   if (DeviceTypeOf(TypeOf(spec.device)).host_like) {
     tensor.device.device_id = 0;
   }
@@ -156,6 +163,9 @@ DLBridgeStatus CheckCopySpec(const DLBridgeCopySpec& spec, DLBridgeError* error)
   }
   if (spec.device.device_id < 0) {
     return RefuseArgument(error, "spec.device", "must not have a negative id");
+  }
+  if (spec.stream.kind != 0) {
+    DLBRIDGE_TRY(CheckStream(spec.stream, "spec.stream", error));
   }
   DLBRIDGE_TRY(CheckAllocator(spec.allocator, error));
   DLBRIDGE_TRY(CheckShareable(spec, error));

@@ -79,10 +79,9 @@ DLBridgeStatus FindDevice(const Uuid& uuid, int32_t* out, DLBridgeError* error) 
 
 // What arrived says how large it is; the driver knows better.
 DLBridgeStatus CheckSize(Address start, uint64_t size, DLBridgeError* error) {
-  PointerFacts facts;
-  DLBRIDGE_TRY(AskFacts(start, &facts, error));
-  if (facts.size != 0 &&
-      (start - facts.base > facts.size || size > facts.size - (start - facts.base))) {
+  Range range;
+  DLBRIDGE_TRY(AskRange(start, &range, error));
+  if (start - range.base > range.size || size > range.size - (start - range.base)) {
     return RefuseStatus(error, DLBRIDGE_ERROR_DESCRIPTOR, "the descriptor",
                         "says that the memory is larger than what CUDA mapped for it");
   }

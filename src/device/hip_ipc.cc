@@ -87,9 +87,11 @@ void Close(void* address, int32_t device) {
 DLBridgeStatus CheckSize(void* address, uint64_t size, DLBridgeError* error) {
   void* base = nullptr;
   size_t mapped = 0;
-  if (g_hip.driver.hipMemGetAddressRange(&base, &mapped, address) != kHipSuccess) {
+  // Without an answer nothing says that the descriptor tells the truth.
+  const auto result = g_hip.driver.hipMemGetAddressRange(&base, &mapped, address);
+  if (result != kHipSuccess) {
     g_hip.driver.hipGetLastError();
-    return DLBRIDGE_OK;
+    return RefuseDriver(error, "hipMemGetAddressRange", result, nullptr);
   }
   return size <= mapped ? DLBRIDGE_OK
                         : RefuseStatus(error, DLBRIDGE_ERROR_DESCRIPTOR, "buffer",

@@ -85,6 +85,9 @@ Node* RootOf(const DLManagedTensorVersioned& tensor) {
   Node* node = OwnNode(&tensor);
   while (node != nullptr && node->root->source_kind != SourceKind::kAllocation) {
     const Node& root = *node->root;
+    if (root.source_kind == SourceKind::kWrapped) {
+      return nullptr;  // memory that somebody else gave
+    }
     node = root.source_kind == SourceKind::kLegacy
                ? OwnNode(static_cast<const DLManagedTensor*>(root.source))
                : OwnNode(static_cast<const DLManagedTensorVersioned*>(root.source));
@@ -258,6 +261,20 @@ bool IsConsistent(const Descriptor& peer, bool empty) {
 }
 
 // What must hold before anything is mapped.
+// Device and dtype, before anything is mapped for them; the memory stands in for its address.
+DLBridgeStatus CheckHeadOf(const Descriptor& peer, DLBridgeError* error) {
+  const DLTensor tensor = {const_cast<Descriptor*>(&peer),
+                           peer.device,
+                           peer.ndim,
+                           peer.dtype,
+                           const_cast<int64_t*>(peer.shape),
+                           const_cast<int64_t*>(peer.strides),
+                           0};
+  FirstBroken sink(error);
+  return CheckHead(BareSubject(&tensor, peer.flags, true), kDefaultPolicy, &sink) ? DLBRIDGE_OK
+                                                                                  : sink.failure();
+}
+
 DLBridgeStatus CheckPeer(const Descriptor& peer, size_t fd_count, Reach* reach,
                          DLBridgeError* error) {
   if (peer.fd_count != fd_count) {
@@ -267,6 +284,11 @@ DLBridgeStatus CheckPeer(const Descriptor& peer, size_t fd_count, Reach* reach,
   if (peer.version.major != kMajor) {
     return Refuse(error, {DLBRIDGE_RULE_VERSION_MAJOR, kNoAxis, kMajor, peer.version.major});
   }
+  // A consumer may write to what was copied for it alone; this is shared.
+  if ((peer.flags & kCopied) != 0) {
+    return RefuseDescriptor(error, "says IS_COPIED of memory that is shared");
+  }
+  DLBRIDGE_TRY(CheckHeadOf(peer, error));
   DLBRIDGE_TRY(FindReach(peer, reach, error));
   if (!IsConsistent(peer, reach->empty)) {
     return RefuseDescriptor(error, "has a device, memory and file descriptors that do not fit");

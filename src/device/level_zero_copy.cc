@@ -315,6 +315,7 @@ DLBridgeStatus CopyBegin(CopyJob* job, DLBridgeError* error) {
     return RefuseMemory(error);
   }
   copy->from_context = ToHandle<Context>(route.from_context);
+  job->rows_alone = route.from_context != 0;
   const DLBridgeStatus status = Prepare(*job, route, copy, error);
   if (status != DLBRIDGE_OK) {
     DropList(copy, nullptr);

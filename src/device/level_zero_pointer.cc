@@ -107,30 +107,6 @@ DLBridgeStatus AskLabelThenAll(uint64_t address, DLDevice label, Memory* out,
   return out->type == kUnknown ? AskAll(&question, out, error) : DLBRIDGE_OK;
 }
 
-// May the context that a buffer names be handed to Level Zero? A driver follows it as an address,
-// so one of OpenCL must not get there.
-DLBridgeStatus IsOurContext(const DLBridgeBuffer& buffer, DLDevice label, bool* ours,
-                            DLBridgeError* error) {
-  *ours = buffer.backend == DLBRIDGE_BACKEND_LEVEL_ZERO;
-  if (buffer.backend != DLBRIDGE_BACKEND_NONE) {
-    return DLBRIDGE_OK;
-  }
-  const DLBridgeContextTable& table = SharedTable();
-  DLBridgeContextEntry entry;
-  for (uint64_t cursor = 0; table.next(&cursor, &entry) == DLBRIDGE_OK;) {
-    if (entry.context == buffer.context && entry.backend != DLBRIDGE_BACKEND_CUDA) {
-      *ours = entry.backend == DLBRIDGE_BACKEND_LEVEL_ZERO;
-      return DLBRIDGE_OK;
-    }
-  }
-  if (TypeOf(label) != kDLOneAPI) {
-    return DLBRIDGE_OK;
-  }
-  return RefuseArgument(error, "buffer.backend",
-                        "must say whose context it is, LEVEL_ZERO or OPENCL, of one that the "
-                        "context table does not have");
-}
-
 int32_t MemoryKind(uint32_t type) {
   switch (type) {
     case kHost:
@@ -203,14 +179,15 @@ DLBridgeStatus FindMemory(const DLBridgeBuffer& buffer, DLDevice label, Memory* 
     return AskLabelThenAll(buffer.handle, label, out, error);
   }
   bool ours = false;
-  DLBRIDGE_TRY(IsOurContext(buffer, label, &ours, error));
+  DLBRIDGE_TRY(IsContextOf(DLBRIDGE_BACKEND_LEVEL_ZERO, buffer, label, &ours, error));
   return ours ? AskContext(buffer.context, buffer.handle, out, error) : DLBRIDGE_OK;
 }
 
 DLDevice LabelOf(const Memory& memory, DLDevice label) {
   const bool labelled = TypeOf(label) == kDLOneAPI;
   if (memory.device == nullptr) {
-    return labelled ? label : memory.key;
+    return labelled ? label
+                    : MakeDevice(kDLOneAPI, memory.key.device_id < 0 ? 0 : memory.key.device_id);
   }
   DLBridgeContextEntry entry;
   const bool contradicted = labelled && SharedTable().find(label, 0, &entry) == DLBRIDGE_OK &&

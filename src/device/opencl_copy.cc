@@ -145,6 +145,7 @@ DLBridgeStatus ChooseMemcpy(CopyJob* job, ClContext context, DLBridgeError* erro
                         "has no clEnqueueMemcpyINTEL");
   }
   job->state[kMemcpy] = ClNumber(platform->enqueue_memcpy);
+  job->rows_alone = true;  // it has no rectangles
   return DLBRIDGE_OK;
 }
 

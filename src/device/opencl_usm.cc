@@ -114,7 +114,11 @@ DLBridgeStatus AskTable(uint64_t address, DLDevice label, Round round, Usm* out,
 
 DLBridgeStatus AskAll(const DLBridgeBuffer& buffer, DLDevice label, Usm* out,
                       DLBridgeError* error) {
+  bool ours = false;
   if (buffer.context != 0) {
+    DLBRIDGE_TRY(IsContextOf(DLBRIDGE_BACKEND_OPENCL, buffer, label, &ours, error));
+  }
+  if (ours) {
     DLBRIDGE_TRY(AskNamedContext(buffer.context, buffer.handle, out, error));
   }
   DLBridgeStatus status = DLBRIDGE_OK;

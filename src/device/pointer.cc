@@ -27,29 +27,33 @@ void HostMemory(DLBridgePointerInfo* out) {
   out->memory = DLBRIDGE_MEMORY_HOST;
 }
 
-DLBridgeStatus AskBackend(const Backend& backend, const DLBridgeBuffer& buffer, DLDevice label,
-                          DLBridgePointerInfo* out, DLBridgeError* error) {
+bool IsUsable(const Backend& backend) { return StartBackend(backend, nullptr) == DLBRIDGE_OK; }
+
+// Leaves `out->memory` 0 where the driver is not there.
+DLBridgeStatus AskOne(const Backend& backend, const DLBridgeBuffer& buffer, DLDevice label,
+                      DLBridgePointerInfo* out, DLBridgeError* error) {
   ClearInfo(out);
-  return backend.pointer_info(buffer, label, out, error);
+  return IsUsable(backend) ? backend.pointer_info(buffer, label, out, error) : DLBRIDGE_OK;
 }
 
-// Asks those of a list that are there. A driver that is missing is put into words only where none is
-// there: oneAPI's second one may well be alone.
+// A driver that is missing is put into words only where none is there: oneAPI's second one may well
+// be alone.
 DLBridgeStatus AskList(const BackendList& list, const DLBridgeBuffer& buffer, DLDevice label,
                        DLBridgePointerInfo* out, DLBridgeError* error) {
+  const Backend* missing = nullptr;
   bool asked = false;
   for (uint32_t i = 0; i < list.count; ++i) {
     const Backend& backend = *list.backends[i];
-    if (StartBackend(backend, nullptr) == DLBRIDGE_OK) {
-      asked = true;
-      DLBRIDGE_TRY(AskBackend(backend, buffer, label, out, error));
-      if (out->memory != 0) {
-        return DLBRIDGE_OK;
-      }
+    const DLBridgeStatus status = AskOne(backend, buffer, label, out, error);
+    if (status != DLBRIDGE_OK || out->memory != 0) {
+      return status;
     }
+    asked = asked || IsStarted(backend);
+    missing = missing == nullptr && !IsUsable(backend) ? &backend : missing;
   }
-  if (!asked) {
-    return StartBackend(*list.backends[0], error);
+  // One of before a fork may well be the one that knows.
+  if (missing != nullptr && (!asked || StartBackend(*missing, nullptr) == DLBRIDGE_ERROR_FORKED)) {
+    return StartBackend(*missing, error);
   }
   HostMemory(out);
   return DLBRIDGE_OK;
@@ -102,6 +106,10 @@ bool IsSameDevice(const DLDevice& a, const DLDevice& b) {
 // Is memory that was found to be `found` rightly labelled? Ids of host-like memory say nothing.
 bool IsTrueLabel(const DLDevice& label, const DLBridgePointerInfo& found) {
   const int32_t type = TypeOf(label);
+  // Every device of CUDA's reaches managed memory, and producers label it as theirs.
+  if (type == kDLCUDA && found.memory == DLBRIDGE_MEMORY_MANAGED) {
+    return TypeOf(found.device) == kDLCUDAManaged;
+  }
   if (type == kDLCPU) {
     // Pinned, managed, host and shared memory are the CPU's to read as well.
     return found.memory != DLBRIDGE_MEMORY_DEVICE && found.memory != DLBRIDGE_MEMORY_USM_DEVICE;

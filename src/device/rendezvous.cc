@@ -20,11 +20,13 @@ namespace {
 
 constexpr char kSymbol[] = "dlbridge_context_table_v1";
 
+// Of the first version, which the members below are.
+constexpr uint32_t kFirstTableSize = 56;
+
 bool IsTable(const DLBridgeContextTable* table) {
-  return table != nullptr && table->struct_size >= sizeof(DLBridgeContextTable) &&
-         table->version == 1 && table->add != nullptr && table->find != nullptr &&
-         table->next != nullptr && table->retain != nullptr && table->release != nullptr &&
-         table->remove != nullptr;
+  return table != nullptr && table->struct_size >= kFirstTableSize && table->version == 1 &&
+         table->add != nullptr && table->find != nullptr && table->next != nullptr &&
+         table->retain != nullptr && table->release != nullptr && table->remove != nullptr;
 }
 
 // A loaded object, read only where its segments are.

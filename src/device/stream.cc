@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Streams: what the array API's integers mean, and who has to do something for an order.
+#include "device/stream.h"
+
 #include "device.h"
 #include "device/backend.h"
 #include "support/boundary.h"
@@ -67,10 +69,6 @@ DLBridgeStatus OtherStream(DLDevice device, int64_t stream, DLBridgeStream* out,
                       "DLBridgeStream with the native queue");
 }
 
-bool IsQueue(const DLBridgeStream& stream) {
-  return stream.kind == DLBRIDGE_STREAM_QUEUE || stream.kind == DLBRIDGE_STREAM_IMMEDIATE_LIST;
-}
-
 // What every backend relies on: a queue of a backend that has queues, and no NULL where a driver
 // would follow it or, in CUDA, where its meaning depends on how a program was compiled.
 DLBridgeStatus CheckQueue(const DLBridgeStream& stream, const char* argument,
@@ -100,6 +98,8 @@ DLBridgeStatus CheckQueue(const DLBridgeStream& stream, const char* argument,
   return DLBRIDGE_OK;
 }
 
+}  // namespace
+
 DLBridgeStatus CheckStream(const DLBridgeStream& stream, const char* argument,
                            DLBridgeError* error) {
   if (stream.kind == DLBRIDGE_STREAM_HOST || stream.kind == DLBRIDGE_STREAM_NO_SYNC) {
@@ -110,6 +110,8 @@ DLBridgeStatus CheckStream(const DLBridgeStream& stream, const char* argument,
   }
   return CheckQueue(stream, argument, error);
 }
+
+namespace {
 
 // A queue's handle tells it from all others; the special ones go by their device as well.
 bool IsSameStream(const DLBridgeStream& a, const DLBridgeStream& b) {

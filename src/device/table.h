@@ -45,6 +45,12 @@ inline DLDevice TableKey(DLDevice device) {
 DLBridgeStatus FindContext(DLDevice device, uint64_t context, DLBridgeContextEntry* out,
                            DLBridgeError* error);
 
+// Is the context of `buffer`, which is not 0, one of this backend? Only its driver may be handed
+// it: another would follow it. What nobody says is asked of the table, and refused where two
+// drivers could be meant.
+DLBridgeStatus IsContextOf(DLBridgeBackend backend, const DLBridgeBuffer& buffer, DLDevice label,
+                           bool* out, DLBridgeError* error);
+
 // For a backend that found a device itself: DLBRIDGE_OK also where another copy was faster, and
 // then with `*mine` false.
 DLBridgeStatus EnterDevice(const DLBridgeContextEntry& entry, bool* mine, DLBridgeError* error);

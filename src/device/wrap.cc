@@ -25,16 +25,6 @@ int32_t KindOf(int32_t type) {
                                                     : DLBRIDGE_BUFFER_ADDRESS;
 }
 
-bool IsBackendOf(DLBridgeBackend id, int32_t type) {
-  const BackendList list = BackendsOf(type);
-  for (uint32_t i = 0; i < list.count; ++i) {
-    if (list.backends[i]->id == id) {
-      return true;
-    }
-  }
-  return id == DLBRIDGE_BACKEND_NONE;
-}
-
 DLBridgeStatus CheckNative(const DLBridgeWrapSpec& spec, DLBridgeError* error) {
   const int32_t type = TypeOf(spec.device);
   if (DLBRIDGE_UNLIKELY(spec.buffer.kind != KindOf(type))) {
@@ -42,8 +32,7 @@ DLBridgeStatus CheckNative(const DLBridgeWrapSpec& spec, DLBridgeError* error) {
                           "must be CL_MEM for OpenCL, HANDLE for Vulkan, Metal, WebGPU and VPI, "
                           "else ADDRESS; SVM and USM become a cl_mem by CL_MEM_USE_HOST_PTR");
   }
-  if (DLBRIDGE_UNLIKELY(spec.buffer.backend != DLBRIDGE_BACKEND_NONE &&
-                        !IsBackendOf(spec.buffer.backend, type))) {
+  if (DLBRIDGE_UNLIKELY(!IsBackendOf(spec.buffer.backend, type))) {
     return RefuseArgument(error, "spec.buffer.backend", "must be NONE or a backend of the device");
   }
   if (DLBRIDGE_UNLIKELY((spec.options & DLBRIDGE_WRAP_RETAIN) != 0 &&
@@ -142,6 +131,10 @@ DLBridgeStatus KeepContext(const DLBridgeWrapSpec& spec, uint64_t* entry, DLBrid
   }
   DLBridgeContextEntry found;
   DLBRIDGE_TRY(FindContext(spec.device, spec.buffer.context, &found, error));
+  if (spec.buffer.backend != DLBRIDGE_BACKEND_NONE && spec.buffer.backend != found.backend) {
+    return RefuseArgument(error, "spec.buffer.backend",
+                          "must be that of the context, which the table has under another");
+  }
   if (SharedTable().retain(found.id) != DLBRIDGE_OK) {
     return RefuseStatus(error, DLBRIDGE_ERROR_NOT_FOUND, "spec.buffer.context",
                         "was unregistered meanwhile: register it for as long as it is used");

@@ -13,6 +13,10 @@ namespace {
 
 namespace ze = dlbridge::ze;
 
+// Macros here take names of types and members, which no parentheses may surround, and sizes are
+// compared because that is the matter.
+// NOLINTBEGIN(bugprone-macro-parentheses,bugprone-sizeof-expression,misc-redundant-expression)
+
 // 0 where nobody says: of void, and of what handles point to.
 template <class T, class = void>
 struct SizeOf : std::integral_constant<size_t, 0> {};
@@ -143,3 +147,5 @@ CONSTANT(kIpcHandleSize, ZE_MAX_IPC_HANDLE_SIZE)
 CONSTANT(kComponentName, ZEL_COMPONENT_STRING_SIZE)
 
 }  // namespace
+
+// NOLINTEND(bugprone-macro-parentheses,bugprone-sizeof-expression,misc-redundant-expression)

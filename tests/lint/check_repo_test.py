@@ -22,7 +22,7 @@ FAULTS = (
     (HEADER, "/** What a consumer demands of a tensor.", "/* ", "DLBridgePolicy has no comment"),
     (HEADER, "/** Calls the deleter of", "/* ", "dlbridge_release_legacy has no comment"),
     (HEADER, "#define DLBRIDGE_ABI 1", f"#define DLBRIDGE_ABI 1{' ' * 90}/* */", "columns"),
-    ("CHANGELOG.md", "## 0.1.0", "## 0.1.1", "has no section on"),
+    ("CHANGELOG.md", "## 0.2.0", "## 0.2.1", "has no section on"),
     ("README.md", "| `dlbridge_view` |", "| `dlbridge_viev` |", "the table has dlbridge_viev"),
     ("README.md", "| `dlbridge_share` |", "| share |", "the table lacks dlbridge_share"),
     ("README.md", "float data[6]", "float data[7]", "is not examples/upgrade.c"),

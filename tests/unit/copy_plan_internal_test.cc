@@ -117,7 +117,7 @@ TEST(CopyPlan, SaysHowManyCallsALayoutNeeds) {
   EXPECT_EQ(ExpectSame({{3, 4, 5}, {61, 10, 1}, 4, 0}, memory), 3)
       << "planes that are no multiple of rows: a rectangle each";
   EXPECT_EQ(ExpectSame({{6, 4}, {1, 6}, 4, 0}, memory), 4) << "transposed: columns as rows";
-  EXPECT_EQ(ExpectSame({{64}, {-1}, 4, 63 * 4}, memory), 64) << "backwards: one by one";
+  EXPECT_EQ(ExpectSame({{64}, {-1}, 4, 252}, memory), 64) << "backwards: one by one";
   EXPECT_EQ(ExpectSame({{8, 6}, {0, 1}, 4, 0}, memory), 8) << "broadcast: a run each";
   EXPECT_EQ(ExpectSame({{32}, {2}, 4, 0}, memory), 1) << "every second: rows of an element";
   EXPECT_GT(ExpectSame({{5000}, {-1}, 1, 4999}, memory), dlbridge::kMaxBoxes) << "too many";

@@ -2,6 +2,10 @@
 // dlbridge_copy on the host: to every kind of target, and nothing half done.
 #include <gtest/gtest.h>
 
+#ifdef __linux__
+#include <unistd.h>
+#endif
+
 #include <cstdlib>
 #include <cstring>
 #include <vector>
@@ -276,6 +280,89 @@ TEST(DeviceCopy, RefusesSpecsThatMakeNoSense) {
   EXPECT_EQ(dlbridge_copy(nullptr, 0, &plain, nullptr, nullptr), DLBRIDGE_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(target.releases, 0);
 }
+
+TEST(DeviceCopy, RefusesAStreamThatIsNone) {
+  const Source source;
+  const DLBridgeStream wrong[] = {
+      {DLBRIDGE_BACKEND_CUDA, 77, Device(kDLCUDA), 8, 0},
+      {DLBRIDGE_BACKEND_CUDA, -1, Device(kDLCUDA), 8, 0},
+      {DLBRIDGE_BACKEND_CUDA, DLBRIDGE_STREAM_QUEUE, Device(kDLCUDA), 0, 0},
+      {DLBRIDGE_BACKEND_HIP, DLBRIDGE_STREAM_QUEUE, Device(kDLROCM), 1, 0},
+      {DLBRIDGE_BACKEND_LEVEL_ZERO, DLBRIDGE_STREAM_QUEUE, Device(kDLOneAPI), 0, 0},
+      {DLBRIDGE_BACKEND_OPENCL, DLBRIDGE_STREAM_IMMEDIATE_LIST, Device(kDLOpenCL), 8, 0},
+      {99, DLBRIDGE_STREAM_QUEUE, Device(kDLCUDA), 8, 0}};
+  for (const DLBridgeStream& stream : wrong) {
+    DLBridgeCopySpec spec = DLBRIDGE_COPY_SPEC_INIT;
+    spec.stream = stream;
+    EXPECT_TRUE(Refused(source.tensor, spec, DLBRIDGE_ERROR_INVALID_ARGUMENT).Says("spec.stream"));
+  }
+  DLBridgeCopySpec spec = DLBRIDGE_COPY_SPEC_INIT;
+  spec.stream.kind = DLBRIDGE_STREAM_HOST;
+  dlbridge_release_versioned(MustCopy(source.tensor, spec));
+}
+
+TEST(DeviceCopy, RefusesATargetOfAnotherBackend) {
+  const Source source;
+  Target target;
+  for (const int32_t type : {kDLCPU, kDLCUDA}) {
+    for (const DLBridgeBackend backend : {99, -1, int32_t{DLBRIDGE_BACKEND_HIP}}) {
+      DLBridgeCopySpec spec = target.Spec();
+      spec.device = Device(type);
+      spec.target.backend = backend;
+      EXPECT_TRUE(Refused(source.tensor, spec, DLBRIDGE_ERROR_INVALID_ARGUMENT)
+                      .Says("spec.target.backend"));
+    }
+  }
+  DLBridgeCopySpec spec = target.Spec();
+  spec.device = Device(kDLCUDA);
+  spec.target.backend = DLBRIDGE_BACKEND_CPU;
+  Refused(source.tensor, spec, DLBRIDGE_ERROR_INVALID_ARGUMENT);
+  spec.device = Device(kDLCPU);
+  dlbridge_release_versioned(MustCopy(source.tensor, spec));
+  EXPECT_EQ(target.releases, 1);
+}
+
+#ifdef __linux__
+
+DLBridgeStatus Export(const DLManagedTensorVersioned* tensor, Error* error) {
+  unsigned char bytes[DLBRIDGE_IPC_MAX_SIZE];
+  int32_t fds[DLBRIDGE_IPC_MAX_FDS];
+  size_t length = 0;
+  size_t count = 0;
+  const DLBridgeStatus status = dlbridge_ipc_export(tensor, 0, bytes, sizeof bytes, &length, fds,
+                                                    DLBRIDGE_IPC_MAX_FDS, &count, error);
+  for (size_t i = 0; status == DLBRIDGE_OK && i < count; ++i) {
+    close(fds[i]);
+  }
+  return status;
+}
+
+TEST(DeviceCopy, IsShareableWhereThatIsAskedFor) {
+  const Source source;
+  DLBridgeCopySpec spec = DLBRIDGE_COPY_SPEC_INIT;
+  spec.options = DLBRIDGE_COPY_SHAREABLE;
+  DLManagedTensorVersioned* copy = MustCopy(source.tensor, spec);
+  EXPECT_EQ(ValuesOf(copy->dl_tensor, 6), kExpected);
+  Error error;
+  EXPECT_EQ(Export(copy, &error), DLBRIDGE_OK) << error.message;
+  dlbridge_release_versioned(copy);
+}
+
+TEST(DeviceCopy, IsNotShareableInMemoryOfOthers) {
+  const Source source;
+  Target target;
+  DLManagedTensorVersioned* copy = MustCopy(source.tensor, target.Spec());
+  DLManagedTensorVersioned* shared = MustShare(copy);
+  for (const DLManagedTensorVersioned* tensor : {copy, shared}) {
+    Error error;
+    EXPECT_EQ(Export(tensor, &error), DLBRIDGE_ERROR_UNSUPPORTED);
+    EXPECT_TRUE(error.Says("SHAREABLE")) << error.message;
+  }
+  dlbridge_release_versioned(copy);
+  dlbridge_release_versioned(shared);
+}
+
+#endif
 
 TEST(DeviceCopy, SurvivesEachFailingAllocation) {
   if (!Allocations::CanFail()) {

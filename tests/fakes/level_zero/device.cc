@@ -87,7 +87,6 @@ using fake_ze::Context;
 using fake_ze::Device;
 using fake_ze::Driver;
 using fake_ze::Kind;
-using fake_ze::Object;
 using fake_ze::TheWorld;
 
 ze_result_t zeInit(ze_init_flags_t flags) {

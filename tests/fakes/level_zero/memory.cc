@@ -168,7 +168,6 @@ void CheckRange(Call* call, const void* address, size_t bytes, const Context* co
 
 }  // namespace fake_ze
 
-using fake_ze::Allocation;
 using fake_ze::Call;
 using fake_ze::Context;
 using fake_ze::Device;
