@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors on CUDA through the C ABI: copies, the table's entries, and what is wrapped.
+// Tensors on CUDA through the C ABI: copied, and with contexts of the table.
 #include "cuda_tensor_device.h"
+#include "table_checks.h"
 
 namespace dlbridge_test {
 namespace {
@@ -84,6 +85,29 @@ TEST_F(CudaTensor, BehindWhatIsOnTheStream) {
   ASSERT_EQ(dlbridge_copy(&tensor, 0, &spec, &copy, &error), DLBRIDGE_OK) << error.message;
   EXPECT_EQ(std::memcmp(copy->dl_tensor.data, after.data(), after.size()), 0);
   copy->deleter(copy);
+  device.Free(memory);
+}
+
+// Without a context: that is the primary one, which nobody retains for a look.
+TEST_F(CudaTensor, DevicesInTheTable) {
+  CheckEnumeration(DLBRIDGE_BACKEND_CUDA, kDLCUDA, 2, {kDLCUDAHost, kDLCUDAManaged});
+  DLBridgeContextEntry one;
+  DLBridgeContextEntry other;
+  ASSERT_EQ(LookUp({kDLCUDA, 0}, 0, &one), DLBRIDGE_OK);
+  ASSERT_EQ(LookUp({kDLCUDA, 1}, 0, &other), DLBRIDGE_OK);
+  EXPECT_EQ(dlbridge_cuda_context(&one), nullptr);
+  EXPECT_EQ(dlbridge_cuda_ordinal(&other), 1);
+  const uint8_t none[16] = {};
+  EXPECT_NE(std::memcmp(one.uuid, none, sizeof none), 0);
+  EXPECT_NE(std::memcmp(one.uuid, other.uuid, sizeof one.uuid), 0);
+  EXPECT_EQ(Counts().primary_retained, before_.primary_retained);
+}
+
+TEST_F(CudaTensor, AContextThatIsRegistered) {
+  CudaDevice device(0);
+  const DLBridgeBuffer memory = device.Allocate(64);
+  CheckContextIsKept(dlbridge_context_entry_cuda(0, device.context(), device.native_stream()),
+                     memory);
   device.Free(memory);
 }
 

@@ -2,6 +2,7 @@
 // Tensors on memory of HIP's: wrapped, and shared with another process.
 #include "hip_tensor_device.h"
 #include "ipc_checks.h"
+#include "table_checks.h"
 
 namespace dlbridge_test {
 namespace {
@@ -107,6 +108,11 @@ TEST(HipTensor, AnExporterThatIsGone) {
     EXPECT_TRUE(Contains(error.message, "hipIpcOpenMemHandle")) << error.message;
     EXPECT_EQ(tensor, nullptr);
   });
+}
+
+HIP_TEST(HipTensor, DevicesInTheTable) {
+  (void)fake;
+  CheckEnumeration(DLBRIDGE_BACKEND_HIP, kDLROCM, 2, {kDLROCMHost});
 }
 
 }  // namespace

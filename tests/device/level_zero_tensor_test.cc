@@ -4,6 +4,7 @@
 
 #include "ipc_checks.h"
 #include "level_zero_tensor_device.h"
+#include "table_checks.h"
 
 namespace dlbridge_test {
 namespace {
@@ -172,6 +173,33 @@ TEST(LevelZeroTensor, AnExporterThatIsGone) {
         EXPECT_NE(std::strstr(error.message, "zeMemOpenIpcHandle"), nullptr) << error.message;
         EXPECT_EQ(tensor, nullptr);
       });
+}
+
+LEVEL_ZERO_TEST(LevelZeroTensor, DevicesInTheTable) {
+  CheckEnumeration(DLBRIDGE_BACKEND_LEVEL_ZERO, kDLOneAPI, 4, {});
+  world.kept.contexts = 2;
+}
+
+LEVEL_ZERO_TEST(LevelZeroTensor, TheContextInTheTable) {
+  DLBridgeContextEntry entry;
+  ASSERT_EQ(LookUp(OneApi(3), 0, &entry), DLBRIDGE_OK);
+  LevelZeroDevice device(&world, 3, 3, dlbridge_level_zero_context(&entry));
+  DLBridgeBuffer memory = device.Allocate(64);
+  memory.context = entry.context;
+  CheckEnumeratedContext(device.label(), memory);
+  device.Free(memory);
+  world.kept.contexts = 2;
+  world.kept.pools = 1;
+}
+
+LEVEL_ZERO_TEST(LevelZeroTensor, AContextThatIsRegistered) {
+  ze_context_handle_t context = world.MakeContext();
+  LevelZeroDevice device(&world, 7, 0, context);
+  const DLBridgeBuffer memory = device.Allocate(64);
+  CheckContextIsKept(
+      dlbridge_context_entry_level_zero(7, world.drivers[0], world.devices[0], context), memory);
+  device.Free(memory);
+  world.kept.contexts = 2;  // looked for in vain, and so entered
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tensors on a real OpenCL through the C ABI: buffers as kDLOpenCL, USM as kDLOneAPI.
 #include "opencl_tensor_device.h"
+#include "table_checks.h"
 
 namespace dlbridge_test {
 namespace {
@@ -142,6 +143,48 @@ TEST_F(OpenClUsmTensor, CallsThatFail) {
   OpenClUsm device = Usm();
   CheckFailures(&host_, &device, &device, {"clGetMemAllocInfoINTEL", "clEnqueueMemcpyINTEL"});
   CheckFailures(&device, &host_, &device, {"clEnqueueMemcpyINTEL"});
+}
+
+TEST_F(OpenClTensor, DevicesInTheTable) {
+  CheckEnumeration(DLBRIDGE_BACKEND_OPENCL, kDLOpenCL, static_cast<int32_t>(devices_.size()), {});
+}
+
+TEST_F(OpenClTensor, TheContextInTheTable) {
+  DLBridgeContextEntry entry;
+  ASSERT_EQ(LookUp(Label(), 0, &entry), DLBRIDGE_OK);
+  OpenClBuffers device = Buffers(dlbridge_opencl_context(&entry));
+  DLBridgeBuffer memory = device.Allocate(64);
+  memory.context = entry.context;
+  CheckEnumeratedContext(Label(), memory);
+  device.Free(memory);
+}
+
+TEST_F(OpenClTensor, AContextThatIsRegistered) {
+  OpenClBuffers device = Buffers(context_);
+  const DLBridgeBuffer memory = device.Allocate(64);
+  CheckContextIsKept(dlbridge_context_entry_opencl(Label(), platform_, device_, context_, nullptr),
+                     memory);
+  device.Free(memory);
+}
+
+TEST_F(OpenClTensor, IsNotSharedBetweenProcesses) {
+  OpenClBuffers device = Buffers(context_);
+  DLBridgeBuffer memory = device.Allocate(64);
+  int released = 0;
+  Error error;
+  DLManagedTensorVersioned* tensor = nullptr;
+  ASSERT_EQ(WrapWithContext(Label(), memory, &released, &tensor, &error), DLBRIDGE_OK)
+      << error.message;
+  uint8_t bytes[DLBRIDGE_IPC_MAX_SIZE];
+  size_t length = 0;
+  size_t fds = 0;
+  EXPECT_EQ(dlbridge_ipc_export(tensor, 0, bytes, sizeof bytes, &length, nullptr, 0, &fds, &error),
+            DLBRIDGE_ERROR_UNSUPPORTED);
+  EXPECT_NE(std::string(error.message).find("DLBRIDGE_COPY_SHAREABLE"), std::string::npos)
+      << error.message;
+  tensor->deleter(tensor);
+  EXPECT_EQ(released, 1);
+  device.Free(memory);
 }
 
 }  // namespace

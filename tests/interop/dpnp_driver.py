@@ -8,12 +8,13 @@ import sys
 import tempfile
 
 from bridge import Error, Refused
-from capsules import DLDevice, DLPackVersion
+from capsules import DLDevice, DLManagedTensorVersioned, DLPackVersion
 
 ONEAPI = 14
 CPU = 1
 BACKEND_OPENCL = 5
 BUFFER_ADDRESS = 1
+COPY_ALLOW_STAGING = 1
 STREAM_QUEUE = 3
 LEVEL_DEVICE = 3
 MEMORY = {1: "HOST", 5: "USM_HOST", 6: "USM_DEVICE", 7: "USM_SHARED"}
@@ -101,6 +102,25 @@ class Policy(ctypes.Structure):
     ]
 
 
+class CopySpec(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("options", ctypes.c_uint32),
+        ("device", DLDevice),
+        ("stream", Stream),
+        ("target", Buffer),
+        ("target_offset", ctypes.c_uint64),
+        ("target_size", ctypes.c_uint64),
+        ("release", ctypes.c_void_p),
+        ("release_context", ctypes.c_void_p),
+        ("allocator", ctypes.c_void_p),
+        ("flags", ctypes.c_uint64),
+        ("version", DLPackVersion),
+        ("policy", ctypes.c_void_p),
+        ("reserved", ctypes.c_uint64 * 4),
+    ]
+
+
 class Devices:
     """The device functions of libdlbridge."""
 
@@ -169,6 +189,27 @@ class Devices:
             ctypes.byref(streams[1]),
             ctypes.c_uint32(0),
         )
+
+    def copy(self, tensor, queue=None, target=None, options=0):
+        """A copy of a bare tensor: in new memory of the host, or in that of a target tensor."""
+        spec = CopySpec(struct_size=ctypes.sizeof(CopySpec), options=options, device=DLDevice(CPU))
+        if queue is not None:
+            spec.stream = Stream(BACKEND_OPENCL, STREAM_QUEUE, DLDevice(ONEAPI, 0), queue, 0)
+        if target is not None:
+            spec.device = target.device
+            spec.target = Buffer(kind=BUFFER_ADDRESS, handle=target.data)
+            spec.target_offset = target.byte_offset
+            info = self.pointer_info(target.data, target.device)
+            spec.target_size = info.base + info.size - target.data
+        out = ctypes.POINTER(DLManagedTensorVersioned)()
+        self._call(
+            "dlbridge_copy",
+            ctypes.byref(tensor),
+            ctypes.c_uint64(0),
+            ctypes.byref(spec),
+            ctypes.byref(out),
+        )
+        return out.contents
 
     def synchronize(self, queue):
         stream = Stream(BACKEND_OPENCL, STREAM_QUEUE, DLDevice(ONEAPI, 0), queue, 0)

@@ -11,7 +11,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "examples/d
 
 from bridge import Handover, Library, Refused  # noqa: E402
 from capsules import DLDevice, DLTensor, look, release, wrap  # noqa: E402
-from dpnp_driver import CPU, MEMORY, ONEAPI, Devices, Sycl, use_intel_driver  # noqa: E402
+from dpnp_driver import COPY_ALLOW_STAGING, CPU, MEMORY, ONEAPI, Devices, Sycl, use_intel_driver  # noqa: E402
 
 if not use_intel_driver():
     print("skipped: this Python has no intel-opencl-rt (tests/interop/requirements-dpnp.txt)")
@@ -171,6 +171,75 @@ class DpnpTest(unittest.TestCase):
         before = sys.getrefcount(array)
         release(self.library.take(array.__dlpack__()))
         self.assertEqual(sys.getrefcount(array), before)
+
+    def views_of(self, array):
+        """What runs and rectangles express."""
+        return {
+            "whole": array,
+            "rows": array[1:3],
+            "columns": array[:, ::2],
+            "a rectangle": array[1:, 2:5],
+            "transposed": array.T,
+            "backwards": array[::-1, ::-1],
+        }
+
+    def test_arrays_are_copied_to_the_host(self):
+        for usm_type in ("device", "shared", "host"):
+            views = self.views_of(array := make(usm_type))
+            views["a broadcast"] = dpnp.broadcast_to(array[2], (3, 6))
+            for name, view in views.items():
+                for queue in (None, self.sycl.queue(self.queue)):
+                    with self.subTest(name, usm_type=usm_type, queue=queue is not None):
+                        self.queue.wait()
+                        tensor = look(capsule := view.__dlpack__()).dl_tensor
+                        copied = self.devices.copy(tensor, queue)
+                        seen = np.from_dlpack(OnOneApi(wrap(copied), (CPU, 0)))
+                        np.testing.assert_array_equal(seen, dpnp.asnumpy(view))
+                        del capsule
+
+    def test_host_memory_is_copied_to_arrays(self):
+        for name, view in self.views_of(VALUES).items():
+            for queue in (None, self.sycl.queue(self.queue)):
+                with self.subTest(name, queue=queue is not None):
+                    array = dpnp.zeros(view.shape, dtype=dpnp.float32)
+                    self.queue.wait()
+                    target = look(capsule := array.__dlpack__()).dl_tensor
+                    source = look(host := view.__dlpack__()).dl_tensor
+                    release(self.devices.copy(source, queue, target))
+                    np.testing.assert_array_equal(dpnp.asnumpy(array), view)
+                    del capsule, host
+
+    def test_arrays_are_copied_to_arrays(self):
+        for name, view in self.views_of(make()).items():
+            with self.subTest(name):
+                array = dpnp.zeros(view.shape, dtype=dpnp.float32)
+                self.queue.wait()
+                target = look(capsule := array.__dlpack__()).dl_tensor
+                source = look(other := view.__dlpack__()).dl_tensor
+                release(self.devices.copy(source, self.sycl.queue(self.queue), target))
+                np.testing.assert_array_equal(dpnp.asnumpy(array), dpnp.asnumpy(view))
+                del capsule, other
+
+    def test_a_copy_comes_behind_the_work_of_sycls_queue(self):
+        for count in range(1, 6):
+            array = dpnp.full(1 << 20, count, dtype=dpnp.float32)
+            array = array * 2 + 1
+            tensor = look(capsule := array.__dlpack__()).dl_tensor
+            copied = self.devices.copy(tensor, self.sycl.queue(self.queue))
+            seen = np.from_dlpack(OnOneApi(wrap(copied), (CPU, 0)))
+            np.testing.assert_array_equal(seen, 2 * count + 1)
+            del capsule
+
+    def test_many_elements_backwards_need_the_host(self):
+        array = dpnp.arange(5000, dtype=dpnp.float32)
+        self.queue.wait()
+        tensor = look(capsule := array[::-1].__dlpack__()).dl_tensor
+        refusal = self.refusal_of(self.devices.copy, tensor)
+        self.assertEqual(refusal.status, "UNSUPPORTED")
+        copied = self.devices.copy(tensor, options=COPY_ALLOW_STAGING)
+        seen = np.from_dlpack(OnOneApi(wrap(copied), (CPU, 0)))
+        np.testing.assert_array_equal(seen, np.arange(5000, dtype=np.float32)[::-1])
+        del capsule
 
     def test_a_queue_of_sycls_hands_over_to_another(self):
         consumer = dpctl.SyclQueue(self.queue.sycl_context, self.queue.sycl_device)
