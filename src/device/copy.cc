@@ -35,6 +35,7 @@ struct Transfer {
   ByteExtent reach;  // of the source, from its first element
   uint64_t packed;   // bytes of the copy
   bool staged;       // on the way through the host
+  bool* unfinished;  // a driver could not be waited for
 };
 
 DLBridgeStatus RefuseDevice(const char* argument, DLBridgeError* error) {
@@ -126,6 +127,7 @@ DLBridgeStatus RunPlan(const Transfer& transfer, const CopyPlan& plan, const Sid
                                     : RunBoxes(plan, backend, &job, from.offset, to.offset, error);
   const DLBridgeStatus finished =
       backend.copy_finish(&job, status == DLBRIDGE_OK ? error : nullptr);
+  *transfer.unfinished = *transfer.unfinished || finished != DLBRIDGE_OK;
   return status != DLBRIDGE_OK ? status : finished;
 }
 
@@ -160,11 +162,17 @@ bool PlanTransfer(const Transfer& transfer, CopyPlan* out) {
 
 // --------------------------------------------------------------------------- through the host
 
-// Memory on the way; gone at the end of its scope.
+// Memory on the way; gone at the end of its scope. Where a driver could not be waited for, it may
+// still be working on it: then it is left to it.
 class Bounce {
  public:
-  explicit Bounce(uint64_t bytes) : memory_(std::malloc(static_cast<size_t>(bytes))) {}
-  ~Bounce() { std::free(memory_); }
+  Bounce(uint64_t bytes, const bool* unfinished)
+      : memory_(std::malloc(static_cast<size_t>(bytes))), unfinished_(unfinished) {}
+  ~Bounce() {
+    if (!*unfinished_) {
+      std::free(memory_);
+    }
+  }
   Bounce(const Bounce&) = delete;
   Bounce& operator=(const Bounce&) = delete;
   void* memory() const { return memory_; }
@@ -174,6 +182,7 @@ class Bounce {
 
  private:
   void* memory_;
+  const bool* unfinished_;
 };
 
 void* AddressOf(const Side& side) {
@@ -188,7 +197,7 @@ void CopyOnHost(const Transfer& transfer, const void* from, void* to) {
 DLBridgeStatus FetchExtent(const Transfer& transfer, void* to, DLBridgeError* error) {
   const ByteExtent& reach = transfer.reach;
   const auto bytes = static_cast<uint64_t>(reach.end - reach.begin);
-  const Bounce extent(bytes);
+  const Bounce extent(bytes, transfer.unfinished);
   if (extent.memory() == nullptr) {
     return RefuseMemory(error);
   }
@@ -216,7 +225,7 @@ DLBridgeStatus Stage(const Transfer& transfer, DLBridgeError* error) {
   if (transfer.to.backend == nullptr) {
     return Fetch(transfer, transfer.to, error);
   }
-  const Bounce compact(transfer.packed);
+  const Bounce compact(transfer.packed, transfer.unfinished);
   if (compact.memory() == nullptr) {
     return RefuseMemory(error);
   }
@@ -328,6 +337,7 @@ DLBridgeStatus FillTarget(const DLTensor& source, uint64_t flags, const DLBridge
     return DLBRIDGE_OK;
   }
   const ItemWidths widths = WidthsOf(source.dtype, flags, target.node->flags);
+  bool unfinished = false;
   Transfer transfer = {&spec,
                        SourceSide(source),
                        {{false, to.device, target.buffer}, to.byte_offset, nullptr},
@@ -335,7 +345,8 @@ DLBridgeStatus FillTarget(const DLTensor& source, uint64_t flags, const DLBridge
                        widths,
                        ReachOf(layout, widths.from),
                        target.bytes,
-                       false};
+                       false,
+                       &unfinished};
   return Move(&transfer, error);
 }
 

@@ -120,7 +120,7 @@ TEST_F(CudaIpc, AnotherProcessSeesTheMemory) {
     ASSERT_EQ(Import(handle_, &mapping, &error), DLBRIDGE_OK) << error.message;
     EXPECT_EQ(Log(),
               "cuCtxGetCurrent cuDevicePrimaryCtxRetain cuCtxGetId cuCtxGetId "
-              "cuCtxPushCurrent_v2 cuIpcOpenMemHandle_v2 cuPointerGetAttributes "
+              "cuCtxPushCurrent_v2 cuIpcOpenMemHandle_v2 cuMemGetAddressRange_v2 "
               "cuCtxPopCurrent_v2 ");
     EXPECT_EQ(mapping.size, kSize);
     EXPECT_EQ(mapping.device.device_id, 0);
@@ -257,7 +257,7 @@ TEST_F(CudaIpc, EachCallOfAnImportThatFailsIsNamed) {
       int nth;
     } failing[] = {
         {"cuCtxGetCurrent", 1},    {"cuDevicePrimaryCtxRetain", 1}, {"cuCtxGetId", 1},
-        {"cuCtxGetId", 2},         {"cuIpcOpenMemHandle_v2", 1},    {"cuPointerGetAttributes", 1},
+        {"cuCtxGetId", 2},         {"cuIpcOpenMemHandle_v2", 1},    {"cuMemGetAddressRange_v2", 1},
         {"cuCtxPopCurrent_v2", 1}, {"cuCtxPushCurrent_v2", 1}};
     for (const auto& one : failing) {
       fake_cuda_fail(one.call, CUDA_ERROR_UNKNOWN, one.nth);

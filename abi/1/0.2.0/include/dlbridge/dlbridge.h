@@ -764,8 +764,9 @@ DLBRIDGE_API DLBridgeStatus dlbridge_pin_module(const void* address, DLBridgeErr
  * A driver is loaded, never linked, and only by the first call that concerns its backend: a call
  * whose device, buffer or stream names it. A machine without drivers answers UNAVAILABLE, and
  * dlbridge_backend_info says what was tried. The functions of this section may take a lock of the
- * library's (never while a driver or a callback runs), of the loader and of the driver, and the first
- * of them in a process reads the environment (DLBRIDGE_LIBCUDA, DLBRIDGE_LIBHIP, DLBRIDGE_LIBZE,
+ * library's (while a driver is being started, so not from a constructor of a library that is being
+ * loaded; never while other calls of it or a callback run), of the loader and of the driver, and the
+ * first of them in a process reads the environment (DLBRIDGE_LIBCUDA, DLBRIDGE_LIBHIP, DLBRIDGE_LIBZE,
  * DLBRIDGE_LIBOPENCL: the file to load instead) and registers a fork handler.
  *
  * FORK. In the child of a process that had started a backend, calls that need it return
@@ -1154,7 +1155,8 @@ typedef struct DLBridgeCopySpec {
  * 4096 of these cannot express, and what crosses two backends, through the host where ALLOW_STAGING is
  * given. Pinned and managed memory is the host's.
  * Success: `*out` is the caller's. Failure: no output, `release` not called, memory of the allocator
- * given back; the target's bytes are unspecified. Any tensor error; UNSUPPORTED (no allocator, staging
+ * given back; the target's bytes are unspecified, and a driver that could not even be waited for
+ * (DRIVER) may still be at work on both. Any tensor error; UNSUPPORTED (no allocator, staging
  * not allowed); BUFFER_TOO_SMALL; OUT_OF_MEMORY; CAPTURE. \since 0.2.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_copy(const DLTensor* source, uint64_t flags,
                                           const DLBridgeCopySpec* spec, DLManagedTensorVersioned** out,
@@ -1169,8 +1171,9 @@ enum { DLBRIDGE_IPC_MAX_SIZE = 2048, DLBRIDGE_IPC_MAX_FDS = 4 };
 
 /** Bits of the `options` of dlbridge_ipc_export and dlbridge_ipc_import. \since 0.2.0 */
 enum {
-  /** Export: the importer gets no right to write, and on the host cannot gain it. Import: do not ask
-   * for it. Without it a tensor that says READ_ONLY is exported so all the same. */
+  /** Export: the importer gets no right to write, and on the host a process of another user cannot
+   * gain it. Import: do not ask for it. Without it a tensor that says READ_ONLY is exported so all the
+   * same. */
   DLBRIDGE_IPC_READ_ONLY = 1 << 0
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** \file
  * Typed makers for programs that have Level Zero's ze_api.h: what the structs of dlbridge.h hold as
- * integers is written and read here as what it is. C99 and C++11, nothing to link beyond dlbridge itself.
+ * Typed makers for programs that have Level Zero's ze_api.h: what the structs of dlbridge.h hold as
  * \since 0.2.0
  */
 #ifndef DLBRIDGE_LEVEL_ZERO_API_H_
