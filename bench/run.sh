@@ -13,3 +13,5 @@ python3 -B bench/instructions.py --binary "$build/bench/core_instructions"
 echo
 python3 -B bench/copy_report.py --binary "$build/bench/copy_bench" \
   --numpy-python build/venv/bin/python --torch-python "${DLBRIDGE_TORCH_PYTHON:-}"
+echo
+python3 -B bench/device_report.py --folder "$build/bench"

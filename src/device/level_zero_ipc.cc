@@ -200,6 +200,17 @@ DLBridgeStatus Open(const Export& made, const DLBridgeContextEntry& entry,
   return status;
 }
 
+// A peer that sends no descriptor must not have the driver open one of this process's own.
+DLBridgeStatus CheckNamesNone(const Export& made, DLBridgeError* error) {
+  int32_t process = 0;
+  std::memcpy(&process, made.handle.data + 16, sizeof process);
+  int32_t fd = -1;
+  const bool own = (made.flags & kHasDescriptor) == 0 && process == 0;
+  return own && FindDescriptor(made.handle, &fd)
+             ? RefuseBytes(error, "names a file descriptor of this process and brings none")
+             : DLBRIDGE_OK;
+}
+
 }  // namespace
 
 DLBridgeStatus IpcExport(const DLBridgeBuffer& buffer, DLDevice label, IpcHandle* out,
@@ -228,6 +239,7 @@ DLBridgeStatus IpcImport(const IpcHandle& handle, DLDevice label, IpcMapping* ou
                          DLBridgeError* error) {
   Export made;
   DLBRIDGE_TRY(Read(handle, &made, error));
+  DLBRIDGE_TRY(CheckNamesNone(made, error));
   const DeviceRecord* device = nullptr;
   DLBRIDGE_TRY(FindIdentified(made, &device, error));
   DLBridgeContextEntry entry;

@@ -262,6 +262,12 @@ LEVEL_ZERO_TEST(LevelZeroIpc, Altered) {
   handle = good;
   handle.size = 4097;
   refused(handle, DLBRIDGE_ERROR_DESCRIPTOR, "more bytes than the memory has");
+  // One that brings no descriptor, and names one of the importer's own.
+  handle = good;
+  handle.bytes[84] &= 0xfd;
+  handle.fd_count = 0;
+  handle.bytes[0] = static_cast<uint8_t>(good.fds[0]);
+  refused(handle, DLBRIDGE_ERROR_DESCRIPTOR, "names a file descriptor of this process");
   handle = good;
   handle.fds[0] = -1;
   refused(handle, DLBRIDGE_ERROR_DRIVER, "zeMemOpenIpcHandle");
