@@ -2,6 +2,7 @@
 // Strided to compact on any device: on the host at once, with a driver by the calls that it has.
 #include "copy.h"
 
+#include <atomic>
 #include <cstdlib>
 
 #include "device.h"
@@ -162,26 +163,42 @@ bool PlanTransfer(const Transfer& transfer, CopyPlan* out) {
 
 // --------------------------------------------------------------------------- through the host
 
-// Memory on the way; gone at the end of its scope. Where a driver could not be waited for, it may
-// still be working on it: then it is left to it.
+// Stands before memory on the way; where a driver could not be waited for, it may still be working
+// on it, and the memory is set aside for good.
+struct alignas(16) SetAside {
+  SetAside* next;
+};
+std::atomic<SetAside*> g_set_aside;
+
+void Keep(SetAside* memory) {
+  memory->next = g_set_aside.load(std::memory_order_relaxed);
+  while (!g_set_aside.compare_exchange_weak(memory->next, memory, std::memory_order_release,
+                                            std::memory_order_relaxed)) {
+  }
+}
+
+// Memory on the way; gone at the end of its scope.
 class Bounce {
  public:
   Bounce(uint64_t bytes, const bool* unfinished)
-      : memory_(std::malloc(static_cast<size_t>(bytes))), unfinished_(unfinished) {}
+      : block_(static_cast<SetAside*>(std::malloc(sizeof(SetAside) + static_cast<size_t>(bytes)))),
+        unfinished_(unfinished) {}
   ~Bounce() {
-    if (!*unfinished_) {
-      std::free(memory_);
+    if (block_ != nullptr && *unfinished_) {
+      Keep(block_);
+    } else {
+      std::free(block_);
     }
   }
   Bounce(const Bounce&) = delete;
   Bounce& operator=(const Bounce&) = delete;
-  void* memory() const { return memory_; }
+  void* memory() const { return block_ != nullptr ? block_ + 1 : nullptr; }
   Side side() const {
-    return {{true, MakeDevice(kDLCPU, 0), dlbridge_buffer_address(memory_)}, 0, nullptr};
+    return {{true, MakeDevice(kDLCPU, 0), dlbridge_buffer_address(memory())}, 0, nullptr};
   }
 
  private:
-  void* memory_;
+  SetAside* block_;
   const bool* unfinished_;
 };
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <list>
 
 #include "dlbridge/dlbridge.h"
 #include "support/allocations.h"
@@ -15,6 +16,7 @@ namespace {
 struct Memory {
   alignas(64) unsigned char bytes[256] = {};
   int releases = 0;
+  std::list<Axes> shapes;  // of its specs, which only point to them
   DLBridgeBuffer released = {0, 0, 0, 0};
 
   static void Release(void* context, DLBridgeBuffer buffer) {
@@ -26,8 +28,9 @@ struct Memory {
 
 DLBridgeWrapSpec Spec(Memory* memory, const Axes& shape, const Axes* strides = nullptr) {
   DLBridgeWrapSpec spec = DLBRIDGE_WRAP_SPEC_INIT;
+  memory->shapes.push_back(shape);
   spec.ndim = static_cast<int32_t>(shape.size());
-  spec.shape = shape.data();
+  spec.shape = memory->shapes.back().data();
   spec.strides = strides != nullptr ? strides->data() : nullptr;
   spec.buffer = dlbridge_buffer_address(memory->bytes);
   spec.release = Memory::Release;
@@ -68,7 +71,7 @@ TEST(Wrap, MakesATensorOfWhatItIsTold) {
   EXPECT_EQ(tensor->dl_tensor.byte_offset, 8U);
   EXPECT_EQ(ShapeOf(tensor->dl_tensor), shape);
   EXPECT_EQ(StridesOf(tensor->dl_tensor), strides);
-  EXPECT_NE(tensor->dl_tensor.shape, shape.data()) << "a snapshot";
+  EXPECT_NE(tensor->dl_tensor.shape, spec.shape) << "a snapshot";
   EXPECT_EQ(tensor->dl_tensor.dtype.code, kDLBfloat);
   EXPECT_EQ(memory.releases, 0);
   dlbridge_release_versioned(tensor);
