@@ -15,6 +15,7 @@ import header
 Change = namedtuple("Change", "name noticed_by edit recorded aarch64")
 CHANGES = []
 HEADER = "include/dlbridge/dlbridge.h"
+BOUNDARY = "src/support/boundary.h"
 FREEZE = "abi/layout_freeze.c"
 MAP = "src/dlbridge.map"
 
@@ -117,17 +118,14 @@ def grow_view_spec(copy):
 
 @change("a struct that the library fills grown, and filled up to the smaller size", recorded=True)
 def filled_struct_grown(copy):
-    first = grow_layout(copy)
-    copy.replace("src/layout.cc", "size < sizeof(DLBridgeLayout)", f"size < {first}")
-    copy.replace(
-        "src/layout.cc", "memcpy(out, &layout, sizeof layout)", "memcpy(out, &layout, written)"
-    )
-    copy.replace(
-        "src/layout.cc",
-        "  layout.struct_size = size;",
-        "  layout.struct_size = size;\n"
-        "  const size_t written = size < sizeof layout ? size : sizeof layout;",
-    )
+    say_first_size(copy, grow_layout(copy))
+
+
+def say_first_size(copy, first):
+    """The library goes on to take the layout as it was first, and fills that."""
+    check = "template <class T>\nDLBRIDGE_INLINE DLBridgeStatus CheckStruct("
+    size = "template <>\nconstexpr size_t FirstSize<DLBridgeLayout>() {\n  return %d;\n}\n\n"
+    copy.replace(BOUNDARY, check, size % int(first) + check)
 
 
 def grow_layout(copy):
@@ -276,8 +274,8 @@ def first_size_forgotten(copy):
     "a struct that the library fills grown, and filled as a whole", "frozen-clients", recorded=True
 )
 def filled_as_a_whole(copy):
-    first = grow_layout(copy)
-    copy.replace("src/layout.cc", "size < sizeof(DLBridgeLayout)", f"size < {first}")
+    say_first_size(copy, grow_layout(copy))
+    copy.replace(BOUNDARY, "if (DLBRIDGE_LIKELY(size >= sizeof value)) {", "if (size != 0) {")
 
 
 @change("a reserved field dropped", "layout-freeze", "abidiff-x86_64", recorded=True)
