@@ -93,20 +93,14 @@ DLBridgeStatus FillAllocated(const NewTensor& tensor, uint64_t room, Node* node,
   return DLBRIDGE_OK;
 }
 
-// What a struct of the first version does not have.
-uint32_t OptionsOf(const DLBridgeAllocateSpec& spec) {
-  return spec.struct_size >= offsetof(DLBridgeAllocateSpec, reserved1) ? spec.options : 0;
-}
-
 DLBridgeStatus CheckAllocateOptions(const DLBridgeAllocateSpec& spec, DLBridgeError* error) {
-  if (spec.struct_size >= sizeof spec && spec.reserved1 != 0) {
+  if (spec.reserved1 != 0) {
     return RefuseArgument(error, "spec.reserved1", "must be zero");
   }
-  const uint32_t options = OptionsOf(spec);
-  if ((options & ~uint32_t{DLBRIDGE_ALLOCATE_SHAREABLE}) != 0) {
+  if ((spec.options & ~uint32_t{DLBRIDGE_ALLOCATE_SHAREABLE}) != 0) {
     return RefuseArgument(error, "spec.options", "has a bit that this library does not know");
   }
-  if (options != 0 && (spec.allocator != nullptr || TypeOf(spec.device) != kDLCPU)) {
+  if (spec.options != 0 && (spec.allocator != nullptr || TypeOf(spec.device) != kDLCPU)) {
     return RefuseArgument(error, "spec.options",
                           "must not say SHAREABLE with an allocator or for another device than "
                           "the CPU");
@@ -115,7 +109,6 @@ DLBridgeStatus CheckAllocateOptions(const DLBridgeAllocateSpec& spec, DLBridgeEr
 }
 
 DLBridgeStatus CheckSpec(const DLBridgeAllocateSpec& spec, DLBridgeError* error) {
-  DLBRIDGE_TRY(CheckStruct(&spec, "spec", error));
   if (spec.reserved0 != 0 || spec.reserved[0] != 0 || spec.reserved[1] != 0) {
     return RefuseArgument(error, "spec.reserved", "must be zero");
   }
@@ -174,19 +167,21 @@ DLBridgeStatus dlbridge_allocate(const DLBridgeAllocateSpec* spec, DLManagedTens
                                  DLBridgeError* error) {
   DLBRIDGE_REQUIRE(spec);
   DLBRIDGE_REQUIRE(out);
-  DLBRIDGE_TRY(dlbridge::CheckSpec(*spec, error));
-  const dlbridge::Version version = dlbridge::SharedVersion(spec->version);
-  DLBRIDGE_TRY(dlbridge::CheckPrototype(*spec, version, error));
+  DLBridgeAllocateSpec whole;
+  DLBRIDGE_TRY(dlbridge::ReadGrown(spec, "spec", &whole, error));
+  DLBRIDGE_TRY(dlbridge::CheckSpec(whole, error));
+  const dlbridge::Version version = dlbridge::SharedVersion(whole.version);
+  DLBRIDGE_TRY(dlbridge::CheckPrototype(whole, version, error));
   const dlbridge::NewTensor tensor = {
-      spec->ndim,
-      spec->shape,
-      spec->device,
-      spec->dtype,
-      spec->flags,
+      whole.ndim,
+      whole.shape,
+      whole.device,
+      whole.dtype,
+      whole.flags,
       version,
-      spec->alignment != 0 ? spec->alignment : dlbridge::kDefaultAlignment,
-      spec->allocator,
-      (dlbridge::OptionsOf(*spec) & DLBRIDGE_ALLOCATE_SHAREABLE) != 0};
+      whole.alignment != 0 ? whole.alignment : dlbridge::kDefaultAlignment,
+      whole.allocator,
+      (whole.options & DLBRIDGE_ALLOCATE_SHAREABLE) != 0};
   dlbridge::Node* node = nullptr;
   DLBRIDGE_TRY(dlbridge::AllocateTensor(tensor, &node, error));
   *out = &node->versioned;

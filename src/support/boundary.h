@@ -53,6 +53,22 @@ DLBRIDGE_INLINE DLBridgeStatus CheckStruct(const T* object, const char* argument
   return CheckStructSize(object, object->struct_size, FirstSize<T>(), sizeof(T), argument, error);
 }
 
+// Checks a struct that has grown, and copies it to one of today's size, what it does not have being
+// zero. Nothing may refer to the caller's as the whole struct: a compiler takes a reference for a
+// promise that all of it can be read.
+template <class T>
+DLBridgeStatus ReadGrown(const T* object, const char* argument, T* out, DLBridgeError* error) {
+  uint32_t size = 0;
+  std::memcpy(&size, object, sizeof size);
+  const DLBridgeStatus status =
+      CheckStructSize(object, size, FirstSize<T>(), sizeof(T), argument, error);
+  if (status == DLBRIDGE_OK) {
+    std::memset(out, 0, sizeof *out);
+    std::memcpy(out, object, size < sizeof *out ? size : sizeof *out);
+  }
+  return status;
+}
+
 // Checks the size of a struct that the library is to fill: at least that of its first version.
 template <class T>
 DLBRIDGE_INLINE DLBridgeStatus CheckOut(const T* out, const char* argument, DLBridgeError* error) {
