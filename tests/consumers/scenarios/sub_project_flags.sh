@@ -34,7 +34,7 @@ if [ "$LINKAGE" = shared ]; then
   # clang links the sanitizer into the program alone.
   around sanitizer -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ \
     -DCMAKE_C_FLAGS=-fsanitize=address -DCMAKE_CXX_FLAGS=-fsanitize=address
-  nm --dynamic "$(built_library sanitizer/dlbridge)" | grep --quiet __asan_report ||
+  nm --dynamic "$(built_library sanitizer/dlbridge)" | grep __asan_report >/dev/null ||
     fail 'the library was built without the sanitizer of the project around it'
 else
   hostile+=(-DDLBRIDGE_STATIC=ON)
