@@ -25,25 +25,14 @@ void CanonicaliseStrides(Node* node, bool empty) {
   }
 }
 
-bool IsEmpty(Node* node) {
-  for (int32_t i = 0; i < node->ndim; ++i) {
-    if (node->shape()[i] == 0) {
-      return true;
-    }
-  }
-  return false;
-}
-
 void Canonicalise(Node* node, DLTensor* tensor) {
-  const bool empty = IsEmpty(node);
+  const bool empty = HasZero(node->ndim, node->shape());
   CanonicaliseStrides(node, empty);
   if (empty) {
     tensor->data = nullptr;
     tensor->byte_offset = 0;
   }
-  if (DeviceTypeOf(TypeOf(tensor->device)).host_like) {
-    tensor->device.device_id = 0;
-  }
+  tensor->device = CanonicalDevice(tensor->device);
 }
 
 // NULL stays NULL: it has nothing to point to. Only an empty tensor's address can wrap.

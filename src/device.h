@@ -76,6 +76,22 @@ DLBRIDGE_INLINE DLDevice MakeDevice(int32_t type, int32_t id) {
   return device;
 }
 
+// The device types of which `holds` is true, as a set.
+template <class Holds>
+constexpr uint64_t DeviceSet(Holds holds) {
+  uint64_t set = 0;
+  for (uint32_t code = 0; code < kDeviceTypeCount; ++code) {
+    set |= holds(kDeviceTypes[code]) ? uint64_t{1} << code : 0;
+  }
+  return set;
+}
+
+// The same device as it is written: host-like memory has no id.
+DLBRIDGE_INLINE DLDevice CanonicalDevice(const DLDevice& device) {
+  const int32_t type = TypeOf(device);
+  return MakeDevice(type, DeviceTypeOf(type).host_like ? 0 : device.device_id);
+}
+
 void WriteDeviceType(int32_t code, TextWriter* text);
 void WriteDevice(const DLDevice& device, TextWriter* text);
 

@@ -110,6 +110,16 @@ DLBRIDGE_INLINE void CopyAxes(int32_t ndim, const int64_t* shape, const int64_t*
   }
 }
 
+// Is an extent 0?
+inline bool HasZero(int32_t ndim, const int64_t* shape) {
+  uint64_t least = UINT64_MAX;
+  for (int32_t i = 0; i < ndim; ++i) {
+    const auto extent = static_cast<uint64_t>(shape[i]);
+    least = extent < least ? extent : least;
+  }
+  return least == 0;
+}
+
 // Finds `first` and `limit` where the strides are not compact and no extent is below 1; false where
 // they do not fit 63 bits.
 [[nodiscard]] DLBRIDGE_INLINE bool ReachOfStrides(int32_t ndim, const int64_t* shape,

@@ -23,11 +23,7 @@ DLBRIDGE_INLINE Version RequiredVersion(const DLTensor& tensor, uint64_t flags) 
 
 // The device types that a release knows, as a set.
 constexpr uint64_t DevicesKnownTo(Version version) {
-  uint64_t set = 0;
-  for (uint32_t code = 0; code < kDeviceTypeCount; ++code) {
-    set |= kDeviceTypes[code].since <= version ? uint64_t{1} << code : 0;
-  }
-  return set;
+  return DeviceSet([version](const DeviceType& type) { return type.since <= version; });
 }
 // How many dtype codes, from 0 on without a gap, a release knows.
 constexpr uint8_t DtypesKnownTo(Version version) {

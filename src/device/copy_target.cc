@@ -78,12 +78,14 @@ DLBridgeStatus CheckResult(const DLTensor& source, const DLBridgeCopySpec& spec,
 
 // The elements of a layout that was checked: they fit, but for extents beside a 0.
 int64_t CountElements(const LayoutSnapshot& layout) {
-  int64_t count = 1;
-  bool empty = false;
-  for (int32_t i = 0; i < layout.ndim(); ++i) {
-    empty = empty || layout.shape()[i] == 0 || MulOverflows(count, layout.shape()[i], &count);
+  if (HasZero(layout.ndim(), layout.shape())) {
+    return 0;
   }
-  return empty ? 0 : count;
+  int64_t count = 1;
+  for (int32_t i = 0; i < layout.ndim(); ++i) {
+    count *= layout.shape()[i];
+  }
+  return count;
 }
 
 // The bytes of the copy; padding may make them too many where those of the source were not.
@@ -101,13 +103,10 @@ DLBridgeStatus PackedBytes(const LayoutSnapshot& layout, uint32_t item_bits, uin
 DLBridgeStatus Allocate(const DLTensor& source, const LayoutSnapshot& layout,
                         const DLBridgeCopySpec& spec, Version version, CopyTarget* out,
                         DLBridgeError* error) {
-  NewTensor tensor = {
-      source.ndim,       layout.shape(),       spec.device,
+  const NewTensor tensor = {
+      source.ndim,       layout.shape(),       CanonicalDevice(spec.device),
       source.dtype,      spec.flags | kCopied, version,
       kDefaultAlignment, spec.allocator,       (spec.options & DLBRIDGE_COPY_SHAREABLE) != 0};
-  if (DeviceTypeOf(TypeOf(spec.device)).host_like) {
-    tensor.device.device_id = 0;
-  }
   DLBRIDGE_TRY(AllocateTensor(tensor, &out->node, error));
   out->buffer = dlbridge_buffer_address(out->node->versioned.dl_tensor.data);
   out->buffer.kind = KindOf(TypeOf(spec.device));
@@ -119,9 +118,8 @@ void Adopt(const DLTensor& source, const LayoutSnapshot& layout, const DLBridgeC
            Version version, uint64_t bytes, Node* node) {
   InitNode(node, source.ndim, spec.flags | kCopied);
   ScanTensor<true>(source.ndim, layout.shape(), nullptr, node->shape(), node->strides());
-  const int32_t type = TypeOf(spec.device);
   const DLTensor tensor = {bytes != 0 ? reinterpret_cast<void*>(spec.target.handle) : nullptr,
-                           DeviceTypeOf(type).host_like ? MakeDevice(type, 0) : spec.device,
+                           CanonicalDevice(spec.device),
                            source.ndim,
                            source.dtype,
                            nullptr,

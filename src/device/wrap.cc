@@ -79,24 +79,9 @@ DLBridgeStatus ReadWrapOptions(const DLBridgeWrapSpec& spec, Options* storage,
   return DLBRIDGE_OK;
 }
 
-bool IsEmpty(int32_t ndim, const int64_t* shape) {
-  uint64_t least = UINT64_MAX;
-  for (int32_t i = 0; i < ndim; ++i) {
-    const auto extent = static_cast<uint64_t>(shape[i]);
-    least = extent < least ? extent : least;
-  }
-  return least == 0;
-}
-
-// Host-like memory has no id.
-DLBRIDGE_INLINE DLDevice LabelOf(const DLDevice& device) {
-  const int32_t type = TypeOf(device);
-  return MakeDevice(type, DeviceTypeOf(type).host_like ? 0 : device.device_id);
-}
-
 DLBRIDGE_INLINE DLTensor TensorOf(const DLBridgeWrapSpec& spec) {
   return {reinterpret_cast<void*>(spec.buffer.handle),
-          LabelOf(spec.device),
+          CanonicalDevice(spec.device),
           spec.ndim,
           spec.dtype,
           const_cast<int64_t*>(spec.shape),
@@ -216,25 +201,12 @@ DLBridgeStatus Own(const DLBridgeWrapSpec& spec, Node* node, DLBridgeError* erro
   return DLBRIDGE_OK;
 }
 
-constexpr uint64_t HostLikeDevices() {
-  uint64_t set = 0;
-  for (uint32_t code = 0; code < kDeviceTypeCount; ++code) {
-    set |= kDeviceTypes[code].host_like ? uint64_t{1} << code : 0;
-  }
-  return set;
-}
-constexpr uint64_t HandleDevices() {
-  uint64_t set = 0;
-  for (uint32_t code = 0; code < kDeviceTypeCount; ++code) {
-    set |= kDeviceTypes[code].data == DataIs::kHandle ? uint64_t{1} << code : 0;
-  }
-  return set;
-}
-
 // A type that the newest release knows, whose data is no handle, and a label that stays as it is.
 DLBRIDGE_INLINE bool IsUsualDevice(const DLDevice& device) {
-  constexpr uint64_t kDevices = DevicesKnownTo(kNewestVersion) & ~HandleDevices();
-  constexpr uint64_t kHostLike = HostLikeDevices();
+  constexpr uint64_t kHandles =
+      DeviceSet([](const DeviceType& type) { return type.data == DataIs::kHandle; });
+  constexpr uint64_t kDevices = DevicesKnownTo(kNewestVersion) & ~kHandles;
+  constexpr uint64_t kHostLike = DeviceSet([](const DeviceType& type) { return type.host_like; });
   const auto type = static_cast<uint32_t>(TypeOf(device));
   return type < 64 && ((kDevices >> type) & 1) != 0 &&
          (device.device_id == 0 || ((kHostLike >> type) & 1) == 0);
@@ -285,7 +257,7 @@ DLBRIDGE_INLINE DLBridgeStatus WrapBy(const DLBridgeWrapSpec& spec, const Option
   DLBRIDGE_TRY(MakeWrapped(tensor, spec, options, &node, error));
   DLBRIDGE_TRY(Own(spec, node, error));
   FillVersioned(node, tensor, ToDLPack(options.version));
-  if (DLBRIDGE_UNLIKELY(!options.Has(kSkip) && IsEmpty(tensor.ndim, node->shape()))) {
+  if (DLBRIDGE_UNLIKELY(!options.Has(kSkip) && HasZero(tensor.ndim, node->shape()))) {
     Reform(PlainOptions<DLBRIDGE_CONVERT_CANONICAL>::kValue, node, &node->versioned.dl_tensor);
   }
   *out = &node->versioned;
@@ -321,7 +293,7 @@ DLBridgeStatus WrapLegacy(const DLBridgeWrapSpec& spec, DLManagedTensor** out,
   DLBRIDGE_TRY(MakeWrapped(tensor, spec, options, &node, error));
   DLBRIDGE_TRY(Own(spec, node, error));
   FillLegacy(node, tensor);
-  if (!options.Has(kSkip) && IsEmpty(tensor.ndim, node->shape())) {
+  if (!options.Has(kSkip) && HasZero(tensor.ndim, node->shape())) {
     Reform(PlainOptions<DLBRIDGE_CONVERT_CANONICAL>::kValue, node, &node->legacy.dl_tensor);
   }
   *out = &node->legacy;
