@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+// Validation and conversion: from one degree of trust to the next.
+//
+// Everywhere: on success the source owner is empty and the result owns; on failure the source still
+// owns, as if nothing had happened, also though it was passed as an rvalue. Options that are left
+// out are the library's defaults.
+#ifndef DLBRIDGE_HPP_CONVERT_HPP_
+#define DLBRIDGE_HPP_CONVERT_HPP_
+
+#include "dlbridge/hpp/map.hpp"
+#include "dlbridge/hpp/owner.hpp"
+
+DLBRIDGE_HPP_BEGIN
+
+namespace detail {
+
+inline DLBridgeStatus validate_managed(const DLManagedTensor* tensor, const DLBridgePolicy* by,
+                                       DLBridgeError* sink) noexcept {
+  return abi::validate_legacy(tensor, by, sink);
+}
+inline DLBridgeStatus validate_managed(const DLManagedTensorVersioned* tensor,
+                                       const DLBridgePolicy* by, DLBridgeError* sink) noexcept {
+  return abi::validate_versioned(tensor, by, sink);
+}
+
+// The converters take any owner of the right struct, by std::move.
+template <class Managed, class Owner>
+constexpr void require_owner() noexcept {
+  static_assert(!std::is_lvalue_reference_v<Owner>,
+                "dlbridge: the call consumes the owner: pass std::move(owner)");
+  static_assert(
+      std::is_base_of_v<handle<Managed>, std::remove_reference_t<Owner>>,
+      "dlbridge: the call takes the other kind of tensor (legacy or versioned), or this is "
+      "no owner");
+}
+
+// What the converters share: a new owner of what the call made, and no old one.
+template <class To, class From, class Call>
+result<To> converted(From& source, Call&& call) noexcept {
+  result<To> made;
+  typename To::managed_type* out = nullptr;
+  if (maker::finish(made, call(&out, maker::sink(made)))) {
+    static_cast<void>(source.release());
+    maker::value(made) = To::assume_validated(out);
+  }
+  return made;
+}
+
+template <class Managed, class From, class Call>
+result<foreign<Managed>> unchecked(From& source, Call&& call) noexcept {
+  result<foreign<Managed>> made;
+  Managed* out = nullptr;
+  if (maker::finish(made, call(&out, maker::sink(made)))) {
+    static_cast<void>(source.release());
+    maker::value(made) = foreign<Managed>(out);
+  }
+  return made;
+}
+
+template <class To, class Call>
+result<To> produced(Call&& call) noexcept {
+  result<To> made;
+  typename To::managed_type* out = nullptr;
+  if (maker::finish(made, call(&out, maker::sink(made)))) {
+    maker::value(made) = To::assume_validated(out);
+  }
+  return made;
+}
+
+}  // namespace detail
+
+/// Validates a foreign tensor where it lies: the owner passes into one that opens its elements.
+template <class Managed>
+result<checked<Managed>> validate(foreign<Managed>&& source, policy_ref by = {}) noexcept {
+  result<checked<Managed>> made;
+  if (detail::maker::finish(
+          made, detail::validate_managed(source.get(), by.raw(), detail::maker::sink(made)))) {
+    detail::maker::value(made) = checked<Managed>::assume_validated(source.release());
+  }
+  return made;
+}
+
+/// Validates a managed tensor that stays somebody else's, such as an argument of a C function.
+template <class Managed>
+result<checked_ref> validate(const Managed* borrowed, policy_ref by = {}) noexcept {
+  result<checked_ref> made;
+  if (detail::maker::finish(
+          made, detail::validate_managed(borrowed, by.raw(), detail::maker::sink(made)))) {
+    detail::maker::value(made) = trust::assume_validated(borrowed);
+  }
+  return made;
+}
+
+/// The same for a bare tensor.
+inline result<checked_ref> validate(foreign_ref borrowed, policy_ref by = {}) noexcept {
+  result<checked_ref> made;
+  if (detail::maker::finish(made, abi::validate(borrowed.raw(), borrowed.flags(), by.raw(),
+                                                detail::maker::sink(made)))) {
+    detail::maker::value(made) = trust::assume_validated(borrowed.raw(), borrowed.flags());
+  }
+  return made;
+}
+
+/// Checks the struct alone, without reading shape or strides, so that no element is opened: what a
+/// channel does that only passes tensors on.
+template <class Managed>
+result<void> inspect_struct(const Managed* tensor, policy_ref by = {}) noexcept {
+  DLBridgePolicy demands = by ? *by.raw() : *policy().raw();
+  demands.level = DLBRIDGE_LEVEL_STRUCT;
+  result<void> made;
+  detail::maker::finish(made,
+                        detail::validate_managed(tensor, &demands, detail::maker::sink(made)));
+  return made;
+}
+
+/// Makes a tensor of ours of a legacy one, without copying data unless asked to. Shape and strides
+/// are snapshotted, so what was validated is what is used.
+template <class Owner>
+result<tensor> upgrade(Owner&& source, convert_options_ref how = {}) noexcept {
+  detail::require_owner<DLManagedTensor, Owner>();
+  return detail::converted<tensor>(source, [&](auto** out, DLBridgeError* sink) {
+    return abi::upgrade(source.get(), how.raw(), out, sink);
+  });
+}
+/// Nobody has looked at the result, so its elements are closed.
+template <class Owner>
+result<foreign_versioned> upgrade(Owner&& source, const unchecked_options& how) noexcept {
+  detail::require_owner<DLManagedTensor, Owner>();
+  return detail::unchecked<DLManagedTensorVersioned>(source, [&](auto** out, DLBridgeError* sink) {
+    return abi::upgrade(source.get(), how.raw(), out, sink);
+  });
+}
+
+/// Bytes of storage that upgrade_into needs for `ndim` axes; 0 for a negative number.
+inline std::size_t upgrade_storage_size(std::int32_t ndim) noexcept {
+  return abi::upgrade_storage_size(ndim);
+}
+
+/// The same into storage of the caller's, without allocating.
+template <class Owner>
+result<stored_tensor> upgrade_into(Owner&& source, const storage& into,
+                                   convert_options_ref how = {}) noexcept {
+  detail::require_owner<DLManagedTensor, Owner>();
+  return detail::converted<stored_tensor>(source, [&](auto** out, DLBridgeError* sink) {
+    return abi::upgrade_into(source.get(), how.raw(), into.raw(), out, sink);
+  });
+}
+
+/// Upgrades all or none. `outs` has as many owners as `sources`, all empty. On failure `*failed`,
+/// unless NULL, is the index of the tensor that was refused, or their number if none is to blame.
+inline result<void> upgrade_many(span<foreign_legacy> sources, span<tensor> outs,
+                                 convert_options_ref how = {},
+                                 std::size_t* failed = nullptr) noexcept {
+  static_assert(sizeof(foreign_legacy) == sizeof(DLManagedTensor*) &&
+                sizeof(tensor) == sizeof(DLManagedTensorVersioned*) &&
+                std::is_standard_layout_v<foreign_legacy> && std::is_standard_layout_v<tensor>);
+  bool empty = sources.size() == outs.size();
+  for (std::size_t i = 0; empty && i < outs.size(); ++i) {
+    empty = !outs[i];
+  }
+  if (!empty) {
+    if (failed != nullptr) {
+      *failed = sources.size();
+    }
+    return error(status_code::invalid_argument, rule_code::none, -1,
+                 "outs must be as many owners as sources, and empty");
+  }
+  // An owner is its pointer: the arrays are what the C function wants.
+  result<void> made;
+  const DLBridgeStatus status = abi::upgrade_many(
+      reinterpret_cast<DLManagedTensor* const*>(sources.data()), sources.size(), how.raw(),
+      reinterpret_cast<DLManagedTensorVersioned**>(outs.data()), failed, detail::maker::sink(made));
+  if (detail::maker::finish(made, status)) {
+    for (foreign_legacy& source : sources) {
+      static_cast<void>(source.release());
+    }
+  }
+  return made;
+}
+
+/// Makes a legacy tensor of a versioned one; what legacy cannot say is refused unless the options
+/// allow that loss or ask for a copy.
+template <class Owner>
+result<checked_legacy> downgrade(Owner&& source, convert_options_ref how = {}) noexcept {
+  detail::require_owner<DLManagedTensorVersioned, Owner>();
+  return detail::converted<checked_legacy>(source, [&](auto** out, DLBridgeError* sink) {
+    return abi::downgrade(source.get(), how.raw(), out, sink);
+  });
+}
+template <class Owner>
+result<foreign_legacy> downgrade(Owner&& source, const unchecked_options& how) noexcept {
+  detail::require_owner<DLManagedTensorVersioned, Owner>();
+  return detail::unchecked<DLManagedTensor>(source, [&](auto** out, DLBridgeError* sink) {
+    return abi::downgrade(source.get(), how.raw(), out, sink);
+  });
+}
+
+/// Makes a versioned tensor of anybody's one of ours, so that it can be shared and viewed.
+template <class Owner>
+result<tensor> adopt(Owner&& source, convert_options_ref how = {}) noexcept {
+  detail::require_owner<DLManagedTensorVersioned, Owner>();
+  return detail::converted<tensor>(source, [&](auto** out, DLBridgeError* sink) {
+    return abi::adopt(source.get(), how.raw(), out, sink);
+  });
+}
+template <class Owner>
+result<foreign_versioned> adopt(Owner&& source, const unchecked_options& how) noexcept {
+  detail::require_owner<DLManagedTensorVersioned, Owner>();
+  return detail::unchecked<DLManagedTensorVersioned>(source, [&](auto** out, DLBridgeError* sink) {
+    return abi::adopt(source.get(), how.raw(), out, sink);
+  });
+}
+
+/// What a pointer points to.
+enum class kind : std::int32_t {
+  ambiguous = DLBRIDGE_KIND_AMBIGUOUS,
+  legacy = DLBRIDGE_KIND_LEGACY,
+  versioned = DLBRIDGE_KIND_VERSIONED,
+  bare = DLBRIDGE_KIND_BARE,
+};
+
+/// Owns a validated tensor of either kind, as convert() makes it for a consumer whose version is
+/// known at run time only.
+class any_tensor {
+ public:
+  any_tensor() noexcept = default;
+  explicit any_tensor(checked_legacy&& tensor) noexcept : legacy_(std::move(tensor)) {}
+  explicit any_tensor(checked_versioned&& tensor) noexcept : versioned_(std::move(tensor)) {}
+
+  /// legacy or versioned; ambiguous where it is empty.
+  dlbridge::kind kind() const noexcept {
+    return legacy_ ? kind::legacy : versioned_ ? kind::versioned : kind::ambiguous;
+  }
+  explicit operator bool() const noexcept { return legacy_ || versioned_; }
+  void* get() const noexcept {
+    return legacy_ ? static_cast<void*>(legacy_.get()) : versioned_.get();
+  }
+  checked_ref ref() const& noexcept { return legacy_ ? legacy_.ref() : versioned_.ref(); }
+  checked_ref ref() const&& = delete;
+  /// The owner of that kind; empty where it is of the other.
+  checked_legacy legacy() && noexcept { return std::move(legacy_); }
+  checked_versioned versioned() && noexcept { return std::move(versioned_); }
+  void reset() noexcept {
+    legacy_.reset();
+    versioned_.reset();
+  }
+
+ private:
+  checked_legacy legacy_;
+  checked_versioned versioned_;
+};
+
+namespace detail {
+
+template <class Source>
+result<any_tensor> convert_to(Source& source, DLBridgeKind given, dlpack_version target,
+                              convert_options_ref how) noexcept {
+  result<any_tensor> made;
+  void* out = nullptr;
+  DLBridgeKind is = DLBRIDGE_KIND_AMBIGUOUS;
+  const DLBridgeStatus status =
+      abi::convert(source.get(), given, target, how.raw(), &out, &is, maker::sink(made));
+  if (maker::finish(made, status)) {
+    static_cast<void>(source.release());
+    maker::value(made) =
+        is == DLBRIDGE_KIND_LEGACY
+            ? any_tensor(checked_legacy::assume_validated(static_cast<DLManagedTensor*>(out)))
+            : any_tensor(
+                  checked_versioned::assume_validated(static_cast<DLManagedTensorVersioned*>(out)));
+  }
+  return made;
+}
+
+}  // namespace detail
+
+/// Makes of `source` what a consumer of DLPack `target` reads: legacy where its major is 0. A
+/// tensor that is so already is validated and handed back. The options' version must be left out.
+template <class Owner>
+result<any_tensor> convert(Owner&& source, dlpack_version target,
+                           convert_options_ref how = {}) noexcept {
+  using managed = typename std::remove_reference_t<Owner>::managed_type;
+  detail::require_owner<managed, Owner>();
+  return detail::convert_to(
+      source,
+      std::is_same_v<managed, DLManagedTensor> ? DLBRIDGE_KIND_LEGACY : DLBRIDGE_KIND_VERSIONED,
+      target, how);
+}
+
+DLBRIDGE_HPP_END
+
+#endif  // DLBRIDGE_HPP_CONVERT_HPP_
