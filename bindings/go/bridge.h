@@ -205,12 +205,36 @@ static inline godl_result godl_device_parse(const char* text, size_t length, DLD
 
 // ------------------------------------------------------------------------------------- convert
 
-// Hooks of Go's: bridge.c has the functions that the library calls.
-void* godl_hook_allocate(void* context, DLDevice device, uint64_t bytes, uint64_t alignment);
-void godl_hook_deallocate(void* context, DLDevice device, void* memory, uint64_t bytes,
-                          uint64_t alignment);
-void godl_hook_release(void* context, DLBridgeBuffer buffer);
-void godl_hook_context(void* user, const DLBridgeContextEntry* entry);
+// A DLBridgeContextEntry without its pointers, which are numbers of Go's that a stack of Go's must
+// not take for pointers.
+typedef struct godl_context {
+  DLBridgeBackend backend;
+  DLDevice device;
+  int32_t queue_kind;
+  uint32_t flags;
+  uint64_t id;
+  uint64_t platform;
+  uint64_t native_device;
+  uint64_t context;
+  uint64_t queue;
+  uint8_t uuid[16];
+} godl_context;
+
+// Hooks of Go's: bridge.c has the functions that the library calls, and they call the ones that Go
+// exports. All are hidden, so that two plugins in Go never reach each other's.
+#define GODL_HIDDEN __attribute__((visibility("hidden")))
+GODL_HIDDEN void* godl_hook_allocate(void* context, DLDevice device, uint64_t bytes,
+                                     uint64_t alignment);
+GODL_HIDDEN void godl_hook_deallocate(void* context, DLDevice device, void* memory, uint64_t bytes,
+                                      uint64_t alignment);
+GODL_HIDDEN void godl_hook_release(void* context, DLBridgeBuffer buffer);
+GODL_HIDDEN void godl_hook_context(void* user, const DLBridgeContextEntry* entry);
+GODL_HIDDEN extern uintptr_t dlbridgeGoAllocate(uintptr_t number, DLDevice device, uint64_t bytes,
+                                                uint64_t alignment);
+GODL_HIDDEN extern void dlbridgeGoDeallocate(uintptr_t number, DLDevice device, uintptr_t memory,
+                                             uint64_t bytes, uint64_t alignment);
+GODL_HIDDEN extern void dlbridgeGoRelease(uintptr_t number, DLBridgeBuffer buffer);
+GODL_HIDDEN extern void dlbridgeGoContext(uintptr_t number, godl_context entry);
 
 static inline DLBridgeAllocator godl_allocator(uintptr_t number) {
   DLBridgeAllocator allocator = DLBRIDGE_ALLOCATOR_INIT;
@@ -346,7 +370,7 @@ static inline int32_t godl_storage_in_use(const godl_storage* storage) {
   return __atomic_load_n(&storage->state, __ATOMIC_ACQUIRE) & GODL_STORAGE_TENSOR;
 }
 
-void godl_storage_released(void* context, void* memory);
+GODL_HIDDEN void godl_storage_released(void* context, void* memory);
 
 static inline godl_storage* godl_storage_new(size_t size) {
   godl_storage* storage = (godl_storage*)malloc(sizeof *storage);
@@ -505,21 +529,6 @@ static inline godl_result godl_wrap(godl_wrap_spec given, int32_t ndim, const in
 }
 
 // --------------------------------------------------------------------------------- context table
-
-// A DLBridgeContextEntry without its pointers, which are numbers of Go's that a stack of Go's must
-// not take for pointers.
-typedef struct godl_context {
-  DLBridgeBackend backend;
-  DLDevice device;
-  int32_t queue_kind;
-  uint32_t flags;
-  uint64_t id;
-  uint64_t platform;
-  uint64_t native_device;
-  uint64_t context;
-  uint64_t queue;
-  uint8_t uuid[16];
-} godl_context;
 
 typedef struct godl_context_result {
   godl_result result;
