@@ -112,12 +112,10 @@ func tensorsOf(numbers []C.uintptr_t) []*Tensor {
 func CloseMany(tensors ...*Tensor) error {
 	numbers := make([]C.uintptr_t, 0, len(tensors))
 	for _, tensor := range tensors {
-		if !tensor.state.CompareAndSwap(0, stateClosed) {
-			_ = tensor.Close()
-			continue
+		if tensor.close() {
+			tensor.stopCleanup()
+			numbers = append(numbers, tensor.number())
 		}
-		tensor.stopCleanup()
-		numbers = append(numbers, tensor.number())
 	}
 	if len(numbers) > 0 {
 		C.godl_release_many(unsafe.SliceData(numbers), C.size_t(len(numbers)))

@@ -16,6 +16,7 @@ import (
 const (
 	stateClosed uint32 = 1 << iota // Close was called: the last use releases.
 	stateTaken                     // A call is consuming the tensor, or has done so.
+	stateAuto                      // AutoClose was called, so that there is a cleanup.
 	stateUse                       // One use.
 )
 
@@ -23,7 +24,8 @@ const (
 // while a call looks at it, and not after a call has consumed it.
 type owner struct {
 	pointer unsafe.Pointer
-	cleanup atomic.Pointer[runtime.Cleanup]
+	// Written once, by the use that set stateAuto; read by who takes or releases, when no use is left.
+	cleanup *runtime.Cleanup
 	state   atomic.Uint32
 	kind    Kind
 }
@@ -42,7 +44,7 @@ func (o *owner) use() error {
 }
 
 func (o *owner) done() {
-	if o.state.Add(^(stateUse - 1)) == stateClosed {
+	if o.state.Add(^(stateUse-1))&^stateAuto == stateClosed {
 		o.release()
 	}
 }
@@ -50,19 +52,23 @@ func (o *owner) done() {
 // take begins a call that consumes the tensor; where that call fails, giveBack must follow, else
 // gone.
 func (o *owner) take() error {
-	if o.state.CompareAndSwap(0, stateTaken) {
-		return nil
+	for {
+		state := o.state.Load()
+		if state&(stateClosed|stateTaken) != 0 {
+			return ErrClosed
+		}
+		if state >= stateUse {
+			return ErrInUse
+		}
+		if o.state.CompareAndSwap(state, state|stateTaken) {
+			return nil
+		}
 	}
-	if o.state.Load()&(stateClosed|stateTaken) != 0 {
-		return ErrClosed
-	}
-	return ErrInUse
 }
 
 // giveBack ends a take that came to nothing. A Close meanwhile is made good now.
 func (o *owner) giveBack() {
-	if !o.state.CompareAndSwap(stateTaken, 0) {
-		o.state.Store(stateClosed)
+	if o.state.And(^stateTaken)&stateClosed != 0 {
 		o.release()
 	}
 }
@@ -73,8 +79,8 @@ func (o *owner) gone() {
 }
 
 func (o *owner) stopCleanup() {
-	if cleanup := o.cleanup.Load(); cleanup != nil {
-		cleanup.Stop()
+	if o.cleanup != nil {
+		o.cleanup.Stop()
 	}
 }
 
@@ -92,18 +98,16 @@ func (o *owner) number() C.uintptr_t {
 // another goroutine or through open elements. Closing again, or after the tensor was consumed, does
 // nothing. It always returns nil, and may be called from any goroutine.
 func (o *owner) Close() error {
-	for {
-		state := o.state.Load()
-		if state&stateClosed != 0 {
-			return nil
-		}
-		if o.state.CompareAndSwap(state, state|stateClosed) {
-			if state == 0 {
-				o.release()
-			}
-			return nil
-		}
+	if o.close() {
+		o.release()
 	}
+	return nil
+}
+
+// close tells whether the caller must release the tensor, which nothing uses.
+func (o *owner) close() bool {
+	state := o.state.Or(stateClosed)
+	return state&^stateAuto == 0
 }
 
 // AutoClose closes the tensor some time after it has become unreachable, should nobody have closed it
@@ -114,9 +118,9 @@ func (o *owner) AutoClose() error {
 		return err
 	}
 	defer o.done()
-	cleanup := runtime.AddCleanup(o, releaseUnreachable, unreachable{o.pointer, o.kind})
-	if !o.cleanup.CompareAndSwap(nil, &cleanup) {
-		cleanup.Stop()
+	if o.state.Or(stateAuto)&stateAuto == 0 {
+		cleanup := runtime.AddCleanup(o, releaseUnreachable, unreachable{o.pointer, o.kind})
+		o.cleanup = &cleanup
 	}
 	return nil
 }

@@ -54,4 +54,11 @@ DLBridgeStatus ctest_view(uintptr_t tensor, int32_t ndim, const int64_t* shape,
 DLBridgeStatus ctest_allocate(int32_t ndim, const int64_t* shape, DLDevice device, DLDataType dtype,
                               ctest_answer* answer);
 
+// What Go's benchmarks are held against: each does its work `count` times in one crossing.
+void ctest_repeat_malloc(int64_t count);
+void ctest_repeat_validate(uintptr_t legacy, int64_t count);
+void ctest_repeat_upgrade(uintptr_t legacy, int64_t count);
+void ctest_repeat_share(uintptr_t versioned, int64_t count);
+void ctest_nothing(void);
+
 #endif  // DLBRIDGE_GO_CTEST_PRODUCER_H_
