@@ -5,6 +5,7 @@ package dlbridge_test
 
 import (
 	"testing"
+	"unsafe"
 
 	dlbridge "dlbridge/bindings/go"
 	"dlbridge/bindings/go/internal/ctest"
@@ -109,14 +110,13 @@ func BenchmarkUpgradeAutoClose(b *testing.B) {
 }
 
 func BenchmarkUpgradeMany64(b *testing.B) {
-	pointer := static(b).Legacy()
-	sources := make([]*dlbridge.Legacy, 64)
+	pointers := make([]unsafe.Pointer, 64)
+	for i := range pointers {
+		pointers[i] = static(b).Legacy()
+	}
 	b.ReportAllocs()
 	for b.Loop() {
-		for i := range sources {
-			sources[i] = dlbridge.ImportLegacy(pointer)
-		}
-		tensors, err := dlbridge.UpgradeMany(sources, nil)
+		tensors, err := dlbridge.UpgradeMany(dlbridge.ImportLegacyMany(pointers), nil)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -528,6 +528,158 @@ static inline godl_result godl_wrap(godl_wrap_spec given, int32_t ndim, const in
   return godl_finish(status, &error, (uintptr_t)out);
 }
 
+// --------------------------------------------------------------------------------------- devices
+
+static inline godl_result godl_backend_info(DLBridgeBackend backend, DLBridgeBackendInfo* out) {
+  DLBridgeError error;
+  dlbridge_error_init(&error);
+  out->struct_size = (uint32_t)sizeof *out;
+  return godl_finish(dlbridge_backend_info(backend, out, &error), &error, 0);
+}
+
+static inline godl_result godl_pointer_info(DLBridgeBuffer buffer, DLDevice device,
+                                            DLBridgePointerInfo* out) {
+  DLBridgeError error;
+  dlbridge_error_init(&error);
+  out->struct_size = (uint32_t)sizeof *out;
+  return godl_finish(dlbridge_pointer_info(&buffer, device, out, &error), &error, 0);
+}
+
+static inline godl_result godl_stream_from_array_api(DLDevice device, int64_t number,
+                                                     DLBridgeStream* out) {
+  DLBridgeError error;
+  dlbridge_error_init(&error);
+  return godl_finish(dlbridge_stream_from_array_api(device, number, out, &error), &error, 0);
+}
+
+static inline godl_result godl_stream_handoff(DLBridgeStream producer, DLBridgeStream consumer,
+                                              uint32_t options) {
+  DLBridgeError error;
+  dlbridge_error_init(&error);
+  return godl_finish(dlbridge_stream_handoff(&producer, &consumer, options, &error), &error, 0);
+}
+
+static inline godl_result godl_stream_synchronize(DLBridgeStream stream) {
+  DLBridgeError error;
+  dlbridge_error_init(&error);
+  return godl_finish(dlbridge_stream_synchronize(&stream, &error), &error, 0);
+}
+
+// A DLBridgeCopySpec without its pointers.
+typedef struct godl_copy_spec {
+  uint32_t options;
+  DLDevice device;
+  DLPackVersion version;
+  DLBridgeStream stream;
+  DLBridgeBuffer target;
+  uint64_t target_offset;
+  uint64_t target_size;
+  uint64_t flags;
+  uintptr_t release;  // The number that Go knows the callback by; 0: none.
+  uintptr_t allocator;
+  godl_policy policy;
+} godl_copy_spec;
+
+static inline godl_result godl_copy(uintptr_t tensor, DLBridgeKind kind, uint64_t flags,
+                                    godl_copy_spec given, const DLDevice* devices,
+                                    const DLDataType* dtypes) {
+  DLBridgeError error;
+  DLBridgePolicy policy;
+  DLBridgeAllocator allocator;
+  DLBridgeCopySpec spec = DLBRIDGE_COPY_SPEC_INIT;
+  DLManagedTensorVersioned* out = NULL;
+  const DLTensor* inside = godl_inside(tensor, kind, &flags);
+  if (inside == NULL && tensor != 0) return godl_other_major(tensor);
+  dlbridge_error_init(&error);
+  spec.options = given.options;
+  spec.device = given.device;
+  spec.version = given.version;
+  spec.stream = given.stream;
+  spec.target = given.target;
+  spec.target_offset = given.target_offset;
+  spec.target_size = given.target_size;
+  spec.flags = given.flags;
+  spec.release = given.release != 0 ? godl_hook_release : NULL;
+  spec.release_context = (void*)given.release;
+  if (given.allocator != 0) {
+    allocator = godl_allocator(given.allocator);
+    spec.allocator = &allocator;
+  }
+  if (given.policy.given) {
+    godl_fill_policy(&given.policy, devices, dtypes, &policy);
+    spec.policy = &policy;
+  }
+  const DLBridgeStatus status = dlbridge_copy(inside, flags, &spec, &out, &error);
+  return godl_finish(status, &error, (uintptr_t)out);
+}
+
+// ------------------------------------------------------------------------------------- processes
+
+// `value` is the length of the descriptor, `extra` the number of file descriptors.
+static inline godl_result godl_ipc_export(uintptr_t tensor, uint32_t options, void* buffer,
+                                          size_t size, int32_t* fds, size_t capacity) {
+  DLBridgeError error;
+  size_t length = 0;
+  size_t count = 0;
+  dlbridge_error_init(&error);
+  const DLBridgeStatus status =
+      dlbridge_ipc_export((const DLManagedTensorVersioned*)tensor, options, buffer, size, &length,
+                          fds, capacity, &count, &error);
+  godl_result result = godl_finish(status, &error, length);
+  result.extra = (int32_t)count;
+  return result;
+}
+
+static inline godl_result godl_ipc_import(const void* buffer, size_t length, const int32_t* fds,
+                                          size_t count, uint32_t options, const godl_policy* given,
+                                          const DLDevice* devices, const DLDataType* dtypes) {
+  DLBridgeError error;
+  DLBridgePolicy policy;
+  DLManagedTensorVersioned* out = NULL;
+  dlbridge_error_init(&error);
+  if (given->given) godl_fill_policy(given, devices, dtypes, &policy);
+  const DLBridgeStatus status = dlbridge_ipc_import(buffer, length, fds, count, options,
+                                                    given->given ? &policy : NULL, &out, &error);
+  return godl_finish(status, &error, (uintptr_t)out);
+}
+
+// ------------------------------------------------------------------------------------ negotiation
+
+// `extra` is the kind.
+static inline godl_result godl_negotiate(DLPackVersion producer, DLPackVersion consumer,
+                                         DLPackVersion* version) {
+  DLBridgeError error;
+  DLBridgeKind kind = DLBRIDGE_KIND_AMBIGUOUS;
+  dlbridge_error_init(&error);
+  const DLBridgeStatus status = dlbridge_negotiate(producer, consumer, &kind, version, &error);
+  godl_result result = godl_finish(status, &error, 0);
+  result.extra = kind;
+  return result;
+}
+
+static inline godl_result godl_exchange_api_find(uintptr_t chain, DLPackVersion consumer) {
+  DLBridgeError error;
+  const DLPackExchangeAPI* out = NULL;
+  dlbridge_error_init(&error);
+  const DLBridgeStatus status = dlbridge_exchange_api_find((const DLPackExchangeAPIHeader*)chain,
+                                                           consumer, &out, &error);
+  return godl_finish(status, &error, (uintptr_t)out);
+}
+
+static inline DLBridgeKind godl_identify(uintptr_t tensor) {
+  return dlbridge_identify((const void*)tensor);
+}
+
+static inline godl_result godl_pin_module(uintptr_t address) {
+  DLBridgeError error;
+  dlbridge_error_init(&error);
+  return godl_finish(dlbridge_pin_module((const void*)address, &error), &error, 0);
+}
+
+static inline const DLBridgeApi* godl_api(void) {
+  return dlbridge_get_api(DLBRIDGE_ABI, sizeof(DLBridgeApi));
+}
+
 // --------------------------------------------------------------------------------- context table
 
 typedef struct godl_context_result {

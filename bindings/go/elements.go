@@ -61,7 +61,7 @@ func (e *Elements[T]) open(o *owner, dtype DType, writable bool) error {
 	}
 	var zero T
 	e.owner = o
-	e.describe(infoOf(&(*C.DLManagedTensorVersioned)(o.pointer).dl_tensor), int(unsafe.Sizeof(zero)))
+	e.describe(&(*C.DLManagedTensorVersioned)(o.pointer).dl_tensor, int(unsafe.Sizeof(zero)))
 	return nil
 }
 
@@ -79,16 +79,18 @@ func checkElements(o *owner, dtype DType, writable bool) error {
 }
 
 // describe takes the layout of a tensor that was validated: nothing here overflows.
-func (e *Elements[T]) describe(info Info, size int) {
-	e.shape = make([]int, len(info.Shape))
-	e.strides = make([]int, len(info.Shape))
+func (e *Elements[T]) describe(tensor *C.DLTensor, size int) {
+	shape := listOf(tensor.shape, tensor.ndim)
+	strides := listOf(tensor.strides, tensor.ndim)
+	axes := make([]int, 2*len(shape))
+	e.shape, e.strides = axes[:len(shape)], axes[len(shape):]
 	e.length, e.compact = 1, true
-	for i := len(info.Shape) - 1; i >= 0; i-- {
+	for i := len(shape) - 1; i >= 0; i-- {
 		stride := e.length
-		if info.Strides != nil {
-			stride = int(info.Strides[i])
+		if tensor.strides != nil {
+			stride = int(strides[i])
 		}
-		e.shape[i] = int(info.Shape[i])
+		e.shape[i] = int(shape[i])
 		e.strides[i] = stride * size
 		if e.shape[i] > 1 && stride != e.length {
 			e.compact = false
@@ -99,7 +101,7 @@ func (e *Elements[T]) describe(info Info, size int) {
 		e.compact = true
 		return
 	}
-	e.base = addressOf(info.Data + uintptr(info.ByteOffset))
+	e.base = addressOf(dataOf(tensor) + uintptr(tensor.byte_offset))
 }
 
 // addressOf is the address of memory that is not Go's to move.

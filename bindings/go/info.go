@@ -48,7 +48,7 @@ func (t *Tensor) c() *C.DLManagedTensorVersioned {
 
 func infoOf(tensor *C.DLTensor) Info {
 	return Info{
-		Data:       uintptr(*(*C.uintptr_t)(unsafe.Pointer(&tensor.data))),
+		Data:       dataOf(tensor),
 		Device:     deviceOf(tensor.device),
 		DType:      dtypeOf(tensor.dtype),
 		Shape:      axes(tensor.shape, tensor.ndim),
@@ -57,10 +57,23 @@ func infoOf(tensor *C.DLTensor) Info {
 	}
 }
 
+// dataOf reads the data pointer as a number: it may be a handle, which Go must not take for a pointer.
+func dataOf(tensor *C.DLTensor) uintptr {
+	return *(*uintptr)(unsafe.Pointer(&tensor.data))
+}
+
+// listOf is a list of C's; nil where there is none.
+func listOf(list *C.int64_t, ndim C.int32_t) []int64 {
+	if list == nil {
+		return nil
+	}
+	return unsafe.Slice((*int64)(unsafe.Pointer(list)), ndim)
+}
+
 // axes copies a list of C's; nil where there is none, empty where there are no axes.
 func axes(list *C.int64_t, ndim C.int32_t) []int64 {
 	if list == nil && ndim > 0 {
 		return nil
 	}
-	return append(make([]int64, 0, ndim), unsafe.Slice((*int64)(unsafe.Pointer(list)), ndim)...)
+	return append(make([]int64, 0, ndim), listOf(list, ndim)...)
 }

@@ -48,19 +48,28 @@ type ViewSpec struct {
 // View is Share with another shape, strides and offset, which must stay inside the bytes that the
 // tensor touches.
 func (t *Tensor) View(spec ViewSpec) (*Tensor, error) {
-	if err := sameLength(spec.Shape, spec.Strides); err != nil {
+	out := new(Tensor)
+	if err := t.view(spec, out); err != nil {
 		return nil, err
 	}
+	return out, nil
+}
+
+func (t *Tensor) view(spec ViewSpec, out *Tensor) error {
+	if err := sameLength(spec.Shape, spec.Strides); err != nil {
+		return err
+	}
 	if err := t.use(); err != nil {
-		return nil, err
+		return err
 	}
 	defer t.done()
 	result := C.godl_view(t.number(), ndimOf(spec.Shape), extents(spec.Shape), extents(spec.Strides),
 		C.int64_t(spec.Offset))
 	if result.status != C.DLBRIDGE_OK {
-		return nil, failure(result)
+		return failure(result)
 	}
-	return newTensor(result), nil
+	out.become(result)
+	return nil
 }
 
 // sameLength refuses strides that C would read behind their end.
