@@ -176,6 +176,17 @@ func Read(tensor unsafe.Pointer, kind int32) Fields {
 	return fields
 }
 
+// NDim is of any tensor, also a broken one.
+func NDim(tensor unsafe.Pointer, kind int32) int32 {
+	return int32(C.ctest_inside(C.uintptr_t(uintptr(tensor)), C.DLBridgeKind(kind)).ndim)
+}
+
+// Data is the data pointer as a number.
+func Data(tensor unsafe.Pointer, kind int32) uint64 {
+	inside := C.ctest_inside(C.uintptr_t(uintptr(tensor)), C.DLBridgeKind(kind))
+	return uint64(*(*C.uintptr_t)(unsafe.Pointer(&inside.data)))
+}
+
 func axes(list *C.int64_t, ndim C.int32_t) []int64 {
 	if list == nil && ndim > 0 {
 		return nil
@@ -203,3 +214,64 @@ func AlignedAlloc(alignment, size uint64) uintptr {
 
 // Free is the C library's.
 func Free(address uintptr) { C.free(*(*unsafe.Pointer)(unsafe.Pointer(&address))) }
+
+// Table is one exchange table; Missing has a bit for each function that is NULL.
+type Table struct {
+	Major, Minor uint32
+	Missing      uint32
+}
+
+// Chain makes exchange tables, newest first; FreeChain must follow.
+func Chain(tables []Table, ring bool) unsafe.Pointer {
+	list := make([]C.ctest_table, len(tables))
+	for i, table := range tables {
+		list[i].version = C.DLPackVersion{major: C.uint32_t(table.Major), minor: C.uint32_t(table.Minor)}
+		list[i].missing = C.uint32_t(table.Missing)
+	}
+	var closed C.int32_t
+	if ring {
+		closed = 1
+	}
+	return unsafe.Pointer(C.ctest_chain(&list[0], C.size_t(len(list)), closed))
+}
+
+// FreeChain gives a chain back.
+func FreeChain(chain unsafe.Pointer) { C.free(chain) }
+
+// TableSize is the size of one table of a chain.
+const TableSize = C.sizeof_DLPackExchangeAPI
+
+// Answer is what a raw call said.
+type Answer struct {
+	Status, Rule int32
+	Axis         int
+	Message      string
+	Out          unsafe.Pointer
+}
+
+func answerOf(status C.DLBridgeStatus, from *C.ctest_answer) Answer {
+	return Answer{int32(status), int32(from.error.rule), int(from.error.axis),
+		C.GoString(&from.error.message[0]), *(*unsafe.Pointer)(unsafe.Pointer(&from.out))}
+}
+
+// View calls dlbridge_view with a number of axes that need not be that of the shape.
+func View(tensor unsafe.Pointer, ndim int32, shape, strides []int64, offset int64) Answer {
+	var answer C.ctest_answer
+	status := C.ctest_view(C.uintptr_t(uintptr(tensor)), C.int32_t(ndim), pointerTo(shape),
+		pointerTo(strides), C.int64_t(offset), &answer)
+	return answerOf(status, &answer)
+}
+
+// Allocate calls dlbridge_allocate likewise.
+func Allocate(ndim int32, shape []int64, device [2]int32, dtype [3]int) Answer {
+	var answer C.ctest_answer
+	status := C.ctest_allocate(C.int32_t(ndim), pointerTo(shape),
+		C.DLDevice{device_type: C.DLDeviceType(device[0]), device_id: C.int32_t(device[1])},
+		C.DLDataType{code: C.uint8_t(dtype[0]), bits: C.uint8_t(dtype[1]), lanes: C.uint16_t(dtype[2])},
+		&answer)
+	return answerOf(status, &answer)
+}
+
+func pointerTo(list []int64) *C.int64_t {
+	return (*C.int64_t)(unsafe.Pointer(unsafe.SliceData(list)))
+}
