@@ -14,6 +14,8 @@ DLBRIDGE_HPP_BEGIN
 class context_entry {
  public:
   constexpr context_entry() noexcept : raw_ DLBRIDGE_CONTEXT_ENTRY_INIT {}
+  /// Of a struct that was filled by other means.
+  constexpr explicit context_entry(const DLBridgeContextEntry& raw) noexcept : raw_(raw) {}
   context_entry(backend whose, const dlbridge::device& where) noexcept : context_entry() {
     raw_.backend = static_cast<DLBridgeBackend>(whose);
     raw_.device = where;
@@ -23,6 +25,14 @@ class context_entry {
   }
   [[nodiscard]] constexpr context_entry native_device(std::uint64_t handle) const noexcept {
     return with(&DLBridgeContextEntry::native_device, handle);
+  }
+  [[nodiscard]] context_entry uuid(span<const unsigned char> bytes) const noexcept {
+    context_entry made = *this;
+    const std::size_t most = sizeof made.raw_.uuid;
+    if (!bytes.empty()) {
+      std::memcpy(made.raw_.uuid, bytes.data(), bytes.size() < most ? bytes.size() : most);
+    }
+    return made;
   }
   [[nodiscard]] constexpr context_entry context(std::uint64_t handle) const noexcept {
     return with(&DLBridgeContextEntry::context, handle);

@@ -104,12 +104,18 @@ inline result<checked_ref> validate(foreign_ref borrowed, policy_ref by = {}) no
 /// Checks the struct alone, without reading shape or strides, so that no element is opened: what a
 /// channel does that only passes tensors on.
 template <class Managed>
-result<void> inspect_struct(const Managed* tensor, policy_ref by = {}) noexcept {
-  DLBridgePolicy demands = by ? *by.raw() : *policy().raw();
-  demands.level = DLBRIDGE_LEVEL_STRUCT;
+result<void> inspect_struct(const Managed* tensor,
+                            const struct_policy& by = struct_policy()) noexcept {
   result<void> made;
   detail::maker::finish(made,
-                        detail::validate_managed(tensor, &demands, detail::maker::sink(made)));
+                        detail::validate_managed(tensor, by.raw(), detail::maker::sink(made)));
+  return made;
+}
+inline result<void> inspect_struct(foreign_ref tensor,
+                                   const struct_policy& by = struct_policy()) noexcept {
+  result<void> made;
+  detail::maker::finish(
+      made, abi::validate(tensor.raw(), tensor.flags(), by.raw(), detail::maker::sink(made)));
   return made;
 }
 
@@ -146,14 +152,23 @@ result<stored_tensor> upgrade_into(Owner&& source, const storage& into,
   });
 }
 
-/// Upgrades all or none. `outs` has as many owners as `sources`, all empty. On failure `*failed`,
-/// unless NULL, is the index of the tensor that was refused, or their number if none is to blame.
-inline result<void> upgrade_many(span<foreign_legacy> sources, span<tensor> outs,
-                                 convert_options_ref how = {},
-                                 std::size_t* failed = nullptr) noexcept {
+template <class Owner>
+result<foreign_versioned> upgrade_into(Owner&& source, const storage& into,
+                                       const unchecked_options& how) noexcept {
+  detail::require_owner<DLManagedTensor, Owner>();
+  return detail::unchecked<DLManagedTensorVersioned>(source, [&](auto** out, DLBridgeError* sink) {
+    return abi::upgrade_into(source.get(), how.raw(), into.raw(), out, sink);
+  });
+}
+
+namespace detail {
+
+template <class Out>
+result<void> upgrade_all(span<foreign_legacy> sources, span<Out> outs,
+                         const DLBridgeConvertOptions* how, std::size_t* failed) noexcept {
   static_assert(sizeof(foreign_legacy) == sizeof(DLManagedTensor*) &&
-                sizeof(tensor) == sizeof(DLManagedTensorVersioned*) &&
-                std::is_standard_layout_v<foreign_legacy> && std::is_standard_layout_v<tensor>);
+                sizeof(Out) == sizeof(DLManagedTensorVersioned*) &&
+                std::is_standard_layout_v<foreign_legacy> && std::is_standard_layout_v<Out>);
   bool empty = sources.size() == outs.size();
   for (std::size_t i = 0; empty && i < outs.size(); ++i) {
     empty = !outs[i];
@@ -168,14 +183,29 @@ inline result<void> upgrade_many(span<foreign_legacy> sources, span<tensor> outs
   // An owner is its pointer: the arrays are what the C function wants.
   result<void> made;
   const DLBridgeStatus status = abi::upgrade_many(
-      reinterpret_cast<DLManagedTensor* const*>(sources.data()), sources.size(), how.raw(),
-      reinterpret_cast<DLManagedTensorVersioned**>(outs.data()), failed, detail::maker::sink(made));
-  if (detail::maker::finish(made, status)) {
+      reinterpret_cast<DLManagedTensor* const*>(sources.data()), sources.size(), how,
+      reinterpret_cast<DLManagedTensorVersioned**>(outs.data()), failed, maker::sink(made));
+  if (maker::finish(made, status)) {
     for (foreign_legacy& source : sources) {
       static_cast<void>(source.release());
     }
   }
   return made;
+}
+
+}  // namespace detail
+
+/// Upgrades all or none. `outs` has as many owners as `sources`, all empty. On failure `*failed`,
+/// unless NULL, is the index of the tensor that was refused, or their number if none is to blame.
+inline result<void> upgrade_many(span<foreign_legacy> sources, span<tensor> outs,
+                                 convert_options_ref how = {},
+                                 std::size_t* failed = nullptr) noexcept {
+  return detail::upgrade_all(sources, outs, how.raw(), failed);
+}
+inline result<void> upgrade_many(span<foreign_legacy> sources, span<foreign_versioned> outs,
+                                 const unchecked_options& how,
+                                 std::size_t* failed = nullptr) noexcept {
+  return detail::upgrade_all(sources, outs, how.raw(), failed);
 }
 
 /// Makes a legacy tensor of a versioned one; what legacy cannot say is refused unless the options
@@ -219,54 +249,70 @@ enum class kind : std::int32_t {
   bare = DLBRIDGE_KIND_BARE,
 };
 
-/// Owns a validated tensor of either kind, as convert() makes it for a consumer whose version is
-/// known at run time only.
-class any_tensor {
+/// Owns a tensor of either kind, such as convert() makes for a consumer whose version is known at
+/// run time only.
+template <class Legacy, class Versioned>
+class either {
  public:
-  any_tensor() noexcept = default;
-  explicit any_tensor(checked_legacy&& tensor) noexcept : legacy_(std::move(tensor)) {}
-  explicit any_tensor(checked_versioned&& tensor) noexcept : versioned_(std::move(tensor)) {}
+  either() noexcept = default;
+  explicit either(Legacy&& tensor) noexcept : legacy_(std::move(tensor)) {}
+  explicit either(Versioned&& tensor) noexcept : versioned_(std::move(tensor)) {}
 
   /// legacy or versioned; ambiguous where it is empty.
   dlbridge::kind kind() const noexcept {
     return legacy_ ? kind::legacy : versioned_ ? kind::versioned : kind::ambiguous;
   }
   explicit operator bool() const noexcept { return legacy_ || versioned_; }
+  /// The struct, which stays this owner's.
   void* get() const noexcept {
     return legacy_ ? static_cast<void*>(legacy_.get()) : versioned_.get();
   }
+  /// The tensor, borrowed; for validated ones.
   checked_ref ref() const& noexcept { return legacy_ ? legacy_.ref() : versioned_.ref(); }
   checked_ref ref() const&& = delete;
   /// The owner of that kind; empty where it is of the other.
-  checked_legacy legacy() && noexcept { return std::move(legacy_); }
-  checked_versioned versioned() && noexcept { return std::move(versioned_); }
+  Legacy legacy() && noexcept { return std::move(legacy_); }
+  Versioned versioned() && noexcept { return std::move(versioned_); }
   void reset() noexcept {
     legacy_.reset();
     versioned_.reset();
   }
 
  private:
-  checked_legacy legacy_;
-  checked_versioned versioned_;
+  Legacy legacy_;
+  Versioned versioned_;
 };
+using any_tensor = either<checked_legacy, checked_versioned>;
+using any_foreign = either<foreign_legacy, foreign_versioned>;
 
 namespace detail {
 
-template <class Source>
-result<any_tensor> convert_to(Source& source, DLBridgeKind given, dlpack_version target,
-                              convert_options_ref how) noexcept {
-  result<any_tensor> made;
+template <class Owner>
+Owner owner_of(void* pointer) noexcept {
+  auto* const managed = static_cast<typename Owner::managed_type*>(pointer);
+  if constexpr (std::is_constructible_v<Owner, decltype(managed)>) {
+    return Owner(managed);
+  } else {
+    return Owner::assume_validated(managed);
+  }
+}
+
+template <class Legacy, class Versioned, class Source>
+result<either<Legacy, Versioned>> convert_to(Source& source, dlpack_version target,
+                                             const DLBridgeConvertOptions* how) noexcept {
+  using managed = typename Source::managed_type;
+  const DLBridgeKind given =
+      std::is_same_v<managed, DLManagedTensor> ? DLBRIDGE_KIND_LEGACY : DLBRIDGE_KIND_VERSIONED;
+  result<either<Legacy, Versioned>> made;
   void* out = nullptr;
   DLBridgeKind is = DLBRIDGE_KIND_AMBIGUOUS;
-  const DLBridgeStatus status =
-      abi::convert(source.get(), given, target, how.raw(), &out, &is, maker::sink(made));
+  const DLBridgeStatus status = abi::convert(static_cast<void*>(source.get()), given, target, how,
+                                             &out, &is, maker::sink(made));
   if (maker::finish(made, status)) {
     static_cast<void>(source.release());
+    using both = either<Legacy, Versioned>;
     maker::value(made) =
-        is == DLBRIDGE_KIND_LEGACY
-            ? any_tensor(checked_legacy::assume_validated(static_cast<DLManagedTensor*>(out)))
-            : any_tensor(
-                  checked_versioned::assume_validated(static_cast<DLManagedTensorVersioned*>(out)));
+        is == DLBRIDGE_KIND_LEGACY ? both(owner_of<Legacy>(out)) : both(owner_of<Versioned>(out));
   }
   return made;
 }
@@ -278,12 +324,14 @@ result<any_tensor> convert_to(Source& source, DLBridgeKind given, dlpack_version
 template <class Owner>
 result<any_tensor> convert(Owner&& source, dlpack_version target,
                            convert_options_ref how = {}) noexcept {
-  using managed = typename std::remove_reference_t<Owner>::managed_type;
-  detail::require_owner<managed, Owner>();
-  return detail::convert_to(
-      source,
-      std::is_same_v<managed, DLManagedTensor> ? DLBRIDGE_KIND_LEGACY : DLBRIDGE_KIND_VERSIONED,
-      target, how);
+  detail::require_owner<typename std::remove_reference_t<Owner>::managed_type, Owner>();
+  return detail::convert_to<checked_legacy, checked_versioned>(source, target, how.raw());
+}
+template <class Owner>
+result<any_foreign> convert(Owner&& source, dlpack_version target,
+                            const unchecked_options& how) noexcept {
+  detail::require_owner<typename std::remove_reference_t<Owner>::managed_type, Owner>();
+  return detail::convert_to<foreign_legacy, foreign_versioned>(source, target, how.raw());
 }
 
 DLBRIDGE_HPP_END

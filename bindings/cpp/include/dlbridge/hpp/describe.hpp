@@ -277,6 +277,20 @@ inline kind identify(const void* tensor) noexcept {
   return static_cast<kind>(abi::identify(tensor));
 }
 
+/// Takes over a managed tensor whose kind nobody said; refused (not found), and still the caller's,
+/// where the bytes do not tell.
+inline result<any_foreign> take(void* managed) noexcept {
+  switch (identify(managed)) {
+    case kind::legacy:
+      return any_foreign(foreign_legacy(static_cast<DLManagedTensor*>(managed)));
+    case kind::versioned:
+      return any_foreign(foreign_versioned(static_cast<DLManagedTensorVersioned*>(managed)));
+    default:
+      return error(status_code::not_found, rule_code::none, -1,
+                   "the bytes do not tell whether this is a legacy or a versioned tensor");
+  }
+}
+
 /// Keeps the module that holds `address` loaded until the process ends.
 inline result<void> pin_module(const void* address) noexcept {
   result<void> made;

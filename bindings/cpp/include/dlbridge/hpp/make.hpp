@@ -56,6 +56,9 @@ class view_spec {
   constexpr bool consistent() const noexcept {
     return raw_.strides == nullptr || strides_ == static_cast<std::size_t>(raw_.ndim);
   }
+  /// Of a struct that was filled by other means.
+  constexpr explicit view_spec(const DLBridgeViewSpec& raw) noexcept
+      : raw_(raw), strides_(static_cast<std::size_t>(raw.ndim)) {}
   constexpr const DLBridgeViewSpec* raw() const noexcept { return &raw_; }
 
  private:
@@ -115,6 +118,8 @@ class allocate_spec {
     return with(&DLBridgeAllocateSpec::allocator, source.raw());
   }
   allocate_spec memory(const allocator&&) const = delete;
+  /// Of a struct that was filled by other means.
+  constexpr explicit allocate_spec(const DLBridgeAllocateSpec& raw) noexcept : raw_(raw) {}
   constexpr const DLBridgeAllocateSpec* raw() const noexcept { return &raw_; }
 
  private:
@@ -193,6 +198,8 @@ class copy_spec {
   [[nodiscard]] constexpr copy_spec shareable() const noexcept {
     return with(&DLBridgeCopySpec::options, raw_.options | DLBRIDGE_COPY_SHAREABLE);
   }
+  /// Of a struct that was filled by other means.
+  constexpr explicit copy_spec(const DLBridgeCopySpec& raw) noexcept : raw_(raw) {}
   constexpr const DLBridgeCopySpec* raw() const noexcept { return &raw_; }
 
  private:

@@ -110,6 +110,19 @@ class policy {
 };
 using policy_ref = detail::optional_ref<policy>;
 
+/// A policy whose level is the struct alone: shape and strides are not read, so it opens no
+/// elements.
+class struct_policy {
+ public:
+  constexpr explicit struct_policy(const policy& demands = {}) noexcept : raw_(*demands.raw()) {
+    raw_.level = DLBRIDGE_LEVEL_STRUCT;
+  }
+  constexpr const DLBridgePolicy* raw() const noexcept { return &raw_; }
+
+ private:
+  DLBridgePolicy raw_;
+};
+
 /// Memory of the user's choice, for copies and allocations: any object with
 /// `void* allocate(device, std::uint64_t bytes, std::uint64_t alignment)` and
 /// `void deallocate(device, void*, std::uint64_t bytes, std::uint64_t alignment)`. The object is
@@ -208,13 +221,18 @@ class convert_options {
 };
 using convert_options_ref = detail::optional_ref<convert_options>;
 
-/// The caller vouches for the tensor: nothing is validated, so the result counts as unvalidated.
-/// A type of its own, so that no option can open the elements of a tensor that nobody has looked
-/// at.
+/// Conversion without validation, or with one of the struct alone, so that the result counts as
+/// unvalidated. A type of its own: no option can open the elements of a tensor that nobody has
+/// looked at.
 class unchecked_options : private convert_options {
  public:
+  /// The caller vouches for the tensor; `how` must have no policy.
   constexpr explicit unchecked_options(const convert_options& how = {}) noexcept
       : convert_options(how.add(DLBRIDGE_CONVERT_SKIP_VALIDATION)) {}
+  /// Only the struct is checked; the policy is borrowed.
+  constexpr unchecked_options(const convert_options& how, const struct_policy& demands) noexcept
+      : convert_options(how.with(&DLBridgeConvertOptions::policy, demands.raw())) {}
+  unchecked_options(const convert_options& how, const struct_policy&& demands) = delete;
   using convert_options::raw;
 };
 

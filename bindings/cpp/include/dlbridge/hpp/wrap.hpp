@@ -66,6 +66,9 @@ class wrap_spec {
   constexpr bool consistent() const noexcept {
     return raw_.strides == nullptr || strides_ == static_cast<std::size_t>(raw_.ndim);
   }
+  /// Of a struct that was filled by other means.
+  constexpr explicit wrap_spec(const DLBridgeWrapSpec& raw) noexcept
+      : raw_(raw), strides_(static_cast<std::size_t>(raw.ndim)) {}
   constexpr const DLBridgeWrapSpec* raw() const noexcept { return &raw_; }
 
  private:
