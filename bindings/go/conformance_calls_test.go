@@ -248,6 +248,9 @@ func callUpgradeMany(w *world, step object) object {
 			answer["failed"] = len(sources)
 		}
 	}
+	if err == nil {
+		answer["failed"] = len(made) // None: C says the count then.
+	}
 	for i, one := range made {
 		w.take(in[i])
 		w.addTensor(step, out[i], one, answer)

@@ -41,16 +41,23 @@ type world struct {
 	live       map[string]handle
 	storages   []*dlbridge.Storage
 	allocators []*dlbridge.Allocator
-	wrapped    map[string]*int // How often the release of a wrapped buffer ran.
+	memories   map[string]*memory
+	taken      map[string]bool // Memories that are somebody else's now.
+	entries    map[string]uint64
+	ended      map[string]bool // Entries that were unregistered.
 }
 
 func newWorld(t testing.TB, objects map[string]object) *world {
 	w := &world{TB: t, specs: objects, producers: map[string]*ctest.Producer{},
-		live: map[string]handle{}, wrapped: map[string]*int{}}
+		live: map[string]handle{}, memories: map[string]*memory{},
+		taken: map[string]bool{}, entries: map[string]uint64{}, ended: map[string]bool{}}
 	for name, spec := range objects {
 		p := ctest.New(specOf(spec))
 		w.producers[name] = p
 		switch spec["kind"] {
+		case "MEMORY":
+			w.memories[name] = &memory{address: ctest.Data(p.Bare(), ctest.Bare),
+				deleter: spec["deleter"] == true}
 		case "LEGACY":
 			w.live[name] = handle{dlbridge.ImportLegacy(p.Legacy()), p.Legacy(), ctest.Legacy}
 		case "VERSIONED":
@@ -64,20 +71,15 @@ func newWorld(t testing.TB, objects map[string]object) *world {
 }
 
 func specOf(spec object) ctest.Spec {
-	device, dtype := numbers(spec["device"]), numbers(spec["dtype"])
-	out := ctest.Spec{
-		Data:       unsigned(spec["data"]),
-		DeviceType: int32(device[0]),
-		DeviceID:   int32(device[1]),
-		NDim:       int32(signed(spec["ndim"])),
-		Code:       uint8(dtype[0]),
-		Bits:       uint8(dtype[1]),
-		Lanes:      uint16(dtype[2]),
-		Shape:      numbers(spec["shape"]),
-		Strides:    numbers(spec["strides"]),
-		ByteOffset: unsigned(spec["byte_offset"]),
-		Flags:      unsigned(spec["flags"]),
-		Deleter:    spec["deleter"] == true,
+	out := ctest.Spec{Data: unsigned(spec["data"])}
+	if spec["kind"] != "MEMORY" {
+		device, dtype := numbers(spec["device"]), numbers(spec["dtype"])
+		out.DeviceType, out.DeviceID = int32(device[0]), int32(device[1])
+		out.Code, out.Bits, out.Lanes = uint8(dtype[0]), uint8(dtype[1]), uint16(dtype[2])
+		out.NDim = int32(signed(spec["ndim"]))
+		out.Shape, out.Strides = numbers(spec["shape"]), numbers(spec["strides"])
+		out.ByteOffset, out.Flags = unsigned(spec["byte_offset"]), unsigned(spec["flags"])
+		out.Deleter = spec["deleter"] == true
 	}
 	if text, given := spec["bytes"].(string); given && text != "" {
 		out.Bytes, _ = hex.DecodeString(text)
@@ -142,9 +144,16 @@ func (w *world) nameOf(pointer unsafe.Pointer) string {
 func (w *world) deletes() object {
 	counts := object{}
 	for name, p := range w.producers {
-		counts[name] = p.Deletes()
+		counts[name] = w.deletesOf(name, p)
 	}
 	return counts
+}
+
+func (w *world) deletesOf(name string, p *ctest.Producer) int {
+	if m := w.memories[name]; m != nil {
+		return m.deletes
+	}
+	return p.Deletes()
 }
 
 // allocator counts the blocks that it gave, or gives none.
@@ -169,14 +178,15 @@ func (w *world) finish() string {
 	for name := range w.live {
 		w.release(name)
 	}
+	w.finishDevices()
 	var wrong string
 	for name, p := range w.producers {
 		expected := 0
-		if w.specs[name]["deleter"] == true && w.specs[name]["kind"] != "BARE" {
+		if w.specs[name]["deleter"] == true {
 			expected = 1
 		}
-		if p.Deletes() != expected {
-			wrong += fmt.Sprintf(" deleter of %s ran %d times\n", name, p.Deletes())
+		if deletes := w.deletesOf(name, p); deletes != expected {
+			wrong += fmt.Sprintf(" deleter of %s ran %d times\n", name, deletes)
 		}
 		p.Free()
 	}

@@ -107,18 +107,21 @@ func contextAnswer(answer C.godl_context_result) (ContextEntry, error) {
 	return contextOf(answer.entry), nil
 }
 
-// Devices goes through the table. Entries that come or go meanwhile are met or not; no entry is met
-// twice.
+// NextDevice is the entry that follows cursor in the table (0: the first), and the cursor of the one
+// after it; StatusNotFound behind the last. Entries that come or go meanwhile are met or not; no entry
+// is met twice.
+func NextDevice(cursor uint64) (ContextEntry, uint64, error) {
+	answer := C.godl_device_next(C.uint64_t(cursor))
+	entry, err := contextAnswer(answer)
+	return entry, uint64(answer.result.value), err
+}
+
+// Devices goes through the table, as [NextDevice] does.
 func Devices() iter.Seq[ContextEntry] {
 	return func(yield func(ContextEntry) bool) {
-		var cursor C.uint64_t
-		for {
-			answer := C.godl_device_next(cursor)
-			entry, err := contextAnswer(answer)
-			if err != nil || !yield(entry) {
-				return
-			}
-			cursor = C.uint64_t(answer.result.value)
+		entry, cursor, err := NextDevice(0)
+		for err == nil && yield(entry) {
+			entry, cursor, err = NextDevice(cursor)
 		}
 	}
 }

@@ -272,6 +272,16 @@ func Allocate(ndim int32, shape []int64, device [2]int32, dtype [3]int) Answer {
 	return answerOf(status, &answer)
 }
 
+// Wrap calls dlbridge_wrap likewise, for an address.
+func Wrap(address uint64, ndim int32, shape []int64, device [2]int32, dtype [3]int) Answer {
+	var answer C.ctest_answer
+	status := C.ctest_wrap(C.uint64_t(address), C.int32_t(ndim), pointerTo(shape),
+		C.DLDevice{device_type: C.DLDeviceType(device[0]), device_id: C.int32_t(device[1])},
+		C.DLDataType{code: C.uint8_t(dtype[0]), bits: C.uint8_t(dtype[1]), lanes: C.uint16_t(dtype[2])},
+		&answer)
+	return answerOf(status, &answer)
+}
+
 func pointerTo(list []int64) *C.int64_t {
 	return (*C.int64_t)(unsafe.Pointer(unsafe.SliceData(list)))
 }

@@ -131,3 +131,15 @@ DLBridgeStatus ctest_allocate(int32_t ndim, const int64_t* shape, DLDevice devic
   spec.dtype = dtype;
   return dlbridge_allocate(&spec, (DLManagedTensorVersioned**)&answer->out, &answer->error);
 }
+
+DLBridgeStatus ctest_wrap(uint64_t address, int32_t ndim, const int64_t* shape, DLDevice device,
+                          DLDataType dtype, ctest_answer* answer) {
+  DLBridgeWrapSpec spec = DLBRIDGE_WRAP_SPEC_INIT;
+  dlbridge_error_init(&answer->error);
+  spec.ndim = ndim;
+  spec.shape = shape;
+  spec.buffer.handle = address;
+  spec.device = device;
+  spec.dtype = dtype;
+  return dlbridge_wrap(&spec, (DLManagedTensorVersioned**)&answer->out, &answer->error);
+}

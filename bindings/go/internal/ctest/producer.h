@@ -53,6 +53,8 @@ DLBridgeStatus ctest_view(uintptr_t tensor, int32_t ndim, const int64_t* shape,
                           const int64_t* strides, int64_t offset, ctest_answer* answer);
 DLBridgeStatus ctest_allocate(int32_t ndim, const int64_t* shape, DLDevice device, DLDataType dtype,
                               ctest_answer* answer);
+DLBridgeStatus ctest_wrap(uint64_t address, int32_t ndim, const int64_t* shape, DLDevice device,
+                          DLDataType dtype, ctest_answer* answer);
 
 // What Go's benchmarks are held against: each does its work `count` times in one crossing.
 void ctest_repeat_malloc(int64_t count);
