@@ -63,7 +63,7 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
     let list = std::fs::read_to_string(folder.join("CMakeLists.txt"))
         .expect("the bundled sources of dlbridge are not there");
     list.split(|c: char| c.is_whitespace() || c == '(' || c == ')')
-        .filter(|word| word.ends_with(".cc"))
         .map(|word| folder.join(word))
+        .filter(|path| path.extension().is_some_and(|end| end == "cc"))
         .collect()
 }

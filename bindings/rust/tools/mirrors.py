@@ -265,6 +265,7 @@ def layout_text(header, seen):
     parts = [
         NOTICE.format(what="The mirrors against what a C compiler says of the headers."),
         "#![allow(clippy::too_many_lines, clippy::wildcard_imports, clippy::cast_lossless)]\n",
+        "#![allow(clippy::unreadable_literal, clippy::no_effect_underscore_binding)]\n",
         "use core::ffi::{c_char, c_void};\nuse core::mem::{align_of, offset_of, size_of};\n",
         "use dlbridge_sys::*;\n\n",
         "/// Size of the field that `_get` looks at.\n",
@@ -273,7 +274,8 @@ def layout_text(header, seen):
         "    let start = core::ptr::from_ref(value).cast::<u8>();\n",
         "    // SAFETY: no struct of the ABI has padding, which the layout tests prove.\n",
         "    let bytes = unsafe { core::slice::from_raw_parts(start, size_of::<T>()) };\n",
-        '    bytes.iter().map(|byte| format!("{byte:02x}")).collect()\n}\n\n',
+        "    let digit = |d: u8| char::from(b\"0123456789abcdef\"[d as usize]);\n",
+        "    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()\n}\n\n",
     ]
     parts += [layout_of(struct, seen) for struct in header.structs]
     parts.append("#[test]\nfn constants() {\n")
@@ -329,10 +331,9 @@ def unknown(header):
 
 def formatted(text):
     command = ["rustfmt", "--edition", "2021", "--emit", "stdout"]
-    command += ["--config", "max_width=100"]
-    return subprocess.run(
-        command, input=text, check=True, capture_output=True, text=True
-    ).stdout
+    command += ["--config-path", str(HERE.parent)]
+    result = subprocess.run(command, input=text, check=True, capture_output=True, text=True)
+    return result.stdout
 
 
 def contents(include):

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The static initialisers and inline functions of dlbridge.h.
 
+#[allow(clippy::wildcard_imports)] // nearly all of it
 use crate::mirrors::*;
 use core::ffi::c_void;
 use core::mem::MaybeUninit;

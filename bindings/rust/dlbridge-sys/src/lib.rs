@@ -4,9 +4,9 @@
 #![allow(non_upper_case_globals, clippy::doc_markdown, clippy::unreadable_literal)]
 
 mod initial;
-mod mirrors;
 #[cfg(feature = "runtime")]
 mod load;
+mod mirrors;
 #[cfg(feature = "runtime")]
 mod table;
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Loading the library at run time: one `dlopen`, one `dlsym`.
 
-use crate::mirrors::{DLBRIDGE_ABI, DLBridgeApi};
+use crate::mirrors::{DLBridgeApi, DLBRIDGE_ABI};
 use crate::table::Table;
-use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::ffi::{c_char, c_int, c_void, CStr, CString};
 use std::fmt;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -15,6 +15,9 @@ unsafe extern "C" {
     fn dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void;
     fn dlerror() -> *const c_char;
 }
+
+/// `dlbridge_get_api`
+type GetApi = unsafe extern "C" fn(u32, usize) -> *const DLBridgeApi;
 
 /// All symbols at once: a library whose own needs are not met fails here, not in a later call.
 const RTLD_NOW: c_int = 2;
@@ -92,7 +95,6 @@ impl Library {
         // SAFETY: the library was loaded and is never closed; the name is NUL-terminated.
         let entry = unsafe { dlsym(library.as_ptr(), c"dlbridge_get_api".as_ptr()) };
         let entry = NonNull::new(entry).ok_or(LoadError::NoTable)?;
-        type GetApi = unsafe extern "C" fn(u32, usize) -> *const DLBridgeApi;
         // SAFETY: a function of this name has this type, in every ABI.
         let get_api = unsafe { std::mem::transmute::<*mut c_void, GetApi>(entry.as_ptr()) };
         // SAFETY: it takes any integers.

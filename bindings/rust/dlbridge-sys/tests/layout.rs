@@ -2,11 +2,8 @@
 //! The mirrors against what a C compiler says of the headers.
 //!
 //! Made by tools/mirrors.py of the C headers; do not edit.
-#![allow(
-    clippy::too_many_lines,
-    clippy::wildcard_imports,
-    clippy::cast_lossless
-)]
+#![allow(clippy::too_many_lines, clippy::wildcard_imports, clippy::cast_lossless)]
+#![allow(clippy::unreadable_literal, clippy::no_effect_underscore_binding)]
 use core::ffi::{c_char, c_void};
 use core::mem::{align_of, offset_of, size_of};
 use dlbridge_sys::*;
@@ -20,7 +17,8 @@ fn hex<T>(value: &T) -> String {
     let start = core::ptr::from_ref(value).cast::<u8>();
     // SAFETY: no struct of the ABI has padding, which the layout tests prove.
     let bytes = unsafe { core::slice::from_raw_parts(start, size_of::<T>()) };
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    let digit = |d: u8| char::from(b"0123456789abcdef"[d as usize]);
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
 #[test]
@@ -32,10 +30,7 @@ fn layout_dldevice() {
     assert_eq!(offset_of!(DLDevice, device_id), 4);
     assert_eq!(field(|s: &DLDevice| &s.device_id), 4);
     let _all = |s: DLDevice| {
-        let DLDevice {
-            device_type: _,
-            device_id: _,
-        } = s;
+        let DLDevice { device_type: _, device_id: _ } = s;
     };
 }
 
@@ -50,11 +45,7 @@ fn layout_dldata_type() {
     assert_eq!(offset_of!(DLDataType, lanes), 2);
     assert_eq!(field(|s: &DLDataType| &s.lanes), 2);
     let _all = |s: DLDataType| {
-        let DLDataType {
-            code: _,
-            bits: _,
-            lanes: _,
-        } = s;
+        let DLDataType { code: _, bits: _, lanes: _ } = s;
     };
 }
 
@@ -100,11 +91,7 @@ fn layout_dlmanaged_tensor() {
     assert_eq!(offset_of!(DLManagedTensor, deleter), 56);
     assert_eq!(field(|s: &DLManagedTensor| &s.deleter), 8);
     let _all = |s: DLManagedTensor| {
-        let DLManagedTensor {
-            dl_tensor: _,
-            manager_ctx: _,
-            deleter: _,
-        } = s;
+        let DLManagedTensor { dl_tensor: _, manager_ctx: _, deleter: _ } = s;
     };
 }
 
@@ -155,10 +142,7 @@ fn layout_dlpack_exchange_apiheader() {
     assert_eq!(offset_of!(DLPackExchangeAPIHeader, prev_api), 8);
     assert_eq!(field(|s: &DLPackExchangeAPIHeader| &s.prev_api), 8);
     let _all = |s: DLPackExchangeAPIHeader| {
-        let DLPackExchangeAPIHeader {
-            version: _,
-            prev_api: _,
-        } = s;
+        let DLPackExchangeAPIHeader { version: _, prev_api: _ } = s;
     };
 }
 
@@ -169,34 +153,13 @@ fn layout_dlpack_exchange_api() {
     assert_eq!(offset_of!(DLPackExchangeAPI, header), 0);
     assert_eq!(field(|s: &DLPackExchangeAPI| &s.header), 16);
     assert_eq!(offset_of!(DLPackExchangeAPI, managed_tensor_allocator), 16);
-    assert_eq!(
-        field(|s: &DLPackExchangeAPI| &s.managed_tensor_allocator),
-        8
-    );
-    assert_eq!(
-        offset_of!(DLPackExchangeAPI, managed_tensor_from_py_object_no_sync),
-        24
-    );
-    assert_eq!(
-        field(|s: &DLPackExchangeAPI| &s.managed_tensor_from_py_object_no_sync),
-        8
-    );
-    assert_eq!(
-        offset_of!(DLPackExchangeAPI, managed_tensor_to_py_object_no_sync),
-        32
-    );
-    assert_eq!(
-        field(|s: &DLPackExchangeAPI| &s.managed_tensor_to_py_object_no_sync),
-        8
-    );
-    assert_eq!(
-        offset_of!(DLPackExchangeAPI, dltensor_from_py_object_no_sync),
-        40
-    );
-    assert_eq!(
-        field(|s: &DLPackExchangeAPI| &s.dltensor_from_py_object_no_sync),
-        8
-    );
+    assert_eq!(field(|s: &DLPackExchangeAPI| &s.managed_tensor_allocator), 8);
+    assert_eq!(offset_of!(DLPackExchangeAPI, managed_tensor_from_py_object_no_sync), 24);
+    assert_eq!(field(|s: &DLPackExchangeAPI| &s.managed_tensor_from_py_object_no_sync), 8);
+    assert_eq!(offset_of!(DLPackExchangeAPI, managed_tensor_to_py_object_no_sync), 32);
+    assert_eq!(field(|s: &DLPackExchangeAPI| &s.managed_tensor_to_py_object_no_sync), 8);
+    assert_eq!(offset_of!(DLPackExchangeAPI, dltensor_from_py_object_no_sync), 40);
+    assert_eq!(field(|s: &DLPackExchangeAPI| &s.dltensor_from_py_object_no_sync), 8);
     assert_eq!(offset_of!(DLPackExchangeAPI, current_work_stream), 48);
     assert_eq!(field(|s: &DLPackExchangeAPI| &s.current_work_stream), 8);
     let _all = |s: DLPackExchangeAPI| {
@@ -226,13 +189,7 @@ fn layout_dlbridge_error() {
     assert_eq!(offset_of!(DLBridgeError, message), 16);
     assert_eq!(field(|s: &DLBridgeError| &s.message), 240);
     let _all = |s: DLBridgeError| {
-        let DLBridgeError {
-            struct_size: _,
-            status: _,
-            rule: _,
-            axis: _,
-            message: _,
-        } = s;
+        let DLBridgeError { struct_size: _, status: _, rule: _, axis: _, message: _ } = s;
     };
 }
 
@@ -348,14 +305,7 @@ fn layout_dlbridge_finding() {
     assert_eq!(offset_of!(DLBridgeFinding, found), 72);
     assert_eq!(field(|s: &DLBridgeFinding| &s.found), 56);
     let _all = |s: DLBridgeFinding| {
-        let DLBridgeFinding {
-            rule: _,
-            axis: _,
-            severity: _,
-            status: _,
-            expected: _,
-            found: _,
-        } = s;
+        let DLBridgeFinding { rule: _, axis: _, severity: _, status: _, expected: _, found: _ } = s;
     };
 }
 
@@ -573,12 +523,7 @@ fn layout_dlbridge_buffer() {
     assert_eq!(offset_of!(DLBridgeBuffer, context), 16);
     assert_eq!(field(|s: &DLBridgeBuffer| &s.context), 8);
     let _all = |s: DLBridgeBuffer| {
-        let DLBridgeBuffer {
-            backend: _,
-            kind: _,
-            handle: _,
-            context: _,
-        } = s;
+        let DLBridgeBuffer { backend: _, kind: _, handle: _, context: _ } = s;
     };
 }
 
@@ -695,13 +640,7 @@ fn layout_dlbridge_stream() {
     assert_eq!(offset_of!(DLBridgeStream, context), 24);
     assert_eq!(field(|s: &DLBridgeStream| &s.context), 8);
     let _all = |s: DLBridgeStream| {
-        let DLBridgeStream {
-            backend: _,
-            kind: _,
-            device: _,
-            handle: _,
-            context: _,
-        } = s;
+        let DLBridgeStream { backend: _, kind: _, device: _, handle: _, context: _ } = s;
     };
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The table of functions of a library that was loaded, which may be older or newer than the crate.
 
-use crate::mirrors::{DLBRIDGE_ABI, DLBridgeApi};
+use crate::mirrors::{DLBridgeApi, DLBRIDGE_ABI};
 use std::fmt;
 use std::ptr::NonNull;
 
