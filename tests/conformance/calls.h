@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One function of the ABI for each call that a case can name: reads the arguments off the step,
-// calls, and answers with everything that a case can expect.
+// calls, and answers with everything that a case can expect. Devices are in device_calls.h.
 #ifndef DLBRIDGE_TESTS_CONFORMANCE_CALLS_H_
 #define DLBRIDGE_TESTS_CONFORMANCE_CALLS_H_
 
@@ -122,17 +122,25 @@ class Arguments {
       object->allocate = field == "no_allocate" ? nullptr : object->allocate;
       object->deallocate = field == "no_deallocate" ? nullptr : object->deallocate;
     }
-    if constexpr (!std::is_same_v<T, DLBridgeConvertOptions> &&
-                  !std::is_same_v<T, DLBridgeViewSpec> && !std::is_same_v<T, DLBridgeLayout> &&
-                  !std::is_same_v<T, DLBridgeError>) {
-      object->reserved0 = field == "reserved0" ? 1 : 0;
-    }
-    if constexpr (!std::is_same_v<T, DLBridgeAllocator> && !std::is_same_v<T, DLBridgeStorage> &&
-                  !std::is_same_v<T, DLBridgeLayout> && !std::is_same_v<T, DLBridgeError>) {
-      object->reserved[0] = field == "reserved_0" ? 1 : 0;
-      object->reserved[1] = field == "reserved_1" ? 1 : 0;
-    }
+    SetReserved0(object, field == "reserved0" ? 1 : 0, 0);
+    SetReserved(object, field, 0);
   }
+  // For structs that have such a field; the others take the second function.
+  template <class T>
+  static auto SetReserved0(T* object, uint32_t value, int /*preferred*/)
+      -> decltype(object->reserved0, void()) {
+    object->reserved0 = value;
+  }
+  template <class T>
+  static void SetReserved0(T* /*object*/, uint32_t /*value*/, char /*otherwise*/) {}
+  template <class T>
+  static auto SetReserved(T* object, const std::string& field, int /*preferred*/)
+      -> decltype(object->reserved[0], void()) {
+    object->reserved[0] = field == "reserved_0" ? 1 : 0;
+    object->reserved[1] = field == "reserved_1" ? 1 : 0;
+  }
+  template <class T>
+  static void SetReserved(T* /*object*/, const std::string& /*field*/, char /*otherwise*/) {}
 
   alignas(16) std::vector<unsigned char> room_;
 };
@@ -161,6 +169,7 @@ class PolicyHolder {
   static int32_t Level(const json& value) {
     return value.is_number()   ? value.get<int32_t>()
            : value == "STRUCT" ? DLBRIDGE_LEVEL_STRUCT
+           : value == "DEVICE" ? DLBRIDGE_LEVEL_DEVICE
                                : DLBRIDGE_LEVEL_METADATA;
   }
   static int32_t Contiguity(const json& value) {
@@ -793,49 +802,6 @@ inline json CallHostAccessible(Arguments* a) {
   return {{"status", "OK"}, {"answer", AnswerName(dlbridge_host_accessible(type))}};
 }
 inline json CallCheck(Arguments* a) { return {{"status", "OK"}, {"deleters", a->world.Deletes()}}; }
-
-inline json Call(const json& step, World* world) {
-  static const std::map<std::string, json (*)(Arguments*)> kCalls = {
-      {"validate", CallValidate},
-      {"validate_legacy", CallValidate},
-      {"validate_versioned", CallValidate},
-      {"diagnose", CallDiagnose},
-      {"layout", CallLayout},
-      {"tensor_format", CallTensorFormat},
-      {"dtype_format", CallDtypeFormat},
-      {"dtype_parse", CallParseDtype},
-      {"device_format", CallDeviceFormat},
-      {"device_parse", CallParseDevice},
-      {"host_accessible", CallHostAccessible},
-      {"required_version", CallRequiredVersion},
-      {"negotiate", CallNegotiate},
-      {"exchange_api_find", CallExchange},
-      {"identify", CallIdentify},
-      {"pin_module", CallPinModule},
-      {"upgrade", CallUpgrade},
-      {"upgrade_into", CallUpgradeInto},
-      {"upgrade_many", CallUpgradeMany},
-      {"downgrade", CallDowngrade},
-      {"adopt", CallAdopt},
-      {"convert", CallConvert},
-      {"share", CallShare},
-      {"view", CallView},
-      {"allocate", CallAllocate},
-      {"release", CallRelease},
-      {"check", CallCheck},
-  };
-  if (step.contains("fail") && !dlbridge_test::Allocations::CanFail()) {
-    return step["expect"];  // a sanitizer's malloc never fails
-  }
-  Arguments arguments(step, world);
-  return kCalls.at(step["call"])(&arguments);
-}
-
-// One case a line, as the generator writes them.
-inline void WriteCases(const json& document, const char* path) {
-  std::ofstream file(path);
-  file << document.dump() << "\n";
-}
 
 }  // namespace dlbridge::conformance
 

@@ -17,6 +17,7 @@ import sys
 
 import cases_convert
 import cases_describe
+import cases_device
 import cases_misuse
 import cases_validate
 from corpus import Corpus
@@ -26,7 +27,7 @@ FILE = pathlib.Path(__file__).with_name("cases.json")
 
 def build():
     corpus = Corpus()
-    for part in (cases_validate, cases_describe, cases_convert, cases_misuse):
+    for part in (cases_validate, cases_describe, cases_convert, cases_misuse, cases_device):
         part.add(corpus)
     return {"schema": 1, "dlpack": [1, 3], "cases": corpus.cases}
 

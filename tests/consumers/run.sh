@@ -5,7 +5,7 @@
 #
 # run.sh SCRATCH [SCENARIO...]
 #
-# The presets release and debian must have been built. A scenario is the name of a script in
+# The presets release, release-static and debian must have been built. A scenario is the name of a script in
 # scenarios/, or that and `shared` or `static`; what it said is in SCRATCH/<scenario>.log.
 set -euo pipefail
 
@@ -34,15 +34,10 @@ make_source() {
   git -C "$SOURCE" tag "v$VERSION"
 }
 
-# The static library as it is released, and both kinds installed.
+# Both kinds of the library, installed.
 make_prefixes() {
-  local PREFIX=$prefixes/shared
-  cd "$ROOT"
-  cmake --install build/release --prefix "$PREFIX"
-  cmake --preset release -B build/consumers-static \
-    -DDLBRIDGE_STATIC=ON -DDLBRIDGE_BUILD_EXAMPLES=OFF
-  cmake --build build/consumers-static --parallel "$jobs"
-  cmake --install build/consumers-static --prefix "$prefixes/static"
+  cmake --install "$ROOT/build/release" --prefix "$prefixes/shared"
+  cmake --install "$ROOT/build/release-static" --prefix "$prefixes/static"
 }
 
 # scenario NAME [LINKAGE]: runs it in a folder of its own and says how it went.
