@@ -101,23 +101,44 @@ impl ContextInfo {
     ///
     /// [`Status::NOT_FOUND`] where it is no longer registered.
     pub fn retain(&self) -> Result<RetainedContext, Error> {
-        // SAFETY: takes any integer.
-        call(|error| unsafe { sys::dlbridge_device_retain(self.id(), error) })?;
-        Ok(RetainedContext { info: *self })
+        retain_context(self.id())
     }
+}
+
+/// Keeps entry `id`, and so its handles, until the result is dropped.
+///
+/// # Errors
+///
+/// [`Status::NOT_FOUND`] where it is no longer registered.
+pub fn retain_context(id: u64) -> Result<RetainedContext, Error> {
+    // SAFETY: takes any integer.
+    call(|error| unsafe { sys::dlbridge_device_retain(id, error) })?;
+    Ok(RetainedContext { id })
 }
 
 /// An entry that is kept from being released. Dropping it ends that.
 #[derive(Debug)]
 pub struct RetainedContext {
-    info: ContextInfo,
+    id: u64,
 }
 
 impl RetainedContext {
-    /// The entry.
+    /// The entry's number.
     #[must_use]
-    pub const fn info(&self) -> &ContextInfo {
-        &self.info
+    pub const fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// Ends it.
+    ///
+    /// # Errors
+    ///
+    /// None that is known: the entry is kept by this value.
+    pub fn release(self) -> Result<(), Error> {
+        let id = self.id;
+        forget(self);
+        // SAFETY: takes any integer.
+        call(|error| unsafe { sys::dlbridge_device_release(id, error) })
     }
 }
 
@@ -125,7 +146,7 @@ impl Drop for RetainedContext {
     fn drop(&mut self) {
         // The entry is kept by this value, so there is nothing that could fail.
         // SAFETY: takes any integer.
-        let _ = call(|error| unsafe { sys::dlbridge_device_release(self.info.id(), error) });
+        let _ = call(|error| unsafe { sys::dlbridge_device_release(self.id, error) });
     }
 }
 
@@ -191,6 +212,15 @@ impl ContextSpec {
         self
     }
 
+    /// The struct of the C ABI, to be altered.
+    ///
+    /// # Safety
+    ///
+    /// `release` and `user` stay NULL: [`ContextSpec::register`] sets them.
+    pub const unsafe fn as_raw_mut(&mut self) -> &mut sys::DLBridgeContextEntry {
+        &mut self.raw
+    }
+
     /// Registers it. `release` is called once, when the entry was unregistered and nobody keeps it,
     /// on the thread that ended it; a panic in it goes no further
     /// ([`caught_panics`](crate::caught_panics)). Where the call fails it is dropped without being
@@ -251,9 +281,7 @@ impl Registration {
     ///
     /// [`Status::NOT_FOUND`] where another registration has replaced it.
     pub fn unregister(self) -> Result<(), Error> {
-        let id = self.leave();
-        // SAFETY: takes any integer.
-        call(|error| unsafe { sys::dlbridge_device_unregister(id, error) })
+        unregister_context(self.leave())
     }
 
     /// Leaves the entry in the table until the process ends, or somebody unregisters its number.
@@ -268,9 +296,18 @@ impl Registration {
 impl Drop for Registration {
     fn drop(&mut self) {
         // Only a registration that was replaced is no longer there.
-        // SAFETY: takes any integer.
-        let _ = call(|error| unsafe { sys::dlbridge_device_unregister(self.id, error) });
+        let _ = unregister_context(self.id);
     }
+}
+
+/// Takes entry `id` out of the table, as dropping its [`Registration`] does.
+///
+/// # Errors
+///
+/// [`Status::NOT_FOUND`].
+pub fn unregister_context(id: u64) -> Result<(), Error> {
+    // SAFETY: takes any integer.
+    call(|error| unsafe { sys::dlbridge_device_unregister(id, error) })
 }
 
 /// The entry of `device` with `context`, or its default where `context` is 0. Where the table has

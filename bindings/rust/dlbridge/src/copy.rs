@@ -103,7 +103,7 @@ impl<'a> CopySpec<'a> {
     /// # Safety
     ///
     /// Its pointers stay what the header says and live as long as `'a`; for a target see
-    /// [`TensorView::copy_into`].
+    /// [`BareTensor::copy_into`].
     pub const unsafe fn as_raw_mut(&mut self) -> &mut sys::DLBridgeCopySpec {
         &mut self.raw
     }
@@ -134,17 +134,6 @@ impl BareTensor<'_> {
         // SAFETY: what the spec borrows lives.
         unsafe { copy(self, &spec.raw) }
     }
-}
-
-impl TensorView<'_> {
-    /// Copies it to compact memory, last axis fastest.
-    ///
-    /// # Errors
-    ///
-    /// What no driver can copy; no memory.
-    pub fn copy(&self, spec: &CopySpec<'_>) -> Result<UniqueTensor, Error> {
-        self.as_bare().copy(spec)
-    }
 
     /// Copies it to memory of the caller's: `size` bytes at `target`, from byte `offset` on.
     /// `release` is called once when the last owner of the copy is gone; where the call fails it is
@@ -156,7 +145,7 @@ impl TensorView<'_> {
     ///
     /// # Errors
     ///
-    /// As for [`TensorView::copy`]; a target that is too small. Its bytes are unspecified then.
+    /// As for [`BareTensor::copy`]; a target that is too small. Its bytes are unspecified then.
     pub unsafe fn copy_into<F: FnOnce(Buffer) + Send + 'static>(
         &self,
         spec: &CopySpec<'_>,
@@ -175,6 +164,17 @@ impl TensorView<'_> {
             ..spec.raw
         };
         // SAFETY: the caller's word; a call that fails has not taken the callback.
-        unsafe { copy(&self.as_bare(), &spec).inspect_err(|_| drop(Box::from_raw(context))) }
+        unsafe { copy(self, &spec).inspect_err(|_| drop(Box::from_raw(context))) }
+    }
+}
+
+impl TensorView<'_> {
+    /// Copies it to compact memory, last axis fastest.
+    ///
+    /// # Errors
+    ///
+    /// What no driver can copy; no memory.
+    pub fn copy(&self, spec: &CopySpec<'_>) -> Result<UniqueTensor, Error> {
+        self.as_bare().copy(spec)
     }
 }

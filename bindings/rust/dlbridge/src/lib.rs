@@ -40,8 +40,8 @@ pub use backend::{
 pub use bare::BareTensor;
 pub use batch::{upgrade_many, RefusedBatch};
 pub use context::{
-    context_table, contexts, lookup_context, ContextInfo, ContextSpec, Contexts, Registration,
-    RetainedContext,
+    context_table, contexts, lookup_context, retain_context, unregister_context, ContextInfo,
+    ContextSpec, Contexts, Registration, RetainedContext,
 };
 pub use copy::CopySpec;
 pub use device::{Device, DeviceType};

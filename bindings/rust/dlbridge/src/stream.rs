@@ -134,6 +134,12 @@ impl HandOff {
         Self { bits: 0 }
     }
 
+    /// The options of the C ABI; bits that the library does not know are refused.
+    #[must_use]
+    pub const fn from_bits(bits: u32) -> Self {
+        Self { bits }
+    }
+
     /// The host may wait where no driver can order the two.
     #[must_use]
     pub const fn allow_host_wait(self) -> Self {

@@ -4,6 +4,7 @@
 use crate::error::{call, Error, Refused};
 use crate::foreign::{view_of, LegacyTensor, VersionedTensor};
 use crate::options::ConvertOptions;
+use crate::policy::Policy;
 use crate::text::pointer_of;
 use crate::unique::UniqueTensor;
 use crate::values::Version;
@@ -100,6 +101,19 @@ impl Tensor {
 
     view_methods!();
     element_methods!();
+
+    /// Judges it by one more policy, with the version that it says.
+    ///
+    /// # Errors
+    ///
+    /// The first rule that is broken.
+    pub fn validate(&self, policy: &Policy<'_>) -> Result<TensorView<'_>, Error> {
+        // SAFETY: the struct is readable.
+        call(|error| unsafe {
+            sys::dlbridge_validate_versioned(self.as_ptr(), policy.as_raw(), error)
+        })?;
+        Ok(self.as_view())
+    }
 
     /// One more owner of the same data, which lives as long as its last owner.
     ///
@@ -200,6 +214,15 @@ impl<'a> ViewSpec<'a> {
     #[must_use]
     pub const fn as_raw(&self) -> &sys::DLBridgeViewSpec {
         &self.raw
+    }
+
+    /// The struct of the C ABI, to be altered.
+    ///
+    /// # Safety
+    ///
+    /// Its pointers stay what the header says and live as long as `'a`.
+    pub const unsafe fn as_raw_mut(&mut self) -> &mut sys::DLBridgeViewSpec {
+        &mut self.raw
     }
 }
 

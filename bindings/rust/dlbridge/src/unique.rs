@@ -254,4 +254,13 @@ impl<'a> AllocateSpec<'a> {
     pub const fn as_raw(&self) -> &sys::DLBridgeAllocateSpec {
         &self.raw
     }
+
+    /// The struct of the C ABI, to be altered.
+    ///
+    /// # Safety
+    ///
+    /// Its pointers stay what the header says and live as long as `'a`.
+    pub const unsafe fn as_raw_mut(&mut self) -> &mut sys::DLBridgeAllocateSpec {
+        &mut self.raw
+    }
 }

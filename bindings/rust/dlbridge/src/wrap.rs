@@ -64,7 +64,9 @@ impl Buffer {
         &self.raw
     }
 
-    pub(crate) const fn of(raw: sys::DLBridgeBuffer) -> Self {
+    /// A buffer as the C ABI describes it.
+    #[must_use]
+    pub const fn from_raw(raw: sys::DLBridgeBuffer) -> Self {
         Self { raw }
     }
 
@@ -221,7 +223,21 @@ impl<'a> WrapSpec<'a> {
         self.with_release(release, |spec| unsafe { wrap(spec) })
     }
 
-    /// The same as a legacy tensor. What legacy cannot say is refused.
+    /// As [`WrapSpec::wrap`], as a legacy tensor. What legacy cannot say is refused.
+    ///
+    /// # Safety
+    ///
+    /// As above.
+    ///
+    /// # Errors
+    ///
+    /// As above; [`Status::UNREPRESENTABLE`](crate::Status::UNREPRESENTABLE).
+    pub unsafe fn wrap_legacy(&self) -> Result<LegacyTensor, Error> {
+        // SAFETY: the caller's word.
+        unsafe { wrap_legacy(&self.raw) }
+    }
+
+    /// As [`WrapSpec::wrap_with`], as a legacy tensor.
     ///
     /// # Safety
     ///
@@ -282,5 +298,5 @@ pub(crate) unsafe extern "C" fn call_release<F: FnOnce(Buffer)>(
 ) {
     // SAFETY: the context is a Box<F> that this call, the only one, is given.
     let release = unsafe { Box::from_raw(context.cast::<F>()) };
-    contain((), || release(Buffer::of(buffer)));
+    contain((), || release(Buffer::from_raw(buffer)));
 }

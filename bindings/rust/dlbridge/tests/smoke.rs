@@ -5,7 +5,8 @@ use dlbridge::{ConvertOptions, Flags, Rule, Status, Tensor, UniqueTensor, ViewSp
 
 #[test]
 fn round_trip() {
-    let mut tensor = UniqueTensor::from_vec(vec![1.0_f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3]).unwrap();
+    let mut tensor =
+        UniqueTensor::from_vec(vec![1.0_f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3]).unwrap();
     tensor.as_mut_slice::<f32>().unwrap()[0] = 10.0;
     let tensor = tensor.into_shared();
     let shared = tensor.share().unwrap();
