@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Links an installed library that pkg-config finds, else builds the bundled source statically.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+/// The oldest library that has all functions that the crate declares.
+const OLDEST: &str = "0.2.0";
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    if env::var_os("CARGO_FEATURE_LINK").is_none() || env::var_os("DOCS_RS").is_some() {
+        return;
+    }
+    if env::var_os("CARGO_FEATURE_BUNDLED").is_some() || !link_installed() {
+        build_bundled(&PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap()).join("bundled"));
+    }
+}
+
+/// Is there a library that pkg-config knows and that is new enough? It is linked then.
+fn link_installed() -> bool {
+    // The crate prints the linker's flags, and what to watch.
+    pkg_config::Config::new().atleast_version(OLDEST).probe("dlbridge").is_ok()
+}
+
+/// Compiles the sources as src/CMakeLists.txt and cmake/library.cmake do.
+fn build_bundled(root: &Path) {
+    let folder = root.join("src");
+    println!("cargo::rerun-if-changed={}", folder.display());
+    println!("cargo::rerun-if-changed={}", root.join("include").display());
+    let linux = env::var("CARGO_CFG_TARGET_OS").as_deref() == Ok("linux");
+    let aarch64 = env::var("CARGO_CFG_TARGET_ARCH").as_deref() == Ok("aarch64");
+    let mut build = cc::Build::new();
+    build
+        .cpp(true)
+        .std("c++17")
+        // Nothing of the C++ runtime is needed.
+        .cpp_link_stdlib(None)
+        .cpp_set_stdlib(None)
+        .pic(true)
+        .opt_level(2)
+        .warnings(false)
+        .include(root.join("include"))
+        .include(&folder)
+        .define("DLBRIDGE_BUILDING", None)
+        .flags(["-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics"])
+        .flags(["-fvisibility=hidden", "-fvisibility-inlines-hidden"])
+        .files(sources(&folder));
+    if linux && aarch64 {
+        build.flag("-mno-outline-atomics");
+    }
+    build.compile("dlbridge");
+    if linux {
+        // dlopen and the locks: files of their own before glibc 2.34.
+        println!("cargo::rustc-link-lib=dl");
+        println!("cargo::rustc-link-lib=pthread");
+    }
+    println!("cargo::metadata=include={}", root.join("include").display());
+}
+
+/// The sources as CMake lists them.
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let list = std::fs::read_to_string(folder.join("CMakeLists.txt"))
+        .expect("the bundled sources of dlbridge are not there");
+    list.split(|c: char| c.is_whitespace() || c == '(' || c == ')')
+        .map(|word| folder.join(word))
+        .filter(|path| path.extension().is_some_and(|end| end == "cc"))
+        .collect()
+}

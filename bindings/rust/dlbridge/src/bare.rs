@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A tensor that is borrowed and that nobody has validated.
+
+use crate::device::Device;
+use crate::dtype::Dtype;
+use crate::error::{call, Error};
+use crate::layout::{Finding, Layout};
+use crate::policy::Policy;
+use crate::text;
+use crate::values::{Flags, Version};
+use crate::view::TensorView;
+use dlbridge_sys as sys;
+use std::ffi::c_void;
+use std::fmt;
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+
+/// A borrowed tensor that nobody has validated: it can be described and validated, and no element of
+/// it can be reached.
+#[derive(Clone, Copy)]
+pub struct BareTensor<'a> {
+    tensor: NonNull<sys::DLTensor>,
+    flags: Flags,
+    owner: PhantomData<&'a sys::DLTensor>,
+}
+
+// SAFETY: it is only read, and foreign structs may be read from any thread.
+unsafe impl Send for BareTensor<'_> {}
+// SAFETY: as above.
+unsafe impl Sync for BareTensor<'_> {}
+
+impl<'a> BareTensor<'a> {
+    /// Borrows the struct at `tensor`, of which `flags` are known.
+    ///
+    /// # Safety
+    ///
+    /// See [Foreign tensors](crate#foreign-tensors), for as long as `'a`.
+    #[must_use]
+    pub const unsafe fn from_raw(tensor: NonNull<sys::DLTensor>, flags: Flags) -> Self {
+        Self { tensor, flags, owner: PhantomData }
+    }
+
+    /// The struct.
+    #[must_use]
+    pub const fn as_ptr(&self) -> *const sys::DLTensor {
+        self.tensor.as_ptr()
+    }
+
+    /// What is known of its flags.
+    #[must_use]
+    pub const fn flags(&self) -> Flags {
+        self.flags
+    }
+
+    /// Number of axes that it claims.
+    #[must_use]
+    pub const fn ndim(&self) -> i32 {
+        // SAFETY: the struct is readable.
+        unsafe { (*self.tensor.as_ptr()).ndim }
+    }
+
+    /// Its dtype.
+    #[must_use]
+    pub const fn dtype(&self) -> Dtype {
+        // SAFETY: the struct is readable.
+        Dtype::of(unsafe { (*self.tensor.as_ptr()).dtype })
+    }
+
+    /// Its device.
+    #[must_use]
+    pub const fn device(&self) -> Device {
+        // SAFETY: the struct is readable.
+        Device::of(unsafe { (*self.tensor.as_ptr()).device })
+    }
+
+    /// Validates it: what `policy` lets pass may be looked at.
+    ///
+    /// # Errors
+    ///
+    /// The first rule that is broken.
+    pub fn validate(&self, policy: &Policy<'_>) -> Result<TensorView<'a>, Error> {
+        // SAFETY: the struct is readable.
+        call(|error| unsafe {
+            sys::dlbridge_validate(self.as_ptr(), self.flags.0, policy.as_raw(), error)
+        })?;
+        // SAFETY: it was validated.
+        Ok(unsafe { TensorView::new(self.tensor, self.flags) })
+    }
+
+    /// How it lies in memory. Reads shape and strides.
+    ///
+    /// # Errors
+    ///
+    /// A tensor that has no layout.
+    pub fn layout(&self) -> Result<Layout, Error> {
+        let mut layout = sys::DLBridgeLayout::INIT;
+        // SAFETY: the struct is readable.
+        call(|error| unsafe {
+            sys::dlbridge_layout(self.as_ptr(), self.flags.0, &raw mut layout, error)
+        })?;
+        Ok(Layout::of(layout))
+    }
+
+    /// Everything that is wrong with it or worth knowing.
+    ///
+    /// # Errors
+    ///
+    /// About the policy only.
+    pub fn diagnose(&self, policy: &Policy<'_>) -> Result<Vec<Finding>, Error> {
+        // SAFETY: the struct is readable.
+        unsafe {
+            diagnose(self.as_ptr().cast(), sys::DLBRIDGE_KIND_BARE, self.flags, policy.as_raw())
+        }
+    }
+
+    /// The oldest DLPack that can describe it.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::UNKNOWN_CODE`](crate::Status::UNKNOWN_CODE) where no release can.
+    pub fn required_version(&self) -> Result<Version, Error> {
+        let mut out = Version::NEWEST.raw();
+        // SAFETY: the struct is readable.
+        call(|error| unsafe {
+            sys::dlbridge_required_version(self.as_ptr(), self.flags.0, &raw mut out, error)
+        })?;
+        Ok(Version::of(out))
+    }
+
+    /// One line for logs, of a broken tensor too.
+    ///
+    /// # Errors
+    ///
+    /// None that is known.
+    pub fn describe(&self) -> Result<String, Error> {
+        // SAFETY: the struct is readable, the buffer as long as is said.
+        text::text(&|buffer, size, length, error| unsafe {
+            sys::dlbridge_tensor_format(self.as_ptr(), self.flags.0, buffer, size, length, error)
+        })
+    }
+}
+
+impl fmt::Debug for BareTensor<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.describe().map_err(|_| fmt::Error)?)
+    }
+}
+
+/// The findings on the struct at `tensor`.
+///
+/// # Safety
+///
+/// It is readable as a struct of `kind`.
+pub(crate) unsafe fn diagnose(
+    tensor: *const c_void,
+    kind: sys::DLBridgeKind,
+    flags: Flags,
+    policy: &sys::DLBridgePolicy,
+) -> Result<Vec<Finding>, Error> {
+    const NOTHING: sys::DLBridgeFinding = sys::DLBridgeFinding {
+        rule: 0,
+        axis: -1,
+        severity: 0,
+        status: 0,
+        expected: [0; 56],
+        found: [0; 56],
+    };
+    let mut findings = vec![NOTHING; 16];
+    loop {
+        let mut count = 0;
+        let (start, capacity) = (findings.as_mut_ptr(), findings.len());
+        // SAFETY: the caller's word; the array is as long as is said.
+        call(|error| unsafe {
+            sys::dlbridge_diagnose(
+                tensor,
+                kind,
+                flags.0,
+                policy,
+                start,
+                capacity,
+                &raw mut count,
+                error,
+            )
+        })?;
+        if count <= findings.len() {
+            return Ok(findings[..count].iter().map(Finding::of).collect());
+        }
+        findings.resize(count, NOTHING);
+    }
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Upgrades of many tensors at once.
+
+use crate::error::{call, Error};
+use crate::foreign::LegacyTensor;
+use crate::options::ConvertOptions;
+use crate::tensor::Tensor;
+use dlbridge_sys as sys;
+use std::fmt;
+
+/// A batch that was refused: nothing was upgraded, and all tensors are here again.
+#[derive(Debug)]
+pub struct RefusedBatch {
+    /// Why.
+    pub error: Error,
+    /// Which tensor is to blame; `None` where none is.
+    pub failed: Option<usize>,
+    /// The tensors, in their order.
+    pub tensors: Vec<LegacyTensor>,
+}
+
+impl fmt::Display for RefusedBatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.failed {
+            Some(index) => write!(f, "tensor {index}: {}", self.error),
+            None => self.error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for RefusedBatch {}
+
+impl From<RefusedBatch> for Error {
+    fn from(refused: RefusedBatch) -> Self {
+        refused.error
+    }
+}
+
+/// Upgrades all `tensors`, or none.
+///
+/// # Errors
+///
+/// As for [`LegacyTensor::upgrade_with`]; a copy cannot be asked for. All tensors are handed back.
+pub fn upgrade_many(
+    tensors: Vec<LegacyTensor>,
+    options: &ConvertOptions<'_>,
+) -> Result<Vec<Tensor>, RefusedBatch> {
+    const { assert!(size_of::<LegacyTensor>() == size_of::<*mut sys::DLManagedTensor>()) };
+    const { assert!(size_of::<Tensor>() == size_of::<*mut sys::DLManagedTensorVersioned>()) };
+    let mut outs = Vec::<Tensor>::with_capacity(tensors.len());
+    let count = tensors.len();
+    let mut tensors = tensors;
+    let mut failed = count;
+    // SAFETY: both owners are one pointer each and never NULL; the lists are as long as is said.
+    let result = call(|error| unsafe {
+        let sources = tensors.as_ptr().cast();
+        let outs = outs.as_mut_ptr().cast();
+        sys::dlbridge_upgrade_many(sources, count, options.as_raw(), outs, &raw mut failed, error)
+    });
+    match result {
+        Ok(()) => {
+            // SAFETY: all sources have passed to the library, and all results are written.
+            unsafe {
+                tensors.set_len(0);
+                outs.set_len(count);
+            }
+            Ok(outs)
+        }
+        Err(error) => {
+            Err(RefusedBatch { error, failed: (failed < count).then_some(failed), tensors })
+        }
+    }
+}

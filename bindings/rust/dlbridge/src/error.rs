@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What went wrong, and what a refused call hands back.
+
+use crate::values::text_of;
+use dlbridge_sys as sys;
+use std::fmt;
+use std::mem::MaybeUninit;
+
+/// Outcome of a call of the library. Values that this crate does not name may come from a newer one.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Status(pub i32);
+
+/// Which rule a tensor broke; [`Rule::NONE`] where none is concerned. Values that this crate does
+/// not name may come from a newer library.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Rule(pub i32);
+
+macro_rules! named {
+    ($type:ident { $($(#[$doc:meta])* $name:ident = $value:ident,)* }) => {
+        impl $type {
+            $($(#[$doc])* #[doc = concat!("`", stringify!($value), "`")]
+            pub const $name: Self = Self(sys::$value);)*
+        }
+    };
+}
+
+named!(Status {
+    OK = DLBRIDGE_OK,
+    INVALID_ARGUMENT = DLBRIDGE_ERROR_INVALID_ARGUMENT,
+    STRUCT_TOO_NEW = DLBRIDGE_ERROR_STRUCT_TOO_NEW,
+    OUT_OF_MEMORY = DLBRIDGE_ERROR_OUT_OF_MEMORY,
+    INVALID_TENSOR = DLBRIDGE_ERROR_INVALID_TENSOR,
+    VERSION = DLBRIDGE_ERROR_VERSION,
+    POLICY = DLBRIDGE_ERROR_POLICY,
+    UNREPRESENTABLE = DLBRIDGE_ERROR_UNREPRESENTABLE,
+    UNKNOWN_CODE = DLBRIDGE_ERROR_UNKNOWN_CODE,
+    NOT_OURS = DLBRIDGE_ERROR_NOT_OURS,
+    UNSUPPORTED = DLBRIDGE_ERROR_UNSUPPORTED,
+    BUFFER_TOO_SMALL = DLBRIDGE_ERROR_BUFFER_TOO_SMALL,
+    PARSE = DLBRIDGE_ERROR_PARSE,
+    NOT_FOUND = DLBRIDGE_ERROR_NOT_FOUND,
+    BOUNDS = DLBRIDGE_ERROR_BOUNDS,
+    FORKED = DLBRIDGE_ERROR_FORKED,
+    UNAVAILABLE = DLBRIDGE_ERROR_UNAVAILABLE,
+    DRIVER = DLBRIDGE_ERROR_DRIVER,
+    EXISTS = DLBRIDGE_ERROR_EXISTS,
+    CAPTURE = DLBRIDGE_ERROR_CAPTURE,
+    DESCRIPTOR = DLBRIDGE_ERROR_DESCRIPTOR,
+});
+
+named!(Rule {
+    NONE = DLBRIDGE_RULE_NONE,
+    VERSION_MAJOR = DLBRIDGE_RULE_VERSION_MAJOR,
+    NDIM_NEGATIVE = DLBRIDGE_RULE_NDIM_NEGATIVE,
+    NDIM_LIMIT = DLBRIDGE_RULE_NDIM_LIMIT,
+    SHAPE_NULL = DLBRIDGE_RULE_SHAPE_NULL,
+    STRIDES_NULL = DLBRIDGE_RULE_STRIDES_NULL,
+    DTYPE_BITS_ZERO = DLBRIDGE_RULE_DTYPE_BITS_ZERO,
+    DTYPE_LANES_ZERO = DLBRIDGE_RULE_DTYPE_LANES_ZERO,
+    DTYPE_LANES_SCALABLE = DLBRIDGE_RULE_DTYPE_LANES_SCALABLE,
+    DTYPE_BITS_FIXED = DLBRIDGE_RULE_DTYPE_BITS_FIXED,
+    DTYPE_UNKNOWN = DLBRIDGE_RULE_DTYPE_UNKNOWN,
+    DEVICE_UNKNOWN = DLBRIDGE_RULE_DEVICE_UNKNOWN,
+    FLAGS_UNKNOWN = DLBRIDGE_RULE_FLAGS_UNKNOWN,
+    DEVICE_ID_NEGATIVE = DLBRIDGE_RULE_DEVICE_ID_NEGATIVE,
+    DEVICE_ID_HOST = DLBRIDGE_RULE_DEVICE_ID_HOST,
+    DIM_NEGATIVE = DLBRIDGE_RULE_DIM_NEGATIVE,
+    COUNT_OVERFLOW = DLBRIDGE_RULE_COUNT_OVERFLOW,
+    SIZE_OVERFLOW = DLBRIDGE_RULE_SIZE_OVERFLOW,
+    EXTENT_OVERFLOW = DLBRIDGE_RULE_EXTENT_OVERFLOW,
+    DATA_NULL = DLBRIDGE_RULE_DATA_NULL,
+    ADDRESS_RANGE = DLBRIDGE_RULE_ADDRESS_RANGE,
+    HANDLE_RANGE = DLBRIDGE_RULE_HANDLE_RANGE,
+    BUFFER_BOUNDS = DLBRIDGE_RULE_BUFFER_BOUNDS,
+    CONTIGUITY = DLBRIDGE_RULE_CONTIGUITY,
+    ALIGNMENT = DLBRIDGE_RULE_ALIGNMENT,
+    DEVICE_REFUSED = DLBRIDGE_RULE_DEVICE_REFUSED,
+    DTYPE_REFUSED = DLBRIDGE_RULE_DTYPE_REFUSED,
+    NOT_WRITABLE = DLBRIDGE_RULE_NOT_WRITABLE,
+    NEGATIVE_STRIDE = DLBRIDGE_RULE_NEGATIVE_STRIDE,
+    ZERO_STRIDE = DLBRIDGE_RULE_ZERO_STRIDE,
+    SELF_OVERLAP = DLBRIDGE_RULE_SELF_OVERLAP,
+    DATA_UNALIGNED = DLBRIDGE_RULE_DATA_UNALIGNED,
+    VERSION_LABEL = DLBRIDGE_RULE_VERSION_LABEL,
+    REQUIRED_VERSION = DLBRIDGE_RULE_REQUIRED_VERSION,
+    LEGACY_READ_ONLY = DLBRIDGE_RULE_LEGACY_READ_ONLY,
+    LEGACY_PADDED = DLBRIDGE_RULE_LEGACY_PADDED,
+    LEGACY_DTYPE = DLBRIDGE_RULE_LEGACY_DTYPE,
+    LEGACY_DEVICE = DLBRIDGE_RULE_LEGACY_DEVICE,
+    OFFSET_FOLD = DLBRIDGE_RULE_OFFSET_FOLD,
+    VIEW_BOUNDS = DLBRIDGE_RULE_VIEW_BOUNDS,
+    VIEW_OFFSET = DLBRIDGE_RULE_VIEW_OFFSET,
+    IN_STORAGE = DLBRIDGE_RULE_IN_STORAGE,
+    COPY_DEVICE = DLBRIDGE_RULE_COPY_DEVICE,
+    DEVICE_LABEL = DLBRIDGE_RULE_DEVICE_LABEL,
+    ALLOCATION_BOUNDS = DLBRIDGE_RULE_ALLOCATION_BOUNDS,
+});
+
+impl Status {
+    /// Its name, such as `DLBRIDGE_ERROR_VERSION`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        // SAFETY: takes any integer, returns static text.
+        unsafe { text_of(sys::dlbridge_status_name(self.0)) }
+    }
+
+    /// One English sentence on it.
+    #[must_use]
+    pub fn text(self) -> &'static str {
+        // SAFETY: as above.
+        unsafe { text_of(sys::dlbridge_status_text(self.0)) }
+    }
+}
+
+impl Rule {
+    /// Its name, such as `NDIM_NEGATIVE`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        // SAFETY: takes any integer, returns static text.
+        unsafe { text_of(sys::dlbridge_rule_name(self.0)) }
+    }
+
+    /// One English phrase on what is wrong when it is broken.
+    #[must_use]
+    pub fn text(self) -> &'static str {
+        // SAFETY: as above.
+        unsafe { text_of(sys::dlbridge_rule_text(self.0)) }
+    }
+}
+
+impl fmt::Debug for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}({})", self.name(), self.0)
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.text())
+    }
+}
+
+impl fmt::Debug for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}({})", self.name(), self.0)
+    }
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.text())
+    }
+}
+
+/// A refusal of the library, or of this crate in the library's terms. It owns its message: 256 bytes
+/// and no allocation.
+#[derive(Clone)]
+pub struct Error {
+    status: Status,
+    rule: Rule,
+    axis: i32,
+    length: u32,
+    message: [u8; 240],
+}
+
+impl Error {
+    /// What kind of failure.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        self.status
+    }
+
+    /// The rule that was broken, or [`Rule::NONE`].
+    #[must_use]
+    pub fn rule(&self) -> Rule {
+        self.rule
+    }
+
+    /// The axis concerned, from 0.
+    #[must_use]
+    pub fn axis(&self) -> Option<usize> {
+        usize::try_from(self.axis).ok()
+    }
+
+    /// What was expected, what was found, and what to do.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        std::str::from_utf8(&self.message[..self.length as usize]).unwrap_or_default()
+    }
+
+    /// A refusal of the crate's own, in the library's terms.
+    pub(crate) fn new(status: Status, rule: Rule, text: &str) -> Self {
+        let mut error = Self { status, rule, axis: -1, length: 0, message: [0; 240] };
+        error.set_message(text.as_bytes());
+        error
+    }
+
+    fn set_message(&mut self, bytes: &[u8]) {
+        let bytes = &bytes[..bytes.len().min(self.message.len())];
+        // A message that was cut inside a character loses that character.
+        let whole = match std::str::from_utf8(bytes) {
+            Ok(text) => text.len(),
+            Err(error) => error.valid_up_to(),
+        };
+        self.message[..whole].copy_from_slice(&bytes[..whole]);
+        // At most 240.
+        self.length = u32::try_from(whole).unwrap_or(0);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn from_raw(status: sys::DLBridgeStatus, raw: &MaybeUninit<sys::DLBridgeError>) -> Self {
+        let raw = raw.as_ptr();
+        // SAFETY: these fields were written before the call; of the message no more than up to its
+        // NUL is read, which the library writes.
+        let (rule, axis, message) = unsafe {
+            let start = std::ptr::addr_of!((*raw).message).cast();
+            ((*raw).rule, (*raw).axis, std::ffi::CStr::from_ptr(start))
+        };
+        let mut error = Self::new(Status(status), Rule(rule), "");
+        error.axis = axis;
+        error.set_message(message.to_bytes());
+        error
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Error")
+            .field("status", &self.status)
+            .field("rule", &self.rule)
+            .field("axis", &self.axis())
+            .field("message", &self.message())
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.length == 0 {
+            return write!(f, "{}", self.status);
+        }
+        f.write_str(self.message())
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// A call that took `value` refused it: the value is untouched and here again.
+///
+/// It turns into its [`Error`] by `?`; the value is dropped then, which releases a tensor.
+#[derive(Debug)]
+pub struct Refused<T> {
+    /// Why.
+    pub error: Error,
+    /// What the call did not take.
+    pub value: T,
+}
+
+impl<T> Refused<T> {
+    /// The same refusal of something that the value was made of.
+    pub(crate) fn map<U>(self, back: impl FnOnce(T) -> U) -> Refused<U> {
+        Refused { error: self.error, value: back(self.value) }
+    }
+}
+
+impl<T> fmt::Display for Refused<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.fmt(f)
+    }
+}
+
+impl<T: fmt::Debug> std::error::Error for Refused<T> {}
+
+impl<T> From<Refused<T>> for Error {
+    fn from(refused: Refused<T>) -> Self {
+        refused.error
+    }
+}
+
+/// Calls a function of the library with an error of ours.
+#[inline(always)]
+#[allow(clippy::inline_always)] // else the hot path pays for an error that is not there
+pub(crate) fn call(
+    function: impl FnOnce(*mut sys::DLBridgeError) -> sys::DLBridgeStatus,
+) -> Result<(), Error> {
+    let mut error = MaybeUninit::uninit();
+    let status = function(sys::DLBridgeError::prepare(&mut error));
+    if status == sys::DLBRIDGE_OK {
+        return Ok(());
+    }
+    Err(Error::from_raw(status, &error))
+}

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Modules that must stay loaded.
+
+use crate::error::{call, Error};
+use dlbridge_sys as sys;
+use std::ffi::c_void;
+
+/// Keeps the module (shared library, plugin) that holds `address` loaded until the process ends, so
+/// that a deleter inside it outlives its `dlclose`.
+///
+/// # Safety
+///
+/// The module is loaded during the call.
+///
+/// # Errors
+///
+/// [`Status::NOT_FOUND`](crate::Status::NOT_FOUND) where no module holds the address;
+/// [`Status::UNSUPPORTED`](crate::Status::UNSUPPORTED) where it cannot be kept.
+pub unsafe fn pin_module(address: *const c_void) -> Result<(), Error> {
+    // SAFETY: the caller's word.
+    call(|error| unsafe { sys::dlbridge_pin_module(address, error) })
+}

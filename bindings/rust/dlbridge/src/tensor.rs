@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Owners of validated tensors.
+
+use crate::error::{call, Error, Refused};
+use crate::foreign::{view_of, LegacyTensor, VersionedTensor};
+use crate::options::ConvertOptions;
+use crate::policy::Policy;
+use crate::text::pointer_of;
+use crate::unique::UniqueTensor;
+use crate::values::Version;
+use crate::view::{element_methods, view_methods, TensorView};
+use dlbridge_sys as sys;
+use std::fmt;
+use std::marker::PhantomData;
+use std::mem::forget;
+use std::ptr::{addr_of, null_mut, NonNull};
+
+/// Owns a validated, versioned tensor: what an upgrade, an adoption, a share or a view makes.
+///
+/// Other owners of the same memory may exist, so it can be read and not written to; see
+/// [`UniqueTensor`] for one that has no other owner. It is one pointer wide. Dropping it calls the
+/// deleter once, on the thread that drops it.
+pub struct Tensor {
+    raw: NonNull<sys::DLManagedTensorVersioned>,
+}
+
+// SAFETY: DLPack lets a tensor be read and released on any thread, and so does the library.
+unsafe impl Send for Tensor {}
+// SAFETY: as above; sharing and viewing may be done by several threads at once.
+unsafe impl Sync for Tensor {}
+
+impl Drop for Tensor {
+    #[inline]
+    fn drop(&mut self) {
+        // SAFETY: live and owned.
+        unsafe { sys::dlbridge_release_versioned(self.raw.as_ptr()) }
+    }
+}
+
+impl Tensor {
+    /// Takes a tensor that was validated.
+    ///
+    /// # Safety
+    ///
+    /// It is the caller's to give, the default policy would accept it, and it is what
+    /// [Foreign tensors](crate#foreign-tensors) says.
+    #[must_use]
+    #[inline]
+    pub const unsafe fn from_raw_validated(raw: NonNull<sys::DLManagedTensorVersioned>) -> Self {
+        Self { raw }
+    }
+
+    /// What a call of the library's made.
+    ///
+    /// # Safety
+    ///
+    /// As above, and not NULL.
+    #[inline]
+    pub(crate) const unsafe fn from_result(raw: *mut sys::DLManagedTensorVersioned) -> Self {
+        // SAFETY: the caller's word.
+        Self { raw: unsafe { NonNull::new_unchecked(raw) } }
+    }
+
+    /// Gives the tensor away, to be released once by whoever gets it.
+    #[must_use]
+    #[inline]
+    pub fn into_raw(self) -> NonNull<sys::DLManagedTensorVersioned> {
+        let raw = self.raw;
+        forget(self);
+        raw
+    }
+
+    /// The struct, which stays this owner's.
+    #[must_use]
+    #[inline]
+    pub const fn as_ptr(&self) -> *mut sys::DLManagedTensorVersioned {
+        self.raw.as_ptr()
+    }
+
+    /// The same tensor as one that nobody has validated.
+    #[must_use]
+    pub fn into_versioned(self) -> VersionedTensor {
+        // SAFETY: it was this owner's.
+        unsafe { VersionedTensor::from_raw(self.into_raw()) }
+    }
+
+    /// The DLPack version that it says.
+    #[must_use]
+    pub fn version(&self) -> Version {
+        // SAFETY: the struct is readable.
+        Version::of(unsafe { addr_of!((*self.as_ptr()).version).read() })
+    }
+
+    /// A look at it, which this owner outlives.
+    #[must_use]
+    #[inline]
+    pub fn as_view(&self) -> TensorView<'_> {
+        // SAFETY: it was validated, and lives as long as this owner.
+        unsafe { view_of(self.raw) }
+    }
+
+    view_methods!();
+    element_methods!();
+
+    /// Judges it by one more policy, with the version that it says.
+    ///
+    /// # Errors
+    ///
+    /// The first rule that is broken.
+    pub fn validate(&self, policy: &Policy<'_>) -> Result<TensorView<'_>, Error> {
+        // SAFETY: the struct is readable.
+        call(|error| unsafe {
+            sys::dlbridge_validate_versioned(self.as_ptr(), policy.as_raw(), error)
+        })?;
+        Ok(self.as_view())
+    }
+
+    /// One more owner of the same data, which lives as long as its last owner.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::NOT_OURS`](crate::Status::NOT_OURS) where the struct is a producer's own (of a round
+    /// trip, or of [`VersionedTensor::into_validated`]): adopt it first. No memory.
+    pub fn share(&self) -> Result<Self, Error> {
+        let mut out = null_mut();
+        // SAFETY: live for the call.
+        call(|error| unsafe { sys::dlbridge_share(self.as_ptr(), &raw mut out, error) })?;
+        // SAFETY: on success the result is the caller's and not NULL.
+        Ok(unsafe { Self::from_result(out) })
+    }
+
+    /// One more owner, that looks at the data by another shape, strides and offset.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Tensor::share`]; [`Status::BOUNDS`](crate::Status::BOUNDS) where the view would leave
+    /// what this tensor touches.
+    pub fn view(&self, spec: &ViewSpec<'_>) -> Result<Self, Error> {
+        let mut out = null_mut();
+        // SAFETY: live for the call, as are the lists of the spec.
+        call(|error| unsafe {
+            sys::dlbridge_view(self.as_ptr(), &raw const spec.raw, &raw mut out, error)
+        })?;
+        // SAFETY: on success the result is the caller's and not NULL.
+        Ok(unsafe { Self::from_result(out) })
+    }
+
+    /// Makes a legacy tensor of it. What legacy cannot say is refused unless the options allow it.
+    ///
+    /// # Errors
+    ///
+    /// See [`VersionedTensor::downgrade`].
+    #[inline]
+    pub fn downgrade(self, options: &ConvertOptions<'_>) -> Result<LegacyTensor, Refused<Self>> {
+        self.into_versioned().downgrade(options).map_err(|refused| {
+            // SAFETY: it was validated before, and nothing has changed it.
+            refused.map(|tensor| unsafe { Self::from_raw_validated(tensor.into_raw()) })
+        })
+    }
+
+    /// Takes it as one that has no other owner, so that it may be written to.
+    ///
+    /// # Safety
+    ///
+    /// Nobody else reads or writes the memory for as long as the result lives.
+    #[must_use]
+    pub const unsafe fn assume_unique(self) -> UniqueTensor {
+        UniqueTensor::new(self)
+    }
+}
+
+impl fmt::Debug for Tensor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Tensor({} {:?})", self.version(), self.as_view())
+    }
+}
+
+/// A new look at the data of a tensor.
+#[derive(Clone, Copy, Debug)]
+pub struct ViewSpec<'a> {
+    raw: sys::DLBridgeViewSpec,
+    lists: PhantomData<&'a [i64]>,
+}
+
+impl<'a> ViewSpec<'a> {
+    /// Compact, last axis fastest, from the parent's element (0,...,0).
+    #[must_use]
+    pub fn new(shape: &'a [i64]) -> Self {
+        let mut raw = sys::DLBridgeViewSpec::INIT;
+        raw.ndim = axes(shape);
+        raw.shape = pointer_of(shape);
+        Self { raw, lists: PhantomData }
+    }
+
+    /// Strides in elements. Where they are not as many as the extents, no view is made.
+    #[must_use]
+    pub fn strides(mut self, strides: &'a [i64]) -> Self {
+        if axes(strides) == self.raw.ndim {
+            self.raw.strides = pointer_of(strides);
+        } else {
+            self.raw.ndim = -1;
+        }
+        self
+    }
+
+    /// Elements from the parent's (0,...,0) to the view's.
+    #[must_use]
+    pub const fn offset(mut self, elements: i64) -> Self {
+        self.raw.offset = elements;
+        self
+    }
+
+    /// The struct of the C ABI.
+    #[must_use]
+    pub const fn as_raw(&self) -> &sys::DLBridgeViewSpec {
+        &self.raw
+    }
+
+    /// The struct of the C ABI, to be altered.
+    ///
+    /// # Safety
+    ///
+    /// Its pointers stay what the header says and live as long as `'a`.
+    pub const unsafe fn as_raw_mut(&mut self) -> &mut sys::DLBridgeViewSpec {
+        &mut self.raw
+    }
+}
+
+/// Number of axes as the library takes it. More than fit are refused there.
+pub(crate) fn axes(list: &[i64]) -> i32 {
+    i32::try_from(list.len()).unwrap_or(i32::MAX)
+}

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Tensors that have no other owner, and new ones whose elements nobody has written yet.
+
+use crate::allocator::AllocatorHook;
+use crate::device::Device;
+use crate::dtype::Dtype;
+use crate::element::Element;
+use crate::error::{call, Error, Refused};
+use crate::tensor::{axes, Tensor};
+use crate::text::pointer_of;
+use crate::values::{Flags, Version};
+use crate::view::{element_methods, view_methods, writable, TensorView};
+use crate::{Contiguity, Rule, Status, StridedMut};
+use dlbridge_sys as sys;
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
+use std::ptr::{null_mut, write_bytes};
+
+/// Owns a validated tensor whose memory nobody else reads or writes, so that it may be written to
+/// where its flags allow it. What allocates, copies or exports makes these.
+#[derive(Debug)]
+pub struct UniqueTensor {
+    tensor: Tensor,
+}
+
+impl UniqueTensor {
+    pub(crate) const fn new(tensor: Tensor) -> Self {
+        Self { tensor }
+    }
+
+    /// The same tensor as one that may be shared and viewed, and no longer written to.
+    #[must_use]
+    pub fn into_shared(self) -> Tensor {
+        self.tensor
+    }
+
+    /// A look at it, which this owner outlives.
+    #[must_use]
+    pub fn as_view(&self) -> TensorView<'_> {
+        self.tensor.as_view()
+    }
+
+    view_methods!();
+    element_methods!();
+
+    /// Its elements, last axis fastest, to be written.
+    ///
+    /// # Errors
+    ///
+    /// As for [`TensorView::as_slice`]; a read-only tensor ([`Rule::NOT_WRITABLE`]).
+    pub fn as_mut_slice<T: Element>(&mut self) -> Result<&mut [T], Error> {
+        let view = self.as_view();
+        let start = view.elements::<T>(writable::<T>().contiguity(Contiguity::C))?;
+        let count = view.count()?;
+        // SAFETY: the policy has proved dtype, order, alignment and device; nobody else has it.
+        Ok(unsafe { std::slice::from_raw_parts_mut(start.as_ptr(), count) })
+    }
+
+    /// Its elements where they are, to be written.
+    ///
+    /// # Errors
+    ///
+    /// As for [`TensorView::as_strided`]; a read-only tensor ([`Rule::NOT_WRITABLE`]); one whose
+    /// elements share memory ([`Rule::SELF_OVERLAP`]).
+    pub fn as_mut_strided<T: Element>(&mut self) -> Result<StridedMut<'_, T>, Error> {
+        let view = self.as_view();
+        let start = view.elements::<T>(writable::<T>())?;
+        // SAFETY: the policy has proved dtype, alignment, device and that none overlap; nobody else
+        // has it.
+        Ok(unsafe { StridedMut::new(start, view.shape(), view.strides()) })
+    }
+}
+
+impl From<UniqueTensor> for Tensor {
+    fn from(tensor: UniqueTensor) -> Self {
+        tensor.into_shared()
+    }
+}
+
+/// Owns a new tensor whose elements nobody has written yet.
+#[derive(Debug)]
+pub struct UninitTensor {
+    tensor: Tensor,
+}
+
+impl UninitTensor {
+    /// A look at its description is safe; its elements are out of reach.
+    fn as_view(&self) -> TensorView<'_> {
+        self.tensor.as_view()
+    }
+
+    view_methods!();
+
+    /// The struct, which stays this owner's: for code that writes the elements.
+    #[must_use]
+    pub const fn as_ptr(&self) -> *mut sys::DLManagedTensorVersioned {
+        self.tensor.as_ptr()
+    }
+
+    /// Its elements, to be written.
+    ///
+    /// # Errors
+    ///
+    /// As for [`TensorView::as_slice`].
+    pub fn as_uninit_slice<T: Element>(&mut self) -> Result<&mut [MaybeUninit<T>], Error> {
+        let view = self.as_view();
+        let policy = writable::<T>().contiguity(Contiguity::C);
+        let start = view.elements::<T>(policy)?.cast::<MaybeUninit<T>>();
+        let count = view.count()?;
+        // SAFETY: the policy has proved dtype, order, alignment and device; nobody else has it.
+        Ok(unsafe { std::slice::from_raw_parts_mut(start.as_ptr(), count) })
+    }
+
+    /// Takes all elements as written.
+    ///
+    /// # Safety
+    ///
+    /// They are, or the CPU cannot read them.
+    #[must_use]
+    pub unsafe fn assume_init(self) -> UniqueTensor {
+        UniqueTensor::new(self.tensor)
+    }
+
+    /// Writes zeros.
+    ///
+    /// # Errors
+    ///
+    /// Memory that the CPU cannot write. The tensor is handed back.
+    pub fn zeroed(self) -> Result<UniqueTensor, Refused<Self>> {
+        let view = self.as_view();
+        if view.device().device_type.host_accessible() != crate::Answer::Yes {
+            let error = Error::new(
+                Status::UNSUPPORTED,
+                Rule::COPY_DEVICE,
+                "the CPU cannot write memory of this device",
+            );
+            return Err(Refused { error, value: self });
+        }
+        let bytes = match view.layout() {
+            Ok(layout) => usize::try_from(layout.packed_bytes()).unwrap_or(0),
+            Err(error) => return Err(Refused { error, value: self }),
+        };
+        if bytes > 0 {
+            // SAFETY: a new tensor is compact, of that many bytes, and this owner's alone.
+            unsafe { write_bytes(view.data().cast::<u8>(), 0, bytes) };
+        }
+        // SAFETY: just written.
+        Ok(unsafe { self.assume_init() })
+    }
+
+    /// Writes `elements`, last axis fastest.
+    ///
+    /// # Errors
+    ///
+    /// As for [`TensorView::as_slice`]; another number of elements. The tensor is handed back.
+    pub fn copied_from<T: Element>(
+        mut self,
+        elements: &[T],
+    ) -> Result<UniqueTensor, Refused<Self>> {
+        let error = match self.as_uninit_slice::<T>() {
+            Ok(target) if target.len() == elements.len() => {
+                for (slot, &element) in target.iter_mut().zip(elements) {
+                    slot.write(element);
+                }
+                // SAFETY: just written.
+                return Ok(unsafe { self.assume_init() });
+            }
+            Ok(_) => Error::new(
+                Status::INVALID_ARGUMENT,
+                Rule::NONE,
+                "the tensor has another number of elements than the slice",
+            ),
+            Err(error) => error,
+        };
+        Err(Refused { error, value: self })
+    }
+}
+
+/// A tensor to allocate.
+#[derive(Clone, Copy, Debug)]
+pub struct AllocateSpec<'a> {
+    raw: sys::DLBridgeAllocateSpec,
+    borrowed: PhantomData<(&'a [i64], &'a AllocatorHook)>,
+}
+
+impl<'a> AllocateSpec<'a> {
+    /// On the host, 256-byte aligned.
+    #[must_use]
+    pub fn new(dtype: Dtype, shape: &'a [i64]) -> Self {
+        let mut raw = sys::DLBridgeAllocateSpec::INIT;
+        raw.dtype = dtype.raw();
+        raw.ndim = axes(shape);
+        raw.shape = pointer_of(shape);
+        Self { raw, borrowed: PhantomData }
+    }
+
+    /// The device; other than the host it takes an allocator.
+    #[must_use]
+    pub const fn device(mut self, device: Device) -> Self {
+        self.raw.device = device.raw();
+        self
+    }
+
+    /// Bytes, a power of two; 0: 256.
+    #[must_use]
+    pub const fn alignment(mut self, bytes: u64) -> Self {
+        self.raw.alignment = bytes;
+        self
+    }
+
+    /// Flags of the result, such as [`Flags::PADDED`].
+    #[must_use]
+    pub const fn flags(mut self, flags: Flags) -> Self {
+        self.raw.flags = flags.0;
+        self
+    }
+
+    /// Newest DLPack that the consumer speaks.
+    #[must_use]
+    pub const fn version(mut self, version: Version) -> Self {
+        self.raw.version = version.raw();
+        self
+    }
+
+    /// Whose memory.
+    #[must_use]
+    pub fn allocator(mut self, allocator: &'a AllocatorHook) -> Self {
+        self.raw.allocator = allocator.as_raw();
+        self
+    }
+
+    /// In memory that can be shared with other processes.
+    #[must_use]
+    pub const fn shareable(mut self) -> Self {
+        self.raw.options |= sys::DLBRIDGE_ALLOCATE_SHAREABLE;
+        self
+    }
+
+    /// Allocates it.
+    ///
+    /// # Errors
+    ///
+    /// Any rule on the shape, dtype or device; no memory; a device without an allocator.
+    pub fn allocate(&self) -> Result<UninitTensor, Error> {
+        let mut out = null_mut();
+        // SAFETY: the lists of the spec are readable.
+        call(|error| unsafe { sys::dlbridge_allocate(&raw const self.raw, &raw mut out, error) })?;
+        // SAFETY: on success the result is the caller's and not NULL.
+        Ok(UninitTensor { tensor: unsafe { Tensor::from_result(out) } })
+    }
+
+    /// The struct of the C ABI.
+    #[must_use]
+    pub const fn as_raw(&self) -> &sys::DLBridgeAllocateSpec {
+        &self.raw
+    }
+
+    /// The struct of the C ABI, to be altered.
+    ///
+    /// # Safety
+    ///
+    /// Its pointers stay what the header says and live as long as `'a`.
+    pub const unsafe fn as_raw_mut(&mut self) -> &mut sys::DLBridgeAllocateSpec {
+        &mut self.raw
+    }
+}

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A borrowed look at a validated tensor.
+
+use crate::bare::BareTensor;
+use crate::device::{Device, DeviceType};
+use crate::dtype::Dtype;
+use crate::element::Element;
+use crate::error::Error;
+use crate::layout::Layout;
+use crate::policy::{Contiguity, Policy};
+use crate::strided::Strided;
+use crate::values::{Flags, Version};
+use dlbridge_sys as sys;
+use std::ffi::c_void;
+use std::fmt;
+use std::ptr::NonNull;
+
+/// Devices whose memory is the host's.
+const HOST: [Device; 5] = [
+    Device::new(DeviceType::CPU, -1),
+    Device::new(DeviceType::CUDA_HOST, -1),
+    Device::new(DeviceType::ROCM_HOST, -1),
+    Device::new(DeviceType::CUDA_MANAGED, -1),
+    Device::new(DeviceType::TPU_HOST, -1),
+];
+
+/// A borrowed look at a tensor that was validated. It cannot outlive what it was made of, and
+/// nothing can be written through it.
+#[derive(Clone, Copy)]
+pub struct TensorView<'a> {
+    bare: BareTensor<'a>,
+}
+
+impl<'a> TensorView<'a> {
+    /// # Safety
+    ///
+    /// The tensor was validated, and is what [Foreign tensors](crate#foreign-tensors) says for as
+    /// long as `'a`.
+    pub(crate) const unsafe fn new(tensor: NonNull<sys::DLTensor>, flags: Flags) -> Self {
+        // SAFETY: the caller's word.
+        Self { bare: unsafe { BareTensor::from_raw(tensor, flags) } }
+    }
+
+    const fn raw(&self) -> &'a sys::DLTensor {
+        // SAFETY: the struct is readable for that long, and nobody writes to it.
+        unsafe { &*self.bare.as_ptr() }
+    }
+
+    /// The same tensor as one that was not validated, to be judged by another policy.
+    #[must_use]
+    pub const fn as_bare(&self) -> BareTensor<'a> {
+        self.bare
+    }
+
+    /// The struct.
+    #[must_use]
+    pub const fn as_ptr(&self) -> *const sys::DLTensor {
+        self.bare.as_ptr()
+    }
+
+    /// The address or handle that it carries; element (0,...,0) is [`TensorView::byte_offset`] bytes
+    /// behind an address.
+    #[must_use]
+    pub const fn data(&self) -> *mut c_void {
+        self.raw().data
+    }
+
+    /// Bytes from the address to element (0,...,0).
+    #[must_use]
+    pub const fn byte_offset(&self) -> u64 {
+        self.raw().byte_offset
+    }
+
+    /// Number of axes.
+    #[must_use]
+    pub fn ndim(&self) -> usize {
+        usize::try_from(self.raw().ndim).unwrap_or(0)
+    }
+
+    /// The extents.
+    #[must_use]
+    pub fn shape(&self) -> &'a [i64] {
+        if self.raw().shape.is_null() {
+            return &[];
+        }
+        // SAFETY: a validated tensor has as many; nobody writes to them.
+        unsafe { std::slice::from_raw_parts(self.raw().shape, self.ndim()) }
+    }
+
+    /// The strides in elements; `None` where the producer gave none: compact, last axis fastest.
+    #[must_use]
+    pub fn strides(&self) -> Option<&'a [i64]> {
+        let strides = NonNull::new(self.raw().strides)?;
+        // SAFETY: as above.
+        Some(unsafe { std::slice::from_raw_parts(strides.as_ptr(), self.ndim()) })
+    }
+
+    /// The dtype of its elements.
+    #[must_use]
+    pub const fn dtype(&self) -> Dtype {
+        self.bare.dtype()
+    }
+
+    /// The device of its memory.
+    #[must_use]
+    pub const fn device(&self) -> Device {
+        self.bare.device()
+    }
+
+    /// DLPack's flags.
+    #[must_use]
+    pub const fn flags(&self) -> Flags {
+        self.bare.flags()
+    }
+
+    /// How it lies in memory.
+    ///
+    /// # Errors
+    ///
+    /// A tensor whose shape was not validated ([`Level::Struct`](crate::Level::Struct)) and is broken.
+    pub fn layout(&self) -> Result<Layout, Error> {
+        self.bare.layout()
+    }
+
+    /// The oldest DLPack that can describe it.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::UNKNOWN_CODE`](crate::Status::UNKNOWN_CODE) where no release can.
+    pub fn required_version(&self) -> Result<Version, Error> {
+        self.bare.required_version()
+    }
+
+    /// Judges it by one more policy.
+    ///
+    /// # Errors
+    ///
+    /// The first rule that is broken.
+    pub fn validate(&self, policy: &Policy<'_>) -> Result<Self, Error> {
+        self.bare.validate(policy)
+    }
+
+    /// Its elements, last axis fastest.
+    ///
+    /// # Errors
+    ///
+    /// Elements of another type, not in this order, not aligned for `T`, or in memory that the CPU
+    /// cannot read.
+    pub fn as_slice<T: Element>(&self) -> Result<&'a [T], Error> {
+        let start = self.elements::<T>(readable::<T>().contiguity(Contiguity::C))?;
+        // SAFETY: the policy has proved dtype, order, alignment and device; `elements` the rest.
+        Ok(unsafe { std::slice::from_raw_parts(start.as_ptr(), self.count()?) })
+    }
+
+    /// Its elements where they are.
+    ///
+    /// # Errors
+    ///
+    /// Elements of another type, not aligned for `T`, or in memory that the CPU cannot read.
+    pub fn as_strided<T: Element>(&self) -> Result<Strided<'a, T>, Error> {
+        let start = self.elements::<T>(readable::<T>())?;
+        // SAFETY: the policy has proved dtype, alignment and device.
+        Ok(unsafe { Strided::new(start, self.shape(), self.strides()) })
+    }
+
+    /// The address of element (0,...,0), where `policy` is met; dangling where there is none.
+    pub(crate) fn elements<T: Element>(&self, policy: Policy<'_>) -> Result<NonNull<T>, Error> {
+        let dtypes = [T::DTYPE];
+        self.validate(&policy.dtypes(&dtypes).devices(&HOST))?;
+        let offset = usize::try_from(self.byte_offset()).unwrap_or(usize::MAX);
+        let start = self.data().cast::<u8>().wrapping_add(offset).cast::<T>();
+        if self.shape().contains(&0) {
+            return Ok(NonNull::dangling());
+        }
+        Ok(NonNull::new(start).unwrap_or(NonNull::dangling()))
+    }
+
+    /// Number of elements.
+    pub(crate) fn count(&self) -> Result<usize, Error> {
+        Ok(usize::try_from(self.layout()?.element_count()).unwrap_or(0))
+    }
+}
+
+/// What reading elements as `T` takes.
+fn readable<T: Element>() -> Policy<'static> {
+    Policy::new().allow_null_strides().alignment(align_of::<T>() as u64)
+}
+
+/// What writing elements as `T` takes: also that nothing says read-only and none share memory.
+pub(crate) fn writable<T: Element>() -> Policy<'static> {
+    readable::<T>().writable().vouch_writable()
+}
+
+impl fmt::Debug for TensorView<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.bare.fmt(f)
+    }
+}
+
+/// Methods that every owner of a validated tensor has, by its `as_view`.
+macro_rules! view_methods {
+    () => {
+        /// The extents.
+        #[must_use]
+        pub fn shape(&self) -> &[i64] {
+            self.as_view().shape()
+        }
+
+        /// The strides in elements; `None`: compact, last axis fastest.
+        #[must_use]
+        pub fn strides(&self) -> Option<&[i64]> {
+            self.as_view().strides()
+        }
+
+        /// The dtype of its elements.
+        #[must_use]
+        pub fn dtype(&self) -> $crate::Dtype {
+            self.as_view().dtype()
+        }
+
+        /// The device of its memory.
+        #[must_use]
+        pub fn device(&self) -> $crate::Device {
+            self.as_view().device()
+        }
+
+        /// DLPack's flags.
+        #[must_use]
+        pub fn flags(&self) -> $crate::Flags {
+            self.as_view().flags()
+        }
+    };
+}
+
+/// The same, and reading elements.
+macro_rules! element_methods {
+    () => {
+        /// Its elements, last axis fastest.
+        ///
+        /// # Errors
+        ///
+        /// See [`TensorView::as_slice`](crate::TensorView::as_slice).
+        pub fn as_slice<T: $crate::Element>(&self) -> Result<&[T], $crate::Error> {
+            self.as_view().as_slice()
+        }
+
+        /// Its elements where they are.
+        ///
+        /// # Errors
+        ///
+        /// See [`TensorView::as_strided`](crate::TensorView::as_strided).
+        pub fn as_strided<T: $crate::Element>(
+            &self,
+        ) -> Result<$crate::Strided<'_, T>, $crate::Error> {
+            self.as_view().as_strided()
+        }
+    };
+}
+pub(crate) use {element_methods, view_methods};

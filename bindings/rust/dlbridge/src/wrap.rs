@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Tensors of native memory.
+
+use crate::device::Device;
+use crate::dtype::Dtype;
+use crate::error::{call, Error};
+use crate::foreign::LegacyTensor;
+use crate::panics::contain;
+use crate::policy::Policy;
+use crate::tensor::{axes, Tensor};
+use crate::text::pointer_of;
+use crate::values::{Flags, Version};
+use dlbridge_sys as sys;
+use std::ffi::c_void;
+use std::marker::PhantomData;
+use std::ptr::{null_mut, NonNull};
+
+/// Memory of a device, as its driver names it.
+#[derive(Clone, Copy, Debug)]
+pub struct Buffer {
+    raw: sys::DLBridgeBuffer,
+}
+
+impl Buffer {
+    /// An address: of the host, of CUDA, HIP, USM or SVM; pinned or managed memory.
+    #[must_use]
+    pub fn address<T: ?Sized>(address: *const T) -> Self {
+        Self { raw: sys::DLBridgeBuffer::address(address.cast()) }
+    }
+
+    /// A `cl_mem`.
+    #[must_use]
+    pub const fn cl_mem(handle: u64) -> Self {
+        Self::with_kind(sys::DLBRIDGE_BUFFER_CL_MEM, handle)
+    }
+
+    /// Another opaque handle: of Vulkan, Metal, WebGPU, VPI.
+    #[must_use]
+    pub const fn handle(handle: u64) -> Self {
+        Self::with_kind(sys::DLBRIDGE_BUFFER_HANDLE, handle)
+    }
+
+    const fn with_kind(kind: i32, handle: u64) -> Self {
+        Self { raw: sys::DLBridgeBuffer { kind, handle, ..sys::DLBridgeBuffer::NONE } }
+    }
+
+    /// Whose memory.
+    #[must_use]
+    pub const fn backend(mut self, backend: crate::Backend) -> Self {
+        self.raw.backend = backend.0;
+        self
+    }
+
+    /// The `ze_context_handle_t` or `cl_context` that it belongs to.
+    #[must_use]
+    pub const fn context(mut self, context: u64) -> Self {
+        self.raw.context = context;
+        self
+    }
+
+    /// The struct of the C ABI.
+    #[must_use]
+    pub const fn as_raw(&self) -> &sys::DLBridgeBuffer {
+        &self.raw
+    }
+
+    /// A buffer as the C ABI describes it.
+    #[must_use]
+    pub const fn from_raw(raw: sys::DLBridgeBuffer) -> Self {
+        Self { raw }
+    }
+
+    /// The address or handle.
+    #[must_use]
+    pub const fn value(&self) -> u64 {
+        self.raw.handle
+    }
+}
+
+/// Native memory to make a tensor of.
+#[derive(Clone, Copy, Debug)]
+pub struct WrapSpec<'a> {
+    raw: sys::DLBridgeWrapSpec,
+    borrowed: PhantomData<(&'a [i64], &'a Policy<'a>)>,
+}
+
+impl<'a> WrapSpec<'a> {
+    /// Compact, last axis fastest, on the host.
+    #[must_use]
+    pub fn new(buffer: Buffer, dtype: Dtype, shape: &'a [i64]) -> Self {
+        let mut raw = sys::DLBridgeWrapSpec::INIT;
+        raw.buffer = buffer.raw;
+        raw.dtype = dtype.raw();
+        raw.ndim = axes(shape);
+        raw.shape = pointer_of(shape);
+        Self { raw, borrowed: PhantomData }
+    }
+
+    /// Strides in elements. Where they are not as many as the extents, no tensor is made.
+    #[must_use]
+    pub fn strides(mut self, strides: &'a [i64]) -> Self {
+        if axes(strides) == self.raw.ndim {
+            self.raw.strides = pointer_of(strides);
+        } else {
+            self.raw.ndim = -1;
+        }
+        self
+    }
+
+    /// The device that the tensor says.
+    #[must_use]
+    pub const fn device(mut self, device: Device) -> Self {
+        self.raw.device = device.raw();
+        self
+    }
+
+    /// Bytes from the address or handle to element (0,...,0).
+    #[must_use]
+    pub const fn byte_offset(mut self, bytes: u64) -> Self {
+        self.raw.byte_offset = bytes;
+        self
+    }
+
+    /// Bytes at the address or handle, which the extent must stay inside.
+    #[must_use]
+    pub const fn buffer_size(mut self, bytes: u64) -> Self {
+        self.raw.buffer_size = bytes;
+        self
+    }
+
+    /// DLPack flags of the tensor.
+    #[must_use]
+    pub const fn flags(mut self, flags: Flags) -> Self {
+        self.raw.flags = flags.0;
+        self
+    }
+
+    /// Newest DLPack that the consumer speaks.
+    #[must_use]
+    pub const fn version(mut self, version: Version) -> Self {
+        self.raw.version = version.raw();
+        self
+    }
+
+    /// Validate by it.
+    #[must_use]
+    pub const fn policy(mut self, policy: &'a Policy<'a>) -> Self {
+        self.raw.policy = policy.as_raw();
+        self
+    }
+
+    /// Keep the module of the release callback loaded.
+    #[must_use]
+    pub const fn pin_producer(mut self) -> Self {
+        self.raw.options |= sys::DLBRIDGE_WRAP_PIN_PRODUCER;
+        self
+    }
+
+    /// The tensor holds a reference of its own to the `cl_mem`.
+    #[must_use]
+    pub const fn retain(mut self) -> Self {
+        self.raw.options |= sys::DLBRIDGE_WRAP_RETAIN;
+        self
+    }
+
+    /// Skip the validation.
+    ///
+    /// # Safety
+    ///
+    /// The layout would pass it.
+    #[must_use]
+    pub const unsafe fn skip_validation(mut self) -> Self {
+        self.raw.options |= sys::DLBRIDGE_WRAP_SKIP_VALIDATION;
+        self
+    }
+
+    /// The struct of the C ABI.
+    #[must_use]
+    pub const fn as_raw(&self) -> &sys::DLBridgeWrapSpec {
+        &self.raw
+    }
+
+    /// The struct of the C ABI, to be altered.
+    ///
+    /// # Safety
+    ///
+    /// Its pointers stay what the header says and live as long as `'a`.
+    pub const unsafe fn as_raw_mut(&mut self) -> &mut sys::DLBridgeWrapSpec {
+        &mut self.raw
+    }
+
+    /// Makes a tensor of the memory, which is nobody's to free by it.
+    ///
+    /// # Safety
+    ///
+    /// The memory is what the spec says and stays as long as the tensor; see
+    /// [Foreign tensors](crate#foreign-tensors).
+    ///
+    /// # Errors
+    ///
+    /// Any rule on the spec; an unknown context; no memory.
+    pub unsafe fn wrap(&self) -> Result<Tensor, Error> {
+        // SAFETY: the caller's word.
+        unsafe { wrap(&self.raw) }
+    }
+
+    /// Makes a tensor of the memory. `release` is called once, on the thread that ends the last
+    /// owner; a panic in it goes no further ([`caught_panics`](crate::caught_panics)). Where the
+    /// call fails it is dropped without being called.
+    ///
+    /// # Safety
+    ///
+    /// As above, until `release` is called.
+    ///
+    /// # Errors
+    ///
+    /// As above.
+    pub unsafe fn wrap_with(
+        &self,
+        release: impl FnOnce(Buffer) + Send + 'static,
+    ) -> Result<Tensor, Error> {
+        // SAFETY: the caller's word.
+        self.with_release(release, |spec| unsafe { wrap(spec) })
+    }
+
+    /// As [`WrapSpec::wrap`], as a legacy tensor. What legacy cannot say is refused.
+    ///
+    /// # Safety
+    ///
+    /// As above.
+    ///
+    /// # Errors
+    ///
+    /// As above; [`Status::UNREPRESENTABLE`](crate::Status::UNREPRESENTABLE).
+    pub unsafe fn wrap_legacy(&self) -> Result<LegacyTensor, Error> {
+        // SAFETY: the caller's word.
+        unsafe { wrap_legacy(&self.raw) }
+    }
+
+    /// As [`WrapSpec::wrap_with`], as a legacy tensor.
+    ///
+    /// # Safety
+    ///
+    /// As above.
+    ///
+    /// # Errors
+    ///
+    /// As above; [`Status::UNREPRESENTABLE`](crate::Status::UNREPRESENTABLE).
+    pub unsafe fn wrap_legacy_with(
+        &self,
+        release: impl FnOnce(Buffer) + Send + 'static,
+    ) -> Result<LegacyTensor, Error> {
+        // SAFETY: the caller's word.
+        self.with_release(release, |spec| unsafe { wrap_legacy(spec) })
+    }
+
+    /// `make` with a spec that owns `release`.
+    fn with_release<F: FnOnce(Buffer) + Send + 'static, T>(
+        &self,
+        release: F,
+        make: impl FnOnce(&sys::DLBridgeWrapSpec) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let context = Box::into_raw(Box::new(release));
+        let mut spec = self.raw;
+        spec.release = Some(call_release::<F>);
+        spec.release_context = context.cast();
+        // SAFETY: a call that fails has not taken the callback.
+        make(&spec).inspect_err(|_| drop(unsafe { Box::from_raw(context) }))
+    }
+}
+
+/// # Safety
+///
+/// The spec's pointers are what the header says, and the memory is the caller's to give.
+pub(crate) unsafe fn wrap(spec: &sys::DLBridgeWrapSpec) -> Result<Tensor, Error> {
+    let mut out = null_mut();
+    // SAFETY: the caller's word.
+    call(|error| unsafe { sys::dlbridge_wrap(spec, &raw mut out, error) })?;
+    // SAFETY: on success the result is the caller's and not NULL.
+    Ok(unsafe { Tensor::from_result(out) })
+}
+
+/// # Safety
+///
+/// As above.
+pub(crate) unsafe fn wrap_legacy(spec: &sys::DLBridgeWrapSpec) -> Result<LegacyTensor, Error> {
+    let mut out = null_mut();
+    // SAFETY: the caller's word.
+    call(|error| unsafe { sys::dlbridge_wrap_legacy(spec, &raw mut out, error) })?;
+    // SAFETY: on success the result is the caller's and not NULL.
+    Ok(unsafe { LegacyTensor::from_raw(NonNull::new_unchecked(out)) })
+}
+
+/// Calls the closure at `context`.
+pub(crate) unsafe extern "C" fn call_release<F: FnOnce(Buffer)>(
+    context: *mut c_void,
+    buffer: sys::DLBridgeBuffer,
+) {
+    // SAFETY: the context is a Box<F> that this call, the only one, is given.
+    let release = unsafe { Box::from_raw(context.cast::<F>()) };
+    contain((), || release(Buffer::from_raw(buffer)));
+}
