@@ -9,17 +9,17 @@
 #include "dlbridge/hpp/config.hpp"
 
 #ifndef DLBRIDGE_HPP_API
-#define DLBRIDGE_HPP_FUNCTION(name, function) \
-  template <class... Arguments>               \
-  inline auto name(Arguments... arguments) {  \
-    return ::function(arguments...);          \
+#define DLBRIDGE_HPP_FUNCTION(name, function)             \
+  template <class... Arguments>                           \
+  DLBRIDGE_HPP_INLINE auto name(Arguments... arguments) { \
+    return ::function(arguments...);                      \
   }
 #else
 // A library that is older than this header has a shorter table: what it lacks is UNSUPPORTED. The
 // functions that return no status have all been there from the first version on.
 #define DLBRIDGE_HPP_FUNCTION(name, function)                                   \
   template <class... Arguments>                                                 \
-  inline auto name(Arguments... arguments) {                                    \
+  DLBRIDGE_HPP_INLINE auto name(Arguments... arguments) {                       \
     const DLBridgeApi* const api = DLBRIDGE_HPP_API;                            \
     using answer = decltype(api->name(arguments...));                           \
     if constexpr (std::is_same_v<answer, DLBridgeStatus>) {                     \

@@ -193,14 +193,20 @@ inline constexpr bool
                                         decltype(std::declval<const C&>().data_offset())>::type> =
         true;
 
+// A range with strides of its own is none that is contiguous.
+template <class C, class = void>
+inline constexpr bool has_strides = false;
+template <class C>
+inline constexpr bool
+    has_strides<C, typename void_of<decltype(std::declval<const C&>().strides())>::type> = true;
+
 template <class C, class = void>
 inline constexpr bool is_contiguous_range = false;
 template <class C>
 inline constexpr bool
     is_contiguous_range<C, typename void_of<std::enable_if_t<std::is_pointer_v<data_pointer<C>>>,
                                             decltype(std::declval<const C&>().size())>::type> =
-        !is_eigen_like<C> && !is_xtensor_like<C> &&
-        has_dtype<std::remove_pointer_t<data_pointer<C>>>;
+        !is_eigen_like<C> && !has_strides<C> && has_dtype<std::remove_pointer_t<data_pointer<C>>>;
 
 }  // namespace detail
 
