@@ -87,6 +87,11 @@ struct map_traits<
     return with(view, std::make_index_sequence<rank>());
   }
 
+  /// An mdspan of no memory; one whose extents are all fixed must not be read through.
+  static Mdspan empty() noexcept {
+    return Mdspan(typename Mdspan::data_handle_type{}, mapping_type{});
+  }
+
  private:
   static constexpr auto max_index = std::numeric_limits<index_type>::max();
   static constexpr bool fits(std::int64_t value) noexcept {
@@ -97,7 +102,9 @@ struct map_traits<
   static result<Mdspan> with(const view_type& view, std::index_sequence<Axes...> axes) noexcept {
     const extents_type extents(static_cast<index_type>(view.extent(Axes))...);
     const std::array<std::int64_t, rank> strides = detail::positive_strides(view);
-    if constexpr (std::is_constructible_v<mapping_type, const extents_type&>) {
+    if constexpr (rank == 0) {
+      return Mdspan(view.data(), mapping_type{});
+    } else if constexpr (std::is_constructible_v<mapping_type, const extents_type&>) {
       const mapping_type mapping(extents);
       return same(mapping, strides, view, axes);
     } else {

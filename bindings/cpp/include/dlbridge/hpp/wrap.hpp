@@ -270,12 +270,14 @@ struct memory_traits<
   static constexpr std::size_t rank(const C&) noexcept { return C::rank(); }
   static auto* data(C& view) noexcept { return view.data_handle(); }
   static bool layout(const C& view, std::int64_t* shape, std::int64_t* strides) noexcept {
-    for (std::size_t axis = 0; axis < C::rank(); ++axis) {
-      if (!view.is_strided()) {
-        return false;
+    if constexpr (C::rank() != 0) {  // a scalar has no stride to ask for
+      for (std::size_t axis = 0; axis < C::rank(); ++axis) {
+        if (!view.is_strided()) {
+          return false;
+        }
+        shape[axis] = static_cast<std::int64_t>(view.extent(axis));
+        strides[axis] = static_cast<std::int64_t>(view.stride(axis));
       }
-      shape[axis] = static_cast<std::int64_t>(view.extent(axis));
-      strides[axis] = static_cast<std::int64_t>(view.stride(axis));
     }
     return true;
   }
