@@ -9,26 +9,28 @@
 #include "dlbridge/hpp/config.hpp"
 
 #ifndef DLBRIDGE_HPP_API
-#define DLBRIDGE_HPP_FUNCTION(name, function) \
-  template <class... Arguments>               \
-  inline auto name(Arguments... arguments) {  \
-    return ::function(arguments...);          \
+#define DLBRIDGE_HPP_FUNCTION(name, function)             \
+  template <class... Arguments>                           \
+  DLBRIDGE_HPP_INLINE auto name(Arguments... arguments) { \
+    return ::function(arguments...);                      \
   }
 #else
 // A library that is older than this header has a shorter table: what it lacks is UNSUPPORTED. The
-// functions that return no status have all been there from the first version on.
-#define DLBRIDGE_HPP_FUNCTION(name, function)                                   \
-  template <class... Arguments>                                                 \
-  inline auto name(Arguments... arguments) {                                    \
-    const DLBridgeApi* const api = DLBRIDGE_HPP_API;                            \
-    using answer = decltype(api->name(arguments...));                           \
-    if constexpr (std::is_same_v<answer, DLBridgeStatus>) {                     \
-      if (!DLBRIDGE_API_HAS(api, name)) {                                       \
-        return missing(#function, std::get<sizeof...(arguments) - 1>(           \
-                                      std::tuple<Arguments...>(arguments...))); \
-      }                                                                         \
-    }                                                                           \
-    return api->name(arguments...);                                             \
+// functions that have no error to say so have been there from the first version on, or return NULL.
+#define DLBRIDGE_HPP_FUNCTION(name, function)                                                  \
+  template <class... Arguments>                                                                \
+  DLBRIDGE_HPP_INLINE auto name(Arguments... arguments) {                                      \
+    const DLBridgeApi* const api = DLBRIDGE_HPP_API;                                           \
+    if constexpr (ends_in_error<Arguments...>) {                                               \
+      if (!DLBRIDGE_API_HAS(api, name)) {                                                      \
+        return missing(#function, std::get<sizeof...(arguments) - 1>(std::tie(arguments...))); \
+      }                                                                                        \
+    } else if constexpr (std::is_pointer_v<decltype(api->name(arguments...))>) {               \
+      if (!DLBRIDGE_API_HAS(api, name)) {                                                      \
+        return static_cast<decltype(api->name(arguments...))>(nullptr);                        \
+      }                                                                                        \
+    }                                                                                          \
+    return api->name(arguments...);                                                            \
   }
 #endif
 
@@ -36,6 +38,13 @@ DLBRIDGE_HPP_BEGIN
 namespace abi {
 
 #ifdef DLBRIDGE_HPP_API
+template <class... Arguments>
+inline constexpr bool ends_in_error = false;
+template <class First, class... Rest>
+inline constexpr bool ends_in_error<First, Rest...> = ends_in_error<Rest...>;
+template <class Last>
+inline constexpr bool ends_in_error<Last> = std::is_convertible_v<Last, DLBridgeError*>;
+
 inline DLBridgeStatus missing(const char* function, DLBridgeError* error) noexcept {
   constexpr char text[] = "the loaded library is older than this program and lacks ";
   static_assert(sizeof text + 64 < sizeof DLBridgeError::message);

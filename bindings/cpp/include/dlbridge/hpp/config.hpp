@@ -33,6 +33,14 @@
 #define DLBRIDGE_HPP_HD
 #endif
 
+// For the few functions between a caller and the C function: a compiler that thinks that it knows
+// better makes a call of each (bindings/cpp/tests/cost counts).
+#if defined(__GNUC__)
+#define DLBRIDGE_HPP_INLINE __attribute__((always_inline)) inline
+#else
+#define DLBRIDGE_HPP_INLINE inline
+#endif
+
 // Define DLBRIDGE_HPP_API before including dlbridge.hpp, as an expression of type
 // `const DLBridgeApi*`, and every call goes through that table, such as one that dlsym found,
 // instead of the linked functions. All of a program's files that exchange types of this header must

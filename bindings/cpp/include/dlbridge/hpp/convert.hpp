@@ -14,12 +14,14 @@ DLBRIDGE_HPP_BEGIN
 
 namespace detail {
 
-inline DLBridgeStatus validate_managed(const DLManagedTensor* tensor, const DLBridgePolicy* by,
-                                       DLBridgeError* sink) noexcept {
+DLBRIDGE_HPP_INLINE DLBridgeStatus validate_managed(const DLManagedTensor* tensor,
+                                                    const DLBridgePolicy* by,
+                                                    DLBridgeError* sink) noexcept {
   return abi::validate_legacy(tensor, by, sink);
 }
-inline DLBridgeStatus validate_managed(const DLManagedTensorVersioned* tensor,
-                                       const DLBridgePolicy* by, DLBridgeError* sink) noexcept {
+DLBRIDGE_HPP_INLINE DLBridgeStatus validate_managed(const DLManagedTensorVersioned* tensor,
+                                                    const DLBridgePolicy* by,
+                                                    DLBridgeError* sink) noexcept {
   return abi::validate_versioned(tensor, by, sink);
 }
 
@@ -34,71 +36,91 @@ constexpr void require_owner() noexcept {
       "no owner");
 }
 
+template <class Owner>
+DLBRIDGE_HPP_INLINE Owner owner_of(void* pointer) noexcept {
+  auto* const managed = static_cast<typename Owner::managed_type*>(pointer);
+  if constexpr (std::is_constructible_v<Owner, decltype(managed)>) {
+    return Owner(managed);
+  } else {
+    return Owner::assume_validated(managed);
+  }
+}
+
+// What the C function said, beside the result and not in it: what succeeds stays in registers.
+template <class To>
+DLBRIDGE_HPP_INLINE result<To> failed(error& why, DLBridgeStatus status) noexcept {
+  why.set(status);
+  return result<To>(why);
+}
+
 // What the converters share: a new owner of what the call made, and no old one.
 template <class To, class From, class Call>
-result<To> converted(From& source, Call&& call) noexcept {
-  result<To> made;
+DLBRIDGE_HPP_INLINE result<To> converted(From& source, Call&& call) noexcept {
+  error why;
   typename To::managed_type* out = nullptr;
-  if (maker::finish(made, call(&out, maker::sink(made)))) {
-    static_cast<void>(source.release());
-    maker::value(made) = To::assume_validated(out);
+  const DLBridgeStatus status = call(&out, why.sink());
+  if (status != DLBRIDGE_OK) {
+    return failed<To>(why, status);
   }
-  return made;
+  static_cast<void>(source.release());
+  return result<To>(owner_of<To>(out));
 }
 
 template <class Managed, class From, class Call>
-result<foreign<Managed>> unchecked(From& source, Call&& call) noexcept {
-  result<foreign<Managed>> made;
-  Managed* out = nullptr;
-  if (maker::finish(made, call(&out, maker::sink(made)))) {
-    static_cast<void>(source.release());
-    maker::value(made) = foreign<Managed>(out);
-  }
-  return made;
+DLBRIDGE_HPP_INLINE result<foreign<Managed>> unchecked(From& source, Call&& call) noexcept {
+  return converted<foreign<Managed>>(source, std::forward<Call>(call));
 }
 
 template <class To, class Call>
-result<To> produced(Call&& call) noexcept {
-  result<To> made;
+DLBRIDGE_HPP_INLINE result<To> produced(Call&& call) noexcept {
+  error why;
   typename To::managed_type* out = nullptr;
-  if (maker::finish(made, call(&out, maker::sink(made)))) {
-    maker::value(made) = To::assume_validated(out);
+  const DLBridgeStatus status = call(&out, why.sink());
+  if (status != DLBRIDGE_OK) {
+    return failed<To>(why, status);
   }
-  return made;
+  return result<To>(owner_of<To>(out));
+}
+
+// What the validators share: what `open` makes of a tensor that passed.
+template <class To, class Call, class Open>
+DLBRIDGE_HPP_INLINE result<To> opened(Call&& call, Open&& open) noexcept {
+  error why;
+  const DLBridgeStatus status = call(why.sink());
+  if (status != DLBRIDGE_OK) {
+    return failed<To>(why, status);
+  }
+  return result<To>(open());
 }
 
 }  // namespace detail
 
 /// Validates a foreign tensor where it lies: the owner passes into one that opens its elements.
 template <class Managed>
-result<checked<Managed>> validate(foreign<Managed>&& source, policy_ref by = {}) noexcept {
-  result<checked<Managed>> made;
-  if (detail::maker::finish(
-          made, detail::validate_managed(source.get(), by.raw(), detail::maker::sink(made)))) {
-    detail::maker::value(made) = checked<Managed>::assume_validated(source.release());
-  }
-  return made;
+DLBRIDGE_HPP_INLINE result<checked<Managed>> validate(foreign<Managed>&& source,
+                                                      policy_ref by = {}) noexcept {
+  return detail::opened<checked<Managed>>(
+      [&](DLBridgeError* sink) { return detail::validate_managed(source.get(), by.raw(), sink); },
+      [&] { return checked<Managed>::assume_validated(source.release()); });
 }
 
 /// Validates a managed tensor that stays somebody else's, such as an argument of a C function.
 template <class Managed>
-result<checked_ref> validate(const Managed* borrowed, policy_ref by = {}) noexcept {
-  result<checked_ref> made;
-  if (detail::maker::finish(
-          made, detail::validate_managed(borrowed, by.raw(), detail::maker::sink(made)))) {
-    detail::maker::value(made) = trust::assume_validated(borrowed);
-  }
-  return made;
+DLBRIDGE_HPP_INLINE result<checked_ref> validate(const Managed* borrowed,
+                                                 policy_ref by = {}) noexcept {
+  return detail::opened<checked_ref>(
+      [&](DLBridgeError* sink) { return detail::validate_managed(borrowed, by.raw(), sink); },
+      [&] { return trust::assume_validated(borrowed); });
 }
 
 /// The same for a bare tensor.
-inline result<checked_ref> validate(foreign_ref borrowed, policy_ref by = {}) noexcept {
-  result<checked_ref> made;
-  if (detail::maker::finish(made, abi::validate(borrowed.raw(), borrowed.flags(), by.raw(),
-                                                detail::maker::sink(made)))) {
-    detail::maker::value(made) = trust::assume_validated(borrowed.raw(), borrowed.flags());
-  }
-  return made;
+DLBRIDGE_HPP_INLINE result<checked_ref> validate(foreign_ref borrowed,
+                                                 policy_ref by = {}) noexcept {
+  return detail::opened<checked_ref>(
+      [&](DLBridgeError* sink) {
+        return abi::validate(borrowed.raw(), borrowed.flags(), by.raw(), sink);
+      },
+      [&] { return trust::assume_validated(borrowed.raw(), borrowed.flags()); });
 }
 
 /// Checks the struct alone, without reading shape or strides, so that no element is opened: what a
@@ -122,7 +144,7 @@ inline result<void> inspect_struct(foreign_ref tensor,
 /// Makes a tensor of ours of a legacy one, without copying data unless asked to. Shape and strides
 /// are snapshotted, so what was validated is what is used.
 template <class Owner>
-result<tensor> upgrade(Owner&& source, convert_options_ref how = {}) noexcept {
+DLBRIDGE_HPP_INLINE result<tensor> upgrade(Owner&& source, convert_options_ref how = {}) noexcept {
   detail::require_owner<DLManagedTensor, Owner>();
   return detail::converted<tensor>(source, [&](auto** out, DLBridgeError* sink) {
     return abi::upgrade(source.get(), how.raw(), out, sink);
@@ -130,7 +152,8 @@ result<tensor> upgrade(Owner&& source, convert_options_ref how = {}) noexcept {
 }
 /// Nobody has looked at the result, so its elements are closed.
 template <class Owner>
-result<foreign_versioned> upgrade(Owner&& source, const unchecked_options& how) noexcept {
+DLBRIDGE_HPP_INLINE result<foreign_versioned> upgrade(Owner&& source,
+                                                      const unchecked_options& how) noexcept {
   detail::require_owner<DLManagedTensor, Owner>();
   return detail::unchecked<DLManagedTensorVersioned>(source, [&](auto** out, DLBridgeError* sink) {
     return abi::upgrade(source.get(), how.raw(), out, sink);
@@ -144,8 +167,8 @@ inline std::size_t upgrade_storage_size(std::int32_t ndim) noexcept {
 
 /// The same into storage of the caller's, without allocating.
 template <class Owner>
-result<stored_tensor> upgrade_into(Owner&& source, const storage& into,
-                                   convert_options_ref how = {}) noexcept {
+DLBRIDGE_HPP_INLINE result<stored_tensor> upgrade_into(Owner&& source, const storage& into,
+                                                       convert_options_ref how = {}) noexcept {
   detail::require_owner<DLManagedTensor, Owner>();
   return detail::converted<stored_tensor>(source, [&](auto** out, DLBridgeError* sink) {
     return abi::upgrade_into(source.get(), how.raw(), into.raw(), out, sink);
@@ -211,7 +234,8 @@ inline result<void> upgrade_many(span<foreign_legacy> sources, span<foreign_vers
 /// Makes a legacy tensor of a versioned one; what legacy cannot say is refused unless the options
 /// allow that loss or ask for a copy.
 template <class Owner>
-result<checked_legacy> downgrade(Owner&& source, convert_options_ref how = {}) noexcept {
+DLBRIDGE_HPP_INLINE result<checked_legacy> downgrade(Owner&& source,
+                                                     convert_options_ref how = {}) noexcept {
   detail::require_owner<DLManagedTensorVersioned, Owner>();
   return detail::converted<checked_legacy>(source, [&](auto** out, DLBridgeError* sink) {
     return abi::downgrade(source.get(), how.raw(), out, sink);
@@ -227,7 +251,7 @@ result<foreign_legacy> downgrade(Owner&& source, const unchecked_options& how) n
 
 /// Makes a versioned tensor of anybody's one of ours, so that it can be shared and viewed.
 template <class Owner>
-result<tensor> adopt(Owner&& source, convert_options_ref how = {}) noexcept {
+DLBRIDGE_HPP_INLINE result<tensor> adopt(Owner&& source, convert_options_ref how = {}) noexcept {
   detail::require_owner<DLManagedTensorVersioned, Owner>();
   return detail::converted<tensor>(source, [&](auto** out, DLBridgeError* sink) {
     return abi::adopt(source.get(), how.raw(), out, sink);
@@ -286,16 +310,6 @@ using any_tensor = either<checked_legacy, checked_versioned>;
 using any_foreign = either<foreign_legacy, foreign_versioned>;
 
 namespace detail {
-
-template <class Owner>
-Owner owner_of(void* pointer) noexcept {
-  auto* const managed = static_cast<typename Owner::managed_type*>(pointer);
-  if constexpr (std::is_constructible_v<Owner, decltype(managed)>) {
-    return Owner(managed);
-  } else {
-    return Owner::assume_validated(managed);
-  }
-}
 
 template <class Legacy, class Versioned, class Source>
 result<either<Legacy, Versioned>> convert_to(Source& source, dlpack_version target,

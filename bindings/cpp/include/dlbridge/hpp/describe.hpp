@@ -36,7 +36,7 @@ inline answer host_accessible(const device& where) noexcept {
 /// The struct of a foreign tensor, borrowed. Refused (version) where its major is not 1: nothing
 /// else of it may be read then; and (invalid argument) where the owner is empty.
 inline result<foreign_ref> borrow(const foreign_versioned& owner) noexcept {
-  if (owner && owner.get()->version.major == DLPACK_MAJOR_VERSION) {
+  if (owner && owner.get()->version.major == 1) {
     return foreign_ref(&owner.get()->dl_tensor, owner.get()->flags);
   }
   result<foreign_ref> made;

@@ -25,7 +25,7 @@ constexpr void require_shareable() noexcept {
 /// Makes one more independent owner of the same data, which may outlive `from`. Several threads may
 /// share one tensor at once.
 template <class Owner>
-result<tensor> share(const Owner& from) noexcept {
+DLBRIDGE_HPP_INLINE result<tensor> share(const Owner& from) noexcept {
   detail::require_shareable<Owner>();
   return detail::produced<tensor>(
       [&](auto** out, DLBridgeError* sink) { return abi::share(from.get(), out, sink); });
@@ -77,7 +77,7 @@ inline error unlike_lengths() noexcept {
 
 /// As share, with another shape, strides and offset, which stay inside what `from` touches.
 template <class Owner>
-result<tensor> view(const Owner& from, const view_spec& spec) noexcept {
+DLBRIDGE_HPP_INLINE result<tensor> view(const Owner& from, const view_spec& spec) noexcept {
   detail::require_shareable<Owner>();
   if (!spec.consistent()) {
     return detail::unlike_lengths();

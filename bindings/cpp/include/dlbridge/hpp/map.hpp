@@ -87,6 +87,11 @@ struct map_traits<
     return with(view, std::make_index_sequence<rank>());
   }
 
+  /// An mdspan of no memory; one whose extents are all fixed must not be read through.
+  static Mdspan empty() noexcept {
+    return Mdspan(typename Mdspan::data_handle_type{}, mapping_type{});
+  }
+
  private:
   static constexpr auto max_index = std::numeric_limits<index_type>::max();
   static constexpr bool fits(std::int64_t value) noexcept {
@@ -97,7 +102,9 @@ struct map_traits<
   static result<Mdspan> with(const view_type& view, std::index_sequence<Axes...> axes) noexcept {
     const extents_type extents(static_cast<index_type>(view.extent(Axes))...);
     const std::array<std::int64_t, rank> strides = detail::positive_strides(view);
-    if constexpr (std::is_constructible_v<mapping_type, const extents_type&>) {
+    if constexpr (rank == 0) {
+      return Mdspan(view.data(), mapping_type{});
+    } else if constexpr (std::is_constructible_v<mapping_type, const extents_type&>) {
       const mapping_type mapping(extents);
       return same(mapping, strides, view, axes);
     } else {
@@ -251,10 +258,9 @@ struct map_traits<
   using element_type = std::remove_pointer_t<pointer>;
   static constexpr std::size_t rank = std::tuple_size<shape_type>::value;
 
-  static result<Adaptor> make(const strided_view<element_type, rank>& view) noexcept {
+  static result<Adaptor> make(const strided_view<element_type, rank>& view) {
     shape_type shape{};
     strides_type strides{};
-    std::size_t reach = view.empty() ? 0 : 1;
     for (std::size_t axis = 0; axis < rank; ++axis) {
       if (view.stride(axis) < 0 && view.extent(axis) > 1) {  // its elements lie before the pointer
         return detail::unlike_target(rule_code::negative_stride, axis, "the stride", 0,
@@ -264,13 +270,13 @@ struct map_traits<
       // It takes a stride other than 0 on an axis of one element for a fault.
       const std::int64_t stride = view.extent(axis) == 1 ? 0 : view.stride(axis);
       strides[axis] = static_cast<typename strides_type::value_type>(stride);
-      reach += view.empty() ? 0 : static_cast<std::size_t>(stride * (view.extent(axis) - 1));
     }
+    // It wants a buffer of as many elements as there are, however far its strides reach.
     pointer data = view.data();
-    return Adaptor(storage_type(data, reach), shape, strides);
+    return Adaptor(storage_type(data, static_cast<std::size_t>(view.size())), shape, strides);
   }
   /// An adaptor of nothing.
-  static Adaptor empty() noexcept {
+  static Adaptor empty() {
     pointer data = nullptr;
     return Adaptor(storage_type(data, 0), shape_type{}, strides_type{});
   }
@@ -279,7 +285,7 @@ struct map_traits<
 /// What cannot be made of nothing by itself, its traits make.
 template <class Target>
 struct blank_value<Target, typename detail::void_of<decltype(map_traits<Target>::empty())>::type> {
-  static Target make() noexcept { return map_traits<Target>::empty(); }
+  static Target make() { return map_traits<Target>::empty(); }
 };
 
 // ------------------------------------------------------------------------------------------- plain
@@ -295,7 +301,7 @@ struct map_traits<strided_view<T, Rank>> {
 };
 
 template <class Target>
-result<Target> checked_ref::map(access how) const noexcept {
+result<Target> checked_ref::map(access how) const {
   static_assert(detail::can_map<Target>,
                 "dlbridge: no way is known to make this type view memory: specialise map_traits");
   if constexpr (detail::can_map<Target>) {

@@ -19,8 +19,10 @@ DLBRIDGE_HPP_BEGIN
 
 namespace detail {
 
-inline void release_managed(DLManagedTensor* tensor) noexcept { abi::release_legacy(tensor); }
-inline void release_managed(DLManagedTensorVersioned* tensor) noexcept {
+DLBRIDGE_HPP_INLINE void release_managed(DLManagedTensor* tensor) noexcept {
+  abi::release_legacy(tensor);
+}
+DLBRIDGE_HPP_INLINE void release_managed(DLManagedTensorVersioned* tensor) noexcept {
   abi::release_versioned(tensor);
 }
 
@@ -37,7 +39,9 @@ class handle {
   Managed* get() const noexcept { return pointer_; }
   explicit operator bool() const noexcept { return pointer_ != nullptr; }
   /// Gives the struct to the caller, who must release it once, such as to a consumer.
-  [[nodiscard]] Managed* release() noexcept { return std::exchange(pointer_, nullptr); }
+  [[nodiscard]] DLBRIDGE_HPP_INLINE Managed* release() noexcept {
+    return std::exchange(pointer_, nullptr);
+  }
   /// Releases the tensor now; nothing to do where it is empty.
   void reset() noexcept {
     if (Managed* const gone = release()) {
@@ -48,14 +52,14 @@ class handle {
  protected:
   constexpr handle() noexcept = default;
   explicit constexpr handle(Managed* pointer) noexcept : pointer_(pointer) {}
-  handle(handle&& other) noexcept : pointer_(other.release()) {}
+  DLBRIDGE_HPP_INLINE handle(handle&& other) noexcept : pointer_(other.release()) {}
   handle& operator=(handle&& other) noexcept {
     if (Managed* const gone = std::exchange(pointer_, other.release())) {
       release_managed(gone);
     }
     return *this;
   }
-  ~handle() {
+  DLBRIDGE_HPP_INLINE ~handle() {
     if (pointer_ != nullptr) {
       release_managed(pointer_);
     }
@@ -98,7 +102,7 @@ class open_handle : public handle<Managed> {
 
   /// See checked_ref::map.
   template <class Target>
-  result<Target> map(access how = access::on_host) const& noexcept {
+  result<Target> map(access how = access::on_host) const& {
     return borrow().template map<Target>(how);
   }
   template <class Target>

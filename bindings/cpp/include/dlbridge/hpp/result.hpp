@@ -41,7 +41,7 @@ struct maker {
   }
   // Notes what the call returned; true where it succeeded.
   template <class T>
-  static bool finish(result<T>& made, DLBridgeStatus status) noexcept {
+  DLBRIDGE_HPP_INLINE static bool finish(result<T>& made, DLBridgeStatus status) noexcept {
     made.error_.set(status);
     return status == DLBRIDGE_OK;
   }
@@ -54,19 +54,25 @@ template <class T>
 class result_base {
  public:
   /// Did the call succeed?
-  bool has_value() const noexcept { return error_.status() == status_code::ok; }
+  DLBRIDGE_HPP_INLINE bool has_value() const noexcept { return error_.status() == status_code::ok; }
   explicit operator bool() const noexcept { return has_value(); }
   /// Why it did not; after success an error that says so.
   const dlbridge::error& error() const noexcept { return error_; }
 
  protected:
-  result_base() = default;
-  explicit result_base(const dlbridge::error& why) noexcept : error_(why) {
+  DLBRIDGE_HPP_INLINE result_base() = default;
+  DLBRIDGE_HPP_INLINE result_base(const result_base&) = default;
+  DLBRIDGE_HPP_INLINE result_base(result_base&&) = default;
+  result_base& operator=(const result_base&) = default;
+  result_base& operator=(result_base&&) = default;
+  DLBRIDGE_HPP_INLINE ~result_base() = default;
+  DLBRIDGE_HPP_INLINE explicit result_base(const dlbridge::error& why) noexcept : error_(why) {
     if (!error_) {
       error_.set(DLBRIDGE_ERROR_INVALID_ARGUMENT);  // a failure that calls itself a success
     }
   }
-  explicit result_base(T&& value) noexcept(std::is_nothrow_move_constructible_v<T>)
+  DLBRIDGE_HPP_INLINE explicit result_base(T&& value) noexcept(
+      std::is_nothrow_move_constructible_v<T>)
       : value_(std::forward<T>(value)) {}
 
   // Throws unless there is a value.
@@ -106,7 +112,8 @@ class [[nodiscard]] result : public detail::result_base<T> {
   /// A success with T{}.
   result() = default;
   // NOLINTNEXTLINE(google-explicit-constructor): as std::expected
-  result(T value) noexcept(std::is_nothrow_move_constructible_v<T>) : base(std::move(value)) {}
+  DLBRIDGE_HPP_INLINE result(T value) noexcept(std::is_nothrow_move_constructible_v<T>)
+      : base(std::move(value)) {}
   // NOLINTNEXTLINE(google-explicit-constructor): `return error;` is what functions write
   result(const dlbridge::error& why) noexcept : base(why) {}
 

@@ -135,9 +135,10 @@ class checked_ref {
 
   /// The elements as a Target that views memory: std::mdspan, cuda::std::mdspan, Eigen::Map,
   /// xt::xtensor_adaptor; see map_traits for others. Refused as elements() refuses, and where the
-  /// target cannot say the strides. The result borrows from the tensor.
+  /// target cannot say the strides. The result borrows from the tensor. Throws what the Target's
+  /// constructor throws.
   template <class Target>
-  result<Target> map(access how = access::on_host) const noexcept;
+  result<Target> map(access how = access::on_host) const;
 
  private:
   enum class answer : std::uint8_t { no, yes, unknown };

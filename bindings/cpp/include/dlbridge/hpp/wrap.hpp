@@ -193,14 +193,20 @@ inline constexpr bool
                                         decltype(std::declval<const C&>().data_offset())>::type> =
         true;
 
+// A range with strides of its own is none that is contiguous.
+template <class C, class = void>
+inline constexpr bool has_strides = false;
+template <class C>
+inline constexpr bool
+    has_strides<C, typename void_of<decltype(std::declval<const C&>().strides())>::type> = true;
+
 template <class C, class = void>
 inline constexpr bool is_contiguous_range = false;
 template <class C>
 inline constexpr bool
     is_contiguous_range<C, typename void_of<std::enable_if_t<std::is_pointer_v<data_pointer<C>>>,
                                             decltype(std::declval<const C&>().size())>::type> =
-        !is_eigen_like<C> && !is_xtensor_like<C> &&
-        has_dtype<std::remove_pointer_t<data_pointer<C>>>;
+        !is_eigen_like<C> && !has_strides<C> && has_dtype<std::remove_pointer_t<data_pointer<C>>>;
 
 }  // namespace detail
 
@@ -264,12 +270,14 @@ struct memory_traits<
   static constexpr std::size_t rank(const C&) noexcept { return C::rank(); }
   static auto* data(C& view) noexcept { return view.data_handle(); }
   static bool layout(const C& view, std::int64_t* shape, std::int64_t* strides) noexcept {
-    for (std::size_t axis = 0; axis < C::rank(); ++axis) {
-      if (!view.is_strided()) {
-        return false;
+    if constexpr (C::rank() != 0) {  // a scalar has no stride to ask for
+      for (std::size_t axis = 0; axis < C::rank(); ++axis) {
+        if (!view.is_strided()) {
+          return false;
+        }
+        shape[axis] = static_cast<std::int64_t>(view.extent(axis));
+        strides[axis] = static_cast<std::int64_t>(view.stride(axis));
       }
-      shape[axis] = static_cast<std::int64_t>(view.extent(axis));
-      strides[axis] = static_cast<std::int64_t>(view.stride(axis));
     }
     return true;
   }
