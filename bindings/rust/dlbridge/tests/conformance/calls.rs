@@ -165,11 +165,14 @@ pub fn diagnose(step: &Value, world: &mut World) -> Value {
     told
 }
 
+/// One of the questions that a layout answers.
+type LayoutFlag = fn(&Layout) -> bool;
+
 pub fn layout(step: &Value, world: &mut World) -> Value {
     let layout = world.get(&step["in"]).bare().layout();
     let mut told = answer(&layout);
     let Ok(layout) = layout else { return told };
-    let flags: [(&str, fn(&Layout) -> bool); 7] = [
+    let flags: [(&str, LayoutFlag); 7] = [
         ("EMPTY", Layout::is_empty),
         ("C_CONTIGUOUS", Layout::is_c_contiguous),
         ("F_CONTIGUOUS", Layout::is_f_contiguous),
@@ -194,18 +197,18 @@ pub fn layout(step: &Value, world: &mut World) -> Value {
     told
 }
 
-fn text(text: String) -> Value {
+fn text(text: &str) -> Value {
     json!({"status": "OK", "length": text.len(), "text": text})
 }
 
 pub fn tensor_format(step: &Value, world: &mut World) -> Value {
-    text(world.get(&step["in"]).bare().describe().unwrap())
+    text(&world.get(&step["in"]).bare().describe().unwrap())
 }
 
 /// A buffer that is too short is the raw layer's alone to give.
 pub fn dtype_format(step: &Value, _world: &mut World) -> Value {
     let dtype = dtype(&step["dtype"]);
-    let Some(size) = step["size"].as_u64() else { return text(dtype.to_string()) };
+    let Some(size) = step["size"].as_u64() else { return text(&dtype.to_string()) };
     let size = usize::try_from(size).unwrap();
     let mut buffer = vec![0_u8; size.max(1)];
     let mut length = 0;
@@ -239,7 +242,7 @@ pub fn raw_answer(status: sys::DLBridgeStatus, error: &sys::DLBridgeError) -> Va
 
 pub fn device_format(step: &Value, _world: &mut World) -> Value {
     assert!(step["size"].is_null());
-    text(device(&step["device"]).to_string())
+    text(&device(&step["device"]).to_string())
 }
 
 pub fn dtype_parse(step: &Value, _world: &mut World) -> Value {

@@ -360,15 +360,14 @@ pub fn device_retain(step: &Value, world: &mut World) -> Value {
 
 /// Only what was retained can be released in Rust: else the raw layer is asked.
 pub fn device_release(step: &Value, world: &mut World) -> Value {
-    let mut told = match world.kept(&step["entry"]) {
-        Some(kept) => answer(&kept.release()),
-        None => {
-            let mut error = sys::DLBridgeError::INIT;
-            let id = world.entry_id(&step["entry"]);
-            // SAFETY: takes any integer.
-            let status = unsafe { sys::dlbridge_device_release(id, &raw mut error) };
-            raw_answer(status, &error)
-        }
+    let mut told = if let Some(kept) = world.kept(&step["entry"]) {
+        answer(&kept.release())
+    } else {
+        let mut error = sys::DLBridgeError::INIT;
+        let id = world.entry_id(&step["entry"]);
+        // SAFETY: takes any integer.
+        let status = unsafe { sys::dlbridge_device_release(id, &raw mut error) };
+        raw_answer(status, &error)
     };
     told["deleters"] = world.deletes();
     told
