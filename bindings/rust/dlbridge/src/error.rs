@@ -252,7 +252,6 @@ impl std::error::Error for Error {}
 /// A call that took `value` refused it: the value is untouched and here again.
 ///
 /// It turns into its [`Error`] by `?`; the value is dropped then, which releases a tensor.
-#[derive(Debug)]
 pub struct Refused<T> {
     /// Why.
     pub error: Error,
@@ -273,7 +272,13 @@ impl<T> fmt::Display for Refused<T> {
     }
 }
 
-impl<T: fmt::Debug> std::error::Error for Refused<T> {}
+impl<T> fmt::Debug for Refused<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Refused").field("error", &self.error).finish_non_exhaustive()
+    }
+}
+
+impl<T> std::error::Error for Refused<T> {}
 
 impl<T> From<Refused<T>> for Error {
     fn from(refused: Refused<T>) -> Self {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Upgrades into memory of the caller's.
 
-use crate::error::{call, Refused};
+use crate::error::{call, Error, Refused};
 use crate::foreign::{view_of, LegacyTensor};
 use crate::options::ConvertOptions;
+use crate::policy::Policy;
 use crate::view::{element_methods, view_methods, TensorView};
 use dlbridge_sys as sys;
 use std::fmt;
@@ -79,6 +80,19 @@ impl StoredTensor<'_> {
 
     view_methods!();
     element_methods!();
+
+    /// Judges it by one more policy, with the version that it says.
+    ///
+    /// # Errors
+    ///
+    /// The first rule that is broken.
+    pub fn validate(&self, policy: &Policy<'_>) -> Result<TensorView<'_>, Error> {
+        // SAFETY: the struct is readable.
+        call(|error| unsafe {
+            sys::dlbridge_validate_versioned(self.as_ptr(), policy.as_raw(), error)
+        })?;
+        Ok(self.as_view())
+    }
 
     /// The struct, which stays this owner's.
     #[must_use]

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Elements: which are reached, how, and what is refused.
+
+use crate::producer::{legacy, Runs};
+use dlbridge::{
+    AllocateSpec, Bool, Complex, Contiguity, CopySpec, Device, DeviceType, Dtype, Flags, Policy,
+    Rule, Status, UniqueTensor, ViewSpec,
+};
+
+fn matrix() -> UniqueTensor {
+    UniqueTensor::from_vec(vec![0_i32, 1, 2, 3, 4, 5], &[2, 3]).unwrap()
+}
+
+#[test]
+fn a_slice_takes_the_right_type_and_order() {
+    let tensor = matrix().into_shared();
+    assert_eq!(tensor.as_slice::<i32>().unwrap(), [0, 1, 2, 3, 4, 5]);
+    assert_eq!(tensor.as_slice::<u32>().unwrap_err().rule(), Rule::DTYPE_REFUSED);
+    let turned = tensor.view(&ViewSpec::new(&[3, 2]).strides(&[1, 3])).unwrap();
+    assert_eq!(turned.as_slice::<i32>().unwrap_err().rule(), Rule::CONTIGUITY);
+    assert_eq!(turned.as_strided::<i32>().unwrap()[&[2, 1]], 5);
+}
+
+#[test]
+fn strides_of_all_kinds() {
+    let tensor = matrix().into_shared();
+    let backwards = ViewSpec::new(&[2, 3]).strides(&[-3, -1]).offset(5);
+    let backwards = tensor.view(&backwards).unwrap();
+    let elements = |tensor: &dlbridge::Tensor| {
+        tensor.as_strided::<i32>().unwrap().iter().copied().collect::<Vec<_>>()
+    };
+    assert_eq!(elements(&backwards), [5, 4, 3, 2, 1, 0]);
+    let repeated = tensor.view(&ViewSpec::new(&[2, 2]).strides(&[0, 1])).unwrap();
+    assert_eq!(elements(&repeated), [0, 1, 0, 1]);
+    let scalar = tensor.view(&ViewSpec::new(&[]).offset(4)).unwrap();
+    assert_eq!(elements(&scalar), [4]);
+    let strided = scalar.as_strided::<i32>().unwrap();
+    assert_eq!((strided.get(&[]), strided.get(&[0])), (Some(&4), None));
+    let empty = tensor.view(&ViewSpec::new(&[0, i64::MAX]).strides(&[1, i64::MAX])).unwrap();
+    let strided = empty.as_strided::<i32>().unwrap();
+    assert!(strided.is_empty() && strided.get(&[0, 9]).is_none());
+    assert!(empty.as_slice::<i32>().unwrap().is_empty());
+}
+
+#[test]
+fn an_index_outside_is_none() {
+    let tensor = matrix();
+    let strided = tensor.as_strided::<i32>().unwrap();
+    assert_eq!(strided.get(&[1, 2]), Some(&5));
+    assert_eq!(strided.get(&[2, 0]), None);
+    assert_eq!(strided.get(&[0, usize::MAX]), None);
+    assert_eq!(strided.get(&[0]), None);
+    assert_eq!((strided.len(), strided.shape()), (6, &[2, 3][..]));
+}
+
+#[test]
+fn a_unique_tensor_may_be_written_to() {
+    let mut tensor = matrix();
+    tensor.as_mut_slice::<i32>().unwrap()[4] = 40;
+    let mut strided = tensor.as_mut_strided::<i32>().unwrap();
+    strided[&[0, 0]] += 7;
+    *strided.get_mut(&[1, 2]).unwrap() = 50;
+    assert_eq!(strided.as_strided().get(&[1, 1]), Some(&40));
+    assert_eq!(tensor.as_slice::<i32>().unwrap(), [7, 1, 2, 3, 40, 50]);
+    tensor.as_mut_strided::<i32>().unwrap().fill_with(|index| i32::try_from(index[1]).unwrap());
+    assert_eq!(tensor.as_slice::<i32>().unwrap(), [0, 1, 2, 0, 1, 2]);
+}
+
+#[test]
+fn read_only_is_never_written_to() {
+    let copy = CopySpec::new().flags(Flags::READ_ONLY);
+    let mut tensor = matrix().as_view().copy(&copy).unwrap();
+    assert!(tensor.flags().contains(Flags::READ_ONLY | Flags::IS_COPIED));
+    assert_eq!(tensor.as_mut_slice::<i32>().unwrap_err().rule(), Rule::NOT_WRITABLE);
+    assert_eq!(tensor.as_mut_strided::<i32>().unwrap_err().rule(), Rule::NOT_WRITABLE);
+    assert_eq!(tensor.as_slice::<i32>().unwrap()[5], 5);
+}
+
+#[test]
+fn overlapping_elements_are_never_written_to() {
+    let view = ViewSpec::new(&[2, 2]).strides(&[0, 1]);
+    let repeated = matrix().into_shared().view(&view).unwrap();
+    // SAFETY: the view is the only owner left.
+    let mut repeated = unsafe { repeated.assume_unique() };
+    assert_eq!(repeated.as_mut_strided::<i32>().unwrap_err().rule(), Rule::SELF_OVERLAP);
+}
+
+#[test]
+fn memory_of_a_device_is_out_of_reach() {
+    let runs = Runs::default();
+    let tensor = crate::producer::versioned(&runs, |raw| raw.dl_tensor.device.device_type = 2);
+    let tensor = tensor.into_validated(&Policy::DEFAULT).unwrap();
+    assert_eq!(tensor.device(), Device::new(DeviceType::CUDA, 0));
+    assert_eq!(tensor.as_slice::<f32>().unwrap_err().rule(), Rule::DEVICE_REFUSED);
+    assert_eq!(tensor.device().to_string(), "cuda:0");
+}
+
+#[test]
+fn unaligned_elements_are_refused() {
+    let bytes = UniqueTensor::from_vec(vec![0_u8; 64], &[64]).unwrap();
+    let start = bytes.as_view().data().cast::<u8>();
+    let odd = start.wrapping_add(usize::from(start.addr() % 2 == 0));
+    let spec = dlbridge::WrapSpec::new(dlbridge::Buffer::address(odd), Dtype::F32, &[4]);
+    // SAFETY: inside the bytes, which live longer.
+    let tensor = unsafe { spec.wrap() }.unwrap();
+    assert_eq!(tensor.as_slice::<f32>().unwrap_err().rule(), Rule::ALIGNMENT);
+    assert_eq!(tensor.as_strided::<f32>().unwrap_err().rule(), Rule::ALIGNMENT);
+}
+
+#[test]
+fn a_borrowed_look_at_a_foreign_tensor() {
+    let runs = Runs::default();
+    let tensor = legacy(&runs);
+    let policy = Policy::new().contiguity(Contiguity::C).dtypes(&[Dtype::F32]);
+    let view = tensor.validate(&policy).unwrap();
+    assert_eq!((view.shape(), view.strides(), view.ndim()), (&[2, 3][..], None, 2));
+    assert_eq!(view.as_slice::<f32>().unwrap(), [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]);
+    assert_eq!(view.as_strided::<f32>().unwrap()[&[1, 0]], 3.0);
+    assert!(tensor.validate(&Policy::new().writable()).is_err());
+    let layout = view.layout().unwrap();
+    assert!(layout.is_c_contiguous() && !layout.is_empty());
+    assert_eq!((layout.element_count(), layout.extent()), (6, 0..24));
+}
+
+#[test]
+fn new_tensors_are_written_before_they_are_read() {
+    let shape = [2, 2];
+    let spec = AllocateSpec::new(Dtype::F64, &shape);
+    let zeros = spec.allocate().unwrap().zeroed().unwrap();
+    assert_eq!(zeros.as_slice::<f64>().unwrap(), [0.0; 4]);
+    let filled = spec.allocate().unwrap().copied_from(&[1.0, 2.0, 3.0, 4.0]).unwrap();
+    assert_eq!(filled.as_slice::<f64>().unwrap(), [1.0, 2.0, 3.0, 4.0]);
+    let refused = spec.allocate().unwrap().copied_from(&[1.0]).unwrap_err();
+    assert_eq!(refused.error.status(), Status::INVALID_ARGUMENT);
+    let refused = refused.value.copied_from(&[1_i64; 4]).unwrap_err();
+    assert_eq!(refused.error.rule(), Rule::DTYPE_REFUSED);
+    let empty = AllocateSpec::new(Dtype::I8, &[0, 3]).allocate().unwrap().zeroed().unwrap();
+    assert!(empty.as_slice::<i8>().unwrap().is_empty());
+}
+
+#[test]
+fn a_copy_is_compact() {
+    let tensor = matrix().into_shared();
+    let column = tensor.view(&ViewSpec::new(&[2]).strides(&[3]).offset(2)).unwrap();
+    let copy = column.as_view().copy(&CopySpec::new()).unwrap();
+    assert_eq!(copy.as_slice::<i32>().unwrap(), [2, 5]);
+    assert!(copy.flags().contains(Flags::IS_COPIED));
+}
+
+#[test]
+fn other_types_of_elements() {
+    let flags = UniqueTensor::try_from(vec![Bool::from(true), Bool(7), Bool::from(false)]).unwrap();
+    let read: Vec<bool> = flags.as_slice::<Bool>().unwrap().iter().map(|b| b.get()).collect();
+    assert_eq!((flags.dtype(), read), (Dtype::BOOL, vec![true, true, false]));
+    let number = Complex { re: 1.0_f32, im: -1.0 };
+    let numbers = UniqueTensor::try_from(vec![number]).unwrap();
+    assert_eq!(numbers.dtype().to_string(), "complex64");
+    assert_eq!(numbers.as_slice::<Complex<f32>>().unwrap(), [number]);
+}
+
+#[cfg(feature = "half")]
+#[test]
+fn halves() {
+    let values = vec![half::bf16::from_f32(1.5); 2];
+    let tensor = UniqueTensor::try_from(values.clone()).unwrap();
+    assert_eq!(tensor.dtype().to_string(), "bfloat16");
+    assert_eq!(tensor.as_slice::<half::bf16>().unwrap(), values);
+    let tensor = UniqueTensor::try_from(vec![half::f16::from_f32(0.5)]).unwrap();
+    assert_eq!(tensor.dtype(), Dtype::F16);
+}
+
+#[test]
+fn names_are_read_back() {
+    for name in ["float32", "bfloat16x4", "bool", "float8_e4m3fn"] {
+        assert_eq!(name.parse::<Dtype>().unwrap().to_string(), name);
+    }
+    assert_eq!("cuda".parse::<Device>().unwrap(), Device::new(DeviceType::CUDA, 0));
+    assert_eq!("".parse::<Dtype>().unwrap_err().status(), Status::PARSE);
+    assert_eq!("nonsense".parse::<Device>().unwrap_err().status(), Status::PARSE);
+}

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Each deleter runs once, whatever becomes of the owner.
+
+use crate::producer::{legacy, legacy_with, versioned, Runs};
+use dlbridge::{
+    ConvertOptions, Converted, Error, Flags, Foreign, LegacyTensor, Policy, Rule, Status, Storage,
+    Tensor, Version, ViewSpec,
+};
+use std::panic::{catch_unwind, AssertUnwindSafe};
+
+#[test]
+fn a_dropped_owner_runs_the_deleter_once() {
+    let runs = Runs::default();
+    drop(legacy(&runs));
+    drop(versioned(&runs, |_| {}));
+    drop(legacy(&runs).upgrade().unwrap());
+    assert_eq!(runs.get(), 3);
+}
+
+#[test]
+fn the_last_of_several_owners_runs_it() {
+    let runs = Runs::default();
+    let tensor = legacy(&runs).upgrade().unwrap();
+    let shared = tensor.share().unwrap();
+    let view = shared.view(&ViewSpec::new(&[3]).offset(3)).unwrap();
+    drop(tensor);
+    drop(shared);
+    assert_eq!(runs.get(), 0);
+    assert_eq!(view.as_slice::<f32>().unwrap(), [3.0, 4.0, 5.0]);
+    drop(view);
+    assert_eq!(runs.get(), 1);
+}
+
+#[test]
+fn a_refused_owner_is_handed_back() {
+    let runs = Runs::default();
+    let policy = Policy::new().max_ndim(1);
+    let refused = legacy(&runs).upgrade_with(&ConvertOptions::new().policy(&policy)).unwrap_err();
+    assert_eq!(refused.error.status(), Status::POLICY);
+    assert_eq!(refused.error.rule(), Rule::NDIM_LIMIT);
+    assert_eq!(runs.get(), 0);
+    // What was refused for one consumer may do for the next.
+    drop(refused.value.upgrade().unwrap());
+    assert_eq!(runs.get(), 1);
+}
+
+#[test]
+fn a_question_mark_releases_what_was_refused() {
+    fn import(tensor: LegacyTensor) -> Result<Tensor, Error> {
+        Ok(tensor.upgrade()?)
+    }
+    let runs = Runs::default();
+    let broken = legacy_with(&runs, |raw| raw.dl_tensor.ndim = -1);
+    let error = import(broken).unwrap_err();
+    assert_eq!((error.rule(), error.axis()), (Rule::NDIM_NEGATIVE, None));
+    assert!(error.message().contains("-1"), "{error}");
+    assert_eq!(runs.get(), 1);
+}
+
+#[test]
+fn errors_carry_rule_axis_and_message() {
+    let runs = Runs::default();
+    // SAFETY: the shape is the producer's.
+    let broken = legacy_with(&runs, |raw| unsafe { *raw.dl_tensor.shape.add(1) = -7 });
+    let refused = broken.upgrade().unwrap_err();
+    let error = &refused.error;
+    assert_eq!(error.status(), Status::INVALID_TENSOR);
+    assert_eq!((error.rule(), error.axis()), (Rule::DIM_NEGATIVE, Some(1)));
+    assert!(error.message().contains("-7"), "{error}");
+    assert_eq!(format!("{refused}"), error.message());
+    assert!(format!("{error:?}").contains("DIM_NEGATIVE"));
+    let findings = refused.value.diagnose(&Policy::DEFAULT).unwrap();
+    assert_eq!(findings[0].rule, Rule::DIM_NEGATIVE);
+    assert_eq!(findings[0].found, "-7");
+}
+
+#[test]
+fn a_null_deleter_is_legal() {
+    let runs = Runs::default();
+    let mut raw = None;
+    drop(versioned(&runs, |tensor| raw = tensor.deleter.take().map(|_| tensor.manager_ctx)));
+    let tensor = legacy_with(&runs, |tensor| {
+        let _ = tensor.deleter.take();
+    });
+    drop(tensor.upgrade().unwrap());
+    assert_eq!(runs.get(), 0);
+}
+
+#[test]
+fn another_major_is_released_and_nothing_else_is_read() {
+    let runs = Runs::default();
+    let tensor = versioned(&runs, |raw| {
+        raw.version.major = 2;
+        raw.dl_tensor.ndim = -5;
+    });
+    assert_eq!(tensor.version(), Version::new(2, 0));
+    assert!(tensor.as_bare().is_none());
+    assert_eq!(format!("{tensor:?}"), "VersionedTensor(2.0)");
+    let error = tensor.validate(&Policy::DEFAULT).unwrap_err();
+    assert_eq!((error.status(), error.rule()), (Status::VERSION, Rule::VERSION_MAJOR));
+    drop(tensor);
+    assert_eq!(runs.get(), 1);
+}
+
+#[test]
+fn a_round_trip_keeps_what_was_said() {
+    let runs = Runs::default();
+    let tensor = versioned(&runs, |raw| raw.flags = Flags::READ_ONLY.0);
+    let refused = tensor.downgrade(&ConvertOptions::DEFAULT).unwrap_err();
+    assert_eq!(refused.error.rule(), Rule::LEGACY_READ_ONLY);
+    let legacy = refused.value.downgrade(&ConvertOptions::new().drop_read_only()).unwrap();
+    let back = legacy.upgrade_with(&ConvertOptions::new().writable()).unwrap();
+    assert_eq!(back.flags(), Flags::READ_ONLY);
+    // The original, which is the producer's: it cannot be shared until it is adopted.
+    assert_eq!(back.share().unwrap_err().status(), Status::NOT_OURS);
+    let adopted = back.into_versioned().adopt(&ConvertOptions::DEFAULT).unwrap();
+    drop(adopted.share().unwrap());
+    drop(adopted);
+    assert_eq!(runs.get(), 1);
+}
+
+#[test]
+fn conversions_say_what_they_made() {
+    let runs = Runs::default();
+    let options = ConvertOptions::DEFAULT;
+    let made = legacy(&runs).convert(Version::new(1, 1), &options).unwrap();
+    let Converted::Versioned(tensor) = made else { panic!("a versioned tensor was asked for") };
+    assert_eq!(tensor.version(), Version::new(1, 1));
+    let options = ConvertOptions::new().drop_read_only();
+    let made = tensor.into_versioned().convert(Version::new(0, 8), &options).unwrap();
+    assert!(matches!(made, Converted::Legacy(_)));
+    drop(made);
+    assert_eq!(runs.get(), 1);
+}
+
+#[test]
+fn a_batch_is_upgraded_whole_or_not_at_all() {
+    let runs = Runs::default();
+    let good = || legacy(&runs);
+    let broken = legacy_with(&runs, |raw| raw.dl_tensor.dtype.bits = 0);
+    let tensors = vec![good(), good(), broken, good()];
+    let refused = dlbridge::upgrade_many(tensors, &ConvertOptions::DEFAULT).unwrap_err();
+    assert_eq!((refused.failed, refused.tensors.len()), (Some(2), 4));
+    assert_eq!(refused.error.rule(), Rule::DTYPE_BITS_ZERO);
+    let mut tensors = refused.tensors;
+    drop(tensors.remove(2));
+    assert_eq!(runs.get(), 1);
+    let upgraded = dlbridge::upgrade_many(tensors, &ConvertOptions::DEFAULT).unwrap();
+    assert_eq!(upgraded.len(), 3);
+    drop(upgraded);
+    assert_eq!(runs.get(), 4);
+    assert!(dlbridge::upgrade_many(vec![], &ConvertOptions::DEFAULT).unwrap().is_empty());
+}
+
+#[test]
+fn storage_is_borrowed_and_free_again() {
+    let runs = Runs::default();
+    let mut storage = Storage::<512>::new();
+    for _ in 0..3 {
+        let bytes = storage.as_bytes();
+        let tensor = legacy(&runs).upgrade_into(bytes, &ConvertOptions::DEFAULT).unwrap();
+        assert_eq!(tensor.as_slice::<f32>().unwrap()[5], 5.0);
+    }
+    assert_eq!(runs.get(), 3);
+    let short = &mut storage.as_bytes()[..16];
+    let refused = legacy(&runs).upgrade_into(short, &ConvertOptions::DEFAULT).unwrap_err();
+    assert_eq!(refused.error.status(), Status::BUFFER_TOO_SMALL);
+    let unaligned = &mut storage.as_bytes()[8..];
+    let refused = refused.value.upgrade_into(unaligned, &ConvertOptions::DEFAULT).unwrap_err();
+    assert_eq!(refused.error.status(), Status::INVALID_ARGUMENT);
+}
+
+#[test]
+fn an_owner_is_released_while_unwinding() {
+    let runs = Runs::default();
+    let caught = catch_unwind(AssertUnwindSafe(|| {
+        let _tensor = legacy(&runs).upgrade().unwrap();
+        let _other = versioned(&runs, |_| {});
+        std::panic::resume_unwind(Box::new("on the way out"));
+    }));
+    assert!(caught.is_err());
+    assert_eq!(runs.get(), 2);
+}
+
+#[test]
+fn a_pointer_without_a_type_is_told_by_its_bytes() {
+    let runs = Runs::default();
+    let raw = legacy(&runs).upgrade().unwrap().into_raw();
+    // SAFETY: live and ours.
+    let told = unsafe { Foreign::from_void(raw.as_ptr().cast()) };
+    assert!(matches!(told, Some(Foreign::Versioned(_))));
+    drop(told);
+    assert_eq!(runs.get(), 1);
+    // SAFETY: NULL is allowed.
+    assert!(unsafe { Foreign::from_void(std::ptr::null_mut()) }.is_none());
+}

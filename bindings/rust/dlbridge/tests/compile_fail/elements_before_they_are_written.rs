@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+// E0599: an element is read that nobody has written.
+pub fn read(tensor: dlbridge::UninitTensor) {
+    let _ = tensor.shape();
+    #[cfg(bad)]
+    let _ = tensor.as_slice::<f32>();
+}

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+// E0599: a tensor that others may own is written to.
+pub fn write(mut tensor: dlbridge::Tensor) {
+    let _ = &mut tensor;
+    #[cfg(bad)]
+    let _ = tensor.as_mut_slice::<f32>();
+}

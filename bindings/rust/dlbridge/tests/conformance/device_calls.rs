@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The calls of the corpus that have to do with devices. None needs a driver.
+
+use crate::arguments::{device, device_json, dtype, list, names, unsigned, version, PolicyHolder};
+use crate::calls::{answer, made, raw_answer};
+use crate::world::{bytes_of, Live, Producer, World};
+use dlbridge::{
+    sys, Backend, BackendState, Buffer, ContextInfo, ContextSpec, CopySpec, Flags, HandOff, Stream,
+    WrapSpec,
+};
+use serde_json::{json, Value};
+use std::sync::atomic::Ordering;
+
+const BACKENDS: &[&str] = &["NONE", "CPU", "CUDA", "HIP", "LEVEL_ZERO", "OPENCL"];
+const BUFFER_KINDS: &[&str] = &["", "ADDRESS", "CL_MEM", "HANDLE"];
+const STREAM_KINDS: &[&str] = &["", "HOST", "NO_SYNC", "QUEUE", "IMMEDIATE_LIST"];
+const MEMORIES: &[&str] = &[
+    "",
+    "HOST",
+    "DEVICE",
+    "PINNED",
+    "MANAGED",
+    "USM_HOST",
+    "USM_DEVICE",
+    "USM_SHARED",
+    "SVM",
+    "CL_MEM",
+];
+const WRAP_OPTIONS: &[&str] = &["SKIP_VALIDATION", "PIN_PRODUCER", "RETAIN"];
+const COPY_OPTIONS: &[&str] = &["ALLOW_STAGING", "SHAREABLE"];
+const HANDOFF_OPTIONS: &[&str] = &["ALLOW_HOST_WAIT", "ALLOW_CAPTURE"];
+const CONTEXT_FLAGS: &[&str] = &["DEFAULT", "REPLACE", "ENUMERATED", "PRIVATE"];
+
+/// A name, or the number itself where a case wants one that has no name.
+fn value_of(value: &Value, known: &[&str], otherwise: i32) -> i32 {
+    match value {
+        Value::Null => otherwise,
+        Value::String(name) => {
+            known.iter().position(|other| other == name).map_or(-1, |i| i32::try_from(i).unwrap())
+        }
+        number => i32::try_from(number.as_i64().unwrap()).unwrap(),
+    }
+}
+
+fn name_of(value: i32, known: &[&str]) -> Value {
+    let name = usize::try_from(value).ok().and_then(|value| known.get(value));
+    name.map_or(json!(value), |name| json!(name))
+}
+
+fn bits_of(value: &Value, known: &[&str]) -> u32 {
+    if let Some(number) = value.as_u64() {
+        return u32::try_from(number).unwrap();
+    }
+    let bit = |name| 1 << known.iter().position(|other| *other == name).expect("a known bit");
+    names(value).into_iter().map(bit).fold(0, |all, bit: u32| all | bit)
+}
+
+fn bit_names(bits: u32, known: &[&str]) -> Value {
+    known.iter().enumerate().filter(|(i, _)| bits >> i & 1 == 1).map(|(_, name)| *name).collect()
+}
+
+fn buffer_of(spec: &Value, data: *const std::ffi::c_void) -> Buffer {
+    let mut raw = *Buffer::address(data).as_raw();
+    raw.backend = value_of(&spec["backend"], BACKENDS, 0);
+    raw.kind = value_of(&spec["kind"], BUFFER_KINDS, 1);
+    raw.context = unsigned(&spec["context"], 0);
+    Buffer::from_raw(raw)
+}
+
+fn stream_of(spec: &Value) -> Stream {
+    let device = match &spec["device"] {
+        Value::Null => json!([1, 0]),
+        given => given.clone(),
+    };
+    let raw = sys::DLBridgeStream {
+        backend: value_of(&spec["backend"], BACKENDS, 0),
+        kind: value_of(&spec["kind"], STREAM_KINDS, 0),
+        device: raw_device(&device),
+        handle: unsigned(&spec["handle"], 0),
+        context: unsigned(&spec["context"], 0),
+    };
+    // SAFETY: no driver gets to see it.
+    unsafe { Stream::from_raw(raw) }
+}
+
+fn raw_device(value: &Value) -> sys::DLDevice {
+    let device = device(value);
+    sys::DLDevice { device_type: device.device_type.0, device_id: device.id }
+}
+
+fn stream_json(stream: &Stream) -> Value {
+    let raw = stream.as_raw();
+    json!({
+        "backend": name_of(raw.backend, BACKENDS),
+        "kind": name_of(raw.kind, STREAM_KINDS),
+        "device": [raw.device.device_type, raw.device.device_id],
+        "handle": raw.handle.to_string(),
+        "context": raw.context.to_string(),
+    })
+}
+
+fn entry_json(info: &ContextInfo) -> Value {
+    let kind = info.as_raw().queue_kind;
+    let hex = info.uuid().iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    json!({
+        "backend": name_of(info.backend().0, BACKENDS),
+        "device": device_json(info.device()),
+        "platform": info.platform().to_string(),
+        "native_device": info.native_device().to_string(),
+        "context": info.context().to_string(),
+        "queue": info.queue().to_string(),
+        "queue_kind": if kind == 0 { Value::Null } else { name_of(kind, STREAM_KINDS) },
+        "flags": bit_names(info.as_raw().flags, CONTEXT_FLAGS),
+        "uuid": hex,
+    })
+}
+
+pub fn backend_info(step: &Value, _world: &mut World) -> Value {
+    let info = dlbridge::backend_info(Backend(value_of(&step["backend"], BACKENDS, 0)));
+    let mut told = answer(&info);
+    let Ok(info) = info else { return told };
+    told["info"] = json!({
+        "backend": name_of(info.backend.0, BACKENDS),
+        "state": match info.state {
+            BackendState::Ready => "READY",
+            BackendState::Absent => "ABSENT",
+            BackendState::Unusable => "UNUSABLE",
+        },
+        "device_count": info.device_count,
+        "driver_code": info.driver_code,
+        "driver_version": info.driver_version,
+        "runtime_version": info.runtime_version,
+        "file": info.file,
+        "reason": info.reason,
+    });
+    told
+}
+
+pub fn pointer_info(step: &Value, world: &mut World) -> Value {
+    let data = match world.get(&step["in"]) {
+        Live::Memory(_) => world.memory(&step["in"]).data(),
+        // SAFETY: a live tensor.
+        other => unsafe { (*other.bare().as_ptr()).data },
+    };
+    let buffer = buffer_of(&step["buffer"], data);
+    // SAFETY: no driver gets to see it.
+    let info = unsafe { dlbridge::pointer_info(buffer, device(&step["device"])) };
+    let mut told = answer(&info);
+    let Ok(info) = info else { return told };
+    told["info"] = json!({
+        "backend": name_of(info.backend().0, BACKENDS),
+        "device": device_json(info.device()),
+        "memory": name_of(info.memory().0, MEMORIES),
+        "native_device": info.as_raw().native_device,
+        "base": info.base().to_string(),
+        "size": info.size().to_string(),
+        "context": info.context().to_string(),
+    });
+    told
+}
+
+/// What counts for a producer when its memory is free again.
+fn counter(producer: &Producer) -> impl FnOnce(Buffer) + Send + 'static {
+    let deletes = producer.deletes.clone();
+    let address = producer.data() as u64;
+    move |buffer| {
+        deletes.fetch_add(if buffer.value() == address { 1 } else { 100 }, Ordering::Relaxed);
+    }
+}
+
+/// Calls `make` with the spec of a step and, where the memory has one, its release.
+fn with_wrap<R>(
+    step: &Value,
+    world: &World,
+    make: impl FnOnce(&WrapSpec<'_>, Option<Box<dyn FnOnce(Buffer) + Send>>) -> R,
+) -> R {
+    let given = &step["spec"];
+    let memory = world.memory(&step["in"]);
+    let shape = list(&given["shape"]);
+    let strides = list(&given["strides"]);
+    let holder = PolicyHolder::new(&given["policy"]);
+    let policy = holder.get();
+    let buffer = buffer_of(&given["buffer"], memory.data());
+    let mut spec = WrapSpec::new(buffer, dtype(&given["dtype"]), shape.as_deref().unwrap_or(&[]))
+        .byte_offset(unsigned(&given["byte_offset"], 0))
+        .buffer_size(unsigned(&given["buffer_size"], u64::MAX))
+        .device(device(&given["device"]))
+        .flags(Flags(unsigned(&given["flags"], 0)))
+        .version(version(&given["version"]));
+    if !given["policy"].is_null() {
+        spec = spec.policy(&policy);
+    }
+    // SAFETY: the library refuses what does not fit before it reads the lists; elements are looked
+    // at only where the case has bytes.
+    let raw = unsafe { spec.as_raw_mut() };
+    raw.options = bits_of(&given["options"], WRAP_OPTIONS);
+    if let Some(ndim) = given["ndim"].as_i64() {
+        raw.ndim = i32::try_from(ndim).unwrap();
+    }
+    if let Some(strides) = &strides {
+        raw.strides = strides.as_ptr();
+    }
+    let release = memory.has_deleter.then(|| Box::new(counter(memory)) as Box<_>);
+    make(&spec, release)
+}
+
+pub fn wrap(step: &Value, world: &mut World) -> Value {
+    // SAFETY: as above.
+    let result = with_wrap(step, world, |spec, release| unsafe {
+        match release {
+            Some(release) => spec.wrap_with(release),
+            None => spec.wrap(),
+        }
+    });
+    if result.is_ok() {
+        drop(world.take(&step["in"]));
+    }
+    made(step, world, result.map(Live::Tensor))
+}
+
+pub fn wrap_legacy(step: &Value, world: &mut World) -> Value {
+    // SAFETY: as above.
+    let result = with_wrap(step, world, |spec, release| unsafe {
+        match release {
+            Some(release) => spec.wrap_legacy_with(release),
+            None => spec.wrap_legacy(),
+        }
+    });
+    if result.is_ok() {
+        drop(world.take(&step["in"]));
+    }
+    made(step, world, result.map(Live::Legacy))
+}
+
+pub fn copy(step: &Value, world: &mut World) -> Value {
+    let given = &step["spec"];
+    let allocator = step["allocator"].as_str().map(|how| world.allocator(how == "fails"));
+    let holder = PolicyHolder::new(&given["policy"]);
+    let policy = holder.get();
+    let mut spec = CopySpec::new()
+        .device(device(&given["device"]))
+        .flags(Flags(unsigned(&given["flags"], 0)))
+        .version(version(&given["version"]));
+    if !given["policy"].is_null() {
+        spec = spec.policy(&policy);
+    }
+    if let Some(allocator) = &allocator {
+        spec = spec.allocator(allocator);
+    }
+    // SAFETY: no pointer is altered.
+    unsafe { spec.as_raw_mut() }.options = bits_of(&given["options"], COPY_OPTIONS);
+    let source = world.get(&step["in"]).bare();
+    let result = if given["target"].is_null() {
+        source.copy(&spec)
+    } else {
+        let memory = world.memory(&given["target"]);
+        let target = buffer_of(&given["buffer"], memory.data());
+        let offset = unsigned(&given["target_offset"], 0);
+        let size = unsigned(&given["target_size"], 0);
+        // SAFETY: the memory is the case's.
+        unsafe { source.copy_into(&spec, target, offset, size, counter(memory)) }
+    };
+    if result.is_ok() && !given["target"].is_null() {
+        drop(world.take(&given["target"]));
+    }
+    made(step, world, result.map(|tensor| Live::Tensor(tensor.into_shared())))
+}
+
+pub fn stream_from_array_api(step: &Value, _world: &mut World) -> Value {
+    let number = (!step["stream"].is_null()).then(|| crate::arguments::signed(&step["stream"], 0));
+    // SAFETY: no driver gets to see it.
+    let stream = unsafe { Stream::from_array_api(device(&step["device"]), number) };
+    let mut told = answer(&stream);
+    if let Ok(stream) = &stream {
+        told["stream"] = stream_json(stream);
+    }
+    told
+}
+
+pub fn stream_handoff(step: &Value, _world: &mut World) -> Value {
+    let options = HandOff::from_bits(bits_of(&step["handoff"], HANDOFF_OPTIONS));
+    answer(&stream_of(&step["producer"]).hand_off(&stream_of(&step["consumer"]), options))
+}
+
+pub fn stream_synchronize(step: &Value, _world: &mut World) -> Value {
+    answer(&stream_of(&step["stream"]).synchronize())
+}
+
+pub fn device_register(step: &Value, world: &mut World) -> Value {
+    let given = &step["entry"];
+    let mut spec = ContextSpec::new(
+        Backend(value_of(&given["backend"], BACKENDS, 0)),
+        device(&given["device"]),
+        unsigned(&given["native_device"], 0),
+        unsigned(&given["context"], 0),
+    )
+    .platform(unsigned(&given["platform"], 0));
+    let uuid = bytes_of(given["uuid"].as_str().unwrap_or(""));
+    let mut whole = [0; 16];
+    whole[..uuid.len().min(16)].copy_from_slice(&uuid[..uuid.len().min(16)]);
+    spec = spec.uuid(whole);
+    // SAFETY: no pointer is altered.
+    let raw = unsafe { spec.as_raw_mut() };
+    raw.queue = unsigned(&given["queue"], 0);
+    raw.queue_kind = value_of(&given["queue_kind"], STREAM_KINDS, 0);
+    raw.flags = bits_of(&given["flags"], CONTEXT_FLAGS);
+    let deletes = (!step["in"].is_null()).then(|| world.memory(&step["in"]).deletes.clone());
+    let release = move |_: &ContextInfo| {
+        if let Some(deletes) = deletes {
+            deletes.fetch_add(1, Ordering::Relaxed);
+        }
+    };
+    // SAFETY: no driver gets to see it.
+    let result = unsafe { spec.register(release) };
+    let told = answer(&result);
+    if let Ok(registration) = result {
+        world.register(&step["out"], registration);
+        if !step["in"].is_null() {
+            drop(world.take(&step["in"]));
+        }
+    }
+    told
+}
+
+pub fn device_lookup(step: &Value, world: &mut World) -> Value {
+    let found = dlbridge::lookup_context(device(&step["device"]), unsigned(&step["context"], 0));
+    let mut told = answer(&found);
+    if let Ok(info) = &found {
+        told["is"] = json!(world.entry_name(info.id()));
+        told["entry"] = entry_json(info);
+    }
+    told
+}
+
+/// Walks the whole table: which of the case's entries it meets, and how the walk ends, which only
+/// the raw layer tells.
+pub fn device_next(_step: &Value, world: &mut World) -> Value {
+    let met = dlbridge::contexts().map(|info| info.expect("an entry").id());
+    let met = met.map(|id| world.entry_name(id)).filter(|name| *name != "other").collect::<Value>();
+    let mut cursor = u64::MAX;
+    let mut entry = sys::DLBridgeContextEntry::INIT;
+    let mut error = sys::DLBridgeError::INIT;
+    // SAFETY: all outputs are writable.
+    let status =
+        unsafe { sys::dlbridge_device_next(&raw mut cursor, &raw mut entry, &raw mut error) };
+    let mut told = raw_answer(status, &error);
+    told["entries"] = met;
+    told
+}
+
+pub fn device_retain(step: &Value, world: &mut World) -> Value {
+    let kept = dlbridge::retain_context(world.entry_id(&step["entry"]));
+    let mut told = answer(&kept);
+    if let Ok(kept) = kept {
+        world.keep(&step["entry"], kept);
+    }
+    told["deleters"] = world.deletes();
+    told
+}
+
+/// Only what was retained can be released in Rust: else the raw layer is asked.
+pub fn device_release(step: &Value, world: &mut World) -> Value {
+    let mut told = if let Some(kept) = world.kept(&step["entry"]) {
+        answer(&kept.release())
+    } else {
+        let mut error = sys::DLBridgeError::INIT;
+        let id = world.entry_id(&step["entry"]);
+        // SAFETY: takes any integer.
+        let status = unsafe { sys::dlbridge_device_release(id, &raw mut error) };
+        raw_answer(status, &error)
+    };
+    told["deleters"] = world.deletes();
+    told
+}
+
+pub fn device_unregister(step: &Value, world: &mut World) -> Value {
+    let result = match world.registration(&step["entry"]) {
+        Some(registration) => registration.unregister(),
+        None => dlbridge::unregister_context(world.entry_id(&step["entry"])),
+    };
+    let mut told = answer(&result);
+    told["deleters"] = world.deletes();
+    told
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Runs tests/conformance/cases.json of the repository through this crate. With
+//! `DLBRIDGE_OUTCOMES=FILE` what each step answered is written there, a line a case.
+
+// A runner is read more often than it runs.
+#![allow(clippy::format_push_string, clippy::format_collect)]
+
+mod arguments;
+mod calls;
+mod device_calls;
+mod world;
+
+use serde_json::{json, Map, Value};
+use std::io::Write;
+use std::sync::{Mutex, PoisonError};
+use world::World;
+
+/// The calls that a case can name.
+type Call = fn(&Value, &mut World) -> Value;
+const CALLS: [(&str, Call); 41] = [
+    ("validate", calls::validate),
+    ("validate_legacy", calls::validate),
+    ("validate_versioned", calls::validate),
+    ("diagnose", calls::diagnose),
+    ("layout", calls::layout),
+    ("tensor_format", calls::tensor_format),
+    ("dtype_format", calls::dtype_format),
+    ("dtype_parse", calls::dtype_parse),
+    ("device_format", calls::device_format),
+    ("device_parse", calls::device_parse),
+    ("host_accessible", calls::host_accessible),
+    ("required_version", calls::required_version),
+    ("negotiate", calls::negotiate),
+    ("exchange_api_find", calls::exchange_api_find),
+    ("identify", calls::identify),
+    ("pin_module", calls::pin_module),
+    ("upgrade", calls::upgrade),
+    ("upgrade_into", calls::upgrade_into),
+    ("upgrade_many", calls::upgrade_many),
+    ("downgrade", calls::downgrade),
+    ("adopt", calls::adopt),
+    ("convert", calls::convert),
+    ("share", calls::share),
+    ("view", calls::view),
+    ("allocate", calls::allocate),
+    ("release", calls::release),
+    ("check", calls::check),
+    ("backend_info", device_calls::backend_info),
+    ("pointer_info", device_calls::pointer_info),
+    ("wrap", device_calls::wrap),
+    ("wrap_legacy", device_calls::wrap_legacy),
+    ("copy", device_calls::copy),
+    ("stream_from_array_api", device_calls::stream_from_array_api),
+    ("stream_handoff", device_calls::stream_handoff),
+    ("stream_synchronize", device_calls::stream_synchronize),
+    ("device_register", device_calls::device_register),
+    ("device_lookup", device_calls::device_lookup),
+    ("device_next", device_calls::device_next),
+    ("device_retain", device_calls::device_retain),
+    ("device_release", device_calls::device_release),
+    ("device_unregister", device_calls::device_unregister),
+];
+
+/// There is one table of contexts in a process: one test at a time.
+static ALONE: Mutex<()> = Mutex::new(());
+
+fn load() -> Value {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../tests/conformance/cases.json");
+    let text = std::fs::read_to_string(path).expect("the corpus");
+    serde_json::from_str(&text).expect("the corpus is JSON")
+}
+
+fn call(step: &Value, world: &mut World) -> Value {
+    let name = step["call"].as_str().expect("a call has a name");
+    let found = CALLS.iter().find(|(known, _)| *known == name);
+    let (_, function) = found.unwrap_or_else(|| panic!("nobody knows the call {name}"));
+    function(step, world)
+}
+
+/// What `answer` says of all that `expect` asks for.
+fn expected_of(expect: &Value, answer: &Value) -> Value {
+    let keys = expect.as_object().expect("an expectation").keys();
+    Value::Object(keys.map(|key| (key.clone(), answer[key].clone())).collect::<Map<_, _>>())
+}
+
+/// Runs one case; what is wrong, or "". `answers` receives what each step answered.
+fn run(case: &Value, answers: &mut Vec<Value>) -> String {
+    let mut world = World::new(&case["objects"]);
+    let mut failures = String::new();
+    for (index, step) in case["steps"].as_array().expect("steps").iter().enumerate() {
+        let answer = expected_of(&step["expect"], &call(step, &mut world));
+        for (key, wanted) in step["expect"].as_object().expect("an expectation") {
+            if answer[key] != *wanted {
+                let name = &step["call"];
+                failures += &format!(" step {index} ({name}) {key}\n");
+                failures += &format!("  expected {wanted}\n  found    {}\n", answer[key]);
+            }
+        }
+        answers.push(answer);
+    }
+    failures + &world.finish()
+}
+
+#[test]
+fn all_cases() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let document = load();
+    assert_eq!(document["schema"], 1);
+    let mut outcomes = String::new();
+    let (mut ran, mut skipped, mut failed) = (0, 0, Vec::new());
+    for case in document["cases"].as_array().expect("cases") {
+        let mut answers = Vec::new();
+        let abi = case["abi"] == true;
+        if abi {
+            skipped += 1;
+        } else {
+            ran += 1;
+            let failures = run(case, &mut answers);
+            if !failures.is_empty() {
+                failed.push(format!("{}\n{failures}", case["name"]));
+            }
+        }
+        let outcome = json!({"name": case["name"], "ran": !abi, "steps": answers});
+        outcomes += &format!("{outcome}\n");
+    }
+    if let Some(path) = std::env::var_os("DLBRIDGE_OUTCOMES") {
+        let mut file = std::fs::File::create(path).expect("the file for outcomes");
+        file.write_all(outcomes.as_bytes()).expect("the file for outcomes");
+    }
+    let text = failed.iter().take(20).map(String::as_str).collect::<String>();
+    assert!(failed.is_empty(), "{} of {ran} cases failed:\n{text}", failed.len());
+    assert!(ran > 2000 && skipped < 400, "{ran} cases ran, {skipped} were skipped");
+}
+
+/// A corpus that cannot fail would be none: a wrong expectation must be seen.
+#[test]
+fn sees_wrong_expectations() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut document = load();
+    for case in document["cases"].as_array_mut().expect("cases") {
+        if case["abi"] == true {
+            continue;
+        }
+        let steps = case["steps"].as_array_mut().expect("steps");
+        let expect = &mut steps.last_mut().expect("a step")["expect"];
+        let wrong = if expect["status"] == "OK" { "ERROR_PARSE" } else { "OK" };
+        expect["status"] = json!(wrong);
+        assert_ne!(run(case, &mut Vec::new()), "", "{}", case["name"]);
+    }
+}
