@@ -64,9 +64,6 @@ func UpgradeMany(sources []*Legacy, options *ConvertOptions) ([]*Tensor, error) 
 		}
 		return nil, &BatchError{index, failure(result)}
 	}
-	for _, source := range sources {
-		source.gone()
-	}
 	return tensorsOf(to), nil
 }
 
@@ -100,7 +97,7 @@ func tensorsOf(numbers []C.uintptr_t) []*Tensor {
 	owners := make([]Tensor, len(numbers))
 	tensors := make([]*Tensor, len(numbers))
 	for i, number := range numbers {
-		owners[i].pointer = pointerOf(number)
+		owners[i].address = uintptr(number)
 		owners[i].kind = KindVersioned
 		tensors[i] = &owners[i]
 	}
@@ -113,7 +110,9 @@ func CloseMany(tensors ...*Tensor) error {
 	numbers := make([]C.uintptr_t, 0, len(tensors))
 	for _, tensor := range tensors {
 		if tensor.close() {
-			tensor.stopCleanup()
+			if tensor.state.Load()&stateAuto != 0 {
+				stopCleanup(tensor.address)
+			}
 			numbers = append(numbers, tensor.number())
 		}
 	}

@@ -70,7 +70,6 @@ func (o *owner) convert(options *ConvertOptions, call conversion) (C.godl_result
 		o.giveBack()
 		return C.godl_result{}, err
 	}
-	o.gone()
 	return result, nil
 }
 
@@ -95,7 +94,7 @@ type Legacy struct {
 
 // ImportLegacy takes over the DLManagedTensor at pointer, which must be live and the caller's.
 func ImportLegacy(pointer unsafe.Pointer) *Legacy {
-	return &Legacy{owner{pointer: pointer, kind: KindLegacy}}
+	return &Legacy{owner{address: uintptr(pointer), kind: KindLegacy}}
 }
 
 // ImportLegacyMany takes over many tensors, with memory of Go's for all at once. The garbage collector
@@ -104,7 +103,7 @@ func ImportLegacyMany(pointers []unsafe.Pointer) []*Legacy {
 	owners := make([]Legacy, len(pointers))
 	sources := make([]*Legacy, len(pointers))
 	for i, pointer := range pointers {
-		owners[i].pointer = pointer
+		owners[i].address = uintptr(pointer)
 		owners[i].kind = KindLegacy
 		sources[i] = &owners[i]
 	}
@@ -120,7 +119,7 @@ type Foreign struct {
 // ImportVersioned takes over the DLManagedTensorVersioned at pointer, which must be live and the
 // caller's.
 func ImportVersioned(pointer unsafe.Pointer) *Foreign {
-	return &Foreign{owner{pointer: pointer, kind: KindVersioned}}
+	return &Foreign{owner{address: uintptr(pointer), kind: KindVersioned}}
 }
 
 // Tensor owns a versioned tensor that was validated, or that the caller vouched for. Its elements are
@@ -131,7 +130,7 @@ type Tensor struct {
 
 // become fills in a tensor that a call has made.
 func (t *Tensor) become(result C.godl_result) {
-	t.pointer = pointerOf(result.value)
+	t.address = uintptr(result.value)
 	t.kind = KindVersioned
 }
 
@@ -170,7 +169,6 @@ func (l *Legacy) upgrade(options *ConvertOptions, t *Tensor) error {
 		l.giveBack()
 		return failure(result)
 	}
-	l.gone()
 	t.become(result)
 	return nil
 }
@@ -238,8 +236,7 @@ func (f *Foreign) Accept(policy *Policy) (*Tensor, error) {
 		f.giveBack()
 		return nil, err
 	}
-	f.gone()
-	return &Tensor{owner{pointer: f.pointer, kind: KindVersioned}}, nil
+	return &Tensor{owner{address: f.address, kind: KindVersioned}}, nil
 }
 
 // Downgrade makes a legacy tensor of a versioned one. It refuses what legacy cannot say, unless the
