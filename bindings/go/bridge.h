@@ -443,9 +443,23 @@ static inline void godl_release(uintptr_t tensor, DLBridgeKind kind) {
   }
 }
 
-static inline void godl_release_many(const uintptr_t* tensors, size_t count) {
+// What Go's batches are made of: the start of owner.go's `owner`.
+typedef struct godl_owner {
+  uintptr_t address;
+  uint32_t state;
+  int32_t kind;
+} godl_owner;
+
+enum { GODL_STATE_RELEASING = 8 };
+
+// Releases the tensors of a batch that the call is to release, and says so of them no more. Deleters
+// may call back into Go and use the rest of the batch.
+static inline void godl_release_owners(godl_owner* owners, size_t count) {
   for (size_t i = 0; i < count; ++i) {
-    dlbridge_release_versioned((DLManagedTensorVersioned*)tensors[i]);
+    const uint32_t state = __atomic_load_n(&owners[i].state, __ATOMIC_ACQUIRE);
+    if ((state & GODL_STATE_RELEASING) == 0) continue;
+    __atomic_and_fetch(&owners[i].state, ~(uint32_t)GODL_STATE_RELEASING, __ATOMIC_ACQ_REL);
+    dlbridge_release_versioned((DLManagedTensorVersioned*)owners[i].address);
   }
 }
 

@@ -97,19 +97,6 @@ func ImportLegacy(pointer unsafe.Pointer) *Legacy {
 	return &Legacy{owner{address: uintptr(pointer), kind: KindLegacy}}
 }
 
-// ImportLegacyMany takes over many tensors, with memory of Go's for all at once. The garbage collector
-// keeps that memory as long as one of the owners is reachable.
-func ImportLegacyMany(pointers []unsafe.Pointer) []*Legacy {
-	owners := make([]Legacy, len(pointers))
-	sources := make([]*Legacy, len(pointers))
-	for i, pointer := range pointers {
-		owners[i].address = uintptr(pointer)
-		owners[i].kind = KindLegacy
-		sources[i] = &owners[i]
-	}
-	return sources
-}
-
 // Foreign owns a DLManagedTensorVersioned that is not validated, of any major version: nothing but
 // its description can be reached before it is adopted or accepted.
 type Foreign struct {

@@ -15,10 +15,11 @@ import (
 
 // Bits of owner.state; above them the number of uses that are going on.
 const (
-	stateClosed uint32 = 1 << iota // Close was called: the last use releases.
-	stateTaken                     // A call is consuming the tensor, or has done so.
-	stateAuto                      // AutoClose was called, so that there is a cleanup.
-	stateUse                       // One use.
+	stateClosed    uint32 = 1 << iota // Close was called: the last use releases.
+	stateTaken                        // A call is consuming the tensor, or has done so.
+	stateAuto                         // AutoClose was called, so that there is a cleanup.
+	stateReleasing                    // Of a batch that C is about to release; see bridge.h.
+	stateUse                          // One use.
 )
 
 // owner holds a managed tensor of C. The state sees to it that the tensor is released once, not
@@ -31,7 +32,10 @@ type owner struct {
 }
 
 // cleanups has the runtime.Cleanup of each owner with stateAuto, by the address.
-var cleanups sync.Map
+var cleanups = struct {
+	sync.Mutex
+	of map[uintptr]runtime.Cleanup
+}{of: map[uintptr]runtime.Cleanup{}}
 
 // use begins a use; done ends it.
 func (o *owner) use() error {
@@ -89,13 +93,22 @@ func onHeap(o *owner) *owner {
 }
 
 func (o *owner) startCleanup() {
-	cleanups.Store(o.address, runtime.AddCleanup(o, releaseUnreachable, unreachable{o.address, o.kind}))
+	cleanup := runtime.AddCleanup(o, releaseUnreachable, unreachable{o.address, o.kind})
+	cleanups.Lock()
+	defer cleanups.Unlock()
+	cleanups.of[o.address] = cleanup
 }
 
 func stopCleanup(address uintptr) {
-	if cleanup, is := cleanups.LoadAndDelete(address); is {
-		cleanup.(runtime.Cleanup).Stop()
-	}
+	forgetCleanup(address).Stop()
+}
+
+func forgetCleanup(address uintptr) runtime.Cleanup {
+	cleanups.Lock()
+	defer cleanups.Unlock()
+	cleanup := cleanups.of[address]
+	delete(cleanups.of, address)
+	return cleanup
 }
 
 func (o *owner) release() {
@@ -152,7 +165,7 @@ type unreachable struct {
 }
 
 func releaseUnreachable(left unreachable) {
-	cleanups.Delete(left.address)
+	forgetCleanup(left.address)
 	C.godl_release(C.uintptr_t(left.address), C.DLBridgeKind(left.kind))
 }
 
