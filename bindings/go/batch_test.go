@@ -14,13 +14,13 @@ import (
 
 func batch(t *testing.T, count int) ([]*ctest.Producer, []*dlbridge.Legacy) {
 	var producers []*ctest.Producer
-	var pointers []unsafe.Pointer
+	var sources []*dlbridge.Legacy
 	for range count {
 		p := producer(t)
 		producers = append(producers, p)
-		pointers = append(pointers, p.Legacy())
+		sources = append(sources, dlbridge.ImportLegacy(p.Legacy()))
 	}
-	return producers, dlbridge.ImportLegacyMany(pointers)
+	return producers, sources
 }
 
 func TestUpgradeMany(t *testing.T) {
@@ -28,19 +28,67 @@ func TestUpgradeMany(t *testing.T) {
 		_, sources := batch(t, count)
 		tensors := must(dlbridge.UpgradeMany(sources, &dlbridge.ConvertOptions{
 			Flags: dlbridge.ConvertWritable}))(t)
-		if len(tensors) != count {
-			t.Fatal(len(tensors))
+		if tensors.Len() != count {
+			t.Fatal(tensors.Len())
 		}
-		for _, tensor := range tensors {
+		for _, tensor := range tensors.All() {
 			if err := tensor.Validate(&dlbridge.Policy{Flags: dlbridge.PolicyRequireWritable}); err != nil {
 				t.Error(err)
 			}
 		}
-		_ = dlbridge.CloseMany(tensors...)
-		_ = dlbridge.CloseMany(tensors...)
+		for range tensors.All() {
+			break
+		}
+		_, _ = tensors.Close(), tensors.Close()
 		for _, source := range sources {
 			_ = source.Close()
 		}
+	}
+}
+
+func TestImportMany(t *testing.T) {
+	var pointers []unsafe.Pointer
+	var producers []*ctest.Producer
+	for range 70 {
+		p := producer(t)
+		producers, pointers = append(producers, p), append(pointers, p.Legacy())
+	}
+	producers[69].SetNDim(-1)
+	_, err := dlbridge.ImportMany(pointers, nil)
+	isError(t, err, dlbridge.RuleNDimNegative)
+	producers[69].SetNDim(2)
+	tensors := must(dlbridge.ImportMany(pointers, nil))(t)
+	_ = tensors.At(1).Close() // apart from the others
+	legacy := must(tensors.At(2).Downgrade(&dlbridge.ConvertOptions{Flags: dlbridge.ConvertDropReadOnly}))(t)
+	_ = tensors.Close()
+	if producers[1].Deletes() != 1 || producers[2].Deletes() != 0 || producers[3].Deletes() != 1 {
+		t.Error("released what was not the batch's any more")
+	}
+	_ = legacy.Close()
+	if empty := must(dlbridge.ImportMany(nil, nil))(t); empty.Len() != 0 || empty.Close() != nil {
+		t.Error("an empty batch")
+	}
+}
+
+// A deleter that is called while a batch is released may use and close the rest of it.
+func TestDeleterThatClosesItsBatch(t *testing.T) {
+	var tensors *dlbridge.Batch
+	released := 0
+	var sources []*dlbridge.Legacy
+	for range 3 {
+		sources = append(sources, must(dlbridge.FromSliceLegacy([]int32{1}, dlbridge.LendSpec{
+			Release: func() {
+				released++
+				_ = tensors.Close()
+				if err := tensors.At(2).Validate(nil); !errors.Is(err, dlbridge.ErrClosed) {
+					t.Error(err)
+				}
+			}}))(t))
+	}
+	tensors = must(dlbridge.UpgradeMany(sources, nil))(t)
+	_ = tensors.Close()
+	if released != 3 {
+		t.Errorf("released %d times", released)
 	}
 }
 
@@ -64,8 +112,8 @@ func TestUpgradeManyRefusesAll(t *testing.T) {
 	_, err = dlbridge.UpgradeMany(sources, &dlbridge.ConvertOptions{Allocator: allocator})
 	isError(t, err, dlbridge.StatusInvalidArgument)
 	tensors := must(dlbridge.UpgradeMany(sources, nil))(t)
-	look := must(dlbridge.Read[float32](tensors[2]))(t)
-	_ = dlbridge.CloseMany(tensors...)
+	look := must(dlbridge.Read[float32](tensors.At(2)))(t)
+	_ = tensors.Close()
 	if producers[0].Deletes() != 1 || producers[2].Deletes() != 0 || look.At(0, 1) != 1 {
 		t.Error("what is read was released, or what is not was not")
 	}
@@ -75,7 +123,7 @@ func TestUpgradeManyRefusesAll(t *testing.T) {
 func TestCloseOfABatchByTheCollector(t *testing.T) {
 	producers, sources := batch(t, 2)
 	func() {
-		for _, tensor := range must(dlbridge.UpgradeMany(sources, nil))(t) {
+		for _, tensor := range must(dlbridge.UpgradeMany(sources, nil))(t).All() {
 			_ = tensor.AutoClose()
 		}
 	}()

@@ -4,7 +4,10 @@
 package dlbridge_test
 
 import (
+	"runtime"
+	"sync"
 	"testing"
+	"time"
 	"unsafe"
 
 	dlbridge "dlbridge/bindings/go"
@@ -13,10 +16,14 @@ import (
 
 // static is a tensor of four axes that has no deleter, so that it can be taken over again and again.
 func static(t testing.TB) *ctest.Producer {
-	p := ctest.New(ctest.Spec{Bytes: make([]byte, 4*120), DeviceType: 1, NDim: 4, Code: 2, Bits: 32,
-		Lanes: 1, Shape: []int64{2, 3, 4, 5}, Strides: []int64{60, 20, 5, 1}, Major: 1, Minor: 3})
+	p := newStatic()
 	t.Cleanup(p.Free)
 	return p
+}
+
+func newStatic() *ctest.Producer {
+	return ctest.New(ctest.Spec{Bytes: make([]byte, 4*120), DeviceType: 1, NDim: 4, Code: 2, Bits: 32,
+		Lanes: 1, Shape: []int64{2, 3, 4, 5}, Strides: []int64{60, 20, 5, 1}, Major: 1, Minor: 3})
 }
 
 func upgraded(t testing.TB) *dlbridge.Tensor {
@@ -97,8 +104,11 @@ func BenchmarkUpgradeCloseEscaping(b *testing.B) {
 
 var escaped *dlbridge.Tensor
 
+// The collector is done after the benchmark, so its source stays for ever.
+var forever = sync.OnceValue(newStatic)
+
 func BenchmarkUpgradeAutoClose(b *testing.B) {
-	pointer := static(b).Legacy()
+	pointer := forever().Legacy()
 	b.ReportAllocs()
 	for b.Loop() {
 		tensor, err := dlbridge.ImportLegacy(pointer).Upgrade(nil)
@@ -109,20 +119,69 @@ func BenchmarkUpgradeAutoClose(b *testing.B) {
 	}
 }
 
-func BenchmarkUpgradeMany64(b *testing.B) {
+// statics are 64 such tensors.
+func statics(b *testing.B) []unsafe.Pointer {
 	pointers := make([]unsafe.Pointer, 64)
 	for i := range pointers {
 		pointers[i] = static(b).Legacy()
 	}
+	return pointers
+}
+
+// perTensor reports the time of b.N batches of 64 by the tensor.
+func perTensor(b *testing.B, spent time.Duration, unit string) {
+	b.ReportMetric(float64(spent.Nanoseconds())/float64(b.N)/64, unit)
+}
+
+func BenchmarkUpgradeMany64InC(b *testing.B) {
+	pointers := statics(b)
+	b.ResetTimer()
+	ctest.RepeatUpgradeMany(pointers, b.N)
+	perTensor(b, b.Elapsed(), "ns/tensor")
+}
+
+func BenchmarkImportMany64(b *testing.B) {
+	pointers := statics(b)
+	var upgrading time.Duration
 	b.ReportAllocs()
 	for b.Loop() {
-		tensors, err := dlbridge.UpgradeMany(dlbridge.ImportLegacyMany(pointers), nil)
+		began := time.Now()
+		tensors, err := dlbridge.ImportMany(pointers, nil)
+		upgrading += time.Since(began)
 		if err != nil {
 			b.Fatal(err)
 		}
-		_ = dlbridge.CloseMany(tensors...)
+		_ = tensors.Close()
 	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/64, "ns/tensor")
+	perTensor(b, b.Elapsed(), "ns/tensor")
+	perTensor(b, upgrading, "ns/upgrade")
+}
+
+func BenchmarkUpgradeMany64(b *testing.B) {
+	pointers := statics(b)
+	var upgrading time.Duration
+	sources := make([]*dlbridge.Legacy, len(pointers))
+	b.ReportAllocs()
+	for b.Loop() {
+		for i, pointer := range pointers {
+			sources[i] = dlbridge.ImportLegacy(pointer)
+		}
+		began := time.Now()
+		tensors, err := dlbridge.UpgradeMany(sources, nil)
+		upgrading += time.Since(began)
+		if err != nil {
+			b.Fatal(err)
+		}
+		_ = tensors.Close()
+	}
+	perTensor(b, b.Elapsed(), "ns/tensor")
+	perTensor(b, upgrading, "ns/upgrade")
+}
+
+func BenchmarkAddCleanup(b *testing.B) {
+	for b.Loop() {
+		runtime.AddCleanup(new([2]uint64), func(int) {}, 0)
+	}
 }
 
 func BenchmarkShareInC(b *testing.B) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the library calls back: each function hands on to Go, or does its work here. The context of a
-// hook is a number that Go knows the hook by, never a pointer into Go's memory.
+// What the library calls back: each function hands on to Go, or does its work here. The context of
+// a hook is a number that Go knows the hook by, never a pointer into Go's memory.
 #include "bridge.h"
 
 #include "_cgo_export.h"

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// What every call that can fail gives back. `error` is malloc's and the caller's; NULL where the call
-// succeeded or nothing was left for it.
+// What every call that can fail gives back. `error` is malloc's and the caller's; NULL where the
+// call succeeded or nothing was left for it.
 typedef struct godl_result {
   uintptr_t value;
   DLBridgeError* error;
@@ -79,7 +79,8 @@ static inline void godl_fill_policy(const godl_policy* given, const DLDevice* de
 // ------------------------------------------------------------------------------------ validate
 
 static inline DLBridgeStatus godl_validate_kind(uintptr_t tensor, DLBridgeKind kind, uint64_t flags,
-                                                const DLBridgePolicy* policy, DLBridgeError* error) {
+                                                const DLBridgePolicy* policy,
+                                                DLBridgeError* error) {
   switch (kind) {
     case DLBRIDGE_KIND_LEGACY:
       return dlbridge_validate_legacy((const DLManagedTensor*)tensor, policy, error);
@@ -288,10 +289,12 @@ static inline godl_result godl_upgrade(uintptr_t source, godl_options given,
   return godl_finish(status, &error, (uintptr_t)out);
 }
 
-// `sources` and `outs` are numbers, so that Go need not look through them. `value`: who was refused.
-static inline godl_result godl_upgrade_many(const uintptr_t* sources, size_t count, int32_t given_any,
-                                            const godl_options* given, const DLDevice* devices,
-                                            const DLDataType* dtypes, uintptr_t* outs) {
+// `sources` and `outs` are numbers, so that Go need not look through them. `value`: who was
+// refused.
+static inline godl_result godl_upgrade_many(const uintptr_t* sources, size_t count,
+                                            int32_t given_any, const godl_options* given,
+                                            const DLDevice* devices, const DLDataType* dtypes,
+                                            uintptr_t* outs) {
   DLBridgeError error;
   godl_filled_options filled;
   size_t failed = 0;
@@ -322,8 +325,8 @@ static inline godl_result godl_adopt(uintptr_t source, int32_t given_any, godl_o
   DLManagedTensorVersioned* out = NULL;
   dlbridge_error_init(&error);
   godl_fill_options(&given, devices, dtypes, &filled);
-  const DLBridgeStatus status = dlbridge_adopt(
-      (DLManagedTensorVersioned*)source, given_any ? &filled.options : NULL, &out, &error);
+  const DLBridgeStatus status = dlbridge_adopt((DLManagedTensorVersioned*)source,
+                                               given_any ? &filled.options : NULL, &out, &error);
   return godl_finish(status, &error, (uintptr_t)out);
 }
 
@@ -336,9 +339,8 @@ static inline godl_result godl_convert(uintptr_t source, DLBridgeKind kind, DLPa
   DLBridgeKind out_kind = DLBRIDGE_KIND_AMBIGUOUS;
   dlbridge_error_init(&error);
   godl_fill_options(&given, devices, dtypes, &filled);
-  const DLBridgeStatus status =
-      dlbridge_convert((void*)source, kind, target, given_any ? &filled.options : NULL, &out,
-                       &out_kind, &error);
+  const DLBridgeStatus status = dlbridge_convert(
+      (void*)source, kind, target, given_any ? &filled.options : NULL, &out, &out_kind, &error);
   godl_result result = godl_finish(status, &error, (uintptr_t)out);
   result.extra = out_kind;
   return result;
@@ -401,9 +403,8 @@ static inline godl_result godl_upgrade_into(uintptr_t source, int32_t given_any,
   storage.released = godl_storage_released;
   storage.context = room;
   __atomic_or_fetch(&room->state, GODL_STORAGE_TENSOR, __ATOMIC_ACQ_REL);
-  const DLBridgeStatus status =
-      dlbridge_upgrade_into((DLManagedTensor*)source, given_any ? &filled.options : NULL, &storage,
-                            &out, &error);
+  const DLBridgeStatus status = dlbridge_upgrade_into(
+      (DLManagedTensor*)source, given_any ? &filled.options : NULL, &storage, &out, &error);
   if (status != DLBRIDGE_OK) godl_storage_drop(room, GODL_STORAGE_TENSOR);
   return godl_finish(status, &error, (uintptr_t)out);
 }
@@ -442,9 +443,23 @@ static inline void godl_release(uintptr_t tensor, DLBridgeKind kind) {
   }
 }
 
-static inline void godl_release_many(const uintptr_t* tensors, size_t count) {
+// What Go's batches are made of: the start of owner.go's `owner`.
+typedef struct godl_owner {
+  uintptr_t address;
+  uint32_t state;
+  int32_t kind;
+} godl_owner;
+
+enum { GODL_STATE_RELEASING = 8 };
+
+// Releases the tensors of a batch that the call is to release, and says so of them no more. Deleters
+// may call back into Go and use the rest of the batch.
+static inline void godl_release_owners(godl_owner* owners, size_t count) {
   for (size_t i = 0; i < count; ++i) {
-    dlbridge_release_versioned((DLManagedTensorVersioned*)tensors[i]);
+    const uint32_t state = __atomic_load_n(&owners[i].state, __ATOMIC_ACQUIRE);
+    if ((state & GODL_STATE_RELEASING) == 0) continue;
+    __atomic_and_fetch(&owners[i].state, ~(uint32_t)GODL_STATE_RELEASING, __ATOMIC_ACQ_REL);
+    dlbridge_release_versioned((DLManagedTensorVersioned*)owners[i].address);
   }
 }
 
@@ -661,8 +676,8 @@ static inline godl_result godl_exchange_api_find(uintptr_t chain, DLPackVersion 
   DLBridgeError error;
   const DLPackExchangeAPI* out = NULL;
   dlbridge_error_init(&error);
-  const DLBridgeStatus status = dlbridge_exchange_api_find((const DLPackExchangeAPIHeader*)chain,
-                                                           consumer, &out, &error);
+  const DLBridgeStatus status =
+      dlbridge_exchange_api_find((const DLPackExchangeAPIHeader*)chain, consumer, &out, &error);
   return godl_finish(status, &error, (uintptr_t)out);
 }
 
@@ -765,8 +780,9 @@ static inline godl_result godl_device_unregister(uint64_t id) {
 
 // -------------------------------------------------------------------------------------- elements
 
-// Holds a tensor against what a typed look of Go's at its elements needs: this dtype, memory that the
-// CPU reads, elements at whole multiples of `alignment`, and to write also that nobody forbids it.
+// Holds a tensor against what a typed look of Go's at its elements needs: this dtype, memory that
+// the CPU reads, elements at whole multiples of `alignment`, and to write also that nobody forbids
+// it.
 static inline godl_result godl_check_elements(uintptr_t tensor, DLDataType dtype,
                                               uint64_t alignment, int32_t writable) {
   static const DLDevice readable[] = {

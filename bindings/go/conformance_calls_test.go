@@ -249,11 +249,11 @@ func callUpgradeMany(w *world, step object) object {
 		}
 	}
 	if err == nil {
-		answer["failed"] = len(made) // None: C says the count then.
+		answer["failed"] = made.Len() // None: C says the count then.
 	}
-	for i, one := range made {
+	for i := 0; err == nil && i < made.Len(); i++ {
 		w.take(in[i])
-		w.addTensor(step, out[i], one, answer)
+		w.addTensor(step, out[i], made.At(i), answer)
 	}
 	return answer
 }

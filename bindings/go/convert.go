@@ -70,7 +70,6 @@ func (o *owner) convert(options *ConvertOptions, call conversion) (C.godl_result
 		o.giveBack()
 		return C.godl_result{}, err
 	}
-	o.gone()
 	return result, nil
 }
 
@@ -95,20 +94,7 @@ type Legacy struct {
 
 // ImportLegacy takes over the DLManagedTensor at pointer, which must be live and the caller's.
 func ImportLegacy(pointer unsafe.Pointer) *Legacy {
-	return &Legacy{owner{pointer: pointer, kind: KindLegacy}}
-}
-
-// ImportLegacyMany takes over many tensors, with memory of Go's for all at once. The garbage collector
-// keeps that memory as long as one of the owners is reachable.
-func ImportLegacyMany(pointers []unsafe.Pointer) []*Legacy {
-	owners := make([]Legacy, len(pointers))
-	sources := make([]*Legacy, len(pointers))
-	for i, pointer := range pointers {
-		owners[i].pointer = pointer
-		owners[i].kind = KindLegacy
-		sources[i] = &owners[i]
-	}
-	return sources
+	return &Legacy{owner{address: uintptr(pointer), kind: KindLegacy}}
 }
 
 // Foreign owns a DLManagedTensorVersioned that is not validated, of any major version: nothing but
@@ -120,7 +106,7 @@ type Foreign struct {
 // ImportVersioned takes over the DLManagedTensorVersioned at pointer, which must be live and the
 // caller's.
 func ImportVersioned(pointer unsafe.Pointer) *Foreign {
-	return &Foreign{owner{pointer: pointer, kind: KindVersioned}}
+	return &Foreign{owner{address: uintptr(pointer), kind: KindVersioned}}
 }
 
 // Tensor owns a versioned tensor that was validated, or that the caller vouched for. Its elements are
@@ -131,7 +117,7 @@ type Tensor struct {
 
 // become fills in a tensor that a call has made.
 func (t *Tensor) become(result C.godl_result) {
-	t.pointer = pointerOf(result.value)
+	t.address = uintptr(result.value)
 	t.kind = KindVersioned
 }
 
@@ -170,7 +156,6 @@ func (l *Legacy) upgrade(options *ConvertOptions, t *Tensor) error {
 		l.giveBack()
 		return failure(result)
 	}
-	l.gone()
 	t.become(result)
 	return nil
 }
@@ -238,8 +223,7 @@ func (f *Foreign) Accept(policy *Policy) (*Tensor, error) {
 		f.giveBack()
 		return nil, err
 	}
-	f.gone()
-	return &Tensor{owner{pointer: f.pointer, kind: KindVersioned}}, nil
+	return &Tensor{owner{address: f.address, kind: KindVersioned}}, nil
 }
 
 // Downgrade makes a legacy tensor of a versioned one. It refuses what legacy cannot say, unless the

@@ -159,7 +159,7 @@ func (b Bare) String() string { return text(b.format) }
 
 // described looks at the tensor of an owner, between use and done.
 func (o *owner) described() described {
-	return described{pointer: o.pointer, kind: o.kind}
+	return described{pointer: o.pointer(), kind: o.kind}
 }
 
 // Validate checks the tensor against policy (nil: the default) and stops at the first broken rule.

@@ -61,7 +61,7 @@ func (e *Elements[T]) open(o *owner, dtype DType, writable bool) error {
 	}
 	var zero T
 	e.owner = o
-	e.describe(&(*C.DLManagedTensorVersioned)(o.pointer).dl_tensor, int(unsafe.Sizeof(zero)))
+	e.describe(&(*C.DLManagedTensorVersioned)(o.pointer()).dl_tensor, int(unsafe.Sizeof(zero)))
 	return nil
 }
 

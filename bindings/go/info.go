@@ -43,7 +43,7 @@ func (t *Tensor) Shape() ([]int64, error) {
 }
 
 func (t *Tensor) c() *C.DLManagedTensorVersioned {
-	return (*C.DLManagedTensorVersioned)(t.pointer)
+	return (*C.DLManagedTensorVersioned)(t.pointer())
 }
 
 func infoOf(tensor *C.DLTensor) Info {

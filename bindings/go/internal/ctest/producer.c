@@ -49,8 +49,8 @@ static void* release_versioned(void* tensor) {
 
 int ctest_release_on_thread(uintptr_t tensor, int32_t legacy) {
   pthread_t thread;
-  const int status = pthread_create(&thread, NULL, legacy ? release_legacy : release_versioned,
-                                    (void*)tensor);
+  const int status =
+      pthread_create(&thread, NULL, legacy ? release_legacy : release_versioned, (void*)tensor);
   return status != 0 ? status : pthread_join(thread, NULL);
 }
 

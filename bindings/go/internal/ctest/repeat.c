@@ -38,3 +38,13 @@ void ctest_repeat_share(uintptr_t versioned, int64_t count) {
     dlbridge_release_versioned(out);
   }
 }
+
+void ctest_repeat_upgrade_many(const uintptr_t* legacy, size_t size, int64_t count) {
+  DLBridgeError error;
+  DLManagedTensorVersioned* outs[64];
+  for (int64_t i = 0; i < count; ++i) {
+    dlbridge_error_init(&error);
+    dlbridge_upgrade_many((DLManagedTensor* const*)legacy, size, NULL, outs, NULL, &error);
+    for (size_t j = 0; j < size; ++j) dlbridge_release_versioned(outs[j]);
+  }
+}

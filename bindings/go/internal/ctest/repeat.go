@@ -28,3 +28,12 @@ func RepeatShare(versioned unsafe.Pointer, count int) {
 
 // Nothing is an empty crossing.
 func Nothing() { C.ctest_nothing() }
+
+// RepeatUpgradeMany upgrades 64 tensors in one call and releases the results.
+func RepeatUpgradeMany(legacy []unsafe.Pointer, count int) {
+	numbers := make([]C.uintptr_t, 64)
+	for i := range numbers {
+		numbers[i] = C.uintptr_t(uintptr(legacy[i]))
+	}
+	C.ctest_repeat_upgrade_many(&numbers[0], C.size_t(len(numbers)), C.int64_t(count))
+}
