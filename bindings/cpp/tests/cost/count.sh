@@ -18,7 +18,7 @@ include=(-O2 -I"$prefix/include" -I"$here")
 "$cc" -std=c11 "${include[@]}" -c "$here/cost_c.c" -o "$scratch/c.o"
 "$cxx" -std=c++17 "${include[@]}" -c "$here/cost_cpp.cc" -o "$scratch/cpp.o"
 "$cxx" -std=c++17 "${include[@]}" "$here/cost_main.cc" "$scratch/c.o" "$scratch/cpp.o" \
-  -o "$scratch/cost" -L"$prefix/lib" -ldlbridge -Wl,-rpath,"$prefix/lib"
+  -o "$scratch/cost" -L"$prefix/lib" -ldlbridge "-Wl,-rpath,$prefix/lib"
 
 # instructions FUNCTION: per call, of 1000 calls, with what they call.
 instructions() {
