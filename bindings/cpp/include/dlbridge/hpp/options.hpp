@@ -11,7 +11,8 @@ DLBRIDGE_HPP_BEGIN
 /// What a consumer demands of a tensor; a default one is the library's default. Each function
 /// returns a policy that demands this too, so that demands can be chained. Arrays that are passed
 /// are borrowed and must outlive the policy. It validates the metadata at least: a check of the
-/// struct alone is `inspect_struct`, which opens no elements.
+/// struct alone is `inspect_struct`, which opens no elements. Functions without a comment are the
+/// flags and fields of DLBridgePolicy of the same name, which dlbridge.h documents.
 class policy {
  public:
   constexpr policy() noexcept : raw_ DLBRIDGE_POLICY_INIT {}
@@ -168,7 +169,8 @@ class allocator {
 };
 
 /// How to convert; a default one is the library's default. What it points to (policy, allocator) is
-/// borrowed and must outlive it.
+/// borrowed and must outlive it. Functions without a comment are the flags of the same name,
+/// DLBRIDGE_CONVERT_*, which dlbridge.h documents.
 class convert_options {
  public:
   constexpr convert_options() noexcept : raw_ DLBRIDGE_CONVERT_OPTIONS_INIT {}
