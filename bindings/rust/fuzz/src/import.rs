@@ -135,10 +135,14 @@ fn policy() -> Policy<'static> {
 /// Reads every element, up to as many as there are different ones in the memory.
 fn read<T: Element>(tensor: &Tensor) {
     if let Ok(elements) = tensor.as_slice::<T>() {
-        elements.iter().for_each(|element| _ = black_box(*element));
+        for element in elements {
+            black_box(*element);
+        }
     }
     if let Ok(elements) = tensor.as_strided::<T>() {
-        elements.iter().take(10_000).for_each(|element| _ = black_box(*element));
+        for element in elements.iter().take(10_000) {
+            black_box(*element);
+        }
     }
 }
 
