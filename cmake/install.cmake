@@ -15,7 +15,7 @@ if(NOT DEFINED DLBRIDGE_ABI_${DLBRIDGE_HEADER_ABI}_SINCE)
   message(FATAL_ERROR "cmake/install.cmake does not say since when there is ABI ${DLBRIDGE_HEADER_ABI}")
 endif()
 
-install(TARGETS dlbridge
+install(TARGETS dlbridge dlbridge_cpp
   EXPORT dlbridgeTargets
   RUNTIME COMPONENT runtime
   LIBRARY COMPONENT runtime NAMELINK_COMPONENT development
@@ -25,6 +25,10 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/dlbridge
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   COMPONENT development
   FILES_MATCHING PATTERN "*.h")
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/bindings/cpp/include/dlbridge
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+  COMPONENT development
+  FILES_MATCHING PATTERN "*.hpp")
 # Not DOCDIR, which may be that of a project around this one.
 install(FILES
   ${PROJECT_SOURCE_DIR}/LICENSE

@@ -85,12 +85,14 @@ def check_members(archive):
 
 def check_headers(archive):
     """The headers are the repository's, byte for byte."""
-    names = sorted(path.name for path in (ROOT / "include/dlbridge").glob("*.h"))
+    sources = {}
+    for include, pattern in ((ROOT / "include", "*.h"), (ROOT / "bindings/cpp/include", "*.hpp")):
+        for path in sorted((include / "dlbridge").rglob(pattern)):
+            sources[path.relative_to(include)] = path
     return [
         f"{name} is not the repository's"
-        for name in names
-        if (archive.folder / "include/dlbridge" / name).read_bytes()
-        != (ROOT / "include/dlbridge" / name).read_bytes()
+        for name, path in sources.items()
+        if (archive.folder / "include" / name).read_bytes() != path.read_bytes()
     ]
 
 

@@ -5,6 +5,10 @@
 # $ROOT (this repository), $HERE, $VERSION, $ABI.
 set -euo pipefail
 
+# The parts of dlbridge.hpp, as the list of the archive's files has them.
+mapfile -t HPP_PARTS < <(sed -n 's|^include/dlbridge/\(hpp/\)|\1|p' "$ROOT/packaging/contents.txt")
+export HPP_PARTS # for the scripts that source this file
+
 fail() {
   printf '%s\n' "$*" >&2
   exit 1

@@ -4,9 +4,10 @@
 import ctypes
 import unittest
 
-import bindings as b
 import cupy
 import numpy
+
+import bindings as b
 
 try:
     COUNT = cupy.cuda.runtime.getDeviceCount()

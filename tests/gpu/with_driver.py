@@ -8,8 +8,9 @@ import sys
 import threading
 import unittest
 
-import bindings as b
 from cuda_driver import Driver
+
+import bindings as b
 
 SIZE = 1 << 16
 PATTERN = bytes((i * 7 + i // 256) % 251 for i in range(SIZE))

@@ -4,9 +4,10 @@
 import ctypes
 import unittest
 
-import bindings as b
 import jax
 import numpy
+
+import bindings as b
 
 try:
     DEVICES = jax.devices("cuda")

@@ -6,9 +6,10 @@ import subprocess
 import sys
 import unittest
 
-import bindings as b
 import torch
 from torch.utils import dlpack
+
+import bindings as b
 
 SLEEP = 200_000_000  # cycles: about a tenth of a second
 

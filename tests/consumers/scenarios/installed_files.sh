@@ -18,6 +18,8 @@ expect_files() {
 package=lib/cmake/dlbridge/dlbridge
 development=(
   include/dlbridge/{dlbridge,dlpack,{cuda,hip,level_zero,opencl}_api}.h
+  include/dlbridge/dlbridge.hpp
+  "${HPP_PARTS[@]/#/include/dlbridge/}"
   "$package"{Config,ConfigVersion,ConfigVersionBasic,Targets,Targets-release}.cmake
   lib/pkgconfig/dlbridge.pc)
 documentation=(share/doc/dlbridge/{CHANGELOG.md,LICENSE,README.md})

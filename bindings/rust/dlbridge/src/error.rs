@@ -152,15 +152,14 @@ impl fmt::Display for Rule {
     }
 }
 
-/// A refusal of the library, or of this crate in the library's terms. It owns its message: 256 bytes
-/// and no allocation.
+/// A refusal of the library, or of this crate in the library's terms. It owns its message, which it
+/// does without where there is no memory for it: the status says that much.
 #[derive(Clone)]
 pub struct Error {
     status: Status,
     rule: Rule,
     axis: i32,
-    length: u32,
-    message: [u8; 240],
+    message: String,
 }
 
 impl Error {
@@ -185,26 +184,21 @@ impl Error {
     /// What was expected, what was found, and what to do.
     #[must_use]
     pub fn message(&self) -> &str {
-        std::str::from_utf8(&self.message[..self.length as usize]).unwrap_or_default()
+        &self.message
     }
 
     /// A refusal of the crate's own, in the library's terms.
     pub(crate) fn new(status: Status, rule: Rule, text: &str) -> Self {
-        let mut error = Self { status, rule, axis: -1, length: 0, message: [0; 240] };
-        error.set_message(text.as_bytes());
+        let mut error = Self { status, rule, axis: -1, message: String::new() };
+        error.set_message(text);
         error
     }
 
-    fn set_message(&mut self, bytes: &[u8]) {
-        let bytes = &bytes[..bytes.len().min(self.message.len())];
-        // A message that was cut inside a character loses that character.
-        let whole = match std::str::from_utf8(bytes) {
-            Ok(text) => text.len(),
-            Err(error) => error.valid_up_to(),
-        };
-        self.message[..whole].copy_from_slice(&bytes[..whole]);
-        // At most 240.
-        self.length = u32::try_from(whole).unwrap_or(0);
+    /// Never aborts where memory is short, which may be what the error is about.
+    fn set_message(&mut self, text: &str) {
+        if self.message.try_reserve_exact(text.len()).is_ok() {
+            self.message.push_str(text);
+        }
     }
 
     #[cold]
@@ -219,9 +213,18 @@ impl Error {
         };
         let mut error = Self::new(Status(status), Rule(rule), "");
         error.axis = axis;
-        error.set_message(message.to_bytes());
+        error.set_message(whole_text(message.to_bytes()));
         error
     }
+}
+
+/// A message that was cut inside a character loses that character.
+fn whole_text(bytes: &[u8]) -> &str {
+    let valid = match std::str::from_utf8(bytes) {
+        Ok(text) => text.len(),
+        Err(error) => error.valid_up_to(),
+    };
+    std::str::from_utf8(&bytes[..valid]).unwrap_or_default()
 }
 
 impl fmt::Debug for Error {
@@ -237,7 +240,7 @@ impl fmt::Debug for Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.length == 0 {
+        if self.message.is_empty() {
             return write!(f, "{}", self.status);
         }
         f.write_str(self.message())

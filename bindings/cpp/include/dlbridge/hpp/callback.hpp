@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// C++ callables behind C callbacks. An exception ends here: it never crosses the library.
+#ifndef DLBRIDGE_HPP_CALLBACK_HPP_
+#define DLBRIDGE_HPP_CALLBACK_HPP_
+
+#include <atomic>
+#include <memory>
+#include <new>
+
+#include "dlbridge/hpp/config.hpp"
+
+DLBRIDGE_HPP_BEGIN
+
+/// Told of an exception that a release callback, deleter or allocator threw, from inside its catch
+/// block (std::current_exception is it), on the thread of the callback. It must not throw.
+using exception_handler = void (*)() noexcept;
+
+namespace detail {
+
+inline std::atomic<exception_handler>& handler() noexcept {
+  static std::atomic<exception_handler> instance{nullptr};
+  return instance;
+}
+
+// Runs `f`; what it throws is told to the handler and dropped. Returns whether it came to its end.
+template <class F>
+bool contained(F&& f) noexcept {
+#if DLBRIDGE_HPP_EXCEPTIONS
+  try {
+    std::forward<F>(f)();
+    return true;
+  } catch (...) {
+    if (const exception_handler told = handler().load(std::memory_order_acquire)) {
+      told();
+    }
+    return false;
+  }
+#else
+  std::forward<F>(f)();
+  return true;
+#endif
+}
+
+// A callable on the heap, called once with what the C callback got, or with nothing where that is
+// all that it takes.
+template <class F>
+struct held_callable {
+  F callable;
+
+  template <class... Arguments>
+  static void run(void* context, Arguments... arguments) noexcept {
+    const std::unique_ptr<held_callable> self(static_cast<held_callable*>(context));
+    contained([&] {
+      if constexpr (std::is_invocable_v<F&, Arguments...>) {
+        self->callable(arguments...);
+      } else {
+        self->callable();
+      }
+    });
+  }
+};
+
+}  // namespace detail
+
+/// Sets who is told of exceptions that callbacks throw, and returns who was. By default (nullptr)
+/// they are dropped: the callback counts as done, an allocator as out of memory. Any thread.
+inline exception_handler set_exception_handler(exception_handler handler) noexcept {
+  return detail::handler().exchange(handler, std::memory_order_acq_rel);
+}
+
+DLBRIDGE_HPP_END
+
+#endif  // DLBRIDGE_HPP_CALLBACK_HPP_

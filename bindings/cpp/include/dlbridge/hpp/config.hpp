@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the compiler has, and the few helpers that C++17's own library lacks.
+#ifndef DLBRIDGE_HPP_CONFIG_HPP_
+#define DLBRIDGE_HPP_CONFIG_HPP_
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+#include "dlbridge/dlbridge.h"
+
+#if __cplusplus < 201703L && !(defined(_MSVC_LANG) && _MSVC_LANG >= 201703L)
+#error "dlbridge.hpp needs C++17"
+#endif
+
+#if __has_include(<version>)
+#include <version>
+#endif
+
+// 1 where exceptions are on. Without them there is the result face only.
+#if defined(__cpp_exceptions) || defined(__EXCEPTIONS) || defined(_CPPUNWIND)
+#define DLBRIDGE_HPP_EXCEPTIONS 1
+#else
+#define DLBRIDGE_HPP_EXCEPTIONS 0
+#endif
+
+// Element access works in kernels too.
+#if defined(__CUDACC__) || defined(__HIPCC__)
+#define DLBRIDGE_HPP_HD __host__ __device__
+#else
+#define DLBRIDGE_HPP_HD
+#endif
+
+// For the few functions between a caller and the C function: a compiler that thinks that it knows
+// better makes a call of each (bindings/cpp/tests/cost counts).
+#if defined(__GNUC__)
+#define DLBRIDGE_HPP_INLINE __attribute__((always_inline)) inline
+#else
+#define DLBRIDGE_HPP_INLINE inline
+#endif
+
+// Define DLBRIDGE_HPP_API before including dlbridge.hpp, as an expression of type
+// `const DLBridgeApi*`, and every call goes through that table, such as one that dlsym found,
+// instead of the linked functions. All of a program's files that exchange types of this header must
+// agree; the inline namespace makes the linker see to it.
+#ifdef DLBRIDGE_HPP_API
+#define DLBRIDGE_HPP_BEGIN \
+  namespace dlbridge {     \
+  inline namespace table {
+#else
+#define DLBRIDGE_HPP_BEGIN \
+  namespace dlbridge {     \
+  inline namespace linked {
+#endif
+#define DLBRIDGE_HPP_END \
+  }                      \
+  }
+
+DLBRIDGE_HPP_BEGIN
+
+namespace detail {
+
+template <class...>
+inline constexpr bool always_false = false;
+
+// An option struct that may be left out: NULL is the library's default and costs nothing to pass.
+template <class T>
+class optional_ref {
+ public:
+  constexpr optional_ref() noexcept = default;
+  // NOLINTNEXTLINE(google-explicit-constructor): f(x, options) is what users write
+  constexpr optional_ref(const T& object) noexcept : pointer_(&object) {}
+  constexpr const T* operator->() const noexcept { return pointer_; }
+  constexpr explicit operator bool() const noexcept { return pointer_ != nullptr; }
+  // The C struct inside, or NULL.
+  constexpr auto raw() const noexcept -> decltype(std::declval<const T&>().raw()) {
+    return pointer_ != nullptr ? pointer_->raw() : nullptr;
+  }
+
+ private:
+  const T* pointer_ = nullptr;
+};
+
+}  // namespace detail
+
+/// A borrowed array of known size, as std::span, to which it converts. One type in every language
+/// mode, so that files compiled as C++17 and as C++20 can be linked.
+template <class T>
+class span {
+ public:
+  using element_type = T;
+  using value_type = std::remove_cv_t<T>;
+  using size_type = std::size_t;
+  using iterator = T*;
+
+  constexpr span() noexcept = default;
+  constexpr span(T* data, std::size_t size) noexcept : data_(data), size_(size) {}
+  template <std::size_t N>
+  // NOLINTNEXTLINE(google-explicit-constructor): as std::span
+  constexpr span(T (&array)[N]) noexcept : data_(array), size_(N) {}
+  /// From an lvalue with data() and size(), or from a temporary whose elements outlive the call.
+  template <class C,
+            class = std::enable_if_t<std::is_convertible_v<
+                std::remove_pointer_t<decltype(std::declval<C&>().data())> (*)[], T (*)[]>>,
+            class = decltype(std::declval<C&>().size())>
+  // NOLINTNEXTLINE(google-explicit-constructor, bugprone-forwarding-reference-overload): likewise
+  constexpr span(C&& container) noexcept
+      : data_(container.data()), size_(static_cast<std::size_t>(container.size())) {}
+
+  constexpr T* data() const noexcept { return data_; }
+  constexpr std::size_t size() const noexcept { return size_; }
+  constexpr bool empty() const noexcept { return size_ == 0; }
+  constexpr T* begin() const noexcept { return data_; }
+  constexpr T* end() const noexcept { return data_ + size_; }
+  constexpr T& operator[](std::size_t i) const noexcept { return data_[i]; }
+
+ private:
+  T* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+/// {0, 0} in options: the newest release that the library knows.
+using dlpack_version = DLPackVersion;
+
+DLBRIDGE_HPP_END
+
+#endif  // DLBRIDGE_HPP_CONFIG_HPP_

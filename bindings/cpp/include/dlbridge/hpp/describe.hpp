@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+// Questions: versions, layouts, names, findings, what two sides can exchange, what bytes are. The
+// data is never touched.
+#ifndef DLBRIDGE_HPP_DESCRIBE_HPP_
+#define DLBRIDGE_HPP_DESCRIBE_HPP_
+
+#include <string>
+#include <vector>
+
+#include "dlbridge/hpp/convert.hpp"
+
+DLBRIDGE_HPP_BEGIN
+
+/// Version of the library that is loaded, as major * 10000 + minor * 100 + patch.
+inline std::uint32_t library_version() noexcept { return abi::version(); }
+/// The same as text; static.
+inline const char* library_version_string() noexcept { return abi::version_string(); }
+/// Newest DLPack release that the library knows.
+inline dlpack_version newest_dlpack() noexcept { return abi::dlpack_version(); }
+
+/// Answer to a question that cannot always be answered.
+enum class answer : std::int32_t {
+  no = DLBRIDGE_NO,
+  yes = DLBRIDGE_YES,
+  undecided = DLBRIDGE_UNDECIDED,
+};
+
+/// Can the CPU read memory of this device type, which may be any integer?
+inline answer host_accessible(std::int32_t type) noexcept {
+  return static_cast<answer>(abi::host_accessible(type));
+}
+inline answer host_accessible(const device& where) noexcept {
+  return host_accessible(device_type(where));
+}
+
+/// The struct of a foreign tensor, borrowed. Refused (version) where its major is not 1: nothing
+/// else of it may be read then; and (invalid argument) where the owner is empty.
+inline result<foreign_ref> borrow(const foreign_versioned& owner) noexcept {
+  if (owner && owner.get()->version.major == 1) {
+    return foreign_ref(&owner.get()->dl_tensor, owner.get()->flags);
+  }
+  result<foreign_ref> made;
+  const DLBridgeStatus status =
+      abi::validate_versioned(owner.get(), nullptr, detail::maker::sink(made));
+  detail::maker::finish(made, status);
+  return made;
+}
+inline result<foreign_ref> borrow(const foreign_legacy& owner) noexcept {
+  if (owner) {
+    return foreign_ref(&owner.get()->dl_tensor);
+  }
+  return error(status_code::invalid_argument, rule_code::none, -1,
+               "the tensor is empty: it was moved from or released");
+}
+
+namespace detail {
+
+inline foreign_ref bare(const foreign_ref& from) noexcept { return from; }
+inline foreign_ref bare(const checked_ref& from) noexcept {
+  return foreign_ref(from.raw(), from.flags());
+}
+template <class Managed>
+foreign_ref bare(const open_handle<Managed>& from) noexcept {
+  return bare(from.ref());
+}
+
+}  // namespace detail
+
+// ------------------------------------------------------------------------------------------ layout
+
+/// How a tensor lies in memory: the fields of DLBridgeLayout, and its flags by name.
+struct layout_info : DLBridgeLayout {
+  layout_info() noexcept : DLBridgeLayout DLBRIDGE_LAYOUT_INIT {}
+  bool is_empty() const noexcept { return has(DLBRIDGE_LAYOUT_EMPTY); }
+  bool is_c_contiguous() const noexcept { return has(DLBRIDGE_LAYOUT_C_CONTIGUOUS); }
+  bool is_f_contiguous() const noexcept { return has(DLBRIDGE_LAYOUT_F_CONTIGUOUS); }
+  bool is_broadcast() const noexcept { return has(DLBRIDGE_LAYOUT_BROADCAST); }
+  bool has_negative_strides() const noexcept { return has(DLBRIDGE_LAYOUT_NEGATIVE_STRIDES); }
+  bool is_padded() const noexcept { return has(DLBRIDGE_LAYOUT_PADDED); }
+  bool is_opaque() const noexcept { return has(DLBRIDGE_LAYOUT_OPAQUE); }
+  answer overlaps_itself() const noexcept { return static_cast<answer>(self_overlap); }
+
+ private:
+  bool has(std::uint32_t flag) const noexcept { return (flags & flag) != 0; }
+};
+
+/// Describes the layout of a tensor: a foreign_ref, checked_ref or validated owner.
+template <class Tensor>
+result<layout_info> layout(const Tensor& of) noexcept {
+  const foreign_ref from = detail::bare(of);
+  result<layout_info> made;
+  const DLBridgeStatus status =
+      abi::layout(from.raw(), from.flags(), &detail::maker::value(made), detail::maker::sink(made));
+  detail::maker::finish(made, status);
+  return made;
+}
+
+// ------------------------------------------------------------------------------------------- names
+
+namespace detail {
+
+inline DLBridgeStatus write_name(const dtype& of, char* buffer, std::size_t size,
+                                 std::size_t* length, DLBridgeError* sink) noexcept {
+  return abi::dtype_format(of, buffer, size, length, sink);
+}
+inline DLBridgeStatus write_name(const device& of, char* buffer, std::size_t size,
+                                 std::size_t* length, DLBridgeError* sink) noexcept {
+  return abi::device_format(of, buffer, size, length, sink);
+}
+template <class Tensor>
+DLBridgeStatus write_name(const Tensor& of, char* buffer, std::size_t size, std::size_t* length,
+                          DLBridgeError* sink) noexcept {
+  const foreign_ref from = bare(of);
+  return abi::tensor_format(from.raw(), from.flags(), buffer, size, length, sink);
+}
+
+}  // namespace detail
+
+/// Writes the name of a dtype ("float32"), device ("cuda:1") or tensor (one line for logs; broken
+/// ones too), and NUL, to `into`, without allocating. The value is the length; refused (buffer too
+/// small) where it did not fit, and `*length`, unless NULL, tells it also then.
+template <class Named>
+result<std::size_t> format_to(span<char> into, const Named& of,
+                              std::size_t* length = nullptr) noexcept {
+  result<std::size_t> made;
+  const DLBridgeStatus status = detail::write_name(
+      of, into.data(), into.size(), &detail::maker::value(made), detail::maker::sink(made));
+  detail::maker::finish(made, status);
+  if (length != nullptr) {
+    *length = *made;
+  }
+  return made;
+}
+
+/// The same as a string.
+template <class Named>
+result<std::string> to_string(const Named& of) {
+  char buffer[256];
+  std::size_t length = 0;
+  const result<std::size_t> written = format_to(span<char>(buffer), of, &length);
+  if (written) {
+    return std::string(buffer, length);
+  }
+  if (written.error().status() != status_code::buffer_too_small) {
+    return written.error();
+  }
+  std::string text(length + 1, '\0');
+  const result<std::size_t> again = format_to(span<char>(text.data(), text.size()), of);
+  if (!again) {
+    return again.error();
+  }
+  text.resize(length);
+  return text;
+}
+
+/// Reads a name as to_string writes it.
+inline result<dtype> parse_dtype(std::string_view text) noexcept {
+  result<dtype> made;
+  detail::maker::finish(made,
+                        abi::dtype_parse(text.data() != nullptr ? text.data() : "", text.size(),
+                                         &detail::maker::value(made), detail::maker::sink(made)));
+  return made;
+}
+/// The same of a device; "cuda" means "cuda:0".
+inline result<device> parse_device(std::string_view text) noexcept {
+  result<device> made;
+  detail::maker::finish(made,
+                        abi::device_parse(text.data() != nullptr ? text.data() : "", text.size(),
+                                          &detail::maker::value(made), detail::maker::sink(made)));
+  return made;
+}
+
+// ---------------------------------------------------------------------------------------- findings
+
+enum class severity : std::int32_t {
+  broken = DLBRIDGE_SEVERITY_BROKEN,
+  note = DLBRIDGE_SEVERITY_NOTE,
+};
+
+/// One thing found about a tensor.
+class finding {
+ public:
+  finding() noexcept = default;
+  rule_code rule() const noexcept { return static_cast<rule_code>(raw_.rule); }
+  std::int32_t axis() const noexcept { return raw_.axis; }
+  dlbridge::severity severity() const noexcept { return static_cast<enum severity>(raw_.severity); }
+  /// What validate would refuse the tensor with; ok for a note.
+  status_code status() const noexcept { return static_cast<status_code>(raw_.status); }
+  const char* expected() const noexcept { return raw_.expected; }
+  const char* found() const noexcept { return raw_.found; }
+  const DLBridgeFinding& raw() const noexcept { return raw_; }
+
+ private:
+  DLBridgeFinding raw_{};
+};
+
+namespace detail {
+
+inline result<std::vector<finding>> find_all(const void* tensor, DLBridgeKind kind,
+                                             std::uint64_t flags, policy_ref by) {
+  static_assert(sizeof(finding) == sizeof(DLBridgeFinding) && std::is_standard_layout_v<finding>);
+  result<std::vector<finding>> made;
+  std::vector<finding>& findings = maker::value(made);
+  std::size_t count = 16;
+  DLBridgeStatus status = DLBRIDGE_OK;
+  do {
+    findings.resize(count);
+    // A finding is its C struct.
+    status = abi::diagnose(tensor, kind, flags, by.raw(),
+                           reinterpret_cast<DLBridgeFinding*>(findings.data()), findings.size(),
+                           &count, maker::sink(made));
+  } while (status == DLBRIDGE_OK && count > findings.size());
+  findings.resize(maker::finish(made, status) ? count : 0);
+  return made;
+}
+
+}  // namespace detail
+
+/// Every finding on a tensor, broken ones too: a value also where rules are broken, an error where
+/// the arguments are wrong.
+inline result<std::vector<finding>> diagnose(const DLManagedTensor* tensor, policy_ref by = {}) {
+  return detail::find_all(tensor, DLBRIDGE_KIND_LEGACY, 0, by);
+}
+inline result<std::vector<finding>> diagnose(const DLManagedTensorVersioned* tensor,
+                                             policy_ref by = {}) {
+  return detail::find_all(tensor, DLBRIDGE_KIND_VERSIONED, 0, by);
+}
+inline result<std::vector<finding>> diagnose(foreign_ref tensor, policy_ref by = {}) {
+  return detail::find_all(tensor.raw(), DLBRIDGE_KIND_BARE, tensor.flags(), by);
+}
+template <class Managed>
+result<std::vector<finding>> diagnose(const detail::handle<Managed>& owner, policy_ref by = {}) {
+  return diagnose(static_cast<const Managed*>(owner.get()), by);
+}
+
+// --------------------------------------------------------------------------------------- agreement
+
+/// The oldest DLPack version that can describe a tensor.
+template <class Tensor>
+result<dlpack_version> required_version(const Tensor& of) noexcept {
+  const foreign_ref from = detail::bare(of);
+  result<dlpack_version> made;
+  detail::maker::finish(made,
+                        abi::required_version(from.raw(), from.flags(), &detail::maker::value(made),
+                                              detail::maker::sink(made)));
+  return made;
+}
+
+/// What a producer hands to a consumer.
+struct offer {
+  dlbridge::kind kind = kind::ambiguous;
+  dlpack_version version = {0, 0};
+};
+
+/// What a producer that can make up to `producer` hands to a consumer that reads up to `consumer`.
+inline result<offer> negotiate(dlpack_version producer, dlpack_version consumer) noexcept {
+  result<offer> made;
+  DLBridgeKind kind = DLBRIDGE_KIND_AMBIGUOUS;
+  const DLBridgeStatus status = abi::negotiate(
+      producer, consumer, &kind, &detail::maker::value(made).version, detail::maker::sink(made));
+  detail::maker::finish(made, status);
+  detail::maker::value(made).kind = static_cast<enum kind>(kind);
+  return made;
+}
+
+/// The newest table of a DLPackExchangeAPI chain that a consumer of that version can use; borrowed.
+inline result<const DLPackExchangeAPI*> exchange_api_find(const DLPackExchangeAPIHeader* chain,
+                                                          dlpack_version consumer) noexcept {
+  result<const DLPackExchangeAPI*> made;
+  detail::maker::finish(made, abi::exchange_api_find(chain, consumer, &detail::maker::value(made),
+                                                     detail::maker::sink(made)));
+  return made;
+}
+
+/// Tells a legacy struct from a versioned one by 64 bytes; ambiguous rather than guessed.
+inline kind identify(const void* tensor) noexcept {
+  return static_cast<kind>(abi::identify(tensor));
+}
+
+/// Takes over a managed tensor whose kind nobody said; refused (not found), and still the caller's,
+/// where the bytes do not tell.
+inline result<any_foreign> take(void* managed) noexcept {
+  switch (identify(managed)) {
+    case kind::legacy:
+      return any_foreign(foreign_legacy(static_cast<DLManagedTensor*>(managed)));
+    case kind::versioned:
+      return any_foreign(foreign_versioned(static_cast<DLManagedTensorVersioned*>(managed)));
+    default:
+      return error(status_code::not_found, rule_code::none, -1,
+                   "the bytes do not tell whether this is a legacy or a versioned tensor");
+  }
+}
+
+/// Keeps the module that holds `address` loaded until the process ends.
+inline result<void> pin_module(const void* address) noexcept {
+  result<void> made;
+  detail::maker::finish(made, abi::pin_module(address, detail::maker::sink(made)));
+  return made;
+}
+
+DLBRIDGE_HPP_END
+
+#endif  // DLBRIDGE_HPP_DESCRIBE_HPP_

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// What drivers know: which are there, and where memory is.
+#ifndef DLBRIDGE_HPP_DRIVERS_HPP_
+#define DLBRIDGE_HPP_DRIVERS_HPP_
+
+#include "dlbridge/hpp/make.hpp"
+
+DLBRIDGE_HPP_BEGIN
+
+enum class backend_state : std::int32_t {
+  ready = DLBRIDGE_STATE_READY,
+  absent = DLBRIDGE_STATE_ABSENT,
+  unusable = DLBRIDGE_STATE_UNUSABLE,
+};
+
+/// What is known of a backend: the fields of DLBridgeBackendInfo.
+struct backend_status : DLBridgeBackendInfo {
+  backend_status() noexcept : DLBridgeBackendInfo DLBRIDGE_BACKEND_INFO_INIT {}
+  backend_state is() const noexcept { return static_cast<backend_state>(state); }
+};
+
+/// Starts a backend unless that was tried before, and says what came of it; an absent driver is no
+/// error.
+inline result<backend_status> backend_info(backend of) noexcept {
+  result<backend_status> made;
+  const DLBridgeStatus status = abi::backend_info(
+      static_cast<DLBridgeBackend>(of), &detail::maker::value(made), detail::maker::sink(made));
+  detail::maker::finish(made, status);
+  return made;
+}
+
+enum class memory_kind : std::int32_t {
+  host = DLBRIDGE_MEMORY_HOST,
+  device_memory = DLBRIDGE_MEMORY_DEVICE,
+  pinned = DLBRIDGE_MEMORY_PINNED,
+  managed = DLBRIDGE_MEMORY_MANAGED,
+  usm_host = DLBRIDGE_MEMORY_USM_HOST,
+  usm_device = DLBRIDGE_MEMORY_USM_DEVICE,
+  usm_shared = DLBRIDGE_MEMORY_USM_SHARED,
+  svm = DLBRIDGE_MEMORY_SVM,
+  cl_mem = DLBRIDGE_MEMORY_CL_MEM,
+};
+
+/// Where memory is: the fields of DLBridgePointerInfo.
+struct memory_info : DLBridgePointerInfo {
+  memory_info() noexcept : DLBridgePointerInfo DLBRIDGE_POINTER_INFO_INIT {}
+  memory_kind is() const noexcept { return static_cast<memory_kind>(memory); }
+  /// A context knew it that nobody registered or named.
+  bool context_assumed() const noexcept { return (flags & DLBRIDGE_POINTER_CONTEXT_ASSUMED) != 0; }
+};
+
+/// Asks the driver where `memory` is; `label` is what its tensor says (the CPU: nothing).
+inline result<memory_info> pointer_info(const buffer& memory,
+                                        const device& label = make_device(kDLCPU)) noexcept {
+  result<memory_info> made;
+  const DLBridgeStatus status =
+      abi::pointer_info(&memory, label, &detail::maker::value(made), detail::maker::sink(made));
+  detail::maker::finish(made, status);
+  return made;
+}
+inline result<memory_info> pointer_info(const void* address,
+                                        const device& label = make_device(kDLCPU)) noexcept {
+  return pointer_info(buffer_of(address), label);
+}
+
+DLBRIDGE_HPP_END
+
+#endif  // DLBRIDGE_HPP_DRIVERS_HPP_

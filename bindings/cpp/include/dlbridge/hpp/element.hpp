@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// Dtypes, their C++ types, and devices. DLPack's enumerations are integers here.
+#ifndef DLBRIDGE_HPP_ELEMENT_HPP_
+#define DLBRIDGE_HPP_ELEMENT_HPP_
+
+#include <complex>
+#include <limits>
+#if __has_include(<stdfloat>) && __cplusplus > 202002L
+#include <stdfloat>
+#endif
+
+#include "dlbridge/hpp/config.hpp"
+
+DLBRIDGE_HPP_BEGIN
+
+using dtype = DLDataType;
+using device = DLDevice;
+
+/// A dtype from integers, whatever they are.
+constexpr dtype make_dtype(std::uint8_t code, std::uint8_t bits, std::uint16_t lanes = 1) noexcept {
+  return {code, bits, lanes};
+}
+
+/// A device from integers, whatever they are: foreign types need not be enumerators.
+inline device make_device(std::int32_t type, std::int32_t id = 0) noexcept {
+  const std::int32_t fields[2] = {type, id};
+  device made;
+  static_assert(sizeof made == sizeof fields);
+  std::memcpy(&made, fields, sizeof made);
+  return made;
+}
+
+/// The device's type as the integer that it is.
+inline std::int32_t device_type(const device& of) noexcept {
+  std::int32_t type = 0;
+  std::memcpy(&type, &of, sizeof type);
+  return type;
+}
+
+constexpr bool equal(const dtype& a, const dtype& b) noexcept {
+  return a.code == b.code && a.bits == b.bits && a.lanes == b.lanes;
+}
+inline bool equal(const device& a, const device& b) noexcept {
+  return device_type(a) == device_type(b) && a.device_id == b.device_id;
+}
+
+/// The element of a bool tensor: a byte of which any value but 0 is true. A foreign byte may be 2,
+/// which no C++ bool may be.
+struct boolean {
+  std::uint8_t byte = 0;
+
+  constexpr boolean() noexcept = default;
+  // NOLINTNEXTLINE(google-explicit-constructor): assigned from bool
+  constexpr boolean(bool value) noexcept : byte(value ? 1 : 0) {}
+  // NOLINTNEXTLINE(google-explicit-constructor): read as bool
+  constexpr operator bool() const noexcept { return byte != 0; }
+};
+
+/// Which dtype the elements of a C++ type have. Specialise it for types of your own, such as a
+/// half: `static constexpr dlbridge::dtype value = dlbridge::make_dtype(kDLFloat, 16);`
+template <class T, class = void>
+struct dtype_of;
+
+template <class T>
+struct dtype_of<T, std::enable_if_t<std::is_integral_v<T> && !std::is_same_v<T, bool>>> {
+  static constexpr dtype value = make_dtype(std::is_signed_v<T> ? kDLInt : kDLUInt,
+                                            std::numeric_limits<unsigned char>::digits * sizeof(T));
+};
+template <class T>
+struct dtype_of<T, std::enable_if_t<std::is_same_v<T, float> || std::is_same_v<T, double>>> {
+  static constexpr dtype value = make_dtype(kDLFloat, 8 * sizeof(T));
+};
+template <class T>
+struct dtype_of<std::complex<T>,
+                std::enable_if_t<std::is_same_v<T, float> || std::is_same_v<T, double>>> {
+  static constexpr dtype value = make_dtype(kDLComplex, 16 * sizeof(T));
+};
+template <>
+struct dtype_of<bool> {
+  static constexpr dtype value = make_dtype(kDLBool, 8);
+};
+template <>
+struct dtype_of<boolean> {
+  static constexpr dtype value = make_dtype(kDLBool, 8);
+};
+#if defined(__STDCPP_FLOAT16_T__)
+template <>
+struct dtype_of<std::float16_t> {
+  static constexpr dtype value = make_dtype(kDLFloat, 16);
+};
+#endif
+#if defined(__STDCPP_BFLOAT16_T__)
+template <>
+struct dtype_of<std::bfloat16_t> {
+  static constexpr dtype value = make_dtype(kDLBfloat, 16);
+};
+#endif
+
+namespace detail {
+
+template <class T, class = void>
+inline constexpr bool has_dtype = false;
+template <class T>
+inline constexpr bool has_dtype<T, std::void_t<decltype(dtype_of<std::remove_cv_t<T>>::value)>> =
+    true;
+
+// What may stand for the elements of a tensor that somebody else wrote.
+template <class T>
+constexpr void require_element() noexcept {
+  static_assert(
+      !std::is_same_v<std::remove_cv_t<T>, bool>,
+      "dlbridge: a foreign byte need not be 0 or 1: read bool tensors as dlbridge::boolean");
+  static_assert(std::is_same_v<std::remove_cv_t<T>, bool> || has_dtype<T>,
+                "dlbridge: no DLPack dtype is known for this type: specialise dlbridge::dtype_of");
+  static_assert(std::is_trivially_copyable_v<T>,
+                "dlbridge: elements of a tensor are trivially copyable");
+}
+
+}  // namespace detail
+
+DLBRIDGE_HPP_END
+
+#endif  // DLBRIDGE_HPP_ELEMENT_HPP_

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a refusal says: as a value (`error`) and as an exception that carries it (`exception`).
+#ifndef DLBRIDGE_HPP_ERROR_HPP_
+#define DLBRIDGE_HPP_ERROR_HPP_
+
+#include <cstdarg>
+#include <cstdio>
+#include <exception>
+#include <string_view>
+
+#include "dlbridge/hpp/abi.hpp"
+
+DLBRIDGE_HPP_BEGIN
+
+/// Outcome of a call. Values that are not listed may come from a newer library.
+enum class status_code : std::int32_t {
+  ok = DLBRIDGE_OK,
+  invalid_argument = DLBRIDGE_ERROR_INVALID_ARGUMENT,
+  struct_too_new = DLBRIDGE_ERROR_STRUCT_TOO_NEW,
+  out_of_memory = DLBRIDGE_ERROR_OUT_OF_MEMORY,
+  invalid_tensor = DLBRIDGE_ERROR_INVALID_TENSOR,
+  version = DLBRIDGE_ERROR_VERSION,
+  policy = DLBRIDGE_ERROR_POLICY,
+  unrepresentable = DLBRIDGE_ERROR_UNREPRESENTABLE,
+  unknown_code = DLBRIDGE_ERROR_UNKNOWN_CODE,
+  not_ours = DLBRIDGE_ERROR_NOT_OURS,
+  unsupported = DLBRIDGE_ERROR_UNSUPPORTED,
+  buffer_too_small = DLBRIDGE_ERROR_BUFFER_TOO_SMALL,
+  parse = DLBRIDGE_ERROR_PARSE,
+  not_found = DLBRIDGE_ERROR_NOT_FOUND,
+  bounds = DLBRIDGE_ERROR_BOUNDS,
+  forked = DLBRIDGE_ERROR_FORKED,
+  unavailable = DLBRIDGE_ERROR_UNAVAILABLE,
+  driver = DLBRIDGE_ERROR_DRIVER,
+  exists = DLBRIDGE_ERROR_EXISTS,
+  capture = DLBRIDGE_ERROR_CAPTURE,
+  descriptor = DLBRIDGE_ERROR_DESCRIPTOR,
+};
+
+/// Which rule a tensor broke. Values that are not listed may come from a newer library.
+enum class rule_code : std::int32_t {
+  none = DLBRIDGE_RULE_NONE,
+  version_major = DLBRIDGE_RULE_VERSION_MAJOR,
+  ndim_negative = DLBRIDGE_RULE_NDIM_NEGATIVE,
+  ndim_limit = DLBRIDGE_RULE_NDIM_LIMIT,
+  shape_null = DLBRIDGE_RULE_SHAPE_NULL,
+  strides_null = DLBRIDGE_RULE_STRIDES_NULL,
+  dtype_bits_zero = DLBRIDGE_RULE_DTYPE_BITS_ZERO,
+  dtype_lanes_zero = DLBRIDGE_RULE_DTYPE_LANES_ZERO,
+  dtype_lanes_scalable = DLBRIDGE_RULE_DTYPE_LANES_SCALABLE,
+  dtype_bits_fixed = DLBRIDGE_RULE_DTYPE_BITS_FIXED,
+  dtype_unknown = DLBRIDGE_RULE_DTYPE_UNKNOWN,
+  device_unknown = DLBRIDGE_RULE_DEVICE_UNKNOWN,
+  flags_unknown = DLBRIDGE_RULE_FLAGS_UNKNOWN,
+  device_id_negative = DLBRIDGE_RULE_DEVICE_ID_NEGATIVE,
+  device_id_host = DLBRIDGE_RULE_DEVICE_ID_HOST,
+  dim_negative = DLBRIDGE_RULE_DIM_NEGATIVE,
+  count_overflow = DLBRIDGE_RULE_COUNT_OVERFLOW,
+  size_overflow = DLBRIDGE_RULE_SIZE_OVERFLOW,
+  extent_overflow = DLBRIDGE_RULE_EXTENT_OVERFLOW,
+  data_null = DLBRIDGE_RULE_DATA_NULL,
+  address_range = DLBRIDGE_RULE_ADDRESS_RANGE,
+  handle_range = DLBRIDGE_RULE_HANDLE_RANGE,
+  buffer_bounds = DLBRIDGE_RULE_BUFFER_BOUNDS,
+  contiguity = DLBRIDGE_RULE_CONTIGUITY,
+  alignment = DLBRIDGE_RULE_ALIGNMENT,
+  device_refused = DLBRIDGE_RULE_DEVICE_REFUSED,
+  dtype_refused = DLBRIDGE_RULE_DTYPE_REFUSED,
+  not_writable = DLBRIDGE_RULE_NOT_WRITABLE,
+  negative_stride = DLBRIDGE_RULE_NEGATIVE_STRIDE,
+  zero_stride = DLBRIDGE_RULE_ZERO_STRIDE,
+  self_overlap = DLBRIDGE_RULE_SELF_OVERLAP,
+  data_unaligned = DLBRIDGE_RULE_DATA_UNALIGNED,
+  version_label = DLBRIDGE_RULE_VERSION_LABEL,
+  required_version = DLBRIDGE_RULE_REQUIRED_VERSION,
+  legacy_read_only = DLBRIDGE_RULE_LEGACY_READ_ONLY,
+  legacy_padded = DLBRIDGE_RULE_LEGACY_PADDED,
+  legacy_dtype = DLBRIDGE_RULE_LEGACY_DTYPE,
+  legacy_device = DLBRIDGE_RULE_LEGACY_DEVICE,
+  offset_fold = DLBRIDGE_RULE_OFFSET_FOLD,
+  view_bounds = DLBRIDGE_RULE_VIEW_BOUNDS,
+  view_offset = DLBRIDGE_RULE_VIEW_OFFSET,
+  in_storage = DLBRIDGE_RULE_IN_STORAGE,
+  copy_device = DLBRIDGE_RULE_COPY_DEVICE,
+  device_label = DLBRIDGE_RULE_DEVICE_LABEL,
+  allocation_bounds = DLBRIDGE_RULE_ALLOCATION_BOUNDS,
+};
+
+/// Name of a status such as "DLBRIDGE_ERROR_VERSION"; static.
+inline const char* name(status_code code) noexcept {
+  return abi::status_name(static_cast<DLBridgeStatus>(code));
+}
+/// One English sentence on a status; static.
+inline const char* text(status_code code) noexcept {
+  return abi::status_text(static_cast<DLBridgeStatus>(code));
+}
+/// Name of a rule such as "NDIM_NEGATIVE"; static.
+inline const char* name(rule_code code) noexcept {
+  return abi::rule_name(static_cast<DLBridgeRule>(code));
+}
+/// One English phrase on what is wrong when a rule is broken; static.
+inline const char* text(rule_code code) noexcept {
+  return abi::rule_text(static_cast<DLBridgeRule>(code));
+}
+
+/// What went wrong: the library's own words. A value of 256 bytes; copying allocates nothing. The
+/// one of a call that succeeded says status_code::ok and has an empty message.
+class error {
+ public:
+  /// No error.
+  error() noexcept { dlbridge_error_init(&raw_); }
+  /// One that the binding or the user makes; `format` and its arguments as for printf.
+#if defined(__GNUC__)
+  __attribute__((format(printf, 5, 6)))
+#endif
+  error(status_code code, rule_code broken, std::int32_t axis, const char* format, ...) noexcept {
+    raw_.struct_size = sizeof raw_;
+    raw_.status = static_cast<DLBridgeStatus>(code);
+    raw_.rule = static_cast<DLBridgeRule>(broken);
+    raw_.axis = axis;
+    std::va_list arguments;
+    va_start(arguments, format);
+    std::vsnprintf(raw_.message, sizeof raw_.message, format, arguments);
+    va_end(arguments);
+  }
+
+  status_code status() const noexcept { return static_cast<status_code>(raw_.status); }
+  /// The rule that the tensor broke, or rule_code::none.
+  rule_code rule() const noexcept { return static_cast<rule_code>(raw_.rule); }
+  /// The axis concerned, from 0; -1 where none applies.
+  std::int32_t axis() const noexcept { return raw_.axis; }
+  /// What was expected, what was found, what to do; lives as long as this object.
+  const char* message() const noexcept { return raw_.message; }
+  explicit operator bool() const noexcept { return raw_.status != DLBRIDGE_OK; }
+
+  const DLBridgeError& raw() const noexcept { return raw_; }
+  /// For a call of the C ABI that is to fill it.
+  DLBridgeError* sink() noexcept { return &raw_; }
+  /// The status that the call returned.
+  void set(DLBridgeStatus code) noexcept { raw_.status = code; }
+
+ private:
+  DLBridgeError raw_;
+};
+
+/// What result::value() throws. Copying it cannot throw.
+class exception : public std::exception {
+ public:
+  explicit exception(const dlbridge::error& error) noexcept : error_(error) {}
+  const char* what() const noexcept override { return error_.message(); }
+  const dlbridge::error& error() const noexcept { return error_; }
+  status_code status() const noexcept { return error_.status(); }
+  rule_code rule() const noexcept { return error_.rule(); }
+  std::int32_t axis() const noexcept { return error_.axis(); }
+
+ private:
+  dlbridge::error error_;
+};
+
+DLBRIDGE_HPP_END
+
+#endif  // DLBRIDGE_HPP_ERROR_HPP_

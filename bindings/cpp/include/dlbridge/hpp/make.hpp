@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+// New tensors of ours: shared, viewed, allocated, copied, and wrapped around native memory.
+#ifndef DLBRIDGE_HPP_MAKE_HPP_
+#define DLBRIDGE_HPP_MAKE_HPP_
+
+#include "dlbridge/hpp/convert.hpp"
+#include "dlbridge/hpp/stream.hpp"
+
+DLBRIDGE_HPP_BEGIN
+
+namespace detail {
+
+// Only a tensor of ours that lies in memory of the library's can have a second owner.
+template <class Owner>
+constexpr void require_shareable() noexcept {
+  static_assert(!std::is_same_v<Owner, stored_tensor>,
+                "dlbridge: a tensor in the caller's storage cannot have a second owner");
+  static_assert(
+      std::is_same_v<Owner, tensor> || std::is_same_v<Owner, stored_tensor>,
+      "dlbridge: only a tensor of ours can be shared and viewed: upgrade or adopt it first");
+}
+
+}  // namespace detail
+
+/// Makes one more independent owner of the same data, which may outlive `from`. Several threads may
+/// share one tensor at once.
+template <class Owner>
+DLBRIDGE_HPP_INLINE result<tensor> share(const Owner& from) noexcept {
+  detail::require_shareable<Owner>();
+  return detail::produced<tensor>(
+      [&](auto** out, DLBridgeError* sink) { return abi::share(from.get(), out, sink); });
+}
+
+/// A new look at a tensor's data: shape, strides in elements (left out: compact, last axis fastest)
+/// and offset in elements. The arrays are borrowed for the call.
+class view_spec {
+ public:
+  constexpr explicit view_spec(span<const std::int64_t> shape) noexcept
+      : raw_ DLBRIDGE_VIEW_SPEC_INIT {
+    raw_.ndim = static_cast<std::int32_t>(shape.size());
+    raw_.shape = shape.data();
+  }
+  /// As many strides as axes.
+  [[nodiscard]] constexpr view_spec strides(span<const std::int64_t> elements) const noexcept {
+    view_spec made = *this;
+    made.raw_.strides = elements.data();
+    made.strides_ = elements.size();
+    return made;
+  }
+  [[nodiscard]] constexpr view_spec offset(std::int64_t elements) const noexcept {
+    view_spec made = *this;
+    made.raw_.offset = elements;
+    return made;
+  }
+  /// As many strides as axes, or none?
+  constexpr bool consistent() const noexcept {
+    return raw_.strides == nullptr || strides_ == static_cast<std::size_t>(raw_.ndim);
+  }
+  /// Of a struct that was filled by other means.
+  constexpr explicit view_spec(const DLBridgeViewSpec& raw) noexcept
+      : raw_(raw), strides_(static_cast<std::size_t>(raw.ndim)) {}
+  constexpr const DLBridgeViewSpec* raw() const noexcept { return &raw_; }
+
+ private:
+  DLBridgeViewSpec raw_;
+  std::size_t strides_ = 0;
+};
+
+namespace detail {
+
+inline error unlike_lengths() noexcept {
+  return {status_code::invalid_argument, rule_code::none, -1,
+          "strides must be as many as the shape has axes, or left out"};
+}
+
+}  // namespace detail
+
+/// As share, with another shape, strides and offset, which stay inside what `from` touches.
+template <class Owner>
+DLBRIDGE_HPP_INLINE result<tensor> view(const Owner& from, const view_spec& spec) noexcept {
+  detail::require_shareable<Owner>();
+  if (!spec.consistent()) {
+    return detail::unlike_lengths();
+  }
+  return detail::produced<tensor>([&](auto** out, DLBridgeError* sink) {
+    return abi::view(from.get(), spec.raw(), out, sink);
+  });
+}
+
+/// A tensor to allocate: compact, on the CPU unless there is an allocator. The shape is borrowed
+/// for the call, the allocator for as long as the memory lives.
+class allocate_spec {
+ public:
+  constexpr allocate_spec(dtype type, span<const std::int64_t> shape) noexcept
+      : raw_ DLBRIDGE_ALLOCATE_SPEC_INIT {
+    raw_.dtype = type;
+    raw_.ndim = static_cast<std::int32_t>(shape.size());
+    raw_.shape = shape.data();
+  }
+  [[nodiscard]] constexpr allocate_spec on(const device& where) const noexcept {
+    return with(&DLBridgeAllocateSpec::device, where);
+  }
+  /// Bytes, a power of two; 256 by default.
+  [[nodiscard]] constexpr allocate_spec alignment(std::uint64_t bytes) const noexcept {
+    return with(&DLBridgeAllocateSpec::alignment, bytes);
+  }
+  [[nodiscard]] constexpr allocate_spec flags(std::uint64_t dlpack) const noexcept {
+    return with(&DLBridgeAllocateSpec::flags, dlpack);
+  }
+  [[nodiscard]] constexpr allocate_spec speaks(dlpack_version newest) const noexcept {
+    return with(&DLBridgeAllocateSpec::version, newest);
+  }
+  /// Memory that ipc_export can share with other processes.
+  [[nodiscard]] constexpr allocate_spec shareable() const noexcept {
+    return with(&DLBridgeAllocateSpec::options, raw_.options | DLBRIDGE_ALLOCATE_SHAREABLE);
+  }
+  [[nodiscard]] constexpr allocate_spec memory(const allocator& source) const noexcept {
+    return with(&DLBridgeAllocateSpec::allocator, source.raw());
+  }
+  allocate_spec memory(const allocator&&) const = delete;
+  /// Of a struct that was filled by other means.
+  constexpr explicit allocate_spec(const DLBridgeAllocateSpec& raw) noexcept : raw_(raw) {}
+  constexpr const DLBridgeAllocateSpec* raw() const noexcept { return &raw_; }
+
+ private:
+  template <class M>
+  constexpr allocate_spec with(M DLBridgeAllocateSpec::*member,
+                               std::enable_if_t<true, M> value) const noexcept {
+    allocate_spec made = *this;
+    made.raw_.*member = value;
+    return made;
+  }
+  DLBridgeAllocateSpec raw_;
+};
+
+/// Allocates; the bytes are unspecified.
+inline result<tensor> allocate(const allocate_spec& spec) noexcept {
+  return detail::produced<tensor>(
+      [&](auto** out, DLBridgeError* sink) { return abi::allocate(spec.raw(), out, sink); });
+}
+
+/// Memory of a device: an address, a cl_mem or another handle.
+using buffer = DLBridgeBuffer;
+enum class buffer_kind : std::int32_t {
+  address = DLBRIDGE_BUFFER_ADDRESS,
+  cl_mem = DLBRIDGE_BUFFER_CL_MEM,
+  handle = DLBRIDGE_BUFFER_HANDLE,
+};
+inline buffer buffer_of(const void* address) noexcept { return dlbridge_buffer_address(address); }
+constexpr buffer make_buffer(backend whose, buffer_kind kind, std::uint64_t handle,
+                             std::uint64_t context = 0) noexcept {
+  return {static_cast<DLBridgeBackend>(whose), static_cast<std::int32_t>(kind), handle, context};
+}
+
+/// Where to and how to copy; a default one copies to new memory of the host.
+class copy_spec {
+ public:
+  constexpr copy_spec() noexcept : raw_ DLBRIDGE_COPY_SPEC_INIT {}
+
+  [[nodiscard]] constexpr copy_spec to(const device& where) const noexcept {
+    return with(&DLBridgeCopySpec::device, where);
+  }
+  /// The queue that orders the copy behind earlier work on it.
+  [[nodiscard]] constexpr copy_spec on(const stream& queue) const noexcept {
+    return with(&DLBridgeCopySpec::stream, *queue.raw());
+  }
+  /// Into memory of the caller's: `size` bytes at `memory`, the copy from `offset` on. `Release`, a
+  /// function of the buffer and the context, runs once when the last owner of the copy is gone.
+  [[nodiscard]] constexpr copy_spec into(const buffer& memory, std::uint64_t size,
+                                         std::uint64_t offset = 0,
+                                         void (*release)(void*, DLBridgeBuffer) = nullptr,
+                                         void* context = nullptr) const noexcept {
+    return with(&DLBridgeCopySpec::target, memory)
+        .with(&DLBridgeCopySpec::target_size, size)
+        .with(&DLBridgeCopySpec::target_offset, offset)
+        .with(&DLBridgeCopySpec::release, release)
+        .with(&DLBridgeCopySpec::release_context, context);
+  }
+  [[nodiscard]] constexpr copy_spec memory(const allocator& source) const noexcept {
+    return with(&DLBridgeCopySpec::allocator, source.raw());
+  }
+  copy_spec memory(const allocator&&) const = delete;
+  [[nodiscard]] constexpr copy_spec by(const policy& demands) const noexcept {
+    return with(&DLBridgeCopySpec::policy, demands.raw());
+  }
+  copy_spec by(const policy&&) const = delete;
+  [[nodiscard]] constexpr copy_spec flags(std::uint64_t dlpack) const noexcept {
+    return with(&DLBridgeCopySpec::flags, dlpack);
+  }
+  [[nodiscard]] constexpr copy_spec speaks(dlpack_version newest) const noexcept {
+    return with(&DLBridgeCopySpec::version, newest);
+  }
+  /// What a driver cannot express may go through memory of the host.
+  [[nodiscard]] constexpr copy_spec allow_staging() const noexcept {
+    return with(&DLBridgeCopySpec::options, raw_.options | DLBRIDGE_COPY_ALLOW_STAGING);
+  }
+  /// Into memory that ipc_export can share.
+  [[nodiscard]] constexpr copy_spec shareable() const noexcept {
+    return with(&DLBridgeCopySpec::options, raw_.options | DLBRIDGE_COPY_SHAREABLE);
+  }
+  /// Of a struct that was filled by other means.
+  constexpr explicit copy_spec(const DLBridgeCopySpec& raw) noexcept : raw_(raw) {}
+  constexpr const DLBridgeCopySpec* raw() const noexcept { return &raw_; }
+
+ private:
+  template <class M>
+  constexpr copy_spec with(M DLBridgeCopySpec::*member,
+                           std::enable_if_t<true, M> value) const noexcept {
+    copy_spec made = *this;
+    made.raw_.*member = value;
+    return made;
+  }
+  DLBridgeCopySpec raw_;
+};
+using copy_spec_ref = detail::optional_ref<copy_spec>;
+
+/// Copies a tensor, which is validated on the way, to compact memory; it stays its owner's. Without
+/// a spec to new memory of the host.
+inline result<tensor> copy(foreign_ref from, const copy_spec& spec = {}) noexcept {
+  return detail::produced<tensor>([&](auto** out, DLBridgeError* sink) {
+    return abi::copy(from.raw(), from.flags(), spec.raw(), out, sink);
+  });
+}
+inline result<tensor> copy(checked_ref from, const copy_spec& spec = {}) noexcept {
+  return copy(foreign_ref(from.raw(), from.flags()), spec);
+}
+template <class Managed>
+result<tensor> copy(const detail::open_handle<Managed>& from, const copy_spec& spec = {}) noexcept {
+  return copy(from.ref(), spec);
+}
+
+DLBRIDGE_HPP_END
+
+#endif  // DLBRIDGE_HPP_MAKE_HPP_

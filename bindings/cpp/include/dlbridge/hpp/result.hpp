@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+// result<T>: a value or an error, with the interface of std::expected<T, error>.
+#ifndef DLBRIDGE_HPP_RESULT_HPP_
+#define DLBRIDGE_HPP_RESULT_HPP_
+
+#include "dlbridge/hpp/error.hpp"
+#if defined(__cpp_lib_expected)
+#include <expected>
+#endif
+
+DLBRIDGE_HPP_BEGIN
+
+template <class T>
+class result;
+
+/// The T that stands where a result<T> has none: T{}. Specialise it for a T that has no default
+/// constructor: `static T make() noexcept`.
+template <class T, class = void>
+struct blank_value {
+  static_assert(std::is_default_constructible_v<T>,
+                "dlbridge: result<T> keeps a T{} where there is no value: specialise blank_value");
+  static T make() noexcept(std::is_nothrow_default_constructible_v<T>) { return T{}; }
+};
+
+namespace detail {
+
+template <class T>
+inline constexpr bool is_result = false;
+template <class T>
+inline constexpr bool is_result<result<T>> = true;
+
+// Builds results in place: the library writes its error where it will be read.
+struct maker {
+  template <class T>
+  static T& value(result<T>& made) noexcept {
+    return made.value_;
+  }
+  template <class T>
+  static DLBridgeError* sink(result<T>& made) noexcept {
+    return made.error_.sink();
+  }
+  // Notes what the call returned; true where it succeeded.
+  template <class T>
+  DLBRIDGE_HPP_INLINE static bool finish(result<T>& made, DLBridgeStatus status) noexcept {
+    made.error_.set(status);
+    return status == DLBRIDGE_OK;
+  }
+};
+
+struct nothing {};
+
+// What both kinds of result share.
+template <class T>
+class result_base {
+ public:
+  /// Did the call succeed?
+  DLBRIDGE_HPP_INLINE bool has_value() const noexcept { return error_.status() == status_code::ok; }
+  explicit operator bool() const noexcept { return has_value(); }
+  /// Why it did not; after success an error that says so.
+  const dlbridge::error& error() const noexcept { return error_; }
+
+ protected:
+  DLBRIDGE_HPP_INLINE result_base() = default;
+  DLBRIDGE_HPP_INLINE result_base(const result_base&) = default;
+  DLBRIDGE_HPP_INLINE result_base(result_base&&) = default;
+  result_base& operator=(const result_base&) = default;
+  result_base& operator=(result_base&&) = default;
+  DLBRIDGE_HPP_INLINE ~result_base() = default;
+  DLBRIDGE_HPP_INLINE explicit result_base(const dlbridge::error& why) noexcept : error_(why) {
+    if (!error_) {
+      error_.set(DLBRIDGE_ERROR_INVALID_ARGUMENT);  // a failure that calls itself a success
+    }
+  }
+  DLBRIDGE_HPP_INLINE explicit result_base(T&& value) noexcept(
+      std::is_nothrow_move_constructible_v<T>)
+      : value_(std::forward<T>(value)) {}
+
+  // Throws unless there is a value.
+  void demand() const {
+#if DLBRIDGE_HPP_EXCEPTIONS
+    if (!has_value()) {
+      throw exception(error_);
+    }
+#endif
+  }
+
+  friend maker;
+  dlbridge::error error_;
+  T value_ = blank_value<T>::make();
+};
+
+template <class T>
+constexpr void require_exceptions() noexcept {
+  static_assert(DLBRIDGE_HPP_EXCEPTIONS || always_false<T>,
+                "dlbridge: value() throws, and exceptions are off: ask has_value()");
+}
+
+}  // namespace detail
+
+/// A value, or the error that stands in its place. It has std::expected's functions, converts to
+/// std::expected where the library has it, and is one type in every language mode. Two differences,
+/// both so that nothing is undefined: `*r` of a failure is a T{} (an empty tensor, a null pointer),
+/// and error() of a success says so. value() throws dlbridge::exception.
+template <class T>
+class [[nodiscard]] result : public detail::result_base<T> {
+  using base = detail::result_base<T>;
+
+ public:
+  using value_type = T;
+  using error_type = dlbridge::error;
+
+  /// A success with T{}.
+  result() = default;
+  // NOLINTNEXTLINE(google-explicit-constructor): as std::expected
+  DLBRIDGE_HPP_INLINE result(T value) noexcept(std::is_nothrow_move_constructible_v<T>)
+      : base(std::move(value)) {}
+  // NOLINTNEXTLINE(google-explicit-constructor): `return error;` is what functions write
+  result(const dlbridge::error& why) noexcept : base(why) {}
+
+  const T& operator*() const& noexcept { return this->value_; }
+  T& operator*() & noexcept { return this->value_; }
+  T&& operator*() && noexcept { return std::move(this->value_); }
+  const T* operator->() const noexcept { return &this->value_; }
+  T* operator->() noexcept { return &this->value_; }
+
+  /// The value; throws dlbridge::exception where there is none.
+  T& value() & { return demanded(), this->value_; }
+  const T& value() const& { return demanded(), this->value_; }
+  T&& value() && { return demanded(), std::move(this->value_); }
+
+  template <class U>
+  T value_or(U&& other) && {
+    return this->has_value() ? std::move(this->value_) : static_cast<T>(std::forward<U>(other));
+  }
+  template <class U>
+  T value_or(U&& other) const& {
+    return this->has_value() ? this->value_ : static_cast<T>(std::forward<U>(other));
+  }
+
+  /// f(value), which returns a result, or this error.
+  template <class F>
+  auto and_then(F&& f) && -> std::invoke_result_t<F, T&&> {
+    using next = std::invoke_result_t<F, T&&>;
+    static_assert(detail::is_result<next>, "dlbridge: and_then wants a function to a result");
+    return this->has_value() ? std::forward<F>(f)(std::move(this->value_)) : next(this->error_);
+  }
+  template <class F>
+  auto and_then(F&& f) & -> std::invoke_result_t<F, T&> {
+    using next = std::invoke_result_t<F, T&>;
+    static_assert(detail::is_result<next>, "dlbridge: and_then wants a function to a result");
+    return this->has_value() ? std::forward<F>(f)(this->value_) : next(this->error_);
+  }
+  /// A result of f(value), or this error.
+  template <class F>
+  auto transform(F&& f) && -> result<std::remove_cv_t<std::invoke_result_t<F, T&&>>> {
+    return apply(std::forward<F>(f), std::move(this->value_), *this);
+  }
+  template <class F>
+  auto transform(F&& f) & -> result<std::remove_cv_t<std::invoke_result_t<F, T&>>> {
+    return apply(std::forward<F>(f), this->value_, *this);
+  }
+  /// This value, or f(error), which returns a result<T>.
+  template <class F>
+  result or_else(F&& f) && {
+    return this->has_value() ? std::move(*this) : std::forward<F>(f)(this->error_);
+  }
+
+#if defined(__cpp_lib_expected)
+  // NOLINTNEXTLINE(google-explicit-constructor): it is one
+  operator std::expected<T, dlbridge::error>() && {
+    if (!this->has_value()) {
+      return std::unexpected<dlbridge::error>(this->error_);
+    }
+    return std::move(this->value_);
+  }
+#endif
+
+ private:
+  friend detail::maker;
+  void demanded() const {
+    detail::require_exceptions<T>();
+    this->demand();
+  }
+  template <class F, class V>
+  static auto apply(F&& f, V&& value, const base& from)
+      -> result<std::remove_cv_t<std::invoke_result_t<F, V>>> {
+    using next = std::remove_cv_t<std::invoke_result_t<F, V>>;
+    if (!from.has_value()) {
+      return result<next>(from.error());
+    }
+    if constexpr (std::is_void_v<next>) {
+      std::forward<F>(f)(std::forward<V>(value));
+      return {};
+    } else {
+      return result<next>(std::forward<F>(f)(std::forward<V>(value)));
+    }
+  }
+};
+
+/// Success, or an error.
+template <>
+class [[nodiscard]] result<void> : public detail::result_base<detail::nothing> {
+  using base = detail::result_base<detail::nothing>;
+
+ public:
+  using value_type = void;
+  using error_type = dlbridge::error;
+
+  result() noexcept = default;
+  // NOLINTNEXTLINE(google-explicit-constructor): `return error;` is what functions write
+  result(const dlbridge::error& why) noexcept : base(why) {}
+
+  void operator*() const noexcept {}
+  /// Throws dlbridge::exception unless the call succeeded.
+  template <class Never = void>
+  void value() const {
+    detail::require_exceptions<Never>();
+    demand();
+  }
+  template <class F>
+  auto and_then(F&& f) const -> std::invoke_result_t<F> {
+    return has_value() ? std::forward<F>(f)() : std::invoke_result_t<F>(error());
+  }
+  template <class F>
+  result or_else(F&& f) const {
+    return has_value() ? *this : std::forward<F>(f)(error());
+  }
+
+#if defined(__cpp_lib_expected)
+  // NOLINTNEXTLINE(google-explicit-constructor): it is one
+  operator std::expected<void, dlbridge::error>() const {
+    if (!has_value()) {
+      return std::unexpected<dlbridge::error>(error());
+    }
+    return {};
+  }
+#endif
+
+ private:
+  friend detail::maker;
+};
+
+DLBRIDGE_HPP_END
+
+#endif  // DLBRIDGE_HPP_RESULT_HPP_

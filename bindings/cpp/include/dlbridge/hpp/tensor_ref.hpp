@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+// Borrowed tensors: foreign_ref, of which only the struct may be looked at, and checked_ref, whose
+// elements may be. Both are valid as long as what they were made of.
+#ifndef DLBRIDGE_HPP_TENSOR_REF_HPP_
+#define DLBRIDGE_HPP_TENSOR_REF_HPP_
+
+#include "dlbridge/hpp/options.hpp"
+#include "dlbridge/hpp/strided.hpp"
+
+DLBRIDGE_HPP_BEGIN
+
+/// How elements are to be reached. Flags add up: `on_device | vouch_writable`.
+enum class access : unsigned {
+  /// On the host: a tensor that the CPU cannot read is refused.
+  on_host = 0,
+  /// On the tensor's device: the view is for a kernel, and the host must not read through it.
+  on_device = 1,
+  /// The caller knows that a legacy or bare tensor, which cannot say so, may be written to.
+  vouch_writable = 2,
+};
+constexpr access operator|(access a, access b) noexcept {
+  return static_cast<access>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
+}
+constexpr bool has(access all, access flag) noexcept {
+  return (static_cast<unsigned>(all) & static_cast<unsigned>(flag)) != 0;
+}
+
+namespace detail {
+
+template <class... T>
+constexpr void refuse_unvalidated() noexcept {
+  static_assert(always_false<T...>,
+                "dlbridge: this tensor is not validated: validate, upgrade or adopt it first");
+}
+
+// What a tensor that nobody has validated answers when it is asked for elements.
+class closed {
+ public:
+  template <class T, std::size_t Rank>
+  void elements(access = access::on_host) const {
+    refuse_unvalidated<T>();
+  }
+  template <class Target>
+  void map(access = access::on_host) const {
+    refuse_unvalidated<Target>();
+  }
+  template <class T = void>
+  void data() const {
+    refuse_unvalidated<T>();
+  }
+  template <class T = void>
+  void shape() const {
+    refuse_unvalidated<T>();
+  }
+  template <class T = void>
+  void strides() const {
+    refuse_unvalidated<T>();
+  }
+};
+
+}  // namespace detail
+
+/// A borrowed DLTensor of anybody's, and the flags that are known of it (0 if none are).
+class foreign_ref : public detail::closed {
+ public:
+  constexpr foreign_ref() noexcept = default;
+  constexpr explicit foreign_ref(const DLTensor* tensor, std::uint64_t flags = 0) noexcept
+      : raw_(tensor), flags_(flags) {}
+
+  constexpr const DLTensor* raw() const noexcept { return raw_; }
+  constexpr std::uint64_t flags() const noexcept { return flags_; }
+
+ private:
+  const DLTensor* raw_ = nullptr;
+  std::uint64_t flags_ = 0;
+};
+
+/// A borrowed tensor that was validated: shape, strides and elements are safe to read.
+class checked_ref {
+ public:
+  /// Of no tensor: no axes, no data.
+  constexpr checked_ref() noexcept = default;
+
+  constexpr const DLTensor* raw() const noexcept { return raw_; }
+  constexpr std::uint64_t flags() const noexcept { return flags_; }
+  constexpr std::int32_t ndim() const noexcept { return raw_ != nullptr ? raw_->ndim : 0; }
+  constexpr span<const std::int64_t> shape() const noexcept {
+    return {raw_ != nullptr ? raw_->shape : nullptr, static_cast<std::size_t>(ndim())};
+  }
+  /// In elements; empty where the producer left them out (compact, last axis fastest).
+  constexpr span<const std::int64_t> strides() const noexcept {
+    return raw_ != nullptr && raw_->strides != nullptr
+               ? span<const std::int64_t>(raw_->strides, static_cast<std::size_t>(ndim()))
+               : span<const std::int64_t>();
+  }
+  constexpr dlbridge::dtype dtype() const noexcept {
+    return raw_ != nullptr ? raw_->dtype : dlbridge::dtype{0, 0, 0};
+  }
+  dlbridge::device device() const noexcept {
+    return raw_ != nullptr ? raw_->device : make_device(0);
+  }
+  /// The address of element (0,...,0), which the CPU need not be able to read; NULL where the
+  /// tensor is empty, and where `data` is a handle (see handle and byte_offset).
+  const void* data() const noexcept { return opaque() ? nullptr : address(); }
+  /// `data` as it stands: an address, or the handle of an opaque device's memory.
+  void* handle() const noexcept { return raw_ != nullptr ? raw_->data : nullptr; }
+  /// Bytes from the address or handle to element (0,...,0).
+  std::uint64_t byte_offset() const noexcept { return raw_ != nullptr ? raw_->byte_offset : 0; }
+  /// Number of elements; 1 for a scalar.
+  std::int64_t size() const noexcept {
+    std::int64_t count = raw_ != nullptr ? 1 : 0;
+    for (const std::int64_t extent : shape()) {
+      count *= extent;
+    }
+    return count;
+  }
+  /// May the data not be written to? A legacy or bare tensor cannot say: then it may not.
+  constexpr bool read_only() const noexcept { return writable_ != answer::yes; }
+
+  /// The elements as `Rank` axes of T. Refused (policy) where dtype, number of axes, alignment or
+  /// place are others, and, unless T is const, where the tensor may not be written to or elements
+  /// share memory. The result borrows from the tensor.
+  template <class T, std::size_t Rank>
+  result<strided_view<T, Rank>> elements(access how = access::on_host) const noexcept {
+    detail::require_element<T>();
+    const demand wanted = {dtype_of<std::remove_cv_t<T>>::value, Rank, alignof(T),
+                           !std::is_const_v<T>, how};
+    if (!meets(wanted)) {
+      return refusal(wanted);
+    }
+    std::int64_t compact[Rank != 0 ? Rank : 1] = {};
+    return strided_view<T, Rank>(static_cast<T*>(address()), raw_->shape,
+                                 raw_->strides != nullptr ? raw_->strides : fill<Rank>(compact));
+  }
+
+  /// The elements as a Target that views memory: std::mdspan, cuda::std::mdspan, Eigen::Map,
+  /// xt::xtensor_adaptor; see map_traits for others. Refused as elements() refuses, and where the
+  /// target cannot say the strides. The result borrows from the tensor. Throws what the Target's
+  /// constructor throws.
+  template <class Target>
+  result<Target> map(access how = access::on_host) const;
+
+ private:
+  enum class answer : std::uint8_t { no, yes, unknown };
+  struct demand {
+    dlbridge::dtype dtype;
+    std::size_t rank;
+    std::size_t alignment;
+    bool writable;
+    access how;
+  };
+
+  checked_ref(const DLTensor* raw, std::uint64_t flags, answer writable) noexcept
+      : raw_(raw), flags_(flags), writable_(writable) {}
+  friend struct trust;
+
+  void* address() const noexcept {
+    return raw_ != nullptr && raw_->data != nullptr
+               ? static_cast<unsigned char*>(raw_->data) + raw_->byte_offset
+               : nullptr;
+  }
+
+  template <std::size_t Rank>
+  const std::int64_t* fill(std::int64_t* strides) const noexcept {
+    std::int64_t next = 1;
+    for (std::size_t axis = Rank; axis-- > 0;) {
+      strides[axis] = next;
+      next *= raw_->shape[axis];
+    }
+    return strides;
+  }
+
+  bool meets(const demand& wanted) const noexcept {
+    return raw_ != nullptr && equal(raw_->dtype, wanted.dtype) &&
+           static_cast<std::size_t>(raw_->ndim) == wanted.rank &&
+           reinterpret_cast<std::uintptr_t>(address()) % wanted.alignment == 0 &&
+           reachable(wanted.how) && (!wanted.writable || may_write(wanted.how));
+  }
+  bool reachable(access how) const noexcept {
+    const std::int32_t type = device_type(raw_->device);
+    return type == kDLCPU ||
+           (has(how, access::on_device) ? !opaque() : abi::host_accessible(type) == DLBRIDGE_YES);
+  }
+  // Is `data` a handle, to which nothing can be added? The library knows the devices.
+  bool opaque() const noexcept {
+    if (raw_ == nullptr || device_type(raw_->device) == kDLCPU) {
+      return false;
+    }
+    DLBridgeLayout layout = DLBRIDGE_LAYOUT_INIT;
+    const DLBridgeStatus status = abi::layout(raw_, flags_, &layout, nullptr);
+    return status == DLBRIDGE_OK && (layout.flags & DLBRIDGE_LAYOUT_OPAQUE) != 0;
+  }
+  // Compact memory cannot overlap itself; of other layouts the library knows.
+  bool may_write(access how) const noexcept {
+    const bool allowed = writable_ == answer::yes ||
+                         (writable_ == answer::unknown && has(how, access::vouch_writable));
+    return allowed && (compact() || status_of(as_policy(nullptr)) == DLBRIDGE_OK);
+  }
+  bool compact() const noexcept {
+    std::int64_t expected = 1;
+    for (std::int32_t axis = raw_->ndim; raw_->strides != nullptr && axis-- > 0;) {
+      if (raw_->shape[axis] != 1 && raw_->strides[axis] != expected) {
+        return false;
+      }
+      expected *= raw_->shape[axis];
+    }
+    return true;
+  }
+
+  // The same demands as a policy, so that the refusal is in the library's own words.
+  policy as_policy(const demand* wanted) const noexcept {
+    const policy base = policy().allow_null_strides().allow_scalable_lanes().max_ndim(
+        std::numeric_limits<std::int32_t>::max());
+    if (wanted == nullptr) {
+      return base.require_writable().vouch_writable();
+    }
+    policy made = base.dtypes({&wanted->dtype, 1}).alignment(wanted->alignment);
+    if (wanted->writable) {
+      made = made.require_writable();
+    }
+    return has(wanted->how, access::vouch_writable) ? made.vouch_writable() : made;
+  }
+  DLBridgeStatus status_of(const policy& demands, DLBridgeError* sink = nullptr) const noexcept {
+    return abi::validate(raw_, flags_ & ~DLPACK_FLAG_BITMASK_READ_ONLY, demands.raw(), sink);
+  }
+
+  error refusal(const demand& wanted) const noexcept {
+    if (raw_ == nullptr) {
+      return {status_code::invalid_argument, rule_code::none, -1,
+              "the tensor is empty: it was moved from or released"};
+    }
+    if (static_cast<std::size_t>(raw_->ndim) != wanted.rank) {
+      return {status_code::policy,
+              rule_code::ndim_limit,
+              -1,
+              "ndim is not what the view has: expected %zu, found %d",
+              wanted.rank,
+              static_cast<int>(raw_->ndim)};
+    }
+    if (!equal(raw_->dtype, wanted.dtype)) {
+      char expected[64] = "";
+      char found[64] = "";
+      abi::dtype_format(wanted.dtype, &expected[0], sizeof expected, nullptr, nullptr);
+      abi::dtype_format(raw_->dtype, &found[0], sizeof found, nullptr, nullptr);
+      return {status_code::policy,
+              rule_code::dtype_refused,
+              -1,
+              "the dtype is not that of the elements asked for: expected %s, found %s",
+              expected,
+              found};
+    }
+    if (!reachable(wanted.how)) {
+      return {status_code::policy,
+              rule_code::device_refused,
+              -1,
+              "%s read memory of device type %d: copy it to the host, or take it to a kernel of "
+              "the device",
+              has(wanted.how, access::on_device) ? "no address can" : "the CPU cannot",
+              static_cast<int>(device_type(raw_->device))};
+    }
+    if (wanted.writable && writable_ == answer::no) {
+      return {status_code::policy, rule_code::not_writable, -1,
+              "the tensor is read-only: expected a const element type, found a writable one"};
+    }
+    if (wanted.writable && writable_ == answer::unknown &&
+        !has(wanted.how, access::vouch_writable)) {
+      return {status_code::policy, rule_code::not_writable, -1,
+              "nothing says that the tensor may be written to: ask for const elements, or for "
+              "access::vouch_writable"};
+    }
+    const demand vouched = {wanted.dtype, wanted.rank, wanted.alignment, wanted.writable,
+                            wanted.how | access::vouch_writable};
+    error why;
+    const DLBridgeStatus status = status_of(as_policy(&vouched), why.sink());
+    why.set(status != DLBRIDGE_OK ? status : DLBRIDGE_ERROR_POLICY);
+    return why;
+  }
+
+  const DLTensor* raw_ = nullptr;
+  std::uint64_t flags_ = 0;
+  answer writable_ = answer::unknown;
+};
+
+/// The one door between what is foreign and what counts as validated, for users who know better.
+struct trust {
+  /// The caller answers for it that `tensor`, whose flags are `flags`, is valid.
+  static checked_ref assume_validated(const DLTensor* tensor, std::uint64_t flags = 0) noexcept {
+    return {tensor, flags,
+            (flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0 ? checked_ref::answer::no
+                                                         : checked_ref::answer::unknown};
+  }
+  static checked_ref assume_validated(const DLManagedTensor* tensor) noexcept {
+    return tensor != nullptr ? assume_validated(&tensor->dl_tensor, 0) : checked_ref();
+  }
+  static checked_ref assume_validated(const DLManagedTensorVersioned* tensor) noexcept {
+    if (tensor == nullptr) {
+      return {};
+    }
+    return {&tensor->dl_tensor, tensor->flags,
+            (tensor->flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0 ? checked_ref::answer::no
+                                                                 : checked_ref::answer::yes};
+  }
+};
+
+DLBRIDGE_HPP_END
+
+#endif  // DLBRIDGE_HPP_TENSOR_REF_HPP_

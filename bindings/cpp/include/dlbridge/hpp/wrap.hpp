@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tensors around native memory, and around the memory of C++ containers, without copying it.
+#ifndef DLBRIDGE_HPP_WRAP_HPP_
+#define DLBRIDGE_HPP_WRAP_HPP_
+
+#include "dlbridge/hpp/make.hpp"
+
+DLBRIDGE_HPP_BEGIN
+
+/// Native memory to make a tensor of. Arrays are borrowed for the call; the policy, too.
+class wrap_spec {
+ public:
+  constexpr wrap_spec(const buffer& memory, const device& where, const dtype& type,
+                      span<const std::int64_t> shape) noexcept
+      : raw_ DLBRIDGE_WRAP_SPEC_INIT {
+    raw_.buffer = memory;
+    raw_.device = where;
+    raw_.dtype = type;
+    raw_.ndim = static_cast<std::int32_t>(shape.size());
+    raw_.shape = shape.data();
+  }
+  /// In elements, as many as axes; left out: compact, last axis fastest.
+  [[nodiscard]] constexpr wrap_spec strides(span<const std::int64_t> elements) const noexcept {
+    wrap_spec made = with(&DLBridgeWrapSpec::strides, elements.data());
+    made.strides_ = elements.size();
+    return made;
+  }
+  /// Bytes from the handle to element (0,...,0).
+  [[nodiscard]] constexpr wrap_spec byte_offset(std::uint64_t bytes) const noexcept {
+    return with(&DLBridgeWrapSpec::byte_offset, bytes);
+  }
+  /// Bytes at the handle, which the extent must stay inside.
+  [[nodiscard]] constexpr wrap_spec size(std::uint64_t bytes) const noexcept {
+    return with(&DLBridgeWrapSpec::buffer_size, bytes);
+  }
+  [[nodiscard]] constexpr wrap_spec flags(std::uint64_t dlpack) const noexcept {
+    return with(&DLBridgeWrapSpec::flags, dlpack);
+  }
+  [[nodiscard]] constexpr wrap_spec read_only() const noexcept {
+    return flags(raw_.flags | DLPACK_FLAG_BITMASK_READ_ONLY);
+  }
+  [[nodiscard]] constexpr wrap_spec speaks(dlpack_version newest) const noexcept {
+    return with(&DLBridgeWrapSpec::version, newest);
+  }
+  [[nodiscard]] constexpr wrap_spec by(const policy& demands) const noexcept {
+    return with(&DLBridgeWrapSpec::policy, demands.raw());
+  }
+  wrap_spec by(const policy&&) const = delete;
+  /// A cl_mem: the tensor holds a reference of its own.
+  [[nodiscard]] constexpr wrap_spec retain() const noexcept { return add(DLBRIDGE_WRAP_RETAIN); }
+  /// Keeps the module of the release callback loaded.
+  [[nodiscard]] constexpr wrap_spec pin_producer() const noexcept {
+    return add(DLBRIDGE_WRAP_PIN_PRODUCER);
+  }
+  /// The caller vouches for the layout, and so for reading elements by it. No policy then.
+  [[nodiscard]] constexpr wrap_spec assume_valid() const noexcept {
+    return add(DLBRIDGE_WRAP_SKIP_VALIDATION);
+  }
+  /// A C callback, called once with `context` when the last owner is gone.
+  [[nodiscard]] constexpr wrap_spec release(void (*callback)(void*, DLBridgeBuffer),
+                                            void* context) const noexcept {
+    return with(&DLBridgeWrapSpec::release, callback)
+        .with(&DLBridgeWrapSpec::release_context, context);
+  }
+
+  constexpr bool consistent() const noexcept {
+    return raw_.strides == nullptr || strides_ == static_cast<std::size_t>(raw_.ndim);
+  }
+  /// Of a struct that was filled by other means.
+  constexpr explicit wrap_spec(const DLBridgeWrapSpec& raw) noexcept
+      : raw_(raw), strides_(static_cast<std::size_t>(raw.ndim)) {}
+  constexpr const DLBridgeWrapSpec* raw() const noexcept { return &raw_; }
+
+ private:
+  constexpr wrap_spec add(std::uint32_t option) const noexcept {
+    return with(&DLBridgeWrapSpec::options, raw_.options | option);
+  }
+  template <class M>
+  constexpr wrap_spec with(M DLBridgeWrapSpec::*member,
+                           std::enable_if_t<true, M> value) const noexcept {
+    wrap_spec made = *this;
+    made.raw_.*member = value;
+    return made;
+  }
+  DLBridgeWrapSpec raw_;
+  std::size_t strides_ = 0;
+};
+
+/// Makes a tensor of ours of native memory, which belongs to it until its release callback runs.
+inline result<tensor> wrap(const wrap_spec& spec) noexcept {
+  if (!spec.consistent()) {
+    return detail::unlike_lengths();
+  }
+  return detail::produced<tensor>(
+      [&](auto** out, DLBridgeError* sink) { return abi::wrap(spec.raw(), out, sink); });
+}
+/// The same as a legacy tensor; what legacy cannot say is refused.
+inline result<checked_legacy> wrap_legacy(const wrap_spec& spec) noexcept {
+  if (!spec.consistent()) {
+    return detail::unlike_lengths();
+  }
+  return detail::produced<checked_legacy>(
+      [&](auto** out, DLBridgeError* sink) { return abi::wrap_legacy(spec.raw(), out, sink); });
+}
+
+namespace detail {
+
+inline error no_memory() noexcept {
+  return {status_code::out_of_memory, rule_code::none, -1, "no memory for a release callback"};
+}
+
+// Wraps with a callable that is kept on the heap; a failure destroys it uncalled.
+template <class To, class F, class Wrap>
+result<To> wrap_with(const wrap_spec& spec, F&& release, Wrap&& wrap_function) noexcept {
+  using holder = held_callable<std::decay_t<F>>;
+  static_assert(std::is_invocable_v<std::decay_t<F>&, DLBridgeBuffer> ||
+                    std::is_invocable_v<std::decay_t<F>&>,
+                "dlbridge: release is called with the buffer or with nothing");
+  std::unique_ptr<holder> held(new (std::nothrow) holder{std::forward<F>(release)});
+  if (held == nullptr) {
+    return no_memory();
+  }
+  result<To> made = wrap_function(spec.release(&holder::template run<DLBridgeBuffer>, held.get()));
+  if (made) {
+    static_cast<void>(held.release());
+  }
+  return made;
+}
+
+}  // namespace detail
+
+/// The same with a callable, `release(buffer)` or `release()`, that runs once when the last owner
+/// is gone, on that thread; what it throws goes to the exception handler. On failure it is
+/// destroyed uncalled, and the memory is the caller's.
+template <class F>
+result<tensor> wrap(const wrap_spec& spec, F&& release) noexcept {
+  return detail::wrap_with<tensor>(spec, std::forward<F>(release),
+                                   [](const wrap_spec& with) { return wrap(with); });
+}
+template <class F>
+result<checked_legacy> wrap_legacy(const wrap_spec& spec, F&& release) noexcept {
+  return detail::wrap_with<checked_legacy>(spec, std::forward<F>(release),
+                                           [](const wrap_spec& with) { return wrap_legacy(with); });
+}
+
+// -------------------------------------------------------------------------------------- containers
+
+/// Where the elements of a container lie. Specialise it for types of your own:
+///
+///   static constexpr bool owning = ...;           // false for views: they cannot be moved in
+///   static std::size_t rank(const C&);
+///   static T* data(C&);                           // element (0,...,0); const T*: read-only
+///   static bool layout(const C&, std::int64_t* shape, std::int64_t* strides);
+///
+/// layout fills rank() entries of both, strides in elements, or returns false where there are none.
+/// C may be const. Known are ranges with data() and size() (std::vector, std::array, std::span),
+/// and what has the interface of Eigen's matrices and maps, of xtensor's containers, adaptors and
+/// views, and of std::mdspan.
+template <class C, class = void>
+struct memory_traits {
+  static_assert(
+      detail::always_false<C>,
+      "dlbridge: it is not known where this type's elements lie (std::vector<bool> has none "
+      "in memory): specialise memory_traits");
+};
+
+namespace detail {
+
+template <class C>
+using data_pointer = decltype(std::declval<C&>().data());
+
+// A container that owns gives a writable pointer, and through const a const one; a view does not.
+template <class C>
+inline constexpr bool owns_elements =
+    !std::is_const_v<std::remove_pointer_t<data_pointer<std::remove_const_t<C>>>> &&
+    std::is_const_v<std::remove_pointer_t<data_pointer<const C>>>;
+
+template <class C, class = void>
+inline constexpr bool is_eigen_like = false;
+template <class C>
+inline constexpr bool
+    is_eigen_like<C, typename void_of<decltype(std::declval<const C&>().innerStride()),
+                                      decltype(std::declval<const C&>().outerStride()),
+                                      decltype(C::IsRowMajor)>::type> = true;
+
+template <class C, class = void>
+inline constexpr bool is_xtensor_like = false;
+template <class C>
+inline constexpr bool
+    is_xtensor_like<C, typename void_of<decltype(std::declval<const C&>().shape()),
+                                        decltype(std::declval<const C&>().strides()),
+                                        decltype(std::declval<const C&>().dimension()),
+                                        decltype(std::declval<const C&>().data_offset())>::type> =
+        true;
+
+// A range with strides of its own is none that is contiguous.
+template <class C, class = void>
+inline constexpr bool has_strides = false;
+template <class C>
+inline constexpr bool
+    has_strides<C, typename void_of<decltype(std::declval<const C&>().strides())>::type> = true;
+
+template <class C, class = void>
+inline constexpr bool is_contiguous_range = false;
+template <class C>
+inline constexpr bool
+    is_contiguous_range<C, typename void_of<std::enable_if_t<std::is_pointer_v<data_pointer<C>>>,
+                                            decltype(std::declval<const C&>().size())>::type> =
+        !is_eigen_like<C> && !has_strides<C> && has_dtype<std::remove_pointer_t<data_pointer<C>>>;
+
+}  // namespace detail
+
+/// std::vector, std::array, std::span and the like: one axis.
+template <class C>
+struct memory_traits<C, std::enable_if_t<detail::is_contiguous_range<C>>> {
+  static constexpr bool owning = detail::owns_elements<C>;
+  static constexpr std::size_t rank(const C&) noexcept { return 1; }
+  static auto* data(C& container) noexcept { return container.data(); }
+  static bool layout(const C& container, std::int64_t* shape, std::int64_t* strides) noexcept {
+    shape[0] = static_cast<std::int64_t>(container.size());
+    strides[0] = 1;
+    return true;
+  }
+};
+
+/// Eigen's matrices, vectors, arrays and maps.
+template <class C>
+struct memory_traits<C, std::enable_if_t<detail::is_eigen_like<C>>> {
+  static constexpr bool owning =
+      std::is_same_v<typename C::PlainObject, std::remove_const_t<C>> && detail::owns_elements<C>;
+  static constexpr bool vector = C::IsVectorAtCompileTime;
+  static constexpr std::size_t rank(const C&) noexcept { return vector ? 1 : 2; }
+  static auto* data(C& matrix) noexcept { return matrix.data(); }
+  static bool layout(const C& matrix, std::int64_t* shape, std::int64_t* strides) noexcept {
+    if constexpr (vector) {
+      shape[0] = static_cast<std::int64_t>(matrix.size());
+      strides[0] = static_cast<std::int64_t>(matrix.innerStride());
+    } else {
+      shape[0] = static_cast<std::int64_t>(matrix.rows());
+      shape[1] = static_cast<std::int64_t>(matrix.cols());
+      strides[C::IsRowMajor ? 0 : 1] = static_cast<std::int64_t>(matrix.outerStride());
+      strides[C::IsRowMajor ? 1 : 0] = static_cast<std::int64_t>(matrix.innerStride());
+    }
+    return true;
+  }
+};
+
+/// xtensor's containers, adaptors and strided views, of ranks known early or late.
+template <class C>
+struct memory_traits<C, std::enable_if_t<detail::is_xtensor_like<C>>> {
+  static constexpr bool owning = detail::owns_elements<C>;
+  static std::size_t rank(const C& array) noexcept { return array.dimension(); }
+  static auto* data(C& array) noexcept { return array.data() + array.data_offset(); }
+  static bool layout(const C& array, std::int64_t* shape, std::int64_t* strides) noexcept {
+    const auto& extents = array.shape();
+    const auto& steps = array.strides();
+    for (std::size_t axis = 0; axis < rank(array); ++axis) {
+      shape[axis] = static_cast<std::int64_t>(extents[axis]);
+      strides[axis] = static_cast<std::int64_t>(steps[axis]);
+    }
+    return true;
+  }
+};
+
+/// std::mdspan, cuda::std::mdspan and strided_view: views, so they can be lent only.
+template <class C>
+struct memory_traits<
+    C, typename detail::void_of<typename C::mapping_type, typename C::data_handle_type>::type> {
+  static constexpr bool owning = false;
+  static constexpr std::size_t rank(const C&) noexcept { return C::rank(); }
+  static auto* data(C& view) noexcept { return view.data_handle(); }
+  static bool layout(const C& view, std::int64_t* shape, std::int64_t* strides) noexcept {
+    if constexpr (C::rank() != 0) {  // a scalar has no stride to ask for
+      for (std::size_t axis = 0; axis < C::rank(); ++axis) {
+        if (!view.is_strided()) {
+          return false;
+        }
+        shape[axis] = static_cast<std::int64_t>(view.extent(axis));
+        strides[axis] = static_cast<std::int64_t>(view.stride(axis));
+      }
+    }
+    return true;
+  }
+};
+template <class T, std::size_t Rank>
+struct memory_traits<strided_view<T, Rank>> {
+  using view_type = strided_view<T, Rank>;
+  static constexpr bool owning = false;
+  static constexpr std::size_t rank(const view_type&) noexcept { return Rank; }
+  static T* data(view_type& view) noexcept { return view.data(); }
+  static bool layout(const view_type& view, std::int64_t* shape, std::int64_t* strides) noexcept {
+    for (std::size_t axis = 0; axis < Rank; ++axis) {
+      shape[axis] = view.extent(axis);
+      strides[axis] = view.stride(axis);
+    }
+    return true;
+  }
+};
+template <class T, std::size_t Rank>
+struct memory_traits<const strided_view<T, Rank>> : memory_traits<strided_view<T, Rank>> {
+  static T* data(const strided_view<T, Rank>& view) noexcept { return view.data(); }
+};
+
+namespace detail {
+
+// Wraps the memory of a container by its traits; `wrap_function` completes the spec and calls.
+template <class C, class Wrap>
+result<tensor> wrap_container(C& container, dlpack_version newest, Wrap&& wrap_function) noexcept {
+  using traits = memory_traits<C>;
+  using element = std::remove_pointer_t<decltype(traits::data(container))>;
+  static_assert(has_dtype<element>,
+                "dlbridge: no DLPack dtype is known for this type: specialise dlbridge::dtype_of");
+  constexpr std::size_t most = 64;
+  std::int64_t shape[most] = {};
+  std::int64_t strides[most] = {};
+  const std::size_t rank = traits::rank(container);
+  if (rank > most) {
+    return error(status_code::policy, rule_code::ndim_limit, -1,
+                 "ndim is above the limit: expected at most %zu, found %zu", most, rank);
+  }
+  if (!traits::layout(container, shape, strides)) {
+    return error(status_code::unrepresentable, rule_code::none, -1,
+                 "the layout of this mdspan has no strides, which is all that DLPack can say");
+  }
+  wrap_spec spec = wrap_spec(buffer_of(traits::data(container)), make_device(kDLCPU),
+                             dtype_of<std::remove_cv_t<element>>::value, {shape, rank})
+                       .strides({strides, rank})
+                       .speaks(newest);
+  if (std::is_const_v<element>) {
+    spec = spec.read_only();
+  }
+  return wrap_function(spec);
+}
+
+// A container on the heap, for as long as tensors refer to it.
+template <class C>
+struct held_container {
+  C container;
+  static void run(void* context, DLBridgeBuffer /*memory*/) noexcept {
+    delete static_cast<held_container*>(context);
+  }
+};
+
+}  // namespace detail
+
+/// A tensor over the memory of `container`, which stays the caller's and must neither go nor
+/// reallocate before the tensor's last owner has gone. Const elements make it read-only.
+template <class C>
+result<tensor> wrap_borrowed(C& container, dlpack_version newest = {0, 0}) noexcept {
+  return detail::wrap_container(container, newest,
+                                [](const wrap_spec& spec) { return wrap(spec); });
+}
+template <class C>
+result<tensor> wrap_borrowed(const C&& container, dlpack_version newest = {0, 0}) = delete;
+
+/// The same; `release()` runs once when the last owner is gone, so that the caller knows when.
+template <class C, class F, class = std::enable_if_t<std::is_invocable_v<std::decay_t<F>&>>>
+result<tensor> wrap_borrowed(C& container, F&& release, dlpack_version newest = {0, 0}) noexcept {
+  return detail::wrap_container(container, newest, [&](const wrap_spec& spec) {
+    return wrap(spec, std::forward<F>(release));
+  });
+}
+
+/// A tensor over the memory of `container`, which moves in and is destroyed with the tensor's last
+/// owner. No element is copied, but for those that lie in the object itself (std::array, fixed
+/// matrices). On failure `container` is as it was.
+template <class C>
+result<tensor> wrap_owned(C&& container, dlpack_version newest = {0, 0}) noexcept {
+  static_assert(!std::is_lvalue_reference_v<C>,
+                "dlbridge: the container must move in: pass std::move(container), or lend it with "
+                "wrap_borrowed");
+  static_assert(!std::is_const_v<C>, "dlbridge: a const container cannot move in");
+  using plain = std::remove_reference_t<C>;
+  static_assert(memory_traits<plain>::owning,
+                "dlbridge: a view owns no elements: move the container in, or lend the view with "
+                "wrap_borrowed");
+  static_assert(std::is_nothrow_move_constructible_v<plain>,
+                "dlbridge: a container that moves in must not throw");
+  using holder = detail::held_container<plain>;
+  std::unique_ptr<holder> held(new (std::nothrow) holder{std::move(container)});
+  if (held == nullptr) {
+    return detail::no_memory();
+  }
+  result<tensor> made = detail::wrap_container(held->container, newest, [&](const wrap_spec& spec) {
+    return wrap(spec.release(&holder::run, held.get()));
+  });
+  if (made) {
+    static_cast<void>(held.release());
+  } else {
+    container = std::move(held->container);
+  }
+  return made;
+}
+
+DLBRIDGE_HPP_END
+
+#endif  // DLBRIDGE_HPP_WRAP_HPP_

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a step of the corpus passes, made by the binding's builders.
+#ifndef DLBRIDGE_CPP_TESTS_CORPUS_ARGUMENTS_H_
+#define DLBRIDGE_CPP_TESTS_CORPUS_ARGUMENTS_H_
+
+#include <optional>
+
+#include "corpus_world.h"
+
+namespace dlbridge_cpp_test {
+
+inline const Names kWrapOptions = {"SKIP_VALIDATION", "PIN_PRODUCER", "RETAIN"};
+inline const Names kCopyOptions = {"ALLOW_STAGING", "SHAREABLE"};
+inline const Names kBackends = {"NONE", "CPU", "CUDA", "HIP", "LEVEL_ZERO", "OPENCL"};
+inline const Names kBufferKinds = {"", "ADDRESS", "CL_MEM", "HANDLE"};
+inline const Names kStreamKinds = {"", "HOST", "NO_SYNC", "QUEUE", "IMMEDIATE_LIST"};
+
+struct Arguments {
+  const json& step;
+  World& world;
+
+  bool Has(const char* key) const { return step.contains(key); }
+  Slot& In() const {
+    const json& name = step["in"];
+    return world.slots[name.is_array() ? name[0] : name];
+  }
+};
+
+// A policy and what it points to.
+class PolicyArgument {
+ public:
+  explicit PolicyArgument(const json& spec)
+      : struct_level(spec.value("level", "METADATA") == "STRUCT") {
+    if (spec.value("level", "METADATA") == "DEVICE") {
+      made = made.ask_driver();
+    }
+    if (spec.contains("version")) {
+      made = made.speaks(VersionFrom(spec["version"]));
+    }
+    made = made.max_ndim(spec.value("max_ndim", 64))
+               .alignment(NumberOr(spec, "alignment", 0))
+               .buffer_size(NumberOr(spec, "buffer_size", UINT64_MAX));
+    Contiguity(spec.value("contiguity", "ANY"));
+    for (const json& name : spec.value("flags", json::array())) {
+      Flag(name);
+    }
+    Lists(spec);
+  }
+  PolicyArgument(const PolicyArgument&) = delete;
+  PolicyArgument& operator=(const PolicyArgument&) = delete;
+
+  db::policy made;
+  bool struct_level;
+
+ private:
+  void Contiguity(const std::string& name) {
+    made = name == "C"        ? made.c_contiguous()
+           : name == "F"      ? made.f_contiguous()
+           : name == "C_OR_F" ? made.c_or_f_contiguous()
+                              : made.any_order();
+  }
+  void Flag(const std::string& name) {
+    using Function = db::policy (db::policy::*)() const noexcept;
+    static const std::map<std::string, Function> functions = {
+        {"REFUSE_UNKNOWN_DTYPE", &db::policy::refuse_unknown_dtype},
+        {"REFUSE_UNKNOWN_DEVICE", &db::policy::refuse_unknown_device},
+        {"REFUSE_UNKNOWN_FLAGS", &db::policy::refuse_unknown_flags},
+        {"REFUSE_NEGATIVE_STRIDES", &db::policy::refuse_negative_strides},
+        {"REFUSE_ZERO_STRIDES", &db::policy::refuse_zero_strides},
+        {"ALLOW_NULL_STRIDES", &db::policy::allow_null_strides},
+        {"ALLOW_SCALABLE_LANES", &db::policy::allow_scalable_lanes},
+        {"REQUIRE_WRITABLE", &db::policy::require_writable},
+        {"VOUCH_WRITABLE", &db::policy::vouch_writable},
+        {"ALLOW_SELF_OVERLAP", &db::policy::allow_self_overlap}};
+    made = (made.*functions.at(name))();
+  }
+  void Lists(const json& spec) {
+    devices_.reserve(1);
+    dtypes_.reserve(1);
+    if (spec.contains("devices")) {
+      for (const json& device : spec["devices"]) {
+        devices_.push_back(DeviceFrom(device));
+      }
+      made = made.devices(devices_);
+    }
+    if (spec.contains("dtypes")) {
+      for (const json& dtype : spec["dtypes"]) {
+        dtypes_.push_back(DtypeFrom(dtype));
+      }
+      made = made.dtypes(dtypes_);
+    }
+  }
+
+  std::vector<db::device> devices_;
+  std::vector<db::dtype> dtypes_;
+};
+
+// The options of a converter, of one type or the other; left out where the step has none.
+class OptionsArgument {
+ public:
+  explicit OptionsArgument(const Arguments& a) : given_(a.Has("options") || a.Has("allocator")) {
+    const json spec = a.step.value("options", json::object());
+    if (spec.contains("version")) {
+      checked_ = checked_.speaks(VersionFrom(spec["version"]));
+    }
+    checked_ = checked_.source_flags(NumberOr(spec, "source_flags", 0));
+    for (const json& name : spec.value("flags", json::array())) {
+      Flag(name);
+    }
+    if (a.Has("allocator")) {
+      allocator_.emplace(a.world.Allocator(a.step["allocator"]));
+      checked_ = checked_.memory(*allocator_);
+    }
+    if (spec.contains("policy")) {
+      policy_.emplace(spec["policy"]);
+      struct_policy_ = db::struct_policy(policy_->made);
+      checked_ = policy_->struct_level ? checked_ : checked_.by(policy_->made);
+    }
+  }
+
+  // f(convert_options_ref) or f(unchecked_options), as the step wants it.
+  template <class F>
+  json Pass(F&& f) const {
+    if (skip_) {
+      return f(db::unchecked_options(checked_));
+    }
+    if (policy_ && policy_->struct_level) {
+      return f(db::unchecked_options(checked_, struct_policy_));
+    }
+    return given_ ? f(db::convert_options_ref(checked_)) : f(db::convert_options_ref());
+  }
+
+ private:
+  void Flag(const std::string& name) {
+    using Function = db::convert_options (db::convert_options::*)() const noexcept;
+    static const std::map<std::string, Function> functions = {
+        {"WRITABLE", &db::convert_options::writable},
+        {"ALLOW_UNKNOWN", &db::convert_options::allow_unknown},
+        {"CANONICAL", &db::convert_options::canonical},
+        {"FOLD_BYTE_OFFSET", &db::convert_options::fold_byte_offset},
+        {"COPY", &db::convert_options::copy},
+        {"DROP_READ_ONLY", &db::convert_options::drop_read_only},
+        {"DROP_PADDED", &db::convert_options::drop_padded},
+        {"NEWER_CODES", &db::convert_options::newer_codes},
+        {"PIN_PRODUCER", &db::convert_options::pin_producer}};
+    if (name == "SKIP_VALIDATION") {
+      skip_ = true;
+    } else {
+      checked_ = (checked_.*functions.at(name))();
+    }
+  }
+
+  bool given_;
+  bool skip_ = false;
+  db::convert_options checked_;
+  std::optional<db::allocator> allocator_;
+  std::optional<PolicyArgument> policy_;
+  db::struct_policy struct_policy_;
+};
+
+inline db::buffer BufferOf(const json& spec, const void* data) {
+  return db::make_buffer(
+      static_cast<db::backend>(ValueOf(spec.value("backend", json("NONE")), kBackends)),
+      static_cast<db::buffer_kind>(ValueOf(spec.value("kind", json("ADDRESS")), kBufferKinds)),
+      reinterpret_cast<std::uintptr_t>(data), NumberOr(spec, "context", 0));
+}
+
+inline db::stream StreamOf(const json& spec) {
+  const auto backend =
+      static_cast<db::backend>(ValueOf(spec.value("backend", json("NONE")), kBackends));
+  return db::stream({static_cast<DLBridgeBackend>(backend), ValueOf(spec["kind"], kStreamKinds),
+                     DeviceFrom(spec.value("device", json({1, 0}))), NumberOr(spec, "handle", 0),
+                     NumberOr(spec, "context", 0)});
+}
+
+// What a wrap passes, and what it points to. Counts and pointers that disagree, and bits without a
+// name, only the C struct can say.
+class WrapArgument {
+ public:
+  explicit WrapArgument(const Arguments& a)
+      : given_(a.step["spec"]),
+        shape_(Numbers(given_["shape"])),
+        strides_(Numbers(given_.value("strides", json::array()))),
+        spec(BufferOf(given_.value("buffer", json::object()), a.In().memory->bare.data),
+             DeviceFrom(given_["device"]), DtypeFrom(given_["dtype"]), shape_) {
+    if (given_.contains("strides")) {
+      spec = spec.strides(strides_);
+    }
+    spec = spec.byte_offset(NumberOr(given_, "byte_offset", 0))
+               .size(NumberOr(given_, "buffer_size", UINT64_MAX))
+               .flags(NumberOr(given_, "flags", 0));
+    if (given_.contains("version")) {
+      spec = spec.speaks(VersionFrom(given_["version"]));
+    }
+    if (a.In().memory->has_deleter) {
+      spec = spec.release(&Producer::MemoryReleased, a.In().memory);
+    }
+    if (given_.contains("policy")) {
+      policy_.emplace(given_["policy"]);
+      spec = spec.by(policy_->made);
+    }
+    Options(FlagBits(given_.value("options", json::array()), kWrapOptions));
+    if (given_["shape"].is_null() || given_.contains("ndim")) {
+      DLBridgeWrapSpec raw = *spec.raw();
+      raw.shape = given_["shape"].is_null() ? nullptr : raw.shape;
+      raw.ndim = given_.value("ndim", raw.ndim);
+      spec = db::wrap_spec(raw);
+    }
+  }
+  WrapArgument(const WrapArgument&) = delete;
+  WrapArgument& operator=(const WrapArgument&) = delete;
+
+ private:
+  void Options(std::uint32_t bits) {
+    spec = (bits & DLBRIDGE_WRAP_SKIP_VALIDATION) != 0 ? spec.assume_valid() : spec;
+    spec = (bits & DLBRIDGE_WRAP_PIN_PRODUCER) != 0 ? spec.pin_producer() : spec;
+    spec = (bits & DLBRIDGE_WRAP_RETAIN) != 0 ? spec.retain() : spec;
+    if (bits > 7) {
+      DLBridgeWrapSpec raw = *spec.raw();
+      raw.options = bits;
+      spec = db::wrap_spec(raw);
+    }
+  }
+
+  const json& given_;
+  std::vector<std::int64_t> shape_;
+  std::vector<std::int64_t> strides_;
+  std::optional<PolicyArgument> policy_;
+
+ public:
+  db::wrap_spec spec;
+};
+
+class CopyArgument {
+ public:
+  explicit CopyArgument(const Arguments& a) {
+    const json& given = a.step["spec"];
+    spec = spec.to(DeviceFrom(given["device"])).flags(NumberOr(given, "flags", 0));
+    if (given.contains("version")) {
+      spec = spec.speaks(VersionFrom(given["version"]));
+    }
+    if (given.contains("target")) {
+      Producer* memory = a.world.slots[given["target"]].memory;
+      spec = spec.into(BufferOf(given.value("buffer", json::object()), memory->bare.data),
+                       NumberOr(given, "target_size", 0), NumberOr(given, "target_offset", 0),
+                       memory->has_deleter ? &Producer::MemoryReleased : nullptr, memory);
+    }
+    if (given.contains("policy")) {
+      policy_.emplace(given["policy"]);
+      spec = spec.by(policy_->made);
+    }
+    if (a.Has("allocator")) {
+      allocator_.emplace(a.world.Allocator(a.step["allocator"]));
+      spec = spec.memory(*allocator_);
+    }
+    const std::uint32_t bits = FlagBits(given.value("options", json::array()), kCopyOptions);
+    spec = (bits & DLBRIDGE_COPY_ALLOW_STAGING) != 0 ? spec.allow_staging() : spec;
+    spec = (bits & DLBRIDGE_COPY_SHAREABLE) != 0 ? spec.shareable() : spec;
+    if (bits > 3) {
+      DLBridgeCopySpec raw = *spec.raw();
+      raw.options = bits;
+      spec = db::copy_spec(raw);
+    }
+  }
+  CopyArgument(const CopyArgument&) = delete;
+  CopyArgument& operator=(const CopyArgument&) = delete;
+
+  db::copy_spec spec;
+
+ private:
+  std::optional<PolicyArgument> policy_;
+  std::optional<db::allocator> allocator_;
+};
+
+}  // namespace dlbridge_cpp_test
+
+#endif  // DLBRIDGE_CPP_TESTS_CORPUS_ARGUMENTS_H_

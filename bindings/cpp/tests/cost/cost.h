@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The same operations in C and in C++, each in a file of its own, so that what the binding adds can
+ * be counted. All return 1 on success, as a user writes them. */
+#ifndef DLBRIDGE_CPP_TESTS_COST_H_
+#define DLBRIDGE_CPP_TESTS_COST_H_
+
+#include "dlbridge/dlbridge.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Validates a borrowed legacy tensor. */
+int c_validate(const DLManagedTensor* tensor);
+int cpp_validate(const DLManagedTensor* tensor);
+
+/* Upgrades a legacy tensor and releases the result. */
+int c_upgrade(DLManagedTensor* tensor);
+int cpp_upgrade(DLManagedTensor* tensor);
+
+/* Makes one more owner and releases it. */
+int c_share(const DLManagedTensorVersioned* tensor);
+int cpp_share(const DLManagedTensorVersioned* tensor);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* DLBRIDGE_CPP_TESTS_COST_H_ */

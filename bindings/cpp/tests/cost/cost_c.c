@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The operations as a careful user of the C ABI writes them: the error is asked for, and what was
+ * not taken is released. */
+#include "cost.h"
+
+int c_validate(const DLManagedTensor* tensor) {
+  DLBridgeError error;
+  dlbridge_error_init(&error);
+  return dlbridge_validate_legacy(tensor, NULL, &error) == DLBRIDGE_OK;
+}
+
+int c_upgrade(DLManagedTensor* tensor) {
+  DLBridgeError error;
+  DLManagedTensorVersioned* made = NULL;
+  dlbridge_error_init(&error);
+  if (dlbridge_upgrade(tensor, NULL, &made, &error) != DLBRIDGE_OK) {
+    dlbridge_release_legacy(tensor);
+    return 0;
+  }
+  dlbridge_release_versioned(made);
+  return 1;
+}
+
+int c_share(const DLManagedTensorVersioned* tensor) {
+  DLBridgeError error;
+  DLManagedTensorVersioned* made = NULL;
+  dlbridge_error_init(&error);
+  if (dlbridge_share(tensor, &made, &error) != DLBRIDGE_OK) {
+    return 0;
+  }
+  dlbridge_release_versioned(made);
+  return 1;
+}

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// The operations as a user of the binding writes them.
+#include "cost.h"
+#include "dlbridge/dlbridge.hpp"
+
+int cpp_validate(const DLManagedTensor* tensor) {
+  return dlbridge::validate(tensor).has_value() ? 1 : 0;
+}
+
+int cpp_upgrade(DLManagedTensor* tensor) {
+  return dlbridge::upgrade(dlbridge::foreign_legacy(tensor)).has_value() ? 1 : 0;
+}
+
+int cpp_share(const DLManagedTensorVersioned* tensor) {
+  // The owner stands somewhere in a user's program; here it is made of the pointer for free.
+  static_assert(sizeof(dlbridge::tensor) == sizeof tensor);
+  const auto& owner = *reinterpret_cast<const dlbridge::tensor*>(&tensor);
+  return dlbridge::share(owner).has_value() ? 1 : 0;
+}

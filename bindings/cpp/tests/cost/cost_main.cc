@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// cost OPERATION: runs `c_validate`, `cpp_upgrade` and so on 1000 times on a tensor of four axes;
+// run under callgrind, which counts inside that function only.
+#include <cstdio>
+#include <cstring>
+
+#include "cost.h"
+
+namespace {
+
+struct Operation {
+  const char* name;
+  int (*legacy)(DLManagedTensor*);
+  int (*shared)(const DLManagedTensorVersioned*);
+};
+
+int Validate(DLManagedTensor* tensor) { return c_validate(tensor); }
+int ValidateCpp(DLManagedTensor* tensor) { return cpp_validate(tensor); }
+
+constexpr Operation kOperations[] = {
+    {"c_validate", Validate, nullptr}, {"cpp_validate", ValidateCpp, nullptr},
+    {"c_upgrade", c_upgrade, nullptr}, {"cpp_upgrade", cpp_upgrade, nullptr},
+    {"c_share", nullptr, c_share},     {"cpp_share", nullptr, cpp_share},
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  float data[120] = {};
+  int64_t shape[4] = {2, 3, 4, 5};
+  int64_t strides[4] = {60, 20, 5, 1};
+  DLManagedTensor legacy = {
+      {data, {kDLCPU, 0}, 4, {kDLFloat, 32, 1}, shape, strides, 0}, nullptr, nullptr};
+  DLManagedTensor other = legacy;
+  DLManagedTensorVersioned* ours = nullptr;
+  if (dlbridge_upgrade(&other, nullptr, &ours, nullptr) != DLBRIDGE_OK) {
+    return 1;
+  }
+  int done = 0;
+  for (const Operation& operation : kOperations) {
+    for (int i = 0; argc == 2 && std::strcmp(argv[1], operation.name) == 0 && i < 1000; ++i) {
+      done += operation.legacy != nullptr ? operation.legacy(&legacy) : operation.shared(ours);
+    }
+  }
+  dlbridge_release_versioned(ours);
+  std::printf("%d\n", done);
+  return done == 1000 ? 0 : 1;
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// Questions, results and their interface.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "foreign.h"
+
+namespace dlbridge_cpp_test {
+namespace {
+
+namespace db = dlbridge;
+
+TEST(Result, HasTheInterfaceOfExpected) {
+  db::result<int> seven = 7;
+  EXPECT_TRUE(seven.has_value());
+  EXPECT_EQ(*seven, 7);
+  EXPECT_EQ(seven.value(), 7);
+  EXPECT_FALSE(seven.error());
+  EXPECT_EQ(seven.value_or(1), 7);
+  EXPECT_EQ(seven.transform([](int n) { return n * 2; }).value(), 14);
+  EXPECT_EQ(
+      seven.and_then([](int n) { return db::result<std::string>(std::to_string(n)); }).value(),
+      "7");
+  db::result<int> none = db::error(db::status_code::parse, db::rule_code::none, -1, "no %d", 3);
+  EXPECT_FALSE(none);
+  EXPECT_STREQ(none.error().message(), "no 3");
+  EXPECT_EQ(none.value_or(1), 1);
+  EXPECT_EQ(none.transform([](int n) { return n * 2; }).error().status(), db::status_code::parse);
+  EXPECT_EQ(std::move(none).or_else([](const db::error&) { return db::result<int>(4); }).value(),
+            4);
+  EXPECT_THROW(db::result<void>(none.error()).value(), db::exception);
+  EXPECT_NO_THROW(db::result<void>().value());
+  // A failure that calls itself a success is none.
+  EXPECT_FALSE(db::result<int>(db::error()));
+#if defined(__cpp_lib_expected)
+  const std::expected<int, db::error> standard = db::result<int>(5);
+  EXPECT_EQ(*standard, 5);
+#endif
+}
+
+TEST(Names, AreTheLibrarys) {
+  EXPECT_STREQ(db::name(db::status_code::bounds), "DLBRIDGE_ERROR_BOUNDS");
+  EXPECT_STREQ(db::name(db::rule_code::allocation_bounds), "ALLOCATION_BOUNDS");
+  EXPECT_STREQ(db::name(static_cast<db::status_code>(4711)), "UNKNOWN_STATUS");
+  EXPECT_NE(std::string(db::text(db::status_code::forked)), "");
+  EXPECT_NE(std::string(db::text(db::rule_code::handle_range)), "");
+  EXPECT_EQ(db::to_string(db::make_dtype(kDLBfloat, 16, 4)).value(), "bfloat16x4");
+  EXPECT_EQ(db::to_string(db::make_device(kDLCUDA, 1)).value(), "cuda:1");
+  EXPECT_TRUE(db::equal(db::parse_dtype("float32").value(), db::dtype_of<float>::value));
+  EXPECT_TRUE(db::equal(db::parse_device("cuda").value(), db::make_device(kDLCUDA)));
+  EXPECT_EQ(db::parse_dtype("flaot32").error().status(), db::status_code::parse);
+  EXPECT_FALSE(db::parse_dtype({}));
+  char small[4];
+  std::size_t length = 0;
+  EXPECT_EQ(db::format_to(small, db::make_dtype(kDLFloat, 32), &length).error().status(),
+            db::status_code::buffer_too_small);
+  EXPECT_EQ(length, 7U);
+  EXPECT_STREQ(small, "flo");
+}
+
+TEST(Names, LongOnesToo) {
+  std::vector<std::int64_t> shape(60, 1);
+  std::vector<std::int64_t> strides(60, 123456789);
+  DLTensor bare = {};
+  bare.ndim = 60;
+  bare.dtype = {kDLFloat, 32, 1};
+  bare.device = {kDLCPU, 0};
+  bare.shape = shape.data();
+  bare.strides = strides.data();
+  EXPECT_GT(db::to_string(db::foreign_ref(&bare)).value().size(), 600U);
+}
+
+TEST(Describe, ForeignStructsOnlyWhereTheMajorIsKnown) {
+  Foreign source;
+  db::foreign_versioned owner = source.as_versioned();
+  EXPECT_EQ(db::layout(db::borrow(owner).value()).value().element_count, 6);
+  source.versioned.version.major = 2;
+  const auto refused = db::borrow(owner);
+  EXPECT_EQ(refused.error().rule(), db::rule_code::version_major);
+  EXPECT_FALSE(db::borrow(db::foreign_legacy()));
+  EXPECT_EQ(db::required_version(db::foreign_ref(&source.versioned.dl_tensor)).value().minor, 2U);
+}
+
+TEST(Describe, FindsAll) {
+  Foreign source;
+  source.shape[0] = -1;
+  source.legacy.dl_tensor.dtype.lanes = 0;
+  const auto found = db::diagnose(&source.legacy).value();
+  const auto broken = [&](db::rule_code rule) {
+    return std::any_of(found.begin(), found.end(), [&](const db::finding& each) {
+      return each.rule() == rule && each.severity() == db::severity::broken;
+    });
+  };
+  EXPECT_TRUE(broken(db::rule_code::dim_negative));
+  EXPECT_TRUE(broken(db::rule_code::dtype_lanes_zero));
+  EXPECT_EQ(db::diagnose(db::foreign_ref(nullptr)).error().status(),
+            db::status_code::invalid_argument);
+  std::vector<std::int64_t> many(64, -1);
+  source.legacy.dl_tensor.ndim = 64;
+  source.legacy.dl_tensor.shape = many.data();
+  source.legacy.dl_tensor.strides = many.data();
+  EXPECT_GE(db::diagnose(&source.legacy).value().size(), 64U);
+}
+
+TEST(Describe, TakesWhatItIsSureOf) {
+  Foreign source;
+  db::tensor ours = db::upgrade(source.as_legacy()).value();
+  db::any_foreign taken = db::take(ours.release()).value();
+  EXPECT_EQ(taken.kind(), db::kind::versioned);
+  EXPECT_EQ(db::take(nullptr).error().status(), db::status_code::not_found);
+  taken.reset();
+  EXPECT_EQ(source.deletes, 1);
+}
+
+TEST(Describe, Agreement) {
+  const db::offer offer = db::negotiate({1, 3}, {0, 8}).value();
+  EXPECT_EQ(offer.kind, db::kind::legacy);
+  EXPECT_EQ(db::negotiate({2, 0}, {1, 0}).error().status(), db::status_code::version);
+  EXPECT_EQ(db::newest_dlpack().major, 1U);
+  EXPECT_STREQ(db::library_version_string(), DLBRIDGE_VERSION_STRING);
+  EXPECT_GT(db::library_version(), 0U);
+  EXPECT_EQ(db::host_accessible(db::make_device(kDLOneAPI)), db::answer::undecided);
+  EXPECT_TRUE(db::pin_module(db::library_version_string()));
+  EXPECT_EQ(db::abi::get_api()->abi, static_cast<unsigned>(DLBRIDGE_ABI));
+}
+
+TEST(Describe, StructAlone) {
+  Foreign source;
+  source.legacy.dl_tensor.shape[1] = -4;
+  EXPECT_TRUE(db::inspect_struct(&source.legacy));
+  source.legacy.dl_tensor.ndim = -4;
+  EXPECT_EQ(db::inspect_struct(&source.legacy).error().rule(), db::rule_code::ndim_negative);
+}
+
+TEST(Policy, IsAConstant) {
+  static constexpr db::policy demands =
+      db::policy().c_contiguous().max_ndim(1).alignment(16).refuse_unknown_flags();
+  Foreign source;
+  EXPECT_EQ(db::validate(&std::as_const(source.legacy), demands).error().rule(),
+            db::rule_code::ndim_limit);
+}
+
+}  // namespace
+}  // namespace dlbridge_cpp_test

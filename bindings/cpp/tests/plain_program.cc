@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// The result face alone: compiles without exceptions and RTTI, in any language mode, behind an
+// official dlpack.h (OFFICIAL_DLPACK), and through a table that dlsym found instead of linked
+// functions (USE_TABLE, the library's file as argument). Exit status 1 where something is not so.
+#ifdef OFFICIAL_DLPACK
+#include <dlpack/dlpack.h>
+#endif
+#ifdef USE_TABLE
+#include <dlfcn.h>
+
+#include "dlbridge/dlbridge.h"
+const DLBridgeApi* loaded_table();
+#define DLBRIDGE_HPP_API loaded_table()
+#endif
+#include <cstdio>
+#include <vector>
+
+#include "dlbridge/dlbridge.hpp"
+
+namespace db = dlbridge;
+
+namespace {
+
+int failures = 0;
+void Expect(bool fulfilled, const char* what) {
+  if (!fulfilled) {
+    std::printf("not so: %s\n", what);
+    ++failures;
+  }
+}
+#define EXPECT(...) Expect((__VA_ARGS__), #__VA_ARGS__)
+
+int deletes = 0;
+
+void Upgrade() {
+  float data[6] = {0, 1, 2, 3, 4, 5};
+  std::int64_t shape[2] = {2, 3};
+  DLManagedTensor legacy = {
+      {data, db::make_device(kDLCPU), 2, {kDLFloat, 32, 1}, shape, nullptr, 0},
+      nullptr,
+      [](DLManagedTensor*) { ++deletes; }};
+  {
+    auto upgraded = db::upgrade(db::foreign_legacy(&legacy), db::convert_options().writable());
+    EXPECT(upgraded.has_value());
+    const auto shared = db::share(*upgraded);
+    upgraded->reset();
+    const auto view = shared->elements<float, 2>();
+    EXPECT(view && (*view)(1, 2) == 5 && view->find(2, 0) == nullptr);
+    EXPECT(deletes == 0);
+  }
+  EXPECT(deletes == 1);
+  shape[1] = -1;
+  const auto refused = db::validate(db::foreign_legacy(&legacy));
+  EXPECT(refused.error().rule() == db::rule_code::dim_negative && refused.error().axis() == 1);
+  EXPECT(deletes == 2);
+}
+
+void Wrap() {
+  std::vector<float> values(4, 1.5F);
+  const auto owned = db::wrap_owned(std::move(values));
+  EXPECT(owned && owned->size() == 4);
+  const auto text = db::to_string(*owned);
+  EXPECT(text && text->find("float32") != std::string::npos);
+  int freed = 0;
+  double lent[2] = {};
+  db::span<double> span(lent);
+  EXPECT(db::wrap_borrowed(span, [&] { ++freed; }).has_value());
+  EXPECT(freed == 1);
+}
+
+void Describe() {
+  EXPECT(db::negotiate({1, 3}, {0, 8})->kind == db::kind::legacy);
+  EXPECT(db::identify(nullptr) == db::kind::ambiguous);
+  EXPECT(db::parse_dtype("bfloat16").has_value());
+  EXPECT(db::stream::host().synchronize().has_value());
+  EXPECT(db::lookup_context(db::make_device(kDLCPU)).error().status() ==
+         db::status_code::unsupported);
+}
+
+}  // namespace
+
+#ifdef USE_TABLE
+namespace {
+DLBridgeApi table = {};
+}
+const DLBridgeApi* loaded_table() { return &table; }
+
+namespace {
+
+bool Load(const char* file) {
+  void* library = dlopen(file, RTLD_NOW);
+  void* symbol = library != nullptr ? dlsym(library, "dlbridge_get_api") : nullptr;
+  decltype(&dlbridge_get_api) get_api = nullptr;
+  static_assert(sizeof get_api == sizeof symbol);
+  std::memcpy(&get_api, &symbol, sizeof symbol);
+  const DLBridgeApi* api = get_api != nullptr ? get_api(DLBRIDGE_ABI, sizeof *api) : nullptr;
+  table = api != nullptr ? *api : table;
+  return api != nullptr;
+}
+
+// A library that is older than the header has a shorter table.
+void OlderLibrary() {
+  const std::uint32_t size = table.struct_size;
+  table.struct_size = offsetof(DLBridgeApi, wrap);
+  double value[1] = {};
+  db::span<double> span(value);
+  const auto refused = db::wrap_borrowed(span);
+  EXPECT(refused.error().status() == db::status_code::unsupported);
+  EXPECT(std::strstr(refused.error().message(), "lacks dlbridge_wrap") != nullptr);
+  table.struct_size = size;
+}
+
+}  // namespace
+#endif
+
+int main(int argc, char** argv) {
+#ifdef USE_TABLE
+  if (argc != 2 || !Load(argv[1])) {
+    std::printf("no table\n");
+    return 1;
+  }
+  OlderLibrary();
+#else
+  static_cast<void>(argc);
+  static_cast<void>(argv);
+#endif
+  Upgrade();
+  Wrap();
+  Describe();
+  std::printf("%d failures\n", failures);
+  return failures == 0 ? 0 : 1;
+}

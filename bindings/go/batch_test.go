@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// Batches and storage.
+
+package dlbridge_test
+
+import (
+	"errors"
+	"testing"
+	"unsafe"
+
+	dlbridge "dlbridge/bindings/go"
+	"dlbridge/bindings/go/internal/ctest"
+)
+
+func batch(t *testing.T, count int) ([]*ctest.Producer, []*dlbridge.Legacy) {
+	var producers []*ctest.Producer
+	var sources []*dlbridge.Legacy
+	for range count {
+		p := producer(t)
+		producers = append(producers, p)
+		sources = append(sources, dlbridge.ImportLegacy(p.Legacy()))
+	}
+	return producers, sources
+}
+
+func TestUpgradeMany(t *testing.T) {
+	for _, count := range []int{0, 1, 64, 65, 200} {
+		_, sources := batch(t, count)
+		tensors := must(dlbridge.UpgradeMany(sources, &dlbridge.ConvertOptions{
+			Flags: dlbridge.ConvertWritable}))(t)
+		if tensors.Len() != count {
+			t.Fatal(tensors.Len())
+		}
+		for _, tensor := range tensors.All() {
+			if err := tensor.Validate(&dlbridge.Policy{Flags: dlbridge.PolicyRequireWritable}); err != nil {
+				t.Error(err)
+			}
+		}
+		for range tensors.All() {
+			break
+		}
+		_, _ = tensors.Close(), tensors.Close()
+		for _, source := range sources {
+			_ = source.Close()
+		}
+	}
+}
+
+func TestImportMany(t *testing.T) {
+	var pointers []unsafe.Pointer
+	var producers []*ctest.Producer
+	for range 70 {
+		p := producer(t)
+		producers, pointers = append(producers, p), append(pointers, p.Legacy())
+	}
+	producers[69].SetNDim(-1)
+	_, err := dlbridge.ImportMany(pointers, nil)
+	isError(t, err, dlbridge.RuleNDimNegative)
+	producers[69].SetNDim(2)
+	tensors := must(dlbridge.ImportMany(pointers, nil))(t)
+	_ = tensors.At(1).Close() // apart from the others
+	legacy := must(tensors.At(2).Downgrade(&dlbridge.ConvertOptions{Flags: dlbridge.ConvertDropReadOnly}))(t)
+	_ = tensors.Close()
+	if producers[1].Deletes() != 1 || producers[2].Deletes() != 0 || producers[3].Deletes() != 1 {
+		t.Error("released what was not the batch's any more")
+	}
+	_ = legacy.Close()
+	if empty := must(dlbridge.ImportMany(nil, nil))(t); empty.Len() != 0 || empty.Close() != nil {
+		t.Error("an empty batch")
+	}
+}
+
+// A deleter that is called while a batch is released may use and close the rest of it.
+func TestDeleterThatClosesItsBatch(t *testing.T) {
+	var tensors *dlbridge.Batch
+	released := 0
+	var sources []*dlbridge.Legacy
+	for range 3 {
+		sources = append(sources, must(dlbridge.FromSliceLegacy([]int32{1}, dlbridge.LendSpec{
+			Release: func() {
+				released++
+				_ = tensors.Close()
+				if err := tensors.At(2).Validate(nil); !errors.Is(err, dlbridge.ErrClosed) {
+					t.Error(err)
+				}
+			}}))(t))
+	}
+	tensors = must(dlbridge.UpgradeMany(sources, nil))(t)
+	_ = tensors.Close()
+	if released != 3 {
+		t.Errorf("released %d times", released)
+	}
+}
+
+func TestUpgradeManyRefusesAll(t *testing.T) {
+	producers, sources := batch(t, 3)
+	producers[1].SetNDim(-1)
+	_, err := dlbridge.UpgradeMany(sources, nil)
+	isError(t, err, dlbridge.StatusInvalidTensor, dlbridge.RuleNDimNegative)
+	var refusal *dlbridge.BatchError
+	if !errors.As(err, &refusal) || refusal.Index != 1 || refusal.Error() == "" {
+		t.Error(err)
+	}
+	producers[1].SetNDim(2)
+	_, err = dlbridge.UpgradeMany([]*dlbridge.Legacy{sources[0], sources[0]}, nil)
+	isError(t, err, dlbridge.ErrClosed)
+	_, err = dlbridge.UpgradeMany(sources, &dlbridge.ConvertOptions{Flags: dlbridge.ConvertCopy})
+	isError(t, err, dlbridge.StatusInvalidArgument)
+	allocator := must(dlbridge.NewAllocator(
+		func(dlbridge.Device, uint64, uint64) uintptr { return 0 },
+		func(dlbridge.Device, uintptr, uint64, uint64) {}))(t)
+	_, err = dlbridge.UpgradeMany(sources, &dlbridge.ConvertOptions{Allocator: allocator})
+	isError(t, err, dlbridge.StatusInvalidArgument)
+	tensors := must(dlbridge.UpgradeMany(sources, nil))(t)
+	look := must(dlbridge.Read[float32](tensors.At(2)))(t)
+	_ = tensors.Close()
+	if producers[0].Deletes() != 1 || producers[2].Deletes() != 0 || look.At(0, 1) != 1 {
+		t.Error("what is read was released, or what is not was not")
+	}
+	_ = look.Close()
+}
+
+func TestCloseOfABatchByTheCollector(t *testing.T) {
+	producers, sources := batch(t, 2)
+	func() {
+		for _, tensor := range must(dlbridge.UpgradeMany(sources, nil))(t).All() {
+			_ = tensor.AutoClose()
+		}
+	}()
+	sources = nil
+	_ = sources
+	collect(t, func() bool { return producers[0].Deletes() == 1 && producers[1].Deletes() == 1 })
+}
+
+func TestStorage(t *testing.T) {
+	storage := must(dlbridge.NewStorage(dlbridge.StorageSize(2)))(t)
+	for range 2 {
+		tensor := must(dlbridge.ImportLegacy(producer(t).Legacy()).UpgradeInto(storage, nil))(t)
+		if !storage.InUse() {
+			t.Error("not in use")
+		}
+		second := dlbridge.ImportLegacy(producer(t).Legacy())
+		_, err := second.UpgradeInto(storage, nil)
+		isError(t, err, dlbridge.ErrInUse)
+		_ = second.Close()
+		_, err = tensor.Share()
+		isError(t, err, dlbridge.StatusUnsupported, dlbridge.RuleInStorage)
+		ctest.ReleaseOnThread(must(tensor.Detach())(t), ctest.Versioned)
+		if storage.InUse() {
+			t.Error("in use")
+		}
+	}
+	_, _ = storage.Close(), storage.Close()
+	third := dlbridge.ImportLegacy(producer(t).Legacy())
+	_, err := third.UpgradeInto(storage, nil)
+	isError(t, err, dlbridge.ErrClosed)
+	_ = third.Close()
+	if storage.InUse() {
+		t.Error("a closed storage is in use")
+	}
+}
+
+func TestStorageClosedBeforeItsTensor(t *testing.T) {
+	storage := must(dlbridge.NewStorage(dlbridge.StorageSize(2)))(t)
+	tensor := must(dlbridge.ImportLegacy(producer(t).Legacy()).UpgradeInto(storage, nil))(t)
+	_ = storage.Close()
+	if err := tensor.Validate(nil); err != nil {
+		t.Error(err)
+	}
+	_ = tensor.Close()
+}
+
+func TestStorageTooSmall(t *testing.T) {
+	storage := must(dlbridge.NewStorage(8))(t)
+	defer storage.Close()
+	legacy := dlbridge.ImportLegacy(producer(t).Legacy())
+	_, err := legacy.UpgradeInto(storage, &dlbridge.ConvertOptions{})
+	isError(t, err, dlbridge.StatusBufferTooSmall)
+	if storage.InUse() {
+		t.Error("in use after a refusal")
+	}
+	_ = legacy.Close()
+	_, err = dlbridge.NewStorage(-1)
+	isError(t, err, dlbridge.StatusInvalidArgument)
+	_, err = dlbridge.NewStorage(1 << 62)
+	isError(t, err, dlbridge.StatusOutOfMemory)
+	if dlbridge.StorageSize(-1) != 0 {
+		t.Error("a negative number of axes needs storage")
+	}
+}

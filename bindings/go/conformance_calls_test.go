@@ -1,0 +1,443 @@
+// SPDX-License-Identifier: Apache-2.0
+// One function for each call that a case of the corpus can name: it answers with everything that a
+// case can expect.
+
+package dlbridge_test
+
+import (
+	"encoding/hex"
+	"errors"
+	"strconv"
+	"unsafe"
+
+	dlbridge "dlbridge/bindings/go"
+	"dlbridge/bindings/go/internal/ctest"
+)
+
+// call answers a step.
+func (w *world) call(step object) object {
+	name := step["call"].(string)
+	function, known := calls[name]
+	if !known {
+		w.Fatalf("no function for the call %s", name)
+	}
+	return function(w, step)
+}
+
+var calls = map[string]func(*world, object) object{
+	"validate":           callValidate,
+	"validate_legacy":    callValidate,
+	"validate_versioned": callValidate,
+	"diagnose":           callDiagnose,
+	"layout":             callLayout,
+	"tensor_format":      callTensorFormat,
+	"dtype_format":       callDTypeFormat,
+	"dtype_parse":        callDTypeParse,
+	"device_format":      callDeviceFormat,
+	"device_parse":       callDeviceParse,
+	"host_accessible":    callHostAccessible,
+	"required_version":   callRequiredVersion,
+	"negotiate":          callNegotiate,
+	"exchange_api_find":  callExchange,
+	"identify":           callIdentify,
+	"pin_module":         callPinModule,
+	"upgrade":            callUpgrade,
+	"upgrade_into":       callUpgradeInto,
+	"upgrade_many":       callUpgradeMany,
+	"downgrade":          callDowngrade,
+	"adopt":              callAdopt,
+	"convert":            callConvert,
+	"share":              callShare,
+	"view":               callView,
+	"allocate":           callAllocate,
+	"release":            callRelease,
+	"check":              callCheck,
+}
+
+// in is what the step's tensor is at present.
+func (w *world) in(step object) handle {
+	return w.live[step["in"].(string)]
+}
+
+func callValidate(w *world, step object) object {
+	return said(w.in(step).Validate(policyOf(step["policy"])))
+}
+
+func callDiagnose(w *world, step object) object {
+	found, err := w.in(step).Diagnose(policyOf(step["policy"]))
+	answer := said(err)
+	list := []object{}
+	for _, finding := range found {
+		severity := "NOTE"
+		if finding.Severity == dlbridge.SeverityBroken {
+			severity = "BROKEN"
+		}
+		list = append(list, object{"rule": finding.Rule.String(), "axis": finding.Axis,
+			"severity": severity, "expected": finding.Expected, "found": finding.Found})
+	}
+	answer["findings"] = list
+	answer["count"] = len(list)
+	return answer
+}
+
+func callLayout(w *world, step object) object {
+	layout, err := w.in(step).Layout()
+	answer := said(err)
+	answer["layout"] = object{
+		"flags":          flagNames(uint32(layout.Flags), layoutFlags),
+		"item_bits":      layout.ItemBits,
+		"self_overlap":   answerNames[layout.SelfOverlap],
+		"element_count":  strconv.FormatInt(layout.ElementCount, 10),
+		"packed_bytes":   strconv.FormatInt(layout.PackedBytes, 10),
+		"begin":          strconv.FormatInt(layout.Begin, 10),
+		"end":            strconv.FormatInt(layout.End, 10),
+		"broadcast_axes": strconv.FormatUint(layout.BroadcastAxes, 10),
+		"negative_axes":  strconv.FormatUint(layout.NegativeAxes, 10),
+		"alignment":      strconv.FormatUint(layout.Alignment, 10),
+	}
+	return answer
+}
+
+func callTensorFormat(w *world, step object) object {
+	text := w.in(step).String()
+	return object{"status": "OK", "text": text, "length": len(text)}
+}
+
+// written answers for a function that writes a text to a buffer of the step's size.
+func written(step object, format func([]byte) (int, error)) object {
+	buffer := make([]byte, 4096)
+	if step["size"] != nil {
+		buffer = buffer[:signed(step["size"])]
+	}
+	length, err := format(buffer)
+	answer := said(err)
+	answer["length"] = length
+	end := min(length, max(len(buffer)-1, 0))
+	answer["text"] = string(buffer[:end])
+	return answer
+}
+
+func callDTypeFormat(_ *world, step object) object {
+	return written(step, dtypeFrom(step["dtype"]).Format)
+}
+
+func callDeviceFormat(_ *world, step object) object {
+	return written(step, deviceFrom(step["device"]).Format)
+}
+
+func callDTypeParse(_ *world, step object) object {
+	dtype, err := dlbridge.ParseDType(step["text"].(string))
+	answer := said(err)
+	answer["dtype"] = dtypeList(dtype)
+	return answer
+}
+
+func callDeviceParse(_ *world, step object) object {
+	device, err := dlbridge.ParseDevice(step["text"].(string))
+	answer := said(err)
+	answer["device"] = deviceList(device)
+	return answer
+}
+
+func callHostAccessible(_ *world, step object) object {
+	kind := dlbridge.DeviceType(signed(step["device_type"]))
+	return object{"status": "OK", "answer": answerNames[kind.HostAccessible()]}
+}
+
+func callRequiredVersion(w *world, step object) object {
+	version, err := w.in(step).RequiredVersion()
+	answer := said(err)
+	answer["version"] = versionList(version)
+	return answer
+}
+
+func callNegotiate(_ *world, step object) object {
+	kind, version, err := dlbridge.Negotiate(versionFrom(step["producer"]), versionFrom(step["consumer"]))
+	answer := said(err)
+	answer["kind"] = kindNames[kind]
+	answer["version"] = versionList(version)
+	return answer
+}
+
+var exchangeFunctions = []string{"managed_tensor_allocator", "managed_tensor_from_py_object_no_sync",
+	"managed_tensor_to_py_object_no_sync", "dltensor_from_py_object_no_sync", "current_work_stream"}
+
+func callExchange(_ *world, step object) object {
+	var tables []ctest.Table
+	for _, spec := range step["chain"].([]any) {
+		version := versionFrom(spec.(object)["version"])
+		tables = append(tables, ctest.Table{Major: version.Major, Minor: version.Minor,
+			Missing: bits(spec.(object)["missing"], exchangeFunctions)})
+	}
+	chain := ctest.Chain(tables, step["ring"] == true)
+	defer ctest.FreeChain(chain)
+	found, err := dlbridge.FindExchangeAPI(chain, versionFrom(step["consumer"]))
+	answer := said(err)
+	answer["index"] = -1
+	if err == nil {
+		answer["index"] = (uintptr(found.Pointer()) - uintptr(chain)) / ctest.TableSize
+	}
+	return answer
+}
+
+func callIdentify(w *world, step object) object {
+	var pointer unsafe.Pointer
+	if step["in"] != nil {
+		pointer = w.in(step).pointer
+	}
+	return object{"status": "OK", "kind": kindNames[dlbridge.Identify(pointer)]}
+}
+
+// The address is that of a tensor's data, or of the library's own table.
+func callPinModule(w *world, step object) object {
+	address := uintptr(dlbridge.API())
+	if step["in"] != nil {
+		held := w.in(step)
+		address = uintptr(ctest.Data(held.pointer, held.kind))
+	}
+	return said(dlbridge.PinModule(address))
+}
+
+func callUpgrade(w *world, step object) object {
+	source := w.in(step).tensor.(*dlbridge.Legacy)
+	made, err := source.Upgrade(w.optionsOf(step))
+	answer := said(err)
+	if err == nil {
+		w.take(step["in"].(string))
+		w.addTensor(step, step["out"].(string), made, answer)
+	}
+	return answer
+}
+
+func callUpgradeInto(w *world, step object) object {
+	held := w.in(step)
+	ndim := ctest.NDim(held.pointer, held.kind)
+	if ndim < 0 || ndim >= 1000 {
+		ndim = 0
+	}
+	size := dlbridge.StorageSize(ndim)
+	if step["storage"] == "short" {
+		size--
+	}
+	storage, err := dlbridge.NewStorage(size)
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.storages = append(w.storages, storage)
+	made, err := held.tensor.(*dlbridge.Legacy).UpgradeInto(storage, w.optionsOf(step))
+	answer := said(err)
+	if err == nil {
+		w.take(step["in"].(string))
+		w.addTensor(step, step["out"].(string), made, answer)
+	}
+	return answer
+}
+
+func callUpgradeMany(w *world, step object) object {
+	in, out := names(step["in"]), names(step["out"])
+	var sources []*dlbridge.Legacy
+	for _, name := range in {
+		sources = append(sources, w.live[name].tensor.(*dlbridge.Legacy))
+	}
+	made, err := dlbridge.UpgradeMany(sources, w.optionsOf(step))
+	answer := said(err)
+	var refusal *dlbridge.BatchError
+	if errors.As(err, &refusal) {
+		answer["failed"] = refusal.Index
+		if refusal.Index < 0 {
+			answer["failed"] = len(sources)
+		}
+	}
+	if err == nil {
+		answer["failed"] = made.Len() // None: C says the count then.
+	}
+	for i := 0; err == nil && i < made.Len(); i++ {
+		w.take(in[i])
+		w.addTensor(step, out[i], made.At(i), answer)
+	}
+	return answer
+}
+
+func callDowngrade(w *world, step object) object {
+	var made *dlbridge.Legacy
+	var err error
+	switch source := w.in(step).tensor.(type) {
+	case *dlbridge.Foreign:
+		made, err = source.Downgrade(w.optionsOf(step))
+	case *dlbridge.Tensor:
+		made, err = source.Downgrade(w.optionsOf(step))
+	}
+	answer := said(err)
+	if err == nil {
+		w.take(step["in"].(string))
+		w.addLegacy(step, step["out"].(string), made, answer)
+	}
+	return answer
+}
+
+func callAdopt(w *world, step object) object {
+	var made *dlbridge.Tensor
+	var err error
+	switch source := w.in(step).tensor.(type) {
+	case *dlbridge.Foreign:
+		made, err = source.Adopt(w.optionsOf(step))
+	case *dlbridge.Tensor:
+		made, err = source.Adopt(w.optionsOf(step))
+	}
+	answer := said(err)
+	if err == nil {
+		w.addTensor(step, step["out"].(string), made, answer)
+		w.take(step["in"].(string))
+	}
+	return answer
+}
+
+func callConvert(w *world, step object) object {
+	source := w.in(step).tensor.(dlbridge.Managed)
+	made, err := dlbridge.Convert(source, versionFrom(step["target"]), w.optionsOf(step))
+	answer := said(err)
+	if err != nil {
+		return answer
+	}
+	switch result := made.(type) {
+	case *dlbridge.Legacy:
+		answer["kind"] = "LEGACY"
+		w.addLegacy(step, step["out"].(string), result, answer)
+	case *dlbridge.Tensor:
+		answer["kind"] = "VERSIONED"
+		w.addTensor(step, step["out"].(string), result, answer)
+	}
+	w.take(step["in"].(string))
+	return answer
+}
+
+func callShare(w *world, step object) object {
+	made, err := w.ours(step["in"].(string)).Share()
+	answer := said(err)
+	if err == nil {
+		w.addTensor(step, step["out"].(string), made, answer)
+	}
+	return answer
+}
+
+func callView(w *world, step object) object {
+	spec := step["spec"].(object)
+	parent := w.ours(step["in"].(string))
+	shape, strides := numbers(spec["shape"]), numbers(spec["strides"])
+	offset := signed(spec["offset"])
+	if spec["ndim"] != nil {
+		raw := ctest.View(parent.Pointer(), int32(signed(spec["ndim"])), shape, strides, offset)
+		return w.rawAnswer(step, raw)
+	}
+	made, err := parent.View(dlbridge.ViewSpec{Shape: shape, Strides: strides, Offset: offset})
+	answer := said(err)
+	if err == nil {
+		w.addTensor(step, step["out"].(string), made, answer)
+	}
+	return answer
+}
+
+// rawAnswer is the answer of a call that this package cannot word: as many axes as the shape has not.
+func (w *world) rawAnswer(step object, raw ctest.Answer) object {
+	if raw.Status == 0 {
+		answer := object{"status": "OK"}
+		made, err := dlbridge.ImportVersioned(raw.Out).Accept(nil)
+		if err != nil {
+			w.Fatal(err)
+		}
+		w.addTensor(step, step["out"].(string), made, answer)
+		return answer
+	}
+	return said(&dlbridge.Error{Status: dlbridge.Status(raw.Status), Rule: dlbridge.Rule(raw.Rule),
+		Axis: raw.Axis, Message: raw.Message})
+}
+
+func callAllocate(w *world, step object) object {
+	spec := step["spec"].(object)
+	device, dtype := deviceFrom(spec["device"]), dtypeFrom(spec["dtype"])
+	if spec["ndim"] != nil {
+		return w.rawAnswer(step, ctest.Allocate(int32(signed(spec["ndim"])), numbers(spec["shape"]),
+			[2]int32(deviceList(device)), [3]int(dtypeList(dtype))))
+	}
+	given := dlbridge.AllocateSpec{
+		Shape:     numbers(spec["shape"]),
+		Device:    device,
+		DType:     dtype,
+		Alignment: unsigned(spec["alignment"]),
+		Flags:     dlbridge.TensorFlags(unsigned(spec["flags"])),
+	}
+	if spec["version"] != nil {
+		given.Version = versionFrom(spec["version"])
+	}
+	if step["allocator"] != nil {
+		given.Allocator = w.allocator(step["allocator"])
+	}
+	made, err := dlbridge.Allocate(given)
+	answer := said(err)
+	if err == nil {
+		w.addTensor(step, step["out"].(string), made, answer)
+		aligned := max(given.Alignment, 1)
+		if given.Alignment == 0 {
+			aligned = 256
+		}
+		if ctest.Read(made.Pointer(), ctest.Versioned).Data%aligned != 0 {
+			answer["status"] = "not aligned"
+		}
+	}
+	return answer
+}
+
+func callRelease(w *world, step object) object {
+	if step["in"] != nil {
+		w.release(step["in"].(string))
+	}
+	return callCheck(w, step)
+}
+
+func callCheck(w *world, _ object) object {
+	return object{"status": "OK", "deleters": w.deletes()}
+}
+
+// addTensor answers with a tensor that a call made, and gives it its name.
+func (w *world) addTensor(step object, name string, made *dlbridge.Tensor, answer object) {
+	answer["is"] = w.nameOf(made.Pointer())
+	w.putTensor(name, made)
+	w.describe(step, name, answer)
+}
+
+func (w *world) addLegacy(step object, name string, made *dlbridge.Legacy, answer object) {
+	answer["is"] = w.nameOf(made.Pointer())
+	w.putLegacy(name, made)
+	w.describe(step, name, answer)
+}
+
+func (w *world) describe(step object, name string, answer object) {
+	held := w.live[name]
+	fields := ctest.Read(held.pointer, held.kind)
+	seen := object{
+		"kind":        kindNames[held.kind],
+		"data":        strconv.FormatUint(fields.Data, 10),
+		"device":      fields.Device,
+		"ndim":        fields.NDim,
+		"dtype":       fields.DType,
+		"shape":       texts(fields.Shape),
+		"strides":     texts(fields.Strides),
+		"byte_offset": strconv.FormatUint(fields.ByteOffset, 10),
+	}
+	if held.kind == ctest.Versioned {
+		seen["version"] = fields.Version
+		seen["flags"] = strconv.FormatUint(fields.Flags, 10)
+	}
+	expect := step["expect"].(object)
+	if wanted, given := expect["tensor"].(object); given && wanted["data"] == "any" && fields.Data != 0 {
+		seen["data"] = "any" // Memory that the library allocated, wherever that is.
+	}
+	answer["tensor"] = seen
+	if expect["bytes"] != nil {
+		layout, err := held.Layout()
+		if err != nil {
+			w.Fatal(err)
+		}
+		answer["bytes"] = hex.EncodeToString(ctest.Memory(fields.Data, int(layout.PackedBytes)))
+	}
+}

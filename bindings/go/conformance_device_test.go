@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: Apache-2.0
+// The calls of the corpus that have to do with devices: as in conformance_calls_test.go.
+
+package dlbridge_test
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"strconv"
+
+	dlbridge "dlbridge/bindings/go"
+	"dlbridge/bindings/go/internal/ctest"
+)
+
+func init() {
+	for name, function := range map[string]func(*world, object) object{
+		"backend_info":          callBackendInfo,
+		"pointer_info":          callPointerInfo,
+		"wrap":                  callWrap,
+		"wrap_legacy":           callWrapLegacy,
+		"copy":                  callCopy,
+		"stream_from_array_api": callStreamFromArrayAPI,
+		"stream_handoff":        callStreamHandoff,
+		"stream_synchronize":    callStreamSynchronize,
+		"device_register":       callDeviceRegister,
+		"device_lookup":         callDeviceLookup,
+		"device_next":           callDeviceNext,
+		"device_retain":         onEntry(dlbridge.RetainDevice),
+		"device_release":        onEntry(dlbridge.ReleaseDevice),
+		"device_unregister":     callDeviceUnregister,
+	} {
+		calls[name] = function
+	}
+}
+
+var (
+	backends       = []string{"NONE", "CPU", "CUDA", "HIP", "LEVEL_ZERO", "OPENCL"}
+	bufferKinds    = []string{"", "ADDRESS", "CL_MEM", "HANDLE"}
+	streamKinds    = []string{"", "HOST", "NO_SYNC", "QUEUE", "IMMEDIATE_LIST"}
+	states         = []string{"", "READY", "ABSENT", "UNUSABLE"}
+	memories       = []string{"", "HOST", "DEVICE", "PINNED", "MANAGED", "USM_HOST", "USM_DEVICE", "USM_SHARED", "SVM", "CL_MEM"}
+	wrapOptions    = []string{"SKIP_VALIDATION", "PIN_PRODUCER", "RETAIN"}
+	copyOptions    = []string{"ALLOW_STAGING", "SHAREABLE"}
+	handoffOptions = []string{"ALLOW_HOST_WAIT", "ALLOW_CAPTURE"}
+	contextFlags   = []string{"DEFAULT", "REPLACE", "ENUMERATED", "PRIVATE"}
+)
+
+// valueOf is the value of a name, or the number itself; 0 where there is none.
+func valueOf(value any, known []string) int32 {
+	if name, is := value.(string); is {
+		return int32(slices.Index(known, name))
+	}
+	return int32(signed(value))
+}
+
+func nameOfValue(value int32, known []string) any {
+	if value < 0 || int(value) >= len(known) {
+		return value
+	}
+	return known[value]
+}
+
+func optionBits(value any, known []string) uint32 {
+	if number, is := value.(json.Number); is {
+		return uint32(signed(number))
+	}
+	return bits(value, known)
+}
+
+// memory is what a MEMORY of the case's is.
+type memory struct {
+	address uint64
+	deleter bool
+	deletes int
+}
+
+func (m *memory) released(buffer dlbridge.Buffer) {
+	if buffer.Handle != m.address {
+		m.deletes += 99
+	}
+	m.deletes++
+}
+
+// release is the callback of a MEMORY; nil where it has no deleter.
+func (m *memory) release() func(dlbridge.Buffer) {
+	if !m.deleter {
+		return nil
+	}
+	return m.released
+}
+
+func (w *world) bufferOf(value any, address uint64) dlbridge.Buffer {
+	spec, _ := value.(object)
+	return dlbridge.Buffer{
+		Backend: dlbridge.Backend(valueOf(spec["backend"], backends)),
+		Kind:    dlbridge.BufferKind(valueOf(spec["kind"], bufferKinds)),
+		Handle:  address,
+		Context: unsigned(spec["context"]),
+	}
+}
+
+func callBackendInfo(_ *world, step object) object {
+	info, err := dlbridge.QueryBackend(dlbridge.Backend(valueOf(step["backend"], backends)))
+	answer := said(err)
+	answer["info"] = object{
+		"backend":         nameOfValue(int32(info.Backend), backends),
+		"state":           nameOfValue(int32(info.State), states),
+		"device_count":    info.DeviceCount,
+		"driver_code":     info.DriverCode,
+		"driver_version":  info.DriverVersion,
+		"runtime_version": info.RuntimeVersion,
+		"file":            info.File,
+		"reason":          info.Reason,
+	}
+	return answer
+}
+
+func callPointerInfo(w *world, step object) object {
+	buffer := w.bufferOf(step["buffer"], w.memories[step["in"].(string)].address)
+	info, err := dlbridge.QueryPointer(buffer, deviceFrom(step["device"]))
+	answer := said(err)
+	answer["info"] = object{
+		"backend":       nameOfValue(int32(info.Backend), backends),
+		"device":        deviceList(info.Device),
+		"memory":        nameOfValue(int32(info.Memory), memories),
+		"native_device": info.NativeDevice,
+		"base":          strconv.FormatUint(info.Base, 10),
+		"size":          strconv.FormatUint(info.Size, 10),
+		"context":       strconv.FormatUint(info.Context, 10),
+	}
+	return answer
+}
+
+func (w *world) wrapSpec(step object) dlbridge.WrapSpec {
+	given := step["spec"].(object)
+	m := w.memories[step["in"].(string)]
+	spec := dlbridge.WrapSpec{
+		Buffer:     w.bufferOf(given["buffer"], m.address),
+		Shape:      numbers(given["shape"]),
+		Strides:    numbers(given["strides"]),
+		DType:      dtypeFrom(given["dtype"]),
+		Device:     deviceFrom(given["device"]),
+		ByteOffset: unsigned(given["byte_offset"]),
+		Options:    dlbridge.WrapOptions(optionBits(given["options"], wrapOptions)),
+		Flags:      dlbridge.TensorFlags(unsigned(given["flags"])),
+		Policy:     policyOf(given["policy"]),
+		Release:    m.release(),
+	}
+	if given["buffer_size"] != nil {
+		spec.BufferSize = new(unsigned(given["buffer_size"]))
+	}
+	if given["version"] != nil {
+		spec.Version = versionFrom(given["version"])
+	}
+	return spec
+}
+
+func callWrap(w *world, step object) object {
+	spec := w.wrapSpec(step)
+	if ndim := step["spec"].(object)["ndim"]; ndim != nil {
+		return w.rawAnswer(step, ctest.Wrap(spec.Buffer.Handle, int32(signed(ndim)), spec.Shape,
+			[2]int32(deviceList(spec.Device)), [3]int(dtypeList(spec.DType))))
+	}
+	made, err := dlbridge.Wrap(spec)
+	answer := said(err)
+	if err == nil {
+		w.takeMemory(step["in"])
+		w.addTensor(step, step["out"].(string), made, answer)
+	}
+	return answer
+}
+
+func callWrapLegacy(w *world, step object) object {
+	made, err := dlbridge.WrapLegacy(w.wrapSpec(step))
+	answer := said(err)
+	if err == nil {
+		w.takeMemory(step["in"])
+		w.addLegacy(step, step["out"].(string), made, answer)
+	}
+	return answer
+}
+
+func callCopy(w *world, step object) object {
+	given := step["spec"].(object)
+	spec := dlbridge.CopySpec{
+		Options: dlbridge.CopyOptions(optionBits(given["options"], copyOptions)),
+		Device:  deviceFrom(given["device"]),
+		Flags:   dlbridge.TensorFlags(unsigned(given["flags"])),
+		Policy:  policyOf(given["policy"]),
+	}
+	if given["version"] != nil {
+		spec.Version = versionFrom(given["version"])
+	}
+	if given["target"] != nil {
+		m := w.memories[given["target"].(string)]
+		spec.Target = w.bufferOf(given["buffer"], m.address)
+		spec.TargetOffset = unsigned(given["target_offset"])
+		spec.TargetSize = unsigned(given["target_size"])
+		spec.Release = m.release()
+	}
+	if step["allocator"] != nil {
+		spec.Allocator = w.allocator(step["allocator"])
+	}
+	made, err := w.in(step).Copy(spec)
+	answer := said(err)
+	if err == nil {
+		w.takeMemory(given["target"])
+		w.addTensor(step, step["out"].(string), made, answer)
+	}
+	return answer
+}
+
+func streamOf(value any) dlbridge.Stream {
+	spec := value.(object)
+	stream := dlbridge.Stream{
+		Backend: dlbridge.Backend(valueOf(spec["backend"], backends)),
+		Kind:    dlbridge.StreamKind(valueOf(spec["kind"], streamKinds)),
+		Device:  dlbridge.CPU,
+		Handle:  unsigned(spec["handle"]),
+		Context: unsigned(spec["context"]),
+	}
+	if spec["device"] != nil {
+		stream.Device = deviceFrom(spec["device"])
+	}
+	return stream
+}
+
+func callStreamFromArrayAPI(_ *world, step object) object {
+	number := dlbridge.ArrayAPIStreamNone
+	if step["stream"] != nil {
+		number = signed(step["stream"])
+	}
+	stream, err := dlbridge.StreamFromArrayAPI(deviceFrom(step["device"]), number)
+	answer := said(err)
+	if err == nil {
+		answer["stream"] = object{
+			"backend": nameOfValue(int32(stream.Backend), backends),
+			"kind":    nameOfValue(int32(stream.Kind), streamKinds),
+			"device":  deviceList(stream.Device),
+			"handle":  strconv.FormatUint(stream.Handle, 10),
+			"context": strconv.FormatUint(stream.Context, 10),
+		}
+	}
+	return answer
+}
+
+func callStreamHandoff(_ *world, step object) object {
+	options := dlbridge.HandoffOptions(optionBits(step["handoff"], handoffOptions))
+	return said(dlbridge.Handoff(streamOf(step["producer"]), streamOf(step["consumer"]), options))
+}
+
+func callStreamSynchronize(_ *world, step object) object {
+	return said(streamOf(step["stream"]).Synchronize())
+}
+
+func callDeviceRegister(w *world, step object) object {
+	given := step["entry"].(object)
+	entry := dlbridge.ContextEntry{
+		Backend:      dlbridge.Backend(valueOf(given["backend"], backends)),
+		Device:       deviceFrom(given["device"]),
+		Platform:     unsigned(given["platform"]),
+		NativeDevice: unsigned(given["native_device"]),
+		Context:      unsigned(given["context"]),
+		Queue:        unsigned(given["queue"]),
+		QueueKind:    dlbridge.StreamKind(valueOf(given["queue_kind"], streamKinds)),
+		Flags:        dlbridge.ContextFlags(optionBits(given["flags"], contextFlags)),
+	}
+	if text, is := given["uuid"].(string); is {
+		bytes, err := hex.DecodeString(text)
+		if err != nil {
+			w.Fatal(err)
+		}
+		copy(entry.UUID[:], bytes)
+	}
+	if step["in"] != nil {
+		m := w.memories[step["in"].(string)]
+		entry.Release = func(dlbridge.ContextEntry) { m.deletes++ }
+	}
+	id, err := dlbridge.RegisterDevice(entry)
+	if err == nil {
+		w.entries[step["out"].(string)] = id
+		w.takeMemory(step["in"])
+	}
+	return said(err)
+}
+
+// entryName is the name of an entry of the case's, or "other".
+func (w *world) entryName(id uint64) string {
+	for name, known := range w.entries {
+		if known == id {
+			return name
+		}
+	}
+	return "other"
+}
+
+func callDeviceLookup(w *world, step object) object {
+	entry, err := dlbridge.LookupDevice(deviceFrom(step["device"]), unsigned(step["context"]))
+	answer := said(err)
+	if err != nil {
+		return answer
+	}
+	answer["is"] = w.entryName(entry.ID)
+	var queueKind any
+	if entry.QueueKind != 0 {
+		queueKind = streamKinds[entry.QueueKind]
+	}
+	answer["entry"] = object{
+		"backend":       nameOfValue(int32(entry.Backend), backends),
+		"device":        deviceList(entry.Device),
+		"platform":      strconv.FormatUint(entry.Platform, 10),
+		"native_device": strconv.FormatUint(entry.NativeDevice, 10),
+		"context":       strconv.FormatUint(entry.Context, 10),
+		"queue":         strconv.FormatUint(entry.Queue, 10),
+		"queue_kind":    queueKind,
+		"flags":         flagNames(uint32(entry.Flags), contextFlags),
+		"uuid":          hex.EncodeToString(entry.UUID[:]),
+	}
+	return answer
+}
+
+// Walks the whole table: which of the case's entries it meets, and how the walk ends.
+func callDeviceNext(w *world, _ object) object {
+	entries := []string{}
+	var cursor uint64
+	for {
+		entry, next, err := dlbridge.NextDevice(cursor)
+		if err != nil {
+			answer := said(err)
+			answer["entries"] = entries
+			return answer
+		}
+		cursor = next
+		if name := w.entryName(entry.ID); name != "other" {
+			entries = append(entries, name)
+		}
+	}
+}
+
+func (w *world) onEntry(step object, function func(uint64) error) object {
+	id, known := w.entries[step["entry"].(string)]
+	if !known {
+		id = 1<<64 - 1
+	}
+	answer := said(function(id))
+	answer["deleters"] = w.deletes()
+	return answer
+}
+
+func onEntry(function func(uint64) error) func(*world, object) object {
+	return func(w *world, step object) object { return w.onEntry(step, function) }
+}
+
+func callDeviceUnregister(w *world, step object) object {
+	answer := w.onEntry(step, dlbridge.UnregisterDevice)
+	if answer["status"] == "OK" {
+		w.ended[step["entry"].(string)] = true
+	}
+	return answer
+}
+
+// takeMemory says that a MEMORY is somebody else's now.
+func (w *world) takeMemory(name any) {
+	if name != nil {
+		w.taken[name.(string)] = true
+	}
+}
+
+// finishDevices frees what nobody took, and ends the registrations that are left.
+func (w *world) finishDevices() {
+	for name, m := range w.memories {
+		if !w.taken[name] && m.deleter {
+			m.deletes++
+		}
+	}
+	for name, id := range w.entries {
+		if !w.ended[name] {
+			_ = dlbridge.UnregisterDevice(id)
+		}
+	}
+}

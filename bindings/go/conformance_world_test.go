@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tensors of one case of the corpus: its own, and those that the calls make of them.
+
+package dlbridge_test
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"testing"
+	"unsafe"
+
+	dlbridge "dlbridge/bindings/go"
+	"dlbridge/bindings/go/internal/ctest"
+)
+
+// tensor is what the functions that only look can be asked of.
+type tensor interface {
+	Validate(*dlbridge.Policy) error
+	Diagnose(*dlbridge.Policy) ([]dlbridge.Finding, error)
+	Layout() (dlbridge.Layout, error)
+	RequiredVersion() (dlbridge.Version, error)
+	Copy(dlbridge.CopySpec) (*dlbridge.Tensor, error)
+	String() string
+}
+
+// handle is the tensor that a name stands for at present.
+type handle struct {
+	tensor
+	pointer unsafe.Pointer
+	kind    int32
+}
+
+type world struct {
+	testing.TB
+	specs      map[string]object
+	producers  map[string]*ctest.Producer
+	live       map[string]handle
+	storages   []*dlbridge.Storage
+	allocators []*dlbridge.Allocator
+	memories   map[string]*memory
+	taken      map[string]bool // Memories that are somebody else's now.
+	entries    map[string]uint64
+	ended      map[string]bool // Entries that were unregistered.
+}
+
+func newWorld(t testing.TB, objects map[string]object) *world {
+	w := &world{TB: t, specs: objects, producers: map[string]*ctest.Producer{},
+		live: map[string]handle{}, memories: map[string]*memory{},
+		taken: map[string]bool{}, entries: map[string]uint64{}, ended: map[string]bool{}}
+	for name, spec := range objects {
+		p := ctest.New(specOf(spec))
+		w.producers[name] = p
+		switch spec["kind"] {
+		case "MEMORY":
+			w.memories[name] = &memory{address: ctest.Data(p.Bare(), ctest.Bare),
+				deleter: spec["deleter"] == true}
+		case "LEGACY":
+			w.live[name] = handle{dlbridge.ImportLegacy(p.Legacy()), p.Legacy(), ctest.Legacy}
+		case "VERSIONED":
+			w.live[name] = handle{dlbridge.ImportVersioned(p.Versioned()), p.Versioned(), ctest.Versioned}
+		default:
+			flags := dlbridge.TensorFlags(unsigned(spec["flags"]))
+			w.live[name] = handle{dlbridge.Borrow(p.Bare(), flags), p.Bare(), ctest.Bare}
+		}
+	}
+	return w
+}
+
+func specOf(spec object) ctest.Spec {
+	out := ctest.Spec{Data: unsigned(spec["data"])}
+	if spec["kind"] != "MEMORY" {
+		device, dtype := numbers(spec["device"]), numbers(spec["dtype"])
+		out.DeviceType, out.DeviceID = int32(device[0]), int32(device[1])
+		out.Code, out.Bits, out.Lanes = uint8(dtype[0]), uint8(dtype[1]), uint16(dtype[2])
+		out.NDim = int32(signed(spec["ndim"]))
+		out.Shape, out.Strides = numbers(spec["shape"]), numbers(spec["strides"])
+		out.ByteOffset, out.Flags = unsigned(spec["byte_offset"]), unsigned(spec["flags"])
+		out.Deleter = spec["deleter"] == true
+	}
+	if text, given := spec["bytes"].(string); given && text != "" {
+		out.Bytes, _ = hex.DecodeString(text)
+	}
+	if spec["version"] != nil {
+		version := versionFrom(spec["version"])
+		out.Major, out.Minor = version.Major, version.Minor
+	}
+	return out
+}
+
+// take ends what a name stood for: a call has consumed it.
+func (w *world) take(name string) { delete(w.live, name) }
+
+func (w *world) putLegacy(name string, made *dlbridge.Legacy) {
+	w.live[name] = handle{made, made.Pointer(), ctest.Legacy}
+}
+
+func (w *world) putTensor(name string, made *dlbridge.Tensor) {
+	w.live[name] = handle{made, made.Pointer(), ctest.Versioned}
+}
+
+// ours is the tensor of a name as one that was validated; of a foreign one it is the same struct.
+func (w *world) ours(name string) *dlbridge.Tensor {
+	switch held := w.live[name].tensor.(type) {
+	case *dlbridge.Tensor:
+		return held
+	case *dlbridge.Foreign:
+		accepted, err := held.Accept(nil)
+		if err != nil {
+			w.Fatal(err)
+		}
+		w.putTensor(name, accepted)
+		return accepted
+	}
+	w.Fatalf("%s is not versioned", name)
+	return nil
+}
+
+func (w *world) release(name string) {
+	if held, managed := w.live[name].tensor.(dlbridge.Managed); managed {
+		_ = held.Close()
+	}
+	w.take(name)
+}
+
+// nameOf is which of the case's own tensors or live results a pointer is, or "new".
+func (w *world) nameOf(pointer unsafe.Pointer) string {
+	for name, p := range w.producers {
+		if slices.Contains([]unsafe.Pointer{p.Legacy(), p.Versioned(), p.Bare()}, pointer) {
+			return name
+		}
+	}
+	for name, held := range w.live {
+		if held.pointer == pointer {
+			return name
+		}
+	}
+	return "new"
+}
+
+func (w *world) deletes() object {
+	counts := object{}
+	for name, p := range w.producers {
+		counts[name] = w.deletesOf(name, p)
+	}
+	return counts
+}
+
+func (w *world) deletesOf(name string, p *ctest.Producer) int {
+	if m := w.memories[name]; m != nil {
+		return m.deletes
+	}
+	return p.Deletes()
+}
+
+// allocator counts the blocks that it gave, or gives none.
+func (w *world) allocator(how any) *dlbridge.Allocator {
+	allocate := func(_ dlbridge.Device, size, alignment uint64) uintptr {
+		if how == "fails" {
+			return 0
+		}
+		return ctest.AlignedAlloc(alignment, size)
+	}
+	made, err := dlbridge.NewAllocator(allocate,
+		func(_ dlbridge.Device, memory uintptr, _, _ uint64) { ctest.Free(memory) })
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.allocators = append(w.allocators, made)
+	return made
+}
+
+// finish releases all that is left, and says what is wrong then, or "".
+func (w *world) finish() string {
+	for name := range w.live {
+		w.release(name)
+	}
+	w.finishDevices()
+	var wrong string
+	for name, p := range w.producers {
+		expected := 0
+		if w.specs[name]["deleter"] == true {
+			expected = 1
+		}
+		if deletes := w.deletesOf(name, p); deletes != expected {
+			wrong += fmt.Sprintf(" deleter of %s ran %d times\n", name, deletes)
+		}
+		p.Free()
+	}
+	for _, storage := range w.storages {
+		if storage.InUse() {
+			wrong += " a storage is in use\n"
+		}
+		_ = storage.Close()
+	}
+	for _, allocator := range w.allocators {
+		if blocks := allocator.Blocks(); blocks != 0 {
+			wrong += fmt.Sprintf(" blocks of the allocator: %d\n", blocks)
+		}
+		_ = allocator.Close()
+	}
+	return wrong
+}
+
+// ---------------------------------------------------------------------------- values of the corpus
+
+func signed(value any) int64 {
+	switch given := value.(type) {
+	case string:
+		number, err := strconv.ParseInt(given, 10, 64)
+		if err != nil {
+			panic(err)
+		}
+		return number
+	case json.Number:
+		number, err := given.Int64()
+		if err != nil {
+			panic(err)
+		}
+		return number
+	}
+	return 0
+}
+
+func unsigned(value any) uint64 {
+	if given, is := value.(string); is {
+		number, err := strconv.ParseUint(given, 10, 64)
+		if err != nil {
+			panic(err)
+		}
+		return number
+	}
+	return uint64(signed(value))
+}
+
+// numbers is nil for null.
+func numbers(value any) []int64 {
+	list, is := value.([]any)
+	if !is {
+		return nil
+	}
+	out := make([]int64, 0, len(list))
+	for _, one := range list {
+		out = append(out, signed(one))
+	}
+	return out
+}
+
+func texts(values []int64) []string {
+	if values == nil {
+		return nil
+	}
+	out := make([]string, 0, len(values))
+	for _, value := range values {
+		out = append(out, strconv.FormatInt(value, 10))
+	}
+	return out
+}
+
+func names(value any) []string {
+	if one, is := value.(string); is {
+		return []string{one}
+	}
+	var out []string
+	for _, one := range value.([]any) {
+		out = append(out, one.(string))
+	}
+	return out
+}
+
+func versionFrom(value any) dlbridge.Version {
+	list := value.([]any)
+	return dlbridge.Version{Major: uint32(unsigned(list[0])), Minor: uint32(unsigned(list[1]))}
+}
+
+func deviceFrom(value any) dlbridge.Device {
+	list := numbers(value)
+	return dlbridge.Device{Type: dlbridge.DeviceType(list[0]), ID: int32(list[1])}
+}
+
+func dtypeFrom(value any) dlbridge.DType {
+	list := numbers(value)
+	return dlbridge.DType{Code: dlbridge.DTypeCode(list[0]), Bits: uint8(list[1]), Lanes: uint16(list[2])}
+}
+
+func versionList(v dlbridge.Version) []uint32 { return []uint32{v.Major, v.Minor} }
+
+func deviceList(d dlbridge.Device) []int32 { return []int32{int32(d.Type), d.ID} }
+
+func dtypeList(d dlbridge.DType) []int { return []int{int(d.Code), int(d.Bits), int(d.Lanes)} }
+
+// bits is the sum of flags that a list names.
+func bits(value any, known []string) uint32 {
+	var sum uint32
+	list, _ := value.([]any)
+	for _, name := range list {
+		place := slices.Index(known, name.(string))
+		if place < 0 {
+			panic(fmt.Sprint("unknown flag ", name))
+		}
+		sum |= 1 << place
+	}
+	return sum
+}
+
+func flagNames(flags uint32, known []string) []string {
+	list := []string{}
+	for i, name := range known {
+		if flags>>i&1 != 0 {
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
+var (
+	policyFlags = []string{"REFUSE_UNKNOWN_DTYPE", "REFUSE_UNKNOWN_DEVICE", "REFUSE_UNKNOWN_FLAGS",
+		"REFUSE_NEGATIVE_STRIDES", "REFUSE_ZERO_STRIDES", "ALLOW_NULL_STRIDES", "ALLOW_SCALABLE_LANES",
+		"REQUIRE_WRITABLE", "VOUCH_WRITABLE", "ALLOW_SELF_OVERLAP"}
+	convertFlags = []string{"SKIP_VALIDATION", "WRITABLE", "ALLOW_UNKNOWN", "CANONICAL",
+		"FOLD_BYTE_OFFSET", "COPY", "DROP_READ_ONLY", "DROP_PADDED", "NEWER_CODES", "PIN_PRODUCER"}
+	layoutFlags = []string{"EMPTY", "C_CONTIGUOUS", "F_CONTIGUOUS", "BROADCAST", "NEGATIVE_STRIDES",
+		"PADDED", "OPAQUE"}
+	levels       = map[any]dlbridge.Level{nil: 0, "STRUCT": dlbridge.LevelStruct, "METADATA": dlbridge.LevelMetadata, "DEVICE": dlbridge.LevelDevice}
+	contiguities = map[any]dlbridge.Contiguity{nil: 0, "ANY": dlbridge.ContiguityAny, "C": dlbridge.ContiguityC, "F": dlbridge.ContiguityF, "C_OR_F": dlbridge.ContiguityCOrF}
+	kindNames    = []string{"AMBIGUOUS", "LEGACY", "VERSIONED", "BARE"}
+	answerNames  = []string{"NO", "YES", "UNDECIDED"}
+)
+
+// policyOf is nil where a step has no policy.
+func policyOf(value any) *dlbridge.Policy {
+	spec, given := value.(object)
+	if !given {
+		return nil
+	}
+	policy := &dlbridge.Policy{
+		Level:      levels[spec["level"]],
+		Flags:      dlbridge.PolicyFlags(bits(spec["flags"], policyFlags)),
+		Contiguity: contiguities[spec["contiguity"]],
+		Alignment:  unsigned(spec["alignment"]),
+	}
+	if spec["version"] != nil {
+		policy.Version = versionFrom(spec["version"])
+	}
+	if spec["max_ndim"] != nil {
+		policy.MaxNDim = new(int32(signed(spec["max_ndim"])))
+	}
+	if spec["buffer_size"] != nil {
+		policy.BufferSize = new(unsigned(spec["buffer_size"]))
+	}
+	if list, given := spec["devices"].([]any); given {
+		policy.Devices = []dlbridge.Device{}
+		for _, device := range list {
+			policy.Devices = append(policy.Devices, deviceFrom(device))
+		}
+	}
+	if list, given := spec["dtypes"].([]any); given {
+		policy.DTypes = []dlbridge.DType{}
+		for _, dtype := range list {
+			policy.DTypes = append(policy.DTypes, dtypeFrom(dtype))
+		}
+	}
+	return policy
+}
+
+// optionsOf is nil where a step has no options.
+func (w *world) optionsOf(step object) *dlbridge.ConvertOptions {
+	spec, given := step["options"].(object)
+	if !given && step["allocator"] == nil {
+		return nil
+	}
+	options := &dlbridge.ConvertOptions{
+		Flags:       dlbridge.ConvertFlags(bits(spec["flags"], convertFlags)),
+		SourceFlags: dlbridge.TensorFlags(unsigned(spec["source_flags"])),
+		Policy:      policyOf(spec["policy"]),
+	}
+	if spec["version"] != nil {
+		options.Version = versionFrom(spec["version"])
+	}
+	if step["allocator"] != nil {
+		options.Allocator = w.allocator(step["allocator"])
+	}
+	return options
+}
+
+// said is the answer of a call that came with err, which may be nil.
+func said(err error) object {
+	var refusal *dlbridge.Error
+	switch {
+	case err == nil:
+		return object{"status": "OK"}
+	case !errors.As(err, &refusal):
+		return object{"status": err.Error()}
+	}
+	return object{
+		"status":  refusal.Status.String(),
+		"rule":    refusal.Rule.String(),
+		"axis":    refusal.Axis,
+		"message": refusal.Message,
+	}
+}

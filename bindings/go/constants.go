@@ -1,0 +1,546 @@
+// SPDX-License-Identifier: Apache-2.0
+// The constants of dlbridge.h and dlpack.h. header_test.go holds them against the headers.
+
+package dlbridge
+
+const (
+	// Success.
+	StatusOK Status = 0
+	// The caller's fault: a NULL that is not allowed, a `struct_size` smaller than the first
+	// version, reserved bytes that are not zero, an option outside its range. The message names
+	// the argument.
+	StatusInvalidArgument Status = 1
+	// The caller is newer than the library: a struct carries, behind all that this build knows,
+	// settings that are not zero. They are never ignored in silence.
+	StatusStructTooNew Status = 2
+	// The allocator, the system's or the caller's, returned NULL. Nobody's fault.
+	StatusOutOfMemory Status = 3
+	// The producer's fault: the tensor breaks DLPack itself; `rule` says where.
+	StatusInvalidTensor Status = 4
+	// Wrong major version, or the tensor needs a newer DLPack than the consumer speaks.
+	StatusVersion Status = 5
+	// A legal tensor that the policy of this consumer refuses; `rule` says why.
+	StatusPolicy Status = 6
+	// The target cannot say what the source says, and the options do not allow the loss.
+	StatusUnrepresentable Status = 7
+	// A dtype code, device type or flag bit that no DLPack release knows, where knowing it
+	// matters.
+	StatusUnknownCode Status = 8
+	// The function works on tensors of this library only: upgrade or adopt it first.
+	StatusNotOurs Status = 9
+	// Legal, but not something this build can do, such as copying memory that the CPU cannot
+	// read.
+	StatusUnsupported Status = 10
+	// The caller's buffer or storage is too small; the needed size is told.
+	StatusBufferTooSmall Status = 11
+	// A text is not the name of a dtype or device.
+	StatusParse Status = 12
+	// Nothing suitable was found, such as a table in an exchange API chain.
+	StatusNotFound Status = 13
+	// A view would leave the extent of its parent.
+	StatusBounds Status = 14
+	// The process was forked after the backend had been started; start it in the child only.
+	StatusForked Status = 15
+	// No driver for the device, or none of its devices; dlbridge_backend_info tells why.
+	StatusUnavailable Status = 16
+	// A driver's call failed; the message has its name and code.
+	StatusDriver Status = 17
+	// The context table has another entry of that device or context.
+	StatusExists Status = 18
+	// A stream is capturing a graph, where that is not allowed.
+	StatusCapture Status = 19
+	// The bytes or file descriptors that another process sent are not an export.
+	StatusDescriptor Status = 20
+)
+
+const (
+	// No rule was broken.
+	RuleNone Rule = 0
+	// version.major is 1 (DLPack: read nothing behind `flags` otherwise).
+	RuleVersionMajor Rule = 1
+	// ndim >= 0 (DLPack).
+	RuleNDimNegative Rule = 2
+	// ndim <= max_ndim (policy, 64 by default).
+	RuleNDimLimit Rule = 3
+	// shape is given where ndim > 0 (DLPack).
+	RuleShapeNull Rule = 4
+	// strides are given where ndim > 0 and the tensor says 1.2 or later (DLPack 1.2).
+	RuleStridesNull Rule = 5
+	// bits >= 1 (dlbridge).
+	RuleDTypeBitsZero Rule = 6
+	// lanes >= 1 (dlbridge).
+	RuleDTypeLanesZero Rule = 7
+	// lanes < 0x8000: more is a scalable vector in TVM, whose size nobody here can know
+	// (dlbridge).
+	RuleDTypeLanesScalable Rule = 8
+	// bool and float8 have 8 bits, float6 6, float4 4, bfloat 16 (DLPack).
+	RuleDTypeBitsFixed Rule = 9
+	// The dtype code is known to the consumer's version.
+	RuleDTypeUnknown Rule = 10
+	// The device type is known to the consumer's version.
+	RuleDeviceUnknown Rule = 11
+	// All flag bits are known to the consumer's version.
+	RuleFlagsUnknown Rule = 12
+	// device_id >= 0 (dlbridge).
+	RuleDeviceIDNegative Rule = 13
+	// device_id is 0 on host-like memory (DLPack); only ever a note, since producers differ.
+	RuleDeviceIDHost Rule = 14
+	// Each extent >= 0 (DLPack).
+	RuleDimNegative Rule = 15
+	// The number of elements fits 63 bits (dlbridge).
+	RuleCountOverflow Rule = 16
+	// The packed size in bytes fits 63 bits (dlbridge).
+	RuleSizeOverflow Rule = 17
+	// Offsets of the first and last byte touched fit 63 bits and a sign (dlbridge).
+	RuleExtentOverflow Rule = 18
+	// data is not NULL unless the tensor is empty (DLPack).
+	RuleDataNull Rule = 19
+	// data + byte_offset + extent stays inside the address space (dlbridge).
+	RuleAddressRange Rule = 20
+	// On an opaque handle nothing lies before its start (dlbridge).
+	RuleHandleRange Rule = 21
+	// The extent stays inside `buffer_size` bytes from `data` (policy).
+	RuleBufferBounds Rule = 22
+	// The required contiguity (policy).
+	RuleContiguity Rule = 23
+	// The required alignment of element (0,...,0) (policy).
+	RuleAlignment Rule = 24
+	// The device is one of those that the policy lists.
+	RuleDeviceRefused Rule = 25
+	// The dtype is one of those that the policy lists.
+	RuleDTypeRefused Rule = 26
+	// The tensor may be written to (policy).
+	RuleNotWritable Rule = 27
+	// No negative strides (policy).
+	RuleNegativeStride Rule = 28
+	// No zero strides on axes longer than 1 (policy).
+	RuleZeroStride Rule = 29
+	// No two elements share memory, where the policy demands a writable tensor.
+	RuleSelfOverlap Rule = 30
+	// Element (0,...,0) is aligned to its lane's size; only ever a note.
+	RuleDataUnaligned Rule = 31
+	// The version that a tensor carries knows all that it uses; only ever a note.
+	RuleVersionLabel Rule = 32
+	// The consumer's version can describe the tensor (converters).
+	RuleRequiredVersion Rule = 33
+	// Legacy cannot say READ_ONLY (downgrade).
+	RuleLegacyReadOnly Rule = 34
+	// Legacy cannot say that sub-byte elements are padded (downgrade).
+	RuleLegacyPadded Rule = 35
+	// Legacy knows dtype codes up to bool (downgrade).
+	RuleLegacyDType Rule = 36
+	// Legacy knows device types up to Hexagon (downgrade).
+	RuleLegacyDevice Rule = 37
+	// byte_offset is folded only where `data` is an address (converters).
+	RuleOffsetFold Rule = 38
+	// A view stays inside its parent's extent.
+	RuleViewBounds Rule = 39
+	// A view of packed sub-byte elements starts at a whole byte.
+	RuleViewOffset Rule = 40
+	// The tensor lives in the caller's storage (upgrade_into), which cannot have a second owner.
+	RuleInStorage Rule = 41
+	// Copying needs memory that the CPU can read.
+	RuleCopyDevice Rule = 42
+	// The memory is where the device says (level DEVICE: the driver was asked).
+	RuleDeviceLabel Rule = 43
+	// The extent stays inside the allocation (level DEVICE: the driver was asked).
+	RuleAllocationBounds Rule = 44
+)
+
+// Kind says what a pointer points to. Values that are not listed may come from a newer library.
+type Kind int32
+
+const (
+	// The bytes do not tell (dlbridge_identify).
+	KindAmbiguous Kind = 0
+	// DLManagedTensor
+	KindLegacy Kind = 1
+	// DLManagedTensorVersioned
+	KindVersioned Kind = 2
+	// DLTensor, borrowed (dlbridge_diagnose)
+	KindBare Kind = 3
+)
+
+// Answer is the answer to a question that cannot always be answered. Values that are not listed may come from a newer library.
+type Answer int32
+
+const (
+	AnswerNo        Answer = 0
+	AnswerYes       Answer = 1
+	AnswerUndecided Answer = 2
+)
+
+// LayoutFlags are the bits of [Layout.Flags].
+type LayoutFlags uint32
+
+const (
+	// An extent is 0.
+	LayoutEmpty LayoutFlags = 1 << 0
+	// Compact, last axis fastest; always so if empty.
+	LayoutCContiguous LayoutFlags = 1 << 1
+	// Compact, first axis fastest; always so if empty.
+	LayoutFContiguous LayoutFlags = 1 << 2
+	// Some axis longer than 1 has stride 0.
+	LayoutBroadcast LayoutFlags = 1 << 3
+	// Some axis longer than 1 has a negative stride.
+	LayoutNegativeStrides LayoutFlags = 1 << 4
+	// Elements of less than a byte fill a whole one.
+	LayoutPadded LayoutFlags = 1 << 5
+	// `data` is a handle, not an address.
+	LayoutOpaque LayoutFlags = 1 << 6
+)
+
+// Level says how much memory a validation reads. Values that are not listed may come from a newer library.
+type Level int32
+
+const (
+	// The struct itself: version, ndim, dtype, device, flags, which pointers are NULL.
+	LevelStruct Level = 1
+	// Also the `ndim` entries of shape and strides; the default.
+	LevelMetadata Level = 2
+	// Also asks the driver where `data` lies (a handle: what it is), which may start it: a
+	// device label that is not true and an extent that leaves the allocation are refused, as is
+	// what cannot be asked (UNAVAILABLE, UNSUPPORTED). kDLCPU is held against the drivers that
+	// have been started already, and memory whose size no driver knows against no size.
+	LevelDevice Level = 3
+)
+
+// PolicyFlags are the bits of [Policy.Flags].
+type PolicyFlags uint32
+
+const (
+	// Codes that `version` does not know.
+	PolicyRefuseUnknownDType PolicyFlags = 1 << 0
+	// Types that `version` does not know.
+	PolicyRefuseUnknownDevice PolicyFlags = 1 << 1
+	// Bits that `version` does not know.
+	PolicyRefuseUnknownFlags    PolicyFlags = 1 << 2
+	PolicyRefuseNegativeStrides PolicyFlags = 1 << 3
+	PolicyRefuseZeroStrides     PolicyFlags = 1 << 4
+	// Also on tensors that say 1.2 or later.
+	PolicyAllowNullStrides PolicyFlags = 1 << 5
+	// lanes >= 0x8000, taken at face value.
+	PolicyAllowScalableLanes PolicyFlags = 1 << 6
+	// Not READ_ONLY, no self-overlap.
+	PolicyRequireWritable PolicyFlags = 1 << 7
+	// The caller knows that a legacy or bare tensor may be written to; READ_ONLY still binds.
+	PolicyVouchWritable PolicyFlags = 1 << 8
+	// Even where a writable tensor is required.
+	PolicyAllowSelfOverlap PolicyFlags = 1 << 9
+)
+
+// Contiguity is the contiguity that a policy demands. Values that are not listed may come from a newer library.
+type Contiguity int32
+
+const (
+	ContiguityAny  Contiguity = 0
+	ContiguityC    Contiguity = 1
+	ContiguityF    Contiguity = 2
+	ContiguityCOrF Contiguity = 3
+)
+
+// Severity says how bad a finding is. Values that are not listed may come from a newer library.
+type Severity int32
+
+const (
+	// dlbridge_validate would refuse the tensor for it.
+	SeverityBroken Severity = 1
+	// Only worth knowing.
+	SeverityNote Severity = 2
+)
+
+// ConvertFlags are the bits of [ConvertOptions.Flags].
+type ConvertFlags uint32
+
+const (
+	// The caller vouches for the tensor: validation is skipped (but for ndim and NULL shape,
+	// without which no node can be made, and not together with COPY, which reads by the layout).
+	// The policy must be NULL then.
+	ConvertSkipValidation ConvertFlags = 1 << 0
+	// The caller knows that a legacy source may be written to. Without it, unknown is READ_ONLY.
+	// Does not lift a READ_ONLY that the original of a round trip carries.
+	ConvertWritable ConvertFlags = 1 << 1
+	// Dtype codes, device types and flag bits that the consumer's version does not know pass; a
+	// versioned source then keeps its version, since an unknown bit may change the layout.
+	ConvertAllowUnknown ConvertFlags = 1 << 2
+	// Write the result in canonical form: compact strides on empty tensors and on axes of extent
+	// 1, NULL data where empty, device id 0 on host-like memory.
+	ConvertCanonical ConvertFlags = 1 << 3
+	// Add byte_offset to data. Refused where `data` is not an address.
+	ConvertFoldByteOffset ConvertFlags = 1 << 4
+	// Copy the data (memory that the CPU reads only) to compact memory of the allocator's; the
+	// result may be written to and says IS_COPIED where it can; the source is released. Asking
+	// for a copy is the consent to what a downgrade would refuse otherwise, but for codes that
+	// nobody knows.
+	ConvertCopy ConvertFlags = 1 << 5
+	// Downgrade: READ_ONLY may be lost.
+	ConvertDropReadOnly ConvertFlags = 1 << 6
+	// Downgrade: the padded flag may be lost.
+	ConvertDropPadded ConvertFlags = 1 << 7
+	// Downgrade: dtype codes and device types newer than legacy pass.
+	ConvertNewerCodes ConvertFlags = 1 << 8
+	// Keep the module of the producer's deleter loaded, as dlbridge_pin_module does: for
+	// producers in plugins. For a tensor of ours it is the deleter of what it was made of, or
+	// the `deallocate` of its memory. It is done last: a source that is refused for anything
+	// else pins nothing (of a batch, those before the one that cannot be pinned stay pinned). A
+	// NULL deleter and a COPY, which releases the source at once, have nothing to pin.
+	ConvertPinProducer ConvertFlags = 1 << 9
+)
+
+// AllocateOptions are the bits of [AllocateSpec.Options].
+type AllocateOptions uint32
+
+const (
+	// Memory that dlbridge_ipc_export can share with other processes: an anonymous memory file,
+	// sealed against changes of its size. On the CPU and without an allocator.
+	AllocateShareable AllocateOptions = 1 << 0
+)
+
+// Backend says who knows a device. Values that are not listed may come from a newer library.
+type Backend int32
+
+const (
+	// Not said.
+	BackendNone Backend = 0
+	// The host.
+	BackendCPU Backend = 1
+	// CUDA driver API: kDLCUDA, kDLCUDAHost, kDLCUDAManaged.
+	BackendCUDA Backend = 2
+	// HIP runtime: kDLROCM, kDLROCMHost.
+	BackendHIP Backend = 3
+	// Level Zero: kDLOneAPI.
+	BackendLevelZero Backend = 4
+	// OpenCL: kDLOpenCL, and kDLOneAPI where SYCL runs on it.
+	BackendOpenCL Backend = 5
+)
+
+// State is what came of starting a backend. Values that are not listed may come from a newer library.
+type State int32
+
+const (
+	// Loaded, initialised, at least one device.
+	StateReady State = 1
+	// No driver library could be loaded.
+	StateAbsent State = 2
+	// Loaded, but it does not initialise or has no device.
+	StateUnusable State = 3
+)
+
+// BufferKind says what the handle of a [Buffer] is. Values that are not listed may come from a newer library.
+type BufferKind int32
+
+const (
+	// An address: host memory, CUdeviceptr, HIP, USM or SVM pointer, pinned or managed memory.
+	BufferAddress BufferKind = 1
+	// A cl_mem, which is a handle: nothing is ever added to it.
+	BufferCLMem BufferKind = 2
+	// Another opaque handle: of Vulkan, Metal, WebGPU, VPI. No driver is asked about it.
+	BufferHandle BufferKind = 3
+)
+
+// Memory is a kind of memory, as a driver tells it. Values that are not listed may come from a newer library.
+type Memory int32
+
+const (
+	// Ordinary host memory: no driver knows it.
+	MemoryHost Memory = 1
+	// Device memory of CUDA or HIP.
+	MemoryDevice Memory = 2
+	// Host memory that CUDA or HIP has pinned or registered.
+	MemoryPinned Memory = 3
+	// Managed memory of CUDA or HIP.
+	MemoryManaged Memory = 4
+	// Host USM of Level Zero or OpenCL.
+	MemoryUSMHost Memory = 5
+	// Device USM.
+	MemoryUSMDevice Memory = 6
+	// Shared USM.
+	MemoryUSMShared Memory = 7
+	// OpenCL shared virtual memory (behind a cl_mem).
+	MemorySVM Memory = 8
+	// An OpenCL buffer object.
+	MemoryCLMem Memory = 9
+)
+
+// PointerFlags are the bits of [PointerInfo.Flags].
+type PointerFlags uint32
+
+const (
+	// A context knew the memory that nobody registered or named; on Level Zero any context of a
+	// driver may answer, so it need not be the one that allocated.
+	PointerContextAssumed PointerFlags = 1 << 0
+)
+
+// WrapOptions are the bits of [WrapSpec.Options].
+type WrapOptions uint32
+
+const (
+	// The caller vouches for the layout; only what a node needs is checked, and an empty tensor
+	// stands as it was given. `policy` must be NULL and `buffer_size` UINT64_MAX.
+	WrapSkipValidation WrapOptions = 1 << 0
+	// Keep the module of `release` loaded, as dlbridge_pin_module does.
+	WrapPinProducer WrapOptions = 1 << 1
+	// CL_MEM: the tensor holds a reference of its own to the cl_mem (clRetainMemObject), which
+	// keeps its context too.
+	WrapRetain WrapOptions = 1 << 2
+)
+
+// StreamKind says what the handle of a [Stream] is. Values that are not listed may come from a newer library.
+type StreamKind int32
+
+const (
+	// No queue: work is done when a call returns.
+	StreamHost StreamKind = 1
+	// The consumer sees to the order itself.
+	StreamNoSync StreamKind = 2
+	// CUstream (1 and 2 are CUDA's special ones, 0 is not used), hipStream_t (0: the default),
+	// cl_command_queue, ze_command_queue_handle_t.
+	StreamQueue StreamKind = 3
+	// Level Zero: an immediate ze_command_list_handle_t.
+	StreamImmediateList StreamKind = 4
+)
+
+// HandoffOptions are the bits of the options of [Handoff].
+type HandoffOptions uint32
+
+const (
+	// The host may wait where no driver can order the two queues: queues of two backends, or of
+	// two Level Zero contexts.
+	HandoffAllowHostWait HandoffOptions = 1 << 0
+	// A wait may draw the consumer's stream into the graph that the producer's is capturing; the
+	// caller joins them again.
+	HandoffAllowCapture HandoffOptions = 1 << 1
+)
+
+// ContextFlags are the bits of [ContextEntry.Flags].
+type ContextFlags uint32
+
+const (
+	// In: becomes the default of its device. The first entry of a device is so anyway.
+	ContextDefault ContextFlags = 1 << 0
+	// In: retires what was registered under the same device with another native device.
+	ContextReplace ContextFlags = 1 << 1
+	// A library found the device itself; an application's registration goes before it.
+	ContextEnumerated ContextFlags = 1 << 2
+	// The context was made for the table: no other library uses it unless it asks the table.
+	ContextPrivate ContextFlags = 1 << 3
+)
+
+// CopyOptions are the bits of [CopySpec.Options].
+type CopyOptions uint32
+
+const (
+	// What runs and rectangles of a driver cannot express may go through memory of the host.
+	CopyAllowStaging CopyOptions = 1 << 0
+	// Copy into memory that dlbridge_ipc_export can share; on the host, without target or
+	// allocator.
+	CopyShareable CopyOptions = 1 << 1
+)
+
+// IPCOptions are the bits of the options of [Tensor.ExportIPC] and [ImportIPC].
+type IPCOptions uint32
+
+const (
+	// Export: the importer gets no right to write, and on the host a process of another user
+	// cannot gain it. Import: do not ask for it. Without it a tensor that says READ_ONLY is
+	// exported so all the same.
+	IPCReadOnly IPCOptions = 1 << 0
+)
+
+// The bytes that any descriptor fits in, and the most file descriptors that go with one.
+const (
+	IPCMaxSize = 2048
+	IPCMaxFDs  = 4
+)
+
+// DeviceType is the kind of device that memory belongs to. Foreign code may hand any integer.
+type DeviceType int32
+
+const (
+	// Host memory.
+	DeviceCPU DeviceType = 1
+	// NVIDIA GPU memory.
+	DeviceCUDA DeviceType = 2
+	// Host memory pinned by CUDA.
+	DeviceCUDAHost DeviceType = 3
+	// An OpenCL cl_mem, a handle.
+	DeviceOpenCL DeviceType = 4
+	// Vulkan buffer handle; since 0.3.
+	DeviceVulkan DeviceType = 7
+	// Metal buffer handle.
+	DeviceMetal DeviceType = 8
+	// Simulator buffer handle.
+	DeviceVPI DeviceType = 9
+	// AMD GPU memory.
+	DeviceROCM DeviceType = 10
+	// Host memory pinned by ROCm; since 0.6.
+	DeviceROCMHost DeviceType = 11
+	// Reserved for extension devices; since 0.3.
+	DeviceExtDev DeviceType = 12
+	// CUDA managed memory, host and device; since 0.6.
+	DeviceCUDAManaged DeviceType = 13
+	// Unified shared memory of oneAPI; since 0.7.
+	DeviceOneAPI DeviceType = 14
+	// WebGPU buffer handle; since 0.7.
+	DeviceWebGPU DeviceType = 15
+	// Qualcomm Hexagon; since 0.7.
+	DeviceHexagon DeviceType = 16
+	// Microsoft MAIA; since 1.0.
+	DeviceMAIA DeviceType = 17
+	// AWS Trainium; since 1.2.
+	DeviceTrn DeviceType = 18
+	// Google TPU; upstream after 1.3.
+	DeviceTPU DeviceType = 19
+	// Host memory pinned for TPU; upstream after 1.3.
+	DeviceTPUHost DeviceType = 20
+	// Huawei Ascend; upstream after 1.3.
+	DeviceAscend DeviceType = 21
+)
+
+// DTypeCode is the kind of one lane of an element. Foreign code may hand any byte.
+type DTypeCode uint8
+
+const (
+	// Signed integer, two's complement.
+	CodeInt DTypeCode = 0
+	// Unsigned integer.
+	CodeUInt DTypeCode = 1
+	// IEEE 754 binary.
+	CodeFloat DTypeCode = 2
+	// Opaque handle; since 0.4.
+	CodeOpaqueHandle DTypeCode = 3
+	// Bfloat; since 0.3.
+	CodeBfloat DTypeCode = 4
+	// Complex: the number of bits is both parts together; since 0.4.
+	CodeComplex DTypeCode = 5
+	// Boolean in one byte; since 0.8.
+	CodeBool DTypeCode = 6
+	// Codes 7 to 17 since 1.1.
+	CodeFloat8E3M4        DTypeCode = 7
+	CodeFloat8E4M3        DTypeCode = 8
+	CodeFloat8E4M3B11FNUZ DTypeCode = 9
+	CodeFloat8E4M3FN      DTypeCode = 10
+	CodeFloat8E4M3FNUZ    DTypeCode = 11
+	CodeFloat8E5M2        DTypeCode = 12
+	CodeFloat8E5M2FNUZ    DTypeCode = 13
+	CodeFloat8E8M0FNU     DTypeCode = 14
+	// Six bits, packed unless flagged as padded.
+	CodeFloat6E2M3FN DTypeCode = 15
+	CodeFloat6E3M2FN DTypeCode = 16
+	// Four bits, packed unless flagged as padded.
+	CodeFloat4E2M1FN DTypeCode = 17
+	// Complex of two bfloats; upstream after 1.3.
+	CodeBcomplex DTypeCode = 18
+)
+
+// TensorFlags are the flags that DLPack gives a tensor. Foreign code may set any bit.
+type TensorFlags uint64
+
+const (
+	// Nobody may write to the tensor.
+	FlagReadOnly TensorFlags = 1 << 0
+	// The producer has made a copy for this consumer.
+	FlagIsCopied TensorFlags = 1 << 1
+	// Elements of less than a byte fill a whole one.
+	FlagIsSubbyteTypePadded TensorFlags = 1 << 2
+)

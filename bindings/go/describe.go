@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+// Validating and describing any tensor, whoever owns it.
+
+package dlbridge
+
+/*
+#cgo noescape godl_validate
+#cgo nocallback godl_validate
+#cgo noescape godl_diagnose
+#cgo nocallback godl_diagnose
+#cgo noescape godl_layout
+#cgo nocallback godl_layout
+#cgo noescape godl_tensor_format
+#cgo nocallback godl_tensor_format
+#cgo noescape godl_required_version
+#cgo nocallback godl_required_version
+#include "bridge.h"
+*/
+import "C"
+
+import "unsafe"
+
+// described is a tensor to look at: nobody's, and live for the call.
+type described struct {
+	pointer unsafe.Pointer
+	kind    Kind
+	flags   TensorFlags
+}
+
+func (d described) number() C.uintptr_t {
+	return C.uintptr_t(uintptr(d.pointer))
+}
+
+func (d described) validate(policy *Policy) error {
+	if policy == nil {
+		return check(C.godl_check(d.number(), C.DLBridgeKind(d.kind), C.uint64_t(d.flags)))
+	}
+	given := policy.c()
+	return check(C.godl_validate(d.number(), C.DLBridgeKind(d.kind), C.uint64_t(d.flags), &given,
+		policy.devices(), policy.dtypes()))
+}
+
+// Finding is one thing found about a tensor.
+type Finding struct {
+	Rule     Rule
+	Axis     int // Axis concerned, or -1.
+	Severity Severity
+	Status   Status // What validation would return for it; StatusOK for a note.
+	Expected string // Such as "at least 0".
+	Found    string // Such as "-3".
+}
+
+func (d described) diagnose(policy *Policy) ([]Finding, error) {
+	given := policy.c()
+	entries := make([]C.DLBridgeFinding, 8)
+	for {
+		result := C.godl_diagnose(d.number(), C.DLBridgeKind(d.kind), C.uint64_t(d.flags), &given,
+			policy.devices(), policy.dtypes(), &entries[0], C.size_t(len(entries)))
+		if result.status != C.DLBRIDGE_OK {
+			return nil, failure(result)
+		}
+		count := int(result.value)
+		if count <= len(entries) {
+			return findings(entries[:count]), nil
+		}
+		entries = make([]C.DLBridgeFinding, count)
+	}
+}
+
+func findings(entries []C.DLBridgeFinding) []Finding {
+	list := make([]Finding, 0, len(entries))
+	for i := range entries {
+		entry := &entries[i]
+		list = append(list, Finding{
+			Rule:     Rule(entry.rule),
+			Axis:     int(entry.axis),
+			Severity: Severity(entry.severity),
+			Status:   Status(entry.status),
+			Expected: C.GoString(&entry.expected[0]),
+			Found:    C.GoString(&entry.found[0]),
+		})
+	}
+	return list
+}
+
+// Layout is how a tensor lies in memory. Axes of extent 1 never count, whatever their stride.
+type Layout struct {
+	Flags         LayoutFlags
+	ItemBits      uint32 // Bits from one element to the next.
+	SelfOverlap   Answer // Do two elements share memory?
+	ElementCount  int64
+	PackedBytes   int64  // Bytes of the same elements laid out compactly.
+	Begin, End    int64  // Bytes touched, relative to element (0,...,0); 0, 0 when empty.
+	BroadcastAxes uint64 // Bit i: axis i, below 64, is longer than 1 and has stride 0.
+	NegativeAxes  uint64 // Bit i: axis i, below 64, is longer than 1 and has a negative stride.
+	Alignment     uint64 // Largest power of two that divides the address of element (0,...,0).
+}
+
+func (d described) layout() (Layout, error) {
+	var out C.DLBridgeLayout
+	result := C.godl_layout(d.number(), C.DLBridgeKind(d.kind), C.uint64_t(d.flags), &out)
+	if result.status != C.DLBRIDGE_OK {
+		return Layout{}, failure(result)
+	}
+	return Layout{
+		Flags:         LayoutFlags(out.flags),
+		ItemBits:      uint32(out.item_bits),
+		SelfOverlap:   Answer(out.self_overlap),
+		ElementCount:  int64(out.element_count),
+		PackedBytes:   int64(out.packed_bytes),
+		Begin:         int64(out.begin),
+		End:           int64(out.end),
+		BroadcastAxes: uint64(out.broadcast_axes),
+		NegativeAxes:  uint64(out.negative_axes),
+		Alignment:     uint64(out.alignment),
+	}, nil
+}
+
+func (d described) format(buffer []byte) (int, error) {
+	result := C.godl_tensor_format(d.number(), C.DLBridgeKind(d.kind), C.uint64_t(d.flags),
+		start(buffer), C.size_t(len(buffer)))
+	return int(result.value), check(result)
+}
+
+func (d described) requiredVersion() (Version, error) {
+	var out C.DLPackVersion
+	result := C.godl_required_version(d.number(), C.DLBridgeKind(d.kind), C.uint64_t(d.flags), &out)
+	if result.status != C.DLBRIDGE_OK {
+		return Version{}, failure(result)
+	}
+	return versionOf(out), nil
+}
+
+// Bare is a DLTensor of somebody's that is looked at and nothing more: it is borrowed, unvalidated,
+// and must stay live while this value is used.
+type Bare struct {
+	described
+}
+
+// Borrow looks at the DLTensor at pointer, whose flags the caller knows (0 if not).
+func Borrow(pointer unsafe.Pointer, flags TensorFlags) Bare {
+	return Bare{described{pointer, KindBare, flags}}
+}
+
+// Validate checks the tensor against policy (nil: the default) and stops at the first broken rule.
+func (b Bare) Validate(policy *Policy) error { return b.validate(policy) }
+
+// Diagnose reports all that is wrong with the tensor or worth knowing.
+func (b Bare) Diagnose(policy *Policy) ([]Finding, error) { return b.diagnose(policy) }
+
+// Layout describes how the tensor lies in memory; it refuses what has no layout.
+func (b Bare) Layout() (Layout, error) { return b.layout() }
+
+// RequiredVersion is the oldest DLPack that can describe the tensor.
+func (b Bare) RequiredVersion() (Version, error) { return b.requiredVersion() }
+
+// String is one line for logs; it works on broken tensors too.
+func (b Bare) String() string { return text(b.format) }
+
+// described looks at the tensor of an owner, between use and done.
+func (o *owner) described() described {
+	return described{pointer: o.pointer(), kind: o.kind}
+}
+
+// Validate checks the tensor against policy (nil: the default) and stops at the first broken rule.
+// The tensor is only read and stays the owner's.
+func (o *owner) Validate(policy *Policy) error {
+	if err := o.use(); err != nil {
+		return err
+	}
+	err := o.described().validate(policy)
+	o.done()
+	return err
+}
+
+// Diagnose reports all that is wrong with the tensor or worth knowing. A finding that makes the rest
+// unreadable is the last. Errors are about the policy only.
+func (o *owner) Diagnose(policy *Policy) ([]Finding, error) {
+	if err := o.use(); err != nil {
+		return nil, err
+	}
+	defer o.done()
+	return o.described().diagnose(policy)
+}
+
+// Layout describes how the tensor lies in memory; it refuses what has no layout.
+func (o *owner) Layout() (Layout, error) {
+	if err := o.use(); err != nil {
+		return Layout{}, err
+	}
+	defer o.done()
+	return o.described().layout()
+}
+
+// RequiredVersion is the oldest DLPack that can describe the tensor.
+func (o *owner) RequiredVersion() (Version, error) {
+	if err := o.use(); err != nil {
+		return Version{}, err
+	}
+	defer o.done()
+	return o.described().requiredVersion()
+}
+
+// String is one line for logs; it works on broken tensors too, and says so where there is none.
+func (o *owner) String() string {
+	if err := o.use(); err != nil {
+		return err.Error()
+	}
+	defer o.done()
+	return text(o.described().format)
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// What drivers know: whether they are there, and where memory is.
+
+package dlbridge
+
+/*
+#cgo noescape godl_backend_info
+#cgo nocallback godl_backend_info
+#cgo noescape godl_pointer_info
+#cgo nocallback godl_pointer_info
+#include "bridge.h"
+*/
+import "C"
+
+// BackendInfo is what is known of a backend.
+type BackendInfo struct {
+	Backend        Backend
+	State          State
+	DeviceCount    int    // Devices of this process; 0 unless StateReady.
+	DriverCode     int    // What the driver's initialisation returned; 0 where none was called.
+	DriverVersion  string // Empty where unknown.
+	RuntimeVersion string // Of the loader or runtime; empty where there is none.
+	File           string // The library in use; empty where StateAbsent.
+	Reason         string // Why it is not ready: each path tried, or the driver's call and code.
+}
+
+// QueryBackend starts a backend unless that was tried before, and says what came of it. An absent
+// driver is no error.
+func QueryBackend(backend Backend) (BackendInfo, error) {
+	var out C.DLBridgeBackendInfo
+	result := C.godl_backend_info(C.DLBridgeBackend(backend), &out)
+	if result.status != C.DLBRIDGE_OK {
+		return BackendInfo{}, failure(result)
+	}
+	return BackendInfo{
+		Backend:        Backend(out.backend),
+		State:          State(out.state),
+		DeviceCount:    int(out.device_count),
+		DriverCode:     int(out.driver_code),
+		DriverVersion:  C.GoString(&out.driver_version[0]),
+		RuntimeVersion: C.GoString(&out.runtime_version[0]),
+		File:           C.GoString(&out.file[0]),
+		Reason:         C.GoString(&out.reason[0]),
+	}, nil
+}
+
+// PointerInfo is where memory is.
+type PointerInfo struct {
+	Backend      Backend // Who knows it; BackendCPU where no driver does.
+	Device       Device  // As DLPack labels it.
+	Memory       Memory
+	NativeDevice int // Index of the driver's device behind it; -1 where none is.
+	Flags        PointerFlags
+	Base         uint64 // Start of the allocation; 0 for a cl_mem and where unknown.
+	Size         uint64 // Bytes of the allocation; 0: unknown.
+	Context      uint64 // CUcontext, ze_context_handle_t or cl_context; 0 where none is known.
+}
+
+// QueryPointer asks the driver where a buffer, also the inside of an allocation, is. device is what
+// its label says; the CPU says nothing. Memory that no driver knows is MemoryHost.
+func QueryPointer(buffer Buffer, device Device) (PointerInfo, error) {
+	var out C.DLBridgePointerInfo
+	result := C.godl_pointer_info(buffer.c(), device.c(), &out)
+	if result.status != C.DLBRIDGE_OK {
+		return PointerInfo{}, failure(result)
+	}
+	return PointerInfo{
+		Backend:      Backend(out.backend),
+		Device:       deviceOf(out.device),
+		Memory:       Memory(out.memory),
+		NativeDevice: int(out.native_device),
+		Flags:        PointerFlags(out.flags),
+		Base:         uint64(out.base),
+		Size:         uint64(out.size),
+		Context:      uint64(out.context),
+	}, nil
+}

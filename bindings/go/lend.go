@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// Slices of Go's lent as tensors.
+
+package dlbridge
+
+import (
+	"runtime"
+	"unsafe"
+)
+
+// LendSpec says how a slice is lent. The zero value lends all of it, as one axis, to be written to.
+type LendSpec struct {
+	Shape   []int64 // nil: one axis as long as the slice.
+	Strides []int64 // In elements; nil: compact, last axis fastest.
+	Offset  int64   // Elements from the start of the slice to element (0,...,0).
+	Flags   TensorFlags
+	Version Version // Newest DLPack that the consumer speaks.
+	// Release is called once when the last owner is gone, on any thread; may be nil. Until then the
+	// consumer may read the slice, and write to it unless FlagReadOnly is set.
+	Release func()
+}
+
+// FromSlice lends a slice as a tensor on the CPU, without copying it: the slice is pinned until the
+// last owner of the tensor is gone. The layout must stay inside the slice.
+func FromSlice[T Element](slice []T, spec LendSpec) (*Tensor, error) {
+	wrapped, err := wrapOf(slice, spec)
+	if err != nil {
+		return nil, err
+	}
+	loan := lend(slice, spec.Release)
+	result, err := wrapped.wrapWith(loan, false)
+	if err != nil {
+		loan.pins.Unpin()
+		return nil, err
+	}
+	return newTensor(result), nil
+}
+
+// FromSliceLegacy is FromSlice for consumers that know legacy tensors only.
+func FromSliceLegacy[T Element](slice []T, spec LendSpec) (*Legacy, error) {
+	wrapped, err := wrapOf(slice, spec)
+	if err != nil {
+		return nil, err
+	}
+	loan := lend(slice, spec.Release)
+	result, err := wrapped.wrapWith(loan, true)
+	if err != nil {
+		loan.pins.Unpin()
+		return nil, err
+	}
+	return ImportLegacy(pointerOf(result.value)), nil
+}
+
+// wrapOf describes the memory of a slice, with its size, which the layout is held against.
+func wrapOf[T Element](slice []T, spec LendSpec) (*WrapSpec, error) {
+	var zero T
+	size := int64(unsafe.Sizeof(zero))
+	if spec.Offset < 0 || spec.Offset > int64(len(slice)) {
+		return nil, &Error{Status: StatusBounds, Rule: RuleBufferBounds, Axis: -1,
+			Message: "the offset is outside of the slice"}
+	}
+	shape := spec.Shape
+	if shape == nil {
+		shape = []int64{int64(len(slice)) - spec.Offset}
+	}
+	bytes := uint64(size) * uint64(len(slice))
+	return &WrapSpec{
+		Buffer:     AddressOf(unsafe.Pointer(unsafe.SliceData(slice))),
+		Shape:      shape,
+		Strides:    spec.Strides,
+		DType:      DTypeOf[T](),
+		ByteOffset: uint64(spec.Offset * size),
+		BufferSize: &bytes,
+		Flags:      spec.Flags,
+		Version:    spec.Version,
+	}, nil
+}
+
+// loan is a slice that is pinned for a tensor.
+type loan struct {
+	pins    runtime.Pinner
+	release func()
+}
+
+func lend[T Element](slice []T, release func()) *loan {
+	l := &loan{release: release}
+	if cap(slice) > 0 {
+		l.pins.Pin(unsafe.SliceData(slice))
+	}
+	return l
+}
+
+func (l *loan) released(Buffer) {
+	l.pins.Unpin()
+	if l.release != nil {
+		guard(l.release)
+	}
+}

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+// Links the static library, by pkg-config, where the build tag dlbridge_static asks for it.
+
+//go:build dlbridge_static
+
+package dlbridge
+
+// #cgo pkg-config: --static dlbridge
+import "C"

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// More owners of the same data.
+
+package dlbridge
+
+/*
+#cgo noescape godl_view
+#cgo nocallback godl_view
+#include "bridge.h"
+*/
+import "C"
+
+import (
+	"math"
+	"unsafe"
+)
+
+// Share makes one more independent owner of the same data; the data is released with its last owner.
+// The tensor must be ours: one that was only accepted is refused (StatusNotOurs).
+func (t *Tensor) Share() (*Tensor, error) {
+	out := new(Tensor)
+	if err := t.share(out); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (t *Tensor) share(out *Tensor) error {
+	if err := t.use(); err != nil {
+		return err
+	}
+	defer t.done()
+	result := C.godl_share(t.number())
+	if result.status != C.DLBRIDGE_OK {
+		return failure(result)
+	}
+	out.become(result)
+	return nil
+}
+
+// ViewSpec is a new look at the data of a tensor.
+type ViewSpec struct {
+	Shape   []int64
+	Strides []int64 // In elements; nil: compact, last axis fastest.
+	Offset  int64   // Elements from the parent's (0,...,0) to the view's.
+}
+
+// View is Share with another shape, strides and offset, which must stay inside the bytes that the
+// tensor touches.
+func (t *Tensor) View(spec ViewSpec) (*Tensor, error) {
+	out := new(Tensor)
+	if err := t.view(spec, out); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (t *Tensor) view(spec ViewSpec, out *Tensor) error {
+	if err := sameLength(spec.Shape, spec.Strides); err != nil {
+		return err
+	}
+	if err := t.use(); err != nil {
+		return err
+	}
+	defer t.done()
+	result := C.godl_view(t.number(), ndimOf(spec.Shape), extents(spec.Shape), extents(spec.Strides),
+		C.int64_t(spec.Offset))
+	if result.status != C.DLBRIDGE_OK {
+		return failure(result)
+	}
+	out.become(result)
+	return nil
+}
+
+// sameLength refuses strides that C would read behind their end.
+func sameLength(shape, strides []int64) error {
+	if strides == nil || len(strides) == len(shape) {
+		return nil
+	}
+	return &Error{
+		Status:  StatusInvalidArgument,
+		Axis:    -1,
+		Message: "as many strides as extents are needed, or none",
+	}
+}
+
+func ndimOf(shape []int64) C.int32_t {
+	return C.int32_t(min(len(shape), math.MaxInt32))
+}
+
+// extents is a list as C takes it; NULL where it is nil.
+func extents(list []int64) *C.int64_t {
+	return (*C.int64_t)(unsafe.Pointer(unsafe.SliceData(list)))
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Storage for upgrades that must not allocate.
+
+package dlbridge
+
+// #include "bridge.h"
+import "C"
+
+import "sync"
+
+// Storage is memory of C's for one upgraded tensor at a time ([Legacy.UpgradeInto]); once that tensor
+// was released it may be used again.
+type Storage struct {
+	mutex sync.Mutex
+	room  *C.godl_storage
+}
+
+// StorageSize is how many bytes a tensor of ndim axes needs; 0 for a negative ndim.
+func StorageSize(ndim int32) int {
+	return int(C.dlbridge_upgrade_storage_size(C.int32_t(ndim)))
+}
+
+// NewStorage allocates storage of size bytes; see [StorageSize].
+func NewStorage(size int) (*Storage, error) {
+	if size < 0 {
+		return nil, &Error{Status: StatusInvalidArgument, Axis: -1, Message: "size is negative"}
+	}
+	room := C.godl_storage_new(C.size_t(size))
+	if room == nil {
+		return nil, &Error{Status: StatusOutOfMemory, Axis: -1, Message: "no memory for the storage"}
+	}
+	return &Storage{room: room}, nil
+}
+
+// InUse tells whether a tensor lives in the storage.
+func (s *Storage) InUse() bool {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return s.room != nil && C.godl_storage_in_use(s.room) != 0
+}
+
+// Close gives the storage up. A tensor that lives in it keeps the memory until it is released.
+// Closing again does nothing. It always returns nil.
+func (s *Storage) Close() error {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.room != nil {
+		C.godl_storage_drop(s.room, C.GODL_STORAGE_OWNED)
+		s.room = nil
+	}
+	return nil
+}
+
+// begin claims the storage for one upgrade; end must follow.
+func (s *Storage) begin() (*C.godl_storage, error) {
+	s.mutex.Lock()
+	if s.room == nil {
+		s.mutex.Unlock()
+		return nil, ErrClosed
+	}
+	if C.godl_storage_in_use(s.room) != 0 {
+		s.mutex.Unlock()
+		return nil, ErrInUse
+	}
+	return s.room, nil
+}
+
+func (s *Storage) end() {
+	s.mutex.Unlock()
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Streams: queues of work, and order between them.
+
+package dlbridge
+
+/*
+#cgo noescape godl_stream_from_array_api
+#cgo nocallback godl_stream_from_array_api
+#include "bridge.h"
+*/
+import "C"
+
+import "math"
+
+// Stream is a queue of work, borrowed. The zero value is no stream.
+type Stream struct {
+	Backend Backend
+	Kind    StreamKind
+	Device  Device // Device that it runs on.
+	Handle  uint64 // The queue.
+	Context uint64 // Level Zero: the ze_context_handle_t of the queue. Else 0.
+}
+
+// ArrayAPIStreamNone is what None is among the array API's integers.
+const ArrayAPIStreamNone int64 = math.MinInt64
+
+func (s Stream) c() C.DLBridgeStream {
+	return C.DLBridgeStream{
+		backend: C.DLBridgeBackend(s.Backend),
+		kind:    C.int32_t(s.Kind),
+		device:  s.Device.c(),
+		handle:  C.uint64_t(s.Handle),
+		context: C.uint64_t(s.Context),
+	}
+}
+
+func streamOf(s C.DLBridgeStream) Stream {
+	return Stream{Backend(s.backend), StreamKind(s.kind), deviceOf(s.device), uint64(s.handle),
+		uint64(s.context)}
+}
+
+// StreamFromArrayAPI turns the stream of the Python array API's __dlpack__ into a stream, to the
+// letter. No driver is called.
+func StreamFromArrayAPI(device Device, number int64) (Stream, error) {
+	var out C.DLBridgeStream
+	result := C.godl_stream_from_array_api(device.c(), C.int64_t(number), &out)
+	if result.status != C.DLBRIDGE_OK {
+		return Stream{}, failure(result)
+	}
+	return streamOf(out), nil
+}
+
+// Handoff makes work that was put on producer happen before work that is put on consumer from now on;
+// the host does not wait, unless the consumer is StreamHost.
+func Handoff(producer, consumer Stream, options HandoffOptions) error {
+	return check(C.godl_stream_handoff(producer.c(), consumer.c(), C.uint32_t(options)))
+}
+
+// Synchronize waits until all work that was put on the stream is done.
+func (s Stream) Synchronize() error {
+	return check(C.godl_stream_synchronize(s.c()))
+}

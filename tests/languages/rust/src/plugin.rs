@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The plugin of plugin.h in Rust, and what Python calls to hand a tensor to all plugins.
+
+mod exchange;
+
+use std::ffi::c_void;
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::ptr::NonNull;
+
+use dlbridge::sys::DLManagedTensorVersioned;
+use dlbridge::{ConvertOptions, Error, LegacyTensor, Tensor, VersionedTensor};
+
+/// `DLBRIDGE_KIND_LEGACY`
+const LEGACY: i32 = 1;
+/// What C is told of a panic.
+const PANICKED: i32 = -1;
+
+fn status_of(error: &Error) -> i32 {
+    error.status().0
+}
+
+/// The sum of a tensor of float32.
+fn sum_of(tensor: &Tensor) -> Result<f64, Error> {
+    Ok(tensor.as_strided::<f32>()?.iter().map(|value| f64::from(*value)).sum())
+}
+
+/// Makes a tensor of ours of a foreign one; a refused one stays its owner's.
+fn receive(managed: NonNull<c_void>, kind: i32) -> Result<Tensor, Error> {
+    if kind == LEGACY {
+        // SAFETY: the caller says that it is a live legacy tensor, and its own.
+        let foreign = unsafe { LegacyTensor::from_raw(managed.cast()) };
+        return foreign.upgrade().map_err(|refused| {
+            let _ = refused.value.into_raw();
+            refused.error
+        });
+    }
+    // SAFETY: likewise, a versioned one.
+    let foreign = unsafe { VersionedTensor::from_raw(managed.cast()) };
+    foreign.adopt(&ConvertOptions::default()).map_err(|refused| {
+        let _ = refused.value.into_raw();
+        refused.error
+    })
+}
+
+fn take(tensor: NonNull<DLManagedTensorVersioned>) -> Result<(Box<Tensor>, f64), Error> {
+    // SAFETY: the caller says that it is a live tensor, and gives it.
+    let foreign = unsafe { VersionedTensor::from_raw(tensor) };
+    let tensor = foreign.adopt(&ConvertOptions::default()).map_err(Error::from)?;
+    let sum = sum_of(&tensor)?;
+    Ok((Box::new(tensor), sum))
+}
+
+/// # Safety
+///
+/// As `TakeFunction` of plugin.h says.
+#[no_mangle]
+pub unsafe extern "C" fn rust_take(
+    tensor: NonNull<DLManagedTensorVersioned>,
+    holder: *mut usize,
+    sum: *mut f64,
+) -> i32 {
+    match catch_unwind(|| take(tensor)) {
+        Ok(Ok((owner, total))) => {
+            // SAFETY: the caller gives places to write to.
+            unsafe {
+                *sum = total;
+                *holder = Box::into_raw(owner) as usize;
+            }
+            0
+        }
+        Ok(Err(error)) => status_of(&error),
+        Err(_) => PANICKED,
+    }
+}
+
+/// # Safety
+///
+/// As `ShareFunction` of plugin.h says.
+#[no_mangle]
+pub unsafe extern "C" fn rust_share(
+    holder: usize,
+    out: *mut *mut DLManagedTensorVersioned,
+) -> i32 {
+    // SAFETY: a holder is what `rust_take` made, and not yet dropped.
+    let owner = unsafe { &*(holder as *const Tensor) };
+    match owner.share() {
+        Ok(shared) => {
+            // SAFETY: the caller gives a place to write to.
+            unsafe { *out = shared.into_raw().as_ptr() };
+            0
+        }
+        Err(error) => status_of(&error),
+    }
+}
+
+/// # Safety
+///
+/// As `DropFunction` of plugin.h says.
+#[no_mangle]
+pub unsafe extern "C" fn rust_drop(holder: usize) {
+    // SAFETY: a holder is what `rust_take` made, and dropped once.
+    drop(unsafe { Box::from_raw(holder as *mut Tensor) });
+}
+
+/// What a call came to, as C is told: 0, or 1 and a text.
+///
+/// # Safety
+///
+/// `message` is `size` bytes to write to.
+unsafe fn tell(
+    call: impl FnOnce() -> Result<(), String>,
+    message: *mut u8,
+    size: u32,
+) -> i32 {
+    let problem = match catch_unwind(AssertUnwindSafe(call)) {
+        Ok(Ok(())) => return 0,
+        Ok(Err(problem)) => problem,
+        Err(_) => "a panic".to_owned(),
+    };
+    let length = problem.len().min(size as usize - 1);
+    // SAFETY: it fits, with its NUL.
+    unsafe {
+        message.copy_from_nonoverlapping(problem.as_ptr(), length);
+        *message.add(length) = 0;
+    }
+    1
+}
+
+/// # Safety
+///
+/// As `ExchangeFunction` of plugin.h says.
+#[no_mangle]
+pub unsafe extern "C" fn rust_exchange(
+    managed: NonNull<c_void>,
+    kind: i32,
+    plugins: *const exchange::Plugin,
+    count: u32,
+    order: *const u32,
+    deletes: *const i32,
+    sum: *mut f64,
+    message: *mut u8,
+    size: u32,
+) -> i32 {
+    // SAFETY: the caller gives all of them as plugin.h says.
+    unsafe {
+        let plugins = std::slice::from_raw_parts(plugins, count as usize);
+        let order = std::slice::from_raw_parts(order, count as usize + 1);
+        let deletes = exchange::Deletes::new(deletes);
+        let call = || {
+            let tensor = receive(managed, kind).map_err(|error| error.to_string())?;
+            *sum = exchange::in_order(tensor, plugins, order, &deletes)?;
+            Ok(())
+        };
+        tell(call, message, size)
+    }
+}
+
+/// # Safety
+///
+/// As `StormFunction` of plugin.h says.
+#[no_mangle]
+pub unsafe extern "C" fn rust_storm(
+    managed: NonNull<c_void>,
+    kind: i32,
+    plugins: *const exchange::Plugin,
+    count: u32,
+    threads: u32,
+    rounds: u32,
+    sum: f64,
+    message: *mut u8,
+    size: u32,
+) -> i32 {
+    // SAFETY: the caller gives all of them as plugin.h says.
+    unsafe {
+        let plugins = std::slice::from_raw_parts(plugins, count as usize);
+        let call = || {
+            let tensor = receive(managed, kind).map_err(|error| error.to_string())?;
+            exchange::storm(&tensor, plugins, threads as usize, rounds as usize, sum)
+        };
+        tell(call, message, size)
+    }
+}
