@@ -53,6 +53,7 @@ skip() {
 fetch() {
   cargo fetch --locked
   cargo fetch --locked --manifest-path fuzz/Cargo.toml
+  cargo fetch --locked --manifest-path bench/Cargo.toml
 }
 
 format() {
@@ -108,8 +109,9 @@ clippy() {
   cargo clippy --locked --workspace --all-targets --features "$features" -- -D warnings
   cargo clippy --locked -p dlbridge -- -D warnings
   cargo clippy --locked -p dlbridge-sys --no-default-features --features runtime -- -D warnings
-  CARGO_TARGET_DIR=$scratch/target cargo clippy --locked --no-default-features \
-    --manifest-path fuzz/Cargo.toml -- -D warnings
+  cargo clippy --locked --no-default-features --manifest-path fuzz/Cargo.toml -- -D warnings
+  CARGO_TARGET_DIR=$scratch/bench cargo clippy --locked --all-targets \
+    --manifest-path bench/Cargo.toml -- -D warnings
 }
 
 documentation() {
