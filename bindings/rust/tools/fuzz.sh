@@ -19,10 +19,11 @@ passes=(-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4
 link="-Clinker=clang -Clink-arg=-fsanitize=address,undefined,fuzzer -Clink-arg=-lstdc++"
 sanitize="-fsanitize=address,undefined,fuzzer-no-link -fno-sanitize=vptr,function -fno-sanitize-recover=all"
 
+host=$(rustc -vV | sed -n 's/^host: //p')
 cd "$here/fuzz"
-CC=clang CXX=clang++ CXXFLAGS="$sanitize -g1" \
+DLBRIDGE_NO_PKG_CONFIG=1 CC=clang CXX=clang++ CXXFLAGS="$sanitize -g1" \
   RUSTFLAGS="--cfg fuzzing ${passes[*]} $link" CARGO_TARGET_DIR="$scratch/target" \
-  cargo build --locked --release --quiet --target "$(rustc -vV | sed -n 's/^host: //p')" --bin import
+  cargo build --locked --release --quiet --no-default-features --bin import --target "$host"
 
 program=$(find "$scratch/target" -path '*/release/import' -type f)
 cd "$scratch"

@@ -193,5 +193,9 @@ def read(folder):
 
 def keep_newest(text):
     """dlpack.h without what it adds to official headers that came first."""
-    return re.sub(r"#else /\* an official header came first \*/.*?#endif /\* DLPACK_DLPACK_H_ \*/",
-                  "", text, flags=re.S)
+    return re.sub(
+        r"#else /\* an official header came first \*/.*?#endif /\* DLPACK_DLPACK_H_ \*/",
+        "",
+        text,
+        flags=re.S,
+    )

@@ -274,7 +274,7 @@ def layout_text(header, seen):
         "    let start = core::ptr::from_ref(value).cast::<u8>();\n",
         "    // SAFETY: no struct of the ABI has padding, which the layout tests prove.\n",
         "    let bytes = unsafe { core::slice::from_raw_parts(start, size_of::<T>()) };\n",
-        "    let digit = |d: u8| char::from(b\"0123456789abcdef\"[d as usize]);\n",
+        '    let digit = |d: u8| char::from(b"0123456789abcdef"[d as usize]);\n',
         "    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()\n}\n\n",
     ]
     parts += [layout_of(struct, seen) for struct in header.structs]

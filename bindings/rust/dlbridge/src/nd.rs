@@ -156,7 +156,11 @@ impl Plan {
             lowest: 0,
             inverted: Vec::new(),
         };
+        // ndarray holds the product of the extents that are not 0 to what an isize can say.
+        let mut product = 1_isize;
         for &extent in extents {
+            let extent = isize::try_from(extent).map_err(|_| too_large())?;
+            product = product.checked_mul(extent.max(1)).ok_or_else(too_large)?;
             plan.shape.push(usize::try_from(extent).map_err(|_| too_large())?);
         }
         let mut compact = 1;

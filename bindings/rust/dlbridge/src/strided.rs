@@ -34,7 +34,11 @@ impl<T> Place<'_, T> {
         Some(unsafe { self.start.offset(offset) })
     }
 
+    /// Number of elements. The extents of an empty tensor may have any product.
     fn count(&self) -> usize {
+        if self.shape.contains(&0) {
+            return 0;
+        }
         self.shape.iter().map(|&extent| usize::try_from(extent).unwrap_or(0)).product()
     }
 

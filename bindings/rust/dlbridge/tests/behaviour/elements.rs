@@ -40,6 +40,14 @@ fn strides_of_all_kinds() {
     let strided = empty.as_strided::<i32>().unwrap();
     assert!(strided.is_empty() && strided.get(&[0, 9]).is_none());
     assert!(empty.as_slice::<i32>().unwrap().is_empty());
+    // Found by the fuzz target: the product of an empty tensor's extents may be anything.
+    let huge = [i64::MAX, i64::MAX, 0];
+    let empty = tensor.view(&ViewSpec::new(&huge).strides(&[0, 0, 0])).unwrap();
+    let strided = empty.as_strided::<i32>().unwrap();
+    assert_eq!((strided.len(), strided.iter().count()), (0, 0));
+    assert!(empty.as_slice::<i32>().unwrap().is_empty());
+    #[cfg(feature = "ndarray")]
+    assert_eq!(empty.as_view().as_array::<i32>().unwrap_err().rule(), Rule::EXTENT_OVERFLOW);
 }
 
 #[test]
