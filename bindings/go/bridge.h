@@ -452,8 +452,8 @@ typedef struct godl_owner {
 
 enum { GODL_STATE_RELEASING = 8 };
 
-// Releases the tensors of a batch that the call is to release, and says so of them no more. Deleters
-// may call back into Go and use the rest of the batch.
+// Releases the tensors of a batch that the call is to release, and says so of them no more.
+// Deleters may call back into Go and use the rest of the batch.
 static inline void godl_release_owners(godl_owner* owners, size_t count) {
   for (size_t i = 0; i < count; ++i) {
     const uint32_t state = __atomic_load_n(&owners[i].state, __ATOMIC_ACQUIRE);

@@ -69,9 +69,9 @@ func (s Status) String() string {
 	return strings.TrimPrefix(C.GoString(C.dlbridge_status_name(C.DLBridgeStatus(s))), "DLBRIDGE_")
 }
 
-// Error is one sentence on the status.
+// Error is the name and one sentence on the status.
 func (s Status) Error() string {
-	return C.GoString(C.dlbridge_status_text(C.DLBridgeStatus(s)))
+	return s.String() + ": " + C.GoString(C.dlbridge_status_text(C.DLBridgeStatus(s)))
 }
 
 // String is the rule's name, such as "NDIM_NEGATIVE".
@@ -79,9 +79,9 @@ func (r Rule) String() string {
 	return C.GoString(C.dlbridge_rule_name(C.DLBridgeRule(r)))
 }
 
-// Error is a phrase on what is wrong when the rule is broken.
+// Error is the name and a phrase on what is wrong when the rule is broken.
 func (r Rule) Error() string {
-	return C.GoString(C.dlbridge_rule_text(C.DLBridgeRule(r)))
+	return r.String() + ": " + C.GoString(C.dlbridge_rule_text(C.DLBridgeRule(r)))
 }
 
 // failure makes an error of a result that is not a success, and frees what C left for it.
