@@ -25,7 +25,8 @@ type Status int32
 // not listed may come from a newer library.
 type Rule int32
 
-// ErrClosed is returned by every use of what was closed, detached or consumed.
+// ErrClosed is returned by every use of what was closed, detached or consumed, or is being consumed by
+// a call at the moment.
 var ErrClosed = errors.New("dlbridge: used after it was closed, detached or consumed")
 
 // ErrInUse is returned where a call would consume what another call or an open look at its elements
@@ -88,7 +89,8 @@ func (r Rule) Error() string {
 func failure(result C.godl_result) error {
 	if result.error == nil {
 		status := Status(result.status)
-		return &Error{Status: status, Axis: -1, Message: status.Error()}
+		return &Error{Status: status, Rule: Rule(result.rule), Axis: int(result.axis),
+			Message: status.Error()}
 	}
 	defer C.free(unsafe.Pointer(result.error))
 	return &Error{
@@ -105,4 +107,9 @@ func check(result C.godl_result) error {
 		return nil
 	}
 	return failure(result)
+}
+
+// invalid is the refusal of an argument that C does not get to see.
+func invalid(message string) error {
+	return &Error{Status: StatusInvalidArgument, Axis: -1, Message: message}
 }
