@@ -112,8 +112,8 @@ static inline godl_result godl_validate(uintptr_t tensor, DLBridgeKind kind, uin
   return godl_finish(godl_validate_kind(tensor, kind, flags, &policy, &error), &error, 0);
 }
 
-// The same where the policy asks drivers: the last use of a context of Go's may end meanwhile, and its
-// callback run. A name of its own, since Go is told of the other that nothing calls back.
+// The same where the policy asks drivers: the last use of a context of Go's may end meanwhile, and
+// its callback run. A name of its own, since Go is told of the other that nothing calls back.
 static inline godl_result godl_validate_device(uintptr_t tensor, DLBridgeKind kind, uint64_t flags,
                                                const godl_policy* given, const DLDevice* devices,
                                                const DLDataType* dtypes) {
@@ -368,8 +368,8 @@ static inline godl_result godl_upgrade_many_device(const uintptr_t* sources, siz
 
 // ------------------------------------------------------------------------------------- storage
 
-// Room for one upgraded tensor. `state` says who still needs it: bit 0 the tensor, bit 1 Go, bit 2 a call of Go's. Freed
-// by who goes last.
+// Room for one upgraded tensor. `state` says who still needs it: bit 0 the tensor, bit 1 Go, bit 2
+// a call of Go's. Freed by who goes last.
 typedef struct godl_storage {
   _Alignas(16) int32_t state;
   int32_t padding;
