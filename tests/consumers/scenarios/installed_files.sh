@@ -5,7 +5,7 @@
 source "$HERE/support.sh"
 
 tree=$ROOT/build/release
-[ "$LINKAGE" = shared ] || tree=$ROOT/build/consumers-static
+[ "$LINKAGE" = shared ] || tree=$ROOT/build/release-static
 
 # expect_files COMPONENT FILE...
 expect_files() {
