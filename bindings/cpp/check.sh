@@ -64,6 +64,15 @@ check_conformance() {
   [ "$(wc -l <"$outcomes/cpp.jsonl")" -ge 2400 ]
 }
 
+# The tests leave out what is not installed; here that is said.
+check_containers() {
+  [ -e /usr/include/eigen3/Eigen/Core ] || skip 'libeigen3-dev is not installed'
+  [ -e /usr/include/xtensor/xtensor.hpp ] || skip 'libxtensor-dev is not installed'
+  "$scratch/tests-gcc/tests/cpp/cpp_memory_test" --gtest_filter='Eigen.*:Xtensor.*' |
+    tee "$scratch/containers.txt"
+  grep --quiet '4 tests from 2 test suites ran' "$scratch/containers.txt"
+}
+
 check_misuse_gcc() { "$HERE/tests/misuse.sh" g++ "$scratch/misuse-gcc" "${include[@]}"; }
 check_misuse_clang() {
   need clang++
@@ -221,7 +230,7 @@ for name in installed-headers tests-gcc tests-asan; do
 done
 printf '%s\n' misuse-gcc misuse-clang | xargs -n 1 "$HERE/check.sh" --one || status=1
 printf '%s\n' tidy-conformance tidy-memory tidy-callback tidy-others tidy-analyzer mdspan-std \
-  mdspan-cuda conformance cost no-exceptions-gcc no-exceptions-clang cxx20-clang cxx23-gcc \
+  mdspan-cuda conformance containers cost no-exceptions-gcc no-exceptions-clang cxx20-clang cxx23-gcc \
   official-dlpack table static readme coverage format |
   xargs -n 1 -P "$jobs" "$HERE/check.sh" --one || status=1
 exit $status

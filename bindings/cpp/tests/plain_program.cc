@@ -14,6 +14,9 @@ const DLBridgeApi* loaded_table();
 #endif
 #include <cstdio>
 #include <vector>
+#if __has_include(<span>)
+#include <span>
+#endif
 
 #include "dlbridge/dlbridge.hpp"
 
@@ -66,6 +69,20 @@ void Wrap() {
   db::span<double> span(lent);
   EXPECT(db::wrap_borrowed(span, [&] { ++freed; }).has_value());
   EXPECT(freed == 1);
+}
+
+// What is borrowed is a std::span where the library has that.
+void Spans() {
+#if defined(__cpp_lib_span)
+  const std::vector<float> values(3);
+  const auto lent = db::wrap_borrowed(values);
+  const std::span<const std::int64_t> shape = lent->shape();
+  EXPECT(shape.size() == 1 && shape[0] == 3);
+  const auto view = lent->elements<const float, 1>();
+  const std::span<const float> elements = view->contiguous();
+  EXPECT(elements.data() == values.data() && elements.size() == 3);
+  EXPECT(db::view(*lent, db::view_spec(shape)).has_value());
+#endif
 }
 
 // A result is a std::expected where the library has that.
@@ -142,6 +159,7 @@ int main(int argc, char** argv) {
   Wrap();
   Describe();
   Expected();
+  Spans();
   std::printf("%d failures\n", failures);
   return failures == 0 ? 0 : 1;
 }
