@@ -179,6 +179,15 @@ TEST(Elements, WritingNeedsASayAndNoOverlap) {
   EXPECT_FALSE((Refusal<const float, 2>(versioned)));
 }
 
+TEST(Elements, UnknownFlagsMayMeanAnotherLayout) {
+  Foreign source;
+  source.versioned.flags = std::uint64_t{1} << 40;
+  const auto checked = db::validate(source.as_versioned()).value();
+  EXPECT_EQ((Refusal<const float, 2>(checked).rule()), db::rule_code::flags_unknown);
+  source.versioned.flags = DLPACK_FLAG_BITMASK_IS_COPIED;
+  EXPECT_FALSE((Refusal<const float, 2>(checked)));
+}
+
 TEST(Elements, NullStridesAreCompact) {
   Foreign source;
   source.legacy.dl_tensor.strides = nullptr;

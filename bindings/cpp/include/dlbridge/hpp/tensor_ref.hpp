@@ -173,8 +173,15 @@ class checked_ref {
   bool meets(const demand& wanted) const noexcept {
     return raw_ != nullptr && equal(raw_->dtype, wanted.dtype) &&
            static_cast<std::size_t>(raw_->ndim) == wanted.rank &&
-           reinterpret_cast<std::uintptr_t>(address()) % wanted.alignment == 0 &&
+           reinterpret_cast<std::uintptr_t>(address()) % wanted.alignment == 0 && layout_known() &&
            reachable(wanted.how) && (!wanted.writable || may_write(wanted.how));
+  }
+  // A flag that nobody knows may say that the elements lie in another way.
+  bool layout_known() const noexcept {
+    constexpr std::uint64_t known = DLPACK_FLAG_BITMASK_READ_ONLY | DLPACK_FLAG_BITMASK_IS_COPIED |
+                                    DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED;
+    return (flags_ & ~known) == 0 ||
+           status_of(as_policy(nullptr).allow_self_overlap()) == DLBRIDGE_OK;
   }
   bool reachable(access how) const noexcept {
     const std::int32_t type = device_type(raw_->device);
@@ -209,8 +216,9 @@ class checked_ref {
 
   // The same demands as a policy, so that the refusal is in the library's own words.
   policy as_policy(const demand* wanted) const noexcept {
-    const policy base = policy().allow_null_strides().allow_scalable_lanes().max_ndim(
-        std::numeric_limits<std::int32_t>::max());
+    const policy base =
+        policy().allow_null_strides().allow_scalable_lanes().refuse_unknown_flags().max_ndim(
+            std::numeric_limits<std::int32_t>::max());
     if (wanted == nullptr) {
       return base.require_writable().vouch_writable();
     }
