@@ -232,8 +232,7 @@ func TestUpgradeManyOfNilOrTheSameTwice(t *testing.T) {
 func TestStorageWhileItsUpgradeReleases(t *testing.T) {
 	storage := must(dlbridge.NewStorage(8))(t)
 	defer storage.Close()
-	var legacy *dlbridge.Legacy
-	legacy = must(dlbridge.FromSliceLegacy([]int32{1}, dlbridge.LendSpec{
+	legacy := must(dlbridge.FromSliceLegacy([]int32{1}, dlbridge.LendSpec{
 		Release: func() { _ = storage.InUse() }}))(t)
 	_, err := legacy.UpgradeInto(storage, nil)
 	isError(t, err, dlbridge.StatusBufferTooSmall)
