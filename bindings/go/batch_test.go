@@ -190,29 +190,35 @@ func TestStorageTooSmall(t *testing.T) {
 	}
 }
 
+// Large enough for each goroutine to close a part, so that all of them release at the same time.
 func TestCloseOfABatchFromManyGoroutines(t *testing.T) {
-	for range 200 {
-		var producers []*ctest.Producer
-		var pointers []unsafe.Pointer
-		for range 16 {
-			p := ctest.Float32([]float32{1}, 1)
-			producers, pointers = append(producers, p), append(pointers, p.Legacy())
-		}
+	const size, rounds = 4096, 20
+	producers := make([]*ctest.Producer, size)
+	pointers := make([]unsafe.Pointer, size)
+	for i := range producers {
+		producers[i] = ctest.Float32([]float32{1}, 1)
+		pointers[i] = producers[i].Legacy()
+	}
+	for round := range rounds {
 		tensors := must(dlbridge.ImportMany(pointers, nil))(t)
+		begin := make(chan struct{})
 		var group sync.WaitGroup
-		for i := range 4 {
+		for range 4 {
 			group.Go(func() {
-				_ = tensors.At(i).Close()
+				<-begin
 				_ = tensors.Close()
 			})
 		}
+		close(begin)
 		group.Wait()
 		for _, p := range producers {
-			if p.Deletes() != 1 {
-				t.Fatalf("the deleter ran %d times", p.Deletes())
+			if p.Deletes() != round+1 {
+				t.Fatalf("the deleter ran %d times in %d rounds", p.Deletes(), round+1)
 			}
-			p.Free()
 		}
+	}
+	for _, p := range producers {
+		p.Free()
 	}
 }
 
@@ -232,8 +238,7 @@ func TestUpgradeManyOfNilOrTheSameTwice(t *testing.T) {
 func TestStorageWhileItsUpgradeReleases(t *testing.T) {
 	storage := must(dlbridge.NewStorage(8))(t)
 	defer storage.Close()
-	var legacy *dlbridge.Legacy
-	legacy = must(dlbridge.FromSliceLegacy([]int32{1}, dlbridge.LendSpec{
+	legacy := must(dlbridge.FromSliceLegacy([]int32{1}, dlbridge.LendSpec{
 		Release: func() { _ = storage.InUse() }}))(t)
 	_, err := legacy.UpgradeInto(storage, nil)
 	isError(t, err, dlbridge.StatusBufferTooSmall)
