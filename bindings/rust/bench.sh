@@ -15,6 +15,7 @@ export CARGO_TARGET_DIR=$scratch/bench
 
 cd "$here/bench"
 cargo fmt --check
+cargo clippy --locked --quiet --all-targets -- -D warnings
 cargo bench --locked --quiet --bench upgrade -- --noplot >"$scratch/bench.log" 2>&1 || {
   tail -n 40 "$scratch/bench.log"
   exit 1

@@ -53,7 +53,6 @@ skip() {
 fetch() {
   cargo fetch --locked
   cargo fetch --locked --manifest-path fuzz/Cargo.toml
-  cargo fetch --locked --manifest-path bench/Cargo.toml
 }
 
 format() {
@@ -110,8 +109,6 @@ clippy() {
   cargo clippy --locked -p dlbridge -- -D warnings
   cargo clippy --locked -p dlbridge-sys --no-default-features --features runtime -- -D warnings
   cargo clippy --locked --no-default-features --manifest-path fuzz/Cargo.toml -- -D warnings
-  CARGO_TARGET_DIR=$scratch/bench cargo clippy --locked --all-targets \
-    --manifest-path bench/Cargo.toml -- -D warnings
 }
 
 documentation() {
