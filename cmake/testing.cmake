@@ -35,6 +35,8 @@ function(dlbridge_add_test label source)
     return() # an installed library has no objects
   endif()
   dlbridge_add_test_program(${label} ${source})
+  # Those of an archive are the same to the byte, which is checked: so what was compiled once serves.
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/include)
   if(name MATCHES "_internal_test$")
     target_link_libraries(${name} PRIVATE dlbridge_objects)
   else()

@@ -5,12 +5,27 @@
 
 readonly releases=build/package
 
+need_zig() {
+  need_python build/zig-venv packaging/requirements.txt
+  export ZIG_GLOBAL_CACHE_DIR=$PWD/build/zig-cache ZIG_LOCAL_CACHE_DIR=$PWD/build/zig-cache
+}
+
 need_package_tools() {
   need_test_tools git g++-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user googletest wine64
   need_frameworks
   need_crate
-  need_python build/zig-venv packaging/requirements.txt
-  export ZIG_GLOBAL_CACHE_DIR=$PWD/build/zig-cache ZIG_LOCAL_CACHE_DIR=$PWD/build/zig-cache
+  need_zig
+}
+
+# What takes minutes once: zig builds Windows' start files and its C++ library with the first program
+# for it. Whoever has other things to do meanwhile may run this beside them.
+package_prepare() {
+  local zig
+  need_zig
+  zig=$(echo build/zig-venv/lib/python3*/site-packages/ziglang/zig)
+  echo 'int main() {}' |
+    quietly build/log/zig-windows-runtime "$zig" c++ -target x86_64-windows-gnu -O2 -x c++ - \
+      -o build/zig-cache/empty.exe
 }
 
 # count_checks COMMAND...: a command that says `passed` or `FAILED` of each of its checks; those that

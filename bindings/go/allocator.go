@@ -29,8 +29,7 @@ type Allocator struct {
 func NewAllocator(allocate func(device Device, bytes, alignment uint64) uintptr,
 	deallocate func(device Device, memory uintptr, bytes, alignment uint64)) (*Allocator, error) {
 	if allocate == nil || deallocate == nil {
-		return nil, &Error{Status: StatusInvalidArgument, Axis: -1,
-			Message: "an allocator needs both of its functions"}
+		return nil, invalid("an allocator needs both of its functions")
 	}
 	a := &Allocator{allocate: allocate, deallocate: deallocate}
 	a.handle = cgo.NewHandle(a)
@@ -58,7 +57,7 @@ func (a *Allocator) Close() error {
 
 // forget drops the handle once nobody can come with it any more.
 func (a *Allocator) forget() {
-	if a.closed && a.users == 0 {
+	if a.closed && a.users == 0 && a.handle != 0 {
 		a.handle.Delete()
 	}
 }
@@ -72,6 +71,9 @@ func (a *Allocator) begin() (C.uintptr_t, error) {
 	defer a.mutex.Unlock()
 	if a.closed {
 		return 0, ErrClosed
+	}
+	if a.handle == 0 {
+		return 0, invalid("the allocator was not made by NewAllocator")
 	}
 	a.users++
 	return C.uintptr_t(a.handle), nil

@@ -72,7 +72,7 @@ func (b *Batch) Close() error {
 			continue
 		}
 		if tensor.state.Load()&stateAuto != 0 {
-			stopCleanup(tensor.address)
+			tensor.stopCleanup()
 		}
 		tensor.state.Or(stateReleasing)
 	}
@@ -103,7 +103,7 @@ func UpgradeMany(sources []*Legacy, options *ConvertOptions) (*Batch, error) {
 	var few [64]C.uintptr_t
 	numbers := few[:0]
 	for i, source := range sources {
-		if err := source.take(); err != nil {
+		if err := takeSource(source); err != nil {
 			giveBack(sources[:i])
 			return nil, &BatchError{i, err}
 		}
@@ -116,6 +116,13 @@ func UpgradeMany(sources []*Legacy, options *ConvertOptions) (*Batch, error) {
 	return batch, nil
 }
 
+func takeSource(source *Legacy) error {
+	if source == nil {
+		return invalid("a source is nil")
+	}
+	return source.take()
+}
+
 func giveBack(sources []*Legacy) {
 	for _, source := range sources {
 		source.giveBack()
@@ -124,8 +131,7 @@ func giveBack(sources []*Legacy) {
 
 func (b *Batch) upgrade(from *C.uintptr_t, count int, options *ConvertOptions) error {
 	if options != nil && options.Allocator != nil {
-		return &BatchError{-1, &Error{Status: StatusInvalidArgument, Axis: -1,
-			Message: "a batch copies nothing, so it needs no allocator"}}
+		return &BatchError{-1, invalid("a batch copies nothing, so it needs no allocator")}
 	}
 	var none C.uintptr_t
 	var few [64]C.uintptr_t
@@ -156,6 +162,9 @@ func upgradeMany(from *C.uintptr_t, count int, options *ConvertOptions, to []C.u
 	if options == nil {
 		return C.godl_upgrade_many(from, C.size_t(count), 0, nil, nil, nil, &to[0])
 	}
+	if options.Policy != nil && options.Policy.Level == LevelDevice {
+		return upgradeManyDevice(unsafe.Slice(from, count), options, to)
+	}
 	given := C.godl_options{
 		flags:        C.uint32_t(options.Flags),
 		version:      options.Version.c(),
@@ -164,6 +173,22 @@ func upgradeMany(from *C.uintptr_t, count int, options *ConvertOptions, to []C.u
 	}
 	return C.godl_upgrade_many(from, C.size_t(count), 1, &given, options.Policy.devices(),
 		options.Policy.dtypes(), &to[0])
+}
+
+// upgradeManyDevice asks drivers, which may run callbacks of Go's: all that C gets is on the heap.
+func upgradeManyDevice(from []C.uintptr_t, options *ConvertOptions, to []C.uintptr_t) C.godl_result {
+	given := C.godl_options{
+		flags:        C.uint32_t(options.Flags),
+		version:      options.Version.c(),
+		source_flags: C.uint64_t(options.SourceFlags),
+		policy:       options.Policy.c(),
+	}
+	numbers := append(make([]C.uintptr_t, 0, 2*len(to)), from...)
+	outs := numbers[len(from) : len(from)+len(to)]
+	result := C.godl_upgrade_many_device(unsafe.SliceData(numbers), C.size_t(len(from)), 1, &given,
+		options.Policy.devices(), options.Policy.dtypes(), &outs[0])
+	copy(to, outs)
+	return result
 }
 
 // What C sees of an owner is what it is.

@@ -5,6 +5,7 @@ package dlbridge_test
 
 import (
 	"errors"
+	"sync"
 	"testing"
 	"unsafe"
 
@@ -187,4 +188,67 @@ func TestStorageTooSmall(t *testing.T) {
 	if dlbridge.StorageSize(-1) != 0 {
 		t.Error("a negative number of axes needs storage")
 	}
+}
+
+func TestCloseOfABatchFromManyGoroutines(t *testing.T) {
+	for range 200 {
+		var producers []*ctest.Producer
+		var pointers []unsafe.Pointer
+		for range 16 {
+			p := ctest.Float32([]float32{1}, 1)
+			producers, pointers = append(producers, p), append(pointers, p.Legacy())
+		}
+		tensors := must(dlbridge.ImportMany(pointers, nil))(t)
+		var group sync.WaitGroup
+		for i := range 4 {
+			group.Go(func() {
+				_ = tensors.At(i).Close()
+				_ = tensors.Close()
+			})
+		}
+		group.Wait()
+		for _, p := range producers {
+			if p.Deletes() != 1 {
+				t.Fatalf("the deleter ran %d times", p.Deletes())
+			}
+			p.Free()
+		}
+	}
+}
+
+func TestUpgradeManyOfNilOrTheSameTwice(t *testing.T) {
+	_, sources := batch(t, 2)
+	_, err := dlbridge.UpgradeMany([]*dlbridge.Legacy{sources[0], nil}, nil)
+	isError(t, err, dlbridge.StatusInvalidArgument)
+	_, err = dlbridge.UpgradeMany([]*dlbridge.Legacy{sources[0], sources[1], sources[0]}, nil)
+	var refusal *dlbridge.BatchError
+	if !errors.As(err, &refusal) || refusal.Index != 2 {
+		t.Error(err)
+	}
+	_ = must(dlbridge.UpgradeMany(sources, nil))(t).Close()
+}
+
+// A deleter that runs within an upgrade into storage may look at the storage.
+func TestStorageWhileItsUpgradeReleases(t *testing.T) {
+	storage := must(dlbridge.NewStorage(8))(t)
+	defer storage.Close()
+	var legacy *dlbridge.Legacy
+	legacy = must(dlbridge.FromSliceLegacy([]int32{1}, dlbridge.LendSpec{
+		Release: func() { _ = storage.InUse() }}))(t)
+	_, err := legacy.UpgradeInto(storage, nil)
+	isError(t, err, dlbridge.StatusBufferTooSmall)
+	_ = legacy.Close()
+}
+
+func TestBatchThatAsksDrivers(t *testing.T) {
+	_, sources := batch(t, 2)
+	options := &dlbridge.ConvertOptions{Policy: &dlbridge.Policy{Level: dlbridge.LevelDevice}}
+	if err := sources[0].Validate(options.Policy); err != nil {
+		t.Error(err)
+	}
+	tensors := must(dlbridge.UpgradeMany(sources, options))(t)
+	if err := tensors.At(1).Validate(nil); err != nil {
+		t.Error(err)
+	}
+	_ = tensors.Close()
 }

@@ -16,6 +16,8 @@ typedef struct godl_result {
   DLBridgeError* error;
   DLBridgeStatus status;
   int32_t extra;
+  DLBridgeRule rule;
+  int32_t axis;
 } godl_result;
 
 // A DLBridgePolicy without its pointers, so that it may lie in Go's memory.
@@ -44,8 +46,10 @@ typedef struct godl_options {
 
 static inline godl_result godl_finish(DLBridgeStatus status, const DLBridgeError* error,
                                       uintptr_t value) {
-  godl_result result = {value, NULL, status, 0};
+  godl_result result = {value, NULL, status, 0, DLBRIDGE_RULE_NONE, -1};
   if (status != DLBRIDGE_OK) {
+    result.rule = error->rule;
+    result.axis = error->axis;
     result.error = (DLBridgeError*)malloc(sizeof *error);
     if (result.error != NULL) memcpy(result.error, error, sizeof *error);
   }
@@ -106,6 +110,14 @@ static inline godl_result godl_validate(uintptr_t tensor, DLBridgeKind kind, uin
   dlbridge_error_init(&error);
   godl_fill_policy(given, devices, dtypes, &policy);
   return godl_finish(godl_validate_kind(tensor, kind, flags, &policy, &error), &error, 0);
+}
+
+// The same where the policy asks drivers: the last use of a context of Go's may end meanwhile, and
+// its callback run. A name of its own, since Go is told of the other that nothing calls back.
+static inline godl_result godl_validate_device(uintptr_t tensor, DLBridgeKind kind, uint64_t flags,
+                                               const godl_policy* given, const DLDevice* devices,
+                                               const DLDataType* dtypes) {
+  return godl_validate(tensor, kind, flags, given, devices, dtypes);
 }
 
 // Reports up to `capacity` findings; `value` is how many there are.
@@ -346,10 +358,18 @@ static inline godl_result godl_convert(uintptr_t source, DLBridgeKind kind, DLPa
   return result;
 }
 
+// As godl_validate_device is to godl_validate.
+static inline godl_result godl_upgrade_many_device(const uintptr_t* sources, size_t count,
+                                                   int32_t given_any, const godl_options* given,
+                                                   const DLDevice* devices,
+                                                   const DLDataType* dtypes, uintptr_t* outs) {
+  return godl_upgrade_many(sources, count, given_any, given, devices, dtypes, outs);
+}
+
 // ------------------------------------------------------------------------------------- storage
 
-// Room for one upgraded tensor. `state` says who still needs it: bit 0 the tensor, bit 1 Go. Freed
-// by who goes last.
+// Room for one upgraded tensor. `state` says who still needs it: bit 0 the tensor, bit 1 Go, bit 2
+// a call of Go's. Freed by who goes last.
 typedef struct godl_storage {
   _Alignas(16) int32_t state;
   int32_t padding;
@@ -358,7 +378,11 @@ typedef struct godl_storage {
   void* block;
 } godl_storage;
 
-enum { GODL_STORAGE_TENSOR = 1, GODL_STORAGE_OWNED = 2 };
+enum { GODL_STORAGE_TENSOR = 1, GODL_STORAGE_OWNED = 2, GODL_STORAGE_HELD = 4 };
+
+static inline void godl_storage_hold(godl_storage* storage) {
+  __atomic_or_fetch(&storage->state, GODL_STORAGE_HELD, __ATOMIC_ACQ_REL);
+}
 
 static inline void godl_storage_drop(godl_storage* storage, int32_t bit) {
   const int32_t left = __atomic_and_fetch(&storage->state, ~bit, __ATOMIC_ACQ_REL);
@@ -452,13 +476,13 @@ typedef struct godl_owner {
 
 enum { GODL_STATE_RELEASING = 8 };
 
-// Releases the tensors of a batch that the call is to release, and says so of them no more. Deleters
-// may call back into Go and use the rest of the batch.
+// Releases the tensors of a batch that the call is to release, and says so of them no more.
+// Deleters may call back into Go and use the rest of the batch.
 static inline void godl_release_owners(godl_owner* owners, size_t count) {
   for (size_t i = 0; i < count; ++i) {
-    const uint32_t state = __atomic_load_n(&owners[i].state, __ATOMIC_ACQUIRE);
-    if ((state & GODL_STATE_RELEASING) == 0) continue;
-    __atomic_and_fetch(&owners[i].state, ~(uint32_t)GODL_STATE_RELEASING, __ATOMIC_ACQ_REL);
+    // Whoever takes the bit away releases: another Close of the batch may be here, too.
+    const uint32_t bit = GODL_STATE_RELEASING;
+    if ((__atomic_fetch_and(&owners[i].state, ~bit, __ATOMIC_ACQ_REL) & bit) == 0) continue;
     dlbridge_release_versioned((DLManagedTensorVersioned*)owners[i].address);
   }
 }
@@ -790,7 +814,7 @@ static inline godl_result godl_check_elements(uintptr_t tensor, DLDataType dtype
   DLBridgeError error;
   DLBridgePolicy policy = DLBRIDGE_POLICY_INIT;
   dlbridge_error_init(&error);
-  policy.flags = DLBRIDGE_POLICY_ALLOW_NULL_STRIDES;
+  policy.flags = DLBRIDGE_POLICY_ALLOW_NULL_STRIDES | DLBRIDGE_POLICY_REFUSE_UNKNOWN_FLAGS;
   policy.flags |= writable ? (uint32_t)DLBRIDGE_POLICY_REQUIRE_WRITABLE : 0;
   policy.alignment = alignment;
   policy.devices = readable;

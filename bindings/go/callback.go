@@ -22,9 +22,12 @@ var panicHandler atomic.Pointer[PanicHandler]
 // errExit stands for the value of a panic where a callback called runtime.Goexit.
 var errExit = errors.New("dlbridge: a callback called runtime.Goexit")
 
-// OnPanic sets who is told when a callback panics, or calls [runtime.Goexit], for which the value is
-// an error; nil, the default: nobody. A panic never crosses into C: a release callback then counts as
-// having run, an allocator as having no memory.
+// OnPanic sets who is told when a callback panics; nil, the default: nobody. A panic never crosses into
+// C: a release callback then counts as having run, an allocator as having no memory.
+//
+// A callback runs in place, on the thread that C calls it on. [runtime.Goexit], which nothing can stop,
+// must not be called there (nor testing's FailNow, which does): it would leave C's frames behind. The
+// handler is told of it, with an error as its value.
 func OnPanic(handler PanicHandler) {
 	if handler == nil {
 		panicHandler.Store(nil)
@@ -33,26 +36,20 @@ func OnPanic(handler PanicHandler) {
 	panicHandler.Store(&handler)
 }
 
-// guard runs a callback of the user's on a goroutine of its own, since neither a panic nor Goexit may
-// unwind the frames of C below this one.
+// guard runs a callback of the user's, and lets no panic out of it.
 func guard(call func()) {
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		returned := false
-		defer func() {
-			value := recover()
-			if !returned && value == nil {
-				value = errExit
-			}
-			if value != nil {
-				report(value)
-			}
-		}()
-		call()
-		returned = true
+	returned := false
+	defer func() {
+		value := recover()
+		if !returned && value == nil {
+			value = errExit
+		}
+		if value != nil {
+			report(value)
+		}
 	}()
-	<-ended
+	call()
+	returned = true
 }
 
 func report(value any) {

@@ -4,7 +4,6 @@
 package dlbridge_test
 
 import (
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -60,14 +59,6 @@ func TestReleaseThatPanics(t *testing.T) {
 		ctest.Versioned)
 	if values := told(); len(values) != 2 || values[0] != "mine" || values[1] != "other" {
 		t.Errorf("%v", values)
-	}
-}
-
-func TestReleaseThatExits(t *testing.T) {
-	told := panics(t)
-	_ = wrapped(t, func(dlbridge.Buffer) { runtime.Goexit() }).Close()
-	if len(told()) != 1 {
-		t.Errorf("%v", told())
 	}
 }
 
@@ -150,6 +141,12 @@ func TestAllocatorClosedFirst(t *testing.T) {
 	ctest.ReleaseOnThread(must(tensor.Detach())(t), ctest.Versioned)
 	if out.Load() != 0 || allocator.Blocks() != 0 {
 		t.Error(out.Load(), allocator.Blocks())
+	}
+	spec.Allocator = new(dlbridge.Allocator)
+	_, err = dlbridge.Allocate(spec)
+	isError(t, err, dlbridge.StatusInvalidArgument)
+	if err := spec.Allocator.Close(); err != nil {
+		t.Error(err)
 	}
 	_, err = dlbridge.NewAllocator(nil, nil)
 	isError(t, err, dlbridge.StatusInvalidArgument)

@@ -7,6 +7,7 @@ package dlbridge_test
 import (
 	"encoding/hex"
 	"errors"
+	"slices"
 	"strconv"
 	"unsafe"
 
@@ -326,6 +327,7 @@ func callView(w *world, step object) object {
 	shape, strides := numbers(spec["shape"]), numbers(spec["strides"])
 	offset := signed(spec["offset"])
 	if spec["ndim"] != nil {
+		w.onlyKeys(spec, "ndim", "shape", "strides", "offset")
 		raw := ctest.View(parent.Pointer(), int32(signed(spec["ndim"])), shape, strides, offset)
 		return w.rawAnswer(step, raw)
 	}
@@ -335,6 +337,15 @@ func callView(w *world, step object) object {
 		w.addTensor(step, step["out"].(string), made, answer)
 	}
 	return answer
+}
+
+// onlyKeys fails where a raw call would drop something that the case says.
+func (w *world) onlyKeys(spec object, known ...string) {
+	for key := range spec {
+		if !slices.Contains(known, key) {
+			w.Fatalf("a call by hand does not know %q", key)
+		}
+	}
 }
 
 // rawAnswer is the answer of a call that this package cannot word: as many axes as the shape has not.
@@ -356,6 +367,7 @@ func callAllocate(w *world, step object) object {
 	spec := step["spec"].(object)
 	device, dtype := deviceFrom(spec["device"]), dtypeFrom(spec["dtype"])
 	if spec["ndim"] != nil {
+		w.onlyKeys(spec, "ndim", "shape", "device", "dtype")
 		return w.rawAnswer(step, ctest.Allocate(int32(signed(spec["ndim"])), numbers(spec["shape"]),
 			[2]int32(deviceList(device)), [3]int(dtypeList(dtype))))
 	}

@@ -159,6 +159,7 @@ func (w *world) wrapSpec(step object) dlbridge.WrapSpec {
 func callWrap(w *world, step object) object {
 	spec := w.wrapSpec(step)
 	if ndim := step["spec"].(object)["ndim"]; ndim != nil {
+		w.onlyKeys(step["spec"].(object), "ndim", "shape", "device", "dtype")
 		return w.rawAnswer(step, ctest.Wrap(spec.Buffer.Handle, int32(signed(ndim)), spec.Shape,
 			[2]int32(deviceList(spec.Device)), [3]int(dtypeList(spec.DType))))
 	}

@@ -15,11 +15,11 @@ const (
 	StatusStructTooNew Status = 2
 	// The allocator, the system's or the caller's, returned NULL. Nobody's fault.
 	StatusOutOfMemory Status = 3
-	// The producer's fault: the tensor breaks DLPack itself; `rule` says where.
+	// The producer's fault: the tensor breaks DLPack itself; the rule says where.
 	StatusInvalidTensor Status = 4
 	// Wrong major version, or the tensor needs a newer DLPack than the consumer speaks.
 	StatusVersion Status = 5
-	// A legal tensor that the policy of this consumer refuses; `rule` says why.
+	// A legal tensor that the policy of this consumer refuses; the rule says why.
 	StatusPolicy Status = 6
 	// The target cannot say what the source says, and the options do not allow the loss.
 	StatusUnrepresentable Status = 7
@@ -41,7 +41,7 @@ const (
 	StatusBounds Status = 14
 	// The process was forked after the backend had been started; start it in the child only.
 	StatusForked Status = 15
-	// No driver for the device, or none of its devices; dlbridge_backend_info tells why.
+	// No driver for the device, or none of its devices; [QueryBackend] tells why.
 	StatusUnavailable Status = 16
 	// A driver's call failed; the message has its name and code.
 	StatusDriver Status = 17
@@ -151,13 +151,13 @@ const (
 type Kind int32
 
 const (
-	// The bytes do not tell (dlbridge_identify).
+	// The bytes do not tell ([Identify]).
 	KindAmbiguous Kind = 0
 	// DLManagedTensor
 	KindLegacy Kind = 1
 	// DLManagedTensorVersioned
 	KindVersioned Kind = 2
-	// DLTensor, borrowed (dlbridge_diagnose)
+	// DLTensor, borrowed, a [Bare].
 	KindBare Kind = 3
 )
 
@@ -165,8 +165,11 @@ const (
 type Answer int32
 
 const (
-	AnswerNo        Answer = 0
-	AnswerYes       Answer = 1
+	// No.
+	AnswerNo Answer = 0
+	// Yes.
+	AnswerYes Answer = 1
+	// It cannot be told.
 	AnswerUndecided Answer = 2
 )
 
@@ -214,9 +217,11 @@ const (
 	// Types that `version` does not know.
 	PolicyRefuseUnknownDevice PolicyFlags = 1 << 1
 	// Bits that `version` does not know.
-	PolicyRefuseUnknownFlags    PolicyFlags = 1 << 2
+	PolicyRefuseUnknownFlags PolicyFlags = 1 << 2
+	// Negative strides.
 	PolicyRefuseNegativeStrides PolicyFlags = 1 << 3
-	PolicyRefuseZeroStrides     PolicyFlags = 1 << 4
+	// Zero strides on axes longer than 1.
+	PolicyRefuseZeroStrides PolicyFlags = 1 << 4
 	// Also on tensors that say 1.2 or later.
 	PolicyAllowNullStrides PolicyFlags = 1 << 5
 	// lanes >= 0x8000, taken at face value.
@@ -233,9 +238,13 @@ const (
 type Contiguity int32
 
 const (
-	ContiguityAny  Contiguity = 0
-	ContiguityC    Contiguity = 1
-	ContiguityF    Contiguity = 2
+	// Any layout.
+	ContiguityAny Contiguity = 0
+	// Compact, last axis fastest.
+	ContiguityC Contiguity = 1
+	// Compact, first axis fastest.
+	ContiguityF Contiguity = 2
+	// Either of the two.
 	ContiguityCOrF Contiguity = 3
 )
 
@@ -243,7 +252,7 @@ const (
 type Severity int32
 
 const (
-	// dlbridge_validate would refuse the tensor for it.
+	// Validation would refuse the tensor for it.
 	SeverityBroken Severity = 1
 	// Only worth knowing.
 	SeverityNote Severity = 2
@@ -279,7 +288,7 @@ const (
 	ConvertDropPadded ConvertFlags = 1 << 7
 	// Downgrade: dtype codes and device types newer than legacy pass.
 	ConvertNewerCodes ConvertFlags = 1 << 8
-	// Keep the module of the producer's deleter loaded, as dlbridge_pin_module does: for
+	// Keep the module of the producer's deleter loaded, as [PinModule] does: for
 	// producers in plugins. For a tensor of ours it is the deleter of what it was made of, or
 	// the `deallocate` of its memory. It is done last: a source that is refused for anything
 	// else pins nothing (of a batch, those before the one that cannot be pinned stay pinned). A
@@ -291,7 +300,7 @@ const (
 type AllocateOptions uint32
 
 const (
-	// Memory that dlbridge_ipc_export can share with other processes: an anonymous memory file,
+	// Memory that [Tensor.ExportIPC] can share with other processes: an anonymous memory file,
 	// sealed against changes of its size. On the CPU and without an allocator.
 	AllocateShareable AllocateOptions = 1 << 0
 )
@@ -378,7 +387,7 @@ const (
 	// The caller vouches for the layout; only what a node needs is checked, and an empty tensor
 	// stands as it was given. `policy` must be NULL and `buffer_size` UINT64_MAX.
 	WrapSkipValidation WrapOptions = 1 << 0
-	// Keep the module of `release` loaded, as dlbridge_pin_module does.
+	// Keep the module of `release` loaded, as [PinModule] does.
 	WrapPinProducer WrapOptions = 1 << 1
 	// CL_MEM: the tensor holds a reference of its own to the cl_mem (clRetainMemObject), which
 	// keeps its context too.
@@ -432,7 +441,7 @@ type CopyOptions uint32
 const (
 	// What runs and rectangles of a driver cannot express may go through memory of the host.
 	CopyAllowStaging CopyOptions = 1 << 0
-	// Copy into memory that dlbridge_ipc_export can share; on the host, without target or
+	// Copy into memory that [Tensor.ExportIPC] can share; on the host, without target or
 	// allocator.
 	CopyShareable CopyOptions = 1 << 1
 )
@@ -515,17 +524,25 @@ const (
 	CodeComplex DTypeCode = 5
 	// Boolean in one byte; since 0.8.
 	CodeBool DTypeCode = 6
-	// Codes 7 to 17 since 1.1.
-	CodeFloat8E3M4        DTypeCode = 7
-	CodeFloat8E4M3        DTypeCode = 8
+	// Eight bits; codes 7 to 17 since 1.1.
+	CodeFloat8E3M4 DTypeCode = 7
+	// Eight bits.
+	CodeFloat8E4M3 DTypeCode = 8
+	// Eight bits.
 	CodeFloat8E4M3B11FNUZ DTypeCode = 9
-	CodeFloat8E4M3FN      DTypeCode = 10
-	CodeFloat8E4M3FNUZ    DTypeCode = 11
-	CodeFloat8E5M2        DTypeCode = 12
-	CodeFloat8E5M2FNUZ    DTypeCode = 13
-	CodeFloat8E8M0FNU     DTypeCode = 14
+	// Eight bits.
+	CodeFloat8E4M3FN DTypeCode = 10
+	// Eight bits.
+	CodeFloat8E4M3FNUZ DTypeCode = 11
+	// Eight bits.
+	CodeFloat8E5M2 DTypeCode = 12
+	// Eight bits.
+	CodeFloat8E5M2FNUZ DTypeCode = 13
+	// Eight bits.
+	CodeFloat8E8M0FNU DTypeCode = 14
 	// Six bits, packed unless flagged as padded.
 	CodeFloat6E2M3FN DTypeCode = 15
+	// Six bits, packed unless flagged as padded.
 	CodeFloat6E3M2FN DTypeCode = 16
 	// Four bits, packed unless flagged as padded.
 	CodeFloat4E2M1FN DTypeCode = 17

@@ -178,7 +178,7 @@ func (l *Legacy) UpgradeInto(storage *Storage, options *ConvertOptions) (*Tensor
 	if err != nil {
 		return nil, err
 	}
-	defer storage.end()
+	defer storage.end(room)
 	result, err := l.convert(options, func(any C.int32_t, given C.godl_options, devices *C.DLDevice,
 		dtypes *C.DLDataType) C.godl_result {
 		return C.godl_upgrade_into(l.number(), any, given, devices, dtypes, room)

@@ -6,8 +6,6 @@ package dlbridge
 /*
 #cgo noescape godl_validate
 #cgo nocallback godl_validate
-#cgo noescape godl_diagnose
-#cgo nocallback godl_diagnose
 #cgo noescape godl_layout
 #cgo nocallback godl_layout
 #cgo noescape godl_tensor_format
@@ -35,8 +33,18 @@ func (d described) validate(policy *Policy) error {
 	if policy == nil {
 		return check(C.godl_check(d.number(), C.DLBridgeKind(d.kind), C.uint64_t(d.flags)))
 	}
+	if policy.Level == LevelDevice {
+		return d.validateDevice(policy)
+	}
 	given := policy.c()
 	return check(C.godl_validate(d.number(), C.DLBridgeKind(d.kind), C.uint64_t(d.flags), &given,
+		policy.devices(), policy.dtypes()))
+}
+
+// validateDevice asks drivers, which may run callbacks of Go's.
+func (d described) validateDevice(policy *Policy) error {
+	given := policy.c()
+	return check(C.godl_validate_device(d.number(), C.DLBridgeKind(d.kind), C.uint64_t(d.flags), &given,
 		policy.devices(), policy.dtypes()))
 }
 
@@ -137,7 +145,8 @@ type Bare struct {
 	described
 }
 
-// Borrow looks at the DLTensor at pointer, whose flags the caller knows (0 if not).
+// Borrow looks at the DLTensor at pointer, whose flags the caller knows (0 if not). It must be memory
+// of C's, or pinned memory of Go's, as must be what it points to.
 func Borrow(pointer unsafe.Pointer, flags TensorFlags) Bare {
 	return Bare{described{pointer, KindBare, flags}}
 }

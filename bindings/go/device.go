@@ -3,13 +3,7 @@
 
 package dlbridge
 
-/*
-#cgo noescape godl_backend_info
-#cgo nocallback godl_backend_info
-#cgo noescape godl_pointer_info
-#cgo nocallback godl_pointer_info
-#include "bridge.h"
-*/
+// #include "bridge.h"
 import "C"
 
 // BackendInfo is what is known of a backend.

@@ -63,8 +63,11 @@ func headerConstants(t *testing.T, path string) map[string]string {
 	define := regexp.MustCompile(`(?m)^#define\s+(DL\w+)[ \t]+(\S.*)$`)
 	found := append(enumerator.FindAllStringSubmatch(plain, -1), define.FindAllStringSubmatch(plain, -1)...)
 	for _, one := range found {
-		if value, is := evaluate(strings.TrimSpace(one[2])); is {
+		value, is := evaluate(strings.TrimSpace(one[2]))
+		if is {
 			constants[goName(one[1])] = value
+		} else if !noConstant.MatchString(one[1]) {
+			t.Errorf("%s: cannot read %s, which is %s", path, one[1], one[2])
 		}
 	}
 	return constants
@@ -73,6 +76,9 @@ func headerConstants(t *testing.T, path string) map[string]string {
 // notForGo are constants of the preprocessor and of the header's own version, which is asked for by
 // functions.
 var notForGo = regexp.MustCompile(`^(dlbridge(abi|version.*)|dlpack(major|minor)version)$`)
+
+// noConstant are macros that are no constants: of linkage, and initialisers.
+var noConstant = regexp.MustCompile(`^(DLBRIDGE_API|DLPACK_DLL|DLPACK_EXTERN_C|\w+_INIT|DLBRIDGE_OFFICIAL_DLPACK_)$`)
 
 // goName is the name that a constant of C's has in Go, in lower case.
 func goName(name string) string {

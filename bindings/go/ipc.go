@@ -3,13 +3,7 @@
 
 package dlbridge
 
-/*
-#cgo noescape godl_ipc_import
-#cgo nocallback godl_ipc_import
-#cgo noescape godl_ipc_export
-#cgo nocallback godl_ipc_export
-#include "bridge.h"
-*/
+// #include "bridge.h"
 import "C"
 
 import (

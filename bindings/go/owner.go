@@ -31,11 +31,19 @@ type owner struct {
 	kind    Kind
 }
 
-// cleanups has the runtime.Cleanup of each owner with stateAuto, by the address.
+// cleanups has the cleanup of each owner with stateAuto, by the address of the owner.
 var cleanups = struct {
 	sync.Mutex
-	of map[uintptr]runtime.Cleanup
-}{of: map[uintptr]runtime.Cleanup{}}
+	of map[uintptr]*autoClose
+}{of: map[uintptr]*autoClose{}}
+
+// autoClose is one AutoClose that may still have to close something.
+type autoClose struct {
+	cleanup runtime.Cleanup
+	owner   uintptr // Its address; the owner may be gone, and another there.
+	address uintptr
+	kind    Kind
+}
 
 // use begins a use; done ends it.
 func (o *owner) use() error {
@@ -69,7 +77,7 @@ func (o *owner) take() error {
 		}
 		if o.state.CompareAndSwap(state, state|stateTaken) {
 			if state&stateAuto != 0 {
-				stopCleanup(o.address) // While the address is surely this tensor's.
+				o.stopCleanup()
 			}
 			return nil
 		}
@@ -93,27 +101,38 @@ func onHeap(o *owner) *owner {
 }
 
 func (o *owner) startCleanup() {
-	cleanup := runtime.AddCleanup(o, releaseUnreachable, unreachable{o.address, o.kind})
+	entry := &autoClose{owner: uintptr(unsafe.Pointer(o)), address: o.address, kind: o.kind}
+	entry.cleanup = runtime.AddCleanup(o, releaseUnreachable, entry)
 	cleanups.Lock()
 	defer cleanups.Unlock()
-	cleanups.of[o.address] = cleanup
+	cleanups.of[entry.owner] = entry
 }
 
-func stopCleanup(address uintptr) {
-	forgetCleanup(address).Stop()
-}
-
-func forgetCleanup(address uintptr) runtime.Cleanup {
+func (o *owner) stopCleanup() {
 	cleanups.Lock()
 	defer cleanups.Unlock()
-	cleanup := cleanups.of[address]
-	delete(cleanups.of, address)
-	return cleanup
+	key := uintptr(unsafe.Pointer(o))
+	cleanups.of[key].cleanup.Stop()
+	delete(cleanups.of, key)
+}
+
+// releaseUnreachable closes what nobody can reach any more.
+func releaseUnreachable(left *autoClose) {
+	left.forget()
+	C.godl_release(C.uintptr_t(left.address), C.DLBridgeKind(left.kind))
+}
+
+func (left *autoClose) forget() {
+	cleanups.Lock()
+	defer cleanups.Unlock()
+	if cleanups.of[left.owner] == left {
+		delete(cleanups.of, left.owner)
+	}
 }
 
 func (o *owner) release() {
 	if o.state.Load()&stateAuto != 0 {
-		stopCleanup(o.address)
+		o.stopCleanup()
 	}
 	C.godl_release(o.number(), C.DLBridgeKind(o.kind))
 }
@@ -146,7 +165,8 @@ func (o *owner) close() bool {
 
 // AutoClose closes the tensor some time after it has become unreachable, should nobody have closed it
 // by then. It costs more than Close, which remains the way to release at a known time, and it counts
-// on the garbage collector, which does not know how large the memory behind a tensor is.
+// on the garbage collector, which does not know how large the memory behind a tensor is. What is made of
+// the tensor does not inherit it.
 func (o *owner) AutoClose() error {
 	if err := o.use(); err != nil {
 		return err
@@ -158,19 +178,9 @@ func (o *owner) AutoClose() error {
 	return nil
 }
 
-// unreachable is what is left of an owner that nobody can reach any more.
-type unreachable struct {
-	address uintptr
-	kind    Kind
-}
-
-func releaseUnreachable(left unreachable) {
-	forgetCleanup(left.address)
-	C.godl_release(C.uintptr_t(left.address), C.DLBridgeKind(left.kind))
-}
-
 // Pointer is the managed tensor itself, borrowed: valid until the owner is closed, detached or
-// consumed; nil after that.
+// consumed; nil after that. Of a tensor that closes itself (AutoClose) it is valid while the owner is
+// reachable: see [runtime.KeepAlive].
 func (o *owner) Pointer() unsafe.Pointer {
 	if o.state.Load()&(stateClosed|stateTaken) != 0 {
 		return nil

@@ -199,6 +199,25 @@ func collect(t *testing.T, closed func() bool) {
 	t.Error("an unreachable tensor was never closed")
 }
 
+// collectOnce runs the garbage collector until it has cleaned up after something else.
+func collectOnce(t *testing.T) {
+	t.Helper()
+	cleaned := make(chan struct{})
+	func() {
+		sentinel := new([4]uint64)
+		runtime.AddCleanup(sentinel, func(done chan struct{}) { close(done) }, cleaned)
+	}()
+	collect(t, func() bool {
+		select {
+		case <-cleaned:
+			return true
+		default:
+			return false
+		}
+	})
+	runtime.GC()
+}
+
 func TestAutoClose(t *testing.T) {
 	p := producer(t)
 	func() {
@@ -217,9 +236,7 @@ func TestAutoCloseAfterClose(t *testing.T) {
 		_ = tensor.AutoClose()
 		_ = tensor.Close()
 	}()
-	for range 3 {
-		runtime.GC()
-	}
+	collectOnce(t)
 }
 
 func TestAutoCloseKeepsWhatIsRead(t *testing.T) {
@@ -229,9 +246,7 @@ func TestAutoCloseKeepsWhatIsRead(t *testing.T) {
 		_ = tensor.AutoClose()
 		return must(dlbridge.Read[float32](tensor))(t)
 	}()
-	for range 3 {
-		runtime.GC()
-	}
+	collectOnce(t)
 	if p.Deletes() != 0 || look.At(1, 1) != 4 {
 		t.Error("closed while it was read")
 	}
@@ -247,9 +262,7 @@ func TestAutoCloseOfWhatWasConsumed(t *testing.T) {
 		_ = legacy.AutoClose()
 		return must(legacy.Upgrade(nil))(t)
 	}()
-	for range 3 {
-		runtime.GC()
-	}
+	collectOnce(t)
 	if p.Deletes() != 0 {
 		t.Error("the collector closed what was consumed")
 	}
@@ -293,4 +306,17 @@ func TestAcceptedIsNotOurs(t *testing.T) {
 	share := must(ours.Share())(t)
 	_ = ours.Close()
 	_ = share.Close()
+}
+
+// A refused call leaves the closing to the collector, as it was.
+func TestAutoCloseAfterARefusal(t *testing.T) {
+	p := producer(t)
+	func() {
+		legacy := dlbridge.ImportLegacy(p.Legacy())
+		_ = legacy.AutoClose()
+		_, err := legacy.Upgrade(&dlbridge.ConvertOptions{Policy: &dlbridge.Policy{
+			DTypes: []dlbridge.DType{}}})
+		isError(t, err, dlbridge.RuleDTypeRefused)
+	}()
+	collect(t, func() bool { return p.Deletes() == 1 })
 }

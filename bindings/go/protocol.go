@@ -37,7 +37,7 @@ func Negotiate(producer, consumer Version) (Kind, Version, error) {
 }
 
 // Identify tells a legacy tensor from a versioned one by the bytes alone; it reads 64 of them and
-// never guesses: KindAmbiguous where they do not tell, and for nil.
+// never guesses: KindAmbiguous where they do not tell, and for nil. The memory must be C's, or pinned.
 func Identify(tensor unsafe.Pointer) Kind {
 	return Kind(C.godl_identify(C.uintptr_t(uintptr(tensor))))
 }
@@ -67,7 +67,7 @@ type ExchangeAPI struct {
 }
 
 // FindExchangeAPI finds the newest table of a chain that a consumer understands and whose mandatory
-// functions are all there. chain is a DLPackExchangeAPI.
+// functions are all there. chain is a DLPackExchangeAPI in memory of C's, or pinned.
 func FindExchangeAPI(chain unsafe.Pointer, consumer Version) (ExchangeAPI, error) {
 	result := C.godl_exchange_api_find(C.uintptr_t(uintptr(chain)), consumer.c())
 	if result.status != C.DLBRIDGE_OK {

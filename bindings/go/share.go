@@ -77,11 +77,7 @@ func sameLength(shape, strides []int64) error {
 	if strides == nil || len(strides) == len(shape) {
 		return nil
 	}
-	return &Error{
-		Status:  StatusInvalidArgument,
-		Axis:    -1,
-		Message: "as many strides as extents are needed, or none",
-	}
+	return invalid("as many strides as extents are needed, or none")
 }
 
 func ndimOf(shape []int64) C.int32_t {

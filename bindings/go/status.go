@@ -25,7 +25,8 @@ type Status int32
 // not listed may come from a newer library.
 type Rule int32
 
-// ErrClosed is returned by every use of what was closed, detached or consumed.
+// ErrClosed is returned by every use of what was closed, detached or consumed, or is being consumed by
+// a call at the moment.
 var ErrClosed = errors.New("dlbridge: used after it was closed, detached or consumed")
 
 // ErrInUse is returned where a call would consume what another call or an open look at its elements
@@ -69,9 +70,9 @@ func (s Status) String() string {
 	return strings.TrimPrefix(C.GoString(C.dlbridge_status_name(C.DLBridgeStatus(s))), "DLBRIDGE_")
 }
 
-// Error is one sentence on the status.
+// Error is the name and one sentence on the status.
 func (s Status) Error() string {
-	return C.GoString(C.dlbridge_status_text(C.DLBridgeStatus(s)))
+	return s.String() + ": " + C.GoString(C.dlbridge_status_text(C.DLBridgeStatus(s)))
 }
 
 // String is the rule's name, such as "NDIM_NEGATIVE".
@@ -79,16 +80,17 @@ func (r Rule) String() string {
 	return C.GoString(C.dlbridge_rule_name(C.DLBridgeRule(r)))
 }
 
-// Error is a phrase on what is wrong when the rule is broken.
+// Error is the name and a phrase on what is wrong when the rule is broken.
 func (r Rule) Error() string {
-	return C.GoString(C.dlbridge_rule_text(C.DLBridgeRule(r)))
+	return r.String() + ": " + C.GoString(C.dlbridge_rule_text(C.DLBridgeRule(r)))
 }
 
 // failure makes an error of a result that is not a success, and frees what C left for it.
 func failure(result C.godl_result) error {
 	if result.error == nil {
 		status := Status(result.status)
-		return &Error{Status: status, Axis: -1, Message: status.Error()}
+		return &Error{Status: status, Rule: Rule(result.rule), Axis: int(result.axis),
+			Message: status.Error()}
 	}
 	defer C.free(unsafe.Pointer(result.error))
 	return &Error{
@@ -105,4 +107,9 @@ func check(result C.godl_result) error {
 		return nil
 	}
 	return failure(result)
+}
+
+// invalid is the refusal of an argument that C does not get to see.
+func invalid(message string) error {
+	return &Error{Status: StatusInvalidArgument, Axis: -1, Message: message}
 }

@@ -13,6 +13,7 @@ import "sync"
 type Storage struct {
 	mutex sync.Mutex
 	room  *C.godl_storage
+	busy  bool // An upgrade into it is going on, without the mutex: deleters may run.
 }
 
 // StorageSize is how many bytes a tensor of ndim axes needs; 0 for a negative ndim.
@@ -23,7 +24,7 @@ func StorageSize(ndim int32) int {
 // NewStorage allocates storage of size bytes; see [StorageSize].
 func NewStorage(size int) (*Storage, error) {
 	if size < 0 {
-		return nil, &Error{Status: StatusInvalidArgument, Axis: -1, Message: "size is negative"}
+		return nil, invalid("size is negative")
 	}
 	room := C.godl_storage_new(C.size_t(size))
 	if room == nil {
@@ -54,17 +55,21 @@ func (s *Storage) Close() error {
 // begin claims the storage for one upgrade; end must follow.
 func (s *Storage) begin() (*C.godl_storage, error) {
 	s.mutex.Lock()
+	defer s.mutex.Unlock()
 	if s.room == nil {
-		s.mutex.Unlock()
 		return nil, ErrClosed
 	}
-	if C.godl_storage_in_use(s.room) != 0 {
-		s.mutex.Unlock()
+	if s.busy || C.godl_storage_in_use(s.room) != 0 {
 		return nil, ErrInUse
 	}
+	s.busy = true
+	C.godl_storage_hold(s.room)
 	return s.room, nil
 }
 
-func (s *Storage) end() {
-	s.mutex.Unlock()
+func (s *Storage) end(room *C.godl_storage) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.busy = false
+	C.godl_storage_drop(room, C.GODL_STORAGE_HELD)
 }

@@ -31,6 +31,9 @@ endif()
 
 set(CMAKE_C_COMPILER ${DLBRIDGE_ZIG} cc -target ${DLBRIDGE_ZIG_TARGET})
 set(CMAKE_CXX_COMPILER ${DLBRIDGE_ZIG} c++ -target ${DLBRIDGE_ZIG_TARGET})
+# zig remembers itself what it has compiled.
+set(CMAKE_C_COMPILER_LAUNCHER "")
+set(CMAKE_CXX_COMPILER_LAUNCHER "")
 
 # The first program for a target takes minutes, since zig then builds the C library's start files,
 # and for C++ its C++ library, which dlbridge needs none of. So nothing is linked to find out what is

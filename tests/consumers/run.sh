@@ -36,8 +36,10 @@ make_source() {
 
 # Both kinds of the library, installed.
 make_prefixes() {
-  cmake --install "$ROOT/build/release" --prefix "$prefixes/shared"
-  cmake --install "$ROOT/build/release-static" --prefix "$prefixes/static"
+  local PREFIX=$prefixes/shared
+  cd "$ROOT"
+  cmake --install build/release --prefix "$PREFIX"
+  cmake --install build/release-static --prefix "$prefixes/static"
 }
 
 # scenario NAME [LINKAGE]: runs it in a folder of its own and says how it went.
@@ -82,6 +84,7 @@ scenarios=(
   'add_subdirectory shared' 'add_subdirectory static'
   'fetch_content shared' 'fetch_content static'
   sub_project_traces
+  'cpp_binding shared' 'cpp_binding static'
   'find_package shared' 'find_package static'
   'pkg_config shared' 'pkg_config static'
   'plain_cc shared' 'plain_cc static'

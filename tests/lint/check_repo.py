@@ -14,7 +14,13 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PUBLIC = ROOT / "include/dlbridge"
 # Folders of one machine; a slash before them belongs to a longer, relative path.
 MACHINE_PATH = re.compile(r"(?<![\w.*}])/(?:work|root|home/\w+|tmp/\w+)(?:/|\b)")
-LICENCED = {".c", ".cc", ".h", ".py", ".cmake", ".sh", ".map"}
+LICENCED = {".c", ".cc", ".h", ".hpp", ".py", ".cmake", ".sh", ".map", ".rs", ".go", ".toml"}
+# What of a binding its users call, where each function of the library must be within reach.
+BINDINGS = {
+    "C++": r"bindings/cpp/include/.*\.hpp",
+    "Rust": r"bindings/rust/dlbridge/src/.*\.rs",
+    "Go": r"bindings/go/(?!.*_test\.go).*\.(?:go|c|h)",
+}
 
 
 def read(name):
@@ -115,6 +121,18 @@ def check_files():
             yield f"{name}: no SPDX line"
 
 
+def check_bindings():
+    """Nothing that the library exports is out of a binding's reach."""
+    symbols = [line.split("@")[0] for line in read("abi/symbols.txt").split()]
+    for language, pattern in BINDINGS.items():
+        names = [name for name in repository_files() if re.fullmatch(pattern, name)]
+        code = re.sub(r"//[^\n]*|/\*.*?\*/", "", "\n".join(map(read, names)), flags=re.DOTALL)
+        called = set(re.findall(r"\bdlbridge_\w+(?=\W)", code))
+        for symbol in symbols:
+            if symbol not in called:
+                yield f"{language}: nothing calls {symbol}"
+
+
 def check_header_lines():
     """The public headers are laid out by hand: 105 columns, no tabs."""
     for path in sorted(PUBLIC.glob("*.h")):
@@ -130,6 +148,7 @@ CHECKS = (
     check_readme_example,
     check_readme_usage,
     check_files,
+    check_bindings,
     check_header_lines,
 )
 

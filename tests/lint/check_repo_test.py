@@ -10,6 +10,7 @@ import unittest
 
 import check_repo
 
+CPP = "bindings/cpp/include/dlbridge/hpp/abi.hpp"
 HEADER = "include/dlbridge/dlbridge.h"
 SINCE = r" \since 0.1.0 */"
 MACHINE = "/" + "root/"
@@ -31,6 +32,8 @@ FAULTS = (
     ("README.md", "add_subdirectory(dlbridge)", "add_subdirectory(dl)", "no line 'add_sub"),
     ("run", "set -euo pipefail", f"set -euo pipefail # {MACHINE}", "a path of one machine"),
     ("run", "set -euo pipefail", "set -euo pipefail  ", "blanks at the end"),
+    (CPP, "dlbridge_view)", "dlbridge_viev)", "C++: nothing calls dlbridge_view"),
+    (CPP, "DLBRIDGE_HPP_FUNCTION(view,", "// (view,", "C++: nothing calls dlbridge_view"),
     ("CMakeLists.txt", "# SPDX-License-Identifier: Apache-2.0", "#", "no SPDX line"),
 )
 

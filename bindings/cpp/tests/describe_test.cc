@@ -28,9 +28,9 @@ TEST(Result, HasTheInterfaceOfExpected) {
   EXPECT_STREQ(none.error().message(), "no 3");
   EXPECT_EQ(none.value_or(1), 1);
   EXPECT_EQ(none.transform([](int n) { return n * 2; }).error().status(), db::status_code::parse);
-  EXPECT_EQ(std::move(none).or_else([](const db::error&) { return db::result<int>(4); }).value(),
-            4);
   EXPECT_THROW(db::result<void>(none.error()).value(), db::exception);
+  const auto four = [](const db::error&) { return db::result<int>(4); };
+  EXPECT_EQ(db::result<int>(none.error()).or_else(four).value(), 4);
   EXPECT_NO_THROW(db::result<void>().value());
   // A failure that calls itself a success is none.
   EXPECT_FALSE(db::result<int>(db::error()));

@@ -68,6 +68,20 @@ void Wrap() {
   EXPECT(freed == 1);
 }
 
+// A result is a std::expected where the library has that.
+void Expected() {
+#if defined(__cpp_lib_expected)
+  const std::expected<db::dtype, db::error> parsed = db::parse_dtype("int8");
+  EXPECT(parsed.has_value() && parsed->bits == 8);
+  const std::expected<db::dtype, db::error> refused = db::parse_dtype("int");
+  EXPECT(!refused && refused.error().status() == db::status_code::parse);
+  const std::expected<void, db::error> pinned = db::pin_module(nullptr);
+  EXPECT(!pinned);
+#elif __cplusplus > 202002L && defined(__GLIBCXX__)
+#error "this library should have std::expected"
+#endif
+}
+
 void Describe() {
   EXPECT(db::negotiate({1, 3}, {0, 8})->kind == db::kind::legacy);
   EXPECT(db::identify(nullptr) == db::kind::ambiguous);
@@ -127,6 +141,7 @@ int main(int argc, char** argv) {
   Upgrade();
   Wrap();
   Describe();
+  Expected();
   std::printf("%d failures\n", failures);
   return failures == 0 ? 0 : 1;
 }

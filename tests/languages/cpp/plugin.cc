@@ -3,6 +3,7 @@
 #include "../plugin.h"
 
 #include <dlbridge/dlbridge.hpp>
+#include <new>
 
 namespace {
 
@@ -35,8 +36,9 @@ __attribute__((visibility("default"))) int32_t cpp_take(DLManagedTensorVersioned
     return static_cast<int32_t>(view.error().status());
   }
   *sum = SumOf(*view);
-  *holder = reinterpret_cast<uintptr_t>(new dlbridge::tensor(std::move(*own)));
-  return 0;
+  auto* kept = new (std::nothrow) dlbridge::tensor(std::move(*own));
+  *holder = reinterpret_cast<uintptr_t>(kept);
+  return kept != nullptr ? 0 : DLBRIDGE_ERROR_OUT_OF_MEMORY;
 }
 
 __attribute__((visibility("default"))) int32_t cpp_share(uintptr_t holder,

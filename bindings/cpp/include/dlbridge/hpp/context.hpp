@@ -21,10 +21,14 @@ class context_entry {
     raw_.device = where;
   }
   [[nodiscard]] constexpr context_entry platform(std::uint64_t handle) const noexcept {
-    return with(&DLBridgeContextEntry::platform, handle);
+    context_entry made = *this;
+    made.raw_.platform = handle;
+    return made;
   }
   [[nodiscard]] constexpr context_entry native_device(std::uint64_t handle) const noexcept {
-    return with(&DLBridgeContextEntry::native_device, handle);
+    context_entry made = *this;
+    made.raw_.native_device = handle;
+    return made;
   }
   [[nodiscard]] context_entry uuid(span<const unsigned char> bytes) const noexcept {
     context_entry made = *this;
@@ -35,13 +39,17 @@ class context_entry {
     return made;
   }
   [[nodiscard]] constexpr context_entry context(std::uint64_t handle) const noexcept {
-    return with(&DLBridgeContextEntry::context, handle);
+    context_entry made = *this;
+    made.raw_.context = handle;
+    return made;
   }
   /// The default queue, borrowed.
   [[nodiscard]] constexpr context_entry queue(
       std::uint64_t handle, stream_kind kind = stream_kind::queue) const noexcept {
-    return with(&DLBridgeContextEntry::queue, handle)
-        .with(&DLBridgeContextEntry::queue_kind, static_cast<std::int32_t>(kind));
+    context_entry made = *this;
+    made.raw_.queue = handle;
+    made.raw_.queue_kind = static_cast<std::int32_t>(kind);
+    return made;
   }
   /// Becomes the default of its device.
   [[nodiscard]] constexpr context_entry as_default() const noexcept {
@@ -63,7 +71,10 @@ class context_entry {
   [[nodiscard]] constexpr context_entry release(void (*callback)(void*,
                                                                  const DLBridgeContextEntry*),
                                                 void* user) const noexcept {
-    return with(&DLBridgeContextEntry::release, callback).with(&DLBridgeContextEntry::user, user);
+    context_entry made = *this;
+    made.raw_.release = callback;
+    made.raw_.user = user;
+    return made;
   }
 
   std::uint64_t id() const noexcept { return raw_.id; }
@@ -72,13 +83,8 @@ class context_entry {
 
  private:
   constexpr context_entry add(std::uint32_t flag) const noexcept {
-    return with(&DLBridgeContextEntry::flags, raw_.flags | flag);
-  }
-  template <class M>
-  constexpr context_entry with(M DLBridgeContextEntry::*member,
-                               std::enable_if_t<true, M> value) const noexcept {
     context_entry made = *this;
-    made.raw_.*member = value;
+    made.raw_.flags = raw_.flags | flag;
     return made;
   }
   DLBridgeContextEntry raw_;

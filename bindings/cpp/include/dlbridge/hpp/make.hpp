@@ -98,24 +98,36 @@ class allocate_spec {
     raw_.shape = shape.data();
   }
   [[nodiscard]] constexpr allocate_spec on(const device& where) const noexcept {
-    return with(&DLBridgeAllocateSpec::device, where);
+    allocate_spec made = *this;
+    made.raw_.device = where;
+    return made;
   }
   /// Bytes, a power of two; 256 by default.
   [[nodiscard]] constexpr allocate_spec alignment(std::uint64_t bytes) const noexcept {
-    return with(&DLBridgeAllocateSpec::alignment, bytes);
+    allocate_spec made = *this;
+    made.raw_.alignment = bytes;
+    return made;
   }
   [[nodiscard]] constexpr allocate_spec flags(std::uint64_t dlpack) const noexcept {
-    return with(&DLBridgeAllocateSpec::flags, dlpack);
+    allocate_spec made = *this;
+    made.raw_.flags = dlpack;
+    return made;
   }
   [[nodiscard]] constexpr allocate_spec speaks(dlpack_version newest) const noexcept {
-    return with(&DLBridgeAllocateSpec::version, newest);
+    allocate_spec made = *this;
+    made.raw_.version = newest;
+    return made;
   }
   /// Memory that ipc_export can share with other processes.
   [[nodiscard]] constexpr allocate_spec shareable() const noexcept {
-    return with(&DLBridgeAllocateSpec::options, raw_.options | DLBRIDGE_ALLOCATE_SHAREABLE);
+    allocate_spec made = *this;
+    made.raw_.options = raw_.options | DLBRIDGE_ALLOCATE_SHAREABLE;
+    return made;
   }
   [[nodiscard]] constexpr allocate_spec memory(const allocator& source) const noexcept {
-    return with(&DLBridgeAllocateSpec::allocator, source.raw());
+    allocate_spec made = *this;
+    made.raw_.allocator = source.raw();
+    return made;
   }
   allocate_spec memory(const allocator&&) const = delete;
   /// Of a struct that was filled by other means.
@@ -123,13 +135,6 @@ class allocate_spec {
   constexpr const DLBridgeAllocateSpec* raw() const noexcept { return &raw_; }
 
  private:
-  template <class M>
-  constexpr allocate_spec with(M DLBridgeAllocateSpec::*member,
-                               std::enable_if_t<true, M> value) const noexcept {
-    allocate_spec made = *this;
-    made.raw_.*member = value;
-    return made;
-  }
   DLBridgeAllocateSpec raw_;
 };
 
@@ -158,11 +163,15 @@ class copy_spec {
   constexpr copy_spec() noexcept : raw_ DLBRIDGE_COPY_SPEC_INIT {}
 
   [[nodiscard]] constexpr copy_spec to(const device& where) const noexcept {
-    return with(&DLBridgeCopySpec::device, where);
+    copy_spec made = *this;
+    made.raw_.device = where;
+    return made;
   }
   /// The queue that orders the copy behind earlier work on it.
   [[nodiscard]] constexpr copy_spec on(const stream& queue) const noexcept {
-    return with(&DLBridgeCopySpec::stream, *queue.raw());
+    copy_spec made = *this;
+    made.raw_.stream = *queue.raw();
+    return made;
   }
   /// Into memory of the caller's: `size` bytes at `memory`, the copy from `offset` on. `Release`, a
   /// function of the buffer and the context, runs once when the last owner of the copy is gone.
@@ -170,46 +179,53 @@ class copy_spec {
                                          std::uint64_t offset = 0,
                                          void (*release)(void*, DLBridgeBuffer) = nullptr,
                                          void* context = nullptr) const noexcept {
-    return with(&DLBridgeCopySpec::target, memory)
-        .with(&DLBridgeCopySpec::target_size, size)
-        .with(&DLBridgeCopySpec::target_offset, offset)
-        .with(&DLBridgeCopySpec::release, release)
-        .with(&DLBridgeCopySpec::release_context, context);
+    copy_spec made = *this;
+    made.raw_.target = memory;
+    made.raw_.target_size = size;
+    made.raw_.target_offset = offset;
+    made.raw_.release = release;
+    made.raw_.release_context = context;
+    return made;
   }
   [[nodiscard]] constexpr copy_spec memory(const allocator& source) const noexcept {
-    return with(&DLBridgeCopySpec::allocator, source.raw());
+    copy_spec made = *this;
+    made.raw_.allocator = source.raw();
+    return made;
   }
   copy_spec memory(const allocator&&) const = delete;
   [[nodiscard]] constexpr copy_spec by(const policy& demands) const noexcept {
-    return with(&DLBridgeCopySpec::policy, demands.raw());
+    copy_spec made = *this;
+    made.raw_.policy = demands.raw();
+    return made;
   }
   copy_spec by(const policy&&) const = delete;
   [[nodiscard]] constexpr copy_spec flags(std::uint64_t dlpack) const noexcept {
-    return with(&DLBridgeCopySpec::flags, dlpack);
+    copy_spec made = *this;
+    made.raw_.flags = dlpack;
+    return made;
   }
   [[nodiscard]] constexpr copy_spec speaks(dlpack_version newest) const noexcept {
-    return with(&DLBridgeCopySpec::version, newest);
+    copy_spec made = *this;
+    made.raw_.version = newest;
+    return made;
   }
   /// What a driver cannot express may go through memory of the host.
   [[nodiscard]] constexpr copy_spec allow_staging() const noexcept {
-    return with(&DLBridgeCopySpec::options, raw_.options | DLBRIDGE_COPY_ALLOW_STAGING);
+    copy_spec made = *this;
+    made.raw_.options = raw_.options | DLBRIDGE_COPY_ALLOW_STAGING;
+    return made;
   }
   /// Into memory that ipc_export can share.
   [[nodiscard]] constexpr copy_spec shareable() const noexcept {
-    return with(&DLBridgeCopySpec::options, raw_.options | DLBRIDGE_COPY_SHAREABLE);
+    copy_spec made = *this;
+    made.raw_.options = raw_.options | DLBRIDGE_COPY_SHAREABLE;
+    return made;
   }
   /// Of a struct that was filled by other means.
   constexpr explicit copy_spec(const DLBridgeCopySpec& raw) noexcept : raw_(raw) {}
   constexpr const DLBridgeCopySpec* raw() const noexcept { return &raw_; }
 
  private:
-  template <class M>
-  constexpr copy_spec with(M DLBridgeCopySpec::*member,
-                           std::enable_if_t<true, M> value) const noexcept {
-    copy_spec made = *this;
-    made.raw_.*member = value;
-    return made;
-  }
   DLBridgeCopySpec raw_;
 };
 using copy_spec_ref = detail::optional_ref<copy_spec>;

@@ -11,21 +11,34 @@ DLBRIDGE_HPP_BEGIN
 /// What a consumer demands of a tensor; a default one is the library's default. Each function
 /// returns a policy that demands this too, so that demands can be chained. Arrays that are passed
 /// are borrowed and must outlive the policy. It validates the metadata at least: a check of the
-/// struct alone is `inspect_struct`, which opens no elements.
+/// struct alone is `inspect_struct`, which opens no elements. Functions without a comment are the
+/// flags and fields of DLBridgePolicy of the same name, which dlbridge.h documents.
 class policy {
  public:
   constexpr policy() noexcept : raw_ DLBRIDGE_POLICY_INIT {}
 
   /// Newest DLPack that the consumer speaks.
   [[nodiscard]] constexpr policy speaks(dlpack_version newest) const noexcept {
-    return with(&DLBridgePolicy::version, newest);
+    policy made = *this;
+    made.raw_.version = newest;
+    return made;
+  }
+  /// Reads shape and strides, which is the default.
+  [[nodiscard]] constexpr policy read_metadata() const noexcept {
+    policy made = *this;
+    made.raw_.level = DLBRIDGE_LEVEL_METADATA;
+    return made;
   }
   /// Also asks the driver where the data lives.
   [[nodiscard]] constexpr policy ask_driver() const noexcept {
-    return with(&DLBridgePolicy::level, DLBRIDGE_LEVEL_DEVICE);
+    policy made = *this;
+    made.raw_.level = DLBRIDGE_LEVEL_DEVICE;
+    return made;
   }
   [[nodiscard]] constexpr policy max_ndim(std::int32_t axes) const noexcept {
-    return with(&DLBridgePolicy::max_ndim, axes);
+    policy made = *this;
+    made.raw_.max_ndim = axes;
+    return made;
   }
   [[nodiscard]] constexpr policy any_order() const noexcept {
     return contiguity(DLBRIDGE_CONTIGUITY_ANY);
@@ -41,21 +54,29 @@ class policy {
   }
   /// Bytes, a power of two, that element (0,...,0) is aligned to.
   [[nodiscard]] constexpr policy alignment(std::uint64_t bytes) const noexcept {
-    return with(&DLBridgePolicy::alignment, bytes);
+    policy made = *this;
+    made.raw_.alignment = bytes;
+    return made;
   }
   /// Bytes at `data` that the extent stays inside.
   [[nodiscard]] constexpr policy buffer_size(std::uint64_t bytes) const noexcept {
-    return with(&DLBridgePolicy::buffer_size, bytes);
+    policy made = *this;
+    made.raw_.buffer_size = bytes;
+    return made;
   }
   /// Accepts these devices only, id -1 being any.
   [[nodiscard]] constexpr policy devices(span<const device> accepted) const noexcept {
-    return with(&DLBridgePolicy::devices, accepted.data())
-        .with(&DLBridgePolicy::device_count, accepted.size());
+    policy made = *this;
+    made.raw_.devices = accepted.data();
+    made.raw_.device_count = accepted.size();
+    return made;
   }
   /// Accepts these dtypes only.
   [[nodiscard]] constexpr policy dtypes(span<const dtype> accepted) const noexcept {
-    return with(&DLBridgePolicy::dtypes, accepted.data())
-        .with(&DLBridgePolicy::dtype_count, accepted.size());
+    policy made = *this;
+    made.raw_.dtypes = accepted.data();
+    made.raw_.dtype_count = accepted.size();
+    return made;
   }
   [[nodiscard]] constexpr policy refuse_unknown_dtype() const noexcept {
     return add(DLBRIDGE_POLICY_REFUSE_UNKNOWN_DTYPE);
@@ -93,16 +114,13 @@ class policy {
 
  private:
   constexpr policy add(std::uint32_t flag) const noexcept {
-    return with(&DLBridgePolicy::flags, raw_.flags | flag);
+    policy made = *this;
+    made.raw_.flags = raw_.flags | flag;
+    return made;
   }
   [[nodiscard]] constexpr policy contiguity(std::int32_t value) const noexcept {
-    return with(&DLBridgePolicy::contiguity, value);
-  }
-
-  template <class M>
-  constexpr policy with(M DLBridgePolicy::*member, std::enable_if_t<true, M> value) const noexcept {
     policy made = *this;
-    made.raw_.*member = value;
+    made.raw_.contiguity = value;
     return made;
   }
 
@@ -151,21 +169,28 @@ class allocator {
 };
 
 /// How to convert; a default one is the library's default. What it points to (policy, allocator) is
-/// borrowed and must outlive it.
+/// borrowed and must outlive it. Functions without a comment are the flags of the same name,
+/// DLBRIDGE_CONVERT_*, which dlbridge.h documents.
 class convert_options {
  public:
   constexpr convert_options() noexcept : raw_ DLBRIDGE_CONVERT_OPTIONS_INIT {}
 
   /// Newest DLPack that the consumer speaks.
   [[nodiscard]] constexpr convert_options speaks(dlpack_version newest) const noexcept {
-    return with(&DLBridgeConvertOptions::version, newest);
+    convert_options made = *this;
+    made.raw_.version = newest;
+    return made;
   }
   /// DLPack flags that the caller knows of a legacy source, which cannot say them.
   [[nodiscard]] constexpr convert_options source_flags(std::uint64_t flags) const noexcept {
-    return with(&DLBridgeConvertOptions::source_flags, flags);
+    convert_options made = *this;
+    made.raw_.source_flags = flags;
+    return made;
   }
   [[nodiscard]] constexpr convert_options by(const policy& demands) const noexcept {
-    return with(&DLBridgeConvertOptions::policy, demands.raw());
+    convert_options made = *this;
+    made.raw_.policy = demands.raw();
+    return made;
   }
   convert_options& by(const policy&&) = delete;  // a temporary would be gone when it is used
   /// Copies the data, to memory of the system's or of `memory`.
@@ -173,7 +198,9 @@ class convert_options {
     return add(DLBRIDGE_CONVERT_COPY);
   }
   [[nodiscard]] constexpr convert_options memory(const allocator& memory) const noexcept {
-    return with(&DLBridgeConvertOptions::allocator, memory.raw());
+    convert_options made = *this;
+    made.raw_.allocator = memory.raw();
+    return made;
   }
   convert_options& memory(const allocator&&) = delete;
   /// The caller knows that a legacy source may be written to; else it counts as read-only.
@@ -207,13 +234,8 @@ class convert_options {
  private:
   friend class unchecked_options;
   constexpr convert_options add(std::uint32_t flag) const noexcept {
-    return with(&DLBridgeConvertOptions::flags, raw_.flags | flag);
-  }
-  template <class M>
-  constexpr convert_options with(M DLBridgeConvertOptions::*member,
-                                 std::enable_if_t<true, M> value) const noexcept {
     convert_options made = *this;
-    made.raw_.*member = value;
+    made.raw_.flags = raw_.flags | flag;
     return made;
   }
 
@@ -231,7 +253,9 @@ class unchecked_options : private convert_options {
       : convert_options(how.add(DLBRIDGE_CONVERT_SKIP_VALIDATION)) {}
   /// Only the struct is checked; the policy is borrowed.
   constexpr unchecked_options(const convert_options& how, const struct_policy& demands) noexcept
-      : convert_options(how.with(&DLBridgeConvertOptions::policy, demands.raw())) {}
+      : convert_options(how) {
+    raw_.policy = demands.raw();
+  }
   unchecked_options(const convert_options& how, const struct_policy&& demands) = delete;
   using convert_options::raw;
 };

@@ -49,6 +49,17 @@ struct maker {
 
 struct nothing {};
 
+// Where exceptions are off nothing calls it: require_exceptions stops that.
+[[noreturn]] inline void raise(const dlbridge::error& why) {
+#if DLBRIDGE_HPP_EXCEPTIONS
+  throw exception(why);
+#else
+  static_cast<void>(why);
+  for (;;) {
+  }
+#endif
+}
+
 // What both kinds of result share.
 template <class T>
 class result_base {
@@ -62,11 +73,14 @@ class result_base {
  protected:
   DLBRIDGE_HPP_INLINE result_base() = default;
   DLBRIDGE_HPP_INLINE result_base(const result_base&) = default;
-  DLBRIDGE_HPP_INLINE result_base(result_base&&) = default;
+  DLBRIDGE_HPP_INLINE result_base(result_base&&) noexcept(std::is_nothrow_move_constructible_v<T>) =
+      default;
   result_base& operator=(const result_base&) = default;
-  result_base& operator=(result_base&&) = default;
+  result_base& operator=(result_base&&) noexcept(std::is_nothrow_move_assignable_v<T>) = default;
   DLBRIDGE_HPP_INLINE ~result_base() = default;
-  DLBRIDGE_HPP_INLINE explicit result_base(const dlbridge::error& why) noexcept : error_(why) {
+  DLBRIDGE_HPP_INLINE explicit result_base(const dlbridge::error& why) noexcept(
+      noexcept(blank_value<T>::make()))
+      : error_(why) {
     if (!error_) {
       error_.set(DLBRIDGE_ERROR_INVALID_ARGUMENT);  // a failure that calls itself a success
     }
@@ -77,11 +91,9 @@ class result_base {
 
   // Throws unless there is a value.
   void demand() const {
-#if DLBRIDGE_HPP_EXCEPTIONS
     if (!has_value()) {
-      throw exception(error_);
+      raise(error_);
     }
-#endif
   }
 
   friend maker;
@@ -115,7 +127,7 @@ class [[nodiscard]] result : public detail::result_base<T> {
   DLBRIDGE_HPP_INLINE result(T value) noexcept(std::is_nothrow_move_constructible_v<T>)
       : base(std::move(value)) {}
   // NOLINTNEXTLINE(google-explicit-constructor): `return error;` is what functions write
-  result(const dlbridge::error& why) noexcept : base(why) {}
+  result(const dlbridge::error& why) noexcept(noexcept(blank_value<T>::make())) : base(why) {}
 
   const T& operator*() const& noexcept { return this->value_; }
   T& operator*() & noexcept { return this->value_; }

@@ -79,6 +79,7 @@ class strided_view {
     std::int64_t offset = 0;
     std::size_t axis = 0;
     (..., (offset += static_cast<std::int64_t>(indices) * strides_[axis++]));
+    // NOLINTNEXTLINE(clang-analyzer-core.uninitialized.UndefReturn): no index is inside of nothing
     return data_[offset];
   }
   /// Element (i, j, ...), or NULL where an index is out of its extent.
@@ -116,7 +117,7 @@ class strided_view {
     }
   }
   template <class... Indices>
-  void refuse(Indices... indices) const {
+  [[noreturn]] void refuse(Indices... indices) const {
     error why(status_code::bounds, rule_code::none, -1,
               "the view is empty: expected at least one element");
     std::size_t axis = 0;
@@ -130,7 +131,7 @@ class strided_view {
       ++axis;
     };
     (..., blame(indices));
-    result<void>(why).value();
+    detail::raise(why);
   }
 
   T* data_ = nullptr;

@@ -21,29 +21,40 @@ class wrap_spec {
   }
   /// In elements, as many as axes; left out: compact, last axis fastest.
   [[nodiscard]] constexpr wrap_spec strides(span<const std::int64_t> elements) const noexcept {
-    wrap_spec made = with(&DLBridgeWrapSpec::strides, elements.data());
+    wrap_spec made = *this;
+    made.raw_.strides = elements.data();
     made.strides_ = elements.size();
     return made;
   }
   /// Bytes from the handle to element (0,...,0).
   [[nodiscard]] constexpr wrap_spec byte_offset(std::uint64_t bytes) const noexcept {
-    return with(&DLBridgeWrapSpec::byte_offset, bytes);
+    wrap_spec made = *this;
+    made.raw_.byte_offset = bytes;
+    return made;
   }
   /// Bytes at the handle, which the extent must stay inside.
   [[nodiscard]] constexpr wrap_spec size(std::uint64_t bytes) const noexcept {
-    return with(&DLBridgeWrapSpec::buffer_size, bytes);
+    wrap_spec made = *this;
+    made.raw_.buffer_size = bytes;
+    return made;
   }
   [[nodiscard]] constexpr wrap_spec flags(std::uint64_t dlpack) const noexcept {
-    return with(&DLBridgeWrapSpec::flags, dlpack);
+    wrap_spec made = *this;
+    made.raw_.flags = dlpack;
+    return made;
   }
   [[nodiscard]] constexpr wrap_spec read_only() const noexcept {
     return flags(raw_.flags | DLPACK_FLAG_BITMASK_READ_ONLY);
   }
   [[nodiscard]] constexpr wrap_spec speaks(dlpack_version newest) const noexcept {
-    return with(&DLBridgeWrapSpec::version, newest);
+    wrap_spec made = *this;
+    made.raw_.version = newest;
+    return made;
   }
   [[nodiscard]] constexpr wrap_spec by(const policy& demands) const noexcept {
-    return with(&DLBridgeWrapSpec::policy, demands.raw());
+    wrap_spec made = *this;
+    made.raw_.policy = demands.raw();
+    return made;
   }
   wrap_spec by(const policy&&) const = delete;
   /// A cl_mem: the tensor holds a reference of its own.
@@ -59,8 +70,10 @@ class wrap_spec {
   /// A C callback, called once with `context` when the last owner is gone.
   [[nodiscard]] constexpr wrap_spec release(void (*callback)(void*, DLBridgeBuffer),
                                             void* context) const noexcept {
-    return with(&DLBridgeWrapSpec::release, callback)
-        .with(&DLBridgeWrapSpec::release_context, context);
+    wrap_spec made = *this;
+    made.raw_.release = callback;
+    made.raw_.release_context = context;
+    return made;
   }
 
   constexpr bool consistent() const noexcept {
@@ -73,13 +86,8 @@ class wrap_spec {
 
  private:
   constexpr wrap_spec add(std::uint32_t option) const noexcept {
-    return with(&DLBridgeWrapSpec::options, raw_.options | option);
-  }
-  template <class M>
-  constexpr wrap_spec with(M DLBridgeWrapSpec::*member,
-                           std::enable_if_t<true, M> value) const noexcept {
     wrap_spec made = *this;
-    made.raw_.*member = value;
+    made.raw_.options = raw_.options | option;
     return made;
   }
   DLBridgeWrapSpec raw_;
@@ -377,7 +385,7 @@ result<tensor> wrap_owned(C&& container, dlpack_version newest = {0, 0}) noexcep
   static_assert(std::is_nothrow_move_constructible_v<plain>,
                 "dlbridge: a container that moves in must not throw");
   using holder = detail::held_container<plain>;
-  std::unique_ptr<holder> held(new (std::nothrow) holder{std::move(container)});
+  std::unique_ptr<holder> held(new (std::nothrow) holder{std::forward<C>(container)});
   if (held == nullptr) {
     return detail::no_memory();
   }
