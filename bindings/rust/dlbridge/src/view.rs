@@ -58,8 +58,8 @@ impl<'a> TensorView<'a> {
         self.bare.as_ptr()
     }
 
-    /// The address or handle that it carries; element (0,...,0) is [`TensorView::byte_offset`] bytes
-    /// behind an address.
+    /// The address or handle that it carries; element (0,...,0) is [`TensorView::byte_offset`]
+    /// bytes behind an address.
     #[must_use]
     pub const fn data(&self) -> *mut c_void {
         self.raw().data
@@ -117,7 +117,8 @@ impl<'a> TensorView<'a> {
     ///
     /// # Errors
     ///
-    /// A tensor whose shape was not validated ([`Level::Struct`](crate::Level::Struct)) and is broken.
+    /// A tensor whose shape was not validated ([`Level::Struct`](crate::Level::Struct)) and is
+    /// broken.
     pub fn layout(&self) -> Result<Layout, Error> {
         self.bare.layout()
     }
