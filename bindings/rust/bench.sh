@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Measures a validated upgrade and drop, ndim 4, in Rust beside the C functions and dlpark, in one run:
-# medians as multiples of malloc and free of 128 bytes; then instructions, by callgrind.
+# Measures a validated upgrade and drop, ndim 4, in Rust beside the C functions and dlpark, in one
+# run: medians as multiples of malloc and free of 128 bytes; then instructions, by callgrind.
 #
 # DLBRIDGE_PREFIX is where the shared library is installed. All output is below build/bindings/rust.
 set -euo pipefail
@@ -15,6 +15,7 @@ export CARGO_TARGET_DIR=$scratch/bench
 
 cd "$here/bench"
 cargo fmt --check
+cargo clippy --locked --quiet --all-targets -- -D warnings
 cargo bench --locked --quiet --bench upgrade -- --noplot >"$scratch/bench.log" 2>&1 || {
   tail -n 40 "$scratch/bench.log"
   exit 1

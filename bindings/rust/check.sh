@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# All checks of the Rust bindings, from anywhere: a line each, `passed`, `FAILED` with the log's tail,
-# or `skipped` with the reason. README.md says what it needs.
+# All checks of the Rust bindings, from anywhere: a line each, `passed`, `FAILED` with the log's
+# tail, or `skipped` with the reason. README.md says what it needs.
 #
 # DLBRIDGE_PREFIX         where the shared library is installed
 # DLBRIDGE_PREFIX_STATIC  where the static one is; without it that check is skipped
@@ -19,7 +19,8 @@ failed=0
 : "${DLBRIDGE_PREFIX:?is where the shared library is installed}"
 
 # Nothing but the prefix may lead to a library.
-unset PKG_CONFIG_LIBDIR DLBRIDGE_NO_PKG_CONFIG DLBRIDGE_STATIC RUSTFLAGS RUSTDOCFLAGS CARGO_BUILD_TARGET
+unset PKG_CONFIG_LIBDIR DLBRIDGE_NO_PKG_CONFIG DLBRIDGE_STATIC
+unset RUSTFLAGS RUSTDOCFLAGS CARGO_BUILD_TARGET
 export PKG_CONFIG_PATH=$DLBRIDGE_PREFIX/lib/pkgconfig LD_LIBRARY_PATH=$DLBRIDGE_PREFIX/lib
 export CARGO_TARGET_DIR=$scratch/target CARGO_TERM_COLOR=never RUST_BACKTRACE=0 LC_ALL=C
 export CARGO_INCREMENTAL=0 PYTHONDONTWRITEBYTECODE=1
@@ -53,7 +54,6 @@ skip() {
 fetch() {
   cargo fetch --locked
   cargo fetch --locked --manifest-path fuzz/Cargo.toml
-  cargo fetch --locked --manifest-path bench/Cargo.toml
 }
 
 format() {
@@ -110,8 +110,6 @@ clippy() {
   cargo clippy --locked -p dlbridge -- -D warnings
   cargo clippy --locked -p dlbridge-sys --no-default-features --features runtime -- -D warnings
   cargo clippy --locked --no-default-features --manifest-path fuzz/Cargo.toml -- -D warnings
-  CARGO_TARGET_DIR=$scratch/bench cargo clippy --locked --all-targets \
-    --manifest-path bench/Cargo.toml -- -D warnings
 }
 
 documentation() {
@@ -119,8 +117,8 @@ documentation() {
     --features "$features"
 }
 
-# Unit, behaviour, corpus, replay, layout, loading at run time, misuse that must not compile; and the
-# examples of the READMEs and of the documentation.
+# Unit, behaviour, corpus, replay, layout, loading at run time, misuse that must not compile; and
+# the examples of the READMEs and of the documentation.
 tests() {
   local outcomes=$scratch/rust.jsonl
   if [ -n "${DLBRIDGE_OUTCOMES_DIR-}" ]; then

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Runs the fuzz target for some seconds, on a stable compiler: rustc's own coverage pass, clang's
-# libFuzzer, and the library built with clang's AddressSanitizer and UndefinedBehaviorSanitizer. What
-# is found is written to SCRATCH; the corpus of the repository is only read.
+# libFuzzer, and the library built with clang's AddressSanitizer and UndefinedBehaviorSanitizer.
+# What is found is written to SCRATCH; the corpus of the repository is only read.
 #
 # fuzz.sh SCRATCH SECONDS
 set -euo pipefail

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Instructions (callgrind's Ir) of a validated upgrade and drop, ndim 4, in C and in Rust; fails where
-# Rust needs more than 15 more, or fewer than half of C's, which would mean that it did not do it.
+# Instructions (callgrind's Ir) of a validated upgrade and drop, ndim 4, in C and in Rust; fails
+# where Rust needs more than 15 more, or fewer than half of C's, which would mean that it did not do
+# it.
 #
 # instructions.sh SCRATCH C_PROGRAM RUST_PROGRAM
 set -euo pipefail

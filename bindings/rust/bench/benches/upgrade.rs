@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A validated upgrade of a foreign legacy tensor and its drop, ndim 4: malloc and free of 128 bytes,
-//! the C functions, this crate, and dlpark, twice: as its user writes it, and at its best.
+//! A validated upgrade of a foreign legacy tensor and its drop, ndim 4: malloc and free of 128
+//! bytes, the C functions, this crate, and dlpark, twice: as its user writes it, and at its best.
 
 use criterion::{criterion_group, criterion_main, Criterion};
 use dlbridge::{sys, ConvertOptions, LegacyTensor, Storage};

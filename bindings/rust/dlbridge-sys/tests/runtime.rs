@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Loading at run time: libraries that are not there, that are none, of another ABI, older, or whole.
+//! Loading at run time: libraries that are not there, that are none, of another ABI, older, or
+//! whole.
 #![cfg(feature = "runtime")]
 
 use dlbridge_sys::{Library, LoadError, MissingFunction, DLBRIDGE_ABI};

@@ -63,8 +63,8 @@ pub struct BackendInfo {
 ///
 /// # Errors
 ///
-/// [`Status::FORKED`](crate::Status::FORKED) in the child of a process that had started it; a backend
-/// that the library does not know.
+/// [`Status::FORKED`](crate::Status::FORKED) in the child of a process that had started it; a
+/// backend that the library does not know.
 pub fn backend_info(backend: Backend) -> Result<BackendInfo, Error> {
     let mut raw = sys::DLBridgeBackendInfo::INIT;
     // SAFETY: the output is writable.

@@ -15,8 +15,8 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
-/// A borrowed tensor that nobody has validated: it can be described and validated, and no element of
-/// it can be reached.
+/// A borrowed tensor that nobody has validated: it can be described and validated, and no element
+/// of it can be reached.
 #[derive(Clone, Copy)]
 pub struct BareTensor<'a> {
     tensor: NonNull<sys::DLTensor>,

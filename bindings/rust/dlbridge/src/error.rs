@@ -6,7 +6,8 @@ use dlbridge_sys as sys;
 use std::fmt;
 use std::mem::MaybeUninit;
 
-/// Outcome of a call of the library. Values that this crate does not name may come from a newer one.
+/// Outcome of a call of the library. Values that this crate does not name may come from a newer
+/// one.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Status(pub i32);
 

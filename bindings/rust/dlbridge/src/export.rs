@@ -84,8 +84,9 @@ impl UniqueTensor {
     ///
     /// # Errors
     ///
-    /// A shape of more elements than there are ([`Rule::BUFFER_BOUNDS`](crate::Rule::BUFFER_BOUNDS)),
-    /// or any other rule. The vector is handed back.
+    /// A shape of more elements than there are
+    /// ([`Rule::BUFFER_BOUNDS`](crate::Rule::BUFFER_BOUNDS)), or any other rule. The vector is
+    /// handed back.
     pub fn from_vec<T: Element>(vec: Vec<T>, shape: &[i64]) -> Result<Self, Refused<Vec<T>>> {
         let spec = |elements: &[T]| spec_of(elements, shape, Flags::NONE);
         // SAFETY: the memory is the vector's, which is given to the tensor.

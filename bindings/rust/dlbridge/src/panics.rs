@@ -11,8 +11,8 @@ static CAUGHT: AtomicU64 = AtomicU64::new(0);
 /// A callback (a release, an allocator's hook) may be called by whoever drops the last owner of a
 /// tensor, which may be code of another language. A panic in it goes no further: it is counted, its
 /// payload is dropped, and the callback counts as done; an allocation that panics has failed
-/// ([`Status::OUT_OF_MEMORY`](crate::Status::OUT_OF_MEMORY)). The panic hook has run before that, as
-/// for every panic. Where panics abort, the process aborts in the callback.
+/// ([`Status::OUT_OF_MEMORY`](crate::Status::OUT_OF_MEMORY)). The panic hook has run before that,
+/// as for every panic. Where panics abort, the process aborts in the callback.
 #[must_use]
 pub fn caught_panics() -> u64 {
     CAUGHT.load(Ordering::Relaxed)
@@ -24,7 +24,8 @@ pub(crate) fn contain<T>(otherwise: T, callback: impl FnOnce() -> T) -> T {
         Ok(value) => value,
         Err(payload) => {
             CAUGHT.fetch_add(1, Ordering::Relaxed);
-            // A payload may panic as it is dropped, and that panic's payload again: it is lost then.
+            // A payload may panic as it is dropped, and that panic's payload again: it is lost
+            // then.
             if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
                 CAUGHT.fetch_add(1, Ordering::Relaxed);
                 std::mem::forget(second);

@@ -35,8 +35,8 @@ impl Stream {
         Self::with_kind(backend, sys::DLBRIDGE_STREAM_NO_SYNC, device, 0, 0)
     }
 
-    /// A `CUstream`, `hipStream_t`, `cl_command_queue` or `ze_command_queue_handle_t`; for the last,
-    /// `context` is its `ze_context_handle_t`, else 0.
+    /// A `CUstream`, `hipStream_t`, `cl_command_queue` or `ze_command_queue_handle_t`; for the
+    /// last, `context` is its `ze_context_handle_t`, else 0.
     ///
     /// # Safety
     ///
@@ -57,7 +57,8 @@ impl Stream {
         Self::with_kind(Backend::LEVEL_ZERO, kind, device, handle, context)
     }
 
-    /// The `stream` of the Python array API's `__dlpack__`, to the letter; `None` is Python's `None`.
+    /// The `stream` of the Python array API's `__dlpack__`, to the letter; `None` is Python's
+    /// `None`.
     ///
     /// # Safety
     ///

@@ -23,8 +23,8 @@ impl<T> Place<'_, T> {
         }
         let mut offset = 0;
         let mut compact = 1;
-        // From the last axis on, so that compact strides come along. No extent is 0, so that nothing
-        // overflows: validation has held all of it to 63 bits.
+        // From the last axis on, so that compact strides come along. No extent is 0, so that
+        // nothing overflows: validation has held all of it to 63 bits.
         for axis in (0..index.len()).rev() {
             let stride = self.strides.map_or(compact, |strides| strides[axis]);
             offset += isize::try_from(index[axis]).ok()? * isize::try_from(stride).ok()?;

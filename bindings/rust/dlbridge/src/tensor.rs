@@ -119,8 +119,8 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Status::NOT_OURS`](crate::Status::NOT_OURS) where the struct is a producer's own (of a round
-    /// trip, or of [`VersionedTensor::into_validated`]): adopt it first. No memory.
+    /// [`Status::NOT_OURS`](crate::Status::NOT_OURS) where the struct is a producer's own (of a
+    /// round trip, or of [`VersionedTensor::into_validated`]): adopt it first. No memory.
     pub fn share(&self) -> Result<Self, Error> {
         let mut out = null_mut();
         // SAFETY: live for the call.
@@ -133,8 +133,8 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As for [`Tensor::share`]; [`Status::BOUNDS`](crate::Status::BOUNDS) where the view would leave
-    /// what this tensor touches.
+    /// As for [`Tensor::share`]; [`Status::BOUNDS`](crate::Status::BOUNDS) where the view would
+    /// leave what this tensor touches.
     pub fn view(&self, spec: &ViewSpec<'_>) -> Result<Self, Error> {
         let mut out = null_mut();
         // SAFETY: live for the call, as are the lists of the spec.

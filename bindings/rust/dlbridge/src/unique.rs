@@ -51,7 +51,7 @@ impl UniqueTensor {
     pub fn as_mut_slice<T: Element>(&mut self) -> Result<&mut [T], Error> {
         let view = self.as_view();
         let start = view.elements::<T>(writable::<T>().contiguity(Contiguity::C))?;
-        let count = view.count()?;
+        let count = view.count();
         // SAFETY: the policy has proved dtype, order, alignment and device; nobody else has it.
         Ok(unsafe { std::slice::from_raw_parts_mut(start.as_ptr(), count) })
     }
@@ -106,7 +106,7 @@ impl UninitTensor {
         let view = self.as_view();
         let policy = writable::<T>().contiguity(Contiguity::C);
         let start = view.elements::<T>(policy)?.cast::<MaybeUninit<T>>();
-        let count = view.count()?;
+        let count = view.count();
         // SAFETY: the policy has proved dtype, order, alignment and device; nobody else has it.
         Ok(unsafe { std::slice::from_raw_parts_mut(start.as_ptr(), count) })
     }

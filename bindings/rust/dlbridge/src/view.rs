@@ -58,8 +58,8 @@ impl<'a> TensorView<'a> {
         self.bare.as_ptr()
     }
 
-    /// The address or handle that it carries; element (0,...,0) is [`TensorView::byte_offset`] bytes
-    /// behind an address.
+    /// The address or handle that it carries; element (0,...,0) is [`TensorView::byte_offset`]
+    /// bytes behind an address.
     #[must_use]
     pub const fn data(&self) -> *mut c_void {
         self.raw().data
@@ -117,7 +117,8 @@ impl<'a> TensorView<'a> {
     ///
     /// # Errors
     ///
-    /// A tensor whose shape was not validated ([`Level::Struct`](crate::Level::Struct)) and is broken.
+    /// A tensor whose shape was not validated ([`Level::Struct`](crate::Level::Struct)) and is
+    /// broken.
     pub fn layout(&self) -> Result<Layout, Error> {
         self.bare.layout()
     }
@@ -149,7 +150,7 @@ impl<'a> TensorView<'a> {
     pub fn as_slice<T: Element>(&self) -> Result<&'a [T], Error> {
         let start = self.elements::<T>(readable::<T>().contiguity(Contiguity::C))?;
         // SAFETY: the policy has proved dtype, order, alignment and device; `elements` the rest.
-        Ok(unsafe { std::slice::from_raw_parts(start.as_ptr(), self.count()?) })
+        Ok(unsafe { std::slice::from_raw_parts(start.as_ptr(), self.count()) })
     }
 
     /// Its elements where they are.
@@ -175,9 +176,12 @@ impl<'a> TensorView<'a> {
         Ok(NonNull::new(start).unwrap_or(NonNull::dangling()))
     }
 
-    /// Number of elements.
-    pub(crate) fn count(&self) -> Result<usize, Error> {
-        Ok(usize::try_from(self.layout()?.element_count()).unwrap_or(0))
+    /// Number of elements. Validation has held it to 63 bits, but for an empty tensor's extents.
+    pub(crate) fn count(&self) -> usize {
+        if self.shape().contains(&0) {
+            return 0;
+        }
+        self.shape().iter().map(|&extent| usize::try_from(extent).unwrap_or(0)).product()
     }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A foreign tensor that is made of any bytes, and everything that Rust does to one. What validation
-//! lets pass is read, every element of it: memory that is not there would be seen by a sanitizer.
+//! A foreign tensor that is made of any bytes, and everything that Rust does to one. What
+//! validation lets pass is read, every element of it: memory that is not there would be seen by a
+//! sanitizer.
 
 use dlbridge::{
     sys, BareTensor, Contiguity, ConvertOptions, CopySpec, DeviceType, Dtype, Element, Flags, Kind,
@@ -64,8 +65,8 @@ impl Producer {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // any number will do
     fn new(input: &mut Input<'_>) -> Box<Self> {
         let mut memory = vec![0x3f80_0000_3f80_0000; MEMORY / 8].into_boxed_slice();
-        // Lists are AXES long, so ndim may only claim more where that is refused: above the limit of
-        // every policy that is used here.
+        // Lists are AXES long, so ndim may only claim more where that is refused: above the limit
+        // of every policy that is used here.
         let ndim = match input.byte() {
             255 => -1,
             254 => i32::MAX,

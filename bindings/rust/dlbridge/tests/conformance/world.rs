@@ -90,8 +90,8 @@ impl Producer {
     fn live(&mut self, name: &str) -> Live {
         let legacy = NonNull::from(&mut self.legacy);
         let versioned = NonNull::from(&mut self.versioned);
-        // SAFETY: the structs are what they are said to be for as long as the case runs; elements are
-        // looked at only where the case has bytes.
+        // SAFETY: the structs are what they are said to be for as long as the case runs; elements
+        // are looked at only where the case has bytes.
         unsafe {
             match self.kind.as_str() {
                 "LEGACY" => Live::Legacy(LegacyTensor::from_raw(legacy)),
