@@ -33,7 +33,7 @@ installed() {
 }
 
 build_cpp() {
-  clang++ -std=c++17 -g -O1 -Wall -Wextra -Werror -fPIC -shared \
+  clang++ -std=c++17 -g -O1 -Wall -Wextra -Werror -fPIC -shared -fsanitize=address -shared-libasan \
     -I"$scratch/prefix/include" "$here/cpp/plugin.cc" -o "$scratch/libcpp.so" \
     -L"$scratch/lib" -ldlbridge
 }

@@ -49,7 +49,7 @@ impl Held {
         let mut held = Self { plugin, holder: 0, sum: 0.0 };
         // SAFETY: a live tensor, which the plugin consumes, and places to write to.
         let status = unsafe {
-            (plugin.take)(tensor.into_raw().as_ptr(), &mut held.holder, &mut held.sum)
+            (plugin.take)(tensor.into_raw().as_ptr(), &raw mut held.holder, &raw mut held.sum)
         };
         if status == 0 {
             Ok(held)
@@ -62,13 +62,13 @@ impl Held {
     fn pass_on(&self, next: Plugin) -> Result<Self, String> {
         let mut shared = std::ptr::null_mut();
         // SAFETY: the holder is live, and so is the place to write to.
-        let status = unsafe { (self.plugin.share)(self.holder, &mut shared) };
+        let status = unsafe { (self.plugin.share)(self.holder, &raw mut shared) };
         if status != 0 {
             return Err(format!("a plugin did not share: {status}"));
         }
         let mut held = Self { plugin: next, holder: 0, sum: 0.0 };
         // SAFETY: as in `take`.
-        let status = unsafe { (next.take)(shared, &mut held.holder, &mut held.sum) };
+        let status = unsafe { (next.take)(shared, &raw mut held.holder, &raw mut held.sum) };
         if status == 0 {
             Ok(held)
         } else {
@@ -95,12 +95,7 @@ impl<'a> Turns<'a> {
     }
 
     /// Runs `end` when it is `owner`'s turn, and looks at the deleters before and after.
-    fn take(
-        &self,
-        owner: usize,
-        deletes: &Deletes<'_>,
-        end: impl FnOnce(),
-    ) -> Result<(), String> {
+    fn take(&self, owner: usize, deletes: &Deletes<'_>, end: impl FnOnce()) -> Result<(), String> {
         let mut next = self.next.lock().unwrap();
         while self.order[*next] as usize != owner {
             next = self.moved.wait(next).unwrap();
@@ -170,7 +165,7 @@ pub fn storm(
         let held = Held::take(first, share(tensor)?)?;
         let passed = held.pass_on(second)?;
         let wrong = [held.sum, passed.sum].iter().any(|read| read.to_bits() != sum.to_bits());
-        let (one, other) = if number % 2 == 0 { (held, passed) } else { (passed, held) };
+        let (one, other) = if number.is_multiple_of(2) { (held, passed) } else { (passed, held) };
         one.let_go();
         other.let_go();
         if wrong {

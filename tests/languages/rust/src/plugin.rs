@@ -77,10 +77,7 @@ pub unsafe extern "C" fn rust_take(
 ///
 /// As `ShareFunction` of plugin.h says.
 #[no_mangle]
-pub unsafe extern "C" fn rust_share(
-    holder: usize,
-    out: *mut *mut DLManagedTensorVersioned,
-) -> i32 {
+pub unsafe extern "C" fn rust_share(holder: usize, out: *mut *mut DLManagedTensorVersioned) -> i32 {
     // SAFETY: a holder is what `rust_take` made, and not yet dropped.
     let owner = unsafe { &*(holder as *const Tensor) };
     match owner.share() {
@@ -107,11 +104,7 @@ pub unsafe extern "C" fn rust_drop(holder: usize) {
 /// # Safety
 ///
 /// `message` is `size` bytes to write to.
-unsafe fn tell(
-    call: impl FnOnce() -> Result<(), String>,
-    message: *mut u8,
-    size: u32,
-) -> i32 {
+unsafe fn tell(call: impl FnOnce() -> Result<(), String>, message: *mut u8, size: u32) -> i32 {
     let problem = match catch_unwind(AssertUnwindSafe(call)) {
         Ok(Ok(())) => return 0,
         Ok(Err(problem)) => problem,
