@@ -195,7 +195,8 @@ packages() {
   rm -rf "$scratch/unpacked"
   mkdir "$scratch/unpacked"
   for crate in dlbridge-sys dlbridge; do
-    tar --extract --file "$CARGO_TARGET_DIR/package/$crate-$version.crate" \
+    # Of today: by the packages' own dates cargo would take all for built already.
+    tar --extract --touch --file "$CARGO_TARGET_DIR/package/$crate-$version.crate" \
       --directory "$scratch/unpacked"
   done
   cd "$scratch/unpacked/dlbridge-$version"
