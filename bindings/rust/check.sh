@@ -105,6 +105,18 @@ symbols() {
   return "$missing"
 }
 
+# The README names every function that is unsafe.
+unsafe_items() {
+  local name missing=0
+  while read -r name; do
+    grep -q "[\`:]$name\`" dlbridge/README.md || {
+      echo "dlbridge/README.md does not say what the caller of $name vouches for"
+      missing=1
+    }
+  done < <(grep -rhoP '^ *pub (const )?unsafe fn \K\w+' dlbridge/src | sort -u)
+  return "$missing"
+}
+
 clippy() {
   cargo clippy --locked --workspace --all-targets --features "$features" -- -D warnings
   cargo clippy --locked -p dlbridge -- -D warnings
@@ -172,14 +184,19 @@ static() {
 # The packages build by themselves, the library's source within; what it makes passes the layout
 # tests, which call none of it, and the example of the README, which does.
 packages() {
-  export CARGO_TARGET_DIR=$scratch/package DLBRIDGE_NO_PKG_CONFIG=1 LD_LIBRARY_PATH=
+  export CARGO_TARGET_DIR=$scratch/package LD_LIBRARY_PATH=
+  # An installed library of another ABI is passed over.
+  mkdir -p "$scratch/other_abi"
+  sed 's/^abi=.*/abi=99/' "$DLBRIDGE_PREFIX/lib/pkgconfig/dlbridge.pc" >"$scratch/other_abi/dlbridge.pc"
+  export PKG_CONFIG_PATH=$scratch/other_abi
   local version crate test
   version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
   cargo package --locked --allow-dirty --no-verify -p dlbridge-sys -p dlbridge
   rm -rf "$scratch/unpacked"
   mkdir "$scratch/unpacked"
   for crate in dlbridge-sys dlbridge; do
-    tar --extract --file "$CARGO_TARGET_DIR/package/$crate-$version.crate" \
+    # Of today: by the packages' own dates cargo would take all for built already.
+    tar --extract --touch --file "$CARGO_TARGET_DIR/package/$crate-$version.crate" \
       --directory "$scratch/unpacked"
   done
   cd "$scratch/unpacked/dlbridge-$version"
@@ -212,6 +229,7 @@ check scripts scripts
 check mirrors mirrors
 check mirrors_can_fail mirrors_can_fail
 check symbols symbols
+check unsafe_items unsafe_items
 check clippy clippy
 check documentation documentation
 check tests tests

@@ -7,6 +7,9 @@ use std::path::{Path, PathBuf};
 /// The oldest library that has all functions that the crate declares.
 const OLDEST: &str = "0.2.0";
 
+/// What pkg-config calls it.
+const NAME: &str = "dlbridge";
+
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     if env::var_os("CARGO_FEATURE_LINK").is_none() || env::var_os("DOCS_RS").is_some() {
@@ -17,10 +20,34 @@ fn main() {
     }
 }
 
-/// Is there a library that pkg-config knows and that is new enough? It is linked then.
+/// Is there a library that pkg-config knows, new enough and of the crate's ABI? It is linked then.
 fn link_installed() -> bool {
+    let mut config = pkg_config::Config::new();
+    config.atleast_version(OLDEST);
+    // Looked at first, and linked only if it is of the ABI.
+    if config.cargo_metadata(false).probe(NAME).is_err() || variable("abi") != abi() {
+        return false;
+    }
     // The crate prints the linker's flags, and what to watch.
-    pkg_config::Config::new().atleast_version(OLDEST).probe("dlbridge").is_ok()
+    if config.cargo_metadata(true).probe(NAME).is_err() {
+        return false;
+    }
+    println!("cargo::metadata=include={}", variable("includedir"));
+    true
+}
+
+/// A variable of the installed library's; empty where it has none.
+fn variable(name: &str) -> String {
+    pkg_config::get_variable(NAME, name).unwrap_or_default()
+}
+
+/// The ABI that the mirrors are made of.
+fn abi() -> &'static str {
+    let line = include_str!("src/mirrors.rs")
+        .lines()
+        .find_map(|line| line.strip_prefix("pub const DLBRIDGE_ABI: u32 = "))
+        .expect("the mirrors say the ABI");
+    line.trim_end_matches(';')
 }
 
 /// Compiles the sources as src/CMakeLists.txt and cmake/library.cmake do.

@@ -4,14 +4,14 @@
 #![allow(non_upper_case_globals, clippy::doc_markdown, clippy::unreadable_literal)]
 
 mod initial;
-#[cfg(feature = "runtime")]
+#[cfg(all(feature = "runtime", unix))]
 mod load;
 mod mirrors;
-#[cfg(feature = "runtime")]
+#[cfg(all(feature = "runtime", unix))]
 mod table;
 
-#[cfg(feature = "runtime")]
+#[cfg(all(feature = "runtime", unix))]
 pub use load::{Library, LoadError};
 pub use mirrors::*;
-#[cfg(feature = "runtime")]
+#[cfg(all(feature = "runtime", unix))]
 pub use table::{MissingFunction, Table};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Loading at run time: libraries that are not there, that are none, of another ABI, older, or
 //! whole.
-#![cfg(feature = "runtime")]
+#![cfg(all(feature = "runtime", unix))]
 
 use dlbridge_sys::{Library, LoadError, MissingFunction, DLBRIDGE_ABI};
 use std::path::PathBuf;

@@ -156,6 +156,11 @@ pub struct ContextSpec {
     raw: sys::DLBridgeContextEntry,
 }
 
+// SAFETY: handles are integers; `release` and `user` stay NULL.
+unsafe impl Send for ContextSpec {}
+// SAFETY: as above.
+unsafe impl Sync for ContextSpec {}
+
 impl ContextSpec {
     /// A context of `native_device`, for tensors of `device`.
     #[must_use]

@@ -23,6 +23,11 @@ pub struct CopySpec<'a> {
     borrowed: PhantomData<(&'a Policy<'a>, &'a AllocatorHook)>,
 }
 
+// SAFETY: its pointers are shared borrows of what is Sync; handles are integers.
+unsafe impl Send for CopySpec<'_> {}
+// SAFETY: as above.
+unsafe impl Sync for CopySpec<'_> {}
+
 impl Default for CopySpec<'_> {
     fn default() -> Self {
         Self::new()
@@ -102,7 +107,7 @@ impl<'a> CopySpec<'a> {
     ///
     /// # Safety
     ///
-    /// Its pointers stay what the header says and live as long as `'a`; for a target see
+    /// Its pointers stay what the header says, live as long as `'a` and may be used on any thread; for a target see
     /// [`BareTensor::copy_into`].
     pub const unsafe fn as_raw_mut(&mut self) -> &mut sys::DLBridgeCopySpec {
         &mut self.raw
@@ -129,7 +134,9 @@ impl BareTensor<'_> {
     ///
     /// # Errors
     ///
-    /// Any rule on the tensor; what no driver can copy; no memory.
+    /// Any rule on the tensor; what no driver can copy; no memory;
+    /// [`Status::DRIVER`](crate::Status::DRIVER), after which the driver may still read the source:
+    /// its owner is then kept, or leaked, until the device was synchronised.
     pub fn copy(&self, spec: &CopySpec<'_>) -> Result<UniqueTensor, Error> {
         // SAFETY: what the spec borrows lives.
         unsafe { copy(self, &spec.raw) }
@@ -141,7 +148,9 @@ impl BareTensor<'_> {
     ///
     /// # Safety
     ///
-    /// The target is such memory of the spec's device, and nobody else uses it until then.
+    /// The target is such memory of the spec's device, and nobody else uses it until then. After
+    /// [`Status::DRIVER`](crate::Status::DRIVER) the driver may still be at work on source and
+    /// target: both stay, and the target is not used, until the device was synchronised.
     ///
     /// # Errors
     ///
@@ -173,7 +182,8 @@ impl TensorView<'_> {
     ///
     /// # Errors
     ///
-    /// What no driver can copy; no memory.
+    /// What no driver can copy; no memory; [`Status::DRIVER`](crate::Status::DRIVER), after which
+    /// the driver may still read the source: see [`BareTensor::copy`].
     pub fn copy(&self, spec: &CopySpec<'_>) -> Result<UniqueTensor, Error> {
         self.as_bare().copy(spec)
     }

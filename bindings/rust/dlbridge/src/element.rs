@@ -8,10 +8,27 @@ use crate::dtype::Dtype;
 /// # Safety
 ///
 /// Size and layout are those of the dtype, every pattern of bits is a value, and there is no
-/// padding, no pointer and no interior mutability.
+/// padding, no pointer and no interior mutability. That the sizes are the same is checked when the
+/// program is compiled:
+///
+/// ```compile_fail,E0080
+/// #[derive(Clone, Copy)]
+/// struct Nibble(u8);
+/// // Two of them share a byte, so a slice of such elements would be twice as long as the memory.
+/// unsafe impl dlbridge::Element for Nibble {
+///     const DTYPE: dlbridge::Dtype = dlbridge::Dtype::new(dlbridge::sys::kDLUInt, 4, 1);
+/// }
+/// let tensor = dlbridge::UniqueTensor::from_vec(vec![0_u8], &[1]).unwrap();
+/// let _ = tensor.as_slice::<Nibble>();
+/// ```
 pub unsafe trait Element: Copy + Send + Sync + 'static {
     /// The dtype of its elements.
     const DTYPE: Dtype;
+}
+
+/// Is `T` as large as an element of its dtype?
+pub(crate) const fn fills_its_dtype<T: Element>() -> bool {
+    T::DTYPE.bits as usize * T::DTYPE.lanes as usize == 8 * size_of::<T>()
 }
 
 macro_rules! elements {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Rust's own memory as tensors, without copies.
 
-use crate::element::Element;
+use crate::element::{fills_its_dtype, Element};
 use crate::error::Refused;
 use crate::foreign::LegacyTensor;
 use crate::panics::contain;
@@ -13,7 +13,7 @@ use crate::wrap::{wrap, wrap_legacy};
 use crate::Error;
 use dlbridge_sys as sys;
 use std::ffi::c_void;
-use std::mem::ManuallyDrop;
+use std::mem::{forget, ManuallyDrop};
 use std::ptr::{with_exposed_provenance, with_exposed_provenance_mut, without_provenance_mut};
 use std::sync::Arc;
 
@@ -23,6 +23,7 @@ pub(crate) fn spec_of<T: Element>(
     shape: &[i64],
     flags: Flags,
 ) -> sys::DLBridgeWrapSpec {
+    const { assert!(fills_its_dtype::<T>()) };
     let mut spec = sys::DLBridgeWrapSpec::INIT;
     spec.buffer.handle = elements.cast::<T>().expose_provenance() as u64;
     spec.buffer_size = (elements.len() * size_of::<T>()) as u64;
@@ -58,6 +59,16 @@ unsafe extern "C" fn release_owner<O>(context: *mut c_void, _buffer: sys::DLBrid
     // SAFETY: a Box<O> that was given to the tensor.
     let owner = unsafe { Box::from_raw(context.cast::<O>()) };
     contain((), || drop(owner));
+}
+
+/// Drops a boxed owner whose `as_ref` panics.
+struct Guard<O>(*mut O);
+
+impl<O> Drop for Guard<O> {
+    fn drop(&mut self) {
+        // SAFETY: a Box that nobody else has.
+        drop(unsafe { Box::from_raw(self.0) });
+    }
 }
 
 /// Lends `vec` to what `make` makes, or hands it back.
@@ -166,13 +177,19 @@ impl Tensor {
     /// # Errors
     ///
     /// As for [`UniqueTensor::from_vec`]. The owner is handed back, boxed.
+    ///
+    /// # Panics
+    ///
+    /// Where `as_ref` does. The owner is dropped then.
     pub fn from_owner<T: Element, O: AsRef<[T]> + Send + Sync + 'static>(
         owner: O,
         shape: &[i64],
     ) -> Result<Self, Refused<Box<O>>> {
-        let owner = Box::into_raw(Box::new(owner));
+        let guard = Guard(Box::into_raw(Box::new(owner)));
         // SAFETY: it stays where it is, and is only ever referred to.
-        let elements: *const [T] = unsafe { (*owner).as_ref() };
+        let elements: *const [T] = unsafe { (*guard.0).as_ref() };
+        let owner = guard.0;
+        forget(guard);
         let mut spec = spec_of(elements, shape, Flags::READ_ONLY);
         spec.release = Some(release_owner::<O>);
         spec.release_context = owner.cast();

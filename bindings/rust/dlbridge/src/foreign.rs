@@ -69,6 +69,10 @@ impl LegacyTensor {
     }
 
     /// Gives the tensor away, to be released once by whoever gets it.
+    ///
+    /// Legacy cannot say read-only, so whoever gets it may take its memory for memory that may be
+    /// written to. Who passes the pointer on vouches that this is so, and that nothing is written
+    /// while another owner lends out a slice of the same memory here: see [`Tensor::into_raw`].
     #[must_use]
     #[inline]
     pub fn into_raw(self) -> NonNull<sys::DLManagedTensor> {
@@ -195,7 +199,8 @@ impl VersionedTensor {
         Self { raw }
     }
 
-    /// Gives the tensor away, to be released once by whoever gets it.
+    /// Gives the tensor away, to be released once by whoever gets it, who may write to memory that
+    /// is not [`Flags::READ_ONLY`]: see [`Tensor::into_raw`].
     #[must_use]
     #[inline]
     pub fn into_raw(self) -> NonNull<sys::DLManagedTensorVersioned> {

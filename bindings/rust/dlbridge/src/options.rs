@@ -55,9 +55,29 @@ impl<'a> ConvertOptions<'a> {
         self
     }
 
-    /// DLPack flags that the caller knows of a legacy source, which cannot say them.
+    /// A legacy source, which cannot say it, must not be written to. It is not, whatever
+    /// [`ConvertOptions::writable`] says.
     #[must_use]
-    pub const fn source_flags(mut self, flags: Flags) -> Self {
+    pub const fn source_read_only(mut self) -> Self {
+        self.raw.source_flags |= Flags::READ_ONLY.0;
+        self
+    }
+
+    /// A legacy source, which cannot say it, was copied for this tensor.
+    #[must_use]
+    pub const fn source_copied(mut self) -> Self {
+        self.raw.source_flags |= Flags::IS_COPIED.0;
+        self
+    }
+
+    /// Any DLPack flags that the caller knows of a legacy source, which cannot say them.
+    ///
+    /// # Safety
+    ///
+    /// Every tensor that is converted so lies in memory as the flags say: of one that is said to be
+    /// [`Flags::PADDED`], elements of less than a byte fill a whole one.
+    #[must_use]
+    pub const unsafe fn source_flags(mut self, flags: Flags) -> Self {
         self.raw.source_flags = flags.0;
         self
     }
@@ -70,8 +90,14 @@ impl<'a> ConvertOptions<'a> {
     }
 
     /// The caller knows that a legacy source may be written to; else it becomes read-only.
+    ///
+    /// # Safety
+    ///
+    /// The memory of every tensor that is converted so may be written to, by whoever gets the
+    /// result from [`Tensor::into_raw`](crate::Tensor::into_raw) too, once nothing here refers to
+    /// its elements.
     #[must_use]
-    pub const fn writable(self) -> Self {
+    pub const unsafe fn writable(self) -> Self {
         self.flag(sys::DLBRIDGE_CONVERT_WRITABLE)
     }
 
@@ -100,8 +126,14 @@ impl<'a> ConvertOptions<'a> {
     }
 
     /// Downgrade: the read-only flag may be lost.
+    ///
+    /// # Safety
+    ///
+    /// Nobody who gets such a legacy tensor writes to its memory, though nothing in it says that it
+    /// must not be: not while it is read here, and where it is an [`Arc`](std::sync::Arc)'s or
+    /// another owner's that lends it out for reading, never.
     #[must_use]
-    pub const fn drop_read_only(self) -> Self {
+    pub const unsafe fn drop_read_only(self) -> Self {
         self.flag(sys::DLBRIDGE_CONVERT_DROP_READ_ONLY)
     }
 
@@ -144,7 +176,8 @@ impl<'a> ConvertOptions<'a> {
     /// # Safety
     ///
     /// Its pointers stay what the header says and live as long as `'a`; for the flag
-    /// `SKIP_VALIDATION` see [`ConvertOptions::skip_validation`].
+    /// `SKIP_VALIDATION` see [`ConvertOptions::skip_validation`], for `WRITABLE`, `DROP_READ_ONLY` and
+    /// the source's flags the methods of their names.
     pub const unsafe fn as_raw_mut(&mut self) -> &mut sys::DLBridgeConvertOptions {
         &mut self.raw
     }

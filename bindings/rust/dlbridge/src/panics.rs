@@ -12,7 +12,9 @@ static CAUGHT: AtomicU64 = AtomicU64::new(0);
 /// tensor, which may be code of another language. A panic in it goes no further: it is counted, its
 /// payload is dropped, and the callback counts as done; an allocation that panics has failed
 /// ([`Status::OUT_OF_MEMORY`](crate::Status::OUT_OF_MEMORY)). The panic hook has run before that,
-/// as for every panic. Where panics abort, the process aborts in the callback.
+/// as for every panic. Where panics abort, the process aborts in the callback; so it
+/// does where a value that the callback owns panics as it is dropped by that unwinding, which Rust
+/// never lets pass.
 #[must_use]
 pub fn caught_panics() -> u64 {
     CAUGHT.load(Ordering::Relaxed)

@@ -100,7 +100,8 @@ impl StoredTensor<'_> {
         self.raw.as_ptr()
     }
 
-    /// Gives the tensor away, to be released once by whoever gets it.
+    /// Gives the tensor away, to be released once by whoever gets it, who may write to memory that
+    /// is not [`Flags::READ_ONLY`](crate::Flags::READ_ONLY).
     ///
     /// # Safety
     ///

@@ -62,6 +62,12 @@ impl Tensor {
     }
 
     /// Gives the tensor away, to be released once by whoever gets it.
+    ///
+    /// Whoever gets it may take memory that is not [`Flags::READ_ONLY`](crate::Flags::READ_ONLY)
+    /// for memory that may be written to. Other owners ([`Tensor::share`], [`Tensor::view`]) may
+    /// lend out slices of the same memory here. So who passes the pointer on, which is unsafe where
+    /// it is taken ([`LegacyTensor::from_raw`], a foreign function), vouches that nothing is written
+    /// while such a slice is in use. What is made of an `Arc` or of an owner is read-only.
     #[must_use]
     #[inline]
     pub fn into_raw(self) -> NonNull<sys::DLManagedTensorVersioned> {
@@ -162,7 +168,9 @@ impl Tensor {
     ///
     /// # Safety
     ///
-    /// Nobody else reads or writes the memory for as long as the result lives.
+    /// Nobody else reads or writes the memory for as long as the result lives; and it may be
+    /// written to: it is no constant of a program's, no mapping for reading only, and nothing that
+    /// its producer only lends out for reading, whatever the flags leave unsaid.
     #[must_use]
     pub const unsafe fn assume_unique(self) -> UniqueTensor {
         UniqueTensor::new(self)
@@ -181,6 +189,11 @@ pub struct ViewSpec<'a> {
     raw: sys::DLBridgeViewSpec,
     lists: PhantomData<&'a [i64]>,
 }
+
+// SAFETY: its pointers are shared borrows of what is Sync; handles are integers.
+unsafe impl Send for ViewSpec<'_> {}
+// SAFETY: as above.
+unsafe impl Sync for ViewSpec<'_> {}
 
 impl<'a> ViewSpec<'a> {
     /// Compact, last axis fastest, from the parent's element (0,...,0).
@@ -220,7 +233,7 @@ impl<'a> ViewSpec<'a> {
     ///
     /// # Safety
     ///
-    /// Its pointers stay what the header says and live as long as `'a`.
+    /// Its pointers stay what the header says, live as long as `'a` and may be used on any thread.
     pub const unsafe fn as_raw_mut(&mut self) -> &mut sys::DLBridgeViewSpec {
         &mut self.raw
     }

@@ -183,6 +183,11 @@ pub struct AllocateSpec<'a> {
     borrowed: PhantomData<(&'a [i64], &'a AllocatorHook)>,
 }
 
+// SAFETY: its pointers are shared borrows of what is Sync; handles are integers.
+unsafe impl Send for AllocateSpec<'_> {}
+// SAFETY: as above.
+unsafe impl Sync for AllocateSpec<'_> {}
+
 impl<'a> AllocateSpec<'a> {
     /// On the host, 256-byte aligned.
     #[must_use]
@@ -259,7 +264,7 @@ impl<'a> AllocateSpec<'a> {
     ///
     /// # Safety
     ///
-    /// Its pointers stay what the header says and live as long as `'a`.
+    /// Its pointers stay what the header says, live as long as `'a` and may be used on any thread.
     pub const unsafe fn as_raw_mut(&mut self) -> &mut sys::DLBridgeAllocateSpec {
         &mut self.raw
     }

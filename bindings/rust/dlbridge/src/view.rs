@@ -4,7 +4,7 @@
 use crate::bare::BareTensor;
 use crate::device::{Device, DeviceType};
 use crate::dtype::Dtype;
-use crate::element::Element;
+use crate::element::{fills_its_dtype, Element};
 use crate::error::Error;
 use crate::layout::Layout;
 use crate::policy::{Contiguity, Policy};
@@ -146,7 +146,7 @@ impl<'a> TensorView<'a> {
     /// # Errors
     ///
     /// Elements of another type, not in this order, not aligned for `T`, or in memory that the CPU
-    /// cannot read.
+    /// cannot read; a flag that no DLPack release knows, as it may change the layout.
     pub fn as_slice<T: Element>(&self) -> Result<&'a [T], Error> {
         let start = self.elements::<T>(readable::<T>().contiguity(Contiguity::C))?;
         // SAFETY: the policy has proved dtype, order, alignment and device; `elements` the rest.
@@ -157,7 +157,8 @@ impl<'a> TensorView<'a> {
     ///
     /// # Errors
     ///
-    /// Elements of another type, not aligned for `T`, or in memory that the CPU cannot read.
+    /// Elements of another type, not aligned for `T`, or in memory that the CPU cannot read; a flag
+    /// that no DLPack release knows.
     pub fn as_strided<T: Element>(&self) -> Result<Strided<'a, T>, Error> {
         let start = self.elements::<T>(readable::<T>())?;
         // SAFETY: the policy has proved dtype, alignment and device.
@@ -166,6 +167,7 @@ impl<'a> TensorView<'a> {
 
     /// The address of element (0,...,0), where `policy` is met; dangling where there is none.
     pub(crate) fn elements<T: Element>(&self, policy: Policy<'_>) -> Result<NonNull<T>, Error> {
+        const { assert!(fills_its_dtype::<T>()) };
         let dtypes = [T::DTYPE];
         self.validate(&policy.dtypes(&dtypes).devices(&HOST))?;
         let offset = usize::try_from(self.byte_offset()).unwrap_or(usize::MAX);
@@ -185,9 +187,14 @@ impl<'a> TensorView<'a> {
     }
 }
 
-/// What reading elements as `T` takes.
+/// What reading elements as `T` takes. A flag that no release knows may change the layout; the
+/// number of axes was judged when the tensor was validated.
 fn readable<T: Element>() -> Policy<'static> {
-    Policy::new().allow_null_strides().alignment(align_of::<T>() as u64)
+    Policy::new()
+        .allow_null_strides()
+        .refuse_unknown_flags()
+        .max_ndim(i32::MAX)
+        .alignment(align_of::<T>() as u64)
 }
 
 /// What writing elements as `T` takes: also that nothing says read-only and none share memory.

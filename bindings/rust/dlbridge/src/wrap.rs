@@ -84,6 +84,11 @@ pub struct WrapSpec<'a> {
     borrowed: PhantomData<(&'a [i64], &'a Policy<'a>)>,
 }
 
+// SAFETY: its pointers are shared borrows of what is Sync; handles are integers.
+unsafe impl Send for WrapSpec<'_> {}
+// SAFETY: as above.
+unsafe impl Sync for WrapSpec<'_> {}
+
 impl<'a> WrapSpec<'a> {
     /// Compact, last axis fastest, on the host.
     #[must_use]
@@ -128,7 +133,8 @@ impl<'a> WrapSpec<'a> {
         self
     }
 
-    /// DLPack flags of the tensor.
+    /// DLPack flags of the tensor. Memory that is not said to be [`Flags::READ_ONLY`] may be
+    /// written to by whoever gets the tensor.
     #[must_use]
     pub const fn flags(mut self, flags: Flags) -> Self {
         self.raw.flags = flags.0;
@@ -184,7 +190,7 @@ impl<'a> WrapSpec<'a> {
     ///
     /// # Safety
     ///
-    /// Its pointers stay what the header says and live as long as `'a`.
+    /// Its pointers stay what the header says, live as long as `'a` and may be used on any thread.
     pub const unsafe fn as_raw_mut(&mut self) -> &mut sys::DLBridgeWrapSpec {
         &mut self.raw
     }
@@ -193,8 +199,8 @@ impl<'a> WrapSpec<'a> {
     ///
     /// # Safety
     ///
-    /// The memory is what the spec says and stays as long as the tensor; see
-    /// [Foreign tensors](crate#foreign-tensors).
+    /// The memory is what the spec says and stays as long as the tensor; where its flags lack
+    /// [`Flags::READ_ONLY`], it may be written to. See [Foreign tensors](crate#foreign-tensors).
     ///
     /// # Errors
     ///

@@ -183,7 +183,8 @@ fn use_up(tensor: Tensor, input: &mut Input<'_>) {
         }
     }
     let shared = tensor.share();
-    let loss = ConvertOptions::new().drop_read_only().drop_padded().newer_codes();
+    // SAFETY: nobody writes to it.
+    let loss = unsafe { ConvertOptions::new().drop_read_only() }.drop_padded().newer_codes();
     if let Ok(legacy) = tensor.downgrade(&loss) {
         let _ = legacy.upgrade();
     }
@@ -196,10 +197,14 @@ fn import_legacy(tensor: LegacyTensor, input: &mut Input<'_>) {
     let _ = tensor.diagnose(&policy().contiguity(Contiguity::C).writable());
     let policy = policy();
     let options = ConvertOptions::new().policy(&policy);
-    let options = if input.flag() { options.writable().canonical() } else { options };
+    // SAFETY: the memory is this target's own.
+    let writable = unsafe { options.writable() };
+    let options = if input.flag() { writable.canonical() } else { options };
     let options = if input.flag() { options.allow_unknown() } else { options };
     let flags = Flags(u64::from(input.byte()));
-    match tensor.upgrade_with(&options.source_flags(flags)) {
+    // SAFETY: what is said of the layout is proved against the size of the memory.
+    let options = unsafe { options.source_flags(flags) };
+    match tensor.upgrade_with(&options) {
         Ok(tensor) => use_up(tensor, input),
         Err(refused) => assert!(!refused.error.message().is_empty()),
     }

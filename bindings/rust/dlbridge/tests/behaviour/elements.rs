@@ -51,6 +51,61 @@ fn strides_of_all_kinds() {
 }
 
 #[test]
+fn unknown_flags_may_change_the_layout() {
+    let runs = Runs::default();
+    let tensor = crate::producer::versioned(&runs, |raw| raw.flags = 1 << 40);
+    let tensor = tensor.into_validated(&Policy::DEFAULT).unwrap();
+    assert_eq!(tensor.as_slice::<f32>().unwrap_err().rule(), Rule::FLAGS_UNKNOWN);
+    assert_eq!(tensor.as_strided::<f32>().unwrap_err().rule(), Rule::FLAGS_UNKNOWN);
+    #[cfg(feature = "ndarray")]
+    assert_eq!(tensor.as_view().as_array::<f32>().unwrap_err().rule(), Rule::FLAGS_UNKNOWN);
+    // SAFETY: nobody else uses the memory, which may be written to.
+    let mut tensor = unsafe { tensor.assume_unique() };
+    assert_eq!(tensor.as_mut_slice::<f32>().unwrap_err().rule(), Rule::FLAGS_UNKNOWN);
+    assert_eq!(tensor.as_mut_strided::<f32>().unwrap_err().rule(), Rule::FLAGS_UNKNOWN);
+}
+
+#[test]
+fn as_many_axes_as_a_policy_lets_pass() {
+    let runs = Runs::default();
+    let mut shape = vec![1_i64; 100];
+    let mut strides = shape.clone();
+    let tensor = crate::producer::versioned(&runs, |raw| {
+        raw.dl_tensor.ndim = 100;
+        raw.dl_tensor.shape = shape.as_mut_ptr();
+        raw.dl_tensor.strides = strides.as_mut_ptr();
+    });
+    let error = tensor.validate(&Policy::DEFAULT).unwrap_err();
+    assert_eq!(error.rule(), Rule::NDIM_LIMIT);
+    let tensor = tensor.into_validated(&Policy::new().max_ndim(100)).unwrap();
+    assert_eq!(tensor.as_slice::<f32>().unwrap(), [0.0]);
+    assert_eq!(tensor.as_strided::<f32>().unwrap()[&[0; 100]], 0.0);
+}
+
+/// Two elements of four bits.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(transparent)]
+struct Nibbles(u8);
+
+// SAFETY: a byte, as two lanes of four bits are.
+unsafe impl dlbridge::Element for Nibbles {
+    const DTYPE: Dtype = Dtype::new(dlbridge::sys::kDLUInt, 4, 2);
+}
+
+#[test]
+fn lanes_of_less_than_a_byte_fill_an_element() {
+    let packed = UniqueTensor::try_from(vec![Nibbles(0x21), Nibbles(0x43)]).unwrap();
+    assert_eq!(packed.as_slice::<Nibbles>().unwrap(), [Nibbles(0x21), Nibbles(0x43)]);
+    assert_eq!(packed.as_slice::<u8>().unwrap_err().rule(), Rule::DTYPE_REFUSED);
+    // An element of whole bytes lies the same way where it is said to be padded.
+    let shape = [2];
+    let spec = AllocateSpec::new(packed.dtype(), &shape).flags(Flags::PADDED);
+    let padded = spec.allocate().unwrap().zeroed().unwrap();
+    assert_eq!(padded.as_view().layout().unwrap().item_bits(), 8);
+    assert_eq!(padded.as_slice::<Nibbles>().unwrap(), [Nibbles(0); 2]);
+}
+
+#[test]
 fn an_index_outside_is_none() {
     let tensor = matrix();
     let strided = tensor.as_strided::<i32>().unwrap();
@@ -72,6 +127,9 @@ fn a_unique_tensor_may_be_written_to() {
     assert_eq!(tensor.as_slice::<i32>().unwrap(), [7, 1, 2, 3, 40, 50]);
     tensor.as_mut_strided::<i32>().unwrap().fill_with(|index| i32::try_from(index[1]).unwrap());
     assert_eq!(tensor.as_slice::<i32>().unwrap(), [0, 1, 2, 0, 1, 2]);
+    let mut empty = UniqueTensor::from_vec(vec![0_i32], &[i64::MAX, i64::MAX, 0]).unwrap();
+    empty.as_mut_strided::<i32>().unwrap().fill_with(|_| panic!("there is no element"));
+    assert!(empty.as_mut_slice::<i32>().unwrap().is_empty());
 }
 
 #[test]

@@ -97,7 +97,8 @@ fn a_release_is_called_once_or_dropped_uncalled() {
         }
     };
     let spec = WrapSpec::new(buffer, Dtype::U8, &[2, 2]).strides(&[4, 1]).buffer_size(8);
-    // SAFETY: static memory.
+    let spec = spec.flags(Flags::READ_ONLY);
+    // SAFETY: static memory, which is said to be read-only.
     let tensor = unsafe { spec.wrap_with(release(&runs)) }.unwrap();
     let elements = tensor.as_strided::<u8>().unwrap().iter().copied().collect::<Vec<_>>();
     assert_eq!(elements, [1, 2, 5, 6]);
@@ -110,8 +111,41 @@ fn a_release_is_called_once_or_dropped_uncalled() {
     let error = unsafe { spec.strides(&[1]).wrap() }.unwrap_err();
     assert_eq!(error.rule(), Rule::NDIM_NEGATIVE);
     // SAFETY: as above.
-    drop(unsafe { spec.wrap_legacy_with(release(&runs)) }.unwrap());
+    let error = unsafe { spec.wrap_legacy_with(release(&runs)) }.unwrap_err();
+    assert_eq!(error.rule(), Rule::LEGACY_READ_ONLY);
+    assert_eq!(runs.get(), 1);
+    // Legacy cannot say read-only, so the memory is one that may be written to.
+    let data = Box::leak(Box::new([1_u8, 2, 3, 4]));
+    let spec = WrapSpec::new(Buffer::address(&raw mut *data), Dtype::U8, &[4]).buffer_size(4);
+    let count = runs.clone();
+    // SAFETY: memory that is never freed, and that nothing else refers to.
+    drop(unsafe { spec.wrap_legacy_with(move |_| count.add()) }.unwrap());
     assert_eq!(runs.get(), 2);
+}
+
+struct Panicking(Runs);
+
+impl AsRef<[i16]> for Panicking {
+    fn as_ref(&self) -> &[i16] {
+        std::panic::resume_unwind(Box::new("no elements"));
+    }
+}
+
+impl Drop for Panicking {
+    fn drop(&mut self) {
+        self.0.add();
+    }
+}
+
+#[test]
+fn an_owner_that_panics_is_dropped() {
+    let runs = Runs::default();
+    let owner = Panicking(runs.clone());
+    let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        Tensor::from_owner::<i16, _>(owner, &[1]).map(drop).is_ok()
+    }));
+    assert!(caught.is_err());
+    assert_eq!(runs.get(), 1);
 }
 
 #[cfg(feature = "ndarray")]
@@ -151,6 +185,20 @@ mod arrays {
         assert_eq!(repeated.as_view().as_array::<u8>().unwrap(), expected);
         let empty = UniqueTensor::from_array(Array2::<u8>::zeros((0, 5))).unwrap();
         assert_eq!(empty.as_view().as_array::<u8>().unwrap().shape(), [0, 5]);
+    }
+
+    #[test]
+    fn huge_empty_shapes_are_refused() {
+        for shape in [[0, i64::MAX, i64::MAX], [i64::MAX, 0, 2], [i64::MAX, 2, 0]] {
+            let mut tensor = UniqueTensor::from_vec(Vec::<u8>::new(), &shape).unwrap();
+            let error = tensor.as_view().as_array::<u8>().unwrap_err();
+            assert_eq!(error.rule(), Rule::EXTENT_OVERFLOW);
+            let error = tensor.as_array_mut::<u8>().unwrap_err();
+            assert_eq!(error.rule(), Rule::EXTENT_OVERFLOW);
+        }
+        let mut tensor = UniqueTensor::from_vec(Vec::<u64>::new(), &[0, i64::MAX]).unwrap();
+        assert!(tensor.as_view().as_array::<u64>().unwrap().is_empty());
+        assert!(tensor.as_array_mut::<u64>().unwrap().is_empty());
     }
 
     #[test]

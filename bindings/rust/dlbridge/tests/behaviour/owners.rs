@@ -108,8 +108,11 @@ fn a_round_trip_keeps_what_was_said() {
     let tensor = versioned(&runs, |raw| raw.flags = Flags::READ_ONLY.0);
     let refused = tensor.downgrade(&ConvertOptions::DEFAULT).unwrap_err();
     assert_eq!(refused.error.rule(), Rule::LEGACY_READ_ONLY);
-    let legacy = refused.value.downgrade(&ConvertOptions::new().drop_read_only()).unwrap();
-    let back = legacy.upgrade_with(&ConvertOptions::new().writable()).unwrap();
+    // SAFETY: nobody writes to it.
+    let (loss, writable) =
+        unsafe { (ConvertOptions::new().drop_read_only(), ConvertOptions::new().writable()) };
+    let legacy = refused.value.downgrade(&loss).unwrap();
+    let back = legacy.upgrade_with(&writable).unwrap();
     assert_eq!(back.flags(), Flags::READ_ONLY);
     // The original, which is the producer's: it cannot be shared until it is adopted.
     assert_eq!(back.share().unwrap_err().status(), Status::NOT_OURS);
@@ -120,13 +123,35 @@ fn a_round_trip_keeps_what_was_said() {
 }
 
 #[test]
+fn flags_that_a_legacy_source_cannot_say() {
+    let runs = Runs::default();
+    // SAFETY: the producer's memory may be written to.
+    let writable = unsafe { ConvertOptions::new().writable() };
+    let upgraded =
+        |options: &ConvertOptions<'_>| legacy(&runs).upgrade_with(options).unwrap().flags();
+    assert_eq!(upgraded(&writable), Flags::NONE);
+    assert_eq!(upgraded(&writable.source_read_only()), Flags::READ_ONLY);
+    assert_eq!(upgraded(&writable.source_copied()), Flags::IS_COPIED);
+    let both = Flags::READ_ONLY | Flags::IS_COPIED;
+    assert_eq!(upgraded(&writable.source_copied().source_read_only()), both);
+    // SAFETY: six elements that fill a byte each: there are 24 bytes.
+    let padded = unsafe { writable.source_flags(Flags::PADDED) };
+    let tensor = legacy_with(&runs, |raw| {
+        raw.dl_tensor.dtype = dlbridge::sys::DLDataType { code: 0, bits: 4, lanes: 1 };
+    });
+    let tensor = tensor.upgrade_with(&padded).unwrap();
+    assert_eq!(tensor.as_view().layout().unwrap().packed_bytes(), 6);
+}
+
+#[test]
 fn conversions_say_what_they_made() {
     let runs = Runs::default();
     let options = ConvertOptions::DEFAULT;
     let made = legacy(&runs).convert(Version::new(1, 1), &options).unwrap();
     let Converted::Versioned(tensor) = made else { panic!("a versioned tensor was asked for") };
     assert_eq!(tensor.version(), Version::new(1, 1));
-    let options = ConvertOptions::new().drop_read_only();
+    // SAFETY: nobody writes to it.
+    let options = unsafe { ConvertOptions::new().drop_read_only() };
     let made = tensor.into_versioned().convert(Version::new(0, 8), &options).unwrap();
     assert!(matches!(made, Converted::Legacy(_)));
     drop(made);

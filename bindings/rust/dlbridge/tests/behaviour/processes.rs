@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Tensors between processes: here both ends are one, which takes the same way.
 
-use dlbridge::{AllocateSpec, Dtype, Flags, Policy, Status, Tensor};
+use dlbridge::{AllocateSpec, Dtype, Error, Exported, Flags, Policy, Rule, Status, Tensor};
 use std::os::fd::AsFd;
 
 #[test]
 fn shareable_memory_is_seen_by_the_other_side() {
-    let shape = [3];
-    let spec = AllocateSpec::new(Dtype::I32, &shape).shareable();
-    let tensor = spec.allocate().unwrap().copied_from(&[1_i32, 2, 3]).unwrap().into_shared();
+    let tensor = shareable();
     let exported = tensor.ipc_export().unwrap();
     let fds = exported.fds.iter().map(AsFd::as_fd).collect::<Vec<_>>();
     // SAFETY: nobody writes.
@@ -23,6 +21,50 @@ fn shareable_memory_is_seen_by_the_other_side() {
     // SAFETY: as above.
     let error = unsafe { Tensor::ipc_import_writable(&exported.bytes, &[], &Policy::DEFAULT) };
     assert_eq!(error.unwrap_err().status(), Status::DESCRIPTOR);
+}
+
+/// Three elements in memory that can be shared with other processes.
+fn shareable() -> Tensor {
+    let shape = [3];
+    let spec = AllocateSpec::new(Dtype::I32, &shape).shareable();
+    spec.allocate().unwrap().copied_from(&[1_i32, 2, 3]).unwrap().into_shared()
+}
+
+/// The other side, which asks for the right to write.
+fn imported(exported: &Exported) -> Result<Tensor, Error> {
+    let fds = exported.fds.iter().map(AsFd::as_fd).collect::<Vec<_>>();
+    // SAFETY: nobody writes while elements are referred to.
+    unsafe { Tensor::ipc_import_writable(&exported.bytes, &fds, &Policy::DEFAULT) }
+}
+
+#[test]
+fn what_is_exported_for_reading_is_not_written_to() {
+    let tensor = shareable();
+    // The right that was not given is not gained by asking.
+    match imported(&tensor.ipc_export().unwrap()) {
+        Ok(seen) => {
+            assert!(seen.flags().contains(Flags::READ_ONLY));
+            // SAFETY: nobody writes.
+            let mut seen = unsafe { seen.assume_unique() };
+            assert_eq!(seen.as_mut_slice::<i32>().unwrap_err().rule(), Rule::NOT_WRITABLE);
+        }
+        Err(error) => assert_eq!(error.status(), Status::DESCRIPTOR),
+    }
+    assert_eq!(tensor.as_slice::<i32>().unwrap(), [1, 2, 3]);
+}
+
+#[test]
+fn what_is_exported_for_writing_is_written_to() {
+    let tensor = shareable();
+    // SAFETY: nobody here refers to an element while the other side writes.
+    let exported = unsafe { tensor.ipc_export_writable() }.unwrap();
+    let seen = imported(&exported).unwrap();
+    assert!(!seen.flags().contains(Flags::READ_ONLY));
+    // SAFETY: as above, and the memory was exported for writing.
+    let mut seen = unsafe { seen.assume_unique() };
+    seen.as_mut_slice::<i32>().unwrap().copy_from_slice(&[4, 5, 6]);
+    drop(seen);
+    assert_eq!(tensor.as_slice::<i32>().unwrap(), [4, 5, 6]);
 }
 
 #[test]

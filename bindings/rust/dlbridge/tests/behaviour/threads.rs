@@ -3,9 +3,10 @@
 
 use crate::producer::{legacy, Runs};
 use dlbridge::{
-    sys, AllocatorHook, BareTensor, ContextInfo, ConvertOptions, Error, ExchangeApi, LegacyTensor,
-    Policy, Registration, RetainedContext, StoredTensor, Stream, Strided, StridedMut, Tensor,
-    TensorView, UninitTensor, UniqueTensor, VersionedTensor,
+    sys, AllocateSpec, AllocatorHook, BareTensor, ContextInfo, ContextSpec, ConvertOptions,
+    CopySpec, Error, ExchangeApi, LegacyTensor, Policy, Registration, RetainedContext,
+    StoredTensor, Stream, Strided, StridedMut, Tensor, TensorView, UninitTensor, UniqueTensor,
+    VersionedTensor, ViewSpec, WrapSpec,
 };
 
 /// `true` where `$type` is `$trait`: an inherent item goes before that of a trait.
@@ -48,6 +49,13 @@ fn send_and_sync_are_where_the_contract_allows() {
         StridedMut<'static, f32>
     );
     both!(Policy<'static>, ConvertOptions<'static>, AllocatorHook, Error);
+    both!(
+        AllocateSpec<'static>,
+        CopySpec<'static>,
+        ViewSpec<'static>,
+        WrapSpec<'static>,
+        ContextSpec
+    );
     both!(Stream, ContextInfo, Registration, RetainedContext);
     // Tables of Python's take the interpreter's lock; raw structs are nobody's.
     neither!(ExchangeApi<'static>, sys::DLManagedTensor, sys::DLTensor);

@@ -142,9 +142,9 @@ pub fn with_options<R>(
     let spec = &step["options"];
     let holder = PolicyHolder::new(&spec["policy"]);
     let policy = holder.get();
-    let mut options = ConvertOptions::new()
-        .version(version(&spec["version"]))
-        .source_flags(Flags(unsigned(&spec["source_flags"], 0)));
+    let options = ConvertOptions::new().version(version(&spec["version"]));
+    // SAFETY: elements are looked at only where the case has bytes, which are as it says.
+    let mut options = unsafe { options.source_flags(Flags(unsigned(&spec["source_flags"], 0))) };
     if !spec["policy"].is_null() {
         options = options.policy(&policy);
     }
@@ -159,12 +159,14 @@ fn with_option<'a>(options: ConvertOptions<'a>, name: &str) -> ConvertOptions<'a
     match name {
         // SAFETY: elements are looked at only where the case has bytes.
         "SKIP_VALIDATION" => unsafe { options.skip_validation() },
-        "WRITABLE" => options.writable(),
+        // SAFETY: nobody writes to it.
+        "WRITABLE" => unsafe { options.writable() },
         "ALLOW_UNKNOWN" => options.allow_unknown(),
         "CANONICAL" => options.canonical(),
         "FOLD_BYTE_OFFSET" => options.fold_byte_offset(),
         "COPY" => options.copy(),
-        "DROP_READ_ONLY" => options.drop_read_only(),
+        // SAFETY: as above.
+        "DROP_READ_ONLY" => unsafe { options.drop_read_only() },
         "DROP_PADDED" => options.drop_padded(),
         "NEWER_CODES" => options.newer_codes(),
         "PIN_PRODUCER" => options.pin_producer(),

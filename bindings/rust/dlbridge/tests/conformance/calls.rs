@@ -12,7 +12,7 @@ use dlbridge::{
     Kind, Layout, Severity, StoredTensor, Tensor, Version, ViewSpec,
 };
 use serde_json::{json, Value};
-use std::ffi::c_void;
+use std::ffi::{c_char, c_void};
 use std::ptr::{null, null_mut, NonNull};
 
 /// Status, rule, axis and message.
@@ -483,7 +483,7 @@ unsafe extern "C" fn no_allocator(
     _prototype: *mut sys::DLTensor,
     _out: *mut *mut sys::DLManagedTensorVersioned,
     _context: *mut c_void,
-    _error: Option<unsafe extern "C" fn(*mut c_void, *const i8, *const i8)>,
+    _error: Option<unsafe extern "C" fn(*mut c_void, *const c_char, *const c_char)>,
 ) -> i32 {
     -1
 }
