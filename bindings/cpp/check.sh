@@ -88,6 +88,18 @@ check_no_exceptions_gcc() { plain no-exceptions-gcc g++ -std=c++17 -fno-exceptio
 check_no_exceptions_clang() {
   plain no-exceptions-clang clang++ -std=c++17 -fno-exceptions -fno-rtti
 }
+# A callback that throws is contained, whichever of the two files the linker takes its functions from.
+check_mixed_exceptions() {
+  local source=$HERE/tests/mixed_program.cc first=with second=without swap
+  g++ -std=c++17 "${warnings[@]}" "${include[@]}" -c "$source" -o "$scratch/mixed-with.o"
+  g++ -std=c++17 "${warnings[@]}" "${include[@]}" -fno-exceptions -c "$source" \
+    -o "$scratch/mixed-without.o"
+  for swap in 1 2; do
+    g++ "$scratch/mixed-$first.o" "$scratch/mixed-$second.o" -o "$scratch/mixed-$swap" "${link[@]}"
+    "$scratch/mixed-$swap"
+    first=without second=with
+  done
+}
 check_cxx20_clang() { plain cxx20 clang++ -std=c++20; }
 check_cxx23_gcc() { plain cxx23 g++ -std=c++23; }
 check_official_dlpack() {
@@ -226,7 +238,7 @@ for name in installed-headers tests-gcc; do
 done
 printf '%s\n' misuse-gcc misuse-clang | xargs -n 1 "$HERE/check.sh" --one || status=1
 printf '%s\n' tidy-conformance tidy-memory tidy-callback tidy-others tidy-analyzer mdspan-std \
-  mdspan-cuda conformance containers cost no-exceptions-gcc no-exceptions-clang cxx20-clang cxx23-gcc \
+  mdspan-cuda conformance containers cost no-exceptions-gcc no-exceptions-clang mixed-exceptions cxx20-clang cxx23-gcc \
   official-dlpack table static readme coverage format |
   xargs -n 1 -P "$jobs" "$HERE/check.sh" --one || status=1
 exit $status

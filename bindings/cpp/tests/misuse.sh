@@ -33,7 +33,7 @@ try() {
 
 # try_all SOURCE LEAST OPTION...: the twins, then every misuse of that file, two at a time.
 try_all() {
-  local source=$1 least=$2 count=0 status=0 number pid flags warnings options pids=()
+  local source=$1 least=$2 count=0 status=0 number pid flags numbers warnings options pids=()
   shift 2
   read -r -a flags <<<"$(sed -n 's|^// flags: ||p' "$source")"
   warnings=(-std=c++17 -Wall -Wextra -Wpedantic -Wconversion -Werror "${flags[@]}" "$@")
@@ -41,9 +41,10 @@ try_all() {
   # The headers are read once, with the flags of the file.
   printf '#include <array>\n#include <vector>\n#include "dlbridge/dlbridge.hpp"\n' \
     >"$scratch/once.hpp"
+  mapfile -t numbers < <(sed -n 's|^// MISUSE \([0-9]*\):.*|\1|p' "$source")
   "$compiler" "${warnings[@]}" -x c++-header "$scratch/once.hpp" -o "$scratch/once.hpp.gch"
   "$compiler" "${options[@]}" -DMISUSE=0 "$source" || { echo 'a twin does not compile'; status=1; }
-  for number in $(sed -n 's|^// MISUSE \([0-9]*\):.*|\1|p' "$source"); do
+  for number in "${numbers[@]}"; do
     count=$((count + 1))
     [ "$number" -eq $count ] || { echo "misuse $number stands at place $count"; status=1; }
     try "$source" "$number" &
