@@ -124,6 +124,13 @@ void ToViewsOfOtherReach() {
   const std::int64_t none[] = {100, 0};
   const db::tensor nothing = db::view(flat, db::view_spec(none)).value();
   EXPECT((nothing.map<md::mdspan<float, Small>>()).has_value());
+  // The extents' product is more than any integer, but for the 0.
+  const std::int64_t endless[] = {2, std::int64_t{1} << 40, std::int64_t{1} << 40, 0};
+  const db::tensor vast = db::view(flat, db::view_spec(endless)).value();
+  using Four = md::dextents<std::int64_t, 4>;
+  EXPECT((vast.map<md::mdspan<float, Four>>()).has_value());
+  const auto strided = vast.map<md::mdspan<float, Four, md::layout_stride>>();
+  EXPECT(strided.has_value() || strided.error().message()[0] != 0);
 }
 
 void FromViews() {
