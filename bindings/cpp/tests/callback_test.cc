@@ -261,5 +261,24 @@ TEST(Ipc, DescriptorsAreOwned) {
   EXPECT_EQ(db::ipc_import(cut).error().status(), db::status_code::descriptor);
 }
 
+// A callable that throws when it is copied is no tensor's callback: nothing terminates.
+struct ThrowsWhenCopied {
+  ThrowsWhenCopied() = default;
+  ThrowsWhenCopied(const ThrowsWhenCopied& /*other*/) { throw 1; }
+  void operator()() const {}
+};
+
+TEST(Callbacks, CopyThatThrows) {
+  std::vector<float> values(3);
+  const std::int64_t shape[1] = {3};
+  const ThrowsWhenCopied callable;
+  const auto none = db::status_code::out_of_memory;
+  EXPECT_EQ(db::wrap(SpecOf(values, shape), callable).error().status(), none);
+  EXPECT_EQ(db::wrap_legacy(SpecOf(values, shape), callable).error().status(), none);
+  EXPECT_EQ(db::wrap_borrowed(values, callable).error().status(), none);
+  const db::context_entry entry(db::backend::cuda, db::make_device(kDLCUDA, 77));
+  EXPECT_EQ(db::register_context(entry, callable).error().status(), none);
+}
+
 }  // namespace
 }  // namespace dlbridge_cpp_test

@@ -87,12 +87,13 @@ inline json CallStreamSynchronize(const Arguments& a) {
 
 inline db::context_entry EntryOf(const json& given) {
   const auto backend = static_cast<db::backend>(ValueOf(given["backend"], kBackends));
+  const std::vector<unsigned char> uuid = BytesOf(given.value("uuid", ""));
   db::context_entry entry =
       db::context_entry(backend, DeviceFrom(given["device"]))
           .platform(NumberOr(given, "platform", 0))
           .native_device(NumberOr(given, "native_device", 0))
           .context(NumberOr(given, "context", 0))
-          .uuid(BytesOf(given.value("uuid", "")))
+          .uuid(uuid)
           .queue(NumberOr(given, "queue", 0),
                  static_cast<db::stream_kind>(given.contains("queue_kind")
                                                   ? ValueOf(given["queue_kind"], kStreamKinds)

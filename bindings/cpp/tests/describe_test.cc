@@ -79,7 +79,8 @@ TEST(Describe, ForeignStructsOnlyWhereTheMajorIsKnown) {
   source.versioned.version.major = 2;
   const auto refused = db::borrow(owner);
   EXPECT_EQ(refused.error().rule(), db::rule_code::version_major);
-  EXPECT_FALSE(db::borrow(db::foreign_legacy()));
+  const db::foreign_legacy none;
+  EXPECT_FALSE(db::borrow(none));
   EXPECT_EQ(db::required_version(db::foreign_ref(&source.versioned.dl_tensor)).value().minor, 2U);
 }
 

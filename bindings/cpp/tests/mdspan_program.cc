@@ -48,7 +48,7 @@ void ToViews(const db::tensor& tensor) {
   EXPECT(At(tensor.map<Right>().value(), 1, 2) == 5);
   EXPECT(At(tensor.map<md::mdspan<const float, Dynamic>>().value(), 1, 0) == 3);
   EXPECT(tensor.map<Left>().error().rule() == db::rule_code::contiguity);
-  EXPECT(tensor.map<Left>()->size() == 0);
+  EXPECT((*tensor.map<Left>()).size() == 0);
   using Fixed = md::mdspan<float, md::extents<int, 2, md::dynamic_extent>>;
   EXPECT(At(tensor.map<Fixed>().value(), 0, 2) == 2);
   using Wrong = md::mdspan<float, md::extents<int, 3, md::dynamic_extent>>;
@@ -89,6 +89,50 @@ void ToViewsThatCannotBe(const db::tensor& tensor) {
   EXPECT(At(scalar.map<Scalar>().value()) == 4);
 }
 
+// Two elements in one place, by strides that are not 0; and further than the index type counts.
+void ToViewsOfOtherReach() {
+  const db::tensor flat = db::wrap_owned(std::vector<float>(10000)).value();
+  const std::int64_t sliding[] = {8, 3};
+  const std::int64_t ones[] = {1, 1};
+  const db::tensor windows = db::view(flat, db::view_spec(sliding).strides(ones)).value();
+  using Reading = md::mdspan<const float, Dynamic, md::layout_stride>;
+  const auto overlapping = windows.map<Reading>();
+  EXPECT(overlapping.error().rule() == db::rule_code::self_overlap);
+  EXPECT(overlapping.error().axis() >= 0 && overlapping.error().message()[0] != 0);
+  // No element twice, but not in an order that the layout has.
+  const std::int64_t square[] = {2, 2};
+  const std::int64_t interleaved[] = {3, 2};
+  const db::tensor mixed = db::view(flat, db::view_spec(square).strides(interleaved)).value();
+  EXPECT(!mixed.map<Reading>());
+  // An axis of one element between others has no say, whichever is the fastest.
+  const std::int64_t cube[] = {3, 1, 2};
+  const std::int64_t fortran[] = {1, 77, 3};
+  const db::tensor columns = db::view(flat, db::view_spec(cube).strides(fortran)).value();
+  using Cube = md::mdspan<float, md::dextents<std::int64_t, 3>, md::layout_stride>;
+  EXPECT(columns.map<Cube>().value().mapping().required_span_size() == 6);
+
+  const std::int64_t large[] = {100, 100};
+  const db::tensor plane = db::view(flat, db::view_spec(large)).value();
+  using Small = md::dextents<signed char, 2>;
+  EXPECT(plane.map<md::mdspan<float, Small>>().error().rule() == db::rule_code::extent_overflow);
+  EXPECT(plane.map<md::mdspan<float, Small, md::layout_stride>>().error().rule() ==
+         db::rule_code::extent_overflow);
+  const std::int64_t fitting[] = {1, 127};
+  const db::tensor line = db::view(flat, db::view_spec(fitting)).value();
+  EXPECT((line.map<md::mdspan<float, Small>>()).has_value());
+  EXPECT((line.map<md::mdspan<float, Small, md::layout_stride>>()).has_value());
+  const std::int64_t none[] = {100, 0};
+  const db::tensor nothing = db::view(flat, db::view_spec(none)).value();
+  EXPECT((nothing.map<md::mdspan<float, Small>>()).has_value());
+  // The extents' product is more than any integer, but for the 0.
+  const std::int64_t endless[] = {2, std::int64_t{1} << 40, std::int64_t{1} << 40, 0};
+  const db::tensor vast = db::view(flat, db::view_spec(endless)).value();
+  using Four = md::dextents<std::int64_t, 4>;
+  EXPECT((vast.map<md::mdspan<float, Four>>()).has_value());
+  const auto strided = vast.map<md::mdspan<float, Four, md::layout_stride>>();
+  EXPECT(strided.has_value() || strided.error().message()[0] != 0);
+}
+
 void FromViews() {
   std::vector<float> values = {0, 1, 2, 3, 4, 5};
   Left columns(values.data(), 2, 3);
@@ -97,7 +141,7 @@ void FromViews() {
   EXPECT(At(lent.map<Left>().value(), 1, 2) == 5);
   const md::mdspan<const float, Dynamic> reading(values.data(), 2, 3);
   EXPECT(db::wrap_borrowed(reading).value().read_only());
-  const Strided every_other(values.data(), {Dynamic(2, 2), md::array<std::int64_t, 2>{{3, 2}}});
+  const Strided every_other(values.data(), {Dynamic(2, 2), md::array<std::int64_t, 2>{{4, 1}}});
   const db::tensor sparse = db::wrap_borrowed(every_other).value();
   EXPECT(At(sparse.map<Strided>().value(), 1, 1) == 5);
 }
@@ -112,6 +156,7 @@ int main() {
   }();
   ToViews(tensor);
   ToViewsThatCannotBe(tensor);
+  ToViewsOfOtherReach();
   FromViews();
   std::printf("%d failures\n", failures);
   return failures == 0 ? 0 : 1;

@@ -30,6 +30,90 @@ namespace {
 
 namespace db = dlbridge;
 
+// An int4 in a byte of its own.
+struct PaddedInt4 {
+  std::uint8_t byte = 0;
+};
+// Two in one byte.
+struct Int4Pair {
+  std::uint8_t byte = 0;
+};
+// A range that gives const elements through const, and yet owns none.
+struct DeepView {
+  float* data() { return elements; }
+  const float* data() const { return elements; }
+  std::size_t size() const { return 1; }
+  float* elements = nullptr;
+};
+static_assert(!db::memory_traits<DeepView>::owning);
+
+}  // namespace
+}  // namespace dlbridge_cpp_test
+
+template <>
+struct dlbridge::dtype_of<dlbridge_cpp_test::PaddedInt4> {
+  static constexpr dlbridge::dtype value = dlbridge::make_dtype(kDLInt, 4);
+};
+template <>
+struct dlbridge::dtype_of<dlbridge_cpp_test::Int4Pair> {
+  static constexpr dlbridge::dtype value = dlbridge::make_dtype(kDLInt, 4, 2);
+};
+
+namespace dlbridge_cpp_test {
+namespace {
+
+TEST(Elements, OfLessThanAByte) {
+  Foreign source;
+  source.versioned.dl_tensor.dtype = db::make_dtype(kDLInt, 4);
+  const auto checked = db::validate(source.as_versioned()).value();
+  const auto packed = checked.elements<const PaddedInt4, 2>();  // would be twice the memory
+  EXPECT_EQ(packed.error().rule(), db::rule_code::dtype_refused);
+  EXPECT_STRNE(packed.error().message(), "");
+  source.versioned.flags = DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED;
+  EXPECT_TRUE((checked.elements<const PaddedInt4, 2>()));
+  source.versioned.dl_tensor.dtype.lanes = 2;
+  EXPECT_TRUE((checked.elements<const Int4Pair, 2>()));
+  source.versioned.flags = 0;
+  EXPECT_TRUE((checked.elements<const Int4Pair, 2>()));
+  std::vector<PaddedInt4> values(3);
+  const db::tensor lent = db::wrap_borrowed(values).value();
+  EXPECT_EQ(lent.flags(), DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED);
+  EXPECT_TRUE((lent.elements<PaddedInt4, 1>()));
+  const db::tensor inside = db::wrap_owned(std::move(values)).value();
+  EXPECT_EQ(inside.flags(), DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED);
+}
+
+// Extents whose product is more than any integer, but for the 0.
+TEST(Elements, OfNoneWithLargeExtents) {
+  constexpr std::int64_t large = std::int64_t{1} << 40;
+  Foreign source;
+  std::int64_t shape[] = {large, large, 0};
+  source.versioned.dl_tensor.shape = shape;
+  source.versioned.dl_tensor.ndim = 3;
+  source.versioned.dl_tensor.strides = nullptr;
+  source.versioned.version = {1, 1};
+  for (int place = 0; place < 3; ++place) {
+    shape[0] = shape[1] = shape[2] = large;
+    shape[place] = 0;
+    const auto checked = db::validate(source.as_versioned()).value();
+    EXPECT_EQ(checked.size(), 0);
+    const auto view = checked.elements<float, 3>().value();
+    EXPECT_EQ(view.size(), 0);
+    EXPECT_TRUE(view.is_c_contiguous());
+    EXPECT_TRUE(view.contiguous().empty());
+    EXPECT_TRUE((checked.elements<float, 3>().has_value()));
+  }
+}
+
+TEST(Elements, OfNoneAtAnOddAddress) {
+  Foreign source;
+  source.shape[0] = 0;
+  source.versioned.dl_tensor.byte_offset = 1;
+  const auto checked = db::validate(source.as_versioned()).value();
+  const auto view = checked.elements<float, 2>();
+  EXPECT_TRUE(view) << view.error().message();
+}
+
 TEST(Wrap, VectorMovesIn) {
   std::vector<float> values = {1, 2, 3};
   const float* data = values.data();
@@ -221,6 +305,12 @@ TEST(Eigen, BothWays) {
   const auto refused = lent.map<Eigen::Map<RowMajor>>();
   EXPECT_EQ(refused.error().rule(), db::rule_code::contiguity);
   EXPECT_EQ(refused->size(), 0);
+  static_assert(!std::is_move_assignable_v<db::result<Eigen::Map<Eigen::MatrixXd>>>);
+  static_assert(!std::is_copy_assignable_v<db::result<Eigen::Map<Eigen::MatrixXd>>>);
+  static_assert(std::is_copy_assignable_v<db::result<db::strided_view<float, 2>>>);
+  static_assert(std::is_move_assignable_v<db::result<db::tensor>>);
+  static_assert(db::memory_traits<Eigen::MatrixXd>::owning);
+  static_assert(!db::memory_traits<Eigen::Map<Eigen::MatrixXd>>::owning);
   using AnyStrides = Eigen::Stride<Eigen::Dynamic, Eigen::Dynamic>;
   EXPECT_EQ((lent.map<Eigen::Map<const RowMajor, 0, AnyStrides>>().value()(1, 2)), 6);
   using Outer = Eigen::OuterStride<>;
@@ -229,6 +319,17 @@ TEST(Eigen, BothWays) {
   EXPECT_EQ((lent.map<Eigen::Map<Fixed>>().value()(0, 2)), 3);
   using Wrong = Eigen::Matrix<double, 3, 2>;
   EXPECT_FALSE((lent.map<Eigen::Map<Wrong>>()));
+}
+
+TEST(Eigen, OfNoRows) {
+  for (const bool rows : {false, true}) {
+    const std::int64_t shape[] = {rows ? 5 : 0, rows ? 0 : 5};
+    const db::tensor empty =
+        db::allocate(db::allocate_spec(db::dtype_of<double>::value, shape)).value();
+    const auto map = empty.map<Eigen::Map<Eigen::MatrixXd>>();
+    EXPECT_TRUE(map) << map.error().message();
+    EXPECT_EQ((*map).cols(), shape[1]);
+  }
 }
 
 TEST(Eigen, BlocksVectorsAndOwned) {
@@ -260,6 +361,13 @@ TEST(Xtensor, BothWays) {
   EXPECT_EQ(lent.data(), array.data());
   auto adaptor = lent.map<Adaptor<float, 2>>().value();
   EXPECT_EQ(adaptor(1, 2), 6);
+  static_assert(!std::is_copy_assignable_v<db::result<Adaptor<float, 2>>>);
+  static_assert(!db::memory_traits<Adaptor<float, 2>>::owning);
+  using Adapted = decltype(xt::adapt(array.data(), array.size(), xt::no_ownership(),
+                                     std::array<std::size_t, 2>()));
+  static_assert(!db::memory_traits<Adapted>::owning);
+  static_assert(db::memory_traits<xt::xtensor<float, 2>>::owning);
+  static_assert(db::memory_traits<xt::xarray<double>>::owning);
   adaptor(0, 0) = 10;
   EXPECT_EQ(array(0, 0), 10);
   EXPECT_EQ(xt::sum(adaptor)(), 30);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the types forbid. With MISUSE defined as one of the numbers the file must not compile, and
 // the compiler must say what stands behind `says` (a regular expression); as 0, every corrected
-// twin must compile without a warning. misuse.sh tries them all; `flags` are for that number only.
+// twin must compile without a warning. misuse.sh tries them all.
 #include <array>
 #include <vector>
 
@@ -15,6 +15,46 @@ struct Pool {
   }
   void deallocate(db::device /*on*/, void* /*memory*/, std::uint64_t /*bytes*/,
                   std::uint64_t /*alignment*/) {}
+};
+
+// An int4 in two bytes, which is one too many.
+struct Wide {
+  std::uint16_t bits = 0;
+};
+template <>
+struct dlbridge::dtype_of<Wide> {
+  static constexpr dlbridge::dtype value = dlbridge::make_dtype(kDLInt, 4);
+};
+
+// A range that gives const elements through const, and owns none.
+struct DeepView {
+  float* data() { return elements; }
+  const float* data() const { return elements; }
+  std::size_t size() const { return 1; }
+  float* elements = nullptr;
+};
+
+// A view of one float whose assignment writes to it.
+struct Reference {
+  Reference() = default;
+  explicit Reference(float* address) : target(address) {}
+  Reference(const Reference&) = default;
+  Reference& operator=(const Reference& other) {
+    if (this != &other) {
+      *target = *other.target;
+    }
+    return *this;
+  }
+  ~Reference() = default;
+  float* target = nullptr;
+};
+template <>
+struct dlbridge::map_traits<Reference> {
+  using element_type = float;
+  static constexpr std::size_t rank = 1;
+  static dlbridge::result<Reference> make(const dlbridge::strided_view<float, 1>& view) {
+    return Reference(view.data());
+  }
 };
 
 // MISUSE 1: an element of a foreign tensor, which nobody has validated
@@ -291,35 +331,189 @@ void ignores_a_refusal(const db::stream& stream) {
 #endif
 }
 
-// MISUSE 27: exceptions where there are none
-// says: value\(\) throws, and exceptions are off: ask has_value\(\)
-// flags: -fno-exceptions
-bool throws_without_exceptions(db::foreign_legacy& tensor) {
-  const auto made = db::validate(std::move(tensor));
-#if MISUSE == 27
-  return static_cast<bool>(made.value());
-#else
-  return made.has_value();
-#endif
-}
-
-// MISUSE 28: a target that nobody has taught to view memory
+// MISUSE 27: a target that nobody has taught to view memory
 // says: no way is known to make this type view memory: specialise map_traits
 bool maps_to_anything(const db::tensor& tensor) {
-#if MISUSE == 28
+#if MISUSE == 27
   return tensor.map<std::vector<float>>().has_value();
 #else
   return tensor.map<db::strided_view<float, 1>>().has_value();
 #endif
 }
 
-// MISUSE 29: a queue of one driver as any number
+// MISUSE 28: a queue of one driver as any number
 // says: no matching (function for call|conversion for)
 db::stream takes_a_bare_handle(void* queue) {
-#if MISUSE == 29
+#if MISUSE == 28
   return db::stream(queue);
 #else
   return db::stream::queue(db::backend::cuda, db::make_device(kDLCUDA),
                            reinterpret_cast<std::uintptr_t>(queue));
 #endif
+}
+
+// MISUSE 29: a view that a member of a temporary result's value gives
+// says: (use of deleted function .*operator->|overload resolution selected deleted operator '->')
+std::int64_t looks_through_a_temporary(const db::tensor& tensor) {
+#if MISUSE == 29
+  return db::share(tensor)->shape()[0];
+#else
+  const db::result<db::tensor> shared = db::share(tensor);
+  return shared->shape()[0];
+#endif
+}
+
+// MISUSE 30: the shape of a view that is gone
+// says: (use of deleted function .*shape|call to deleted member function 'shape')
+std::int64_t keeps_a_shape_of_a_view(const db::tensor& tensor) {
+#if MISUSE == 30
+  const auto shape = tensor.elements<const float, 1>().value().shape();
+#else
+  const auto view = tensor.elements<const float, 1>().value();
+  const auto shape = view.shape();
+#endif
+  return shape[0];
+}
+
+// MISUSE 31: the strides of a view that is gone
+// says: (use of deleted function .*strides|call to deleted member function 'strides')
+std::int64_t keeps_strides_of_a_view(const db::tensor& tensor) {
+#if MISUSE == 31
+  const auto strides = tensor.elements<const float, 1>().value().strides();
+#else
+  const auto view = tensor.elements<const float, 1>().value();
+  const auto strides = view.strides();
+#endif
+  return strides[0];
+}
+
+// MISUSE 32: a struct whose owner is gone
+// says: (use of deleted function .*borrow|call to deleted function 'borrow')
+db::foreign_ref borrows_from_a_temporary(DLManagedTensorVersioned* tensor, bool& empty) {
+#if MISUSE == 32
+  const auto borrowed = db::borrow(db::foreign_versioned(tensor));
+#else
+  db::foreign_versioned owner(tensor);
+  const auto borrowed = db::borrow(owner);
+  static_cast<void>(owner.release());
+#endif
+  empty = !borrowed;
+  return *borrowed;
+}
+
+// MISUSE 33: the same of a legacy tensor
+// says: (use of deleted function .*borrow|call to deleted function 'borrow')
+db::foreign_ref borrows_from_a_legacy_temporary(DLManagedTensor* tensor) {
+#if MISUSE == 33
+  const auto borrowed = db::borrow(db::foreign_legacy(tensor));
+#else
+  db::foreign_legacy owner(tensor);
+  const auto borrowed = db::borrow(owner);
+  static_cast<void>(owner.release());
+#endif
+  return *borrowed;
+}
+
+// MISUSE 34: a spec of a shape that is gone
+// says: no matching (function for call|conversion for|constructor for)
+db::tensor forgets_the_shape() {
+#if MISUSE == 34
+  const auto spec = db::allocate_spec(db::dtype_of<float>::value, std::vector<std::int64_t>{2, 3});
+#else
+  const std::vector<std::int64_t> shape = {2, 3};
+  const auto spec = db::allocate_spec(db::dtype_of<float>::value, shape);
+#endif
+  return db::allocate(spec).value();
+}
+
+// MISUSE 35: a policy of dtypes that are gone
+// says: (no matching function|could not convert|no viable conversion|cannot convert)
+db::policy forgets_the_dtypes() {
+#if MISUSE == 35
+  return db::policy().dtypes(std::vector<db::dtype>{db::dtype_of<float>::value});
+#else
+  static const db::dtype accepted[] = {db::dtype_of<float>::value};
+  return db::policy().dtypes(accepted);
+#endif
+}
+
+// MISUSE 36: two extents, of which the first would be a null pointer
+// says: no matching (function for call|conversion for|constructor for)
+db::tensor braces_extents() {
+#if MISUSE == 36
+  return db::allocate(db::allocate_spec(db::dtype_of<float>::value, {0, 0})).value();
+#else
+  return db::allocate(db::allocate_spec(db::dtype_of<float>::value, {{0, 0}})).value();
+#endif
+}
+
+// MISUSE 37: const memory as memory that may be written to
+// says: (use of deleted function .*buffer_of|call to deleted function 'buffer_of')
+db::buffer drops_const_of_memory(const float* data, float* own) {
+#if MISUSE == 37
+  static_cast<void>(own);
+  return db::buffer_of(data);
+#else
+  static_cast<void>(data);
+  return db::buffer_of(own);
+#endif
+}
+
+const db::policy ConstPolicy() { return db::policy(); }  // NOLINT(readability-const-return-type)
+
+// MISUSE 38: options that refer to a temporary policy that is const
+// says: (use of deleted function .*by\(|call to deleted member function 'by')
+db::convert_options forgets_a_const_policy(const db::convert_options& base,
+                                           const db::policy& demands) {
+#if MISUSE == 38
+  static_cast<void>(demands);
+  return base.by(ConstPolicy());
+#else
+  static_cast<void>(&ConstPolicy);
+  return base.by(demands);
+#endif
+}
+
+// MISUSE 39: const options that refer to an allocator that is gone
+// says: (use of deleted function .*memory\(|call to deleted member function 'memory')
+db::convert_options forgets_an_allocator(const db::convert_options& base, Pool& pool,
+                                         const db::allocator& memory) {
+#if MISUSE == 39
+  static_cast<void>(memory);
+  return base.memory(db::allocator(pool));
+#else
+  static_cast<void>(pool);
+  return base.memory(memory);
+#endif
+}
+
+// MISUSE 40: a type that is larger than what its dtype says
+// says: the type is not as large as its dlbridge::dtype_of says
+bool reads_a_wide_type(const db::tensor& tensor) {
+#if MISUSE == 40
+  return tensor.elements<const Wide, 1>().has_value();
+#else
+  return tensor.elements<const float, 1>().has_value();
+#endif
+}
+
+// MISUSE 41: a view that hands its constness on, as if it owned
+// says: a view owns no elements
+db::tensor gives_a_deep_view(std::vector<float>& values) {
+#if MISUSE == 41
+  return db::wrap_owned(DeepView{values.data()}).value();
+#else
+  DeepView view{values.data()};
+  return db::wrap_borrowed(view).value();
+#endif
+}
+
+// MISUSE 42: elements of one map copied into those of another
+// says: (use of deleted function .*operator=|copy assignment operator is implicitly deleted)
+bool assigns_a_map(const db::tensor& tensor) {
+  auto first = tensor.map<Reference>();
+#if MISUSE == 42
+  first = tensor.map<Reference>();
+#endif
+  return first.has_value();
 }

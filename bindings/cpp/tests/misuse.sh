@@ -1,32 +1,26 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Each misuse of misuse.cc is refused by the compiler, for the reason that stands there, and its
-# corrected twin compiles.
+# Each misuse of misuse.cc, and of misuse_no_exceptions.cc with its flags, is refused by the compiler
+# for the reason that stands there, and its corrected twin compiles.
 #
 # misuse.sh COMPILER SCRATCH OPTION...   (the options find the headers)
 set -euo pipefail
 
-source=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/misuse.cc
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 compiler=$1
 scratch=$2
 shift 2
-warnings=(-std=c++17 -Wall -Wextra -Wpedantic -Wconversion -Werror "$@")
-options=(-fsyntax-only "${warnings[@]}")
 mkdir -p "$scratch"
 
-# The headers are read once. A number that has flags of its own reads them anew.
-printf '#include <array>\n#include <vector>\n#include "dlbridge/dlbridge.hpp"\n' >"$scratch/once.hpp"
-"$compiler" "${warnings[@]}" -x c++-header "$scratch/once.hpp" \
-  -o "$scratch/once.hpp.gch"
-
-# try NUMBER: compiles that misuse; says what is wrong and fails unless it is refused as it should be.
+# try SOURCE NUMBER: compiles that misuse; says what is wrong and fails unless it is refused as it
+# should be.
 try() {
-  local number=$1 says flags log=$scratch/misuse-$1.log
+  local source=$1 number=$2 says log
+  log=$scratch/$(basename "$source")-$number.log
   says=$(sed -n "/^\/\/ MISUSE $number:/,/^[^/]/s|^// says: ||p" "$source")
-  read -r -a flags <<<"$(sed -n "/^\/\/ MISUSE $number:/,/^[^/]/s|^// flags: ||p" "$source")"
   [ -n "$says" ] || { echo "misuse $number has no reason"; return 1; }
-  [ ${#flags[@]} -gt 0 ] || flags=(-include "$scratch/once.hpp")
-  if "$compiler" "${options[@]}" "${flags[@]}" -DMISUSE="$number" "$source" 2>"$log"; then
+  if "$compiler" "${options[@]}" -include "$scratch/once.hpp" -DMISUSE="$number" "$source" \
+    2>"$log"; then
     echo "misuse $number compiles"
     return 1
   fi
@@ -37,17 +31,37 @@ try() {
   }
 }
 
-"$compiler" "${options[@]}" -DMISUSE=0 "$source"
-numbers=$(sed -n 's|^// MISUSE \([0-9]*\):.*|\1|p' "$source")
-count=0
+# try_all SOURCE LEAST OPTION...: the twins, then every misuse of that file, two at a time.
+try_all() {
+  local source=$1 least=$2 count=0 status=0 number pid flags numbers warnings options pids=()
+  shift 2
+  read -r -a flags <<<"$(sed -n 's|^// flags: ||p' "$source")"
+  warnings=(-std=c++17 -Wall -Wextra -Wpedantic -Wconversion -Werror "${flags[@]}" "$@")
+  options=(-fsyntax-only "${warnings[@]}")
+  # The headers are read once, with the flags of the file.
+  printf '#include <array>\n#include <vector>\n#include "dlbridge/dlbridge.hpp"\n' \
+    >"$scratch/once.hpp"
+  mapfile -t numbers < <(sed -n 's|^// MISUSE \([0-9]*\):.*|\1|p' "$source")
+  "$compiler" "${warnings[@]}" -x c++-header "$scratch/once.hpp" -o "$scratch/once.hpp.gch"
+  "$compiler" "${options[@]}" -DMISUSE=0 "$source" || { echo 'a twin does not compile'; status=1; }
+  for number in "${numbers[@]}"; do
+    count=$((count + 1))
+    [ "$number" -eq $count ] || { echo "misuse $number stands at place $count"; status=1; }
+    try "$source" "$number" &
+    pids+=($!)
+    # Each is waited for by its id: `wait -n` forgets one that had ended before it was called.
+    if [ ${#pids[@]} -eq 2 ]; then
+      for pid in "${pids[@]}"; do wait "$pid" || status=1; done
+      pids=()
+    fi
+  done
+  for pid in "${pids[@]}"; do wait "$pid" || status=1; done
+  echo "$count misuses in $(basename "$source")"
+  [ $count -ge "$least" ] || status=1
+  return $status
+}
+
 status=0
-for number in $numbers; do
-  count=$((count + 1))
-  [ "$number" -eq $count ] || { echo "misuse $number stands at place $count"; status=1; }
-  try "$number" &
-  if [ $((count % 2)) -eq 0 ]; then wait -n || status=1; fi
-done
-while [ -n "$(jobs -pr)" ]; do wait -n || status=1; done
-echo "$count misuses"
-[ $count -ge 25 ] || status=1
+try_all "$here/misuse.cc" 42 "$@" || status=1
+try_all "$here/misuse_no_exceptions.cc" 2 "$@" || status=1
 exit $status

@@ -82,6 +82,12 @@ void Spans() {
   const std::span<const float> elements = view->contiguous();
   EXPECT(elements.data() == values.data() && elements.size() == 3);
   EXPECT(db::view(*lent, db::view_spec(shape)).has_value());
+  std::vector<float> own(3);
+  const std::int64_t one[] = {1};
+  const std::int64_t extent[] = {3};
+  const db::strided_view<float, 1> writable(own.data(), extent, one);
+  const std::span<float> all = writable.contiguous();
+  EXPECT(all.data() == own.data() && all.size() == 3);
 #endif
 }
 
@@ -100,7 +106,7 @@ void Expected() {
 }
 
 void Describe() {
-  EXPECT(db::negotiate({1, 3}, {0, 8})->kind == db::kind::legacy);
+  EXPECT((*db::negotiate({1, 3}, {0, 8})).kind == db::kind::legacy);
   EXPECT(db::identify(nullptr) == db::kind::ambiguous);
   EXPECT(db::parse_dtype("bfloat16").has_value());
   EXPECT(db::stream::host().synchronize().has_value());

@@ -60,6 +60,15 @@ struct held_callable {
   }
 };
 
+// A callable (its holder) on the heap, or NULL where there is no memory, or where copying it threw,
+// of which the handler is told.
+template <class Holder, class F>
+std::unique_ptr<Holder> hold(F&& callable) noexcept {
+  std::unique_ptr<Holder> held;
+  contained([&] { held.reset(new (std::nothrow) Holder{std::forward<F>(callable)}); });
+  return held;
+}
+
 }  // namespace detail
 
 /// Sets who is told of exceptions that callbacks throw, and returns who was. By default (nullptr)

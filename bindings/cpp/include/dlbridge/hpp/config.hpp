@@ -18,6 +18,12 @@
 #if __has_include(<version>)
 #include <version>
 #endif
+#if defined(__cpp_lib_span) && defined(__cpp_lib_ranges)
+#include <span>
+#define DLBRIDGE_HPP_RANGES 1
+#else
+#define DLBRIDGE_HPP_RANGES 0
+#endif
 
 // 1 where exceptions are on. Without them there is the result face only.
 #if defined(__cpp_exceptions) || defined(__EXCEPTIONS) || defined(_CPPUNWIND)
@@ -26,7 +32,7 @@
 #define DLBRIDGE_HPP_EXCEPTIONS 0
 #endif
 
-// Element access works in kernels too.
+// Access to an element by index, and the extents and strides by axis, work in kernels too.
 #if defined(__CUDACC__) || defined(__HIPCC__)
 #define DLBRIDGE_HPP_HD __host__ __device__
 #else
@@ -41,6 +47,14 @@
 #define DLBRIDGE_HPP_INLINE inline
 #endif
 
+// Files with and without exceptions are of two namespaces too: a callback of the latter contains
+// nothing, and the linker keeps one of two functions of the same name.
+#if DLBRIDGE_HPP_EXCEPTIONS
+#define DLBRIDGE_HPP_MODE(name) name
+#else
+#define DLBRIDGE_HPP_MODE(name) name##_without_exceptions
+#endif
+
 // Define DLBRIDGE_HPP_API before including dlbridge.hpp, as an expression of type
 // `const DLBridgeApi*`, and every call goes through that table, such as one that dlsym found,
 // instead of the linked functions. All of a program's files that exchange types of this header must
@@ -48,11 +62,11 @@
 #ifdef DLBRIDGE_HPP_API
 #define DLBRIDGE_HPP_BEGIN \
   namespace dlbridge {     \
-  inline namespace table {
+  inline namespace DLBRIDGE_HPP_MODE(table) {
 #else
 #define DLBRIDGE_HPP_BEGIN \
   namespace dlbridge {     \
-  inline namespace linked {
+  inline namespace DLBRIDGE_HPP_MODE(linked) {
 #endif
 #define DLBRIDGE_HPP_END \
   }                      \
@@ -83,10 +97,14 @@ class optional_ref {
   const T* pointer_ = nullptr;
 };
 
+template <class C>
+inline constexpr bool is_view = false;
+
 }  // namespace detail
 
 /// A borrowed array of known size, as std::span, to which it converts. One type in every language
-/// mode, so that files compiled as C++17 and as C++20 can be linked.
+/// mode, so that files compiled as C++17 and as C++20 can be linked. It is not made of a temporary
+/// that owns its elements.
 template <class T>
 class span {
  public:
@@ -96,12 +114,19 @@ class span {
   using iterator = T*;
 
   constexpr span() noexcept = default;
-  constexpr span(T* data, std::size_t size) noexcept : data_(data), size_(size) {}
+  /// `size` elements at `data`, which is a pointer: the 0 of a braced list of extents is none.
+  template <class Pointer,
+            class = std::enable_if_t<
+                std::is_pointer_v<Pointer> &&
+                std::is_convertible_v<std::remove_pointer_t<Pointer> (*)[], T (*)[]>>>
+  constexpr span(Pointer data, std::size_t size) noexcept : data_(data), size_(size) {}
   template <std::size_t N>
   // NOLINTNEXTLINE(google-explicit-constructor): as std::span
   constexpr span(T (&array)[N]) noexcept : data_(array), size_(N) {}
-  /// From an lvalue with data() and size(), or from a temporary whose elements outlive the call.
+  /// From an lvalue with data() and size(), or from a temporary that is a view itself.
   template <class C,
+            class = std::enable_if_t<std::is_lvalue_reference_v<C> ||
+                                     detail::is_view<std::remove_cv_t<C>>>,
             class = std::enable_if_t<std::is_convertible_v<
                 std::remove_pointer_t<decltype(std::declval<C&>().data())> (*)[], T (*)[]>>,
             class = decltype(std::declval<C&>().size())>
@@ -121,9 +146,26 @@ class span {
   std::size_t size_ = 0;
 };
 
+namespace detail {
+
+template <class T>
+inline constexpr bool is_view<span<T>> = true;
+#if DLBRIDGE_HPP_RANGES
+template <class T, std::size_t Extent>
+inline constexpr bool is_view<std::span<T, Extent>> = true;
+#endif
+
+}  // namespace detail
+
 /// {0, 0} in options: the newest release that the library knows.
 using dlpack_version = DLPackVersion;
 
 DLBRIDGE_HPP_END
+
+#if DLBRIDGE_HPP_RANGES
+// So that a temporary one is a std::span too.
+template <class T>
+inline constexpr bool std::ranges::enable_borrowed_range<dlbridge::span<T>> = true;
+#endif
 
 #endif  // DLBRIDGE_HPP_CONFIG_HPP_

@@ -154,7 +154,7 @@ inline result<context_registration> register_context(const context_entry& entry)
 template <class F>
 result<context_registration> register_context(const context_entry& entry, F&& release) noexcept {
   using holder = detail::held_callable<std::decay_t<F>>;
-  std::unique_ptr<holder> held(new (std::nothrow) holder{std::forward<F>(release)});
+  std::unique_ptr<holder> held = detail::hold<holder>(std::forward<F>(release));
   if (held == nullptr) {
     return error(status_code::out_of_memory, rule_code::none, -1,
                  "no memory for a release callback");

@@ -45,6 +45,7 @@ inline result<foreign_ref> borrow(const foreign_versioned& owner) noexcept {
   detail::maker::finish(made, status);
   return made;
 }
+result<foreign_ref> borrow(const foreign_versioned&&) = delete;  // it would be gone
 inline result<foreign_ref> borrow(const foreign_legacy& owner) noexcept {
   if (owner) {
     return foreign_ref(&owner.get()->dl_tensor);
@@ -52,6 +53,7 @@ inline result<foreign_ref> borrow(const foreign_legacy& owner) noexcept {
   return error(status_code::invalid_argument, rule_code::none, -1,
                "the tensor is empty: it was moved from or released");
 }
+result<foreign_ref> borrow(const foreign_legacy&&) = delete;
 
 namespace detail {
 

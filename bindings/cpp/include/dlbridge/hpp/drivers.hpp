@@ -60,7 +60,7 @@ inline result<memory_info> pointer_info(const buffer& memory,
 }
 inline result<memory_info> pointer_info(const void* address,
                                         const device& label = make_device(kDLCPU)) noexcept {
-  return pointer_info(buffer_of(address), label);
+  return pointer_info(dlbridge_buffer_address(address), label);
 }
 
 DLBRIDGE_HPP_END

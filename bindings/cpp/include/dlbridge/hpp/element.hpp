@@ -57,7 +57,9 @@ struct boolean {
 };
 
 /// Which dtype the elements of a C++ type have. Specialise it for types of your own, such as a
-/// half: `static constexpr dlbridge::dtype value = dlbridge::make_dtype(kDLFloat, 16);`
+/// half: `static constexpr dlbridge::dtype value = dlbridge::make_dtype(kDLFloat, 16);` The type is
+/// as large as its dtype; one of less than whole bytes fills them, so it stands for padded elements
+/// only (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED).
 template <class T, class = void>
 struct dtype_of;
 
@@ -104,6 +106,24 @@ template <class T>
 inline constexpr bool has_dtype<T, std::void_t<decltype(dtype_of<std::remove_cv_t<T>>::value)>> =
     true;
 
+// Bits of an element where elements are packed.
+template <class T>
+inline constexpr std::size_t packed_bits = std::size_t{dtype_of<std::remove_cv_t<T>>::value.bits} *
+                                           dtype_of<std::remove_cv_t<T>>::value.lanes;
+
+// Can T stand only for elements that are padded to whole bytes?
+template <class T>
+inline constexpr bool is_padded = packed_bits<T> % 8 != 0;
+
+// A T is as far from the next one as the elements are.
+template <class T>
+constexpr void require_element_size() noexcept {
+  if constexpr (has_dtype<T>) {
+    static_assert(sizeof(T) == (packed_bits<T> + 7) / 8,
+                  "dlbridge: the type is not as large as its dlbridge::dtype_of says");
+  }
+}
+
 // What may stand for the elements of a tensor that somebody else wrote.
 template <class T>
 constexpr void require_element() noexcept {
@@ -114,6 +134,21 @@ constexpr void require_element() noexcept {
                 "dlbridge: no DLPack dtype is known for this type: specialise dlbridge::dtype_of");
   static_assert(std::is_trivially_copyable_v<T>,
                 "dlbridge: elements of a tensor are trivially copyable");
+  require_element_size<T>();
+}
+
+// The product of extents that are not negative, modulo 2^64: 0 where one of them is, however large
+// the others are.
+DLBRIDGE_HPP_HD constexpr std::int64_t count_elements(const std::int64_t* shape,
+                                                      std::size_t rank) noexcept {
+  std::uint64_t count = 1;
+  for (std::size_t axis = 0; axis < rank; ++axis) {
+    count *= static_cast<std::uint64_t>(shape[axis]);
+    if (shape[axis] == 0) {
+      return 0;
+    }
+  }
+  return static_cast<std::int64_t>(count);
 }
 
 }  // namespace detail

@@ -57,7 +57,8 @@ class view_spec {
     return raw_.strides == nullptr || strides_ == static_cast<std::size_t>(raw_.ndim);
   }
   /// Of a struct that was filled by other means.
-  constexpr explicit view_spec(const DLBridgeViewSpec& raw) noexcept
+  template <class Raw, class = std::enable_if_t<std::is_same_v<Raw, DLBridgeViewSpec>>>
+  constexpr explicit view_spec(const Raw& raw) noexcept  // no braced list of extents is one
       : raw_(raw), strides_(static_cast<std::size_t>(raw.ndim)) {}
   constexpr const DLBridgeViewSpec* raw() const noexcept { return &raw_; }
 
@@ -151,7 +152,9 @@ enum class buffer_kind : std::int32_t {
   cl_mem = DLBRIDGE_BUFFER_CL_MEM,
   handle = DLBRIDGE_BUFFER_HANDLE,
 };
-inline buffer buffer_of(const void* address) noexcept { return dlbridge_buffer_address(address); }
+/// Memory that may be written to. Of what is const wrap_borrowed makes read-only tensors.
+inline buffer buffer_of(void* address) noexcept { return dlbridge_buffer_address(address); }
+buffer buffer_of(const void* address) = delete;
 constexpr buffer make_buffer(backend whose, buffer_kind kind, std::uint64_t handle,
                              std::uint64_t context = 0) noexcept {
   return {static_cast<DLBridgeBackend>(whose), static_cast<std::int32_t>(kind), handle, context};

@@ -35,12 +35,65 @@ inline error unlike_target(rule_code broken, std::size_t axis, const char* what,
 template <class T, std::size_t Rank>
 std::array<std::int64_t, Rank> positive_strides(const strided_view<T, Rank>& view) noexcept {
   std::array<std::int64_t, Rank> strides{};
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
   std::int64_t next = 1;
   for (std::size_t axis = Rank; axis-- > 0;) {
     strides[axis] = view.extent(axis) <= 1 || view.empty() ? next : view.stride(axis);
-    next *= view.extent(axis) > 1 ? view.extent(axis) : 1;
+    if (view.extent(axis) > 1) {  // without elements the product may be any
+      next = next > most / view.extent(axis) ? most : next * view.extent(axis);
+    }
   }
   return strides;
+}
+
+// How far elements of that shape reach with strides that are not negative, in elements; `most` + 1
+// where it is above that.
+template <std::size_t Rank>
+std::uint64_t required_span(const std::int64_t* shape,
+                            const std::array<std::int64_t, Rank>& strides,
+                            std::uint64_t most) noexcept {
+  std::uint64_t reach = 1;
+  for (std::size_t axis = 0; axis < Rank; ++axis) {
+    if (shape[axis] == 0) {
+      return 0;
+    }
+  }
+  for (std::size_t axis = 0; axis < Rank; ++axis) {
+    const auto steps = static_cast<std::uint64_t>(shape[axis] - 1);
+    const auto stride = static_cast<std::uint64_t>(strides[axis]);
+    if (steps != 0 && stride > (most - reach) / steps) {
+      return most + 1;
+    }
+    reach += steps * stride;
+  }
+  return reach;
+}
+
+// Of the axes in the order of their strides, all of them positive: the first that begins inside the
+// one before it, so that two indices may be one element; Rank where there is none.
+template <std::size_t Rank>
+std::size_t interleaved_axis(const std::int64_t* shape,
+                             const std::array<std::int64_t, Rank>& strides) noexcept {
+  std::array<std::size_t, Rank> order{};
+  for (std::size_t axis = 0; axis < Rank; ++axis) {
+    std::size_t place = axis;
+    const auto before = [&](std::size_t other) {
+      return strides[axis] != strides[other] ? strides[axis] < strides[other]
+                                             : shape[axis] < shape[other];
+    };
+    for (; place > 0 && before(order[place - 1]); --place) {
+      order[place] = order[place - 1];
+    }
+    order[place] = axis;
+  }
+  for (std::size_t place = 1; place < Rank; ++place) {
+    const std::size_t inner = order[place - 1];
+    const std::size_t outer = order[place];
+    if (shape[inner] != 0 && strides[inner] > strides[outer] / shape[inner]) {
+      return outer;
+    }
+  }
+  return Rank;
 }
 
 // std::void_t, but as a type of its own: some compilers take two specialisations for one otherwise.
@@ -98,13 +151,43 @@ struct map_traits<
     return static_cast<std::uint64_t>(value) <= static_cast<std::uint64_t>(max_index);
   }
 
+  static bool reaches(const view_type& view,
+                      const std::array<std::int64_t, rank>& strides) noexcept {
+    constexpr auto most = static_cast<std::uint64_t>(max_index);
+    constexpr std::uint64_t signed_most = std::numeric_limits<std::int64_t>::max();
+    constexpr std::uint64_t limit = most < signed_most ? most : signed_most;
+    return detail::required_span<rank>(view.shape().data(), strides, limit) <= limit;
+  }
+  static error too_far(const view_type& view) noexcept {
+    return {status_code::policy,
+            rule_code::extent_overflow,
+            -1,
+            "the elements reach further than the target's index type counts: expected at most "
+            "%lld, found %lld elements",
+            static_cast<long long>(max_index),
+            static_cast<long long>(view.size())};
+  }
+  // Of a compact layout; in which order the axes are makes no difference to how far it reaches.
+  static std::array<std::int64_t, rank> compact_strides(const view_type& view) noexcept {
+    std::array<std::int64_t, rank> strides{};
+    std::uint64_t next = 1;
+    for (std::size_t axis = rank; axis-- > 0;) {
+      strides[axis] = static_cast<std::int64_t>(next);
+      next *= static_cast<std::uint64_t>(view.extent(axis));
+    }
+    return strides;
+  }
+
   template <std::size_t... Axes>
   static result<Mdspan> with(const view_type& view, std::index_sequence<Axes...> axes) noexcept {
     const extents_type extents(static_cast<index_type>(view.extent(Axes))...);
-    const std::array<std::int64_t, rank> strides = detail::positive_strides(view);
+    std::array<std::int64_t, rank> strides = detail::positive_strides(view);
     if constexpr (rank == 0) {
       return Mdspan(view.data(), mapping_type{});
     } else if constexpr (std::is_constructible_v<mapping_type, const extents_type&>) {
+      if (!reaches(view, compact_strides(view))) {
+        return too_far(view);
+      }
       const mapping_type mapping(extents);
       return same(mapping, strides, view, axes);
     } else {
@@ -118,6 +201,21 @@ struct map_traits<
           return detail::unlike_target(rule_code::extent_overflow, axis, "the stride",
                                        static_cast<std::int64_t>(max_index), strides[axis]);
         }
+      }
+      // What layout_stride demands of its strides; else its mapping is undefined.
+      if (detail::interleaved_axis<rank>(view.shape().data(), strides) != rank) {
+        for (std::size_t axis = 0; axis < rank; ++axis) {
+          strides[axis] = view.extent(axis) == 1 ? 1 : strides[axis];
+        }
+      }
+      const std::size_t axis = detail::interleaved_axis<rank>(view.shape().data(), strides);
+      if (axis != rank) {
+        return error(status_code::policy, rule_code::self_overlap, static_cast<std::int32_t>(axis),
+                     "axis %d begins inside another, which no std::mdspan may: found stride %lld",
+                     static_cast<int>(axis), static_cast<long long>(strides[axis]));
+      }
+      if (!reaches(view, strides)) {
+        return too_far(view);
       }
       using strides_type = std::remove_cv_t<
           std::remove_reference_t<decltype(std::declval<const mapping_type&>().strides())>>;
@@ -133,8 +231,11 @@ struct map_traits<
                              std::index_sequence<Axes...>) noexcept {
     error why;
     const auto compare = [&](std::size_t axis) {
+      if (why || view.extent(axis) <= 1 || view.empty()) {
+        return;
+      }
       const auto expected = static_cast<std::int64_t>(mapping.stride(axis));
-      if (!why && view.extent(axis) > 1 && !view.empty() && expected != strides[axis]) {
+      if (expected != strides[axis]) {
         why = detail::unlike_target(rule_code::contiguity, axis, "the stride", expected,
                                     strides[axis]);
       }
@@ -164,7 +265,8 @@ struct map_traits<
   static constexpr std::size_t rank = is_vector ? 1 : 2;
 
   static result<target> make(const strided_view<element_type, rank>& view) noexcept {
-    if (Options > 0 &&
+    const bool empty = view.empty();
+    if (Options > 0 && !empty &&
         reinterpret_cast<std::uintptr_t>(view.data()) % (Options > 0 ? Options : 1)) {
       return error(status_code::policy, rule_code::alignment, -1,
                    "the data is not aligned as the Eigen::Map says: expected %d bytes", Options);
@@ -173,7 +275,9 @@ struct map_traits<
     constexpr std::size_t outer_axis = is_vector || Matrix::IsRowMajor ? 0 : 1;
     constexpr std::size_t inner_axis = is_vector ? 0 : 1 - outer_axis;
     const std::int64_t inner = strides[inner_axis];
-    const std::int64_t outer = is_vector ? inner * view.extent(0) : strides[outer_axis];
+    const std::int64_t outer = !is_vector ? strides[outer_axis]
+                               : empty    ? 0
+                                          : inner * view.extent(0);
     for (std::size_t axis = 0; axis < rank; ++axis) {
       const int fixed = is_vector   ? Matrix::SizeAtCompileTime
                         : axis == 0 ? Matrix::RowsAtCompileTime
@@ -189,13 +293,14 @@ struct map_traits<
     constexpr int inner_fixed = Stride::InnerStrideAtCompileTime;
     constexpr int outer_fixed = Stride::OuterStrideAtCompileTime;
     const std::int64_t wanted_inner = inner_fixed == 0 ? 1 : inner_fixed;
-    if (inner_fixed != dynamic && view.extent(inner_axis) > 1 && inner != wanted_inner) {
+    if (!empty && inner_fixed != dynamic && view.extent(inner_axis) > 1 && inner != wanted_inner) {
       return detail::unlike_target(rule_code::contiguity, inner_axis, "the stride", wanted_inner,
                                    inner);
     }
-    const std::int64_t wanted_outer =
-        outer_fixed == 0 ? view.extent(inner_axis) * inner : outer_fixed;
-    if (!is_vector && outer_fixed != dynamic && view.extent(outer_axis) > 1 &&
+    const std::int64_t wanted_outer = outer_fixed != 0 ? outer_fixed
+                                      : empty          ? 0
+                                                       : view.extent(inner_axis) * inner;
+    if (!is_vector && !empty && outer_fixed != dynamic && view.extent(outer_axis) > 1 &&
         outer != wanted_outer) {
       return detail::unlike_target(rule_code::contiguity, outer_axis, "the stride", wanted_outer,
                                    outer);
@@ -289,6 +394,15 @@ struct blank_value<Target, typename detail::void_of<decltype(map_traits<Target>:
 };
 
 // ------------------------------------------------------------------------------------------- plain
+
+namespace detail {
+
+template <class Target>
+inline constexpr bool writes_through<
+    Target, std::enable_if_t<can_map<Target> && !std::is_trivially_copy_assignable_v<Target>>> =
+    true;
+
+}  // namespace detail
 
 /// The binding's own view is a target too.
 template <class T, std::size_t Rank>

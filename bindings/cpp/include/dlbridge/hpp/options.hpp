@@ -192,7 +192,7 @@ class convert_options {
     made.raw_.policy = demands.raw();
     return made;
   }
-  convert_options& by(const policy&&) = delete;  // a temporary would be gone when it is used
+  convert_options by(const policy&&) const = delete;  // a temporary would be gone when it is used
   /// Copies the data, to memory of the system's or of `memory`.
   [[nodiscard]] constexpr convert_options copy() const noexcept {
     return add(DLBRIDGE_CONVERT_COPY);
@@ -202,7 +202,7 @@ class convert_options {
     made.raw_.allocator = memory.raw();
     return made;
   }
-  convert_options& memory(const allocator&&) = delete;
+  convert_options memory(const allocator&&) const = delete;
   /// The caller knows that a legacy source may be written to; else it counts as read-only.
   [[nodiscard]] constexpr convert_options writable() const noexcept {
     return add(DLBRIDGE_CONVERT_WRITABLE);
@@ -285,7 +285,7 @@ class storage {
     return made;
   }
   template <class F>
-  storage on_released(const F&& f) = delete;  // it would be gone when it is called
+  storage on_released(const F&& f) const = delete;  // it would be gone when it is called
 
   constexpr const DLBridgeStorage* raw() const noexcept { return &raw_; }
 

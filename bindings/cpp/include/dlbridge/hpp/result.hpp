@@ -49,6 +49,23 @@ struct maker {
 
 struct nothing {};
 
+// Does an assignment to a T write to what the T refers to, as that of Eigen::Map does? A result of
+// such a type is not assigned to.
+template <class T, class = void>
+inline constexpr bool writes_through = false;
+
+template <bool Allowed>
+struct assignable {};
+template <>
+struct assignable<false> {
+  assignable() = default;
+  assignable(const assignable&) = default;
+  assignable(assignable&&) = default;
+  assignable& operator=(const assignable&) = delete;
+  assignable& operator=(assignable&&) = delete;
+  ~assignable() = default;
+};
+
 // Where exceptions are off nothing calls it: require_exceptions stops that.
 [[noreturn]] inline void raise(const dlbridge::error& why) {
 #if DLBRIDGE_HPP_EXCEPTIONS
@@ -62,7 +79,7 @@ struct nothing {};
 
 // What both kinds of result share.
 template <class T>
-class result_base {
+class result_base : private assignable<!writes_through<T>> {
  public:
   /// Did the call succeed?
   DLBRIDGE_HPP_INLINE bool has_value() const noexcept { return error_.status() == status_code::ok; }
@@ -109,10 +126,13 @@ constexpr void require_exceptions() noexcept {
 
 }  // namespace detail
 
-/// A value, or the error that stands in its place. It has std::expected's functions, converts to
-/// std::expected where the library has it, and is one type in every language mode. Two differences,
-/// both so that nothing is undefined: `*r` of a failure is a T{} (an empty tensor, a null pointer),
-/// and error() of a success says so. value() throws dlbridge::exception.
+/// A value, or the error that stands in its place, in the manner of std::expected, to which it
+/// converts where the library has it; one type in every language mode. It lacks emplace, swap,
+/// operator==, error_or, transform_error and the constructors from tags, and has and_then and
+/// transform of values that are not const, or_else of a temporary. Differences, so that nothing is
+/// undefined: `*r` of a failure is a T{} (an empty tensor, a null pointer), error() of a success
+/// says so, there is no operator-> of a temporary, and no assignment where that of T writes to the
+/// elements that the T views (Eigen::Map). value() throws dlbridge::exception.
 template <class T>
 class [[nodiscard]] result : public detail::result_base<T> {
   using base = detail::result_base<T>;
@@ -132,8 +152,10 @@ class [[nodiscard]] result : public detail::result_base<T> {
   const T& operator*() const& noexcept { return this->value_; }
   T& operator*() & noexcept { return this->value_; }
   T&& operator*() && noexcept { return std::move(this->value_); }
-  const T* operator->() const noexcept { return &this->value_; }
-  T* operator->() noexcept { return &this->value_; }
+  const T* operator->() const& noexcept { return &this->value_; }
+  T* operator->() & noexcept { return &this->value_; }
+  /// What a member borrows would be gone with the temporary: name the result first.
+  const T* operator->() const&& = delete;
 
   /// The value; throws dlbridge::exception where there is none.
   T& value() & { return demanded(), this->value_; }

@@ -39,8 +39,11 @@ class strided_view {
 
   /// Element (0,...,0).
   DLBRIDGE_HPP_HD constexpr T* data() const noexcept { return data_; }
-  constexpr span<const std::int64_t> shape() const noexcept { return {shape_, Rank}; }
-  constexpr span<const std::int64_t> strides() const noexcept { return {strides_, Rank}; }
+  /// Borrowed from this view, so not given by a temporary.
+  constexpr span<const std::int64_t> shape() const& noexcept { return {shape_, Rank}; }
+  span<const std::int64_t> shape() const&& = delete;
+  constexpr span<const std::int64_t> strides() const& noexcept { return {strides_, Rank}; }
+  span<const std::int64_t> strides() const&& = delete;
   DLBRIDGE_HPP_HD constexpr std::int64_t extent(std::size_t axis) const noexcept {
     return shape_[axis];
   }
@@ -49,21 +52,18 @@ class strided_view {
   }
   /// Number of elements; 1 for a scalar.
   DLBRIDGE_HPP_HD constexpr std::int64_t size() const noexcept {
-    std::int64_t count = data_ != nullptr ? 1 : 0;
-    for (std::size_t axis = 0; axis < Rank; ++axis) {
-      count *= shape_[axis];
-    }
-    return count;
+    return data_ != nullptr ? detail::count_elements(shape_, Rank) : 0;
   }
   constexpr bool empty() const noexcept { return size() == 0; }
 
   /// Compact, last axis fastest; always so if empty.
   constexpr bool is_c_contiguous() const noexcept {
-    std::int64_t expected = 1;
+    std::uint64_t expected = 1;
     bool compact = true;
     for (std::size_t axis = Rank; axis-- > 0;) {
-      compact = compact && (shape_[axis] == 1 || strides_[axis] == expected);
-      expected *= shape_[axis];
+      compact =
+          compact && (shape_[axis] == 1 || static_cast<std::uint64_t>(strides_[axis]) == expected);
+      expected *= static_cast<std::uint64_t>(shape_[axis]);
     }
     return compact || size() == 0;
   }

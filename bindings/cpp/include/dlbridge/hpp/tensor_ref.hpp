@@ -108,11 +108,9 @@ class checked_ref {
   std::uint64_t byte_offset() const noexcept { return raw_ != nullptr ? raw_->byte_offset : 0; }
   /// Number of elements; 1 for a scalar.
   std::int64_t size() const noexcept {
-    std::int64_t count = raw_ != nullptr ? 1 : 0;
-    for (const std::int64_t extent : shape()) {
-      count *= extent;
-    }
-    return count;
+    return raw_ != nullptr
+               ? detail::count_elements(raw_->shape, static_cast<std::size_t>(raw_->ndim))
+               : 0;
   }
   /// May the data not be written to? A legacy or bare tensor cannot say: then it may not.
   constexpr bool read_only() const noexcept { return writable_ != answer::yes; }
@@ -123,8 +121,12 @@ class checked_ref {
   template <class T, std::size_t Rank>
   result<strided_view<T, Rank>> elements(access how = access::on_host) const noexcept {
     detail::require_element<T>();
-    const demand wanted = {dtype_of<std::remove_cv_t<T>>::value, Rank, alignof(T),
-                           !std::is_const_v<T>, how};
+    const demand wanted = {dtype_of<std::remove_cv_t<T>>::value,
+                           Rank,
+                           alignof(T),
+                           !std::is_const_v<T>,
+                           detail::is_padded<T>,
+                           how};
     if (!meets(wanted)) {
       return refusal(wanted);
     }
@@ -147,6 +149,7 @@ class checked_ref {
     std::size_t rank;
     std::size_t alignment;
     bool writable;
+    bool padded;  // less than whole bytes, each in bytes of its own
     access how;
   };
 
@@ -162,19 +165,26 @@ class checked_ref {
 
   template <std::size_t Rank>
   const std::int64_t* fill(std::int64_t* strides) const noexcept {
-    std::int64_t next = 1;
+    std::uint64_t next = 1;  // an empty tensor's extents may have any product
     for (std::size_t axis = Rank; axis-- > 0;) {
-      strides[axis] = next;
-      next *= raw_->shape[axis];
+      strides[axis] = static_cast<std::int64_t>(next);
+      next *= static_cast<std::uint64_t>(raw_->shape[axis]);
     }
     return strides;
   }
 
   bool meets(const demand& wanted) const noexcept {
     return raw_ != nullptr && equal(raw_->dtype, wanted.dtype) &&
-           static_cast<std::size_t>(raw_->ndim) == wanted.rank &&
-           reinterpret_cast<std::uintptr_t>(address()) % wanted.alignment == 0 && layout_known() &&
-           reachable(wanted.how) && (!wanted.writable || may_write(wanted.how));
+           static_cast<std::size_t>(raw_->ndim) == wanted.rank && aligned(wanted.alignment) &&
+           (!wanted.padded || has_padding()) && layout_known() && reachable(wanted.how) &&
+           (!wanted.writable || may_write(wanted.how));
+  }
+  // Where there is no element, none is out of line.
+  bool aligned(std::size_t bytes) const noexcept {
+    return reinterpret_cast<std::uintptr_t>(address()) % bytes == 0 || size() == 0;
+  }
+  bool has_padding() const noexcept {
+    return (flags_ & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED) != 0;
   }
   // A flag that nobody knows may say that the elements lie in another way.
   bool layout_known() const noexcept {
@@ -204,12 +214,12 @@ class checked_ref {
     return allowed && (compact() || status_of(as_policy(nullptr)) == DLBRIDGE_OK);
   }
   bool compact() const noexcept {
-    std::int64_t expected = 1;
+    std::uint64_t expected = 1;
     for (std::int32_t axis = raw_->ndim; raw_->strides != nullptr && axis-- > 0;) {
-      if (raw_->shape[axis] != 1 && raw_->strides[axis] != expected) {
+      if (raw_->shape[axis] != 1 && static_cast<std::uint64_t>(raw_->strides[axis]) != expected) {
         return false;
       }
-      expected *= raw_->shape[axis];
+      expected *= static_cast<std::uint64_t>(raw_->shape[axis]);
     }
     return true;
   }
@@ -276,11 +286,19 @@ class checked_ref {
               "nothing says that the tensor may be written to: ask for const elements, or for "
               "access::vouch_writable"};
     }
-    const demand vouched = {wanted.dtype, wanted.rank, wanted.alignment, wanted.writable,
-                            wanted.how | access::vouch_writable};
+    if (wanted.padded && !has_padding()) {
+      return {status_code::policy, rule_code::dtype_refused, -1,
+              "the elements are packed: expected the flag that they are padded to whole bytes"};
+    }
+    demand vouched = wanted;
+    vouched.how = wanted.how | access::vouch_writable;
     error why;
     const DLBridgeStatus status = status_of(as_policy(&vouched), why.sink());
-    why.set(status != DLBRIDGE_OK ? status : DLBRIDGE_ERROR_POLICY);
+    if (status == DLBRIDGE_OK) {
+      return {status_code::policy, rule_code::none, -1,
+              "the tensor is not what the view has: expected elements as the type has them"};
+    }
+    why.set(status);
     return why;
   }
 

@@ -3,6 +3,9 @@
 #ifndef DLBRIDGE_HPP_WRAP_HPP_
 #define DLBRIDGE_HPP_WRAP_HPP_
 
+#include <array>
+#include <vector>
+
 #include "dlbridge/hpp/make.hpp"
 
 DLBRIDGE_HPP_BEGIN
@@ -124,7 +127,7 @@ result<To> wrap_with(const wrap_spec& spec, F&& release, Wrap&& wrap_function) n
   static_assert(std::is_invocable_v<std::decay_t<F>&, DLBridgeBuffer> ||
                     std::is_invocable_v<std::decay_t<F>&>,
                 "dlbridge: release is called with the buffer or with nothing");
-  std::unique_ptr<holder> held(new (std::nothrow) holder{std::forward<F>(release)});
+  std::unique_ptr<holder> held = hold<holder>(std::forward<F>(release));
   if (held == nullptr) {
     return no_memory();
   }
@@ -155,16 +158,28 @@ result<checked_legacy> wrap_legacy(const wrap_spec& spec, F&& release) noexcept 
 
 /// Where the elements of a container lie. Specialise it for types of your own:
 ///
-///   static constexpr bool owning = ...;           // false for views: they cannot be moved in
+///   static constexpr bool owning = ...;           // see owns_memory; false for views
 ///   static std::size_t rank(const C&);
 ///   static T* data(C&);                           // element (0,...,0); const T*: read-only
 ///   static bool layout(const C&, std::int64_t* shape, std::int64_t* strides);
 ///
-/// layout fills rank() entries of both, strides in elements, or returns false where there are none.
-/// C may be const. Known are ranges with data() and size() (std::vector, std::array, std::span),
-/// and what has the interface of Eigen's matrices and maps, of xtensor's containers, adaptors and
-/// views, and of std::mdspan.
+/// None of them throws. layout fills rank() entries of both, strides in elements, or returns false
+/// where there are none. C may be const. Known are ranges with data() and size() (std::vector,
+/// std::array, std::span), and what has the interface of Eigen's matrices and maps, of xtensor's
+/// containers, adaptors and views, and of std::mdspan.
 template <class C, class = void>
+struct memory_traits;
+
+/// Is a range the owner of its elements, so that it can be moved into a tensor? Nothing that a type
+/// lets see tells: specialise it for ranges of your own.
+template <class C>
+inline constexpr bool owns_memory = false;
+template <class T, class Allocator>
+inline constexpr bool owns_memory<std::vector<T, Allocator>> = true;
+template <class T, std::size_t Size>
+inline constexpr bool owns_memory<std::array<T, Size>> = true;
+
+template <class C, class>
 struct memory_traits {
   static_assert(
       detail::always_false<C>,
@@ -176,12 +191,6 @@ namespace detail {
 
 template <class C>
 using data_pointer = decltype(std::declval<C&>().data());
-
-// A container that owns gives a writable pointer, and through const a const one; a view does not.
-template <class C>
-inline constexpr bool owns_elements =
-    !std::is_const_v<std::remove_pointer_t<data_pointer<std::remove_const_t<C>>>> &&
-    std::is_const_v<std::remove_pointer_t<data_pointer<const C>>>;
 
 template <class C, class = void>
 inline constexpr bool is_eigen_like = false;
@@ -200,6 +209,14 @@ inline constexpr bool
                                         decltype(std::declval<const C&>().dimension()),
                                         decltype(std::declval<const C&>().data_offset())>::type> =
         true;
+
+// A container of xtensor's is what its assignments make as a temporary; its adaptors and views make
+// containers.
+template <class C, class = void>
+inline constexpr bool owns_xtensor = false;
+template <class C>
+inline constexpr bool owns_xtensor<C, typename void_of<typename C::temporary_type>::type> =
+    std::is_same_v<typename C::temporary_type, C>;
 
 // A range with strides of its own is none that is contiguous.
 template <class C, class = void>
@@ -221,7 +238,7 @@ inline constexpr bool
 /// std::vector, std::array, std::span and the like: one axis.
 template <class C>
 struct memory_traits<C, std::enable_if_t<detail::is_contiguous_range<C>>> {
-  static constexpr bool owning = detail::owns_elements<C>;
+  static constexpr bool owning = owns_memory<C>;
   static constexpr std::size_t rank(const C&) noexcept { return 1; }
   static auto* data(C& container) noexcept { return container.data(); }
   static bool layout(const C& container, std::int64_t* shape, std::int64_t* strides) noexcept {
@@ -235,7 +252,7 @@ struct memory_traits<C, std::enable_if_t<detail::is_contiguous_range<C>>> {
 template <class C>
 struct memory_traits<C, std::enable_if_t<detail::is_eigen_like<C>>> {
   static constexpr bool owning =
-      std::is_same_v<typename C::PlainObject, std::remove_const_t<C>> && detail::owns_elements<C>;
+      std::is_same_v<typename C::PlainObject, C>;  // a matrix is its own, a map is not
   static constexpr bool vector = C::IsVectorAtCompileTime;
   static constexpr std::size_t rank(const C&) noexcept { return vector ? 1 : 2; }
   static auto* data(C& matrix) noexcept { return matrix.data(); }
@@ -256,7 +273,7 @@ struct memory_traits<C, std::enable_if_t<detail::is_eigen_like<C>>> {
 /// xtensor's containers, adaptors and strided views, of ranks known early or late.
 template <class C>
 struct memory_traits<C, std::enable_if_t<detail::is_xtensor_like<C>>> {
-  static constexpr bool owning = detail::owns_elements<C>;
+  static constexpr bool owning = detail::owns_xtensor<C>;
   static std::size_t rank(const C& array) noexcept { return array.dimension(); }
   static auto* data(C& array) noexcept { return array.data() + array.data_offset(); }
   static bool layout(const C& array, std::int64_t* shape, std::int64_t* strides) noexcept {
@@ -318,6 +335,7 @@ result<tensor> wrap_container(C& container, dlpack_version newest, Wrap&& wrap_f
   using element = std::remove_pointer_t<decltype(traits::data(container))>;
   static_assert(has_dtype<element>,
                 "dlbridge: no DLPack dtype is known for this type: specialise dlbridge::dtype_of");
+  require_element_size<element>();
   constexpr std::size_t most = 64;
   std::int64_t shape[most] = {};
   std::int64_t strides[most] = {};
@@ -330,9 +348,10 @@ result<tensor> wrap_container(C& container, dlpack_version newest, Wrap&& wrap_f
     return error(status_code::unrepresentable, rule_code::none, -1,
                  "the layout of this mdspan has no strides, which is all that DLPack can say");
   }
-  wrap_spec spec = wrap_spec(buffer_of(traits::data(container)), make_device(kDLCPU),
+  wrap_spec spec = wrap_spec(dlbridge_buffer_address(traits::data(container)), make_device(kDLCPU),
                              dtype_of<std::remove_cv_t<element>>::value, {shape, rank})
                        .strides({strides, rank})
+                       .flags(is_padded<element> ? DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED : 0)
                        .speaks(newest);
   if (std::is_const_v<element>) {
     spec = spec.read_only();
@@ -395,7 +414,7 @@ result<tensor> wrap_owned(C&& container, dlpack_version newest = {0, 0}) noexcep
   if (made) {
     static_cast<void>(held.release());
   } else {
-    container = std::move(held->container);
+    detail::contained([&] { container = std::move(held->container); });
   }
   return made;
 }

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the types forbid where exceptions are off, as misuse.cc says it of all files.
+// flags: -fno-exceptions
+#include "dlbridge/dlbridge.hpp"
+
+namespace db = dlbridge;
+
+// MISUSE 1: exceptions where there are none
+// says: value\(\) throws, and exceptions are off: ask has_value\(\)
+bool throws_without_exceptions(db::foreign_legacy& tensor) {
+  const auto made = db::validate(std::move(tensor));
+#if MISUSE == 1
+  return static_cast<bool>(made.value());
+#else
+  return made.has_value();
+#endif
+}
+
+// MISUSE 2: an element by a function that throws
+// says: value\(\) throws, and exceptions are off: ask has_value\(\)
+float reads_at(const db::strided_view<const float, 1>& view) {
+#if MISUSE == 2
+  return view.at(0);
+#else
+  const float* const element = view.find(0);
+  return element != nullptr ? *element : 0;
+#endif
+}
