@@ -69,6 +69,19 @@ def declare(copy):
     size = copy.frozen_size("DLBridgeApi")
     copy.replace(FREEZE, f"GROWS(DLBridgeApi, {size}, 8);", f"GROWS(DLBridgeApi, {size + 8}, 8);")
     copy.append(FREEZE, f"int32_t dlbridge_twice(int32_t);\nMEMBER(twice, {size});")
+    within_reach(copy)
+
+
+def within_reach(copy):
+    """What is exported can be called through each binding."""
+    copy.append(
+        "bindings/cpp/include/dlbridge/hpp/abi.hpp",
+        "DLBRIDGE_HPP_FUNCTION(twice, dlbridge_twice)",
+    )
+    copy.append(
+        "bindings/rust/dlbridge/src/values.rs", "const _: usize = sys::dlbridge_twice as usize;"
+    )
+    copy.append("bindings/go/describe.go", "var _ = C.dlbridge_twice(1)")
 
 
 def next_version(copy):
