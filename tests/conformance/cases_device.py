@@ -3,10 +3,10 @@
 streams, the context table."""
 
 import model
+from cases_convert import made, made_legacy
 from corpus import (
     bad_argument,
     bare,
-    becomes,
     error,
     ok,
     refused,
@@ -58,17 +58,8 @@ def described(spec, data=4096, **changes):
     return made
 
 
-def made(source, version=(1, 3), flags=0, **changes):
-    head = {"kind": "VERSIONED", "version": list(version), "flags": str(flags)}
-    return {"is": "new", "tensor": {**head, **becomes(source, **changes)}}
-
-
-def made_legacy(source, **changes):
-    return {"is": "new", "tensor": {"kind": "LEGACY", **becomes(source, **changes)}}
-
-
 def wrapped(spec, version=(1, 3), **changes):
-    return ok(**made(described(spec), version, spec.get("flags", "0"), **changes))
+    return made(described(spec), version, spec.get("flags", "0"), **changes)
 
 
 def add_wrap(c, name, spec, expect, about=None, call="wrap", **more):
@@ -144,7 +135,7 @@ def refusals_of_wrap(case):
 
 def wraps_legacy(c):
     def legacy(spec, **changes):
-        return ok(**made_legacy(described(spec), **changes))
+        return made_legacy(described(spec), **changes)
 
     def case(name, spec, expect=None):
         add_wrap(c, name, spec, expect or legacy(spec), call="wrap_legacy")
@@ -167,7 +158,7 @@ def wraps_legacy(c):
         step("wrap_legacy", legacy(wrap_spec()), **{"in": "m"}, out="l", spec=wrap_spec()),
         step(
             "upgrade",
-            ok(**made(described(wrap_spec()))),
+            made(described(wrap_spec()), flags=0),
             **{"in": "l"},
             out="v",
         ),
@@ -235,7 +226,7 @@ def copies(c):
     def case(name, source, spec=None, expect=None, allocator=None, **changes):
         more = {"allocator": allocator} if allocator else {}
         if expect is None:
-            expect = ok(**copied(source, **changes), bytes=element_bytes(source, COUNTING))
+            expect = {**copied(source, **changes), "bytes": element_bytes(source, COUNTING)}
         c.add(
             f"copy-of/{name}",
             {"t": source},
@@ -261,26 +252,26 @@ def copies(c):
         "padded-to-padded",
         real("VERSIONED", dtype=[17, 4, 1], flags=PADDED),
         {"flags": str(PADDED)},
-        ok(**copied(real(dtype=[17, 4, 1]), flags=IS_COPIED | PADDED), bytes="000102030405"),
+        {**copied(real(dtype=[17, 4, 1]), flags=IS_COPIED | PADDED), "bytes": "000102030405"},
     )
     case(
         "padded-to-packed",
         real("VERSIONED", dtype=[17, 4, 1], flags=PADDED),
         {},
-        ok(**copied(real(dtype=[17, 4, 1])), bytes="103254"),
+        {**copied(real(dtype=[17, 4, 1])), "bytes": "103254"},
     )
     case(
         "packed-to-packed",
         real(dtype=[17, 4, 1]),
         {},
-        ok(**copied(real(dtype=[17, 4, 1])), bytes="000102"),
+        {**copied(real(dtype=[17, 4, 1])), "bytes": "000102"},
     )
     case("by-allocator", real(strides=["1", "2"]), allocator="counts")
     case("allocator-fails", real(), {}, error("ERROR_OUT_OF_MEMORY"), allocator="fails")
     case("version-1.0", real(), {"version": [1, 0]}, version=(1, 0))
     case("flags", real(), {"flags": "1"}, flags=IS_COPIED | READ_ONLY)
     empty = real(shape=(0, 3))
-    case("empty", empty, {}, ok(**copied(empty, data=0)))
+    case("empty", empty, {}, copied(empty, data=0))
     refusals_of_copy(case)
     targets(c)
 
@@ -314,10 +305,10 @@ def targets(c):
         c.add(f"copy-of/target-{name}", {"t": source, "m": memory(size=size)}, *steps)
 
     transposed = real(strides=["1", "2"])
-    whole = ok(**copied(transposed), bytes=element_bytes(transposed, COUNTING))
+    whole = {**copied(transposed), "bytes": element_bytes(transposed, COUNTING)}
     case("exact", 24, whole, target_size="24")
     case("larger", 64, whole, target_size="64")
-    behind = ok(**copied(transposed, byte_offset=8))
+    behind = copied(transposed, byte_offset=8)
     case("offset", 64, behind, target_size="64", target_offset="8")
     case("short", 24, error("ERROR_BUFFER_TOO_SMALL"), target_size="23")
     case(
