@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+# dlbridge_extension(name pattern): the extension module dlbridge.<name> of the sources that match,
+# plain C, or C++ with nanobind. It exports its entry point alone and finds the library in lib/.
+
+function(dlbridge_extension name pattern)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${pattern})
+  if(NOT sources)
+    message(WARNING "${name} has no sources: nothing matches ${pattern}")
+    return()
+  endif()
+  if(pattern MATCHES "\\.cc$")
+    nanobind_add_module(${name} STABLE_ABI NB_STATIC NB_SUPPRESS_WARNINGS NOSTRIP ${sources})
+  else()
+    dlbridge_c_module(${name} ${sources})
+  endif()
+  target_link_libraries(${name} PRIVATE dlbridge::dlbridge)
+  target_compile_options(${name} PRIVATE -Wall -Wextra $<$<BOOL:${DLBRIDGE_WERROR}>:-Werror>)
+  set_target_properties(${name} PROPERTIES
+    LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/package/dlbridge
+    BUILD_WITH_INSTALL_RPATH ON
+    INSTALL_RPATH $ORIGIN/lib)
+  dlbridge_strip(${name})
+  install(TARGETS ${name} LIBRARY DESTINATION dlbridge)
+endfunction()
+
+function(dlbridge_c_module name)
+  add_library(${name} MODULE ${ARGN})
+  target_include_directories(${name} SYSTEM PRIVATE ${Python_INCLUDE_DIRS})
+  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O2>)
+  set_target_properties(${name} PROPERTIES C_VISIBILITY_PRESET hidden LINKER_LANGUAGE C)
+  if(DLBRIDGE_LIMITED_API)
+    target_compile_definitions(${name} PRIVATE Py_LIMITED_API=0x030C0000)
+    nanobind_extension_abi3(${name})
+  else()
+    nanobind_extension(${name})
+  endif()
+endfunction()
+
+# No symbols that only a debugger reads in what is released.
+function(dlbridge_strip name)
+  target_link_options(${name} PRIVATE $<$<CONFIG:Release>:-Wl,-s>)
+endfunction()

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
+# The interpreter's headers and nanobind. Extensions use the limited API from 3.12 on: sets
+# DLBRIDGE_LIMITED_API there.
+
+find_package(Python 3.10 REQUIRED COMPONENTS Interpreter Development.Module ${SKBUILD_SABI_COMPONENT})
+set(DLBRIDGE_LIMITED_API OFF)
+if(Python_VERSION VERSION_GREATER_EQUAL 3.12)
+  set(DLBRIDGE_LIMITED_API ON)
+  if(NOT TARGET Python::SABIModule)
+    # Before 3.26 CMake has no such component. It would bring the same headers, and here no library.
+    add_library(Python::SABIModule INTERFACE IMPORTED)
+  endif()
+endif()
+
+# nanobind would take it where the compiler knows it, but until 2.39 glibc's side of it did not keep
+# all registers that compilers expect it to.
+set(NB_HAS_MTLS_GNU2 OFF CACHE INTERNAL "No TLS descriptors")
+execute_process(COMMAND ${Python_EXECUTABLE} -m nanobind --cmake_dir
+  OUTPUT_VARIABLE nanobind_ROOT OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+find_package(nanobind 3.1.0 EXACT REQUIRED CONFIG NO_CMAKE_FIND_ROOT_PATH)
