@@ -63,18 +63,22 @@ void MakePolicy(Policy* self, int32_t level, Version version, uint32_t flags, in
   }
 }
 
+// The Python object of a C++ one, so that it stays while it is pointed to.
+template <class T>
+nb::object ObjectOf(const T* object) {
+  return object != nullptr ? nb::find(object) : nb::none();
+}
+
 void MakeOptions(ConvertOptions* self, uint32_t flags, Version version, uint64_t source_flags,
-                 nb::object policy, nb::object allocator) {
-  const Policy* given = policy.is_none() ? nullptr : nb::cast<Policy*>(policy);
-  const Allocator* memory = allocator.is_none() ? nullptr : nb::cast<Allocator*>(allocator);
+                 const Policy* policy, const Allocator* allocator) {
   new (self) ConvertOptions();
   self->fields.flags = flags;
   self->fields.version = ToVersion(version);
   self->fields.source_flags = source_flags;
-  self->fields.policy = Fields(given);
-  self->fields.allocator = Fields(memory);
-  self->policy = std::move(policy);
-  self->allocator = std::move(allocator);
+  self->fields.policy = Fields(policy);
+  self->fields.allocator = Fields(allocator);
+  self->policy = ObjectOf(policy);
+  self->allocator = ObjectOf(allocator);
 }
 
 }  // namespace
@@ -95,10 +99,7 @@ void BindOptions(nb::module_* module) {
   nb::class_<ConvertOptions>(*module, "ConvertOptions", "How to convert (DLBridgeConvertOptions).")
       .def("__init__", MakeOptions, nb::kw_only(), nb::arg("flags") = 0,
            nb::arg("version") = Version(0, 0), nb::arg("source_flags") = 0,
-           nb::arg("policy").none() = nb::none(), nb::arg("allocator").none() = nb::none(),
-           nb::sig("def __init__(self, *, flags: int = 0, version: tuple[int, int] = (0, 0), "
-                   "source_flags: int = 0, policy: Policy | None = None, "
-                   "allocator: Allocator | None = None) -> None"));
+           nb::arg("policy").none() = nb::none(), nb::arg("allocator").none() = nb::none());
 }
 
 }  // namespace dlbridge::python
