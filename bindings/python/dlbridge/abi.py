@@ -11,8 +11,9 @@ consumes and what stays the caller's is as dlbridge.h says, and so is who releas
 addresses that must be released once, by `release_versioned` or `release_legacy`.
 
 A failed call raises BufferError (the tensor is broken, or will not do), ValueError (an argument),
-MemoryError, or RuntimeError (a driver); `status`, `rule` and `axis` of the exception say more. The
-GIL is let go for calls that may reach a driver or a foreign deleter.
+MemoryError, or RuntimeError (a driver); `status`, `rule` and `axis` of the exception say more, and
+an argument of the wrong type is a TypeError. The GIL is let go for calls that may reach a driver or
+a foreign deleter.
 
 The ctypes structs below mirror dlpack.h; `tensor_at` reads one without reading more than the rules
 allow."""

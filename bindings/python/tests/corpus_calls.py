@@ -11,12 +11,11 @@ from dlbridge import abi
 VALUE, BUFFER, DRIVER = ValueError, BufferError, RuntimeError
 EXCEPTIONS = {
     **dict.fromkeys(["INVALID_ARGUMENT", "STRUCT_TOO_NEW", "PARSE", "NOT_FOUND", "BOUNDS"], VALUE),
-    **dict.fromkeys(["EXISTS", "DESCRIPTOR"], VALUE),
+    **dict.fromkeys(["EXISTS", "DESCRIPTOR", "BUFFER_TOO_SMALL"], VALUE),
     **dict.fromkeys(["INVALID_TENSOR", "VERSION", "POLICY", "UNREPRESENTABLE"], BUFFER),
-    **dict.fromkeys(["UNKNOWN_CODE", "NOT_OURS", "UNSUPPORTED", "BUFFER_TOO_SMALL"], BUFFER),
-    "CAPTURE": BUFFER,
+    **dict.fromkeys(["UNKNOWN_CODE", "NOT_OURS", "UNSUPPORTED"], BUFFER),
     "OUT_OF_MEMORY": MemoryError,
-    **dict.fromkeys(["FORKED", "UNAVAILABLE", "DRIVER"], DRIVER),
+    **dict.fromkeys(["FORKED", "UNAVAILABLE", "DRIVER", "CAPTURE"], DRIVER),
 }
 
 
@@ -179,7 +178,7 @@ def formatted(step, write):
     buffer = bytearray(b"#" * step["size"])
     try:
         return {"length": write(buffer), "text": buffer.split(b"\0")[0].decode()}
-    except BufferError as error:
+    except ValueError as error:
         error.more = {"text": buffer.split(b"\0")[0].decode()}
         raise
 
