@@ -270,7 +270,7 @@ def foreign_machine(path):
         file.write(b"\xf3\x00")
 
 
-# What is done to which file ("core" and "describe" are the extensions), and which rules must say so.
+# What is done to which file ("core" and "describe" are the extensions): which rules say so.
 FAULTS = [
     ("core", patchelf("--add-needed", "libcuda.so.1"), {"needed"}),
     ("core", patchelf("--add-needed", "libstdc++.so.6"), {"needed"}),
