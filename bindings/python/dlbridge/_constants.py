@@ -1,0 +1,333 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The enumerations of dlbridge.h and dlpack.h. Values that no list here has may arrive: they stay
+plain integers."""
+
+from enum import IntEnum, IntFlag
+
+
+class Status(IntEnum):
+    """Outcome of a call (DLBridgeStatus)."""
+
+    OK = 0
+    INVALID_ARGUMENT = 1
+    STRUCT_TOO_NEW = 2
+    OUT_OF_MEMORY = 3
+    INVALID_TENSOR = 4
+    VERSION = 5
+    POLICY = 6
+    UNREPRESENTABLE = 7
+    UNKNOWN_CODE = 8
+    NOT_OURS = 9
+    UNSUPPORTED = 10
+    BUFFER_TOO_SMALL = 11
+    PARSE = 12
+    NOT_FOUND = 13
+    BOUNDS = 14
+    FORKED = 15
+    UNAVAILABLE = 16
+    DRIVER = 17
+    EXISTS = 18
+    CAPTURE = 19
+    DESCRIPTOR = 20
+
+
+class Rule(IntEnum):
+    """Which rule a tensor broke (DLBridgeRule)."""
+
+    NONE = 0
+    VERSION_MAJOR = 1
+    NDIM_NEGATIVE = 2
+    NDIM_LIMIT = 3
+    SHAPE_NULL = 4
+    STRIDES_NULL = 5
+    DTYPE_BITS_ZERO = 6
+    DTYPE_LANES_ZERO = 7
+    DTYPE_LANES_SCALABLE = 8
+    DTYPE_BITS_FIXED = 9
+    DTYPE_UNKNOWN = 10
+    DEVICE_UNKNOWN = 11
+    FLAGS_UNKNOWN = 12
+    DEVICE_ID_NEGATIVE = 13
+    DEVICE_ID_HOST = 14
+    DIM_NEGATIVE = 15
+    COUNT_OVERFLOW = 16
+    SIZE_OVERFLOW = 17
+    EXTENT_OVERFLOW = 18
+    DATA_NULL = 19
+    ADDRESS_RANGE = 20
+    HANDLE_RANGE = 21
+    BUFFER_BOUNDS = 22
+    CONTIGUITY = 23
+    ALIGNMENT = 24
+    DEVICE_REFUSED = 25
+    DTYPE_REFUSED = 26
+    NOT_WRITABLE = 27
+    NEGATIVE_STRIDE = 28
+    ZERO_STRIDE = 29
+    SELF_OVERLAP = 30
+    DATA_UNALIGNED = 31
+    VERSION_LABEL = 32
+    REQUIRED_VERSION = 33
+    LEGACY_READ_ONLY = 34
+    LEGACY_PADDED = 35
+    LEGACY_DTYPE = 36
+    LEGACY_DEVICE = 37
+    OFFSET_FOLD = 38
+    VIEW_BOUNDS = 39
+    VIEW_OFFSET = 40
+    IN_STORAGE = 41
+    COPY_DEVICE = 42
+    DEVICE_LABEL = 43
+    ALLOCATION_BOUNDS = 44
+
+
+class Kind(IntEnum):
+    """What an address points to (DLBridgeKind)."""
+
+    AMBIGUOUS = 0
+    LEGACY = 1
+    VERSIONED = 2
+    BARE = 3
+
+
+class Answer(IntEnum):
+    """Answer to a question that cannot always be answered (DLBridgeAnswer)."""
+
+    NO = 0
+    YES = 1
+    UNDECIDED = 2
+
+
+class LayoutFlag(IntFlag):
+    """Bits of Layout.flags."""
+
+    EMPTY = 1 << 0
+    C_CONTIGUOUS = 1 << 1
+    F_CONTIGUOUS = 1 << 2
+    BROADCAST = 1 << 3
+    NEGATIVE_STRIDES = 1 << 4
+    PADDED = 1 << 5
+    OPAQUE = 1 << 6
+
+
+class Level(IntEnum):
+    """How much memory a validation reads."""
+
+    STRUCT = 1
+    METADATA = 2
+    DEVICE = 3
+
+
+class PolicyFlag(IntFlag):
+    """Bits of Policy(flags=)."""
+
+    REFUSE_UNKNOWN_DTYPE = 1 << 0
+    REFUSE_UNKNOWN_DEVICE = 1 << 1
+    REFUSE_UNKNOWN_FLAGS = 1 << 2
+    REFUSE_NEGATIVE_STRIDES = 1 << 3
+    REFUSE_ZERO_STRIDES = 1 << 4
+    ALLOW_NULL_STRIDES = 1 << 5
+    ALLOW_SCALABLE_LANES = 1 << 6
+    REQUIRE_WRITABLE = 1 << 7
+    VOUCH_WRITABLE = 1 << 8
+    ALLOW_SELF_OVERLAP = 1 << 9
+
+
+class Contiguity(IntEnum):
+    """Values of Policy(contiguity=)."""
+
+    ANY = 0
+    C = 1
+    F = 2
+    C_OR_F = 3
+
+
+class Severity(IntEnum):
+    """How bad a finding is."""
+
+    BROKEN = 1
+    NOTE = 2
+
+
+class ConvertFlag(IntFlag):
+    """Bits of ConvertOptions(flags=)."""
+
+    SKIP_VALIDATION = 1 << 0
+    WRITABLE = 1 << 1
+    ALLOW_UNKNOWN = 1 << 2
+    CANONICAL = 1 << 3
+    FOLD_BYTE_OFFSET = 1 << 4
+    COPY = 1 << 5
+    DROP_READ_ONLY = 1 << 6
+    DROP_PADDED = 1 << 7
+    NEWER_CODES = 1 << 8
+    PIN_PRODUCER = 1 << 9
+
+
+class AllocateOption(IntFlag):
+    """Bits of allocate(options=)."""
+
+    SHAREABLE = 1 << 0
+
+
+class Backend(IntEnum):
+    """Who knows a device (DLBridgeBackend)."""
+
+    NONE = 0
+    CPU = 1
+    CUDA = 2
+    HIP = 3
+    LEVEL_ZERO = 4
+    OPENCL = 5
+
+
+class State(IntEnum):
+    """What came of starting a backend."""
+
+    READY = 1
+    ABSENT = 2
+    UNUSABLE = 3
+
+
+class BufferKind(IntEnum):
+    """Values of Buffer.kind."""
+
+    ADDRESS = 1
+    CL_MEM = 2
+    HANDLE = 3
+
+
+class Memory(IntEnum):
+    """Kind of memory that pointer_info found."""
+
+    HOST = 1
+    DEVICE = 2
+    PINNED = 3
+    MANAGED = 4
+    USM_HOST = 5
+    USM_DEVICE = 6
+    USM_SHARED = 7
+    SVM = 8
+    CL_MEM = 9
+
+
+class PointerFlag(IntFlag):
+    """Bits of the flags of pointer_info."""
+
+    CONTEXT_ASSUMED = 1 << 0
+
+
+class WrapOption(IntFlag):
+    """Bits of wrap(options=)."""
+
+    SKIP_VALIDATION = 1 << 0
+    PIN_PRODUCER = 1 << 1
+    RETAIN = 1 << 2
+
+
+class StreamKind(IntEnum):
+    """Values of Stream.kind."""
+
+    HOST = 1
+    NO_SYNC = 2
+    QUEUE = 3
+    IMMEDIATE_LIST = 4
+
+
+class HandoffOption(IntFlag):
+    """Bits of stream_handoff(options=)."""
+
+    ALLOW_HOST_WAIT = 1 << 0
+    ALLOW_CAPTURE = 1 << 1
+
+
+class ContextFlag(IntFlag):
+    """Bits of device_register(flags=)."""
+
+    DEFAULT = 1 << 0
+    REPLACE = 1 << 1
+    ENUMERATED = 1 << 2
+    PRIVATE = 1 << 3
+
+
+class CopyOption(IntFlag):
+    """Bits of copy(options=)."""
+
+    ALLOW_STAGING = 1 << 0
+    SHAREABLE = 1 << 1
+
+
+class IpcOption(IntFlag):
+    """Bits of the options of ipc_export and ipc_import."""
+
+    READ_ONLY = 1 << 0
+
+
+class TensorFlag(IntFlag):
+    """DLPack's flags of a versioned tensor (DLPACK_FLAG_BITMASK_*)."""
+
+    READ_ONLY = 1 << 0
+    IS_COPIED = 1 << 1
+    IS_SUBBYTE_TYPE_PADDED = 1 << 2
+
+
+class DeviceType(IntEnum):
+    """DLPack's device types (DLDeviceType)."""
+
+    CPU = 1
+    CUDA = 2
+    CUDAHost = 3
+    OpenCL = 4
+    Vulkan = 7
+    Metal = 8
+    VPI = 9
+    ROCM = 10
+    ROCMHost = 11
+    ExtDev = 12
+    CUDAManaged = 13
+    OneAPI = 14
+    WebGPU = 15
+    Hexagon = 16
+    MAIA = 17
+    Trn = 18
+    TPU = 19
+    TPUHost = 20
+    Ascend = 21
+
+
+class DtypeCode(IntEnum):
+    """DLPack's dtype codes (DLDataTypeCode)."""
+
+    Int = 0
+    UInt = 1
+    Float = 2
+    OpaqueHandle = 3
+    Bfloat = 4
+    Complex = 5
+    Bool = 6
+    Float8_e3m4 = 7
+    Float8_e4m3 = 8
+    Float8_e4m3b11fnuz = 9
+    Float8_e4m3fn = 10
+    Float8_e4m3fnuz = 11
+    Float8_e5m2 = 12
+    Float8_e5m2fnuz = 13
+    Float8_e8m0fnu = 14
+    Float6_e2m3fn = 15
+    Float6_e3m2fn = 16
+    Float4_e2m1fn = 17
+    Bcomplex = 18
+
+
+def name_of(kind: type[IntEnum], value: int) -> str:
+    """The name of a value, or the number where no list has it."""
+    try:
+        return kind(value).name
+    except ValueError:
+        return str(value)
+
+
+def names_of(kind: type[IntFlag], bits: int) -> list[str]:
+    """The names of the bits that are set, lowest first; a bit without a name as its number."""
+    known = {flag.value: str(flag.name) for flag in kind.__members__.values()}
+    return [known.get(1 << i, str(1 << i)) for i in range(bits.bit_length()) if bits >> i & 1]

@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`python -m dlbridge doctor`: the library in use, the drivers, the frameworks that are installed,
+and what each pair of them will do. No framework is imported: some crash in each other's company."""
+
+import argparse
+import importlib.metadata
+import importlib.util
+import json
+import platform
+import sys
+from types import SimpleNamespace
+from typing import Any
+
+from . import abi
+
+# Frameworks by the name of their module.
+FRAMEWORKS = (
+    "numpy",
+    "torch",
+    "jax",
+    "tensorflow",
+    "paddle",
+    "tvm_ffi",
+    "onnxruntime",
+    "pyarrow",
+    "dpnp",
+    "cupy",
+)
+CLASHES = ((("tensorflow", "paddle"), "crash when both are imported into one process"),)
+
+
+class Hands(SimpleNamespace):
+    """What a framework hands out for a plain float32 array that may be written to: what inspect
+    would say of it, as attributes of the same names."""
+
+    def __init__(self, framework: str, **facts: Any):
+        plain = {
+            "framework": framework,
+            "legacy": True,
+            "versioned": True,
+            "version": (1, 3),
+            "keywords": True,
+            "readonly": False,
+            "shape": [3, 4],
+            "strides": [4, 1],
+            "ndim": 2,
+            "dtype": "float32",
+            "dtype_triple": (2, 32, 1),
+            "device": (1, 0),
+            "device_name": "cpu:0",
+            "byte_offset": 0,
+            "contiguous": {"c": True, "f": False},
+            "empty": False,
+            "broadcast": False,
+            "negative": False,
+            "alignment": 64,
+            **facts,
+        }
+        plain["kind"] = "versioned" if plain["versioned"] else "legacy"
+        if not plain["versioned"]:
+            plain.update(version=None, readonly=None)
+        plain["flags"] = None if not plain["versioned"] else int(bool(plain["readonly"]))
+        super().__init__(**plain)
+
+
+def hands_out(framework: str, version: str) -> Hands:
+    """The facts of a framework of a version, as measured."""
+    since_versions = _at_least(version, (2, 1))
+    facts: dict[str, dict[str, Any]] = {
+        "numpy": {"versioned": since_versions, "keywords": since_versions, "version": (1, 0)},
+        "jax": {"versioned": False, "keywords": _at_least(version, (0, 4, 31))},
+        "tensorflow": {"versioned": False},
+        "onnxruntime": {"versioned": False, "keywords": False, "strides": None},
+        "pyarrow": {"readonly": True, "shape": [12], "strides": [1], "ndim": 1, "legacy": False}
+        | {"contiguous": {"c": True, "f": True}},
+        "dpnp": {"device": (14, 0), "device_name": "oneapi:0"},
+        "cupy": {"device": (2, 0), "device_name": "cuda:0"},
+    }
+    return Hands(framework, **facts.get(framework, {}))
+
+
+def _at_least(version, wanted):
+    parts = []
+    for part in version.split(".")[: len(wanted)]:
+        digits = "".join(c for c in part if c.isdigit())
+        parts.append(int(digits or 0))
+    return tuple(parts) >= wanted
+
+
+# ----------------------------------------------------------------------------------- looking around
+
+
+def library() -> dict[str, Any]:
+    return {
+        "version": abi.version_string(),
+        "abi": abi.ABI,
+        "dlpack": ".".join(map(str, abi.dlpack_version())),
+        "file": abi.library_file(),
+        "package": _version_of("dlbridge"),
+        "python": platform.python_version(),
+    }
+
+
+def backends() -> list[dict[str, Any]]:
+    """What came of starting each driver."""
+    found = []
+    for backend in list(abi.Backend)[1:]:
+        try:
+            info = abi.backend_info(backend)
+        except (RuntimeError, BufferError) as error:
+            found.append({"backend": backend.name, "state": "UNKNOWN", "reason": str(error)})
+            continue
+        info.update(backend=backend.name, state=abi.name_of(abi.State, info["state"]))
+        found.append(info)
+    return found
+
+
+def _version_of(distribution):
+    try:
+        return importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _installed(module):
+    """Is there such a module? A broken parent package or a half-removed one is not."""
+    try:
+        return importlib.util.find_spec(module) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+def frameworks() -> dict[str, str]:
+    """Framework -> version, "" where its package does not say it. Nothing is imported."""
+    distributions = importlib.metadata.packages_distributions()
+    found = {}
+    for name in FRAMEWORKS:
+        if _installed(name):
+            versions = [_version_of(one) for one in distributions.get(name, [])]
+            found[name] = next((version for version in versions if version), "")
+    return found
+
+
+def pairs(found: dict[str, str]) -> list[dict[str, Any]]:
+    """What each pair of frameworks will do by itself with a plain array: `refusal` is None where
+    the consumer takes it as it is."""
+    from ._consumers import CONSUMERS
+
+    return [
+        {
+            "producer": producer,
+            "consumer": consumer,
+            "refusal": CONSUMERS[consumer].takes(hands_out(producer, version)),
+        }
+        for producer, version in found.items()
+        for consumer in found
+        if consumer in CONSUMERS
+    ]
+
+
+def problems(seen: dict[str, Any]) -> list[str]:
+    """What will not work, or not long."""
+    words = []
+    own, package = seen["library"]["version"], seen["library"]["package"]
+    if package is not None and package != own:
+        words.append(f"the package is {package}, but the library that it loaded {own}")
+    for names, what in CLASHES:
+        if all(name in seen["frameworks"] for name in names):
+            words.append(f"{' and '.join(names)} {what}")
+    return words
+
+
+def examine() -> dict[str, Any]:
+    """All that the doctor finds, as plain values."""
+    found = frameworks()
+    seen: dict[str, Any] = {
+        "library": library(),
+        "backends": backends(),
+        "frameworks": found,
+        "pairs": pairs(found),
+    }
+    seen["problems"] = problems(seen)
+    return seen
+
+
+# ----------------------------------------------------------------------------------------- in words
+
+
+def _library_lines(own):
+    yield "library"
+    yield f"  dlbridge {own['version']}, ABI {own['abi']}, DLPack up to {own['dlpack']}"
+    yield f"  {own['file']}"
+    yield f"  CPython {own['python']}, package {own['package'] or 'not installed, run in place'}"
+
+
+def _backend_lines(found):
+    yield "backends"
+    for one in found:
+        if one["state"] == "READY":
+            detail = f"{one['device_count']} devices"
+            detail += f", driver {one['driver_version']}" if one["driver_version"] else ""
+            detail += f", {one['file']}" if one["file"] else ""
+        else:
+            detail = one["reason"]
+        yield f"  {one['backend']:<12} {one['state'].lower():<9} {detail}"
+
+
+def _pair_lines(found):
+    yield "pairs, without dlbridge, for a plain float32 array"
+    for one in found:
+        refusal = "takes it" if one["refusal"] is None else f"no: {one['refusal']}"
+        yield f"  {one['producer']:<12} -> {one['consumer']:<12} {refusal}"
+    if not found:
+        yield "  none"
+    else:
+        yield "  through dlbridge.adapt or dlbridge.to every pair works; matrix measures it"
+
+
+def in_words(seen: dict[str, Any]) -> str:
+    lines = [*_library_lines(seen["library"]), "", *_backend_lines(seen["backends"]), ""]
+    lines.append("frameworks")
+    lines += [f"  {name:<12} {version}" for name, version in seen["frameworks"].items()]
+    lines += ["  none"] * (not seen["frameworks"])
+    lines += ["", *_pair_lines(seen["pairs"])]
+    if seen["problems"]:
+        lines += ["", "problems", *(f"  {problem}" for problem in seen["problems"])]
+    return "\n".join(lines)
+
+
+def main(argv: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m dlbridge doctor", description=__doc__)
+    parser.add_argument("--json", action="store_true", help="write data instead of text")
+    chosen = parser.parse_args(argv)
+    seen = examine()
+    print(json.dumps(seen, indent=2) if chosen.json else in_words(seen))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

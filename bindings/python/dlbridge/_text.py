@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a tensor prints itself: its layout in one line, and the values that the CPU can read."""
+
+from __future__ import annotations
+
+import typing
+
+if typing.TYPE_CHECKING:
+    from . import Tensor
+
+EDGE = 3  # entries shown at either end of an axis that is too long
+LIMIT = 7  # entries of an axis that are shown without a gap
+
+
+def text_of(tensor: Tensor) -> str:
+    """The text of ``repr(tensor)``."""
+    head = f"dlbridge.Tensor({_layout(tensor)}"
+    values = _values(tensor)
+    return f"{head})" if values is None else f"{head},\n{_indent(values)})"
+
+
+def _layout(tensor: Tensor) -> str:
+    parts = [f"shape={tensor.shape}", f"dtype={tensor.dtype}", f"device={tensor.device}"]
+    if tensor.strides != _compact(tensor.shape):
+        parts.append(f"strides={tensor.strides}")
+    if tensor.byte_offset:
+        parts.append(f"byte_offset={tensor.byte_offset}")
+    parts.extend(word for word, said in _words(tensor) if said)
+    return ", ".join(parts)
+
+
+def _words(tensor: Tensor) -> list[tuple[str, bool]]:
+    return [("read-only", tensor.readonly), ("copied", tensor.copied)]
+
+
+def _compact(shape: tuple[int, ...]) -> tuple[int, ...]:
+    strides = []
+    step = 1
+    for extent in reversed(shape):
+        strides.append(step)
+        step *= max(extent, 1)
+    return tuple(reversed(strides))
+
+
+def _values(tensor: Tensor) -> str | None:
+    """The values, a line for each innermost axis; None where they cannot be read."""
+    try:
+        view = memoryview(tensor)
+    except BufferError:
+        return None
+    if view.format not in tuple("bhiqBHIQefd?"):
+        return None
+    return _axis(view, tensor.shape, ())
+
+
+def _axis(view: memoryview, shape: tuple[int, ...], index: tuple[int, ...]) -> str:
+    if len(index) == len(shape):
+        return _scalar(view[index] if index else view[()])
+    entries = [
+        "..." if at is None else _axis(view, shape, (*index, at))
+        for at in _shown(shape[len(index)])
+    ]
+    innermost = len(index) == len(shape) - 1
+    return f"[{(', ' if innermost else ',' + chr(10) + ' ' * (len(index) + 1)).join(entries)}]"
+
+
+def _shown(extent: int) -> list[int | None]:
+    if extent <= LIMIT:
+        return list(range(extent))
+    return [*range(EDGE), None, *range(extent - EDGE, extent)]
+
+
+def _scalar(value: object) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _indent(text: str) -> str:
+    return "\n".join(f"  {line}" for line in text.splitlines())

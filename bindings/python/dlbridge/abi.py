@@ -1,0 +1,397 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The C ABI of dlbridge for Python programs: every function of the library, on addresses.
+
+For authors of bindings, tests and tools. A program that only wants to pass arrays on needs
+`dlbridge.from_dlpack`, `dlbridge.adapt` and `dlbridge.to`.
+
+Structs are addresses (int), which the caller vouches for, as C does: an address that is not what it
+is said to be is undefined behaviour, NULL (0) is refused. Shapes and strides are lists (None is
+NULL), versions (major, minor), devices (type, id), dtypes (code, bits, lanes). What a conversion
+consumes and what stays the caller's is as dlbridge.h says, and so is who releases: results are
+addresses that must be released once, by `release_versioned` or `release_legacy`.
+
+A failed call raises BufferError (the tensor is broken, or will not do), ValueError (an argument),
+MemoryError, or RuntimeError (a driver); `status`, `rule` and `axis` of the exception say more, and
+an argument of the wrong type is a TypeError. The GIL is let go for calls that may reach a driver or
+a foreign deleter.
+
+The ctypes structs below mirror dlpack.h; `tensor_at` reads one without reading more than the rules
+allow."""
+
+import ctypes
+from typing import NamedTuple
+
+from ._constants import (
+    AllocateOption,
+    Answer,
+    Backend,
+    BufferKind,
+    ContextFlag,
+    Contiguity,
+    ConvertFlag,
+    CopyOption,
+    DeviceType,
+    DtypeCode,
+    HandoffOption,
+    IpcOption,
+    Kind,
+    LayoutFlag,
+    Level,
+    Memory,
+    PointerFlag,
+    PolicyFlag,
+    Rule,
+    Severity,
+    State,
+    Status,
+    StreamKind,
+    TensorFlag,
+    WrapOption,
+    name_of,
+    names_of,
+)
+from ._describe import (
+    ABI,
+    Allocator,
+    ConvertOptions,
+    Policy,
+    adopt,
+    allocate,
+    backend_info,
+    capsule,
+    context_table_v1,
+    convert,
+    copy,
+    device_format,
+    device_lookup,
+    device_next,
+    device_parse,
+    device_register,
+    device_release,
+    device_retain,
+    device_unregister,
+    diagnose,
+    dlpack_version,
+    downgrade,
+    dtype_format,
+    dtype_parse,
+    exchange_api_find,
+    get_api,
+    host_accessible,
+    identify,
+    ipc_export,
+    ipc_import,
+    layout,
+    library_file,
+    negotiate,
+    pin_module,
+    pointer_info,
+    release_legacy,
+    release_versioned,
+    required_version,
+    rule_name,
+    rule_text,
+    share,
+    status_name,
+    status_text,
+    stream_from_array_api,
+    stream_handoff,
+    stream_synchronize,
+    tensor_format,
+    upgrade,
+    upgrade_into,
+    upgrade_many,
+    upgrade_storage_size,
+    validate,
+    validate_legacy,
+    validate_versioned,
+    version,
+    version_string,
+    view,
+    wrap,
+    wrap_legacy,
+)
+
+__all__ = [
+    "ABI",
+    "AllocateOption",
+    "Allocator",
+    "Answer",
+    "Backend",
+    "Buffer",
+    "BufferKind",
+    "ContextFlag",
+    "Contiguity",
+    "ConvertFlag",
+    "ConvertOptions",
+    "CopyOption",
+    "DLDataType",
+    "DLDevice",
+    "DLManagedTensor",
+    "DLManagedTensorVersioned",
+    "DLPackExchangeAPI",
+    "DLPackExchangeAPIHeader",
+    "DLPackVersion",
+    "DLTensor",
+    "DeviceType",
+    "DtypeCode",
+    "ExchangeTable",
+    "HandoffOption",
+    "IpcOption",
+    "Kind",
+    "LayoutFlag",
+    "Level",
+    "Memory",
+    "PointerFlag",
+    "Policy",
+    "PolicyFlag",
+    "Rule",
+    "Severity",
+    "State",
+    "Status",
+    "Stream",
+    "StreamKind",
+    "TensorFields",
+    "TensorFlag",
+    "WrapOption",
+    "adopt",
+    "allocate",
+    "backend_info",
+    "capsule",
+    "context_table_v1",
+    "convert",
+    "copy",
+    "device_format",
+    "device_lookup",
+    "device_next",
+    "device_parse",
+    "device_register",
+    "device_release",
+    "device_retain",
+    "device_unregister",
+    "diagnose",
+    "dlpack_version",
+    "downgrade",
+    "dtype_format",
+    "dtype_parse",
+    "exchange_api_find",
+    "exchange_tables",
+    "get_api",
+    "host_accessible",
+    "identify",
+    "ipc_export",
+    "ipc_import",
+    "layout",
+    "library_file",
+    "name_of",
+    "names_of",
+    "negotiate",
+    "pin_module",
+    "pointer_info",
+    "release_legacy",
+    "release_versioned",
+    "required_version",
+    "rule_name",
+    "rule_text",
+    "share",
+    "status_name",
+    "status_text",
+    "stream_from_array_api",
+    "stream_handoff",
+    "stream_synchronize",
+    "tensor_at",
+    "tensor_format",
+    "upgrade",
+    "upgrade_into",
+    "upgrade_many",
+    "upgrade_storage_size",
+    "validate",
+    "validate_legacy",
+    "validate_versioned",
+    "version",
+    "version_string",
+    "view",
+    "wrap",
+    "wrap_legacy",
+]
+
+
+# --------------------------------------------------------------------------------- mirrored structs
+
+
+class DLPackVersion(ctypes.Structure):
+    _fields_ = [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32)]
+
+
+class DLDevice(ctypes.Structure):
+    _fields_ = [("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32)]
+
+
+class DLDataType(ctypes.Structure):
+    _fields_ = [("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16)]
+
+
+class DLTensor(ctypes.Structure):
+    _fields_ = [
+        ("data", ctypes.c_void_p),
+        ("device", DLDevice),
+        ("ndim", ctypes.c_int32),
+        ("dtype", DLDataType),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+    ]
+
+
+class DLManagedTensor(ctypes.Structure):
+    """The legacy struct. A deleter is a `DLManagedTensor.Deleter`, which gets the address."""
+
+    Deleter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+    _fields_ = [
+        ("dl_tensor", DLTensor),
+        ("manager_ctx", ctypes.c_void_p),
+        ("deleter", Deleter),
+    ]
+
+
+class DLManagedTensorVersioned(ctypes.Structure):
+    """The versioned struct, with a deleter as in DLManagedTensor."""
+
+    Deleter = DLManagedTensor.Deleter
+    _fields_ = [
+        ("version", DLPackVersion),
+        ("manager_ctx", ctypes.c_void_p),
+        ("deleter", Deleter),
+        ("flags", ctypes.c_uint64),
+        ("dl_tensor", DLTensor),
+    ]
+
+
+class DLPackExchangeAPIHeader(ctypes.Structure):
+    """Start of every table of an exchange API."""
+
+
+DLPackExchangeAPIHeader._fields_ = [
+    ("version", DLPackVersion),
+    ("prev_api", ctypes.POINTER(DLPackExchangeAPIHeader)),
+]
+
+
+class DLPackExchangeAPI(ctypes.Structure):
+    """The table of major 1; its functions as addresses."""
+
+    _fields_ = [
+        ("header", DLPackExchangeAPIHeader),
+        ("managed_tensor_allocator", ctypes.c_void_p),
+        ("managed_tensor_from_py_object_no_sync", ctypes.c_void_p),
+        ("managed_tensor_to_py_object_no_sync", ctypes.c_void_p),
+        ("dltensor_from_py_object_no_sync", ctypes.c_void_p),
+        ("current_work_stream", ctypes.c_void_p),
+    ]
+
+
+# ------------------------------------------------------------------------------- values with names
+
+
+class Buffer(NamedTuple):
+    """Memory as its driver names it (DLBridgeBuffer)."""
+
+    backend: int
+    kind: int
+    handle: int
+    context: int = 0
+
+
+class Stream(NamedTuple):
+    """A queue of work (DLBridgeStream)."""
+
+    backend: int
+    kind: int
+    device: tuple[int, int] = (1, 0)
+    handle: int = 0
+    context: int = 0
+
+
+class TensorFields(NamedTuple):
+    """What stands in a tensor, as far as it may be read; None where it may not, or is not there."""
+
+    kind: int
+    version: tuple[int, int] | None
+    flags: int | None
+    tensor: int  # address of the DLTensor; 0 where nothing behind the flags may be read
+    data: int | None
+    device: tuple[int, int] | None
+    ndim: int | None
+    dtype: tuple[int, int, int] | None
+    shape: list[int] | None
+    strides: list[int] | None
+    byte_offset: int | None
+
+
+class ExchangeTable(NamedTuple):
+    """One table of an exchange API chain."""
+
+    version: tuple[int, int]
+    address: int
+    missing: list[str] | None  # functions that are NULL; None where the major is not 1
+
+
+# ------------------------------------------------------------------------------ reading, carefully
+
+MAX_AXES = 64
+MAX_TABLES = 64
+
+
+def _entries(pointer, ndim):
+    return [pointer[i] for i in range(ndim)] if pointer and 0 <= ndim <= MAX_AXES else None
+
+
+def _fields(kind, version, flags, tensor):
+    ndim = tensor.ndim
+    return TensorFields(
+        kind,
+        version,
+        flags,
+        ctypes.addressof(tensor),
+        tensor.data or 0,
+        (tensor.device.device_type, tensor.device.device_id),
+        ndim,
+        (tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes),
+        [] if ndim == 0 else _entries(tensor.shape, ndim),
+        [] if ndim == 0 and tensor.strides else _entries(tensor.strides, ndim),
+        tensor.byte_offset,
+    )
+
+
+def tensor_at(address: int, kind: int) -> TensorFields:
+    """What stands in the struct of `kind` at an address. Of a versioned one of another major
+    nothing behind the flags is read; shape and strides are read for 0 to 64 axes only."""
+    if not address:
+        raise ValueError("address is NULL: no tensor is there")
+    if kind == Kind.VERSIONED:
+        managed = DLManagedTensorVersioned.from_address(address)
+        said = (managed.version.major, managed.version.minor)
+        if said[0] != 1:
+            return TensorFields(kind, said, managed.flags, 0, *[None] * 7)
+        return _fields(kind, said, managed.flags, managed.dl_tensor)
+    if kind == Kind.LEGACY:
+        return _fields(kind, None, None, DLManagedTensor.from_address(address).dl_tensor)
+    if kind == Kind.BARE:
+        return _fields(kind, None, None, DLTensor.from_address(address))
+    raise ValueError(f"kind must be LEGACY, VERSIONED or BARE, not {kind}")
+
+
+def _missing(address):
+    table = DLPackExchangeAPI.from_address(address)
+    return [name for name, _ in DLPackExchangeAPI._fields_[1:] if not getattr(table, name)]
+
+
+def exchange_tables(chain: int) -> list[ExchangeTable]:
+    """The tables of an exchange API chain, newest first; at most 64, so that a ring ends."""
+    tables: list[ExchangeTable] = []
+    while chain and len(tables) < MAX_TABLES and chain not in [one.address for one in tables]:
+        header = DLPackExchangeAPIHeader.from_address(chain)
+        said = (header.version.major, header.version.minor)
+        tables.append(ExchangeTable(said, chain, _missing(chain) if said[0] == 1 else None))
+        chain = ctypes.cast(header.prev_api, ctypes.c_void_p).value or 0
+    return tables

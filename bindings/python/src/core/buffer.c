@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The buffer protocol of tensors that the CPU can read. */
+#include "core.h"
+
+/* How the buffer protocol writes a dtype; NULL where it cannot. */
+static const char* format_of(DLDataType dtype) {
+  static const struct {
+    uint8_t code, bits;
+    const char* format;
+  } formats[] = {
+      {kDLInt, 8, "b"},       {kDLInt, 16, "h"},       {kDLInt, 32, "i"},   {kDLInt, 64, "q"},
+      {kDLUInt, 8, "B"},      {kDLUInt, 16, "H"},      {kDLUInt, 32, "I"},  {kDLUInt, 64, "Q"},
+      {kDLFloat, 16, "e"},    {kDLFloat, 32, "f"},     {kDLFloat, 64, "d"}, {kDLBool, 8, "?"},
+      {kDLComplex, 64, "Zf"}, {kDLComplex, 128, "Zd"},
+  };
+  size_t i;
+  for (i = 0; dtype.lanes == 1 && i < sizeof formats / sizeof *formats; ++i) {
+    if (dtype.code == formats[i].code && dtype.bits == formats[i].bits) {
+      return formats[i].format;
+    }
+  }
+  return NULL;
+}
+
+static int refuse(Py_buffer* view, const char* message) {
+  view->obj = NULL;
+  PyErr_SetString(PyExc_BufferError, message);
+  return -1;
+}
+
+static int check_memory(const DLManagedTensorVersioned* tensor, Py_buffer* view, int flags) {
+  int32_t type;
+  memcpy(&type, &tensor->dl_tensor.device.device_type, sizeof type);
+  if (dlbridge_host_accessible(type) != DLBRIDGE_YES) {
+    return refuse(view,
+                  "expected memory that the CPU can read, found a tensor of another device: "
+                  "take copy(device=\"cpu\") of it");
+  }
+  if ((flags & PyBUF_WRITABLE) != 0 && (tensor->flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0) {
+    return refuse(view, "expected a tensor that may be written to, found a read-only one");
+  }
+  if (tensor->dl_tensor.ndim > PyBUF_MAX_NDIM) {
+    return refuse(view, "expected at most 64 axes, which is what a buffer can have");
+  }
+  return 0;
+}
+
+/* Does the layout meet what the flags ask for? */
+static int check_layout(const DLBridgeLayout* layout, Py_buffer* view, int flags) {
+  const int c = (layout->flags & DLBRIDGE_LAYOUT_C_CONTIGUOUS) != 0;
+  const int f = (layout->flags & DLBRIDGE_LAYOUT_F_CONTIGUOUS) != 0;
+  const int wants_c = (flags & PyBUF_C_CONTIGUOUS) == PyBUF_C_CONTIGUOUS;
+  const int wants_f = (flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS;
+  const int wants_any = (flags & PyBUF_ANY_CONTIGUOUS) == PyBUF_ANY_CONTIGUOUS;
+  const int no_strides = (flags & PyBUF_STRIDES) != PyBUF_STRIDES;
+  if (((wants_c || no_strides) && !c) || (wants_f && !f) || (wants_any && !c && !f)) {
+    return refuse(view, "expected a contiguous tensor, found strides: take copy() of it");
+  }
+  return 0;
+}
+
+/* Strides in bytes, in memory of their own: the tensor's count elements. */
+static int fill_strides(const DLTensor* tensor, Py_ssize_t item, Py_buffer* view) {
+  int32_t i, axis;
+  Py_ssize_t* shape;
+  view->internal = PyMem_Malloc(((size_t)tensor->ndim * 2 + 1) * sizeof(Py_ssize_t));
+  if (view->internal == NULL) {
+    view->obj = NULL;
+    PyErr_NoMemory();
+    return -1;
+  }
+  shape = (Py_ssize_t*)view->internal;
+  view->shape = shape;
+  view->strides = shape + tensor->ndim;
+  for (i = 0; i < tensor->ndim; ++i) {
+    shape[i] = (Py_ssize_t)tensor->shape[i];
+    view->strides[i] = tensor->strides != NULL ? (Py_ssize_t)tensor->strides[i] * item : item;
+  }
+  for (axis = tensor->ndim - 2; tensor->strides == NULL && axis >= 0; --axis) {
+    view->strides[axis] = view->strides[axis + 1] * shape[axis + 1];
+  }
+  return 0;
+}
+
+static int fill(const DLManagedTensorVersioned* tensor, const DLBridgeLayout* layout,
+                const char* format, Py_buffer* view, int flags) {
+  static char nothing[1];
+  const DLTensor* fields = &tensor->dl_tensor;
+  const Py_ssize_t item = (Py_ssize_t)(layout->item_bits / 8);
+  if (fill_strides(fields, item, view) < 0) {
+    return -1;
+  }
+  view->buf = layout->element_count == 0 ? (void*)nothing
+                                         : (void*)((char*)fields->data + fields->byte_offset);
+  view->len = (Py_ssize_t)layout->packed_bytes;
+  view->itemsize = item;
+  view->readonly = (tensor->flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0;
+  view->ndim = fields->ndim;
+  view->format = (flags & PyBUF_FORMAT) != 0 ? (char*)format : NULL;
+  view->suboffsets = NULL;
+  if ((flags & PyBUF_ND) != PyBUF_ND) {
+    view->shape = NULL;
+  }
+  if ((flags & PyBUF_STRIDES) != PyBUF_STRIDES) {
+    view->strides = NULL;
+  }
+  return 0;
+}
+
+int core_get_buffer(PyObject* self, Py_buffer* view, int flags) {
+  const DLManagedTensorVersioned* tensor = ((TensorObject*)self)->tensor;
+  const char* format = format_of(tensor->dl_tensor.dtype);
+  DLBridgeLayout layout = DLBRIDGE_LAYOUT_INIT;
+  DLBridgeError error;
+  if (check_memory(tensor, view, flags) < 0) {
+    return -1;
+  }
+  if (format == NULL) {
+    return refuse(view,
+                  "expected a dtype that the buffer protocol can write, found another: "
+                  "dlbridge.to_buffer gives its bytes");
+  }
+  dlbridge_error_init(&error);
+  if (dlbridge_layout(&tensor->dl_tensor, tensor->flags, &layout, &error) != DLBRIDGE_OK) {
+    view->obj = NULL;
+    return dlbridge_py_raise(&error);
+  }
+  if (check_layout(&layout, view, flags) < 0 || fill(tensor, &layout, format, view, flags) < 0) {
+    return -1;
+  }
+  view->obj = Py_NewRef(self);
+  return 0;
+}
+
+void core_release_buffer(PyObject* self, Py_buffer* view) {
+  (void)self;
+  PyMem_Free(view->internal);
+  view->internal = NULL;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of dlbridge._core share: the state of one interpreter, the tensor object, and
+ * readers of arguments. */
+#ifndef DLBRIDGE_BINDINGS_PYTHON_CORE_H_
+#define DLBRIDGE_BINDINGS_PYTHON_CORE_H_
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <stddef.h>
+#include <structmember.h>
+
+#include "dlbridge/cpython_api.h"
+
+/* Without a call where the version-specific API has macros. */
+#ifdef Py_LIMITED_API
+#define CORE_TUPLE_ITEM(tuple, index) PyTuple_GetItem(tuple, index)
+#define CORE_TUPLE_SIZE(tuple) PyTuple_Size(tuple)
+#else
+#define CORE_TUPLE_ITEM(tuple, index) PyTuple_GET_ITEM(tuple, index)
+#define CORE_TUPLE_SIZE(tuple) PyTuple_GET_SIZE(tuple)
+#endif
+
+/* Keywords that are compared by identity first: callers' names are interned, as these are. */
+typedef struct {
+  PyObject* stream;
+  PyObject* max_version;
+  PyObject* dl_device;
+  PyObject* copy;
+  PyObject* device;
+  PyObject* writable;
+  PyObject* validate;
+  PyObject* strides;
+  PyObject* byte_offset;
+  PyObject* readonly;
+  PyObject* nbytes;
+  PyObject* flags;
+  PyObject* offset;
+  PyObject* drop_read_only;
+} CoreNames;
+
+typedef struct {
+  DLBridgePy py;
+  PyTypeObject* tensor_type;
+  CoreNames names;
+} CoreState;
+
+/* A tensor as Python sees it; `tensor` is owned and never NULL. */
+typedef struct {
+  PyObject_HEAD DLManagedTensorVersioned* tensor;
+  int64_t stream; /* that work on it was ordered before, as the array API counts streams */
+  PyObject* weak_references;
+} TensorObject;
+
+/* module.c */
+CoreState* core_state_of_module(PyObject* module);
+/* Of the tensor type or a type that inherits from it. */
+CoreState* core_state_of_type(PyTypeObject* type);
+/* NULL with an exception where the module was not imported in this interpreter. */
+CoreState* core_state(void);
+
+/* tensor.c: takes the tensor, also where it fails. */
+PyObject* core_tensor_new(CoreState* state, DLManagedTensorVersioned* tensor, int64_t stream);
+int core_add_tensor_type(PyObject* module, CoreState* state);
+
+/* buffer.c */
+int core_get_buffer(PyObject* self, Py_buffer* view, int flags);
+void core_release_buffer(PyObject* self, Py_buffer* view);
+
+/* protocol.c */
+/* One more owner of the tensor's data; NULL with an exception. */
+DLManagedTensorVersioned* core_share(TensorObject* self);
+/* A compact copy on `device`. */
+DLManagedTensorVersioned* core_copy(TensorObject* self, DLDevice device);
+PyObject* core_dlpack(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* keywords);
+PyObject* core_dlpack_device(PyObject* self, PyObject* unused);
+int core_offer_table(PyObject* type);
+
+/* functions.c */
+extern PyMethodDef core_functions[];
+
+/* arguments.c: each returns 0, or -1 with an exception set. */
+int core_is_name(PyObject* given, PyObject* name);
+int core_unknown_keyword(const char* function, PyObject* given);
+int core_positional(const char* function, Py_ssize_t found, Py_ssize_t least, Py_ssize_t most);
+int core_read_device(PyObject* value, DLDevice* out);
+int core_read_dtype(PyObject* value, DLDataType* out);
+int core_read_version(PyObject* value, DLPackVersion* out, int* given);
+int core_read_copy(PyObject* value, int32_t* out);
+int core_read_stream(PyObject* value, int64_t* out);
+int core_read_unsigned(PyObject* value, const char* what, uint64_t* out);
+/* A sequence of integers; `*out` is to be freed with PyMem_Free. */
+int core_read_extents(PyObject* value, const char* what, int64_t** out, int32_t* count);
+
+#endif /* DLBRIDGE_BINDINGS_PYTHON_CORE_H_ */

@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The functions of dlbridge._core. */
+#include "core.h"
+
+/* --- from_dlpack --------------------------------------------------------------------------------
+ */
+
+typedef struct {
+  DLBridgePyImport how;
+  DLBridgePolicy policy;
+  DLDevice device;
+  int read_only; /* the result is to be so */
+} ImportArguments;
+
+static int read_writable(PyObject* value, ImportArguments* out) {
+  if (value == Py_True) {
+    out->how.flags |= DLBRIDGE_PY_WRITABLE;
+    out->policy.flags |= DLBRIDGE_POLICY_REQUIRE_WRITABLE;
+  } else if (value == Py_False) {
+    out->read_only = 1;
+  } else if (value != Py_None) {
+    PyErr_Format(PyExc_TypeError, "expected writable to be None, True or False, found %R", value);
+    return -1;
+  }
+  return 0;
+}
+
+static int read_validate(PyObject* value, ImportArguments* out) {
+  if (PyUnicode_Check(value)) {
+    if (PyUnicode_CompareWithASCIIString(value, "metadata") == 0) {
+      return 0;
+    }
+    if (PyUnicode_CompareWithASCIIString(value, "none") == 0) {
+      out->how.flags |= DLBRIDGE_PY_SKIP_VALIDATION;
+      return 0;
+    }
+    if (PyUnicode_CompareWithASCIIString(value, "struct") == 0) {
+      out->policy.level = DLBRIDGE_LEVEL_STRUCT;
+      return 0;
+    }
+    if (PyUnicode_CompareWithASCIIString(value, "device") == 0) {
+      out->policy.level = DLBRIDGE_LEVEL_DEVICE;
+      return 0;
+    }
+  }
+  PyErr_Format(PyExc_ValueError,
+               "expected validate to be \"none\", \"struct\", \"metadata\" or \"device\", found %R",
+               value);
+  return -1;
+}
+
+static int read_import_keyword(const CoreNames* names, PyObject* name, PyObject* value,
+                               ImportArguments* out) {
+  if (core_is_name(name, names->device)) {
+    if (value == Py_None) {
+      return 0;
+    }
+    out->how.device = &out->device;
+    return core_read_device(value, &out->device);
+  }
+  if (core_is_name(name, names->copy)) {
+    return core_read_copy(value, &out->how.copy);
+  }
+  if (core_is_name(name, names->writable)) {
+    return read_writable(value, out);
+  }
+  if (core_is_name(name, names->validate)) {
+    return read_validate(value, out);
+  }
+  if (core_is_name(name, names->stream)) {
+    return core_read_stream(value, &out->how.stream);
+  }
+  return core_unknown_keyword("from_dlpack", name);
+}
+
+static int read_import(const CoreNames* names, PyObject* const* values, PyObject* keywords,
+                       ImportArguments* out) {
+  static const DLBridgePyImport usual = DLBRIDGE_PY_IMPORT_INIT;
+  static const DLBridgePolicy policy = DLBRIDGE_POLICY_INIT;
+  Py_ssize_t i, count = CORE_TUPLE_SIZE(keywords);
+  out->how = usual;
+  out->policy = policy;
+  out->policy.flags = DLBRIDGE_POLICY_REFUSE_UNKNOWN_DTYPE | DLBRIDGE_POLICY_REFUSE_UNKNOWN_DEVICE |
+                      DLBRIDGE_POLICY_REFUSE_UNKNOWN_FLAGS;
+  out->read_only = 0;
+  for (i = 0; i < count; ++i) {
+    if (read_import_keyword(names, CORE_TUPLE_ITEM(keywords, i), values[i], out) < 0) {
+      return -1;
+    }
+  }
+  if ((out->how.flags & DLBRIDGE_PY_SKIP_VALIDATION) == 0) {
+    out->how.policy = &out->policy;
+  } else if ((out->policy.flags & DLBRIDGE_POLICY_REQUIRE_WRITABLE) != 0) {
+    PyErr_SetString(PyExc_ValueError,
+                    "expected some validation for writable=True, found validate=\"none\"");
+    return -1;
+  }
+  return 0;
+}
+
+/* Its owner may say less with a struct that is its own. */
+static int make_read_only(DLManagedTensorVersioned** tensor) {
+  DLBridgeError error;
+  DLBridgeConvertOptions options = DLBRIDGE_CONVERT_OPTIONS_INIT;
+  dlbridge_error_init(&error);
+  options.flags = DLBRIDGE_CONVERT_SKIP_VALIDATION | DLBRIDGE_CONVERT_ALLOW_UNKNOWN;
+  if (dlbridge_adopt(*tensor, &options, tensor, &error) != DLBRIDGE_OK) {
+    dlbridge_py_release(*tensor);
+    return dlbridge_py_raise(&error);
+  }
+  (*tensor)->flags |= DLPACK_FLAG_BITMASK_READ_ONLY;
+  return 0;
+}
+
+static PyObject* from_dlpack(PyObject* module, PyObject* const* args, Py_ssize_t count,
+                             PyObject* keywords) {
+  CoreState* state = core_state_of_module(module);
+  ImportArguments given;
+  DLManagedTensorVersioned* tensor;
+  if (core_positional("from_dlpack", count, 1, 1) < 0) {
+    return NULL;
+  }
+  if (keywords == NULL || CORE_TUPLE_SIZE(keywords) == 0) {
+    return dlbridge_py_import(&state->py, args[0], NULL, &tensor) < 0
+               ? NULL
+               : core_tensor_new(state, tensor, DLBRIDGE_ARRAY_API_STREAM_NONE);
+  }
+  if (read_import(&state->names, args + 1, keywords, &given) < 0 ||
+      dlbridge_py_import(&state->py, args[0], &given.how, &tensor) < 0 ||
+      (given.read_only && make_read_only(&tensor) < 0)) {
+    return NULL;
+  }
+  return core_tensor_new(state, tensor, given.how.stream);
+}
+
+/* --- wrap ---------------------------------------------------------------------------------------
+ */
+
+typedef struct {
+  DLBridgeWrapSpec spec;
+  int64_t* shape;
+  int64_t* strides;
+  int32_t stride_count; /* -1: none given */
+} WrapArguments;
+
+static int read_address(PyObject* value, uint64_t* out) {
+  return core_read_unsigned(value, "an address, at least 0", out);
+}
+
+static int read_wrap_keyword(const CoreNames* names, PyObject* name, PyObject* value,
+                             WrapArguments* out) {
+  int truth;
+  if (core_is_name(name, names->strides)) {
+    return value == Py_None
+               ? 0
+               : core_read_extents(value, "strides", &out->strides, &out->stride_count);
+  }
+  if (core_is_name(name, names->device)) {
+    return core_read_device(value, &out->spec.device);
+  }
+  if (core_is_name(name, names->byte_offset)) {
+    return core_read_unsigned(value, "byte_offset of at least 0", &out->spec.byte_offset);
+  }
+  if (core_is_name(name, names->flags)) {
+    return core_read_unsigned(value, "flags of at least 0", &out->spec.flags);
+  }
+  if (core_is_name(name, names->nbytes)) {
+    return value == Py_None
+               ? 0
+               : core_read_unsigned(value, "nbytes of at least 0", &out->spec.buffer_size);
+  }
+  if (core_is_name(name, names->readonly)) {
+    truth = PyObject_IsTrue(value);
+    if (truth == 1) {
+      out->spec.flags |= DLPACK_FLAG_BITMASK_READ_ONLY;
+    }
+    return truth < 0 ? -1 : 0;
+  }
+  return core_unknown_keyword("wrap", name);
+}
+
+static int read_wrap(const CoreNames* names, PyObject* const* args, PyObject* keywords,
+                     WrapArguments* out) {
+  Py_ssize_t i, count = keywords != NULL ? CORE_TUPLE_SIZE(keywords) : 0;
+  out->spec.buffer.kind = DLBRIDGE_BUFFER_ADDRESS;
+  if (read_address(args[1], &out->spec.buffer.handle) < 0 ||
+      core_read_extents(args[2], "shape", &out->shape, &out->spec.ndim) < 0 ||
+      core_read_dtype(args[3], &out->spec.dtype) < 0) {
+    return -1;
+  }
+  for (i = 0; i < count; ++i) {
+    if (read_wrap_keyword(names, CORE_TUPLE_ITEM(keywords, i), args[4 + i], out) < 0) {
+      return -1;
+    }
+  }
+  if (out->stride_count >= 0 && out->stride_count != out->spec.ndim) {
+    PyErr_Format(PyExc_ValueError, "expected %d strides, one for each axis, found %d",
+                 (int)out->spec.ndim, (int)out->stride_count);
+    return -1;
+  }
+  out->spec.shape = out->shape;
+  out->spec.strides = out->strides;
+  return 0;
+}
+
+static PyObject* wrap(PyObject* module, PyObject* const* args, Py_ssize_t count,
+                      PyObject* keywords) {
+  static const DLBridgeWrapSpec spec = DLBRIDGE_WRAP_SPEC_INIT;
+  CoreState* state = core_state_of_module(module);
+  DLManagedTensorVersioned* tensor = NULL;
+  WrapArguments given = {spec, NULL, NULL, -1};
+  int status = core_positional("wrap", count, 4, 4);
+  if (status == 0) {
+    status = read_wrap(&state->names, args, keywords, &given);
+  }
+  if (status == 0) {
+    status = dlbridge_py_wrap(&state->py, args[0], &given.spec, &tensor);
+  }
+  PyMem_Free(given.shape);
+  PyMem_Free(given.strides);
+  return status < 0 ? NULL : core_tensor_new(state, tensor, DLBRIDGE_ARRAY_API_STREAM_NONE);
+}
+
+/* --- export and to_type -------------------------------------------------------------------------
+ */
+
+/* The one keyword of both. */
+static int read_drop(const char* function, const CoreNames* names, PyObject* name, PyObject* value,
+                     int* out) {
+  if (!core_is_name(name, names->drop_read_only)) {
+    return core_unknown_keyword(function, name);
+  }
+  *out = PyObject_IsTrue(value);
+  return *out < 0 ? -1 : 0;
+}
+
+static PyObject* export_tensor(PyObject* module, PyObject* const* args, Py_ssize_t count,
+                               PyObject* keywords) {
+  CoreState* state = core_state_of_module(module);
+  Py_ssize_t i, named = keywords != NULL ? CORE_TUPLE_SIZE(keywords) : 0;
+  DLManagedTensorVersioned* tensor;
+  DLPackVersion newest;
+  PyObject* version;
+  int drop = 0, given = 0;
+  if (core_positional("export", count, 1, 2) < 0) {
+    return NULL;
+  }
+  version = count > 1 ? args[1] : NULL;
+  for (i = 0; i < named; ++i) {
+    PyObject* name = CORE_TUPLE_ITEM(keywords, i);
+    if (core_is_name(name, state->names.max_version)) {
+      version = args[count + i];
+    } else if (read_drop("export", &state->names, name, args[count + i], &drop) < 0) {
+      return NULL;
+    }
+  }
+  if (!PyObject_TypeCheck(args[0], state->tensor_type)) {
+    PyErr_Format(PyExc_TypeError, "expected a dlbridge.Tensor, found an instance of %R",
+                 (PyObject*)Py_TYPE(args[0]));
+    return NULL;
+  }
+  if (core_read_version(version, &newest, &given) < 0) {
+    return NULL;
+  }
+  tensor = core_share((TensorObject*)args[0]);
+  if (tensor == NULL) {
+    return NULL;
+  }
+  return dlbridge_py_capsule(tensor, given ? &newest : NULL,
+                             drop ? DLBRIDGE_CONVERT_DROP_READ_ONLY : 0);
+}
+
+/* The tensor of a tensor of ours, or of any object that speaks DLPack. */
+static DLManagedTensorVersioned* tensor_of(CoreState* state, PyObject* object) {
+  DLManagedTensorVersioned* tensor;
+  if (Py_IS_TYPE(object, state->tensor_type)) {
+    return core_share((TensorObject*)object);
+  }
+  return dlbridge_py_import(&state->py, object, NULL, &tensor) < 0 ? NULL : tensor;
+}
+
+/* Most types have no way to say read-only, and nothing tells which have. */
+static int check_read_only(const CoreState* state, const DLManagedTensorVersioned* tensor,
+                           PyObject* type, int drop) {
+  if (drop || (tensor->flags & DLPACK_FLAG_BITMASK_READ_ONLY) == 0 ||
+      type == (PyObject*)state->tensor_type) {
+    return 0;
+  }
+  PyErr_Format(PyExc_BufferError,
+               "expected a tensor that may be written to, as %R would let its users, found a "
+               "read-only one: copy it, or say drop_read_only=True",
+               type);
+  return -1;
+}
+
+static PyObject* to_type(PyObject* module, PyObject* const* args, Py_ssize_t count,
+                         PyObject* keywords) {
+  CoreState* state = core_state_of_module(module);
+  DLManagedTensorVersioned* tensor;
+  PyObject* result = NULL;
+  int drop = 0;
+  if (core_positional("to_type", count, 2, 2) < 0 ||
+      (keywords != NULL && CORE_TUPLE_SIZE(keywords) > 0 &&
+       read_drop("to_type", &state->names, CORE_TUPLE_ITEM(keywords, 0), args[2], &drop) < 0)) {
+    return NULL;
+  }
+  if (!PyType_Check(args[1])) {
+    PyErr_Format(PyExc_TypeError, "expected a type, found %R", args[1]);
+    return NULL;
+  }
+  if (dlbridge_py_exchange_api(&state->py, (PyTypeObject*)args[1]) == NULL) {
+    Py_RETURN_NONE;
+  }
+  tensor = tensor_of(state, args[0]);
+  if (tensor == NULL) {
+    return NULL;
+  }
+  if (check_read_only(state, tensor, args[1], drop) == 0) {
+    result = dlbridge_py_to_type(&state->py, (PyTypeObject*)args[1], tensor);
+  }
+  if (result == NULL) {
+    dlbridge_py_release(tensor);
+  }
+  return result;
+}
+
+/* --- What others offer ---------------------------------------------------------------------------
+ */
+
+static PyObject* versions_of(const DLPackExchangeAPIHeader* header) {
+  int seen;
+  PyObject* result = PyList_New(0);
+  for (seen = 0; result != NULL && header != NULL && seen < 64; header = header->prev_api, ++seen) {
+    PyObject* version =
+        Py_BuildValue("(II)", (unsigned)header->version.major, (unsigned)header->version.minor);
+    if (version == NULL || PyList_Append(result, version) < 0) {
+      Py_CLEAR(result);
+    }
+    Py_XDECREF(version);
+  }
+  return result;
+}
+
+static PyObject* exchange_versions(PyObject* module, PyObject* type) {
+  CoreState* state = core_state_of_module(module);
+  PyObject *capsule, *result;
+  void* chain;
+  if (!PyType_Check(type)) {
+    PyErr_Format(PyExc_TypeError, "expected a type, found %R", type);
+    return NULL;
+  }
+  capsule = PyObject_GetAttr(type, state->py.table_name);
+  if (capsule == NULL) {
+    if (!PyErr_ExceptionMatches(PyExc_AttributeError)) {
+      return NULL;
+    }
+    PyErr_Clear();
+    return PyList_New(0);
+  }
+  chain =
+      PyCapsule_CheckExact(capsule) ? PyCapsule_GetPointer(capsule, "dlpack_exchange_api") : NULL;
+  PyErr_Clear();
+  result = versions_of((const DLPackExchangeAPIHeader*)chain);
+  Py_DECREF(capsule);
+  return result;
+}
+
+static PyObject* capsule_kind(PyObject* module, PyObject* capsule) {
+  const char* name;
+  (void)module;
+  if (!PyCapsule_CheckExact(capsule)) {
+    PyErr_Format(PyExc_TypeError, "expected a capsule, found an instance of %R",
+                 (PyObject*)Py_TYPE(capsule));
+    return NULL;
+  }
+  name = PyCapsule_GetName(capsule);
+  if (name == NULL) {
+    return PyErr_Occurred() ? NULL : PyUnicode_FromString("unknown");
+  }
+  if (strcmp(name, "dltensor") == 0) {
+    return PyUnicode_FromString("legacy");
+  }
+  if (strcmp(name, "dltensor_versioned") == 0) {
+    return PyUnicode_FromString("versioned");
+  }
+  return PyUnicode_FromString(strncmp(name, "used_dltensor", 13) == 0 ? "used" : "unknown");
+}
+
+PyMethodDef core_functions[] = {
+    {"from_dlpack", (PyCFunction)(void (*)(void))from_dlpack, METH_FASTCALL | METH_KEYWORDS,
+     "from_dlpack($module, x, /, *, device=None, copy=None, writable=None, validate='metadata', "
+     "stream=...)\n--\n\nA validated Tensor of any object that speaks DLPack, or of a capsule."},
+    {"wrap", (PyCFunction)(void (*)(void))wrap, METH_FASTCALL | METH_KEYWORDS,
+     "wrap($module, owner, pointer, shape, dtype, /, *, strides=None, device=(1, 0), "
+     "byte_offset=0, "
+     "readonly=False, nbytes=None, flags=0)\n--\n\nA Tensor over memory that `owner` keeps alive."},
+    {"export", (PyCFunction)(void (*)(void))export_tensor, METH_FASTCALL | METH_KEYWORDS,
+     "export($module, tensor, /, max_version=None, *, drop_read_only=False)\n--\n\n"
+     "A capsule of one more owner."},
+    {"to_type", (PyCFunction)(void (*)(void))to_type, METH_FASTCALL | METH_KEYWORDS,
+     "to_type($module, x, type, /, *, drop_read_only=False)\n--\n\n"
+     "An object of `type` through its exchange table; None where it has none."},
+    {"exchange_versions", exchange_versions, METH_O,
+     "exchange_versions($module, type, /)\n--\n\n"
+     "Versions of the tables that a type offers, newest first."},
+    {"capsule_kind", capsule_kind, METH_O,
+     "capsule_kind($module, capsule, /)\n--\n\n"
+     "'legacy', 'versioned', 'used' or 'unknown'; nothing is taken."},
+    {NULL, NULL, 0, NULL},
+};

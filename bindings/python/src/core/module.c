@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The module dlbridge._core: one state per interpreter. */
+#include "core.h"
+
+static const char kStateKey[] = "dlbridge._core.state";
+
+CoreState* core_state_of_module(PyObject* module) { return (CoreState*)PyModule_GetState(module); }
+
+CoreState* core_state_of_type(PyTypeObject* type) {
+  return (CoreState*)PyType_GetModuleState(type);
+}
+
+/* What the exchange table's functions start from, which are told no module. */
+CoreState* core_state(void) {
+  PyObject* places = PyInterpreterState_GetDict(PyInterpreterState_Get());
+  PyObject* capsule = places != NULL ? PyDict_GetItemString(places, kStateKey) : NULL;
+  if (capsule == NULL) {
+    PyErr_SetString(PyExc_RuntimeError,
+                    "dlbridge was not imported in this interpreter, or is gone");
+    return NULL;
+  }
+  return (CoreState*)PyCapsule_GetPointer(capsule, kStateKey);
+}
+
+static int publish_state(CoreState* state) {
+  int status;
+  PyObject* places = PyInterpreterState_GetDict(PyInterpreterState_Get());
+  PyObject* capsule = PyCapsule_New(state, kStateKey, NULL);
+  if (places == NULL || capsule == NULL) {
+    Py_XDECREF(capsule);
+    return -1;
+  }
+  status = PyDict_SetItemString(places, kStateKey, capsule);
+  Py_DECREF(capsule);
+  return status;
+}
+
+static void withdraw_state(CoreState* state) {
+  PyObject* places = PyInterpreterState_GetDict(PyInterpreterState_Get());
+  PyObject* capsule = places != NULL ? PyDict_GetItemString(places, kStateKey) : NULL;
+  if (capsule != NULL && PyCapsule_GetPointer(capsule, kStateKey) == (void*)state) {
+    PyDict_DelItemString(places, kStateKey);
+  }
+  PyErr_Clear();
+}
+
+static int make_names(CoreNames* names) {
+  PyObject** places[] = {&names->stream,   &names->max_version,   &names->dl_device,
+                         &names->copy,     &names->device,        &names->writable,
+                         &names->validate, &names->strides,       &names->byte_offset,
+                         &names->readonly, &names->nbytes,        &names->flags,
+                         &names->offset,   &names->drop_read_only};
+  static const char* const texts[] = {
+      "stream",  "max_version", "dl_device", "copy",   "device", "writable", "validate",
+      "strides", "byte_offset", "readonly",  "nbytes", "flags",  "offset",   "drop_read_only"};
+  size_t i;
+  for (i = 0; i < sizeof texts / sizeof *texts; ++i) {
+    *places[i] = PyUnicode_InternFromString(texts[i]);
+    if (*places[i] == NULL) {
+      return -1;
+    }
+  }
+  return 0;
+}
+
+static int execute(PyObject* module) {
+  CoreState* state = core_state_of_module(module);
+  memset(state, 0, sizeof *state);
+  if (dlbridge_py_init(&state->py) < 0 || make_names(&state->names) < 0 ||
+      core_add_tensor_type(module, state) < 0) {
+    return -1;
+  }
+  return publish_state(state);
+}
+
+static int traverse(PyObject* module, visitproc visit, void* arg) {
+  CoreState* state = core_state_of_module(module);
+  if (state == NULL) {
+    return 0;
+  }
+  Py_VISIT((PyObject*)state->tensor_type);
+  return dlbridge_py_traverse(&state->py, visit, arg);
+}
+
+static int clear(PyObject* module) {
+  CoreState* state = core_state_of_module(module);
+  PyObject** names;
+  size_t i;
+  if (state == NULL) {
+    return 0;
+  }
+  withdraw_state(state);
+  Py_CLEAR(state->tensor_type);
+  names = (PyObject**)&state->names;
+  for (i = 0; i < sizeof state->names / sizeof *names; ++i) {
+    Py_CLEAR(names[i]);
+  }
+  dlbridge_py_clear(&state->py);
+  return 0;
+}
+
+static void free_module(void* module) { clear((PyObject*)module); }
+
+static PyModuleDef_Slot slots[] = {
+    {Py_mod_exec, (void*)execute},
+#ifdef Py_MOD_PER_INTERPRETER_GIL_SUPPORTED
+    {Py_mod_multiple_interpreters, Py_MOD_PER_INTERPRETER_GIL_SUPPORTED},
+#endif
+    {0, NULL},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    "dlbridge._core",
+    "The hot path of dlbridge: import, export, and the tensor object.",
+    sizeof(CoreState),
+    core_functions,
+    slots,
+    traverse,
+    clear,
+    free_module,
+};
+
+PyMODINIT_FUNC PyInit__core(void) { return PyModuleDef_Init(&definition); }

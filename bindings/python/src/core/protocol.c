@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How a tensor speaks DLPack: __dlpack__, __dlpack_device__, and the exchange table of its type. */
+#include "core.h"
+
+/* Makes the tensor one of ours, so that it can have more owners. What it was is kept by what it is.
+ */
+static int adopt(TensorObject* self) {
+  DLBridgeError error;
+  DLBridgeConvertOptions options = DLBRIDGE_CONVERT_OPTIONS_INIT;
+  DLManagedTensorVersioned* adopted = NULL;
+  dlbridge_error_init(&error);
+  options.flags = DLBRIDGE_CONVERT_SKIP_VALIDATION | DLBRIDGE_CONVERT_ALLOW_UNKNOWN;
+  if (dlbridge_adopt(self->tensor, &options, &adopted, &error) != DLBRIDGE_OK) {
+    return dlbridge_py_raise(&error);
+  }
+  self->tensor = adopted;
+  return 0;
+}
+
+DLManagedTensorVersioned* core_share(TensorObject* self) {
+  DLBridgeError error;
+  DLManagedTensorVersioned* shared = NULL;
+  DLBridgeStatus status = dlbridge_share(self->tensor, &shared, NULL);
+  if (status == DLBRIDGE_OK) {
+    return shared;
+  }
+  if (status == DLBRIDGE_ERROR_NOT_OURS && adopt(self) < 0) {
+    return NULL;
+  }
+  dlbridge_error_init(&error);
+  if (dlbridge_share(self->tensor, &shared, &error) != DLBRIDGE_OK) {
+    dlbridge_py_raise(&error);
+    return NULL;
+  }
+  return shared;
+}
+
+DLManagedTensorVersioned* core_copy(TensorObject* self, DLDevice device) {
+  DLManagedTensorVersioned* tensor = core_share(self);
+  if (tensor == NULL || dlbridge_py_copied_(&tensor, &device) < 0) {
+    return NULL;
+  }
+  return tensor;
+}
+
+typedef struct {
+  PyObject* stream;
+  PyObject* max_version;
+  PyObject* dl_device;
+  PyObject* copy;
+} Asked;
+
+static int read_keywords(const CoreNames* names, PyObject* const* values, PyObject* keywords,
+                         Asked* out) {
+  Py_ssize_t i, count = keywords != NULL ? CORE_TUPLE_SIZE(keywords) : 0;
+  for (i = 0; i < count; ++i) {
+    PyObject* name = CORE_TUPLE_ITEM(keywords, i);
+    if (core_is_name(name, names->max_version)) {
+      out->max_version = values[i];
+    } else if (core_is_name(name, names->stream)) {
+      out->stream = values[i];
+    } else if (core_is_name(name, names->dl_device)) {
+      out->dl_device = values[i];
+    } else if (core_is_name(name, names->copy)) {
+      out->copy = values[i];
+    } else {
+      return core_unknown_keyword("__dlpack__", name);
+    }
+  }
+  return 0;
+}
+
+static int same_device(DLDevice one, DLDevice other) {
+  return (int64_t)one.device_type == (int64_t)other.device_type && one.device_id == other.device_id;
+}
+
+/* Puts the work that the tensor was made ready by before the consumer's stream. */
+static int order(const TensorObject* self, DLDevice device, int64_t stream) {
+  DLBridgeStream producer, consumer;
+  DLBridgeError error;
+  dlbridge_error_init(&error);
+  if (dlbridge_stream_from_array_api(device, stream, &consumer, &error) != DLBRIDGE_OK) {
+    return dlbridge_py_raise(&error);
+  }
+  if (consumer.kind == DLBRIDGE_STREAM_HOST || consumer.kind == DLBRIDGE_STREAM_NO_SYNC ||
+      self->stream == stream || self->stream == -1) {
+    return 0;
+  }
+  if (dlbridge_stream_from_array_api(device, self->stream, &producer, &error) != DLBRIDGE_OK ||
+      dlbridge_stream_handoff(&producer, &consumer, 0, &error) != DLBRIDGE_OK) {
+    return dlbridge_py_raise(&error);
+  }
+  return 0;
+}
+
+static DLManagedTensorVersioned* moved(TensorObject* self, DLDevice device, int32_t copy) {
+  if (copy == DLBRIDGE_PY_COPY_NEVER) {
+    const DLDevice own = self->tensor->dl_tensor.device;
+    PyErr_Format(PyExc_BufferError,
+                 "expected dl_device=(%d, %d), where the tensor is, found (%d, %d) and copy=False, "
+                 "which forbids to move it",
+                 (int)own.device_type, (int)own.device_id, (int)device.device_type,
+                 (int)device.device_id);
+    return NULL;
+  }
+  return core_copy(self, device);
+}
+
+/* The owner that goes into the capsule: one more of this tensor, or of a copy where one is asked
+ * for. */
+static DLManagedTensorVersioned* prepare(TensorObject* self, const Asked* asked) {
+  const DLDevice own = self->tensor->dl_tensor.device;
+  DLDevice wanted = own;
+  int32_t copy = DLBRIDGE_PY_COPY_IF_NEEDED;
+  int64_t stream;
+  if (core_read_copy(asked->copy, &copy) < 0 ||
+      (asked->dl_device != NULL && asked->dl_device != Py_None &&
+       core_read_device(asked->dl_device, &wanted) < 0)) {
+    return NULL;
+  }
+  if ((int64_t)own.device_type != kDLCPU || (asked->stream != NULL && asked->stream != Py_None)) {
+    if (core_read_stream(asked->stream, &stream) < 0 || order(self, own, stream) < 0) {
+      return NULL;
+    }
+  }
+  if (!same_device(own, wanted)) {
+    return moved(self, wanted, copy);
+  }
+  return copy == DLBRIDGE_PY_COPY_ALWAYS ? core_copy(self, own) : core_share(self);
+}
+
+PyObject* core_dlpack(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
+  DLPackVersion newest;
+  DLManagedTensorVersioned* tensor;
+  Asked asked = {NULL, NULL, NULL, NULL};
+  int given = 0;
+  CoreState* state = core_state_of_type(Py_TYPE(self));
+  if (state == NULL || core_positional("__dlpack__", count, 0, 0) < 0 ||
+      read_keywords(&state->names, args + count, keywords, &asked) < 0 ||
+      core_read_version(asked.max_version, &newest, &given) < 0) {
+    return NULL;
+  }
+  tensor = prepare((TensorObject*)self, &asked);
+  return tensor != NULL ? dlbridge_py_capsule(tensor, given ? &newest : NULL, 0) : NULL;
+}
+
+PyObject* core_dlpack_device(PyObject* self, PyObject* unused) {
+  int32_t type;
+  const DLDevice* device = &((TensorObject*)self)->tensor->dl_tensor.device;
+  (void)unused;
+  memcpy(&type, &device->device_type, sizeof type);
+  return Py_BuildValue("(ii)", (int)type, (int)device->device_id);
+}
+
+/* --- The exchange table ------------------------------------------------------------------------
+ */
+
+/* NULL with TypeError for an object that is no tensor of ours. */
+static TensorObject* checked(void* object) {
+  CoreState* state = core_state();
+  if (state != NULL && !PyObject_TypeCheck((PyObject*)object, state->tensor_type)) {
+    PyErr_SetString(PyExc_TypeError, "expected a dlbridge.Tensor, found another object");
+    return NULL;
+  }
+  return state != NULL ? (TensorObject*)object : NULL;
+}
+
+static int from_object(void* object, DLManagedTensorVersioned** out) {
+  TensorObject* self = checked(object);
+  *out = self != NULL ? core_share(self) : NULL;
+  return *out != NULL ? 0 : -1;
+}
+
+static int lend(void* object, DLTensor* out) {
+  TensorObject* self = checked(object);
+  if (self == NULL) {
+    return -1;
+  }
+  *out = self->tensor->dl_tensor;
+  return 0;
+}
+
+/* What arrives is of code that nobody here wrote. On failure it stays the caller's. */
+static int to_object(DLManagedTensorVersioned* tensor, void** out) {
+  static const DLBridgePyImport usual = DLBRIDGE_PY_IMPORT_INIT;
+  CoreState* state = core_state();
+  *out = NULL;
+  if (state == NULL || dlbridge_py_accept_(tensor, &usual, &tensor) < 0) {
+    return -1;
+  }
+  *out = core_tensor_new(state, tensor, DLBRIDGE_ARRAY_API_STREAM_NONE);
+  return *out != NULL ? 0 : -1;
+}
+
+int core_offer_table(PyObject* type) {
+  static DLPackExchangeAPI table;
+  dlbridge_py_table_init(&table, from_object, to_object, lend);
+  return dlbridge_py_offer(type, &table);
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// Python functions that the library calls: from any thread, with or without the GIL, perhaps after
+// the interpreter is gone. Then what they would have freed is leaked, which is the safe act.
+#include "describe.h"
+
+namespace dlbridge::python {
+namespace {
+
+// Runs `body`, which must not let an exception leave: C is above.
+template <class Function>
+void InPython(Function body) noexcept {
+  if (!nb::is_alive()) {
+    return;
+  }
+  const nb::gil_scoped_acquire gil;
+  try {
+    body();
+  } catch (nb::python_error& error) {
+    error.discard_as_unraisable("a function that dlbridge called");
+  } catch (const std::exception&) {
+    // No memory for the arguments, of which nobody can be told here.
+  }
+}
+
+template <class Argument>
+void RunOnce(void* context, const Argument& argument) {
+  InPython([&] {
+    const nb::object function = nb::steal(static_cast<PyObject*>(context));
+    function(argument());
+  });
+}
+
+void* Allocate(void* context, DLDevice device, uint64_t bytes, uint64_t alignment) {
+  auto* self = static_cast<Allocator*>(context);
+  void* memory = nullptr;
+  InPython([&] {
+    try {
+      const nb::object block = self->allocate(FromDevice(device), bytes, alignment);
+      memory = block.is_none() ? nullptr : At<void>(nb::cast<Address>(block));
+      if (memory != nullptr) {
+        nb::find(self).release();
+      }
+    } catch (nb::python_error& error) {
+      self->raised = nb::borrow(error.value());
+    } catch (const nb::cast_error&) {
+      self->raised = nb::borrow(PyExc_TypeError)("allocate must return an address or None");
+    }
+  });
+  return memory;
+}
+
+void Deallocate(void* context, DLDevice device, void* memory, uint64_t bytes, uint64_t alignment) {
+  auto* self = static_cast<Allocator*>(context);
+  InPython([&] {
+    const nb::object owner = nb::steal(nb::find(self).ptr());
+    self->deallocate(FromDevice(device), AddressOf(memory), bytes, alignment);
+  });
+}
+
+}  // namespace
+
+Allocator::Allocator(nb::callable allocate_function, nb::callable deallocate_function)
+    : allocate(std::move(allocate_function)), deallocate(std::move(deallocate_function)) {
+  fields.context = this;
+  fields.allocate = Allocate;
+  fields.deallocate = Deallocate;
+}
+
+void Allocator::Rethrow() {
+  if (raised.is_valid()) {
+    const nb::object exception = std::move(raised);
+    raised.reset();
+    Raise(exception);
+  }
+}
+
+void Once::OnBuffer(void* context, DLBridgeBuffer buffer) {
+  RunOnce(context, [&] { return FromBuffer(buffer); });
+}
+void Once::OnMemory(void* context, void* memory) {
+  RunOnce(context, [&] { return AddressOf(memory); });
+}
+void Once::OnEntry(void* context, const DLBridgeContextEntry* entry) {
+  RunOnce(context, [&] { return EntryAsDict(*entry); });
+}
+
+}  // namespace dlbridge::python

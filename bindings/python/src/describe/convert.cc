@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// Conversions, which consume the tensor at an address. A failed one leaves it the caller's.
+#include "describe.h"
+
+namespace dlbridge::python {
+namespace {
+
+const DLBridgeConvertOptions* Fields(const ConvertOptions* options) {
+  return options != nullptr ? &options->fields : nullptr;
+}
+
+// A copying conversion asks the allocator and releases its source.
+template <class Function>
+void Convert(ConvertOptions* options, Function call) {
+  const bool own = options != nullptr && options->fields.allocator != nullptr;
+  CallAllocating(own ? nb::cast<Allocator*>(options->allocator) : nullptr, call);
+}
+
+Address Upgrade(Address source, ConvertOptions* options) {
+  DLManagedTensorVersioned* out = nullptr;
+  Convert(options, [&](DLBridgeError* error) {
+    return dlbridge_upgrade(At<DLManagedTensor>(source), Fields(options), &out, error);
+  });
+  return AddressOf(out);
+}
+
+Address UpgradeInto(Address source, Address memory, size_t size, nb::object released,
+                    ConvertOptions* options) {
+  Once once(std::move(released));
+  DLBridgeStorage storage = DLBRIDGE_STORAGE_INIT;
+  storage.memory = At<void>(memory);
+  storage.size = size;
+  storage.released = once.given() ? Once::OnMemory : nullptr;
+  storage.context = once.context();
+  DLManagedTensorVersioned* out = nullptr;
+  Convert(options, [&](DLBridgeError* error) {
+    return dlbridge_upgrade_into(At<DLManagedTensor>(source), Fields(options), &storage, &out,
+                                 error);
+  });
+  once.Passed();
+  return AddressOf(out);
+}
+
+std::vector<Address> UpgradeMany(const std::vector<Address>& sources, ConvertOptions* options) {
+  std::vector<DLManagedTensor*> in(sources.size() + 1);  // an empty list is not NULL
+  std::vector<DLManagedTensorVersioned*> out(sources.size() + 1);
+  for (size_t i = 0; i < sources.size(); ++i) {
+    in[i] = At<DLManagedTensor>(sources[i]);
+  }
+  size_t failed = sources.size();
+  DLBridgeError error;
+  dlbridge_error_init(&error);
+  DLBridgeStatus status = DLBRIDGE_OK;
+  {
+    const nb::gil_scoped_release released;
+    status = dlbridge_upgrade_many(in.data(), sources.size(), Fields(options), out.data(), &failed,
+                                   &error);
+  }
+  if (status != DLBRIDGE_OK) {
+    const nb::object exception = ExceptionFor(status, error);
+    exception.attr("failed") = failed;
+    Raise(exception);
+  }
+  std::vector<Address> addresses;
+  for (size_t i = 0; i < sources.size(); ++i) {
+    addresses.push_back(AddressOf(out[i]));
+  }
+  return addresses;
+}
+
+Address Downgrade(Address source, ConvertOptions* options) {
+  DLManagedTensor* out = nullptr;
+  Convert(options, [&](DLBridgeError* error) {
+    return dlbridge_downgrade(At<DLManagedTensorVersioned>(source), Fields(options), &out, error);
+  });
+  return AddressOf(out);
+}
+
+Address Adopt(Address source, ConvertOptions* options) {
+  DLManagedTensorVersioned* out = nullptr;
+  Convert(options, [&](DLBridgeError* error) {
+    return dlbridge_adopt(At<DLManagedTensorVersioned>(source), Fields(options), &out, error);
+  });
+  return AddressOf(out);
+}
+
+std::pair<Address, DLBridgeKind> ConvertTo(Address source, DLBridgeKind kind, Version target,
+                                           ConvertOptions* options) {
+  void* out = nullptr;
+  DLBridgeKind out_kind = DLBRIDGE_KIND_AMBIGUOUS;
+  Convert(options, [&](DLBridgeError* error) {
+    return dlbridge_convert(At<void>(source), kind, ToVersion(target), Fields(options), &out,
+                            &out_kind, error);
+  });
+  return {AddressOf(out), out_kind};
+}
+
+}  // namespace
+
+void BindConvert(nb::module_* module) {
+  module->def("upgrade", Upgrade, nb::arg("source"), nb::arg("options").none() = nb::none(),
+              "Makes a versioned tensor of the DLManagedTensor at an address, and consumes it.");
+  module->def("upgrade_storage_size", dlbridge_upgrade_storage_size, nb::arg("ndim"),
+              "Bytes of storage that upgrade_into needs.");
+  module->def("upgrade_into", UpgradeInto, nb::arg("source"), nb::arg("memory"), nb::arg("size"),
+              nb::arg("released").none() = nb::none(), nb::arg("options").none() = nb::none(),
+              "As upgrade, into `size` bytes at `memory`; released(memory) is called once when "
+              "they are free again.");
+  module->def("upgrade_many", UpgradeMany, nb::arg("sources"),
+              nb::arg("options").none() = nb::none(),
+              "Upgrades a list, all or nothing; the exception's `failed` is the index to blame.");
+  module->def("downgrade", Downgrade, nb::arg("source"), nb::arg("options").none() = nb::none(),
+              "Makes a legacy tensor of the versioned one at an address, and consumes it.");
+  module->def("adopt", Adopt, nb::arg("source"), nb::arg("options").none() = nb::none(),
+              "Makes anybody's versioned tensor one of the library's, and consumes it.");
+  module->def("convert", ConvertTo, nb::arg("source"), nb::arg("kind"), nb::arg("target"),
+              nb::arg("options").none() = nb::none(),
+              "(address, kind) of what a consumer of DLPack `target` reads; consumes the source.");
+}
+
+}  // namespace dlbridge::python

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the parts of the extension `_describe` share: values, calls, and the classes of options.
+#ifndef DLBRIDGE_PYTHON_DESCRIBE_H_
+#define DLBRIDGE_PYTHON_DESCRIBE_H_
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstdint>
+#include <optional>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "dlbridge/dlbridge.h"
+
+namespace dlbridge::python {
+
+namespace nb = nanobind;
+
+// Values as Python has them: an address is an int, a struct of a few integers a tuple.
+using Address = uintptr_t;
+using Version = std::pair<uint32_t, uint32_t>;
+using Device = std::pair<int32_t, int32_t>;
+using Dtype = std::tuple<uint8_t, uint8_t, uint16_t>;
+using Buffer = std::tuple<int32_t, int32_t, uint64_t, uint64_t>;
+using Stream = std::tuple<int32_t, int32_t, Device, uint64_t, uint64_t>;
+using Shape = std::optional<std::vector<int64_t>>;
+
+template <class T>
+T* At(Address address) {
+  return reinterpret_cast<T*>(address);
+}
+inline Address AddressOf(const void* pointer) { return reinterpret_cast<Address>(pointer); }
+
+DLDevice ToDevice(const Device& device);
+Device FromDevice(const DLDevice& device);
+inline DLPackVersion ToVersion(const Version& version) { return {version.first, version.second}; }
+inline Version FromVersion(const DLPackVersion& version) { return {version.major, version.minor}; }
+inline DLDataType ToDtype(const Dtype& dtype) {
+  return {std::get<0>(dtype), std::get<1>(dtype), std::get<2>(dtype)};
+}
+inline DLBridgeBuffer ToBuffer(const Buffer& buffer) {
+  return {std::get<0>(buffer), std::get<1>(buffer), std::get<2>(buffer), std::get<3>(buffer)};
+}
+inline Buffer FromBuffer(const DLBridgeBuffer& buffer) {
+  return {buffer.backend, buffer.kind, buffer.handle, buffer.context};
+}
+inline const int64_t* Values(const Shape& shape) {
+  static const int64_t kNone = 0;  // an empty list is not NULL
+  return !shape ? nullptr : shape->empty() ? &kNone : shape->data();
+}
+// The number of axes: that of the shape, unless the caller says another.
+int32_t Axes(const Shape& shape, std::optional<int32_t> ndim);
+
+// The exception that stands for a failed call, with `status`, `rule` and `axis`.
+nb::object ExceptionFor(DLBridgeStatus status, const DLBridgeError& error);
+[[noreturn]] void Raise(const nb::object& exception);
+
+// Runs `call`, which takes a DLBridgeError* and returns a status; a failure becomes an exception.
+template <class Function>
+void Call(Function call) {
+  DLBridgeError error;
+  dlbridge_error_init(&error);
+  const DLBridgeStatus status = call(&error);
+  if (status != DLBRIDGE_OK) {
+    Raise(ExceptionFor(status, error));
+  }
+}
+
+// The same without the GIL: for calls that may reach a driver, a foreign deleter, or much memory.
+template <class Function>
+void CallReleased(Function call) {
+  Call([&](DLBridgeError* error) {
+    const nb::gil_scoped_release released;
+    return call(error);
+  });
+}
+
+// A DLBridgePolicy and what it points to.
+struct Policy {
+  DLBridgePolicy fields = DLBRIDGE_POLICY_INIT;
+  std::vector<DLDevice> devices;
+  std::vector<DLDataType> dtypes;
+};
+inline const DLBridgePolicy* Fields(const Policy* policy) {
+  return policy != nullptr ? &policy->fields : nullptr;
+}
+
+// A DLBridgeAllocator of two Python functions. Each block that is out keeps the object alive.
+struct Allocator {
+  Allocator(nb::callable allocate_function, nb::callable deallocate_function);
+  // What `allocate` raised in the last call, if it did, goes before the library's OUT_OF_MEMORY.
+  void Rethrow();
+
+  DLBridgeAllocator fields = DLBRIDGE_ALLOCATOR_INIT;
+  nb::object allocate;
+  nb::object deallocate;
+  nb::object raised;
+};
+inline const DLBridgeAllocator* Fields(const Allocator* allocator) {
+  return allocator != nullptr ? &allocator->fields : nullptr;
+}
+
+// A DLBridgeConvertOptions, and the Python objects that it points into.
+struct ConvertOptions {
+  DLBridgeConvertOptions fields = DLBRIDGE_CONVERT_OPTIONS_INIT;
+  nb::object policy;
+  nb::object allocator;
+};
+
+// CallReleased for a call that may ask `allocator`, which may be NULL.
+template <class Function>
+void CallAllocating(Allocator* allocator, Function call) {
+  try {
+    CallReleased(call);
+  } catch (nb::python_error&) {
+    if (allocator != nullptr) {
+      allocator->Rethrow();
+    }
+    throw;
+  }
+}
+
+// A Python function that C calls once, when something is free again. Until `Passed` is called it is
+// still this object's, as after a call that failed.
+class Once {
+ public:
+  explicit Once(nb::object function) : function_(std::move(function)) {}
+  bool given() const { return !function_.is_none(); }
+  void* context() const { return given() ? function_.ptr() : nullptr; }
+  void Passed() {
+    if (given()) {
+      function_.release();
+    }
+  }
+
+  // The C functions that run it; `context` is the function.
+  static void OnBuffer(void* context, DLBridgeBuffer buffer);
+  static void OnMemory(void* context, void* memory);
+  static void OnEntry(void* context, const DLBridgeContextEntry* entry);
+
+ private:
+  nb::object function_;
+};
+
+nb::dict EntryAsDict(const DLBridgeContextEntry& entry);
+
+void BindOptions(nb::module_* module);
+void BindText(nb::module_* module);
+void BindValidate(nb::module_* module);
+void BindConvert(nb::module_* module);
+void BindMake(nb::module_* module);
+void BindDevice(nb::module_* module);
+void BindContext(nb::module_* module);
+void BindIpc(nb::module_* module);
+void BindPython(nb::module_* module);
+
+}  // namespace dlbridge::python
+
+#endif  // DLBRIDGE_PYTHON_DESCRIBE_H_

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// What drivers know: backends, memory, streams. All of it may start a driver, hence without the
+// GIL.
+#include "describe.h"
+
+namespace dlbridge::python {
+namespace {
+
+DLBridgeStream ToStream(const Stream& stream) {
+  return {std::get<0>(stream), std::get<1>(stream), ToDevice(std::get<2>(stream)),
+          std::get<3>(stream), std::get<4>(stream)};
+}
+
+nb::object TextOf(const char* text) {
+  const nb::bytes bytes(text);
+  return bytes.attr("decode")("utf-8", "replace");
+}
+
+nb::dict BackendInfo(DLBridgeBackend backend) {
+  DLBridgeBackendInfo info = DLBRIDGE_BACKEND_INFO_INIT;
+  CallReleased([&](DLBridgeError* error) { return dlbridge_backend_info(backend, &info, error); });
+  nb::dict out;
+  out["backend"] = info.backend;
+  out["state"] = info.state;
+  out["device_count"] = info.device_count;
+  out["driver_code"] = info.driver_code;
+  out["driver_version"] = TextOf(info.driver_version);
+  out["runtime_version"] = TextOf(info.runtime_version);
+  out["file"] = TextOf(info.file);
+  out["reason"] = TextOf(info.reason);
+  return out;
+}
+
+nb::dict PointerInfo(Buffer buffer, Device device) {
+  const DLBridgeBuffer given = ToBuffer(buffer);
+  DLBridgePointerInfo info = DLBRIDGE_POINTER_INFO_INIT;
+  CallReleased([&](DLBridgeError* error) {
+    return dlbridge_pointer_info(&given, ToDevice(device), &info, error);
+  });
+  nb::dict out;
+  out["backend"] = info.backend;
+  out["device"] = FromDevice(info.device);
+  out["memory"] = info.memory;
+  out["native_device"] = info.native_device;
+  out["flags"] = info.flags;
+  out["base"] = info.base;
+  out["size"] = info.size;
+  out["context"] = info.context;
+  return out;
+}
+
+Stream StreamFromArrayApi(Device device, std::optional<int64_t> stream) {
+  DLBridgeStream out;
+  Call([&](DLBridgeError* error) {
+    return dlbridge_stream_from_array_api(
+        ToDevice(device), stream.value_or(DLBRIDGE_ARRAY_API_STREAM_NONE), &out, error);
+  });
+  return {out.backend, out.kind, FromDevice(out.device), out.handle, out.context};
+}
+
+void StreamHandoff(Stream producer, Stream consumer, uint32_t options) {
+  const DLBridgeStream from = ToStream(producer);
+  const DLBridgeStream to = ToStream(consumer);
+  CallReleased(
+      [&](DLBridgeError* error) { return dlbridge_stream_handoff(&from, &to, options, error); });
+}
+
+void StreamSynchronize(Stream stream) {
+  const DLBridgeStream given = ToStream(stream);
+  CallReleased([&](DLBridgeError* error) { return dlbridge_stream_synchronize(&given, error); });
+}
+
+}  // namespace
+
+void BindDevice(nb::module_* module) {
+  module->def("backend_info", BackendInfo, nb::arg("backend"),
+              "What is known of a backend, as a dict of DLBridgeBackendInfo; starts its driver.");
+  module->def("pointer_info", PointerInfo, nb::arg("buffer"), nb::arg("device") = Device(1, 0),
+              "Where a buffer (backend, kind, handle, context) is, as a dict of "
+              "DLBridgePointerInfo.");
+  module->def("stream_from_array_api", StreamFromArrayApi, nb::arg("device"),
+              nb::arg("stream").none(),
+              "(backend, kind, device, handle, context) of the array API's `stream`.");
+  module->def("stream_handoff", StreamHandoff, nb::arg("producer"), nb::arg("consumer"),
+              nb::arg("options") = 0, "Work on the producer happens before work on the consumer.");
+  module->def("stream_synchronize", StreamSynchronize, nb::arg("stream"),
+              "Waits until all work on a stream is done.");
+}
+
+}  // namespace dlbridge::python

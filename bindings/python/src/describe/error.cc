@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// The library's errors as Python exceptions.
+#include <cstring>
+
+#include "describe.h"
+#include "dlbridge/cpython_api.h"
+
+namespace dlbridge::python {
+namespace {
+
+// The library cuts long messages, which may cut a character: that is no reason to fail.
+nb::object Decoded(const char* text) {
+  const auto size = static_cast<Py_ssize_t>(std::strlen(text));
+  return nb::steal(PyUnicode_DecodeUTF8(text, size, "replace"));
+}
+
+}  // namespace
+
+nb::object ExceptionFor(DLBridgeStatus status, const DLBridgeError& error) {
+  constexpr size_t kPrefix = sizeof("DLBRIDGE_ERROR_") - 1;
+  const char* name = dlbridge_status_name(status);
+  nb::object exception = nb::borrow(dlbridge_py_error_type(status))(Decoded(error.message));
+  const bool known = std::strncmp(name, "DLBRIDGE_ERROR_", kPrefix) == 0;
+  exception.attr("status") = known ? name + kPrefix : name;
+  exception.attr("rule") = nb::none();
+  exception.attr("axis") = nb::none();
+  if (error.rule != DLBRIDGE_RULE_NONE) {
+    exception.attr("rule") = dlbridge_rule_name(error.rule);
+  }
+  if (error.axis >= 0) {
+    exception.attr("axis") = error.axis;
+  }
+  return exception;
+}
+
+void Raise(const nb::object& exception) {
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.ptr())), exception.ptr());
+  throw nb::python_error();
+}
+
+}  // namespace dlbridge::python

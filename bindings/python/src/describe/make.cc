@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// What makes tensors: owners, views, memory, copies; and what ends them.
+#include "describe.h"
+
+namespace dlbridge::python {
+namespace {
+
+Address Share(Address tensor) {
+  DLManagedTensorVersioned* out = nullptr;
+  Call([&](DLBridgeError* error) {
+    return dlbridge_share(At<DLManagedTensorVersioned>(tensor), &out, error);
+  });
+  return AddressOf(out);
+}
+
+// Strides are read as far as `ndim` says: a list of another length is refused here.
+void CheckStrides(const Shape& shape, const Shape& strides, std::optional<int32_t> ndim) {
+  const int32_t axes = Axes(shape, ndim);
+  for (const Shape* list : {&shape, &strides}) {
+    if (list->has_value() && axes > 0 && (*list)->size() < static_cast<size_t>(axes)) {
+      throw nb::value_error("shape and strides must have an entry for each axis");
+    }
+  }
+}
+
+Address View(Address tensor, const Shape& shape, const Shape& strides, int64_t offset,
+             std::optional<int32_t> ndim) {
+  CheckStrides(shape, strides, ndim);
+  DLBridgeViewSpec spec = DLBRIDGE_VIEW_SPEC_INIT;
+  spec.ndim = Axes(shape, ndim);
+  spec.shape = Values(shape);
+  spec.strides = Values(strides);
+  spec.offset = offset;
+  DLManagedTensorVersioned* out = nullptr;
+  Call([&](DLBridgeError* error) {
+    return dlbridge_view(At<DLManagedTensorVersioned>(tensor), &spec, &out, error);
+  });
+  return AddressOf(out);
+}
+
+Address Allocate(const Shape& shape, Dtype dtype, Device device, uint64_t alignment, uint64_t flags,
+                 Version version, Allocator* allocator, uint32_t options,
+                 std::optional<int32_t> ndim) {
+  CheckStrides(shape, std::nullopt, ndim);
+  DLBridgeAllocateSpec spec = DLBRIDGE_ALLOCATE_SPEC_INIT;
+  spec.ndim = Axes(shape, ndim);
+  spec.shape = Values(shape);
+  spec.device = ToDevice(device);
+  spec.dtype = ToDtype(dtype);
+  spec.alignment = alignment;
+  spec.flags = flags;
+  spec.version = ToVersion(version);
+  spec.allocator = Fields(allocator);
+  spec.options = options;
+  DLManagedTensorVersioned* out = nullptr;
+  CallAllocating(allocator,
+                 [&](DLBridgeError* error) { return dlbridge_allocate(&spec, &out, error); });
+  return AddressOf(out);
+}
+
+// Both wraps: `wrap` is the function of the library, `Managed` what it makes.
+template <class Managed, DLBridgeStatus (*wrap)(const DLBridgeWrapSpec*, Managed**, DLBridgeError*)>
+Address Wrap(Buffer buffer, const Shape& shape, Dtype dtype, const Shape& strides, Device device,
+             uint64_t byte_offset, uint64_t buffer_size, uint32_t options, uint64_t flags,
+             Version version, nb::object release, const Policy* policy,
+             std::optional<int32_t> ndim) {
+  CheckStrides(shape, strides, ndim);
+  Once once(std::move(release));
+  DLBridgeWrapSpec spec = DLBRIDGE_WRAP_SPEC_INIT;
+  spec.ndim = Axes(shape, ndim);
+  spec.shape = Values(shape);
+  spec.strides = Values(strides);
+  spec.buffer = ToBuffer(buffer);
+  spec.byte_offset = byte_offset;
+  spec.buffer_size = buffer_size;
+  spec.device = ToDevice(device);
+  spec.dtype = ToDtype(dtype);
+  spec.options = options;
+  spec.flags = flags;
+  spec.version = ToVersion(version);
+  spec.release = once.given() ? Once::OnBuffer : nullptr;
+  spec.release_context = once.context();
+  spec.policy = Fields(policy);
+  Managed* out = nullptr;
+  CallReleased([&](DLBridgeError* error) { return wrap(&spec, &out, error); });
+  once.Passed();
+  return AddressOf(out);
+}
+
+Address Copy(Address source, uint64_t source_flags, Device device, uint32_t options,
+             std::optional<Stream> stream, std::optional<Buffer> target, uint64_t target_offset,
+             uint64_t target_size, nb::object release, Allocator* allocator, uint64_t flags,
+             Version version, const Policy* policy) {
+  Once once(std::move(release));
+  DLBridgeCopySpec spec = DLBRIDGE_COPY_SPEC_INIT;
+  spec.options = options;
+  spec.device = ToDevice(device);
+  if (stream) {
+    spec.stream = {std::get<0>(*stream), std::get<1>(*stream), ToDevice(std::get<2>(*stream)),
+                   std::get<3>(*stream), std::get<4>(*stream)};
+  }
+  spec.target = target ? ToBuffer(*target) : spec.target;
+  spec.target_offset = target_offset;
+  spec.target_size = target_size;
+  spec.release = once.given() ? Once::OnBuffer : nullptr;
+  spec.release_context = once.context();
+  spec.allocator = Fields(allocator);
+  spec.flags = flags;
+  spec.version = ToVersion(version);
+  spec.policy = Fields(policy);
+  DLManagedTensorVersioned* out = nullptr;
+  CallAllocating(allocator, [&](DLBridgeError* error) {
+    return dlbridge_copy(At<DLTensor>(source), source_flags, &spec, &out, error);
+  });
+  once.Passed();
+  return AddressOf(out);
+}
+
+// A foreign deleter may wait for a thread that wants the GIL.
+void ReleaseLegacy(Address tensor) {
+  const nb::gil_scoped_release released;
+  dlbridge_release_legacy(At<DLManagedTensor>(tensor));
+}
+void ReleaseVersioned(Address tensor) {
+  const nb::gil_scoped_release released;
+  dlbridge_release_versioned(At<DLManagedTensorVersioned>(tensor));
+}
+
+template <class Function>
+void BindWrap(nb::module_* module, const char* name, Function function, const char* text) {
+  module->def(name, function, nb::arg("buffer"), nb::arg("shape").none(), nb::arg("dtype"),
+              nb::kw_only(), nb::arg("strides").none() = nb::none(),
+              nb::arg("device") = Device(1, 0), nb::arg("byte_offset") = 0,
+              nb::arg("buffer_size") = UINT64_MAX, nb::arg("options") = 0, nb::arg("flags") = 0,
+              nb::arg("version") = Version(0, 0), nb::arg("release").none() = nb::none(),
+              nb::arg("policy").none() = nb::none(), nb::arg("ndim").none() = nb::none(), text);
+}
+
+}  // namespace
+
+void BindMake(nb::module_* module) {
+  module->def("share", Share, nb::arg("tensor"),
+              "One more independent owner of the data of a tensor of the library's.");
+  module->def("view", View, nb::arg("tensor"), nb::arg("shape").none(),
+              nb::arg("strides").none() = nb::none(), nb::arg("offset") = 0, nb::kw_only(),
+              nb::arg("ndim").none() = nb::none(),
+              "As share, with another shape, strides and offset in elements.");
+  module->def("allocate", Allocate, nb::arg("shape").none(), nb::arg("dtype"),
+              nb::arg("device") = Device(1, 0), nb::kw_only(), nb::arg("alignment") = 0,
+              nb::arg("flags") = 0, nb::arg("version") = Version(0, 0),
+              nb::arg("allocator").none() = nb::none(), nb::arg("options") = 0,
+              nb::arg("ndim").none() = nb::none(),
+              "A compact tensor, whose bytes are unspecified.");
+  BindWrap(
+      module, "wrap", Wrap<DLManagedTensorVersioned, dlbridge_wrap>,
+      "A tensor of native memory; release(buffer) is called once when the last owner is gone.");
+  BindWrap(module, "wrap_legacy", Wrap<DLManagedTensor, dlbridge_wrap_legacy>,
+           "The same as a legacy tensor.");
+  module->def("copy", Copy, nb::arg("source"), nb::arg("source_flags") = 0,
+              nb::arg("device") = Device(1, 0), nb::kw_only(), nb::arg("options") = 0,
+              nb::arg("stream").none() = nb::none(), nb::arg("target").none() = nb::none(),
+              nb::arg("target_offset") = 0, nb::arg("target_size") = 0,
+              nb::arg("release").none() = nb::none(), nb::arg("allocator").none() = nb::none(),
+              nb::arg("flags") = 0, nb::arg("version") = Version(0, 0),
+              nb::arg("policy").none() = nb::none(),
+              "Copies the DLTensor at an address to compact memory; it is only read.");
+  module->def("release_legacy", ReleaseLegacy, nb::arg("tensor"),
+              "Calls the deleter of the DLManagedTensor at an address; 0 is accepted.");
+  module->def("release_versioned", ReleaseVersioned, nb::arg("tensor"),
+              "Calls the deleter of the DLManagedTensorVersioned at an address; 0 is accepted.");
+}
+
+}  // namespace dlbridge::python

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// The classes of options: what C passes as structs of settings.
+#include <algorithm>
+#include <cstring>
+
+#include "describe.h"
+
+namespace dlbridge::python {
+
+// Through memory: the device type may be any integer.
+DLDevice ToDevice(const Device& device) {
+  const int32_t fields[2] = {device.first, device.second};
+  DLDevice out;
+  std::memcpy(&out, fields, sizeof out);
+  return out;
+}
+Device FromDevice(const DLDevice& device) {
+  int32_t fields[2];
+  std::memcpy(fields, &device, sizeof fields);
+  return {fields[0], fields[1]};
+}
+
+int32_t Axes(const Shape& shape, std::optional<int32_t> ndim) {
+  if (ndim) {
+    return *ndim;
+  }
+  const size_t axes = shape ? shape->size() : 0;
+  return static_cast<int32_t>(std::min<size_t>(axes, INT32_MAX));
+}
+
+namespace {
+
+using Devices = std::optional<std::vector<Device>>;
+using Dtypes = std::optional<std::vector<Dtype>>;
+
+void MakePolicy(Policy* self, int32_t level, Version version, uint32_t flags, int32_t max_ndim,
+                int32_t contiguity, uint64_t alignment, uint64_t buffer_size,
+                const Devices& devices, const Dtypes& dtypes) {
+  new (self) Policy();
+  DLBridgePolicy& fields = self->fields;
+  fields.level = level;
+  fields.version = ToVersion(version);
+  fields.flags = flags;
+  fields.max_ndim = max_ndim;
+  fields.contiguity = contiguity;
+  fields.alignment = alignment;
+  fields.buffer_size = buffer_size;
+  if (devices) {
+    self->devices.reserve(devices->size() + 1);  // an empty list is not NULL
+    for (const Device& device : *devices) {
+      self->devices.push_back(ToDevice(device));
+    }
+    fields.devices = self->devices.data();
+    fields.device_count = self->devices.size();
+  }
+  if (dtypes) {
+    self->dtypes.reserve(dtypes->size() + 1);
+    for (const Dtype& dtype : *dtypes) {
+      self->dtypes.push_back(ToDtype(dtype));
+    }
+    fields.dtypes = self->dtypes.data();
+    fields.dtype_count = self->dtypes.size();
+  }
+}
+
+// The Python object of a C++ one, so that it stays while it is pointed to.
+template <class T>
+nb::object ObjectOf(const T* object) {
+  return object != nullptr ? nb::find(object) : nb::none();
+}
+
+void MakeOptions(ConvertOptions* self, uint32_t flags, Version version, uint64_t source_flags,
+                 const Policy* policy, const Allocator* allocator) {
+  new (self) ConvertOptions();
+  self->fields.flags = flags;
+  self->fields.version = ToVersion(version);
+  self->fields.source_flags = source_flags;
+  self->fields.policy = Fields(policy);
+  self->fields.allocator = Fields(allocator);
+  self->policy = ObjectOf(policy);
+  self->allocator = ObjectOf(allocator);
+}
+
+}  // namespace
+
+void BindOptions(nb::module_* module) {
+  nb::class_<Policy>(*module, "Policy", "What a consumer demands of a tensor (DLBridgePolicy).")
+      .def("__init__", MakePolicy, nb::kw_only(),
+           nb::arg("level") = int32_t{DLBRIDGE_LEVEL_METADATA}, nb::arg("version") = Version(0, 0),
+           nb::arg("flags") = 0, nb::arg("max_ndim") = 64,
+           nb::arg("contiguity") = int32_t{DLBRIDGE_CONTIGUITY_ANY}, nb::arg("alignment") = 0,
+           nb::arg("buffer_size") = UINT64_MAX, nb::arg("devices").none() = nb::none(),
+           nb::arg("dtypes").none() = nb::none());
+  nb::class_<Allocator>(*module, "Allocator",
+                        "Memory of the caller's choice: allocate(device, bytes, alignment) returns "
+                        "an address or None, deallocate(device, address, bytes, alignment) takes "
+                        "it back, once, on any thread.")
+      .def(nb::init<nb::callable, nb::callable>(), nb::arg("allocate"), nb::arg("deallocate"));
+  nb::class_<ConvertOptions>(*module, "ConvertOptions", "How to convert (DLBridgeConvertOptions).")
+      .def("__init__", MakeOptions, nb::kw_only(), nb::arg("flags") = 0,
+           nb::arg("version") = Version(0, 0), nb::arg("source_flags") = 0,
+           nb::arg("policy").none() = nb::none(), nb::arg("allocator").none() = nb::none());
+}
+
+}  // namespace dlbridge::python

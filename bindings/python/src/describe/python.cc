@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a Python program needs besides the calls: capsules, the library's file, its function table.
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE  // dladdr
+#endif
+#include <dlfcn.h>
+
+#include "describe.h"
+
+namespace dlbridge::python {
+namespace {
+
+// Nothing is consumed: the capsule keeps the tensor, and a look at it is valid while it lives.
+std::pair<nb::object, Address> Capsule(nb::handle object) {
+  if (!PyCapsule_CheckExact(object.ptr())) {
+    throw nb::type_error("not a capsule");
+  }
+  const char* name = PyCapsule_GetName(object.ptr());
+  void* pointer = PyCapsule_GetPointer(object.ptr(), name);
+  if (pointer == nullptr) {
+    throw nb::python_error();
+  }
+  if (name == nullptr) {
+    return {nb::none(), AddressOf(pointer)};
+  }
+  const nb::bytes bytes(name);
+  return {bytes.attr("decode")("utf-8", "backslashreplace"), AddressOf(pointer)};
+}
+
+// The file that the library was loaded from: the one whose functions this extension calls.
+nb::object LibraryFile() {
+  Dl_info info;
+  if (dladdr(dlbridge_version_string(), &info) == 0 || info.dli_fname == nullptr) {
+    return nb::none();
+  }
+  return nb::module_::import_("os").attr("fsdecode")(nb::bytes(info.dli_fname));
+}
+
+void PinModule(Address address) {
+  CallReleased([&](DLBridgeError* error) { return dlbridge_pin_module(At<void>(address), error); });
+}
+
+}  // namespace
+
+void BindPython(nb::module_* module) {
+  module->def("capsule", Capsule, nb::arg("capsule"),
+              "(name, address) of a capsule, which is left as it is.");
+  module->def("library_file", LibraryFile, "The file that the library was loaded from.");
+  module->def("pin_module", PinModule, nb::arg("address"),
+              "Keeps the module that holds an address loaded until the process ends.");
+  module->def(
+      "get_api", [](uint32_t abi) { return AddressOf(dlbridge_get_api(abi, sizeof(DLBridgeApi))); },
+      nb::arg("abi") = DLBRIDGE_ABI,
+      "Address of the library's DLBridgeApi; 0 where its ABI is another.");
+  module->attr("ABI") = DLBRIDGE_ABI;
+}
+
+}  // namespace dlbridge::python
