@@ -47,6 +47,21 @@ need_environment() {
   touch "$stamp"
 }
 
+# need_zig: the compiler of the release archives, in the environment that `./run package` has too.
+need_zig() {
+  local folder=$root/build/zig-venv requirements=$root/packaging/requirements.txt stamp
+  stamp=$folder/$(sha256sum "$requirements" | cut -c 1-16).stamp
+  if [ ! -e "$stamp" ]; then
+    rm -rf "$folder"
+    python3 -m venv "$folder"
+    "$folder/bin/python" -m pip install --disable-pip-version-check --quiet \
+      --requirement "$requirements"
+    touch "$stamp"
+  fi
+  zig=$(echo "$folder"/lib/python3*/site-packages/ziglang/zig)
+  export ZIG_GLOBAL_CACHE_DIR=$root/build/zig-cache ZIG_LOCAL_CACHE_DIR=$root/build/zig-cache
+}
+
 use_ccache() {
   command -v ccache >/dev/null || return 0
   export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache
@@ -57,7 +72,7 @@ use_ccache() {
 # was built there, and links to the sources in Python.
 build_tree() {
   local tools=$scratch/tools-3.$1 package=$3/package/dlbridge
-  need_environment "$tools" "$2" "$here/requirements.txt"
+  need_environment "$tools" "$2" "$here/requirements/build.txt"
   use_ccache
   cmake -S "$here" -B "$3" -G Ninja -DPython_EXECUTABLE="$tools/bin/python" -DDLBRIDGE_WERROR=ON \
     "${@:4}"

@@ -23,8 +23,8 @@
  * through unchanged. Those of the library are BufferError (a tensor that is broken, or will not do),
  * TypeError (an object that does not speak DLPack), ValueError (an argument), MemoryError and
  * RuntimeError (a driver), with the library's message and the attributes `status`, `rule` (names) and
- * `axis` (the last two None where none applies). Whoever owned a tensor or a capsule before a call that fails owns
- * it still.
+ * `axis` (the last two None where none applies). Whoever owned a tensor or a capsule before a call that
+ * fails owns it still.
  * \since 0.2.0
  */
 #ifndef DLBRIDGE_CPYTHON_API_H_
@@ -185,7 +185,12 @@ static inline int dlbridge_py_raise(const DLBridgeError* error) {
   const char* rule = error->rule != DLBRIDGE_RULE_NONE ? dlbridge_rule_name(error->rule) : NULL;
   const char* status = dlbridge_status_name(error->status);
   PyObject* type = dlbridge_py_error_type(error->status);
-  PyObject* exception = PyObject_CallFunction(type, "s", error->message);
+  /* A message that was cut may end inside a character. */
+  PyObject* message =
+      PyUnicode_DecodeUTF8(error->message, (Py_ssize_t)strlen(error->message), "replace");
+  PyObject* exception =
+      message != NULL ? PyObject_CallFunctionObjArgs(type, message, (PyObject*)NULL) : NULL;
+  Py_XDECREF(message);
   if (exception == NULL) {
     return -1;
   }
@@ -226,14 +231,18 @@ static inline void dlbridge_py_put_back_(DLBridgePyPending_ pending) {
 /** Releases `tensor` (NULL is accepted) without touching the exception that is set, and without letting
  * one out that the deleter sets. \since 0.2.0 */
 static inline void dlbridge_py_release(DLManagedTensorVersioned* tensor) {
-  DLBridgePyPending_ pending;
   if (tensor == NULL) {
     return;
   }
-  pending = dlbridge_py_set_aside_();
-  dlbridge_release_versioned(tensor);
-  PyErr_Clear();
-  dlbridge_py_put_back_(pending);
+  if (PyErr_Occurred()) {
+    DLBridgePyPending_ pending = dlbridge_py_set_aside_();
+    dlbridge_release_versioned(tensor);
+    PyErr_Clear();
+    dlbridge_py_put_back_(pending);
+  } else {
+    dlbridge_release_versioned(tensor);
+    PyErr_Clear();
+  }
 }
 
 /* ---------------------------------------------------------------------------------------------
@@ -1319,17 +1328,29 @@ static inline void dlbridge_py_give_back(DLBridgePyBorrowed* borrowed) {
  * Export
  * ------------------------------------------------------------------------------------------- */
 
+/* The names are compared as addresses first: who takes a tensor gives its capsule another. */
+static inline const char* dlbridge_py_versioned_name_(void) {
+  static const char name[] = "dltensor_versioned";
+  return name;
+}
+static inline const char* dlbridge_py_legacy_name_(void) {
+  static const char name[] = "dltensor";
+  return name;
+}
+
 /* A capsule that nobody took releases its tensor, whatever exception is set meanwhile. */
 static inline void dlbridge_py_destroy_versioned_(PyObject* capsule) {
-  if (PyCapsule_IsValid(capsule, "dltensor_versioned")) {
-    dlbridge_py_release(
-        (DLManagedTensorVersioned*)PyCapsule_GetPointer(capsule, "dltensor_versioned"));
+  const char* name = PyCapsule_GetName(capsule);
+  if (name == dlbridge_py_versioned_name_() ||
+      (name != NULL && strcmp(name, "dltensor_versioned") == 0)) {
+    dlbridge_py_release((DLManagedTensorVersioned*)PyCapsule_GetPointer(capsule, name));
   }
 }
 static inline void dlbridge_py_destroy_legacy_(PyObject* capsule) {
-  if (PyCapsule_IsValid(capsule, "dltensor")) {
+  const char* name = PyCapsule_GetName(capsule);
+  if (name == dlbridge_py_legacy_name_() || (name != NULL && strcmp(name, "dltensor") == 0)) {
     DLBridgePyPending_ pending = dlbridge_py_set_aside_();
-    dlbridge_release_legacy((DLManagedTensor*)PyCapsule_GetPointer(capsule, "dltensor"));
+    dlbridge_release_legacy((DLManagedTensor*)PyCapsule_GetPointer(capsule, name));
     PyErr_Clear();
     dlbridge_py_put_back_(pending);
   }
@@ -1338,12 +1359,20 @@ static inline void dlbridge_py_destroy_legacy_(PyObject* capsule) {
 /** A capsule that owns `tensor`, for consumers of DLPack 1; the tensor passes to it on success.
  * \since 0.2.0 */
 static inline PyObject* dlbridge_py_capsule_versioned(DLManagedTensorVersioned* tensor) {
-  return PyCapsule_New(tensor, "dltensor_versioned", dlbridge_py_destroy_versioned_);
+  return PyCapsule_New(tensor, dlbridge_py_versioned_name_(), dlbridge_py_destroy_versioned_);
 }
 
 /** The same of a legacy tensor. \since 0.2.0 */
 static inline PyObject* dlbridge_py_capsule_legacy(DLManagedTensor* tensor) {
-  return PyCapsule_New(tensor, "dltensor", dlbridge_py_destroy_legacy_);
+  return PyCapsule_New(tensor, dlbridge_py_legacy_name_(), dlbridge_py_destroy_legacy_);
+}
+
+/* Is there nothing in the tensor that is newer than DLPack 1.0? */
+static inline int dlbridge_py_is_plain_(const DLManagedTensorVersioned* tensor) {
+  const uint64_t known = DLPACK_FLAG_BITMASK_READ_ONLY | DLPACK_FLAG_BITMASK_IS_COPIED;
+  const int64_t device = (int64_t)tensor->dl_tensor.device.device_type;
+  return tensor->dl_tensor.dtype.code <= kDLBool && (tensor->flags & ~known) == 0 &&
+         device >= kDLCPU && device <= kDLCUDAHost;
 }
 
 /* Makes the tensor say no newer version than the consumer asked for, where it needs none. Whoever owns
@@ -1352,6 +1381,10 @@ static inline int dlbridge_py_label_(DLManagedTensorVersioned* tensor, DLPackVer
   DLPackVersion needed;
   DLBridgeError error;
   if (newest.major > 1 || tensor->version.minor <= newest.minor) {
+    return 0;
+  }
+  if (dlbridge_py_is_plain_(tensor)) {
+    tensor->version.minor = newest.minor;
     return 0;
   }
   dlbridge_error_init(&error);

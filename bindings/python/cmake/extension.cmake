@@ -15,6 +15,9 @@ function(dlbridge_extension name pattern)
   endif()
   target_link_libraries(${name} PRIVATE dlbridge::dlbridge)
   target_compile_options(${name} PRIVATE -Wall -Wextra $<$<BOOL:${DLBRIDGE_WERROR}>:-Werror>)
+  target_link_options(${name} PRIVATE
+    -Wl,--version-script=${CMAKE_CURRENT_SOURCE_DIR}/cmake/extension.map
+    -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack)
   set_target_properties(${name} PROPERTIES
     LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/package/dlbridge
     BUILD_WITH_INSTALL_RPATH ON

@@ -22,16 +22,16 @@ int core_positional(const char* function, Py_ssize_t found, Py_ssize_t least, Py
 
 /* A pair of integers, such as a device or a version. */
 static int read_pair(PyObject* value, const char* what, long long* first, long long* second) {
-  if (!PyTuple_Check(value) || PyTuple_Size(value) != 2) {
+  if (!PyTuple_Check(value) || CORE_TUPLE_SIZE(value) != 2) {
     PyErr_Format(PyExc_TypeError, "expected %s, found %R", what, value);
     return -1;
   }
   /* Enumerations of integers pass: __index__ is asked. */
-  *first = PyLong_AsLongLong(PyTuple_GetItem(value, 0));
+  *first = PyLong_AsLongLong(CORE_TUPLE_ITEM(value, 0));
   if (*first == -1 && PyErr_Occurred()) {
     return -1;
   }
-  *second = PyLong_AsLongLong(PyTuple_GetItem(value, 1));
+  *second = PyLong_AsLongLong(CORE_TUPLE_ITEM(value, 1));
   return *second == -1 && PyErr_Occurred() ? -1 : 0;
 }
 
@@ -93,7 +93,7 @@ int core_read_dtype(PyObject* value, DLDataType* out) {
   if (PyUnicode_Check(value)) {
     return read_dtype_name(value, out);
   }
-  if (!PyTuple_Check(value) || PyTuple_Size(value) != 3) {
+  if (!PyTuple_Check(value) || CORE_TUPLE_SIZE(value) != 3) {
     PyErr_Format(PyExc_TypeError, "expected %s, found %R", expected, value);
     return -1;
   }

@@ -11,6 +11,15 @@
 
 #include "dlbridge/cpython_api.h"
 
+/* Without a call where the version-specific API has macros. */
+#ifdef Py_LIMITED_API
+#define CORE_TUPLE_ITEM(tuple, index) PyTuple_GetItem(tuple, index)
+#define CORE_TUPLE_SIZE(tuple) PyTuple_Size(tuple)
+#else
+#define CORE_TUPLE_ITEM(tuple, index) PyTuple_GET_ITEM(tuple, index)
+#define CORE_TUPLE_SIZE(tuple) PyTuple_GET_SIZE(tuple)
+#endif
+
 /* Keywords that are compared by identity first: callers' names are interned, as these are. */
 typedef struct {
   PyObject* stream;

@@ -77,14 +77,14 @@ static int read_import(const CoreNames* names, PyObject* const* values, PyObject
                        ImportArguments* out) {
   static const DLBridgePyImport usual = DLBRIDGE_PY_IMPORT_INIT;
   static const DLBridgePolicy policy = DLBRIDGE_POLICY_INIT;
-  Py_ssize_t i, count = PyTuple_Size(keywords);
+  Py_ssize_t i, count = CORE_TUPLE_SIZE(keywords);
   out->how = usual;
   out->policy = policy;
   out->policy.flags = DLBRIDGE_POLICY_REFUSE_UNKNOWN_DTYPE | DLBRIDGE_POLICY_REFUSE_UNKNOWN_DEVICE |
                       DLBRIDGE_POLICY_REFUSE_UNKNOWN_FLAGS;
   out->read_only = 0;
   for (i = 0; i < count; ++i) {
-    if (read_import_keyword(names, PyTuple_GetItem(keywords, i), values[i], out) < 0) {
+    if (read_import_keyword(names, CORE_TUPLE_ITEM(keywords, i), values[i], out) < 0) {
       return -1;
     }
   }
@@ -120,7 +120,7 @@ static PyObject* from_dlpack(PyObject* module, PyObject* const* args, Py_ssize_t
   if (core_positional("from_dlpack", count, 1, 1) < 0) {
     return NULL;
   }
-  if (keywords == NULL || PyTuple_Size(keywords) == 0) {
+  if (keywords == NULL || CORE_TUPLE_SIZE(keywords) == 0) {
     return dlbridge_py_import(&state->py, args[0], NULL, &tensor) < 0
                ? NULL
                : core_tensor_new(state, tensor, DLBRIDGE_ARRAY_API_STREAM_NONE);
@@ -181,7 +181,7 @@ static int read_wrap_keyword(const CoreNames* names, PyObject* name, PyObject* v
 
 static int read_wrap(const CoreNames* names, PyObject* const* args, PyObject* keywords,
                      WrapArguments* out) {
-  Py_ssize_t i, count = keywords != NULL ? PyTuple_Size(keywords) : 0;
+  Py_ssize_t i, count = keywords != NULL ? CORE_TUPLE_SIZE(keywords) : 0;
   out->spec.buffer.kind = DLBRIDGE_BUFFER_ADDRESS;
   if (read_address(args[1], &out->spec.buffer.handle) < 0 ||
       core_read_extents(args[2], "shape", &out->shape, &out->spec.ndim) < 0 ||
@@ -189,7 +189,7 @@ static int read_wrap(const CoreNames* names, PyObject* const* args, PyObject* ke
     return -1;
   }
   for (i = 0; i < count; ++i) {
-    if (read_wrap_keyword(names, PyTuple_GetItem(keywords, i), args[4 + i], out) < 0) {
+    if (read_wrap_keyword(names, CORE_TUPLE_ITEM(keywords, i), args[4 + i], out) < 0) {
       return -1;
     }
   }
@@ -237,7 +237,7 @@ static int read_drop(const char* function, const CoreNames* names, PyObject* nam
 static PyObject* export_tensor(PyObject* module, PyObject* const* args, Py_ssize_t count,
                                PyObject* keywords) {
   CoreState* state = core_state_of_module(module);
-  Py_ssize_t i, named = keywords != NULL ? PyTuple_Size(keywords) : 0;
+  Py_ssize_t i, named = keywords != NULL ? CORE_TUPLE_SIZE(keywords) : 0;
   DLManagedTensorVersioned* tensor;
   DLPackVersion newest;
   PyObject* version;
@@ -247,7 +247,7 @@ static PyObject* export_tensor(PyObject* module, PyObject* const* args, Py_ssize
   }
   version = count > 1 ? args[1] : NULL;
   for (i = 0; i < named; ++i) {
-    PyObject* name = PyTuple_GetItem(keywords, i);
+    PyObject* name = CORE_TUPLE_ITEM(keywords, i);
     if (core_is_name(name, state->names.max_version)) {
       version = args[count + i];
     } else if (read_drop("export", &state->names, name, args[count + i], &drop) < 0) {
@@ -300,8 +300,8 @@ static PyObject* to_type(PyObject* module, PyObject* const* args, Py_ssize_t cou
   PyObject* result = NULL;
   int drop = 0;
   if (core_positional("to_type", count, 2, 2) < 0 ||
-      (keywords != NULL && PyTuple_Size(keywords) > 0 &&
-       read_drop("to_type", &state->names, PyTuple_GetItem(keywords, 0), args[2], &drop) < 0)) {
+      (keywords != NULL && CORE_TUPLE_SIZE(keywords) > 0 &&
+       read_drop("to_type", &state->names, CORE_TUPLE_ITEM(keywords, 0), args[2], &drop) < 0)) {
     return NULL;
   }
   if (!PyType_Check(args[1])) {

@@ -52,9 +52,9 @@ typedef struct {
 
 static int read_keywords(const CoreNames* names, PyObject* const* values, PyObject* keywords,
                          Asked* out) {
-  Py_ssize_t i, count = keywords != NULL ? PyTuple_Size(keywords) : 0;
+  Py_ssize_t i, count = keywords != NULL ? CORE_TUPLE_SIZE(keywords) : 0;
   for (i = 0; i < count; ++i) {
-    PyObject* name = PyTuple_GetItem(keywords, i);
+    PyObject* name = CORE_TUPLE_ITEM(keywords, i);
     if (core_is_name(name, names->max_version)) {
       out->max_version = values[i];
     } else if (core_is_name(name, names->stream)) {

@@ -173,13 +173,13 @@ static PyGetSetDef attributes[] = {
 static PyObject* copy(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
   CoreState* state = core_state_of_type(Py_TYPE(self));
   DLDevice device = fields(self)->device;
-  Py_ssize_t i, named = keywords != NULL ? PyTuple_Size(keywords) : 0;
+  Py_ssize_t i, named = keywords != NULL ? CORE_TUPLE_SIZE(keywords) : 0;
   DLManagedTensorVersioned* tensor;
   if (state == NULL || core_positional("copy", count, 0, 0) < 0) {
     return NULL;
   }
   for (i = 0; i < named; ++i) {
-    PyObject* name = PyTuple_GetItem(keywords, i);
+    PyObject* name = CORE_TUPLE_ITEM(keywords, i);
     if (!core_is_name(name, state->names.device)) {
       core_unknown_keyword("copy", name);
       return NULL;
@@ -200,7 +200,7 @@ typedef struct {
 
 static int read_view(const CoreNames* names, PyObject* const* args, Py_ssize_t count,
                      PyObject* keywords, ViewArguments* out) {
-  Py_ssize_t i, named = keywords != NULL ? PyTuple_Size(keywords) : 0;
+  Py_ssize_t i, named = keywords != NULL ? CORE_TUPLE_SIZE(keywords) : 0;
   if (core_positional("view", count, 1, 3) < 0) {
     return -1;
   }
@@ -208,7 +208,7 @@ static int read_view(const CoreNames* names, PyObject* const* args, Py_ssize_t c
   out->strides = count > 1 ? args[1] : Py_None;
   out->offset = count > 2 ? args[2] : NULL;
   for (i = 0; i < named; ++i) {
-    PyObject* name = PyTuple_GetItem(keywords, i);
+    PyObject* name = CORE_TUPLE_ITEM(keywords, i);
     if (core_is_name(name, names->strides)) {
       out->strides = args[count + i];
     } else if (core_is_name(name, names->offset)) {
