@@ -1,6 +1,58 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tensors of every framework, exchanged by DLPack: imported, checked, and handed on."""
 
+from __future__ import annotations
+
+import importlib
+import typing
+
 from ._core import Tensor, from_dlpack
 
-__all__ = ["Tensor", "from_dlpack"]
+if typing.TYPE_CHECKING:
+    from ._adapt import Adapted, adapt
+    from ._build import get_include, get_library
+    from ._inspect import inspect
+    from ._interfaces import from_buffer, from_interface, to_buffer
+    from ._pickle import portable
+    from ._to import to
+
+__all__ = [
+    "Adapted",
+    "Tensor",
+    "adapt",
+    "from_buffer",
+    "from_dlpack",
+    "from_interface",
+    "get_include",
+    "get_library",
+    "inspect",
+    "portable",
+    "to",
+    "to_buffer",
+]
+
+# What a program that only imports tensors does not pay for.
+_LAZY = {
+    "Adapted": "_adapt",
+    "adapt": "_adapt",
+    "from_buffer": "_interfaces",
+    "from_interface": "_interfaces",
+    "get_include": "_build",
+    "get_library": "_build",
+    "inspect": "_inspect",
+    "portable": "_pickle",
+    "to": "_to",
+    "to_buffer": "_interfaces",
+}
+
+
+def __getattr__(name: str) -> typing.Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f".{_LAZY[name]}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(set(globals()) | set(__all__))
