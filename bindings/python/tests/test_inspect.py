@@ -6,7 +6,6 @@ import ctypes
 import gc
 import itertools
 import json
-import pathlib
 import random
 import re
 import sys
@@ -15,11 +14,11 @@ import weakref
 import xml.etree.ElementTree as ElementTree
 
 import pytest
+from checkout import root
 from corpus_world import MEMORY, World
 from dlbridge import _picture, abi
 from dlbridge._inspect import inspect
 
-CASES = pathlib.Path(__file__).parents[3] / "tests" / "conformance" / "cases.json"
 SVG = "{http://www.w3.org/2000/svg}"
 
 # What only a policy, a converter, a view or a driver refuses: no tensor breaks it by itself.
@@ -79,9 +78,8 @@ def exercised(report):
 
 
 def corpus():
-    if not CASES.exists():
-        pytest.skip("these tests run outside the checkout: the corpus is not here")
-    return json.loads(CASES.read_text(encoding="utf-8"))["cases"]
+    cases = root() / "tests" / "conformance" / "cases.json"
+    return json.loads(cases.read_text(encoding="utf-8"))["cases"]
 
 
 def managed_objects():
