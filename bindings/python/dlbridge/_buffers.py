@@ -59,8 +59,8 @@ def to_buffer(x: Any, /) -> memoryview:
     """The elements of any object that speaks DLPack, in host memory, as a memoryview; no copy.
 
     Of dtypes that the buffer protocol cannot write (bfloat16, float8, vectors, ...) these are the
-    bytes, as uint8: elements of one byte keep their shape, others get one more axis for the bytes of
-    each element. Elements smaller than a byte that are packed come as the bytes they fill, in one
+    bytes, as uint8: elements of one byte keep their shape, others get one more axis for the
+    bytes of each. Elements smaller than a byte that are packed come as the bytes they fill, in one
     axis, and must be C-contiguous. What is read-only stays read-only.
     """
     tensor = x if isinstance(x, Tensor) else from_dlpack(x)
