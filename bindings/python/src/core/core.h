@@ -36,6 +36,7 @@ typedef struct {
   PyObject* flags;
   PyObject* offset;
   PyObject* drop_read_only;
+  PyObject* newer_codes;
 } CoreNames;
 
 typedef struct {

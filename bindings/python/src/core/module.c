@@ -50,9 +50,10 @@ static int make_names(CoreNames* names) {
                          &names->validate, &names->strides,       &names->byte_offset,
                          &names->readonly, &names->nbytes,        &names->flags,
                          &names->offset,   &names->drop_read_only};
-  static const char* const texts[] = {
-      "stream",  "max_version", "dl_device", "copy",   "device", "writable", "validate",
-      "strides", "byte_offset", "readonly",  "nbytes", "flags",  "offset",   "drop_read_only"};
+  static const char* const texts[] = {"stream",      "max_version",    "dl_device",  "copy",
+                                      "device",      "writable",       "validate",   "strides",
+                                      "byte_offset", "readonly",       "nbytes",     "flags",
+                                      "offset",      "drop_read_only", "newer_codes"};
   size_t i;
   for (i = 0; i < sizeof texts / sizeof *texts; ++i) {
     *places[i] = PyUnicode_InternFromString(texts[i]);
