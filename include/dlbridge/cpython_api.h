@@ -988,6 +988,15 @@ static inline PyObject* dlbridge_py_ask_(DLBridgePy* py, PyObject* object,
   return result;
 }
 
+/* Lets go of a capsule while an exception may be set: its destructor is the producer's code, perhaps
+ * Python code, which would run into that exception. */
+static inline void dlbridge_py_drop_capsule_(PyObject* capsule) {
+  DLBridgePyPending_ pending = dlbridge_py_set_aside_();
+  Py_DECREF(capsule);
+  PyErr_Clear();
+  dlbridge_py_put_back_(pending);
+}
+
 static inline int dlbridge_py_by_method_(DLBridgePy* py, PyObject* object,
                                          const DLBridgePyImport* how,
                                          DLManagedTensorVersioned** out) {
@@ -1003,7 +1012,7 @@ static inline int dlbridge_py_by_method_(DLBridgePy* py, PyObject* object,
   } else {
     status = dlbridge_py_import_capsule(capsule, how, out);
   }
-  Py_DECREF(capsule);
+  dlbridge_py_drop_capsule_(capsule);
   return status;
 }
 
