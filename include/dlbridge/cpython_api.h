@@ -1601,7 +1601,8 @@ static inline void dlbridge_py_take_back_(DLBridgePyHanded_* handed) {
 }
 
 /** Makes an object of `type` of a tensor, through the exchange table of `type`. The tensor passes to
- * this call, and is released where it fails. Without a usable table: NULL with TypeError. \since 0.2.0 */
+ * this call, and is released where it fails. Without a usable table: NULL with TypeError.
+ * \since 0.2.0 */
 static inline PyObject* dlbridge_py_to_type(DLBridgePy* py, PyTypeObject* type,
                                             DLManagedTensorVersioned* tensor) {
   DLBridgePyType entry;
