@@ -307,6 +307,20 @@ def test_what_a_producer_does_wrong_is_the_answer(answer, words):
     assert "(1, None), which is no (type, id) of integers" in str(report)
 
 
+class Unshown:
+    def __getitem__(self, place):
+        raise IndexError(place)
+
+    def __repr__(self):
+        raise ValueError("no repr")
+
+
+def test_a_device_that_cannot_even_be_shown_is_said_to_be_none():
+    producer = Producer(raising(ValueError()))
+    kind = type("Odd", (Producer,), {"__dlpack_device__": lambda _: Unshown()})
+    assert "ValueError: no repr, which is no (type, id)" in str(inspect(kind(producer.answer)))
+
+
 def test_an_interrupt_is_not_swallowed():
     with pytest.raises(KeyboardInterrupt):
         inspect(Producer(raising(KeyboardInterrupt())))
