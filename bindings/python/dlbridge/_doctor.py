@@ -5,6 +5,7 @@ and what each pair of them will do. No framework is imported: some crash in each
 import argparse
 import importlib.metadata
 import importlib.util
+import itertools
 import json
 import platform
 import sys
@@ -224,17 +225,22 @@ def _backend_lines(found):
 def _pair_words(pair):
     if pair["refusal"] is not None:
         return f"no: {pair['refusal']}"
-    return "takes it" + (f", but {pair['warning']}" if pair["warning"] else "")
+    return f"takes it, but {pair['warning']}" if pair["warning"] else "takes it"
 
 
 def _pair_lines(found):
     yield "pairs, without dlbridge, for a plain float32 array"
-    for one in found:
-        yield f"  {one['producer']:<12} -> {one['consumer']:<12} {_pair_words(one)}"
-    if not found:
-        yield "  none"
+    for producer, group in itertools.groupby(found, key=lambda one: one["producer"]):
+        words = {one["consumer"]: _pair_words(one) for one in group}
+        plainly = [name for name, said in words.items() if said == "takes it"]
+        yield f"  {producer:<12} -> {', '.join(plainly) or 'nobody'}"
+        for name, said in words.items():
+            if name not in plainly:
+                yield f"  {'':<12} -> {name}: {said}"
+    if found:
+        yield "  dlbridge.adapt and dlbridge.to are for the rest; `matrix` measures all of it"
     else:
-        yield "  through dlbridge.adapt or dlbridge.to every pair works; matrix measures it"
+        yield "  none"
 
 
 def in_words(seen: dict[str, Any]) -> str:

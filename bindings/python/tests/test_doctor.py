@@ -147,8 +147,9 @@ def test_pairs_are_asked_of_the_table_with_what_each_hands_out(monkeypatch):
             "problems": ["something"],
         }
     )
-    assert "  torch        -> jax          takes it\n" in text
-    assert "  numpy        -> torch        no: numpy is legacy\n" in text
+    assert "  torch        -> torch, jax\n" in text
+    assert "  numpy        -> nobody\n" in text
+    assert "               -> torch: no: numpy is legacy\n" in text
     assert text.endswith("problems\n  something")
 
 

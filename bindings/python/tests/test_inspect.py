@@ -16,8 +16,7 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 from checkout import root
 from corpus_world import MEMORY, World
-from dlbridge import _picture, abi
-from dlbridge._inspect import inspect
+from dlbridge import _picture, abi, inspect
 
 SVG = "{http://www.w3.org/2000/svg}"
 
