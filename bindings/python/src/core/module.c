@@ -45,18 +45,23 @@ static void withdraw_state(CoreState* state) {
 }
 
 static int make_names(CoreNames* names) {
-  PyObject** places[] = {&names->stream,   &names->max_version,   &names->dl_device,
-                         &names->copy,     &names->device,        &names->writable,
-                         &names->validate, &names->strides,       &names->byte_offset,
-                         &names->readonly, &names->nbytes,        &names->flags,
-                         &names->offset,   &names->drop_read_only};
-  static const char* const texts[] = {
-      "stream",  "max_version", "dl_device", "copy",   "device", "writable", "validate",
-      "strides", "byte_offset", "readonly",  "nbytes", "flags",  "offset",   "drop_read_only"};
+  const struct {
+    PyObject** place;
+    const char* text;
+  } all[] = {
+      {&names->stream, "stream"},           {&names->max_version, "max_version"},
+      {&names->dl_device, "dl_device"},     {&names->copy, "copy"},
+      {&names->device, "device"},           {&names->writable, "writable"},
+      {&names->validate, "validate"},       {&names->strides, "strides"},
+      {&names->byte_offset, "byte_offset"}, {&names->readonly, "readonly"},
+      {&names->nbytes, "nbytes"},           {&names->flags, "flags"},
+      {&names->offset, "offset"},           {&names->drop_read_only, "drop_read_only"},
+      {&names->newer_codes, "newer_codes"},
+  };
   size_t i;
-  for (i = 0; i < sizeof texts / sizeof *texts; ++i) {
-    *places[i] = PyUnicode_InternFromString(texts[i]);
-    if (*places[i] == NULL) {
+  for (i = 0; i < sizeof all / sizeof *all; ++i) {
+    *all[i].place = PyUnicode_InternFromString(all[i].text);
+    if (*all[i].place == NULL) {
       return -1;
     }
   }
@@ -67,7 +72,8 @@ static int execute(PyObject* module) {
   CoreState* state = core_state_of_module(module);
   memset(state, 0, sizeof *state);
   if (dlbridge_py_init(&state->py) < 0 || make_names(&state->names) < 0 ||
-      core_add_tensor_type(module, state) < 0) {
+      core_add_tensor_type(module, state) < 0 ||
+      PyModule_AddStringConstant(module, "__version__", dlbridge_version_string()) < 0) {
     return -1;
   }
   return publish_state(state);
