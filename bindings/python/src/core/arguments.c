@@ -2,10 +2,23 @@
 /* Readers of Python arguments: what they expect is said where they are refused. */
 #include "core.h"
 
-int core_is_name(PyObject* given, PyObject* name) {
+/* Two passes: texts are compared only where no name is the very object that was given. */
+PyObject* core_known_name(const CoreNames* names, PyObject* given) {
+  PyObject* const* all = (PyObject* const*)names;
+  const size_t count = sizeof *names / sizeof *all;
+  size_t i;
+  for (i = 0; i < count; ++i) {
+    if (given == all[i]) {
+      return given;
+    }
+  }
   /* No name is left while the module is being cleared. */
-  return given == name ||
-         (name != NULL && PyUnicode_Check(given) && PyUnicode_Compare(given, name) == 0);
+  for (i = 0; i < count; ++i) {
+    if (all[i] != NULL && PyUnicode_Compare(given, all[i]) == 0) {
+      return all[i];
+    }
+  }
+  return given;
 }
 
 int core_given_twice(const char* function, PyObject* name) {

@@ -188,8 +188,8 @@ static PyObject* copy(PyObject* self, PyObject* const* args, Py_ssize_t count, P
     return NULL;
   }
   for (i = 0; i < named; ++i) {
-    PyObject* name = CORE_TUPLE_ITEM(keywords, i);
-    if (!core_is_name(name, state->names.device)) {
+    PyObject* name = core_known_name(&state->names, CORE_TUPLE_ITEM(keywords, i));
+    if (name != state->names.device) {
       core_unknown_keyword("copy", name);
       return NULL;
     }
@@ -217,12 +217,12 @@ static int read_view(const CoreNames* names, PyObject* const* args, Py_ssize_t c
   out->strides = count > 1 ? args[1] : Py_None;
   out->offset = count > 2 ? args[2] : NULL;
   for (i = 0; i < named; ++i) {
-    PyObject* name = CORE_TUPLE_ITEM(keywords, i);
-    if (core_is_name(name, names->strides) && count < 2) {
+    PyObject* name = core_known_name(names, CORE_TUPLE_ITEM(keywords, i));
+    if (name == names->strides && count < 2) {
       out->strides = args[count + i];
-    } else if (core_is_name(name, names->offset) && count < 3) {
+    } else if (name == names->offset && count < 3) {
       out->offset = args[count + i];
-    } else if (core_is_name(name, names->strides) || core_is_name(name, names->offset)) {
+    } else if (name == names->strides || name == names->offset) {
       return core_given_twice("view", name);
     } else {
       return core_unknown_keyword("view", name);
