@@ -51,23 +51,23 @@ static int read_validate(PyObject* value, ImportArguments* out) {
 
 static int read_import_keyword(const CoreNames* names, PyObject* name, PyObject* value,
                                ImportArguments* out) {
-  if (core_is_name(name, names->device)) {
+  if (name == names->device) {
     if (value == Py_None) {
       return 0;
     }
     out->how.device = &out->device;
     return core_read_device(value, &out->device);
   }
-  if (core_is_name(name, names->copy)) {
+  if (name == names->copy) {
     return core_read_copy(value, &out->how.copy);
   }
-  if (core_is_name(name, names->writable)) {
+  if (name == names->writable) {
     return read_writable(value, out);
   }
-  if (core_is_name(name, names->validate)) {
+  if (name == names->validate) {
     return read_validate(value, out);
   }
-  if (core_is_name(name, names->stream)) {
+  if (name == names->stream) {
     return core_read_stream(value, &out->how.stream);
   }
   return core_unknown_keyword("from_dlpack", name);
@@ -84,7 +84,8 @@ static int read_import(const CoreNames* names, PyObject* const* values, PyObject
                       DLBRIDGE_POLICY_REFUSE_UNKNOWN_FLAGS;
   out->read_only = 0;
   for (i = 0; i < count; ++i) {
-    if (read_import_keyword(names, CORE_TUPLE_ITEM(keywords, i), values[i], out) < 0) {
+    if (read_import_keyword(names, core_known_name(names, CORE_TUPLE_ITEM(keywords, i)), values[i],
+                            out) < 0) {
       return -1;
     }
   }
@@ -151,29 +152,29 @@ static int read_address(PyObject* value, uint64_t* out) {
 static int read_wrap_keyword(const CoreNames* names, PyObject* name, PyObject* value,
                              WrapArguments* out) {
   int truth;
-  if (core_is_name(name, names->strides)) {
+  if (name == names->strides) {
     return value == Py_None
                ? 0
                : core_read_extents(value, "strides", &out->strides, &out->stride_count);
   }
-  if (core_is_name(name, names->device)) {
+  if (name == names->device) {
     return core_read_device(value, &out->spec.device);
   }
-  if (core_is_name(name, names->byte_offset)) {
+  if (name == names->byte_offset) {
     return core_read_unsigned(value, "byte_offset of at least 0", &out->spec.byte_offset);
   }
-  if (core_is_name(name, names->flags)) {
+  if (name == names->flags) {
     return core_read_unsigned(value, "flags of at least 0", &out->spec.flags);
   }
-  if (core_is_name(name, names->nbytes)) {
+  if (name == names->nbytes) {
     return value == Py_None
                ? 0
                : core_read_unsigned(value, "nbytes of at least 0", &out->spec.buffer_size);
   }
-  if (core_is_name(name, names->stream)) {
+  if (name == names->stream) {
     return core_read_stream(value, &out->stream);
   }
-  if (core_is_name(name, names->readonly)) {
+  if (name == names->readonly) {
     truth = PyObject_IsTrue(value);
     if (truth == 1) {
       out->spec.flags |= DLPACK_FLAG_BITMASK_READ_ONLY;
@@ -193,7 +194,8 @@ static int read_wrap(const CoreNames* names, PyObject* const* args, PyObject* ke
     return -1;
   }
   for (i = 0; i < count; ++i) {
-    if (read_wrap_keyword(names, CORE_TUPLE_ITEM(keywords, i), args[4 + i], out) < 0) {
+    if (read_wrap_keyword(names, core_known_name(names, CORE_TUPLE_ITEM(keywords, i)), args[4 + i],
+                          out) < 0) {
       return -1;
     }
   }
@@ -246,13 +248,14 @@ static int read_export(const CoreNames* names, PyObject* const* values, PyObject
                        ExportArguments* out) {
   Py_ssize_t i, count = keywords != NULL ? CORE_TUPLE_SIZE(keywords) : 0;
   for (i = 0; i < count; ++i) {
-    PyObject* name = CORE_TUPLE_ITEM(keywords, i);
+    PyObject* name = core_known_name(names, CORE_TUPLE_ITEM(keywords, i));
     int status = 0;
-    if (core_is_name(name, names->max_version)) {
+    if (name == names->max_version) {
+      status = out->version != NULL ? core_given_twice("export", name) : 0;
       out->version = values[i];
-    } else if (core_is_name(name, names->drop_read_only)) {
+    } else if (name == names->drop_read_only) {
       status = read_option(values[i], DLBRIDGE_CONVERT_DROP_READ_ONLY, &out->options);
-    } else if (core_is_name(name, names->newer_codes)) {
+    } else if (name == names->newer_codes) {
       status = read_option(values[i], DLBRIDGE_CONVERT_NEWER_CODES, &out->options);
     } else {
       status = core_unknown_keyword("export", name);
@@ -318,8 +321,9 @@ static int read_to_type(const CoreNames* names, PyObject* const* values, PyObjec
                         uint32_t* options) {
   Py_ssize_t i, count = keywords != NULL ? CORE_TUPLE_SIZE(keywords) : 0;
   for (i = 0; i < count; ++i) {
-    if (!core_is_name(CORE_TUPLE_ITEM(keywords, i), names->drop_read_only)) {
-      return core_unknown_keyword("to_type", CORE_TUPLE_ITEM(keywords, i));
+    PyObject* name = core_known_name(names, CORE_TUPLE_ITEM(keywords, i));
+    if (name != names->drop_read_only) {
+      return core_unknown_keyword("to_type", name);
     }
     if (read_option(values[i], DLBRIDGE_CONVERT_DROP_READ_ONLY, options) < 0) {
       return -1;
