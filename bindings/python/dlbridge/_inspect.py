@@ -224,8 +224,8 @@ class Report:
     """What inspect found. `str` has it in words, a notebook shows a picture, `as_dict` is data.
 
     `kind` is "legacy", "versioned" or None where there is no tensor to look at; what is not known
-    is None. `immutable`: nobody may write to it, whatever it hands out. `consumers` maps a framework to None, where it takes the tensor as it is, or to why it
-    does not."""
+    is None. `immutable`: nobody may write to it, whatever it hands out. `consumers` maps a
+    framework to None, where it takes the tensor as it is, or to why it does not."""
 
     def __init__(self, x: Any):
         self.type = f"{type(x).__module__}.{type(x).__qualname__}"
