@@ -874,12 +874,14 @@ static inline int dlbridge_py_upgrade_(DLManagedTensor* tensor, const DLBridgePy
 static inline int dlbridge_py_refuse_capsule_(const char* name) {
   if (name != NULL && strncmp(name, "used_dltensor", 13) == 0) {
     dlbridge_py_refuse_(PyExc_BufferError, DLBRIDGE_ERROR_INVALID_TENSOR, DLBRIDGE_RULE_NONE,
-                        "expected a capsule whose tensor nobody has taken yet, found one named \"%s\": ask "
+                        "expected a capsule whose tensor nobody has taken yet, found one named "
+                        "\"%s\": ask "
                         "its producer for another",
                         name);
   } else {
     dlbridge_py_refuse_(PyExc_TypeError, DLBRIDGE_ERROR_INVALID_ARGUMENT, DLBRIDGE_RULE_NONE,
-                        "expected a capsule named \"dltensor\" or \"dltensor_versioned\", found %s%.100s%s",
+                        "expected a capsule named \"dltensor\" or \"dltensor_versioned\", found "
+                        "%s%.100s%s",
                         name != NULL ? "\"" : "", name != NULL ? name : "one without a name",
                         name != NULL ? "\"" : "");
   }
@@ -1011,7 +1013,8 @@ static inline void dlbridge_py_explain_(DLBridgePy* py, PyObject* object) {
     }
     PyErr_Clear();
     dlbridge_py_refuse_(PyExc_TypeError, DLBRIDGE_ERROR_INVALID_ARGUMENT, DLBRIDGE_RULE_NONE,
-                        "expected an object that speaks DLPack (__dlpack__, an exchange table, or a DLPack "
+                        "expected an object that speaks DLPack (__dlpack__, an exchange table, or "
+                        "a DLPack "
                         "capsule), found an instance of %R",
                         (PyObject*)Py_TYPE(object));
   }
@@ -1144,7 +1147,8 @@ static inline int dlbridge_py_guard_torch_(DLBridgePy* py, PyObject* object, int
   }
   if (negated) {
     dlbridge_py_refuse_(PyExc_BufferError, DLBRIDGE_ERROR_UNREPRESENTABLE, DLBRIDGE_RULE_NONE,
-                        "expected a tensor whose memory holds its values, found a view of torch's that is "
+                        "expected a tensor whose memory holds its values, found a view of torch's "
+                        "that is "
                         "negated as it is read: take resolve_neg() of it");
     return -1;
   }
@@ -1158,7 +1162,8 @@ static inline int dlbridge_py_guard_(DLBridgePy* py, PyObject* object, int guard
 
 static inline int dlbridge_py_refuse_fake_(void) {
   dlbridge_py_refuse_(PyExc_BufferError, DLBRIDGE_ERROR_INVALID_TENSOR, DLBRIDGE_RULE_DATA_NULL,
-                      "expected a tensor with data, found a fake tensor of torch's, which has none");
+                      "expected a tensor with data, found a fake tensor of torch's, which has "
+                      "none");
   return -1;
 }
 
@@ -1212,7 +1217,8 @@ static inline int dlbridge_py_order_(const DLPackExchangeAPI* table, const DLTen
 static inline int dlbridge_py_table_failed_(PyObject* object) {
   if (!PyErr_Occurred()) {
     dlbridge_py_refuse_(PyExc_BufferError, DLBRIDGE_ERROR_INVALID_TENSOR, DLBRIDGE_RULE_NONE,
-                        "expected a tensor from the exchange table of %R, which failed without saying why",
+                        "expected a tensor from the exchange table of %R, which failed without "
+                        "saying why",
                         (PyObject*)Py_TYPE(object));
   }
   return -1;
@@ -1299,7 +1305,8 @@ static inline int dlbridge_py_fit_(const DLBridgePyImport* how, DLManagedTensorV
                          fields->device.device_id != how->device->device_id);
   if (elsewhere && how->copy == DLBRIDGE_PY_COPY_NEVER) {
     dlbridge_py_refuse_(PyExc_BufferError, DLBRIDGE_ERROR_UNSUPPORTED, DLBRIDGE_RULE_NONE,
-                        "expected a tensor on device (%d, %d), found one on (%d, %d), and copy=False forbids "
+                        "expected a tensor on device (%d, %d), found one on (%d, %d), and "
+                        "copy=False forbids "
                         "to move it",
                         (int)how->device->device_type, (int)how->device->device_id,
                         (int)fields->device.device_type, (int)fields->device.device_id);
@@ -1318,7 +1325,8 @@ static inline int dlbridge_py_check_options_(const DLBridgePyImport* how) {
   if (how->struct_size != sizeof *how || how->reserved0 != 0) {
     return dlbridge_py_refuse_(
         PyExc_ValueError, DLBRIDGE_ERROR_INVALID_ARGUMENT, DLBRIDGE_RULE_NONE,
-        "expected import options from DLBRIDGE_PY_IMPORT_INIT of this header, found another struct_size "
+        "expected import options from DLBRIDGE_PY_IMPORT_INIT of this header, found another "
+        "struct_size "
         "or reserved bits");
   }
   return 0;
@@ -1494,7 +1502,8 @@ static inline int dlbridge_py_label_(DLManagedTensorVersioned* tensor, DLPackVer
   }
   if (needed.major == 1 && needed.minor > newest.minor) {
     dlbridge_py_refuse_(PyExc_BufferError, DLBRIDGE_ERROR_VERSION, DLBRIDGE_RULE_REQUIRED_VERSION,
-                        "expected a tensor that DLPack %u.%u can describe, as max_version asks, found one that "
+                        "expected a tensor that DLPack %u.%u can describe, as max_version asks, "
+                        "found one that "
                         "needs %u.%u",
                         (unsigned)newest.major, (unsigned)newest.minor, (unsigned)needed.major,
                         (unsigned)needed.minor);
@@ -1664,7 +1673,8 @@ static inline void dlbridge_py_take_back_(DLBridgePyHanded_* handed) {
 }
 
 /** Makes an object of `type` of a tensor, through the exchange table of `type`. The tensor passes to
- * this call, and is released where it fails. Without a usable table: NULL with TypeError. \since 0.2.0 */
+ * this call, and is released where it fails. Without a usable table: NULL with TypeError.
+ * \since 0.2.0 */
 static inline PyObject* dlbridge_py_to_type(DLBridgePy* py, PyTypeObject* type,
                                             DLManagedTensorVersioned* tensor) {
   DLBridgePyType entry;

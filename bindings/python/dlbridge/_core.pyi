@@ -5,6 +5,8 @@ import types
 from collections.abc import Sequence
 from typing import Any, Literal, final
 
+__version__: str
+
 @final
 class Tensor:
     """A tensor that was validated and is kept alive."""

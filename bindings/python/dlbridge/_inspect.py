@@ -11,6 +11,8 @@ from .abi import Kind, LayoutFlag, Severity, TensorFlag
 
 CAPSULES = {"dltensor": Kind.LEGACY, "dltensor_versioned": Kind.VERSIONED}
 NEWEST = (1, 3)
+# Packages that hold the arrays of a framework of another name.
+PACKAGES = {"jaxlib": "jax", "dpctl": "dpnp"}
 OTHER_WAYS = ("__array_interface__", "__cuda_array_interface__")
 
 
@@ -136,7 +138,8 @@ def _device_said(x):
         device = (int(said[0]), int(said[1]))
         return device, abi.device_format(device)
     except Exception:
-        return None, f"{said!r}, which is no (type, id) of integers"
+        words, unprintable = _attempt(repr, said)
+        return None, f"{unprintable or words}, which is no (type, id) of integers"
 
 
 # ------------------------------------------------------------------------------- reading the tensor
@@ -224,7 +227,8 @@ class Report:
 
     def __init__(self, x: Any):
         self.type = f"{type(x).__module__}.{type(x).__qualname__}"
-        self.framework = "" if _is_capsule(x) else str(type(x).__module__).split(".")[0]
+        package = str(type(x).__module__).split(".")[0]
+        self.framework = "" if _is_capsule(x) else PACKAGES.get(package, package)
         self.asks = _questions(x)
         self.tables, self.tables_error = _tables(x)
         self.other_ways = [name for name in OTHER_WAYS if _has(x, name)]

@@ -16,8 +16,7 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 from checkout import root
 from corpus_world import MEMORY, World
-from dlbridge import _picture, abi
-from dlbridge._inspect import inspect
+from dlbridge import _picture, abi, inspect
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -305,6 +304,20 @@ def test_what_a_producer_does_wrong_is_the_answer(answer, words):
     assert [ask["answer"] for ask in data["speaks"]["asks"]] == [words, words]
     assert data["kind"] is None and data["consumers"] == {}
     assert "(1, None), which is no (type, id) of integers" in str(report)
+
+
+class Unshown:
+    def __getitem__(self, place):
+        raise IndexError(place)
+
+    def __repr__(self):
+        raise ValueError("no repr")
+
+
+def test_a_device_that_cannot_even_be_shown_is_said_to_be_none():
+    producer = Producer(raising(ValueError()))
+    kind = type("Odd", (Producer,), {"__dlpack_device__": lambda _: Unshown()})
+    assert "ValueError: no repr, which is no (type, id)" in str(inspect(kind(producer.answer)))
 
 
 def test_an_interrupt_is_not_swallowed():
