@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from ._core import Tensor, wrap
 
 Dtype = typing.Union[str, "tuple[int, int, int]"]
+Level = typing.Literal["none", "struct", "metadata", "device"]
 
 READ_ONLY = 1
 PADDED = 4

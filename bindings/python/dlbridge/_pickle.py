@@ -41,13 +41,12 @@ def reduce(tensor: Tensor, protocol: int) -> tuple[Any, ...]:
     axes; else of a compact copy. An axis of stride 0 stays one.
     """
     _check_sendable(tensor)
+    flags = tensor.flags
     extent = _extent(tensor)
     if extent is None:
-        copied = tensor.copy()
-        flags = tensor.flags | (copied.flags & ~_memory.READ_ONLY)
-        tensor, extent = copied, _extent(copied)
-    else:
-        flags = tensor.flags
+        tensor = tensor.copy()
+        flags = tensor.flags | (flags & _memory.READ_ONLY)
+        extent = 0, tensor.nbytes
     lowest, nbytes = extent
     data = _bytes_at(tensor, tensor.data_ptr + tensor.byte_offset + lowest, nbytes)
     state = (
