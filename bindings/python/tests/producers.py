@@ -57,8 +57,8 @@ assert (ctypes.sizeof(DLTensor), ctypes.sizeof(Legacy), ctypes.sizeof(Versioned)
 
 
 def _python(name: str, result: object, *arguments: object) -> object:
-    """A function of CPython's own, called with the GIL. A capsule that is being destroyed goes in as
-    an address, so that it gets no new reference."""
+    """A function of CPython's own, called with the GIL. A capsule that is being destroyed goes in
+    as an address, so that it gets no new reference."""
     function = getattr(ctypes.PyDLL(None), name)
     function.restype, function.argtypes = result, arguments
     return function
@@ -365,10 +365,12 @@ def take(capsule: object) -> int:
 
 
 def struct_of(capsule: object) -> Versioned | Legacy:
-    """The struct in a capsule, to look at."""
+    """The struct in a capsule, to look at; it keeps the capsule."""
     name = get_name(capsule)
     kind = Versioned if name.endswith(VERSIONED) else Legacy
-    return kind.from_address(get_pointer(capsule, name))
+    found = kind.from_address(get_pointer(capsule, name))
+    found.capsule = capsule
+    return found
 
 
 def extents(tensor: DLTensor, which: str) -> tuple[int, ...] | None:

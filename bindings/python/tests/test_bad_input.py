@@ -466,8 +466,9 @@ class Custom(Exception):
 
 ERRORS = [
     Custom("x"), BufferError("x"), ValueError("x"), RuntimeError("x"), MemoryError("x"),
-    OSError(2, "x"), NotImplementedError("x"), AttributeError("x"), KeyboardInterrupt("x"), SystemExit("x"),
-    GeneratorExit("x"), StopIteration("x"), RecursionError("x"), AssertionError("x"),
+    OSError(2, "x"), NotImplementedError("x"), AttributeError("x"), KeyboardInterrupt("x"),
+    SystemExit("x"), GeneratorExit("x"), StopIteration("x"), RecursionError("x"),
+    AssertionError("x"),
 ]  # fmt: skip
 
 
