@@ -402,7 +402,7 @@ def run(program: str, *arguments: str) -> str:
         [sys.executable, "-c", program, *arguments],
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=60,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
     )
     assert (done.returncode, done.stderr) == (0, ""), (done.returncode, done.stdout, done.stderr)
