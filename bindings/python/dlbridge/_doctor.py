@@ -13,7 +13,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from . import abi
-from ._inspect import known_consumers
+from ._inspect import IMMUTABLE, known_consumers
 
 # Frameworks by the name of their module.
 FRAMEWORKS = (
@@ -35,7 +35,7 @@ PAIRS = {("paddle", "jax"): "JAX refuses the (1, None) that Paddle's __dlpack_de
 
 class Hands(SimpleNamespace):
     """What a framework hands out for a plain float32 array: what inspect would say of it, as
-    attributes of the same names. `immutable`: its arrays never change, which nothing says."""
+    attributes of the same names."""
 
     def __init__(self, framework: str, **facts: Any):
         plain = {
@@ -45,7 +45,7 @@ class Hands(SimpleNamespace):
             "version": (1, 3),
             "keywords": True,
             "readonly": False,
-            "immutable": False,
+            "immutable": framework in IMMUTABLE,
             "shape": [3, 4],
             "strides": [4, 1],
             "ndim": 2,
@@ -73,12 +73,8 @@ def hands_out(framework: str, version: str) -> Hands:
     since_versions = _at_least(version, (2, 1))
     facts: dict[str, dict[str, Any]] = {
         "numpy": {"versioned": since_versions, "keywords": since_versions, "version": (1, 0)},
-        "jax": {
-            "versioned": False,
-            "keywords": _at_least(version, (0, 4, 31)),
-            "immutable": True,
-        },
-        "tensorflow": {"versioned": False, "immutable": True},
+        "jax": {"versioned": False, "keywords": _at_least(version, (0, 4, 31))},
+        "tensorflow": {"versioned": False},
         "onnxruntime": {"versioned": False, "keywords": False, "strides": None},
         "dpnp": {"device": (14, 0), "device_name": "oneapi:0"},
         "cupy": {"device": (2, 0), "device_name": "cuda:0"},

@@ -201,7 +201,16 @@ def test_the_facts_are_those_of_the_real_producers():
 
     real = inspect(np.zeros((3, 4), np.float32))
     told = _doctor.hands_out("numpy", np.__version__)
-    for fact in ("framework", "kind", "version", "legacy", "versioned", "keywords", "readonly"):
+    for fact in (
+        "framework",
+        "kind",
+        "version",
+        "legacy",
+        "versioned",
+        "keywords",
+        "readonly",
+        "immutable",
+    ):
         assert getattr(real, fact) == getattr(told, fact), fact
     for fact in ("shape", "strides", "ndim", "dtype", "dtype_triple", "device", "device_name"):
         assert getattr(real, fact) == getattr(told, fact), fact
