@@ -37,8 +37,8 @@ need_environment() {
     echo "$python"
     cat "$@"
   } | sha256sum | cut -c 1-16).stamp
-  [ ! -e "$stamp" ] || return 0
   need_pip
+  [ ! -e "$stamp" ] || return 0
   for file in "$@"; do options+=(--requirement "$file"); done
   rm -rf "$folder"
   "$python" -m venv --without-pip "$folder"

@@ -241,7 +241,9 @@ static inline void dlbridge_py_release(DLManagedTensorVersioned* tensor) {
     dlbridge_py_put_back_(pending);
   } else {
     dlbridge_release_versioned(tensor);
-    PyErr_Clear();
+    if (PyErr_Occurred()) {
+      PyErr_Clear();
+    }
   }
 }
 
@@ -766,6 +768,21 @@ static inline const DLBridgePolicy* dlbridge_py_policy_(const DLBridgePyImport* 
   return how->policy != NULL ? how->policy : &known;
 }
 
+/* Is there nothing in it that is newer than DLPack 1.0? */
+static inline int dlbridge_py_is_plain_(const DLTensor* tensor, uint64_t flags) {
+  const uint64_t known = DLPACK_FLAG_BITMASK_READ_ONLY | DLPACK_FLAG_BITMASK_IS_COPIED;
+  const int64_t device = (int64_t)tensor->device.device_type;
+  return tensor->dtype.code <= kDLBool && (flags & ~known) == 0 && device >= kDLCPU &&
+         device <= kDLCUDAHost;
+}
+
+/* What to validate by: NULL, which is the fastest, where the policy has nothing to add. */
+static inline const DLBridgePolicy* dlbridge_py_needed_(const DLBridgePyImport* how,
+                                                        const DLTensor* tensor, uint64_t flags) {
+  return how->policy == NULL && dlbridge_py_is_plain_(tensor, flags) ? NULL
+                                                                      : dlbridge_py_policy_(how);
+}
+
 /* What both converters are told. */
 static inline void dlbridge_py_options_(const DLBridgePyImport* how, DLBridgeConvertOptions* options) {
   if ((how->flags & DLBRIDGE_PY_SKIP_VALIDATION) != 0) {
@@ -788,7 +805,10 @@ static inline int dlbridge_py_accept_(DLManagedTensorVersioned* tensor, const DL
     dlbridge_py_options_(how, &options);
     status = dlbridge_adopt(tensor, &options, &tensor, &error);
   } else if ((how->flags & DLBRIDGE_PY_SKIP_VALIDATION) == 0) {
-    status = dlbridge_validate_versioned(tensor, dlbridge_py_policy_(how), &error);
+    /* Of another major, nothing but the version may be read. */
+    const DLBridgePolicy* policy =
+        tensor->version.major == 1 ? dlbridge_py_needed_(how, &tensor->dl_tensor, tensor->flags) : NULL;
+    status = dlbridge_validate_versioned(tensor, policy, &error);
   }
   if (status != DLBRIDGE_OK) {
     return dlbridge_py_raise(&error);
@@ -968,6 +988,15 @@ static inline PyObject* dlbridge_py_ask_(DLBridgePy* py, PyObject* object,
   return result;
 }
 
+/* Lets go of a capsule while an exception may be set: its destructor is the producer's code, perhaps
+ * Python code, which would run into that exception. */
+static inline void dlbridge_py_drop_capsule_(PyObject* capsule) {
+  DLBridgePyPending_ pending = dlbridge_py_set_aside_();
+  Py_DECREF(capsule);
+  PyErr_Clear();
+  dlbridge_py_put_back_(pending);
+}
+
 static inline int dlbridge_py_by_method_(DLBridgePy* py, PyObject* object,
                                          const DLBridgePyImport* how,
                                          DLManagedTensorVersioned** out) {
@@ -983,8 +1012,102 @@ static inline int dlbridge_py_by_method_(DLBridgePy* py, PyObject* object,
   } else {
     status = dlbridge_py_import_capsule(capsule, how, out);
   }
-  Py_DECREF(capsule);
+  dlbridge_py_drop_capsule_(capsule);
   return status;
+}
+
+/* --- Guards ----------------------------------------------------------------------------------- */
+
+/* Calls a method without arguments through its descriptor; a new reference. */
+static inline PyObject* dlbridge_py_ask_method_(PyObject* descriptor, PyObject* object) {
+#ifndef Py_LIMITED_API
+  if (Py_IS_TYPE(descriptor, &PyMethodDescr_Type)) {
+    PyMethodDef* method = ((PyMethodDescrObject*)descriptor)->d_method;
+    if (method->ml_flags == METH_NOARGS) {
+      return method->ml_meth(object, NULL);
+    }
+  }
+#endif
+  return PyObject_CallFunctionObjArgs(descriptor, object, NULL);
+}
+
+/* Reads an attribute through its descriptor; a new reference. */
+static inline PyObject* dlbridge_py_ask_attribute_(PyObject* descriptor, PyObject* object) {
+#ifndef Py_LIMITED_API
+  if (Py_IS_TYPE(descriptor, &PyGetSetDescr_Type)) {
+    PyGetSetDef* getset = ((PyGetSetDescrObject*)descriptor)->d_getset;
+    if (getset->get != NULL) {
+      return getset->get(object, getset->closure);
+    }
+  }
+#endif
+  return PyObject_CallMethod(descriptor, "__get__", "O", object);
+}
+
+/* 0, 1 or -1; takes the reference. */
+static inline int dlbridge_py_truth_(PyObject* value) {
+  int truth = value == Py_True ? 1 : value == Py_False ? 0 : value != NULL ? PyObject_IsTrue(value) : -1;
+  Py_XDECREF(value);
+  return truth;
+}
+
+/* Finds torch's descriptors by the type of one of its tensors. */
+static inline int dlbridge_py_meet_torch_(DLBridgePy* py, PyTypeObject* type) {
+  PyObject* requires_grad = PyObject_GetAttrString((PyObject*)type, "requires_grad");
+  PyObject* is_conj = PyObject_GetAttrString((PyObject*)type, "is_conj");
+  PyObject* is_neg = PyObject_GetAttrString((PyObject*)type, "is_neg");
+  if (requires_grad == NULL || is_conj == NULL || is_neg == NULL) {
+    Py_XDECREF(requires_grad);
+    Py_XDECREF(is_conj);
+    Py_XDECREF(is_neg);
+    return -1;
+  }
+  py->is_conj = is_conj;
+  py->is_neg = is_neg;
+  py->requires_grad = requires_grad;
+  return 0;
+}
+
+/* Is the answer of one of torch's methods yes? Not asked where `code` rules it out. */
+static inline int dlbridge_py_torch_says_(PyObject* method, PyObject* object, int possible) {
+  return possible ? dlbridge_py_truth_(dlbridge_py_ask_method_(method, object)) : 0;
+}
+
+/* 1: the table hands out just what torch's __dlpack__ would; 0: ask __dlpack__, which refuses; -1.
+ * `code` is the tensor's dtype code, or -1 where it is not known yet: integers and booleans have no
+ * gradient and are never conjugated or negated, and only complex numbers are conjugated. */
+static inline int dlbridge_py_guard_torch_(DLBridgePy* py, PyObject* object, int code) {
+  int requires_grad, conjugated, negated;
+  if (code == kDLInt || code == kDLUInt || code == kDLBool) {
+    return 1;
+  }
+  if (py->requires_grad == NULL && dlbridge_py_meet_torch_(py, Py_TYPE(object)) < 0) {
+    return -1;
+  }
+  requires_grad = dlbridge_py_truth_(dlbridge_py_ask_attribute_(py->requires_grad, object));
+  conjugated = dlbridge_py_torch_says_(py->is_conj, object, code == kDLComplex || code == -1);
+  negated = dlbridge_py_torch_says_(py->is_neg, object, 1);
+  if (requires_grad < 0 || conjugated < 0 || negated < 0) {
+    return -1;
+  }
+  if (negated) {
+    PyErr_SetString(PyExc_BufferError,
+                    "expected a tensor whose memory holds its values, found a view of torch's that is "
+                    "negated as it is read: take resolve_neg() of it");
+    return -1;
+  }
+  return !requires_grad && !conjugated;
+}
+
+/* As dlbridge_py_guard_torch_, for whatever guard there is. */
+static inline int dlbridge_py_guard_(DLBridgePy* py, PyObject* object, int guard, int code) {
+  return guard == DLBRIDGE_PY_GUARD_TORCH ? dlbridge_py_guard_torch_(py, object, code) : 1;
+}
+
+static inline int dlbridge_py_refuse_fake_(void) {
+  PyErr_SetString(PyExc_BufferError,
+                  "expected a tensor with data, found a fake tensor of torch's, which has none");
+  return -1;
 }
 
 /* --- By the exchange table -------------------------------------------------------------------- */
@@ -1044,15 +1167,20 @@ static inline int dlbridge_py_table_failed_(PyObject* object) {
 }
 
 /* 1: `*out` is the caller's; 0: the table cannot, ask __dlpack__; -1. */
-static inline int dlbridge_py_by_table_(const DLPackExchangeAPI* table, PyObject* object,
+static inline int dlbridge_py_by_table_(DLBridgePy* py, const DLBridgePyType* type, PyObject* object,
                                         const DLBridgePyImport* how,
                                         DLManagedTensorVersioned** out) {
-  int status;
+  int status = 1;
   DLManagedTensorVersioned* tensor = NULL;
-  if (table->managed_tensor_from_py_object_no_sync(object, &tensor) != 0 || tensor == NULL) {
+  if (type->table->managed_tensor_from_py_object_no_sync(object, &tensor) != 0 || tensor == NULL) {
     return dlbridge_py_table_failed_(object);
   }
-  status = tensor->version.major == 1 ? dlbridge_py_order_(table, &tensor->dl_tensor, how) : 1;
+  if (tensor->version.major == 1) {
+    status = dlbridge_py_guard_(py, object, type->guard, tensor->dl_tensor.dtype.code);
+    if (status == 1) {
+      status = dlbridge_py_order_(type->table, &tensor->dl_tensor, how);
+    }
+  }
   if (status == 1 && dlbridge_py_accept_(tensor, how, out) < 0) {
     status = -1;
   }
@@ -1060,92 +1188,6 @@ static inline int dlbridge_py_by_table_(const DLPackExchangeAPI* table, PyObject
     dlbridge_py_release(tensor);
   }
   return status;
-}
-
-/* --- Guards ----------------------------------------------------------------------------------- */
-
-/* Calls a method without arguments through its descriptor; a new reference. */
-static inline PyObject* dlbridge_py_ask_method_(PyObject* descriptor, PyObject* object) {
-#ifndef Py_LIMITED_API
-  if (Py_IS_TYPE(descriptor, &PyMethodDescr_Type)) {
-    PyMethodDef* method = ((PyMethodDescrObject*)descriptor)->d_method;
-    if (method->ml_flags == METH_NOARGS) {
-      return method->ml_meth(object, NULL);
-    }
-  }
-#endif
-  return PyObject_CallFunctionObjArgs(descriptor, object, NULL);
-}
-
-/* Reads an attribute through its descriptor; a new reference. */
-static inline PyObject* dlbridge_py_ask_attribute_(PyObject* descriptor, PyObject* object) {
-#ifndef Py_LIMITED_API
-  if (Py_IS_TYPE(descriptor, &PyGetSetDescr_Type)) {
-    PyGetSetDef* getset = ((PyGetSetDescrObject*)descriptor)->d_getset;
-    if (getset->get != NULL) {
-      return getset->get(object, getset->closure);
-    }
-  }
-#endif
-  return PyObject_CallMethod(descriptor, "__get__", "O", object);
-}
-
-/* 0, 1 or -1; takes the reference. */
-static inline int dlbridge_py_truth_(PyObject* value) {
-  int truth = value == Py_True ? 1 : value == Py_False ? 0 : value != NULL ? PyObject_IsTrue(value) : -1;
-  Py_XDECREF(value);
-  return truth;
-}
-
-/* Finds torch's descriptors by the type of one of its tensors. */
-static inline int dlbridge_py_meet_torch_(DLBridgePy* py, PyTypeObject* type) {
-  PyObject* requires_grad = PyObject_GetAttrString((PyObject*)type, "requires_grad");
-  PyObject* is_conj = PyObject_GetAttrString((PyObject*)type, "is_conj");
-  PyObject* is_neg = PyObject_GetAttrString((PyObject*)type, "is_neg");
-  if (requires_grad == NULL || is_conj == NULL || is_neg == NULL) {
-    Py_XDECREF(requires_grad);
-    Py_XDECREF(is_conj);
-    Py_XDECREF(is_neg);
-    return -1;
-  }
-  py->is_conj = is_conj;
-  py->is_neg = is_neg;
-  py->requires_grad = requires_grad;
-  return 0;
-}
-
-/* 1: the table hands out just what torch's __dlpack__ would; 0: ask __dlpack__, which refuses; -1. */
-static inline int dlbridge_py_guard_torch_(DLBridgePy* py, PyObject* object) {
-  int requires_grad, conjugated, negated;
-  if (py->requires_grad == NULL && dlbridge_py_meet_torch_(py, Py_TYPE(object)) < 0) {
-    return -1;
-  }
-  requires_grad = dlbridge_py_truth_(dlbridge_py_ask_attribute_(py->requires_grad, object));
-  conjugated = dlbridge_py_truth_(dlbridge_py_ask_method_(py->is_conj, object));
-  negated = dlbridge_py_truth_(dlbridge_py_ask_method_(py->is_neg, object));
-  if (requires_grad < 0 || conjugated < 0 || negated < 0) {
-    return -1;
-  }
-  if (negated) {
-    PyErr_SetString(PyExc_BufferError,
-                    "expected a tensor whose memory holds its values, found a view of torch's that is "
-                    "negated as it is read: take resolve_neg() of it");
-    return -1;
-  }
-  return !requires_grad && !conjugated;
-}
-
-/* What to do with an object of a type with that guard: as dlbridge_py_guard_torch_. */
-static inline int dlbridge_py_guard_(DLBridgePy* py, PyObject* object, int guard) {
-  if (guard == DLBRIDGE_PY_GUARD_TORCH) {
-    return dlbridge_py_guard_torch_(py, object);
-  }
-  if (guard == DLBRIDGE_PY_GUARD_FAKE) {
-    PyErr_SetString(PyExc_BufferError,
-                    "expected a tensor with data, found a fake tensor of torch's, which has none");
-    return -1;
-  }
-  return 1;
 }
 
 /* --- By whichever way there is ---------------------------------------------------------------- */
@@ -1160,11 +1202,12 @@ static inline int dlbridge_py_by_any_(DLBridgePy* py, PyObject* object, const DL
   if (dlbridge_py_type_(py, Py_TYPE(object), &type) < 0) {
     return -1;
   }
-  status = type.guard != DLBRIDGE_PY_GUARD_NONE ? dlbridge_py_guard_(py, object, type.guard) : 1;
-  if (status == 1) {
-    status = type.table != NULL && how->device == NULL
-                 ? dlbridge_py_by_table_(type.table, object, how, out)
-                 : 0;
+  if (type.guard == DLBRIDGE_PY_GUARD_FAKE) {
+    status = dlbridge_py_refuse_fake_();
+  } else if (type.table != NULL && how->device == NULL) {
+    status = dlbridge_py_by_table_(py, &type, object, how, out);
+  } else {
+    status = dlbridge_py_guard_(py, object, type.guard, -1) < 0 ? -1 : 0;
   }
   if (status == 0) {
     status = dlbridge_py_by_method_(py, object, how, out);
@@ -1255,23 +1298,29 @@ typedef struct DLBridgePyBorrowed {
 } DLBridgePyBorrowed;
 
 /* By the table's function that makes no owner. As dlbridge_py_by_table_. */
-static inline int dlbridge_py_lend_(const DLPackExchangeAPI* table, PyObject* object, int guard,
+static inline int dlbridge_py_lend_(DLBridgePy* py, const DLBridgePyType* type, PyObject* object,
                                     const DLBridgePyImport* how, DLBridgePyBorrowed* out) {
+  int status;
   DLBridgeError error;
-  if (table->dltensor_from_py_object_no_sync(object, &out->tensor) != 0) {
+  if (type->table->dltensor_from_py_object_no_sync(object, &out->tensor) != 0) {
     return dlbridge_py_table_failed_(object);
   }
   out->owner = NULL;
+  status = dlbridge_py_guard_(py, object, type->guard, out->tensor.dtype.code);
+  if (status != 1) {
+    return status;
+  }
   /* A bare tensor has no flags. torch says of none of its tensors that it must not be written to. */
-  out->flags = guard == DLBRIDGE_PY_GUARD_TORCH || (how->flags & DLBRIDGE_PY_WRITABLE) != 0
+  out->flags = type->guard == DLBRIDGE_PY_GUARD_TORCH || (how->flags & DLBRIDGE_PY_WRITABLE) != 0
                    ? 0
                    : DLPACK_FLAG_BITMASK_READ_ONLY;
   dlbridge_error_init(&error);
   if ((how->flags & DLBRIDGE_PY_SKIP_VALIDATION) == 0 &&
-      dlbridge_validate(&out->tensor, out->flags, dlbridge_py_policy_(how), &error) != DLBRIDGE_OK) {
+      dlbridge_validate(&out->tensor, out->flags, dlbridge_py_needed_(how, &out->tensor, out->flags),
+                        &error) != DLBRIDGE_OK) {
     return dlbridge_py_raise(&error);
   }
-  return dlbridge_py_order_(table, &out->tensor, how);
+  return dlbridge_py_order_(type->table, &out->tensor, how);
 }
 
 /* Only an owned tensor says that it may be written to. */
@@ -1298,12 +1347,9 @@ static inline int dlbridge_py_borrow(DLBridgePy* py, PyObject* object, const DLB
       return -1;
     }
     status = 0;
-    if (type.table != NULL && type.table->dltensor_from_py_object_no_sync != NULL &&
-        !dlbridge_py_must_write_(how)) {
-      status = dlbridge_py_guard_(py, object, type.guard);
-      if (status == 1) {
-        status = dlbridge_py_lend_(type.table, object, type.guard, how, out);
-      }
+    if (type.guard != DLBRIDGE_PY_GUARD_FAKE && type.table != NULL &&
+        type.table->dltensor_from_py_object_no_sync != NULL && !dlbridge_py_must_write_(how)) {
+      status = dlbridge_py_lend_(py, &type, object, how, out);
     }
     dlbridge_py_type_done_(&type);
     if (status != 0) {
@@ -1367,14 +1413,6 @@ static inline PyObject* dlbridge_py_capsule_legacy(DLManagedTensor* tensor) {
   return PyCapsule_New(tensor, dlbridge_py_legacy_name_(), dlbridge_py_destroy_legacy_);
 }
 
-/* Is there nothing in the tensor that is newer than DLPack 1.0? */
-static inline int dlbridge_py_is_plain_(const DLManagedTensorVersioned* tensor) {
-  const uint64_t known = DLPACK_FLAG_BITMASK_READ_ONLY | DLPACK_FLAG_BITMASK_IS_COPIED;
-  const int64_t device = (int64_t)tensor->dl_tensor.device.device_type;
-  return tensor->dl_tensor.dtype.code <= kDLBool && (tensor->flags & ~known) == 0 &&
-         device >= kDLCPU && device <= kDLCUDAHost;
-}
-
 /* Makes the tensor say no newer version than the consumer asked for, where it needs none. Whoever owns
  * a struct alone may say less with it. */
 static inline int dlbridge_py_label_(DLManagedTensorVersioned* tensor, DLPackVersion newest) {
@@ -1383,7 +1421,7 @@ static inline int dlbridge_py_label_(DLManagedTensorVersioned* tensor, DLPackVer
   if (newest.major > 1 || tensor->version.minor <= newest.minor) {
     return 0;
   }
-  if (dlbridge_py_is_plain_(tensor)) {
+  if (dlbridge_py_is_plain_(&tensor->dl_tensor, tensor->flags)) {
     tensor->version.minor = newest.minor;
     return 0;
   }
@@ -1509,22 +1547,86 @@ static inline int dlbridge_py_offer(PyObject* type, DLPackExchangeAPI* table) {
   return status;
 }
 
-/** Makes an object of `type` of a tensor, through the exchange table of `type`; the tensor passes to it
- * on success. Without a usable table: NULL with TypeError. \since 0.2.0 */
+/* What is handed to a table that may fail before or after it calls the deleter (both are seen): the
+ * tensor itself is released once, by whoever is first. */
+typedef struct DLBridgePyHanded_ {
+  DLManagedTensorVersioned shell;
+  void* tensor;  /* DLManagedTensorVersioned*; NULL once it was released */
+  int64_t users; /* of this memory: the call, and the table until it calls the deleter */
+} DLBridgePyHanded_;
+
+static inline void dlbridge_py_handed_drop_(DLBridgePyHanded_* handed) {
+  if (dlbridge_py_add_(&handed->users, -1) == 0) {
+    free(handed);
+  }
+}
+
+static inline void dlbridge_py_handed_release_(DLBridgePyHanded_* handed) {
+  dlbridge_release_versioned(
+      (DLManagedTensorVersioned*)dlbridge_py_swap_(&handed->tensor, NULL));
+}
+
+static inline void dlbridge_py_handed_deleter_(DLManagedTensorVersioned* self) {
+  DLBridgePyHanded_* handed = (DLBridgePyHanded_*)self->manager_ctx;
+  dlbridge_py_handed_release_(handed);
+  dlbridge_py_handed_drop_(handed);
+}
+
+/* NULL with MemoryError. */
+static inline DLBridgePyHanded_* dlbridge_py_hand_(DLManagedTensorVersioned* tensor) {
+  DLBridgePyHanded_* handed = (DLBridgePyHanded_*)malloc(sizeof *handed);
+  if (handed == NULL) {
+    PyErr_NoMemory();
+    return NULL;
+  }
+  handed->shell = *tensor;
+  handed->shell.manager_ctx = handed;
+  handed->shell.deleter = dlbridge_py_handed_deleter_;
+  handed->tensor = tensor;
+  handed->users = 2;
+  return handed;
+}
+
+/* A table that failed and never called the deleter has no use of the memory any more. */
+static inline void dlbridge_py_take_back_(DLBridgePyHanded_* handed) {
+  DLBridgePyPending_ pending = dlbridge_py_set_aside_();
+  DLManagedTensorVersioned* tensor =
+      (DLManagedTensorVersioned*)dlbridge_py_swap_(&handed->tensor, NULL);
+  if (tensor != NULL) {
+    dlbridge_release_versioned(tensor);
+    dlbridge_py_handed_drop_(handed);
+  }
+  PyErr_Clear();
+  dlbridge_py_put_back_(pending);
+}
+
+/** Makes an object of `type` of a tensor, through the exchange table of `type`. The tensor passes to
+ * this call, and is released where it fails. Without a usable table: NULL with TypeError. \since 0.2.0 */
 static inline PyObject* dlbridge_py_to_type(DLBridgePy* py, PyTypeObject* type,
                                             DLManagedTensorVersioned* tensor) {
   DLBridgePyType entry;
   void* object = NULL;
+  DLBridgePyHanded_* handed = NULL;
   if (dlbridge_py_type_(py, type, &entry) < 0) {
+    dlbridge_py_release(tensor);
     return NULL;
   }
   if (entry.table == NULL) {
     PyErr_Format(PyExc_TypeError, "expected a type with an exchange table, found %R",
                  (PyObject*)type);
-  } else if (entry.table->managed_tensor_to_py_object_no_sync(tensor, &object) != 0 ||
-             object == NULL) {
-    object = NULL;
-    dlbridge_py_table_failed_((PyObject*)type);
+  } else {
+    handed = dlbridge_py_hand_(tensor);
+  }
+  if (handed == NULL) {
+    dlbridge_py_release(tensor);
+  } else {
+    if (entry.table->managed_tensor_to_py_object_no_sync(&handed->shell, &object) != 0 ||
+        object == NULL) {
+      object = NULL;
+      dlbridge_py_table_failed_((PyObject*)type);
+      dlbridge_py_take_back_(handed);
+    }
+    dlbridge_py_handed_drop_(handed);
   }
   dlbridge_py_type_done_(&entry);
   return (PyObject*)object;

@@ -80,12 +80,19 @@ def wrap(
     readonly: bool = False,
     nbytes: int | None = None,
     flags: int = 0,
+    stream: int | None = None,
 ) -> Tensor: ...
 def export(
-    tensor: Tensor, /, max_version: tuple[int, int] | None = None, *, drop_read_only: bool = False
+    tensor: Tensor,
+    /,
+    max_version: tuple[int, int] | None = None,
+    *,
+    drop_read_only: bool = False,
+    newer_codes: bool = False,
 ) -> types.CapsuleType: ...
 def to_type(x: Any, type: type, /, *, drop_read_only: bool = False) -> Any: ...
 def exchange_versions(type: type, /) -> list[tuple[int, int]]: ...
 def capsule_kind(
     capsule: types.CapsuleType, /
 ) -> Literal["legacy", "versioned", "used", "unknown"]: ...
+def buffer_address(buffer: Any, /) -> int: ...

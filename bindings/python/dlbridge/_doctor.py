@@ -12,6 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from . import abi
+from ._inspect import known_consumers
 
 # Frameworks by the name of their module.
 FRAMEWORKS = (
@@ -144,17 +145,16 @@ def frameworks() -> dict[str, str]:
 def pairs(found: dict[str, str]) -> list[dict[str, Any]]:
     """What each pair of frameworks will do by itself with a plain array: `refusal` is None where
     the consumer takes it as it is."""
-    from ._consumers import CONSUMERS
-
+    consumers = known_consumers()
     return [
         {
             "producer": producer,
             "consumer": consumer,
-            "refusal": CONSUMERS[consumer].takes(hands_out(producer, version)),
+            "refusal": consumers[consumer].takes(hands_out(producer, version)),
         }
         for producer, version in found.items()
         for consumer in found
-        if consumer in CONSUMERS
+        if consumer in consumers
     ]
 
 

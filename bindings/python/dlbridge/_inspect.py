@@ -79,7 +79,7 @@ def _said(capsule):
     """What came back of a question: its kind, where it is a capsule to look at, and in words."""
     found, error = _attempt(abi.capsule, capsule)
     if error is not None:
-        return None, f"no capsule but {type(capsule).__name__}: {error}"
+        return None, f"no capsule but an instance of {type(capsule).__name__}"
     name, address = found
     kind = CAPSULES.get(name)
     if kind is None:
@@ -167,6 +167,8 @@ def _layout(fields, flags):
     """(the layout as plain values, None), or (None, why there is none)."""
     if not fields.tensor:
         return None, "nothing behind the version may be read"
+    if fields.shape is None:  # the library would read as many axes as the struct says
+        return None, f"no shape of 0 to {abi.MAX_AXES} axes is there to read"
     found, error = _attempt(abi.layout, fields.tensor, flags)
     if error is not None:
         return None, error
@@ -457,13 +459,18 @@ def _finding_words(finding):
     )
 
 
-def _consumers(report):
-    """For whom it will not do: the package's table of what each framework takes."""
+def known_consumers() -> dict[str, Any]:
+    """The package's table of what each framework takes."""
     try:
         from ._consumers import CONSUMERS
     except ModuleNotFoundError:
         return {}
-    return {name: consumer.takes(report) for name, consumer in CONSUMERS.items()}
+    return CONSUMERS
+
+
+def _consumers(report):
+    """For whom it will not do."""
+    return {name: consumer.takes(report) for name, consumer in known_consumers().items()}
 
 
 def inspect(x: Any) -> Report:

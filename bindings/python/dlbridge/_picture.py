@@ -24,7 +24,7 @@ MAX_HOLE = 3  # a longer run of untouched memory is drawn as one box
 class Cell(NamedTuple):
     """An element: its index, its offset from (0, ..., 0), its place in the grid."""
 
-    index: tuple[int, ...]
+    at: tuple[int, ...]
     offset: int
     slice: int
     row: int
@@ -32,10 +32,10 @@ class Cell(NamedTuple):
 
 
 class Slot(NamedTuple):
-    """A place of the memory strip: `count` elements lie there; a hole stands for `width` places."""
+    """A place of the memory, where so many elements lie; a hole stands for `width` places."""
 
     offset: int
-    count: int
+    elements: int
     width: int = 1
 
 
@@ -150,9 +150,9 @@ def _draw_grid(canvas, drawn, colour, top):
             CELL,
             colour[cell.offset],
             str(cell.offset),
-            f"element {cell.index} at offset {cell.offset}",
-            "#000000" if not any(cell.index) else "#888888",
-            index=",".join(map(str, cell.index)),
+            f"element {cell.at} at offset {cell.offset}",
+            "#000000" if not any(cell.at) else "#888888",
+            index=",".join(map(str, cell.at)),
             offset=cell.offset,
         )
 
@@ -160,15 +160,15 @@ def _draw_grid(canvas, drawn, colour, top):
 def _draw_slot(canvas, slot, colour, data, x, y):
     if slot.width > 1:
         text, title = f"…{slot.width}", f"{slot.width} places that no drawn element touches"
-    elif slot.count > 1:
-        text, title = f"×{slot.count}", f"offset {slot.offset}: {slot.count} elements"
+    elif slot.elements > 1:
+        text, title = f"×{slot.elements}", f"offset {slot.offset}: {slot.elements} elements"
     else:
-        text, title = str(slot.offset), f"offset {slot.offset}: {slot.count} element"
+        text, title = str(slot.offset), f"offset {slot.offset}: {slot.elements} element"
     if slot.offset == data:
-        text, title = "data" if not slot.count else text, title + "; data points here"
+        text, title = "data" if not slot.elements else text, title + "; data points here"
     edge = "#000000" if slot.offset == 0 and slot.width == 1 else "#888888"
-    fill = colour[slot.offset] if slot.count else "#eeeeee"
-    canvas.box(x, y, CELL, fill, text, title, edge, offset=slot.offset, count=slot.count)
+    fill = colour[slot.offset] if slot.elements else "#eeeeee"
+    canvas.box(x, y, CELL, fill, text, title, edge, offset=slot.offset, count=slot.elements)
 
 
 def _place_of_data(byte_offset, item_bits):

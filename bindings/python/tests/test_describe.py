@@ -13,10 +13,9 @@ import threading
 import weakref
 
 import pytest
+from checkout import root
 from dlbridge import abi
 
-ROOT = pathlib.Path(__file__).parents[3]
-HEADER = ROOT / "include" / "dlbridge" / "dlbridge.h"
 FLOAT32 = (2, 32, 1)
 
 # Which enumeration here stands for the names of the header that begin so.
@@ -64,13 +63,13 @@ STRUCTS = [
 ]
 
 
-def need_header():
-    if not HEADER.exists():
-        pytest.skip("these tests run outside the checkout: the header is not here")
-
-
 def enumerators():
-    text = re.sub(r"/\*.*?\*/", "", HEADER.read_text(encoding="utf-8"), flags=re.DOTALL)
+    text = re.sub(
+        r"/\*.*?\*/",
+        "",
+        (root() / "include/dlbridge/dlbridge.h").read_text(encoding="utf-8"),
+        flags=re.DOTALL,
+    )
     blocks = re.findall(r"\benum \{(.*?)\}", text, flags=re.DOTALL)
     return [name for block in blocks for name in re.findall(r"\b(DLBRIDGE_\w+)\s*=", block)]
 
@@ -86,7 +85,6 @@ def expected_constants():
 
 
 def test_every_enumerator_of_the_header_has_its_name_here():
-    need_header()
     assert len(enumerators()) >= 150
     assert set(enumerators()) - SIZES == set(expected_constants())
 
@@ -94,7 +92,6 @@ def test_every_enumerator_of_the_header_has_its_name_here():
 @pytest.fixture(scope="module")
 def compiled(tmp_path_factory):
     """What a C compiler says: `constant NAME VALUE`, `size STRUCT N`, `offset STRUCT FIELD N`."""
-    need_header()
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if compiler is None:
         pytest.skip("there is no C compiler to hold the mirrored structs against")
@@ -110,7 +107,7 @@ def compiled(tmp_path_factory):
     folder = tmp_path_factory.mktemp("mirror")
     body = '#include <stdio.h>\n#include "dlbridge/dlbridge.h"\nint main(void) {\n'
     (folder / "mirror.c").write_text(body + "\n".join(lines) + "\nreturn 0;\n}\n")
-    build = [compiler, "-I", ROOT / "include", folder / "mirror.c", "-o", folder / "mirror"]
+    build = [compiler, "-I", root() / "include", folder / "mirror.c", "-o", folder / "mirror"]
     subprocess.run(build, check=True)
     said = subprocess.run([folder / "mirror"], check=True, capture_output=True, text=True).stdout
     return {tuple(line.split()[:-1]): int(line.split()[-1]) for line in said.splitlines()}
@@ -133,10 +130,8 @@ def test_structs_are_those_of_c(compiled):
 
 
 def test_every_exported_function_is_within_reach():
-    symbols = ROOT / "abi" / "symbols.txt"
-    if not symbols.exists():
-        pytest.skip("these tests run outside the checkout: the list of symbols is not here")
-    names = [line.split("@@")[0] for line in symbols.read_text().splitlines() if line]
+    symbols = (root() / "abi" / "symbols.txt").read_text()
+    names = [line.split("@@")[0] for line in symbols.splitlines() if line]
     assert len(names) >= 50
     for name in names:
         function = name.removeprefix("dlbridge_")

@@ -2,8 +2,22 @@
 /* Readers of Python arguments: what they expect is said where they are refused. */
 #include "core.h"
 
-int core_is_name(PyObject* given, PyObject* name) {
-  return given == name || (PyUnicode_Check(given) && PyUnicode_Compare(given, name) == 0);
+/* Two passes: texts are compared only where no name is the very object that was given. */
+PyObject* core_known_name(const CoreNames* names, PyObject* given) {
+  PyObject* const* all = (PyObject* const*)names;
+  const size_t count = sizeof *names / sizeof *all;
+  size_t i;
+  for (i = 0; i < count; ++i) {
+    if (given == all[i]) {
+      return given;
+    }
+  }
+  for (i = 0; i < count; ++i) {
+    if (PyUnicode_Compare(given, all[i]) == 0) {
+      return all[i];
+    }
+  }
+  return given;
 }
 
 int core_unknown_keyword(const char* function, PyObject* given) {

@@ -22,9 +22,9 @@
 
 /* Keywords that are compared by identity first: callers' names are interned, as these are. */
 typedef struct {
-  PyObject* stream;
   PyObject* max_version;
   PyObject* dl_device;
+  PyObject* stream;
   PyObject* copy;
   PyObject* device;
   PyObject* writable;
@@ -36,6 +36,7 @@ typedef struct {
   PyObject* flags;
   PyObject* offset;
   PyObject* drop_read_only;
+  PyObject* newer_codes;
 } CoreNames;
 
 typedef struct {
@@ -78,8 +79,11 @@ int core_offer_table(PyObject* type);
 /* functions.c */
 extern PyMethodDef core_functions[];
 
-/* arguments.c: each returns 0, or -1 with an exception set. */
-int core_is_name(PyObject* given, PyObject* name);
+/* arguments.c */
+/* The one of `names` that reads like `given`, a keyword's name; `given` where none does. Borrowed.
+ */
+PyObject* core_known_name(const CoreNames* names, PyObject* given);
+/* Each returns 0, or -1 with an exception set. */
 int core_unknown_keyword(const char* function, PyObject* given);
 int core_positional(const char* function, Py_ssize_t found, Py_ssize_t least, Py_ssize_t most);
 int core_read_device(PyObject* value, DLDevice* out);

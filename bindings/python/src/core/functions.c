@@ -51,23 +51,23 @@ static int read_validate(PyObject* value, ImportArguments* out) {
 
 static int read_import_keyword(const CoreNames* names, PyObject* name, PyObject* value,
                                ImportArguments* out) {
-  if (core_is_name(name, names->device)) {
+  if (name == names->device) {
     if (value == Py_None) {
       return 0;
     }
     out->how.device = &out->device;
     return core_read_device(value, &out->device);
   }
-  if (core_is_name(name, names->copy)) {
+  if (name == names->copy) {
     return core_read_copy(value, &out->how.copy);
   }
-  if (core_is_name(name, names->writable)) {
+  if (name == names->writable) {
     return read_writable(value, out);
   }
-  if (core_is_name(name, names->validate)) {
+  if (name == names->validate) {
     return read_validate(value, out);
   }
-  if (core_is_name(name, names->stream)) {
+  if (name == names->stream) {
     return core_read_stream(value, &out->how.stream);
   }
   return core_unknown_keyword("from_dlpack", name);
@@ -84,7 +84,8 @@ static int read_import(const CoreNames* names, PyObject* const* values, PyObject
                       DLBRIDGE_POLICY_REFUSE_UNKNOWN_FLAGS;
   out->read_only = 0;
   for (i = 0; i < count; ++i) {
-    if (read_import_keyword(names, CORE_TUPLE_ITEM(keywords, i), values[i], out) < 0) {
+    if (read_import_keyword(names, core_known_name(names, CORE_TUPLE_ITEM(keywords, i)), values[i],
+                            out) < 0) {
       return -1;
     }
   }
@@ -141,6 +142,7 @@ typedef struct {
   int64_t* shape;
   int64_t* strides;
   int32_t stride_count; /* -1: none given */
+  int64_t stream;
 } WrapArguments;
 
 static int read_address(PyObject* value, uint64_t* out) {
@@ -150,26 +152,29 @@ static int read_address(PyObject* value, uint64_t* out) {
 static int read_wrap_keyword(const CoreNames* names, PyObject* name, PyObject* value,
                              WrapArguments* out) {
   int truth;
-  if (core_is_name(name, names->strides)) {
+  if (name == names->strides) {
     return value == Py_None
                ? 0
                : core_read_extents(value, "strides", &out->strides, &out->stride_count);
   }
-  if (core_is_name(name, names->device)) {
+  if (name == names->device) {
     return core_read_device(value, &out->spec.device);
   }
-  if (core_is_name(name, names->byte_offset)) {
+  if (name == names->byte_offset) {
     return core_read_unsigned(value, "byte_offset of at least 0", &out->spec.byte_offset);
   }
-  if (core_is_name(name, names->flags)) {
+  if (name == names->flags) {
     return core_read_unsigned(value, "flags of at least 0", &out->spec.flags);
   }
-  if (core_is_name(name, names->nbytes)) {
+  if (name == names->nbytes) {
     return value == Py_None
                ? 0
                : core_read_unsigned(value, "nbytes of at least 0", &out->spec.buffer_size);
   }
-  if (core_is_name(name, names->readonly)) {
+  if (name == names->stream) {
+    return core_read_stream(value, &out->stream);
+  }
+  if (name == names->readonly) {
     truth = PyObject_IsTrue(value);
     if (truth == 1) {
       out->spec.flags |= DLPACK_FLAG_BITMASK_READ_ONLY;
@@ -189,7 +194,8 @@ static int read_wrap(const CoreNames* names, PyObject* const* args, PyObject* ke
     return -1;
   }
   for (i = 0; i < count; ++i) {
-    if (read_wrap_keyword(names, CORE_TUPLE_ITEM(keywords, i), args[4 + i], out) < 0) {
+    if (read_wrap_keyword(names, core_known_name(names, CORE_TUPLE_ITEM(keywords, i)), args[4 + i],
+                          out) < 0) {
       return -1;
     }
   }
@@ -208,7 +214,7 @@ static PyObject* wrap(PyObject* module, PyObject* const* args, Py_ssize_t count,
   static const DLBridgeWrapSpec spec = DLBRIDGE_WRAP_SPEC_INIT;
   CoreState* state = core_state_of_module(module);
   DLManagedTensorVersioned* tensor = NULL;
-  WrapArguments given = {spec, NULL, NULL, -1};
+  WrapArguments given = {spec, NULL, NULL, -1, DLBRIDGE_ARRAY_API_STREAM_NONE};
   int status = core_positional("wrap", count, 4, 4);
   if (status == 0) {
     status = read_wrap(&state->names, args, keywords, &given);
@@ -218,56 +224,73 @@ static PyObject* wrap(PyObject* module, PyObject* const* args, Py_ssize_t count,
   }
   PyMem_Free(given.shape);
   PyMem_Free(given.strides);
-  return status < 0 ? NULL : core_tensor_new(state, tensor, DLBRIDGE_ARRAY_API_STREAM_NONE);
+  return status < 0 ? NULL : core_tensor_new(state, tensor, given.stream);
 }
 
 /* --- export and to_type -------------------------------------------------------------------------
  */
 
-/* The one keyword of both. */
-static int read_drop(const char* function, const CoreNames* names, PyObject* name, PyObject* value,
-                     int* out) {
-  if (!core_is_name(name, names->drop_read_only)) {
-    return core_unknown_keyword(function, name);
+/* Adds `option` where the keyword's value is true. */
+static int read_option(PyObject* value, uint32_t option, uint32_t* options) {
+  int truth = PyObject_IsTrue(value);
+  if (truth == 1) {
+    *options |= option;
   }
-  *out = PyObject_IsTrue(value);
-  return *out < 0 ? -1 : 0;
+  return truth < 0 ? -1 : 0;
+}
+
+typedef struct {
+  PyObject* version;
+  uint32_t options; /* DLBRIDGE_CONVERT_* */
+} ExportArguments;
+
+static int read_export(const CoreNames* names, PyObject* const* values, PyObject* keywords,
+                       ExportArguments* out) {
+  Py_ssize_t i, count = keywords != NULL ? CORE_TUPLE_SIZE(keywords) : 0;
+  for (i = 0; i < count; ++i) {
+    PyObject* name = core_known_name(names, CORE_TUPLE_ITEM(keywords, i));
+    int status = 0;
+    if (name == names->max_version) {
+      out->version = values[i];
+    } else if (name == names->drop_read_only) {
+      status = read_option(values[i], DLBRIDGE_CONVERT_DROP_READ_ONLY, &out->options);
+    } else if (name == names->newer_codes) {
+      status = read_option(values[i], DLBRIDGE_CONVERT_NEWER_CODES, &out->options);
+    } else {
+      status = core_unknown_keyword("export", name);
+    }
+    if (status < 0) {
+      return -1;
+    }
+  }
+  return 0;
 }
 
 static PyObject* export_tensor(PyObject* module, PyObject* const* args, Py_ssize_t count,
                                PyObject* keywords) {
   CoreState* state = core_state_of_module(module);
-  Py_ssize_t i, named = keywords != NULL ? CORE_TUPLE_SIZE(keywords) : 0;
   DLManagedTensorVersioned* tensor;
   DLPackVersion newest;
-  PyObject* version;
-  int drop = 0, given = 0;
+  ExportArguments given = {NULL, 0};
+  int asked = 0;
   if (core_positional("export", count, 1, 2) < 0) {
     return NULL;
   }
-  version = count > 1 ? args[1] : NULL;
-  for (i = 0; i < named; ++i) {
-    PyObject* name = CORE_TUPLE_ITEM(keywords, i);
-    if (core_is_name(name, state->names.max_version)) {
-      version = args[count + i];
-    } else if (read_drop("export", &state->names, name, args[count + i], &drop) < 0) {
-      return NULL;
-    }
+  given.version = count > 1 ? args[1] : NULL;
+  if (read_export(&state->names, args + count, keywords, &given) < 0 ||
+      core_read_version(given.version, &newest, &asked) < 0) {
+    return NULL;
   }
   if (!PyObject_TypeCheck(args[0], state->tensor_type)) {
     PyErr_Format(PyExc_TypeError, "expected a dlbridge.Tensor, found an instance of %R",
                  (PyObject*)Py_TYPE(args[0]));
     return NULL;
   }
-  if (core_read_version(version, &newest, &given) < 0) {
-    return NULL;
-  }
   tensor = core_share((TensorObject*)args[0]);
   if (tensor == NULL) {
     return NULL;
   }
-  return dlbridge_py_capsule(tensor, given ? &newest : NULL,
-                             drop ? DLBRIDGE_CONVERT_DROP_READ_ONLY : 0);
+  return dlbridge_py_capsule(tensor, asked ? &newest : NULL, given.options);
 }
 
 /* The tensor of a tensor of ours, or of any object that speaks DLPack. */
@@ -293,15 +316,28 @@ static int check_read_only(const CoreState* state, const DLManagedTensorVersione
   return -1;
 }
 
+static int read_to_type(const CoreNames* names, PyObject* const* values, PyObject* keywords,
+                        uint32_t* options) {
+  Py_ssize_t i, count = keywords != NULL ? CORE_TUPLE_SIZE(keywords) : 0;
+  for (i = 0; i < count; ++i) {
+    PyObject* name = core_known_name(names, CORE_TUPLE_ITEM(keywords, i));
+    if (name != names->drop_read_only) {
+      return core_unknown_keyword("to_type", name);
+    }
+    if (read_option(values[i], DLBRIDGE_CONVERT_DROP_READ_ONLY, options) < 0) {
+      return -1;
+    }
+  }
+  return 0;
+}
+
 static PyObject* to_type(PyObject* module, PyObject* const* args, Py_ssize_t count,
                          PyObject* keywords) {
   CoreState* state = core_state_of_module(module);
   DLManagedTensorVersioned* tensor;
-  PyObject* result = NULL;
-  int drop = 0;
+  uint32_t options = 0;
   if (core_positional("to_type", count, 2, 2) < 0 ||
-      (keywords != NULL && CORE_TUPLE_SIZE(keywords) > 0 &&
-       read_drop("to_type", &state->names, CORE_TUPLE_ITEM(keywords, 0), args[2], &drop) < 0)) {
+      read_to_type(&state->names, args + 2, keywords, &options) < 0) {
     return NULL;
   }
   if (!PyType_Check(args[1])) {
@@ -315,13 +351,11 @@ static PyObject* to_type(PyObject* module, PyObject* const* args, Py_ssize_t cou
   if (tensor == NULL) {
     return NULL;
   }
-  if (check_read_only(state, tensor, args[1], drop) == 0) {
-    result = dlbridge_py_to_type(&state->py, (PyTypeObject*)args[1], tensor);
-  }
-  if (result == NULL) {
+  if (check_read_only(state, tensor, args[1], options != 0) < 0) {
     dlbridge_py_release(tensor);
+    return NULL;
   }
-  return result;
+  return dlbridge_py_to_type(&state->py, (PyTypeObject*)args[1], tensor);
 }
 
 /* --- What others offer ---------------------------------------------------------------------------
@@ -386,16 +420,30 @@ static PyObject* capsule_kind(PyObject* module, PyObject* capsule) {
   return PyUnicode_FromString(strncmp(name, "used_dltensor", 13) == 0 ? "used" : "unknown");
 }
 
+/* What Python cannot ask of a read-only buffer. */
+static PyObject* buffer_address(PyObject* module, PyObject* object) {
+  Py_buffer view;
+  PyObject* result;
+  (void)module;
+  if (PyObject_GetBuffer(object, &view, PyBUF_FULL_RO) < 0) {
+    return NULL;
+  }
+  result = PyLong_FromVoidPtr(view.buf);
+  PyBuffer_Release(&view);
+  return result;
+}
+
 PyMethodDef core_functions[] = {
     {"from_dlpack", (PyCFunction)(void (*)(void))from_dlpack, METH_FASTCALL | METH_KEYWORDS,
      "from_dlpack($module, x, /, *, device=None, copy=None, writable=None, validate='metadata', "
      "stream=...)\n--\n\nA validated Tensor of any object that speaks DLPack, or of a capsule."},
     {"wrap", (PyCFunction)(void (*)(void))wrap, METH_FASTCALL | METH_KEYWORDS,
      "wrap($module, owner, pointer, shape, dtype, /, *, strides=None, device=(1, 0), "
-     "byte_offset=0, "
-     "readonly=False, nbytes=None, flags=0)\n--\n\nA Tensor over memory that `owner` keeps alive."},
+     "byte_offset=0, readonly=False, nbytes=None, flags=0, stream=None)\n--\n\nA Tensor over "
+     "memory that `owner` keeps alive."},
     {"export", (PyCFunction)(void (*)(void))export_tensor, METH_FASTCALL | METH_KEYWORDS,
-     "export($module, tensor, /, max_version=None, *, drop_read_only=False)\n--\n\n"
+     "export($module, tensor, /, max_version=None, *, drop_read_only=False, "
+     "newer_codes=False)\n--\n\n"
      "A capsule of one more owner."},
     {"to_type", (PyCFunction)(void (*)(void))to_type, METH_FASTCALL | METH_KEYWORDS,
      "to_type($module, x, type, /, *, drop_read_only=False)\n--\n\n"
@@ -406,5 +454,7 @@ PyMethodDef core_functions[] = {
     {"capsule_kind", capsule_kind, METH_O,
      "capsule_kind($module, capsule, /)\n--\n\n"
      "'legacy', 'versioned', 'used' or 'unknown'; nothing is taken."},
+    {"buffer_address", buffer_address, METH_O,
+     "buffer_address($module, buffer, /)\n--\n\nWhere the first element of a buffer is."},
     {NULL, NULL, 0, NULL},
 };

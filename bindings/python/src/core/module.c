@@ -45,18 +45,23 @@ static void withdraw_state(CoreState* state) {
 }
 
 static int make_names(CoreNames* names) {
-  PyObject** places[] = {&names->stream,   &names->max_version,   &names->dl_device,
-                         &names->copy,     &names->device,        &names->writable,
-                         &names->validate, &names->strides,       &names->byte_offset,
-                         &names->readonly, &names->nbytes,        &names->flags,
-                         &names->offset,   &names->drop_read_only};
-  static const char* const texts[] = {
-      "stream",  "max_version", "dl_device", "copy",   "device", "writable", "validate",
-      "strides", "byte_offset", "readonly",  "nbytes", "flags",  "offset",   "drop_read_only"};
+  const struct {
+    PyObject** place;
+    const char* text;
+  } all[] = {
+      {&names->stream, "stream"},           {&names->max_version, "max_version"},
+      {&names->dl_device, "dl_device"},     {&names->copy, "copy"},
+      {&names->device, "device"},           {&names->writable, "writable"},
+      {&names->validate, "validate"},       {&names->strides, "strides"},
+      {&names->byte_offset, "byte_offset"}, {&names->readonly, "readonly"},
+      {&names->nbytes, "nbytes"},           {&names->flags, "flags"},
+      {&names->offset, "offset"},           {&names->drop_read_only, "drop_read_only"},
+      {&names->newer_codes, "newer_codes"},
+  };
   size_t i;
-  for (i = 0; i < sizeof texts / sizeof *texts; ++i) {
-    *places[i] = PyUnicode_InternFromString(texts[i]);
-    if (*places[i] == NULL) {
+  for (i = 0; i < sizeof all / sizeof *all; ++i) {
+    *all[i].place = PyUnicode_InternFromString(all[i].text);
+    if (*all[i].place == NULL) {
       return -1;
     }
   }

@@ -54,14 +54,14 @@ static int read_keywords(const CoreNames* names, PyObject* const* values, PyObje
                          Asked* out) {
   Py_ssize_t i, count = keywords != NULL ? CORE_TUPLE_SIZE(keywords) : 0;
   for (i = 0; i < count; ++i) {
-    PyObject* name = CORE_TUPLE_ITEM(keywords, i);
-    if (core_is_name(name, names->max_version)) {
+    PyObject* name = core_known_name(names, CORE_TUPLE_ITEM(keywords, i));
+    if (name == names->max_version) {
       out->max_version = values[i];
-    } else if (core_is_name(name, names->stream)) {
+    } else if (name == names->stream) {
       out->stream = values[i];
-    } else if (core_is_name(name, names->dl_device)) {
+    } else if (name == names->dl_device) {
       out->dl_device = values[i];
-    } else if (core_is_name(name, names->copy)) {
+    } else if (name == names->copy) {
       out->copy = values[i];
     } else {
       return core_unknown_keyword("__dlpack__", name);

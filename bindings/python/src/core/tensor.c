@@ -179,8 +179,8 @@ static PyObject* copy(PyObject* self, PyObject* const* args, Py_ssize_t count, P
     return NULL;
   }
   for (i = 0; i < named; ++i) {
-    PyObject* name = CORE_TUPLE_ITEM(keywords, i);
-    if (!core_is_name(name, state->names.device)) {
+    PyObject* name = core_known_name(&state->names, CORE_TUPLE_ITEM(keywords, i));
+    if (name != state->names.device) {
       core_unknown_keyword("copy", name);
       return NULL;
     }
@@ -208,10 +208,10 @@ static int read_view(const CoreNames* names, PyObject* const* args, Py_ssize_t c
   out->strides = count > 1 ? args[1] : Py_None;
   out->offset = count > 2 ? args[2] : NULL;
   for (i = 0; i < named; ++i) {
-    PyObject* name = CORE_TUPLE_ITEM(keywords, i);
-    if (core_is_name(name, names->strides)) {
+    PyObject* name = core_known_name(names, CORE_TUPLE_ITEM(keywords, i));
+    if (name == names->strides) {
       out->strides = args[count + i];
-    } else if (core_is_name(name, names->offset)) {
+    } else if (name == names->offset) {
       out->offset = args[count + i];
     } else {
       return core_unknown_keyword("view", name);

@@ -43,7 +43,7 @@ void PinModule(Address address) {
 }  // namespace
 
 void BindPython(nb::module_* module) {
-  module->def("capsule", Capsule, nb::arg("capsule"),
+  module->def("capsule", Capsule, nb::arg("capsule").none(),
               "(name, address) of a capsule, which is left as it is.");
   module->def("library_file", LibraryFile, "The file that the library was loaded from.");
   module->def("pin_module", PinModule, nb::arg("address"),

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tensors in pickles: by protocol 5 their memory travels as it is, out of band, uncopied."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+from typing import Any
+
+from . import _memory
+from ._buffers import from_buffer
+from ._core import Tensor, from_dlpack, wrap
+
+# Of what `reduce` writes. `rebuild` is found by its name: both belong to the format.
+FORMAT = 1
+
+_CPU = 1  # kDLCPU
+_OPAQUE = 3  # dtype code of handles, which mean nothing to another process
+_KNOWN_FLAGS = 7
+
+
+def portable(x: Any, /, *, copy: bool | None = None) -> Tensor:
+    """The tensor of any framework's array, ready to be pickled: in memory that the CPU can read.
+
+    It arrives as a `dlbridge.Tensor`, over the memory in which the bytes arrived: read-only where
+    that memory is. ``x`` speaks DLPack, an array interface or the buffer protocol. ``copy``: None,
+    memory of other devices is copied to the host; False, it is refused; True, always copied.
+    """
+    if copy not in (None, True, False):
+        raise TypeError(f"expected copy to be None, True or False, found {copy!r}")
+    tensor = _tensor_of(x)
+    if copy is None:
+        copy = not _on_host(tensor)
+    return tensor.copy(device="cpu") if copy else _host(tensor)
+
+
+def reduce(tensor: Tensor, protocol: int) -> tuple[Any, ...]:
+    """What ``Tensor.__reduce_ex__`` says, and any object that has a tensor may say.
+
+    The bytes are those of the memory where the elements fill it without holes, in whatever order of
+    axes; else of a compact copy. An axis of stride 0 stays one.
+    """
+    _check_sendable(tensor)
+    extent = _extent(tensor)
+    if extent is None:
+        copied = tensor.copy()
+        flags = tensor.flags | (copied.flags & ~_memory.READ_ONLY)
+        tensor, extent = copied, _extent(copied)
+    else:
+        flags = tensor.flags
+    lowest, nbytes = extent
+    data = _bytes_at(tensor, tensor.data_ptr + tensor.byte_offset + lowest, nbytes)
+    state = (
+        FORMAT,
+        sys.byteorder,
+        tensor.dtype_triple,
+        tensor.shape,
+        tensor.strides,
+        -lowest,
+        flags & _KNOWN_FLAGS,
+        nbytes,
+    )
+    return rebuild, (*state, _payload(data, protocol))
+
+
+def rebuild(version: int, *state: Any) -> Tensor:
+    """The tensor of a pickle, over the very buffer that arrived. ValueError for a damaged one."""
+    if version != FORMAT:
+        raise ValueError(
+            f"expected a pickled tensor of format {FORMAT}, found {version!r}: "
+            "another version of dlbridge wrote it"
+        )
+    try:
+        return _rebuilt(*state)
+    except (BufferError, LookupError, OverflowError, TypeError, ValueError) as error:
+        raise ValueError(
+            f"expected a whole pickled tensor, found a damaged one: {error}"
+        ) from error
+
+
+def _rebuilt(
+    byteorder: str,
+    dtype: tuple[int, int, int],
+    shape: tuple[int, ...],
+    strides: tuple[int, ...],
+    offset: int,
+    flags: int,
+    nbytes: int,
+    data: Any,
+) -> Tensor:
+    if byteorder != sys.byteorder:
+        raise ValueError(f"expected the byte order {sys.byteorder}, found {byteorder!r}")
+    if flags & ~_KNOWN_FLAGS:
+        raise ValueError(f"expected flags of 0 to {_KNOWN_FLAGS}, found {flags}")
+    if dtype[0] == _OPAQUE:
+        raise ValueError("expected numbers or bools, found handles of another process")
+    view = memoryview(data)
+    if not view.contiguous or view.nbytes != nbytes:
+        raise ValueError(f"expected {nbytes} bytes, found {view.nbytes}")
+    if not 0 <= offset <= nbytes:
+        raise ValueError(f"expected an offset of 0 to {nbytes} bytes, found {offset}")
+    if view.readonly:
+        flags |= _memory.READ_ONLY
+    return _memory.inside(view, shape, dtype, strides=strides, offset=offset, flags=flags)
+
+
+def _tensor_of(x: Any) -> Tensor:
+    if isinstance(x, Tensor):
+        return x
+    if hasattr(type(x), "__dlpack__"):
+        return from_dlpack(x)
+    if hasattr(x, "__cuda_array_interface__") or hasattr(x, "__array_interface__"):
+        from ._interfaces import from_interface
+
+        return from_interface(x)
+    return from_buffer(x)
+
+
+def _on_host(tensor: Tensor) -> bool:
+    kind, _ = tensor.__dlpack_device__()
+    if kind == _CPU:
+        return True
+    from .abi import Answer, host_accessible
+
+    return host_accessible(kind) == Answer.YES
+
+
+def _host(tensor: Tensor) -> Tensor:
+    if not _on_host(tensor):
+        raise BufferError(
+            f"expected memory that the CPU can read, found a tensor of {tensor.device}: "
+            'pickle copy(device="cpu") of it, or dlbridge.portable of it'
+        )
+    return tensor
+
+
+def _check_sendable(tensor: Tensor) -> None:
+    _host(tensor)
+    if tensor.dtype_triple[0] == _OPAQUE:
+        raise BufferError(
+            "expected numbers or bools, found handles, which mean nothing to another process"
+        )
+
+
+def _extent(tensor: Tensor) -> tuple[int, int] | None:
+    """Where the memory begins, in bytes from element (0, ..., 0), and how much it is.
+
+    None where there are holes between the elements, or some overlap otherwise than by stride 0."""
+    if tensor.size == 0:
+        return 0, 0
+    step = 1
+    lowest = 0
+    walked = [(abs(s), s, n) for s, n in zip(tensor.strides, tensor.shape) if n > 1 and s]
+    for distance, stride, extent in sorted(walked):
+        if distance != step:
+            return None
+        step *= extent
+        lowest += min(stride, 0) * (extent - 1)
+    _, bits, lanes = tensor.dtype_triple
+    bits *= lanes
+    if tensor.flags & _memory.PADDED:
+        bits = -(-bits // 8) * 8
+    if lowest * bits % 8:
+        return None  # the lowest element shares its byte: no address says where it begins
+    return lowest * bits // 8, -(-step * bits // 8)
+
+
+def _bytes_at(tensor: Tensor, address: int, nbytes: int) -> Tensor:
+    place = tensor.__dlpack_device__()
+    return wrap(tensor, address, (nbytes,), "uint8", device=place, readonly=tensor.readonly)
+
+
+def _payload(data: Tensor, protocol: int) -> Any:
+    if protocol >= 5:
+        return pickle.PickleBuffer(data)
+    # In band a buffer is copied twice over; bytes are read-only where they arrive.
+    return bytes(data) if data.readonly else bytearray(data)

