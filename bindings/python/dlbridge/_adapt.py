@@ -18,8 +18,9 @@ class Refusal(BufferError):
     rule = None
     axis = None
 
-    def __init__(self, message: str, **remedy: Any) -> None:
-        words = " or ".join(f"{name}={value!r}" for name, value in remedy.items())
+    def __init__(self, message: str, also: str = "", **remedy: Any) -> None:
+        words = " or ".join([*(f"{name}={value!r}" for name, value in remedy.items()), also])
+        words = words.removesuffix(" or ")
         super().__init__(f"{message}; {words} allows it" if words else message)
         self.remedy = remedy
 
@@ -47,11 +48,15 @@ class Options:
         for name, words in self._WORDS.items():
             if getattr(self, name) not in words:
                 expected = ", ".join(map(repr, words))
-                raise ValueError(f"expected {name} out of {expected}, found {getattr(self, name)!r}")
+                raise ValueError(
+                    f"expected {name} out of {expected}, found {getattr(self, name)!r}"
+                )
         if self.copy not in (None, True, False):
             raise ValueError(f"expected copy to be None, True or False, found {self.copy!r}")
         if self.consumer is not None:
             _consumers.by_name(self.consumer)
+        if self.device is not None:
+            object.__setattr__(self, "device", _read_device(self.device))
         if self.copy is False:
             self._check_no_copies()
 
@@ -145,11 +150,13 @@ class Adapted:
 
     def __repr__(self) -> str:
         tensor = self._current()
-        return f"dlbridge.Adapted(shape={tensor.shape}, dtype={tensor.dtype}, device={tensor.device})"
+        return (
+            f"dlbridge.Adapted(shape={tensor.shape}, dtype={tensor.dtype}, device={tensor.device})"
+        )
 
     def __dlpack_device__(self) -> tuple[int, int]:
         if self._options.device is not None:
-            return _read_device(self._options.device)
+            return self._options.device
         return self._current().__dlpack_device__()
 
     def __dlpack__(
@@ -232,7 +239,7 @@ def _place(answer: _Answer, options: Options, dl_device: Any, array: Any) -> Non
     if dl_device is not None:
         wanted = _read_device(dl_device)
     elif options.device is not None:
-        wanted = _read_device(options.device)
+        wanted = options.device
     if wanted != own:
         _move(answer, array, own, wanted)
     elif not _consumers.takes_device(answer.framework, own[0]):
@@ -245,7 +252,9 @@ def _place(answer: _Answer, options: Options, dl_device: Any, array: Any) -> Non
 
 def _move(answer: _Answer, array: Any, own: tuple[int, int], wanted: tuple[int, int]) -> None:
     if not answer.may_copy:
-        raise Refusal(f"expected device {wanted}, found {own} and copy=False, which forbids to move")
+        raise Refusal(
+            f"expected device {wanted}, found {own} and copy=False, which forbids to move"
+        )
     try:
         answer.tensor = _producers.import_array(array, device=wanted)
     except (RuntimeError, ValueError, TypeError) as error:
@@ -281,7 +290,7 @@ def _lay_out(answer: _Answer, options: Options) -> None:
 
 
 def _protect(answer: _Answer, options: Options, asked: Any) -> None:
-    """A tensor that may not be written to does not arrive as one that may, unless the caller says."""
+    """What may not be written to does not arrive as what may, unless the caller says so."""
     framework, tensor = answer.framework, answer.tensor
     if not tensor.readonly:
         return
@@ -301,7 +310,9 @@ def _lose_read_only(answer: _Answer, options: Options, legacy: bool) -> None:
     how = "asks for a legacy capsule, which cannot say so" if legacy else "forgets that it is"
     why = f"the array is read-only, and {title} {how}"
     if options.readonly == "refuse":
-        raise Refusal(f"expected an array that may be written to: {why}", readonly="copy")
+        raise Refusal(
+            f"expected an array that may be written to: {why}", "readonly='drop'", readonly="copy"
+        )
     if options.readonly == "copy":
         answer.copy(why)
         return
@@ -368,10 +379,10 @@ def adapt(
     """An object to give to any framework's from_dlpack.
 
     It answers each consumer in the version and layout that the consumer takes. What would cost
-    something is refused with a BufferError that names the argument that allows it. Nothing is copied
-    but by `readonly="copy"`, `strides="compact"`, `lazy="resolve"`, `device=` or `copy=True`, and only
-    where nothing else works; `copy=True` always copies, `copy=False` never. After an answer `copied`
-    and `report` say what was done.
+    something is refused with a BufferError that names the argument that allows it. Nothing is
+    copied but by `readonly="copy"`, `strides="compact"`, `lazy="resolve"`, `device=` or
+    `copy=True`, and only where nothing else works; `copy=True` always copies, `copy=False` never.
+    After an answer `copied` and `report` say what was done.
 
     consumer: a framework's name where nothing else tells who asks: TensorFlow takes bare capsules,
     and consumers written in C call without a Python frame of their own.

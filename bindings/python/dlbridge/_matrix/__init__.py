@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python -m dlbridge matrix`: every pair of installed frameworks, natively and through dlbridge."""
+"""`python -m dlbridge matrix`: every pair of frameworks, natively and through dlbridge."""
 
 import argparse
 import sys

@@ -56,9 +56,7 @@ def _python(name, result, *arguments):
 
 # Deleters run on any thread, with or without the GIL: CFUNCTYPE takes it.
 _DELETER = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-_new = _python(
-    "PyCapsule_New", ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p
-)
+_new = _python("PyCapsule_New", ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
 _is_valid = _python("PyCapsule_IsValid", ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)
 _pointer = _python("PyCapsule_GetPointer", ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)
 
@@ -112,8 +110,8 @@ def make(owner, tensor, *, versioned, flags=0):
     address = ctypes.addressof(struct)
     _alive[address] = (struct, shape, strides, owner)
     name = VERSIONED if versioned else LEGACY
-    # No destructor: one in Python would lose the error of the consumer that refuses the capsule. What
-    # is refused stays alive.
+    # No destructor: one in Python would lose the error of the consumer that refuses the capsule.
+    # What is refused stays alive.
     return _new(address, name, None)
 
 

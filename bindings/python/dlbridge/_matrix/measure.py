@@ -51,7 +51,7 @@ def describe_source(producer, source):
 
 
 def judge(case, source, consumer, array):
-    """What is wrong with the array that arrived, and whether it is a copy (None: has no elements)."""
+    """What is wrong with what arrived, and whether it is a copy (None: it has no elements)."""
     wanted = cases.reference(case)
     dtype = cases.dtype_of(case)
     problems = []
@@ -79,7 +79,7 @@ def settles(parties, done):
 
 
 def leaks(producer, consumer, case, hand_over):
-    """Whether a deleter of the producer's ran other than once; `hand_over` lets go of all it made."""
+    """Whether a deleter of the producer's ran other than once once all is let go of."""
     counted = handmade.Counted(producer.make(case))
     try:
         hand_over(counted)
@@ -192,7 +192,7 @@ class Arrived:
 
 
 def copies_itself(consumer, source):
-    """Whether the consumer is one that copies such an array unasked: facts that proofs.py proves."""
+    """Whether the consumer copies such an array unasked: facts that proofs.py proves."""
     known = _consumers.CONSUMERS[consumer.name]
     elsewhere = known.moves_to not in (None, source["device"][0])
     return elsewhere or source["address"] % known.alignment != 0

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Why a cell cannot work, and what the table of consumers says: each proved by the consumer itself.
 
-What is handed over here is made by hand, without dlbridge: compact, aligned, on the host, and of both
-kinds, so that nothing but the property in question can be the cause of a refusal.
+What is handed over here is made by hand, without dlbridge: compact, aligned, on the host, and of
+both kinds, so that nothing but the property in question can be the cause of a refusal.
 """
 
 from .. import _consumers

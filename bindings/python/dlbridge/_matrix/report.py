@@ -110,6 +110,30 @@ def _table(head, rows):
         yield "| " + " | ".join(row) + " |"
 
 
+def markdown_summary(found):
+    """How many cells of each pair work natively and through dlbridge, of those that can be."""
+    consumers = names_of(found)
+    rows = []
+    for producer in consumers:
+        row = [title(producer)]
+        for consumer in consumers:
+            table = found["pairs"].get(f"{producer}>{consumer}")
+            row.append(_pair_summary(table) if table else "")
+        rows.append(row)
+    yield "Cells that work, natively → through dlbridge, of those that the producer has:"
+    yield ""
+    yield from _table(["from \\ to", *(title(name) for name in consumers)], rows)
+    yield ""
+
+
+def _pair_summary(table):
+    there = [modes for modes in table.values() if modes["dlbridge"]["status"] != measure.ABSENT]
+    works = {
+        mode: sum(modes[mode]["status"] == measure.OK for modes in there) for mode in results.MODES
+    }
+    return f"{works['native']} → {works['dlbridge']} of {len(there)}"
+
+
 def markdown_tables(found):
     """A table per case, producers down and consumers across."""
     consumers = [title(name) for name in names_of(found)]
@@ -131,7 +155,8 @@ def markdown_proofs(found):
         for case, proof in sorted(proved.items()):
             refused = sorted(set(proof.get("refused", {}).values()))
             words = "; ".join(f"`{text.replace('`', '')}`" for text in refused)
-            yield f"| {title(consumer)} | {case} | {proof.get('reason', proof['status'])} | {words} |"
+            reason = proof.get("reason", proof["status"])
+            yield f"| {title(consumer)} | {case} | {reason} | {words} |"
 
 
 def page(found):
@@ -144,8 +169,9 @@ def page(found):
         ".failed{background:#f8d0d0}</style>"
     )
     versions = ", ".join(f"{title(name)} {found['versions'][name]}" for name in names_of(found))
-    yield f"<h1>Every pair</h1><p>{html.escape(versions)}</p><p>{html.escape(total_line(found))}</p>"
-    yield f"<p>{html.escape(legend())}</p>"
+    yield "<h1>Every pair</h1>"
+    for words in (versions, total_line(found), legend()):
+        yield f"<p>{html.escape(words)}</p>"
     for case in cases_of(found):
         yield f"<h2>{html.escape(f'{case.name}: {case.title}')}</h2><table><tr><th>from \\ to"
         yield "".join(f"<th>{html.escape(title(name))}" for name in names_of(found))
@@ -174,11 +200,12 @@ def legend():
     marks = ", ".join(f"{letter} {name}" for name, letter in LETTERS.items())
     reasons = "; ".join(f"{name}: {why}" for name, why in proofs.REASONS.items())
     return (
-        "Each cell says what the frameworks do natively → what they do through dlbridge. ok: values, "
-        "dtype, shape and immutability arrive and the memory is shared; copy: they arrive as a copy; "
-        "wrong: something is lost; refused: an exception; crash: the process dies. In brackets what the "
-        f"caller had to allow: {marks}; t: by dlbridge.to, where adapt is refused. Reasons why a cell "
-        f"cannot work: {reasons}."
+        "Each cell says what the frameworks do natively → what they do through dlbridge. "
+        "ok: values, dtype, shape and immutability arrive and the memory is shared; "
+        "copy: they arrive as a copy; wrong: something is lost; refused: an exception; "
+        f"crash: the process dies. In brackets what the caller had to allow: {marks}; "
+        "t: by dlbridge.to, where adapt is refused. "
+        f"Reasons why a cell cannot work: {reasons}."
     )
 
 

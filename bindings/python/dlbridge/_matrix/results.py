@@ -44,7 +44,7 @@ def run(names, chosen=None, jobs=None, told=None, facts=True):
 
 
 def _asked_of(names, results, facts):
-    """What each consumer has to be asked alone: the proofs that cells need, and the table's facts."""
+    """What each consumer is asked alone: the proofs that cells need, and the table's facts."""
     steps = {name: [[fact, "fact"] for fact in proofs.FACTS] if facts else [] for name in names}
     needed = {
         (pair.split(">")[1], case)
@@ -102,15 +102,11 @@ def failures(results):
 
 def dump(results):
     """As text of one line per case of a pair, in an order that does not depend on the run."""
-    lines = []
-    for key in sorted(results):
-        value = results[key]
-        if key != "pairs":
-            lines.append(f"{json.dumps(key)}: {json.dumps(value, sort_keys=True, indent=1)}")
-            continue
-        tables = []
-        for pair, table in value.items():
-            rows = [f"{json.dumps(case)}: {json.dumps(row, sort_keys=True)}" for case, row in table.items()]
-            tables.append(f"{json.dumps(pair)}: {{\n" + ",\n".join(rows) + "\n}")
-        lines.append('"pairs": {\n' + ",\n".join(tables) + "\n}")
-    return "{\n" + ",\n".join(lines) + "\n}\n"
+    return _lines(results, 3) + "\n"
+
+
+def _lines(value, depth):
+    if depth == 0 or not isinstance(value, dict) or not value:
+        return json.dumps(value, sort_keys=True)
+    rows = [f"{json.dumps(key)}: {_lines(inner, depth - 1)}" for key, inner in value.items()]
+    return "{\n" + ",\n".join(rows) + "\n}"
