@@ -69,7 +69,10 @@ class Options:
 class _Answer:
     """One answer in the making: the tensor as it stands, and what was done to it."""
 
-    def __init__(self, tensor: _core.Tensor, framework: Any, may_copy: bool) -> None:
+    def __init__(
+        self, array: Any, tensor: _core.Tensor, framework: _consumers.Consumer, may_copy: bool
+    ) -> None:
+        self.array = array
         self.tensor = tensor
         self.framework = framework
         self.may_copy = may_copy
@@ -80,7 +83,14 @@ class _Answer:
     def copy(self, why: str) -> None:
         if not self.may_copy:
             raise Refusal(f"expected copies to be allowed, found copy=False: {why}")
-        self.tensor = self.tensor.copy()
+        if self.tensor.__dlpack_device__()[0] == _consumers.CPU:
+            self.tensor = self.tensor.copy()
+        else:
+            # On a device the producer knows best how.
+            self.tensor = _producers.import_array(self.array, copy=True)
+            if self.tensor.readonly:
+                # dpnp's copies are flagged as what they were copied of; this one is nobody else's.
+                self.tensor = _writable_alias(self.tensor)
         self.note_copy(why)
 
     def note_copy(self, why: str) -> None:
@@ -126,10 +136,7 @@ class Adapted:
         return array
 
     def _import(self, **how: Any) -> _core.Tensor:
-        tensor = _producers.import_array(self._array, **how)
-        if tensor.__dlpack_device__()[0] in _ADDRESSES:
-            return _producers.folded(tensor)
-        return tensor
+        return _producers.import_array(self._array, **how)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -157,7 +164,10 @@ class Adapted:
     def __dlpack_device__(self) -> tuple[int, int]:
         if self._options.device is not None:
             return self._options.device
-        return self._current().__dlpack_device__()
+        own = self._current().__dlpack_device__()
+        # Some look here first, and their refusal would not name the remedy.
+        _check_device(self._framework(1, None), own, self._current().device)
+        return own
 
     def __dlpack__(
         self,
@@ -205,15 +215,16 @@ class Adapted:
         """The tensor for this consumer, in the order in which one copy may serve all."""
         tensor = self._ordered(stream)
         may_copy = self._options.copy is not False and copy is not False
-        answer = _Answer(tensor, framework, may_copy)
+        answer = _Answer(self._array, tensor, framework, may_copy)
         if self._resolved:
             _check_resolved(answer, self._resolved[0])
-        _place(answer, self._options, dl_device, self._array)
+        _place(answer, self._options, dl_device)
         _check_dtype(answer)
         if self._options.copy or copy:
             answer.copy("the caller asked for a copy" if self._options.copy else "as asked")
         _lay_out(answer, self._options)
         _protect(answer, self._options, asked)
+        _fold(answer)
         return answer
 
     def _ordered(self, stream: Any) -> _core.Tensor:
@@ -232,7 +243,16 @@ def _check_resolved(answer: _Answer, why: str) -> None:
     answer.note_copy(why)
 
 
-def _place(answer: _Answer, options: Options, dl_device: Any, array: Any) -> None:
+def _check_device(framework: _consumers.Consumer, own: tuple[int, int], name: str) -> None:
+    if not _consumers.takes_device(framework, own[0]):
+        raise Refusal(
+            f"expected memory that {framework.title} can use, found a tensor on {name}, which "
+            "takes a copy",
+            device="cpu",
+        )
+
+
+def _place(answer: _Answer, options: Options, dl_device: Any) -> None:
     """Where the consumer's ask, the caller, or the consumer's kind wants the tensor."""
     own = answer.tensor.__dlpack_device__()
     wanted = own
@@ -241,22 +261,18 @@ def _place(answer: _Answer, options: Options, dl_device: Any, array: Any) -> Non
     elif options.device is not None:
         wanted = options.device
     if wanted != own:
-        _move(answer, array, own, wanted)
-    elif not _consumers.takes_device(answer.framework, own[0]):
-        raise Refusal(
-            f"expected memory that {answer.framework.title} can use, found a tensor on "
-            f"{answer.tensor.device}, which takes a copy",
-            device="cpu",
-        )
+        _move(answer, own, wanted)
+    else:
+        _check_device(answer.framework, own, answer.tensor.device)
 
 
-def _move(answer: _Answer, array: Any, own: tuple[int, int], wanted: tuple[int, int]) -> None:
+def _move(answer: _Answer, own: tuple[int, int], wanted: tuple[int, int]) -> None:
     if not answer.may_copy:
         raise Refusal(
             f"expected device {wanted}, found {own} and copy=False, which forbids to move"
         )
     try:
-        answer.tensor = _producers.import_array(array, device=wanted)
+        answer.tensor = _producers.import_array(answer.array, device=wanted)
     except (RuntimeError, ValueError, TypeError) as error:
         # Whoever asked may have another way, and looks for it on BufferError only.
         raise BufferError(f"expected device {wanted}, found {own}: {error}") from error
@@ -287,6 +303,16 @@ def _lay_out(answer: _Answer, options: Options) -> None:
     if options.strides != "compact" and not answer.copied:
         raise Refusal(f"expected a layout for the consumer: {why}", strides="compact")
     answer.copy(why)
+
+
+def _fold(answer: _Answer) -> None:
+    """`byte_offset` goes into `data`: several consumers refuse another, or pass it over.
+
+    Not for who moves data to its own device: there it finds its memory by `data`.
+    """
+    device = answer.tensor.__dlpack_device__()[0]
+    if device in _ADDRESSES and device != answer.framework.moves_to:
+        answer.tensor = _producers.folded(answer.tensor)
 
 
 def _protect(answer: _Answer, options: Options, asked: Any) -> None:

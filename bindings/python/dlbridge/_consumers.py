@@ -16,11 +16,12 @@ ROCM_HOST = 11
 CUDA_MANAGED = 13
 ONEAPI = 14
 
-# Which strides a consumer takes; each kind takes what the kinds after it take too.
+# Which strides a consumer takes.
 ANY = "any"
 NOT_NEGATIVE = "not negative"
 PERMUTED = "those of a compact array, axes in any order"
 COMPACT = "those of a compact array, the last axis fastest"
+LAST_COMPACT = "those that are 1 on the last axis"
 
 FLOAT8 = "float8"
 
@@ -47,7 +48,8 @@ class Consumer:
     devices: frozenset[int] | None = frozenset((CPU,))
     # It copies data at addresses that are no multiple of this, and says nothing.
     alignment: int = 1
-    # It copies what is elsewhere onto this device, in compact form only, and never writes to it.
+    # It copies what is elsewhere onto this device, where the last axis is compact, and never writes
+    # to what it copies.
     moves_to: int | None = None
     # It tells bool from uint8 by the dtype of the object, not of the tensor.
     bool_as_uint8: bool = False
@@ -222,7 +224,7 @@ def takes_dtype(framework: Consumer, dtype: str) -> bool:
 def strides_of(framework: Consumer, device: int) -> str:
     """Which strides a consumer takes of memory on a device."""
     if framework.moves_to is not None and framework.moves_to != device:
-        return COMPACT
+        return LAST_COMPACT
     return framework.strides
 
 
@@ -233,6 +235,8 @@ def takes_strides(
     kind = strides_of(framework, device)
     if kind == ANY or 0 in shape:
         return True
+    if kind == LAST_COMPACT:
+        return not shape or strides[-1] == 1
     axes = [(step, extent) for step, extent in zip(strides, shape, strict=True) if extent != 1]
     if kind == NOT_NEGATIVE:
         return all(step >= 0 for step, _ in axes)

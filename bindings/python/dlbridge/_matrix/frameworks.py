@@ -467,6 +467,13 @@ class Dpnp(Framework):
         array.flags.writable = False
         return array
 
+    def byte_offset(self, array):
+        """Its own views have one; of what is made by hand nobody could make a copy on the host."""
+        view = array[1:]
+        if not self.described(view)["byte_offset"]:
+            raise Lacks("dpnp's views have byte_offset 0")
+        return view
+
     def take(self, source):
         """What is elsewhere goes to dpnp's own device: without `device` NumPy would get it."""
         where = tuple(int(part) for part in source.__dlpack_device__() if part is not None)
@@ -477,11 +484,11 @@ class Dpnp(Framework):
     def bits(self, array, dtype):
         return _numpy_bits(self.library.asnumpy(array))
 
-    def address(self, array):
-        return array.get_array()._pointer + array.get_array()._element_offset * array.itemsize
-
     def writable(self, array):
-        return array.flags.writable
+        """Scalars are flagged READ_ONLY when they are handed out, whatever `flags` says."""
+        capsule = array.__dlpack__(max_version=(1, 0))
+        flagged = handmade.look(capsule).flags & handmade.READ_ONLY
+        return array.flags.writable and not flagged
 
 
 KNOWN = {

@@ -157,14 +157,17 @@ def permissions_of(error, adapted):
 
 def hand_over(array, consumer, may):
     """What arrives by adapt with the least that it asks for, or by `to` where adapt cannot."""
-    given = {}
+    given, named = {}, consumer.adapted_as
     while True:
         adapted = None
         try:
-            adapted = adapt(array, consumer=consumer.adapted_as, **given)
+            adapted = adapt(array, consumer=named, **given)
             return Arrived(consumer.take(adapted), given, adapted.copied)
         except Exception as error:
             remedy = permissions_of(error, adapted)
+            if not remedy and named is None:
+                named = consumer.name  # nothing told who asks, and that may have been all
+                continue
             if not remedy or not remedy.keys() - given.keys():
                 return by_import(array, consumer, given, error)
             unlawful = [name for name in remedy if not may(name)]

@@ -149,7 +149,10 @@ FACTS = {
     "strides with gaps": _takes_strides((3, 2), (4, 1)),
     "negative strides": _takes_strides((3, 4), (-4, -1), 11),
     **{f"dtype {dtype}": _takes_dtype(dtype) for dtype in cases.TRIPLES},
-    "keeps READ_ONLY": (_keeps_read_only, lambda known: known.honours_read_only),
+    "keeps READ_ONLY": (
+        _keeps_read_only,
+        lambda known: known.honours_read_only and known.moves_to is None,
+    ),
     "is immutable": (_never_writes, lambda known: known.immutable),
     "copies unaligned data": (
         _copies_unaligned,
