@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# wheels.sh [MACHINE]: into build/wheels, the source distribution and, built of nothing else, a wheel
-# each for CPython 3.10 and 3.11 and one for 3.12 and later. They need glibc 2.17. MACHINE is x86_64
-# (by default) or aarch64. What is there already of the same sources is not built again.
+# Into build/wheels: the source distribution and, built of nothing else, a wheel each for CPython 3.10
+# and 3.11 and one for 3.12 and later. They need glibc 2.17 on x86_64. What is there already of the
+# same sources is not built again.
 #
 # DLBRIDGE_WHEELS   another folder for them, which is emptied first
 set -euo pipefail
@@ -10,7 +10,7 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
 scratch=$root/build/bindings/python
-machine=${1:-x86_64}
+readonly machine=x86_64
 wheels=$root/build/wheels
 work=$scratch/wheels-$machine
 if [ -n "${DLBRIDGE_WHEELS-}" ]; then

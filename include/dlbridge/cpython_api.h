@@ -31,6 +31,7 @@
 #define DLBRIDGE_CPYTHON_API_H_
 
 #include <Python.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -179,32 +180,51 @@ static inline PyObject* dlbridge_py_name_(const char* name) {
   return name != NULL ? PyUnicode_FromString(name) : Py_NewRef(Py_None);
 }
 
-/** Raises `error`; returns -1. \since 0.2.0 */
-static inline int dlbridge_py_raise(const DLBridgeError* error) {
+/* Raises `type` with a message, a new reference that is taken (NULL: an exception is set already), and
+ * the attributes that every error of the library has; returns -1. */
+static inline int dlbridge_py_raise_as_(PyObject* type, PyObject* message, DLBridgeStatus status,
+                                        DLBridgeRule rule, int32_t axis) {
   static const char prefix[] = "DLBRIDGE_ERROR_";
-  const char* rule = error->rule != DLBRIDGE_RULE_NONE ? dlbridge_rule_name(error->rule) : NULL;
-  const char* status = dlbridge_status_name(error->status);
-  PyObject* type = dlbridge_py_error_type(error->status);
-  /* A message that was cut may end inside a character. */
-  PyObject* message =
-      PyUnicode_DecodeUTF8(error->message, (Py_ssize_t)strlen(error->message), "replace");
+  const char* name = dlbridge_status_name(status);
   PyObject* exception =
       message != NULL ? PyObject_CallFunctionObjArgs(type, message, (PyObject*)NULL) : NULL;
   Py_XDECREF(message);
   if (exception == NULL) {
     return -1;
   }
-  if (strncmp(status, prefix, sizeof prefix - 1) == 0) {
-    status += sizeof prefix - 1;
+  if (strncmp(name, prefix, sizeof prefix - 1) == 0) {
+    name += sizeof prefix - 1;
   }
-  if (dlbridge_py_set_(exception, "status", dlbridge_py_name_(status)) == 0 &&
-      dlbridge_py_set_(exception, "rule", dlbridge_py_name_(rule)) == 0 &&
+  if (dlbridge_py_set_(exception, "status", dlbridge_py_name_(name)) == 0 &&
+      dlbridge_py_set_(
+          exception, "rule",
+          dlbridge_py_name_(rule != DLBRIDGE_RULE_NONE ? dlbridge_rule_name(rule) : NULL)) == 0 &&
       dlbridge_py_set_(exception, "axis",
-                       error->axis < 0 ? Py_NewRef(Py_None) : PyLong_FromLong(error->axis)) == 0) {
+                       axis < 0 ? Py_NewRef(Py_None) : PyLong_FromLong(axis)) == 0) {
     PyErr_SetObject(type, exception);
   }
   Py_DECREF(exception);
   return -1;
+}
+
+/** Raises `error`; returns -1. \since 0.2.0 */
+static inline int dlbridge_py_raise(const DLBridgeError* error) {
+  /* A message that was cut may end inside a character. */
+  return dlbridge_py_raise_as_(
+      dlbridge_py_error_type(error->status),
+      PyUnicode_DecodeUTF8(error->message, (Py_ssize_t)strlen(error->message), "replace"),
+      error->status, error->rule, error->axis);
+}
+
+/* A refusal of this header's own, with the message as PyUnicode_FromFormat makes it; returns -1. */
+static inline int dlbridge_py_refuse_(PyObject* type, DLBridgeStatus status, DLBridgeRule rule,
+                                      const char* format, ...) {
+  PyObject* message;
+  va_list arguments;
+  va_start(arguments, format);
+  message = PyUnicode_FromFormatV(format, arguments);
+  va_end(arguments);
+  return dlbridge_py_raise_as_(type, message, status, rule, -1);
 }
 
 /* An exception that is set aside while a deleter runs. */
@@ -303,9 +323,22 @@ static inline void dlbridge_py_released_(void* context, DLBridgeBuffer buffer) {
   } while (!dlbridge_py_replace_(&kept->life->left, kept->next, kept));
 }
 
+/* Garbage that holds the module may call it while all of it is cleared. */
+static inline int dlbridge_py_check_state_(const DLBridgePy* py) {
+  if (py->life == NULL) {
+    PyErr_SetString(PyExc_RuntimeError, "expected a module in use, found one that is being cleared");
+    return -1;
+  }
+  return 0;
+}
+
 /* Memory for what is kept, of nothing yet. NULL with MemoryError. */
 static inline DLBridgePyKept* dlbridge_py_kept_(DLBridgePy* py) {
-  DLBridgePyKept* kept = (DLBridgePyKept*)calloc(1, sizeof *kept);
+  DLBridgePyKept* kept;
+  if (dlbridge_py_check_state_(py) < 0) {
+    return NULL;
+  }
+  kept = (DLBridgePyKept*)calloc(1, sizeof *kept);
   if (kept == NULL) {
     PyErr_NoMemory();
     return NULL;
@@ -461,7 +494,11 @@ static inline void dlbridge_py_clear(DLBridgePy* py) {
   int i;
   DLBridgePyLife* life = py->life;
   if (life != NULL) {
-    dlbridge_py_store_(&life->alive, 0);
+    /* The main interpreter may outlive the module, and its GIL can be taken until it ends; nobody
+     * looks after what other interpreters are left. */
+    if (!life->is_main || !Py_IsInitialized()) {
+      dlbridge_py_store_(&life->alive, 0);
+    }
     dlbridge_py_collect(py);
     py->life = NULL;
     dlbridge_py_life_drop_(life);
@@ -574,7 +611,7 @@ static inline const DLPackExchangeAPI* dlbridge_py_table_(PyObject* capsule) {
 static inline int dlbridge_py_look_(DLBridgePy* py, PyTypeObject* type, DLBridgePyType* out) {
   DLBridgePyBases_ bases;
   memset(out, 0, sizeof *out);
-  if (dlbridge_py_bases_(py, type, &bases) < 0) {
+  if (dlbridge_py_check_state_(py) < 0 || dlbridge_py_bases_(py, type, &bases) < 0) {
     return -1;
   }
   out->guard = bases.guard;
@@ -615,7 +652,8 @@ static inline const DLBridgePyType* dlbridge_py_known_(const DLBridgePy* py, PyT
   int i;
   for (i = 0; i < DLBRIDGE_PY_TYPES; ++i) {
     if (py->types[i].type == type) {
-      return dlbridge_py_holds_(py, &py->types[i]) ? &py->types[i] : NULL;
+      /* To ask may run code of the type's, which may bring other types here. */
+      return dlbridge_py_holds_(py, &py->types[i]) && py->types[i].type == type ? &py->types[i] : NULL;
     }
   }
   return NULL;
@@ -835,15 +873,17 @@ static inline int dlbridge_py_upgrade_(DLManagedTensor* tensor, const DLBridgePy
 /* A capsule that is none of a live tensor: what it is instead. */
 static inline int dlbridge_py_refuse_capsule_(const char* name) {
   if (name != NULL && strncmp(name, "used_dltensor", 13) == 0) {
-    PyErr_Format(PyExc_BufferError,
-                 "expected a capsule whose tensor nobody has taken yet, found one named \"%s\": ask "
-                 "its producer for another",
-                 name);
+    dlbridge_py_refuse_(PyExc_BufferError, DLBRIDGE_ERROR_INVALID_TENSOR, DLBRIDGE_RULE_NONE,
+                        "expected a capsule whose tensor nobody has taken yet, found one named "
+                        "\"%s\": ask "
+                        "its producer for another",
+                        name);
   } else {
-    PyErr_Format(PyExc_TypeError,
-                 "expected a capsule named \"dltensor\" or \"dltensor_versioned\", found %s%.100s%s",
-                 name != NULL ? "\"" : "", name != NULL ? name : "one without a name",
-                 name != NULL ? "\"" : "");
+    dlbridge_py_refuse_(PyExc_TypeError, DLBRIDGE_ERROR_INVALID_ARGUMENT, DLBRIDGE_RULE_NONE,
+                        "expected a capsule named \"dltensor\" or \"dltensor_versioned\", found "
+                        "%s%.100s%s",
+                        name != NULL ? "\"" : "", name != NULL ? name : "one without a name",
+                        name != NULL ? "\"" : "");
   }
   return -1;
 }
@@ -869,7 +909,8 @@ static inline int dlbridge_py_import_capsule(PyObject* capsule, const DLBridgePy
   const char* name;
   void* tensor;
   if (!PyCapsule_CheckExact(capsule)) {
-    PyErr_Format(PyExc_TypeError, "expected a DLPack capsule, found a value of another type");
+    dlbridge_py_refuse_(PyExc_TypeError, DLBRIDGE_ERROR_INVALID_ARGUMENT, DLBRIDGE_RULE_NONE,
+                        "expected a DLPack capsule, found a value of another type");
     return -1;
   }
   how = how != NULL ? how : &usual;
@@ -900,25 +941,31 @@ static inline int dlbridge_py_keyword_(PyObject* keywords, const char* name, PyO
   return status;
 }
 
-/* The keywords of what is asked for besides the version; a new dict. */
-static inline PyObject* dlbridge_py_keywords_(DLBridgePy* py, const DLBridgePyImport* how,
-                                              int all) {
+/* What a producer is asked for: the fewer keywords, the older are the producers that know them. */
+enum {
+  DLBRIDGE_PY_ASK_STREAM_ = 0,  /* `stream`, of the first protocol */
+  DLBRIDGE_PY_ASK_VERSION_ = 1, /* `max_version` too */
+  DLBRIDGE_PY_ASK_ALL_ = 2      /* `dl_device` and `copy` too */
+};
+
+/* The keywords; a new dict. */
+static inline PyObject* dlbridge_py_keywords_(DLBridgePy* py, const DLBridgePyImport* how, int ask) {
   PyObject* keywords = PyDict_New();
   int status = keywords != NULL ? 0 : -1;
   if (status == 0 && how->stream != DLBRIDGE_ARRAY_API_STREAM_NONE) {
     status = dlbridge_py_keyword_(keywords, "stream", PyLong_FromLongLong(how->stream));
   }
-  if (status == 0 && all) {
+  if (status == 0 && ask >= DLBRIDGE_PY_ASK_VERSION_) {
     status = PyDict_SetItemString(keywords, "max_version", py->version);
-    if (status == 0 && how->device != NULL) {
-      status = dlbridge_py_keyword_(
-          keywords, "dl_device",
-          Py_BuildValue("(ii)", (int)how->device->device_type, (int)how->device->device_id));
-    }
-    if (status == 0 && how->copy != DLBRIDGE_PY_COPY_IF_NEEDED) {
-      status = dlbridge_py_keyword_(keywords, "copy",
-                                    PyBool_FromLong(how->copy == DLBRIDGE_PY_COPY_ALWAYS));
-    }
+  }
+  if (status == 0 && ask == DLBRIDGE_PY_ASK_ALL_ && how->device != NULL) {
+    status = dlbridge_py_keyword_(
+        keywords, "dl_device",
+        Py_BuildValue("(ii)", (int)how->device->device_type, (int)how->device->device_id));
+  }
+  if (status == 0 && ask == DLBRIDGE_PY_ASK_ALL_ && how->copy != DLBRIDGE_PY_COPY_IF_NEEDED) {
+    status = dlbridge_py_keyword_(keywords, "copy",
+                                  PyBool_FromLong(how->copy == DLBRIDGE_PY_COPY_ALWAYS));
   }
   if (status < 0) {
     Py_CLEAR(keywords);
@@ -928,11 +975,11 @@ static inline PyObject* dlbridge_py_keywords_(DLBridgePy* py, const DLBridgePyIm
 
 /* __dlpack__ with just those keywords. */
 static inline PyObject* dlbridge_py_call_with_(DLBridgePy* py, PyObject* object,
-                                               const DLBridgePyImport* how, int all) {
+                                               const DLBridgePyImport* how, int ask) {
   PyObject *method, *none, *keywords, *result = NULL;
   method = PyObject_GetAttr(object, py->dlpack_name);
   none = method != NULL ? PyTuple_New(0) : NULL;
-  keywords = none != NULL ? dlbridge_py_keywords_(py, how, all) : NULL;
+  keywords = none != NULL ? dlbridge_py_keywords_(py, how, ask) : NULL;
   if (keywords != NULL) {
     result = PyObject_Call(method, none, keywords);
   }
@@ -956,31 +1003,38 @@ static inline PyObject* dlbridge_py_call_usual_(DLBridgePy* py, PyObject* object
 static inline void dlbridge_py_explain_(DLBridgePy* py, PyObject* object) {
   if (PyErr_ExceptionMatches(PyExc_AttributeError)) {
     DLBridgePyPending_ pending = dlbridge_py_set_aside_();
-    if (PyObject_HasAttr(object, py->dlpack_name)) {
-      dlbridge_py_put_back_(pending);
+    PyObject* method = PyObject_GetAttr(object, py->dlpack_name);
+    const int missing = method == NULL && PyErr_ExceptionMatches(PyExc_AttributeError);
+    Py_XDECREF(method);
+    PyErr_Clear();
+    dlbridge_py_put_back_(pending);
+    if (!missing) {
       return;
     }
     PyErr_Clear();
-    dlbridge_py_put_back_(pending);
-    PyErr_Clear();
-    PyErr_Format(PyExc_TypeError,
-                 "expected an object that speaks DLPack (__dlpack__, an exchange table, or a DLPack "
-                 "capsule), found an instance of %R",
-                 (PyObject*)Py_TYPE(object));
+    dlbridge_py_refuse_(PyExc_TypeError, DLBRIDGE_ERROR_INVALID_ARGUMENT, DLBRIDGE_RULE_NONE,
+                        "expected an object that speaks DLPack (__dlpack__, an exchange table, or "
+                        "a DLPack "
+                        "capsule), found an instance of %R",
+                        (PyObject*)Py_TYPE(object));
   }
 }
 
 /* What __dlpack__ answers: asked as the protocol is today, then, where the producer does not know those
- * keywords, as it was. */
+ * keywords, as it was in its second and its first version. */
 static inline PyObject* dlbridge_py_ask_(DLBridgePy* py, PyObject* object,
                                          const DLBridgePyImport* how) {
-  const int usual = how->device == NULL && how->copy == DLBRIDGE_PY_COPY_IF_NEEDED &&
-                    how->stream == DLBRIDGE_ARRAY_API_STREAM_NONE;
-  PyObject* result = usual ? dlbridge_py_call_usual_(py, object)
-                           : dlbridge_py_call_with_(py, object, how, 1);
-  if (result == NULL && PyErr_ExceptionMatches(PyExc_TypeError)) {
+  PyObject* result;
+  int ask = DLBRIDGE_PY_ASK_ALL_;
+  if (how->device == NULL && how->copy == DLBRIDGE_PY_COPY_IF_NEEDED) {
+    ask = DLBRIDGE_PY_ASK_VERSION_;
+  }
+  result = ask == DLBRIDGE_PY_ASK_VERSION_ && how->stream == DLBRIDGE_ARRAY_API_STREAM_NONE
+               ? dlbridge_py_call_usual_(py, object)
+               : dlbridge_py_call_with_(py, object, how, ask);
+  while (result == NULL && ask > DLBRIDGE_PY_ASK_STREAM_ && PyErr_ExceptionMatches(PyExc_TypeError)) {
     PyErr_Clear();
-    result = dlbridge_py_call_with_(py, object, how, 0);
+    result = dlbridge_py_call_with_(py, object, how, --ask);
   }
   if (result == NULL) {
     dlbridge_py_explain_(py, object);
@@ -1006,8 +1060,9 @@ static inline int dlbridge_py_by_method_(DLBridgePy* py, PyObject* object,
     return -1;
   }
   if (!PyCapsule_CheckExact(capsule)) {
-    PyErr_Format(PyExc_TypeError, "expected a capsule from __dlpack__ of %R, found an instance of %R",
-                 (PyObject*)Py_TYPE(object), (PyObject*)Py_TYPE(capsule));
+    dlbridge_py_refuse_(PyExc_TypeError, DLBRIDGE_ERROR_INVALID_ARGUMENT, DLBRIDGE_RULE_NONE,
+                        "expected a capsule from __dlpack__ of %R, found an instance of %R",
+                        (PyObject*)Py_TYPE(object), (PyObject*)Py_TYPE(capsule));
     status = -1;
   } else {
     status = dlbridge_py_import_capsule(capsule, how, out);
@@ -1091,9 +1146,10 @@ static inline int dlbridge_py_guard_torch_(DLBridgePy* py, PyObject* object, int
     return -1;
   }
   if (negated) {
-    PyErr_SetString(PyExc_BufferError,
-                    "expected a tensor whose memory holds its values, found a view of torch's that is "
-                    "negated as it is read: take resolve_neg() of it");
+    dlbridge_py_refuse_(PyExc_BufferError, DLBRIDGE_ERROR_UNREPRESENTABLE, DLBRIDGE_RULE_NONE,
+                        "expected a tensor whose memory holds its values, found a view of torch's "
+                        "that is "
+                        "negated as it is read: take resolve_neg() of it");
     return -1;
   }
   return !requires_grad && !conjugated;
@@ -1105,8 +1161,9 @@ static inline int dlbridge_py_guard_(DLBridgePy* py, PyObject* object, int guard
 }
 
 static inline int dlbridge_py_refuse_fake_(void) {
-  PyErr_SetString(PyExc_BufferError,
-                  "expected a tensor with data, found a fake tensor of torch's, which has none");
+  dlbridge_py_refuse_(PyExc_BufferError, DLBRIDGE_ERROR_INVALID_TENSOR, DLBRIDGE_RULE_DATA_NULL,
+                      "expected a tensor with data, found a fake tensor of torch's, which has "
+                      "none");
   return -1;
 }
 
@@ -1159,9 +1216,10 @@ static inline int dlbridge_py_order_(const DLPackExchangeAPI* table, const DLTen
 /* What a table that failed left behind: its exception, or one that says so. */
 static inline int dlbridge_py_table_failed_(PyObject* object) {
   if (!PyErr_Occurred()) {
-    PyErr_Format(PyExc_BufferError,
-                 "expected a tensor from the exchange table of %R, which failed without saying why",
-                 (PyObject*)Py_TYPE(object));
+    dlbridge_py_refuse_(PyExc_BufferError, DLBRIDGE_ERROR_INVALID_TENSOR, DLBRIDGE_RULE_NONE,
+                        "expected a tensor from the exchange table of %R, which failed without "
+                        "saying why",
+                        (PyObject*)Py_TYPE(object));
   }
   return -1;
 }
@@ -1246,11 +1304,12 @@ static inline int dlbridge_py_fit_(const DLBridgePyImport* how, DLManagedTensorV
                         ((int64_t)fields->device.device_type != (int64_t)how->device->device_type ||
                          fields->device.device_id != how->device->device_id);
   if (elsewhere && how->copy == DLBRIDGE_PY_COPY_NEVER) {
-    PyErr_Format(PyExc_BufferError,
-                 "expected a tensor on device (%d, %d), found one on (%d, %d), and copy=False forbids "
-                 "to move it",
-                 (int)how->device->device_type, (int)how->device->device_id,
-                 (int)fields->device.device_type, (int)fields->device.device_id);
+    dlbridge_py_refuse_(PyExc_BufferError, DLBRIDGE_ERROR_UNSUPPORTED, DLBRIDGE_RULE_NONE,
+                        "expected a tensor on device (%d, %d), found one on (%d, %d), and "
+                        "copy=False forbids "
+                        "to move it",
+                        (int)how->device->device_type, (int)how->device->device_id,
+                        (int)fields->device.device_type, (int)fields->device.device_id);
     dlbridge_py_release(*tensor);
     *tensor = NULL;
     return -1;
@@ -1258,6 +1317,17 @@ static inline int dlbridge_py_fit_(const DLBridgePyImport* how, DLManagedTensorV
   if (elsewhere || (how->copy == DLBRIDGE_PY_COPY_ALWAYS &&
                     ((*tensor)->flags & DLPACK_FLAG_BITMASK_IS_COPIED) == 0)) {
     return dlbridge_py_copied_(tensor, how->device);
+  }
+  return 0;
+}
+
+static inline int dlbridge_py_check_options_(const DLBridgePyImport* how) {
+  if (how->struct_size != sizeof *how || how->reserved0 != 0) {
+    return dlbridge_py_refuse_(
+        PyExc_ValueError, DLBRIDGE_ERROR_INVALID_ARGUMENT, DLBRIDGE_RULE_NONE,
+        "expected import options from DLBRIDGE_PY_IMPORT_INIT of this header, found another "
+        "struct_size "
+        "or reserved bits");
   }
   return 0;
 }
@@ -1272,10 +1342,7 @@ static inline int dlbridge_py_import(DLBridgePy* py, PyObject* object, const DLB
   static const DLBridgePyImport usual = DLBRIDGE_PY_IMPORT_INIT;
   DLManagedTensorVersioned* tensor = NULL;
   how = how != NULL ? how : &usual;
-  if (how->struct_size != sizeof *how || how->reserved0 != 0) {
-    PyErr_SetString(PyExc_ValueError,
-                    "expected import options from DLBRIDGE_PY_IMPORT_INIT of this header, found "
-                    "another struct_size or reserved bits");
+  if (dlbridge_py_check_options_(how) < 0) {
     return -1;
   }
   dlbridge_py_collect(py);
@@ -1338,8 +1405,12 @@ static inline int dlbridge_py_borrow(DLBridgePy* py, PyObject* object, const DLB
   DLBridgePyType type;
   int status;
   how = how != NULL ? how : &usual;
+  if (dlbridge_py_check_options_(how) < 0) {
+    return -1;
+  }
   if (how->device != NULL || how->copy != DLBRIDGE_PY_COPY_IF_NEEDED) {
-    PyErr_SetString(PyExc_ValueError, "expected no device and no copy for a tensor that is borrowed");
+    dlbridge_py_refuse_(PyExc_ValueError, DLBRIDGE_ERROR_INVALID_ARGUMENT, DLBRIDGE_RULE_NONE,
+                        "expected no device and no copy for a tensor that is borrowed");
     return -1;
   }
   if (!PyCapsule_CheckExact(object)) {
@@ -1430,11 +1501,12 @@ static inline int dlbridge_py_label_(DLManagedTensorVersioned* tensor, DLPackVer
     return dlbridge_py_raise(&error);
   }
   if (needed.major == 1 && needed.minor > newest.minor) {
-    PyErr_Format(PyExc_BufferError,
-                 "expected a tensor that DLPack %u.%u can describe, as max_version asks, found one that "
-                 "needs %u.%u",
-                 (unsigned)newest.major, (unsigned)newest.minor, (unsigned)needed.major,
-                 (unsigned)needed.minor);
+    dlbridge_py_refuse_(PyExc_BufferError, DLBRIDGE_ERROR_VERSION, DLBRIDGE_RULE_REQUIRED_VERSION,
+                        "expected a tensor that DLPack %u.%u can describe, as max_version asks, "
+                        "found one that "
+                        "needs %u.%u",
+                        (unsigned)newest.major, (unsigned)newest.minor, (unsigned)needed.major,
+                        (unsigned)needed.minor);
     return -1;
   }
   tensor->version.minor = newest.minor;
@@ -1601,7 +1673,8 @@ static inline void dlbridge_py_take_back_(DLBridgePyHanded_* handed) {
 }
 
 /** Makes an object of `type` of a tensor, through the exchange table of `type`. The tensor passes to
- * this call, and is released where it fails. Without a usable table: NULL with TypeError. \since 0.2.0 */
+ * this call, and is released where it fails. Without a usable table: NULL with TypeError.
+ * \since 0.2.0 */
 static inline PyObject* dlbridge_py_to_type(DLBridgePy* py, PyTypeObject* type,
                                             DLManagedTensorVersioned* tensor) {
   DLBridgePyType entry;
@@ -1612,8 +1685,9 @@ static inline PyObject* dlbridge_py_to_type(DLBridgePy* py, PyTypeObject* type,
     return NULL;
   }
   if (entry.table == NULL) {
-    PyErr_Format(PyExc_TypeError, "expected a type with an exchange table, found %R",
-                 (PyObject*)type);
+    dlbridge_py_refuse_(PyExc_TypeError, DLBRIDGE_ERROR_INVALID_ARGUMENT, DLBRIDGE_RULE_NONE,
+                        "expected a type with an exchange table, found %R",
+                        (PyObject*)type);
   } else {
     handed = dlbridge_py_hand_(tensor);
   }

@@ -20,6 +20,7 @@ BINDINGS = {
     "C++": r"bindings/cpp/include/.*\.hpp",
     "Rust": r"bindings/rust/dlbridge/src/.*\.rs",
     "Go": r"bindings/go/(?!.*_test\.go).*\.(?:go|c|h)",
+    "Python": r"bindings/python/src/.*\.(?:c|cc|h)",
 }
 
 

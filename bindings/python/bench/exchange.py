@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an exchange costs beside its peers, in one run: medians as multiples of malloc and free of 128
-bytes; and instructions of the loops in C, by callgrind.
+"""What an exchange costs beside its peers, in one run: medians as multiples of malloc and free of
+128 bytes; and instructions of the loops in C, by callgrind.
 
     exchange.py                     the table
     exchange.py --spin LOOP KIND N  one loop, for callgrind
@@ -15,10 +15,9 @@ import subprocess
 import sys
 import time
 
+import dlbridge
 import exchange_loops
 import numpy
-
-import dlbridge
 from dlbridge import _core
 
 SHAPE = (2, 3, 4, 5)
@@ -105,7 +104,7 @@ def measure(python, c):
 
 def report(medians, python):
     base, empty = medians.pop("malloc"), medians.pop("loop")
-    print(f"malloc + free of 128 bytes: {base:.1f} ns; an empty call in the loop: {empty:.1f} ns, taken off")
+    print(f"malloc + free of 128 bytes: {base:.1f} ns; taken off, an empty call: {empty:.1f} ns")
     net = {name: value - (empty if name in python else 0) for name, value in medians.items()}
     for name, value in net.items():
         print(f"{name:34} {value:9.1f} ns {value / base:8.1f}x")

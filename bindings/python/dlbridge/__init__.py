@@ -6,7 +6,7 @@ from __future__ import annotations
 import importlib
 import typing
 
-from ._core import Tensor, from_dlpack
+from ._core import Tensor, __version__, from_dlpack
 
 if typing.TYPE_CHECKING:
     from ._adapt import Adapted, adapt
@@ -19,6 +19,7 @@ if typing.TYPE_CHECKING:
 __all__ = [
     "Adapted",
     "Tensor",
+    "__version__",
     "adapt",
     "from_buffer",
     "from_dlpack",

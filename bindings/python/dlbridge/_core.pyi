@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Types of the extension."""
 
-import types
 from collections.abc import Sequence
+from types import EllipsisType
 from typing import Any, Literal, final
+
+from typing_extensions import CapsuleType
+
+__version__: str
 
 @final
 class Tensor:
@@ -47,7 +51,7 @@ class Tensor:
         max_version: tuple[int, int] | None = None,
         dl_device: tuple[int, int] | None = None,
         copy: bool | None = None,
-    ) -> types.CapsuleType: ...
+    ) -> CapsuleType: ...
     def __dlpack_device__(self) -> tuple[int, int]: ...
     def __buffer__(self, flags: int, /) -> memoryview: ...
     def __release_buffer__(self, buffer: memoryview, /) -> None: ...
@@ -65,7 +69,7 @@ def from_dlpack(
     copy: bool | None = None,
     writable: bool | None = None,
     validate: Literal["none", "struct", "metadata", "device"] = "metadata",
-    stream: int | None | types.EllipsisType = ...,
+    stream: int | None | EllipsisType = ...,
 ) -> Tensor: ...
 def wrap(
     owner: object,
@@ -89,10 +93,8 @@ def export(
     *,
     drop_read_only: bool = False,
     newer_codes: bool = False,
-) -> types.CapsuleType: ...
+) -> CapsuleType: ...
 def to_type(x: Any, type: type, /, *, drop_read_only: bool = False) -> Any: ...
 def exchange_versions(type: type, /) -> list[tuple[int, int]]: ...
-def capsule_kind(
-    capsule: types.CapsuleType, /
-) -> Literal["legacy", "versioned", "used", "unknown"]: ...
+def capsule_kind(capsule: CapsuleType, /) -> Literal["legacy", "versioned", "used", "unknown"]: ...
 def buffer_address(buffer: Any, /) -> int: ...

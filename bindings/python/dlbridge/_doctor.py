@@ -5,6 +5,7 @@ and what each pair of them will do. No framework is imported: some crash in each
 import argparse
 import importlib.metadata
 import importlib.util
+import itertools
 import json
 import platform
 import sys
@@ -12,7 +13,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from . import abi
-from ._inspect import known_consumers
+from ._inspect import IMMUTABLE, known_consumers
 
 # Frameworks by the name of their module.
 FRAMEWORKS = (
@@ -28,11 +29,13 @@ FRAMEWORKS = (
     "cupy",
 )
 CLASHES = ((("tensorflow", "paddle"), "crash when both are imported into one process"),)
+# What a pair does that neither of the two shows alone: producer, consumer, what comes of it.
+PAIRS = {("paddle", "jax"): "JAX refuses the (1, None) that Paddle's __dlpack_device__ says"}
 
 
 class Hands(SimpleNamespace):
-    """What a framework hands out for a plain float32 array that may be written to: what inspect
-    would say of it, as attributes of the same names."""
+    """What a framework hands out for a plain float32 array: what inspect would say of it, as
+    attributes of the same names."""
 
     def __init__(self, framework: str, **facts: Any):
         plain = {
@@ -42,6 +45,7 @@ class Hands(SimpleNamespace):
             "version": (1, 3),
             "keywords": True,
             "readonly": False,
+            "immutable": framework in IMMUTABLE,
             "shape": [3, 4],
             "strides": [4, 1],
             "ndim": 2,
@@ -72,8 +76,6 @@ def hands_out(framework: str, version: str) -> Hands:
         "jax": {"versioned": False, "keywords": _at_least(version, (0, 4, 31))},
         "tensorflow": {"versioned": False},
         "onnxruntime": {"versioned": False, "keywords": False, "strides": None},
-        "pyarrow": {"readonly": True, "shape": [12], "strides": [1], "ndim": 1, "legacy": False}
-        | {"contiguous": {"c": True, "f": True}},
         "dpnp": {"device": (14, 0), "device_name": "oneapi:0"},
         "cupy": {"device": (2, 0), "device_name": "cuda:0"},
     }
@@ -144,18 +146,29 @@ def frameworks() -> dict[str, str]:
 
 def pairs(found: dict[str, str]) -> list[dict[str, Any]]:
     """What each pair of frameworks will do by itself with a plain array: `refusal` is None where
-    the consumer takes it as it is."""
+    the consumer takes it as it is, `warning` None where it does so without harm."""
     consumers = known_consumers()
     return [
-        {
-            "producer": producer,
-            "consumer": consumer,
-            "refusal": consumers[consumer].takes(hands_out(producer, version)),
-        }
+        _pair(hands_out(producer, version), consumers[consumer], consumer)
         for producer, version in found.items()
         for consumer in found
         if consumer in consumers
     ]
+
+
+def _pair(hands, consumer, name):
+    refusal = PAIRS.get((hands.framework, name)) or consumer.takes(hands)
+    # A consumer that knows READ_ONLY takes what cannot say it as read-only.
+    careful = consumer.immutable or consumer.honours_read_only
+    warning = None
+    if refusal is None and hands.immutable and not careful:
+        warning = f"it may be written to there, and {hands.framework} does not expect it"
+    return {
+        "producer": hands.framework,
+        "consumer": name,
+        "refusal": refusal,
+        "warning": warning,
+    }
 
 
 def problems(seen: dict[str, Any]) -> list[str]:
@@ -205,15 +218,25 @@ def _backend_lines(found):
         yield f"  {one['backend']:<12} {one['state'].lower():<9} {detail}"
 
 
+def _pair_words(pair):
+    if pair["refusal"] is not None:
+        return f"no: {pair['refusal']}"
+    return f"takes it, but {pair['warning']}" if pair["warning"] else "takes it"
+
+
 def _pair_lines(found):
     yield "pairs, without dlbridge, for a plain float32 array"
-    for one in found:
-        refusal = "takes it" if one["refusal"] is None else f"no: {one['refusal']}"
-        yield f"  {one['producer']:<12} -> {one['consumer']:<12} {refusal}"
-    if not found:
-        yield "  none"
+    for producer, group in itertools.groupby(found, key=lambda one: one["producer"]):
+        words = {one["consumer"]: _pair_words(one) for one in group}
+        plainly = [name for name, said in words.items() if said == "takes it"]
+        yield f"  {producer:<12} -> {', '.join(plainly) or 'nobody'}"
+        for name, said in words.items():
+            if name not in plainly:
+                yield f"  {'':<12} -> {name}: {said}"
+    if found:
+        yield "  dlbridge.adapt and dlbridge.to are for the rest; `matrix` measures all of it"
     else:
-        yield "  through dlbridge.adapt or dlbridge.to every pair works; matrix measures it"
+        yield "  none"
 
 
 def in_words(seen: dict[str, Any]) -> str:

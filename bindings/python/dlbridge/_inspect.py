@@ -11,6 +11,10 @@ from .abi import Kind, LayoutFlag, Severity, TensorFlag
 
 CAPSULES = {"dltensor": Kind.LEGACY, "dltensor_versioned": Kind.VERSIONED}
 NEWEST = (1, 3)
+# Packages that hold the arrays of a framework of another name.
+PACKAGES = {"jaxlib": "jax", "dpctl": "dpnp"}
+# Their arrays never change once they are made, and what they hand out does not say so.
+IMMUTABLE = frozenset(("jax", "tensorflow"))
 OTHER_WAYS = ("__array_interface__", "__cuda_array_interface__")
 
 
@@ -136,7 +140,8 @@ def _device_said(x):
         device = (int(said[0]), int(said[1]))
         return device, abi.device_format(device)
     except Exception:
-        return None, f"{said!r}, which is no (type, id) of integers"
+        words, unprintable = _attempt(repr, said)
+        return None, f"{unprintable or words}, which is no (type, id) of integers"
 
 
 # ------------------------------------------------------------------------------- reading the tensor
@@ -219,12 +224,14 @@ class Report:
     """What inspect found. `str` has it in words, a notebook shows a picture, `as_dict` is data.
 
     `kind` is "legacy", "versioned" or None where there is no tensor to look at; what is not known
-    is None. `consumers` maps a framework to None, where it takes the tensor as it is, or to why it
-    does not."""
+    is None. `immutable`: nobody may write to it, whatever it hands out. `consumers` maps a
+    framework to None, where it takes the tensor as it is, or to why it does not."""
 
     def __init__(self, x: Any):
         self.type = f"{type(x).__module__}.{type(x).__qualname__}"
-        self.framework = "" if _is_capsule(x) else str(type(x).__module__).split(".")[0]
+        package = str(type(x).__module__).split(".")[0]
+        self.framework = "" if _is_capsule(x) else PACKAGES.get(package, package)
+        self.immutable = self.framework in IMMUTABLE
         self.asks = _questions(x)
         self.tables, self.tables_error = _tables(x)
         self.other_ways = [name for name in OTHER_WAYS if _has(x, name)]
@@ -322,6 +329,7 @@ class Report:
             "required_version": _listed(self.required_version),
             "flags": self.flag_names,
             "readonly": self.readonly,
+            "immutable": self.immutable,
             "device": self.device_name,
             "device_id": _listed(self.device),
             "memory": self.memory,
@@ -378,6 +386,8 @@ class Report:
         yield from (("layout", words) for words in self._layout_words())
         for finding in self.findings:
             yield "broken" if finding["broken"] else "note", _finding_words(finding)
+        if self.immutable and not self.readonly:
+            yield "caution", f"{self.framework} expects no writes, and nothing here says so"
         if not self.findings:
             yield "findings", "none: it keeps every rule"
         taken = [name for name, reason in self.consumers.items() if reason is None]

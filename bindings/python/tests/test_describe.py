@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`dlbridge.abi`: all of the C ABI, its structs and constants, its errors, and what calls back."""
 
+import contextlib
 import ctypes
 import gc
 import os
@@ -342,6 +343,29 @@ def test_storage_is_told_free_after_the_deleter():
     assert tensor == memory and order == []
     abi.release_versioned(tensor)
     assert order == ["deleter", memory]
+
+
+def test_refused_calls_leave_nothing_behind():
+    memory = ctypes.create_string_buffer(64)
+    buffer = abi.Buffer(0, abi.BufferKind.ADDRESS, ctypes.addressof(memory))
+
+    def refused(times):
+        for _ in range(times):
+            for call in (
+                lambda: abi.dtype_parse("floaty"),
+                lambda: abi.wrap(buffer, [-1], FLOAT32, release=print),
+                lambda: abi.upgrade_many([0]),
+                lambda: abi.dtype_format(FLOAT32, bytearray(2)),
+                lambda: abi.ConvertOptions(policy=abi.Policy(devices=[(1, 0)]), flags="none"),
+            ):
+                with contextlib.suppress(ValueError, BufferError, TypeError):
+                    pytest.fail(f"a call that must fail returned {call()}")
+        gc.collect()
+        return sys.getallocatedblocks()
+
+    refused(1000)
+    before = refused(1)
+    assert refused(1000) < before + 500, "what is refused keeps memory"
 
 
 def in_a_process(program, **environment):

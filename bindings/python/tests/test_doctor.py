@@ -120,6 +120,8 @@ def test_pairs_are_asked_of_the_table_with_what_each_hands_out(monkeypatch):
     class Cautious:
         """Takes versioned tensors only."""
 
+        immutable = honours_read_only = False
+
         def takes(self, found):
             return None if found.versioned else f"{found.framework} is {found.kind}"
 
@@ -145,9 +147,31 @@ def test_pairs_are_asked_of_the_table_with_what_each_hands_out(monkeypatch):
             "problems": ["something"],
         }
     )
-    assert "  torch        -> jax          takes it\n" in text
-    assert "  numpy        -> torch        no: numpy is legacy\n" in text
+    assert "  torch        -> torch, jax\n" in text
+    assert "  numpy        -> nobody\n" in text
+    assert "               -> torch: no: numpy is legacy\n" in text
     assert text.endswith("problems\n  something")
+
+
+def consumer(**facts):
+    return types.SimpleNamespace(takes=lambda found: None, **facts)
+
+
+def test_what_is_immutable_and_cannot_say_so_is_a_warning(monkeypatch):
+    module = types.ModuleType("dlbridge._consumers")
+    module.CONSUMERS = {
+        "torch": consumer(immutable=False, honours_read_only=False),
+        "numpy": consumer(immutable=False, honours_read_only=True),
+        "jax": consumer(immutable=True, honours_read_only=False),
+    }
+    monkeypatch.setitem(sys.modules, "dlbridge._consumers", module)
+    found = {"jax": "0.10.2", "torch": "2.15.0", "numpy": "2.4.6", "paddle": "3.3.1"}
+    pairs = _doctor.pairs(found)
+    warned = {(one["producer"], one["consumer"]) for one in pairs if one["warning"]}
+    assert warned == {("jax", "torch")}
+    refused = {(one["producer"], one["consumer"]) for one in pairs if one["refusal"]}
+    assert refused == {("paddle", "jax")}
+    assert _doctor._pair_words(pairs[1]).startswith("takes it, but it may be written to there")
 
 
 def test_facts_go_with_the_version():
@@ -157,7 +181,10 @@ def test_facts_go_with_the_version():
     assert _doctor.hands_out("numpy", "2.1rc1").versioned
     assert _doctor.hands_out("numpy", "").versioned is False
     arrow = _doctor.hands_out("pyarrow", "26.0.0")
-    assert (arrow.readonly, arrow.flags, arrow.ndim) == (True, 1, 1)
+    assert (arrow.kind, arrow.readonly, arrow.flags) == ("versioned", False, 0)
+    assert _doctor.hands_out("onnxruntime", "1.31.1").strides is None
+    assert _doctor.hands_out("dpnp", "0.20.0").device == (14, 0)
+    assert abi.device_parse(_doctor.hands_out("dpnp", "0.20.0").device_name) == (14, 0)
 
 
 def test_a_package_that_meets_another_library_is_a_problem():
@@ -174,7 +201,16 @@ def test_the_facts_are_those_of_the_real_producers():
 
     real = inspect(np.zeros((3, 4), np.float32))
     told = _doctor.hands_out("numpy", np.__version__)
-    for fact in ("framework", "kind", "version", "legacy", "versioned", "keywords", "readonly"):
+    for fact in (
+        "framework",
+        "kind",
+        "version",
+        "legacy",
+        "versioned",
+        "keywords",
+        "readonly",
+        "immutable",
+    ):
         assert getattr(real, fact) == getattr(told, fact), fact
     for fact in ("shape", "strides", "ndim", "dtype", "dtype_triple", "device", "device_name"):
         assert getattr(real, fact) == getattr(told, fact), fact

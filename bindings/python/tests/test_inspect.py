@@ -16,8 +16,7 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 from checkout import root
 from corpus_world import MEMORY, World
-from dlbridge import _picture, abi
-from dlbridge._inspect import inspect
+from dlbridge import _picture, abi, inspect
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -165,6 +164,21 @@ def test_the_layout_is_the_librarys():
     assert seen > 50
 
 
+def test_the_real_table_answers_for_every_tensor_of_the_corpus(monkeypatch):
+    monkeypatch.delitem(sys.modules, "dlbridge._consumers")
+    known = pytest.importorskip("dlbridge._consumers").CONSUMERS
+    taken, refused = set(), set()
+    for _, name, spec in managed_objects():
+        producer = World({name: spec}).producers[name]
+        report = inspect(new_capsule(producer.address, NAMES[producer.kind], None))
+        if not report.broken:
+            assert set(report.consumers) == set(known)
+        for consumer, reason in report.consumers.items():
+            assert reason is None or isinstance(reason, str)
+            (taken if reason is None else refused).add(consumer)
+    assert taken == refused == set(known)
+
+
 def tensor_of(producer):
     assert producer.kind != MEMORY
     kinds = {abi.Kind.BARE: lambda struct: struct}
@@ -208,6 +222,16 @@ def test_how_a_tensor_of_this_package_speaks(np):
     assert data["speaks"]["exchange_tables"] == [{"version": [1, 3], "missing": []}]
     assert data["speaks"]["exchange_error"] is None
     assert data["speaks"]["device"] == "cpu:0"
+
+
+def test_arrays_that_never_change_are_a_caution(np):
+    kind = type("ArrayImpl", (Producer,), {"__module__": "jaxlib._jax"})
+    report = inspect(kind(lambda **_: np.arange(3).__dlpack__()))
+    assert (report.framework, report.immutable, report.readonly) == ("jax", True, None)
+    assert "caution    jax expects no writes" in str(report)
+    assert report.as_dict()["immutable"] is True
+    plain = inspect(np.arange(3))
+    assert plain.immutable is False and "caution" not in str(plain)
 
 
 def test_a_read_only_array_refuses_a_legacy_ask(np):
@@ -305,6 +329,20 @@ def test_what_a_producer_does_wrong_is_the_answer(answer, words):
     assert [ask["answer"] for ask in data["speaks"]["asks"]] == [words, words]
     assert data["kind"] is None and data["consumers"] == {}
     assert "(1, None), which is no (type, id) of integers" in str(report)
+
+
+class Unshown:
+    def __getitem__(self, place):
+        raise IndexError(place)
+
+    def __repr__(self):
+        raise ValueError("no repr")
+
+
+def test_a_device_that_cannot_even_be_shown_is_said_to_be_none():
+    producer = Producer(raising(ValueError()))
+    kind = type("Odd", (Producer,), {"__dlpack_device__": lambda _: Unshown()})
+    assert "ValueError: no repr, which is no (type, id)" in str(inspect(kind(producer.answer)))
 
 
 def test_an_interrupt_is_not_swallowed():

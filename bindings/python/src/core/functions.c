@@ -251,6 +251,7 @@ static int read_export(const CoreNames* names, PyObject* const* values, PyObject
     PyObject* name = core_known_name(names, CORE_TUPLE_ITEM(keywords, i));
     int status = 0;
     if (name == names->max_version) {
+      status = out->version != NULL ? core_given_twice("export", name) : 0;
       out->version = values[i];
     } else if (name == names->drop_read_only) {
       status = read_option(values[i], DLBRIDGE_CONVERT_DROP_READ_ONLY, &out->options);

@@ -72,7 +72,8 @@ static int execute(PyObject* module) {
   CoreState* state = core_state_of_module(module);
   memset(state, 0, sizeof *state);
   if (dlbridge_py_init(&state->py) < 0 || make_names(&state->names) < 0 ||
-      core_add_tensor_type(module, state) < 0) {
+      core_add_tensor_type(module, state) < 0 ||
+      PyModule_AddStringConstant(module, "__version__", dlbridge_version_string()) < 0) {
     return -1;
   }
   return publish_state(state);

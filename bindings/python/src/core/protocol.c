@@ -74,36 +74,26 @@ static int same_device(DLDevice one, DLDevice other) {
   return (int64_t)one.device_type == (int64_t)other.device_type && one.device_id == other.device_id;
 }
 
-/* Puts the work that the tensor was made ready by before the consumer's stream. */
-static int order(const TensorObject* self, DLDevice device, int64_t stream) {
+/* Puts the work that the tensor was made ready by before the consumer's stream, which is one of the
+ * device that the consumer asked for. */
+static int order(const TensorObject* self, DLDevice wanted, int64_t stream) {
+  const DLDevice own = self->tensor->dl_tensor.device;
   DLBridgeStream producer, consumer;
   DLBridgeError error;
   dlbridge_error_init(&error);
-  if (dlbridge_stream_from_array_api(device, stream, &consumer, &error) != DLBRIDGE_OK) {
+  if (dlbridge_stream_from_array_api(wanted, stream, &consumer, &error) != DLBRIDGE_OK) {
     return dlbridge_py_raise(&error);
   }
-  if (consumer.kind == DLBRIDGE_STREAM_HOST || consumer.kind == DLBRIDGE_STREAM_NO_SYNC ||
-      self->stream == stream || self->stream == -1) {
+  if (consumer.kind == DLBRIDGE_STREAM_NO_SYNC || self->stream == -1 ||
+      (same_device(own, wanted) &&
+       (consumer.kind == DLBRIDGE_STREAM_HOST || self->stream == stream))) {
     return 0;
   }
-  if (dlbridge_stream_from_array_api(device, self->stream, &producer, &error) != DLBRIDGE_OK ||
+  if (dlbridge_stream_from_array_api(own, self->stream, &producer, &error) != DLBRIDGE_OK ||
       dlbridge_stream_handoff(&producer, &consumer, 0, &error) != DLBRIDGE_OK) {
     return dlbridge_py_raise(&error);
   }
   return 0;
-}
-
-static DLManagedTensorVersioned* moved(TensorObject* self, DLDevice device, int32_t copy) {
-  if (copy == DLBRIDGE_PY_COPY_NEVER) {
-    const DLDevice own = self->tensor->dl_tensor.device;
-    PyErr_Format(PyExc_BufferError,
-                 "expected dl_device=(%d, %d), where the tensor is, found (%d, %d) and copy=False, "
-                 "which forbids to move it",
-                 (int)own.device_type, (int)own.device_id, (int)device.device_type,
-                 (int)device.device_id);
-    return NULL;
-  }
-  return core_copy(self, device);
 }
 
 /* The owner that goes into the capsule: one more of this tensor, or of a copy where one is asked
@@ -118,15 +108,21 @@ static DLManagedTensorVersioned* prepare(TensorObject* self, const Asked* asked)
        core_read_device(asked->dl_device, &wanted) < 0)) {
     return NULL;
   }
+  if (copy == DLBRIDGE_PY_COPY_NEVER && !same_device(own, wanted)) {
+    dlbridge_py_refuse_(PyExc_BufferError, DLBRIDGE_ERROR_UNSUPPORTED, DLBRIDGE_RULE_NONE,
+                        "expected dl_device=(%d, %d), where the tensor is, found (%d, %d) and "
+                        "copy=False, which forbids to move it",
+                        (int)own.device_type, (int)own.device_id, (int)wanted.device_type,
+                        (int)wanted.device_id);
+    return NULL;
+  }
   if ((int64_t)own.device_type != kDLCPU || (asked->stream != NULL && asked->stream != Py_None)) {
-    if (core_read_stream(asked->stream, &stream) < 0 || order(self, own, stream) < 0) {
+    if (core_read_stream(asked->stream, &stream) < 0 || order(self, wanted, stream) < 0) {
       return NULL;
     }
   }
-  if (!same_device(own, wanted)) {
-    return moved(self, wanted, copy);
-  }
-  return copy == DLBRIDGE_PY_COPY_ALWAYS ? core_copy(self, own) : core_share(self);
+  return copy == DLBRIDGE_PY_COPY_ALWAYS || !same_device(own, wanted) ? core_copy(self, wanted)
+                                                                      : core_share(self);
 }
 
 PyObject* core_dlpack(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
@@ -157,12 +153,11 @@ PyObject* core_dlpack_device(PyObject* self, PyObject* unused) {
 
 /* NULL with TypeError for an object that is no tensor of ours. */
 static TensorObject* checked(void* object) {
-  CoreState* state = core_state();
-  if (state != NULL && !PyObject_TypeCheck((PyObject*)object, state->tensor_type)) {
+  if (!core_is_tensor((PyObject*)object)) {
     PyErr_SetString(PyExc_TypeError, "expected a dlbridge.Tensor, found another object");
     return NULL;
   }
-  return state != NULL ? (TensorObject*)object : NULL;
+  return (TensorObject*)object;
 }
 
 static int from_object(void* object, DLManagedTensorVersioned** out) {
@@ -184,12 +179,18 @@ static int lend(void* object, DLTensor* out) {
 static int to_object(DLManagedTensorVersioned* tensor, void** out) {
   static const DLBridgePyImport usual = DLBRIDGE_PY_IMPORT_INIT;
   CoreState* state = core_state();
+  PyObject* object =
+      state != NULL ? core_tensor_new(state, NULL, DLBRIDGE_ARRAY_API_STREAM_NONE) : NULL;
   *out = NULL;
-  if (state == NULL || dlbridge_py_accept_(tensor, &usual, &tensor) < 0) {
+  if (object == NULL) {
     return -1;
   }
-  *out = core_tensor_new(state, tensor, DLBRIDGE_ARRAY_API_STREAM_NONE);
-  return *out != NULL ? 0 : -1;
+  if (dlbridge_py_accept_(tensor, &usual, &((TensorObject*)object)->tensor) < 0) {
+    Py_DECREF(object);
+    return -1;
+  }
+  *out = object;
+  return 0;
 }
 
 int core_offer_table(PyObject* type) {

@@ -3,7 +3,12 @@
 #include "core.h"
 
 PyObject* core_tensor_new(CoreState* state, DLManagedTensorVersioned* tensor, int64_t stream) {
-  TensorObject* self = PyObject_New(TensorObject, state->tensor_type);
+  TensorObject* self = NULL;
+  if (state->tensor_type != NULL) {
+    self = PyObject_New(TensorObject, state->tensor_type);
+  } else {
+    PyErr_SetString(PyExc_RuntimeError, "dlbridge is being cleared");
+  }
   if (self == NULL) {
     dlbridge_py_release(tensor);
     return NULL;
@@ -23,6 +28,10 @@ static void deallocate(PyObject* object) {
   dlbridge_py_release(self->tensor);
   PyObject_Free(object);
   Py_DECREF((PyObject*)type);
+}
+
+int core_is_tensor(PyObject* object) {
+  return PyType_GetSlot(Py_TYPE(object), Py_tp_dealloc) == (void*)deallocate;
 }
 
 static const DLManagedTensorVersioned* managed(PyObject* self) {
@@ -209,10 +218,12 @@ static int read_view(const CoreNames* names, PyObject* const* args, Py_ssize_t c
   out->offset = count > 2 ? args[2] : NULL;
   for (i = 0; i < named; ++i) {
     PyObject* name = core_known_name(names, CORE_TUPLE_ITEM(keywords, i));
-    if (name == names->strides) {
+    if (name == names->strides && count < 2) {
       out->strides = args[count + i];
-    } else if (name == names->offset) {
+    } else if (name == names->offset && count < 3) {
       out->offset = args[count + i];
+    } else if (name == names->strides || name == names->offset) {
+      return core_given_twice("view", name);
     } else {
       return core_unknown_keyword("view", name);
     }
@@ -251,11 +262,12 @@ static PyObject* view(PyObject* self, PyObject* const* args, Py_ssize_t count, P
   if (given.strides == Py_None ||
       core_read_extents(given.strides, "strides", &strides, &stride_count) == 0) {
     spec.strides = strides;
-    spec.offset = given.offset != NULL ? PyLong_AsLongLong(given.offset) : 0;
+    spec.offset = 0;
     if (stride_count != spec.ndim) {
       PyErr_Format(PyExc_ValueError, "expected %d strides, one for each axis, found %d",
                    (int)spec.ndim, (int)stride_count);
-    } else if (spec.offset != -1 || !PyErr_Occurred()) {
+    } else if (given.offset == NULL ||
+               core_read_integer(given.offset, "an offset of 64 bits", &spec.offset) == 0) {
       tensor = viewed((TensorObject*)self, &spec);
     }
   }

@@ -23,6 +23,7 @@ nb::dict EntryAsDict(const DLBridgeContextEntry& entry) {
 
 namespace {
 
+// A parameter for each keyword of Python's. NOLINTNEXTLINE(readability-function-size)
 uint64_t Register(DLBridgeBackend backend, Device device, uint64_t platform, uint64_t native_device,
                   uint64_t context, uint64_t queue, int32_t queue_kind, uint32_t flags,
                   const nb::bytes& uuid, nb::object release) {

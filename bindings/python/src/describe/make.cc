@@ -38,6 +38,7 @@ Address View(Address tensor, const Shape& shape, const Shape& strides, int64_t o
   return AddressOf(out);
 }
 
+// A parameter for each keyword of Python's. NOLINTNEXTLINE(readability-function-size)
 Address Allocate(const Shape& shape, Dtype dtype, Device device, uint64_t alignment, uint64_t flags,
                  Version version, Allocator* allocator, uint32_t options,
                  std::optional<int32_t> ndim) {
@@ -59,6 +60,7 @@ Address Allocate(const Shape& shape, Dtype dtype, Device device, uint64_t alignm
 }
 
 // Both wraps: `wrap` is the function of the library, `Managed` what it makes.
+// NOLINTBEGIN(readability-function-size): a parameter for each keyword of Python's
 template <class Managed, DLBridgeStatus (*wrap)(const DLBridgeWrapSpec*, Managed**, DLBridgeError*)>
 Address Wrap(Buffer buffer, const Shape& shape, Dtype dtype, const Shape& strides, Device device,
              uint64_t byte_offset, uint64_t buffer_size, uint32_t options, uint64_t flags,
@@ -86,7 +88,9 @@ Address Wrap(Buffer buffer, const Shape& shape, Dtype dtype, const Shape& stride
   once.Passed();
   return AddressOf(out);
 }
+// NOLINTEND(readability-function-size)
 
+// A parameter for each keyword of Python's. NOLINTNEXTLINE(readability-function-size)
 Address Copy(Address source, uint64_t source_flags, Device device, uint32_t options,
              std::optional<Stream> stream, std::optional<Buffer> target, uint64_t target_offset,
              uint64_t target_size, nb::object release, Allocator* allocator, uint64_t flags,

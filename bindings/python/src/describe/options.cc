@@ -33,6 +33,7 @@ namespace {
 using Devices = std::optional<std::vector<Device>>;
 using Dtypes = std::optional<std::vector<Dtype>>;
 
+// A parameter for each keyword of Python's. NOLINTNEXTLINE(readability-function-size)
 void MakePolicy(Policy* self, int32_t level, Version version, uint32_t flags, int32_t max_ndim,
                 int32_t contiguity, uint64_t alignment, uint64_t buffer_size,
                 const Devices& devices, const Dtypes& dtypes) {

@@ -1,0 +1,388 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Producers made by hand with ctypes: both DLPack structs with counted deleters, any field broken,
+capsules with or without a destructor, and exchange tables."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import functools
+import importlib
+import math
+import operator
+from ctypes import c_char_p, c_int32, c_int64, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p
+
+LEGACY, VERSIONED = b"dltensor", b"dltensor_versioned"
+READ_ONLY, IS_COPIED, PADDED = 1, 2, 4
+INT, UINT, FLOAT, BFLOAT, COMPLEX, BOOL, FLOAT8 = 0, 1, 2, 4, 5, 6, 10
+CPU, CUDA, CUDA_HOST = 1, 2, 3
+
+
+class DLDevice(ctypes.Structure):
+    _fields_ = [("device_type", c_int32), ("device_id", c_int32)]
+
+
+class DLDataType(ctypes.Structure):
+    _fields_ = [("code", c_uint8), ("bits", c_uint8), ("lanes", c_uint16)]
+
+
+class DLTensor(ctypes.Structure):
+    _fields_ = [
+        ("data", c_void_p),
+        ("device", DLDevice),
+        ("ndim", c_int32),
+        ("dtype", DLDataType),
+        ("shape", c_void_p),
+        ("strides", c_void_p),
+        ("byte_offset", c_uint64),
+    ]
+
+
+class Legacy(ctypes.Structure):
+    _fields_ = [("dl_tensor", DLTensor), ("manager_ctx", c_void_p), ("deleter", c_void_p)]
+
+
+class Versioned(ctypes.Structure):
+    _fields_ = [
+        ("major", c_uint32),
+        ("minor", c_uint32),
+        ("manager_ctx", c_void_p),
+        ("deleter", c_void_p),
+        ("flags", c_uint64),
+        ("dl_tensor", DLTensor),
+    ]
+
+
+assert (ctypes.sizeof(DLTensor), ctypes.sizeof(Legacy), ctypes.sizeof(Versioned)) == (48, 64, 80)
+
+
+def _python(name: str, result: object, *arguments: object) -> object:
+    """A function of CPython's own, called with the GIL. A capsule that is being destroyed goes in as
+    an address, so that it gets no new reference."""
+    function = getattr(ctypes.PyDLL(None), name)
+    function.restype, function.argtypes = result, arguments
+    return function
+
+
+new_capsule = _python("PyCapsule_New", ctypes.py_object, c_void_p, c_void_p, c_void_p)
+set_name = _python("PyCapsule_SetName", ctypes.c_int, ctypes.py_object, c_void_p)
+get_name = _python("PyCapsule_GetName", c_char_p, ctypes.py_object)
+get_pointer = _python("PyCapsule_GetPointer", c_void_p, ctypes.py_object, c_char_p)
+_is_valid = _python("PyCapsule_IsValid", ctypes.c_int, c_void_p, c_char_p)
+_raw_pointer = _python("PyCapsule_GetPointer", c_void_p, c_void_p, c_char_p)
+
+
+def address_of(function: str) -> int:
+    """Address of a C function of CPython or the C library."""
+    return ctypes.cast(getattr(ctypes.PyDLL(None), function), c_void_p).value
+
+
+# A capsule keeps its name by address; these stay.
+_names: dict[bytes, ctypes.Array] = {}
+
+
+def name_address(name: bytes | None) -> int | None:
+    if name is None:
+        return None
+    if name not in _names:
+        _names[name] = ctypes.create_string_buffer(name)
+    return ctypes.addressof(_names[name])
+
+
+class Made:
+    """One struct, what it points to, and how often its deleter ran. It stays alive until then, so
+    that a deleter that is called twice is counted, not undefined."""
+
+    live: dict[int, Made] = {}
+
+    def __init__(self, kind: type, fields: dict[str, object]) -> None:
+        self.struct = kind()
+        self.deleted = 0
+        self.destroyed = 0  # capsules whose destructor ran
+        self.parts: list[object] = []
+        self.address = ctypes.addressof(self.struct)
+        self.name = VERSIONED if kind is Versioned else LEGACY
+        tensor = self.struct.dl_tensor
+        for name, value in fields.items():
+            target = self.struct if hasattr(self.struct, name) else tensor
+            setattr(target, name, self._field(value))
+        Made.live[self.address] = self
+
+    def _field(self, value: object) -> object:
+        """Addresses of arrays that stay as long as this does; the rest as it is."""
+        if isinstance(value, ctypes.Array):
+            self.parts.append(value)
+            return ctypes.addressof(value)
+        return value
+
+    def capsule(self, *, name: bytes | None = b"", destructor: bool = True) -> object:
+        """A capsule under its right name, or another (None: NULL)."""
+        name = self.name if name == b"" else name
+        end = ctypes.cast(_capsule_end, c_void_p) if destructor else None
+        return new_capsule(self.address, name_address(name), end)
+
+    def forget(self) -> None:
+        Made.live.pop(self.address, None)
+
+
+def _delete(address: int) -> None:
+    Made.live[address].deleted += 1
+
+
+def _destroy(capsule: int) -> None:
+    for name in (LEGACY, VERSIONED):
+        if _is_valid(capsule, name):
+            made = Made.live[_raw_pointer(capsule, name)]
+            made.destroyed += 1
+            if made.struct.deleter:
+                _call_deleter(made.struct.deleter, made.address)
+            return
+
+
+def _call_deleter(deleter: int, address: int) -> None:
+    ctypes.PYFUNCTYPE(None, c_void_p)(deleter)(address)
+
+
+_deleter = ctypes.CFUNCTYPE(None, c_void_p)(_delete)
+_capsule_end = ctypes.PYFUNCTYPE(None, c_void_p)(_destroy)
+DELETER = ctypes.cast(_deleter, c_void_p).value
+
+
+def int64s(values: tuple[int, ...] | None) -> ctypes.Array | None:
+    return None if values is None else (c_int64 * max(len(values), 1))(*values)
+
+
+def compact(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(
+        math.prod(max(extent, 1) for extent in shape[axis + 1 :]) for axis in range(len(shape))
+    )
+
+
+def _tensor_fields(fields: dict[str, object]) -> dict[str, object]:
+    """The defaults are six float32 values in two rows."""
+    shape = fields.pop("shape", (2, 3))
+    strides = fields.pop("strides", compact(shape) if shape is not None else None)
+    values = fields.pop("values", (0.0, 1.0, 2.0, 3.0, 4.0, 5.0))
+    return {
+        "data": (ctypes.c_float * max(len(values), 1))(*values),
+        "device": DLDevice(*fields.pop("device", (CPU, 0))),
+        "ndim": len(shape) if shape is not None else 0,
+        "dtype": DLDataType(*fields.pop("dtype", (FLOAT, 32, 1))),
+        "shape": int64s(shape),
+        "strides": int64s(strides),
+        "deleter": DELETER,
+        **fields,
+    }
+
+
+def versioned(**fields: object) -> Made:
+    """A versioned struct; any field can be given."""
+    major, minor = fields.pop("version", (1, 3))
+    return Made(Versioned, {"major": major, "minor": minor, **_tensor_fields(fields)})
+
+
+def legacy(**fields: object) -> Made:
+    """A legacy struct."""
+    return Made(Legacy, _tensor_fields(fields))
+
+
+class Producer:
+    """Hands out the struct that is made for each ask: versioned where max_version is 1 or newer."""
+
+    def __init__(self, **fields: object) -> None:
+        self.fields = fields
+        self.made: list[Made] = []
+        self.asked: list[dict[str, object]] = []
+
+    def __dlpack__(self, **keywords: object) -> object:
+        self.asked.append(keywords)
+        version = keywords.get("max_version")
+        kind = versioned if version is not None and version >= (1, 0) else legacy
+        return self.hand_out(kind(**self.own(kind)))
+
+    def own(self, kind: object) -> dict[str, object]:
+        left_out = ("flags", "version") if kind is legacy else ()
+        return {name: value for name, value in self.fields.items() if name not in left_out}
+
+    def hand_out(self, made: Made) -> object:
+        self.made.append(made)
+        return made.capsule()
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return tuple(self.fields.get("device", (CPU, 0)))
+
+    @property
+    def deleted(self) -> int:
+        return sum(made.deleted for made in self.made)
+
+
+class LegacyProducer(Producer):
+    """Knows no keywords at all, as producers of 2021."""
+
+    def __dlpack__(self) -> object:
+        self.asked.append({})
+        return self.hand_out(legacy(**self.own(legacy)))
+
+
+class Table(ctypes.Structure):
+    """DLPackExchangeAPI; functions as addresses."""
+
+    _fields_ = [
+        ("major", c_uint32),
+        ("minor", c_uint32),
+        ("prev_api", c_void_p),
+        ("allocator", c_void_p),
+        ("from_object", c_void_p),
+        ("to_object", c_void_p),
+        ("lend", c_void_p),
+        ("stream", c_void_p),
+    ]
+
+
+assert ctypes.sizeof(Table) == 56
+
+_FROM = ctypes.PYFUNCTYPE(ctypes.c_int, c_void_p, ctypes.POINTER(c_void_p))
+_TO = ctypes.PYFUNCTYPE(ctypes.c_int, c_void_p, ctypes.POINTER(c_void_p))
+_STREAM = ctypes.PYFUNCTYPE(ctypes.c_int, c_int32, c_int32, ctypes.POINTER(c_void_p))
+_ANY = ctypes.PYFUNCTYPE(ctypes.c_int)
+
+
+def _object_at(address: int) -> object:
+    return ctypes.cast(address, ctypes.py_object).value
+
+
+def _from_object(address: int, out: object) -> int:
+    made = _object_at(address).by_table()
+    out[0] = None if made is None else made.address
+    return 0
+
+
+def _to_object(tensor: int, out: object) -> int:
+    received.append(tensor)
+    made = Received(tensor)
+    _incref(made)
+    out[0] = id(made)
+    return 0
+
+
+def _stream(device_type: int, device_id: int, out: object) -> int:
+    out[0] = None
+    return 0
+
+
+def _never() -> int:
+    raise AssertionError("this function of the table is not to be called")
+
+
+class Received:
+    """What the table's to_object makes: it owns the tensor, which the test releases."""
+
+    def __init__(self, tensor: int) -> None:
+        self.tensor = tensor
+
+
+received: list[int] = []
+_incref = _python("Py_IncRef", None, ctypes.py_object)
+_functions = {
+    "allocator": _ANY(_never),
+    "from_object": _FROM(_from_object),
+    "to_object": _TO(_to_object),
+    "stream": _STREAM(_stream),
+}
+_tables: list[Table] = []  # a table never goes
+
+
+def table(
+    version: tuple[int, int] = (1, 3), *, before: Table | None = None, **functions: object
+) -> Table:
+    """A table of working functions; any of them replaced by an address, or None."""
+    made = Table(major=version[0], minor=version[1])
+    made.prev_api = None if before is None else ctypes.addressof(before)
+    for name, function in _functions.items():
+        setattr(made, name, ctypes.cast(function, c_void_p).value)
+    for name, function in functions.items():
+        setattr(made, name, function)
+    _tables.append(made)
+    return made
+
+
+def table_capsule(made: Table, name: bytes = b"dlpack_exchange_api") -> object:
+    return new_capsule(ctypes.addressof(made), name_address(name), None)
+
+
+class Tabled(Producer):
+    """Of a type with an exchange table; derive and set `__dlpack_c_exchange_api__`."""
+
+    tabled = 0
+
+    def by_table(self) -> Made | None:
+        self.tabled += 1
+        self.made.append(versioned(**self.fields))
+        return self.made[-1]
+
+
+def tabled_type(name: str = "Array", **attributes: object) -> type:
+    """A new type of its own with a table of its own."""
+    attributes.setdefault("__dlpack_c_exchange_api__", table_capsule(table()))
+    return type(name, (Tabled,), attributes)
+
+
+@functools.cache
+def library() -> ctypes.CDLL:
+    """The shared library of the package, called without the GIL."""
+    importlib.import_module("dlbridge._core")
+    with open("/proc/self/maps", encoding="utf-8") as maps:
+        path = next(line.split()[-1] for line in maps if "libdlbridge.so" in line)
+    loaded = ctypes.CDLL(path)
+    loaded.dlbridge_release_versioned.argtypes = [c_void_p]
+    loaded.dlbridge_release_versioned.restype = None
+    return loaded
+
+
+def release(address: int) -> None:
+    """Releases a versioned tensor without the GIL."""
+    library().dlbridge_release_versioned(address)
+
+
+def release_on_c_threads(addresses: list[int]) -> None:
+    """Releases each on a thread that Python did not start and knows nothing of."""
+    process = ctypes.CDLL(None)
+    process.pthread_create.argtypes = [c_void_p, c_void_p, c_void_p, c_void_p]
+    process.pthread_join.argtypes = [c_uint64, c_void_p]
+    start = ctypes.cast(library().dlbridge_release_versioned, c_void_p)
+    threads = [c_uint64() for _ in addresses]
+    for thread, address in zip(threads, addresses):
+        assert process.pthread_create(ctypes.byref(thread), None, start, address) == 0
+    for thread in threads:
+        assert process.pthread_join(thread, None) == 0
+
+
+def take(capsule: object) -> int:
+    """What a consumer does: the address of the versioned tensor, and the capsule renamed."""
+    address = get_pointer(capsule, VERSIONED)
+    assert set_name(capsule, name_address(b"used_" + VERSIONED)) == 0
+    return address
+
+
+def struct_of(capsule: object) -> Versioned | Legacy:
+    """The struct in a capsule, to look at."""
+    name = get_name(capsule)
+    kind = Versioned if name.endswith(VERSIONED) else Legacy
+    return kind.from_address(get_pointer(capsule, name))
+
+
+def extents(tensor: DLTensor, which: str) -> tuple[int, ...] | None:
+    start = getattr(tensor, which)
+    return None if not start else tuple((c_int64 * tensor.ndim).from_address(start))
+
+
+@contextlib.contextmanager
+def all_deleted():
+    """Every struct that is made meanwhile must have been deleted exactly once at the end."""
+    before = set(Made.live)
+    yield
+    made = [Made.live[key] for key in Made.live if key not in before]
+    counts = list(map(operator.attrgetter("deleted"), made))
+    for one in made:
+        one.forget()
+    assert counts == [1] * len(counts), counts
