@@ -14,6 +14,8 @@ from . import frameworks
 
 # A process that takes longer than any healthy one: stuck. Imports alone take up to 15 s.
 LIMIT_SECONDS = 300
+# How Python starts the process of a plan.
+WORKER = ["-m", f"{__package__}.worker"]
 
 
 class Stuck(Exception):
@@ -45,7 +47,7 @@ def _once(plan, folder, environment):
     (folder / "plan.json").write_text(json.dumps(plan))
     output = folder / "output"
     output.unlink(missing_ok=True)
-    command = [sys.executable, "-B", "-m", f"{__package__}.worker"]
+    command = [sys.executable, "-B", *WORKER]
     with (folder / "log").open("w+") as log:
         try:
             status = subprocess.run(
