@@ -35,7 +35,8 @@ class Options:
     copy: bool | None = None
     grad: str = "refuse"
     lazy: str = "refuse"
-    device: str | tuple[int, int] | None = None
+    # As text or a pair; a pair once it is in here.
+    device: Any = None
 
     _WORDS = {
         "readonly": ("refuse", "copy", "drop"),
@@ -111,7 +112,7 @@ class Adapted:
         self._tensor: _core.Tensor | None = None
         self._resolved: list[str] = []
         self._array = self._prepared(array)
-        self._tensor = self._import()
+        self._tensor = _producers.import_array(self._array)
 
     def _prepared(self, array: Any) -> Any:
         """The array without what its memory does not show, where that is allowed."""
@@ -134,9 +135,6 @@ class Adapted:
             array = _producers.resolved(array)
             self._resolved = [f"the array is lazily {' and '.join(marks)}"]
         return array
-
-    def _import(self, **how: Any) -> _core.Tensor:
-        return _producers.import_array(self._array, **how)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -234,7 +232,11 @@ class Adapted:
             if stream is not None:
                 raise ValueError(f"expected stream=None for memory of the host, found {stream!r}")
             return tensor
-        return tensor if stream is None else self._import(stream=stream)
+        if stream is None:
+            return tensor
+        # A capsule was used up when it was imported.
+        source = tensor if type(self._array).__name__ == "PyCapsule" else self._array
+        return _producers.import_array(source, stream=stream)
 
 
 def _check_resolved(answer: _Answer, why: str) -> None:

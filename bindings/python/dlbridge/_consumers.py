@@ -191,8 +191,10 @@ def by_asking(depth: int, asked: tuple[int, int] | None) -> Consumer:
     Consumers in C have no frame: theirs is the user's, and they are strangers, of whom the ask says
     all that is known. Whoever asks for a version knows the flags.
     """
-    frame = sys._getframe(depth + 1)
-    framework = by_module(frame.f_globals.get("__name__"))
+    try:
+        framework = by_module(sys._getframe(depth + 1).f_globals.get("__name__"))
+    except ValueError:  # nobody but C below
+        framework = None
     if framework is not None:
         return framework
     if asked is None or asked[0] < 1:

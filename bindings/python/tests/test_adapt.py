@@ -4,6 +4,7 @@
 import gc
 import itertools
 import sys
+import threading
 import types
 import weakref
 
@@ -331,6 +332,24 @@ def test_nothing_is_kept():
     del taken
     gc.collect()
     assert watched() is None
+
+
+def test_a_bare_capsule_serves_many_asks():
+    array = BASE.copy()
+    adapted = dlbridge.adapt(array.__dlpack__(max_version=(1, 0)))
+    for _ in range(2):
+        assert address(np.from_dlpack(adapted)) == address(array)
+
+
+def test_nobody_below_asks():
+    """C calls with no frame of Python's below it; a table of callers must not be walked off."""
+    adapted = dlbridge.adapt(BASE)
+    asked = []
+    thread = threading.Thread(target=lambda: asked.append(adapted.__dlpack__(max_version=(1, 0))))
+    thread.start()
+    thread.join()
+    assert look(asked[0]).shape == (3, 4)
+    assert _consumers.by_asking(10_000, None) is _consumers.STRANGER
 
 
 def test_refusals_keep_nothing():

@@ -35,7 +35,7 @@ class Framework:
     name = title = module = distribution = ""
     immutable = False
     # What adapt is told of whom it answers; None: it finds out.
-    adapted_as = None
+    adapted_as: str | None = None
     # Device of the arrays that it makes.
     device = handmade.CPU
 

@@ -78,7 +78,7 @@ def look(capsule):
 
 
 # What a live struct needs: itself, its arrays and its owner, by its address.
-_alive = {}
+_alive: dict[int, tuple] = {}
 
 
 @_DELETER
@@ -136,7 +136,7 @@ class Export:
 
 
 # Callbacks must outlive their structs, and nothing tells when those end: they stay.
-_callbacks = []
+_callbacks: list = []
 
 
 class Counted:
