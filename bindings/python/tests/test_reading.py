@@ -5,10 +5,9 @@ from __future__ import annotations
 
 import ctypes
 
-import producers
 import pytest
 from dlbridge import _core, from_dlpack
-from producers import Producer, versioned
+from producers import versioned
 
 
 def memory(size: int = 16) -> tuple[object, int]:
