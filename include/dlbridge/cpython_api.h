@@ -1613,8 +1613,8 @@ static inline int dlbridge_py_table_no_stream(DLDeviceType device_type, int32_t 
 }
 
 /** Fills `table` for a type: `from_object` hands out an owner (dlbridge_share of the tensor that the
- * object has), `to_object` makes an object of a tensor that passes to it, `lend` (may be NULL) fills a
- * borrowed one. All are called with the GIL and return 0, or -1 with an exception set. A table must
+ * object has), `to_object` makes an object of a tensor of anybody's that passes to it (dlbridge_adopt
+ * makes it one that can be shared), `lend` (may be NULL) fills a borrowed one. All are called with the GIL and return 0, or -1 with an exception set. A table must
  * never move or go: make it static. Its version is DLPack's of this library. \since 0.2.0 */
 static inline void dlbridge_py_table_init(DLPackExchangeAPI* table,
                                           DLPackManagedTensorFromPyObjectNoSync from_object,
