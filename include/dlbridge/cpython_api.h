@@ -1213,13 +1213,13 @@ static inline int dlbridge_py_order_(const DLPackExchangeAPI* table, const DLTen
   return 1;
 }
 
-/* What a table that failed left behind: its exception, or one that says so. */
-static inline int dlbridge_py_table_failed_(PyObject* object) {
+/* What a table of `type` that failed left behind: its exception, or one that says so. */
+static inline int dlbridge_py_table_failed_(PyTypeObject* type) {
   if (!PyErr_Occurred()) {
     dlbridge_py_refuse_(PyExc_BufferError, DLBRIDGE_ERROR_INVALID_TENSOR, DLBRIDGE_RULE_NONE,
-                        "expected a tensor from the exchange table of %R, which failed without "
+                        "expected an answer from the exchange table of %R, which failed without "
                         "saying why",
-                        (PyObject*)Py_TYPE(object));
+                        (PyObject*)type);
   }
   return -1;
 }
@@ -1231,7 +1231,7 @@ static inline int dlbridge_py_by_table_(DLBridgePy* py, const DLBridgePyType* ty
   int status = 1;
   DLManagedTensorVersioned* tensor = NULL;
   if (type->table->managed_tensor_from_py_object_no_sync(object, &tensor) != 0 || tensor == NULL) {
-    return dlbridge_py_table_failed_(object);
+    return dlbridge_py_table_failed_(Py_TYPE(object));
   }
   if (tensor->version.major == 1) {
     status = dlbridge_py_guard_(py, object, type->guard, tensor->dl_tensor.dtype.code);
@@ -1303,6 +1303,7 @@ static inline int dlbridge_py_fit_(const DLBridgePyImport* how, DLManagedTensorV
   const int elsewhere = how->device != NULL &&
                         ((int64_t)fields->device.device_type != (int64_t)how->device->device_type ||
                          fields->device.device_id != how->device->device_id);
+  const int copied = ((*tensor)->flags & DLPACK_FLAG_BITMASK_IS_COPIED) != 0;
   if (elsewhere && how->copy == DLBRIDGE_PY_COPY_NEVER) {
     dlbridge_py_refuse_(PyExc_BufferError, DLBRIDGE_ERROR_UNSUPPORTED, DLBRIDGE_RULE_NONE,
                         "expected a tensor on device (%d, %d), found one on (%d, %d), and "
@@ -1314,11 +1315,17 @@ static inline int dlbridge_py_fit_(const DLBridgePyImport* how, DLManagedTensorV
     *tensor = NULL;
     return -1;
   }
-  if (elsewhere || (how->copy == DLBRIDGE_PY_COPY_ALWAYS &&
-                    ((*tensor)->flags & DLPACK_FLAG_BITMASK_IS_COPIED) == 0)) {
-    return dlbridge_py_copied_(tensor, how->device);
+  if (how->copy == DLBRIDGE_PY_COPY_NEVER && copied) {
+    dlbridge_py_refuse_(PyExc_BufferError, DLBRIDGE_ERROR_UNSUPPORTED, DLBRIDGE_RULE_NONE,
+                        "expected the producer's own memory, as copy=False asks, found a copy that "
+                        "it made");
+    dlbridge_py_release(*tensor);
+    *tensor = NULL;
+    return -1;
   }
-  return 0;
+  return elsewhere || (how->copy == DLBRIDGE_PY_COPY_ALWAYS && !copied)
+             ? dlbridge_py_copied_(tensor, how->device)
+             : 0;
 }
 
 static inline int dlbridge_py_check_options_(const DLBridgePyImport* how) {
@@ -1370,7 +1377,7 @@ static inline int dlbridge_py_lend_(DLBridgePy* py, const DLBridgePyType* type, 
   int status;
   DLBridgeError error;
   if (type->table->dltensor_from_py_object_no_sync(object, &out->tensor) != 0) {
-    return dlbridge_py_table_failed_(object);
+    return dlbridge_py_table_failed_(Py_TYPE(object));
   }
   out->owner = NULL;
   status = dlbridge_py_guard_(py, object, type->guard, out->tensor.dtype.code);
@@ -1697,7 +1704,7 @@ static inline PyObject* dlbridge_py_to_type(DLBridgePy* py, PyTypeObject* type,
     if (entry.table->managed_tensor_to_py_object_no_sync(&handed->shell, &object) != 0 ||
         object == NULL) {
       object = NULL;
-      dlbridge_py_table_failed_((PyObject*)type);
+      dlbridge_py_table_failed_(type);
       dlbridge_py_take_back_(handed);
     }
     dlbridge_py_handed_drop_(handed);

@@ -49,7 +49,8 @@ FULL_RO = 0x11C
 
 def test_a_buffer_without_axes_has_no_shape_and_no_strides():
     """CPython's rule: with ndim 0 they must be NULL."""
-    get, release = ctypes.pythonapi.PyObject_GetBuffer, ctypes.pythonapi.PyBuffer_Release
+    python = ctypes.PyDLL(None)
+    get, release = python.PyObject_GetBuffer, python.PyBuffer_Release
     tensor = from_dlpack(versioned(shape=()).capsule())
     view = Buffer()
     assert get(ctypes.py_object(tensor), ctypes.byref(view), FULL_RO) == 0
@@ -74,3 +75,39 @@ def test_strides_that_say_nothing_may_be_of_any_size(shape, strides):
 def test_strides_that_are_left_out_of_an_empty_tensor_may_not_fit():
     made = versioned(version=(1, 1), shape=(0, 2**62, 2**62), strides=None)
     assert memoryview(from_dlpack(made.capsule())).nbytes == 0
+
+
+# --- Copies --------------------------------------------------------------------------------------
+
+
+def test_a_copy_of_a_copy_is_one():
+    """What is shared is no longer solely its consumer's, so that it does not say IS_COPIED."""
+    source = from_dlpack(versioned().capsule()).copy()
+    assert source.copied
+    shares = [from_dlpack(source), from_dlpack(source.__dlpack__(max_version=(1, 3)))]
+    shares += [source.view((6,)), from_dlpack(_core.export(source, (1, 3)))]
+    assert [share.copied for share in shares] == [False] * 4
+    copies = [from_dlpack(source, copy=True), from_dlpack(source.view((6,)), copy=True)]
+    for copy in copies:
+        assert copy.copied
+        assert copy.data_ptr != source.data_ptr
+    assert from_dlpack(source, copy=False).data_ptr == source.data_ptr
+
+
+def test_copy_false_takes_no_copy_of_a_producer_that_made_one():
+    producer = Producer(flags=producers.IS_COPIED)
+    with pytest.raises(BufferError, match="copy=False"):
+        from_dlpack(producer, copy=False)
+    assert producer.deleted == 1
+
+
+# --- Exchange tables -----------------------------------------------------------------------------
+
+
+def test_a_table_that_fails_silently_is_named_by_its_type():
+    fail = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)(lambda *_: -1)
+    address = ctypes.cast(fail, ctypes.c_void_p).value
+    capsule = producers.table_capsule(producers.table(to_object=address))
+    kind = producers.tabled_type("Silent", __dlpack_c_exchange_api__=capsule)
+    with pytest.raises(BufferError, match="table of <class '.*Silent'>"):
+        _core.to_type(from_dlpack(versioned().capsule()), kind)
