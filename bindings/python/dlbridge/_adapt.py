@@ -1,0 +1,419 @@
+# SPDX-License-Identifier: Apache-2.0
+"""adapt: an object that any framework's from_dlpack takes, whatever array is inside."""
+
+import dataclasses
+from typing import Any, Literal
+
+from . import _consumers, _core, _producers
+
+# Device types whose `data` is an address, to which `byte_offset` may be added.
+_ADDRESSES = frozenset((1, 2, 3, 10, 11, 13, 14))
+_HOST = (1, 0)
+
+
+class Refusal(BufferError):
+    """What the caller has to allow first; `remedy` are the arguments of adapt that allow it."""
+
+    status = "POLICY"
+    rule = None
+    axis = None
+
+    def __init__(self, message: str, also: str = "", **remedy: Any) -> None:
+        words = " or ".join([*(f"{name}={value!r}" for name, value in remedy.items()), also])
+        words = words.removesuffix(" or ")
+        super().__init__(f"{message}; {words} allows it" if words else message)
+        self.remedy = remedy
+
+
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """What the caller of adapt allows."""
+
+    consumer: str | None = None
+    readonly: str = "refuse"
+    strides: str = "keep"
+    copy: bool | None = None
+    grad: str = "refuse"
+    lazy: str = "refuse"
+    # As text or a pair; a pair once it is in here.
+    device: Any = None
+
+    _WORDS = {
+        "readonly": ("refuse", "copy", "drop"),
+        "strides": ("keep", "compact"),
+        "grad": ("refuse", "detach"),
+        "lazy": ("refuse", "resolve"),
+    }
+
+    def __post_init__(self) -> None:
+        for name, words in self._WORDS.items():
+            if getattr(self, name) not in words:
+                expected = ", ".join(map(repr, words))
+                raise ValueError(
+                    f"expected {name} out of {expected}, found {getattr(self, name)!r}"
+                )
+        if self.copy not in (None, True, False):
+            raise ValueError(f"expected copy to be None, True or False, found {self.copy!r}")
+        if self.consumer is not None:
+            _consumers.by_name(self.consumer)
+        if self.device is not None:
+            object.__setattr__(self, "device", _read_device(self.device))
+        if self.copy is False:
+            self._check_no_copies()
+
+    def _check_no_copies(self) -> None:
+        for name, word in (("readonly", "copy"), ("strides", "compact"), ("lazy", "resolve")):
+            if getattr(self, name) == word:
+                raise ValueError(f"expected no {name}={word!r} beside copy=False, found both")
+
+
+class _Answer:
+    """One answer in the making: the tensor as it stands, and what was done to it."""
+
+    def __init__(
+        self, array: Any, tensor: _core.Tensor, framework: _consumers.Consumer, may_copy: bool
+    ) -> None:
+        self.array = array
+        self.tensor = tensor
+        self.framework = framework
+        self.may_copy = may_copy
+        self.copied = False
+        self.report: list[str] = []
+        self.drop_read_only = False
+
+    def copy(self, why: str) -> None:
+        if not self.may_copy:
+            raise Refusal(f"expected copies to be allowed, found copy=False: {why}")
+        if self.tensor.__dlpack_device__()[0] == _consumers.CPU:
+            self.tensor = self.tensor.copy()
+        else:
+            # On a device the producer knows best how.
+            self.tensor = _producers.import_array(self.array, copy=True)
+            if self.tensor.readonly:
+                # dpnp's copies are flagged as what they were copied of; this one is nobody else's.
+                self.tensor = _writable_alias(self.tensor)
+        self.note_copy(why)
+
+    def note_copy(self, why: str) -> None:
+        self.copied = True
+        self.report.append(f"copied: {why}")
+
+
+class Adapted:
+    """An array as each consumer can take it. Made by adapt; speaks DLPack."""
+
+    __slots__ = ("_array", "_options", "_resolved", "_tensor", "copied", "refusal", "report")
+
+    def __init__(self, array: Any, options: Options) -> None:
+        self.copied = False
+        self.report: tuple[str, ...] = ()
+        self.refusal: Refusal | None = None
+        self._options = options
+        self._tensor: _core.Tensor | None = None
+        self._resolved: list[str] = []
+        self._array = self._prepared(array)
+        self._tensor = _producers.import_array(self._array)
+
+    def _prepared(self, array: Any) -> Any:
+        """The array without what its memory does not show, where that is allowed."""
+        if _producers.takes_part_in_gradients(array):
+            if self._options.grad != "detach":
+                raise Refusal(
+                    "expected an array that takes no part in differentiation, found one that does: "
+                    "what is done to it elsewhere would be lost to its gradient",
+                    grad="detach",
+                )
+            array = _producers.detached(array)
+        marks = _producers.lazy_marks(array)
+        if marks:
+            if self._options.lazy != "resolve":
+                raise Refusal(
+                    f"expected an array whose memory has its values, found a lazily "
+                    f"{' and '.join(marks)} one, which takes a copy",
+                    lazy="resolve",
+                )
+            array = _producers.resolved(array)
+            self._resolved = [f"the array is lazily {' and '.join(marks)}"]
+        return array
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self._current().shape
+
+    @property
+    def dtype(self) -> str:
+        """DLPack's name of the dtype; ONNX Runtime tells bool from uint8 by it."""
+        return self._current().dtype
+
+    @property
+    def device(self) -> str:
+        return self._current().device
+
+    def _current(self) -> _core.Tensor:
+        assert self._tensor is not None
+        return self._tensor
+
+    def __repr__(self) -> str:
+        tensor = self._current()
+        return (
+            f"dlbridge.Adapted(shape={tensor.shape}, dtype={tensor.dtype}, device={tensor.device})"
+        )
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        if self._options.device is not None:
+            return self._options.device
+        own = self._current().__dlpack_device__()
+        # Some look here first, and their refusal would not name the remedy.
+        _check_device(self._framework(1, None), own, self._current().device)
+        return own
+
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        return self._answer(1, stream, _read_version(max_version), dl_device, copy)
+
+    def tensor_for(self, framework: _consumers.Consumer) -> tuple[_core.Tensor, bool]:
+        """The tensor that this consumer gets, and whether its READ_ONLY is to be left out."""
+        answer = self._recorded(framework, None, framework.newest or (1, 3), None, None)
+        return answer.tensor, answer.drop_read_only
+
+    def _answer(self, depth: int, stream: Any, asked: Any, dl_device: Any, copy: Any) -> Any:
+        framework = self._framework(depth + 1, asked)
+        answer = self._recorded(framework, stream, asked, dl_device, copy)
+        return _core.export(
+            answer.tensor,
+            _version_for(framework, asked),
+            drop_read_only=answer.drop_read_only,
+            # What the table has was seen to know them, also where legacy does not.
+            newer_codes=bool(framework.name),
+        )
+
+    def _recorded(self, framework: Any, *ask: Any) -> "_Answer":
+        """The answer, and what was done for it where the caller can read it."""
+        self.copied, self.report, self.refusal = False, (), None
+        try:
+            answer = self._made(framework, *ask)
+        except Refusal as refusal:
+            self.refusal = refusal
+            raise
+        self.copied, self.report = answer.copied, tuple(answer.report)
+        return answer
+
+    def _framework(self, depth: int, asked: Any) -> Any:
+        if self._options.consumer is not None:
+            return _consumers.by_name(self._options.consumer)
+        return _consumers.by_asking(depth + 1, asked)
+
+    def _made(self, framework: Any, stream: Any, asked: Any, dl_device: Any, copy: Any) -> _Answer:
+        """The tensor for this consumer, in the order in which one copy may serve all."""
+        tensor = self._ordered(stream)
+        may_copy = self._options.copy is not False and copy is not False
+        answer = _Answer(self._array, tensor, framework, may_copy)
+        if self._resolved:
+            _check_resolved(answer, self._resolved[0])
+        _place(answer, self._options, dl_device)
+        _check_dtype(answer)
+        if self._options.copy or copy:
+            answer.copy("the caller asked for a copy" if self._options.copy else "as asked")
+        _lay_out(answer, self._options)
+        _protect(answer, self._options, asked)
+        _fold(answer)
+        return answer
+
+    def _ordered(self, stream: Any) -> _core.Tensor:
+        """The tensor, its work before the consumer's stream where there are streams."""
+        tensor = self._current()
+        if tensor.__dlpack_device__()[0] == _HOST[0]:
+            if stream is not None:
+                raise ValueError(f"expected stream=None for memory of the host, found {stream!r}")
+            return tensor
+        if stream is None:
+            return tensor
+        # A capsule was used up when it was imported.
+        source = tensor if type(self._array).__name__ == "PyCapsule" else self._array
+        return _producers.import_array(source, stream=stream)
+
+
+def _check_resolved(answer: _Answer, why: str) -> None:
+    if not answer.may_copy:
+        raise Refusal(f"expected copies to be allowed, found copy=False: {why}")
+    answer.note_copy(why)
+
+
+def _check_device(framework: _consumers.Consumer, own: tuple[int, int], name: str) -> None:
+    if not _consumers.takes_device(framework, own[0]):
+        raise Refusal(
+            f"expected memory that {framework.title} can use, found a tensor on {name}, which "
+            "takes a copy",
+            device="cpu",
+        )
+
+
+def _place(answer: _Answer, options: Options, dl_device: Any) -> None:
+    """Where the consumer's ask, the caller, or the consumer's kind wants the tensor."""
+    own = answer.tensor.__dlpack_device__()
+    wanted = own
+    if dl_device is not None:
+        wanted = _read_device(dl_device)
+    elif options.device is not None:
+        wanted = options.device
+    if wanted != own:
+        _move(answer, own, wanted)
+    else:
+        _check_device(answer.framework, own, answer.tensor.device)
+
+
+def _move(answer: _Answer, own: tuple[int, int], wanted: tuple[int, int]) -> None:
+    if not answer.may_copy:
+        raise Refusal(
+            f"expected device {wanted}, found {own} and copy=False, which forbids to move"
+        )
+    try:
+        answer.tensor = _producers.import_array(answer.array, device=wanted)
+    except (RuntimeError, ValueError, TypeError) as error:
+        # Whoever asked may have another way, and looks for it on BufferError only.
+        raise BufferError(f"expected device {wanted}, found {own}: {error}") from error
+    if answer.tensor.__dlpack_device__() != wanted:
+        raise BufferError(f"expected device {wanted}, found {answer.tensor.device}")
+    answer.note_copy(f"from device {own} to {wanted}")
+
+
+def _check_dtype(answer: _Answer) -> None:
+    framework, tensor = answer.framework, answer.tensor
+    if not _consumers.takes_dtype(framework, tensor.dtype):
+        raise Refusal(f"expected a dtype that {framework.title} has, found {tensor.dtype}")
+    if framework.bool_as_uint8 and tensor.dtype == "bool":
+        answer.tensor = _producers.relabelled(tensor, "uint8")
+        answer.report.append(f"bool as uint8, as {framework.title} counts it")
+
+
+def _lay_out(answer: _Answer, options: Options) -> None:
+    """Strides that the consumer takes."""
+    framework, tensor = answer.framework, answer.tensor
+    own = tensor.__dlpack_device__()[0]
+    if _consumers.takes_strides(framework, own, tensor.shape, tensor.strides):
+        return
+    why = (
+        f"{framework.title} takes no strides but {_consumers.strides_of(framework, own)}, "
+        f"and the array has {tensor.strides} for shape {tensor.shape}"
+    )
+    if options.strides != "compact" and not answer.copied:
+        raise Refusal(f"expected a layout for the consumer: {why}", strides="compact")
+    answer.copy(why)
+
+
+def _fold(answer: _Answer) -> None:
+    """`byte_offset` goes into `data`: several consumers refuse another, or pass it over.
+
+    Not for who moves data to its own device: there it finds its memory by `data`.
+    """
+    device = answer.tensor.__dlpack_device__()[0]
+    if device in _ADDRESSES and device != answer.framework.moves_to:
+        answer.tensor = _producers.folded(answer.tensor)
+
+
+def _protect(answer: _Answer, options: Options, asked: Any) -> None:
+    """What may not be written to does not arrive as what may, unless the caller says so."""
+    framework, tensor = answer.framework, answer.tensor
+    if not tensor.readonly:
+        return
+    legacy = _version_for(framework, asked) is None
+    if framework.honours_read_only and not legacy:
+        return
+    own = tensor.__dlpack_device__()[0]
+    if framework.immutable or (framework.moves_to or own) != own:
+        answer.drop_read_only = True
+        answer.report.append(f"READ_ONLY left out: {framework.title} never writes to it")
+        return
+    _lose_read_only(answer, options, legacy)
+
+
+def _lose_read_only(answer: _Answer, options: Options, legacy: bool) -> None:
+    title = answer.framework.title
+    how = "asks for a legacy capsule, which cannot say so" if legacy else "forgets that it is"
+    why = f"the array is read-only, and {title} {how}"
+    if options.readonly == "refuse":
+        raise Refusal(
+            f"expected an array that may be written to: {why}", "readonly='drop'", readonly="copy"
+        )
+    if options.readonly == "copy":
+        answer.copy(why)
+        return
+    answer.drop_read_only = True
+    answer.report.append(f"READ_ONLY dropped: {why}")
+    if not legacy:
+        answer.tensor = _writable_alias(answer.tensor)
+
+
+def _writable_alias(tensor: _core.Tensor) -> _core.Tensor:
+    return _core.wrap(
+        tensor,
+        tensor.data_ptr + tensor.byte_offset,
+        tensor.shape,
+        tensor.dtype_triple,
+        strides=tensor.strides,
+        device=tensor.__dlpack_device__(),
+        flags=tensor.flags & ~1,
+    )
+
+
+def _version_for(framework: Any, asked: tuple[int, int] | None) -> tuple[int, int] | None:
+    """The version to answer in: of the kind asked for, as new as the consumer is known to read."""
+    if asked is None or asked[0] < 1:
+        return None
+    return max(asked, framework.newest) if framework.newest is not None else asked
+
+
+def _read_version(value: Any) -> tuple[int, int] | None:
+    if value is None:
+        return None
+    try:
+        major, minor = (int(part) for part in value)
+    except (TypeError, ValueError):
+        raise TypeError(f"expected max_version of two integers, found {value!r}") from None
+    if major < 0 or minor < 0:
+        raise ValueError(f"expected max_version of at least (0, 0), found {value!r}")
+    return (major, minor)
+
+
+def _read_device(value: Any) -> tuple[int, int]:
+    """A device as a pair: "cpu", "cuda:1", or a pair whose id may be None."""
+    if isinstance(value, str):
+        return _core.wrap(None, 0, (0,), "uint8", device=value).__dlpack_device__()
+    try:
+        kind, number = value
+        return int(kind), int(number or 0)
+    except (TypeError, ValueError):
+        raise TypeError(f"expected a device as text or (type, id), found {value!r}") from None
+
+
+def adapt(
+    x: Any,
+    /,
+    *,
+    consumer: str | None = None,
+    readonly: Literal["refuse", "copy", "drop"] = "refuse",
+    strides: Literal["keep", "compact"] = "keep",
+    copy: bool | None = None,
+    grad: Literal["refuse", "detach"] = "refuse",
+    lazy: Literal["refuse", "resolve"] = "refuse",
+    device: str | tuple[int, int] | None = None,
+) -> Adapted:
+    """An object to give to any framework's from_dlpack.
+
+    It answers each consumer in the version and layout that the consumer takes. What would cost
+    something is refused with a BufferError that names the argument that allows it. Nothing is
+    copied but by `readonly="copy"`, `strides="compact"`, `lazy="resolve"`, `device=` or
+    `copy=True`, and only where nothing else works; `copy=True` always copies, `copy=False` never.
+    After an answer `copied` and `report` say what was done.
+
+    consumer: a framework's name where nothing else tells who asks: TensorFlow takes bare capsules,
+    and consumers written in C call without a Python frame of their own.
+    """
+    options = Options(consumer, readonly, strides, copy, grad, lazy, device)
+    return Adapted(x, options)

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs plans of steps in processes of their own, and goes on after the step that killed one."""
+
+import concurrent.futures
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+
+from . import frameworks
+
+# A process that takes longer than any healthy one: stuck. Imports alone take up to 15 s.
+LIMIT_SECONDS = 300
+# How Python starts the process of a plan.
+WORKER = ["-m", f"{__package__}.worker"]
+
+
+class Stuck(Exception):
+    """A process came to its end before its first step."""
+
+
+def _records(path):
+    """What a process wrote; the last line of one that died may be half a line."""
+    records = []
+    if path.exists():
+        for line in path.read_text().splitlines():
+            try:
+                records.append(json.loads(line))
+            except ValueError:
+                break
+    return records
+
+
+def _death(status):
+    if status is None:
+        return f"ran for more than {LIMIT_SECONDS} s"
+    if status < 0:
+        return f"died of {signal.Signals(-status).name}"
+    return f"ended with status {status}"
+
+
+def _once(plan, folder, environment):
+    """One process: what it wrote, its exit status (None: it had to be ended), its last words."""
+    (folder / "plan.json").write_text(json.dumps(plan))
+    output = folder / "output"
+    output.unlink(missing_ok=True)
+    command = [sys.executable, "-B", *WORKER]
+    with (folder / "log").open("w+") as log:
+        try:
+            status = subprocess.run(
+                [*command, str(folder / "plan.json"), str(output)],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env=environment,
+                timeout=LIMIT_SECONDS,
+            ).returncode
+        except subprocess.TimeoutExpired:
+            status = None
+        log.seek(0)
+        return _records(output), status, log.read()[-4000:]
+
+
+def _environment(folder, names):
+    environment = {**os.environ, **frameworks.ENVIRONMENT}
+    # Not resolved: in a checkout the package is a folder of links beside the extensions.
+    package = str(pathlib.Path(__file__).absolute().parents[2])
+    paths = [package, environment.get("PYTHONPATH", "")]
+    environment["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
+    if "dpnp" in names:
+        environment.update(frameworks.use_intel_driver(str(folder)))
+    return environment
+
+
+def run(plan):
+    """All steps of a plan: {(case, mode): cell}, versions, and how often a process was started."""
+    results, versions, starts = {}, {}, 0
+    steps = [tuple(step) for step in plan["steps"]]
+    with tempfile.TemporaryDirectory(prefix="dlbridge-matrix-") as name:
+        folder = pathlib.Path(name)
+        environment = _environment(folder, (plan["producer"], plan["consumer"]))
+        while steps:
+            starts += 1
+            records, status, log = _once({**plan, "steps": steps}, folder, environment)
+            begun = None
+            for record in records:
+                versions |= record.get("versions", {})
+                begun = tuple(record["begin"]) if "begin" in record else begun
+                if "end" in record:
+                    results[tuple(record["end"])] = record["cell"]
+                    begun = None
+            left = [step for step in steps if step not in results]
+            if begun is None and left and len(left) == len(steps):
+                raise Stuck(f"{plan['producer']} to {plan['consumer']}: {_death(status)}\n{log}")
+            if begun is not None:
+                results[begun] = {"status": "crash", "why": _death(status)}
+                left = [step for step in left if step != begun]
+            elif not left and status != 0:
+                # All steps were answered, and then the process died on its way out.
+                results[steps[-1]] = {"status": "crash", "why": f"at exit: {_death(status)}"}
+            steps = left
+    return results, versions, starts
+
+
+def run_all(plans, jobs=None, told=None):
+    """Several plans side by side, in their order; `told` hears of each that is done."""
+    jobs = jobs or os.cpu_count() or 1
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        waiting = [(plan, pool.submit(run, plan)) for plan in plans]
+        done = []
+        for plan, future in waiting:
+            done.append((plan, *future.result()))
+            if told:
+                told(*done[-1])
+        return done

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All pairs of some frameworks measured, and the verdict on what came out."""
+
+import json
+
+from . import cases, drive, frameworks, measure, proofs
+
+MODES = ("native", "dlbridge")
+# A framework that is always there: what is made by hand lies in its memory.
+HELPER = "numpy"
+
+
+def pairs(names):
+    """Every (producer, consumer) that can live in one process, the diagonal too."""
+    for producer in names:
+        for consumer in names:
+            if frozenset((producer, consumer)) not in frameworks.APART:
+                yield producer, consumer
+
+
+def _plan(producer, consumer, steps):
+    return {"producer": producer, "consumer": consumer, "steps": steps}
+
+
+def run(names, chosen=None, jobs=None, told=None, facts=True):
+    """{versions, pairs: {"a>b": {case: {mode: cell}}}, proofs, facts}."""
+    chosen = chosen or [case.name for case in cases.CASES]
+    results = {"versions": {}, "pairs": {}, "proofs": {}, "facts": {}}
+    steps = [[case, mode] for case in chosen for mode in MODES]
+    plans = [_plan(producer, consumer, steps) for producer, consumer in pairs(names)]
+    for plan, cells, versions, _ in drive.run_all(plans, jobs, told):
+        results["versions"] |= versions
+        table = results["pairs"][f"{plan['producer']}>{plan['consumer']}"] = {}
+        for (case, mode), cell in cells.items():
+            table.setdefault(case, {})[mode] = cell
+    plans = [
+        _plan(HELPER, consumer, steps)
+        for consumer, steps in _asked_of(names, results, facts).items()
+        if steps
+    ]
+    for plan, cells, _, _ in drive.run_all(plans, jobs, told):
+        _sort(plan["consumer"], cells, results)
+    return results
+
+
+def _asked_of(names, results, facts):
+    """What each consumer is asked alone: the proofs that cells need, and the table's facts."""
+    steps = {name: [[fact, "fact"] for fact in proofs.FACTS] if facts else [] for name in names}
+    needed = {
+        (pair.split(">")[1], case)
+        for pair, table in results["pairs"].items()
+        for case, cell in table.items()
+        if cell["dlbridge"]["status"] == measure.REFUSED
+    }
+    for consumer, case in sorted(needed):
+        steps[consumer].append([case, "proof"])
+    return steps
+
+
+def _sort(consumer, cells, results):
+    for (name, mode), cell in cells.items():
+        if mode == "fact":
+            if cell["status"] == measure.CRASH:
+                cell = proofs.fact_of_crash(consumer, name)
+            results["facts"].setdefault(consumer, {})[name] = cell
+            continue
+        if cell["status"] == measure.CRASH:
+            # The consumer died of what was made by hand. Of dtype or shape the case's name tells.
+            plain = cases.BY_NAME[name].form == "plain"
+            reason = "no-dtype" if plain else "no-shape"
+            cell = {"status": proofs.PROVED, "reason": reason, "refused": {"any": cell["why"]}}
+        results["proofs"].setdefault(consumer, {})[name] = cell
+
+
+def reason(results, pair, case):
+    """Why a cell cannot work, out of the closed list; None where it must."""
+    cell = results["pairs"][pair][case]["dlbridge"]
+    if cell["status"] == measure.ABSENT:
+        return cell["reason"]
+    if cell["status"] == measure.REFUSED:
+        proof = results["proofs"].get(pair.split(">")[1], {}).get(case, {})
+        return proof.get("reason") if proof.get("status") == proofs.PROVED else None
+    return None
+
+
+def failures(results):
+    """Every cell that has to work and does not, and every fact that is none."""
+    for pair, table in results["pairs"].items():
+        for case, modes in table.items():
+            cell = modes["dlbridge"]
+            if cell["status"] != measure.OK and reason(results, pair, case) is None:
+                why = cell.get("why") or "; ".join(cell.get("problems", ()))
+                yield f"{pair} {case}: {cell['status']}: {why}"
+    for consumer, facts in results["facts"].items():
+        for name, fact in facts.items():
+            if fact["status"] != "ok":
+                yield (
+                    f"{consumer}: {name}: expected {fact.get('table')} as the table says, "
+                    f"found {fact.get('found', fact.get('why'))}"
+                )
+
+
+def dump(results):
+    """As text of one line per case of a pair, in an order that does not depend on the run."""
+    return _lines(results, 3) + "\n"
+
+
+def _lines(value, depth):
+    if depth == 0 or not isinstance(value, dict) or not value:
+        return json.dumps(value, sort_keys=True)
+    rows = [f"{json.dumps(key)}: {_lines(inner, depth - 1)}" for key, inner in value.items()]
+    return "{\n" + ",\n".join(rows) + "\n}"

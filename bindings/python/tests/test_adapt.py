@@ -1,0 +1,416 @@
+# SPDX-License-Identifier: Apache-2.0
+"""adapt: each consumer gets what it can take, and nothing is lost or copied but by consent."""
+
+import gc
+import itertools
+import sys
+import threading
+import types
+import weakref
+
+import dlbridge
+import numpy as np
+import pytest
+from dlbridge import _consumers, _core
+from dlbridge._adapt import Refusal
+
+BASE = np.arange(12, dtype=np.float32).reshape(3, 4)
+NUMPY_ASKS = {"max_version": (1, 0), "dl_device": None, "copy": None}
+# Where each framework's Python code asks, and with what.
+ASKS = {
+    "torch": ("torch.utils.dlpack", {"max_version": (1, 0)}),
+    "jax": ("jax._src.dlpack", {"stream": None}),
+    "paddle": ("paddle.utils.dlpack", {"max_version": (1, 2)}),
+    "onnxruntime": ("onnxruntime.capi.onnxruntime_inference_collection", {}),
+    "dpnp": ("dpnp.dpnp_iface_arraycreation", NUMPY_ASKS),
+}
+
+
+def frozen(array=BASE):
+    copy = array.copy()
+    copy.flags.writeable = False
+    return copy
+
+
+def ask(adapted, name):
+    """Calls __dlpack__ as a framework does: from a module of its name, with its keywords."""
+    module, keywords = ASKS[name]
+    space = {"__name__": module}
+    exec("def ask(array, keywords):\n    return array.__dlpack__(**keywords)", space)
+    return space["ask"](adapted, keywords)
+
+
+def look(capsule, writable=None):
+    return _core.from_dlpack(capsule, writable=writable)
+
+
+def address(array):
+    return array.__array_interface__["data"][0]
+
+
+def test_numpy_takes_it():
+    array = BASE[::-1, ::-1]
+    adapted = dlbridge.adapt(array)
+    taken = np.from_dlpack(adapted)
+    assert address(taken) == address(array)
+    np.testing.assert_array_equal(taken, array)
+    assert not adapted.copied
+    assert adapted.report == ()
+
+
+@pytest.mark.parametrize("name", ASKS)
+def test_a_plain_array_goes_to_everyone_as_it_is(name):
+    array = BASE.copy()
+    adapted = dlbridge.adapt(array)
+    tensor = look(ask(adapted, name), writable=True)
+    assert tensor.data_ptr == address(array)
+    assert not tensor.readonly
+    assert not adapted.copied
+
+
+@pytest.mark.parametrize("name", ["torch", "paddle", "onnxruntime"])
+def test_who_forgets_read_only_is_refused_a_read_only_array(name):
+    adapted = dlbridge.adapt(frozen())
+    with pytest.raises(
+        BufferError, match=r"read-only.*readonly='copy' or readonly='drop'"
+    ) as error:
+        ask(adapted, name)
+    assert error.value.remedy == {"readonly": "copy"}
+    assert adapted.refusal is error.value
+
+
+@pytest.mark.parametrize("name", ["torch", "paddle", "onnxruntime"])
+def test_a_copy_may_be_written_to(name):
+    array = frozen()
+    adapted = dlbridge.adapt(array, readonly="copy")
+    tensor = look(ask(adapted, name), writable=True)
+    assert tensor.data_ptr != address(array)
+    assert not tensor.readonly
+    assert adapted.copied
+    assert "read-only" in adapted.report[0]
+
+
+@pytest.mark.parametrize("name", ["torch", "paddle", "onnxruntime"])
+def test_a_caller_may_drop_it(name):
+    array = frozen()
+    adapted = dlbridge.adapt(array, readonly="drop")
+    tensor = look(ask(adapted, name))
+    assert tensor.data_ptr == address(array)
+    assert not adapted.copied
+    assert "READ_ONLY dropped" in adapted.report[0]
+
+
+def test_an_immutable_consumer_loses_nothing():
+    array = frozen()
+    adapted = dlbridge.adapt(array)
+    assert look(ask(adapted, "jax")).data_ptr == address(array)
+    assert "never writes" in adapted.report[0]
+    capsule = dlbridge.adapt(array, consumer="tensorflow").__dlpack__()
+    assert _core.capsule_kind(capsule) == "legacy"
+
+
+def test_who_honours_read_only_gets_it_flagged():
+    assert not np.from_dlpack(dlbridge.adapt(frozen())).flags.writeable
+    assert look(ask(dlbridge.adapt(frozen()), "dpnp")).readonly
+
+
+def test_a_stranger_is_told_what_its_ask_can_be_told():
+    adapted = dlbridge.adapt(frozen())
+    assert look(adapted.__dlpack__(max_version=(1, 0))).readonly
+    with pytest.raises(BufferError, match="asks for a legacy capsule"):
+        adapted.__dlpack__()
+    with pytest.raises(BufferError, match="asks for a legacy capsule"):
+        adapted.__dlpack__(max_version=(0, 8))
+
+
+def test_a_stranger_gets_no_code_that_its_version_lacks():
+    tensor = _core.wrap(BASE, address(BASE), (3, 4), "float8_e5m2")
+    adapted = dlbridge.adapt(tensor)
+    for version in (None, (0, 8), (1, 0)):
+        with pytest.raises(BufferError):
+            adapted.__dlpack__(max_version=version)
+    assert look(adapted.__dlpack__(max_version=(1, 1))).dtype == "float8_e5m2"
+
+
+def test_a_known_consumer_gets_what_it_is_known_to_read():
+    tensor = _core.wrap(BASE, address(BASE), (3, 4), "float8_e5m2")
+    for name in ("torch", "jax", "paddle"):
+        assert look(ask(dlbridge.adapt(tensor), name)).dtype == "float8_e5m2"
+
+
+@pytest.mark.parametrize(
+    ("name", "refused"),
+    [
+        ("torch", {"reversed"}),
+        ("paddle", {"reversed"}),
+        ("jax", {"reversed", "broadcast", "stepped"}),
+        ("onnxruntime", {"reversed", "broadcast", "stepped", "transposed"}),
+    ],
+)
+def test_strides_that_a_consumer_refuses_take_consent(name, refused):
+    views = {
+        "plain": BASE,
+        "reversed": BASE[::-1, ::-1],
+        "broadcast": _core.from_dlpack(BASE.copy()).view((3, 4), (0, 1)),
+        "stepped": BASE[:, ::2],
+        "transposed": BASE.T,
+        "empty": BASE[:0, ::-1],
+    }
+    for kind, view in views.items():
+        adapted = dlbridge.adapt(view)
+        if kind not in refused:
+            ask(adapted, name)
+            assert not adapted.copied, kind
+            continue
+        with pytest.raises(BufferError, match="strides='compact' allows it") as error:
+            ask(adapted, name)
+        assert error.value.remedy == {"strides": "compact"}
+        consented = dlbridge.adapt(view, strides="compact")
+        tensor = look(ask(consented, name))
+        np.testing.assert_array_equal(np.from_dlpack(tensor), np.from_dlpack(dlbridge.adapt(view)))
+        assert consented.copied
+
+
+def test_one_copy_serves_two_causes():
+    adapted = dlbridge.adapt(frozen()[::-1], strides="compact", readonly="copy")
+    tensor = look(ask(adapted, "torch"), writable=True)
+    assert not tensor.readonly
+    assert len(adapted.report) == 1
+
+
+def test_byte_offset_is_folded():
+    array = BASE.copy()
+    tensor = _core.wrap(array, address(array), (2, 4), "float32", byte_offset=16)
+    arrived = look(ask(dlbridge.adapt(tensor), "onnxruntime"))
+    assert arrived.byte_offset == 0
+    assert arrived.data_ptr == address(array) + 16
+
+
+def test_a_dtype_that_the_consumer_lacks_is_refused_by_name():
+    with pytest.raises(BufferError, match="ONNX Runtime has, found complex64") as error:
+        ask(dlbridge.adapt(BASE.astype(np.complex64)), "onnxruntime")
+    assert error.value.remedy == {}
+
+
+def test_bool_is_what_onnxruntime_calls_it():
+    adapted = dlbridge.adapt(BASE > 3)
+    assert look(ask(adapted, "onnxruntime")).dtype == "uint8"
+    assert adapted.dtype == "bool"
+
+
+def test_copies_that_are_asked_for():
+    array = BASE.copy()
+    adapted = dlbridge.adapt(array, copy=True)
+    assert address(np.from_dlpack(adapted)) != address(array)
+    assert adapted.copied
+    plain = dlbridge.adapt(array)
+    assert look(plain.__dlpack__(copy=True)).data_ptr != address(array)
+    assert plain.copied
+    np.from_dlpack(plain)
+    assert not plain.copied, "what is said is said of the last answer"
+
+
+def test_copies_that_are_forbidden():
+    with pytest.raises(BufferError, match="copy=False"):
+        dlbridge.adapt(frozen(), readonly="copy", consumer="torch").__dlpack__(
+            max_version=(1, 0), copy=False
+        )
+    for option in ({"readonly": "copy"}, {"strides": "compact"}, {"lazy": "resolve"}):
+        with pytest.raises(ValueError, match="found both"):
+            dlbridge.adapt(BASE, copy=False, **option)
+    assert address(np.from_dlpack(dlbridge.adapt(BASE, copy=False))) == address(BASE)
+
+
+@pytest.mark.parametrize(
+    ("option", "error"),
+    [
+        ({"readonly": "maybe"}, ValueError),
+        ({"strides": None}, ValueError),
+        ({"grad": "drop"}, ValueError),
+        ({"lazy": 1}, ValueError),
+        ({"copy": "yes"}, ValueError),
+        ({"consumer": "mxnet"}, ValueError),
+        ({"device": "nowhere"}, ValueError),
+        ({"device": 3.5}, TypeError),
+        ({"unknown": 1}, TypeError),
+    ],
+)
+def test_bad_options(option, error):
+    with pytest.raises(error):
+        dlbridge.adapt(BASE, **option)
+
+
+def test_bad_asks():
+    adapted = dlbridge.adapt(BASE)
+    with pytest.raises(TypeError, match="two integers"):
+        adapted.__dlpack__(max_version="1.0")
+    with pytest.raises(ValueError, match="at least"):
+        adapted.__dlpack__(max_version=(-1, 0))
+    with pytest.raises(ValueError, match="stream=None"):
+        adapted.__dlpack__(stream=2)
+    with pytest.raises(BufferError, match="device"):
+        adapted.__dlpack__(max_version=(1, 0), dl_device=(14, 0))
+    with pytest.raises(TypeError):
+        dlbridge.adapt(3)
+
+
+def test_what_a_producer_raises_passes_through():
+    class Raises:
+        def __dlpack__(self, **keywords):
+            raise ZeroDivisionError("of the producer")
+
+        def __dlpack_device__(self):
+            return (1, 0)
+
+    with pytest.raises(ZeroDivisionError, match="of the producer"):
+        dlbridge.adapt(Raises())
+
+
+class Lazy:
+    """What adapt asks of a torch tensor, and a memory that does not show its marks."""
+
+    __module__ = "torch.fake"
+    requires_grad = False
+
+    def __init__(self, array, conjugated=False, negated=False, requires_grad=False):
+        self.array, self.requires_grad = array, requires_grad
+        self.conjugated, self.negated = conjugated, negated
+
+    def is_conj(self):
+        return self.conjugated
+
+    def is_neg(self):
+        return self.negated
+
+    def resolve_conj(self):
+        return Lazy(self.array.conj(), negated=self.negated)
+
+    def resolve_neg(self):
+        return Lazy(-self.array if self.negated else self.array)
+
+    def detach(self):
+        return Lazy(self.array, self.conjugated, self.negated)
+
+    def __dlpack__(self, **keywords):
+        assert not (self.requires_grad or self.conjugated or self.negated)
+        return self.array.__dlpack__(**keywords)
+
+    def __dlpack_device__(self):
+        return (1, 0)
+
+
+def test_what_is_only_promised_takes_consent():
+    values = np.arange(3) + 1j * np.arange(3)
+    for marks in ({"conjugated": True}, {"negated": True}):
+        with pytest.raises(BufferError, match=f"lazily {[*marks][0]}.*lazy='resolve'"):
+            dlbridge.adapt(Lazy(values, **marks))
+    adapted = dlbridge.adapt(Lazy(values, conjugated=True, negated=True), lazy="resolve")
+    np.testing.assert_array_equal(np.from_dlpack(adapted), -values.conj())
+    assert adapted.copied
+    with pytest.raises(BufferError, match="copy=False"):
+        adapted.__dlpack__(max_version=(1, 0), copy=False)
+
+
+def test_gradients_take_consent():
+    values = np.arange(3.0)
+    with pytest.raises(BufferError, match="grad='detach'"):
+        dlbridge.adapt(Lazy(values, requires_grad=True))
+    taken = np.from_dlpack(dlbridge.adapt(Lazy(values, requires_grad=True), grad="detach"))
+    assert address(taken) == address(values)
+
+
+def test_nothing_is_kept():
+    array = BASE.copy()
+    watched = weakref.ref(array)
+    adapted = dlbridge.adapt(array)
+    taken = np.from_dlpack(adapted)
+    for name in ASKS:
+        ask(adapted, name)
+    del adapted, array
+    assert watched() is not None
+    np.testing.assert_array_equal(taken, BASE)
+    del taken
+    gc.collect()
+    assert watched() is None
+
+
+def test_a_bare_capsule_serves_many_asks():
+    array = BASE.copy()
+    adapted = dlbridge.adapt(array.__dlpack__(max_version=(1, 0)))
+    for _ in range(2):
+        assert address(np.from_dlpack(adapted)) == address(array)
+
+
+def test_nobody_below_asks():
+    """C calls with no frame of Python's below it; a table of callers must not be walked off."""
+    adapted = dlbridge.adapt(BASE)
+    asked = []
+    thread = threading.Thread(target=lambda: asked.append(adapted.__dlpack__(max_version=(1, 0))))
+    thread.start()
+    thread.join()
+    assert look(asked[0]).shape == (3, 4)
+    assert _consumers.by_asking(10_000, None) is _consumers.STRANGER
+
+
+def test_refusals_keep_nothing():
+    array = frozen()
+    before = sys.getrefcount(array)
+    for _ in range(10):
+        with pytest.raises(Refusal):
+            ask(dlbridge.adapt(array), "torch")
+    gc.collect()
+    assert sys.getrefcount(array) == before
+
+
+def test_every_consumer_is_found_by_its_modules():
+    for name in _consumers.CONSUMERS:
+        assert _consumers.by_module(name).name == name
+        assert _consumers.by_module(f"{name}.inner.part").name == name
+    assert _consumers.by_module("torchvision") is None
+    assert _consumers.by_module(None) is None
+
+
+def test_takes_says_why_not():
+    def export(**changes):
+        plain = {
+            "legacy": True,
+            "versioned": True,
+            "keywords": True,
+            "readonly": False,
+            "dtype": "float32",
+            "device": (1, 0),
+            "shape": [3, 4],
+            "strides": [4, 1],
+            "byte_offset": 0,
+        }
+        return types.SimpleNamespace(**{**plain, **changes})
+
+    for consumer in _consumers.CONSUMERS.values():
+        assert consumer.takes(export()) is None
+        assert consumer.takes(export(strides=None)) is None
+    said = {
+        "torch": export(readonly=True),
+        "jax": export(strides=[0, 1]),
+        "tensorflow": export(byte_offset=16),
+        "numpy": export(dtype="bfloat16"),
+        "paddle": export(device=(14, 0)),
+        "tvm_ffi": export(legacy=False),
+        "pyarrow": export(versioned=False),
+    }
+    for name, broken in said.items():
+        assert _consumers.CONSUMERS[name].takes(broken), name
+
+
+def test_strides_by_kind():
+    """Against a walk through all positions: a compact array has each place once, without gaps."""
+    for shape in itertools.product((1, 2, 3), repeat=2):
+        for strides in itertools.product((-2, -1, 0, 1, 2, 3), repeat=2):
+            places = [
+                i * strides[0] + j * strides[1] for i in range(shape[0]) for j in range(shape[1])
+            ]
+            permuted = sorted(places) == list(range(len(places)))
+            compact = places == list(range(len(places)))
+            for name, expected in (("jax", permuted), ("tensorflow", compact)):
+                consumer = _consumers.by_name(name)
+                found = _consumers.takes_strides(consumer, 1, shape, strides)
+                assert found == expected, (name, shape, strides)

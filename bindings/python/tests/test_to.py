@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""to: targets by type, module and name, and what none of them will do."""
+
+import sys
+import types
+
+import dlbridge
+import numpy as np
+import pytest
+from dlbridge import _core
+
+BASE = np.arange(12, dtype=np.float32).reshape(3, 4)
+
+
+def frozen():
+    copy = BASE.copy()
+    copy.flags.writeable = False
+    return copy
+
+
+@pytest.fixture
+def onnxruntime(monkeypatch):
+    """A module of that name whose OrtValue keeps the tensor that it was handed."""
+    module = types.ModuleType("onnxruntime")
+
+    class OrtValue:
+        @classmethod
+        def from_dlpack(cls, data):
+            value = cls()
+            value.name, value.tensor = data.dtype, _core.from_dlpack(data.__dlpack__())
+            return value
+
+    OrtValue.__module__ = "onnxruntime.capi"
+    module.OrtValue = OrtValue
+    monkeypatch.setitem(sys.modules, "onnxruntime", module)
+    return module
+
+
+@pytest.fixture
+def tensorflow(monkeypatch):
+    """A module of that name that takes bare capsules, two levels down."""
+    module = types.ModuleType("tensorflow")
+    module.experimental = types.SimpleNamespace(
+        dlpack=types.SimpleNamespace(from_dlpack=lambda capsule: _core.from_dlpack(capsule))
+    )
+    monkeypatch.setitem(sys.modules, "tensorflow", module)
+    return module
+
+
+@pytest.mark.parametrize("target", [np, "numpy", np.ndarray])
+def test_numpy(target):
+    taken = dlbridge.to(BASE[::-1], target)
+    assert type(taken) is np.ndarray
+    assert np.shares_memory(taken, BASE)
+    assert not dlbridge.to(frozen(), target).flags.writeable
+
+
+def test_a_type_with_a_table_is_reached_through_it():
+    taken = dlbridge.to(BASE, dlbridge.Tensor)
+    assert isinstance(taken, dlbridge.Tensor)
+    assert taken.data_ptr == BASE.__array_interface__["data"][0]
+    assert dlbridge.to(frozen(), dlbridge.Tensor).readonly
+
+
+def test_a_framework_that_takes_capsules(tensorflow):
+    array = frozen()
+    taken = dlbridge.to(array, tensorflow)
+    assert taken.data_ptr == array.__array_interface__["data"][0]
+    with pytest.raises(BufferError, match="strides='compact'"):
+        dlbridge.to(BASE.T, "tensorflow")
+    assert dlbridge.to(BASE.T, "tensorflow", strides="compact").strides == (3, 1)
+
+
+def test_options_are_those_of_adapt(onnxruntime):
+    with pytest.raises(BufferError, match="readonly='copy' or readonly='drop'"):
+        dlbridge.to(frozen(), onnxruntime)
+    assert dlbridge.to(frozen(), onnxruntime, readonly="copy").tensor.size == 12
+    with pytest.raises(TypeError):
+        dlbridge.to(BASE, onnxruntime, unknown=True)
+    assert dlbridge.to(BASE > 3, onnxruntime).name == "bool"
+
+
+def test_another_type_of_a_framework_than_it_imports_as(onnxruntime):
+    assert isinstance(dlbridge.to(BASE, onnxruntime.OrtValue), onnxruntime.OrtValue)
+    other = type("SparseTensor", (), {"__module__": "onnxruntime"})
+    with pytest.raises(TypeError, match="SparseTensor"):
+        dlbridge.to(BASE, other)
+
+
+@pytest.mark.parametrize(
+    ("target", "error"),
+    [
+        ("mxnet", ValueError),
+        (3, TypeError),
+        (None, TypeError),
+        (int, ValueError),
+        (sys, ValueError),
+    ],
+)
+def test_bad_targets(target, error):
+    with pytest.raises(error, match="expected a t"):
+        dlbridge.to(BASE, target)
+
+
+def test_a_framework_that_is_not_installed(monkeypatch):
+    monkeypatch.setitem(sys.modules, "paddle", None)
+    with pytest.raises(ImportError):
+        dlbridge.to(BASE, "paddle")
+
+
+def test_what_does_not_speak_dlpack():
+    for target in (np, dlbridge.Tensor):
+        with pytest.raises(TypeError):
+            dlbridge.to(3, target)
+
+
+def test_dtypes_that_ml_dtypes_adds(monkeypatch):
+    tensor = _core.wrap(BASE, BASE.__array_interface__["data"][0], (3, 4), "bfloat16")
+    monkeypatch.setitem(sys.modules, "ml_dtypes", None)
+    with pytest.raises(BufferError, match="NumPy has, found bfloat16"):
+        dlbridge.to(tensor, np)
+    stand_in = types.SimpleNamespace(bfloat16=np.dtype(np.float16))
+    monkeypatch.setitem(sys.modules, "ml_dtypes", stand_in)
+    taken = dlbridge.to(tensor, np)
+    assert taken.dtype == np.float16
+    assert np.shares_memory(taken, BASE)
+    assert taken.tobytes() == BASE.tobytes()[:24]
