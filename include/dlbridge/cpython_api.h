@@ -1073,12 +1073,13 @@ static inline int dlbridge_py_by_method_(DLBridgePy* py, PyObject* object,
 
 /* --- Guards ----------------------------------------------------------------------------------- */
 
-/* Calls a method without arguments through its descriptor; a new reference. */
+/* Calls a method without arguments through its descriptor; a new reference. What only calls itself
+ * torch.Tensor is none of the descriptor's objects, which CPython then says. */
 static inline PyObject* dlbridge_py_ask_method_(PyObject* descriptor, PyObject* object) {
 #ifndef Py_LIMITED_API
   if (Py_IS_TYPE(descriptor, &PyMethodDescr_Type)) {
     PyMethodDef* method = ((PyMethodDescrObject*)descriptor)->d_method;
-    if (method->ml_flags == METH_NOARGS) {
+    if (method->ml_flags == METH_NOARGS && PyObject_TypeCheck(object, PyDescr_TYPE(descriptor))) {
       return method->ml_meth(object, NULL);
     }
   }
@@ -1091,7 +1092,7 @@ static inline PyObject* dlbridge_py_ask_attribute_(PyObject* descriptor, PyObjec
 #ifndef Py_LIMITED_API
   if (Py_IS_TYPE(descriptor, &PyGetSetDescr_Type)) {
     PyGetSetDef* getset = ((PyGetSetDescrObject*)descriptor)->d_getset;
-    if (getset->get != NULL) {
+    if (getset->get != NULL && PyObject_TypeCheck(object, PyDescr_TYPE(descriptor))) {
       return getset->get(object, getset->closure);
     }
   }
@@ -1106,11 +1107,39 @@ static inline int dlbridge_py_truth_(PyObject* value) {
   return truth;
 }
 
-/* Finds torch's descriptors by the type of one of its tensors. */
+/* torch.Tensor itself, from which `type` inherits; a new reference. */
+static inline PyObject* dlbridge_py_torch_class_(PyTypeObject* type) {
+  Py_ssize_t i, count;
+  PyObject* found = (PyObject*)type;
+  PyObject* bases = PyObject_GetAttrString((PyObject*)type, "__mro__");
+  if (bases == NULL) {
+    return NULL;
+  }
+  count = PyTuple_Check(bases) ? PyTuple_Size(bases) : 0;
+  for (i = 0; i < count; ++i) {
+    PyObject* base = PyTuple_GetItem(bases, i);
+    if (dlbridge_py_is_(base, "torch", "Tensor")) {
+      found = base;
+      break;
+    }
+  }
+  Py_INCREF(found);
+  Py_DECREF(bases);
+  return found;
+}
+
+/* Finds torch's descriptors by the type of one of its tensors: those of torch.Tensor, since a subclass
+ * may have its own, which say nothing of other tensors, nor of what the table hands out. */
 static inline int dlbridge_py_meet_torch_(DLBridgePy* py, PyTypeObject* type) {
-  PyObject* requires_grad = PyObject_GetAttrString((PyObject*)type, "requires_grad");
-  PyObject* is_conj = PyObject_GetAttrString((PyObject*)type, "is_conj");
-  PyObject* is_neg = PyObject_GetAttrString((PyObject*)type, "is_neg");
+  PyObject *torch, *requires_grad, *is_conj, *is_neg;
+  torch = dlbridge_py_torch_class_(type);
+  if (torch == NULL) {
+    return -1;
+  }
+  requires_grad = PyObject_GetAttrString(torch, "requires_grad");
+  is_conj = requires_grad != NULL ? PyObject_GetAttrString(torch, "is_conj") : NULL;
+  is_neg = is_conj != NULL ? PyObject_GetAttrString(torch, "is_neg") : NULL;
+  Py_DECREF(torch);
   if (requires_grad == NULL || is_conj == NULL || is_neg == NULL) {
     Py_XDECREF(requires_grad);
     Py_XDECREF(is_conj);

@@ -4,6 +4,9 @@
 from __future__ import annotations
 
 import ctypes
+import os
+import subprocess
+import sys
 
 import producers
 import pytest
@@ -111,3 +114,65 @@ def test_a_table_that_fails_silently_is_named_by_its_type():
     kind = producers.tabled_type("Silent", __dlpack_c_exchange_api__=capsule)
     with pytest.raises(BufferError, match="table of <class '.*Silent'>"):
         _core.to_type(from_dlpack(versioned().capsule()), kind)
+
+
+# --- The guard of torch's tensors ----------------------------------------------------------------
+
+TORCH = """
+import producers
+from dlbridge import from_dlpack
+
+def torch_class(bases, **attributes):
+    own = {
+        "__module__": "torch",
+        "__init__": lambda self: producers.Tabled.__init__(self),
+        "__dlpack_c_exchange_api__": producers.table_capsule(producers.table()),
+        "requires_grad": property(lambda self: False),
+        "is_conj": lambda self: False,
+        "is_neg": lambda self: False,
+    }
+    return type("Tensor", bases, {**own, **attributes})
+"""
+
+
+def run(script: str) -> str:
+    """In a process of its own: the guard is met once."""
+    paths = os.pathsep.join([os.path.dirname(__file__), *sys.path])
+    done = subprocess.run(
+        [sys.executable, "-c", TORCH + script],
+        env={**os.environ, "PYTHONPATH": paths},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def test_what_a_subclass_says_of_itself_is_not_asked_of_other_tensors():
+    assert "met\n" == run("""
+Tensor = torch_class((producers.Tabled,))
+
+class Odd(Tensor):
+    def is_neg(self):
+        return True
+    requires_grad = property(lambda self: 1 / 0)
+
+assert from_dlpack(Odd()).shape == from_dlpack(Tensor()).shape == (2, 3)
+print("met")
+""")
+
+
+def test_a_function_of_c_is_called_with_its_own_objects_only():
+    """Two classes that call themselves torch.Tensor: the functions of one read memory of the other."""
+    assert "is_neg: a TypeError\n" == run("""
+first = torch_class((producers.Tabled, list), is_conj=list.copy, is_neg=list.copy)
+from_dlpack(first())
+second = torch_class((producers.Tabled,))
+try:
+    from_dlpack(second())
+except TypeError as error:
+    assert "'list'" in str(error), error
+    print("is_neg: a TypeError")
+""")
