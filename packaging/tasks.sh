@@ -17,11 +17,13 @@ need_package_tools() {
   need_zig
 }
 
-# What takes minutes once: zig builds Windows' start files and its C++ library with the first program
-# for it. Whoever has other things to do meanwhile may run this beside them.
+# What takes minutes once: Python's wheels, and zig builds Windows' start files and its C++ library
+# with the first program for it. Whoever has other things to do meanwhile may run this beside them.
 package_prepare() {
   local zig
+  need_build_tools python3-dev
   need_zig
+  bindings/python/wheels.sh >build/log/wheels 2>&1 || say "no wheels yet: the checks of Python say why"
   zig=$(echo build/zig-venv/lib/python3*/site-packages/ziglang/zig)
   echo 'int main() {}' |
     quietly build/log/zig-windows-runtime "$zig" c++ -target x86_64-windows-gnu -O2 -x c++ - \

@@ -3,7 +3,9 @@
 # All checks of the Python package, from anywhere: a line each, `passed`, `FAILED` with the log's
 # tail, or `skipped` with the reason. Ends with 1 if any failed. README.md says what it needs.
 #
-#   check.sh                     every check; the wheels are built first, see wheels.sh
+#   check.sh                     every check; the wheels are built first, see wheels.sh. With
+#                                DLBRIDGE_SHARE=N/M, of those that build everything once more every
+#                                Mth only
 #   check.sh --develop [MINOR]   builds the package for CPython 3.MINOR (11) as it stands and says
 #                                which PYTHONPATH has it; sources in Python are linked, not copied
 #
@@ -14,6 +16,7 @@ set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
+DLBRIDGE_SHARE=${DLBRIDGE_SHARE-1/1}
 scratch=$root/build/bindings/python
 wheels=$root/build/wheels
 logs=$scratch/logs
@@ -278,6 +281,15 @@ corpus() {
   counted "$logs/corpus.log"
 }
 
+# share CHECK...: those of them that this run is to make: each builds everything once more.
+share() {
+  local number=${DLBRIDGE_SHARE%/*} count=${DLBRIDGE_SHARE#*/} place=0 line
+  for line in "$@"; do
+    place=$((place + 1))
+    [ $((place % count)) -ne $((number % count)) ] || side_by_side "$line"
+  done
+}
+
 main() {
   rm -f "$logs/failed" "$logs/times"
   need_pip
@@ -285,8 +297,8 @@ main() {
   [ ! -e "$logs/failed" ] || exit 1
   side_by_side 'rules of the wheels|rules' 'sanitizers|sanitizers' \
     'rules of the wheels can fail|rules_can_fail' 'limited API|limited_api' 'tests 3.11|tests 11' \
-    'tests 3.10|tests 10' 'tests 3.12|tests 12' 'tests 3.13|tests 13' 'types|types' \
-    'source distribution|sdist' 'reproducible|reproducible'
+    'tests 3.10|tests 10' 'tests 3.12|tests 12' 'tests 3.13|tests 13' 'types|types'
+  share 'source distribution|sdist' 'reproducible|reproducible'
   side_by_side 'versions|versions' 'first example|readme' 'corpus|corpus'
   [ ! -e "$logs/failed" ]
 }

@@ -121,4 +121,8 @@ main() {
   done
 }
 
+# One at a time: whoever comes second finds the wheels there.
+mkdir -p "$scratch"
+exec 9>"$scratch/wheels.lock"
+flock 9
 main

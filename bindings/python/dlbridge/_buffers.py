@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import _memory
-from ._core import Tensor, from_dlpack, wrap
+from ._core import Tensor, buffer_address, from_dlpack, wrap
 
 # Codes of PEP 3118; how many bytes they stand for is what the buffer itself says.
 _FORMATS = {
@@ -79,7 +79,7 @@ def _as_it_is(view: memoryview, flags: int) -> Tensor:
     dtype = _dtype_of(view)
     shape = view.shape or ()
     strides = _memory.element_strides(view.strides, shape, view.itemsize)
-    return wrap(view, _memory.address_of(view), shape, dtype, strides=strides, flags=flags)
+    return wrap(view, buffer_address(view), shape, dtype, strides=strides, flags=flags)
 
 
 def _taken_as(

@@ -36,7 +36,7 @@ def from_interface(
     *,
     device: str | tuple[int, int] | None = None,
     writable: bool | None = None,
-    validate: str = "metadata",
+    validate: _memory.Level = "metadata",
     stream: int | types.EllipsisType | None = ...,
 ) -> Tensor:
     """A tensor of an object that has ``__cuda_array_interface__`` (version 2 or 3) or
@@ -98,8 +98,8 @@ def _dtype_of(name: str, fields: dict[str, Any]) -> tuple[str, int]:
     if match is None:
         raise BufferError(f"{name}: expected a typestr such as '<f4', found {typestr!r}")
     order, kind, size = match[1], match[2], int(match[3])
-    dtype = _memory.name_of(_KINDS.get(kind, ""), size)
-    _refuse(dtype is None, name, "numbers or bools that DLPack has", repr(typestr), "convert it")
+    dtype = _memory.name_of(_KINDS.get(kind, ""), size) or ""
+    _refuse(not dtype, name, "numbers or bools that DLPack has", repr(typestr), "convert it")
     foreign = size > 1 and order in (_FOREIGN, "|")
     wanted = f"the byte order of this machine, {sys.byteorder}"
     _refuse(foreign, name, wanted, repr(typestr), "convert it")
@@ -202,7 +202,7 @@ def _order(tensor: Tensor, producer: Any, consumer: Any) -> None:
     abi.stream_handoff(before, abi.stream_from_array_api(device, wanted))
 
 
-def _as_asked(tensor: Tensor, validate: str, stream: Any) -> Tensor:
+def _as_asked(tensor: Tensor, validate: _memory.Level, stream: Any) -> Tensor:
     if validate == "metadata" and stream is ...:
         return tensor
     # The work is ordered already: a capsule says no more than the tensor, and for which stream.

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory that a buffer exposes, as tensors: its address, and a tensor that stays inside it."""
+"""What buffers, interfaces and pickles share: dtypes, and tensors that stay inside a buffer."""
 
 from __future__ import annotations
 
-import ctypes
 import typing
 from collections.abc import Sequence
 
-from ._core import Tensor, wrap
+from ._core import Tensor, buffer_address, wrap
 
 Dtype = typing.Union[str, "tuple[int, int, int]"]
+Level = typing.Literal["none", "struct", "metadata", "device"]
 
 READ_ONLY = 1
 PADDED = 4
@@ -22,41 +22,6 @@ _KINDS = {
     "complex": (8, 16),
     "bool": (1,),
 }
-
-
-class _PyBuffer(ctypes.Structure):
-    """CPython's Py_buffer, which is part of its stable ABI."""
-
-    _fields_ = [
-        ("buf", ctypes.c_void_p),
-        ("obj", ctypes.py_object),
-        ("len", ctypes.c_ssize_t),
-        ("itemsize", ctypes.c_ssize_t),
-        ("readonly", ctypes.c_int),
-        ("ndim", ctypes.c_int),
-        ("format", ctypes.c_char_p),
-        ("shape", ctypes.c_void_p),
-        ("strides", ctypes.c_void_p),
-        ("suboffsets", ctypes.c_void_p),
-        ("internal", ctypes.c_void_p),
-    ]
-
-
-_FULL_READ_ONLY = 0x11C  # PyBUF_FULL_RO: any strides, the format, not to be written to
-_get_buffer = ctypes.pythonapi.PyObject_GetBuffer
-_get_buffer.argtypes = [ctypes.py_object, ctypes.POINTER(_PyBuffer), ctypes.c_int]
-_release_buffer = ctypes.pythonapi.PyBuffer_Release
-_release_buffer.argtypes = [ctypes.POINTER(_PyBuffer)]
-_release_buffer.restype = None
-
-
-def address_of(view: memoryview) -> int:
-    """Where the first element of a view is; the view keeps the memory there."""
-    buffer = _PyBuffer()
-    _get_buffer(view, buffer, _FULL_READ_ONLY)
-    address = buffer.buf or 0
-    _release_buffer(buffer)
-    return address
 
 
 def bits_of(dtype: Dtype) -> int:
@@ -110,7 +75,7 @@ def inside(
     """A tensor over a contiguous view, none of which's elements is outside of it.
 
     ``offset`` counts the bytes from the view's beginning to element (0, ..., 0)."""
-    address = address_of(view)
+    address = buffer_address(view)
     tensor = wrap(
         view,
         address,

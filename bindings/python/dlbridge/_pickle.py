@@ -41,13 +41,12 @@ def reduce(tensor: Tensor, protocol: int) -> tuple[Any, ...]:
     axes; else of a compact copy. An axis of stride 0 stays one.
     """
     _check_sendable(tensor)
+    flags = tensor.flags
     extent = _extent(tensor)
     if extent is None:
-        copied = tensor.copy()
-        flags = tensor.flags | (copied.flags & ~_memory.READ_ONLY)
-        tensor, extent = copied, _extent(copied)
-    else:
-        flags = tensor.flags
+        tensor = tensor.copy()
+        flags = tensor.flags | (flags & _memory.READ_ONLY)
+        extent = 0, tensor.nbytes
     lowest, nbytes = extent
     data = _bytes_at(tensor, tensor.data_ptr + tensor.byte_offset + lowest, nbytes)
     state = (
@@ -146,6 +145,8 @@ def _extent(tensor: Tensor) -> tuple[int, int] | None:
     """Where the memory begins, in bytes from element (0, ..., 0), and how much it is.
 
     None where there are holes between the elements, or some overlap otherwise than by stride 0."""
+    if _is_compact(tensor):
+        return 0, tensor.nbytes
     if tensor.size == 0:
         return 0, 0
     step = 1
@@ -163,6 +164,16 @@ def _extent(tensor: Tensor) -> tuple[int, int] | None:
     if lowest * bits % 8:
         return None  # the lowest element shares its byte: no address says where it begins
     return lowest * bits // 8, -(-step * bits // 8)
+
+
+def _is_compact(tensor: Tensor) -> bool:
+    """Whether the elements lie one after the other, the last axis fastest, as most do."""
+    step = 1
+    for stride, extent in zip(reversed(tensor.strides), reversed(tensor.shape)):
+        if extent != 1 and stride != step:
+            return False
+        step *= extent
+    return True
 
 
 def _bytes_at(tensor: Tensor, address: int, nbytes: int) -> Tensor:

@@ -9,8 +9,12 @@ import ctypes
 import functools
 import importlib
 import math
-import operator
+import os
+import subprocess
+import sys
 from ctypes import c_char_p, c_int32, c_int64, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p
+
+import pytest
 
 LEGACY, VERSIONED = b"dltensor", b"dltensor_versioned"
 READ_ONLY, IS_COPIED, PADDED = 1, 2, 4
@@ -57,8 +61,8 @@ assert (ctypes.sizeof(DLTensor), ctypes.sizeof(Legacy), ctypes.sizeof(Versioned)
 
 
 def _python(name: str, result: object, *arguments: object) -> object:
-    """A function of CPython's own, called with the GIL. A capsule that is being destroyed goes in as
-    an address, so that it gets no new reference."""
+    """A function of CPython's own, called with the GIL. A capsule that is being destroyed goes in
+    as an address, so that it gets no new reference."""
     function = getattr(ctypes.PyDLL(None), name)
     function.restype, function.argtypes = result, arguments
     return function
@@ -365,10 +369,12 @@ def take(capsule: object) -> int:
 
 
 def struct_of(capsule: object) -> Versioned | Legacy:
-    """The struct in a capsule, to look at."""
+    """The struct in a capsule, to look at; it keeps the capsule."""
     name = get_name(capsule)
     kind = Versioned if name.endswith(VERSIONED) else Legacy
-    return kind.from_address(get_pointer(capsule, name))
+    found = kind.from_address(get_pointer(capsule, name))
+    found.capsule = capsule
+    return found
 
 
 def extents(tensor: DLTensor, which: str) -> tuple[int, ...] | None:
@@ -377,12 +383,27 @@ def extents(tensor: DLTensor, which: str) -> tuple[int, ...] | None:
 
 
 @contextlib.contextmanager
-def all_deleted():
-    """Every struct that is made meanwhile must have been deleted exactly once at the end."""
-    before = set(Made.live)
-    yield
-    made = [Made.live[key] for key in Made.live if key not in before]
-    counts = list(map(operator.attrgetter("deleted"), made))
-    for one in made:
-        one.forget()
-    assert counts == [1] * len(counts), counts
+def refused(kind, message, *, status=None, rule=None, axis=None):
+    """The block raises exactly that type, with the library's message, status, rule and axis."""
+    with pytest.raises(kind, match=message) as caught:
+        yield
+    error = caught.value
+    assert type(error) is kind
+    assert (error.status, error.rule, error.axis) == (status, rule, axis)
+    del error
+    caught._excinfo = None
+
+
+def run(program: str, *arguments: str) -> str:
+    """What a program prints that runs in a process of its own: it must end well and say nothing on
+    stderr. It sees this module and the package as the test does."""
+    paths = [os.path.dirname(__file__), *filter(None, sys.path)]
+    done = subprocess.run(
+        [sys.executable, "-c", program, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+    )
+    assert (done.returncode, done.stderr) == (0, ""), (done.returncode, done.stdout, done.stderr)
+    return done.stdout

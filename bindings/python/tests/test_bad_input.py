@@ -17,46 +17,9 @@ import dlbridge
 import producers
 import pytest
 from dlbridge import _core, from_dlpack
-from producers import VERSIONED, LegacyProducer, Producer, legacy, versioned
+from producers import VERSIONED, LegacyProducer, Producer, legacy, refused, versioned
 
-
-@pytest.fixture(autouse=True)
-def quiet(capfd, monkeypatch):
-    """Nothing is printed, by C either, and no exception goes to the hook of last resort.
-
-    The destructors of capsules are Python code here, which must not run as an exception waits: a
-    test keeps a capsule that it expects to be refused."""
-    unraisable = []
-    monkeypatch.setattr(sys, "unraisablehook", unraisable.append)
-    yield
-    gc.collect()
-    assert not unraisable
-    assert capfd.readouterr() == ("", "")
-
-
-@pytest.fixture(autouse=True)
-def balanced(quiet):
-    """What a test's producers made is deleted exactly once, unless the test says otherwise."""
-    before = set(producers.Made.live)
-    yield
-    gc.collect()
-    made = [one for key, one in producers.Made.live.items() if key not in before]
-    for one in made:
-        one.forget()
-    counts = [one.deleted for one in made if one.struct.deleter]
-    assert counts == [1] * len(counts)
-
-
-@contextlib.contextmanager
-def refused(kind, message, *, status=None, rule=None, axis=None):
-    """The block raises exactly that type, with the library's message, status, rule and axis."""
-    with pytest.raises(kind, match=message) as caught:
-        yield
-    error = caught.value
-    assert type(error) is kind
-    assert (error.status, error.rule, error.axis) == (status, rule, axis)
-    del error
-    caught._excinfo = None
+pytestmark = pytest.mark.usefixtures("balanced")
 
 
 class Answers:
@@ -466,8 +429,9 @@ class Custom(Exception):
 
 ERRORS = [
     Custom("x"), BufferError("x"), ValueError("x"), RuntimeError("x"), MemoryError("x"),
-    OSError(2, "x"), NotImplementedError("x"), AttributeError("x"), KeyboardInterrupt("x"), SystemExit("x"),
-    GeneratorExit("x"), StopIteration("x"), RecursionError("x"), AssertionError("x"),
+    OSError(2, "x"), NotImplementedError("x"), AttributeError("x"), KeyboardInterrupt("x"),
+    SystemExit("x"), GeneratorExit("x"), StopIteration("x"), RecursionError("x"),
+    AssertionError("x"),
 ]  # fmt: skip
 
 

@@ -179,6 +179,14 @@ def test_the_real_table_answers_for_every_tensor_of_the_corpus(monkeypatch):
     assert taken == refused == set(known)
 
 
+def test_the_real_table_takes_a_plain_array(np, monkeypatch):
+    monkeypatch.delitem(sys.modules, "dlbridge._consumers")
+    pytest.importorskip("dlbridge._consumers")
+    for dtype in (np.float32, np.float64, np.int64):
+        report = inspect(np.zeros((3, 4), dtype))
+        assert [name for name, reason in report.consumers.items() if reason] == [], dtype
+
+
 def tensor_of(producer):
     assert producer.kind != MEMORY
     kinds = {abi.Kind.BARE: lambda struct: struct}

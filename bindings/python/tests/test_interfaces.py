@@ -5,9 +5,12 @@ import array
 import ctypes
 import gc
 import mmap
+import os
+import subprocess
 import sys
 import weakref
 
+import checkout
 import dlbridge
 import numpy as np
 import pytest
@@ -452,3 +455,84 @@ def test_cuda_interface_keeps_the_object_through_a_capsule():
     del tensor
     gc.collect()
     assert dead() is None
+
+
+# -------------------------------------------------------------------------- CUDA, where a driver is
+
+DRIVER = r"""
+import ctypes, sys
+import dlbridge
+
+driver = ctypes.CDLL("libcuda.so.1")
+driver.fake_cuda_log.restype = ctypes.c_char_p
+driver.fake_cuda_violation_texts.restype = ctypes.c_char_p
+
+
+def call(name, *arguments):
+    assert getattr(driver, name)(*arguments) == 0, name
+
+
+def cuda(address, **changes):
+    fields = {"shape": (2, 3), "typestr": "<f4", "data": (address, False), "version": 3}
+    return type("Speaks", (), {"__cuda_array_interface__": {**fields, **changes}})()
+
+
+def log_of(work):
+    driver.fake_cuda_clear_log()
+    result = work()
+    return result, driver.fake_cuda_log().decode().split()
+
+
+call("cuInit", 0)
+context, other = ctypes.c_void_p(), ctypes.c_void_p()
+memory, managed = ctypes.c_uint64(), ctypes.c_uint64()
+call("cuDevicePrimaryCtxRetain", ctypes.byref(context), 1)
+call("cuCtxPushCurrent_v2", context)
+call("cuMemAlloc_v2", ctypes.byref(memory), ctypes.c_size_t(256))
+call("cuMemAllocManaged", ctypes.byref(managed), ctypes.c_size_t(256), 1)
+call("cuStreamCreate", ctypes.byref(other), 0)
+
+# The driver says which device it is of, and holds the label against it.
+tensor = dlbridge.from_interface(cuda(memory.value), validate="device")
+assert tensor.device == "cuda:1", tensor
+assert dlbridge.from_interface(cuda(managed.value)).device == "cuda_managed:0"
+try:
+    dlbridge.from_interface(cuda(memory.value), device="cuda:0", validate="device")
+except BufferError as error:
+    assert "the memory is not where the device says" in str(error), error
+else:
+    raise AssertionError("a wrong label passed")
+
+# The consumer's stream waits for the producer's, and only where they are two.
+for address in (memory.value, managed.value):
+    work = lambda: dlbridge.from_interface(cuda(address, stream=other.value))
+    assert "cuStreamWaitEvent" in log_of(work)[1], log_of(work)
+    work = lambda: dlbridge.from_interface(cuda(address, stream=other.value), stream=other.value)
+    assert "cuStreamWaitEvent" not in log_of(work)[1]
+    assert "cuStreamWaitEvent" not in log_of(lambda: dlbridge.from_interface(cuda(address)))[1]
+
+# portable() brings it to the host, where it can be pickled.
+source = (ctypes.c_float * 6)(*range(6))
+driver.fake_cuda_poke(memory, source, ctypes.c_size_t(24))
+for given in (cuda(memory.value), dlbridge.from_interface(cuda(memory.value))):
+    arrived = dlbridge.portable(given)
+    assert (arrived.device, arrived.copied) == ("cpu:0", True), arrived
+    assert memoryview(arrived).tobytes() == bytes(source)
+assert not driver.fake_cuda_violations() - 1, driver.fake_cuda_violation_texts()
+print("done")
+"""
+
+
+def test_cuda_interface_with_a_driver(tmp_path):
+    """On a stand-in for CUDA's driver, which is strict; that cuInit is called twice is its note."""
+    driver = checkout.root() / "build" / "dev" / "tests" / "fakes" / "fake_cuda"
+    if not (driver / "libcuda.so.1").exists():
+        pytest.skip("the stand-in for CUDA's driver is not built: ./run build")
+    run = subprocess.run(
+        [sys.executable, "-c", DRIVER],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "LD_LIBRARY_PATH": str(driver)},
+    )
+    assert (run.returncode, run.stdout, run.stderr) == (0, "done\n", "")

@@ -145,6 +145,23 @@ def test_padded_elements_stay_padded():
     assert dlbridge.to_buffer(arrived).tobytes() == bytes(source)
 
 
+@pytest.mark.parametrize("flags", [0, 4])
+def test_small_elements_with_holes_between_them(flags):
+    source = bytearray(range(24))
+    address = dlbridge.from_buffer(source).data_ptr
+    tensor = _core.wrap(source, address, (3, 4), "int4", strides=(8, 2), flags=flags)
+    arrived = through(tensor)
+    assert arrived.shape == (3, 4) and arrived.copied
+    shift = 0 if flags & 4 else 1  # packed, every other element is the low half of the next byte
+    wanted = [source[(8 * i + 2 * j) >> shift] & 15 for i in range(3) for j in range(4)]
+    raw = dlbridge.to_buffer(arrived).tobytes()
+    if arrived.flags & 4:
+        found = [byte & 15 for byte in raw]
+    else:
+        found = [half for byte in raw for half in (byte & 15, byte >> 4)]
+    assert found == wanted
+
+
 def test_flags_are_kept():
     source = bytearray(8)
     address = dlbridge.from_buffer(source).data_ptr

@@ -59,11 +59,24 @@ static int check_layout(const DLBridgeLayout* layout, Py_buffer* view, int flags
   return 0;
 }
 
-/* Strides in bytes, in memory of their own: the tensor's count elements. */
+/* Where an axis has at most one index, or another has none, its stride says nothing and may be so large
+ * that the product does not fit. */
+static Py_ssize_t product(Py_ssize_t one, Py_ssize_t other) {
+  return (Py_ssize_t)((size_t)one * (size_t)other);
+}
+
+/* Strides in bytes, in memory of their own: the tensor's count elements. A buffer without axes has
+ * neither shape nor strides. */
 static int fill_strides(const DLTensor* tensor, Py_ssize_t item, Py_buffer* view) {
   int32_t i, axis;
   Py_ssize_t* shape;
-  view->internal = PyMem_Malloc(((size_t)tensor->ndim * 2 + 1) * sizeof(Py_ssize_t));
+  view->internal = NULL;
+  view->shape = NULL;
+  view->strides = NULL;
+  if (tensor->ndim == 0) {
+    return 0;
+  }
+  view->internal = PyMem_Malloc((size_t)tensor->ndim * 2 * sizeof(Py_ssize_t));
   if (view->internal == NULL) {
     view->obj = NULL;
     PyErr_NoMemory();
@@ -74,10 +87,10 @@ static int fill_strides(const DLTensor* tensor, Py_ssize_t item, Py_buffer* view
   view->strides = shape + tensor->ndim;
   for (i = 0; i < tensor->ndim; ++i) {
     shape[i] = (Py_ssize_t)tensor->shape[i];
-    view->strides[i] = tensor->strides != NULL ? (Py_ssize_t)tensor->strides[i] * item : item;
+    view->strides[i] = tensor->strides != NULL ? product((Py_ssize_t)tensor->strides[i], item) : item;
   }
   for (axis = tensor->ndim - 2; tensor->strides == NULL && axis >= 0; --axis) {
-    view->strides[axis] = view->strides[axis + 1] * shape[axis + 1];
+    view->strides[axis] = product(view->strides[axis + 1], shape[axis + 1]);
   }
   return 0;
 }

@@ -164,7 +164,12 @@ static int read_wrap_keyword(const CoreNames* names, PyObject* name, PyObject* v
     return core_read_unsigned(value, "byte_offset of at least 0", &out->spec.byte_offset);
   }
   if (name == names->flags) {
-    return core_read_unsigned(value, "flags of at least 0", &out->spec.flags);
+    uint64_t flags;
+    if (core_read_unsigned(value, "flags of at least 0", &flags) < 0) {
+      return -1;
+    }
+    out->spec.flags |= flags; /* readonly may have come before */
+    return 0;
   }
   if (name == names->nbytes) {
     return value == Py_None
