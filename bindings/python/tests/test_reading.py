@@ -8,9 +8,10 @@ import os
 import subprocess
 import sys
 
+import producers
 import pytest
 from dlbridge import _core, from_dlpack
-from producers import versioned
+from producers import Producer, versioned
 
 
 def memory(size: int = 16) -> tuple[object, int]:
@@ -150,7 +151,8 @@ def run(script: str) -> str:
 
 
 def test_what_a_subclass_says_of_itself_is_not_asked_of_other_tensors():
-    assert "met\n" == run("""
+    assert (
+        run("""
 Tensor = torch_class((producers.Tabled,))
 
 class Odd(Tensor):
@@ -161,11 +163,14 @@ class Odd(Tensor):
 assert from_dlpack(Odd()).shape == from_dlpack(Tensor()).shape == (2, 3)
 print("met")
 """)
+        == "met\n"
+    )
 
 
 def test_a_function_of_c_is_called_with_its_own_objects_only():
     """Two classes that call themselves torch.Tensor: the functions of one read memory of the other."""
-    assert "is_neg: a TypeError\n" == run("""
+    assert (
+        run("""
 first = torch_class((producers.Tabled, list), is_conj=list.copy, is_neg=list.copy)
 from_dlpack(first())
 second = torch_class((producers.Tabled,))
@@ -175,3 +180,5 @@ except TypeError as error:
     assert "'list'" in str(error), error
     print("is_neg: a TypeError")
 """)
+        == "is_neg: a TypeError\n"
+    )
