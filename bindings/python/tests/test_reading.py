@@ -165,6 +165,7 @@ print("met")
 """)
         == "met\n"
     )
+    """Two classes are called torch.Tensor: functions of one would read the other as theirs."""
 
 
 def test_a_function_of_c_is_called_with_its_own_objects_only():
