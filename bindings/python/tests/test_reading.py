@@ -169,7 +169,7 @@ print("met")
 
 
 def test_a_function_of_c_is_called_with_its_own_objects_only():
-    """Two classes that call themselves torch.Tensor: the functions of one read memory of the other."""
+    """Two classes are called torch.Tensor: functions of one would read the other as theirs."""
     assert (
         run("""
 first = torch_class((producers.Tabled, list), is_conj=list.copy, is_neg=list.copy)
