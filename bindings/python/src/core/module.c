@@ -10,18 +10,6 @@ CoreState* core_state_of_type(PyTypeObject* type) {
   return (CoreState*)PyType_GetModuleState(type);
 }
 
-/* What the exchange table's functions start from, which are told no module. */
-CoreState* core_state(void) {
-  PyObject* places = PyInterpreterState_GetDict(PyInterpreterState_Get());
-  PyObject* capsule = places != NULL ? PyDict_GetItemString(places, kStateKey) : NULL;
-  if (capsule == NULL) {
-    PyErr_SetString(PyExc_RuntimeError,
-                    "dlbridge was not imported in this interpreter, or is gone");
-    return NULL;
-  }
-  return (CoreState*)PyCapsule_GetPointer(capsule, kStateKey);
-}
-
 static int publish_state(CoreState* state) {
   int status;
   PyObject* places = PyInterpreterState_GetDict(PyInterpreterState_Get());
@@ -33,6 +21,33 @@ static int publish_state(CoreState* state) {
   status = PyDict_SetItemString(places, kStateKey, capsule);
   Py_DECREF(capsule);
   return status;
+}
+
+static struct PyModuleDef definition;
+
+/* The state that was published last is gone with its module: another import's may be there. */
+static CoreState* core_state_again(void) {
+  CoreState* state = NULL;
+  PyObject* module = PyImport_ImportModule("dlbridge._core");
+  PyErr_Clear();
+  if (module != NULL && PyModule_Check(module) && PyModule_GetDef(module) == &definition) {
+    state = core_state_of_module(module);
+  }
+  if (state == NULL || state->tensor_type == NULL || publish_state(state) < 0) {
+    PyErr_SetString(PyExc_RuntimeError,
+                    "dlbridge was not imported in this interpreter, or is gone");
+    state = NULL;
+  }
+  Py_XDECREF(module);
+  return state;
+}
+
+/* What the exchange table's functions start from, which are told no module. */
+CoreState* core_state(void) {
+  PyObject* places = PyInterpreterState_GetDict(PyInterpreterState_Get());
+  PyObject* capsule = places != NULL ? PyDict_GetItemString(places, kStateKey) : NULL;
+  return capsule != NULL ? (CoreState*)PyCapsule_GetPointer(capsule, kStateKey)
+                         : core_state_again();
 }
 
 static void withdraw_state(CoreState* state) {
