@@ -291,8 +291,8 @@ static inline void dlbridge_py_let_go_(DLBridgePyKept* kept) {
   dlbridge_py_life_drop_(life);
 }
 
-/** Lets go of objects whose tensors were released on threads that could not do it: those of
- * sub-interpreters. Every function that makes or imports a tensor does so first. \since 0.2.0 */
+/** Lets go of objects whose tensors were released where that could not be done: those of a
+ * sub-interpreter, and those of the main one released by a thread inside another. Every function that makes or imports a tensor does so first. \since 0.2.0 */
 static inline void dlbridge_py_collect(DLBridgePy* py) {
   if (py->life != NULL && py->life->left != NULL) {
     DLBridgePyKept* kept = (DLBridgePyKept*)dlbridge_py_swap_(&py->life->left, NULL);
@@ -304,6 +304,27 @@ static inline void dlbridge_py_collect(DLBridgePy* py) {
   }
 }
 
+/* Is this thread at work in another interpreter than the main one? Then PyGILState_Ensure would stay
+ * there, or before 3.12 wait for the very GIL that this thread has. */
+static inline int dlbridge_py_is_elsewhere_(void) {
+  PyThreadState* known = PyGILState_GetThisThreadState();
+  if (known == NULL) {
+    return 0;
+  }
+  if (PyInterpreterState_GetID(PyThreadState_GetInterpreter(known)) != 0) {
+    return 1;
+  }
+#if PY_VERSION_HEX < 0x030c0000
+  {
+    /* Whoever has the GIL: this thread, in the guise of a state that PyGILState does not know? */
+    const PyThreadState* current = _PyThreadState_UncheckedGet();
+    return current != NULL && current != known && current->thread_id == PyThread_get_thread_ident();
+  }
+#else
+  return 0;
+#endif
+}
+
 /* `release` of dlbridge_wrap: any thread, with or without the GIL. When the interpreter is at its end,
  * its objects can no longer be touched from here: they are left to it. */
 static inline void dlbridge_py_released_(void* context, DLBridgeBuffer buffer) {
@@ -312,7 +333,7 @@ static inline void dlbridge_py_released_(void* context, DLBridgeBuffer buffer) {
   if (!dlbridge_py_load_(&kept->life->alive)) {
     return;
   }
-  if (kept->life->is_main) {
+  if (kept->life->is_main && !dlbridge_py_is_elsewhere_()) {
     PyGILState_STATE state = PyGILState_Ensure();
     dlbridge_py_let_go_(kept);
     PyGILState_Release(state);
@@ -1073,12 +1094,13 @@ static inline int dlbridge_py_by_method_(DLBridgePy* py, PyObject* object,
 
 /* --- Guards ----------------------------------------------------------------------------------- */
 
-/* Calls a method without arguments through its descriptor; a new reference. */
+/* Calls a method without arguments through its descriptor; a new reference. What only calls itself
+ * torch.Tensor is none of the descriptor's objects, which CPython then says. */
 static inline PyObject* dlbridge_py_ask_method_(PyObject* descriptor, PyObject* object) {
 #ifndef Py_LIMITED_API
   if (Py_IS_TYPE(descriptor, &PyMethodDescr_Type)) {
     PyMethodDef* method = ((PyMethodDescrObject*)descriptor)->d_method;
-    if (method->ml_flags == METH_NOARGS) {
+    if (method->ml_flags == METH_NOARGS && PyObject_TypeCheck(object, PyDescr_TYPE(descriptor))) {
       return method->ml_meth(object, NULL);
     }
   }
@@ -1091,7 +1113,7 @@ static inline PyObject* dlbridge_py_ask_attribute_(PyObject* descriptor, PyObjec
 #ifndef Py_LIMITED_API
   if (Py_IS_TYPE(descriptor, &PyGetSetDescr_Type)) {
     PyGetSetDef* getset = ((PyGetSetDescrObject*)descriptor)->d_getset;
-    if (getset->get != NULL) {
+    if (getset->get != NULL && PyObject_TypeCheck(object, PyDescr_TYPE(descriptor))) {
       return getset->get(object, getset->closure);
     }
   }
@@ -1106,11 +1128,39 @@ static inline int dlbridge_py_truth_(PyObject* value) {
   return truth;
 }
 
-/* Finds torch's descriptors by the type of one of its tensors. */
+/* torch.Tensor itself, from which `type` inherits; a new reference. */
+static inline PyObject* dlbridge_py_torch_class_(PyTypeObject* type) {
+  Py_ssize_t i, count;
+  PyObject* found = (PyObject*)type;
+  PyObject* bases = PyObject_GetAttrString((PyObject*)type, "__mro__");
+  if (bases == NULL) {
+    return NULL;
+  }
+  count = PyTuple_Check(bases) ? PyTuple_Size(bases) : 0;
+  for (i = 0; i < count; ++i) {
+    PyObject* base = PyTuple_GetItem(bases, i);
+    if (dlbridge_py_is_(base, "torch", "Tensor")) {
+      found = base;
+      break;
+    }
+  }
+  Py_INCREF(found);
+  Py_DECREF(bases);
+  return found;
+}
+
+/* Finds torch's descriptors by the type of one of its tensors: those of torch.Tensor, since a subclass
+ * may have its own, which say nothing of other tensors, nor of what the table hands out. */
 static inline int dlbridge_py_meet_torch_(DLBridgePy* py, PyTypeObject* type) {
-  PyObject* requires_grad = PyObject_GetAttrString((PyObject*)type, "requires_grad");
-  PyObject* is_conj = PyObject_GetAttrString((PyObject*)type, "is_conj");
-  PyObject* is_neg = PyObject_GetAttrString((PyObject*)type, "is_neg");
+  PyObject *torch, *requires_grad, *is_conj, *is_neg;
+  torch = dlbridge_py_torch_class_(type);
+  if (torch == NULL) {
+    return -1;
+  }
+  requires_grad = PyObject_GetAttrString(torch, "requires_grad");
+  is_conj = requires_grad != NULL ? PyObject_GetAttrString(torch, "is_conj") : NULL;
+  is_neg = is_conj != NULL ? PyObject_GetAttrString(torch, "is_neg") : NULL;
+  Py_DECREF(torch);
   if (requires_grad == NULL || is_conj == NULL || is_neg == NULL) {
     Py_XDECREF(requires_grad);
     Py_XDECREF(is_conj);
@@ -1213,13 +1263,13 @@ static inline int dlbridge_py_order_(const DLPackExchangeAPI* table, const DLTen
   return 1;
 }
 
-/* What a table that failed left behind: its exception, or one that says so. */
-static inline int dlbridge_py_table_failed_(PyObject* object) {
+/* What a table of `type` that failed left behind: its exception, or one that says so. */
+static inline int dlbridge_py_table_failed_(PyTypeObject* type) {
   if (!PyErr_Occurred()) {
     dlbridge_py_refuse_(PyExc_BufferError, DLBRIDGE_ERROR_INVALID_TENSOR, DLBRIDGE_RULE_NONE,
-                        "expected a tensor from the exchange table of %R, which failed without "
+                        "expected an answer from the exchange table of %R, which failed without "
                         "saying why",
-                        (PyObject*)Py_TYPE(object));
+                        (PyObject*)type);
   }
   return -1;
 }
@@ -1231,7 +1281,7 @@ static inline int dlbridge_py_by_table_(DLBridgePy* py, const DLBridgePyType* ty
   int status = 1;
   DLManagedTensorVersioned* tensor = NULL;
   if (type->table->managed_tensor_from_py_object_no_sync(object, &tensor) != 0 || tensor == NULL) {
-    return dlbridge_py_table_failed_(object);
+    return dlbridge_py_table_failed_(Py_TYPE(object));
   }
   if (tensor->version.major == 1) {
     status = dlbridge_py_guard_(py, object, type->guard, tensor->dl_tensor.dtype.code);
@@ -1303,6 +1353,7 @@ static inline int dlbridge_py_fit_(const DLBridgePyImport* how, DLManagedTensorV
   const int elsewhere = how->device != NULL &&
                         ((int64_t)fields->device.device_type != (int64_t)how->device->device_type ||
                          fields->device.device_id != how->device->device_id);
+  const int copied = ((*tensor)->flags & DLPACK_FLAG_BITMASK_IS_COPIED) != 0;
   if (elsewhere && how->copy == DLBRIDGE_PY_COPY_NEVER) {
     dlbridge_py_refuse_(PyExc_BufferError, DLBRIDGE_ERROR_UNSUPPORTED, DLBRIDGE_RULE_NONE,
                         "expected a tensor on device (%d, %d), found one on (%d, %d), and "
@@ -1314,11 +1365,17 @@ static inline int dlbridge_py_fit_(const DLBridgePyImport* how, DLManagedTensorV
     *tensor = NULL;
     return -1;
   }
-  if (elsewhere || (how->copy == DLBRIDGE_PY_COPY_ALWAYS &&
-                    ((*tensor)->flags & DLPACK_FLAG_BITMASK_IS_COPIED) == 0)) {
-    return dlbridge_py_copied_(tensor, how->device);
+  if (how->copy == DLBRIDGE_PY_COPY_NEVER && copied) {
+    dlbridge_py_refuse_(PyExc_BufferError, DLBRIDGE_ERROR_UNSUPPORTED, DLBRIDGE_RULE_NONE,
+                        "expected the producer's own memory, as copy=False asks, found a copy that "
+                        "it made");
+    dlbridge_py_release(*tensor);
+    *tensor = NULL;
+    return -1;
   }
-  return 0;
+  return elsewhere || (how->copy == DLBRIDGE_PY_COPY_ALWAYS && !copied)
+             ? dlbridge_py_copied_(tensor, how->device)
+             : 0;
 }
 
 static inline int dlbridge_py_check_options_(const DLBridgePyImport* how) {
@@ -1370,7 +1427,7 @@ static inline int dlbridge_py_lend_(DLBridgePy* py, const DLBridgePyType* type, 
   int status;
   DLBridgeError error;
   if (type->table->dltensor_from_py_object_no_sync(object, &out->tensor) != 0) {
-    return dlbridge_py_table_failed_(object);
+    return dlbridge_py_table_failed_(Py_TYPE(object));
   }
   out->owner = NULL;
   status = dlbridge_py_guard_(py, object, type->guard, out->tensor.dtype.code);
@@ -1592,8 +1649,8 @@ static inline int dlbridge_py_table_no_stream(DLDeviceType device_type, int32_t 
 }
 
 /** Fills `table` for a type: `from_object` hands out an owner (dlbridge_share of the tensor that the
- * object has), `to_object` makes an object of a tensor that passes to it, `lend` (may be NULL) fills a
- * borrowed one. All are called with the GIL and return 0, or -1 with an exception set. A table must
+ * object has), `to_object` makes an object of a tensor of anybody's that passes to it (dlbridge_adopt
+ * makes it one that can be shared), `lend` (may be NULL) fills a borrowed one. All are called with the GIL and return 0, or -1 with an exception set. A table must
  * never move or go: make it static. Its version is DLPack's of this library. \since 0.2.0 */
 static inline void dlbridge_py_table_init(DLPackExchangeAPI* table,
                                           DLPackManagedTensorFromPyObjectNoSync from_object,
@@ -1697,7 +1754,7 @@ static inline PyObject* dlbridge_py_to_type(DLBridgePy* py, PyTypeObject* type,
     if (entry.table->managed_tensor_to_py_object_no_sync(&handed->shell, &object) != 0 ||
         object == NULL) {
       object = NULL;
-      dlbridge_py_table_failed_((PyObject*)type);
+      dlbridge_py_table_failed_(type);
       dlbridge_py_take_back_(handed);
     }
     dlbridge_py_handed_drop_(handed);

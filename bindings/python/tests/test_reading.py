@@ -4,6 +4,9 @@
 from __future__ import annotations
 
 import ctypes
+import os
+import subprocess
+import sys
 
 import producers
 import pytest
@@ -49,7 +52,8 @@ FULL_RO = 0x11C
 
 def test_a_buffer_without_axes_has_no_shape_and_no_strides():
     """CPython's rule: with ndim 0 they must be NULL."""
-    get, release = ctypes.pythonapi.PyObject_GetBuffer, ctypes.pythonapi.PyBuffer_Release
+    python = ctypes.PyDLL(None)
+    get, release = python.PyObject_GetBuffer, python.PyBuffer_Release
     tensor = from_dlpack(versioned(shape=()).capsule())
     view = Buffer()
     assert get(ctypes.py_object(tensor), ctypes.byref(view), FULL_RO) == 0
@@ -74,3 +78,108 @@ def test_strides_that_say_nothing_may_be_of_any_size(shape, strides):
 def test_strides_that_are_left_out_of_an_empty_tensor_may_not_fit():
     made = versioned(version=(1, 1), shape=(0, 2**62, 2**62), strides=None)
     assert memoryview(from_dlpack(made.capsule())).nbytes == 0
+
+
+# --- Copies --------------------------------------------------------------------------------------
+
+
+def test_a_copy_of_a_copy_is_one():
+    """What is shared is no longer solely its consumer's, so that it does not say IS_COPIED."""
+    source = from_dlpack(versioned().capsule()).copy()
+    assert source.copied
+    shares = [from_dlpack(source), from_dlpack(source.__dlpack__(max_version=(1, 3)))]
+    shares += [source.view((6,)), from_dlpack(_core.export(source, (1, 3)))]
+    assert [share.copied for share in shares] == [False] * 4
+    copies = [from_dlpack(source, copy=True), from_dlpack(source.view((6,)), copy=True)]
+    for copy in copies:
+        assert copy.copied
+        assert copy.data_ptr != source.data_ptr
+    assert from_dlpack(source, copy=False).data_ptr == source.data_ptr
+
+
+def test_copy_false_takes_no_copy_of_a_producer_that_made_one():
+    producer = Producer(flags=producers.IS_COPIED)
+    with pytest.raises(BufferError, match="copy=False"):
+        from_dlpack(producer, copy=False)
+    assert producer.deleted == 1
+
+
+# --- Exchange tables -----------------------------------------------------------------------------
+
+
+def test_a_table_that_fails_silently_is_named_by_its_type():
+    fail = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)(lambda *_: -1)
+    address = ctypes.cast(fail, ctypes.c_void_p).value
+    capsule = producers.table_capsule(producers.table(to_object=address))
+    kind = producers.tabled_type("Silent", __dlpack_c_exchange_api__=capsule)
+    with pytest.raises(BufferError, match="table of <class '.*Silent'>"):
+        _core.to_type(from_dlpack(versioned().capsule()), kind)
+
+
+# --- The guard of torch's tensors ----------------------------------------------------------------
+
+TORCH = """
+import producers
+from dlbridge import from_dlpack
+
+def torch_class(bases, **attributes):
+    own = {
+        "__module__": "torch",
+        "__init__": lambda self: producers.Tabled.__init__(self),
+        "__dlpack_c_exchange_api__": producers.table_capsule(producers.table()),
+        "requires_grad": property(lambda self: False),
+        "is_conj": lambda self: False,
+        "is_neg": lambda self: False,
+    }
+    return type("Tensor", bases, {**own, **attributes})
+"""
+
+
+def run(script: str) -> str:
+    """In a process of its own: the guard is met once."""
+    paths = os.pathsep.join([os.path.dirname(__file__), *sys.path])
+    done = subprocess.run(
+        [sys.executable, "-c", TORCH + script],
+        env={**os.environ, "PYTHONPATH": paths},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def test_what_a_subclass_says_of_itself_is_not_asked_of_other_tensors():
+    assert (
+        run("""
+Tensor = torch_class((producers.Tabled,))
+
+class Odd(Tensor):
+    def is_neg(self):
+        return True
+    requires_grad = property(lambda self: 1 / 0)
+
+assert from_dlpack(Odd()).shape == from_dlpack(Tensor()).shape == (2, 3)
+print("met")
+""")
+        == "met\n"
+    )
+    """Two classes are called torch.Tensor: functions of one would read the other as theirs."""
+
+
+def test_a_function_of_c_is_called_with_its_own_objects_only():
+    """Two classes are called torch.Tensor: functions of one would read the other as theirs."""
+    assert (
+        run("""
+first = torch_class((producers.Tabled, list), is_conj=list.copy, is_neg=list.copy)
+from_dlpack(first())
+second = torch_class((producers.Tabled,))
+try:
+    from_dlpack(second())
+except TypeError as error:
+    assert "'list'" in str(error), error
+    print("is_neg: a TypeError")
+""")
+        == "is_neg: a TypeError\n"
+    )

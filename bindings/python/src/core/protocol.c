@@ -17,12 +17,17 @@ static int adopt(TensorObject* self) {
   return 0;
 }
 
+DLManagedTensorVersioned* core_say_shared(DLManagedTensorVersioned* shared) {
+  shared->flags &= ~(uint64_t)DLPACK_FLAG_BITMASK_IS_COPIED;
+  return shared;
+}
+
 DLManagedTensorVersioned* core_share(TensorObject* self) {
   DLBridgeError error;
   DLManagedTensorVersioned* shared = NULL;
   DLBridgeStatus status = dlbridge_share(self->tensor, &shared, NULL);
   if (status == DLBRIDGE_OK) {
-    return shared;
+    return core_say_shared(shared);
   }
   if (status == DLBRIDGE_ERROR_NOT_OURS && adopt(self) < 0) {
     return NULL;
@@ -32,7 +37,7 @@ DLManagedTensorVersioned* core_share(TensorObject* self) {
     dlbridge_py_raise(&error);
     return NULL;
   }
-  return shared;
+  return core_say_shared(shared);
 }
 
 DLManagedTensorVersioned* core_copy(TensorObject* self, DLDevice device) {

@@ -243,7 +243,7 @@ static DLManagedTensorVersioned* viewed(TensorObject* self, const DLBridgeViewSp
     dlbridge_py_raise(&error);
   }
   dlbridge_py_release(shared);
-  return view;
+  return view != NULL ? core_say_shared(view) : NULL;
 }
 
 static PyObject* view(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
