@@ -15,7 +15,8 @@ root=$(cd "$here/../.." && pwd)
 scratch=$root/build/interop
 status=0
 cd "$root"
-mkdir -p "$scratch"
+mkdir -p "$scratch/tmp"
+export TMPDIR=$scratch/tmp
 
 # need_python FOLDER REQUIREMENTS: an environment with just those packages.
 need_python() {

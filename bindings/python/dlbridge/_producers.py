@@ -60,7 +60,7 @@ def import_array(array: Any, **options: Any) -> _core.Tensor:
 
 
 def _import_numpy(array: Any, options: dict[str, Any]) -> _core.Tensor:
-    dtype = getattr(array, "dtype", None)
+    dtype: Any = getattr(array, "dtype", None)
     # Those that packages register have a name that is worth to be looked at, which takes time.
     name = str(dtype.name) if dtype is not None and dtype.isbuiltin == 2 else ""
     if name.startswith(_ML_DTYPES) and options.keys() <= {"stream"}:
