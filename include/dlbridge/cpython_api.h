@@ -292,7 +292,7 @@ static inline void dlbridge_py_let_go_(DLBridgePyKept* kept) {
 }
 
 /** Lets go of objects whose tensors were released on threads that could not do it: those of
- * sub-interpreters. Every function that makes or imports a tensor does so first. \since 0.2.0 */
+ * sub-interpreters, and the main one's on a thread of another. Every function that makes or imports a tensor does so first. \since 0.2.0 */
 static inline void dlbridge_py_collect(DLBridgePy* py) {
   if (py->life != NULL && py->life->left != NULL) {
     DLBridgePyKept* kept = (DLBridgePyKept*)dlbridge_py_swap_(&py->life->left, NULL);
@@ -304,6 +304,17 @@ static inline void dlbridge_py_collect(DLBridgePy* py) {
   }
 }
 
+/* Is this thread at work for an interpreter other than the main one? From 3.12 on each may have a GIL of
+ * its own, and PyGILState_Ensure takes that of the thread's. */
+static inline int dlbridge_py_is_elsewhere_(void) {
+#if PY_VERSION_HEX >= 0x030c0000
+  PyThreadState* state = PyGILState_GetThisThreadState();
+  return state != NULL && PyInterpreterState_GetID(PyThreadState_GetInterpreter(state)) != 0;
+#else
+  return 0;
+#endif
+}
+
 /* `release` of dlbridge_wrap: any thread, with or without the GIL. When the interpreter is at its end,
  * its objects can no longer be touched from here: they are left to it. */
 static inline void dlbridge_py_released_(void* context, DLBridgeBuffer buffer) {
@@ -312,7 +323,7 @@ static inline void dlbridge_py_released_(void* context, DLBridgeBuffer buffer) {
   if (!dlbridge_py_load_(&kept->life->alive)) {
     return;
   }
-  if (kept->life->is_main) {
+  if (kept->life->is_main && !dlbridge_py_is_elsewhere_()) {
     PyGILState_STATE state = PyGILState_Ensure();
     dlbridge_py_let_go_(kept);
     PyGILState_Release(state);

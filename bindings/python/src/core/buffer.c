@@ -59,8 +59,8 @@ static int check_layout(const DLBridgeLayout* layout, Py_buffer* view, int flags
   return 0;
 }
 
-/* Where an axis has at most one index, or another has none, its stride says nothing and may be so large
- * that the product does not fit. */
+/* Where an axis has at most one index, or another has none, its stride says nothing and may be so
+ * large that the product does not fit. */
 static Py_ssize_t product(Py_ssize_t one, Py_ssize_t other) {
   return (Py_ssize_t)((size_t)one * (size_t)other);
 }
@@ -87,7 +87,8 @@ static int fill_strides(const DLTensor* tensor, Py_ssize_t item, Py_buffer* view
   view->strides = shape + tensor->ndim;
   for (i = 0; i < tensor->ndim; ++i) {
     shape[i] = (Py_ssize_t)tensor->shape[i];
-    view->strides[i] = tensor->strides != NULL ? product((Py_ssize_t)tensor->strides[i], item) : item;
+    view->strides[i] =
+        tensor->strides != NULL ? product((Py_ssize_t)tensor->strides[i], item) : item;
   }
   for (axis = tensor->ndim - 2; tensor->strides == NULL && axis >= 0; --axis) {
     view->strides[axis] = product(view->strides[axis + 1], shape[axis + 1]);

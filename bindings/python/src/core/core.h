@@ -70,8 +70,8 @@ int core_get_buffer(PyObject* self, Py_buffer* view, int flags);
 void core_release_buffer(PyObject* self, Py_buffer* view);
 
 /* protocol.c */
-/* IS_COPIED promises that nobody else has the data, which ends as it is shared: a consumer that wants
- * a copy would take it for one. Of a tensor that the caller alone owns; returns it. */
+/* IS_COPIED promises that nobody else has the data, which ends as it is shared: a consumer that
+ * wants a copy would take it for one. Of a tensor that the caller alone owns; returns it. */
 DLManagedTensorVersioned* core_say_shared(DLManagedTensorVersioned* shared);
 /* One more owner of the tensor's data; NULL with an exception. */
 DLManagedTensorVersioned* core_share(TensorObject* self);
