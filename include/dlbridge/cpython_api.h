@@ -291,8 +291,9 @@ static inline void dlbridge_py_let_go_(DLBridgePyKept* kept) {
   dlbridge_py_life_drop_(life);
 }
 
-/** Lets go of objects whose tensors were released on threads that could not do it: those of
- * sub-interpreters, and the main one's on a thread of another. Every function that makes or imports a tensor does so first. \since 0.2.0 */
+/** Lets go of objects whose tensors were released where that could not be done: those of a
+ * sub-interpreter, and those of the main one released by a thread
+ * inside another. dlbridge_py_import and dlbridge_py_wrap do so first. \since 0.2.0 */
 static inline void dlbridge_py_collect(DLBridgePy* py) {
   if (py->life != NULL && py->life->left != NULL) {
     DLBridgePyKept* kept = (DLBridgePyKept*)dlbridge_py_swap_(&py->life->left, NULL);
@@ -304,12 +305,22 @@ static inline void dlbridge_py_collect(DLBridgePy* py) {
   }
 }
 
-/* Is this thread at work for an interpreter other than the main one? From 3.12 on each may have a GIL of
- * its own, and PyGILState_Ensure takes that of the thread's. */
+/* Is this thread at work in another interpreter than the main one? Then PyGILState_Ensure would stay
+ * there, or before 3.12 wait for the very GIL that this thread has. */
 static inline int dlbridge_py_is_elsewhere_(void) {
-#if PY_VERSION_HEX >= 0x030c0000
-  PyThreadState* state = PyGILState_GetThisThreadState();
-  return state != NULL && PyInterpreterState_GetID(PyThreadState_GetInterpreter(state)) != 0;
+  PyThreadState* known = PyGILState_GetThisThreadState();
+  if (known == NULL) {
+    return 0;
+  }
+  if (PyInterpreterState_GetID(PyThreadState_GetInterpreter(known)) != 0) {
+    return 1;
+  }
+#if PY_VERSION_HEX < 0x030c0000
+  {
+    /* Whoever has the GIL: this thread, in the guise of a state that PyGILState does not know? */
+    const PyThreadState* current = _PyThreadState_UncheckedGet();
+    return current != NULL && current != known && current->thread_id == PyThread_get_thread_ident();
+  }
 #else
   return 0;
 #endif
@@ -1446,8 +1457,8 @@ static inline int dlbridge_py_must_write_(const DLBridgePyImport* how) {
 
 /** Looks at the tensor of any object that speaks DLPack for the length of a call: where its type's
  * exchange table has the function for it, nothing is allocated. `object` must stay, unaltered, until
- * dlbridge_py_give_back. A bare capsule is taken, as by dlbridge_py_import. `how->device` and `how->copy` have no meaning here: ValueError where they are
- * set. \since 0.2.0 */
+ * dlbridge_py_give_back. A bare capsule is taken, as by dlbridge_py_import.
+ * `how->device` and `how->copy` have no meaning here: ValueError where they are set. \since 0.2.0 */
 static inline int dlbridge_py_borrow(DLBridgePy* py, PyObject* object, const DLBridgePyImport* how,
                                      DLBridgePyBorrowed* out) {
   static const DLBridgePyImport usual = DLBRIDGE_PY_IMPORT_INIT;
@@ -1641,8 +1652,8 @@ static inline int dlbridge_py_table_no_stream(DLDeviceType device_type, int32_t 
 }
 
 /** Fills `table` for a type: `from_object` hands out an owner (dlbridge_share of the tensor that the
- * object has), `to_object` makes an object of a tensor that passes to it, `lend` (may be NULL) fills a
- * borrowed one. All are called with the GIL and return 0, or -1 with an exception set. A table must
+ * object has), `to_object` makes an object of a tensor of anybody's that passes to it (dlbridge_adopt
+ * makes it one that can be shared), `lend` (may be NULL) fills a borrowed one. All are called with the GIL and return 0, or -1 with an exception set. A table must
  * never move or go: make it static. Its version is DLPack's of this library. \since 0.2.0 */
 static inline void dlbridge_py_table_init(DLPackExchangeAPI* table,
                                           DLPackManagedTensorFromPyObjectNoSync from_object,

@@ -35,6 +35,14 @@ def frames_are_the_memory(layout):
     expect(arrived.readonly == tensor.readonly)
 
 
+def adapted_arrays_too():
+    source = source_of("F")
+    header, frames = serialize(dlbridge.adapt(source))
+    expect(address_of(frames[1]) == source.ctypes.data, len(frames))
+    arrived = deserialize(header, frames)
+    expect(isinstance(arrived, dlbridge.Tensor) and arrived.data_ptr == source.ctypes.data)
+
+
 def messages_are_the_memory():
     source = source_of("C")
     frames = dumps({"x": to_serialize(dlbridge.portable(source))})
@@ -120,6 +128,7 @@ if __name__ == "__main__":
     check = Checks("dask")
     for layout in ("C", "F", "reversed"):
         check(f"the frame is the memory, layout {layout}", frames_are_the_memory, layout)
+    check("the frame of an adapted array is its memory", adapted_arrays_too)
     check("a whole message's frame is the memory", messages_are_the_memory)
     check("read-only stays so", read_only_stays_so)
     workers(check)

@@ -29,6 +29,9 @@ class Maker:
     def make(self, layout):
         return ray.put(dlbridge.portable(source_of(layout)))
 
+    def make_adapted(self, layout):
+        return ray.put(dlbridge.adapt(source_of(layout)))
+
     def make_bytes(self, dtype):
         source = bytes(range(256)) * 4096
         return ray.put(dlbridge.from_buffer(source, dtype=dtype))
@@ -82,8 +85,8 @@ class Reader:
         return None
 
 
-def read_where_it_lies(maker, readers, layout):
-    reference = ray.get(maker.make.remote(layout))
+def read_where_it_lies(maker, readers, layout, make="make"):
+    reference = ray.get(getattr(maker, make).remote(layout))
     first, second = ray.get([reader.look.remote([reference]) for reader in readers])
     source = source_of(layout)
     for seen in (first, second):
@@ -129,6 +132,8 @@ def run(check):
     for layout in ("C", "F", "reversed"):
         name = f"two actors read the store's own memory, layout {layout}"
         check(name, read_where_it_lies, maker, readers, layout)
+    name = "two actors read an adapted array in the store's own memory"
+    check(name, read_where_it_lies, maker, readers, "F", "make_adapted")
     check("bfloat16, float8 and packed elements are read there too", other_dtypes, maker, readers)
     check("nobody can write to the store", never_written, maker, readers)
     check("what a tensor is over is not used again", kept_by_the_tensor, maker, readers)

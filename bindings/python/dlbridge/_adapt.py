@@ -159,6 +159,12 @@ class Adapted:
             f"dlbridge.Adapted(shape={tensor.shape}, dtype={tensor.dtype}, device={tensor.device})"
         )
 
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        """Pickled, it is its tensor: the memory travels, and neither framework nor options."""
+        from ._pickle import reduce
+
+        return reduce(self._current(), protocol)
+
     def __dlpack_device__(self) -> tuple[int, int]:
         if self._options.device is not None:
             return self._options.device

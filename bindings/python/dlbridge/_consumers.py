@@ -5,6 +5,7 @@ Every fact was measured, and tests/interop measures it again with the framework 
 """
 
 import dataclasses
+import functools
 import sys
 from typing import Any
 
@@ -98,7 +99,7 @@ CONSUMERS = {
             "NumPy",
             newest=(1, 3),
             honours_read_only=True,
-            lacks=("bfloat", FLOAT8, "float6", "float4"),
+            lacks=("bfloat", FLOAT8, "float6_", "float4_"),
         ),
         Consumer(
             "torch",
@@ -123,7 +124,7 @@ CONSUMERS = {
             capsules=True,
             immutable=True,
             strides=COMPACT,
-            lacks=(FLOAT8, "float6", "float4"),
+            lacks=(FLOAT8, "float6_", "float4_"),
             devices=frozenset((CPU, CUDA, CUDA_HOST)),
         ),
         Consumer(
@@ -140,7 +141,7 @@ CONSUMERS = {
             "ONNX Runtime",
             "OrtValue.from_dlpack",
             strides=COMPACT,
-            lacks=("complex", FLOAT8, "float6", "float4"),
+            lacks=("complex", FLOAT8, "float6_", "float4_"),
             devices=frozenset((CPU, CUDA, CUDA_HOST)),
             bool_as_uint8=True,
         ),
@@ -151,14 +152,14 @@ CONSUMERS = {
             newest=(1, 3),
             honours_read_only=True,
             strides=NOT_NEGATIVE,
-            lacks=("bool", "bfloat", "complex", FLOAT8, "float6", "float4"),
+            lacks=("bool", "bfloat", "complex", FLOAT8, "float6_", "float4_"),
         ),
         Consumer(
             "dpnp",
             "dpnp",
             newest=(1, 0),
             honours_read_only=True,
-            lacks=("bfloat", FLOAT8, "float6", "float4"),
+            lacks=("bfloat", FLOAT8, "float6_", "float4_"),
             devices=frozenset((CPU, ONEAPI)),
             moves_to=ONEAPI,
         ),
@@ -181,8 +182,17 @@ def by_name(name: str) -> Consumer:
 
 def by_module(module: Any) -> Consumer | None:
     """The framework that a module's name belongs to."""
-    package = str(module or "").partition(".")[0]
-    return CONSUMERS.get(_PACKAGES.get(package, ""))
+    return _by_name_of_module(module) if isinstance(module, str) else None
+
+
+@functools.lru_cache(maxsize=256)
+def _by_name_of_module(module: str) -> Consumer | None:
+    return CONSUMERS.get(_PACKAGES.get(module.partition(".")[0], ""))
+
+
+@functools.lru_cache(maxsize=64)
+def _versioned_stranger(asked: tuple[int, int]) -> Consumer:
+    return dataclasses.replace(STRANGER, newest=asked, honours_read_only=True)
 
 
 def by_asking(depth: int, asked: tuple[int, int] | None) -> Consumer:
@@ -199,7 +209,7 @@ def by_asking(depth: int, asked: tuple[int, int] | None) -> Consumer:
         return framework
     if asked is None or asked[0] < 1:
         return STRANGER
-    return dataclasses.replace(STRANGER, newest=asked, honours_read_only=True)
+    return _versioned_stranger(asked)
 
 
 def producer_of(array: Any) -> str:

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from . import abi
-from ._inspect import IMMUTABLE, known_consumers
+from ._inspect import IMMUTABLE
 
 # Frameworks by the name of their module.
 FRAMEWORKS = (
@@ -147,12 +147,13 @@ def frameworks() -> dict[str, str]:
 def pairs(found: dict[str, str]) -> list[dict[str, Any]]:
     """What each pair of frameworks will do by itself with a plain array: `refusal` is None where
     the consumer takes it as it is, `warning` None where it does so without harm."""
-    consumers = known_consumers()
+    from ._consumers import CONSUMERS
+
     return [
-        _pair(hands_out(producer, version), consumers[consumer], consumer)
+        _pair(hands_out(producer, version), CONSUMERS[consumer], consumer)
         for producer, version in found.items()
         for consumer in found
-        if consumer in consumers
+        if consumer in CONSUMERS
     ]
 
 

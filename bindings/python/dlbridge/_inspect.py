@@ -469,18 +469,11 @@ def _finding_words(finding):
     )
 
 
-def known_consumers() -> dict[str, Any]:
-    """The package's table of what each framework takes."""
-    try:
-        from ._consumers import CONSUMERS
-    except ModuleNotFoundError:
-        return {}
-    return CONSUMERS
-
-
 def _consumers(report):
-    """For whom it will not do."""
-    return {name: consumer.takes(report) for name, consumer in known_consumers().items()}
+    """For whom it will not do: the table is asked only once there is something to ask it of."""
+    from ._consumers import CONSUMERS
+
+    return {name: consumer.takes(report) for name, consumer in CONSUMERS.items()}
 
 
 def inspect(x: Any) -> Report:

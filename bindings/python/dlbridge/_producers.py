@@ -4,7 +4,7 @@
 import sys
 from typing import Any
 
-from . import _core
+from . import _core, _interfaces
 from ._consumers import producer_of
 
 # NumPy's arrays of these dtypes, which the package ml_dtypes brings, refuse to be exported.
@@ -60,7 +60,9 @@ def import_array(array: Any, **options: Any) -> _core.Tensor:
 
 
 def _import_numpy(array: Any, options: dict[str, Any]) -> _core.Tensor:
-    name = getattr(getattr(array, "dtype", None), "name", "")
+    dtype = getattr(array, "dtype", None)
+    # Those that packages register have a name that is worth to be looked at, which takes time.
+    name = str(dtype.name) if dtype is not None and dtype.isbuiltin == 2 else ""
     if name.startswith(_ML_DTYPES) and options.keys() <= {"stream"}:
         step = array.dtype.itemsize
         return _core.wrap(
@@ -73,7 +75,13 @@ def _import_numpy(array: Any, options: dict[str, Any]) -> _core.Tensor:
         )
     if not hasattr(array, "flags"):
         return _core.from_dlpack(array, **options)
-    tensor = _core.from_dlpack(array, **options)
+    try:
+        tensor = _core.from_dlpack(array, **options)
+    except BufferError:
+        if array.flags.writeable or options:
+            raise
+        # NumPy 1 hands out nothing that is read-only, and says where it is all the same.
+        return _interfaces.from_interface(array)
     if tensor.readonly and array.flags.writeable:
         # NumPy 1 hands out legacy capsules only, which cannot say it; the array can.
         tensor = _core.from_dlpack(array, **{**options, "writable": True})

@@ -10,6 +10,12 @@ import producers
 import pytest
 
 
+def pytest_collection_finish():
+    """What there is before the first test is left out of the collections that tests ask for."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture
 def quiet(capfd, monkeypatch):
     """Nothing is printed, by C either, and no exception goes to the hook of last resort.

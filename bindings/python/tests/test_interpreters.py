@@ -29,7 +29,7 @@ def run(program):
 # --- The end of the interpreter -------------------------------------------------------------------
 
 ENDS = {
-    "globals": "tensor = Owner().tensor(); capsule = tensor.__dlpack__(); view = memoryview(tensor)",
+    "globals": "tensor = Owner().tensor(); made = tensor.__dlpack__(), memoryview(tensor)",
     "foreign_globals": """
 made = producers.versioned(deleter=None)
 tensor = from_dlpack(made.capsule(destructor=False)); other = tensor.view((6,))
@@ -55,7 +55,8 @@ atexit.register(tensors.clear)
 class Late:
     def __init__(self): self.tensor = Owner().tensor(); self.ask = from_dlpack
     def __del__(self):
-        self.tensor.__dlpack__(max_version=(1, 0)); self.ask(self.tensor).view((2, 3)); self.tensor.copy()
+        self.tensor.__dlpack__(max_version=(1, 0)); self.tensor.copy()
+        self.ask(self.tensor).view((2, 3))
 late = Late(); sys.late = Late(); late_cycle = Late(); late_cycle.self = late_cycle
 """,
     "in_a_daemon_thread": """
@@ -71,7 +72,9 @@ for _ in range(3):
     "held_by_c": """
 addresses = [producers.take(Owner().tensor().__dlpack__(max_version=(1, 0))) for _ in range(10)]
 made = producers.versioned(deleter=None)
-addresses.append(producers.take(from_dlpack(made.capsule()).view((6,)).__dlpack__(max_version=(1, 0))))
+view = from_dlpack(made.capsule()).view((6,))
+addresses.append(producers.take(view.__dlpack__(max_version=(1, 0))))
+del view
 sys.held_by_c = made
 """,
     "released_by_c_after_the_end": """
@@ -158,7 +161,8 @@ if child == 0:
     other = Owner().tensor()
     del tensor, other
     gc.collect()
-    producers.release_on_c_threads([producers.take(Owner().tensor().__dlpack__(max_version=(1, 0)))])
+    capsule = Owner().tensor().__dlpack__(max_version=(1, 0))
+    producers.release_on_c_threads([producers.take(capsule)])
     sys.exit(0)
 assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 producers.release(address)
@@ -187,19 +191,21 @@ class Owner:
         return _core.wrap(self, self.data.buffer_info()[0], (6,), "float64")
 class Speaks:
     def __init__(self): self.tensor = Owner().tensor()
-    def __dlpack__(self, *, max_version=None): return self.tensor.__dlpack__(max_version=max_version)
+    def __dlpack__(self, *, max_version=None):
+        return self.tensor.__dlpack__(max_version=max_version)
 """
 EXCHANGE = """
 for _ in range(20):
     tensor = Owner().tensor()
     other = from_dlpack(Speaks())
-    assert memoryview(from_dlpack(tensor)).tolist() == [0, 1, 2, 3, 4, 5] == memoryview(other).tolist()
+    for one in (from_dlpack(tensor), other):
+        assert memoryview(one).tolist() == [0, 1, 2, 3, 4, 5]
     assert from_dlpack(tensor.__dlpack__(max_version=(1, 0))).view((2, 3)).shape == (2, 3)
     assert tensor.copy().copied
     try: from_dlpack(3)
     except TypeError as error: assert error.status == "INVALID_ARGUMENT"
     else: raise AssertionError
-del tensor, other
+del tensor, other, one
 gc.collect()
 from_dlpack(Owner().tensor())  # lets go of what waited
 assert alive <= 1, alive
@@ -307,8 +313,8 @@ def test_a_sub_interpreter_that_is_left_to_the_end(own):
 
 
 def test_a_tensor_of_a_sub_interpreter_is_released_by_the_main_one():
-    """It crosses by its address, as through an engine in C. The thread may not touch the owner, which
-    waits for its interpreter."""
+    """It crosses by its address, as through an engine in C. The thread may not touch the owner,
+    which waits for its interpreter."""
     program = """
 import os, producers
 read, write = os.pipe()

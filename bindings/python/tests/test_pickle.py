@@ -439,6 +439,27 @@ def test_portable_of_nothing_that_could_travel():
             dlbridge.portable(source)
 
 
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_adapted_arrays_travel_as_their_tensors(layout):
+    source = LAYOUTS[layout](grid())
+    adapted = dlbridge.adapt(source, readonly="drop")
+    for given in (adapted, dlbridge.portable(adapted)):
+        text, buffers = sent(given)
+        arrived = pickle.loads(text, buffers=buffers)
+        assert isinstance(arrived, dlbridge.Tensor)
+        assert np.array_equal(np.from_dlpack(arrived), source)
+        # Where it may be written to is for the memory to say, wherever it arrives.
+        assert arrived.readonly or source.flags.writeable
+        if layout in ("C", "F", "permuted", "broadcast"):
+            assert arrived.data_ptr == source.ctypes.data
+
+
+def test_adapted_legacy_arrays_travel():
+    adapted = dlbridge.adapt(Legacy(grid()), readonly="copy")
+    for protocol in PROTOCOLS:
+        assert np.array_equal(np.from_dlpack(through(adapted, protocol)), grid())
+
+
 def test_any_object_can_travel_as_its_tensor():
     """What adapted arrays do: they pickle as the tensor that they hand out."""
 

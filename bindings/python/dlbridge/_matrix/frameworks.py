@@ -184,9 +184,6 @@ class PyTorch(Framework):
     def requires_grad(self, array):
         return array.requires_grad_()
 
-    def reversed(self, array):
-        raise Lacks("a PyTorch tensor has no negative strides")
-
     def broadcast(self, array):
         return array[:1].expand(array.shape)
 
@@ -410,7 +407,7 @@ class PyArrow(Framework):
 
     def of(self, bits, dtype):
         if dtype in cases.BITS:
-            raise Lacks(f"Arrow has no {dtype}")
+            bits = bits.view(getattr(importlib.import_module("ml_dtypes"), dtype))
         if dtype == "bool":
             return self.library.array(bits.ravel())
         return self.library.Tensor.from_numpy(bits)
@@ -457,7 +454,7 @@ class Dpnp(Framework):
 
     def of(self, bits, dtype):
         if dtype in cases.BITS:
-            raise Lacks(f"dpnp has no {dtype}")
+            bits = bits.view(getattr(importlib.import_module("ml_dtypes"), dtype))
         return self.library.array(bits)
 
     def broadcast(self, array):

@@ -11,7 +11,7 @@ from . import cases, handmade, measure
 PROVED, UNPROVED = "proved", "unproved"
 # The closed list of reasons for a cell that cannot work.
 REASONS = {
-    "no-array": "the producer has no such array (its own functions say so)",
+    "no-array": "the producer has no such array (making one fails, or nothing makes one)",
     "not-handed-out": "the producer hands such an array to nobody (its own export refuses)",
     "no-dtype": "the consumer has no such dtype (it refuses a tensor of it made by hand)",
     "no-shape": "the consumer takes no array of that shape (it refuses one made by hand)",

@@ -205,7 +205,8 @@ def legend():
         "copy: they arrive as a copy; wrong: something is lost; refused: an exception; "
         f"crash: the process dies. In brackets what the caller had to allow: {marks}; "
         "t: by dlbridge.to, where adapt is refused. "
-        f"Reasons why a cell cannot work: {reasons}."
+        f"Reasons why a cell cannot work: {reasons}. "
+        "Empty: the pair crashes when one process imports both, or there is no such array."
     )
 
 

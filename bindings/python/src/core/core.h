@@ -39,7 +39,8 @@ typedef struct {
   PyObject* newer_codes;
 } CoreNames;
 
-typedef struct {
+typedef struct CoreState {
+  struct CoreState* older; /* of a module of this interpreter that was made before */
   DLBridgePy py;
   PyTypeObject* tensor_type;
   CoreNames names;

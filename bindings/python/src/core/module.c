@@ -10,37 +10,59 @@ CoreState* core_state_of_type(PyTypeObject* type) {
   return (CoreState*)PyType_GetModuleState(type);
 }
 
+/* The states of this interpreter, the newest first: a module may be made again while the one before
+ * it still lives. NULL, without an exception, where there is none. */
+static CoreState* newest_state(PyObject* places) {
+  PyObject* capsule = places != NULL ? PyDict_GetItemString(places, kStateKey) : NULL;
+  return capsule != NULL ? (CoreState*)PyCapsule_GetPointer(capsule, kStateKey) : NULL;
+}
+
 /* What the exchange table's functions start from, which are told no module. */
 CoreState* core_state(void) {
-  PyObject* places = PyInterpreterState_GetDict(PyInterpreterState_Get());
-  PyObject* capsule = places != NULL ? PyDict_GetItemString(places, kStateKey) : NULL;
-  if (capsule == NULL) {
+  CoreState* state = newest_state(PyInterpreterState_GetDict(PyInterpreterState_Get()));
+  if (state == NULL && !PyErr_Occurred()) {
     PyErr_SetString(PyExc_RuntimeError,
                     "dlbridge was not imported in this interpreter, or is gone");
-    return NULL;
   }
-  return (CoreState*)PyCapsule_GetPointer(capsule, kStateKey);
+  return state;
+}
+
+/* Makes `state` the newest; NULL leaves none. */
+static int put_state(PyObject* places, CoreState* state) {
+  int status;
+  PyObject* capsule;
+  if (state == NULL) {
+    return PyDict_DelItemString(places, kStateKey);
+  }
+  capsule = PyCapsule_New(state, kStateKey, NULL);
+  status = capsule != NULL ? PyDict_SetItemString(places, kStateKey, capsule) : -1;
+  Py_XDECREF(capsule);
+  return status;
 }
 
 static int publish_state(CoreState* state) {
-  int status;
   PyObject* places = PyInterpreterState_GetDict(PyInterpreterState_Get());
-  PyObject* capsule = PyCapsule_New(state, kStateKey, NULL);
-  if (places == NULL || capsule == NULL) {
-    Py_XDECREF(capsule);
+  if (places == NULL) {
+    PyErr_SetString(PyExc_RuntimeError, "this interpreter keeps nothing for extensions");
     return -1;
   }
-  status = PyDict_SetItemString(places, kStateKey, capsule);
-  Py_DECREF(capsule);
-  return status;
+  state->older = newest_state(places);
+  return put_state(places, state);
 }
 
 static void withdraw_state(CoreState* state) {
   PyObject* places = PyInterpreterState_GetDict(PyInterpreterState_Get());
-  PyObject* capsule = places != NULL ? PyDict_GetItemString(places, kStateKey) : NULL;
-  if (capsule != NULL && PyCapsule_GetPointer(capsule, kStateKey) == (void*)state) {
-    PyDict_DelItemString(places, kStateKey);
+  CoreState* newer = newest_state(places);
+  if (newer == state && newer != NULL) {
+    put_state(places, state->older);
   }
+  while (newer != NULL && newer->older != state) {
+    newer = newer->older;
+  }
+  if (newer != NULL) {
+    newer->older = state->older;
+  }
+  state->older = NULL;
   PyErr_Clear();
 }
 

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where authors of extensions find the headers and the shared library of this package."""
+
+from __future__ import annotations
+
+import pathlib
+
+_HERE = pathlib.Path(__file__).absolute().parent
+
+
+def get_include() -> str:
+    """The folder for the compiler's ``-I``: ``#include "dlbridge/cpython_api.h"``."""
+    return str(_package() / "include")
+
+
+def get_library_dir() -> str:
+    """The folder of the shared library, for the linker's ``-L`` and ``-Wl,-rpath,``."""
+    return str(_package() / "lib")
+
+
+def get_library() -> str:
+    """The file of the shared library, as it is named to the linker. It has no development name that
+    ``-ldlbridge`` would find, since a wheel has no links: name the file, or ``-l:`` its name."""
+    files = sorted((_package() / "lib").glob("libdlbridge.so.*"), key=lambda file: len(file.name))
+    if not files:
+        raise FileNotFoundError(f"expected libdlbridge.so.* in {get_library_dir()}, found none")
+    return str(files[0])
+
+
+def _package() -> pathlib.Path:
+    """The folder with what was built: this one, or, for development, that of the extension."""
+    if (_HERE / "lib").is_dir():
+        return _HERE
+    from . import _core
+
+    return pathlib.Path(_core.__file__).absolute().parent

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An extension as an author would write it on dlbridge/cpython_api.h, in C99 that C++11 takes too:
+ * it borrows, imports, wraps and exports, and has a type with an exchange table of its own. */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include "dlbridge/cpython_api.h"
+
+/* ISO C turns a function into an integer, but not into a void*. */
+#define SLOT(function) ((void*)(uintptr_t)(function))
+
+typedef struct {
+  DLBridgePy py;
+  PyTypeObject* type;
+} State;
+
+typedef struct {
+  PyObject_HEAD DLManagedTensorVersioned* tensor;
+} Array;
+
+static State* state_of(PyObject* module) { return (State*)PyModule_GetState(module); }
+
+/* What Python sees of a tensor: (shape, flags, version, data). */
+static PyObject* describe(const DLTensor* tensor, uint64_t flags, const DLPackVersion* version) {
+  int32_t axis;
+  PyObject* shape = PyTuple_New(tensor->ndim);
+  if (shape == NULL) {
+    return NULL;
+  }
+  for (axis = 0; axis < tensor->ndim; ++axis) {
+    PyObject* extent = PyLong_FromLongLong(tensor->shape[axis]);
+    if (extent == NULL || PyTuple_SetItem(shape, axis, extent) < 0) {
+      Py_DECREF(shape);
+      return NULL;
+    }
+  }
+  return Py_BuildValue("(NK(II)K)", shape, (unsigned long long)flags,
+                       version != NULL ? version->major : 0, version != NULL ? version->minor : 0,
+                       (unsigned long long)((uintptr_t)tensor->data + tensor->byte_offset));
+}
+
+/* borrow(x, flags): what it saw, and whether there was an owner. */
+static PyObject* borrow(PyObject* module, PyObject* args) {
+  DLBridgePyImport how = DLBRIDGE_PY_IMPORT_INIT;
+  DLBridgePyBorrowed borrowed;
+  PyObject *object, *seen;
+  unsigned int flags;
+  int owned;
+  if (!PyArg_ParseTuple(args, "OI", &object, &flags)) {
+    return NULL;
+  }
+  how.flags = flags;
+  if (dlbridge_py_borrow(&state_of(module)->py, object, &how, &borrowed) < 0) {
+    return NULL;
+  }
+  owned = borrowed.owner != NULL;
+  seen = describe(&borrowed.tensor, borrowed.flags, NULL);
+  dlbridge_py_give_back(&borrowed);
+  return seen != NULL ? Py_BuildValue("(Ni)", seen, owned) : NULL;
+}
+
+/* import_(x, flags, copy, device_type or 0, struct_size or 0): what came. */
+static PyObject* import_(PyObject* module, PyObject* args) {
+  DLBridgePyImport how = DLBRIDGE_PY_IMPORT_INIT;
+  DLManagedTensorVersioned* tensor;
+  DLDevice device = {kDLCPU, 0};
+  PyObject *object, *seen;
+  unsigned int flags, size;
+  int copy, device_type;
+  int32_t type;
+  if (!PyArg_ParseTuple(args, "OIiiI", &object, &flags, &copy, &device_type, &size)) {
+    return NULL;
+  }
+  how.flags = flags;
+  how.copy = copy;
+  if (size != 0) {
+    how.struct_size = size;
+  }
+  if (device_type != 0) {
+    type = device_type;
+    memcpy(&device.device_type, &type, sizeof type);
+    how.device = &device;
+  }
+  if (dlbridge_py_import(&state_of(module)->py, object, &how, &tensor) < 0) {
+    return NULL;
+  }
+  seen = describe(&tensor->dl_tensor, tensor->flags, &tensor->version);
+  dlbridge_py_release(tensor);
+  return seen;
+}
+
+static PyObject* capsule_of(DLManagedTensorVersioned* tensor, PyObject* version) {
+  DLPackVersion newest;
+  unsigned int major, minor;
+  if (version == Py_None) {
+    return dlbridge_py_capsule(tensor, NULL, 0);
+  }
+  if (!PyArg_ParseTuple(version, "II", &major, &minor)) {
+    dlbridge_py_release(tensor);
+    return NULL;
+  }
+  newest.major = major;
+  newest.minor = minor;
+  return dlbridge_py_capsule(tensor, &newest, 0);
+}
+
+/* wrap(owner, address, count, flags, max_version): a capsule of `count` doubles. */
+static PyObject* wrap(PyObject* module, PyObject* args) {
+  DLBridgeWrapSpec spec = DLBRIDGE_WRAP_SPEC_INIT;
+  DLManagedTensorVersioned* tensor;
+  PyObject *owner, *version;
+  unsigned long long address, flags;
+  long long count;
+  int64_t shape;
+  if (!PyArg_ParseTuple(args, "OKLKO", &owner, &address, &count, &flags, &version)) {
+    return NULL;
+  }
+  shape = count;
+  spec.ndim = 1;
+  spec.shape = &shape;
+  spec.dtype.bits = 64;
+  spec.flags = flags;
+  spec.buffer.handle = address;
+  if (dlbridge_py_wrap(&state_of(module)->py, owner, &spec, &tensor) < 0) {
+    return NULL;
+  }
+  return capsule_of(tensor, version);
+}
+
+/* wrap_buffer(buffer, count, max_version): the same of what has the buffer protocol. */
+static PyObject* wrap_buffer(PyObject* module, PyObject* args) {
+  DLBridgeWrapSpec spec = DLBRIDGE_WRAP_SPEC_INIT;
+  DLManagedTensorVersioned* tensor;
+  PyObject *object, *version;
+  Py_buffer view;
+  long long count;
+  int64_t shape;
+  if (!PyArg_ParseTuple(args, "OLO", &object, &count, &version) ||
+      PyObject_GetBuffer(object, &view, PyBUF_SIMPLE) < 0) {
+    return NULL;
+  }
+  shape = count;
+  spec.ndim = 1;
+  spec.shape = &shape;
+  spec.dtype.code = kDLUInt;
+  spec.dtype.bits = 8;
+  spec.buffer = dlbridge_buffer_address(view.buf);
+  spec.buffer_size = (uint64_t)view.len;
+  if (view.readonly) {
+    spec.flags = DLPACK_FLAG_BITMASK_READ_ONLY;
+  }
+  if (dlbridge_py_wrap_buffer(&state_of(module)->py, &view, &spec, &tensor) < 0) {
+    return NULL;
+  }
+  return capsule_of(tensor, version);
+}
+
+/* to_type(x, type): x handed to the type's own table. */
+static PyObject* to_type(PyObject* module, PyObject* args) {
+  DLManagedTensorVersioned* tensor;
+  PyObject *object, *type;
+  if (!PyArg_ParseTuple(args, "OO!", &object, &PyType_Type, &type) ||
+      dlbridge_py_import(&state_of(module)->py, object, NULL, &tensor) < 0) {
+    return NULL;
+  }
+  return dlbridge_py_to_type(&state_of(module)->py, (PyTypeObject*)type, tensor);
+}
+
+/* has_table(type) */
+static PyObject* has_table(PyObject* module, PyObject* type) {
+  return PyBool_FromLong(dlbridge_py_exchange_api(&state_of(module)->py, (PyTypeObject*)type) !=
+                         NULL);
+}
+
+/* make(x): an Array of any object. */
+static PyObject* new_array(State* state, DLManagedTensorVersioned* tensor) {
+  Array* self = PyObject_New(Array, state->type);
+  if (self == NULL) {
+    dlbridge_py_release(tensor);
+    return NULL;
+  }
+  self->tensor = tensor;
+  return (PyObject*)self;
+}
+
+static PyObject* make(PyObject* module, PyObject* object) {
+  DLBridgePyImport how = DLBRIDGE_PY_IMPORT_INIT;
+  DLManagedTensorVersioned* tensor;
+  how.flags = DLBRIDGE_PY_ADOPT;
+  return dlbridge_py_import(&state_of(module)->py, object, &how, &tensor) < 0
+             ? NULL
+             : new_array(state_of(module), tensor);
+}
+
+static void deallocate(PyObject* self) {
+  PyTypeObject* type = Py_TYPE(self);
+  dlbridge_py_release(((Array*)self)->tensor);
+  PyObject_Free(self);
+  Py_DECREF((PyObject*)type);
+}
+
+/* The table's functions. The module is the only one of its process here. */
+static PyObject* the_module;
+
+static int from_object(void* object, DLManagedTensorVersioned** out) {
+  DLBridgeError error;
+  dlbridge_error_init(&error);
+  return dlbridge_share(((Array*)object)->tensor, out, &error) == DLBRIDGE_OK
+             ? 0
+             : dlbridge_py_raise(&error);
+}
+
+/* What arrives may be anybody's: it is made one of the library's, which can be shared. */
+static int to_object(DLManagedTensorVersioned* tensor, void** out) {
+  DLBridgeError error;
+  dlbridge_error_init(&error);
+  if (dlbridge_adopt(tensor, NULL, &tensor, &error) != DLBRIDGE_OK) {
+    return dlbridge_py_raise(&error);
+  }
+  *out = new_array(state_of(the_module), tensor);
+  return *out != NULL ? 0 : -1;
+}
+
+static int lend(void* object, DLTensor* out) {
+  *out = ((Array*)object)->tensor->dl_tensor;
+  return 0;
+}
+
+static PyMethodDef functions[] = {
+    {"borrow", borrow, METH_VARARGS, NULL},
+    {"import_", import_, METH_VARARGS, NULL},
+    {"wrap", wrap, METH_VARARGS, NULL},
+    {"wrap_buffer", wrap_buffer, METH_VARARGS, NULL},
+    {"to_type", to_type, METH_VARARGS, NULL},
+    {"has_table", has_table, METH_O, NULL},
+    {"make", make, METH_O, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot type_slots[] = {
+    {Py_tp_dealloc, SLOT(deallocate)},
+    {0, NULL},
+};
+
+static PyType_Spec type_spec = {"probe.Array", (int)sizeof(Array), 0, Py_TPFLAGS_DEFAULT,
+                                type_slots};
+
+static int execute(PyObject* module) {
+  static DLPackExchangeAPI table;
+  State* state = state_of(module);
+  if (dlbridge_py_init(&state->py) < 0) {
+    return -1;
+  }
+  state->type = (PyTypeObject*)PyType_FromModuleAndSpec(module, &type_spec, NULL);
+  if (state->type == NULL) {
+    return -1;
+  }
+  dlbridge_py_table_init(&table, from_object, to_object, lend);
+  the_module = module;
+  return dlbridge_py_offer((PyObject*)state->type, &table) < 0 ||
+                 PyModule_AddObjectRef(module, "Array", (PyObject*)state->type) < 0
+             ? -1
+             : 0;
+}
+
+static int traverse(PyObject* module, visitproc visit, void* arg) {
+  State* state = state_of(module);
+  if (state == NULL) {
+    return 0;
+  }
+  Py_VISIT((PyObject*)state->type);
+  return dlbridge_py_traverse(&state->py, visit, arg);
+}
+
+static int clear(PyObject* module) {
+  State* state = state_of(module);
+  if (state != NULL) {
+    Py_CLEAR(state->type);
+    dlbridge_py_clear(&state->py);
+  }
+  return 0;
+}
+
+static void free_module(void* module) { clear((PyObject*)module); }
+
+static PyModuleDef_Slot slots[] = {{Py_mod_exec, SLOT(execute)}, {0, NULL}};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "probe", NULL, sizeof(State), functions, slots, traverse, clear,
+    free_module,
+};
+
+#define INIT_(name) PyInit_##name
+#define INIT(name) INIT_(name)
+PyMODINIT_FUNC INIT(PROBE)(void) { return PyModuleDef_Init(&definition); }
