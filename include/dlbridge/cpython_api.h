@@ -1433,6 +1433,9 @@ static inline int dlbridge_py_lend_(DLBridgePy* py, const DLBridgePyType* type, 
     return dlbridge_py_table_failed_(Py_TYPE(object));
   }
   out->owner = NULL;
+  if (out->tensor.dtype.bits < 8) {
+    return 0; /* whether such elements are padded, only the flags of an owner tell */
+  }
   status = dlbridge_py_guard_(py, object, type->guard, out->tensor.dtype.code);
   if (status != 1) {
     return status;
