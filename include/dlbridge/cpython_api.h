@@ -118,6 +118,9 @@ static inline int dlbridge_py_replace_(void** place, void* expected, void* value
   return _InterlockedCompareExchangePointer((void* volatile*)place, value, expected) == expected;
 }
 static inline int dlbridge_py_load_(int* value) { return _InterlockedOr((volatile long*)value, 0); }
+static inline void* dlbridge_py_look_at_(void** place) {
+  return _InterlockedCompareExchangePointer((void* volatile*)place, NULL, NULL);
+}
 static inline void dlbridge_py_store_(int* place, int value) {
   _InterlockedExchange((volatile long*)place, value);
 }
@@ -132,6 +135,9 @@ static inline int dlbridge_py_replace_(void** place, void* expected, void* value
   return __atomic_compare_exchange_n(place, &expected, value, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 static inline int dlbridge_py_load_(int* value) { return __atomic_load_n(value, __ATOMIC_ACQUIRE); }
+static inline void* dlbridge_py_look_at_(void** place) {
+  return __atomic_load_n(place, __ATOMIC_RELAXED);
+}
 static inline void dlbridge_py_store_(int* place, int value) {
   __atomic_store_n(place, value, __ATOMIC_RELEASE);
 }
@@ -295,7 +301,7 @@ static inline void dlbridge_py_let_go_(DLBridgePyKept* kept) {
  * sub-interpreter, and those of the main one released by a thread
  * inside another. dlbridge_py_import and dlbridge_py_wrap do so first. \since 0.2.0 */
 static inline void dlbridge_py_collect(DLBridgePy* py) {
-  if (py->life != NULL && py->life->left != NULL) {
+  if (py->life != NULL && dlbridge_py_look_at_(&py->life->left) != NULL) {
     DLBridgePyKept* kept = (DLBridgePyKept*)dlbridge_py_swap_(&py->life->left, NULL);
     while (kept != NULL) {
       DLBridgePyKept* next = kept->next;
@@ -341,7 +347,7 @@ static inline void dlbridge_py_released_(void* context, DLBridgeBuffer buffer) {
     return;
   }
   do {
-    kept->next = (DLBridgePyKept*)kept->life->left;
+    kept->next = (DLBridgePyKept*)dlbridge_py_look_at_(&kept->life->left);
   } while (!dlbridge_py_replace_(&kept->life->left, kept->next, kept));
 }
 
@@ -784,7 +790,8 @@ enum {
 enum {
   DLBRIDGE_PY_COPY_IF_NEEDED = 0, /**< As the producer likes. */
   DLBRIDGE_PY_COPY_NEVER = 1,     /**< A producer that would have to copy refuses. */
-  DLBRIDGE_PY_COPY_ALWAYS = 2     /**< What does not come as a copy is copied here, to the host. */
+  DLBRIDGE_PY_COPY_ALWAYS = 2     /**< What does not come as a copy that may be written to is copied
+                                       here: on the device where it is, unless another is wanted. */
 };
 
 /** How to import. Start from DLBRIDGE_PY_IMPORT_INIT, which is what a NULL pointer stands for. All
@@ -1356,6 +1363,7 @@ static inline int dlbridge_py_fit_(const DLBridgePyImport* how, DLManagedTensorV
                         ((int64_t)fields->device.device_type != (int64_t)how->device->device_type ||
                          fields->device.device_id != how->device->device_id);
   const int copied = ((*tensor)->flags & DLPACK_FLAG_BITMASK_IS_COPIED) != 0;
+  const int writable = ((*tensor)->flags & DLPACK_FLAG_BITMASK_READ_ONLY) == 0;
   if (elsewhere && how->copy == DLBRIDGE_PY_COPY_NEVER) {
     dlbridge_py_refuse_(PyExc_BufferError, DLBRIDGE_ERROR_UNSUPPORTED, DLBRIDGE_RULE_NONE,
                         "expected a tensor on device (%d, %d), found one on (%d, %d), and "
@@ -1375,9 +1383,12 @@ static inline int dlbridge_py_fit_(const DLBridgePyImport* how, DLManagedTensorV
     *tensor = NULL;
     return -1;
   }
-  return elsewhere || (how->copy == DLBRIDGE_PY_COPY_ALWAYS && !copied)
-             ? dlbridge_py_copied_(tensor, how->device)
-             : 0;
+  if (elsewhere || (how->copy == DLBRIDGE_PY_COPY_ALWAYS && !(copied && writable))) {
+    /* To where it is unless another place is wanted: a copy that moved would be a surprise. */
+    const DLDevice target = how->device != NULL ? *how->device : fields->device;
+    return dlbridge_py_copied_(tensor, &target);
+  }
+  return 0;
 }
 
 static inline int dlbridge_py_check_options_(const DLBridgePyImport* how) {
@@ -1385,8 +1396,20 @@ static inline int dlbridge_py_check_options_(const DLBridgePyImport* how) {
     return dlbridge_py_refuse_(
         PyExc_ValueError, DLBRIDGE_ERROR_INVALID_ARGUMENT, DLBRIDGE_RULE_NONE,
         "expected import options from DLBRIDGE_PY_IMPORT_INIT of this header, found another "
-        "struct_size "
-        "or reserved bits");
+        "struct_size or reserved bits");
+  }
+  if ((how->flags & ~(uint32_t)(DLBRIDGE_PY_WRITABLE | DLBRIDGE_PY_SKIP_VALIDATION |
+                                DLBRIDGE_PY_ADOPT)) != 0 ||
+      how->copy < DLBRIDGE_PY_COPY_IF_NEEDED || how->copy > DLBRIDGE_PY_COPY_ALWAYS) {
+    return dlbridge_py_refuse_(PyExc_ValueError, DLBRIDGE_ERROR_INVALID_ARGUMENT,
+                               DLBRIDGE_RULE_NONE,
+                               "expected flags DLBRIDGE_PY_* and copy DLBRIDGE_PY_COPY_*, found "
+                               "other bits or another value");
+  }
+  if ((how->flags & DLBRIDGE_PY_SKIP_VALIDATION) != 0 && how->policy != NULL) {
+    return dlbridge_py_refuse_(PyExc_ValueError, DLBRIDGE_ERROR_INVALID_ARGUMENT,
+                               DLBRIDGE_RULE_NONE,
+                               "expected no policy with DLBRIDGE_PY_SKIP_VALIDATION, found one");
   }
   return 0;
 }
@@ -1656,8 +1679,9 @@ static inline int dlbridge_py_table_no_stream(DLDeviceType device_type, int32_t 
 
 /** Fills `table` for a type: `from_object` hands out an owner (dlbridge_share of the tensor that the
  * object has), `to_object` makes an object of a tensor of anybody's that passes to it (dlbridge_adopt
- * makes it one that can be shared), `lend` (may be NULL) fills a borrowed one. All are called with the GIL and return 0, or -1 with an exception set. A table must
- * never move or go: make it static. Its version is DLPack's of this library. \since 0.2.0 */
+ * makes it one that can be shared), `lend` (may be NULL) fills a borrowed one. All are called with the
+ * GIL and return 0, or -1 with an exception set. A table must never move or go: make it static. Its
+ * version is DLPack's of this library. \since 0.2.0 */
 static inline void dlbridge_py_table_init(DLPackExchangeAPI* table,
                                           DLPackManagedTensorFromPyObjectNoSync from_object,
                                           DLPackManagedTensorToPyObjectNoSync to_object,

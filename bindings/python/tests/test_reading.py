@@ -213,3 +213,12 @@ _interpreters.destroy(other)
 from_dlpack(producers.versioned().capsule())
 """)
     assert said == "released in 0\n"
+
+
+def test_a_copy_may_be_written_to_whatever_its_source():
+    owner, address = memory()
+    frozen = _core.wrap(owner, address, (4,), "float32", readonly=True)
+    copy = from_dlpack(frozen, copy=True, writable=True)
+    assert not copy.readonly and copy.data_ptr != address
+    with pytest.raises(BufferError):
+        from_dlpack(frozen, writable=True)

@@ -89,6 +89,10 @@ static int read_import(const CoreNames* names, PyObject* const* values, PyObject
       return -1;
     }
   }
+  if (out->how.copy == DLBRIDGE_PY_COPY_ALWAYS) {
+    /* What is copied may be written to, whatever its source. */
+    out->policy.flags &= ~(uint32_t)DLBRIDGE_POLICY_REQUIRE_WRITABLE;
+  }
   if ((out->how.flags & DLBRIDGE_PY_SKIP_VALIDATION) == 0) {
     out->how.policy = &out->policy;
   } else if ((out->policy.flags & DLBRIDGE_POLICY_REQUIRE_WRITABLE) != 0) {
