@@ -24,7 +24,7 @@
  * TypeError (an object that does not speak DLPack), ValueError (an argument), MemoryError and
  * RuntimeError (a driver), with the library's message and the attributes `status`, `rule` (names) and
  * `axis` (the last two None where none applies). Whoever owned a tensor or a capsule before a call that
- * fails owns it still.
+ * fails owns it still, unless the function's comment says otherwise.
  * \since 0.2.0
  */
 #ifndef DLBRIDGE_CPYTHON_API_H_
@@ -292,7 +292,8 @@ static inline void dlbridge_py_let_go_(DLBridgePyKept* kept) {
 }
 
 /** Lets go of objects whose tensors were released where that could not be done: those of a
- * sub-interpreter, and those of the main one released by a thread inside another. Every function that makes or imports a tensor does so first. \since 0.2.0 */
+ * sub-interpreter, and those of the main one released by a thread
+ * inside another. dlbridge_py_import and dlbridge_py_wrap do so first. \since 0.2.0 */
 static inline void dlbridge_py_collect(DLBridgePy* py) {
   if (py->life != NULL && py->life->left != NULL) {
     DLBridgePyKept* kept = (DLBridgePyKept*)dlbridge_py_swap_(&py->life->left, NULL);
@@ -923,7 +924,8 @@ static inline int dlbridge_py_take_(PyObject* capsule, const char* used,
 
 /** Takes the tensor out of a capsule, by the protocol's rules: on success the capsule is renamed and
  * `*out` is the caller's, validated, and made versioned where it was legacy. On failure the capsule
- * still owns its tensor. \since 0.2.0 */
+ * still owns its tensor. `device`, `copy` and `stream` of `how` have no meaning here.
+ * \since 0.2.0 */
 static inline int dlbridge_py_import_capsule(PyObject* capsule, const DLBridgePyImport* how,
                                              DLManagedTensorVersioned** out) {
   static const DLBridgePyImport usual = DLBRIDGE_PY_IMPORT_INIT;
@@ -1393,7 +1395,8 @@ static inline int dlbridge_py_check_options_(const DLBridgePyImport* how) {
  * with keywords, else by __dlpack__ without, or of a capsule of either name. `how` may be NULL. `*out`
  * is the caller's: versioned, major 1, validated; of the producer itself where it handed out a versioned
  * one (validated where it is, nothing allocated), else of this library. A bare capsule that is refused
- * still owns its tensor. \since 0.2.0 */
+ * still owns its tensor; where the tensor will do but `device` or `copy` cannot be met, the capsule was
+ * taken and the tensor is released. \since 0.2.0 */
 static inline int dlbridge_py_import(DLBridgePy* py, PyObject* object, const DLBridgePyImport* how,
                                      DLManagedTensorVersioned** out) {
   static const DLBridgePyImport usual = DLBRIDGE_PY_IMPORT_INIT;
@@ -1430,6 +1433,9 @@ static inline int dlbridge_py_lend_(DLBridgePy* py, const DLBridgePyType* type, 
     return dlbridge_py_table_failed_(Py_TYPE(object));
   }
   out->owner = NULL;
+  if (out->tensor.dtype.bits < 8) {
+    return 0; /* whether such elements are padded, only the flags of an owner tell */
+  }
   status = dlbridge_py_guard_(py, object, type->guard, out->tensor.dtype.code);
   if (status != 1) {
     return status;
@@ -1454,8 +1460,8 @@ static inline int dlbridge_py_must_write_(const DLBridgePyImport* how) {
 
 /** Looks at the tensor of any object that speaks DLPack for the length of a call: where its type's
  * exchange table has the function for it, nothing is allocated. `object` must stay, unaltered, until
- * dlbridge_py_give_back. `how->device` and `how->copy` have no meaning here: ValueError where they are
- * set. \since 0.2.0 */
+ * dlbridge_py_give_back. A bare capsule is taken, as by dlbridge_py_import.
+ * `how->device` and `how->copy` have no meaning here: ValueError where they are set. \since 0.2.0 */
 static inline int dlbridge_py_borrow(DLBridgePy* py, PyObject* object, const DLBridgePyImport* how,
                                      DLBridgePyBorrowed* out) {
   static const DLBridgePyImport usual = DLBRIDGE_PY_IMPORT_INIT;

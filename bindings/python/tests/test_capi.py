@@ -18,7 +18,7 @@ import weakref
 import producers
 import pytest
 from dlbridge import _build, _core, from_dlpack
-from producers import READ_ONLY, LegacyProducer, Producer, legacy, tabled_type, versioned
+from producers import PADDED, READ_ONLY, LegacyProducer, Producer, legacy, tabled_type, versioned
 
 pytestmark = pytest.mark.usefixtures("balanced")
 
@@ -107,6 +107,13 @@ def test_borrow_makes_no_owner_where_the_table_lends(probe):
     assert probe.borrow(from_dlpack(lender), WRITABLE)[1] == 0
     del lender
     assert made.deleted == 1
+
+
+def test_borrow_has_an_owner_where_only_flags_say_how_elements_lie(probe):
+    """A tensor that is lent has no flags: padded elements would be read as packed ones."""
+    tensor = from_dlpack(versioned(dtype=(0, 4, 1), flags=PADDED).capsule())
+    (_, flags, _, _), owned = probe.borrow(tensor, 0)
+    assert (flags, owned) == (PADDED, 1)
 
 
 @pytest.mark.parametrize("kind", [Producer, LegacyProducer, tabled_type()])

@@ -151,8 +151,7 @@ def run(script: str) -> str:
 
 
 def test_what_a_subclass_says_of_itself_is_not_asked_of_other_tensors():
-    assert (
-        run("""
+    said = run("""
 Tensor = torch_class((producers.Tabled,))
 
 class Odd(Tensor):
@@ -163,15 +162,12 @@ class Odd(Tensor):
 assert from_dlpack(Odd()).shape == from_dlpack(Tensor()).shape == (2, 3)
 print("met")
 """)
-        == "met\n"
-    )
-    """Two classes are called torch.Tensor: functions of one would read the other as theirs."""
+    assert said == "met\n"
 
 
 def test_a_function_of_c_is_called_with_its_own_objects_only():
-    """Two classes are called torch.Tensor: functions of one would read the other as theirs."""
-    assert (
-        run("""
+    """Two classes that call themselves torch.Tensor: functions of one read the other's memory."""
+    said = run("""
 first = torch_class((producers.Tabled, list), is_conj=list.copy, is_neg=list.copy)
 from_dlpack(first())
 second = torch_class((producers.Tabled,))
@@ -181,5 +177,39 @@ except TypeError as error:
     assert "'list'" in str(error), error
     print("is_neg: a TypeError")
 """)
-        == "is_neg: a TypeError\n"
-    )
+    assert said == "is_neg: a TypeError\n"
+
+
+# --- Interpreters --------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(sys.version_info < (3, 13), reason="no ctypes where the GIL is another")
+def test_what_another_interpreter_releases_goes_where_it_came_from():
+    """Its owner was let go of under the other interpreter's GIL, by the other's allocator."""
+    said = run("""
+import ctypes, _interpreters
+from dlbridge import _core
+
+class Owner:
+    def __init__(self):
+        self.memory = (ctypes.c_char * 16)()
+
+    def __del__(self):
+        print("released in", _interpreters.get_current()[0])
+
+owner = Owner()
+tensor = _core.wrap(owner, ctypes.addressof(owner.memory), (2,), "float64")
+address = producers.take(tensor.__dlpack__(max_version=(1, 3)))
+path = producers.library()._name
+del owner, tensor
+other = _interpreters.create("isolated")
+_interpreters.run_string(other, f'''
+import ctypes
+release = ctypes.PyDLL({path!r}).dlbridge_release_versioned
+release.argtypes, release.restype = [ctypes.c_void_p], None
+release({address})
+''')
+_interpreters.destroy(other)
+from_dlpack(producers.versioned().capsule())
+""")
+    assert said == "released in 0\n"
