@@ -102,7 +102,7 @@ def document(recorded):
         yield f"## {TITLES[name]}"
         yield ""
         names = report.names_of(found)
-        versions = [f"{report.title(each)} {found['versions'][each]}" for each in names]
+        versions = [f"{report.title(each)} {found['versions'].get(each, '?')}" for each in names]
         yield f"{', '.join(versions)}. {report.total_line(found)}."
         yield ""
         yield from report.markdown_summary(found)

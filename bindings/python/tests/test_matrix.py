@@ -200,10 +200,28 @@ def test_a_crash_costs_one_step(worker):
     assert cells["dies", "native"] == {"status": "crash", "why": "died of SIGABRT"}
 
 
-def test_a_death_before_the_first_step_is_an_error(worker):
+def test_a_death_before_the_first_step_says_nothing_of_anybody(worker):
     worker("raise SystemExit('no such framework')")
-    with pytest.raises(drive.Stuck, match="no such framework"):
-        drive.run(plan("first"))
+    cells, _, starts = drive.run(plan("first"))
+    assert starts == 1
+    cell = cells["first", "native"]
+    assert cell["status"] == drive.UNSTARTED
+    assert "no such framework" in cell["why"]
+    found = made_up("ok")
+    results._sort("numpy", {("plain", "proof"): cell, ("is immutable", "fact"): cell}, found)
+    assert found["proofs"]["numpy"]["plain"]["status"] != proofs.PROVED
+    assert list(results.failures(found))
+    assert list(results.failures(made_up(**cell)))
+
+
+def test_a_death_at_the_end_proves_nothing():
+    found = made_up("ok")
+    at_exit = {"status": "crash", "why": "at exit: died of SIGSEGV"}
+    results._sort("numpy", {("bool", "proof"): at_exit}, found)
+    assert found["proofs"]["numpy"]["bool"]["status"] == proofs.UNPROVED
+    died = {"status": "crash", "why": "died of SIGSEGV"}
+    results._sort("numpy", {("bool", "proof"): died}, found)
+    assert found["proofs"]["numpy"]["bool"]["status"] == proofs.PROVED
 
 
 def test_a_death_at_the_end_is_told(worker):

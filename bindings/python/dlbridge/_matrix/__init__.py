@@ -27,17 +27,13 @@ def _arguments(argv):
 
 
 def main(argv: list[str]) -> int:
-    from . import drive, frameworks, report, results
+    from . import frameworks, report, results
 
     given = _arguments(argv)
     if results.HELPER not in frameworks.installed():
         print("the matrix needs NumPy, in whose memory it makes its arrays", file=sys.stderr)
         return 2
-    try:
-        found = results.run(given.names, given.case, given.jobs, _progress())
-    except drive.Stuck as error:
-        print(error, file=sys.stderr)
-        return 1
+    found = results.run(given.names, given.case, given.jobs, _progress())
     for path, words in ((given.html, report.page), (given.json, lambda r: [results.dump(r)])):
         if path:
             with open(path, "w", encoding="utf-8") as file:

@@ -14,12 +14,10 @@ from . import frameworks
 
 # A process that takes longer than any healthy one: stuck. Imports alone take up to 15 s.
 LIMIT_SECONDS = 300
+# Of the steps of a process that came to its end before it began one: they say nothing of anybody.
+UNSTARTED = "unstarted"
 # How Python starts the process of a plan.
 WORKER = ["-m", f"{__package__}.worker"]
-
-
-class Stuck(Exception):
-    """A process came to its end before its first step."""
 
 
 def _records(path):
@@ -94,7 +92,8 @@ def run(plan):
                     begun = None
             left = [step for step in steps if step not in results]
             if begun is None and left and len(left) == len(steps):
-                raise Stuck(f"{plan['producer']} to {plan['consumer']}: {_death(status)}\n{log}")
+                why = f"before its first step {_death(status)}: {' '.join(log.split())[-300:]}"
+                return results | dict.fromkeys(left, {"status": UNSTARTED, "why": why}), {}, starts
             if begun is not None:
                 results[begun] = {"status": "crash", "why": _death(status)}
                 left = [step for step in left if step != begun]

@@ -168,7 +168,9 @@ def page(found):
         ".ok{background:#e2f3e2}.copy{background:#fdf5d8}.reason{background:#eee}"
         ".failed{background:#f8d0d0}</style>"
     )
-    versions = ", ".join(f"{title(name)} {found['versions'][name]}" for name in names_of(found))
+    versions = ", ".join(
+        f"{title(name)} {found['versions'].get(name, '?')}" for name in names_of(found)
+    )
     yield "<h1>Every pair</h1>"
     for words in (versions, total_line(found), legend()):
         yield f"<p>{html.escape(words)}</p>"

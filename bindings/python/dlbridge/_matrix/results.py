@@ -59,6 +59,9 @@ def _asked_of(names, results, facts):
 
 def _sort(consumer, cells, results):
     for (name, mode), cell in cells.items():
+        if cell.get("why", "").startswith("at exit"):
+            # Nobody knows of what: it proves nothing.
+            cell = {"status": proofs.UNPROVED, "why": cell["why"]}
         if mode == "fact":
             if cell["status"] == measure.CRASH:
                 cell = proofs.fact_of_crash(consumer, name)
