@@ -4,8 +4,8 @@
 # tail, or `skipped` with the reason. Ends with 1 if any failed. README.md says what it needs.
 #
 #   check.sh                     every check; the wheels are built first, see wheels.sh. With
-#                                DLBRIDGE_SHARE=N/M, of those that build everything once more every
-#                                Mth only
+#                                DLBRIDGE_SHARE=N/3, of what takes minutes once more (the other
+#                                interpreters, other builds) a third
 #   check.sh --develop [MINOR]   builds the package for CPython 3.MINOR (11) as it stands and says
 #                                which PYTHONPATH has it; sources in Python are linked, not copied
 #
@@ -281,13 +281,14 @@ corpus() {
   counted "$logs/corpus.log"
 }
 
-# share CHECK...: those of them that this run is to make: each builds everything once more.
+# share CHECK...: every Mth of them, from the Nth on.
 share() {
-  local number=${DLBRIDGE_SHARE%/*} count=${DLBRIDGE_SHARE#*/} place=0 line
+  local number=${DLBRIDGE_SHARE%/*} count=${DLBRIDGE_SHARE#*/} place=0 line some=()
   for line in "$@"; do
     place=$((place + 1))
-    [ $((place % count)) -ne $((number % count)) ] || side_by_side "$line"
+    [ $((place % count)) -ne $((number % count)) ] || some+=("$line")
   done
+  side_by_side "${some[@]}"
 }
 
 main() {
@@ -296,9 +297,10 @@ main() {
   check wheels build_wheels
   [ ! -e "$logs/failed" ] || exit 1
   side_by_side 'rules of the wheels|rules' 'sanitizers|sanitizers' \
-    'rules of the wheels can fail|rules_can_fail' 'limited API|limited_api' 'tests 3.11|tests 11' \
-    'tests 3.10|tests 10' 'tests 3.12|tests 12' 'tests 3.13|tests 13' 'types|types'
-  share 'source distribution|sdist' 'reproducible|reproducible'
+    'rules of the wheels can fail|rules_can_fail' 'limited API|limited_api' 'types|types' \
+    'tests 3.11|tests 11'
+  share 'tests 3.10|tests 10' 'tests 3.12|tests 12' 'reproducible|reproducible' \
+    'tests 3.13|tests 13' 'source distribution|sdist'
   side_by_side 'versions|versions' 'first example|readme' 'corpus|corpus'
   [ ! -e "$logs/failed" ]
 }

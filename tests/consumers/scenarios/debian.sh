@@ -62,7 +62,7 @@ expect_files() {
 }
 expect_files "$runtime_file" "$library" "$library.$VERSION" "/usr/share/doc/$runtime/copyright"
 package=/usr/lib/$multiarch/cmake/dlbridge/dlbridge
-expect_files "$development_file" /usr/include/dlbridge/{dlbridge,dlpack,{cuda,hip,level_zero,opencl}_api}.h \
+expect_files "$development_file" /usr/include/dlbridge/{dlbridge,dlpack,{cpython,cuda,hip,level_zero,opencl}_api}.h \
   /usr/include/dlbridge/dlbridge.hpp "${HPP_PARTS[@]/#//usr/include/dlbridge/}" \
   "$package"{Config,ConfigVersion,ConfigVersionBasic,Targets,Targets-release}.cmake \
   "/usr/lib/$multiarch/libdlbridge.so" "/usr/lib/$multiarch/pkgconfig/dlbridge.pc" \

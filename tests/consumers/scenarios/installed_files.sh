@@ -17,7 +17,7 @@ expect_files() {
 
 package=lib/cmake/dlbridge/dlbridge
 development=(
-  include/dlbridge/{dlbridge,dlpack,{cuda,hip,level_zero,opencl}_api}.h
+  include/dlbridge/{dlbridge,dlpack,{cpython,cuda,hip,level_zero,opencl}_api}.h
   include/dlbridge/dlbridge.hpp
   "${HPP_PARTS[@]/#/include/dlbridge/}"
   "$package"{Config,ConfigVersion,ConfigVersionBasic,Targets,Targets-release}.cmake
