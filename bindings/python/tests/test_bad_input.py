@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import gc
+import os
 import re
 import sys
 import threading
@@ -810,6 +811,10 @@ NULL_TABLED = producers.tabled_type(by_table=lambda self: None)
 USED = producers.new_capsule(64, producers.name_address(b"used_dltensor"), None)
 
 
+# Under a sanitizer, which sees what is freed twice or too early, fewer will do.
+ROUNDS = 300 if "DLBRIDGE_SLOW_MACHINE" in os.environ else 3_000
+
+
 def run_loop(step, count, fails):
     for _ in range(count):
         if fails:
@@ -825,17 +830,17 @@ def run_loop(step, count, fails):
 
 
 def grown(step, fails):
-    """Bytes that tracemalloc and the process have more of after 3,000 steps more."""
+    """Bytes that tracemalloc and the process have more of after so many steps more."""
     before = producers.Made.live
     producers.Made.live = {}
     try:
-        run_loop(step, 300, fails)
+        run_loop(step, ROUNDS // 10, fails)
         gc.collect()
         tracemalloc.start()
-        run_loop(step, 300, fails)
+        run_loop(step, ROUNDS // 10, fails)
         gc.collect()
         first, rss = tracemalloc.get_traced_memory()[0], resident()
-        run_loop(step, 3_000, fails)
+        run_loop(step, ROUNDS, fails)
         gc.collect()
         return tracemalloc.get_traced_memory()[0] - first, resident() - rss
     finally:
