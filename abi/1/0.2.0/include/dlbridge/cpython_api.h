@@ -790,8 +790,8 @@ enum {
 enum {
   DLBRIDGE_PY_COPY_IF_NEEDED = 0, /**< As the producer likes. */
   DLBRIDGE_PY_COPY_NEVER = 1,     /**< A producer that would have to copy refuses. */
-  DLBRIDGE_PY_COPY_ALWAYS = 2     /**< What does not come as a copy that may be written to is copied
-                                       here: on the device where it is, unless another is wanted. */
+  DLBRIDGE_PY_COPY_ALWAYS = 2     /**< What does not come as a copy is copied here: to the host, unless
+                                       `device` says otherwise. */
 };
 
 /** How to import. Start from DLBRIDGE_PY_IMPORT_INIT, which is what a NULL pointer stands for. All
@@ -1364,6 +1364,7 @@ static inline int dlbridge_py_fit_(const DLBridgePyImport* how, DLManagedTensorV
                          fields->device.device_id != how->device->device_id);
   const int copied = ((*tensor)->flags & DLPACK_FLAG_BITMASK_IS_COPIED) != 0;
   const int writable = ((*tensor)->flags & DLPACK_FLAG_BITMASK_READ_ONLY) == 0;
+  const int on_host = (int64_t)fields->device.device_type == kDLCPU;
   if (elsewhere && how->copy == DLBRIDGE_PY_COPY_NEVER) {
     dlbridge_py_refuse_(PyExc_BufferError, DLBRIDGE_ERROR_UNSUPPORTED, DLBRIDGE_RULE_NONE,
                         "expected a tensor on device (%d, %d), found one on (%d, %d), and "
@@ -1383,12 +1384,11 @@ static inline int dlbridge_py_fit_(const DLBridgePyImport* how, DLManagedTensorV
     *tensor = NULL;
     return -1;
   }
-  if (elsewhere || (how->copy == DLBRIDGE_PY_COPY_ALWAYS && !(copied && writable))) {
-    /* To where it is unless another place is wanted: a copy that moved would be a surprise. */
-    const DLDevice target = how->device != NULL ? *how->device : fields->device;
-    return dlbridge_py_copied_(tensor, &target);
+  /* A copy that its producer flags as what it was copied of may still not be written to. */
+  if (how->copy == DLBRIDGE_PY_COPY_ALWAYS && (!copied || (on_host && !writable))) {
+    return dlbridge_py_copied_(tensor, how->device);
   }
-  return 0;
+  return elsewhere ? dlbridge_py_copied_(tensor, how->device) : 0;
 }
 
 static inline int dlbridge_py_check_options_(const DLBridgePyImport* how) {
