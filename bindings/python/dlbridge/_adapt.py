@@ -9,6 +9,7 @@ from . import _consumers, _core, _producers
 # Device types whose `data` is an address, to which `byte_offset` may be added.
 _ADDRESSES = frozenset((1, 2, 3, 10, 11, 13, 14))
 _HOST = (1, 0)
+_READ_ONLY = 1  # of DLPack's flags
 
 
 class Refusal(BufferError):
@@ -357,15 +358,7 @@ def _lose_read_only(answer: _Answer, options: Options, legacy: bool) -> None:
 
 
 def _writable_alias(tensor: _core.Tensor) -> _core.Tensor:
-    return _core.wrap(
-        tensor,
-        tensor.data_ptr + tensor.byte_offset,
-        tensor.shape,
-        tensor.dtype_triple,
-        strides=tensor.strides,
-        device=tensor.__dlpack_device__(),
-        flags=tensor.flags & ~1,
-    )
+    return _producers.relabelled(tensor, tensor.dtype_triple, tensor.flags & ~_READ_ONLY)
 
 
 def _version_for(framework: Any, asked: tuple[int, int] | None) -> tuple[int, int] | None:

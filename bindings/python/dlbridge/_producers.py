@@ -101,26 +101,24 @@ def _import_onnxruntime(array: Any, options: dict[str, Any]) -> _core.Tensor:
     return tensor
 
 
-def relabelled(tensor: _core.Tensor, dtype: str) -> _core.Tensor:
-    """The same memory as elements of another dtype of the same size."""
+def relabelled(
+    tensor: _core.Tensor, dtype: str | tuple[int, int, int], flags: int | None = None
+) -> _core.Tensor:
+    """The same memory under another dtype of the same size, or with other flags."""
     return _core.wrap(
         tensor,
         tensor.data_ptr + tensor.byte_offset,
         tensor.shape,
         dtype,
         strides=tensor.strides,
-        device=_device_pair(tensor),
-        flags=tensor.flags,
+        device=tensor.__dlpack_device__(),
+        flags=tensor.flags if flags is None else flags,
     )
 
 
 def folded(tensor: _core.Tensor) -> _core.Tensor:
     """The same tensor with `byte_offset` 0: several consumers refuse another, or pass it over."""
-    return relabelled(tensor, tensor.dtype) if tensor.byte_offset else tensor
-
-
-def _device_pair(tensor: _core.Tensor) -> tuple[int, int]:
-    return tensor.__dlpack_device__()
+    return relabelled(tensor, tensor.dtype_triple) if tensor.byte_offset else tensor
 
 
 def imported_framework(name: str) -> Any:
