@@ -19,7 +19,8 @@ int main() {
   // Owned from here on, but not validated: foreign.elements<float, 2>() does not compile.
   dlbridge::foreign_legacy foreign(produce());
 
-  // Validated and snapshotted, or refused with the rule that it broke. value() would throw instead.
+  // Validated and snapshotted, or rejected with the rule that it broke. value() would throw
+  // instead.
   dlbridge::result<dlbridge::tensor> upgraded = dlbridge::upgrade(std::move(foreign));
   if (!upgraded) {
     std::cerr << upgraded.error().message() << '\n';

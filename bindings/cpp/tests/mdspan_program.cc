@@ -54,7 +54,7 @@ void ToViews(const db::tensor& tensor) {
   using Wrong = md::mdspan<float, md::extents<int, 3, md::dynamic_extent>>;
   EXPECT(!tensor.map<Wrong>());
   using Doubles = md::mdspan<double, Dynamic>;
-  EXPECT(tensor.map<Doubles>().error().rule() == db::rule_code::dtype_refused);
+  EXPECT(tensor.map<Doubles>().error().rule() == db::rule_code::dtype_rejected);
   using Cube = md::mdspan<float, md::dextents<int, 3>>;
   EXPECT(tensor.map<Cube>().error().rule() == db::rule_code::ndim_limit);
 }
@@ -114,9 +114,9 @@ void ToViewsOfOtherReach() {
   const std::int64_t large[] = {100, 100};
   const db::tensor plane = db::view(flat, db::view_spec(large)).value();
   using Small = md::dextents<signed char, 2>;
-  EXPECT(plane.map<md::mdspan<float, Small>>().error().rule() == db::rule_code::extent_overflow);
+  EXPECT(plane.map<md::mdspan<float, Small>>().error().rule() == db::rule_code::offset_overflow);
   EXPECT(plane.map<md::mdspan<float, Small, md::layout_stride>>().error().rule() ==
-         db::rule_code::extent_overflow);
+         db::rule_code::offset_overflow);
   const std::int64_t fitting[] = {1, 127};
   const db::tensor line = db::view(flat, db::view_spec(fitting)).value();
   EXPECT((line.map<md::mdspan<float, Small>>()).has_value());

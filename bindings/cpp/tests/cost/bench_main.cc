@@ -39,7 +39,7 @@ double Nanoseconds(int (*run)()) {
   }
   const auto end = std::chrono::steady_clock::now();
   if (done != kCalls) {
-    std::abort();  // a refusal would be measured
+    std::abort();  // a rejection would be measured
   }
   return std::chrono::duration<double, std::nano>(end - start).count() / kCalls;
 }
