@@ -282,6 +282,12 @@ inline json CallUpgradeInto(const Arguments& a) {
   });
 }
 
+// The name's owner no longer owns: the call took the tensor by its address.
+inline void Forget(Slot* slot) {
+  static_cast<void>(slot->legacy.release());
+  static_cast<void>(slot->versioned.release());
+}
+
 inline Names NameList(const json& value) {
   return value.is_array() ? value.get<Names>() : Names{value.get<std::string>()};
 }
@@ -291,20 +297,20 @@ json UpgradeMany(const Arguments& a, const How& how) {
   const Names out = NameList(a.step["out"]);
   std::vector<db::foreign_legacy> sources;
   for (const std::string& name : in) {
-    sources.push_back(std::move(a.world.slots[name].legacy));
+    sources.emplace_back(a.world.slots[name].legacy.get());  // a case may give one tensor twice
   }
   std::vector<Out> outs(in.size());
   std::size_t failed = 12345;
   const auto made = db::upgrade_many(sources, outs, how, &failed);
   json answer = Answer(made.error());
   answer["failed"] = failed;
-  for (std::size_t i = 0; i < in.size(); ++i) {
-    if (made) {
-      a.world.Take(in[i]);
-      AddResult(a, out[i], SlotOf(outs[i].release()), &answer);
-    } else {
-      a.world.slots[in[i]].legacy = std::move(sources[i]);
-    }
+  for (db::foreign_legacy& source : sources) {
+    static_cast<void>(source.release());  // still the slot's
+  }
+  for (std::size_t i = 0; made && i < in.size(); ++i) {
+    Forget(&a.world.slots[in[i]]);
+    a.world.Take(in[i]);
+    AddResult(a, out[i], SlotOf(outs[i].release()), &answer);
   }
   return answer;
 }
@@ -319,11 +325,6 @@ inline json CallDowngrade(const Arguments& a) {
   return OptionsArgument(a).Pass([&](const auto& how) {
     return Finish(a, db::downgrade(std::move(a.In().versioned), how), true);
   });
-}
-// The name's owner no longer owns: the call took the tensor by its address.
-inline void Forget(Slot* slot) {
-  static_cast<void>(slot->legacy.release());
-  static_cast<void>(slot->versioned.release());
 }
 // The kind that the step gives, else the object's; an owner has its kind by its type.
 inline db::kind KindOf(const Arguments& a) {

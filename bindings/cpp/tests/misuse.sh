@@ -64,4 +64,8 @@ try_all() {
 status=0
 try_all "$here/misuse.cc" 59 "$@" || status=1
 try_all "$here/misuse_no_exceptions.cc" 2 "$@" || status=1
+if printf '#if __has_cpp_attribute(clang::lifetimebound)\nyes\n#endif\n' | "$compiler" -E -x c++ - |
+  grep --quiet --line-regexp yes; then
+  try_all "$here/misuse_lifetime.cc" 7 "$@" || status=1
+fi
 exit $status

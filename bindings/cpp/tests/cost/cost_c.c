@@ -19,6 +19,16 @@ int c_upgrade(DLManagedTensor* tensor) {
   return 1;
 }
 
+int c_import(void* tensor) {
+  DLBridgeError error;
+  DLManagedTensorVersioned* made = NULL;
+  if (dlbridge_import(tensor, DLBRIDGE_KIND_UNKNOWN, NULL, &made, &error) != DLBRIDGE_OK) {
+    return 0;
+  }
+  dlbridge_release_versioned(made);
+  return 1;
+}
+
 int c_share(const DLManagedTensorVersioned* tensor) {
   DLBridgeError error;
   DLManagedTensorVersioned* made = NULL;

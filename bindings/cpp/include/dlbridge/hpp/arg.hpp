@@ -61,7 +61,7 @@ class snapshot {
 
   template <class T>
   result<strided_view<T, Rank>> open(std::uint64_t flags, const policy& demands) const noexcept {
-    error why;
+    error why{error::unfilled()};
     const DLBridgeStatus status = abi::validate(&tensor_, flags, demands.raw(), why.sink());
     if (status != DLBRIDGE_OK) {
       return failed<strided_view<T, Rank>>(why, status);
@@ -256,7 +256,7 @@ class arg {
   template <class Managed, class Open>
   static result<view_type> check_managed(const Managed* tensor, const policy& by,
                                          Open&& open) noexcept {
-    error why;
+    error why{error::unfilled()};
     const DLBridgeStatus status = detail::validate_managed(tensor, by.raw(), why.sink());
     return status != DLBRIDGE_OK ? detail::failed<view_type>(why, status) : open();
   }

@@ -37,7 +37,7 @@ constexpr void require_owner() noexcept {
 // Calls a converter: on success its output gets an owner and the source is emptied.
 template <class To, class From, class Call>
 DLBRIDGE_HPP_INLINE result<To> converted(From& source, Call&& call) noexcept {
-  error why;
+  error why{error::unfilled()};
   typename To::managed_type* out = nullptr;
   const DLBridgeStatus status = call(&out, why.sink());
   if (status != DLBRIDGE_OK) {
@@ -54,7 +54,7 @@ DLBRIDGE_HPP_INLINE result<foreign<Managed>> unchecked(From& source, Call&& call
 
 template <class To, class Call>
 DLBRIDGE_HPP_INLINE result<To> produced(Call&& call) noexcept {
-  error why;
+  error why{error::unfilled()};
   typename To::managed_type* out = nullptr;
   const DLBridgeStatus status = call(&out, why.sink());
   if (status != DLBRIDGE_OK) {
@@ -66,7 +66,7 @@ DLBRIDGE_HPP_INLINE result<To> produced(Call&& call) noexcept {
 // Calls a validator: on success the value is what `open` returns.
 template <class To, class Call, class Open>
 DLBRIDGE_HPP_INLINE result<To> opened(Call&& call, Open&& open) noexcept {
-  error why;
+  error why{error::unfilled()};
   const DLBridgeStatus status = call(why.sink());
   if (status != DLBRIDGE_OK) {
     return failed<To>(why, status);

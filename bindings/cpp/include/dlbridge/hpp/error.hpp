@@ -111,6 +111,9 @@ class error {
  public:
   /// No error.
   error() noexcept { clear(); }
+  /// For a call of the C ABI that fills it on failure: read only after that, or after set().
+  struct unfilled {};
+  explicit error(unfilled /*tag*/) noexcept {}  // NOLINT(cppcoreguidelines-pro-type-member-init)
   /// An error that the binding or the user makes; `format` and its arguments as for printf.
 #if defined(__GNUC__)
   __attribute__((format(printf, 5, 6)))

@@ -156,7 +156,7 @@ template <class To, class Source>
 DLBRIDGE_HPP_INLINE result<To> imported(Source& source, DLBridgeKind kind,
                                         const DLBridgeConvertOptions* how) noexcept {
   using traits = source_traits<plain<Source>>;
-  error why;
+  error why{error::unfilled()};
   DLManagedTensorVersioned* out = nullptr;
   const DLBridgeStatus status =
       abi::import_tensor(traits::get(source), kind, how, &out, why.sink());
@@ -172,7 +172,7 @@ result<either<Legacy, Versioned>> exported(Source& source, DLBridgeKind kind, dl
                                            const DLBridgeConvertOptions* how) noexcept {
   using traits = source_traits<plain<Source>>;
   using both = either<Legacy, Versioned>;
-  error why;
+  error why{error::unfilled()};
   void* out = nullptr;
   DLBridgeKind is = DLBRIDGE_KIND_UNKNOWN;
   const DLBridgeStatus status =
