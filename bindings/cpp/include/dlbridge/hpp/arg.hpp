@@ -31,7 +31,7 @@ constexpr bool is_element() noexcept {
   return true;
 }
 
-constexpr bool has_addresses(DLDeviceType type) noexcept {
+constexpr bool has_addresses(std::int32_t type) noexcept {
   return type != kDLOpenCL && type != kDLVulkan && type != kDLMetal && type != kDLWebGPU &&
          type != kDLVPI;
 }
@@ -95,7 +95,7 @@ class snapshot {
 ///   const auto seen = points::check(tensor);      // borrows: result<points::view_type>
 ///
 /// An arg is an owner: movable, released once, empty where it was moved from.
-template <class T, class Shape, contiguity Order = contiguity::any, DLDeviceType Device = kDLCPU>
+template <class T, class Shape, contiguity Order = contiguity::any, std::int32_t Device = kDLCPU>
 class arg {
   static_assert(detail::is_shape<Shape>,
                 "dlbridge: the second parameter of an arg is a dlbridge::shape");
@@ -237,7 +237,7 @@ class arg {
 
  private:
   static constexpr dtype accepted_dtypes[] = {dtype_of<std::remove_cv_t<T>>::value};
-  static constexpr device accepted_devices[] = {{Device, -1}};
+  static constexpr device accepted_devices[] = {{static_cast<DLDeviceType>(Device), -1}};
 
   explicit arg(tensor&& from) noexcept
       : owner_(std::move(from)),

@@ -44,7 +44,7 @@ class policy {
     made.raw_.version = newest;
     return made;
   }
-  /// Reads shape and strides, which is the default.
+  /// Reads shape and strides, which is the default (DLBRIDGE_LEVEL_DEFAULT).
   [[nodiscard]] constexpr policy read_metadata() const noexcept {
     policy made = *this;
     made.raw_.level = DLBRIDGE_LEVEL_METADATA;
