@@ -159,7 +159,8 @@ DLBRIDGE_INLINE void CopyAxes(int32_t ndim, const int64_t* shape, const int64_t*
     ScanAxes<false, true>(ndim, shape, nullptr, shape_out, strides_out);
     return;
   }
-  for (int32_t i = 0; i < ndim; ++i) {
+  for (auto i = static_cast<size_t>(static_cast<uint32_t>(ndim)); i != 0;) {
+    --i;
     shape_out[i] = Load(shape + i);
     strides_out[i] = Load(strides + i);
   }

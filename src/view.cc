@@ -69,9 +69,7 @@ DLBRIDGE_INLINE DLBridgeStatus Share(const DLManagedTensorVersioned* tensor,
     return DiscardShare(sibling, node, error);
   }
   // READ_ONLY that the owner has set binds the share as well.
-  InitNode(node, ndim, node->versioned.flags);
-  node->wraps_source = sibling->wraps_source;
-  node->minor = sibling->minor;
+  InitShare(node, *sibling, node->versioned.flags);
   CopyArrays(sibling->shape(), ndim, node->shape());
   node->versioned.manager_ctx = node;
   node->versioned.deleter = DeleteVersioned;
