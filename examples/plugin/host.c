@@ -18,7 +18,7 @@ static void show(const char* name, const DLManagedTensorVersioned* tensor) {
 /* A legacy tensor from a plugin: validated, upgraded, and its producer kept loaded. */
 static DLManagedTensorVersioned* keep(DLManagedTensor* legacy) {
   DLBridgeConvertOptions options = DLBRIDGE_CONVERT_OPTIONS_INIT;
-  options.flags = DLBRIDGE_CONVERT_PIN_PRODUCER;
+  options.options = DLBRIDGE_CONVERT_PIN_PRODUCER;
   DLManagedTensorVersioned* tensor = NULL;
   DLBridgeError error = DLBRIDGE_ERROR_INIT;
   if (dlbridge_upgrade(legacy, &options, &tensor, &error) != DLBRIDGE_OK) {
