@@ -92,8 +92,10 @@ class Copy {
     options_.options = DLBRIDGE_CONVERT_COPY;
     if (target != nullptr) {
       hook_.context = target;
-      hook_.allocate = [](void* context, DLDevice, uint64_t, uint64_t, const DLBridgeStream* /*stream*/) { return context; };
-      hook_.deallocate = [](void*, DLDevice, void*, uint64_t, uint64_t, const DLBridgeStream* /*stream*/) {};
+      hook_.allocate = [](void* context, DLDevice, uint64_t, uint64_t,
+                          const DLBridgeStream* /*stream*/) { return context; };
+      hook_.deallocate = [](void*, DLDevice, void*, uint64_t, uint64_t,
+                            const DLBridgeStream* /*stream*/) {};
       options_.allocator = &hook_;
     }
     DLTensor& tensor = source_.dl_tensor;

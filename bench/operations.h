@@ -112,7 +112,7 @@ struct MallocFree {
 
 class Validate {
  public:
-  explicit Validate(const Shape& shape) : source_(shape) { }
+  explicit Validate(const Shape& shape) : source_(shape) {}
   void operator()() {
     Require(dlbridge_validate(&source_.tensor(), 0, nullptr, &error_) == DLBRIDGE_OK, "validate");
   }
@@ -126,9 +126,7 @@ class Validate {
 template <uint32_t kFlags>
 class Upgrade {
  public:
-  explicit Upgrade(const Shape& shape) : source_(shape) {
-    options_.options = kFlags;
-  }
+  explicit Upgrade(const Shape& shape) : source_(shape) { options_.options = kFlags; }
   void operator()() {
     DLManagedTensorVersioned* out = nullptr;
     const DLBridgeConvertOptions* options = kFlags == 0 ? nullptr : &options_;
@@ -169,7 +167,7 @@ class UpgradeInto {
 
 class Downgrade {
  public:
-  explicit Downgrade(const Shape& shape) : source_(shape) { }
+  explicit Downgrade(const Shape& shape) : source_(shape) {}
   void operator()() {
     DLManagedTensor* out = nullptr;
     const DLBridgeStatus status = dlbridge_downgrade(source_.versioned(), nullptr, &out, &error_);
@@ -212,6 +210,8 @@ class Wrap {
     spec_.strides = tensor.strides;
     spec_.buffer = dlbridge_buffer_address(tensor.data);
     spec_.options = kOptions;
+    spec_.device = tensor.device;
+    spec_.dtype = tensor.dtype;
     spec_.release = ReleaseNothing;
   }
   void operator()() {
@@ -221,12 +221,11 @@ class Wrap {
   }
 
  private:
-  static void ReleaseNothing(void* /*context*/, DLBridgeBuffer /*buffer*/) {}
+  static void ReleaseNothing(void* /*context*/, const DLBridgeBuffer* /*buffer*/,
+                             const DLBridgeStream* /*stream*/) {}
 
   Source source_;
   DLBridgeWrapSpec spec_ = DLBRIDGE_WRAP_SPEC_INIT;
-  spec_.dtype = {kDLFloat, 32, 1};
-  spec_.device = {kDLCPU, 0};
   DLBridgeError error_;
 };
 
@@ -248,7 +247,7 @@ class TvmImportExport {
   Source source_;
 };
 
-// The peer's export of a tensor that it has already, as sharing is ours.
+// The peer's export of a tensor that it has already, as sharing is dlbridge's.
 class TvmExport {
  public:
   explicit TvmExport(const Shape& shape) : source_(shape) {
