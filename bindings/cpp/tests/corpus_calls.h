@@ -454,8 +454,10 @@ inline json CallRelease(const Arguments& a) {
   if (a.Has("kind")) {
     void* const pointer = a.Has("in") ? a.In().pointer() : nullptr;
     ended = db::release(pointer, KindOf(a));
-  } else {
+  } else if (a.world.slots.count(a.step["in"]) != 0) {
     a.world.Release(a.step["in"]);
+  } else {  // an earlier step did not make it
+    ended = db::release(static_cast<void*>(nullptr), db::kind::unknown);
   }
   json answer = {{"status", Answer(ended.error())["status"]}};
   answer["deleters"] = a.world.Deletes();
