@@ -158,6 +158,21 @@ TEST(Arg, ChecksWhatStaysItsOwners) {
   EXPECT_EQ(Points::import(db::tensor()).error().status(), db::status_code::invalid_argument);
 }
 
+TEST(Arg, ChecksAVoidPointer) {
+  Foreign source;
+  void* legacy = &source.legacy;
+  void* versioned = &source.versioned;
+  EXPECT_EQ(Points::check(legacy).value()(1, 2), 5);
+  EXPECT_EQ(Points::check(versioned).value()(1, 2), 5);
+  EXPECT_TRUE(Writable::check(versioned));
+  EXPECT_EQ(Writable::check(legacy).error().rule(), db::rule_code::not_writable);
+  void* null = nullptr;
+  EXPECT_EQ(Points::check(null).error().status(), db::status_code::invalid_argument);
+  source.versioned.dl_tensor.dtype.lanes = 0;  // so broken that the bytes fit neither kind
+  EXPECT_EQ(Points::check(versioned).error().status(), db::status_code::ambiguous);
+  EXPECT_EQ(source.deletes, 0);
+}
+
 TEST(Arg, NullStridesAreCompact) {
   Foreign source;
   source.legacy.dl_tensor.strides = nullptr;

@@ -313,7 +313,7 @@ class World {
     return "other";
   }
 
-  // Releases all that is left, and says what is wrong then, or "".
+  // Releases all that is left, and returns what is wrong then, or "".
   std::string Finish() {
     while (!slots.empty()) {
       Release(std::string(slots.begin()->first));

@@ -111,7 +111,15 @@ TEST(Describe, TakesWhatTheBytesDecide) {
   db::tensor owned = db::upgrade(source.as_legacy()).value();
   db::any_foreign taken = db::take(owned.release()).value();
   EXPECT_EQ(taken.kind(), db::kind::versioned);
-  EXPECT_EQ(db::take(nullptr).error().status(), db::status_code::ambiguous);
+  EXPECT_EQ(db::take(nullptr).error().status(), db::status_code::invalid_argument);
+  Foreign broken;
+  broken.versioned.dl_tensor.dtype.lanes = 0;  // the bytes fit neither kind
+  void* neither = &broken.versioned;
+  EXPECT_EQ(db::take(neither).error().status(), db::status_code::ambiguous);
+  EXPECT_EQ(db::import(neither).error().status(), db::status_code::ambiguous);
+  EXPECT_EQ(db::import(neither, db::kind::versioned).error().rule(),
+            db::rule_code::dtype_lanes_zero);
+  EXPECT_EQ(broken.deletes, 0);
   EXPECT_EQ(db::identify(nullptr), db::kind::unknown);
   taken.reset();
   EXPECT_EQ(source.deletes, 1);

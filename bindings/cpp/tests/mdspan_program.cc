@@ -59,7 +59,7 @@ void ToViews(const db::tensor& tensor) {
   EXPECT(tensor.map<Cube>().error().rule() == db::rule_code::ndim_limit);
 }
 
-// What mdspan's layouts cannot say: negative strides, and two elements in one place.
+// mdspan's layouts cannot express negative strides, nor two elements in one place.
 void ToViewsThatCannotBe(const db::tensor& tensor) {
   const std::int64_t shape[] = {2, 3};
   const std::int64_t negative[] = {-3, 1};
@@ -104,7 +104,7 @@ void ToViewsOfOtherReach() {
   const std::int64_t interleaved[] = {3, 2};
   const db::tensor mixed = db::view(flat, db::view_spec(square).strides(interleaved)).value();
   EXPECT(!mixed.map<Reading>());
-  // An axis of one element between others has no say, whichever is the fastest.
+  // The stride of an axis of one element does not count, whichever axis is the fastest.
   const std::int64_t cube[] = {3, 1, 2};
   const std::int64_t fortran[] = {1, 77, 3};
   const db::tensor columns = db::view(flat, db::view_spec(cube).strides(fortran)).value();

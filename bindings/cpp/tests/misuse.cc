@@ -496,7 +496,7 @@ db::convert_options forgets_an_allocator(const db::convert_options& base, Pool& 
 #endif
 }
 
-// MISUSE 40: a type that is larger than what its dtype says
+// MISUSE 40: a type that is larger than its dtype
 // says: the size of the type differs from its dlbridge::dtype_of
 bool reads_a_wide_type(const db::tensor& tensor) {
 #if MISUSE == 40

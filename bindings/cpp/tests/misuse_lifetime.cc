@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Borrowed results that outlive their owner, where the compiler has a lifetimebound attribute
-// (clang), as misuse.cc has it of all compilers.
+// (clang), as misuse.cc for all compilers.
 // flags: -Wdangling -Wreturn-stack-address
 #include "dlbridge/dlbridge.hpp"
 

@@ -157,17 +157,26 @@ class arg {
   template <class Managed>
   static result<view_type> check(const foreign<Managed>&& tensor,
                                  access how = access::on_host) = delete;
-  static result<view_type> check(const DLManagedTensor* tensor,
+  static result<view_type> check(const DLManagedTensor* tensor DLBRIDGE_HPP_BORROWS,
                                  access how = access::on_host) noexcept {
     const policy by = demands(how);
     return check_managed(tensor, by, [&] { return open(tensor->dl_tensor, 0, by); });
   }
-  static result<view_type> check(const DLManagedTensorVersioned* tensor,
+  static result<view_type> check(const DLManagedTensorVersioned* tensor DLBRIDGE_HPP_BORROWS,
                                  access how = access::on_host) noexcept {
     const policy by = demands(how);
     // READ_ONLY, which the struct records, still binds.
     return check_managed(
         tensor, by, [&] { return open(tensor->dl_tensor, tensor->flags, by.vouch_writable()); });
+  }
+  /// The same of a `void*`, whose kind is decided by the bytes.
+  template <class Pointer, class = std::enable_if_t<std::is_same_v<detail::plain<Pointer>, void*>>>
+  static result<view_type> check(Pointer&& tensor, access how = access::on_host) noexcept {
+    const kind found = identify(tensor);
+    return found == kind::legacy ? check(static_cast<const DLManagedTensor*>(tensor), how)
+           : found == kind::versioned
+               ? check(static_cast<const DLManagedTensorVersioned*>(tensor), how)
+               : detail::undecided(tensor, found);
   }
   static result<view_type> check(const checked_ref& tensor, access how = access::on_host) noexcept {
     if (tensor.raw() == nullptr) {

@@ -282,6 +282,21 @@ inline kind identify(const void* tensor) noexcept {
   return static_cast<kind>(abi::identify(tensor));
 }
 
+namespace detail {
+
+// Why a void* is neither taken nor checked: its kind is not known.
+inline error undecided(const void* managed, kind found) noexcept {
+  if (managed == nullptr) {
+    return {status_code::invalid_argument, rule_code::none, -1,
+            "tensor: expected a managed tensor, found NULL"};
+  }
+  return {status_code::ambiguous, rule_code::none, -1,
+          "tensor: expected bytes of one managed struct, found bytes that can be %s; pass its type",
+          found == kind::ambiguous ? "both" : "neither"};
+}
+
+}  // namespace detail
+
 /// Takes over a managed tensor of unknown kind without validating it. Rejected (ambiguous), and
 /// still the caller's, where the bytes do not decide.
 inline result<any_foreign> take(void* managed) noexcept {
@@ -292,9 +307,7 @@ inline result<any_foreign> take(void* managed) noexcept {
   if (found == kind::versioned) {
     return any_foreign(foreign_versioned(static_cast<DLManagedTensorVersioned*>(managed)));
   }
-  return error(status_code::ambiguous, rule_code::none, -1,
-               "tensor: expected bytes of one managed struct, found bytes that can be %s",
-               found == kind::ambiguous ? "both" : "neither");
+  return detail::undecided(managed, found);
 }
 
 /// Keeps the module that holds `address` loaded until the process ends.

@@ -139,8 +139,8 @@ class checked_ref {
 
   /// The elements as a Target that views memory: std::mdspan, cuda::std::mdspan, Eigen::Map,
   /// xt::xtensor_adaptor; see map_traits for others. Rejected as elements() rejects, and where the
-  /// target cannot say the strides. The result borrows from the tensor. Throws what the Target's
-  /// constructor throws.
+  /// target cannot express the strides. The result borrows from the tensor. Throws what the
+  /// Target's constructor throws.
   template <class Target>
   result<Target> map(access how = access::on_host) const;
 

@@ -253,7 +253,7 @@ template <class C>
 inline constexpr bool owns_xtensor<C, typename void_of<typename C::temporary_type>::type> =
     std::is_same_v<typename C::temporary_type, C>;
 
-// A range with strides of its own is none that is contiguous.
+// A range that has strides does not count as contiguous.
 template <class C, class = void>
 inline constexpr bool has_strides = false;
 template <class C>
