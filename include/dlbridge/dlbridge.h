@@ -55,10 +55,13 @@
  * \since 0.1.0 */
 #define DLBRIDGE_ABI 1
 
-/** Marks what the shared library exports. Nothing to define by users. \since 0.1.0 */
-#if defined(_WIN32) && defined(DLBRIDGE_BUILDING)
+/** Marks what the shared library exports. Define DLBRIDGE_STATIC to link the static library, whose
+ * symbols are hidden. \since 0.3.0 */
+#if defined(DLBRIDGE_STATIC)
+#define DLBRIDGE_API
+#elif defined(_WIN32) && defined(DLBRIDGE_BUILDING)
 #define DLBRIDGE_API __declspec(dllexport)
-#elif defined(_WIN32) && !defined(DLBRIDGE_STATIC)
+#elif defined(_WIN32)
 #define DLBRIDGE_API __declspec(dllimport)
 #elif defined(__GNUC__)
 #define DLBRIDGE_API __attribute__((visibility("default")))
