@@ -14,6 +14,16 @@
 #include "dlbridge/dlbridge.h"
 #include "support/checked.h"
 
+// x86-64 loads two words into one register. ThreadSanitizer does not see accesses of assembly.
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+#define DLBRIDGE_LOADS_PAIRS
+#endif
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#undef DLBRIDGE_LOADS_PAIRS
+#endif
+#endif
+
 namespace dlbridge {
 
 // An id is the serial number of its registration above the number of its slot. So ids grow from
@@ -29,14 +39,16 @@ constexpr uint32_t SerialOf(uint64_t id) { return static_cast<uint32_t>(id >> kN
 constexpr size_t kEntrySize = offsetof(DLBridgeContextEntry, reserved);
 constexpr size_t kEntryWords = kEntrySize / sizeof(uint64_t);
 
-struct Slot {
+struct alignas(16) Slot {
+  std::atomic<uint64_t> words[kEntryWords];  // of the entry
   // The low half of the serial number above a count: 1 while the entry is registered, and 2 for
   // each retain.
   std::atomic<uint64_t> owners;
-  std::atomic<uint64_t> words[kEntryWords];  // of the entry
-  uint32_t next;                             // in the list of free or of finished slots
+  uint32_t next;  // in the list of free or of finished slots
   uint32_t padding;
 };
+
+static_assert(sizeof(Slot) == 112 && alignof(std::max_align_t) >= alignof(Slot), "calloc serves");
 
 // Slots are numbered from 1. They come in segments, each twice as long as the one before.
 constexpr uint32_t kFirstSegmentLog = 4;
@@ -96,28 +108,48 @@ DLBRIDGE_INLINE uint64_t KeyOf(const DLDevice& device) {
   return key;
 }
 
+// Two words, loaded together where the processor can: then a whole entry fits its registers and
+// need not go through the stack (9.5 to 6.7 ns). It need not be one access, since a reader checks
+// the version of the index afterwards.
+struct WordPair {
+#ifdef DLBRIDGE_LOADS_PAIRS
+  typedef uint64_t Vector __attribute__((vector_size(16), may_alias));
+  DLBRIDGE_INLINE void Load(const std::atomic<uint64_t>* from) {
+    __asm__ volatile("movdqa %1, %0" : "=x"(words) : "m"(*reinterpret_cast<const Vector*>(from)));
+  }
+  Vector words;
+#else
+  DLBRIDGE_INLINE void Load(const std::atomic<uint64_t>* from) {
+    words[0] = from[0].load(std::memory_order_relaxed);
+    words[1] = from[1].load(std::memory_order_relaxed);
+  }
+  uint64_t words[2];
+#endif
+};
+
 // A copy of the words of an entry, unrolled so that it is in registers.
 class EntryCopy {
  public:
   DLBRIDGE_INLINE void Take(const Slot& slot) {
-#pragma GCC unroll 12
-    for (size_t i = 0; i < kEntryWords; ++i) {
-      words_[i] = slot.words[i].load(std::memory_order_relaxed);
+#pragma GCC unroll 6
+    for (size_t i = 0; i < kEntryWords / 2; ++i) {
+      pairs_[i].Load(slot.words + 2 * i);
     }
   }
   DLBRIDGE_INLINE void Give(DLBridgeContextEntry* out) const {
     auto* bytes = reinterpret_cast<unsigned char*>(out);
-#pragma GCC unroll 12
-    for (size_t i = 0; i < kEntryWords; ++i) {
-      std::memcpy(bytes + i * sizeof words_[i], &words_[i], sizeof words_[i]);
+#pragma GCC unroll 6
+    for (size_t i = 0; i < kEntryWords / 2; ++i) {
+      std::memcpy(bytes + i * sizeof pairs_[i], &pairs_[i].words, sizeof pairs_[i]);
     }
     std::memset(bytes + kEntrySize, 0, sizeof *out - kEntrySize);
   }
-  uint64_t id() const { return words_[offsetof(DLBridgeContextEntry, id) / sizeof(uint64_t)]; }
+  DLBRIDGE_INLINE uint64_t id() const { return pairs_[1].words[0]; }
 
  private:
-  uint64_t words_[kEntryWords];
+  WordPair pairs_[kEntryWords / 2];
 };
+static_assert(kEntryWords % 2 == 0 && offsetof(DLBridgeContextEntry, id) == 16, "pairs of words");
 
 inline DLBridgeContextEntry ReadEntry(const Slot& slot) {
   EntryCopy copy;
