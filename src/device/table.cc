@@ -277,12 +277,14 @@ DLBridgeStatus Identify(uint64_t id, Slot** out) {
   return *out != nullptr ? DLBRIDGE_OK : DLBRIDGE_ERROR_NOT_FOUND;
 }
 
+// Both load the owners before they compare the id. If the slot gets another entry after that, the
+// exchange fails, since the owners contain the serial number.
 DLBridgeStatus Retain(uint64_t id) {
   Slot* slot = nullptr;
   DLBRIDGE_TRY(Identify(id, &slot));
   uint64_t owners = slot->owners.load(std::memory_order_acquire);
   do {
-    if (!AreOwnersOf(*slot, owners, id) || (owners & 1) == 0) {
+    if (IdOf(*slot) != id || (owners & 1) == 0) {
       return DLBRIDGE_ERROR_NOT_FOUND;
     }
     if (CountOf(owners) > kMostOwners) {
@@ -297,7 +299,7 @@ DLBridgeStatus Release(uint64_t id) {
   DLBRIDGE_TRY(Identify(id, &slot));
   uint64_t owners = slot->owners.load(std::memory_order_acquire);
   do {
-    if (!AreOwnersOf(*slot, owners, id) || CountOf(owners) < 2) {
+    if (IdOf(*slot) != id || CountOf(owners) < 2) {
       return DLBRIDGE_ERROR_NOT_FOUND;
     }
   } while (!slot->owners.compare_exchange_weak(owners, owners - 2, std::memory_order_acq_rel,
@@ -310,8 +312,7 @@ DLBridgeStatus Release(uint64_t id) {
 
 // Under the lock. Entries are in the index as long as they are registered.
 DLBridgeStatus Withdraw(uint64_t id, Slot* slot, bool* is_last) {
-  const uint64_t owners = slot->owners.load(std::memory_order_acquire);
-  if (!AreOwnersOf(*slot, owners, id) || (owners & 1) == 0) {
+  if (IdOf(*slot) != id || (slot->owners.load(std::memory_order_relaxed) & 1) == 0) {
     return DLBRIDGE_ERROR_NOT_FOUND;
   }
   Commit({slot, false, nullptr, false});

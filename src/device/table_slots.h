@@ -164,11 +164,6 @@ inline DLBridgeContextEntry ReadEntry(const Slot& slot) {
 constexpr uint64_t CountOf(uint64_t owners) { return owners & UINT32_MAX; }
 constexpr uint64_t kMostOwners = UINT32_MAX - 2;
 
-// Do these owners, which were loaded from the slot with acquire, belong to the entry `id`?
-inline bool AreOwnersOf(const Slot& slot, uint64_t owners, uint64_t id) {
-  return owners >> 32 == SerialOf(id) && IdOf(slot) == id;
-}
-
 // Ids up to this one were given before the process was forked; 0 where it was not.
 extern std::atomic<uint64_t> g_last_stale_id;
 inline uint64_t LastStaleId() { return g_last_stale_id.load(std::memory_order_relaxed); }
