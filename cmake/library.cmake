@@ -8,6 +8,8 @@ if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
   list(APPEND DLBRIDGE_SYSTEM_LIBRARIES pthread)
 endif()
 
+include(cmake/harden.cmake)
+
 function(dlbridge_library)
   add_library(dlbridge_objects OBJECT ${ARGN})
   target_include_directories(dlbridge_objects
@@ -28,6 +30,7 @@ function(dlbridge_library)
     # Atomics that are chosen at run time would bring a constructor along.
     target_compile_options(dlbridge_objects PRIVATE -mno-outline-atomics)
   endif()
+  dlbridge_harden_objects(dlbridge_objects)
   # The warnings are our business and not that of a project around this one.
   if(PROJECT_IS_TOP_LEVEL)
     target_compile_options(dlbridge_objects PRIVATE
@@ -83,6 +86,7 @@ function(dlbridge_elf_link)
   target_link_options(dlbridge PRIVATE
     -Wl,-Bsymbolic -Wl,-z,nodelete -Wl,-z,now -Wl,-z,relro -Wl,-z,noexecstack -Wl,--as-needed
     -Wl,--version-script=${map})
+  dlbridge_harden_link(dlbridge)
   # A sanitizer, ours or that of a project around this one, is found in the program.
   if(PROJECT_IS_TOP_LEVEL AND NOT DLBRIDGE_SANITIZE)
     target_link_options(dlbridge PRIVATE -Wl,-z,defs)
