@@ -29,14 +29,13 @@ function(dlbridge_harden_objects target)
         "SHELL:-include \"${CMAKE_CURRENT_SOURCE_DIR}/support/fortify.h\"")
     endif()
   endif()
-  dlbridge_harden_hot_sources(${target})
 endfunction()
 
 # -fstack-protector-strong also protects functions that only take the address of a local variable.
 # The entry points of these files do, since they pass policies and results on; they have no array that
 # could overflow, and the check costs up to 4 % of their instructions. Functions with arrays of
 # characters keep it.
-function(dlbridge_harden_hot_sources target)
+function(dlbridge_harden_hot_sources)
   foreach(source IN ITEMS validate.cc upgrade.cc downgrade.cc)
     set_property(SOURCE ${source} APPEND PROPERTY COMPILE_OPTIONS -fstack-protector)
   endforeach()

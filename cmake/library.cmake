@@ -31,6 +31,7 @@ function(dlbridge_library)
     target_compile_options(dlbridge_objects PRIVATE -mno-outline-atomics)
   endif()
   dlbridge_harden_objects(dlbridge_objects)
+  dlbridge_harden_hot_sources()
   # The warnings are our business and not that of a project around this one.
   if(PROJECT_IS_TOP_LEVEL)
     target_compile_options(dlbridge_objects PRIVATE
@@ -81,6 +82,9 @@ function(dlbridge_shared_link)
 endfunction()
 
 function(dlbridge_elf_link)
+  target_sources(dlbridge PRIVATE nonshared.c)
+  target_compile_options(dlbridge PRIVATE -O2)
+  dlbridge_harden_objects(dlbridge)
   set(map ${CMAKE_CURRENT_SOURCE_DIR}/dlbridge.map)
   set_target_properties(dlbridge PROPERTIES LINK_DEPENDS ${map})
   target_link_options(dlbridge PRIVATE

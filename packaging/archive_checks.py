@@ -118,6 +118,13 @@ def check_stripped(archive):
     ]
 
 
+def check_branch_protection(archive):
+    """All code takes part, the start files of the compiler of the archives too."""
+    promised = {"x86_64": {"IBT", "SHSTK"}, "aarch64": {"BTI", "PAC"}}[archive.machine]
+    missing = promised - elf.properties(library(archive))
+    return [f"does not promise {name}" for name in sorted(missing)]
+
+
 def check_floor(archive):
     """No symbol of a glibc that is newer than the floor."""
     return floor_complaints(library(archive))
@@ -156,6 +163,7 @@ CHECKS = {
     "paths": check_paths,
     "machine": check_machine,
     "stripped": check_stripped,
+    "branch protection": check_branch_protection,
     "floor": check_floor,
     **{name: check_library(name) for name in library_checks.SHARED_CHECKS},
 }

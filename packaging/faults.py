@@ -47,7 +47,9 @@ def zig(target, *arguments):
 
 
 def objects(build):
-    return sorted((build / "src/CMakeFiles/dlbridge_objects.dir").rglob("*.o*"))
+    """Those of the library; nonshared.c is Linux's, which the other systems compile to nothing."""
+    folder = build / "src/CMakeFiles"
+    return sorted([*(folder / "dlbridge_objects.dir").rglob("*.o*"), *folder.rglob("nonshared.c.o")])
 
 
 def repack(folder, path, edit=None):
@@ -105,6 +107,14 @@ def relink(build, left_out=(), target="x86_64-linux-gnu.2.17", added=()):
     return edit
 
 
+def unprotected(build):
+    """An object without landing pads."""
+    source = build / "unprotected.c"
+    source.write_text("typedef int nothing;\n")
+    zig("x86_64-linux-gnu.2.17", "-c", "-fPIC", "-fcf-protection=none", "-o", build / "unprotected.o", source)
+    return build / "unprotected.o"
+
+
 def archive_faults(build):
     """Name, what is done to the unpacked folder, and the checks that must complain."""
     pc, header = "lib/pkgconfig/dlbridge.pc", "include/dlbridge/dlpack.h"
@@ -125,6 +135,10 @@ def archive_faults(build):
     yield "lazy", relink(build, {"now"}, added=["-Wl,-z,lazy"]), {"relro"}
     yield "bound by name", relink(build, {"bind"}), {"binding"}
     yield "no version script", relink(build, {"map"}), {"symbols", "version-node"}
+    yield "unprotected code", relink(build, added=[unprotected(build)]), {
+        "branch protection",
+        "shadow stack",
+    }
     yield "runpath", relink(build, added=["-Wl,-rpath,/nowhere"]), {"runpath"}
 
 
