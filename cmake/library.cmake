@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# dlbridge_library(source...): the targets dlbridge (alias dlbridge::dlbridge), shared or static, and
+# dlbridge_library(source...): the targets dlbridge (alias dlbridge::dlbridge), shared (alias
+# dlbridge::shared) or static (alias dlbridge::static), and
 # dlbridge_objects, the same objects for tests that reach behind the C ABI.
 
 # dlopen and dladdr, and the locks: files of their own before glibc 2.34.
@@ -40,12 +41,20 @@ function(dlbridge_library)
   endif()
 
   if(DLBRIDGE_STATIC)
+    set(linkage static)
     add_library(dlbridge STATIC $<TARGET_OBJECTS:dlbridge_objects>)
     target_compile_definitions(dlbridge INTERFACE DLBRIDGE_STATIC)
   else()
+    set(linkage shared)
     add_library(dlbridge SHARED $<TARGET_OBJECTS:dlbridge_objects>)
     dlbridge_shared_link()
   endif()
+  add_library(dlbridge::${linkage} ALIAS dlbridge)
+  # An installed package may have both; it says which one is dlbridge::dlbridge.
+  set_target_properties(dlbridge PROPERTIES
+    EXPORT_NAME ${linkage}
+    DLBRIDGE_VERSION ${PROJECT_VERSION}
+    EXPORT_PROPERTIES DLBRIDGE_VERSION)
   add_library(dlbridge::dlbridge ALIAS dlbridge)
   target_include_directories(dlbridge INTERFACE
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>)

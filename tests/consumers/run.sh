@@ -91,6 +91,7 @@ scenarios=(
   'standards shared' 'standards static'
   'relocated shared' 'relocated static'
   'installed_files shared' 'installed_files static'
+  side_by_side
   find_package_refused
   archive
   checks_can_fail

@@ -64,7 +64,7 @@ expect_files "$runtime_file" "$library" "$library.$VERSION" "/usr/share/doc/$run
 package=/usr/lib/$multiarch/cmake/dlbridge/dlbridge
 expect_files "$development_file" /usr/include/dlbridge/{dlbridge,dlpack,{cpython,cuda,hip,level_zero,opencl}_api}.h \
   /usr/include/dlbridge/dlbridge.hpp "${HPP_PARTS[@]/#//usr/include/dlbridge/}" \
-  "$package"{Config,ConfigVersion,ConfigVersionBasic,Targets,Targets-release}.cmake \
+  "$package"{Config,ConfigVersion,ConfigVersionBasic,Targets-shared,Targets-shared-release}.cmake \
   "/usr/lib/$multiarch/libdlbridge.so" "/usr/lib/$multiarch/pkgconfig/dlbridge.pc" \
   "/usr/share/doc/$development/copyright"
 
