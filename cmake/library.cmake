@@ -9,6 +9,7 @@ if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
   list(APPEND DLBRIDGE_SYSTEM_LIBRARIES pthread)
 endif()
 
+include(cmake/debug_symbols.cmake)
 include(cmake/harden.cmake)
 
 function(dlbridge_library)
@@ -33,6 +34,7 @@ function(dlbridge_library)
   endif()
   dlbridge_harden_objects(dlbridge_objects)
   dlbridge_harden_hot_sources()
+  dlbridge_debug_symbols(dlbridge_objects)
   # The warnings are our business and not that of a project around this one.
   if(PROJECT_IS_TOP_LEVEL)
     target_compile_options(dlbridge_objects PRIVATE
@@ -94,12 +96,16 @@ function(dlbridge_elf_link)
   target_sources(dlbridge PRIVATE nonshared.c)
   target_compile_options(dlbridge PRIVATE -O2)
   dlbridge_harden_objects(dlbridge)
+  dlbridge_debug_symbols(dlbridge)
   set(map ${CMAKE_CURRENT_SOURCE_DIR}/dlbridge.map)
   set_target_properties(dlbridge PROPERTIES LINK_DEPENDS ${map})
   target_link_options(dlbridge PRIVATE
     -Wl,-Bsymbolic -Wl,-z,nodelete -Wl,-z,now -Wl,-z,relro -Wl,-z,noexecstack -Wl,--as-needed
     -Wl,--version-script=${map})
   dlbridge_harden_link(dlbridge)
+  if(DLBRIDGE_DEBUG_SYMBOLS)
+    target_link_options(dlbridge PRIVATE -Wl,--build-id=sha1)
+  endif()
   # A sanitizer, ours or that of a project around this one, is found in the program.
   if(PROJECT_IS_TOP_LEVEL AND NOT DLBRIDGE_SANITIZE)
     target_link_options(dlbridge PRIVATE -Wl,-z,defs)
