@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import tempfile
 from collections import namedtuple
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -137,6 +138,32 @@ def floor_complaints(path):
             match = re.fullmatch(r"GLIBC_(\d+)\.(\d+)(?:\.\d+)?", text)
             if not match or (int(match[1]), int(match[2])) > FLOOR:
                 complaints.append(f"needs {text} of {name} for {', '.join(sorted(users))}")
+    return complaints
+
+
+def debug_archive(archive):
+    return archive.path.with_name(archive.path.name.replace(".tar.gz", "-debug.tar.gz"))
+
+
+def check_debug(archive):
+    """The archive beside this one has the debug information of this very library."""
+    with tempfile.TemporaryDirectory() as name:
+        try:
+            folder = unpack(debug_archive(archive), archive.machine, pathlib.Path(name) / "debug").folder
+            debug = folder / f"lib/.debug/{library(archive).name}.debug"
+            return debug_complaints(library(archive), debug)
+        except (OSError, subprocess.CalledProcessError) as error:
+            return [f"no debug information: {error}"]
+
+
+def debug_complaints(stripped, debug):
+    complaints = [] if ".debug_info" in elf.sections(debug) else ["has no debug information"]
+    if elf.build_id(stripped) is None or elf.build_id(stripped) != elf.build_id(debug):
+        complaints.append(f"{elf.build_id(debug)} is for another library")
+    if debug.name.encode() not in stripped.read_bytes():
+        complaints.append("the library does not name it")
+    if str(ROOT).encode() in debug.read_bytes():
+        complaints.append("names the folder of the sources")
     return complaints
 
 

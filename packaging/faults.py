@@ -47,7 +47,7 @@ def zig(target, *arguments):
 
 
 def objects(build):
-    """Those of the library; nonshared.c is Linux's, which the other systems compile to nothing."""
+    """The library's; nonshared.c is Linux's, which the other systems compile to nothing."""
     folder = build / "src/CMakeFiles"
     return sorted([*(folder / "dlbridge_objects.dir").rglob("*.o*"), *folder.rglob("nonshared.c.o")])
 
@@ -172,6 +172,25 @@ def archive_results(release, build, share):
     yield "other machine", try_archive(release, "aarch64", expected)
 
 
+def debug_results(release):
+    """The archive beside a release: there is none, its file is of another library, it has nothing."""
+    with tempfile.TemporaryDirectory() as name:
+        archive = archive_checks.unpack(release, "x86_64", pathlib.Path(name) / "good")
+        yield "debug: nothing", archive_checks.check_debug(archive)
+        lost = archive._replace(path=pathlib.Path(name) / release.name)
+        yield "debug: no archive", seen("no debug information", archive_checks.check_debug(lost))
+        library = archive_checks.library(archive)
+        found = archive_checks.debug_complaints(library, library)
+        yield "debug: stripped", seen("has no debug information", found)
+        other = pathlib.Path(name) / "other.so"
+        run("objcopy", "--remove-section=.note.gnu.build-id", library, other)
+        yield "debug: another library", seen("another library", archive_checks.debug_complaints(other, library))
+
+
+def seen(text, found):
+    return [] if any(text in line for line in found) else [f"complaints are {found}"]
+
+
 def newer_symbol(scratch):
     """A function of a newer glibc in a library of few lines; the same without it is in order."""
     source, library = scratch / "new.c", scratch / "libnew.so"
@@ -263,6 +282,7 @@ def main():
     share = sys.argv[3] if len(sys.argv) > 3 else "1/1"
     (release,) = releases.glob("*-x86_64.tar.gz")
     status = check.report("fault", archive_results(release, builds / "zig-x86_64", share))
+    status |= check.report("fault", debug_results(release))
     with tempfile.TemporaryDirectory() as name:
         scratch = pathlib.Path(name)
         status |= check.report("fault", [("newer symbol", newer_symbol(scratch))])

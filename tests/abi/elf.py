@@ -97,6 +97,12 @@ def properties(path):
     return {name.strip() for line in found for name in line.split(",")}
 
 
+def build_id(path):
+    """The number by which a debugger finds what belongs to the file; None where it has none."""
+    found = re.search(r"Build ID: ([0-9a-f]+)", readelf(path, "--notes"))
+    return found[1] if found else None
+
+
 def at_address(path, address, size):
     """The bytes that are loaded to an address, counted from where the file is loaded."""
     for kind, offset, virtual, length in _loaded(path):
