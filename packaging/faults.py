@@ -126,7 +126,7 @@ def archive_faults(build):
     yield "path of a home", append(pc, f"# {'/home'}/someone/dlbridge\n"), {"paths"}
     yield "path of the sources", append(pc, f"# {archive_checks.ROOT}\n"), {"paths"}
     yield "debug section", add_debug_section, {"stripped"}
-    yield "not stripped", relink(build, {"strip"}), {"stripped", "paths"}
+    yield "not stripped", relink(build, {"strip"}), {"stripped"}
     newer_glibc = {"floor", "glibc", "needed"}
     yield "newer glibc", relink(build, (), "x86_64-linux-gnu.2.34"), newer_glibc
     # The linker then takes the path of the output for the name.

@@ -84,6 +84,8 @@ scenarios=(
   'add_subdirectory shared' 'add_subdirectory static'
   'fetch_content shared' 'fetch_content static'
   sub_project_traces
+  sub_project_warnings
+  hardening
   'cpp_binding shared' 'cpp_binding static'
   'find_package shared' 'find_package static'
   'pkg_config shared' 'pkg_config static'
