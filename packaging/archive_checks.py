@@ -149,7 +149,9 @@ def check_debug(archive):
     """The archive beside this one has the debug information of this very library."""
     with tempfile.TemporaryDirectory() as name:
         try:
-            folder = unpack(debug_archive(archive), archive.machine, pathlib.Path(name) / "debug").folder
+            folder = unpack(
+                debug_archive(archive), archive.machine, pathlib.Path(name) / "debug"
+            ).folder
             debug = folder / f"lib/.debug/{library(archive).name}.debug"
             return debug_complaints(library(archive), debug)
         except (OSError, subprocess.CalledProcessError) as error:

@@ -49,7 +49,9 @@ def zig(target, *arguments):
 def objects(build):
     """The library's; nonshared.c is Linux's, which the other systems compile to nothing."""
     folder = build / "src/CMakeFiles"
-    return sorted([*(folder / "dlbridge_objects.dir").rglob("*.o*"), *folder.rglob("nonshared.c.o")])
+    return sorted(
+        [*(folder / "dlbridge_objects.dir").rglob("*.o*"), *folder.rglob("nonshared.c.o")]
+    )
 
 
 def repack(folder, path, edit=None):
@@ -111,7 +113,15 @@ def unprotected(build):
     """An object without landing pads."""
     source = build / "unprotected.c"
     source.write_text("typedef int nothing;\n")
-    zig("x86_64-linux-gnu.2.17", "-c", "-fPIC", "-fcf-protection=none", "-o", build / "unprotected.o", source)
+    zig(
+        "x86_64-linux-gnu.2.17",
+        "-c",
+        "-fPIC",
+        "-fcf-protection=none",
+        "-o",
+        build / "unprotected.o",
+        source,
+    )
     return build / "unprotected.o"
 
 
@@ -135,10 +145,14 @@ def archive_faults(build):
     yield "lazy", relink(build, {"now"}, added=["-Wl,-z,lazy"]), {"relro"}
     yield "bound by name", relink(build, {"bind"}), {"binding"}
     yield "no version script", relink(build, {"map"}), {"symbols", "version-node"}
-    yield "unprotected code", relink(build, added=[unprotected(build)]), {
-        "branch protection",
-        "shadow stack",
-    }
+    yield (
+        "unprotected code",
+        relink(build, added=[unprotected(build)]),
+        {
+            "branch protection",
+            "shadow stack",
+        },
+    )
     yield "runpath", relink(build, added=["-Wl,-rpath,/nowhere"]), {"runpath"}
 
 
@@ -173,7 +187,7 @@ def archive_results(release, build, share):
 
 
 def debug_results(release):
-    """The archive beside a release: there is none, its file is of another library, it has nothing."""
+    """The archive beside a release is missing, has nothing, or is of another library."""
     with tempfile.TemporaryDirectory() as name:
         archive = archive_checks.unpack(release, "x86_64", pathlib.Path(name) / "good")
         yield "debug: nothing", archive_checks.check_debug(archive)
@@ -184,7 +198,10 @@ def debug_results(release):
         yield "debug: stripped", seen("has no debug information", found)
         other = pathlib.Path(name) / "other.so"
         run("objcopy", "--remove-section=.note.gnu.build-id", library, other)
-        yield "debug: another library", seen("another library", archive_checks.debug_complaints(other, library))
+        yield (
+            "debug: another library",
+            seen("another library", archive_checks.debug_complaints(other, library)),
+        )
 
 
 def seen(text, found):

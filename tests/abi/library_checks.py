@@ -164,8 +164,7 @@ def check_stack_protector(path, _):
 
 
 def check_fortify(path, _):
-    """The C library checks bounds in functions of these names; without _FORTIFY_SOURCE the file uses
-    none of them."""
+    """The functions of these names check bounds; without _FORTIFY_SOURCE the file uses none."""
     found = [name for name in imported(path) if re.fullmatch(r"__(?!stack)\w+_chk", name)]
     return [] if found else ["uses no function that checks bounds"]
 

@@ -112,7 +112,11 @@ WRONG_SHARED = {
 # The same by machine.
 WRONG_BRANCHES = {
     "x86_64": {
-        "no branch protection": (HARDEN["x86_64"], ("-fcf-protection=none",), {"landing pads", "shadow stack"}),
+        "no branch protection": (
+            HARDEN["x86_64"],
+            ("-fcf-protection=none",),
+            {"landing pads", "shadow stack"},
+        ),
         "no landing pads": (HARDEN["x86_64"][:1], (), {"landing pads"}),
         "no promise": (HARDEN["x86_64"][1:2], (), {"shadow stack"}),
         "start files": (HARDEN["x86_64"][2:], (), {"shadow stack"}),

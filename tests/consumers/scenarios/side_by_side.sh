@@ -17,6 +17,7 @@ both=$PWD/one shared=$PWD/one/lib/libdlbridge.so.$ABI static=$PWD/one/lib/libdlb
 
 # What each installation brings is still there, byte for byte.
 for linkage in shared static; do
+  # shellcheck disable=SC2154 # set by run.sh
   (cd "$prefixes/$linkage" && find . -not -type d -exec cmp {} "$both/{}" \;) | tee differences
   [ ! -s differences ] || fail "the $linkage library's files were changed"
 done
