@@ -293,7 +293,7 @@ const BadEntry kBadEntries[] = {
        entry->queue = 1;
        entry->queue_kind = DLBRIDGE_STREAM_IMMEDIATE_LIST;
      }},
-    {"flags", [](DLBridgeContextEntry* entry) { entry->properties = 1U << 4; }},
+    {"properties", [](DLBridgeContextEntry* entry) { entry->properties = 1U << 4; }},
     {"REPLACE",
      [](DLBridgeContextEntry* entry) {
        entry->properties = DLBRIDGE_CONTEXT_ENUMERATED | DLBRIDGE_CONTEXT_REPLACE;
