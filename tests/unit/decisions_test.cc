@@ -62,7 +62,7 @@ DLBridgeRule UpgradeRule(const TensorSpec& spec, const DLBridgeConvertOptions& o
   }
   EXPECT_TRUE(source.Untouched());
   source.Release();
-  return status == DLBRIDGE_OK ? DLBRIDGE_RULE_NONE : error.rule;
+  return error.rule;
 }
 DLBridgeRule UpgradeRule(const TensorSpec& spec, uint32_t flags = 0) {
   return UpgradeRule(spec, Options(flags));
@@ -78,7 +78,7 @@ DLBridgeRule DowngradeRule(const TensorSpec& spec, uint32_t flags = 0) {
   }
   EXPECT_TRUE(source.Untouched());
   source.Release();
-  return status == DLBRIDGE_OK ? DLBRIDGE_RULE_NONE : error.rule;
+  return error.rule;
 }
 DLBridgeRule AdoptRule(const TensorSpec& spec, const DLBridgeConvertOptions& options) {
   VersionedSource source(spec);
@@ -91,7 +91,7 @@ DLBridgeRule AdoptRule(const TensorSpec& spec, const DLBridgeConvertOptions& opt
   }
   EXPECT_TRUE(source.Untouched());
   source.Release();
-  return status == DLBRIDGE_OK ? DLBRIDGE_RULE_NONE : error.rule;
+  return error.rule;
 }
 DLBridgeRule AdoptRule(const TensorSpec& spec, uint32_t flags = 0) {
   return AdoptRule(spec, Options(flags));
