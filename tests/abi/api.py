@@ -76,7 +76,8 @@ def _add(api, cursor):
     elif kind == CursorKind.ENUM_DECL:
         _add_enumeration(api, cursor)
     elif kind == CursorKind.TYPEDEF_DECL:
-        api["types"][cursor.spelling] = _type(cursor.underlying_typedef_type, cursor)
+        found = _type(cursor.underlying_typedef_type, cursor)
+        api["types"][cursor.spelling] = {**found, **api["types"].get(cursor.spelling, {})}
     elif kind == CursorKind.LINKAGE_SPEC:
         for child in cursor.get_children():
             _add(api, child)
@@ -168,7 +169,7 @@ def _text(tokens):
     return " ".join(token.spelling for token in tokens if token.kind != TokenKind.COMMENT)
 
 
-# ---- Macros ---------------------------------------------------------------------------------------
+# ---- Macros -------------------------------------------------------------------------------------
 
 
 def _macros(path, unit, machine):
@@ -178,7 +179,9 @@ def _macros(path, unit, machine):
     for name, text in _definitions(path.read_text()):
         texts.setdefault(name, []).append(text)
     texts = {name: text for name, text in texts.items() if not name.endswith("_H_")}
-    plain = [name for name, found in texts.items() if any(not text.startswith("(") for text in found)]
+    plain = [
+        name for name, found in texts.items() if any(not text.startswith("(") for text in found)
+    ]
     values = _values(path, machine, plain)
     return {name: {"text": text, **values.get(name, {})} for name, text in texts.items()}
 
@@ -192,25 +195,31 @@ def _definitions(text):
 
 def _values(path, machine, names):
     """Value and type of the macros that are constant expressions; the type alone of others."""
-    lines = [f"enum {{ value_{name} = ({name}) }};\ntypedef __typeof__({name}) type_{name};"
-             for name in names]
+    lines = [
+        f"enum {{ value_{name} = ({name}) }};\ntypedef __typeof__({name}) type_{name};"
+        for name in names
+    ]
     probe = f'#include "dlbridge/{path.name}"\n' + "\n".join(lines)
     unit = _parse(path.parent / "probe.c", _options(path, machine), False, probe)
-    wrong = {one.location.line for one in unit.diagnostics if one.severity >= clang.Diagnostic.Error}
+    wrong = {
+        one.location.line for one in unit.diagnostics if one.severity >= clang.Diagnostic.Error
+    }
     found = {}
     for cursor in unit.cursor.get_children():
         if str(cursor.location.file) != str(path.parent / "probe.c"):
             continue
         name = cursor.spelling.removeprefix("type_")
         if cursor.kind == CursorKind.TYPEDEF_DECL and cursor.location.line not in wrong:
-            found.setdefault(name, {})["type"] = cursor.underlying_typedef_type.get_canonical().spelling
+            found.setdefault(name, {})["type"] = (
+                cursor.underlying_typedef_type.get_canonical().spelling
+            )
         for one in cursor.get_children():
             if one.kind == CursorKind.ENUM_CONSTANT_DECL and one.location.line not in wrong:
                 found.setdefault(one.spelling.removeprefix("value_"), {})["value"] = one.enum_value
     return found
 
 
-# ---- What the preprocessor skips ------------------------------------------------------------------
+# ---- What the preprocessor skips ----------------------------------------------------------------
 
 
 class _Ranges(ctypes.Structure):
@@ -229,7 +238,7 @@ def _inactive(unit, path):
     return sorted(filter(None, (" ".join(text.split()) for text in texts)))
 
 
-# ---- C++ ------------------------------------------------------------------------------------------
+# ---- C++ ----------------------------------------------------------------------------------------
 
 CLASSES = (CursorKind.CLASS_DECL, CursorKind.STRUCT_DECL, CursorKind.CLASS_TEMPLATE)
 CALLABLE = (
@@ -277,7 +286,9 @@ def _add_cpp(found, scope, prefix):
         elif cursor.kind in CALLABLE:
             found.setdefault(name, []).append(_callable(cursor))
         elif cursor.kind in VALUES:
-            value = f" = {cursor.enum_value}" if cursor.kind == CursorKind.ENUM_CONSTANT_DECL else ""
+            value = (
+                f" = {cursor.enum_value}" if cursor.kind == CursorKind.ENUM_CONSTANT_DECL else ""
+            )
             found.setdefault(name, []).append(f"{_clean(cursor.type.spelling)}{value}")
         elif cursor.kind in ALIASES:
             found.setdefault(name, []).append(code(cursor))
@@ -307,7 +318,7 @@ def _callable(cursor):
     return " ".join(tokens)
 
 
-# ---- Comments -------------------------------------------------------------------------------------
+# ---- Comments -----------------------------------------------------------------------------------
 
 
 DOCUMENTED = (

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clients of recorded versions. `source` writes the C program of a header: it calls every function by
-its recipe and compares every entry of the function table with the symbol of its name. A recorded
-version keeps its program; it is compiled with the version's headers, and with today's, where it must
-still compile, as C99 and C++11, linked against the fresh library, and run."""
+"""Clients of recorded versions. `source` writes the C program of a header: it calls every function
+by its recipe and compares every entry of the function table with the symbol of its name. A recorded
+version keeps its program. It is compiled with the version's headers, and with today's, where it
+must still compile, as C99 and C++11, linked against the fresh library, and run."""
 
 import pathlib
 import platform
@@ -82,7 +82,7 @@ def source(header):
         if name in recipes.CALLS
     ]
     entries = [
-        f"  CHECK(DLBRIDGE_API_HAS(api, {name}) && is_symbol(\"{function}\", &api->{name}));"
+        f'  CHECK(DLBRIDGE_API_HAS(api, {name}) && is_symbol("{function}", &api->{name}));'
         for name, function in rules.table(header).items()
     ]
     pairs = [f'{{"{name}", call_{name}}}' for name in names if name in recipes.CALLS]

@@ -90,9 +90,10 @@ def _macro(item, was, now, has_bytes):
     if has_bytes:
         return
     # An initialiser whose struct has grown has more values at its end.
-    if item.endswith("_INIT") and len(was["text"]) == len(now["text"]) == 1:
-        if now["text"][0].startswith(was["text"][0].rstrip(" }")):
-            return
+    start = was["text"][0].rstrip(" }")
+    grown = len(was["text"]) == len(now["text"]) == 1 and now["text"][0].startswith(start)
+    if item.endswith("_INIT") and grown:
+        return
     yield Difference(item, _keys(was, now), now, False)
 
 
@@ -132,12 +133,12 @@ def digest(value):
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:12]
 
 
-# ---- Reviewed differences ---------------------------------------------------------------------------
+# ---- Reviewed differences -----------------------------------------------------------------------
 
 
 class Reviewed:
-    """Lines `<version> <item> <digest of today's value>  # reason`. A line that accepts nothing is a
-    complaint, as a difference without a line is."""
+    """Lines `<version> <item> <digest of today's value>  # reason`. A line that accepts nothing is
+    a complaint, as a difference without a line is."""
 
     def __init__(self, path):
         lines = path.read_text().splitlines() if path.is_file() else []

@@ -88,8 +88,8 @@ def _build_types(build, headers, folder):
 
 def check_compliance(old, new, report, exactly=False):
     """Complaints of abi-compliance-checker; its report in HTML stays. A rate of 100 % may come with
-    problems that it holds to be harmless; where the two are `exactly` the same there are none. What it
-    said of the same two dumps stands beside the report."""
+    problems that it holds to be harmless; where the two are `exactly` the same there are none.
+    What it said of the same two dumps is kept beside the report."""
     key = digest(old, new)
     kept = report.with_suffix(".said")
     if not kept.is_file() or not kept.read_text().startswith(key) or not report.is_file():

@@ -10,9 +10,9 @@ import rules
 HEAD = """\
 /*
  * SPDX-License-Identifier: Apache-2.0
- * The layout of dlbridge.h and dlpack.h, for the compilers of all systems: size and alignment of every
- * struct, offset and type of every field, value of every constant, type of every function. Compiled,
- * never run. Written by `./run abi record`.
+ * The layout of dlbridge.h and dlpack.h, for the compilers of all systems: size and alignment of
+ * every struct, offset and type of every field, value of every constant, type of every function.
+ * Compiled, never run. Written by `./run abi record`.
  */
 /* clang-format off */
 #include "dlbridge/dlbridge.h"

@@ -9,6 +9,7 @@ BUILD is a build folder of the preset `abi` or `abi-aarch64`.
 
 import argparse
 import concurrent.futures
+import functools
 import os
 import pathlib
 import re
@@ -83,7 +84,10 @@ def check_api(tree, builds):
     """The headers of both architectures are the same, and today's API has all that a recorded one
     has."""
     for name in api.CORE:
-        if api.read_header(tree.include / "dlbridge" / name, "aarch64") != tree.api["headers"][name]:
+        if (
+            api.read_header(tree.include / "dlbridge" / name, "aarch64")
+            != tree.api["headers"][name]
+        ):
             yield f"{name} is another one for aarch64"
     today = [tree.full_api(build) for build in builds]
     yield from ("the defaults differ between the builds" for one in today[1:] if one != today[0])
@@ -103,7 +107,11 @@ def check_draft(tree, builds):
             (include / "dlbridge" / header_file.name).write_bytes(header_file.read_bytes())
         text, _, end = tree.header.rpartition("#endif")
         (include / "dlbridge/dlbridge.h").write_text(f"{text}{path.read_text()}\n#endif{end}")
-        drafted = api.read(include, None)
+        try:
+            drafted = api.read(include, None)
+        except api.ParseError as error:
+            yield f"{path.name}: {error}"
+            continue
         for one in compare.differences({"headers": tree.api["headers"]}, drafted):
             yield f"{path.name}: {one.item}: {one.text}"
         yield from (f"{path.name}: {text}" for text in rules.check(drafted["headers"]))
@@ -123,8 +131,9 @@ def check_layout_freeze(tree, builds):
 def check_frozen_clients(tree, builds):
     """The clients of every recorded version; every function of today's header has a recipe."""
     yield from clients.missing(tree.core())
-    jobs = [job for build in builds for one in tree.recorded()
-            for job in clients.jobs(tree, build, one)]
+    jobs = [
+        job for build in builds for one in tree.recorded() for job in clients.jobs(tree, build, one)
+    ]
     for (label, _), said in zip(jobs, in_parallel([run for _, run in jobs])):
         if said:
             yield f"{label}: {said}"
@@ -132,17 +141,21 @@ def check_frozen_clients(tree, builds):
 
 def check_suite(tree, builds):
     """The tests that every recorded version keeps, natively."""
-    for one in tree.recorded():
-        if (one.folder / suite.ARCHIVE).is_file():
-            tests = suite.Suite(builds[0], one)
-            jobs = [lambda path=path: list(tests.run(path, tree.reviewed)) for path in tests.programs()]
-            yield from (line for said in in_parallel(jobs) for line in said)
-    yield from tree.reviewed.unused(r"unit:|case:", [one.version for one in tree.recorded()])
+    recorded = [one for one in tree.recorded() if (one.folder / suite.ARCHIVE).is_file()]
+    for tests in (suite.Suite(builds[0], one) for one in recorded):
+        runs = [functools.partial(tests.run, path, tree.reviewed) for path in tests.programs()]
+        yield from (line for said in in_parallel(runs) for line in said)
+    yield from tree.reviewed.unused(r"unit:|case:", [one.version for one in recorded])
+
+
+def _answer(job):
+    answer = job()
+    return answer if isinstance(answer, str) else list(answer)
 
 
 def in_parallel(jobs):
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        return list(pool.map(lambda job: job(), jobs))
+        return list(pool.map(_answer, jobs))
 
 
 def check_version(tree, builds):

@@ -106,7 +106,7 @@ def check_version_node(path, expected):
 
 
 def check_node_chain(path, _):
-    """Each node follows from the one before it, oldest first, as the map's last line of each says."""
+    """Each node follows from the one before it, oldest first."""
     text = elf.readelf(path, "--version-info").split("Version needs section")[0]
     nodes = re.findall(r"Flags: (?!BASE)\S+.*?Name: (\S+)((?:\n.*Parent \d+: \S+)*)", text)
     names = [name for name, _ in nodes]
@@ -123,8 +123,12 @@ def check_floor(path, expected):
     """Every function of glibc that the library needs is one that 2.17 has, by the old versions that
     the compiler's glibc still exports; the release files are linked against 2.17 itself."""
     libc = [file for file in expected.libc if file.is_file()]
-    old = {symbol.name for file in libc for symbol in elf.symbols(file, "--dyn-syms")
-           if symbol.section != "UND" and _is_old(symbol.version)}
+    old = {
+        symbol.name
+        for file in libc
+        for symbol in elf.symbols(file, "--dyn-syms")
+        if symbol.section != "UND" and _is_old(symbol.version)
+    }
     return [
         f"glibc 2.17 has no {symbol.name}{symbol.version}"
         for symbol in elf.symbols(path, "--dyn-syms")

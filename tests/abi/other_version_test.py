@@ -103,7 +103,7 @@ class OtherVersion(unittest.TestCase):
         must("objcopy", "--redefine-sym=dlbridge_get_api=newer_get_api", defining, renamed)
         source, older = self.folder / "older.c", self.folder / "older.o"
         source.write_text(OLDER % (self.newest, self.newest))
-        exported = '-DDLBRIDGE_BUILDING', f"-I{OPTIONS.source}/include"
+        exported = "-DDLBRIDGE_BUILDING", f"-I{OPTIONS.source}/include"
         must(OPTIONS.cc, "-fPIC", *exported, "-c", source, "-o", older)
         script = without(self.map, self.function)
         return self.link("older", script, (defining.name,), (renamed, older))

@@ -43,7 +43,7 @@ static void free_entry(void* context, const struct DLBridgeContextEntry* entry) 
   ++g_freed;
 }
 
-/* ---- Structs ---------------------------------------------------------------------------------- */
+/* ---- Structs --------------------------------------------------------------------------------- */
 
 static DLBridgePolicy* policy(void) {
   MAKE(DLBridgePolicy, made, DLBRIDGE_POLICY_INIT);
@@ -170,7 +170,8 @@ CALLS = {
   CHECK(layout->broadcast_axes == 0 && layout->negative_axes == 0 && layout->alignment >= 4);
   CHECK(layout->properties == (DLBRIDGE_LAYOUT_C_CONTIGUOUS));
 """,
-    "dlbridge_dtype_format": TEXT % 8 + """
+    "dlbridge_dtype_format": TEXT % 8
+    + """
   OK(dlbridge_dtype_format(bare()->dtype, buffer, 8, length, error));
   CHECK(strcmp(buffer, "float32") == 0 && *length == 7);
   FAILS(BUFFER_TOO_SMALL, dlbridge_dtype_format(bare()->dtype, buffer, 4, length, error));
@@ -184,7 +185,8 @@ CALLS = {
   CHECK(dtype->code == kDLFloat && dtype->bits == 32 && dtype->lanes == 1);
   FAILS(PARSE, dlbridge_dtype_parse(text, 4, dtype, error));
 """,
-    "dlbridge_device_format": TEXT % 6 + """
+    "dlbridge_device_format": TEXT % 6
+    + """
   OK(dlbridge_device_format(bare()->device, buffer, 6, length, error));
   CHECK(strcmp(buffer, "cpu:0") == 0 && *length == 5);
 """,
@@ -195,7 +197,8 @@ CALLS = {
   OK(dlbridge_device_parse(text, 6, device, error));
   CHECK(device->device_type == kDLCUDA && device->device_id == 1);
 """,
-    "dlbridge_tensor_format": TEXT % 16 + """
+    "dlbridge_tensor_format": TEXT % 16
+    + """
   FAILS(BUFFER_TOO_SMALL, dlbridge_tensor_format(bare(), 0, buffer, 16, length, error));
   CHECK(strlen(buffer) == 15 && *length > 15);
 """,
@@ -311,7 +314,8 @@ CALLS = {
   dlbridge_release_legacy(*out);
   CHECK(g_deleted == 1);
 """,
-    "dlbridge_share": OWNED + """
+    "dlbridge_share": OWNED
+    + """
   SLOT(DLManagedTensorVersioned, out);
   OK(dlbridge_share(*owned, out, error));
   CHECK((*out)->dl_tensor.data == (*owned)->dl_tensor.data);
@@ -319,7 +323,8 @@ CALLS = {
   dlbridge_release_versioned(*owned);
   FAILS(FOREIGN_TENSOR, dlbridge_share(versioned(), out, error));
 """,
-    "dlbridge_view": OWNED + """
+    "dlbridge_view": OWNED
+    + """
   SLOT(DLManagedTensorVersioned, out);
   MAKE(DLBridgeViewSpec, spec, DLBRIDGE_VIEW_SPEC_INIT);
   spec->ndim = 1;
@@ -427,7 +432,7 @@ CALLS = {
   DLBridgeStream* const host = stream(DLBRIDGE_STREAM_HOST);
   OK(dlbridge_stream_handoff(host, stream(DLBRIDGE_STREAM_NO_SYNC), 0, error));
   FAILS(INVALID_ARGUMENT, dlbridge_stream_handoff(stream(0), host, 0, error));
-  FAILS(INVALID_ARGUMENT, dlbridge_stream_handoff(host, host, DLPACK_FLAG_BITMASK_READ_ONLY, error));
+  FAILS(INVALID_ARGUMENT, dlbridge_stream_handoff(host, host, 1, error));
 """,
     "dlbridge_stream_synchronize": """
   OK(dlbridge_stream_synchronize(stream(DLBRIDGE_STREAM_HOST), error));
@@ -438,37 +443,48 @@ CALLS = {
   const int freed = g_freed;
   OK(dlbridge_context_register(entry(), id, error));
   CHECK(*id > 0);
-""" + GONE,
-    "dlbridge_context_find": REGISTERED + """
+"""
+    + GONE,
+    "dlbridge_context_find": REGISTERED
+    + """
   MAKE(DLBridgeContextEntry, out, DLBRIDGE_CONTEXT_ENTRY_INIT);
   OK(dlbridge_context_find(entry()->device, 77, out, error));
   CHECK(out->struct_size == sizeof *out && out->id == *id && out->context == 77);
   CHECK(out->release_context == NULL || out->release_context == &g_freed);
-""" + GONE,
-    "dlbridge_context_next": REGISTERED + """
+"""
+    + GONE,
+    "dlbridge_context_next": REGISTERED
+    + """
   MAKE(DLBridgeContextEntry, out, DLBRIDGE_CONTEXT_ENTRY_INIT);
   uint64_t* const cursor = NEW(uint64_t);
   *cursor = 0;
   OK(dlbridge_context_next(cursor, out, error));
   CHECK(*cursor != 0 && out->id == *id);
   FAILS(NOT_FOUND, dlbridge_context_next(cursor, out, error));
-""" + GONE,
-    "dlbridge_context_retain": REGISTERED + """
+"""
+    + GONE,
+    "dlbridge_context_retain": REGISTERED
+    + """
   OK(dlbridge_context_retain(*id, error));
   OK(dlbridge_context_release(*id, error));
   FAILS(NOT_FOUND, dlbridge_context_retain(*id + 1, error));
-""" + GONE,
-    "dlbridge_context_release": REGISTERED + """
+"""
+    + GONE,
+    "dlbridge_context_release": REGISTERED
+    + """
   OK(dlbridge_context_retain(*id, error));
   OK(dlbridge_context_unregister(*id, error));
   CHECK(g_freed == freed);
   OK(dlbridge_context_release(*id, error));
   CHECK(g_freed == freed + 1 && g_wrong == 0);
 """,
-    "dlbridge_context_unregister": REGISTERED + GONE + """
+    "dlbridge_context_unregister": REGISTERED
+    + GONE
+    + """
   FAILS(NOT_FOUND, dlbridge_context_unregister(*id, error));
 """,
-    "dlbridge_context_table_v1": REGISTERED + """
+    "dlbridge_context_table_v1": REGISTERED
+    + """
   const DLBridgeContextTable* const of = dlbridge_context_table_v1();
   MAKE(DLBridgeContextEntry, out, DLBRIDGE_CONTEXT_ENTRY_INIT);
   uint64_t* const cursor = NEW(uint64_t);

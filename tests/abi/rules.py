@@ -28,7 +28,10 @@ def table(header):
 
 
 def check(headers):
-    """Complaints on the layout of structs and on growable structs that are passed by value."""
+    """Complaints on the layout of structs, on growable structs that are passed by value, and on
+    macros that hide something."""
+    for name, header in headers.items():
+        yield from (f"{name}: {text}" for text in _macros(header))
     structs = headers["dlbridge.h"]["structs"]
     growing = {name for name, struct in structs.items() if grows(name, struct)}
     for name, struct in structs.items():
@@ -39,6 +42,16 @@ def check(headers):
             yield from _by_value(f"{name}.{field['name']}", field, growing)
     for name, function in headers["dlbridge.h"]["functions"].items():
         yield from _by_value(name, function, growing)
+
+
+def _macros(header):
+    kinds = ("functions", "inlines", "structs", "constants", "types")
+    for name in header["macros"]:
+        if not name.startswith(("DLBRIDGE_", "DLPACK_")):
+            yield f"the macro {name} has no prefix of this library"
+        yield from (
+            f"the macro {name} hides one of {kind}" for kind in kinds if name in header[kind]
+        )
 
 
 def _padding(struct):

@@ -8,7 +8,6 @@ import io
 import json
 import lzma
 import os
-import pathlib
 import re
 import subprocess
 import tarfile
@@ -36,7 +35,7 @@ def write(root, path):
 
 def _files(root):
     """Name and content of the test programs, of what they include, and of the corpus."""
-    names = [path for path in sorted((root / "tests/unit").glob("*_test.cc"))]
+    names = (root / "tests/unit").glob("*_test.cc")
     todo = [path for path in names if not path.name.endswith("_internal_test.cc")]
     todo.append(root / "tests/conformance/runner_test.cc")
     found = {CASES: _without_texts((root / CASES).read_text())}
@@ -128,7 +127,11 @@ class Suite:
         """The program; built anew only where the version's tests or headers are others."""
         program = self.folder / source.stem
         stamp = self.folder / f"{source.stem}.stamp"
-        if not program.is_file() or not stamp.is_file() or stamp.read_text() != self.key.hexdigest():
+        if (
+            not program.is_file()
+            or not stamp.is_file()
+            or stamp.read_text() != self.key.hexdigest()
+        ):
             includes = ("-I", self.recorded.include, "-I", self.folder / "tests")
             cases = f'-DDLBRIDGE_CASES="{self.folder / CASES}"'
             link = (self.build.library, f"-Wl,-rpath,{self.build.library.parent}")

@@ -29,8 +29,10 @@ def of_headers(build, include, header):
     lines = []
     for name, struct in structs.items():
         value = name if name.isupper() else f"{name}()"
-        lines.append(f'  {{ static {struct} v; const {struct} w = {value}; memcpy(&v, &w, sizeof v);'
-                     f' print("{name}", &v, sizeof v); }}')
+        lines.append(
+            f"  {{ static {struct} v; const {struct} w = {value}; memcpy(&v, &w, sizeof v);"
+            f' print("{name}", &v, sizeof v); }}'
+        )
     said = clients.run_program(build, include, "defaults", PROGRAM % "\n".join(lines))
     rows = dict(line.split() for line in said.splitlines())
     return {name: {"struct": structs[name], "bytes": rows[name]} for name in structs}
