@@ -94,6 +94,14 @@ def check_api(tree, builds):
     recorded = tree.recorded()
     for one in recorded:
         yield from tree.reviewed.complaints(one.version, compare.differences(one.api, today[0]))
+        if (
+            one.version != tree.version
+            and one.version.split(".")[:2] == tree.version.split(".")[:2]
+        ):
+            # A patch version adds nothing either.
+            for added in compare.differences(today[0], one.api):
+                if added.text == "is gone":
+                    yield f"{one.version}: {added.item}: was added in a patch version"
     versions = [one.version for one in recorded]
     yield from tree.reviewed.unused(r"(?!unit:|case:)", versions)
 
@@ -183,9 +191,10 @@ def check_version(tree, builds):
 
 def check_changelog(tree, _):
     """What came after the first version is named in the section of the version that brought it."""
+    recorded = tree.recorded()
+    first = recorded[0].version if recorded else tree.version
     sections = re.split(r"^## (\d+\.\d+\.\d+)\b", tree.changelog, flags=re.MULTILINE)
     texts = dict(zip(sections[1::2], sections[2::2]))
-    first = sections[-2]
     for name, version in since_tags(tree).items():
         if not re.fullmatch(r"dlbridge_\w+|DLBridge\w+|DLBRIDGE_\w+", name) or version == first:
             continue

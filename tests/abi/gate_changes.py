@@ -88,15 +88,18 @@ def within_reach(copy):
     copy.append("bindings/go/describe.go", "var _ = C.dlbridge_twice(1)")
 
 
-def next_version(copy):
-    """The header and the changelog go on to the next minor version."""
+def next_version(copy, patch=False):
+    """The header and the changelog go on to the next minor or patch version."""
     before = copy.version()
-    major, minor, patch = before.split(".")
-    after = f"{major}.{int(minor) + 1}.0"
-    copy.replace(HEADER, f"VERSION_MINOR {minor}\n", f"VERSION_MINOR {int(minor) + 1}\n")
-    copy.replace(HEADER, f"VERSION_PATCH {patch}\n", "VERSION_PATCH 0\n")
-    copy.replace(HEADER, f'STRING "{before}"', f'STRING "{after}"')
-    copy.replace("CHANGELOG.md", f"## {before}", f"## {after} (unreleased)\n\n## {before}")
+    major, minor, last = map(int, before.split("."))
+    after = (major, minor, last + 1) if patch else (major, minor + 1, 0)
+    copy.replace(HEADER, f"VERSION_MINOR {minor}\n", f"VERSION_MINOR {after[1]}\n")
+    copy.replace(HEADER, f"VERSION_PATCH {last}\n", f"VERSION_PATCH {after[2]}\n")
+    text = ".".join(map(str, after))
+    copy.replace(HEADER, f'STRING "{before}"', f'STRING "{text}"')
+    copy.replace(
+        "CHANGELOG.md", f"## {before}", f"## {text} (unreleased)\n\n## {before}", first=True
+    )
 
 
 def name_in_changelog(copy, name):
@@ -503,6 +506,16 @@ def edit_of(file, old, new):
 
 for name, file, old, new, item in EDITS:
     CHANGES.append(Change(name, {"api"}, edit_of(file, old, new), False, False, item, set()))
+
+
+@change("a constant added in a patch version", "api")
+def added_in_patch(copy):
+    next_version(copy, patch=True)
+    copy.replace(
+        HEADER,
+        "  DLBRIDGE_CONTIGUITY_C_OR_F = 3\n",
+        "  DLBRIDGE_CONTIGUITY_C_OR_F = 3,\n  DLBRIDGE_CONTIGUITY_NEW = 4\n",
+    )
 
 
 @change("an inline function changed", "api")
