@@ -85,6 +85,7 @@ def _add(api, cursor):
 
 def _add_function(api, cursor):
     found = {"type": _signature(cursor), "canonical": _clean(cursor.type.get_canonical().spelling)}
+    found["parameters"] = [one.spelling for one in cursor.get_arguments()]
     attributes = [one for one in cursor.get_children() if one.kind.is_attribute()]
     found["attributes"] = sorted(f"{one.kind.name} {one.spelling}".strip() for one in attributes)
     if cursor.is_definition():
@@ -139,7 +140,7 @@ def _type(kind, cursor):
     canonical = _clean(kind.get_canonical().spelling)
     if canonical != found["type"]:
         found["canonical"] = canonical
-    names = [_declared(one) for one in cursor.get_children() if one.kind == CursorKind.PARM_DECL]
+    names = [one.spelling for one in cursor.get_children() if one.kind == CursorKind.PARM_DECL]
     if names:
         found["parameters"] = names
     element = _innermost(kind)

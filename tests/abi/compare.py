@@ -31,9 +31,16 @@ def differences(old, new):
     yield from _cpp(old.get("c++", {}), new.get("c++", {}))
 
 
+def _essence(item):
+    """An item without the spelling of its type, where that stands for another type."""
+    if not isinstance(item, dict) or "canonical" not in item:
+        return item
+    return {key: value for key, value in item.items() if key != "type"}
+
+
 def _item(item, kind, was, now, old):
     name = item.rpartition(":")[2]
-    if was == now or VERSIONS.fullmatch(name):
+    if _essence(was) == _essence(now) or VERSIONS.fullmatch(name):
         return
     if now is None:
         yield Difference(item, "is gone", None, kind == "inlines" and name.endswith("_"))
@@ -65,7 +72,7 @@ def _struct(item, was, now):
         yield Difference(item, f"its size was {was['size']}, is {now['size']}", now, False)
     pairs = zip(was["fields"], now["fields"][: len(was["fields"])])
     for place, (one, other) in enumerate(pairs):
-        if one != other:
+        if _essence(one) != _essence(other):
             text = f"field {place}, {one['name']}: {_keys(one, other)}"
             yield Difference(f"{item}.{one['name']}", text, other, _gets_a_meaning(one, other))
     for field in was["fields"][len(now["fields"]) :]:

@@ -46,6 +46,16 @@ def check_file(check):
     return run
 
 
+def check_floor(tree, builds):
+    """No newer glibc than 2.17, by what the builds need and by what the release files may need."""
+    yield from check_file(library_checks.check_floor)(tree, builds)
+    for path in sorted((tree.root / "abi/needed").glob("glibc2.17-*.txt")):
+        for name, versions in library_checks.read_needed(path).items():
+            for version in sorted(versions):
+                if not library_checks.is_old(f"@{version}"):
+                    yield f"{path.name} lists {version} of {name}"
+
+
 def check_symbols(tree, builds):
     """The list, the header, the table, the file; and nothing of a recorded version is gone."""
     symbols = library_checks.read_symbols(tree.symbols)
@@ -261,8 +271,9 @@ def all_checks(tree, builds):
     yield "version-node", check_version_node
     for name, check in library_checks.BUILD_CHECKS.items():
         # Constants that only an optimising compiler computes fill .init_array of these builds.
-        if name not in ("symbols", "version-node", "constructors"):
+        if name not in ("symbols", "version-node", "constructors", "floor"):
             yield name, check_file(check)
+    yield "floor", check_floor
     yield "structs", check_structs
     yield "layout-freeze", check_layout_freeze
     yield "api", check_api

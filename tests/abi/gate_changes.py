@@ -193,6 +193,17 @@ def accept(copy, item):
     copy.append(REVIEWED, "\n".join(line.split("(to accept it: '")[1][:-2] for line in lines))
 
 
+@change("the same written in another way", checks=("api", "structs"))
+def written_otherwise(copy):
+    next_version(copy)
+    copy.replace(HEADER, "MAX_NDIM 64", "MAX_NDIM (32 + 32)")
+    copy.replace(HEADER, "{ DLBRIDGE_NO = 0,", "{ DLBRIDGE_NO = 1 - 1,")
+    copy.replace(HEADER, "char message[224]; ", "char message[0xe0];")
+    copy.replace(HEADER, "  int32_t severity; ", "  DLBridgeStatus severity; ")
+    copy.replace(HEADER, "storage_size(int32_t ndim)", "storage_size(DLBridgeStatus ndim)")
+    copy.replace(HEADER, "/** What a pointer points to.", "/** The kind of a tensor.")
+
+
 @change("declarations drafted", checks=("draft", "api", "structs"))
 def drafted(copy):
     copy.write_new("abi/draft/9.9.0.h", "DLBRIDGE_API int32_t dlbridge_twice(int32_t value);\n")
@@ -727,6 +738,11 @@ def newer_glibc(copy):
 def newer_glibc_listed(copy):
     newer_glibc(copy)
     copy.append("abi/needed/debian12-x86_64.txt", "libc.so.6 GLIBC_2.36")
+
+
+@change("a newer glibc allowed for the release files", "floor")
+def newer_glibc_allowed(copy):
+    copy.append("abi/needed/glibc2.17-x86_64.txt", "libc.so.6 GLIBC_2.18")
 
 
 @change("-z nodelete dropped", "nodelete")

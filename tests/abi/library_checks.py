@@ -127,12 +127,12 @@ def check_floor(path, expected):
         symbol.name
         for file in libc
         for symbol in elf.symbols(file, "--dyn-syms")
-        if symbol.section != "UND" and _is_old(symbol.version)
+        if symbol.section != "UND" and is_old(symbol.version)
     }
     return [
         f"glibc 2.17 has no {symbol.name}{symbol.version}"
         for symbol in elf.symbols(path, "--dyn-syms")
-        if symbol.section == "UND" and symbol.version and not _is_old(symbol.version)
+        if symbol.section == "UND" and symbol.version and not is_old(symbol.version)
         if symbol.name not in old | RENAMED
     ]
 
@@ -141,7 +141,7 @@ def check_floor(path, expected):
 RENAMED = {"stat", "fstat", "lstat", "fstatat", "mknod", "mknodat"}
 
 
-def _is_old(version):
+def is_old(version):
     numbers = re.findall(r"\d+", version)
     return "@GLIBC_" in version and [int(number) for number in numbers] <= [2, 17]
 

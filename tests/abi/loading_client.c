@@ -10,6 +10,9 @@
 
 #include "dlbridge/dlbridge.h"
 
+#if !defined(NEWEST)
+#define NEWEST version /* for tools that read this file alone */
+#endif
 #define TEXT_OF(name) #name
 #define TEXT(name) TEXT_OF(name)
 

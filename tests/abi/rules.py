@@ -2,6 +2,8 @@
 """The rules for structs of dlbridge.h, on the value that api.py reads: which may grow, and how a
 growable struct is laid out so that it can."""
 
+import re
+
 # The size is part of the contract, although they begin with struct_size.
 FIXED = {"DLBridgeContextEntry"}
 # Tables of functions: the second member is the ABI or the version of the table.
@@ -78,11 +80,7 @@ def _growable(name, struct):
 
 def _by_value(where, item, growing):
     """A growable struct as a member, result or parameter would change its user with it."""
-    types = [item["type"].partition("(")[0], *item.get("parameters", ())]
-    if "fields" not in item and "(" in item["type"]:
-        types += item["type"].partition("(")[2].split(",")
-    for text in types:
-        words = text.replace("[", " ").strip("() ").split()
-        found = growing.intersection(words)
+    for text in re.split(r"[(),]", item["type"]):
+        found = growing.intersection(re.findall(r"\w+", text))
         if found and "*" not in text:
             yield f"{where}: {found.pop()} may grow, and is not passed by pointer"
