@@ -111,7 +111,7 @@ def name_in_changelog(copy, name):
 @change("a struct grown at its end, and a constant added", recorded=True)
 def struct_grown(copy):
     grow_view_spec(copy)
-    keep_first_size(copy, "DLBridgeViewSpec", 48)
+    keep_view_spec(copy)
     copy.replace(
         HEADER,
         "  DLBRIDGE_CONTIGUITY_C_OR_F = 3\n",
@@ -127,6 +127,12 @@ def grow_view_spec(copy, default="0"):
     )
 
 
+def keep_view_spec(copy):
+    keep_first_size(copy, "DLBridgeViewSpec", 48)
+    checked = 'CheckStructSize(spec, FirstSize<DLBridgeViewSpec>(), sizeof *spec, "spec", error)'
+    copy.replace("src/view.cc", 'CheckStruct(spec, "spec", error)', checked)
+
+
 @change("a struct that the library fills grown, and filled up to the smaller size", recorded=True)
 def filled_struct_grown(copy):
     grow_layout(copy)
@@ -136,7 +142,7 @@ def filled_struct_grown(copy):
 def keep_first_size(copy, struct, first):
     """The library goes on to accept a struct of the size that it had first."""
     check = "template <class T>\nDLBRIDGE_INLINE DLBridgeStatus CheckStruct("
-    size = f"template <>\nconstexpr size_t FirstSize<{struct}>() {{\n  return {first};\n}}\n\n"
+    size = f"template <>\nconstexpr uint32_t FirstSize<{struct}>() {{\n  return {first};\n}}\n\n"
     copy.replace(BOUNDARY, check, size + check)
 
 
@@ -642,7 +648,7 @@ def fixed_struct_grown(copy):
 @change("a field added before others", "api", "abidiff-x86_64", recorded=True)
 def field_inserted(copy):
     grow_view_spec(copy)
-    keep_first_size(copy, "DLBridgeViewSpec", 48)
+    keep_view_spec(copy)
     copy.replace(HEADER, "\n  uint64_t more;\n}", "\n}")
     copy.replace(
         HEADER,
