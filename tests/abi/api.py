@@ -324,7 +324,7 @@ def _callable(cursor):
 
 DOCUMENTED = (
     *(CursorKind.FUNCTION_DECL, CursorKind.STRUCT_DECL, CursorKind.TYPEDEF_DECL),
-    *(CursorKind.ENUM_DECL, CursorKind.ENUM_CONSTANT_DECL),
+    CursorKind.ENUM_DECL,
 )
 
 
@@ -336,13 +336,18 @@ def comments(path):
     for cursor in unit.cursor.get_children():
         if not cursor.location.file or cursor.location.file.name != str(path):
             continue
-        for one in (cursor, *cursor.get_children()):
-            declared_only = one.kind == CursorKind.STRUCT_DECL and not one.is_definition()
-            if one.kind in DOCUMENTED and not declared_only:
-                name = _documented(one)
-                found[name] = found.get(name) or one.raw_comment or ""
+        if cursor.kind in DOCUMENTED and not _is_declared_only(cursor):
+            name = _documented(cursor)
+            found[name] = found.get(name) or cursor.raw_comment or ""
+        for one in cursor.get_children():
+            if one.kind == CursorKind.ENUM_CONSTANT_DECL:
+                found[one.spelling] = one.raw_comment or ""
     macro = re.compile(r"(/\*\*(?:(?!\*/).)*)\*/\n(?:#if[^\n]*\n)?#define (\w+)", re.DOTALL)
     return {**found, **{name: text for text, name in macro.findall(path.read_text())}}
+
+
+def _is_declared_only(cursor):
+    return cursor.kind == CursorKind.STRUCT_DECL and not cursor.is_definition()
 
 
 def _documented(cursor):

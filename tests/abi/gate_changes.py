@@ -128,7 +128,7 @@ def grow_view_spec(copy, default="0"):
 
 
 def keep_view_spec(copy):
-    keep_first_size(copy, "DLBridgeViewSpec", 48)
+    keep_first_size(copy, "DLBridgeViewSpec")
     checked = 'CheckStructSize(spec, FirstSize<DLBridgeViewSpec>(), sizeof *spec, "spec", error)'
     copy.replace("src/view.cc", 'CheckStruct(spec, "spec", error)', checked)
 
@@ -136,14 +136,14 @@ def keep_view_spec(copy):
 @change("a struct that the library fills grown, and filled up to the smaller size", recorded=True)
 def filled_struct_grown(copy):
     grow_layout(copy)
-    keep_first_size(copy, "DLBridgeLayout", 80)
+    keep_first_size(copy, "DLBridgeLayout")
 
 
-def keep_first_size(copy, struct, first):
+def keep_first_size(copy, struct):
     """The library goes on to accept a struct of the size that it had first."""
     check = "template <class T>\nDLBRIDGE_INLINE DLBridgeStatus CheckStruct("
-    size = f"template <>\nconstexpr uint32_t FirstSize<{struct}>() {{\n  return {first};\n}}\n\n"
-    copy.replace(BOUNDARY, check, size + check)
+    size = f"template <>\nconstexpr uint32_t FirstSize<{struct}>() {{\n  return %d;\n}}\n\n"
+    copy.replace(BOUNDARY, check, size % copy.first_size(struct) + check)
 
 
 def grow_layout(copy):
@@ -173,14 +173,13 @@ def legal_c_added(copy):
 
 @change("a reserved field gets a name, and is reviewed", checks=("api",))
 def reserved_named_reviewed(copy):
-    copy.replace(HEADER, *RESERVED)
-    accept(copy, "structs:DLBridgeFinding.reserved")
+    accept(copy, "structs:DLBridgeFinding.reserved", *RESERVED)
 
 
 @change("an inline function mended, and reviewed", checks=("api",))
 def inline_reviewed(copy):
-    copy.replace(HEADER, "buffer.context = 0;", "buffer.context = (uint64_t)0;")
-    accept(copy, "inlines:dlbridge_buffer_address")
+    mended = ("buffer.context = 0;", "buffer.context = (uint64_t)0;")
+    accept(copy, "inlines:dlbridge_buffer_address", *mended)
 
 
 # A field of a fixed-size struct, which has been zero so far.
@@ -190,10 +189,12 @@ RESERVED = (
 )
 
 
-def accept(copy, item):
-    """Writes the line that the check asks for, as a reviewer would, in the next version."""
+def accept(copy, item, old, new):
+    """Edits the header, and writes the line that the check asks for, as a reviewer would."""
+    if not copy.is_built(("abi",)):
+        copy.build(("abi",))
     next_version(copy)
-    copy.build(("abi",))
+    copy.replace(HEADER, old, new)
     said = copy.gate("check", ("abi",), ("api",)).stdout
     lines = [line for line in said.splitlines() if f"dlbridge.h:{item}:" in line]
     copy.append(REVIEWED, "\n".join(line.split("(to accept it: '")[1][:-2] for line in lines))

@@ -8,6 +8,7 @@ gate_test.py [WORD...]    only the changes whose names contain a word; a word 2/
 """
 
 import concurrent.futures
+import json
 import os
 import pathlib
 import queue
@@ -69,7 +70,8 @@ class Copy:
             self.commit("Release")
 
     def is_built(self, presets):
-        return all((self.root / "build" / preset / "src").is_dir() for preset in presets)
+        libraries = (self.root / "build" / preset / "src/libdlbridge.so" for preset in presets)
+        return all(library.is_file() for library in libraries)
 
     def build(self, presets):
         for preset in presets:
@@ -130,6 +132,11 @@ class Copy:
     def node(self):
         """Version node of the header's version."""
         return "DLBRIDGE_" + ".".join(self.version().split(".")[:2])
+
+    def first_size(self, struct):
+        """Size of a struct of dlbridge.h in the oldest recorded version."""
+        (path,) = sorted((self.root / "abi/1").glob("*/api.json"))[:1]
+        return json.loads(path.read_text())["headers"]["dlbridge.h"]["structs"][struct]["size"]
 
     def last_node(self):
         return re.findall(r"^(DLBRIDGE_\d+\.\d+) \{", self.read(gate_changes.MAP), re.MULTILINE)[-1]
