@@ -262,8 +262,8 @@ class Comparison:
                 yield from (f"{one.version}, {kind}: {line}" for line in said)
 
 
-# Checks of a file that have a form of their own here; and those of optimised code, while these builds
-# are not: constants fill .init_array, and the bounds of no call are known.
+# Checks of a file that have a form of their own here, and those of optimised code, which these
+# builds are not: constants fill .init_array, and the bounds of no call are known.
 ELSEWHERE = {"symbols", "version-node", "floor", "constructors", "fortify"}
 
 
