@@ -151,4 +151,5 @@ def _run(program, tests):
     """The outcome of those tests of a program that a filter of GoogleTest chooses."""
     environment = dict(os.environ, DLBRIDGE_SLOW_MACHINE="1", DLBRIDGE_OUTCOMES="/dev/null")
     command = [program, "--gtest_brief=1", f"--gtest_filter={tests}"]
-    return subprocess.run(command, env=environment, capture_output=True, text=True)
+    options = {"capture_output": True, "text": True, "errors": "replace"}
+    return subprocess.run(command, env=environment, **options)
