@@ -7,7 +7,7 @@ namespace {
 
 DLBridgeStatus Look(DLDevice device, DLBridgeContextEntry* entry, DLBridgeError* error) {
   *entry = DLBRIDGE_CONTEXT_ENTRY_INIT;
-  return dlbridge_device_lookup(device, 0, entry, error);
+  return dlbridge_context_find(device, 0, entry, error);
 }
 
 HIP_TEST(HipDevice, EntersItsDevices) {
@@ -17,8 +17,8 @@ HIP_TEST(HipDevice, EntersItsDevices) {
   EXPECT_EQ(dlbridge_hip_device(&entry), 1);
   EXPECT_EQ(entry.context, 0U);
   EXPECT_EQ(entry.queue, 0U);
-  EXPECT_EQ(entry.flags & DLBRIDGE_CONTEXT_ENUMERATED, DLBRIDGE_CONTEXT_ENUMERATED);
-  EXPECT_EQ(entry.flags & DLBRIDGE_CONTEXT_PRIVATE, 0U);
+  EXPECT_EQ(entry.properties & DLBRIDGE_CONTEXT_ENUMERATED, DLBRIDGE_CONTEXT_ENUMERATED);
+  EXPECT_EQ(entry.properties & DLBRIDGE_CONTEXT_PRIVATE, 0U);
   EXPECT_STREQ(reinterpret_cast<const char*>(entry.uuid), "fake-device-1");
   EXPECT_TRUE(Contains(fake.log(), "hipDeviceGetUuid(0) hipDeviceGetUuid(1)")) << fake.log();
   fake.clear_log();
@@ -53,7 +53,7 @@ HIP_TEST(HipDevice, AnApplicationsEntryGoesFirst) {
   void* stream = fake.stream(1);
   const DLBridgeContextEntry mine = dlbridge_context_entry_hip(1, static_cast<hipStream_t>(stream));
   uint64_t id = 0;
-  ASSERT_EQ(dlbridge_device_register(&mine, &id, nullptr), DLBRIDGE_OK);
+  ASSERT_EQ(dlbridge_context_register(&mine, &id, nullptr), DLBRIDGE_OK);
   DLBridgeContextEntry entry;
   ASSERT_EQ(Look(dlbridge_device_hip(1), &entry, nullptr), DLBRIDGE_OK);
   EXPECT_EQ(entry.id, id);

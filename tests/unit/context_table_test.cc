@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstring>
 #include <set>
 #include <thread>
 #include <vector>
@@ -42,7 +43,7 @@ DLBridgeContextEntry Cuda(int32_t id, uint64_t context, uint32_t flags = 0) {
   entry.device = Device(kDLCUDA, id);
   entry.native_device = static_cast<uint64_t>(id);
   entry.context = context;
-  entry.flags = flags;
+  entry.properties = flags;
   return entry;
 }
 
@@ -53,33 +54,33 @@ DLBridgeContextEntry OneApi(int32_t id, uint64_t native, uint64_t context, uint3
   entry.platform = 7;
   entry.native_device = native;
   entry.context = context;
-  entry.flags = flags;
+  entry.properties = flags;
   return entry;
 }
 
 DLBridgeContextEntry With(DLBridgeContextEntry entry, Releases* releases) {
   entry.release = &Releases::Release;
-  entry.user = releases;
+  entry.release_context = releases;
   return entry;
 }
 
 uint64_t MustRegister(const DLBridgeContextEntry& entry) {
   uint64_t id = 0;
   Error error;
-  EXPECT_EQ(dlbridge_device_register(&entry, &id, &error), DLBRIDGE_OK) << error.message;
+  EXPECT_EQ(dlbridge_context_register(&entry, &id, &error), DLBRIDGE_OK) << error.message;
   EXPECT_NE(id, 0U);
   return id;
 }
 
 void MustUnregister(uint64_t id) {
   Error error;
-  EXPECT_EQ(dlbridge_device_unregister(id, &error), DLBRIDGE_OK) << error.message;
+  EXPECT_EQ(dlbridge_context_unregister(id, &error), DLBRIDGE_OK) << error.message;
 }
 
 // The id of what is found, or 0.
 uint64_t Find(DLDevice device, uint64_t context = 0) {
   DLBridgeContextEntry found = DLBRIDGE_CONTEXT_ENTRY_INIT;
-  return dlbridge_device_lookup(device, context, &found, nullptr) == DLBRIDGE_OK ? found.id : 0;
+  return dlbridge_context_find(device, context, &found, nullptr) == DLBRIDGE_OK ? found.id : 0;
 }
 
 // As the table itself answers: nothing is enumerated.
@@ -94,12 +95,12 @@ TEST(ContextTable, FindsWhatWasRegistered) {
   entry.uuid[3] = 9;
   const uint64_t id = MustRegister(entry);
   DLBridgeContextEntry found = DLBRIDGE_CONTEXT_ENTRY_INIT;
-  ASSERT_EQ(dlbridge_device_lookup(Device(kDLOneAPI, 100), 0, &found, nullptr), DLBRIDGE_OK);
+  ASSERT_EQ(dlbridge_context_find(Device(kDLOneAPI, 100), 0, &found, nullptr), DLBRIDGE_OK);
   DLBridgeContextEntry expected = entry;
   expected.id = id;
-  expected.flags = DLBRIDGE_CONTEXT_PRIVATE | DLBRIDGE_CONTEXT_DEFAULT;
+  expected.properties = DLBRIDGE_CONTEXT_PRIVATE | DLBRIDGE_CONTEXT_DEFAULT;
   EXPECT_EQ(std::memcmp(&found, &expected, sizeof found), 0);
-  ASSERT_EQ(dlbridge_device_lookup(Device(kDLOneAPI, 100), 0xc1, &found, nullptr), DLBRIDGE_OK);
+  ASSERT_EQ(dlbridge_context_find(Device(kDLOneAPI, 100), 0xc1, &found, nullptr), DLBRIDGE_OK);
   EXPECT_EQ(found.id, id);
   MustUnregister(id);
 }
@@ -113,7 +114,7 @@ TEST(ContextTable, SaysWhichContextIsMissing) {
   const uint64_t id = MustRegister(OneApi(101, 0x51, 0xc1));
   DLBridgeContextEntry found = DLBRIDGE_CONTEXT_ENTRY_INIT;
   Error error;
-  EXPECT_EQ(dlbridge_device_lookup(Device(kDLOneAPI, 101), 0xc2, &found, &error),
+  EXPECT_EQ(dlbridge_context_find(Device(kDLOneAPI, 101), 0xc2, &found, &error),
             DLBRIDGE_ERROR_NOT_FOUND);
   EXPECT_TRUE(error.Says("no such context of oneapi:101")) << error.message;
   EXPECT_EQ(found.id, 0U);
@@ -124,7 +125,7 @@ TEST(ContextTable, HasNothingOfDevicesWithoutContexts) {
   DLBridgeContextEntry found = DLBRIDGE_CONTEXT_ENTRY_INIT;
   for (const int32_t type : {int32_t{kDLCPU}, int32_t{kDLVulkan}, int32_t{kDLMetal}, 0, -5, 999}) {
     Error error;
-    EXPECT_EQ(dlbridge_device_lookup(Device(type), 0, &found, &error), DLBRIDGE_ERROR_UNSUPPORTED);
+    EXPECT_EQ(dlbridge_context_find(Device(type), 0, &found, &error), DLBRIDGE_ERROR_UNSUPPORTED);
     EXPECT_TRUE(error.Says("device")) << error.message;
   }
 }
@@ -164,7 +165,7 @@ TEST(ContextTableDefault, IsTheOneThatAskedForIt) {
   EXPECT_EQ(Find(Device(kDLCUDA, 111)), second);
   DLBridgeContextEntry found = DLBRIDGE_CONTEXT_ENTRY_INIT;
   ASSERT_EQ(TableFind(Device(kDLCUDA, 111), 0xc1, &found), DLBRIDGE_OK);
-  EXPECT_EQ(found.flags, 0U);
+  EXPECT_EQ(found.properties, 0U);
   const uint64_t third = MustRegister(Cuda(111, 0xc3, DLBRIDGE_CONTEXT_DEFAULT));
   EXPECT_EQ(Find(Device(kDLCUDA, 111)), third);
   MustUnregister(third);
@@ -197,7 +198,7 @@ TEST(ContextTableDefault, OfAnApplicationGoesBeforeAnEnumeratedOne) {
 void ExpectExists(const DLBridgeContextEntry& entry) {
   uint64_t id = 77;
   Error error;
-  EXPECT_EQ(dlbridge_device_register(&entry, &id, &error), DLBRIDGE_ERROR_EXISTS);
+  EXPECT_EQ(dlbridge_context_register(&entry, &id, &error), DLBRIDGE_ERROR_EXISTS);
   EXPECT_TRUE(error.Says("REPLACE")) << error.message;
   EXPECT_EQ(id, 77U);
 }
@@ -221,15 +222,15 @@ TEST(ContextTableConflict, IsAnotherNativeDeviceUnlessItReplaces) {
   DLBridgeContextEntry opencl = OneApi(121, 0x51, 0xc3);
   opencl.backend = DLBRIDGE_BACKEND_OPENCL;
   ExpectExists(opencl);
-  EXPECT_EQ(dlbridge_device_retain(b, nullptr), DLBRIDGE_OK);
+  EXPECT_EQ(dlbridge_context_retain(b, nullptr), DLBRIDGE_OK);
   const uint64_t c = MustRegister(OneApi(121, 0x52, 0xc3, DLBRIDGE_CONTEXT_REPLACE));
   EXPECT_EQ(first.count, 1);
   EXPECT_EQ(first.last.id, a);
   EXPECT_EQ(second.count, 0) << "it is kept";
   EXPECT_EQ(Find(Device(kDLOneAPI, 121)), c);
   EXPECT_EQ(Find(Device(kDLOneAPI, 121), 0xc2), 0U);
-  EXPECT_EQ(dlbridge_device_unregister(b, nullptr), DLBRIDGE_ERROR_NOT_FOUND);
-  EXPECT_EQ(dlbridge_device_release(b, nullptr), DLBRIDGE_OK);
+  EXPECT_EQ(dlbridge_context_unregister(b, nullptr), DLBRIDGE_ERROR_NOT_FOUND);
+  EXPECT_EQ(dlbridge_context_release(b, nullptr), DLBRIDGE_OK);
   EXPECT_EQ(second.count, 1);
   MustUnregister(c);
 }
@@ -264,13 +265,17 @@ TEST(ContextTableConflict, OneNativeDeviceMayHaveTwoIds) {
 struct BadEntry {
   const char* says;
   void (*spoil)(DLBridgeContextEntry* entry);
+  DLBridgeStatus status = DLBRIDGE_ERROR_INVALID_ARGUMENT;
 };
 
 const BadEntry kBadEntries[] = {
     {"struct_size", [](DLBridgeContextEntry* entry) { entry->struct_size = 120; }},
     {"struct_size", [](DLBridgeContextEntry* entry) { entry->struct_size = 136; }},
     {"id", [](DLBridgeContextEntry* entry) { entry->id = 1; }},
-    {"reserved", [](DLBridgeContextEntry* entry) { entry->reserved[3] = 1; }},
+    {"reserved", [](DLBridgeContextEntry* entry) { entry->reserved[0] = 1; },
+     DLBRIDGE_ERROR_TOO_NEW},
+    {"reserved", [](DLBridgeContextEntry* entry) { entry->reserved[3] = uint64_t{1} << 63; },
+     DLBRIDGE_ERROR_TOO_NEW},
     {"device", [](DLBridgeContextEntry* entry) { entry->device = Device(kDLCUDAHost); }},
     {"device", [](DLBridgeContextEntry* entry) { entry->device = Device(kDLCPU); }},
     {"device", [](DLBridgeContextEntry* entry) { entry->device = Device(-1); }},
@@ -293,10 +298,20 @@ const BadEntry kBadEntries[] = {
        entry->queue = 1;
        entry->queue_kind = DLBRIDGE_STREAM_IMMEDIATE_LIST;
      }},
-    {"flags", [](DLBridgeContextEntry* entry) { entry->flags = 1U << 4; }},
+    {"PRIVATE", [](DLBridgeContextEntry* entry) { entry->properties = 1U << 4; },
+     DLBRIDGE_ERROR_TOO_NEW},
+    {"0x80000000", [](DLBridgeContextEntry* entry) { entry->properties = 1U << 31; },
+     DLBRIDGE_ERROR_TOO_NEW},
+    // An unknown bit may change what the other fields mean.
+    {"PRIVATE",
+     [](DLBridgeContextEntry* entry) {
+       entry->properties = 1U << 4;
+       entry->device = Device(-1);
+     },
+     DLBRIDGE_ERROR_TOO_NEW},
     {"REPLACE",
      [](DLBridgeContextEntry* entry) {
-       entry->flags = DLBRIDGE_CONTEXT_ENUMERATED | DLBRIDGE_CONTEXT_REPLACE;
+       entry->properties = DLBRIDGE_CONTEXT_ENUMERATED | DLBRIDGE_CONTEXT_REPLACE;
      }},
     {"ordinal",
      [](DLBridgeContextEntry* entry) {
@@ -323,11 +338,9 @@ TEST(ContextTableArguments, AreChecked) {
     bad.spoil(&entry);
     uint64_t id = 77;
     Error error;
-    EXPECT_EQ(dlbridge_device_register(&entry, &id, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT)
-        << bad.says;
+    EXPECT_EQ(dlbridge_context_register(&entry, &id, &error), bad.status) << bad.says;
     EXPECT_TRUE(error.Says(bad.says)) << error.message;
-    EXPECT_EQ(dlbridge_context_table_v1()->add(&entry, &id), DLBRIDGE_ERROR_INVALID_ARGUMENT)
-        << bad.says;
+    EXPECT_EQ(dlbridge_context_table_v1()->add(&entry, &id), bad.status) << bad.says;
     EXPECT_EQ(id, 77U);
     EXPECT_EQ(releases.count, 0);
   }
@@ -337,12 +350,12 @@ TEST(ContextTableArguments, MayNotBeNull) {
   DLBridgeContextEntry entry = Cuda(131, 1);
   uint64_t number = 0;
   Error error;
-  EXPECT_EQ(dlbridge_device_register(nullptr, &number, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
-  EXPECT_EQ(dlbridge_device_register(&entry, nullptr, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
-  EXPECT_EQ(dlbridge_device_lookup(entry.device, 0, nullptr, &error),
+  EXPECT_EQ(dlbridge_context_register(nullptr, &number, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(dlbridge_context_register(&entry, nullptr, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(dlbridge_context_find(entry.device, 0, nullptr, &error),
             DLBRIDGE_ERROR_INVALID_ARGUMENT);
-  EXPECT_EQ(dlbridge_device_next(nullptr, &entry, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
-  EXPECT_EQ(dlbridge_device_next(&number, nullptr, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(dlbridge_context_next(nullptr, &entry, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(dlbridge_context_next(&number, nullptr, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
   const DLBridgeContextTable& table = *dlbridge_context_table_v1();
   EXPECT_EQ(table.add(nullptr, &number), DLBRIDGE_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(table.add(&entry, nullptr), DLBRIDGE_ERROR_INVALID_ARGUMENT);
@@ -363,9 +376,9 @@ TEST(ContextTableOwnership, EndsWithUnregister) {
   EXPECT_EQ(releases.thread, std::this_thread::get_id());
   EXPECT_EQ(releases.last.id, id);
   EXPECT_EQ(releases.last.context, 0xc1U);
-  EXPECT_EQ(releases.last.flags, 0U);
+  EXPECT_EQ(releases.last.properties, 0U);
   Error error;
-  EXPECT_EQ(dlbridge_device_unregister(id, &error), DLBRIDGE_ERROR_NOT_FOUND);
+  EXPECT_EQ(dlbridge_context_unregister(id, &error), DLBRIDGE_ERROR_NOT_FOUND);
   EXPECT_TRUE(error.Says("registered")) << error.message;
   EXPECT_EQ(releases.count, 1);
 }
@@ -373,18 +386,18 @@ TEST(ContextTableOwnership, EndsWithUnregister) {
 TEST(ContextTableOwnership, LastsAsLongAsSomebodyKeepsIt) {
   Releases releases;
   const uint64_t id = MustRegister(With(Cuda(141, 0xc1), &releases));
-  EXPECT_EQ(dlbridge_device_retain(id, nullptr), DLBRIDGE_OK);
-  EXPECT_EQ(dlbridge_device_retain(id, nullptr), DLBRIDGE_OK);
+  EXPECT_EQ(dlbridge_context_retain(id, nullptr), DLBRIDGE_OK);
+  EXPECT_EQ(dlbridge_context_retain(id, nullptr), DLBRIDGE_OK);
   MustUnregister(id);
   Error error;
-  EXPECT_EQ(dlbridge_device_retain(id, &error), DLBRIDGE_ERROR_NOT_FOUND);
+  EXPECT_EQ(dlbridge_context_retain(id, &error), DLBRIDGE_ERROR_NOT_FOUND);
   EXPECT_TRUE(error.Says("registered")) << error.message;
-  EXPECT_EQ(dlbridge_device_release(id, nullptr), DLBRIDGE_OK);
+  EXPECT_EQ(dlbridge_context_release(id, nullptr), DLBRIDGE_OK);
   EXPECT_EQ(releases.count, 0);
-  std::thread([&] { EXPECT_EQ(dlbridge_device_release(id, nullptr), DLBRIDGE_OK); }).join();
+  std::thread([&] { EXPECT_EQ(dlbridge_context_release(id, nullptr), DLBRIDGE_OK); }).join();
   EXPECT_EQ(releases.count, 1);
   EXPECT_NE(releases.thread, std::this_thread::get_id());
-  EXPECT_EQ(dlbridge_device_release(id, nullptr), DLBRIDGE_ERROR_NOT_FOUND);
+  EXPECT_EQ(dlbridge_context_release(id, nullptr), DLBRIDGE_ERROR_NOT_FOUND);
   EXPECT_EQ(releases.count, 1);
 }
 
@@ -392,7 +405,7 @@ TEST(ContextTableOwnership, OfTheRegistrationIsNotTakenByOneReleaseTooMany) {
   Releases releases;
   const uint64_t id = MustRegister(With(Cuda(142, 0xc1), &releases));
   Error error;
-  EXPECT_EQ(dlbridge_device_release(id, &error), DLBRIDGE_ERROR_NOT_FOUND);
+  EXPECT_EQ(dlbridge_context_release(id, &error), DLBRIDGE_ERROR_NOT_FOUND);
   EXPECT_TRUE(error.Says("keeps")) << error.message;
   EXPECT_EQ(releases.count, 0);
   EXPECT_EQ(Find(Device(kDLCUDA, 142)), id);
@@ -401,9 +414,9 @@ TEST(ContextTableOwnership, OfTheRegistrationIsNotTakenByOneReleaseTooMany) {
 
 TEST(ContextTableOwnership, IdsThatNeverWereAreNotFound) {
   for (const uint64_t id : {uint64_t{0}, uint64_t{1} << 40, UINT64_MAX}) {
-    EXPECT_EQ(dlbridge_device_retain(id, nullptr), DLBRIDGE_ERROR_NOT_FOUND);
-    EXPECT_EQ(dlbridge_device_release(id, nullptr), DLBRIDGE_ERROR_NOT_FOUND);
-    EXPECT_EQ(dlbridge_device_unregister(id, nullptr), DLBRIDGE_ERROR_NOT_FOUND);
+    EXPECT_EQ(dlbridge_context_retain(id, nullptr), DLBRIDGE_ERROR_NOT_FOUND);
+    EXPECT_EQ(dlbridge_context_release(id, nullptr), DLBRIDGE_ERROR_NOT_FOUND);
+    EXPECT_EQ(dlbridge_context_unregister(id, nullptr), DLBRIDGE_ERROR_NOT_FOUND);
   }
 }
 
@@ -416,12 +429,56 @@ TEST(ContextTableOwnership, IdsAreNeverUsedAgain) {
   }
 }
 
+// Each status in turn, for an id that no entry has now.
+void ExpectUnknown(uint64_t id) {
+  EXPECT_EQ(dlbridge_context_retain(id, nullptr), DLBRIDGE_ERROR_NOT_FOUND) << id;
+  EXPECT_EQ(dlbridge_context_release(id, nullptr), DLBRIDGE_ERROR_NOT_FOUND) << id;
+  EXPECT_EQ(dlbridge_context_unregister(id, nullptr), DLBRIDGE_ERROR_NOT_FOUND) << id;
+}
+
+TEST(ContextTableOwnership, IdsOfFinishedEntriesStayUnknownWhenTheirMemoryIsUsedAgain) {
+  std::vector<uint64_t> ended;
+  for (uint64_t i = 1; i <= 40; ++i) {
+    ended.push_back(MustRegister(Cuda(146, i)));
+  }
+  for (const uint64_t id : ended) {
+    MustUnregister(id);
+  }
+  std::vector<uint64_t> ids;
+  for (uint64_t i = 1; i <= 40; ++i) {
+    ids.push_back(MustRegister(Cuda(146, i)));
+  }
+  for (const uint64_t id : ended) {
+    ExpectUnknown(id);
+  }
+  for (const uint64_t id : ids) {
+    MustUnregister(id);
+  }
+}
+
+TEST(ContextTableOwnership, IdsThatDifferInAnyBitAreUnknown) {
+  const uint64_t id = MustRegister(Cuda(147, 1));
+  const uint64_t kept = MustRegister(Cuda(147, 2));
+  ASSERT_EQ(dlbridge_context_retain(kept, nullptr), DLBRIDGE_OK);
+  MustUnregister(kept);
+  for (int bit = 0; bit < 64; ++bit) {
+    if ((id ^ uint64_t{1} << bit) != kept) {
+      ExpectUnknown(id ^ uint64_t{1} << bit);
+    }
+    if ((kept ^ uint64_t{1} << bit) != id) {
+      ExpectUnknown(kept ^ uint64_t{1} << bit);
+    }
+  }
+  EXPECT_EQ(dlbridge_context_release(kept, nullptr), DLBRIDGE_OK);
+  MustUnregister(id);
+}
+
 // The callback may come back into the table.
 TEST(ContextTableOwnership, CallbacksHoldNoLock) {
   DLBridgeContextEntry entry = Cuda(144, 0xc1);
   static uint64_t from_callback;
   entry.release = [](void* /*user*/, const DLBridgeContextEntry* old) {
-    EXPECT_EQ(dlbridge_device_unregister(old->id, nullptr), DLBRIDGE_ERROR_NOT_FOUND);
+    EXPECT_EQ(dlbridge_context_unregister(old->id, nullptr), DLBRIDGE_ERROR_NOT_FOUND);
     from_callback = MustRegister(Cuda(145, 0xc1));
   };
   MustUnregister(MustRegister(entry));
@@ -440,7 +497,7 @@ TEST(ContextTableNext, MeetsEachEntryOnce) {
   std::vector<uint64_t> met;
   DLBridgeContextEntry entry = DLBRIDGE_CONTEXT_ENTRY_INIT;
   uint64_t cursor = 0;
-  while (dlbridge_device_next(&cursor, &entry, nullptr) == DLBRIDGE_OK) {
+  while (dlbridge_context_next(&cursor, &entry, nullptr) == DLBRIDGE_OK) {
     EXPECT_EQ(entry.id, cursor);
     met.push_back(cursor);
     if (met.size() == 10) {
@@ -451,12 +508,46 @@ TEST(ContextTableNext, MeetsEachEntryOnce) {
   ids.erase(ids.begin() + 20);
   EXPECT_EQ(met, ids);
   Error error;
-  EXPECT_EQ(dlbridge_device_next(&cursor, &entry, &error), DLBRIDGE_ERROR_NOT_FOUND);
+  EXPECT_EQ(dlbridge_context_next(&cursor, &entry, &error), DLBRIDGE_ERROR_NOT_FOUND);
   EXPECT_TRUE(error.Says("cursor")) << error.message;
   ids.erase(ids.begin() + 5);
   for (const uint64_t id : ids) {
     MustUnregister(id);
   }
+}
+
+TEST(ContextTableNext, GoesOnFromAnyNumber) {
+  const uint64_t first = MustRegister(Cuda(158, 1));
+  const uint64_t middle = MustRegister(Cuda(158, 2));
+  const uint64_t last = MustRegister(Cuda(158, 3));
+  MustUnregister(middle);
+  const auto after = [](uint64_t cursor) {
+    DLBridgeContextEntry entry = DLBRIDGE_CONTEXT_ENTRY_INIT;
+    const DLBridgeStatus status = dlbridge_context_next(&cursor, &entry, nullptr);
+    EXPECT_EQ(entry.id, status == DLBRIDGE_OK ? cursor : 0);
+    return status == DLBRIDGE_OK ? cursor : 0;
+  };
+  EXPECT_EQ(after(first - 1), first);
+  EXPECT_EQ(after(first), last);
+  EXPECT_EQ(after(first + 1), last);
+  EXPECT_EQ(after(middle), last) << "it is no longer registered";
+  EXPECT_EQ(after(last), 0U);
+  EXPECT_EQ(after(UINT64_MAX), 0U);
+  MustUnregister(first);
+  EXPECT_EQ(after(first), last);
+  MustUnregister(last);
+}
+
+TEST(ContextTableNext, MayUnregisterWhatItMeets) {
+  for (int32_t i = 0; i < 60; ++i) {
+    MustRegister(Cuda(159, static_cast<uint64_t>(i) + 1));
+  }
+  DLBridgeContextEntry entry = DLBRIDGE_CONTEXT_ENTRY_INIT;
+  int met = 0;
+  for (uint64_t cursor = 0; dlbridge_context_next(&cursor, &entry, nullptr) == DLBRIDGE_OK; ++met) {
+    MustUnregister(cursor);
+  }
+  EXPECT_EQ(met, 60);
 }
 
 TEST(ContextTable, FindsAmongMany) {
@@ -498,7 +589,7 @@ TEST(ContextTableThreads, ReadKeepAndChangeAtOnce) {
     for (Watched& state : watched) {
       DLBridgeContextEntry entry = Cuda(160, 0xc1);
       entry.release = &Watched::Release;
-      entry.user = &state;
+      entry.release_context = &state;
       MustUnregister(MustRegister(entry));
       std::this_thread::yield();
     }
@@ -520,15 +611,15 @@ TEST(ContextTableThreads, ReadKeepAndChangeAtOnce) {
           continue;
         }
         EXPECT_EQ(entry.context, 0xc1U);
-        auto* state = static_cast<Watched*>(entry.user);
-        if (dlbridge_device_retain(entry.id, nullptr) == DLBRIDGE_OK) {
+        auto* state = static_cast<Watched*>(entry.release_context);
+        if (dlbridge_context_retain(entry.id, nullptr) == DLBRIDGE_OK) {
           state->kept.fetch_add(1);
           EXPECT_EQ(state->released.load(), 0);
           state->kept.fetch_sub(1);
-          EXPECT_EQ(dlbridge_device_release(entry.id, nullptr), DLBRIDGE_OK);
+          EXPECT_EQ(dlbridge_context_release(entry.id, nullptr), DLBRIDGE_OK);
         }
         uint64_t cursor = 0;
-        while (dlbridge_device_next(&cursor, &entry, nullptr) == DLBRIDGE_OK) {
+        while (dlbridge_context_next(&cursor, &entry, nullptr) == DLBRIDGE_OK) {
         }
       }
     });
@@ -539,6 +630,86 @@ TEST(ContextTableThreads, ReadKeepAndChangeAtOnce) {
   for (const Watched& state : watched) {
     EXPECT_EQ(state.released.load(), 1);
   }
+}
+
+// All fields of one entry come from one number.
+DLBridgeContextEntry Uniform(int32_t device, uint64_t number, uint32_t flags) {
+  DLBridgeContextEntry entry = OneApi(device, number, number, flags);
+  entry.platform = number;
+  entry.queue = number;
+  entry.queue_kind = DLBRIDGE_STREAM_QUEUE;
+  std::memcpy(entry.uuid, &number, sizeof number);
+  std::memcpy(entry.uuid + 8, &number, sizeof number);
+  entry.release_context = reinterpret_cast<void*>(number);
+  return entry;
+}
+
+bool IsUniform(const DLBridgeContextEntry& entry) {
+  DLBridgeContextEntry expected = Uniform(entry.device.device_id, entry.context, entry.properties);
+  expected.id = entry.id;
+  return std::memcmp(&entry, &expected, sizeof entry) == 0;
+}
+
+// A device whose entry is replaced again and again always has one, and it is never a mixture.
+TEST(ContextTableThreads, ReadersSeeEachChangeAsOne) {
+  std::atomic<bool> done{false};
+  uint64_t id = MustRegister(Uniform(163, 1, 0));
+  std::atomic<int64_t> reads{0};
+  std::vector<std::thread> readers;
+  for (int i = 0; i < 2; ++i) {
+    readers.emplace_back([&] {
+      uint64_t newest = 0;
+      do {
+        DLBridgeContextEntry entry = DLBRIDGE_CONTEXT_ENTRY_INIT;
+        ASSERT_EQ(TableFind(Device(kDLOneAPI, 163), 0, &entry), DLBRIDGE_OK);
+        ASSERT_TRUE(IsUniform(entry));
+        ASSERT_GE(entry.id, newest);
+        newest = entry.id;
+        uint64_t cursor = newest - 1;
+        if (dlbridge_context_next(&cursor, &entry, nullptr) == DLBRIDGE_OK) {
+          ASSERT_TRUE(entry.device.device_id != 163 || IsUniform(entry));
+        }
+        reads.fetch_add(1);
+      } while (!done.load());
+    });
+  }
+  for (uint64_t number = 2; number < Scaled(20000) || reads.load() < 100; ++number) {
+    id = MustRegister(Uniform(163, number, DLBRIDGE_CONTEXT_REPLACE));
+    MustUnregister(MustRegister(Uniform(164, number, 0)));
+  }
+  done.store(true);
+  for (std::thread& reader : readers) {
+    reader.join();
+  }
+  MustUnregister(id);
+}
+
+// Readers go on while the table is replaced by larger ones.
+TEST(ContextTableThreads, ReadersSeeATableThatGrows) {
+  std::atomic<bool> done{false};
+  const uint64_t first = MustRegister(Uniform(165, 1, 0));
+  std::vector<std::thread> readers;
+  for (int i = 0; i < 2; ++i) {
+    readers.emplace_back([&] {
+      do {
+        DLBridgeContextEntry entry = DLBRIDGE_CONTEXT_ENTRY_INIT;
+        ASSERT_EQ(TableFind(Device(kDLOneAPI, 165), 1, &entry), DLBRIDGE_OK);
+        ASSERT_TRUE(IsUniform(entry));
+      } while (!done.load());
+    });
+  }
+  std::vector<uint64_t> ids;
+  for (int32_t i = 0; i < 5000; ++i) {
+    ids.push_back(MustRegister(Uniform(2000 + i, 7, 0)));
+  }
+  done.store(true);
+  for (std::thread& reader : readers) {
+    reader.join();
+  }
+  for (const uint64_t id : ids) {
+    MustUnregister(id);
+  }
+  MustUnregister(first);
 }
 
 TEST(ContextTableThreads, OneOfManyRegistersAndOneUnregisters) {
@@ -560,13 +731,13 @@ TEST(ContextTableThreads, OneOfManyRegistersAndOneUnregisters) {
     race([&] {
       const DLBridgeContextEntry entry = With(Cuda(162, 0xc1), &releases);
       uint64_t mine = 0;
-      if (dlbridge_device_register(&entry, &mine, nullptr) == DLBRIDGE_OK) {
+      if (dlbridge_context_register(&entry, &mine, nullptr) == DLBRIDGE_OK) {
         registered.fetch_add(1);
         id.store(mine);
       }
     });
     race([&] {
-      if (dlbridge_device_unregister(id.load(), nullptr) == DLBRIDGE_OK) {
+      if (dlbridge_context_unregister(id.load(), nullptr) == DLBRIDGE_OK) {
         unregistered.fetch_add(1);
       }
     });
@@ -584,18 +755,18 @@ TEST(ContextTableFork, EntriesOfBeforeAreRefusedInTheChild) {
   Releases releases;
   const uint64_t id = MustRegister(With(Cuda(170, 0xc1), &releases));
   const uint64_t other = MustRegister(Cuda(171, 0xc1));
-  ASSERT_EQ(dlbridge_device_retain(id, nullptr), DLBRIDGE_OK);
+  ASSERT_EQ(dlbridge_context_retain(id, nullptr), DLBRIDGE_OK);
   EXPECT_TRUE(InChild([&] {
     DLBridgeContextEntry entry = DLBRIDGE_CONTEXT_ENTRY_INIT;
     Error error;
-    EXPECT_EQ(dlbridge_device_lookup(Device(kDLCUDA, 170), 0, &entry, &error),
+    EXPECT_EQ(dlbridge_context_find(Device(kDLCUDA, 170), 0, &entry, &error),
               DLBRIDGE_ERROR_FORKED);
     EXPECT_TRUE(error.Says("forked")) << error.message;
-    EXPECT_EQ(dlbridge_device_retain(id, nullptr), DLBRIDGE_ERROR_FORKED);
-    EXPECT_EQ(dlbridge_device_release(id, nullptr), DLBRIDGE_ERROR_FORKED);
-    EXPECT_EQ(dlbridge_device_unregister(id, nullptr), DLBRIDGE_ERROR_FORKED);
+    EXPECT_EQ(dlbridge_context_retain(id, nullptr), DLBRIDGE_ERROR_FORKED);
+    EXPECT_EQ(dlbridge_context_release(id, nullptr), DLBRIDGE_ERROR_FORKED);
+    EXPECT_EQ(dlbridge_context_unregister(id, nullptr), DLBRIDGE_ERROR_FORKED);
     uint64_t cursor = 0;
-    EXPECT_EQ(dlbridge_device_next(&cursor, &entry, nullptr), DLBRIDGE_ERROR_NOT_FOUND);
+    EXPECT_EQ(dlbridge_context_next(&cursor, &entry, nullptr), DLBRIDGE_ERROR_NOT_FOUND);
 
     const uint64_t own = MustRegister(Cuda(170, 0xc1));
     EXPECT_GT(own, other);
@@ -605,7 +776,7 @@ TEST(ContextTableFork, EntriesOfBeforeAreRefusedInTheChild) {
     EXPECT_EQ(releases.count, 0);
   }));
   EXPECT_EQ(Find(Device(kDLCUDA, 170)), id);
-  EXPECT_EQ(dlbridge_device_release(id, nullptr), DLBRIDGE_OK);
+  EXPECT_EQ(dlbridge_context_release(id, nullptr), DLBRIDGE_OK);
   MustUnregister(id);
   EXPECT_EQ(releases.count, 1);
   MustUnregister(other);
@@ -614,7 +785,20 @@ TEST(ContextTableFork, EntriesOfBeforeAreRefusedInTheChild) {
 // What a thread that is gone was about to do is no leak of the child's: it ends without being
 // asked.
 void ChangeAndVanish() {
-  MustUnregister(MustRegister(Cuda(173, 0xc1)));
+  std::vector<uint64_t> ids;
+  for (uint64_t i = 1; i <= 50; ++i) {
+    ids.push_back(MustRegister(Cuda(173 + static_cast<int32_t>(i % 3), i)));
+  }
+  std::vector<uint64_t> met;
+  DLBridgeContextEntry entry = DLBRIDGE_CONTEXT_ENTRY_INIT;
+  for (uint64_t cursor = 0; dlbridge_context_next(&cursor, &entry, nullptr) == DLBRIDGE_OK;) {
+    met.push_back(cursor);
+  }
+  EXPECT_EQ(met, ids);
+  for (const uint64_t id : ids) {
+    MustUnregister(id);
+  }
+  EXPECT_EQ(Find(Device(kDLCUDA, 173)), 0U);
   if (!testing::Test::HasFailure()) {
     kill(getpid(), SIGKILL);
   }
@@ -626,11 +810,12 @@ TEST(ContextTableFork, WorksWhileAnotherThreadChangesTheTable) {
   std::atomic<bool> done{false};
   std::thread writer([&] {
     while (!done.load()) {
-      MustUnregister(MustRegister(Cuda(172, 0xc1)));
-      std::this_thread::yield();
+      const uint64_t id = MustRegister(Cuda(172, 0xc1));
+      MustUnregister(MustRegister(Cuda(172, 0xc2, DLBRIDGE_CONTEXT_DEFAULT)));
+      MustUnregister(id);
     }
   });
-  for (int i = 0; i < 20; ++i) {
+  for (int i = 0; i < 60; ++i) {
     const pid_t child = fork();
     if (child == 0) {
       ChangeAndVanish();
@@ -641,6 +826,39 @@ TEST(ContextTableFork, WorksWhileAnotherThreadChangesTheTable) {
   }
   done.store(true);
   writer.join();
+}
+
+struct ForkingRelease {
+  int count = 0;
+  pid_t child = -1;
+  static void Release(void* user, const DLBridgeContextEntry* /*entry*/) {
+    auto* self = static_cast<ForkingRelease*>(user);
+    if (++self->count == 1) {
+      self->child = fork();
+    }
+  }
+};
+
+// Of the entries that one registration replaces, those after the fork are the parent's to release.
+TEST(ContextTableFork, InACallbackLeavesTheOtherCallbacksToTheParent) {
+  ForkingRelease state;
+  for (uint64_t context = 1; context <= 3; ++context) {
+    DLBridgeContextEntry entry = OneApi(176, 0x51, context);
+    entry.release = &ForkingRelease::Release;
+    entry.release_context = &state;
+    MustRegister(entry);
+  }
+  const uint64_t id = MustRegister(OneApi(176, 0x52, 1, DLBRIDGE_CONTEXT_REPLACE));
+  if (state.child == 0) {
+    EXPECT_EQ(state.count, 1);
+    EXPECT_EQ(dlbridge_context_unregister(id, nullptr), DLBRIDGE_ERROR_FORKED);
+    ChangeAndVanish();
+  }
+  int status = 0;
+  EXPECT_EQ(waitpid(state.child, &status, 0), state.child);
+  EXPECT_TRUE(WIFSIGNALED(status)) << status;
+  EXPECT_EQ(state.count, 3);
+  MustUnregister(id);
 }
 
 #endif
