@@ -109,7 +109,7 @@ impl<'a> BareTensor<'a> {
     pub fn diagnose(&self, policy: &Policy<'_>) -> Result<Vec<Finding>, Error> {
         // SAFETY: the struct is readable.
         unsafe {
-            diagnose(self.as_ptr().cast(), sys::DLBRIDGE_KIND_BARE, self.flags, policy.as_raw())
+            diagnose(self.as_ptr().cast(), sys::DLBRIDGE_KIND_BORROWED, self.flags, policy.as_raw())
         }
     }
 

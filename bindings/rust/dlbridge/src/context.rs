@@ -112,7 +112,7 @@ impl ContextInfo {
 /// [`Status::NOT_FOUND`] where it is no longer registered.
 pub fn retain_context(id: u64) -> Result<RetainedContext, Error> {
     // SAFETY: takes any integer.
-    call(|error| unsafe { sys::dlbridge_device_retain(id, error) })?;
+    call(|error| unsafe { sys::dlbridge_context_retain(id, error) })?;
     Ok(RetainedContext { id })
 }
 
@@ -138,7 +138,7 @@ impl RetainedContext {
         let id = self.id;
         forget(self);
         // SAFETY: takes any integer.
-        call(|error| unsafe { sys::dlbridge_device_release(id, error) })
+        call(|error| unsafe { sys::dlbridge_context_release(id, error) })
     }
 }
 
@@ -146,7 +146,7 @@ impl Drop for RetainedContext {
     fn drop(&mut self) {
         // The entry is kept by this value, so there is nothing that could fail.
         // SAFETY: takes any integer.
-        let _ = call(|error| unsafe { sys::dlbridge_device_release(self.id, error) });
+        let _ = call(|error| unsafe { sys::dlbridge_context_release(self.id, error) });
     }
 }
 
@@ -249,7 +249,7 @@ impl ContextSpec {
         let mut id = 0;
         // SAFETY: the caller's word.
         let result = call(|error| unsafe {
-            sys::dlbridge_device_register(&raw const entry, &raw mut id, error)
+            sys::dlbridge_context_register(&raw const entry, &raw mut id, error)
         });
         // SAFETY: a call that fails has not taken the callback.
         result.inspect_err(|_| drop(unsafe { Box::from_raw(context) }))?;
@@ -312,7 +312,7 @@ impl Drop for Registration {
 /// [`Status::NOT_FOUND`].
 pub fn unregister_context(id: u64) -> Result<(), Error> {
     // SAFETY: takes any integer.
-    call(|error| unsafe { sys::dlbridge_device_unregister(id, error) })
+    call(|error| unsafe { sys::dlbridge_context_unregister(id, error) })
 }
 
 /// The entry of `device` with `context`, or its default where `context` is 0. Where the table has
@@ -326,7 +326,7 @@ pub fn lookup_context(device: Device, context: u64) -> Result<ContextInfo, Error
     let mut raw = sys::DLBridgeContextEntry::INIT;
     // SAFETY: the output is writable.
     call(|error| unsafe {
-        sys::dlbridge_device_lookup(device.raw(), context, &raw mut raw, error)
+        sys::dlbridge_context_find(device.raw(), context, &raw mut raw, error)
     })?;
     Ok(ContextInfo { raw })
 }
@@ -353,7 +353,7 @@ impl Iterator for Contexts {
         let mut raw = sys::DLBridgeContextEntry::INIT;
         // SAFETY: cursor and output are writable.
         let found = call(|error| unsafe {
-            sys::dlbridge_device_next(&raw mut self.cursor, &raw mut raw, error)
+            sys::dlbridge_context_next(&raw mut self.cursor, &raw mut raw, error)
         });
         self.done = found.is_err();
         match found {

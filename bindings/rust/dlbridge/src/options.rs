@@ -98,7 +98,7 @@ impl<'a> ConvertOptions<'a> {
     /// its elements.
     #[must_use]
     pub const unsafe fn writable(self) -> Self {
-        self.flag(sys::DLBRIDGE_CONVERT_WRITABLE)
+        self.flag(sys::DLBRIDGE_CONVERT_VOUCH_WRITABLE)
     }
 
     /// Let dtype codes, device types and flag bits pass that the consumer's version does not know.
@@ -146,7 +146,7 @@ impl<'a> ConvertOptions<'a> {
     /// Downgrade: dtype codes and device types newer than legacy pass.
     #[must_use]
     pub const fn newer_codes(self) -> Self {
-        self.flag(sys::DLBRIDGE_CONVERT_NEWER_CODES)
+        self.flag(sys::DLBRIDGE_CONVERT_ALLOW_NEWER_CODES)
     }
 
     /// Keep the module of the producer's deleter loaded.

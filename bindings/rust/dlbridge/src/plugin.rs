@@ -18,5 +18,5 @@ use std::ffi::c_void;
 /// [`Status::UNSUPPORTED`](crate::Status::UNSUPPORTED) where it cannot be kept.
 pub unsafe fn pin_module(address: *const c_void) -> Result<(), Error> {
     // SAFETY: the caller's word.
-    call(|error| unsafe { sys::dlbridge_pin_module(address, error) })
+    call(|error| unsafe { sys::dlbridge_module_pin(address, error) })
 }

@@ -141,31 +141,31 @@ impl<'a> Policy<'a> {
     /// Refuse dtype codes that [`Policy::version`] does not know.
     #[must_use]
     pub const fn refuse_unknown_dtype(self) -> Self {
-        self.flag(sys::DLBRIDGE_POLICY_REFUSE_UNKNOWN_DTYPE)
+        self.flag(sys::DLBRIDGE_POLICY_REJECT_UNKNOWN_DTYPE)
     }
 
     /// Refuse device types that [`Policy::version`] does not know.
     #[must_use]
     pub const fn refuse_unknown_device(self) -> Self {
-        self.flag(sys::DLBRIDGE_POLICY_REFUSE_UNKNOWN_DEVICE)
+        self.flag(sys::DLBRIDGE_POLICY_REJECT_UNKNOWN_DEVICE)
     }
 
     /// Refuse flag bits that [`Policy::version`] does not know.
     #[must_use]
     pub const fn refuse_unknown_flags(self) -> Self {
-        self.flag(sys::DLBRIDGE_POLICY_REFUSE_UNKNOWN_FLAGS)
+        self.flag(sys::DLBRIDGE_POLICY_REJECT_UNKNOWN_FLAGS)
     }
 
     /// Refuse negative strides.
     #[must_use]
     pub const fn refuse_negative_strides(self) -> Self {
-        self.flag(sys::DLBRIDGE_POLICY_REFUSE_NEGATIVE_STRIDES)
+        self.flag(sys::DLBRIDGE_POLICY_REJECT_NEGATIVE_STRIDES)
     }
 
     /// Refuse zero strides on axes longer than 1.
     #[must_use]
     pub const fn refuse_zero_strides(self) -> Self {
-        self.flag(sys::DLBRIDGE_POLICY_REFUSE_ZERO_STRIDES)
+        self.flag(sys::DLBRIDGE_POLICY_REJECT_ZERO_STRIDES)
     }
 
     /// Accept NULL strides also of a tensor that says DLPack 1.2 or later.

@@ -342,7 +342,7 @@ pub fn device_next(_step: &Value, world: &mut World) -> Value {
     let mut error = sys::DLBridgeError::INIT;
     // SAFETY: all outputs are writable.
     let status =
-        unsafe { sys::dlbridge_device_next(&raw mut cursor, &raw mut entry, &raw mut error) };
+        unsafe { sys::dlbridge_context_next(&raw mut cursor, &raw mut entry, &raw mut error) };
     let mut told = raw_answer(status, &error);
     told["entries"] = met;
     told
@@ -366,7 +366,7 @@ pub fn device_release(step: &Value, world: &mut World) -> Value {
         let mut error = sys::DLBridgeError::INIT;
         let id = world.entry_id(&step["entry"]);
         // SAFETY: takes any integer.
-        let status = unsafe { sys::dlbridge_device_release(id, &raw mut error) };
+        let status = unsafe { sys::dlbridge_context_release(id, &raw mut error) };
         raw_answer(status, &error)
     };
     told["deleters"] = world.deletes();
