@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A borrowed look at a validated tensor.
+//! A borrowed view of a validated tensor.
 
-use crate::bare::BareTensor;
+use crate::borrowed::BorrowedTensor;
 use crate::device::{Device, DeviceType};
 use crate::dtype::Dtype;
 use crate::element::{fills_its_dtype, Element};
@@ -24,11 +24,11 @@ const HOST: [Device; 5] = [
     Device::new(DeviceType::TPU_HOST, -1),
 ];
 
-/// A borrowed look at a tensor that was validated. It cannot outlive what it was made of, and
-/// nothing can be written through it.
+/// A borrowed view of a tensor that was validated. It cannot outlive what it was made of, and nothing
+/// can be written through it.
 #[derive(Clone, Copy)]
 pub struct TensorView<'a> {
-    bare: BareTensor<'a>,
+    bare: BorrowedTensor<'a>,
 }
 
 impl<'a> TensorView<'a> {
@@ -38,17 +38,17 @@ impl<'a> TensorView<'a> {
     /// long as `'a`.
     pub(crate) const unsafe fn new(tensor: NonNull<sys::DLTensor>, flags: Flags) -> Self {
         // SAFETY: the caller's word.
-        Self { bare: unsafe { BareTensor::from_raw(tensor, flags) } }
+        Self { bare: unsafe { BorrowedTensor::from_raw(tensor, flags) } }
     }
 
     const fn raw(&self) -> &'a sys::DLTensor {
-        // SAFETY: the struct is readable for that long, and nobody writes to it.
+        // SAFETY: the struct is readable for that long, and is not written to.
         unsafe { &*self.bare.as_ptr() }
     }
 
-    /// The same tensor as one that was not validated, to be judged by another policy.
+    /// The same tensor as one that was not validated, to be validated by another policy.
     #[must_use]
-    pub const fn as_bare(&self) -> BareTensor<'a> {
+    pub const fn as_borrowed(&self) -> BorrowedTensor<'a> {
         self.bare
     }
 
@@ -59,7 +59,7 @@ impl<'a> TensorView<'a> {
     }
 
     /// The address or handle that it carries; element (0,...,0) is [`TensorView::byte_offset`]
-    /// bytes behind an address.
+    /// bytes after an address.
     #[must_use]
     pub const fn data(&self) -> *mut c_void {
         self.raw().data
@@ -132,7 +132,7 @@ impl<'a> TensorView<'a> {
         self.bare.required_version()
     }
 
-    /// Judges it by one more policy.
+    /// Validates it by one more policy.
     ///
     /// # Errors
     ///
@@ -187,19 +187,14 @@ impl<'a> TensorView<'a> {
     }
 }
 
-/// What reading elements as `T` takes. A flag that no release knows may change the layout; the
-/// number of axes was judged when the tensor was validated.
+/// What reading elements as `T` requires. A flag that no release knows may change the layout.
 fn readable<T: Element>() -> Policy<'static> {
-    Policy::new()
-        .allow_null_strides()
-        .refuse_unknown_flags()
-        .max_ndim(i32::MAX)
-        .alignment(align_of::<T>() as u64)
+    Policy::new().allow_null_strides().reject_unknown_flags().alignment(align_of::<T>() as u64)
 }
 
-/// What writing elements as `T` takes: also that nothing says read-only and none share memory.
+/// What writing elements as `T` requires: also no `READ_ONLY` flag, and no shared memory.
 pub(crate) fn writable<T: Element>() -> Policy<'static> {
-    readable::<T>().writable().vouch_writable()
+    readable::<T>().require_writable().vouch_writable()
 }
 
 impl fmt::Debug for TensorView<'_> {

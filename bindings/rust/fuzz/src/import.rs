@@ -4,8 +4,8 @@
 //! sanitizer.
 
 use dlbridge::{
-    sys, BareTensor, Contiguity, ConvertOptions, CopySpec, DeviceType, Dtype, Element, Flags, Kind,
-    LegacyTensor, Policy, Tensor, UniqueTensor, Version, VersionedTensor, ViewSpec,
+    sys, BorrowedTensor, Contiguity, ConvertOptions, CopySpec, DeviceType, Dtype, Element, Flags,
+    Kind, LegacyTensor, Policy, Tensor, UniqueTensor, Version, VersionedTensor, ViewSpec,
 };
 use std::hint::black_box;
 use std::ptr::{null_mut, NonNull};
@@ -65,7 +65,7 @@ impl Producer {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // any number will do
     fn new(input: &mut Input<'_>) -> Box<Self> {
         let mut memory = vec![0x3f80_0000_3f80_0000; MEMORY / 8].into_boxed_slice();
-        // Lists are AXES long, so ndim may only claim more where that is refused: above the limit
+        // Lists are AXES long, so ndim may only claim more where that is rejected: above the limit
         // of every policy that is used here.
         let ndim = match input.byte() {
             255 => -1,
@@ -148,7 +148,7 @@ fn read<T: Element>(tensor: &Tensor) {
 }
 
 /// Describes it, where its lists are as long as it says: that much a caller vouches for.
-fn look(bare: &BareTensor<'_>) {
+fn look(bare: &BorrowedTensor<'_>) {
     if usize::try_from(bare.ndim()).is_ok_and(|ndim| ndim > AXES) {
         return;
     }
@@ -161,7 +161,7 @@ fn look(bare: &BareTensor<'_>) {
 
 fn use_up(tensor: Tensor, input: &mut Input<'_>) {
     let view = tensor.as_view();
-    look(&view.as_bare());
+    look(&view.as_borrowed());
     if tensor.validate(&policy()).is_ok() {
         read::<f32>(&tensor);
         read::<u8>(&tensor);
@@ -184,7 +184,7 @@ fn use_up(tensor: Tensor, input: &mut Input<'_>) {
     }
     let shared = tensor.share();
     // SAFETY: nobody writes to it.
-    let loss = unsafe { ConvertOptions::new().drop_read_only() }.drop_padded().newer_codes();
+    let loss = unsafe { ConvertOptions::new().drop_read_only() }.drop_padded().allow_newer_codes();
     if let Ok(legacy) = tensor.downgrade(&loss) {
         let _ = legacy.upgrade();
     }
@@ -192,13 +192,13 @@ fn use_up(tensor: Tensor, input: &mut Input<'_>) {
 }
 
 fn import_legacy(tensor: LegacyTensor, input: &mut Input<'_>) {
-    look(&tensor.as_bare());
+    look(&tensor.as_borrowed());
     let _ = tensor.validate(&policy());
-    let _ = tensor.diagnose(&policy().contiguity(Contiguity::C).writable());
+    let _ = tensor.diagnose(&policy().contiguity(Contiguity::C).require_writable());
     let policy = policy();
     let options = ConvertOptions::new().policy(&policy);
     // SAFETY: the memory is this target's own.
-    let writable = unsafe { options.writable() };
+    let writable = unsafe { options.vouch_writable() };
     let options = if input.flag() { writable.canonical() } else { options };
     let options = if input.flag() { options.allow_unknown() } else { options };
     let flags = Flags(u64::from(input.byte()));
@@ -206,12 +206,12 @@ fn import_legacy(tensor: LegacyTensor, input: &mut Input<'_>) {
     let options = unsafe { options.source_flags(flags) };
     match tensor.upgrade_with(&options) {
         Ok(tensor) => use_up(tensor, input),
-        Err(refused) => assert!(!refused.error.message().is_empty()),
+        Err(rejected) => assert!(!rejected.error.message().is_empty()),
     }
 }
 
 fn import_versioned(tensor: VersionedTensor, input: &mut Input<'_>) {
-    if let Some(bare) = tensor.as_bare() {
+    if let Some(bare) = tensor.as_borrowed() {
         look(&bare);
     }
     let _ = tensor.diagnose(&policy());
@@ -222,7 +222,7 @@ fn import_versioned(tensor: VersionedTensor, input: &mut Input<'_>) {
     let options = if input.flag() { options.allow_unknown() } else { options };
     match tensor.adopt(&options) {
         Ok(tensor) => use_up(tensor, input),
-        Err(refused) => assert!(!refused.error.message().is_empty()),
+        Err(rejected) => assert!(!rejected.error.message().is_empty()),
     }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Elements: which are reached, how, and what is refused.
+//! Elements: which are reached, how, and what is rejected.
 
 use crate::producer::{legacy, Runs};
 use dlbridge::{
@@ -15,7 +15,7 @@ fn matrix() -> UniqueTensor {
 fn a_slice_takes_the_right_type_and_order() {
     let tensor = matrix().into_shared();
     assert_eq!(tensor.as_slice::<i32>().unwrap(), [0, 1, 2, 3, 4, 5]);
-    assert_eq!(tensor.as_slice::<u32>().unwrap_err().rule(), Rule::DTYPE_REFUSED);
+    assert_eq!(tensor.as_slice::<u32>().unwrap_err().rule(), Rule::DTYPE_REJECTED);
     let turned = tensor.view(&ViewSpec::new(&[3, 2]).strides(&[1, 3])).unwrap();
     assert_eq!(turned.as_slice::<i32>().unwrap_err().rule(), Rule::CONTIGUITY);
     assert_eq!(turned.as_strided::<i32>().unwrap()[&[2, 1]], 5);
@@ -47,7 +47,7 @@ fn strides_of_all_kinds() {
     assert_eq!((strided.len(), strided.iter().count()), (0, 0));
     assert!(empty.as_slice::<i32>().unwrap().is_empty());
     #[cfg(feature = "ndarray")]
-    assert_eq!(empty.as_view().as_array::<i32>().unwrap_err().rule(), Rule::EXTENT_OVERFLOW);
+    assert_eq!(empty.as_view().as_array::<i32>().unwrap_err().rule(), Rule::OFFSET_OVERFLOW);
 }
 
 #[test]
@@ -96,7 +96,7 @@ unsafe impl dlbridge::Element for Nibbles {
 fn lanes_of_less_than_a_byte_fill_an_element() {
     let packed = UniqueTensor::try_from(vec![Nibbles(0x21), Nibbles(0x43)]).unwrap();
     assert_eq!(packed.as_slice::<Nibbles>().unwrap(), [Nibbles(0x21), Nibbles(0x43)]);
-    assert_eq!(packed.as_slice::<u8>().unwrap_err().rule(), Rule::DTYPE_REFUSED);
+    assert_eq!(packed.as_slice::<u8>().unwrap_err().rule(), Rule::DTYPE_REJECTED);
     // An element of whole bytes lies the same way where it is said to be padded.
     let shape = [2];
     let spec = AllocateSpec::new(packed.dtype(), &shape).flags(Flags::PADDED);
@@ -157,7 +157,7 @@ fn memory_of_a_device_is_out_of_reach() {
     let tensor = crate::producer::versioned(&runs, |raw| raw.dl_tensor.device.device_type = 2);
     let tensor = tensor.into_validated(&Policy::DEFAULT).unwrap();
     assert_eq!(tensor.device(), Device::new(DeviceType::CUDA, 0));
-    assert_eq!(tensor.as_slice::<f32>().unwrap_err().rule(), Rule::DEVICE_REFUSED);
+    assert_eq!(tensor.as_slice::<f32>().unwrap_err().rule(), Rule::DEVICE_REJECTED);
     assert_eq!(tensor.device().to_string(), "cuda:0");
 }
 
@@ -182,7 +182,7 @@ fn a_borrowed_look_at_a_foreign_tensor() {
     assert_eq!((view.shape(), view.strides(), view.ndim()), (&[2, 3][..], None, 2));
     assert_eq!(view.as_slice::<f32>().unwrap(), [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]);
     assert_eq!(view.as_strided::<f32>().unwrap()[&[1, 0]], 3.0);
-    assert!(tensor.validate(&Policy::new().writable()).is_err());
+    assert!(tensor.validate(&Policy::new().require_writable()).is_err());
     let layout = view.layout().unwrap();
     assert!(layout.is_c_contiguous() && !layout.is_empty());
     assert_eq!((layout.element_count(), layout.extent()), (6, 0..24));
@@ -196,10 +196,10 @@ fn new_tensors_are_written_before_they_are_read() {
     assert_eq!(zeros.as_slice::<f64>().unwrap(), [0.0; 4]);
     let filled = spec.allocate().unwrap().copied_from(&[1.0, 2.0, 3.0, 4.0]).unwrap();
     assert_eq!(filled.as_slice::<f64>().unwrap(), [1.0, 2.0, 3.0, 4.0]);
-    let refused = spec.allocate().unwrap().copied_from(&[1.0]).unwrap_err();
-    assert_eq!(refused.error.status(), Status::INVALID_ARGUMENT);
-    let refused = refused.value.copied_from(&[1_i64; 4]).unwrap_err();
-    assert_eq!(refused.error.rule(), Rule::DTYPE_REFUSED);
+    let rejected = spec.allocate().unwrap().copied_from(&[1.0]).unwrap_err();
+    assert_eq!(rejected.error.status(), Status::INVALID_ARGUMENT);
+    let rejected = rejected.value.copied_from(&[1_i64; 4]).unwrap_err();
+    assert_eq!(rejected.error.rule(), Rule::DTYPE_REJECTED);
     let empty = AllocateSpec::new(Dtype::I8, &[0, 3]).allocate().unwrap().zeroed().unwrap();
     assert!(empty.as_slice::<i8>().unwrap().is_empty());
 }

@@ -21,12 +21,12 @@ fn a_vector_is_lent_where_it_is() {
 fn a_refused_vector_comes_back_whole() {
     let mut vec = Vec::with_capacity(10);
     vec.push(1_u64);
-    let refused = UniqueTensor::from_vec(vec, &[2]).unwrap_err();
-    assert_eq!(refused.error.rule(), Rule::BUFFER_BOUNDS);
-    assert_eq!((refused.value.capacity(), &refused.value[..]), (10, &[1][..]));
-    let refused = UniqueTensor::from_boxed_slice(vec![1_u64].into(), &[-1]).unwrap_err();
-    assert_eq!(refused.error.rule(), Rule::DIM_NEGATIVE);
-    assert_eq!(&refused.value[..], [1]);
+    let rejected = UniqueTensor::from_vec(vec, &[2]).unwrap_err();
+    assert_eq!(rejected.error.rule(), Rule::BUFFER_BOUNDS);
+    assert_eq!((rejected.value.capacity(), &rejected.value[..]), (10, &[1][..]));
+    let rejected = UniqueTensor::from_boxed_slice(vec![1_u64].into(), &[-1]).unwrap_err();
+    assert_eq!(rejected.error.rule(), Rule::EXTENT_NEGATIVE);
+    assert_eq!(&rejected.value[..], [1]);
 }
 
 #[test]
@@ -51,9 +51,9 @@ fn an_arc_is_shared_and_read_only() {
     assert_eq!(Arc::strong_count(&elements), 2);
     drop(shared);
     assert_eq!(Arc::strong_count(&elements), 1);
-    let refused = Tensor::from_arc(elements, &[4]).unwrap_err();
-    assert_eq!(refused.value[..], [1.0, 2.0, 3.0]);
-    assert_eq!(Arc::strong_count(&refused.value), 1);
+    let rejected = Tensor::from_arc(elements, &[4]).unwrap_err();
+    assert_eq!(rejected.value[..], [1.0, 2.0, 3.0]);
+    assert_eq!(Arc::strong_count(&rejected.value), 1);
 }
 
 struct Counted(Vec<i16>, Runs);
@@ -78,9 +78,9 @@ fn any_owner_is_dropped_once() {
     assert_eq!(runs.get(), 0);
     drop(tensor);
     assert_eq!(runs.get(), 1);
-    let refused = Tensor::from_owner(Counted(vec![1], runs.clone()), &[9]).unwrap_err();
+    let rejected = Tensor::from_owner(Counted(vec![1], runs.clone()), &[9]).unwrap_err();
     assert_eq!(runs.get(), 1);
-    drop(refused);
+    drop(rejected);
     assert_eq!(runs.get(), 2);
 }
 
@@ -192,9 +192,9 @@ mod arrays {
         for shape in [[0, i64::MAX, i64::MAX], [i64::MAX, 0, 2], [i64::MAX, 2, 0]] {
             let mut tensor = UniqueTensor::from_vec(Vec::<u8>::new(), &shape).unwrap();
             let error = tensor.as_view().as_array::<u8>().unwrap_err();
-            assert_eq!(error.rule(), Rule::EXTENT_OVERFLOW);
+            assert_eq!(error.rule(), Rule::OFFSET_OVERFLOW);
             let error = tensor.as_array_mut::<u8>().unwrap_err();
-            assert_eq!(error.rule(), Rule::EXTENT_OVERFLOW);
+            assert_eq!(error.rule(), Rule::OFFSET_OVERFLOW);
         }
         let mut tensor = UniqueTensor::from_vec(Vec::<u64>::new(), &[0, i64::MAX]).unwrap();
         assert!(tensor.as_view().as_array::<u64>().unwrap().is_empty());
@@ -207,6 +207,6 @@ mod arrays {
         let tensor = Tensor::from_arc_array(array.clone()).unwrap();
         assert_eq!(tensor.as_slice::<i32>().unwrap().as_ptr(), array.as_ptr());
         let error = tensor.as_view().as_array::<f32>().unwrap_err();
-        assert_eq!(error.rule(), Rule::DTYPE_REFUSED);
+        assert_eq!(error.rule(), Rule::DTYPE_REJECTED);
     }
 }

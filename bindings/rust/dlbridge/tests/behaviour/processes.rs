@@ -71,6 +71,6 @@ fn what_is_exported_for_writing_is_written_to() {
 fn ordinary_memory_is_refused_with_the_remedy() {
     let tensor = dlbridge::UniqueTensor::try_from(vec![1_u8]).unwrap().into_shared();
     assert_eq!(tensor.ipc_export().unwrap_err().status(), Status::UNSUPPORTED);
-    // SAFETY: refused.
+    // SAFETY: rejected.
     assert!(unsafe { tensor.ipc_export_writable() }.is_err());
 }

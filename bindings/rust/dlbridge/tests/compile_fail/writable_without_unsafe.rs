@@ -5,6 +5,6 @@ use dlbridge::ConvertOptions;
 pub fn options() -> ConvertOptions<'static> {
     let options = ConvertOptions::new();
     #[cfg(bad)]
-    let options = options.writable();
+    let options = options.vouch_writable();
     options
 }

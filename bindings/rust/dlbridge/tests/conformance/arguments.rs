@@ -119,14 +119,14 @@ impl PolicyHolder {
 
 fn with_flag<'a>(policy: Policy<'a>, name: &str) -> Policy<'a> {
     match name {
-        "REFUSE_UNKNOWN_DTYPE" => policy.refuse_unknown_dtype(),
-        "REFUSE_UNKNOWN_DEVICE" => policy.refuse_unknown_device(),
-        "REFUSE_UNKNOWN_FLAGS" => policy.refuse_unknown_flags(),
-        "REFUSE_NEGATIVE_STRIDES" => policy.refuse_negative_strides(),
-        "REFUSE_ZERO_STRIDES" => policy.refuse_zero_strides(),
+        "REFUSE_UNKNOWN_DTYPE" => policy.reject_unknown_dtype(),
+        "REFUSE_UNKNOWN_DEVICE" => policy.reject_unknown_device(),
+        "REFUSE_UNKNOWN_FLAGS" => policy.reject_unknown_flags(),
+        "REFUSE_NEGATIVE_STRIDES" => policy.reject_negative_strides(),
+        "REFUSE_ZERO_STRIDES" => policy.reject_zero_strides(),
         "ALLOW_NULL_STRIDES" => policy.allow_null_strides(),
         "ALLOW_SCALABLE_LANES" => policy.allow_scalable_lanes(),
-        "REQUIRE_WRITABLE" => policy.writable(),
+        "REQUIRE_WRITABLE" => policy.require_writable(),
         "VOUCH_WRITABLE" => policy.vouch_writable(),
         "ALLOW_SELF_OVERLAP" => policy.allow_self_overlap(),
         other => panic!("nobody knows the flag {other}"),
@@ -160,7 +160,7 @@ fn with_option<'a>(options: ConvertOptions<'a>, name: &str) -> ConvertOptions<'a
         // SAFETY: elements are looked at only where the case has bytes.
         "SKIP_VALIDATION" => unsafe { options.skip_validation() },
         // SAFETY: nobody writes to it.
-        "WRITABLE" => unsafe { options.writable() },
+        "VOUCH_WRITABLE" => unsafe { options.vouch_writable() },
         "ALLOW_UNKNOWN" => options.allow_unknown(),
         "CANONICAL" => options.canonical(),
         "FOLD_BYTE_OFFSET" => options.fold_byte_offset(),
@@ -168,7 +168,7 @@ fn with_option<'a>(options: ConvertOptions<'a>, name: &str) -> ConvertOptions<'a
         // SAFETY: as above.
         "DROP_READ_ONLY" => unsafe { options.drop_read_only() },
         "DROP_PADDED" => options.drop_padded(),
-        "NEWER_CODES" => options.newer_codes(),
+        "NEWER_CODES" => options.allow_newer_codes(),
         "PIN_PRODUCER" => options.pin_producer(),
         other => panic!("nobody knows the option {other}"),
     }

@@ -274,7 +274,7 @@ pub fn required_version(step: &Value, world: &mut World) -> Value {
 pub fn negotiate(step: &Value, _world: &mut World) -> Value {
     let agreed = dlbridge::negotiate(version(&step["producer"]), version(&step["consumer"]));
     let mut told = answer(&agreed);
-    let (kind, version) = agreed.unwrap_or((Kind::Ambiguous, Version::NEWEST));
+    let (kind, version) = agreed.unwrap_or((Kind::Ambiguous, Version::DEFAULT));
     told["kind"] = json!(kind_name(kind));
     told["version"] = version_json(version);
     told
@@ -287,7 +287,7 @@ pub fn identify(step: &Value, world: &mut World) -> Value {
 }
 
 /// The address is that of a tensor's data, or a text of the library's own.
-pub fn pin_module(step: &Value, world: &mut World) -> Value {
+pub fn module_pin(step: &Value, world: &mut World) -> Value {
     let address: *const c_void = if step["in"].is_null() {
         dlbridge::version_string().as_ptr().cast()
     } else {
@@ -295,7 +295,7 @@ pub fn pin_module(step: &Value, world: &mut World) -> Value {
         unsafe { (*world.get(&step["in"]).bare().as_ptr()).data.cast_const() }
     };
     // SAFETY: the library is loaded; other addresses are of no module.
-    answer(&unsafe { dlbridge::pin_module(address) })
+    answer(&unsafe { dlbridge::module_pin(address) })
 }
 
 pub fn upgrade(step: &Value, world: &mut World) -> Value {
@@ -303,13 +303,13 @@ pub fn upgrade(step: &Value, world: &mut World) -> Value {
     let source = world.take(&step["in"]).into_legacy();
     let result = with_options(step, allocator.as_ref(), |options| source.upgrade_with(options));
     let result = result.map(Live::Tensor);
-    let result = result.map_err(|refused| (refused.error, Live::Legacy(refused.value)));
+    let result = result.map_err(|rejected| (rejected.error, Live::Legacy(rejected.value)));
     converted(step, world, result)
 }
 
 pub fn upgrade_into(step: &Value, world: &mut World) -> Value {
     let source = world.take(&step["in"]).into_legacy();
-    let ndim = source.as_bare().ndim();
+    let ndim = source.as_borrowed().ndim();
     let ndim = if ndim > 0 && ndim < 1000 { ndim } else { 0 };
     let mut storage = world.storage(dlbridge::upgrade_storage_size(ndim));
     match step["storage"].as_str().unwrap_or("exact") {
@@ -325,7 +325,7 @@ pub fn upgrade_into(step: &Value, world: &mut World) -> Value {
         world.storage_taken();
     }
     let result = result.map(Live::Stored);
-    let result = result.map_err(|refused| (refused.error, Live::Legacy(refused.value)));
+    let result = result.map_err(|rejected| (rejected.error, Live::Legacy(rejected.value)));
     converted(step, world, result)
 }
 
@@ -345,12 +345,12 @@ pub fn upgrade_many(step: &Value, world: &mut World) -> Value {
             }
             told
         }
-        Err(refused) => {
-            for (tensor, name) in refused.tensors.into_iter().zip(names) {
+        Err(rejected) => {
+            for (tensor, name) in rejected.tensors.into_iter().zip(names) {
                 world.put(name, Live::Legacy(tensor));
             }
-            let mut told = answer::<()>(&Err(refused.error));
-            told["failed"] = json!(refused.failed.unwrap_or(names.len()));
+            let mut told = answer::<()>(&Err(rejected.error));
+            told["failed"] = json!(rejected.failed.unwrap_or(names.len()));
             told
         }
     }
@@ -361,11 +361,11 @@ pub fn downgrade(step: &Value, world: &mut World) -> Value {
     let result = with_options(step, None, |options| match source {
         Live::Tensor(tensor) => tensor
             .downgrade(options)
-            .map_err(|refused| (refused.error, Live::Tensor(refused.value))),
+            .map_err(|rejected| (rejected.error, Live::Tensor(rejected.value))),
         other => other
             .into_versioned()
             .downgrade(options)
-            .map_err(|refused| (refused.error, Live::Versioned(refused.value))),
+            .map_err(|rejected| (rejected.error, Live::Versioned(rejected.value))),
     });
     converted(step, world, result.map(Live::Legacy))
 }
@@ -373,7 +373,7 @@ pub fn downgrade(step: &Value, world: &mut World) -> Value {
 pub fn adopt(step: &Value, world: &mut World) -> Value {
     let source = world.take(&step["in"]).into_versioned();
     let result = with_options(step, None, |options| source.adopt(options)).map(Live::Tensor);
-    let result = result.map_err(|refused| (refused.error, Live::Versioned(refused.value)));
+    let result = result.map_err(|rejected| (rejected.error, Live::Versioned(rejected.value)));
     converted(step, world, result)
 }
 
@@ -383,11 +383,11 @@ pub fn convert(step: &Value, world: &mut World) -> Value {
     let result = with_options(step, None, |options| match source {
         Live::Legacy(tensor) => tensor
             .convert(target, options)
-            .map_err(|refused| (refused.error, Live::Legacy(refused.value))),
+            .map_err(|rejected| (rejected.error, Live::Legacy(rejected.value))),
         other => other
             .into_versioned()
             .convert(target, options)
-            .map_err(|refused| (refused.error, Live::Versioned(refused.value))),
+            .map_err(|rejected| (rejected.error, Live::Versioned(rejected.value))),
     });
     let result = result.map(|converted| match converted {
         Converted::Legacy(tensor) => Live::Legacy(tensor),

@@ -323,7 +323,7 @@ pub fn device_register(step: &Value, world: &mut World) -> Value {
 }
 
 pub fn device_lookup(step: &Value, world: &mut World) -> Value {
-    let found = dlbridge::lookup_context(device(&step["device"]), unsigned(&step["context"], 0));
+    let found = dlbridge::context_find(device(&step["device"]), unsigned(&step["context"], 0));
     let mut told = answer(&found);
     if let Ok(info) = &found {
         told["is"] = json!(world.entry_name(info.id()));
@@ -349,7 +349,7 @@ pub fn device_next(_step: &Value, world: &mut World) -> Value {
 }
 
 pub fn device_retain(step: &Value, world: &mut World) -> Value {
-    let kept = dlbridge::retain_context(world.entry_id(&step["entry"]));
+    let kept = dlbridge::context_retain(world.entry_id(&step["entry"]));
     let mut told = answer(&kept);
     if let Ok(kept) = kept {
         world.keep(&step["entry"], kept);
@@ -376,7 +376,7 @@ pub fn device_release(step: &Value, world: &mut World) -> Value {
 pub fn device_unregister(step: &Value, world: &mut World) -> Value {
     let result = match world.registration(&step["entry"]) {
         Some(registration) => registration.unregister(),
-        None => dlbridge::unregister_context(world.entry_id(&step["entry"])),
+        None => dlbridge::context_unregister(world.entry_id(&step["entry"])),
     };
     let mut told = answer(&result);
     told["deleters"] = world.deletes();

@@ -33,7 +33,7 @@ const CALLS: [(&str, Call); 41] = [
     ("negotiate", calls::negotiate),
     ("exchange_api_find", calls::exchange_api_find),
     ("identify", calls::identify),
-    ("pin_module", calls::pin_module),
+    ("module_pin", calls::module_pin),
     ("upgrade", calls::upgrade),
     ("upgrade_into", calls::upgrade_into),
     ("upgrade_many", calls::upgrade_many),

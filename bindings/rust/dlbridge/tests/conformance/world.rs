@@ -3,7 +3,7 @@
 
 use crate::arguments::{device, dtype, list_or_empty, unsigned, version};
 use dlbridge::{
-    sys, Allocator, AllocatorHook, BareTensor, Device, Flags, LegacyTensor, Registration,
+    sys, Allocator, AllocatorHook, BorrowedTensor, Device, Flags, LegacyTensor, Registration,
     RetainedContext, StoredTensor, Tensor, VersionedTensor,
 };
 use serde_json::{json, Value};
@@ -99,7 +99,7 @@ impl Producer {
                 "MEMORY" => Live::Memory(name.to_owned()),
                 _ => {
                     let tensor = NonNull::from(&mut self.versioned.dl_tensor);
-                    Live::Bare(BareTensor::from_raw(tensor, Flags(self.versioned.flags)))
+                    Live::Bare(BorrowedTensor::from_raw(tensor, Flags(self.versioned.flags)))
                 }
             }
         }
@@ -133,7 +133,7 @@ pub enum Live {
     Versioned(VersionedTensor),
     Tensor(Tensor),
     Stored(StoredTensor<'static>),
-    Bare(BareTensor<'static>),
+    Bare(BorrowedTensor<'static>),
     /// Memory that no tensor describes yet: the producer of that name.
     Memory(String),
 }
@@ -152,19 +152,19 @@ impl Live {
     }
 
     /// The tensor inside, to be described; of any version, as the corpus's structs are all there.
-    pub fn bare(&self) -> BareTensor<'_> {
+    pub fn bare(&self) -> BorrowedTensor<'_> {
         match self {
-            Self::Legacy(tensor) => tensor.as_bare(),
+            Self::Legacy(tensor) => tensor.as_borrowed(),
             Self::Versioned(tensor) => {
                 let raw = tensor.as_ptr();
                 // SAFETY: the structs of the corpus are whole.
                 unsafe {
                     let inside = NonNull::new_unchecked(std::ptr::addr_of_mut!((*raw).dl_tensor));
-                    BareTensor::from_raw(inside, Flags((*raw).flags))
+                    BorrowedTensor::from_raw(inside, Flags((*raw).flags))
                 }
             }
-            Self::Tensor(tensor) => tensor.as_view().as_bare(),
-            Self::Stored(tensor) => tensor.as_view().as_bare(),
+            Self::Tensor(tensor) => tensor.as_view().as_borrowed(),
+            Self::Stored(tensor) => tensor.as_view().as_borrowed(),
             Self::Bare(tensor) => *tensor,
             Self::Memory(name) => panic!("{name} is no tensor"),
         }

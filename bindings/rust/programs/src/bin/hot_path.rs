@@ -17,7 +17,7 @@ fn once(raw: NonNull<sys::DLManagedTensor>) {
     let tensor = unsafe { LegacyTensor::from_raw(raw) };
     match tensor.upgrade() {
         Ok(tensor) => drop(black_box(tensor)),
-        Err(refused) => panic!("{refused}"),
+        Err(rejected) => panic!("{rejected}"),
     }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A tensor that is borrowed and that nobody has validated.
+//! A borrowed tensor that has not been validated.
 
 use crate::device::Device;
 use crate::dtype::Dtype;
@@ -15,21 +15,21 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
-/// A borrowed tensor that nobody has validated: it can be described and validated, and no element
+/// A borrowed tensor that has not been validated: it can be described and validated, and no element
 /// of it can be reached.
 #[derive(Clone, Copy)]
-pub struct BareTensor<'a> {
+pub struct BorrowedTensor<'a> {
     tensor: NonNull<sys::DLTensor>,
     flags: Flags,
     owner: PhantomData<&'a sys::DLTensor>,
 }
 
 // SAFETY: it is only read, and foreign structs may be read from any thread.
-unsafe impl Send for BareTensor<'_> {}
+unsafe impl Send for BorrowedTensor<'_> {}
 // SAFETY: as above.
-unsafe impl Sync for BareTensor<'_> {}
+unsafe impl Sync for BorrowedTensor<'_> {}
 
-impl<'a> BareTensor<'a> {
+impl<'a> BorrowedTensor<'a> {
     /// Borrows the struct at `tensor`, of which `flags` are known.
     ///
     /// # Safety
@@ -73,7 +73,7 @@ impl<'a> BareTensor<'a> {
         Device::of(unsafe { (*self.tensor.as_ptr()).device })
     }
 
-    /// Validates it: what `policy` lets pass may be looked at.
+    /// Validates it: what `policy` accepts may be read.
     ///
     /// # Errors
     ///
@@ -101,7 +101,7 @@ impl<'a> BareTensor<'a> {
         Ok(Layout::of(layout))
     }
 
-    /// Everything that is wrong with it or worth knowing.
+    /// All findings on it: broken rules and notes.
     ///
     /// # Errors
     ///
@@ -119,7 +119,7 @@ impl<'a> BareTensor<'a> {
     ///
     /// [`Status::UNKNOWN_CODE`](crate::Status::UNKNOWN_CODE) where no release can.
     pub fn required_version(&self) -> Result<Version, Error> {
-        let mut out = Version::NEWEST.raw();
+        let mut out = Version::DEFAULT.raw();
         // SAFETY: the struct is readable.
         call(|error| unsafe {
             sys::dlbridge_required_version(self.as_ptr(), self.flags.0, &raw mut out, error)
@@ -140,7 +140,7 @@ impl<'a> BareTensor<'a> {
     }
 }
 
-impl fmt::Debug for BareTensor<'_> {
+impl fmt::Debug for BorrowedTensor<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.describe().map_err(|_| fmt::Error)?)
     }
@@ -162,8 +162,9 @@ pub(crate) unsafe fn diagnose(
         axis: -1,
         severity: 0,
         status: 0,
-        expected: [0; 56],
-        found: [0; 56],
+        reserved: [0; 2],
+        expected: [0; 128],
+        found: [0; 96],
     };
     let mut findings = vec![NOTHING; 16];
     loop {
