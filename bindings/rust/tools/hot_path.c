@@ -11,7 +11,6 @@ static void delete_it(DLManagedTensor* tensor) {
 __attribute__((noinline)) static void once(DLManagedTensor* tensor) {
   DLManagedTensorVersioned* out;
   DLBridgeError error;
-  dlbridge_error_init(&error);
   if (dlbridge_upgrade(tensor, NULL, &out, &error) != DLBRIDGE_OK) {
     abort();
   }

@@ -116,7 +116,7 @@ impl<'a> CopySpec<'a> {
 
 /// # Safety
 ///
-/// The spec's pointers are what the header says, and a target is the caller's to give.
+/// The spec's pointers are what the header states, and a target is the caller's to give.
 unsafe fn copy(
     source: &BorrowedTensor<'_>,
     spec: &sys::DLBridgeCopySpec,

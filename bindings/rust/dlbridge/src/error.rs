@@ -348,3 +348,33 @@ pub(crate) fn call(
     }
     Err(Error::from_raw(status, &error))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{call, sys, Rule, Status};
+
+    #[test]
+    fn all_fields_of_a_drivers_error_are_carried() {
+        let error = call(|error| {
+            let mut raw = sys::DLBridgeError {
+                status: sys::DLBRIDGE_ERROR_DRIVER,
+                axis: -1,
+                ..sys::DLBridgeError::INIT
+            };
+            raw.rule = sys::DLBRIDGE_RULE_COPY_DEVICE;
+            raw.native_code = 700;
+            // The second byte of an "ä" is missing.
+            for (slot, byte) in raw.message.iter_mut().zip(b"cuMemcpy \xc3") {
+                *slot = core::ffi::c_char::from_ne_bytes([*byte]);
+            }
+            // SAFETY: an error that may be written to.
+            unsafe { error.write(raw) };
+            sys::DLBRIDGE_ERROR_DRIVER
+        })
+        .unwrap_err();
+        assert_eq!((error.status(), error.rule()), (Status::DRIVER, Rule::COPY_DEVICE));
+        assert_eq!((error.native_code(), error.axis()), (700, None));
+        assert_eq!(error.to_string(), "cuMemcpy ");
+        assert!(format!("{error:?}").contains("native_code: 700"));
+    }
+}

@@ -62,7 +62,7 @@ impl LegacyTensor {
     ///
     /// # Safety
     ///
-    /// It is the caller's to give, and what [Foreign tensors](crate#foreign-tensors) says.
+    /// It is the caller's to give, and what [Foreign tensors](crate#foreign-tensors) states.
     #[must_use]
     #[inline]
     pub const unsafe fn from_raw(raw: NonNull<sys::DLManagedTensor>) -> Self {
@@ -215,7 +215,7 @@ impl VersionedTensor {
     ///
     /// # Safety
     ///
-    /// It is the caller's to give, and what [Foreign tensors](crate#foreign-tensors) says.
+    /// It is the caller's to give, and what [Foreign tensors](crate#foreign-tensors) states.
     #[must_use]
     #[inline]
     pub const unsafe fn from_raw(raw: NonNull<sys::DLManagedTensorVersioned>) -> Self {

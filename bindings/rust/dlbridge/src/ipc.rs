@@ -36,7 +36,7 @@ impl Tensor {
     ///
     /// # Safety
     ///
-    /// The other process writes to no element while anyone here refers to it.
+    /// The other process writes to no element while it is in use here.
     ///
     /// # Errors
     ///
@@ -89,7 +89,7 @@ impl Tensor {
     ///
     /// # Safety
     ///
-    /// No process writes to an element while anyone here refers to it.
+    /// No process writes to an element while it is in use here.
     ///
     /// # Errors
     ///
@@ -124,7 +124,7 @@ impl Tensor {
 
 /// # Safety
 ///
-/// No process writes to an element while anyone here refers to it.
+/// No process writes to an element while it is in use here.
 unsafe fn import(
     bytes: &[u8],
     fds: &[BorrowedFd<'_>],

@@ -89,7 +89,7 @@ impl Layout {
 /// How bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Severity {
-    /// A validation would refuse the tensor for it.
+    /// A validation would reject the tensor for it.
     Broken,
     /// For information only.
     Note,

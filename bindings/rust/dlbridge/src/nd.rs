@@ -92,7 +92,7 @@ impl UniqueTensor {
         let start = self.as_view().elements::<T>(crate::view::writable::<T>())?;
         let plan = Plan::of(&self.as_view())?;
         // SAFETY: the policy has proved dtype, alignment, device and that no elements overlap;
-        // nobody else has it. The plan starts at the lowest address.
+        // it has no other owner. The plan starts at the lowest address.
         let mut array = unsafe {
             let start = start.as_ptr().offset(plan.lowest);
             ArrayViewMut::from_shape_ptr(IxDyn(&plan.shape).strides(IxDyn(&plan.strides)), start)

@@ -45,7 +45,7 @@ impl Tensor {
     /// # Safety
     ///
     /// It is the caller's to give, the default policy would accept it, and it is what
-    /// [Foreign tensors](crate#foreign-tensors) says.
+    /// [Foreign tensors](crate#foreign-tensors) states.
     #[must_use]
     #[inline]
     pub const unsafe fn from_raw_validated(raw: NonNull<sys::DLManagedTensorVersioned>) -> Self {

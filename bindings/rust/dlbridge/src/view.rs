@@ -34,7 +34,7 @@ pub struct TensorView<'a> {
 impl<'a> TensorView<'a> {
     /// # Safety
     ///
-    /// The tensor was validated, and is what [Foreign tensors](crate#foreign-tensors) says for as
+    /// The tensor was validated, and is what [Foreign tensors](crate#foreign-tensors) states for as
     /// long as `'a`.
     pub(crate) const unsafe fn new(tensor: NonNull<sys::DLTensor>, flags: Flags) -> Self {
         // SAFETY: the caller's word.
@@ -83,7 +83,7 @@ impl<'a> TensorView<'a> {
         if self.raw().shape.is_null() {
             return &[];
         }
-        // SAFETY: a validated tensor has as many; nobody writes to them.
+        // SAFETY: a validated tensor has as many; nothing writes to them.
         unsafe { std::slice::from_raw_parts(self.raw().shape, self.ndim()) }
     }
 

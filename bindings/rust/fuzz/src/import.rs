@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A foreign tensor that is made of any bytes, and everything that Rust does to one. What
-//! validation lets pass is read, every element of it: memory that is not there would be seen by a
-//! sanitizer.
+//! A foreign tensor that is made of any bytes, and everything that Rust does to one. Every element
+//! that validation accepts is read: a sanitizer would see memory that does not exist.
 
 use dlbridge::{
-    sys, BorrowedTensor, Contiguity, ConvertOptions, CopySpec, DeviceType, Dtype, Element, Flags,
-    Kind, LegacyTensor, Policy, Tensor, UniqueTensor, Version, VersionedTensor, ViewSpec,
+    sys, BorrowedTensor, Contiguity, ConvertOptions, CopySpec, DeviceType, Dtype, Element,
+    Exported, Flags, Kind, LegacyTensor, Policy, Tensor, UniqueTensor, Version, VersionedTensor,
+    ViewSpec,
 };
+use std::ffi::c_void;
 use std::hint::black_box;
 use std::ptr::{null_mut, NonNull};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,7 +17,7 @@ const MEMORY: usize = 512;
 /// Most axes that lists are long enough for.
 const AXES: usize = 8;
 
-/// Takes numbers off the input; zeros behind its end.
+/// Takes numbers off the input; zeros past its end.
 struct Input<'a>(&'a [u8]);
 
 impl Input<'_> {
@@ -147,7 +148,7 @@ fn read<T: Element>(tensor: &Tensor) {
     }
 }
 
-/// Describes it, where its lists are as long as it says: that much a caller vouches for.
+/// Describes it, where its lists are as long as it states: that much a caller guarantees.
 fn look(bare: &BorrowedTensor<'_>) {
     if usize::try_from(bare.ndim()).is_ok_and(|ndim| ndim > AXES) {
         return;
@@ -183,10 +184,15 @@ fn use_up(tensor: Tensor, input: &mut Input<'_>) {
         }
     }
     let shared = tensor.share();
-    // SAFETY: nobody writes to it.
+    // SAFETY: nothing writes to it.
     let loss = unsafe { ConvertOptions::new().drop_read_only() }.drop_padded().allow_newer_codes();
-    if let Ok(legacy) = tensor.downgrade(&loss) {
-        let _ = legacy.upgrade();
+    let minor = u32::from(input.byte() % 10);
+    match tensor.try_export(Version::new(0, minor), &loss) {
+        Ok(Exported::Legacy(legacy)) => drop(legacy.upgrade()),
+        Ok(Exported::Versioned(_)) => panic!("a legacy target got a versioned tensor"),
+        Err(rejected) => {
+            drop(rejected.value.export(Version::new(1, minor), &ConvertOptions::DEFAULT));
+        }
     }
     drop(shared);
 }
@@ -202,11 +208,14 @@ fn import_legacy(tensor: LegacyTensor, input: &mut Input<'_>) {
     let options = if input.flag() { writable.canonical() } else { options };
     let options = if input.flag() { options.allow_unknown() } else { options };
     let flags = Flags(u64::from(input.byte()));
-    // SAFETY: what is said of the layout is proved against the size of the memory.
-    let options = unsafe { options.source_flags(flags) };
-    match tensor.upgrade_with(&options) {
+    // SAFETY: the layout is checked against the size of the memory.
+    let options = unsafe { options.tensor_flags(flags) };
+    match tensor.try_upgrade(&options) {
         Ok(tensor) => use_up(tensor, input),
-        Err(rejected) => assert!(!rejected.error.message().is_empty()),
+        Err(rejected) => {
+            assert!(!rejected.error.message().is_empty());
+            import_unknown(rejected.value.into_raw().as_ptr().cast(), Kind::Legacy, input);
+        }
     }
 }
 
@@ -220,13 +229,39 @@ fn import_versioned(tensor: VersionedTensor, input: &mut Input<'_>) {
     let options = if input.flag() { options.canonical() } else { options };
     let options = if input.flag() { options.version(Version::new(1, 0)) } else { options };
     let options = if input.flag() { options.allow_unknown() } else { options };
-    match tensor.adopt(&options) {
+    match tensor.try_import(&options) {
         Ok(tensor) => use_up(tensor, input),
-        Err(rejected) => assert!(!rejected.error.message().is_empty()),
+        Err(rejected) => {
+            assert!(!rejected.error.message().is_empty());
+            // Of another major nothing is known, also not where its lists are.
+            if rejected.value.version().major == 1 {
+                import_unknown(rejected.value.into_raw().as_ptr().cast(), Kind::Versioned, input);
+            }
+        }
     }
 }
 
-/// Does all of it; panics, or a sanitizer speaks, where something is wrong.
+/// Imports a tensor that was rejected once more, as a pointer of a kind that is not given.
+fn import_unknown(tensor: *mut c_void, kind: Kind, input: &mut Input<'_>) {
+    let policy = policy();
+    let options = ConvertOptions::new().policy(&policy).allow_unknown();
+    // SAFETY: live, and on failure still this function's.
+    unsafe {
+        let told = dlbridge::identify(tensor);
+        match dlbridge::import(tensor, Kind::Unknown, &options) {
+            Ok(tensor) => {
+                assert_eq!(told, kind);
+                use_up(tensor, input);
+            }
+            Err(error) => {
+                assert!(!error.message().is_empty());
+                dlbridge::release(tensor, kind).expect("a managed kind");
+            }
+        }
+    }
+}
+
+/// Does all of it; panics, or a sanitizer stops it, where something is wrong.
 pub fn import(bytes: &[u8]) {
     let mut input = Input(bytes);
     let legacy = input.flag();

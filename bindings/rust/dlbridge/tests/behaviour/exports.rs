@@ -2,7 +2,9 @@
 //! Rust's own memory: lent without copies, and given back.
 
 use crate::producer::Runs;
-use dlbridge::{Buffer, Dtype, Flags, LegacyTensor, Rule, Tensor, UniqueTensor, WrapSpec};
+use dlbridge::{
+    Buffer, Dtype, Flags, LegacyTensor, Released, Rule, Tensor, UniqueTensor, WrapSpec,
+};
 use std::sync::Arc;
 
 #[test]
@@ -21,10 +23,10 @@ fn a_vector_is_lent_where_it_is() {
 fn a_refused_vector_comes_back_whole() {
     let mut vec = Vec::with_capacity(10);
     vec.push(1_u64);
-    let rejected = UniqueTensor::from_vec(vec, &[2]).unwrap_err();
+    let rejected = UniqueTensor::try_from_vec(vec, &[2]).unwrap_err();
     assert_eq!(rejected.error.rule(), Rule::BUFFER_BOUNDS);
     assert_eq!((rejected.value.capacity(), &rejected.value[..]), (10, &[1][..]));
-    let rejected = UniqueTensor::from_boxed_slice(vec![1_u64].into(), &[-1]).unwrap_err();
+    let rejected = UniqueTensor::try_from_boxed_slice(vec![1_u64].into(), &[-1]).unwrap_err();
     assert_eq!(rejected.error.rule(), Rule::EXTENT_NEGATIVE);
     assert_eq!(&rejected.value[..], [1]);
 }
@@ -51,7 +53,7 @@ fn an_arc_is_shared_and_read_only() {
     assert_eq!(Arc::strong_count(&elements), 2);
     drop(shared);
     assert_eq!(Arc::strong_count(&elements), 1);
-    let rejected = Tensor::from_arc(elements, &[4]).unwrap_err();
+    let rejected = Tensor::try_from_arc(elements, &[4]).unwrap_err();
     assert_eq!(rejected.value[..], [1.0, 2.0, 3.0]);
     assert_eq!(Arc::strong_count(&rejected.value), 1);
 }
@@ -78,10 +80,12 @@ fn any_owner_is_dropped_once() {
     assert_eq!(runs.get(), 0);
     drop(tensor);
     assert_eq!(runs.get(), 1);
-    let rejected = Tensor::from_owner(Counted(vec![1], runs.clone()), &[9]).unwrap_err();
+    let rejected = Tensor::try_from_owner(Counted(vec![1], runs.clone()), &[9]).unwrap_err();
     assert_eq!(runs.get(), 1);
     drop(rejected);
     assert_eq!(runs.get(), 2);
+    assert!(Tensor::from_owner(Counted(vec![1], runs.clone()), &[9]).is_err());
+    assert_eq!(runs.get(), 3);
 }
 
 #[test]
@@ -91,13 +95,14 @@ fn a_release_is_called_once_or_dropped_uncalled() {
     let buffer = Buffer::address(&raw const DATA);
     let release = |runs: &Runs| {
         let runs = runs.clone();
-        move |given: Buffer| {
-            assert_eq!(given.value(), (&raw const DATA).addr() as u64);
+        move |given: Released| {
+            assert!(given.stream().is_none());
+            assert_eq!(given.buffer().value(), (&raw const DATA).addr() as u64);
             runs.add();
         }
     };
     let spec = WrapSpec::new(buffer, Dtype::U8, &[2, 2]).strides(&[4, 1]).buffer_size(8);
-    let spec = spec.flags(Flags::READ_ONLY);
+    let spec = spec.tensor_flags(Flags::READ_ONLY);
     // SAFETY: static memory, which is said to be read-only.
     let tensor = unsafe { spec.wrap_with(release(&runs)) }.unwrap();
     let elements = tensor.as_strided::<u8>().unwrap().iter().copied().collect::<Vec<_>>();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Tensors between processes: here both ends are one, which takes the same way.
 
-use dlbridge::{AllocateSpec, Dtype, Error, Exported, Flags, Policy, Rule, Status, Tensor};
+use dlbridge::{AllocateSpec, Dtype, Error, Flags, IpcExport, Policy, Rule, Status, Tensor};
 use std::os::fd::AsFd;
 
 #[test]
@@ -31,7 +31,7 @@ fn shareable() -> Tensor {
 }
 
 /// The other side, which asks for the right to write.
-fn imported(exported: &Exported) -> Result<Tensor, Error> {
+fn imported(exported: &IpcExport) -> Result<Tensor, Error> {
     let fds = exported.fds.iter().map(AsFd::as_fd).collect::<Vec<_>>();
     // SAFETY: nobody writes while elements are referred to.
     unsafe { Tensor::ipc_import_writable(&exported.bytes, &fds, &Policy::DEFAULT) }

@@ -8,7 +8,7 @@ use crate::arguments::{
 };
 use crate::world::{Live, World};
 use dlbridge::{
-    sys, AllocateSpec, Answer, ConvertOptions, Converted, Device, Dtype, Error, ExchangeApi, Flags,
+    sys, AllocateSpec, Answer, ConvertOptions, Device, Dtype, Error, ExchangeApi, Exported, Flags,
     Kind, Layout, Severity, StoredTensor, Tensor, Version, ViewSpec,
 };
 use serde_json::{json, Value};
@@ -30,9 +30,21 @@ pub fn answer<T>(result: &Result<T, Error>) -> Value {
 
 fn kind_name(kind: Kind) -> &'static str {
     match kind {
+        Kind::Unknown => "UNKNOWN",
         Kind::Legacy => "LEGACY",
         Kind::Versioned => "VERSIONED",
         Kind::Ambiguous => "AMBIGUOUS",
+    }
+}
+
+/// The kind that the step gives, else the one that the tensor has.
+fn kind_of(step: &Value, live: &Live) -> Kind {
+    match (step["kind"].as_str(), live) {
+        (Some("UNKNOWN"), _) => Kind::Unknown,
+        (Some("VERSIONED"), _) => Kind::Versioned,
+        (None, live) if !matches!(live, Live::Legacy(_)) => Kind::Versioned,
+        (Some("LEGACY") | None, _) => Kind::Legacy,
+        (Some(other), _) => panic!("no managed tensor is of the kind {other}"),
     }
 }
 
@@ -54,10 +66,10 @@ fn fields(live: &Live, expected: &Value) -> Value {
         seen["version"] = json!([raw.version.major, raw.version.minor]);
         seen["flags"] = json!(raw.flags.to_string());
     }
-    let bare = live.bare();
+    let borrowed = live.borrowed();
     // SAFETY: a live tensor, whose lists are as long as is said.
     let (tensor, shape, strides) = unsafe {
-        let tensor = &*bare.as_ptr();
+        let tensor = &*borrowed.as_ptr();
         let list = |start: *const i64| {
             let length = if start.is_null() { 0 } else { usize::try_from(tensor.ndim).unwrap() };
             let start = if start.is_null() { NonNull::dangling().as_ptr() } else { start };
@@ -68,9 +80,9 @@ fn fields(live: &Live, expected: &Value) -> Value {
     let address = tensor.data as usize;
     let any = address != 0 && expected["data"] == "any";
     seen["data"] = if any { json!("any") } else { json!(address.to_string()) };
-    seen["device"] = device_json(bare.device());
+    seen["device"] = device_json(borrowed.device());
     seen["ndim"] = json!(tensor.ndim);
-    seen["dtype"] = dtype_json(bare.dtype());
+    seen["dtype"] = dtype_json(borrowed.dtype());
     seen["shape"] = shape;
     seen["strides"] = if tensor.strides.is_null() { Value::Null } else { strides };
     seen["byte_offset"] = json!(tensor.byte_offset.to_string());
@@ -79,10 +91,10 @@ fn fields(live: &Live, expected: &Value) -> Value {
 
 /// The compact elements of a result.
 fn bytes(live: &Live) -> Value {
-    let bare = live.bare();
-    let length = usize::try_from(bare.layout().unwrap().packed_bytes()).unwrap();
+    let borrowed = live.borrowed();
+    let length = usize::try_from(borrowed.layout().unwrap().packed_bytes()).unwrap();
     // SAFETY: a live tensor, of which the case knows as many bytes.
-    let data = unsafe { (*bare.as_ptr()).data.cast::<u8>() };
+    let data = unsafe { (*borrowed.as_ptr()).data.cast::<u8>() };
     // SAFETY: as above.
     let hex = |i| format!("{:02x}", unsafe { data.add(i).read() });
     json!((0..length).map(hex).collect::<String>())
@@ -136,7 +148,7 @@ pub fn validate(step: &Value, world: &mut World) -> Value {
         Live::Versioned(tensor) => answer(&tensor.validate(&policy)),
         Live::Tensor(tensor) => answer(&tensor.validate(&policy)),
         Live::Stored(tensor) => answer(&tensor.validate(&policy)),
-        Live::Bare(tensor) => answer(&tensor.validate(&policy)),
+        Live::Borrowed(tensor) => answer(&tensor.validate(&policy)),
         Live::Memory(name) => panic!("{name} is no tensor"),
     }
 }
@@ -147,7 +159,7 @@ pub fn diagnose(step: &Value, world: &mut World) -> Value {
     let findings = match world.get(&step["in"]) {
         Live::Legacy(tensor) => tensor.diagnose(&policy),
         Live::Versioned(tensor) => tensor.diagnose(&policy),
-        other => other.bare().diagnose(&policy),
+        other => other.borrowed().diagnose(&policy),
     };
     let mut told = answer(&findings);
     let findings = findings.unwrap_or_default();
@@ -166,13 +178,13 @@ pub fn diagnose(step: &Value, world: &mut World) -> Value {
 }
 
 /// One of the questions that a layout answers.
-type LayoutFlag = fn(&Layout) -> bool;
+type LayoutProperty = fn(&Layout) -> bool;
 
 pub fn layout(step: &Value, world: &mut World) -> Value {
-    let layout = world.get(&step["in"]).bare().layout();
+    let layout = world.get(&step["in"]).borrowed().layout();
     let mut told = answer(&layout);
     let Ok(layout) = layout else { return told };
-    let flags: [(&str, LayoutFlag); 7] = [
+    let properties: [(&str, LayoutProperty); 7] = [
         ("EMPTY", Layout::is_empty),
         ("C_CONTIGUOUS", Layout::is_c_contiguous),
         ("F_CONTIGUOUS", Layout::is_f_contiguous),
@@ -181,9 +193,9 @@ pub fn layout(step: &Value, world: &mut World) -> Value {
         ("PADDED", Layout::is_padded),
         ("OPAQUE", Layout::is_opaque),
     ];
-    let set = flags.iter().filter(|(_, is_set)| is_set(&layout)).map(|(name, _)| *name);
+    let set = properties.iter().filter(|(_, is_set)| is_set(&layout)).map(|(name, _)| *name);
     told["layout"] = json!({
-        "flags": set.collect::<Vec<_>>(),
+        "properties": set.collect::<Vec<_>>(),
         "item_bits": layout.item_bits(),
         "self_overlap": answer_name(layout.self_overlap()),
         "element_count": layout.element_count().to_string(),
@@ -202,7 +214,7 @@ fn text(text: &str) -> Value {
 }
 
 pub fn tensor_format(step: &Value, world: &mut World) -> Value {
-    text(&world.get(&step["in"]).bare().describe().unwrap())
+    text(&world.get(&step["in"]).borrowed().describe().unwrap())
 }
 
 /// A buffer that is too short is the raw layer's alone to give.
@@ -261,11 +273,12 @@ pub fn device_parse(step: &Value, _world: &mut World) -> Value {
 
 pub fn host_accessible(step: &Value, _world: &mut World) -> Value {
     let kind = device(&json!([step["device_type"], 0])).device_type;
-    json!({"status": "OK", "answer": answer_name(kind.host_accessible())})
+    let returns = i32::from(kind.host_accessible());
+    json!({"status": "OK", "returns": returns, "answer": answer_name(kind.host_access())})
 }
 
 pub fn required_version(step: &Value, world: &mut World) -> Value {
-    let required = world.get(&step["in"]).bare().required_version();
+    let required = world.get(&step["in"]).borrowed().required_version();
     let mut told = answer(&required);
     told["version"] = version_json(required.unwrap_or_default());
     told
@@ -274,7 +287,7 @@ pub fn required_version(step: &Value, world: &mut World) -> Value {
 pub fn negotiate(step: &Value, _world: &mut World) -> Value {
     let agreed = dlbridge::negotiate(version(&step["producer"]), version(&step["consumer"]));
     let mut told = answer(&agreed);
-    let (kind, version) = agreed.unwrap_or((Kind::Ambiguous, Version::DEFAULT));
+    let (kind, version) = agreed.unwrap_or((Kind::Unknown, Version::DEFAULT));
     told["kind"] = json!(kind_name(kind));
     told["version"] = version_json(version);
     told
@@ -292,7 +305,7 @@ pub fn module_pin(step: &Value, world: &mut World) -> Value {
         dlbridge::version_string().as_ptr().cast()
     } else {
         // SAFETY: a live tensor.
-        unsafe { (*world.get(&step["in"]).bare().as_ptr()).data.cast_const() }
+        unsafe { (*world.get(&step["in"]).borrowed().as_ptr()).data.cast_const() }
     };
     // SAFETY: the library is loaded; other addresses are of no module.
     answer(&unsafe { dlbridge::module_pin(address) })
@@ -301,7 +314,7 @@ pub fn module_pin(step: &Value, world: &mut World) -> Value {
 pub fn upgrade(step: &Value, world: &mut World) -> Value {
     let allocator = step["allocator"].as_str().map(|how| world.allocator(how == "fails"));
     let source = world.take(&step["in"]).into_legacy();
-    let result = with_options(step, allocator.as_ref(), |options| source.upgrade_with(options));
+    let result = with_options(step, allocator.as_ref(), |options| source.try_upgrade(options));
     let result = result.map(Live::Tensor);
     let result = result.map_err(|rejected| (rejected.error, Live::Legacy(rejected.value)));
     converted(step, world, result)
@@ -319,7 +332,8 @@ pub fn upgrade_into(step: &Value, world: &mut World) -> Value {
         _ => {}
     }
     // SAFETY: the storages live as long as the world.
-    let into = |options: &ConvertOptions<'_>| unsafe { source.upgrade_into_raw(&storage, options) };
+    let into =
+        |options: &ConvertOptions<'_>| unsafe { source.try_upgrade_into_raw(&storage, options) };
     let result: Result<StoredTensor<'static>, _> = with_options(step, None, into);
     if result.is_ok() {
         world.storage_taken();
@@ -337,7 +351,7 @@ fn name_list(value: &Value) -> &[Value] {
 pub fn upgrade_many(step: &Value, world: &mut World) -> Value {
     let names = name_list(&step["in"]);
     let sources = names.iter().map(|name| world.take(name).into_legacy()).collect::<Vec<_>>();
-    match with_options(step, None, |options| dlbridge::upgrade_many(sources, options)) {
+    match with_options(step, None, |options| dlbridge::try_upgrade_many(sources, options)) {
         Ok(tensors) => {
             let mut told = json!({"status": "OK", "failed": names.len()});
             for (tensor, name) in tensors.into_iter().zip(name_list(&step["out"])) {
@@ -360,40 +374,52 @@ pub fn downgrade(step: &Value, world: &mut World) -> Value {
     let source = world.take(&step["in"]);
     let result = with_options(step, None, |options| match source {
         Live::Tensor(tensor) => tensor
-            .downgrade(options)
+            .try_downgrade(options)
             .map_err(|rejected| (rejected.error, Live::Tensor(rejected.value))),
         other => other
             .into_versioned()
-            .downgrade(options)
+            .try_downgrade(options)
             .map_err(|rejected| (rejected.error, Live::Versioned(rejected.value))),
     });
     converted(step, world, result.map(Live::Legacy))
 }
 
-pub fn adopt(step: &Value, world: &mut World) -> Value {
-    let source = world.take(&step["in"]).into_versioned();
-    let result = with_options(step, None, |options| source.adopt(options)).map(Live::Tensor);
-    let result = result.map_err(|rejected| (rejected.error, Live::Versioned(rejected.value)));
-    converted(step, world, result)
+/// The tensor as a pointer: both calls leave it to the caller where they fail.
+pub fn import(step: &Value, world: &mut World) -> Value {
+    let source = world.take(&step["in"]);
+    let (pointer, kind) = (source.pointer().cast_mut(), kind_of(step, &source));
+    // SAFETY: the case's own tensor.
+    let result = with_options(step, None, |options| unsafe {
+        dlbridge::import(pointer, kind, options).map(Live::Tensor)
+    });
+    given(step, world, source, result)
 }
 
-pub fn convert(step: &Value, world: &mut World) -> Value {
-    let target = version(&step["target"]);
+pub fn export(step: &Value, world: &mut World) -> Value {
     let source = world.take(&step["in"]);
-    let result = with_options(step, None, |options| match source {
-        Live::Legacy(tensor) => tensor
-            .convert(target, options)
-            .map_err(|rejected| (rejected.error, Live::Legacy(rejected.value))),
-        other => other
-            .into_versioned()
-            .convert(target, options)
-            .map_err(|rejected| (rejected.error, Live::Versioned(rejected.value))),
+    let (pointer, kind) = (source.pointer().cast_mut(), kind_of(step, &source));
+    let target = version(&step["target"]);
+    // SAFETY: as above.
+    let result = with_options(step, None, |options| unsafe {
+        dlbridge::export(pointer, kind, target, options)
     });
-    let result = result.map(|converted| match converted {
-        Converted::Legacy(tensor) => Live::Legacy(tensor),
-        Converted::Versioned(tensor) => Live::Tensor(tensor),
+    let result = result.map(|exported| match exported {
+        Exported::Legacy(tensor) => Live::Legacy(tensor),
+        Exported::Versioned(tensor) => Live::Tensor(tensor),
     });
-    converted(step, world, result)
+    given(step, world, source, result)
+}
+
+/// As [`converted`], for a source that was passed as a pointer: where the call took it, its owner here
+/// has none any more.
+fn given(step: &Value, world: &mut World, source: Live, result: Result<Live, Error>) -> Value {
+    match result {
+        Ok(made) => {
+            std::mem::forget(source);
+            converted(step, world, Ok(made))
+        }
+        Err(error) => converted(step, world, Err((error, source))),
+    }
 }
 
 /// Only a validated tensor can be shared in Rust: what is not one takes the raw layer.
@@ -423,7 +449,7 @@ pub fn view(step: &Value, world: &mut World) -> Value {
     let shape = list(&given["shape"]);
     let strides = list(&given["strides"]);
     let mut spec = ViewSpec::new(shape.as_deref().unwrap_or(&[]));
-    spec = spec.offset(crate::arguments::signed(&given["offset"], 0));
+    spec = spec.offset(crate::arguments::signed(&given["offset"], 0)).dtype(dtype(&given["dtype"]));
     if let Some(ndim) = given["ndim"].as_i64() {
         // SAFETY: the library refuses what does not fit before it reads the lists.
         unsafe { spec.as_raw_mut() }.ndim = i32::try_from(ndim).unwrap();
@@ -446,7 +472,7 @@ pub fn allocate(step: &Value, world: &mut World) -> Value {
     let mut spec = AllocateSpec::new(dtype(&given["dtype"]), shape.as_deref().unwrap_or(&[]))
         .device(device(&given["device"]))
         .alignment(unsigned(&given["alignment"], 0))
-        .flags(Flags(unsigned(&given["flags"], 0)))
+        .tensor_flags(Flags(unsigned(&given["tensor_flags"], 0)))
         .version(version(&given["version"]));
     if let Some(allocator) = &allocator {
         spec = spec.allocator(allocator);

@@ -38,8 +38,8 @@ const CALLS: [(&str, Call); 41] = [
     ("upgrade_into", calls::upgrade_into),
     ("upgrade_many", calls::upgrade_many),
     ("downgrade", calls::downgrade),
-    ("adopt", calls::adopt),
-    ("convert", calls::convert),
+    ("import", calls::import),
+    ("export", calls::export),
     ("share", calls::share),
     ("view", calls::view),
     ("allocate", calls::allocate),
@@ -53,12 +53,12 @@ const CALLS: [(&str, Call); 41] = [
     ("stream_from_array_api", device_calls::stream_from_array_api),
     ("stream_handoff", device_calls::stream_handoff),
     ("stream_synchronize", device_calls::stream_synchronize),
-    ("device_register", device_calls::device_register),
-    ("device_lookup", device_calls::device_lookup),
-    ("device_next", device_calls::device_next),
-    ("device_retain", device_calls::device_retain),
-    ("device_release", device_calls::device_release),
-    ("device_unregister", device_calls::device_unregister),
+    ("context_register", device_calls::context_register),
+    ("context_find", device_calls::context_find),
+    ("context_next", device_calls::context_next),
+    ("context_retain", device_calls::context_retain),
+    ("context_release", device_calls::context_release),
+    ("context_unregister", device_calls::context_unregister),
 ];
 
 /// There is one table of contexts in a process: one test at a time.
@@ -73,11 +73,11 @@ fn load() -> Value {
 fn call(step: &Value, world: &mut World) -> Value {
     let name = step["call"].as_str().expect("a call has a name");
     let found = CALLS.iter().find(|(known, _)| *known == name);
-    let (_, function) = found.unwrap_or_else(|| panic!("nobody knows the call {name}"));
+    let (_, function) = found.unwrap_or_else(|| panic!("unknown call: {name}"));
     function(step, world)
 }
 
-/// What `answer` says of all that `expect` asks for.
+/// The part of `answer` that `expect` names.
 fn expected_of(expect: &Value, answer: &Value) -> Value {
     let keys = expect.as_object().expect("an expectation").keys();
     Value::Object(keys.map(|key| (key.clone(), answer[key].clone())).collect::<Map<_, _>>())
@@ -105,7 +105,7 @@ fn run(case: &Value, answers: &mut Vec<Value>) -> String {
 fn all_cases() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let document = load();
-    assert_eq!(document["schema"], 1);
+    assert_eq!(document["schema"], 2);
     let mut outcomes = String::new();
     let (mut ran, mut skipped, mut failed) = (0, 0, Vec::new());
     for case in document["cases"].as_array().expect("cases") {
@@ -129,10 +129,10 @@ fn all_cases() {
     }
     let text = failed.iter().take(20).map(String::as_str).collect::<String>();
     assert!(failed.is_empty(), "{} of {ran} cases failed:\n{text}", failed.len());
-    assert!(ran > 2000 && skipped < 400, "{ran} cases ran, {skipped} were skipped");
+    assert!(ran > 2000 && skipped < 600, "{ran} cases ran, {skipped} were skipped");
 }
 
-/// A corpus that cannot fail would be none: a wrong expectation must be seen.
+/// A corpus that cannot fail is useless: a wrong expectation must be seen.
 #[test]
 fn sees_wrong_expectations() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);

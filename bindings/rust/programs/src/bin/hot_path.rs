@@ -13,11 +13,11 @@ unsafe extern "C" fn delete(tensor: *mut sys::DLManagedTensor) {
 
 #[inline(never)]
 fn once(raw: NonNull<sys::DLManagedTensor>) {
-    // SAFETY: live, and with memory behind it.
+    // SAFETY: live, and its memory exists.
     let tensor = unsafe { LegacyTensor::from_raw(raw) };
     match tensor.upgrade() {
         Ok(tensor) => drop(black_box(tensor)),
-        Err(rejected) => panic!("{rejected}"),
+        Err(error) => panic!("{error}"),
     }
 }
 
