@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A validated upgrade and its release, as often as the first argument says: the C that
+ * A validated upgrade and its release, as often as the first argument states: the C that
  * programs/src/bin/hot_path.rs is measured against. */
 #include <dlbridge/dlbridge.h>
 #include <stdlib.h>

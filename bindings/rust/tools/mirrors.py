@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes what dlbridge-sys takes from the C headers: the mirrors, the table of functions, and the
 layout tests, whose numbers come from a C compiler. With --check it writes nothing and fails where a
-file is not what the headers say.
+file differs from what it would write.
 
 mirrors.py [--check] [--include FOLDER] [--crate FOLDER]
 """
@@ -368,7 +368,7 @@ def main():
         found = path.read_text() if path.exists() else ""
         if found != text:
             stale = True
-            print(f"mirrors.py: {name} is not what the headers say:")
+            print(f"mirrors.py: {name} is out of date:")
             lines = difflib.unified_diff(found.splitlines(), text.splitlines(), lineterm="", n=0)
             print("\n".join(list(lines)[:20]))
     sys.exit(1 if stale else 0)

@@ -112,7 +112,7 @@ impl Library {
     }
 }
 
-/// What the loader said last on this thread.
+/// The last error of the loader on this thread.
 fn loader_error() -> LoadError {
     // SAFETY: it returns NULL or a text that lives until the next call of the loader's here.
     let text = unsafe { dlerror() };

@@ -74,7 +74,7 @@ pub fn try_upgrade_many(
     let count = tensors.len();
     let mut tensors = tensors;
     let mut failed = count;
-    // SAFETY: both owners are one pointer each and never NULL; the lists are as long as is said.
+    // SAFETY: both owners are one pointer each and never NULL; the lists are as long as stated.
     let result = call(|error| unsafe {
         let sources = tensors.as_ptr().cast();
         let outs = outs.as_mut_ptr().cast();

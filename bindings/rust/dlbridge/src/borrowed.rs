@@ -133,7 +133,7 @@ impl<'a> BorrowedTensor<'a> {
     ///
     /// None that is known.
     pub fn describe(&self) -> Result<String, Error> {
-        // SAFETY: the struct is readable, the buffer as long as is said.
+        // SAFETY: the struct is readable, the buffer as long as stated.
         text::text(&|buffer, size, length, error| unsafe {
             sys::dlbridge_tensor_format(self.as_ptr(), self.flags.0, buffer, size, length, error)
         })
@@ -170,7 +170,7 @@ pub(crate) unsafe fn diagnose(
     loop {
         let mut count = 0;
         let (start, capacity) = (findings.as_mut_ptr(), findings.len());
-        // SAFETY: the caller's word; the array is as long as is said.
+        // SAFETY: the caller's word; the array is as long as stated.
         call(|error| unsafe {
             sys::dlbridge_diagnose(
                 tensor,

@@ -414,7 +414,7 @@ impl fmt::Debug for LegacyTensor {
 impl fmt::Debug for VersionedTensor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.as_borrowed() {
-            Some(bare) => write!(f, "VersionedTensor({} {bare:?})", self.version()),
+            Some(borrowed) => write!(f, "VersionedTensor({} {borrowed:?})", self.version()),
             None => write!(f, "VersionedTensor({})", self.version()),
         }
     }

@@ -193,7 +193,7 @@ impl Plan {
             lowest: 0,
             inverted: Vec::new(),
         };
-        // ndarray holds the product of the extents that are not 0 to what an isize can say.
+        // ndarray holds the product of the extents that are not 0 to the range of isize.
         let mut product = 1_isize;
         for &extent in extents {
             let extent = isize::try_from(extent).map_err(|_| too_large())?;

@@ -28,7 +28,7 @@ const HOST: [Device; 5] = [
 /// can be written through it.
 #[derive(Clone, Copy)]
 pub struct TensorView<'a> {
-    bare: BorrowedTensor<'a>,
+    borrowed: BorrowedTensor<'a>,
 }
 
 impl<'a> TensorView<'a> {
@@ -38,24 +38,24 @@ impl<'a> TensorView<'a> {
     /// long as `'a`.
     pub(crate) const unsafe fn new(tensor: NonNull<sys::DLTensor>, flags: Flags) -> Self {
         // SAFETY: the caller's word.
-        Self { bare: unsafe { BorrowedTensor::from_raw(tensor, flags) } }
+        Self { borrowed: unsafe { BorrowedTensor::from_raw(tensor, flags) } }
     }
 
     const fn raw(&self) -> &'a sys::DLTensor {
         // SAFETY: the struct is readable for that long, and is not written to.
-        unsafe { &*self.bare.as_ptr() }
+        unsafe { &*self.borrowed.as_ptr() }
     }
 
     /// The same tensor as one that was not validated, to be validated by another policy.
     #[must_use]
     pub const fn as_borrowed(&self) -> BorrowedTensor<'a> {
-        self.bare
+        self.borrowed
     }
 
     /// The struct.
     #[must_use]
     pub const fn as_ptr(&self) -> *const sys::DLTensor {
-        self.bare.as_ptr()
+        self.borrowed.as_ptr()
     }
 
     /// The address or handle that it carries; element (0,...,0) is [`TensorView::byte_offset`]
@@ -98,19 +98,19 @@ impl<'a> TensorView<'a> {
     /// The dtype of its elements.
     #[must_use]
     pub const fn dtype(&self) -> Dtype {
-        self.bare.dtype()
+        self.borrowed.dtype()
     }
 
     /// The device of its memory.
     #[must_use]
     pub const fn device(&self) -> Device {
-        self.bare.device()
+        self.borrowed.device()
     }
 
     /// DLPack's flags.
     #[must_use]
     pub const fn flags(&self) -> Flags {
-        self.bare.flags()
+        self.borrowed.flags()
     }
 
     /// How it lies in memory.
@@ -120,7 +120,7 @@ impl<'a> TensorView<'a> {
     /// A tensor whose shape was not validated ([`Level::Struct`](crate::Level::Struct)) and is
     /// broken.
     pub fn layout(&self) -> Result<Layout, Error> {
-        self.bare.layout()
+        self.borrowed.layout()
     }
 
     /// The oldest DLPack that can describe it.
@@ -129,7 +129,7 @@ impl<'a> TensorView<'a> {
     ///
     /// [`Status::UNKNOWN_CODE`](crate::Status::UNKNOWN_CODE) where no release can.
     pub fn required_version(&self) -> Result<Version, Error> {
-        self.bare.required_version()
+        self.borrowed.required_version()
     }
 
     /// Validates it by one more policy.
@@ -138,7 +138,7 @@ impl<'a> TensorView<'a> {
     ///
     /// The first rule that is broken.
     pub fn validate(&self, policy: &Policy<'_>) -> Result<Self, Error> {
-        self.bare.validate(policy)
+        self.borrowed.validate(policy)
     }
 
     /// Its elements, last axis fastest.
@@ -199,7 +199,7 @@ pub(crate) fn writable<T: Element>() -> Policy<'static> {
 
 impl fmt::Debug for TensorView<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.bare.fmt(f)
+        self.borrowed.fmt(f)
     }
 }
 

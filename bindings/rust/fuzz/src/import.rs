@@ -247,10 +247,10 @@ fn import_unknown(tensor: *mut c_void, kind: Kind, input: &mut Input<'_>) {
     let options = ConvertOptions::new().policy(&policy).allow_unknown();
     // SAFETY: live, and on failure still this function's.
     unsafe {
-        let told = dlbridge::identify(tensor);
+        let seen = dlbridge::identify(tensor);
         match dlbridge::import(tensor, Kind::Unknown, &options) {
             Ok(tensor) => {
-                assert_eq!(told, kind);
+                assert_eq!(seen, kind);
                 use_up(tensor, input);
             }
             Err(error) => {

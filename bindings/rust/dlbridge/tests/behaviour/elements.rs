@@ -59,7 +59,7 @@ fn unknown_flags_may_change_the_layout() {
     assert_eq!(tensor.as_strided::<f32>().unwrap_err().rule(), Rule::FLAGS_UNKNOWN);
     #[cfg(feature = "ndarray")]
     assert_eq!(tensor.as_view().as_array::<f32>().unwrap_err().rule(), Rule::FLAGS_UNKNOWN);
-    // SAFETY: nobody else uses the memory, which may be written to.
+    // SAFETY: no other code uses the memory, which may be written to.
     let mut tensor = unsafe { tensor.assume_unique() };
     assert_eq!(tensor.as_mut_slice::<f32>().unwrap_err().rule(), Rule::FLAGS_UNKNOWN);
     assert_eq!(tensor.as_mut_strided::<f32>().unwrap_err().rule(), Rule::FLAGS_UNKNOWN);
@@ -140,7 +140,7 @@ fn lanes_of_less_than_a_byte_fill_an_element() {
     let packed = UniqueTensor::try_from(vec![Nibbles(0x21), Nibbles(0x43)]).unwrap();
     assert_eq!(packed.as_slice::<Nibbles>().unwrap(), [Nibbles(0x21), Nibbles(0x43)]);
     assert_eq!(packed.as_slice::<u8>().unwrap_err().rule(), Rule::DTYPE_REJECTED);
-    // An element of whole bytes lies the same way where it is said to be padded.
+    // An element of whole bytes lies the same way where the flags declare it padded.
     let shape = [2];
     let spec = AllocateSpec::new(packed.dtype(), &shape).tensor_flags(Flags::PADDED);
     let padded = spec.allocate().unwrap().zeroed().unwrap();
@@ -205,7 +205,7 @@ fn memory_of_a_device_is_out_of_reach() {
 }
 
 #[test]
-fn unaligned_elements_are_refused() {
+fn unaligned_elements_are_rejected() {
     let bytes = UniqueTensor::from_vec(vec![0_u8; 64], &[64]).unwrap();
     let start = bytes.as_view().data().cast::<u8>();
     let odd = start.wrapping_add(usize::from(start.addr() % 2 == 0));

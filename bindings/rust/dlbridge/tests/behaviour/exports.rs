@@ -20,7 +20,7 @@ fn a_vector_is_lent_where_it_is() {
 }
 
 #[test]
-fn a_refused_vector_comes_back_whole() {
+fn a_rejected_vector_comes_back_whole() {
     let mut vec = Vec::with_capacity(10);
     vec.push(1_u64);
     let rejected = UniqueTensor::try_from_vec(vec, &[2]).unwrap_err();
@@ -103,7 +103,7 @@ fn a_release_is_called_once_or_dropped_uncalled() {
     };
     let spec = WrapSpec::new(buffer, Dtype::U8, &[2, 2]).strides(&[4, 1]).buffer_size(8);
     let spec = spec.tensor_flags(Flags::READ_ONLY);
-    // SAFETY: static memory, which is said to be read-only.
+    // SAFETY: static memory, which the flags declare read-only.
     let tensor = unsafe { spec.wrap_with(release(&runs)) }.unwrap();
     let elements = tensor.as_strided::<u8>().unwrap().iter().copied().collect::<Vec<_>>();
     assert_eq!(elements, [1, 2, 5, 6]);
@@ -119,7 +119,7 @@ fn a_release_is_called_once_or_dropped_uncalled() {
     let error = unsafe { spec.wrap_legacy_with(release(&runs)) }.unwrap_err();
     assert_eq!(error.rule(), Rule::LEGACY_READ_ONLY);
     assert_eq!(runs.get(), 1);
-    // Legacy cannot say read-only, so the memory is one that may be written to.
+    // Legacy cannot record READ_ONLY, so the memory must be writable.
     let data = Box::leak(Box::new([1_u8, 2, 3, 4]));
     let spec = WrapSpec::new(Buffer::address(&raw mut *data), Dtype::U8, &[4]).buffer_size(4);
     let count = runs.clone();
@@ -193,7 +193,7 @@ mod arrays {
     }
 
     #[test]
-    fn huge_empty_shapes_are_refused() {
+    fn huge_empty_shapes_are_rejected() {
         for shape in [[0, i64::MAX, i64::MAX], [i64::MAX, 0, 2], [i64::MAX, 2, 0]] {
             let mut tensor = UniqueTensor::from_vec(Vec::<u8>::new(), &shape).unwrap();
             let error = tensor.as_view().as_array::<u8>().unwrap_err();

@@ -32,7 +32,7 @@ fn the_last_of_several_owners_runs_it() {
 }
 
 #[test]
-fn a_refused_owner_is_handed_back() {
+fn a_rejected_owner_is_handed_back() {
     let runs = Runs::default();
     let policy = Policy::new().max_ndim(1);
     let rejected = legacy(&runs).try_upgrade(&ConvertOptions::new().policy(&policy)).unwrap_err();
@@ -45,7 +45,7 @@ fn a_refused_owner_is_handed_back() {
 }
 
 #[test]
-fn a_question_mark_releases_what_was_refused() {
+fn a_question_mark_releases_what_was_rejected() {
     fn import(tensor: LegacyTensor) -> Result<Tensor, Error> {
         Ok(tensor.try_upgrade(&ConvertOptions::DEFAULT)?)
     }
@@ -108,7 +108,7 @@ fn a_round_trip_keeps_the_flags() {
     let tensor = versioned(&runs, |raw| raw.flags = Flags::READ_ONLY.0);
     let rejected = tensor.try_downgrade(&ConvertOptions::DEFAULT).unwrap_err();
     assert_eq!(rejected.error.rule(), Rule::LEGACY_READ_ONLY);
-    // SAFETY: nobody writes to it.
+    // SAFETY: nothing writes to it.
     let (loss, writable) =
         unsafe { (ConvertOptions::new().drop_read_only(), ConvertOptions::new().vouch_writable()) };
     let legacy = rejected.value.downgrade(&loss).unwrap();
@@ -150,7 +150,7 @@ fn an_export_has_the_kind_of_its_target() {
     let made = legacy(&runs).export(Version::new(1, 1), &options).unwrap();
     let Exported::Versioned(tensor) = made else { panic!("a versioned tensor was asked for") };
     assert_eq!(tensor.version(), Version::new(1, 1));
-    // SAFETY: nobody writes to it.
+    // SAFETY: nothing writes to it.
     let options = unsafe { ConvertOptions::new().drop_read_only() };
     let made = tensor.into_versioned().export(Version::new(0, 8), &options).unwrap();
     assert!(matches!(made, Exported::Legacy(_)));

@@ -57,7 +57,7 @@ fn send_and_sync_are_where_the_contract_allows() {
         ContextSpec
     );
     both!(Stream, ContextInfo, Registration, RetainedContext);
-    // Tables of Python's take the interpreter's lock; raw structs are nobody's.
+    // Tables of Python's take the interpreter's lock; raw structs have no owner.
     neither!(ExchangeApi<'static>, sys::DLManagedTensor, sys::DLTensor);
     const { assert!(!is!(std::rc::Rc<u8>: Send) && is!(u8: Send)) };
 }

@@ -67,7 +67,7 @@ fn fields(live: &Live, expected: &Value) -> Value {
         seen["flags"] = json!(raw.flags.to_string());
     }
     let borrowed = live.borrowed();
-    // SAFETY: a live tensor, whose lists are as long as is said.
+    // SAFETY: a live tensor, whose lists are as long as stated.
     let (tensor, shape, strides) = unsafe {
         let tensor = &*borrowed.as_ptr();
         let list = |start: *const i64| {
@@ -118,11 +118,11 @@ pub fn add_result(step: &Value, name: &Value, live: Live, world: &mut World, ans
 fn converted(step: &Value, world: &mut World, result: Result<Live, (Error, Live)>) -> Value {
     match result {
         Ok(live) => {
-            let mut told = json!({"status": "OK"});
-            told["kind"] =
+            let mut seen = json!({"status": "OK"});
+            seen["kind"] =
                 json!(if matches!(live, Live::Legacy(_)) { "LEGACY" } else { "VERSIONED" });
-            add_result(step, &step["out"], live, world, &mut told);
-            told
+            add_result(step, &step["out"], live, world, &mut seen);
+            seen
         }
         Err((error, back)) => {
             world.put(&step["in"], back);
@@ -133,11 +133,11 @@ fn converted(step: &Value, world: &mut World, result: Result<Live, (Error, Live)
 
 /// What a call that takes nothing made.
 pub fn made(step: &Value, world: &mut World, result: Result<Live, Error>) -> Value {
-    let mut told = answer(&result);
+    let mut seen = answer(&result);
     if let Ok(live) = result {
-        add_result(step, &step["out"], live, world, &mut told);
+        add_result(step, &step["out"], live, world, &mut seen);
     }
-    told
+    seen
 }
 
 pub fn validate(step: &Value, world: &mut World) -> Value {
@@ -161,9 +161,9 @@ pub fn diagnose(step: &Value, world: &mut World) -> Value {
         Live::Versioned(tensor) => tensor.diagnose(&policy),
         other => other.borrowed().diagnose(&policy),
     };
-    let mut told = answer(&findings);
+    let mut seen = answer(&findings);
     let findings = findings.unwrap_or_default();
-    told["count"] = json!(findings.len());
+    seen["count"] = json!(findings.len());
     let finding = |finding: &dlbridge::Finding| {
         json!({
             "rule": finding.rule.name(),
@@ -173,8 +173,8 @@ pub fn diagnose(step: &Value, world: &mut World) -> Value {
             "found": finding.found,
         })
     };
-    told["findings"] = findings.iter().map(finding).collect();
-    told
+    seen["findings"] = findings.iter().map(finding).collect();
+    seen
 }
 
 /// One of the questions that a layout answers.
@@ -182,8 +182,8 @@ type LayoutProperty = fn(&Layout) -> bool;
 
 pub fn layout(step: &Value, world: &mut World) -> Value {
     let layout = world.get(&step["in"]).borrowed().layout();
-    let mut told = answer(&layout);
-    let Ok(layout) = layout else { return told };
+    let mut seen = answer(&layout);
+    let Ok(layout) = layout else { return seen };
     let properties: [(&str, LayoutProperty); 7] = [
         ("EMPTY", Layout::is_empty),
         ("C_CONTIGUOUS", Layout::is_c_contiguous),
@@ -194,7 +194,7 @@ pub fn layout(step: &Value, world: &mut World) -> Value {
         ("OPAQUE", Layout::is_opaque),
     ];
     let set = properties.iter().filter(|(_, is_set)| is_set(&layout)).map(|(name, _)| *name);
-    told["layout"] = json!({
+    seen["layout"] = json!({
         "properties": set.collect::<Vec<_>>(),
         "item_bits": layout.item_bits(),
         "self_overlap": answer_name(layout.self_overlap()),
@@ -206,7 +206,7 @@ pub fn layout(step: &Value, world: &mut World) -> Value {
         "negative_axes": layout.as_raw().negative_axes.to_string(),
         "alignment": layout.alignment().to_string(),
     });
-    told
+    seen
 }
 
 fn text(text: &str) -> Value {
@@ -227,14 +227,14 @@ pub fn dtype_format(step: &Value, _world: &mut World) -> Value {
     let mut error = sys::DLBridgeError::INIT;
     let start = if size == 0 { null_mut() } else { buffer.as_mut_ptr().cast() };
     let raw = sys::DLDataType { code: dtype.code, bits: dtype.bits, lanes: dtype.lanes };
-    // SAFETY: the buffer is as long as is said.
+    // SAFETY: the buffer is as long as stated.
     let status =
         unsafe { sys::dlbridge_dtype_format(raw, start, size, &raw mut length, &raw mut error) };
-    let mut told = raw_answer(status, &error);
+    let mut seen = raw_answer(status, &error);
     let written = buffer.iter().take_while(|&&byte| byte != 0).copied().collect();
-    told["length"] = json!(length);
-    told["text"] = json!(String::from_utf8(written).unwrap());
-    told
+    seen["length"] = json!(length);
+    seen["text"] = json!(String::from_utf8(written).unwrap());
+    seen
 }
 
 /// As [`answer`], for the calls that only the raw layer can make.
@@ -259,16 +259,16 @@ pub fn device_format(step: &Value, _world: &mut World) -> Value {
 
 pub fn dtype_parse(step: &Value, _world: &mut World) -> Value {
     let parsed = step["text"].as_str().expect("a text").parse::<Dtype>();
-    let mut told = answer(&parsed);
-    told["dtype"] = dtype_json(parsed.unwrap_or(Dtype::new(0, 0, 0)));
-    told
+    let mut seen = answer(&parsed);
+    seen["dtype"] = dtype_json(parsed.unwrap_or(Dtype::new(0, 0, 0)));
+    seen
 }
 
 pub fn device_parse(step: &Value, _world: &mut World) -> Value {
     let parsed = step["text"].as_str().expect("a text").parse::<Device>();
-    let mut told = answer(&parsed);
-    told["device"] = parsed.map_or(json!([0, 0]), device_json);
-    told
+    let mut seen = answer(&parsed);
+    seen["device"] = parsed.map_or(json!([0, 0]), device_json);
+    seen
 }
 
 pub fn host_accessible(step: &Value, _world: &mut World) -> Value {
@@ -279,18 +279,18 @@ pub fn host_accessible(step: &Value, _world: &mut World) -> Value {
 
 pub fn required_version(step: &Value, world: &mut World) -> Value {
     let required = world.get(&step["in"]).borrowed().required_version();
-    let mut told = answer(&required);
-    told["version"] = version_json(required.unwrap_or_default());
-    told
+    let mut seen = answer(&required);
+    seen["version"] = version_json(required.unwrap_or_default());
+    seen
 }
 
 pub fn negotiate(step: &Value, _world: &mut World) -> Value {
     let agreed = dlbridge::negotiate(version(&step["producer"]), version(&step["consumer"]));
-    let mut told = answer(&agreed);
+    let mut seen = answer(&agreed);
     let (kind, version) = agreed.unwrap_or((Kind::Unknown, Version::DEFAULT));
-    told["kind"] = json!(kind_name(kind));
-    told["version"] = version_json(version);
-    told
+    seen["kind"] = json!(kind_name(kind));
+    seen["version"] = version_json(version);
+    seen
 }
 
 pub fn identify(step: &Value, world: &mut World) -> Value {
@@ -353,19 +353,19 @@ pub fn upgrade_many(step: &Value, world: &mut World) -> Value {
     let sources = names.iter().map(|name| world.take(name).into_legacy()).collect::<Vec<_>>();
     match with_options(step, None, |options| dlbridge::try_upgrade_many(sources, options)) {
         Ok(tensors) => {
-            let mut told = json!({"status": "OK", "failed": names.len()});
+            let mut seen = json!({"status": "OK", "failed": names.len()});
             for (tensor, name) in tensors.into_iter().zip(name_list(&step["out"])) {
-                add_result(step, name, Live::Tensor(tensor), world, &mut told);
+                add_result(step, name, Live::Tensor(tensor), world, &mut seen);
             }
-            told
+            seen
         }
         Err(rejected) => {
             for (tensor, name) in rejected.tensors.into_iter().zip(names) {
                 world.put(name, Live::Legacy(tensor));
             }
-            let mut told = answer::<()>(&Err(rejected.error));
-            told["failed"] = json!(rejected.failed.unwrap_or(names.len()));
-            told
+            let mut seen = answer::<()>(&Err(rejected.error));
+            seen["failed"] = json!(rejected.failed.unwrap_or(names.len()));
+            seen
         }
     }
 }
@@ -488,11 +488,11 @@ pub fn allocate(step: &Value, world: &mut World) -> Value {
         alignment => usize::try_from(alignment).unwrap(),
     };
     let misplaced = result.as_ref().is_ok_and(|t| t.as_view().data() as usize % aligned != 0);
-    let mut told = made(step, world, result.map(Live::Tensor));
+    let mut seen = made(step, world, result.map(Live::Tensor));
     if misplaced {
-        told["status"] = json!("not aligned");
+        seen["status"] = json!("not aligned");
     }
-    told
+    seen
 }
 
 pub fn release(step: &Value, world: &mut World) -> Value {
@@ -574,10 +574,10 @@ pub fn exchange_api_find(step: &Value, _world: &mut World) -> Value {
     let chain = NonNull::new(start.cast()).unwrap();
     // SAFETY: the tables live until the end of this call.
     let found = unsafe { ExchangeApi::find(chain, version(&step["consumer"])) };
-    let mut told = answer(&found);
+    let mut seen = answer(&found);
     let at = |found: &ExchangeApi<'_>| {
         tables.iter().position(|table| std::ptr::eq(table, found.as_raw()))
     };
-    told["index"] = found.as_ref().ok().and_then(at).map_or(json!(-1), |index| json!(index));
-    told
+    seen["index"] = found.as_ref().ok().and_then(at).map_or(json!(-1), |index| json!(index));
+    seen
 }

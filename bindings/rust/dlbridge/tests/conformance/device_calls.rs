@@ -127,9 +127,9 @@ fn entry_json(info: &ContextInfo) -> Value {
 
 pub fn backend_info(step: &Value, _world: &mut World) -> Value {
     let info = dlbridge::backend_info(Backend(value_of(&step["backend"], BACKENDS, 0)));
-    let mut told = answer(&info);
-    let Ok(info) = info else { return told };
-    told["info"] = json!({
+    let mut seen = answer(&info);
+    let Ok(info) = info else { return seen };
+    seen["info"] = json!({
         "backend": name_of(info.backend.0, BACKENDS),
         "state": match info.state {
             BackendState::Ready => "READY",
@@ -143,7 +143,7 @@ pub fn backend_info(step: &Value, _world: &mut World) -> Value {
         "file": info.file,
         "reason": info.reason,
     });
-    told
+    seen
 }
 
 pub fn pointer_info(step: &Value, world: &mut World) -> Value {
@@ -155,9 +155,9 @@ pub fn pointer_info(step: &Value, world: &mut World) -> Value {
     let buffer = buffer_of(&step["buffer"], data);
     // SAFETY: no driver gets to see it.
     let info = unsafe { dlbridge::pointer_info(buffer, device(&step["device"])) };
-    let mut told = answer(&info);
-    let Ok(info) = info else { return told };
-    told["info"] = json!({
+    let mut seen = answer(&info);
+    let Ok(info) = info else { return seen };
+    seen["info"] = json!({
         "backend": name_of(info.backend().0, BACKENDS),
         "device": device_json(info.device()),
         "memory": name_of(info.memory().0, MEMORIES),
@@ -166,7 +166,7 @@ pub fn pointer_info(step: &Value, world: &mut World) -> Value {
         "size": info.size().to_string(),
         "context": info.context().to_string(),
     });
-    told
+    seen
 }
 
 /// What counts for a producer when its memory is free again.
@@ -283,11 +283,11 @@ pub fn stream_from_array_api(step: &Value, _world: &mut World) -> Value {
     let number = (!step["stream"].is_null()).then(|| crate::arguments::signed(&step["stream"], 0));
     // SAFETY: no driver gets to see it.
     let stream = unsafe { Stream::from_array_api(device(&step["device"]), number) };
-    let mut told = answer(&stream);
+    let mut seen = answer(&stream);
     if let Ok(stream) = &stream {
-        told["stream"] = stream_json(stream);
+        seen["stream"] = stream_json(stream);
     }
-    told
+    seen
 }
 
 pub fn stream_handoff(step: &Value, _world: &mut World) -> Value {
@@ -325,24 +325,24 @@ pub fn context_register(step: &Value, world: &mut World) -> Value {
     };
     // SAFETY: no driver gets to see it.
     let result = unsafe { spec.register(release) };
-    let told = answer(&result);
+    let seen = answer(&result);
     if let Ok(registration) = result {
         world.register(&step["out"], registration);
         if !step["in"].is_null() {
             drop(world.take(&step["in"]));
         }
     }
-    told
+    seen
 }
 
 pub fn context_find(step: &Value, world: &mut World) -> Value {
     let found = dlbridge::context_find(device(&step["device"]), unsigned(&step["context"], 0));
-    let mut told = answer(&found);
+    let mut seen = answer(&found);
     if let Ok(info) = &found {
-        told["is"] = json!(world.entry_name(info.id()));
-        told["entry"] = entry_json(info);
+        seen["is"] = json!(world.entry_name(info.id()));
+        seen["entry"] = entry_json(info);
     }
-    told
+    seen
 }
 
 /// Walks the whole table: which of the case's entries it meets, and how the walk ends, which only
@@ -356,24 +356,24 @@ pub fn context_next(_step: &Value, world: &mut World) -> Value {
     // SAFETY: all outputs are writable.
     let status =
         unsafe { sys::dlbridge_context_next(&raw mut cursor, &raw mut entry, &raw mut error) };
-    let mut told = raw_answer(status, &error);
-    told["entries"] = met;
-    told
+    let mut seen = raw_answer(status, &error);
+    seen["entries"] = met;
+    seen
 }
 
 pub fn context_retain(step: &Value, world: &mut World) -> Value {
     let kept = dlbridge::context_retain(world.entry_id(&step["entry"]));
-    let mut told = answer(&kept);
+    let mut seen = answer(&kept);
     if let Ok(kept) = kept {
         world.keep(&step["entry"], kept);
     }
-    told["deleters"] = world.deletes();
-    told
+    seen["deleters"] = world.deletes();
+    seen
 }
 
 /// Only what was retained can be released in Rust: else the raw layer is asked.
 pub fn context_release(step: &Value, world: &mut World) -> Value {
-    let mut told = if let Some(kept) = world.kept(&step["entry"]) {
+    let mut seen = if let Some(kept) = world.kept(&step["entry"]) {
         answer(&kept.release())
     } else {
         let mut error = sys::DLBridgeError::INIT;
@@ -382,8 +382,8 @@ pub fn context_release(step: &Value, world: &mut World) -> Value {
         let status = unsafe { sys::dlbridge_context_release(id, &raw mut error) };
         raw_answer(status, &error)
     };
-    told["deleters"] = world.deletes();
-    told
+    seen["deleters"] = world.deletes();
+    seen
 }
 
 pub fn context_unregister(step: &Value, world: &mut World) -> Value {
@@ -391,7 +391,7 @@ pub fn context_unregister(step: &Value, world: &mut World) -> Value {
         Some(registration) => registration.unregister(),
         None => dlbridge::context_unregister(world.entry_id(&step["entry"])),
     };
-    let mut told = answer(&result);
-    told["deleters"] = world.deletes();
-    told
+    let mut seen = answer(&result);
+    seen["deleters"] = world.deletes();
+    seen
 }

@@ -90,7 +90,7 @@ impl Producer {
     fn live(&mut self, name: &str) -> Live {
         let legacy = NonNull::from(&mut self.legacy);
         let versioned = NonNull::from(&mut self.versioned);
-        // SAFETY: the structs are what they are said to be for as long as the case runs; elements
+        // SAFETY: the structs are what their kinds state for as long as the case runs; elements
         // are looked at only where the case has bytes.
         unsafe {
             match self.kind.as_str() {
@@ -361,7 +361,7 @@ impl World {
         self.entries.get_mut(name.as_str().unwrap())?.registration.take()
     }
 
-    /// Releases all that is left, and says what is wrong then, or "".
+    /// Releases all that is left, and returns what is wrong then, or "".
     pub fn finish(&mut self) -> String {
         while let Some(name) = self.live.keys().next().cloned() {
             self.release(&json!(name));

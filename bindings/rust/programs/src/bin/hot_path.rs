@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A validated upgrade and its drop, as often as the first argument says: `tools/hot_path.c` in
+//! A validated upgrade and its drop, as often as the first argument states: `tools/hot_path.c` in
 //! Rust. `tools/instructions.sh` counts the instructions of both.
 
 use dlbridge::{sys, LegacyTensor};
