@@ -68,7 +68,7 @@ fn errors_carry_rule_axis_and_message() {
     assert_eq!((error.rule(), error.axis()), (Rule::EXTENT_NEGATIVE, Some(1)));
     assert!(error.message().contains("-7"), "{error}");
     assert_eq!(format!("{rejected}"), error.message());
-    assert!(format!("{error:?}").contains("DIM_NEGATIVE"));
+    assert!(format!("{error:?}").contains("EXTENT_NEGATIVE"));
     let findings = rejected.value.diagnose(&Policy::DEFAULT).unwrap();
     assert_eq!(findings[0].rule, Rule::EXTENT_NEGATIVE);
     assert_eq!(findings[0].found, "-7");

@@ -9,7 +9,7 @@ use crate::arguments::{
 use crate::world::{Live, World};
 use dlbridge::{
     sys, AllocateSpec, Answer, ConvertOptions, Device, Dtype, Error, ExchangeApi, Exported, Flags,
-    Kind, Layout, Severity, StoredTensor, Tensor, Version, ViewSpec,
+    Kind, Layout, LegacyTensor, Severity, StoredTensor, Tensor, Version, ViewSpec,
 };
 use serde_json::{json, Value};
 use std::ffi::{c_char, c_void};
@@ -348,9 +348,26 @@ fn name_list(value: &Value) -> &[Value] {
     value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice)
 }
 
+/// The tensors of these names. A name that is given twice gets two owners, which no safe code can
+/// make: the library rejects them.
+fn sources_of(names: &[Value], world: &mut World) -> Vec<LegacyTensor> {
+    let mut sources = Vec::<LegacyTensor>::new();
+    for (index, name) in names.iter().enumerate() {
+        let source = match names[..index].iter().position(|other| other == name) {
+            // SAFETY: live; the call that takes both rejects them.
+            Some(first) => unsafe {
+                LegacyTensor::from_raw(NonNull::new_unchecked(sources[first].as_ptr()))
+            },
+            None => world.take(name).into_legacy(),
+        };
+        sources.push(source);
+    }
+    sources
+}
+
 pub fn upgrade_many(step: &Value, world: &mut World) -> Value {
     let names = name_list(&step["in"]);
-    let sources = names.iter().map(|name| world.take(name).into_legacy()).collect::<Vec<_>>();
+    let sources = sources_of(names, world);
     match with_options(step, None, |options| dlbridge::try_upgrade_many(sources, options)) {
         Ok(tensors) => {
             let mut seen = json!({"status": "OK", "failed": names.len()});
@@ -360,8 +377,13 @@ pub fn upgrade_many(step: &Value, world: &mut World) -> Value {
             seen
         }
         Err(rejected) => {
-            for (tensor, name) in rejected.tensors.into_iter().zip(names) {
-                world.put(name, Live::Legacy(tensor));
+            for (index, tensor) in rejected.tensors.into_iter().enumerate() {
+                if names[..index].contains(&names[index]) {
+                    // Its first owner is back already.
+                    std::mem::forget(tensor);
+                } else {
+                    world.put(&names[index], Live::Legacy(tensor));
+                }
             }
             let mut seen = answer::<()>(&Err(rejected.error));
             seen["failed"] = json!(rejected.failed.unwrap_or(names.len()));

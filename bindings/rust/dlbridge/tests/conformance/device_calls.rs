@@ -206,7 +206,9 @@ fn with_wrap<R>(
     // SAFETY: the library refuses what does not fit before it reads the lists; elements are looked
     // at only where the case has bytes.
     let raw = unsafe { spec.as_raw_mut() };
-    raw.options |= options_of(&given["options"], WRAP_OPTIONS);
+    let options = options_of(&given["options"], WRAP_OPTIONS);
+    // A number is all options; names are added to those that the methods have set.
+    raw.options = if given["options"].is_number() { options } else { raw.options | options };
     if let Some(ndim) = given["ndim"].as_i64() {
         raw.ndim = i32::try_from(ndim).unwrap();
     }

@@ -12,6 +12,7 @@ mod world;
 
 use serde_json::{json, Map, Value};
 use std::io::Write;
+use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::{Mutex, PoisonError};
 use world::World;
 
@@ -83,8 +84,14 @@ fn expected_of(expect: &Value, answer: &Value) -> Value {
     Value::Object(keys.map(|key| (key.clone(), answer[key].clone())).collect::<Map<_, _>>())
 }
 
-/// Runs one case; what is wrong, or "". `answers` receives what each step answered.
+/// Runs one case; what is wrong, or "". `answers` receives what each step answered. After a wrong
+/// answer a step may name a tensor that does not exist.
 fn run(case: &Value, answers: &mut Vec<Value>) -> String {
+    let steps = catch_unwind(AssertUnwindSafe(|| run_steps(case, answers)));
+    steps.unwrap_or_else(|_| " the case cannot go on\n".to_owned())
+}
+
+fn run_steps(case: &Value, answers: &mut Vec<Value>) -> String {
     let mut world = World::new(&case["objects"]);
     let mut failures = String::new();
     for (index, step) in case["steps"].as_array().expect("steps").iter().enumerate() {

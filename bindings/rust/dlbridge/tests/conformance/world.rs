@@ -275,7 +275,7 @@ impl World {
 
     pub fn take(&mut self, name: &Value) -> Live {
         let name = name.as_str().expect("a name");
-        let live = self.live.remove(name).expect("a tensor of that name");
+        let live = self.live.remove(name).unwrap_or_else(|| panic!("no tensor is named {name}"));
         self.taken = live.pointer();
         live
     }
