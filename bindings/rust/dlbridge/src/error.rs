@@ -5,7 +5,7 @@ use crate::values::text_of;
 use dlbridge_sys as sys;
 use std::ffi::CStr;
 use std::fmt;
-use std::mem::MaybeUninit;
+use std::mem::{forget, MaybeUninit};
 
 /// Outcome of a call of the library. Values that this crate does not name may come from a newer
 /// one.
@@ -302,6 +302,18 @@ impl<T> Rejected<T> {
     /// The same rejection of something that the value was made of.
     pub(crate) fn map<U>(self, back: impl FnOnce(T) -> U) -> Rejected<U> {
         Rejected { error: self.error, value: back(self.value) }
+    }
+}
+
+/// What a call made of `owner`, which it has taken over where it succeeded.
+#[inline]
+pub(crate) fn taken<O, T>(owner: O, made: Result<T, Error>) -> Result<T, Rejected<O>> {
+    match made {
+        Ok(made) => {
+            forget(owner);
+            Ok(made)
+        }
+        Err(error) => Err(Rejected { error, value: owner }),
     }
 }
 

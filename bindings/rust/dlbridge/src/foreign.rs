@@ -2,7 +2,7 @@
 //! Owners of foreign tensors that have not been validated.
 
 use crate::borrowed::{diagnose, BorrowedTensor};
-use crate::error::{call, Error, Rejected};
+use crate::error::{call, taken, Error, Rejected};
 use crate::export::{export, Exported};
 use crate::import::import;
 use crate::layout::Finding;
@@ -137,7 +137,9 @@ impl LegacyTensor {
     /// Any rule of the default policy; unknown codes; no memory. The tensor is released.
     #[inline]
     pub fn upgrade(self) -> Result<Tensor, Error> {
-        Ok(self.upgrade_by(null())?)
+        let made = self.upgrade_by(null())?;
+        forget(self);
+        Ok(made)
     }
 
     /// The same by `options`.
@@ -147,7 +149,9 @@ impl LegacyTensor {
     /// Any rule of the policy; what the options do not allow; no memory. The tensor is released.
     #[inline]
     pub fn upgrade_with(self, options: &ConvertOptions<'_>) -> Result<Tensor, Error> {
-        Ok(self.upgrade_by(options.as_raw())?)
+        let made = self.upgrade_by(options.as_raw())?;
+        forget(self);
+        Ok(made)
     }
 
     /// The same, where the tensor is to be kept if it is rejected.
@@ -157,27 +161,20 @@ impl LegacyTensor {
     /// As above. The tensor is handed back.
     #[inline]
     pub fn try_upgrade(self, options: &ConvertOptions<'_>) -> Result<Tensor, Rejected<Self>> {
-        self.upgrade_by(options.as_raw())
+        let made = self.upgrade_by(options.as_raw());
+        taken(self, made)
     }
 
+    /// On success the tensor belongs to the result, and its owner must be forgotten.
     #[inline]
-    fn upgrade_by(
-        self,
-        options: *const sys::DLBridgeConvertOptions,
-    ) -> Result<Tensor, Rejected<Self>> {
+    fn upgrade_by(&self, options: *const sys::DLBridgeConvertOptions) -> Result<Tensor, Error> {
         let mut out = null_mut();
         // SAFETY: the tensor is live and owned; the options are NULL or readable.
-        let result = call(|error| unsafe {
+        call(|error| unsafe {
             sys::dlbridge_upgrade(self.as_ptr(), options, &raw mut out, error)
-        });
-        match result {
-            Ok(()) => {
-                forget(self);
-                // SAFETY: on success the result is the caller's and not NULL.
-                Ok(unsafe { Tensor::from_result(out) })
-            }
-            Err(error) => Err(Rejected { error, value: self }),
-        }
+        })?;
+        // SAFETY: on success the result is the caller's and not NULL.
+        Ok(unsafe { Tensor::from_result(out) })
     }
 
     /// Makes what a consumer of DLPack `target` reads: legacy where its major is 0, else versioned.
@@ -200,13 +197,8 @@ impl LegacyTensor {
         options: &ConvertOptions<'_>,
     ) -> Result<Exported, Rejected<Self>> {
         // SAFETY: live, owned, and of that kind.
-        match unsafe { export(self.as_ptr().cast(), Kind::Legacy, target, options) } {
-            Ok(exported) => {
-                forget(self);
-                Ok(exported)
-            }
-            Err(error) => Err(Rejected { error, value: self }),
-        }
+        let made = unsafe { export(self.as_ptr().cast(), Kind::Legacy, target, options) };
+        taken(self, made)
     }
 }
 
@@ -315,13 +307,8 @@ impl VersionedTensor {
     #[inline]
     pub fn try_import(self, options: &ConvertOptions<'_>) -> Result<Tensor, Rejected<Self>> {
         // SAFETY: live, owned, and of that kind.
-        match unsafe { import(self.as_ptr().cast(), Kind::Versioned, options) } {
-            Ok(tensor) => {
-                forget(self);
-                Ok(tensor)
-            }
-            Err(error) => Err(Rejected { error, value: self }),
-        }
+        let made = unsafe { import(self.as_ptr().cast(), Kind::Versioned, options) };
+        taken(self, made)
     }
 
     /// Makes a legacy tensor of it. What legacy cannot record is rejected unless the options allow
@@ -351,14 +338,9 @@ impl VersionedTensor {
         let result = call(|error| unsafe {
             sys::dlbridge_downgrade(self.as_ptr(), options.as_raw(), &raw mut out, error)
         });
-        match result {
-            Ok(()) => {
-                forget(self);
-                // SAFETY: on success the result is the caller's and not NULL.
-                Ok(unsafe { LegacyTensor::from_raw(NonNull::new_unchecked(out)) })
-            }
-            Err(error) => Err(Rejected { error, value: self }),
-        }
+        // SAFETY: on success the result is the caller's and not NULL.
+        let legacy = |()| unsafe { LegacyTensor::from_raw(NonNull::new_unchecked(out)) };
+        taken(self, result.map(legacy))
     }
 
     /// Makes what a consumer of DLPack `target` reads: legacy where its major is 0, else versioned.
@@ -381,13 +363,8 @@ impl VersionedTensor {
         options: &ConvertOptions<'_>,
     ) -> Result<Exported, Rejected<Self>> {
         // SAFETY: live, owned, and of that kind.
-        match unsafe { export(self.as_ptr().cast(), Kind::Versioned, target, options) } {
-            Ok(exported) => {
-                forget(self);
-                Ok(exported)
-            }
-            Err(error) => Err(Rejected { error, value: self }),
-        }
+        let made = unsafe { export(self.as_ptr().cast(), Kind::Versioned, target, options) };
+        taken(self, made)
     }
 }
 

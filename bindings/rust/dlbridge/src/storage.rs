@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Upgrades into memory of the caller's.
 
-use crate::error::{call, Error, Rejected};
+use crate::error::{call, taken, Error, Rejected};
 use crate::foreign::{view_of, LegacyTensor};
 use crate::options::ConvertOptions;
 use crate::policy::Policy;
@@ -175,14 +175,8 @@ impl LegacyTensor {
         let result = call(|error| unsafe {
             sys::dlbridge_upgrade_into(self.as_ptr(), options, storage, &raw mut out, error)
         });
-        match result {
-            Ok(()) => {
-                forget(self);
-                // SAFETY: on success the result is the caller's and not NULL.
-                let raw = unsafe { NonNull::new_unchecked(out) };
-                Ok(StoredTensor { raw, storage: PhantomData })
-            }
-            Err(error) => Err(Rejected { error, value: self }),
-        }
+        // SAFETY: on success the result is the caller's and not NULL.
+        let raw = |()| unsafe { NonNull::new_unchecked(out) };
+        taken(self, result.map(raw).map(|raw| StoredTensor { raw, storage: PhantomData }))
     }
 }

@@ -70,16 +70,21 @@ fn options_that_concern_legacy_results_are_rejected() {
     assert_eq!(runs.get(), 1);
 }
 
-/// Bytes that can be both structs: a version of 1.0 that is also an address, and so on.
 #[test]
-fn bytes_that_are_neither_kind_are_ambiguous() {
-    let mut zero = [0_u64; 10];
-    let zero: *mut c_void = zero.as_mut_ptr().cast();
-    // SAFETY: readable; what is rejected is not touched.
+fn an_unknown_kind_is_decided_by_exclusion() {
+    let runs = Runs::default();
+    // SAFETY: the shape is the producer's. An address cannot be a version.
+    let broken = legacy_with(&runs, |raw| unsafe { *raw.dl_tensor.shape = -7 });
+    let broken: *mut c_void = broken.into_raw().as_ptr().cast();
+    // SAFETY: live, and this test's to give.
     unsafe {
-        assert_ne!(identify(zero), Kind::Versioned);
+        assert_eq!(identify(broken), Kind::Legacy);
+        let error = import(broken, Kind::Unknown, DEFAULT).unwrap_err();
+        assert_eq!(error.rule(), Rule::EXTENT_NEGATIVE);
+        release(broken, Kind::Legacy).unwrap();
         assert_eq!(identify(null_mut()), Kind::Unknown);
     }
+    assert_eq!(runs.get(), 1);
 }
 
 #[test]
