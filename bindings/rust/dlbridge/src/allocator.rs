@@ -3,7 +3,6 @@
 
 use crate::device::Device;
 use crate::panics::contain;
-use crate::stream::Stream;
 use dlbridge_sys as sys;
 use std::ffi::c_void;
 use std::fmt;
@@ -20,13 +19,14 @@ use std::sync::Arc;
 pub unsafe trait Allocator: Send + Sync + 'static {
     /// `bytes` is never 0, `alignment` a power of two. NULL, or a panic, is
     /// [`Status::OUT_OF_MEMORY`](crate::Status::OUT_OF_MEMORY).
-    /// The memory may be used by work on `stream`; `None`: by anything from now on.
+    /// The memory may be used by work on `stream`, which is live for the call; `None`: by anything from
+    /// now on.
     fn allocate(
         &self,
         device: Device,
         bytes: u64,
         alignment: u64,
-        stream: Option<Stream>,
+        stream: Option<&sys::DLBridgeStream>,
     ) -> *mut c_void;
 
     /// Takes back what `allocate` gave; called once.
@@ -41,7 +41,7 @@ pub unsafe trait Allocator: Send + Sync + 'static {
         memory: *mut c_void,
         bytes: u64,
         alignment: u64,
-        stream: Option<Stream>,
+        stream: Option<&sys::DLBridgeStream>,
     );
 }
 
@@ -107,7 +107,7 @@ unsafe extern "C" fn allocate<A: Allocator>(
 ) -> *mut c_void {
     let allocator = context.cast_const().cast::<A>();
     // SAFETY: NULL or live for the call.
-    let stream = unsafe { Stream::from_ptr(stream) };
+    let stream = unsafe { stream.as_ref() };
     contain(null_mut(), || {
         // SAFETY: the context is an Arc<A> that lives as long as the hook or memory that it gave.
         let memory = unsafe { &*allocator }.allocate(Device::of(device), bytes, alignment, stream);
@@ -128,7 +128,7 @@ unsafe extern "C" fn deallocate<A: Allocator>(
     stream: *const sys::DLBridgeStream,
 ) {
     // SAFETY: NULL or live for the call.
-    let stream = unsafe { Stream::from_ptr(stream) };
+    let stream = unsafe { stream.as_ref() };
     // SAFETY: the count that the memory has kept.
     let allocator = unsafe { Arc::from_raw(context.cast_const().cast::<A>()) };
     contain((), || {

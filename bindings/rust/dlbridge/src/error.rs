@@ -244,13 +244,13 @@ impl Error {
     #[cold]
     #[inline(never)]
     fn from_raw(status: sys::DLBridgeStatus, raw: &MaybeUninit<sys::DLBridgeError>) -> Self {
-        // SAFETY: a failing call writes the whole struct.
-        let raw = unsafe { raw.assume_init_ref() };
-        // SAFETY: its message ends with NUL.
-        let message = unsafe { CStr::from_ptr(raw.message.as_ptr()) };
-        let mut error = Self::new(Status(status), Rule(raw.rule), whole_text(message.to_bytes()));
-        error.axis = raw.axis;
-        error.native_code = raw.native_code;
+        let raw = raw.as_ptr();
+        // SAFETY: a failing call writes all fields; of the message no more than up to its NUL is read.
+        let (rule, message) =
+            unsafe { ((*raw).rule, CStr::from_ptr(std::ptr::addr_of!((*raw).message).cast())) };
+        let mut error = Self::new(Status(status), Rule(rule), whole_text(message.to_bytes()));
+        // SAFETY: as above.
+        (error.axis, error.native_code) = unsafe { ((*raw).axis, (*raw).native_code) };
         error
     }
 }

@@ -43,7 +43,7 @@ fn spec_of_array<T: Element>(
 }
 
 fn too_large() -> Error {
-    Error::new(Status::UNSUPPORTED, Rule::OFFSET_OVERFLOW, "an extent or stride is too large")
+    Error::new(Status::UNSUPPORTED, Rule::OFFSET_OVERFLOW, "array: expected extents and strides whose product fits isize, found larger ones; use as_strided")
 }
 
 impl UniqueTensor {

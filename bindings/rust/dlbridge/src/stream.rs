@@ -94,16 +94,6 @@ impl Stream {
         Self { raw }
     }
 
-    /// The stream that a callback receives; `None` for NULL.
-    ///
-    /// # Safety
-    ///
-    /// `raw` is NULL or a readable stream, which is as for [`Stream::queue`].
-    pub(crate) unsafe fn from_ptr(raw: *const sys::DLBridgeStream) -> Option<Self> {
-        // SAFETY: the caller's word.
-        unsafe { raw.as_ref() }.map(|&raw| Self { raw })
-    }
-
     /// Work that was put on this stream happens before work that is put on `consumer` from now on;
     /// the host does not wait unless the options allow it.
     ///

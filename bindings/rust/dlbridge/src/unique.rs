@@ -141,7 +141,7 @@ impl UninitTensor {
             let error = Error::new(
                 Status::UNSUPPORTED,
                 Rule::COPY_DEVICE,
-                "the CPU cannot write memory of this device",
+                &format!("device: expected memory that the CPU can write, found {}", view.device()),
             );
             return Err(Rejected { error, value: self });
         }
@@ -183,10 +183,10 @@ impl UninitTensor {
                 // SAFETY: just written.
                 return Ok(unsafe { self.assume_init() });
             }
-            Ok(_) => Error::new(
+            Ok(target) => Error::new(
                 Status::INVALID_ARGUMENT,
                 Rule::NONE,
-                "the tensor has another number of elements than the slice",
+                &format!("elements: expected {}, found {}", target.len(), elements.len()),
             ),
             Err(error) => error,
         };

@@ -7,7 +7,6 @@ use crate::error::{call, Error};
 use crate::foreign::LegacyTensor;
 use crate::panics::contain;
 use crate::policy::Policy;
-use crate::stream::Stream;
 use crate::tensor::{axes, Tensor};
 use crate::text::pointer_of;
 use crate::values::{Flags, Version};
@@ -82,7 +81,7 @@ impl Buffer {
 #[derive(Clone, Copy, Debug)]
 pub struct Released {
     buffer: Buffer,
-    stream: Option<Stream>,
+    stream: Option<sys::DLBridgeStream>,
 }
 
 impl Released {
@@ -92,10 +91,11 @@ impl Released {
         self.buffer
     }
 
-    /// The queue whose work may still use the memory; `None` where no work does.
+    /// The queue whose work may still use the memory, live for the call; `None` where no work does.
+    /// [`Stream::from_raw`](crate::Stream::from_raw) makes it usable.
     #[must_use]
-    pub const fn stream(&self) -> Option<Stream> {
-        self.stream
+    pub const fn stream(&self) -> Option<&sys::DLBridgeStream> {
+        self.stream.as_ref()
     }
 }
 
@@ -329,6 +329,6 @@ pub(crate) unsafe extern "C" fn call_release<F: FnOnce(Released)>(
     // SAFETY: the context is a Box<F> that this call, the only one, is given.
     let release = unsafe { Box::from_raw(context.cast::<F>()) };
     // SAFETY: the buffer is readable for the call; the stream is NULL or live.
-    let (buffer, stream) = unsafe { (Buffer::from_raw(*buffer), Stream::from_ptr(stream)) };
+    let (buffer, stream) = unsafe { (Buffer::from_raw(*buffer), stream.as_ref().copied()) };
     contain((), || release(Released { buffer, stream }));
 }

@@ -241,6 +241,7 @@ fn new_tensors_are_written_before_they_are_read() {
     assert_eq!(filled.as_slice::<f64>().unwrap(), [1.0, 2.0, 3.0, 4.0]);
     let rejected = spec.allocate().unwrap().try_copied_from(&[1.0]).unwrap_err();
     assert_eq!(rejected.error.status(), Status::INVALID_ARGUMENT);
+    assert_eq!(rejected.error.message(), "elements: expected 4, found 1");
     let error = rejected.value.copied_from(&[1_i64; 4]).unwrap_err();
     assert_eq!(error.rule(), Rule::DTYPE_REJECTED);
     let empty = AllocateSpec::new(Dtype::I8, &[0, 3]).allocate().unwrap().zeroed().unwrap();

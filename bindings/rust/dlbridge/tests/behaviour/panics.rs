@@ -2,7 +2,7 @@
 //! Panics of callbacks: caught, counted, and never seen by the library.
 
 use dlbridge::{
-    caught_panics, AllocateSpec, Allocator, AllocatorHook, Buffer, Device, Dtype, Status, Stream,
+    caught_panics, sys, AllocateSpec, Allocator, AllocatorHook, Buffer, Device, Dtype, Status,
     Tensor, WrapSpec,
 };
 use std::ffi::c_void;
@@ -97,7 +97,13 @@ fn memory(bytes: u64, alignment: u64) -> std::alloc::Layout {
 
 // SAFETY: Rust's own allocator.
 unsafe impl Allocator for Faulty {
-    fn allocate(&self, _: Device, bytes: u64, alignment: u64, _: Option<Stream>) -> *mut c_void {
+    fn allocate(
+        &self,
+        _: Device,
+        bytes: u64,
+        alignment: u64,
+        _: Option<&sys::DLBridgeStream>,
+    ) -> *mut c_void {
         if self.allocate {
             std::panic::resume_unwind(Box::new("in allocate"));
         }
@@ -110,7 +116,7 @@ unsafe impl Allocator for Faulty {
         start: *mut c_void,
         bytes: u64,
         alignment: u64,
-        _stream: Option<Stream>,
+        _stream: Option<&sys::DLBridgeStream>,
     ) {
         // SAFETY: the values of the allocation.
         unsafe { std::alloc::dealloc(start.cast(), memory(bytes, alignment)) };

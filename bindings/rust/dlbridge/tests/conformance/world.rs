@@ -4,7 +4,7 @@
 use crate::arguments::{device, dtype, list_or_empty, unsigned, version};
 use dlbridge::{
     sys, Allocator, AllocatorHook, BorrowedTensor, Device, Flags, LegacyTensor, Registration,
-    RetainedContext, StoredTensor, Stream, Tensor, VersionedTensor,
+    RetainedContext, StoredTensor, Tensor, VersionedTensor,
 };
 use serde_json::{json, Value};
 use std::alloc::Layout;
@@ -208,7 +208,13 @@ fn block(bytes: u64, alignment: u64) -> Layout {
 
 // SAFETY: Rust's own allocator.
 unsafe impl Allocator for Counting {
-    fn allocate(&self, _: Device, bytes: u64, alignment: u64, _: Option<Stream>) -> *mut c_void {
+    fn allocate(
+        &self,
+        _: Device,
+        bytes: u64,
+        alignment: u64,
+        _: Option<&sys::DLBridgeStream>,
+    ) -> *mut c_void {
         if self.fails {
             return null_mut();
         }
@@ -223,7 +229,7 @@ unsafe impl Allocator for Counting {
         memory: *mut c_void,
         bytes: u64,
         alignment: u64,
-        _stream: Option<Stream>,
+        _stream: Option<&sys::DLBridgeStream>,
     ) {
         self.blocks.fetch_sub(1, Ordering::Relaxed);
         // SAFETY: the values of the allocation.
