@@ -23,7 +23,7 @@ bool g_is_forked;  // and nothing has changed since; under the lock
 
 // ------------------------------------------------------------------------------------ finishing
 
-// Nobody owns the entry any more, so its slot is this thread's.
+// The entry has no owners left, so this thread alone uses its slot.
 void Finish(Slot* slot) {
   const DLBridgeContextEntry entry = ReadEntry(*slot);
   {
@@ -46,7 +46,8 @@ void FinishAll(Slot* slot) {
   }
 }
 
-// Ends the registration of an entry that the index no longer has. True where nobody keeps it.
+// Ends the registration of an entry that the index no longer has. Returns true if it has no
+// retains.
 bool EndRegistration(Slot* slot) {
   return CountOf(slot->owners.fetch_sub(1, std::memory_order_acq_rel)) == 1;
 }

@@ -4,6 +4,7 @@
 #include "device/backend.h"
 #include "device/table.h"
 #include "support/boundary.h"
+#include "support/text.h"
 
 namespace dlbridge {
 namespace {
@@ -70,16 +71,27 @@ bool QueueKindFits(const DLBridgeContextEntry& entry) {
           entry.backend == DLBRIDGE_BACKEND_LEVEL_ZERO);
 }
 
-// What only a newer library gives a meaning. It may change what the other fields mean, so this is
-// checked first.
+DLBRIDGE_COLD DLBridgeStatus RejectTooNew(const char* argument, const char* expected,
+                                          uint64_t found, DLBridgeError* error) {
+  char problem[160];
+  TextWriter text(problem, sizeof problem);
+  text.String(expected).String(", found ").Hex(found);
+  text.String("; a newer library may support it");
+  return RefuseStatus(error, DLBRIDGE_ERROR_TOO_NEW, argument, problem);
+}
+
+// Checks first what a newer library may give a meaning, since that may change what other fields
+// mean.
 DLBridgeStatus CheckUnknown(const DLBridgeContextEntry& entry, DLBridgeError* error) {
-  if ((entry.reserved[0] | entry.reserved[1] | entry.reserved[2] | entry.reserved[3]) != 0) {
-    return RefuseStatus(error, DLBRIDGE_ERROR_TOO_NEW, "entry.reserved",
-                        "is not zero: this library is too old for what it says");
+  for (const uint64_t word : entry.reserved) {
+    if (word != 0) {
+      return RejectTooNew("entry.reserved", "must be zero", word, error);
+    }
   }
   if ((entry.properties & ~kKnownFlags) != 0) {
-    return RefuseStatus(error, DLBRIDGE_ERROR_TOO_NEW, "entry.properties",
-                        "has a bit above PRIVATE: this library is too old for it");
+    return RejectTooNew("entry.properties",
+                        "must have no bits but DEFAULT, REPLACE, ENUMERATED, PRIVATE",
+                        entry.properties & ~kKnownFlags, error);
   }
   return DLBRIDGE_OK;
 }

@@ -186,7 +186,7 @@ void AddSegment(Slot* slots);
 
 // The id of the next entry, which goes into this slot; 0 when there are no more serial numbers.
 uint64_t NextId(uint32_t number);
-// Puts an entry into a free slot. It is registered, and nobody keeps it.
+// Puts an entry into a free slot. It is registered and has no retains.
 void Fill(const DLBridgeContextEntry& entry, Slot* slot);
 
 // In a forked child: marks all ids that were given so far as the parent's.

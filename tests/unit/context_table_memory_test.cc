@@ -28,7 +28,7 @@ DLBridgeContextEntry OpenCl(int32_t device, uint64_t context) {
 
 uint64_t MustRegister(const DLBridgeContextEntry& entry) {
   uint64_t id = 0;
-  EXPECT_EQ(dlbridge_device_register(&entry, &id, nullptr), DLBRIDGE_OK);
+  EXPECT_EQ(dlbridge_context_register(&entry, &id, nullptr), DLBRIDGE_OK);
   return id;
 }
 
@@ -45,7 +45,7 @@ class Entries {
   Entries& operator=(const Entries&) = delete;
   ~Entries() {
     for (const uint64_t id : ids_) {
-      EXPECT_EQ(dlbridge_device_unregister(id, nullptr), DLBRIDGE_OK);
+      EXPECT_EQ(dlbridge_context_unregister(id, nullptr), DLBRIDGE_OK);
     }
   }
 
@@ -60,7 +60,7 @@ TEST(ContextTableMemory, IsNotNeededToUnregister) {
   int64_t asked = 0;
   {
     const Allocations allocations(1);
-    status = dlbridge_device_unregister(id, nullptr);
+    status = dlbridge_context_unregister(id, nullptr);
     asked = allocations.asked();
   }
   EXPECT_EQ(status, DLBRIDGE_OK);
@@ -79,10 +79,10 @@ TEST(ContextTableMemory, IsUsedAgain) {
     const Allocations allocations;
     uint64_t id = MustRegister(OpenCl(101, 1));
     for (size_t i = 0; i < Scaled(100000); ++i) {
-      EXPECT_EQ(dlbridge_device_unregister(id, nullptr), DLBRIDGE_OK);
+      EXPECT_EQ(dlbridge_context_unregister(id, nullptr), DLBRIDGE_OK);
       id = MustRegister(OpenCl(101, 1));
     }
-    EXPECT_EQ(dlbridge_device_unregister(id, nullptr), DLBRIDGE_OK);
+    EXPECT_EQ(dlbridge_context_unregister(id, nullptr), DLBRIDGE_OK);
     made = allocations.made();
   }
   EXPECT_EQ(made, 0);
@@ -117,7 +117,7 @@ TEST(ContextTableMemory, ThatIsMissingFailsARegistrationAndNothingElse) {
     int64_t live = 0;
     {
       const Allocations allocations(failures + 1);
-      status = dlbridge_device_register(&entry, &id, nullptr);
+      status = dlbridge_context_register(&entry, &id, nullptr);
       failed = allocations.failed();
       live = allocations.live();
     }
@@ -140,12 +140,12 @@ TEST(ContextTableMemory, ThatIsMissingFailsARegistrationAndNothingElse) {
   uint64_t cursor = 0;
   DLBridgeContextEntry found = DLBRIDGE_CONTEXT_ENTRY_INIT;
   size_t met = 0;
-  while (dlbridge_device_next(&cursor, &found, nullptr) == DLBRIDGE_OK) {
+  while (dlbridge_context_next(&cursor, &found, nullptr) == DLBRIDGE_OK) {
     met += found.device.device_id >= 20000 ? 1 : 0;
   }
   EXPECT_EQ(met, ids.size());
   for (const uint64_t id : ids) {
-    EXPECT_EQ(dlbridge_device_unregister(id, nullptr), DLBRIDGE_OK);
+    EXPECT_EQ(dlbridge_context_unregister(id, nullptr), DLBRIDGE_OK);
   }
 }
 

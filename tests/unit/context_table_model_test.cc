@@ -36,7 +36,7 @@ void Release(void* user, const DLBridgeContextEntry* entry) {
 }
 
 bool IsEnumerated(const DLBridgeContextEntry& entry) {
-  return (entry.flags & DLBRIDGE_CONTEXT_ENUMERATED) != 0;
+  return (entry.properties & DLBRIDGE_CONTEXT_ENUMERATED) != 0;
 }
 
 class ContextTableModel : public testing::Test {
@@ -47,7 +47,7 @@ class ContextTableModel : public testing::Test {
       return false;
     }
     return IsEnumerated(old) ? other || old.context == added.context
-                             : other && (added.flags & DLBRIDGE_CONTEXT_REPLACE) != 0;
+                             : other && (added.properties & DLBRIDGE_CONTEXT_REPLACE) != 0;
   }
 
   DLBridgeContextEntry RandomEntry() {
@@ -65,9 +65,9 @@ class ContextTableModel : public testing::Test {
                                       DLBRIDGE_CONTEXT_ENUMERATED,
                                       DLBRIDGE_CONTEXT_ENUMERATED | DLBRIDGE_CONTEXT_DEFAULT,
                                       DLBRIDGE_CONTEXT_PRIVATE};
-    entry.flags = random_.Pick(kFlags);
+    entry.properties = random_.Pick(kFlags);
     entry.release = Release;
-    entry.user = &released_;
+    entry.release_context = &released_;
     return entry;
   }
 
@@ -106,21 +106,21 @@ class ContextTableModel : public testing::Test {
         EndRegistration(id);
       }
     }
-    const bool first = (added.flags & DLBRIDGE_CONTEXT_DEFAULT) != 0;
+    const bool first = (added.properties & DLBRIDGE_CONTEXT_DEFAULT) != 0;
     auto place = std::find_if(list.begin(), list.end(), [&](uint64_t id) {
       const bool enumerated = IsEnumerated(model_.known[id].entry);
       return first && IsEnumerated(added) ? enumerated
                                           : first || (enumerated && !IsEnumerated(added));
     });
     list.insert(place, added.id);
-    added.flags &= ~uint32_t{DLBRIDGE_CONTEXT_DEFAULT | DLBRIDGE_CONTEXT_REPLACE};
+    added.properties &= ~uint32_t{DLBRIDGE_CONTEXT_DEFAULT | DLBRIDGE_CONTEXT_REPLACE};
     model_.known[added.id].entry = added;
   }
 
   void Register() {
     DLBridgeContextEntry entry = RandomEntry();
     uint64_t id = 0;
-    const DLBridgeStatus status = dlbridge_device_register(&entry, &id, nullptr);
+    const DLBridgeStatus status = dlbridge_context_register(&entry, &id, nullptr);
     if (Conflicts(entry)) {
       EXPECT_EQ(status, DLBRIDGE_ERROR_EXISTS);
       return;
@@ -144,7 +144,7 @@ class ContextTableModel : public testing::Test {
 
   void Unregister(uint64_t id) {
     const bool registered = model_.known[id].registered;
-    EXPECT_EQ(dlbridge_device_unregister(id, nullptr),
+    EXPECT_EQ(dlbridge_context_unregister(id, nullptr),
               registered ? DLBRIDGE_OK : DLBRIDGE_ERROR_NOT_FOUND);
     if (registered) {
       EndRegistration(id);
@@ -153,14 +153,14 @@ class ContextTableModel : public testing::Test {
 
   void Retain(uint64_t id) {
     const bool registered = model_.known[id].registered;
-    EXPECT_EQ(dlbridge_device_retain(id, nullptr),
+    EXPECT_EQ(dlbridge_context_retain(id, nullptr),
               registered ? DLBRIDGE_OK : DLBRIDGE_ERROR_NOT_FOUND);
     model_.known[id].retains += registered ? 1 : 0;
   }
 
   void EndRetain(uint64_t id) {
     const bool kept = model_.known[id].retains > 0;
-    EXPECT_EQ(dlbridge_device_release(id, nullptr), kept ? DLBRIDGE_OK : DLBRIDGE_ERROR_NOT_FOUND);
+    EXPECT_EQ(dlbridge_context_release(id, nullptr), kept ? DLBRIDGE_OK : DLBRIDGE_ERROR_NOT_FOUND);
     if (kept) {
       --model_.known[id].retains;
       Settle(id);
@@ -183,7 +183,7 @@ class ContextTableModel : public testing::Test {
 
   void ExpectSame(const DLBridgeContextEntry& found, uint64_t id, bool first) {
     DLBridgeContextEntry expected = model_.known[id].entry;
-    expected.flags |= first ? uint32_t{DLBRIDGE_CONTEXT_DEFAULT} : 0;
+    expected.properties |= first ? uint32_t{DLBRIDGE_CONTEXT_DEFAULT} : 0;
     EXPECT_EQ(std::memcmp(&found, &expected, sizeof found), 0) << id << " " << found.id;
   }
 
@@ -206,12 +206,12 @@ class ContextTableModel : public testing::Test {
     DLBridgeContextEntry found = DLBRIDGE_CONTEXT_ENTRY_INIT;
     for (const auto& [id, known] : model_.known) {
       if (known.registered) {
-        ASSERT_EQ(dlbridge_device_next(&cursor, &found, nullptr), DLBRIDGE_OK);
+        ASSERT_EQ(dlbridge_context_next(&cursor, &found, nullptr), DLBRIDGE_OK);
         EXPECT_EQ(cursor, id);
         ExpectSame(found, id, model_.devices[known.entry.device.device_id].front() == id);
       }
     }
-    EXPECT_EQ(dlbridge_device_next(&cursor, &found, nullptr), DLBRIDGE_ERROR_NOT_FOUND);
+    EXPECT_EQ(dlbridge_context_next(&cursor, &found, nullptr), DLBRIDGE_ERROR_NOT_FOUND);
   }
 
   void Check() {

@@ -300,7 +300,7 @@ const BadEntry kBadEntries[] = {
      }},
     {"PRIVATE", [](DLBridgeContextEntry* entry) { entry->properties = 1U << 4; },
      DLBRIDGE_ERROR_TOO_NEW},
-    {"PRIVATE", [](DLBridgeContextEntry* entry) { entry->properties = 1U << 31; },
+    {"0x80000000", [](DLBridgeContextEntry* entry) { entry->properties = 1U << 31; },
      DLBRIDGE_ERROR_TOO_NEW},
     // An unknown bit may change what the other fields mean.
     {"PRIVATE",
