@@ -240,25 +240,44 @@ func callUpgradeInto(w *world, step object) object {
 
 func callUpgradeMany(w *world, step object) object {
 	in, out := names(step["in"]), names(step["out"])
+	if len(in) != len(slices.Compact(slices.Sorted(slices.Values(in)))) {
+		return w.callTwice(step, in)
+	}
 	var sources []*dlbridge.Legacy
 	for _, name := range in {
 		sources = append(sources, w.live[name].tensor.(*dlbridge.Legacy))
 	}
 	made, err := dlbridge.UpgradeMany(sources, w.optionsOf(step))
-	answer := said(err)
-	var failure *dlbridge.BatchError
-	if errors.As(err, &failure) {
-		answer["failed"] = failure.Index
-		if failure.Index < 0 {
-			answer["failed"] = len(sources)
-		}
-	}
-	if err == nil {
-		answer["failed"] = made.Len() // C returns the count then.
-	}
+	answer := saidOfBatch(err, len(sources))
 	for i := 0; err == nil && i < made.Len(); i++ {
 		w.take(in[i])
 		w.addTensor(step, out[i], made.At(i), answer)
+	}
+	return answer
+}
+
+// callTwice passes a tensor twice, which only pointers can: an owner notices it before C does.
+func (w *world) callTwice(step object, in []string) object {
+	var pointers []unsafe.Pointer
+	for _, name := range in {
+		held := w.live[name]
+		pointers = append(pointers, held.pointer)
+		_, _ = held.tensor.(dlbridge.Managed).Detach()
+	}
+	_, err := dlbridge.ImportMany(pointers, w.optionsOf(step))
+	for _, name := range in {
+		w.put(name, w.live[name].pointer, ctest.Legacy)
+	}
+	return saidOfBatch(err, len(in))
+}
+
+// saidOfBatch is the answer of a batch that returned err.
+func saidOfBatch(err error, count int) object {
+	answer := said(err)
+	answer["failed"] = count // C returns the count where no tensor caused the error, or none failed.
+	var failure *dlbridge.BatchError
+	if errors.As(err, &failure) && failure.Index >= 0 {
+		answer["failed"] = failure.Index
 	}
 	return answer
 }

@@ -21,22 +21,20 @@ import (
 // untouched and still the caller's. The result can be shared and viewed; a legacy tensor becomes
 // read-only without ConvertVouchWritable.
 func Import(pointer unsafe.Pointer, kind Kind, options *ConvertOptions) (*Tensor, error) {
-	t := new(Tensor)
-	if err := t.importFrom(C.uintptr_t(uintptr(pointer)), kind, options); err != nil {
-		return nil, err
-	}
-	return t, nil
+	return new(Tensor).importFrom(pointer, kind, options)
 }
 
-func (t *Tensor) importFrom(number C.uintptr_t, kind Kind, options *ConvertOptions) error {
-	result, err := importBy(number, kind, options)
+// importFrom fills in t, which the caller made so that it can stay on a stack.
+func (t *Tensor) importFrom(pointer unsafe.Pointer, kind Kind, options *ConvertOptions) (*Tensor, error) {
+	result, err := importBy(C.uintptr_t(uintptr(pointer)), kind, options)
 	if err == nil {
 		err = check(result)
 	}
-	if err == nil {
-		t.become(result)
+	if err != nil {
+		return nil, err
 	}
-	return err
+	t.become(result)
+	return t, nil
 }
 
 func importBy(number C.uintptr_t, kind Kind, options *ConvertOptions) (C.godl_result, error) {
@@ -279,24 +277,24 @@ func (l *Legacy) UpgradeInto(storage *Storage, options *ConvertOptions) (*Tensor
 
 // Import makes a validated, dlbridge-owned tensor of a foreign one; see [Import].
 func (f *Foreign) Import(options *ConvertOptions) (*Tensor, error) {
-	return f.importInto(new(Tensor), options)
+	return new(Tensor).importOf(&f.owner, options)
 }
 
 // Import makes a dlbridge-owned tensor of one that was only accepted. One that is dlbridge-owned already
 // and satisfies the options comes back as it is, in a new owner.
 func (t *Tensor) Import(options *ConvertOptions) (*Tensor, error) {
-	return t.importInto(new(Tensor), options)
+	return new(Tensor).importOf(&t.owner, options)
 }
 
-func (o *owner) importInto(t *Tensor, options *ConvertOptions) (*Tensor, error) {
-	if err := o.take(); err != nil {
+func (t *Tensor) importOf(source *owner, options *ConvertOptions) (*Tensor, error) {
+	if err := source.take(); err != nil {
 		return nil, err
 	}
-	if err := t.importFrom(o.number(), o.kind, options); err != nil {
-		o.giveBack()
-		return nil, err
+	made, err := t.importFrom(source.pointer(), source.kind, options)
+	if err != nil {
+		source.giveBack()
 	}
-	return t, nil
+	return made, err
 }
 
 // Accept validates a foreign tensor in place and makes a Tensor of the same struct, which allocates

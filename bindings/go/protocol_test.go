@@ -78,7 +78,7 @@ func TestDiagnoseMany(t *testing.T) {
 		t.Errorf("%d findings, %+v", len(findings), findings)
 	}
 	_, err := dlbridge.Borrow(p.Borrowed(), 0).Diagnose(&dlbridge.Policy{Level: 99})
-	isError(t, err, dlbridge.StatusInvalidArgument)
+	isError(t, err, dlbridge.StatusTooNew)
 }
 
 func TestNames(t *testing.T) {
