@@ -240,7 +240,7 @@ func TestUpgradeManyOfNilOrTheSameTwice(t *testing.T) {
 	_ = must(dlbridge.UpgradeMany(sources, nil))(t).Close()
 }
 
-// A deleter that runs within an upgrade into storage may look at the storage.
+// A deleter that runs within an upgrade into storage may query the storage.
 func TestStorageWhileItsUpgradeReleases(t *testing.T) {
 	storage := must(dlbridge.NewStorage(8))(t)
 	defer storage.Close()

@@ -44,7 +44,13 @@ func wrapped(t *testing.T, release dlbridge.ReleaseFunc) *dlbridge.Tensor {
 
 func TestReleaseRunsOnceOnAnyThread(t *testing.T) {
 	var runs atomic.Int32
-	tensor := wrapped(t, func(dlbridge.Buffer, dlbridge.Stream) { runs.Add(1) })
+	tensor := wrapped(t, func(buffer dlbridge.Buffer, stream dlbridge.Stream) {
+		if buffer.Kind != dlbridge.BufferAddress || buffer.Handle == (dlbridge.Handle{}) ||
+			stream != (dlbridge.Stream{}) {
+			t.Error(buffer, stream)
+		}
+		runs.Add(1)
+	})
 	share := must(tensor.Share())(t)
 	_ = tensor.Close()
 	ctest.ReleaseOnThread(must(share.Detach())(t), ctest.Versioned)
@@ -127,7 +133,10 @@ func TestDeallocateThatPanics(t *testing.T) {
 func TestAllocatorClosedFirst(t *testing.T) {
 	var out atomic.Int32
 	allocator := must(dlbridge.NewAllocator(
-		func(_ dlbridge.Device, size, alignment uint64, _ dlbridge.Stream) unsafe.Pointer {
+		func(device dlbridge.Device, size, alignment uint64, stream dlbridge.Stream) unsafe.Pointer {
+			if device != dlbridge.CPU || size != 32 || alignment != 256 || stream != (dlbridge.Stream{}) {
+				t.Error(device, size, alignment, stream)
+			}
 			out.Add(1)
 			return ctest.AlignedAlloc(alignment, size)
 		},

@@ -353,7 +353,7 @@ func callExport(w *world, step object) object {
 }
 
 func callShare(w *world, step object) object {
-	made, err := w.ours(step["in"].(string)).Share()
+	made, err := w.validated(step["in"].(string)).Share()
 	answer := said(err)
 	if err == nil {
 		w.addTensor(step, step["out"].(string), made, answer)
@@ -363,7 +363,7 @@ func callShare(w *world, step object) object {
 
 func callView(w *world, step object) object {
 	spec := step["spec"].(object)
-	parent := w.ours(step["in"].(string))
+	parent := w.validated(step["in"].(string))
 	shape, strides := numbers(spec["shape"]), numbers(spec["strides"])
 	offset := signed(spec["offset"])
 	if spec["ndim"] != nil {

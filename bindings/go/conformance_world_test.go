@@ -111,8 +111,8 @@ func (w *world) putTensor(name string, made *dlbridge.Tensor) {
 	w.live[name] = handle{made, made.Pointer(), ctest.Versioned}
 }
 
-// ours is the tensor of a name as a validated one, which is the same struct.
-func (w *world) ours(name string) *dlbridge.Tensor {
+// validated is the tensor of a name as a validated one, which is the same struct.
+func (w *world) validated(name string) *dlbridge.Tensor {
 	switch held := w.live[name].tensor.(type) {
 	case *dlbridge.Tensor:
 		return held

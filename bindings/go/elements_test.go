@@ -80,10 +80,10 @@ func TestReadPanicsOutOfRange(t *testing.T) {
 		}
 	}
 	for range look.All() {
-		t.Error("a closed look has elements")
+		t.Error("elements after Close")
 	}
 	if look.Len() != 0 || look.NDim() != 0 {
-		t.Error("a closed look has elements")
+		t.Error("elements after Close")
 	}
 }
 
@@ -304,7 +304,7 @@ func TestCopiesOfElementsCloseOnce(t *testing.T) {
 		t.Error("open still")
 	}
 	_, err := tensor.Downgrade(nil)
-	isError(t, err, dlbridge.ErrInUse) // by the other look
+	isError(t, err, dlbridge.ErrInUse) // by the other elements
 	_ = tensor.Close()
 	if other.At(1) != 2 {
 		t.Error("released under its reader")

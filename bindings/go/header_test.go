@@ -111,21 +111,21 @@ func goName(name string) string {
 var codes = regexp.MustCompile(`^(Int|UInt|Float|OpaqueHandle|Bfloat|Complex|Bool|Bcomplex)`)
 
 func TestConstantsOfTheHeaders(t *testing.T) {
-	ours := goConstants(t)
+	here := goConstants(t)
 	for path, least := range map[string]int{
 		"../../include/dlbridge/dlbridge.h": 140,
 		"../../include/dlbridge/dlpack.h":   40,
 	} {
-		theirs := headerConstants(t, path)
-		if len(theirs) < least {
-			t.Errorf("%s: only %d constants were found", path, len(theirs))
+		wanted := headerConstants(t, path)
+		if len(wanted) < least {
+			t.Errorf("%s: only %d constants were found", path, len(wanted))
 		}
-		for name, value := range theirs {
+		for name, value := range wanted {
 			if notForGo.MatchString(name) {
 				continue
 			}
-			if ours[name] != value {
-				t.Errorf("%s: %s is %s, in Go it is %q", path, name, value, ours[name])
+			if here[name] != value {
+				t.Errorf("%s: %s is %s, in Go it is %q", path, name, value, here[name])
 			}
 		}
 	}

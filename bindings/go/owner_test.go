@@ -302,9 +302,9 @@ func TestAcceptedIsForeign(t *testing.T) {
 	tensor := must(dlbridge.TakeVersioned(producer(t).Versioned()).Accept(nil))(t)
 	_, err := tensor.Share()
 	isError(t, err, dlbridge.StatusForeignTensor)
-	ours := must(tensor.Import(nil))(t)
-	share := must(ours.Share())(t)
-	_ = ours.Close()
+	owned := must(tensor.Import(nil))(t)
+	share := must(owned.Share())(t)
+	_ = owned.Close()
 	_ = share.Close()
 }
 

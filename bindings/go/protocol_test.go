@@ -8,6 +8,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
@@ -146,6 +147,10 @@ func TestExportAndRelease(t *testing.T) {
 	p := producer(t)
 	_, _, err := dlbridge.Export(p.Legacy(), dlbridge.KindLegacy, dlbridge.Version{}, nil)
 	isError(t, err, dlbridge.StatusInvalidArgument)
+	legacy := dlbridge.TakeLegacy(p.Legacy())
+	_, _, err = legacy.Export(dlbridge.Version{}, nil)
+	isError(t, err, dlbridge.StatusInvalidArgument)
+	must(legacy.Detach())(t) // the failed call left it there
 	pointer, kind, err := dlbridge.Export(p.Legacy(), dlbridge.KindLegacy, dlbridge.Version{Minor: 8}, nil)
 	if err != nil || pointer != p.Legacy() || kind != dlbridge.KindLegacy {
 		t.Fatal(pointer, kind, err)
@@ -328,6 +333,24 @@ func TestImporter(t *testing.T) {
 	look := must(dlbridge.Write[int32](tensor))(t)
 	defer look.Close()
 	look.Set(look.At(1, 1)+1, 0, 0)
+}
+
+// A descriptor that is larger than the first buffer.
+func TestExportOfManyAxes(t *testing.T) {
+	shape := slices.Repeat([]int64{1}, dlbridge.MaxNDim)
+	tensor := must(dlbridge.Allocate(dlbridge.AllocateSpec{Shape: shape, DType: dlbridge.DTypeOf[int8](),
+		Options: dlbridge.AllocateShareable}))(t)
+	defer tensor.Close()
+	descriptor, files, err := tensor.ExportIPC(dlbridge.IPCReadOnly)
+	if err != nil || len(descriptor) <= 512 || len(files) != 1 {
+		t.Fatal(len(descriptor), files, err)
+	}
+	imported := must(dlbridge.ImportIPC(descriptor, files, dlbridge.IPCReadOnly, nil))(t)
+	defer imported.Close()
+	_ = files[0].Close()
+	if got := must(imported.Shape())(t); !slices.Equal(got, shape) {
+		t.Error(got)
+	}
 }
 
 func TestExportOfUnshareableMemory(t *testing.T) {
