@@ -36,6 +36,8 @@ function(dlbridge_library)
   endif()
 
   if(DLBRIDGE_STATIC)
+    # Hidden, so that a module with a copy inside exports nothing of it, and uses no other copy.
+    target_compile_definitions(dlbridge_objects PRIVATE DLBRIDGE_STATIC)
     add_library(dlbridge STATIC $<TARGET_OBJECTS:dlbridge_objects>)
     target_compile_definitions(dlbridge INTERFACE DLBRIDGE_STATIC)
   else()

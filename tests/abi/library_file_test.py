@@ -87,7 +87,7 @@ WRONG_SHARED = {
 
 GOOD_CXX = """
 namespace dlbridge { int inside(int a) { return a + 1; } }
-extern "C" __attribute__((visibility("default"))) int fake_one(void) {
+extern "C" __attribute__((visibility("hidden"))) int fake_one(void) {
   return dlbridge::inside(1);
 }
 """
@@ -104,7 +104,7 @@ WRONG_ARCHIVE = {
         "int dlbridge_unlisted() { return 0; }",
         {"globals"},
     ),
-    "hidden function": (GOOD_CXX.replace("default", "hidden"), {"globals"}),
+    "visible function": (GOOD_CXX.replace("hidden", "default"), {"globals"}),
     "missing function": (GOOD_CXX.replace("fake_one", "dlbridge_two"), {"globals"}),
     "operator new": (
         GOOD_CXX + "namespace dlbridge { int* make() { return new int; } }",
