@@ -101,9 +101,13 @@ func (m *memory) release() dlbridge.ReleaseFunc {
 
 func (w *world) bufferOf(value any, address uint64) dlbridge.Buffer {
 	spec, _ := value.(object)
+	kind := dlbridge.BufferAddress
+	if spec["kind"] != nil {
+		kind = dlbridge.BufferKind(valueOf(spec["kind"], bufferKinds))
+	}
 	return dlbridge.Buffer{
 		Backend: dlbridge.Backend(valueOf(spec["backend"], backends)),
-		Kind:    dlbridge.BufferKind(valueOf(spec["kind"], bufferKinds)),
+		Kind:    kind,
 		Handle:  dlbridge.UnsafeHandle(address),
 		Context: handleFrom(spec["context"]),
 	}
