@@ -153,7 +153,7 @@ static inline PyObject* dlbridge_py_error_type(DLBridgeStatus status) {
     case DLBRIDGE_ERROR_OUT_OF_MEMORY:
       return PyExc_MemoryError;
     case DLBRIDGE_ERROR_INVALID_ARGUMENT:
-    case DLBRIDGE_ERROR_STRUCT_TOO_NEW:
+    case DLBRIDGE_ERROR_TOO_NEW:
     case DLBRIDGE_ERROR_PARSE:
     case DLBRIDGE_ERROR_NOT_FOUND:
     case DLBRIDGE_ERROR_BOUNDS:
@@ -820,8 +820,8 @@ static inline const DLBridgePolicy* dlbridge_py_policy_(const DLBridgePyImport* 
       (uint32_t)sizeof(DLBridgePolicy),
       DLBRIDGE_LEVEL_METADATA,
       {0, 0},
-      DLBRIDGE_POLICY_REFUSE_UNKNOWN_DTYPE | DLBRIDGE_POLICY_REFUSE_UNKNOWN_DEVICE |
-          DLBRIDGE_POLICY_REFUSE_UNKNOWN_FLAGS,
+      DLBRIDGE_POLICY_REJECT_UNKNOWN_DTYPE | DLBRIDGE_POLICY_REJECT_UNKNOWN_DEVICE |
+          DLBRIDGE_POLICY_REJECT_UNKNOWN_FLAGS,
       64,
       DLBRIDGE_CONTIGUITY_ANY,
       0,
@@ -891,7 +891,7 @@ static inline int dlbridge_py_upgrade_(DLManagedTensor* tensor, const DLBridgePy
   dlbridge_error_init(&error);
   dlbridge_py_options_(how, &options);
   if ((how->flags & DLBRIDGE_PY_WRITABLE) != 0) {
-    options.flags |= DLBRIDGE_CONVERT_WRITABLE;
+    options.flags |= DLBRIDGE_CONVERT_VOUCH_WRITABLE;
   }
   if (dlbridge_upgrade(tensor, &options, out, &error) != DLBRIDGE_OK) {
     return dlbridge_py_raise(&error);

@@ -167,15 +167,15 @@ class Devices:
             queue_kind=STREAM_QUEUE,
         )
         number = ctypes.c_uint64()
-        self._call("dlbridge_device_register", ctypes.byref(entry), ctypes.byref(number))
+        self._call("dlbridge_context_register", ctypes.byref(entry), ctypes.byref(number))
         return number.value
 
     def unregister(self, number):
-        self._call("dlbridge_device_unregister", ctypes.c_uint64(number))
+        self._call("dlbridge_context_unregister", ctypes.c_uint64(number))
 
     def lookup(self, device):
         entry = ContextEntry(struct_size=ctypes.sizeof(ContextEntry))
-        self._call("dlbridge_device_lookup", device, ctypes.c_uint64(0), ctypes.byref(entry))
+        self._call("dlbridge_context_find", device, ctypes.c_uint64(0), ctypes.byref(entry))
         return entry
 
     def handoff(self, producer, consumer):

@@ -80,8 +80,8 @@ static int read_import(const CoreNames* names, PyObject* const* values, PyObject
   Py_ssize_t i, count = CORE_TUPLE_SIZE(keywords);
   out->how = usual;
   out->policy = policy;
-  out->policy.flags = DLBRIDGE_POLICY_REFUSE_UNKNOWN_DTYPE | DLBRIDGE_POLICY_REFUSE_UNKNOWN_DEVICE |
-                      DLBRIDGE_POLICY_REFUSE_UNKNOWN_FLAGS;
+  out->policy.flags = DLBRIDGE_POLICY_REJECT_UNKNOWN_DTYPE | DLBRIDGE_POLICY_REJECT_UNKNOWN_DEVICE |
+                      DLBRIDGE_POLICY_REJECT_UNKNOWN_FLAGS;
   out->read_only = 0;
   for (i = 0; i < count; ++i) {
     if (read_import_keyword(names, core_known_name(names, CORE_TUPLE_ITEM(keywords, i)), values[i],
@@ -265,7 +265,7 @@ static int read_export(const CoreNames* names, PyObject* const* values, PyObject
     } else if (name == names->drop_read_only) {
       status = read_option(values[i], DLBRIDGE_CONVERT_DROP_READ_ONLY, &out->options);
     } else if (name == names->newer_codes) {
-      status = read_option(values[i], DLBRIDGE_CONVERT_NEWER_CODES, &out->options);
+      status = read_option(values[i], DLBRIDGE_CONVERT_ALLOW_NEWER_CODES, &out->options);
     } else {
       status = core_unknown_keyword("export", name);
     }

@@ -29,7 +29,7 @@ DLManagedTensorVersioned* core_share(TensorObject* self) {
   if (status == DLBRIDGE_OK) {
     return core_say_shared(shared);
   }
-  if (status == DLBRIDGE_ERROR_NOT_OURS && adopt(self) < 0) {
+  if (status == DLBRIDGE_ERROR_FOREIGN_TENSOR && adopt(self) < 0) {
     return NULL;
   }
   dlbridge_error_init(&error);

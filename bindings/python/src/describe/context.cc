@@ -44,7 +44,7 @@ uint64_t Register(DLBridgeBackend backend, Device device, uint64_t platform, uin
   entry.release = once.given() ? Once::OnEntry : nullptr;
   entry.user = once.context();
   uint64_t id = 0;
-  CallReleased([&](DLBridgeError* error) { return dlbridge_device_register(&entry, &id, error); });
+  CallReleased([&](DLBridgeError* error) { return dlbridge_context_register(&entry, &id, error); });
   once.Passed();
   return id;
 }
@@ -52,14 +52,14 @@ uint64_t Register(DLBridgeBackend backend, Device device, uint64_t platform, uin
 nb::dict Lookup(Device device, uint64_t context) {
   DLBridgeContextEntry entry = DLBRIDGE_CONTEXT_ENTRY_INIT;
   CallReleased([&](DLBridgeError* error) {
-    return dlbridge_device_lookup(ToDevice(device), context, &entry, error);
+    return dlbridge_context_find(ToDevice(device), context, &entry, error);
   });
   return EntryAsDict(entry);
 }
 
 std::pair<uint64_t, nb::dict> Next(uint64_t cursor) {
   DLBridgeContextEntry entry = DLBRIDGE_CONTEXT_ENTRY_INIT;
-  CallReleased([&](DLBridgeError* error) { return dlbridge_device_next(&cursor, &entry, error); });
+  CallReleased([&](DLBridgeError* error) { return dlbridge_context_next(&cursor, &entry, error); });
   return {cursor, EntryAsDict(entry)};
 }
 
@@ -80,11 +80,11 @@ void BindContext(nb::module_* module) {
               "The entry of a device, as a dict of DLBridgeContextEntry.");
   module->def("device_next", Next, nb::arg("cursor"),
               "(cursor, entry) that follows a cursor, from 0.");
-  module->def("device_retain", OnEntry<dlbridge_device_retain>, nb::arg("id"),
+  module->def("device_retain", OnEntry<dlbridge_context_retain>, nb::arg("id"),
               "Keeps an entry from being released.");
-  module->def("device_release", OnEntry<dlbridge_device_release>, nb::arg("id"),
+  module->def("device_release", OnEntry<dlbridge_context_release>, nb::arg("id"),
               "Ends one device_retain.");
-  module->def("device_unregister", OnEntry<dlbridge_device_unregister>, nb::arg("id"),
+  module->def("device_unregister", OnEntry<dlbridge_context_unregister>, nb::arg("id"),
               "Takes an entry out of the table.");
   module->def(
       "context_table_v1", [] { return AddressOf(dlbridge_context_table_v1()); },

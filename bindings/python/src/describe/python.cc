@@ -37,7 +37,7 @@ nb::object LibraryFile() {
 }
 
 void PinModule(Address address) {
-  CallReleased([&](DLBridgeError* error) { return dlbridge_pin_module(At<void>(address), error); });
+  CallReleased([&](DLBridgeError* error) { return dlbridge_module_pin(At<void>(address), error); });
 }
 
 }  // namespace
