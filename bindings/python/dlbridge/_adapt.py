@@ -197,7 +197,7 @@ class Adapted:
             _version_for(framework, asked),
             drop_read_only=answer.drop_read_only,
             # What the table has was seen to know them, also where legacy does not.
-            newer_codes=bool(framework.name),
+            allow_newer_codes=bool(framework.name),
         )
 
     def _recorded(self, framework: Any, *ask: Any) -> "_Answer":

@@ -79,7 +79,7 @@ def _as_it_is(view: memoryview, flags: int) -> Tensor:
     dtype = _dtype_of(view)
     shape = view.shape or ()
     strides = _memory.element_strides(view.strides, shape, view.itemsize)
-    return wrap(view, buffer_address(view), shape, dtype, strides=strides, flags=flags)
+    return wrap(view, buffer_address(view), shape, dtype, strides=strides, tensor_flags=flags)
 
 
 def _taken_as(
@@ -102,7 +102,7 @@ def _taken_as(
         if strides is not None:
             raise ValueError("expected a shape to which the strides belong, found none")
         shape = (_count(view.nbytes - offset, _memory.bits_of(dtype)),)
-    return _memory.inside(view, shape, dtype, strides=strides, offset=offset, flags=flags)
+    return _memory.inside(view, shape, dtype, strides=strides, offset=offset, tensor_flags=flags)
 
 
 def _count(nbytes: int, bits: int) -> int:

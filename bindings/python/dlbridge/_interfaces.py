@@ -167,7 +167,7 @@ def _buffered(
         layout.dtype,
         strides=layout.strides,
         offset=offset,
-        flags=_memory.READ_ONLY if readonly else 0,
+        tensor_flags=_memory.READ_ONLY if readonly else 0,
     )
 
 

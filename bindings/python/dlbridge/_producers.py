@@ -112,7 +112,7 @@ def relabelled(
         dtype,
         strides=tensor.strides,
         device=tensor.__dlpack_device__(),
-        flags=tensor.flags if flags is None else flags,
+        tensor_flags=tensor.flags if flags is None else flags,
     )
 
 
