@@ -82,7 +82,7 @@ def wrong_major(show):
     show.line("without", f"tvm-ffi takes it and passes it on as {said}")
     struct, deleter = crafted(show, DLManagedTensorVersioned, ())
     struct.version = DLPackVersion(2, 0)
-    refuse(show, "dlbridge", show.library.adopt, struct, deleter, "VERSION_MAJOR")
+    refuse(show, "dlbridge", show.library.import_tensor, struct, deleter, "VERSION_MAJOR")
 
 
 def read_only(show):

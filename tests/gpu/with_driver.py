@@ -241,7 +241,7 @@ class Copies(WithDriver):
 class Tensors(WithDriver):
     def test_wrap_releases_once(self):
         released = []
-        release = b.RELEASE(lambda context, buffer: released.append(buffer.handle))
+        release = b.RELEASE(lambda context, buffer, stream: released.append(buffer[0].handle))
         address = self.filled()
         managed = self.library.wrap(address, (b.CUDA, 0), [SIZE // 4], release=release)
         self.library.validate(managed.contents.tensor)

@@ -58,14 +58,14 @@ class WithTorch(unittest.TestCase):
 
     def test_there_and_back(self):
         released = []
-        release = b.RELEASE(lambda context, buffer: released.append(buffer.handle))
+        release = b.RELEASE(lambda context, buffer, stream: released.append(buffer[0].handle))
         x = torch.arange(24.0, device="cuda")
         y = dlpack.from_dlpack(
             self.library.wrap_legacy(x.data_ptr(), (b.CUDA, 0), [4, 6], release=release)
         )
         self.assertEqual(y.data_ptr(), x.data_ptr())
         self.assertTrue(torch.equal(y, x.reshape(4, 6)))
-        managed = self.library.upgrade(dlpack.to_dlpack(y))
+        managed = self.library.import_tensor(dlpack.to_dlpack(y))
         self.assertEqual(managed.contents.tensor.data, x.data_ptr())
         self.library.validate(managed.contents.tensor)
         del y

@@ -41,7 +41,7 @@ def make(usm_type="device"):
 
 
 def copy_of(tensor, **changes):
-    """A bare tensor that borrows everything of another but what is changed."""
+    """A tensor that borrows everything of another but what is changed."""
     bare = DLTensor.from_buffer_copy(tensor)
     for name, value in changes.items():
         setattr(bare, name, value)
@@ -84,7 +84,7 @@ class DpnpTest(unittest.TestCase):
         self.assertEqual(self.device.device_type, ONEAPI)
 
     def test_the_table_has_sycls_context(self):
-        entry = self.devices.lookup(self.device)
+        entry = self.devices.find(self.device)
         self.assertEqual(entry.context, self.context)
         self.assertEqual(entry.native_device, self.native)
         self.assertEqual(entry.id, self.entry)
@@ -102,7 +102,7 @@ class DpnpTest(unittest.TestCase):
                     self.assertEqual(info.context, self.context)
                     self.assertEqual(info.device.device_type, ONEAPI)
                     self.assertEqual(info.device.device_id, self.device.device_id)
-                    self.assertEqual(info.flags, 0)
+                    self.assertEqual(info.properties, 0)
                 info = self.devices.pointer_info(tensor.data + SIZE, self.device)
                 self.assertEqual(MEMORY[info.memory], "HOST")
                 del capsule

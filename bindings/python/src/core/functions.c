@@ -249,6 +249,7 @@ static int read_wrap(const CoreNames* names, PyObject* const* args, PyObject* ke
                      WrapArguments* out) {
   Py_ssize_t i, count = keywords != NULL ? CORE_TUPLE_SIZE(keywords) : 0;
   out->spec.buffer.kind = DLBRIDGE_BUFFER_ADDRESS;
+  out->spec.device.device_type = kDLCPU;
   if (read_address(args[1], &out->spec.buffer.handle) < 0 ||
       core_read_extents(args[2], "shape", &out->shape, &out->spec.ndim) < 0 ||
       core_read_dtype(args[3], &out->spec.dtype) < 0) {
@@ -272,10 +273,9 @@ static int read_wrap(const CoreNames* names, PyObject* const* args, PyObject* ke
 
 static PyObject* wrap(PyObject* module, PyObject* const* args, Py_ssize_t count,
                       PyObject* keywords) {
-  static const DLBridgeWrapSpec spec = DLBRIDGE_WRAP_SPEC_INIT;
   CoreState* state = core_state_of_module(module);
   DLManagedTensorVersioned* tensor = NULL;
-  WrapArguments given = {spec, NULL, NULL, -1, DLBRIDGE_ARRAY_API_STREAM_NONE};
+  WrapArguments given = {dlbridge_wrap_spec_init(), NULL, NULL, -1, DLBRIDGE_ARRAY_API_STREAM_NONE};
   int status = core_positional("wrap", count, 4, 4);
   if (status == 0) {
     status = read_wrap(&state->names, args, keywords, &given);
