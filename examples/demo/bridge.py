@@ -43,7 +43,7 @@ class ConvertOptions(ctypes.Structure):
     ]
 
 
-class Refused(Exception):
+class Rejected(Exception):
     """The library rejected a tensor, which is still the caller's."""
 
     def __init__(self, status, rule, message):
@@ -85,7 +85,7 @@ class Library:
         out = ctypes.POINTER(result)()
         status = function(ctypes.addressof(struct), *more, options, out, error)
         if status != 0:
-            raise Refused(
+            raise Rejected(
                 self._name("status", status), self._name("rule", error.rule), error.message.decode()
             )
         return result.from_address(ctypes.addressof(out.contents))

@@ -22,9 +22,9 @@
  * ERRORS. A function that fails returns -1 or NULL with an exception set. Exceptions of a producer pass
  * through unchanged. Those of the library are BufferError (a tensor that is broken or rejected),
  * TypeError (an object that does not speak DLPack), ValueError (an argument), MemoryError and
- * RuntimeError (a driver), with the library's message and the attributes `status`, `rule` (names) and
- * `axis` (the last two None where none applies). On failure the owner of a tensor or capsule stays
- * the same, unless the function's comment says otherwise.
+ * RuntimeError (a driver), with the library's message and the attributes `status`, `rule` (names),
+ * `axis` and `native_code` (of a driver); all but `status` are None where none applies. On failure a
+ * tensor or capsule stays with its owner, unless the function's comment says otherwise.
  * \since 0.3.0
  */
 #ifndef DLBRIDGE_CPYTHON_API_H_
@@ -867,7 +867,8 @@ static inline DLBridgeStatus dlbridge_py_validate_(const DLManagedTensorVersione
                                                    DLBridgeError* error) {
   /* Of another major, nothing but the version may be read. */
   const DLBridgePolicy* policy =
-      tensor->version.major == 1 ? dlbridge_py_needed_(options, &tensor->dl_tensor, tensor->flags) : NULL;
+      tensor->version.major == 1 ? dlbridge_py_needed_(options, &tensor->dl_tensor, tensor->flags)
+                                 : NULL;
   return dlbridge_validate_versioned(tensor, policy, error);
 }
 
@@ -938,37 +939,22 @@ static inline int dlbridge_py_take_(PyObject* capsule, const char* used,
   return 0;
 }
 
-/** Takes the tensor out of a capsule, by the protocol's rules: on success the capsule is renamed and
- * `*out` is the caller's, validated, and made versioned where it was legacy. On failure the capsule
- * still owns its tensor. `device`, `copy` and `stream` of `options` have no meaning here.
- * \since 0.3.0 */
-static inline int dlbridge_py_import_capsule(PyObject* capsule, const DLBridgePyImportOptions* options,
-                                             DLManagedTensorVersioned** out) {
-  static const DLBridgePyImportOptions usual = DLBRIDGE_PY_IMPORT_OPTIONS_INIT;
-  const char* name;
+/* Takes the tensor out of a capsule, by the protocol's rules. */
+static inline int dlbridge_py_by_capsule_(PyObject* capsule, const DLBridgePyImportOptions* options,
+                                          DLManagedTensorVersioned** out) {
+  const char* name = PyCapsule_GetName(capsule);
+  const int versioned = name != NULL && strcmp(name, "dltensor_versioned") == 0;
   void* tensor;
-  if (!PyCapsule_CheckExact(capsule)) {
-    dlbridge_py_reject_(PyExc_TypeError, DLBRIDGE_ERROR_INVALID_ARGUMENT, DLBRIDGE_RULE_NONE,
-                        "expected a DLPack capsule, found a value of another type");
+  if (!versioned && (name == NULL || strcmp(name, "dltensor") != 0)) {
+    return dlbridge_py_reject_capsule_(name);
+  }
+  tensor = PyCapsule_GetPointer(capsule, name);
+  if (tensor == NULL ||
+      dlbridge_py_accept_(tensor, versioned ? DLBRIDGE_KIND_VERSIONED : DLBRIDGE_KIND_LEGACY, options,
+                          out) < 0) {
     return -1;
   }
-  options = options != NULL ? options : &usual;
-  name = PyCapsule_GetName(capsule);
-  if (name != NULL && strcmp(name, "dltensor_versioned") == 0) {
-    tensor = PyCapsule_GetPointer(capsule, name);
-    if (tensor == NULL || dlbridge_py_accept_(tensor, DLBRIDGE_KIND_VERSIONED, options, out) < 0) {
-      return -1;
-    }
-    return dlbridge_py_take_(capsule, "used_dltensor_versioned", out);
-  }
-  if (name != NULL && strcmp(name, "dltensor") == 0) {
-    tensor = PyCapsule_GetPointer(capsule, name);
-    if (tensor == NULL || dlbridge_py_accept_(tensor, DLBRIDGE_KIND_LEGACY, options, out) < 0) {
-      return -1;
-    }
-    return dlbridge_py_take_(capsule, "used_dltensor", out);
-  }
-  return dlbridge_py_reject_capsule_(name);
+  return dlbridge_py_take_(capsule, versioned ? "used_dltensor_versioned" : "used_dltensor", out);
 }
 
 /* --- By __dlpack__ ---------------------------------------------------------------------------- */
@@ -994,11 +980,13 @@ static inline int dlbridge_py_says_copy_(const DLBridgePyImportOptions* options)
 
 /* The consumer's stream, as the Python array API counts them. */
 static inline int64_t dlbridge_py_stream_(const DLBridgePyImportOptions* options) {
-  return (options->options & DLBRIDGE_PY_STREAM) != 0 ? options->stream : DLBRIDGE_ARRAY_API_STREAM_NONE;
+  return (options->options & DLBRIDGE_PY_STREAM) != 0 ? options->stream
+                                                      : DLBRIDGE_ARRAY_API_STREAM_NONE;
 }
 
 /* The keywords; a new dict. */
-static inline PyObject* dlbridge_py_keywords_(DLBridgePy* py, const DLBridgePyImportOptions* options, int ask) {
+static inline PyObject* dlbridge_py_keywords_(DLBridgePy* py, const DLBridgePyImportOptions* options,
+                                              int ask) {
   PyObject* keywords = PyDict_New();
   int status = keywords != NULL ? 0 : -1;
   if (status == 0 && (options->options & DLBRIDGE_PY_STREAM) != 0) {
@@ -1114,7 +1102,7 @@ static inline int dlbridge_py_by_method_(DLBridgePy* py, PyObject* object,
                         (PyObject*)Py_TYPE(object), (PyObject*)Py_TYPE(capsule));
     status = -1;
   } else {
-    status = dlbridge_py_import_capsule(capsule, options, out);
+    status = dlbridge_py_by_capsule_(capsule, options, out);
   }
   dlbridge_py_drop_capsule_(capsule);
   return status;
@@ -1329,12 +1317,13 @@ static inline int dlbridge_py_by_table_(DLBridgePy* py, const DLBridgePyType* ty
 
 /* --- By whichever way there is ---------------------------------------------------------------- */
 
-static inline int dlbridge_py_by_any_(DLBridgePy* py, PyObject* object, const DLBridgePyImportOptions* options,
+static inline int dlbridge_py_by_any_(DLBridgePy* py, PyObject* object,
+                                      const DLBridgePyImportOptions* options,
                                       DLManagedTensorVersioned** out) {
   DLBridgePyType type;
   int status;
   if (PyCapsule_CheckExact(object)) {
-    return dlbridge_py_import_capsule(object, options, out);
+    return dlbridge_py_by_capsule_(object, options, out);
   }
   if (dlbridge_py_type_(py, Py_TYPE(object), &type) < 0) {
     return -1;
@@ -1376,7 +1365,8 @@ static inline int dlbridge_py_copied_(DLManagedTensorVersioned** tensor, const D
 }
 
 /* Brings what came where it is wanted, and copies it where that is wanted and did not happen. */
-static inline int dlbridge_py_fit_(const DLBridgePyImportOptions* options, DLManagedTensorVersioned** tensor) {
+static inline int dlbridge_py_fit_(const DLBridgePyImportOptions* options,
+                                   DLManagedTensorVersioned** tensor) {
   const DLTensor* fields = &(*tensor)->dl_tensor;
   const int elsewhere = options->device != NULL &&
                         ((int64_t)fields->device.device_type != (int64_t)options->device->device_type ||
@@ -1490,12 +1480,13 @@ static inline int dlbridge_py_check_options_(const DLBridgePyImportOptions* opti
 }
 
 /** Makes a tensor of any object that speaks DLPack: by its type's exchange table, else by __dlpack__
- * with keywords, else by __dlpack__ without, or of a capsule of either name. `options` may be NULL. `*out`
- * is the caller's: versioned, major 1, validated; the producer's own where that handed out a versioned
- * one (validated where it is, nothing allocated) and DLBRIDGE_PY_OWNED is not set, else
- * dlbridge-owned. A capsule that is rejected still owns its tensor; where the tensor will do but `device` or `copy` cannot be met, the capsule was
- * taken and the tensor is released. \since 0.3.0 */
-static inline int dlbridge_py_import(DLBridgePy* py, PyObject* object, const DLBridgePyImportOptions* options,
+ * with keywords, else by __dlpack__ without, or of a capsule of either name. `options` may be NULL.
+ * `*out` is the caller's: versioned, of major 1, validated. It is the producer's own tensor where that
+ * handed out a versioned one and DLBRIDGE_PY_OWNED is not set (nothing is allocated then), else it is
+ * dlbridge-owned. A capsule that is rejected still owns its tensor. Where only `device` or a COPY
+ * option cannot be met, the capsule was taken and the tensor is released. \since 0.3.0 */
+static inline int dlbridge_py_import(DLBridgePy* py, PyObject* object,
+                                     const DLBridgePyImportOptions* options,
                                      DLManagedTensorVersioned** out) {
   static const DLBridgePyImportOptions usual = DLBRIDGE_PY_IMPORT_OPTIONS_INIT;
   DLManagedTensorVersioned* tensor = NULL;
@@ -1513,6 +1504,31 @@ static inline int dlbridge_py_import(DLBridgePy* py, PyObject* object, const DLB
   }
   *out = tensor;
   return 0;
+}
+
+/** Takes the tensor out of a capsule, by the protocol's rules: on success the capsule is renamed and
+ * `*out` is the caller's, as from dlbridge_py_import. On failure the capsule still owns its tensor.
+ * `device`, STREAM and the COPY options have no meaning here: ValueError where they are set.
+ * \since 0.3.0 */
+static inline int dlbridge_py_import_capsule(PyObject* capsule,
+                                             const DLBridgePyImportOptions* options,
+                                             DLManagedTensorVersioned** out) {
+  static const DLBridgePyImportOptions usual = DLBRIDGE_PY_IMPORT_OPTIONS_INIT;
+  options = options != NULL ? options : &usual;
+  if (dlbridge_py_check_options_(options) < 0) {
+    return -1;
+  }
+  if (options->device != NULL || dlbridge_py_says_copy_(options) ||
+      (options->options & DLBRIDGE_PY_STREAM) != 0) {
+    return dlbridge_py_reject_argument_(
+        "options: expected no device, copy or stream for a capsule, whose tensor is there already");
+  }
+  if (!PyCapsule_CheckExact(capsule)) {
+    return dlbridge_py_reject_(PyExc_TypeError, DLBRIDGE_ERROR_INVALID_ARGUMENT, DLBRIDGE_RULE_NONE,
+                               "expected a DLPack capsule, found an instance of %R",
+                               (PyObject*)Py_TYPE(capsule));
+  }
+  return dlbridge_py_by_capsule_(capsule, options, out);
 }
 
 /** A tensor for the length of a call. \since 0.3.0 */
@@ -1538,12 +1554,14 @@ static inline int dlbridge_py_lend_(DLBridgePy* py, const DLBridgePyType* type, 
   if (status != 1) {
     return status;
   }
-  /* A borrowed tensor has no flags. torch says of none of its tensors that it must not be written to. */
-  out->tensor_flags = type->guard == DLBRIDGE_PY_GUARD_TORCH || (options->options & DLBRIDGE_PY_VOUCH_WRITABLE) != 0
-                   ? 0
-                   : DLPACK_FLAG_BITMASK_READ_ONLY;
+  /* A borrowed tensor has no flags. torch never says that a tensor must not be written to. */
+  out->tensor_flags = type->guard == DLBRIDGE_PY_GUARD_TORCH ||
+                              (options->options & DLBRIDGE_PY_VOUCH_WRITABLE) != 0
+                          ? 0
+                          : DLPACK_FLAG_BITMASK_READ_ONLY;
   if ((options->options & DLBRIDGE_PY_SKIP_VALIDATION) == 0 &&
-      dlbridge_validate(&out->tensor, out->tensor_flags, dlbridge_py_needed_(options, &out->tensor, out->tensor_flags),
+      dlbridge_validate(&out->tensor, out->tensor_flags,
+                        dlbridge_py_needed_(options, &out->tensor, out->tensor_flags),
                         &error) != DLBRIDGE_OK) {
     return dlbridge_py_raise(&error);
   }
@@ -1558,8 +1576,10 @@ static inline int dlbridge_py_must_write_(const DLBridgePyImportOptions* options
 /** Looks at the tensor of any object that speaks DLPack for the length of a call: where its type's
  * exchange table has the function for it, nothing is allocated. `object` must stay, unaltered, until
  * dlbridge_py_give_back. A capsule is taken, as by dlbridge_py_import.
- * `options->device` and `options->copy` have no meaning here: ValueError where they are set. \since 0.3.0 */
-static inline int dlbridge_py_borrow(DLBridgePy* py, PyObject* object, const DLBridgePyImportOptions* options,
+ * `options->device` and the COPY options have no meaning here: ValueError where they are set.
+ * \since 0.3.0 */
+static inline int dlbridge_py_borrow(DLBridgePy* py, PyObject* object,
+                                     const DLBridgePyImportOptions* options,
                                      DLBridgePyBorrowed* out) {
   static const DLBridgePyImportOptions usual = DLBRIDGE_PY_IMPORT_OPTIONS_INIT;
   DLBridgePyType type;

@@ -229,7 +229,7 @@ _RENAME = ctypes.pythonapi.PyCapsule_SetName
 _RENAME.argtypes = [ctypes.py_object, ctypes.c_char_p]
 
 
-class Refused(Exception):
+class Rejected(Exception):
     """The library rejected the call."""
 
     def __init__(self, status, error):
@@ -280,7 +280,7 @@ class Library:
         status = getattr(self._lib, "dlbridge_" + name)(*arguments, ctypes.byref(error))
         if status != 0:
             text = self._lib.dlbridge_status_name(status).decode()
-            raise Refused(text.removeprefix("DLBRIDGE_ERROR_"), error)
+            raise Rejected(text.removeprefix("DLBRIDGE_ERROR_"), error)
 
     def backend_info(self):
         info = BackendInfo(struct_size=ctypes.sizeof(BackendInfo))

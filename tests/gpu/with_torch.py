@@ -52,7 +52,7 @@ class WithTorch(unittest.TestCase):
         self.library.validate(bare(x[::2]))
         lie = bare(x)
         lie.device = b.DLDevice(b.CPU, 0)
-        with self.assertRaises(b.Refused) as caught:
+        with self.assertRaises(b.Rejected) as caught:
             self.library.validate(lie)
         self.assertEqual(caught.exception.rule, b.RULE_DEVICE_LABEL)
 
@@ -113,7 +113,7 @@ class WithTorch(unittest.TestCase):
         with torch.cuda.graph(graph):
             capturing = b.stream(torch.cuda.current_stream().cuda_stream)
             x.add_(1.0)
-            with self.assertRaises(b.Refused) as caught:
+            with self.assertRaises(b.Rejected) as caught:
                 self.library.handoff(capturing, b.stream(side.cuda_stream))
             self.library.handoff(capturing, b.stream(side.cuda_stream), 2)
             with torch.cuda.stream(side):

@@ -7,7 +7,7 @@ import pathlib
 import sys
 import tempfile
 
-from bridge import Error, Refused
+from bridge import Error, Rejected
 from capsules import DLDevice, DLManagedTensorVersioned, DLPackVersion
 
 ONEAPI = 14
@@ -134,7 +134,7 @@ class Devices:
         error = Error()
         status = getattr(self._lib, name)(*arguments, ctypes.byref(error))
         if status != 0:
-            raise Refused(
+            raise Rejected(
                 self._lib.dlbridge_status_name(status).decode(),
                 self._lib.dlbridge_rule_name(error.rule).decode(),
                 error.message.decode(),

@@ -21,7 +21,7 @@ from bridge import (  # noqa: E402
     Export,
     Handover,
     Library,
-    Refused,
+    Rejected,
 )
 from capsules import IS_COPIED, READ_ONLY, look, release, wrap  # noqa: E402
 from frameworks import JAX, NUMPY, ONNX, TENSORFLOW, VALUES, address  # noqa: E402
@@ -107,10 +107,10 @@ class FrameworksTest(unittest.TestCase):
         frozen = VALUES.copy()
         frozen.flags.writeable = False
         tensor = self.library.take(frozen.__dlpack__(max_version=(1, 3)))
-        with self.assertRaises(Refused) as refused:
+        with self.assertRaises(Rejected) as rejected:
             self.library.downgrade(tensor)
-        self.assertEqual(refused.exception.status, "UNREPRESENTABLE")
-        self.assertEqual(refused.exception.rule, "LEGACY_READ_ONLY")
+        self.assertEqual(rejected.exception.status, "UNREPRESENTABLE")
+        self.assertEqual(rejected.exception.rule, "LEGACY_READ_ONLY")
         legacy = self.library.downgrade(tensor, DROP_READ_ONLY)
         again = self.library.upgrade(legacy, VOUCH_WRITABLE)
         self.assertEqual(again.flags & READ_ONLY, READ_ONLY)

@@ -44,7 +44,7 @@ def from_buffer(
     or ``offset`` (in bytes) its bytes are taken as those instead: it must then be C-contiguous, and
     every element lie inside it. That is how bytes become bfloat16, float8 or packed int4.
 
-    writable: None, as the buffer says; True, a read-only buffer is refused; False, the tensor is
+    writable: None, as the buffer says; True, a read-only buffer is rejected; False, the tensor is
     read-only. The buffer stays exported (a bytearray cannot be resized) while the tensor lives.
     """
     view = memoryview(obj)

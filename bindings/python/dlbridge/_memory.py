@@ -88,5 +88,7 @@ def inside(
     )
     if offset and tensor.data_ptr:
         # Not every importer adds byte_offset; the bounds have been checked.
-        return wrap(view, address + offset, shape, dtype, strides=strides, tensor_flags=tensor_flags)
+        return wrap(
+            view, address + offset, shape, dtype, strides=strides, tensor_flags=tensor_flags
+        )
     return tensor

@@ -24,7 +24,7 @@ def portable(x: Any, /, *, copy: bool | None = None) -> Tensor:
 
     It arrives as a `dlbridge.Tensor`, over the memory in which the bytes arrived: read-only where
     that memory is. ``x`` speaks DLPack, an array interface or the buffer protocol. ``copy``: None,
-    memory of other devices is copied to the host; False, it is refused; True, always copied.
+    memory of other devices is copied to the host; False, it is rejected; True, always copied.
     """
     if copy not in (None, True, False):
         raise TypeError(f"expected copy to be None, True or False, found {copy!r}")

@@ -14,8 +14,8 @@ addresses that must be released once, by `release`, `release_versioned` or `rele
 
 A failed call raises BufferError (the tensor is broken or rejected), ValueError (an argument),
 MemoryError, or RuntimeError (a driver). The exception has `status`, `rule`, `axis` and a driver's
-`native_code`, and an argument of the wrong type is a TypeError. The GIL is let go for calls that may reach a driver or
-a foreign deleter.
+`native_code`. An argument of the wrong type is a TypeError. The GIL is released for calls that may
+reach a driver or a foreign deleter.
 
 The ctypes structs below mirror dlpack.h; `tensor_at` reads one without reading more than the rules
 allow."""

@@ -19,7 +19,7 @@ EXCEPTIONS = {
 }
 
 
-def refused(error):
+def rejected(error):
     """What an exception of the library's says, or why it is none."""
     status = getattr(error, "status", None)
     if type(error) is not EXCEPTIONS.get(status):
@@ -38,7 +38,7 @@ def answer(world, step):
     except Exception as error:
         more = {key: getattr(error, key) for key in ("failed", "length") if hasattr(error, key)}
         more.update(getattr(error, "more", {}))
-        return {**refused(error), **more, "deleters": world.deletes()}
+        return {**rejected(error), **more, "deleters": world.deletes()}
 
 
 # ----------------------------------------------------------------------------------- the arguments

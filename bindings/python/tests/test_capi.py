@@ -94,7 +94,7 @@ def test_it_compiles_for_free_threaded_builds(language, tmp_path):
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_an_older_limited_api_is_refused_by_the_compiler(language, tmp_path):
+def test_an_older_limited_api_is_rejected_by_the_compiler(language, tmp_path):
     with pytest.raises(AssertionError, match="limited API of 3.12 or later"):
         compile_only(tmp_path, *LANGUAGES[language], "-DPy_LIMITED_API=0x030a0000")
 
@@ -161,7 +161,11 @@ def test_import_by_each_option(probe):
         ({"options": 1 << 7}, "INVALID_ARGUMENT", "a bit below 8"),
         ({"options": 1 << 14 | OWNED}, "TOO_NEW", "the bits 0x4000,"),
         ({"options": NEVER | ALWAYS}, "INVALID_ARGUMENT", "found both"),
-        ({"stream": 7}, "INVALID_ARGUMENT", "stream: expected 0 without DLBRIDGE_PY_STREAM, found 7"),
+        (
+            {"stream": 7},
+            "INVALID_ARGUMENT",
+            "stream: expected 0 without DLBRIDGE_PY_STREAM, found 7",
+        ),
     ],
 )
 def test_options_that_do_not_mean_anything_are_rejected(probe, given, status, message):
@@ -185,6 +189,24 @@ def test_import_takes_capsules_by_the_rules(probe):
         assert made.deleted == 1
         with pytest.raises(BufferError, match="was not taken yet"):
             imported(probe, capsule)
+
+
+def test_import_of_a_capsule_rejects_what_it_cannot_do(probe):
+    for make in (versioned, legacy):
+        made = make()
+        capsule = made.capsule()
+        for options in (NEVER, ALWAYS, STREAM):
+            with pytest.raises(ValueError, match="no device, copy or stream"):
+                probe.import_capsule(capsule, options, False)
+        with pytest.raises(ValueError, match="no device, copy or stream"):
+            probe.import_capsule(capsule, 0, True)
+        with pytest.raises(ValueError, match="DLPACK_FLAG_BITMASK_READ_ONLY"):
+            probe.import_capsule(capsule, 1, False)
+        assert made.deleted == 0
+        assert probe.import_capsule(capsule, OWNED, False)[0] == (2, 3)
+        assert made.deleted == 1
+    with pytest.raises(TypeError, match="an instance of <class 'int'>"):
+        probe.import_capsule(3, 0, False)
 
 
 VERSIONS = [(None, b"dltensor"), ((0, 8), b"dltensor"), ((1, 0), b"dltensor_versioned"),
@@ -211,7 +233,7 @@ def test_wrap_makes_capsules_for_every_consumer(probe, version, name):
     assert gone() is None
 
 
-def test_wrap_that_is_refused_lets_the_owner_go(probe):
+def test_wrap_that_is_rejected_lets_the_owner_go(probe):
     class Owner:
         pass
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 from dlbridge import from_dlpack
-from producers import LegacyProducer, Producer, legacy, refused, tabled_type, versioned
+from producers import LegacyProducer, Producer, legacy, rejected, tabled_type, versioned
 
 pytestmark = pytest.mark.usefixtures("balanced")
 
@@ -37,7 +37,7 @@ def test_what_is_within_the_limits_is_accepted(kind, limits):
 @pytest.mark.parametrize("ndim", [0, 1, 3, 64, (0, 1), (3, None), (None, 1), (3, 64)], ids=str)
 def test_another_number_of_axes_is_rejected(kind, ndim):
     x = kind()
-    with refused(BufferError, "found 2", status="POLICY", rule="NDIM_LIMIT"):
+    with rejected(BufferError, "found 2", status="POLICY", rule="NDIM_LIMIT"):
         from_dlpack(x, ndim=ndim)
     assert x.deleted == 1
 
@@ -55,14 +55,14 @@ def test_another_number_of_axes_is_rejected(kind, ndim):
 )
 def test_another_extent_is_rejected_by_its_axis(kind, shape, axis, message):
     x = kind()
-    with refused(BufferError, message, status="POLICY", rule="SHAPE_MISMATCH", axis=axis):
+    with rejected(BufferError, message, status="POLICY", rule="SHAPE_MISMATCH", axis=axis):
         from_dlpack(x, shape=shape)
     assert x.deleted == 1
 
 
 @pytest.mark.parametrize("shape", [(), (2,), (2, 3, 1), (None,) * 64], ids=len)
 def test_a_shape_says_its_number_of_axes(shape):
-    with refused(BufferError, "found 2", status="POLICY", rule="NDIM_LIMIT"):
+    with rejected(BufferError, "found 2", status="POLICY", rule="NDIM_LIMIT"):
         from_dlpack(Producer(), shape=shape)
 
 
@@ -76,7 +76,7 @@ def test_a_scalar_and_an_empty_tensor():
 def test_a_capsule_that_is_rejected_still_owns_its_tensor(make):
     made = make()
     capsule = made.capsule()
-    with refused(BufferError, "found 2", status="POLICY", rule="NDIM_LIMIT"):
+    with rejected(BufferError, "found 2", status="POLICY", rule="NDIM_LIMIT"):
         from_dlpack(capsule, ndim=3)
     assert made.deleted == 0
     assert from_dlpack(capsule, ndim=2).shape == (2, 3)
@@ -86,16 +86,16 @@ def test_a_capsule_that_is_rejected_still_owns_its_tensor(make):
 def test_limits_go_with_every_other_keyword():
     given = {"copy": True, "writable": True, "device": "cpu", "stream": None}
     assert from_dlpack(Producer(), shape=(2, 3), **given).copied
-    with refused(BufferError, "found 3", status="POLICY", rule="SHAPE_MISMATCH", axis=1):
+    with rejected(BufferError, "found 3", status="POLICY", rule="SHAPE_MISMATCH", axis=1):
         from_dlpack(Producer(), shape=(2, 4), **given)
     assert from_dlpack(LegacyProducer(), ndim=2, writable=False).readonly
     assert from_dlpack(Producer(), validate="struct", ndim=2).ndim == 2
-    with refused(BufferError, "found 2", status="POLICY", rule="NDIM_LIMIT"):
+    with rejected(BufferError, "found 2", status="POLICY", rule="NDIM_LIMIT"):
         from_dlpack(Producer(), validate="struct", ndim=1)
 
 
 def test_a_shape_needs_a_validation_that_reads_it():
-    with refused(ValueError, "shape", status="INVALID_ARGUMENT"):
+    with rejected(ValueError, "shape", status="INVALID_ARGUMENT"):
         from_dlpack(Producer(), validate="struct", shape=(2, 3))
     for limits in ({"ndim": 2}, {"shape": (2, 3)}):
         with pytest.raises(ValueError, match="some validation for ndim and shape"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors in pickles: equal, uncopied out of band, flags kept, and damaged ones refused."""
+"""Tensors in pickles: equal, uncopied out of band, flags kept, and damaged ones rejected."""
 
 import copy
 import ctypes
@@ -246,14 +246,14 @@ def on_cuda():
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_memory_of_another_device_is_refused(protocol):
+def test_memory_of_another_device_is_rejected(protocol):
     with pytest.raises(
         BufferError, match=r'memory that the CPU can read, found .*copy\(device="cpu'
     ):
         pickle.dumps(on_cuda(), protocol)
 
 
-def test_handles_are_refused():
+def test_handles_are_rejected():
     owner = bytearray(8)
     address = dlbridge.from_buffer(owner).data_ptr
     with pytest.raises(BufferError, match="handles, which mean nothing"):
@@ -337,18 +337,18 @@ def test_the_state_is_what_reduce_writes():
         {"data": 4096},
     ],
 )
-def test_damage_is_refused(change):
+def test_damage_is_rejected(change):
     with pytest.raises(ValueError, match="expected a whole pickled tensor, found a damaged one"):
         _pickle.rebuild(*state(**change))
 
 
 @pytest.mark.parametrize("version", [0, 2, -1, None, "1"])
-def test_other_formats_are_refused(version):
+def test_other_formats_are_rejected(version):
     with pytest.raises(ValueError, match="a pickled tensor of format 1, found"):
         _pickle.rebuild(*state(version=version))
 
 
-def test_missing_and_surplus_fields_are_refused():
+def test_missing_and_surplus_fields_are_rejected():
     for fields in (state()[:-1], (*state(), 0), (1,)):
         with pytest.raises(ValueError, match="damaged"):
             _pickle.rebuild(*fields)

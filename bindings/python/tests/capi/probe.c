@@ -99,6 +99,28 @@ static PyObject* import_(PyObject* module, PyObject* args) {
   return seen;
 }
 
+/* import_capsule(capsule, options, with_device): what came. */
+static PyObject* import_capsule(PyObject* module, PyObject* args) {
+  DLBridgePyImportOptions options = dlbridge_py_import_options_init();
+  DLManagedTensorVersioned* tensor;
+  DLDevice device = {kDLCPU, 0};
+  PyObject *object, *seen;
+  unsigned int bits;
+  int with_device;
+  (void)module;
+  if (!PyArg_ParseTuple(args, "OIp", &object, &bits, &with_device)) {
+    return NULL;
+  }
+  options.options = bits;
+  options.device = with_device ? &device : NULL;
+  if (dlbridge_py_import_capsule(object, &options, &tensor) < 0) {
+    return NULL;
+  }
+  seen = describe(&tensor->dl_tensor, tensor->flags, &tensor->version);
+  dlbridge_py_release(tensor);
+  return seen;
+}
+
 static PyObject* capsule_of(DLManagedTensorVersioned* tensor, PyObject* version) {
   DLPackVersion newest;
   unsigned int major, minor;
@@ -243,6 +265,7 @@ static int lend(void* object, DLTensor* out) {
 static PyMethodDef functions[] = {
     {"borrow", borrow, METH_VARARGS, NULL},
     {"import_", import_, METH_VARARGS, NULL},
+    {"import_capsule", import_capsule, METH_VARARGS, NULL},
     {"wrap", wrap, METH_VARARGS, NULL},
     {"wrap_buffer", wrap_buffer, METH_VARARGS, NULL},
     {"to_type", to_type, METH_VARARGS, NULL},
