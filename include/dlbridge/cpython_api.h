@@ -326,7 +326,7 @@ static inline int dlbridge_py_is_elsewhere_(void) {
   }
 #if PY_VERSION_HEX < 0x030c0000
   {
-    /* Whoever has the GIL: this thread, in the guise of a state that PyGILState does not know? */
+    /* Has this thread the GIL, by a state that PyGILState does not know? */
     const PyThreadState* current = _PyThreadState_UncheckedGet();
     return current != NULL && current != known && current->thread_id == PyThread_get_thread_ident();
   }
@@ -336,8 +336,8 @@ static inline int dlbridge_py_is_elsewhere_(void) {
 }
 
 /* `release` of dlbridge_wrap: any thread, with or without the GIL. When the interpreter is at its end,
- * its objects can no longer be touched from here: they are left to it. An object cannot be told which
- * work still uses its memory, so the host waits for that. */
+ * its objects can no longer be touched from here: they are left to it. Where work may still
+ * use the memory, the host waits for it: a Python object cannot. */
 static inline void dlbridge_py_released_(void* context, const DLBridgeBuffer* buffer,
                                          const struct DLBridgeStream* stream) {
   DLBridgePyKept* kept = (DLBridgePyKept*)context;
@@ -399,7 +399,7 @@ static inline int dlbridge_py_wrap_kept_(DLBridgePyKept* kept, DLBridgeWrapSpec*
 
 /** Makes a tensor of memory that the Python object `owner` keeps alive: as dlbridge_wrap, whose
  * `release` and `release_context` are set here. The tensor holds a reference to `owner` until its last
- * owner is gone. This is how a type of one's own makes its tensors. \since 0.3.0 */
+ * owner is gone. An extension's own type makes its tensors so. \since 0.3.0 */
 static inline int dlbridge_py_wrap(DLBridgePy* py, PyObject* owner, const DLBridgeWrapSpec* spec,
                                    DLManagedTensorVersioned** out) {
   DLBridgeWrapSpec copy = *spec;
@@ -627,7 +627,7 @@ static inline int dlbridge_py_bases_(DLBridgePy* py, PyTypeObject* type, DLBridg
   return 0;
 }
 
-/* The newest table behind the capsule that is understood; NULL where there is none. */
+/* The newest table in the capsule's chain that is understood; NULL where there is none. */
 static inline const DLPackExchangeAPI* dlbridge_py_table_(PyObject* capsule) {
   const DLPackExchangeAPI* table = NULL;
   if (PyCapsule_CheckExact(capsule)) {
@@ -1280,7 +1280,7 @@ static inline int dlbridge_py_order_(const DLPackExchangeAPI* table, const DLTen
   return 1;
 }
 
-/* What a table of `type` that failed left behind: its exception, or one that says so. */
+/* The exception of a table of `type` that failed, or one that reports it. */
 static inline int dlbridge_py_table_failed_(PyTypeObject* type) {
   if (!PyErr_Occurred()) {
     dlbridge_py_reject_(PyExc_BufferError, DLBRIDGE_ERROR_INVALID_TENSOR, DLBRIDGE_RULE_NONE,
@@ -1728,7 +1728,7 @@ static inline PyObject* dlbridge_py_capsule(DLManagedTensorVersioned* tensor,
 }
 
 /* ---------------------------------------------------------------------------------------------
- * An exchange table of one's own
+ * An exchange table for an own type
  * ------------------------------------------------------------------------------------------- */
 
 /** The table's allocator: memory of the host. Needs no GIL. \since 0.3.0 */

@@ -224,7 +224,7 @@ class Report:
     """What inspect found. `str` has it in words, a notebook shows a picture, `as_dict` is data.
 
     `kind` is "legacy", "versioned" or None where there is no tensor to look at; what is not known
-    is None. `immutable`: nobody may write to it, whatever it hands out. `consumers` maps a
+    is None. `immutable`: it must not be written to, whatever it hands out. `consumers` maps a
     framework to None, where it takes the tensor as it is, or to why it does not."""
 
     def __init__(self, x: Any):
@@ -470,14 +470,14 @@ def _finding_words(finding):
 
 
 def _consumers(report):
-    """For whom it will not do: the table is asked only once there is something to ask it of."""
+    """Which consumers reject it: the table is asked only once there is something to ask it of."""
     from ._consumers import CONSUMERS
 
     return {name: consumer.takes(report) for name, consumer in CONSUMERS.items()}
 
 
 def inspect(x: Any) -> Report:
-    """What `x` really hands out: any object that speaks DLPack, or a bare capsule.
+    """What `x` really hands out: any object that speaks DLPack, or a capsule.
 
     Nothing is consumed and no data is read. A broken tensor is described, and what the producer
     raises is part of the answer."""

@@ -276,7 +276,8 @@ def test_import_of_an_unknown_kind_reports_the_broken_rule():
 
 def test_export_makes_what_the_consumer_reads():
     deleted = []
-    tensor = abi.import_tensor(ctypes.addressof(legacy_struct(deleted)), abi.Kind.LEGACY)
+    struct = legacy_struct(deleted)
+    tensor = abi.import_tensor(ctypes.addressof(struct), abi.Kind.LEGACY)
     error = rejection(BufferError, abi.export_tensor, tensor, abi.Kind.VERSIONED, (0, 8))
     assert error.rule == "LEGACY_READ_ONLY"
     rejection(ValueError, abi.export_tensor, tensor, abi.Kind.VERSIONED, (0, 0))

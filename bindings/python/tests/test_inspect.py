@@ -159,7 +159,7 @@ def test_the_layout_is_the_librarys():
                 assert str(found[key]) == wanted[name], case["name"]
             for axes in ("broadcast_axes", "negative_axes"):
                 assert str(sum(1 << axis for axis in found[axes])) == wanted[axes]
-            assert found["c_contiguous"] == ("C_CONTIGUOUS" in wanted["flags"])
+            assert found["c_contiguous"] == ("C_CONTIGUOUS" in wanted["properties"])
             assert found["overlap"].upper() == wanted["self_overlap"]
             seen += 1
     assert seen > 50
@@ -189,7 +189,7 @@ def test_the_real_table_takes_a_plain_array(np, monkeypatch):
 
 def tensor_of(producer):
     assert producer.kind != MEMORY
-    kinds = {abi.Kind.BARE: lambda struct: struct}
+    kinds = {abi.Kind.BORROWED: lambda struct: struct}
     return kinds.get(producer.kind, lambda struct: struct.dl_tensor)(producer.struct)
 
 

@@ -177,7 +177,7 @@ def hand_over(array, consumer, may):
 
 
 def by_import(array, consumer, given, rejection):
-    """By dlbridge.to, which does not only use the consumer's from_dlpack; else raises `rejection`."""
+    """By dlbridge.to, which has more ways than from_dlpack; else raises `rejection`."""
     try:
         return Arrived(to(array, consumer.name, **given), given, None, "to")
     except Exception:
