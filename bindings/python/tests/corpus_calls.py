@@ -194,6 +194,7 @@ def call_diagnose(world, step):
 def call_layout(world, step):
     handle = world.live[step["in"]]
     layout = abi.layout(handle.tensor, handle.flags)
+    assert layout.pop("ndim") == handle.fields.ndim  # which the case says already
     layout["properties"] = abi.names_of(abi.LayoutProperty, layout["properties"])
     layout["self_overlap"] = abi.Answer(layout["self_overlap"]).name
     wide = {"element_count", "packed_bytes", "begin", "end", "broadcast_axes", "negative_axes"}

@@ -188,7 +188,7 @@ def test_a_tensor_that_the_consumers_version_cannot_describe_is_rejected():
     """Too old a max_version to exchange the data at all is a BufferError, and says so."""
     tensor = from_dlpack(Producer(dtype=(producers.FLOAT8, 8, 1)))
     assert exported(tensor.__dlpack__(max_version=(1, 1)))[0].minor == 1
-    with pytest.raises(BufferError, match=r"DLPack 1\.0.*needs 1\.1") as caught:
+    with pytest.raises(BufferError, match=r"DLPack 1\.0, found a need of 1\.1") as caught:
         tensor.__dlpack__(max_version=(1, 0))
     assert (caught.value.status, caught.value.rule) == ("VERSION", "REQUIRED_VERSION")
     with pytest.raises(BufferError, match="legacy") as caught:

@@ -183,7 +183,7 @@ def test_a_versioned_struct_of_another_major_is_rejected(version):
 
 def test_a_newer_minor_passes_where_all_of_it_is_known():
     tensor = from_dlpack(versioned(version=(1, 99)).capsule())
-    assert tensor.version == (1, 99)
+    assert tensor.version == (1, 3)
     assert tensor.shape == (2, 3)
 
 
@@ -566,7 +566,7 @@ WRAPS = [
     ((b"", 64, (2,), "float32"), {"strides": (2**80,)}, ValueError, "64 bits"),
     ((b"", 64, (2,), "float32"), {"nbytes": 7}, BufferError, "8|bytes"),
     ((b"", 64, (2,), "float32"), {"nbytes": -1}, ValueError, "nbytes"),
-    ((b"", 64, (2,), "float32"), {"flags": 2**64}, ValueError, "flags"),
+    ((b"", 64, (2,), "float32"), {"tensor_flags": 2**64}, ValueError, "tensor_flags"),
     ((b"", 64, (2,), "float32"), {"byte_offset": -1}, ValueError, "byte_offset"),
     ((b"", 64, (2,), "float32"), {"device": None}, TypeError, "a device"),
     ((b"", 64, (2,), "float32"), {"shape": (2,)}, TypeError, "unexpected keyword"),

@@ -259,7 +259,7 @@ def test_to_buffer_of_elements_that_share_bytes():
         dlbridge.to_buffer(turned)
     source = bytearray(12)
     address = dlbridge.from_buffer(source).data_ptr
-    padded = _core.wrap(source, address, (4, 3), "int4", strides=(1, 4), flags=4)
+    padded = _core.wrap(source, address, (4, 3), "int4", strides=(1, 4), tensor_flags=4)
     assert dlbridge.to_buffer(padded).shape == (4, 3)
 
 

@@ -139,7 +139,7 @@ def test_elements_that_share_bytes_in_another_order():
 def test_padded_elements_stay_padded():
     source = bytearray(range(24))
     address = dlbridge.from_buffer(source).data_ptr
-    tensor = _core.wrap(source, address, (4, 6), "int4", flags=4)
+    tensor = _core.wrap(source, address, (4, 6), "int4", tensor_flags=4)
     arrived = through(tensor)
     assert (arrived.flags, arrived.nbytes) == (4, 24)
     assert dlbridge.to_buffer(arrived).tobytes() == bytes(source)
@@ -149,7 +149,7 @@ def test_padded_elements_stay_padded():
 def test_small_elements_with_holes_between_them(flags):
     source = bytearray(range(24))
     address = dlbridge.from_buffer(source).data_ptr
-    tensor = _core.wrap(source, address, (3, 4), "int4", strides=(8, 2), flags=flags)
+    tensor = _core.wrap(source, address, (3, 4), "int4", strides=(8, 2), tensor_flags=flags)
     arrived = through(tensor)
     assert arrived.shape == (3, 4) and arrived.copied
     shift = 0 if flags & 4 else 1  # packed, every other element is the low half of the next byte
@@ -166,7 +166,7 @@ def test_flags_are_kept():
     source = bytearray(8)
     address = dlbridge.from_buffer(source).data_ptr
     for flags in range(8):
-        tensor = _core.wrap(source, address, (8,), "uint8", flags=flags)
+        tensor = _core.wrap(source, address, (8,), "uint8", tensor_flags=flags)
         for protocol in PROTOCOLS:
             assert through(tensor, protocol).flags == flags
 

@@ -68,7 +68,7 @@ static Py_ssize_t product(Py_ssize_t one, Py_ssize_t other) {
 /* Strides in bytes, in memory of their own: the tensor's count elements. A buffer without axes has
  * neither shape nor strides. */
 static int fill_strides(const DLTensor* tensor, Py_ssize_t item, Py_buffer* view) {
-  int32_t i, axis;
+  int32_t i;
   Py_ssize_t* shape;
   view->internal = NULL;
   view->shape = NULL;
@@ -87,11 +87,7 @@ static int fill_strides(const DLTensor* tensor, Py_ssize_t item, Py_buffer* view
   view->strides = shape + tensor->ndim;
   for (i = 0; i < tensor->ndim; ++i) {
     shape[i] = (Py_ssize_t)tensor->shape[i];
-    view->strides[i] =
-        tensor->strides != NULL ? product((Py_ssize_t)tensor->strides[i], item) : item;
-  }
-  for (axis = tensor->ndim - 2; tensor->strides == NULL && axis >= 0; --axis) {
-    view->strides[axis] = product(view->strides[axis + 1], shape[axis + 1]);
+    view->strides[i] = product((Py_ssize_t)tensor->strides[i], item);
   }
   return 0;
 }

@@ -62,6 +62,10 @@ CoreState* core_state_of_type(PyTypeObject* type);
 /* NULL with an exception where the module was not imported in this interpreter. */
 CoreState* core_state(void);
 
+/* protocol.c: a Tensor is always dlbridge-owned. What was validated is what it has, whatever the
+ * producer does to its own struct afterwards. */
+extern const DLBridgePyImportOptions core_import_options;
+
 /* tensor.c: takes the tensor, also where it fails. */
 PyObject* core_tensor_new(CoreState* state, DLManagedTensorVersioned* tensor, int64_t stream);
 /* Also of a type that another import of the module made. */

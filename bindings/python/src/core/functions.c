@@ -126,7 +126,7 @@ static int check_no_demands(uint32_t options) {
 static int read_import(const CoreNames* names, PyObject* const* values, PyObject* keywords,
                        ImportArguments* out) {
   Py_ssize_t i, count = CORE_TUPLE_SIZE(keywords);
-  out->how = dlbridge_py_import_options_init();
+  out->how = core_import_options;
   out->policy = dlbridge_policy_init();
   out->policy.options = DLBRIDGE_POLICY_REJECT_UNKNOWN_DTYPE |
                         DLBRIDGE_POLICY_REJECT_UNKNOWN_DEVICE |
@@ -149,19 +149,6 @@ static int read_import(const CoreNames* names, PyObject* const* values, PyObject
   return 0;
 }
 
-/* The owner of a struct may add READ_ONLY, which then binds: so it must be an own one. */
-static int make_read_only(DLManagedTensorVersioned** tensor) {
-  DLBridgeError error;
-  DLBridgeConvertOptions options = DLBRIDGE_CONVERT_OPTIONS_INIT;
-  options.options = DLBRIDGE_CONVERT_SKIP_VALIDATION | DLBRIDGE_CONVERT_ALLOW_UNKNOWN;
-  if (dlbridge_import(*tensor, DLBRIDGE_KIND_VERSIONED, &options, tensor, &error) != DLBRIDGE_OK) {
-    dlbridge_py_release(*tensor);
-    return dlbridge_py_raise(&error);
-  }
-  (*tensor)->flags |= DLPACK_FLAG_BITMASK_READ_ONLY;
-  return 0;
-}
-
 /* The stream that the tensor's work was ordered before. */
 static int64_t stream_of(const DLBridgePyImportOptions* how) {
   return (how->options & DLBRIDGE_PY_STREAM) != 0 ? how->stream : DLBRIDGE_ARRAY_API_STREAM_NONE;
@@ -176,14 +163,16 @@ static PyObject* from_dlpack(PyObject* module, PyObject* const* args, Py_ssize_t
     return NULL;
   }
   if (keywords == NULL || CORE_TUPLE_SIZE(keywords) == 0) {
-    return dlbridge_py_import(&state->py, args[0], NULL, &tensor) < 0
+    return dlbridge_py_import(&state->py, args[0], &core_import_options, &tensor) < 0
                ? NULL
                : core_tensor_new(state, tensor, DLBRIDGE_ARRAY_API_STREAM_NONE);
   }
   if (read_import(&state->names, args + 1, keywords, &given) < 0 ||
-      dlbridge_py_import(&state->py, args[0], &given.how, &tensor) < 0 ||
-      (given.read_only && make_read_only(&tensor) < 0)) {
+      dlbridge_py_import(&state->py, args[0], &given.how, &tensor) < 0) {
     return NULL;
+  }
+  if (given.read_only) {
+    tensor->flags |= DLPACK_FLAG_BITMASK_READ_ONLY; /* which its owner may add */
   }
   return core_tensor_new(state, tensor, stream_of(&given.how));
 }

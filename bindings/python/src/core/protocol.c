@@ -2,19 +2,8 @@
 /* How a tensor speaks DLPack: __dlpack__, __dlpack_device__, and the exchange table of its type. */
 #include "core.h"
 
-/* Makes the tensor dlbridge-owned, so that it can have more owners. */
-static int import_own(TensorObject* self) {
-  DLBridgeError error;
-  DLBridgeConvertOptions options = DLBRIDGE_CONVERT_OPTIONS_INIT;
-  DLManagedTensorVersioned* imported = NULL;
-  options.options = DLBRIDGE_CONVERT_SKIP_VALIDATION | DLBRIDGE_CONVERT_ALLOW_UNKNOWN;
-  if (dlbridge_import(self->tensor, DLBRIDGE_KIND_VERSIONED, &options, &imported, &error) !=
-      DLBRIDGE_OK) {
-    return dlbridge_py_raise(&error);
-  }
-  self->tensor = imported;
-  return 0;
-}
+const DLBridgePyImportOptions core_import_options = {sizeof(DLBridgePyImportOptions),
+                                                     DLBRIDGE_PY_OWNED, NULL, 0, NULL};
 
 static void release_wrapped(void* context, const DLBridgeBuffer* buffer,
                             const struct DLBridgeStream* stream) {
@@ -55,13 +44,6 @@ DLManagedTensorVersioned* core_without_copied(DLManagedTensorVersioned* tensor) 
 DLManagedTensorVersioned* core_share(TensorObject* self) {
   DLBridgeError error;
   DLManagedTensorVersioned* shared = NULL;
-  DLBridgeStatus status = dlbridge_share(self->tensor, &shared, NULL);
-  if (status == DLBRIDGE_OK) {
-    return core_without_copied(shared);
-  }
-  if (status == DLBRIDGE_ERROR_FOREIGN_TENSOR && import_own(self) < 0) {
-    return NULL;
-  }
   if (dlbridge_share(self->tensor, &shared, &error) != DLBRIDGE_OK) {
     dlbridge_py_raise(&error);
     return NULL;
@@ -211,7 +193,6 @@ static int lend(void* object, DLTensor* out) {
 
 /* What arrives is of foreign code. On failure it stays the caller's. */
 static int to_object(DLManagedTensorVersioned* tensor, void** out) {
-  static const DLBridgePyImportOptions usual = DLBRIDGE_PY_IMPORT_OPTIONS_INIT;
   CoreState* state = core_state();
   PyObject* object =
       state != NULL ? core_tensor_new(state, NULL, DLBRIDGE_ARRAY_API_STREAM_NONE) : NULL;
@@ -219,7 +200,7 @@ static int to_object(DLManagedTensorVersioned* tensor, void** out) {
   if (object == NULL) {
     return -1;
   }
-  if (dlbridge_py_accept_(tensor, DLBRIDGE_KIND_VERSIONED, &usual,
+  if (dlbridge_py_accept_(tensor, DLBRIDGE_KIND_VERSIONED, &core_import_options,
                           &((TensorObject*)object)->tensor) < 0) {
     Py_DECREF(object);
     return -1;

@@ -59,16 +59,8 @@ static PyObject* get_shape(PyObject* self, void* closure) {
   return extents(fields(self)->shape, fields(self)->ndim);
 }
 
-/* A tensor older than DLPack 1.2 may leave them out; a dlbridge-owned one has them. */
 static PyObject* get_strides(PyObject* self, void* closure) {
   (void)closure;
-  if (fields(self)->strides == NULL && fields(self)->ndim > 0) {
-    DLManagedTensorVersioned* shared = core_share((TensorObject*)self);
-    if (shared == NULL) {
-      return NULL;
-    }
-    dlbridge_py_release(shared);
-  }
   return extents(fields(self)->strides, fields(self)->ndim);
 }
 
@@ -171,7 +163,7 @@ static PyGetSetDef attributes[] = {
     {"readonly", get_readonly, NULL, "Must the data not be written to?", NULL},
     {"copied", get_copied, NULL, "Does the producer say that it made a copy?", NULL},
     {"managed_ptr", get_managed_ptr, NULL,
-     "Address of the DLManagedTensorVersioned, until the next call of a method.", NULL},
+     "Address of the DLManagedTensorVersioned, for as long as this object lives.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
