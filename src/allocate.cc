@@ -11,8 +11,8 @@
 namespace dlbridge {
 namespace {
 
-// So many bytes at most are put behind the node: memory of its own, which is aligned, costs several
-// times what all the rest of a small tensor does.
+// Payloads up to this size are allocated inline after the node: aligned memory of its own costs
+// several times as much as the rest of a small tensor.
 constexpr uint64_t kMostInside = 512;
 
 // The bytes that a node needs beyond its tail to hold the tensor's memory as well; 0 where it does
@@ -51,7 +51,7 @@ bool AcquireMemory(const NewTensor& tensor, uint64_t bytes, uint64_t room, Alloc
     tail->context = tensor.allocator->context;
     tail->deallocate = tensor.allocator->deallocate;
     tail->memory =
-        tensor.allocator->allocate(tail->context, tensor.device, bytes, tensor.alignment);
+        tensor.allocator->allocate(tail->context, tensor.device, bytes, tensor.alignment, nullptr);
   }
   return tail->memory != nullptr;
 }
@@ -93,52 +93,63 @@ DLBridgeStatus FillAllocated(const NewTensor& tensor, uint64_t room, Node* node,
   return DLBRIDGE_OK;
 }
 
-DLBridgeStatus CheckAllocateOptions(const DLBridgeAllocateSpec& spec, DLBridgeError* error) {
-  if (spec.reserved1 != 0) {
-    return RefuseArgument(error, "spec.reserved1", "must be zero");
-  }
-  if ((spec.options & ~uint32_t{DLBRIDGE_ALLOCATE_SHAREABLE}) != 0) {
-    return RefuseArgument(error, "spec.options", "has a bit that this library does not know");
-  }
-  if (spec.options != 0 && (spec.allocator != nullptr || TypeOf(spec.device) != kDLCPU)) {
-    return RefuseArgument(error, "spec.options",
-                          "must not say SHAREABLE with an allocator or for another device than "
-                          "the CPU");
+DLBridgeStatus CheckAllocateOptions(const DLBridgeAllocateSpec& spec, DLDevice device,
+                                    DLBridgeError* error) {
+  DLBRIDGE_TRY(CheckOptionBits(spec.options, DLBRIDGE_ALLOCATE_SHAREABLE, "spec.options", error));
+  if (spec.options != 0 && (spec.allocator != nullptr || TypeOf(device) != kDLCPU)) {
+    return RefuseDevice(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "spec.options",
+                        "has DLBRIDGE_ALLOCATE_SHAREABLE, which needs the CPU and no allocator",
+                        device);
   }
   return DLBRIDGE_OK;
 }
 
-DLBridgeStatus CheckSpec(const DLBridgeAllocateSpec& spec, DLBridgeError* error) {
-  if (spec.reserved0 != 0 || spec.reserved[0] != 0 || spec.reserved[1] != 0) {
-    return RefuseArgument(error, "spec.reserved", "must be zero");
+DLBridgeStatus CheckSpec(const DLBridgeAllocateSpec& spec, DLDevice device, DLBridgeError* error) {
+  if (Packed(spec.dtype) == 0) {
+    return RefuseArgument(error, "spec.dtype", "is not set");
   }
   if (spec.alignment != 0 && !IsPowerOfTwo(spec.alignment)) {
-    return RefuseArgument(error, "spec.alignment", "must be 0 or a power of two");
+    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "spec.alignment",
+                       "must be 0 or a power of two", static_cast<int64_t>(spec.alignment));
   }
-  if (spec.version.major != kMajor && (spec.version.major != 0 || spec.version.minor != 0)) {
-    return RefuseArgument(error, "spec.version", "must be of major 1, or {0, 0} for the newest");
-  }
-  DLBRIDGE_TRY(CheckAllocator(spec.allocator, error));
-  DLBRIDGE_TRY(CheckAllocateOptions(spec, error));
-  if (spec.allocator == nullptr && TypeOf(spec.device) != kDLCPU) {
-    return RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "spec.device",
-                        "must be the CPU where no allocator is given");
+  DLBRIDGE_TRY(CheckResultVersion(spec.version, "spec.version", error));
+  DLBRIDGE_TRY(CheckAllocator(spec.allocator, "spec.allocator", error));
+  DLBRIDGE_TRY(CheckAllocateOptions(spec, device, error));
+  if (spec.allocator == nullptr && TypeOf(device) != kDLCPU) {
+    return RefuseDevice(error, DLBRIDGE_ERROR_UNSUPPORTED, "spec.device",
+                        "must be the CPU without an allocator", device);
   }
   return DLBRIDGE_OK;
 }
 
-// The rules that the spec's own tensor must keep, as if a producer had made it.
-DLBridgeStatus CheckPrototype(const DLBridgeAllocateSpec& spec, Version version,
+// The rules that the spec's own tensor must meet, as if a producer had made it.
+DLBridgeStatus CheckPrototype(const DLBridgeAllocateSpec& spec, DLDevice device, Version version,
                               DLBridgeError* error) {
   // A stand-in for the data, which is not there yet.
-  const DLTensor tensor = {
-      const_cast<DLBridgeAllocateSpec*>(&spec), spec.device, spec.ndim, spec.dtype,
-      const_cast<int64_t*>(spec.shape),         nullptr,     0};
+  const DLTensor tensor = {const_cast<DLBridgeAllocateSpec*>(&spec), device,  spec.ndim, spec.dtype,
+                           const_cast<int64_t*>(spec.shape),         nullptr, 0};
   FirstBroken sink(error);
-  if (!CheckHead(BareSubject(&tensor, spec.flags, true), kDefaultPolicy, &sink)) {
+  if (!CheckHead(BorrowedSubject(tensor, spec.tensor_flags, true), kDefaultPolicy, &sink)) {
     return sink.failure();
   }
-  return CheckCodes(tensor, spec.flags, version, error);
+  return CheckCodes(tensor, spec.tensor_flags, version, error);
+}
+
+DLBridgeStatus Allocate(const DLBridgeAllocateSpec& spec, Node** out, DLBridgeError* error) {
+  const DLDevice device = DeviceOrCpu(spec.device);
+  DLBRIDGE_TRY(CheckSpec(spec, device, error));
+  const Version version = SharedVersion(spec.version);
+  DLBRIDGE_TRY(CheckPrototype(spec, device, version, error));
+  const NewTensor tensor = {spec.ndim,
+                            spec.shape,
+                            device,
+                            spec.dtype,
+                            spec.tensor_flags,
+                            version,
+                            spec.alignment != 0 ? spec.alignment : kDefaultAlignment,
+                            spec.allocator,
+                            (spec.options & DLBRIDGE_ALLOCATE_SHAREABLE) != 0};
+  return AllocateTensor(tensor, out, error);
 }
 
 }  // namespace
@@ -167,23 +178,9 @@ DLBridgeStatus dlbridge_allocate(const DLBridgeAllocateSpec* spec, DLManagedTens
                                  DLBridgeError* error) {
   DLBRIDGE_REQUIRE(spec);
   DLBRIDGE_REQUIRE(out);
-  DLBridgeAllocateSpec whole;
-  DLBRIDGE_TRY(dlbridge::ReadGrown(spec, "spec", &whole, error));
-  DLBRIDGE_TRY(dlbridge::CheckSpec(whole, error));
-  const dlbridge::Version version = dlbridge::SharedVersion(whole.version);
-  DLBRIDGE_TRY(dlbridge::CheckPrototype(whole, version, error));
-  const dlbridge::NewTensor tensor = {
-      whole.ndim,
-      whole.shape,
-      whole.device,
-      whole.dtype,
-      whole.flags,
-      version,
-      whole.alignment != 0 ? whole.alignment : dlbridge::kDefaultAlignment,
-      whole.allocator,
-      (whole.options & DLBRIDGE_ALLOCATE_SHAREABLE) != 0};
+  DLBRIDGE_TRY(dlbridge::CheckStruct(spec, "spec", error));
   dlbridge::Node* node = nullptr;
-  DLBRIDGE_TRY(dlbridge::AllocateTensor(tensor, &node, error));
+  DLBRIDGE_TRY(dlbridge::Allocate(*spec, &node, error));
   *out = &node->versioned;
   return DLBRIDGE_OK;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What upgrade, downgrade, adopt and convert share.
+// What upgrade, downgrade, import and export share.
 //
 // Every conversion is prepared first, without touching the source, and committed when nothing can
 // fail any more.
@@ -11,6 +11,7 @@
 #include "dlbridge/dlbridge.h"
 #include "node.h"
 #include "options.h"
+#include "owned.h"
 #include "required.h"
 #include "support/boundary.h"
 #include "validate.h"
@@ -21,8 +22,8 @@ namespace dlbridge {
 struct Prepared {
   enum class How : uint8_t {
     kWrap,      // `node` is new and takes the source
-    kReplace,   // `node` is new and takes the place of `old`, a handle of ours
-    kOriginal,  // `old` ends, and what it came from is the result
+    kReplace,   // `node` is new and takes the place of `old`, a dlbridge-owned handle
+    kOriginal,  // `old` ends, and its source is the result
     kCopy       // `node` is new and has its own data; the source is released
   };
   Node* node;
@@ -31,15 +32,15 @@ struct Prepared {
 };
 
 // Checks the struct itself and, where the options ask for it, all that the policy demands of it.
-// What remains of a vouched tensor is what must hold for a node to be made.
+// Without validation only that is checked without which no node can be made.
 template <class Sink>
 DLBRIDGE_INLINE bool CheckConvertible(const Subject& subject, const Options& options, Sink* sink) {
-  const DLTensor& tensor = *subject.tensor;
+  const DLTensor& tensor = subject.tensor;
   if (DLBRIDGE_LIKELY(!options.Has(DLBRIDGE_CONVERT_SKIP_VALIDATION))) {
     return CheckHead(subject, *options.policy, sink);
   }
-  if (DLBRIDGE_UNLIKELY(tensor.ndim < 0)) {
-    return RefuseNdim(tensor.ndim, *options.policy, sink);
+  if (DLBRIDGE_UNLIKELY(IsAbove(tensor.ndim, DLBRIDGE_MAX_NDIM))) {
+    return RefuseNdim(tensor.ndim, 0, DLBRIDGE_MAX_NDIM, sink);
   }
   if (DLBRIDGE_UNLIKELY(tensor.shape == nullptr && tensor.ndim != 0)) {
     return !sink->Broken({DLBRIDGE_RULE_SHAPE_NULL, kNoAxis, Bits(tensor.ndim), 0});
@@ -47,15 +48,15 @@ DLBRIDGE_INLINE bool CheckConvertible(const Subject& subject, const Options& opt
   return true;
 }
 
-// Refuses a fold where `data` is not an address.
-DLBridgeStatus CheckFold(const DLTensor& tensor, const Options& options, DLBridgeError* error);
+// Rejects a fold where `data` is not an address.
+DLBridgeStatus CheckFold(const Subject& subject, const Options& options, DLBridgeError* error);
 
 // A legacy tensor with the flags that are known of it.
 DLBRIDGE_INLINE Subject LegacySubject(const DLManagedTensor& source, uint64_t flags,
                                       const Options& options) {
-  const bool vouched =
-      options.Has(DLBRIDGE_CONVERT_WRITABLE) || options.policy->Has(DLBRIDGE_POLICY_VOUCH_WRITABLE);
-  return BareSubject(&source.dl_tensor, flags, vouched);
+  const bool vouched = options.Has(DLBRIDGE_CONVERT_VOUCH_WRITABLE) ||
+                       options.policy->Has(DLBRIDGE_POLICY_VOUCH_WRITABLE);
+  return BorrowedSubject(source.dl_tensor, flags, vouched);
 }
 
 // All that a source must meet to become a versioned tensor for this consumer, its layout aside.
@@ -66,42 +67,63 @@ DLBRIDGE_INLINE DLBridgeStatus CheckSource(const Subject& subject, const Options
     return sink.failure();
   }
   if (DLBRIDGE_UNLIKELY(options.Has(DLBRIDGE_CONVERT_FOLD_BYTE_OFFSET))) {
-    DLBRIDGE_TRY(CheckFold(*subject.tensor, options, error));
+    DLBRIDGE_TRY(CheckFold(subject, options, error));
   }
   if (DLBRIDGE_UNLIKELY(options.Has(DLBRIDGE_CONVERT_ALLOW_UNKNOWN))) {
     return DLBRIDGE_OK;
   }
-  return CheckCodes(*subject.tensor, subject.flags, options.version, error);
+  return CheckCodes(subject.tensor, subject.flags, options.version, error);
 }
 
-// Snapshots shape and strides into `node`, and validates the snapshot where the options ask for it.
+// Copies shape and strides to `node`, and validates the copy where the options ask for it.
 template <class Sink>
 DLBRIDGE_INLINE bool Snapshot(const Subject& subject, const Options& options, Node* node,
                               Sink* sink) {
   if (DLBRIDGE_LIKELY(options.Validates())) {
-    return CheckLayout<true>(subject, *options.policy, node->shape(), node->strides(), sink);
+    return CheckLayout(subject, *options.policy, node->shape(), node->strides(), sink);
   }
-  const DLTensor& tensor = *subject.tensor;
+  const DLTensor& tensor = subject.tensor;
   CopyAxes(tensor.ndim, tensor.shape, tensor.strides, node->shape(), node->strides());
   return true;
 }
 
+// A node with a copy of the arrays and with `flags`, its struct not yet filled.
+DLBRIDGE_INLINE DLBridgeStatus MakeNode(const Subject& subject, const Options& options,
+                                        uint64_t flags, Node** out, DLBridgeError* error) {
+  Node* node = AllocateNode(subject.tensor.ndim, 0);
+  if (DLBRIDGE_UNLIKELY(node == nullptr)) {
+    return RefuseMemory(error);
+  }
+  InitNode(node, subject.tensor.ndim, flags);
+  FirstBroken sink(error);
+  if (DLBRIDGE_UNLIKELY(!Snapshot(subject, options, node, &sink))) {
+    DiscardNode(node);
+    return sink.failure();
+  }
+  *out = node;
+  return DLBRIDGE_OK;
+}
+
 // Applies CANONICAL and FOLD_BYTE_OFFSET to a filled node.
 DLBRIDGE_COLD void Reform(const Options& options, Node* node, DLTensor* tensor);
-// Does `tensor` of major 1, handed back as it is, satisfy a consumer with these options?
-bool Satisfies(const DLManagedTensorVersioned& tensor, const Options& options);
 
-// Refuses dtype codes, device types and flag bits that legacy does not know, unless the options let
-// them pass.
-DLBridgeStatus CheckLegacyCodes(const DLTensor& tensor, uint64_t flags, const Options& options,
+// Does the struct of a source still describe what its node does? Then either stands for the other.
+bool IsSameTensor(const DLTensor& source, Node* node, const DLTensor& own);
+
+// May a versioned tensor of that label be handed back to a consumer with these options?
+bool LabelFits(const Subject& subject, const Options& options);
+// Does a tensor of major 1, handed back as it is, satisfy these options?
+bool Satisfies(const Subject& subject, const Options& options);
+
+// Rejects dtype codes, device types and flag bits that the legacy version of the options does not
+// know, unless the options let them pass.
+DLBridgeStatus CheckLegacyCodes(const Subject& subject, const Options& options,
                                 DLBridgeError* error);
-
-// Refuses what legacy cannot say of the tensor, unless the options allow the loss.
-DLBridgeStatus CheckLosses(const DLTensor& tensor, uint64_t flags, const Options& options,
-                           DLBridgeError* error);
+// Rejects what a legacy tensor cannot record, unless the options allow the loss.
+DLBridgeStatus CheckLosses(const Subject& subject, const Options& options, DLBridgeError* error);
 
 // Keeps the module loaded that releases `source`, of `kind`, where the options ask for it. The last
-// thing that can fail: a source that is refused pins nothing.
+// step that can fail: a source that is rejected pins nothing.
 DLBRIDGE_COLD DLBridgeStatus PinProducer(SourceKind kind, const void* source, DLBridgeError* error);
 DLBRIDGE_INLINE DLBridgeStatus PinIfAsked(const Options& options, SourceKind kind,
                                           const void* source, DLBridgeError* error) {
@@ -111,24 +133,40 @@ DLBRIDGE_INLINE DLBridgeStatus PinIfAsked(const Options& options, SourceKind kin
   return PinProducer(kind, source, error);
 }
 
-// What Commit does not need any more: takes a preparation back.
+// Takes a preparation back.
 void Abandon(const Prepared& prepared);
 
-// Carries a preparation out and returns what the caller gets: the original of kOriginal, or the
-// node.
+// Carries a preparation out and returns what the caller gets: the source of kOriginal, or the node.
 void* Commit(const Prepared& prepared, SourceKind kind, void* source);
 
 // Both, for a single source: `*out` is what the caller gets.
 DLBridgeStatus PinAndCommit(const Prepared& prepared, const Options& options, SourceKind kind,
                             void* source, void** out, DLBridgeError* error);
 
-// What the entry points of upgrade and downgrade do behind their checks.
-DLBridgeStatus PrepareUpgrade(DLManagedTensor* source, const Options& options, Prepared* out,
-                              DLBridgeError* error);
-DLBridgeStatus Upgrade(DLManagedTensor* source, const Options& options,
+// What an upgrade may hand back.
+enum class Wants : uint8_t { kAnyVersioned, kOwned };
+
+// The conversions between the entry points' checks of their arguments and their results.
+DLBridgeStatus PrepareUpgrade(DLManagedTensor* source, const Options& options, Wants wants,
+                              Prepared* out, DLBridgeError* error);
+DLBridgeStatus Upgrade(DLManagedTensor* source, const Options& options, Wants wants,
                        DLManagedTensorVersioned** out, DLBridgeError* error);
 DLBridgeStatus Downgrade(DLManagedTensorVersioned* source, const Options& options,
                          DLManagedTensor** out, DLBridgeError* error);
+// A versioned tensor for a versioned consumer: as it is where it fits, else a node.
+DLBridgeStatus Rewrap(DLManagedTensorVersioned* source, const Options& options, Wants wants,
+                      DLManagedTensorVersioned** out, DLBridgeError* error);
+// A legacy tensor for a legacy consumer, likewise.
+DLBridgeStatus PassLegacy(DLManagedTensor* source, const Options& options, DLManagedTensor** out,
+                          DLBridgeError* error);
+
+// A copy as a legacy tensor, a root of its own.
+DLBridgeStatus CopyToLegacy(const Subject& subject, const Options& options, Node** out,
+                            DLBridgeError* error);
+
+// The kind of `tensor`: `kind` where that is LEGACY or VERSIONED, else by its bytes.
+DLBridgeStatus DecideKind(const void* tensor, DLBridgeKind kind, DLBridgeKind* out,
+                          DLBridgeError* error);
 
 }  // namespace dlbridge
 

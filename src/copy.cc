@@ -35,7 +35,7 @@ DLBridgeStatus LayoutSnapshot::Take(const Subject& subject, const Policy& policy
     return RefuseMemory(error);
   }
   FirstBroken sink(error);
-  CheckLayout<true>(subject, policy, shape_, shape_ + ndim_, &sink);
+  CheckLayout(subject, policy, shape_, shape_ + ndim_, &sink);
   return sink.status();
 }
 
@@ -51,7 +51,7 @@ void CopyElements(const void* from, const LayoutSnapshot& layout, const ItemWidt
 
 DLBridgeStatus CopyToNode(const Subject& subject, const Options& options, uint64_t flags,
                           Node** out, DLBridgeError* error) {
-  const DLTensor& from = *subject.tensor;
+  const DLTensor& from = subject.tensor;
   const int32_t type = TypeOf(from.device);
   if (DeviceTypeOf(type).readable != DLBRIDGE_YES) {
     return Refuse(error, {DLBRIDGE_RULE_COPY_DEVICE, kNoAxis, 0, static_cast<uint32_t>(type)});

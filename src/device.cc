@@ -87,8 +87,12 @@ DLBridgeStatus dlbridge_device_parse(const char* text, size_t length, DLDevice* 
                                 "device(type):id");
 }
 
-DLBridgeAnswer dlbridge_host_accessible(int32_t device_type) {
-  return dlbridge::DeviceTypeOf(device_type).readable;
+int32_t dlbridge_host_accessible(int32_t device_type, DLBridgeAnswer* answer) {
+  const DLBridgeAnswer readable = dlbridge::DeviceTypeOf(device_type).readable;
+  if (answer != nullptr) {
+    *answer = readable;
+  }
+  return readable == DLBRIDGE_YES ? 1 : 0;
 }
 
 }  // extern "C"

@@ -76,6 +76,28 @@ DLBRIDGE_INLINE DLDevice MakeDevice(int32_t type, int32_t id) {
   return device;
 }
 
+// The kind of buffer that a device type implies.
+DLBRIDGE_INLINE int32_t ImpliedBufferKind(int32_t type) {
+  if (type == kDLOpenCL) {
+    return DLBRIDGE_BUFFER_CL_MEM;
+  }
+  return DeviceTypeOf(type).data == DataIs::kHandle ? DLBRIDGE_BUFFER_HANDLE
+                                                    : DLBRIDGE_BUFFER_ADDRESS;
+}
+
+// {0, 0} of a spec is the CPU.
+DLBRIDGE_INLINE DLDevice DeviceOrCpu(const DLDevice& device) {
+  const int32_t type = TypeOf(device);
+  return MakeDevice(type == 0 && device.device_id == 0 ? static_cast<int32_t>(kDLCPU) : type,
+                    device.device_id);
+}
+
+// A device in one register, for the %g of a refusal.
+DLBRIDGE_INLINE uint64_t Packed(const DLDevice& device) {
+  return static_cast<uint64_t>(static_cast<uint32_t>(TypeOf(device))) << 32 |
+         static_cast<uint32_t>(device.device_id);
+}
+
 // The device types of which `holds` is true, as a set.
 template <class Holds>
 constexpr uint64_t DeviceSet(Holds holds) {

@@ -16,7 +16,7 @@ class Collector {
     return false;
   }
   void Note(const Refusal& refusal) { Add(refusal, DLBRIDGE_SEVERITY_NOTE, DLBRIDGE_OK); }
-  // Nobody can tell is worth knowing, and no more.
+  // An unanswerable check is reported as a note, not as an error.
   bool Unanswered(DLBridgeStatus /*status*/, const Refusal& refusal) {
     Note(refusal);
     return false;
@@ -32,6 +32,8 @@ class Collector {
       finding.axis = refusal.axis;
       finding.severity = severity;
       finding.status = status;
+      finding.reserved[0] = 0;
+      finding.reserved[1] = 0;
       TextWriter expected(finding.expected, sizeof finding.expected);
       WriteExpected(refusal, &expected);
       TextWriter found(finding.found, sizeof finding.found);
@@ -49,17 +51,19 @@ void Diagnose(const void* tensor, DLBridgeKind kind, uint64_t flags, const Polic
               Collector* sink) {
   const bool vouched = policy.Has(DLBRIDGE_POLICY_VOUCH_WRITABLE);
   if (kind == DLBRIDGE_KIND_LEGACY) {
-    const auto* legacy = static_cast<const DLManagedTensor*>(tensor);
-    CheckTensor(BareSubject(&legacy->dl_tensor, 0, vouched), policy, sink);
-  } else if (kind == DLBRIDGE_KIND_BARE) {
-    CheckTensor(BareSubject(static_cast<const DLTensor*>(tensor), flags, vouched), policy, sink);
+    const auto& legacy = *static_cast<const DLManagedTensor*>(tensor);
+    CheckTensor(BorrowedSubject(legacy.dl_tensor, 0, vouched), policy, sink);
+  } else if (kind == DLBRIDGE_KIND_BORROWED) {
+    CheckTensor(BorrowedSubject(*static_cast<const DLTensor*>(tensor), flags, vouched), policy,
+                sink);
   } else {
     const auto& versioned = *static_cast<const DLManagedTensorVersioned*>(tensor);
-    if (versioned.version.major != kMajor) {
-      sink->Broken({DLBRIDGE_RULE_VERSION_MAJOR, kNoAxis, kMajor, versioned.version.major});
+    const DLPackVersion label = LoadVersion(versioned.version);
+    if (label.major != kMajor) {
+      sink->Broken({DLBRIDGE_RULE_VERSION_MAJOR, kNoAxis, kMajor, label.major});
       return;
     }
-    CheckTensor(VersionedSubject(versioned), policy, sink);
+    CheckTensor(VersionedSubject(versioned, label), policy, sink);
   }
 }
 
@@ -68,7 +72,7 @@ void Diagnose(const void* tensor, DLBridgeKind kind, uint64_t flags, const Polic
 
 extern "C" {
 
-DLBridgeStatus dlbridge_diagnose(const void* tensor, DLBridgeKind kind, uint64_t flags,
+DLBridgeStatus dlbridge_diagnose(const void* tensor, DLBridgeKind kind, uint64_t tensor_flags,
                                  const DLBridgePolicy* policy, DLBridgeFinding* findings,
                                  size_t capacity, size_t* count, DLBridgeError* error) {
   DLBRIDGE_REQUIRE(tensor);
@@ -76,17 +80,20 @@ DLBridgeStatus dlbridge_diagnose(const void* tensor, DLBridgeKind kind, uint64_t
   if (findings == nullptr && capacity != 0) {
     return dlbridge::RefuseArgument(error, "findings", "must not be NULL where capacity is not 0");
   }
-  if (kind < DLBRIDGE_KIND_LEGACY || kind > DLBRIDGE_KIND_BARE) {
-    return dlbridge::RefuseArgument(error, "kind", "must be LEGACY, VERSIONED or BARE");
+  if (kind < DLBRIDGE_KIND_LEGACY || kind > DLBRIDGE_KIND_BORROWED) {
+    return dlbridge::RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "kind",
+                                 "must be LEGACY (1), VERSIONED (2) or BORROWED (3)", kind);
   }
-  if (kind != DLBRIDGE_KIND_BARE && flags != 0) {
-    return dlbridge::RefuseArgument(error, "flags", "must be 0 for a managed tensor");
+  if (kind != DLBRIDGE_KIND_BORROWED && tensor_flags != 0) {
+    return dlbridge::RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "tensor_flags",
+                                 "must be 0 for a managed tensor",
+                                 static_cast<int64_t>(tensor_flags));
   }
   dlbridge::Policy storage;
   const dlbridge::Policy* rules = nullptr;
   DLBRIDGE_TRY(dlbridge::ResolvePolicy(policy, &storage, &rules, error));
   dlbridge::Collector sink(findings, capacity);
-  dlbridge::Diagnose(tensor, kind, flags, *rules, &sink);
+  dlbridge::Diagnose(tensor, kind, tensor_flags, *rules, &sink);
   *count = sink.count();
   return DLBRIDGE_OK;
 }

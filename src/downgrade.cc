@@ -9,51 +9,48 @@ namespace dlbridge {
 namespace {
 
 // Do elements of this dtype lie elsewhere when they are padded?
-bool PaddingMatters(const DLTensor& tensor, uint64_t flags) {
-  return ItemBits(tensor.dtype, flags) != ItemBits(tensor.dtype, 0);
+bool PaddingMatters(const Subject& subject) {
+  return ItemBits(subject.tensor.dtype, subject.flags) != ItemBits(subject.tensor.dtype, 0);
 }
 
-// What nobody knows may change the layout: neither a loss that is allowed nor a copy covers it.
-DLBridgeStatus CheckUnknown(const DLTensor& tensor, uint64_t flags, const Options& options,
-                            DLBridgeError* error) {
-  const bool unknown = RequiredVersion(tensor, flags) == kNoRelease;
+// Unknown codes and flag bits may change the layout, so neither DROP_* nor COPY permits them.
+DLBridgeStatus CheckUnknown(const Subject& subject, const Options& options, DLBridgeError* error) {
+  const bool unknown = RequiredVersion(subject.tensor, subject.flags) == kNoRelease;
   if (unknown && !options.Has(DLBRIDGE_CONVERT_ALLOW_UNKNOWN)) {
-    return RefuseCodes(tensor, flags, kLegacyVersion, error);
+    return RefuseCodes(subject.tensor, subject.flags, kLegacyVersion, error);
   }
   return DLBRIDGE_OK;
 }
 
-bool NewerThanLegacy(Version since) { return since > kLegacyVersion && since != kNoRelease; }
+bool IsNewer(Version since, const Options& options) {
+  return since > options.version && since != kNoRelease;
+}
 
-// Codes of a release that legacy never heard of.
-DLBridgeStatus CheckNewerCodes(const DLTensor& tensor, const Options& options,
+// Codes of a release that the legacy consumer does not know.
+DLBridgeStatus CheckNewerCodes(const Subject& subject, const Options& options,
                                DLBridgeError* error) {
-  if (options.Has(DLBRIDGE_CONVERT_NEWER_CODES | DLBRIDGE_CONVERT_COPY)) {
+  if (options.Has(DLBRIDGE_CONVERT_ALLOW_NEWER_CODES | DLBRIDGE_CONVERT_COPY)) {
     return DLBRIDGE_OK;
   }
-  if (NewerThanLegacy(DtypeSince(tensor.dtype.code))) {
-    return Refuse(error, {DLBRIDGE_RULE_LEGACY_DTYPE, kNoAxis, 0, Packed(tensor.dtype)});
+  const DLTensor& tensor = subject.tensor;
+  if (IsNewer(DtypeSince(tensor.dtype.code), options)) {
+    return Refuse(error, {DLBRIDGE_RULE_LEGACY_DTYPE, kNoAxis, Packed(options.version),
+                          Packed(tensor.dtype)});
   }
   const int32_t type = TypeOf(tensor.device);
-  if (NewerThanLegacy(DeviceTypeOf(type).since)) {
-    return Refuse(error, {DLBRIDGE_RULE_LEGACY_DEVICE, kNoAxis, 0, static_cast<uint32_t>(type)});
+  if (IsNewer(DeviceTypeOf(type).since, options)) {
+    return Refuse(error, {DLBRIDGE_RULE_LEGACY_DEVICE, kNoAxis, Packed(options.version),
+                          static_cast<uint32_t>(type)});
   }
   return DLBRIDGE_OK;
 }
 
 DLBRIDGE_INLINE DLBridgeStatus MakeDowngraded(const Subject& subject, const Options& options,
                                               Node** out, DLBridgeError* error) {
-  Node* node = AllocateNode(subject.tensor->ndim, 0);
-  if (DLBRIDGE_UNLIKELY(node == nullptr)) {
-    return RefuseMemory(error);
-  }
-  InitNode(node, subject.tensor->ndim, subject.flags);
-  FirstBroken sink(error);
-  if (DLBRIDGE_UNLIKELY(!Snapshot(subject, options, node, &sink))) {
-    DiscardNode(node);
-    return sink.failure();
-  }
-  FillLegacy(node, *subject.tensor);
+  Node* node = nullptr;
+  DLBRIDGE_TRY(MakeNode(subject, options, subject.flags, &node, error));
+  FillLegacy(node, subject.tensor, subject.label.minor);
+  node->wraps_source = !options.Reshapes();
   if (DLBRIDGE_UNLIKELY(options.Reshapes())) {
     Reform(options, node, &node->legacy.dl_tensor);
   }
@@ -61,67 +58,70 @@ DLBRIDGE_INLINE DLBridgeStatus MakeDowngraded(const Subject& subject, const Opti
   return DLBRIDGE_OK;
 }
 
-// A versioned tensor of anybody else's that loses nothing, with options that are known when this is
-// compiled: the common way. What might lose something is looked at in CheckLosses.
-template <uint32_t kFlags>
-DLBRIDGE_INLINE DLBridgeStatus DowngradePlain(DLManagedTensorVersioned* source,
+// By value, so that the fast path keeps its subject in registers.
+DLBRIDGE_NOINLINE DLBridgeStatus CheckLossesOf(Subject subject, const Options& options,
+                                               DLBridgeError* error) {
+  return CheckLosses(subject, options, error);
+}
+
+// Options of a downgrade that are known at compile time.
+template <uint32_t kOptions>
+struct PlainDowngrade {
+  static constexpr Options kValue = {kOptions,        kLegacyVersion, 0,
+                                     &kDefaultPolicy, nullptr,        kDefaultPolicy};
+};
+
+// Fast path: a versioned tensor that dlbridge did not create and that loses nothing. Possible
+// losses are for CheckLosses.
+template <uint32_t kOptions>
+DLBRIDGE_INLINE DLBridgeStatus DowngradePlain(DLManagedTensorVersioned* source, DLPackVersion label,
                                               DLManagedTensor** out, DLBridgeError* error) {
-  constexpr const Options& kOptions = PlainOptions<kFlags>::kValue;
-  const Subject subject = VersionedSubject(*source);
+  constexpr const Options& kPlain = PlainDowngrade<kOptions>::kValue;
+  const Subject subject = VersionedSubject(*source, label);
   FirstBroken sink(error);
-  if (DLBRIDGE_UNLIKELY(!CheckConvertible(subject, kOptions, &sink))) {
+  if (DLBRIDGE_UNLIKELY(!CheckConvertible(subject, kPlain, &sink))) {
     return sink.failure();
   }
   if (DLBRIDGE_UNLIKELY((subject.flags & ~kCopied) != 0 ||
-                        !CodesKnownTo<kLegacyVersion>(*subject.tensor))) {
-    DLBRIDGE_TRY(CheckLosses(*subject.tensor, subject.flags, kOptions, error));
+                        !CodesKnownTo<kLegacyVersion>(subject.tensor))) {
+    DLBRIDGE_TRY(CheckLossesOf(subject, kPlain, error));
   }
   Node* node = nullptr;
-  DLBRIDGE_TRY(MakeDowngraded(subject, kOptions, &node, error));
+  DLBRIDGE_TRY(MakeDowngraded(subject, kPlain, &node, error));
   BecomeRoot(node, SourceKind::kVersioned, source);
   *out = &node->legacy;
   return DLBRIDGE_OK;
 }
 
-DLBRIDGE_NOINLINE DLBridgeStatus DowngradeVouched(DLManagedTensorVersioned* source,
-                                                  DLManagedTensor** out, DLBridgeError* error) {
-  return DowngradePlain<DLBRIDGE_CONVERT_SKIP_VALIDATION>(source, out, error);
+DLBRIDGE_NOINLINE DLBridgeStatus DowngradeUnchecked(DLManagedTensorVersioned* source,
+                                                    DLPackVersion label, DLManagedTensor** out,
+                                                    DLBridgeError* error) {
+  return DowngradePlain<DLBRIDGE_CONVERT_SKIP_VALIDATION>(source, label, out, error);
 }
 
-// A copy in legacy form; packed, since legacy cannot say padded.
-DLBridgeStatus CopyDowngraded(const Subject& subject, const Options& options, Node** out,
-                              DLBridgeError* error) {
-  FirstBroken sink(error);
-  if (!CheckHead(subject, *options.policy, &sink)) {
-    return sink.failure();
+// The legacy tensor that `old` was made of, where it may be handed back. It forgets all flags, so
+// it is the same tensor only where there are none.
+bool YieldsSource(Node* old, const Subject& subject, const Options& options) {
+  if (!HoldsSource(*old, SourceKind::kLegacy) || options.Reshapes() || subject.flags != 0) {
+    return false;
   }
-  const uint64_t lost = kReadOnly | (PaddingMatters(*subject.tensor, subject.flags) ? kPadded : 0);
-  DLBRIDGE_TRY(CopyToNode(subject, options, (subject.flags & ~lost) | kCopied, out, error));
-  const DLTensor tensor = (*out)->versioned.dl_tensor;
-  FillLegacy(*out, tensor);
-  return DLBRIDGE_OK;
+  const auto& source = *static_cast<DLManagedTensor*>(old->root->source);
+  return IsSameTensor(LoadTensor(source.dl_tensor), old, subject.tensor);
 }
 
-// May the legacy tensor that this one came from be handed back? The checks on losses were made.
-bool YieldsOriginal(const Node& node, const Options& options) {
-  return HoldsOriginal(node, SourceKind::kLegacy) && !options.Reshapes();
-}
-
-DLBridgeStatus Prepare(DLManagedTensorVersioned* source, const Options& options, Prepared* out,
+DLBridgeStatus Prepare(const Subject& subject, Node* old, const Options& options, Prepared* out,
                        DLBridgeError* error) {
-  const Subject subject = VersionedSubject(*source);
   FirstBroken sink(error);
   if (DLBRIDGE_UNLIKELY(!CheckConvertible(subject, options, &sink))) {
     return sink.failure();
   }
-  DLBRIDGE_TRY(CheckFold(*subject.tensor, options, error));
-  DLBRIDGE_TRY(CheckLosses(*subject.tensor, subject.flags, options, error));
+  DLBRIDGE_TRY(CheckFold(subject, options, error));
+  DLBRIDGE_TRY(CheckLosses(subject, options, error));
   if (DLBRIDGE_UNLIKELY(options.Has(DLBRIDGE_CONVERT_COPY))) {
     *out = {nullptr, nullptr, Prepared::How::kCopy};
-    return CopyDowngraded(subject, options, &out->node, error);
+    return CopyToLegacy(subject, options, &out->node, error);
   }
-  Node* old = OwnNode(source);
-  if (old != nullptr && YieldsOriginal(*old, options)) {
+  if (old != nullptr && YieldsSource(old, subject, options)) {
     *out = {nullptr, old, Prepared::How::kOriginal};
     return options.Validates() ? Validate(subject, *options.policy, error) : DLBRIDGE_OK;
   }
@@ -131,30 +131,44 @@ DLBridgeStatus Prepare(DLManagedTensorVersioned* source, const Options& options,
 
 }  // namespace
 
-DLBridgeStatus CheckLegacyCodes(const DLTensor& tensor, uint64_t flags, const Options& options,
-                                DLBridgeError* error) {
-  DLBRIDGE_TRY(CheckUnknown(tensor, flags, options, error));
-  return CheckNewerCodes(tensor, options, error);
+DLBridgeStatus CopyToLegacy(const Subject& subject, const Options& options, Node** out,
+                            DLBridgeError* error) {
+  FirstBroken sink(error);
+  if (!CheckHead(subject, *options.policy, &sink)) {
+    return sink.failure();
+  }
+  // Packed, since a legacy tensor cannot record padding.
+  const uint64_t lost = kReadOnly | (PaddingMatters(subject) ? kPadded : 0);
+  DLBRIDGE_TRY(CopyToNode(subject, options, (subject.flags & ~lost) | kCopied, out, error));
+  const DLTensor tensor = (*out)->versioned.dl_tensor;
+  FillLegacy(*out, tensor, subject.label.minor);
+  return DLBRIDGE_OK;
 }
 
-DLBridgeStatus CheckLosses(const DLTensor& tensor, uint64_t flags, const Options& options,
-                           DLBridgeError* error) {
-  if ((flags & kReadOnly) != 0 &&
+DLBridgeStatus CheckLegacyCodes(const Subject& subject, const Options& options,
+                                DLBridgeError* error) {
+  DLBRIDGE_TRY(CheckUnknown(subject, options, error));
+  return CheckNewerCodes(subject, options, error);
+}
+
+DLBridgeStatus CheckLosses(const Subject& subject, const Options& options, DLBridgeError* error) {
+  if ((subject.flags & kReadOnly) != 0 &&
       !options.Has(DLBRIDGE_CONVERT_DROP_READ_ONLY | DLBRIDGE_CONVERT_COPY)) {
     return Refuse(error, {DLBRIDGE_RULE_LEGACY_READ_ONLY, kNoAxis, 0, 0});
   }
-  if (PaddingMatters(tensor, flags) &&
+  if (PaddingMatters(subject) &&
       !options.Has(DLBRIDGE_CONVERT_DROP_PADDED | DLBRIDGE_CONVERT_COPY)) {
-    return Refuse(error, {DLBRIDGE_RULE_LEGACY_PADDED, kNoAxis, 0, Packed(tensor.dtype)});
+    return Refuse(error, {DLBRIDGE_RULE_LEGACY_PADDED, kNoAxis, 0, Packed(subject.tensor.dtype)});
   }
-  return CheckLegacyCodes(tensor, flags, options, error);
+  return CheckLegacyCodes(subject, options, error);
 }
 
 DLBridgeStatus Downgrade(DLManagedTensorVersioned* source, const Options& options,
                          DLManagedTensor** out, DLBridgeError* error) {
-  DLBRIDGE_TRY(CheckMajor(*source, error));
+  Subject subject;
+  DLBRIDGE_TRY(LoadVersioned(*source, &subject, error));
   Prepared prepared;
-  DLBRIDGE_TRY(Prepare(source, options, &prepared, error));
+  DLBRIDGE_TRY(Prepare(subject, HeapNode(source), options, &prepared, error));
   void* result = nullptr;
   DLBRIDGE_TRY(PinAndCommit(prepared, options, SourceKind::kVersioned, source, &result, error));
   *out = static_cast<DLManagedTensor*>(result);
@@ -168,7 +182,7 @@ DLBRIDGE_NOINLINE DLBridgeStatus DowngradeWithOptions(DLManagedTensorVersioned* 
                                                       DLManagedTensor** out, DLBridgeError* error) {
   Options storage;
   const Options* resolved = nullptr;
-  DLBRIDGE_TRY(ResolveOptions(options, &storage, &resolved, error));
+  DLBRIDGE_TRY(ResolveOptions(options, Target::kLegacy, &storage, &resolved, error));
   return Downgrade(source, *resolved, out, error);
 }
 
@@ -183,13 +197,14 @@ DLBridgeStatus dlbridge_downgrade(DLManagedTensorVersioned* source,
   DLBRIDGE_REQUIRE(source);
   DLBRIDGE_REQUIRE(out);
   // Before anything else of it is read.
-  DLBRIDGE_TRY(dlbridge::CheckMajor(*source, error));
+  const DLPackVersion label = dlbridge::LoadVersion(source->version);
+  DLBRIDGE_TRY(dlbridge::CheckMajor(label, error));
   if (DLBRIDGE_LIKELY(dlbridge::OwnNode(source) == nullptr)) {
     if (options == nullptr) {
-      return dlbridge::DowngradePlain<0>(source, out, error);
+      return dlbridge::DowngradePlain<0>(source, label, out, error);
     }
-    if (options->flags == DLBRIDGE_CONVERT_SKIP_VALIDATION && dlbridge::IsPlain(*options)) {
-      return dlbridge::DowngradeVouched(source, out, error);
+    if (dlbridge::IsPlain(options) && options->options == DLBRIDGE_CONVERT_SKIP_VALIDATION) {
+      return dlbridge::DowngradeUnchecked(source, label, out, error);
     }
   }
   return dlbridge::DowngradeWithOptions(source, options, out, error);

@@ -6,7 +6,7 @@
 namespace dlbridge {
 namespace {
 
-// A longer chain is a ring, or nobody's.
+// A longer chain is a ring.
 constexpr int kMaxTables = 64;
 
 bool IsWhole(const DLPackExchangeAPI& table) {
@@ -27,8 +27,8 @@ DLBridgeStatus dlbridge_exchange_api_find(const DLPackExchangeAPIHeader* chain,
   DLBRIDGE_REQUIRE(chain);
   DLBRIDGE_REQUIRE(out);
   if (consumer.major != dlbridge::kMajor) {
-    return dlbridge::RefuseStatus(error, DLBRIDGE_ERROR_VERSION, "consumer.major",
-                                  "must be 1, the only major whose table is known");
+    return dlbridge::RefuseValue(error, DLBRIDGE_ERROR_VERSION, "consumer.major",
+                                 "must be 1, the only major whose table is known", consumer.major);
   }
   const DLPackExchangeAPI* newest = nullptr;
   for (int i = 0; i < dlbridge::kMaxTables && chain != nullptr; ++i, chain = chain->prev_api) {
@@ -43,7 +43,7 @@ DLBridgeStatus dlbridge_exchange_api_find(const DLPackExchangeAPIHeader* chain,
   }
   if (newest == nullptr) {
     return dlbridge::RefuseStatus(error, DLBRIDGE_ERROR_NOT_FOUND, "the chain",
-                                  "has no whole table of major 1 among its first 64");
+                                  "has no complete table of major 1 among its first 64");
   }
   *out = newest;
   return DLBRIDGE_OK;

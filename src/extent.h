@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "support/checked.h"
+#include "support/load.h"
 
 namespace dlbridge {
 
@@ -37,10 +38,10 @@ DLBRIDGE_COLD Extent ScanHugeAxes(int32_t ndim, const int64_t* shape, const int6
   bool empty = false;
   bool overflow = false;
   for (int32_t i = ndim - 1; i >= 0; --i) {
-    const int64_t extent = shape[i];
+    const int64_t extent = Load(shape + i);
     if (kCopy) {
       shape_out[i] = extent;
-      strides_out[i] = kStrides ? strides[i] : product;
+      strides_out[i] = kStrides ? Load(strides + i) : product;
     }
     signs |= extent;
     empty |= extent == 0;
@@ -66,8 +67,8 @@ DLBRIDGE_INLINE Extent ScanAxes(int32_t ndim, const int64_t* shape, const int64_
   bool compact = true;
   bool empty = false;
   for (int64_t i = int64_t{ndim} - 1; i >= 0; --i) {
-    const int64_t extent = shape[i];
-    const int64_t stride = kStrides ? strides[i] : product;
+    const int64_t extent = Load(shape + i);
+    const int64_t stride = kStrides ? Load(strides + i) : product;
     if (kCopy) {
       shape_out[i] = extent;
       strides_out[i] = stride;
@@ -105,8 +106,8 @@ DLBRIDGE_INLINE void CopyAxes(int32_t ndim, const int64_t* shape, const int64_t*
     return;
   }
   for (int32_t i = 0; i < ndim; ++i) {
-    shape_out[i] = shape[i];
-    strides_out[i] = strides[i];
+    shape_out[i] = Load(shape + i);
+    strides_out[i] = Load(strides + i);
   }
 }
 
@@ -121,14 +122,13 @@ inline bool HasZero(int32_t ndim, const int64_t* shape) {
 }
 
 // Finds `first` and `limit` where the strides are not compact and no extent is below 1; false where
-// they do not fit 63 bits.
+// they do not fit 63 bits. The arrays are a copy.
 [[nodiscard]] DLBRIDGE_INLINE bool ReachOfStrides(int32_t ndim, const int64_t* shape,
                                                   const int64_t* strides, Extent* extent) {
   int64_t first = 0;
   int64_t last = 0;
   for (int32_t i = 0; i < ndim; ++i) {
-    // Unsigned: a producer that writes to its shape meanwhile must not cause undefined behaviour.
-    const auto steps = static_cast<int64_t>(static_cast<uint64_t>(shape[i]) - 1);
+    const int64_t steps = shape[i] - 1;
     int64_t reach = 0;
     if (MulOverflows(steps, strides[i], &reach)) {
       return false;

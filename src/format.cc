@@ -3,6 +3,7 @@
 #include "device.h"
 #include "dtype.h"
 #include "support/boundary.h"
+#include "support/load.h"
 #include "support/output.h"
 
 namespace dlbridge {
@@ -18,7 +19,7 @@ void WriteAxes(const char* name, int32_t ndim, const int64_t* entries, TextWrite
   }
   text->Character('[');
   for (int32_t i = 0; i < ndim && i < kMaxShown; ++i) {
-    text->String(i != 0 ? ", " : "").Signed(entries[i]);
+    text->String(i != 0 ? ", " : "").Signed(Load(entries + i));
   }
   text->String(ndim > kMaxShown ? ", ...]" : "]");
 }
@@ -63,11 +64,11 @@ void WriteTensor(const DLTensor& tensor, uint64_t flags, TextWriter* text) {
 
 extern "C" {
 
-DLBridgeStatus dlbridge_tensor_format(const DLTensor* tensor, uint64_t flags, char* buffer,
+DLBridgeStatus dlbridge_tensor_format(const DLTensor* tensor, uint64_t tensor_flags, char* buffer,
                                       size_t size, size_t* length, DLBridgeError* error) {
   DLBRIDGE_REQUIRE(tensor);
   return dlbridge::FormatText(buffer, size, length, error, [&](dlbridge::TextWriter* text) {
-    dlbridge::WriteTensor(*tensor, flags, text);
+    dlbridge::WriteTensor(dlbridge::LoadTensor(*tensor), tensor_flags, text);
   });
 }
 

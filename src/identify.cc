@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Legacy or versioned, by the 64 bytes that both structs have.
 //
-// For each kind there are conditions that every live tensor of that kind meets. A kind is named
-// only where its conditions hold and the other's do not; so a live tensor is never taken for the
-// other kind. docs/identify.md says what bytes meet both.
+// By exclusion. Bytes that cannot be a version make a tensor legacy. Where they can be one, there
+// are conditions that every live tensor of a kind meets, and a kind is the answer only where its
+// conditions hold and the other's do not. docs/identify.md lists the bytes that meet both, or
+// neither.
 #include <cstring>
 
+#include "convert.h"
 #include "node.h"
+#include "support/boundary.h"
 #include "version.h"
 
 namespace dlbridge {
@@ -49,7 +52,7 @@ bool CanBeTensor(const Bytes& bytes, size_t at, size_t readable_arrays) {
   if (type <= 0 || id < 0 || ndim < 0 || dtype.bits == 0 || dtype.lanes == 0) {
     return false;
   }
-  // Without axes nobody reads the arrays, so their pointers may hold anything.
+  // Without axes the arrays are not read, so their pointers may hold anything.
   for (size_t i = 0; ndim != 0 && i < readable_arrays; ++i) {
     // shape, then strides: arrays of 64-bit integers, in memory that exists.
     const auto array = bytes.At<uint64_t>(at + offsetof(DLTensor, shape) + i * sizeof(int64_t*));
@@ -66,6 +69,14 @@ bool CanBeLegacy(const Bytes& bytes) {
          CanBeDeleter(bytes.At<uint64_t>(offsetof(DLManagedTensor, deleter)));
 }
 
+// Can the first eight bytes be the version of a versioned tensor? No release has a major of 0 with
+// flags, and a data pointer is hardly ever that small.
+bool CanBeVersion(const Bytes& bytes) {
+  const auto version = bytes.At<DLPackVersion>(offsetof(DLManagedTensorVersioned, version));
+  return version.major != 0 && version.major <= kMaxPlausibleVersion &&
+         version.minor <= kMaxPlausibleVersion;
+}
+
 // A small number where legacy has its device type and versioned its context: no pointer is so
 // small.
 bool LooksLikeDevice(const Bytes& bytes) {
@@ -76,60 +87,87 @@ bool LooksLikeDevice(const Bytes& bytes) {
   return type > 0 && type <= kSmallType && id >= -kSmallId && id <= kSmallId;
 }
 
-// Of a major that nobody knows there is only the deleter to go by. What could as well be a legacy
-// tensor with one broken field is not taken for it.
-bool LooksLikeBrokenLegacy(const Bytes& bytes) {
+// Of an unknown major only the deleter is known. Bytes that could as well be a legacy tensor with
+// one broken field are not taken for it.
+bool CanBeOtherMajor(const Bytes& bytes) {
   const auto deleter = bytes.At<uint64_t>(offsetof(DLManagedTensorVersioned, deleter));
-  return deleter >= kUserSpace || LooksLikeDevice(bytes);
+  return deleter < kUserSpace && !LooksLikeDevice(bytes);
 }
 
+// Of bytes that can be a version.
 bool CanBeVersioned(const Bytes& bytes) {
-  const auto version = bytes.At<DLPackVersion>(offsetof(DLManagedTensorVersioned, version));
-  if (version.major == 0 || version.major > kMaxPlausibleVersion ||
-      version.minor > kMaxPlausibleVersion ||
-      !CanBeDeleter(bytes.At<uint64_t>(offsetof(DLManagedTensorVersioned, deleter)))) {
+  if (!CanBeDeleter(bytes.At<uint64_t>(offsetof(DLManagedTensorVersioned, deleter)))) {
     return false;
   }
-  // Behind `flags` only major 1 is known; of its DLTensor, the first 32 bytes are inside.
-  return version.major != kMajor ||
-         CanBeTensor(bytes, offsetof(DLManagedTensorVersioned, dl_tensor), 1);
+  const auto version = bytes.At<DLPackVersion>(offsetof(DLManagedTensorVersioned, version));
+  // After `flags` only major 1 is known; of its DLTensor, the first 32 bytes are inside.
+  return version.major == kMajor
+             ? CanBeTensor(bytes, offsetof(DLManagedTensorVersioned, dl_tensor), 1)
+             : CanBeOtherMajor(bytes);
 }
 
-// A tensor of ours says so by its deleter and by the pointer to itself.
-bool IsOurs(const Bytes& bytes, const void* tensor, size_t context, size_t deleter,
-            const void* our_deleter) {
-  return bytes.At<const void*>(context) == tensor && bytes.At<const void*>(deleter) == our_deleter;
+// A dlbridge-owned tensor has the library's deleter and a pointer to itself.
+bool IsOwned(const Bytes& bytes, const void* tensor, size_t context, size_t deleter,
+             const void* own_deleter) {
+  return bytes.At<const void*>(context) == tensor && bytes.At<const void*>(deleter) == own_deleter;
 }
 
-DLBridgeKind Identify(const void* tensor) {
-  const Bytes bytes(tensor);
-  if (IsOurs(bytes, tensor, offsetof(DLManagedTensorVersioned, manager_ctx),
-             offsetof(DLManagedTensorVersioned, deleter),
-             reinterpret_cast<const void*>(&DeleteVersioned))) {
-    return DLBRIDGE_KIND_VERSIONED;
-  }
-  if (IsOurs(bytes, tensor, offsetof(DLManagedTensor, manager_ctx),
-             offsetof(DLManagedTensor, deleter), reinterpret_cast<const void*>(&DeleteLegacy))) {
+DLBridgeKind IdentifyForeign(const Bytes& bytes) {
+  if (!CanBeVersion(bytes)) {
     return DLBRIDGE_KIND_LEGACY;
   }
   const bool legacy = CanBeLegacy(bytes);
   if (legacy == CanBeVersioned(bytes)) {
-    return DLBRIDGE_KIND_AMBIGUOUS;
-  }
-  const auto major = bytes.At<DLPackVersion>(offsetof(DLManagedTensorVersioned, version)).major;
-  if (!legacy && major != kMajor && LooksLikeBrokenLegacy(bytes)) {
-    return DLBRIDGE_KIND_AMBIGUOUS;
+    return legacy ? DLBRIDGE_KIND_AMBIGUOUS : DLBRIDGE_KIND_UNKNOWN;
   }
   return legacy ? DLBRIDGE_KIND_LEGACY : DLBRIDGE_KIND_VERSIONED;
 }
 
+DLBridgeKind Identify(const void* tensor) {
+  const Bytes bytes(tensor);
+  if (IsOwned(bytes, tensor, offsetof(DLManagedTensorVersioned, manager_ctx),
+              offsetof(DLManagedTensorVersioned, deleter),
+              reinterpret_cast<const void*>(&DeleteVersioned))) {
+    return DLBRIDGE_KIND_VERSIONED;
+  }
+  if (IsOwned(bytes, tensor, offsetof(DLManagedTensor, manager_ctx),
+              offsetof(DLManagedTensor, deleter), reinterpret_cast<const void*>(&DeleteLegacy))) {
+    return DLBRIDGE_KIND_LEGACY;
+  }
+  return IdentifyForeign(bytes);
+}
+
 }  // namespace
+
+DLBridgeStatus DecideKind(const void* tensor, DLBridgeKind kind, DLBridgeKind* out,
+                          DLBridgeError* error) {
+  if (kind == DLBRIDGE_KIND_LEGACY || kind == DLBRIDGE_KIND_VERSIONED) {
+    *out = kind;
+    return DLBRIDGE_OK;
+  }
+  if (kind != DLBRIDGE_KIND_UNKNOWN) {
+    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "kind",
+                       "must be LEGACY (1), VERSIONED (2) or UNKNOWN (0)", kind);
+  }
+  *out = Identify(tensor);
+  if (*out == DLBRIDGE_KIND_AMBIGUOUS) {
+    return RefuseStatus(error, DLBRIDGE_ERROR_AMBIGUOUS, "tensor",
+                        "can be both a legacy and a versioned tensor: pass its kind");
+  }
+  if (*out == DLBRIDGE_KIND_UNKNOWN) {
+    return RefuseStatus(error, DLBRIDGE_ERROR_AMBIGUOUS, "tensor",
+                        "has a version, but can be neither a legacy nor a valid versioned tensor: "
+                        "pass its kind to learn which rule it breaks");
+  }
+  return DLBRIDGE_OK;
+}
+
 }  // namespace dlbridge
 
 extern "C" {
 
 DLBridgeKind dlbridge_identify(const void* tensor) {
-  return tensor != nullptr ? dlbridge::Identify(tensor) : DLBRIDGE_KIND_AMBIGUOUS;
+  return tensor != nullptr ? dlbridge::Identify(tensor) : DLBRIDGE_KIND_UNKNOWN;
 }
 
 }  // extern "C"

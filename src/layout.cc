@@ -8,19 +8,18 @@
 namespace dlbridge {
 namespace {
 
-// Layout asks only what has to hold for a layout to exist; the number of axes has no limit here.
+// Layout checks only that a layout exists.
 constexpr Policy LayoutPolicy() {
   Policy policy = kDefaultPolicy;
-  policy.max_ndim = INT32_MAX;
-  policy.flags = DLBRIDGE_POLICY_ALLOW_NULL_STRIDES | DLBRIDGE_POLICY_ALLOW_SCALABLE_LANES;
+  policy.options = DLBRIDGE_POLICY_ALLOW_NULL_STRIDES | DLBRIDGE_POLICY_ALLOW_SCALABLE_LANES;
   return policy;
 }
 constexpr Policy kLayoutPolicy = LayoutPolicy();
 
 DLBridgeStatus CheckDescribable(const DLTensor& tensor, DLBridgeError* error) {
   FirstBroken sink(error);
-  if (tensor.ndim < 0) {
-    RefuseNdim(tensor.ndim, kLayoutPolicy, &sink);
+  if (IsAbove(tensor.ndim, DLBRIDGE_MAX_NDIM)) {
+    RefuseNdim(tensor.ndim, 0, DLBRIDGE_MAX_NDIM, &sink);
   } else if (!IsPlainDtype(tensor.dtype) && !CheckOddDtype(tensor.dtype, kLayoutPolicy, &sink)) {
     return sink.status();
   } else if (tensor.ndim > 0 && tensor.shape == nullptr) {
@@ -35,18 +34,19 @@ void DescribeAxes(const LayoutView& view, DLBridgeLayout* out) {
     if (view.shape[i] == 1 || stride > 0) {
       continue;
     }
-    const uint64_t bit = i < 64 ? uint64_t{1} << i : 0;
+    const uint64_t bit = uint64_t{1} << i;
     if (stride == 0) {
-      out->flags |= DLBRIDGE_LAYOUT_BROADCAST;
+      out->properties |= DLBRIDGE_LAYOUT_BROADCAST;
       out->broadcast_axes |= bit;
     } else {
-      out->flags |= DLBRIDGE_LAYOUT_NEGATIVE_STRIDES;
+      out->properties |= DLBRIDGE_LAYOUT_NEGATIVE_STRIDES;
       out->negative_axes |= bit;
     }
   }
 }
 
 void Describe(const LayoutView& view, uint64_t flags, DLBridgeLayout* out) {
+  out->ndim = view.tensor.ndim;
   out->item_bits = ItemBits(view.tensor.dtype, flags);
   out->element_count = view.extent.count;
   out->packed_bytes = view.bytes.packed;
@@ -55,21 +55,21 @@ void Describe(const LayoutView& view, uint64_t flags, DLBridgeLayout* out) {
   out->alignment = AlignmentOf(view.tensor);
   out->self_overlap = OverlapOf(view);
   if (view.extent.count == 0) {
-    out->flags |= DLBRIDGE_LAYOUT_EMPTY;
+    out->properties |= DLBRIDGE_LAYOUT_EMPTY;
   } else {
     DescribeAxes(view, out);
   }
   if (view.extent.compact) {
-    out->flags |= DLBRIDGE_LAYOUT_C_CONTIGUOUS;
+    out->properties |= DLBRIDGE_LAYOUT_C_CONTIGUOUS;
   }
   if (IsFortranContiguous(view)) {
-    out->flags |= DLBRIDGE_LAYOUT_F_CONTIGUOUS;
+    out->properties |= DLBRIDGE_LAYOUT_F_CONTIGUOUS;
   }
   if (out->item_bits != ItemBits(view.tensor.dtype, 0)) {
-    out->flags |= DLBRIDGE_LAYOUT_PADDED;
+    out->properties |= DLBRIDGE_LAYOUT_PADDED;
   }
   if (DeviceTypeOf(TypeOf(view.tensor.device)).data == DataIs::kHandle) {
-    out->flags |= DLBRIDGE_LAYOUT_OPAQUE;
+    out->properties |= DLBRIDGE_LAYOUT_OPAQUE;
   }
 }
 
@@ -77,11 +77,14 @@ DLBridgeStatus Layout(const DLTensor& tensor, uint64_t flags, DLBridgeLayout* ou
                       DLBridgeError* error) {
   DLBRIDGE_TRY(CheckDescribable(tensor, error));
   FirstBroken sink(error);
-  Extent extent = ScanTensor<false>(tensor.ndim, tensor.shape, tensor.strides, nullptr, nullptr);
+  int64_t shape[DLBRIDGE_MAX_NDIM];
+  int64_t strides[DLBRIDGE_MAX_NDIM];
+  Extent extent = ScanTensor<true>(tensor.ndim, tensor.shape, tensor.strides, shape, strides);
   ByteExtent bytes;
-  if (CheckExtent(tensor.ndim, tensor.shape, tensor.strides, ItemBits(tensor.dtype, flags), &extent,
-                  &bytes, &sink)) {
-    Describe({tensor, tensor.shape, tensor.strides, extent, bytes}, flags, out);
+  if (CheckExtent(tensor.ndim, shape, strides, ItemBits(tensor.dtype, flags), &extent, &bytes,
+                  &sink)) {
+    Describe({tensor, shape, tensor.strides != nullptr ? strides : nullptr, extent, bytes}, flags,
+             out);
   }
   return sink.status();
 }
@@ -91,13 +94,13 @@ DLBridgeStatus Layout(const DLTensor& tensor, uint64_t flags, DLBridgeLayout* ou
 
 extern "C" {
 
-DLBridgeStatus dlbridge_layout(const DLTensor* tensor, uint64_t flags, DLBridgeLayout* out,
+DLBridgeStatus dlbridge_layout(const DLTensor* tensor, uint64_t tensor_flags, DLBridgeLayout* out,
                                DLBridgeError* error) {
   DLBRIDGE_REQUIRE(tensor);
   DLBRIDGE_REQUIRE(out);
   DLBRIDGE_TRY(dlbridge::CheckOut(out, "out", error));
   DLBridgeLayout layout = DLBRIDGE_LAYOUT_INIT;
-  DLBRIDGE_TRY(dlbridge::Layout(*tensor, flags, &layout, error));
+  DLBRIDGE_TRY(dlbridge::Layout(dlbridge::LoadTensor(*tensor), tensor_flags, &layout, error));
   dlbridge::WriteOut(layout, out);
   return DLBRIDGE_OK;
 }

@@ -87,7 +87,7 @@ DLBridgeStatus PinModule(const void* address, DLBridgeError* error) {
 
 extern "C" {
 
-DLBridgeStatus dlbridge_pin_module(const void* address, DLBridgeError* error) {
+DLBridgeStatus dlbridge_module_pin(const void* address, DLBridgeError* error) {
   DLBRIDGE_REQUIRE(address);
   return dlbridge::PinModule(address, error);
 }

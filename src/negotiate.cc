@@ -3,6 +3,7 @@
 #include "required.h"
 #include "status.h"
 #include "support/boundary.h"
+#include "support/load.h"
 
 namespace dlbridge {
 
@@ -35,13 +36,14 @@ bool Older(DLPackVersion a, DLPackVersion b) {
 
 extern "C" {
 
-DLBridgeStatus dlbridge_required_version(const DLTensor* tensor, uint64_t flags, DLPackVersion* out,
-                                         DLBridgeError* error) {
+DLBridgeStatus dlbridge_required_version(const DLTensor* tensor, uint64_t tensor_flags,
+                                         DLPackVersion* out, DLBridgeError* error) {
   DLBRIDGE_REQUIRE(tensor);
   DLBRIDGE_REQUIRE(out);
-  const dlbridge::Version required = dlbridge::RequiredVersion(*tensor, flags);
+  const DLTensor loaded = dlbridge::LoadTensor(*tensor);
+  const dlbridge::Version required = dlbridge::RequiredVersion(loaded, tensor_flags);
   if (required == dlbridge::kNoRelease) {
-    return dlbridge::RefuseCodes(*tensor, flags, dlbridge::kNewestVersion, error);
+    return dlbridge::RefuseCodes(loaded, tensor_flags, dlbridge::kNewestVersion, error);
   }
   *out = dlbridge::ToDLPack(required);
   return DLBRIDGE_OK;

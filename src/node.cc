@@ -8,19 +8,11 @@
 namespace dlbridge {
 namespace {
 
-DLBRIDGE_INLINE void ReturnStorage(Node* node) {
+// Gives storage back to the caller.
+DLBRIDGE_COLD void ReturnStorage(Node* node) {
   const StorageTail tail = *static_cast<StorageTail*>(node->tail());
-  if (tail.released != nullptr) {
-    tail.released(tail.context, node);
-  }
-}
-
-// Frees the memory of a node, or gives it back to the caller whose storage it is.
-DLBRIDGE_INLINE void FreeNode(Node* node) {
-  if (!node->in_storage) {
-    std::free(node);
-  } else {
-    ReturnStorage(node);
+  if (tail.release != nullptr) {
+    tail.release(tail.context, node);
   }
 }
 
@@ -31,46 +23,82 @@ void FreeAllocation(const AllocationTail& tail) {
   if (tail.deallocate == nullptr) {
     FreeAligned(tail.memory);
   } else {
-    tail.deallocate(tail.context, tail.device, tail.memory, tail.bytes, tail.alignment);
+    tail.deallocate(tail.context, tail.device, tail.memory, tail.bytes, tail.alignment, nullptr);
   }
 }
 
-// A function of its own, so that the common way needs no stack. The memory goes before its context.
+// The memory goes before its context.
 DLBRIDGE_NOINLINE void DestroyWrapped(Node* root) {
-  const WrapTail& tail = *static_cast<WrapTail*>(root->tail());
+  const WrapTail tail = *static_cast<WrapTail*>(root->tail());
+  std::free(root);
   if (tail.release != nullptr) {
-    tail.release(tail.context, tail.buffer);
+    tail.release(tail.context, &tail.buffer, nullptr);
   }
   if (DLBRIDGE_UNLIKELY(tail.retained || tail.entry != 0)) {
-    LetGo(tail);
+    EndKeeping(tail);
   }
-  FreeNode(root);
 }
 
-// The last handle is gone. A source goes before the memory of its node, since that may be storage,
-// whose owner learns by its release that everything is over.
-DLBRIDGE_INLINE void DestroyRoot(Node* root) {
-  if (DLBRIDGE_LIKELY(root->source_kind == SourceKind::kLegacy)) {
-    ReleaseTensor(static_cast<DLManagedTensor*>(root->source));
-  } else if (root->source_kind == SourceKind::kVersioned) {
-    ReleaseTensor(static_cast<DLManagedTensorVersioned*>(root->source));
-  } else if (root->source_kind == SourceKind::kWrapped) {
-    DestroyWrapped(root);
-    return;
+DLBRIDGE_NOINLINE void DestroyAllocation(Node* root) {
+  FreeAllocation(*static_cast<AllocationTail*>(root->tail()));
+  std::free(root);
+}
+
+template <class Managed>
+DLBRIDGE_INLINE void ReleaseSource(void* source) {
+  ReleaseTensor(static_cast<Managed*>(source));
+}
+
+// Storage is given back after the deleter of what it held.
+DLBRIDGE_NOINLINE void DestroyInStorage(Node* root) {
+  if (root->source_kind == SourceKind::kLegacy) {
+    ReleaseSource<DLManagedTensor>(root->source);
   } else {
-    FreeAllocation(*static_cast<AllocationTail*>(root->tail()));
+    ReleaseSource<DLManagedTensorVersioned>(root->source);
   }
-  FreeNode(root);
+  ReturnStorage(root);
+}
+
+// The last handle is gone. The node is freed first, and the source's deleter is the last call,
+// which compilers make a jump: a chain of sources needs no stack.
+DLBRIDGE_INLINE void DestroyRoot(Node* root) {
+  if (DLBRIDGE_UNLIKELY(root->in_storage)) {
+    return DestroyInStorage(root);
+  }
+  void* source = root->source;
+  const SourceKind kind = root->source_kind;
+  if (DLBRIDGE_LIKELY(kind == SourceKind::kLegacy)) {
+    std::free(root);
+    return ReleaseSource<DLManagedTensor>(source);
+  }
+  if (kind == SourceKind::kVersioned) {
+    std::free(root);
+    return ReleaseSource<DLManagedTensorVersioned>(source);
+  }
+  return kind == SourceKind::kWrapped ? DestroyWrapped(root) : DestroyAllocation(root);
+}
+
+bool LeaveOwners(Node* root) { return root->owners.fetch_sub(1, std::memory_order_acq_rel) == 1; }
+
+// A handle in storage that is not the root: the storage is given back last.
+DLBRIDGE_NOINLINE void LeaveStorage(Node* node) {
+  if (LeaveOwners(node->root)) {
+    DestroyRoot(node->root);
+  }
+  ReturnStorage(node);
 }
 
 // A handle that is not alone, or not the root.
 DLBRIDGE_NOINLINE void LeaveRoot(Node* node) {
   Node* root = node->root;
-  if (root->owners.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-    DestroyRoot(root);
-  }
   if (root != node) {
-    FreeNode(node);
+    if (DLBRIDGE_UNLIKELY(node->in_storage)) {
+      return LeaveStorage(node);
+    }
+    std::free(node);
+  }
+  if (LeaveOwners(root)) {
+    return DestroyRoot(root);
   }
 }
 
@@ -83,38 +111,37 @@ void Replace(Node* node, Node* old) {
   const bool moves = root == old && !has_tail && root->owners.load(std::memory_order_acquire) == 1;
   if (moves) {
     BecomeRoot(node, root->source_kind, root->source);
-    FreeNode(old);
+    std::free(old);
     return;
   }
   node->root = root;
   if (old != root) {
-    FreeNode(old);
+    std::free(old);
   }
 }
 
-bool HoldsOriginal(const Node& node, SourceKind kind) {
+bool HoldsSource(const Node& node, SourceKind kind) {
   const Node& root = *node.root;
-  return root.source_kind == kind && !node.is_view &&
+  return root.source_kind == kind && node.wraps_source && !node.in_storage && !root.in_storage &&
          root.owners.load(std::memory_order_acquire) == 1;
 }
 
-void* TakeOriginal(Node* node) {
+void* TakeSource(Node* node) {
   Node* root = node->root;
   void* source = root->source;
   if (root != node) {
-    FreeNode(root);
+    std::free(root);
   }
-  FreeNode(node);
+  std::free(node);
   return source;
 }
 
 void ReleaseNode(Node* node) {
   // A sole owner cannot be joined meanwhile, so it needs no read-modify-write.
   if (DLBRIDGE_LIKELY(node->root == node && node->owners.load(std::memory_order_acquire) == 1)) {
-    DestroyRoot(node);
-  } else {
-    LeaveRoot(node);
+    return DestroyRoot(node);
   }
+  return LeaveRoot(node);
 }
 
 void DiscardNode(Node* node) { std::free(node); }
@@ -125,19 +152,3 @@ void DeleteVersioned(DLManagedTensorVersioned* self) { ReleaseNode(reinterpret_c
 void DeleteLegacy(DLManagedTensor* self) { ReleaseNode(reinterpret_cast<Node*>(self)); }
 
 }  // namespace dlbridge
-
-extern "C" {
-
-void dlbridge_release_legacy(DLManagedTensor* tensor) {
-  if (tensor != nullptr) {
-    dlbridge::ReleaseTensor(tensor);
-  }
-}
-
-void dlbridge_release_versioned(DLManagedTensorVersioned* tensor) {
-  if (tensor != nullptr) {
-    dlbridge::ReleaseTensor(tensor);
-  }
-}
-
-}  // extern "C"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The object behind each tensor of ours: the DLPack struct, who else owns the data, and the arrays
-// of shape and strides, in one allocation.
+// The object of each dlbridge-owned tensor: the DLPack struct, what the library recorded of it, and
+// the arrays of shape and strides, in one allocation.
 //
 // A node is a handle: one owner. The data belongs to a root, which counts its handles and holds the
 // source that is released with the last of them. The first handle is the root itself; the memory of
@@ -16,15 +16,17 @@
 #include "device.h"
 #include "dlbridge/dlbridge.h"
 #include "support/checked.h"
+#include "support/load.h"
 #include "version.h"
 
 namespace dlbridge {
 
-// Calls the deleter of a tensor of anybody's, where it has one.
+// Calls the deleter of any tensor, where it has one.
 template <class Managed>
 DLBRIDGE_INLINE void ReleaseTensor(Managed* tensor) {
-  if (DLBRIDGE_LIKELY(tensor->deleter != nullptr)) {
-    tensor->deleter(tensor);
+  const auto deleter = Load(&tensor->deleter);
+  if (DLBRIDGE_LIKELY(deleter != nullptr)) {
+    deleter(tensor);
   }
 }
 
@@ -38,46 +40,48 @@ struct Node {
   };
   Node* root;
   void* source;                  // of a root: the tensor that it keeps alive
-  uint64_t flags;                // all that is known of the tensor, also where legacy cannot say it
+  uint64_t flags;                // all that is known, also where a legacy struct cannot record it
   std::atomic<uint32_t> owners;  // of a root: how many handles
   int32_t ndim;
   SourceKind source_kind;  // of a root
   bool in_storage;         // the caller's memory, not the heap's
-  bool is_view;            // shows something else than its source did
+  bool wraps_source;       // describes the root's source as it is, which may be handed back for it
+  uint32_t minor;  // of the version that the tensor carries, or that a legacy one was made of
 
   DLBRIDGE_INLINE int64_t* shape() { return reinterpret_cast<int64_t*>(this + 1); }
   DLBRIDGE_INLINE int64_t* strides() { return shape() + ndim; }
   DLBRIDGE_INLINE void* tail() { return shape() + 2 * static_cast<size_t>(ndim); }
 };
 
-// Behind the arrays of a node in storage.
+// After the arrays of a node in storage.
 struct StorageTail {
-  void (*released)(void* context, void* memory);
+  void (*release)(void* context, void* memory);
   void* context;
 };
 
-// Behind the arrays of a root that owns memory.
+// After the arrays of a root that owns memory.
 struct AllocationTail {
   void* memory;  // NULL: an empty tensor
-  bool inside;   // behind this, in the memory of the node
+  bool inside;   // after this, in the memory of the node
   uint64_t bytes;
   uint64_t alignment;
   DLDevice device;
   void* context;
   void (*deallocate)(void* context, DLDevice device, void* memory, uint64_t bytes,
-                     uint64_t alignment);  // NULL: the system's
+                     uint64_t alignment, const DLBridgeStream* stream);  // NULL: the system's
 };
 
-// Behind the arrays of a root that was made of native memory.
+// After the arrays of a root that was made of native memory.
 struct WrapTail {
-  void (*release)(void* context, DLBridgeBuffer buffer);  // NULL: nothing to call
+  void (*release)(void* context, const DLBridgeBuffer* buffer,
+                  const DLBridgeStream* stream);  // NULL: nothing to call
   void* context;
   DLBridgeBuffer buffer;
   uint64_t entry;  // of the context table, which this root keeps; 0: none
   bool retained;   // the handle, by a reference of its own
 };
 // Ends what a tail keeps besides its memory.
-DLBRIDGE_COLD void LetGo(const WrapTail& tail);
+DLBRIDGE_COLD void EndKeeping(const WrapTail& tail);
 
 constexpr size_t NodeSize(int32_t ndim) {
   return sizeof(Node) + 2 * sizeof(int64_t) * static_cast<size_t>(ndim);
@@ -91,15 +95,17 @@ DLBRIDGE_INLINE Node* AllocateNode(int32_t ndim, size_t tail) {
 void DeleteVersioned(DLManagedTensorVersioned* self);
 void DeleteLegacy(DLManagedTensor* self);
 
-// The node of a tensor of ours, else NULL. Both the deleter and the pointer to itself must be
-// right, since structs get copied.
+// The node of a dlbridge-owned tensor, else NULL. Both the deleter and the pointer to itself must
+// match, since structs get copied.
 DLBRIDGE_INLINE Node* OwnNode(const DLManagedTensorVersioned* tensor) {
-  const bool ours = tensor->deleter == DeleteVersioned && tensor->manager_ctx == tensor;
-  return ours ? static_cast<Node*>(tensor->manager_ctx) : nullptr;
+  void* context = Load(&tensor->manager_ctx);
+  const bool owned = Load(&tensor->deleter) == DeleteVersioned && context == tensor;
+  return owned ? static_cast<Node*>(context) : nullptr;
 }
 DLBRIDGE_INLINE Node* OwnNode(const DLManagedTensor* tensor) {
-  const bool ours = tensor->deleter == DeleteLegacy && tensor->manager_ctx == tensor;
-  return ours ? static_cast<Node*>(tensor->manager_ctx) : nullptr;
+  void* context = Load(&tensor->manager_ctx);
+  const bool owned = Load(&tensor->deleter) == DeleteLegacy && context == tensor;
+  return owned ? static_cast<Node*>(context) : nullptr;
 }
 
 // Fills the handle's own fields; the node becomes its own root with `source` in a later step.
@@ -107,7 +113,7 @@ DLBRIDGE_INLINE void InitNode(Node* node, int32_t ndim, uint64_t flags) {
   node->flags = flags;
   node->ndim = ndim;
   node->in_storage = false;
-  node->is_view = false;
+  node->wraps_source = false;
 }
 
 // Fills the DLPack struct from `tensor`, with the node's own arrays and flags.
@@ -122,13 +128,15 @@ DLBRIDGE_INLINE void FillTensor(Node* node, const DLTensor& tensor, DLTensor* ou
   out->byte_offset = tensor.byte_offset;
 }
 DLBRIDGE_INLINE void FillVersioned(Node* node, const DLTensor& tensor, DLPackVersion version) {
+  node->minor = version.minor;
   node->versioned.version = version;
   node->versioned.manager_ctx = node;
   node->versioned.deleter = DeleteVersioned;
   node->versioned.flags = node->flags;
   FillTensor(node, tensor, &node->versioned.dl_tensor);
 }
-DLBRIDGE_INLINE void FillLegacy(Node* node, const DLTensor& tensor) {
+DLBRIDGE_INLINE void FillLegacy(Node* node, const DLTensor& tensor, uint32_t minor) {
+  node->minor = minor;
   FillTensor(node, tensor, &node->legacy.dl_tensor);
   node->legacy.manager_ctx = node;
   node->legacy.deleter = DeleteLegacy;
@@ -136,7 +144,7 @@ DLBRIDGE_INLINE void FillLegacy(Node* node, const DLTensor& tensor) {
 
 // The node owns `source` now.
 DLBRIDGE_INLINE void BecomeRoot(Node* node, SourceKind kind, void* source) {
-  // Whoever made the node returned an error where there is none.
+  // The function that made the node returned an error where there is none.
   node->root = node;  // NOLINT(clang-analyzer-core.NullDereference)
   node->source = source;
   node->source_kind = kind;
@@ -149,14 +157,15 @@ DLBRIDGE_INLINE void JoinRoot(Node* node, const Node* sibling) {
   sibling->root->owners.fetch_add(1, std::memory_order_relaxed);
 }
 
-// `node` takes the place of the handle `old`, which ends without releasing the data.
+// `node` takes the place of the handle `old`, which is on the heap and ends without releasing the
+// data.
 void Replace(Node* node, Node* old);
 
-// Can the root's source, of `kind`, be handed back instead of this handle? Only the last handle
+// May the root's source, of `kind`, be handed back instead of this handle? Only the last handle
 // may.
-bool HoldsOriginal(const Node& node, SourceKind kind);
+bool HoldsSource(const Node& node, SourceKind kind);
 // Ends such a handle and returns the source.
-void* TakeOriginal(Node* node);
+void* TakeSource(Node* node);
 
 // One owner less; the data goes with the last.
 void ReleaseNode(Node* node);

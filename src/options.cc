@@ -6,52 +6,59 @@
 namespace dlbridge {
 namespace {
 
-constexpr uint32_t kKnownFlags = DLBRIDGE_CONVERT_SKIP_VALIDATION | DLBRIDGE_CONVERT_WRITABLE |
-                                 DLBRIDGE_CONVERT_ALLOW_UNKNOWN | DLBRIDGE_CONVERT_CANONICAL |
-                                 DLBRIDGE_CONVERT_FOLD_BYTE_OFFSET | DLBRIDGE_CONVERT_COPY |
-                                 DLBRIDGE_CONVERT_DROP_READ_ONLY | DLBRIDGE_CONVERT_DROP_PADDED |
-                                 DLBRIDGE_CONVERT_NEWER_CODES | DLBRIDGE_CONVERT_PIN_PRODUCER;
+constexpr uint32_t kKnownOptions =
+    DLBRIDGE_CONVERT_SKIP_VALIDATION | DLBRIDGE_CONVERT_VOUCH_WRITABLE |
+    DLBRIDGE_CONVERT_ALLOW_UNKNOWN | DLBRIDGE_CONVERT_CANONICAL |
+    DLBRIDGE_CONVERT_FOLD_BYTE_OFFSET | DLBRIDGE_CONVERT_COPY | DLBRIDGE_CONVERT_DROP_READ_ONLY |
+    DLBRIDGE_CONVERT_DROP_PADDED | DLBRIDGE_CONVERT_ALLOW_NEWER_CODES |
+    DLBRIDGE_CONVERT_PIN_PRODUCER;
 
-DLBridgeStatus CheckOptions(const DLBridgeConvertOptions& options, DLBridgeError* error) {
-  DLBRIDGE_TRY(CheckStruct(&options, "options", error));
-  if ((options.flags & ~kKnownFlags) != 0) {
-    return RefuseArgument(error, "options.flags", "has a bit that this library does not know");
+DLBridgeStatus CheckVersion(DLPackVersion version, Target target, DLBridgeError* error) {
+  if (target == Target::kVersioned) {
+    return CheckResultVersion(version, "options.version", error);
   }
-  if (options.version.major != kMajor &&
-      (options.version.major != 0 || options.version.minor != 0)) {
-    return RefuseArgument(error, "options.version", "must be of major 1, or {0, 0} for the newest");
+  return version.major == 0 ? DLBRIDGE_OK
+                            : RefuseVersion(error, "options.version",
+                                            "must be of major 0, or {0, 0} for 0.8", version);
+}
+
+DLBridgeStatus CheckOptions(const DLBridgeConvertOptions& options, Target target,
+                            DLBridgeError* error) {
+  DLBRIDGE_TRY(CheckOptionBits(options.options, kKnownOptions, "options.options", error));
+  DLBRIDGE_TRY(CheckVersion(options.version, target, error));
+  if (options.policy != nullptr && (options.options & DLBRIDGE_CONVERT_SKIP_VALIDATION) != 0) {
+    return RefuseArgument(error, "options.policy",
+                          "must be NULL with DLBRIDGE_CONVERT_SKIP_VALIDATION, found a policy");
   }
-  if (options.policy != nullptr && (options.flags & DLBRIDGE_CONVERT_SKIP_VALIDATION) != 0) {
-    return RefuseArgument(error, "options.policy", "must be NULL where validation is skipped");
-  }
-  if (options.reserved[0] != 0 || options.reserved[1] != 0) {
-    return RefuseArgument(error, "options.reserved", "must be zero");
-  }
-  return CheckAllocator(options.allocator, error);
+  return CheckAllocator(options.allocator, "options.allocator", error);
 }
 
 }  // namespace
 
-DLBridgeStatus CheckAllocator(const DLBridgeAllocator* allocator, DLBridgeError* error) {
+DLBridgeStatus CheckAllocator(const DLBridgeAllocator* allocator, const char* argument,
+                              DLBridgeError* error) {
   if (allocator == nullptr) {
     return DLBRIDGE_OK;
   }
-  DLBRIDGE_TRY(CheckStruct(allocator, "allocator", error));
-  if (allocator->reserved0 != 0) {
-    return RefuseArgument(error, "allocator.reserved0", "must be zero");
+  DLBRIDGE_TRY(CheckStruct(allocator, argument, error));
+  DLBRIDGE_TRY(CheckOptionBits(allocator->options, 0, "allocator.options", error));
+  if (allocator->allocate == nullptr) {
+    return RefuseArgument(error, "allocator.allocate", "is not set");
   }
-  if (allocator->allocate == nullptr || allocator->deallocate == nullptr) {
-    return RefuseArgument(error, "allocator", "must have both functions");
+  if (allocator->deallocate == nullptr) {
+    return RefuseArgument(error, "allocator.deallocate", "is not set");
   }
   return DLBRIDGE_OK;
 }
 
-DLBridgeStatus ReadOptions(const DLBridgeConvertOptions* source, Options* out,
+DLBridgeStatus ReadOptions(const DLBridgeConvertOptions* source, Target target, Options* out,
                            DLBridgeError* error) {
-  DLBRIDGE_TRY(CheckOptions(*source, error));
-  out->flags = source->flags;
-  out->version = SharedVersion(source->version);
-  out->source_flags = source->source_flags;
+  DLBRIDGE_TRY(CheckStruct(source, "options", error));
+  DLBRIDGE_TRY(CheckOptions(*source, target, error));
+  out->options = source->options;
+  out->version = target == Target::kVersioned ? SharedVersion(source->version)
+                                              : LegacyVersion(source->version);
+  out->tensor_flags = source->tensor_flags;
   out->allocator = source->allocator;
   return ResolvePolicy(source->policy, &out->policy_storage, &out->policy, error);
 }

@@ -7,21 +7,25 @@
 
 #include "dlbridge/dlbridge.h"
 #include "policy.h"
+#include "support/boundary.h"
 #include "support/checked.h"
 #include "version.h"
 
 namespace dlbridge {
 
-// No default values: where the default options stand in, nothing of this is to be written.
+// What a conversion makes.
+enum class Target : uint8_t { kVersioned, kLegacy };
+
+// No default values: where the default options are used, no field is written.
 struct Options {
-  uint32_t flags;
-  Version version;  // that the result will say
-  uint64_t source_flags;
+  uint32_t options;
+  Version version;  // of the result, or of a legacy consumer
+  uint64_t tensor_flags;
   const Policy* policy;
   const DLBridgeAllocator* allocator;
   Policy policy_storage;
 
-  bool Has(uint32_t flag) const { return (flags & flag) != 0; }
+  bool Has(uint32_t option) const { return (options & option) != 0; }
   // Does the result differ from the source in more than its version?
   bool Reshapes() const {
     return Has(DLBRIDGE_CONVERT_CANONICAL | DLBRIDGE_CONVERT_FOLD_BYTE_OFFSET |
@@ -32,44 +36,48 @@ struct Options {
   }
 };
 
-// The default options but for the flags.
-template <uint32_t kFlags>
+// The default options but for the option bits.
+template <uint32_t kOptions>
 struct PlainOptions {
-  static constexpr Options kValue = {kFlags,          kNewestVersion, 0,
-                                     &kDefaultPolicy, nullptr,        kDefaultPolicy};
+  static constexpr Options kValue = {kOptions,        kDefaultVersion, 0,
+                                     &kDefaultPolicy, nullptr,         kDefaultPolicy};
 };
 
-// Options that say no more than this are so common that their values are folded into code of their
-// own.
-constexpr uint32_t kPlainFlags = DLBRIDGE_CONVERT_SKIP_VALIDATION | DLBRIDGE_CONVERT_WRITABLE;
+// Options with no more than these bits are so common that their values are folded into code of
+// their own.
+constexpr uint32_t kPlainBits = DLBRIDGE_CONVERT_SKIP_VALIDATION | DLBRIDGE_CONVERT_VOUCH_WRITABLE;
 
-// Are these the default options but for kPlainFlags?
-DLBRIDGE_INLINE bool IsPlain(const DLBridgeConvertOptions& options) {
-  const uint64_t version = Packed(options.version);
-  const uint64_t rest = (options.struct_size ^ sizeof options) | (options.flags & ~kPlainFlags) |
-                        options.source_flags | reinterpret_cast<uintptr_t>(options.policy) |
-                        reinterpret_cast<uintptr_t>(options.allocator) | options.reserved[0] |
-                        options.reserved[1];
-  return rest == 0 && (version == 0 || version == Packed(kNewestVersion));
+// Are these the default options but for kPlainBits? struct_size is read before the rest.
+DLBRIDGE_INLINE bool IsPlain(const DLBridgeConvertOptions* options) {
+  if (DLBRIDGE_UNLIKELY(SizeOf(options) != sizeof *options)) {
+    return false;
+  }
+  const uint64_t rest = (options->options & ~kPlainBits) | Packed(options->version) |
+                        options->tensor_flags | reinterpret_cast<uintptr_t>(options->policy) |
+                        reinterpret_cast<uintptr_t>(options->allocator);
+  return rest == 0;
 }
 
 constexpr Options kDefaultOptions = PlainOptions<0>::kValue;
+constexpr Options kDefaultDowngrade = {0,       kLegacyVersion, 0, &kDefaultPolicy,
+                                       nullptr, kDefaultPolicy};
 
 // Checks `source` and fills `*out`, which must not move afterwards.
-DLBridgeStatus ReadOptions(const DLBridgeConvertOptions* source, Options* out,
+DLBridgeStatus ReadOptions(const DLBridgeConvertOptions* source, Target target, Options* out,
                            DLBridgeError* error);
 
-DLBridgeStatus CheckAllocator(const DLBridgeAllocator* allocator, DLBridgeError* error);
+DLBridgeStatus CheckAllocator(const DLBridgeAllocator* allocator, const char* argument,
+                              DLBridgeError* error);
 
-// The options behind a pointer of the caller's: the default ones where it is NULL, else `*storage`.
-inline DLBridgeStatus ResolveOptions(const DLBridgeConvertOptions* source, Options* storage,
-                                     const Options** out, DLBridgeError* error) {
-  *out = &kDefaultOptions;
+// The options of a caller's pointer: the default ones where it is NULL, else `*storage`.
+inline DLBridgeStatus ResolveOptions(const DLBridgeConvertOptions* source, Target target,
+                                     Options* storage, const Options** out, DLBridgeError* error) {
+  *out = target == Target::kVersioned ? &kDefaultOptions : &kDefaultDowngrade;
   if (source == nullptr) {
     return DLBRIDGE_OK;
   }
   *out = storage;
-  return ReadOptions(source, storage, error);
+  return ReadOptions(source, target, storage, error);
 }
 
 }  // namespace dlbridge

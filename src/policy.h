@@ -11,41 +11,45 @@
 
 namespace dlbridge {
 
-// No default values: where the default policy stands in, nothing of this is to be written.
+// No default values: where the default policy is used, no field is written.
 struct Policy {
   int32_t max_ndim;
-  uint32_t flags;
+  int32_t min_ndim;
+  uint32_t options;
   int32_t level;
   bool demands;  // anything beyond what DLPack itself asks: keeps the common path short
   int32_t contiguity;
   Version version;
   uint64_t alignment;
-  uint64_t buffer_size;
+  uint64_t buffer_size;  // read with LIMIT_BUFFER
   const DLDevice* devices;
   size_t device_count;
   const DLDataType* dtypes;
   size_t dtype_count;
+  const int64_t* shape;  // `max_ndim` extents, or NULL
 
-  bool Has(uint32_t flag) const { return (flags & flag) != 0; }
+  bool Has(uint32_t option) const { return (options & option) != 0; }
 };
 
-constexpr Policy kDefaultPolicy = {64,
+constexpr Policy kDefaultPolicy = {DLBRIDGE_MAX_NDIM,
+                                   0,
                                    0,
                                    DLBRIDGE_LEVEL_METADATA,
                                    false,
                                    DLBRIDGE_CONTIGUITY_ANY,
                                    kNewestVersion,
                                    0,
-                                   UINT64_MAX,
+                                   0,
                                    nullptr,
                                    0,
                                    nullptr,
-                                   0};
+                                   0,
+                                   nullptr};
 
 // Checks `source` and fills `*out`.
 DLBridgeStatus ReadPolicy(const DLBridgePolicy* source, Policy* out, DLBridgeError* error);
 
-// The policy behind a pointer of the caller's: the default one where it is NULL, else `*storage`.
+// The policy of a caller's pointer: the default one where it is NULL, else `*storage`.
 inline DLBridgeStatus ResolvePolicy(const DLBridgePolicy* source, Policy* storage,
                                     const Policy** out, DLBridgeError* error) {
   *out = &kDefaultPolicy;

@@ -3,6 +3,7 @@
 
 #include "device.h"
 #include "dtype.h"
+#include "policy.h"
 
 namespace dlbridge {
 namespace {
@@ -33,7 +34,7 @@ constexpr RuleRow kRules[] = {
 #undef DLBRIDGE_ROW
 };
 
-// The tables stand in the order of the header's numbers.
+// The tables are in the order of the header's numbers.
 enum StatusOrder {
 #define DLBRIDGE_ROW(name, text) kStatusOrder_##name,
   DLBRIDGE_STATUSES(DLBRIDGE_ROW)
@@ -55,6 +56,30 @@ DLBRIDGE_STATUSES(DLBRIDGE_ROW)
                 #name);
 DLBRIDGE_RULES(DLBRIDGE_ROW)
 #undef DLBRIDGE_ROW
+
+// A value of the header without a row does not compile.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic error "-Wswitch"
+constexpr bool HasRow(decltype(DLBRIDGE_RULE_NONE) rule) {
+  switch (rule) {
+#define DLBRIDGE_ROW(name, status, text, expected, found, remedy) case DLBRIDGE_RULE_##name:
+    DLBRIDGE_RULES(DLBRIDGE_ROW)
+#undef DLBRIDGE_ROW
+    return true;
+  }
+  return false;
+}
+constexpr bool HasRow(decltype(DLBRIDGE_OK) status) {
+  switch (status) {
+#define DLBRIDGE_ROW(name, text) case DLBRIDGE_##name:
+    DLBRIDGE_STATUSES(DLBRIDGE_ROW)
+#undef DLBRIDGE_ROW
+    return true;
+  }
+  return false;
+}
+#pragma GCC diagnostic pop
+static_assert(HasRow(DLBRIDGE_RULE_NONE) && HasRow(DLBRIDGE_OK), "each has a row");
 
 const RuleRow& RowOf(DLBridgeRule rule) { return kRules[rule]; }
 
@@ -93,6 +118,49 @@ void WriteMemory(uint64_t fact, TextWriter* text) {
   text->Character(':').Signed(static_cast<int32_t>(fact));
 }
 
+// Lists end after this many entries; the rest is counted.
+constexpr size_t kMostListed = 6;
+
+template <class T, class Write>
+void WriteList(const T* list, size_t count, TextWriter* text, Write write) {
+  const size_t listed = count < kMostListed ? count : kMostListed;
+  for (size_t i = 0; i < listed; ++i) {
+    text->String(i == 0 ? "" : i + 1 == count ? " or " : ", ");
+    write(list[i]);
+  }
+  if (listed < count) {
+    text->String(" or ").Unsigned(count - listed).String(" more");
+  }
+}
+
+void WriteDevices(const Policy& policy, TextWriter* text) {
+  WriteList(policy.devices, policy.device_count, text, [text](const DLDevice& device) {
+    if (device.device_id == -1) {
+      WriteDeviceType(TypeOf(device), text);
+    } else {
+      WriteDevice(device, text);
+    }
+  });
+}
+
+void WriteDtypes(const Policy& policy, TextWriter* text) {
+  WriteList(policy.dtypes, policy.dtype_count, text,
+            [text](DLDataType dtype) { WriteDtype(dtype, text); });
+}
+
+// Limits of ndim: both in one value, the lower one in the upper half.
+void WriteLimits(uint64_t limits, TextWriter* text) {
+  const uint64_t least = limits >> 32;
+  const uint64_t most = static_cast<uint32_t>(limits);
+  if (least == most) {
+    text->String("exactly ").Unsigned(most);
+  } else if (least == 0) {
+    text->String("at most ").Unsigned(most);
+  } else {
+    text->Unsigned(least).String(" to ").Unsigned(most);
+  }
+}
+
 // One placeholder of a template of the rule table.
 void WriteValue(char placeholder, uint64_t value, TextWriter* text) {
   switch (placeholder) {
@@ -120,8 +188,20 @@ void WriteValue(char placeholder, uint64_t value, TextWriter* text) {
     case 'm':
       WriteMemory(value, text);
       break;
+    case 'r':
+      WriteLimits(value, text);
+      break;
+    case 'g':
+      WriteDevice(MakeDevice(static_cast<int32_t>(value >> 32), static_cast<int32_t>(value)), text);
+      break;
+    case 'D':
+      WriteDevices(*reinterpret_cast<const Policy*>(value), text);
+      break;
+    case 'T':
+      WriteDtypes(*reinterpret_cast<const Policy*>(value), text);
+      break;
     case 'w':
-      text->String(value != 0 ? "READ_ONLY" : "nothing that says so");
+      text->String(value != 0 ? "READ_ONLY" : "a tensor that does not record writability");
       break;
     default:  // 'o'
       text->String(value == DLBRIDGE_YES ? "an overlap" : "undecided");
@@ -139,10 +219,6 @@ void Expand(const char* form, uint64_t value, TextWriter* text) {
   }
 }
 
-bool Wanted(const DLBridgeError* error) {
-  return error != nullptr && error->struct_size == sizeof(DLBridgeError);
-}
-
 }  // namespace
 
 void WriteExpected(const Refusal& refusal, TextWriter* text) {
@@ -153,15 +229,51 @@ void WriteFound(const Refusal& refusal, TextWriter* text) {
   Expand(RowOf(refusal.rule).found, refusal.found, text);
 }
 
+namespace {
+
+// All fields but the message, which the writer that is returned gets.
+TextWriter BeginReport(DLBridgeError* error, DLBridgeStatus status, DLBridgeRule rule,
+                       int32_t axis) {
+  error->status = status;
+  error->rule = rule;
+  error->axis = axis;
+  error->native_code = 0;
+  error->reserved[0] = 0;
+  error->reserved[1] = 0;
+  return {error->message, sizeof error->message};
+}
+
+TextWriter BeginReport(DLBridgeError* error, DLBridgeStatus status) {
+  return BeginReport(error, status, DLBRIDGE_RULE_NONE, kNoAxis);
+}
+
+// Calls `write` with a writer of the message, where an error is wanted.
+template <class Write>
+DLBridgeStatus Report(DLBridgeError* error, DLBridgeStatus status, Write write) {
+  if (error != nullptr) {
+    TextWriter text = BeginReport(error, status);
+    write(&text);
+  }
+  return status;
+}
+
+uint32_t LowestBit(uint32_t bits) { return static_cast<uint32_t>(__builtin_ctz(bits)); }
+
+const char* FlagName(uint32_t bit) {
+  constexpr const char* kNames[] = {"DLPACK_FLAG_BITMASK_READ_ONLY",
+                                    "DLPACK_FLAG_BITMASK_IS_COPIED",
+                                    "DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED"};
+  return bit < sizeof kNames / sizeof kNames[0] ? kNames[bit] : "reserved for DLPack's flags";
+}
+
+}  // namespace
+
 void ReportRule(DLBridgeError* error, Refusal refusal) {
-  if (!Wanted(error)) {
+  if (error == nullptr) {
     return;
   }
   const RuleRow& row = RowOf(refusal.rule);
-  error->status = StatusOfRule(refusal.rule);
-  error->rule = refusal.rule;
-  error->axis = refusal.axis;
-  TextWriter text(error->message, sizeof error->message);
+  TextWriter text = BeginReport(error, StatusOfRule(refusal.rule), refusal.rule, refusal.axis);
   if (refusal.axis >= 0) {
     text.String("axis ").Signed(refusal.axis).String(": ");
   }
@@ -174,13 +286,83 @@ void ReportRule(DLBridgeError* error, Refusal refusal) {
 
 void ReportStatus(DLBridgeError* error, DLBridgeStatus status, const char* subject,
                   const char* problem) {
-  if (!Wanted(error)) {
-    return;
+  Report(error, status,
+         [=](TextWriter* text) { text->String(subject).Character(' ').String(problem); });
+}
+
+DLBridgeStatus RefuseValue(DLBridgeError* error, DLBridgeStatus status, const char* argument,
+                           const char* problem, int64_t found) {
+  return Report(error, status, [=](TextWriter* text) {
+    text->String(argument).Character(' ').String(problem).String(", found ").Signed(found);
+  });
+}
+
+DLBridgeStatus RefuseDevice(DLBridgeError* error, DLBridgeStatus status, const char* argument,
+                            const char* problem, const DLDevice& found) {
+  return Report(error, status, [=, &found](TextWriter* text) {
+    text->String(argument).Character(' ').String(problem).String(", found ");
+    WriteDevice(found, text);
+  });
+}
+
+DLBridgeStatus RefuseVersion(DLBridgeError* error, const char* argument, const char* problem,
+                             DLPackVersion found) {
+  return Report(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, [=](TextWriter* text) {
+    text->String(argument).Character(' ').String(problem).String(", found ");
+    WriteVersion(Packed(found), text);
+  });
+}
+
+DLBridgeStatus RefuseSize(DLBridgeError* error, const char* argument, uint64_t needed,
+                          uint64_t found) {
+  return Report(error, DLBRIDGE_ERROR_BUFFER_TOO_SMALL, [=](TextWriter* text) {
+    text->String(argument).String(" must be at least ").Unsigned(needed);
+    text->String(", found ").Unsigned(found);
+  });
+}
+
+DLBridgeStatus RefuseStructSize(DLBridgeError* error, const char* argument, const char* bound,
+                                uint32_t limit, uint32_t found) {
+  return Report(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, [=](TextWriter* text) {
+    text->String(argument).String("->struct_size must be ").String(bound).Character(' ');
+    text->Unsigned(limit).String(", found ").Unsigned(found);
+    text->String("; set it to the sizeof of the struct");
+  });
+}
+
+DLBridgeStatus RefuseTail(DLBridgeError* error, const char* argument, uint32_t index,
+                          uint32_t known_size) {
+  return Report(error, DLBRIDGE_ERROR_TOO_NEW, [=](TextWriter* text) {
+    text->String(argument).String(" has a setting in byte ").Unsigned(index);
+    text->String("; dlbridge " DLBRIDGE_VERSION_STRING " knows ").Unsigned(known_size);
+    text->String(" bytes: update the library, or leave the setting zero");
+  });
+}
+
+DLBridgeStatus RefuseDuplicate(DLBridgeError* error, const char* argument, uint64_t index,
+                               uint64_t first) {
+  return Report(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, [=](TextWriter* text) {
+    text->String(argument).Character('[').Unsigned(index).String("] is the same tensor as ");
+    text->String(argument).Character('[').Unsigned(first).String("]: give each tensor once");
+  });
+}
+
+DLBridgeStatus RefuseOptions(DLBridgeError* error, const char* argument, uint32_t options,
+                             uint32_t known) {
+  const uint32_t flags = options & 0xff;
+  if (flags != 0) {
+    return Report(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, [=](TextWriter* text) {
+      const uint32_t bit = LowestBit(flags);
+      text->String(argument).String(": bit ").Unsigned(bit).String(" is ").String(FlagName(bit));
+      text->String(", a flag of DLPack; flags belong in tensor_flags, options are bits 8 to 30");
+    });
   }
-  error->status = status;
-  error->rule = DLBRIDGE_RULE_NONE;
-  error->axis = kNoAxis;
-  TextWriter(error->message, sizeof error->message).String(subject).Character(' ').String(problem);
+  return Report(error, DLBRIDGE_ERROR_TOO_NEW, [=](TextWriter* text) {
+    const uint32_t bit = LowestBit(options & ~known);
+    text->String(argument).String(" has bit ").Unsigned(bit).String(" set, found ").Hex(options);
+    text->String("; dlbridge " DLBRIDGE_VERSION_STRING " knows ").Hex(known);
+    text->String(": update the library, or clear the bit");
+  });
 }
 
 }  // namespace dlbridge

@@ -42,7 +42,7 @@ constexpr DLBridgeStatus StatusOfRule(DLBridgeRule rule) { return kRuleStatuses[
 void WriteExpected(const Refusal& refusal, TextWriter* text);
 void WriteFound(const Refusal& refusal, TextWriter* text);
 
-// Each fills `error`, where one is wanted.
+// Fills all of `error`, where one is wanted: the caller need not have initialised it.
 DLBRIDGE_COLD void ReportRule(DLBridgeError* error, Refusal refusal);
 DLBRIDGE_COLD void ReportStatus(DLBridgeError* error, DLBridgeStatus status, const char* subject,
                                 const char* problem);
@@ -63,6 +63,51 @@ DLBRIDGE_INLINE DLBridgeStatus RefuseArgument(DLBridgeError* error, const char* 
 }
 DLBRIDGE_INLINE DLBridgeStatus RefuseMemory(DLBridgeError* error) {
   return RefuseStatus(error, DLBRIDGE_ERROR_OUT_OF_MEMORY, "the allocator", "had no memory");
+}
+
+// Rejects an argument with the value that was found: "policy.level must be ..., found 7".
+DLBRIDGE_COLD DLBridgeStatus RefuseValue(DLBridgeError* error, DLBridgeStatus status,
+                                         const char* argument, const char* problem, int64_t found);
+// The same of a device, a dtype and a version.
+DLBRIDGE_COLD DLBridgeStatus RefuseDevice(DLBridgeError* error, DLBridgeStatus status,
+                                          const char* argument, const char* problem,
+                                          const DLDevice& found);
+DLBRIDGE_COLD DLBridgeStatus RefuseVersion(DLBridgeError* error, const char* argument,
+                                           const char* problem, DLPackVersion found);
+// Rejects a size: "storage.size must be at least 184 bytes, found 100".
+DLBRIDGE_COLD DLBridgeStatus RefuseSize(DLBridgeError* error, const char* argument, uint64_t needed,
+                                        uint64_t found);
+// Rejects a struct by its struct_size, or by byte `index`, which this library does not know.
+DLBRIDGE_COLD DLBridgeStatus RefuseStructSize(DLBridgeError* error, const char* argument,
+                                              const char* bound, uint32_t limit, uint32_t found);
+DLBRIDGE_COLD DLBridgeStatus RefuseTail(DLBridgeError* error, const char* argument, uint32_t index,
+                                        uint32_t known_size);
+// Rejects entry `index` of an array, which is entry `first` once more.
+DLBRIDGE_COLD DLBridgeStatus RefuseDuplicate(DLBridgeError* error, const char* argument,
+                                             uint64_t index, uint64_t first);
+// Rejects option bits: DLPack's flags, which are bits 0 to 7, and bits that this library does not
+// know.
+DLBRIDGE_COLD DLBridgeStatus RefuseOptions(DLBridgeError* error, const char* argument,
+                                           uint32_t options, uint32_t known);
+DLBRIDGE_INLINE DLBridgeStatus CheckOptionBits(uint32_t options, uint32_t known,
+                                               const char* argument, DLBridgeError* error) {
+  return DLBRIDGE_LIKELY((options & ~known) == 0) ? DLBRIDGE_OK
+                                                  : RefuseOptions(error, argument, options, known);
+}
+// A reserved field of a struct of fixed size.
+DLBRIDGE_INLINE DLBridgeStatus CheckReserved(uint64_t value, const char* argument,
+                                             DLBridgeError* error) {
+  return DLBRIDGE_LIKELY(value == 0) ? DLBRIDGE_OK
+                                     : RefuseValue(error, DLBRIDGE_ERROR_TOO_NEW, argument,
+                                                   "must be zero for this version of the library",
+                                                   static_cast<int64_t>(value));
+}
+// The version of a result: of major 1, or {0, 0}.
+DLBRIDGE_INLINE DLBridgeStatus CheckResultVersion(DLPackVersion version, const char* argument,
+                                                  DLBridgeError* error) {
+  return DLBRIDGE_LIKELY(version.major == 1 || (version.major == 0 && version.minor == 0))
+             ? DLBRIDGE_OK
+             : RefuseVersion(error, argument, "must be of major 1, or {0, 0} for 1.3", version);
 }
 
 }  // namespace dlbridge

@@ -7,123 +7,147 @@
 #include "copy.h"
 #include "required.h"
 #include "support/boundary.h"
+#include "support/pointer_set.h"
 
 namespace dlbridge {
 namespace {
 
-// Storage that is too badly aligned for a node cannot be used.
+// A node needs storage of this alignment.
 constexpr uintptr_t kStorageAlignment = 16;
 static_assert(alignof(Node) <= kStorageAlignment, "a node fits aligned storage");
 
-// What the result of a foreign legacy source says: unknown is READ_ONLY.
+// The flags of the result of a foreign legacy source: unknown is READ_ONLY.
 uint64_t ResultFlags(const Options& options) {
-  return options.source_flags | (options.Has(DLBRIDGE_CONVERT_WRITABLE) ? 0 : kReadOnly);
+  return options.tensor_flags | (options.Has(DLBRIDGE_CONVERT_VOUCH_WRITABLE) ? 0 : kReadOnly);
 }
 
-// Fills `node` from the source, which may be storage of the caller's.
-DLBRIDGE_INLINE DLBridgeStatus FillUpgraded(const Subject& subject, const Options& options,
-                                            uint64_t flags, Node* node, DLBridgeError* error) {
-  InitNode(node, subject.tensor->ndim, flags);
-  FirstBroken sink(error);
-  if (DLBRIDGE_UNLIKELY(!Snapshot(subject, options, node, &sink))) {
-    return sink.failure();
-  }
-  FillVersioned(node, *subject.tensor, ToDLPack(options.version));
+// Fills a node whose arrays are complete.
+DLBRIDGE_INLINE void FillUpgraded(const Subject& subject, const Options& options, Node* node) {
+  FillVersioned(node, subject.tensor, ToDLPack(options.version));
+  node->wraps_source = !options.Reshapes();
   if (DLBRIDGE_UNLIKELY(options.Reshapes())) {
     Reform(options, node, &node->versioned.dl_tensor);
   }
-  return DLBRIDGE_OK;
 }
 
 DLBRIDGE_INLINE DLBridgeStatus MakeUpgraded(const Subject& subject, const Options& options,
                                             uint64_t flags, Node** out, DLBridgeError* error) {
   DLBRIDGE_TRY(CheckSource(subject, options, error));
-  Node* node = AllocateNode(subject.tensor->ndim, 0);
-  if (DLBRIDGE_UNLIKELY(node == nullptr)) {
-    return RefuseMemory(error);
-  }
-  const DLBridgeStatus status = FillUpgraded(subject, options, flags, node, error);
-  if (DLBRIDGE_UNLIKELY(status != DLBRIDGE_OK)) {
-    DiscardNode(node);
-    return status;
-  }
+  Node* node = nullptr;
+  DLBRIDGE_TRY(MakeNode(subject, options, flags, &node, error));
+  FillUpgraded(subject, options, node);
   *out = node;
+  return DLBRIDGE_OK;
+}
+
+// ---------------------------------------------------------------------------------- in storage
+
+constexpr size_t StorageSize(int32_t ndim) { return NodeSize(ndim) + sizeof(StorageTail); }
+
+DLBRIDGE_INLINE DLBridgeStatus CheckStorage(const DLBridgeStorage* storage, DLBridgeError* error) {
+  DLBRIDGE_TRY(CheckStruct(storage, "storage", error));
+  DLBRIDGE_TRY(CheckOptionBits(storage->options, 0, "storage.options", error));
+  if (DLBRIDGE_UNLIKELY(storage->memory == nullptr)) {
+    return RefuseArgument(error, "storage.memory", "is not set");
+  }
+  const auto misaligned = reinterpret_cast<uintptr_t>(storage->memory) % kStorageAlignment;
+  if (DLBRIDGE_UNLIKELY(misaligned != 0)) {
+    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "storage.memory",
+                       "must be aligned to 16 bytes; bytes past such an address",
+                       static_cast<int64_t>(misaligned));
+  }
+  return DLBRIDGE_OK;
+}
+
+// Makes a node in the storage, for a tensor whose struct passed its checks.
+DLBRIDGE_INLINE DLBridgeStatus MakeInStorage(const Subject& subject, const Options& options,
+                                             uint64_t flags, const DLBridgeStorage& storage,
+                                             DLBridgeError* error) {
+  const int32_t ndim = subject.tensor.ndim;
+  if (DLBRIDGE_UNLIKELY(storage.size < StorageSize(ndim))) {
+    return RefuseSize(error, "storage.size", StorageSize(ndim), storage.size);
+  }
+  auto* node = static_cast<Node*>(storage.memory);
+  InitNode(node, ndim, flags);
+  FirstBroken sink(error);
+  if (DLBRIDGE_UNLIKELY(!Snapshot(subject, options, node, &sink))) {
+    return sink.failure();
+  }
+  FillUpgraded(subject, options, node);
   return DLBRIDGE_OK;
 }
 
 // Marks a node that is complete as one in the caller's storage.
 DLBRIDGE_INLINE void EnterStorage(const DLBridgeStorage& storage, Node* node) {
   node->in_storage = true;
-  *static_cast<StorageTail*>(node->tail()) = {storage.released, storage.context};
+  *static_cast<StorageTail*>(node->tail()) = {storage.release, storage.release_context};
 }
 
-// A legacy tensor of anybody else's: the way of nearly all.
-DLBRIDGE_INLINE DLBridgeStatus WrapForeign(DLManagedTensor* source, const Options& options,
-                                           Node** out, DLBridgeError* error) {
-  const Subject subject = LegacySubject(*source, options.source_flags, options);
-  DLBRIDGE_TRY(MakeUpgraded(subject, options, ResultFlags(options), out, error));
-  BecomeRoot(*out, SourceKind::kLegacy, source);
-  return DLBRIDGE_OK;
-}
-
-// The same into storage, which was checked.
 DLBRIDGE_INLINE DLBridgeStatus WrapForeignInto(DLManagedTensor* source, const Options& options,
                                                const DLBridgeStorage& storage,
                                                DLBridgeError* error) {
-  const Subject subject = LegacySubject(*source, options.source_flags, options);
+  const Subject subject = LegacySubject(*source, options.tensor_flags, options);
   DLBRIDGE_TRY(CheckSource(subject, options, error));
-  auto* node = static_cast<Node*>(storage.memory);
-  DLBRIDGE_TRY(FillUpgraded(subject, options, ResultFlags(options), node, error));
+  DLBRIDGE_TRY(MakeInStorage(subject, options, ResultFlags(options), storage, error));
   DLBRIDGE_TRY(PinIfAsked(options, SourceKind::kLegacy, source, error));
+  auto* node = static_cast<Node*>(storage.memory);
   BecomeRoot(node, SourceKind::kLegacy, source);
   EnterStorage(storage, node);
   return DLBRIDGE_OK;
 }
 
-// WrapForeign with options that are known when this is compiled. Not inlined: the entry point,
-// which jumps to one of them, then needs no stack of its own.
-template <uint32_t kFlags>
+// --------------------------------------------------------------------- options known at compile
+// time
+
+// Fast path: a legacy tensor that dlbridge did not create. Not inlined: the entry point, which
+// jumps to one of them, then needs no stack of its own.
+template <uint32_t kOptions>
 DLBRIDGE_NOINLINE DLBridgeStatus UpgradePlain(DLManagedTensor* source,
                                               DLManagedTensorVersioned** out,
                                               DLBridgeError* error) {
+  constexpr const Options& kPlain = PlainOptions<kOptions>::kValue;
+  const Subject subject = LegacySubject(*source, 0, kPlain);
   Node* node = nullptr;
-  DLBRIDGE_TRY(WrapForeign(source, PlainOptions<kFlags>::kValue, &node, error));
+  DLBRIDGE_TRY(MakeUpgraded(subject, kPlain, ResultFlags(kPlain), &node, error));
+  BecomeRoot(node, SourceKind::kLegacy, source);
   *out = &node->versioned;
   return DLBRIDGE_OK;
 }
 
-template <uint32_t kFlags>
+template <uint32_t kOptions>
 DLBRIDGE_NOINLINE DLBridgeStatus UpgradePlainInto(DLManagedTensor* source,
                                                   const DLBridgeStorage& storage,
                                                   DLManagedTensorVersioned** out,
                                                   DLBridgeError* error) {
-  DLBRIDGE_TRY(WrapForeignInto(source, PlainOptions<kFlags>::kValue, storage, error));
+  DLBRIDGE_TRY(WrapForeignInto(source, PlainOptions<kOptions>::kValue, storage, error));
   *out = static_cast<DLManagedTensorVersioned*>(storage.memory);
   return DLBRIDGE_OK;
 }
 
-// Calls `function` with the flags of plain options as a constant.
-constexpr uint32_t kVouch = DLBRIDGE_CONVERT_SKIP_VALIDATION;
-constexpr uint32_t kWrite = DLBRIDGE_CONVERT_WRITABLE;
-static_assert((kVouch | kWrite) == kPlainFlags, "one case for each combination");
+// Calls `function` with the bits of plain options as a constant.
+constexpr uint32_t kSkip = DLBRIDGE_CONVERT_SKIP_VALIDATION;
+constexpr uint32_t kVouch = DLBRIDGE_CONVERT_VOUCH_WRITABLE;
+static_assert((kSkip | kVouch) == kPlainBits, "one case for each combination");
 template <class Function>
-DLBRIDGE_INLINE DLBridgeStatus WithPlainFlags(uint32_t flags, Function function) {
-  switch (flags) {
+DLBRIDGE_INLINE DLBridgeStatus WithPlainBits(uint32_t options, Function function) {
+  switch (options) {
+    case kSkip:
+      return function(std::integral_constant<uint32_t, kSkip>());
     case kVouch:
       return function(std::integral_constant<uint32_t, kVouch>());
-    case kWrite:
-      return function(std::integral_constant<uint32_t, kWrite>());
-    case kVouch | kWrite:
-      return function(std::integral_constant<uint32_t, kVouch | kWrite>());
+    case kSkip | kVouch:
+      return function(std::integral_constant<uint32_t, kSkip | kVouch>());
     default:
       return function(std::integral_constant<uint32_t, 0>());
   }
 }
 
+// ------------------------------------------------------------------------ dlbridge-owned sources
+
 DLBridgeStatus CopyUpgraded(const Subject& subject, const Options& options, Node** out,
                             DLBridgeError* error) {
   FirstBroken sink(error);
-  // A copy is made by the layout, so that nobody can vouch for it.
+  // A copy reads by the layout, so it is validated even where validation is skipped.
   if (options.Has(DLBRIDGE_CONVERT_SKIP_VALIDATION) &&
       !CheckHead(subject, *options.policy, &sink)) {
     return sink.failure();
@@ -132,110 +156,85 @@ DLBridgeStatus CopyUpgraded(const Subject& subject, const Options& options, Node
   return CopyToNode(subject, options, (subject.flags & ~kReadOnly) | kCopied, out, error);
 }
 
-// A source that came from downgrade: what was known before is known again.
-struct Known {
+// The source was made by this library, from a versioned tensor or native memory: restore its flags.
+DLBridgeStatus LoadOwnLegacy(Node* node, const Options& options, Subject* out,
+                             DLBridgeError* error) {
+  *out = LegacySubject(node->legacy, options.tensor_flags | node->flags, options);
+  out->may_write = (out->flags & kReadOnly) == 0;
+  return CheckOwnedLegacy(node, out->tensor, error);
+}
+
+// Unknown codes and bits mean what they mean in the version that they came with.
+void KeepVersion(const Node& old, const Subject& subject, const Options& options, Node* node) {
+  if (RequiredVersion(subject.tensor, subject.flags) > options.version) {
+    node->minor = old.minor;
+    node->versioned.version = {kMajor, old.minor};
+  }
+}
+
+// The versioned tensor that `old` was made of, where it may be handed back.
+bool YieldsSource(Node* old, const Subject& subject, const Options& options) {
+  if (!HoldsSource(*old, SourceKind::kVersioned) || options.Reshapes()) {
+    return false;
+  }
+  const auto& source = *static_cast<DLManagedTensorVersioned*>(old->root->source);
+  Subject original;
+  if (LoadVersioned(source, &original, nullptr) != DLBRIDGE_OK) {
+    return false;
+  }
+  return original.flags == subject.flags && original.label.minor == old->minor &&
+         IsSameTensor(original.tensor, old, subject.tensor) && Satisfies(original, options);
+}
+
+DLBRIDGE_COLD DLBridgeStatus PrepareOwn(Node* old, const Options& options, Wants wants,
+                                        Prepared* out, DLBridgeError* error) {
   Subject subject;
-  uint64_t flags;
-};
-Known KnownOf(const Node& old, const Options& options) {
-  const uint64_t flags = options.source_flags | old.flags;
-  Subject subject = LegacySubject(old.legacy, flags, options);
-  subject.may_write = (flags & kReadOnly) == 0;
-  return {subject, flags};
-}
-
-// Unknowns that were allowed mean what they mean in the version of the original.
-void KeepVersion(const Node& old, const Known& known, const Options& options, Node* node) {
-  if (old.root->source_kind == SourceKind::kVersioned &&
-      RequiredVersion(*known.subject.tensor, known.flags) > options.version) {
-    // NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): without a node nobody comes here
-    node->versioned.version = static_cast<DLManagedTensorVersioned*>(old.root->source)->version;
+  DLBRIDGE_TRY(LoadOwnLegacy(old, options, &subject, error));
+  if (wants == Wants::kAnyVersioned && YieldsSource(old, subject, options)) {
+    *out = {nullptr, old, Prepared::How::kOriginal};
+    return DLBRIDGE_OK;
   }
-}
-
-// Its original where that does, else a node in its place.
-DLBRIDGE_COLD DLBridgeStatus PrepareOwn(Node* old, const Options& options, Prepared* out,
-                                        DLBridgeError* error) {
-  if (HoldsOriginal(*old, SourceKind::kVersioned) && !options.Reshapes()) {
-    const auto& original = *static_cast<DLManagedTensorVersioned*>(old->root->source);
-    // It must also say what the caller knows beyond it.
-    if ((options.source_flags & ~original.flags) == 0 && Satisfies(original, options)) {
-      *out = {nullptr, old, Prepared::How::kOriginal};
-      return DLBRIDGE_OK;
-    }
-  }
-  const Known known = KnownOf(*old, options);
   *out = {nullptr, old, Prepared::How::kReplace};
-  DLBRIDGE_TRY(MakeUpgraded(known.subject, options, known.flags, &out->node, error));
-  KeepVersion(*old, known, options, out->node);
+  DLBRIDGE_TRY(MakeUpgraded(subject, options, subject.flags, &out->node, error));
+  KeepVersion(*old, subject, options, out->node);
   return DLBRIDGE_OK;
 }
 
 // Not cold: that would be compiled for size.
-DLBRIDGE_NOINLINE DLBridgeStatus PrepareCopy(const DLManagedTensor& source, const Node* old,
+DLBRIDGE_NOINLINE DLBridgeStatus PrepareCopy(const DLManagedTensor& source, Node* old,
                                              const Options& options, Prepared* out,
                                              DLBridgeError* error) {
   *out = {nullptr, nullptr, Prepared::How::kCopy};
   if (old == nullptr) {
-    return CopyUpgraded(LegacySubject(source, options.source_flags, options), options, &out->node,
+    return CopyUpgraded(LegacySubject(source, options.tensor_flags, options), options, &out->node,
                         error);
   }
-  const Known known = KnownOf(*old, options);
-  DLBRIDGE_TRY(CopyUpgraded(known.subject, options, &out->node, error));
-  KeepVersion(*old, known, options, out->node);
+  Subject subject;
+  DLBRIDGE_TRY(LoadOwnLegacy(old, options, &subject, error));
+  DLBRIDGE_TRY(CopyUpgraded(subject, options, &out->node, error));
+  KeepVersion(*old, subject, options, out->node);
   return DLBRIDGE_OK;
 }
 
-DLBRIDGE_INLINE DLBridgeStatus CheckStorage(const DLBridgeStorage& storage,
-                                            const DLManagedTensor& source, DLBridgeError* error) {
-  DLBRIDGE_TRY(CheckStruct(&storage, "storage", error));
-  if (DLBRIDGE_UNLIKELY(storage.reserved0 != 0)) {
-    return RefuseArgument(error, "storage.reserved0", "must be zero");
-  }
-  if (DLBRIDGE_UNLIKELY(storage.memory == nullptr)) {
-    return RefuseArgument(error, "storage.memory", "must not be NULL");
-  }
-  if (DLBRIDGE_UNLIKELY(reinterpret_cast<uintptr_t>(storage.memory) % kStorageAlignment != 0)) {
-    return RefuseArgument(error, "storage.memory", "must be aligned to 16 bytes");
-  }
-  // A negative ndim is refused by the rule on ndim, later.
-  const int32_t ndim = source.dl_tensor.ndim < 0 ? 0 : source.dl_tensor.ndim;
-  if (DLBRIDGE_UNLIKELY(storage.size < NodeSize(ndim) + sizeof(StorageTail))) {
-    return RefuseStatus(error, DLBRIDGE_ERROR_BUFFER_TOO_SMALL, "storage.size",
-                        "is smaller than dlbridge_upgrade_storage_size of the tensor's ndim");
-  }
-  return DLBRIDGE_OK;
-}
-
-// The same in storage, where the original cannot be.
+// In storage the original cannot be handed back.
 DLBridgeStatus ReplaceInto(Node* old, const Options& options, const DLBridgeStorage& storage,
                            DLBridgeError* error) {
-  const Known known = KnownOf(*old, options);
-  DLBRIDGE_TRY(CheckSource(known.subject, options, error));
-  auto* node = static_cast<Node*>(storage.memory);
-  DLBRIDGE_TRY(FillUpgraded(known.subject, options, known.flags, node, error));
+  Subject subject;
+  DLBRIDGE_TRY(LoadOwnLegacy(old, options, &subject, error));
+  DLBRIDGE_TRY(CheckSource(subject, options, error));
+  DLBRIDGE_TRY(MakeInStorage(subject, options, subject.flags, storage, error));
   DLBRIDGE_TRY(PinIfAsked(options, SourceKind::kLegacy, &old->legacy, error));
-  KeepVersion(*old, known, options, node);
-  node->is_view = old->is_view;
+  auto* node = static_cast<Node*>(storage.memory);
+  KeepVersion(*old, subject, options, node);
+  node->wraps_source = false;
   Replace(node, old);
   EnterStorage(storage, node);
   return DLBRIDGE_OK;
 }
 
-DLBRIDGE_NOINLINE DLBridgeStatus UpgradeInto(DLManagedTensor* source, const Options& options,
-                                             const DLBridgeStorage& storage,
-                                             DLManagedTensorVersioned** out, DLBridgeError* error) {
-  Node* old = OwnNode(source);
-  if (old != nullptr) {
-    DLBRIDGE_TRY(ReplaceInto(old, options, storage, error));
-  } else {
-    DLBRIDGE_TRY(WrapForeignInto(source, options, storage, error));
-  }
-  *out = static_cast<DLManagedTensorVersioned*>(storage.memory);
-  return DLBRIDGE_OK;
-}
+// --------------------------------------------------------------------------------- a whole batch
 
-// Calls `step` with each index until one is refused, whose index goes to `*failed`.
+// Calls `step` with each index until one fails, whose index goes to `*failed`.
 template <class Step>
 DLBRIDGE_INLINE DLBridgeStatus ForEach(size_t count, size_t* failed, Step step) {
   for (size_t i = 0; i < count; ++i) {
@@ -255,62 +254,83 @@ void AbandonMany(const Prepared* prepared, size_t count) {
   }
 }
 
-DLBridgeStatus PrepareMany(DLManagedTensor* const* sources, size_t count, const Options& options,
-                           Prepared* prepared, size_t* failed, DLBridgeError* error) {
-  size_t refused = 0;
-  const DLBridgeStatus status = ForEach(count, &refused, [=, &options](size_t i) {
-    return sources[i] != nullptr ? PrepareUpgrade(sources[i], options, &prepared[i], error)
-                                 : RefuseArgument(error, "sources", "must not hold NULL");
+// The working memory of a batch: what is prepared, and which tensors were given.
+struct Batch {
+  DLManagedTensor* const* sources;
+  size_t count;
+  Prepared* prepared;
+  PointerSet seen;
+};
+
+DLBridgeStatus PrepareOne(Batch* batch, size_t i, const Options& options, DLBridgeError* error) {
+  DLManagedTensor* source = batch->sources[i];
+  if (DLBRIDGE_UNLIKELY(source == nullptr)) {
+    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "sources",
+                       "must not hold NULL; index", static_cast<int64_t>(i));
+  }
+  const size_t first = batch->seen.Add(source, i, batch->sources);
+  if (DLBRIDGE_UNLIKELY(first != i)) {
+    return RefuseDuplicate(error, "sources", i, first);
+  }
+  return PrepareUpgrade(source, options, Wants::kAnyVersioned, &batch->prepared[i], error);
+}
+
+DLBridgeStatus PrepareMany(Batch* batch, const Options& options, size_t* failed,
+                           DLBridgeError* error) {
+  size_t rejected = 0;
+  const DLBridgeStatus status = ForEach(batch->count, &rejected, [=, &options](size_t i) {
+    return PrepareOne(batch, i, options, error);
   });
   if (DLBRIDGE_UNLIKELY(status != DLBRIDGE_OK)) {
-    AbandonMany(prepared, refused);
-    *failed = refused;
+    AbandonMany(batch->prepared, rejected);
+    *failed = rejected;
   }
   return status;
 }
 
-DLBridgeStatus UpgradeMany(DLManagedTensor* const* sources, size_t count, const Options& options,
-                           Prepared* prepared, DLManagedTensorVersioned** outs, size_t* failed,
-                           DLBridgeError* error) {
-  DLBRIDGE_TRY(PrepareMany(sources, count, options, prepared, failed, error));
-  const DLBridgeStatus status = ForEach(count, failed, [=, &options](size_t i) {
-    return PinIfAsked(options, SourceKind::kLegacy, sources[i], error);
+DLBridgeStatus UpgradeMany(Batch* batch, const Options& options, DLManagedTensorVersioned** outs,
+                           size_t* failed, DLBridgeError* error) {
+  DLBRIDGE_TRY(PrepareMany(batch, options, failed, error));
+  const DLBridgeStatus status = ForEach(batch->count, failed, [=, &options](size_t i) {
+    return PinIfAsked(options, SourceKind::kLegacy, batch->sources[i], error);
   });
   if (DLBRIDGE_UNLIKELY(status != DLBRIDGE_OK)) {
-    AbandonMany(prepared, count);
+    AbandonMany(batch->prepared, batch->count);
     return status;
   }
-  for (size_t i = 0; i < count; ++i) {
+  for (size_t i = 0; i < batch->count; ++i) {
     outs[i] = static_cast<DLManagedTensorVersioned*>(
-        Commit(prepared[i], SourceKind::kLegacy, sources[i]));
+        Commit(batch->prepared[i], SourceKind::kLegacy, batch->sources[i]));
   }
   return DLBRIDGE_OK;
 }
 
 DLBridgeStatus RefuseCopyHere(DLBridgeError* error) {
-  return RefuseArgument(error, "options.flags", "must not ask for COPY here");
+  return RefuseArgument(error, "options.options",
+                        "has DLBRIDGE_CONVERT_COPY, which is for dlbridge_upgrade and "
+                        "dlbridge_import");
 }
 
 }  // namespace
 
-DLBridgeStatus PrepareUpgrade(DLManagedTensor* source, const Options& options, Prepared* out,
-                              DLBridgeError* error) {
+DLBridgeStatus PrepareUpgrade(DLManagedTensor* source, const Options& options, Wants wants,
+                              Prepared* out, DLBridgeError* error) {
   Node* old = OwnNode(source);
   if (DLBRIDGE_UNLIKELY(options.Has(DLBRIDGE_CONVERT_COPY))) {
     return PrepareCopy(*source, old, options, out, error);
   }
   if (DLBRIDGE_UNLIKELY(old != nullptr)) {
-    return PrepareOwn(old, options, out, error);
+    return PrepareOwn(old, options, wants, out, error);
   }
   *out = {nullptr, nullptr, Prepared::How::kWrap};
-  const Subject subject = LegacySubject(*source, options.source_flags, options);
+  const Subject subject = LegacySubject(*source, options.tensor_flags, options);
   return MakeUpgraded(subject, options, ResultFlags(options), &out->node, error);
 }
 
-DLBridgeStatus Upgrade(DLManagedTensor* source, const Options& options,
+DLBridgeStatus Upgrade(DLManagedTensor* source, const Options& options, Wants wants,
                        DLManagedTensorVersioned** out, DLBridgeError* error) {
   Prepared prepared;
-  DLBRIDGE_TRY(PrepareUpgrade(source, options, &prepared, error));
+  DLBRIDGE_TRY(PrepareUpgrade(source, options, wants, &prepared, error));
   void* result = nullptr;
   DLBRIDGE_TRY(PinAndCommit(prepared, options, SourceKind::kLegacy, source, &result, error));
   *out = static_cast<DLManagedTensorVersioned*>(result);
@@ -325,8 +345,8 @@ DLBRIDGE_NOINLINE DLBridgeStatus UpgradeWithOptions(DLManagedTensor* source,
                                                     DLBridgeError* error) {
   Options storage;
   const Options* resolved = nullptr;
-  DLBRIDGE_TRY(ResolveOptions(options, &storage, &resolved, error));
-  return Upgrade(source, *resolved, out, error);
+  DLBRIDGE_TRY(ResolveOptions(options, Target::kVersioned, &storage, &resolved, error));
+  return Upgrade(source, *resolved, Wants::kAnyVersioned, out, error);
 }
 
 DLBRIDGE_NOINLINE DLBridgeStatus UpgradeIntoWithOptions(DLManagedTensor* source,
@@ -336,20 +356,24 @@ DLBRIDGE_NOINLINE DLBridgeStatus UpgradeIntoWithOptions(DLManagedTensor* source,
                                                         DLBridgeError* error) {
   Options local;
   const Options* resolved = nullptr;
-  DLBRIDGE_TRY(ResolveOptions(options, &local, &resolved, error));
+  DLBRIDGE_TRY(ResolveOptions(options, Target::kVersioned, &local, &resolved, error));
   if (resolved->Has(DLBRIDGE_CONVERT_COPY)) {
     return RefuseCopyHere(error);
   }
-  return UpgradeInto(source, *resolved, storage, out, error);
+  Node* old = OwnNode(source);
+  DLBRIDGE_TRY(old != nullptr ? ReplaceInto(old, *resolved, storage, error)
+                              : WrapForeignInto(source, *resolved, storage, error));
+  *out = static_cast<DLManagedTensorVersioned*>(storage.memory);
+  return DLBRIDGE_OK;
 }
 
-// dlbridge_upgrade_into with arguments that were checked.
+// dlbridge_upgrade_into with storage that was checked.
 DLBRIDGE_INLINE DLBridgeStatus UpgradeIntoChecked(DLManagedTensor* source,
                                                   const DLBridgeConvertOptions* options,
                                                   const DLBridgeStorage& storage,
                                                   DLManagedTensorVersioned** out,
                                                   DLBridgeError* error) {
-  if (DLBRIDGE_UNLIKELY(OwnNode(source) != nullptr) || (options != nullptr && !IsPlain(*options))) {
+  if (DLBRIDGE_UNLIKELY(OwnNode(source) != nullptr) || (options != nullptr && !IsPlain(options))) {
     return UpgradeIntoWithOptions(source, options, storage, out, error);
   }
   if (options == nullptr) {
@@ -357,9 +381,28 @@ DLBRIDGE_INLINE DLBridgeStatus UpgradeIntoChecked(DLManagedTensor* source,
     *out = static_cast<DLManagedTensorVersioned*>(storage.memory);
     return DLBRIDGE_OK;
   }
-  return WithPlainFlags(options->flags, [=, &storage](auto flags) {
-    return UpgradePlainInto<flags()>(source, storage, out, error);
+  return WithPlainBits(options->options, [=, &storage](auto bits) {
+    return UpgradePlainInto<bits()>(source, storage, out, error);
   });
+}
+
+// A batch with its working memory, in one allocation.
+DLBridgeStatus UpgradeBatch(DLManagedTensor* const* sources, size_t count, const Options& options,
+                            DLManagedTensorVersioned** outs, size_t* failed, DLBridgeError* error) {
+  size_t bytes = 0;
+  if (count > PointerSet::kMostEntries || MulOverflows(count, sizeof(Prepared), &bytes)) {
+    return RefuseMemory(error);
+  }
+  const size_t set_bytes = PointerSet::BytesFor(count);
+  auto* memory = static_cast<char*>(std::calloc(1, bytes + set_bytes));
+  if (memory == nullptr) {
+    return RefuseMemory(error);
+  }
+  Batch batch = {sources, count, reinterpret_cast<Prepared*>(memory + set_bytes),
+                 PointerSet(memory, count)};
+  const DLBridgeStatus status = UpgradeMany(&batch, options, outs, failed, error);
+  std::free(memory);
+  return status;
 }
 
 }  // namespace
@@ -375,9 +418,9 @@ DLBridgeStatus dlbridge_upgrade(DLManagedTensor* source, const DLBridgeConvertOp
     if (options == nullptr) {
       return dlbridge::UpgradePlain<0>(source, out, error);
     }
-    if (dlbridge::IsPlain(*options)) {
-      return dlbridge::WithPlainFlags(options->flags, [=](auto flags) {
-        return dlbridge::UpgradePlain<flags()>(source, out, error);
+    if (dlbridge::IsPlain(options)) {
+      return dlbridge::WithPlainBits(options->options, [=](auto bits) {
+        return dlbridge::UpgradePlain<bits()>(source, out, error);
       });
     }
   }
@@ -385,7 +428,7 @@ DLBridgeStatus dlbridge_upgrade(DLManagedTensor* source, const DLBridgeConvertOp
 }
 
 size_t dlbridge_upgrade_storage_size(int32_t ndim) {
-  return ndim < 0 ? 0 : dlbridge::NodeSize(ndim) + sizeof(dlbridge::StorageTail);
+  return ndim < 0 || ndim > DLBRIDGE_MAX_NDIM ? 0 : dlbridge::StorageSize(ndim);
 }
 
 DLBridgeStatus dlbridge_upgrade_into(DLManagedTensor* source, const DLBridgeConvertOptions* options,
@@ -394,7 +437,7 @@ DLBridgeStatus dlbridge_upgrade_into(DLManagedTensor* source, const DLBridgeConv
   DLBRIDGE_REQUIRE(source);
   DLBRIDGE_REQUIRE(storage);
   DLBRIDGE_REQUIRE(out);
-  DLBRIDGE_TRY(dlbridge::CheckStorage(*storage, *source, error));
+  DLBRIDGE_TRY(dlbridge::CheckStorage(storage, error));
   return dlbridge::UpgradeIntoChecked(source, options, *storage, out, error);
 }
 
@@ -411,23 +454,12 @@ DLBridgeStatus dlbridge_upgrade_many(DLManagedTensor* const* sources, size_t cou
   }
   dlbridge::Options storage;
   const dlbridge::Options* resolved = nullptr;
-  DLBRIDGE_TRY(dlbridge::ResolveOptions(options, &storage, &resolved, error));
+  DLBRIDGE_TRY(
+      dlbridge::ResolveOptions(options, dlbridge::Target::kVersioned, &storage, &resolved, error));
   if (resolved->Has(DLBRIDGE_CONVERT_COPY)) {
     return dlbridge::RefuseCopyHere(error);
   }
-  size_t bytes = 0;
-  if (dlbridge::MulOverflows(count, sizeof(dlbridge::Prepared), &bytes)) {
-    return dlbridge::RefuseMemory(error);
-  }
-  // One byte more: malloc(0) may return NULL, which is no lack of memory.
-  auto* prepared = static_cast<dlbridge::Prepared*>(std::malloc(bytes | 1));
-  if (prepared == nullptr) {
-    return dlbridge::RefuseMemory(error);
-  }
-  const DLBridgeStatus status =
-      dlbridge::UpgradeMany(sources, count, *resolved, prepared, outs, index, error);
-  std::free(prepared);
-  return status;
+  return dlbridge::UpgradeBatch(sources, count, *resolved, outs, index, error);
 }
 
 }  // extern "C"

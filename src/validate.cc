@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "owned.h"
 #include "support/boundary.h"
 
 namespace dlbridge {
@@ -32,7 +33,7 @@ bool IsFortranContiguous(const LayoutView& view) {
     return true;
   }
   uint64_t product = 1;
-  // Strides that are not given are those of C order: also F order where one axis is longer than 1.
+  // Strides that are not given are those of C order: also F order if one axis is longer than 1.
   const bool c_order = view.strides == nullptr;
   int longer = 0;
   for (int32_t i = 0; i < view.tensor.ndim; ++i) {
@@ -62,22 +63,24 @@ DLBridgeStatus Validate(const Subject& subject, const Policy& policy, DLBridgeEr
 
 namespace {
 
-// A tensor that nothing around it describes, by a policy of the caller's.
-DLBRIDGE_NOINLINE DLBridgeStatus ValidateBare(const DLTensor* tensor, uint64_t flags,
-                                              const DLBridgePolicy* policy, DLBridgeError* error) {
+// A borrowed or legacy tensor, by a policy of the caller's.
+DLBRIDGE_NOINLINE DLBridgeStatus ValidateBorrowed(const DLTensor& tensor, uint64_t flags,
+                                                  const DLBridgePolicy* policy,
+                                                  DLBridgeError* error) {
   Policy rules;
   DLBRIDGE_TRY(ReadPolicy(policy, &rules, error));
   const bool vouched = rules.Has(DLBRIDGE_POLICY_VOUCH_WRITABLE);
-  return Validate(BareSubject(tensor, flags, vouched), rules, error);
+  return Validate(BorrowedSubject(tensor, flags, vouched), rules, error);
 }
 
-DLBRIDGE_NOINLINE DLBridgeStatus ValidateVersioned(const DLManagedTensorVersioned& tensor,
-                                                   const DLBridgePolicy* policy,
-                                                   DLBridgeError* error) {
-  Policy rules;
-  DLBRIDGE_TRY(ReadPolicy(policy, &rules, error));
-  DLBRIDGE_TRY(CheckMajor(tensor, error));
-  return Validate(VersionedSubject(tensor), rules, error);
+DLBRIDGE_NOINLINE DLBridgeStatus ValidateOwned(const DLManagedTensorVersioned& tensor,
+                                               const DLBridgePolicy* policy, DLBridgeError* error) {
+  Policy storage;
+  const Policy* rules = nullptr;
+  DLBRIDGE_TRY(ResolvePolicy(policy, &storage, &rules, error));
+  Subject subject;
+  DLBRIDGE_TRY(LoadVersioned(tensor, &subject, error));
+  return Validate(subject, *rules, error);
 }
 
 }  // namespace
@@ -86,13 +89,13 @@ DLBRIDGE_NOINLINE DLBridgeStatus ValidateVersioned(const DLManagedTensorVersione
 // The default policy is known when this is compiled, so each entry point has it folded in.
 extern "C" {
 
-DLBridgeStatus dlbridge_validate(const DLTensor* tensor, uint64_t flags,
+DLBridgeStatus dlbridge_validate(const DLTensor* tensor, uint64_t tensor_flags,
                                  const DLBridgePolicy* policy, DLBridgeError* error) {
   DLBRIDGE_REQUIRE(tensor);
   if (policy != nullptr) {
-    return dlbridge::ValidateBare(tensor, flags, policy, error);
+    return dlbridge::ValidateBorrowed(*tensor, tensor_flags, policy, error);
   }
-  return dlbridge::ValidateInline(dlbridge::BareSubject(tensor, flags, false),
+  return dlbridge::ValidateInline(dlbridge::BorrowedSubject(*tensor, tensor_flags, false),
                                   dlbridge::kDefaultPolicy, error);
 }
 
@@ -100,21 +103,22 @@ DLBridgeStatus dlbridge_validate_legacy(const DLManagedTensor* tensor, const DLB
                                         DLBridgeError* error) {
   DLBRIDGE_REQUIRE(tensor);
   if (policy != nullptr) {
-    return dlbridge::ValidateBare(&tensor->dl_tensor, 0, policy, error);
+    return dlbridge::ValidateBorrowed(tensor->dl_tensor, 0, policy, error);
   }
-  return dlbridge::ValidateInline(dlbridge::BareSubject(&tensor->dl_tensor, 0, false),
+  return dlbridge::ValidateInline(dlbridge::BorrowedSubject(tensor->dl_tensor, 0, false),
                                   dlbridge::kDefaultPolicy, error);
 }
 
 DLBridgeStatus dlbridge_validate_versioned(const DLManagedTensorVersioned* tensor,
                                            const DLBridgePolicy* policy, DLBridgeError* error) {
   DLBRIDGE_REQUIRE(tensor);
-  if (policy != nullptr) {
-    return dlbridge::ValidateVersioned(*tensor, policy, error);
+  const DLPackVersion label = dlbridge::LoadVersion(tensor->version);
+  DLBRIDGE_TRY(dlbridge::CheckMajor(label, error));
+  if (policy != nullptr || dlbridge::OwnNode(tensor) != nullptr) {
+    return dlbridge::ValidateOwned(*tensor, policy, error);
   }
-  DLBRIDGE_TRY(dlbridge::CheckMajor(*tensor, error));
-  return dlbridge::ValidateInline(dlbridge::VersionedSubject(*tensor), dlbridge::kDefaultPolicy,
-                                  error);
+  return dlbridge::ValidateInline(dlbridge::VersionedSubject(*tensor, label),
+                                  dlbridge::kDefaultPolicy, error);
 }
 
 }  // extern "C"

@@ -18,28 +18,36 @@
 #include "overlap.h"
 #include "policy.h"
 #include "status.h"
+#include "support/load.h"
 #include "version.h"
 
 namespace dlbridge {
 
-// What is to be validated: a tensor and what is known of it from around it.
+// What is to be validated: a copy of a tensor's fields, and what is known of it from around it. The
+// arrays are still the producer's.
 struct Subject {
-  const DLTensor* tensor;
+  DLTensor tensor;
   uint64_t flags;
-  Version version;  // that the tensor carries; 0 for legacy and bare ones
-  bool may_write;   // nothing forbids it: versioned and not READ_ONLY, or vouched for
+  DLPackVersion label;  // that the tensor carries; {0, 0} for legacy and borrowed ones
+  Version version;      // the same as the tables count; 0 for legacy and borrowed ones
+  bool may_write;       // nothing forbids it: versioned and not READ_ONLY, or vouched for
 };
 
-DLBRIDGE_INLINE Subject BareSubject(const DLTensor* tensor, uint64_t flags, bool vouched) {
-  return {tensor, flags, 0, vouched && (flags & kReadOnly) == 0};
+DLBRIDGE_INLINE Subject BorrowedSubject(const DLTensor& tensor, uint64_t flags, bool vouched) {
+  return {LoadTensor(tensor), flags, {0, 0}, 0, vouched && (flags & kReadOnly) == 0};
 }
 
-// Only for a tensor of major 1: of another, nothing behind `version` may be read.
-DLBRIDGE_INLINE Subject VersionedSubject(const DLManagedTensorVersioned& tensor) {
-  const uint32_t minor = tensor.version.minor;
-  // A label above all releases is as good as the newest: minors only add values.
-  const Version version = minor < 99 ? kFirstVersioned + minor : kFirstVersioned + 99;
-  return {&tensor.dl_tensor, tensor.flags, version, (tensor.flags & kReadOnly) == 0};
+// A label above all releases is as good as the newest: minors only add values.
+constexpr Version VersionOfLabel(uint32_t minor) {
+  return minor < 99 ? kFirstVersioned + minor : kFirstVersioned + 99;
+}
+
+// Only for a tensor of major 1: of another, nothing after `version` may be read.
+DLBRIDGE_INLINE Subject VersionedSubject(const DLManagedTensorVersioned& tensor,
+                                         DLPackVersion label) {
+  const uint64_t flags = Load(&tensor.flags);
+  return {LoadTensor(tensor.dl_tensor), flags, label, VersionOfLabel(label.minor),
+          (flags & kReadOnly) == 0};
 }
 
 // Stops at the first broken rule and explains it.
@@ -78,13 +86,19 @@ constexpr uint64_t Bits(int64_t value) { return static_cast<uint64_t>(value); }
 
 // Each check below is false where nothing more may be read.
 template <class Sink>
-DLBRIDGE_COLD bool RefuseNdim(int32_t ndim, const Policy& policy, Sink* sink) {
+DLBRIDGE_COLD bool RefuseNdim(int32_t ndim, int32_t least, int32_t most, Sink* sink) {
   if (ndim < 0) {
     sink->Broken({DLBRIDGE_RULE_NDIM_NEGATIVE, kNoAxis, 0, Bits(ndim)});
   } else {
-    sink->Broken({DLBRIDGE_RULE_NDIM_LIMIT, kNoAxis, Bits(policy.max_ndim), Bits(ndim)});
+    const uint64_t limits = static_cast<uint64_t>(least) << 32 | static_cast<uint32_t>(most);
+    sink->Broken({DLBRIDGE_RULE_NDIM_LIMIT, kNoAxis, limits, Bits(ndim)});
   }
   return false;
+}
+
+// Negative numbers are huge unsigned ones.
+constexpr bool IsAbove(int32_t ndim, int32_t most) {
+  return static_cast<uint32_t>(ndim) > static_cast<uint32_t>(most);
 }
 
 // Is the dtype one of plain width and lanes? The rare rest is looked at in CheckOddDtype.
@@ -114,7 +128,7 @@ DLBRIDGE_COLD bool CheckOddDtype(DLDataType dtype, const Policy& policy, Sink* s
   return true;
 }
 
-// A code that `policy.version` does not know is refused where the policy says so, else a note.
+// A code that `policy.version` does not know is rejected where the policy asks for it, else noted.
 template <class Sink>
 bool CheckKnown(bool known, bool refuse, const Refusal& refusal, Sink* sink) {
   if (known) {
@@ -127,21 +141,23 @@ bool CheckKnown(bool known, bool refuse, const Refusal& refusal, Sink* sink) {
   return true;
 }
 
+// Functions that are not inlined take a subject by value: it then stays in registers where they are
+// not called.
 template <class Sink>
 bool CheckUnknowns(const Subject& subject, const Policy& policy, Sink* sink) {
-  const DLTensor& tensor = *subject.tensor;
+  const DLTensor& tensor = subject.tensor;
   const int32_t type = TypeOf(tensor.device);
   const uint64_t known = FlagsKnownTo(policy.version);
   return CheckKnown(
              DtypeSince(tensor.dtype.code) <= policy.version,
-             policy.Has(DLBRIDGE_POLICY_REFUSE_UNKNOWN_DTYPE),
+             policy.Has(DLBRIDGE_POLICY_REJECT_UNKNOWN_DTYPE),
              {DLBRIDGE_RULE_DTYPE_UNKNOWN, kNoAxis, Packed(policy.version), tensor.dtype.code},
              sink) &&
          CheckKnown(DeviceTypeOf(type).since <= policy.version,
-                    policy.Has(DLBRIDGE_POLICY_REFUSE_UNKNOWN_DEVICE),
+                    policy.Has(DLBRIDGE_POLICY_REJECT_UNKNOWN_DEVICE),
                     {DLBRIDGE_RULE_DEVICE_UNKNOWN, kNoAxis, Packed(policy.version), Bits(type)},
                     sink) &&
-         CheckKnown((subject.flags & ~known) == 0, policy.Has(DLBRIDGE_POLICY_REFUSE_UNKNOWN_FLAGS),
+         CheckKnown((subject.flags & ~known) == 0, policy.Has(DLBRIDGE_POLICY_REJECT_UNKNOWN_FLAGS),
                     {DLBRIDGE_RULE_FLAGS_UNKNOWN, kNoAxis, known, subject.flags}, sink);
 }
 
@@ -151,31 +167,35 @@ bool ListsDtype(const Policy& policy, DLDataType dtype);
 
 template <class Sink>
 bool CheckLists(const DLTensor& tensor, const Policy& policy, Sink* sink) {
-  const auto type = static_cast<uint32_t>(TypeOf(tensor.device));
+  const uint64_t lists = reinterpret_cast<uintptr_t>(&policy);
   if (policy.devices != nullptr && !ListsDevice(policy, tensor.device) &&
-      sink->Broken({DLBRIDGE_RULE_DEVICE_REFUSED, kNoAxis, policy.device_count, type})) {
+      sink->Broken({DLBRIDGE_RULE_DEVICE_REJECTED, kNoAxis, lists, Packed(tensor.device)})) {
     return false;
   }
   return policy.dtypes == nullptr || ListsDtype(policy, tensor.dtype) ||
-         !sink->Broken(
-             {DLBRIDGE_RULE_DTYPE_REFUSED, kNoAxis, policy.dtype_count, Packed(tensor.dtype)});
+         !sink->Broken({DLBRIDGE_RULE_DTYPE_REJECTED, kNoAxis, lists, Packed(tensor.dtype)});
+}
+
+template <class Sink>
+bool CheckLeastNdim(int32_t ndim, const Policy& policy, Sink* sink) {
+  return ndim >= policy.min_ndim || RefuseNdim(ndim, policy.min_ndim, policy.max_ndim, sink);
 }
 
 // What the policy demands of the struct itself.
 template <class Sink>
-DLBRIDGE_NOINLINE bool CheckStructDemands(const Subject& subject, const Policy& policy,
-                                          Sink* sink) {
-  if (!CheckUnknowns(subject, policy, sink) || !CheckLists(*subject.tensor, policy, sink)) {
+DLBRIDGE_NOINLINE bool CheckStructDemands(Subject subject, const Policy& policy, Sink* sink) {
+  if (!CheckLeastNdim(subject.tensor.ndim, policy, sink) || !CheckUnknowns(subject, policy, sink) ||
+      !CheckLists(subject.tensor, policy, sink)) {
     return false;
   }
   return !policy.Has(DLBRIDGE_POLICY_REQUIRE_WRITABLE) || subject.may_write ||
          !sink->Broken({DLBRIDGE_RULE_NOT_WRITABLE, kNoAxis, 0, subject.flags & kReadOnly});
 }
 
-// Worth knowing about the struct, though no policy refuses it.
+// Notes on the struct, which no policy rejects.
 template <class Sink>
 void NoteStruct(const Subject& subject, Sink* sink) {
-  const DLTensor& tensor = *subject.tensor;
+  const DLTensor& tensor = subject.tensor;
   const DeviceType& type = DeviceTypeOf(TypeOf(tensor.device));
   if (type.host_like && tensor.device.device_id > 0) {
     sink->Note({DLBRIDGE_RULE_DEVICE_ID_HOST, kNoAxis, 0, Bits(tensor.device.device_id)});
@@ -190,7 +210,7 @@ void NoteStruct(const Subject& subject, Sink* sink) {
 
 template <class Sink>
 DLBRIDGE_INLINE bool CheckPointers(const Subject& subject, const Policy& policy, Sink* sink) {
-  const DLTensor& tensor = *subject.tensor;
+  const DLTensor& tensor = subject.tensor;
   if (tensor.ndim == 0) {
     // A scalar has one element, which must be somewhere.
     return DLBRIDGE_LIKELY(tensor.data != nullptr) ||
@@ -210,11 +230,9 @@ DLBRIDGE_INLINE bool CheckPointers(const Subject& subject, const Policy& policy,
 // DLBRIDGE_LEVEL_STRUCT: reads the struct alone.
 template <class Sink>
 DLBRIDGE_INLINE bool CheckHead(const Subject& subject, const Policy& policy, Sink* sink) {
-  const DLTensor& tensor = *subject.tensor;
-  // A negative ndim is a huge unsigned one.
-  if (DLBRIDGE_UNLIKELY(static_cast<uint32_t>(tensor.ndim) >
-                        static_cast<uint32_t>(policy.max_ndim))) {
-    return RefuseNdim(tensor.ndim, policy, sink);
+  const DLTensor& tensor = subject.tensor;
+  if (DLBRIDGE_UNLIKELY(IsAbove(tensor.ndim, policy.max_ndim))) {
+    return RefuseNdim(tensor.ndim, policy.min_ndim, policy.max_ndim, sink);
   }
   if (DLBRIDGE_UNLIKELY(!IsPlainDtype(tensor.dtype)) &&
       !CheckOddDtype(tensor.dtype, policy, sink)) {
@@ -241,7 +259,7 @@ DLBRIDGE_COLD void RefuseNegativeExtents(int32_t ndim, const int64_t* shape, Sin
   for (int32_t i = 0; i < ndim; ++i) {
     // The scan before wrote, or read, every entry.
     // NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult)
-    if (shape[i] < 0 && sink->Broken({DLBRIDGE_RULE_DIM_NEGATIVE, i, 0, Bits(shape[i])})) {
+    if (shape[i] < 0 && sink->Broken({DLBRIDGE_RULE_EXTENT_NEGATIVE, i, 0, Bits(shape[i])})) {
       return;
     }
   }
@@ -262,7 +280,7 @@ DLBRIDGE_INLINE bool CheckExtent(int32_t ndim, const int64_t* shape, const int64
     return false;
   }
   if (!extent->compact && DLBRIDGE_UNLIKELY(!ReachOfStrides(ndim, shape, strides, extent))) {
-    sink->Broken({DLBRIDGE_RULE_EXTENT_OVERFLOW, kNoAxis, 0, 0});
+    sink->Broken({DLBRIDGE_RULE_OFFSET_OVERFLOW, kNoAxis, 0, 0});
     return false;
   }
   bool packed_fits = true;
@@ -272,15 +290,16 @@ DLBRIDGE_INLINE bool CheckExtent(int32_t ndim, const int64_t* shape, const int64
     return false;
   }
   if (DLBRIDGE_UNLIKELY(!reach_fits)) {
-    sink->Broken({DLBRIDGE_RULE_EXTENT_OVERFLOW, kNoAxis, 0, 0});
+    sink->Broken({DLBRIDGE_RULE_OFFSET_OVERFLOW, kNoAxis, 0, 0});
     return false;
   }
   return true;
 }
 
-// data + byte_offset + [begin, end) stays inside the address space, or behind the handle's start.
+// data + byte_offset + [begin, end) stays inside the address space, and not before a handle's
+// start.
 template <class Sink>
-DLBRIDGE_COLD bool CheckOddAddresses(const DLTensor& tensor, ByteExtent bytes, Sink* sink) {
+DLBRIDGE_COLD bool CheckOddAddresses(DLTensor tensor, ByteExtent bytes, Sink* sink) {
   const DataIs data = DeviceTypeOf(TypeOf(tensor.device)).data;
   uint64_t start = data == DataIs::kAddress ? reinterpret_cast<uintptr_t>(tensor.data) : 0;
   uint64_t end = 0;
@@ -313,7 +332,7 @@ DLBRIDGE_INLINE bool CheckAddresses(const DLTensor& tensor, const ByteExtent& by
 
 // All that a demand on the layout looks at.
 struct LayoutView {
-  const DLTensor& tensor;
+  DLTensor tensor;
   const int64_t* shape;
   const int64_t* strides;  // NULL: compact
   Extent extent;
@@ -327,8 +346,8 @@ uint64_t AlignmentOf(const DLTensor& tensor);
 
 template <class Sink>
 bool CheckStrideSigns(const LayoutView& view, const Policy& policy, Sink* sink) {
-  const bool negative = policy.Has(DLBRIDGE_POLICY_REFUSE_NEGATIVE_STRIDES);
-  const bool zero = policy.Has(DLBRIDGE_POLICY_REFUSE_ZERO_STRIDES);
+  const bool negative = policy.Has(DLBRIDGE_POLICY_REJECT_NEGATIVE_STRIDES);
+  const bool zero = policy.Has(DLBRIDGE_POLICY_REJECT_ZERO_STRIDES);
   // NULL strides and empty tensors have none to look at.
   if (!(negative || zero) || view.strides == nullptr || view.extent.count == 0) {
     return true;
@@ -372,7 +391,7 @@ bool CheckAlignment(const LayoutView& view, const Policy& policy, Sink* sink) {
 // The buffer begins at `data`; the offset of each byte from there must be inside.
 template <class Sink>
 bool CheckBuffer(const LayoutView& view, const Policy& policy, Sink* sink) {
-  if (policy.buffer_size == UINT64_MAX || view.extent.count == 0) {
+  if (!policy.Has(DLBRIDGE_POLICY_LIMIT_BUFFER) || view.extent.count == 0) {
     return true;
   }
   const Wide begin = static_cast<Wide>(view.tensor.byte_offset) + view.bytes.begin;
@@ -418,13 +437,27 @@ bool CheckDevice(const LayoutView& view, const Policy& policy, Sink* sink) {
   return !verdict.refused || !sink->Broken(verdict.refusal);
 }
 
+// The extents that the policy gives; it has as many as the tensor.
+template <class Sink>
+bool CheckShape(const LayoutView& view, const Policy& policy, Sink* sink) {
+  for (int32_t i = 0; policy.shape != nullptr && i < view.tensor.ndim; ++i) {
+    if (policy.shape[i] != -1 && policy.shape[i] != view.shape[i] &&
+        sink->Broken(
+            {DLBRIDGE_RULE_SHAPE_MISMATCH, i, Bits(policy.shape[i]), Bits(view.shape[i])})) {
+      return false;
+    }
+  }
+  return true;
+}
+
 // What the policy demands of the layout.
 template <class Sink>
 DLBRIDGE_NOINLINE bool CheckLayoutDemands(const LayoutView& view, const Policy& policy,
                                           Sink* sink) {
-  return CheckBuffer(view, policy, sink) && CheckContiguity(view, policy, sink) &&
-         CheckAlignment(view, policy, sink) && CheckStrideSigns(view, policy, sink) &&
-         CheckOverlap(view, policy, sink) && CheckDevice(view, policy, sink);
+  return CheckShape(view, policy, sink) && CheckBuffer(view, policy, sink) &&
+         CheckContiguity(view, policy, sink) && CheckAlignment(view, policy, sink) &&
+         CheckStrideSigns(view, policy, sink) && CheckOverlap(view, policy, sink) &&
+         CheckDevice(view, policy, sink);
 }
 
 template <class Sink>
@@ -442,23 +475,19 @@ void NoteLayout(const LayoutView& view, const Policy& policy, Sink* sink) {
   }
 }
 
-// DLBRIDGE_LEVEL_METADATA, for a tensor that passed CheckHead. Where kCopy, shape and strides go to
-// `shape_out` and `strides_out` in the same pass, and the copies are what is checked.
-template <bool kCopy, class Sink>
-DLBRIDGE_INLINE bool CheckLayout(const Subject& subject, const Policy& policy, int64_t* shape_out,
-                                 int64_t* strides_out, Sink* sink) {
-  const DLTensor& tensor = *subject.tensor;
-  const int32_t ndim = tensor.ndim;
-  Extent extent = ScanTensor<kCopy>(ndim, tensor.shape, tensor.strides, shape_out, strides_out);
-  const int64_t* shape = kCopy ? shape_out : tensor.shape;
-  const int64_t* strides = kCopy ? strides_out : tensor.strides;
+// DLBRIDGE_LEVEL_METADATA of arrays that only this call writes to, whose first pass found `extent`.
+template <class Sink>
+DLBRIDGE_INLINE bool CheckScanned(const Subject& subject, const Policy& policy,
+                                  const int64_t* shape, const int64_t* strides, Extent extent,
+                                  Sink* sink) {
+  const DLTensor& tensor = subject.tensor;
   ByteExtent bytes;
-  if (!CheckExtent(ndim, shape, strides, ItemBits(tensor.dtype, subject.flags), &extent, &bytes,
-                   sink)) {
+  if (!CheckExtent(tensor.ndim, shape, strides, ItemBits(tensor.dtype, subject.flags), &extent,
+                   &bytes, sink)) {
     return false;
   }
   if (DLBRIDGE_LIKELY(extent.count != 0)) {
-    if (DLBRIDGE_UNLIKELY(tensor.data == nullptr) && ndim != 0 &&
+    if (DLBRIDGE_UNLIKELY(tensor.data == nullptr) && tensor.ndim != 0 &&
         sink->Broken({DLBRIDGE_RULE_DATA_NULL, kNoAxis, Bits(extent.count), 0})) {
       return false;
     }
@@ -467,7 +496,8 @@ DLBRIDGE_INLINE bool CheckLayout(const Subject& subject, const Policy& policy, i
     }
   }
   if (Sink::kCollects || DLBRIDGE_UNLIKELY(policy.demands)) {
-    const LayoutView view = {tensor, shape, strides, extent, bytes};
+    const LayoutView view = {tensor, shape, tensor.strides != nullptr ? strides : nullptr, extent,
+                             bytes};
     if (!CheckLayoutDemands(view, policy, sink)) {
       return false;
     }
@@ -478,13 +508,44 @@ DLBRIDGE_INLINE bool CheckLayout(const Subject& subject, const Policy& policy, i
   return true;
 }
 
-// Both levels, as far as the policy asks.
+// The same for a tensor that passed CheckHead. Shape and strides are copied to `shape_out` and
+// `strides_out` in the first pass, and the copies are checked.
+template <class Sink>
+DLBRIDGE_INLINE bool CheckLayout(const Subject& subject, const Policy& policy, int64_t* shape_out,
+                                 int64_t* strides_out, Sink* sink) {
+  const DLTensor& tensor = subject.tensor;
+  const Extent extent =
+      ScanTensor<true>(tensor.ndim, tensor.shape, tensor.strides, shape_out, strides_out);
+  return CheckScanned(subject, policy, shape_out, strides_out, extent, sink);
+}
+
+// The same without a place for the copies.
+template <class Sink>
+DLBRIDGE_NOINLINE bool CheckLayoutOfCopy(Subject subject, const Policy& policy, Sink* sink) {
+  int64_t shape[DLBRIDGE_MAX_NDIM];
+  int64_t strides[DLBRIDGE_MAX_NDIM];
+  return CheckLayout(subject, policy, shape, strides, sink);
+}
+
+// Both levels, as far as the policy asks. One pass without a copy is all that a compact tensor
+// needs; of any other, and for demands on the layout, the arrays are read once more, into a copy
+// that alone decides.
 template <class Sink>
 DLBRIDGE_INLINE void CheckTensor(const Subject& subject, const Policy& policy, Sink* sink) {
-  if (CheckHead(subject, policy, sink) &&
-      DLBRIDGE_LIKELY(policy.level >= DLBRIDGE_LEVEL_METADATA)) {
-    CheckLayout<false>(subject, policy, nullptr, nullptr, sink);
+  if (!CheckHead(subject, policy, sink) ||
+      DLBRIDGE_UNLIKELY(policy.level < DLBRIDGE_LEVEL_METADATA)) {
+    return;
   }
+  const DLTensor& tensor = subject.tensor;
+  if (!Sink::kCollects && DLBRIDGE_LIKELY(!policy.demands)) {
+    const Extent extent =
+        ScanTensor<false>(tensor.ndim, tensor.shape, tensor.strides, nullptr, nullptr);
+    if (DLBRIDGE_LIKELY(extent.compact && !extent.negative && !extent.overflow)) {
+      CheckScanned(subject, kDefaultPolicy, nullptr, nullptr, extent, sink);
+      return;
+    }
+  }
+  CheckLayoutOfCopy(subject, policy, sink);
 }
 
 DLBRIDGE_INLINE DLBridgeStatus ValidateInline(const Subject& subject, const Policy& policy,
@@ -496,12 +557,11 @@ DLBRIDGE_INLINE DLBridgeStatus ValidateInline(const Subject& subject, const Poli
 
 DLBridgeStatus Validate(const Subject& subject, const Policy& policy, DLBridgeError* error);
 
-DLBRIDGE_INLINE DLBridgeStatus CheckMajor(const DLManagedTensorVersioned& tensor,
-                                          DLBridgeError* error) {
-  if (DLBRIDGE_LIKELY(tensor.version.major == kMajor)) {
+DLBRIDGE_INLINE DLBridgeStatus CheckMajor(DLPackVersion label, DLBridgeError* error) {
+  if (DLBRIDGE_LIKELY(label.major == kMajor)) {
     return DLBRIDGE_OK;
   }
-  return Refuse(error, {DLBRIDGE_RULE_VERSION_MAJOR, kNoAxis, kMajor, tensor.version.major});
+  return Refuse(error, {DLBRIDGE_RULE_VERSION_MAJOR, kNoAxis, kMajor, label.major});
 }
 
 }  // namespace dlbridge

@@ -18,7 +18,7 @@ constexpr Version kFirstVersioned = 100;    // 1.0
 constexpr Version kPaddedFlagSince = 101;   // 1.1
 constexpr Version kStridesSince = 102;      // 1.2: strides must be given
 constexpr Version kNewestVersion = 103;     // 1.3
-constexpr Version kNoRelease = 0xffffffff;  // upstream after the newest release, or nobody
+constexpr Version kNoRelease = 0xffffffff;  // upstream after the newest release, or unknown
 
 constexpr uint32_t kMajor = 1;
 
@@ -36,20 +36,30 @@ constexpr uint64_t Packed(DLPackVersion version) {
 }
 constexpr uint64_t Packed(Version version) { return Packed(ToDLPack(version)); }
 
-// What a consumer of `version`, of major 1 or {0, 0} for the newest release, and this build share.
+// {0, 0} of a caller, for all of ABI 1: a newer release is asked for, since a newer library must
+// not change what a compiled caller receives.
+constexpr Version kDefaultVersion = 103;
+static_assert(kDefaultVersion <= kNewestVersion, "ABI 1 knows its default");
+
+// What a consumer of `version`, of major 1 or {0, 0} for the default, and this build share.
 constexpr Version SharedVersion(DLPackVersion version) {
   if (version.major == 0) {
-    return kNewestVersion;
+    return kDefaultVersion;
   }
   return version.minor < kNewestVersion - kFirstVersioned ? kFirstVersioned + version.minor
                                                           : kNewestVersion;
+}
+
+// The version of a legacy consumer, of major 0; {0, 0} and what is above the last one are the last.
+constexpr Version LegacyVersion(DLPackVersion version) {
+  return version.minor != 0 && version.minor < kLegacyVersion ? version.minor : kLegacyVersion;
 }
 
 constexpr uint64_t FlagsKnownTo(Version version) {
   return version >= kPaddedFlagSince ? kAllFlags : kReadOnly | kCopied;
 }
 
-// Oldest version that can say `flags`; kNoRelease with a bit that nobody knows.
+// Oldest version that can record `flags`; kNoRelease with a bit that no release knows.
 constexpr Version FlagsSince(uint64_t flags) {
   if ((flags & ~kAllFlags) != 0) {
     return kNoRelease;

@@ -2,32 +2,29 @@
 // More owners of the same data: as it is, or under another shape.
 #include <cstring>
 
-#include "node.h"
+#include "owned.h"
+#include "required.h"
 #include "support/boundary.h"
 #include "validate.h"
 
 namespace dlbridge {
 namespace {
 
-// The node behind a tensor of ours that can have a second owner, and whose struct is still as it
-// was made: its ndim and arrays are what the node's memory holds.
-DLBRIDGE_INLINE DLBridgeStatus FindSharable(const DLManagedTensorVersioned* tensor,
-                                            const Node** out, DLBridgeError* error) {
+// The node of a tensor that can have a second owner, and whose struct is still as it was made: its
+// ndim and arrays are what the node's memory holds.
+DLBRIDGE_INLINE DLBridgeStatus FindSharable(const DLManagedTensorVersioned* tensor, Node** out,
+                                            Subject* subject, DLBridgeError* error) {
   Node* node = OwnNode(tensor);
   if (DLBRIDGE_UNLIKELY(node == nullptr)) {
-    return RefuseStatus(error, DLBRIDGE_ERROR_NOT_OURS, "tensor",
-                        "was not made by this library: upgrade or adopt it first");
+    return RefuseStatus(error, DLBRIDGE_ERROR_FOREIGN_TENSOR, "tensor",
+                        "is not dlbridge-owned: call dlbridge_import first");
   }
   if (DLBRIDGE_UNLIKELY(node->in_storage)) {
     return Refuse(error, {DLBRIDGE_RULE_IN_STORAGE, kNoAxis, 0, 0});
   }
-  const DLTensor& fields = tensor->dl_tensor;
-  if (DLBRIDGE_UNLIKELY(fields.ndim != node->ndim || fields.shape != node->shape() ||
-                        fields.strides != node->strides())) {
-    return RefuseArgument(error, "tensor", "must not have had its ndim, shape or strides replaced");
-  }
+  *subject = VersionedSubject(*tensor, LoadVersion(tensor->version));
   *out = node;
-  return DLBRIDGE_OK;
+  return CheckOwned(node, *subject, error);
 }
 
 // Shape and strides are one block in every node: one short loop over pairs of numbers.
@@ -40,52 +37,76 @@ DLBRIDGE_INLINE void CopyArrays(const int64_t* from, int32_t ndim, int64_t* to) 
 
 DLBRIDGE_INLINE DLBridgeStatus Share(const DLManagedTensorVersioned* tensor,
                                      DLManagedTensorVersioned** out, DLBridgeError* error) {
-  const Node* sibling = nullptr;
-  DLBRIDGE_TRY(FindSharable(tensor, &sibling, error));
+  Node* sibling = nullptr;
+  Subject subject;
+  DLBRIDGE_TRY(FindSharable(tensor, &sibling, &subject, error));
   const int32_t ndim = sibling->ndim;
   Node* node = AllocateNode(ndim, 0);
   if (DLBRIDGE_UNLIKELY(node == nullptr)) {
     return RefuseMemory(error);
   }
-  // An owner may have tightened the flags of its struct; it cannot loosen those of the data.
-  InitNode(node, ndim, tensor->flags | sibling->flags);
-  node->is_view = sibling->is_view;
-  CopyArrays(tensor->dl_tensor.shape, ndim, node->shape());
-  // The deleter is the same already.
-  std::memcpy(&node->versioned, tensor, sizeof *tensor);
-  node->versioned.manager_ctx = node;
-  node->versioned.flags = node->flags;
-  node->versioned.dl_tensor.shape = node->shape();
-  node->versioned.dl_tensor.strides = node->strides();
+  // READ_ONLY that the owner has set binds the share as well.
+  InitNode(node, ndim, subject.flags);
+  node->wraps_source = sibling->wraps_source;
+  CopyArrays(sibling->shape(), ndim, node->shape());
+  FillVersioned(node, subject.tensor, subject.label);
   JoinRoot(node, sibling);
   *out = &node->versioned;
   return DLBRIDGE_OK;
 }
 
-DLBridgeStatus CheckSpec(const DLBridgeViewSpec& spec, DLBridgeError* error) {
-  DLBRIDGE_TRY(CheckStruct(&spec, "spec", error));
-  if (spec.reserved[0] != 0 || spec.reserved[1] != 0) {
-    return RefuseArgument(error, "spec.reserved", "must be zero");
+DLBridgeStatus CheckSpec(const DLBridgeViewSpec* spec, DLBridgeError* error) {
+  DLBRIDGE_TRY(CheckStruct(spec, "spec", error));
+  DLBRIDGE_TRY(CheckOptionBits(spec->options, 0, "spec.options", error));
+  FirstBroken sink(error);
+  if (IsAbove(spec->ndim, DLBRIDGE_MAX_NDIM)) {
+    RefuseNdim(spec->ndim, 0, DLBRIDGE_MAX_NDIM, &sink);
+  } else if (spec->ndim > 0 && spec->shape == nullptr) {
+    sink.Broken({DLBRIDGE_RULE_SHAPE_NULL, kNoAxis, Bits(spec->ndim), 0});
   }
-  if (spec.ndim < 0) {
-    return Refuse(error, {DLBRIDGE_RULE_NDIM_NEGATIVE, kNoAxis, 0, Bits(spec.ndim)});
+  return sink.status();
+}
+
+// The dtype of the view: the parent's, or one of as many bits that the parent's version knows.
+DLBridgeStatus CheckViewDtype(DLDataType dtype, const Subject& parent, DLBridgeError* error) {
+  FirstBroken sink(error);
+  if (!IsPlainDtype(dtype) && !CheckOddDtype(dtype, kDefaultPolicy, &sink)) {
+    return sink.failure();
   }
-  if (spec.ndim > 0 && spec.shape == nullptr) {
-    return Refuse(error, {DLBRIDGE_RULE_SHAPE_NULL, kNoAxis, Bits(spec.ndim), 0});
+  if (ItemBits(dtype, parent.flags) != ItemBits(parent.tensor.dtype, parent.flags)) {
+    char problem[120];
+    TextWriter text(problem, sizeof problem);
+    text.String("must have as many bits as the parent's ");
+    WriteDtype(parent.tensor.dtype, &text);
+    text.String(", found ");
+    WriteDtype(dtype, &text);
+    return RefuseArgument(error, "spec.dtype", problem);
   }
+  DLTensor tensor = parent.tensor;
+  tensor.dtype = dtype;
+  return CheckCodes(tensor, parent.flags, parent.version, error);
+}
+
+DLBridgeStatus FindDtype(const DLBridgeViewSpec& spec, Subject* parent, DLBridgeError* error) {
+  if (Packed(spec.dtype) == 0) {
+    return DLBRIDGE_OK;
+  }
+  DLBRIDGE_TRY(CheckViewDtype(spec.dtype, *parent, error));
+  parent->tensor.dtype = spec.dtype;
   return DLBRIDGE_OK;
 }
 
-// The elements that the parent touches. They were checked when it was made, but its arrays lie
-// open.
-DLBridgeStatus ParentExtent(const DLManagedTensorVersioned& parent, Extent* out,
-                            DLBridgeError* error) {
-  const DLTensor& tensor = parent.dl_tensor;
-  *out = ScanTensor<false>(tensor.ndim, tensor.shape, tensor.strides, nullptr, nullptr);
+// The elements between which the parent lies. They were checked when it was made, but its arrays
+// can be written to, so they are copied and checked again.
+DLBridgeStatus ParentExtent(const Subject& parent, Extent* out, DLBridgeError* error) {
+  const DLTensor& tensor = parent.tensor;
+  int64_t shape[DLBRIDGE_MAX_NDIM];
+  int64_t strides[DLBRIDGE_MAX_NDIM];
+  *out = ScanTensor<true>(tensor.ndim, tensor.shape, tensor.strides, shape, strides);
   ByteExtent bytes;
   FirstBroken sink(error);
-  CheckExtent(tensor.ndim, tensor.shape, tensor.strides, ItemBits(tensor.dtype, parent.flags), out,
-              &bytes, &sink);
+  CheckExtent(tensor.ndim, shape, strides, ItemBits(tensor.dtype, parent.flags), out, &bytes,
+              &sink);
   return sink.status();
 }
 
@@ -122,19 +143,19 @@ DLBridgeStatus MoveOrigin(int64_t bytes, DLTensor* tensor, DLBridgeError* error)
   return DLBRIDGE_OK;
 }
 
-DLBridgeStatus FillView(const DLManagedTensorVersioned& parent, const DLBridgeViewSpec& spec,
-                        Node* node, DLBridgeError* error) {
+DLBridgeStatus FillView(const Subject& parent, const DLBridgeViewSpec& spec, Node* node,
+                        DLBridgeError* error) {
   Extent outer;
   DLBRIDGE_TRY(ParentExtent(parent, &outer, error));
   Extent inner =
       ScanTensor<true>(spec.ndim, spec.shape, spec.strides, node->shape(), node->strides());
-  const uint32_t item_bits = ItemBits(parent.dl_tensor.dtype, parent.flags);
+  const uint32_t item_bits = ItemBits(parent.tensor.dtype, parent.flags);
   ByteExtent bytes;
   FirstBroken sink(error);
   if (!CheckExtent(spec.ndim, node->shape(), node->strides(), item_bits, &inner, &bytes, &sink)) {
     return sink.failure();
   }
-  FillVersioned(node, parent.dl_tensor, parent.version);
+  FillVersioned(node, parent.tensor, parent.label);
   if (inner.count == 0) {
     return DLBRIDGE_OK;
   }
@@ -146,22 +167,23 @@ DLBridgeStatus FillView(const DLManagedTensorVersioned& parent, const DLBridgeVi
   return MoveOrigin(static_cast<int64_t>(bits / 8), &node->versioned.dl_tensor, error);
 }
 
-DLBridgeStatus View(const DLManagedTensorVersioned* tensor, const DLBridgeViewSpec& spec,
+DLBridgeStatus View(const DLManagedTensorVersioned* tensor, const DLBridgeViewSpec* spec,
                     DLManagedTensorVersioned** out, DLBridgeError* error) {
-  const Node* sibling = nullptr;
-  DLBRIDGE_TRY(FindSharable(tensor, &sibling, error));
   DLBRIDGE_TRY(CheckSpec(spec, error));
-  Node* node = AllocateNode(spec.ndim, 0);
+  Node* sibling = nullptr;
+  Subject parent;
+  DLBRIDGE_TRY(FindSharable(tensor, &sibling, &parent, error));
+  DLBRIDGE_TRY(FindDtype(*spec, &parent, error));
+  Node* node = AllocateNode(spec->ndim, 0);
   if (node == nullptr) {
     return RefuseMemory(error);
   }
-  InitNode(node, spec.ndim, tensor->flags | sibling->flags);
-  const DLBridgeStatus status = FillView(*tensor, spec, node, error);
+  InitNode(node, spec->ndim, parent.flags);
+  const DLBridgeStatus status = FillView(parent, *spec, node, error);
   if (status != DLBRIDGE_OK) {
     DiscardNode(node);
     return status;
   }
-  node->is_view = true;
   JoinRoot(node, sibling);
   *out = &node->versioned;
   return DLBRIDGE_OK;
@@ -184,7 +206,7 @@ DLBridgeStatus dlbridge_view(const DLManagedTensorVersioned* tensor, const DLBri
   DLBRIDGE_REQUIRE(tensor);
   DLBRIDGE_REQUIRE(spec);
   DLBRIDGE_REQUIRE(out);
-  return dlbridge::View(tensor, *spec, out, error);
+  return dlbridge::View(tensor, spec, out, error);
 }
 
 }  // extern "C"

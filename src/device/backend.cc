@@ -73,7 +73,7 @@ DLBRIDGE_COLD DLBridgeStatus RefuseUnavailable(const Backend& backend, const Slo
                                                DLBridgeError* error) {
   char problem[220];
   TextWriter(problem, sizeof problem)
-      .String("is not available (dlbridge_backend_info has it all): ")
+      .String("is not available (details: dlbridge_backend_info): ")
       .String(slot.info.reason);
   return RefuseStatus(error, DLBRIDGE_ERROR_UNAVAILABLE, backend.name, problem);
 }
@@ -143,7 +143,11 @@ DLBridgeStatus RefuseDriver(DLBridgeError* error, const char* call, int64_t code
   if (name != nullptr) {
     text.String(" (").String(name).Character(')');
   }
-  return RefuseStatus(error, DLBRIDGE_ERROR_DRIVER, call, problem);
+  const DLBridgeStatus status = RefuseStatus(error, DLBRIDGE_ERROR_DRIVER, call, problem);
+  if (error != nullptr) {
+    error->native_code = static_cast<int32_t>(code);
+  }
+  return status;
 }
 
 }  // namespace dlbridge
@@ -156,7 +160,9 @@ DLBridgeStatus dlbridge_backend_info(DLBridgeBackend backend, DLBridgeBackendInf
   DLBRIDGE_TRY(dlbridge::CheckOut(out, "out", error));
   const dlbridge::Backend* found = dlbridge::FindBackend(backend);
   if (found == nullptr) {
-    return dlbridge::RefuseArgument(error, "backend", "must be one of CPU to OPENCL");
+    return dlbridge::RefuseValue(
+        error, backend > 0 ? DLBRIDGE_ERROR_TOO_NEW : DLBRIDGE_ERROR_INVALID_ARGUMENT, "backend",
+        "must be one of CPU (1) to OPENCL (5)", backend);
   }
   const dlbridge::Slot* slot = nullptr;
   DLBRIDGE_TRY(dlbridge::Started(*found, &slot, error));

@@ -48,13 +48,16 @@ struct CopyJob {
   uint64_t state[6];
 };
 
+// File descriptors that go with one export at most.
+constexpr uint32_t kMaxIpcFds = 4;
+
 // What another process needs to find memory of a device.
 struct IpcHandle {
   uint8_t bytes[256];  // of the driver, the identity of the device among them
   uint32_t length;
   uint64_t offset;  // of the address from the start of what the handle stands for
   uint64_t size;    // bytes of that
-  int32_t fds[DLBRIDGE_IPC_MAX_FDS];
+  int32_t fds[kMaxIpcFds];
   uint32_t fd_count;
 };
 

@@ -44,7 +44,7 @@ DLBRIDGE_COLD DLBridgeStatus RefuseMissing(DLDevice device, uint64_t context,
   TextWriter text(problem, sizeof problem);
   text.String("has no ").String(context != 0 ? "such context of " : "device ");
   WriteDevice(device, &text);
-  text.String(": register it with dlbridge_device_register");
+  text.String(": register it with dlbridge_context_register");
   return RefuseStatus(error, DLBRIDGE_ERROR_NOT_FOUND, kTable, problem);
 }
 
@@ -123,39 +123,39 @@ DLBridgeStatus EnterDevice(const DLBridgeContextEntry& entry, bool* mine, DLBrid
 
 extern "C" {
 
-DLBridgeStatus dlbridge_device_register(const DLBridgeContextEntry* entry, uint64_t* id,
-                                        DLBridgeError* error) {
+DLBridgeStatus dlbridge_context_register(const DLBridgeContextEntry* entry, uint64_t* id,
+                                         DLBridgeError* error) {
   DLBRIDGE_REQUIRE(entry);
   DLBRIDGE_REQUIRE(id);
   DLBRIDGE_TRY(dlbridge::CheckEntry(*entry, error));
   return dlbridge::Explained(dlbridge::SharedTable().add(entry, id), dlbridge::kTable, error);
 }
 
-DLBridgeStatus dlbridge_device_lookup(DLDevice device, uint64_t context, DLBridgeContextEntry* out,
-                                      DLBridgeError* error) {
+DLBridgeStatus dlbridge_context_find(DLDevice device, uint64_t context, DLBridgeContextEntry* out,
+                                     DLBridgeError* error) {
   DLBRIDGE_REQUIRE(out);
   return dlbridge::FindContext(device, context, out, error);
 }
 
-DLBridgeStatus dlbridge_device_next(uint64_t* cursor, DLBridgeContextEntry* out,
-                                    DLBridgeError* error) {
+DLBridgeStatus dlbridge_context_next(uint64_t* cursor, DLBridgeContextEntry* out,
+                                     DLBridgeError* error) {
   DLBRIDGE_REQUIRE(cursor);
   DLBRIDGE_REQUIRE(out);
   return dlbridge::Explained(dlbridge::SharedTable().next(cursor, out),
                              "has no entry behind the cursor", error);
 }
 
-DLBridgeStatus dlbridge_device_retain(uint64_t id, DLBridgeError* error) {
+DLBridgeStatus dlbridge_context_retain(uint64_t id, DLBridgeError* error) {
   return dlbridge::Explained(dlbridge::SharedTable().retain(id),
                              "has no entry of that id registered", error);
 }
 
-DLBridgeStatus dlbridge_device_release(uint64_t id, DLBridgeError* error) {
+DLBridgeStatus dlbridge_context_release(uint64_t id, DLBridgeError* error) {
   return dlbridge::Explained(dlbridge::SharedTable().release(id),
                              "has no entry of that id that anybody keeps", error);
 }
 
-DLBridgeStatus dlbridge_device_unregister(uint64_t id, DLBridgeError* error) {
+DLBridgeStatus dlbridge_context_unregister(uint64_t id, DLBridgeError* error) {
   return dlbridge::Explained(dlbridge::SharedTable().remove(id),
                              "has no entry of that id registered", error);
 }

@@ -39,17 +39,15 @@ struct Transfer {
   bool* unfinished;  // a driver could not be waited for
 };
 
-DLBridgeStatus RefuseDevice(const char* argument, DLBridgeError* error) {
-  return RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, argument,
-                      "is on a device whose driver this build cannot call");
-}
-
 // Whose memory it is. Only oneAPI leaves a choice, which the driver that knows the memory makes.
 DLBridgeStatus FindOwner(const Side& side, const char* argument, const Backend** out,
                          DLBridgeError* error) {
   const BackendList list = BackendsOf(TypeOf(side.side.device));
   if (list.count == 0) {
-    return RefuseDevice(argument, error);
+    return RefuseDevice(error, DLBRIDGE_ERROR_UNSUPPORTED, argument,
+                        "must be on a device whose driver this build can call: CPU, CUDA, ROCm, "
+                        "oneAPI or OpenCL",
+                        side.side.device);
   }
   *out = list.backends[0];
   if (side.side.buffer.backend != DLBRIDGE_BACKEND_NONE) {
@@ -84,7 +82,7 @@ DLBridgeStatus ResolveSide(const char* argument, Side* side, DLBridgeError* erro
 DLBridgeStream StreamFor(const Transfer& transfer, const Backend& backend) {
   const DLBridgeStream& stream = transfer.spec->stream;
   const bool taken = !transfer.staged && stream.backend == backend.id && IsQueue(stream);
-  return taken ? stream : DLBridgeStream{backend.id, 0, {kDLCPU, 0}, 0, 0};
+  return taken ? stream : DLBridgeStream{backend.id, 0, {kDLCPU, 0}, 0, 0, 0};
 }
 
 // How many calls a plan takes where each row is one.
@@ -103,18 +101,18 @@ DLBridgeStatus RunBoxes(const CopyPlan& plan, const Backend& backend, CopyJob* j
   return DLBRIDGE_OK;
 }
 
-// An error that is mended is not the caller's to see; one that is not, is.
-DLBridgeStatus Tell(DLBridgeStatus status, const DLBridgeError& unseen, DLBridgeError* error) {
-  if (status != DLBRIDGE_OK && error != nullptr && error->struct_size == sizeof *error) {
-    *error = unseen;
+// Report the error only if the fallback also fails.
+DLBridgeStatus ReportKept(DLBridgeStatus status, const DLBridgeError& kept, DLBridgeError* error) {
+  if (status != DLBRIDGE_OK && error != nullptr) {
+    *error = kept;
   }
   return status;
 }
 
 DLBridgeStatus RefuseStaging(DLBridgeError* error) {
   return RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "source",
-                      "is no small number of runs and rectangles of one driver: allow the way "
-                      "through the host (DLBRIDGE_COPY_ALLOW_STAGING)");
+                      "layout needs more than 4096 copies of one driver, or two drivers; set "
+                      "DLBRIDGE_COPY_ALLOW_STAGING to copy through host memory");
 }
 
 // Carries out a plan; what was begun is always waited for, and the first failure is what is told.
@@ -274,11 +272,10 @@ DLBridgeStatus Carry(Transfer* transfer, DLBridgeError* error) {
   if ((transfer->spec->options & DLBRIDGE_COPY_ALLOW_STAGING) == 0) {
     return CarryDirectly(*transfer, error);
   }
-  DLBridgeError unseen;
-  dlbridge_error_init(&unseen);
-  const DLBridgeStatus status = CarryDirectly(*transfer, &unseen);
+  DLBridgeError kept;
+  const DLBridgeStatus status = CarryDirectly(*transfer, &kept);
   if (status != DLBRIDGE_ERROR_UNSUPPORTED) {
-    return Tell(status, unseen, error);
+    return ReportKept(status, kept, error);
   }
   // What is on the caller's stream comes first, on whichever side it is.
   transfer->staged = true;
@@ -322,7 +319,7 @@ DLBridgeStatus Move(Transfer* transfer, DLBridgeError* error) {
   DLBRIDGE_TRY(ResolveSide("source", &transfer->from, error));
   DLBRIDGE_TRY(ResolveSide("spec.target", &transfer->to, error));
   if (Overlap(*transfer)) {
-    return RefuseArgument(error, "spec.target", "must not share bytes with the source");
+    return RefuseArgument(error, "spec.target", "shares bytes with the source");
   }
   DLBRIDGE_TRY(AwaitStream(*transfer, error));
   return Carry(transfer, error);
@@ -381,20 +378,29 @@ DLBridgeStatus CopySnapshot(const DLTensor& source, uint64_t flags, const DLBrid
   return DLBRIDGE_OK;
 }
 
+// Unknown flag bits may change the layout, which decides the bytes that are read.
+DLBridgeStatus CheckSourceFlags(uint64_t flags, DLBridgeError* error) {
+  return (flags & ~kAllFlags) == 0
+             ? DLBRIDGE_OK
+             : Refuse(error, {DLBRIDGE_RULE_FLAGS_UNKNOWN, kNoAxis, kAllFlags, flags});
+}
+
 DLBridgeStatus Copy(const DLTensor& source, uint64_t flags, const DLBridgeCopySpec& spec,
                     Node** out, DLBridgeError* error) {
   DLBRIDGE_TRY(CheckCopySpec(spec, error));
   Policy storage;
   const Policy* policy = nullptr;
   DLBRIDGE_TRY(ResolvePolicy(spec.policy, &storage, &policy, error));
-  const Subject subject = BareSubject(&source, flags, policy->Has(DLBRIDGE_POLICY_VOUCH_WRITABLE));
+  const Subject subject =
+      BorrowedSubject(source, flags, policy->Has(DLBRIDGE_POLICY_VOUCH_WRITABLE));
   FirstBroken sink(error);
   if (!CheckHead(subject, *policy, &sink)) {
     return sink.failure();
   }
-  LayoutSnapshot layout(source.ndim);
+  DLBRIDGE_TRY(CheckSourceFlags(flags, error));
+  LayoutSnapshot layout(subject.tensor.ndim);
   DLBRIDGE_TRY(layout.Take(subject, *policy, error));
-  return CopySnapshot(source, flags, spec, layout, out, error);
+  return CopySnapshot(subject.tensor, flags, spec, layout, out, error);
 }
 
 }  // namespace
@@ -402,14 +408,17 @@ DLBridgeStatus Copy(const DLTensor& source, uint64_t flags, const DLBridgeCopySp
 
 extern "C" {
 
-DLBridgeStatus dlbridge_copy(const DLTensor* source, uint64_t flags, const DLBridgeCopySpec* spec,
-                             DLManagedTensorVersioned** out, DLBridgeError* error) {
+DLBridgeStatus dlbridge_copy(const DLTensor* source, uint64_t tensor_flags,
+                             const DLBridgeCopySpec* spec, DLManagedTensorVersioned** out,
+                             DLBridgeError* error) {
   DLBRIDGE_REQUIRE(source);
   DLBRIDGE_REQUIRE(spec);
   DLBRIDGE_REQUIRE(out);
   DLBRIDGE_TRY(dlbridge::CheckStruct(spec, "spec", error));
+  DLBridgeCopySpec filled = *spec;
+  filled.device = dlbridge::DeviceOrCpu(spec->device);
   dlbridge::Node* node = nullptr;
-  DLBRIDGE_TRY(dlbridge::Copy(*source, flags, *spec, &node, error));
+  DLBRIDGE_TRY(dlbridge::Copy(*source, tensor_flags, filled, &node, error));
   *out = &node->versioned;
   return DLBRIDGE_OK;
 }

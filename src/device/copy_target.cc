@@ -15,43 +15,55 @@ namespace {
 
 constexpr uint32_t kKnownOptions = DLBRIDGE_COPY_ALLOW_STAGING | DLBRIDGE_COPY_SHAREABLE;
 
-bool HasTarget(const DLBridgeCopySpec& spec) { return spec.target.kind != 0; }
+bool HasTarget(const DLBridgeCopySpec& spec) { return spec.target.handle != 0; }
 
-int32_t KindOf(int32_t type) {
-  return type == kDLOpenCL ? DLBRIDGE_BUFFER_CL_MEM : DLBRIDGE_BUFFER_ADDRESS;
-}
-
-DLBridgeStatus CheckTargetMemory(const DLBridgeCopySpec& spec, DLBridgeError* error) {
-  if (spec.target.kind != KindOf(TypeOf(spec.device))) {
-    return RefuseArgument(error, "spec.target.kind", "must be CL_MEM for OpenCL, else ADDRESS");
+DLBridgeStatus CheckTargetBuffer(const DLBridgeCopySpec& spec, DLBridgeError* error) {
+  const int32_t type = TypeOf(spec.device);
+  if (spec.target.kind != DLBRIDGE_BUFFER_DEFAULT && spec.target.kind != ImpliedBufferKind(type)) {
+    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "spec.target.kind",
+                       "must be 0, or CL_MEM (2) for OpenCL, else ADDRESS (1)", spec.target.kind);
   }
-  if (!IsBackendOf(spec.target.backend, TypeOf(spec.device))) {
-    return RefuseArgument(error, "spec.target.backend", "must be NONE or a backend of the device");
-  }
-  if (spec.target.handle == 0) {
-    return RefuseArgument(error, "spec.target.handle", "must not be NULL");
-  }
-  if (spec.target_offset > spec.target_size) {
-    return RefuseArgument(error, "spec.target_offset", "must not be behind target_size");
-  }
-  if (spec.allocator != nullptr) {
-    return RefuseArgument(error, "spec.allocator", "must be NULL where a target is given");
-  }
-  uint64_t end = 0;
-  if (spec.target.kind == DLBRIDGE_BUFFER_ADDRESS &&
-      AddOverflows(spec.target.handle, spec.target_size, &end)) {
-    return RefuseArgument(error, "spec.target_size", "leaves the address space");
+  DLBRIDGE_TRY(CheckReserved(spec.target.reserved, "spec.target.reserved", error));
+  if (!IsBackendOf(spec.target.backend, type)) {
+    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "spec.target.backend",
+                       "must be NONE (0) or a backend of the device", spec.target.backend);
   }
   return DLBRIDGE_OK;
 }
 
+DLBridgeStatus CheckTargetMemory(const DLBridgeCopySpec& spec, DLBridgeError* error) {
+  DLBRIDGE_TRY(CheckTargetBuffer(spec, error));
+  if (spec.target_offset > spec.target_size) {
+    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "spec.target_offset",
+                       "must not be above target_size", static_cast<int64_t>(spec.target_offset));
+  }
+  if (spec.allocator != nullptr) {
+    return RefuseArgument(error, "spec.allocator", "must be NULL with a target");
+  }
+  uint64_t end = 0;
+  if (TypeOf(spec.device) != kDLOpenCL &&
+      AddOverflows(spec.target.handle, spec.target_size, &end)) {
+    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "spec.target_size",
+                       "leaves the address space", static_cast<int64_t>(spec.target_size));
+  }
+  return DLBRIDGE_OK;
+}
+
+// A target that was filled in part was meant: its NULL is not a wish to allocate.
+bool NamesTarget(const DLBridgeCopySpec& spec) {
+  const DLBridgeBuffer& target = spec.target;
+  return target.kind != 0 || target.backend != 0 || target.context != 0 || target.reserved != 0 ||
+         spec.target_size != 0 || spec.target_offset != 0 || spec.release != nullptr;
+}
+
 DLBridgeStatus CheckNoTarget(const DLBridgeCopySpec& spec, DLBridgeError* error) {
-  if (spec.release != nullptr) {
-    return RefuseArgument(error, "spec.release", "must be NULL where no target is given");
+  if (NamesTarget(spec)) {
+    return RefuseArgument(error, "spec.target.handle",
+                          "is not set, but other fields of the target are");
   }
   if (spec.allocator == nullptr && TypeOf(spec.device) != kDLCPU) {
-    return RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "spec.device",
-                        "must be the CPU where neither a target nor an allocator is given");
+    return RefuseDevice(error, DLBRIDGE_ERROR_UNSUPPORTED, "spec.device",
+                        "must be the CPU without a target and without an allocator", spec.device);
   }
   return DLBRIDGE_OK;
 }
@@ -60,9 +72,10 @@ DLBridgeStatus CheckShareable(const DLBridgeCopySpec& spec, DLBridgeError* error
   const bool shareable = (spec.options & DLBRIDGE_COPY_SHAREABLE) != 0;
   if (shareable &&
       (HasTarget(spec) || spec.allocator != nullptr || TypeOf(spec.device) != kDLCPU)) {
-    return RefuseArgument(error, "spec.options",
-                          "must not ask for SHAREABLE with a target, an allocator or a device "
-                          "other than the CPU");
+    return RefuseDevice(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "spec.options",
+                        "has DLBRIDGE_COPY_SHAREABLE, which needs the CPU, no target and no "
+                        "allocator",
+                        spec.device);
   }
   return DLBRIDGE_OK;
 }
@@ -73,7 +86,7 @@ DLBridgeStatus CheckResult(const DLTensor& source, const DLBridgeCopySpec& spec,
   DLTensor tensor = source;
   tensor.device = spec.device;
   tensor.byte_offset = 0;
-  return CheckCodes(tensor, spec.flags, version, error);
+  return CheckCodes(tensor, spec.tensor_flags, version, error);
 }
 
 // The elements of a layout that was checked: they fit, but for extents beside a 0.
@@ -103,20 +116,31 @@ DLBridgeStatus PackedBytes(const LayoutSnapshot& layout, uint32_t item_bits, uin
 DLBridgeStatus Allocate(const DLTensor& source, const LayoutSnapshot& layout,
                         const DLBridgeCopySpec& spec, Version version, CopyTarget* out,
                         DLBridgeError* error) {
-  const NewTensor tensor = {
-      source.ndim,       layout.shape(),       CanonicalDevice(spec.device),
-      source.dtype,      spec.flags | kCopied, version,
-      kDefaultAlignment, spec.allocator,       (spec.options & DLBRIDGE_COPY_SHAREABLE) != 0};
+  const NewTensor tensor = {source.ndim,
+                            layout.shape(),
+                            CanonicalDevice(spec.device),
+                            source.dtype,
+                            spec.tensor_flags | kCopied,
+                            version,
+                            kDefaultAlignment,
+                            spec.allocator,
+                            (spec.options & DLBRIDGE_COPY_SHAREABLE) != 0};
   DLBRIDGE_TRY(AllocateTensor(tensor, &out->node, error));
   out->buffer = dlbridge_buffer_address(out->node->versioned.dl_tensor.data);
-  out->buffer.kind = KindOf(TypeOf(spec.device));
+  out->buffer.kind = ImpliedBufferKind(TypeOf(spec.device));
   return DLBRIDGE_OK;
 }
 
-// A root of the caller's memory; nobody is called before CommitTarget.
-void Adopt(const DLTensor& source, const LayoutSnapshot& layout, const DLBridgeCopySpec& spec,
-           Version version, uint64_t bytes, Node* node) {
-  InitNode(node, source.ndim, spec.flags | kCopied);
+DLBridgeBuffer TargetBuffer(const DLBridgeCopySpec& spec) {
+  DLBridgeBuffer buffer = spec.target;
+  buffer.kind = ImpliedBufferKind(TypeOf(spec.device));
+  return buffer;
+}
+
+// A root of the caller's memory; its release callback is not called before CommitTarget.
+void WrapTarget(const DLTensor& source, const LayoutSnapshot& layout, const DLBridgeCopySpec& spec,
+                Version version, uint64_t bytes, Node* node) {
+  InitNode(node, source.ndim, spec.tensor_flags | kCopied);
   ScanTensor<true>(source.ndim, layout.shape(), nullptr, node->shape(), node->strides());
   const DLTensor tensor = {bytes != 0 ? reinterpret_cast<void*>(spec.target.handle) : nullptr,
                            CanonicalDevice(spec.device),
@@ -126,7 +150,7 @@ void Adopt(const DLTensor& source, const LayoutSnapshot& layout, const DLBridgeC
                            nullptr,
                            bytes != 0 ? spec.target_offset : 0};
   FillVersioned(node, tensor, ToDLPack(version));
-  *static_cast<WrapTail*>(node->tail()) = {nullptr, nullptr, spec.target, 0, false};
+  *static_cast<WrapTail*>(node->tail()) = {nullptr, nullptr, TargetBuffer(spec), 0, false};
   BecomeRoot(node, SourceKind::kWrapped, nullptr);
 }
 
@@ -134,38 +158,32 @@ DLBridgeStatus UseTarget(const DLTensor& source, const LayoutSnapshot& layout,
                          const DLBridgeCopySpec& spec, Version version, CopyTarget* out,
                          DLBridgeError* error) {
   if (out->bytes > spec.target_size - spec.target_offset) {
-    return RefuseStatus(error, DLBRIDGE_ERROR_BUFFER_TOO_SMALL, "spec.target_size",
-                        "is smaller than the compact copy behind target_offset");
+    return RefuseSize(error, "spec.target_size", spec.target_offset + out->bytes, spec.target_size);
   }
   Node* node = AllocateNode(source.ndim, sizeof(WrapTail));
   if (node == nullptr) {
     return RefuseMemory(error);
   }
-  Adopt(source, layout, spec, version, out->bytes, node);
+  WrapTarget(source, layout, spec, version, out->bytes, node);
   out->node = node;
-  out->buffer = spec.target;
+  out->buffer = TargetBuffer(spec);
   return DLBRIDGE_OK;
 }
 
 }  // namespace
 
 DLBridgeStatus CheckCopySpec(const DLBridgeCopySpec& spec, DLBridgeError* error) {
-  if ((spec.options & ~kKnownOptions) != 0) {
-    return RefuseArgument(error, "spec.options", "has a bit that this library does not know");
-  }
-  if ((spec.reserved[0] | spec.reserved[1] | spec.reserved[2] | spec.reserved[3]) != 0) {
-    return RefuseArgument(error, "spec.reserved", "must be zero");
-  }
-  if (spec.version.major != kMajor && (spec.version.major != 0 || spec.version.minor != 0)) {
-    return RefuseArgument(error, "spec.version", "must be of major 1, or {0, 0} for the newest");
-  }
+  DLBRIDGE_TRY(CheckOptionBits(spec.options, kKnownOptions, "spec.options", error));
+  DLBRIDGE_TRY(CheckResultVersion(spec.version, "spec.version", error));
   if (spec.device.device_id < 0) {
-    return RefuseArgument(error, "spec.device", "must not have a negative id");
+    return Refuse(error,
+                  {DLBRIDGE_RULE_DEVICE_ID_NEGATIVE, kNoAxis, 0, Bits(spec.device.device_id)});
   }
   if (spec.stream.kind != 0) {
     DLBRIDGE_TRY(CheckStream(spec.stream, "spec.stream", error));
   }
-  DLBRIDGE_TRY(CheckAllocator(spec.allocator, error));
+  DLBRIDGE_TRY(CheckReserved(spec.stream.reserved, "spec.stream", error));
+  DLBRIDGE_TRY(CheckAllocator(spec.allocator, "spec.allocator", error));
   DLBRIDGE_TRY(CheckShareable(spec, error));
   return HasTarget(spec) ? CheckTargetMemory(spec, error) : CheckNoTarget(spec, error);
 }
@@ -174,7 +192,7 @@ DLBridgeStatus MakeTarget(const DLTensor& source, const LayoutSnapshot& layout,
                           const DLBridgeCopySpec& spec, CopyTarget* out, DLBridgeError* error) {
   const Version version = SharedVersion(spec.version);
   DLBRIDGE_TRY(CheckResult(source, spec, version, error));
-  DLBRIDGE_TRY(PackedBytes(layout, ItemBits(source.dtype, spec.flags), &out->bytes, error));
+  DLBRIDGE_TRY(PackedBytes(layout, ItemBits(source.dtype, spec.tensor_flags), &out->bytes, error));
   return HasTarget(spec) ? UseTarget(source, layout, spec, version, out, error)
                          : Allocate(source, layout, spec, version, out, error);
 }

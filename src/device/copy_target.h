@@ -12,7 +12,7 @@
 namespace dlbridge {
 
 struct CopyTarget {
-  Node* node;  // a root whose release gives back what was allocated, and calls nobody
+  Node* node;  // a root whose release frees what was allocated and calls no callback
   DLBridgeBuffer buffer;
   uint64_t bytes;
 };

@@ -152,7 +152,7 @@ DLBridgeStatus IpcImport(const IpcHandle& handle, DLDevice /*label*/, IpcMapping
     }
     return status;
   }
-  out->buffer = {DLBRIDGE_BACKEND_CUDA, DLBRIDGE_BUFFER_ADDRESS, start, 0};
+  out->buffer = {DLBRIDGE_BACKEND_CUDA, DLBRIDGE_BUFFER_ADDRESS, start, 0, 0};
   out->device = {kDLCUDA, ordinal};
   out->size = handle.size;
   out->state[0] = reinterpret_cast<uintptr_t>(context);

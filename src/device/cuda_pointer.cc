@@ -75,7 +75,7 @@ DLBridgeStatus Enumerate(int32_t /*device_type*/, DLBridgeError* error) {
     entry.backend = DLBRIDGE_BACKEND_CUDA;
     entry.device = Label(kDLCUDA, i);
     entry.native_device = static_cast<uint64_t>(i);
-    entry.flags = DLBRIDGE_CONTEXT_ENUMERATED;
+    entry.properties = DLBRIDGE_CONTEXT_ENUMERATED;
     std::memcpy(entry.uuid, g_cuda.devices[i].uuid.bytes, sizeof entry.uuid);
     bool mine = false;
     DLBRIDGE_TRY(EnterDevice(entry, &mine, error));

@@ -35,7 +35,7 @@ enum Field : uint32_t {
   kAtReserved = 100,
   kAtArrays = 104
 };
-static_assert(kAtArrays + 16 * kDescriptorAxes + kDescriptorHandle <= DLBRIDGE_IPC_MAX_SIZE,
+static_assert(kAtArrays + 16 * kDescriptorAxes + kDescriptorHandle <= kDescriptorMaxSize,
               "the largest one fits");
 static_assert(sizeof(DLDevice) == 8 && sizeof(DLDataType) == 4 && sizeof(DLPackVersion) == 8,
               "fields of the format");
@@ -108,7 +108,7 @@ DLBridgeStatus CheckShape(const Descriptor& descriptor, const uint8_t* bytes, si
       LengthOf(descriptor.ndim, descriptor.handle_length) != length) {
     return RefuseBytes(error, "has not the length of its arrays");
   }
-  if (descriptor.fd_count > DLBRIDGE_IPC_MAX_FDS) {
+  if (descriptor.fd_count > kDescriptorMaxFds) {
     return RefuseBytes(error, "asks for more file descriptors than there may be");
   }
   if (descriptor.memory > SharedAs::kDeviceHandle) {

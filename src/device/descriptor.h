@@ -6,12 +6,16 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "device/backend.h"
 #include "dlbridge/dlbridge.h"
 
 namespace dlbridge {
 
 constexpr int32_t kDescriptorAxes = 64;
 constexpr uint32_t kDescriptorHandle = 256;
+// The format has no more; what an export needs is reported to its caller.
+constexpr size_t kDescriptorMaxSize = 2048;
+constexpr uint32_t kDescriptorMaxFds = kMaxIpcFds;
 
 // What the memory is. The numbers are part of the format.
 enum class SharedAs : uint32_t { kNothing = 0, kHostFile = 1, kDeviceHandle = 2 };
@@ -34,7 +38,7 @@ struct Descriptor {
   uint8_t handle[kDescriptorHandle];
 };
 
-// Writes a descriptor to DLBRIDGE_IPC_MAX_SIZE bytes and returns how many it has.
+// Writes a descriptor to kDescriptorMaxSize bytes and returns how many it has.
 size_t WriteDescriptor(const Descriptor& descriptor, uint8_t* out);
 
 // Reads what a peer sent, in memory that nobody else writes to; DESCRIPTOR where it is not whole.

@@ -36,7 +36,7 @@ DLBridgeStatus EnterHipDevice(int32_t device, DLBridgeError* error) {
   entry.backend = DLBRIDGE_BACKEND_HIP;
   entry.device = MakeDevice(kDLROCM, device);
   entry.native_device = static_cast<uint64_t>(device);
-  entry.flags = DLBRIDGE_CONTEXT_ENUMERATED;
+  entry.properties = DLBRIDGE_CONTEXT_ENUMERATED;
   DLBRIDGE_TRY(AskUuid(device, entry.uuid, error));
   bool mine = false;
   return EnterDevice(entry, &mine, error);

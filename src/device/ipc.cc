@@ -6,7 +6,7 @@
 #include "device/backend.h"
 #include "device/descriptor.h"
 #include "device/ipc_host.h"
-#include "node.h"
+#include "owned.h"
 #include "required.h"
 #include "support/boundary.h"
 #include "support/text.h"
@@ -20,7 +20,7 @@ constexpr uint32_t kKnownOptions = DLBRIDGE_IPC_READ_ONLY;
 // What leaves this process.
 struct Export {
   Descriptor descriptor;
-  int32_t fds[DLBRIDGE_IPC_MAX_FDS];
+  int32_t fds[kDescriptorMaxFds];
 };
 
 // Bytes that a tensor touches, from element (0,...,0) on.
@@ -48,27 +48,22 @@ bool IsInside(const Reach& reach, Wide origin, uint64_t size) {
 
 // -------------------------------------------------------------------------------------- export
 
-// Validates the tensor and takes what is to be told of it.
-DLBridgeStatus Describe(const DLManagedTensorVersioned& tensor, Descriptor* out,
-                        DLBridgeError* error) {
-  DLBRIDGE_TRY(CheckMajor(tensor, error));
-  const Subject subject = VersionedSubject(tensor);
+// Validates the tensor and copies what its descriptor needs. Shared memory is not a copy that its
+// importer alone may write to.
+DLBridgeStatus Describe(const Subject& subject, Descriptor* out, DLBridgeError* error) {
   FirstBroken sink(error);
   if (!CheckHead(subject, kDefaultPolicy, &sink) ||
-      !CheckLayout<true>(subject, kDefaultPolicy, out->shape, out->strides, &sink)) {
+      !CheckLayout(subject, kDefaultPolicy, out->shape, out->strides, &sink)) {
     return sink.failure();
   }
-  const DLTensor& fields = tensor.dl_tensor;
-  out->device = fields.device;
-  out->dtype = fields.dtype;
-  out->ndim = fields.ndim;
-  // An owner may have loosened the flags of its struct, not those of the data. And who imports it
-  // is never alone with it.
-  const Node* own = OwnNode(&tensor);
-  out->flags = (tensor.flags | (own != nullptr ? own->flags : 0)) & ~kCopied;
-  out->version = tensor.version;
-  out->byte_offset = fields.byte_offset;
-  return CheckCodes(fields, tensor.flags, kNewestVersion, error);
+  const DLTensor& tensor = subject.tensor;
+  out->device = tensor.device;
+  out->dtype = tensor.dtype;
+  out->ndim = tensor.ndim;
+  out->flags = subject.flags & ~kCopied;
+  out->version = subject.label;
+  out->byte_offset = tensor.byte_offset;
+  return CheckCodes(tensor, subject.flags, kNewestVersion, error);
 }
 
 // Says where `data` is, by where element (0,...,0) is; a `data` outside the memory is brought to
@@ -80,13 +75,13 @@ void PlaceData(uint64_t origin, uint64_t size, Descriptor* out) {
   out->byte_offset = inside ? out->byte_offset : 0;
 }
 
-// The root behind a tensor, through tensors of ours that keep others of ours.
+// The root of a tensor, through dlbridge-owned tensors that keep others.
 Node* RootOf(const DLManagedTensorVersioned& tensor) {
   Node* node = OwnNode(&tensor);
   while (node != nullptr && node->root->source_kind != SourceKind::kAllocation) {
     const Node& root = *node->root;
     if (root.source_kind == SourceKind::kWrapped) {
-      return nullptr;  // memory that somebody else gave
+      return nullptr;  // foreign memory
     }
     node = root.source_kind == SourceKind::kLegacy
                ? OwnNode(static_cast<const DLManagedTensor*>(root.source))
@@ -101,15 +96,14 @@ DLBRIDGE_COLD DLBridgeStatus RefuseHostMemory(DLBridgeError* error) {
                       "DLBRIDGE_ALLOCATE_SHAREABLE, or copy it with DLBRIDGE_COPY_SHAREABLE");
 }
 
-DLBridgeStatus ExportHost(const DLManagedTensorVersioned& tensor, const Reach& reach, Export* out,
+DLBridgeStatus ExportHost(Node* root, const DLTensor& tensor, const Reach& reach, Export* out,
                           DLBridgeError* error) {
-  Node* root = RootOf(tensor);
   const auto* tail = root != nullptr ? static_cast<AllocationTail*>(root->tail()) : nullptr;
   if (tail == nullptr || !IsShareable(*tail)) {
     return RefuseHostMemory(error);
   }
-  const uint64_t origin = reinterpret_cast<uintptr_t>(tensor.dl_tensor.data) +
-                          tensor.dl_tensor.byte_offset - reinterpret_cast<uintptr_t>(tail->memory);
+  const uint64_t origin = reinterpret_cast<uintptr_t>(tensor.data) + tensor.byte_offset -
+                          reinterpret_cast<uintptr_t>(tail->memory);
   // An owner may have made its struct point elsewhere.
   if (!IsInside(reach, static_cast<Wide>(origin), tail->bytes)) {
     return RefuseHostMemory(error);
@@ -153,9 +147,10 @@ DLBridgeStatus ExportDevice(const DLTensor& tensor, const Reach& reach, Export* 
                             DLBridgeError* error) {
   const Backend* backend = SharingBackend(TypeOf(tensor.device));
   if (backend == nullptr) {
-    return RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "the tensor's device",
+    return RefuseDevice(error, DLBRIDGE_ERROR_UNSUPPORTED, "the tensor's device",
                         "has no memory that processes can share: copy it to the host with "
-                        "DLBRIDGE_COPY_SHAREABLE");
+                        "DLBRIDGE_COPY_SHAREABLE",
+                        tensor.device);
   }
   DLBRIDGE_TRY(StartBackend(*backend, error));
   out->descriptor.backend = backend->id;
@@ -177,7 +172,9 @@ DLBridgeStatus ExportTensor(const DLManagedTensorVersioned& tensor, uint32_t opt
                             DLBridgeError* error) {
   std::memset(out, 0, sizeof *out);
   Descriptor* descriptor = &out->descriptor;
-  DLBRIDGE_TRY(Describe(tensor, descriptor, error));
+  Subject subject;
+  DLBRIDGE_TRY(LoadVersioned(tensor, &subject, error));
+  DLBRIDGE_TRY(Describe(subject, descriptor, error));
   if ((options & DLBRIDGE_IPC_READ_ONLY) != 0) {
     descriptor->flags |= kReadOnly;
   }
@@ -187,45 +184,46 @@ DLBridgeStatus ExportTensor(const DLManagedTensorVersioned& tensor, uint32_t opt
     descriptor->byte_offset = 0;
     return DLBRIDGE_OK;
   }
-  return TypeOf(descriptor->device) == kDLCPU ? ExportHost(tensor, reach, out, error)
-                                              : ExportDevice(tensor.dl_tensor, reach, out, error);
+  return TypeOf(descriptor->device) == kDLCPU
+             ? ExportHost(RootOf(tensor), subject.tensor, reach, out, error)
+             : ExportDevice(subject.tensor, reach, out, error);
 }
 
-// Where the caller wants an export.
-struct Target {
-  void* buffer;
-  size_t size;
-  size_t* length;
-  int32_t* fds;
-  size_t fd_capacity;
-  size_t* fd_count;
-};
-
-DLBridgeStatus CheckTarget(const Target& target, DLBridgeError* error) {
-  if (target.buffer == nullptr && target.size != 0) {
-    return RefuseArgument(error, "buffer", "must not be NULL where size is not 0");
+DLBridgeStatus CheckExportSpec(const DLBridgeIpcExportSpec* spec, DLBridgeError* error) {
+  DLBRIDGE_TRY(CheckStruct(spec, "spec", error));
+  DLBRIDGE_TRY(CheckOptionBits(spec->options, kKnownOptions, "spec.options", error));
+  if (spec->buffer == nullptr && spec->buffer_size != 0) {
+    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "spec.buffer",
+                       "must not be NULL with a buffer_size that is not 0",
+                       static_cast<int64_t>(spec->buffer_size));
   }
-  if (target.fds == nullptr && target.fd_capacity != 0) {
-    return RefuseArgument(error, "fds", "must not be NULL where fd_capacity is not 0");
+  if (spec->fds == nullptr && spec->fd_capacity != 0) {
+    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "spec.fds",
+                       "must not be NULL with an fd_capacity that is not 0",
+                       static_cast<int64_t>(spec->fd_capacity));
   }
   return DLBRIDGE_OK;
 }
 
-DLBridgeStatus HandOver(const Export& made, const Target& target, DLBridgeError* error) {
-  uint8_t bytes[DLBRIDGE_IPC_MAX_SIZE];
+// Writes the sizes, and the export where it fits.
+DLBridgeStatus HandOver(const Export& made, const DLBridgeIpcExportSpec& spec,
+                        DLBridgeIpcSizes* sizes, DLBridgeError* error) {
+  uint8_t bytes[kDescriptorMaxSize];
   const size_t length = WriteDescriptor(made.descriptor, bytes);
   const uint32_t fd_count = made.descriptor.fd_count;
-  *target.length = length;
-  *target.fd_count = fd_count;
-  if (length > target.size || fd_count > target.fd_capacity) {
+  DLBridgeIpcSizes needed = DLBRIDGE_IPC_SIZES_INIT;
+  needed.buffer_size = length;
+  needed.fd_count = fd_count;
+  WriteOut(needed, sizes);
+  if (length > spec.buffer_size || fd_count > spec.fd_capacity) {
     CloseFiles(made.fds, fd_count);
-    return RefuseStatus(error, DLBRIDGE_ERROR_BUFFER_TOO_SMALL,
-                        length > target.size ? "buffer" : "fds",
-                        "has too little room for the export; what it needs is told");
+    return length > spec.buffer_size
+               ? RefuseSize(error, "spec.buffer_size", length, spec.buffer_size)
+               : RefuseSize(error, "spec.fd_capacity", fd_count, spec.fd_capacity);
   }
-  std::memcpy(target.buffer, bytes, length);
+  std::memcpy(spec.buffer, bytes, length);
   for (uint32_t i = 0; i < fd_count; ++i) {
-    target.fds[i] = made.fds[i];
+    spec.fds[i] = made.fds[i];
   }
   return DLBRIDGE_OK;
 }
@@ -260,8 +258,7 @@ bool IsConsistent(const Descriptor& peer, bool empty) {
          (peer.memory == SharedAs::kDeviceHandle && IsDeviceHandle(peer));
 }
 
-// What must hold before anything is mapped.
-// Device and dtype, before anything is mapped for them; the memory stands in for its address.
+// Device and dtype, before anything is mapped for them; the descriptor stands in for the address.
 DLBridgeStatus CheckHeadOf(const Descriptor& peer, DLBridgeError* error) {
   const DLTensor tensor = {const_cast<Descriptor*>(&peer),
                            peer.device,
@@ -271,22 +268,25 @@ DLBridgeStatus CheckHeadOf(const Descriptor& peer, DLBridgeError* error) {
                            const_cast<int64_t*>(peer.strides),
                            0};
   FirstBroken sink(error);
-  return CheckHead(BareSubject(&tensor, peer.flags, true), kDefaultPolicy, &sink) ? DLBRIDGE_OK
-                                                                                  : sink.failure();
+  return CheckHead(BorrowedSubject(tensor, peer.flags, true), kDefaultPolicy, &sink)
+             ? DLBRIDGE_OK
+             : sink.failure();
 }
 
 DLBridgeStatus CheckPeer(const Descriptor& peer, size_t fd_count, Reach* reach,
                          DLBridgeError* error) {
   if (peer.fd_count != fd_count) {
-    return RefuseDescriptor(error, "does not go with as many file descriptors as came");
+    return RefuseValue(error, DLBRIDGE_ERROR_DESCRIPTOR, "spec.fd_count",
+                       "must be the number that the descriptor needs",
+                       static_cast<int64_t>(fd_count));
   }
-  // Of the version alone the meaning of all the rest depends; the shape is given, a scalar's too.
+  // The meaning of all the rest depends on the major version.
   if (peer.version.major != kMajor) {
     return Refuse(error, {DLBRIDGE_RULE_VERSION_MAJOR, kNoAxis, kMajor, peer.version.major});
   }
-  // A consumer may write to what was copied for it alone; this is shared.
+  // A consumer may write to a copy that was made for it alone; this memory is shared.
   if ((peer.flags & kCopied) != 0) {
-    return RefuseDescriptor(error, "says IS_COPIED of memory that is shared");
+    return RefuseDescriptor(error, "has IS_COPIED for memory that is shared");
   }
   DLBRIDGE_TRY(CheckHeadOf(peer, error));
   DLBRIDGE_TRY(FindReach(peer, reach, error));
@@ -300,7 +300,7 @@ DLBridgeStatus CheckPeer(const Descriptor& peer, size_t fd_count, Reach* reach,
   return DLBRIDGE_OK;
 }
 
-// Behind the tail of a root whose memory a driver has mapped.
+// The tail of a root whose memory a driver has mapped.
 struct MappingTail {
   AllocationTail tail;
   const Backend* backend;
@@ -308,7 +308,7 @@ struct MappingTail {
 };
 
 void CloseMapping(void* context, DLDevice /*device*/, void* /*memory*/, uint64_t /*bytes*/,
-                  uint64_t /*alignment*/) {
+                  uint64_t /*alignment*/, const DLBridgeStream* /*stream*/) {
   const auto& mapped = *static_cast<const MappingTail*>(context);
   mapped.backend->ipc_close(mapped.mapping);
 }
@@ -331,7 +331,7 @@ DLBridgeStatus OpenDevice(const Descriptor& peer, const int32_t* fds, MappingTai
   DLBRIDGE_TRY(backend->ipc_import(handle, peer.device, &out->mapping, error));
   if (out->mapping.size < peer.size) {
     backend->ipc_close(out->mapping);
-    return RefuseDescriptor(error, "says more memory than the driver mapped");
+    return RefuseDescriptor(error, "describes more memory than the driver mapped");
   }
   out->backend = backend;
   out->tail = {};
@@ -343,7 +343,7 @@ DLBridgeStatus OpenDevice(const Descriptor& peer, const int32_t* fds, MappingTai
   return DLBRIDGE_OK;
 }
 
-// Maps what the descriptor speaks of, to the tail of the node.
+// Maps the memory of the descriptor, to the tail of the node.
 DLBridgeStatus OpenMemory(const Descriptor& peer, const int32_t* fds, bool read_only,
                           MappingTail* out, DLBridgeError* error) {
   out->tail = {};
@@ -373,7 +373,7 @@ void FillImported(const Descriptor& peer, const AllocationTail& tail, Node* node
   BecomeRoot(node, SourceKind::kAllocation, nullptr);
 }
 
-// The node owns its memory from the first step that can fail behind it.
+// Once the memory is open, the node owns it.
 DLBridgeStatus MakeImported(const Descriptor& peer, const int32_t* fds, bool read_only,
                             const Policy& policy, Node** out, DLBridgeError* error) {
   Node* node = AllocateNode(peer.ndim, sizeof(MappingTail));
@@ -390,7 +390,7 @@ DLBridgeStatus MakeImported(const Descriptor& peer, const int32_t* fds, bool rea
   FillImported(peer, tail->tail, node);
   status = CheckCodes(node->versioned.dl_tensor, node->flags, kNewestVersion, error);
   if (status == DLBRIDGE_OK) {
-    status = Validate(VersionedSubject(node->versioned), policy, error);
+    status = Validate(VersionedSubject(node->versioned, node->versioned.version), policy, error);
   }
   if (status != DLBRIDGE_OK) {
     ReleaseNode(node);
@@ -400,24 +400,38 @@ DLBridgeStatus MakeImported(const Descriptor& peer, const int32_t* fds, bool rea
   return DLBRIDGE_OK;
 }
 
-DLBridgeStatus Import(const void* buffer, size_t length, const int32_t* fds, size_t fd_count,
-                      uint32_t options, const DLBridgePolicy* policy, Node** out,
-                      DLBridgeError* error) {
+DLBridgeStatus CheckImportSpec(const DLBridgeIpcImportSpec* spec, DLBridgeError* error) {
+  DLBRIDGE_TRY(CheckStruct(spec, "spec", error));
+  DLBRIDGE_TRY(CheckOptionBits(spec->options, kKnownOptions, "spec.options", error));
+  if (spec->buffer == nullptr) {
+    return RefuseArgument(error, "spec.buffer", "is not set");
+  }
+  if (spec->fds == nullptr && spec->fd_count != 0) {
+    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "spec.fds",
+                       "must not be NULL with an fd_count that is not 0",
+                       static_cast<int64_t>(spec->fd_count));
+  }
+  return DLBRIDGE_OK;
+}
+
+DLBridgeStatus Import(const DLBridgeIpcImportSpec& spec, Node** out, DLBridgeError* error) {
   Policy storage;
   const Policy* rules = nullptr;
-  DLBRIDGE_TRY(ResolvePolicy(policy, &storage, &rules, error));
-  if (length > DLBRIDGE_IPC_MAX_SIZE) {
-    return RefuseDescriptor(error, "is longer than any can be");
+  DLBRIDGE_TRY(ResolvePolicy(spec.policy, &storage, &rules, error));
+  if (spec.buffer_size > kDescriptorMaxSize) {
+    return RefuseValue(error, DLBRIDGE_ERROR_DESCRIPTOR, "spec.buffer_size", "must be at most 2048",
+                       static_cast<int64_t>(spec.buffer_size));
   }
   // A copy: the peer may still write to memory that it shares with this process.
-  uint8_t bytes[DLBRIDGE_IPC_MAX_SIZE];
-  std::memcpy(bytes, buffer, length);
+  uint8_t bytes[kDescriptorMaxSize];
+  std::memcpy(bytes, spec.buffer, spec.buffer_size);
   Descriptor peer;
-  DLBRIDGE_TRY(ReadDescriptor(bytes, length, &peer, error));
+  DLBRIDGE_TRY(ReadDescriptor(bytes, spec.buffer_size, &peer, error));
   Reach reach = {};
-  DLBRIDGE_TRY(CheckPeer(peer, fd_count, &reach, error));
-  const bool read_only = (options & DLBRIDGE_IPC_READ_ONLY) != 0 || (peer.flags & kReadOnly) != 0;
-  return MakeImported(peer, fds, read_only, *rules, out, error);
+  DLBRIDGE_TRY(CheckPeer(peer, spec.fd_count, &reach, error));
+  const bool read_only =
+      (spec.options & DLBRIDGE_IPC_READ_ONLY) != 0 || (peer.flags & kReadOnly) != 0;
+  return MakeImported(peer, spec.fds, read_only, *rules, out, error);
 }
 
 }  // namespace
@@ -425,37 +439,26 @@ DLBridgeStatus Import(const void* buffer, size_t length, const int32_t* fds, siz
 
 extern "C" {
 
-// The ABI asks for so many.
-// NOLINTNEXTLINE(readability-function-size)
-DLBridgeStatus dlbridge_ipc_export(const DLManagedTensorVersioned* tensor, uint32_t options,
-                                   void* buffer, size_t size, size_t* length, int32_t* fds,
-                                   size_t fd_capacity, size_t* fd_count, DLBridgeError* error) {
+DLBridgeStatus dlbridge_ipc_export(const DLManagedTensorVersioned* tensor,
+                                   const DLBridgeIpcExportSpec* spec, DLBridgeIpcSizes* sizes,
+                                   DLBridgeError* error) {
   DLBRIDGE_REQUIRE(tensor);
-  DLBRIDGE_REQUIRE(length);
-  DLBRIDGE_REQUIRE(fd_count);
-  if ((options & ~dlbridge::kKnownOptions) != 0) {
-    return dlbridge::RefuseArgument(error, "options", "has a bit that this library does not know");
-  }
-  const dlbridge::Target target = {buffer, size, length, fds, fd_capacity, fd_count};
-  DLBRIDGE_TRY(dlbridge::CheckTarget(target, error));
+  DLBRIDGE_REQUIRE(spec);
+  DLBRIDGE_REQUIRE(sizes);
+  DLBRIDGE_TRY(dlbridge::CheckExportSpec(spec, error));
+  DLBRIDGE_TRY(dlbridge::CheckOut(sizes, "sizes", error));
   dlbridge::Export made;
-  DLBRIDGE_TRY(dlbridge::ExportTensor(*tensor, options, &made, error));
-  return dlbridge::HandOver(made, target, error);
+  DLBRIDGE_TRY(dlbridge::ExportTensor(*tensor, spec->options, &made, error));
+  return dlbridge::HandOver(made, *spec, sizes, error);
 }
 
-DLBridgeStatus dlbridge_ipc_import(const void* buffer, size_t length, const int32_t* fds,
-                                   size_t fd_count, uint32_t options, const DLBridgePolicy* policy,
+DLBridgeStatus dlbridge_ipc_import(const DLBridgeIpcImportSpec* spec,
                                    DLManagedTensorVersioned** out, DLBridgeError* error) {
-  DLBRIDGE_REQUIRE(buffer);
+  DLBRIDGE_REQUIRE(spec);
   DLBRIDGE_REQUIRE(out);
-  if (fds == nullptr && fd_count != 0) {
-    return dlbridge::RefuseArgument(error, "fds", "must not be NULL where fd_count is not 0");
-  }
-  if ((options & ~dlbridge::kKnownOptions) != 0) {
-    return dlbridge::RefuseArgument(error, "options", "has a bit that this library does not know");
-  }
+  DLBRIDGE_TRY(dlbridge::CheckImportSpec(spec, error));
   dlbridge::Node* node = nullptr;
-  DLBRIDGE_TRY(dlbridge::Import(buffer, length, fds, fd_count, options, policy, &node, error));
+  DLBRIDGE_TRY(dlbridge::Import(*spec, &node, error));
   *out = &node->versioned;
   return DLBRIDGE_OK;
 }

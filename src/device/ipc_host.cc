@@ -87,7 +87,7 @@ int AllocatePages(int fd, uint64_t size) {
   return 0;
 }
 
-// Its size is fixed from now on, and nobody of another user can open it anew.
+// Its size is fixed from now on, and another user cannot open it anew.
 int SealFile(int fd) {
   const bool sealed =
       fchmod(fd, S_IRUSR) == 0 && fcntl(fd, kAddSeals, kSealShrink | kSealGrow | kSealSeal) == 0;
@@ -116,12 +116,12 @@ void* ContextOf(int fd) { return reinterpret_cast<void*>(static_cast<uintptr_t>(
 int FileOf(const void* context) { return static_cast<int>(reinterpret_cast<uintptr_t>(context)); }
 
 void FreeImported(void* /*context*/, DLDevice /*device*/, void* memory, uint64_t bytes,
-                  uint64_t /*alignment*/) {
+                  uint64_t /*alignment*/, const DLBridgeStream* /*stream*/) {
   munmap(memory, bytes);
 }
 
 void FreeShareable(void* context, DLDevice /*device*/, void* memory, uint64_t bytes,
-                   uint64_t /*alignment*/) {
+                   uint64_t /*alignment*/, const DLBridgeStream* /*stream*/) {
   munmap(memory, bytes);
   close(FileOf(context));
 }
@@ -150,8 +150,11 @@ DLBridgeStatus CheckFile(int fd, uint64_t size, DLBridgeError* error) {
   if ((seals & kSealShrink) == 0) {
     return RefuseFile(error, "is of a memory file that is not sealed against shrinking");
   }
-  if (file.st_size < 0 || static_cast<uint64_t>(file.st_size) < size) {
-    return RefuseFile(error, "is of a memory file smaller than the descriptor says");
+  // Of a larger file the pages that are counted below could all be past the described ones.
+  if (file.st_size < 0 || static_cast<uint64_t>(file.st_size) != size) {
+    return RefuseValue(error, DLBRIDGE_ERROR_DESCRIPTOR, "the file descriptor",
+                       "must be of a memory file as large as the descriptor says, in bytes",
+                       file.st_size);
   }
   if (static_cast<Wide>(file.st_blocks) * 512 < static_cast<Wide>(size)) {
     return RefuseFile(error, "is of a memory file with holes");
@@ -159,12 +162,31 @@ DLBridgeStatus CheckFile(int fd, uint64_t size, DLBridgeError* error) {
   return DLBRIDGE_OK;
 }
 
+// Were all pages written to? Moves the position of the file and back.
+bool HasNoHole(int fd, uint64_t size) {
+  const off_t before = lseek(fd, 0, SEEK_CUR);
+  const off_t hole = lseek(fd, 0, SEEK_HOLE);
+  lseek(fd, before < 0 ? 0 : before, SEEK_SET);
+  return hole >= 0 && static_cast<uint64_t>(hole) >= size;
+}
+
+// Pages can also be allocated past the end of a file, so counting them proves nothing about those
+// of a mapping: they are made present, unless all of them were written to. Kernels before 5.14
+// cannot.
+DLBridgeStatus MakePresent(int fd, void* mapped, uint64_t size, DLBridgeError* error) {
+  constexpr int kPopulateRead = 22;  // MADV_POPULATE_READ, newer than the oldest headers
+  if (HasNoHole(fd, size) || madvise(mapped, size, kPopulateRead) == 0 || errno == EINVAL) {
+    return DLBRIDGE_OK;
+  }
+  return RefuseFile(error, "is of a memory file whose pages cannot be had");
+}
+
 DLBridgeStatus CheckWritable(int fd, DLBridgeError* error) {
   const int flags = fcntl(fd, F_GETFL);
   return flags >= 0 && (flags & O_ACCMODE) == O_RDWR
              ? DLBRIDGE_OK
              : RefuseFile(error,
-                          "is not open for writing, as the descriptor says: import it "
+                          "is not open for writing, but the descriptor says so: import it "
                           "with DLBRIDGE_IPC_READ_ONLY");
 }
 
@@ -174,8 +196,9 @@ DLBridgeStatus AcquireShareable(uint64_t bytes, uint64_t alignment, AllocationTa
                                 DLBridgeError* error) {
   const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   if (alignment > page) {
-    return RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "spec.alignment",
-                        "must be at most that of a page for SHAREABLE memory");
+    return RefuseValue(error, DLBRIDGE_ERROR_UNSUPPORTED, "spec.alignment",
+                       "must be at most the size of a page for SHAREABLE memory",
+                       static_cast<int64_t>(alignment));
   }
   uint64_t size = 0;
   if (AddOverflows(bytes, page - 1, &size) || !CanEverFit(size)) {
@@ -228,6 +251,11 @@ DLBridgeStatus ImportFile(int32_t fd, uint64_t size, bool read_only, AllocationT
     return errno == EPERM || errno == EACCES
                ? RefuseFile(error, "does not allow what the descriptor says")
                : RefuseSystem(error, "mmap", errno);
+  }
+  const DLBridgeStatus status = MakePresent(fd, mapped, size, error);
+  if (status != DLBRIDGE_OK) {
+    munmap(mapped, size);
+    return status;
   }
   FillTail(mapped, size, tail);
   tail->deallocate = FreeImported;

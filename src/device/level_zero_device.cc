@@ -142,8 +142,8 @@ bool FindEntered(Driver driver, DriverContext* out) {
   DLBridgeContextEntry entry;
   for (uint64_t cursor = 0; table.next(&cursor, &entry) == DLBRIDGE_OK;) {
     if (entry.backend == DLBRIDGE_BACKEND_LEVEL_ZERO && entry.platform == ToInteger(driver) &&
-        (entry.flags & DLBRIDGE_CONTEXT_ENUMERATED) != 0) {
-      *out = {ToHandle<Context>(entry.context), entry.flags};
+        (entry.properties & DLBRIDGE_CONTEXT_ENUMERATED) != 0) {
+      *out = {ToHandle<Context>(entry.context), entry.properties};
       return true;
     }
   }
@@ -188,7 +188,7 @@ DLBridgeStatus Enter(const DeviceRecord& device, const DriverContext& context,
   entry.platform = ToInteger(device.driver);
   entry.native_device = ToInteger(device.device);
   entry.context = ToInteger(context.context);
-  entry.flags = context.flags;
+  entry.properties = context.flags;
   std::memcpy(entry.uuid, device.uuid, sizeof entry.uuid);
   bool mine = false;
   return EnterDevice(entry, &mine, error);
@@ -262,7 +262,7 @@ DLBridgeStatus NativeDevice(DLDevice label, uint64_t context, const char* argume
   if (root == nullptr) {
     return RefuseArgument(error, argument,
                           "has a device that neither Level Zero nor the context table knows: "
-                          "expected one of dlbridge_device_next, or a smaller id");
+                          "expected one of dlbridge_context_next, or a smaller id");
   }
   *out = root->device;
   return DLBRIDGE_OK;

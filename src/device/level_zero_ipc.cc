@@ -165,7 +165,7 @@ DLBridgeStatus FindTarget(DLDevice label, const DeviceRecord& device, DLBridgeCo
   DLBridgeContextEntry entry;
   bool found = false;
   for (uint64_t cursor = 0; table.next(&cursor, &entry) == DLBRIDGE_OK;) {
-    const bool registered = (entry.flags & DLBRIDGE_CONTEXT_ENUMERATED) == 0;
+    const bool registered = (entry.properties & DLBRIDGE_CONTEXT_ENUMERATED) == 0;
     if (IsEntryOf(entry, device) && (!found || registered)) {
       *out = entry;
       found = true;
@@ -254,10 +254,11 @@ DLBridgeStatus IpcImport(const IpcHandle& handle, DLDevice label, IpcMapping* ou
     SharedTable().release(entry.id);
     return status;
   }
-  *out = {{DLBRIDGE_BACKEND_LEVEL_ZERO, DLBRIDGE_BUFFER_ADDRESS, ToInteger(address), entry.context},
-          entry.device,
-          handle.size,
-          {entry.id, 0}};
+  *out = {
+      {DLBRIDGE_BACKEND_LEVEL_ZERO, DLBRIDGE_BUFFER_ADDRESS, ToInteger(address), entry.context, 0},
+      entry.device,
+      handle.size,
+      {entry.id, 0}};
   return DLBRIDGE_OK;
 }
 

@@ -21,7 +21,7 @@ struct Question {
 };
 
 bool IsRegistered(const DLBridgeContextEntry& entry) {
-  return (entry.flags & DLBRIDGE_CONTEXT_ENUMERATED) == 0;
+  return (entry.properties & DLBRIDGE_CONTEXT_ENUMERATED) == 0;
 }
 
 bool IsOfDevice(const DLBridgeContextEntry& entry, const DLDevice& device) {
@@ -210,7 +210,7 @@ DLBridgeStatus PointerInfo(const DLBridgeBuffer& buffer, DLDevice label, DLBridg
   out->device = LabelOf(memory, label);
   out->memory = MemoryKind(memory.type);
   out->native_device = memory.record != nullptr ? memory.record->index : -1;
-  out->flags = memory.assumed ? DLBRIDGE_POINTER_CONTEXT_ASSUMED : 0;
+  out->properties = memory.assumed ? DLBRIDGE_POINTER_CONTEXT_ASSUMED : 0;
   out->base = ToInteger(base);
   out->size = size;
   out->context = memory.context;

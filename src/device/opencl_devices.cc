@@ -62,7 +62,7 @@ DLBridgeStatus EnterOne(const ClPlatformRecord& platform, uint32_t index, ClCont
   entry.platform = ClNumber(platform.platform);
   entry.native_device = ClNumber(g_opencl.devices[index]);
   entry.context = ClNumber(context);
-  entry.flags = DLBRIDGE_CONTEXT_ENUMERATED | DLBRIDGE_CONTEXT_PRIVATE;
+  entry.properties = DLBRIDGE_CONTEXT_ENUMERATED | DLBRIDGE_CONTEXT_PRIVATE;
   uint8_t uuid[sizeof entry.uuid];
   const int32_t code = g_opencl.call.clGetDeviceInfo(g_opencl.devices[index], kClDeviceUuid,
                                                      sizeof uuid, uuid, nullptr);

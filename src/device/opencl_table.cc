@@ -8,7 +8,7 @@ namespace dlbridge {
 namespace {
 
 bool IsRegistered(const DLBridgeContextEntry& entry) {
-  return (entry.flags & DLBRIDGE_CONTEXT_ENUMERATED) == 0;
+  return (entry.properties & DLBRIDGE_CONTEXT_ENUMERATED) == 0;
 }
 
 bool IsNative(const DLBridgeContextEntry& entry, int32_t type, ClDevice device) {

@@ -70,7 +70,7 @@ DLBridgeStatus AskNamedContext(uint64_t context, uint64_t address, Usm* out, DLB
 }
 
 bool IsInRound(const DLBridgeContextEntry& entry, DLDevice label, Round round) {
-  const bool enumerated = (entry.flags & DLBRIDGE_CONTEXT_ENUMERATED) != 0;
+  const bool enumerated = (entry.properties & DLBRIDGE_CONTEXT_ENUMERATED) != 0;
   if (entry.backend != DLBRIDGE_BACKEND_OPENCL || entry.context == 0) {
     return false;
   }
@@ -164,7 +164,7 @@ DLBridgeStatus UsmInfo(const DLBridgeBuffer& buffer, DLDevice label, DLBridgePoi
   out->memory = MemoryOf(usm.type);
   out->device = MakeDevice(kDLOneAPI, IdOf(usm, label));
   out->native_device = DeviceIndex(usm.device);
-  out->flags = usm.assumed ? DLBRIDGE_POINTER_CONTEXT_ASSUMED : 0;
+  out->properties = usm.assumed ? DLBRIDGE_POINTER_CONTEXT_ASSUMED : 0;
   out->base = ClNumber(usm.base);
   out->size = usm.size;
   out->context = usm.context;

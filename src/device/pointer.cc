@@ -51,7 +51,7 @@ DLBridgeStatus AskList(const BackendList& list, const DLBridgeBuffer& buffer, DL
     asked = asked || IsStarted(backend);
     missing = missing == nullptr && !IsUsable(backend) ? &backend : missing;
   }
-  // One of before a fork may well be the one that knows.
+  // A backend started before fork() may own this pointer.
   if (missing != nullptr && (!asked || StartBackend(*missing, nullptr) == DLBRIDGE_ERROR_FORKED)) {
     return StartBackend(*missing, error);
   }
@@ -67,7 +67,7 @@ DLBridgeStatus AskIfStarted(DLBridgeBackend id, const DLBridgeBuffer& buffer, DL
   return IsStarted(backend) ? backend.pointer_info(buffer, label, out, error) : DLBRIDGE_OK;
 }
 
-// Nobody says whose memory it is: only drivers that run already are asked.
+// The owner of the memory is not given: only drivers that run already are asked.
 DLBridgeStatus AskStarted(const DLBridgeBuffer& buffer, DLDevice label, DLBridgePointerInfo* out,
                           DLBridgeError* error) {
   for (const DLBridgeBackend id : kAll) {
@@ -81,12 +81,16 @@ DLBridgeStatus AskStarted(const DLBridgeBuffer& buffer, DLDevice label, DLBridge
 }
 
 DLBridgeStatus CheckBuffer(const DLBridgeBuffer& buffer, DLDevice label, DLBridgeError* error) {
+  DLBRIDGE_TRY(CheckReserved(buffer.reserved, "buffer.reserved", error));
   if (buffer.kind != DLBRIDGE_BUFFER_ADDRESS && buffer.kind != DLBRIDGE_BUFFER_CL_MEM) {
-    return RefuseArgument(error, "buffer.kind",
-                          "must be ADDRESS or CL_MEM: no driver can be asked about other handles");
+    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "buffer.kind",
+                       "must be ADDRESS (1) or CL_MEM (2): no driver can be asked about other "
+                       "handles",
+                       buffer.kind);
   }
   if (buffer.backend != DLBRIDGE_BACKEND_NONE && FindBackend(buffer.backend) == nullptr) {
-    return RefuseArgument(error, "buffer.backend", "must be NONE or one of CPU to OPENCL");
+    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "buffer.backend",
+                       "must be NONE (0) or one of CPU (1) to OPENCL (5)", buffer.backend);
   }
   if (buffer.kind == DLBRIDGE_BUFFER_CL_MEM && buffer.handle == 0) {
     return RefuseArgument(error, "buffer.handle", "must not be NULL for a CL_MEM");
@@ -94,7 +98,9 @@ DLBridgeStatus CheckBuffer(const DLBridgeBuffer& buffer, DLDevice label, DLBridg
   const bool opencl = buffer.backend == DLBRIDGE_BACKEND_OPENCL ||
                       (buffer.backend == DLBRIDGE_BACKEND_NONE && TypeOf(label) == kDLOpenCL);
   if (buffer.kind == DLBRIDGE_BUFFER_CL_MEM && !opencl) {
-    return RefuseArgument(error, "buffer.backend", "must be OPENCL, or the device, for a CL_MEM");
+    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "buffer.backend",
+                       "must be OPENCL (5) for a CL_MEM, or NONE with an OpenCL device",
+                       buffer.backend);
   }
   return DLBRIDGE_OK;
 }
@@ -133,8 +139,10 @@ DLBridgeStatus AskPointer(const DLBridgeBuffer& buffer, DLDevice label, DLBridge
   }
   const BackendList list = BackendsOf(TypeOf(label));
   if (list.count == 0) {
-    return RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "device",
-                        "has a type whose driver this build cannot ask");
+    return RefuseDevice(error, DLBRIDGE_ERROR_UNSUPPORTED, "device",
+                        "must be of a type whose driver this build can ask: CPU, CUDA, ROCm, "
+                        "oneAPI or OpenCL",
+                        label);
   }
   return AskList(list, buffer, label, out, error);
 }
@@ -180,7 +188,12 @@ DLBridgeStatus dlbridge_pointer_info(const DLBridgeBuffer* buffer, DLDevice devi
   DLBRIDGE_REQUIRE(out);
   DLBRIDGE_TRY(dlbridge::CheckOut(out, "out", error));
   DLBridgePointerInfo info;
-  DLBRIDGE_TRY(dlbridge::AskPointer(*buffer, device, &info, error));
+  const DLDevice label = dlbridge::DeviceOrCpu(device);
+  DLBridgeBuffer asked = *buffer;
+  if (asked.kind == DLBRIDGE_BUFFER_DEFAULT) {
+    asked.kind = dlbridge::ImpliedBufferKind(dlbridge::TypeOf(label));
+  }
+  DLBRIDGE_TRY(dlbridge::AskPointer(asked, label, &info, error));
   dlbridge::WriteOut(info, out);
   return DLBRIDGE_OK;
 }

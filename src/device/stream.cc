@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams: what the array API's integers mean, and who has to do something for an order.
+// Streams: the array API's integers, and which driver call orders two queues.
 #include "device/stream.h"
 
 #include "device.h"
@@ -13,7 +13,7 @@ constexpr uint32_t kHandoffOptions =
     DLBRIDGE_HANDOFF_ALLOW_HOST_WAIT | DLBRIDGE_HANDOFF_ALLOW_CAPTURE;
 
 DLBridgeStream MakeStream(DLBridgeBackend backend, int32_t kind, DLDevice device, uint64_t handle) {
-  return {backend, kind, device, handle, 0};
+  return {backend, kind, device, handle, 0, 0};
 }
 
 DLBridgeStatus CudaStream(DLDevice device, int64_t stream, DLBridgeStream* out,
@@ -25,7 +25,8 @@ DLBridgeStatus CudaStream(DLDevice device, int64_t stream, DLBridgeStream* out,
                           "legacy default stream, 2 for the per-thread one, a cudaStream_t, or -1");
   }
   if (value < -1) {
-    return RefuseArgument(error, "stream", "must be None, -1, 1, 2 or a cudaStream_t for CUDA");
+    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "stream",
+                       "must be None, -1, 1, 2 or a cudaStream_t for CUDA", stream);
   }
   *out = value == -1 ? MakeStream(DLBRIDGE_BACKEND_CUDA, DLBRIDGE_STREAM_NO_SYNC, device, 0)
                      : MakeStream(DLBRIDGE_BACKEND_CUDA, DLBRIDGE_STREAM_QUEUE, device,
@@ -37,8 +38,9 @@ DLBridgeStatus RocmStream(DLDevice device, int64_t stream, DLBridgeStream* out,
                           DLBridgeError* error) {
   const int64_t value = stream == DLBRIDGE_ARRAY_API_STREAM_NONE ? 0 : stream;
   if (value < -1 || value == 1 || value == 2) {
-    return RefuseArgument(error, "stream",
-                          "must be None, -1, 0 or a hipStream_t for ROCm, which has no 1 and 2");
+    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "stream",
+                       "must be None, -1, 0 or a hipStream_t for ROCm, which has no 1 and 2",
+                       stream);
   }
   *out = value == -1 ? MakeStream(DLBRIDGE_BACKEND_HIP, DLBRIDGE_STREAM_NO_SYNC, device, 0)
                      : MakeStream(DLBRIDGE_BACKEND_HIP, DLBRIDGE_STREAM_QUEUE, device,
@@ -58,15 +60,17 @@ DLBridgeStatus OtherStream(DLDevice device, int64_t stream, DLBridgeStream* out,
     return DLBRIDGE_OK;
   }
   if (type == kDLCPU) {
-    return RefuseArgument(error, "stream", "must be None on the CPU, which has no streams");
+    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "stream",
+                       "must be None on the CPU, which has no streams", stream);
   }
   if (stream == -1) {
     *out = MakeStream(backend, DLBRIDGE_STREAM_NO_SYNC, device, 0);
     return DLBRIDGE_OK;
   }
-  return RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "stream",
-                      "is an integer, which the standard gives no meaning on this device: fill a "
-                      "DLBridgeStream with the native queue");
+  return RefuseValue(error, DLBRIDGE_ERROR_UNSUPPORTED, "stream",
+                     "is an integer, which the standard gives no meaning on this device: fill a "
+                     "DLBridgeStream with the native queue",
+                     stream);
 }
 
 // What every backend relies on: a queue of a backend that has queues, and no NULL where a driver
@@ -75,8 +79,10 @@ DLBridgeStatus CheckQueue(const DLBridgeStream& stream, const char* argument,
                           DLBridgeError* error) {
   const Backend* backend = FindBackend(stream.backend);
   if (backend == nullptr || backend->synchronize == nullptr) {
-    return RefuseArgument(
-        error, argument, "must say which backend its queue is of: CUDA, HIP, LEVEL_ZERO or OPENCL");
+    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, argument,
+                       "must have the backend of its queue: CUDA (2), HIP (3), LEVEL_ZERO (4) or "
+                       "OPENCL (5)",
+                       stream.backend);
   }
   const bool list = stream.kind == DLBRIDGE_STREAM_IMMEDIATE_LIST;
   if (list && stream.backend != DLBRIDGE_BACKEND_LEVEL_ZERO) {
@@ -102,11 +108,17 @@ DLBridgeStatus CheckQueue(const DLBridgeStream& stream, const char* argument,
 
 DLBridgeStatus CheckStream(const DLBridgeStream& stream, const char* argument,
                            DLBridgeError* error) {
+  DLBRIDGE_TRY(CheckReserved(stream.reserved, argument, error));
+  if (stream.kind == 0) {
+    return RefuseArgument(error, argument, "is not set: its kind is 0");
+  }
   if (stream.kind == DLBRIDGE_STREAM_HOST || stream.kind == DLBRIDGE_STREAM_NO_SYNC) {
     return DLBRIDGE_OK;
   }
   if (!IsQueue(stream)) {
-    return RefuseArgument(error, argument, "must be HOST, NO_SYNC, QUEUE or IMMEDIATE_LIST");
+    return RefuseValue(
+        error, stream.kind < 0 ? DLBRIDGE_ERROR_INVALID_ARGUMENT : DLBRIDGE_ERROR_TOO_NEW, argument,
+        "must be of kind HOST (1), NO_SYNC (2), QUEUE (3) or IMMEDIATE_LIST (4)", stream.kind);
   }
   return CheckQueue(stream, argument, error);
 }
@@ -167,9 +179,7 @@ DLBridgeStatus dlbridge_stream_handoff(const DLBridgeStream* producer,
                                        DLBridgeError* error) {
   DLBRIDGE_REQUIRE(producer);
   DLBRIDGE_REQUIRE(consumer);
-  if ((options & ~dlbridge::kHandoffOptions) != 0) {
-    return dlbridge::RefuseArgument(error, "options", "has a bit that this library does not know");
-  }
+  DLBRIDGE_TRY(dlbridge::CheckOptionBits(options, dlbridge::kHandoffOptions, "options", error));
   DLBRIDGE_TRY(dlbridge::CheckStream(*producer, "producer", error));
   DLBRIDGE_TRY(dlbridge::CheckStream(*consumer, "consumer", error));
   if (!dlbridge::IsQueue(*producer) || consumer->kind == DLBRIDGE_STREAM_NO_SYNC ||

@@ -108,7 +108,7 @@ Record* NextRecord(uint64_t id) {
 void Fill(const DLBridgeContextEntry& entry, uint64_t id, Record* record) {
   record->entry = entry;
   record->entry.id = id;
-  record->entry.flags &= ~kWishes;
+  record->entry.properties &= ~kWishes;
   record->owners.store(1, std::memory_order_relaxed);
   record->generation = ForkGeneration();
 }
@@ -116,7 +116,7 @@ void Fill(const DLBridgeContextEntry& entry, uint64_t id, Record* record) {
 // The last of its owners is gone. Outside the lock.
 void Finish(const Record& record) {
   if (record.entry.release != nullptr) {
-    record.entry.release(record.entry.user, &record.entry);
+    record.entry.release(record.entry.release_context, &record.entry);
   }
 }
 
@@ -165,9 +165,9 @@ bool IsDefault(const Snapshot& snapshot, const Row* row) {
 
 DLBRIDGE_INLINE void CopyOut(const DLBridgeContextEntry& entry, bool is_default,
                              DLBridgeContextEntry* out) {
-  const uint32_t flags = entry.flags | (is_default ? uint32_t{DLBRIDGE_CONTEXT_DEFAULT} : 0);
+  const uint32_t flags = entry.properties | (is_default ? uint32_t{DLBRIDGE_CONTEXT_DEFAULT} : 0);
   *out = entry;
-  out->flags = flags;
+  out->properties = flags;
 }
 
 // An empty snapshot with room for so many rows; NULL where there is no memory.
@@ -218,7 +218,7 @@ void Publish(Snapshot* snapshot) {
 // ------------------------------------------------------------------------------------- adding
 
 bool IsEnumerated(const DLBridgeContextEntry& entry) {
-  return (entry.flags & DLBRIDGE_CONTEXT_ENUMERATED) != 0;
+  return (entry.properties & DLBRIDGE_CONTEXT_ENUMERATED) != 0;
 }
 
 bool IsOneNativeDevice(const DLBridgeContextEntry& a, const DLBridgeContextEntry& b) {
@@ -234,7 +234,7 @@ bool GivesWay(const DLBridgeContextEntry& entry, const DLBridgeContextEntry& add
   if (IsEnumerated(entry)) {
     return other || entry.context == added.context;
   }
-  return other && (added.flags & DLBRIDGE_CONTEXT_REPLACE) != 0;
+  return other && (added.properties & DLBRIDGE_CONTEXT_REPLACE) != 0;
 }
 
 // What an application registered goes before what was enumerated, and a new default before its
@@ -243,7 +243,7 @@ bool GoesBefore(const DLBridgeContextEntry& entry, const DLBridgeContextEntry& a
   if (IsEnumerated(entry) != IsEnumerated(added)) {
     return IsEnumerated(added);
   }
-  return (added.flags & DLBRIDGE_CONTEXT_DEFAULT) == 0;
+  return (added.properties & DLBRIDGE_CONTEXT_DEFAULT) == 0;
 }
 
 // Does an entry that stays stand against `added`?
@@ -508,11 +508,12 @@ DLBridgeStatus CheckQueueAndFlags(const DLBridgeContextEntry& entry, DLBridgeErr
                           "must be 0 without a queue, else QUEUE or, in Level Zero, "
                           "IMMEDIATE_LIST");
   }
-  if ((entry.flags & ~kKnownFlags) != 0) {
-    return RefuseArgument(error, "entry.flags", "has a bit that this table does not know");
+  if ((entry.properties & ~kKnownFlags) != 0) {
+    return RefuseArgument(error, "entry.properties", "has a bit that this table does not know");
   }
-  if (IsEnumerated(entry) && (entry.flags & DLBRIDGE_CONTEXT_REPLACE) != 0) {
-    return RefuseArgument(error, "entry.flags", "must not say REPLACE where it says ENUMERATED");
+  if (IsEnumerated(entry) && (entry.properties & DLBRIDGE_CONTEXT_REPLACE) != 0) {
+    return RefuseArgument(error, "entry.properties",
+                          "must not say REPLACE where it says ENUMERATED");
   }
   return DLBRIDGE_OK;
 }

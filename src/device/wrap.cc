@@ -11,71 +11,82 @@
 namespace dlbridge {
 namespace {
 
-constexpr uint32_t kKnownOptions =
-    DLBRIDGE_WRAP_SKIP_VALIDATION | DLBRIDGE_WRAP_PIN_PRODUCER | DLBRIDGE_WRAP_RETAIN;
+constexpr uint32_t kKnownOptions = DLBRIDGE_WRAP_SKIP_VALIDATION | DLBRIDGE_WRAP_PIN_PRODUCER |
+                                   DLBRIDGE_WRAP_RETAIN | DLBRIDGE_WRAP_LIMIT_BUFFER;
 
 constexpr uint32_t kSkip = DLBRIDGE_CONVERT_SKIP_VALIDATION;
 
-// The kind of buffer that belongs to a device type.
-int32_t KindOf(int32_t type) {
-  if (type == kDLOpenCL) {
-    return DLBRIDGE_BUFFER_CL_MEM;
-  }
-  return DeviceTypeOf(type).data == DataIs::kHandle ? DLBRIDGE_BUFFER_HANDLE
-                                                    : DLBRIDGE_BUFFER_ADDRESS;
-}
+bool Has(const DLBridgeWrapSpec& spec, uint32_t option) { return (spec.options & option) != 0; }
 
 DLBridgeStatus CheckNative(const DLBridgeWrapSpec& spec, DLBridgeError* error) {
   const int32_t type = TypeOf(spec.device);
-  if (DLBRIDGE_UNLIKELY(spec.buffer.kind != KindOf(type))) {
-    return RefuseArgument(error, "spec.buffer.kind",
-                          "must be CL_MEM for OpenCL, HANDLE for Vulkan, Metal, WebGPU and VPI, "
-                          "else ADDRESS; SVM and USM become a cl_mem by CL_MEM_USE_HOST_PTR");
+  if (type == 0 && spec.device.device_id == 0) {
+    return RefuseArgument(error, "spec.device", "is not set");
   }
-  if (DLBRIDGE_UNLIKELY(!IsBackendOf(spec.buffer.backend, type))) {
-    return RefuseArgument(error, "spec.buffer.backend", "must be NONE or a backend of the device");
+  if (Packed(spec.dtype) == 0) {
+    return RefuseArgument(error, "spec.dtype", "is not set");
   }
-  if (DLBRIDGE_UNLIKELY((spec.options & DLBRIDGE_WRAP_RETAIN) != 0 &&
-                        spec.buffer.kind != DLBRIDGE_BUFFER_CL_MEM)) {
-    return RefuseArgument(error, "spec.options", "must ask for RETAIN only with a CL_MEM");
+  const int32_t implied = ImpliedBufferKind(type);
+  if (spec.buffer.kind != DLBRIDGE_BUFFER_DEFAULT && spec.buffer.kind != implied) {
+    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "spec.buffer.kind",
+                       "must be 0, or CL_MEM (2) for OpenCL, HANDLE (3) for Vulkan, Metal, WebGPU "
+                       "and VPI, else ADDRESS (1); SVM and USM become a cl_mem by "
+                       "CL_MEM_USE_HOST_PTR",
+                       spec.buffer.kind);
+  }
+  DLBRIDGE_TRY(CheckReserved(spec.buffer.reserved, "spec.buffer.reserved", error));
+  if (!IsBackendOf(spec.buffer.backend, type)) {
+    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "spec.buffer.backend",
+                       "must be NONE (0) or a backend of the device", spec.buffer.backend);
+  }
+  if (Has(spec, DLBRIDGE_WRAP_RETAIN) && implied != DLBRIDGE_BUFFER_CL_MEM) {
+    return RefuseDevice(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "spec.options",
+                        "has DLBRIDGE_WRAP_RETAIN, which is for OpenCL", spec.device);
   }
   return DLBRIDGE_OK;
 }
 
 DLBridgeStatus CheckWrapOptions(const DLBridgeWrapSpec& spec, DLBridgeError* error) {
-  if ((spec.options & ~kKnownOptions) != 0) {
-    return RefuseArgument(error, "spec.options", "has a bit that this library does not know");
+  DLBRIDGE_TRY(CheckOptionBits(spec.options, kKnownOptions, "spec.options", error));
+  DLBRIDGE_TRY(CheckResultVersion(spec.version, "spec.version", error));
+  if (spec.buffer_size != 0 && !Has(spec, DLBRIDGE_WRAP_LIMIT_BUFFER)) {
+    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "spec.buffer_size",
+                       "must be 0 without DLBRIDGE_WRAP_LIMIT_BUFFER",
+                       static_cast<int64_t>(spec.buffer_size));
   }
-  if (spec.reserved[0] != 0 || spec.reserved[1] != 0) {
-    return RefuseArgument(error, "spec.reserved", "must be zero");
-  }
-  if (spec.version.major != kMajor && (spec.version.major != 0 || spec.version.minor != 0)) {
-    return RefuseArgument(error, "spec.version", "must be of major 1, or {0, 0} for the newest");
-  }
-  const bool vouched = (spec.options & DLBRIDGE_WRAP_SKIP_VALIDATION) != 0;
-  if (vouched && (spec.policy != nullptr || spec.buffer_size != UINT64_MAX)) {
+  if (Has(spec, DLBRIDGE_WRAP_SKIP_VALIDATION) &&
+      (spec.policy != nullptr || Has(spec, DLBRIDGE_WRAP_LIMIT_BUFFER))) {
     return RefuseArgument(error, "spec.options",
-                          "must not skip validation where a policy or a buffer_size is given");
+                          "has DLBRIDGE_WRAP_SKIP_VALIDATION, which excludes a policy and "
+                          "DLBRIDGE_WRAP_LIMIT_BUFFER");
   }
   return DLBRIDGE_OK;
 }
 
-// What the layout is checked by. `storage` is used where the caller demands something.
+// The smaller one of the policy's buffer and the spec's.
+void LimitBuffer(uint64_t size, Options* options) {
+  const Policy* policy = options->policy;
+  if (policy->Has(DLBRIDGE_POLICY_LIMIT_BUFFER) && policy->buffer_size <= size) {
+    return;
+  }
+  options->policy_storage = *policy;
+  options->policy_storage.options |= DLBRIDGE_POLICY_LIMIT_BUFFER;
+  options->policy_storage.buffer_size = size;
+  options->policy_storage.demands = true;
+  options->policy = &options->policy_storage;
+}
+
+// The options that the layout is checked by.
 DLBridgeStatus ReadWrapOptions(const DLBridgeWrapSpec& spec, Options* storage,
                                DLBridgeError* error) {
   DLBRIDGE_TRY(CheckWrapOptions(spec, error));
   *storage = kDefaultOptions;
-  storage->flags = (spec.options & DLBRIDGE_WRAP_SKIP_VALIDATION) != 0 ? kSkip : 0;
+  storage->options = Has(spec, DLBRIDGE_WRAP_SKIP_VALIDATION) ? kSkip : 0;
   storage->version = SharedVersion(spec.version);
-  const Policy* policy = nullptr;
-  DLBRIDGE_TRY(ResolvePolicy(spec.policy, &storage->policy_storage, &policy, error));
-  if (spec.buffer_size < policy->buffer_size) {
-    storage->policy_storage = *policy;
-    storage->policy_storage.buffer_size = spec.buffer_size;
-    storage->policy_storage.demands = true;
-    policy = &storage->policy_storage;
+  DLBRIDGE_TRY(ResolvePolicy(spec.policy, &storage->policy_storage, &storage->policy, error));
+  if (Has(spec, DLBRIDGE_WRAP_LIMIT_BUFFER)) {
+    LimitBuffer(spec.buffer_size, storage);
   }
-  storage->policy = policy;
   return DLBRIDGE_OK;
 }
 
@@ -89,17 +100,18 @@ DLBRIDGE_INLINE DLTensor TensorOf(const DLBridgeWrapSpec& spec) {
           spec.byte_offset};
 }
 
-// A node with arrays and layout, not yet anybody's.
+// A node with arrays and layout, not yet an owner.
 DLBRIDGE_INLINE DLBridgeStatus MakeWrapped(const DLTensor& tensor, const DLBridgeWrapSpec& spec,
                                            const Options& options, Node** out,
                                            DLBridgeError* error) {
-  const Subject subject = BareSubject(&tensor, spec.flags, true);
+  const Subject subject = {
+      tensor, spec.tensor_flags, {0, 0}, 0, (spec.tensor_flags & kReadOnly) == 0};
   DLBRIDGE_TRY(CheckSource(subject, options, error));
   Node* node = AllocateNode(tensor.ndim, sizeof(WrapTail));
   if (DLBRIDGE_UNLIKELY(node == nullptr)) {
     return RefuseMemory(error);
   }
-  InitNode(node, tensor.ndim, spec.flags);
+  InitNode(node, tensor.ndim, spec.tensor_flags);
   FirstBroken sink(error);
   if (DLBRIDGE_UNLIKELY(!Snapshot(subject, options, node, &sink))) {
     DiscardNode(node);
@@ -117,8 +129,8 @@ DLBridgeStatus KeepContext(const DLBridgeWrapSpec& spec, uint64_t* entry, DLBrid
   DLBridgeContextEntry found;
   DLBRIDGE_TRY(FindContext(spec.device, spec.buffer.context, &found, error));
   if (spec.buffer.backend != DLBRIDGE_BACKEND_NONE && spec.buffer.backend != found.backend) {
-    return RefuseArgument(error, "spec.buffer.backend",
-                          "must be that of the context, which the table has under another");
+    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "spec.buffer.backend",
+                       "must be that of the context's entry in the table", spec.buffer.backend);
   }
   if (SharedTable().retain(found.id) != DLBRIDGE_OK) {
     return RefuseStatus(error, DLBRIDGE_ERROR_NOT_FOUND, "spec.buffer.context",
@@ -128,16 +140,24 @@ DLBridgeStatus KeepContext(const DLBridgeWrapSpec& spec, uint64_t* entry, DLBrid
   return DLBRIDGE_OK;
 }
 
+// The buffer with the kind that its device implies.
+DLBRIDGE_INLINE DLBridgeBuffer BufferOf(const DLBridgeWrapSpec& spec) {
+  DLBridgeBuffer buffer = spec.buffer;
+  buffer.kind = ImpliedBufferKind(TypeOf(spec.device));
+  return buffer;
+}
+
 DLBridgeStatus KeepHandle(const DLBridgeWrapSpec& spec, bool* retained, DLBridgeError* error) {
-  const bool retain = (spec.options & DLBRIDGE_WRAP_RETAIN) != 0;
-  if (spec.buffer.kind != DLBRIDGE_BUFFER_CL_MEM || spec.buffer.handle == 0 ||
+  const bool retain = Has(spec, DLBRIDGE_WRAP_RETAIN);
+  if (TypeOf(spec.device) != kDLOpenCL || spec.buffer.handle == 0 ||
       (spec.buffer.context == 0 && !retain)) {
     return DLBRIDGE_OK;
   }
+  const DLBridgeBuffer buffer = BufferOf(spec);
   DLBRIDGE_TRY(StartBackend(kOpenClBackend, error));
-  DLBRIDGE_TRY(kOpenClBackend.check_handle(spec.buffer, error));
+  DLBRIDGE_TRY(kOpenClBackend.check_handle(buffer, error));
   if (retain) {
-    DLBRIDGE_TRY(kOpenClBackend.retain_handle(spec.buffer, error));
+    DLBRIDGE_TRY(kOpenClBackend.retain_handle(buffer, error));
     *retained = true;
   }
   return DLBRIDGE_OK;
@@ -145,7 +165,7 @@ DLBridgeStatus KeepHandle(const DLBridgeWrapSpec& spec, bool* retained, DLBridge
 
 }  // namespace
 
-void LetGo(const WrapTail& tail) {
+void EndKeeping(const WrapTail& tail) {
   if (tail.retained) {
     kOpenClBackend.release_handle(tail.buffer);
   }
@@ -167,7 +187,7 @@ DLBridgeStatus Keep(const DLBridgeWrapSpec& spec, WrapTail* tail, DLBridgeError*
     status = PinModule(reinterpret_cast<const void*>(spec.release), error);
   }
   if (status != DLBRIDGE_OK) {
-    LetGo(*tail);
+    EndKeeping(*tail);
   }
   return status;
 }
@@ -181,7 +201,7 @@ bool KeepsSomething(const DLBridgeWrapSpec& spec) {
 DLBRIDGE_INLINE void FillTail(const DLBridgeWrapSpec& spec, WrapTail* tail) {
   tail->release = spec.release;
   tail->context = spec.release_context;
-  tail->buffer = spec.buffer;
+  tail->buffer = BufferOf(spec);
   tail->entry = 0;
   tail->retained = false;
 }
@@ -212,28 +232,34 @@ DLBRIDGE_INLINE bool IsUsualDevice(const DLDevice& device) {
          (device.device_id == 0 || ((kHostLike >> type) & 1) == 0);
 }
 
-// Nothing is asked for but a layout, of an address and with all codes known; it needs no driver, no
-// table and no second look. One comparison for all that should be zero.
-DLBRIDGE_INLINE bool IsUsual(const DLBridgeWrapSpec& spec) {
+// Does the spec have no more than a layout, of an address and with all codes known? It then needs
+// no driver, no table and no second look. One comparison for all that should be zero; struct_size
+// is read before the rest.
+DLBRIDGE_INLINE bool IsUsual(const DLBridgeWrapSpec* spec) {
+  if (DLBRIDGE_UNLIKELY(SizeOf(spec) != sizeof *spec)) {
+    return false;
+  }
   const uint64_t rest =
-      (spec.struct_size ^ sizeof spec) | (spec.options & ~uint32_t{DLBRIDGE_WRAP_SKIP_VALIDATION}) |
-      Packed(spec.version) | ~spec.buffer_size | reinterpret_cast<uintptr_t>(spec.policy) |
-      spec.reserved[0] | spec.reserved[1] | spec.buffer.context |
-      static_cast<uint32_t>(spec.buffer.backend) |
-      static_cast<uint32_t>(spec.buffer.kind ^ DLBRIDGE_BUFFER_ADDRESS) | (spec.flags & ~kAllFlags);
-  return rest == 0 && spec.ndim >= 0 && (spec.shape != nullptr || spec.ndim == 0) &&
-         spec.dtype.code < DtypesKnownTo(kNewestVersion) && IsUsualDevice(spec.device);
+      (spec->options & ~uint32_t{DLBRIDGE_WRAP_SKIP_VALIDATION}) | Packed(spec->version) |
+      spec->buffer_size | reinterpret_cast<uintptr_t>(spec->policy) | spec->buffer.context |
+      spec->buffer.reserved | static_cast<uint32_t>(spec->buffer.backend) |
+      (static_cast<uint32_t>(spec->buffer.kind) & ~uint32_t{DLBRIDGE_BUFFER_ADDRESS}) |
+      (spec->tensor_flags & ~kAllFlags);
+  return rest == 0 && !IsAbove(spec->ndim, DLBRIDGE_MAX_NDIM) &&
+         (spec->shape != nullptr || spec->ndim == 0) && Packed(spec->dtype) != 0 &&
+         spec->dtype.code < DtypesKnownTo(kNewestVersion) && IsUsualDevice(spec->device);
 }
 
-// The caller vouches: what is left is a node, in which everything stands as it was given.
-DLBRIDGE_NOINLINE DLBridgeStatus WrapVouched(const DLBridgeWrapSpec& spec,
-                                             DLManagedTensorVersioned** out, DLBridgeError* error) {
+// Without validation: a node with everything as it was given.
+DLBRIDGE_NOINLINE DLBridgeStatus WrapUnchecked(const DLBridgeWrapSpec& spec,
+                                               DLManagedTensorVersioned** out,
+                                               DLBridgeError* error) {
   const int32_t ndim = spec.ndim;
   Node* node = AllocateNode(ndim, sizeof(WrapTail));
   if (DLBRIDGE_UNLIKELY(node == nullptr)) {
     return RefuseMemory(error);
   }
-  InitNode(node, ndim, spec.flags);
+  InitNode(node, ndim, spec.tensor_flags);
   CopyAxes(ndim, spec.shape, spec.strides, node->shape(), node->strides());
   const DLTensor tensor = {reinterpret_cast<void*>(spec.buffer.handle),
                            spec.device,
@@ -242,7 +268,7 @@ DLBRIDGE_NOINLINE DLBridgeStatus WrapVouched(const DLBridgeWrapSpec& spec,
                            nullptr,
                            nullptr,
                            spec.byte_offset};
-  FillVersioned(node, tensor, ToDLPack(kNewestVersion));
+  FillVersioned(node, tensor, ToDLPack(kDefaultVersion));
   FillTail(spec, static_cast<WrapTail*>(node->tail()));
   BecomeRoot(node, SourceKind::kWrapped, nullptr);
   *out = &node->versioned;
@@ -273,26 +299,28 @@ DLBRIDGE_NOINLINE DLBridgeStatus WrapValidated(const DLBridgeWrapSpec& spec,
 DLBRIDGE_NOINLINE DLBridgeStatus WrapAsDemanded(const DLBridgeWrapSpec& spec,
                                                 DLManagedTensorVersioned** out,
                                                 DLBridgeError* error) {
-  DLBRIDGE_TRY(CheckStruct(&spec, "spec", error));
-  DLBRIDGE_TRY(CheckNative(spec, error));
   Options options;
   DLBRIDGE_TRY(ReadWrapOptions(spec, &options, error));
+  DLBRIDGE_TRY(CheckNative(spec, error));
   return WrapBy(spec, options, out, error);
 }
 
 DLBridgeStatus WrapLegacy(const DLBridgeWrapSpec& spec, DLManagedTensor** out,
                           DLBridgeError* error) {
   if (spec.version.major != 0 || spec.version.minor != 0) {
-    return RefuseArgument(error, "spec.version", "must be {0, 0} for a legacy tensor");
+    return RefuseVersion(error, "spec.version", "must be {0, 0} for a legacy tensor", spec.version);
   }
   Options options;
   DLBRIDGE_TRY(ReadWrapOptions(spec, &options, error));
+  DLBRIDGE_TRY(CheckNative(spec, error));
   const DLTensor tensor = TensorOf(spec);
-  DLBRIDGE_TRY(CheckLosses(tensor, spec.flags, options, error));
+  Options losses = options;
+  losses.version = kLegacyVersion;
+  DLBRIDGE_TRY(CheckLosses({tensor, spec.tensor_flags, {0, 0}, 0, true}, losses, error));
   Node* node = nullptr;
   DLBRIDGE_TRY(MakeWrapped(tensor, spec, options, &node, error));
   DLBRIDGE_TRY(Own(spec, node, error));
-  FillLegacy(node, tensor);
+  FillLegacy(node, tensor, kDefaultVersion - kFirstVersioned);
   if (!options.Has(kSkip) && HasZero(tensor.ndim, node->shape())) {
     Reform(PlainOptions<DLBRIDGE_CONVERT_CANONICAL>::kValue, node, &node->legacy.dl_tensor);
   }
@@ -310,11 +338,12 @@ DLBridgeStatus dlbridge_wrap(const DLBridgeWrapSpec* spec, DLManagedTensorVersio
                              DLBridgeError* error) {
   DLBRIDGE_REQUIRE(spec);
   DLBRIDGE_REQUIRE(out);
-  if (DLBRIDGE_UNLIKELY(!dlbridge::IsUsual(*spec))) {
-    return dlbridge::WrapAsDemanded(*spec, out, error);
+  if (DLBRIDGE_LIKELY(dlbridge::IsUsual(spec))) {
+    return spec->options == 0 ? dlbridge::WrapValidated(*spec, out, error)
+                              : dlbridge::WrapUnchecked(*spec, out, error);
   }
-  return spec->options == 0 ? dlbridge::WrapValidated(*spec, out, error)
-                            : dlbridge::WrapVouched(*spec, out, error);
+  DLBRIDGE_TRY(dlbridge::CheckStruct(spec, "spec", error));
+  return dlbridge::WrapAsDemanded(*spec, out, error);
 }
 
 DLBridgeStatus dlbridge_wrap_legacy(const DLBridgeWrapSpec* spec, DLManagedTensor** out,
@@ -322,7 +351,6 @@ DLBridgeStatus dlbridge_wrap_legacy(const DLBridgeWrapSpec* spec, DLManagedTenso
   DLBRIDGE_REQUIRE(spec);
   DLBRIDGE_REQUIRE(out);
   DLBRIDGE_TRY(dlbridge::CheckStruct(spec, "spec", error));
-  DLBRIDGE_TRY(dlbridge::CheckNative(*spec, error));
   return dlbridge::WrapLegacy(*spec, out, error);
 }
 

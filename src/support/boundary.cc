@@ -2,21 +2,41 @@
 #include "support/boundary.h"
 
 namespace dlbridge {
+namespace {
 
-DLBridgeStatus CheckStructSize(const void* object, uint32_t struct_size, size_t first_size,
-                               size_t known_size, const char* argument, DLBridgeError* error) {
-  if (struct_size < first_size) {
-    return RefuseArgument(error, argument, "has a struct_size smaller than its first version");
+DLBridgeStatus CheckSize(uint32_t size, uint32_t first_size, const char* argument,
+                         DLBridgeError* error) {
+  if (size < first_size) {
+    return RefuseStructSize(error, argument, "at least", first_size, size);
   }
+  if (size > kMaxStructSize) {
+    return RefuseStructSize(error, argument, "at most", kMaxStructSize, size);
+  }
+  return DLBRIDGE_OK;
+}
+
+}  // namespace
+
+DLBridgeStatus CheckStructSize(const void* object, uint32_t first_size, uint32_t known_size,
+                               const char* argument, DLBridgeError* error) {
+  const uint32_t size = SizeOf(object);
+  DLBRIDGE_TRY(CheckSize(size, first_size, argument, error));
   const auto* bytes = static_cast<const unsigned char*>(object);
-  for (size_t i = known_size; i < struct_size; ++i) {
+  for (uint32_t i = known_size; i < size; ++i) {
     if (bytes[i] != 0) {
-      return RefuseStatus(error, DLBRIDGE_ERROR_STRUCT_TOO_NEW, argument,
-                          "has settings that this library is too old to know; update it, or leave "
-                          "them zero");
+      return RefuseTail(error, argument, i, known_size);
     }
   }
   return DLBRIDGE_OK;
+}
+
+DLBridgeStatus CheckOutSize(const void* out, uint32_t first_size, const char* argument,
+                            DLBridgeError* error) {
+  DLBRIDGE_TRY(CheckSize(SizeOf(out), first_size, argument, error));
+  // `options` follows struct_size in every struct that may grow.
+  uint32_t options = 0;
+  std::memcpy(&options, static_cast<const unsigned char*>(out) + sizeof(uint32_t), sizeof options);
+  return CheckOptionBits(options, 0, argument, error);
 }
 
 }  // namespace dlbridge

@@ -29,65 +29,67 @@
 
 namespace dlbridge {
 
-// Checks the size of a struct that the caller filled: at least `first_size`, the size of its first
-// version, and zero behind `known_size`, all that this build knows.
-DLBridgeStatus CheckStructSize(const void* object, uint32_t struct_size, size_t first_size,
-                               size_t known_size, const char* argument, DLBridgeError* error);
+// A struct of more bytes than this is not one of this library: nothing of it is scanned.
+constexpr uint32_t kMaxStructSize = 4096;
 
-// Size of the first version of a struct; one that has grown says so.
+// Size of the first version of a struct, in 0.3.0. One that has grown since says so here.
 template <class T>
-constexpr size_t FirstSize() {
+constexpr uint32_t FirstSize() {
   return sizeof(T);
 }
-template <>
-constexpr size_t FirstSize<DLBridgeAllocateSpec>() {
-  return offsetof(DLBridgeAllocateSpec, options);
+
+// `struct_size`, the first field, before anything else of a struct is read.
+DLBRIDGE_INLINE uint32_t SizeOf(const void* object) {
+  uint32_t size = 0;
+  std::memcpy(&size, object, sizeof size);
+  return size;
 }
 
+// Checks the size of a struct that the caller filled: at least `first_size`, at most
+// kMaxStructSize, and zero after `known_size`, all that this build knows.
+DLBridgeStatus CheckStructSize(const void* object, uint32_t first_size, uint32_t known_size,
+                               const char* argument, DLBridgeError* error);
+
+// The whole struct may be read afterwards: every version since the first has all of its fields. One
+// that has grown is read with ReadStruct.
 template <class T>
 DLBRIDGE_INLINE DLBridgeStatus CheckStruct(const T* object, const char* argument,
                                            DLBridgeError* error) {
-  if (DLBRIDGE_LIKELY(object->struct_size == sizeof(T))) {
+  static_assert(FirstSize<T>() == sizeof(T), "a struct that has grown is read with ReadStruct");
+  if (DLBRIDGE_LIKELY(SizeOf(object) == sizeof(T))) {
     return DLBRIDGE_OK;
   }
-  return CheckStructSize(object, object->struct_size, FirstSize<T>(), sizeof(T), argument, error);
+  return CheckStructSize(object, FirstSize<T>(), sizeof(T), argument, error);
 }
 
-// Checks a struct that has grown, and copies it to one of today's size, what it does not have being
-// zero. Nothing may refer to the caller's as the whole struct: a compiler takes a reference for a
-// promise that all of it can be read.
+// Checks a struct and copies it to one of today's size; fields that the caller does not have are
+// zero. The caller's must not be referred to as the whole struct: a compiler takes a reference for
+// a promise that all of it can be read.
 template <class T>
-DLBridgeStatus ReadGrown(const T* object, const char* argument, T* out, DLBridgeError* error) {
-  uint32_t size = 0;
-  std::memcpy(&size, object, sizeof size);
-  const DLBridgeStatus status =
-      CheckStructSize(object, size, FirstSize<T>(), sizeof(T), argument, error);
-  if (status == DLBRIDGE_OK) {
-    std::memset(out, 0, sizeof *out);
-    std::memcpy(out, object, size < sizeof *out ? size : sizeof *out);
-  }
-  return status;
+DLBridgeStatus ReadStruct(const T* object, const char* argument, T* out, DLBridgeError* error) {
+  DLBRIDGE_TRY(CheckStructSize(object, FirstSize<T>(), sizeof(T), argument, error));
+  const uint32_t size = SizeOf(object);
+  std::memset(out, 0, sizeof *out);
+  std::memcpy(out, object, size < sizeof *out ? size : sizeof *out);
+  return DLBRIDGE_OK;
 }
 
-// Checks the size of a struct that the library is to fill: at least that of its first version.
+DLBridgeStatus CheckOutSize(const void* out, uint32_t first_size, const char* argument,
+                            DLBridgeError* error);
+
+// Checks a struct that the library is to fill. Its options are 0 so far.
 template <class T>
 DLBRIDGE_INLINE DLBridgeStatus CheckOut(const T* out, const char* argument, DLBridgeError* error) {
-  if (DLBRIDGE_LIKELY(out->struct_size >= FirstSize<T>())) {
-    return DLBRIDGE_OK;
-  }
-  return RefuseArgument(error, argument, "has a struct_size smaller than its first version");
+  return CheckOutSize(out, FirstSize<T>(), argument, error);
 }
 
-// Writes such a struct up to the smaller of both sizes; the caller's own size stays.
+// Writes such a struct up to the smaller of both sizes, and that number to its struct_size.
 template <class T>
 DLBRIDGE_INLINE void WriteOut(const T& value, T* out) {
-  const uint32_t size = out->struct_size;
-  if (DLBRIDGE_LIKELY(size >= sizeof value)) {
-    *out = value;
-  } else {
-    std::memcpy(out, &value, size);
-  }
-  out->struct_size = size;
+  const uint32_t size = SizeOf(out);
+  const uint32_t filled = size < sizeof value ? size : sizeof value;
+  std::memcpy(out, &value, filled);
+  std::memcpy(out, &filled, sizeof filled);
 }
 
 }  // namespace dlbridge

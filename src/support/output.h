@@ -23,8 +23,7 @@ DLBridgeStatus FormatText(char* buffer, size_t size, size_t* length, DLBridgeErr
     *length = text.length();
   }
   if (size != 0 && !text.fits()) {
-    return RefuseStatus(error, DLBRIDGE_ERROR_BUFFER_TOO_SMALL, "buffer",
-                        "is too small for the text; the length that it needs is told");
+    return RefuseSize(error, "size", text.length() + 1, size);
   }
   return DLBRIDGE_OK;
 }

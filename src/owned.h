@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a dlbridge-owned struct still has to be: its owner may set READ_ONLY and nothing else.
+#ifndef DLBRIDGE_SRC_OWNED_H_
+#define DLBRIDGE_SRC_OWNED_H_
+
+#include "node.h"
+#include "support/boundary.h"
+#include "validate.h"
+
+namespace dlbridge {
+
+// Do ndim and the arrays of a struct still belong to its node?
+DLBRIDGE_INLINE bool HasOwnArrays(Node* node, const DLTensor& tensor) {
+  return tensor.ndim == node->ndim && tensor.shape == node->shape() &&
+         tensor.strides == node->strides();
+}
+
+// Are version and flags those that were recorded, READ_ONLY aside, which may have been added?
+DLBRIDGE_INLINE bool HasOwnFlags(const Node& node, uint64_t flags, uint32_t minor) {
+  return minor == node.minor && ((flags | kReadOnly) ^ (node.flags | kReadOnly)) == 0 &&
+         (flags & kReadOnly) >= (node.flags & kReadOnly);
+}
+
+DLBRIDGE_COLD DLBridgeStatus RefuseChanged(Node* node, const DLTensor& tensor, uint64_t flags,
+                                           DLPackVersion label, DLBridgeError* error);
+
+DLBRIDGE_INLINE DLBridgeStatus CheckOwned(Node* node, const Subject& subject,
+                                          DLBridgeError* error) {
+  if (DLBRIDGE_LIKELY(HasOwnArrays(node, subject.tensor) &&
+                      HasOwnFlags(*node, subject.flags, subject.label.minor))) {
+    return DLBRIDGE_OK;
+  }
+  return RefuseChanged(node, subject.tensor, subject.flags, subject.label, error);
+}
+
+// Of a legacy tensor only the arrays can be checked: flags and version are the node's.
+DLBRIDGE_INLINE DLBridgeStatus CheckOwnedLegacy(Node* node, const DLTensor& tensor,
+                                                DLBridgeError* error) {
+  return DLBRIDGE_LIKELY(HasOwnArrays(node, tensor))
+             ? DLBRIDGE_OK
+             : RefuseChanged(node, tensor, node->flags, {kMajor, node->minor}, error);
+}
+
+// Loads a versioned tensor, foreign or dlbridge-owned.
+DLBRIDGE_INLINE DLBridgeStatus LoadVersioned(const DLManagedTensorVersioned& tensor, Subject* out,
+                                             DLBridgeError* error) {
+  const DLPackVersion label = LoadVersion(tensor.version);
+  DLBRIDGE_TRY(CheckMajor(label, error));
+  *out = VersionedSubject(tensor, label);
+  Node* node = OwnNode(&tensor);
+  return node != nullptr ? CheckOwned(node, *out, error) : DLBRIDGE_OK;
+}
+
+// The node of a tensor that conversions may take apart; one in storage they treat as a foreign one,
+// so that the storage stays in use until the result is released.
+template <class Managed>
+DLBRIDGE_INLINE Node* HeapNode(const Managed* tensor) {
+  Node* node = OwnNode(tensor);
+  return node != nullptr && !node->in_storage ? node : nullptr;
+}
+
+}  // namespace dlbridge
+
+#endif  // DLBRIDGE_SRC_OWNED_H_
