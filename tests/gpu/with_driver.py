@@ -171,7 +171,7 @@ class Streams(WithDriver):
             self.rejected("CAPTURE", self.library.handoff, consumer, producer)
             self.rejected("CAPTURE", self.library.synchronize, producer)
             # The capture is joined by the consumer, and again by the producer.
-            self.library.handoff(producer, consumer, 2)
+            self.library.handoff(producer, consumer, b.ALLOW_CAPTURE)
             self.library.handoff(consumer, producer)
         finally:
             self.driver.end_capture(self.first)

@@ -115,7 +115,7 @@ class WithTorch(unittest.TestCase):
             x.add_(1.0)
             with self.assertRaises(b.Rejected) as caught:
                 self.library.handoff(capturing, b.stream(side.cuda_stream))
-            self.library.handoff(capturing, b.stream(side.cuda_stream), 2)
+            self.library.handoff(capturing, b.stream(side.cuda_stream), b.ALLOW_CAPTURE)
             with torch.cuda.stream(side):
                 x.mul_(2.0)
             self.library.handoff(b.stream(side.cuda_stream), capturing)
