@@ -89,12 +89,13 @@ Job Parse(const std::string& line) {
 class Copy {
  public:
   Copy(Job& job, char* source, void* target) {
-    dlbridge_error_init(&error_);
-    options_.flags = DLBRIDGE_CONVERT_COPY;
+    options_.options = DLBRIDGE_CONVERT_COPY;
     if (target != nullptr) {
       hook_.context = target;
-      hook_.allocate = [](void* context, DLDevice, uint64_t, uint64_t) { return context; };
-      hook_.deallocate = [](void*, DLDevice, void*, uint64_t, uint64_t) {};
+      hook_.allocate = [](void* context, DLDevice, uint64_t, uint64_t,
+                          const DLBridgeStream* /*stream*/) { return context; };
+      hook_.deallocate = [](void*, DLDevice, void*, uint64_t, uint64_t,
+                            const DLBridgeStream* /*stream*/) {};
       options_.allocator = &hook_;
     }
     DLTensor& tensor = source_.dl_tensor;

@@ -112,7 +112,7 @@ struct MallocFree {
 
 class Validate {
  public:
-  explicit Validate(const Shape& shape) : source_(shape) { dlbridge_error_init(&error_); }
+  explicit Validate(const Shape& shape) : source_(shape) {}
   void operator()() {
     Require(dlbridge_validate(&source_.tensor(), 0, nullptr, &error_) == DLBRIDGE_OK, "validate");
   }
@@ -126,10 +126,7 @@ class Validate {
 template <uint32_t kFlags>
 class Upgrade {
  public:
-  explicit Upgrade(const Shape& shape) : source_(shape) {
-    dlbridge_error_init(&error_);
-    options_.flags = kFlags;
-  }
+  explicit Upgrade(const Shape& shape) : source_(shape) { options_.options = kFlags; }
   void operator()() {
     DLManagedTensorVersioned* out = nullptr;
     const DLBridgeConvertOptions* options = kFlags == 0 ? nullptr : &options_;
@@ -147,7 +144,6 @@ class UpgradeInto {
  public:
   explicit UpgradeInto(const Shape& shape)
       : source_(shape), memory_(dlbridge_upgrade_storage_size(shape.ndim) / sizeof(Block) + 1) {
-    dlbridge_error_init(&error_);
     storage_.memory = memory_.data();
     storage_.size = memory_.size() * sizeof(Block);
   }
@@ -171,7 +167,7 @@ class UpgradeInto {
 
 class Downgrade {
  public:
-  explicit Downgrade(const Shape& shape) : source_(shape) { dlbridge_error_init(&error_); }
+  explicit Downgrade(const Shape& shape) : source_(shape) {}
   void operator()() {
     DLManagedTensor* out = nullptr;
     const DLBridgeStatus status = dlbridge_downgrade(source_.versioned(), nullptr, &out, &error_);
@@ -187,7 +183,6 @@ class Downgrade {
 class Share {
  public:
   explicit Share(const Shape& shape) : source_(shape) {
-    dlbridge_error_init(&error_);
     const DLBridgeStatus status = dlbridge_upgrade(source_.legacy(), nullptr, &tensor_, &error_);
     Require(status == DLBRIDGE_OK, "upgrade");
   }
@@ -209,13 +204,14 @@ template <uint32_t kOptions>
 class Wrap {
  public:
   explicit Wrap(const Shape& shape) : source_(shape) {
-    dlbridge_error_init(&error_);
     const DLTensor& tensor = source_.tensor();
     spec_.ndim = tensor.ndim;
     spec_.shape = tensor.shape;
     spec_.strides = tensor.strides;
     spec_.buffer = dlbridge_buffer_address(tensor.data);
     spec_.options = kOptions;
+    spec_.device = tensor.device;
+    spec_.dtype = tensor.dtype;
     spec_.release = ReleaseNothing;
   }
   void operator()() {
@@ -225,7 +221,8 @@ class Wrap {
   }
 
  private:
-  static void ReleaseNothing(void* /*context*/, DLBridgeBuffer /*buffer*/) {}
+  static void ReleaseNothing(void* /*context*/, const DLBridgeBuffer* /*buffer*/,
+                             const DLBridgeStream* /*stream*/) {}
 
   Source source_;
   DLBridgeWrapSpec spec_ = DLBRIDGE_WRAP_SPEC_INIT;
@@ -250,7 +247,7 @@ class TvmImportExport {
   Source source_;
 };
 
-// The peer's export of a tensor that it has already, as sharing is ours.
+// The peer's export of a tensor that it has already, as sharing is dlbridge's.
 class TvmExport {
  public:
   explicit TvmExport(const Shape& shape) : source_(shape) {
@@ -274,7 +271,7 @@ template <typename Visitor>
 void VisitOperations(Visitor& visit) {
   visit.template Operation<Validate>("validate");
   visit.template Operation<Upgrade<0>>("upgrade");
-  visit.template Operation<Upgrade<DLBRIDGE_CONVERT_WRITABLE>>("upgrade_writable");
+  visit.template Operation<Upgrade<DLBRIDGE_CONVERT_VOUCH_WRITABLE>>("upgrade_writable");
   visit.template Operation<Upgrade<DLBRIDGE_CONVERT_SKIP_VALIDATION>>("upgrade_vouched");
   visit.template Operation<UpgradeInto>("upgrade_into");
   visit.template Operation<Downgrade>("downgrade");

@@ -22,7 +22,7 @@ class Registered {
       entry.native_device = static_cast<uint64_t>(i / 2);
       entry.context = static_cast<uint64_t>(i) + 1;
       uint64_t id = 0;
-      if (dlbridge_device_register(&entry, &id, nullptr) == DLBRIDGE_OK) {
+      if (dlbridge_context_register(&entry, &id, nullptr) == DLBRIDGE_OK) {
         ids_.push_back(id);
       }
     }
@@ -31,7 +31,7 @@ class Registered {
   Registered& operator=(const Registered&) = delete;
   ~Registered() {
     for (const uint64_t id : ids_) {
-      dlbridge_device_unregister(id, nullptr);
+      dlbridge_context_unregister(id, nullptr);
     }
   }
   uint64_t last() const { return ids_.back(); }
@@ -58,7 +58,7 @@ void LookupDefault(benchmark::State& state) {
   const DLDevice device = Cuda(state.range(0) - 1);
   DLBridgeContextEntry entry = DLBRIDGE_CONTEXT_ENTRY_INIT;
   for ([[maybe_unused]] const auto _ : state) {
-    benchmark::DoNotOptimize(dlbridge_device_lookup(device, 0, &entry, nullptr));
+    benchmark::DoNotOptimize(dlbridge_context_find(device, 0, &entry, nullptr));
     benchmark::DoNotOptimize(entry);
   }
 }
@@ -70,7 +70,7 @@ void LookupContext(benchmark::State& state) {
   const auto context = static_cast<uint64_t>(2 * state.range(0));
   DLBridgeContextEntry entry = DLBRIDGE_CONTEXT_ENTRY_INIT;
   for ([[maybe_unused]] const auto _ : state) {
-    benchmark::DoNotOptimize(dlbridge_device_lookup(device, context, &entry, nullptr));
+    benchmark::DoNotOptimize(dlbridge_context_find(device, context, &entry, nullptr));
     benchmark::DoNotOptimize(entry);
   }
 }
@@ -80,8 +80,8 @@ void RetainRelease(benchmark::State& state) {
   const Registered registered(state.range(0));
   const uint64_t id = registered.last();
   for ([[maybe_unused]] const auto _ : state) {
-    benchmark::DoNotOptimize(dlbridge_device_retain(id, nullptr));
-    benchmark::DoNotOptimize(dlbridge_device_release(id, nullptr));
+    benchmark::DoNotOptimize(dlbridge_context_retain(id, nullptr));
+    benchmark::DoNotOptimize(dlbridge_context_release(id, nullptr));
   }
 }
 BENCHMARK(RetainRelease)->Arg(1)->Arg(64);

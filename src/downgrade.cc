@@ -45,8 +45,8 @@ DLBridgeStatus CheckNewerCodes(const Subject& subject, const Options& options,
   return DLBRIDGE_OK;
 }
 
-DLBRIDGE_INLINE DLBridgeStatus MakeDowngraded(const Subject& subject, const Options& options,
-                                              Node** out, DLBridgeError* error) {
+DLBridgeStatus MakeDowngraded(const Subject& subject, const Options& options, Node** out,
+                              DLBridgeError* error) {
   Node* node = nullptr;
   DLBRIDGE_TRY(MakeNode(subject, options, subject.flags, &node, error));
   FillLegacy(node, subject.tensor, subject.label.minor);
@@ -58,12 +58,6 @@ DLBRIDGE_INLINE DLBridgeStatus MakeDowngraded(const Subject& subject, const Opti
   return DLBRIDGE_OK;
 }
 
-// By value, so that the fast path keeps its subject in registers.
-DLBRIDGE_NOINLINE DLBridgeStatus CheckLossesOf(Subject subject, const Options& options,
-                                               DLBridgeError* error) {
-  return CheckLosses(subject, options, error);
-}
-
 // Options of a downgrade that are known at compile time.
 template <uint32_t kOptions>
 struct PlainDowngrade {
@@ -71,23 +65,34 @@ struct PlainDowngrade {
                                      &kDefaultPolicy, nullptr,        kDefaultPolicy};
 };
 
-// Fast path: a versioned tensor that dlbridge did not create and that loses nothing. Possible
-// losses are for CheckLosses.
+template <uint32_t kOptions>
+DLBRIDGE_NOINLINE DLBridgeStatus DowngradeGenerally(DLManagedTensorVersioned* source,
+                                                    DLManagedTensor** out, DLBridgeError* error) {
+  return Downgrade(source, PlainDowngrade<kOptions>::kValue, out, error);
+}
+
+// Fast path: a versioned tensor that dlbridge did not create and that loses nothing.
 template <uint32_t kOptions>
 DLBRIDGE_INLINE DLBridgeStatus DowngradePlain(DLManagedTensorVersioned* source, DLPackVersion label,
                                               DLManagedTensor** out, DLBridgeError* error) {
-  constexpr const Options& kPlain = PlainDowngrade<kOptions>::kValue;
+  constexpr bool kValidates = (kOptions & DLBRIDGE_CONVERT_SKIP_VALIDATION) == 0;
   const Subject subject = VersionedSubject(*source, label);
-  FirstBroken sink(error);
-  if (DLBRIDGE_UNLIKELY(!CheckConvertible(subject, kPlain, &sink))) {
-    return sink.failure();
+  if (DLBRIDGE_UNLIKELY(!(IsPlainSource<kLegacyVersion, kValidates>(subject)) ||
+                        (subject.flags & ~kCopied) != 0)) {
+    return DowngradeGenerally<kOptions>(source, out, error);
   }
-  if (DLBRIDGE_UNLIKELY((subject.flags & ~kCopied) != 0 ||
-                        !CodesKnownTo<kLegacyVersion>(subject.tensor))) {
-    DLBRIDGE_TRY(CheckLossesOf(subject, kPlain, error));
+  Node* node = AllocateNode(subject.tensor.ndim, 0);
+  if (DLBRIDGE_UNLIKELY(node == nullptr)) {
+    return RefuseMemory(error);
   }
-  Node* node = nullptr;
-  DLBRIDGE_TRY(MakeDowngraded(subject, kPlain, &node, error));
+  InitNode(node, subject.tensor.ndim, subject.flags);
+  const DLBridgeStatus status = FillAxes<kValidates>(subject, node, error);
+  if (DLBRIDGE_UNLIKELY(status != DLBRIDGE_OK)) {
+    DiscardNode(node);
+    return status;
+  }
+  FillLegacy(node, subject.tensor, subject.label.minor);
+  node->wraps_source = true;
   BecomeRoot(node, SourceKind::kVersioned, source);
   *out = &node->legacy;
   return DLBRIDGE_OK;

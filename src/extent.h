@@ -98,6 +98,60 @@ DLBRIDGE_INLINE Extent ScanTensor(int32_t ndim, const int64_t* shape, const int6
                             : ScanAxes<false, kCopy>(ndim, shape, nullptr, shape_out, strides_out);
 }
 
+// The first `count` entries; strides that are not given are left to ScanAxes.
+DLBRIDGE_COLD inline void CopyRest(size_t count, const int64_t* shape, const int64_t* strides,
+                                   int64_t* shape_out, int64_t* strides_out) {
+  for (size_t i = 0; i < count; ++i) {
+    shape_out[i] = Load(shape + i);
+    if (strides != nullptr) {
+      strides_out[i] = Load(strides + i);
+    }
+  }
+}
+
+// The number of elements of a tensor whose strides are the products of later extents, or are not
+// given, and whose product fits; -1 for any other and for one with a negative extent. `ndim` is
+// above 0. The same pass as ScanAxes, without what only other tensors need. Where kCopy, all
+// entries are copied in any case.
+template <bool kStrides, bool kCopy>
+DLBRIDGE_INLINE int64_t ScanCompactAxes(int32_t ndim, const int64_t* shape, const int64_t* strides,
+                                        int64_t* shape_out, int64_t* strides_out) {
+  int64_t product = 1;
+  int64_t signs = 0;
+  auto i = static_cast<size_t>(static_cast<uint32_t>(ndim));
+  do {
+    --i;
+    const int64_t extent = Load(shape + i);
+    const int64_t stride = kStrides ? Load(strides + i) : product;
+    if (kCopy) {
+      shape_out[i] = extent;
+      strides_out[i] = stride;
+    }
+    signs |= extent;
+    if (DLBRIDGE_UNLIKELY(kStrides && stride != product) ||
+        DLBRIDGE_UNLIKELY(MulOverflows(product, extent, &product))) {
+      if (kCopy) {
+        CopyRest(i, shape, kStrides ? strides : nullptr, shape_out, strides_out);
+      }
+      return -1;
+    }
+  } while (i != 0);
+  // Strides that are filled in must not become 0 before an empty axis: that is left to ScanAxes.
+  const bool filled = kCopy && !kStrides && product == 0;
+  return DLBRIDGE_LIKELY(signs >= 0 && !filled) ? product : -1;
+}
+
+template <bool kCopy>
+DLBRIDGE_INLINE int64_t ScanCompact(int32_t ndim, const int64_t* shape, const int64_t* strides,
+                                    int64_t* shape_out, int64_t* strides_out) {
+  if (DLBRIDGE_UNLIKELY(ndim == 0)) {
+    return 1;
+  }
+  return DLBRIDGE_LIKELY(strides != nullptr)
+             ? ScanCompactAxes<true, kCopy>(ndim, shape, strides, shape_out, strides_out)
+             : ScanCompactAxes<false, kCopy>(ndim, shape, nullptr, shape_out, strides_out);
+}
+
 // Copies shape and strides without a look at them; NULL strides are filled in as ScanAxes does.
 DLBRIDGE_INLINE void CopyAxes(int32_t ndim, const int64_t* shape, const int64_t* strides,
                               int64_t* shape_out, int64_t* strides_out) {
@@ -105,7 +159,8 @@ DLBRIDGE_INLINE void CopyAxes(int32_t ndim, const int64_t* shape, const int64_t*
     ScanAxes<false, true>(ndim, shape, nullptr, shape_out, strides_out);
     return;
   }
-  for (int32_t i = 0; i < ndim; ++i) {
+  for (auto i = static_cast<size_t>(static_cast<uint32_t>(ndim)); i != 0;) {
+    --i;
     shape_out[i] = Load(shape + i);
     strides_out[i] = Load(strides + i);
   }

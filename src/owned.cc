@@ -32,7 +32,7 @@ DLBridgeStatus RefuseChanged(Node* node, const DLTensor& tensor, uint64_t flags,
                           "of a dlbridge-owned tensor points elsewhere: expected the array that "
                           "the library made; use dlbridge_view for another layout");
   }
-  if (label.minor != node->minor) {
+  if (label.major != kMajor || label.minor != node->minor) {
     return RefuseVersion(error, "version", "of a dlbridge-owned tensor was changed", label);
   }
   return RefuseFlags(node->flags, flags, error);

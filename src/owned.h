@@ -17,8 +17,8 @@ DLBRIDGE_INLINE bool HasOwnArrays(Node* node, const DLTensor& tensor) {
 
 // Are version and flags those that were recorded, READ_ONLY aside, which may have been added?
 DLBRIDGE_INLINE bool HasOwnFlags(const Node& node, uint64_t flags, uint32_t minor) {
-  return minor == node.minor && ((flags | kReadOnly) ^ (node.flags | kReadOnly)) == 0 &&
-         (flags & kReadOnly) >= (node.flags & kReadOnly);
+  const uint64_t changed = flags ^ node.flags;
+  return minor == node.minor && (DLBRIDGE_LIKELY(changed == 0) || changed == (flags & kReadOnly));
 }
 
 DLBRIDGE_COLD DLBridgeStatus RefuseChanged(Node* node, const DLTensor& tensor, uint64_t flags,

@@ -30,8 +30,8 @@ DLBRIDGE_INLINE void FillUpgraded(const Subject& subject, const Options& options
   }
 }
 
-DLBRIDGE_INLINE DLBridgeStatus MakeUpgraded(const Subject& subject, const Options& options,
-                                            uint64_t flags, Node** out, DLBridgeError* error) {
+DLBridgeStatus MakeUpgraded(const Subject& subject, const Options& options, uint64_t flags,
+                            Node** out, DLBridgeError* error) {
   DLBRIDGE_TRY(CheckSource(subject, options, error));
   Node* node = nullptr;
   DLBRIDGE_TRY(MakeNode(subject, options, flags, &node, error));
@@ -60,9 +60,8 @@ DLBRIDGE_INLINE DLBridgeStatus CheckStorage(const DLBridgeStorage* storage, DLBr
 }
 
 // Makes a node in the storage, for a tensor whose struct passed its checks.
-DLBRIDGE_INLINE DLBridgeStatus MakeInStorage(const Subject& subject, const Options& options,
-                                             uint64_t flags, const DLBridgeStorage& storage,
-                                             DLBridgeError* error) {
+DLBridgeStatus MakeInStorage(const Subject& subject, const Options& options, uint64_t flags,
+                             const DLBridgeStorage& storage, DLBridgeError* error) {
   const int32_t ndim = subject.tensor.ndim;
   if (DLBRIDGE_UNLIKELY(storage.size < StorageSize(ndim))) {
     return RefuseSize(error, "storage.size", StorageSize(ndim), storage.size);
@@ -83,9 +82,8 @@ DLBRIDGE_INLINE void EnterStorage(const DLBridgeStorage& storage, Node* node) {
   *static_cast<StorageTail*>(node->tail()) = {storage.release, storage.release_context};
 }
 
-DLBRIDGE_INLINE DLBridgeStatus WrapForeignInto(DLManagedTensor* source, const Options& options,
-                                               const DLBridgeStorage& storage,
-                                               DLBridgeError* error) {
+DLBridgeStatus WrapForeignInto(DLManagedTensor* source, const Options& options,
+                               const DLBridgeStorage& storage, DLBridgeError* error) {
   const Subject subject = LegacySubject(*source, options.tensor_flags, options);
   DLBRIDGE_TRY(CheckSource(subject, options, error));
   DLBRIDGE_TRY(MakeInStorage(subject, options, ResultFlags(options), storage, error));
@@ -96,31 +94,74 @@ DLBRIDGE_INLINE DLBridgeStatus WrapForeignInto(DLManagedTensor* source, const Op
   return DLBRIDGE_OK;
 }
 
-// --------------------------------------------------------------------- options known at compile
-// time
+// ------------------------------------------------------------------------------- plain options
 
-// Fast path: a legacy tensor that dlbridge did not create. Not inlined: the entry point, which
-// jumps to one of them, then needs no stack of its own.
+template <uint32_t kOptions>
+constexpr bool kValidates = (kOptions & DLBRIDGE_CONVERT_SKIP_VALIDATION) == 0;
+
+template <uint32_t kOptions>
+DLBRIDGE_NOINLINE DLBridgeStatus UpgradeGenerally(DLManagedTensor* source,
+                                                  DLManagedTensorVersioned** out,
+                                                  DLBridgeError* error) {
+  return Upgrade(source, PlainOptions<kOptions>::kValue, Wants::kAnyVersioned, out, error);
+}
+
+// Fast path: a legacy tensor that dlbridge did not create, with options that are known when this is
+// compiled. Not inlined: the entry point, which jumps to one of them, then needs no stack of its
+// own.
 template <uint32_t kOptions>
 DLBRIDGE_NOINLINE DLBridgeStatus UpgradePlain(DLManagedTensor* source,
                                               DLManagedTensorVersioned** out,
                                               DLBridgeError* error) {
   constexpr const Options& kPlain = PlainOptions<kOptions>::kValue;
   const Subject subject = LegacySubject(*source, 0, kPlain);
-  Node* node = nullptr;
-  DLBRIDGE_TRY(MakeUpgraded(subject, kPlain, ResultFlags(kPlain), &node, error));
+  if (DLBRIDGE_UNLIKELY(!(IsPlainSource<kDefaultVersion, kValidates<kOptions>>(subject)))) {
+    return UpgradeGenerally<kOptions>(source, out, error);
+  }
+  Node* node = AllocateNode(subject.tensor.ndim, 0);
+  if (DLBRIDGE_UNLIKELY(node == nullptr)) {
+    return RefuseMemory(error);
+  }
+  InitNode(node, subject.tensor.ndim, ResultFlags(kPlain));
+  const DLBridgeStatus status = FillAxes<kValidates<kOptions>>(subject, node, error);
+  if (DLBRIDGE_UNLIKELY(status != DLBRIDGE_OK)) {
+    DiscardNode(node);
+    return status;
+  }
+  FillUpgraded(subject, kPlain, node);
   BecomeRoot(node, SourceKind::kLegacy, source);
   *out = &node->versioned;
   return DLBRIDGE_OK;
 }
 
 template <uint32_t kOptions>
-DLBRIDGE_NOINLINE DLBridgeStatus UpgradePlainInto(DLManagedTensor* source,
-                                                  const DLBridgeStorage& storage,
-                                                  DLManagedTensorVersioned** out,
-                                                  DLBridgeError* error) {
+DLBRIDGE_NOINLINE DLBridgeStatus UpgradeIntoGenerally(DLManagedTensor* source,
+                                                      const DLBridgeStorage& storage,
+                                                      DLManagedTensorVersioned** out,
+                                                      DLBridgeError* error) {
   DLBRIDGE_TRY(WrapForeignInto(source, PlainOptions<kOptions>::kValue, storage, error));
   *out = static_cast<DLManagedTensorVersioned*>(storage.memory);
+  return DLBRIDGE_OK;
+}
+
+template <uint32_t kOptions>
+DLBRIDGE_INLINE DLBridgeStatus UpgradePlainInto(DLManagedTensor* source,
+                                                const DLBridgeStorage& storage,
+                                                DLManagedTensorVersioned** out,
+                                                DLBridgeError* error) {
+  constexpr const Options& kPlain = PlainOptions<kOptions>::kValue;
+  const Subject subject = LegacySubject(*source, 0, kPlain);
+  if (DLBRIDGE_UNLIKELY(!(IsPlainSource<kDefaultVersion, kValidates<kOptions>>(subject)) ||
+                        storage.size < StorageSize(subject.tensor.ndim))) {
+    return UpgradeIntoGenerally<kOptions>(source, storage, out, error);
+  }
+  auto* node = static_cast<Node*>(storage.memory);
+  InitNode(node, subject.tensor.ndim, ResultFlags(kPlain));
+  DLBRIDGE_TRY(FillAxes<kValidates<kOptions>>(subject, node, error));
+  FillUpgraded(subject, kPlain, node);
+  BecomeRoot(node, SourceKind::kLegacy, source);
+  EnterStorage(storage, node);
+  *out = &node->versioned;
   return DLBRIDGE_OK;
 }
 
@@ -377,9 +418,7 @@ DLBRIDGE_INLINE DLBridgeStatus UpgradeIntoChecked(DLManagedTensor* source,
     return UpgradeIntoWithOptions(source, options, storage, out, error);
   }
   if (options == nullptr) {
-    DLBRIDGE_TRY(WrapForeignInto(source, kDefaultOptions, storage, error));
-    *out = static_cast<DLManagedTensorVersioned*>(storage.memory);
-    return DLBRIDGE_OK;
+    return UpgradePlainInto<0>(source, storage, out, error);
   }
   return WithPlainBits(options->options, [=, &storage](auto bits) {
     return UpgradePlainInto<bits()>(source, storage, out, error);

@@ -58,7 +58,18 @@ uint64_t AlignmentOf(const DLTensor& tensor) {
 }
 
 DLBridgeStatus Validate(const Subject& subject, const Policy& policy, DLBridgeError* error) {
-  return ValidateInline(subject, policy, error);
+  FirstBroken sink(error);
+  CheckTensor(subject, policy, &sink);
+  return sink.status();
+}
+
+// NOLINTNEXTLINE(readability-function-size): see the declaration
+DLBridgeStatus ValidateFields(void* data, DLDevice device, int32_t ndim, DLDataType dtype,
+                              int64_t* shape, int64_t* strides, uint64_t byte_offset,
+                              uint64_t flags, Version version, DLBridgeError* error) {
+  const DLTensor tensor = {data, device, ndim, dtype, shape, strides, byte_offset};
+  // The default policy does not ask whether the tensor may be written to.
+  return Validate({tensor, flags, {0, 0}, version, false}, kDefaultPolicy, error);
 }
 
 namespace {
@@ -86,7 +97,6 @@ DLBRIDGE_NOINLINE DLBridgeStatus ValidateOwned(const DLManagedTensorVersioned& t
 }  // namespace
 }  // namespace dlbridge
 
-// The default policy is known when this is compiled, so each entry point has it folded in.
 extern "C" {
 
 DLBridgeStatus dlbridge_validate(const DLTensor* tensor, uint64_t tensor_flags,
@@ -95,8 +105,7 @@ DLBridgeStatus dlbridge_validate(const DLTensor* tensor, uint64_t tensor_flags,
   if (policy != nullptr) {
     return dlbridge::ValidateBorrowed(*tensor, tensor_flags, policy, error);
   }
-  return dlbridge::ValidateInline(dlbridge::BorrowedSubject(*tensor, tensor_flags, false),
-                                  dlbridge::kDefaultPolicy, error);
+  return dlbridge::ValidateInline(dlbridge::BorrowedSubject(*tensor, tensor_flags, false), error);
 }
 
 DLBridgeStatus dlbridge_validate_legacy(const DLManagedTensor* tensor, const DLBridgePolicy* policy,
@@ -105,8 +114,7 @@ DLBridgeStatus dlbridge_validate_legacy(const DLManagedTensor* tensor, const DLB
   if (policy != nullptr) {
     return dlbridge::ValidateBorrowed(tensor->dl_tensor, 0, policy, error);
   }
-  return dlbridge::ValidateInline(dlbridge::BorrowedSubject(tensor->dl_tensor, 0, false),
-                                  dlbridge::kDefaultPolicy, error);
+  return dlbridge::ValidateInline(dlbridge::BorrowedSubject(tensor->dl_tensor, 0, false), error);
 }
 
 DLBridgeStatus dlbridge_validate_versioned(const DLManagedTensorVersioned* tensor,
@@ -117,8 +125,7 @@ DLBridgeStatus dlbridge_validate_versioned(const DLManagedTensorVersioned* tenso
   if (policy != nullptr || dlbridge::OwnNode(tensor) != nullptr) {
     return dlbridge::ValidateOwned(*tensor, policy, error);
   }
-  return dlbridge::ValidateInline(dlbridge::VersionedSubject(*tensor, label),
-                                  dlbridge::kDefaultPolicy, error);
+  return dlbridge::ValidateInline(dlbridge::VersionedSubject(*tensor, label), error);
 }
 
 }  // extern "C"

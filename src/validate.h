@@ -141,8 +141,6 @@ bool CheckKnown(bool known, bool refuse, const Refusal& refusal, Sink* sink) {
   return true;
 }
 
-// Functions that are not inlined take a subject by value: it then stays in registers where they are
-// not called.
 template <class Sink>
 bool CheckUnknowns(const Subject& subject, const Policy& policy, Sink* sink) {
   const DLTensor& tensor = subject.tensor;
@@ -183,7 +181,7 @@ bool CheckLeastNdim(int32_t ndim, const Policy& policy, Sink* sink) {
 
 // What the policy demands of the struct itself.
 template <class Sink>
-DLBRIDGE_NOINLINE bool CheckStructDemands(Subject subject, const Policy& policy, Sink* sink) {
+bool CheckStructDemands(const Subject& subject, const Policy& policy, Sink* sink) {
   if (!CheckLeastNdim(subject.tensor.ndim, policy, sink) || !CheckUnknowns(subject, policy, sink) ||
       !CheckLists(subject.tensor, policy, sink)) {
     return false;
@@ -209,7 +207,7 @@ void NoteStruct(const Subject& subject, Sink* sink) {
 }
 
 template <class Sink>
-DLBRIDGE_INLINE bool CheckPointers(const Subject& subject, const Policy& policy, Sink* sink) {
+bool CheckPointers(const Subject& subject, const Policy& policy, Sink* sink) {
   const DLTensor& tensor = subject.tensor;
   if (tensor.ndim == 0) {
     // A scalar has one element, which must be somewhere.
@@ -229,7 +227,7 @@ DLBRIDGE_INLINE bool CheckPointers(const Subject& subject, const Policy& policy,
 
 // DLBRIDGE_LEVEL_STRUCT: reads the struct alone.
 template <class Sink>
-DLBRIDGE_INLINE bool CheckHead(const Subject& subject, const Policy& policy, Sink* sink) {
+bool CheckHead(const Subject& subject, const Policy& policy, Sink* sink) {
   const DLTensor& tensor = subject.tensor;
   if (DLBRIDGE_UNLIKELY(IsAbove(tensor.ndim, policy.max_ndim))) {
     return RefuseNdim(tensor.ndim, policy.min_ndim, policy.max_ndim, sink);
@@ -268,9 +266,8 @@ DLBRIDGE_COLD void RefuseNegativeExtents(int32_t ndim, const int64_t* shape, Sin
 // Shape and strides alone, of any tensor, whatever its data. `shape` and `strides` are where to
 // read them a second time: the copies, where copies were made.
 template <class Sink>
-DLBRIDGE_INLINE bool CheckExtent(int32_t ndim, const int64_t* shape, const int64_t* strides,
-                                 uint32_t item_bits, Extent* extent, ByteExtent* bytes,
-                                 Sink* sink) {
+bool CheckExtent(int32_t ndim, const int64_t* shape, const int64_t* strides, uint32_t item_bits,
+                 Extent* extent, ByteExtent* bytes, Sink* sink) {
   if (DLBRIDGE_UNLIKELY(extent->negative)) {
     RefuseNegativeExtents(ndim, shape, sink);
     return false;
@@ -299,7 +296,7 @@ DLBRIDGE_INLINE bool CheckExtent(int32_t ndim, const int64_t* shape, const int64
 // data + byte_offset + [begin, end) stays inside the address space, and not before a handle's
 // start.
 template <class Sink>
-DLBRIDGE_COLD bool CheckOddAddresses(DLTensor tensor, ByteExtent bytes, Sink* sink) {
+bool CheckAddresses(const DLTensor& tensor, const ByteExtent& bytes, Sink* sink) {
   const DataIs data = DeviceTypeOf(TypeOf(tensor.device)).data;
   uint64_t start = data == DataIs::kAddress ? reinterpret_cast<uintptr_t>(tensor.data) : 0;
   uint64_t end = 0;
@@ -315,19 +312,6 @@ DLBRIDGE_COLD bool CheckOddAddresses(DLTensor tensor, ByteExtent bytes, Sink* si
     return !sink->Broken({DLBRIDGE_RULE_HANDLE_RANGE, kNoAxis, 0, start - below});
   }
   return true;
-}
-
-// The same for most tensors: what reaches nowhere below its first element, and whose end fits even
-// if `data` is an address, is right on any device.
-template <class Sink>
-DLBRIDGE_INLINE bool CheckAddresses(const DLTensor& tensor, const ByteExtent& bytes, Sink* sink) {
-  uint64_t end = 0;
-  if (DLBRIDGE_LIKELY(
-          !AddOverflows(reinterpret_cast<uintptr_t>(tensor.data), tensor.byte_offset, &end) &&
-          !AddOverflows(end, static_cast<uint64_t>(bytes.end), &end) && bytes.begin == 0)) {
-    return true;
-  }
-  return CheckOddAddresses(tensor, bytes, sink);
 }
 
 // All that a demand on the layout looks at.
@@ -452,8 +436,7 @@ bool CheckShape(const LayoutView& view, const Policy& policy, Sink* sink) {
 
 // What the policy demands of the layout.
 template <class Sink>
-DLBRIDGE_NOINLINE bool CheckLayoutDemands(const LayoutView& view, const Policy& policy,
-                                          Sink* sink) {
+bool CheckLayoutDemands(const LayoutView& view, const Policy& policy, Sink* sink) {
   return CheckShape(view, policy, sink) && CheckBuffer(view, policy, sink) &&
          CheckContiguity(view, policy, sink) && CheckAlignment(view, policy, sink) &&
          CheckStrideSigns(view, policy, sink) && CheckOverlap(view, policy, sink) &&
@@ -477,17 +460,16 @@ void NoteLayout(const LayoutView& view, const Policy& policy, Sink* sink) {
 
 // DLBRIDGE_LEVEL_METADATA of arrays that only this call writes to, whose first pass found `extent`.
 template <class Sink>
-DLBRIDGE_INLINE bool CheckScanned(const Subject& subject, const Policy& policy,
-                                  const int64_t* shape, const int64_t* strides, Extent extent,
-                                  Sink* sink) {
+bool CheckScanned(const Subject& subject, const Policy& policy, const int64_t* shape,
+                  const int64_t* strides, Extent extent, Sink* sink) {
   const DLTensor& tensor = subject.tensor;
   ByteExtent bytes;
   if (!CheckExtent(tensor.ndim, shape, strides, ItemBits(tensor.dtype, subject.flags), &extent,
                    &bytes, sink)) {
     return false;
   }
-  if (DLBRIDGE_LIKELY(extent.count != 0)) {
-    if (DLBRIDGE_UNLIKELY(tensor.data == nullptr) && tensor.ndim != 0 &&
+  if (extent.count != 0) {
+    if (tensor.data == nullptr && tensor.ndim != 0 &&
         sink->Broken({DLBRIDGE_RULE_DATA_NULL, kNoAxis, Bits(extent.count), 0})) {
       return false;
     }
@@ -495,7 +477,7 @@ DLBRIDGE_INLINE bool CheckScanned(const Subject& subject, const Policy& policy,
       return false;
     }
   }
-  if (Sink::kCollects || DLBRIDGE_UNLIKELY(policy.demands)) {
+  if (Sink::kCollects || policy.demands) {
     const LayoutView view = {tensor, shape, tensor.strides != nullptr ? strides : nullptr, extent,
                              bytes};
     if (!CheckLayoutDemands(view, policy, sink)) {
@@ -511,48 +493,77 @@ DLBRIDGE_INLINE bool CheckScanned(const Subject& subject, const Policy& policy,
 // The same for a tensor that passed CheckHead. Shape and strides are copied to `shape_out` and
 // `strides_out` in the first pass, and the copies are checked.
 template <class Sink>
-DLBRIDGE_INLINE bool CheckLayout(const Subject& subject, const Policy& policy, int64_t* shape_out,
-                                 int64_t* strides_out, Sink* sink) {
+bool CheckLayout(const Subject& subject, const Policy& policy, int64_t* shape_out,
+                 int64_t* strides_out, Sink* sink) {
   const DLTensor& tensor = subject.tensor;
   const Extent extent =
       ScanTensor<true>(tensor.ndim, tensor.shape, tensor.strides, shape_out, strides_out);
   return CheckScanned(subject, policy, shape_out, strides_out, extent, sink);
 }
 
-// The same without a place for the copies.
+// Both levels, as far as the policy asks, by a copy of the arrays.
 template <class Sink>
-DLBRIDGE_NOINLINE bool CheckLayoutOfCopy(Subject subject, const Policy& policy, Sink* sink) {
-  int64_t shape[DLBRIDGE_MAX_NDIM];
-  int64_t strides[DLBRIDGE_MAX_NDIM];
-  return CheckLayout(subject, policy, shape, strides, sink);
+void CheckTensor(const Subject& subject, const Policy& policy, Sink* sink) {
+  if (CheckHead(subject, policy, sink) && policy.level >= DLBRIDGE_LEVEL_METADATA) {
+    int64_t shape[DLBRIDGE_MAX_NDIM];
+    int64_t strides[DLBRIDGE_MAX_NDIM];
+    CheckLayout(subject, policy, shape, strides, sink);
+  }
 }
 
-// Both levels, as far as the policy asks. One pass without a copy is all that a compact tensor
-// needs; of any other, and for demands on the layout, the arrays are read once more, into a copy
-// that alone decides.
-template <class Sink>
-DLBRIDGE_INLINE void CheckTensor(const Subject& subject, const Policy& policy, Sink* sink) {
-  if (!CheckHead(subject, policy, sink) ||
-      DLBRIDGE_UNLIKELY(policy.level < DLBRIDGE_LEVEL_METADATA)) {
-    return;
-  }
+// ---------------------------------------------------------------------------------- fast path
+
+// Most tensors are compact and break no rule. These predicates recognise them without anything that
+// only a rejection needs; a tensor that they do not recognise goes the way above, which decides.
+
+// Do all rules of the struct level hold, by the default policy?
+DLBRIDGE_INLINE bool IsPlainHead(const Subject& subject) {
   const DLTensor& tensor = subject.tensor;
-  if (!Sink::kCollects && DLBRIDGE_LIKELY(!policy.demands)) {
-    const Extent extent =
-        ScanTensor<false>(tensor.ndim, tensor.shape, tensor.strides, nullptr, nullptr);
-    if (DLBRIDGE_LIKELY(extent.compact && !extent.negative && !extent.overflow)) {
-      CheckScanned(subject, kDefaultPolicy, nullptr, nullptr, extent, sink);
-      return;
-    }
-  }
-  CheckLayoutOfCopy(subject, policy, sink);
+  return !IsAbove(tensor.ndim, DLBRIDGE_MAX_NDIM) && IsPlainDtype(tensor.dtype) &&
+         tensor.device.device_id >= 0 &&
+         (DLBRIDGE_LIKELY(tensor.ndim != 0)
+              ? tensor.shape != nullptr &&
+                    (tensor.strides != nullptr || subject.version < kStridesSince)
+              : tensor.data != nullptr);
 }
 
-DLBRIDGE_INLINE DLBridgeStatus ValidateInline(const Subject& subject, const Policy& policy,
-                                              DLBridgeError* error) {
-  FirstBroken sink(error);
-  CheckTensor(subject, policy, &sink);
-  return sink.status();
+// Do the bytes of a compact tensor of `count` elements, -1 where it is not one, fit? Elements that
+// are no whole bytes are not recognised.
+DLBRIDGE_INLINE bool FitsCompact(const Subject& subject, int64_t count) {
+  const DLTensor& tensor = subject.tensor;
+  const uint32_t item_bits = static_cast<uint32_t>(tensor.dtype.bits) * tensor.dtype.lanes;
+  int64_t bytes = 0;
+  uint64_t end = 0;
+  return count >= 0 && item_bits % 8 == 0 &&
+         !MulOverflows(count, static_cast<int64_t>(item_bits / 8), &bytes) &&
+         (count == 0 ||
+          (tensor.data != nullptr &&
+           !AddOverflows(reinterpret_cast<uintptr_t>(tensor.data), tensor.byte_offset, &end) &&
+           !AddOverflows(end, static_cast<uint64_t>(bytes), &end)));
+}
+
+// Does a tensor pass the default policy, as far as this can tell?
+DLBRIDGE_INLINE bool IsPlainlyValid(const Subject& subject) {
+  const DLTensor& tensor = subject.tensor;
+  return IsPlainHead(subject) &&
+         FitsCompact(subject, ScanCompact<false>(tensor.ndim, tensor.shape, tensor.strides, nullptr,
+                                                 nullptr));
+}
+
+// By the default policy. Field by field, so that callers keep them in registers: a struct would be
+// written to memory before it is known whether it is needed.
+DLBRIDGE_NOINLINE DLBridgeStatus ValidateFields(void* data, DLDevice device, int32_t ndim,
+                                                DLDataType dtype, int64_t* shape, int64_t* strides,
+                                                uint64_t byte_offset, uint64_t flags,
+                                                Version version, DLBridgeError* error);
+
+DLBRIDGE_INLINE DLBridgeStatus ValidateInline(const Subject& subject, DLBridgeError* error) {
+  const DLTensor& tensor = subject.tensor;
+  return DLBRIDGE_LIKELY(IsPlainlyValid(subject))
+             ? DLBRIDGE_OK
+             : ValidateFields(tensor.data, tensor.device, tensor.ndim, tensor.dtype, tensor.shape,
+                              tensor.strides, tensor.byte_offset, subject.flags, subject.version,
+                              error);
 }
 
 DLBridgeStatus Validate(const Subject& subject, const Policy& policy, DLBridgeError* error);

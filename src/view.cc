@@ -10,10 +10,9 @@
 namespace dlbridge {
 namespace {
 
-// The node of a tensor that can have a second owner, and whose struct is still as it was made: its
-// ndim and arrays are what the node's memory holds.
-DLBRIDGE_INLINE DLBridgeStatus FindSharable(const DLManagedTensorVersioned* tensor, Node** out,
-                                            Subject* subject, DLBridgeError* error) {
+// The node of a tensor that can have a second owner.
+DLBRIDGE_INLINE DLBridgeStatus FindNode(const DLManagedTensorVersioned* tensor, Node** out,
+                                        DLBridgeError* error) {
   Node* node = OwnNode(tensor);
   if (DLBRIDGE_UNLIKELY(node == nullptr)) {
     return RefuseStatus(error, DLBRIDGE_ERROR_FOREIGN_TENSOR, "tensor",
@@ -22,9 +21,17 @@ DLBRIDGE_INLINE DLBridgeStatus FindSharable(const DLManagedTensorVersioned* tens
   if (DLBRIDGE_UNLIKELY(node->in_storage)) {
     return Refuse(error, {DLBRIDGE_RULE_IN_STORAGE, kNoAxis, 0, 0});
   }
-  *subject = VersionedSubject(*tensor, LoadVersion(tensor->version));
   *out = node;
-  return CheckOwned(node, *subject, error);
+  return DLBRIDGE_OK;
+}
+
+// The same with a copy of the struct, which must still be as it was made: its ndim and arrays are
+// what the node's memory holds.
+DLBridgeStatus FindSharable(const DLManagedTensorVersioned* tensor, Node** out, Subject* subject,
+                            DLBridgeError* error) {
+  DLBRIDGE_TRY(FindNode(tensor, out, error));
+  *subject = VersionedSubject(*tensor, LoadVersion(tensor->version));
+  return CheckOwned(*out, *subject, error);
 }
 
 // Shape and strides are one block in every node: one short loop over pairs of numbers.
@@ -35,21 +42,39 @@ DLBRIDGE_INLINE void CopyArrays(const int64_t* from, int32_t ndim, int64_t* to) 
   }
 }
 
+// Is the copy of a struct in a new node still as `sibling` made the struct?
+DLBRIDGE_INLINE bool IsUnchanged(Node* sibling, const DLManagedTensorVersioned& copy) {
+  return HasOwnArrays(sibling, copy.dl_tensor) && copy.version.major == kMajor &&
+         HasOwnFlags(*sibling, copy.flags, copy.version.minor);
+}
+
+DLBRIDGE_NOINLINE DLBridgeStatus DiscardShare(Node* sibling, Node* node, DLBridgeError* error) {
+  const DLManagedTensorVersioned copy = node->versioned;
+  DiscardNode(node);
+  return RefuseChanged(sibling, copy.dl_tensor, copy.flags, copy.version, error);
+}
+
 DLBRIDGE_INLINE DLBridgeStatus Share(const DLManagedTensorVersioned* tensor,
                                      DLManagedTensorVersioned** out, DLBridgeError* error) {
   Node* sibling = nullptr;
-  Subject subject;
-  DLBRIDGE_TRY(FindSharable(tensor, &sibling, &subject, error));
+  DLBRIDGE_TRY(FindNode(tensor, &sibling, error));
   const int32_t ndim = sibling->ndim;
   Node* node = AllocateNode(ndim, 0);
   if (DLBRIDGE_UNLIKELY(node == nullptr)) {
     return RefuseMemory(error);
   }
+  // The copy is checked, and used.
+  std::memcpy(&node->versioned, tensor, sizeof *tensor);
+  if (DLBRIDGE_UNLIKELY(!IsUnchanged(sibling, node->versioned))) {
+    return DiscardShare(sibling, node, error);
+  }
   // READ_ONLY that the owner has set binds the share as well.
-  InitNode(node, ndim, subject.flags);
-  node->wraps_source = sibling->wraps_source;
+  InitShare(node, *sibling, node->versioned.flags);
   CopyArrays(sibling->shape(), ndim, node->shape());
-  FillVersioned(node, subject.tensor, subject.label);
+  node->versioned.manager_ctx = node;
+  node->versioned.deleter = DeleteVersioned;
+  node->versioned.dl_tensor.shape = node->shape();
+  node->versioned.dl_tensor.strides = node->strides();
   JoinRoot(node, sibling);
   *out = &node->versioned;
   return DLBRIDGE_OK;

@@ -1,6 +1,6 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
- * host PLUGIN: takes two tensors of a plugin, closes the plugin, and goes on using them.
+ * host PLUGIN: takes the tensors of a plugin, closes the plugin, and goes on using them.
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -15,17 +15,26 @@ static void show(const char* name, const DLManagedTensorVersioned* tensor) {
   printf("\n");
 }
 
-/* A legacy tensor from a plugin: validated, upgraded, and its producer kept loaded. */
-static DLManagedTensorVersioned* keep(DLManagedTensor* legacy) {
+/* Any tensor that comes as a void*: validated and shared, or logged and released. Its producer
+ * stays loaded. These lines are all that such a host needs. */
+static DLManagedTensorVersioned* accept(void* given, DLManagedTensorVersioned** share) {
   DLBridgeConvertOptions options = DLBRIDGE_CONVERT_OPTIONS_INIT;
-  options.flags = DLBRIDGE_CONVERT_PIN_PRODUCER;
+  options.options = DLBRIDGE_CONVERT_PIN_PRODUCER;
   DLManagedTensorVersioned* tensor = NULL;
-  DLBridgeError error = DLBRIDGE_ERROR_INIT;
-  if (dlbridge_upgrade(legacy, &options, &tensor, &error) != DLBRIDGE_OK) {
-    fprintf(stderr, "refused: %s\n", error.message);
-    dlbridge_release_legacy(legacy); /* on failure it is still ours */
-  }
-  return tensor;
+  DLBridgeError error;
+  if (!dlbridge_import(given, DLBRIDGE_KIND_UNKNOWN, &options, &tensor, &error) &&
+      !dlbridge_share(tensor, share, &error))
+    return tensor;
+  fprintf(stderr, "rejected: %s\n", error.message);
+  return tensor != NULL ? tensor : (dlbridge_release(given, dlbridge_identify(given)), NULL);
+}
+
+typedef void* (*Make)(void);
+
+static Make find(void* plugin, const char* name) {
+  Make make = NULL;
+  *(void**)&make = dlsym(plugin, name);
+  return make;
 }
 
 int main(int count, char** arguments) {
@@ -34,20 +43,20 @@ int main(int count, char** arguments) {
     fprintf(stderr, "%s\n", count == 2 ? dlerror() : "usage: host PLUGIN");
     return 2;
   }
-  DLManagedTensorVersioned* (*make_squares)(void) = NULL;
-  DLManagedTensor* (*make_primes)(void) = NULL;
-  *(void**)&make_squares = dlsym(plugin, "plugin_squares");
-  *(void**)&make_primes = dlsym(plugin, "plugin_primes");
-  if (make_squares == NULL || make_primes == NULL) return 2;
-
-  DLManagedTensorVersioned* squares = make_squares();
-  DLManagedTensorVersioned* primes = keep(make_primes());
+  const char* names[3] = {"plugin_squares", "plugin_primes", "plugin_broken"};
+  DLManagedTensorVersioned* tensors[3] = {NULL, NULL, NULL};
+  DLManagedTensorVersioned* shares[3] = {NULL, NULL, NULL};
+  for (int i = 0; i < 3; ++i) {
+    const Make make = find(plugin, names[i]);
+    if (make == NULL) return 2;
+    tensors[i] = accept(make(), &shares[i]);
+  }
   dlclose(plugin);
-  if (squares == NULL || primes == NULL) return 1;
+  if (shares[0] == NULL || shares[1] == NULL || tensors[2] != NULL) return 1;
 
-  show("squares", squares);
-  show("primes", primes);
-  dlbridge_release_versioned(squares);
-  dlbridge_release_versioned(primes);
+  for (int i = 0; i < 3; ++i) dlbridge_release_versioned(tensors[i]);
+  show("squares", shares[0]);
+  show("primes", shares[1]);
+  for (int i = 0; i < 3; ++i) dlbridge_release_versioned(shares[i]);
   return 0;
 }

@@ -1,6 +1,6 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
- * A plugin with two tensors. The host may close the plugin while it still holds both.
+ * A plugin with three tensors. The host may close the plugin while it still holds them.
  */
 #include "plugin.h"
 
@@ -9,7 +9,7 @@
 #include "dlbridge/dlbridge.h"
 
 /* The first is the library's: its memory and its deleter stay, whatever becomes of the plugin. */
-DLManagedTensorVersioned* plugin_squares(void) {
+void* plugin_squares(void) {
   const int64_t shape[1] = {5};
   const DLDataType int32 = {kDLInt, 32, 1};
   DLBridgeAllocateSpec spec = DLBRIDGE_ALLOCATE_SPEC_INIT;
@@ -22,17 +22,27 @@ DLManagedTensorVersioned* plugin_squares(void) {
   return tensor;
 }
 
-/* The second is made by hand, as a plugin does that never heard of dlbridge: all of it goes with
- * the plugin, so the host that wants to keep it has to keep the plugin. */
+/* The second is made by hand, without dlbridge: all of it goes with the plugin, so a host that
+ * keeps the tensor has to keep the plugin loaded. */
 static int32_t primes[5] = {2, 3, 5, 7, 11};
 static int64_t shape_of_primes[1] = {5};
 static DLManagedTensor tensor_of_primes;
 
-static void delete_primes(DLManagedTensor* self) { self->manager_ctx = NULL; }
+static void forget(DLManagedTensor* self) { self->manager_ctx = NULL; }
 
-DLManagedTensor* plugin_primes(void) {
+void* plugin_primes(void) {
   const DLTensor tensor = {primes, {kDLCPU, 0}, 1, {kDLInt, 32, 1}, shape_of_primes, NULL, 0};
   tensor_of_primes.dl_tensor = tensor;
-  tensor_of_primes.deleter = delete_primes;
+  tensor_of_primes.deleter = forget;
   return &tensor_of_primes;
+}
+
+/* The third has no lanes. */
+static DLManagedTensor tensor_without_lanes;
+
+void* plugin_broken(void) {
+  const DLTensor tensor = {primes, {kDLCPU, 0}, 1, {kDLInt, 32, 0}, shape_of_primes, NULL, 0};
+  tensor_without_lanes.dl_tensor = tensor;
+  tensor_without_lanes.deleter = forget;
+  return &tensor_without_lanes;
 }

@@ -1,14 +1,13 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
- * What host and plugin agree on: plain DLPack, and who owns what.
+ * What host and plugin agree on: plain DLPack through a void*, and who owns what.
  */
 #ifndef DLBRIDGE_EXAMPLES_PLUGIN_PLUGIN_H_
 #define DLBRIDGE_EXAMPLES_PLUGIN_PLUGIN_H_
 
-#include "dlbridge/dlpack.h"
-
-/* Each gives the caller a tensor to release, or NULL. */
-DLManagedTensorVersioned* plugin_squares(void); /* memory and deleter are dlbridge's */
-DLManagedTensor* plugin_primes(void);           /* data and deleter lie in the plugin */
+/* Each gives the caller a managed tensor of either kind to release, or NULL. */
+void* plugin_squares(void); /* versioned: memory and deleter are dlbridge's */
+void* plugin_primes(void);  /* legacy: data and deleter lie in the plugin */
+void* plugin_broken(void);  /* legacy, and it breaks a rule of DLPack */
 
 #endif /* DLBRIDGE_EXAMPLES_PLUGIN_PLUGIN_H_ */

@@ -101,9 +101,8 @@ DLBRIDGE_INLINE DLTensor TensorOf(const DLBridgeWrapSpec& spec) {
 }
 
 // A node with arrays and layout, not yet an owner.
-DLBRIDGE_INLINE DLBridgeStatus MakeWrapped(const DLTensor& tensor, const DLBridgeWrapSpec& spec,
-                                           const Options& options, Node** out,
-                                           DLBridgeError* error) {
+DLBridgeStatus MakeWrapped(const DLTensor& tensor, const DLBridgeWrapSpec& spec,
+                           const Options& options, Node** out, DLBridgeError* error) {
   const Subject subject = {
       tensor, spec.tensor_flags, {0, 0}, 0, (spec.tensor_flags & kReadOnly) == 0};
   DLBRIDGE_TRY(CheckSource(subject, options, error));
@@ -275,9 +274,8 @@ DLBRIDGE_NOINLINE DLBridgeStatus WrapUnchecked(const DLBridgeWrapSpec& spec,
   return DLBRIDGE_OK;
 }
 
-// Inlined into each of its callers, which differ in what is known of the options.
-DLBRIDGE_INLINE DLBridgeStatus WrapBy(const DLBridgeWrapSpec& spec, const Options& options,
-                                      DLManagedTensorVersioned** out, DLBridgeError* error) {
+DLBridgeStatus WrapBy(const DLBridgeWrapSpec& spec, const Options& options,
+                      DLManagedTensorVersioned** out, DLBridgeError* error) {
   const DLTensor tensor = TensorOf(spec);
   Node* node = nullptr;
   DLBRIDGE_TRY(MakeWrapped(tensor, spec, options, &node, error));
@@ -290,10 +288,37 @@ DLBRIDGE_INLINE DLBridgeStatus WrapBy(const DLBridgeWrapSpec& spec, const Option
   return DLBRIDGE_OK;
 }
 
-DLBRIDGE_NOINLINE DLBridgeStatus WrapValidated(const DLBridgeWrapSpec& spec,
+DLBRIDGE_NOINLINE DLBridgeStatus WrapGenerally(const DLBridgeWrapSpec& spec,
                                                DLManagedTensorVersioned** out,
                                                DLBridgeError* error) {
   return WrapBy(spec, kDefaultOptions, out, error);
+}
+
+// Fast path: nothing is given but a layout. A tensor that is not compact, is empty or breaks a rule
+// goes the general way.
+DLBRIDGE_NOINLINE DLBridgeStatus WrapValidated(const DLBridgeWrapSpec& spec,
+                                               DLManagedTensorVersioned** out,
+                                               DLBridgeError* error) {
+  const Subject subject = {TensorOf(spec), spec.tensor_flags, {0, 0}, 0, true};
+  if (DLBRIDGE_UNLIKELY(!IsPlainHead(subject) || spec.buffer.handle == 0)) {
+    return WrapGenerally(spec, out, error);
+  }
+  Node* node = AllocateNode(spec.ndim, sizeof(WrapTail));
+  if (DLBRIDGE_UNLIKELY(node == nullptr)) {
+    return RefuseMemory(error);
+  }
+  InitNode(node, spec.ndim, spec.tensor_flags);
+  const int64_t count =
+      ScanCompact<true>(spec.ndim, spec.shape, spec.strides, node->shape(), node->strides());
+  if (DLBRIDGE_UNLIKELY(count == 0 || !FitsCompact(subject, count))) {
+    DiscardNode(node);
+    return WrapGenerally(spec, out, error);
+  }
+  FillVersioned(node, subject.tensor, ToDLPack(kDefaultVersion));
+  FillTail(spec, static_cast<WrapTail*>(node->tail()));
+  BecomeRoot(node, SourceKind::kWrapped, nullptr);
+  *out = &node->versioned;
+  return DLBRIDGE_OK;
 }
 
 DLBRIDGE_NOINLINE DLBridgeStatus WrapAsDemanded(const DLBridgeWrapSpec& spec,

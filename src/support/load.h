@@ -31,9 +31,11 @@ DLBRIDGE_INLINE DLDataType DtypeOfWord(uint32_t word) {
 }
 
 DLBRIDGE_INLINE DLDevice LoadDevice(const DLDevice& device) {
-  const uint32_t fields[2] = {LoadWord(&device.device_type), LoadWord(&device.device_id)};
+  const uint32_t type = LoadWord(&device.device_type);
   DLDevice loaded;
-  std::memcpy(&loaded, fields, sizeof loaded);
+  // Field by field: joined in one register, compilers take it apart again.
+  std::memcpy(&loaded.device_type, &type, sizeof type);
+  loaded.device_id = Load(&device.device_id);
   return loaded;
 }
 

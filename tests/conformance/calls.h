@@ -16,19 +16,9 @@
 
 namespace dlbridge::conformance {
 
-// Size of the first version of a struct.
-template <class T>
-constexpr size_t FirstSize() {
-  return sizeof(T);
-}
-template <>
-constexpr size_t FirstSize<DLBridgeAllocateSpec>() {
-  return offsetof(DLBridgeAllocateSpec, options);
-}
-
 // ------------------------------------------------------------------------------ names of values
 
-inline uint32_t FlagBits(const json& names, const std::vector<std::string>& known) {
+inline uint32_t PropertyBits(const json& names, const std::vector<std::string>& known) {
   uint32_t bits = 0;
   for (const json& name : names) {
     for (size_t i = 0; i < known.size(); ++i) {
@@ -37,7 +27,11 @@ inline uint32_t FlagBits(const json& names, const std::vector<std::string>& know
   }
   return bits;
 }
-inline json FlagNames(uint32_t bits, const std::vector<std::string>& known) {
+// Options lie above DLPack's flags.
+inline uint32_t OptionBits(const json& names, const std::vector<std::string>& known) {
+  return PropertyBits(names, known) << 8;
+}
+inline json PropertyNames(uint32_t bits, const std::vector<std::string>& known) {
   json names = json::array();
   for (size_t i = 0; i < known.size(); ++i) {
     if ((bits >> i & 1) != 0) {
@@ -46,20 +40,33 @@ inline json FlagNames(uint32_t bits, const std::vector<std::string>& known) {
   }
   return names;
 }
-inline const std::vector<std::string> kPolicyFlags = {
-    "REFUSE_UNKNOWN_DTYPE",    "REFUSE_UNKNOWN_DEVICE", "REFUSE_UNKNOWN_FLAGS",
-    "REFUSE_NEGATIVE_STRIDES", "REFUSE_ZERO_STRIDES",   "ALLOW_NULL_STRIDES",
+inline const std::vector<std::string> kPolicyOptions = {
+    "REJECT_UNKNOWN_DTYPE",    "REJECT_UNKNOWN_DEVICE", "REJECT_UNKNOWN_FLAGS",
+    "REJECT_NEGATIVE_STRIDES", "REJECT_ZERO_STRIDES",   "ALLOW_NULL_STRIDES",
     "ALLOW_SCALABLE_LANES",    "REQUIRE_WRITABLE",      "VOUCH_WRITABLE",
     "ALLOW_SELF_OVERLAP"};
-inline const std::vector<std::string> kConvertFlags = {
-    "SKIP_VALIDATION", "WRITABLE",    "ALLOW_UNKNOWN", "CANONICAL",   "FOLD_BYTE_OFFSET", "COPY",
-    "DROP_READ_ONLY",  "DROP_PADDED", "NEWER_CODES",   "PIN_PRODUCER"};
-inline const std::vector<std::string> kLayoutFlags = {
+inline const std::vector<std::string> kConvertOptions = {
+    "SKIP_VALIDATION",   "VOUCH_WRITABLE", "ALLOW_UNKNOWN",  "CANONICAL",
+    "FOLD_BYTE_OFFSET",  "COPY",           "DROP_READ_ONLY", "DROP_PADDED",
+    "ALLOW_NEWER_CODES", "PIN_PRODUCER"};
+inline const std::vector<std::string> kLayoutProperties = {
     "EMPTY", "C_CONTIGUOUS", "F_CONTIGUOUS", "BROADCAST", "NEGATIVE_STRIDES", "PADDED", "OPAQUE"};
 
-inline json KindName(DLBridgeKind kind) {
-  constexpr const char* kNames[] = {"AMBIGUOUS", "LEGACY", "VERSIONED", "BARE"};
-  return kNames[kind];
+inline const std::vector<std::string> kKinds = {"UNKNOWN", "LEGACY", "VERSIONED", "BORROWED",
+                                                "AMBIGUOUS"};
+inline json KindName(DLBridgeKind kind) { return kKinds.at(static_cast<size_t>(kind)); }
+
+// A name, or the number itself where a case wants one that has no name.
+inline int32_t ValueOf(const json& value, const std::vector<std::string>& names) {
+  if (value.is_number()) {
+    return value.get<int32_t>();
+  }
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (names[i] == value) {
+      return static_cast<int32_t>(i);
+    }
+  }
+  return -1;
 }
 inline json AnswerName(DLBridgeAnswer answer) {
   constexpr const char* kNames[] = {"NO", "YES", "UNDECIDED"};
@@ -91,7 +98,12 @@ class Arguments {
     return world.Get(name.is_array() ? name[0] : name);
   }
 
-  // A struct with the damage that the step wants: another size, and something set behind it.
+  // The kind that the step gives, else the one that the object has.
+  DLBridgeKind Kind(const Handle& in) const {
+    return Has("kind") ? ValueOf(step["kind"], kKinds) : in.kind;
+  }
+
+  // A struct with the damage that the step wants: another size, something set after it, an option.
   template <class T>
   T* Damaged(const char* name, T* object) {
     if (!Has("struct") || step["struct"]["name"] != name) {
@@ -105,9 +117,12 @@ class Arguments {
     if (size == "larger") {
       copy->struct_size = sizeof(T) + 16;
       room_[sizeof(T) + 15] = damage.value("tail", uint8_t{0});
+    } else if (size == "huge") {
+      copy->struct_size = 4097;
     } else if (!size.empty()) {
-      copy->struct_size = size == "zero" ? 0 : FirstSize<T>() - 1;
+      copy->struct_size = size == "zero" ? 0 : sizeof(T) - 1;
     }
+    SetOptions(copy, damage.value("options", uint32_t{0}), 0);
     Set(damage.value("set", ""), copy);
     return copy;
   }
@@ -122,22 +137,22 @@ class Arguments {
       object->allocate = field == "no_allocate" ? nullptr : object->allocate;
       object->deallocate = field == "no_deallocate" ? nullptr : object->deallocate;
     }
-    SetReserved0(object, field == "reserved0" ? 1 : 0, 0);
     SetReserved(object, field, 0);
   }
   // For structs that have such a field; the others take the second function.
   template <class T>
-  static auto SetReserved0(T* object, uint32_t value, int /*preferred*/)
-      -> decltype(object->reserved0, void()) {
-    object->reserved0 = value;
+  static auto SetOptions(T* object, uint32_t bits, int /*preferred*/)
+      -> decltype(object->options, void()) {
+    object->options |= bits;
   }
   template <class T>
-  static void SetReserved0(T* /*object*/, uint32_t /*value*/, char /*otherwise*/) {}
+  static void SetOptions(T* /*object*/, uint32_t /*bits*/, char /*otherwise*/) {}
   template <class T>
   static auto SetReserved(T* object, const std::string& field, int /*preferred*/)
       -> decltype(object->reserved[0], void()) {
-    object->reserved[0] = field == "reserved_0" ? 1 : 0;
-    object->reserved[1] = field == "reserved_1" ? 1 : 0;
+    for (size_t i = 0; i < sizeof object->reserved / sizeof object->reserved[0]; ++i) {
+      object->reserved[i] = field == "reserved_" + std::to_string(i) ? 1 : 0;
+    }
   }
   template <class T>
   static void SetReserved(T* /*object*/, const std::string& /*field*/, char /*otherwise*/) {}
@@ -153,19 +168,43 @@ class PolicyHolder {
     if (spec.contains("version")) {
       policy_.version = VersionFrom(spec["version"]);
     }
-    policy_.flags = spec.contains("flags_raw")
-                        ? spec["flags_raw"].get<uint32_t>()
-                        : FlagBits(spec.value("flags", json::array()), kPolicyFlags);
-    policy_.max_ndim = spec.value("max_ndim", policy_.max_ndim);
+    policy_.min_ndim = spec.value("min_ndim", 0);
+    policy_.max_ndim = spec.value("max_ndim", 0);
+    policy_.buffer_size = spec.contains("buffer_size") ? Unsigned(spec["buffer_size"]) : 0;
     policy_.contiguity = spec.contains("contiguity") ? Contiguity(spec["contiguity"]) : 0;
     policy_.alignment = spec.contains("alignment") ? Unsigned(spec["alignment"]) : 0;
-    policy_.buffer_size =
-        spec.contains("buffer_size") ? Unsigned(spec["buffer_size"]) : policy_.buffer_size;
+    Shape(spec);
+    Options(spec);
     Lists(spec);
   }
   DLBridgePolicy* get() { return &policy_; }
 
  private:
+  void Shape(const json& spec) {
+    shape_.reserve(1);
+    if (spec.contains("shape")) {
+      shape_ = Numbers(spec["shape"]);
+      shape_.reserve(1);
+      policy_.shape = shape_.data();
+    }
+  }
+  // What a field needs is set with it, unless the step gives the bits themselves.
+  void Options(const json& spec) {
+    if (spec.contains("options_raw")) {
+      policy_.options = spec["options_raw"].get<uint32_t>();
+      return;
+    }
+    policy_.options = OptionBits(spec.value("options", json::array()), kPolicyOptions);
+    if (spec.contains("buffer_size")) {
+      policy_.options |= DLBRIDGE_POLICY_LIMIT_BUFFER;
+    }
+    if (spec.contains("min_ndim") || spec.contains("max_ndim") || spec.contains("shape")) {
+      policy_.options |= DLBRIDGE_POLICY_LIMIT_NDIM;
+      const auto axes = static_cast<int32_t>(shape_.size());
+      policy_.min_ndim = spec.value("min_ndim", spec.contains("shape") ? axes : 0);
+      policy_.max_ndim = spec.value("max_ndim", spec.contains("shape") ? axes : DLBRIDGE_MAX_NDIM);
+    }
+  }
   static int32_t Level(const json& value) {
     return value.is_number()   ? value.get<int32_t>()
            : value == "STRUCT" ? DLBRIDGE_LEVEL_STRUCT
@@ -206,6 +245,7 @@ class PolicyHolder {
   DLBridgePolicy policy_ = DLBRIDGE_POLICY_INIT;
   std::vector<DLDevice> devices_;
   std::vector<DLDataType> dtypes_;
+  std::vector<int64_t> shape_;
 };
 
 // The policy of a step; NULL where it has none, unless one is to be damaged.
@@ -246,13 +286,13 @@ class OptionsArgument {
 
  private:
   void Fill(const json& spec) {
-    options_.flags = spec.contains("flags_raw")
-                         ? spec["flags_raw"].get<uint32_t>()
-                         : FlagBits(spec.value("flags", json::array()), kConvertFlags);
+    options_.options = spec.contains("options_raw")
+                           ? spec["options_raw"].get<uint32_t>()
+                           : OptionBits(spec.value("options", json::array()), kConvertOptions);
     if (spec.contains("version")) {
       options_.version = VersionFrom(spec["version"]);
     }
-    options_.source_flags = spec.contains("source_flags") ? Unsigned(spec["source_flags"]) : 0;
+    options_.tensor_flags = spec.contains("tensor_flags") ? Unsigned(spec["tensor_flags"]) : 0;
     if (spec.contains("policy")) {
       policy_.emplace(spec["policy"]);
       options_.policy = policy_->get();
@@ -265,22 +305,99 @@ class OptionsArgument {
   DLBridgeConvertOptions* pointer_ = nullptr;
 };
 
+// ------------------------------------------------------------------------------- careless owners
+
+// Alters a field of a dlbridge-owned tensor for the length of a call, as a careless consumer might.
+class Alteration {
+ public:
+  Alteration(const json& step, const Handle& handle) : handle_(handle) {
+    const auto field = step.find("altered");
+    if (field == step.end()) {
+      return;
+    }
+    altered_ = true;
+    if (handle.kind == DLBRIDGE_KIND_VERSIONED) {
+      versioned_ = *handle.versioned();
+      AlterVersioned(*field, handle.versioned());
+    } else {
+      legacy_ = *handle.legacy();
+    }
+    AlterTensor(*field, handle.tensor());
+  }
+  Alteration(const Alteration&) = delete;
+  Alteration& operator=(const Alteration&) = delete;
+
+  // Not where the call consumed the tensor.
+  void Undo() {
+    if (altered_ && handle_.kind == DLBRIDGE_KIND_VERSIONED) {
+      *handle_.versioned() = versioned_;
+    } else if (altered_) {
+      *handle_.legacy() = legacy_;
+    }
+  }
+  void UndoUnless(DLBridgeStatus consumed) {
+    if (consumed != DLBRIDGE_OK) {
+      Undo();
+    }
+  }
+
+ private:
+  static void AlterVersioned(const json& field, DLManagedTensorVersioned* tensor) {
+    tensor->manager_ctx = field == "manager_ctx" ? nullptr : tensor->manager_ctx;
+    tensor->deleter = field == "deleter" ? nullptr : tensor->deleter;
+    tensor->version.minor += field == "version" ? 1 : 0;
+    tensor->flags = field == "flags-cleared" ? 0 : tensor->flags;
+    tensor->flags |= field == "flags-added" ? DLPACK_FLAG_BITMASK_IS_COPIED
+                     : field == "read-only" ? DLPACK_FLAG_BITMASK_READ_ONLY
+                                            : 0;
+  }
+  void AlterTensor(const json& field, DLTensor* tensor) {
+    tensor->ndim += field == "ndim" ? 1 : 0;
+    tensor->shape = field == "shape" ? &elsewhere_[0] : tensor->shape;
+    tensor->strides = field == "strides" ? &elsewhere_[0] : tensor->strides;
+  }
+
+  Handle handle_;
+  bool altered_ = false;
+  DLManagedTensor legacy_ = {};
+  DLManagedTensorVersioned versioned_ = {};
+  int64_t elsewhere_[8] = {1, 1, 1, 1, 1, 1, 1, 1};
+};
+
 // ---------------------------------------------------------------------------------- the answers
+
+// An error as a caller has it that never initialised it.
+inline DLBridgeError Uninitialised() {
+  DLBridgeError error;
+  std::memset(&error, 0xff, sizeof error);
+  return error;
+}
+
+// What a failing call left unwritten of its error, or "".
+inline std::string Unwritten(DLBridgeStatus status, const DLBridgeError& error) {
+  if (error.status != status) {
+    return "the error has another status than the call";
+  }
+  if (std::memchr(error.message, 0, sizeof error.message) == nullptr) {
+    return "the message is not terminated";
+  }
+  return error.reserved[0] != 0 || error.reserved[1] != 0 ? "reserved is not 0" : "";
+}
 
 // Status, rule, axis and message. What the library left in the error must agree with its status.
 inline json Answer(DLBridgeStatus status, const DLBridgeError& error) {
   const std::string name = dlbridge_status_name(status);
   json answer = {{"status", name.substr(std::strlen("DLBRIDGE_"))}};
-  if (status != DLBRIDGE_OK) {
-    answer["rule"] = dlbridge_rule_name(error.rule);
-    answer["axis"] = error.axis;
-    answer["message"] = error.message;
-    if (error.struct_size == sizeof error && error.status != status) {
-      answer["status"] = "the error says another status than the call";
-    }
-  } else if (error.message[0] != '\0') {
-    answer["status"] = "success touched the error";
+  if (status == DLBRIDGE_OK) {
+    return answer;
   }
+  const std::string wrong = Unwritten(status, error);
+  if (!wrong.empty()) {
+    return {{"status", wrong}};
+  }
+  answer["rule"] = dlbridge_rule_name(error.rule);
+  answer["axis"] = error.axis;
+  answer["message"] = error.message;
   return answer;
 }
 
@@ -327,33 +444,31 @@ using Function = std::function<json(Arguments*)>;
 
 inline json CallValidate(Arguments* a) {
   PolicyArgument policy(a);
-  DLBridgeError error = DLBRIDGE_ERROR_INIT;
-  DLBridgeError* wanted = a->Damaged("error", &error);
+  DLBridgeError error = Uninitialised();
   const Handle in = a->In();
+  Alteration alteration(a->step, in);
   DLBridgeStatus status = DLBRIDGE_OK;
   if (in.kind == DLBRIDGE_KIND_LEGACY) {
-    status = dlbridge_validate_legacy(a->Or("tensor", in.legacy()), policy.get(), wanted);
+    status = dlbridge_validate_legacy(a->Or("tensor", in.legacy()), policy.get(), &error);
   } else if (in.kind == DLBRIDGE_KIND_VERSIONED) {
-    status = dlbridge_validate_versioned(a->Or("tensor", in.versioned()), policy.get(), wanted);
+    status = dlbridge_validate_versioned(a->Or("tensor", in.versioned()), policy.get(), &error);
   } else {
-    status = dlbridge_validate(a->Or("tensor", in.tensor()), in.flags, policy.get(), wanted);
+    status = dlbridge_validate(a->Or("tensor", in.tensor()), in.flags, policy.get(), &error);
   }
-  if (wanted != &error) {
-    return {{"status", wanted->message[0] == '\0' ? "ERROR_INVALID_TENSOR" : "written"}};
-  }
+  alteration.Undo();
   return Answer(status, error);
 }
 
 inline json CallDiagnose(Arguments* a) {
   PolicyArgument policy(a);
-  DLBridgeError error = DLBRIDGE_ERROR_INIT;
+  DLBridgeError error = Uninitialised();
   const Handle in = a->In();
   std::vector<DLBridgeFinding> findings(64);
   size_t count = 0;
   const DLBridgeKind kind = a->step.value("kind", in.kind);
-  const uint64_t flags = a->Has("flags")              ? Unsigned(a->step["flags"])
-                         : kind == DLBRIDGE_KIND_BARE ? in.flags
-                                                      : 0;
+  const uint64_t flags = a->Has("flags")                  ? Unsigned(a->step["flags"])
+                         : kind == DLBRIDGE_KIND_BORROWED ? in.flags
+                                                          : 0;
   const DLBridgeStatus status = dlbridge_diagnose(
       a->Or("tensor", in.pointer), kind, flags, policy.get(), a->Or("findings", findings.data()),
       a->step.value("capacity", findings.size()), a->Or("count", &count), &error);
@@ -375,11 +490,11 @@ inline json CallDiagnose(Arguments* a) {
 inline json CallLayout(Arguments* a) {
   DLBridgeLayout object = DLBRIDGE_LAYOUT_INIT;
   DLBridgeLayout* layout = a->Damaged("layout", &object);
-  DLBridgeError error = DLBRIDGE_ERROR_INIT;
+  DLBridgeError error = Uninitialised();
   const Handle in = a->In();
   json answer = Answer(
       dlbridge_layout(a->Or("tensor", in.tensor()), in.flags, a->Or("out", layout), &error), error);
-  answer["layout"] = {{"flags", FlagNames(layout->flags, kLayoutFlags)},
+  answer["layout"] = {{"properties", PropertyNames(layout->properties, kLayoutProperties)},
                       {"item_bits", layout->item_bits},
                       {"self_overlap", AnswerName(layout->self_overlap)},
                       {"element_count", std::to_string(layout->element_count)},
@@ -396,7 +511,7 @@ inline json CallLayout(Arguments* a) {
 inline json CallFormat(
     Arguments* a,
     const std::function<DLBridgeStatus(char*, size_t, size_t*, DLBridgeError*)>& write) {
-  DLBridgeError error = DLBRIDGE_ERROR_INIT;
+  DLBridgeError error = Uninitialised();
   std::vector<char> buffer(4096, '#');
   size_t length = 0;
   const size_t size = a->step.value("size", buffer.size());
@@ -405,21 +520,23 @@ inline json CallFormat(
   answer["length"] = length;
   answer["text"] = size != 0 && buffer[0] != '#' ? buffer.data() : "";
   if (size < buffer.size() && buffer[size] != '#') {
-    answer["status"] = "wrote behind the buffer";
+    answer["status"] = "wrote past the buffer";
   }
   return answer;
 }
 
 inline json CallUpgrade(Arguments* a) {
   OptionsArgument options(a);
-  DLBridgeError error = DLBRIDGE_ERROR_INIT;
+  DLBridgeError error = Uninitialised();
   DLManagedTensorVersioned* out = nullptr;
   const Handle in = a->In();
   DLBridgeStatus status = DLBRIDGE_OK;
   {
+    Alteration alteration(a->step, in);
     const Counted counted(a->step.value("fail", 0));
     status =
         dlbridge_upgrade(a->Or("source", in.legacy()), options.get(), a->Or("out", &out), &error);
+    alteration.UndoUnless(status);
   }
   json answer = Answer(status, error);
   if (status == DLBRIDGE_OK) {
@@ -442,23 +559,25 @@ inline DLBridgeStorage StorageFor(const Handle& in, Arguments* a) {
   } else if (how == "null") {
     storage.memory = nullptr;
   }
-  storage.released = World::StorageReleased;
-  storage.context = &a->world;
+  storage.release = World::StorageReleased;
+  storage.release_context = &a->world;
   return storage;
 }
 
 inline json CallUpgradeInto(Arguments* a) {
   OptionsArgument options(a);
-  DLBridgeError error = DLBRIDGE_ERROR_INIT;
+  DLBridgeError error = Uninitialised();
   DLManagedTensorVersioned* out = nullptr;
   const Handle in = a->In();
   DLBridgeStorage object = StorageFor(in, a);
   DLBridgeStorage* storage = a->Damaged("storage", &object);
   DLBridgeStatus status = DLBRIDGE_OK;
   {
+    Alteration alteration(a->step, in);
     const Counted counted(a->step.value("fail", 0));
     status = dlbridge_upgrade_into(a->Or("source", in.legacy()), options.get(),
                                    a->Or("storage", storage), a->Or("out", &out), &error);
+    alteration.UndoUnless(status);
   }
   json answer = Answer(status, error);
   if (status == DLBRIDGE_OK) {
@@ -476,7 +595,7 @@ inline std::vector<std::string> NameList(const json& value) {
 
 inline json CallUpgradeMany(Arguments* a) {
   OptionsArgument options(a);
-  DLBridgeError error = DLBRIDGE_ERROR_INIT;
+  DLBridgeError error = Uninitialised();
   const std::vector<std::string> in = NameList(a->step["in"]);
   const std::vector<std::string> out = NameList(a->step["out"]);
   std::vector<DLManagedTensor*> sources;
@@ -489,9 +608,11 @@ inline json CallUpgradeMany(Arguments* a) {
   size_t failed = 12345;
   DLBridgeStatus status = DLBRIDGE_OK;
   {
+    Alteration alteration(a->step, in.empty() ? Handle() : a->world.Get(in[0]));
     const Counted counted(a->step.value("fail", 0));
     status = dlbridge_upgrade_many(a->Or("sources", sources.data()), count, options.get(),
                                    a->Or("outs", outs.data()), &failed, &error);
+    alteration.UndoUnless(status);
   }
   json answer = Answer(status, error);
   answer["failed"] = failed;
@@ -504,14 +625,16 @@ inline json CallUpgradeMany(Arguments* a) {
 
 inline json CallDowngrade(Arguments* a) {
   OptionsArgument options(a);
-  DLBridgeError error = DLBRIDGE_ERROR_INIT;
+  DLBridgeError error = Uninitialised();
   DLManagedTensor* out = nullptr;
   const Handle in = a->In();
   DLBridgeStatus status = DLBRIDGE_OK;
   {
+    Alteration alteration(a->step, in);
     const Counted counted(a->step.value("fail", 0));
     status = dlbridge_downgrade(a->Or("source", in.versioned()), options.get(), a->Or("out", &out),
                                 &error);
+    alteration.UndoUnless(status);
   }
   json answer = Answer(status, error);
   if (status == DLBRIDGE_OK) {
@@ -521,16 +644,18 @@ inline json CallDowngrade(Arguments* a) {
   return answer;
 }
 
-inline json CallAdopt(Arguments* a) {
+inline json CallImport(Arguments* a) {
   OptionsArgument options(a);
-  DLBridgeError error = DLBRIDGE_ERROR_INIT;
+  DLBridgeError error = Uninitialised();
   DLManagedTensorVersioned* out = nullptr;
   const Handle in = a->In();
   DLBridgeStatus status = DLBRIDGE_OK;
   {
+    Alteration alteration(a->step, in);
     const Counted counted(a->step.value("fail", 0));
-    status =
-        dlbridge_adopt(a->Or("source", in.versioned()), options.get(), a->Or("out", &out), &error);
+    status = dlbridge_import(a->Or("tensor", in.pointer), a->Kind(in), options.get(),
+                             a->Or("out", &out), &error);
+    alteration.UndoUnless(status);
   }
   json answer = Answer(status, error);
   if (status == DLBRIDGE_OK) {
@@ -540,19 +665,20 @@ inline json CallAdopt(Arguments* a) {
   return answer;
 }
 
-inline json CallConvert(Arguments* a) {
+inline json CallExport(Arguments* a) {
   OptionsArgument options(a);
-  DLBridgeError error = DLBRIDGE_ERROR_INIT;
+  DLBridgeError error = Uninitialised();
   void* out = nullptr;
-  DLBridgeKind kind = DLBRIDGE_KIND_AMBIGUOUS;
+  DLBridgeKind kind = DLBRIDGE_KIND_UNKNOWN;
   const Handle in = a->In();
-  const DLBridgeKind given = a->step.value("kind", in.kind);
   const DLPackVersion target = VersionFrom(a->step["target"]);
   DLBridgeStatus status = DLBRIDGE_OK;
   {
+    Alteration alteration(a->step, in);
     const Counted counted(a->step.value("fail", 0));
-    status = dlbridge_convert(a->Or("source", in.pointer), given, target, options.get(),
-                              a->Or("out", &out), a->Or("out_kind", &kind), &error);
+    status = dlbridge_export(a->Or("tensor", in.pointer), a->Kind(in), target, options.get(),
+                             a->Or("out", &out), a->Or("out_kind", &kind), &error);
+    alteration.UndoUnless(status);
   }
   json answer = Answer(status, error);
   if (status == DLBRIDGE_OK) {
@@ -562,29 +688,6 @@ inline json CallConvert(Arguments* a) {
   }
   return answer;
 }
-
-// Alters a field of a tensor of ours for the length of a call, as a careless consumer might.
-class Alteration {
- public:
-  Alteration(const json& step, const Handle& handle)
-      : tensor_(handle.versioned()), before_(*handle.versioned()) {
-    const std::string field = step.value("altered", "");
-    DLTensor& fields = tensor_->dl_tensor;
-    fields.ndim = field == "ndim" ? fields.ndim + 1 : fields.ndim;
-    fields.shape = field == "shape" ? &elsewhere_ : fields.shape;
-    fields.strides = field == "strides" ? nullptr : fields.strides;
-    tensor_->manager_ctx = field == "manager_ctx" ? nullptr : tensor_->manager_ctx;
-    tensor_->deleter = field == "deleter" ? nullptr : tensor_->deleter;
-  }
-  Alteration(const Alteration&) = delete;
-  Alteration& operator=(const Alteration&) = delete;
-  ~Alteration() { *tensor_ = before_; }
-
- private:
-  DLManagedTensorVersioned* tensor_;
-  DLManagedTensorVersioned before_;
-  int64_t elsewhere_ = 1;
-};
 
 inline json FinishOwner(Arguments* a, DLBridgeStatus status, const DLBridgeError& error,
                         DLManagedTensorVersioned* out) {
@@ -596,20 +699,21 @@ inline json FinishOwner(Arguments* a, DLBridgeStatus status, const DLBridgeError
 }
 
 inline json CallShare(Arguments* a) {
-  DLBridgeError error = DLBRIDGE_ERROR_INIT;
+  DLBridgeError error = Uninitialised();
   DLManagedTensorVersioned* out = nullptr;
   const Handle in = a->In();
   DLBridgeStatus status = DLBRIDGE_OK;
   {
-    const Alteration alteration(a->step, in);
+    Alteration alteration(a->step, in);
     const Counted counted(a->step.value("fail", 0));
     status = dlbridge_share(a->Or("tensor", in.versioned()), a->Or("out", &out), &error);
+    alteration.Undo();
   }
   return FinishOwner(a, status, error, out);
 }
 
 inline json CallView(Arguments* a) {
-  DLBridgeError error = DLBRIDGE_ERROR_INIT;
+  DLBridgeError error = Uninitialised();
   DLManagedTensorVersioned* out = nullptr;
   const Handle in = a->In();
   const json& given = a->step["spec"];
@@ -620,19 +724,21 @@ inline json CallView(Arguments* a) {
   object.shape = given["shape"].is_null() ? nullptr : shape.data();
   object.strides = given.contains("strides") ? strides.data() : nullptr;
   object.offset = given.contains("offset") ? Signed(given["offset"]) : 0;
+  object.dtype = given.contains("dtype") ? DtypeFrom(given["dtype"]) : object.dtype;
   DLBridgeViewSpec* spec = a->Damaged("spec", &object);
   DLBridgeStatus status = DLBRIDGE_OK;
   {
-    const Alteration alteration(a->step, in);
+    Alteration alteration(a->step, in);
     const Counted counted(a->step.value("fail", 0));
     status = dlbridge_view(a->Or("tensor", in.versioned()), a->Or("spec", spec), a->Or("out", &out),
                            &error);
+    alteration.Undo();
   }
   return FinishOwner(a, status, error, out);
 }
 
 inline json CallAllocate(Arguments* a) {
-  DLBridgeError error = DLBRIDGE_ERROR_INIT;
+  DLBridgeError error = Uninitialised();
   DLManagedTensorVersioned* out = nullptr;
   const json& given = a->step["spec"];
   const std::vector<int64_t> shape = Numbers(given["shape"].is_null() ? json() : given["shape"]);
@@ -642,7 +748,7 @@ inline json CallAllocate(Arguments* a) {
   object.device = DeviceFrom(given["device"]);
   object.dtype = DtypeFrom(given["dtype"]);
   object.alignment = given.contains("alignment") ? Unsigned(given["alignment"]) : 0;
-  object.flags = given.contains("flags") ? Unsigned(given["flags"]) : 0;
+  object.tensor_flags = given.contains("tensor_flags") ? Unsigned(given["tensor_flags"]) : 0;
   object.version = given.contains("version") ? VersionFrom(given["version"]) : object.version;
   DLBridgeAllocator allocator = a->world.Allocator(a->step.value("allocator", "") == "fails");
   object.allocator = a->Has("allocator") ? a->Damaged("allocator", &allocator) : nullptr;
@@ -662,7 +768,7 @@ inline json CallAllocate(Arguments* a) {
 }
 
 inline json CallRequiredVersion(Arguments* a) {
-  DLBridgeError error = DLBRIDGE_ERROR_INIT;
+  DLBridgeError error = Uninitialised();
   DLPackVersion version = {0, 0};
   const Handle in = a->In();
   json answer = Answer(dlbridge_required_version(a->Or("tensor", in.tensor()), in.flags,
@@ -673,8 +779,8 @@ inline json CallRequiredVersion(Arguments* a) {
 }
 
 inline json CallNegotiate(Arguments* a) {
-  DLBridgeError error = DLBRIDGE_ERROR_INIT;
-  DLBridgeKind kind = DLBRIDGE_KIND_AMBIGUOUS;
+  DLBridgeError error = Uninitialised();
+  DLBridgeKind kind = DLBRIDGE_KIND_UNKNOWN;
   DLPackVersion version = {0, 0};
   json answer =
       Answer(dlbridge_negotiate(VersionFrom(a->step["producer"]), VersionFrom(a->step["consumer"]),
@@ -713,7 +819,7 @@ inline void Fill(const json& spec, DLPackExchangeAPI* table) {
 }
 
 inline json CallExchange(Arguments* a) {
-  DLBridgeError error = DLBRIDGE_ERROR_INIT;
+  DLBridgeError error = Uninitialised();
   std::vector<DLPackExchangeAPI> tables(a->step["chain"].size());
   for (size_t i = 0; i < tables.size(); ++i) {
     Fill(a->step["chain"][i], &tables[i]);
@@ -734,7 +840,7 @@ inline json CallExchange(Arguments* a) {
 }
 
 inline json CallParseDtype(Arguments* a) {
-  DLBridgeError error = DLBRIDGE_ERROR_INIT;
+  DLBridgeError error = Uninitialised();
   DLDataType dtype = {0, 0, 0};
   const std::string text = a->step["text"];
   json answer = Answer(
@@ -745,7 +851,7 @@ inline json CallParseDtype(Arguments* a) {
 }
 
 inline json CallParseDevice(Arguments* a) {
-  DLBridgeError error = DLBRIDGE_ERROR_INIT;
+  DLBridgeError error = Uninitialised();
   DLDevice device = DeviceFrom({0, 0});
   const std::string text = a->step["text"];
   json answer = Answer(
@@ -761,21 +867,23 @@ inline json CallIdentify(Arguments* a) {
 }
 
 // The address is that of a tensor's data, or a text of the library's own.
-inline json CallPinModule(Arguments* a) {
-  DLBridgeError error = DLBRIDGE_ERROR_INIT;
+inline json CallModulePin(Arguments* a) {
+  DLBridgeError error = Uninitialised();
   const void* address = a->Has("in") ? a->In().tensor()->data : dlbridge_version_string();
-  return Answer(dlbridge_pin_module(a->Or("address", address), &error), error);
+  return Answer(dlbridge_module_pin(a->Or("address", address), &error), error);
 }
 
 inline json CallRelease(Arguments* a) {
-  if (a->Has("in")) {
-    a->world.Release(a->step["in"]);
-  } else if (a->step["kind"] == "LEGACY") {
-    dlbridge_release_legacy(nullptr);
+  DLBridgeStatus status = DLBRIDGE_OK;
+  if (!a->Has("in")) {
+    status = dlbridge_release(nullptr, ValueOf(a->step["kind"], kKinds));
+  } else if (a->Has("kind")) {
+    status = dlbridge_release(a->In().pointer, ValueOf(a->step["kind"], kKinds));
   } else {
-    dlbridge_release_versioned(nullptr);
+    status = a->world.Release(a->step["in"]);
   }
-  return {{"status", "OK"}, {"deleters", a->world.Deletes()}};
+  const std::string name = dlbridge_status_name(status);
+  return {{"status", name.substr(std::strlen("DLBRIDGE_"))}, {"deleters", a->world.Deletes()}};
 }
 
 inline json CallTensorFormat(Arguments* a) {
@@ -799,7 +907,12 @@ inline json CallDeviceFormat(Arguments* a) {
 }
 inline json CallHostAccessible(Arguments* a) {
   const auto type = a->step["device_type"].get<int32_t>();
-  return {{"status", "OK"}, {"answer", AnswerName(dlbridge_host_accessible(type))}};
+  DLBridgeAnswer answer = -1;
+  const int32_t returns = dlbridge_host_accessible(type, &answer);
+  if (dlbridge_host_accessible(type, nullptr) != returns) {
+    return {{"status", "another answer without the out parameter"}};
+  }
+  return {{"status", "OK"}, {"returns", returns}, {"answer", AnswerName(answer)}};
 }
 inline json CallCheck(Arguments* a) { return {{"status", "OK"}, {"deleters", a->world.Deletes()}}; }
 

@@ -2,7 +2,7 @@
 """Conversions: what comes out, who owns it, and that every deleter runs exactly once."""
 
 import model
-from corpus import bad_argument, becomes, error, ok, refused, step, tensor, versioned
+from corpus import bad_argument, becomes, error, ok, rejected, step, tensor, versioned
 
 READ_ONLY, IS_COPIED, PADDED = model.READ_ONLY, model.IS_COPIED, model.PADDED
 MAX = model.INT64_MAX
@@ -37,7 +37,7 @@ def released(**counts):
 
 
 def options(*flags, **more):
-    return {"options": {"flags": list(flags), **more}}
+    return {"options": {"options": list(flags), **more}}
 
 
 UPGRADES = ("upgrade", "upgrade_into", "upgrade_many")
@@ -86,10 +86,10 @@ def upgrades(c):
     source = tensor()
     for name, arguments, flags in (
         ("unknown-is-read-only", {}, READ_ONLY),
-        ("writable", options("WRITABLE"), 0),
-        ("told-read-only", options("WRITABLE", source_flags="1"), READ_ONLY),
-        ("told-copied", options("WRITABLE", source_flags="2"), IS_COPIED),
-        ("told-padded", options(source_flags="4"), READ_ONLY | PADDED),
+        ("writable", options("VOUCH_WRITABLE"), 0),
+        ("told-read-only", options("VOUCH_WRITABLE", tensor_flags="1"), READ_ONLY),
+        ("told-copied", options("VOUCH_WRITABLE", tensor_flags="2"), IS_COPIED),
+        ("told-padded", options(tensor_flags="4"), READ_ONLY | PADDED),
     ):
         for function in UPGRADES:
             c.add(
@@ -113,7 +113,7 @@ def upgrades(c):
         )
     for asked in ([0, 8], [0, 1], [2, 0]):
         c.add(
-            f"upgrade/version/refused-{asked[0]}.{asked[1]}",
+            f"upgrade/version/rejected-{asked[0]}.{asked[1]}",
             {"t": source},
             call("upgrade", "t", "v", bad_argument(), **options(version=asked)),
         )
@@ -122,15 +122,15 @@ def upgrades(c):
 def upgrade_codes(c):
     """Each code against each version: known, too new, or nobody's."""
 
-    def upgrade(name, source, version, *flags, source_flags=0):
-        given = {**source, "flags": str(source_flags)}
-        needs = model.required(given, source_flags)
+    def upgrade(name, source, version, *flags, tensor_flags=0):
+        given = {**source, "flags": str(tensor_flags)}
+        needs = model.required(given, tensor_flags)
         if needs <= tuple(version) or "ALLOW_UNKNOWN" in flags:
-            expect = made(source, version, flags=READ_ONLY | source_flags)
+            expect = made(source, version, flags=READ_ONLY | tensor_flags)
         elif needs != model.NO_RELEASE:
-            expect = refused("REQUIRED_VERSION")
+            expect = rejected("REQUIRED_VERSION")
         else:
-            expect = refused(model.unknown_rule(source))
+            expect = rejected(model.unknown_rule(source))
         c.add(
             name,
             {"t": source},
@@ -139,7 +139,7 @@ def upgrade_codes(c):
                 "t",
                 "v",
                 expect,
-                **options(*flags, version=version, source_flags=str(source_flags)),
+                **options(*flags, version=version, tensor_flags=str(tensor_flags)),
             ),
         )
 
@@ -161,14 +161,14 @@ def upgrade_codes(c):
                 f"upgrade/source-flags/{flags}-to-1.{minor}",
                 tensor(),
                 [1, minor],
-                source_flags=flags,
+                tensor_flags=flags,
             )
             upgrade(
                 f"upgrade/source-flags/{flags}-to-1.{minor}-allowed",
                 tensor(),
                 [1, minor],
                 "ALLOW_UNKNOWN",
-                source_flags=flags,
+                tensor_flags=flags,
             )
 
 
@@ -181,11 +181,11 @@ BROKEN = {
     "scalable": ({"dtype": [2, 32, 65535]}, "DTYPE_LANES_SCALABLE"),
     "id-negative": ({"device": [1, -1]}, "DEVICE_ID_NEGATIVE"),
     "shape-null": ({"shape": None, "strides": None, "ndim": 2}, "SHAPE_NULL"),
-    "dim-negative": ({"shape": (2, -1), "strides": (1, 1)}, "DIM_NEGATIVE"),
+    "dim-negative": ({"shape": (2, -1), "strides": (1, 1)}, "EXTENT_NEGATIVE"),
     "count": ({"shape": (2**40, 2**40), "strides": (1, 1)}, "COUNT_OVERFLOW"),
     "count-null-strides": ({"shape": (2**40, 2**40), "strides": None}, "COUNT_OVERFLOW"),
     "size": ({"shape": (2**61,), "strides": (1,)}, "SIZE_OVERFLOW"),
-    "extent": ({"shape": (3,), "strides": (MAX,)}, "EXTENT_OVERFLOW"),
+    "extent": ({"shape": (3,), "strides": (MAX,)}, "OFFSET_OVERFLOW"),
     "data-null": ({"data": 0}, "DATA_NULL"),
     "scalar-data-null": ({"data": 0, "shape": ()}, "DATA_NULL"),
     "offset": ({"byte_offset": 2**64 - 1}, "ADDRESS_RANGE"),
@@ -206,39 +206,39 @@ CONVERTERS = {
     "upgrade_into": tensor,
     "upgrade_many": tensor,
     "downgrade": versioned,
-    "adopt": versioned,
+    "import": versioned,
 }
 
 
-def refusals(c):
-    """Every converter validates first, and what it refuses stays the caller's."""
+def rejections(c):
+    """Every converter validates first, and what it rejects stays the caller's."""
     for function, make in CONVERTERS.items():
         for name in BROKEN:
             source, rule = broken(make, name)
             _, axis = model.validate(source)
             c.add(
-                f"{function}/refused/{name}",
+                f"{function}/rejected/{name}",
                 {"t": source},
-                call(function, "t", "out", refused(rule, axis)),
+                call(function, "t", "out", rejected(rule, axis)),
                 step("release", released(t=1), **{"in": "t"}),
             )
-        for name in ("ndim-negative", "shape-null"):
+        for name in ("ndim-negative", "ndim-65", "shape-null"):
             fields, rule = BROKEN[name]
             c.add(
-                f"{function}/refused/vouched-{name}",
+                f"{function}/rejected/vouched-{name}",
                 {"t": make(**fields)},
-                call(function, "t", "out", refused(rule), **options("SKIP_VALIDATION")),
+                call(function, "t", "out", rejected(rule), **options("SKIP_VALIDATION")),
             )
         for name, policy, rule in (
             ("policy-contiguity", {"contiguity": "F"}, "CONTIGUITY"),
             ("policy-ndim", {"max_ndim": 1}, "NDIM_LIMIT"),
-            ("policy-device", {"devices": [[2, -1]]}, "DEVICE_REFUSED"),
+            ("policy-device", {"devices": [[2, -1]]}, "DEVICE_REJECTED"),
             ("policy-buffer", {"buffer_size": "8"}, "BUFFER_BOUNDS"),
         ):
             c.add(
-                f"{function}/refused/{name}",
+                f"{function}/rejected/{name}",
                 {"t": make()},
-                call(function, "t", "out", refused(rule), **options(policy=policy)),
+                call(function, "t", "out", rejected(rule), **options(policy=policy)),
             )
         bad = make(shape=(-1, 3), strides=(9, 1))
         c.add(
@@ -254,17 +254,17 @@ def refusals(c):
                 **options(policy={"level": "STRUCT"}),
             ),
         )
-    for function in ("downgrade", "adopt"):
+    for function in ("downgrade", "import"):
         for major in (0, 2):
             c.add(
-                f"{function}/refused/major-{major}",
+                f"{function}/rejected/major-{major}",
                 {"t": versioned(version=[major, 3], ndim=-1)},
-                call(function, "t", "out", refused("VERSION_MAJOR")),
+                call(function, "t", "out", rejected("VERSION_MAJOR")),
             )
         c.add(
-            f"{function}/refused/strides-null",
+            f"{function}/rejected/strides-null",
             {"t": versioned(strides=None)},
-            call(function, "t", "out", refused("STRIDES_NULL")),
+            call(function, "t", "out", rejected("STRIDES_NULL")),
         )
         old = versioned(strides=None, version=[1, 1])
         c.add(
@@ -277,18 +277,18 @@ def refusals(c):
                 made_legacy(old) if function == "downgrade" else made(old, flags=0),
             ),
         )
-    writable = {"policy": {"flags": ["REQUIRE_WRITABLE"]}}
-    vouched = {"policy": {"flags": ["REQUIRE_WRITABLE", "VOUCH_WRITABLE"]}}
+    writable = {"policy": {"options": ["REQUIRE_WRITABLE"]}}
+    vouched = {"policy": {"options": ["REQUIRE_WRITABLE", "VOUCH_WRITABLE"]}}
     for function in UPGRADES:
         c.add(
-            f"{function}/refused/not-writable",
+            f"{function}/rejected/not-writable",
             {"t": tensor()},
-            call(function, "t", "v", refused("NOT_WRITABLE"), **options(**writable)),
+            call(function, "t", "v", rejected("NOT_WRITABLE"), **options(**writable)),
         )
         c.add(
             f"{function}/writable-told",
             {"t": tensor()},
-            call(function, "t", "v", made(tensor(), flags=0), **options("WRITABLE", **writable)),
+            call(function, "t", "v", made(tensor(), flags=0), **options("VOUCH_WRITABLE", **writable)),
         )
         c.add(
             f"{function}/writable-vouched",
@@ -302,11 +302,11 @@ def batches(c):
     for index in range(3):
         sources = {f"t{i}": (bad if i == index else good) for i in range(3)}
         c.add(
-            f"upgrade_many/refused/at-{index}",
+            f"upgrade_many/rejected/at-{index}",
             sources,
             step(
                 "upgrade_many",
-                {**refused("NDIM_NEGATIVE"), "failed": index},
+                {**rejected("NDIM_NEGATIVE"), "failed": index},
                 **{"in": list(sources), "out": ["a", "b", "c"]},
             ),
         )
@@ -317,6 +317,27 @@ def batches(c):
         step("upgrade_many", ok(failed=4), **{"in": list(sources), "out": ["a", "b", "c", "d"]}),
         step("release", released(t0=0, t1=0, t2=1, t3=0), **{"in": "c"}),
         step("release", released(t0=1, t1=0, t2=1, t3=0), **{"in": "a"}),
+    )
+    for name, order in {"at-once": "tt", "later": "tuvt", "last-two": "tuu"}.items():
+        first_seen = [i for i, n in enumerate(order) if n in order[:i]]
+        subjects = {n: tensor() for n in sorted(set(order))}
+        c.add(
+            f"upgrade_many/rejected/twice-{name}",
+            subjects,
+            step(
+                "upgrade_many",
+                bad_argument(failed=first_seen[0]),
+                **{"in": list(order), "out": [f"o{i}" for i in range(len(order))]},
+            ),
+            step("check", released(**{n: 0 for n in subjects})),
+        )
+    plain = versioned()
+    c.add(
+        "upgrade_many/rejected/twice-downgraded",
+        {"t": plain},
+        call("downgrade", "t", "l", made_legacy(plain)),
+        step("upgrade_many", bad_argument(failed=1), **{"in": ["l", "l"], "out": ["a", "b"]}),
+        step("release", released(t=1), **{"in": "l"}),
     )
     c.add("upgrade_many/none", {}, step("upgrade_many", ok(failed=0), **{"in": [], "out": []}))
     c.add(
@@ -370,7 +391,7 @@ def downgrades(c):
         "padded-two-lanes": {"flags": PADDED, "dtype": [17, 4, 2]},
     }.items():
         source = versioned(**fields)
-        arguments = options("NEWER_CODES") if source["dtype"][0] == 17 else {}
+        arguments = options("ALLOW_NEWER_CODES") if source["dtype"][0] == 17 else {}
         c.add(
             f"downgrade/{name}",
             {"t": source},
@@ -381,8 +402,8 @@ def downgrades(c):
         "read-only": ({"flags": READ_ONLY}, "LEGACY_READ_ONLY", "DROP_READ_ONLY"),
         "padded-int4": ({"flags": PADDED, "dtype": [0, 4, 1]}, "LEGACY_PADDED", "DROP_PADDED"),
         "padded-uint12": ({"flags": PADDED, "dtype": [1, 12, 1]}, "LEGACY_PADDED", "DROP_PADDED"),
-        "maia": ({"device": [17, 0]}, "LEGACY_DEVICE", "NEWER_CODES"),
-        "trn": ({"device": [18, 0]}, "LEGACY_DEVICE", "NEWER_CODES"),
+        "maia": ({"device": [17, 0]}, "LEGACY_DEVICE", "ALLOW_NEWER_CODES"),
+        "trn": ({"device": [18, 0]}, "LEGACY_DEVICE", "ALLOW_NEWER_CODES"),
         "tpu": ({"device": [19, 0]}, "DEVICE_UNKNOWN", "ALLOW_UNKNOWN"),
         "device-5": ({"device": [5, 0]}, "DEVICE_UNKNOWN", "ALLOW_UNKNOWN"),
         "bcomplex": ({"dtype": [18, 32, 1]}, "DTYPE_UNKNOWN", "ALLOW_UNKNOWN"),
@@ -392,11 +413,11 @@ def downgrades(c):
     }
     for code in range(7, 18):
         name, _, bits = model.DTYPES[code]
-        losses[name] = ({"dtype": [code, bits, 1]}, "LEGACY_DTYPE", "NEWER_CODES")
-    permissions = ("DROP_READ_ONLY", "DROP_PADDED", "NEWER_CODES", "ALLOW_UNKNOWN")
+        losses[name] = ({"dtype": [code, bits, 1]}, "LEGACY_DTYPE", "ALLOW_NEWER_CODES")
+    permissions = ("DROP_READ_ONLY", "DROP_PADDED", "ALLOW_NEWER_CODES", "ALLOW_UNKNOWN")
     for name, (fields, rule, permission) in losses.items():
         source = versioned(**fields)
-        c.add(f"downgrade/loss/{name}", {"t": source}, call("downgrade", "t", "l", refused(rule)))
+        c.add(f"downgrade/loss/{name}", {"t": source}, call("downgrade", "t", "l", rejected(rule)))
         c.add(
             f"downgrade/loss/{name}-allowed",
             {"t": source},
@@ -406,7 +427,7 @@ def downgrades(c):
         c.add(
             f"downgrade/loss/{name}-others-allowed",
             {"t": source},
-            call("downgrade", "t", "l", refused(rule), **options(*others)),
+            call("downgrade", "t", "l", rejected(rule), **options(*others)),
         )
     for kind in (7, 11, 14, 16):
         source = versioned(device=[kind, 0])
@@ -415,11 +436,51 @@ def downgrades(c):
             {"t": source},
             call("downgrade", "t", "l", made_legacy(source)),
         )
-    c.add(
-        "downgrade/version-ignored",
-        {"t": plain},
-        call("downgrade", "t", "l", made_legacy(plain), **options(version=[1, 0])),
-    )
+    downgrade_versions(c)
+
+
+def downgrade_versions(c):
+    """The legacy version that the consumer reads: 0.8 where it is not given."""
+    kinds = {
+        "float": {},
+        "bfloat": {"dtype": [4, 16, 1]},
+        "bool": {"dtype": [6, 8, 1]},
+        "rocm-host": {"device": [11, 0]},
+        "webgpu": {"device": [15, 0]},
+    }
+    for name, fields in kinds.items():
+        source = versioned(**fields)
+        for minor in (2, 3, 6, 7, 8, 9, 2**32 - 1):
+            legacy_export(c, f"downgrade/{name}-to-0.{minor}", "downgrade", source, minor)
+    for version in ([1, 0], [1, 3], [2, 0]):
+        c.add(
+            f"downgrade/version/rejected-{version[0]}.{version[1]}",
+            {"t": versioned()},
+            call("downgrade", "t", "l", bad_argument(), **options(version=version)),
+        )
+
+
+def legacy_loss(source, minor):
+    """Which rule keeps the codes of `source` from a consumer of 0.`minor`; None where none does."""
+    reads = (0, min(minor, 8))
+    if reads < model.dtype_since(source["dtype"][0]):
+        return "LEGACY_DTYPE"
+    return "LEGACY_DEVICE" if reads < model.device_since(source["device"][0]) else None
+
+
+def legacy_export(c, name, function, source, minor, same=None):
+    """A conversion to 0.`minor` by either function, with ALLOW_NEWER_CODES and without."""
+    version = [0, minor]
+    way = {"target": version} if function == "export" else {}
+    own = {} if function == "export" else {"version": version}
+    good = made_legacy(source, same=same)
+    good = {**good, "kind": "LEGACY"} if function == "export" else good
+    loss = legacy_loss(source, minor)
+    expect = rejected(loss) if loss else good
+    c.add(name, {"t": source}, call(function, "t", "o", expect, **options(**own), **way))
+    if loss:
+        allow = options("ALLOW_NEWER_CODES", **own)
+        c.add(f"{name}-allowed", {"t": source}, call(function, "t", "o", good, **allow, **way))
 
 
 def round_trips(c):
@@ -435,7 +496,7 @@ def round_trips(c):
         "round-trip/read-only-comes-back",
         {"t": read_only},
         call("downgrade", "t", "l", made_legacy(read_only), **drop),
-        call("upgrade", "l", "v", made(read_only, same="t"), **options("WRITABLE")),
+        call("upgrade", "l", "v", made(read_only, same="t"), **options("VOUCH_WRITABLE")),
         about="a READ_ONLY that was dropped with consent is said again",
     )
     every = versioned(flags=IS_COPIED | PADDED | READ_ONLY, version=[1, 1])
@@ -454,22 +515,23 @@ def round_trips(c):
     c.add(
         "round-trip/legacy",
         {"t": legacy},
-        call("upgrade", "t", "v", made(legacy, flags=0), **options("WRITABLE")),
+        call("upgrade", "t", "v", made(legacy, flags=0), **options("VOUCH_WRITABLE")),
         call("downgrade", "v", "l", made_legacy(legacy, same="t")),
     )
     c.add(
-        "round-trip/legacy-unknown-refused",
+        "round-trip/legacy-unknown-rejected",
         {"t": legacy},
         call("upgrade", "t", "v", made(legacy)),
-        call("downgrade", "v", "l", refused("LEGACY_READ_ONLY")),
-        call("downgrade", "v", "l", made_legacy(legacy, same="t"), **drop),
-        about="READ_ONLY binds also where it stands for unknown",
+        call("downgrade", "v", "l", rejected("LEGACY_READ_ONLY")),
+        call("downgrade", "v", "l", made_legacy(legacy), **drop),
+        call("upgrade", "l", "w", made(legacy), **options("VOUCH_WRITABLE")),
+        about="READ_ONLY binds also where it stands for unknown, and is known again afterwards",
     )
     null = tensor(strides=None)
     c.add(
         "round-trip/legacy-null-strides",
         {"t": null},
-        call("upgrade", "t", "v", made(null, flags=0), **options("WRITABLE")),
+        call("upgrade", "t", "v", made(null, flags=0), **options("VOUCH_WRITABLE")),
         call(
             "downgrade",
             "v",
@@ -497,7 +559,7 @@ def round_trips(c):
         about="the original says 1.3, which this consumer does not speak",
     )
     c.add(
-        "round-trip/refused-original",
+        "round-trip/rejected-original",
         {"t": versioned(strides=None, version=[1, 1])},
         call("downgrade", "t", "l", made_legacy(plain)),
         call(
@@ -522,7 +584,7 @@ def round_trips(c):
         "round-trip/policy-refuses",
         {"t": plain},
         call("downgrade", "t", "l", made_legacy(plain)),
-        call("upgrade", "l", "v", refused("CONTIGUITY"), **options(policy={"contiguity": "F"})),
+        call("upgrade", "l", "v", rejected("CONTIGUITY"), **options(policy={"contiguity": "F"})),
         step("release", released(t=1), **{"in": "l"}),
     )
     offset = versioned(byte_offset=32)
@@ -541,7 +603,7 @@ def round_trips(c):
     c.add(
         "round-trip/shared",
         {"t": legacy},
-        call("upgrade", "t", "v", made(legacy, flags=0), **options("WRITABLE")),
+        call("upgrade", "t", "v", made(legacy, flags=0), **options("VOUCH_WRITABLE")),
         call("share", "v", "s", made(legacy, flags=0)),
         call("downgrade", "v", "l", made_legacy(legacy)),
         step("release", released(t=0), **{"in": "l"}),
@@ -554,13 +616,13 @@ def round_trips(c):
         call("upgrade", "t", "v", made(legacy)),
         call("share", "v", "s", made(legacy)),
         call("downgrade", "v", "l", made_legacy(legacy), **drop),
-        call("upgrade", "l", "w", made(legacy), **options("WRITABLE")),
+        call("upgrade", "l", "w", made(legacy), **options("VOUCH_WRITABLE")),
     )
     c.add(
         "round-trip/caller-knows-more",
         {"t": plain},
         call("downgrade", "t", "l", made_legacy(plain)),
-        call("upgrade", "l", "v", made(plain, flags=READ_ONLY), **options(source_flags="1")),
+        call("upgrade", "l", "v", made(plain, flags=READ_ONLY), **options(tensor_flags="1")),
         about="the original does not say what the caller knows",
     )
     unknown = versioned(flags=8, version=[1, 7])
@@ -569,7 +631,7 @@ def round_trips(c):
         "round-trip/unknown-flag",
         {"t": unknown},
         call("downgrade", "t", "l", made_legacy(unknown), **allow),
-        call("upgrade", "l", "v", refused("FLAGS_UNKNOWN")),
+        call("upgrade", "l", "v", rejected("FLAGS_UNKNOWN")),
         call("upgrade", "l", "v", made(unknown, [1, 7], flags=8, same="t"), **allow),
     )
     c.add(
@@ -589,27 +651,27 @@ def round_trips(c):
         "round-trip/into-storage",
         {"t": read_only},
         call("downgrade", "t", "l", made_legacy(read_only), **drop),
-        call("upgrade_into", "l", "v", made(read_only), **options("WRITABLE")),
+        call("upgrade_into", "l", "v", made(read_only), **options("VOUCH_WRITABLE")),
         step("release", released(t=1), **{"in": "v"}),
     )
     c.add(
         "round-trip/into-storage-unknown-flag",
         {"t": unknown},
         call("downgrade", "t", "l", made_legacy(unknown), **allow),
-        call("upgrade_into", "l", "v", refused("FLAGS_UNKNOWN")),
+        call("upgrade_into", "l", "v", rejected("FLAGS_UNKNOWN")),
         call("upgrade_into", "l", "v", made(unknown, [1, 7], flags=8), **allow),
     )
     c.add(
         "round-trip/out-of-storage",
         {"t": legacy},
-        call("upgrade_into", "t", "v", made(legacy, flags=0), **options("WRITABLE")),
+        call("upgrade_into", "t", "v", made(legacy, flags=0), **options("VOUCH_WRITABLE")),
         call("downgrade", "v", "l", made_legacy(legacy, same="t")),
         step("release", released(t=1), **{"in": "l"}),
     )
     c.add(
         "round-trip/storage-then-new-node",
         {"t": legacy},
-        call("upgrade_into", "t", "v", made(legacy, flags=0), **options("WRITABLE")),
+        call("upgrade_into", "t", "v", made(legacy, flags=0), **options("VOUCH_WRITABLE")),
         call("downgrade", "v", "l", made_legacy(legacy), **options("CANONICAL")),
         step("release", released(t=1), **{"in": "l"}),
     )
@@ -673,7 +735,7 @@ def forms(c):
     )
     for kind, (name, _) in sorted(model.DEVICES.items()):
         source = versioned(device=[kind, 0], byte_offset=8)
-        may = options("FOLD_BYTE_OFFSET", "ALLOW_UNKNOWN", "NEWER_CODES")
+        may = options("FOLD_BYTE_OFFSET", "ALLOW_UNKNOWN", "ALLOW_NEWER_CODES")
         address = kind in model.ADDRESS_DEVICES
         fields = {"data": 4104, "byte_offset": 0}
         c.add(
@@ -683,11 +745,12 @@ def forms(c):
                 "downgrade",
                 "t",
                 "l",
-                made_legacy(source, **fields) if address else refused("OFFSET_FOLD"),
+                made_legacy(source, **fields) if address else rejected("OFFSET_FOLD"),
                 **may,
             ),
         )
         if model.device_since(kind) <= (0, 8):
+            may = options("FOLD_BYTE_OFFSET", "ALLOW_UNKNOWN")
             plain = tensor(device=[kind, 0], byte_offset=8)
             c.add(
                 f"upgrade/fold/{name}",
@@ -696,7 +759,7 @@ def forms(c):
                     "upgrade",
                     "t",
                     "v",
-                    made(plain, **fields) if address else refused("OFFSET_FOLD"),
+                    made(plain, **fields) if address else rejected("OFFSET_FOLD"),
                     **may,
                 ),
             )
@@ -711,18 +774,18 @@ def forms(c):
             call("downgrade", "t", "l", made_legacy(source, **expect), **options(flag)),
         )
         c.add(
-            f"adopt/{name}",
+            f"import/{name}",
             {"t": source},
-            call("adopt", "t", "v", made(source, flags=0, **expect), **options(flag)),
+            call("import", "t", "v", made(source, flags=0, **expect), **options(flag)),
         )
     c.add(
-        "adopt/fold-handle",
+        "import/fold-handle",
         {"t": versioned(device=[4, 0])},
-        call("adopt", "t", "v", refused("OFFSET_FOLD"), **options("FOLD_BYTE_OFFSET")),
+        call("import", "t", "v", rejected("OFFSET_FOLD"), **options("FOLD_BYTE_OFFSET")),
     )
 
 
-def adopts(c):
+def imports(c):
     for name, fields in {
         "plain": {},
         "read-only": {"flags": 1},
@@ -735,37 +798,72 @@ def adopts(c):
     }.items():
         source = versioned(**fields)
         c.add(
-            f"adopt/{name}",
+            f"import/{name}",
             {"t": source},
-            call("adopt", "t", "v", made(source, flags=source["flags"])),
+            call("import", "t", "v", made(source, flags=source["flags"])),
             step("release", released(t=int(source["deleter"])), **{"in": "v"}),
         )
     plain = versioned()
     c.add(
-        "adopt/ours",
+        "import/ours",
         {"t": plain},
-        call("adopt", "t", "v", made(plain, flags=0)),
-        call("adopt", "v", "w", made(plain, flags=0, same="v")),
+        call("import", "t", "v", made(plain, flags=0)),
+        call("import", "v", "w", made(plain, flags=0, same="v")),
     )
     c.add(
-        "adopt/ours-older",
+        "import/ours-older",
         {"t": plain},
-        call("adopt", "t", "v", made(plain, flags=0)),
-        call("adopt", "v", "w", made(plain, [1, 1], flags=0), **options(version=[1, 1])),
+        call("import", "t", "v", made(plain, flags=0)),
+        call("import", "v", "w", made(plain, [1, 1], flags=0), **options(version=[1, 1])),
     )
     c.add(
-        "adopt/ours-refused",
+        "import/ours-rejected",
         {"t": plain},
-        call("adopt", "t", "v", made(plain, flags=0)),
-        call("adopt", "v", "w", refused("CONTIGUITY"), **options(policy={"contiguity": "F"})),
+        call("import", "t", "v", made(plain, flags=0)),
+        call("import", "v", "w", rejected("CONTIGUITY"), **options(policy={"contiguity": "F"})),
     )
     legacy = tensor()
+    for name, fields in {
+        "plain": {},
+        "null-strides": {"strides": None},
+        "scalar": {"shape": None, "strides": None},
+        "no-deleter": {"deleter": False},
+    }.items():
+        source = tensor(**fields)
+        c.add(
+            f"import/legacy-{name}",
+            {"t": source},
+            call("import", "t", "v", made(source)),
+            call("share", "v", "s", made(source)),
+            step("release", released(t=0), **{"in": "s"}),
+            step("release", released(t=int(source["deleter"])), **{"in": "v"}),
+        )
     c.add(
-        "adopt/out-of-storage",
+        "import/legacy-vouched",
+        {"t": legacy},
+        call("import", "t", "v", made(legacy, flags=0), **options("VOUCH_WRITABLE")),
+    )
+    c.add(
+        "import/legacy-flags-known",
+        {"t": legacy},
+        call("import", "t", "v", made(legacy, flags=7), **options(tensor_flags="6")),
+    )
+    imports_of_downgraded(c)
+    for function in (*UPGRADES, "import"):
+        for option in ("DROP_READ_ONLY", "DROP_PADDED", "ALLOW_NEWER_CODES"):
+            c.add(
+                f"{function}/options/{option.lower()}",
+                {"t": legacy},
+                call(function, "t", "v", bad_argument(), **options(option)),
+                step("release", released(t=1), **{"in": "t"}),
+                about="the option concerns legacy results only",
+            )
+    c.add(
+        "import/out-of-storage",
         {"t": legacy},
         call("upgrade_into", "t", "v", made(legacy)),
-        call("share", "v", "s", refused("IN_STORAGE")),
-        call("adopt", "v", "w", made(legacy)),
+        call("share", "v", "s", rejected("IN_STORAGE")),
+        call("import", "v", "w", made(legacy)),
         call("share", "w", "s", made(legacy)),
     )
     for name, fields, rule in (
@@ -774,12 +872,12 @@ def adopts(c):
         ("flag", {"flags": 16}, "FLAGS_UNKNOWN"),
     ):
         source = versioned(version=[1, 5], **fields)
-        c.add(f"adopt/unknown/{name}", {"t": source}, call("adopt", "t", "v", refused(rule)))
+        c.add(f"import/unknown/{name}", {"t": source}, call("import", "t", "v", rejected(rule)))
         c.add(
-            f"adopt/unknown/{name}-allowed",
+            f"import/unknown/{name}-allowed",
             {"t": source},
             call(
-                "adopt",
+                "import",
                 "t",
                 "v",
                 made(source, [1, 5], flags=source["flags"]),
@@ -787,44 +885,178 @@ def adopts(c):
             ),
         )
         c.add(
-            f"adopt/unknown/{name}-not-by-copy",
+            f"import/unknown/{name}-not-by-copy",
             {"t": source},
-            call("adopt", "t", "v", refused(rule), **options("COPY")),
+            call("import", "t", "v", rejected(rule), **options("COPY")),
         )
     newer = versioned(dtype=[7, 8, 1])
     c.add(
-        "adopt/consumer-too-old",
+        "import/consumer-too-old",
         {"t": newer},
-        call("adopt", "t", "v", refused("REQUIRED_VERSION"), **options(version=[1, 0])),
+        call("import", "t", "v", rejected("REQUIRED_VERSION"), **options(version=[1, 0])),
     )
 
 
-def converts(c):
-    def convert(name, source, target, expect, kind, **arguments):
+def imports_of_downgraded(c):
+    """Import is dlbridge's own tensor also where downgrade was given a foreign one."""
+    drop = options("DROP_READ_ONLY", "DROP_PADDED")
+    for flags in range(8):
+        source = versioned(flags=flags, dtype=[0, 4, 1])
+        arguments = {"t": source}
+        c.add(
+            f"import/of-downgraded-{flags}",
+            arguments,
+            call("downgrade", "t", "l", made_legacy(source), **drop),
+            call("import", "l", "v", made(source, flags=flags)),
+            call("share", "v", "s", made(source, flags=flags)),
+        )
+        c.add(
+            f"round-trip/import-first-{flags}",
+            arguments,
+            call("import", "t", "v", made(source, flags=flags)),
+            call("downgrade", "v", "l", made_legacy(source), **drop),
+            call("upgrade", "l", "w", made(source, flags=flags), **options("VOUCH_WRITABLE")),
+            call("share", "w", "s", made(source, flags=flags)),
+            about="what comes back is what import made, never the foreign tensor below it",
+        )
+        c.add(
+            f"round-trip/shared-import-{flags}",
+            arguments,
+            call("import", "t", "v", made(source, flags=flags)),
+            call("share", "v", "s", made(source, flags=flags)),
+            call("downgrade", "v", "l", made_legacy(source), **drop),
+            call("upgrade", "l", "w", made(source, flags=flags), **options("VOUCH_WRITABLE")),
+            about="the flags are the same whether or not another owner exists",
+        )
+    legacy = tensor(dtype=[0, 4, 1])
+    for name, known, flags in (("none", 0, READ_ONLY), ("padded", PADDED, READ_ONLY | PADDED)):
+        for shared in (False, True):
+            hold = [call("share", "v", "s", made(legacy, flags=flags))] if shared else []
+            c.add(
+                f"round-trip/remembers-{name}-{'shared' if shared else 'alone'}",
+                {"t": legacy},
+                call("upgrade", "t", "v", made(legacy, flags=flags), **options(tensor_flags=str(known))),
+                *hold,
+                call("downgrade", "v", "l", made_legacy(legacy), **drop),
+                call("upgrade", "l", "w", made(legacy, flags=flags), **options("VOUCH_WRITABLE")),
+            )
+
+
+def unknown_kinds(c):
+    """A channel that carries a void*: what can be only one kind is taken as that."""
+    heap = 0x7F32A8C01040
+    shares = call("share", "v", "s", ok())
+    for name, source, flags in (
+        ("legacy", tensor(data=heap), READ_ONLY),
+        ("legacy-null-strides", tensor(data=heap, strides=None), READ_ONLY),
+        ("legacy-empty", tensor(data=0, shape=(0,)), READ_ONLY),
+        ("versioned", versioned(data=heap), 0),
+        ("versioned-read-only", versioned(data=heap, flags=READ_ONLY), READ_ONLY),
+        ("versioned-1.0", versioned(data=heap, version=[1, 0]), 0),
+    ):
+        c.add(
+            f"import/kind-unknown/{name}",
+            {"t": source},
+            call("import", "t", "v", made(source, flags=flags), kind="UNKNOWN"),
+            shares,
+            step("release", released(t=0), **{"in": "v"}),
+            step("release", released(t=1), **{"in": "s"}),
+        )
+        kind = source["kind"]
+        c.add(
+            f"export/kind-unknown/{name}",
+            {"t": source},
+            call(
+                "export",
+                "t",
+                "o",
+                {**made(source, flags=flags, same="t" if kind == "VERSIONED" else None)},
+                kind="UNKNOWN",
+                target=[1, 3],
+            ),
+        )
+    for name, (fields, rule) in BROKEN_BYTES.items():
+        source = tensor(**{"data": heap, **fields})
+        axis = model.validate(source)[1]
+        for function, more in (("import", {}), ("export", {"target": [1, 3]})):
+            c.add(
+                f"{function}/kind-unknown/broken-legacy-{name}",
+                {"t": source},
+                call(function, "t", "v", rejected(rule, axis), kind="UNKNOWN", **more),
+                step("release", released(t=1), **{"in": "t"}),
+                about="its first word cannot be a version, so it is legacy and its rule is reported",
+            )
+    for name, source in BROKEN_VERSIONED.items():
+        for function, more in (("import", {}), ("export", {"target": [1, 3]})):
+            c.add(
+                f"{function}/kind-unknown/broken-versioned-{name}",
+                {"t": source},
+                call(function, "t", "v", error("ERROR_AMBIGUOUS"), kind="UNKNOWN", **more),
+                step("release", released(t=1), **{"in": "t"}),
+            )
+    both = tensor(data=(3 << 32) | 2, shape=None, strides=None)
+    for function, more in (("import", {}), ("export", {"target": [1, 3]})):
+        c.add(
+            f"{function}/kind-unknown/both",
+            {"t": both},
+            call(function, "t", "v", error("ERROR_AMBIGUOUS"), kind="UNKNOWN", **more),
+            call(function, "t", "v", ok(), kind="LEGACY", **more),
+            about="the kind settles what the bytes do not",
+        )
+    later = versioned(version=[2, 0], data=heap)
+    c.add(
+        "import/kind-unknown/major-2",
+        {"t": later},
+        call("import", "t", "v", rejected("VERSION_MAJOR"), kind="UNKNOWN"),
+    )
+
+
+# The broken tensors of a host that was handed a void*.
+BROKEN_BYTES = {
+    "no-lanes": ({"dtype": [2, 32, 0]}, "DTYPE_LANES_ZERO"),
+    "no-bits": ({"dtype": [2, 0, 1]}, "DTYPE_BITS_ZERO"),
+    "ndim-negative": ({"ndim": -1}, "NDIM_NEGATIVE"),
+    "shape-null": ({"shape": None, "strides": None, "ndim": 2}, "SHAPE_NULL"),
+    "id-negative": ({"device": [1, -1]}, "DEVICE_ID_NEGATIVE"),
+    "data-null": ({"data": 0}, "DATA_NULL"),
+    "extent": ({"shape": (-4, 3), "strides": (3, 1)}, "EXTENT_NEGATIVE"),
+    "type-0": ({"device": [0, 0]}, "DEVICE_UNKNOWN"),
+}
+BROKEN_VERSIONED = {
+    "no-lanes": versioned(dtype=[2, 32, 0]),
+    "no-bits": versioned(dtype=[2, 0, 1]),
+    "ndim-negative": versioned(ndim=-1),
+    "shape-null": versioned(shape=None, strides=None, ndim=2),
+    "id-negative": versioned(device=[1, -1]),
+}
+
+
+def exports(c):
+    def export(name, source, target, expect, kind, **arguments):
         if expect["status"] == "OK":
             expect = {**expect, "kind": kind}
         c.add(
-            f"convert/{name}",
+            f"export/{name}",
             {"t": source},
-            call("convert", "t", "o", expect, target=target, **arguments),
+            call("export", "t", "o", expect, target=target, **arguments),
         )
 
     legacy, plain = tensor(), versioned()
-    convert("legacy-to-1.3", legacy, [1, 3], made(legacy), "VERSIONED")
-    convert("legacy-to-1.0", legacy, [1, 0], made(legacy, [1, 0]), "VERSIONED")
-    convert("legacy-to-legacy", legacy, [0, 8], made_legacy(legacy, same="t"), "LEGACY")
-    convert("versioned-to-legacy", plain, [0, 6], made_legacy(plain), "LEGACY")
-    convert("versioned-to-1.3", plain, [1, 3], made(plain, flags=0, same="t"), "VERSIONED")
-    convert("versioned-to-1.9", plain, [1, 9], made(plain, flags=0, same="t"), "VERSIONED")
-    convert("versioned-to-1.1", plain, [1, 1], made(plain, [1, 1], flags=0), "VERSIONED")
+    export("legacy-to-1.3", legacy, [1, 3], made(legacy), "VERSIONED")
+    export("legacy-to-1.0", legacy, [1, 0], made(legacy, [1, 0]), "VERSIONED")
+    export("legacy-to-legacy", legacy, [0, 8], made_legacy(legacy, same="t"), "LEGACY")
+    export("versioned-to-legacy", plain, [0, 6], made_legacy(plain), "LEGACY")
+    export("versioned-to-1.3", plain, [1, 3], made(plain, flags=0, same="t"), "VERSIONED")
+    export("versioned-to-1.9", plain, [1, 9], made(plain, flags=0, same="t"), "VERSIONED")
+    export("versioned-to-1.1", plain, [1, 1], made(plain, [1, 1], flags=0), "VERSIONED")
     old = versioned(version=[1, 0])
-    convert("older-stays", old, [1, 3], made(old, [1, 0], flags=0, same="t"), "VERSIONED")
+    export("older-stays", old, [1, 3], made(old, [1, 0], flags=0, same="t"), "VERSIONED")
     newest = versioned(version=[1, 9])
-    convert("newer-minor-comes-down", newest, [1, 3], made(newest, flags=0), "VERSIONED")
-    convert(
-        "read-only-to-legacy", versioned(flags=1), [0, 8], refused("LEGACY_READ_ONLY"), "LEGACY"
+    export("newer-minor-comes-down", newest, [1, 3], made(newest, flags=0), "VERSIONED")
+    export(
+        "read-only-to-legacy", versioned(flags=1), [0, 8], rejected("LEGACY_READ_ONLY"), "LEGACY"
     )
-    convert(
+    export(
         "read-only-to-legacy-allowed",
         versioned(flags=1),
         [0, 8],
@@ -832,17 +1064,17 @@ def converts(c):
         "LEGACY",
         **options("DROP_READ_ONLY"),
     )
-    convert("major-2", versioned(version=[2, 0]), [1, 3], refused("VERSION_MAJOR"), "VERSIONED")
-    convert(
-        "major-2-to-legacy", versioned(version=[2, 0]), [0, 8], refused("VERSION_MAJOR"), "LEGACY"
+    export("major-2", versioned(version=[2, 0]), [1, 3], rejected("VERSION_MAJOR"), "VERSIONED")
+    export(
+        "major-2-to-legacy", versioned(version=[2, 0]), [0, 8], rejected("VERSION_MAJOR"), "LEGACY"
     )
-    convert("target-major-2", plain, [2, 0], bad_argument(), "VERSIONED")
-    convert("version-option", plain, [1, 3], bad_argument(), "VERSIONED", **options(version=[1, 0]))
-    convert("broken", versioned(ndim=-1), [1, 3], refused("NDIM_NEGATIVE"), "VERSIONED")
-    convert("broken-legacy", tensor(ndim=-1), [0, 8], refused("NDIM_NEGATIVE"), "LEGACY")
-    convert("broken-layout", versioned(data=0), [1, 3], refused("DATA_NULL"), "VERSIONED")
-    convert("broken-legacy-layout", tensor(data=0), [0, 8], refused("DATA_NULL"), "LEGACY")
-    convert(
+    export("target-major-2", plain, [2, 0], bad_argument(), "VERSIONED")
+    export("version-option", plain, [1, 3], bad_argument(), "VERSIONED", **options(version=[1, 0]))
+    export("broken", versioned(ndim=-1), [1, 3], rejected("NDIM_NEGATIVE"), "VERSIONED")
+    export("broken-legacy", tensor(ndim=-1), [0, 8], rejected("NDIM_NEGATIVE"), "LEGACY")
+    export("broken-layout", versioned(data=0), [1, 3], rejected("DATA_NULL"), "VERSIONED")
+    export("broken-legacy-layout", tensor(data=0), [0, 8], rejected("DATA_NULL"), "LEGACY")
+    export(
         "broken-vouched",
         versioned(data=0),
         [1, 3],
@@ -850,7 +1082,7 @@ def converts(c):
         "VERSIONED",
         **options("SKIP_VALIDATION"),
     )
-    convert(
+    export(
         "legacy-vouched",
         tensor(data=0),
         [0, 8],
@@ -858,8 +1090,8 @@ def converts(c):
         "LEGACY",
         **options("SKIP_VALIDATION"),
     )
-    convert("unknown-flag", versioned(flags=8), [1, 3], refused("FLAGS_UNKNOWN"), "VERSIONED")
-    convert(
+    export("unknown-flag", versioned(flags=8), [1, 3], rejected("FLAGS_UNKNOWN"), "VERSIONED")
+    export(
         "unknown-flag-allowed",
         versioned(flags=8, version=[1, 8]),
         [1, 3],
@@ -868,62 +1100,152 @@ def converts(c):
         **options("ALLOW_UNKNOWN"),
     )
     newer = versioned(dtype=[7, 8, 1])
-    convert("needs-1.1", newer, [1, 0], refused("REQUIRED_VERSION"), "VERSIONED")
-    convert("needs-1.1-to-legacy", newer, [0, 8], refused("LEGACY_DTYPE"), "LEGACY")
+    export("needs-1.1", newer, [1, 0], rejected("REQUIRED_VERSION"), "VERSIONED")
+    export("needs-1.1-to-legacy", newer, [0, 8], rejected("LEGACY_DTYPE"), "LEGACY")
     fp8 = tensor(dtype=[7, 8, 1])
-    convert("legacy-with-newer-dtype", fp8, [0, 8], refused("LEGACY_DTYPE"), "LEGACY")
-    convert(
+    export("legacy-with-newer-dtype", fp8, [0, 8], rejected("LEGACY_DTYPE"), "LEGACY")
+    export(
         "legacy-with-newer-dtype-allowed",
         fp8,
         [0, 8],
         made_legacy(fp8, same="t"),
         "LEGACY",
-        **options("NEWER_CODES"),
+        **options("ALLOW_NEWER_CODES"),
     )
-    convert(
+    export(
         "legacy-with-unknown-device",
         tensor(device=[19, 0]),
         [0, 8],
-        refused("DEVICE_UNKNOWN"),
+        rejected("DEVICE_UNKNOWN"),
         "LEGACY",
     )
-    convert(
-        "legacy-to-legacy-form", legacy, [0, 8], bad_argument(), "LEGACY", **options("CANONICAL")
-    )
-    convert(
+    export(
         "legacy-to-legacy-policy",
         legacy,
         [0, 8],
-        refused("NOT_WRITABLE"),
+        rejected("NOT_WRITABLE"),
         "LEGACY",
-        **options(policy={"flags": ["REQUIRE_WRITABLE"]}),
+        **options(policy={"options": ["REQUIRE_WRITABLE"]}),
     )
-    convert(
+    export(
         "legacy-to-legacy-policy-told",
         legacy,
         [0, 8],
         made_legacy(legacy, same="t"),
         "LEGACY",
-        **options("WRITABLE", policy={"flags": ["REQUIRE_WRITABLE"]}),
+        **options("VOUCH_WRITABLE", policy={"options": ["REQUIRE_WRITABLE"]}),
     )
-    convert(
+    export(
         "legacy-to-legacy-policy-vouched",
         legacy,
         [0, 8],
         made_legacy(legacy, same="t"),
         "LEGACY",
-        **options(policy={"flags": ["REQUIRE_WRITABLE", "VOUCH_WRITABLE"]}),
+        **options(policy={"options": ["REQUIRE_WRITABLE", "VOUCH_WRITABLE"]}),
     )
     null = versioned(strides=None)
-    convert("null-strides", null, [1, 3], refused("STRIDES_NULL"), "VERSIONED")
-    convert(
+    export("null-strides", null, [1, 3], rejected("STRIDES_NULL"), "VERSIONED")
+    export(
         "null-strides-filled",
         null,
         [1, 1],
         made(null, [1, 1], flags=0),
         "VERSIONED",
-        **options(policy={"flags": ["ALLOW_NULL_STRIDES"]}),
+        **options(policy={"options": ["ALLOW_NULL_STRIDES"]}),
     )
+
+
+def export_cells(c):
+    """Every cell of the header's table: source kind, target, option."""
+    legacy, plain = tensor(byte_offset=16), versioned(byte_offset=16)
+    odd = {"shape": (1, 3), "strides": (-9, 1), "byte_offset": 16}
+    sources = {"legacy": tensor, "versioned": versioned}
+    for name, make in sources.items():
+        own = 0 if name == "versioned" else READ_ONLY
+        for minor in (2, 7, 8, 9):
+            same = "t" if name == "legacy" else None
+            for code, fields in {
+                "float": {},
+                "bool": {"dtype": [6, 8, 1]},
+                "float8": {"dtype": [10, 8, 1]},
+                "webgpu": {"device": [15, 0]},
+                "maia": {"device": [17, 0]},
+            }.items():
+                legacy_export(
+                    c, f"export/{name}-{code}-to-0.{minor}", "export", make(**fields), minor, same
+                )
+        for minor in (0, 1, 2, 3, 9):
+            cell_versioned(c, name, make(), minor, own)
+        source = make(**odd)
+        for form, changes in {
+            "CANONICAL": {"strides": ["3", "1"]},
+            "FOLD_BYTE_OFFSET": {"data": 4112, "byte_offset": 0},
+        }.items():
+            for target in ([0, 8], [1, 3], [1, 0]):
+                made_new = (
+                    {**made_legacy(source, **changes), "kind": "LEGACY"}
+                    if target[0] == 0
+                    else {**made(source, target, flags=own, **changes), "kind": "VERSIONED"}
+                )
+                c.add(
+                    f"export/{name}-{form.lower()}-to-{target[0]}.{target[1]}",
+                    {"t": source},
+                    call("export", "t", "o", made_new, target=target, **options(form)),
+                    step("release", released(t=1), **{"in": "o"}),
+                )
+    export_copies(c)
+    for name, source in {"legacy": legacy, "versioned": plain}.items():
+        for target in ([0, 0], [2, 0], [77, 3]):
+            c.add(
+                f"export/{name}-target-{target[0]}.{target[1]}",
+                {"t": source},
+                call("export", "t", "o", bad_argument(), target=target),
+                step("release", released(t=1), **{"in": "t"}),
+            )
+
+
+def cell_versioned(c, name, source, minor, flags):
+    """To 1.`minor`: what is new enough is handed back, all else is a new node."""
+    handed_back = name == "versioned" and minor >= 3
+    version = [1, min(minor, 3)]
+    expect = made(source, version, flags=flags, same="t" if handed_back else None)
+    c.add(
+        f"export/{name}-to-1.{minor}-cell",
+        {"t": source},
+        call("export", "t", "o", {**expect, "kind": "VERSIONED"}, target=[1, minor]),
+        step("release", released(t=1), **{"in": "o"}),
+    )
+
+
+def export_copies(c):
+    """COPY makes a new tensor of every source for every target, and the source is released."""
+    memory = {"dtype": [1, 8, 1], "bytes": "000102030405", "data": 0, "shape": (2, 3)}
+    fresh = {"data": "any", "byte_offset": 0}
+    for name, make, flags in (
+        ("legacy", tensor, {}),
+        ("versioned", versioned, {}),
+        ("read-only", versioned, {"flags": READ_ONLY}),
+    ):
+        source = make(**memory, **flags)
+        for target in ([0, 8], [1, 3], [1, 0]):
+            expect = (
+                {**made_legacy(source, **fresh), "kind": "LEGACY"}
+                if target[0] == 0
+                else {**made(source, target, flags=IS_COPIED, **fresh), "kind": "VERSIONED"}
+            )
+            c.add(
+                f"export/{name}-copy-to-{target[0]}.{target[1]}",
+                {"t": source},
+                call(
+                    "export",
+                    "t",
+                    "o",
+                    {**expect, "bytes": "000102030405"},
+                    target=target,
+                    **options("COPY"),
+                ),
+                step("check", released(t=1)),
+            )
 
 
 def pins(c):
@@ -944,10 +1266,10 @@ def pins(c):
 
         for function in UPGRADES:
             pin(function, legacy, made(legacy))
-        pin("adopt", new, made(new, flags=0))
+        pin("import", new, made(new, flags=0))
         pin("downgrade", new, made_legacy(new), out="l")
-        pin("convert", new, made(new, flags=0, same="t"), out="o", target=[1, 3])
-    c.add("pin/the-library-itself", {}, step("pin_module", ok()), step("pin_module", ok()))
+        pin("export", new, made(new, flags=0, same="t"), out="o", target=[1, 3])
+    c.add("pin/the-library-itself", {}, step("module_pin", ok()), step("module_pin", ok()))
     for name, fields in {
         "allocated": {"bytes": "00" * 24, "data": 0},
         "unmapped": {"data": 4096},
@@ -956,18 +1278,18 @@ def pins(c):
         c.add(
             f"pin/no-module/{name}",
             {"t": tensor(**fields)},
-            step("pin_module", error("ERROR_NOT_FOUND"), **{"in": "t"}),
+            step("module_pin", error("ERROR_NOT_FOUND"), **{"in": "t"}),
         )
     c.add(
-        "pin/refused",
+        "pin/rejected",
         {"t": tensor(dtype=[2, 0, 1])},
-        call("upgrade", "t", "v", refused("DTYPE_BITS_ZERO"), **options("PIN_PRODUCER")),
+        call("upgrade", "t", "v", rejected("DTYPE_BITS_ZERO"), **options("PIN_PRODUCER")),
     )
 
 
 def owners(c):
     legacy = tensor()
-    up = call("upgrade", "t", "v", made(legacy, flags=0), **options("WRITABLE"))
+    up = call("upgrade", "t", "v", made(legacy, flags=0), **options("VOUCH_WRITABLE"))
     share = call("share", "v", "s", made(legacy, flags=0))
     c.add(
         "share/original-first",
@@ -1000,32 +1322,90 @@ def owners(c):
         c.add(
             f"share/flags-{flags}",
             {"t": source},
-            call("adopt", "t", "v", made(source, flags=flags)),
+            call("import", "t", "v", made(source, flags=flags)),
             call("share", "v", "s", made(source, flags=flags)),
         )
     for function, arguments in (("share", {}), ("view", {"spec": {"shape": ["1"]}})):
         c.add(
             f"{function}/foreign",
             {"t": versioned()},
-            call(function, "t", "s", error("ERROR_NOT_OURS"), **arguments),
+            call(function, "t", "s", error("ERROR_FOREIGN_TENSOR"), **arguments),
         )
         c.add(
             f"{function}/in-storage",
             {"t": legacy},
             call("upgrade_into", "t", "v", made(legacy)),
-            call(function, "v", "s", refused("IN_STORAGE"), **arguments),
+            call(function, "v", "s", rejected("IN_STORAGE"), **arguments),
         )
-        for field in ("ndim", "shape", "strides", "manager_ctx", "deleter"):
-            status = (
-                error("ERROR_NOT_OURS") if field in ("manager_ctx", "deleter") else bad_argument()
-            )
+        for field in ("manager_ctx", "deleter"):
             c.add(
                 f"{function}/altered-{field}",
                 {"t": legacy},
                 call("upgrade", "t", "v", made(legacy)),
-                call(function, "v", "s", status, altered=field, **arguments),
+                call(function, "v", "s", error("ERROR_FOREIGN_TENSOR"), altered=field, **arguments),
                 abi=True,
             )
+    altered(c)
+    tightened(c)
+
+
+ALTERATIONS = ("ndim", "shape", "strides", "version", "flags-cleared", "flags-added")
+
+
+def altered(c):
+    """A dlbridge-owned struct that somebody changed: no function believes it."""
+    source = tensor()
+    for function, arguments in {
+        "share": {},
+        "view": {"spec": {"shape": ["1"]}},
+        "import": {},
+        "export": {"target": [1, 3]},
+        "downgrade": options("DROP_READ_ONLY"),
+        "validate_versioned": {},
+    }.items():
+        for field in ALTERATIONS:
+            out = {} if function == "validate_versioned" else {"out": "s"}
+            c.add(
+                f"{function}/altered-{field}",
+                {"t": source},
+                call("upgrade", "t", "v", made(source)),
+                step(function, bad_argument(), **{"in": "v"}, **out, altered=field, **arguments),
+                step("release", released(t=1), **{"in": "v"}),
+                abi=True,
+            )
+    plain = versioned()
+    for function in ("upgrade", "upgrade_into", "upgrade_many", "import"):
+        for field in ("ndim", "shape", "strides"):
+            c.add(
+                f"{function}/altered-legacy-{field}",
+                {"t": plain},
+                call("import", "t", "v", made(plain, flags=0)),
+                call("downgrade", "v", "l", made_legacy(plain)),
+                call(function, "l", "o", bad_argument(), altered=field),
+                step("release", released(t=1), **{"in": "l"}),
+                abi=True,
+            )
+
+
+def tightened(c):
+    """READ_ONLY is the one flag that an owner may set, and then it binds."""
+    plain = versioned()
+    imported = call("import", "t", "v", made(plain, flags=0))
+    for function, arguments in (("share", {}), ("view", {"spec": {"shape": ["2", "3"]}})):
+        c.add(
+            f"{function}/read-only-set",
+            {"t": plain},
+            imported,
+            call(function, "v", "s", made(plain), altered="read-only", **arguments),
+            abi=True,
+        )
+    c.add(
+        "downgrade/read-only-set",
+        {"t": plain},
+        imported,
+        call("downgrade", "v", "l", rejected("LEGACY_READ_ONLY"), altered="read-only"),
+        abi=True,
+    )
 
 
 def views(c):
@@ -1034,7 +1414,7 @@ def views(c):
         c.add(
             f"view/{name}",
             {"t": source},
-            call("adopt", "t", "v", made(source, flags=flags)),
+            call("import", "t", "v", made(source, flags=flags)),
             call("view", "v", "w", expect, spec=spec),
             step("release", released(t=last), **{"in": "v"}),
         )
@@ -1069,27 +1449,38 @@ def views(c):
         "windows", base, {"shape": ["5", "20"], "strides": ["1", "1"]}, seen(base, [5, 20], [1, 1])
     )
     view("empty", base, {"shape": ["0", "9"], "offset": "999"}, seen(base, [0, 9], [9, 1]))
-    view("one-too-many", base, {"shape": ["25"]}, refused("VIEW_BOUNDS"))
-    view("one-too-far", base, {"shape": [], "offset": "24"}, refused("VIEW_BOUNDS"))
-    view("before", base, {"shape": [], "offset": "-1"}, refused("VIEW_BOUNDS"))
-    view("stride-before", base, {"shape": ["2"], "strides": ["-1"]}, refused("VIEW_BOUNDS"))
-    view("offset-maximum", base, {"shape": ["2"], "offset": str(MAX)}, refused("VIEW_BOUNDS"))
-    view("offset-minimum", base, {"shape": ["2"], "offset": str(-MAX - 1)}, refused("VIEW_BOUNDS"))
-    view("dim-negative", base, {"shape": ["2", "-1"]}, refused("DIM_NEGATIVE", 1))
+    view("one-too-many", base, {"shape": ["25"]}, rejected("VIEW_BOUNDS"))
+    view("one-too-far", base, {"shape": [], "offset": "24"}, rejected("VIEW_BOUNDS"))
+    view("before", base, {"shape": [], "offset": "-1"}, rejected("VIEW_BOUNDS"))
+    view("stride-before", base, {"shape": ["2"], "strides": ["-1"]}, rejected("VIEW_BOUNDS"))
+    view("offset-maximum", base, {"shape": ["2"], "offset": str(MAX)}, rejected("VIEW_BOUNDS"))
+    view("offset-minimum", base, {"shape": ["2"], "offset": str(-MAX - 1)}, rejected("VIEW_BOUNDS"))
+    view("dim-negative", base, {"shape": ["2", "-1"]}, rejected("EXTENT_NEGATIVE", 1))
     view(
         "count-overflow",
         base,
         {"shape": [str(2**40), str(2**40)], "strides": ["0", "0"]},
-        refused("COUNT_OVERFLOW"),
+        rejected("COUNT_OVERFLOW"),
     )
-    view("ndim-negative", base, {"shape": [], "ndim": -1}, refused("NDIM_NEGATIVE"))
-    view("shape-null", base, {"shape": None, "ndim": 2}, refused("SHAPE_NULL"))
+    view("ndim-negative", base, {"shape": [], "ndim": -1}, rejected("NDIM_NEGATIVE"))
+    view("ndim-65", base, {"shape": ["1"] * 65}, rejected("NDIM_LIMIT"))
+    view("ndim-maximum", base, {"shape": None, "ndim": 2**31 - 1}, rejected("NDIM_LIMIT"))
+    view("ndim-64", base, {"shape": ["1"] * 64}, seen(base, [1] * 64, [1] * 64))
+    ints = {**base, "dtype": [0, 32, 1]}
+    view("dtype", base, {"shape": ["24"], "dtype": [0, 32, 1]}, seen(ints, [24], [1]))
+    view("dtype-same", base, {"shape": ["24"], "dtype": [2, 32, 1]}, seen(base, [24], [1]))
+    halves = {**base, "dtype": [2, 16, 2]}
+    view("dtype-lanes", base, {"shape": ["24"], "dtype": [2, 16, 2]}, seen(halves, [24], [1]))
+    view("dtype-wider", base, {"shape": ["2"], "dtype": [2, 64, 1]}, bad_argument())
+    view("dtype-narrower", base, {"shape": ["2"], "dtype": [0, 8, 1]}, bad_argument())
+    view("dtype-no-lanes", base, {"shape": ["2"], "dtype": [0, 32, 0]}, rejected("DTYPE_LANES_ZERO"))
+    view("shape-null", base, {"shape": None, "ndim": 2}, rejected("SHAPE_NULL"))
     view(
-        "extent-overflow", base, {"shape": ["3"], "strides": [str(MAX)]}, refused("EXTENT_OVERFLOW")
+        "extent-overflow", base, {"shape": ["3"], "strides": [str(MAX)]}, rejected("OFFSET_OVERFLOW")
     )
     empty = versioned(shape=(0, 3))
     view("of-empty", empty, {"shape": ["3", "0"]}, seen(empty, [3, 0], [1, 1]))
-    view("of-empty-not-empty", empty, {"shape": []}, refused("VIEW_BOUNDS"))
+    view("of-empty-not-empty", empty, {"shape": []}, rejected("VIEW_BOUNDS"))
     down = versioned(shape=(4,), strides=(-1,), data=8192)
     view(
         "of-reversed",
@@ -1104,20 +1495,20 @@ def views(c):
         {"shape": ["4"], "offset": "-3"},
         seen(lifted, [4], [1], -3),
     )
-    view("of-reversed-too-far", down, {"shape": ["4"], "offset": "-2"}, refused("VIEW_BOUNDS"))
+    view("of-reversed-too-far", down, {"shape": ["4"], "offset": "-2"}, rejected("VIEW_BOUNDS"))
     for kind in (12, 16, 17):  # nobody says whether data is an address
         unsaid = versioned(shape=(4,), strides=(-1,), device=[kind, 0])
         view(
             f"of-reversed-device-{kind}",
             unsaid,
             {"shape": ["4"], "offset": "-3"},
-            refused("HANDLE_RANGE"),
+            rejected("HANDLE_RANGE"),
         )
     handle = versioned(device=[4, 0], byte_offset=8)
     view("of-handle", handle, {"shape": ["2"], "offset": "4"}, seen(handle, [2], [1], 4))
     nibbles = versioned(shape=(6,), dtype=[0, 4, 1])
     view("packed-even", nibbles, {"shape": ["2"], "offset": "2"}, seen(nibbles, [2], [1], 2))
-    view("packed-odd", nibbles, {"shape": ["2"], "offset": "1"}, refused("VIEW_OFFSET"))
+    view("packed-odd", nibbles, {"shape": ["2"], "offset": "1"}, rejected("VIEW_OFFSET"))
     padded = versioned(shape=(6,), dtype=[0, 4, 1], flags=PADDED)
     view(
         "padded-odd",
@@ -1133,7 +1524,7 @@ def views(c):
     c.add(
         "view/downgrade-is-not-original",
         {"t": tensor(shape=(4,))},
-        call("upgrade", "t", "v", made(tensor(shape=(4,)), flags=0), **options("WRITABLE")),
+        call("upgrade", "t", "v", made(tensor(shape=(4,)), flags=0), **options("VOUCH_WRITABLE")),
         call(
             "view",
             "v",
@@ -1204,11 +1595,11 @@ def copies(c):
         ),
     )
     copied(
-        "adopt", "adopt", versioned(shape=(4,), dtype=[1, 8, 1], bytes=memory, data=2), "02030405"
+        "import", "import", versioned(shape=(4,), dtype=[1, 8, 1], bytes=memory, data=2), "02030405"
     )
     copied(
         "adopt-read-only",
-        "adopt",
+        "import",
         versioned(shape=(4,), dtype=[1, 8, 1], bytes=memory, data=2, flags=READ_ONLY),
         "02030405",
     )
@@ -1233,17 +1624,17 @@ def copies(c):
     )
     nibbles = "21436587a9cbed0f"  # little-endian by bits: 1, 2, 3, ... 13, 14, 15, 0
     packed4 = {"dtype": [1, 4, 1], "bytes": nibbles, "data": 0}
-    copied("packed", "adopt", versioned(shape=(5,), **packed4), "214305")
+    copied("packed", "import", versioned(shape=(5,), **packed4), "214305")
     copied(
         "packed-reversed",
-        "adopt",
+        "import",
         versioned(shape=(4,), strides=(-1,), byte_offset=2, **packed4),
         "4523",
     )
-    copied("packed-every-third", "adopt", versioned(shape=(3,), strides=(3,), **packed4), "4107")
+    copied("packed-every-third", "import", versioned(shape=(3,), strides=(3,), **packed4), "4107")
     copied(
         "padded",
-        "adopt",
+        "import",
         versioned(shape=(3,), dtype=[1, 4, 1], flags=PADDED, bytes="010203ff", data=0),
         "010203",
         result_flags=IS_COPIED | PADDED,
@@ -1257,13 +1648,13 @@ def copies(c):
     )
     copied(
         "packed-12-bits",
-        "adopt",
+        "import",
         versioned(shape=(2,), strides=(2,), dtype=[1, 12, 1], bytes="bcafde43210f", data=0),
         first_and_third_of_12_bits("bcafde43210f"),
     )
     copied(
         "pinned",
-        "adopt",
+        "import",
         versioned(shape=(2,), dtype=[1, 8, 1], bytes=memory, data=0, device=[3, 1]),
         "0001",
     )
@@ -1285,33 +1676,33 @@ def copies(c):
     for kind in (2, 4, 8, 10, 14, 12, 17):
         source = versioned(device=[kind, 0])
         c.add(
-            f"copy/refused/device-{kind}",
+            f"copy/rejected/device-{kind}",
             {"t": source},
-            call("adopt", "t", "v", refused("COPY_DEVICE"), **options("COPY")),
+            call("import", "t", "v", rejected("COPY_DEVICE"), **options("COPY")),
         )
     for name in BROKEN:
-        for function in ("upgrade", "downgrade", "adopt"):
+        for function in ("upgrade", "downgrade", "import"):
             source, rule = broken(CONVERTERS[function], name)
             _, axis = model.validate(source)
-            # Memory of a handle is refused before its strides are looked at.
-            want = refused("COPY_DEVICE") if name == "handle" else refused(rule, axis)
+            # Memory of a handle is rejected before its strides are looked at.
+            want = rejected("COPY_DEVICE") if name == "handle" else rejected(rule, axis)
             for flags in (["COPY"], ["COPY", "SKIP_VALIDATION"]):
                 suffix = "-vouched" if len(flags) > 1 else ""
                 c.add(
-                    f"copy/refused/{function}-{name}{suffix}",
+                    f"copy/rejected/{function}-{name}{suffix}",
                     {"t": source},
                     call(function, "t", "o", want, **options(*flags)),
                 )
     for name, source, more, rule in (
         ("dtype", tensor(dtype=[19, 8, 1]), {}, "DTYPE_UNKNOWN"),
         ("device", tensor(device=[22, 0]), {}, "DEVICE_UNKNOWN"),
-        ("flag", tensor(), {"source_flags": "8"}, "FLAGS_UNKNOWN"),
+        ("flag", tensor(), {"tensor_flags": "8"}, "FLAGS_UNKNOWN"),
         ("version", tensor(dtype=[7, 8, 1]), {"version": [1, 0]}, "REQUIRED_VERSION"),
     ):
         c.add(
-            f"copy/refused/upgrade-unknown-{name}",
+            f"copy/rejected/upgrade-unknown-{name}",
             {"t": source},
-            call("upgrade", "t", "o", refused(rule), **options("COPY", **more)),
+            call("upgrade", "t", "o", rejected(rule), **options("COPY", **more)),
             about="a copy does not stand in for the permission",
         )
     for fails in (False, True):
@@ -1365,6 +1756,8 @@ def allocations(c):
         c.add(f"allocate/{name}", {}, step("allocate", expect, out="v", spec=given, **arguments))
 
     allocate("plain", spec(), like(spec()))
+    allocate("device-not-set", spec(device=[0, 0]), like(spec()))
+    allocate("dtype-not-set", spec(dtype=[0, 0, 0]), bad_argument())
     allocate("scalar", spec(shape=[]), like(spec(shape=[])))
     allocate("empty", spec(shape=["3", "0"]), like(spec(shape=["3", "0"]), empty=True))
     for alignment in (1, 8, 64, 256, 4096, 65536):
@@ -1372,18 +1765,18 @@ def allocations(c):
     for alignment in (3, 65537, 2**64 - 1):
         allocate(f"alignment-{alignment}", spec(alignment=str(alignment)), bad_argument())
     allocate("packed", spec(dtype=[0, 4, 1]), like(spec(dtype=[0, 4, 1])))
-    allocate("padded", spec(dtype=[0, 4, 1], flags="4"), like(spec(dtype=[0, 4, 1]), flags=4))
+    allocate("padded", spec(dtype=[0, 4, 1], tensor_flags="4"), like(spec(dtype=[0, 4, 1]), flags=4))
     allocate(
         "padded-too-new",
-        spec(dtype=[0, 4, 1], flags="4", version=[1, 0]),
-        refused("REQUIRED_VERSION"),
+        spec(dtype=[0, 4, 1], tensor_flags="4", version=[1, 0]),
+        rejected("REQUIRED_VERSION"),
     )
     allocate("version-1.0", spec(version=[1, 0]), like(spec(), [1, 0]))
     allocate("version-1.9", spec(version=[1, 9]), like(spec()))
     allocate("version-2.0", spec(version=[2, 0]), bad_argument())
     allocate("version-0.8", spec(version=[0, 8]), bad_argument())
-    allocate("unknown-dtype", spec(dtype=[19, 8, 1]), refused("DTYPE_UNKNOWN"))
-    allocate("unknown-flag", spec(flags="8"), refused("FLAGS_UNKNOWN"))
+    allocate("unknown-dtype", spec(dtype=[19, 8, 1]), rejected("DTYPE_UNKNOWN"))
+    allocate("unknown-flag", spec(tensor_flags="8"), rejected("FLAGS_UNKNOWN"))
     allocate("cuda", spec(device=[2, 0]), error("ERROR_UNSUPPORTED"))
     allocate(
         "cuda-by-allocator", spec(device=[2, 1]), like(spec(device=[2, 1])), allocator="counts"
@@ -1393,14 +1786,14 @@ def allocations(c):
     allocate(
         "allocator-empty", spec(shape=["0"]), like(spec(shape=["0"]), empty=True), allocator="fails"
     )
-    allocate("id-negative", spec(device=[1, -1]), refused("DEVICE_ID_NEGATIVE"))
-    allocate("ndim-negative", spec(ndim=-1), refused("NDIM_NEGATIVE"))
-    allocate("ndim-65", spec(shape=["1"] * 65), refused("NDIM_LIMIT"))
-    allocate("shape-null", spec(shape=None, ndim=2), refused("SHAPE_NULL"))
-    allocate("dim-negative", spec(shape=["2", "-3"]), refused("DIM_NEGATIVE", 1))
-    allocate("no-bits", spec(dtype=[2, 0, 1]), refused("DTYPE_BITS_ZERO"))
-    allocate("count", spec(shape=[str(2**40), str(2**40)]), refused("COUNT_OVERFLOW"))
-    allocate("size", spec(shape=[str(2**61)]), refused("SIZE_OVERFLOW"))
+    allocate("id-negative", spec(device=[1, -1]), rejected("DEVICE_ID_NEGATIVE"))
+    allocate("ndim-negative", spec(ndim=-1), rejected("NDIM_NEGATIVE"))
+    allocate("ndim-65", spec(shape=["1"] * 65), rejected("NDIM_LIMIT"))
+    allocate("shape-null", spec(shape=None, ndim=2), rejected("SHAPE_NULL"))
+    allocate("dim-negative", spec(shape=["2", "-3"]), rejected("EXTENT_NEGATIVE", 1))
+    allocate("no-bits", spec(dtype=[2, 0, 1]), rejected("DTYPE_BITS_ZERO"))
+    allocate("count", spec(shape=[str(2**40), str(2**40)]), rejected("COUNT_OVERFLOW"))
+    allocate("size", spec(shape=[str(2**61)]), rejected("SIZE_OVERFLOW"))
     allocate("no-memory", spec(shape=[str(2**60)]), error("ERROR_OUT_OF_MEMORY"))
 
 
@@ -1408,13 +1801,15 @@ def add(corpus):
     for part in (
         upgrades,
         upgrade_codes,
-        refusals,
+        rejections,
         batches,
         downgrades,
         round_trips,
         forms,
-        adopts,
-        converts,
+        imports,
+        exports,
+        export_cells,
+        unknown_kinds,
         pins,
         owners,
         views,

@@ -6,10 +6,10 @@ import model
 from cases_convert import made, made_legacy
 from corpus import (
     bad_argument,
-    bare,
+    borrowed,
     error,
     ok,
-    refused,
+    rejected,
     step,
     tensor,
     versioned,
@@ -34,7 +34,7 @@ def wrap_spec(shape=(2, 3), **fields):
         "dtype": [2, 32, 1],
     }
     for key, value in fields.items():
-        numbers = key in ("byte_offset", "buffer_size", "flags")
+        numbers = key in ("byte_offset", "buffer_size", "tensor_flags")
         made[key] = str(value) if numbers else value
     if "strides" in made and made["strides"] is not None:
         made["strides"] = [str(n) for n in made["strides"]]
@@ -45,13 +45,13 @@ def described(spec, data=4096, **changes):
     """The tensor that a spec describes, as the model reads it."""
     shape = [int(n) for n in spec["shape"] or []]
     strides = spec.get("strides") or [str(n) for n in model.compact_strides(shape)]
-    made = bare(
+    made = borrowed(
         shape=shape,
         data=data,
         device=spec["device"],
         dtype=spec["dtype"],
         byte_offset=spec.get("byte_offset", "0"),
-        flags=spec.get("flags", "0"),
+        flags=spec.get("tensor_flags", "0"),
     )
     made.update(strides=strides, shape=spec["shape"], ndim=spec.get("ndim", len(shape)))
     made.update(changes)
@@ -59,7 +59,7 @@ def described(spec, data=4096, **changes):
 
 
 def wrapped(spec, version=(1, 3), **changes):
-    return made(described(spec), version, spec.get("flags", "0"), **changes)
+    return made(described(spec), version, spec.get("tensor_flags", "0"), **changes)
 
 
 def add_wrap(c, name, spec, expect, about=None, call="wrap", **more):
@@ -82,8 +82,8 @@ def wraps(c):
     case("negative-strides", wrap_spec(strides=(-3, -1), byte_offset=20))
     case("broadcast", wrap_spec(strides=(0, 1)))
     case("offset", wrap_spec(byte_offset=64), about="The offset is written, never added to data.")
-    case("read-only", wrap_spec(flags=READ_ONLY))
-    case("padded", wrap_spec(dtype=[17, 4, 1], flags=PADDED))
+    case("read-only", wrap_spec(tensor_flags=READ_ONLY))
+    case("padded", wrap_spec(dtype=[17, 4, 1], tensor_flags=PADDED))
     case("packed", wrap_spec(dtype=[17, 4, 1]))
     case("cuda", wrap_spec(device=[2, 3]))
     case("rocm", wrap_spec(device=[10, 1]))
@@ -91,6 +91,9 @@ def wraps(c):
     case("pinned-id", wrap_spec(device=[3, 2]), wrapped(wrap_spec(), device=[3, 0]))
     case("vulkan", wrap_spec(device=[7, 0], buffer={"kind": "HANDLE"}))
     case("opencl", wrap_spec(device=[4, 0], buffer={"kind": "CL_MEM"}))
+    case("kind-of-the-device", wrap_spec(device=[4, 0], buffer={"kind": "DEFAULT"}))
+    case("kind-of-vulkan", wrap_spec(device=[7, 0], buffer={"kind": "DEFAULT"}))
+    case("kind-of-cuda", wrap_spec(device=[2, 0], buffer={"kind": "DEFAULT"}))
     case("opencl-offset", wrap_spec(device=[4, 0], buffer={"kind": "CL_MEM"}, byte_offset=4096))
     case("backend-said", wrap_spec(device=[2, 0], buffer={"backend": "CUDA"}))
     case("version-1.0", wrap_spec(version=[1, 0]), wrapped(wrap_spec(), version=(1, 0)))
@@ -98,29 +101,34 @@ def wraps(c):
     case("buffer-size-exact", wrap_spec(buffer_size=24))
     empty = wrap_spec((0, 3), strides=(5, 7))
     case("empty", empty, wrapped(empty, data=0, strides=["3", "1"]))
-    refusals_of_wrap(case)
+    rejections_of_wrap(case)
 
 
-def refusals_of_wrap(case):
-    case("buffer-size", wrap_spec(buffer_size=23), refused("BUFFER_BOUNDS"))
-    case("before-the-buffer", wrap_spec(strides=(-3, 1), buffer_size=24), refused("BUFFER_BOUNDS"))
+def rejections_of_wrap(case):
+    case("device-not-set", wrap_spec(device=[0, 0]), bad_argument())
+    case("dtype-not-set", wrap_spec(dtype=[0, 0, 0]), bad_argument())
+    case("cpu-id-negative", wrap_spec(device=[1, -1]), rejected("DEVICE_ID_NEGATIVE"))
+    case("ndim-65", wrap_spec([1] * 65), rejected("NDIM_LIMIT"))
+    case("buffer-size-0", wrap_spec(buffer_size=0), rejected("BUFFER_BOUNDS"))
+    case("buffer-size", wrap_spec(buffer_size=23), rejected("BUFFER_BOUNDS"))
+    case("before-the-buffer", wrap_spec(strides=(-3, 1), buffer_size=24), rejected("BUFFER_BOUNDS"))
     case(
         "handle-range",
         wrap_spec(device=[7, 0], buffer={"kind": "HANDLE"}, strides=(-3, 1)),
-        refused("HANDLE_RANGE"),
+        rejected("HANDLE_RANGE"),
     )
-    case("dim-negative", wrap_spec((2, -3)), refused("DIM_NEGATIVE", 1))
-    case("ndim-negative", wrap_spec(ndim=-1), refused("NDIM_NEGATIVE"))
-    case("shape-null", wrap_spec(None, ndim=2), refused("SHAPE_NULL"))
-    case("no-bits", wrap_spec(dtype=[2, 0, 1]), refused("DTYPE_BITS_ZERO"))
-    case("count", wrap_spec((2**40, 2**40)), refused("COUNT_OVERFLOW"))
-    case("id-negative", wrap_spec(device=[2, -1]), refused("DEVICE_ID_NEGATIVE"))
-    case("device-unknown", wrap_spec(device=[99, 0]), refused("DEVICE_UNKNOWN"))
-    case("dtype-unknown", wrap_spec(dtype=[99, 8, 1]), refused("DTYPE_UNKNOWN"))
-    case("flags-unknown", wrap_spec(flags=8), refused("FLAGS_UNKNOWN"))
-    case("padded-too-new", wrap_spec(dtype=[17, 4, 1], version=[1, 0]), refused("REQUIRED_VERSION"))
-    case("policy", wrap_spec(strides=(1, 2), policy={"contiguity": "C"}), refused("CONTIGUITY"))
-    case("policy-dtype", wrap_spec(policy={"dtypes": [[2, 64, 1]]}), refused("DTYPE_REFUSED"))
+    case("dim-negative", wrap_spec((2, -3)), rejected("EXTENT_NEGATIVE", 1))
+    case("ndim-negative", wrap_spec(ndim=-1), rejected("NDIM_NEGATIVE"))
+    case("shape-null", wrap_spec(None, ndim=2), rejected("SHAPE_NULL"))
+    case("no-bits", wrap_spec(dtype=[2, 0, 1]), rejected("DTYPE_BITS_ZERO"))
+    case("count", wrap_spec((2**40, 2**40)), rejected("COUNT_OVERFLOW"))
+    case("id-negative", wrap_spec(device=[2, -1]), rejected("DEVICE_ID_NEGATIVE"))
+    case("device-unknown", wrap_spec(device=[99, 0]), rejected("DEVICE_UNKNOWN"))
+    case("dtype-unknown", wrap_spec(dtype=[99, 8, 1]), rejected("DTYPE_UNKNOWN"))
+    case("flags-unknown", wrap_spec(tensor_flags=8), rejected("FLAGS_UNKNOWN"))
+    case("padded-too-new", wrap_spec(dtype=[17, 4, 1], version=[1, 0]), rejected("REQUIRED_VERSION"))
+    case("policy", wrap_spec(strides=(1, 2), policy={"contiguity": "C"}), rejected("CONTIGUITY"))
+    case("policy-dtype", wrap_spec(policy={"dtypes": [[2, 64, 1]]}), rejected("DTYPE_REJECTED"))
     case("policy-and-vouched", wrap_spec(policy={}, options=["SKIP_VALIDATION"]), bad_argument())
     case("size-and-vouched", wrap_spec(buffer_size=24, options=["SKIP_VALIDATION"]), bad_argument())
     case("kind-of-another", wrap_spec(buffer={"kind": "CL_MEM"}), bad_argument())
@@ -128,7 +136,9 @@ def refusals_of_wrap(case):
     case("kind-unknown", wrap_spec(buffer={"kind": 9}), bad_argument())
     case("backend-of-another", wrap_spec(device=[2, 0], buffer={"backend": "HIP"}), bad_argument())
     case("retain-of-address", wrap_spec(options=["RETAIN"]), bad_argument())
-    case("options-unknown", wrap_spec(options=8), bad_argument())
+    case("options-unknown", wrap_spec(options=1 << 12), error("ERROR_TOO_NEW"))
+    case("flag-as-option", wrap_spec(options=1), bad_argument())
+    case("size-without-limit", wrap_spec(buffer_size=24, options=0), bad_argument())
     case("version-2.0", wrap_spec(version=[2, 0]), bad_argument())
     case("version-0.8", wrap_spec(version=[0, 8]), bad_argument())
 
@@ -143,13 +153,13 @@ def wraps_legacy(c):
     case("plain", wrap_spec())
     case("strided", wrap_spec(strides=(1, 2)))
     case("cuda", wrap_spec(device=[2, 1]))
-    case("is-copied", wrap_spec(flags=IS_COPIED))
-    case("read-only", wrap_spec(flags=READ_ONLY), refused("LEGACY_READ_ONLY"))
-    case("padded", wrap_spec(dtype=[0, 4, 1], flags=PADDED), refused("LEGACY_PADDED"))
-    case("float8", wrap_spec(dtype=[10, 8, 1]), refused("LEGACY_DTYPE"))
-    case("maia", wrap_spec(device=[17, 0]), refused("LEGACY_DEVICE"))
+    case("is-copied", wrap_spec(tensor_flags=IS_COPIED))
+    case("read-only", wrap_spec(tensor_flags=READ_ONLY), rejected("LEGACY_READ_ONLY"))
+    case("padded", wrap_spec(dtype=[0, 4, 1], tensor_flags=PADDED), rejected("LEGACY_PADDED"))
+    case("float8", wrap_spec(dtype=[10, 8, 1]), rejected("LEGACY_DTYPE"))
+    case("maia", wrap_spec(device=[17, 0]), rejected("LEGACY_DEVICE"))
     case("version", wrap_spec(version=[1, 0]), bad_argument())
-    case("dim-negative", wrap_spec((2, -3)), refused("DIM_NEGATIVE", 1))
+    case("dim-negative", wrap_spec((2, -3)), rejected("EXTENT_NEGATIVE", 1))
     empty = wrap_spec((0, 3))
     case("empty", empty, legacy(empty, data=0))
     c.add(
@@ -216,7 +226,7 @@ def copied(source, version=(1, 3), flags=IS_COPIED, data="any", **changes):
 COUNTING = bytes(i % 251 for i in range(512))
 
 
-def real(kind="BARE", **fields):
+def real(kind="BORROWED", **fields):
     return tensor(kind, data=0, bytes=COUNTING.hex(), **fields)
 
 
@@ -234,6 +244,7 @@ def copies(c):
         )
 
     case("compact", real())
+    case("device-not-set", real(), {"device": [0, 0]})
     case("scalar", real(shape=()))
     case("transposed", real(strides=["1", "2"]))
     case("reversed", real(strides=["-3", "-1"], byte_offset=20))
@@ -251,7 +262,7 @@ def copies(c):
     case(
         "padded-to-padded",
         real("VERSIONED", dtype=[17, 4, 1], flags=PADDED),
-        {"flags": str(PADDED)},
+        {"tensor_flags": str(PADDED)},
         {**copied(real(dtype=[17, 4, 1]), flags=IS_COPIED | PADDED), "bytes": "000102030405"},
     )
     case(
@@ -269,19 +280,24 @@ def copies(c):
     case("by-allocator", real(strides=["1", "2"]), allocator="counts")
     case("allocator-fails", real(), {}, error("ERROR_OUT_OF_MEMORY"), allocator="fails")
     case("version-1.0", real(), {"version": [1, 0]}, version=(1, 0))
-    case("flags", real(), {"flags": "1"}, flags=IS_COPIED | READ_ONLY)
+    case("flags", real(), {"tensor_flags": "1"}, flags=IS_COPIED | READ_ONLY)
     empty = real(shape=(0, 3))
     case("empty", empty, {}, copied(empty, data=0))
-    refusals_of_copy(case)
+    rejections_of_copy(case)
     targets(c)
 
 
-def refusals_of_copy(case):
-    case("broken", real(shape=(2, -3)), {}, refused("DIM_NEGATIVE", 1))
-    case("null", bare(data=0), {}, refused("DATA_NULL"))
-    case("policy", real(strides=["1", "2"]), {"policy": {"contiguity": "C"}}, refused("CONTIGUITY"))
+def rejections_of_copy(case):
+    case("broken", real(shape=(2, -3)), {}, rejected("EXTENT_NEGATIVE", 1))
+    case("null", borrowed(data=0), {}, rejected("DATA_NULL"))
+    case("policy", real(strides=["1", "2"]), {"policy": {"contiguity": "C"}}, rejected("CONTIGUITY"))
     case("version-2.0", real(), {"version": [2, 0]}, bad_argument())
-    case("options-unknown", real(), {"options": 4}, bad_argument())
+    case("options-unknown", real(), {"options": 1 << 10}, error("ERROR_TOO_NEW"))
+    case("flag-as-option", real(), {"options": 1}, bad_argument())
+    for bit in (3, 4, 31, 63):
+        unknown = real("VERSIONED", flags=1 << bit)
+        case(f"flag-{bit}-of-the-source", unknown, {}, rejected("FLAGS_UNKNOWN"))
+    case("flag-unknown", real(), {"tensor_flags": "8"}, rejected("FLAGS_UNKNOWN"))
     case(
         "shareable-by-allocator",
         real(),
@@ -290,7 +306,7 @@ def refusals_of_copy(case):
         allocator="counts",
     )
     case("to-webgpu", real(), {"device": [15, 0]}, error("ERROR_UNSUPPORTED"))
-    case("from-webgpu", bare(device=[15, 0]), {}, error("ERROR_UNSUPPORTED"))
+    case("from-webgpu", borrowed(device=[15, 0]), {}, error("ERROR_UNSUPPORTED"))
 
 
 def targets(c):
@@ -454,7 +470,8 @@ def handoffs(c):
     case("cuda-handle-0", {**queue, "handle": "0"}, host, bad_argument())
     case("hip-handle-1", {**other, "handle": "1"}, host, bad_argument())
     case("list-of-cuda", {**queue, "kind": "IMMEDIATE_LIST"}, host, bad_argument())
-    case("options-unknown", host, host, bad_argument(), handoff=4)
+    case("options-unknown", host, host, error("ERROR_TOO_NEW"), handoff=1 << 10)
+    case("flag-as-option", host, host, bad_argument(), handoff=1)
     case("options", host, host, ok(), handoff=["ALLOW_HOST_WAIT", "ALLOW_CAPTURE"])
 
     def wait(name, on, expect):
@@ -478,18 +495,18 @@ def entry(context, device=(14, 9000), **fields):
         "context": str(context),
         "queue": "33",
         "queue_kind": "QUEUE",
-        "flags": [],
+        "properties": [],
         "uuid": "000102030405060708090a0b0c0d0e0f",
     }
     return {**made, **fields}
 
 
 def register(out, what, expect=None, **more):
-    return step("device_register", expect or ok(), entry=what, out=out, **more)
+    return step("context_register", expect or ok(), entry=what, out=out, **more)
 
 
 def lookup(device, expect, **more):
-    return step("device_lookup", expect, device=list(device), **more)
+    return step("context_find", expect, device=list(device), **more)
 
 
 def on(call, name, expect=None):
@@ -501,26 +518,26 @@ def tables(c):
     one, two = entry(1), entry(2)
     held = {"m": memory()}
     c.add(
-        "device_register/found-by-device-and-by-context",
+        "context_register/found-by-device-and-by-context",
         {},
         register("one", one),
         register("two", two),
-        lookup(device, ok(**{"is": "one"}, entry=entry(1, flags=["DEFAULT"]))),
+        lookup(device, ok(**{"is": "one"}, entry=entry(1, properties=["DEFAULT"]))),
         lookup(device, ok(**{"is": "two"}, entry=two), context="2"),
         lookup(device, error("ERROR_NOT_FOUND"), context="3"),
-        step("device_next", error("ERROR_NOT_FOUND", entries=["one", "two"])),
-        on("device_unregister", "one"),
-        lookup(device, ok(**{"is": "two"}, entry=entry(2, flags=["DEFAULT"]))),
+        step("context_next", error("ERROR_NOT_FOUND", entries=["one", "two"])),
+        on("context_unregister", "one"),
+        lookup(device, ok(**{"is": "two"}, entry=entry(2, properties=["DEFAULT"]))),
     )
     c.add(
-        "device_register/default",
+        "context_register/default",
         {},
         register("one", one),
-        register("two", entry(2, flags=["DEFAULT"])),
+        register("two", entry(2, properties=["DEFAULT"])),
         lookup(device, ok(**{"is": "two"})),
     )
     c.add(
-        "device_register/exists",
+        "context_register/exists",
         held,
         register("one", one),
         register("again", one, error("ERROR_EXISTS"), **{"in": "m"}),
@@ -528,40 +545,40 @@ def tables(c):
         step("check", ok(deleters={"m": 0})),
     )
     c.add(
-        "device_register/replace",
+        "context_register/replace",
         held,
         register("one", one, **{"in": "m"}),
-        register("other", entry(2, native_device="23", flags=["REPLACE"])),
+        register("other", entry(2, native_device="23", properties=["REPLACE"])),
         step("check", ok(deleters={"m": 1})),
         lookup(device, ok(**{"is": "other"})),
-        on("device_unregister", "one", error("ERROR_NOT_FOUND")),
+        on("context_unregister", "one", error("ERROR_NOT_FOUND")),
     )
     c.add(
-        "device_unregister/releases",
+        "context_unregister/releases",
         held,
         register("one", one, **{"in": "m"}),
-        on("device_unregister", "one", ok(deleters={"m": 1})),
-        on("device_unregister", "one", error("ERROR_NOT_FOUND", deleters={"m": 1})),
-        on("device_retain", "one", error("ERROR_NOT_FOUND")),
-        on("device_release", "one", error("ERROR_NOT_FOUND")),
+        on("context_unregister", "one", ok(deleters={"m": 1})),
+        on("context_unregister", "one", error("ERROR_NOT_FOUND", deleters={"m": 1})),
+        on("context_retain", "one", error("ERROR_NOT_FOUND")),
+        on("context_release", "one", error("ERROR_NOT_FOUND")),
     )
     c.add(
-        "device_retain/outlives-the-registration",
+        "context_retain/outlives-the-registration",
         held,
         register("one", one, **{"in": "m"}),
-        on("device_retain", "one"),
-        on("device_unregister", "one", ok(deleters={"m": 0})),
-        on("device_release", "one", ok(deleters={"m": 1})),
-        on("device_release", "one", error("ERROR_NOT_FOUND", deleters={"m": 1})),
+        on("context_retain", "one"),
+        on("context_unregister", "one", ok(deleters={"m": 0})),
+        on("context_release", "one", ok(deleters={"m": 1})),
+        on("context_release", "one", error("ERROR_NOT_FOUND", deleters={"m": 1})),
     )
-    refusals_of_tables(c)
+    rejections_of_tables(c)
     kept_by_a_tensor(c)
 
 
-def refusals_of_tables(c):
+def rejections_of_tables(c):
     def case(name, what, expect=None):
         c.add(
-            f"device_register/{name}",
+            f"context_register/{name}",
             {"m": memory()},
             register("one", what, expect or bad_argument(), **{"in": "m"}),
             step("check", ok(deleters={"m": 0})),
@@ -571,17 +588,17 @@ def refusals_of_tables(c):
     case("backend-unknown", entry(1, backend=9))
     case("backend-of-another", entry(1, backend="CUDA"))
     case("context-null", entry(0))
-    case("flags-unknown", entry(1, flags=16))
+    case("properties-unknown", entry(1, properties=16))
     case("queue-kind-unknown", entry(1, queue_kind=9))
     case("queue-kind-without-queue", entry(1, queue="0"))
     case("id-negative", entry(1, (14, -1)))
     c.add(
-        "device_lookup/no-backend",
+        "context_find/no-backend",
         {},
         lookup((8, 0), error("ERROR_UNSUPPORTED")),
         lookup((99, 0), error("ERROR_UNSUPPORTED")),
     )
-    for call in ("device_retain", "device_release", "device_unregister"):
+    for call in ("context_retain", "context_release", "context_unregister"):
         c.add(f"{call}/unknown", {}, on(call, "nobody", error("ERROR_NOT_FOUND")))
 
 
@@ -592,7 +609,7 @@ def kept_by_a_tensor(c):
         {"m": memory(), "e": memory()},
         register("one", entry(1), **{"in": "e"}),
         step("wrap", ok(**{"is": "new"}), **{"in": "m"}, out="v", spec=spec),
-        on("device_unregister", "one", ok(deleters={"e": 0, "m": 0})),
+        on("context_unregister", "one", ok(deleters={"e": 0, "m": 0})),
         step("release", ok(deleters={"e": 1, "m": 1}), **{"in": "v"}),
     )
     other = wrap_spec(device=[14, 9000], buffer={"context": "2"})
@@ -623,11 +640,16 @@ def misuse(c):
         for null in ("spec", "out"):
             case(call, f"null-{null}", null=[null], **of_memory)
         case(call, "smaller", struct={"name": "wrap", "size": "smaller"}, **of_memory)
-        case(call, "reserved", struct={"name": "wrap", "set": "reserved_1"}, **of_memory)
+        case(call, "huge", struct={"name": "wrap", "size": "huge"}, **of_memory)
+        case(call, "flag-0", struct={"name": "wrap", "options": 1}, **of_memory)
+        too_new = error("ERROR_TOO_NEW")
+        for bit in (12, 30, 31):
+            damage = {"name": "wrap", "options": 1 << bit}
+            case(call, f"option-{bit}", too_new, struct=damage, **of_memory)
         case(
             call,
             "newer",
-            error("ERROR_STRUCT_TOO_NEW"),
+            error("ERROR_TOO_NEW"),
             struct={"name": "wrap", "size": "larger", "tail": 1},
             **of_memory,
         )
@@ -636,11 +658,15 @@ def misuse(c):
     for null in ("source", "spec", "out"):
         case("copy", f"null-{null}", null=[null], **of_copy)
     case("copy", "smaller", struct={"name": "copy", "size": "smaller"}, **of_copy)
-    case("copy", "reserved", struct={"name": "copy", "set": "reserved_0"}, **of_copy)
+    case("copy", "huge", struct={"name": "copy", "size": "huge"}, **of_copy)
+    case("copy", "flag-0", struct={"name": "copy", "options": 1}, **of_copy)
+    for bit in (10, 30, 31):
+        damage = {"name": "copy", "options": 1 << bit}
+        case("copy", f"option-{bit}", error("ERROR_TOO_NEW"), struct=damage, **of_copy)
     case(
         "copy",
         "newer",
-        error("ERROR_STRUCT_TOO_NEW"),
+        error("ERROR_TOO_NEW"),
         struct={"name": "copy", "size": "larger", "tail": 1},
         **of_copy,
     )
@@ -666,24 +692,26 @@ def misuse(c):
         )
     case("stream_synchronize", "null", null=["stream"], stream={"kind": "HOST"})
     for null in ("entry", "id"):
-        case("device_register", f"null-{null}", null=[null], entry=entry(1), out="one")
+        case("context_register", f"null-{null}", null=[null], entry=entry(1), out="one")
     case(
-        "device_register",
+        "context_register",
         "smaller",
         struct={"name": "entry", "size": "smaller"},
         entry=entry(1),
         out="one",
     )
-    case(
-        "device_register",
-        "reserved",
-        struct={"name": "entry", "set": "reserved_1"},
-        entry=entry(1),
-        out="one",
-    )
-    case("device_lookup", "null", null=["out"], device=[14, 9000])
+    for reserved in range(4):
+        case(
+            "context_register",
+            f"reserved-{reserved}",
+            error("ERROR_TOO_NEW"),
+            struct={"name": "entry", "set": f"reserved_{reserved}"},
+            entry=entry(1),
+            out="one",
+        )
+    case("context_find", "null", null=["out"], device=[14, 9000])
     for null in ("cursor", "out"):
-        case("device_next", f"null-{null}", null=[null])
+        case("context_next", f"null-{null}", null=[null])
 
 
 def add(corpus):

@@ -6,6 +6,7 @@ import functools
 from corpus import bad_argument, error, ok, step, tensor, versioned
 
 SPEC = {"shape": ["6"]}
+LIMIT_NDIM = 1 << 18
 NEW = {"shape": ["2"], "device": [1, 0], "dtype": [2, 32, 1]}
 
 # Every function with the arguments that must not be NULL, and a call that would succeed.
@@ -27,8 +28,8 @@ NEEDS = {
     "upgrade_into": ({"in": "l", "out": "o"}, ["source", "storage", "out"]),
     "upgrade_many": ({"in": ["l"], "out": ["o"]}, ["sources", "source", "outs"]),
     "downgrade": ({"in": "v", "out": "o"}, ["source", "out"]),
-    "adopt": ({"in": "v", "out": "o"}, ["source", "out"]),
-    "convert": ({"in": "l", "out": "o", "target": [1, 3]}, ["source", "out", "out_kind"]),
+    "import": ({"in": "v", "out": "o"}, ["tensor", "out"]),
+    "export": ({"in": "l", "out": "o", "target": [1, 3]}, ["tensor", "out", "out_kind"]),
     "share": ({"in": "a", "out": "o"}, ["tensor", "out"]),
     "view": ({"in": "a", "out": "o", "spec": SPEC}, ["tensor", "spec", "out"]),
     "allocate": ({"out": "o", "spec": NEW}, ["spec", "out"]),
@@ -36,8 +37,8 @@ NEEDS = {
 
 
 def nulls(c):
-    subjects = {"b": tensor("BARE"), "l": tensor(), "v": versioned(), "w": versioned()}
-    adopt = step("adopt", ok(), **{"in": "w", "out": "a"})
+    subjects = {"b": tensor("BORROWED"), "l": tensor(), "v": versioned(), "w": versioned()}
+    imported = step("import", ok(), **{"in": "w", "out": "a"})
     for function, (arguments, names) in NEEDS.items():
         for name in names:
             # A buffer may be missing where only the length is asked for, and the reverse.
@@ -47,7 +48,7 @@ def nulls(c):
             c.add(
                 f"null/{function}/{name}",
                 subjects,
-                adopt,
+                imported,
                 step(function, bad_argument(), null=null, **arguments, **extra),
                 abi=True,
             )
@@ -59,12 +60,27 @@ def nulls(c):
         abi=True,
     )
     c.add(
-        "null/pin_module/address",
+        "null/module_pin/address",
         {},
-        step("pin_module", bad_argument(), null=["address"]),
+        step("module_pin", bad_argument(), null=["address"]),
         abi=True,
     )
-    c.add("null/identify", {}, step("identify", ok(kind="AMBIGUOUS"), null=["tensor"]), abi=True)
+    c.add("null/identify", {}, step("identify", ok(kind="UNKNOWN"), null=["tensor"]), abi=True)
+    for kind in ("UNKNOWN", "BORROWED", "AMBIGUOUS", -1, 5):
+        c.add(
+            f"release/kind-{kind}",
+            {"t": tensor()},
+            step("release", {"status": "ERROR_INVALID_ARGUMENT", "deleters": {"t": 0}}, **{"in": "t"}, kind=kind),
+            abi=True,
+        )
+    for call in ("import", "export"):
+        target = {"target": [1, 3]} if call == "export" else {}
+        c.add(
+            f"null/{call}/kind-unknown",
+            {"t": tensor()},
+            step(call, bad_argument(), **{"in": "t"}, out="o", kind="UNKNOWN", null=["tensor"], **target),
+            abi=True,
+        )
     c.add(
         "release/no-deleter", {"t": versioned(deleter=False)}, step("release", ok(), **{"in": "t"})
     )
@@ -81,15 +97,15 @@ def nulls(c):
         )
 
 
-# Every struct that a caller fills: where it goes in, and its reserved fields.
+# Every struct that a caller fills: where it goes in, and its first option bit that is not known.
 STRUCTS = {
-    "policy": ("validate", {"in": "b"}, ["reserved0", "reserved_0", "reserved_1"]),
-    "options": ("upgrade", {"in": "l", "out": "o"}, ["reserved_0", "reserved_1"]),
-    "storage": ("upgrade_into", {"in": "l", "out": "o"}, ["reserved0"]),
-    "spec": ("view", {"in": "a", "out": "o", "spec": SPEC}, ["reserved_0", "reserved_1"]),
-    "new": ("allocate", {"out": "o", "spec": NEW}, ["reserved0", "reserved_0", "reserved_1"]),
-    "allocator": ("allocate", {"out": "o", "spec": NEW, "allocator": "counts"}, ["reserved0"]),
-    "layout": ("layout", {"in": "b"}, []),
+    "policy": ("validate", {"in": "b"}, 20),
+    "options": ("upgrade", {"in": "l", "out": "o"}, 18),
+    "storage": ("upgrade_into", {"in": "l", "out": "o"}, 8),
+    "spec": ("view", {"in": "a", "out": "o", "spec": SPEC}, 8),
+    "new": ("allocate", {"out": "o", "spec": NEW}, 9),
+    "allocator": ("allocate", {"out": "o", "spec": NEW, "allocator": "counts"}, 8),
+    "layout": ("layout", {"in": "b"}, 8),
 }
 
 
@@ -98,44 +114,41 @@ def damaged_call(name, function, arguments, expect, **damage):
 
 
 def sizes(c):
-    subjects = {"b": tensor("BARE"), "l": tensor(), "w": versioned()}
-    adopt = step("adopt", ok(), **{"in": "w", "out": "a"})
-    for name, (function, arguments, reserved) in STRUCTS.items():
+    subjects = {"b": tensor("BORROWED"), "l": tensor(), "w": versioned()}
+    imported = step("import", ok(), **{"in": "w", "out": "a"})
+    for name, (function, arguments, unknown) in STRUCTS.items():
         call = functools.partial(damaged_call, name, function, arguments)
 
         c.add(
             f"struct/{name}/smaller",
             subjects,
-            adopt,
+            imported,
             call(bad_argument(), size="smaller"),
             abi=True,
         )
-        c.add(f"struct/{name}/zero", subjects, adopt, call(bad_argument(), size="zero"), abi=True)
-        c.add(f"struct/{name}/larger", subjects, adopt, call(ok(), size="larger"), abi=True)
+        c.add(f"struct/{name}/zero", subjects, imported, call(bad_argument(), size="zero"), abi=True)
+        c.add(f"struct/{name}/larger", subjects, imported, call(ok(), size="larger"), abi=True)
         if name != "layout":
             c.add(
                 f"struct/{name}/larger-and-set",
                 subjects,
-                adopt,
-                call(error("ERROR_STRUCT_TOO_NEW"), size="larger", tail=1),
+                imported,
+                call(error("ERROR_TOO_NEW"), size="larger", tail=1),
                 abi=True,
             )
-        for field in reserved:
-            c.add(
-                f"struct/{name}/{field}", subjects, adopt, call(bad_argument(), set=field), abi=True
-            )
-    c.add(
-        "struct/error/other-size",
-        {"b": tensor("BARE", ndim=-1)},
-        step(
-            "validate",
-            {"status": "ERROR_INVALID_TENSOR"},
-            **{"in": "b"},
-            struct={"name": "error", "size": "smaller"},
-        ),
-        about="an error of another size is not wanted, and not written",
-        abi=True,
-    )
+        c.add(
+            f"struct/{name}/huge", subjects, imported, call(bad_argument(), size="huge"), abi=True
+        )
+        for bit in range(32):
+            if bit < 8 or bit >= unknown:
+                expect = bad_argument() if bit < 8 else error("ERROR_TOO_NEW")
+                c.add(
+                    f"struct/{name}/option-{bit}",
+                    subjects,
+                    imported,
+                    call(expect, options=1 << bit),
+                    abi=True,
+                )
     for function in ("allocate", "deallocate"):
         c.add(
             f"struct/allocator/no-{function}",
@@ -155,61 +168,80 @@ def sizes(c):
 def ranges(c):
     subjects = {"t": tensor()}
 
-    def policy(name, **fields):
+    def policy(name, expect=None, **fields):
         c.add(
-            f"policy/refused/{name}",
+            f"policy/rejected/{name}",
             subjects,
-            step("validate", bad_argument(), **{"in": "t"}, policy=fields),
+            step("validate", expect or bad_argument(), **{"in": "t"}, policy=fields),
             abi=True,
         )
 
-    policy("level-0", level=0)
-    policy("level-4", level=4)
+    policy("level-4", error("ERROR_TOO_NEW"), level=4)
+    policy("level-negative", level=-1)
     policy("version-2.0", version=[2, 0])
     policy("max-ndim-negative", max_ndim=-1)
-    policy("contiguity-4", contiguity=4)
+    policy("max-ndim-65", max_ndim=65)
+    policy("min-ndim-negative", min_ndim=-1)
+    policy("min-ndim-65", min_ndim=65)
+    policy("min-ndim-above-max", min_ndim=3, max_ndim=2)
+    policy("max-ndim-without-limit", options_raw=0, max_ndim=2)
+    policy("min-ndim-without-limit", options_raw=0, min_ndim=1)
+    policy("buffer-without-limit", options_raw=0, buffer_size="64")
+    policy("shape-without-limit", options_raw=0, shape=["2", "3"])
+    policy("shape-of-a-range", options_raw=LIMIT_NDIM, min_ndim=1, max_ndim=2, shape=["2", "3"])
+    policy("shape-extent-below-any", shape=["2", "-2"])
+    policy("shape-65", shape=["1"] * 65)
+    policy("devices-empty", devices=[])
+    policy("dtypes-empty", dtypes=[])
+    policy("contiguity-4", error("ERROR_TOO_NEW"), contiguity=4)
     policy("contiguity-negative", contiguity=-1)
     policy("alignment-3", alignment="3")
-    policy("flags-10", flags_raw=1 << 10)
-    policy("flags-31", flags_raw=1 << 31)
+    for bit in range(8):
+        policy(f"flag-bit-{bit}", options_raw=1 << bit)
+    for bit in (20, 30, 31):
+        policy(f"option-{bit}", error("ERROR_TOO_NEW"), options_raw=1 << bit)
     policy("devices-null", devices="null-with-count")
     policy("dtypes-null", dtypes="null-with-count")
     for name, fields in {
-        "negative": {"flags": ["REFUSE_NEGATIVE_STRIDES"]},
-        "zero": {"flags": ["REFUSE_ZERO_STRIDES"]},
-        "overlap": {"flags": ["REQUIRE_WRITABLE"]},
+        "negative": {"options": ["REJECT_NEGATIVE_STRIDES"]},
+        "zero": {"options": ["REJECT_ZERO_STRIDES"]},
+        "overlap": {"options": ["REQUIRE_WRITABLE"]},
         "buffer": {"buffer_size": "64"},
         "alignment": {"alignment": "8"},
         "contiguity": {"contiguity": "C"},
+        "shape": {"shape": ["-1", "-1"]},
     }.items():
         policy(f"struct-level-{name}", level="STRUCT", **fields)
 
-    def options(name, **fields):
+    def options(name, expect=None, **fields):
         c.add(
-            f"options/refused/{name}",
+            f"options/rejected/{name}",
             subjects,
-            step("upgrade", bad_argument(), **{"in": "t", "out": "v"}, options=fields),
+            step("upgrade", expect or bad_argument(), **{"in": "t", "out": "v"}, options=fields),
             abi=True,
         )
 
-    options("flags-10", flags_raw=1 << 10)
-    options("flags-31", flags_raw=1 << 31)
-    options("policy-and-vouched", flags=["SKIP_VALIDATION"], policy={})
-    options("policy-inside", flags=[], policy={"max_ndim": -1})
-    for kind in (-1, 0, 4):
+    for bit in range(8):
+        options(f"flag-bit-{bit}", options_raw=1 << bit)
+    for bit in (18, 30, 31):
+        options(f"option-{bit}", error("ERROR_TOO_NEW"), options_raw=1 << bit)
+    options("policy-and-vouched", options=["SKIP_VALIDATION"], policy={})
+    options("policy-inside", options=[], policy={"max_ndim": -1})
+    for kind in (-1, 0, 4, 5):
         c.add(
             f"diagnose/kind-{kind}",
             subjects,
             step("diagnose", bad_argument(), **{"in": "t"}, kind=kind),
             abi=True,
         )
-    for kind in (-1, 0, 3):
-        c.add(
-            f"convert/kind-{kind}",
-            subjects,
-            step("convert", bad_argument(), **{"in": "t", "out": "o"}, kind=kind, target=[1, 3]),
-            abi=True,
-        )
+    for kind in (-1, 3, 4, 5):
+        for call, more in (("export", {"target": [1, 3]}), ("import", {})):
+            c.add(
+                f"{call}/kind-{kind}",
+                subjects,
+                step(call, bad_argument(), **{"in": "t", "out": "o"}, kind=kind, **more),
+                abi=True,
+            )
     c.add(
         "diagnose/flags-of-legacy",
         subjects,
@@ -238,19 +270,25 @@ def memory(c):
         "w": versioned(),
         "m": tensor(dtype=[1, 8, 1], bytes="000102030405", data=0),
     }
-    adopt = step("adopt", ok(), **{"in": "w", "out": "a"})
+    imported = step("import", ok(), **{"in": "w", "out": "a"})
     out_of_memory = error("ERROR_OUT_OF_MEMORY")
-    copy = {"options": {"flags": ["COPY"]}}
-    slow = {"options": {"flags": ["CANONICAL"]}}
+    copy = {"options": {"options": ["COPY"]}}
+    slow = {"options": {"options": ["CANONICAL"]}}
     for name, function, arguments, count in (
         ("upgrade", "upgrade", {"in": "l"}, 1),
         ("upgrade-options", "upgrade", {"in": "l", **slow}, 1),
-        ("upgrade-vouched", "upgrade", {"in": "l", "options": {"flags": ["SKIP_VALIDATION"]}}, 1),
+        ("upgrade-vouched", "upgrade", {"in": "l", "options": {"options": ["SKIP_VALIDATION"]}}, 1),
         ("upgrade-copy", "upgrade", {"in": "m", **copy}, 1),
         ("downgrade", "downgrade", {"in": "v"}, 1),
         ("downgrade-options", "downgrade", {"in": "v", **slow}, 1),
         ("downgrade-ours", "downgrade", {"in": "a"}, 1),
-        ("adopt", "adopt", {"in": "v"}, 1),
+        ("import", "import", {"in": "v"}, 1),
+        ("import-legacy", "import", {"in": "l"}, 1),
+        ("import-copy", "import", {"in": "m", **copy}, 1),
+        ("export-up", "export", {"in": "l", "target": [1, 3]}, 1),
+        ("export-down", "export", {"in": "v", "target": [0, 8]}, 1),
+        ("export-older", "export", {"in": "v", "target": [1, 0]}, 1),
+        ("export-canonical-legacy", "export", {"in": "l", "target": [0, 8], **slow}, 1),
         ("share", "share", {"in": "a"}, 1),
         ("view", "view", {"in": "a", "spec": SPEC}, 1),
         ("allocate", "allocate", {"spec": NEW}, 1),
@@ -260,7 +298,7 @@ def memory(c):
             c.add(
                 f"memory/{name}/allocation-{fail}",
                 subjects,
-                adopt,
+                imported,
                 step(function, out_of_memory, out="o", fail=fail, **arguments),
                 abi=True,
             )

@@ -2,10 +2,10 @@
 """Validation: each rule from both sides, on every kind of tensor that it concerns."""
 
 import model
-from corpus import bare, ok, step, tensor, versioned
+from corpus import borrowed, ok, step, tensor, versioned
 
 MAX = model.INT64_MAX
-KINDS = {"legacy": tensor, "versioned": versioned, "bare": bare}
+KINDS = {"legacy": tensor, "versioned": versioned, "borrowed": borrowed}
 
 
 def each_kind(corpus, name, want, policy=None, about=None, **fields):
@@ -25,20 +25,67 @@ def ndim_and_shape(c):
     each_kind(c, "ndim-at-limit", "NONE", {"max_ndim": 2})
     each_kind(c, "ndim-above-limit", "NDIM_LIMIT", {"max_ndim": 1})
     each_kind(c, "ndim-limit-0", "NONE", {"max_ndim": 0}, shape=())
-    each_kind(c, "ndim-65-allowed", "NONE", {"max_ndim": 65}, shape=[1] * 65)
-    each_kind(c, "shape-null", "SHAPE_NULL", shape=None, strides=None, ndim=1)
-    each_kind(c, "dim-negative-first", "DIM_NEGATIVE", shape=(-1, 3), strides=(3, 1))
-    each_kind(c, "dim-negative-last", "DIM_NEGATIVE", shape=(2, -3), strides=(3, 1))
-    each_kind(c, "dim-minimum", "DIM_NEGATIVE", shape=(2, -MAX - 1), strides=(3, 1))
+    each_kind(c, "ndim-65-at-limit-64", "NDIM_LIMIT", {"max_ndim": 64}, shape=[1] * 65)
+    each_kind(c, "ndim-limit-0-exceeded", "NDIM_LIMIT", {"max_ndim": 0}, shape=(1,))
+    each_kind(c, "ndim-at-least", "NONE", {"min_ndim": 2})
+    each_kind(c, "ndim-below-least", "NDIM_LIMIT", {"min_ndim": 3})
+    each_kind(c, "ndim-scalar-below-least", "NDIM_LIMIT", {"min_ndim": 1}, shape=())
+    each_kind(c, "ndim-exactly", "NONE", {"min_ndim": 2, "max_ndim": 2})
+    each_kind(c, "ndim-least-64", "NONE", {"min_ndim": 64}, shape=[1] * 64)
     c.validate(
-        "validate/dim-negative-beside-0", tensor(shape=(0, -1), strides=(1, 1)), want="DIM_NEGATIVE"
+        "validate/ndim-struct-level",
+        tensor(),
+        {"level": "STRUCT", "min_ndim": 3, "max_ndim": 4},
+        "NDIM_LIMIT",
+    )
+    exact_shapes(c)
+    each_kind(c, "shape-null", "SHAPE_NULL", shape=None, strides=None, ndim=1)
+    each_kind(c, "dim-negative-first", "EXTENT_NEGATIVE", shape=(-1, 3), strides=(3, 1))
+    each_kind(c, "dim-negative-last", "EXTENT_NEGATIVE", shape=(2, -3), strides=(3, 1))
+    each_kind(c, "dim-minimum", "EXTENT_NEGATIVE", shape=(2, -MAX - 1), strides=(3, 1))
+    c.validate(
+        "validate/dim-negative-beside-0", tensor(shape=(0, -1), strides=(1, 1)), want="EXTENT_NEGATIVE"
     )
     c.validate(
         "validate/dim-negative-null-strides",
         tensor(shape=(2, -1), strides=None),
-        want="DIM_NEGATIVE",
+        want="EXTENT_NEGATIVE",
     )
     each_kind(c, "dim-zero", "NONE", shape=(2, 0), strides=(1, 1))
+
+
+def exact_shapes(c):
+    """An exact shape: per axis a number, 0 literal, or -1 for any."""
+    for name, shape, given, want in (
+        ("equal", ["2", "3"], (2, 3), "NONE"),
+        ("first-differs", ["1", "3"], (2, 3), "SHAPE_MISMATCH"),
+        ("last-differs", ["2", "4"], (2, 3), "SHAPE_MISMATCH"),
+        ("any-first", ["-1", "3"], (2, 3), "NONE"),
+        ("any-last", ["2", "-1"], (2, 3), "NONE"),
+        ("any-both", ["-1", "-1"], (2, 3), "NONE"),
+        ("any-first-differs", ["-1", "4"], (2, 3), "SHAPE_MISMATCH"),
+        ("any-takes-0", ["-1", "3"], (0, 3), "NONE"),
+        ("zero", ["0", "3"], (0, 3), "NONE"),
+        ("zero-is-literal", ["0", "3"], (2, 3), "SHAPE_MISMATCH"),
+        ("zero-is-not-1", ["0"], (1,), "SHAPE_MISMATCH"),
+        ("scalar", [], (), "NONE"),
+        ("scalar-differs", [], (1,), "NDIM_LIMIT"),
+        ("fewer-axes", ["2", "3"], (2,), "NDIM_LIMIT"),
+        ("more-axes", ["2"], (2, 3), "NDIM_LIMIT"),
+        ("maximum", [str(MAX)], (0,), "SHAPE_MISMATCH"),
+        ("64-axes", ["1"] * 63 + ["2"], [1] * 63 + [2], "NONE"),
+        ("64-axes-last-differs", ["1"] * 64, [1] * 63 + [2], "SHAPE_MISMATCH"),
+    ):
+        each_kind(c, f"shape-{name}", want, {"shape": shape}, shape=given)
+    each_kind(
+        c, "shape-null-strides-any", "NONE", {"shape": ["-1", "3"]}, strides="compact", shape=(9, 3)
+    )
+    c.validate(
+        "validate/shape-negative-extent",
+        tensor(shape=(-1, 3), strides=(3, 1)),
+        {"shape": ["-1", "3"]},
+        "EXTENT_NEGATIVE",
+    )
 
 
 def strides(c):
@@ -56,11 +103,11 @@ def strides(c):
             want=want,
         )
     c.validate("validate/null-strides/legacy", tensor(strides=None), want="NONE")
-    c.validate("validate/null-strides/bare", bare(strides=None), want="NONE")
+    c.validate("validate/null-strides/borrowed", borrowed(strides=None), want="NONE")
     c.validate(
         "validate/null-strides/allowed",
         versioned(strides=None),
-        {"flags": ["ALLOW_NULL_STRIDES"]},
+        {"options": ["ALLOW_NULL_STRIDES"]},
         "NONE",
     )
     c.validate(
@@ -71,15 +118,15 @@ def strides(c):
     each_kind(c, "zero-stride", "NONE", strides=(0, 1))
     each_kind(
         c,
-        "negative-stride-refused",
+        "negative-stride-rejected",
         "NEGATIVE_STRIDE",
-        {"flags": ["REFUSE_NEGATIVE_STRIDES"]},
+        {"options": ["REJECT_NEGATIVE_STRIDES"]},
         strides=(3, -1),
     )
     each_kind(
-        c, "zero-stride-refused", "ZERO_STRIDE", {"flags": ["REFUSE_ZERO_STRIDES"]}, strides=(0, 1)
+        c, "zero-stride-rejected", "ZERO_STRIDE", {"options": ["REJECT_ZERO_STRIDES"]}, strides=(0, 1)
     )
-    both = {"flags": ["REFUSE_NEGATIVE_STRIDES", "REFUSE_ZERO_STRIDES"]}
+    both = {"options": ["REJECT_NEGATIVE_STRIDES", "REJECT_ZERO_STRIDES"]}
     for name, subject in {
         "positive": tensor(strides=(1, 2)),
         "null": tensor(strides=None),
@@ -91,13 +138,13 @@ def strides(c):
     c.validate(
         "validate/stride-signs/negative-only",
         tensor(strides=(-3, 0)),
-        {"flags": ["REFUSE_ZERO_STRIDES"]},
+        {"options": ["REJECT_ZERO_STRIDES"]},
         "ZERO_STRIDE",
     )
     c.validate(
         "validate/stride-signs/zero-only",
         tensor(strides=(0, -3)),
-        {"flags": ["REFUSE_NEGATIVE_STRIDES"]},
+        {"options": ["REJECT_NEGATIVE_STRIDES"]},
         "NEGATIVE_STRIDE",
     )
     each_kind(c, "extent-1-stride-minimum", "NONE", shape=(1, 3), strides=(-MAX - 1, 1))
@@ -126,7 +173,7 @@ def dtypes(c):
         c,
         "lanes-65535-allowed",
         "NONE",
-        {"flags": ["ALLOW_SCALABLE_LANES"]},
+        {"options": ["ALLOW_SCALABLE_LANES"]},
         shape=(1, 1),
         dtype=[2, 32, 65535],
     )
@@ -135,20 +182,19 @@ def dtypes(c):
             f"validate/dtype/fp4-lanes-{lanes}", versioned(dtype=[17, 4, lanes]), want="NONE"
         )
     c.validate("validate/dtype/no-bits-no-lanes", tensor(dtype=[2, 0, 0]), want="DTYPE_BITS_ZERO")
-    refuse = ["REFUSE_UNKNOWN_DTYPE"]
+    reject = ["REJECT_UNKNOWN_DTYPE"]
     for version in ([1, 0], [1, 1], [1, 3], [0, 8], [0, 5], [0, 3], [1, 77], [0, 0]):
         for code in (0, 4, 5, 6, 7, 17, 18, 19):
             width = model.DTYPES.get(code, (0, 0, None))[2] or 32
             c.validate(
                 f"validate/unknown-dtype/{code}-at-{version[0]}.{version[1]}",
                 versioned(dtype=[code, width, 1]),
-                {"flags": refuse, "version": version},
+                {"options": reject, "version": version},
             )
     listed = {"dtypes": [[2, 32, 1], [0, 8, 1]]}
     each_kind(c, "dtype-listed", "NONE", listed)
     for name, dtype in {"code": [0, 32, 1], "bits": [2, 16, 1], "lanes": [2, 32, 2]}.items():
-        each_kind(c, f"dtype-not-listed-{name}", "DTYPE_REFUSED", listed, dtype=dtype)
-    c.validate("validate/dtype-list-empty", tensor(), {"dtypes": []}, "DTYPE_REFUSED")
+        each_kind(c, f"dtype-not-listed-{name}", "DTYPE_REJECTED", listed, dtype=dtype)
 
 
 def devices(c):
@@ -169,14 +215,13 @@ def devices(c):
             c.validate(
                 f"validate/unknown-device/{kind}-at-{version[0]}.{version[1]}",
                 versioned(device=[kind, 0]),
-                {"flags": ["REFUSE_UNKNOWN_DEVICE"], "version": version},
+                {"options": ["REJECT_UNKNOWN_DEVICE"], "version": version},
             )
     listed = {"devices": [[2, 1], [1, -1]]}
     each_kind(c, "device-listed", "NONE", listed, device=[2, 1])
     each_kind(c, "device-listed-any-id", "NONE", listed, device=[1, 7])
-    each_kind(c, "device-other-id", "DEVICE_REFUSED", listed, device=[2, 0])
-    each_kind(c, "device-other-type", "DEVICE_REFUSED", listed, device=[10, 1])
-    c.validate("validate/device-list-empty", tensor(), {"devices": []}, "DEVICE_REFUSED")
+    each_kind(c, "device-other-id", "DEVICE_REJECTED", listed, device=[2, 0])
+    each_kind(c, "device-other-type", "DEVICE_REJECTED", listed, device=[10, 1])
 
 
 def flags_and_version(c):
@@ -195,8 +240,8 @@ def flags_and_version(c):
     for bit in (0, 1, 2, 3, 4, 31, 32, 63):
         for policy in (
             None,
-            {"flags": ["REFUSE_UNKNOWN_FLAGS"]},
-            {"flags": ["REFUSE_UNKNOWN_FLAGS"], "version": [1, 0]},
+            {"options": ["REJECT_UNKNOWN_FLAGS"]},
+            {"options": ["REJECT_UNKNOWN_FLAGS"], "version": [1, 0]},
         ):
             speaks = "" if policy is None else "-known-to-" + ("1.0" if len(policy) > 1 else "1.3")
             c.validate(f"validate/flag-bit-{bit}{speaks}", versioned(flags=1 << bit), policy)
@@ -210,19 +255,19 @@ def flags_and_version(c):
 
 
 def writable(c):
-    demand = {"flags": ["REQUIRE_WRITABLE"]}
-    vouch = {"flags": ["REQUIRE_WRITABLE", "VOUCH_WRITABLE"]}
+    demand = {"options": ["REQUIRE_WRITABLE"]}
+    vouch = {"options": ["REQUIRE_WRITABLE", "VOUCH_WRITABLE"]}
     c.validate("validate/writable/versioned", versioned(), demand, "NONE")
     c.validate("validate/writable/versioned-read-only", versioned(flags=1), demand, "NOT_WRITABLE")
     c.validate("validate/writable/read-only-vouched", versioned(flags=1), vouch, "NOT_WRITABLE")
     c.validate("validate/writable/copied", versioned(flags=2), demand, "NONE")
-    for kind, make in (("legacy", tensor), ("bare", bare)):
+    for kind, make in (("legacy", tensor), ("borrowed", borrowed)):
         c.validate(f"validate/writable/{kind}", make(), demand, "NOT_WRITABLE")
         c.validate(f"validate/writable/{kind}-vouched", make(), vouch, "NONE")
         c.validate(
             f"validate/writable/{kind}-broadcast", make(strides=(0, 1)), vouch, "SELF_OVERLAP"
         )
-    c.validate("validate/writable/bare-read-only-vouched", bare(flags=1), vouch, "NOT_WRITABLE")
+    c.validate("validate/writable/borrowed-read-only-vouched", borrowed(flags=1), vouch, "NOT_WRITABLE")
     overlaps = {
         "broadcast": ((2, 3), (0, 1), "SELF_OVERLAP"),
         "rows-meet": ((2, 3), (2, 1), "SELF_OVERLAP"),
@@ -249,7 +294,7 @@ def writable(c):
         c.validate(
             f"validate/overlap/{name}-allowed",
             subject,
-            {"flags": ["REQUIRE_WRITABLE", "ALLOW_SELF_OVERLAP"]},
+            {"options": ["REQUIRE_WRITABLE", "ALLOW_SELF_OVERLAP"]},
             "NONE",
         )
         c.validate(f"validate/overlap/{name}-not-written", subject, None, "NONE")
@@ -284,15 +329,15 @@ def sizes(c):
     each_kind(c, "size-overflow-broadcast", "SIZE_OVERFLOW", shape=(2**62,), strides=(0,))
     each_kind(c, "size-overflow-lanes", "SIZE_OVERFLOW", shape=(2**50,), dtype=[2, 255, 32767])
     each_kind(c, "size-sub-byte-overflow", "SIZE_OVERFLOW", shape=(MAX,), dtype=[0, 12, 1])
-    each_kind(c, "extent-overflow-product", "EXTENT_OVERFLOW", strides=(MAX, MAX), shape=(2, 3))
-    each_kind(c, "extent-overflow-sum", "EXTENT_OVERFLOW", strides=(MAX, 1), shape=(2, 2))
-    each_kind(c, "extent-overflow-limit", "EXTENT_OVERFLOW", strides=(MAX,), shape=(2,))
+    each_kind(c, "extent-overflow-product", "OFFSET_OVERFLOW", strides=(MAX, MAX), shape=(2, 3))
+    each_kind(c, "extent-overflow-sum", "OFFSET_OVERFLOW", strides=(MAX, 1), shape=(2, 2))
+    each_kind(c, "extent-overflow-limit", "OFFSET_OVERFLOW", strides=(MAX,), shape=(2,))
     each_kind(
-        c, "extent-overflow-negative", "EXTENT_OVERFLOW", strides=(-MAX - 1, -1), shape=(2, 2)
+        c, "extent-overflow-negative", "OFFSET_OVERFLOW", strides=(-MAX - 1, -1), shape=(2, 2)
     )
-    each_kind(c, "extent-overflow-bytes", "EXTENT_OVERFLOW", strides=(2**61,), shape=(2,))
+    each_kind(c, "extent-overflow-bytes", "OFFSET_OVERFLOW", strides=(2**61,), shape=(2,))
     each_kind(
-        c, "extent-overflow-bytes-negative", "EXTENT_OVERFLOW", strides=(-(2**62),), shape=(2,)
+        c, "extent-overflow-bytes-negative", "OFFSET_OVERFLOW", strides=(-(2**62),), shape=(2,)
     )
     each_kind(c, "extent-far-but-fits", "NONE", strides=(2**60,), shape=(2,))
     c.validate(
@@ -303,12 +348,12 @@ def sizes(c):
     c.validate(
         "validate/extent-sub-byte-overflow",
         tensor(strides=(2**62,), shape=(2,), dtype=[0, 20, 1]),
-        want="EXTENT_OVERFLOW",
+        want="OFFSET_OVERFLOW",
     )
     c.validate(
         "validate/extent-sub-byte-overflow-below",
         tensor(strides=(-(2**62),), shape=(2,), dtype=[0, 20, 1]),
-        want="EXTENT_OVERFLOW",
+        want="OFFSET_OVERFLOW",
     )
 
 
@@ -429,32 +474,33 @@ def levels(c):
     c.validate(
         "validate/struct-level/writable",
         tensor(),
-        {"level": "STRUCT", "flags": ["REQUIRE_WRITABLE", "ALLOW_SELF_OVERLAP"]},
+        {"level": "STRUCT", "options": ["REQUIRE_WRITABLE", "ALLOW_SELF_OVERLAP"]},
         "NOT_WRITABLE",
     )
     c.validate(
         "validate/struct-level/devices",
         tensor(),
         {"level": "STRUCT", "devices": [[2, -1]]},
-        "DEVICE_REFUSED",
+        "DEVICE_REJECTED",
     )
     first = {
         "ndim-before-dtype": (tensor(ndim=-1, dtype=[2, 0, 1]), "NDIM_NEGATIVE"),
         "dtype-before-device": (tensor(dtype=[2, 0, 1], device=[1, -1]), "DTYPE_BITS_ZERO"),
         "device-before-shape": (tensor(device=[1, -1], shape=None, ndim=2), "DEVICE_ID_NEGATIVE"),
-        "shape-before-data": (tensor(data=0, shape=(-1, 2)), "DIM_NEGATIVE"),
+        "shape-before-data": (tensor(data=0, shape=(-1, 2)), "EXTENT_NEGATIVE"),
         "major-before-all": (versioned(version=[2, 0], ndim=-1), "VERSION_MAJOR"),
     }
     for name, (subject, want) in first.items():
         c.validate(f"validate/first/{name}", subject, None, want)
 
 
-def finding(rule, expected, found, axis=-1, severity="BROKEN"):
-    return {"rule": rule, "axis": axis, "severity": severity, "expected": expected, "found": found}
+def finding(rule, axis=-1, severity="BROKEN"):
+    """`expected` and `found` are texts, which are read off the library as messages are."""
+    return {"rule": rule, "axis": axis, "severity": severity}
 
 
-def note(rule, expected, found):
-    return finding(rule, expected, found, severity="NOTE")
+def note(rule):
+    return finding(rule, severity="NOTE")
 
 
 def diagnoses(c):
@@ -464,115 +510,115 @@ def diagnoses(c):
             tensor(shape=(-1, 2, -3), strides=(1, 1, 1)),
             None,
             [
-                finding("DIM_NEGATIVE", "at least 0", "-1", 0),
-                finding("DIM_NEGATIVE", "at least 0", "-3", 2),
+                finding("EXTENT_NEGATIVE", 0),
+                finding("EXTENT_NEGATIVE", 2),
             ],
         ),
         "dtype-device-and-extent": (
             tensor(dtype=[2, 0, 0], device=[1, -2], shape=(-1,), strides=(1,)),
             None,
             [
-                finding("DTYPE_BITS_ZERO", "at least 1", "0"),
-                finding("DTYPE_LANES_ZERO", "at least 1", "0"),
-                finding("DEVICE_ID_NEGATIVE", "at least 0", "-2"),
-                finding("DIM_NEGATIVE", "at least 0", "-1", 0),
+                finding("DTYPE_BITS_ZERO"),
+                finding("DTYPE_LANES_ZERO"),
+                finding("DEVICE_ID_NEGATIVE"),
+                finding("EXTENT_NEGATIVE", 0),
             ],
         ),
         "width": (
             tensor(dtype=[6, 32, 1]),
             None,
-            [finding("DTYPE_BITS_FIXED", "8 bits", "dtype(6,32,1)")],
+            [finding("DTYPE_BITS_FIXED")],
         ),
         "ndim-stops": (
             tensor(ndim=-1, data=0),
             None,
-            [finding("NDIM_NEGATIVE", "at least 0", "-1")],
+            [finding("NDIM_NEGATIVE")],
         ),
         "ndim-limit-stops": (
             tensor(shape=(1, 1), data=0),
             {"max_ndim": 1},
-            [finding("NDIM_LIMIT", "at most 1", "2")],
+            [finding("NDIM_LIMIT")],
         ),
         "shape-null-stops": (
             tensor(shape=None, strides=None, ndim=2, data=0),
             None,
-            [finding("SHAPE_NULL", "2 extents", "NULL")],
+            [finding("SHAPE_NULL")],
         ),
         "major-stops": (
             versioned(version=[2, 1], ndim=-1),
             None,
-            [finding("VERSION_MAJOR", "DLPack major 1", "major 2")],
+            [finding("VERSION_MAJOR")],
         ),
         "strides-null-goes-on": (
             versioned(strides=None, data=0),
             None,
             [
-                finding("STRIDES_NULL", "2 strides", "NULL"),
-                finding("DATA_NULL", "memory of 6 elements", "NULL"),
+                finding("STRIDES_NULL"),
+                finding("DATA_NULL"),
             ],
         ),
         "scalar-data-null-once": (
             tensor(shape=(), data=0),
             None,
-            [finding("DATA_NULL", "memory of 1 elements", "NULL")],
+            [finding("DATA_NULL")],
         ),
         "unknown-dtype": (
             tensor(dtype=[19, 8, 1]),
             None,
-            [note("DTYPE_UNKNOWN", "a code of DLPack 1.3", "19")],
+            [note("DTYPE_UNKNOWN")],
         ),
         "newer-dtype": (
             versioned(dtype=[7, 8, 1]),
             {"version": [1, 0]},
-            [note("DTYPE_UNKNOWN", "a code of DLPack 1.0", "7")],
+            [note("DTYPE_UNKNOWN")],
         ),
         "unknown-device": (
             tensor(device=[-7, 0]),
             None,
-            [note("DEVICE_UNKNOWN", "a type of DLPack 1.3", "-7")],
+            [note("DEVICE_UNKNOWN")],
         ),
         "unknown-flags": (
             versioned(flags=24),
             None,
-            [note("FLAGS_UNKNOWN", "flags within 0x7", "0x18")],
+            [note("FLAGS_UNKNOWN")],
         ),
-        "unknowns-refused": (
+        "unknowns-rejected": (
             versioned(flags=8, dtype=[19, 8, 1], device=[22, 0]),
-            {"flags": ["REFUSE_UNKNOWN_DTYPE", "REFUSE_UNKNOWN_DEVICE", "REFUSE_UNKNOWN_FLAGS"]},
+            {"options": ["REJECT_UNKNOWN_DTYPE", "REJECT_UNKNOWN_DEVICE", "REJECT_UNKNOWN_FLAGS"]},
             [
-                finding("DTYPE_UNKNOWN", "a code of DLPack 1.3", "19"),
-                finding("DEVICE_UNKNOWN", "a type of DLPack 1.3", "22"),
-                finding("FLAGS_UNKNOWN", "flags within 0x7", "0x8"),
+                finding("DTYPE_UNKNOWN"),
+                finding("DEVICE_UNKNOWN"),
+                finding("FLAGS_UNKNOWN"),
             ],
         ),
-        "host-id": (tensor(device=[1, 3]), None, [note("DEVICE_ID_HOST", "0", "3")]),
-        "host-id-pinned": (tensor(device=[3, 1]), None, [note("DEVICE_ID_HOST", "0", "1")]),
+        "host-id": (tensor(device=[1, 3]), None, [note("DEVICE_ID_HOST")]),
+        "host-id-pinned": (tensor(device=[3, 1]), None, [note("DEVICE_ID_HOST")]),
         "cuda-id": (tensor(device=[2, 3]), None, []),
         "label-dtype": (
             versioned(version=[1, 0], dtype=[10, 8, 1]),
             None,
-            [note("VERSION_LABEL", "DLPack 1.1", "1.0")],
+            [note("VERSION_LABEL")],
         ),
         "label-flag": (
             versioned(version=[1, 0], flags=4),
             None,
-            [note("VERSION_LABEL", "DLPack 1.1", "1.0")],
+            [note("VERSION_LABEL")],
         ),
         "label-device": (
             versioned(version=[1, 1], device=[18, 0]),
             None,
-            [note("VERSION_LABEL", "DLPack 1.2", "1.1")],
+            [note("VERSION_LABEL")],
         ),
         "label-right": (versioned(version=[1, 1], dtype=[10, 8, 1]), None, []),
         "unaligned": (
             tensor(data=4098),
             None,
-            [note("DATA_UNALIGNED", "a multiple of 4 bytes", "a multiple of 2")],
+            [note("DATA_UNALIGNED")],
         ),
         "unaligned-complex": (
             tensor(data=4100, dtype=[5, 128, 1]),
             None,
-            [note("DATA_UNALIGNED", "a multiple of 8 bytes", "a multiple of 4")],
+            [note("DATA_UNALIGNED")],
         ),
         "aligned-complex": (tensor(data=4104, dtype=[5, 128, 1]), None, []),
         "unaligned-empty": (tensor(data=4097, shape=(0,)), None, []),
@@ -580,17 +626,17 @@ def diagnoses(c):
         "overlap": (
             tensor(strides=(2, 1)),
             None,
-            [note("SELF_OVERLAP", "distinct elements to write to", "an overlap")],
+            [note("SELF_OVERLAP")],
         ),
-        "overlap-refused": (
+        "overlap-rejected": (
             versioned(strides=(0, 1)),
-            {"flags": ["REQUIRE_WRITABLE"]},
-            [finding("SELF_OVERLAP", "distinct elements to write to", "an overlap")],
+            {"options": ["REQUIRE_WRITABLE"]},
+            [finding("SELF_OVERLAP")],
         ),
         "demands": (
             tensor(strides=(0, -1), byte_offset=2, data=4096),
             {
-                "flags": ["REFUSE_ZERO_STRIDES", "REFUSE_NEGATIVE_STRIDES", "REQUIRE_WRITABLE"],
+                "options": ["REJECT_ZERO_STRIDES", "REJECT_NEGATIVE_STRIDES", "REQUIRE_WRITABLE"],
                 "contiguity": "C",
                 "alignment": "16",
                 "buffer_size": "4",
@@ -598,29 +644,29 @@ def diagnoses(c):
                 "dtypes": [[0, 8, 1]],
             },
             [
-                finding("DEVICE_REFUSED", "one of 1 devices", "cpu"),
-                finding("DTYPE_REFUSED", "one of 1 dtypes", "float32"),
-                finding("NOT_WRITABLE", "a writable tensor", "nothing that says so"),
-                finding("BUFFER_BOUNDS", "bytes within 0 to 4", "byte -6"),
-                finding("CONTIGUITY", "C order", "other strides"),
-                finding("ALIGNMENT", "a multiple of 16 bytes", "a multiple of 2"),
-                finding("ZERO_STRIDE", "not 0 on an axis of extent 2", "0", 0),
-                finding("NEGATIVE_STRIDE", "at least 0", "-1", 1),
-                finding("SELF_OVERLAP", "distinct elements to write to", "an overlap"),
-                note("DATA_UNALIGNED", "a multiple of 4 bytes", "a multiple of 2"),
+                finding("DEVICE_REJECTED"),
+                finding("DTYPE_REJECTED"),
+                finding("NOT_WRITABLE"),
+                finding("BUFFER_BOUNDS"),
+                finding("CONTIGUITY"),
+                finding("ALIGNMENT"),
+                finding("ZERO_STRIDE", 0),
+                finding("NEGATIVE_STRIDE", 1),
+                finding("SELF_OVERLAP"),
+                note("DATA_UNALIGNED"),
             ],
         ),
         "read-only": (
             versioned(flags=1),
-            {"flags": ["REQUIRE_WRITABLE"]},
-            [finding("NOT_WRITABLE", "a writable tensor", "READ_ONLY")],
+            {"options": ["REQUIRE_WRITABLE"]},
+            [finding("NOT_WRITABLE")],
         ),
         "overflow": (
             tensor(shape=(2**40, 2**40), strides=(1, 1)),
             None,
-            [finding("COUNT_OVERFLOW", "at most 9223372036854775807", "a larger product")],
+            [finding("COUNT_OVERFLOW")],
         ),
-        "bare-flags": (bare(flags=8), None, [note("FLAGS_UNKNOWN", "flags within 0x7", "0x8")]),
+        "borrowed-flags": (borrowed(flags=8), None, [note("FLAGS_UNKNOWN")]),
     }
     for name, (subject, policy, findings) in cases.items():
         arguments = {"policy": policy} if policy is not None else {}

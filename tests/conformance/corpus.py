@@ -22,11 +22,12 @@ STATUS = {
 }
 POLICY_RULES = {
     "NDIM_LIMIT",
+    "SHAPE_MISMATCH",
     "BUFFER_BOUNDS",
     "CONTIGUITY",
     "ALIGNMENT",
-    "DEVICE_REFUSED",
-    "DTYPE_REFUSED",
+    "DEVICE_REJECTED",
+    "DTYPE_REJECTED",
     "NOT_WRITABLE",
     "NEGATIVE_STRIDE",
     "ZERO_STRIDE",
@@ -44,7 +45,7 @@ def ok(**more):
     return {"status": "OK", **more}
 
 
-def refused(rule, axis=-1, **more):
+def rejected(rule, axis=-1, **more):
     return {"status": status_of(rule), "rule": rule, "axis": axis, **more}
 
 
@@ -74,7 +75,7 @@ def tensor(kind="LEGACY", shape=(2, 3), strides="compact", **fields):
     }
     if kind == "VERSIONED":
         made["version"] = [1, 3]
-    if kind != "BARE":
+    if kind != "BORROWED":
         made["deleter"] = True
     if kind == "LEGACY":
         del made["flags"]
@@ -87,8 +88,8 @@ def versioned(**fields):
     return tensor("VERSIONED", **fields)
 
 
-def bare(**fields):
-    return tensor("BARE", **fields)
+def borrowed(**fields):
+    return tensor("BORROWED", **fields)
 
 
 def step(call, expect, **arguments):
@@ -131,7 +132,7 @@ class Corpus:
         """One validation; `want` is what the author expects of the model."""
         rule, axis = model.validate(subject, policy)
         assert want is None or want == rule, (name, want, rule)
-        expect = ok() if rule == "NONE" else refused(rule, axis)
+        expect = ok() if rule == "NONE" else rejected(rule, axis)
         arguments = {"policy": policy} if policy is not None else {}
         self.add(
             name, {"t": subject}, step("validate", expect, **{"in": "t"}, **arguments), about=about

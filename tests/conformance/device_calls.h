@@ -15,7 +15,7 @@ namespace dlbridge::conformance {
 
 inline const std::vector<std::string> kBackends = {"NONE", "CPU",        "CUDA",
                                                    "HIP",  "LEVEL_ZERO", "OPENCL"};
-inline const std::vector<std::string> kBufferKinds = {"", "ADDRESS", "CL_MEM", "HANDLE"};
+inline const std::vector<std::string> kBufferKinds = {"DEFAULT", "ADDRESS", "CL_MEM", "HANDLE"};
 inline const std::vector<std::string> kStreamKinds = {"", "HOST", "NO_SYNC", "QUEUE",
                                                       "IMMEDIATE_LIST"};
 inline const std::vector<std::string> kStates = {"", "READY", "ABSENT", "UNUSABLE"};
@@ -25,28 +25,16 @@ inline const std::vector<std::string> kMemories = {
 inline const std::vector<std::string> kWrapOptions = {"SKIP_VALIDATION", "PIN_PRODUCER", "RETAIN"};
 inline const std::vector<std::string> kCopyOptions = {"ALLOW_STAGING", "SHAREABLE"};
 inline const std::vector<std::string> kHandoffOptions = {"ALLOW_HOST_WAIT", "ALLOW_CAPTURE"};
-inline const std::vector<std::string> kContextFlags = {"DEFAULT", "REPLACE", "ENUMERATED",
-                                                       "PRIVATE"};
+inline const std::vector<std::string> kContextProperties = {"DEFAULT", "REPLACE", "ENUMERATED",
+                                                            "PRIVATE"};
 
-// A name, or the number itself where a case wants one that has no name.
-inline int32_t ValueOf(const json& value, const std::vector<std::string>& names) {
-  if (value.is_number()) {
-    return value.get<int32_t>();
-  }
-  for (size_t i = 0; i < names.size(); ++i) {
-    if (names[i] == value) {
-      return static_cast<int32_t>(i);
-    }
-  }
-  return -1;
-}
 inline json NameOfValue(int32_t value, const std::vector<std::string>& names) {
   return value >= 0 && static_cast<size_t>(value) < names.size() ? json(names[value]) : json(value);
 }
-inline uint32_t OptionBits(const json& spec, const char* key,
-                           const std::vector<std::string>& names) {
+inline uint32_t OptionsOf(const json& spec, const char* key,
+                          const std::vector<std::string>& names) {
   const json value = spec.value(key, json::array());
-  return value.is_number() ? value.get<uint32_t>() : FlagBits(value, names);
+  return value.is_number() ? value.get<uint32_t>() : OptionBits(value, names);
 }
 inline uint64_t NumberOr(const json& spec, const char* key, uint64_t otherwise) {
   return spec.contains(key) ? Unsigned(spec[key]) : otherwise;
@@ -64,8 +52,11 @@ inline DLBridgeBuffer BufferOf(const json& spec, const void* data) {
 
 inline DLBridgeStream StreamOf(const json& spec) {
   return {ValueOf(spec.value("backend", json("NONE")), kBackends),
-          ValueOf(spec["kind"], kStreamKinds), DeviceFrom(spec.value("device", json({1, 0}))),
-          NumberOr(spec, "handle", 0), NumberOr(spec, "context", 0)};
+          ValueOf(spec["kind"], kStreamKinds),
+          DeviceFrom(spec.value("device", json({1, 0}))),
+          NumberOr(spec, "handle", 0),
+          NumberOr(spec, "context", 0),
+          0};
 }
 
 inline json ToJson(const DLBridgeStream& stream) {
@@ -84,14 +75,14 @@ inline json ToJson(const DLBridgeContextEntry& entry) {
           {"context", std::to_string(entry.context)},
           {"queue", std::to_string(entry.queue)},
           {"queue_kind", entry.queue_kind == 0 ? json() : json(kStreamKinds[entry.queue_kind])},
-          {"flags", FlagNames(entry.flags, kContextFlags)},
+          {"properties", PropertyNames(entry.properties, kContextProperties)},
           {"uuid", Hex(entry.uuid, sizeof entry.uuid)}};
 }
 
 // ------------------------------------------------------------------------------------ the calls
 
 inline json CallBackendInfo(Arguments* a) {
-  DLBridgeError error = DLBRIDGE_ERROR_INIT;
+  DLBridgeError error = Uninitialised();
   DLBridgeBackendInfo info = DLBRIDGE_BACKEND_INFO_INIT;
   const DLBridgeBackend backend = ValueOf(a->step["backend"], kBackends);
   json answer = Answer(dlbridge_backend_info(backend, a->Or("out", &info), &error), error);
@@ -111,7 +102,7 @@ inline const void* DataOf(const Handle& handle) {
 }
 
 inline json CallPointerInfo(Arguments* a) {
-  DLBridgeError error = DLBRIDGE_ERROR_INIT;
+  DLBridgeError error = Uninitialised();
   DLBridgePointerInfo info = DLBRIDGE_POINTER_INFO_INIT;
   const DLBridgeBuffer buffer = BufferOf(a->step.value("buffer", json::object()), DataOf(a->In()));
   json answer =
@@ -141,11 +132,14 @@ class WrapArgument {
     spec_.strides = given.contains("strides") ? strides_.data() : nullptr;
     spec_.buffer = BufferOf(given.value("buffer", json::object()), memory->data());
     spec_.byte_offset = NumberOr(given, "byte_offset", 0);
-    spec_.buffer_size = NumberOr(given, "buffer_size", UINT64_MAX);
+    spec_.buffer_size = NumberOr(given, "buffer_size", 0);
     spec_.device = DeviceFrom(given["device"]);
     spec_.dtype = DtypeFrom(given["dtype"]);
-    spec_.options = OptionBits(given, "options", kWrapOptions);
-    spec_.flags = NumberOr(given, "flags", 0);
+    spec_.options = OptionsOf(given, "options", kWrapOptions);
+    if (given.contains("buffer_size") && !given.value("options", json()).is_number()) {
+      spec_.options |= DLBRIDGE_WRAP_LIMIT_BUFFER;
+    }
+    spec_.tensor_flags = NumberOr(given, "tensor_flags", 0);
     spec_.version = given.contains("version") ? VersionFrom(given["version"]) : spec_.version;
     spec_.release = memory->has_deleter ? Producer::MemoryReleased : nullptr;
     spec_.release_context = memory;
@@ -162,12 +156,14 @@ class WrapArgument {
   std::vector<int64_t> strides_;
   std::optional<PolicyHolder> policy_;
   DLBridgeWrapSpec spec_ = DLBRIDGE_WRAP_SPEC_INIT;
+  spec_.dtype = {kDLFloat, 32, 1};
+  spec_.device = {kDLCPU, 0};
   DLBridgeWrapSpec* pointer_ = nullptr;
 };
 
 inline json CallWrap(Arguments* a) {
   const WrapArgument spec(a);
-  DLBridgeError error = DLBRIDGE_ERROR_INIT;
+  DLBridgeError error = Uninitialised();
   DLManagedTensorVersioned* out = nullptr;
   DLBridgeStatus status = DLBRIDGE_OK;
   {
@@ -184,7 +180,7 @@ inline json CallWrap(Arguments* a) {
 
 inline json CallWrapLegacy(Arguments* a) {
   const WrapArgument spec(a);
-  DLBridgeError error = DLBRIDGE_ERROR_INIT;
+  DLBridgeError error = Uninitialised();
   DLManagedTensor* out = nullptr;
   DLBridgeStatus status = DLBRIDGE_OK;
   {
@@ -204,9 +200,9 @@ class CopyArgument {
  public:
   explicit CopyArgument(Arguments* a) {
     const json& given = a->step["spec"];
-    spec_.options = OptionBits(given, "options", kCopyOptions);
+    spec_.options = OptionsOf(given, "options", kCopyOptions);
     spec_.device = DeviceFrom(given["device"]);
-    spec_.flags = NumberOr(given, "flags", 0);
+    spec_.tensor_flags = NumberOr(given, "tensor_flags", 0);
     spec_.version = given.contains("version") ? VersionFrom(given["version"]) : spec_.version;
     if (given.contains("target")) {
       Producer* memory = a->world.Get(given["target"]).memory();
@@ -237,7 +233,7 @@ class CopyArgument {
 
 inline json CallCopy(Arguments* a) {
   const CopyArgument spec(a);
-  DLBridgeError error = DLBRIDGE_ERROR_INIT;
+  DLBridgeError error = Uninitialised();
   DLManagedTensorVersioned* out = nullptr;
   const Handle in = a->In();
   DLBridgeStatus status = DLBRIDGE_OK;
@@ -253,8 +249,8 @@ inline json CallCopy(Arguments* a) {
 }
 
 inline json CallStreamFromArrayApi(Arguments* a) {
-  DLBridgeError error = DLBRIDGE_ERROR_INIT;
-  DLBridgeStream stream = {0, 0, DeviceFrom({0, 0}), 0, 0};
+  DLBridgeError error = Uninitialised();
+  DLBridgeStream stream = {0, 0, DeviceFrom({0, 0}), 0, 0, 0};
   const json& value = a->step["stream"];
   const int64_t number = value.is_null() ? DLBRIDGE_ARRAY_API_STREAM_NONE : Signed(value);
   const DLBridgeStatus status = dlbridge_stream_from_array_api(
@@ -267,17 +263,17 @@ inline json CallStreamFromArrayApi(Arguments* a) {
 }
 
 inline json CallStreamHandoff(Arguments* a) {
-  DLBridgeError error = DLBRIDGE_ERROR_INIT;
+  DLBridgeError error = Uninitialised();
   const DLBridgeStream producer = StreamOf(a->step["producer"]);
   const DLBridgeStream consumer = StreamOf(a->step["consumer"]);
-  const uint32_t options = OptionBits(a->step, "handoff", kHandoffOptions);
+  const uint32_t options = OptionsOf(a->step, "handoff", kHandoffOptions);
   return Answer(dlbridge_stream_handoff(a->Or("producer", &producer), a->Or("consumer", &consumer),
                                         options, &error),
                 error);
 }
 
 inline json CallStreamSynchronize(Arguments* a) {
-  DLBridgeError error = DLBRIDGE_ERROR_INIT;
+  DLBridgeError error = Uninitialised();
   const DLBridgeStream stream = StreamOf(a->step["stream"]);
   return Answer(dlbridge_stream_synchronize(a->Or("stream", &stream), &error), error);
 }
@@ -291,23 +287,25 @@ inline DLBridgeContextEntry EntryOf(const json& given) {
   entry.context = NumberOr(given, "context", 0);
   entry.queue = NumberOr(given, "queue", 0);
   entry.queue_kind = given.contains("queue_kind") ? ValueOf(given["queue_kind"], kStreamKinds) : 0;
-  entry.flags = OptionBits(given, "flags", kContextFlags);
+  const json properties = given.value("properties", json::array());
+  entry.properties = properties.is_number() ? properties.get<uint32_t>()
+                                            : PropertyBits(properties, kContextProperties);
   const std::vector<unsigned char> uuid = BytesOf(given.value("uuid", ""));
   std::memcpy(entry.uuid, uuid.data(), std::min(uuid.size(), sizeof entry.uuid));
   return entry;
 }
 
-inline json CallDeviceRegister(Arguments* a) {
-  DLBridgeError error = DLBRIDGE_ERROR_INIT;
+inline json CallContextRegister(Arguments* a) {
+  DLBridgeError error = Uninitialised();
   DLBridgeContextEntry object = EntryOf(a->step["entry"]);
   if (a->Has("in")) {
-    object.user = a->In().memory();
+    object.release_context = a->In().memory();
     object.release = Producer::EntryReleased;
   }
   const DLBridgeContextEntry* entry = a->Damaged("entry", &object);
   uint64_t id = 0;
   const DLBridgeStatus status =
-      dlbridge_device_register(a->Or("entry", entry), a->Or("id", &id), &error);
+      dlbridge_context_register(a->Or("entry", entry), a->Or("id", &id), &error);
   if (status == DLBRIDGE_OK) {
     a->world.Register(a->step["out"], id);
   }
@@ -317,10 +315,10 @@ inline json CallDeviceRegister(Arguments* a) {
   return Answer(status, error);
 }
 
-inline json CallDeviceLookup(Arguments* a) {
-  DLBridgeError error = DLBRIDGE_ERROR_INIT;
+inline json CallContextFind(Arguments* a) {
+  DLBridgeError error = Uninitialised();
   DLBridgeContextEntry entry = DLBRIDGE_CONTEXT_ENTRY_INIT;
-  const DLBridgeStatus status = dlbridge_device_lookup(
+  const DLBridgeStatus status = dlbridge_context_find(
       DeviceFrom(a->step["device"]), NumberOr(a->step, "context", 0), a->Or("out", &entry), &error);
   json answer = Answer(status, error);
   if (status == DLBRIDGE_OK) {
@@ -331,14 +329,14 @@ inline json CallDeviceLookup(Arguments* a) {
 }
 
 // Walks the whole table: which of the case's entries it meets, and how the walk ends.
-inline json CallDeviceNext(Arguments* a) {
-  DLBridgeError error = DLBRIDGE_ERROR_INIT;
+inline json CallContextNext(Arguments* a) {
+  DLBridgeError error = Uninitialised();
   DLBridgeContextEntry entry = DLBRIDGE_CONTEXT_ENTRY_INIT;
   uint64_t cursor = 0;
   json entries = json::array();
   DLBridgeStatus status = DLBRIDGE_OK;
   while (status == DLBRIDGE_OK) {
-    status = dlbridge_device_next(a->Or("cursor", &cursor), a->Or("out", &entry), &error);
+    status = dlbridge_context_next(a->Or("cursor", &cursor), a->Or("out", &entry), &error);
     const std::string name = status == DLBRIDGE_OK ? a->world.EntryName(entry.id) : "other";
     if (name != "other") {
       entries.push_back(name);
@@ -350,16 +348,16 @@ inline json CallDeviceNext(Arguments* a) {
 }
 
 inline json CallOnEntry(Arguments* a, DLBridgeStatus (*function)(uint64_t, DLBridgeError*)) {
-  DLBridgeError error = DLBRIDGE_ERROR_INIT;
+  DLBridgeError error = Uninitialised();
   const DLBridgeStatus status = function(a->world.EntryId(a->step["entry"]), &error);
   json answer = Answer(status, error);
   answer["deleters"] = a->world.Deletes();
   return answer;
 }
-inline json CallDeviceRetain(Arguments* a) { return CallOnEntry(a, dlbridge_device_retain); }
-inline json CallDeviceRelease(Arguments* a) { return CallOnEntry(a, dlbridge_device_release); }
-inline json CallDeviceUnregister(Arguments* a) {
-  json answer = CallOnEntry(a, dlbridge_device_unregister);
+inline json CallContextRetain(Arguments* a) { return CallOnEntry(a, dlbridge_context_retain); }
+inline json CallContextRelease(Arguments* a) { return CallOnEntry(a, dlbridge_context_release); }
+inline json CallContextUnregister(Arguments* a) {
+  json answer = CallOnEntry(a, dlbridge_context_unregister);
   if (answer["status"] == "OK") {
     a->world.Unregistered(a->step["entry"]);
   }

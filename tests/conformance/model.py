@@ -11,6 +11,7 @@ from fractions import Fraction
 INT64_MAX = 2**63 - 1
 UINT64 = 2**64
 NEWEST = (1, 3)
+MAX_NDIM = 64
 NO_RELEASE = (99, 0)
 READ_ONLY, IS_COPIED, PADDED = 1, 2, 4
 
@@ -215,13 +216,13 @@ def check_dtype(dtype, allowed):
 
 
 def check_unknowns(tensor, flags, policy):
-    allowed = policy.get("flags", [])
+    allowed = policy.get("options", [])
     speaks = consumer_version(policy)
-    if "REFUSE_UNKNOWN_DTYPE" in allowed and dtype_since(tensor["dtype"][0]) > speaks:
+    if "REJECT_UNKNOWN_DTYPE" in allowed and dtype_since(tensor["dtype"][0]) > speaks:
         raise Broken("DTYPE_UNKNOWN")
-    if "REFUSE_UNKNOWN_DEVICE" in allowed and device_since(tensor["device"][0]) > speaks:
+    if "REJECT_UNKNOWN_DEVICE" in allowed and device_since(tensor["device"][0]) > speaks:
         raise Broken("DEVICE_UNKNOWN")
-    if "REFUSE_UNKNOWN_FLAGS" in allowed and flags & ~(7 if speaks >= (1, 1) else 3):
+    if "REJECT_UNKNOWN_FLAGS" in allowed and flags & ~(7 if speaks >= (1, 1) else 3):
         raise Broken("FLAGS_UNKNOWN")
 
 
@@ -229,9 +230,9 @@ def check_lists(tensor, policy):
     kind, index = tensor["device"]
     devices = policy.get("devices")
     if devices is not None and not any(d[0] == kind and d[1] in (-1, index) for d in devices):
-        raise Broken("DEVICE_REFUSED")
+        raise Broken("DEVICE_REJECTED")
     if policy.get("dtypes") is not None and list(tensor["dtype"]) not in policy["dtypes"]:
-        raise Broken("DTYPE_REFUSED")
+        raise Broken("DTYPE_REJECTED")
 
 
 def check_pointers(tensor, version, allowed):
@@ -245,12 +246,30 @@ def check_pointers(tensor, version, allowed):
         raise Broken("STRIDES_NULL")
 
 
-def check_struct(tensor, flags, version, may_write, policy):
-    allowed = policy.get("flags", [])
-    if tensor["ndim"] < 0:
+def check_ndim(ndim, policy):
+    if ndim < 0:
         raise Broken("NDIM_NEGATIVE")
-    if tensor["ndim"] > policy.get("max_ndim", 64):
+    least, most = ndim_limits(policy)
+    if ndim > MAX_NDIM or not least <= ndim <= most:
         raise Broken("NDIM_LIMIT")
+
+
+def ndim_limits(policy):
+    """Smallest and largest ndim accepted: an exact shape gives both."""
+    if policy.get("shape") is not None:
+        return len(policy["shape"]), len(policy["shape"])
+    return policy.get("min_ndim", 0), policy.get("max_ndim", MAX_NDIM)
+
+
+def check_exact_shape(layout, policy):
+    for axis, (extent, wanted) in enumerate(zip(layout.shape, policy.get("shape") or [])):
+        if int(wanted) not in (-1, extent):
+            raise Broken("SHAPE_MISMATCH", axis)
+
+
+def check_struct(tensor, flags, version, may_write, policy):
+    allowed = policy.get("options", [])
+    check_ndim(tensor["ndim"], policy)
     check_dtype(tensor["dtype"], allowed)
     if tensor["device"][1] < 0:
         raise Broken("DEVICE_ID_NEGATIVE")
@@ -264,7 +283,7 @@ def check_struct(tensor, flags, version, may_write, policy):
 def check_extent(layout):
     for axis, extent in enumerate(layout.shape):
         if extent < 0:
-            raise Broken("DIM_NEGATIVE", axis)
+            raise Broken("EXTENT_NEGATIVE", axis)
     if layout.empty:
         return
     if layout.count > INT64_MAX:
@@ -272,11 +291,11 @@ def check_extent(layout):
     if not layout.c_contiguous() and not (
         layout.first >= -INT64_MAX - 1 and layout.last + 1 <= INT64_MAX
     ):
-        raise Broken("EXTENT_OVERFLOW")
+        raise Broken("OFFSET_OVERFLOW")
     if layout.packed > INT64_MAX:
         raise Broken("SIZE_OVERFLOW")
     if layout.end > INT64_MAX or layout.begin < -INT64_MAX - 1:
-        raise Broken("EXTENT_OVERFLOW")
+        raise Broken("OFFSET_OVERFLOW")
 
 
 def check_place(tensor, layout):
@@ -294,12 +313,12 @@ def check_place(tensor, layout):
 
 
 def check_demands(tensor, layout, policy):
-    allowed = policy.get("flags", [])
-    size = int(policy.get("buffer_size", UINT64 - 1))
+    allowed = policy.get("options", [])
     offset = int(tensor["byte_offset"])
-    inside = offset + layout.begin >= 0 and offset + layout.end <= size
-    if size != UINT64 - 1 and not layout.empty and not inside:
-        raise Broken("BUFFER_BOUNDS")
+    if "buffer_size" in policy and not layout.empty:
+        limit = int(policy["buffer_size"])
+        if offset + layout.begin < 0 or offset + layout.end > limit:
+            raise Broken("BUFFER_BOUNDS")
     wanted = policy.get("contiguity", "ANY")
     c_order, f_order = layout.c_contiguous(), layout.f_contiguous()
     met = {"ANY": True, "C": c_order, "F": f_order, "C_OR_F": c_order or f_order}[wanted]
@@ -309,9 +328,9 @@ def check_demands(tensor, layout, policy):
     if demanded and not layout.empty and 0 < alignment(tensor) < demanded:
         raise Broken("ALIGNMENT")
     for axis, _, stride in layout.axes():
-        if stride < 0 and "REFUSE_NEGATIVE_STRIDES" in allowed:
+        if stride < 0 and "REJECT_NEGATIVE_STRIDES" in allowed:
             raise Broken("NEGATIVE_STRIDE", axis)
-        if stride == 0 and "REFUSE_ZERO_STRIDES" in allowed:
+        if stride == 0 and "REJECT_ZERO_STRIDES" in allowed:
             raise Broken("ZERO_STRIDE", axis)
     distinct = "REQUIRE_WRITABLE" in allowed and "ALLOW_SELF_OVERLAP" not in allowed
     if distinct and layout.overlap() != "NO":
@@ -323,7 +342,7 @@ def validate(tensor, policy=None, vouched=False):
     policy = policy or {}
     flags = int(tensor.get("flags", 0))
     version = (0, 0)
-    vouched = vouched or "VOUCH_WRITABLE" in policy.get("flags", [])
+    vouched = vouched or "VOUCH_WRITABLE" in policy.get("options", [])
     may_write = vouched and not flags & READ_ONLY
     try:
         if tensor["kind"] == "VERSIONED":
@@ -335,6 +354,7 @@ def validate(tensor, policy=None, vouched=False):
         if policy.get("level", "METADATA") == "METADATA":
             layout = Layout(tensor, flags)
             check_extent(layout)
+            check_exact_shape(layout, policy)
             check_place(tensor, layout)
             check_demands(tensor, layout, policy)
     except Broken as broken:
@@ -359,7 +379,7 @@ def describe(tensor, overlap=None):
         "OPAQUE": tensor["device"][0] in HANDLE_DEVICES,
     }
     return {
-        "flags": [name for name, holds in names.items() if holds],
+        "properties": [name for name, holds in names.items() if holds],
         "item_bits": layout.bits,
         "self_overlap": overlap or layout.overlap(),
         "element_count": str(layout.count),

@@ -13,7 +13,7 @@ import outcomes
 
 
 def altered(ours, cases):
-    """(what is wrong, outcomes): each must be refused."""
+    """(what is wrong, outcomes): each must be rejected."""
     plain = next(i for i, case in enumerate(cases) if not case.get("abi"))
     deep = next(i for i, own in enumerate(ours) if "tensor" in own["steps"][0])
 
@@ -48,7 +48,7 @@ def main():
     skips = [{**o, "ran": False} if c.get("abi") else o for c, o in zip(cases, ours)]
     missed = [what for what, theirs in altered(ours, cases) if agrees(cases, ours, theirs)]
     if not agrees(cases, ours, ours) or not agrees(cases, ours, skips):
-        missed.append("what is right is refused")
+        missed.append("what is right is rejected")
     print("\n".join(missed) or "each alteration was noticed")
     return 1 if missed else 0
 

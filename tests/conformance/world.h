@@ -103,14 +103,14 @@ class Producer {
         kind_name(spec["kind"]),
         flags(spec.contains("flags") ? Unsigned(spec["flags"]) : 0),
         bytes_(BytesOf(spec.value("bytes", ""))) {
-    std::memset(&bare_, 0, sizeof bare_);
+    std::memset(&borrowed_, 0, sizeof borrowed_);
     std::memset(&legacy_, 0, sizeof legacy_);
     std::memset(&versioned_, 0, sizeof versioned_);
     Describe(spec);
-    legacy_ = {bare_, this, has_deleter ? DeleteLegacy : nullptr};
+    legacy_ = {borrowed_, this, has_deleter ? DeleteLegacy : nullptr};
     const DLPackVersion version =
         spec.contains("version") ? VersionFrom(spec["version"]) : DLPackVersion{0, 0};
-    versioned_ = {version, this, has_deleter ? DeleteVersioned : nullptr, flags, bare_};
+    versioned_ = {version, this, has_deleter ? DeleteVersioned : nullptr, flags, borrowed_};
   }
   Producer(const Producer&) = delete;
   Producer& operator=(const Producer&) = delete;
@@ -119,23 +119,25 @@ class Producer {
     return kind_name == "LEGACY"      ? DLBRIDGE_KIND_LEGACY
            : kind_name == "VERSIONED" ? DLBRIDGE_KIND_VERSIONED
            : kind_name == "MEMORY"    ? kMemory
-                                      : DLBRIDGE_KIND_BARE;
+                                      : DLBRIDGE_KIND_BORROWED;
   }
   void* pointer() {
     return kind_name == "LEGACY"      ? static_cast<void*>(&legacy_)
            : kind_name == "VERSIONED" ? static_cast<void*>(&versioned_)
            : kind_name == "MEMORY"    ? static_cast<void*>(this)
-                                      : &bare_;
+                                      : &borrowed_;
   }
-  void* data() const { return bare_.data; }
+  void* data() const { return borrowed_.data; }
 
-  // What `wrap`, `copy` and `device_register` are given to call when a MEMORY is free again.
-  static void MemoryReleased(void* self, DLBridgeBuffer buffer) {
+  // What `wrap`, `copy` and `context_register` are given to call when a MEMORY is free again.
+  static void MemoryReleased(void* self, const DLBridgeBuffer* buffer,
+                             const DLBridgeStream* stream) {
     auto* memory = static_cast<Producer*>(self);
-    memory->deletes += buffer.handle == reinterpret_cast<uintptr_t>(memory->data()) ? 1 : 100;
+    const bool own = buffer->handle == reinterpret_cast<uintptr_t>(memory->data());
+    memory->deletes += own && stream == nullptr ? 1 : 100;
   }
   static void EntryReleased(void* self, const DLBridgeContextEntry* entry) {
-    static_cast<Producer*>(self)->deletes += entry->user == self ? 1 : 100;
+    static_cast<Producer*>(self)->deletes += entry->release_context == self ? 1 : 100;
   }
 
   const bool has_deleter;
@@ -153,7 +155,7 @@ class Producer {
 
   void Describe(const json& spec) {
     const uint64_t data = Unsigned(spec["data"]);
-    bare_.data = bytes_.empty() ? reinterpret_cast<void*>(data) : bytes_.data() + data;
+    borrowed_.data = bytes_.empty() ? reinterpret_cast<void*>(data) : bytes_.data() + data;
     if (kind_name == "MEMORY") {
       return;
     }
@@ -161,18 +163,18 @@ class Producer {
     strides_ = Numbers(spec["strides"].is_null() ? json::array() : spec["strides"]);
     shape_.reserve(1);
     strides_.reserve(1);
-    bare_.device = DeviceFrom(spec["device"]);
-    bare_.ndim = spec["ndim"].get<int32_t>();
-    bare_.dtype = DtypeFrom(spec["dtype"]);
-    bare_.shape = spec["shape"].is_null() ? nullptr : shape_.data();
-    bare_.strides = spec["strides"].is_null() ? nullptr : strides_.data();
-    bare_.byte_offset = Unsigned(spec["byte_offset"]);
+    borrowed_.device = DeviceFrom(spec["device"]);
+    borrowed_.ndim = spec["ndim"].get<int32_t>();
+    borrowed_.dtype = DtypeFrom(spec["dtype"]);
+    borrowed_.shape = spec["shape"].is_null() ? nullptr : shape_.data();
+    borrowed_.strides = spec["strides"].is_null() ? nullptr : strides_.data();
+    borrowed_.byte_offset = Unsigned(spec["byte_offset"]);
   }
 
   std::vector<int64_t> shape_;
   std::vector<int64_t> strides_;
   std::vector<unsigned char> bytes_;
-  DLTensor bare_;
+  DLTensor borrowed_;
   DLManagedTensor legacy_;
   DLManagedTensorVersioned versioned_;
 };
@@ -180,7 +182,7 @@ class Producer {
 // A tensor that a name stands for at present.
 struct Handle {
   void* pointer = nullptr;
-  DLBridgeKind kind = DLBRIDGE_KIND_AMBIGUOUS;
+  DLBridgeKind kind = DLBRIDGE_KIND_UNKNOWN;
   uint64_t flags = 0;
 
   DLManagedTensor* legacy() const { return static_cast<DLManagedTensor*>(pointer); }
@@ -224,17 +226,17 @@ class World {
                                : 0;
     live_[name] = {pointer, kind, flags};
   }
-  void Release(const std::string& name) {
+  DLBridgeStatus Release(const std::string& name) {
     const Handle handle = Get(name);
     Take(name);
     const Counted counted;
-    if (handle.kind == DLBRIDGE_KIND_LEGACY) {
-      dlbridge_release_legacy(handle.legacy());
-    } else if (handle.kind == DLBRIDGE_KIND_VERSIONED) {
-      dlbridge_release_versioned(handle.versioned());
-    } else if (handle.kind == kMemory) {
+    if (handle.kind == kMemory) {
       handle.memory()->deletes += handle.memory()->has_deleter ? 1 : 0;
+      return DLBRIDGE_OK;
     }
+    // A borrowed tensor has no owner to end.
+    return handle.kind == DLBRIDGE_KIND_BORROWED ? DLBRIDGE_OK
+                                                 : dlbridge_release(handle.pointer, handle.kind);
   }
   // A registration of the context table, ended at the latest when the case is.
   void Register(const std::string& name, uint64_t id) { entries_[name] = id; }
@@ -289,7 +291,7 @@ class World {
   DLBridgeAllocator Allocator(bool fails) {
     DLBridgeAllocator allocator = DLBRIDGE_ALLOCATOR_INIT;
     allocator.context = this;
-    allocator.allocate = fails ? RefuseMemory : GiveMemory;
+    allocator.allocate = fails ? RejectMemory : GiveMemory;
     allocator.deallocate = TakeMemory;
     return allocator;
   }
@@ -301,7 +303,7 @@ class World {
     }
     for (const auto& [name, id] : entries_) {
       if (!ended_[name]) {
-        dlbridge_device_unregister(id, nullptr);
+        dlbridge_context_unregister(id, nullptr);
       }
     }
     std::string wrong;
@@ -324,16 +326,17 @@ class World {
   }
 
  private:
-  static void* GiveMemory(void* context, DLDevice /*device*/, uint64_t bytes, uint64_t alignment) {
+  static void* GiveMemory(void* context, DLDevice /*device*/, uint64_t bytes, uint64_t alignment,
+                          const DLBridgeStream* /*stream*/) {
     ++static_cast<World*>(context)->blocks_;
     return dlbridge_test::AllocateAligned(alignment, bytes);
   }
-  static void* RefuseMemory(void* /*context*/, DLDevice /*device*/, uint64_t /*bytes*/,
-                            uint64_t /*alignment*/) {
+  static void* RejectMemory(void* /*context*/, DLDevice /*device*/, uint64_t /*bytes*/,
+                            uint64_t /*alignment*/, const DLBridgeStream* /*stream*/) {
     return nullptr;
   }
   static void TakeMemory(void* context, DLDevice /*device*/, void* memory, uint64_t /*bytes*/,
-                         uint64_t /*alignment*/) {
+                         uint64_t /*alignment*/, const DLBridgeStream* /*stream*/) {
     --static_cast<World*>(context)->blocks_;
     dlbridge_test::FreeAligned(memory);
   }

@@ -7,7 +7,7 @@ namespace {
 
 DLBridgeStatus Look(DLDevice device, DLBridgeContextEntry* entry, DLBridgeError* error) {
   *entry = DLBRIDGE_CONTEXT_ENTRY_INIT;
-  return dlbridge_device_lookup(device, 0, entry, error);
+  return dlbridge_context_find(device, 0, entry, error);
 }
 
 HIP_TEST(HipDevice, EntersItsDevices) {
@@ -53,7 +53,7 @@ HIP_TEST(HipDevice, AnApplicationsEntryGoesFirst) {
   void* stream = fake.stream(1);
   const DLBridgeContextEntry mine = dlbridge_context_entry_hip(1, static_cast<hipStream_t>(stream));
   uint64_t id = 0;
-  ASSERT_EQ(dlbridge_device_register(&mine, &id, nullptr), DLBRIDGE_OK);
+  ASSERT_EQ(dlbridge_context_register(&mine, &id, nullptr), DLBRIDGE_OK);
   DLBridgeContextEntry entry;
   ASSERT_EQ(Look(dlbridge_device_hip(1), &entry, nullptr), DLBRIDGE_OK);
   EXPECT_EQ(entry.id, id);

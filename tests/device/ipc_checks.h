@@ -10,6 +10,7 @@
 #include <functional>
 
 #include "support/child.h"
+#include "support/ipc.h"
 #include "tensor_checks.h"
 
 namespace dlbridge_test {
@@ -21,9 +22,9 @@ constexpr size_t kAtArrays = 104;
 
 // What the exporter sends.
 struct IpcLetter {
-  uint8_t bytes[DLBRIDGE_IPC_MAX_SIZE];
+  uint8_t bytes[kIpcBytes];
   size_t length;
-  int32_t fds[DLBRIDGE_IPC_MAX_FDS];
+  int32_t fds[kIpcFds];
   size_t fd_count;
 };
 
@@ -81,8 +82,8 @@ inline void Sign(IpcLetter* letter) {
 
 inline DLBridgeStatus ImportLetter(const IpcLetter& letter, DLManagedTensorVersioned** out,
                                    DLBridgeError* error) {
-  return dlbridge_ipc_import(letter.bytes, letter.length, letter.fds, letter.fd_count, 0, nullptr,
-                             out, error);
+  return IpcImport(letter.bytes, letter.length, letter.fds, letter.fd_count, 0, nullptr, out,
+                   error);
 }
 
 // What is exported: 3 x 5 of every second number in rows of 20, from byte 100 of 4096 on.
@@ -96,7 +97,8 @@ inline TensorBytes SharedContent() {
   return bytes;
 }
 
-inline void CountIpcRelease(void* context, DLBridgeBuffer /*buffer*/) {
+inline void CountIpcRelease(void* context, const DLBridgeBuffer* /*buffer*/,
+                            const DLBridgeStream* /*stream*/) {
   ++*static_cast<int*>(context);
 }
 
@@ -110,7 +112,9 @@ inline DLManagedTensorVersioned* WrapShared(const DLBridgeBuffer& memory, DLDevi
   spec.strides = strides;
   spec.buffer = memory;
   spec.byte_offset = kSharedOffset;
+  spec.options = DLBRIDGE_WRAP_LIMIT_BUFFER;
   spec.buffer_size = kSharedBytes;
+  spec.dtype = {kDLFloat, 32, 1};
   spec.device = label;
   spec.release = CountIpcRelease;
   spec.release_context = released;
@@ -123,8 +127,8 @@ inline DLManagedTensorVersioned* WrapShared(const DLBridgeBuffer& memory, DLDevi
 inline IpcLetter ExportLetter(const DLManagedTensorVersioned* tensor) {
   IpcLetter letter = {};
   DLBridgeError error = DLBRIDGE_ERROR_INIT;
-  EXPECT_EQ(dlbridge_ipc_export(tensor, 0, letter.bytes, sizeof letter.bytes, &letter.length,
-                                letter.fds, DLBRIDGE_IPC_MAX_FDS, &letter.fd_count, &error),
+  EXPECT_EQ(IpcExport(tensor, 0, {letter.bytes, sizeof letter.bytes, letter.fds, kIpcFds},
+                      &letter.length, &letter.fd_count, &error),
             DLBRIDGE_OK)
       << error.message;
   return letter;

@@ -200,9 +200,9 @@ LEVEL_ZERO_TEST(LevelZeroIpc, KeepsEntry) {
   };
   entry.user = &released;
   uint64_t id = 0;
-  ASSERT_EQ(dlbridge_device_register(&entry, &id, nullptr), DLBRIDGE_OK);
+  ASSERT_EQ(dlbridge_context_register(&entry, &id, nullptr), DLBRIDGE_OK);
   const IpcMapping mapping = MustImport(handle, OneApi(0));
-  EXPECT_EQ(dlbridge_device_unregister(id, nullptr), DLBRIDGE_OK);
+  EXPECT_EQ(dlbridge_context_unregister(id, nullptr), DLBRIDGE_OK);
   EXPECT_EQ(released, 0);
   // In a forked child nothing of it is touched.
   EXPECT_TRUE(InChild([&] {

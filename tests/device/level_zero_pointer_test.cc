@@ -212,11 +212,11 @@ LEVEL_ZERO_TEST(LevelZeroPointer, EntryWithRelease) {
   };
   entry.user = &released;
   uint64_t id = 0;
-  ASSERT_EQ(dlbridge_device_register(&entry, &id, nullptr), DLBRIDGE_OK);
+  ASSERT_EQ(dlbridge_context_register(&entry, &id, nullptr), DLBRIDGE_OK);
   const unsigned char* memory = world.AllocDevice(context, world.devices[0]);
   EXPECT_EQ(Ask(memory, OneApi(0)).memory, DLBRIDGE_MEMORY_USM_DEVICE);
   EXPECT_EQ(released, 0);
-  EXPECT_EQ(dlbridge_device_unregister(id, nullptr), DLBRIDGE_OK);
+  EXPECT_EQ(dlbridge_context_unregister(id, nullptr), DLBRIDGE_OK);
   EXPECT_EQ(released, 1);
 }
 
@@ -254,7 +254,7 @@ LEVEL_ZERO_TEST(LevelZeroPointer, EnumerationFails) {
 DLBridgeContextEntry LookUp(int32_t id) {
   DLBridgeContextEntry entry = DLBRIDGE_CONTEXT_ENTRY_INIT;
   Error error;
-  EXPECT_EQ(dlbridge_device_lookup(OneApi(id), 0, &entry, &error), DLBRIDGE_OK) << error.message;
+  EXPECT_EQ(dlbridge_context_find(OneApi(id), 0, &entry, &error), DLBRIDGE_OK) << error.message;
   return entry;
 }
 
@@ -274,7 +274,7 @@ LEVEL_ZERO_TEST(LevelZeroTable, Enumerates) {
   EXPECT_EQ(LookUp(0).context, LookUp(1).context);
   EXPECT_NE(LookUp(0).context, LookUp(2).context);
   DLBridgeContextEntry entry = DLBRIDGE_CONTEXT_ENTRY_INIT;
-  EXPECT_EQ(dlbridge_device_lookup(OneApi(4), 0, &entry, nullptr), DLBRIDGE_ERROR_NOT_FOUND);
+  EXPECT_EQ(dlbridge_context_find(OneApi(4), 0, &entry, nullptr), DLBRIDGE_ERROR_NOT_FOUND);
   world.kept.contexts = 2;
 }
 

@@ -194,7 +194,7 @@ class World {
     entry.flags = flags;
     uint64_t made = 0;
     Error error;
-    EXPECT_EQ(dlbridge_device_register(&entry, &made, &error), DLBRIDGE_OK) << error.message;
+    EXPECT_EQ(dlbridge_context_register(&entry, &made, &error), DLBRIDGE_OK) << error.message;
     return made;
   }
 

@@ -215,7 +215,7 @@ TEST_F(OpenClCopy, TheDefaultQueueOfTheTableIsUsed) {
       dlbridge_context_entry_opencl(Device(), platform_, device_, context_, queue);
   uint64_t id = 0;
   Error error;
-  ASSERT_EQ(dlbridge_device_register(&entry, &id, &error), DLBRIDGE_OK) << error.message;
+  ASSERT_EQ(dlbridge_context_register(&entry, &id, &error), DLBRIDGE_OK) << error.message;
   Bytes host = Pattern(1);
   cl_mem mem = MakeMem(Bytes(kSize));
   Copy(Host(&host), Mem(mem), {Line(kSize, 0, 0)});
@@ -224,9 +224,9 @@ TEST_F(OpenClCopy, TheDefaultQueueOfTheTableIsUsed) {
   EXPECT_EQ(Content(mem), Pattern(1));
   SHIM(shim_fail)("clEnqueueBarrierWithWaitList", CL_OUT_OF_RESOURCES, 1);
   EXPECT_EQ(Begin(Host(&host), Mem(mem), &error), DLBRIDGE_ERROR_DRIVER);
-  EXPECT_EQ(dlbridge_device_unregister(id, &error), DLBRIDGE_OK) << error.message;
+  EXPECT_EQ(dlbridge_context_unregister(id, &error), DLBRIDGE_OK) << error.message;
   // Nobody keeps it any more.
-  EXPECT_EQ(dlbridge_device_release(id, nullptr), DLBRIDGE_ERROR_NOT_FOUND);
+  EXPECT_EQ(dlbridge_context_release(id, nullptr), DLBRIDGE_ERROR_NOT_FOUND);
 }
 
 TEST_F(OpenClCopy, TwoContextsAreRefused) {

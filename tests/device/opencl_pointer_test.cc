@@ -15,7 +15,7 @@ class OpenClPointer : public World {
  protected:
   void TearDown() override {
     for (uint64_t id : entries_) {
-      EXPECT_EQ(dlbridge_device_unregister(id, nullptr), DLBRIDGE_OK);
+      EXPECT_EQ(dlbridge_context_unregister(id, nullptr), DLBRIDGE_OK);
     }
     World::TearDown();
   }
@@ -34,7 +34,7 @@ class OpenClPointer : public World {
         dlbridge_context_entry_opencl(device, platform ? its : nullptr, native, context, nullptr);
     Error error;
     entries_.push_back(0);
-    EXPECT_EQ(dlbridge_device_register(&entry, &entries_.back(), &error), DLBRIDGE_OK)
+    EXPECT_EQ(dlbridge_context_register(&entry, &entries_.back(), &error), DLBRIDGE_OK)
         << error.message;
   }
 
@@ -72,7 +72,7 @@ TEST_F(OpenClPointer, ABufferIsWhereItsContextIs) {
   EXPECT_EQ(info.native_device, Index());
   EXPECT_EQ(info.base, 0U);
   EXPECT_EQ(info.size, 1000U);
-  EXPECT_EQ(info.flags, 0U);
+  EXPECT_EQ(info.properties, 0U);
   EXPECT_EQ(info.context, reinterpret_cast<uintptr_t>(context_));
   EXPECT_EQ(References(context_, CL(clGetContextInfo), CL_CONTEXT_REFERENCE_COUNT), references);
   ExpectNothingLive();
@@ -219,13 +219,13 @@ TEST_F(OpenClPointer, TheDevicesAreEnteredWithAPrivateContext) {
   for (size_t i = 0; i < devices_.size(); ++i) {
     DLBridgeContextEntry entry = DLBRIDGE_CONTEXT_ENTRY_INIT;
     Error error;
-    ASSERT_EQ(dlbridge_device_lookup({kDLOpenCL, static_cast<int32_t>(i)}, 0, &entry, &error),
+    ASSERT_EQ(dlbridge_context_find({kDLOpenCL, static_cast<int32_t>(i)}, 0, &entry, &error),
               DLBRIDGE_OK)
         << error.message;
     EXPECT_EQ(entry.backend, DLBRIDGE_BACKEND_OPENCL);
     EXPECT_EQ(dlbridge_opencl_device(&entry), devices_[i]);
     EXPECT_EQ(dlbridge_opencl_queue(&entry), nullptr);
-    EXPECT_EQ(entry.flags & (DLBRIDGE_CONTEXT_ENUMERATED | DLBRIDGE_CONTEXT_PRIVATE),
+    EXPECT_EQ(entry.properties & (DLBRIDGE_CONTEXT_ENUMERATED | DLBRIDGE_CONTEXT_PRIVATE),
               DLBRIDGE_CONTEXT_ENUMERATED | DLBRIDGE_CONTEXT_PRIVATE);
     EXPECT_EQ(References(dlbridge_opencl_context(&entry), CL(clGetContextInfo),
                          CL_CONTEXT_REFERENCE_COUNT),
@@ -240,7 +240,7 @@ TEST_F(OpenClPointer, TheDevicesAreEnteredWithAPrivateContext) {
   }
   DLBridgeContextEntry entry = DLBRIDGE_CONTEXT_ENTRY_INIT;
   const auto beyond = static_cast<int32_t>(devices_.size());
-  EXPECT_EQ(dlbridge_device_lookup({kDLOpenCL, beyond}, 0, &entry, nullptr),
+  EXPECT_EQ(dlbridge_context_find({kDLOpenCL, beyond}, 0, &entry, nullptr),
             DLBRIDGE_ERROR_NOT_FOUND);
   EXPECT_EQ(Live().contexts, static_cast<int>(platforms_.size()));
 }
@@ -309,7 +309,7 @@ TEST_F(OpenClUsm, KindsAreTold) {
       EXPECT_EQ(info.base, reinterpret_cast<uintptr_t>(one.memory));
       EXPECT_EQ(info.size, 1000U);
       EXPECT_EQ(info.context, reinterpret_cast<uintptr_t>(context_));
-      EXPECT_EQ(info.flags, 0U);
+      EXPECT_EQ(info.properties, 0U);
     }
     const DLBridgePointerInfo behind =
         Info(dlbridge_buffer_cl_usm(one.memory + 1000, context_), {kDLOneAPI, 3});
@@ -325,7 +325,7 @@ TEST_F(OpenClUsm, ARegisteredContextIsAsked) {
   Register(label, device_, context_);
   DLBridgePointerInfo info = Info(buffer, label);
   EXPECT_EQ(info.memory, DLBRIDGE_MEMORY_USM_DEVICE);
-  EXPECT_EQ(info.flags, 0U);
+  EXPECT_EQ(info.properties, 0U);
   // By the label alone, which Level Zero's devices have as well; under another label; under none.
   buffer.backend = DLBRIDGE_BACKEND_NONE;
   EXPECT_EQ(Info(buffer, label).memory, DLBRIDGE_MEMORY_USM_DEVICE);
@@ -344,14 +344,14 @@ TEST_F(OpenClUsm, AnEntryWithoutAPlatformWillDo) {
 
 TEST_F(OpenClUsm, AnEnumeratedContextIsAssumed) {
   DLBridgeContextEntry entry = DLBRIDGE_CONTEXT_ENTRY_INIT;
-  ASSERT_EQ(dlbridge_device_lookup({kDLOpenCL, Index()}, 0, &entry, nullptr), DLBRIDGE_OK);
+  ASSERT_EQ(dlbridge_context_find({kDLOpenCL, Index()}, 0, &entry, nullptr), DLBRIDGE_OK);
   cl_context context = dlbridge_opencl_context(&entry);
   void* memory = Extension<clDeviceMemAllocINTEL_fn>("clDeviceMemAllocINTEL")(
       context, device_, nullptr, 64, 0, nullptr);
   ASSERT_NE(memory, nullptr);
   const DLBridgePointerInfo info = Info(dlbridge_buffer_cl_usm(memory, nullptr), {kDLOneAPI, 0});
   EXPECT_EQ(info.memory, DLBRIDGE_MEMORY_USM_DEVICE);
-  EXPECT_EQ(info.flags, static_cast<uint32_t>(DLBRIDGE_POINTER_CONTEXT_ASSUMED));
+  EXPECT_EQ(info.properties, static_cast<uint32_t>(DLBRIDGE_POINTER_CONTEXT_ASSUMED));
   EXPECT_EQ(info.context, entry.context);
   EXPECT_EQ(Extension<clMemFreeINTEL_fn>("clMemFreeINTEL")(context, memory), CL_SUCCESS);
 }

@@ -201,7 +201,7 @@ TEST_F(OpenClStart, AChildOfAProcessThatHadNotStartedItWorks) {
 
 DLBridgeStatus Lookup(int32_t id, DLBridgeContextEntry* out, Error* error) {
   *out = DLBRIDGE_CONTEXT_ENTRY_INIT;
-  return dlbridge_device_lookup({kDLOpenCL, id}, 0, out, error);
+  return dlbridge_context_find({kDLOpenCL, id}, 0, out, error);
 }
 
 TEST_F(OpenClStart, AContextThatCannotBeMadeIsTriedAgain) {
@@ -269,7 +269,7 @@ TEST_F(OpenClStart, AContextIsMadeOnce) {
     DLBridgeContextEntry again;
     Error error;
     EXPECT_EQ(Lookup(0, &entry, &error), DLBRIDGE_OK) << error.message;
-    EXPECT_EQ(dlbridge_device_unregister(entry.id, &error), DLBRIDGE_OK) << error.message;
+    EXPECT_EQ(dlbridge_context_unregister(entry.id, &error), DLBRIDGE_OK) << error.message;
     EXPECT_EQ(Lookup(0, &again, &error), DLBRIDGE_OK) << error.message;
     EXPECT_NE(again.id, entry.id);
     EXPECT_EQ(again.context, entry.context);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tensors on a real OpenCL through the C ABI: buffers as kDLOpenCL, USM as kDLOneAPI.
 #include "opencl_tensor_device.h"
+#include "support/ipc.h"
 #include "table_checks.h"
 
 namespace dlbridge_test {
@@ -92,12 +93,12 @@ class OpenClUsmTensor : public OpenClTensor {
     const DLBridgeContextEntry entry =
         dlbridge_context_entry_opencl({kDLOneAPI, 0}, platform_, device_, context_, nullptr);
     Error error;
-    ASSERT_EQ(dlbridge_device_register(&entry, &entry_, &error), DLBRIDGE_OK) << error.message;
+    ASSERT_EQ(dlbridge_context_register(&entry, &entry_, &error), DLBRIDGE_OK) << error.message;
   }
   void TearDown() override {
     if (entry_ != 0) {
       ExpectNothingLive();
-      EXPECT_EQ(dlbridge_device_unregister(entry_, nullptr), DLBRIDGE_OK);
+      EXPECT_EQ(dlbridge_context_unregister(entry_, nullptr), DLBRIDGE_OK);
     }
     OpenClTensor::TearDown();
   }
@@ -175,10 +176,10 @@ TEST_F(OpenClTensor, IsNotSharedBetweenProcesses) {
   DLManagedTensorVersioned* tensor = nullptr;
   ASSERT_EQ(WrapWithContext(Label(), memory, &released, &tensor, &error), DLBRIDGE_OK)
       << error.message;
-  uint8_t bytes[DLBRIDGE_IPC_MAX_SIZE];
+  uint8_t bytes[kIpcBytes];
   size_t length = 0;
   size_t fds = 0;
-  EXPECT_EQ(dlbridge_ipc_export(tensor, 0, bytes, sizeof bytes, &length, nullptr, 0, &fds, &error),
+  EXPECT_EQ(IpcExport(tensor, 0, {bytes, sizeof bytes, nullptr, 0}, &length, &fds, &error),
             DLBRIDGE_ERROR_UNSUPPORTED);
   EXPECT_NE(std::string(error.message).find("DLBRIDGE_COPY_SHAREABLE"), std::string::npos)
       << error.message;

@@ -19,14 +19,14 @@ inline DLDevice LabelOfType(int32_t type, int32_t id) {
 
 inline DLBridgeStatus LookUp(DLDevice device, uint64_t context, DLBridgeContextEntry* out) {
   *out = DLBRIDGE_CONTEXT_ENTRY_INIT;
-  return dlbridge_device_lookup(device, context, out, nullptr);
+  return dlbridge_context_find(device, context, out, nullptr);
 }
 
 // The ids of all entries, in their order.
 inline std::vector<uint64_t> AllEntries() {
   std::vector<uint64_t> ids;
   DLBridgeContextEntry entry = DLBRIDGE_CONTEXT_ENTRY_INIT;
-  for (uint64_t cursor = 0; dlbridge_device_next(&cursor, &entry, nullptr) == DLBRIDGE_OK;) {
+  for (uint64_t cursor = 0; dlbridge_context_next(&cursor, &entry, nullptr) == DLBRIDGE_OK;) {
     ids.push_back(entry.id);
     entry = DLBRIDGE_CONTEXT_ENTRY_INIT;
   }
@@ -42,7 +42,7 @@ inline void CheckEnumeration(DLBridgeBackend backend, int32_t type, int32_t coun
     EXPECT_EQ(entry.backend, backend);
     EXPECT_EQ(static_cast<int32_t>(entry.device.device_type), type);
     EXPECT_EQ(entry.device.device_id, id);
-    EXPECT_NE(entry.flags & DLBRIDGE_CONTEXT_ENUMERATED, 0U);
+    EXPECT_NE(entry.properties & DLBRIDGE_CONTEXT_ENUMERATED, 0U);
     for (const int32_t other : sharing) {
       DLBridgeContextEntry same;
       ASSERT_EQ(LookUp(LabelOfType(other, id), 0, &same), DLBRIDGE_OK);
@@ -69,6 +69,7 @@ inline DLBridgeStatus WrapWithContext(DLDevice device, const DLBridgeBuffer& mem
                                       DLManagedTensorVersioned** out, DLBridgeError* error) {
   const int64_t shape[] = {16};
   DLBridgeWrapSpec spec = DLBRIDGE_WRAP_SPEC_INIT;
+  spec.dtype = {kDLFloat, 32, 1};
   spec.ndim = 1;
   spec.shape = shape;
   spec.device = device;
@@ -84,18 +85,18 @@ inline void CheckContextIsKept(DLBridgeContextEntry mine, DLBridgeBuffer memory)
   int ended = 0;
   int released = 0;
   mine.release = CountEnd;
-  mine.user = &ended;
+  mine.release_context = &ended;
   memory.context = mine.context;
   DLBridgeError error = DLBRIDGE_ERROR_INIT;
   uint64_t id = 0;
-  ASSERT_EQ(dlbridge_device_register(&mine, &id, &error), DLBRIDGE_OK) << error.message;
+  ASSERT_EQ(dlbridge_context_register(&mine, &id, &error), DLBRIDGE_OK) << error.message;
   DLManagedTensorVersioned* tensor = nullptr;
   ASSERT_EQ(WrapWithContext(mine.device, memory, &released, &tensor, &error), DLBRIDGE_OK)
       << error.message;
-  ASSERT_EQ(dlbridge_device_retain(id, &error), DLBRIDGE_OK) << error.message;
-  EXPECT_EQ(dlbridge_device_unregister(id, &error), DLBRIDGE_OK) << error.message;
-  EXPECT_EQ(dlbridge_device_unregister(id, nullptr), DLBRIDGE_ERROR_NOT_FOUND);
-  EXPECT_EQ(dlbridge_device_retain(id, nullptr), DLBRIDGE_ERROR_NOT_FOUND);
+  ASSERT_EQ(dlbridge_context_retain(id, &error), DLBRIDGE_OK) << error.message;
+  EXPECT_EQ(dlbridge_context_unregister(id, &error), DLBRIDGE_OK) << error.message;
+  EXPECT_EQ(dlbridge_context_unregister(id, nullptr), DLBRIDGE_ERROR_NOT_FOUND);
+  EXPECT_EQ(dlbridge_context_retain(id, nullptr), DLBRIDGE_ERROR_NOT_FOUND);
   DLBridgeContextEntry gone;
   EXPECT_EQ(LookUp(mine.device, mine.context, &gone), DLBRIDGE_ERROR_NOT_FOUND);
   DLManagedTensorVersioned* late = nullptr;
@@ -103,13 +104,13 @@ inline void CheckContextIsKept(DLBridgeContextEntry mine, DLBridgeBuffer memory)
             DLBRIDGE_ERROR_NOT_FOUND);
   EXPECT_EQ(late, nullptr);
 
-  EXPECT_EQ(dlbridge_device_release(id, &error), DLBRIDGE_OK) << error.message;
+  EXPECT_EQ(dlbridge_context_release(id, &error), DLBRIDGE_OK) << error.message;
   EXPECT_EQ(ended, 0) << "the tensor keeps it";
   EXPECT_EQ(released, 0);
   tensor->deleter(tensor);
   EXPECT_EQ(released, 1);
   EXPECT_EQ(ended, 1);
-  EXPECT_EQ(dlbridge_device_release(id, nullptr), DLBRIDGE_ERROR_NOT_FOUND);
+  EXPECT_EQ(dlbridge_context_release(id, nullptr), DLBRIDGE_ERROR_NOT_FOUND);
 }
 
 // Memory of the context that a backend entered for a device.

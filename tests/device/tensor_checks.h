@@ -178,7 +178,7 @@ class CopyRun {
     spec.options = way.options;
     spec.device = to->label();
     spec.stream = way.stream;
-    spec.flags = way.result.flags;
+    spec.tensor_flags = way.result.flags;
     DLBridgeAllocator allocator = DLBRIDGE_ALLOCATOR_INIT;
     if (by_allocator_) {
       allocator.context = this;
@@ -239,13 +239,13 @@ class CopyRun {
   static constexpr unsigned char kUntouched = 0xEE;
 
   static void* AllocateFor(void* context, DLDevice /*device*/, uint64_t bytes,
-                           uint64_t /*alignment*/) {
+                           uint64_t /*alignment*/, const DLBridgeStream* /*stream*/) {
     auto& self = *static_cast<CopyRun*>(context);
     ++self.allocated_;
     return reinterpret_cast<void*>(static_cast<uintptr_t>(self.to_.Allocate(bytes).handle));
   }
   static void Deallocate(void* context, DLDevice device, void* memory, uint64_t /*bytes*/,
-                         uint64_t /*alignment*/) {
+                         uint64_t /*alignment*/, const DLBridgeStream* /*stream*/) {
     auto& self = *static_cast<CopyRun*>(context);
     --self.allocated_;
     DLTensor tensor = {};

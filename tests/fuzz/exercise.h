@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "dlbridge/dlbridge.h"
+#include "support/ipc.h"
 
 #ifdef __linux__
 #include <fcntl.h>
@@ -129,12 +130,15 @@ class AnyTensor {
 
 inline DLBridgePolicy TakePolicy(Input* input) {
   DLBridgePolicy policy = DLBRIDGE_POLICY_INIT;
-  policy.flags = input->Take<uint16_t>() & 0x3ffU;
+  policy.options = (input->Take<uint16_t>() & 0x3ffU) << 8;
   policy.version = {1, input->Take<uint8_t>() % 5U};
   policy.contiguity = input->Take<uint8_t>() % 4;
   policy.alignment = uint64_t{1} << (input->Take<uint8_t>() % 12);
   const auto size = input->Take<uint8_t>();
-  policy.buffer_size = size < 128 ? size : UINT64_MAX;
+  if (size < 128) {
+    policy.options |= DLBRIDGE_POLICY_LIMIT_BUFFER;
+    policy.buffer_size = size;
+  }
   return policy;
 }
 
@@ -176,7 +180,7 @@ inline void CompareWithDiagnosis(const DLManagedTensorVersioned& tensor,
 inline DLBridgeConvertOptions TakeOptions(Input* input) {
   DLBridgeConvertOptions options = DLBRIDGE_CONVERT_OPTIONS_INIT;
   // COPY would read the data, which is not there; SKIP_VALIDATION would be a lie.
-  options.flags = input->Take<uint16_t>() & 0x1deU;
+  options.options = input->Take<uint16_t>() & 0x1deU;
   options.version = {1, input->Take<uint8_t>() % 5U};
   return options;
 }
@@ -220,7 +224,7 @@ inline void Adopt(AnyTensor* tensor, Input* input) {
   const DLBridgeConvertOptions options = TakeOptions(input);
   const DLManagedTensorVersioned before = *tensor->versioned();
   DLManagedTensorVersioned* out = nullptr;
-  if (dlbridge_adopt(tensor->versioned(), &options, &out, nullptr) != DLBRIDGE_OK) {
+  if (dlbridge_import(tensor->versioned(), DLBRIDGE_KIND_VERSIONED, &options, &out, nullptr) != DLBRIDGE_OK) {
     Demand(std::memcmp(&before, tensor->versioned(), sizeof before) == 0, "refused, untouched");
     out = tensor->versioned();
   }
@@ -304,14 +308,14 @@ inline void ImportAny(const uint8_t* data, size_t size, const DLBridgePolicy& po
   DLManagedTensorVersioned* out = nullptr;
   if (used != 0) {
     std::memcpy(bytes + kHead, data, used);
-    Demand(dlbridge_ipc_import(data, size, nullptr, 0, 0, &policy, &out, nullptr) != DLBRIDGE_OK,
+    Demand(IpcImport(data, size, nullptr, 0, 0, &policy, &out, nullptr) != DLBRIDGE_OK,
            "random bytes are no descriptor");
   }
   Sign(bytes, kHead + used);
   for (const size_t fds : {size_t{0}, size_t{1}}) {
     DLBridgeError error = DLBRIDGE_ERROR_INIT;
     const DLBridgeStatus status =
-        dlbridge_ipc_import(bytes, kHead + used, &fd, fds, 0, &policy, &out, &error);
+        IpcImport(bytes, kHead + used, &fd, fds, 0, &policy, &out, &error);
     Demand(status == error.status, "a refusal says so");
     Demand((status == DLBRIDGE_OK) == (out != nullptr), "a tensor, or an error");
     if (out != nullptr) {

@@ -15,11 +15,9 @@ static inline int32_t dlbridge_header_user(void) {
   const DLBridgeApi* api = dlbridge_get_api(DLBRIDGE_ABI, sizeof(DLBridgeApi));
   DLManagedTensorVersioned* tensor = NULL;
   DLBridgeStatus status;
-
-  dlbridge_error_init(&error);
   layout.flags = DLBRIDGE_LAYOUT_EMPTY | DLBRIDGE_LAYOUT_OPAQUE;
-  policy.flags = DLBRIDGE_POLICY_REFUSE_UNKNOWN_FLAGS | DLBRIDGE_POLICY_ALLOW_SELF_OVERLAP;
-  options.flags |= DLBRIDGE_CONVERT_WRITABLE;
+  policy.flags = DLBRIDGE_POLICY_REJECT_UNKNOWN_FLAGS | DLBRIDGE_POLICY_ALLOW_SELF_OVERLAP;
+  options.flags |= DLBRIDGE_CONVERT_VOUCH_WRITABLE;
   options.policy = &policy;
   options.allocator = &allocator;
   spec.flags = DLPACK_FLAG_BITMASK_READ_ONLY;

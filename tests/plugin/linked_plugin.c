@@ -11,7 +11,7 @@
 static DLBridgeStatus stay(void) {
 #ifdef DLBRIDGE_STATIC
   static const char here = 0;
-  return dlbridge_pin_module(&here, NULL);
+  return dlbridge_module_pin(&here, NULL);
 #else
   return DLBRIDGE_OK;
 #endif
@@ -21,6 +21,7 @@ DLManagedTensorVersioned* plugin_make(int* deletions) {
   (void)deletions;
   const int64_t shape[2] = {2, 3};
   DLBridgeAllocateSpec spec = DLBRIDGE_ALLOCATE_SPEC_INIT;
+  spec.dtype = {kDLFloat, 32, 1};
   spec.ndim = 2;
   spec.shape = shape;
   DLManagedTensorVersioned* tensor = NULL;

@@ -15,12 +15,12 @@ TEST(Namespace, OfItsOwnIsRefused) {
   ASSERT_NE(handle, nullptr) << dlerror();
   const void* address = dlsym(handle, "plugin_make");
   Error error;
-  EXPECT_EQ(dlbridge_pin_module(address, &error), DLBRIDGE_ERROR_UNSUPPORTED);
+  EXPECT_EQ(dlbridge_module_pin(address, &error), DLBRIDGE_ERROR_UNSUPPORTED);
   EXPECT_TRUE(error.Says("linker namespace")) << error.message;
   EXPECT_EQ(dlerror(), nullptr) << "the loader's message is not the caller's";
 
   Plugin same_name(OWN_PLUGIN);
-  EXPECT_EQ(dlbridge_pin_module(address, nullptr), DLBRIDGE_ERROR_UNSUPPORTED);
+  EXPECT_EQ(dlbridge_module_pin(address, nullptr), DLBRIDGE_ERROR_UNSUPPORTED);
   dlclose(handle);
 }
 

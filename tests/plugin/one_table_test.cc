@@ -40,7 +40,7 @@ DLBridgeContextEntry Entry(uint64_t native, uint64_t context, int* releases) {
   entry.native_device = native;
   entry.context = context;
   entry.release = [](void* user, const DLBridgeContextEntry*) { ++*static_cast<int*>(user); };
-  entry.user = releases;
+  entry.release_context = releases;
   return entry;
 }
 
@@ -54,20 +54,20 @@ void ExpectOneTable(const DLBridgeApi& first, const DLBridgeApi& second) {
   int releases = 0;
   const DLBridgeContextEntry entry = Entry(0x51, 0xc1, &releases);
   uint64_t id = 0;
-  ASSERT_EQ(first.device_register(&entry, &id, nullptr), DLBRIDGE_OK);
+  ASSERT_EQ(first.context_register(&entry, &id, nullptr), DLBRIDGE_OK);
   DLBridgeContextEntry found = DLBRIDGE_CONTEXT_ENTRY_INIT;
-  ASSERT_EQ(second.device_lookup(kDevice, 0, &found, nullptr), DLBRIDGE_OK);
+  ASSERT_EQ(second.context_find(kDevice, 0, &found, nullptr), DLBRIDGE_OK);
   EXPECT_EQ(found.id, id);
-  EXPECT_EQ(found.user, &releases);
+  EXPECT_EQ(found.release_context, &releases);
   uint64_t other = 0;
-  EXPECT_EQ(second.device_register(&entry, &other, nullptr), DLBRIDGE_ERROR_EXISTS);
-  EXPECT_EQ(second.device_retain(id, nullptr), DLBRIDGE_OK);
-  EXPECT_EQ(first.device_unregister(id, nullptr), DLBRIDGE_OK);
+  EXPECT_EQ(second.context_register(&entry, &other, nullptr), DLBRIDGE_ERROR_EXISTS);
+  EXPECT_EQ(second.context_retain(id, nullptr), DLBRIDGE_OK);
+  EXPECT_EQ(first.context_unregister(id, nullptr), DLBRIDGE_OK);
   EXPECT_EQ(releases, 0);
   DLBridgeError error = DLBRIDGE_ERROR_INIT;
-  EXPECT_EQ(first.device_retain(id, &error), DLBRIDGE_ERROR_NOT_FOUND);
+  EXPECT_EQ(first.context_retain(id, &error), DLBRIDGE_ERROR_NOT_FOUND);
   EXPECT_NE(error.message[0], '\0');
-  EXPECT_EQ(second.device_release(id, nullptr), DLBRIDGE_OK);
+  EXPECT_EQ(second.context_release(id, nullptr), DLBRIDGE_OK);
   EXPECT_EQ(releases, 1);
 }
 
@@ -83,7 +83,7 @@ TEST(OneTable, IsThatOfTheCopyLoadedFirstWhicheverIsUsedFirst) {
       int releases = 0;
       const DLBridgeContextEntry entry = Entry(0x51, 0xc2, &releases);
       uint64_t id = 0;
-      ASSERT_EQ(second->device_register(&entry, &id, nullptr), DLBRIDGE_OK);
+      ASSERT_EQ(second->context_register(&entry, &id, nullptr), DLBRIDGE_OK);
       EXPECT_TRUE(Has(first->context_table_v1(), 0xc2));
       EXPECT_FALSE(Has(second->context_table_v1(), 0xc2));
     }));
@@ -96,11 +96,11 @@ TEST(OneTable, StaysThatOfTheFirstWhereTheSecondComesLater) {
     int releases = 0;
     const DLBridgeContextEntry entry = Entry(0x51, 0xc2, &releases);
     uint64_t id = 0;
-    ASSERT_EQ(first->device_register(&entry, &id, nullptr), DLBRIDGE_OK);
+    ASSERT_EQ(first->context_register(&entry, &id, nullptr), DLBRIDGE_OK);
     const DLBridgeApi* second = ApiOf(COPY_8);
     DLBridgeContextEntry found = DLBRIDGE_CONTEXT_ENTRY_INIT;
-    EXPECT_EQ(second->device_lookup(kDevice, 0xc2, &found, nullptr), DLBRIDGE_OK);
-    EXPECT_EQ(second->device_unregister(id, nullptr), DLBRIDGE_OK);
+    EXPECT_EQ(second->context_find(kDevice, 0xc2, &found, nullptr), DLBRIDGE_OK);
+    EXPECT_EQ(second->context_unregister(id, nullptr), DLBRIDGE_OK);
     EXPECT_EQ(releases, 1);
     ExpectOneTable(*second, *first);
   }));
@@ -120,7 +120,7 @@ TEST(OneTable, MayBeAnotherLibrarys) {
       uint64_t id = 0;
       ASSERT_EQ(table->add(&entry, &id), DLBRIDGE_OK);
       DLBridgeContextEntry found = DLBRIDGE_CONTEXT_ENTRY_INIT;
-      EXPECT_EQ(second->device_lookup(kDevice, 0, &found, nullptr), DLBRIDGE_OK);
+      EXPECT_EQ(second->context_find(kDevice, 0, &found, nullptr), DLBRIDGE_OK);
       EXPECT_EQ(found.id, id);
       EXPECT_FALSE(Has(first->context_table_v1(), 0xc2));
     })) << path;
@@ -167,7 +167,7 @@ TEST(OneTable, IsNotTheOtherLibrarysThatCameLater) {
     int releases = 0;
     const DLBridgeContextEntry entry = Entry(0x51, 0xc2, &releases);
     uint64_t id = 0;
-    ASSERT_EQ(first->device_register(&entry, &id, nullptr), DLBRIDGE_OK);
+    ASSERT_EQ(first->context_register(&entry, &id, nullptr), DLBRIDGE_OK);
     EXPECT_FALSE(Has(table, 0xc2));
     EXPECT_TRUE(Has(first->context_table_v1(), 0xc2));
   }));
@@ -182,7 +182,7 @@ TEST(OneTable, IsNeverOneOfAnotherVersion) {
     int releases = 0;
     const DLBridgeContextEntry entry = Entry(0x51, 0xc2, &releases);
     uint64_t id = 0;
-    ASSERT_EQ(second->device_register(&entry, &id, nullptr), DLBRIDGE_OK);
+    ASSERT_EQ(second->context_register(&entry, &id, nullptr), DLBRIDGE_OK);
     EXPECT_TRUE(Has(first->context_table_v1(), 0xc2));
   }));
 }
@@ -198,7 +198,7 @@ TEST(OneTable, OfAnotherLibraryBehavesAsOurs) {
       uint64_t id = 0;
       uint64_t kept = 0;
       DLBridgeContextEntry entry = Entry(0x51, 0xc1, &enumerated);
-      entry.flags = DLBRIDGE_CONTEXT_ENUMERATED;
+      entry.properties = DLBRIDGE_CONTEXT_ENUMERATED;
       ASSERT_EQ(table->add(&entry, &id), DLBRIDGE_OK);
       entry = Entry(0x52, 0xc2, &first);
       ASSERT_EQ(table->add(&entry, &kept), DLBRIDGE_OK);
@@ -207,7 +207,7 @@ TEST(OneTable, OfAnotherLibraryBehavesAsOurs) {
       entry = Entry(0x53, 0xc3, &second);
       EXPECT_EQ(table->add(&entry, &id), DLBRIDGE_ERROR_EXISTS);
       EXPECT_EQ(table->retain(kept), DLBRIDGE_OK);
-      entry.flags = DLBRIDGE_CONTEXT_REPLACE;
+      entry.properties = DLBRIDGE_CONTEXT_REPLACE;
       ASSERT_EQ(table->add(&entry, &id), DLBRIDGE_OK);
       EXPECT_EQ(first, 0);
       EXPECT_EQ(table->release(kept), DLBRIDGE_OK);
@@ -217,7 +217,7 @@ TEST(OneTable, OfAnotherLibraryBehavesAsOurs) {
       DLBridgeContextEntry found = DLBRIDGE_CONTEXT_ENTRY_INIT;
       EXPECT_EQ(table->next(&cursor, &found), DLBRIDGE_OK);
       EXPECT_EQ(cursor, id);
-      EXPECT_EQ(found.flags, uint32_t{DLBRIDGE_CONTEXT_DEFAULT});
+      EXPECT_EQ(found.properties, uint32_t{DLBRIDGE_CONTEXT_DEFAULT});
       EXPECT_EQ(table->next(&cursor, &found), DLBRIDGE_ERROR_NOT_FOUND);
       EXPECT_TRUE(InChild([&] {
         EXPECT_EQ(table->find(kDevice, 0, &found), DLBRIDGE_ERROR_FORKED);

@@ -17,7 +17,7 @@ static int64_t strides[2] = {3, 1};
 
 static int stay(void) {
 #ifdef PLUGIN_PINS_ITSELF
-  return dlbridge_pin_module(data, NULL) == DLBRIDGE_OK;
+  return dlbridge_module_pin(data, NULL) == DLBRIDGE_OK;
 #else
   return 1;
 #endif

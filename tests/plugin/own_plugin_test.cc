@@ -81,7 +81,7 @@ TEST_F(OwnPlugin, UnpinnedUpgradeIsGoneToo) {
 TEST_F(OwnPlugin, PinnedByTheHostStays) {
   DLManagedTensorVersioned* tensor = plugin_.Make(&deletions_);
   Error error;
-  ASSERT_EQ(dlbridge_pin_module(reinterpret_cast<const void*>(tensor->deleter), &error),
+  ASSERT_EQ(dlbridge_module_pin(reinterpret_cast<const void*>(tensor->deleter), &error),
             DLBRIDGE_OK)
       << error.message;
   plugin_.Close();
@@ -92,7 +92,7 @@ TEST_F(OwnPlugin, PinnedByTheHostStays) {
 
 TEST_F(OwnPlugin, PinnedByItsDataStays) {
   DLManagedTensorVersioned* tensor = plugin_.Make(&deletions_);
-  ASSERT_EQ(dlbridge_pin_module(tensor->dl_tensor.data, nullptr), DLBRIDGE_OK);
+  ASSERT_EQ(dlbridge_module_pin(tensor->dl_tensor.data, nullptr), DLBRIDGE_OK);
   plugin_.Close();
   EXPECT_TRUE(HoldsTheSix(tensor->dl_tensor));
   tensor->deleter(tensor);
@@ -166,7 +166,7 @@ TEST_F(OwnPlugin, PinnedWhereItIsHandedBackStays) {
   void* out = nullptr;
   DLBridgeKind kind = DLBRIDGE_KIND_AMBIGUOUS;
   ASSERT_EQ(
-      dlbridge_convert(source, DLBRIDGE_KIND_VERSIONED, {1, 3}, &options, &out, &kind, nullptr),
+      dlbridge_export(source, DLBRIDGE_KIND_VERSIONED, {1, 3}, &options, &out, &kind, nullptr),
       DLBRIDGE_OK);
   EXPECT_EQ(out, source);
   plugin_.Close();

@@ -56,7 +56,7 @@ class TwoCopies : public testing::TestWithParam<bool> {
   }
   DLManagedTensorVersioned* OtherAdopt(DLManagedTensorVersioned* source) const {
     DLManagedTensorVersioned* out = nullptr;
-    EXPECT_EQ(other_->adopt(source, nullptr, &out, nullptr), DLBRIDGE_OK);
+    EXPECT_EQ(other_->import_tensor(source, nullptr, &out, nullptr), DLBRIDGE_OK);
     return out;
   }
   DLManagedTensorVersioned* OtherShare(const DLManagedTensorVersioned* tensor) const {
@@ -96,10 +96,10 @@ TEST_P(TwoCopies, TensorsOfTheOtherAreForeign) {
 
   DLManagedTensorVersioned* out = nullptr;
   Error error;
-  EXPECT_EQ(dlbridge_share(tensor, &out, &error), DLBRIDGE_ERROR_NOT_OURS);
+  EXPECT_EQ(dlbridge_share(tensor, &out, &error), DLBRIDGE_ERROR_FOREIGN_TENSOR);
   EXPECT_TRUE(error.Says("adopt")) << error.message;
   DLBridgeViewSpec spec = DLBRIDGE_VIEW_SPEC_INIT;
-  EXPECT_EQ(dlbridge_view(tensor, &spec, &out, &error), DLBRIDGE_ERROR_NOT_OURS);
+  EXPECT_EQ(dlbridge_view(tensor, &spec, &out, &error), DLBRIDGE_ERROR_FOREIGN_TENSOR);
   EXPECT_EQ(out, nullptr);
   dlbridge_release_versioned(tensor);
 }
@@ -157,8 +157,8 @@ TEST_P(TwoCopies, TensorsOfOursAreForeignToTheOther) {
   DLManagedTensorVersioned* tensor = MustUpgrade(source.get());
   DLManagedTensorVersioned* out = nullptr;
   DLBridgeViewSpec spec = DLBRIDGE_VIEW_SPEC_INIT;
-  EXPECT_EQ(other_->share(tensor, &out, nullptr), DLBRIDGE_ERROR_NOT_OURS);
-  EXPECT_EQ(other_->view(tensor, &spec, &out, nullptr), DLBRIDGE_ERROR_NOT_OURS);
+  EXPECT_EQ(other_->share(tensor, &out, nullptr), DLBRIDGE_ERROR_FOREIGN_TENSOR);
+  EXPECT_EQ(other_->view(tensor, &spec, &out, nullptr), DLBRIDGE_ERROR_FOREIGN_TENSOR);
   EXPECT_EQ(out, nullptr);
   other_->release_versioned(tensor);
 }

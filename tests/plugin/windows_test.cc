@@ -70,7 +70,7 @@ TEST_F(Unloading, TakesAPluginThatIsNotPinned) {
 TEST_F(Unloading, LeavesAPinnedPlugin) {
   Load(OWN_PLUGIN);
   const HMODULE library = LoadLibraryA("dlbridge.dll");
-  auto* pin = Find<decltype(dlbridge_pin_module)>(library, "dlbridge_pin_module");
+  auto* pin = Find<decltype(dlbridge_module_pin)>(library, "dlbridge_module_pin");
   ASSERT_NE(pin, nullptr);
   EXPECT_EQ(pin(tensor_->dl_tensor.data, nullptr), DLBRIDGE_OK);
   Unload();

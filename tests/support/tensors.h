@@ -184,20 +184,30 @@ using VersionedSource = Source<DLManagedTensorVersioned>;
 
 inline DLBridgeConvertOptions Options(uint32_t flags = 0, DLPackVersion version = {0, 0}) {
   DLBridgeConvertOptions options = DLBRIDGE_CONVERT_OPTIONS_INIT;
-  options.flags = flags;
+  options.options = flags;
   options.version = version;
   return options;
 }
 
 inline DLBridgePolicy Policy(uint32_t flags = 0) {
   DLBridgePolicy policy = DLBRIDGE_POLICY_INIT;
-  policy.flags = flags;
+  policy.options = flags;
   return policy;
 }
 
-// An error that starts with values no call leaves behind.
+inline void LimitNdim(DLBridgePolicy* policy, int32_t most, int32_t least = 0) {
+  policy->options |= DLBRIDGE_POLICY_LIMIT_NDIM;
+  policy->min_ndim = least;
+  policy->max_ndim = most;
+}
+inline void LimitBuffer(DLBridgePolicy* policy, uint64_t bytes) {
+  policy->options |= DLBRIDGE_POLICY_LIMIT_BUFFER;
+  policy->buffer_size = bytes;
+}
+
+// An error as a caller has it that never initialised it.
 struct Error : DLBridgeError {
-  Error() : DLBridgeError(DLBRIDGE_ERROR_INIT) {}
+  Error() { std::memset(static_cast<DLBridgeError*>(this), 0xff, sizeof(DLBridgeError)); }
   bool Says(const char* text) const { return std::strstr(message, text) != nullptr; }
 };
 
@@ -227,7 +237,7 @@ inline DLManagedTensorVersioned* MustAdopt(DLManagedTensorVersioned* source, uin
   const DLBridgeConvertOptions options = Options(flags);
   DLManagedTensorVersioned* out = nullptr;
   Error error;
-  EXPECT_EQ(dlbridge_adopt(source, &options, &out, &error), DLBRIDGE_OK) << error.message;
+  EXPECT_EQ(dlbridge_import(source, DLBRIDGE_KIND_VERSIONED, &options, &out, &error), DLBRIDGE_OK) << error.message;
   return out;
 }
 inline DLManagedTensorVersioned* MustShare(const DLManagedTensorVersioned* tensor) {

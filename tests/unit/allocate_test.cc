@@ -17,6 +17,7 @@ namespace {
 
 DLBridgeAllocateSpec Spec(const Axes& shape) {
   DLBridgeAllocateSpec spec = DLBRIDGE_ALLOCATE_SPEC_INIT;
+  spec.dtype = {kDLFloat, 32, 1};
   spec.ndim = static_cast<int32_t>(shape.size());
   spec.shape = shape.data();
   return spec;
@@ -140,7 +141,7 @@ TEST(Allocate, TakesSubByteElementsPackedOrPadded) {
   DLManagedTensorVersioned* packed = MustAllocate(spec);
   std::memset(packed->dl_tensor.data, 1, 8);
   dlbridge_release_versioned(packed);
-  spec.flags = kPadded;
+  spec.tensor_flags = kPadded;
   DLManagedTensorVersioned* padded = MustAllocate(spec);
   EXPECT_EQ(padded->flags, kPadded);
   std::memset(padded->dl_tensor.data, 1, 15);
@@ -169,14 +170,14 @@ TEST(Allocate, RefusesWhatTheVersionCannotSay) {
   spec.version = {1, 1};
   EXPECT_EQ(Ask(spec), Refused(DLBRIDGE_OK));
   spec.dtype = Dtype(kDLFloat, 32);
-  spec.flags = 8;
+  spec.tensor_flags = 8;
   EXPECT_EQ(Ask(spec), Refused(DLBRIDGE_ERROR_UNKNOWN_CODE, DLBRIDGE_RULE_FLAGS_UNKNOWN));
 }
 
 TEST(Allocate, RefusesBrokenTensors) {
   const Axes negative = {2, -1};
   EXPECT_EQ(Ask(Spec(negative)),
-            Refused(DLBRIDGE_ERROR_INVALID_TENSOR, DLBRIDGE_RULE_DIM_NEGATIVE));
+            Refused(DLBRIDGE_ERROR_INVALID_TENSOR, DLBRIDGE_RULE_EXTENT_NEGATIVE));
   const Axes huge = {INT64_MAX, 2};
   EXPECT_EQ(Ask(Spec(huge)), Refused(DLBRIDGE_ERROR_INVALID_TENSOR, DLBRIDGE_RULE_COUNT_OVERFLOW));
   const Axes large = {INT64_MAX / 2};
@@ -212,7 +213,7 @@ TEST(Allocate, NeedsBothFunctionsOfAnAllocator) {
   DLBridgeAllocateSpec spec = Spec({});
   spec.allocator = &hook;
   EXPECT_EQ(Ask(spec), Refused(DLBRIDGE_ERROR_INVALID_ARGUMENT));
-  hook.allocate = [](void*, DLDevice, uint64_t, uint64_t) -> void* { return nullptr; };
+  hook.allocate = [](void*, DLDevice, uint64_t, uint64_t, const DLBridgeStream* /*stream*/) -> void* { return nullptr; };
   EXPECT_EQ(Ask(spec), Refused(DLBRIDGE_ERROR_INVALID_ARGUMENT));
 }
 
@@ -223,7 +224,7 @@ struct Handles {
   uint64_t bytes = 0;
   uint64_t alignment = 0;
 
-  static void* Allocate(void* context, DLDevice device, uint64_t bytes, uint64_t alignment) {
+  static void* Allocate(void* context, DLDevice device, uint64_t bytes, uint64_t alignment, const DLBridgeStream* /*stream*/) {
     auto* self = static_cast<Handles*>(context);
     ++self->live;
     self->device = device;
@@ -232,7 +233,7 @@ struct Handles {
     return reinterpret_cast<void*>(uintptr_t{7});
   }
   static void Deallocate(void* context, DLDevice device, void* memory, uint64_t bytes,
-                         uint64_t alignment) {
+                         uint64_t alignment, const DLBridgeStream* /*stream*/) {
     auto* self = static_cast<Handles*>(context);
     --self->live;
     EXPECT_EQ(memory, reinterpret_cast<void*>(uintptr_t{7}));

@@ -124,7 +124,7 @@ TEST(LevelDevice, IncludesTheLevelsBelow) {
   spec.shape = {2, -3};
   Error error;
   EXPECT_EQ(Validate(spec, &error), DLBRIDGE_ERROR_INVALID_TENSOR);
-  EXPECT_EQ(error.rule, DLBRIDGE_RULE_DIM_NEGATIVE);
+  EXPECT_EQ(error.rule, DLBRIDGE_RULE_EXTENT_NEGATIVE);
 }
 
 TEST(LevelDevice, RefusesWhatCannotBeAsked) {

@@ -42,7 +42,7 @@ DLBridgeContextEntry Cuda(int32_t id, uint64_t context, uint32_t flags = 0) {
   entry.device = Device(kDLCUDA, id);
   entry.native_device = static_cast<uint64_t>(id);
   entry.context = context;
-  entry.flags = flags;
+  entry.properties = flags;
   return entry;
 }
 
@@ -53,33 +53,33 @@ DLBridgeContextEntry OneApi(int32_t id, uint64_t native, uint64_t context, uint3
   entry.platform = 7;
   entry.native_device = native;
   entry.context = context;
-  entry.flags = flags;
+  entry.properties = flags;
   return entry;
 }
 
 DLBridgeContextEntry With(DLBridgeContextEntry entry, Releases* releases) {
   entry.release = &Releases::Release;
-  entry.user = releases;
+  entry.release_context = releases;
   return entry;
 }
 
 uint64_t MustRegister(const DLBridgeContextEntry& entry) {
   uint64_t id = 0;
   Error error;
-  EXPECT_EQ(dlbridge_device_register(&entry, &id, &error), DLBRIDGE_OK) << error.message;
+  EXPECT_EQ(dlbridge_context_register(&entry, &id, &error), DLBRIDGE_OK) << error.message;
   EXPECT_NE(id, 0U);
   return id;
 }
 
 void MustUnregister(uint64_t id) {
   Error error;
-  EXPECT_EQ(dlbridge_device_unregister(id, &error), DLBRIDGE_OK) << error.message;
+  EXPECT_EQ(dlbridge_context_unregister(id, &error), DLBRIDGE_OK) << error.message;
 }
 
 // The id of what is found, or 0.
 uint64_t Find(DLDevice device, uint64_t context = 0) {
   DLBridgeContextEntry found = DLBRIDGE_CONTEXT_ENTRY_INIT;
-  return dlbridge_device_lookup(device, context, &found, nullptr) == DLBRIDGE_OK ? found.id : 0;
+  return dlbridge_context_find(device, context, &found, nullptr) == DLBRIDGE_OK ? found.id : 0;
 }
 
 // As the table itself answers: nothing is enumerated.
@@ -94,12 +94,12 @@ TEST(ContextTable, FindsWhatWasRegistered) {
   entry.uuid[3] = 9;
   const uint64_t id = MustRegister(entry);
   DLBridgeContextEntry found = DLBRIDGE_CONTEXT_ENTRY_INIT;
-  ASSERT_EQ(dlbridge_device_lookup(Device(kDLOneAPI, 100), 0, &found, nullptr), DLBRIDGE_OK);
+  ASSERT_EQ(dlbridge_context_find(Device(kDLOneAPI, 100), 0, &found, nullptr), DLBRIDGE_OK);
   DLBridgeContextEntry expected = entry;
   expected.id = id;
-  expected.flags = DLBRIDGE_CONTEXT_PRIVATE | DLBRIDGE_CONTEXT_DEFAULT;
+  expected.properties = DLBRIDGE_CONTEXT_PRIVATE | DLBRIDGE_CONTEXT_DEFAULT;
   EXPECT_EQ(std::memcmp(&found, &expected, sizeof found), 0);
-  ASSERT_EQ(dlbridge_device_lookup(Device(kDLOneAPI, 100), 0xc1, &found, nullptr), DLBRIDGE_OK);
+  ASSERT_EQ(dlbridge_context_find(Device(kDLOneAPI, 100), 0xc1, &found, nullptr), DLBRIDGE_OK);
   EXPECT_EQ(found.id, id);
   MustUnregister(id);
 }
@@ -113,7 +113,7 @@ TEST(ContextTable, SaysWhichContextIsMissing) {
   const uint64_t id = MustRegister(OneApi(101, 0x51, 0xc1));
   DLBridgeContextEntry found = DLBRIDGE_CONTEXT_ENTRY_INIT;
   Error error;
-  EXPECT_EQ(dlbridge_device_lookup(Device(kDLOneAPI, 101), 0xc2, &found, &error),
+  EXPECT_EQ(dlbridge_context_find(Device(kDLOneAPI, 101), 0xc2, &found, &error),
             DLBRIDGE_ERROR_NOT_FOUND);
   EXPECT_TRUE(error.Says("no such context of oneapi:101")) << error.message;
   EXPECT_EQ(found.id, 0U);
@@ -124,7 +124,7 @@ TEST(ContextTable, HasNothingOfDevicesWithoutContexts) {
   DLBridgeContextEntry found = DLBRIDGE_CONTEXT_ENTRY_INIT;
   for (const int32_t type : {int32_t{kDLCPU}, int32_t{kDLVulkan}, int32_t{kDLMetal}, 0, -5, 999}) {
     Error error;
-    EXPECT_EQ(dlbridge_device_lookup(Device(type), 0, &found, &error), DLBRIDGE_ERROR_UNSUPPORTED);
+    EXPECT_EQ(dlbridge_context_find(Device(type), 0, &found, &error), DLBRIDGE_ERROR_UNSUPPORTED);
     EXPECT_TRUE(error.Says("device")) << error.message;
   }
 }
@@ -164,7 +164,7 @@ TEST(ContextTableDefault, IsTheOneThatAskedForIt) {
   EXPECT_EQ(Find(Device(kDLCUDA, 111)), second);
   DLBridgeContextEntry found = DLBRIDGE_CONTEXT_ENTRY_INIT;
   ASSERT_EQ(TableFind(Device(kDLCUDA, 111), 0xc1, &found), DLBRIDGE_OK);
-  EXPECT_EQ(found.flags, 0U);
+  EXPECT_EQ(found.properties, 0U);
   const uint64_t third = MustRegister(Cuda(111, 0xc3, DLBRIDGE_CONTEXT_DEFAULT));
   EXPECT_EQ(Find(Device(kDLCUDA, 111)), third);
   MustUnregister(third);
@@ -197,7 +197,7 @@ TEST(ContextTableDefault, OfAnApplicationGoesBeforeAnEnumeratedOne) {
 void ExpectExists(const DLBridgeContextEntry& entry) {
   uint64_t id = 77;
   Error error;
-  EXPECT_EQ(dlbridge_device_register(&entry, &id, &error), DLBRIDGE_ERROR_EXISTS);
+  EXPECT_EQ(dlbridge_context_register(&entry, &id, &error), DLBRIDGE_ERROR_EXISTS);
   EXPECT_TRUE(error.Says("REPLACE")) << error.message;
   EXPECT_EQ(id, 77U);
 }
@@ -221,15 +221,15 @@ TEST(ContextTableConflict, IsAnotherNativeDeviceUnlessItReplaces) {
   DLBridgeContextEntry opencl = OneApi(121, 0x51, 0xc3);
   opencl.backend = DLBRIDGE_BACKEND_OPENCL;
   ExpectExists(opencl);
-  EXPECT_EQ(dlbridge_device_retain(b, nullptr), DLBRIDGE_OK);
+  EXPECT_EQ(dlbridge_context_retain(b, nullptr), DLBRIDGE_OK);
   const uint64_t c = MustRegister(OneApi(121, 0x52, 0xc3, DLBRIDGE_CONTEXT_REPLACE));
   EXPECT_EQ(first.count, 1);
   EXPECT_EQ(first.last.id, a);
   EXPECT_EQ(second.count, 0) << "it is kept";
   EXPECT_EQ(Find(Device(kDLOneAPI, 121)), c);
   EXPECT_EQ(Find(Device(kDLOneAPI, 121), 0xc2), 0U);
-  EXPECT_EQ(dlbridge_device_unregister(b, nullptr), DLBRIDGE_ERROR_NOT_FOUND);
-  EXPECT_EQ(dlbridge_device_release(b, nullptr), DLBRIDGE_OK);
+  EXPECT_EQ(dlbridge_context_unregister(b, nullptr), DLBRIDGE_ERROR_NOT_FOUND);
+  EXPECT_EQ(dlbridge_context_release(b, nullptr), DLBRIDGE_OK);
   EXPECT_EQ(second.count, 1);
   MustUnregister(c);
 }
@@ -293,10 +293,10 @@ const BadEntry kBadEntries[] = {
        entry->queue = 1;
        entry->queue_kind = DLBRIDGE_STREAM_IMMEDIATE_LIST;
      }},
-    {"flags", [](DLBridgeContextEntry* entry) { entry->flags = 1U << 4; }},
+    {"flags", [](DLBridgeContextEntry* entry) { entry->properties = 1U << 4; }},
     {"REPLACE",
      [](DLBridgeContextEntry* entry) {
-       entry->flags = DLBRIDGE_CONTEXT_ENUMERATED | DLBRIDGE_CONTEXT_REPLACE;
+       entry->properties = DLBRIDGE_CONTEXT_ENUMERATED | DLBRIDGE_CONTEXT_REPLACE;
      }},
     {"ordinal",
      [](DLBridgeContextEntry* entry) {
@@ -323,7 +323,7 @@ TEST(ContextTableArguments, AreChecked) {
     bad.spoil(&entry);
     uint64_t id = 77;
     Error error;
-    EXPECT_EQ(dlbridge_device_register(&entry, &id, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT)
+    EXPECT_EQ(dlbridge_context_register(&entry, &id, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT)
         << bad.says;
     EXPECT_TRUE(error.Says(bad.says)) << error.message;
     EXPECT_EQ(dlbridge_context_table_v1()->add(&entry, &id), DLBRIDGE_ERROR_INVALID_ARGUMENT)
@@ -337,12 +337,12 @@ TEST(ContextTableArguments, MayNotBeNull) {
   DLBridgeContextEntry entry = Cuda(131, 1);
   uint64_t number = 0;
   Error error;
-  EXPECT_EQ(dlbridge_device_register(nullptr, &number, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
-  EXPECT_EQ(dlbridge_device_register(&entry, nullptr, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
-  EXPECT_EQ(dlbridge_device_lookup(entry.device, 0, nullptr, &error),
+  EXPECT_EQ(dlbridge_context_register(nullptr, &number, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(dlbridge_context_register(&entry, nullptr, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(dlbridge_context_find(entry.device, 0, nullptr, &error),
             DLBRIDGE_ERROR_INVALID_ARGUMENT);
-  EXPECT_EQ(dlbridge_device_next(nullptr, &entry, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
-  EXPECT_EQ(dlbridge_device_next(&number, nullptr, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(dlbridge_context_next(nullptr, &entry, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(dlbridge_context_next(&number, nullptr, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
   const DLBridgeContextTable& table = *dlbridge_context_table_v1();
   EXPECT_EQ(table.add(nullptr, &number), DLBRIDGE_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(table.add(&entry, nullptr), DLBRIDGE_ERROR_INVALID_ARGUMENT);
@@ -363,9 +363,9 @@ TEST(ContextTableOwnership, EndsWithUnregister) {
   EXPECT_EQ(releases.thread, std::this_thread::get_id());
   EXPECT_EQ(releases.last.id, id);
   EXPECT_EQ(releases.last.context, 0xc1U);
-  EXPECT_EQ(releases.last.flags, 0U);
+  EXPECT_EQ(releases.last.properties, 0U);
   Error error;
-  EXPECT_EQ(dlbridge_device_unregister(id, &error), DLBRIDGE_ERROR_NOT_FOUND);
+  EXPECT_EQ(dlbridge_context_unregister(id, &error), DLBRIDGE_ERROR_NOT_FOUND);
   EXPECT_TRUE(error.Says("registered")) << error.message;
   EXPECT_EQ(releases.count, 1);
 }
@@ -373,18 +373,18 @@ TEST(ContextTableOwnership, EndsWithUnregister) {
 TEST(ContextTableOwnership, LastsAsLongAsSomebodyKeepsIt) {
   Releases releases;
   const uint64_t id = MustRegister(With(Cuda(141, 0xc1), &releases));
-  EXPECT_EQ(dlbridge_device_retain(id, nullptr), DLBRIDGE_OK);
-  EXPECT_EQ(dlbridge_device_retain(id, nullptr), DLBRIDGE_OK);
+  EXPECT_EQ(dlbridge_context_retain(id, nullptr), DLBRIDGE_OK);
+  EXPECT_EQ(dlbridge_context_retain(id, nullptr), DLBRIDGE_OK);
   MustUnregister(id);
   Error error;
-  EXPECT_EQ(dlbridge_device_retain(id, &error), DLBRIDGE_ERROR_NOT_FOUND);
+  EXPECT_EQ(dlbridge_context_retain(id, &error), DLBRIDGE_ERROR_NOT_FOUND);
   EXPECT_TRUE(error.Says("registered")) << error.message;
-  EXPECT_EQ(dlbridge_device_release(id, nullptr), DLBRIDGE_OK);
+  EXPECT_EQ(dlbridge_context_release(id, nullptr), DLBRIDGE_OK);
   EXPECT_EQ(releases.count, 0);
-  std::thread([&] { EXPECT_EQ(dlbridge_device_release(id, nullptr), DLBRIDGE_OK); }).join();
+  std::thread([&] { EXPECT_EQ(dlbridge_context_release(id, nullptr), DLBRIDGE_OK); }).join();
   EXPECT_EQ(releases.count, 1);
   EXPECT_NE(releases.thread, std::this_thread::get_id());
-  EXPECT_EQ(dlbridge_device_release(id, nullptr), DLBRIDGE_ERROR_NOT_FOUND);
+  EXPECT_EQ(dlbridge_context_release(id, nullptr), DLBRIDGE_ERROR_NOT_FOUND);
   EXPECT_EQ(releases.count, 1);
 }
 
@@ -392,7 +392,7 @@ TEST(ContextTableOwnership, OfTheRegistrationIsNotTakenByOneReleaseTooMany) {
   Releases releases;
   const uint64_t id = MustRegister(With(Cuda(142, 0xc1), &releases));
   Error error;
-  EXPECT_EQ(dlbridge_device_release(id, &error), DLBRIDGE_ERROR_NOT_FOUND);
+  EXPECT_EQ(dlbridge_context_release(id, &error), DLBRIDGE_ERROR_NOT_FOUND);
   EXPECT_TRUE(error.Says("keeps")) << error.message;
   EXPECT_EQ(releases.count, 0);
   EXPECT_EQ(Find(Device(kDLCUDA, 142)), id);
@@ -401,9 +401,9 @@ TEST(ContextTableOwnership, OfTheRegistrationIsNotTakenByOneReleaseTooMany) {
 
 TEST(ContextTableOwnership, IdsThatNeverWereAreNotFound) {
   for (const uint64_t id : {uint64_t{0}, uint64_t{1} << 40, UINT64_MAX}) {
-    EXPECT_EQ(dlbridge_device_retain(id, nullptr), DLBRIDGE_ERROR_NOT_FOUND);
-    EXPECT_EQ(dlbridge_device_release(id, nullptr), DLBRIDGE_ERROR_NOT_FOUND);
-    EXPECT_EQ(dlbridge_device_unregister(id, nullptr), DLBRIDGE_ERROR_NOT_FOUND);
+    EXPECT_EQ(dlbridge_context_retain(id, nullptr), DLBRIDGE_ERROR_NOT_FOUND);
+    EXPECT_EQ(dlbridge_context_release(id, nullptr), DLBRIDGE_ERROR_NOT_FOUND);
+    EXPECT_EQ(dlbridge_context_unregister(id, nullptr), DLBRIDGE_ERROR_NOT_FOUND);
   }
 }
 
@@ -421,7 +421,7 @@ TEST(ContextTableOwnership, CallbacksHoldNoLock) {
   DLBridgeContextEntry entry = Cuda(144, 0xc1);
   static uint64_t from_callback;
   entry.release = [](void* /*user*/, const DLBridgeContextEntry* old) {
-    EXPECT_EQ(dlbridge_device_unregister(old->id, nullptr), DLBRIDGE_ERROR_NOT_FOUND);
+    EXPECT_EQ(dlbridge_context_unregister(old->id, nullptr), DLBRIDGE_ERROR_NOT_FOUND);
     from_callback = MustRegister(Cuda(145, 0xc1));
   };
   MustUnregister(MustRegister(entry));
@@ -440,7 +440,7 @@ TEST(ContextTableNext, MeetsEachEntryOnce) {
   std::vector<uint64_t> met;
   DLBridgeContextEntry entry = DLBRIDGE_CONTEXT_ENTRY_INIT;
   uint64_t cursor = 0;
-  while (dlbridge_device_next(&cursor, &entry, nullptr) == DLBRIDGE_OK) {
+  while (dlbridge_context_next(&cursor, &entry, nullptr) == DLBRIDGE_OK) {
     EXPECT_EQ(entry.id, cursor);
     met.push_back(cursor);
     if (met.size() == 10) {
@@ -451,7 +451,7 @@ TEST(ContextTableNext, MeetsEachEntryOnce) {
   ids.erase(ids.begin() + 20);
   EXPECT_EQ(met, ids);
   Error error;
-  EXPECT_EQ(dlbridge_device_next(&cursor, &entry, &error), DLBRIDGE_ERROR_NOT_FOUND);
+  EXPECT_EQ(dlbridge_context_next(&cursor, &entry, &error), DLBRIDGE_ERROR_NOT_FOUND);
   EXPECT_TRUE(error.Says("cursor")) << error.message;
   ids.erase(ids.begin() + 5);
   for (const uint64_t id : ids) {
@@ -498,7 +498,7 @@ TEST(ContextTableThreads, ReadKeepAndChangeAtOnce) {
     for (Watched& state : watched) {
       DLBridgeContextEntry entry = Cuda(160, 0xc1);
       entry.release = &Watched::Release;
-      entry.user = &state;
+      entry.release_context = &state;
       MustUnregister(MustRegister(entry));
       std::this_thread::yield();
     }
@@ -520,15 +520,15 @@ TEST(ContextTableThreads, ReadKeepAndChangeAtOnce) {
           continue;
         }
         EXPECT_EQ(entry.context, 0xc1U);
-        auto* state = static_cast<Watched*>(entry.user);
-        if (dlbridge_device_retain(entry.id, nullptr) == DLBRIDGE_OK) {
+        auto* state = static_cast<Watched*>(entry.release_context);
+        if (dlbridge_context_retain(entry.id, nullptr) == DLBRIDGE_OK) {
           state->kept.fetch_add(1);
           EXPECT_EQ(state->released.load(), 0);
           state->kept.fetch_sub(1);
-          EXPECT_EQ(dlbridge_device_release(entry.id, nullptr), DLBRIDGE_OK);
+          EXPECT_EQ(dlbridge_context_release(entry.id, nullptr), DLBRIDGE_OK);
         }
         uint64_t cursor = 0;
-        while (dlbridge_device_next(&cursor, &entry, nullptr) == DLBRIDGE_OK) {
+        while (dlbridge_context_next(&cursor, &entry, nullptr) == DLBRIDGE_OK) {
         }
       }
     });
@@ -560,13 +560,13 @@ TEST(ContextTableThreads, OneOfManyRegistersAndOneUnregisters) {
     race([&] {
       const DLBridgeContextEntry entry = With(Cuda(162, 0xc1), &releases);
       uint64_t mine = 0;
-      if (dlbridge_device_register(&entry, &mine, nullptr) == DLBRIDGE_OK) {
+      if (dlbridge_context_register(&entry, &mine, nullptr) == DLBRIDGE_OK) {
         registered.fetch_add(1);
         id.store(mine);
       }
     });
     race([&] {
-      if (dlbridge_device_unregister(id.load(), nullptr) == DLBRIDGE_OK) {
+      if (dlbridge_context_unregister(id.load(), nullptr) == DLBRIDGE_OK) {
         unregistered.fetch_add(1);
       }
     });
@@ -584,18 +584,18 @@ TEST(ContextTableFork, EntriesOfBeforeAreRefusedInTheChild) {
   Releases releases;
   const uint64_t id = MustRegister(With(Cuda(170, 0xc1), &releases));
   const uint64_t other = MustRegister(Cuda(171, 0xc1));
-  ASSERT_EQ(dlbridge_device_retain(id, nullptr), DLBRIDGE_OK);
+  ASSERT_EQ(dlbridge_context_retain(id, nullptr), DLBRIDGE_OK);
   EXPECT_TRUE(InChild([&] {
     DLBridgeContextEntry entry = DLBRIDGE_CONTEXT_ENTRY_INIT;
     Error error;
-    EXPECT_EQ(dlbridge_device_lookup(Device(kDLCUDA, 170), 0, &entry, &error),
+    EXPECT_EQ(dlbridge_context_find(Device(kDLCUDA, 170), 0, &entry, &error),
               DLBRIDGE_ERROR_FORKED);
     EXPECT_TRUE(error.Says("forked")) << error.message;
-    EXPECT_EQ(dlbridge_device_retain(id, nullptr), DLBRIDGE_ERROR_FORKED);
-    EXPECT_EQ(dlbridge_device_release(id, nullptr), DLBRIDGE_ERROR_FORKED);
-    EXPECT_EQ(dlbridge_device_unregister(id, nullptr), DLBRIDGE_ERROR_FORKED);
+    EXPECT_EQ(dlbridge_context_retain(id, nullptr), DLBRIDGE_ERROR_FORKED);
+    EXPECT_EQ(dlbridge_context_release(id, nullptr), DLBRIDGE_ERROR_FORKED);
+    EXPECT_EQ(dlbridge_context_unregister(id, nullptr), DLBRIDGE_ERROR_FORKED);
     uint64_t cursor = 0;
-    EXPECT_EQ(dlbridge_device_next(&cursor, &entry, nullptr), DLBRIDGE_ERROR_NOT_FOUND);
+    EXPECT_EQ(dlbridge_context_next(&cursor, &entry, nullptr), DLBRIDGE_ERROR_NOT_FOUND);
 
     const uint64_t own = MustRegister(Cuda(170, 0xc1));
     EXPECT_GT(own, other);
@@ -605,7 +605,7 @@ TEST(ContextTableFork, EntriesOfBeforeAreRefusedInTheChild) {
     EXPECT_EQ(releases.count, 0);
   }));
   EXPECT_EQ(Find(Device(kDLCUDA, 170)), id);
-  EXPECT_EQ(dlbridge_device_release(id, nullptr), DLBRIDGE_OK);
+  EXPECT_EQ(dlbridge_context_release(id, nullptr), DLBRIDGE_OK);
   MustUnregister(id);
   EXPECT_EQ(releases.count, 1);
   MustUnregister(other);

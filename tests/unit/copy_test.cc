@@ -176,7 +176,7 @@ TEST(Copy, OfLegacySaysCopiedAndWritable) {
     }
     LegacySource source(spec);
     DLBridgeConvertOptions options = Options(DLBRIDGE_CONVERT_COPY);
-    options.source_flags = spec.flags;
+    options.tensor_flags = spec.flags;
     const std::vector<Element> expected = ElementsOf(*source.tensor(), spec.strides, spec.flags);
     DLManagedTensorVersioned* copy = nullptr;
     ASSERT_EQ(dlbridge_upgrade(source.get(), &options, &copy, nullptr), DLBRIDGE_OK) << Show(spec);
@@ -202,20 +202,17 @@ TEST(Copy, OfManyElementsOfOneIsMadeElementByElement) {
   dlbridge_release_versioned(copy);
 }
 
-TEST(Copy, WorksWithMoreAxesThanAnyOtherLimit) {
-  // 100 axes, of which five are longer than 1; their strides lead nowhere else.
-  Axes shape(100, 1);
-  Axes strides(100, INT64_MIN);
+TEST(Copy, WorksWithAsManyAxesAsThereMayBe) {
+  // Of all axes five are longer than 1; the strides of the others lead nowhere.
+  Axes shape(DLBRIDGE_MAX_NDIM, 1);
+  Axes strides(DLBRIDGE_MAX_NDIM, INT64_MIN);
   for (size_t i = 0; i < 5; ++i) {
-    shape[i * 20] = 2;
-    strides[i * 20] = int64_t{1} << i;
+    shape[i * 15] = 2;
+    strides[i * 15] = int64_t{1} << i;
   }
   TensorSpec spec(shape, strides);
   spec.dtype = Dtype(kDLUInt, 8);
-  DLBridgePolicy policy = Policy();
-  policy.max_ndim = 100;
-  DLBridgeConvertOptions options = Options(DLBRIDGE_CONVERT_COPY);
-  options.policy = &policy;
+  const DLBridgeConvertOptions options = Options(DLBRIDGE_CONVERT_COPY);
   LegacySource source(spec);
   const unsigned char second = static_cast<unsigned char*>(source.tensor()->data)[16];
   DLManagedTensorVersioned* copy = nullptr;
@@ -226,7 +223,7 @@ TEST(Copy, WorksWithMoreAxesThanAnyOtherLimit) {
 
 TEST(Copy, IsRefusedWhereTheCpuCannotRead) {
   for (int32_t type = -1; type < 24; ++type) {
-    const bool readable = dlbridge_host_accessible(type) == DLBRIDGE_YES;
+    const bool readable = dlbridge_host_accessible(type, nullptr) == DLBRIDGE_YES;
     EXPECT_EQ(readable, type == kDLCPU || type == kDLCUDAHost || type == kDLROCMHost ||
                             type == kDLCUDAManaged);
     TensorSpec spec;
@@ -286,7 +283,7 @@ struct Recorder {
   std::vector<Request> allocated;
   std::vector<Request> freed;
 
-  static void* Allocate(void* context, DLDevice device, uint64_t bytes, uint64_t alignment) {
+  static void* Allocate(void* context, DLDevice device, uint64_t bytes, uint64_t alignment, const DLBridgeStream* /*stream*/) {
     void* memory = AllocateAligned(alignment, bytes);
     if (memory == nullptr) {
       return nullptr;
@@ -296,7 +293,7 @@ struct Recorder {
     return memory;
   }
   static void Deallocate(void* context, DLDevice device, void* memory, uint64_t bytes,
-                         uint64_t alignment) {
+                         uint64_t alignment, const DLBridgeStream* /*stream*/) {
     static_cast<Recorder*>(context)->freed.push_back(
         {device.device_type, device.device_id, bytes, alignment, memory});
     FreeAligned(memory);

@@ -81,7 +81,7 @@ DLBridgeRule AdoptRule(const TensorSpec& spec, const DLBridgeConvertOptions& opt
   VersionedSource source(spec);
   DLManagedTensorVersioned* out = nullptr;
   Error error;
-  if (dlbridge_adopt(source.get(), &options, &out, &error) == DLBRIDGE_OK) {
+  if (dlbridge_import(source.get(), DLBRIDGE_KIND_VERSIONED, &options, &out, &error) == DLBRIDGE_OK) {
     dlbridge_release_versioned(out);
     return DLBRIDGE_RULE_NONE;
   }
@@ -158,7 +158,7 @@ TEST(MajorVersion, OtherThanOneIsRefusedBeforeAnythingElseIsRead) {
     Error error;
     EXPECT_EQ(dlbridge_validate_versioned(tensor, nullptr, &error), DLBRIDGE_ERROR_VERSION);
     EXPECT_EQ(error.rule, DLBRIDGE_RULE_VERSION_MAJOR);
-    EXPECT_EQ(dlbridge_adopt(tensor, nullptr, &out, &error), DLBRIDGE_ERROR_VERSION);
+    EXPECT_EQ(dlbridge_import(tensor, DLBRIDGE_KIND_VERSIONED, nullptr, &out, &error), DLBRIDGE_ERROR_VERSION);
     EXPECT_EQ(dlbridge_downgrade(tensor, nullptr, &legacy, &error), DLBRIDGE_ERROR_VERSION);
     EXPECT_EQ(error.rule, DLBRIDGE_RULE_VERSION_MAJOR);
   }
@@ -190,7 +190,7 @@ TEST(LegacyWritability, UnknownMeansReadOnlyUnlessTheCallerVouches) {
   for (const bool vouched : {false, true}) {
     LegacySource source;
     DLManagedTensorVersioned* up =
-        MustUpgrade(source.get(), vouched ? uint32_t{DLBRIDGE_CONVERT_WRITABLE} : 0U);
+        MustUpgrade(source.get(), vouched ? uint32_t{DLBRIDGE_CONVERT_VOUCH_WRITABLE} : 0U);
     EXPECT_EQ(up->flags, vouched ? 0U : kReadOnly);
     dlbridge_release_versioned(up);
   }
@@ -198,7 +198,7 @@ TEST(LegacyWritability, UnknownMeansReadOnlyUnlessTheCallerVouches) {
   EXPECT_EQ(LegacyRule(TensorSpec(), &writable), DLBRIDGE_RULE_NOT_WRITABLE);
   EXPECT_EQ(VersionedRule(TensorSpec(), &writable), DLBRIDGE_RULE_NONE);
   EXPECT_EQ(VersionedRule(FlagsSpec(kReadOnly), &writable), DLBRIDGE_RULE_NOT_WRITABLE);
-  writable.flags |= DLBRIDGE_POLICY_VOUCH_WRITABLE;
+  writable.options |= DLBRIDGE_POLICY_VOUCH_WRITABLE;
   EXPECT_EQ(LegacyRule(TensorSpec(), &writable), DLBRIDGE_RULE_NONE);
   EXPECT_EQ(VersionedRule(FlagsSpec(kReadOnly), &writable), DLBRIDGE_RULE_NOT_WRITABLE);
 }
@@ -207,7 +207,7 @@ TEST(LegacyWritability, OfABareTensorIsUnknownToo) {
   LegacySource source;
   DLBridgePolicy writable = Policy(DLBRIDGE_POLICY_REQUIRE_WRITABLE);
   EXPECT_EQ(dlbridge_validate(source.tensor(), 0, &writable, nullptr), DLBRIDGE_ERROR_POLICY);
-  writable.flags |= DLBRIDGE_POLICY_VOUCH_WRITABLE;
+  writable.options |= DLBRIDGE_POLICY_VOUCH_WRITABLE;
   EXPECT_EQ(dlbridge_validate(source.tensor(), 0, &writable, nullptr), DLBRIDGE_OK);
   EXPECT_EQ(dlbridge_validate(source.tensor(), kReadOnly, &writable, nullptr),
             DLBRIDGE_ERROR_POLICY);
@@ -243,7 +243,7 @@ TEST(RoundTripFlags, AreKeptThroughLegacyAndBack) {
       VersionedSource source(spec);
       DLManagedTensor* down = MustDowngrade(source.get(), DLBRIDGE_CONVERT_DROP_READ_ONLY |
                                                               DLBRIDGE_CONVERT_DROP_PADDED |
-                                                              DLBRIDGE_CONVERT_NEWER_CODES);
+                                                              DLBRIDGE_CONVERT_ALLOW_NEWER_CODES);
       DLManagedTensorVersioned* up = MustUpgrade(down, reshape);
       EXPECT_EQ(up->flags, flags);
       dlbridge_release_versioned(up);
@@ -350,7 +350,7 @@ TEST(EmptyTensors, AreAcceptedWithAnyPointerAndAlwaysContiguous) {
       EXPECT_EQ(LegacyRule(EmptySpec(null_data), &contiguous), DLBRIDGE_RULE_NONE);
     }
     const DLBridgeLayout layout = LayoutOf(EmptySpec(null_data));
-    EXPECT_EQ(layout.flags, uint32_t{DLBRIDGE_LAYOUT_EMPTY | DLBRIDGE_LAYOUT_C_CONTIGUOUS |
+    EXPECT_EQ(layout.properties, uint32_t{DLBRIDGE_LAYOUT_EMPTY | DLBRIDGE_LAYOUT_C_CONTIGUOUS |
                                      DLBRIDGE_LAYOUT_F_CONTIGUOUS});
     EXPECT_EQ(layout.begin, 0);
     EXPECT_EQ(layout.end, 0);
@@ -410,7 +410,7 @@ TEST(NullData, IsRefusedUnlessEmpty) {
 TEST(SizeOneAxes, AreIgnoredOnTheWayInAndCompactWhereAskedFor) {
   const TensorSpec spec({2, 1, 3, 1}, {3, -12345, 1, 0});
   DLBridgePolicy strict =
-      Policy(DLBRIDGE_POLICY_REFUSE_NEGATIVE_STRIDES | DLBRIDGE_POLICY_REFUSE_ZERO_STRIDES);
+      Policy(DLBRIDGE_POLICY_REJECT_NEGATIVE_STRIDES | DLBRIDGE_POLICY_REJECT_ZERO_STRIDES);
   strict.contiguity = DLBRIDGE_CONTIGUITY_C;
   EXPECT_EQ(LegacyRule(spec, &strict), DLBRIDGE_RULE_NONE);
   LegacySource kept(spec);
@@ -429,11 +429,11 @@ TEST(NegativeStrides, AreLegalReportedAndRefusedByPolicyOnly) {
   EXPECT_EQ(LegacyRule(spec), DLBRIDGE_RULE_NONE);
   EXPECT_EQ(UpgradeRule(spec), DLBRIDGE_RULE_NONE);
   const DLBridgeLayout layout = LayoutOf(spec);
-  EXPECT_EQ(layout.flags, uint32_t{DLBRIDGE_LAYOUT_NEGATIVE_STRIDES});
+  EXPECT_EQ(layout.properties, uint32_t{DLBRIDGE_LAYOUT_NEGATIVE_STRIDES});
   EXPECT_EQ(layout.negative_axes, 1U);
   EXPECT_EQ(layout.begin, -12);
   EXPECT_EQ(layout.end, 12);
-  const DLBridgePolicy refuses = Policy(DLBRIDGE_POLICY_REFUSE_NEGATIVE_STRIDES);
+  const DLBridgePolicy refuses = Policy(DLBRIDGE_POLICY_REJECT_NEGATIVE_STRIDES);
   EXPECT_EQ(LegacyRule(spec, &refuses), DLBRIDGE_RULE_NEGATIVE_STRIDE);
 }
 
@@ -442,10 +442,10 @@ TEST(ZeroStrides, AreLegalReportedAndRefusedByPolicyOnly) {
   EXPECT_EQ(LegacyRule(spec), DLBRIDGE_RULE_NONE);
   EXPECT_EQ(UpgradeRule(spec), DLBRIDGE_RULE_NONE);
   const DLBridgeLayout layout = LayoutOf(spec);
-  EXPECT_EQ(layout.flags, uint32_t{DLBRIDGE_LAYOUT_BROADCAST});
+  EXPECT_EQ(layout.properties, uint32_t{DLBRIDGE_LAYOUT_BROADCAST});
   EXPECT_EQ(layout.broadcast_axes, 1U);
   EXPECT_EQ(layout.self_overlap, DLBRIDGE_YES);
-  const DLBridgePolicy refuses = Policy(DLBRIDGE_POLICY_REFUSE_ZERO_STRIDES);
+  const DLBridgePolicy refuses = Policy(DLBRIDGE_POLICY_REJECT_ZERO_STRIDES);
   EXPECT_EQ(LegacyRule(spec, &refuses), DLBRIDGE_RULE_ZERO_STRIDE);
 }
 
@@ -456,7 +456,7 @@ TEST(SelfOverlap, IsRefusedOnlyWhereTheTensorMustBeWritable) {
   DLBridgePolicy writable = Policy(DLBRIDGE_POLICY_REQUIRE_WRITABLE);
   EXPECT_EQ(VersionedRule(spec, &writable), DLBRIDGE_RULE_SELF_OVERLAP);
   EXPECT_EQ(SeverityOf(spec, DLBRIDGE_RULE_SELF_OVERLAP, &writable), DLBRIDGE_SEVERITY_BROKEN);
-  writable.flags |= DLBRIDGE_POLICY_ALLOW_SELF_OVERLAP;
+  writable.options |= DLBRIDGE_POLICY_ALLOW_SELF_OVERLAP;
   EXPECT_EQ(VersionedRule(spec, &writable), DLBRIDGE_RULE_NONE);
 }
 
@@ -491,7 +491,7 @@ TEST(ByteOffset, IsFoldedWhereDataIsAnAddressAndRefusedElsewhere) {
                          type == kDLCUDAManaged || type == kDLROCM || type == kDLROCMHost ||
                          type == kDLOneAPI;
     const uint32_t fold = DLBRIDGE_CONVERT_FOLD_BYTE_OFFSET | DLBRIDGE_CONVERT_ALLOW_UNKNOWN |
-                          DLBRIDGE_CONVERT_NEWER_CODES;
+                          DLBRIDGE_CONVERT_ALLOW_NEWER_CODES;
     const DLBridgeRule rule = address ? DLBRIDGE_RULE_NONE : DLBRIDGE_RULE_OFFSET_FOLD;
     EXPECT_EQ(UpgradeRule(spec, fold), rule) << type;
     EXPECT_EQ(DowngradeRule(spec, fold), rule) << type;
@@ -525,11 +525,11 @@ TEST(Overflow, OfTheCountTheSizeAndTheExtentIsRefused) {
   EXPECT_EQ(LegacyRule(TensorSpec({1LL << 32, 1LL << 32}, {0, 0})), DLBRIDGE_RULE_COUNT_OVERFLOW);
   EXPECT_EQ(LegacyRule(TensorSpec({kBig / 4 + 1}, {0})), DLBRIDGE_RULE_SIZE_OVERFLOW);
   EXPECT_EQ(LegacyRule(TensorSpec({kBig / 4}, {0})), DLBRIDGE_RULE_NONE);
-  EXPECT_EQ(LegacyRule(TensorSpec({3}, {kBig})), DLBRIDGE_RULE_EXTENT_OVERFLOW);
-  EXPECT_EQ(LegacyRule(TensorSpec({3}, {INT64_MIN})), DLBRIDGE_RULE_EXTENT_OVERFLOW);
-  EXPECT_EQ(LegacyRule(TensorSpec({2}, {INT64_MIN})), DLBRIDGE_RULE_EXTENT_OVERFLOW);
-  EXPECT_EQ(LegacyRule(TensorSpec({2, 2}, {kBig - 1, kBig - 1})), DLBRIDGE_RULE_EXTENT_OVERFLOW);
-  EXPECT_EQ(LegacyRule(TensorSpec({2, 2}, {kBig / 2, -(kBig / 2)})), DLBRIDGE_RULE_EXTENT_OVERFLOW);
+  EXPECT_EQ(LegacyRule(TensorSpec({3}, {kBig})), DLBRIDGE_RULE_OFFSET_OVERFLOW);
+  EXPECT_EQ(LegacyRule(TensorSpec({3}, {INT64_MIN})), DLBRIDGE_RULE_OFFSET_OVERFLOW);
+  EXPECT_EQ(LegacyRule(TensorSpec({2}, {INT64_MIN})), DLBRIDGE_RULE_OFFSET_OVERFLOW);
+  EXPECT_EQ(LegacyRule(TensorSpec({2, 2}, {kBig - 1, kBig - 1})), DLBRIDGE_RULE_OFFSET_OVERFLOW);
+  EXPECT_EQ(LegacyRule(TensorSpec({2, 2}, {kBig / 2, -(kBig / 2)})), DLBRIDGE_RULE_OFFSET_OVERFLOW);
   // An empty tensor has no size, whatever its other extents.
   EXPECT_EQ(LegacyRule(TensorSpec({kBig, kBig, 0}, {kBig, INT64_MIN, 1})), DLBRIDGE_RULE_NONE);
 }
@@ -550,15 +550,15 @@ TEST(Ndim, NegativeIsRefusedBeforeAPointerIsRead) {
   }
 }
 
-TEST(Ndim, IsLimitedByThePolicyTo64ByDefault) {
+TEST(Ndim, IsAtMost64WhateverThePolicy) {
   TensorSpec spec(Axes(64, 1));
   EXPECT_EQ(LegacyRule(spec), DLBRIDGE_RULE_NONE);
   spec = TensorSpec(Axes(65, 1));
   EXPECT_EQ(LegacyRule(spec), DLBRIDGE_RULE_NDIM_LIMIT);
   DLBridgePolicy policy = Policy();
-  policy.max_ndim = 65;
-  EXPECT_EQ(LegacyRule(spec, &policy), DLBRIDGE_RULE_NONE);
-  policy.max_ndim = 0;
+  LimitNdim(&policy, DLBRIDGE_MAX_NDIM);
+  EXPECT_EQ(LegacyRule(spec, &policy), DLBRIDGE_RULE_NDIM_LIMIT);
+  LimitNdim(&policy, 0);
   EXPECT_EQ(LegacyRule(TensorSpec(Axes(1, 1)), &policy), DLBRIDGE_RULE_NDIM_LIMIT);
   EXPECT_EQ(LegacyRule(TensorSpec(Axes()), &policy), DLBRIDGE_RULE_NONE);
 }
@@ -642,18 +642,18 @@ TEST(UnknownCodes, PassValidationAndAreNoted) {
 }
 
 TEST(UnknownCodes, AreRefusedWhereThePolicySaysSo) {
-  DLBridgePolicy policy = Policy(DLBRIDGE_POLICY_REFUSE_UNKNOWN_DTYPE);
+  DLBridgePolicy policy = Policy(DLBRIDGE_POLICY_REJECT_UNKNOWN_DTYPE);
   EXPECT_EQ(VersionedRule(DtypeSpec(Dtype(kDLBcomplex, 32)), &policy), DLBRIDGE_RULE_DTYPE_UNKNOWN);
   EXPECT_EQ(VersionedRule(DtypeSpec(Dtype(kDLFloat8_e5m2, 8)), &policy), DLBRIDGE_RULE_NONE);
   policy.version = {1, 0};
   EXPECT_EQ(VersionedRule(DtypeSpec(Dtype(kDLFloat8_e5m2, 8)), &policy),
             DLBRIDGE_RULE_DTYPE_UNKNOWN);
-  policy = Policy(DLBRIDGE_POLICY_REFUSE_UNKNOWN_DEVICE);
+  policy = Policy(DLBRIDGE_POLICY_REJECT_UNKNOWN_DEVICE);
   EXPECT_EQ(VersionedRule(DeviceSpec(kDLAscend), &policy), DLBRIDGE_RULE_DEVICE_UNKNOWN);
   EXPECT_EQ(VersionedRule(DeviceSpec(kDLTrn), &policy), DLBRIDGE_RULE_NONE);
   policy.version = {1, 1};
   EXPECT_EQ(VersionedRule(DeviceSpec(kDLTrn), &policy), DLBRIDGE_RULE_DEVICE_UNKNOWN);
-  policy = Policy(DLBRIDGE_POLICY_REFUSE_UNKNOWN_FLAGS);
+  policy = Policy(DLBRIDGE_POLICY_REJECT_UNKNOWN_FLAGS);
   EXPECT_EQ(VersionedRule(FlagsSpec(8), &policy), DLBRIDGE_RULE_FLAGS_UNKNOWN);
   EXPECT_EQ(VersionedRule(FlagsSpec(7), &policy), DLBRIDGE_RULE_NONE);
   policy.version = {1, 0};
@@ -681,7 +681,7 @@ TEST(UnknownCodes, AreRefusedByConvertersUnlessAllowed) {
     EXPECT_EQ(DowngradeRule(expected.spec, DLBRIDGE_CONVERT_ALLOW_UNKNOWN), DLBRIDGE_RULE_NONE);
   }
   DLBridgeConvertOptions options = Options();
-  options.source_flags = 1U << 4;
+  options.tensor_flags = 1U << 4;
   EXPECT_EQ(UpgradeRule(TensorSpec(), options), DLBRIDGE_RULE_FLAGS_UNKNOWN);
 }
 
@@ -713,7 +713,7 @@ TEST(UnknownCodes, AreNotCoveredByACopy) {
             DLBRIDGE_RULE_DTYPE_UNKNOWN);
   EXPECT_EQ(UpgradeRule(DtypeSpec(Dtype(77, 8)), DLBRIDGE_CONVERT_COPY),
             DLBRIDGE_RULE_DTYPE_UNKNOWN);
-  EXPECT_EQ(DowngradeRule(FlagsSpec(1U << 5), DLBRIDGE_CONVERT_NEWER_CODES |
+  EXPECT_EQ(DowngradeRule(FlagsSpec(1U << 5), DLBRIDGE_CONVERT_ALLOW_NEWER_CODES |
                                                   DLBRIDGE_CONVERT_DROP_PADDED |
                                                   DLBRIDGE_CONVERT_DROP_READ_ONLY),
             DLBRIDGE_RULE_FLAGS_UNKNOWN);
@@ -724,7 +724,7 @@ TEST(PaddedFlag, OnAByteSizedDtypeIsKeptWithoutEffect) {
   EXPECT_EQ(VersionedRule(spec), DLBRIDGE_RULE_NONE);
   const DLBridgeLayout layout = LayoutOf(spec);
   EXPECT_EQ(layout.item_bits, 32U);
-  EXPECT_EQ(layout.flags & DLBRIDGE_LAYOUT_PADDED, 0U);
+  EXPECT_EQ(layout.properties & DLBRIDGE_LAYOUT_PADDED, 0U);
   VersionedSource source(spec);
   // Nothing is lost, so nothing has to be allowed.
   DLManagedTensor* down = MustDowngrade(source.get());
@@ -823,12 +823,12 @@ TEST(MaxVersion, IsOnlyAHintTheKindOfTheResultDecides) {
   DLBridgeKind kind = 0;
   LegacySource legacy;
   ASSERT_EQ(
-      dlbridge_convert(legacy.get(), DLBRIDGE_KIND_LEGACY, target, nullptr, &out, &kind, nullptr),
+      dlbridge_export(legacy.get(), DLBRIDGE_KIND_LEGACY, target, nullptr, &out, &kind, nullptr),
       DLBRIDGE_OK);
   EXPECT_EQ(kind, DLBRIDGE_KIND_VERSIONED);
   dlbridge_release_versioned(static_cast<DLManagedTensorVersioned*>(out));
   VersionedSource versioned;
-  ASSERT_EQ(dlbridge_convert(versioned.get(), DLBRIDGE_KIND_VERSIONED, target, nullptr, &out, &kind,
+  ASSERT_EQ(dlbridge_export(versioned.get(), DLBRIDGE_KIND_VERSIONED, target, nullptr, &out, &kind,
                              nullptr),
             DLBRIDGE_OK);
   EXPECT_EQ(out, versioned.get());
@@ -908,9 +908,9 @@ TEST(Inputs, NegativeNdim) {
 }
 
 TEST(Inputs, NdimJustAboveALimit) {
-  for (const int32_t limit : {0, 1, 8, 63, 64, 65, 1000}) {
+  for (const int32_t limit : {0, 1, 8, 63, 64}) {
     DLBridgePolicy policy = Policy();
-    policy.max_ndim = limit;
+    LimitNdim(&policy, limit);
     TensorSpec spec(Axes(static_cast<size_t>(limit) + 1, 1));
     EXPECT_EQ(LegacyRule(spec, &policy), DLBRIDGE_RULE_NDIM_LIMIT);
     spec = TensorSpec(Axes(static_cast<size_t>(limit), 1));
@@ -952,7 +952,7 @@ TEST(Inputs, NullDeleterInAVersionedStruct) {
 }
 
 TEST(Inputs, EveryFlagBitAboveTwo) {
-  const DLBridgePolicy strict = Policy(DLBRIDGE_POLICY_REFUSE_UNKNOWN_FLAGS);
+  const DLBridgePolicy strict = Policy(DLBRIDGE_POLICY_REJECT_UNKNOWN_FLAGS);
   for (int bit = 3; bit < 64; ++bit) {
     const TensorSpec spec = FlagsSpec(uint64_t{1} << bit);
     EXPECT_EQ(VersionedRule(spec), DLBRIDGE_RULE_NONE);
@@ -975,7 +975,7 @@ TEST(Inputs, ReadOnlyThroughVersionedLegacyVersioned) {
   for (const uint32_t reshape : {0U, uint32_t{DLBRIDGE_CONVERT_CANONICAL}}) {
     VersionedSource source(FlagsSpec(kReadOnly));
     DLManagedTensor* down = MustDowngrade(source.get(), DLBRIDGE_CONVERT_DROP_READ_ONLY);
-    DLManagedTensorVersioned* up = MustUpgrade(down, DLBRIDGE_CONVERT_WRITABLE | reshape);
+    DLManagedTensorVersioned* up = MustUpgrade(down, DLBRIDGE_CONVERT_VOUCH_WRITABLE | reshape);
     EXPECT_EQ(up->flags, kReadOnly);
     dlbridge_release_versioned(up);
   }
@@ -1033,7 +1033,7 @@ TEST(Inputs, ASizeOneAxisWithStrideInt64Min) {
   EXPECT_EQ(layout.begin, 0);
   EXPECT_EQ(layout.end, 12);
   EXPECT_EQ(layout.self_overlap, DLBRIDGE_NO);
-  EXPECT_EQ(layout.flags, uint32_t{DLBRIDGE_LAYOUT_C_CONTIGUOUS | DLBRIDGE_LAYOUT_F_CONTIGUOUS});
+  EXPECT_EQ(layout.properties, uint32_t{DLBRIDGE_LAYOUT_C_CONTIGUOUS | DLBRIDGE_LAYOUT_F_CONTIGUOUS});
 }
 
 TEST(Inputs, OverlapByStridesOtherThanZero) {

@@ -12,6 +12,7 @@
 
 #include "dlbridge/dlbridge.h"
 #include "support/allocations.h"
+#include "support/ipc.h"
 #include "support/tensors.h"
 
 namespace dlbridge_test {
@@ -36,7 +37,8 @@ struct Target {
       value = -1;
     }
   }
-  static void Release(void* context, DLBridgeBuffer /*buffer*/) {
+  static void Release(void* context, const DLBridgeBuffer* /*buffer*/,
+                      const DLBridgeStream* /*stream*/) {
     ++static_cast<Target*>(context)->releases;
   }
   DLBridgeCopySpec Spec(uint64_t offset = 0, uint64_t size = sizeof(float[16])) {
@@ -87,7 +89,7 @@ TEST(DeviceCopy, WritesToMemoryOfTheCallers) {
   const Source source;
   Target target;
   DLBridgeCopySpec spec = target.Spec(8);
-  spec.flags = kReadOnly;
+  spec.tensor_flags = kReadOnly;
   DLManagedTensorVersioned* copy = MustCopy(source.tensor, spec);
   EXPECT_EQ(copy->flags, kCopied | kReadOnly);
   EXPECT_EQ(copy->dl_tensor.data, target.memory);
@@ -145,7 +147,7 @@ struct Allocator {
   bool refuse = false;
   DLDevice device = Device(0);
 
-  static void* Allocate(void* context, DLDevice device, uint64_t bytes, uint64_t /*alignment*/) {
+  static void* Allocate(void* context, DLDevice device, uint64_t bytes, uint64_t /*alignment*/, const DLBridgeStream* /*stream*/) {
     auto* self = static_cast<Allocator*>(context);
     self->device = device;
     if (self->refuse) {
@@ -155,7 +157,7 @@ struct Allocator {
     return std::malloc(static_cast<size_t>(bytes));
   }
   static void Deallocate(void* context, DLDevice /*device*/, void* memory, uint64_t /*bytes*/,
-                         uint64_t /*alignment*/) {
+                         uint64_t /*alignment*/, const DLBridgeStream* /*stream*/) {
     ++static_cast<Allocator*>(context)->freed;
     std::free(memory);
   }
@@ -205,11 +207,11 @@ TEST(DeviceCopy, PadsAndPacks) {
   int64_t shape[1] = {5};
   const DLTensor tensor = {packed, Device(kDLCPU), 1, Dtype(kDLInt, 4), shape, nullptr, 0};
   DLBridgeCopySpec spec = DLBRIDGE_COPY_SPEC_INIT;
-  spec.flags = kPadded;
+  spec.tensor_flags = kPadded;
   DLManagedTensorVersioned* padded = MustCopy(tensor, spec);
   EXPECT_EQ(padded->flags, kPadded | kCopied);
   EXPECT_EQ(std::memcmp(padded->dl_tensor.data, "\1\2\3\4\5", 5), 0);
-  spec.flags = 0;
+  spec.tensor_flags = 0;
   DLManagedTensorVersioned* again = MustCopy(padded->dl_tensor, spec, padded->flags);
   EXPECT_EQ(again->flags, kCopied);
   EXPECT_EQ(std::memcmp(again->dl_tensor.data, packed, 3), 0);
@@ -222,13 +224,13 @@ TEST(DeviceCopy, ValidatesItsSource) {
   const DLBridgeCopySpec spec = DLBRIDGE_COPY_SPEC_INIT;
   source.shape[0] = -3;
   EXPECT_EQ(Refused(source.tensor, spec, DLBRIDGE_ERROR_INVALID_TENSOR).rule,
-            DLBRIDGE_RULE_DIM_NEGATIVE);
+            DLBRIDGE_RULE_EXTENT_NEGATIVE);
   source.shape[0] = 3;
   source.tensor.data = nullptr;
   EXPECT_EQ(Refused(source.tensor, spec, DLBRIDGE_ERROR_INVALID_TENSOR).rule,
             DLBRIDGE_RULE_DATA_NULL);
   source.tensor.data = source.memory;
-  DLBridgePolicy policy = Policy(DLBRIDGE_POLICY_REFUSE_ZERO_STRIDES);
+  DLBridgePolicy policy = Policy(DLBRIDGE_POLICY_REJECT_ZERO_STRIDES);
   source.strides[0] = 0;
   DLBridgeCopySpec strict = spec;
   strict.policy = &policy;
@@ -246,11 +248,16 @@ TEST(DeviceCopy, RefusesSpecsThatMakeNoSense) {
   Target target;
   const DLBridgeCopySpec plain = DLBRIDGE_COPY_SPEC_INIT;
   DLBridgeCopySpec spec = plain;
-  spec.options = 4;
+  spec.options = 1U << 10;
+  EXPECT_TRUE(Refused(source.tensor, spec, DLBRIDGE_ERROR_TOO_NEW).Says("spec.options"));
+  spec.options = DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED;
   EXPECT_TRUE(Refused(source.tensor, spec, DLBRIDGE_ERROR_INVALID_ARGUMENT).Says("spec.options"));
   spec = plain;
-  spec.reserved[3] = 1;
-  EXPECT_TRUE(Refused(source.tensor, spec, DLBRIDGE_ERROR_INVALID_ARGUMENT).Says("spec.reserved"));
+  spec.stream.reserved = 1;
+  EXPECT_TRUE(Refused(source.tensor, spec, DLBRIDGE_ERROR_TOO_NEW).Says("reserved"));
+  spec = target.Spec();
+  spec.target.reserved = 1;
+  EXPECT_TRUE(Refused(source.tensor, spec, DLBRIDGE_ERROR_TOO_NEW).Says("reserved"));
   spec = plain;
   spec.version = {2, 0};
   EXPECT_TRUE(Refused(source.tensor, spec, DLBRIDGE_ERROR_INVALID_ARGUMENT).Says("spec.version"));
@@ -275,7 +282,7 @@ TEST(DeviceCopy, RefusesSpecsThatMakeNoSense) {
   spec.options = DLBRIDGE_COPY_SHAREABLE;
   EXPECT_TRUE(Refused(source.tensor, spec, DLBRIDGE_ERROR_INVALID_ARGUMENT).Says("SHAREABLE"));
   spec = plain;
-  spec.flags = 8;
+  spec.tensor_flags = 8;
   Refused(source.tensor, spec, DLBRIDGE_ERROR_UNKNOWN_CODE);
   EXPECT_EQ(dlbridge_copy(nullptr, 0, &plain, nullptr, nullptr), DLBRIDGE_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(target.releases, 0);
@@ -284,13 +291,13 @@ TEST(DeviceCopy, RefusesSpecsThatMakeNoSense) {
 TEST(DeviceCopy, RefusesAStreamThatIsNone) {
   const Source source;
   const DLBridgeStream wrong[] = {
-      {DLBRIDGE_BACKEND_CUDA, 77, Device(kDLCUDA), 8, 0},
-      {DLBRIDGE_BACKEND_CUDA, -1, Device(kDLCUDA), 8, 0},
-      {DLBRIDGE_BACKEND_CUDA, DLBRIDGE_STREAM_QUEUE, Device(kDLCUDA), 0, 0},
-      {DLBRIDGE_BACKEND_HIP, DLBRIDGE_STREAM_QUEUE, Device(kDLROCM), 1, 0},
-      {DLBRIDGE_BACKEND_LEVEL_ZERO, DLBRIDGE_STREAM_QUEUE, Device(kDLOneAPI), 0, 0},
-      {DLBRIDGE_BACKEND_OPENCL, DLBRIDGE_STREAM_IMMEDIATE_LIST, Device(kDLOpenCL), 8, 0},
-      {99, DLBRIDGE_STREAM_QUEUE, Device(kDLCUDA), 8, 0}};
+      {DLBRIDGE_BACKEND_CUDA, 77, Device(kDLCUDA), 8, 0, 0},
+      {DLBRIDGE_BACKEND_CUDA, -1, Device(kDLCUDA), 8, 0, 0},
+      {DLBRIDGE_BACKEND_CUDA, DLBRIDGE_STREAM_QUEUE, Device(kDLCUDA), 0, 0, 0},
+      {DLBRIDGE_BACKEND_HIP, DLBRIDGE_STREAM_QUEUE, Device(kDLROCM), 1, 0, 0},
+      {DLBRIDGE_BACKEND_LEVEL_ZERO, DLBRIDGE_STREAM_QUEUE, Device(kDLOneAPI), 0, 0, 0},
+      {DLBRIDGE_BACKEND_OPENCL, DLBRIDGE_STREAM_IMMEDIATE_LIST, Device(kDLOpenCL), 8, 0, 0},
+      {99, DLBRIDGE_STREAM_QUEUE, Device(kDLCUDA), 8, 0, 0}};
   for (const DLBridgeStream& stream : wrong) {
     DLBridgeCopySpec spec = DLBRIDGE_COPY_SPEC_INIT;
     spec.stream = stream;
@@ -325,12 +332,11 @@ TEST(DeviceCopy, RefusesATargetOfAnotherBackend) {
 #ifdef __linux__
 
 DLBridgeStatus Export(const DLManagedTensorVersioned* tensor, Error* error) {
-  unsigned char bytes[DLBRIDGE_IPC_MAX_SIZE];
-  int32_t fds[DLBRIDGE_IPC_MAX_FDS];
+  unsigned char bytes[kIpcBytes];
+  int32_t fds[kIpcFds];
   size_t length = 0;
   size_t count = 0;
-  const DLBridgeStatus status = dlbridge_ipc_export(tensor, 0, bytes, sizeof bytes, &length, fds,
-                                                    DLBRIDGE_IPC_MAX_FDS, &count, error);
+  const DLBridgeStatus status = IpcExport(tensor, 0, {bytes, sizeof bytes, fds, kIpcFds}, &length, &count, error);
   for (size_t i = 0; status == DLBRIDGE_OK && i < count; ++i) {
     close(fds[i]);
   }

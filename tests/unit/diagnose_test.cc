@@ -121,30 +121,35 @@ void PickWild(Random* random, Wild* wild) {
 
 DLBridgePolicy PickPolicy(Random* random) {
   DLBridgePolicy policy = DLBRIDGE_POLICY_INIT;
-  policy.flags = random->OneIn(3) ? 0 : static_cast<uint32_t>(random->Between(0, 0x3ff));
+  policy.options = random->OneIn(3) ? 0 : static_cast<uint32_t>(random->Between(0, 0x3ff)) << 8;
   policy.version = {static_cast<uint32_t>(random->Between(0, 1)),
                     static_cast<uint32_t>(random->Between(0, 4))};
-  policy.max_ndim = static_cast<int32_t>(random->OneIn(5) ? random->Between(0, 5) : 64);
+  if (random->OneIn(5)) {
+    LimitNdim(&policy, static_cast<int32_t>(random->Between(2, 5)),
+              static_cast<int32_t>(random->Between(0, 2)));
+  }
   policy.contiguity = static_cast<int32_t>(random->OneIn(2) ? 0 : random->Between(0, 3));
   policy.alignment = random->OneIn(3) ? uint64_t{1} << random->Between(0, 12) : 0;
-  policy.buffer_size =
-      random->OneIn(3) ? static_cast<uint64_t>(random->Between(0, 500)) : UINT64_MAX;
+  if (random->OneIn(3)) {
+    LimitBuffer(&policy, static_cast<uint64_t>(random->Between(0, 500)));
+  }
   static const DLDevice devices[] = {{kDLCPU, -1}, {kDLCUDA, 0}};
   if (random->OneIn(4)) {
     policy.devices = devices;
-    policy.device_count = static_cast<size_t>(random->Between(0, 2));
+    policy.device_count = static_cast<size_t>(random->Between(1, 2));
   }
   static const DLDataType dtypes[] = {{kDLFloat, 32, 1}, {kDLInt, 8, 1}};
   if (random->OneIn(4)) {
     policy.dtypes = dtypes;
-    policy.dtype_count = static_cast<size_t>(random->Between(0, 2));
+    policy.dtype_count = static_cast<size_t>(random->Between(1, 2));
   }
   if (random->OneIn(6)) {
     policy.level = DLBRIDGE_LEVEL_STRUCT;
     policy.contiguity = 0;
     policy.alignment = 0;
-    policy.buffer_size = UINT64_MAX;
-    policy.flags &= DLBRIDGE_POLICY_REFUSE_UNKNOWN_DTYPE | DLBRIDGE_POLICY_REFUSE_UNKNOWN_DEVICE |
+    policy.buffer_size = 0;
+    policy.options &= DLBRIDGE_POLICY_REJECT_UNKNOWN_DTYPE | DLBRIDGE_POLICY_REJECT_UNKNOWN_DEVICE |
+                      DLBRIDGE_POLICY_LIMIT_NDIM |
                     DLBRIDGE_POLICY_ALLOW_NULL_STRIDES;
   }
   return policy;
@@ -186,7 +191,7 @@ TEST(Diagnose, AgreesWithValidate) {
     ExpectAgreement(dlbridge_validate_legacy(&legacy, given, &legacy_error), legacy_error,
                     Diagnose(&legacy, DLBRIDGE_KIND_LEGACY, given));
     ExpectAgreement(dlbridge_validate(&tensor, wild.managed.flags, given, &bare_error), bare_error,
-                    Diagnose(&tensor, DLBRIDGE_KIND_BARE, given, wild.managed.flags));
+                    Diagnose(&tensor, DLBRIDGE_KIND_BORROWED, given, wild.managed.flags));
     passed += status == DLBRIDGE_OK ? 1 : 0;
     seen.insert(versioned_error.rule);
     ASSERT_FALSE(HasFailure()) << "round " << round << ", shape "
@@ -216,11 +221,11 @@ TEST(Diagnose, FindsEverythingAtOnce) {
       DLBRIDGE_RULE_DTYPE_BITS_ZERO, DLBRIDGE_RULE_DTYPE_LANES_ZERO,
       DLBRIDGE_RULE_DTYPE_UNKNOWN,   DLBRIDGE_RULE_DEVICE_UNKNOWN,
       DLBRIDGE_RULE_FLAGS_UNKNOWN,   DLBRIDGE_RULE_DEVICE_ID_NEGATIVE,
-      DLBRIDGE_RULE_DIM_NEGATIVE,    DLBRIDGE_RULE_DIM_NEGATIVE};
+      DLBRIDGE_RULE_EXTENT_NEGATIVE,    DLBRIDGE_RULE_EXTENT_NEGATIVE};
   EXPECT_EQ(RulesOf(findings), expected);
   std::set<int32_t> axes;
   for (const DLBridgeFinding& finding : findings) {
-    if (finding.rule == DLBRIDGE_RULE_DIM_NEGATIVE) {
+    if (finding.rule == DLBRIDGE_RULE_EXTENT_NEGATIVE) {
       axes.insert(finding.axis);
     }
   }
@@ -258,7 +263,7 @@ TEST(Diagnose, ReportsEveryAxisThatThePolicyRefuses) {
   TensorSpec spec({2, 3, 4, 1}, {-12, 0, -1, -5});
   spec.start = 128;
   DLBridgePolicy policy =
-      Policy(DLBRIDGE_POLICY_REFUSE_NEGATIVE_STRIDES | DLBRIDGE_POLICY_REFUSE_ZERO_STRIDES);
+      Policy(DLBRIDGE_POLICY_REJECT_NEGATIVE_STRIDES | DLBRIDGE_POLICY_REJECT_ZERO_STRIDES);
   LegacySource source(spec);
   std::set<int32_t> negative;
   std::set<int32_t> zero;

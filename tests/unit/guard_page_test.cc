@@ -93,11 +93,11 @@ void ForEachLayout(const std::function<void(GuardedTensor<Managed>*)>& use) {
 std::vector<DLBridgePolicy> Policies() {
   std::vector<DLBridgePolicy> policies = {Policy()};
   DLBridgePolicy all =
-      Policy(DLBRIDGE_POLICY_ALLOW_NULL_STRIDES | DLBRIDGE_POLICY_REFUSE_NEGATIVE_STRIDES |
-             DLBRIDGE_POLICY_REFUSE_ZERO_STRIDES | DLBRIDGE_POLICY_REQUIRE_WRITABLE |
+      Policy(DLBRIDGE_POLICY_ALLOW_NULL_STRIDES | DLBRIDGE_POLICY_REJECT_NEGATIVE_STRIDES |
+             DLBRIDGE_POLICY_REJECT_ZERO_STRIDES | DLBRIDGE_POLICY_REQUIRE_WRITABLE |
              DLBRIDGE_POLICY_VOUCH_WRITABLE);
   all.contiguity = DLBRIDGE_CONTIGUITY_F;
-  all.buffer_size = 64;
+  LimitBuffer(&all, 64);
   all.alignment = 4;
   policies.push_back(all);
   policies.push_back(Policy(DLBRIDGE_POLICY_ALLOW_NULL_STRIDES));
@@ -133,7 +133,7 @@ TEST(GuardPage, ABareTensorIsNotReadBehindItsEnd) {
   size_t count = 0;
   EXPECT_EQ(dlbridge_validate(tensor, 0, nullptr, nullptr), DLBRIDGE_OK);
   EXPECT_EQ(dlbridge_layout(tensor, 0, &layout, nullptr), DLBRIDGE_OK);
-  EXPECT_EQ(dlbridge_diagnose(tensor, DLBRIDGE_KIND_BARE, 0, nullptr, nullptr, 0, &count, nullptr),
+  EXPECT_EQ(dlbridge_diagnose(tensor, DLBRIDGE_KIND_BORROWED, 0, nullptr, nullptr, 0, &count, nullptr),
             DLBRIDGE_OK);
 }
 
@@ -171,7 +171,7 @@ void Finish(DLBridgeStatus status, Managed* result, bool released_at_once = fals
 }
 
 const uint32_t kOptionSets[] = {0, DLBRIDGE_CONVERT_CANONICAL,
-                                DLBRIDGE_CONVERT_FOLD_BYTE_OFFSET | DLBRIDGE_CONVERT_WRITABLE,
+                                DLBRIDGE_CONVERT_FOLD_BYTE_OFFSET | DLBRIDGE_CONVERT_VOUCH_WRITABLE,
                                 DLBRIDGE_CONVERT_COPY, DLBRIDGE_CONVERT_SKIP_VALIDATION};
 
 TEST(GuardPage, UpgradeStaysInsideAndWritesNothing) {
@@ -198,7 +198,7 @@ TEST(GuardPage, DowngradeAndAdoptStayInsideAndWriteNothing) {
       DLBridgeStatus status = dlbridge_downgrade(tensor->get(), &options, &down, nullptr);
       Finish(status, down, copies);
       DLManagedTensorVersioned* ours = nullptr;
-      status = dlbridge_adopt(tensor->get(), &options, &ours, nullptr);
+      status = dlbridge_import(tensor->get(), DLBRIDGE_KIND_VERSIONED, &options, &ours, nullptr);
       Finish(status, ours, copies);
     });
   }
@@ -250,6 +250,7 @@ TEST(GuardPage, AllocateStaysInsideTheSpec) {
   for (const Axes& shape : {Axes(), Axes({6}), Axes({3, 2}), Axes({0, 9}), Axes({-1})}) {
     const Guarded extents(shape);
     DLBridgeAllocateSpec allocate = DLBRIDGE_ALLOCATE_SPEC_INIT;
+    allocate.dtype = {kDLFloat, 32, 1};
     allocate.ndim = static_cast<int32_t>(shape.size());
     allocate.shape = extents.as<int64_t>();
     const Guarded spec(&allocate, sizeof allocate);
@@ -349,9 +350,9 @@ TEST(ForeignMajor, ShareAndViewAskOnlyForTheDeleter) {
   DLManagedTensorVersioned* out = nullptr;
   const DLBridgeViewSpec spec = DLBRIDGE_VIEW_SPEC_INIT;
   EXPECT_EQ(dlbridge_share(memory.as<DLManagedTensorVersioned>(), &out, nullptr),
-            DLBRIDGE_ERROR_NOT_OURS);
+            DLBRIDGE_ERROR_FOREIGN_TENSOR);
   EXPECT_EQ(dlbridge_view(memory.as<DLManagedTensorVersioned>(), &spec, &out, nullptr),
-            DLBRIDGE_ERROR_NOT_OURS);
+            DLBRIDGE_ERROR_FOREIGN_TENSOR);
 }
 
 // --------------------------------------------------------------------------------- identify
@@ -415,7 +416,7 @@ TEST(BadPointers, AreNotFollowedWhereNdimIsRefused) {
       EXPECT_EQ(error.rule, rule);
       EXPECT_NE(dlbridge_downgrade(&tensor, &options, &down, &error), DLBRIDGE_OK);
       EXPECT_EQ(error.rule, rule);
-      EXPECT_NE(dlbridge_adopt(&tensor, &options, &up, &error), DLBRIDGE_OK);
+      EXPECT_NE(dlbridge_import(&tensor, DLBRIDGE_KIND_VERSIONED, &options, &up, &error), DLBRIDGE_OK);
       EXPECT_EQ(error.rule, rule);
     }
   }
@@ -466,7 +467,7 @@ TEST(BadPointers, OfDataAreNeverFollowedWithoutACopy) {
   DLManagedTensor moved = *source.get();
   moved.dl_tensor.data = nowhere.behind<void>();
   moved.deleter = nullptr;
-  DLManagedTensorVersioned* up = MustUpgrade(&moved, DLBRIDGE_CONVERT_WRITABLE);
+  DLManagedTensorVersioned* up = MustUpgrade(&moved, DLBRIDGE_CONVERT_VOUCH_WRITABLE);
   DLManagedTensorVersioned* view = MustView(up, {6});
   DLBridgeLayout layout = DLBRIDGE_LAYOUT_INIT;
   EXPECT_EQ(dlbridge_layout(&view->dl_tensor, 0, &layout, nullptr), DLBRIDGE_OK);
@@ -490,10 +491,10 @@ TEST(ForeignMajor, ConvertersReadNothingBehindTheVersionEither) {
         DLManagedTensor* down = nullptr;
         void* out = nullptr;
         DLBridgeKind kind = 0;
-        EXPECT_EQ(dlbridge_adopt(tensor, &options, &ours, &error), DLBRIDGE_ERROR_VERSION);
+        EXPECT_EQ(dlbridge_import(tensor, DLBRIDGE_KIND_VERSIONED, &options, &ours, &error), DLBRIDGE_ERROR_VERSION);
         EXPECT_EQ(dlbridge_downgrade(tensor, &options, &down, &error), DLBRIDGE_ERROR_VERSION);
         for (const DLPackVersion target : {DLPackVersion{1, 3}, DLPackVersion{0, 8}}) {
-          EXPECT_EQ(dlbridge_convert(tensor, DLBRIDGE_KIND_VERSIONED, target, &options, &out, &kind,
+          EXPECT_EQ(dlbridge_export(tensor, DLBRIDGE_KIND_VERSIONED, target, &options, &out, &kind,
                                      &error),
                     DLBRIDGE_ERROR_VERSION);
         }

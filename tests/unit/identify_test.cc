@@ -253,7 +253,7 @@ TEST(Identify, KnowsOursWhateverTheySay) {
   TensorSpec spec;
   spec.device = Device(kDLWebGPU);
   LegacySource legacy(spec);
-  DLManagedTensorVersioned* up = MustUpgrade(legacy.get(), DLBRIDGE_CONVERT_WRITABLE);
+  DLManagedTensorVersioned* up = MustUpgrade(legacy.get(), DLBRIDGE_CONVERT_VOUCH_WRITABLE);
   up->dl_tensor.data = Pointer<void>(2);
   up->dl_tensor.ndim = -7;
   EXPECT_EQ(dlbridge_identify(up), DLBRIDGE_KIND_VERSIONED);

@@ -24,6 +24,7 @@
 
 #include "support/allocations.h"
 #include "support/child.h"
+#include "support/ipc.h"
 
 namespace dlbridge_test {
 namespace {
@@ -39,7 +40,7 @@ DLManagedTensorVersioned* Allocate(const Axes& shape, DLDataType dtype = Dtype(k
   spec.ndim = static_cast<int32_t>(shape.size());
   spec.shape = shape.data();
   spec.dtype = dtype;
-  spec.flags = flags;
+  spec.tensor_flags = flags;
   spec.options = DLBRIDGE_ALLOCATE_SHAREABLE;
   DLManagedTensorVersioned* out = nullptr;
   Error error;
@@ -96,14 +97,14 @@ struct Parcel {
 };
 
 Parcel MustExport(const DLManagedTensorVersioned* tensor, uint32_t options = 0) {
-  uint8_t buffer[DLBRIDGE_IPC_MAX_SIZE];
-  int32_t fds[DLBRIDGE_IPC_MAX_FDS];
+  uint8_t buffer[kIpcBytes];
+  int32_t fds[kIpcFds];
   size_t length = 0;
   size_t count = 0;
   Error error;
-  EXPECT_EQ(dlbridge_ipc_export(tensor, options, buffer, sizeof buffer, &length, fds,
-                                DLBRIDGE_IPC_MAX_FDS, &count, &error),
-            DLBRIDGE_OK)
+  EXPECT_EQ(
+      IpcExport(tensor, options, {buffer, sizeof buffer, fds, kIpcFds}, &length, &count, &error),
+      DLBRIDGE_OK)
       << error.message;
   Parcel parcel;
   parcel.bytes.assign(buffer, buffer + length);
@@ -116,8 +117,8 @@ DLBridgeStatus Import(const Bytes& bytes, const std::vector<int32_t>& fds, uint3
                       const DLBridgePolicy* policy = nullptr) {
   // A vector may have no memory, which is another question than this.
   const uint8_t none = 0;
-  return dlbridge_ipc_import(bytes.empty() ? &none : bytes.data(), bytes.size(), fds.data(),
-                             fds.size(), options, policy, out, error);
+  return IpcImport(bytes.empty() ? &none : bytes.data(), bytes.size(), fds.data(), fds.size(),
+                   options, policy, out, error);
 }
 
 DLManagedTensorVersioned* MustImport(const Parcel& parcel, uint32_t options = 0) {
@@ -232,7 +233,7 @@ TEST(Ipc, ScalarsAndManyAxesArrive) {
     DLManagedTensorVersioned* tensor = Allocate(Axes(ndim, 1));
     Number(tensor, 1);
     const Parcel parcel = MustExport(tensor);
-    EXPECT_LE(parcel.bytes.size(), size_t{DLBRIDGE_IPC_MAX_SIZE});
+    EXPECT_LE(parcel.bytes.size(), kIpcBytes);
     DLManagedTensorVersioned* arrived = MustImport(parcel);
     EXPECT_EQ(ShapeOf(arrived->dl_tensor), Axes(ndim, 1));
     EXPECT_EQ(Floats(arrived)[0], 0.0F);
@@ -277,7 +278,7 @@ TEST(Ipc, LeavesNothingOpenOrMapped) {
 
 void Send(int socket, const Parcel& parcel) {
   iovec part = {const_cast<uint8_t*>(parcel.bytes.data()), parcel.bytes.size()};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * DLBRIDGE_IPC_MAX_FDS)] = {};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kIpcFds)] = {};
   msghdr message = {};
   message.msg_iov = &part;
   message.msg_iovlen = 1;
@@ -293,9 +294,9 @@ void Send(int socket, const Parcel& parcel) {
 
 Parcel Receive(int socket) {
   Parcel parcel;
-  parcel.bytes.resize(DLBRIDGE_IPC_MAX_SIZE);
+  parcel.bytes.resize(kIpcBytes);
   iovec part = {parcel.bytes.data(), parcel.bytes.size()};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * DLBRIDGE_IPC_MAX_FDS)] = {};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kIpcFds)] = {};
   msghdr message = {};
   message.msg_iov = &part;
   message.msg_iovlen = 1;
@@ -695,7 +696,7 @@ TEST_F(IpcFiles, ForgedButHarmlessDescriptorsAreAccepted) {
 
 TEST(IpcArguments, OfAnExportAreChecked) {
   DLManagedTensorVersioned* tensor = Allocate({4});
-  uint8_t buffer[DLBRIDGE_IPC_MAX_SIZE];
+  uint8_t buffer[kIpcBytes];
   int32_t fd = -7;
   size_t length = 0;
   size_t count = 0;
@@ -703,12 +704,18 @@ TEST(IpcArguments, OfAnExportAreChecked) {
     EXPECT_EQ(status, DLBRIDGE_ERROR_INVALID_ARGUMENT) << says;
   };
   Error e;
-  expect(dlbridge_ipc_export(nullptr, 0, buffer, 2048, &length, &fd, 1, &count, &e), "tensor");
-  expect(dlbridge_ipc_export(tensor, 2, buffer, 2048, &length, &fd, 1, &count, &e), "options");
-  expect(dlbridge_ipc_export(tensor, 0, nullptr, 2048, &length, &fd, 1, &count, &e), "buffer");
-  expect(dlbridge_ipc_export(tensor, 0, buffer, 2048, nullptr, &fd, 1, &count, &e), "length");
-  expect(dlbridge_ipc_export(tensor, 0, buffer, 2048, &length, nullptr, 1, &count, &e), "fds");
-  expect(dlbridge_ipc_export(tensor, 0, buffer, 2048, &length, &fd, 1, nullptr, &e), "fd_count");
+  expect(IpcExport(nullptr, 0, {buffer, 2048, &fd, 1}, &length, &count, &e), "tensor");
+  expect(IpcExport(tensor, 1, {buffer, 2048, &fd, 1}, &length, &count, &e), "options");
+  expect(IpcExport(tensor, 0, {nullptr, 2048, &fd, 1}, &length, &count, &e), "buffer");
+  expect(IpcExport(tensor, 0, {buffer, 2048, nullptr, 1}, &length, &count, &e), "fds");
+  const DLBridgeIpcExportSpec spec = DLBRIDGE_IPC_EXPORT_SPEC_INIT;
+  DLBridgeIpcSizes sizes = DLBRIDGE_IPC_SIZES_INIT;
+  expect(dlbridge_ipc_export(tensor, nullptr, &sizes, &e), "spec");
+  expect(dlbridge_ipc_export(tensor, &spec, nullptr, &e), "sizes");
+  sizes.options = 1;
+  expect(dlbridge_ipc_export(tensor, &spec, &sizes, &e), "sizes.options");
+  EXPECT_EQ(IpcExport(tensor, 1U << 9, {buffer, 2048, &fd, 1}, &length, &count, &e),
+            DLBRIDGE_ERROR_TOO_NEW);
   EXPECT_EQ(length + count, 0U);
   EXPECT_EQ(fd, -7);
   dlbridge_release_versioned(tensor);
@@ -717,14 +724,15 @@ TEST(IpcArguments, OfAnExportAreChecked) {
 TEST(IpcArguments, TooLittleRoomIsToldWithBothNumbers) {
   DLManagedTensorVersioned* tensor = Allocate({4});
   const size_t files = OpenFiles();
-  uint8_t buffer[DLBRIDGE_IPC_MAX_SIZE];
+  uint8_t buffer[kIpcBytes];
   int32_t fd = -7;
   for (const bool room_for_bytes : {true, false}) {
     size_t length = 0;
     size_t count = 0;
     Error error;
-    EXPECT_EQ(dlbridge_ipc_export(tensor, 0, buffer, room_for_bytes ? sizeof buffer : 119, &length,
-                                  &fd, room_for_bytes ? 0 : 1, &count, &error),
+    EXPECT_EQ(IpcExport(tensor, 0,
+                        {buffer, room_for_bytes ? sizeof buffer : 119, &fd, room_for_bytes ? 0 : 1},
+                        &length, &count, &error),
               DLBRIDGE_ERROR_BUFFER_TOO_SMALL);
     EXPECT_TRUE(error.Says(room_for_bytes ? "fds" : "buffer")) << error.message;
     EXPECT_EQ(length, 120U);
@@ -733,7 +741,7 @@ TEST(IpcArguments, TooLittleRoomIsToldWithBothNumbers) {
   }
   size_t length = 0;
   size_t count = 0;
-  EXPECT_EQ(dlbridge_ipc_export(tensor, 0, nullptr, 0, &length, nullptr, 0, &count, nullptr),
+  EXPECT_EQ(IpcExport(tensor, 0, {nullptr, 0, nullptr, 0}, &length, &count, nullptr),
             DLBRIDGE_ERROR_BUFFER_TOO_SMALL);
   EXPECT_EQ(length, 120U);
   EXPECT_EQ(OpenFiles(), files);
@@ -744,29 +752,30 @@ TEST(IpcArguments, OfAnImportAreChecked) {
   const uint8_t bytes[8] = {};
   DLManagedTensorVersioned* out = nullptr;
   Error error;
-  EXPECT_EQ(dlbridge_ipc_import(nullptr, 8, nullptr, 0, 0, nullptr, &out, &error),
+  EXPECT_EQ(IpcImport(nullptr, 8, nullptr, 0, 0, nullptr, &out, &error),
             DLBRIDGE_ERROR_INVALID_ARGUMENT);
-  EXPECT_EQ(dlbridge_ipc_import(bytes, 8, nullptr, 1, 0, nullptr, &out, &error),
+  EXPECT_EQ(IpcImport(bytes, 8, nullptr, 1, 0, nullptr, &out, &error),
             DLBRIDGE_ERROR_INVALID_ARGUMENT);
-  EXPECT_EQ(dlbridge_ipc_import(bytes, 8, nullptr, 0, 2, nullptr, &out, &error),
+  EXPECT_EQ(IpcImport(bytes, 8, nullptr, 0, 1, nullptr, &out, &error),
             DLBRIDGE_ERROR_INVALID_ARGUMENT);
-  EXPECT_EQ(dlbridge_ipc_import(bytes, 8, nullptr, 0, 0, nullptr, nullptr, &error),
+  EXPECT_EQ(IpcImport(bytes, 8, nullptr, 0, 0, nullptr, nullptr, &error),
             DLBRIDGE_ERROR_INVALID_ARGUMENT);
   DLBridgePolicy policy = Policy(1U << 31);
-  EXPECT_EQ(dlbridge_ipc_import(bytes, 8, nullptr, 0, 0, &policy, &out, &error),
-            DLBRIDGE_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(IpcImport(bytes, 8, nullptr, 0, 0, &policy, &out, &error), DLBRIDGE_ERROR_TOO_NEW);
+  EXPECT_EQ(IpcImport(bytes, 8, nullptr, 0, 1U << 9, nullptr, &out, &error),
+            DLBRIDGE_ERROR_TOO_NEW);
+  EXPECT_EQ(dlbridge_ipc_import(nullptr, &out, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(out, nullptr);
 }
 
 void ExpectNoExport(const DLManagedTensorVersioned* tensor, DLBridgeStatus status,
                     const char* says) {
-  uint8_t buffer[DLBRIDGE_IPC_MAX_SIZE];
-  int32_t fds[DLBRIDGE_IPC_MAX_FDS];
+  uint8_t buffer[kIpcBytes];
+  int32_t fds[kIpcFds];
   size_t length = 7;
   size_t count = 7;
   Error error;
-  EXPECT_EQ(dlbridge_ipc_export(tensor, 0, buffer, sizeof buffer, &length, fds,
-                                DLBRIDGE_IPC_MAX_FDS, &count, &error),
+  EXPECT_EQ(IpcExport(tensor, 0, {buffer, sizeof buffer, fds, kIpcFds}, &length, &count, &error),
             status)
       << error.message;
   EXPECT_TRUE(error.Says(says)) << error.message;
@@ -780,6 +789,7 @@ TEST(IpcArguments, OtherMemoryIsRefusedWithTheRemedy) {
   foreign.Release();
   const Axes shape = {4};
   DLBridgeAllocateSpec spec = DLBRIDGE_ALLOCATE_SPEC_INIT;
+  spec.dtype = {kDLFloat, 32, 1};
   spec.ndim = 1;
   spec.shape = shape.data();
   DLManagedTensorVersioned* plain = nullptr;
@@ -838,8 +848,8 @@ TEST(IpcMemory, ThatRunsOutLeavesNothing) {
   int64_t asked = 0;
   {
     const Allocations allocations(1);
-    status = dlbridge_ipc_import(parcel.bytes.data(), parcel.bytes.size(), parcel.fds.data(), 1, 0,
-                                 nullptr, &out, nullptr);
+    status = IpcImport(parcel.bytes.data(), parcel.bytes.size(), parcel.fds.data(), 1, 0, nullptr,
+                       &out, nullptr);
     asked = allocations.asked();
   }
   EXPECT_EQ(status, DLBRIDGE_ERROR_OUT_OF_MEMORY);
@@ -847,13 +857,12 @@ TEST(IpcMemory, ThatRunsOutLeavesNothing) {
   EXPECT_EQ(out, nullptr);
   EXPECT_EQ(OpenFiles(), files);
   {
-    uint8_t buffer[DLBRIDGE_IPC_MAX_SIZE];
+    uint8_t buffer[kIpcBytes];
     int32_t fd = -1;
     size_t length = 0;
     size_t count = 0;
     const Allocations allocations;
-    status =
-        dlbridge_ipc_export(tensor, 0, buffer, sizeof buffer, &length, &fd, 1, &count, nullptr);
+    status = IpcExport(tensor, 0, {buffer, sizeof buffer, &fd, 1}, &length, &count, nullptr);
     asked = allocations.asked();
     close(fd);
   }
@@ -871,19 +880,20 @@ TEST(IpcMemory, FileDescriptorsMayRunOut) {
       taken.push_back(fd);
     }
     for (const uint32_t options : {0U, uint32_t{DLBRIDGE_IPC_READ_ONLY}}) {
-      uint8_t buffer[DLBRIDGE_IPC_MAX_SIZE];
+      uint8_t buffer[kIpcBytes];
       int32_t fd = -7;
       size_t length = 0;
       size_t count = 0;
       Error error;
-      EXPECT_EQ(dlbridge_ipc_export(tensor, options, buffer, sizeof buffer, &length, &fd, 1, &count,
-                                    &error),
-                DLBRIDGE_ERROR_OUT_OF_MEMORY)
+      EXPECT_EQ(
+          IpcExport(tensor, options, {buffer, sizeof buffer, &fd, 1}, &length, &count, &error),
+          DLBRIDGE_ERROR_OUT_OF_MEMORY)
           << error.message;
       EXPECT_EQ(fd, -7);
     }
     const Axes shape = {4};
     DLBridgeAllocateSpec spec = DLBRIDGE_ALLOCATE_SPEC_INIT;
+    spec.dtype = {kDLFloat, 32, 1};
     spec.ndim = 1;
     spec.shape = shape.data();
     spec.options = DLBRIDGE_ALLOCATE_SHAREABLE;
@@ -911,25 +921,23 @@ TEST(IpcAllocate, ChecksItsOptions) {
   DLBridgeAllocateSpec spec = DLBRIDGE_ALLOCATE_SPEC_INIT;
   spec.ndim = 1;
   spec.shape = shape.data();
-  spec.options = 2;
+  spec.dtype = Dtype(kDLFloat, 32);
+  spec.options = 1U << 9;
   Error error;
-  EXPECT_EQ(AllocateBy(spec, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(AllocateBy(spec, &error), DLBRIDGE_ERROR_TOO_NEW);
   EXPECT_TRUE(error.Says("options")) << error.message;
-  spec.struct_size = offsetof(DLBridgeAllocateSpec, options);
-  EXPECT_EQ(AllocateBy(spec, &error), DLBRIDGE_OK) << "a caller of 0.1 has no options";
-  spec.struct_size = sizeof spec;
-  spec.options = DLBRIDGE_ALLOCATE_SHAREABLE;
-  spec.reserved1 = 1;
+  spec.options = 1;
   EXPECT_EQ(AllocateBy(spec, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
-  EXPECT_TRUE(error.Says("reserved1")) << error.message;
-  spec.reserved1 = 0;
+  spec.options = DLBRIDGE_ALLOCATE_SHAREABLE;
   spec.device = Device(kDLCUDA);
   EXPECT_EQ(AllocateBy(spec, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
   EXPECT_TRUE(error.Says("SHAREABLE")) << error.message;
   spec.device = Device(kDLCPU);
   DLBridgeAllocator allocator = DLBRIDGE_ALLOCATOR_INIT;
-  allocator.allocate = [](void*, DLDevice, uint64_t, uint64_t) -> void* { return nullptr; };
-  allocator.deallocate = [](void*, DLDevice, void*, uint64_t, uint64_t) {};
+  allocator.allocate = [](void*, DLDevice, uint64_t, uint64_t,
+                          const DLBridgeStream* /*stream*/) -> void* { return nullptr; };
+  allocator.deallocate = [](void*, DLDevice, void*, uint64_t, uint64_t,
+                            const DLBridgeStream* /*stream*/) {};
   spec.allocator = &allocator;
   EXPECT_EQ(AllocateBy(spec, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
   spec.allocator = nullptr;
@@ -942,6 +950,7 @@ TEST(IpcAllocate, ChecksItsOptions) {
 
 TEST(IpcAllocate, MoreThanThereIsIsRefusedAndNotDied) {
   DLBridgeAllocateSpec spec = DLBRIDGE_ALLOCATE_SPEC_INIT;
+  spec.dtype = {kDLFloat, 32, 1};
   spec.ndim = 1;
   spec.options = DLBRIDGE_ALLOCATE_SHAREABLE;
   const size_t files = OpenFiles();
@@ -980,6 +989,7 @@ namespace {
 TEST(Ipc, NeedsMemoryFiles) {
   const Axes shape = {4};
   DLBridgeAllocateSpec spec = DLBRIDGE_ALLOCATE_SPEC_INIT;
+  spec.dtype = {kDLFloat, 32, 1};
   spec.ndim = 1;
   spec.shape = shape.data();
   spec.options = DLBRIDGE_ALLOCATE_SHAREABLE;

@@ -126,7 +126,7 @@ void ExpectSame(const Bare& bare, const DLBridgeLayout& layout, uint32_t item_bi
   EXPECT_EQ(layout.packed_bytes, (slow.count * item_bits + 7) / 8);
   EXPECT_EQ(layout.begin, FloorDiv8(slow.first * item_bits));
   EXPECT_EQ(layout.end, slow.count == 0 ? 0 : ((slow.last + 1) * item_bits + 7) / 8);
-  EXPECT_EQ(layout.flags & ~uint32_t{DLBRIDGE_LAYOUT_PADDED}, slow.flags);
+  EXPECT_EQ(layout.properties & ~uint32_t{DLBRIDGE_LAYOUT_PADDED}, slow.flags);
   EXPECT_EQ(layout.broadcast_axes, slow.broadcast);
   EXPECT_EQ(layout.negative_axes, slow.negative);
 }
@@ -156,7 +156,7 @@ TEST(Layout, AgreesWithGoingThroughAllElements) {
     const uint32_t item_bits = padded ? (bits + 7) / 8 * 8 : bits;
     const DLBridgeLayout layout = Describe(bare.tensor, padded ? kPadded : 0);
     ExpectSame(bare, layout, item_bits);
-    EXPECT_EQ((layout.flags & DLBRIDGE_LAYOUT_PADDED) != 0, item_bits != bits);
+    EXPECT_EQ((layout.properties & DLBRIDGE_LAYOUT_PADDED) != 0, item_bits != bits);
     if (HasFailure()) {
       FAIL() << "round " << round << ", shape " << testing::PrintToString(shape) << ", strides "
              << testing::PrintToString(strides);
@@ -169,7 +169,7 @@ TEST(Layout, OfAScalarIsOneElement) {
   const DLBridgeLayout layout = Describe(scalar.tensor);
   EXPECT_EQ(layout.element_count, 1);
   EXPECT_EQ(layout.end, 4);
-  EXPECT_EQ(layout.flags, uint32_t{DLBRIDGE_LAYOUT_C_CONTIGUOUS | DLBRIDGE_LAYOUT_F_CONTIGUOUS});
+  EXPECT_EQ(layout.properties, uint32_t{DLBRIDGE_LAYOUT_C_CONTIGUOUS | DLBRIDGE_LAYOUT_F_CONTIGUOUS});
   DLTensor without_arrays = scalar.tensor;
   without_arrays.shape = nullptr;
   without_arrays.strides = nullptr;
@@ -197,10 +197,10 @@ TEST(Layout, RefusesWhatHasNone) {
   bare.tensor.dtype = Dtype(kDLFloat, 32);
   bare.tensor.shape = nullptr;
   EXPECT_EQ(RuleOf(bare.tensor), DLBRIDGE_RULE_SHAPE_NULL);
-  EXPECT_EQ(RuleOf(Bare({2, -3}, {1, 1}).tensor), DLBRIDGE_RULE_DIM_NEGATIVE);
+  EXPECT_EQ(RuleOf(Bare({2, -3}, {1, 1}).tensor), DLBRIDGE_RULE_EXTENT_NEGATIVE);
   EXPECT_EQ(RuleOf(Bare({INT64_MAX, 2}, {1, 1}).tensor), DLBRIDGE_RULE_COUNT_OVERFLOW);
   EXPECT_EQ(RuleOf(Bare({INT64_MAX}, {1}).tensor), DLBRIDGE_RULE_SIZE_OVERFLOW);
-  EXPECT_EQ(RuleOf(Bare({3}, {INT64_MAX}).tensor), DLBRIDGE_RULE_EXTENT_OVERFLOW);
+  EXPECT_EQ(RuleOf(Bare({3}, {INT64_MAX}).tensor), DLBRIDGE_RULE_OFFSET_OVERFLOW);
 }
 
 TEST(Layout, NamesTheAxisThatIsNegative) {
@@ -225,7 +225,7 @@ TEST(Layout, SizesAtTheEdgeFit) {
   EXPECT_EQ(down.end, 1);
   EXPECT_EQ(Describe(Bare({2}, {INT64_MIN}, Dtype(kDLInt, 8)).tensor).begin, INT64_MIN)
       << "an offset of 63 bits and a sign";
-  EXPECT_EQ(RuleOf(Bare({2}, {INT64_MAX}, Dtype(kDLInt, 8)).tensor), DLBRIDGE_RULE_EXTENT_OVERFLOW)
+  EXPECT_EQ(RuleOf(Bare({2}, {INT64_MAX}, Dtype(kDLInt, 8)).tensor), DLBRIDGE_RULE_OFFSET_OVERFLOW)
       << "the end is behind the last byte";
 }
 
@@ -236,7 +236,7 @@ TEST(Layout, AxesBehindThe64thHaveNoBit) {
   Axes strides(70, 0);
   const DLBridgeLayout layout = Describe(Bare(shape, strides).tensor);
   EXPECT_EQ(layout.broadcast_axes, uint64_t{1} << 63);
-  EXPECT_NE(layout.flags & DLBRIDGE_LAYOUT_BROADCAST, 0U);
+  EXPECT_NE(layout.properties & DLBRIDGE_LAYOUT_BROADCAST, 0U);
 }
 
 TEST(Layout, AlignmentIsOfTheAddressOrOfTheOffsetInAHandle) {
@@ -248,7 +248,7 @@ TEST(Layout, AlignmentIsOfTheAddressOrOfTheOffsetInAHandle) {
   bare.tensor.device = Device(kDLVulkan);
   bare.tensor.data = reinterpret_cast<void*>(uintptr_t{3});
   EXPECT_EQ(Describe(bare.tensor).alignment, 0x10U);
-  EXPECT_NE(Describe(bare.tensor).flags & DLBRIDGE_LAYOUT_OPAQUE, 0U);
+  EXPECT_NE(Describe(bare.tensor).properties & DLBRIDGE_LAYOUT_OPAQUE, 0U);
   bare.tensor.byte_offset = 0;
   EXPECT_EQ(Describe(bare.tensor).alignment, 0U);
   bare.tensor.device = Device(kDLCPU);
@@ -262,7 +262,7 @@ TEST(Layout, OpaqueIsWhatDlpackSaysIsAHandle) {
     bare.tensor.device = Device(type);
     const bool handle = type == kDLOpenCL || type == kDLVulkan || type == kDLMetal ||
                         type == kDLVPI || type == kDLWebGPU;
-    EXPECT_EQ((Describe(bare.tensor).flags & DLBRIDGE_LAYOUT_OPAQUE) != 0, handle) << type;
+    EXPECT_EQ((Describe(bare.tensor).properties & DLBRIDGE_LAYOUT_OPAQUE) != 0, handle) << type;
   }
 }
 

@@ -27,23 +27,23 @@ const void* AddressOf(Code* code) {
 
 TEST(PinModule, RefusesNull) {
   Error error;
-  EXPECT_EQ(dlbridge_pin_module(nullptr, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(dlbridge_module_pin(nullptr, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
   EXPECT_TRUE(error.Says("address")) << error.message;
 }
 
 TEST(PinModule, TakesAnyAddressOfAModule) {
   for (const void* address :
        {AddressOf(&Function), AddressOf(&static_data), AddressOf(&std::abort),
-        AddressOf(&dlbridge_pin_module), static_cast<const void*>(dlbridge_version_string())}) {
+        AddressOf(&dlbridge_module_pin), static_cast<const void*>(dlbridge_version_string())}) {
     Error error;
-    EXPECT_EQ(dlbridge_pin_module(address, &error), DLBRIDGE_OK) << error.message;
+    EXPECT_EQ(dlbridge_module_pin(address, &error), DLBRIDGE_OK) << error.message;
     EXPECT_EQ(error.status, DLBRIDGE_OK);
   }
 }
 
 TEST(PinModule, MayBeRepeated) {
   for (int i = 0; i < 1000; ++i) {
-    ASSERT_EQ(dlbridge_pin_module(AddressOf(&std::abort), nullptr), DLBRIDGE_OK);
+    ASSERT_EQ(dlbridge_module_pin(AddressOf(&std::abort), nullptr), DLBRIDGE_OK);
   }
 }
 
@@ -54,10 +54,10 @@ TEST(PinModule, RefusesWhatLiesInNoModule) {
        {static_cast<const void*>(&on_stack), static_cast<const void*>(on_heap.get()),
         reinterpret_cast<const void*>(uintptr_t{1}), reinterpret_cast<const void*>(UINTPTR_MAX)}) {
     Error error;
-    EXPECT_EQ(dlbridge_pin_module(address, &error), DLBRIDGE_ERROR_NOT_FOUND);
+    EXPECT_EQ(dlbridge_module_pin(address, &error), DLBRIDGE_ERROR_NOT_FOUND);
     EXPECT_EQ(error.status, DLBRIDGE_ERROR_NOT_FOUND);
     EXPECT_TRUE(error.Says("no loaded module")) << error.message;
-    EXPECT_EQ(dlbridge_pin_module(address, nullptr), DLBRIDGE_ERROR_NOT_FOUND);
+    EXPECT_EQ(dlbridge_module_pin(address, nullptr), DLBRIDGE_ERROR_NOT_FOUND);
   }
 }
 
@@ -125,7 +125,7 @@ TEST(PinProducer, RefusesADeleterOfNoModule) {
   DLManagedTensor* out_legacy = nullptr;
   Error error;
   ExpectNotFound(dlbridge_upgrade(legacy.get(), &options, &out, &error), error);
-  ExpectNotFound(dlbridge_adopt(versioned.get(), &options, &out, &error), error);
+  ExpectNotFound(dlbridge_import(versioned.get(), DLBRIDGE_KIND_VERSIONED, &options, &out, &error), error);
   ExpectNotFound(dlbridge_downgrade(versioned.get(), &options, &out_legacy, &error), error);
   EXPECT_EQ(out, nullptr);
   EXPECT_EQ(out_legacy, nullptr);
@@ -138,7 +138,7 @@ TEST(PinProducer, RefusesItInStorage) {
   DLBridgeStorage storage = DLBRIDGE_STORAGE_INIT;
   storage.memory = memory;
   storage.size = sizeof memory;
-  storage.released = [](void*, void*) { ADD_FAILURE() << "nothing was put there"; };
+  storage.release = [](void*, void*) { ADD_FAILURE() << "nothing was put there"; };
   DLManagedTensorVersioned* out = nullptr;
   Error error;
   ExpectNotFound(dlbridge_upgrade_into(legacy.get(), &options, &storage, &out, &error), error);
@@ -170,9 +170,9 @@ TEST(PinProducer, LooksAtWhatIsHandedBack) {
   DLBridgeKind kind = DLBRIDGE_KIND_AMBIGUOUS;
   Error error;
   ExpectNotFound(
-      dlbridge_convert(legacy.get(), DLBRIDGE_KIND_LEGACY, {0, 8}, &options, &out, &kind, &error),
+      dlbridge_export(legacy.get(), DLBRIDGE_KIND_LEGACY, {0, 8}, &options, &out, &kind, &error),
       error);
-  ExpectNotFound(dlbridge_convert(versioned.get(), DLBRIDGE_KIND_VERSIONED, {1, 3}, &options, &out,
+  ExpectNotFound(dlbridge_export(versioned.get(), DLBRIDGE_KIND_VERSIONED, {1, 3}, &options, &out,
                                   &kind, &error),
                  error);
   EXPECT_EQ(out, nullptr);
@@ -188,7 +188,7 @@ TEST(PinProducer, LooksBehindOurOwn) {
     DLManagedTensorVersioned* adopted = nullptr;
     DLManagedTensor* legacy = nullptr;
     Error error;
-    ExpectNotFound(dlbridge_adopt(ours, &options, &adopted, &error), error);
+    ExpectNotFound(dlbridge_import(ours, DLBRIDGE_KIND_VERSIONED, &options, &adopted, &error), error);
     ExpectNotFound(dlbridge_downgrade(ours, &options, &legacy, &error), error);
   }
   dlbridge_release_versioned(ours);
@@ -211,15 +211,16 @@ TEST(PinProducer, LooksAtAnOriginal) {
 
 TEST(PinProducer, LooksAtTheAllocatorOfOurMemory) {
   DLBridgeAllocator allocator = DLBRIDGE_ALLOCATOR_INIT;
-  allocator.allocate = [](void*, DLDevice, uint64_t bytes, uint64_t alignment) {
+  allocator.allocate = [](void*, DLDevice, uint64_t bytes, uint64_t alignment, const DLBridgeStream* /*stream*/) {
     return AllocateAligned(alignment, bytes);
   };
-  allocator.deallocate = [](void*, DLDevice, void* memory, uint64_t, uint64_t) {
+  allocator.deallocate = [](void*, DLDevice, void* memory, uint64_t, uint64_t, const DLBridgeStream* /*stream*/) {
     FreeAligned(memory);
   };
   for (const DLBridgeAllocator* used : {static_cast<const DLBridgeAllocator*>(nullptr),
                                         static_cast<const DLBridgeAllocator*>(&allocator)}) {
     DLBridgeAllocateSpec spec = DLBRIDGE_ALLOCATE_SPEC_INIT;
+    spec.dtype = {kDLFloat, 32, 1};
     spec.allocator = used;
     DLManagedTensorVersioned* tensor = nullptr;
     Error error;

@@ -112,7 +112,7 @@ TEST(OutOfMemory, InAdoptLeavesTheSource) {
     const DLBridgeConvertOptions options = Options(flags);
     UpgradeOut out = nullptr;
     FailEach(
-        [&](DLBridgeError* error) { return dlbridge_adopt(source.get(), &options, &out, error); },
+        [&](DLBridgeError* error) { return dlbridge_import(source.get(), DLBRIDGE_KIND_VERSIONED, &options, &out, error); },
         [&] { EXPECT_TRUE(source.Untouched()); });
     dlbridge_release_versioned(out);
   }
@@ -126,7 +126,7 @@ TEST(OutOfMemory, InConvertLeavesTheSource) {
     DLBridgeKind kind = 77;
     FailEach(
         [&](DLBridgeError* error) {
-          return dlbridge_convert(source.get(), DLBRIDGE_KIND_VERSIONED, target, nullptr, &out,
+          return dlbridge_export(source.get(), DLBRIDGE_KIND_VERSIONED, target, nullptr, &out,
                                   &kind, error);
         },
         [&] {
@@ -170,6 +170,7 @@ TEST(OutOfMemory, InShareAndViewLeavesTheParent) {
 // How many allocations the tensor takes.
 int64_t FailAllocate(const Axes& shape) {
   DLBridgeAllocateSpec spec = DLBRIDGE_ALLOCATE_SPEC_INIT;
+  spec.dtype = {kDLFloat, 32, 1};
   spec.ndim = static_cast<int32_t>(shape.size());
   spec.shape = shape.data();
   UpgradeOut out = nullptr;
@@ -257,7 +258,7 @@ struct Arena {
   int left = 0;
   int live = 0;
 
-  static void* Allocate(void* context, DLDevice /*device*/, uint64_t bytes, uint64_t alignment) {
+  static void* Allocate(void* context, DLDevice /*device*/, uint64_t bytes, uint64_t alignment, const DLBridgeStream* /*stream*/) {
     auto* arena = static_cast<Arena*>(context);
     void* memory = arena->left-- > 0 ? AllocateAligned(alignment, bytes) : nullptr;
     if (memory == nullptr) {
@@ -267,7 +268,7 @@ struct Arena {
     return memory;
   }
   static void Deallocate(void* context, DLDevice /*device*/, void* memory, uint64_t /*bytes*/,
-                         uint64_t /*alignment*/) {
+                         uint64_t /*alignment*/, const DLBridgeStream* /*stream*/) {
     --static_cast<Arena*>(context)->live;
     FreeAligned(memory);
   }
@@ -294,7 +295,7 @@ TEST(AllocatorHook, ThatReturnsNullLeavesTheSourceOfACopy) {
   EXPECT_EQ(error.status, DLBRIDGE_ERROR_OUT_OF_MEMORY);
   EXPECT_EQ(dlbridge_downgrade(versioned.get(), &options, &down, nullptr),
             DLBRIDGE_ERROR_OUT_OF_MEMORY);
-  EXPECT_EQ(dlbridge_adopt(versioned.get(), &options, &up, nullptr), DLBRIDGE_ERROR_OUT_OF_MEMORY);
+  EXPECT_EQ(dlbridge_import(versioned.get(), DLBRIDGE_KIND_VERSIONED, &options, &up, nullptr), DLBRIDGE_ERROR_OUT_OF_MEMORY);
   EXPECT_EQ(up, nullptr);
   EXPECT_EQ(down, nullptr);
   EXPECT_TRUE(legacy.Untouched());
@@ -309,6 +310,7 @@ TEST(AllocatorHook, ThatReturnsNullFailsAllocate) {
   const DLBridgeAllocator hook = arena.Hook();
   const Axes shape = {4};
   DLBridgeAllocateSpec spec = DLBRIDGE_ALLOCATE_SPEC_INIT;
+  spec.dtype = {kDLFloat, 32, 1};
   spec.ndim = 1;
   spec.shape = shape.data();
   spec.allocator = &hook;
@@ -328,11 +330,11 @@ TEST(AllocatorHook, IsNotLeftWithMemoryWhereTheNodeFails) {
   static int live;
   live = 0;
   DLBridgeAllocator hook = DLBRIDGE_ALLOCATOR_INIT;
-  hook.allocate = [](void*, DLDevice, uint64_t, uint64_t) -> void* {
+  hook.allocate = [](void*, DLDevice, uint64_t, uint64_t, const DLBridgeStream* /*stream*/) -> void* {
     ++live;
     return memory;
   };
-  hook.deallocate = [](void*, DLDevice, void*, uint64_t, uint64_t) { --live; };
+  hook.deallocate = [](void*, DLDevice, void*, uint64_t, uint64_t, const DLBridgeStream* /*stream*/) { --live; };
   LegacySource source;
   DLBridgeConvertOptions options = Options(DLBRIDGE_CONVERT_COPY);
   options.allocator = &hook;
@@ -370,7 +372,7 @@ TEST(AllocationCount, IsOneForUpgradeDowngradeAdoptShareAndView) {
       EXPECT_EQ(allocations.made(), 1);
       dlbridge_downgrade(versioned.get(), nullptr, &down, nullptr);
       EXPECT_EQ(allocations.made(), 2);
-      dlbridge_adopt(foreign.get(), nullptr, &out[1], nullptr);
+      dlbridge_import(foreign.get(), DLBRIDGE_KIND_VERSIONED, nullptr, &out[1], nullptr);
       EXPECT_EQ(allocations.made(), 3);
       dlbridge_share(out[0], &out[2], nullptr);
       EXPECT_EQ(allocations.made(), 4);
@@ -446,7 +448,7 @@ TEST(AllocationCount, ComesBackToZeroAfterEveryRefusal) {
       const Allocations allocations;
       EXPECT_NE(dlbridge_upgrade(legacy.get(), &options, &up, nullptr), DLBRIDGE_OK);
       EXPECT_NE(dlbridge_downgrade(versioned.get(), &options, &down, nullptr), DLBRIDGE_OK);
-      EXPECT_NE(dlbridge_adopt(versioned.get(), &options, &up, nullptr), DLBRIDGE_OK);
+      EXPECT_NE(dlbridge_import(versioned.get(), DLBRIDGE_KIND_VERSIONED, &options, &up, nullptr), DLBRIDGE_OK);
       EXPECT_EQ(allocations.live(), 0);
     }
     legacy.Release();

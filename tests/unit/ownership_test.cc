@@ -73,11 +73,11 @@ std::vector<Refused> CommonRefusals() {
       {"data_null", With({}, [](TensorSpec* s) { s->null_data = true; }), Options(),
        DLBRIDGE_ERROR_INVALID_TENSOR, DLBRIDGE_RULE_DATA_NULL},
       {"dim_negative", TensorSpec({2, -3}, {1, 1}), Options(), DLBRIDGE_ERROR_INVALID_TENSOR,
-       DLBRIDGE_RULE_DIM_NEGATIVE},
+       DLBRIDGE_RULE_EXTENT_NEGATIVE},
       {"count_overflow", TensorSpec({INT64_MAX, 4}, {1, 1}), Options(),
        DLBRIDGE_ERROR_INVALID_TENSOR, DLBRIDGE_RULE_COUNT_OVERFLOW},
       {"extent_overflow", TensorSpec({3, 3}, {INT64_MAX, 1}), Options(),
-       DLBRIDGE_ERROR_INVALID_TENSOR, DLBRIDGE_RULE_EXTENT_OVERFLOW},
+       DLBRIDGE_ERROR_INVALID_TENSOR, DLBRIDGE_RULE_OFFSET_OVERFLOW},
       {"dtype_unknown", With({}, [](TensorSpec* s) { s->dtype.code = 200; }), Options(),
        DLBRIDGE_ERROR_UNKNOWN_CODE, DLBRIDGE_RULE_DTYPE_UNKNOWN},
       {"device_unknown", With({}, [](TensorSpec* s) { s->device = Device(99); }), Options(),
@@ -90,16 +90,12 @@ std::vector<Refused> CommonRefusals() {
        Broken([](DLBridgeConvertOptions* o) { o->struct_size = 8; }),
        DLBRIDGE_ERROR_INVALID_ARGUMENT,
        DLBRIDGE_RULE_NONE},
-      {"reserved",
+      {"flag_as_option",
        {},
-       Broken([](DLBridgeConvertOptions* o) { o->reserved[1] = 1; }),
+       Options(DLPACK_FLAG_BITMASK_READ_ONLY),
        DLBRIDGE_ERROR_INVALID_ARGUMENT,
        DLBRIDGE_RULE_NONE},
-      {"unknown_option",
-       {},
-       Options(1U << 31),
-       DLBRIDGE_ERROR_INVALID_ARGUMENT,
-       DLBRIDGE_RULE_NONE},
+      {"unknown_option", {}, Options(1U << 30), DLBRIDGE_ERROR_TOO_NEW, DLBRIDGE_RULE_NONE},
       {"policy",
        {},
        Broken([](DLBridgeConvertOptions* o) { o->policy = &RequireF(); }),
@@ -215,7 +211,7 @@ TEST(Refusal, LeavesTheSourceOfUpgradeIntoToTheCaller) {
     DLBridgeStorage storage = DLBRIDGE_STORAGE_INIT;
     storage.memory = memory;
     storage.size = sizeof memory;
-    storage.released = [](void*, void*) { ++released; };
+    storage.release = [](void*, void*) { ++released; };
     return dlbridge_upgrade_into(source, options, &storage, out, error);
   };
   for (const Refused& refused : With(CommonRefusals(), VersionedOutRefusals())) {
@@ -237,11 +233,15 @@ TEST(Refusal, LeavesTheSourceOfDowngradeToTheCaller) {
   }
 }
 
-TEST(Refusal, LeavesTheSourceOfAdoptToTheCaller) {
+TEST(Refusal, LeavesTheSourceOfImportToTheCaller) {
+  const auto import = [](DLManagedTensorVersioned* source, const DLBridgeConvertOptions* options,
+                         DLManagedTensorVersioned** out, DLBridgeError* error) {
+    return dlbridge_import(source, DLBRIDGE_KIND_VERSIONED, options, out, error);
+  };
   for (const Refused& refused :
        With(With(With(CommonRefusals(), CopyRefusals()), VersionedRefusals()),
             VersionedOutRefusals())) {
-    ExpectRefused<DLManagedTensorVersioned, DLManagedTensorVersioned>(refused, dlbridge_adopt);
+    ExpectRefused<DLManagedTensorVersioned, DLManagedTensorVersioned>(refused, import);
   }
 }
 
@@ -251,7 +251,7 @@ DLBridgeStatus ConvertTo(From* source, DLBridgeKind kind, DLPackVersion target,
   void* result = *out;
   DLBridgeKind out_kind = 77;
   const DLBridgeStatus status =
-      dlbridge_convert(source, kind, target, options, &result, &out_kind, error);
+      dlbridge_export(source, kind, target, options, &result, &out_kind, error);
   if (status != DLBRIDGE_OK) {
     EXPECT_EQ(out_kind, 77) << "an output was written on failure";
   }
@@ -316,9 +316,9 @@ TEST(Refusal, OfViewAndShareLeavesTheParentAlone) {
   dlbridge_release_versioned(parent);
 
   VersionedSource foreign;
-  EXPECT_EQ(dlbridge_share(foreign.get(), &out, &error), DLBRIDGE_ERROR_NOT_OURS);
+  EXPECT_EQ(dlbridge_share(foreign.get(), &out, &error), DLBRIDGE_ERROR_FOREIGN_TENSOR);
   EXPECT_TRUE(error.Says("upgrade or adopt it first"));
-  EXPECT_EQ(dlbridge_view(foreign.get(), &spec, &out, &error), DLBRIDGE_ERROR_NOT_OURS);
+  EXPECT_EQ(dlbridge_view(foreign.get(), &spec, &out, &error), DLBRIDGE_ERROR_FOREIGN_TENSOR);
   EXPECT_EQ(out, Nowhere<DLManagedTensorVersioned>());
   EXPECT_TRUE(foreign.Untouched());
   foreign.Release();
@@ -342,7 +342,7 @@ TEST(Refusal, OfNullArgumentsNamesThem) {
             DLBRIDGE_ERROR_INVALID_ARGUMENT);
   EXPECT_TRUE(error.Says("sources"));
   EXPECT_EQ(dlbridge_downgrade(nullptr, nullptr, &down, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
-  EXPECT_EQ(dlbridge_adopt(versioned.get(), nullptr, nullptr, &error),
+  EXPECT_EQ(dlbridge_import(versioned.get(), DLBRIDGE_KIND_VERSIONED, nullptr, nullptr, &error),
             DLBRIDGE_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(dlbridge_share(nullptr, &out, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
   EXPECT_TRUE(error.Says("tensor"));
@@ -364,20 +364,20 @@ TEST(Refusal, OfConvertsArgumentsNamesThem) {
     return status == DLBRIDGE_ERROR_INVALID_ARGUMENT && error.Says(argument);
   };
   EXPECT_TRUE(
-      refuses(dlbridge_convert(nullptr, 1, {1, 3}, nullptr, &out, &kind, &error), "source"));
+      refuses(dlbridge_export(nullptr, 1, {1, 3}, nullptr, &out, &kind, &error), "source"));
   EXPECT_TRUE(
-      refuses(dlbridge_convert(source.get(), 1, {1, 3}, nullptr, nullptr, &kind, &error), "out"));
-  EXPECT_TRUE(refuses(dlbridge_convert(source.get(), 1, {1, 3}, nullptr, &out, nullptr, &error),
+      refuses(dlbridge_export(source.get(), 1, {1, 3}, nullptr, nullptr, &kind, &error), "out"));
+  EXPECT_TRUE(refuses(dlbridge_export(source.get(), 1, {1, 3}, nullptr, &out, nullptr, &error),
                       "out_kind"));
   for (const DLBridgeKind bad : {-1, 0, 3, 4}) {
     EXPECT_TRUE(
-        refuses(dlbridge_convert(source.get(), bad, {1, 3}, nullptr, &out, &kind, &error), "kind"));
+        refuses(dlbridge_export(source.get(), bad, {1, 3}, nullptr, &out, &kind, &error), "kind"));
   }
   EXPECT_TRUE(
-      refuses(dlbridge_convert(source.get(), 1, {2, 0}, nullptr, &out, &kind, &error), "target"));
+      refuses(dlbridge_export(source.get(), 1, {2, 0}, nullptr, &out, &kind, &error), "target"));
   const DLBridgeConvertOptions options = Options(0, {1, 3});
   EXPECT_TRUE(
-      refuses(dlbridge_convert(source.get(), 1, {1, 3}, &options, &out, &kind, &error), "version"));
+      refuses(dlbridge_export(source.get(), 1, {1, 3}, &options, &out, &kind, &error), "version"));
   EXPECT_TRUE(source.Untouched());
   source.Release();
 }
@@ -386,7 +386,7 @@ TEST(Refusal, OfConvertsArgumentsNamesThem) {
 
 TEST(Success, ReleasesTheSourceOnceWithTheResult) {
   for (const uint32_t flags :
-       {0U, uint32_t{DLBRIDGE_CONVERT_WRITABLE}, uint32_t{DLBRIDGE_CONVERT_SKIP_VALIDATION},
+       {0U, uint32_t{DLBRIDGE_CONVERT_VOUCH_WRITABLE}, uint32_t{DLBRIDGE_CONVERT_SKIP_VALIDATION},
         uint32_t{DLBRIDGE_CONVERT_CANONICAL}, uint32_t{DLBRIDGE_CONVERT_FOLD_BYTE_OFFSET}}) {
     LegacySource legacy;
     DLManagedTensorVersioned* up = MustUpgrade(legacy.get(), flags);
@@ -422,18 +422,6 @@ TEST(Success, OfACopyReleasesTheSourceAtOnce) {
   DLManagedTensorVersioned* ours = MustAdopt(foreign.get(), DLBRIDGE_CONVERT_COPY);
   EXPECT_EQ(foreign.deletions(), 1);
   dlbridge_release_versioned(ours);
-}
-
-TEST(Success, LeavesTheErrorAlone) {
-  LegacySource source;
-  Error error;
-  std::memset(static_cast<DLBridgeError*>(&error), 0x77, sizeof(DLBridgeError));
-  error.struct_size = sizeof(DLBridgeError);
-  const DLBridgeError before = error;
-  DLManagedTensorVersioned* out = nullptr;
-  ASSERT_EQ(dlbridge_upgrade(source.get(), nullptr, &out, &error), DLBRIDGE_OK);
-  EXPECT_EQ(std::memcmp(&before, static_cast<DLBridgeError*>(&error), sizeof before), 0);
-  dlbridge_release_versioned(out);
 }
 
 TEST(NullDeleter, IsLegalOnInputAndTheResultHasOne) {
@@ -508,7 +496,7 @@ TEST(RoundTrip, HandsTheVersionedOriginalBack) {
 TEST(RoundTrip, HandsTheLegacyOriginalBack) {
   LegacySource source;
   for (int i = 0; i < 3; ++i) {
-    DLManagedTensorVersioned* up = MustUpgrade(source.get(), DLBRIDGE_CONVERT_WRITABLE);
+    DLManagedTensorVersioned* up = MustUpgrade(source.get(), DLBRIDGE_CONVERT_VOUCH_WRITABLE);
     EXPECT_EQ(MustDowngrade(up), source.get());
     EXPECT_TRUE(source.Untouched());
   }
@@ -520,13 +508,13 @@ TEST(RoundTrip, HandsBackWhatConvertWasGivenToo) {
   void* up = nullptr;
   void* down = nullptr;
   DLBridgeKind kind = 0;
-  const DLBridgeConvertOptions options = Options(DLBRIDGE_CONVERT_WRITABLE);
+  const DLBridgeConvertOptions options = Options(DLBRIDGE_CONVERT_VOUCH_WRITABLE);
   ASSERT_EQ(
-      dlbridge_convert(source.get(), DLBRIDGE_KIND_LEGACY, {1, 0}, &options, &up, &kind, nullptr),
+      dlbridge_export(source.get(), DLBRIDGE_KIND_LEGACY, {1, 0}, &options, &up, &kind, nullptr),
       DLBRIDGE_OK);
   EXPECT_EQ(kind, DLBRIDGE_KIND_VERSIONED);
   EXPECT_EQ(static_cast<DLManagedTensorVersioned*>(up)->version.minor, 0U);
-  ASSERT_EQ(dlbridge_convert(up, kind, {0, 8}, nullptr, &down, &kind, nullptr), DLBRIDGE_OK);
+  ASSERT_EQ(dlbridge_export(up, kind, {0, 8}, nullptr, &down, &kind, nullptr), DLBRIDGE_OK);
   EXPECT_EQ(kind, DLBRIDGE_KIND_LEGACY);
   EXPECT_EQ(down, source.get());
   source.Release();
@@ -561,7 +549,7 @@ TEST(RoundTrip, OfASharedTensorMakesNewNodesAndStillDoesNotGrow) {
   }
   LegacySource source;
   const Allocations allocations;
-  DLManagedTensorVersioned* keeper = MustUpgrade(source.get(), DLBRIDGE_CONVERT_WRITABLE);
+  DLManagedTensorVersioned* keeper = MustUpgrade(source.get(), DLBRIDGE_CONVERT_VOUCH_WRITABLE);
   DLManagedTensorVersioned* tensor = MustShare(keeper);
   const int64_t live = allocations.live();
   for (int i = 0; i < 100; ++i) {
@@ -580,7 +568,7 @@ TEST(RoundTrip, OfASharedTensorMakesNewNodesAndStillDoesNotGrow) {
 
 TEST(RoundTrip, OfTheFirstHandleOfASharedTensorKeepsTheOther) {
   LegacySource source;
-  DLManagedTensorVersioned* first = MustUpgrade(source.get(), DLBRIDGE_CONVERT_WRITABLE);
+  DLManagedTensorVersioned* first = MustUpgrade(source.get(), DLBRIDGE_CONVERT_VOUCH_WRITABLE);
   DLManagedTensorVersioned* second = MustShare(first);
   DLManagedTensor* down = MustDowngrade(first);
   ASSERT_NE(down, source.get());
@@ -593,7 +581,7 @@ TEST(RoundTrip, OfTheFirstHandleOfASharedTensorKeepsTheOther) {
 
 TEST(RoundTrip, OfAViewIsNeverTheOriginal) {
   LegacySource source;
-  DLManagedTensorVersioned* whole = MustUpgrade(source.get(), DLBRIDGE_CONVERT_WRITABLE);
+  DLManagedTensorVersioned* whole = MustUpgrade(source.get(), DLBRIDGE_CONVERT_VOUCH_WRITABLE);
   DLManagedTensorVersioned* view = MustView(whole, {3});
   dlbridge_release_versioned(whole);
   DLManagedTensorVersioned* shared = MustShare(view);
@@ -615,7 +603,7 @@ TEST(RoundTrip, KeepsReadOnlyThroughLegacyAndBack) {
     VersionedSource source(spec);
     DLManagedTensor* down = MustDowngrade(source.get(), DLBRIDGE_CONVERT_DROP_READ_ONLY);
     // WRITABLE speaks of what the legacy struct leaves open; READ_ONLY was said.
-    DLManagedTensorVersioned* up = MustUpgrade(down, DLBRIDGE_CONVERT_WRITABLE | reshape);
+    DLManagedTensorVersioned* up = MustUpgrade(down, DLBRIDGE_CONVERT_VOUCH_WRITABLE | reshape);
     EXPECT_EQ(up->flags & spec.flags, spec.flags);
     dlbridge_release_versioned(up);
   }
@@ -626,7 +614,7 @@ TEST(RoundTrip, KeepsReadOnlyThatStoodForUnknown) {
   DLManagedTensorVersioned* keeper = MustUpgrade(source.get());
   DLManagedTensorVersioned* other = MustShare(keeper);
   DLManagedTensor* down = MustDowngrade(other, DLBRIDGE_CONVERT_DROP_READ_ONLY);
-  DLManagedTensorVersioned* up = MustUpgrade(down, DLBRIDGE_CONVERT_WRITABLE);
+  DLManagedTensorVersioned* up = MustUpgrade(down, DLBRIDGE_CONVERT_VOUCH_WRITABLE);
   EXPECT_EQ(up->flags & kReadOnly, kReadOnly);
   dlbridge_release_versioned(up);
   dlbridge_release_versioned(keeper);
@@ -636,7 +624,7 @@ TEST(RoundTrip, AddsWhatTheCallerKnowsToTheOriginal) {
   VersionedSource source;
   DLManagedTensor* down = MustDowngrade(source.get());
   DLBridgeConvertOptions options = Options();
-  options.source_flags = kReadOnly;
+  options.tensor_flags = kReadOnly;
   DLManagedTensorVersioned* up = nullptr;
   ASSERT_EQ(dlbridge_upgrade(down, &options, &up, nullptr), DLBRIDGE_OK);
   EXPECT_EQ(up->flags & kReadOnly, kReadOnly) << "the caller said that it is read-only";
@@ -670,7 +658,7 @@ TEST(RoundTrip, DoesNotTakeACopyOfTheStructForOurs) {
   DLManagedTensorVersioned* ours = MustAdopt(source.get());
   DLManagedTensorVersioned copied = *ours;
   DLManagedTensorVersioned* out = nullptr;
-  EXPECT_EQ(dlbridge_share(&copied, &out, nullptr), DLBRIDGE_ERROR_NOT_OURS);
+  EXPECT_EQ(dlbridge_share(&copied, &out, nullptr), DLBRIDGE_ERROR_FOREIGN_TENSOR);
   dlbridge_release_versioned(ours);
 }
 
@@ -682,12 +670,12 @@ TEST(Convert, HandsBackWhatAlreadyFits) {
   void* out = nullptr;
   DLBridgeKind kind = 0;
   ASSERT_EQ(
-      dlbridge_convert(legacy.get(), DLBRIDGE_KIND_LEGACY, {0, 8}, nullptr, &out, &kind, nullptr),
+      dlbridge_export(legacy.get(), DLBRIDGE_KIND_LEGACY, {0, 8}, nullptr, &out, &kind, nullptr),
       DLBRIDGE_OK);
   EXPECT_EQ(out, legacy.get());
   EXPECT_EQ(kind, DLBRIDGE_KIND_LEGACY);
   for (const DLPackVersion target : {DLPackVersion{1, 3}, DLPackVersion{1, 9}}) {
-    ASSERT_EQ(dlbridge_convert(versioned.get(), DLBRIDGE_KIND_VERSIONED, target, nullptr, &out,
+    ASSERT_EQ(dlbridge_export(versioned.get(), DLBRIDGE_KIND_VERSIONED, target, nullptr, &out,
                                &kind, nullptr),
               DLBRIDGE_OK);
     EXPECT_EQ(out, versioned.get());
@@ -703,7 +691,7 @@ TEST(Convert, RelabelsForAnOlderConsumerByANode) {
   VersionedSource source;
   void* out = nullptr;
   DLBridgeKind kind = 0;
-  ASSERT_EQ(dlbridge_convert(source.get(), DLBRIDGE_KIND_VERSIONED, {1, 0}, nullptr, &out, &kind,
+  ASSERT_EQ(dlbridge_export(source.get(), DLBRIDGE_KIND_VERSIONED, {1, 0}, nullptr, &out, &kind,
                              nullptr),
             DLBRIDGE_OK);
   EXPECT_NE(out, source.get());
@@ -731,7 +719,7 @@ using Graph = std::vector<DLManagedTensorVersioned*>;
 
 Graph MakeGraph(DLManagedTensor* source, bool copied) {
   const uint32_t flags =
-      DLBRIDGE_CONVERT_WRITABLE | (copied ? uint32_t{DLBRIDGE_CONVERT_COPY} : 0U);
+      DLBRIDGE_CONVERT_VOUCH_WRITABLE | (copied ? uint32_t{DLBRIDGE_CONVERT_COPY} : 0U);
   Graph graph;
   graph.push_back(MustUpgrade(source, flags));
   graph.push_back(MustShare(graph[0]));
@@ -964,8 +952,8 @@ struct Storage {
     DLBridgeStorage spec = DLBRIDGE_STORAGE_INIT;
     spec.memory = memory;
     spec.size = sizeof memory;
-    spec.released = &Storage::Released;
-    spec.context = this;
+    spec.release = &Storage::Released;
+    spec.release_context = this;
     return spec;
   }
   static void Released(void* context, void* memory) {
@@ -1002,7 +990,7 @@ TEST(UpgradeInto, NeedsNoCallback) {
   Storage storage;
   LegacySource source;
   DLBridgeStorage spec = storage.Spec();
-  spec.released = nullptr;
+  spec.release = nullptr;
   DLManagedTensorVersioned* tensor = MustUpgradeInto(source.get(), spec);
   tensor->deleter(tensor);
   EXPECT_EQ(source.deletions(), 1);
@@ -1083,7 +1071,7 @@ TEST(UpgradeInto, GivesStorageBackWithTheLegacyOriginal) {
   Storage storage;
   LegacySource source;
   DLManagedTensorVersioned* tensor =
-      MustUpgradeInto(source.get(), storage.Spec(), DLBRIDGE_CONVERT_WRITABLE);
+      MustUpgradeInto(source.get(), storage.Spec(), DLBRIDGE_CONVERT_VOUCH_WRITABLE);
   EXPECT_EQ(MustDowngrade(tensor), source.get());
   EXPECT_EQ(storage.events, "storage ");
   EXPECT_TRUE(source.Untouched());
@@ -1097,7 +1085,7 @@ TEST(UpgradeInto, OfOurOwnLegacyKeepsWhatItsOriginalSaid) {
   VersionedSource source(spec);
   source.OnDelete([&] { storage.events += "source "; });
   DLManagedTensor* down = MustDowngrade(source.get(), DLBRIDGE_CONVERT_DROP_READ_ONLY);
-  DLManagedTensorVersioned* up = MustUpgradeInto(down, storage.Spec(), DLBRIDGE_CONVERT_WRITABLE);
+  DLManagedTensorVersioned* up = MustUpgradeInto(down, storage.Spec(), DLBRIDGE_CONVERT_VOUCH_WRITABLE);
   EXPECT_EQ(static_cast<void*>(up), static_cast<void*>(storage.memory));
   EXPECT_EQ(up->flags, spec.flags);
   dlbridge_release_versioned(up);
@@ -1122,7 +1110,7 @@ TEST(UpgradeInto, OfASharedHandleLeavesTheOthers) {
   Storage storage;
   LegacySource source;
   source.OnDelete([&] { storage.events += "source "; });
-  DLManagedTensorVersioned* first = MustUpgrade(source.get(), DLBRIDGE_CONVERT_WRITABLE);
+  DLManagedTensorVersioned* first = MustUpgrade(source.get(), DLBRIDGE_CONVERT_VOUCH_WRITABLE);
   DLManagedTensorVersioned* second = MustShare(first);
   DLManagedTensorVersioned* stored = MustUpgradeInto(MustDowngrade(second), storage.Spec());
   dlbridge_release_versioned(stored);
@@ -1135,7 +1123,7 @@ TEST(UpgradeInto, EndsInOrderWhereItIsTheLastOwnerOfASharedSource) {
   Storage storage;
   LegacySource source;
   source.OnDelete([&] { storage.events += "source "; });
-  DLManagedTensorVersioned* first = MustUpgrade(source.get(), DLBRIDGE_CONVERT_WRITABLE);
+  DLManagedTensorVersioned* first = MustUpgrade(source.get(), DLBRIDGE_CONVERT_VOUCH_WRITABLE);
   DLManagedTensorVersioned* second = MustShare(first);
   DLManagedTensorVersioned* stored = MustUpgradeInto(MustDowngrade(second), storage.Spec());
   dlbridge_release_versioned(first);

@@ -2,6 +2,7 @@
 // Structs that the caller fills, of callers that are older, newer, or wrong.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
 
@@ -22,54 +23,108 @@ struct Grown {
 };
 
 using Call = std::function<DLBridgeStatus(const void* argument, DLBridgeError* error)>;
+using Succeed = std::function<void(const void* argument)>;
 
-template <class T>
-void ExpectRefused(const Call& call, const T& value, DLBridgeStatus status, const char* argument) {
+void ExpectRejected(const Call& call, const void* value, DLBridgeStatus status,
+                    const char* argument) {
   Error error;
-  EXPECT_EQ(call(&value, &error), status);
+  EXPECT_EQ(call(value, &error), status);
   EXPECT_EQ(error.status, status);
   EXPECT_EQ(error.rule, DLBRIDGE_RULE_NONE);
   EXPECT_TRUE(error.Says(argument)) << error.message;
 }
 
-// `call` uses a struct like `good`, and has no effect that would have to be undone when it fails.
-// `first_size` is that of the struct's first version.
+// A caller whose struct is too small, at the end of a page: no byte after it is read.
 template <class T>
-void ExpectGrowth(const char* argument, const T& good, const Call& call,
-                  const std::function<void(const void*)>& succeed,
-                  uint32_t first_size = sizeof(T)) {
-  SCOPED_TRACE(argument);
-  for (const uint32_t size : {0U, 4U, first_size - 8U, first_size - 1U}) {
+void ExpectSmallRejected(const char* argument, const T& good, const Call& call) {
+  for (const uint32_t size : {0U, 4U, 7U, 8U, 12U, static_cast<uint32_t>(sizeof(T)) - 8U,
+                              static_cast<uint32_t>(sizeof(T)) - 1U}) {
     T smaller = good;
     smaller.struct_size = size;
-    ExpectRefused(call, smaller, DLBRIDGE_ERROR_INVALID_ARGUMENT, argument);
+    const Guarded guarded(&smaller, std::max(size & ~3U, 4U));
+    ExpectRejected(call, guarded.as<void>(), DLBRIDGE_ERROR_INVALID_ARGUMENT, argument);
   }
+}
+
+// A size that no struct will ever have is rejected before anything is scanned.
+template <class T>
+void ExpectHugeRejected(const char* argument, const T& good, const Call& call) {
+  for (const uint32_t size : {4097U, 1U << 20, UINT32_MAX}) {
+    T huge = good;
+    huge.struct_size = size;
+    const Guarded guarded(&huge, sizeof huge);
+    ExpectRejected(call, guarded.as<void>(), DLBRIDGE_ERROR_INVALID_ARGUMENT, argument);
+  }
+}
+
+// Bits 0 to 7 are DLPack's flags, bits from `unknown` on are a newer header's.
+template <class T>
+void ExpectOptionsChecked(const char* argument, const T& good, const Call& call, int unknown) {
+  for (int bit = 0; bit < 32; ++bit) {
+    T other = good;
+    other.options |= 1U << bit;
+    if (bit < 8) {
+      ExpectRejected(call, &other, DLBRIDGE_ERROR_INVALID_ARGUMENT, argument);
+    } else if (bit >= unknown) {
+      ExpectRejected(call, &other, DLBRIDGE_ERROR_TOO_NEW, argument);
+    }
+  }
+  Error error;
+  T flag = good;
+  flag.options = DLPACK_FLAG_BITMASK_READ_ONLY;
+  call(&flag, &error);
+  EXPECT_TRUE(error.Says("READ_ONLY")) << error.message;
+}
+
+template <class T>
+void ExpectTailChecked(const char* argument, const T& good, const Call& call,
+                       const Succeed& succeed) {
   Grown<T> larger(good);
   succeed(&larger.known);
   for (const size_t at : {size_t{0}, size_t{17}, sizeof larger.tail - 1}) {
     larger.tail[at] = 1;
-    ExpectRefused(call, larger.known, DLBRIDGE_ERROR_STRUCT_TOO_NEW, argument);
+    ExpectRejected(call, &larger.known, DLBRIDGE_ERROR_TOO_NEW, argument);
     larger.tail[at] = 0;
   }
-  succeed(&larger.known);
-  // A caller of the first version has no more memory than that.
-  T first = good;
-  first.struct_size = first_size;
-  const Guarded old(&first, first_size);
-  succeed(old.as<void>());
   // The tail is read to its end only.
   larger.known.struct_size = sizeof(T) + 16;
   const Guarded guarded(&larger, sizeof(T) + 16);
   succeed(guarded.as<void>());
-  succeed(&good);
 }
 
-// A reserved field set to something by a caller that must not.
-template <class T, class Set>
-void ExpectReserved(const char* argument, const T& good, const Call& call, Set set) {
-  T bad = good;
-  set(&bad);
-  ExpectRefused(call, bad, DLBRIDGE_ERROR_INVALID_ARGUMENT, argument);
+// `call` uses a struct like `good`, and has no effect that would have to be undone when it fails;
+// `unknown` is its first option bit that this library does not know.
+template <class T>
+void ExpectGrowth(const char* argument, const T& good, int unknown, const Call& call,
+                  const Succeed& succeed) {
+  SCOPED_TRACE(argument);
+  ExpectSmallRejected(argument, good, call);
+  ExpectHugeRejected(argument, good, call);
+  ExpectOptionsChecked(argument, good, call, unknown);
+  ExpectTailChecked(argument, good, call, succeed);
+  const Guarded exact(&good, sizeof good);
+  succeed(exact.as<void>());
+}
+
+constexpr int kPolicyUnknown = 20;
+constexpr int kConvertUnknown = 18;
+constexpr int kNoneKnown = 8;
+
+TEST(StructGrowth, SizesAreMultiplesOf8) {
+  EXPECT_EQ(sizeof(DLBridgePolicy) % 8, 0U);
+  EXPECT_EQ(sizeof(DLBridgeConvertOptions) % 8, 0U);
+  EXPECT_EQ(sizeof(DLBridgeStorage) % 8, 0U);
+  EXPECT_EQ(sizeof(DLBridgeViewSpec) % 8, 0U);
+  EXPECT_EQ(sizeof(DLBridgeAllocateSpec) % 8, 0U);
+  EXPECT_EQ(sizeof(DLBridgeAllocator) % 8, 0U);
+  EXPECT_EQ(sizeof(DLBridgeWrapSpec) % 8, 0U);
+  EXPECT_EQ(sizeof(DLBridgeCopySpec) % 8, 0U);
+  EXPECT_EQ(sizeof(DLBridgeLayout) % 8, 0U);
+  EXPECT_EQ(sizeof(DLBridgeBackendInfo) % 8, 0U);
+  EXPECT_EQ(sizeof(DLBridgePointerInfo) % 8, 0U);
+  EXPECT_EQ(sizeof(DLBridgeIpcExportSpec) % 8, 0U);
+  EXPECT_EQ(sizeof(DLBridgeIpcImportSpec) % 8, 0U);
+  EXPECT_EQ(sizeof(DLBridgeIpcSizes) % 8, 0U);
 }
 
 TEST(StructGrowth, OfPolicy) {
@@ -80,10 +135,7 @@ TEST(StructGrowth, OfPolicy) {
                                     error);
   };
   const auto succeed = [&](const void* policy) { EXPECT_EQ(call(policy, nullptr), DLBRIDGE_OK); };
-  ExpectGrowth("policy", good, call, succeed);
-  ExpectReserved("policy.reserved", good, call, [](DLBridgePolicy* p) { p->reserved0 = 1; });
-  ExpectReserved("policy.reserved", good, call, [](DLBridgePolicy* p) { p->reserved[0] = 1; });
-  ExpectReserved("policy.reserved", good, call, [](DLBridgePolicy* p) { p->reserved[1] = 1; });
+  ExpectGrowth("policy", good, kPolicyUnknown, call, succeed);
   // By every function that takes one.
   size_t count = 0;
   DLBridgePolicy bad = good;
@@ -99,168 +151,191 @@ TEST(StructGrowth, OfPolicy) {
   versioned.Release();
 }
 
-TEST(StructGrowth, OfPolicyInsideOptions) {
-  LegacySource source;
-  const DLBridgePolicy good = DLBRIDGE_POLICY_INIT;
-  DLManagedTensorVersioned* out = nullptr;
-  const Call call = [&](const void* policy, DLBridgeError* error) {
-    DLBridgeConvertOptions options = DLBRIDGE_CONVERT_OPTIONS_INIT;
-    options.policy = static_cast<const DLBridgePolicy*>(policy);
-    return dlbridge_upgrade(source.get(), &options, &out, error);
+// Calls `convert` with a tensor of its own and `argument`, and releases what comes of it.
+template <class Managed, class Convert>
+DLBridgeStatus ConvertAndRelease(const void* argument, DLBridgeError* error, Convert convert) {
+  Source<Managed> source;
+  const DLBridgeStatus status = convert(source.get(), argument, error);
+  if (status != DLBRIDGE_OK) {
+    EXPECT_TRUE(source.Untouched());
+    source.Release();
+  }
+  EXPECT_EQ(source.deletions(), 1);
+  return status;
+}
+
+// The growth of a struct that `convert` takes; it releases its result.
+template <class Managed, class T, class Convert>
+void ExpectGrowthInConversion(const char* argument, const T& good, int unknown, Convert convert) {
+  const Call call = [&](const void* value, DLBridgeError* error) {
+    return ConvertAndRelease<Managed>(value, error, convert);
   };
-  ExpectGrowth("policy", good, call, [&](const void* policy) {
-    ASSERT_EQ(call(policy, nullptr), DLBRIDGE_OK);
-    EXPECT_EQ(MustDowngrade(out, DLBRIDGE_CONVERT_DROP_READ_ONLY), source.get());
-  });
-  source.Release();
+  ExpectGrowth(argument, good, unknown, call,
+               [&](const void* value) { EXPECT_EQ(call(value, nullptr), DLBRIDGE_OK); });
+}
+
+DLBridgeStatus Released(DLBridgeStatus status, DLManagedTensorVersioned* out) {
+  dlbridge_release_versioned(out);
+  return status;
+}
+
+const DLBridgeConvertOptions* AsOptions(const void* options) {
+  return static_cast<const DLBridgeConvertOptions*>(options);
+}
+
+DLBridgeStatus Upgrade(DLManagedTensor* source, const void* options, DLBridgeError* error) {
+  DLManagedTensorVersioned* out = nullptr;
+  return Released(dlbridge_upgrade(source, AsOptions(options), &out, error), out);
+}
+DLBridgeStatus UpgradeMany(DLManagedTensor* source, const void* options, DLBridgeError* error) {
+  DLManagedTensorVersioned* out = nullptr;
+  return Released(dlbridge_upgrade_many(&source, 1, AsOptions(options), &out, nullptr, error), out);
+}
+DLBridgeStatus Downgrade(DLManagedTensorVersioned* source, const void* options,
+                         DLBridgeError* error) {
+  DLManagedTensor* out = nullptr;
+  const DLBridgeStatus status = dlbridge_downgrade(source, AsOptions(options), &out, error);
+  dlbridge_release_legacy(out);
+  return status;
+}
+DLBridgeStatus Import(DLManagedTensorVersioned* source, const void* options, DLBridgeError* error) {
+  DLManagedTensorVersioned* out = nullptr;
+  return Released(dlbridge_import(source, DLBRIDGE_KIND_VERSIONED, AsOptions(options), &out, error),
+                  out);
+}
+DLBridgeStatus Export(DLManagedTensorVersioned* source, const void* options, DLBridgeError* error) {
+  void* out = nullptr;
+  DLBridgeKind kind = 0;
+  const DLBridgeStatus status = dlbridge_export(source, DLBRIDGE_KIND_VERSIONED, {1, 3},
+                                                AsOptions(options), &out, &kind, error);
+  EXPECT_EQ(dlbridge_release(out, status == DLBRIDGE_OK ? kind : DLBRIDGE_KIND_VERSIONED),
+            DLBRIDGE_OK);
+  return status;
+}
+
+TEST(StructGrowth, OfPolicyInsideOptions) {
+  const DLBridgePolicy good = DLBRIDGE_POLICY_INIT;
+  ExpectGrowthInConversion<DLManagedTensor>(
+      "policy", good, kPolicyUnknown,
+      [](DLManagedTensor* source, const void* policy, DLBridgeError* error) {
+        DLBridgeConvertOptions options = DLBRIDGE_CONVERT_OPTIONS_INIT;
+        options.policy = static_cast<const DLBridgePolicy*>(policy);
+        return Upgrade(source, &options, error);
+      });
 }
 
 TEST(StructGrowth, OfConvertOptions) {
-  LegacySource source;
-  VersionedSource versioned;
   const DLBridgeConvertOptions good = DLBRIDGE_CONVERT_OPTIONS_INIT;
-  const auto as_options = [](const void* options) {
-    return static_cast<const DLBridgeConvertOptions*>(options);
-  };
-  DLManagedTensorVersioned* out = nullptr;
-  DLManagedTensor* down = nullptr;
-  const Call upgrade = [&](const void* options, DLBridgeError* error) {
-    return dlbridge_upgrade(source.get(), as_options(options), &out, error);
-  };
-  const auto undo = [&] {
-    EXPECT_EQ(MustDowngrade(out, DLBRIDGE_CONVERT_DROP_READ_ONLY), source.get());
-  };
-  ExpectGrowth("options", good, upgrade, [&](const void* options) {
-    ASSERT_EQ(upgrade(options, nullptr), DLBRIDGE_OK);
-    undo();
-  });
-  ExpectReserved("options.reserved", good, upgrade,
-                 [](DLBridgeConvertOptions* o) { o->reserved[0] = 1; });
-  ExpectReserved("options.reserved", good, upgrade,
-                 [](DLBridgeConvertOptions* o) { o->reserved[1] = UINT64_MAX; });
-  const Call downgrade = [&](const void* options, DLBridgeError* error) {
-    return dlbridge_downgrade(versioned.get(), as_options(options), &down, error);
-  };
-  ExpectGrowth("options", good, downgrade, [&](const void* options) {
-    ASSERT_EQ(downgrade(options, nullptr), DLBRIDGE_OK);
-    EXPECT_EQ(MustUpgrade(down), versioned.get());
-  });
-  DLManagedTensor* const sources[] = {source.get()};
-  const Call many = [&](const void* options, DLBridgeError* error) {
-    return dlbridge_upgrade_many(sources, 1, as_options(options), &out, nullptr, error);
-  };
-  ExpectGrowth("options", good, many, [&](const void* options) {
-    ASSERT_EQ(many(options, nullptr), DLBRIDGE_OK);
-    undo();
-  });
-  source.Release();
-  versioned.Release();
-}
-
-TEST(StructGrowth, OfConvertOptionsInAdoptAndConvert) {
-  VersionedSource versioned;
-  DLManagedTensorVersioned* ours = MustAdopt(versioned.get());
-  const DLBridgeConvertOptions good = DLBRIDGE_CONVERT_OPTIONS_INIT;
-  const Call adopt = [&](const void* options, DLBridgeError* error) {
-    DLManagedTensorVersioned* out = nullptr;
-    return dlbridge_adopt(ours, static_cast<const DLBridgeConvertOptions*>(options), &out, error);
-  };
-  ExpectGrowth("options", good, adopt,
-               [&](const void* options) { EXPECT_EQ(adopt(options, nullptr), DLBRIDGE_OK); });
-  const Call convert = [&](const void* options, DLBridgeError* error) {
-    void* out = nullptr;
-    DLBridgeKind kind = 0;
-    return dlbridge_convert(ours, DLBRIDGE_KIND_VERSIONED, {1, 3},
-                            static_cast<const DLBridgeConvertOptions*>(options), &out, &kind,
-                            error);
-  };
-  ExpectGrowth("options", good, convert,
-               [&](const void* options) { EXPECT_EQ(convert(options, nullptr), DLBRIDGE_OK); });
-  ExpectReserved("options.reserved", good, convert,
-                 [](DLBridgeConvertOptions* o) { o->reserved[0] = 1; });
-  dlbridge_release_versioned(ours);
+  ExpectGrowthInConversion<DLManagedTensor>("options", good, kConvertUnknown, Upgrade);
+  ExpectGrowthInConversion<DLManagedTensor>("options", good, kConvertUnknown, UpgradeMany);
+  ExpectGrowthInConversion<DLManagedTensorVersioned>("options", good, kConvertUnknown, Downgrade);
+  ExpectGrowthInConversion<DLManagedTensorVersioned>("options", good, kConvertUnknown, Import);
+  ExpectGrowthInConversion<DLManagedTensorVersioned>("options", good, kConvertUnknown, Export);
 }
 
 TEST(StructGrowth, OfStorage) {
-  LegacySource source;
   alignas(16) static char memory[512];
   DLBridgeStorage good = DLBRIDGE_STORAGE_INIT;
   good.memory = memory;
   good.size = sizeof memory;
-  DLManagedTensorVersioned* out = nullptr;
-  const Call call = [&](const void* storage, DLBridgeError* error) {
-    return dlbridge_upgrade_into(source.get(), nullptr,
-                                 static_cast<const DLBridgeStorage*>(storage), &out, error);
-  };
-  ExpectGrowth("storage", good, call, [&](const void* storage) {
-    ASSERT_EQ(call(storage, nullptr), DLBRIDGE_OK);
-    EXPECT_EQ(MustDowngrade(out, DLBRIDGE_CONVERT_DROP_READ_ONLY), source.get());
-  });
-  ExpectReserved("storage.reserved0", good, call, [](DLBridgeStorage* s) { s->reserved0 = 1; });
-  EXPECT_TRUE(source.Untouched());
-  source.Release();
+  ExpectGrowthInConversion<DLManagedTensor>(
+      "storage", good, kNoneKnown,
+      [](DLManagedTensor* source, const void* storage, DLBridgeError* error) {
+        DLManagedTensorVersioned* out = nullptr;
+        return Released(
+            dlbridge_upgrade_into(source, nullptr, static_cast<const DLBridgeStorage*>(storage),
+                                  &out, error),
+            out);
+      });
 }
 
 TEST(StructGrowth, OfViewSpec) {
   LegacySource source;
   DLManagedTensorVersioned* parent = MustUpgrade(source.get());
   const DLBridgeViewSpec good = DLBRIDGE_VIEW_SPEC_INIT;
-  DLManagedTensorVersioned* out = nullptr;
   const Call call = [&](const void* spec, DLBridgeError* error) {
-    return dlbridge_view(parent, static_cast<const DLBridgeViewSpec*>(spec), &out, error);
+    DLManagedTensorVersioned* out = nullptr;
+    return Released(dlbridge_view(parent, static_cast<const DLBridgeViewSpec*>(spec), &out, error),
+                    out);
   };
-  ExpectGrowth("spec", good, call, [&](const void* spec) {
-    ASSERT_EQ(call(spec, nullptr), DLBRIDGE_OK);
-    dlbridge_release_versioned(out);
-  });
-  ExpectReserved("spec.reserved", good, call, [](DLBridgeViewSpec* s) { s->reserved[0] = 1; });
-  ExpectReserved("spec.reserved", good, call, [](DLBridgeViewSpec* s) { s->reserved[1] = 1; });
+  ExpectGrowth("spec", good, kNoneKnown, call,
+               [&](const void* spec) { EXPECT_EQ(call(spec, nullptr), DLBRIDGE_OK); });
   dlbridge_release_versioned(parent);
 }
 
 TEST(StructGrowth, OfAllocateSpec) {
-  const DLBridgeAllocateSpec good = DLBRIDGE_ALLOCATE_SPEC_INIT;
-  DLManagedTensorVersioned* out = nullptr;
+  DLBridgeAllocateSpec good = DLBRIDGE_ALLOCATE_SPEC_INIT;
+  good.dtype = Dtype(kDLFloat, 32);
   const Call call = [&](const void* spec, DLBridgeError* error) {
-    return dlbridge_allocate(static_cast<const DLBridgeAllocateSpec*>(spec), &out, error);
+    DLManagedTensorVersioned* out = nullptr;
+    return Released(dlbridge_allocate(static_cast<const DLBridgeAllocateSpec*>(spec), &out, error),
+                    out);
   };
-  ExpectGrowth(
-      "spec", good, call,
-      [&](const void* spec) {
-        ASSERT_EQ(call(spec, nullptr), DLBRIDGE_OK);
-        dlbridge_release_versioned(out);
-      },
-      offsetof(DLBridgeAllocateSpec, options));
-  ExpectReserved("spec.reserved", good, call, [](DLBridgeAllocateSpec* s) { s->reserved0 = 1; });
-  ExpectReserved("spec.reserved", good, call, [](DLBridgeAllocateSpec* s) { s->reserved[0] = 1; });
-  ExpectReserved("spec.reserved", good, call, [](DLBridgeAllocateSpec* s) { s->reserved[1] = 1; });
+  ExpectGrowth("spec", good, 9, call,
+               [&](const void* spec) { EXPECT_EQ(call(spec, nullptr), DLBRIDGE_OK); });
 }
 
-void* Allocate(void* /*context*/, DLDevice /*device*/, uint64_t /*bytes*/, uint64_t /*alignment*/) {
+TEST(StructGrowth, OfWrapSpec) {
+  static float memory[1];
+  DLBridgeWrapSpec good = DLBRIDGE_WRAP_SPEC_INIT;
+  good.device = Device(kDLCPU);
+  good.dtype = Dtype(kDLFloat, 32);
+  good.buffer = dlbridge_buffer_address(memory);
+  const Call wrap = [&](const void* spec, DLBridgeError* error) {
+    DLManagedTensorVersioned* out = nullptr;
+    return Released(dlbridge_wrap(static_cast<const DLBridgeWrapSpec*>(spec), &out, error), out);
+  };
+  ExpectGrowth("spec", good, 12, wrap,
+               [&](const void* spec) { EXPECT_EQ(wrap(spec, nullptr), DLBRIDGE_OK); });
+  const Call legacy = [&](const void* spec, DLBridgeError* error) {
+    DLManagedTensor* out = nullptr;
+    const DLBridgeStatus status =
+        dlbridge_wrap_legacy(static_cast<const DLBridgeWrapSpec*>(spec), &out, error);
+    dlbridge_release_legacy(out);
+    return status;
+  };
+  ExpectGrowth("spec", good, 12, legacy,
+               [&](const void* spec) { EXPECT_EQ(legacy(spec, nullptr), DLBRIDGE_OK); });
+}
+
+TEST(StructGrowth, OfCopySpec) {
+  LegacySource source;
+  const DLBridgeCopySpec good = DLBRIDGE_COPY_SPEC_INIT;
+  const Call call = [&](const void* spec, DLBridgeError* error) {
+    DLManagedTensorVersioned* out = nullptr;
+    return Released(dlbridge_copy(source.tensor(), 0, static_cast<const DLBridgeCopySpec*>(spec),
+                                  &out, error),
+                    out);
+  };
+  ExpectGrowth("spec", good, 10, call,
+               [&](const void* spec) { EXPECT_EQ(call(spec, nullptr), DLBRIDGE_OK); });
+  source.Release();
+}
+
+void* Allocate(void* /*context*/, DLDevice /*device*/, uint64_t /*bytes*/, uint64_t /*alignment*/,
+               const DLBridgeStream* /*stream*/) {
   alignas(256) static char memory[256];
   return memory;
 }
 void Deallocate(void* /*context*/, DLDevice /*device*/, void* /*memory*/, uint64_t /*bytes*/,
-                uint64_t /*alignment*/) {}
+                uint64_t /*alignment*/, const DLBridgeStream* /*stream*/) {}
 
 TEST(StructGrowth, OfAllocator) {
   DLBridgeAllocator good = DLBRIDGE_ALLOCATOR_INIT;
   good.allocate = &Allocate;
   good.deallocate = &Deallocate;
-  DLManagedTensorVersioned* out = nullptr;
   const Call allocate = [&](const void* allocator, DLBridgeError* error) {
     DLBridgeAllocateSpec spec = DLBRIDGE_ALLOCATE_SPEC_INIT;
+    spec.dtype = Dtype(kDLFloat, 32);
     spec.allocator = static_cast<const DLBridgeAllocator*>(allocator);
-    return dlbridge_allocate(&spec, &out, error);
+    DLManagedTensorVersioned* out = nullptr;
+    return Released(dlbridge_allocate(&spec, &out, error), out);
   };
-  ExpectGrowth("allocator", good, allocate, [&](const void* allocator) {
-    ASSERT_EQ(allocate(allocator, nullptr), DLBRIDGE_OK);
-    dlbridge_release_versioned(out);
-  });
-  ExpectReserved("allocator.reserved0", good, allocate,
-                 [](DLBridgeAllocator* a) { a->reserved0 = 1; });
+  ExpectGrowth("allocator", good, kNoneKnown, allocate,
+               [&](const void* allocator) { EXPECT_EQ(allocate(allocator, nullptr), DLBRIDGE_OK); });
   // Also where nothing is going to be copied.
   LegacySource source;
+  DLManagedTensorVersioned* out = nullptr;
   DLBridgeConvertOptions options = DLBRIDGE_CONVERT_OPTIONS_INIT;
   DLBridgeAllocator bad = good;
   bad.struct_size = 4;
@@ -270,21 +345,154 @@ TEST(StructGrowth, OfAllocator) {
   source.Release();
 }
 
-TEST(StructGrowth, OfLayoutWhichIsAnOutput) {
-  LegacySource source;
+// ------------------------------------------------------------------------- structs that are filled
+
+// `fill` writes to a T that is given as its caller has it.
+template <class T, class Fill>
+void ExpectFilled(const char* argument, const T& good, Fill fill) {
+  SCOPED_TRACE(argument);
   Error error;
-  DLBridgeLayout layout = DLBRIDGE_LAYOUT_INIT;
-  for (const uint32_t size : {0U, 4U, static_cast<uint32_t>(sizeof layout) - 1}) {
-    layout.struct_size = size;
-    EXPECT_EQ(dlbridge_layout(source.tensor(), 0, &layout, &error),
-              DLBRIDGE_ERROR_INVALID_ARGUMENT);
-    EXPECT_TRUE(error.Says("out"));
+  for (const uint32_t size : {0U, 4U, static_cast<uint32_t>(sizeof(T)) - 1U}) {
+    T smaller = good;
+    smaller.struct_size = size;
+    const Guarded guarded(&smaller, std::max(size & ~3U, 4U));
+    EXPECT_EQ(fill(guarded.as<T>(), &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
+    EXPECT_TRUE(error.Says(argument)) << error.message;
   }
-  // What lies behind the part that is known is the caller's, whatever it holds.
-  Grown<DLBridgeLayout> larger(DLBRIDGE_LAYOUT_INIT);
-  std::memset(larger.tail, 0x77, sizeof larger.tail);
-  EXPECT_EQ(dlbridge_layout(source.tensor(), 0, &larger.known, &error), DLBRIDGE_OK);
-  EXPECT_EQ(larger.tail[0], 0x77);
+  T huge = good;
+  huge.struct_size = 4097;
+  EXPECT_EQ(fill(&huge, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
+  T flag = good;
+  flag.options = 1;
+  EXPECT_EQ(fill(&flag, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
+  flag.options = 1U << 8;
+  EXPECT_EQ(fill(&flag, &error), DLBRIDGE_ERROR_TOO_NEW);
+  // Bytes past the known part stay as they were, and the struct tells how much was filled.
+  Grown<T> larger(good);
+  EXPECT_EQ(fill(&larger.known, &error), DLBRIDGE_OK);
+  EXPECT_EQ(larger.known.struct_size, sizeof(T));
+  for (const unsigned char byte : larger.tail) {
+    EXPECT_EQ(byte, 0);
+  }
+  const Guarded exact(&good, sizeof good);
+  EXPECT_EQ(fill(exact.as<T>(), &error), DLBRIDGE_OK);
+  EXPECT_EQ(exact.as<T>()->struct_size, sizeof(T));
+}
+
+TEST(StructGrowth, OfWhatTheLibraryFills) {
+  LegacySource source;
+  const DLBridgeLayout layout = DLBRIDGE_LAYOUT_INIT;
+  ExpectFilled("out", layout, [&](DLBridgeLayout* out, DLBridgeError* error) {
+    return dlbridge_layout(source.tensor(), 0, out, error);
+  });
+  const DLBridgeBackendInfo backend = DLBRIDGE_BACKEND_INFO_INIT;
+  ExpectFilled("out", backend, [&](DLBridgeBackendInfo* out, DLBridgeError* error) {
+    return dlbridge_backend_info(DLBRIDGE_BACKEND_CPU, out, error);
+  });
+  const DLBridgePointerInfo pointer = DLBRIDGE_POINTER_INFO_INIT;
+  ExpectFilled("out", pointer, [&](DLBridgePointerInfo* out, DLBridgeError* error) {
+    const DLBridgeBuffer buffer = dlbridge_buffer_address(source.tensor()->data);
+    return dlbridge_pointer_info(&buffer, Device(kDLCPU), out, error);
+  });
+  source.Release();
+}
+
+// ---------------------------------------------------------------------------- zero is the default
+
+template <class T>
+T OnlySize() {
+  T value;
+  std::memset(&value, 0, sizeof value);
+  value.struct_size = sizeof value;
+  return value;
+}
+
+// Compares a struct whose fields are all zero with what its initialiser makes.
+template <class T>
+void ExpectZeroIsDefault(const T& initialised, const T& from_function) {
+  const T zero = OnlySize<T>();
+  EXPECT_EQ(std::memcmp(&zero, &initialised, sizeof zero), 0);
+  EXPECT_EQ(std::memcmp(&zero, &from_function, sizeof zero), 0);
+}
+
+TEST(ZeroIsDefault, InEveryInitialiser) {
+  ExpectZeroIsDefault<DLBridgePolicy>(DLBRIDGE_POLICY_INIT, dlbridge_policy_init());
+  ExpectZeroIsDefault<DLBridgeConvertOptions>(DLBRIDGE_CONVERT_OPTIONS_INIT,
+                                              dlbridge_convert_options_init());
+  ExpectZeroIsDefault<DLBridgeStorage>(DLBRIDGE_STORAGE_INIT, dlbridge_storage_init());
+  ExpectZeroIsDefault<DLBridgeViewSpec>(DLBRIDGE_VIEW_SPEC_INIT, dlbridge_view_spec_init());
+  ExpectZeroIsDefault<DLBridgeAllocator>(DLBRIDGE_ALLOCATOR_INIT, dlbridge_allocator_init());
+  ExpectZeroIsDefault<DLBridgeAllocateSpec>(DLBRIDGE_ALLOCATE_SPEC_INIT,
+                                            dlbridge_allocate_spec_init());
+  ExpectZeroIsDefault<DLBridgeWrapSpec>(DLBRIDGE_WRAP_SPEC_INIT, dlbridge_wrap_spec_init());
+  ExpectZeroIsDefault<DLBridgeCopySpec>(DLBRIDGE_COPY_SPEC_INIT, dlbridge_copy_spec_init());
+  ExpectZeroIsDefault<DLBridgeLayout>(DLBRIDGE_LAYOUT_INIT, dlbridge_layout_init());
+  ExpectZeroIsDefault<DLBridgeBackendInfo>(DLBRIDGE_BACKEND_INFO_INIT,
+                                           dlbridge_backend_info_init());
+  ExpectZeroIsDefault<DLBridgePointerInfo>(DLBRIDGE_POINTER_INFO_INIT,
+                                           dlbridge_pointer_info_init());
+  ExpectZeroIsDefault<DLBridgeContextEntry>(DLBRIDGE_CONTEXT_ENTRY_INIT,
+                                            dlbridge_context_entry_init());
+  ExpectZeroIsDefault<DLBridgeIpcExportSpec>(DLBRIDGE_IPC_EXPORT_SPEC_INIT,
+                                             dlbridge_ipc_export_spec_init());
+  ExpectZeroIsDefault<DLBridgeIpcSizes>(DLBRIDGE_IPC_SIZES_INIT, dlbridge_ipc_sizes_init());
+  ExpectZeroIsDefault<DLBridgeIpcImportSpec>(DLBRIDGE_IPC_IMPORT_SPEC_INIT,
+                                             dlbridge_ipc_import_spec_init());
+}
+
+// Each tensor is accepted or rejected alike, whether no policy, a zeroed one or zeroed options.
+TEST(ZeroIsDefault, OfPolicyAndOptionsMeansNull) {
+  const DLBridgePolicy policy = OnlySize<DLBridgePolicy>();
+  DLBridgeConvertOptions options = OnlySize<DLBridgeConvertOptions>();
+  options.policy = &policy;
+  for (const TensorSpec& spec :
+       {TensorSpec(), TensorSpec({4, -1}, {1, 1}), TensorSpec(Axes(64, 1)),
+        TensorSpec(Axes(65, 1)), TensorSpec(Axes()), TensorSpec({0, 3}, {9, 9})}) {
+    VersionedSource source(spec);
+    Error by_null;
+    Error by_zero;
+    const DLBridgeStatus null = dlbridge_validate_versioned(source.get(), nullptr, &by_null);
+    const DLBridgeStatus zero = dlbridge_validate_versioned(source.get(), &policy, &by_zero);
+    EXPECT_EQ(null, zero);
+    if (null != DLBRIDGE_OK) {
+      EXPECT_STREQ(by_null.message, by_zero.message);
+    }
+    DLManagedTensorVersioned* out = nullptr;
+    EXPECT_EQ(dlbridge_import(source.get(), DLBRIDGE_KIND_VERSIONED, &options, &out, nullptr),
+              null);
+    if (out != nullptr) {
+      dlbridge_release_versioned(out);
+    } else {
+      source.Release();
+    }
+  }
+}
+
+TEST(ZeroIsDefault, OfSpecsIsADefaultOrNotSet) {
+  Error error;
+  DLManagedTensorVersioned* out = nullptr;
+  const DLBridgeAllocateSpec allocate = OnlySize<DLBridgeAllocateSpec>();
+  EXPECT_EQ(dlbridge_allocate(&allocate, &out, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
+  EXPECT_TRUE(error.Says("dtype is not set")) << error.message;
+  const DLBridgeWrapSpec wrap = OnlySize<DLBridgeWrapSpec>();
+  EXPECT_EQ(dlbridge_wrap(&wrap, &out, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
+  EXPECT_TRUE(error.Says("is not set")) << error.message;
+  const DLBridgeIpcImportSpec import = OnlySize<DLBridgeIpcImportSpec>();
+  EXPECT_EQ(dlbridge_ipc_import(&import, &out, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
+  LegacySource source;
+  const DLBridgeStorage storage = OnlySize<DLBridgeStorage>();
+  EXPECT_EQ(dlbridge_upgrade_into(source.get(), nullptr, &storage, &out, &error),
+            DLBRIDGE_ERROR_INVALID_ARGUMENT);
+  EXPECT_TRUE(error.Says("memory")) << error.message;
+  const DLBridgeCopySpec copy = OnlySize<DLBridgeCopySpec>();
+  ASSERT_EQ(dlbridge_copy(source.tensor(), 0, &copy, &out, &error), DLBRIDGE_OK) << error.message;
+  EXPECT_EQ(out->dl_tensor.device.device_type, kDLCPU);
+  const DLBridgeViewSpec view = OnlySize<DLBridgeViewSpec>();
+  DLManagedTensorVersioned* scalar = nullptr;
+  ASSERT_EQ(dlbridge_view(out, &view, &scalar, &error), DLBRIDGE_OK) << error.message;
+  EXPECT_EQ(scalar->dl_tensor.ndim, 0);
+  dlbridge_release_versioned(scalar);
+  dlbridge_release_versioned(out);
   source.Release();
 }
 

@@ -105,8 +105,8 @@ TEST(View, OffsetsThatOverflowAreRefused) {
   for (const int64_t offset : {INT64_MAX, INT64_MAX - 1, INT64_MIN, INT64_MIN + 1}) {
     EXPECT_EQ(RuleOf(parent.tensor, {{2}, {}, offset}), DLBRIDGE_RULE_VIEW_BOUNDS);
   }
-  EXPECT_EQ(RuleOf(parent.tensor, {{2}, {INT64_MAX}, 0}), DLBRIDGE_RULE_EXTENT_OVERFLOW);
-  EXPECT_EQ(RuleOf(parent.tensor, {{2}, {INT64_MIN}, 0}), DLBRIDGE_RULE_EXTENT_OVERFLOW);
+  EXPECT_EQ(RuleOf(parent.tensor, {{2}, {INT64_MAX}, 0}), DLBRIDGE_RULE_OFFSET_OVERFLOW);
+  EXPECT_EQ(RuleOf(parent.tensor, {{2}, {INT64_MIN}, 0}), DLBRIDGE_RULE_OFFSET_OVERFLOW);
   EXPECT_EQ(RuleOf(parent.tensor, {{INT64_MAX, INT64_MAX}, {0, 0}, 0}),
             DLBRIDGE_RULE_COUNT_OVERFLOW);
   EXPECT_EQ(RuleOf(parent.tensor, {{INT64_MAX}, {0}, 0}), DLBRIDGE_RULE_SIZE_OVERFLOW);
@@ -124,7 +124,7 @@ TEST(View, ThatIsEmptyIsAlwaysInside) {
 
 TEST(View, OfBrokenSpecsIsRefusedByTheirRule) {
   const Parent parent;
-  EXPECT_EQ(RuleOf(parent.tensor, {{-1}, {}, 0}), DLBRIDGE_RULE_DIM_NEGATIVE);
+  EXPECT_EQ(RuleOf(parent.tensor, {{-1}, {}, 0}), DLBRIDGE_RULE_EXTENT_NEGATIVE);
   DLBridgeViewSpec spec = DLBRIDGE_VIEW_SPEC_INIT;
   DLManagedTensorVersioned* out = nullptr;
   Error error;
@@ -178,7 +178,7 @@ TEST(View, NeverAddsToWhatIsNoAddress) {
     spec.device = Device(type);
     VersionedSource source(spec);
     DLManagedTensorVersioned* parent = nullptr;
-    if (dlbridge_adopt(source.get(), nullptr, &parent, nullptr) != DLBRIDGE_OK) {
+    if (dlbridge_import(source.get(), DLBRIDGE_KIND_VERSIONED, nullptr, &parent, nullptr) != DLBRIDGE_OK) {
       source.Release();  // nothing lies before the start of a handle
       continue;
     }
@@ -232,7 +232,7 @@ TEST(View, OfAStructThatWasAlteredIsRefused) {
 TEST(View, OfAParentWhoseExtentsWereOverwrittenIsCheckedAgain) {
   const Parent parent;
   parent.tensor->dl_tensor.shape[0] = -5;
-  EXPECT_EQ(RuleOf(parent.tensor, {{1}, {}, 0}), DLBRIDGE_RULE_DIM_NEGATIVE);
+  EXPECT_EQ(RuleOf(parent.tensor, {{1}, {}, 0}), DLBRIDGE_RULE_EXTENT_NEGATIVE);
   parent.tensor->dl_tensor.shape[0] = INT64_MAX;
   EXPECT_EQ(RuleOf(parent.tensor, {{1}, {}, 0}), DLBRIDGE_RULE_COUNT_OVERFLOW);
   parent.tensor->dl_tensor.shape[0] = 2;

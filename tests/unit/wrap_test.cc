@@ -17,12 +17,12 @@ struct Memory {
   alignas(64) unsigned char bytes[256] = {};
   int releases = 0;
   std::list<Axes> shapes;  // of its specs, which only point to them
-  DLBridgeBuffer released = {0, 0, 0, 0};
+  DLBridgeBuffer released = {0, 0, 0, 0, 0};
 
-  static void Release(void* context, DLBridgeBuffer buffer) {
+  static void Release(void* context, const DLBridgeBuffer* buffer, const DLBridgeStream* /*stream*/) {
     auto* self = static_cast<Memory*>(context);
     ++self->releases;
-    self->released = buffer;
+    self->released = *buffer;
   }
 };
 
@@ -33,6 +33,8 @@ DLBridgeWrapSpec Spec(Memory* memory, const Axes& shape, const Axes* strides = n
   spec.shape = memory->shapes.back().data();
   spec.strides = strides != nullptr ? strides->data() : nullptr;
   spec.buffer = dlbridge_buffer_address(memory->bytes);
+  spec.device = Device(kDLCPU);
+  spec.dtype = Dtype(kDLFloat, 32);
   spec.release = Memory::Release;
   spec.release_context = memory;
   return spec;
@@ -62,7 +64,7 @@ TEST(Wrap, MakesATensorOfWhatItIsTold) {
   DLBridgeWrapSpec spec = Spec(&memory, shape, &strides);
   spec.dtype = Dtype(kDLBfloat, 16);
   spec.byte_offset = 8;
-  spec.flags = kReadOnly;
+  spec.tensor_flags = kReadOnly;
   DLManagedTensorVersioned* tensor = MustWrap(spec);
   EXPECT_EQ(tensor->version.major, 1U);
   EXPECT_EQ(tensor->version.minor, 3U);
@@ -151,7 +153,7 @@ TEST(Wrap, GoesThroughLegacyAndBack) {
 TEST(Wrap, LegacyKeepsWhatItCannotSay) {
   Memory memory;
   DLBridgeWrapSpec spec = Spec(&memory, {4});
-  spec.flags = kCopied;
+  spec.tensor_flags = kCopied;
   DLManagedTensor* legacy = nullptr;
   Error error;
   ASSERT_EQ(dlbridge_wrap_legacy(&spec, &legacy, &error), DLBRIDGE_OK) << error.message;
@@ -180,7 +182,7 @@ TEST(Wrap, LegacyRefusesWhatItCannotSay) {
   for (const auto& one : kCases) {
     const Axes shape = {4};
     DLBridgeWrapSpec spec = Spec(&memory, shape);
-    spec.flags = one.flags;
+    spec.tensor_flags = one.flags;
     spec.dtype = one.dtype;
     spec.device = one.device;
     DLManagedTensor* out = nullptr;
@@ -201,7 +203,7 @@ TEST(Wrap, ValidatesAsAnyForeignTensor) {
   Memory memory;
   Axes shape = {2, -1};
   EXPECT_EQ(Refused(Spec(&memory, shape), memory, DLBRIDGE_ERROR_INVALID_TENSOR).rule,
-            DLBRIDGE_RULE_DIM_NEGATIVE);
+            DLBRIDGE_RULE_EXTENT_NEGATIVE);
   shape = {INT64_MAX, 3};
   EXPECT_EQ(Refused(Spec(&memory, shape), memory, DLBRIDGE_ERROR_INVALID_TENSOR).rule,
             DLBRIDGE_RULE_COUNT_OVERFLOW);
@@ -232,13 +234,14 @@ TEST(Wrap, StaysInsideItsBuffer) {
   Memory memory;
   const Axes shape = {4};
   DLBridgeWrapSpec spec = Spec(&memory, shape);
+  spec.options = DLBRIDGE_WRAP_LIMIT_BUFFER;
   spec.buffer_size = 16;
   dlbridge_release_versioned(MustWrap(spec));
   EXPECT_EQ(memory.releases, 1);
   memory.releases = 0;
   spec.byte_offset = 1;
   EXPECT_EQ(Refused(spec, memory, DLBRIDGE_ERROR_POLICY).rule, DLBRIDGE_RULE_BUFFER_BOUNDS);
-  DLBridgePolicy policy = Policy();
+  DLBridgePolicy policy = Policy(DLBRIDGE_POLICY_LIMIT_BUFFER);
   policy.buffer_size = 8;
   spec.byte_offset = 0;
   spec.policy = &policy;
@@ -282,19 +285,31 @@ TEST(Wrap, RefusesOptionsThatMakeNoSense) {
   const Axes shape = {4};
   const DLBridgePolicy policy = Policy();
   DLBridgeWrapSpec spec = Spec(&memory, shape);
-  spec.options = 1U << 3;
-  EXPECT_TRUE(Refused(spec, memory, DLBRIDGE_ERROR_INVALID_ARGUMENT).Says("spec.options"));
+  spec.options = 1U << 12;
+  EXPECT_TRUE(Refused(spec, memory, DLBRIDGE_ERROR_TOO_NEW).Says("spec.options"));
+  spec.options = DLPACK_FLAG_BITMASK_READ_ONLY;
+  EXPECT_TRUE(Refused(spec, memory, DLBRIDGE_ERROR_INVALID_ARGUMENT).Says("READ_ONLY"));
   spec.options = DLBRIDGE_WRAP_RETAIN;
   EXPECT_TRUE(Refused(spec, memory, DLBRIDGE_ERROR_INVALID_ARGUMENT).Says("RETAIN"));
   spec.options = DLBRIDGE_WRAP_SKIP_VALIDATION;
   spec.policy = &policy;
   Refused(spec, memory, DLBRIDGE_ERROR_INVALID_ARGUMENT);
   spec.policy = nullptr;
+  spec.options |= DLBRIDGE_WRAP_LIMIT_BUFFER;
   spec.buffer_size = 16;
   Refused(spec, memory, DLBRIDGE_ERROR_INVALID_ARGUMENT);
   spec = Spec(&memory, shape);
-  spec.reserved[1] = 1;
-  EXPECT_TRUE(Refused(spec, memory, DLBRIDGE_ERROR_INVALID_ARGUMENT).Says("spec.reserved"));
+  spec.buffer_size = 16;
+  EXPECT_TRUE(Refused(spec, memory, DLBRIDGE_ERROR_INVALID_ARGUMENT).Says("LIMIT_BUFFER"));
+  spec = Spec(&memory, shape);
+  spec.buffer.reserved = 1;
+  EXPECT_TRUE(Refused(spec, memory, DLBRIDGE_ERROR_TOO_NEW).Says("reserved"));
+  spec = Spec(&memory, shape);
+  spec.device = Device(0);
+  EXPECT_TRUE(Refused(spec, memory, DLBRIDGE_ERROR_INVALID_ARGUMENT).Says("is not set"));
+  spec = Spec(&memory, shape);
+  spec.dtype = Dtype(0, 0, 0);
+  EXPECT_TRUE(Refused(spec, memory, DLBRIDGE_ERROR_INVALID_ARGUMENT).Says("is not set"));
   spec = Spec(&memory, shape);
   spec.version = {2, 0};
   EXPECT_TRUE(Refused(spec, memory, DLBRIDGE_ERROR_INVALID_ARGUMENT).Says("spec.version"));
@@ -328,9 +343,9 @@ struct Context {
     entry.native_device = 0x7000;
     entry.context = handle;
     entry.release = Release;
-    entry.user = this;
+    entry.release_context = this;
     Error error;
-    EXPECT_EQ(dlbridge_device_register(&entry, &id, &error), DLBRIDGE_OK) << error.message;
+    EXPECT_EQ(dlbridge_context_register(&entry, &id, &error), DLBRIDGE_OK) << error.message;
   }
   static void Release(void* user, const DLBridgeContextEntry* /*entry*/) {
     auto* self = static_cast<Context*>(user);
@@ -349,7 +364,7 @@ TEST(WrapContext, OutlivesItsRegistration) {
   DLManagedTensorVersioned* tensor = MustWrap(spec);
   DLManagedTensorVersioned* shared = MustShare(tensor);
   Error error;
-  EXPECT_EQ(dlbridge_device_unregister(context.id, &error), DLBRIDGE_OK) << error.message;
+  EXPECT_EQ(dlbridge_context_unregister(context.id, &error), DLBRIDGE_OK) << error.message;
   EXPECT_EQ(context.releases, 0) << "a tensor keeps it";
   Refused(spec, memory, DLBRIDGE_ERROR_NOT_FOUND);
   dlbridge_release_versioned(tensor);
@@ -357,7 +372,7 @@ TEST(WrapContext, OutlivesItsRegistration) {
   dlbridge_release_versioned(shared);
   EXPECT_EQ(context.releases, 1);
   EXPECT_EQ(context.memory_releases_before, 1) << "the memory goes before its context";
-  EXPECT_EQ(dlbridge_device_unregister(other.id, &error), DLBRIDGE_OK);
+  EXPECT_EQ(dlbridge_context_unregister(other.id, &error), DLBRIDGE_OK);
 }
 
 TEST(WrapContext, MustBeInTheTable) {
@@ -372,7 +387,7 @@ TEST(WrapContext, MustBeInTheTable) {
   spec.ndim = -1;
   Refused(spec, memory, DLBRIDGE_ERROR_INVALID_TENSOR);
   Error error;
-  EXPECT_EQ(dlbridge_device_unregister(context.id, &error), DLBRIDGE_OK);
+  EXPECT_EQ(dlbridge_context_unregister(context.id, &error), DLBRIDGE_OK);
   EXPECT_EQ(context.releases, 1);
 }
 
