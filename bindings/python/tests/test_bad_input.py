@@ -187,6 +187,25 @@ def test_a_newer_minor_passes_where_all_of_it_is_known():
     assert tensor.shape == (2, 3)
 
 
+@pytest.mark.parametrize("make", [legacy, versioned])
+def test_what_was_validated_is_what_is_used(make):
+    """A producer that changes its struct after the import changes nothing."""
+    made = make()
+    tensor = from_dlpack(made.capsule(), writable=True)
+    struct = made.struct
+    shape = (ctypes.c_int64 * 2).from_address(struct.dl_tensor.shape)
+    shape[0] = shape[1] = 2**40
+    struct.dl_tensor.ndim = 1000
+    struct.dl_tensor.byte_offset = 2**40
+    struct.dl_tensor.dtype.bits = 0
+    assert (tensor.shape, tensor.strides, tensor.byte_offset) == ((2, 3), (3, 1), 0)
+    assert memoryview(tensor).tolist() == [[0, 1, 2], [3, 4, 5]]
+    again = from_dlpack(tensor.__dlpack__(max_version=(1, 3)))
+    assert (again.shape, again.dtype, again.readonly) == ((2, 3), "float32", False)
+    del tensor, again
+    assert made.deleted == 1
+
+
 def test_strides_may_be_left_out_before_1_2_only():
     old = from_dlpack(versioned(version=(1, 1), strides=None).capsule())
     assert old.strides == (3, 1)
