@@ -265,7 +265,8 @@ enum {
 };
 
 /** What went wrong; the caller's memory, nothing to free. 256 bytes for ever. It needs no
- * initialisation: a failing call writes all of it. After success its content means nothing.
+ * initialisation: a failing call writes every field and a NUL-terminated message, whose unused bytes
+ * mean nothing. After success no field means anything.
  * \since 0.3.0 */
 typedef struct DLBridgeError {
   DLBridgeStatus status; /**< The status that the call returned. */
