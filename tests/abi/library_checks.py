@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """The rules that the built library files answer to. Each check returns a list of complaints."""
 
+import pathlib
 import re
+import subprocess
 from collections import namedtuple
 
 import elf
-import header
+import rules
 
-Expected = namedtuple("Expected", "soname needed symbols")
-Expected.__doc__ = "needed: file name to the set of its versions; symbols: set of 'name@@NODE'."
+Expected = namedtuple("Expected", "soname needed symbols libc", defaults=[()])
+Expected.__doc__ = """needed: file name to the set of its versions; symbols: set of 'name@@NODE';
+libc: the files of the compiler's glibc."""
 
 # What the C compiler's own start files refer to, without a version.
 START_FILE_SYMBOLS = {
@@ -33,20 +36,17 @@ def read_needed(path):
     return {words[0]: set(words[1:]) for words in lines if words}
 
 
-def check_lists(text, symbols):
-    """The committed symbol list, the header's declarations and the function table are the same."""
-    functions = header.functions(text)
+def check_lists(header, symbols):
+    """The committed symbol list, the functions of the header, as api.py reads it, and the function
+    table are the same."""
+    functions = set(header["functions"])
     listed = {symbol.split("@@")[0] for symbol in symbols}
-    complaints = [f"in the header only: {name}" for name in functions if name not in listed]
-    complaints += [f"in the symbol list only: {name}" for name in sorted(listed - set(functions))]
-    table = ["dlbridge_" + name for name in header.table(text)]
-    complaints += [
-        f"not in DLBridgeApi: {name}"
-        for name in functions
-        if name not in table and name != "dlbridge_get_api"
-    ]
-    complaints += [f"in DLBridgeApi only: {name}" for name in table if name not in functions]
-    return complaints
+    table = set(rules.table(header).values())
+    complaints = [f"in the header only: {name}" for name in sorted(functions - listed)]
+    complaints += [f"in the symbol list only: {name}" for name in sorted(listed - functions)]
+    missing = functions - table - {"dlbridge_get_api"}
+    complaints += [f"not in DLBridgeApi: {name}" for name in sorted(missing)]
+    return complaints + [f"in DLBridgeApi only: {name}" for name in sorted(table - functions)]
 
 
 def difference(found, expected):
@@ -105,6 +105,55 @@ def check_version_node(path, expected):
     )
 
 
+def check_node_chain(path, _):
+    """Each node follows from the one before it, oldest first."""
+    text = elf.readelf(path, "--version-info").split("Version needs section")[0]
+    nodes = re.findall(r"Flags: (?!BASE)\S+.*?Name: (\S+)((?:\n.*Parent \d+: \S+)*)", text)
+    names = [name for name, _ in nodes]
+    numbers = [[int(part) for part in re.findall(r"\d+", name)] for name in names]
+    complaints = [] if numbers == sorted(numbers) else [f"the order of the nodes is {names}"]
+    for place, (name, said) in enumerate(nodes):
+        parents = re.findall(r"Parent \d+: (\S+)", said)
+        if parents != names[place - 1 : place]:
+            complaints.append(f"the parents of {name} are {parents}")
+    return complaints
+
+
+def check_floor(path, expected):
+    """Every function of glibc that the library needs is one that 2.17 has, by the old versions that
+    the compiler's glibc still exports; the release files are linked against 2.17 itself."""
+    libc = [file for file in expected.libc if file.is_file()]
+    old = {
+        symbol.name
+        for file in libc
+        for symbol in elf.symbols(file, "--dyn-syms")
+        if symbol.section != "UND" and is_old(symbol.version)
+    }
+    return [
+        f"glibc 2.17 has no {symbol.name}{symbol.version}"
+        for symbol in elf.symbols(path, "--dyn-syms")
+        if symbol.section == "UND" and symbol.version and not is_old(symbol.version)
+        if symbol.name not in old | RENAMED
+    ]
+
+
+# Functions of 2.33 whose older form has another name, which the headers of 2.17 call.
+RENAMED = {"stat", "fstat", "lstat", "fstatat", "mknod", "mknodat"}
+
+
+def is_old(version):
+    numbers = re.findall(r"\d+", version)
+    return "@GLIBC_" in version and [int(number) for number in numbers] <= [2, 17]
+
+
+def glibc_files(cc):
+    """The files of the glibc that a compiler links against."""
+    for name in ("libc.so.6", "libdl.so.2", "libpthread.so.0"):
+        command = (*cc, f"-print-file-name={name}")
+        found = subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+        yield pathlib.Path(found)
+
+
 def check_soname(path, expected):
     found = elf.dynamic(path).get("SONAME", [])
     return [] if found == [expected.soname] else [f"SONAME is {found}"]
@@ -154,6 +203,56 @@ def check_relro(path, _):
     return complaints + ([] if "NOW" in flags.split() else ["not linked with -z now"])
 
 
+def imported(path):
+    """Names of what the file needs of others."""
+    return {s.name for s in elf.symbols(path, "--dyn-syms") if s.section == "UND" and s.name}
+
+
+def check_stack_protector(path, _):
+    return [] if "__stack_chk_fail" in imported(path) else ["has no stack protector"]
+
+
+def check_fortify(path, _):
+    """The functions of these names check bounds; without _FORTIFY_SOURCE the file uses none."""
+    found = [name for name in imported(path) if re.fullmatch(r"__(?!stack)\w+_chk", name)]
+    return [] if found else ["uses no function that checks bounds"]
+
+
+# endbr64; bti c, bti jc, paciasp and pacibsp, as they lie in the file.
+LANDING_PADS = {
+    "x86_64": ("f30f1efa",),
+    "aarch64": ("5f2403d5", "df2403d5", "3f2303d5", "7f2303d5"),
+}
+
+
+def check_landing_pads(path, _):
+    """Where branches are checked, a function may be called through a pointer, the loader's too."""
+    pads = [bytes.fromhex(pad) for pad in LANDING_PADS[elf.machine(path)]]
+    return [
+        f"has no landing pad: {symbol.name}"
+        for symbol in exported(path)
+        if symbol.type == "FUNC" and elf.at_address(path, symbol.value, 4) not in pads
+    ]
+
+
+def check_shadow_stack(path, _):
+    """x86_64 checks returns and branches only where the file promises that all its code takes part.
+    Debian's start files for aarch64 do not, so there the release archive alone promises it."""
+    if elf.machine(path) != "x86_64":
+        return []
+    missing = sorted({"IBT", "SHSTK"} - elf.properties(path))
+    complaints = [f"does not promise {name}" for name in missing]
+    # glibc's _init and _fini have no landing pad.
+    old = [tag for tag in ("INIT", "FINI") if tag in elf.dynamic(path)]
+    return complaints + [f"has {tag}" for tag in old if not lands(path, tag)]
+
+
+def lands(path, tag):
+    """Does the function that an entry of the dynamic section names start with a landing pad?"""
+    text = elf.dynamic(path)[tag][0]
+    return elf.at_address(path, int(text, 16), 4).hex() in LANDING_PADS["x86_64"]
+
+
 def check_binding(path, _):
     """The file refers to its own functions by address: by name another copy of it, loaded earlier,
     would take their place."""
@@ -185,15 +284,24 @@ SHARED_CHECKS = {
     "constructors": check_constructors,
     "tls": check_tls,
     "stack": check_stack,
-    "text relocations": check_text_relocations,
+    "text-relocations": check_text_relocations,
     "relro": check_relro,
+    "stack protector": check_stack_protector,
+    "fortify": check_fortify,
+    "landing pads": check_landing_pads,
+    "shadow stack": check_shadow_stack,
     "binding": check_binding,
     "undefined": check_undefined,
 }
 
 
+# What only a build against this machine's glibc is held to; the release files have lists.
+BUILD_CHECKS = {**SHARED_CHECKS, "node-chain": check_node_chain, "floor": check_floor}
+
+
 def check_archive_globals(path, expected):
-    """What a static library brings into a program: its functions, and hidden C++ names of ours."""
+    """What a static library brings into a program: its functions and C++ names of dlbridge, all of
+    them hidden, so that a module with a copy inside exports nothing of it."""
     functions = {symbol.split("@@")[0] for symbol in expected.symbols}
     found = {
         symbol.name: symbol.visibility
@@ -205,7 +313,7 @@ def check_archive_globals(path, expected):
         ours = name in functions or name.startswith("dlbridge_") or NAMESPACE.fullmatch(name)
         if not ours:
             complaints.append(f"not our namespace: {name}")
-        elif visibility != ("DEFAULT" if name in functions else "HIDDEN"):
+        elif visibility != "HIDDEN":
             complaints.append(f"visibility {visibility}: {name}")
     return complaints
 

@@ -444,17 +444,12 @@ def kinds(c):
     identify("legacy/scalar-any-arrays", tensor(data=mapped, shape=(), strides=()))
     identify("versioned/flags", versioned(flags=7, data=mapped))
     identify("versioned/major-2", versioned(version=[2, 0], data=mapped))
-    # Bytes that a live tensor of either kind may have: a data pointer that reads as a version, over
-    # codes that read as a deleter. Nothing tells them apart, so nothing is guessed.
+    # A data pointer that reads as a version: what is known of both kinds still tells them apart.
     identify(
-        "ambiguous/data-as-version",
-        tensor(data=(3 << 32) | 2, shape=None, strides=None),
-        "AMBIGUOUS",
+        "sure/data-as-version", tensor(data=(3 << 32) | 2, shape=None, strides=None), "LEGACY"
     )
     identify(
-        "ambiguous/broken-legacy-as-version",
-        tensor(data=(3 << 32) | 2, dtype=[2, 0, 1]),
-        "AMBIGUOUS",
+        "neither/legacy-with-a-version", tensor(data=(3 << 32) | 2, dtype=[2, 0, 1]), "UNKNOWN"
     )
     identify("sure/data-as-major-0", tensor(data=3 << 32, shape=None, strides=None), "LEGACY")
     identify(

@@ -463,7 +463,7 @@ def handoffs(c):
     case("queue-to-no-sync", queue, no_sync, ok())
     case("queue-to-itself", queue, queue, ok())
     case("two-backends", queue, other, error("ERROR_UNSUPPORTED"))
-    case("kind-unknown", {"kind": 9}, host, bad_argument())
+    case("kind-unknown", {"kind": 9}, host, error("ERROR_TOO_NEW"))
     case("kind-unknown-consumer", host, {"kind": 0}, bad_argument())
     case("queue-of-the-cpu", {**queue, "backend": "CPU"}, host, bad_argument())
     case("queue-of-nobody", {**queue, "backend": "NONE"}, host, bad_argument())
@@ -479,7 +479,7 @@ def handoffs(c):
 
     wait("host", host, ok())
     wait("no-sync", no_sync, bad_argument())
-    wait("kind-unknown", {"kind": 9}, bad_argument())
+    wait("kind-unknown", {"kind": 9}, error("ERROR_TOO_NEW"))
     wait("queue-of-the-cpu", {**queue, "backend": "CPU"}, bad_argument())
 
 

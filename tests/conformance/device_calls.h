@@ -156,8 +156,6 @@ class WrapArgument {
   std::vector<int64_t> strides_;
   std::optional<PolicyHolder> policy_;
   DLBridgeWrapSpec spec_ = DLBRIDGE_WRAP_SPEC_INIT;
-  spec_.dtype = {kDLFloat, 32, 1};
-  spec_.device = {kDLCPU, 0};
   DLBridgeWrapSpec* pointer_ = nullptr;
 };
 

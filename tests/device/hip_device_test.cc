@@ -17,8 +17,8 @@ HIP_TEST(HipDevice, EntersItsDevices) {
   EXPECT_EQ(dlbridge_hip_device(&entry), 1);
   EXPECT_EQ(entry.context, 0U);
   EXPECT_EQ(entry.queue, 0U);
-  EXPECT_EQ(entry.flags & DLBRIDGE_CONTEXT_ENUMERATED, DLBRIDGE_CONTEXT_ENUMERATED);
-  EXPECT_EQ(entry.flags & DLBRIDGE_CONTEXT_PRIVATE, 0U);
+  EXPECT_EQ(entry.properties & DLBRIDGE_CONTEXT_ENUMERATED, DLBRIDGE_CONTEXT_ENUMERATED);
+  EXPECT_EQ(entry.properties & DLBRIDGE_CONTEXT_PRIVATE, 0U);
   EXPECT_STREQ(reinterpret_cast<const char*>(entry.uuid), "fake-device-1");
   EXPECT_TRUE(Contains(fake.log(), "hipDeviceGetUuid(0) hipDeviceGetUuid(1)")) << fake.log();
   fake.clear_log();

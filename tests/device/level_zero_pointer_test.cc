@@ -45,7 +45,7 @@ LEVEL_ZERO_TEST(LevelZeroPointer, RegisteredContext) {
   EXPECT_EQ(info.device.device_type, kDLOneAPI);
   EXPECT_EQ(info.device.device_id, 0);
   EXPECT_EQ(info.native_device, 0);
-  EXPECT_EQ(info.flags, 0U);
+  EXPECT_EQ(info.properties, 0U);
   EXPECT_EQ(info.base, reinterpret_cast<uintptr_t>(memory));
   EXPECT_EQ(info.size, 4096U);
   EXPECT_EQ(dlbridge_level_zero_pointer_context(&info), context);
@@ -99,7 +99,7 @@ LEVEL_ZERO_TEST(LevelZeroPointer, NamedContext) {
   EXPECT_EQ(world.fake.Log(), "zeMemGetAllocProperties,zeMemGetAddressRange");
   EXPECT_EQ(info.memory, DLBRIDGE_MEMORY_USM_DEVICE);
   EXPECT_EQ(info.native_device, 1);
-  EXPECT_EQ(info.flags, 0U);
+  EXPECT_EQ(info.properties, 0U);
   EXPECT_EQ(Ask(dlbridge_buffer_level_zero(memory, other), OneApi(1)).memory, DLBRIDGE_MEMORY_HOST);
 }
 
@@ -144,7 +144,7 @@ LEVEL_ZERO_TEST(LevelZeroPointer, OrderOfContexts) {
             "zeMemGetAllocProperties,zeMemGetAllocProperties,zeMemGetAddressRange");
   const DLBridgePointerInfo info = Ask(in_other, OneApi(0));
   EXPECT_EQ(dlbridge_level_zero_pointer_context(&info), other);
-  EXPECT_EQ(info.flags, 0U);
+  EXPECT_EQ(info.properties, 0U);
   EXPECT_EQ(info.native_device, 2);
   // Id 0 is registered as another device: what was found is told by the id that it has.
   EXPECT_EQ(info.device.device_id, 2);
@@ -157,7 +157,7 @@ TEST(LevelZeroPointer, IntelTable) {
     const DLBridgePointerInfo info = Ask(memory, OneApi(1));
     EXPECT_EQ(info.memory, DLBRIDGE_MEMORY_USM_DEVICE);
     EXPECT_EQ(info.native_device, 1);
-    EXPECT_EQ(info.flags, uint32_t{DLBRIDGE_POINTER_CONTEXT_ASSUMED});
+    EXPECT_EQ(info.properties, uint32_t{DLBRIDGE_POINTER_CONTEXT_ASSUMED});
     int on_stack = 0;
     EXPECT_EQ(Ask(&on_stack, OneApi(0)).native_device, -1);
     world.kept.contexts = 2;
@@ -210,7 +210,7 @@ LEVEL_ZERO_TEST(LevelZeroPointer, EntryWithRelease) {
   entry.release = [](void* user, const DLBridgeContextEntry* /*entry*/) {
     ++*static_cast<int*>(user);
   };
-  entry.user = &released;
+  entry.release_context = &released;
   uint64_t id = 0;
   ASSERT_EQ(dlbridge_context_register(&entry, &id, nullptr), DLBRIDGE_OK);
   const unsigned char* memory = world.AllocDevice(context, world.devices[0]);
@@ -264,7 +264,7 @@ LEVEL_ZERO_TEST(LevelZeroTable, Enumerates) {
     EXPECT_EQ(entry.backend, DLBRIDGE_BACKEND_LEVEL_ZERO);
     EXPECT_EQ(dlbridge_level_zero_driver(&entry), world.driver_of[i]);
     EXPECT_EQ(dlbridge_level_zero_device(&entry), world.devices[i]);
-    EXPECT_EQ(entry.flags & ~kDefault,
+    EXPECT_EQ(entry.properties & ~kDefault,
               uint32_t{DLBRIDGE_CONTEXT_ENUMERATED | DLBRIDGE_CONTEXT_PRIVATE});
     EXPECT_EQ(dlbridge_level_zero_list(&entry), nullptr);
     EXPECT_EQ(entry.uuid[0], 0xd1);
@@ -282,14 +282,14 @@ TEST(LevelZeroTable, DefaultContext) {
   EXPECT_TRUE(InNextWorld({}, [](World& world) {
     world.kept.contexts = 2;
     const DLBridgeContextEntry entry = LookUp(0);
-    EXPECT_EQ(entry.flags & ~kDefault, uint32_t{DLBRIDGE_CONTEXT_ENUMERATED});
+    EXPECT_EQ(entry.properties & ~kDefault, uint32_t{DLBRIDGE_CONTEXT_ENUMERATED});
     EXPECT_EQ(dlbridge_level_zero_context(&entry),
               world.fake.fake_ze_default_context(world.drivers[0]));
     world.kept.contexts = 2;
   }));
   EXPECT_TRUE(
       InNextWorld({{"FAKE_ZE_LOADER_LACKS", "zeDriverGetDefaultContext"}}, [](World& world) {
-        EXPECT_NE(LookUp(0).flags & DLBRIDGE_CONTEXT_PRIVATE, 0U);
+        EXPECT_NE(LookUp(0).properties & DLBRIDGE_CONTEXT_PRIVATE, 0U);
         world.kept.contexts = 2;
       }));
 }

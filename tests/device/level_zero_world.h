@@ -191,7 +191,7 @@ class World {
   uint64_t Register(int32_t id, size_t device, ze_context_handle_t context, uint32_t flags = 0) {
     DLBridgeContextEntry entry =
         dlbridge_context_entry_level_zero(id, driver_of[device], devices[device], context);
-    entry.flags = flags;
+    entry.properties = flags;
     uint64_t made = 0;
     Error error;
     EXPECT_EQ(dlbridge_context_register(&entry, &made, &error), DLBRIDGE_OK) << error.message;

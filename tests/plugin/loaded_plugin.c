@@ -12,7 +12,8 @@
 static DLManagedTensorVersioned* make(const DLBridgeApi* api) {
   const int64_t shape[2] = {2, 3};
   DLBridgeAllocateSpec spec = DLBRIDGE_ALLOCATE_SPEC_INIT;
-  spec.dtype = {kDLFloat, 32, 1};
+  const DLDataType float32 = {kDLFloat, 32, 1};
+  spec.dtype = float32;
   spec.ndim = 2;
   spec.shape = shape;
   DLManagedTensorVersioned* tensor = NULL;
