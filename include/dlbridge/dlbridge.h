@@ -265,7 +265,8 @@ enum {
 };
 
 /** What went wrong; the caller's memory, nothing to free. 256 bytes for ever. It needs no
- * initialisation: a failing call writes all of it. After success its content means nothing.
+ * initialisation: a failing call writes every field and a NUL-terminated message, whose unused bytes
+ * mean nothing. After success no field means anything.
  * \since 0.3.0 */
 typedef struct DLBridgeError {
   DLBridgeStatus status; /**< The status that the call returned. */
@@ -1205,7 +1206,7 @@ static inline DLBridgeContextEntry dlbridge_context_entry_init(void) {
  * entry, and `release` will run once. Failure: nothing is kept and `release` is not called. Entries
  * that a library ENUMERATED are removed for what an application registers. Errors: EXISTS where another
  * registration has the same device and context, or the device with another native device and REPLACE is
- * not asked for; INVALID_ARGUMENT. No driver is called. \since 0.3.0 */
+ * not asked for; INVALID_ARGUMENT; TOO_NEW. No driver is called. \since 0.3.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_context_register(const DLBridgeContextEntry* entry, uint64_t* id,
                                                       DLBridgeError* error);
 

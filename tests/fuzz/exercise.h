@@ -224,7 +224,8 @@ inline void Adopt(AnyTensor* tensor, Input* input) {
   const DLBridgeConvertOptions options = TakeOptions(input);
   const DLManagedTensorVersioned before = *tensor->versioned();
   DLManagedTensorVersioned* out = nullptr;
-  if (dlbridge_import(tensor->versioned(), DLBRIDGE_KIND_VERSIONED, &options, &out, nullptr) != DLBRIDGE_OK) {
+  if (dlbridge_import(tensor->versioned(), DLBRIDGE_KIND_VERSIONED, &options, &out, nullptr) !=
+      DLBRIDGE_OK) {
     Demand(std::memcmp(&before, tensor->versioned(), sizeof before) == 0, "refused, untouched");
     out = tensor->versioned();
   }

@@ -56,7 +56,8 @@ class TwoCopies : public testing::TestWithParam<bool> {
   }
   DLManagedTensorVersioned* OtherAdopt(DLManagedTensorVersioned* source) const {
     DLManagedTensorVersioned* out = nullptr;
-    EXPECT_EQ(other_->import_tensor(source, DLBRIDGE_KIND_VERSIONED, nullptr, &out, nullptr), DLBRIDGE_OK);
+    EXPECT_EQ(other_->import_tensor(source, DLBRIDGE_KIND_VERSIONED, nullptr, &out, nullptr),
+              DLBRIDGE_OK);
     return out;
   }
   DLManagedTensorVersioned* OtherShare(const DLManagedTensorVersioned* tensor) const {

@@ -213,7 +213,8 @@ TEST(Allocate, NeedsBothFunctionsOfAnAllocator) {
   DLBridgeAllocateSpec spec = Spec({});
   spec.allocator = &hook;
   EXPECT_EQ(Ask(spec), Refused(DLBRIDGE_ERROR_INVALID_ARGUMENT));
-  hook.allocate = [](void*, DLDevice, uint64_t, uint64_t, const DLBridgeStream* /*stream*/) -> void* { return nullptr; };
+  hook.allocate = [](void*, DLDevice, uint64_t, uint64_t,
+                     const DLBridgeStream* /*stream*/) -> void* { return nullptr; };
   EXPECT_EQ(Ask(spec), Refused(DLBRIDGE_ERROR_INVALID_ARGUMENT));
 }
 
@@ -224,7 +225,8 @@ struct Handles {
   uint64_t bytes = 0;
   uint64_t alignment = 0;
 
-  static void* Allocate(void* context, DLDevice device, uint64_t bytes, uint64_t alignment, const DLBridgeStream* /*stream*/) {
+  static void* Allocate(void* context, DLDevice device, uint64_t bytes, uint64_t alignment,
+                        const DLBridgeStream* /*stream*/) {
     auto* self = static_cast<Handles*>(context);
     ++self->live;
     self->device = device;

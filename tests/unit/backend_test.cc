@@ -194,7 +194,8 @@ TEST(AbsentDriver, MakesItsDevicesUnavailable) {
       EXPECT_TRUE(error.Says("/nowhere/libnone.so")) << error.message;
     }
     Error error;
-    const DLBridgeStream queue = {DLBRIDGE_BACKEND_CUDA, DLBRIDGE_STREAM_QUEUE, {kDLCUDA, 0}, 1, 0};
+    const DLBridgeStream queue = {
+        DLBRIDGE_BACKEND_CUDA, DLBRIDGE_STREAM_QUEUE, {kDLCUDA, 0}, 1, 0, 0};
     EXPECT_EQ(dlbridge_stream_synchronize(&queue, &error), DLBRIDGE_ERROR_UNAVAILABLE);
     EXPECT_TRUE(error.Says("CUDA is not available")) << error.message;
   }));

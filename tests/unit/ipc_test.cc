@@ -730,10 +730,11 @@ TEST(IpcArguments, TooLittleRoomIsToldWithBothNumbers) {
     size_t length = 0;
     size_t count = 0;
     Error error;
-    EXPECT_EQ(IpcExport(tensor, 0,
-                        {buffer, room_for_bytes ? sizeof buffer : 119, &fd, room_for_bytes ? 0 : 1},
-                        &length, &count, &error),
-              DLBRIDGE_ERROR_BUFFER_TOO_SMALL);
+    EXPECT_EQ(
+        IpcExport(tensor, 0,
+                  {buffer, room_for_bytes ? sizeof buffer : 119, &fd, room_for_bytes ? 0U : 1U},
+                  &length, &count, &error),
+        DLBRIDGE_ERROR_BUFFER_TOO_SMALL);
     EXPECT_TRUE(error.Says(room_for_bytes ? "fds" : "buffer")) << error.message;
     EXPECT_EQ(length, 120U);
     EXPECT_EQ(count, 1U);

@@ -15,7 +15,7 @@ constexpr int64_t kNone = DLBRIDGE_ARRAY_API_STREAM_NONE;
 
 struct Answer {
   DLBridgeStatus status = DLBRIDGE_OK;
-  DLBridgeStream stream = {-1, -1, {kDLCPU, -1}, 77, 77};
+  DLBridgeStream stream = {-1, -1, {kDLCPU, -1}, 77, 77, 77};
   Error error;
 };
 
@@ -96,7 +96,7 @@ TEST(StreamFromArrayApi, NeedsAPlaceToWrite) {
 }
 
 DLBridgeStream Stream(DLBridgeBackend backend, int32_t kind, uint64_t handle) {
-  return {backend, kind, Device(kDLCPU), handle, 0};
+  return {backend, kind, Device(kDLCPU), handle, 0, 0};
 }
 
 DLBridgeStatus Handoff(const DLBridgeStream& producer, const DLBridgeStream& consumer, Error* error,
@@ -104,8 +104,9 @@ DLBridgeStatus Handoff(const DLBridgeStream& producer, const DLBridgeStream& con
   return dlbridge_stream_handoff(&producer, &consumer, options, error);
 }
 
-const DLBridgeStream kHost = {DLBRIDGE_BACKEND_CPU, DLBRIDGE_STREAM_HOST, {kDLCPU, 0}, 0, 0};
-const DLBridgeStream kNoSync = {DLBRIDGE_BACKEND_CUDA, DLBRIDGE_STREAM_NO_SYNC, {kDLCUDA, 0}, 0, 0};
+const DLBridgeStream kHost = {DLBRIDGE_BACKEND_CPU, DLBRIDGE_STREAM_HOST, {kDLCPU, 0}, 0, 0, 0};
+const DLBridgeStream kNoSync = {
+    DLBRIDGE_BACKEND_CUDA, DLBRIDGE_STREAM_NO_SYNC, {kDLCUDA, 0}, 0, 0, 0};
 
 // The handles below are no queues of any driver: a call would not come back.
 TEST(Handoff, NeedsNoDriverWhereNothingIsToBeDone) {

@@ -70,6 +70,8 @@ fn build_bundled(root: &Path) {
         .include(root.join("include"))
         .include(&folder)
         .define("DLBRIDGE_BUILDING", None)
+        // Hidden symbols: a program with the library inside exports nothing of it.
+        .define("DLBRIDGE_STATIC", None)
         .flags(["-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics"])
         .flags(["-fvisibility=hidden", "-fvisibility-inlines-hidden"])
         .files(sources(&folder));
