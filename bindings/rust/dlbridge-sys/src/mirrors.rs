@@ -1887,7 +1887,7 @@ unsafe extern "C" {
     pub fn dlbridge_module_pin(address: *const c_void, error: *mut DLBridgeError)
         -> DLBridgeStatus;
     /// Starts `backend` (CPU to OPENCL) unless that was tried before, and reports the outcome. An absent
-    /// driver is no error. Errors: FORKED; INVALID_ARGUMENT for other backends.
+    /// driver is no error. Errors: FORKED; INVALID_ARGUMENT for NONE and below, TOO_NEW above OPENCL.
     ///
     /// Since 0.3.0.
     pub fn dlbridge_backend_info(
