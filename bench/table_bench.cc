@@ -86,6 +86,22 @@ void RetainRelease(benchmark::State& state) {
 }
 BENCHMARK(RetainRelease)->Arg(1)->Arg(64);
 
+// Beside entries that stay, so that memory would grow if ended entries kept any.
+void RegisterUnregister(benchmark::State& state) {
+  const Registered registered(state.range(0));
+  DLBridgeContextEntry entry = DLBRIDGE_CONTEXT_ENTRY_INIT;
+  entry.backend = DLBRIDGE_BACKEND_CUDA;
+  entry.device = Cuda(state.range(0));
+  entry.native_device = static_cast<uint64_t>(state.range(0));
+  entry.context = 1;
+  for ([[maybe_unused]] const auto _ : state) {
+    uint64_t id = 0;
+    benchmark::DoNotOptimize(dlbridge_context_register(&entry, &id, nullptr));
+    benchmark::DoNotOptimize(dlbridge_context_unregister(id, nullptr));
+  }
+}
+BENCHMARK(RegisterUnregister)->Arg(1)->Arg(32)->Arg(10000);
+
 }  // namespace
 
 BENCHMARK_MAIN();

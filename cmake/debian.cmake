@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The Debian packages libdlbridge<abi> (runtime) and libdlbridge-dev (development).
+# The Debian packages libdlbridge<abi> (runtime) and libdlbridge-dev (development), and with
+# DLBRIDGE_DEBUG_SYMBOLS libdlbridge<abi>-dbgsym.
 
 set(runtime_package libdlbridge${DLBRIDGE_HEADER_ABI})
 set(files ${PROJECT_BINARY_DIR}/debian)
@@ -17,10 +18,13 @@ set(CPACK_DEBIAN_PACKAGE_MULTIARCH same) # heeded from CMake 3.31 on
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME ${runtime_package})
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION libs)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
-set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY ">=")
+if(DLBRIDGE_DEBUG_SYMBOLS)
+  set(CPACK_STRIP_FILES OFF) # cpack strips what it has separated
+  set(CPACK_DEBIAN_RUNTIME_DEBUGINFO_PACKAGE ON)
+endif()
+set(CPACK_POST_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/cmake/package/finish_debian.cmake)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA
-  ${files}/symbols ${PROJECT_SOURCE_DIR}/cmake/package/triggers)
+  ${files}/shlibs ${files}/symbols ${PROJECT_SOURCE_DIR}/cmake/package/triggers)
 set(CPACK_DEBIAN_RUNTIME_DESCRIPTION "This package has the shared library.
 Programs that exchange tensors through DLPack link this library instead of
 writing the exchange by hand. It needs the C library and nothing else.")
@@ -32,19 +36,24 @@ set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "${runtime_package} (= ${PROJECT_VE
 set(CPACK_DEBIAN_DEVELOPMENT_DESCRIPTION "This package has what it takes to build programs with libdlbridge: the headers,
 and what the linker, CMake and pkg-config ask for.")
 
-# What dpkg-shlibdeps reads: the package's version that brought each exported symbol. The linker's
-# version script knows: a node DLBRIDGE_0.2 came with 0.2.0.
+# Which version a program that is linked with the library depends on. An option, a level or a member of a
+# struct may be newer than the function that takes it, and only a new minor version brings them: so a
+# program needs the minor version that it was built with, whichever functions it calls.
+set(least ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}.0)
+file(WRITE ${files}/shlibs "libdlbridge ${DLBRIDGE_HEADER_ABI} ${runtime_package} (>= ${least})\n")
+
+# The same for dpkg-shlibdeps, which prefers a symbols file: each name of the linker's version script.
 function(dlbridge_debian_symbols map out)
   file(READ ${map} text)
   string(REPLACE ";" "" text "${text}") # which would separate elements of a list
   set(symbols "libdlbridge.so.${DLBRIDGE_HEADER_ABI} ${runtime_package} #MINVER#")
+  string(APPEND symbols "\n* Build-Depends-Package: libdlbridge-dev")
   string(REGEX MATCHALL "DLBRIDGE_[0-9.]+ {[^}]*}" nodes "${text}")
   foreach(node IN LISTS nodes)
-    string(REGEX MATCH "DLBRIDGE_([0-9.]+)" name "${node}")
-    set(since ${CMAKE_MATCH_1}.0)
+    string(REGEX MATCH "DLBRIDGE_[0-9.]+" name "${node}")
     string(REGEX MATCHALL "dlbridge_[a-z0-9_]+" functions "${node}")
     foreach(symbol IN LISTS name functions)
-      string(APPEND symbols "\n ${symbol}@${name} ${since}")
+      string(APPEND symbols "\n ${symbol}@${name} ${least}")
     endforeach()
   endforeach()
   file(WRITE ${out} "${symbols}\n")
@@ -53,6 +62,13 @@ endfunction()
 dlbridge_debian_symbols(${PROJECT_SOURCE_DIR}/src/dlbridge.map ${files}/symbols)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/dlbridge.map)
 
+# Debian's own changelog, of one entry. SOURCE_DATE_EPOCH states its time, else it is now.
+string(TIMESTAMP date "%a, %d %b %Y %H:%M:%S +0000" UTC)
+configure_file(cmake/package/changelog.in ${files}/changelog @ONLY)
+execute_process(COMMAND gzip --best --no-name --force ${files}/changelog COMMAND_ERROR_IS_FATAL ANY)
+
 configure_file(cmake/package/copyright.in ${files}/copyright @ONLY)
-install(FILES ${files}/copyright DESTINATION share/doc/${runtime_package} COMPONENT runtime)
-install(FILES ${files}/copyright DESTINATION share/doc/libdlbridge-dev COMPONENT development)
+install(FILES ${files}/copyright ${files}/changelog.gz
+  DESTINATION share/doc/${runtime_package} COMPONENT runtime)
+install(FILES ${files}/copyright ${files}/changelog.gz
+  DESTINATION share/doc/libdlbridge-dev COMPONENT development)

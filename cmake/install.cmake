@@ -7,15 +7,15 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 # The first version that had each ABI number. A program that asks for an older version was written
-# for another ABI; ABI 1 had none before it.
-set(DLBRIDGE_ABI_1_SINCE 0)
+# for another ABI; what was called ABI 1 before 0.3 was never published.
+set(DLBRIDGE_ABI_1_SINCE 0.3)
 
 set(DLBRIDGE_ABI_SINCE ${DLBRIDGE_ABI_${DLBRIDGE_HEADER_ABI}_SINCE})
 if(NOT DEFINED DLBRIDGE_ABI_${DLBRIDGE_HEADER_ABI}_SINCE)
   message(FATAL_ERROR "cmake/install.cmake does not say since when there is ABI ${DLBRIDGE_HEADER_ABI}")
 endif()
 
-install(TARGETS dlbridge dlbridge_cpp
+install(TARGETS dlbridge
   EXPORT dlbridgeTargets
   RUNTIME COMPONENT runtime
   LIBRARY COMPONENT runtime NAMELINK_COMPONENT development
@@ -37,10 +37,17 @@ install(FILES
   DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/dlbridge
   COMPONENT documentation)
 
-# find_package(dlbridge)
+# find_package(dlbridge). A shared and a static library may be installed into one prefix, one after the
+# other: each brings a file of targets, and all other files are the same to the byte.
+if(DLBRIDGE_STATIC)
+  set(linkage static)
+else()
+  set(linkage shared)
+endif()
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/dlbridge)
 set(package_files ${PROJECT_BINARY_DIR}/package)
 install(EXPORT dlbridgeTargets
+  FILE dlbridgeTargets-${linkage}.cmake
   NAMESPACE dlbridge::
   DESTINATION ${package_dir}
   COMPONENT development)
@@ -48,11 +55,6 @@ write_basic_package_version_file(${package_files}/dlbridgeConfigVersionBasic.cma
   COMPATIBILITY AnyNewerVersion)
 configure_file(cmake/package/dlbridgeConfigVersion.cmake.in
   ${package_files}/dlbridgeConfigVersion.cmake @ONLY)
-if(DLBRIDGE_STATIC)
-  set(DLBRIDGE_LINKAGE static)
-else()
-  set(DLBRIDGE_LINKAGE shared)
-endif()
 configure_file(cmake/package/dlbridgeConfig.cmake.in
   ${package_files}/dlbridgeConfig.cmake @ONLY)
 install(FILES
@@ -62,7 +64,7 @@ install(FILES
   DESTINATION ${package_dir}
   COMPONENT development)
 
-# pkg-config dlbridge. Folders given as absolute paths stay so; others follow the file.
+# pkg-config dlbridge, and dlbridge-static, which names the archive where both are installed. Folders given as absolute paths stay so; others follow the file.
 function(dlbridge_pc_folder out folder)
   if(IS_ABSOLUTE ${folder})
     set(${out} ${folder} PARENT_SCOPE)
@@ -84,12 +86,14 @@ function(dlbridge_install_pc)
   dlbridge_pc_folder(DLBRIDGE_PC_INCLUDEDIR ${CMAKE_INSTALL_INCLUDEDIR})
   list(TRANSFORM DLBRIDGE_SYSTEM_LIBRARIES PREPEND -l OUTPUT_VARIABLE libraries)
   list(JOIN libraries " " DLBRIDGE_PC_LIBS_PRIVATE)
+  set(names dlbridge)
   if(DLBRIDGE_STATIC)
-    # There is nothing but the archive, so every program needs all that it needs.
-    set(DLBRIDGE_PC_LIBS ${DLBRIDGE_PC_LIBS_PRIVATE})
-    set(DLBRIDGE_PC_CFLAGS -DDLBRIDGE_STATIC)
+    set(DLBRIDGE_PC_ARCHIVE ${CMAKE_STATIC_LIBRARY_PREFIX}dlbridge${CMAKE_STATIC_LIBRARY_SUFFIX})
+    list(APPEND names dlbridge-static)
   endif()
-  configure_file(cmake/package/dlbridge.pc.in ${package_files}/dlbridge.pc @ONLY)
-  install(FILES ${package_files}/dlbridge.pc DESTINATION ${pc_dir} COMPONENT development)
+  foreach(name IN LISTS names)
+    configure_file(cmake/package/${name}.pc.in ${package_files}/${name}.pc @ONLY)
+    install(FILES ${package_files}/${name}.pc DESTINATION ${pc_dir} COMPONENT development)
+  endforeach()
 endfunction()
 dlbridge_install_pc()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# dlbridge_library(source...): the targets dlbridge (alias dlbridge::dlbridge), shared or static, and
+# dlbridge_library(source...): the targets dlbridge (alias dlbridge::dlbridge), shared (alias
+# dlbridge::shared) or static (alias dlbridge::static), and
 # dlbridge_objects, the same objects for tests that reach behind the C ABI.
 
 # dlopen and dladdr, and the locks: files of their own before glibc 2.34.
@@ -7,6 +8,9 @@ set(DLBRIDGE_SYSTEM_LIBRARIES ${CMAKE_DL_LIBS})
 if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
   list(APPEND DLBRIDGE_SYSTEM_LIBRARIES pthread)
 endif()
+
+include(cmake/debug_symbols.cmake)
+include(cmake/harden.cmake)
 
 function(dlbridge_library)
   add_library(dlbridge_objects OBJECT ${ARGN})
@@ -28,6 +32,9 @@ function(dlbridge_library)
     # Atomics that are chosen at run time would bring a constructor along.
     target_compile_options(dlbridge_objects PRIVATE -mno-outline-atomics)
   endif()
+  dlbridge_harden_objects(dlbridge_objects)
+  dlbridge_harden_hot_sources()
+  dlbridge_debug_symbols(dlbridge_objects)
   # The warnings are our business and not that of a project around this one.
   if(PROJECT_IS_TOP_LEVEL)
     target_compile_options(dlbridge_objects PRIVATE
@@ -36,12 +43,22 @@ function(dlbridge_library)
   endif()
 
   if(DLBRIDGE_STATIC)
+    set(linkage static)
+    # Hidden, so that a module with a copy inside exports nothing of it, and uses no other copy.
+    target_compile_definitions(dlbridge_objects PRIVATE DLBRIDGE_STATIC)
     add_library(dlbridge STATIC $<TARGET_OBJECTS:dlbridge_objects>)
     target_compile_definitions(dlbridge INTERFACE DLBRIDGE_STATIC)
   else()
+    set(linkage shared)
     add_library(dlbridge SHARED $<TARGET_OBJECTS:dlbridge_objects>)
     dlbridge_shared_link()
   endif()
+  add_library(dlbridge::${linkage} ALIAS dlbridge)
+  # An installed package may have both; it says which one is dlbridge::dlbridge.
+  set_target_properties(dlbridge PROPERTIES
+    EXPORT_NAME ${linkage}
+    DLBRIDGE_VERSION ${PROJECT_VERSION}
+    EXPORT_PROPERTIES DLBRIDGE_VERSION)
   add_library(dlbridge::dlbridge ALIAS dlbridge)
   target_include_directories(dlbridge INTERFACE
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>)
@@ -78,11 +95,19 @@ function(dlbridge_shared_link)
 endfunction()
 
 function(dlbridge_elf_link)
+  target_sources(dlbridge PRIVATE nonshared.c)
+  target_compile_options(dlbridge PRIVATE -O2)
+  dlbridge_harden_objects(dlbridge)
+  dlbridge_debug_symbols(dlbridge)
   set(map ${CMAKE_CURRENT_SOURCE_DIR}/dlbridge.map)
   set_target_properties(dlbridge PROPERTIES LINK_DEPENDS ${map})
   target_link_options(dlbridge PRIVATE
     -Wl,-Bsymbolic -Wl,-z,nodelete -Wl,-z,now -Wl,-z,relro -Wl,-z,noexecstack -Wl,--as-needed
     -Wl,--version-script=${map})
+  dlbridge_harden_link(dlbridge)
+  if(DLBRIDGE_DEBUG_SYMBOLS)
+    target_link_options(dlbridge PRIVATE -Wl,--build-id=sha1)
+  endif()
   # A sanitizer, ours or that of a project around this one, is found in the program.
   if(PROJECT_IS_TOP_LEVEL AND NOT DLBRIDGE_SANITIZE)
     target_link_options(dlbridge PRIVATE -Wl,-z,defs)

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import tempfile
 from collections import namedtuple
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -118,6 +119,13 @@ def check_stripped(archive):
     ]
 
 
+def check_branch_protection(archive):
+    """All code takes part, the start files of the compiler of the archives too."""
+    promised = {"x86_64": {"IBT", "SHSTK"}, "aarch64": {"BTI", "PAC"}}[archive.machine]
+    missing = promised - elf.properties(library(archive))
+    return [f"does not promise {name}" for name in sorted(missing)]
+
+
 def check_floor(archive):
     """No symbol of a glibc that is newer than the floor."""
     return floor_complaints(library(archive))
@@ -130,6 +138,34 @@ def floor_complaints(path):
             match = re.fullmatch(r"GLIBC_(\d+)\.(\d+)(?:\.\d+)?", text)
             if not match or (int(match[1]), int(match[2])) > FLOOR:
                 complaints.append(f"needs {text} of {name} for {', '.join(sorted(users))}")
+    return complaints
+
+
+def debug_archive(archive):
+    return archive.path.with_name(archive.path.name.replace(".tar.gz", "-debug.tar.gz"))
+
+
+def check_debug(archive):
+    """The archive beside this one has the debug information of this very library."""
+    with tempfile.TemporaryDirectory() as name:
+        try:
+            folder = unpack(
+                debug_archive(archive), archive.machine, pathlib.Path(name) / "debug"
+            ).folder
+            debug = folder / f"lib/.debug/{library(archive).name}.debug"
+            return debug_complaints(library(archive), debug)
+        except (OSError, subprocess.CalledProcessError) as error:
+            return [f"no debug information: {error}"]
+
+
+def debug_complaints(stripped, debug):
+    complaints = [] if ".debug_info" in elf.sections(debug) else ["has no debug information"]
+    if elf.build_id(stripped) is None or elf.build_id(stripped) != elf.build_id(debug):
+        complaints.append(f"{elf.build_id(debug)} is for another library")
+    if debug.name.encode() not in stripped.read_bytes():
+        complaints.append("the library does not name it")
+    if str(ROOT).encode() in debug.read_bytes():
+        complaints.append("names the folder of the sources")
     return complaints
 
 
@@ -156,6 +192,7 @@ CHECKS = {
     "paths": check_paths,
     "machine": check_machine,
     "stripped": check_stripped,
+    "branch protection": check_branch_protection,
     "floor": check_floor,
     **{name: check_library(name) for name in library_checks.SHARED_CHECKS},
 }

@@ -36,7 +36,9 @@ def main():
         machine, folder = rest
         archive = archive_checks.unpack(path, machine, pathlib.Path(folder))
         checks = archive_checks.CHECKS.items()
-        return report(machine, ((name, check(archive)) for name, check in checks))
+        results = [(name, check(archive)) for name, check in checks]
+        results.append(("debug information", archive_checks.check_debug(archive)))
+        return report(machine, results)
     checks = foreign_checks.CHECKS[kind].items()
     return report(kind, ((name, check(path, functions())) for name, check in checks))
 

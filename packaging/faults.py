@@ -47,7 +47,11 @@ def zig(target, *arguments):
 
 
 def objects(build):
-    return sorted((build / "src/CMakeFiles/dlbridge_objects.dir").rglob("*.o*"))
+    """The library's; nonshared.c is Linux's, which the other systems compile to nothing."""
+    folder = build / "src/CMakeFiles"
+    return sorted(
+        [*(folder / "dlbridge_objects.dir").rglob("*.o*"), *folder.rglob("nonshared.c.o")]
+    )
 
 
 def repack(folder, path, edit=None):
@@ -105,6 +109,22 @@ def relink(build, left_out=(), target="x86_64-linux-gnu.2.17", added=()):
     return edit
 
 
+def unprotected(build):
+    """An object without landing pads."""
+    source = build / "unprotected.c"
+    source.write_text("typedef int nothing;\n")
+    zig(
+        "x86_64-linux-gnu.2.17",
+        "-c",
+        "-fPIC",
+        "-fcf-protection=none",
+        "-o",
+        build / "unprotected.o",
+        source,
+    )
+    return build / "unprotected.o"
+
+
 def archive_faults(build):
     """Name, what is done to the unpacked folder, and the checks that must complain."""
     pc, header = "lib/pkgconfig/dlbridge.pc", "include/dlbridge/dlpack.h"
@@ -116,7 +136,7 @@ def archive_faults(build):
     yield "path of a home", append(pc, f"# {'/home'}/someone/dlbridge\n"), {"paths"}
     yield "path of the sources", append(pc, f"# {archive_checks.ROOT}\n"), {"paths"}
     yield "debug section", add_debug_section, {"stripped"}
-    yield "not stripped", relink(build, {"strip"}), {"stripped", "paths"}
+    yield "not stripped", relink(build, {"strip"}), {"stripped"}
     newer_glibc = {"floor", "glibc", "needed"}
     yield "newer glibc", relink(build, (), "x86_64-linux-gnu.2.34"), newer_glibc
     # The linker then takes the path of the output for the name.
@@ -125,6 +145,14 @@ def archive_faults(build):
     yield "lazy", relink(build, {"now"}, added=["-Wl,-z,lazy"]), {"relro"}
     yield "bound by name", relink(build, {"bind"}), {"binding"}
     yield "no version script", relink(build, {"map"}), {"symbols", "version-node"}
+    yield (
+        "unprotected code",
+        relink(build, added=[unprotected(build)]),
+        {
+            "branch protection",
+            "shadow stack",
+        },
+    )
     yield "runpath", relink(build, added=["-Wl,-rpath,/nowhere"]), {"runpath"}
 
 
@@ -153,9 +181,31 @@ def archive_results(release, build, share):
     yield "times", try_archive(release, "x86_64", {"members"}, edit_member=newer)
     renamed = release.name.replace("dlbridge-", "dlbridge-9")
     yield "other name", try_archive(release, "x86_64", {"name", "contents"}, name=renamed)
-    # Before glibc 2.34 the locks are a file of their own on x86_64 alone.
-    expected = {"name", "machine", "glibc", "needed"}
+    # On aarch64 alone the loader is needed, for the stack protector's value.
+    expected = {"name", "machine", "branch protection", "glibc", "needed"}
     yield "other machine", try_archive(release, "aarch64", expected)
+
+
+def debug_results(release):
+    """The archive beside a release is missing, has nothing, or is of another library."""
+    with tempfile.TemporaryDirectory() as name:
+        archive = archive_checks.unpack(release, "x86_64", pathlib.Path(name) / "good")
+        yield "debug: nothing", archive_checks.check_debug(archive)
+        lost = archive._replace(path=pathlib.Path(name) / release.name)
+        yield "debug: no archive", seen("no debug information", archive_checks.check_debug(lost))
+        library = archive_checks.library(archive)
+        found = archive_checks.debug_complaints(library, library)
+        yield "debug: stripped", seen("has no debug information", found)
+        other = pathlib.Path(name) / "other.so"
+        run("objcopy", "--remove-section=.note.gnu.build-id", library, other)
+        yield (
+            "debug: another library",
+            seen("another library", archive_checks.debug_complaints(other, library)),
+        )
+
+
+def seen(text, found):
+    return [] if any(text in line for line in found) else [f"complaints are {found}"]
 
 
 def newer_symbol(scratch):
@@ -249,6 +299,7 @@ def main():
     share = sys.argv[3] if len(sys.argv) > 3 else "1/1"
     (release,) = releases.glob("*-x86_64.tar.gz")
     status = check.report("fault", archive_results(release, builds / "zig-x86_64", share))
+    status |= check.report("fault", debug_results(release))
     with tempfile.TemporaryDirectory() as name:
         scratch = pathlib.Path(name)
         status |= check.report("fault", [("newer symbol", newer_symbol(scratch))])

@@ -63,4 +63,26 @@ DLBridgeStatus ReadOptions(const DLBridgeConvertOptions* source, Target target, 
   return ResolvePolicy(source->policy, &out->policy_storage, &out->policy, error);
 }
 
+DLBridgeStatus CheckUpgradeOptions(const Options& options, DLBridgeError* error) {
+  struct Row {
+    uint32_t option;
+    const char* problem;
+  };
+  constexpr Row kRows[] = {
+      {DLBRIDGE_CONVERT_DROP_READ_ONLY,
+       "has DLBRIDGE_CONVERT_DROP_READ_ONLY, which is for dlbridge_export and dlbridge_downgrade"},
+      {DLBRIDGE_CONVERT_DROP_PADDED,
+       "has DLBRIDGE_CONVERT_DROP_PADDED, which is for dlbridge_export and dlbridge_downgrade"},
+      {DLBRIDGE_CONVERT_ALLOW_NEWER_CODES,
+       "has DLBRIDGE_CONVERT_ALLOW_NEWER_CODES, which is for dlbridge_export and "
+       "dlbridge_downgrade"},
+  };
+  for (const Row& row : kRows) {
+    if (options.Has(row.option)) {
+      return RefuseArgument(error, "options.options", row.problem);
+    }
+  }
+  return DLBRIDGE_OK;
+}
+
 }  // namespace dlbridge

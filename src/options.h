@@ -66,6 +66,9 @@ constexpr Options kDefaultDowngrade = {0,       kLegacyVersion, 0, &kDefaultPoli
 DLBridgeStatus ReadOptions(const DLBridgeConvertOptions* source, Target target, Options* out,
                            DLBridgeError* error);
 
+// Rejects options that concern legacy results only: nothing is lost on the way in.
+DLBridgeStatus CheckUpgradeOptions(const Options& options, DLBridgeError* error);
+
 DLBridgeStatus CheckAllocator(const DLBridgeAllocator* allocator, const char* argument,
                               DLBridgeError* error);
 

@@ -265,7 +265,7 @@ class Transposition {
   static DLBRIDGE_INLINE void CopyChunks(const char* from, int64_t from_step, char* to,
                                          int64_t to_step, std::index_sequence<i...> /*chunks*/) {
     (CopySquares(from + i * 16, from_step, to + static_cast<int64_t>(i) * kSide * to_step, to_step,
-                 std::make_index_sequence<kColumns / kSide>()),
+                 std::make_index_sequence<size_t{kColumns / kSide}>()),
      ...);
   }
   template <size_t... i>

@@ -57,15 +57,15 @@
     "the producer must fix it")                                                                   \
   X(DTYPE_UNKNOWN, ERROR_UNKNOWN_CODE, "the dtype code is unknown", "a code of DLPack %v",        \
     "code %u",                                                                                    \
-    "convert it to a known dtype, or allow unknown codes (DLBRIDGE_CONVERT_ALLOW_UNKNOWN; of a "  \
-    "policy: do not reject them)")                                                                \
+    "convert it to a known dtype; conversions accept it with DLBRIDGE_CONVERT_ALLOW_UNKNOWN, a "  \
+    "policy without _REJECT_UNKNOWN_DTYPE")                                                       \
   X(DEVICE_UNKNOWN, ERROR_UNKNOWN_CODE, "the device type is unknown", "a type of DLPack %v",      \
     "type %i",                                                                                    \
-    "move it to a known device, or allow unknown codes (DLBRIDGE_CONVERT_ALLOW_UNKNOWN; of a "    \
-    "policy: do not reject them)")                                                                \
+    "move it to a known device; conversions accept it with DLBRIDGE_CONVERT_ALLOW_UNKNOWN, a "    \
+    "policy without _REJECT_UNKNOWN_DEVICE")                                                      \
   X(FLAGS_UNKNOWN, ERROR_UNKNOWN_CODE, "a flag bit is unknown", "flags within %x", "%x",          \
-    "clear the bit in the producer, or allow unknown bits (DLBRIDGE_CONVERT_ALLOW_UNKNOWN; of a " \
-    "policy: do not reject them)")                                                                \
+    "clear it in the producer; conversions accept it with DLBRIDGE_CONVERT_ALLOW_UNKNOWN, a "     \
+    "policy without _REJECT_UNKNOWN_FLAGS")                                                       \
   X(DEVICE_ID_NEGATIVE, ERROR_INVALID_TENSOR, "the device id is negative", "at least 0", "%i",    \
     "the producer must fix it")                                                                   \
   X(DEVICE_ID_HOST, OK, "host-like memory has a device id", "0", "%i", "")                        \

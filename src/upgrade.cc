@@ -387,6 +387,7 @@ DLBRIDGE_NOINLINE DLBridgeStatus UpgradeWithOptions(DLManagedTensor* source,
   Options storage;
   const Options* resolved = nullptr;
   DLBRIDGE_TRY(ResolveOptions(options, Target::kVersioned, &storage, &resolved, error));
+  DLBRIDGE_TRY(CheckUpgradeOptions(*resolved, error));
   return Upgrade(source, *resolved, Wants::kAnyVersioned, out, error);
 }
 
@@ -398,6 +399,7 @@ DLBRIDGE_NOINLINE DLBridgeStatus UpgradeIntoWithOptions(DLManagedTensor* source,
   Options local;
   const Options* resolved = nullptr;
   DLBRIDGE_TRY(ResolveOptions(options, Target::kVersioned, &local, &resolved, error));
+  DLBRIDGE_TRY(CheckUpgradeOptions(*resolved, error));
   if (resolved->Has(DLBRIDGE_CONVERT_COPY)) {
     return RefuseCopyHere(error);
   }
@@ -495,6 +497,7 @@ DLBridgeStatus dlbridge_upgrade_many(DLManagedTensor* const* sources, size_t cou
   const dlbridge::Options* resolved = nullptr;
   DLBRIDGE_TRY(
       dlbridge::ResolveOptions(options, dlbridge::Target::kVersioned, &storage, &resolved, error));
+  DLBRIDGE_TRY(dlbridge::CheckUpgradeOptions(*resolved, error));
   if (resolved->Has(DLBRIDGE_CONVERT_COPY)) {
     return dlbridge::RefuseCopyHere(error);
   }

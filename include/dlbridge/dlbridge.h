@@ -928,7 +928,8 @@ static inline DLBridgeBackendInfo dlbridge_backend_info_init(void) {
 }
 
 /** Starts `backend` (CPU to OPENCL) unless that was tried before, and reports the outcome. An absent
- * driver is no error. Errors: FORKED; INVALID_ARGUMENT for other backends. \since 0.3.0 */
+ * driver is no error. Errors: FORKED; INVALID_ARGUMENT for NONE and below, TOO_NEW above OPENCL.
+ * \since 0.3.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_backend_info(DLBridgeBackend backend, DLBridgeBackendInfo* out,
                                                   DLBridgeError* error);
 

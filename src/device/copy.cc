@@ -179,7 +179,7 @@ void Keep(SetAside* memory) {
 class Bounce {
  public:
   Bounce(uint64_t bytes, const bool* unfinished)
-      : block_(static_cast<SetAside*>(std::malloc(sizeof(SetAside) + static_cast<size_t>(bytes)))),
+      : block_(static_cast<SetAside*>(std::malloc(sizeof(SetAside) + bytes))),
         unfinished_(unfinished) {}
   ~Bounce() {
     if (block_ != nullptr && *unfinished_) {

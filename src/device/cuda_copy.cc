@@ -102,7 +102,7 @@ struct Part {
 
 template <class Pointer>
 Pointer HostPointer(uint64_t address) {
-  return reinterpret_cast<Pointer>(static_cast<uintptr_t>(address));
+  return reinterpret_cast<Pointer>(address);
 }
 
 bool IsPeer(const CopyJob& job) {

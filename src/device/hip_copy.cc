@@ -87,9 +87,7 @@ struct Region {
   uint64_t from_plane_pitch;
 };
 
-void* ToPointer(uint64_t address) {
-  return reinterpret_cast<void*>(static_cast<uintptr_t>(address));
-}
+void* ToPointer(uint64_t address) { return reinterpret_cast<void*>(address); }
 
 DLBridgeStatus CopyRun(const CopyJob& job, uint64_t to, uint64_t from, uint64_t bytes,
                        DLBridgeError* error) {

@@ -108,8 +108,7 @@ DLBridgeStatus HipIpcExport(const DLBridgeBuffer& buffer, DLDevice label, IpcHan
   DLBRIDGE_TRY(CheckShareable(found, error));
   Wire wire;
   DLBRIDGE_TRY(HipIdentify(found.native_device, &wire.device, error));
-  DLBRIDGE_TRY_HIP(hipIpcGetMemHandle, &wire.handle,
-                   reinterpret_cast<void*>(static_cast<uintptr_t>(found.base)));
+  DLBRIDGE_TRY_HIP(hipIpcGetMemHandle, &wire.handle, reinterpret_cast<void*>(found.base));
   std::memset(out, 0, sizeof *out);
   std::memcpy(out->bytes, &wire, sizeof wire);
   out->length = sizeof wire;

@@ -32,8 +32,8 @@ bool IsUnknownRange(HipError code) {
 DLBridgeStatus AskRange(uint64_t address, DLBridgePointerInfo* out, DLBridgeError* error) {
   void* base = nullptr;
   size_t size = 0;
-  const HipError code = g_hip.driver.hipMemGetAddressRange(
-      &base, &size, reinterpret_cast<void*>(static_cast<uintptr_t>(address)));
+  const HipError code =
+      g_hip.driver.hipMemGetAddressRange(&base, &size, reinterpret_cast<void*>(address));
   if (DLBRIDGE_UNLIKELY(code != kHipSuccess)) {
     if (!IsUnknownRange(code)) {
       return RefuseHip(error, "hipMemGetAddressRange", code);
@@ -41,7 +41,7 @@ DLBridgeStatus AskRange(uint64_t address, DLBridgePointerInfo* out, DLBridgeErro
     g_hip.driver.hipGetLastError();
     return DLBRIDGE_OK;
   }
-  const auto start = static_cast<uint64_t>(reinterpret_cast<uintptr_t>(base));
+  const uint64_t start = reinterpret_cast<uintptr_t>(base);
   if (start != 0 && start <= address && address - start < size) {
     out->base = start;
     out->size = size;

@@ -30,7 +30,7 @@ DLBRIDGE_COLD DLBridgeStatus RefuseZe(DLBridgeError* error, const char* call, Re
 // Handles are integers in the C interface.
 template <class Handle>
 Handle ToHandle(uint64_t value) {
-  return reinterpret_cast<Handle>(static_cast<uintptr_t>(value));
+  return reinterpret_cast<Handle>(value);
 }
 inline uint64_t ToInteger(const void* handle) { return reinterpret_cast<uintptr_t>(handle); }
 

@@ -51,7 +51,7 @@ bool FindDescriptor(const IpcHandleT& handle, int32_t* fd) {
 bool TellsProcess(const IpcHandleT& handle) {
   int32_t process = 0;
   std::memcpy(&process, handle.data + 16, sizeof process);
-  return process == static_cast<int32_t>(getpid());
+  return process == getpid();
 }
 
 int32_t Duplicate(int32_t fd) { return fcntl(fd, F_DUPFD_CLOEXEC, 0); }

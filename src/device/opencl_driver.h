@@ -155,11 +155,11 @@ inline DLBridgeStatus CheckCl(int32_t code, const char* call, DLBridgeError* err
 
 template <class Handle>
 Handle ClHandle(uint64_t handle) {
-  return reinterpret_cast<Handle>(static_cast<uintptr_t>(handle));
+  return reinterpret_cast<Handle>(handle);
 }
 template <class Handle>
 uint64_t ClNumber(Handle handle) {
-  return static_cast<uint64_t>(reinterpret_cast<uintptr_t>(handle));
+  return reinterpret_cast<uintptr_t>(handle);
 }
 
 // The root devices above sub-devices; the device itself where it is one, or cannot be asked.

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which context table is the process's? That of the first loaded object that exports one.
+// Finds the context table of the process: that of the first loaded object that exports one. The
+// object is then kept loaded.
 //
-// The objects' own symbol tables are read: dlsym finds nothing in what was loaded RTLD_LOCAL, and
-// asking the loader for each object by its name finds others of that name.
+// This reads the symbol tables of the objects themselves; docs/context-table.md, "Decisions", says
+// why the loader's own functions do not suffice.
 #include <atomic>
 #include <cstring>
 
 #include "device/table.h"
+#include "module.h"
 
 #ifdef __linux__
 #include <elf.h>
@@ -15,6 +17,12 @@
 
 namespace dlbridge {
 namespace {
+
+// A table, and an address in the object that has it.
+struct FoundTable {
+  const DLBridgeContextTable* table;
+  const void* inside;
+};
 
 #ifdef __linux__
 
@@ -217,8 +225,8 @@ uintptr_t FindFunction(const Object& object) {
   return table.hash != 0 ? FindByHash(object, table) : 0;
 }
 
-// The loader's lock keeps the object meanwhile; the specification lets the function do no more than
-// return.
+// The loader's lock keeps the object meanwhile; the specification allows the function no more than
+// to return.
 int TakeFirst(dl_phdr_info* info, size_t /*size*/, void* result) {
   const uintptr_t address = FindFunction(Object(*info));
   if (address == 0) {
@@ -229,22 +237,37 @@ int TakeFirst(dl_phdr_info* info, size_t /*size*/, void* result) {
   if (!IsTable(table)) {
     return 0;
   }
-  *static_cast<const DLBridgeContextTable**>(result) = table;
+  *static_cast<FoundTable*>(result) = {table, reinterpret_cast<const void*>(address)};
   return 1;
 }
 
-const DLBridgeContextTable* FindTable() {
-  const DLBridgeContextTable* table = &kOwnTable;
+FoundTable FindTable() {
+  FoundTable found = {&kOwnTable, &kOwnTable};
   // Objects come in the order in which they were loaded.
-  dl_iterate_phdr(TakeFirst, static_cast<void*>(&table));
-  return table;
+  dl_iterate_phdr(TakeFirst, static_cast<void*>(&found));
+  return found;
 }
 
 #else
 
-const DLBridgeContextTable* FindTable() { return &kOwnTable; }
+FoundTable FindTable() { return {&kOwnTable, &kOwnTable}; }
 
 #endif
+
+// Pinning waits for objects that other threads are loading or unloading, so what is found once more
+// afterwards was there, complete, all the time.
+const DLBridgeContextTable* FindAndPinTable() {
+  FoundTable found = FindTable();
+  for (;;) {
+    // An object that cannot be pinned has to stay by itself, as the specification demands.
+    PinModule(found.inside, nullptr);
+    const FoundTable again = FindTable();
+    if (again.table == found.table) {
+      return found.table;
+    }
+    found = again;
+  }
+}
 
 }  // namespace
 
@@ -252,7 +275,7 @@ std::atomic<const DLBridgeContextTable*> g_shared_table;
 
 const DLBridgeContextTable& FindSharedTable() {
   const DLBridgeContextTable* expected = nullptr;
-  const DLBridgeContextTable* found = FindTable();
+  const DLBridgeContextTable* found = FindAndPinTable();
   // Of two threads that look at once, both take what the first one found.
   return g_shared_table.compare_exchange_strong(expected, found, std::memory_order_acq_rel)
              ? *found

@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
-#define DLBRIDGE_LIKELY(condition) __builtin_expect(static_cast<bool>(condition), true)
-#define DLBRIDGE_UNLIKELY(condition) __builtin_expect(static_cast<bool>(condition), false)
+#define DLBRIDGE_LIKELY(condition) __builtin_expect(!!(condition), true)
+#define DLBRIDGE_UNLIKELY(condition) __builtin_expect(!!(condition), false)
 #define DLBRIDGE_COLD __attribute__((cold, noinline))
 #define DLBRIDGE_NOINLINE __attribute__((noinline))
 #define DLBRIDGE_INLINE inline __attribute__((always_inline))

@@ -6,7 +6,7 @@ import re
 import subprocess
 from collections import namedtuple
 
-Symbol = namedtuple("Symbol", "name version type bind visibility section")
+Symbol = namedtuple("Symbol", "name version type bind visibility section value", defaults=(0,))
 Symbol.__doc__ = "version: '@@NODE' or '@NODE' or ''; section: 'UND', 'ABS' or a number."
 
 
@@ -22,7 +22,8 @@ def readelf(path, *options):
 def _symbol(fields):
     name = fields[7] if len(fields) > 7 else ""
     match = re.fullmatch(r"(.*?)(@@?[^@]+)?", name)
-    return Symbol(match[1], match[2] or "", fields[3], fields[4], fields[5], fields[6])
+    value = int(fields[1], 16)
+    return Symbol(match[1], match[2] or "", fields[3], fields[4], fields[5], fields[6], value)
 
 
 def symbols(path, *options):
@@ -88,3 +89,32 @@ def sections(path):
     row = re.compile(r"\s+\[\s*\d+\]\s+(\S+)\s+\S+\s+[0-9a-f]+\s+[0-9a-f]+\s+([0-9a-f]+)\s")
     found = (row.match(line) for line in readelf(path, "--sections").splitlines())
     return {match[1]: int(match[2], 16) for match in found if match}
+
+
+def properties(path):
+    """What the GNU property note promises of all code of the file, such as {'IBT', 'SHSTK'}."""
+    found = re.findall(r"(?:x86|AArch64) feature: (.*)", readelf(path, "--notes"))
+    return {name.strip() for line in found for name in line.split(",")}
+
+
+def build_id(path):
+    """The number by which a debugger finds what belongs to the file; None where it has none."""
+    found = re.search(r"Build ID: ([0-9a-f]+)", readelf(path, "--notes"))
+    return found[1] if found else None
+
+
+def at_address(path, address, size):
+    """The bytes that are loaded to an address, counted from where the file is loaded."""
+    for kind, offset, virtual, length in _loaded(path):
+        if kind == "LOAD" and virtual <= address < virtual + length:
+            with open(path, "rb") as file:
+                file.seek(offset + address - virtual)
+                return file.read(size)
+    raise ValueError(f"{path}: nothing is loaded to {address:#x}")
+
+
+def _loaded(path):
+    """The program headers: type, offset in the file, address and size in the file."""
+    row = re.compile(r"\s+([A-Z_]+)\s+0x([0-9a-f]+)\s+0x([0-9a-f]+)\s+0x[0-9a-f]+\s+0x([0-9a-f]+)")
+    rows = (row.match(line) for line in readelf(path, "--program-headers").splitlines())
+    return [(row[1], int(row[2], 16), int(row[3], 16), int(row[4], 16)) for row in rows if row]

@@ -154,6 +154,56 @@ def check_relro(path, _):
     return complaints + ([] if "NOW" in flags.split() else ["not linked with -z now"])
 
 
+def imported(path):
+    """Names of what the file needs of others."""
+    return {s.name for s in elf.symbols(path, "--dyn-syms") if s.section == "UND" and s.name}
+
+
+def check_stack_protector(path, _):
+    return [] if "__stack_chk_fail" in imported(path) else ["has no stack protector"]
+
+
+def check_fortify(path, _):
+    """The functions of these names check bounds; without _FORTIFY_SOURCE the file uses none."""
+    found = [name for name in imported(path) if re.fullmatch(r"__(?!stack)\w+_chk", name)]
+    return [] if found else ["uses no function that checks bounds"]
+
+
+# endbr64; bti c, bti jc, paciasp and pacibsp, as they lie in the file.
+LANDING_PADS = {
+    "x86_64": ("f30f1efa",),
+    "aarch64": ("5f2403d5", "df2403d5", "3f2303d5", "7f2303d5"),
+}
+
+
+def check_landing_pads(path, _):
+    """Where branches are checked, a function may be called through a pointer, the loader's too."""
+    pads = [bytes.fromhex(pad) for pad in LANDING_PADS[elf.machine(path)]]
+    return [
+        f"has no landing pad: {symbol.name}"
+        for symbol in exported(path)
+        if symbol.type == "FUNC" and elf.at_address(path, symbol.value, 4) not in pads
+    ]
+
+
+def check_shadow_stack(path, _):
+    """x86_64 checks returns and branches only where the file promises that all its code takes part.
+    Debian's start files for aarch64 do not, so there the release archive alone promises it."""
+    if elf.machine(path) != "x86_64":
+        return []
+    missing = sorted({"IBT", "SHSTK"} - elf.properties(path))
+    complaints = [f"does not promise {name}" for name in missing]
+    # glibc's _init and _fini have no landing pad.
+    old = [tag for tag in ("INIT", "FINI") if tag in elf.dynamic(path)]
+    return complaints + [f"has {tag}" for tag in old if not lands(path, tag)]
+
+
+def lands(path, tag):
+    """Does the function that an entry of the dynamic section names start with a landing pad?"""
+    text = elf.dynamic(path)[tag][0]
+    return elf.at_address(path, int(text, 16), 4).hex() in LANDING_PADS["x86_64"]
+
+
 def check_binding(path, _):
     """The file refers to its own functions by address: by name another copy of it, loaded earlier,
     would take their place."""
@@ -187,13 +237,18 @@ SHARED_CHECKS = {
     "stack": check_stack,
     "text relocations": check_text_relocations,
     "relro": check_relro,
+    "stack protector": check_stack_protector,
+    "fortify": check_fortify,
+    "landing pads": check_landing_pads,
+    "shadow stack": check_shadow_stack,
     "binding": check_binding,
     "undefined": check_undefined,
 }
 
 
 def check_archive_globals(path, expected):
-    """What a static library brings into a program: its functions, and hidden C++ names of ours."""
+    """What a static library brings into a program: its functions and C++ names of dlbridge, all of
+    them hidden, so that a module with a copy inside exports nothing of it."""
     functions = {symbol.split("@@")[0] for symbol in expected.symbols}
     found = {
         symbol.name: symbol.visibility
@@ -205,7 +260,7 @@ def check_archive_globals(path, expected):
         ours = name in functions or name.startswith("dlbridge_") or NAMESPACE.fullmatch(name)
         if not ours:
             complaints.append(f"not our namespace: {name}")
-        elif visibility != ("DEFAULT" if name in functions else "HIDDEN"):
+        elif visibility != "HIDDEN":
             complaints.append(f"visibility {visibility}: {name}")
     return complaints
 

@@ -21,7 +21,18 @@ OPTIONS = None
 # artefacts to their lists.
 SHARED_CHECKS = {name: check for name, check in checks.SHARED_CHECKS.items() if name != "glibc"}
 
-TINY = "#include <stdlib.h>\nvoid* fake_one(void) { return malloc(1); }\n"
+# Not static, so that no constant is seen; the array has a size that the compiler knows.
+TINY = """#include <stdlib.h>
+#include <string.h>
+unsigned long length __attribute__((visibility("hidden"))) = 1;
+char bytes[8] __attribute__((visibility("hidden")));
+void* fake_one(void) {
+  char copied[8];
+  memcpy(copied, bytes, length);
+  memcpy(bytes, copied, length);
+  return malloc(1);
+}
+"""
 TINY_MAP = "FAKE_0.1 { global: fake_one; local: *; };\n"
 LEAKY_MAP = "FAKE_0.1 { global: fake_one; leaked; local: *; };\n"
 TWO_MAP = TINY_MAP + "FAKE_0.2 { global: leaked; } FAKE_0.1;\n"
@@ -33,7 +44,18 @@ TINY_LINK = (
     "-Wl,-z,now",
     "-Wl,-z,relro",
     "-Wl,-z,noexecstack",
+    "-fstack-protector-strong",
+    "-D_FORTIFY_SOURCE=2",
 )
+# As cmake/harden.cmake has them.
+HARDEN = {
+    "x86_64": (
+        "-fcf-protection=full",
+        "-Wl,-z,ibt,-z,shstk",
+        "-Wl,-init=fake_no_init,-fini=fake_no_fini",
+    ),
+    "aarch64": ("-mbranch-protection=standard",),
+}
 TABLE = TINY + "void* (*volatile table)(void) = fake_one;\n"
 LEAK = TINY + "void* leaked(void) { return calloc(2, 2); }\n"
 HOOK = (
@@ -68,6 +90,8 @@ WRONG_SHARED = {
     "no relro": (TINY, TINY_MAP, ("-Wl,-z,relro",), ("-Wl,-z,norelro",), {"relro"}),
     "lazy": (TINY, TINY_MAP, ("-Wl,-z,now",), ("-Wl,-z,lazy",), {"relro"}),
     "bound by name": (TABLE, TINY_MAP, ("-Wl,-Bsymbolic",), (), {"binding"}),
+    "no stack protector": (TINY, TINY_MAP, TINY_LINK[-2:-1], (), {"stack protector"}),
+    "no fortify": (TINY, TINY_MAP, TINY_LINK[-1:], (), {"fortify"}),
     "stranger's symbol": (
         "int stranger(void);\n" + TINY.replace("malloc(1)", "malloc(stranger())"),
         TINY_MAP,
@@ -85,9 +109,24 @@ WRONG_SHARED = {
     ),
 }
 
+# The same by machine.
+WRONG_BRANCHES = {
+    "x86_64": {
+        "no branch protection": (
+            HARDEN["x86_64"],
+            ("-fcf-protection=none",),
+            {"landing pads", "shadow stack"},
+        ),
+        "no landing pads": (HARDEN["x86_64"][:1], (), {"landing pads"}),
+        "no promise": (HARDEN["x86_64"][1:2], (), {"shadow stack"}),
+        "start files": (HARDEN["x86_64"][2:], (), {"shadow stack"}),
+    },
+    "aarch64": {"no landing pads": (HARDEN["aarch64"], (), {"landing pads"})},
+}
+
 GOOD_CXX = """
 namespace dlbridge { int inside(int a) { return a + 1; } }
-extern "C" __attribute__((visibility("default"))) int fake_one(void) {
+extern "C" __attribute__((visibility("hidden"))) int fake_one(void) {
   return dlbridge::inside(1);
 }
 """
@@ -104,7 +143,7 @@ WRONG_ARCHIVE = {
         "int dlbridge_unlisted() { return 0; }",
         {"globals"},
     ),
-    "hidden function": (GOOD_CXX.replace("default", "hidden"), {"globals"}),
+    "visible function": (GOOD_CXX.replace("hidden", "default"), {"globals"}),
     "missing function": (GOOD_CXX.replace("fake_one", "dlbridge_two"), {"globals"}),
     "operator new": (
         GOOD_CXX + "namespace dlbridge { int* make() { return new int; } }",
@@ -118,6 +157,16 @@ WRONG_ARCHIVE = {
 }
 
 
+# Checks that pass every file of the machine.
+ELSEWHERE = {"x86_64": set(), "aarch64": {"shadow stack"}}
+
+
+def wrong_shared():
+    """All faults of this machine's files, in the form of WRONG_SHARED."""
+    branches = WRONG_BRANCHES[elf.machine(OPTIONS.library)].items()
+    return WRONG_SHARED | {label: (TINY, TINY_MAP, *fault) for label, fault in branches}
+
+
 def build(*arguments):
     """Runs the compiler; what it says is shown only when it fails."""
     done = subprocess.run([*OPTIONS.cc, *map(str, arguments)], capture_output=True, text=True)
@@ -128,7 +177,8 @@ def build(*arguments):
 def build_shared(folder, source, script, left_out=(), added=()):
     code, library = folder / "tiny.c", folder / "libfake.so"
     code.write_text(source)
-    options = [option for option in TINY_LINK if option not in left_out]
+    machine = elf.machine(OPTIONS.library)
+    options = [o for o in TINY_LINK + HARDEN[machine] if o not in left_out]
     options += added
     if script:
         (folder / "tiny.map").write_text(script)
@@ -186,13 +236,13 @@ class Shared(unittest.TestCase):
 
     def test_every_check_can_fail(self):
         seen = set()
-        for label, (source, script, left_out, added, failing) in WRONG_SHARED.items():
+        for label, (source, script, left_out, added, failing) in wrong_shared().items():
             with self.subTest(label), tempfile.TemporaryDirectory() as name:
                 library = build_shared(pathlib.Path(name), source, script, left_out, added)
                 found = checks.run(SHARED_CHECKS, library, TINY_EXPECTED)
                 self.assertEqual(set(found), failing, found)
                 seen |= failing
-        self.assertEqual(seen, set(SHARED_CHECKS))
+        self.assertEqual(seen, set(SHARED_CHECKS) - ELSEWHERE[elf.machine(OPTIONS.library)])
 
     def test_versions_are_held_to_the_list(self):
         with tempfile.TemporaryDirectory() as name:

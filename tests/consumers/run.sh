@@ -84,6 +84,8 @@ scenarios=(
   'add_subdirectory shared' 'add_subdirectory static'
   'fetch_content shared' 'fetch_content static'
   sub_project_traces
+  sub_project_warnings
+  hardening
   'cpp_binding shared' 'cpp_binding static'
   'find_package shared' 'find_package static'
   'pkg_config shared' 'pkg_config static'
@@ -91,6 +93,7 @@ scenarios=(
   'standards shared' 'standards static'
   'relocated shared' 'relocated static'
   'installed_files shared' 'installed_files static'
+  side_by_side
   find_package_refused
   archive
   checks_can_fail

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { OK = 0, INVALID = 1, NO_MEMORY = 3, NOT_FOUND = 13, FORKED = 15, EXISTS = 18 };
+enum { OK = 0, INVALID = 1, TOO_NEW = 2, NO_MEMORY = 3, NOT_FOUND = 13, FORKED = 15, EXISTS = 18 };
 enum { CUDA = 2, HIP = 3, LEVEL_ZERO = 4, OPENCL = 5 };
 enum { DEFAULT = 1, REPLACE = 2, ENUMERATED = 4, KNOWN_FLAGS = 15, CAPACITY = 256 };
 
@@ -79,12 +79,16 @@ static int fits(int32_t type, int32_t backend) {
          (type == 14 && (backend == LEVEL_ZERO || backend == OPENCL));
 }
 
+static int is_too_new(const Entry* e) {
+  return e->struct_size == 128 && e->id == 0 &&
+         ((e->flags & ~(uint32_t)KNOWN_FLAGS) != 0 ||
+          (e->reserved[0] | e->reserved[1] | e->reserved[2] | e->reserved[3]) != 0);
+}
+
 static int is_valid(const Entry* e) {
   const int handles = e->backend == LEVEL_ZERO || e->backend == OPENCL;
   if (e->struct_size != 128 || e->id != 0 || !fits(e->device.type, e->backend) ||
-      e->device.id < 0 || (e->flags & ~(uint32_t)KNOWN_FLAGS) != 0 ||
-      ((e->flags & ENUMERATED) != 0 && (e->flags & REPLACE) != 0) ||
-      (e->reserved[0] | e->reserved[1] | e->reserved[2] | e->reserved[3]) != 0) {
+      e->device.id < 0 || ((e->flags & ENUMERATED) != 0 && (e->flags & REPLACE) != 0)) {
     return 0;
   }
   if (handles ? e->context == 0 || e->native_device == 0
@@ -147,6 +151,9 @@ static int32_t add(const Entry* entry, uint64_t* id) {
   unsigned gone[CAPACITY];
   unsigned gone_count = 0;
   int32_t status = INVALID;
+  if (entry != NULL && id != NULL && is_too_new(entry)) {
+    return TOO_NEW;
+  }
   if (entry == NULL || id == NULL || !is_valid(entry)) {
     return INVALID;
   }

@@ -1,8 +1,27 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
- * A plugin with a copy of the library inside, of which it exports nothing.
+ * A plugin that links the static library. Nothing of it is hidden here by a version script or an
+ * option: the library's symbols are hidden in the archive.
  */
+#include <stddef.h>
+
 #include "dlbridge/dlbridge.h"
 
-__attribute__((visibility("default"))) const DLBridgeApi* hidden_api(void);
+#define EXPORT __attribute__((visibility("default")))
+
+/* The functions of the copy inside. */
+EXPORT const DLBridgeApi* hidden_api(void);
 const DLBridgeApi* hidden_api(void) { return dlbridge_get_api(DLBRIDGE_ABI, sizeof(DLBridgeApi)); }
+
+/* Shares a tensor that it allocated itself, by the names of the functions; returns the status. */
+EXPORT DLBridgeStatus hidden_share(void);
+DLBridgeStatus hidden_share(void) {
+  DLBridgeAllocateSpec spec = DLBRIDGE_ALLOCATE_SPEC_INIT;
+  DLManagedTensorVersioned* tensor = NULL;
+  DLManagedTensorVersioned* share = NULL;
+  DLBridgeStatus status = dlbridge_allocate(&spec, &tensor, NULL);
+  if (status == DLBRIDGE_OK) status = dlbridge_share(tensor, &share, NULL);
+  dlbridge_release_versioned(share);
+  dlbridge_release_versioned(tensor);
+  return status;
+}

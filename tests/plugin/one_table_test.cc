@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "dlbridge/dlbridge.h"
+#include "plugin/host.h"
 #include "support/child.h"
 
 namespace dlbridge_test {
@@ -158,7 +159,67 @@ TEST(OneTable, OfAHiddenCopyIsWhatItFindsElseItsOwn) {
   }));
 }
 
+// Nothing of a static copy is found by others, so nothing is missing when it is unloaded.
+TEST(OneTable, IsNotThatOfAHiddenCopyThatIsClosed) {
+  EXPECT_TRUE(InChild([] {
+    void* plugin = dlopen(HIDDEN_COPY, RTLD_NOW | RTLD_LOCAL);
+    ASSERT_NE(plugin, nullptr) << dlerror();
+    const auto share = reinterpret_cast<DLBridgeStatus (*)()>(dlsym(plugin, "hidden_share"));
+    ASSERT_NE(share, nullptr);
+    EXPECT_EQ(share(), DLBRIDGE_OK);
+    const DLBridgeApi* first = ApiOf(COPY_7);
+    int releases = 0;
+    const DLBridgeContextEntry entry = Entry(0x51, 0xc2, &releases);
+    uint64_t id = 0;
+    ASSERT_EQ(first->device_register(&entry, &id, nullptr), DLBRIDGE_OK);
+    EXPECT_EQ(dlclose(plugin), 0);
+    EXPECT_FALSE(IsLoaded(HIDDEN_COPY));
+    DLBridgeContextEntry found = DLBRIDGE_CONTEXT_ENTRY_INIT;
+    EXPECT_EQ(first->device_lookup(kDevice, 0xc2, &found, nullptr), DLBRIDGE_OK);
+    EXPECT_EQ(first->device_unregister(id, nullptr), DLBRIDGE_OK);
+    EXPECT_EQ(releases, 1);
+  }));
+}
+
+TEST(OneTable, KeepsAHiddenCopyThatUsesItsOwn) {
+  EXPECT_TRUE(InChild([] {
+    void* plugin = dlopen(HIDDEN_COPY, RTLD_NOW | RTLD_LOCAL);
+    ASSERT_NE(plugin, nullptr) << dlerror();
+    const auto get_api = reinterpret_cast<const DLBridgeApi* (*)()>(dlsym(plugin, "hidden_api"));
+    ASSERT_NE(get_api, nullptr);
+    const DLBridgeApi* hidden = get_api();
+    int releases = 0;
+    const DLBridgeContextEntry entry = Entry(0x51, 0xc2, &releases);
+    uint64_t id = 0;
+    ASSERT_EQ(hidden->device_register(&entry, &id, nullptr), DLBRIDGE_OK);
+    EXPECT_EQ(dlclose(plugin), 0);
+    EXPECT_TRUE(IsLoaded(HIDDEN_COPY));
+    EXPECT_EQ(hidden->device_unregister(id, nullptr), DLBRIDGE_OK);
+    EXPECT_EQ(releases, 1);
+  }));
+}
+
 #endif
+
+// The object does not ask to stay loaded, although it must.
+TEST(OneTable, KeepsTheObjectLoadedThatHasIt) {
+  EXPECT_TRUE(InChild([] {
+    void* plugin = dlopen(FOREIGN_TABLE, RTLD_NOW | RTLD_LOCAL);
+    ASSERT_NE(plugin, nullptr) << dlerror();
+    const DLBridgeApi* first = ApiOf(COPY_7);
+    int releases = 0;
+    const DLBridgeContextEntry entry = Entry(0x51, 0xc2, &releases);
+    uint64_t id = 0;
+    ASSERT_EQ(first->device_register(&entry, &id, nullptr), DLBRIDGE_OK);
+    EXPECT_FALSE(Has(first->context_table_v1(), 0xc2));
+    EXPECT_EQ(dlclose(plugin), 0);
+    EXPECT_TRUE(IsLoaded(FOREIGN_TABLE));
+    DLBridgeContextEntry found = DLBRIDGE_CONTEXT_ENTRY_INIT;
+    EXPECT_EQ(first->device_lookup(kDevice, 0xc2, &found, nullptr), DLBRIDGE_OK);
+    EXPECT_EQ(first->device_unregister(id, nullptr), DLBRIDGE_OK);
+    EXPECT_EQ(releases, 1);
+  }));
+}
 
 TEST(OneTable, IsNotTheOtherLibrarysThatCameLater) {
   EXPECT_TRUE(InChild([] {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstring>
 #include <set>
 #include <thread>
 #include <vector>
@@ -264,13 +265,17 @@ TEST(ContextTableConflict, OneNativeDeviceMayHaveTwoIds) {
 struct BadEntry {
   const char* says;
   void (*spoil)(DLBridgeContextEntry* entry);
+  DLBridgeStatus status = DLBRIDGE_ERROR_INVALID_ARGUMENT;
 };
 
 const BadEntry kBadEntries[] = {
     {"struct_size", [](DLBridgeContextEntry* entry) { entry->struct_size = 120; }},
     {"struct_size", [](DLBridgeContextEntry* entry) { entry->struct_size = 136; }},
     {"id", [](DLBridgeContextEntry* entry) { entry->id = 1; }},
-    {"reserved", [](DLBridgeContextEntry* entry) { entry->reserved[3] = 1; }},
+    {"reserved", [](DLBridgeContextEntry* entry) { entry->reserved[0] = 1; },
+     DLBRIDGE_ERROR_TOO_NEW},
+    {"reserved", [](DLBridgeContextEntry* entry) { entry->reserved[3] = uint64_t{1} << 63; },
+     DLBRIDGE_ERROR_TOO_NEW},
     {"device", [](DLBridgeContextEntry* entry) { entry->device = Device(kDLCUDAHost); }},
     {"device", [](DLBridgeContextEntry* entry) { entry->device = Device(kDLCPU); }},
     {"device", [](DLBridgeContextEntry* entry) { entry->device = Device(-1); }},
@@ -293,7 +298,17 @@ const BadEntry kBadEntries[] = {
        entry->queue = 1;
        entry->queue_kind = DLBRIDGE_STREAM_IMMEDIATE_LIST;
      }},
-    {"properties", [](DLBridgeContextEntry* entry) { entry->properties = 1U << 4; }},
+    {"PRIVATE", [](DLBridgeContextEntry* entry) { entry->properties = 1U << 4; },
+     DLBRIDGE_ERROR_TOO_NEW},
+    {"0x80000000", [](DLBridgeContextEntry* entry) { entry->properties = 1U << 31; },
+     DLBRIDGE_ERROR_TOO_NEW},
+    // An unknown bit may change what the other fields mean.
+    {"PRIVATE",
+     [](DLBridgeContextEntry* entry) {
+       entry->properties = 1U << 4;
+       entry->device = Device(-1);
+     },
+     DLBRIDGE_ERROR_TOO_NEW},
     {"REPLACE",
      [](DLBridgeContextEntry* entry) {
        entry->properties = DLBRIDGE_CONTEXT_ENUMERATED | DLBRIDGE_CONTEXT_REPLACE;
@@ -323,11 +338,9 @@ TEST(ContextTableArguments, AreChecked) {
     bad.spoil(&entry);
     uint64_t id = 77;
     Error error;
-    EXPECT_EQ(dlbridge_context_register(&entry, &id, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT)
-        << bad.says;
+    EXPECT_EQ(dlbridge_context_register(&entry, &id, &error), bad.status) << bad.says;
     EXPECT_TRUE(error.Says(bad.says)) << error.message;
-    EXPECT_EQ(dlbridge_context_table_v1()->add(&entry, &id), DLBRIDGE_ERROR_INVALID_ARGUMENT)
-        << bad.says;
+    EXPECT_EQ(dlbridge_context_table_v1()->add(&entry, &id), bad.status) << bad.says;
     EXPECT_EQ(id, 77U);
     EXPECT_EQ(releases.count, 0);
   }
@@ -416,6 +429,50 @@ TEST(ContextTableOwnership, IdsAreNeverUsedAgain) {
   }
 }
 
+// Each status in turn, for an id that no entry has now.
+void ExpectUnknown(uint64_t id) {
+  EXPECT_EQ(dlbridge_context_retain(id, nullptr), DLBRIDGE_ERROR_NOT_FOUND) << id;
+  EXPECT_EQ(dlbridge_context_release(id, nullptr), DLBRIDGE_ERROR_NOT_FOUND) << id;
+  EXPECT_EQ(dlbridge_context_unregister(id, nullptr), DLBRIDGE_ERROR_NOT_FOUND) << id;
+}
+
+TEST(ContextTableOwnership, IdsOfFinishedEntriesStayUnknownWhenTheirMemoryIsUsedAgain) {
+  std::vector<uint64_t> ended;
+  for (uint64_t i = 1; i <= 40; ++i) {
+    ended.push_back(MustRegister(Cuda(146, i)));
+  }
+  for (const uint64_t id : ended) {
+    MustUnregister(id);
+  }
+  std::vector<uint64_t> ids;
+  for (uint64_t i = 1; i <= 40; ++i) {
+    ids.push_back(MustRegister(Cuda(146, i)));
+  }
+  for (const uint64_t id : ended) {
+    ExpectUnknown(id);
+  }
+  for (const uint64_t id : ids) {
+    MustUnregister(id);
+  }
+}
+
+TEST(ContextTableOwnership, IdsThatDifferInAnyBitAreUnknown) {
+  const uint64_t id = MustRegister(Cuda(147, 1));
+  const uint64_t kept = MustRegister(Cuda(147, 2));
+  ASSERT_EQ(dlbridge_context_retain(kept, nullptr), DLBRIDGE_OK);
+  MustUnregister(kept);
+  for (int bit = 0; bit < 64; ++bit) {
+    if ((id ^ uint64_t{1} << bit) != kept) {
+      ExpectUnknown(id ^ uint64_t{1} << bit);
+    }
+    if ((kept ^ uint64_t{1} << bit) != id) {
+      ExpectUnknown(kept ^ uint64_t{1} << bit);
+    }
+  }
+  EXPECT_EQ(dlbridge_context_release(kept, nullptr), DLBRIDGE_OK);
+  MustUnregister(id);
+}
+
 // The callback may come back into the table.
 TEST(ContextTableOwnership, CallbacksHoldNoLock) {
   DLBridgeContextEntry entry = Cuda(144, 0xc1);
@@ -457,6 +514,40 @@ TEST(ContextTableNext, MeetsEachEntryOnce) {
   for (const uint64_t id : ids) {
     MustUnregister(id);
   }
+}
+
+TEST(ContextTableNext, GoesOnFromAnyNumber) {
+  const uint64_t first = MustRegister(Cuda(158, 1));
+  const uint64_t middle = MustRegister(Cuda(158, 2));
+  const uint64_t last = MustRegister(Cuda(158, 3));
+  MustUnregister(middle);
+  const auto after = [](uint64_t cursor) {
+    DLBridgeContextEntry entry = DLBRIDGE_CONTEXT_ENTRY_INIT;
+    const DLBridgeStatus status = dlbridge_context_next(&cursor, &entry, nullptr);
+    EXPECT_EQ(entry.id, status == DLBRIDGE_OK ? cursor : 0);
+    return status == DLBRIDGE_OK ? cursor : 0;
+  };
+  EXPECT_EQ(after(first - 1), first);
+  EXPECT_EQ(after(first), last);
+  EXPECT_EQ(after(first + 1), last);
+  EXPECT_EQ(after(middle), last) << "it is no longer registered";
+  EXPECT_EQ(after(last), 0U);
+  EXPECT_EQ(after(UINT64_MAX), 0U);
+  MustUnregister(first);
+  EXPECT_EQ(after(first), last);
+  MustUnregister(last);
+}
+
+TEST(ContextTableNext, MayUnregisterWhatItMeets) {
+  for (int32_t i = 0; i < 60; ++i) {
+    MustRegister(Cuda(159, static_cast<uint64_t>(i) + 1));
+  }
+  DLBridgeContextEntry entry = DLBRIDGE_CONTEXT_ENTRY_INIT;
+  int met = 0;
+  for (uint64_t cursor = 0; dlbridge_context_next(&cursor, &entry, nullptr) == DLBRIDGE_OK; ++met) {
+    MustUnregister(cursor);
+  }
+  EXPECT_EQ(met, 60);
 }
 
 TEST(ContextTable, FindsAmongMany) {
@@ -541,6 +632,86 @@ TEST(ContextTableThreads, ReadKeepAndChangeAtOnce) {
   }
 }
 
+// All fields of one entry come from one number.
+DLBridgeContextEntry Uniform(int32_t device, uint64_t number, uint32_t flags) {
+  DLBridgeContextEntry entry = OneApi(device, number, number, flags);
+  entry.platform = number;
+  entry.queue = number;
+  entry.queue_kind = DLBRIDGE_STREAM_QUEUE;
+  std::memcpy(entry.uuid, &number, sizeof number);
+  std::memcpy(entry.uuid + 8, &number, sizeof number);
+  entry.release_context = reinterpret_cast<void*>(number);
+  return entry;
+}
+
+bool IsUniform(const DLBridgeContextEntry& entry) {
+  DLBridgeContextEntry expected = Uniform(entry.device.device_id, entry.context, entry.properties);
+  expected.id = entry.id;
+  return std::memcmp(&entry, &expected, sizeof entry) == 0;
+}
+
+// A device whose entry is replaced again and again always has one, and it is never a mixture.
+TEST(ContextTableThreads, ReadersSeeEachChangeAsOne) {
+  std::atomic<bool> done{false};
+  uint64_t id = MustRegister(Uniform(163, 1, 0));
+  std::atomic<int64_t> reads{0};
+  std::vector<std::thread> readers;
+  for (int i = 0; i < 2; ++i) {
+    readers.emplace_back([&] {
+      uint64_t newest = 0;
+      do {
+        DLBridgeContextEntry entry = DLBRIDGE_CONTEXT_ENTRY_INIT;
+        ASSERT_EQ(TableFind(Device(kDLOneAPI, 163), 0, &entry), DLBRIDGE_OK);
+        ASSERT_TRUE(IsUniform(entry));
+        ASSERT_GE(entry.id, newest);
+        newest = entry.id;
+        uint64_t cursor = newest - 1;
+        if (dlbridge_context_next(&cursor, &entry, nullptr) == DLBRIDGE_OK) {
+          ASSERT_TRUE(entry.device.device_id != 163 || IsUniform(entry));
+        }
+        reads.fetch_add(1);
+      } while (!done.load());
+    });
+  }
+  for (uint64_t number = 2; number < Scaled(20000) || reads.load() < 100; ++number) {
+    id = MustRegister(Uniform(163, number, DLBRIDGE_CONTEXT_REPLACE));
+    MustUnregister(MustRegister(Uniform(164, number, 0)));
+  }
+  done.store(true);
+  for (std::thread& reader : readers) {
+    reader.join();
+  }
+  MustUnregister(id);
+}
+
+// Readers go on while the table is replaced by larger ones.
+TEST(ContextTableThreads, ReadersSeeATableThatGrows) {
+  std::atomic<bool> done{false};
+  const uint64_t first = MustRegister(Uniform(165, 1, 0));
+  std::vector<std::thread> readers;
+  for (int i = 0; i < 2; ++i) {
+    readers.emplace_back([&] {
+      do {
+        DLBridgeContextEntry entry = DLBRIDGE_CONTEXT_ENTRY_INIT;
+        ASSERT_EQ(TableFind(Device(kDLOneAPI, 165), 1, &entry), DLBRIDGE_OK);
+        ASSERT_TRUE(IsUniform(entry));
+      } while (!done.load());
+    });
+  }
+  std::vector<uint64_t> ids;
+  for (int32_t i = 0; i < 5000; ++i) {
+    ids.push_back(MustRegister(Uniform(2000 + i, 7, 0)));
+  }
+  done.store(true);
+  for (std::thread& reader : readers) {
+    reader.join();
+  }
+  for (const uint64_t id : ids) {
+    MustUnregister(id);
+  }
+  MustUnregister(first);
+}
+
 TEST(ContextTableThreads, OneOfManyRegistersAndOneUnregisters) {
   for (int round = 0; round < 50; ++round) {
     std::atomic<int> registered{0};
@@ -614,7 +785,20 @@ TEST(ContextTableFork, EntriesOfBeforeAreRefusedInTheChild) {
 // What a thread that is gone was about to do is no leak of the child's: it ends without being
 // asked.
 void ChangeAndVanish() {
-  MustUnregister(MustRegister(Cuda(173, 0xc1)));
+  std::vector<uint64_t> ids;
+  for (uint64_t i = 1; i <= 50; ++i) {
+    ids.push_back(MustRegister(Cuda(173 + static_cast<int32_t>(i % 3), i)));
+  }
+  std::vector<uint64_t> met;
+  DLBridgeContextEntry entry = DLBRIDGE_CONTEXT_ENTRY_INIT;
+  for (uint64_t cursor = 0; dlbridge_context_next(&cursor, &entry, nullptr) == DLBRIDGE_OK;) {
+    met.push_back(cursor);
+  }
+  EXPECT_EQ(met, ids);
+  for (const uint64_t id : ids) {
+    MustUnregister(id);
+  }
+  EXPECT_EQ(Find(Device(kDLCUDA, 173)), 0U);
   if (!testing::Test::HasFailure()) {
     kill(getpid(), SIGKILL);
   }
@@ -626,11 +810,12 @@ TEST(ContextTableFork, WorksWhileAnotherThreadChangesTheTable) {
   std::atomic<bool> done{false};
   std::thread writer([&] {
     while (!done.load()) {
-      MustUnregister(MustRegister(Cuda(172, 0xc1)));
-      std::this_thread::yield();
+      const uint64_t id = MustRegister(Cuda(172, 0xc1));
+      MustUnregister(MustRegister(Cuda(172, 0xc2, DLBRIDGE_CONTEXT_DEFAULT)));
+      MustUnregister(id);
     }
   });
-  for (int i = 0; i < 20; ++i) {
+  for (int i = 0; i < 60; ++i) {
     const pid_t child = fork();
     if (child == 0) {
       ChangeAndVanish();
@@ -641,6 +826,39 @@ TEST(ContextTableFork, WorksWhileAnotherThreadChangesTheTable) {
   }
   done.store(true);
   writer.join();
+}
+
+struct ForkingRelease {
+  int count = 0;
+  pid_t child = -1;
+  static void Release(void* user, const DLBridgeContextEntry* /*entry*/) {
+    auto* self = static_cast<ForkingRelease*>(user);
+    if (++self->count == 1) {
+      self->child = fork();
+    }
+  }
+};
+
+// Of the entries that one registration replaces, those after the fork are the parent's to release.
+TEST(ContextTableFork, InACallbackLeavesTheOtherCallbacksToTheParent) {
+  ForkingRelease state;
+  for (uint64_t context = 1; context <= 3; ++context) {
+    DLBridgeContextEntry entry = OneApi(176, 0x51, context);
+    entry.release = &ForkingRelease::Release;
+    entry.release_context = &state;
+    MustRegister(entry);
+  }
+  const uint64_t id = MustRegister(OneApi(176, 0x52, 1, DLBRIDGE_CONTEXT_REPLACE));
+  if (state.child == 0) {
+    EXPECT_EQ(state.count, 1);
+    EXPECT_EQ(dlbridge_context_unregister(id, nullptr), DLBRIDGE_ERROR_FORKED);
+    ChangeAndVanish();
+  }
+  int status = 0;
+  EXPECT_EQ(waitpid(state.child, &status, 0), state.child);
+  EXPECT_TRUE(WIFSIGNALED(status)) << status;
+  EXPECT_EQ(state.count, 3);
+  MustUnregister(id);
 }
 
 #endif

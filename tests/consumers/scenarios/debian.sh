@@ -51,7 +51,18 @@ expect_field "$development_file" Section libdevel
 expect_field "$development_file" Depends "$runtime (= $VERSION)"
 dpkg-deb --control "$runtime_file" control
 grep --quiet --line-regexp 'activate-noawait ldconfig' control/triggers
-grep --quiet --line-regexp "libdlbridge $ABI $runtime (>= $VERSION)" control/shlibs
+# An option may be newer than the function that takes it, so a program needs the minor version that it
+# was built with.
+least=${VERSION%.*}.0
+[ "$(cat control/shlibs)" = "libdlbridge $ABI $runtime (>= $least)" ] || fail "shlibs: $(cat control/shlibs)"
+awk -v least="$least" '/^ / && $2 != least { print; bad = 1 } END { exit bad }' control/symbols ||
+  fail 'the symbols file accepts an older version'
+[ ! -e control/postinst ] || fail 'a script does what the trigger does'
+
+# No errors and no warnings.
+command -v lintian >/dev/null || fail 'there is no lintian'
+debug_file=$PWD/made/$runtime-dbgsym_${VERSION}_$architecture.ddeb
+lintian --fail-on error,warning "$runtime_file" "$development_file" "$debug_file"
 
 # expect_files FILE PATH...: all that the package brings, folders aside.
 expect_files() {
@@ -60,19 +71,33 @@ expect_files() {
   diff <(dpkg-deb --fsys-tarfile "$file" | tar --list | grep -v '/$' | sed 's|^\.||' | sort) \
     <(printf '%s\n' "$@" | sort)
 }
-expect_files "$runtime_file" "$library" "$library.$VERSION" "/usr/share/doc/$runtime/copyright"
+expect_files "$runtime_file" "$library" "$library.$VERSION" \
+  "/usr/share/doc/$runtime/"{changelog.gz,copyright}
 package=/usr/lib/$multiarch/cmake/dlbridge/dlbridge
 expect_files "$development_file" /usr/include/dlbridge/{dlbridge,dlpack,{cpython,cuda,hip,level_zero,opencl}_api}.h \
   /usr/include/dlbridge/dlbridge.hpp "${HPP_PARTS[@]/#//usr/include/dlbridge/}" \
-  "$package"{Config,ConfigVersion,ConfigVersionBasic,Targets,Targets-release}.cmake \
+  "$package"{Config,ConfigVersion,ConfigVersionBasic,Targets-shared,Targets-shared-release}.cmake \
   "/usr/lib/$multiarch/libdlbridge.so" "/usr/lib/$multiarch/pkgconfig/dlbridge.pc" \
-  "/usr/share/doc/$development/copyright"
+  "/usr/share/doc/$development/"{changelog.gz,copyright}
 
 # The symbols file says of each function that the library exports since when there is it.
 dpkg-deb --extract "$runtime_file" unpacked
 diff <(nm --dynamic --defined-only --with-symbol-versions "unpacked$library" |
   awk '{ sub("@@.*", "", $3); print $3 }' | sort) \
   <(awk '/^ / { sub("@.*", "", $1); print $1 }' control/symbols | sort)
+
+# The debug information is in a package of its own, where debuggers look for it by the build id.
+expect_debug_information() {
+  local id debug
+  id=$(readelf --notes "unpacked$library" | sed -n 's/.*Build ID: //p')
+  dpkg-deb --extract "$debug_file" unpacked-debug
+  debug=unpacked-debug/usr/lib/debug/.build-id/${id:0:2}/${id:2}.debug
+  readelf --wide --sections "$debug" | grep --quiet '\.debug_info ' || fail "$debug is not there"
+  ! grep --quiet --fixed-strings "$ROOT" "$debug" || fail 'it names the folder of the sources'
+  ! readelf --wide --sections "unpacked$library" | grep -E ' \.(debug|symtab)' ||
+    fail 'the library is not stripped'
+}
+expect_debug_information
 
 # Before: there is nothing to build with.
 take_programs
@@ -100,7 +125,7 @@ expect_programs "$library" build
 mkdir debian
 printf 'Source: program\n\nPackage: program\nArchitecture: any\n' >debian/control
 dpkg-shlibdeps -O program | tee depends
-grep --quiet --fixed-strings "$runtime (>= 0.1.0)" depends || fail 'a program does not come to depend on the library'
+grep --quiet --fixed-strings "$runtime (>= $least)" depends || fail 'a program does not come to depend on the library'
 
 # Without the development package programs run, and are not built.
 apt purge "$development"

@@ -18,7 +18,7 @@ in_one_language() {
   mkdir "$1"
   cp "$2" "$1"
   printf '%s\n' 'cmake_minimum_required(VERSION 3.21)' "project(consumer LANGUAGES $1)" \
-    'find_package(dlbridge 0.1 REQUIRED)' "add_executable(program $2)" \
+    'find_package(dlbridge 0.3 REQUIRED)' "add_executable(program $2)" \
     'target_link_libraries(program PRIVATE dlbridge::dlbridge)' >"$1/CMakeLists.txt"
   cmake -S "$1" -B "$1/build" -DCMAKE_PREFIX_PATH="$PREFIX"
   cmake --build "$1/build"

@@ -20,14 +20,14 @@ development=(
   include/dlbridge/{dlbridge,dlpack,{cpython,cuda,hip,level_zero,opencl}_api}.h
   include/dlbridge/dlbridge.hpp
   "${HPP_PARTS[@]/#/include/dlbridge/}"
-  "$package"{Config,ConfigVersion,ConfigVersionBasic,Targets,Targets-release}.cmake
+  "$package"{Config,ConfigVersion,ConfigVersionBasic,"Targets-$LINKAGE","Targets-$LINKAGE-release"}.cmake
   lib/pkgconfig/dlbridge.pc)
 documentation=(share/doc/dlbridge/{CHANGELOG.md,LICENSE,README.md})
 if [ "$LINKAGE" = shared ]; then
   expect_files runtime "lib/libdlbridge.so.$ABI" "lib/libdlbridge.so.$ABI.$VERSION"
   expect_files development "${development[@]}" lib/libdlbridge.so
 else
-  expect_files development "${development[@]}" lib/libdlbridge.a
+  expect_files development "${development[@]}" lib/libdlbridge.a lib/pkgconfig/dlbridge-static.pc
 fi
 expect_files documentation "${documentation[@]}"
 

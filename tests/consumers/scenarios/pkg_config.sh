@@ -16,6 +16,12 @@ cc program.c $(pkg-config --cflags --libs dlbridge) \
   -Wl,-rpath,"$(pkg-config --variable=libdir dlbridge)" -o program
 expect_run "$(library_of "$PREFIX")" program
 
+if [ "$LINKAGE" = static ]; then
+  # shellcheck disable=SC2046
+  cc program.c $(pkg-config --cflags --libs dlbridge-static) -o program_static
+  expect_run "$(library_of "$PREFIX")" program_static
+fi
+
 # shellcheck disable=SC2046
 c++ program.cc $(pkg-config --cflags --libs --static dlbridge) \
   -Wl,-rpath,"$(pkg-config --variable=libdir dlbridge)" -o program_cxx

@@ -19,3 +19,9 @@ eval "flags=($(pkg-config --cflags --libs dlbridge))"
 # shellcheck disable=SC2154 # by eval: the folder has blanks, which pkg-config quotes
 cc program.c "${flags[@]}" -Wl,-rpath,"$new/lib" -o program
 expect_run "$(library_of "$new")" ./program
+
+if [ "$LINKAGE" = static ]; then
+  eval "flags=($(pkg-config --cflags --libs dlbridge-static))"
+  cc program.c "${flags[@]}" -o program_static
+  expect_run "$(library_of "$new")" ./program_static
+fi

@@ -24,7 +24,7 @@ hostile=(-DCMAKE_BUILD_TYPE=Debug -DCMAKE_DEBUG_POSTFIX=d -DCMAKE_UNITY_BUILD=ON
 lto=(-DCMAKE_BUILD_TYPE=Release -DCMAKE_INTERPROCEDURAL_OPTIMIZATION=ON -DCMAKE_CXX_STANDARD=11)
 
 if [ "$LINKAGE" = shared ]; then
-  around hostile "${hostile[@]}" -DBUILD_SHARED_LIBS=OFF
+  around hostile "${hostile[@]}" -DBUILD_SHARED_LIBS=OFF -DDLBRIDGE_STATIC=OFF
   expect_own_needs "$(built_library hostile/dlbridge)"
   ! grep --quiet -e -Wconversion hostile/build.ninja || fail "our own warnings in another's build"
 
