@@ -265,7 +265,8 @@ enum {
 };
 
 /** What went wrong; the caller's memory, nothing to free. 256 bytes for ever. It needs no
- * initialisation: a failing call writes all of it. After success its content means nothing.
+ * initialisation: a failing call writes every field and a NUL-terminated message, whose unused bytes
+ * mean nothing. After success no field means anything.
  * \since 0.3.0 */
 typedef struct DLBridgeError {
   DLBridgeStatus status; /**< The status that the call returned. */
@@ -1205,7 +1206,7 @@ static inline DLBridgeContextEntry dlbridge_context_entry_init(void) {
  * entry, and `release` will run once. Failure: nothing is kept and `release` is not called. Entries
  * that a library ENUMERATED are removed for what an application registers. Errors: EXISTS where another
  * registration has the same device and context, or the device with another native device and REPLACE is
- * not asked for; INVALID_ARGUMENT. No driver is called. \since 0.3.0 */
+ * not asked for; INVALID_ARGUMENT; TOO_NEW. No driver is called. \since 0.3.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_context_register(const DLBridgeContextEntry* entry, uint64_t* id,
                                                       DLBridgeError* error);
 
@@ -1417,52 +1418,94 @@ typedef struct DLBridgeApi {
   const char* (*status_text)(DLBridgeStatus status);
   const char* (*rule_name)(DLBridgeRule rule);
   const char* (*rule_text)(DLBridgeRule rule);
-  DLBridgeStatus (*layout)(const DLTensor* tensor, uint64_t tensor_flags, DLBridgeLayout* out, DLBridgeError* error);
-  DLBridgeStatus (*dtype_format)(DLDataType dtype, char* buffer, size_t size, size_t* length, DLBridgeError* error);
-  DLBridgeStatus (*dtype_parse)(const char* text, size_t length, DLDataType* out, DLBridgeError* error);
-  DLBridgeStatus (*device_format)(DLDevice device, char* buffer, size_t size, size_t* length, DLBridgeError* error);
-  DLBridgeStatus (*device_parse)(const char* text, size_t length, DLDevice* out, DLBridgeError* error);
-  DLBridgeStatus (*tensor_format)(const DLTensor* tensor, uint64_t tensor_flags, char* buffer, size_t size, size_t* length, DLBridgeError* error);
+  DLBridgeStatus (*layout)(const DLTensor* tensor, uint64_t tensor_flags, DLBridgeLayout* out,
+                           DLBridgeError* error);
+  DLBridgeStatus (*dtype_format)(DLDataType dtype, char* buffer, size_t size, size_t* length,
+                                 DLBridgeError* error);
+  DLBridgeStatus (*dtype_parse)(const char* text, size_t length, DLDataType* out,
+                                DLBridgeError* error);
+  DLBridgeStatus (*device_format)(DLDevice device, char* buffer, size_t size, size_t* length,
+                                  DLBridgeError* error);
+  DLBridgeStatus (*device_parse)(const char* text, size_t length, DLDevice* out,
+                                 DLBridgeError* error);
+  DLBridgeStatus (*tensor_format)(const DLTensor* tensor, uint64_t tensor_flags, char* buffer,
+                                  size_t size, size_t* length, DLBridgeError* error);
   int32_t (*host_accessible)(int32_t device_type, DLBridgeAnswer* answer);
-  DLBridgeStatus (*import_tensor)(void* tensor, DLBridgeKind kind, const DLBridgeConvertOptions* options, DLManagedTensorVersioned** out, DLBridgeError* error);
-  DLBridgeStatus (*export_tensor)(void* tensor, DLBridgeKind kind, DLPackVersion target, const DLBridgeConvertOptions* options, void** out, DLBridgeKind* out_kind, DLBridgeError* error);
+  DLBridgeStatus (*import_tensor)(void* tensor, DLBridgeKind kind,
+                                  const DLBridgeConvertOptions* options,
+                                  DLManagedTensorVersioned** out, DLBridgeError* error);
+  DLBridgeStatus (*export_tensor)(void* tensor, DLBridgeKind kind, DLPackVersion target,
+                                  const DLBridgeConvertOptions* options, void** out,
+                                  DLBridgeKind* out_kind, DLBridgeError* error);
   DLBridgeStatus (*release)(void* tensor, DLBridgeKind kind);
   void (*release_legacy)(DLManagedTensor* tensor);
   void (*release_versioned)(DLManagedTensorVersioned* tensor);
-  DLBridgeStatus (*validate)(const DLTensor* tensor, uint64_t tensor_flags, const DLBridgePolicy* policy, DLBridgeError* error);
-  DLBridgeStatus (*validate_legacy)(const DLManagedTensor* tensor, const DLBridgePolicy* policy, DLBridgeError* error);
-  DLBridgeStatus (*validate_versioned)(const DLManagedTensorVersioned* tensor, const DLBridgePolicy* policy, DLBridgeError* error);
-  DLBridgeStatus (*diagnose)(const void* tensor, DLBridgeKind kind, uint64_t tensor_flags, const DLBridgePolicy* policy, DLBridgeFinding* findings, size_t capacity, size_t* count, DLBridgeError* error);
-  DLBridgeStatus (*upgrade)(DLManagedTensor* source, const DLBridgeConvertOptions* options, DLManagedTensorVersioned** out, DLBridgeError* error);
+  DLBridgeStatus (*validate)(const DLTensor* tensor, uint64_t tensor_flags,
+                             const DLBridgePolicy* policy, DLBridgeError* error);
+  DLBridgeStatus (*validate_legacy)(const DLManagedTensor* tensor, const DLBridgePolicy* policy,
+                                    DLBridgeError* error);
+  DLBridgeStatus (*validate_versioned)(const DLManagedTensorVersioned* tensor,
+                                       const DLBridgePolicy* policy, DLBridgeError* error);
+  DLBridgeStatus (*diagnose)(const void* tensor, DLBridgeKind kind, uint64_t tensor_flags,
+                             const DLBridgePolicy* policy, DLBridgeFinding* findings,
+                             size_t capacity, size_t* count, DLBridgeError* error);
+  DLBridgeStatus (*upgrade)(DLManagedTensor* source, const DLBridgeConvertOptions* options,
+                            DLManagedTensorVersioned** out, DLBridgeError* error);
   size_t (*upgrade_storage_size)(int32_t ndim);
-  DLBridgeStatus (*upgrade_into)(DLManagedTensor* source, const DLBridgeConvertOptions* options, const DLBridgeStorage* storage, DLManagedTensorVersioned** out, DLBridgeError* error);
-  DLBridgeStatus (*upgrade_many)(DLManagedTensor* const* sources, size_t count, const DLBridgeConvertOptions* options, DLManagedTensorVersioned** outs, size_t* failed, DLBridgeError* error);
-  DLBridgeStatus (*downgrade)(DLManagedTensorVersioned* source, const DLBridgeConvertOptions* options, DLManagedTensor** out, DLBridgeError* error);
-  DLBridgeStatus (*share)(const DLManagedTensorVersioned* tensor, DLManagedTensorVersioned** out, DLBridgeError* error);
-  DLBridgeStatus (*view)(const DLManagedTensorVersioned* tensor, const DLBridgeViewSpec* spec, DLManagedTensorVersioned** out, DLBridgeError* error);
-  DLBridgeStatus (*allocate)(const DLBridgeAllocateSpec* spec, DLManagedTensorVersioned** out, DLBridgeError* error);
-  DLBridgeStatus (*required_version)(const DLTensor* tensor, uint64_t tensor_flags, DLPackVersion* out, DLBridgeError* error);
-  DLBridgeStatus (*negotiate)(DLPackVersion producer, DLPackVersion consumer, DLBridgeKind* kind, DLPackVersion* version, DLBridgeError* error);
-  DLBridgeStatus (*exchange_api_find)(const DLPackExchangeAPIHeader* chain, DLPackVersion consumer, const DLPackExchangeAPI** out, DLBridgeError* error);
+  DLBridgeStatus (*upgrade_into)(DLManagedTensor* source, const DLBridgeConvertOptions* options,
+                                 const DLBridgeStorage* storage, DLManagedTensorVersioned** out,
+                                 DLBridgeError* error);
+  DLBridgeStatus (*upgrade_many)(DLManagedTensor* const* sources, size_t count,
+                                 const DLBridgeConvertOptions* options,
+                                 DLManagedTensorVersioned** outs, size_t* failed,
+                                 DLBridgeError* error);
+  DLBridgeStatus (*downgrade)(DLManagedTensorVersioned* source,
+                              const DLBridgeConvertOptions* options, DLManagedTensor** out,
+                              DLBridgeError* error);
+  DLBridgeStatus (*share)(const DLManagedTensorVersioned* tensor, DLManagedTensorVersioned** out,
+                          DLBridgeError* error);
+  DLBridgeStatus (*view)(const DLManagedTensorVersioned* tensor, const DLBridgeViewSpec* spec,
+                         DLManagedTensorVersioned** out, DLBridgeError* error);
+  DLBridgeStatus (*allocate)(const DLBridgeAllocateSpec* spec, DLManagedTensorVersioned** out,
+                             DLBridgeError* error);
+  DLBridgeStatus (*required_version)(const DLTensor* tensor, uint64_t tensor_flags,
+                                     DLPackVersion* out, DLBridgeError* error);
+  DLBridgeStatus (*negotiate)(DLPackVersion producer, DLPackVersion consumer, DLBridgeKind* kind,
+                              DLPackVersion* version, DLBridgeError* error);
+  DLBridgeStatus (*exchange_api_find)(const DLPackExchangeAPIHeader* chain, DLPackVersion consumer,
+                                      const DLPackExchangeAPI** out, DLBridgeError* error);
   DLBridgeKind (*identify)(const void* tensor);
   DLBridgeStatus (*module_pin)(const void* address, DLBridgeError* error);
-  DLBridgeStatus (*backend_info)(DLBridgeBackend backend, DLBridgeBackendInfo* out, DLBridgeError* error);
-  DLBridgeStatus (*pointer_info)(const DLBridgeBuffer* buffer, DLDevice device, DLBridgePointerInfo* out, DLBridgeError* error);
-  DLBridgeStatus (*wrap)(const DLBridgeWrapSpec* spec, DLManagedTensorVersioned** out, DLBridgeError* error);
-  DLBridgeStatus (*wrap_legacy)(const DLBridgeWrapSpec* spec, DLManagedTensor** out, DLBridgeError* error);
-  DLBridgeStatus (*stream_from_array_api)(DLDevice device, int64_t stream, DLBridgeStream* out, DLBridgeError* error);
-  DLBridgeStatus (*stream_handoff)(const DLBridgeStream* producer, const DLBridgeStream* consumer, uint32_t options, DLBridgeError* error);
+  DLBridgeStatus (*backend_info)(DLBridgeBackend backend, DLBridgeBackendInfo* out,
+                                 DLBridgeError* error);
+  DLBridgeStatus (*pointer_info)(const DLBridgeBuffer* buffer, DLDevice device,
+                                 DLBridgePointerInfo* out, DLBridgeError* error);
+  DLBridgeStatus (*wrap)(const DLBridgeWrapSpec* spec, DLManagedTensorVersioned** out,
+                         DLBridgeError* error);
+  DLBridgeStatus (*wrap_legacy)(const DLBridgeWrapSpec* spec, DLManagedTensor** out,
+                                DLBridgeError* error);
+  DLBridgeStatus (*stream_from_array_api)(DLDevice device, int64_t stream, DLBridgeStream* out,
+                                          DLBridgeError* error);
+  DLBridgeStatus (*stream_handoff)(const DLBridgeStream* producer, const DLBridgeStream* consumer,
+                                   uint32_t options, DLBridgeError* error);
   DLBridgeStatus (*stream_synchronize)(const DLBridgeStream* stream, DLBridgeError* error);
-  DLBridgeStatus (*context_register)(const DLBridgeContextEntry* entry, uint64_t* id, DLBridgeError* error);
-  DLBridgeStatus (*context_find)(DLDevice device, uint64_t context, DLBridgeContextEntry* out, DLBridgeError* error);
+  DLBridgeStatus (*context_register)(const DLBridgeContextEntry* entry, uint64_t* id,
+                                     DLBridgeError* error);
+  DLBridgeStatus (*context_find)(DLDevice device, uint64_t context, DLBridgeContextEntry* out,
+                                 DLBridgeError* error);
   DLBridgeStatus (*context_next)(uint64_t* cursor, DLBridgeContextEntry* out, DLBridgeError* error);
   DLBridgeStatus (*context_retain)(uint64_t id, DLBridgeError* error);
   DLBridgeStatus (*context_release)(uint64_t id, DLBridgeError* error);
   DLBridgeStatus (*context_unregister)(uint64_t id, DLBridgeError* error);
   const DLBridgeContextTable* (*context_table_v1)(void);
-  DLBridgeStatus (*copy)(const DLTensor* source, uint64_t tensor_flags, const DLBridgeCopySpec* spec, DLManagedTensorVersioned** out, DLBridgeError* error);
-  DLBridgeStatus (*ipc_export)(const DLManagedTensorVersioned* tensor, const DLBridgeIpcExportSpec* spec, DLBridgeIpcSizes* sizes, DLBridgeError* error);
-  DLBridgeStatus (*ipc_import)(const DLBridgeIpcImportSpec* spec, DLManagedTensorVersioned** out, DLBridgeError* error);
+  DLBridgeStatus (*copy)(const DLTensor* source, uint64_t tensor_flags,
+                         const DLBridgeCopySpec* spec, DLManagedTensorVersioned** out,
+                         DLBridgeError* error);
+  DLBridgeStatus (*ipc_export)(const DLManagedTensorVersioned* tensor,
+                               const DLBridgeIpcExportSpec* spec, DLBridgeIpcSizes* sizes,
+                               DLBridgeError* error);
+  DLBridgeStatus (*ipc_import)(const DLBridgeIpcImportSpec* spec, DLManagedTensorVersioned** out,
+                               DLBridgeError* error);
 } DLBridgeApi;
 
 /** Does the table have `function`, a member's name? \since 0.3.0 */

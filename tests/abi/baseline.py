@@ -1,15 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """The working tree, its builds, and the versions recorded under abi/<ABI number>/<version>/."""
 
+import functools
+import json
 import pathlib
 import re
 import shutil
 import subprocess
 
+import api
+import clients
+import compare
 import dumps
 import elf
+import freeze
 import header
 import library_checks
+import suite
+import values
 
 
 class Tree:
@@ -25,6 +33,19 @@ class Tree:
         self.freeze = self.root / "abi/layout_freeze.c"
         self.suppressions = self.root / "abi/abidiff.suppr"
         self.changelog = (self.root / "CHANGELOG.md").read_text()
+        self.reviewed = compare.Reviewed(self.root / "abi/reviewed.txt")
+
+    @functools.cached_property
+    def api(self):
+        """What api.py reads of the headers."""
+        return api.read(self.include, self.root / "bindings/cpp/include")
+
+    def core(self):
+        return self.api["headers"]["dlbridge.h"]
+
+    def full_api(self, build):
+        """The same with the bytes of the defaults, which a build's compiler gives."""
+        return {**self.api, "defaults": values.of_headers(build, self.include, self.core())}
 
     def headers(self):
         return sorted((self.include / "dlbridge").glob("*.h"))
@@ -84,20 +105,23 @@ class Build:
 
 
 class Recorded:
-    """One recorded version: public headers, symbol list, freeze and dumps, as it had them."""
+    """One recorded version: public headers, API, symbol list, client, tests and dumps, as it had
+    them."""
 
     def __init__(self, folder):
         self.folder = folder
         self.version = folder.name
         self.include = folder / "include"
         self.symbols = folder / "symbols.txt"
-        self.freeze = folder / "layout_freeze.c"
+        self.api_file = folder / "api.json"
+        self.client = folder / "client.c"
+
+    @functools.cached_property
+    def api(self):
+        return json.loads(self.api_file.read_text())
 
     def dump(self, machine, kind):
         return self.folder / f"{machine}.{kind}"
-
-    def header(self):
-        return (self.include / "dlbridge/dlbridge.h").read_text()
 
 
 def releases(tree):
@@ -143,16 +167,31 @@ def _git(tree, *arguments):
 
 
 def record(tree, builds):
-    """Writes the folder of the header's version anew."""
-    folder = tree.recorded_here().folder
+    """Writes the folder of the header's version anew, and the layout freeze."""
+    recorded = tree.recorded_here()
+    folder = recorded.folder
+    tree.freeze.write_text(freeze.text(tree.api["headers"]))
     fresh = [dumps.write(build, tree.include, tree.version, build.out) for build in builds]
+    text = as_text(tree.full_api(builds[0]))
     shutil.rmtree(folder, ignore_errors=True)
     (folder / "include/dlbridge").mkdir(parents=True)
     for path in tree.headers():
         shutil.copy(path, folder / "include/dlbridge")
-    for path in (tree.symbols, tree.freeze, *(path for paths in fresh for path in paths.values())):
+    recorded.api_file.write_text(text)
+    recorded.client.write_text(clients.source(tree.core()))
+    suite.write(tree.root, folder / suite.ARCHIVE)
+    for path in (tree.symbols, *(path for paths in fresh for path in paths.values())):
         shutil.copy(path, folder)
     return folder
+
+
+def as_text(value, depth=4):
+    """JSON with one item a line."""
+    if depth == 0 or not isinstance(value, dict) or not value:
+        return json.dumps(value)
+    blanks = " " * (5 - depth)
+    lines = [f"{blanks}{json.dumps(key)}: {as_text(one, depth - 1)}" for key, one in value.items()]
+    return "{\n" + ",\n".join(lines) + "\n" + blanks[1:] + "}" + ("\n" if depth == 4 else "")
 
 
 def check_recorded(tree, builds):
@@ -161,17 +200,29 @@ def check_recorded(tree, builds):
     recorded = tree.recorded_here()
     where = recorded.folder.relative_to(tree.root)
     if not recorded.folder.is_dir():
-        return [f"{where} is not there: ./run abi record"]
-    complaints = []
+        yield f"{where} is not there: ./run abi record"
+        return
+    needed = [recorded.symbols, recorded.api_file, recorded.client, recorded.folder / suite.ARCHIVE]
+    needed += [recorded.dump(build.machine, kind) for build in builds for kind in dumps.KINDS]
+    missing = [path for path in needed if not path.is_file()]
+    yield from (f"{where} has no {path.name}" for path in missing)
     names = {path.name for path in tree.headers()}
     kept = {path.name for path in (recorded.include / "dlbridge").glob("*.h")}
-    complaints += [f"{where} has no {name}" for name in sorted(names - kept)]
-    complaints += [f"{name} is only in {where}" for name in sorted(kept - names)]
+    yield from (f"{where} has no {name}" for name in sorted(names - kept))
+    yield from (f"{name} is only in {where}" for name in sorted(kept - names))
     pairs = [(path, recorded.include / "dlbridge" / path.name) for path in tree.headers()]
-    pairs += [(tree.symbols, recorded.symbols), (tree.freeze, recorded.freeze)]
-    for now, then in pairs:
+    for now, then in [*pairs, (tree.symbols, recorded.symbols)]:
         if then.is_file() and header.code(now.read_text()) != header.code(then.read_text()):
-            complaints.append(f"{now.relative_to(tree.root)} is not the recorded one of {where}")
-    needed = [recorded.symbols, recorded.freeze]
-    needed += [recorded.dump(build.machine, kind) for build in builds for kind in dumps.KINDS]
-    return complaints + [f"{where} has no {path.name}" for path in needed if not path.is_file()]
+            yield f"{now.relative_to(tree.root)} is not the recorded one of {where}"
+    if recorded.api_file not in missing and recorded.api != tree.full_api(builds[0]):
+        yield f"the API is not that of {where}/api.json"
+        yield from _changes(recorded.api, tree.full_api(builds[0]))
+
+
+def _changes(old, new):
+    """Names what changed, was added or removed."""
+    for one in compare.differences(old, new):
+        yield f"{one.item}: {one.text}"
+    for one in compare.differences(new, old):
+        if one.text == "is gone":
+            yield f"{one.item}: was added"

@@ -1,34 +1,60 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clients of recorded versions: compiled with the headers of a version, and with today's where its
-sources must still compile, linked against the fresh library, and run."""
+"""Clients of recorded versions. `source` writes the C program of a header: it calls every function
+by its recipe and compares every entry of the function table with the symbol of its name. A recorded
+version keeps its program. It is compiled with the version's headers, and with today's, where it
+must still compile, as C99 and C++11, linked against the fresh library, and run."""
 
 import pathlib
 import platform
+import re
 import subprocess
 
-import header
+import recipes
+import rules
 
 HERE = pathlib.Path(__file__).resolve().parent
-CLIENT = HERE / "frozen_client.c"
 STANDARDS = {"c99": "c", "c++11": "c++"}
 WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
 EMULATORS = {"aarch64": ("qemu-aarch64", "-L", "/usr/aarch64-linux-gnu")}
 
-REFERENCES = """\
-#include "dlbridge/dlbridge.h"
-typedef void (*Any)(void);
-int references(void);
-int references(void) {{
-  const Any functions[] = {{{functions}}};
-  const DLBridgeApi* const api = dlbridge_get_api(DLBRIDGE_ABI, sizeof(DLBridgeApi));
-  size_t i;
-{initialisers}
-  for (i = 0; i < sizeof functions / sizeof *functions; ++i) {{
-    if (functions[i] == NULL) return 2;
-  }}
-  if (api == NULL || api->abi != DLBRIDGE_ABI || api->struct_size < sizeof(DLBridgeApi)) return 3;
-{members}
+CALL = """\
+static int call_{name}(void) {{
+  DLBridgeError* const error = NEW(DLBridgeError);
+  g_error = error;
+  memset(error->message, 0, 1);
+{body}
+  (void)error;
   return 0;
+}}
+"""
+
+MAIN = """\
+static int table(void) {{
+  const DLBridgeApi* const api = dlbridge_get_api(DLBRIDGE_ABI, sizeof(DLBridgeApi));
+  CHECK(api != NULL && api->abi == DLBRIDGE_ABI && api->struct_size >= sizeof(DLBridgeApi));
+{entries}
+  return 0;
+}}
+
+int main(void) {{
+  static const struct {{
+    const char* name;
+    int (*call)(void);
+  }} calls[] = {{{calls}}};
+  int failed = table();
+  size_t i;
+  for (i = 0; i < sizeof calls / sizeof *calls; ++i) {{
+    g_deleted = 0;
+    printf("%s\\n", calls[i].name);
+    fflush(stdout);
+    failed |= calls[i].call();
+    if (!untouched()) {{
+      printf("%s wrote before an object\\n", calls[i].name);
+      failed = 1;
+    }}
+  }}
+  if (!failed) printf("all is well\\n");
+  return failed;
 }}
 """
 
@@ -43,71 +69,83 @@ int main(void) {
 """
 
 
-def references(text):
-    """C that takes the address of every function of a header, asks the library's table for every
-    member, and initialises every struct that has an initialiser."""
-    inits = header.initialisers(text).items()
-    return REFERENCES.format(
-        functions=", ".join(f"(Any){name}" for name in header.functions(text)),
-        members="\n".join(
-            f"  if (!DLBRIDGE_API_HAS(api, {name})) return 4;" for name in header.table(text)
-        ),
-        initialisers="\n".join(
-            f"  {{ const {name} v = {macro}; if (v.struct_size != sizeof v) return 5; }}"
-            for macro, name in inits
-        ),
-    )
+class ClientError(Exception):
+    """A client cannot be built or run."""
 
 
-def check(tree, build, recorded):
-    """Complaints on the clients of one recorded version."""
-    folder = build.out / f"client-{recorded.version}"
-    folder.mkdir(exist_ok=True)
-    source = folder / "references.c"
-    source.write_text(references(recorded.header()))
+def source(header):
+    """The client of a header, given as api.py reads it."""
+    names = list(header["functions"])
+    calls = [
+        CALL.format(name=name, body=recipes.CALLS[name].rstrip())
+        for name in names
+        if name in recipes.CALLS
+    ]
+    entries = [
+        f'  CHECK(DLBRIDGE_API_HAS(api, {name}) && is_symbol("{function}", &api->{name}));'
+        for name, function in rules.table(header).items()
+    ]
+    pairs = [f'{{"{name}", call_{name}}}' for name in names if name in recipes.CALLS]
+    main = MAIN.format(entries="\n".join(entries), calls=",\n      ".join(pairs))
+    world = (HERE / "client.h").read_text() + recipes.HELPERS
+    return "\n".join([world, *calls, main])
+
+
+def missing(header):
+    """Complaints on functions without a recipe that calls them."""
+    for name in header["functions"]:
+        if not re.search(rf"\b{name}\(", recipes.CALLS.get(name, "")):
+            yield f"no recipe in tests/abi/recipes.py calls {name}"
+
+
+def jobs(tree, build, recorded):
+    """The runs of one recorded version's client: pairs of a label and a function that returns what
+    went wrong, or an empty text."""
+    if not recorded.client.is_file():
+        yield f"{recorded.version}", lambda: f"{recorded.client} is not there"
+        return
     includes = {recorded.include: "its own headers"}
     if recorded.version != tree.version:
         includes[tree.include] = "today's headers"
-    complaints = []
     for include, which in includes.items():
-        for standard in STANDARDS:
-            said = _compile_and_run(build, include, standard, source)
-            if said:
-                what = f"{recorded.version}, {which}, {standard}, {build.machine}"
-                complaints.append(f"{what}: {said}")
-    return complaints
+        for standard, language in STANDARDS.items():
+            label = f"{recorded.version}, {which}, {standard}, {build.machine}"
+            name = f"client-{recorded.version}-{len(which)}-{standard}"
+            options = (f"-std={standard}", *WARNINGS, "-x", language)
+            yield label, _run_client(build, include, name, recorded.client.read_text(), options)
+
+
+def _run_client(build, include, name, text, options):
+    def run():
+        try:
+            run_program(build, include, name, text, options)
+            return ""
+        except ClientError as error:
+            return str(error)
+
+    return run
 
 
 def version(tree, build):
     """The version that the library states, as a number and as text."""
-    source, program = build.out / "version.c", build.out / "version"
-    source.write_text(VERSION)
-    link = (build.library, f"-Wl,-rpath,{build.library.parent}")
-    said = _run([*build.cc, "-I", tree.include, source, *link, "-o", program])
-    return said or _output([*_emulator(build.machine), program])
+    return run_program(build, tree.include, "version", VERSION)
 
 
-def _compile_and_run(build, include, standard, source):
-    program = source.with_name(f"client-{standard}")
-    compiler = build.cc if STANDARDS[standard] == "c" else build.cxx
-    command = [*compiler, f"-std={standard}", *WARNINGS, "-I", include, "-x", STANDARDS[standard]]
-    link = ["-x", "none", build.library, f"-Wl,-rpath,{build.library.parent}"]
-    said = _run([*command, CLIENT, source, *link, "-o", program])
-    return said or _run([*_emulator(build.machine), program])
-
-
-def _emulator(machine):
-    return () if machine == platform.machine() else EMULATORS[machine]
+def run_program(build, include, name, text, options=("-x", "c")):
+    """The output of a program, built against the headers of a folder and the fresh library."""
+    source_file, program = build.out / f"{name}.c", build.out / name
+    source_file.write_text(text)
+    compiler = build.cxx if "c++" in options else build.cc
+    link = ("-x", "none", build.library, f"-Wl,-rpath,{build.library.parent}", "-ldl")
+    _output([*compiler, *options, "-I", include, source_file, *link, "-o", program])
+    emulator = () if build.machine == platform.machine() else EMULATORS[build.machine]
+    return _output([*emulator, program])
 
 
 def _output(command):
-    """What a command says."""
+    """What a command prints; the end of it where it fails."""
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
-    return (done.stdout + done.stderr).strip()
-
-
-def _run(command):
-    """What a command that fails says."""
-    done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
-    said = (done.stdout + done.stderr).strip()
-    return "" if done.returncode == 0 else said or f"{command[0]}: exit status {done.returncode}"
+    if done.returncode != 0:
+        printed = (done.stdout + done.stderr).strip()[-1500:]
+        raise ClientError(f"exit status {done.returncode}: {printed}")
+    return done.stdout

@@ -9,6 +9,8 @@
   the name of its first constant, since abidw numbers them, and a new one would shift the numbers.
 """
 
+import concurrent.futures
+import hashlib
 import os
 import re
 import subprocess
@@ -36,22 +38,38 @@ def tool(command, folder, accepted=(0,)):
 
 
 def write(build, include, version, folder):
-    """Writes the three dumps of a build into `folder`, named after its architecture."""
+    """Writes the three dumps of a build into `folder`, named after its architecture; where the
+    library and the headers are those of the last dumps, these stay."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = {kind: folder / f"{build.machine}.{kind}" for kind in KINDS}
-    for path in paths.values():
-        path.unlink(missing_ok=True)
     headers = include / "dlbridge"
+    key = digest(build.library, *sorted(headers.glob("*.h")))
+    stamp = folder / f"{build.machine}.dumps"
+    if stamp.is_file() and stamp.read_text() == key and all(p.is_file() for p in paths.values()):
+        return paths
+    for path in (stamp, *paths.values()):
+        path.unlink(missing_ok=True)
     abi_dumper = ("abi-dumper", build.library, "-o", paths["dump"], "-lver", version, "-sort")
-    tool([*abi_dumper, "-public-headers", headers], folder)
     only_public = ("--exported-interfaces-only", "--drop-private-types", "--headers-dir", headers)
-    tool([*ABIDW, *only_public, build.library, "--out-file", paths["interface.xml"]], folder)
-    types = _build_types(build, headers, folder)
-    tool([*ABIDW, types, "--out-file", paths["types.xml"]], folder)
+    interface = (*ABIDW, *only_public, build.library, "--out-file", paths["interface.xml"])
+    types = (*ABIDW, _build_types(build, headers, folder), "--out-file", paths["types.xml"])
+    commands = ((*abi_dumper, "-public-headers", headers), interface, types)
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        list(pool.map(lambda command: tool(command, folder), commands))
     missing = [path.name for path in paths.values() if not path.is_file()]
     if missing:
         raise ToolError(f"not written: {', '.join(missing)}")
+    stamp.write_text(key)
     return paths
+
+
+def digest(*paths):
+    """One text for the contents of several files."""
+    found = hashlib.sha256()
+    for path in paths:
+        found.update(f"{path.name} {path.stat().st_size}\n".encode())
+        found.update(path.read_bytes())
+    return found.hexdigest()
 
 
 def _build_types(build, headers, folder):
@@ -70,17 +88,26 @@ def _build_types(build, headers, folder):
 
 def check_compliance(old, new, report, exactly=False):
     """Complaints of abi-compliance-checker; its report in HTML stays. A rate of 100 % may come with
-    problems that it holds to be harmless; where the two are `exactly` the same there are none."""
-    report.unlink(missing_ok=True)
-    command = ("abi-compliance-checker", "-l", "dlbridge", "-old", old, "-new", new)
-    places = ("-report-path", report, "-log-path", report.with_suffix(".log"))
-    # Exit status 1: something is incompatible.
-    said = tool([*command, *places], report.parent, (0, 1))
+    problems that it holds to be harmless; where the two are `exactly` the same there are none.
+    What it said of the same two dumps is kept beside the report."""
+    key = digest(old, new)
+    kept = report.with_suffix(".said")
+    if not kept.is_file() or not kept.read_text().startswith(key) or not report.is_file():
+        kept.write_text(key + "\n" + _compare(old, new, report))
+    said = kept.read_text()
     return [
         complaint
         for kind in ("Binary", "Source")
         for complaint in _judge_compliance(kind, said, report.name, exactly)
     ]
+
+
+def _compare(old, new, report):
+    report.unlink(missing_ok=True)
+    command = ("abi-compliance-checker", "-l", "dlbridge", "-old", old, "-new", new)
+    places = ("-report-path", report, "-log-path", report.with_suffix(".log"))
+    # Exit status 1: something is incompatible.
+    return tool([*command, *places], report.parent, (0, 1))
 
 
 def _judge_compliance(kind, said, report, exactly):

@@ -1,92 +1,88 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The layout freeze: compiles a layout_freeze.c against headers, and finds what one leaves out."""
+"""layout_freeze.c, written from the value that api.py reads: what libclang says of sizes, offsets,
+types and constants holds for every compiler that compiles the file, on every system."""
 
 import re
 import subprocess
 
-import header
+import rules
 
-OLDER = "-DDLBRIDGE_FREEZE_OF_OLDER"
+HEAD = """\
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ * The layout of dlbridge.h and dlpack.h, for the compilers of all systems: size and alignment of
+ * every struct, offset and type of every field, value of every constant, type of every function.
+ * Compiled, never run. Written by `./run abi record`.
+ */
+/* clang-format off */
+#include "dlbridge/dlbridge.h"
+
+#define SIZE(type, size, align) \\
+  _Static_assert(sizeof(type) == (size) && _Alignof(type) == (align), #type " moved")
+#define SAME_TYPE(expression, type) _Generic((expression), __typeof__(type)* : 1, default : 0)
+#define OFFSET(type, field, offset) \\
+  _Static_assert(offsetof(type, field) == (offset), #type "." #field " moved")
+#define FIELD(type, field, offset, field_type) \\
+  OFFSET(type, field, offset); \\
+  _Static_assert(SAME_TYPE(&((type*)0)->field, field_type), #type "." #field " has another type")
+/* A member of the function table has the type of the function that it is. */
+#define MEMBER(name, offset, function) FIELD(DLBridgeApi, name, offset, &function)
+#define VALUE(name, value) _Static_assert((name) == (value), #name " has another value")
+#define TYPE(name, type) _Static_assert(SAME_TYPE((name*)0, type), #name " is another type")
+
+/* Another declaration of the same function must say the same. */
+"""
 
 
-def compile_freeze(cc, include, source, *options):
+def text(headers):
+    """The file for the headers of one version."""
+    lines = []
+    for name in ("dlpack.h", "dlbridge.h"):
+        header = headers[name]
+        for function, item in header["functions"].items():
+            result, _, parameters = item["type"].partition("(")
+            lines.append(f"{result.strip()} {function}({parameters};")
+        lines += _types(header["types"])
+        lines += [f"VALUE({one}, {item['value']});" for one, item in header["constants"].items()]
+        for macro, item in header["macros"].items():
+            if isinstance(item.get("value"), int) and "VERSION" not in macro:
+                lines.append(f"VALUE({macro}, {_literal(item['value'])});")
+        for struct, item in header["structs"].items():
+            members = rules.table(header) if struct == "DLBridgeApi" else {}
+            lines += _struct(struct, item, members)
+    return HEAD + "\n".join(lines) + "\n"
+
+
+def _literal(value):
+    """INT64_MIN has no literal in C."""
+    return f"({value + 1} - 1)" if value == -(2**63) else f"{value}"
+
+
+def _types(types):
+    for name, item in types.items():
+        if "enum" in item:
+            yield f"SIZE({name}, 4, 4);"
+        elif not item["type"].startswith(("struct ", "union ", "enum ")):
+            yield f"TYPE({name}, {item['type']});"
+
+
+def _struct(name, item, members):
+    yield f"SIZE({name}, {item['size']}, {item['align']});"
+    for field in item["fields"]:
+        place = f"{name}, {field['name']}, {field['offset']}"
+        if field["name"] in members:
+            yield f"MEMBER({field['name']}, {field['offset']}, {members[field['name']]});"
+        elif "fields" in field:
+            yield f"OFFSET({place});"
+        elif "bits" not in field:
+            yield f"FIELD({place}, {field['type']});"
+
+
+def compile_freeze(cc, include, source):
     """What the compiler says of the freeze against the headers of a folder; empty when it holds."""
     command = [*cc, "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only"]
     done = subprocess.run(
-        [*command, *options, "-I", str(include), str(source)], capture_output=True, text=True
+        [*command, "-I", str(include), str(source)], capture_output=True, text=True
     )
-    return "" if done.returncode == 0 else done.stderr or f"exit status {done.returncode}"
-
-
-def left_out(source, headers):
-    """Complaints on what the headers declare and the freeze does not state, or the reverse."""
-    text = header.without_comments(source)
-    kinds = {
-        "constant": (_frozen_constants(text), _constants(headers)),
-        "struct": (_frozen_structs(text), _structs(headers)),
-        "field": (_frozen_fields(text), _fields(headers)),
-        "function": (_frozen_functions(text), _functions(headers)),
-        "type": (_frozen_as("TYPE", text), set().union(*map(header.aliases, headers))),
-    }
-    complaints = []
-    for kind, (frozen, declared) in kinds.items():
-        complaints += [f"{kind} not frozen: {_text(name)}" for name in sorted(declared - frozen)]
-        complaints += [f"{kind} only frozen: {_text(name)}" for name in sorted(frozen - declared)]
-    return complaints + _wrongly_growing(text, headers)
-
-
-def growing(source):
-    """Names of the structs that a freeze lets grow."""
-    return _frozen_as("GROWS", header.without_comments(source))
-
-
-def _text(name):
-    return name if isinstance(name, str) else ".".join(name)
-
-
-def _frozen_as(macro, text):
-    return set(re.findall(rf"^{macro}\((\w+),", text, re.MULTILINE))
-
-
-def _frozen_constants(text):
-    return _frozen_as("VALUE", text)
-
-
-def _constants(headers):
-    return set().union({"DLBRIDGE_ABI"}, *map(header.constants, headers))
-
-
-def _frozen_structs(text):
-    return _frozen_as("SIZE", text) | _frozen_as("GROWS", text)
-
-
-def _structs(headers):
-    return set().union(*map(header.structs, headers), *map(header.enumerations, headers))
-
-
-def _frozen_fields(text):
-    fields = set(re.findall(r"^FIELD\((\w+), (\w+),", text, re.MULTILINE))
-    return fields | {("DLBridgeApi", name) for name in _frozen_as("MEMBER", text)}
-
-
-def _fields(headers):
-    structs = {name: fields for text in headers for name, fields in header.structs(text).items()}
-    return {(name, field) for name, fields in structs.items() for field in fields}
-
-
-def _frozen_functions(text):
-    return set(re.findall(r"^\w[^#;()]*?\b(dlbridge_\w+)\([^;]*?\);", text, re.MULTILINE))
-
-
-def _functions(headers):
-    return {name for text in headers for name in header.functions(text)}
-
-
-def _wrongly_growing(text, headers):
-    """A struct without struct_size has no way to grow."""
-    structs = {name: fields for part in headers for name, fields in header.structs(part).items()}
-    return [
-        f"{name} grows without a struct_size"
-        for name in sorted(_frozen_as("GROWS", text))
-        if structs.get(name, ["struct_size"])[0] != "struct_size"
-    ]
+    said = "" if done.returncode == 0 else done.stderr or f"exit status {done.returncode}"
+    return re.findall(r"error: (.*)", said) or said.splitlines()

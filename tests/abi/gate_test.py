@@ -8,10 +8,12 @@ gate_test.py [WORD...]    only the changes whose names contain a word; a word 2/
 """
 
 import concurrent.futures
+import json
 import os
 import pathlib
 import queue
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -24,7 +26,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PART = re.compile(r"[1-9]\d*/[1-9]\d*")
 WORKERS = min(4, os.cpu_count() or 1)
 # Checks that look at texts only: any build serves them.
-OF_TEXTS = {"changelog", "repository", "layout-freeze", "released"}
+OF_TEXTS = {"changelog", "repository", "layout-freeze", "released", "api", "structs", "draft"}
 
 
 class Failure(Exception):
@@ -44,16 +46,32 @@ class Copy:
                 (root / name).chmod((ROOT / name).stat().st_mode)
         run(root, "git", "init", "--quiet")
         run(root, "git", "add", "--all", "--force")
+        self.commit("As it is")
+        self.start = run(root, "git", "rev-parse", "HEAD").strip()
+
+    def commit(self, message):
         who = ("-c", "user.name=gate", "-c", "user.email=gate@localhost")
-        run(root, "git", *who, "commit", "--quiet", "--no-gpg-sign", "--message", "As it is")
+        options = ("--quiet", "--no-gpg-sign", "--all", "--message", message)
+        run(self.root, "git", *who, "commit", *options)
 
     def restore(self):
         """Undoes every edit. Only what was edited is written, and so only that is built anew."""
-        run(self.root, "git", "checkout", "--quiet", "--force", "HEAD", "--", ".")
+        run(self.root, "git", "reset", "--quiet", "--hard", self.start)
         run(self.root, "git", "clean", "--quiet", "-d", "--force")
 
+    def release(self):
+        """Gives the header's version its date, unless it has one."""
+        text = self.read("CHANGELOG.md")
+        heading = f"## {self.version()}"
+        self.write(
+            "CHANGELOG.md", text.replace(f"{heading} (unreleased)", f"{heading}, 2026-01-01")
+        )
+        if run(self.root, "git", "status", "--porcelain", "CHANGELOG.md"):
+            self.commit("Release")
+
     def is_built(self, presets):
-        return all((self.root / "build" / preset / "src").is_dir() for preset in presets)
+        libraries = (self.root / "build" / preset / "src/libdlbridge.so" for preset in presets)
+        return all(library.is_file() for library in libraries)
 
     def build(self, presets):
         for preset in presets:
@@ -74,6 +92,12 @@ class Copy:
 
     def write(self, name, text):
         (self.root / name).write_text(text)
+
+    def write_new(self, name, text):
+        """A file of which there is none, in a folder of its own."""
+        shutil.rmtree((self.root / name).parent, ignore_errors=True)
+        (self.root / name).parent.mkdir(parents=True)
+        self.write(name, text)
 
     def append(self, name, text):
         self.write(name, self.read(name) + text + "\n")
@@ -109,11 +133,13 @@ class Copy:
         """Version node of the header's version."""
         return "DLBRIDGE_" + ".".join(self.version().split(".")[:2])
 
+    def first_size(self, struct):
+        """Size of a struct of dlbridge.h in the oldest recorded version."""
+        (path,) = sorted((self.root / "abi/1").glob("*/api.json"))[:1]
+        return json.loads(path.read_text())["headers"]["dlbridge.h"]["structs"][struct]["size"]
+
     def last_node(self):
         return re.findall(r"^(DLBRIDGE_\d+\.\d+) \{", self.read(gate_changes.MAP), re.MULTILINE)[-1]
-
-    def frozen_size(self, struct):
-        return int(re.search(rf"GROWS\({struct}, (\d+),", self.read(gate_changes.FREEZE))[1])
 
 
 def run(folder, *command):
@@ -131,14 +157,15 @@ def presets(change):
 def noticed_by(change, copy):
     """The checks that fail after a change, and what they say."""
     change.edit(copy)
-    of_texts = change.noticed_by and change.noticed_by <= OF_TEXTS
+    only = change.noticed_by or change.checks
+    of_texts = only and only <= OF_TEXTS
     if change.recorded or not of_texts or not copy.is_built(presets(change)):
         copy.build(presets(change))
     if change.recorded:
         done = copy.gate("record", presets(change))
         if done.returncode != 0:
             raise Failure(f"cannot be recorded: {done.stdout}{done.stderr}")
-    done = copy.gate("check", presets(change), change.noticed_by)
+    done = copy.gate("check", presets(change), only)
     failed = re.findall(r"^FAILED (\S+)", done.stdout, re.MULTILINE)
     broken = "cannot be checked:" in done.stdout  # which would notice anything
     if broken or done.returncode not in (0, 1) or (done.returncode == 1) != bool(failed):
@@ -154,9 +181,11 @@ def judge(change, copy):
     except Failure as failure:
         return f"FAILED {change.name}\n{textwrap.indent(str(failure), '  ')}"
     missed = change.noticed_by - failed
-    wrong = failed if not change.noticed_by else missed
+    unnamed = change.item not in said
+    wrong = failed if not change.noticed_by else missed or unnamed
     if wrong:
         what = f"not noticed by {' '.join(sorted(missed))}" if missed else "is legal"
+        what = f"no complaint names {change.item}" if unnamed else what
         return f"FAILED {change.name}: {what}\n{textwrap.indent(said, '  ')}"
     return f"passed {change.name}: {', '.join(sorted(failed)) or 'no complaint'}"
 

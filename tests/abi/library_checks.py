@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """The rules that the built library files answer to. Each check returns a list of complaints."""
 
+import pathlib
 import re
+import subprocess
 from collections import namedtuple
 
 import elf
-import header
+import rules
 
-Expected = namedtuple("Expected", "soname needed symbols")
-Expected.__doc__ = "needed: file name to the set of its versions; symbols: set of 'name@@NODE'."
+Expected = namedtuple("Expected", "soname needed symbols libc", defaults=[()])
+Expected.__doc__ = """needed: file name to the set of its versions; symbols: set of 'name@@NODE';
+libc: the files of the compiler's glibc."""
 
 # What the C compiler's own start files refer to, without a version.
 START_FILE_SYMBOLS = {
@@ -33,20 +36,17 @@ def read_needed(path):
     return {words[0]: set(words[1:]) for words in lines if words}
 
 
-def check_lists(text, symbols):
-    """The committed symbol list, the header's declarations and the function table are the same."""
-    functions = header.functions(text)
+def check_lists(header, symbols):
+    """The committed symbol list, the functions of the header, as api.py reads it, and the function
+    table are the same."""
+    functions = set(header["functions"])
     listed = {symbol.split("@@")[0] for symbol in symbols}
-    complaints = [f"in the header only: {name}" for name in functions if name not in listed]
-    complaints += [f"in the symbol list only: {name}" for name in sorted(listed - set(functions))]
-    table = ["dlbridge_" + name for name in header.table(text)]
-    complaints += [
-        f"not in DLBridgeApi: {name}"
-        for name in functions
-        if name not in table and name != "dlbridge_get_api"
-    ]
-    complaints += [f"in DLBridgeApi only: {name}" for name in table if name not in functions]
-    return complaints
+    table = set(rules.table(header).values())
+    complaints = [f"in the header only: {name}" for name in sorted(functions - listed)]
+    complaints += [f"in the symbol list only: {name}" for name in sorted(listed - functions)]
+    missing = functions - table - {"dlbridge_get_api"}
+    complaints += [f"not in DLBridgeApi: {name}" for name in sorted(missing)]
+    return complaints + [f"in DLBridgeApi only: {name}" for name in sorted(table - functions)]
 
 
 def difference(found, expected):
@@ -103,6 +103,55 @@ def check_version_node(path, expected):
     return complaints + difference(
         version_nodes(path), {symbol.split("@@")[1] for symbol in expected.symbols}
     )
+
+
+def check_node_chain(path, _):
+    """Each node follows from the one before it, oldest first."""
+    text = elf.readelf(path, "--version-info").split("Version needs section")[0]
+    nodes = re.findall(r"Flags: (?!BASE)\S+.*?Name: (\S+)((?:\n.*Parent \d+: \S+)*)", text)
+    names = [name for name, _ in nodes]
+    numbers = [[int(part) for part in re.findall(r"\d+", name)] for name in names]
+    complaints = [] if numbers == sorted(numbers) else [f"the order of the nodes is {names}"]
+    for place, (name, said) in enumerate(nodes):
+        parents = re.findall(r"Parent \d+: (\S+)", said)
+        if parents != names[place - 1 : place]:
+            complaints.append(f"the parents of {name} are {parents}")
+    return complaints
+
+
+def check_floor(path, expected):
+    """Every function of glibc that the library needs is one that 2.17 has, by the old versions that
+    the compiler's glibc still exports; the release files are linked against 2.17 itself."""
+    libc = [file for file in expected.libc if file.is_file()]
+    old = {
+        symbol.name
+        for file in libc
+        for symbol in elf.symbols(file, "--dyn-syms")
+        if symbol.section != "UND" and is_old(symbol.version)
+    }
+    return [
+        f"glibc 2.17 has no {symbol.name}{symbol.version}"
+        for symbol in elf.symbols(path, "--dyn-syms")
+        if symbol.section == "UND" and symbol.version and not is_old(symbol.version)
+        if symbol.name not in old | RENAMED
+    ]
+
+
+# Functions of 2.33 whose older form has another name, which the headers of 2.17 call.
+RENAMED = {"stat", "fstat", "lstat", "fstatat", "mknod", "mknodat"}
+
+
+def is_old(version):
+    numbers = re.findall(r"\d+", version)
+    return "@GLIBC_" in version and [int(number) for number in numbers] <= [2, 17]
+
+
+def glibc_files(cc):
+    """The files of the glibc that a compiler links against."""
+    for name in ("libc.so.6", "libdl.so.2", "libpthread.so.0"):
+        command = (*cc, f"-print-file-name={name}")
+        found = subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+        yield pathlib.Path(found)
 
 
 def check_soname(path, expected):
@@ -235,7 +284,7 @@ SHARED_CHECKS = {
     "constructors": check_constructors,
     "tls": check_tls,
     "stack": check_stack,
-    "text relocations": check_text_relocations,
+    "text-relocations": check_text_relocations,
     "relro": check_relro,
     "stack protector": check_stack_protector,
     "fortify": check_fortify,
@@ -244,6 +293,10 @@ SHARED_CHECKS = {
     "binding": check_binding,
     "undefined": check_undefined,
 }
+
+
+# What only a build against this machine's glibc is held to; the release files have lists.
+BUILD_CHECKS = {**SHARED_CHECKS, "node-chain": check_node_chain, "floor": check_floor}
 
 
 def check_archive_globals(path, expected):

@@ -2,12 +2,13 @@
 """Clients of today's library and a library of another version: one that lacks the newest function,
 and one that has a function more. Both are linked from today's objects.
 
-other_version_test.py --library FILE --objects FILE... --source FOLDER --cc COMPILER --cxx COMPILER
+other_version_test.py --library FILE --objects FILE... --source FOLDER --cc COMPILER
 """
 
 import argparse
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -27,6 +28,20 @@ void (*volatile used)(void) = (void (*)(void))%s;
 int main(void) { printf("started\\n"); return used == NULL; }
 """
 TWICE = "int32_t dlbridge_twice(int32_t value);"
+# The function table of a library that lacks the newest function.
+OLDER = """\
+#include <string.h>
+#include "dlbridge/dlbridge.h"
+const DLBridgeApi* newer_get_api(uint32_t abi, size_t struct_size);
+const DLBridgeApi* dlbridge_get_api(uint32_t abi, size_t struct_size) {
+  static DLBridgeApi older;
+  const DLBridgeApi* const newer = newer_get_api(abi, struct_size);
+  if (newer == NULL) return NULL;
+  memcpy(&older, newer, offsetof(DLBridgeApi, %s));
+  older.struct_size = offsetof(DLBridgeApi, %s);
+  return &older;
+}
+"""
 
 
 def run(*command, **environment):
@@ -44,10 +59,12 @@ def must(*command):
         raise AssertionError(f"{command}: {done.stderr}")
 
 
-def edited(text, old, new):
-    if text.count(old) != 1:
-        raise AssertionError(f"found {text.count(old)} times: {old}")
-    return text.replace(old, new)
+def without(text, function):
+    """A version script that does not export a function."""
+    line = re.compile(rf"^\s*{function};\n", re.MULTILINE)
+    if len(line.findall(text)) != 1:
+        raise AssertionError(f"the version script does not name {function} once")
+    return line.sub("", text)
 
 
 class OtherVersion(unittest.TestCase):
@@ -58,7 +75,9 @@ class OtherVersion(unittest.TestCase):
         self.soname = OPTIONS.library.name.split(".so.")[0] + ".so." + self.abi()
         self.text = (OPTIONS.source / "include/dlbridge/dlbridge.h").read_text()
         self.map = (OPTIONS.source / "src/dlbridge.map").read_text()
-        self.newest = header.table(self.text)[-1]
+        freeze = (OPTIONS.source / "abi/layout_freeze.c").read_text()
+        # The last member of the function table, and the function that it is.
+        self.newest, self.function = re.findall(r"^MEMBER\((\w+), \d+, (\w+)\);", freeze, re.M)[-1]
 
     def abi(self):
         return OPTIONS.library.name.split(".so.")[1].split(".")[0]
@@ -78,28 +97,16 @@ class OtherVersion(unittest.TestCase):
         return folder / self.soname
 
     def older_library(self):
-        """It has all but the newest function."""
-        before = header.table(self.text)[-2]
-        include = self.folder / "include/dlbridge"
-        include.mkdir(parents=True)
-        for name in ("dlbridge.h", "dlpack.h"):
-            text = (OPTIONS.source / "include/dlbridge" / name).read_text()
-            if name == "dlbridge.h":
-                member = text[text.rindex(f"(*{self.newest})(") : text.index("\n} DLBridgeApi;")]
-                line = text[: text.index(member)].rindex("\n")
-                text = text[:line] + text[text.index(member) + len(member) :]
-            (include / name).write_text(text)
-        table = (OPTIONS.source / "src/api.cc").read_text()
-        table = table.replace(f"DLBridgeApi, {self.newest})", f"DLBridgeApi, {before})")
-        table = table.replace(f"DLBridgeApi::{self.newest})", f"DLBridgeApi::{before})")
-        table = table.replace(f"dlbridge_{self.newest}}};", "};")
-        (self.folder / "api.cc").write_text(table)
-        compiled = self.folder / "api.o"
-        options = ("-std=c++17", "-fPIC", "-fvisibility=hidden", "-fno-exceptions", "-fno-rtti")
-        folders = (f"-I{self.folder}/include", f"-I{OPTIONS.source}/src")
-        must(OPTIONS.cxx, *options, *folders, "-c", self.folder / "api.cc", "-o", compiled)
-        script = edited(self.map, f"    dlbridge_{self.newest};\n", "")
-        return self.link("older", script, ("api.cc.o",), (compiled,))
+        """It has all but the newest function, and a table that ends before it."""
+        (defining,) = [path for path in OPTIONS.objects if path.name.startswith("api.")]
+        renamed = self.folder / "renamed.o"
+        must("objcopy", "--redefine-sym=dlbridge_get_api=newer_get_api", defining, renamed)
+        source, older = self.folder / "older.c", self.folder / "older.o"
+        source.write_text(OLDER % (self.newest, self.newest))
+        exported = "-DDLBRIDGE_BUILDING", f"-I{OPTIONS.source}/include"
+        must(OPTIONS.cc, "-fPIC", *exported, "-c", source, "-o", older)
+        script = without(self.map, self.function)
+        return self.link("older", script, (defining.name,), (renamed, older))
 
     def newer_library(self):
         """It has a function more, in a version node of its own."""
@@ -121,40 +128,37 @@ class OtherVersion(unittest.TestCase):
     def loading_client(self):
         program = self.folder / "loading"
         include = f"-I{OPTIONS.source}/include"
-        must(OPTIONS.cc, "-std=gnu11", include, HERE / "loading_client.c", "-o", program, "-ldl")
+        newest = f"-DNEWEST={self.newest}"
+        client = HERE / "loading_client.c"
+        must(OPTIONS.cc, "-std=gnu11", include, newest, client, "-o", program, "-ldl")
         return program
 
     def test_client_that_loads_today_has_everything(self):
         done = run(self.loading_client(), OPTIONS.library)
-        upgrade, newest = done.stdout.splitlines()
-        self.assertEqual(upgrade, "upgrade: DLBRIDGE_OK")
-        self.assertTrue(newest.startswith("ipc_import: DLBRIDGE_ERROR_DESCRIPTOR: "), newest)
+        self.assertEqual(done.stdout, "upgrade: DLBRIDGE_OK\nnewest: DLBRIDGE_OK\n")
         self.assertEqual(done.returncode, 0)
 
     def test_client_that_loads_an_older_one_degrades(self):
-        self.assertEqual(self.newest, "ipc_import", "the client must ask for the newest function")
         done = run(self.loading_client(), self.older_library())
-        upgrade, newest = done.stdout.splitlines()
-        self.assertEqual(upgrade, "upgrade: DLBRIDGE_OK")
-        version = header.version(self.text)
         self.assertEqual(
-            newest,
-            f"ipc_import: DLBRIDGE_ERROR_UNSUPPORTED: libdlbridge {version} has no "
-            "dlbridge_ipc_import: load a newer one",
+            done.stdout,
+            "upgrade: DLBRIDGE_OK\n"
+            f"newest: DLBRIDGE_ERROR_UNSUPPORTED: libdlbridge {header.version(self.text)} has no "
+            f"{self.newest}: load a newer one\n",
         )
         self.assertEqual(done.returncode, 0)
 
     def test_client_that_links_starts_with_its_own(self):
-        program = self.linked_client(OPTIONS.library, "", "dlbridge_" + self.newest)
+        program = self.linked_client(OPTIONS.library, "", self.function)
         done = run(program, LD_LIBRARY_PATH=str(OPTIONS.library.parent))
         self.assertEqual((done.stdout, done.stderr), ("started\n", ""))
 
     def test_client_that_links_does_not_start_with_an_older_one(self):
-        program = self.linked_client(OPTIONS.library, "", "dlbridge_" + self.newest)
+        program = self.linked_client(OPTIONS.library, "", self.function)
         done = run(program, LD_LIBRARY_PATH=str(self.older_library().parent))
         self.assertNotEqual(done.returncode, 0)
         self.assertEqual(done.stdout, "")
-        self.assertIn("dlbridge_" + self.newest, done.stderr)
+        self.assertIn(self.function, done.stderr)
 
     def test_function_of_a_later_node_is_missed_by_its_version(self):
         program = self.linked_client(self.newer_library(), TWICE, "dlbridge_twice")
@@ -173,7 +177,6 @@ def main():
     parser.add_argument("--objects", nargs="+", type=pathlib.Path, required=True)
     parser.add_argument("--source", type=pathlib.Path, required=True)
     parser.add_argument("--cc", required=True)
-    parser.add_argument("--cxx", required=True)
     OPTIONS = parser.parse_args()
     suite = unittest.defaultTestLoader.loadTestsFromTestCase(OtherVersion)
     return 0 if unittest.TextTestRunner(verbosity=2).run(suite).wasSuccessful() else 1

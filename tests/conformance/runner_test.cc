@@ -19,11 +19,27 @@ json Load() {
   return json::parse(file);
 }
 
+// Of the findings that a call reported, what the case states of each: the corpus that a version
+// records has no texts (abi/README.md).
+json Stated(const json& wanted, json found) {
+  for (size_t i = 0; i < wanted.size() && i < found.size(); ++i) {
+    for (const char* text : {"expected", "found"}) {
+      if (!wanted[i].contains(text)) {
+        found[i].erase(text);
+      }
+    }
+  }
+  return found;
+}
+
 // What differs between the answer and what the case expects, or "".
 std::string Differences(const json& expect, const json& answer) {
   std::string text;
   for (const auto& [key, wanted] : expect.items()) {
-    const json found = answer.contains(key) ? answer[key] : json();
+    json found = answer.contains(key) ? answer[key] : json();
+    if (key == "findings" && wanted.is_array() && found.is_array()) {
+      found = Stated(wanted, found);
+    }
     if (found != wanted) {
       text.append("  ").append(key).append(": expected ").append(wanted.dump()).append("\n");
       text.append("  ").append(key).append(": found    ").append(found.dump()).append("\n");

@@ -8,7 +8,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "abi"))
 
-import header
+import api
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PUBLIC = ROOT / "include/dlbridge"
@@ -43,24 +43,18 @@ def repository_files():
     return [name for name in names if name and (ROOT / name).is_file()]
 
 
+def core():
+    return api.read_header(PUBLIC / "dlbridge.h")
+
+
 def check_since():
-    """Each exported item carries the version that brought it."""
-    text = read("include/dlbridge/dlbridge.h")
-    documented = list(header.items(text))
-    for name, comment in documented:
-        if not re.search(r"\\since \d+\.\d+\.\d+", comment):
-            yield f"dlbridge.h: {name} has no \\since"
-    declared = header.functions(text)
-    declared += re.findall(r"^static inline [^;(]*?\b(dlbridge_\w+)\(", text, re.MULTILINE)
-    declared += re.findall(r"^typedef struct (\w+) \{", text, re.MULTILINE)
-    names = {name.split()[-1] for name, _ in documented}
-    for name in declared:
-        if name not in names:
+    """Each exported item has a comment of its own, with the version that brought it."""
+    constants = core()["constants"]
+    for name, comment in api.comments(PUBLIC / "dlbridge.h").items():
+        if not comment.startswith("/**") and name not in constants:
             yield f"dlbridge.h: {name} has no comment of its own"
-    enumerations = len(re.findall(r"^enum \{", text, re.MULTILINE))
-    commented = len(re.findall(r"\*/\nenum \{", text))
-    if enumerations != commented:
-        yield f"dlbridge.h: {enumerations - commented} enumerations have no comment"
+        elif not re.search(r"\\since \d+\.\d+\.\d+", comment) and name not in constants:
+            yield f"dlbridge.h: {name} has no \\since"
 
 
 def check_version():
@@ -72,7 +66,7 @@ def check_version():
 
 def check_readme_functions():
     """README's table of functions is the header's list, in its order."""
-    declared = header.functions(read("include/dlbridge/dlbridge.h"))
+    declared = list(core()["functions"])
     rows = re.findall(r"^\| `(dlbridge_\w+)` \|", read("README.md"), re.MULTILINE)
     for name in declared:
         if name not in rows:

@@ -12,18 +12,24 @@ import check_repo
 
 CPP = "bindings/cpp/include/dlbridge/hpp/abi.hpp"
 HEADER = "include/dlbridge/dlbridge.h"
-SINCE = r" \since 0.1.0 */"
+SINCE = r" \since 0.3.0 */"
+BITS = "/** Bits of DLBridgePolicy::options."
 MACHINE = "/" + "root/"
 
 # File, what is replaced, by what, and what the check says then.
 FAULTS = (
     (HEADER, "/** What a pointer points to." + SINCE, "/** What it is. */", "has no \\since"),
-    (HEADER, "/** Bits of DLBridgePolicy::flags." + SINCE, "/** Bits. */", "enum has no \\since"),
-    (HEADER, "/** Bits of DLBridgePolicy::flags." + SINCE, "", "1 enumerations have no comment"),
+    (
+        HEADER,
+        BITS + SINCE,
+        "/** Bits. */",
+        "enum DLBRIDGE_POLICY_REJECT_UNKNOWN_DTYPE has no \\since",
+    ),
+    (HEADER, BITS + SINCE, "", "enum DLBRIDGE_POLICY_REJECT_UNKNOWN_DTYPE has no comment"),
     (HEADER, "/** What a consumer demands of a tensor.", "/* ", "DLBridgePolicy has no comment"),
-    (HEADER, "/** Calls the deleter of", "/* ", "dlbridge_release_legacy has no comment"),
+    (HEADER, "/** Calls the deleter of", "/* ", "dlbridge_release has no comment"),
     (HEADER, "#define DLBRIDGE_ABI 1", f"#define DLBRIDGE_ABI 1{' ' * 90}/* */", "columns"),
-    ("CHANGELOG.md", "## 0.2.0", "## 0.2.1", "has no section on"),
+    ("CHANGELOG.md", "## 0.3.0", "## 0.3.1", "has no section on"),
     ("README.md", "| `dlbridge_view` |", "| `dlbridge_viev` |", "the table has dlbridge_viev"),
     ("README.md", "| `dlbridge_share` |", "| share |", "the table lacks dlbridge_share"),
     ("README.md", "float data[6]", "float data[7]", "is not examples/upgrade.c"),

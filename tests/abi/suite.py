@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tests that a version keeps: its conformance corpus without texts, and its unit tests over the
+public header. They are one archive, which is built against the version's headers and run with the
+library of today. Tests whose outcome was changed on purpose stand in abi/reviewed.txt."""
+
+import hashlib
+import io
+import json
+import lzma
+import os
+import re
+import subprocess
+import tarfile
+
+ARCHIVE = "suite.tar.xz"
+CASES = "tests/conformance/cases.json"
+INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
+TEXTS = ("message", "expected", "found")
+
+
+class SuiteError(Exception):
+    """The tests cannot be built."""
+
+
+def write(root, path):
+    """Writes the archive; the same files give the same bytes."""
+    raw = io.BytesIO()
+    with tarfile.open(fileobj=raw, mode="w", format=tarfile.USTAR_FORMAT) as archive:
+        for name, content in sorted(_files(root).items()):
+            entry = tarfile.TarInfo(name)
+            entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content))
+    path.write_bytes(lzma.compress(raw.getvalue(), preset=9 | lzma.PRESET_EXTREME))
+
+
+def _files(root):
+    """Name and content of the test programs, of what they include, and of the corpus."""
+    names = (root / "tests/unit").glob("*_test.cc")
+    todo = [path for path in names if not path.name.endswith("_internal_test.cc")]
+    todo.append(root / "tests/conformance/runner_test.cc")
+    found = {CASES: _without_texts((root / CASES).read_text())}
+    while todo:
+        path = todo.pop().resolve()
+        name = str(path.relative_to(root.resolve()))
+        if name not in found:
+            found[name] = path.read_bytes()
+            todo += _included(root, path, found[name].decode())
+    return found
+
+
+def _included(root, path, text):
+    for name in INCLUDE.findall(text):
+        places = (path.parent / name, root / "tests" / name)
+        found = [place for place in places if place.is_file()]
+        if not found and not name.startswith("dlbridge/"):
+            raise SuiteError(f"{path.name} includes {name}, which is no public header")
+        yield from found[:1]
+
+
+def _without_texts(text):
+    document = json.loads(text)
+    for case in document["cases"]:
+        for step in case["steps"]:
+            step["expect"].pop("message", None)
+            findings = step["expect"].get("findings")
+            for finding in findings if isinstance(findings, list) else ():
+                for key in TEXTS:
+                    finding.pop(key, None)
+    return json.dumps(document, separators=(",", ":")).encode()
+
+
+def same(one, other):
+    return one.is_file() and other.is_file() and one.read_bytes() == other.read_bytes()
+
+
+class Suite:
+    """The unpacked tests of a recorded version, in a folder of the build."""
+
+    def __init__(self, build, recorded):
+        self.build, self.recorded = build, recorded
+        self.folder = build.out / f"suite-{recorded.version}"
+        archive = (recorded.folder / ARCHIVE).read_bytes()
+        headers = sorted((recorded.include / "dlbridge").glob("*.h"))
+        self.key = hashlib.sha256(b"".join([archive, *(path.read_bytes() for path in headers)]))
+        self._unpack(archive)
+
+    def _unpack(self, archive):
+        with tarfile.open(fileobj=io.BytesIO(lzma.decompress(archive))) as files:
+            for entry in files:
+                path = self.folder / entry.name
+                content = files.extractfile(entry).read()
+                if not path.is_file() or path.read_bytes() != content:
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    path.write_bytes(content)
+
+    def programs(self):
+        return sorted((self.folder / "tests").glob("*/*_test.cc"))
+
+    def run(self, source, reviewed):
+        """Complaints of one test program; `reviewed` accepts tests and cases by name."""
+        program = self._compile(source)
+        version = self.recorded.version
+        if source.name == "runner_test.cc":
+            self._leave_out(reviewed)
+        units = [line[1] for line in reviewed.lines if line[0] == version]
+        names = [item[5:] for item in units if item.startswith("unit:")]
+        # A line for a test that passes accepts nothing.
+        failing = [name for name in names if _run(program, name).returncode != 0]
+        for name in failing:
+            reviewed.accepts(version, f"unit:{name}", "-")
+        done = _run(program, f"-{':'.join(failing)}")
+        if done.returncode != 0:
+            failed = re.findall(r"^\[  FAILED  \] (\S+) \(", done.stdout, re.MULTILINE)
+            yield f"{version}: {source.stem}: exit status {done.returncode}: {' '.join(failed)}"
+            yield from (done.stdout + done.stderr)[-1500:].splitlines()
+
+    def _leave_out(self, reviewed):
+        """Takes the reviewed cases out of the unpacked corpus."""
+        document = json.loads((self.folder / CASES).read_text())
+        version = self.recorded.version
+        document["cases"] = [
+            case
+            for case in document["cases"]
+            if not reviewed.accepts(version, "case:" + case["name"].replace(" ", "_"), "-")
+        ]
+        (self.folder / CASES).write_text(json.dumps(document))
+
+    def _compile(self, source):
+        """The program; built anew only where the version's tests or headers are others."""
+        program = self.folder / source.stem
+        stamp = self.folder / f"{source.stem}.stamp"
+        if (
+            not program.is_file()
+            or not stamp.is_file()
+            or stamp.read_text() != self.key.hexdigest()
+        ):
+            includes = ("-I", self.recorded.include, "-I", self.folder / "tests")
+            cases = f'-DDLBRIDGE_CASES="{self.folder / CASES}"'
+            link = (self.build.library, f"-Wl,-rpath,{self.build.library.parent}")
+            libraries = ("-lgtest_main", "-lgtest", "-ldl", "-lpthread")
+            command = (*self.build.cxx, "-std=c++17", "-O0", cases, *includes, source, *link)
+            command = [str(word) for word in (*command, *libraries, "-o", program)]
+            done = subprocess.run(command, capture_output=True, text=True)
+            if done.returncode != 0:
+                raise SuiteError(f"{source.name}: {done.stderr[-1500:]}")
+            stamp.write_text(self.key.hexdigest())
+        return program
+
+
+def _run(program, tests):
+    """The outcome of those tests of a program that a filter of GoogleTest chooses."""
+    environment = dict(os.environ, DLBRIDGE_SLOW_MACHINE="1", DLBRIDGE_OUTCOMES="/dev/null")
+    command = [program, "--gtest_brief=1", f"--gtest_filter={tests}"]
+    options = {"capture_output": True, "text": True, "errors": "replace"}
+    return subprocess.run(command, env=environment, **options)
