@@ -592,7 +592,7 @@ def rejections_of_tables(c):
     case("backend-unknown", entry(1, backend=9))
     case("backend-of-another", entry(1, backend="CUDA"))
     case("context-null", entry(0))
-    case("properties-unknown", entry(1, properties=16))
+    case("properties-unknown", entry(1, properties=16), error("ERROR_TOO_NEW"))
     case("queue-kind-unknown", entry(1, queue_kind=9))
     case("queue-kind-without-queue", entry(1, queue="0"))
     case("id-negative", entry(1, (14, -1)))

@@ -101,8 +101,9 @@ TEST(Allocate, CopiesTheShape) {
   dlbridge_release_versioned(shared);
 }
 
-TEST(Allocate, OfTheInitialiserIsAScalar) {
-  const DLBridgeAllocateSpec spec = DLBRIDGE_ALLOCATE_SPEC_INIT;
+TEST(Allocate, OfTheInitialiserAndADtypeIsAScalar) {
+  DLBridgeAllocateSpec spec = DLBRIDGE_ALLOCATE_SPEC_INIT;
+  spec.dtype = Dtype(kDLFloat, 32);
   DLManagedTensorVersioned* tensor = MustAllocate(spec);
   EXPECT_EQ(tensor->dl_tensor.ndim, 0);
   std::memset(tensor->dl_tensor.data, 1, 4);
