@@ -28,12 +28,11 @@ DLBridgeStatus CheckNative(const DLBridgeWrapSpec& spec, DLBridgeError* error) {
   }
   const int32_t implied = ImpliedBufferKind(type);
   if (spec.buffer.kind != DLBRIDGE_BUFFER_DEFAULT && spec.buffer.kind != implied) {
-    return RefuseEnum(
-        error, "spec.buffer.kind",
-        "must be 0, or CL_MEM (2) for OpenCL, HANDLE (3) for Vulkan, Metal, WebGPU "
-        "and VPI, else ADDRESS (1, DLBRIDGE_BUFFER_HANDLE); SVM and USM become a cl_mem by "
-        "CL_MEM_USE_HOST_PTR",
-        spec.buffer.kind);
+    return RefuseEnum(error, "spec.buffer.kind",
+                      "must be 0, or CL_MEM (2) for OpenCL, HANDLE (3) for Vulkan, Metal, WebGPU "
+                      "and VPI, else ADDRESS (1); SVM and USM become a cl_mem by "
+                      "CL_MEM_USE_HOST_PTR",
+                      spec.buffer.kind, DLBRIDGE_BUFFER_HANDLE);
   }
   DLBRIDGE_TRY(CheckReserved(spec.buffer.reserved, "spec.buffer", error));
   if (!IsBackendOf(spec.buffer.backend, type)) {
