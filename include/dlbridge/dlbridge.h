@@ -26,7 +26,7 @@
  * after the deleter of what the memory held. A tensor is dlbridge-owned if this copy of the library
  * made it. Of a dlbridge-owned struct the owner may set READ_ONLY, which then binds; a function that
  * finds its ndim, shape pointer, strides pointer, version or another flag changed returns
- * DLBRIDGE_ERROR_INVALID_ARGUMENT.
+ * DLBRIDGE_ERROR_INVALID_ARGUMENT (for the major version perhaps DLBRIDGE_ERROR_VERSION).
  *
  * ERRORS. A function that can fail returns a DLBridgeStatus and takes a DLBridgeError* last, which
  * may be NULL and needs no initialisation. Where a comment says "any tensor error", the status is
@@ -37,9 +37,9 @@
  * with, followed by `options`. `struct_size` is read first, and no byte beyond it. It grows at the
  * end only.
  *   - smaller than the first version, or above 4096: DLBRIDGE_ERROR_INVALID_ARGUMENT
- *   - larger than this library knows, with a byte that is not zero in the unknown tail, an option bit
- *     above 7 that this library does not know, or a newer value of an enumeration:
- *     DLBRIDGE_ERROR_TOO_NEW
+ *   - larger than this library knows, with a byte that is not zero in the unknown tail of a struct
+ *     that the caller fills: DLBRIDGE_ERROR_TOO_NEW, as for an option bit above 7 that this library
+ *     does not know and for newer values of an enumeration
  *   - structs that the library fills are written up to the smaller of both sizes, and `struct_size`
  *     is then the number of bytes that were filled.
  * ZERO IS THE DEFAULT. A struct whose fields are all zero but `struct_size` means what a NULL pointer
@@ -956,18 +956,24 @@ typedef struct DLBridgeBuffer {
   uint64_t reserved;       /**< 0 */
 } DLBridgeBuffer;
 
+/** Static initialiser: nothing is set. \since 0.3.0 */
+#define DLBRIDGE_BUFFER_INIT {DLBRIDGE_BACKEND_NONE, 0, 0, 0, 0}
+
+/** The same as a value. \since 0.3.0 */
+static inline DLBridgeBuffer dlbridge_buffer_init(void) {
+  DLBridgeBuffer value = DLBRIDGE_BUFFER_INIT;
+  return value;
+}
+
 /** A buffer of an address, backend and context not set. \since 0.3.0 */
 static inline DLBridgeBuffer dlbridge_buffer_address(const void* address) {
-  DLBridgeBuffer buffer;
-  buffer.backend = DLBRIDGE_BACKEND_NONE;
+  DLBridgeBuffer buffer = DLBRIDGE_BUFFER_INIT;
   buffer.kind = DLBRIDGE_BUFFER_ADDRESS;
 #ifdef __cplusplus
   buffer.handle = reinterpret_cast<uintptr_t>(address);
 #else
   buffer.handle = (uintptr_t)address;
 #endif
-  buffer.context = 0;
-  buffer.reserved = 0;
   return buffer;
 }
 
@@ -1114,6 +1120,15 @@ typedef struct DLBridgeStream {
   uint64_t context;        /**< Level Zero: the ze_context_handle_t of the queue. Else 0. */
   uint64_t reserved;       /**< 0 */
 } DLBridgeStream;
+
+/** Static initialiser: nothing is set. \since 0.3.0 */
+#define DLBRIDGE_STREAM_INIT {DLBRIDGE_BACKEND_NONE, 0, DLBRIDGE_NO_DEVICE, 0, 0, 0}
+
+/** The same as a value. \since 0.3.0 */
+static inline DLBridgeStream dlbridge_stream_init(void) {
+  DLBridgeStream value = DLBRIDGE_STREAM_INIT;
+  return value;
+}
 
 /** `None` among the array API's integers. \since 0.3.0 */
 #define DLBRIDGE_ARRAY_API_STREAM_NONE INT64_MIN
@@ -1289,10 +1304,9 @@ typedef struct DLBridgeCopySpec {
 } DLBridgeCopySpec;
 
 /** Static initialiser: to new memory of the host. \since 0.3.0 */
-#define DLBRIDGE_COPY_SPEC_INIT                                                                     \
-  {sizeof(DLBridgeCopySpec), 0, DLBRIDGE_NO_DEVICE,                                     \
-   {DLBRIDGE_BACKEND_NONE, 0, DLBRIDGE_NO_DEVICE, 0, 0, 0}, {DLBRIDGE_BACKEND_NONE, 0, 0, 0, 0}, \
-   0, 0, NULL, NULL, NULL, 0, {0, 0}, NULL}
+#define DLBRIDGE_COPY_SPEC_INIT                                                                    \
+  {sizeof(DLBridgeCopySpec), 0, DLBRIDGE_NO_DEVICE, DLBRIDGE_STREAM_INIT, DLBRIDGE_BUFFER_INIT, 0, \
+   0, NULL, NULL, NULL, 0, {0, 0}, NULL}
 
 /** The same as a value. \since 0.3.0 */
 static inline DLBridgeCopySpec dlbridge_copy_spec_init(void) {
