@@ -51,7 +51,7 @@ Answer Ask(const DLBridgeAllocateSpec& spec) {
   } else {
     EXPECT_EQ(out, nullptr);
   }
-  return {status, error.rule};
+  return {status, status == DLBRIDGE_OK ? DLBRIDGE_RULE_NONE : error.rule};
 }
 
 Answer Refused(DLBridgeStatus status, DLBridgeRule rule = DLBRIDGE_RULE_NONE) {
@@ -192,7 +192,7 @@ TEST(Allocate, RefusesBrokenTensors) {
   spec.ndim = 1;
   EXPECT_EQ(Ask(spec), Refused(DLBRIDGE_ERROR_INVALID_TENSOR, DLBRIDGE_RULE_SHAPE_NULL));
   spec = Spec({});
-  spec.device.device_id = -1;
+  spec.device = Device(kDLCPU, -1);
   EXPECT_EQ(Ask(spec), Refused(DLBRIDGE_ERROR_INVALID_TENSOR, DLBRIDGE_RULE_DEVICE_ID_NEGATIVE));
 }
 

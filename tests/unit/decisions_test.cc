@@ -798,12 +798,12 @@ TEST(DeviceIds, AreWrittenAs0OnHostLikeMemoryInCanonicalForm) {
 
 TEST(DeviceLevel, IsTheHighestThereIs) {
   DLBridgePolicy policy = Policy();
-  for (const int32_t level : {-1, 0, 4}) {
+  for (const int32_t level : {-1, 4, INT32_MAX}) {
     policy.level = level;
     LegacySource source;
     Error error;
     EXPECT_EQ(dlbridge_validate_legacy(source.get(), &policy, &error),
-              DLBRIDGE_ERROR_INVALID_ARGUMENT);
+              level < 0 ? DLBRIDGE_ERROR_INVALID_ARGUMENT : DLBRIDGE_ERROR_TOO_NEW);
     EXPECT_TRUE(error.Says("policy.level"));
     source.Release();
   }

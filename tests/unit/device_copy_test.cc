@@ -256,7 +256,7 @@ TEST(DeviceCopy, RefusesSpecsThatMakeNoSense) {
   spec = plain;
   spec.stream.kind = DLBRIDGE_STREAM_HOST;
   spec.stream.reserved = 1;
-  EXPECT_TRUE(Refused(source.tensor, spec, DLBRIDGE_ERROR_TOO_NEW).Says("reserved"));
+  EXPECT_TRUE(Refused(source.tensor, spec, DLBRIDGE_ERROR_TOO_NEW).Says("spec.stream"));
   spec = target.Spec();
   spec.target.reserved = 1;
   EXPECT_TRUE(Refused(source.tensor, spec, DLBRIDGE_ERROR_TOO_NEW).Says("reserved"));
