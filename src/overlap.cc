@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two elements share memory where some d != 0 has |d[i]| <= extent[i] - 1 and d . strides = 0. Most
 // tensors are settled by looking at sorted strides. For the others a search chooses the steps d[i]
-// from the longest stride to the shortest. Reach and greatest common divisor of the shorter axes
-// say which steps can still lead back to 0, and for the last two axes they are the answer. Past a
-// bounded number of choices the answer is DLBRIDGE_UNDECIDED.
+// axis by axis, the shortest axes first. Reach and greatest common divisor of the axes that are
+// left limit the steps that can still lead back to 0; of the last two axes they are the answer.
+// Past a bounded number of choices the answer is DLBRIDGE_UNDECIDED.
 #include "overlap.h"
 
 #include "support/checked.h"
@@ -150,6 +150,18 @@ int64_t GcdAndInverse(int64_t a, int64_t b, int64_t* inverse) {
 // Divides towards minus infinity; b > 0.
 int64_t FloorDivide(int64_t a, int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
 
+// The axes with the most steps first: the search tries the steps of all but the first two.
+void SortBySteps(Axes* axes) {
+  for (int i = 1; i < axes->count; ++i) {
+    const Axis axis = axes->axis[i];
+    int at = i;
+    for (; at > 0 && axes->axis[at - 1].steps < axis.steps; --at) {
+      axes->axis[at] = axes->axis[at - 1];
+    }
+    axes->axis[at] = axis;
+  }
+}
+
 class Search {
  public:
   // Of at least two axes, which together reach less than 2^62.
@@ -170,7 +182,7 @@ class Search {
   DLBridgeAnswer Run() { return Choose(axes_.count - 1, 0, true); }
 
  private:
-  // Of the axes that are shorter than one: how far they reach, and what they need of its steps c:
+  // Of the axes before one: how far they reach, and what they need of its steps c, which is
   // c * stride = target modulo their greatest common divisor.
   struct Level {
     int64_t reach;
@@ -179,7 +191,7 @@ class Search {
     int64_t inverse;
   };
 
-  // Can the axes up to `i` add up to `target`? Where all longer ones have made no step, `zero`, d
+  // Can the axes up to `i` add up to `target`? Where all later ones have made no step, `zero`, d
   // and -d are both solutions or neither.
   DLBridgeAnswer Choose(int i, int64_t target, bool zero) {
     const Axis& axis = axes_.axis[i];
@@ -187,7 +199,7 @@ class Search {
     if (target % level.gcd != 0) {
       return DLBRIDGE_NO;
     }
-    // Of the last two, no step of the longer is no step of the shorter.
+    // Of the last two, no step of one is no step of the other.
     int64_t low = zero ? (i == 1 ? 1 : 0) : -axis.steps;
     low = Larger(low, -FloorDivide(level.reach - target, axis.stride));
     const int64_t high = Smaller(axis.steps, FloorDivide(level.reach + target, axis.stride));
@@ -207,7 +219,7 @@ class Search {
     return DLBRIDGE_NO;
   }
 
-  // The first number of steps from `low` on that leaves the shorter axes a multiple of their
+  // The first number of steps from `low` on that leaves the axes before a multiple of their
   // greatest common divisor.
   static int64_t FirstFrom(int64_t low, int64_t target, const Level& level) {
     const int64_t quotient = Modulo(target / level.gcd, level.modulus);
@@ -245,6 +257,7 @@ DLBridgeAnswer SelfOverlap(int32_t ndim, const int64_t* shape, const int64_t* st
   if (HasEqualStrides(axes) || IsCrowded(axes, reach)) {
     return DLBRIDGE_YES;
   }
+  SortBySteps(&axes);
   return reach < kMaxReach ? Search(axes).Run() : DLBRIDGE_UNDECIDED;
 }
 
