@@ -21,18 +21,11 @@ constexpr uint32_t kPermissions =
 
 bool Has(const DLBridgePolicy& policy, uint32_t option) { return (policy.options & option) != 0; }
 
-// A value above those that this library knows comes from a newer caller.
-DLBridgeStatus RefuseEnum(DLBridgeError* error, const char* argument, const char* problem,
-                          int32_t found) {
-  return RefuseValue(error, found < 0 ? DLBRIDGE_ERROR_INVALID_ARGUMENT : DLBRIDGE_ERROR_TOO_NEW,
-                     argument, problem, found);
-}
-
 DLBridgeStatus CheckRanges(const DLBridgePolicy& policy, DLBridgeError* error) {
   if (policy.level < DLBRIDGE_LEVEL_DEFAULT || policy.level > DLBRIDGE_LEVEL_DEVICE) {
     return RefuseEnum(error, "policy.level",
                       "must be STRUCT (1), METADATA (2), DEVICE (3) or 0 for METADATA",
-                      policy.level);
+                      policy.level, DLBRIDGE_LEVEL_DEVICE);
   }
   if (policy.version.major > kMajor) {
     return RefuseVersion(error, "policy.version", "must be of major 0 or 1", policy.version);
@@ -40,7 +33,7 @@ DLBridgeStatus CheckRanges(const DLBridgePolicy& policy, DLBridgeError* error) {
   if (policy.contiguity < DLBRIDGE_CONTIGUITY_ANY ||
       policy.contiguity > DLBRIDGE_CONTIGUITY_C_OR_F) {
     return RefuseEnum(error, "policy.contiguity", "must be ANY (0), C (1), F (2) or C_OR_F (3)",
-                      policy.contiguity);
+                      policy.contiguity, DLBRIDGE_CONTIGUITY_C_OR_F);
   }
   if (policy.alignment != 0 && !IsPowerOfTwo(policy.alignment)) {
     return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "policy.alignment",

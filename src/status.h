@@ -68,7 +68,13 @@ DLBRIDGE_INLINE DLBridgeStatus RefuseMemory(DLBridgeError* error) {
 // Rejects an argument with the value that was found: "policy.level must be ..., found 7".
 DLBRIDGE_COLD DLBridgeStatus RefuseValue(DLBridgeError* error, DLBridgeStatus status,
                                          const char* argument, const char* problem, int64_t found);
-// The same of a device, a dtype and a version.
+// The same of an enumeration whose newest value is `most`: a greater one comes from a newer caller.
+DLBRIDGE_INLINE DLBridgeStatus RefuseEnum(DLBridgeError* error, const char* argument,
+                                          const char* problem, int32_t found, int32_t most) {
+  return RefuseValue(error, found > most ? DLBRIDGE_ERROR_TOO_NEW : DLBRIDGE_ERROR_INVALID_ARGUMENT,
+                     argument, problem, found);
+}
+// The same of a device and of a version.
 DLBRIDGE_COLD DLBridgeStatus RefuseDevice(DLBridgeError* error, DLBridgeStatus status,
                                           const char* argument, const char* problem,
                                           const DLDevice& found);
@@ -97,10 +103,11 @@ DLBRIDGE_INLINE DLBridgeStatus CheckOptionBits(uint32_t options, uint32_t known,
 // A reserved field of a struct of fixed size.
 DLBRIDGE_INLINE DLBridgeStatus CheckReserved(uint64_t value, const char* argument,
                                              DLBridgeError* error) {
-  return DLBRIDGE_LIKELY(value == 0) ? DLBRIDGE_OK
-                                     : RefuseValue(error, DLBRIDGE_ERROR_TOO_NEW, argument,
-                                                   "must be zero for this version of the library",
-                                                   static_cast<int64_t>(value));
+  return DLBRIDGE_LIKELY(value == 0)
+             ? DLBRIDGE_OK
+             : RefuseValue(error, DLBRIDGE_ERROR_TOO_NEW, argument,
+                           "must have zero in its reserved field: this library gives it no meaning",
+                           static_cast<int64_t>(value));
 }
 // The version of a result: of major 1, or {0, 0}.
 DLBRIDGE_INLINE DLBridgeStatus CheckResultVersion(DLPackVersion version, const char* argument,

@@ -20,13 +20,14 @@ bool HasTarget(const DLBridgeCopySpec& spec) { return spec.target.handle != 0; }
 DLBridgeStatus CheckTargetBuffer(const DLBridgeCopySpec& spec, DLBridgeError* error) {
   const int32_t type = TypeOf(spec.device);
   if (spec.target.kind != DLBRIDGE_BUFFER_DEFAULT && spec.target.kind != ImpliedBufferKind(type)) {
-    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "spec.target.kind",
-                       "must be 0, or CL_MEM (2) for OpenCL, else ADDRESS (1)", spec.target.kind);
+    return RefuseEnum(error, "spec.target.kind",
+                      "must be 0, or CL_MEM (2) for OpenCL, else ADDRESS (1)", spec.target.kind,
+                      DLBRIDGE_BUFFER_HANDLE);
   }
-  DLBRIDGE_TRY(CheckReserved(spec.target.reserved, "spec.target.reserved", error));
+  DLBRIDGE_TRY(CheckReserved(spec.target.reserved, "spec.target", error));
   if (!IsBackendOf(spec.target.backend, type)) {
-    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "spec.target.backend",
-                       "must be NONE (0) or a backend of the device", spec.target.backend);
+    return RefuseEnum(error, "spec.target.backend", "must be NONE (0) or a backend of the device",
+                      spec.target.backend, DLBRIDGE_BACKEND_OPENCL);
   }
   return DLBRIDGE_OK;
 }

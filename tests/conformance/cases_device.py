@@ -126,7 +126,9 @@ def rejections_of_wrap(case):
     case("device-unknown", wrap_spec(device=[99, 0]), rejected("DEVICE_UNKNOWN"))
     case("dtype-unknown", wrap_spec(dtype=[99, 8, 1]), rejected("DTYPE_UNKNOWN"))
     case("flags-unknown", wrap_spec(tensor_flags=8), rejected("FLAGS_UNKNOWN"))
-    case("padded-too-new", wrap_spec(dtype=[17, 4, 1], version=[1, 0]), rejected("REQUIRED_VERSION"))
+    case(
+        "padded-too-new", wrap_spec(dtype=[17, 4, 1], version=[1, 0]), rejected("REQUIRED_VERSION")
+    )
     case("policy", wrap_spec(strides=(1, 2), policy={"contiguity": "C"}), rejected("CONTIGUITY"))
     case("policy-dtype", wrap_spec(policy={"dtypes": [[2, 64, 1]]}), rejected("DTYPE_REJECTED"))
     case("policy-and-vouched", wrap_spec(policy={}, options=["SKIP_VALIDATION"]), bad_argument())
@@ -290,7 +292,9 @@ def copies(c):
 def rejections_of_copy(case):
     case("broken", real(shape=(2, -3)), {}, rejected("EXTENT_NEGATIVE", 1))
     case("null", borrowed(data=0), {}, rejected("DATA_NULL"))
-    case("policy", real(strides=["1", "2"]), {"policy": {"contiguity": "C"}}, rejected("CONTIGUITY"))
+    case(
+        "policy", real(strides=["1", "2"]), {"policy": {"contiguity": "C"}}, rejected("CONTIGUITY")
+    )
     case("version-2.0", real(), {"version": [2, 0]}, bad_argument())
     case("options-unknown", real(), {"options": 1 << 10}, error("ERROR_TOO_NEW"))
     case("flag-as-option", real(), {"options": 1}, bad_argument())
@@ -588,7 +592,7 @@ def rejections_of_tables(c):
     case("backend-unknown", entry(1, backend=9))
     case("backend-of-another", entry(1, backend="CUDA"))
     case("context-null", entry(0))
-    case("properties-unknown", entry(1, properties=16))
+    case("properties-unknown", entry(1, properties=16), error("ERROR_TOO_NEW"))
     case("queue-kind-unknown", entry(1, queue_kind=9))
     case("queue-kind-without-queue", entry(1, queue="0"))
     case("id-negative", entry(1, (14, -1)))

@@ -254,8 +254,9 @@ TEST(DeviceCopy, RefusesSpecsThatMakeNoSense) {
   spec.options = DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED;
   EXPECT_TRUE(Refused(source.tensor, spec, DLBRIDGE_ERROR_INVALID_ARGUMENT).Says("spec.options"));
   spec = plain;
+  spec.stream.kind = DLBRIDGE_STREAM_HOST;
   spec.stream.reserved = 1;
-  EXPECT_TRUE(Refused(source.tensor, spec, DLBRIDGE_ERROR_TOO_NEW).Says("reserved"));
+  EXPECT_TRUE(Refused(source.tensor, spec, DLBRIDGE_ERROR_TOO_NEW).Says("spec.stream"));
   spec = target.Spec();
   spec.target.reserved = 1;
   EXPECT_TRUE(Refused(source.tensor, spec, DLBRIDGE_ERROR_TOO_NEW).Says("reserved"));
@@ -270,7 +271,7 @@ TEST(DeviceCopy, RefusesSpecsThatMakeNoSense) {
             DLBRIDGE_RULE_DEVICE_ID_NEGATIVE);
   spec = plain;
   spec.release = Target::Release;
-  EXPECT_TRUE(Refused(source.tensor, spec, DLBRIDGE_ERROR_INVALID_ARGUMENT).Says("spec.release"));
+  EXPECT_TRUE(Refused(source.tensor, spec, DLBRIDGE_ERROR_INVALID_ARGUMENT).Says("target"));
   spec = target.Spec();
   spec.allocator = &hook;
   EXPECT_TRUE(Refused(source.tensor, spec, DLBRIDGE_ERROR_INVALID_ARGUMENT).Says("spec.allocator"));
@@ -293,7 +294,6 @@ TEST(DeviceCopy, RefusesSpecsThatMakeNoSense) {
 TEST(DeviceCopy, RefusesAStreamThatIsNone) {
   const Source source;
   const DLBridgeStream wrong[] = {
-      {DLBRIDGE_BACKEND_CUDA, 77, Device(kDLCUDA), 8, 0, 0},
       {DLBRIDGE_BACKEND_CUDA, -1, Device(kDLCUDA), 8, 0, 0},
       {DLBRIDGE_BACKEND_CUDA, DLBRIDGE_STREAM_QUEUE, Device(kDLCUDA), 0, 0, 0},
       {DLBRIDGE_BACKEND_HIP, DLBRIDGE_STREAM_QUEUE, Device(kDLROCM), 1, 0, 0},

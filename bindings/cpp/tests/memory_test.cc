@@ -159,9 +159,8 @@ TEST(Wrap, SaysWhenItIsFree) {
 }
 
 TEST(Wrap, ArraysAndSpans) {
-  std::array<std::complex<float>, 2> array = {{{1, 2}, {3, 4}}};
-  auto copy = array;
-  const db::tensor inside = db::wrap_owned(std::move(copy)).value();
+  using Pair = std::array<std::complex<float>, 2>;
+  const db::tensor inside = db::wrap_owned(Pair{{{1, 2}, {3, 4}}}).value();
   EXPECT_EQ((inside.elements<std::complex<float>, 1>().value()(1)), std::complex<float>(3, 4));
   std::array<bool, 2> flags = {false, true};
   const db::tensor booleans = db::wrap_borrowed(flags).value();

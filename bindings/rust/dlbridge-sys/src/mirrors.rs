@@ -161,7 +161,8 @@ pub struct DLPackExchangeAPI {
 }
 
 /// What went wrong; the caller's memory, nothing to free. 256 bytes for ever. It needs no
-/// initialisation: a failing call writes all of it. After success its content means nothing.
+/// initialisation: a failing call writes every field and a NUL-terminated message, whose unused bytes
+/// mean nothing. After success no field means anything.
 ///
 /// Since 0.3.0.
 #[repr(C)]
@@ -1887,7 +1888,7 @@ unsafe extern "C" {
     pub fn dlbridge_module_pin(address: *const c_void, error: *mut DLBridgeError)
         -> DLBridgeStatus;
     /// Starts `backend` (CPU to OPENCL) unless that was tried before, and reports the outcome. An absent
-    /// driver is no error. Errors: FORKED; INVALID_ARGUMENT for other backends.
+    /// driver is no error. Errors: FORKED; INVALID_ARGUMENT for NONE and below, TOO_NEW above OPENCL.
     ///
     /// Since 0.3.0.
     pub fn dlbridge_backend_info(
@@ -1968,7 +1969,7 @@ unsafe extern "C" {
     /// entry, and `release` will run once. Failure: nothing is kept and `release` is not called. Entries
     /// that a library ENUMERATED are removed for what an application registers. Errors: EXISTS where another
     /// registration has the same device and context, or the device with another native device and REPLACE is
-    /// not asked for; INVALID_ARGUMENT. No driver is called.
+    /// not asked for; INVALID_ARGUMENT; TOO_NEW. No driver is called.
     ///
     /// Since 0.3.0.
     pub fn dlbridge_context_register(

@@ -160,9 +160,12 @@ class checked_ref {
   friend struct trust;
   friend struct detail::opener;
 
-  // The elements of a tensor that meets the demands of a T.
+  // The elements of a tensor that meets the demands of a T; none of no tensor.
   template <class T, std::size_t Rank>
   strided_view<T, Rank> open() const noexcept {
+    if (raw_ == nullptr) {
+      return {};
+    }
     std::int64_t compact[Rank != 0 ? Rank : 1] = {};
     return strided_view<T, Rank>(static_cast<T*>(address()), raw_->shape,
                                  raw_->strides != nullptr ? raw_->strides : fill<Rank>(compact));
