@@ -135,7 +135,7 @@ def rejections_of_wrap(case):
     case("size-and-vouched", wrap_spec(buffer_size=24, options=["SKIP_VALIDATION"]), bad_argument())
     case("kind-of-another", wrap_spec(buffer={"kind": "CL_MEM"}), bad_argument())
     case("address-of-opencl", wrap_spec(device=[4, 0]), bad_argument())
-    case("kind-unknown", wrap_spec(buffer={"kind": 9}), bad_argument())
+    case("kind-unknown", wrap_spec(buffer={"kind": 9}), error("ERROR_TOO_NEW"))
     case("backend-of-another", wrap_spec(device=[2, 0], buffer={"backend": "HIP"}), bad_argument())
     case("retain-of-address", wrap_spec(options=["RETAIN"]), bad_argument())
     case("options-unknown", wrap_spec(options=1 << 12), error("ERROR_TOO_NEW"))
@@ -374,8 +374,10 @@ def places(c):
     case("host", ok(info=host))
     case("host-asked-of-the-cpu", ok(info=host), backend="CPU")
     case("cl-mem-of-the-cpu", bad_argument(), kind="CL_MEM", backend="CPU")
-    case("kind-unknown", bad_argument(), kind=9)
-    case("backend-unknown", bad_argument(), backend=9)
+    case("kind-unknown", error("ERROR_TOO_NEW"), kind=9)
+    case("kind-negative", bad_argument(), kind=-1)
+    case("backend-unknown", error("ERROR_TOO_NEW"), backend=9)
+    case("backend-negative", bad_argument(), backend=-1)
     case("webgpu", error("ERROR_UNSUPPORTED"), device=(15, 0))
     case("device-unknown", error("ERROR_UNSUPPORTED"), device=(99, 0))
 
@@ -401,8 +403,13 @@ def backends(c):
             backend="CPU",
         ),
     )
-    for backend in ("NONE", 6, -1, 2**31 - 1):
-        c.add(f"backend_info/{backend}", {}, step("backend_info", bad_argument(), backend=backend))
+    for backend, expect in (
+        ("NONE", bad_argument()),
+        (-1, bad_argument()),
+        (6, error("ERROR_TOO_NEW")),
+        (2**31 - 1, error("ERROR_TOO_NEW")),
+    ):
+        c.add(f"backend_info/{backend}", {}, step("backend_info", expect, backend=backend))
 
 
 # ----------------------------------------------------------------------------------------- streams

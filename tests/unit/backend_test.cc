@@ -40,6 +40,8 @@ TEST(BackendInfo, RefusesWhatIsNoBackend) {
   Error error;
   EXPECT_EQ(dlbridge_backend_info(DLBRIDGE_BACKEND_CPU, nullptr, &error),
             DLBRIDGE_ERROR_INVALID_ARGUMENT);
+  DLBridgeBackendInfo info = DLBRIDGE_BACKEND_INFO_INIT;
+  EXPECT_EQ(dlbridge_backend_info(6, &info, &error), DLBRIDGE_ERROR_TOO_NEW);
 }
 
 TEST(BackendInfo, IsWrittenUpToTheSmallerSize) {
@@ -99,7 +101,9 @@ TEST(PointerInfo, RefusesWhatNobodyCanBeAskedAbout) {
   buffer = dlbridge_buffer_address(&there);
   for (const DLBridgeBackend backend : {6, -1}) {
     buffer.backend = backend;
-    EXPECT_EQ(Ask(buffer, kDLCPU, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT) << backend;
+    EXPECT_EQ(Ask(buffer, kDLCPU, &error),
+              backend < 0 ? DLBRIDGE_ERROR_INVALID_ARGUMENT : DLBRIDGE_ERROR_TOO_NEW)
+        << backend;
   }
 }
 

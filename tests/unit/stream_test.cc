@@ -143,13 +143,14 @@ TEST(Handoff, RefusesWhatIsNoQueue) {
   ExpectBothRefuse(Stream(DLBRIDGE_BACKEND_CUDA, DLBRIDGE_STREAM_IMMEDIATE_LIST, 64), "LEVEL_ZERO");
   ExpectBothRefuse(Stream(DLBRIDGE_BACKEND_NONE, queue, 64), "the backend of its queue");
   ExpectBothRefuse(Stream(DLBRIDGE_BACKEND_CPU, queue, 64), "the backend of its queue");
-  ExpectBothRefuse(Stream(99, queue, 64), "the backend of its queue");
   ExpectBothRefuse(Stream(-1, queue, 64), "the backend of its queue");
   ExpectBothRefuse(Stream(DLBRIDGE_BACKEND_CUDA, 0, 64), "is not set");
   ExpectBothRefuse(Stream(DLBRIDGE_BACKEND_CUDA, -1, 64), "HOST (1)");
   Error error;
   EXPECT_EQ(Handoff(Stream(DLBRIDGE_BACKEND_CUDA, 5, 64), kNoSync, &error), DLBRIDGE_ERROR_TOO_NEW);
   EXPECT_TRUE(error.Says("found 5")) << error.message;
+  EXPECT_EQ(Handoff(Stream(99, queue, 64), kNoSync, &error), DLBRIDGE_ERROR_TOO_NEW);
+  EXPECT_TRUE(error.Says("found 99")) << error.message;
 }
 
 TEST(Handoff, RefusesUnknownOptionsAndMissingArguments) {

@@ -267,7 +267,9 @@ TEST(Wrap, TakesEachKindOfHandleWhereItBelongs) {
       spec.buffer.kind = kind;
       spec.byte_offset = 4;
       if (kind != pair.kind && kind != DLBRIDGE_BUFFER_DEFAULT) {
-        const DLBridgeStatus status = DLBRIDGE_ERROR_INVALID_ARGUMENT;
+        const bool newer = kind > DLBRIDGE_BUFFER_HANDLE;
+        const DLBridgeStatus status =
+            newer ? DLBRIDGE_ERROR_TOO_NEW : DLBRIDGE_ERROR_INVALID_ARGUMENT;
         EXPECT_TRUE(Refused(spec, memory, status).Says("spec.buffer.kind"));
         continue;
       }
