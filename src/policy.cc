@@ -37,7 +37,7 @@ DLBridgeStatus CheckRanges(const DLBridgePolicy& policy, DLBridgeError* error) {
   }
   if (policy.alignment != 0 && !IsPowerOfTwo(policy.alignment)) {
     return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "policy.alignment",
-                       "must be 0 or a power of two", static_cast<int64_t>(policy.alignment));
+                       "must be 0 or a power of two", policy.alignment);
   }
   return DLBRIDGE_OK;
 }
@@ -46,7 +46,7 @@ DLBridgeStatus CheckList(const void* list, size_t count, const char* argument,
                          DLBridgeError* error) {
   if (list == nullptr && count != 0) {
     return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, argument,
-                       "must not be NULL with a count that is not 0", static_cast<int64_t>(count));
+                       "must not be NULL with a count that is not 0", count);
   }
   if (list != nullptr && count == 0) {
     return RefuseArgument(error, argument,
@@ -98,8 +98,7 @@ DLBridgeStatus CheckShape(const DLBridgePolicy& policy, DLBridgeError* error) {
 DLBridgeStatus CheckBufferLimit(const DLBridgePolicy& policy, DLBridgeError* error) {
   if (policy.buffer_size != 0 && !Has(policy, DLBRIDGE_POLICY_LIMIT_BUFFER)) {
     return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "policy.buffer_size",
-                       "must be 0 without DLBRIDGE_POLICY_LIMIT_BUFFER",
-                       static_cast<int64_t>(policy.buffer_size));
+                       "must be 0 without DLBRIDGE_POLICY_LIMIT_BUFFER", policy.buffer_size);
   }
   return DLBRIDGE_OK;
 }

@@ -36,7 +36,7 @@ DLBridgeStatus CheckTargetMemory(const DLBridgeCopySpec& spec, DLBridgeError* er
   DLBRIDGE_TRY(CheckTargetBuffer(spec, error));
   if (spec.target_offset > spec.target_size) {
     return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "spec.target_offset",
-                       "must not be above target_size", static_cast<int64_t>(spec.target_offset));
+                       "must not be above target_size", spec.target_offset);
   }
   if (spec.allocator != nullptr) {
     return RefuseArgument(error, "spec.allocator", "must be NULL with a target");
@@ -45,7 +45,7 @@ DLBridgeStatus CheckTargetMemory(const DLBridgeCopySpec& spec, DLBridgeError* er
   if (TypeOf(spec.device) != kDLOpenCL &&
       AddOverflows(spec.target.handle, spec.target_size, &end)) {
     return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "spec.target_size",
-                       "leaves the address space", static_cast<int64_t>(spec.target_size));
+                       "leaves the address space", spec.target_size);
   }
   return DLBRIDGE_OK;
 }

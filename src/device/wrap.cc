@@ -51,8 +51,7 @@ DLBridgeStatus CheckWrapOptions(const DLBridgeWrapSpec& spec, DLBridgeError* err
   DLBRIDGE_TRY(CheckResultVersion(spec.version, "spec.version", error));
   if (spec.buffer_size != 0 && !Has(spec, DLBRIDGE_WRAP_LIMIT_BUFFER)) {
     return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "spec.buffer_size",
-                       "must be 0 without DLBRIDGE_WRAP_LIMIT_BUFFER",
-                       static_cast<int64_t>(spec.buffer_size));
+                       "must be 0 without DLBRIDGE_WRAP_LIMIT_BUFFER", spec.buffer_size);
   }
   if (Has(spec, DLBRIDGE_WRAP_SKIP_VALIDATION) &&
       (spec.policy != nullptr || Has(spec, DLBRIDGE_WRAP_LIMIT_BUFFER))) {
