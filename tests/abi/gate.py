@@ -295,6 +295,12 @@ def all_checks(tree, builds):
         yield f"abidiff-{build.machine}", comparison.check_abidiff
 
 
+ERRORS = (
+    *(api.ParseError, clients.ClientError, dumps.ToolError, suite.SuiteError),
+    *(OSError, ValueError, KeyError, subprocess.CalledProcessError),
+)
+
+
 def run_check(check, tree, builds):
     """The outcome, and complaints or the reason; that a check broke off is a complaint."""
     try:
@@ -302,10 +308,7 @@ def run_check(check, tree, builds):
         return "FAILED" if complaints else "passed", complaints
     except baseline.Skipped as reason:
         return "skipped", [str(reason)]
-    except (
-        *(api.ParseError, clients.ClientError, dumps.ToolError, suite.SuiteError),
-        *(OSError, ValueError, KeyError, subprocess.CalledProcessError),
-    ) as error:
+    except ERRORS as error:
         return "FAILED", [f"cannot be checked: {type(error).__name__}: {error}"]
 
 
@@ -332,7 +335,11 @@ def record(tree, builds):
             "A change of the ABI needs a new version in dlbridge.h and CHANGELOG.md."
         )
         return 1
-    folder = baseline.record(tree, builds)
+    try:
+        folder = baseline.record(tree, builds)
+    except ERRORS as error:
+        print(f"not recorded: {type(error).__name__}: {error}")
+        return 1
     print(f"recorded {folder.relative_to(tree.root)}")
     return 0
 
