@@ -514,7 +514,7 @@ TEST_F(IpcFiles, MayBeAnybodysSealedMemory) {
 TEST_F(IpcFiles, MustBeSealedAndLargeEnough) {
   Refuses(MemoryFile(kSize, 0), "not sealed");
   Refuses(MemoryFile(kSize, 4), "not sealed");
-  Refuses(MemoryFile(kSize / 2, kSealShrink), "as large as");
+  Refuses(MemoryFile(kSize / 2, kSealShrink), "size of the memory file");
   Refuses(MemoryFile(kSize, kSealShrink, true), "holes");
 }
 
@@ -658,8 +658,8 @@ const Forgery kForgeries[] = {
     {56, 2, 4, DLBRIDGE_ERROR_VERSION, "version"},
     {64, 0, 8, DLBRIDGE_ERROR_DESCRIPTOR, "leaves"},
     {64, kSize - 289, 8, DLBRIDGE_ERROR_DESCRIPTOR, "leaves"},
-    {64, kSize + 1, 8, DLBRIDGE_ERROR_DESCRIPTOR, "as large as"},
-    {64, UINT64_MAX, 8, DLBRIDGE_ERROR_DESCRIPTOR, "as large as"},
+    {64, kSize + 1, 8, DLBRIDGE_ERROR_DESCRIPTOR, "size of the memory file"},
+    {64, UINT64_MAX, 8, DLBRIDGE_ERROR_DESCRIPTOR, "size of the memory file"},
     {72, 289, 8, DLBRIDGE_ERROR_DESCRIPTOR, "leaves"},
     {72, UINT64_MAX, 8, DLBRIDGE_ERROR_DESCRIPTOR, "leaves"},
     {80, 289, 8, DLBRIDGE_ERROR_DESCRIPTOR, "leaves"},
