@@ -7,9 +7,8 @@
  * Two kinds of addition are allowed in ABI 1, and this file has no other:
  *   - a new function, type, constant or option bit, and
  *   - a new field at the end of a struct that begins with `struct_size`.
- * A grown struct is written here as the struct of 0.3.0 followed by the new fields, so that every
- * earlier offset is the same by construction. In dlbridge.h the fields will follow directly; the
- * checks at the end of this file compare the offsets.
+ * A grown struct is written here under a name of its own, with the fields of 0.3.0 and then the new
+ * ones. The checks at the end of this file compare every earlier offset with dlbridge.h.
  */
 #ifndef DLBRIDGE_ABI_DRAFT_0_4_0_H_
 #define DLBRIDGE_ABI_DRAFT_0_4_0_H_
@@ -66,14 +65,25 @@ enum {
 
 /** DLBridgeIpcExportSpec of 0.4.0. */
 typedef struct DLBridgeIpcExportSpec_0_4 {
-  DLBridgeIpcExportSpec first;  /**< The struct of 0.3.0. */
+  uint32_t struct_size;
+  uint32_t options;
+  void* buffer;
+  size_t buffer_size;
+  int32_t* fds;
+  size_t fd_capacity;
   const DLBridgeStream* stream; /**< Queue of the work; read with EVENT, must be NULL without it. */
   uint64_t event;               /**< Native event to send; 0: the library makes one. */
 } DLBridgeIpcExportSpec_0_4;
 
 /** DLBridgeIpcImportSpec of 0.4.0. */
 typedef struct DLBridgeIpcImportSpec_0_4 {
-  DLBridgeIpcImportSpec first;  /**< The struct of 0.3.0. */
+  uint32_t struct_size;
+  uint32_t options;
+  const void* buffer;
+  size_t buffer_size;
+  const int32_t* fds;
+  size_t fd_count;
+  const DLBridgePolicy* policy;
   const DLBridgeStream* stream; /**< Queue that waits for the event; must be NULL without EVENT. */
   uint64_t pool;                /**< Imported pool to open the memory from; 0: one is opened. */
 } DLBridgeIpcImportSpec_0_4;
@@ -91,53 +101,76 @@ enum {
 
 /** DLBridgePointerInfo of 0.4.0. */
 typedef struct DLBridgePointerInfo_0_4 {
-  DLBridgePointerInfo first; /**< The struct of 0.3.0. */
-  uint64_t peer_devices;     /**< Bit i: device i of the backend can access the memory now. */
-  uint64_t peer_capable;     /**< Bit i: it could, after peer access has been enabled. */
+  uint32_t struct_size;
+  uint32_t options;
+  DLBridgeBackend backend;
+  int32_t memory;
+  DLDevice device;
+  int32_t native_device;
+  uint32_t properties;
+  uint64_t base;
+  uint64_t size;
+  uint64_t context;
+  uint64_t peer_devices; /**< Bit i: device i of the backend can access the memory now. */
+  uint64_t peer_capable; /**< Bit i: it could, after peer access has been enabled. */
 } DLBridgePointerInfo_0_4;
-
-/* ---------------------------------------------------------------------------------------------
- * Function table: members at the end. DLBRIDGE_API_HAS tells whether the loaded library has them.
- * ------------------------------------------------------------------------------------------- */
-
-/** DLBridgeApi of 0.4.0. */
-typedef struct DLBridgeApi_0_4 {
-  DLBridgeApi first; /**< The table of 0.3.0. */
-  DLBridgeStatus (*copy_async)(const DLManagedTensorVersioned* source, const DLBridgeCopySpec* spec,
-                               DLManagedTensorVersioned** out, DLBridgeError* error);
-  DLBridgeStatus (*stream_release)(DLManagedTensorVersioned* tensor, const DLBridgeStream* streams,
-                                   size_t count, DLBridgeError* error);
-  DLBridgeStatus (*stream_collect)(size_t* pending, DLBridgeError* error);
-} DLBridgeApi_0_4;
 
 #ifdef __cplusplus
 }
 #endif
 
 /* ---------------------------------------------------------------------------------------------
+ * DLBridgeApi gets the members copy_async, stream_release and stream_collect at its end, and
+ * DLBRIDGE_API_HAS tells whether the loaded library has them.
+ *
  * Nothing of the C ABI: typed arguments of functions are a template of dlbridge.hpp over
  * DLBridgePolicy::dtypes, ndim and shape. The conformance kit is `dlbridge/conformance.h` with an
- * archive of its own, which calls the functions above as any client does.
+ * archive of its own, which calls the public functions as any client does.
  * ------------------------------------------------------------------------------------------- */
 
 /* ---------------------------------------------------------------------------------------------
- * Each grown struct keeps the offsets of 0.3.0, has its new fields directly after them, and a size
- * that is a multiple of 8. C99 and C++11: a negative array size is an error.
+ * Each grown struct keeps the fields of 0.3.0, has its new fields directly after them, and a size
+ * that is a multiple of 8. For C99 and C++11: a negative array size is an error.
  * ------------------------------------------------------------------------------------------- */
 
 #define DLBRIDGE_DRAFT_CHECK(name, condition) \
   typedef char dlbridge_draft_##name[(condition) ? 1 : -1]
-#define DLBRIDGE_DRAFT_GROWN(type, field)                                                 \
-  DLBRIDGE_DRAFT_CHECK(type##_keeps, offsetof(type##_0_4, first) == 0);                   \
-  DLBRIDGE_DRAFT_CHECK(type##_appends, offsetof(type##_0_4, field) == sizeof(type));      \
-  DLBRIDGE_DRAFT_CHECK(type##_grows,                                                      \
-                       sizeof(type##_0_4) > sizeof(type) && sizeof(type##_0_4) % 8 == 0); \
-  DLBRIDGE_DRAFT_CHECK(type##_has_size, offsetof(type, struct_size) == 0)
+#define DLBRIDGE_DRAFT_KEEPS(type, field)                                      \
+  DLBRIDGE_DRAFT_CHECK(type##_##field,                                         \
+                       offsetof(type##_0_4, field) == offsetof(type, field) && \
+                           sizeof(((type##_0_4*)0)->field) == sizeof(((type*)0)->field))
+#define DLBRIDGE_DRAFT_GROWS(type, first) \
+  DLBRIDGE_DRAFT_CHECK(type##_grows,      \
+                       offsetof(type##_0_4, first) == sizeof(type) && sizeof(type##_0_4) % 8 == 0)
 
-DLBRIDGE_DRAFT_GROWN(DLBridgeIpcExportSpec, stream);
-DLBRIDGE_DRAFT_GROWN(DLBridgeIpcImportSpec, stream);
-DLBRIDGE_DRAFT_GROWN(DLBridgePointerInfo, peer_devices);
-DLBRIDGE_DRAFT_GROWN(DLBridgeApi, copy_async);
+DLBRIDGE_DRAFT_KEEPS(DLBridgeIpcExportSpec, struct_size);
+DLBRIDGE_DRAFT_KEEPS(DLBridgeIpcExportSpec, options);
+DLBRIDGE_DRAFT_KEEPS(DLBridgeIpcExportSpec, buffer);
+DLBRIDGE_DRAFT_KEEPS(DLBridgeIpcExportSpec, buffer_size);
+DLBRIDGE_DRAFT_KEEPS(DLBridgeIpcExportSpec, fds);
+DLBRIDGE_DRAFT_KEEPS(DLBridgeIpcExportSpec, fd_capacity);
+DLBRIDGE_DRAFT_GROWS(DLBridgeIpcExportSpec, stream);
+
+DLBRIDGE_DRAFT_KEEPS(DLBridgeIpcImportSpec, struct_size);
+DLBRIDGE_DRAFT_KEEPS(DLBridgeIpcImportSpec, options);
+DLBRIDGE_DRAFT_KEEPS(DLBridgeIpcImportSpec, buffer);
+DLBRIDGE_DRAFT_KEEPS(DLBridgeIpcImportSpec, buffer_size);
+DLBRIDGE_DRAFT_KEEPS(DLBridgeIpcImportSpec, fds);
+DLBRIDGE_DRAFT_KEEPS(DLBridgeIpcImportSpec, fd_count);
+DLBRIDGE_DRAFT_KEEPS(DLBridgeIpcImportSpec, policy);
+DLBRIDGE_DRAFT_GROWS(DLBridgeIpcImportSpec, stream);
+
+DLBRIDGE_DRAFT_KEEPS(DLBridgePointerInfo, struct_size);
+DLBRIDGE_DRAFT_KEEPS(DLBridgePointerInfo, options);
+DLBRIDGE_DRAFT_KEEPS(DLBridgePointerInfo, backend);
+DLBRIDGE_DRAFT_KEEPS(DLBridgePointerInfo, memory);
+DLBRIDGE_DRAFT_KEEPS(DLBridgePointerInfo, device);
+DLBRIDGE_DRAFT_KEEPS(DLBridgePointerInfo, native_device);
+DLBRIDGE_DRAFT_KEEPS(DLBridgePointerInfo, properties);
+DLBRIDGE_DRAFT_KEEPS(DLBridgePointerInfo, base);
+DLBRIDGE_DRAFT_KEEPS(DLBridgePointerInfo, size);
+DLBRIDGE_DRAFT_KEEPS(DLBridgePointerInfo, context);
+DLBRIDGE_DRAFT_GROWS(DLBridgePointerInfo, peer_devices);
 
 /* New option bits are in the range of options, bits 8 to 30, and new. */
 DLBRIDGE_DRAFT_CHECK(ipc_bits, ((DLBRIDGE_IPC_POOL | DLBRIDGE_IPC_EVENT) & 0xff) == 0 &&

@@ -43,8 +43,8 @@
  *   - structs that the library fills are written up to the smaller of both sizes, and `struct_size`
  *     is then the number of bytes that were filled.
  * ZERO IS THE DEFAULT. A struct whose fields are all zero but `struct_size` means what a NULL pointer
- * means, or is rejected with "X is not set". Structs of fixed size have reserved fields, which must be
- * zero (DLBRIDGE_ERROR_TOO_NEW).
+ * means where NULL is allowed, else the default of its comment, or is rejected with "X is not set".
+ * Structs of fixed size have reserved fields, which must be zero (DLBRIDGE_ERROR_TOO_NEW).
  *
  * FLAGS AND OPTIONS. DLPack's flags are always `uint64_t tensor_flags`. Option bits are always
  * `uint32_t options` and lie in bits 8 to 30, so that a DLPack flag given as an option is rejected.

@@ -57,6 +57,12 @@ bool NamesTarget(const DLBridgeCopySpec& spec) {
          spec.target_size != 0 || spec.target_offset != 0 || spec.release != nullptr;
 }
 
+// A stream that was filled in part was meant as well.
+bool NamesStream(const DLBridgeStream& stream) {
+  return stream.kind != 0 || stream.backend != 0 || stream.handle != 0 || stream.context != 0 ||
+         Packed(stream.device) != 0;
+}
+
 DLBridgeStatus CheckNoTarget(const DLBridgeCopySpec& spec, DLBridgeError* error) {
   if (NamesTarget(spec)) {
     return RefuseArgument(error, "spec.target.handle",
@@ -180,7 +186,7 @@ DLBridgeStatus CheckCopySpec(const DLBridgeCopySpec& spec, DLBridgeError* error)
     return Refuse(error,
                   {DLBRIDGE_RULE_DEVICE_ID_NEGATIVE, kNoAxis, 0, Bits(spec.device.device_id)});
   }
-  if (spec.stream.kind != 0) {
+  if (NamesStream(spec.stream)) {
     DLBRIDGE_TRY(CheckStream(spec.stream, "spec.stream", error));
   }
   DLBRIDGE_TRY(CheckReserved(spec.stream.reserved, "spec.stream", error));

@@ -25,6 +25,7 @@ class Tree:
 
     def __init__(self, root):
         self.root = pathlib.Path(root)
+        self.brief = False
         self.include = self.root / "include"
         self.header = (self.include / "dlbridge/dlbridge.h").read_text()
         self.version = header.version(self.header)

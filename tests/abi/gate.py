@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The ABI gate: holds the fresh builds to abi/ and to every recorded version of their ABI number.
 
-gate.py check BUILD...    one line per check; exit status 1 where one fails; --only=NAME: just that
+gate.py check BUILD...    one line per check; exit status 1 where one fails; --only=NAME: just that;
+                          --brief: without the tests of the header's own version
 gate.py record BUILD...   writes the folder of the header's version, unless it is released
 
 BUILD is a build folder of the preset `abi` or `abi-aarch64`.
@@ -160,6 +161,8 @@ def check_frozen_clients(tree, builds):
 def check_suite(tree, builds):
     """The tests that every recorded version keeps, natively."""
     recorded = [one for one in tree.recorded() if (one.folder / suite.ARCHIVE).is_file()]
+    if tree.brief:
+        recorded = [one for one in recorded if one.version != tree.version]
     for tests in (suite.Suite(builds[0], one) for one in recorded):
         runs = [functools.partial(tests.run, path, tree.reviewed) for path in tests.programs()]
         yield from (line for said in in_parallel(runs) for line in said)
@@ -292,6 +295,12 @@ def all_checks(tree, builds):
         yield f"abidiff-{build.machine}", comparison.check_abidiff
 
 
+ERRORS = (
+    *(api.ParseError, clients.ClientError, dumps.ToolError, suite.SuiteError),
+    *(OSError, ValueError, KeyError, subprocess.CalledProcessError),
+)
+
+
 def run_check(check, tree, builds):
     """The outcome, and complaints or the reason; that a check broke off is a complaint."""
     try:
@@ -299,10 +308,7 @@ def run_check(check, tree, builds):
         return "FAILED" if complaints else "passed", complaints
     except baseline.Skipped as reason:
         return "skipped", [str(reason)]
-    except (
-        *(api.ParseError, clients.ClientError, dumps.ToolError, suite.SuiteError),
-        *(OSError, ValueError, KeyError, subprocess.CalledProcessError),
-    ) as error:
+    except ERRORS as error:
         return "FAILED", [f"cannot be checked: {type(error).__name__}: {error}"]
 
 
@@ -329,7 +335,11 @@ def record(tree, builds):
             "A change of the ABI needs a new version in dlbridge.h and CHANGELOG.md."
         )
         return 1
-    folder = baseline.record(tree, builds)
+    try:
+        folder = baseline.record(tree, builds)
+    except ERRORS as error:
+        print(f"not recorded: {type(error).__name__}: {error}")
+        return 1
     print(f"recorded {folder.relative_to(tree.root)}")
     return 0
 
@@ -338,10 +348,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("task", choices=("check", "record"))
     parser.add_argument("build", nargs="+", type=pathlib.Path)
+    parser.add_argument("--brief", action="store_true", help="without the tests of this version")
     parser.add_argument("--only", action="append", default=[], help="one of the checks")
     options = parser.parse_args()
     builds = [baseline.Build(folder) for folder in options.build]
     tree = baseline.Tree(ROOT)
+    tree.brief = options.brief
     if options.task == "record":
         return record(tree, builds)
     return run_checks(tree, builds, options.only)

@@ -80,7 +80,7 @@ def within_reach(copy):
     """What is exported can be called through each binding."""
     copy.append(
         "bindings/cpp/include/dlbridge/hpp/abi.hpp",
-        "DLBRIDGE_HPP_FUNCTION(twice, dlbridge_twice)",
+        "namespace dlbridge { using ::dlbridge_twice; }",
     )
     copy.append(
         "bindings/rust/dlbridge/src/values.rs", "const _: usize = sys::dlbridge_twice as usize;"

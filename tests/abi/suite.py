@@ -9,6 +9,7 @@ import json
 import lzma
 import os
 import re
+import shutil
 import subprocess
 import tarfile
 
@@ -83,6 +84,7 @@ class Suite:
         headers = sorted((recorded.include / "dlbridge").glob("*.h"))
         self.key = hashlib.sha256(b"".join([archive, *(path.read_bytes() for path in headers)]))
         self._unpack(archive)
+        shutil.copytree(recorded.include, self.folder / "include", dirs_exist_ok=True)
 
     def _unpack(self, archive):
         with tarfile.open(fileobj=io.BytesIO(lzma.decompress(archive))) as files:
@@ -126,30 +128,32 @@ class Suite:
         (self.folder / CASES).write_text(json.dumps(document))
 
     def _compile(self, source):
-        """The program; built anew only where the version's tests or headers are others."""
-        program = self.folder / source.stem
-        stamp = self.folder / f"{source.stem}.stamp"
-        if (
-            not program.is_file()
-            or not stamp.is_file()
-            or stamp.read_text() != self.key.hexdigest()
-        ):
-            includes = ("-I", self.recorded.include, "-I", self.folder / "tests")
-            cases = f'-DDLBRIDGE_CASES="{self.folder / CASES}"'
-            link = (self.build.library, f"-Wl,-rpath,{self.build.library.parent}")
-            libraries = ("-lgtest_main", "-lgtest", "-ldl", "-lpthread")
-            command = (*self.build.cxx, "-std=c++17", "-O0", cases, *includes, source, *link)
-            command = [str(word) for word in (*command, *libraries, "-o", program)]
-            done = subprocess.run(command, capture_output=True, text=True)
-            if done.returncode != 0:
-                raise SuiteError(f"{source.name}: {done.stderr[-1500:]}")
-            stamp.write_text(self.key.hexdigest())
+        """The program; built anew only where the version's tests or headers are others. All paths
+        are relative, so that ccache knows the same tests in another folder."""
+        program, stamp = self.folder / source.stem, self.folder / f"{source.stem}.stamp"
+        if program.is_file() and stamp.is_file() and stamp.read_text() == self.key.hexdigest():
+            return program
+        name = source.relative_to(self.folder)
+        options = ("-std=c++17", "-O0", f'-DDLBRIDGE_CASES="{CASES}"', "-Iinclude", "-Itests")
+        launcher = [word for word in ("ccache",) if shutil.which(word)]
+        self._must(*launcher, *self.build.cxx, *options, "-c", name, "-o", f"{source.stem}.o")
+        link = (self.build.library, f"-Wl,-rpath,{self.build.library.parent}")
+        libraries = ("-lgtest_main", "-lgtest", "-ldl", "-lpthread")
+        self._must(*self.build.cxx, f"{source.stem}.o", *link, *libraries, "-o", source.stem)
+        stamp.write_text(self.key.hexdigest())
         return program
+
+    def _must(self, *command):
+        command = [str(word) for word in command]
+        done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True)
+        if done.returncode != 0:
+            raise SuiteError(f"{' '.join(command[-4:])}: {done.stderr[-1500:]}")
 
 
 def _run(program, tests):
     """The outcome of those tests of a program that a filter of GoogleTest chooses."""
     environment = dict(os.environ, DLBRIDGE_SLOW_MACHINE="1", DLBRIDGE_OUTCOMES="/dev/null")
     command = [program, "--gtest_brief=1", f"--gtest_filter={tests}"]
-    options = {"capture_output": True, "text": True, "errors": "replace"}
+    environment["GTEST_COLOR"] = "no"
+    options = {"cwd": program.parent, "capture_output": True, "text": True, "errors": "replace"}
     return subprocess.run(command, env=environment, **options)

@@ -18,11 +18,11 @@ USE = "DLBridgeStatus (*use)(size_t*, DLBridgeError*) = dlbridge_stream_collect;
 
 # What is replaced, and by what.
 FAULTS = (
-    # A field in front of the earlier ones.
-    ("DLBridgePointerInfo first;", "uint64_t before; DLBridgePointerInfo first;"),
-    # Earlier fields that are lost.
-    ("DLBridgeIpcImportSpec first;", "DLBridgeIpcExportSpec first;"),
-    ("DLBridgeApi first;", "uint32_t struct_size;"),
+    # A field in front of an earlier one, or one that is lost.
+    ("  int32_t memory;", "  int32_t before;\n  int32_t memory;"),
+    ("  size_t fd_count;\n", ""),
+    # An earlier field of another size.
+    ("  uint32_t properties;", "  uint16_t properties;"),
     # An option bit that 0.3.0 has already, and one among DLPack's flags.
     ("DLBRIDGE_IPC_POOL = 1 << 9", "DLBRIDGE_IPC_POOL = 1 << 8"),
     ("DLBRIDGE_IPC_POOL = 1 << 9", "DLBRIDGE_IPC_POOL = 1 << 2"),
