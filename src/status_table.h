@@ -94,8 +94,8 @@
   X(DTYPE_REJECTED, ERROR_POLICY, "the policy does not list the dtype", "%T", "%t",               \
     "convert it to a listed dtype before the call")                                               \
   X(NOT_WRITABLE, ERROR_POLICY, "the tensor may not be written to", "a writable tensor", "%w",    \
-    "make a copy with dlbridge_copy, or set DLBRIDGE_POLICY_VOUCH_WRITABLE if you know that it "  \
-    "is writable")                                                                                \
+    "make a copy with dlbridge_copy; DLBRIDGE_POLICY_VOUCH_WRITABLE is for tensors that do not "  \
+    "record writability")                                                                         \
   X(NEGATIVE_STRIDE, ERROR_POLICY, "a stride is negative", "at least 0", "%i",                    \
     "make a compact copy with dlbridge_copy")                                                     \
   X(ZERO_STRIDE, ERROR_POLICY, "a stride is zero", "not 0 on an axis of extent %i", "%i",         \

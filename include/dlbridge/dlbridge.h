@@ -686,7 +686,8 @@ DLBRIDGE_API DLBridgeStatus dlbridge_upgrade(DLManagedTensor* source,
 typedef struct DLBridgeStorage {
   uint32_t struct_size; /**< sizeof(DLBridgeStorage) */
   uint32_t options;     /**< 0 */
-  void* memory;         /**< Aligned to 16 bytes; must stay until `release` ran, or the tensor ended. */
+  void* memory;         /**< Aligned to 16 bytes, apart from the source; must stay until `release`
+                             ran, or the tensor ended. */
   size_t size;          /**< At least dlbridge_upgrade_storage_size(ndim). */
   /** Called once when the storage is free again, on the thread of the last release, after the source's
    * deleter; may be NULL. */

@@ -342,7 +342,8 @@ pub struct DLBridgeStorage {
     pub struct_size: u32,
     /// 0
     pub options: u32,
-    /// Aligned to 16 bytes; must stay until `release` ran, or the tensor ended.
+    /// Aligned to 16 bytes, apart from the source; must stay until `release`
+    /// ran, or the tensor ended.
     pub memory: *mut c_void,
     /// At least dlbridge_upgrade_storage_size(ndim).
     pub size: usize,
