@@ -110,7 +110,7 @@ DLBridgeStatus CheckSpec(const DLBridgeAllocateSpec& spec, DLDevice device, DLBr
   }
   if (spec.alignment != 0 && !IsPowerOfTwo(spec.alignment)) {
     return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "spec.alignment",
-                       "must be 0 or a power of two", static_cast<int64_t>(spec.alignment));
+                       "must be 0 or a power of two", spec.alignment);
   }
   DLBRIDGE_TRY(CheckResultVersion(spec.version, "spec.version", error));
   DLBRIDGE_TRY(CheckAllocator(spec.allocator, "spec.allocator", error));

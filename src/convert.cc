@@ -114,7 +114,7 @@ bool IsSameTensor(const DLTensor& source, Node* node, const DLTensor& own) {
 }
 
 bool LabelFits(const Subject& subject, const Options& options) {
-  return subject.version <= options.version ||
+  return subject.version <= options.reads ||
          (options.Has(DLBRIDGE_CONVERT_ALLOW_UNKNOWN) &&
           RequiredVersion(subject.tensor, subject.flags) > options.version);
 }

@@ -108,11 +108,12 @@ constexpr uint64_t DeviceSet(Holds holds) {
   return set;
 }
 
-// The same device as it is written: host-like memory has no id. A negative one breaks a rule and stays
-// as it is.
+// The same device as it is written: host-like memory has no id. A negative one breaks a rule and
+// stays as it is.
 DLBRIDGE_INLINE DLDevice CanonicalDevice(const DLDevice& device) {
   const int32_t type = TypeOf(device);
-  return MakeDevice(type, DeviceTypeOf(type).host_like && device.device_id > 0 ? 0 : device.device_id);
+  return MakeDevice(type,
+                    DeviceTypeOf(type).host_like && device.device_id > 0 ? 0 : device.device_id);
 }
 
 void WriteDeviceType(int32_t code, TextWriter* text);

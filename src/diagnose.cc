@@ -86,8 +86,7 @@ DLBridgeStatus dlbridge_diagnose(const void* tensor, DLBridgeKind kind, uint64_t
   }
   if (kind != DLBRIDGE_KIND_BORROWED && tensor_flags != 0) {
     return dlbridge::RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "tensor_flags",
-                                 "must be 0 for a managed tensor",
-                                 static_cast<int64_t>(tensor_flags));
+                                 "must be 0 for a managed tensor", tensor_flags);
   }
   dlbridge::Policy storage;
   const dlbridge::Policy* rules = nullptr;

@@ -61,7 +61,7 @@ DLBridgeStatus MakeDowngraded(const Subject& subject, const Options& options, No
 // Options of a downgrade that are known at compile time.
 template <uint32_t kOptions>
 struct PlainDowngrade {
-  static constexpr Options kValue = {kOptions,        kLegacyVersion, 0,
+  static constexpr Options kValue = {kOptions,        kLegacyVersion, kLegacyVersion, 0,
                                      &kDefaultPolicy, nullptr,        kDefaultPolicy};
 };
 

@@ -28,6 +28,7 @@ DLBridgeStatus ReadExportOptions(const DLBridgeConvertOptions* options, DLPackVe
     }
   }
   out->version = versioned ? SharedVersion(target) : LegacyVersion(target);
+  out->reads = versioned ? ReadVersion(target) : out->version;
   return DLBRIDGE_OK;
 }
 

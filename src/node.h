@@ -117,8 +117,8 @@ DLBRIDGE_INLINE void InitNode(Node* node, int32_t ndim, uint64_t flags) {
   node->wraps_source = false;
 }
 
-// The same for a handle on the data of `sibling`, which is on the heap. ndim and all fields after it
-// are copied at once; the kind of the source counts in a root only.
+// The same for a handle on the data of `sibling`, which is on the heap. ndim and all fields after
+// it are copied at once; the kind of the source counts in a root only.
 DLBRIDGE_INLINE void InitShare(Node* node, const Node& sibling, uint64_t flags) {
   constexpr size_t kBytes = sizeof(Node) - offsetof(Node, ndim);
   static_assert(kBytes == 12, "ndim, source_kind, in_storage, wraps_source, minor");

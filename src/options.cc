@@ -58,6 +58,7 @@ DLBridgeStatus ReadOptions(const DLBridgeConvertOptions* source, Target target, 
   out->options = source->options;
   out->version = target == Target::kVersioned ? SharedVersion(source->version)
                                               : LegacyVersion(source->version);
+  out->reads = target == Target::kVersioned ? ReadVersion(source->version) : out->version;
   out->tensor_flags = source->tensor_flags;
   out->allocator = source->allocator;
   return ResolvePolicy(source->policy, &out->policy_storage, &out->policy, error);

@@ -20,6 +20,7 @@ enum class Target : uint8_t { kVersioned, kLegacy };
 struct Options {
   uint32_t options;
   Version version;  // of the result, or of a legacy consumer
+  Version reads;  // newest that a versioned consumer reads, also above those that this build knows
   uint64_t tensor_flags;
   const Policy* policy;
   const DLBridgeAllocator* allocator;
@@ -39,7 +40,7 @@ struct Options {
 // The default options but for the option bits.
 template <uint32_t kOptions>
 struct PlainOptions {
-  static constexpr Options kValue = {kOptions,        kDefaultVersion, 0,
+  static constexpr Options kValue = {kOptions,        kDefaultVersion, kDefaultVersion, 0,
                                      &kDefaultPolicy, nullptr,         kDefaultPolicy};
 };
 
@@ -59,7 +60,7 @@ DLBRIDGE_INLINE bool IsPlain(const DLBridgeConvertOptions* options) {
 }
 
 constexpr Options kDefaultOptions = PlainOptions<0>::kValue;
-constexpr Options kDefaultDowngrade = {0,       kLegacyVersion, 0, &kDefaultPolicy,
+constexpr Options kDefaultDowngrade = {0,       kLegacyVersion, kLegacyVersion, 0, &kDefaultPolicy,
                                        nullptr, kDefaultPolicy};
 
 // Checks `source` and fills `*out`, which must not move afterwards.

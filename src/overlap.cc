@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two elements share memory where some d != 0 has |d[i]| <= extent[i] - 1 and d . strides = 0. Most
-// tensors are settled by looking at sorted strides. What is left asks for a short vector of a
-// lattice, the integer solutions of d . strides = 0, in the box of the extents: it is found, or
-// excluded, by reducing a basis (LLL) and listing the few vectors of the ball around the box. That
-// takes the same small effort however large the extents are, where a search over indices would not.
+// tensors are settled by looking at sorted strides. For the others a search chooses the steps d[i]
+// axis by axis, the shortest axes first. Reach and greatest common divisor of the axes that are
+// left limit the steps that can still lead back to 0; of the last two axes they are the answer.
+// Past a bounded number of choices the answer is DLBRIDGE_UNDECIDED.
 #include "overlap.h"
 
 #include "support/checked.h"
@@ -13,12 +13,10 @@ namespace {
 
 // A tensor of 2^63 elements has at most 62 axes longer than 1.
 constexpr int kMaxAxes = 64;
-// More axes than this, after simplification, are left undecided.
-constexpr int kMaxLatticeAxes = 8;
-constexpr int kMaxRank = kMaxLatticeAxes - 1;
-// Bounds of effort, far above what 4 axes need.
-constexpr int kMaxReductions = 20000;
-constexpr int kMaxNodes = 20000;
+// What the search may try: less than a millisecond.
+constexpr int kMaxChoices = 5000;
+// Sums of the search stay below twice this.
+constexpr int64_t kMaxReach = int64_t{1} << 62;
 
 struct Axis {
   int64_t steps;   // extent - 1, at least 1
@@ -29,61 +27,6 @@ struct Axes {
   Axis axis[kMaxAxes];
   int count;
 };
-
-// libm is not linked: these are the few functions of it that are needed, for the ranges that come.
-
-double Magnitude(double value) { return value < 0 ? -value : value; }
-
-// Largest integer not above a value of less than 2^62.
-int64_t Floor(double value) {
-  const auto whole = static_cast<int64_t>(value);
-  return static_cast<double>(whole) > value ? whole - 1 : whole;
-}
-
-constexpr double kTwoTo64 = 18446744073709551616.0;
-
-// Conversions that would call the compiler's run-time library. By magnitude: the halves of a small
-// negative number are large, and would cancel to nothing.
-double ToDouble(Wide value) {
-  if (value < 0) {
-    return -ToDouble(-value);
-  }
-  return static_cast<double>(static_cast<uint64_t>(value >> 64)) * kTwoTo64 +
-         static_cast<double>(static_cast<uint64_t>(value));
-}
-Wide FromDouble(double value) {
-  if (value < 0) {
-    return -FromDouble(-value);
-  }
-  const auto high = static_cast<uint64_t>(value / kTwoTo64);
-  const double low = value - static_cast<double>(high) * kTwoTo64;
-  return static_cast<Wide>(high) * (Wide{1} << 64) + static_cast<uint64_t>(low);
-}
-
-// A nearest integer to a value of less than 2^126. From 2^52 on doubles are integers.
-Wide Nearest(double value) {
-  return Magnitude(value) < 4503599627370496.0 ? Floor(value + 0.5) : FromDouble(value);
-}
-
-// Square root by Newton's method, never below the true one by more than rounding.
-double Root(double value) {
-  double root = value < 1 ? 1 : value;
-  double next = (root + value / root) / 2;
-  while (next < root) {
-    root = next;
-    next = (root + value / root) / 2;
-  }
-  return root;
-}
-
-int64_t Gcd(int64_t a, int64_t b) {
-  while (b != 0) {
-    const int64_t rest = a % b;
-    a = b;
-    b = rest;
-  }
-  return a;
-}
 
 // ------------------------------------------------------------------- settled by sorted strides
 
@@ -168,226 +111,107 @@ bool IsCrowded(const Axes& axes, Wide reach) {
   return count > reach + 1;
 }
 
-// With two axes the shortest solution is known: d = (stride[1], -stride[0]) / gcd.
-bool PairOverlaps(const Axis& a, const Axis& b) {
-  const int64_t gcd = Gcd(a.stride, b.stride);
-  return b.stride / gcd <= a.steps && a.stride / gcd <= b.steps;
+// ----------------------------------------------------------------------------------- the search
+
+// (a + b) mod m, for 0 <= a, b < m < 2^62.
+int64_t AddModulo(int64_t a, int64_t b, int64_t m) { return a + b < m ? a + b : a + b - m; }
+
+// a * b mod m. A division of wide numbers would need the compiler's run-time library.
+int64_t MultiplyModulo(int64_t a, int64_t b, int64_t m) {
+  int64_t product = 0;
+  if (!MulOverflows(a, b, &product)) {
+    return product % m;
+  }
+  for (product = 0; b != 0; b >>= 1) {
+    product = AddModulo(product, (b & 1) * a, m);
+    a = AddModulo(a, a, m);
+  }
+  return product;
 }
 
-// ---------------------------------------------------------------------------------- the lattice
-
-using Vector = Wide[kMaxLatticeAxes];
-
-class Lattice {
- public:
-  explicit Lattice(const Axes& axes) : axes_(axes), size_(axes.count) {}
-
-  DLBridgeAnswer HasVectorInBox() {
-    if (!Build() || !Weigh() || !Reduce(rank_) || !Orthogonalise(rank_) || !IsWellConditioned()) {
-      return DLBRIDGE_UNDECIDED;
-    }
-    int64_t coefficients[kMaxRank] = {};
-    return Enumerate(rank_ - 1, 0, coefficients);
+// The greatest common divisor, and the inverse of a / gcd modulo b / gcd.
+int64_t GcdAndInverse(int64_t a, int64_t b, int64_t* inverse) {
+  const int64_t modulus = b;
+  int64_t x = 1;
+  int64_t next_x = 0;
+  while (b != 0) {
+    const int64_t quotient = a / b;
+    const int64_t rest = a - quotient * b;
+    const int64_t rest_x = x - quotient * next_x;
+    a = b;
+    b = rest;
+    x = next_x;
+    next_x = rest_x;
   }
+  *inverse = x < 0 ? x + modulus / a : x;
+  return a;
+}
+
+// Divides towards minus infinity; b > 0.
+int64_t FloorDivide(int64_t a, int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
+
+// The axes with the most steps first: the search tries the steps of all but the first two.
+void SortBySteps(Axes* axes) {
+  for (int i = 1; i < axes->count; ++i) {
+    const Axis axis = axes->axis[i];
+    int at = i;
+    for (; at > 0 && axes->axis[at - 1].steps < axis.steps; --at) {
+      axes->axis[at] = axes->axis[at - 1];
+    }
+    axes->axis[at] = axis;
+  }
+}
+
+class Search {
+ public:
+  // Of at least two axes, which together reach less than 2^62.
+  explicit Search(const Axes& axes) : axes_(axes) {
+    int64_t gcd = axes.axis[0].stride;
+    int64_t reach = axes.axis[0].steps * gcd;
+    for (int i = 1; i < axes.count; ++i) {
+      const Axis& axis = axes.axis[i];
+      Level& level = level_[i];
+      level.reach = reach;
+      level.gcd = GcdAndInverse(axis.stride, gcd, &level.inverse);
+      level.modulus = gcd / level.gcd;
+      gcd = level.gcd;
+      reach += axis.steps * axis.stride;
+    }
+  }
+
+  DLBridgeAnswer Run() { return Choose(axes_.count - 1, 0, true); }
 
  private:
-  // A basis of all d with d . strides = 0, axis by axis: the solutions that the next axis adds come
-  // from one that makes the greatest common divisor so far. False on overflow.
-  bool Build() {
-    for (int i = 0; i < size_; ++i) {
-      inverse_[i] = 1;
-    }
-    Vector combination = {1};
-    int64_t gcd = axes_.axis[0].stride;
-    for (int i = 1; i < size_; ++i) {
-      const int64_t stride = axes_.axis[i].stride;
-      int64_t a = 0;
-      int64_t b = 0;
-      const int64_t next = ExtendedGcd(gcd, stride, &a, &b);
-      Vector& added = basis_[rank_];
-      for (int j = 0; j < size_; ++j) {
-        added[j] = 0;
-        if (MulOverflows(combination[j], static_cast<Wide>(stride / next), &added[j]) ||
-            MulOverflows(combination[j], static_cast<Wide>(a), &combination[j])) {
-          return false;
-        }
-      }
-      added[i] = -(gcd / next);
-      combination[i] = b;
-      gcd = next;
-      ++rank_;
-      if (!Reduce(rank_) || !Shorten(rank_, &combination)) {
-        return false;
-      }
-    }
-    return true;
-  }
+  // Of the axes before one: how far they reach, and what they need of its steps c, which is
+  // c * stride = target modulo their greatest common divisor.
+  struct Level {
+    int64_t reach;
+    int64_t gcd;  // with this axis
+    int64_t modulus;
+    int64_t inverse;
+  };
 
-  static int64_t ExtendedGcd(int64_t a, int64_t b, int64_t* x, int64_t* y) {
-    int64_t x0 = 1;
-    int64_t x1 = 0;
-    int64_t y0 = 0;
-    int64_t y1 = 1;
-    while (b != 0) {
-      const int64_t quotient = a / b;
-      const int64_t rest = a % b;
-      a = b;
-      b = rest;
-      const int64_t x2 = x0 - quotient * x1;
-      x0 = x1;
-      x1 = x2;
-      const int64_t y2 = y0 - quotient * y1;
-      y0 = y1;
-      y1 = y2;
-    }
-    *x = x0;
-    *y = y0;
-    return a;
-  }
-
-  // From here on length is measured so that the box is the unit cube.
-  bool Weigh() {
-    for (int i = 0; i < size_; ++i) {
-      inverse_[i] = 1.0 / static_cast<double>(axes_.axis[i].steps);
-    }
-    return true;
-  }
-
-  double Dot(const Vector& a, const double* b) const {
-    double sum = 0;
-    for (int i = 0; i < size_; ++i) {
-      sum += ToDouble(a[i]) * inverse_[i] * b[i];
-    }
-    return sum;
-  }
-
-  // Gram-Schmidt of the first `rank` vectors from the integers; false where it is out of range.
-  bool Orthogonalise(int rank) {
-    for (int i = 0; i < rank; ++i) {
-      for (int k = 0; k < size_; ++k) {
-        star_[i][k] = ToDouble(basis_[i][k]) * inverse_[k];
-      }
-      for (int j = 0; j < i; ++j) {
-        mu_[i][j] = Dot(basis_[i], star_[j]) / norm_[j];
-        for (int k = 0; k < size_; ++k) {
-          star_[i][k] -= mu_[i][j] * star_[j][k];
-        }
-      }
-      norm_[i] = 0;
-      for (int k = 0; k < size_; ++k) {
-        norm_[i] += star_[i][k] * star_[i][k];
-      }
-      if (!(norm_[i] > 0) || !(norm_[i] < 1e300)) {
-        return false;
-      }
-    }
-    return true;
-  }
-
-  // a -= q * b, and whether that fitted.
-  bool Subtract(Vector* a, Wide q, const Vector& b) const {
-    for (int i = 0; i < size_; ++i) {
-      Wide product = 0;
-      if (MulOverflows(q, b[i], &product) || __builtin_sub_overflow((*a)[i], product, &(*a)[i])) {
-        return false;
-      }
-    }
-    return true;
-  }
-
-  // Takes from `vector` the nearest multiples of the first `count` basis vectors, last first, until
-  // none is left; doubles hold 53 bits of a multiple, so that long ones need several rounds.
-  bool Shorten(int count, Vector* vector) {
-    if (!Orthogonalise(count)) {
-      return false;
-    }
-    for (int round = 0; round < 64; ++round) {
-      bool changed = false;
-      for (int j = count - 1; j >= 0; --j) {
-        const double multiple = Dot(*vector, star_[j]) / norm_[j];
-        // A little more than a half: at a half, rounding would move it back and forth for ever.
-        if (Magnitude(multiple) < 0.51) {
-          continue;
-        }
-        if (!(Magnitude(multiple) < 1e37) || !Subtract(vector, Nearest(multiple), basis_[j])) {
-          return false;
-        }
-        changed = true;
-      }
-      if (!changed) {
-        return true;
-      }
-    }
-    return false;
-  }
-
-  // LLL over the first `rank` vectors.
-  bool Reduce(int rank) {
-    int k = 1;
-    for (int step = 0; step < kMaxReductions; ++step) {
-      if (k >= rank) {
-        return true;
-      }
-      if (!Shorten(k, &basis_[k]) || !Orthogonalise(k + 1)) {
-        return false;
-      }
-      const double mu = mu_[k][k - 1];
-      if (norm_[k] >= (0.99 - mu * mu) * norm_[k - 1]) {
-        ++k;
-        continue;
-      }
-      for (int i = 0; i < size_; ++i) {
-        const Wide swapped = basis_[k][i];
-        basis_[k][i] = basis_[k - 1][i];
-        basis_[k - 1][i] = swapped;
-      }
-      k = k > 1 ? k - 1 : 1;
-    }
-    return false;
-  }
-
-  // A reduced basis is nearly orthogonal; if rounding spoiled it, no answer is better than a guess.
-  bool IsWellConditioned() const {
-    for (int i = 0; i < rank_; ++i) {
-      double length = 0;
-      for (int k = 0; k < size_; ++k) {
-        const double value = ToDouble(basis_[i][k]) * inverse_[k];
-        length += value * value;
-      }
-      if (!(norm_[i] > 1e-6 * length)) {
-        return false;
-      }
-    }
-    return true;
-  }
-
-  // All vectors of the ball around the box, by their coefficients from the last to the first.
-  DLBridgeAnswer Enumerate(int level, double used, int64_t* coefficients) {
-    if (++nodes_ > kMaxNodes) {
-      return DLBRIDGE_UNDECIDED;
-    }
-    if (level < 0) {
-      return IsInBox(coefficients) ? DLBRIDGE_YES : DLBRIDGE_NO;
-    }
-    double centre = 0;
-    for (int j = level + 1; j < rank_; ++j) {
-      centre -= static_cast<double>(coefficients[j]) * mu_[j][level];
-    }
-    // The ball has radius sqrt(axes); a little is added for rounding.
-    const double left = (size_ * (1 + 1e-6) - used) / norm_[level];
-    if (left < 0) {
+  // Can the axes up to `i` add up to `target`? Where all later ones have made no step, `zero`, d
+  // and -d are both solutions or neither.
+  DLBridgeAnswer Choose(int i, int64_t target, bool zero) {
+    const Axis& axis = axes_.axis[i];
+    const Level& level = level_[i];
+    if (target % level.gcd != 0) {
       return DLBRIDGE_NO;
     }
-    const double radius = Root(left) + 1e-6;
-    if (!(radius < kMaxNodes) || !(Magnitude(centre) < 1e15)) {
-      return DLBRIDGE_UNDECIDED;
+    // Of the last two, no step of one is no step of the other.
+    int64_t low = zero ? (i == 1 ? 1 : 0) : -axis.steps;
+    low = Larger(low, -FloorDivide(level.reach - target, axis.stride));
+    const int64_t high = Smaller(axis.steps, FloorDivide(level.reach + target, axis.stride));
+    int64_t steps = FirstFrom(low, target, level);
+    if (i == 1) {
+      return steps <= high ? DLBRIDGE_YES : DLBRIDGE_NO;
     }
-    const int64_t last = Floor(centre + radius);
-    for (int64_t c = -Floor(radius - centre); c <= last; ++c) {
-      coefficients[level] = c;
-      const double off = static_cast<double>(c) - centre;
-      const DLBridgeAnswer answer =
-          Enumerate(level - 1, used + off * off * norm_[level], coefficients);
+    for (; steps <= high; steps += level.modulus) {
+      if (++choices_ > kMaxChoices) {
+        return DLBRIDGE_UNDECIDED;
+      }
+      const auto answer = Choose(i - 1, target - steps * axis.stride, zero && steps == 0);
       if (answer != DLBRIDGE_NO) {
         return answer;
       }
@@ -395,34 +219,21 @@ class Lattice {
     return DLBRIDGE_NO;
   }
 
-  // Exact, in integers: a vector other than 0 that no extent excludes. One that overflows is
-  // outside.
-  bool IsInBox(const int64_t* coefficients) const {
-    Vector sum = {};
-    bool zero = true;
-    for (int j = 0; j < rank_; ++j) {
-      zero = zero && coefficients[j] == 0;
-      if (!Subtract(&sum, coefficients[j], basis_[j])) {
-        return false;
-      }
-    }
-    for (int i = 0; i < size_; ++i) {
-      if (sum[i] > axes_.axis[i].steps || -sum[i] > axes_.axis[i].steps) {
-        return false;
-      }
-    }
-    return !zero;
+  // The first number of steps from `low` on that leaves the axes before a multiple of their
+  // greatest common divisor.
+  static int64_t FirstFrom(int64_t low, int64_t target, const Level& level) {
+    const int64_t quotient = Modulo(target / level.gcd, level.modulus);
+    const int64_t residue = MultiplyModulo(quotient, level.inverse, level.modulus);
+    return low + Modulo(residue - Modulo(low, level.modulus), level.modulus);
   }
 
+  static int64_t Modulo(int64_t a, int64_t m) { return a % m < 0 ? a % m + m : a % m; }
+  static int64_t Larger(int64_t a, int64_t b) { return a > b ? a : b; }
+  static int64_t Smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+
   const Axes& axes_;
-  const int size_;
-  int rank_ = 0;
-  int nodes_ = 0;
-  Vector basis_[kMaxRank] = {};
-  double inverse_[kMaxLatticeAxes] = {};
-  double star_[kMaxRank][kMaxLatticeAxes] = {};
-  double mu_[kMaxRank][kMaxRank] = {};
-  double norm_[kMaxRank] = {};
+  Level level_[kMaxAxes] = {};
+  int choices_ = 0;
 };
 
 }  // namespace
@@ -446,13 +257,8 @@ DLBridgeAnswer SelfOverlap(int32_t ndim, const int64_t* shape, const int64_t* st
   if (HasEqualStrides(axes) || IsCrowded(axes, reach)) {
     return DLBRIDGE_YES;
   }
-  if (axes.count == 2) {
-    return PairOverlaps(axes.axis[0], axes.axis[1]) ? DLBRIDGE_YES : DLBRIDGE_NO;
-  }
-  if (axes.count > kMaxLatticeAxes) {
-    return DLBRIDGE_UNDECIDED;
-  }
-  return Lattice(axes).HasVectorInBox();
+  SortBySteps(&axes);
+  return reach < kMaxReach ? Search(axes).Run() : DLBRIDGE_UNDECIDED;
 }
 
 }  // namespace dlbridge

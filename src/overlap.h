@@ -9,8 +9,8 @@
 
 namespace dlbridge {
 
-// For a tensor that is not empty and whose count and reach fit 63 bits. Exact up to 4 axes longer
-// than 1; beyond, DLBRIDGE_UNDECIDED where a bounded effort does not tell.
+// For a tensor that is not empty and whose count and reach fit 63 bits. NO and YES are exact;
+// DLBRIDGE_UNDECIDED where a bounded effort does not tell.
 DLBridgeAnswer SelfOverlap(int32_t ndim, const int64_t* shape, const int64_t* strides);
 
 }  // namespace dlbridge

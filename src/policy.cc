@@ -21,18 +21,11 @@ constexpr uint32_t kPermissions =
 
 bool Has(const DLBridgePolicy& policy, uint32_t option) { return (policy.options & option) != 0; }
 
-// A value above those that this library knows comes from a newer caller.
-DLBridgeStatus RefuseEnum(DLBridgeError* error, const char* argument, const char* problem,
-                          int32_t found) {
-  return RefuseValue(error, found < 0 ? DLBRIDGE_ERROR_INVALID_ARGUMENT : DLBRIDGE_ERROR_TOO_NEW,
-                     argument, problem, found);
-}
-
 DLBridgeStatus CheckRanges(const DLBridgePolicy& policy, DLBridgeError* error) {
   if (policy.level < DLBRIDGE_LEVEL_DEFAULT || policy.level > DLBRIDGE_LEVEL_DEVICE) {
     return RefuseEnum(error, "policy.level",
                       "must be STRUCT (1), METADATA (2), DEVICE (3) or 0 for METADATA",
-                      policy.level);
+                      policy.level, DLBRIDGE_LEVEL_DEVICE);
   }
   if (policy.version.major > kMajor) {
     return RefuseVersion(error, "policy.version", "must be of major 0 or 1", policy.version);
@@ -40,11 +33,11 @@ DLBridgeStatus CheckRanges(const DLBridgePolicy& policy, DLBridgeError* error) {
   if (policy.contiguity < DLBRIDGE_CONTIGUITY_ANY ||
       policy.contiguity > DLBRIDGE_CONTIGUITY_C_OR_F) {
     return RefuseEnum(error, "policy.contiguity", "must be ANY (0), C (1), F (2) or C_OR_F (3)",
-                      policy.contiguity);
+                      policy.contiguity, DLBRIDGE_CONTIGUITY_C_OR_F);
   }
   if (policy.alignment != 0 && !IsPowerOfTwo(policy.alignment)) {
     return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "policy.alignment",
-                       "must be 0 or a power of two", static_cast<int64_t>(policy.alignment));
+                       "must be 0 or a power of two", policy.alignment);
   }
   return DLBRIDGE_OK;
 }
@@ -53,7 +46,7 @@ DLBridgeStatus CheckList(const void* list, size_t count, const char* argument,
                          DLBridgeError* error) {
   if (list == nullptr && count != 0) {
     return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, argument,
-                       "must not be NULL with a count that is not 0", static_cast<int64_t>(count));
+                       "must not be NULL with a count that is not 0", count);
   }
   if (list != nullptr && count == 0) {
     return RefuseArgument(error, argument,
@@ -105,8 +98,7 @@ DLBridgeStatus CheckShape(const DLBridgePolicy& policy, DLBridgeError* error) {
 DLBridgeStatus CheckBufferLimit(const DLBridgePolicy& policy, DLBridgeError* error) {
   if (policy.buffer_size != 0 && !Has(policy, DLBRIDGE_POLICY_LIMIT_BUFFER)) {
     return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "policy.buffer_size",
-                       "must be 0 without DLBRIDGE_POLICY_LIMIT_BUFFER",
-                       static_cast<int64_t>(policy.buffer_size));
+                       "must be 0 without DLBRIDGE_POLICY_LIMIT_BUFFER", policy.buffer_size);
   }
   return DLBRIDGE_OK;
 }

@@ -290,10 +290,25 @@ void ReportStatus(DLBridgeError* error, DLBridgeStatus status, const char* subje
          [=](TextWriter* text) { text->String(subject).Character(' ').String(problem); });
 }
 
-DLBridgeStatus RefuseValue(DLBridgeError* error, DLBridgeStatus status, const char* argument,
-                           const char* problem, int64_t found) {
+DLBridgeStatus RefuseSigned(DLBridgeError* error, DLBridgeStatus status, const char* argument,
+                            const char* problem, int64_t found) {
   return Report(error, status, [=](TextWriter* text) {
     text->String(argument).Character(' ').String(problem).String(", found ").Signed(found);
+  });
+}
+
+DLBridgeStatus RefuseUnsigned(DLBridgeError* error, DLBridgeStatus status, const char* argument,
+                              const char* problem, uint64_t found) {
+  return Report(error, status, [=](TextWriter* text) {
+    text->String(argument).Character(' ').String(problem).String(", found ").Unsigned(found);
+  });
+}
+
+DLBridgeStatus RefuseOther(DLBridgeError* error, DLBridgeStatus status, const char* argument,
+                           uint64_t expected, uint64_t found) {
+  return Report(error, status, [=](TextWriter* text) {
+    text->String(argument).String(" must be ").Unsigned(expected);
+    text->String(", found ").Unsigned(found);
   });
 }
 

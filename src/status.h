@@ -4,6 +4,7 @@
 #define DLBRIDGE_SRC_STATUS_H_
 
 #include <cstdint>
+#include <type_traits>
 
 #include "dlbridge/dlbridge.h"
 #include "status_table.h"
@@ -66,9 +67,28 @@ DLBRIDGE_INLINE DLBridgeStatus RefuseMemory(DLBridgeError* error) {
 }
 
 // Rejects an argument with the value that was found: "policy.level must be ..., found 7".
-DLBRIDGE_COLD DLBridgeStatus RefuseValue(DLBridgeError* error, DLBridgeStatus status,
-                                         const char* argument, const char* problem, int64_t found);
-// The same of a device, a dtype and a version.
+DLBRIDGE_COLD DLBridgeStatus RefuseSigned(DLBridgeError* error, DLBridgeStatus status,
+                                          const char* argument, const char* problem, int64_t found);
+DLBRIDGE_COLD DLBridgeStatus RefuseUnsigned(DLBridgeError* error, DLBridgeStatus status,
+                                            const char* argument, const char* problem,
+                                            uint64_t found);
+template <class T>
+DLBRIDGE_INLINE DLBridgeStatus RefuseValue(DLBridgeError* error, DLBridgeStatus status,
+                                           const char* argument, const char* problem, T found) {
+  return std::is_signed<T>::value
+             ? RefuseSigned(error, status, argument, problem, static_cast<int64_t>(found))
+             : RefuseUnsigned(error, status, argument, problem, static_cast<uint64_t>(found));
+}
+// Rejects a number that had to be another one: "spec.fd_count must be 1, found 2".
+DLBRIDGE_COLD DLBridgeStatus RefuseOther(DLBridgeError* error, DLBridgeStatus status,
+                                         const char* argument, uint64_t expected, uint64_t found);
+// The same of an enumeration whose newest value is `most`: a greater one comes from a newer caller.
+DLBRIDGE_INLINE DLBridgeStatus RefuseEnum(DLBridgeError* error, const char* argument,
+                                          const char* problem, int32_t found, int32_t most) {
+  return RefuseValue(error, found > most ? DLBRIDGE_ERROR_TOO_NEW : DLBRIDGE_ERROR_INVALID_ARGUMENT,
+                     argument, problem, found);
+}
+// The same of a device and of a version.
 DLBRIDGE_COLD DLBridgeStatus RefuseDevice(DLBridgeError* error, DLBridgeStatus status,
                                           const char* argument, const char* problem,
                                           const DLDevice& found);
@@ -97,10 +117,11 @@ DLBRIDGE_INLINE DLBridgeStatus CheckOptionBits(uint32_t options, uint32_t known,
 // A reserved field of a struct of fixed size.
 DLBRIDGE_INLINE DLBridgeStatus CheckReserved(uint64_t value, const char* argument,
                                              DLBridgeError* error) {
-  return DLBRIDGE_LIKELY(value == 0) ? DLBRIDGE_OK
-                                     : RefuseValue(error, DLBRIDGE_ERROR_TOO_NEW, argument,
-                                                   "must be zero for this version of the library",
-                                                   static_cast<int64_t>(value));
+  return DLBRIDGE_LIKELY(value == 0)
+             ? DLBRIDGE_OK
+             : RefuseValue(error, DLBRIDGE_ERROR_TOO_NEW, argument,
+                           "must have zero in its reserved field: this library gives it no meaning",
+                           value);
 }
 // The version of a result: of major 1, or {0, 0}.
 DLBRIDGE_INLINE DLBridgeStatus CheckResultVersion(DLPackVersion version, const char* argument,

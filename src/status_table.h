@@ -40,7 +40,7 @@
   X(NDIM_NEGATIVE, ERROR_INVALID_TENSOR, "ndim is negative", "at least 0", "%i",                  \
     "the producer must fix it")                                                                   \
   X(NDIM_LIMIT, ERROR_POLICY, "ndim is outside the limits", "%r", "%i",                           \
-    "reshape it; a policy can set limits of 0 to 64 (DLBRIDGE_POLICY_LIMIT_NDIM)")                \
+    "reshape it; dlbridge supports 0 to 64 axes")                                                 \
   X(SHAPE_NULL, ERROR_INVALID_TENSOR, "shape is NULL", "%i extents", "NULL",                      \
     "the producer must fix it")                                                                   \
   X(STRIDES_NULL, ERROR_INVALID_TENSOR, "strides are NULL in a tensor of DLPack 1.2 or later",    \

@@ -37,16 +37,11 @@ DLBRIDGE_INLINE Subject BorrowedSubject(const DLTensor& tensor, uint64_t flags, 
   return {LoadTensor(tensor), flags, {0, 0}, 0, vouched && (flags & kReadOnly) == 0};
 }
 
-// A label above all releases is as good as the newest: minors only add values.
-constexpr Version VersionOfLabel(uint32_t minor) {
-  return minor < 99 ? kFirstVersioned + minor : kFirstVersioned + 99;
-}
-
 // Only for a tensor of major 1: of another, nothing after `version` may be read.
 DLBRIDGE_INLINE Subject VersionedSubject(const DLManagedTensorVersioned& tensor,
                                          DLPackVersion label) {
   const uint64_t flags = Load(&tensor.flags);
-  return {LoadTensor(tensor.dl_tensor), flags, label, VersionOfLabel(label.minor),
+  return {LoadTensor(tensor.dl_tensor), flags, label, VersionOfMinor(label.minor),
           (flags & kReadOnly) == 0};
 }
 

@@ -50,6 +50,16 @@ constexpr Version SharedVersion(DLPackVersion version) {
                                                           : kNewestVersion;
 }
 
+// A version above all releases is as good as the newest: minors only add values.
+constexpr Version VersionOfMinor(uint32_t minor) {
+  return kFirstVersioned + (minor < 99 ? minor : 99);
+}
+
+// What a consumer of `version`, of major 1 or {0, 0} for the default, reads.
+constexpr Version ReadVersion(DLPackVersion version) {
+  return version.major == 0 ? kDefaultVersion : VersionOfMinor(version.minor);
+}
+
 // The version of a legacy consumer, of major 0; {0, 0} and what is above the last one are the last.
 constexpr Version LegacyVersion(DLPackVersion version) {
   return version.minor != 0 && version.minor < kLegacyVersion ? version.minor : kLegacyVersion;

@@ -30,8 +30,7 @@ DLBRIDGE_INLINE DLBridgeStatus FindNode(const DLManagedTensorVersioned* tensor, 
 DLBridgeStatus FindSharable(const DLManagedTensorVersioned* tensor, Node** out, Subject* subject,
                             DLBridgeError* error) {
   DLBRIDGE_TRY(FindNode(tensor, out, error));
-  *subject = VersionedSubject(*tensor, LoadVersion(tensor->version));
-  return CheckOwned(*out, *subject, error);
+  return LoadVersioned(*tensor, subject, error);
 }
 
 // Shape and strides are one block in every node: one short loop over pairs of numbers.

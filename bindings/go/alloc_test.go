@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls that need no memory of Go's.
+// Calls that allocate no memory in Go.
 
 package dlbridge_test
 
@@ -11,29 +11,38 @@ import (
 
 func TestNoAllocations(t *testing.T) {
 	pointer := static(t).Legacy()
-	legacy := dlbridge.ImportLegacy(pointer)
+	legacy := dlbridge.TakeLegacy(pointer)
 	tensor := upgraded(t)
 	look := must(dlbridge.Read[float32](tensor))(t)
 	defer look.Close()
 	policy := &dlbridge.Policy{Contiguity: dlbridge.ContiguityC,
 		DTypes: []dlbridge.DType{dlbridge.DTypeOf[float32]()}}
+	exact := &dlbridge.Policy{Shape: []int64{2, -1, 4, 5}}
 	shape := []int64{6, 20}
-	options := &dlbridge.ConvertOptions{Flags: dlbridge.ConvertWritable}
+	options := &dlbridge.ConvertOptions{Options: dlbridge.ConvertVouchWritable}
 	var buffer [64]byte
 	for name, call := range map[string]func() error{
 		"validate":           func() error { return legacy.Validate(nil) },
 		"validate by policy": func() error { return legacy.Validate(policy) },
 		"layout":             func() error { _, err := tensor.Layout(); return err },
 		"required version":   func() error { _, err := tensor.RequiredVersion(); return err },
+		"validate by shape":  func() error { return legacy.Validate(exact) },
+		"import": func() error {
+			made, err := dlbridge.Import(pointer, dlbridge.KindLegacy, nil)
+			if err == nil {
+				_ = made.Close()
+			}
+			return err
+		},
 		"upgrade": func() error {
-			made, err := dlbridge.ImportLegacy(pointer).Upgrade(nil)
+			made, err := dlbridge.TakeLegacy(pointer).Upgrade(nil)
 			if err == nil {
 				_ = made.Close()
 			}
 			return err
 		},
 		"upgrade by options": func() error {
-			made, err := dlbridge.ImportLegacy(pointer).Upgrade(options)
+			made, err := dlbridge.TakeLegacy(pointer).Upgrade(options)
 			if err == nil {
 				_ = made.Close()
 			}

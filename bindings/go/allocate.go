@@ -10,15 +10,16 @@ import "C"
 type AllocateSpec struct {
 	Shape     []int64
 	DType     DType
-	Device    Device // The zero value stands for the CPU.
+	Device    Device // The zero value stands for the CPU; another device needs an Allocator.
 	Options   AllocateOptions
 	Alignment uint64 // A power of two; 0: 256.
-	Flags     TensorFlags
-	Version   Version    // Newest DLPack that the consumer speaks.
-	Allocator *Allocator // nil: the system's.
+	// TensorFlags are the DLPack flags of the tensor.
+	TensorFlags TensorFlags
+	Version     Version    // Newest DLPack that the consumer reads; the zero value: 1.3.
+	Allocator   *Allocator // nil: the system's.
 }
 
-// Allocate makes a compact tensor of ours; its bytes are unspecified.
+// Allocate allocates a compact dlbridge-owned tensor; its bytes are unspecified.
 func Allocate(spec AllocateSpec) (*Tensor, error) {
 	number, err := spec.Allocator.begin()
 	if err != nil {
@@ -26,25 +27,17 @@ func Allocate(spec AllocateSpec) (*Tensor, error) {
 	}
 	defer spec.Allocator.end()
 	given := C.godl_new{
-		device:    orCPU(spec.Device).c(),
-		dtype:     spec.DType.c(),
-		options:   C.uint32_t(spec.Options),
-		alignment: C.uint64_t(spec.Alignment),
-		flags:     C.uint64_t(spec.Flags),
-		version:   spec.Version.c(),
-		allocator: number,
+		device:       spec.Device.c(),
+		dtype:        spec.DType.c(),
+		options:      C.uint32_t(spec.Options),
+		alignment:    C.uint64_t(spec.Alignment),
+		tensor_flags: C.uint64_t(spec.TensorFlags),
+		version:      spec.Version.c(),
+		allocator:    number,
 	}
 	result := C.godl_allocate(given, ndimOf(spec.Shape), extents(spec.Shape))
 	if result.status != C.DLBRIDGE_OK {
 		return nil, failure(result)
 	}
 	return newTensor(result), nil
-}
-
-// orCPU is the device, or the CPU where nothing was said: 0 is no device type.
-func orCPU(device Device) Device {
-	if device == (Device{}) {
-		return CPU
-	}
-	return device
 }

@@ -9,12 +9,22 @@ import "C"
 import (
 	"runtime/cgo"
 	"sync"
+	"unsafe"
 )
 
-// Allocator gives memory for tensors, by two functions of Go's.
+// AllocateFunc returns `bytes` (never 0) of memory of device, aligned to alignment (a power of two), or
+// nil. The memory must not be the Go heap's, unless it is pinned. It may be used by work on stream; the
+// zero Stream: by anything from now on. A panic counts as nil; see [OnPanic].
+type AllocateFunc func(device Device, bytes, alignment uint64, stream Stream) unsafe.Pointer
+
+// DeallocateFunc gets the same values back, once, on any thread and possibly much later. The memory is
+// free once work on stream so far is done; the zero Stream: now.
+type DeallocateFunc func(device Device, memory unsafe.Pointer, bytes, alignment uint64, stream Stream)
+
+// Allocator is memory of the caller's choice, given by two Go functions.
 type Allocator struct {
-	allocate   func(device Device, bytes, alignment uint64) uintptr
-	deallocate func(device Device, memory uintptr, bytes, alignment uint64)
+	allocate   AllocateFunc
+	deallocate DeallocateFunc
 
 	mutex  sync.Mutex
 	handle cgo.Handle
@@ -22,29 +32,25 @@ type Allocator struct {
 	closed bool
 }
 
-// NewAllocator makes an allocator of two functions. allocate gets the bytes wanted, never 0, and a
-// power of two; it returns the address of memory of the device that is not the Go heap's (or is
-// pinned), or 0. deallocate gets the same values back, once, on any thread and possibly much later,
-// also after Close. A panic of allocate counts as 0; see [OnPanic].
-func NewAllocator(allocate func(device Device, bytes, alignment uint64) uintptr,
-	deallocate func(device Device, memory uintptr, bytes, alignment uint64)) (*Allocator, error) {
+// NewAllocator makes an allocator of two functions. deallocate may also be called after Close.
+func NewAllocator(allocate AllocateFunc, deallocate DeallocateFunc) (*Allocator, error) {
 	if allocate == nil || deallocate == nil {
-		return nil, invalid("an allocator needs both of its functions")
+		return nil, invalid("NewAllocator: both functions must be set")
 	}
 	a := &Allocator{allocate: allocate, deallocate: deallocate}
 	a.handle = cgo.NewHandle(a)
 	return a, nil
 }
 
-// Blocks is how many blocks are out, and calls under way.
+// Blocks is the number of blocks that are allocated and of calls that are in progress.
 func (a *Allocator) Blocks() int {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
 	return a.users
 }
 
-// Close gives the allocator up: no call takes it any more. What it gave is deallocated by its
-// functions all the same. Closing again does nothing. It always returns nil.
+// Close ends the allocator: no call accepts it from then on. Memory that it gave is still deallocated by
+// its function. Closing again does nothing. It always returns nil.
 func (a *Allocator) Close() error {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
@@ -55,14 +61,14 @@ func (a *Allocator) Close() error {
 	return nil
 }
 
-// forget drops the handle once nobody can come with it any more.
+// forget deletes the handle once C cannot use it any more.
 func (a *Allocator) forget() {
 	if a.closed && a.users == 0 && a.handle != 0 {
 		a.handle.Delete()
 	}
 }
 
-// begin is the number that C calls back with, 0 for no allocator; end must follow.
+// begin returns the handle that C calls back with, 0 for no allocator; end must follow.
 func (a *Allocator) begin() (C.uintptr_t, error) {
 	if a == nil {
 		return 0, nil
@@ -73,7 +79,7 @@ func (a *Allocator) begin() (C.uintptr_t, error) {
 		return 0, ErrClosed
 	}
 	if a.handle == 0 {
-		return 0, invalid("the allocator was not made by NewAllocator")
+		return 0, invalid("allocator: expected one made by NewAllocator")
 	}
 	a.users++
 	return C.uintptr_t(a.handle), nil

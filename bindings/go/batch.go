@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many tensors in one crossing, since a crossing costs more than the work of one.
+// Batches: many tensors in one crossing into C, which costs more than the work on one of them.
 
 package dlbridge
 
@@ -16,15 +16,15 @@ import (
 	"unsafe"
 )
 
-// BatchError is the refusal of a batch.
+// BatchError is the error of a batch.
 type BatchError struct {
-	// Index of the tensor that was refused; -1 where none is to blame.
+	// Index of the tensor that was rejected; -1 where none caused the error.
 	Index int
 	// Err is an *Error, ErrClosed or ErrInUse.
 	Err error
 }
 
-// Error names the tensor and why it was refused.
+// Error has the index and the reason.
 func (e *BatchError) Error() string {
 	if e.Index < 0 {
 		return e.Err.Error()
@@ -32,11 +32,11 @@ func (e *BatchError) Error() string {
 	return fmt.Sprintf("tensor %d of the batch: %v", e.Index, e.Err)
 }
 
-// Unwrap is the refusal itself.
+// Unwrap is the error of the tensor.
 func (e *BatchError) Unwrap() error { return e.Err }
 
-// Batch owns tensors that one call has made, in one piece of memory of Go's, which the garbage
-// collector keeps while one of them is reachable.
+// Batch owns tensors that one call has made. They share one piece of Go's memory, which is kept while
+// any of them is reachable.
 type Batch struct {
 	tensors []Tensor
 }
@@ -44,10 +44,10 @@ type Batch struct {
 // Len is the number of tensors.
 func (b *Batch) Len() int { return len(b.tensors) }
 
-// At is a tensor of the batch, which may be closed or consumed apart from the others.
+// At is a tensor of the batch, which may be closed or consumed on its own.
 func (b *Batch) At(index int) *Tensor { return &b.tensors[index] }
 
-// All goes through the tensors.
+// All iterates over the tensors.
 func (b *Batch) All() iter.Seq2[int, *Tensor] {
 	return func(yield func(int, *Tensor) bool) {
 		for i := range b.tensors {
@@ -58,8 +58,7 @@ func (b *Batch) All() iter.Seq2[int, *Tensor] {
 	}
 }
 
-// Close closes all tensors, in one crossing into C for those that nothing is using; see
-// [Tensor.Close]. It always returns nil.
+// Close closes all tensors, in one crossing into C for those that are not in use; see [Tensor.Close]. It always returns nil.
 func (b *Batch) Close() error {
 	if len(b.tensors) == 0 {
 		return nil
@@ -83,9 +82,9 @@ func (b *Batch) Close() error {
 	return nil
 }
 
-// ImportMany takes over and upgrades the DLManagedTensors at pointers, all or none, in one crossing
-// into C and without an owner for each source. They must be live and the caller's; on any error, a
-// [*BatchError], they still are. ConvertCopy is refused here.
+// ImportMany imports the legacy tensors at pointers, all or none, in one crossing into C. They must be
+// live and the caller's; on any error, a [*BatchError], they still are. A pointer given twice and
+// ConvertCopy are invalid arguments.
 func ImportMany(pointers []unsafe.Pointer, options *ConvertOptions) (*Batch, error) {
 	batch := new(Batch)
 	err := batch.upgrade((*C.uintptr_t)(unsafe.Pointer(unsafe.SliceData(pointers))), len(pointers), options)
@@ -95,9 +94,9 @@ func ImportMany(pointers []unsafe.Pointer, options *ConvertOptions) (*Batch, err
 	return batch, nil
 }
 
-// UpgradeMany upgrades all sources or none, in one crossing into C. Success consumes them all, and
-// the results stand in their order. On any error, a [*BatchError], all are untouched and still to be
-// closed. ConvertCopy is refused here.
+// UpgradeMany upgrades all sources or none, in one crossing into C. Success consumes them all, and the
+// results have their order. On any error, a [*BatchError], all are untouched and still to be closed.
+// ConvertCopy is an invalid argument.
 func UpgradeMany(sources []*Legacy, options *ConvertOptions) (*Batch, error) {
 	batch := new(Batch)
 	var few [64]C.uintptr_t
@@ -118,7 +117,7 @@ func UpgradeMany(sources []*Legacy, options *ConvertOptions) (*Batch, error) {
 
 func takeSource(source *Legacy) error {
 	if source == nil {
-		return invalid("a source is nil")
+		return invalid("sources: expected tensors, found nil")
 	}
 	return source.take()
 }
@@ -131,7 +130,12 @@ func giveBack(sources []*Legacy) {
 
 func (b *Batch) upgrade(from *C.uintptr_t, count int, options *ConvertOptions) error {
 	if options != nil && options.Allocator != nil {
-		return &BatchError{-1, invalid("a batch copies nothing, so it needs no allocator")}
+		return &BatchError{-1, invalid("options: Allocator must be nil, since a batch copies nothing")}
+	}
+	if options != nil {
+		if err := options.Policy.valid(); err != nil {
+			return &BatchError{-1, err}
+		}
 	}
 	var none C.uintptr_t
 	var few [64]C.uintptr_t
@@ -160,38 +164,27 @@ func (b *Batch) upgrade(from *C.uintptr_t, count int, options *ConvertOptions) e
 
 func upgradeMany(from *C.uintptr_t, count int, options *ConvertOptions, to []C.uintptr_t) C.godl_result {
 	if options == nil {
-		return C.godl_upgrade_many(from, C.size_t(count), 0, nil, nil, nil, &to[0])
+		return C.godl_upgrade_many(from, C.size_t(count), 0, nil, C.godl_lists{}, &to[0])
 	}
 	if options.Policy != nil && options.Policy.Level == LevelDevice {
 		return upgradeManyDevice(unsafe.Slice(from, count), options, to)
 	}
-	given := C.godl_options{
-		flags:        C.uint32_t(options.Flags),
-		version:      options.Version.c(),
-		source_flags: C.uint64_t(options.SourceFlags),
-		policy:       options.Policy.c(),
-	}
-	return C.godl_upgrade_many(from, C.size_t(count), 1, &given, options.Policy.devices(),
-		options.Policy.dtypes(), &to[0])
+	given := options.c()
+	return C.godl_upgrade_many(from, C.size_t(count), 1, &given, options.Policy.lists(), &to[0])
 }
 
-// upgradeManyDevice asks drivers, which may run callbacks of Go's: all that C gets is on the heap.
+// upgradeManyDevice asks drivers, which may run Go callbacks: everything that C gets is on the heap.
 func upgradeManyDevice(from []C.uintptr_t, options *ConvertOptions, to []C.uintptr_t) C.godl_result {
-	given := C.godl_options{
-		flags:        C.uint32_t(options.Flags),
-		version:      options.Version.c(),
-		source_flags: C.uint64_t(options.SourceFlags),
-		policy:       options.Policy.c(),
-	}
+	given := options.c()
 	numbers := append(make([]C.uintptr_t, 0, 2*len(to)), from...)
 	outs := numbers[len(from) : len(from)+len(to)]
 	result := C.godl_upgrade_many_device(unsafe.SliceData(numbers), C.size_t(len(from)), 1, &given,
-		options.Policy.devices(), options.Policy.dtypes(), &outs[0])
+		options.Policy.lists(), &outs[0])
 	copy(to, outs)
 	return result
 }
 
-// What C sees of an owner is what it is.
+// A batch is an array of godl_owner in C.
 var (
 	_ = [1]struct{}{}[unsafe.Sizeof(Tensor{})-C.sizeof_godl_owner]
 	_ = [1]struct{}{}[unsafe.Offsetof(owner{}.state)-unsafe.Offsetof(C.godl_owner{}.state)]

@@ -19,7 +19,7 @@ func batch(t *testing.T, count int) ([]*ctest.Producer, []*dlbridge.Legacy) {
 	for range count {
 		p := producer(t)
 		producers = append(producers, p)
-		sources = append(sources, dlbridge.ImportLegacy(p.Legacy()))
+		sources = append(sources, dlbridge.TakeLegacy(p.Legacy()))
 	}
 	return producers, sources
 }
@@ -28,12 +28,12 @@ func TestUpgradeMany(t *testing.T) {
 	for _, count := range []int{0, 1, 64, 65, 200} {
 		_, sources := batch(t, count)
 		tensors := must(dlbridge.UpgradeMany(sources, &dlbridge.ConvertOptions{
-			Flags: dlbridge.ConvertWritable}))(t)
+			Options: dlbridge.ConvertVouchWritable}))(t)
 		if tensors.Len() != count {
 			t.Fatal(tensors.Len())
 		}
 		for _, tensor := range tensors.All() {
-			if err := tensor.Validate(&dlbridge.Policy{Flags: dlbridge.PolicyRequireWritable}); err != nil {
+			if err := tensor.Validate(&dlbridge.Policy{Options: dlbridge.PolicyRequireWritable}); err != nil {
 				t.Error(err)
 			}
 		}
@@ -58,12 +58,18 @@ func TestImportMany(t *testing.T) {
 	_, err := dlbridge.ImportMany(pointers, nil)
 	isError(t, err, dlbridge.RuleNDimNegative)
 	producers[69].SetNDim(2)
+	_, err = dlbridge.ImportMany([]unsafe.Pointer{pointers[0], pointers[1], pointers[0]}, nil)
+	isError(t, err, dlbridge.StatusInvalidArgument)
+	var failure *dlbridge.BatchError
+	if !errors.As(err, &failure) || failure.Index != 2 {
+		t.Error(err)
+	}
 	tensors := must(dlbridge.ImportMany(pointers, nil))(t)
 	_ = tensors.At(1).Close() // apart from the others
-	legacy := must(tensors.At(2).Downgrade(&dlbridge.ConvertOptions{Flags: dlbridge.ConvertDropReadOnly}))(t)
+	legacy := must(tensors.At(2).Downgrade(&dlbridge.ConvertOptions{Options: dlbridge.ConvertDropReadOnly}))(t)
 	_ = tensors.Close()
 	if producers[1].Deletes() != 1 || producers[2].Deletes() != 0 || producers[3].Deletes() != 1 {
-		t.Error("released what was not the batch's any more")
+		t.Error("released a tensor that the batch no longer owned")
 	}
 	_ = legacy.Close()
 	if empty := must(dlbridge.ImportMany(nil, nil))(t); empty.Len() != 0 || empty.Close() != nil {
@@ -93,30 +99,30 @@ func TestDeleterThatClosesItsBatch(t *testing.T) {
 	}
 }
 
-func TestUpgradeManyRefusesAll(t *testing.T) {
+func TestUpgradeManyRejectsAll(t *testing.T) {
 	producers, sources := batch(t, 3)
 	producers[1].SetNDim(-1)
 	_, err := dlbridge.UpgradeMany(sources, nil)
 	isError(t, err, dlbridge.StatusInvalidTensor, dlbridge.RuleNDimNegative)
-	var refusal *dlbridge.BatchError
-	if !errors.As(err, &refusal) || refusal.Index != 1 || refusal.Error() == "" {
+	var failure *dlbridge.BatchError
+	if !errors.As(err, &failure) || failure.Index != 1 || failure.Error() == "" {
 		t.Error(err)
 	}
 	producers[1].SetNDim(2)
 	_, err = dlbridge.UpgradeMany([]*dlbridge.Legacy{sources[0], sources[0]}, nil)
 	isError(t, err, dlbridge.ErrClosed)
-	_, err = dlbridge.UpgradeMany(sources, &dlbridge.ConvertOptions{Flags: dlbridge.ConvertCopy})
+	_, err = dlbridge.UpgradeMany(sources, &dlbridge.ConvertOptions{Options: dlbridge.ConvertCopy})
 	isError(t, err, dlbridge.StatusInvalidArgument)
 	allocator := must(dlbridge.NewAllocator(
-		func(dlbridge.Device, uint64, uint64) uintptr { return 0 },
-		func(dlbridge.Device, uintptr, uint64, uint64) {}))(t)
+		func(dlbridge.Device, uint64, uint64, dlbridge.Stream) unsafe.Pointer { return nil },
+		func(dlbridge.Device, unsafe.Pointer, uint64, uint64, dlbridge.Stream) {}))(t)
 	_, err = dlbridge.UpgradeMany(sources, &dlbridge.ConvertOptions{Allocator: allocator})
 	isError(t, err, dlbridge.StatusInvalidArgument)
 	tensors := must(dlbridge.UpgradeMany(sources, nil))(t)
 	look := must(dlbridge.Read[float32](tensors.At(2)))(t)
 	_ = tensors.Close()
 	if producers[0].Deletes() != 1 || producers[2].Deletes() != 0 || look.At(0, 1) != 1 {
-		t.Error("what is read was released, or what is not was not")
+		t.Error("released a tensor in use, or kept one that is not")
 	}
 	_ = look.Close()
 }
@@ -136,11 +142,11 @@ func TestCloseOfABatchByTheCollector(t *testing.T) {
 func TestStorage(t *testing.T) {
 	storage := must(dlbridge.NewStorage(dlbridge.StorageSize(2)))(t)
 	for range 2 {
-		tensor := must(dlbridge.ImportLegacy(producer(t).Legacy()).UpgradeInto(storage, nil))(t)
+		tensor := must(dlbridge.TakeLegacy(producer(t).Legacy()).UpgradeInto(storage, nil))(t)
 		if !storage.InUse() {
 			t.Error("not in use")
 		}
-		second := dlbridge.ImportLegacy(producer(t).Legacy())
+		second := dlbridge.TakeLegacy(producer(t).Legacy())
 		_, err := second.UpgradeInto(storage, nil)
 		isError(t, err, dlbridge.ErrInUse)
 		_ = second.Close()
@@ -152,7 +158,7 @@ func TestStorage(t *testing.T) {
 		}
 	}
 	_, _ = storage.Close(), storage.Close()
-	third := dlbridge.ImportLegacy(producer(t).Legacy())
+	third := dlbridge.TakeLegacy(producer(t).Legacy())
 	_, err := third.UpgradeInto(storage, nil)
 	isError(t, err, dlbridge.ErrClosed)
 	_ = third.Close()
@@ -163,7 +169,7 @@ func TestStorage(t *testing.T) {
 
 func TestStorageClosedBeforeItsTensor(t *testing.T) {
 	storage := must(dlbridge.NewStorage(dlbridge.StorageSize(2)))(t)
-	tensor := must(dlbridge.ImportLegacy(producer(t).Legacy()).UpgradeInto(storage, nil))(t)
+	tensor := must(dlbridge.TakeLegacy(producer(t).Legacy()).UpgradeInto(storage, nil))(t)
 	_ = storage.Close()
 	if err := tensor.Validate(nil); err != nil {
 		t.Error(err)
@@ -174,11 +180,11 @@ func TestStorageClosedBeforeItsTensor(t *testing.T) {
 func TestStorageTooSmall(t *testing.T) {
 	storage := must(dlbridge.NewStorage(8))(t)
 	defer storage.Close()
-	legacy := dlbridge.ImportLegacy(producer(t).Legacy())
+	legacy := dlbridge.TakeLegacy(producer(t).Legacy())
 	_, err := legacy.UpgradeInto(storage, &dlbridge.ConvertOptions{})
 	isError(t, err, dlbridge.StatusBufferTooSmall)
 	if storage.InUse() {
-		t.Error("in use after a refusal")
+		t.Error("in use after an error")
 	}
 	_ = legacy.Close()
 	_, err = dlbridge.NewStorage(-1)
@@ -227,14 +233,14 @@ func TestUpgradeManyOfNilOrTheSameTwice(t *testing.T) {
 	_, err := dlbridge.UpgradeMany([]*dlbridge.Legacy{sources[0], nil}, nil)
 	isError(t, err, dlbridge.StatusInvalidArgument)
 	_, err = dlbridge.UpgradeMany([]*dlbridge.Legacy{sources[0], sources[1], sources[0]}, nil)
-	var refusal *dlbridge.BatchError
-	if !errors.As(err, &refusal) || refusal.Index != 2 {
+	var failure *dlbridge.BatchError
+	if !errors.As(err, &failure) || failure.Index != 2 {
 		t.Error(err)
 	}
 	_ = must(dlbridge.UpgradeMany(sources, nil))(t).Close()
 }
 
-// A deleter that runs within an upgrade into storage may look at the storage.
+// A deleter that runs within an upgrade into storage may query the storage.
 func TestStorageWhileItsUpgradeReleases(t *testing.T) {
 	storage := must(dlbridge.NewStorage(8))(t)
 	defer storage.Close()

@@ -3,8 +3,8 @@
 # Measures the Go binding beside the same work in C, in one run: bench.sh [COUNT]
 #
 # Prints benchstat's table, then medians and minima as multiples (x) of malloc+free of 128 bytes.
-# DLBRIDGE_PREFIX is the folder where the shared library is installed. The figures of a machine that
-# does other work are worth little: the minima of many runs are the best it has.
+# DLBRIDGE_PREFIX is the folder where the shared library is installed. On a busy machine
+# only the minima of many runs are meaningful.
 set -euo pipefail
 
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

@@ -14,7 +14,7 @@ import (
 	"dlbridge/bindings/go/internal/ctest"
 )
 
-// static is a tensor of four axes that has no deleter, so that it can be taken over again and again.
+// static is a tensor of four axes without a deleter, so that it can be imported again and again.
 func static(t testing.TB) *ctest.Producer {
 	p := newStatic()
 	t.Cleanup(p.Free)
@@ -27,7 +27,7 @@ func newStatic() *ctest.Producer {
 }
 
 func upgraded(t testing.TB) *dlbridge.Tensor {
-	tensor := must(dlbridge.ImportLegacy(static(t).Legacy()).Upgrade(nil))(t)
+	tensor := must(dlbridge.TakeLegacy(static(t).Legacy()).Upgrade(nil))(t)
 	t.Cleanup(func() { _ = tensor.Close() })
 	return tensor
 }
@@ -49,7 +49,7 @@ func BenchmarkValidateInC(b *testing.B) {
 }
 
 func BenchmarkValidate(b *testing.B) {
-	legacy := dlbridge.ImportLegacy(static(b).Legacy())
+	legacy := dlbridge.TakeLegacy(static(b).Legacy())
 	b.ReportAllocs()
 	for b.Loop() {
 		if err := legacy.Validate(nil); err != nil {
@@ -59,7 +59,7 @@ func BenchmarkValidate(b *testing.B) {
 }
 
 func BenchmarkValidateByPolicy(b *testing.B) {
-	legacy := dlbridge.ImportLegacy(static(b).Legacy())
+	legacy := dlbridge.TakeLegacy(static(b).Legacy())
 	policy := &dlbridge.Policy{Contiguity: dlbridge.ContiguityC,
 		DTypes: []dlbridge.DType{dlbridge.DTypeOf[float32]()}}
 	b.ReportAllocs()
@@ -70,18 +70,12 @@ func BenchmarkValidateByPolicy(b *testing.B) {
 	}
 }
 
-func BenchmarkUpgradeInC(b *testing.B) {
-	p := static(b)
-	b.ResetTimer()
-	ctest.RepeatUpgrade(p.Legacy(), b.N)
-}
-
-// What is made and closed in one function needs no memory of Go's.
-func BenchmarkUpgradeClose(b *testing.B) {
+// A tensor that is made and closed in one function needs no memory in Go.
+func BenchmarkImportClose(b *testing.B) {
 	pointer := static(b).Legacy()
 	b.ReportAllocs()
 	for b.Loop() {
-		tensor, err := dlbridge.ImportLegacy(pointer).Upgrade(nil)
+		tensor, err := dlbridge.Import(pointer, dlbridge.KindLegacy, nil)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -89,13 +83,31 @@ func BenchmarkUpgradeClose(b *testing.B) {
 	}
 }
 
-// What outlives the function that made it is the garbage collector's.
+func BenchmarkUpgradeInC(b *testing.B) {
+	p := static(b)
+	b.ResetTimer()
+	ctest.RepeatUpgrade(p.Legacy(), b.N)
+}
+
+func BenchmarkUpgradeClose(b *testing.B) {
+	pointer := static(b).Legacy()
+	b.ReportAllocs()
+	for b.Loop() {
+		tensor, err := dlbridge.TakeLegacy(pointer).Upgrade(nil)
+		if err != nil {
+			b.Fatal(err)
+		}
+		_ = tensor.Close()
+	}
+}
+
+// A tensor that outlives the function that made it is allocated.
 func BenchmarkUpgradeCloseEscaping(b *testing.B) {
 	pointer := static(b).Legacy()
 	b.ReportAllocs()
 	for b.Loop() {
 		var err error
-		if escaped, err = dlbridge.ImportLegacy(pointer).Upgrade(nil); err != nil {
+		if escaped, err = dlbridge.TakeLegacy(pointer).Upgrade(nil); err != nil {
 			b.Fatal(err)
 		}
 		_ = escaped.Close()
@@ -104,14 +116,14 @@ func BenchmarkUpgradeCloseEscaping(b *testing.B) {
 
 var escaped *dlbridge.Tensor
 
-// The collector is done after the benchmark, so its source stays for ever.
+// The collector finishes after the benchmark, so the source is never freed.
 var forever = sync.OnceValue(newStatic)
 
 func BenchmarkUpgradeAutoClose(b *testing.B) {
 	pointer := forever().Legacy()
 	b.ReportAllocs()
 	for b.Loop() {
-		tensor, err := dlbridge.ImportLegacy(pointer).Upgrade(nil)
+		tensor, err := dlbridge.TakeLegacy(pointer).Upgrade(nil)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -164,7 +176,7 @@ func BenchmarkUpgradeMany64(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		for i, pointer := range pointers {
-			sources[i] = dlbridge.ImportLegacy(pointer)
+			sources[i] = dlbridge.TakeLegacy(pointer)
 		}
 		began := time.Now()
 		tensors, err := dlbridge.UpgradeMany(sources, nil)
@@ -227,7 +239,7 @@ func BenchmarkReadOpenClose(b *testing.B) {
 	}
 }
 
-// large is a look at 2^20 elements.
+// large has 2^20 elements.
 func large(b *testing.B) *dlbridge.Elements[float32] {
 	tensor := must(dlbridge.FromSlice(make([]float32, 1<<20), dlbridge.LendSpec{
 		Shape: []int64{1 << 10, 1 << 10}}))(b)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Go calls: each function is one crossing. Pointers to C memory cross as integers, which cgo
-// need not check; errors live on the C stack and are copied only where a call fails.
+// The functions that Go calls, each in one crossing. Pointers to C memory cross as integers, which
+// cgo does not check. Errors live on the C stack and are copied only when a call fails.
 #ifndef DLBRIDGE_GO_BRIDGE_H_
 #define DLBRIDGE_GO_BRIDGE_H_
 
@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// What every call that can fail gives back. `error` is malloc's and the caller's; NULL where the
-// call succeeded or nothing was left for it.
+// The outcome of a call that can fail. The caller frees `error`, which is NULL after success and
+// where malloc failed.
 typedef struct godl_result {
   uintptr_t value;
   DLBridgeError* error;
@@ -20,26 +20,33 @@ typedef struct godl_result {
   int32_t axis;
 } godl_result;
 
-// A DLBridgePolicy without its pointers, so that it may lie in Go's memory.
+// A DLBridgePolicy without pointers, so that it may lie in Go's memory.
 typedef struct godl_policy {
   int32_t given;  // 0: the default policy
   int32_t level;
   DLPackVersion version;
-  uint32_t flags;
-  int32_t max_ndim;
+  uint32_t options;
   int32_t contiguity;
+  int32_t min_ndim;
+  int32_t max_ndim;
   int32_t device_count;  // -1: NULL
   int32_t dtype_count;   // -1: NULL
-  int32_t padding;
   uint64_t alignment;
   uint64_t buffer_size;
 } godl_policy;
 
-// The same of DLBridgeConvertOptions. `allocator` is the number that Go knows an allocator by.
+// The lists of a policy. `shape` has `max_ndim` entries, or is NULL.
+typedef struct godl_lists {
+  const DLDevice* devices;
+  const DLDataType* dtypes;
+  const int64_t* shape;
+} godl_lists;
+
+// A DLBridgeConvertOptions without pointers. `allocator` is the handle of an allocator in Go.
 typedef struct godl_options {
-  uint32_t flags;
+  uint32_t options;
   DLPackVersion version;
-  uint64_t source_flags;
+  uint64_t tensor_flags;
   uintptr_t allocator;
   godl_policy policy;
 } godl_options;
@@ -56,26 +63,27 @@ static inline godl_result godl_finish(DLBridgeStatus status, const DLBridgeError
   return result;
 }
 
-// A list that is empty and not NULL needs an address, whatever it is.
-static inline void godl_fill_policy(const godl_policy* given, const DLDevice* devices,
-                                    const DLDataType* dtypes, DLBridgePolicy* out) {
+// An empty list that is not NULL gets an address, so that the library rejects it.
+static inline void godl_fill_policy(const godl_policy* given, godl_lists lists,
+                                    DLBridgePolicy* out) {
   static const DLDevice no_device;
   static const DLDataType no_dtype;
-  const DLBridgePolicy init = DLBRIDGE_POLICY_INIT;
-  *out = init;
-  out->level = given->level;
+  *out = dlbridge_policy_init();
+  out->options = given->options;
   out->version = given->version;
-  out->flags = given->flags;
-  out->max_ndim = given->max_ndim;
+  out->level = given->level;
   out->contiguity = given->contiguity;
+  out->min_ndim = given->min_ndim;
+  out->max_ndim = given->max_ndim;
   out->alignment = given->alignment;
   out->buffer_size = given->buffer_size;
+  out->shape = lists.shape;
   if (given->device_count >= 0) {
-    out->devices = given->device_count > 0 ? devices : &no_device;
+    out->devices = given->device_count > 0 ? lists.devices : &no_device;
     out->device_count = (size_t)given->device_count;
   }
   if (given->dtype_count >= 0) {
-    out->dtypes = given->dtype_count > 0 ? dtypes : &no_dtype;
+    out->dtypes = given->dtype_count > 0 ? lists.dtypes : &no_dtype;
     out->dtype_count = (size_t)given->dtype_count;
   }
 }
@@ -95,53 +103,46 @@ static inline DLBridgeStatus godl_validate_kind(uintptr_t tensor, DLBridgeKind k
   }
 }
 
-// By the default policy.
+// Validates by the default policy.
 static inline godl_result godl_check(uintptr_t tensor, DLBridgeKind kind, uint64_t flags) {
   DLBridgeError error;
-  dlbridge_error_init(&error);
   return godl_finish(godl_validate_kind(tensor, kind, flags, NULL, &error), &error, 0);
 }
 
 static inline godl_result godl_validate(uintptr_t tensor, DLBridgeKind kind, uint64_t flags,
-                                        const godl_policy* given, const DLDevice* devices,
-                                        const DLDataType* dtypes) {
+                                        const godl_policy* given, godl_lists lists) {
   DLBridgeError error;
   DLBridgePolicy policy;
-  dlbridge_error_init(&error);
-  godl_fill_policy(given, devices, dtypes, &policy);
+  godl_fill_policy(given, lists, &policy);
   return godl_finish(godl_validate_kind(tensor, kind, flags, &policy, &error), &error, 0);
 }
 
-// The same where the policy asks drivers: the last use of a context of Go's may end meanwhile, and
-// its callback run. A name of its own, since Go is told of the other that nothing calls back.
+// The same for a policy that asks drivers. A context may then end, whose release callback is in Go;
+// godl_validate is declared to call nothing back.
 static inline godl_result godl_validate_device(uintptr_t tensor, DLBridgeKind kind, uint64_t flags,
-                                               const godl_policy* given, const DLDevice* devices,
-                                               const DLDataType* dtypes) {
-  return godl_validate(tensor, kind, flags, given, devices, dtypes);
+                                               const godl_policy* given, godl_lists lists) {
+  return godl_validate(tensor, kind, flags, given, lists);
 }
 
 // Reports up to `capacity` findings; `value` is how many there are.
 static inline godl_result godl_diagnose(uintptr_t tensor, DLBridgeKind kind, uint64_t flags,
-                                        const godl_policy* given, const DLDevice* devices,
-                                        const DLDataType* dtypes, DLBridgeFinding* findings,
-                                        size_t capacity) {
+                                        const godl_policy* given, godl_lists lists,
+                                        DLBridgeFinding* findings, size_t capacity) {
   DLBridgeError error;
   DLBridgePolicy policy;
   size_t count = 0;
-  dlbridge_error_init(&error);
-  if (given->given) godl_fill_policy(given, devices, dtypes, &policy);
+  if (given->given) godl_fill_policy(given, lists, &policy);
   const DLBridgeStatus status =
-      dlbridge_diagnose((const void*)tensor, kind, kind == DLBRIDGE_KIND_BARE ? flags : 0,
+      dlbridge_diagnose((const void*)tensor, kind, kind == DLBRIDGE_KIND_BORROWED ? flags : 0,
                         given->given ? &policy : NULL, findings, capacity, &count, &error);
   return godl_finish(status, &error, count);
 }
 
 // ------------------------------------------------------------------------------------ describe
 
-// The bare tensor inside, and its flags; NULL where the struct is of another major, whose inside
-// nobody here can read.
+// The DLTensor of a struct and its flags; NULL for another major version, whose layout is unknown.
 static inline const DLTensor* godl_inside(uintptr_t tensor, DLBridgeKind kind, uint64_t* flags) {
-  if (kind == DLBRIDGE_KIND_BARE || tensor == 0) return (const DLTensor*)tensor;
+  if (kind == DLBRIDGE_KIND_BORROWED || tensor == 0) return (const DLTensor*)tensor;
   if (kind == DLBRIDGE_KIND_LEGACY) {
     *flags = 0;
     return &((const DLManagedTensor*)tensor)->dl_tensor;
@@ -152,7 +153,7 @@ static inline const DLTensor* godl_inside(uintptr_t tensor, DLBridgeKind kind, u
   return &versioned->dl_tensor;
 }
 
-// The error of a tensor of another major, as validation words it.
+// The error for a tensor of another major version.
 static inline godl_result godl_other_major(uintptr_t tensor) {
   return godl_check(tensor, DLBRIDGE_KIND_VERSIONED, 0);
 }
@@ -162,8 +163,7 @@ static inline godl_result godl_layout(uintptr_t tensor, DLBridgeKind kind, uint6
   DLBridgeError error;
   const DLTensor* inside = godl_inside(tensor, kind, &flags);
   if (inside == NULL && tensor != 0) return godl_other_major(tensor);
-  dlbridge_error_init(&error);
-  out->struct_size = (uint32_t)sizeof *out;
+  *out = dlbridge_layout_init();
   return godl_finish(dlbridge_layout(inside, flags, out, &error), &error, 0);
 }
 
@@ -173,7 +173,6 @@ static inline godl_result godl_tensor_format(uintptr_t tensor, DLBridgeKind kind
   size_t length = 0;
   const DLTensor* inside = godl_inside(tensor, kind, &flags);
   if (inside == NULL && tensor != 0) return godl_other_major(tensor);
-  dlbridge_error_init(&error);
   const DLBridgeStatus status =
       dlbridge_tensor_format(inside, flags, buffer, size, &length, &error);
   return godl_finish(status, &error, length);
@@ -184,47 +183,41 @@ static inline godl_result godl_required_version(uintptr_t tensor, DLBridgeKind k
   DLBridgeError error;
   const DLTensor* inside = godl_inside(tensor, kind, &flags);
   if (inside == NULL && tensor != 0) return godl_other_major(tensor);
-  dlbridge_error_init(&error);
   return godl_finish(dlbridge_required_version(inside, flags, out, &error), &error, 0);
 }
 
 static inline godl_result godl_dtype_format(DLDataType dtype, char* buffer, size_t size) {
   DLBridgeError error;
   size_t length = 0;
-  dlbridge_error_init(&error);
   const DLBridgeStatus status = dlbridge_dtype_format(dtype, buffer, size, &length, &error);
   return godl_finish(status, &error, length);
 }
 
 static inline godl_result godl_dtype_parse(const char* text, size_t length, DLDataType* out) {
   DLBridgeError error;
-  dlbridge_error_init(&error);
   return godl_finish(dlbridge_dtype_parse(text, length, out, &error), &error, 0);
 }
 
 static inline godl_result godl_device_format(DLDevice device, char* buffer, size_t size) {
   DLBridgeError error;
   size_t length = 0;
-  dlbridge_error_init(&error);
   const DLBridgeStatus status = dlbridge_device_format(device, buffer, size, &length, &error);
   return godl_finish(status, &error, length);
 }
 
 static inline godl_result godl_device_parse(const char* text, size_t length, DLDevice* out) {
   DLBridgeError error;
-  dlbridge_error_init(&error);
   return godl_finish(dlbridge_device_parse(text, length, out, &error), &error, 0);
 }
 
 // ------------------------------------------------------------------------------------- convert
 
-// A DLBridgeContextEntry without its pointers, which are numbers of Go's that a stack of Go's must
-// not take for pointers.
+// A DLBridgeContextEntry without pointers: a handle of Go in its place could be mistaken for one.
 typedef struct godl_context {
   DLBridgeBackend backend;
   DLDevice device;
   int32_t queue_kind;
-  uint32_t flags;
+  uint32_t properties;
   uint64_t id;
   uint64_t platform;
   uint64_t native_device;
@@ -233,46 +226,55 @@ typedef struct godl_context {
   uint8_t uuid[16];
 } godl_context;
 
-// Hooks of Go's: bridge.c has the functions that the library calls, and they call the ones that Go
-// exports. All are hidden, so that two plugins in Go never reach each other's.
+// Callbacks: bridge.c defines the functions that the library calls, and they call the exported Go
+// functions. All are hidden, so that two Go plugins in one process keep their own.
 #define GODL_HIDDEN __attribute__((visibility("hidden")))
 GODL_HIDDEN void* godl_hook_allocate(void* context, DLDevice device, uint64_t bytes,
-                                     uint64_t alignment);
+                                     uint64_t alignment, const DLBridgeStream* stream);
 GODL_HIDDEN void godl_hook_deallocate(void* context, DLDevice device, void* memory, uint64_t bytes,
-                                      uint64_t alignment);
-GODL_HIDDEN void godl_hook_release(void* context, DLBridgeBuffer buffer);
-GODL_HIDDEN void godl_hook_context(void* user, const DLBridgeContextEntry* entry);
+                                      uint64_t alignment, const DLBridgeStream* stream);
+GODL_HIDDEN void godl_hook_release(void* context, const DLBridgeBuffer* buffer,
+                                   const DLBridgeStream* stream);
+GODL_HIDDEN void godl_hook_context(void* context, const DLBridgeContextEntry* entry);
 GODL_HIDDEN extern uintptr_t dlbridgeGoAllocate(uintptr_t number, DLDevice device, uint64_t bytes,
-                                                uint64_t alignment);
+                                                uint64_t alignment, DLBridgeStream stream);
 GODL_HIDDEN extern void dlbridgeGoDeallocate(uintptr_t number, DLDevice device, uintptr_t memory,
-                                             uint64_t bytes, uint64_t alignment);
-GODL_HIDDEN extern void dlbridgeGoRelease(uintptr_t number, DLBridgeBuffer buffer);
+                                             uint64_t bytes, uint64_t alignment,
+                                             DLBridgeStream stream);
+GODL_HIDDEN extern void dlbridgeGoRelease(uintptr_t number, DLBridgeBuffer buffer,
+                                          DLBridgeStream stream);
 GODL_HIDDEN extern void dlbridgeGoContext(uintptr_t number, godl_context entry);
 
+// The stream of a callback; all zero for NULL.
+static inline DLBridgeStream godl_stream_of(const DLBridgeStream* stream) {
+  DLBridgeStream none;
+  memset(&none, 0, sizeof none);
+  return stream != NULL ? *stream : none;
+}
+
 static inline DLBridgeAllocator godl_allocator(uintptr_t number) {
-  DLBridgeAllocator allocator = DLBRIDGE_ALLOCATOR_INIT;
+  DLBridgeAllocator allocator = dlbridge_allocator_init();
   allocator.context = (void*)number;
   allocator.allocate = godl_hook_allocate;
   allocator.deallocate = godl_hook_deallocate;
   return allocator;
 }
 
-// What a converter is given: options, and what they point to.
+// Options, and the structs that they point to.
 typedef struct godl_filled_options {
   DLBridgeConvertOptions options;
   DLBridgePolicy policy;
   DLBridgeAllocator allocator;
 } godl_filled_options;
 
-static inline void godl_fill_options(const godl_options* given, const DLDevice* devices,
-                                     const DLDataType* dtypes, godl_filled_options* out) {
-  const DLBridgeConvertOptions init = DLBRIDGE_CONVERT_OPTIONS_INIT;
-  out->options = init;
-  out->options.flags = given->flags;
+static inline void godl_fill_options(const godl_options* given, godl_lists lists,
+                                     godl_filled_options* out) {
+  out->options = dlbridge_convert_options_init();
+  out->options.options = given->options;
   out->options.version = given->version;
-  out->options.source_flags = given->source_flags;
+  out->options.tensor_flags = given->tensor_flags;
   if (given->policy.given) {
-    godl_fill_policy(&given->policy, devices, dtypes, &out->policy);
+    godl_fill_policy(&given->policy, lists, &out->policy);
     out->options.policy = &out->policy;
   }
   if (given->allocator != 0) {
@@ -281,37 +283,64 @@ static inline void godl_fill_options(const godl_options* given, const DLDevice* 
   }
 }
 
+static inline godl_result godl_import_plain(uintptr_t tensor, DLBridgeKind kind) {
+  DLBridgeError error;
+  DLManagedTensorVersioned* out = NULL;
+  const DLBridgeStatus status = dlbridge_import((void*)tensor, kind, NULL, &out, &error);
+  return godl_finish(status, &error, (uintptr_t)out);
+}
+
+static inline godl_result godl_import(uintptr_t tensor, DLBridgeKind kind, godl_options given,
+                                      godl_lists lists) {
+  DLBridgeError error;
+  godl_filled_options filled;
+  DLManagedTensorVersioned* out = NULL;
+  godl_fill_options(&given, lists, &filled);
+  const DLBridgeStatus status = dlbridge_import((void*)tensor, kind, &filled.options, &out, &error);
+  return godl_finish(status, &error, (uintptr_t)out);
+}
+
+// `extra` is the kind of the result.
+static inline godl_result godl_export(uintptr_t tensor, DLBridgeKind kind, DLPackVersion target,
+                                      int32_t given_any, godl_options given, godl_lists lists) {
+  DLBridgeError error;
+  godl_filled_options filled;
+  void* out = NULL;
+  DLBridgeKind out_kind = DLBRIDGE_KIND_UNKNOWN;
+  godl_fill_options(&given, lists, &filled);
+  const DLBridgeStatus status = dlbridge_export(
+      (void*)tensor, kind, target, given_any ? &filled.options : NULL, &out, &out_kind, &error);
+  godl_result result = godl_finish(status, &error, (uintptr_t)out);
+  result.extra = out_kind;
+  return result;
+}
+
 static inline godl_result godl_upgrade_plain(uintptr_t source) {
   DLBridgeError error;
   DLManagedTensorVersioned* out = NULL;
-  dlbridge_error_init(&error);
   const DLBridgeStatus status = dlbridge_upgrade((DLManagedTensor*)source, NULL, &out, &error);
   return godl_finish(status, &error, (uintptr_t)out);
 }
 
-static inline godl_result godl_upgrade(uintptr_t source, godl_options given,
-                                       const DLDevice* devices, const DLDataType* dtypes) {
+static inline godl_result godl_upgrade(uintptr_t source, godl_options given, godl_lists lists) {
   DLBridgeError error;
   godl_filled_options filled;
   DLManagedTensorVersioned* out = NULL;
-  dlbridge_error_init(&error);
-  godl_fill_options(&given, devices, dtypes, &filled);
+  godl_fill_options(&given, lists, &filled);
   const DLBridgeStatus status =
       dlbridge_upgrade((DLManagedTensor*)source, &filled.options, &out, &error);
   return godl_finish(status, &error, (uintptr_t)out);
 }
 
-// `sources` and `outs` are numbers, so that Go need not look through them. `value`: who was
-// refused.
+// `sources` and `outs` are integers, which cgo does not check. `value` is the index of the rejected
+// tensor.
 static inline godl_result godl_upgrade_many(const uintptr_t* sources, size_t count,
                                             int32_t given_any, const godl_options* given,
-                                            const DLDevice* devices, const DLDataType* dtypes,
-                                            uintptr_t* outs) {
+                                            godl_lists lists, uintptr_t* outs) {
   DLBridgeError error;
   godl_filled_options filled;
   size_t failed = 0;
-  dlbridge_error_init(&error);
-  if (given_any) godl_fill_options(given, devices, dtypes, &filled);
+  if (given_any) godl_fill_options(given, lists, &filled);
   const DLBridgeStatus status = dlbridge_upgrade_many(
       (DLManagedTensor* const*)sources, count, given_any ? &filled.options : NULL,
       (DLManagedTensorVersioned**)outs, &failed, &error);
@@ -319,57 +348,27 @@ static inline godl_result godl_upgrade_many(const uintptr_t* sources, size_t cou
 }
 
 static inline godl_result godl_downgrade(uintptr_t source, int32_t given_any, godl_options given,
-                                         const DLDevice* devices, const DLDataType* dtypes) {
+                                         godl_lists lists) {
   DLBridgeError error;
   godl_filled_options filled;
   DLManagedTensor* out = NULL;
-  dlbridge_error_init(&error);
-  godl_fill_options(&given, devices, dtypes, &filled);
+  godl_fill_options(&given, lists, &filled);
   const DLBridgeStatus status = dlbridge_downgrade(
       (DLManagedTensorVersioned*)source, given_any ? &filled.options : NULL, &out, &error);
   return godl_finish(status, &error, (uintptr_t)out);
 }
 
-static inline godl_result godl_adopt(uintptr_t source, int32_t given_any, godl_options given,
-                                     const DLDevice* devices, const DLDataType* dtypes) {
-  DLBridgeError error;
-  godl_filled_options filled;
-  DLManagedTensorVersioned* out = NULL;
-  dlbridge_error_init(&error);
-  godl_fill_options(&given, devices, dtypes, &filled);
-  const DLBridgeStatus status = dlbridge_adopt((DLManagedTensorVersioned*)source,
-                                               given_any ? &filled.options : NULL, &out, &error);
-  return godl_finish(status, &error, (uintptr_t)out);
-}
-
-static inline godl_result godl_convert(uintptr_t source, DLBridgeKind kind, DLPackVersion target,
-                                       int32_t given_any, godl_options given,
-                                       const DLDevice* devices, const DLDataType* dtypes) {
-  DLBridgeError error;
-  godl_filled_options filled;
-  void* out = NULL;
-  DLBridgeKind out_kind = DLBRIDGE_KIND_AMBIGUOUS;
-  dlbridge_error_init(&error);
-  godl_fill_options(&given, devices, dtypes, &filled);
-  const DLBridgeStatus status = dlbridge_convert(
-      (void*)source, kind, target, given_any ? &filled.options : NULL, &out, &out_kind, &error);
-  godl_result result = godl_finish(status, &error, (uintptr_t)out);
-  result.extra = out_kind;
-  return result;
-}
-
 // As godl_validate_device is to godl_validate.
 static inline godl_result godl_upgrade_many_device(const uintptr_t* sources, size_t count,
                                                    int32_t given_any, const godl_options* given,
-                                                   const DLDevice* devices,
-                                                   const DLDataType* dtypes, uintptr_t* outs) {
-  return godl_upgrade_many(sources, count, given_any, given, devices, dtypes, outs);
+                                                   godl_lists lists, uintptr_t* outs) {
+  return godl_upgrade_many(sources, count, given_any, given, lists, outs);
 }
 
 // ------------------------------------------------------------------------------------- storage
 
-// Room for one upgraded tensor. `state` says who still needs it: bit 0 the tensor, bit 1 Go, bit 2
-// a call of Go's. Freed by who goes last.
+// Storage for one upgraded tensor. `state` has a bit for each of its users: the tensor, the Storage
+// in Go, and a call that is in progress. The last one frees it.
 typedef struct godl_storage {
   _Alignas(16) int32_t state;
   int32_t padding;
@@ -414,18 +413,16 @@ static inline godl_storage* godl_storage_new(size_t size) {
 }
 
 static inline godl_result godl_upgrade_into(uintptr_t source, int32_t given_any, godl_options given,
-                                            const DLDevice* devices, const DLDataType* dtypes,
-                                            godl_storage* room) {
+                                            godl_lists lists, godl_storage* room) {
   DLBridgeError error;
   godl_filled_options filled;
-  DLBridgeStorage storage = DLBRIDGE_STORAGE_INIT;
+  DLBridgeStorage storage = dlbridge_storage_init();
   DLManagedTensorVersioned* out = NULL;
-  dlbridge_error_init(&error);
-  godl_fill_options(&given, devices, dtypes, &filled);
+  godl_fill_options(&given, lists, &filled);
   storage.memory = room->memory;
   storage.size = room->size;
-  storage.released = godl_storage_released;
-  storage.context = room;
+  storage.release = godl_storage_released;
+  storage.release_context = room;
   __atomic_or_fetch(&room->state, GODL_STORAGE_TENSOR, __ATOMIC_ACQ_REL);
   const DLBridgeStatus status = dlbridge_upgrade_into(
       (DLManagedTensor*)source, given_any ? &filled.options : NULL, &storage, &out, &error);
@@ -438,22 +435,21 @@ static inline godl_result godl_upgrade_into(uintptr_t source, int32_t given_any,
 static inline godl_result godl_share(uintptr_t tensor) {
   DLBridgeError error;
   DLManagedTensorVersioned* out = NULL;
-  dlbridge_error_init(&error);
   const DLBridgeStatus status =
       dlbridge_share((const DLManagedTensorVersioned*)tensor, &out, &error);
   return godl_finish(status, &error, (uintptr_t)out);
 }
 
 static inline godl_result godl_view(uintptr_t tensor, int32_t ndim, const int64_t* shape,
-                                    const int64_t* strides, int64_t offset) {
+                                    const int64_t* strides, int64_t offset, DLDataType dtype) {
   DLBridgeError error;
-  DLBridgeViewSpec spec = DLBRIDGE_VIEW_SPEC_INIT;
+  DLBridgeViewSpec spec = dlbridge_view_spec_init();
   DLManagedTensorVersioned* out = NULL;
-  dlbridge_error_init(&error);
   spec.ndim = ndim;
   spec.shape = shape;
   spec.strides = strides;
   spec.offset = offset;
+  spec.dtype = dtype;
   const DLBridgeStatus status =
       dlbridge_view((const DLManagedTensorVersioned*)tensor, &spec, &out, &error);
   return godl_finish(status, &error, (uintptr_t)out);
@@ -467,7 +463,7 @@ static inline void godl_release(uintptr_t tensor, DLBridgeKind kind) {
   }
 }
 
-// What Go's batches are made of: the start of owner.go's `owner`.
+// The layout of `owner` in owner.go, of which a batch has an array.
 typedef struct godl_owner {
   uintptr_t address;
   uint32_t state;
@@ -476,11 +472,12 @@ typedef struct godl_owner {
 
 enum { GODL_STATE_RELEASING = 8 };
 
-// Releases the tensors of a batch that the call is to release, and says so of them no more.
-// Deleters may call back into Go and use the rest of the batch.
+// Releases each tensor whose releasing bit this call clears. Deleters may call back into Go and use
+// the rest of the batch.
 static inline void godl_release_owners(godl_owner* owners, size_t count) {
   for (size_t i = 0; i < count; ++i) {
-    // Whoever takes the bit away releases: another Close of the batch may be here, too.
+    // Another Close of the same batch may run at the same time: the one that clears the bit
+    // releases.
     const uint32_t bit = GODL_STATE_RELEASING;
     if ((__atomic_fetch_and(&owners[i].state, ~bit, __ATOMIC_ACQ_REL) & bit) == 0) continue;
     dlbridge_release_versioned((DLManagedTensorVersioned*)owners[i].address);
@@ -492,24 +489,23 @@ typedef struct godl_new {
   DLDataType dtype;
   uint32_t options;
   uint64_t alignment;
-  uint64_t flags;
+  uint64_t tensor_flags;
   DLPackVersion version;
   uintptr_t allocator;
 } godl_new;
 
 static inline godl_result godl_allocate(godl_new given, int32_t ndim, const int64_t* shape) {
   DLBridgeError error;
-  DLBridgeAllocateSpec spec = DLBRIDGE_ALLOCATE_SPEC_INIT;
+  DLBridgeAllocateSpec spec = dlbridge_allocate_spec_init();
   DLBridgeAllocator allocator;
   DLManagedTensorVersioned* out = NULL;
-  dlbridge_error_init(&error);
   spec.ndim = ndim;
   spec.shape = shape;
   spec.device = given.device;
   spec.dtype = given.dtype;
   spec.options = given.options;
   spec.alignment = given.alignment;
-  spec.flags = given.flags;
+  spec.tensor_flags = given.tensor_flags;
   spec.version = given.version;
   if (given.allocator != 0) {
     allocator = godl_allocator(given.allocator);
@@ -527,19 +523,17 @@ typedef struct godl_wrap_spec {
   uint64_t buffer_size;
   uint32_t options;
   int32_t legacy;
-  uint64_t flags;
+  uint64_t tensor_flags;
   DLPackVersion version;
-  uintptr_t release;  // The number that Go knows the callback by; 0: none.
+  uintptr_t release;  // The handle of a callback in Go; 0: none.
   godl_policy policy;
 } godl_wrap_spec;
 
 static inline godl_result godl_wrap(godl_wrap_spec given, int32_t ndim, const int64_t* shape,
-                                    const int64_t* strides, const DLDevice* devices,
-                                    const DLDataType* dtypes) {
+                                    const int64_t* strides, godl_lists lists) {
   DLBridgeError error;
   DLBridgePolicy policy;
-  DLBridgeWrapSpec spec = DLBRIDGE_WRAP_SPEC_INIT;
-  dlbridge_error_init(&error);
+  DLBridgeWrapSpec spec = dlbridge_wrap_spec_init();
   spec.ndim = ndim;
   spec.shape = shape;
   spec.strides = strides;
@@ -549,12 +543,12 @@ static inline godl_result godl_wrap(godl_wrap_spec given, int32_t ndim, const in
   spec.device = given.device;
   spec.dtype = given.dtype;
   spec.options = given.options;
-  spec.flags = given.flags;
+  spec.tensor_flags = given.tensor_flags;
   spec.version = given.version;
   spec.release = given.release != 0 ? godl_hook_release : NULL;
   spec.release_context = (void*)given.release;
   if (given.policy.given) {
-    godl_fill_policy(&given.policy, devices, dtypes, &policy);
+    godl_fill_policy(&given.policy, lists, &policy);
     spec.policy = &policy;
   }
   if (given.legacy) {
@@ -571,36 +565,31 @@ static inline godl_result godl_wrap(godl_wrap_spec given, int32_t ndim, const in
 
 static inline godl_result godl_backend_info(DLBridgeBackend backend, DLBridgeBackendInfo* out) {
   DLBridgeError error;
-  dlbridge_error_init(&error);
-  out->struct_size = (uint32_t)sizeof *out;
+  *out = dlbridge_backend_info_init();
   return godl_finish(dlbridge_backend_info(backend, out, &error), &error, 0);
 }
 
 static inline godl_result godl_pointer_info(DLBridgeBuffer buffer, DLDevice device,
                                             DLBridgePointerInfo* out) {
   DLBridgeError error;
-  dlbridge_error_init(&error);
-  out->struct_size = (uint32_t)sizeof *out;
+  *out = dlbridge_pointer_info_init();
   return godl_finish(dlbridge_pointer_info(&buffer, device, out, &error), &error, 0);
 }
 
 static inline godl_result godl_stream_from_array_api(DLDevice device, int64_t number,
                                                      DLBridgeStream* out) {
   DLBridgeError error;
-  dlbridge_error_init(&error);
   return godl_finish(dlbridge_stream_from_array_api(device, number, out, &error), &error, 0);
 }
 
 static inline godl_result godl_stream_handoff(DLBridgeStream producer, DLBridgeStream consumer,
                                               uint32_t options) {
   DLBridgeError error;
-  dlbridge_error_init(&error);
   return godl_finish(dlbridge_stream_handoff(&producer, &consumer, options, &error), &error, 0);
 }
 
 static inline godl_result godl_stream_synchronize(DLBridgeStream stream) {
   DLBridgeError error;
-  dlbridge_error_init(&error);
   return godl_finish(dlbridge_stream_synchronize(&stream, &error), &error, 0);
 }
 
@@ -613,23 +602,21 @@ typedef struct godl_copy_spec {
   DLBridgeBuffer target;
   uint64_t target_offset;
   uint64_t target_size;
-  uint64_t flags;
-  uintptr_t release;  // The number that Go knows the callback by; 0: none.
+  uint64_t tensor_flags;
+  uintptr_t release;  // The handle of a callback in Go; 0: none.
   uintptr_t allocator;
   godl_policy policy;
 } godl_copy_spec;
 
 static inline godl_result godl_copy(uintptr_t tensor, DLBridgeKind kind, uint64_t flags,
-                                    godl_copy_spec given, const DLDevice* devices,
-                                    const DLDataType* dtypes) {
+                                    godl_copy_spec given, godl_lists lists) {
   DLBridgeError error;
   DLBridgePolicy policy;
   DLBridgeAllocator allocator;
-  DLBridgeCopySpec spec = DLBRIDGE_COPY_SPEC_INIT;
+  DLBridgeCopySpec spec = dlbridge_copy_spec_init();
   DLManagedTensorVersioned* out = NULL;
   const DLTensor* inside = godl_inside(tensor, kind, &flags);
   if (inside == NULL && tensor != 0) return godl_other_major(tensor);
-  dlbridge_error_init(&error);
   spec.options = given.options;
   spec.device = given.device;
   spec.version = given.version;
@@ -637,7 +624,7 @@ static inline godl_result godl_copy(uintptr_t tensor, DLBridgeKind kind, uint64_
   spec.target = given.target;
   spec.target_offset = given.target_offset;
   spec.target_size = given.target_size;
-  spec.flags = given.flags;
+  spec.tensor_flags = given.tensor_flags;
   spec.release = given.release != 0 ? godl_hook_release : NULL;
   spec.release_context = (void*)given.release;
   if (given.allocator != 0) {
@@ -645,7 +632,7 @@ static inline godl_result godl_copy(uintptr_t tensor, DLBridgeKind kind, uint64_
     spec.allocator = &allocator;
   }
   if (given.policy.given) {
-    godl_fill_policy(&given.policy, devices, dtypes, &policy);
+    godl_fill_policy(&given.policy, lists, &policy);
     spec.policy = &policy;
   }
   const DLBridgeStatus status = dlbridge_copy(inside, flags, &spec, &out, &error);
@@ -654,31 +641,40 @@ static inline godl_result godl_copy(uintptr_t tensor, DLBridgeKind kind, uint64_
 
 // ------------------------------------------------------------------------------------- processes
 
-// `value` is the length of the descriptor, `extra` the number of file descriptors.
+// `sizes` is also filled where buffer or fds are too small.
 static inline godl_result godl_ipc_export(uintptr_t tensor, uint32_t options, void* buffer,
-                                          size_t size, int32_t* fds, size_t capacity) {
+                                          size_t size, int32_t* fds, size_t capacity,
+                                          DLBridgeIpcSizes* sizes) {
   DLBridgeError error;
-  size_t length = 0;
-  size_t count = 0;
-  dlbridge_error_init(&error);
+  DLBridgeIpcExportSpec spec = dlbridge_ipc_export_spec_init();
+  spec.options = options;
+  spec.buffer = buffer;
+  spec.buffer_size = size;
+  spec.fds = fds;
+  spec.fd_capacity = capacity;
+  *sizes = dlbridge_ipc_sizes_init();
   const DLBridgeStatus status =
-      dlbridge_ipc_export((const DLManagedTensorVersioned*)tensor, options, buffer, size, &length,
-                          fds, capacity, &count, &error);
-  godl_result result = godl_finish(status, &error, length);
-  result.extra = (int32_t)count;
-  return result;
+      dlbridge_ipc_export((const DLManagedTensorVersioned*)tensor, &spec, sizes, &error);
+  return godl_finish(status, &error, 0);
 }
 
 static inline godl_result godl_ipc_import(const void* buffer, size_t length, const int32_t* fds,
                                           size_t count, uint32_t options, const godl_policy* given,
-                                          const DLDevice* devices, const DLDataType* dtypes) {
+                                          godl_lists lists) {
   DLBridgeError error;
   DLBridgePolicy policy;
+  DLBridgeIpcImportSpec spec = dlbridge_ipc_import_spec_init();
   DLManagedTensorVersioned* out = NULL;
-  dlbridge_error_init(&error);
-  if (given->given) godl_fill_policy(given, devices, dtypes, &policy);
-  const DLBridgeStatus status = dlbridge_ipc_import(buffer, length, fds, count, options,
-                                                    given->given ? &policy : NULL, &out, &error);
+  spec.options = options;
+  spec.buffer = buffer;
+  spec.buffer_size = length;
+  spec.fds = count > 0 ? fds : NULL;
+  spec.fd_count = count;
+  if (given->given) {
+    godl_fill_policy(given, lists, &policy);
+    spec.policy = &policy;
+  }
+  const DLBridgeStatus status = dlbridge_ipc_import(&spec, &out, &error);
   return godl_finish(status, &error, (uintptr_t)out);
 }
 
@@ -688,8 +684,7 @@ static inline godl_result godl_ipc_import(const void* buffer, size_t length, con
 static inline godl_result godl_negotiate(DLPackVersion producer, DLPackVersion consumer,
                                          DLPackVersion* version) {
   DLBridgeError error;
-  DLBridgeKind kind = DLBRIDGE_KIND_AMBIGUOUS;
-  dlbridge_error_init(&error);
+  DLBridgeKind kind = DLBRIDGE_KIND_UNKNOWN;
   const DLBridgeStatus status = dlbridge_negotiate(producer, consumer, &kind, version, &error);
   godl_result result = godl_finish(status, &error, 0);
   result.extra = kind;
@@ -699,7 +694,6 @@ static inline godl_result godl_negotiate(DLPackVersion producer, DLPackVersion c
 static inline godl_result godl_exchange_api_find(uintptr_t chain, DLPackVersion consumer) {
   DLBridgeError error;
   const DLPackExchangeAPI* out = NULL;
-  dlbridge_error_init(&error);
   const DLBridgeStatus status =
       dlbridge_exchange_api_find((const DLPackExchangeAPIHeader*)chain, consumer, &out, &error);
   return godl_finish(status, &error, (uintptr_t)out);
@@ -709,10 +703,9 @@ static inline DLBridgeKind godl_identify(uintptr_t tensor) {
   return dlbridge_identify((const void*)tensor);
 }
 
-static inline godl_result godl_pin_module(uintptr_t address) {
+static inline godl_result godl_module_pin(uintptr_t address) {
   DLBridgeError error;
-  dlbridge_error_init(&error);
-  return godl_finish(dlbridge_pin_module((const void*)address, &error), &error, 0);
+  return godl_finish(dlbridge_module_pin((const void*)address, &error), &error, 0);
 }
 
 static inline const DLBridgeApi* godl_api(void) {
@@ -731,7 +724,7 @@ static inline godl_context godl_context_of(const DLBridgeContextEntry* entry) {
   out.backend = entry->backend;
   out.device = entry->device;
   out.queue_kind = entry->queue_kind;
-  out.flags = entry->flags;
+  out.properties = entry->properties;
   out.id = entry->id;
   out.platform = entry->platform;
   out.native_device = entry->native_device;
@@ -741,15 +734,14 @@ static inline godl_context godl_context_of(const DLBridgeContextEntry* entry) {
   return out;
 }
 
-static inline godl_result godl_device_register(godl_context given, uintptr_t hook) {
+static inline godl_result godl_context_register(godl_context given, uintptr_t hook) {
   DLBridgeError error;
-  DLBridgeContextEntry entry = DLBRIDGE_CONTEXT_ENTRY_INIT;
+  DLBridgeContextEntry entry = dlbridge_context_entry_init();
   uint64_t id = 0;
-  dlbridge_error_init(&error);
   entry.backend = given.backend;
   entry.device = given.device;
   entry.queue_kind = given.queue_kind;
-  entry.flags = given.flags;
+  entry.properties = given.properties;
   entry.id = given.id;
   entry.platform = given.platform;
   entry.native_device = given.native_device;
@@ -757,72 +749,106 @@ static inline godl_result godl_device_register(godl_context given, uintptr_t hoo
   entry.queue = given.queue;
   memcpy(entry.uuid, given.uuid, sizeof entry.uuid);
   entry.release = hook != 0 ? godl_hook_context : NULL;
-  entry.user = (void*)hook;
-  const DLBridgeStatus status = dlbridge_device_register(&entry, &id, &error);
+  entry.release_context = (void*)hook;
+  const DLBridgeStatus status = dlbridge_context_register(&entry, &id, &error);
   return godl_finish(status, &error, id);
 }
 
-static inline godl_context_result godl_device_lookup(DLDevice device, uint64_t context) {
+static inline godl_context_result godl_context_find(DLDevice device, uint64_t context) {
   DLBridgeError error;
-  DLBridgeContextEntry entry = DLBRIDGE_CONTEXT_ENTRY_INIT;
+  DLBridgeContextEntry entry = dlbridge_context_entry_init();
   godl_context_result result;
-  dlbridge_error_init(&error);
-  result.result = godl_finish(dlbridge_device_lookup(device, context, &entry, &error), &error, 0);
+  result.result = godl_finish(dlbridge_context_find(device, context, &entry, &error), &error, 0);
   result.entry = godl_context_of(&entry);
   return result;
 }
 
 // `value` is the cursor for the next call.
-static inline godl_context_result godl_device_next(uint64_t cursor) {
+static inline godl_context_result godl_context_next(uint64_t cursor) {
   DLBridgeError error;
-  DLBridgeContextEntry entry = DLBRIDGE_CONTEXT_ENTRY_INIT;
+  DLBridgeContextEntry entry = dlbridge_context_entry_init();
   godl_context_result result;
-  dlbridge_error_init(&error);
-  const DLBridgeStatus status = dlbridge_device_next(&cursor, &entry, &error);
+  const DLBridgeStatus status = dlbridge_context_next(&cursor, &entry, &error);
   result.result = godl_finish(status, &error, cursor);
   result.entry = godl_context_of(&entry);
   return result;
 }
 
-static inline godl_result godl_device_retain(uint64_t id) {
+static inline godl_result godl_context_retain(uint64_t id) {
   DLBridgeError error;
-  dlbridge_error_init(&error);
-  return godl_finish(dlbridge_device_retain(id, &error), &error, 0);
+  return godl_finish(dlbridge_context_retain(id, &error), &error, 0);
 }
 
-static inline godl_result godl_device_release(uint64_t id) {
+static inline godl_result godl_context_release(uint64_t id) {
   DLBridgeError error;
-  dlbridge_error_init(&error);
-  return godl_finish(dlbridge_device_release(id, &error), &error, 0);
+  return godl_finish(dlbridge_context_release(id, &error), &error, 0);
 }
 
-static inline godl_result godl_device_unregister(uint64_t id) {
+static inline godl_result godl_context_unregister(uint64_t id) {
   DLBridgeError error;
-  dlbridge_error_init(&error);
-  return godl_finish(dlbridge_device_unregister(id, &error), &error, 0);
+  return godl_finish(dlbridge_context_unregister(id, &error), &error, 0);
 }
 
 // -------------------------------------------------------------------------------------- elements
 
-// Holds a tensor against what a typed look of Go's at its elements needs: this dtype, memory that
-// the CPU reads, elements at whole multiples of `alignment`, and to write also that nobody forbids
-// it.
-static inline godl_result godl_check_elements(uintptr_t tensor, DLDataType dtype,
-                                              uint64_t alignment, int32_t writable) {
+// The layout of a tensor, copied before it was validated, so that later changes of the struct have
+// no effect on it.
+typedef struct godl_look {
+  uintptr_t address;  // Of element (0,...,0).
+  int32_t ndim;
+  int32_t has_strides;
+  int64_t shape[DLBRIDGE_MAX_NDIM];
+  int64_t strides[DLBRIDGE_MAX_NDIM];
+} godl_look;
+
+// Copies the arrays of `tensor` to `out` and lets `tensor` point to the copies.
+static inline void godl_look_at(DLTensor* tensor, godl_look* out) {
+  out->address = (uintptr_t)tensor->data + (uintptr_t)tensor->byte_offset;
+  out->ndim = tensor->ndim;
+  out->has_strides = tensor->strides != NULL;
+  if (tensor->ndim < 0 || tensor->ndim > DLBRIDGE_MAX_NDIM) return;
+  const size_t size = (size_t)tensor->ndim * sizeof(int64_t);
+  if (tensor->shape != NULL) {
+    memcpy(out->shape, tensor->shape, size);
+    tensor->shape = out->shape;
+  }
+  if (tensor->strides != NULL) {
+    memcpy(out->strides, tensor->strides, size);
+    tensor->strides = out->strides;
+  }
+}
+
+// The policy of Read and Write in Go: elements of `dtype`, aligned, in memory that the CPU reads.
+static inline DLBridgePolicy godl_element_policy(const DLDataType* dtype, uint64_t alignment,
+                                                 int32_t writable) {
   static const DLDevice readable[] = {
       {kDLCPU, -1}, {kDLCUDAHost, -1}, {kDLROCMHost, -1}, {kDLCUDAManaged, -1}};
-  DLBridgeError error;
-  DLBridgePolicy policy = DLBRIDGE_POLICY_INIT;
-  dlbridge_error_init(&error);
-  policy.flags = DLBRIDGE_POLICY_ALLOW_NULL_STRIDES | DLBRIDGE_POLICY_REFUSE_UNKNOWN_FLAGS;
-  policy.flags |= writable ? (uint32_t)DLBRIDGE_POLICY_REQUIRE_WRITABLE : 0;
+  DLBridgePolicy policy = dlbridge_policy_init();
+  policy.options = DLBRIDGE_POLICY_ALLOW_NULL_STRIDES | DLBRIDGE_POLICY_REJECT_UNKNOWN_FLAGS;
+  policy.options |= writable ? (uint32_t)DLBRIDGE_POLICY_REQUIRE_WRITABLE : 0;
   policy.alignment = alignment;
   policy.devices = readable;
   policy.device_count = sizeof readable / sizeof readable[0];
-  policy.dtypes = &dtype;
+  policy.dtypes = dtype;
   policy.dtype_count = 1;
-  const DLBridgeStatus status =
-      dlbridge_validate_versioned((const DLManagedTensorVersioned*)tensor, &policy, &error);
+  return policy;
+}
+
+// Validates a tensor for Read or Write and copies its layout. The struct of a tensor that was
+// accepted is still its producer's, so the copy is what is validated last.
+static inline godl_result godl_open(uintptr_t tensor, DLDataType dtype, uint64_t alignment,
+                                    int32_t writable, godl_look* out) {
+  const DLManagedTensorVersioned* versioned = (const DLManagedTensorVersioned*)tensor;
+  DLBridgeError error;
+  DLBridgePolicy policy = godl_element_policy(&dtype, alignment, writable);
+  DLBridgeStatus status = dlbridge_validate_versioned(versioned, &policy, &error);
+  if (status == DLBRIDGE_OK) {
+    const uint64_t flags = versioned->flags;
+    DLTensor inside = versioned->dl_tensor;
+    godl_look_at(&inside, out);
+    policy.options |= DLBRIDGE_POLICY_VOUCH_WRITABLE;  // `flags` has it.
+    status = dlbridge_validate(&inside, flags, &policy, &error);
+  }
   return godl_finish(status, &error, 0);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What C calls: release callbacks and allocators of Go's. They come on any thread, also on threads
-// that Go did not create, and no panic leaves them.
+// Callbacks from C: release callbacks and allocators. They run on any thread, also on threads that Go
+// did not create, and no panic leaves them.
 
 package dlbridge
 
@@ -11,23 +11,24 @@ import (
 	"errors"
 	"runtime/cgo"
 	"sync/atomic"
+	"unsafe"
 )
 
-// PanicHandler is told of each panic of a callback, with the value of the panic. It runs on the
-// goroutine of the callback; what it panics itself is dropped.
+// PanicHandler gets the value of each panic of a callback. It runs on the goroutine of the callback; a
+// panic of the handler itself is dropped.
 type PanicHandler func(value any)
 
 var panicHandler atomic.Pointer[PanicHandler]
 
-// errExit stands for the value of a panic where a callback called runtime.Goexit.
+// errExit is the reported value where a callback called runtime.Goexit.
 var errExit = errors.New("dlbridge: a callback called runtime.Goexit")
 
-// OnPanic sets who is told when a callback panics; nil, the default: nobody. A panic never crosses into
-// C: a release callback then counts as having run, an allocator as having no memory.
+// OnPanic sets the handler of panics in callbacks; nil, the default: none. A panic never crosses into C:
+// a release callback then counts as having run, an allocator as having no memory.
 //
-// A callback runs in place, on the thread that C calls it on. [runtime.Goexit], which nothing can stop,
-// must not be called there (nor testing's FailNow, which does): it would leave C's frames behind. The
-// handler is told of it, with an error as its value.
+// A callback runs on the thread that C calls it on. It must not call [runtime.Goexit], nor testing's
+// FailNow, which does: that cannot be stopped and would skip C's frames. The handler gets an error as
+// the value then.
 func OnPanic(handler PanicHandler) {
 	if handler == nil {
 		panicHandler.Store(nil)
@@ -36,7 +37,7 @@ func OnPanic(handler PanicHandler) {
 	panicHandler.Store(&handler)
 }
 
-// guard runs a callback of the user's, and lets no panic out of it.
+// guard runs a callback and stops its panics.
 func guard(call func()) {
 	returned := false
 	defer func() {
@@ -60,44 +61,48 @@ func report(value any) {
 }
 
 //export dlbridgeGoAllocate
-func dlbridgeGoAllocate(number C.uintptr_t, device C.DLDevice, bytes, alignment C.uint64_t) C.uintptr_t {
+func dlbridgeGoAllocate(number C.uintptr_t, device C.DLDevice, bytes, alignment C.uint64_t,
+	stream C.DLBridgeStream) C.uintptr_t {
 	hooks := cgo.Handle(number).Value().(*Allocator)
-	var memory uintptr
+	var memory unsafe.Pointer
 	guard(func() {
-		memory = hooks.allocate(deviceOf(device), uint64(bytes), uint64(alignment))
+		memory = hooks.allocate(deviceOf(device), uint64(bytes), uint64(alignment), streamOf(stream))
 	})
-	if memory != 0 {
+	if memory != nil {
 		hooks.count(1)
 	}
-	return C.uintptr_t(memory)
+	return C.uintptr_t(uintptr(memory))
 }
 
 //export dlbridgeGoDeallocate
 func dlbridgeGoDeallocate(number C.uintptr_t, device C.DLDevice, memory C.uintptr_t,
-	bytes, alignment C.uint64_t) {
+	bytes, alignment C.uint64_t, stream C.DLBridgeStream) {
 	hooks := cgo.Handle(number).Value().(*Allocator)
 	guard(func() {
-		hooks.deallocate(deviceOf(device), uintptr(memory), uint64(bytes), uint64(alignment))
+		hooks.deallocate(deviceOf(device), pointerOf(memory), uint64(bytes), uint64(alignment),
+			streamOf(stream))
 	})
 	hooks.count(-1)
 }
 
-// releaser is what a release callback is registered as: no code of the user's in it may panic.
+// releaser is a registered release callback; it stops panics itself.
 type releaser interface {
-	released(buffer Buffer)
+	released(buffer Buffer, stream Stream)
 }
 
 //export dlbridgeGoRelease
-func dlbridgeGoRelease(number C.uintptr_t, buffer C.DLBridgeBuffer) {
+func dlbridgeGoRelease(number C.uintptr_t, buffer C.DLBridgeBuffer, stream C.DLBridgeStream) {
 	handle := cgo.Handle(number)
 	hook := handle.Value().(releaser)
 	handle.Delete()
-	hook.released(bufferOf(buffer))
+	hook.released(bufferOf(buffer), streamOf(stream))
 }
 
-// releaseHook is a release callback of the user's.
-type releaseHook func(Buffer)
+// ReleaseFunc is called once when the last owner of a tensor is gone, on any thread, with the buffer that
+// was given. Work on stream may still use the memory; the zero Stream: none does. It may use this
+// package. A panic in it goes to [OnPanic].
+type ReleaseFunc func(buffer Buffer, stream Stream)
 
-func (hook releaseHook) released(buffer Buffer) {
-	guard(func() { hook(buffer) })
+func (hook ReleaseFunc) released(buffer Buffer, stream Stream) {
+	guard(func() { hook(buffer, stream) })
 }

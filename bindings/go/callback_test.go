@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Callbacks of Go's: on any thread, and never with a panic into C.
+// Go callbacks: on any thread, and never with a panic into C.
 
 package dlbridge_test
 
@@ -13,7 +13,7 @@ import (
 	"dlbridge/bindings/go/internal/ctest"
 )
 
-// panics collects what OnPanic is told during a test.
+// panics collects the values that the panic handler gets during a test.
 func panics(t *testing.T) func() []any {
 	var mutex sync.Mutex
 	var values []any
@@ -30,20 +30,27 @@ func panics(t *testing.T) func() []any {
 	}
 }
 
-func wrapped(t *testing.T, release func(dlbridge.Buffer)) *dlbridge.Tensor {
+func wrapped(t *testing.T, release dlbridge.ReleaseFunc) *dlbridge.Tensor {
 	memory := ctest.Malloc(64)
 	t.Cleanup(func() { ctest.Free(memory) })
 	return must(dlbridge.Wrap(dlbridge.WrapSpec{
-		Buffer:  dlbridge.Buffer{Kind: dlbridge.BufferAddress, Handle: uint64(memory)},
+		Buffer:  dlbridge.AddressOf(memory),
 		Shape:   []int64{16},
 		DType:   dlbridge.DTypeOf[float32](),
+		Device:  dlbridge.CPU,
 		Release: release,
 	}))(t)
 }
 
 func TestReleaseRunsOnceOnAnyThread(t *testing.T) {
 	var runs atomic.Int32
-	tensor := wrapped(t, func(dlbridge.Buffer) { runs.Add(1) })
+	tensor := wrapped(t, func(buffer dlbridge.Buffer, stream dlbridge.Stream) {
+		if buffer.Kind != dlbridge.BufferAddress || buffer.Handle == (dlbridge.Handle{}) ||
+			stream != (dlbridge.Stream{}) {
+			t.Error(buffer, stream)
+		}
+		runs.Add(1)
+	})
 	share := must(tensor.Share())(t)
 	_ = tensor.Close()
 	ctest.ReleaseOnThread(must(share.Detach())(t), ctest.Versioned)
@@ -53,68 +60,72 @@ func TestReleaseRunsOnceOnAnyThread(t *testing.T) {
 }
 
 func TestReleaseThatPanics(t *testing.T) {
-	told := panics(t)
-	_ = wrapped(t, func(dlbridge.Buffer) { panic("mine") }).Close()
-	ctest.ReleaseOnThread(must(wrapped(t, func(dlbridge.Buffer) { panic("other") }).Detach())(t),
+	values := panics(t)
+	_ = wrapped(t, func(dlbridge.Buffer, dlbridge.Stream) { panic("mine") }).Close()
+	ctest.ReleaseOnThread(must(wrapped(t, func(dlbridge.Buffer, dlbridge.Stream) { panic("other") }).Detach())(t),
 		ctest.Versioned)
-	if values := told(); len(values) != 2 || values[0] != "mine" || values[1] != "other" {
-		t.Errorf("%v", values)
+	if got := values(); len(got) != 2 || got[0] != "mine" || got[1] != "other" {
+		t.Errorf("%v", got)
 	}
 }
 
 func TestHandlerThatPanics(t *testing.T) {
 	dlbridge.OnPanic(func(any) { panic("again") })
 	defer dlbridge.OnPanic(nil)
-	_ = wrapped(t, func(dlbridge.Buffer) { panic("mine") }).Close()
+	_ = wrapped(t, func(dlbridge.Buffer, dlbridge.Stream) { panic("mine") }).Close()
 }
 
 // A callback may use the package, also to close what it belongs to.
 func TestReleaseThatUsesThePackage(t *testing.T) {
-	inner := must(dlbridge.ImportLegacy(producer(t).Legacy()).Upgrade(nil))(t)
-	_ = wrapped(t, func(dlbridge.Buffer) { _ = inner.Close() }).Close()
+	inner := must(dlbridge.TakeLegacy(producer(t).Legacy()).Upgrade(nil))(t)
+	_ = wrapped(t, func(dlbridge.Buffer, dlbridge.Stream) { _ = inner.Close() }).Close()
 }
 
-func TestReleaseIsNotCalledOnRefusal(t *testing.T) {
+func TestReleaseIsNotCalledOnError(t *testing.T) {
 	_, err := dlbridge.Wrap(dlbridge.WrapSpec{
 		Shape:   []int64{-1},
 		DType:   dlbridge.DTypeOf[float32](),
-		Release: func(dlbridge.Buffer) { t.Error("called") },
+		Device:  dlbridge.CPU,
+		Release: func(dlbridge.Buffer, dlbridge.Stream) { t.Error("called") },
 	})
-	isError(t, err, dlbridge.StatusInvalidTensor, dlbridge.RuleDimNegative)
+	isError(t, err, dlbridge.StatusInvalidTensor, dlbridge.RuleExtentNegative)
 	_, err = dlbridge.WrapLegacy(dlbridge.WrapSpec{
 		DType:   dlbridge.DTypeOf[float32](),
+		Device:  dlbridge.CPU,
 		Version: dlbridge.Version{Major: 1},
-		Release: func(dlbridge.Buffer) { t.Error("called") },
+		Release: func(dlbridge.Buffer, dlbridge.Stream) { t.Error("called") },
 	})
 	isError(t, err, dlbridge.StatusInvalidArgument)
 }
 
 func TestAllocatorThatPanics(t *testing.T) {
-	told := panics(t)
+	values := panics(t)
 	allocator := must(dlbridge.NewAllocator(
-		func(dlbridge.Device, uint64, uint64) uintptr { panic("no") },
-		func(dlbridge.Device, uintptr, uint64, uint64) {}))(t)
+		func(dlbridge.Device, uint64, uint64, dlbridge.Stream) unsafe.Pointer { panic("no") },
+		func(dlbridge.Device, unsafe.Pointer, uint64, uint64, dlbridge.Stream) {}))(t)
 	_, err := dlbridge.Allocate(dlbridge.AllocateSpec{Shape: []int64{4},
 		DType: dlbridge.DTypeOf[int32](), Allocator: allocator})
 	isError(t, err, dlbridge.StatusOutOfMemory)
-	if len(told()) != 1 || allocator.Blocks() != 0 {
-		t.Error(told(), allocator.Blocks())
+	if len(values()) != 1 || allocator.Blocks() != 0 {
+		t.Error(values(), allocator.Blocks())
 	}
 }
 
 func TestDeallocateThatPanics(t *testing.T) {
-	told := panics(t)
+	values := panics(t)
 	allocator := must(dlbridge.NewAllocator(
-		func(_ dlbridge.Device, size, alignment uint64) uintptr { return ctest.AlignedAlloc(alignment, size) },
-		func(_ dlbridge.Device, memory uintptr, _, _ uint64) {
+		func(_ dlbridge.Device, size, alignment uint64, _ dlbridge.Stream) unsafe.Pointer {
+			return ctest.AlignedAlloc(alignment, size)
+		},
+		func(_ dlbridge.Device, memory unsafe.Pointer, _, _ uint64, _ dlbridge.Stream) {
 			ctest.Free(memory)
 			panic("late")
 		}))(t)
 	tensor := must(dlbridge.Allocate(dlbridge.AllocateSpec{Shape: []int64{4},
 		DType: dlbridge.DTypeOf[int32](), Allocator: allocator}))(t)
 	_ = tensor.Close()
-	if len(told()) != 1 || allocator.Blocks() != 0 {
-		t.Error(told(), allocator.Blocks())
+	if len(values()) != 1 || allocator.Blocks() != 0 {
+		t.Error(values(), allocator.Blocks())
 	}
 }
 
@@ -122,11 +133,14 @@ func TestDeallocateThatPanics(t *testing.T) {
 func TestAllocatorClosedFirst(t *testing.T) {
 	var out atomic.Int32
 	allocator := must(dlbridge.NewAllocator(
-		func(_ dlbridge.Device, size, alignment uint64) uintptr {
+		func(device dlbridge.Device, size, alignment uint64, stream dlbridge.Stream) unsafe.Pointer {
+			if device != dlbridge.CPU || size != 32 || alignment != 256 || stream != (dlbridge.Stream{}) {
+				t.Error(device, size, alignment, stream)
+			}
 			out.Add(1)
 			return ctest.AlignedAlloc(alignment, size)
 		},
-		func(_ dlbridge.Device, memory uintptr, _, _ uint64) {
+		func(_ dlbridge.Device, memory unsafe.Pointer, _, _ uint64, _ dlbridge.Stream) {
 			out.Add(-1)
 			ctest.Free(memory)
 		}))(t)
@@ -157,7 +171,7 @@ func TestUpgradeThatCopiesCallsBack(t *testing.T) {
 	released := false
 	legacy := must(dlbridge.FromSliceLegacy([]int16{1, 2, 3}, dlbridge.LendSpec{
 		Release: func() { released = true }}))(t)
-	tensor := must(legacy.Upgrade(&dlbridge.ConvertOptions{Flags: dlbridge.ConvertCopy}))(t)
+	tensor := must(legacy.Upgrade(&dlbridge.ConvertOptions{Options: dlbridge.ConvertCopy}))(t)
 	if !released {
 		t.Error("the source was not released")
 	}
@@ -171,18 +185,20 @@ func TestUpgradeThatCopiesCallsBack(t *testing.T) {
 func TestContextTable(t *testing.T) {
 	device := dlbridge.Device{Type: dlbridge.DeviceOneAPI, ID: 4711}
 	var released []uint64
-	entry := dlbridge.ContextEntry{Backend: dlbridge.BackendLevelZero, Device: device, Platform: 1,
-		NativeDevice: 2, Context: 3, Queue: 4, QueueKind: dlbridge.StreamQueue, UUID: [16]byte{9},
-		Release: func(gone dlbridge.ContextEntry) { released = append(released, gone.Context) }}
-	id := must(dlbridge.RegisterDevice(entry))(t)
-	_, err := dlbridge.RegisterDevice(entry)
+	handle := dlbridge.UnsafeHandle
+	entry := dlbridge.ContextEntry{Backend: dlbridge.BackendLevelZero, Device: device, Platform: handle(1),
+		NativeDevice: handle(2), Context: handle(3), Queue: handle(4), QueueKind: dlbridge.StreamQueue,
+		UUID:    [16]byte{9},
+		Release: func(gone dlbridge.ContextEntry) { released = append(released, gone.Context.Number()) }}
+	id := must(dlbridge.ContextRegister(entry))(t)
+	_, err := dlbridge.ContextRegister(entry)
 	isError(t, err, dlbridge.StatusExists)
-	found := must(dlbridge.LookupDevice(device, 0))(t)
-	if found.ID != id || found.Queue != 4 || found.UUID != entry.UUID || found.Release != nil {
+	found := must(dlbridge.ContextFind(device, dlbridge.Handle{}))(t)
+	if found.ID != id || found.Queue != handle(4) || found.UUID != entry.UUID || found.Release != nil {
 		t.Errorf("%+v", found)
 	}
 	met := 0
-	for one := range dlbridge.Devices() {
+	for one := range dlbridge.Contexts() {
 		if one.ID == id {
 			met++
 		}
@@ -190,17 +206,17 @@ func TestContextTable(t *testing.T) {
 	if met != 1 {
 		t.Errorf("met %d times", met)
 	}
-	if err := dlbridge.RetainDevice(id); err != nil {
+	if err := dlbridge.ContextRetain(id); err != nil {
 		t.Error(err)
 	}
-	if err := dlbridge.UnregisterDevice(id); err != nil || len(released) != 0 {
+	if err := dlbridge.ContextUnregister(id); err != nil || len(released) != 0 {
 		t.Error(err, released)
 	}
-	if err := dlbridge.ReleaseDevice(id); err != nil || len(released) != 1 || released[0] != 3 {
+	if err := dlbridge.ContextRelease(id); err != nil || len(released) != 1 || released[0] != 3 {
 		t.Error(err, released)
 	}
-	isError(t, dlbridge.ReleaseDevice(id), dlbridge.StatusNotFound)
-	isError(t, dlbridge.UnregisterDevice(id), dlbridge.StatusNotFound)
+	isError(t, dlbridge.ContextRelease(id), dlbridge.StatusNotFound)
+	isError(t, dlbridge.ContextUnregister(id), dlbridge.StatusNotFound)
 	if dlbridge.ContextTable() == nil {
 		t.Error("no table")
 	}
@@ -210,11 +226,11 @@ func TestCopyToOwnMemory(t *testing.T) {
 	released := 0
 	memory := ctest.Malloc(64)
 	defer ctest.Free(memory)
-	tensor := must(dlbridge.ImportLegacy(producer(t).Legacy()).Upgrade(nil))(t)
+	tensor := must(dlbridge.TakeLegacy(producer(t).Legacy()).Upgrade(nil))(t)
 	spec := dlbridge.CopySpec{
-		Target:     dlbridge.AddressOf(*(*unsafe.Pointer)(unsafe.Pointer(&memory))),
+		Target:     dlbridge.AddressOf(memory),
 		TargetSize: 64,
-		Release:    func(dlbridge.Buffer) { released++ },
+		Release:    func(dlbridge.Buffer, dlbridge.Stream) { released++ },
 	}
 	spec.TargetSize = 4
 	_, err := tensor.Copy(spec)

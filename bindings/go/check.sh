@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# All checks of the Go binding, as CI runs them; a line each: `passed NAME`, `FAILED NAME` with the
-# log's tail, or `skipped NAME: why`. Ends with 1 if any failed.
+# All checks of the Go binding, as CI runs them. Prints a line for each: `passed NAME`, `FAILED NAME` with
+# the end of its log, or `skipped NAME: why`. Exits with 1 if any failed.
 #
 #   DLBRIDGE_PREFIX         where the shared library is installed
 #   DLBRIDGE_PREFIX_STATIC  the same for the static one (optional)
-#   DLBRIDGE_OUTCOMES_DIR   folder for what the corpus answered, go.jsonl (optional)
+#   DLBRIDGE_OUTCOMES_DIR   folder for the outcomes of the corpus, go.jsonl (optional)
 set -uo pipefail
 
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -24,7 +24,7 @@ fi
 rm -rf "$logs"
 mkdir -p "$logs" "$SCRATCH/bin"
 
-# Nothing of the user's settings, and nothing outside the scratch folder, takes part.
+# Ignore the user's settings, and write to the scratch folder only.
 unset GOFLAGS GOEXPERIMENT GODEBUG GOARCH GOOS CGO_CFLAGS CGO_LDFLAGS CGO_ENABLED GOWORK DLBRIDGE_OUTCOMES
 export GOCACHE=$SCRATCH/cache GOMODCACHE=$SCRATCH/modules GOBIN=$SCRATCH/bin GOTOOLCHAIN=local
 export GOENV=off GOFLAGS='-buildvcs=false -modcacherw' GOTELEMETRY=off CGO_ENABLED=1
@@ -93,8 +93,8 @@ tested() {
   GODEBUG=cgocheck=1 go test -count=1 ./internal/fuzz
 }
 
-# cgo's second check sees each pointer of Go's that is written to C memory; it and the race detector
-# need a standard library built for them, so they share one.
+# cgocheck2 finds each Go pointer that is written to C memory. It and the race detector both need a
+# standard library built for them, so they share one.
 raced() {
   cd "$HERE" && GODEBUG=cgocheck=1 GOEXPERIMENT=cgocheck2 go test -count=1 -race .
 }
@@ -106,13 +106,13 @@ static_library() {
   cd "$HERE" || return 1
   go test -c -tags dlbridge_static -o "$SCRATCH/static.test" . || return 1
   if ldd "$SCRATCH/static.test" | grep libdlbridge; then
-    echo 'the static library was not taken'
+    echo 'the static library was not linked'
     return 1
   fi
   "$SCRATCH/static.test"
 }
 
-# A program of somebody else's, in a folder of its own: consumer NAME.
+# A program outside this module, in a folder of its own: consumer NAME.
 consumer() {
   rm -rf "${SCRATCH:?}/$1"
   mkdir -p "$SCRATCH/$1"
@@ -128,8 +128,16 @@ block() {
 
 # The statements of a function: body FUNCTION FILE.
 body() {
-  awk -v start="^func $1\\\\(\\\\) {\$" '$0 ~ start { on = 1; next }
+  awk -v start="^func $1\\\\(.*{\$" '$0 ~ start { on = 1; next }
     /^}$/ { on = 0 } /^\t\/\/ Output:/ { on = 0 } on' "$2"
+}
+
+# A function of README.md has the statements of one of example_test.go: same FUNCTION ITS-NAME-THERE.
+same() {
+  body "$1" main.go >"$1.found"
+  [ -s "$1.found" ] && diff "$1.found" <(body "$2" "$HERE/example_test.go") && return
+  echo "$1: README.md and example_test.go differ"
+  return 1
 }
 
 readme() {
@@ -138,11 +146,8 @@ readme() {
   block text >expected
   go vet . && go run . >found || return 1
   diff expected found || return 1
-  diff <(body main main.go) <(body Example "$HERE/example_test.go") || {
-    echo 'the example of README.md is not that of example_test.go'
-    return 1
-  }
-  [ -s expected ] && [ -n "$(body main main.go)" ]
+  same accept accept && same main Example && same plugin plugin || return 1
+  [ "$(body accept main.go | wc -l)" -le 8 ] && [ -s expected ]
 }
 
 plugin() {
@@ -172,12 +177,22 @@ fuzzed() {
   done
 }
 
+# Go's build cache notices neither other headers of the C library nor other flags of pkg-config.
+fresh_cache() {
+  local now
+  now=$(find "$DLBRIDGE_PREFIX" "${DLBRIDGE_PREFIX_STATIC:-$DLBRIDGE_PREFIX}" \
+    \( -name '*.h' -o -name '*.pc' \) -exec sha256sum {} + | sort)
+  [ "$now" = "$(cat "$SCRATCH/cached-for" 2>/dev/null)" ] || go clean -cache
+  echo "$now" >"$SCRATCH/cached-for"
+}
+
 use "$DLBRIDGE_PREFIX"
 go version
+fresh_cache
 check go_format formatted
 check c_format c_formatted
 
-# Two at a time: what needs the ordinary standard library, and what builds its own.
+# Two at a time: the checks with the ordinary standard library, and those that build their own.
 {
   check tests tested
   check vet vetted

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One function for each call that a case of the corpus can name: it answers with everything that a
-// case can expect.
+// One function for each call that a case of the corpus can name. It answers with everything that a case
+// can expect.
 
 package dlbridge_test
 
@@ -41,13 +41,13 @@ var calls = map[string]func(*world, object) object{
 	"negotiate":          callNegotiate,
 	"exchange_api_find":  callExchange,
 	"identify":           callIdentify,
-	"pin_module":         callPinModule,
+	"module_pin":         callModulePin,
 	"upgrade":            callUpgrade,
 	"upgrade_into":       callUpgradeInto,
 	"upgrade_many":       callUpgradeMany,
 	"downgrade":          callDowngrade,
-	"adopt":              callAdopt,
-	"convert":            callConvert,
+	"import":             callImport,
+	"export":             callExport,
 	"share":              callShare,
 	"view":               callView,
 	"allocate":           callAllocate,
@@ -55,7 +55,7 @@ var calls = map[string]func(*world, object) object{
 	"check":              callCheck,
 }
 
-// in is what the step's tensor is at present.
+// in is the step's tensor.
 func (w *world) in(step object) handle {
 	return w.live[step["in"].(string)]
 }
@@ -85,7 +85,7 @@ func callLayout(w *world, step object) object {
 	layout, err := w.in(step).Layout()
 	answer := said(err)
 	answer["layout"] = object{
-		"flags":          flagNames(uint32(layout.Flags), layoutFlags),
+		"properties":     flagNames(uint32(layout.Properties), layoutProperties),
 		"item_bits":      layout.ItemBits,
 		"self_overlap":   answerNames[layout.SelfOverlap],
 		"element_count":  strconv.FormatInt(layout.ElementCount, 10),
@@ -142,7 +142,11 @@ func callDeviceParse(_ *world, step object) object {
 
 func callHostAccessible(_ *world, step object) object {
 	kind := dlbridge.DeviceType(signed(step["device_type"]))
-	return object{"status": "OK", "answer": answerNames[kind.HostAccessible()]}
+	returns := 0
+	if kind.HostAccessible() {
+		returns = 1
+	}
+	return object{"status": "OK", "returns": returns, "answer": answerNames[kind.HostAccess()]}
 }
 
 func callRequiredVersion(w *world, step object) object {
@@ -190,13 +194,13 @@ func callIdentify(w *world, step object) object {
 }
 
 // The address is that of a tensor's data, or of the library's own table.
-func callPinModule(w *world, step object) object {
+func callModulePin(w *world, step object) object {
 	address := uintptr(dlbridge.API())
 	if step["in"] != nil {
 		held := w.in(step)
 		address = uintptr(ctest.Data(held.pointer, held.kind))
 	}
-	return said(dlbridge.PinModule(address))
+	return said(dlbridge.ModulePin(address))
 }
 
 func callUpgrade(w *world, step object) object {
@@ -236,25 +240,44 @@ func callUpgradeInto(w *world, step object) object {
 
 func callUpgradeMany(w *world, step object) object {
 	in, out := names(step["in"]), names(step["out"])
+	if len(in) != len(slices.Compact(slices.Sorted(slices.Values(in)))) {
+		return w.callTwice(step, in)
+	}
 	var sources []*dlbridge.Legacy
 	for _, name := range in {
 		sources = append(sources, w.live[name].tensor.(*dlbridge.Legacy))
 	}
 	made, err := dlbridge.UpgradeMany(sources, w.optionsOf(step))
-	answer := said(err)
-	var refusal *dlbridge.BatchError
-	if errors.As(err, &refusal) {
-		answer["failed"] = refusal.Index
-		if refusal.Index < 0 {
-			answer["failed"] = len(sources)
-		}
-	}
-	if err == nil {
-		answer["failed"] = made.Len() // None: C says the count then.
-	}
+	answer := saidOfBatch(err, len(sources))
 	for i := 0; err == nil && i < made.Len(); i++ {
 		w.take(in[i])
 		w.addTensor(step, out[i], made.At(i), answer)
+	}
+	return answer
+}
+
+// callTwice passes a tensor twice, which only pointers can: an owner notices it before C does.
+func (w *world) callTwice(step object, in []string) object {
+	var pointers []unsafe.Pointer
+	for _, name := range in {
+		held := w.live[name]
+		pointers = append(pointers, held.pointer)
+		_, _ = held.tensor.(dlbridge.Managed).Detach()
+	}
+	_, err := dlbridge.ImportMany(pointers, w.optionsOf(step))
+	for _, name := range in {
+		w.put(name, w.live[name].pointer, ctest.Legacy)
+	}
+	return saidOfBatch(err, len(in))
+}
+
+// saidOfBatch is the answer of a batch that returned err.
+func saidOfBatch(err error, count int) object {
+	answer := said(err)
+	answer["failed"] = count // C returns the count where no tensor caused the error, or none failed.
+	var failure *dlbridge.BatchError
+	if errors.As(err, &failure) && failure.Index >= 0 {
+		answer["failed"] = failure.Index
 	}
 	return answer
 }
@@ -276,44 +299,61 @@ func callDowngrade(w *world, step object) object {
 	return answer
 }
 
-func callAdopt(w *world, step object) object {
-	var made *dlbridge.Tensor
-	var err error
-	switch source := w.in(step).tensor.(type) {
-	case *dlbridge.Foreign:
-		made, err = source.Adopt(w.optionsOf(step))
-	case *dlbridge.Tensor:
-		made, err = source.Adopt(w.optionsOf(step))
+// given takes the pointer of the step's tensor from its owner, and reads the kind that the step passes.
+func (w *world) given(step object) (unsafe.Pointer, dlbridge.Kind) {
+	held := w.in(step)
+	kind := dlbridge.Kind(held.kind)
+	if step["kind"] != nil {
+		kind = dlbridge.Kind(valueOf(step["kind"], kindNames))
 	}
+	if managed, is := held.tensor.(dlbridge.Managed); is {
+		if _, err := managed.Detach(); err != nil {
+			w.Fatal(err)
+		}
+	}
+	return held.pointer, kind
+}
+
+// keep gives the step's tensor an owner again: the call has not consumed it.
+func (w *world) keep(step object) {
+	name := step["in"].(string)
+	held := w.live[name]
+	if _, is := held.tensor.(dlbridge.Managed); is {
+		w.put(name, held.pointer, held.kind)
+	}
+}
+
+func callImport(w *world, step object) object {
+	pointer, kind := w.given(step)
+	made, err := dlbridge.Import(pointer, kind, w.optionsOf(step))
 	answer := said(err)
-	if err == nil {
-		w.addTensor(step, step["out"].(string), made, answer)
-		w.take(step["in"].(string))
+	if err != nil {
+		w.keep(step)
+		return answer
 	}
+	w.addTensor(step, step["out"].(string), made, answer)
+	w.take(step["in"].(string))
 	return answer
 }
 
-func callConvert(w *world, step object) object {
-	source := w.in(step).tensor.(dlbridge.Managed)
-	made, err := dlbridge.Convert(source, versionFrom(step["target"]), w.optionsOf(step))
+func callExport(w *world, step object) object {
+	pointer, kind := w.given(step)
+	made, out, err := dlbridge.Export(pointer, kind, versionFrom(step["target"]), w.optionsOf(step))
 	answer := said(err)
 	if err != nil {
+		w.keep(step)
 		return answer
 	}
-	switch result := made.(type) {
-	case *dlbridge.Legacy:
-		answer["kind"] = "LEGACY"
-		w.addLegacy(step, step["out"].(string), result, answer)
-	case *dlbridge.Tensor:
-		answer["kind"] = "VERSIONED"
-		w.addTensor(step, step["out"].(string), result, answer)
-	}
+	answer["kind"] = kindNames[out]
+	answer["is"] = w.nameOf(made)
+	w.put(step["out"].(string), made, int32(out))
+	w.describe(step, step["out"].(string), answer)
 	w.take(step["in"].(string))
 	return answer
 }
 
 func callShare(w *world, step object) object {
-	made, err := w.ours(step["in"].(string)).Share()
+	made, err := w.validated(step["in"].(string)).Share()
 	answer := said(err)
 	if err == nil {
 		w.addTensor(step, step["out"].(string), made, answer)
@@ -323,7 +363,7 @@ func callShare(w *world, step object) object {
 
 func callView(w *world, step object) object {
 	spec := step["spec"].(object)
-	parent := w.ours(step["in"].(string))
+	parent := w.validated(step["in"].(string))
 	shape, strides := numbers(spec["shape"]), numbers(spec["strides"])
 	offset := signed(spec["offset"])
 	if spec["ndim"] != nil {
@@ -331,7 +371,8 @@ func callView(w *world, step object) object {
 		raw := ctest.View(parent.Pointer(), int32(signed(spec["ndim"])), shape, strides, offset)
 		return w.rawAnswer(step, raw)
 	}
-	made, err := parent.View(dlbridge.ViewSpec{Shape: shape, Strides: strides, Offset: offset})
+	made, err := parent.View(dlbridge.ViewSpec{DType: dtypeFrom(spec["dtype"]), Shape: shape,
+		Strides: strides, Offset: offset})
 	answer := said(err)
 	if err == nil {
 		w.addTensor(step, step["out"].(string), made, answer)
@@ -339,7 +380,7 @@ func callView(w *world, step object) object {
 	return answer
 }
 
-// onlyKeys fails where a raw call would drop something that the case says.
+// onlyKeys fails where a raw call would ignore a key of the case.
 func (w *world) onlyKeys(spec object, known ...string) {
 	for key := range spec {
 		if !slices.Contains(known, key) {
@@ -348,11 +389,11 @@ func (w *world) onlyKeys(spec object, known ...string) {
 	}
 }
 
-// rawAnswer is the answer of a call that this package cannot word: as many axes as the shape has not.
+// rawAnswer is the answer of a call that this package cannot make: with an ndim that the shape has not.
 func (w *world) rawAnswer(step object, raw ctest.Answer) object {
 	if raw.Status == 0 {
 		answer := object{"status": "OK"}
-		made, err := dlbridge.ImportVersioned(raw.Out).Accept(nil)
+		made, err := dlbridge.TakeVersioned(raw.Out).Accept(nil)
 		if err != nil {
 			w.Fatal(err)
 		}
@@ -372,11 +413,12 @@ func callAllocate(w *world, step object) object {
 			[2]int32(deviceList(device)), [3]int(dtypeList(dtype))))
 	}
 	given := dlbridge.AllocateSpec{
-		Shape:     numbers(spec["shape"]),
-		Device:    device,
-		DType:     dtype,
-		Alignment: unsigned(spec["alignment"]),
-		Flags:     dlbridge.TensorFlags(unsigned(spec["flags"])),
+		Shape:       numbers(spec["shape"]),
+		Device:      device,
+		DType:       dtype,
+		Options:     dlbridge.AllocateOptions(optionsFrom(spec, allocateOptions)),
+		Alignment:   unsigned(spec["alignment"]),
+		TensorFlags: dlbridge.TensorFlags(unsigned(spec["tensor_flags"])),
 	}
 	if spec["version"] != nil {
 		given.Version = versionFrom(spec["version"])
@@ -410,7 +452,7 @@ func callCheck(w *world, _ object) object {
 	return object{"status": "OK", "deleters": w.deletes()}
 }
 
-// addTensor answers with a tensor that a call made, and gives it its name.
+// addTensor names a tensor that a call made, and describes it in the answer.
 func (w *world) addTensor(step object, name string, made *dlbridge.Tensor, answer object) {
 	answer["is"] = w.nameOf(made.Pointer())
 	w.putTensor(name, made)
@@ -442,7 +484,7 @@ func (w *world) describe(step object, name string, answer object) {
 	}
 	expect := step["expect"].(object)
 	if wanted, given := expect["tensor"].(object); given && wanted["data"] == "any" && fields.Data != 0 {
-		seen["data"] = "any" // Memory that the library allocated, wherever that is.
+		seen["data"] = "any" // Memory that the library allocated.
 	}
 	answer["tensor"] = seen
 	if expect["bytes"] != nil {

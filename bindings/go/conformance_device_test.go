@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The calls of the corpus that have to do with devices: as in conformance_calls_test.go.
+// The calls of the corpus that concern devices, as in conformance_calls_test.go.
 
 package dlbridge_test
 
@@ -23,27 +23,27 @@ func init() {
 		"stream_from_array_api": callStreamFromArrayAPI,
 		"stream_handoff":        callStreamHandoff,
 		"stream_synchronize":    callStreamSynchronize,
-		"device_register":       callDeviceRegister,
-		"device_lookup":         callDeviceLookup,
-		"device_next":           callDeviceNext,
-		"device_retain":         onEntry(dlbridge.RetainDevice),
-		"device_release":        onEntry(dlbridge.ReleaseDevice),
-		"device_unregister":     callDeviceUnregister,
+		"context_register":      callContextRegister,
+		"context_find":          callContextFind,
+		"context_next":          callContextNext,
+		"context_retain":        onEntry(dlbridge.ContextRetain),
+		"context_release":       onEntry(dlbridge.ContextRelease),
+		"context_unregister":    callContextUnregister,
 	} {
 		calls[name] = function
 	}
 }
 
 var (
-	backends       = []string{"NONE", "CPU", "CUDA", "HIP", "LEVEL_ZERO", "OPENCL"}
-	bufferKinds    = []string{"", "ADDRESS", "CL_MEM", "HANDLE"}
-	streamKinds    = []string{"", "HOST", "NO_SYNC", "QUEUE", "IMMEDIATE_LIST"}
-	states         = []string{"", "READY", "ABSENT", "UNUSABLE"}
-	memories       = []string{"", "HOST", "DEVICE", "PINNED", "MANAGED", "USM_HOST", "USM_DEVICE", "USM_SHARED", "SVM", "CL_MEM"}
-	wrapOptions    = []string{"SKIP_VALIDATION", "PIN_PRODUCER", "RETAIN"}
-	copyOptions    = []string{"ALLOW_STAGING", "SHAREABLE"}
-	handoffOptions = []string{"ALLOW_HOST_WAIT", "ALLOW_CAPTURE"}
-	contextFlags   = []string{"DEFAULT", "REPLACE", "ENUMERATED", "PRIVATE"}
+	backends          = []string{"NONE", "CPU", "CUDA", "HIP", "LEVEL_ZERO", "OPENCL"}
+	bufferKinds       = []string{"DEFAULT", "ADDRESS", "CL_MEM", "HANDLE"}
+	streamKinds       = []string{"", "HOST", "NO_SYNC", "QUEUE", "IMMEDIATE_LIST"}
+	states            = []string{"", "READY", "ABSENT", "UNUSABLE"}
+	memories          = []string{"", "HOST", "DEVICE", "PINNED", "MANAGED", "USM_HOST", "USM_DEVICE", "USM_SHARED", "SVM", "CL_MEM"}
+	wrapOptions       = []string{"SKIP_VALIDATION", "PIN_PRODUCER", "RETAIN", "LIMIT_BUFFER"}
+	copyOptions       = []string{"ALLOW_STAGING", "SHAREABLE"}
+	handoffOptions    = []string{"ALLOW_HOST_WAIT", "ALLOW_CAPTURE"}
+	contextProperties = []string{"DEFAULT", "REPLACE", "ENUMERATED", "PRIVATE"}
 )
 
 // valueOf is the value of a name, or the number itself; 0 where there is none.
@@ -61,29 +61,38 @@ func nameOfValue(value int32, known []string) any {
 	return known[value]
 }
 
-func optionBits(value any, known []string) uint32 {
+// handoffBits and propertyBits are of a list of names, or of a number.
+func handoffBits(value any) uint32 {
+	return optionsFrom(object{"options": value}, handoffOptions)
+}
+
+func propertyBits(value any) uint32 {
 	if number, is := value.(json.Number); is {
 		return uint32(signed(number))
 	}
-	return bits(value, known)
+	return bits(value, contextProperties)
 }
 
-// memory is what a MEMORY of the case's is.
+func handleFrom(value any) dlbridge.Handle { return dlbridge.UnsafeHandle(unsigned(value)) }
+
+func handleText(handle dlbridge.Handle) string { return strconv.FormatUint(handle.Number(), 10) }
+
+// memory is a MEMORY of the case.
 type memory struct {
 	address uint64
 	deleter bool
 	deletes int
 }
 
-func (m *memory) released(buffer dlbridge.Buffer) {
-	if buffer.Handle != m.address {
+func (m *memory) released(buffer dlbridge.Buffer, _ dlbridge.Stream) {
+	if buffer.Handle != dlbridge.UnsafeHandle(m.address) {
 		m.deletes += 99
 	}
 	m.deletes++
 }
 
 // release is the callback of a MEMORY; nil where it has no deleter.
-func (m *memory) release() func(dlbridge.Buffer) {
+func (m *memory) release() dlbridge.ReleaseFunc {
 	if !m.deleter {
 		return nil
 	}
@@ -92,11 +101,15 @@ func (m *memory) release() func(dlbridge.Buffer) {
 
 func (w *world) bufferOf(value any, address uint64) dlbridge.Buffer {
 	spec, _ := value.(object)
+	kind := dlbridge.BufferAddress
+	if spec["kind"] != nil {
+		kind = dlbridge.BufferKind(valueOf(spec["kind"], bufferKinds))
+	}
 	return dlbridge.Buffer{
 		Backend: dlbridge.Backend(valueOf(spec["backend"], backends)),
-		Kind:    dlbridge.BufferKind(valueOf(spec["kind"], bufferKinds)),
-		Handle:  address,
-		Context: unsigned(spec["context"]),
+		Kind:    kind,
+		Handle:  dlbridge.UnsafeHandle(address),
+		Context: handleFrom(spec["context"]),
 	}
 }
 
@@ -127,7 +140,7 @@ func callPointerInfo(w *world, step object) object {
 		"native_device": info.NativeDevice,
 		"base":          strconv.FormatUint(info.Base, 10),
 		"size":          strconv.FormatUint(info.Size, 10),
-		"context":       strconv.FormatUint(info.Context, 10),
+		"context":       handleText(info.Context),
 	}
 	return answer
 }
@@ -135,32 +148,29 @@ func callPointerInfo(w *world, step object) object {
 func (w *world) wrapSpec(step object) dlbridge.WrapSpec {
 	given := step["spec"].(object)
 	m := w.memories[step["in"].(string)]
-	spec := dlbridge.WrapSpec{
-		Buffer:     w.bufferOf(given["buffer"], m.address),
-		Shape:      numbers(given["shape"]),
-		Strides:    numbers(given["strides"]),
-		DType:      dtypeFrom(given["dtype"]),
-		Device:     deviceFrom(given["device"]),
-		ByteOffset: unsigned(given["byte_offset"]),
-		Options:    dlbridge.WrapOptions(optionBits(given["options"], wrapOptions)),
-		Flags:      dlbridge.TensorFlags(unsigned(given["flags"])),
-		Policy:     policyOf(given["policy"]),
-		Release:    m.release(),
+	options := optionsFrom(given, wrapOptions) |
+		implied(given, uint32(dlbridge.WrapLimitBuffer), "buffer_size")
+	return dlbridge.WrapSpec{
+		Options:     dlbridge.WrapOptions(options),
+		Buffer:      w.bufferOf(given["buffer"], m.address),
+		Shape:       numbers(given["shape"]),
+		Strides:     numbers(given["strides"]),
+		DType:       dtypeFrom(given["dtype"]),
+		Device:      deviceFrom(given["device"]),
+		ByteOffset:  unsigned(given["byte_offset"]),
+		BufferSize:  unsigned(given["buffer_size"]),
+		TensorFlags: dlbridge.TensorFlags(unsigned(given["tensor_flags"])),
+		Version:     versionFrom(given["version"]),
+		Policy:      policyOf(given["policy"]),
+		Release:     m.release(),
 	}
-	if given["buffer_size"] != nil {
-		spec.BufferSize = new(unsigned(given["buffer_size"]))
-	}
-	if given["version"] != nil {
-		spec.Version = versionFrom(given["version"])
-	}
-	return spec
 }
 
 func callWrap(w *world, step object) object {
 	spec := w.wrapSpec(step)
 	if ndim := step["spec"].(object)["ndim"]; ndim != nil {
 		w.onlyKeys(step["spec"].(object), "ndim", "shape", "device", "dtype")
-		return w.rawAnswer(step, ctest.Wrap(spec.Buffer.Handle, int32(signed(ndim)), spec.Shape,
+		return w.rawAnswer(step, ctest.Wrap(spec.Buffer.Handle.Number(), int32(signed(ndim)), spec.Shape,
 			[2]int32(deviceList(spec.Device)), [3]int(dtypeList(spec.DType))))
 	}
 	made, err := dlbridge.Wrap(spec)
@@ -185,13 +195,11 @@ func callWrapLegacy(w *world, step object) object {
 func callCopy(w *world, step object) object {
 	given := step["spec"].(object)
 	spec := dlbridge.CopySpec{
-		Options: dlbridge.CopyOptions(optionBits(given["options"], copyOptions)),
-		Device:  deviceFrom(given["device"]),
-		Flags:   dlbridge.TensorFlags(unsigned(given["flags"])),
-		Policy:  policyOf(given["policy"]),
-	}
-	if given["version"] != nil {
-		spec.Version = versionFrom(given["version"])
+		Options:     dlbridge.CopyOptions(optionsFrom(given, copyOptions)),
+		Device:      deviceFrom(given["device"]),
+		TensorFlags: dlbridge.TensorFlags(unsigned(given["tensor_flags"])),
+		Version:     versionFrom(given["version"]),
+		Policy:      policyOf(given["policy"]),
 	}
 	if given["target"] != nil {
 		m := w.memories[given["target"].(string)]
@@ -218,8 +226,8 @@ func streamOf(value any) dlbridge.Stream {
 		Backend: dlbridge.Backend(valueOf(spec["backend"], backends)),
 		Kind:    dlbridge.StreamKind(valueOf(spec["kind"], streamKinds)),
 		Device:  dlbridge.CPU,
-		Handle:  unsigned(spec["handle"]),
-		Context: unsigned(spec["context"]),
+		Handle:  handleFrom(spec["handle"]),
+		Context: handleFrom(spec["context"]),
 	}
 	if spec["device"] != nil {
 		stream.Device = deviceFrom(spec["device"])
@@ -239,33 +247,33 @@ func callStreamFromArrayAPI(_ *world, step object) object {
 			"backend": nameOfValue(int32(stream.Backend), backends),
 			"kind":    nameOfValue(int32(stream.Kind), streamKinds),
 			"device":  deviceList(stream.Device),
-			"handle":  strconv.FormatUint(stream.Handle, 10),
-			"context": strconv.FormatUint(stream.Context, 10),
+			"handle":  handleText(stream.Handle),
+			"context": handleText(stream.Context),
 		}
 	}
 	return answer
 }
 
 func callStreamHandoff(_ *world, step object) object {
-	options := dlbridge.HandoffOptions(optionBits(step["handoff"], handoffOptions))
-	return said(dlbridge.Handoff(streamOf(step["producer"]), streamOf(step["consumer"]), options))
+	options := dlbridge.HandoffOptions(handoffBits(step["handoff"]))
+	return said(dlbridge.StreamHandoff(streamOf(step["producer"]), streamOf(step["consumer"]), options))
 }
 
 func callStreamSynchronize(_ *world, step object) object {
 	return said(streamOf(step["stream"]).Synchronize())
 }
 
-func callDeviceRegister(w *world, step object) object {
+func callContextRegister(w *world, step object) object {
 	given := step["entry"].(object)
 	entry := dlbridge.ContextEntry{
 		Backend:      dlbridge.Backend(valueOf(given["backend"], backends)),
 		Device:       deviceFrom(given["device"]),
-		Platform:     unsigned(given["platform"]),
-		NativeDevice: unsigned(given["native_device"]),
-		Context:      unsigned(given["context"]),
-		Queue:        unsigned(given["queue"]),
+		Platform:     handleFrom(given["platform"]),
+		NativeDevice: handleFrom(given["native_device"]),
+		Context:      handleFrom(given["context"]),
+		Queue:        handleFrom(given["queue"]),
 		QueueKind:    dlbridge.StreamKind(valueOf(given["queue_kind"], streamKinds)),
-		Flags:        dlbridge.ContextFlags(optionBits(given["flags"], contextFlags)),
+		Properties:   dlbridge.ContextProperties(propertyBits(given["properties"])),
 	}
 	if text, is := given["uuid"].(string); is {
 		bytes, err := hex.DecodeString(text)
@@ -278,7 +286,7 @@ func callDeviceRegister(w *world, step object) object {
 		m := w.memories[step["in"].(string)]
 		entry.Release = func(dlbridge.ContextEntry) { m.deletes++ }
 	}
-	id, err := dlbridge.RegisterDevice(entry)
+	id, err := dlbridge.ContextRegister(entry)
 	if err == nil {
 		w.entries[step["out"].(string)] = id
 		w.takeMemory(step["in"])
@@ -286,7 +294,7 @@ func callDeviceRegister(w *world, step object) object {
 	return said(err)
 }
 
-// entryName is the name of an entry of the case's, or "other".
+// entryName is the name of an entry of the case, or "other".
 func (w *world) entryName(id uint64) string {
 	for name, known := range w.entries {
 		if known == id {
@@ -296,8 +304,8 @@ func (w *world) entryName(id uint64) string {
 	return "other"
 }
 
-func callDeviceLookup(w *world, step object) object {
-	entry, err := dlbridge.LookupDevice(deviceFrom(step["device"]), unsigned(step["context"]))
+func callContextFind(w *world, step object) object {
+	entry, err := dlbridge.ContextFind(deviceFrom(step["device"]), handleFrom(step["context"]))
 	answer := said(err)
 	if err != nil {
 		return answer
@@ -310,23 +318,23 @@ func callDeviceLookup(w *world, step object) object {
 	answer["entry"] = object{
 		"backend":       nameOfValue(int32(entry.Backend), backends),
 		"device":        deviceList(entry.Device),
-		"platform":      strconv.FormatUint(entry.Platform, 10),
-		"native_device": strconv.FormatUint(entry.NativeDevice, 10),
-		"context":       strconv.FormatUint(entry.Context, 10),
-		"queue":         strconv.FormatUint(entry.Queue, 10),
+		"platform":      handleText(entry.Platform),
+		"native_device": handleText(entry.NativeDevice),
+		"context":       handleText(entry.Context),
+		"queue":         handleText(entry.Queue),
 		"queue_kind":    queueKind,
-		"flags":         flagNames(uint32(entry.Flags), contextFlags),
+		"properties":    flagNames(uint32(entry.Properties), contextProperties),
 		"uuid":          hex.EncodeToString(entry.UUID[:]),
 	}
 	return answer
 }
 
-// Walks the whole table: which of the case's entries it meets, and how the walk ends.
-func callDeviceNext(w *world, _ object) object {
+// Iterates over the table: which of the case's entries it has, and how the iteration ends.
+func callContextNext(w *world, _ object) object {
 	entries := []string{}
 	var cursor uint64
 	for {
-		entry, next, err := dlbridge.NextDevice(cursor)
+		entry, next, err := dlbridge.ContextNext(cursor)
 		if err != nil {
 			answer := said(err)
 			answer["entries"] = entries
@@ -353,22 +361,22 @@ func onEntry(function func(uint64) error) func(*world, object) object {
 	return func(w *world, step object) object { return w.onEntry(step, function) }
 }
 
-func callDeviceUnregister(w *world, step object) object {
-	answer := w.onEntry(step, dlbridge.UnregisterDevice)
+func callContextUnregister(w *world, step object) object {
+	answer := w.onEntry(step, dlbridge.ContextUnregister)
 	if answer["status"] == "OK" {
 		w.ended[step["entry"].(string)] = true
 	}
 	return answer
 }
 
-// takeMemory says that a MEMORY is somebody else's now.
+// takeMemory notes that a tensor or entry owns a MEMORY now.
 func (w *world) takeMemory(name any) {
 	if name != nil {
 		w.taken[name.(string)] = true
 	}
 }
 
-// finishDevices frees what nobody took, and ends the registrations that are left.
+// finishDevices counts the memories without an owner as freed, and ends the registrations that are left.
 func (w *world) finishDevices() {
 	for name, m := range w.memories {
 		if !w.taken[name] && m.deleter {
@@ -377,7 +385,7 @@ func (w *world) finishDevices() {
 	}
 	for name, id := range w.entries {
 		if !w.ended[name] {
-			_ = dlbridge.UnregisterDevice(id)
+			_ = dlbridge.ContextUnregister(id)
 		}
 	}
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the corpus, tests/conformance/cases.json, by this package's own functions.
+// Runs the corpus, tests/conformance/cases.json, with the functions of this package.
 
 package dlbridge_test
 
@@ -42,7 +42,7 @@ func readCorpus(t testing.TB) []testCase {
 		Cases  []testCase
 	}
 	decode(t, text, &corpus)
-	if corpus.Schema != 1 || len(corpus.Cases) < 500 {
+	if corpus.Schema != 2 || len(corpus.Cases) < 500 {
 		t.Fatalf("schema %d, %d cases", corpus.Schema, len(corpus.Cases))
 	}
 	return corpus.Cases
@@ -56,7 +56,7 @@ func decode(t testing.TB, text []byte, into any) {
 	}
 }
 
-// plain is a value as it is after a journey through JSON, so that it can be compared.
+// plain is a value after a round trip through JSON, so that it can be compared.
 func plain(t testing.TB, value any) any {
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -67,7 +67,7 @@ func plain(t testing.TB, value any) any {
 	return out
 }
 
-// answered is what a step answered for the keys that it expects.
+// answered is the answer of a step, with the keys that it expects.
 func answered(t testing.TB, step, answer object) object {
 	kept := object{}
 	for key := range step["expect"].(object) {
@@ -76,7 +76,7 @@ func answered(t testing.TB, step, answer object) object {
 	return kept
 }
 
-// differences says where an answer is not what was expected.
+// differences lists where an answer differs from what was expected.
 func differences(expect, answer object) string {
 	var text string
 	keys := make([]string, 0, len(expect))
@@ -92,7 +92,7 @@ func differences(expect, answer object) string {
 	return text
 }
 
-// runCase runs one case, and says what was wrong, or "".
+// runCase runs one case and returns its outcome and what was wrong, or "".
 func runCase(t testing.TB, test testCase) (outcome, string) {
 	w := newWorld(t, test.Objects)
 	result := outcome{test.Name, true, []object{}}
@@ -150,7 +150,7 @@ func writeOutcomes(t *testing.T, path string, outcomes []outcome) {
 	}
 }
 
-// A corpus that cannot fail would be none: a wrong expectation must be seen.
+// The runner reports wrong expectations.
 func TestConformanceSeesWrongExpectations(t *testing.T) {
 	for _, test := range readCorpus(t) {
 		if test.ABI {

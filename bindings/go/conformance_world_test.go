@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tensors of one case of the corpus: its own, and those that the calls make of them.
+// The tensors of one case of the corpus: its own, and those that calls make of them.
 
 package dlbridge_test
 
@@ -17,7 +17,7 @@ import (
 	"dlbridge/bindings/go/internal/ctest"
 )
 
-// tensor is what the functions that only look can be asked of.
+// tensor has the functions that only read.
 type tensor interface {
 	Validate(*dlbridge.Policy) error
 	Diagnose(*dlbridge.Policy) ([]dlbridge.Finding, error)
@@ -27,7 +27,7 @@ type tensor interface {
 	String() string
 }
 
-// handle is the tensor that a name stands for at present.
+// handle is the tensor that a name stands for.
 type handle struct {
 	tensor
 	pointer unsafe.Pointer
@@ -42,7 +42,7 @@ type world struct {
 	storages   []*dlbridge.Storage
 	allocators []*dlbridge.Allocator
 	memories   map[string]*memory
-	taken      map[string]bool // Memories that are somebody else's now.
+	taken      map[string]bool // Memories that a tensor owns now.
 	entries    map[string]uint64
 	ended      map[string]bool // Entries that were unregistered.
 }
@@ -56,15 +56,15 @@ func newWorld(t testing.TB, objects map[string]object) *world {
 		w.producers[name] = p
 		switch spec["kind"] {
 		case "MEMORY":
-			w.memories[name] = &memory{address: ctest.Data(p.Bare(), ctest.Bare),
+			w.memories[name] = &memory{address: ctest.Data(p.Borrowed(), ctest.Borrowed),
 				deleter: spec["deleter"] == true}
 		case "LEGACY":
-			w.live[name] = handle{dlbridge.ImportLegacy(p.Legacy()), p.Legacy(), ctest.Legacy}
+			w.live[name] = handle{dlbridge.TakeLegacy(p.Legacy()), p.Legacy(), ctest.Legacy}
 		case "VERSIONED":
-			w.live[name] = handle{dlbridge.ImportVersioned(p.Versioned()), p.Versioned(), ctest.Versioned}
+			w.live[name] = handle{dlbridge.TakeVersioned(p.Versioned()), p.Versioned(), ctest.Versioned}
 		default:
 			flags := dlbridge.TensorFlags(unsigned(spec["flags"]))
-			w.live[name] = handle{dlbridge.Borrow(p.Bare(), flags), p.Bare(), ctest.Bare}
+			w.live[name] = handle{dlbridge.Borrow(p.Borrowed(), flags), p.Borrowed(), ctest.Borrowed}
 		}
 	}
 	return w
@@ -91,19 +91,28 @@ func specOf(spec object) ctest.Spec {
 	return out
 }
 
-// take ends what a name stood for: a call has consumed it.
+// take forgets the tensor of a name, which a call has consumed.
 func (w *world) take(name string) { delete(w.live, name) }
 
 func (w *world) putLegacy(name string, made *dlbridge.Legacy) {
 	w.live[name] = handle{made, made.Pointer(), ctest.Legacy}
 }
 
+// put names a managed tensor that was not validated by this package.
+func (w *world) put(name string, pointer unsafe.Pointer, kind int32) {
+	if kind == ctest.Legacy {
+		w.live[name] = handle{dlbridge.TakeLegacy(pointer), pointer, kind}
+	} else {
+		w.live[name] = handle{dlbridge.TakeVersioned(pointer), pointer, kind}
+	}
+}
+
 func (w *world) putTensor(name string, made *dlbridge.Tensor) {
 	w.live[name] = handle{made, made.Pointer(), ctest.Versioned}
 }
 
-// ours is the tensor of a name as one that was validated; of a foreign one it is the same struct.
-func (w *world) ours(name string) *dlbridge.Tensor {
+// validated is the tensor of a name as a validated one, which is the same struct.
+func (w *world) validated(name string) *dlbridge.Tensor {
 	switch held := w.live[name].tensor.(type) {
 	case *dlbridge.Tensor:
 		return held
@@ -126,10 +135,10 @@ func (w *world) release(name string) {
 	w.take(name)
 }
 
-// nameOf is which of the case's own tensors or live results a pointer is, or "new".
+// nameOf is the name of the case's own tensor or live result at a pointer, or "new".
 func (w *world) nameOf(pointer unsafe.Pointer) string {
 	for name, p := range w.producers {
-		if slices.Contains([]unsafe.Pointer{p.Legacy(), p.Versioned(), p.Bare()}, pointer) {
+		if slices.Contains([]unsafe.Pointer{p.Legacy(), p.Versioned(), p.Borrowed()}, pointer) {
 			return name
 		}
 	}
@@ -156,16 +165,18 @@ func (w *world) deletesOf(name string, p *ctest.Producer) int {
 	return p.Deletes()
 }
 
-// allocator counts the blocks that it gave, or gives none.
+// allocator counts its blocks, or fails.
 func (w *world) allocator(how any) *dlbridge.Allocator {
-	allocate := func(_ dlbridge.Device, size, alignment uint64) uintptr {
+	allocate := func(_ dlbridge.Device, size, alignment uint64, _ dlbridge.Stream) unsafe.Pointer {
 		if how == "fails" {
-			return 0
+			return nil
 		}
 		return ctest.AlignedAlloc(alignment, size)
 	}
 	made, err := dlbridge.NewAllocator(allocate,
-		func(_ dlbridge.Device, memory uintptr, _, _ uint64) { ctest.Free(memory) })
+		func(_ dlbridge.Device, memory unsafe.Pointer, _, _ uint64, _ dlbridge.Stream) {
+			ctest.Free(memory)
+		})
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -173,7 +184,7 @@ func (w *world) allocator(how any) *dlbridge.Allocator {
 	return made
 }
 
-// finish releases all that is left, and says what is wrong then, or "".
+// finish releases everything that is left and returns what is wrong then, or "".
 func (w *world) finish() string {
 	for name := range w.live {
 		w.release(name)
@@ -271,18 +282,28 @@ func names(value any) []string {
 	return out
 }
 
+// versionFrom, deviceFrom and dtypeFrom give the zero value for null.
 func versionFrom(value any) dlbridge.Version {
-	list := value.([]any)
+	list, is := value.([]any)
+	if !is {
+		return dlbridge.Version{}
+	}
 	return dlbridge.Version{Major: uint32(unsigned(list[0])), Minor: uint32(unsigned(list[1]))}
 }
 
 func deviceFrom(value any) dlbridge.Device {
 	list := numbers(value)
+	if list == nil {
+		return dlbridge.Device{}
+	}
 	return dlbridge.Device{Type: dlbridge.DeviceType(list[0]), ID: int32(list[1])}
 }
 
 func dtypeFrom(value any) dlbridge.DType {
 	list := numbers(value)
+	if list == nil {
+		return dlbridge.DType{}
+	}
 	return dlbridge.DType{Code: dlbridge.DTypeCode(list[0]), Bits: uint8(list[1]), Lanes: uint16(list[2])}
 }
 
@@ -292,18 +313,49 @@ func deviceList(d dlbridge.Device) []int32 { return []int32{int32(d.Type), d.ID}
 
 func dtypeList(d dlbridge.DType) []int { return []int{int(d.Code), int(d.Bits), int(d.Lanes)} }
 
-// bits is the sum of flags that a list names.
+// bits is the sum of the bits that a list names.
 func bits(value any, known []string) uint32 {
 	var sum uint32
 	list, _ := value.([]any)
 	for _, name := range list {
 		place := slices.Index(known, name.(string))
 		if place < 0 {
-			panic(fmt.Sprint("unknown flag ", name))
+			panic(fmt.Sprint("unknown bit ", name))
 		}
 		sum |= 1 << place
 	}
 	return sum
+}
+
+// rawOptions are the option bits of a spec that has them as a number.
+func rawOptions(spec object) (uint32, bool) {
+	for _, key := range []string{"options_raw", "options"} {
+		if number, is := spec[key].(json.Number); is {
+			return uint32(signed(number)), true
+		}
+	}
+	return 0, false
+}
+
+// optionsFrom are the option bits of a spec: names, of which the first is bit 8, or a number.
+func optionsFrom(spec object, known []string) uint32 {
+	if raw, is := rawOptions(spec); is {
+		return raw
+	}
+	return bits(spec["options"], known) << 8
+}
+
+// implied is the option bit that fields imply, unless the spec has its options as a number.
+func implied(spec object, option uint32, fields ...string) uint32 {
+	if _, raw := rawOptions(spec); raw {
+		return 0
+	}
+	for _, field := range fields {
+		if spec[field] != nil {
+			return option
+		}
+	}
+	return 0
 }
 
 func flagNames(flags uint32, known []string) []string {
@@ -317,16 +369,17 @@ func flagNames(flags uint32, known []string) []string {
 }
 
 var (
-	policyFlags = []string{"REFUSE_UNKNOWN_DTYPE", "REFUSE_UNKNOWN_DEVICE", "REFUSE_UNKNOWN_FLAGS",
-		"REFUSE_NEGATIVE_STRIDES", "REFUSE_ZERO_STRIDES", "ALLOW_NULL_STRIDES", "ALLOW_SCALABLE_LANES",
-		"REQUIRE_WRITABLE", "VOUCH_WRITABLE", "ALLOW_SELF_OVERLAP"}
-	convertFlags = []string{"SKIP_VALIDATION", "WRITABLE", "ALLOW_UNKNOWN", "CANONICAL",
-		"FOLD_BYTE_OFFSET", "COPY", "DROP_READ_ONLY", "DROP_PADDED", "NEWER_CODES", "PIN_PRODUCER"}
-	layoutFlags = []string{"EMPTY", "C_CONTIGUOUS", "F_CONTIGUOUS", "BROADCAST", "NEGATIVE_STRIDES",
+	policyOptions = []string{"REJECT_UNKNOWN_DTYPE", "REJECT_UNKNOWN_DEVICE", "REJECT_UNKNOWN_FLAGS",
+		"REJECT_NEGATIVE_STRIDES", "REJECT_ZERO_STRIDES", "ALLOW_NULL_STRIDES", "ALLOW_SCALABLE_LANES",
+		"REQUIRE_WRITABLE", "VOUCH_WRITABLE", "ALLOW_SELF_OVERLAP", "LIMIT_NDIM", "LIMIT_BUFFER"}
+	convertOptions = []string{"SKIP_VALIDATION", "VOUCH_WRITABLE", "ALLOW_UNKNOWN", "CANONICAL",
+		"FOLD_BYTE_OFFSET", "COPY", "DROP_READ_ONLY", "DROP_PADDED", "ALLOW_NEWER_CODES", "PIN_PRODUCER"}
+	allocateOptions  = []string{"SHAREABLE"}
+	layoutProperties = []string{"EMPTY", "C_CONTIGUOUS", "F_CONTIGUOUS", "BROADCAST", "NEGATIVE_STRIDES",
 		"PADDED", "OPAQUE"}
 	levels       = map[any]dlbridge.Level{nil: 0, "STRUCT": dlbridge.LevelStruct, "METADATA": dlbridge.LevelMetadata, "DEVICE": dlbridge.LevelDevice}
 	contiguities = map[any]dlbridge.Contiguity{nil: 0, "ANY": dlbridge.ContiguityAny, "C": dlbridge.ContiguityC, "F": dlbridge.ContiguityF, "C_OR_F": dlbridge.ContiguityCOrF}
-	kindNames    = []string{"AMBIGUOUS", "LEGACY", "VERSIONED", "BARE"}
+	kindNames    = []string{"UNKNOWN", "LEGACY", "VERSIONED", "BORROWED", "AMBIGUOUS"}
 	answerNames  = []string{"NO", "YES", "UNDECIDED"}
 )
 
@@ -337,20 +390,22 @@ func policyOf(value any) *dlbridge.Policy {
 		return nil
 	}
 	policy := &dlbridge.Policy{
+		Options:    dlbridge.PolicyOptions(optionsFrom(spec, policyOptions)),
+		Version:    versionFrom(spec["version"]),
 		Level:      levels[spec["level"]],
-		Flags:      dlbridge.PolicyFlags(bits(spec["flags"], policyFlags)),
 		Contiguity: contiguities[spec["contiguity"]],
+		MinNDim:    int32(signed(spec["min_ndim"])),
+		MaxNDim:    int32(signed(spec["max_ndim"])),
 		Alignment:  unsigned(spec["alignment"]),
+		BufferSize: unsigned(spec["buffer_size"]),
+		Shape:      numbers(spec["shape"]),
 	}
-	if spec["version"] != nil {
-		policy.Version = versionFrom(spec["version"])
+	limits := implied(spec, uint32(dlbridge.PolicyLimitNDim), "min_ndim", "max_ndim")
+	if limits != 0 && spec["max_ndim"] == nil {
+		policy.MaxNDim = dlbridge.MaxNDim
 	}
-	if spec["max_ndim"] != nil {
-		policy.MaxNDim = new(int32(signed(spec["max_ndim"])))
-	}
-	if spec["buffer_size"] != nil {
-		policy.BufferSize = new(unsigned(spec["buffer_size"]))
-	}
+	limits |= implied(spec, uint32(dlbridge.PolicyLimitBuffer), "buffer_size")
+	policy.Options |= dlbridge.PolicyOptions(limits)
 	if list, given := spec["devices"].([]any); given {
 		policy.Devices = []dlbridge.Device{}
 		for _, device := range list {
@@ -373,12 +428,10 @@ func (w *world) optionsOf(step object) *dlbridge.ConvertOptions {
 		return nil
 	}
 	options := &dlbridge.ConvertOptions{
-		Flags:       dlbridge.ConvertFlags(bits(spec["flags"], convertFlags)),
-		SourceFlags: dlbridge.TensorFlags(unsigned(spec["source_flags"])),
+		Options:     dlbridge.ConvertBits(optionsFrom(spec, convertOptions)),
+		Version:     versionFrom(spec["version"]),
+		TensorFlags: dlbridge.TensorFlags(unsigned(spec["tensor_flags"])),
 		Policy:      policyOf(spec["policy"]),
-	}
-	if spec["version"] != nil {
-		options.Version = versionFrom(spec["version"])
 	}
 	if step["allocator"] != nil {
 		options.Allocator = w.allocator(step["allocator"])
@@ -386,19 +439,19 @@ func (w *world) optionsOf(step object) *dlbridge.ConvertOptions {
 	return options
 }
 
-// said is the answer of a call that came with err, which may be nil.
+// said is the answer of a call that returned err, which may be nil.
 func said(err error) object {
-	var refusal *dlbridge.Error
+	var failure *dlbridge.Error
 	switch {
 	case err == nil:
 		return object{"status": "OK"}
-	case !errors.As(err, &refusal):
+	case !errors.As(err, &failure):
 		return object{"status": err.Error()}
 	}
 	return object{
-		"status":  refusal.Status.String(),
-		"rule":    refusal.Rule.String(),
-		"axis":    refusal.Axis,
-		"message": refusal.Message,
+		"status":  failure.Status.String(),
+		"rule":    failure.Rule.String(),
+		"axis":    failure.Axis,
+		"message": failure.Message,
 	}
 }

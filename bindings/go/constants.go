@@ -1,49 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
-// The constants of dlbridge.h and dlpack.h. header_test.go holds them against the headers.
+// The constants of dlbridge.h and dlpack.h. header_test.go compares them with the headers.
 
 package dlbridge
+
+// MaxNDim is the largest ndim that any function accepts; no policy raises it.
+const MaxNDim = 64
 
 const (
 	// Success.
 	StatusOK Status = 0
-	// The caller's fault: a NULL that is not allowed, a `struct_size` smaller than the first
-	// version, reserved bytes that are not zero, an option outside its range. The message names
-	// the argument.
+	// The caller's fault: a nil that is not allowed, an option outside its range, a changed
+	// dlbridge-owned struct. The message names the argument.
 	StatusInvalidArgument Status = 1
-	// The caller is newer than the library: a struct carries, behind all that this build knows,
-	// settings that are not zero. They are never ignored in silence.
-	StatusStructTooNew Status = 2
-	// The allocator, the system's or the caller's, returned NULL. Nobody's fault.
+	// The caller is newer than the library: it asks for an option, value or field that this library
+	// does not know. Such a request is never ignored.
+	StatusTooNew Status = 2
+	// The allocator, the system's or the caller's, returned NULL.
 	StatusOutOfMemory Status = 3
-	// The producer's fault: the tensor breaks DLPack itself; the rule says where.
+	// The producer's fault: the tensor breaks DLPack itself; the error's Rule says where.
 	StatusInvalidTensor Status = 4
-	// Wrong major version, or the tensor needs a newer DLPack than the consumer speaks.
+	// Wrong major version, or the tensor needs a newer DLPack than the consumer reads.
 	StatusVersion Status = 5
-	// A legal tensor that the policy of this consumer refuses; the rule says why.
+	// A legal tensor that the policy of this consumer rejects; the error's Rule names the demand.
 	StatusPolicy Status = 6
-	// The target cannot say what the source says, and the options do not allow the loss.
+	// The target cannot represent what the source records, and the options do not allow the loss.
 	StatusUnrepresentable Status = 7
-	// A dtype code, device type or flag bit that no DLPack release knows, where knowing it
-	// matters.
+	// A dtype code, device type or flag bit that the consumer's DLPack release does not know, where
+	// knowing it matters.
 	StatusUnknownCode Status = 8
-	// The function works on tensors of this library only: upgrade or adopt it first.
-	StatusNotOurs Status = 9
-	// Legal, but not something this build can do, such as copying memory that the CPU cannot
-	// read.
+	// The function works on dlbridge-owned tensors only: call [Import] first.
+	StatusForeignTensor Status = 9
+	// Legal, but this build cannot do it, such as copying memory that the CPU cannot read.
 	StatusUnsupported Status = 10
-	// The caller's buffer or storage is too small; the needed size is told.
+	// The caller's buffer or storage is too small; the message has the needed size.
 	StatusBufferTooSmall Status = 11
 	// A text is not the name of a dtype or device.
 	StatusParse Status = 12
 	// Nothing suitable was found, such as a table in an exchange API chain.
 	StatusNotFound Status = 13
-	// A view would leave the extent of its parent.
+	// A view would leave the elements of its parent.
 	StatusBounds Status = 14
 	// The process was forked after the backend had been started; start it in the child only.
 	StatusForked Status = 15
-	// No driver for the device, or none of its devices; [QueryBackend] tells why.
+	// No driver for the device, or none of its devices; [QueryBackend] reports the reason.
 	StatusUnavailable Status = 16
-	// A driver's call failed; the message has its name and code.
+	// A driver's call failed; the message has its name, NativeCode its code.
 	StatusDriver Status = 17
 	// The context table has another entry of that device or context.
 	StatusExists Status = 18
@@ -51,27 +52,28 @@ const (
 	StatusCapture Status = 19
 	// The bytes or file descriptors that another process sent are not an export.
 	StatusDescriptor Status = 20
+	// The kind of a managed tensor was not given and cannot be decided: pass its kind.
+	StatusAmbiguous Status = 21
 )
 
 const (
 	// No rule was broken.
 	RuleNone Rule = 0
-	// version.major is 1 (DLPack: read nothing behind `flags` otherwise).
+	// version.major is 1 (DLPack: read nothing after `flags` otherwise).
 	RuleVersionMajor Rule = 1
 	// ndim >= 0 (DLPack).
 	RuleNDimNegative Rule = 2
-	// ndim <= max_ndim (policy, 64 by default).
+	// ndim <= [MaxNDim] (dlbridge) and within the limits of the policy.
 	RuleNDimLimit Rule = 3
 	// shape is given where ndim > 0 (DLPack).
 	RuleShapeNull Rule = 4
-	// strides are given where ndim > 0 and the tensor says 1.2 or later (DLPack 1.2).
+	// strides are given where ndim > 0 and the tensor's version is 1.2 or later (DLPack 1.2).
 	RuleStridesNull Rule = 5
 	// bits >= 1 (dlbridge).
 	RuleDTypeBitsZero Rule = 6
 	// lanes >= 1 (dlbridge).
 	RuleDTypeLanesZero Rule = 7
-	// lanes < 0x8000: more is a scalable vector in TVM, whose size nobody here can know
-	// (dlbridge).
+	// lanes < 0x8000: more is a scalable vector in TVM, whose size is not known (dlbridge).
 	RuleDTypeLanesScalable Rule = 8
 	// bool and float8 have 8 bits, float6 6, float4 4, bfloat 16 (DLPack).
 	RuleDTypeBitsFixed Rule = 9
@@ -86,29 +88,29 @@ const (
 	// device_id is 0 on host-like memory (DLPack); only ever a note, since producers differ.
 	RuleDeviceIDHost Rule = 14
 	// Each extent >= 0 (DLPack).
-	RuleDimNegative Rule = 15
+	RuleExtentNegative Rule = 15
 	// The number of elements fits 63 bits (dlbridge).
 	RuleCountOverflow Rule = 16
 	// The packed size in bytes fits 63 bits (dlbridge).
 	RuleSizeOverflow Rule = 17
 	// Offsets of the first and last byte touched fit 63 bits and a sign (dlbridge).
-	RuleExtentOverflow Rule = 18
+	RuleOffsetOverflow Rule = 18
 	// data is not NULL unless the tensor is empty (DLPack).
 	RuleDataNull Rule = 19
-	// data + byte_offset + extent stays inside the address space (dlbridge).
+	// data + byte_offset + bytes touched stays inside the address space (dlbridge).
 	RuleAddressRange Rule = 20
-	// On an opaque handle nothing lies before its start (dlbridge).
+	// On an opaque handle no element lies before its start (dlbridge).
 	RuleHandleRange Rule = 21
-	// The extent stays inside `buffer_size` bytes from `data` (policy).
+	// All elements lie inside BufferSize bytes from `data` (policy).
 	RuleBufferBounds Rule = 22
 	// The required contiguity (policy).
 	RuleContiguity Rule = 23
 	// The required alignment of element (0,...,0) (policy).
 	RuleAlignment Rule = 24
 	// The device is one of those that the policy lists.
-	RuleDeviceRefused Rule = 25
+	RuleDeviceRejected Rule = 25
 	// The dtype is one of those that the policy lists.
-	RuleDTypeRefused Rule = 26
+	RuleDTypeRejected Rule = 26
 	// The tensor may be written to (policy).
 	RuleNotWritable Rule = 27
 	// No negative strides (policy).
@@ -121,19 +123,19 @@ const (
 	RuleDataUnaligned Rule = 31
 	// The version that a tensor carries knows all that it uses; only ever a note.
 	RuleVersionLabel Rule = 32
-	// The consumer's version can describe the tensor (converters).
+	// The consumer's version can describe the tensor (conversions).
 	RuleRequiredVersion Rule = 33
-	// Legacy cannot say READ_ONLY (downgrade).
+	// A legacy tensor cannot record READ_ONLY (downgrade).
 	RuleLegacyReadOnly Rule = 34
-	// Legacy cannot say that sub-byte elements are padded (downgrade).
+	// A legacy tensor cannot record that sub-byte elements are padded (downgrade).
 	RuleLegacyPadded Rule = 35
 	// Legacy knows dtype codes up to bool (downgrade).
 	RuleLegacyDType Rule = 36
 	// Legacy knows device types up to Hexagon (downgrade).
 	RuleLegacyDevice Rule = 37
-	// byte_offset is folded only where `data` is an address (converters).
+	// byte_offset is folded only where `data` is an address (conversions).
 	RuleOffsetFold Rule = 38
-	// A view stays inside its parent's extent.
+	// The elements of a view are elements of its parent's range.
 	RuleViewBounds Rule = 39
 	// A view of packed sub-byte elements starts at a whole byte.
 	RuleViewOffset Rule = 40
@@ -141,24 +143,28 @@ const (
 	RuleInStorage Rule = 41
 	// Copying needs memory that the CPU can read.
 	RuleCopyDevice Rule = 42
-	// The memory is where the device says (level DEVICE: the driver was asked).
+	// The memory is where the device label says (level DEVICE: the driver was asked).
 	RuleDeviceLabel Rule = 43
-	// The extent stays inside the allocation (level DEVICE: the driver was asked).
+	// All elements lie inside the allocation (level DEVICE: the driver was asked).
 	RuleAllocationBounds Rule = 44
+	// Each extent is the one that the policy's shape gives.
+	RuleShapeMismatch Rule = 45
 )
 
 // Kind says what a pointer points to. Values that are not listed may come from a newer library.
 type Kind int32
 
 const (
-	// The bytes do not tell ([Identify]).
-	KindAmbiguous Kind = 0
-	// DLManagedTensor
+	// As an argument: decide by the bytes. As the answer of [Identify]: neither kind fits.
+	KindUnknown Kind = 0
+	// A DLManagedTensor.
 	KindLegacy Kind = 1
-	// DLManagedTensorVersioned
+	// A DLManagedTensorVersioned.
 	KindVersioned Kind = 2
-	// DLTensor, borrowed, a [Bare].
-	KindBare Kind = 3
+	// A DLTensor, which has no owner ([Borrow]).
+	KindBorrowed Kind = 3
+	// Only ever an answer: the bytes can be both managed kinds.
+	KindAmbiguous Kind = 4
 )
 
 // Answer is the answer to a question that cannot always be answered. Values that are not listed may come from a newer library.
@@ -169,69 +175,75 @@ const (
 	AnswerNo Answer = 0
 	// Yes.
 	AnswerYes Answer = 1
-	// It cannot be told.
+	// It cannot be decided.
 	AnswerUndecided Answer = 2
 )
 
-// LayoutFlags are the bits of [Layout.Flags].
-type LayoutFlags uint32
+// LayoutProperties are the bits of [Layout.Properties].
+type LayoutProperties uint32
 
 const (
 	// An extent is 0.
-	LayoutEmpty LayoutFlags = 1 << 0
+	LayoutEmpty LayoutProperties = 1 << 0
 	// Compact, last axis fastest; always so if empty.
-	LayoutCContiguous LayoutFlags = 1 << 1
+	LayoutCContiguous LayoutProperties = 1 << 1
 	// Compact, first axis fastest; always so if empty.
-	LayoutFContiguous LayoutFlags = 1 << 2
+	LayoutFContiguous LayoutProperties = 1 << 2
 	// Some axis longer than 1 has stride 0.
-	LayoutBroadcast LayoutFlags = 1 << 3
+	LayoutBroadcast LayoutProperties = 1 << 3
 	// Some axis longer than 1 has a negative stride.
-	LayoutNegativeStrides LayoutFlags = 1 << 4
+	LayoutNegativeStrides LayoutProperties = 1 << 4
 	// Elements of less than a byte fill a whole one.
-	LayoutPadded LayoutFlags = 1 << 5
+	LayoutPadded LayoutProperties = 1 << 5
 	// `data` is a handle, not an address.
-	LayoutOpaque LayoutFlags = 1 << 6
+	LayoutOpaque LayoutProperties = 1 << 6
 )
 
-// Level says how much memory a validation reads. Values that are not listed may come from a newer library.
+// Level says how much a validation reads. Values that are not listed may come from a newer library.
 type Level int32
 
 const (
+	// LevelMetadata.
+	LevelDefault Level = 0
 	// The struct itself: version, ndim, dtype, device, flags, which pointers are NULL.
 	LevelStruct Level = 1
-	// Also the `ndim` entries of shape and strides; the default.
+	// Also the `ndim` entries of shape and strides.
 	LevelMetadata Level = 2
-	// Also asks the driver where `data` lies (a handle: what it is), which may start it: a
-	// device label that is not true and an extent that leaves the allocation are refused, as is
-	// what cannot be asked (UNAVAILABLE, UNSUPPORTED). kDLCPU is held against the drivers that
-	// have been started already, and memory whose size no driver knows against no size.
+	// Also asks the driver where `data` lies (a handle: what it is), which may start it. Rejects a
+	// device label that is wrong, elements outside the allocation, and what cannot be asked
+	// (UNAVAILABLE, UNSUPPORTED). kDLCPU is checked against the drivers that have been started
+	// already; memory whose size no driver knows is not checked against a size.
 	LevelDevice Level = 3
 )
 
-// PolicyFlags are the bits of [Policy.Flags].
-type PolicyFlags uint32
+// PolicyOptions are the bits of [Policy.Options].
+type PolicyOptions uint32
 
 const (
-	// Codes that `version` does not know.
-	PolicyRefuseUnknownDType PolicyFlags = 1 << 0
-	// Types that `version` does not know.
-	PolicyRefuseUnknownDevice PolicyFlags = 1 << 1
-	// Bits that `version` does not know.
-	PolicyRefuseUnknownFlags PolicyFlags = 1 << 2
-	// Negative strides.
-	PolicyRefuseNegativeStrides PolicyFlags = 1 << 3
-	// Zero strides on axes longer than 1.
-	PolicyRefuseZeroStrides PolicyFlags = 1 << 4
-	// Also on tensors that say 1.2 or later.
-	PolicyAllowNullStrides PolicyFlags = 1 << 5
-	// lanes >= 0x8000, taken at face value.
-	PolicyAllowScalableLanes PolicyFlags = 1 << 6
-	// Not READ_ONLY, no self-overlap.
-	PolicyRequireWritable PolicyFlags = 1 << 7
-	// The caller knows that a legacy or bare tensor may be written to; READ_ONLY still binds.
-	PolicyVouchWritable PolicyFlags = 1 << 8
-	// Even where a writable tensor is required.
-	PolicyAllowSelfOverlap PolicyFlags = 1 << 9
+	// Rejects dtype codes that Version does not know.
+	PolicyRejectUnknownDType PolicyOptions = 1 << 8
+	// Rejects device types that Version does not know.
+	PolicyRejectUnknownDevice PolicyOptions = 1 << 9
+	// Rejects flag bits that Version does not know.
+	PolicyRejectUnknownFlags PolicyOptions = 1 << 10
+	// Rejects negative strides.
+	PolicyRejectNegativeStrides PolicyOptions = 1 << 11
+	// Rejects zero strides on axes longer than 1.
+	PolicyRejectZeroStrides PolicyOptions = 1 << 12
+	// Accepts NULL strides also on tensors of version 1.2 or later.
+	PolicyAllowNullStrides PolicyOptions = 1 << 13
+	// Accepts lanes >= 0x8000, taken at face value.
+	PolicyAllowScalableLanes PolicyOptions = 1 << 14
+	// Rejects READ_ONLY tensors, and tensors with elements that overlap.
+	PolicyRequireWritable PolicyOptions = 1 << 15
+	// The caller knows that a legacy or borrowed tensor may be written to; READ_ONLY still binds.
+	PolicyVouchWritable PolicyOptions = 1 << 16
+	// Accepts elements that overlap even where a writable tensor is required.
+	PolicyAllowSelfOverlap PolicyOptions = 1 << 17
+	// MinNDim and MaxNDim count.
+	PolicyLimitNDim PolicyOptions = 1 << 18
+	// BufferSize counts.
+	PolicyLimitBuffer PolicyOptions = 1 << 19
 )
 
 // Contiguity is the contiguity that a policy demands. Values that are not listed may come from a newer library.
@@ -252,64 +264,61 @@ const (
 type Severity int32
 
 const (
-	// Validation would refuse the tensor for it.
+	// Validation would reject the tensor for it.
 	SeverityBroken Severity = 1
-	// Only worth knowing.
+	// For information only.
 	SeverityNote Severity = 2
 )
 
-// ConvertFlags are the bits of [ConvertOptions.Flags].
-type ConvertFlags uint32
+// ConvertBits are the bits of [ConvertOptions.Options].
+type ConvertBits uint32
 
 const (
-	// The caller vouches for the tensor: validation is skipped (but for ndim and NULL shape,
-	// without which no node can be made, and not together with COPY, which reads by the layout).
-	// The policy must be NULL then.
-	ConvertSkipValidation ConvertFlags = 1 << 0
-	// The caller knows that a legacy source may be written to. Without it, unknown is READ_ONLY.
-	// Does not lift a READ_ONLY that the original of a round trip carries.
-	ConvertWritable ConvertFlags = 1 << 1
-	// Dtype codes, device types and flag bits that the consumer's version does not know pass; a
+	// Skip validation: the caller knows that the tensor is valid. Only ndim and a NULL shape are
+	// checked. The policy must be nil. A COPY is validated all the same, since it reads by the layout.
+	ConvertSkipValidation ConvertBits = 1 << 8
+	// The caller knows that a legacy source may be written to. Without it the result is READ_ONLY.
+	// Does not lift a READ_ONLY that is recorded.
+	ConvertVouchWritable ConvertBits = 1 << 9
+	// Accept dtype codes, device types and flag bits that the consumer's version does not know. A
 	// versioned source then keeps its version, since an unknown bit may change the layout.
-	ConvertAllowUnknown ConvertFlags = 1 << 2
-	// Write the result in canonical form: compact strides on empty tensors and on axes of extent
-	// 1, NULL data where empty, device id 0 on host-like memory.
-	ConvertCanonical ConvertFlags = 1 << 3
-	// Add byte_offset to data. Refused where `data` is not an address.
-	ConvertFoldByteOffset ConvertFlags = 1 << 4
-	// Copy the data (memory that the CPU reads only) to compact memory of the allocator's; the
-	// result may be written to and says IS_COPIED where it can; the source is released. Asking
-	// for a copy is the consent to what a downgrade would refuse otherwise, but for codes that
-	// nobody knows.
-	ConvertCopy ConvertFlags = 1 << 5
-	// Downgrade: READ_ONLY may be lost.
-	ConvertDropReadOnly ConvertFlags = 1 << 6
-	// Downgrade: the padded flag may be lost.
-	ConvertDropPadded ConvertFlags = 1 << 7
-	// Downgrade: dtype codes and device types newer than legacy pass.
-	ConvertNewerCodes ConvertFlags = 1 << 8
-	// Keep the module of the producer's deleter loaded, as [PinModule] does: for
-	// producers in plugins. For a tensor of ours it is the deleter of what it was made of, or
-	// the `deallocate` of its memory. It is done last: a source that is refused for anything
-	// else pins nothing (of a batch, those before the one that cannot be pinned stay pinned). A
-	// NULL deleter and a COPY, which releases the source at once, have nothing to pin.
-	ConvertPinProducer ConvertFlags = 1 << 9
+	ConvertAllowUnknown ConvertBits = 1 << 10
+	// Write the result in canonical form: compact strides on empty tensors and on axes of extent 1,
+	// NULL data where empty, device id 0 on host-like memory.
+	ConvertCanonical ConvertBits = 1 << 11
+	// Add byte_offset to data. Rejected where `data` is not an address.
+	ConvertFoldByteOffset ConvertBits = 1 << 12
+	// Copy the data (memory that the CPU reads only) to compact memory of the allocator. The result
+	// may be written to and carries IS_COPIED where it has flags; the source is released. A copy loses
+	// nothing that a downgrade would reject, but unknown codes are rejected all the same.
+	ConvertCopy ConvertBits = 1 << 13
+	// To legacy: READ_ONLY may be lost.
+	ConvertDropReadOnly ConvertBits = 1 << 14
+	// To legacy: the padded flag may be lost.
+	ConvertDropPadded ConvertBits = 1 << 15
+	// To legacy: accept dtype codes and device types newer than the legacy version.
+	ConvertAllowNewerCodes ConvertBits = 1 << 16
+	// Keep the module of the producer's deleter loaded, as [ModulePin] does: for producers in plugins.
+	// For a dlbridge-owned tensor it is the deleter of its source, or the `deallocate` of its memory.
+	// It is done last: a source that is rejected for another reason pins nothing (of a batch, modules
+	// pinned before the failing one stay pinned). A NULL deleter and a COPY have nothing to pin.
+	ConvertPinProducer ConvertBits = 1 << 17
 )
 
 // AllocateOptions are the bits of [AllocateSpec.Options].
 type AllocateOptions uint32
 
 const (
-	// Memory that [Tensor.ExportIPC] can share with other processes: an anonymous memory file,
-	// sealed against changes of its size. On the CPU and without an allocator.
-	AllocateShareable AllocateOptions = 1 << 0
+	// Memory that [Tensor.ExportIPC] can share with other processes: an anonymous memory file, sealed
+	// against changes of its size. On the CPU and without an allocator.
+	AllocateShareable AllocateOptions = 1 << 8
 )
 
-// Backend says who knows a device. Values that are not listed may come from a newer library.
+// Backend is the driver that knows a device. Values that are not listed may come from a newer library.
 type Backend int32
 
 const (
-	// Not said.
+	// Not set: the backend that the device implies.
 	BackendNone Backend = 0
 	// The host.
 	BackendCPU Backend = 1
@@ -323,7 +332,7 @@ const (
 	BackendOpenCL Backend = 5
 )
 
-// State is what came of starting a backend. Values that are not listed may come from a newer library.
+// State is the outcome of starting a backend. Values that are not listed may come from a newer library.
 type State int32
 
 const (
@@ -339,6 +348,9 @@ const (
 type BufferKind int32
 
 const (
+	// The kind that the device implies: CL_MEM for kDLOpenCL, HANDLE for kDLVulkan, kDLMetal,
+	// kDLWebGPU and kDLVPI, else ADDRESS.
+	BufferDefault BufferKind = 0
 	// An address: host memory, CUdeviceptr, HIP, USM or SVM pointer, pinned or managed memory.
 	BufferAddress BufferKind = 1
 	// A cl_mem, which is a handle: nothing is ever added to it.
@@ -347,7 +359,7 @@ const (
 	BufferHandle BufferKind = 3
 )
 
-// Memory is a kind of memory, as a driver tells it. Values that are not listed may come from a newer library.
+// Memory is a kind of memory, as a driver reports it. Values that are not listed may come from a newer library.
 type Memory int32
 
 const (
@@ -365,33 +377,35 @@ const (
 	MemoryUSMDevice Memory = 6
 	// Shared USM.
 	MemoryUSMShared Memory = 7
-	// OpenCL shared virtual memory (behind a cl_mem).
+	// OpenCL shared virtual memory (under a cl_mem).
 	MemorySVM Memory = 8
 	// An OpenCL buffer object.
 	MemoryCLMem Memory = 9
 )
 
-// PointerFlags are the bits of [PointerInfo.Flags].
-type PointerFlags uint32
+// PointerProperties are the bits of [PointerInfo.Properties].
+type PointerProperties uint32
 
 const (
-	// A context knew the memory that nobody registered or named; on Level Zero any context of a
+	// A context that was neither registered nor named knew the memory; on Level Zero any context of a
 	// driver may answer, so it need not be the one that allocated.
-	PointerContextAssumed PointerFlags = 1 << 0
+	PointerContextAssumed PointerProperties = 1 << 0
 )
 
 // WrapOptions are the bits of [WrapSpec.Options].
 type WrapOptions uint32
 
 const (
-	// The caller vouches for the layout; only what a node needs is checked, and an empty tensor
-	// stands as it was given. `policy` must be NULL and `buffer_size` UINT64_MAX.
-	WrapSkipValidation WrapOptions = 1 << 0
-	// Keep the module of `release` loaded, as [PinModule] does.
-	WrapPinProducer WrapOptions = 1 << 1
-	// CL_MEM: the tensor holds a reference of its own to the cl_mem (clRetainMemObject), which
-	// keeps its context too.
-	WrapRetain WrapOptions = 1 << 2
+	// Skip validation: the caller knows that the layout is valid. Only what a node needs is checked,
+	// and an empty tensor stays as it was given. Policy must be nil and WrapLimitBuffer not set.
+	WrapSkipValidation WrapOptions = 1 << 8
+	// Keep the module of Release loaded, as [ModulePin] does.
+	WrapPinProducer WrapOptions = 1 << 9
+	// CL_MEM: the tensor holds a reference of its own to the cl_mem (clRetainMemObject), which keeps
+	// its context too.
+	WrapRetain WrapOptions = 1 << 10
+	// BufferSize counts.
+	WrapLimitBuffer WrapOptions = 1 << 11
 )
 
 // StreamKind says what the handle of a [Stream] is. Values that are not listed may come from a newer library.
@@ -400,7 +414,7 @@ type StreamKind int32
 const (
 	// No queue: work is done when a call returns.
 	StreamHost StreamKind = 1
-	// The consumer sees to the order itself.
+	// The consumer orders its work itself.
 	StreamNoSync StreamKind = 2
 	// CUstream (1 and 2 are CUDA's special ones, 0 is not used), hipStream_t (0: the default),
 	// cl_command_queue, ze_command_queue_handle_t.
@@ -409,60 +423,53 @@ const (
 	StreamImmediateList StreamKind = 4
 )
 
-// HandoffOptions are the bits of the options of [Handoff].
+// HandoffOptions are the bits of the options of [StreamHandoff].
 type HandoffOptions uint32
 
 const (
-	// The host may wait where no driver can order the two queues: queues of two backends, or of
-	// two Level Zero contexts.
-	HandoffAllowHostWait HandoffOptions = 1 << 0
+	// The host may wait where no driver can order the two queues: queues of two backends, or of two
+	// Level Zero contexts.
+	HandoffAllowHostWait HandoffOptions = 1 << 8
 	// A wait may draw the consumer's stream into the graph that the producer's is capturing; the
 	// caller joins them again.
-	HandoffAllowCapture HandoffOptions = 1 << 1
+	HandoffAllowCapture HandoffOptions = 1 << 9
 )
 
-// ContextFlags are the bits of [ContextEntry.Flags].
-type ContextFlags uint32
+// ContextProperties are the bits of [ContextEntry.Properties].
+type ContextProperties uint32
 
 const (
-	// In: becomes the default of its device. The first entry of a device is so anyway.
-	ContextDefault ContextFlags = 1 << 0
-	// In: retires what was registered under the same device with another native device.
-	ContextReplace ContextFlags = 1 << 1
-	// A library found the device itself; an application's registration goes before it.
-	ContextEnumerated ContextFlags = 1 << 2
+	// In: becomes the default of its device. The first entry of a device is the default anyway.
+	ContextDefault ContextProperties = 1 << 0
+	// In: removes entries of the same device with another native device.
+	ContextReplace ContextProperties = 1 << 1
+	// A library found the device itself; an application's registration takes precedence.
+	ContextEnumerated ContextProperties = 1 << 2
 	// The context was made for the table: no other library uses it unless it asks the table.
-	ContextPrivate ContextFlags = 1 << 3
+	ContextPrivate ContextProperties = 1 << 3
 )
 
 // CopyOptions are the bits of [CopySpec.Options].
 type CopyOptions uint32
 
 const (
-	// What runs and rectangles of a driver cannot express may go through memory of the host.
-	CopyAllowStaging CopyOptions = 1 << 0
-	// Copy into memory that [Tensor.ExportIPC] can share; on the host, without target or
-	// allocator.
-	CopyShareable CopyOptions = 1 << 1
+	// Layouts that need more than 4096 copies of the driver, and copies between two backends, may go
+	// through host memory.
+	CopyAllowStaging CopyOptions = 1 << 8
+	// Copy into memory that [Tensor.ExportIPC] can share; on the host, without target or allocator.
+	CopyShareable CopyOptions = 1 << 9
 )
 
 // IPCOptions are the bits of the options of [Tensor.ExportIPC] and [ImportIPC].
 type IPCOptions uint32
 
 const (
-	// Export: the importer gets no right to write, and on the host a process of another user
-	// cannot gain it. Import: do not ask for it. Without it a tensor that says READ_ONLY is
-	// exported so all the same.
-	IPCReadOnly IPCOptions = 1 << 0
+	// Export: the importer gets no right to write, and on the host a process of another user cannot
+	// gain it. Import: do not ask for it. A READ_ONLY tensor is always exported so.
+	IPCReadOnly IPCOptions = 1 << 8
 )
 
-// The bytes that any descriptor fits in, and the most file descriptors that go with one.
-const (
-	IPCMaxSize = 2048
-	IPCMaxFDs  = 4
-)
-
-// DeviceType is the kind of device that memory belongs to. Foreign code may hand any integer.
+// DeviceType is the kind of device that memory belongs to. Foreign code may pass any integer.
 type DeviceType int32
 
 const (
@@ -506,7 +513,7 @@ const (
 	DeviceAscend DeviceType = 21
 )
 
-// DTypeCode is the kind of one lane of an element. Foreign code may hand any byte.
+// DTypeCode is the kind of one lane of an element. Foreign code may pass any byte.
 type DTypeCode uint8
 
 const (
@@ -550,11 +557,11 @@ const (
 	CodeBcomplex DTypeCode = 18
 )
 
-// TensorFlags are the flags that DLPack gives a tensor. Foreign code may set any bit.
+// TensorFlags are DLPack's flags of a tensor. Foreign code may set any bit.
 type TensorFlags uint64
 
 const (
-	// Nobody may write to the tensor.
+	// The tensor must not be written to.
 	FlagReadOnly TensorFlags = 1 << 0
 	// The producer has made a copy for this consumer.
 	FlagIsCopied TensorFlags = 1 << 1

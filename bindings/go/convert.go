@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Foreign tensors become tensors of ours, and ours become what a consumer reads.
+// Conversions: foreign tensors become dlbridge-owned ones, and those what a consumer reads.
 
 package dlbridge
 
@@ -7,33 +7,110 @@ package dlbridge
 import "C"
 
 import (
+	"fmt"
 	"runtime"
 	"unsafe"
 )
 
-// ConvertOptions say how to convert. nil stands for the zero value.
+// Import makes a validated, dlbridge-owned tensor of the managed tensor at pointer: the function for
+// tensors from foreign code. kind is KindLegacy, KindVersioned, or KindUnknown for a channel that
+// carries a void*; a tensor that can be of either kind is then rejected (StatusAmbiguous). nil options
+// stand for the zero value.
+//
+// pointer must be a live managed tensor of the caller's. Success consumes it. On any error it is
+// untouched and still the caller's. The result can be shared and viewed; a legacy tensor becomes
+// read-only without ConvertVouchWritable.
+func Import(pointer unsafe.Pointer, kind Kind, options *ConvertOptions) (*Tensor, error) {
+	return new(Tensor).importFrom(pointer, kind, options)
+}
+
+// importFrom fills in t, which the caller made so that it can stay on a stack.
+func (t *Tensor) importFrom(pointer unsafe.Pointer, kind Kind, options *ConvertOptions) (*Tensor, error) {
+	result, err := importBy(C.uintptr_t(uintptr(pointer)), kind, options)
+	if err == nil {
+		err = check(result)
+	}
+	if err != nil {
+		return nil, err
+	}
+	t.become(result)
+	return t, nil
+}
+
+func importBy(number C.uintptr_t, kind Kind, options *ConvertOptions) (C.godl_result, error) {
+	if options == nil {
+		return C.godl_import_plain(number, C.DLBridgeKind(kind)), nil
+	}
+	return options.run(func(_ C.int32_t, given C.godl_options, lists C.godl_lists) C.godl_result {
+		return C.godl_import(number, C.DLBridgeKind(kind), given, lists)
+	})
+}
+
+// Export makes of the managed tensor at pointer, of a kind as for [Import], what a consumer of DLPack
+// target reads: the result is a legacy tensor where target.Major is 0, else a versioned one, and the
+// caller's to hand over or to [Release]. A tensor that the consumer can read as it is comes back as it
+// is. Success consumes pointer. On any error it is untouched and still the caller's.
+func Export(pointer unsafe.Pointer, kind Kind, target Version, options *ConvertOptions) (unsafe.Pointer, Kind, error) {
+	result, err := exportBy(C.uintptr_t(uintptr(pointer)), kind, target, options)
+	if err == nil {
+		err = check(result)
+	}
+	if err != nil {
+		return nil, KindUnknown, err
+	}
+	return pointerOf(result.value), Kind(result.extra), nil
+}
+
+func exportBy(number C.uintptr_t, kind Kind, target Version, options *ConvertOptions) (C.godl_result, error) {
+	return options.run(func(any C.int32_t, given C.godl_options, lists C.godl_lists) C.godl_result {
+		return C.godl_export(number, C.DLBridgeKind(kind), target.c(), any, given, lists)
+	})
+}
+
+// Release calls the deleter of the managed tensor at pointer, where it has one: of what [Export] or
+// Detach returned and no consumer took. nil is accepted. A kind other than KindLegacy or KindVersioned
+// is an invalid argument, and nothing is called.
+func Release(pointer unsafe.Pointer, kind Kind) error {
+	if C.dlbridge_release(pointer, C.DLBridgeKind(kind)) != C.DLBRIDGE_OK {
+		return invalid(fmt.Sprintf("kind: expected KindLegacy or KindVersioned, found %d", kind))
+	}
+	return nil
+}
+
+// ConvertOptions say how to convert. The zero value, like nil, is the default.
 type ConvertOptions struct {
-	Flags ConvertFlags
-	// Version is the newest DLPack that the consumer speaks; a tensor that needs more is refused.
+	Options ConvertBits
+	// Version is the newest DLPack that the consumer reads; a tensor that needs more is rejected. To
+	// versioned: of major 1, the zero value stands for 1.3. To legacy: of major 0, the zero value stands
+	// for 0.8. [Export]: must be zero.
 	Version Version
-	// SourceFlags are flags that the caller knows of a legacy source, which cannot say them.
-	SourceFlags TensorFlags
+	// TensorFlags are DLPack flags that the caller knows of a legacy source, which cannot record them.
+	TensorFlags TensorFlags
 	// Policy validates the source first; nil: the default policy.
 	Policy *Policy
 	// Allocator gives the memory of a copy; nil: the system's.
 	Allocator *Allocator
 }
 
-// begin is what C gets of the options, and holds the allocator until end.
-func (o *ConvertOptions) begin() (C.godl_options, error) {
-	number, err := o.Allocator.begin()
+// c is the options without an allocator.
+func (o *ConvertOptions) c() C.godl_options {
 	return C.godl_options{
-		flags:        C.uint32_t(o.Flags),
+		options:      C.uint32_t(o.Options),
 		version:      o.Version.c(),
-		source_flags: C.uint64_t(o.SourceFlags),
-		allocator:    number,
+		tensor_flags: C.uint64_t(o.TensorFlags),
 		policy:       o.Policy.c(),
-	}, err
+	}
+}
+
+// begin returns the options for C and holds the allocator until end.
+func (o *ConvertOptions) begin() (C.godl_options, error) {
+	if err := o.Policy.valid(); err != nil {
+		return C.godl_options{}, err
+	}
+	given := o.c()
+	number, err := o.Allocator.begin()
+	given.allocator = number
+	return given, err
 }
 
 func (o *ConvertOptions) end() {
@@ -41,23 +118,22 @@ func (o *ConvertOptions) end() {
 	runtime.KeepAlive(o)
 }
 
-// conversion calls C between begin and end. given is 0 where there are no options.
-type conversion func(any C.int32_t, given C.godl_options, devices *C.DLDevice,
-	dtypes *C.DLDataType) C.godl_result
+// conversion calls C between begin and end. any is 0 without options.
+type conversion func(any C.int32_t, given C.godl_options, lists C.godl_lists) C.godl_result
 
 func (o *ConvertOptions) run(call conversion) (C.godl_result, error) {
 	if o == nil {
-		return call(0, C.godl_options{}, nil, nil), nil
+		return call(0, C.godl_options{}, C.godl_lists{}), nil
 	}
 	given, err := o.begin()
 	if err != nil {
 		return C.godl_result{}, err
 	}
 	defer o.end()
-	return call(1, given, o.Policy.devices(), o.Policy.dtypes()), nil
+	return call(1, given, o.Policy.lists()), nil
 }
 
-// convert consumes the tensor of o where call succeeds, and gives what came of it.
+// convert consumes the tensor of o if call succeeds, and returns the result.
 func (o *owner) convert(options *ConvertOptions, call conversion) (C.godl_result, error) {
 	if err := o.take(); err != nil {
 		return C.godl_result{}, err
@@ -78,6 +154,7 @@ type Managed interface {
 	Close() error
 	Validate(policy *Policy) error
 	Diagnose(policy *Policy) ([]Finding, error)
+	Export(target Version, options *ConvertOptions) (unsafe.Pointer, Kind, error)
 	String() string
 	Pointer() unsafe.Pointer
 	Detach() (unsafe.Pointer, error)
@@ -86,33 +163,44 @@ type Managed interface {
 
 func (o *owner) own() *owner { return o }
 
-// Legacy owns a legacy DLManagedTensor, which is not validated: nothing but its description can be
-// reached before it is upgraded.
+// Legacy owns a legacy DLManagedTensor, which is not validated: only its description can be reached
+// before it is upgraded.
 type Legacy struct {
+	_ [0]legacy
 	owner
 }
 
-// ImportLegacy takes over the DLManagedTensor at pointer, which must be live and the caller's.
-func ImportLegacy(pointer unsafe.Pointer) *Legacy {
-	return &Legacy{owner{address: uintptr(pointer), kind: KindLegacy}}
-}
-
-// Foreign owns a DLManagedTensorVersioned that is not validated, of any major version: nothing but
-// its description can be reached before it is adopted or accepted.
+// Foreign owns a DLManagedTensorVersioned that is not validated, of any major version: only its
+// description can be reached before it is imported or accepted.
 type Foreign struct {
+	_ [0]foreign
 	owner
 }
 
-// ImportVersioned takes over the DLManagedTensorVersioned at pointer, which must be live and the
-// caller's.
-func ImportVersioned(pointer unsafe.Pointer) *Foreign {
-	return &Foreign{owner{address: uintptr(pointer), kind: KindVersioned}}
-}
-
-// Tensor owns a versioned tensor that was validated, or that the caller vouched for. Its elements are
-// reached by [Read] and [Write]. Tensors of the library's own can be shared and viewed.
+// Tensor owns a versioned tensor that was validated, or of which the caller asked to skip that. [Read]
+// and [Write] reach its elements. A dlbridge-owned tensor can be shared and viewed.
 type Tensor struct {
+	_ [0]validated
 	owner
+}
+
+// Markers: without them Go would convert a *Foreign to a *Tensor, which was never validated.
+type (
+	legacy    struct{}
+	foreign   struct{}
+	validated struct{}
+)
+
+// TakeLegacy takes ownership of the DLManagedTensor at pointer, which must be live and the caller's,
+// without validating it. [Import] takes and validates in one call.
+func TakeLegacy(pointer unsafe.Pointer) *Legacy {
+	return &Legacy{owner: owner{address: uintptr(pointer), kind: KindLegacy}}
+}
+
+// TakeVersioned takes ownership of the DLManagedTensorVersioned at pointer, which must be live and the
+// caller's, without validating it. [Import] takes and validates in one call.
+func TakeVersioned(pointer unsafe.Pointer) *Foreign {
+	return &Foreign{owner: owner{address: uintptr(pointer), kind: KindVersioned}}
 }
 
 // become fills in a tensor that a call has made.
@@ -127,14 +215,14 @@ func newTensor(result C.godl_result) *Tensor {
 	return t
 }
 
-// pointerOf is the pointer to C memory that came as a number.
+// pointerOf is the pointer to C memory that came as an integer.
 func pointerOf(number C.uintptr_t) unsafe.Pointer {
 	return *(*unsafe.Pointer)(unsafe.Pointer(&number))
 }
 
 // Upgrade makes a versioned tensor of a legacy one, without copying data unless asked to. Shape and
-// strides are snapshotted. Legacy says nothing about writing, so the result is read-only unless the
-// caller knows better (ConvertWritable).
+// strides are copied. A legacy tensor does not record whether it may be written to, so the result is
+// read-only without ConvertVouchWritable.
 // Success consumes the legacy tensor; on any error it is untouched and still to be closed.
 func (l *Legacy) Upgrade(options *ConvertOptions) (*Tensor, error) {
 	t := new(Tensor)
@@ -161,9 +249,8 @@ func (l *Legacy) upgrade(options *ConvertOptions, t *Tensor) error {
 }
 
 func (l *Legacy) upgradeBy(options *ConvertOptions, t *Tensor) error {
-	result, err := l.convert(options, func(_ C.int32_t, given C.godl_options, devices *C.DLDevice,
-		dtypes *C.DLDataType) C.godl_result {
-		return C.godl_upgrade(l.number(), given, devices, dtypes)
+	result, err := l.convert(options, func(_ C.int32_t, given C.godl_options, lists C.godl_lists) C.godl_result {
+		return C.godl_upgrade(l.number(), given, lists)
 	})
 	if err == nil {
 		t.become(result)
@@ -171,17 +258,16 @@ func (l *Legacy) upgradeBy(options *ConvertOptions, t *Tensor) error {
 	return err
 }
 
-// UpgradeInto is Upgrade into storage, without allocating memory of C's. Such a tensor cannot be
-// shared or viewed. On any error the storage is free again.
+// UpgradeInto is Upgrade into storage, without allocating memory of C's. The result cannot be shared or
+// viewed. On any error the storage is free again.
 func (l *Legacy) UpgradeInto(storage *Storage, options *ConvertOptions) (*Tensor, error) {
 	room, err := storage.begin()
 	if err != nil {
 		return nil, err
 	}
 	defer storage.end(room)
-	result, err := l.convert(options, func(any C.int32_t, given C.godl_options, devices *C.DLDevice,
-		dtypes *C.DLDataType) C.godl_result {
-		return C.godl_upgrade_into(l.number(), any, given, devices, dtypes, room)
+	result, err := l.convert(options, func(any C.int32_t, given C.godl_options, lists C.godl_lists) C.godl_result {
+		return C.godl_upgrade_into(l.number(), any, given, lists, room)
 	})
 	if err != nil {
 		return nil, err
@@ -189,32 +275,31 @@ func (l *Legacy) UpgradeInto(storage *Storage, options *ConvertOptions) (*Tensor
 	return newTensor(result), nil
 }
 
-// Adopt makes one of ours of a foreign tensor: validated, shape and strides snapshotted. Ownership as
-// for [Legacy.Upgrade].
-func (f *Foreign) Adopt(options *ConvertOptions) (*Tensor, error) {
-	return f.adopt(options)
+// Import makes a validated, dlbridge-owned tensor of a foreign one; see [Import].
+func (f *Foreign) Import(options *ConvertOptions) (*Tensor, error) {
+	return new(Tensor).importOf(&f.owner, options)
 }
 
-// Adopt makes one of ours of a tensor that was only accepted. One that is ours already and satisfies
-// the options comes back as it is, in a new owner.
-func (t *Tensor) Adopt(options *ConvertOptions) (*Tensor, error) {
-	return t.adopt(options)
+// Import makes a dlbridge-owned tensor of one that was only accepted. One that is dlbridge-owned already
+// and satisfies the options comes back as it is, in a new owner.
+func (t *Tensor) Import(options *ConvertOptions) (*Tensor, error) {
+	return new(Tensor).importOf(&t.owner, options)
 }
 
-func (o *owner) adopt(options *ConvertOptions) (*Tensor, error) {
-	result, err := o.convert(options, func(any C.int32_t, given C.godl_options, devices *C.DLDevice,
-		dtypes *C.DLDataType) C.godl_result {
-		return C.godl_adopt(o.number(), any, given, devices, dtypes)
-	})
-	if err != nil {
+func (t *Tensor) importOf(source *owner, options *ConvertOptions) (*Tensor, error) {
+	if err := source.take(); err != nil {
 		return nil, err
 	}
-	return newTensor(result), nil
+	made, err := t.importFrom(source.pointer(), source.kind, options)
+	if err != nil {
+		source.giveBack()
+	}
+	return made, err
 }
 
-// Accept validates a foreign tensor where it is and makes a Tensor of it, which is the same struct:
-// it cannot be shared or viewed (see [Foreign.Adopt]), and nothing is allocated in C. On any error the
-// foreign tensor is still to be closed.
+// Accept validates a foreign tensor in place and makes a Tensor of the same struct, which allocates
+// nothing in C. The result cannot be shared or viewed, and the producer must not change the struct while
+// it lives; [Foreign.Import] has neither limit. On any error the foreign tensor is still to be closed.
 func (f *Foreign) Accept(policy *Policy) (*Tensor, error) {
 	if err := f.take(); err != nil {
 		return nil, err
@@ -223,10 +308,10 @@ func (f *Foreign) Accept(policy *Policy) (*Tensor, error) {
 		f.giveBack()
 		return nil, err
 	}
-	return &Tensor{owner{address: f.address, kind: KindVersioned}}, nil
+	return &Tensor{owner: owner{address: f.address, kind: KindVersioned}}, nil
 }
 
-// Downgrade makes a legacy tensor of a versioned one. It refuses what legacy cannot say, unless the
+// Downgrade makes a legacy tensor of a versioned one. It rejects what legacy cannot record, unless the
 // options allow that loss or ask for a copy. Ownership as for [Legacy.Upgrade].
 func (f *Foreign) Downgrade(options *ConvertOptions) (*Legacy, error) {
 	return f.downgrade(options)
@@ -238,31 +323,26 @@ func (t *Tensor) Downgrade(options *ConvertOptions) (*Legacy, error) {
 }
 
 func (o *owner) downgrade(options *ConvertOptions) (*Legacy, error) {
-	result, err := o.convert(options, func(any C.int32_t, given C.godl_options, devices *C.DLDevice,
-		dtypes *C.DLDataType) C.godl_result {
-		return C.godl_downgrade(o.number(), any, given, devices, dtypes)
+	result, err := o.convert(options, func(any C.int32_t, given C.godl_options, lists C.godl_lists) C.godl_result {
+		return C.godl_downgrade(o.number(), any, given, lists)
 	})
 	if err != nil {
 		return nil, err
 	}
-	return ImportLegacy(pointerOf(result.value)), nil
+	return TakeLegacy(pointerOf(result.value)), nil
 }
 
-// Convert makes of source what a consumer of DLPack target reads: a [*Legacy] where target.Major is 0,
-// else a [*Tensor]. What already is what the target asks for is validated and comes back in a new
-// owner. Ownership as for [Legacy.Upgrade].
-func Convert(source Managed, target Version, options *ConvertOptions) (Managed, error) {
-	o := source.own()
-	result, err := o.convert(options, func(any C.int32_t, given C.godl_options, devices *C.DLDevice,
-		dtypes *C.DLDataType) C.godl_result {
-		return C.godl_convert(o.number(), C.DLBridgeKind(o.kind), target.c(), any, given, devices,
-			dtypes)
-	})
+// Export makes of the tensor what a consumer of DLPack target reads, for the caller to hand over or to
+// [Release]; see the function [Export]. Success consumes the tensor; on any error it is untouched and
+// still to be closed.
+func (o *owner) Export(target Version, options *ConvertOptions) (unsafe.Pointer, Kind, error) {
+	if err := o.take(); err != nil {
+		return nil, KindUnknown, err
+	}
+	pointer, kind, err := Export(o.pointer(), o.kind, target, options)
 	if err != nil {
-		return nil, err
+		o.giveBack()
+		return nil, KindUnknown, err
 	}
-	if Kind(result.extra) == KindLegacy {
-		return ImportLegacy(pointerOf(result.value)), nil
-	}
-	return newTensor(result), nil
+	return pointer, kind, nil
 }

@@ -8,47 +8,44 @@ import "C"
 
 import "runtime/cgo"
 
-// CopySpec says where to and how. The zero value copies to new memory of the host.
+// CopySpec is the destination and way of a copy. The zero value copies to new memory of the host.
 type CopySpec struct {
 	Options CopyOptions
 	Device  Device // Device of the copy; the zero value stands for the CPU.
-	// Stream orders the copy behind earlier work on it; the zero value: all work on the source is done.
+	// Stream orders the copy after earlier work on it; the zero value: all work on the source is done.
 	Stream       Stream
-	Target       Buffer // Memory of the caller's; the zero value: allocate.
+	Target       Buffer // The caller's memory; the zero value: allocate.
 	TargetOffset uint64 // Bytes from the handle to the copy.
-	TargetSize   uint64 // Bytes at the handle.
-	// Release, for memory of the caller's, is called once when the last owner of the copy is gone, on
-	// any thread; may be nil. A panic in it goes to [OnPanic].
-	Release   func(Buffer)
-	Allocator *Allocator  // Memory of the device; nil: the system's, on the host.
-	Flags     TensorFlags // Of the copy; FlagIsCopied is added.
-	Version   Version     // Newest DLPack that the consumer speaks.
-	Policy    *Policy     // Validates the source; nil: the default policy.
+	TargetSize   uint64 // Bytes at the handle; 0 without a target.
+	// Release is called when the last owner of a copy in the caller's memory is gone; may be nil.
+	Release   ReleaseFunc
+	Allocator *Allocator // Memory of the device; nil: the system's, on the host.
+	// TensorFlags are the DLPack flags of the copy; FlagIsCopied is added.
+	TensorFlags TensorFlags
+	Version     Version // Newest DLPack that the consumer reads; the zero value: 1.3.
+	Policy      *Policy // Validates the source; nil: the default policy.
 }
 
 func (s *CopySpec) c() C.godl_copy_spec {
-	given := C.godl_copy_spec{
+	return C.godl_copy_spec{
 		options:       C.uint32_t(s.Options),
-		device:        orCPU(s.Device).c(),
+		device:        s.Device.c(),
 		version:       s.Version.c(),
 		stream:        s.Stream.c(),
+		target:        s.Target.c(),
 		target_offset: C.uint64_t(s.TargetOffset),
 		target_size:   C.uint64_t(s.TargetSize),
-		flags:         C.uint64_t(s.Flags),
+		tensor_flags:  C.uint64_t(s.TensorFlags),
 		policy:        s.Policy.c(),
 	}
-	if s.Target != (Buffer{}) {
-		given.target = s.Target.c()
-	}
-	return given
 }
 
-// Copy copies the tensor, which is only read, to compact memory; the call returns when the copy is
-// whole. On any error Release was not called.
-func (b Bare) Copy(spec CopySpec) (*Tensor, error) { return b.copy(spec) }
+// Copy copies the tensor, which is validated and only read, to compact memory; the call returns when the
+// copy is complete. On any error Release was not called.
+func (b Borrowed) Copy(spec CopySpec) (*Tensor, error) { return b.copy(spec) }
 
 // Copy copies the tensor, which is validated, only read and stays the owner's, to compact memory; the
-// call returns when the copy is whole. On any error Release was not called.
+// call returns when the copy is complete. On any error Release was not called.
 func (o *owner) Copy(spec CopySpec) (*Tensor, error) {
 	if err := o.use(); err != nil {
 		return nil, err
@@ -58,6 +55,9 @@ func (o *owner) Copy(spec CopySpec) (*Tensor, error) {
 }
 
 func (d described) copy(spec CopySpec) (*Tensor, error) {
+	if err := spec.Policy.valid(); err != nil {
+		return nil, err
+	}
 	number, err := spec.Allocator.begin()
 	if err != nil {
 		return nil, err
@@ -66,10 +66,10 @@ func (d described) copy(spec CopySpec) (*Tensor, error) {
 	given := spec.c()
 	given.allocator = number
 	if spec.Release != nil {
-		given.release = C.uintptr_t(cgo.NewHandle(releaseHook(spec.Release)))
+		given.release = C.uintptr_t(cgo.NewHandle(spec.Release))
 	}
 	result := C.godl_copy(d.number(), C.DLBridgeKind(d.kind), C.uint64_t(d.flags), given,
-		spec.Policy.devices(), spec.Policy.dtypes())
+		spec.Policy.lists())
 	if result.status != C.DLBRIDGE_OK {
 		if given.release != 0 {
 			cgo.Handle(given.release).Delete()

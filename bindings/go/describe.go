@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Validating and describing any tensor, whoever owns it.
+// Validating and describing any tensor.
 
 package dlbridge
 
@@ -18,7 +18,7 @@ import "C"
 
 import "unsafe"
 
-// described is a tensor to look at: nobody's, and live for the call.
+// described is a tensor that is live for the call.
 type described struct {
 	pointer unsafe.Pointer
 	kind    Kind
@@ -33,19 +33,22 @@ func (d described) validate(policy *Policy) error {
 	if policy == nil {
 		return check(C.godl_check(d.number(), C.DLBridgeKind(d.kind), C.uint64_t(d.flags)))
 	}
+	if err := policy.valid(); err != nil {
+		return err
+	}
 	if policy.Level == LevelDevice {
 		return d.validateDevice(policy)
 	}
 	given := policy.c()
 	return check(C.godl_validate(d.number(), C.DLBridgeKind(d.kind), C.uint64_t(d.flags), &given,
-		policy.devices(), policy.dtypes()))
+		policy.lists()))
 }
 
-// validateDevice asks drivers, which may run callbacks of Go's.
+// validateDevice asks drivers, which may run Go callbacks.
 func (d described) validateDevice(policy *Policy) error {
 	given := policy.c()
 	return check(C.godl_validate_device(d.number(), C.DLBridgeKind(d.kind), C.uint64_t(d.flags), &given,
-		policy.devices(), policy.dtypes()))
+		policy.lists()))
 }
 
 // Finding is one thing found about a tensor.
@@ -59,11 +62,14 @@ type Finding struct {
 }
 
 func (d described) diagnose(policy *Policy) ([]Finding, error) {
+	if err := policy.valid(); err != nil {
+		return nil, err
+	}
 	given := policy.c()
 	entries := make([]C.DLBridgeFinding, 8)
 	for {
 		result := C.godl_diagnose(d.number(), C.DLBridgeKind(d.kind), C.uint64_t(d.flags), &given,
-			policy.devices(), policy.dtypes(), &entries[0], C.size_t(len(entries)))
+			policy.lists(), &entries[0], C.size_t(len(entries)))
 		if result.status != C.DLBRIDGE_OK {
 			return nil, failure(result)
 		}
@@ -93,14 +99,15 @@ func findings(entries []C.DLBridgeFinding) []Finding {
 
 // Layout is how a tensor lies in memory. Axes of extent 1 never count, whatever their stride.
 type Layout struct {
-	Flags         LayoutFlags
+	Properties    LayoutProperties
 	ItemBits      uint32 // Bits from one element to the next.
 	SelfOverlap   Answer // Do two elements share memory?
+	NDim          int
 	ElementCount  int64
 	PackedBytes   int64  // Bytes of the same elements laid out compactly.
 	Begin, End    int64  // Bytes touched, relative to element (0,...,0); 0, 0 when empty.
-	BroadcastAxes uint64 // Bit i: axis i, below 64, is longer than 1 and has stride 0.
-	NegativeAxes  uint64 // Bit i: axis i, below 64, is longer than 1 and has a negative stride.
+	BroadcastAxes uint64 // Bit i: axis i is longer than 1 and has stride 0.
+	NegativeAxes  uint64 // Bit i: axis i is longer than 1 and has a negative stride.
 	Alignment     uint64 // Largest power of two that divides the address of element (0,...,0).
 }
 
@@ -111,9 +118,10 @@ func (d described) layout() (Layout, error) {
 		return Layout{}, failure(result)
 	}
 	return Layout{
-		Flags:         LayoutFlags(out.flags),
+		Properties:    LayoutProperties(out.properties),
 		ItemBits:      uint32(out.item_bits),
 		SelfOverlap:   Answer(out.self_overlap),
+		NDim:          int(out.ndim),
 		ElementCount:  int64(out.element_count),
 		PackedBytes:   int64(out.packed_bytes),
 		Begin:         int64(out.begin),
@@ -139,34 +147,34 @@ func (d described) requiredVersion() (Version, error) {
 	return versionOf(out), nil
 }
 
-// Bare is a DLTensor of somebody's that is looked at and nothing more: it is borrowed, unvalidated,
-// and must stay live while this value is used.
-type Bare struct {
+// Borrowed is a DLTensor of another owner. It is not validated and must stay live while this value is
+// used.
+type Borrowed struct {
 	described
 }
 
-// Borrow looks at the DLTensor at pointer, whose flags the caller knows (0 if not). It must be memory
-// of C's, or pinned memory of Go's, as must be what it points to.
-func Borrow(pointer unsafe.Pointer, flags TensorFlags) Bare {
-	return Bare{described{pointer, KindBare, flags}}
+// Borrow is the DLTensor at pointer, whose DLPack flags the caller knows (0 if not). The struct and its
+// arrays must be C's memory, or pinned.
+func Borrow(pointer unsafe.Pointer, flags TensorFlags) Borrowed {
+	return Borrowed{described{pointer, KindBorrowed, flags}}
 }
 
 // Validate checks the tensor against policy (nil: the default) and stops at the first broken rule.
-func (b Bare) Validate(policy *Policy) error { return b.validate(policy) }
+func (b Borrowed) Validate(policy *Policy) error { return b.validate(policy) }
 
-// Diagnose reports all that is wrong with the tensor or worth knowing.
-func (b Bare) Diagnose(policy *Policy) ([]Finding, error) { return b.diagnose(policy) }
+// Diagnose reports every finding on the tensor.
+func (b Borrowed) Diagnose(policy *Policy) ([]Finding, error) { return b.diagnose(policy) }
 
-// Layout describes how the tensor lies in memory; it refuses what has no layout.
-func (b Bare) Layout() (Layout, error) { return b.layout() }
+// Layout describes how the tensor lies in memory; it rejects a tensor that has no layout.
+func (b Borrowed) Layout() (Layout, error) { return b.layout() }
 
 // RequiredVersion is the oldest DLPack that can describe the tensor.
-func (b Bare) RequiredVersion() (Version, error) { return b.requiredVersion() }
+func (b Borrowed) RequiredVersion() (Version, error) { return b.requiredVersion() }
 
 // String is one line for logs; it works on broken tensors too.
-func (b Bare) String() string { return text(b.format) }
+func (b Borrowed) String() string { return text(b.format) }
 
-// described looks at the tensor of an owner, between use and done.
+// described is the tensor of an owner, between use and done.
 func (o *owner) described() described {
 	return described{pointer: o.pointer(), kind: o.kind}
 }
@@ -182,7 +190,7 @@ func (o *owner) Validate(policy *Policy) error {
 	return err
 }
 
-// Diagnose reports all that is wrong with the tensor or worth knowing. A finding that makes the rest
+// Diagnose reports every finding on the tensor. A finding that makes the rest
 // unreadable is the last. Errors are about the policy only.
 func (o *owner) Diagnose(policy *Policy) ([]Finding, error) {
 	if err := o.use(); err != nil {
@@ -192,7 +200,7 @@ func (o *owner) Diagnose(policy *Policy) ([]Finding, error) {
 	return o.described().diagnose(policy)
 }
 
-// Layout describes how the tensor lies in memory; it refuses what has no layout.
+// Layout describes how the tensor lies in memory; it rejects a tensor that has no layout.
 func (o *owner) Layout() (Layout, error) {
 	if err := o.use(); err != nil {
 		return Layout{}, err
@@ -210,7 +218,7 @@ func (o *owner) RequiredVersion() (Version, error) {
 	return o.described().requiredVersion()
 }
 
-// String is one line for logs; it works on broken tensors too, and says so where there is none.
+// String is one line for logs; it works on broken tensors too. After Close it is the text of [ErrClosed].
 func (o *owner) String() string {
 	if err := o.use(); err != nil {
 		return err.Error()

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What drivers know: whether they are there, and where memory is.
+// Drivers: their state, and where memory is.
 
 package dlbridge
 
 // #include "bridge.h"
 import "C"
 
-// BackendInfo is what is known of a backend.
+// BackendInfo describes a backend.
 type BackendInfo struct {
 	Backend        Backend
 	State          State
@@ -18,8 +18,8 @@ type BackendInfo struct {
 	Reason         string // Why it is not ready: each path tried, or the driver's call and code.
 }
 
-// QueryBackend starts a backend unless that was tried before, and says what came of it. An absent
-// driver is no error.
+// QueryBackend starts a backend unless that was tried before, and reports the outcome. An absent driver
+// is no error.
 func QueryBackend(backend Backend) (BackendInfo, error) {
 	var out C.DLBridgeBackendInfo
 	result := C.godl_backend_info(C.DLBridgeBackend(backend), &out)
@@ -40,18 +40,18 @@ func QueryBackend(backend Backend) (BackendInfo, error) {
 
 // PointerInfo is where memory is.
 type PointerInfo struct {
-	Backend      Backend // Who knows it; BackendCPU where no driver does.
+	Backend      Backend // Which driver knows it; BackendCPU where none does.
 	Device       Device  // As DLPack labels it.
 	Memory       Memory
-	NativeDevice int // Index of the driver's device behind it; -1 where none is.
-	Flags        PointerFlags
+	NativeDevice int // Index of the driver's device for it; -1 where there is none.
+	Properties   PointerProperties
 	Base         uint64 // Start of the allocation; 0 for a cl_mem and where unknown.
 	Size         uint64 // Bytes of the allocation; 0: unknown.
-	Context      uint64 // CUcontext, ze_context_handle_t or cl_context; 0 where none is known.
+	Context      Handle // CUcontext, ze_context_handle_t or cl_context; zero where none is known.
 }
 
-// QueryPointer asks the driver where a buffer, also the inside of an allocation, is. device is what
-// its label says; the CPU says nothing. Memory that no driver knows is MemoryHost.
+// QueryPointer asks the driver where a buffer, also the inside of an allocation, is. device is its
+// label; the CPU and the zero value assume nothing. Memory that no driver knows is MemoryHost.
 func QueryPointer(buffer Buffer, device Device) (PointerInfo, error) {
 	var out C.DLBridgePointerInfo
 	result := C.godl_pointer_info(buffer.c(), device.c(), &out)
@@ -63,9 +63,9 @@ func QueryPointer(buffer Buffer, device Device) (PointerInfo, error) {
 		Device:       deviceOf(out.device),
 		Memory:       Memory(out.memory),
 		NativeDevice: int(out.native_device),
-		Flags:        PointerFlags(out.flags),
+		Properties:   PointerProperties(out.properties),
 		Base:         uint64(out.base),
 		Size:         uint64(out.size),
-		Context:      uint64(out.context),
+		Context:      Handle{uint64(out.context)},
 	}, nil
 }

@@ -1,26 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package dlbridge exchanges tensors through DLPack, by the dlbridge C library.
+// Package dlbridge exchanges tensors through DLPack, with the dlbridge C library.
 //
-// # Types
+// # Start here
 //
-// What comes from foreign code is a [Legacy] or a [Foreign]: owned, but not validated, so that nothing
-// in them can be read but their description. [Legacy.Upgrade], [Foreign.Adopt] and [Foreign.Accept]
-// validate and make a [Tensor], whose elements [Read] and [Write] reach. [FromSlice], [Wrap] and
-// [Allocate] make tensors of memory of Go's, of anybody's, and of new memory.
+// [Import] makes a validated [Tensor] of any managed tensor from foreign code. [Read] and [Write] reach
+// its elements. [Export] makes what a consumer can read, and [Release] releases what no consumer took.
+// [FromSlice], [Wrap] and [Allocate] make tensors of Go slices, of native memory, and of new memory.
 //
 // # Ownership
 //
-// A tensor is released by Close, once; Close is safe to call again and from any goroutine. A call that
-// consumes a tensor does so where it succeeds: on any error the tensor is untouched and still to be
-// closed. Everything that was closed or consumed answers with [ErrClosed]. What goroutines are using
-// while another closes it is released when the last of them is done. AutoClose leaves the closing to
-// the garbage collector, at a higher price.
+// A tensor is released by Close, once; Close may be called again and from any goroutine. A call that
+// consumes a tensor does so only on success: on any error the tensor is untouched and still to be closed.
+// Every use of a tensor that was closed or consumed returns [ErrClosed]. A tensor that is closed while
+// another goroutine uses it is released when the last use ends. AutoClose leaves the closing to the
+// garbage collector, at a higher price.
 //
 // # Errors
 //
-// What the C library refuses is an [*Error], with status, rule, axis and message; [errors.Is] compares
-// it with a [Status] or a [Rule].
+// An error of the C library is an [*Error], with status, rule, axis and message; [errors.Is] compares it
+// with a [Status] or a [Rule].
+//
+// # Structs
+//
+// The zero value of every struct is its default, or is rejected with the name of the field that must be
+// set. Addresses and native handles are of type [Handle], which no integer converts to.
 //
 // # Threads and callbacks
 //

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything public is documented. Races have no part in it.
+// Everything public is documented. The race detector adds nothing here.
 
 //go:build !race
 
@@ -42,7 +42,7 @@ func TestEverythingIsDocumented(t *testing.T) {
 	}
 }
 
-// exported tells of each public name of a declaration whether it is documented.
+// exported maps each public name of a declaration to whether it is documented.
 func exported(declaration ast.Decl) map[string]bool {
 	names := map[string]bool{}
 	switch d := declaration.(type) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Types of Go's that elements of tensors can be.
+// Go types of the elements of tensors.
 
 package dlbridge
 
@@ -8,15 +8,15 @@ import (
 	"unsafe"
 )
 
-// Element is a type of Go's that lies in memory as an element of a tensor does. int and uint are not
-// among them, since their size is the machine's; bool is not, since foreign memory may hold bytes
-// that are no bool of Go's: see [Bool8].
+// Element is a Go type with the memory layout of an element of a tensor. int and uint are excluded,
+// since their size depends on the machine; bool is, since foreign memory may hold bytes that are
+// neither true nor false in Go: see [Bool8].
 type Element interface {
 	int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 |
 		float32 | float64 | complex64 | complex128 | Bool8 | Float16 | BFloat16
 }
 
-// Bool8 is a boolean in one byte, of which 0 is false and all else true.
+// Bool8 is a boolean in one byte: 0 is false, every other value is true.
 type Bool8 uint8
 
 // Bool is the value.

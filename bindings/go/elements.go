@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Typed looks at the elements of a tensor.
+// Typed elements of a tensor.
 
 package dlbridge
 
-// #include "bridge.h"
+/*
+#cgo noescape godl_open
+#cgo nocallback godl_open
+#include "bridge.h"
+*/
 import "C"
 
 import (
@@ -15,18 +19,29 @@ import (
 	"unsafe"
 )
 
-// Elements is a typed look at a tensor that only reads: nothing of it leads to a slice or pointer
-// that could be written through. It keeps the tensor's memory from being released, also when the
-// tensor is closed meanwhile, until the look itself is closed. Any number of goroutines may read; Close
-// must not run at the same time as another method, which would be a data race and might read memory that
-// was released. A copy of a look is the same look.
+// Elements reads the elements of a tensor. It gives no slice or pointer to them, and Go converts it
+// neither to another type of element nor to [MutableElements]: a read-only tensor cannot be written
+// without package unsafe. It keeps the tensor's memory from being released, also when the tensor is
+// closed meanwhile, until it is closed itself. Any number of goroutines may read. Close must not run at
+// the same time as another method: that is a data race and might read released memory. Copies of an
+// Elements are closed together.
 type Elements[T Element] struct {
-	*look
+	reading[T]
 }
 
-// MutableElements is an [Elements] through which elements can be written, too.
+// MutableElements reads and writes the elements of a tensor; see [Elements].
 type MutableElements[T Element] struct {
-	Elements[T]
+	_ [0]writing
+	reading[T]
+}
+
+// writing keeps Go from converting an Elements to a MutableElements.
+type writing struct{}
+
+// reading is what both have in common. It differs for each T, so that Go converts no Elements to one
+// of another type, and it has no exported name, so that no literal makes one of the other.
+type reading[T Element] struct {
+	*look
 }
 
 // look is what Elements of any type have. Copies of an Elements share it, so that it is closed once.
@@ -40,25 +55,25 @@ type look struct {
 	closed  atomic.Bool
 }
 
-// sliced has the looks that have given a slice and are still open: the collector, which does not see
-// that the slice leads to their tensor, must not close that.
+// sliced has the looks that gave a slice and are still open. The garbage collector does not see that the
+// slice needs their tensor, and must not close it.
 var sliced sync.Map
 
-// Read looks at the elements of a tensor. It is refused where the dtype is not T's (RuleDTypeRefused),
-// the CPU cannot read the memory (RuleDeviceRefused), the elements are not aligned for Go
-// (RuleAlignment), or the tensor has a flag that nobody knows (RuleFlagsUnknown).
+// Read gives the elements of a tensor for reading. It rejects a tensor whose dtype is not T's
+// (RuleDTypeRejected), whose memory the CPU cannot read (RuleDeviceRejected), whose elements are not
+// aligned for Go (RuleAlignment), or that has an unknown flag (RuleFlagsUnknown).
 func Read[T Element](t *Tensor) (*Elements[T], error) {
-	e := &Elements[T]{new(look)}
+	e := &Elements[T]{reading[T]{new(look)}}
 	if err := e.open(&t.owner, DTypeOf[T](), false); err != nil {
 		return nil, err
 	}
 	return e, nil
 }
 
-// Write is Read for those who want to write: refused, besides, where the tensor says that it is
-// read-only (RuleNotWritable), or where elements share memory (RuleSelfOverlap).
+// Write gives the elements of a tensor for reading and writing. It rejects what [Read] rejects, and a
+// tensor that is read-only (RuleNotWritable) or has elements that share memory (RuleSelfOverlap).
 func Write[T Element](t *Tensor) (*MutableElements[T], error) {
-	e := &MutableElements[T]{Elements[T]{new(look)}}
+	e := &MutableElements[T]{reading: reading[T]{new(look)}}
 	if err := e.open(&t.owner, DTypeOf[T](), true); err != nil {
 		return nil, err
 	}
@@ -69,16 +84,18 @@ func (e *look) open(o *owner, dtype DType, writable bool) error {
 	if err := o.use(); err != nil {
 		return err
 	}
-	if err := checkElements(o, dtype, writable); err != nil {
+	var layout C.godl_look
+	if err := openElements(o, dtype, writable, &layout); err != nil {
 		o.done()
 		return err
 	}
 	e.owner = o
-	e.describe(&(*C.DLManagedTensorVersioned)(o.pointer()).dl_tensor, int(dtype.Bits/8))
+	e.describe(&layout, int(dtype.Bits/8))
 	return nil
 }
 
-func checkElements(o *owner, dtype DType, writable bool) error {
+// openElements validates the tensor and copies its layout.
+func openElements(o *owner, dtype DType, writable bool, out *C.godl_look) error {
 	var wanted C.int32_t
 	if writable {
 		wanted = 1
@@ -88,22 +105,21 @@ func checkElements(o *owner, dtype DType, writable bool) error {
 	if dtype.Code == CodeComplex {
 		alignment /= 2
 	}
-	return check(C.godl_check_elements(o.number(), dtype.c(), C.uint64_t(alignment), wanted))
+	return check(C.godl_open(o.number(), dtype.c(), C.uint64_t(alignment), wanted, out))
 }
 
-// describe takes the layout of a tensor that was validated: nothing here overflows.
-func (e *look) describe(tensor *C.DLTensor, size int) {
-	shape := listOf(tensor.shape, tensor.ndim)
-	strides := listOf(tensor.strides, tensor.ndim)
-	axes := make([]int, 2*len(shape))
-	e.shape, e.strides = axes[:len(shape)], axes[len(shape):]
+// describe takes over a layout that was validated: nothing here overflows.
+func (e *look) describe(layout *C.godl_look, size int) {
+	ndim := int(layout.ndim)
+	axes := make([]int, 2*ndim)
+	e.shape, e.strides = axes[:ndim], axes[ndim:]
 	e.length, e.compact = 1, true
-	for i := len(shape) - 1; i >= 0; i-- {
+	for i := ndim - 1; i >= 0; i-- {
 		stride := e.length
-		if tensor.strides != nil {
-			stride = int(strides[i])
+		if layout.has_strides != 0 {
+			stride = int(layout.strides[i])
 		}
-		e.shape[i] = int(shape[i])
+		e.shape[i] = int(layout.shape[i])
 		e.strides[i] = stride * size
 		if e.shape[i] > 1 && stride != e.length {
 			e.compact = false
@@ -114,16 +130,16 @@ func (e *look) describe(tensor *C.DLTensor, size int) {
 		e.compact = true
 		return
 	}
-	e.base = addressOf(dataOf(tensor) + uintptr(tensor.byte_offset))
+	e.base = addressOf(uintptr(layout.address))
 }
 
-// addressOf is the address of memory that is not Go's to move.
+// addressOf is the address of memory that Go does not move.
 func addressOf(address uintptr) unsafe.Pointer {
 	return *(*unsafe.Pointer)(unsafe.Pointer(&address))
 }
 
-// Close ends the look; reading or writing an element through it panics with [ErrClosed] from then on,
-// and it has no elements. Closing again does nothing. It always returns nil.
+// Close ends the access: reading or writing an element panics with [ErrClosed] from then on, and there
+// are no elements any more. Closing again does nothing. It always returns nil.
 func (e *look) Close() error {
 	if e.closed.CompareAndSwap(false, true) {
 		e.base, e.length, e.shape, e.strides = nil, 0, nil, nil
@@ -142,13 +158,13 @@ func (e *look) NDim() int { return len(e.shape) }
 // Dim is the extent of an axis; it panics where there is no such axis.
 func (e *look) Dim(axis int) int { return e.shape[axis] }
 
-// Contiguous tells whether the elements lie compactly, the last axis fastest.
+// Contiguous reports whether the elements lie compactly, the last axis fastest.
 func (e *look) Contiguous() bool { return e.compact }
 
-// element is the address for At; the look must be kept alive until it was used.
+// element is the address for At; the caller keeps the look alive while it uses that.
 func (e *look) element(index []int) unsafe.Pointer {
 	if len(index) != len(e.shape) || e.base == nil {
-		e.refuse(index)
+		e.rejectIndex(index)
 	}
 	offset := 0
 	for axis, i := range index {
@@ -163,7 +179,7 @@ func (e *look) element(index []int) unsafe.Pointer {
 // place is the address for Index, likewise.
 func (e *look) place(place int, size uintptr) unsafe.Pointer {
 	if uint(place) >= uint(e.length) {
-		e.refusePlace(place)
+		e.rejectPlace(place)
 	}
 	if e.compact {
 		return unsafe.Add(e.base, place*int(size))
@@ -181,25 +197,25 @@ func (e *look) strided(place int) unsafe.Pointer {
 	return unsafe.Add(e.base, offset)
 }
 
-// At is the element at an index for each axis; it panics where an index is out of range, or their
-// number is not that of the axes.
-func (e *Elements[T]) At(index ...int) T {
+// At is the element at one index for each axis; it panics where an index is out of range or the number
+// of indices is not the number of axes.
+func (e *reading[T]) At(index ...int) T {
 	value := *(*T)(e.element(index))
 	runtime.KeepAlive(e.look)
 	return value
 }
 
-// Index is the element at a place in the order of the last axis fastest, from 0 to Len: the fast way
-// through a contiguous tensor. It panics where the place is out of range.
-func (e *Elements[T]) Index(place int) T {
+// Index is the element at a place below Len, in the order of the last axis fastest. It is fast on
+// contiguous tensors. It panics where the place is out of range.
+func (e *reading[T]) Index(place int) T {
 	var zero T
 	value := *(*T)(e.place(place, unsafe.Sizeof(zero)))
 	runtime.KeepAlive(e.look)
 	return value
 }
 
-// All goes through the elements, last axis fastest, with their places; there are none after Close.
-func (e *Elements[T]) All() iter.Seq2[int, T] {
+// All iterates over the elements, last axis fastest, with their places; there are none after Close.
+func (e *reading[T]) All() iter.Seq2[int, T] {
 	return func(yield func(int, T) bool) {
 		for place := range e.length {
 			if !yield(place, e.Index(place)) {
@@ -211,7 +227,7 @@ func (e *Elements[T]) All() iter.Seq2[int, T] {
 
 // CopyTo copies elements, last axis fastest, and returns how many: the smaller of Len and the length
 // of target. It panics after Close.
-func (e *Elements[T]) CopyTo(target []T) int {
+func (e *reading[T]) CopyTo(target []T) int {
 	e.mustBeOpen()
 	count := min(e.length, len(target))
 	if e.compact {
@@ -225,28 +241,31 @@ func (e *Elements[T]) CopyTo(target []T) int {
 	return count
 }
 
-// Set writes the element at an index for each axis; it panics as [Elements.At] does.
+// Set writes the element at one index for each axis; it panics as At does.
 func (e *MutableElements[T]) Set(value T, index ...int) {
 	*(*T)(e.element(index)) = value
 	runtime.KeepAlive(e.look)
 }
 
-// SetIndex writes the element at a place; see [Elements.Index].
+// SetIndex writes the element at a place; it panics as Index does.
 func (e *MutableElements[T]) SetIndex(place int, value T) {
 	*(*T)(e.place(place, unsafe.Sizeof(value))) = value
 	runtime.KeepAlive(e.look)
 }
 
+// ReadOnly is the same elements for reading only. Both are closed together.
+func (e *MutableElements[T]) ReadOnly() *Elements[T] { return &Elements[T]{e.reading} }
+
 // Slice is the memory of a contiguous tensor itself; StatusPolicy with RuleContiguity where it is not
-// contiguous. The slice must not be used after the look was closed: nothing can stop it. A look that
-// has given a slice must be closed: the garbage collector does not close its tensor (AutoClose) before.
+// contiguous. The slice must not be used after Close, which Go cannot check. Elements that gave a slice
+// must be closed: AutoClose does not release their tensor before.
 func (e *MutableElements[T]) Slice() ([]T, error) {
 	if e.closed.Load() {
 		return nil, ErrClosed
 	}
 	if !e.compact {
 		return nil, &Error{Status: StatusPolicy, Rule: RuleContiguity, Axis: -1,
-			Message: "a slice needs contiguous elements: copy them, or go through them by index"}
+			Message: "Slice: expected contiguous elements; use CopyTo, All or At, or copy the tensor first"}
 	}
 	sliced.Store(e.look, struct{}{})
 	return unsafe.Slice((*T)(e.base), e.length), nil
@@ -258,9 +277,8 @@ func (e *look) mustBeOpen() {
 	}
 }
 
-// refuse panics for At, out of line: it says what is wrong with an index that may be right but for an
-// axis without extent.
-func (e *look) refuse(index []int) {
+// rejectIndex panics for At: the number of indices is wrong, or an axis has no extent.
+func (e *look) rejectIndex(index []int) {
 	e.mustBeOpen()
 	if len(index) != len(e.shape) {
 		panic(fmt.Sprintf("dlbridge: %d indices for %d axes", len(index), len(e.shape)))
@@ -268,7 +286,7 @@ func (e *look) refuse(index []int) {
 	panic("dlbridge: no element: an axis has no extent")
 }
 
-func (e *look) refusePlace(place int) {
+func (e *look) rejectPlace(place int) {
 	e.mustBeOpen()
 	outOfRange(place, e.length)
 }

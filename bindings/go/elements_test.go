@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Typed looks at elements, and slices of Go's that are lent.
+// Typed elements, and Go slices that are lent.
 
 package dlbridge_test
 
@@ -24,7 +24,7 @@ func panicked(call func()) (value any) {
 }
 
 func TestReadOfAView(t *testing.T) {
-	tensor := must(dlbridge.ImportLegacy(producer(t).Legacy()).Upgrade(nil))(t)
+	tensor := must(dlbridge.TakeLegacy(producer(t).Legacy()).Upgrade(nil))(t)
 	defer tensor.Close()
 	// The transpose, seen backwards along its second axis.
 	view := must(tensor.View(dlbridge.ViewSpec{Shape: []int64{3, 2}, Strides: []int64{1, -3}, Offset: 3}))(t)
@@ -52,7 +52,7 @@ func TestReadOfAView(t *testing.T) {
 }
 
 func TestReadPanicsOutOfRange(t *testing.T) {
-	tensor := must(dlbridge.ImportLegacy(producer(t).Legacy()).Upgrade(nil))(t)
+	tensor := must(dlbridge.TakeLegacy(producer(t).Legacy()).Upgrade(nil))(t)
 	defer tensor.Close()
 	look := must(dlbridge.Read[float32](tensor))(t)
 	for name, call := range map[string]func(){
@@ -80,33 +80,33 @@ func TestReadPanicsOutOfRange(t *testing.T) {
 		}
 	}
 	for range look.All() {
-		t.Error("a closed look has elements")
+		t.Error("elements after Close")
 	}
 	if look.Len() != 0 || look.NDim() != 0 {
-		t.Error("a closed look has elements")
+		t.Error("elements after Close")
 	}
 }
 
-func TestReadRefusals(t *testing.T) {
-	tensor := must(dlbridge.ImportLegacy(producer(t).Legacy()).Upgrade(nil))(t)
+func TestReadRejections(t *testing.T) {
+	tensor := must(dlbridge.TakeLegacy(producer(t).Legacy()).Upgrade(nil))(t)
 	defer tensor.Close()
 	_, err := dlbridge.Read[int32](tensor)
-	isError(t, err, dlbridge.StatusPolicy, dlbridge.RuleDTypeRefused)
-	_, err = dlbridge.Write[float32](tensor) // legacy says nothing about writing
+	isError(t, err, dlbridge.StatusPolicy, dlbridge.RuleDTypeRejected)
+	_, err = dlbridge.Write[float32](tensor) // legacy does not record whether it may be written to
 	isError(t, err, dlbridge.StatusPolicy, dlbridge.RuleNotWritable)
 
 	p := ctest.New(ctest.Spec{Data: 4096, DeviceType: 2, NDim: 1, Code: 2, Bits: 32, Lanes: 1,
 		Shape: []int64{4}, Strides: []int64{1}})
 	defer p.Free()
-	device := must(dlbridge.ImportLegacy(p.Legacy()).Upgrade(nil))(t)
+	device := must(dlbridge.TakeLegacy(p.Legacy()).Upgrade(nil))(t)
 	defer device.Close()
 	_, err = dlbridge.Read[float32](device)
-	isError(t, err, dlbridge.StatusPolicy, dlbridge.RuleDeviceRefused)
+	isError(t, err, dlbridge.StatusPolicy, dlbridge.RuleDeviceRejected)
 
 	odd := ctest.New(ctest.Spec{Bytes: make([]byte, 16), Data: 1, DeviceType: 1, NDim: 1, Code: 2,
 		Bits: 32, Lanes: 1, Shape: []int64{2}, Strides: []int64{1}})
 	defer odd.Free()
-	unaligned := must(dlbridge.ImportLegacy(odd.Legacy()).Upgrade(nil))(t)
+	unaligned := must(dlbridge.TakeLegacy(odd.Legacy()).Upgrade(nil))(t)
 	defer unaligned.Close()
 	_, err = dlbridge.Read[float32](unaligned)
 	isError(t, err, dlbridge.StatusPolicy, dlbridge.RuleAlignment)
@@ -118,7 +118,7 @@ func TestReadRefusals(t *testing.T) {
 	isError(t, err, dlbridge.StatusPolicy, dlbridge.RuleSelfOverlap)
 }
 
-// Nothing that reads leads to memory that could be written: no method gives a slice or a pointer.
+// No method for reading gives a slice or a pointer, through which memory could be written.
 func TestReadGivesNothingToWriteThrough(t *testing.T) {
 	read := reflect.TypeFor[*dlbridge.Elements[float32]]()
 	for i := range read.NumMethod() {
@@ -166,7 +166,7 @@ func TestLendAndWrite(t *testing.T) {
 }
 
 func TestLendReadOnly(t *testing.T) {
-	tensor := must(dlbridge.FromSlice([]uint8{1, 2}, dlbridge.LendSpec{Flags: dlbridge.FlagReadOnly}))(t)
+	tensor := must(dlbridge.FromSlice([]uint8{1, 2}, dlbridge.LendSpec{TensorFlags: dlbridge.FlagReadOnly}))(t)
 	defer tensor.Close()
 	_, err := dlbridge.Write[uint8](tensor)
 	isError(t, err, dlbridge.RuleNotWritable)
@@ -179,7 +179,7 @@ func TestLendReadOnly(t *testing.T) {
 	_ = look.Close()
 }
 
-func TestLendRefusals(t *testing.T) {
+func TestLendRejections(t *testing.T) {
 	never := dlbridge.LendSpec{Shape: []int64{9}, Release: func() { t.Error("released") }}
 	_, err := dlbridge.FromSlice(make([]float32, 8), never)
 	isError(t, err, dlbridge.RuleBufferBounds)
@@ -271,7 +271,7 @@ func TestReadWithoutStrides(t *testing.T) {
 	p := ctest.New(ctest.Spec{Bytes: []byte{1, 2, 3, 4, 5, 6}, DeviceType: 1, NDim: 2, Code: 1, Bits: 8,
 		Lanes: 1, Shape: []int64{2, 3}, Major: 1, Minor: 1, Deleter: true})
 	defer p.Free()
-	tensor := must(dlbridge.ImportVersioned(p.Versioned()).Accept(nil))(t)
+	tensor := must(dlbridge.TakeVersioned(p.Versioned()).Accept(nil))(t)
 	if info := must(tensor.Info())(t); info.Strides != nil {
 		t.Error(info.Strides)
 	}
@@ -292,19 +292,19 @@ func TestReadOfAScalar(t *testing.T) {
 	}
 }
 
-// A copy of a look is the same look: it ends its use of the tensor once.
-func TestCopiesOfALookCloseOnce(t *testing.T) {
+// Copies of an Elements are closed together, and end the use of the tensor once.
+func TestCopiesOfElementsCloseOnce(t *testing.T) {
 	tensor := must(dlbridge.FromSlice([]int32{1, 2}, dlbridge.LendSpec{}))(t)
 	defer tensor.Close()
 	write := must(dlbridge.Write[int32](tensor))(t)
 	other := must(dlbridge.Read[int32](tensor))(t)
-	read := write.Elements
+	read := write.ReadOnly()
 	_, _, _ = read.Close(), write.Close(), read.Close()
 	if panicked(func() { write.Set(1, 0) }) != dlbridge.ErrClosed {
 		t.Error("open still")
 	}
 	_, err := tensor.Downgrade(nil)
-	isError(t, err, dlbridge.ErrInUse) // by the other look
+	isError(t, err, dlbridge.ErrInUse) // by the other elements
 	_ = tensor.Close()
 	if other.At(1) != 2 {
 		t.Error("released under its reader")
@@ -312,15 +312,15 @@ func TestCopiesOfALookCloseOnce(t *testing.T) {
 	_ = other.Close()
 }
 
-// A slice keeps the collector from closing the tensor that it leads to, though nothing else does. The
-// look is never closed, so the tensor is never released.
+// A slice keeps the collector from closing its tensor, which nothing else refers to. The elements are
+// never closed, so the tensor is never released.
 func TestAutoCloseKeepsWhatIsSliced(t *testing.T) {
 	var released atomic.Bool
 	values := func() []int32 {
 		tensor := must(dlbridge.Wrap(dlbridge.WrapSpec{
-			Buffer: dlbridge.Buffer{Handle: uint64(ctest.Malloc(64))}, Shape: []int64{4},
-			DType:   dlbridge.DTypeOf[int32](),
-			Release: func(dlbridge.Buffer) { released.Store(true) }}))(t)
+			Buffer: dlbridge.AddressOf(ctest.Malloc(64)), Shape: []int64{4},
+			DType: dlbridge.DTypeOf[int32](), Device: dlbridge.CPU,
+			Release: func(dlbridge.Buffer, dlbridge.Stream) { released.Store(true) }}))(t)
 		_ = tensor.AutoClose()
 		return must(must(dlbridge.Write[int32](tensor))(t).Slice())(t)
 	}()
@@ -331,11 +331,11 @@ func TestAutoCloseKeepsWhatIsSliced(t *testing.T) {
 	}
 }
 
-func TestReadRefusesUnknownFlags(t *testing.T) {
+func TestReadRejectsUnknownFlags(t *testing.T) {
 	p := ctest.New(ctest.Spec{Bytes: make([]byte, 8), DeviceType: 1, NDim: 1, Code: 1, Bits: 8, Lanes: 1,
 		Shape: []int64{8}, Strides: []int64{1}, Major: 1, Minor: 3, Flags: 1 << 40, Deleter: true})
 	defer p.Free()
-	tensor := must(dlbridge.ImportVersioned(p.Versioned()).Accept(nil))(t)
+	tensor := must(dlbridge.TakeVersioned(p.Versioned()).Accept(nil))(t)
 	defer tensor.Close()
 	_, err := dlbridge.Read[uint8](tensor)
 	isError(t, err, dlbridge.RuleFlagsUnknown)

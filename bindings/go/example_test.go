@@ -6,24 +6,28 @@ package dlbridge_test
 import (
 	"errors"
 	"fmt"
+	"log"
+	"unsafe"
 
 	dlbridge "dlbridge/bindings/go"
 )
 
-func Example() {
-	// Lend a slice of Go's. A consumer in C would get the pointer that legacy.Detach() gives.
-	values := []float32{0, 1, 2, 3, 4, 5}
-	legacy, err := dlbridge.FromSliceLegacy(values, dlbridge.LendSpec{Shape: []int64{2, 3}})
+// accept is what a host of plugins does with the void* of a plugin.
+func accept(pointer unsafe.Pointer) (*dlbridge.Tensor, error) {
+	tensor, err := dlbridge.Import(pointer, dlbridge.KindUnknown, nil)
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Print(err) // pointer is untouched and still the plugin's
+		return nil, err
 	}
+	defer tensor.Close()
+	return tensor.Share()
+}
 
-	// A legacy tensor, as foreign code hands it over: validated, and from now on versioned.
-	tensor, err := legacy.Upgrade(nil)
+func Example() {
+	pointer := plugin()
+	tensor, err := accept(pointer)
 	if err != nil {
-		_ = legacy.Close() // a refusal consumes nothing
-		fmt.Println(err)
+		_ = dlbridge.Release(pointer, dlbridge.KindLegacy)
 		return
 	}
 	defer tensor.Close()
@@ -37,10 +41,38 @@ func Example() {
 	fmt.Println(elements.Dim(0), elements.Dim(1), elements.At(1, 2))
 
 	_, err = dlbridge.Read[int64](tensor)
-	fmt.Println(errors.Is(err, dlbridge.RuleDTypeRefused))
+	fmt.Println(errors.Is(err, dlbridge.RuleDTypeRejected))
 	// Output:
 	// 2 3 5
 	// true
+}
+
+// plugin lends a slice as a DLManagedTensor. A plugin in C returns such a pointer, too.
+func plugin() unsafe.Pointer {
+	values := []float32{0, 1, 2, 3, 4, 5}
+	lent, err := dlbridge.FromSliceLegacy(values, dlbridge.LendSpec{Shape: []int64{2, 3}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	pointer, _ := lent.Detach()
+	return pointer
+}
+
+// A consumer in C that reads up to DLPack 1.1 gets the pointer, and releases the tensor.
+func ExampleTensor_Export() {
+	tensor, err := dlbridge.FromSlice([]int32{1, 2, 3}, dlbridge.LendSpec{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	pointer, kind, err := tensor.Export(dlbridge.Version{Major: 1, Minor: 1}, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(kind == dlbridge.KindVersioned)
+	_ = dlbridge.Release(pointer, kind) // the consumer's part
+	// Output: true
 }
 
 func ExampleTensor_View() {
@@ -49,7 +81,7 @@ func ExampleTensor_View() {
 		fmt.Println(err)
 		return
 	}
-	// Every other element, from the back. The view is an owner of its own.
+	// Every second element, from the last one. The view is a separate owner.
 	view, err := tensor.View(dlbridge.ViewSpec{Shape: []int64{3}, Strides: []int64{-2}, Offset: 5})
 	_ = tensor.Close()
 	if err != nil {
@@ -103,9 +135,9 @@ func ExampleNegotiate() {
 
 func ExampleError() {
 	_, err := dlbridge.FromSlice(make([]float32, 4), dlbridge.LendSpec{Shape: []int64{5}})
-	var refusal *dlbridge.Error
-	if errors.As(err, &refusal) {
-		fmt.Println(refusal.Status.String(), refusal.Rule.String())
+	var failure *dlbridge.Error
+	if errors.As(err, &failure) {
+		fmt.Println(failure.Status.String(), failure.Rule.String())
 	}
 	// Output: ERROR_POLICY BUFFER_BOUNDS
 }

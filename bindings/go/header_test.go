@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each constant of the C headers has a name in Go, of the same value: one that is new in a header
-// and has none here fails. Races have no part in it.
+// Each constant of the C headers has a name and the same value in Go; a new constant of a header without
+// a name fails. The race detector adds nothing here.
 
 //go:build !race
 
@@ -39,7 +39,7 @@ func goConstants(t *testing.T) map[string]string {
 	return constants
 }
 
-// evaluate is the value of a constant expression of Go's, which most of C's are, too.
+// evaluate is the value of a constant expression of Go, as most expressions of C are.
 func evaluate(expression string) (string, bool) {
 	expression = strings.NewReplacer("math.MinInt64", "-9223372036854775808", "INT64_MIN",
 		"-9223372036854775808", "UL", "", "U", "").Replace(expression)
@@ -73,14 +73,13 @@ func headerConstants(t *testing.T, path string) map[string]string {
 	return constants
 }
 
-// notForGo are constants of the preprocessor and of the header's own version, which is asked for by
-// functions.
+// notForGo are constants of the preprocessor, and the version, which functions return.
 var notForGo = regexp.MustCompile(`^(dlbridge(abi|version.*)|dlpack(major|minor)version)$`)
 
-// noConstant are macros that are no constants: of linkage, and initialisers.
-var noConstant = regexp.MustCompile(`^(DLBRIDGE_API|DLPACK_DLL|DLPACK_EXTERN_C|\w+_INIT|DLBRIDGE_OFFICIAL_DLPACK_)$`)
+// noConstant are macros that are no constants: linkage and initialisers.
+var noConstant = regexp.MustCompile(`^(DLBRIDGE_API|DLBRIDGE_NO_DEVICE|DLPACK_DLL|DLPACK_EXTERN_C|\w+_INIT|DLBRIDGE_OFFICIAL_DLPACK_)$`)
 
-// goName is the name that a constant of C's has in Go, in lower case.
+// goName is the Go name of a C constant, in lower case.
 func goName(name string) string {
 	if rest, is := strings.CutPrefix(name, "kDL"); is {
 		if codes.MatchString(rest) {
@@ -112,21 +111,21 @@ func goName(name string) string {
 var codes = regexp.MustCompile(`^(Int|UInt|Float|OpaqueHandle|Bfloat|Complex|Bool|Bcomplex)`)
 
 func TestConstantsOfTheHeaders(t *testing.T) {
-	ours := goConstants(t)
+	here := goConstants(t)
 	for path, least := range map[string]int{
 		"../../include/dlbridge/dlbridge.h": 140,
 		"../../include/dlbridge/dlpack.h":   40,
 	} {
-		theirs := headerConstants(t, path)
-		if len(theirs) < least {
-			t.Errorf("%s: only %d constants were found", path, len(theirs))
+		wanted := headerConstants(t, path)
+		if len(wanted) < least {
+			t.Errorf("%s: only %d constants were found", path, len(wanted))
 		}
-		for name, value := range theirs {
+		for name, value := range wanted {
 			if notForGo.MatchString(name) {
 				continue
 			}
-			if ours[name] != value {
-				t.Errorf("%s: %s is %s, in Go it is %q", path, name, value, ours[name])
+			if here[name] != value {
+				t.Errorf("%s: %s is %s, in Go it is %q", path, name, value, here[name])
 			}
 		}
 	}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a validated tensor is.
+// The fields of a validated tensor.
 
 package dlbridge
 
@@ -8,11 +8,11 @@ import "C"
 
 import "unsafe"
 
-// Info is a copy of what a tensor says of itself.
+// Info is a copy of the fields of a tensor.
 type Info struct {
 	Version    Version
 	Flags      TensorFlags
-	Data       uintptr // Address or handle; element (0,...,0) is ByteOffset behind an address.
+	Data       uintptr // Address or handle; element (0,...,0) is ByteOffset after an address.
 	Device     Device
 	DType      DType
 	Shape      []int64
@@ -20,7 +20,7 @@ type Info struct {
 	ByteOffset uint64
 }
 
-// Info copies what the tensor says of itself.
+// Info copies the fields of the tensor.
 func (t *Tensor) Info() (Info, error) {
 	if err := t.use(); err != nil {
 		return Info{}, err
@@ -57,12 +57,12 @@ func infoOf(tensor *C.DLTensor) Info {
 	}
 }
 
-// dataOf reads the data pointer as a number: it may be a handle, which Go must not take for a pointer.
+// dataOf is the data pointer as an integer: it may be a handle, which is no pointer of Go.
 func dataOf(tensor *C.DLTensor) uintptr {
 	return *(*uintptr)(unsafe.Pointer(&tensor.data))
 }
 
-// listOf is a list of C's; nil where there is none.
+// listOf is a C array; nil for NULL.
 func listOf(list *C.int64_t, ndim C.int32_t) []int64 {
 	if list == nil {
 		return nil
@@ -70,7 +70,7 @@ func listOf(list *C.int64_t, ndim C.int32_t) []int64 {
 	return unsafe.Slice((*int64)(unsafe.Pointer(list)), ndim)
 }
 
-// axes copies a list of C's; nil where there is none, empty where there are no axes.
+// axes copies a C array; nil for NULL, empty where there are no axes.
 func axes(list *C.int64_t, ndim C.int32_t) []int64 {
 	if list == nil && ndim > 0 {
 		return nil

@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Slices of Go's lent as tensors.
+// Go slices lent as tensors.
 
 package dlbridge
 
 import (
+	"fmt"
 	"runtime"
 	"unsafe"
 )
 
-// LendSpec says how a slice is lent. The zero value lends all of it, as one axis, to be written to.
+// LendSpec says how a slice is lent. The zero value lends all of it, as one axis, writable.
 type LendSpec struct {
 	Shape   []int64 // nil: one axis as long as the slice.
 	Strides []int64 // In elements; nil: compact, last axis fastest.
 	Offset  int64   // Elements from the start of the slice to element (0,...,0).
-	Flags   TensorFlags
-	Version Version // Newest DLPack that the consumer speaks.
+	// TensorFlags are the DLPack flags of the tensor.
+	TensorFlags TensorFlags
+	Version     Version // Newest DLPack that the consumer reads; the zero value: 1.3.
 	// Release is called once when the last owner is gone, on any thread; may be nil. Until then the
 	// consumer may read the slice, and write to it unless FlagReadOnly is set.
 	Release func()
@@ -36,7 +38,7 @@ func FromSlice[T Element](slice []T, spec LendSpec) (*Tensor, error) {
 	return newTensor(result), nil
 }
 
-// FromSliceLegacy is FromSlice for consumers that know legacy tensors only.
+// FromSliceLegacy is FromSlice for consumers that read legacy tensors only.
 func FromSliceLegacy[T Element](slice []T, spec LendSpec) (*Legacy, error) {
 	wrapped, err := wrapOf(slice, spec)
 	if err != nil {
@@ -48,31 +50,33 @@ func FromSliceLegacy[T Element](slice []T, spec LendSpec) (*Legacy, error) {
 		loan.pins.Unpin()
 		return nil, err
 	}
-	return ImportLegacy(pointerOf(result.value)), nil
+	return TakeLegacy(pointerOf(result.value)), nil
 }
 
-// wrapOf describes the memory of a slice, with its size, which the layout is held against.
+// wrapOf describes the memory of a slice, with its size as the limit of the layout.
 func wrapOf[T Element](slice []T, spec LendSpec) (*WrapSpec, error) {
 	var zero T
 	size := int64(unsafe.Sizeof(zero))
 	if spec.Offset < 0 || spec.Offset > int64(len(slice)) {
 		return nil, &Error{Status: StatusBounds, Rule: RuleBufferBounds, Axis: -1,
-			Message: "the offset is outside of the slice"}
+			Message: fmt.Sprintf("offset: expected 0 to %d, the length of the slice, found %d", len(slice),
+				spec.Offset)}
 	}
 	shape := spec.Shape
 	if shape == nil {
 		shape = []int64{int64(len(slice)) - spec.Offset}
 	}
-	bytes := uint64(size) * uint64(len(slice))
 	return &WrapSpec{
-		Buffer:     AddressOf(unsafe.Pointer(unsafe.SliceData(slice))),
-		Shape:      shape,
-		Strides:    spec.Strides,
-		DType:      DTypeOf[T](),
-		ByteOffset: uint64(spec.Offset * size),
-		BufferSize: &bytes,
-		Flags:      spec.Flags,
-		Version:    spec.Version,
+		Options:     WrapLimitBuffer,
+		Buffer:      AddressOf(unsafe.Pointer(unsafe.SliceData(slice))),
+		Shape:       shape,
+		Strides:     spec.Strides,
+		DType:       DTypeOf[T](),
+		Device:      CPU,
+		ByteOffset:  uint64(spec.Offset * size),
+		BufferSize:  uint64(size) * uint64(len(slice)),
+		TensorFlags: spec.TensorFlags,
+		Version:     spec.Version,
 	}, nil
 }
 
@@ -90,7 +94,7 @@ func lend[T Element](slice []T, release func()) *loan {
 	return l
 }
 
-func (l *loan) released(Buffer) {
+func (l *loan) released(Buffer, Stream) {
 	l.pins.Unpin()
 	if l.release != nil {
 		guard(l.release)

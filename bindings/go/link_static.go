@@ -5,5 +5,5 @@
 
 package dlbridge
 
-// #cgo pkg-config: --static dlbridge
+// #cgo pkg-config: --static dlbridge-static
 import "C"

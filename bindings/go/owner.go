@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who owns a managed tensor, and until when: the part that Legacy, Foreign and Tensor share.
+// Ownership of a managed tensor: the part that Legacy, Foreign and Tensor have in common.
 
 package dlbridge
 
@@ -13,34 +13,34 @@ import (
 	"unsafe"
 )
 
-// Bits of owner.state; above them the number of uses that are going on.
+// Bits of owner.state; above them the number of uses in progress.
 const (
 	stateClosed    uint32 = 1 << iota // Close was called: the last use releases.
-	stateTaken                        // A call is consuming the tensor, or has done so.
-	stateAuto                         // AutoClose was called, so that there is a cleanup.
-	stateReleasing                    // Of a batch that C is about to release; see bridge.h.
+	stateTaken                        // A call is consuming the tensor, or has consumed it.
+	stateAuto                         // AutoClose was called: there is a cleanup.
+	stateReleasing                    // Of a batch that C is going to release; see bridge.h.
 	stateUse                          // One use.
 )
 
-// owner holds a managed tensor of C. The state sees to it that the tensor is released once, not
-// while a call looks at it, and not after a call has consumed it. It has no pointers that the garbage
-// collector would follow, so that a batch of owners costs it nothing.
+// owner holds a managed tensor of C. The state ensures that the tensor is released once, not while a call
+// uses it, and not after a call has consumed it. It has no pointers, so that a batch of owners costs the
+// garbage collector nothing.
 type owner struct {
-	address uintptr // The managed tensor, which is not Go's.
+	address uintptr // Of the managed tensor, in C's memory.
 	state   atomic.Uint32
 	kind    Kind
 }
 
-// cleanups has the cleanup of each owner with stateAuto, by the address of the owner.
+// cleanups maps the address of each owner with stateAuto to its cleanup.
 var cleanups = struct {
 	sync.Mutex
 	of map[uintptr]*autoClose
 }{of: map[uintptr]*autoClose{}}
 
-// autoClose is one AutoClose that may still have to close something.
+// autoClose is one AutoClose that is pending.
 type autoClose struct {
 	cleanup runtime.Cleanup
-	owner   uintptr // Its address; the owner may be gone, and another there.
+	owner   uintptr // Its address, where another owner may be later.
 	address uintptr
 	kind    Kind
 }
@@ -64,8 +64,8 @@ func (o *owner) done() {
 	}
 }
 
-// take begins a call that consumes the tensor. Where that call fails, giveBack must follow; where it
-// succeeds, the tensor is somebody else's and the state stays.
+// take begins a call that consumes the tensor. If that call fails, giveBack must follow; if it succeeds,
+// the state stays.
 func (o *owner) take() error {
 	for {
 		state := o.state.Load()
@@ -84,7 +84,7 @@ func (o *owner) take() error {
 	}
 }
 
-// giveBack ends a take that came to nothing. A Close meanwhile is made good now.
+// giveBack ends a take whose call failed. A Close in the meantime takes effect now.
 func (o *owner) giveBack() {
 	if o.state.Load()&stateAuto != 0 {
 		onHeap(o).startCleanup()
@@ -94,8 +94,8 @@ func (o *owner) giveBack() {
 	}
 }
 
-// onHeap is an owner with stateAuto, which AutoClose has brought to the heap: the compiler need not
-// do so for every owner that is given back.
+// onHeap returns an owner with stateAuto, which is on the heap since AutoClose. It hides that giveBack
+// keeps the owner, so that the compiler does not move every owner to the heap.
 func onHeap(o *owner) *owner {
 	return (*owner)(pointerOf(C.uintptr_t(uintptr(unsafe.Pointer(o)))))
 }
@@ -116,7 +116,7 @@ func (o *owner) stopCleanup() {
 	delete(cleanups.of, key)
 }
 
-// releaseUnreachable closes what nobody can reach any more.
+// releaseUnreachable releases the tensor of an owner that became unreachable.
 func releaseUnreachable(left *autoClose) {
 	left.forget()
 	C.godl_release(C.uintptr_t(left.address), C.DLBridgeKind(left.kind))
@@ -137,19 +137,19 @@ func (o *owner) release() {
 	C.godl_release(o.number(), C.DLBridgeKind(o.kind))
 }
 
-// number is the pointer as cgo need not check it: it leads to C's memory.
+// number is the pointer as an integer, which cgo does not check.
 func (o *owner) number() C.uintptr_t {
 	return C.uintptr_t(o.address)
 }
 
-// pointer is the managed tensor as C's functions and Go's unsafe code take it.
+// pointer is the managed tensor.
 func (o *owner) pointer() unsafe.Pointer {
 	return pointerOf(C.uintptr_t(o.address))
 }
 
-// Close gives up the tensor; its deleter runs now, or when the last use ends that is going on in
-// another goroutine or through open elements. Closing again, or after the tensor was consumed, does
-// nothing. It always returns nil, and may be called from any goroutine.
+// Close releases the tensor: its deleter runs now, or when the last use of it in another goroutine or
+// through open elements ends. Closing again, or after the tensor was consumed, does nothing. It always
+// returns nil, and may be called from any goroutine.
 func (o *owner) Close() error {
 	if o.close() {
 		o.release()
@@ -157,16 +157,15 @@ func (o *owner) Close() error {
 	return nil
 }
 
-// close tells whether the caller must release the tensor, which nothing uses.
+// close reports whether the caller must release the tensor, since no use is in progress.
 func (o *owner) close() bool {
 	state := o.state.Or(stateClosed)
 	return state&^stateAuto == 0
 }
 
-// AutoClose closes the tensor some time after it has become unreachable, should nobody have closed it
-// by then. It costs more than Close, which remains the way to release at a known time, and it counts
-// on the garbage collector, which does not know how large the memory behind a tensor is. What is made of
-// the tensor does not inherit it.
+// AutoClose lets the garbage collector close the tensor some time after it became unreachable, unless it
+// was closed before. It costs more than Close, and the collector does not know how much memory a tensor
+// holds. Tensors that are made of this one do not inherit it.
 func (o *owner) AutoClose() error {
 	if err := o.use(); err != nil {
 		return err
@@ -188,7 +187,7 @@ func (o *owner) Pointer() unsafe.Pointer {
 	return o.pointer()
 }
 
-// Detach hands the managed tensor to the caller, who must see to its release, or pass it on to a
+// Detach gives the managed tensor to the caller, who must release it ([Release]) or hand it to a
 // consumer that does.
 func (o *owner) Detach() (unsafe.Pointer, error) {
 	if err := o.take(); err != nil {

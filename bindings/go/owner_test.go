@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Owners: released once, whatever is called and in which order.
+// Owners: released once, in whichever order functions are called.
 
 package dlbridge_test
 
@@ -48,7 +48,7 @@ func isError(t testing.TB, err error, targets ...error) {
 
 func TestUpgradeAndClose(t *testing.T) {
 	p := producer(t)
-	tensor := must(dlbridge.ImportLegacy(p.Legacy()).Upgrade(nil))(t)
+	tensor := must(dlbridge.TakeLegacy(p.Legacy()).Upgrade(nil))(t)
 	if p.Deletes() != 0 {
 		t.Error("the upgrade released its source")
 	}
@@ -60,7 +60,7 @@ func TestUpgradeAndClose(t *testing.T) {
 }
 
 func TestUseAfterClose(t *testing.T) {
-	tensor := must(dlbridge.ImportLegacy(producer(t).Legacy()).Upgrade(nil))(t)
+	tensor := must(dlbridge.TakeLegacy(producer(t).Legacy()).Upgrade(nil))(t)
 	_ = tensor.Close()
 	uses := map[string]func() error{
 		"validate": func() error { return tensor.Validate(nil) },
@@ -72,13 +72,13 @@ func TestUseAfterClose(t *testing.T) {
 		"diagnose": func() error { _, err := tensor.Diagnose(nil); return err },
 		"required": func() error { _, err := tensor.RequiredVersion(); return err },
 		"down":     func() error { _, err := tensor.Downgrade(nil); return err },
-		"adopt":    func() error { _, err := tensor.Adopt(nil); return err },
+		"import":   func() error { _, err := tensor.Import(nil); return err },
 		"detach":   func() error { _, err := tensor.Detach(); return err },
 		"read":     func() error { _, err := dlbridge.Read[float32](tensor); return err },
 		"write":    func() error { _, err := dlbridge.Write[float32](tensor); return err },
 		"auto":     tensor.AutoClose,
-		"convert": func() error {
-			_, err := dlbridge.Convert(tensor, dlbridge.Version{Major: 1}, nil)
+		"export": func() error {
+			_, _, err := tensor.Export(dlbridge.Version{Major: 1}, nil)
 			return err
 		},
 	}
@@ -96,7 +96,7 @@ func TestUseAfterClose(t *testing.T) {
 }
 
 func TestConsumedTwice(t *testing.T) {
-	legacy := dlbridge.ImportLegacy(producer(t).Legacy())
+	legacy := dlbridge.TakeLegacy(producer(t).Legacy())
 	tensor := must(legacy.Upgrade(nil))(t)
 	_, err := legacy.Upgrade(nil)
 	isError(t, err, dlbridge.ErrClosed)
@@ -107,18 +107,18 @@ func TestConsumedTwice(t *testing.T) {
 	_ = tensor.Close()
 }
 
-func TestRefusalLeavesTheSource(t *testing.T) {
+func TestErrorLeavesTheSource(t *testing.T) {
 	p := producer(t)
 	p.SetNDim(-3)
-	legacy := dlbridge.ImportLegacy(p.Legacy())
+	legacy := dlbridge.TakeLegacy(p.Legacy())
 	_, err := legacy.Upgrade(nil)
 	isError(t, err, dlbridge.StatusInvalidTensor, dlbridge.RuleNDimNegative)
-	var refusal *dlbridge.Error
-	if !errors.As(err, &refusal) || refusal.Axis != -1 || refusal.Message == "" {
-		t.Errorf("%#v", refusal)
+	var failure *dlbridge.Error
+	if !errors.As(err, &failure) || failure.Axis != -1 || failure.Message == "" {
+		t.Errorf("%#v", failure)
 	}
 	if p.Deletes() != 0 {
-		t.Error("the refusal released the source")
+		t.Error("the failed call released the source")
 	}
 	p.SetNDim(2)
 	tensor := must(legacy.Upgrade(nil))(t)
@@ -127,7 +127,7 @@ func TestRefusalLeavesTheSource(t *testing.T) {
 
 func TestShareAndViewInAnyOrder(t *testing.T) {
 	p := producer(t)
-	tensor := must(dlbridge.ImportLegacy(p.Legacy()).Upgrade(nil))(t)
+	tensor := must(dlbridge.TakeLegacy(p.Legacy()).Upgrade(nil))(t)
 	share := must(tensor.Share())(t)
 	view := must(share.View(dlbridge.ViewSpec{Shape: []int64{3}, Strides: []int64{-1}, Offset: 5}))(t)
 	_ = tensor.Close()
@@ -146,7 +146,7 @@ func TestShareAndViewInAnyOrder(t *testing.T) {
 func TestCloseFromManyGoroutines(t *testing.T) {
 	for range 50 {
 		p := ctest.Float32([]float32{1, 2}, 2)
-		tensor := must(dlbridge.ImportLegacy(p.Legacy()).Upgrade(nil))(t)
+		tensor := must(dlbridge.TakeLegacy(p.Legacy()).Upgrade(nil))(t)
 		var group sync.WaitGroup
 		for range 4 {
 			group.Go(func() {
@@ -167,7 +167,7 @@ func TestCloseFromManyGoroutines(t *testing.T) {
 }
 
 func TestConsumeWhileInUse(t *testing.T) {
-	tensor := must(dlbridge.ImportLegacy(producer(t).Legacy()).Upgrade(nil))(t)
+	tensor := must(dlbridge.TakeLegacy(producer(t).Legacy()).Upgrade(nil))(t)
 	look := must(dlbridge.Read[float32](tensor))(t)
 	_, err := tensor.Downgrade(nil)
 	isError(t, err, dlbridge.ErrInUse)
@@ -180,7 +180,7 @@ func TestConsumeWhileInUse(t *testing.T) {
 
 func TestReleaseOnAnotherThread(t *testing.T) {
 	p := producer(t)
-	tensor := must(dlbridge.ImportLegacy(p.Legacy()).Upgrade(nil))(t)
+	tensor := must(dlbridge.TakeLegacy(p.Legacy()).Upgrade(nil))(t)
 	pointer := must(tensor.Detach())(t)
 	ctest.ReleaseOnThread(pointer, ctest.Versioned)
 	_ = tensor.Close() // nothing is left to close
@@ -221,7 +221,7 @@ func collectOnce(t *testing.T) {
 func TestAutoClose(t *testing.T) {
 	p := producer(t)
 	func() {
-		tensor := must(dlbridge.ImportLegacy(p.Legacy()).Upgrade(nil))(t)
+		tensor := must(dlbridge.TakeLegacy(p.Legacy()).Upgrade(nil))(t)
 		if err := errors.Join(tensor.AutoClose(), tensor.AutoClose()); err != nil {
 			t.Error(err)
 		}
@@ -232,7 +232,7 @@ func TestAutoClose(t *testing.T) {
 func TestAutoCloseAfterClose(t *testing.T) {
 	p := producer(t)
 	func() {
-		tensor := must(dlbridge.ImportLegacy(p.Legacy()).Upgrade(nil))(t)
+		tensor := must(dlbridge.TakeLegacy(p.Legacy()).Upgrade(nil))(t)
 		_ = tensor.AutoClose()
 		_ = tensor.Close()
 	}()
@@ -242,7 +242,7 @@ func TestAutoCloseAfterClose(t *testing.T) {
 func TestAutoCloseKeepsWhatIsRead(t *testing.T) {
 	p := producer(t)
 	look := func() *dlbridge.Elements[float32] {
-		tensor := must(dlbridge.ImportLegacy(p.Legacy()).Upgrade(nil))(t)
+		tensor := must(dlbridge.TakeLegacy(p.Legacy()).Upgrade(nil))(t)
 		_ = tensor.AutoClose()
 		return must(dlbridge.Read[float32](tensor))(t)
 	}()
@@ -254,17 +254,17 @@ func TestAutoCloseKeepsWhatIsRead(t *testing.T) {
 	collect(t, func() bool { return p.Deletes() == 1 })
 }
 
-// A consumed tensor is not the collector's any more.
-func TestAutoCloseOfWhatWasConsumed(t *testing.T) {
+// The collector does not close a consumed tensor.
+func TestAutoCloseOfAConsumedTensor(t *testing.T) {
 	p := producer(t)
 	tensor := func() *dlbridge.Tensor {
-		legacy := dlbridge.ImportLegacy(p.Legacy())
+		legacy := dlbridge.TakeLegacy(p.Legacy())
 		_ = legacy.AutoClose()
 		return must(legacy.Upgrade(nil))(t)
 	}()
 	collectOnce(t)
 	if p.Deletes() != 0 {
-		t.Error("the collector closed what was consumed")
+		t.Error("the collector closed a consumed tensor")
 	}
 	_ = tensor.Close()
 }
@@ -272,9 +272,9 @@ func TestAutoCloseOfWhatWasConsumed(t *testing.T) {
 func TestNoDeleterAndNoTensor(t *testing.T) {
 	p := ctest.New(ctest.Spec{Data: 4096, DeviceType: 1, NDim: 0, Code: 2, Bits: 32, Lanes: 1})
 	defer p.Free()
-	tensor := must(dlbridge.ImportLegacy(p.Legacy()).Upgrade(nil))(t)
+	tensor := must(dlbridge.TakeLegacy(p.Legacy()).Upgrade(nil))(t)
 	_ = tensor.Close()
-	none := dlbridge.ImportLegacy(nil)
+	none := dlbridge.TakeLegacy(nil)
 	_, err := none.Upgrade(nil)
 	isError(t, err, dlbridge.StatusInvalidArgument)
 	isError(t, none.Validate(nil), dlbridge.StatusInvalidArgument)
@@ -284,9 +284,9 @@ func TestNoDeleterAndNoTensor(t *testing.T) {
 func TestForeignOfAnotherMajor(t *testing.T) {
 	p := ctest.New(ctest.Spec{Major: 2, Deleter: true})
 	defer p.Free()
-	foreign := dlbridge.ImportVersioned(p.Versioned())
+	foreign := dlbridge.TakeVersioned(p.Versioned())
 	isError(t, foreign.Validate(nil), dlbridge.StatusVersion, dlbridge.RuleVersionMajor)
-	_, err := foreign.Adopt(nil)
+	_, err := foreign.Import(nil)
 	isError(t, err, dlbridge.StatusVersion)
 	_, err = foreign.Accept(nil)
 	isError(t, err, dlbridge.StatusVersion)
@@ -298,25 +298,25 @@ func TestForeignOfAnotherMajor(t *testing.T) {
 	}
 }
 
-func TestAcceptedIsNotOurs(t *testing.T) {
-	tensor := must(dlbridge.ImportVersioned(producer(t).Versioned()).Accept(nil))(t)
+func TestAcceptedIsForeign(t *testing.T) {
+	tensor := must(dlbridge.TakeVersioned(producer(t).Versioned()).Accept(nil))(t)
 	_, err := tensor.Share()
-	isError(t, err, dlbridge.StatusNotOurs)
-	ours := must(tensor.Adopt(nil))(t)
-	share := must(ours.Share())(t)
-	_ = ours.Close()
+	isError(t, err, dlbridge.StatusForeignTensor)
+	owned := must(tensor.Import(nil))(t)
+	share := must(owned.Share())(t)
+	_ = owned.Close()
 	_ = share.Close()
 }
 
-// A refused call leaves the closing to the collector, as it was.
-func TestAutoCloseAfterARefusal(t *testing.T) {
+// After a call that failed, the collector still closes the tensor.
+func TestAutoCloseAfterAnError(t *testing.T) {
 	p := producer(t)
 	func() {
-		legacy := dlbridge.ImportLegacy(p.Legacy())
+		legacy := dlbridge.TakeLegacy(p.Legacy())
 		_ = legacy.AutoClose()
 		_, err := legacy.Upgrade(&dlbridge.ConvertOptions{Policy: &dlbridge.Policy{
-			DTypes: []dlbridge.DType{}}})
-		isError(t, err, dlbridge.RuleDTypeRefused)
+			DTypes: []dlbridge.DType{dlbridge.DTypeOf[int8]()}}})
+		isError(t, err, dlbridge.RuleDTypeRejected)
 	}()
 	collect(t, func() bool { return p.Deletes() == 1 })
 }

@@ -7,59 +7,89 @@ package dlbridge
 import "C"
 
 import (
+	"fmt"
 	"math"
 	"unsafe"
 )
 
-// Policy is what a consumer demands of a tensor. The zero value, as nil, is the default policy: what
-// DLPack itself demands, at most 64 axes, any device and dtype.
+// Policy is what a consumer demands of a tensor. The zero value, like nil, is the default policy: what
+// DLPack itself demands, at most [MaxNDim] axes, any device and dtype.
 type Policy struct {
-	// Level says how much memory is read; 0 stands for LevelMetadata. At LevelStruct a demand that
-	// needs shape or strides is refused as an invalid argument, never ignored.
-	Level Level
-	// Version is the newest DLPack that the consumer speaks.
+	Options PolicyOptions
+	// Version is the newest DLPack that the consumer reads; the zero value: 1.3.
 	Version Version
-	Flags   PolicyFlags
-	// MaxNDim is the largest number of axes accepted; nil stands for 64.
-	MaxNDim    *int32
+	// Level says how much is read; 0: LevelMetadata. At LevelStruct a demand that needs shape or
+	// strides is an invalid argument, never ignored.
+	Level      Level
 	Contiguity Contiguity
+	// MinNDim and MaxNDim are the smallest and largest ndim accepted. They are read with
+	// PolicyLimitNDim and must be 0 without it.
+	MinNDim, MaxNDim int32
 	// Alignment is a power of two that the address of element (0,...,0) must be a multiple of; 0: any.
 	Alignment uint64
-	// BufferSize is how many bytes at the data pointer the tensor must stay inside; nil: not checked.
-	BufferSize *uint64
-	// Devices that are accepted, with id -1 for any id; nil: all. An empty list accepts none.
+	// BufferSize is the number of bytes at the data pointer that all elements must lie inside. It is
+	// read with PolicyLimitBuffer and must be 0 without it.
+	BufferSize uint64
+	// Devices that are accepted, with id -1 for any id; nil: all. An empty list is an invalid argument.
 	Devices []Device
-	// DTypes that are accepted; nil: all. An empty list accepts none.
+	// DTypes that are accepted; nil: all. An empty list is an invalid argument.
 	DTypes []DType
+	// Shape has the extents that the tensor must have, -1 for any; nil: any shape. Its length is the
+	// only ndim accepted: PolicyLimitNDim may be left out, or both limits must be that length.
+	Shape []int64
 }
 
-// c is the policy without its lists.
+// valid rejects limits that differ from the length of Shape: C reads MaxNDim extents.
+func (p *Policy) valid() error {
+	if p == nil || p.Shape == nil || !p.limited() {
+		return nil
+	}
+	if length := len(p.Shape); int(p.MinNDim) != length || int(p.MaxNDim) != length {
+		return invalid(fmt.Sprintf("policy: Shape has %d extents, but MinNDim is %d and MaxNDim is %d: "+
+			"leave both out or set both to the length of Shape", length, p.MinNDim, p.MaxNDim))
+	}
+	return nil
+}
+
+func (p *Policy) limited() bool {
+	return p.Options&PolicyLimitNDim != 0 || p.MinNDim != 0 || p.MaxNDim != 0
+}
+
+// c is the policy without its lists; it must be valid.
 func (p *Policy) c() C.godl_policy {
 	if p == nil {
 		return C.godl_policy{}
 	}
 	given := C.godl_policy{
 		given:        1,
-		level:        C.int32_t(p.Level),
+		options:      C.uint32_t(p.Options),
 		version:      p.Version.c(),
-		flags:        C.uint32_t(p.Flags),
-		max_ndim:     64,
+		level:        C.int32_t(p.Level),
 		contiguity:   C.int32_t(p.Contiguity),
+		min_ndim:     C.int32_t(p.MinNDim),
+		max_ndim:     C.int32_t(p.MaxNDim),
 		alignment:    C.uint64_t(p.Alignment),
-		buffer_size:  math.MaxUint64,
+		buffer_size:  C.uint64_t(p.BufferSize),
 		device_count: listLength(p.Devices),
 		dtype_count:  listLength(p.DTypes),
 	}
-	if p.Level == 0 {
-		given.level = C.DLBRIDGE_LEVEL_METADATA
-	}
-	if p.MaxNDim != nil {
-		given.max_ndim = C.int32_t(*p.MaxNDim)
-	}
-	if p.BufferSize != nil {
-		given.buffer_size = C.uint64_t(*p.BufferSize)
+	if p.Shape != nil {
+		given.options |= C.DLBRIDGE_POLICY_LIMIT_NDIM
+		given.min_ndim, given.max_ndim = ndimOf(p.Shape), ndimOf(p.Shape)
 	}
 	return given
+}
+
+// lists are the lists of the policy as C takes them: the structs have the same layout.
+func (p *Policy) lists() C.godl_lists {
+	if p == nil {
+		return C.godl_lists{}
+	}
+	return C.godl_lists{
+		devices: (*C.DLDevice)(unsafe.Pointer(unsafe.SliceData(p.Devices))),
+		dtypes:  (*C.DLDataType)(unsafe.Pointer(unsafe.SliceData(p.DTypes))),
+		shape:   extents(p.Shape),
+	}
 }
 
 func listLength[T any](list []T) C.int32_t {
@@ -67,22 +97,6 @@ func listLength[T any](list []T) C.int32_t {
 		return -1
 	}
 	return C.int32_t(min(len(list), math.MaxInt32))
-}
-
-// devices is the list as C takes it: both structs are two integers.
-func (p *Policy) devices() *C.DLDevice {
-	if p == nil || len(p.Devices) == 0 {
-		return nil
-	}
-	return (*C.DLDevice)(unsafe.Pointer(unsafe.SliceData(p.Devices)))
-}
-
-// dtypes is the list as C takes it: both structs have the same layout.
-func (p *Policy) dtypes() *C.DLDataType {
-	if p == nil || len(p.DTypes) == 0 {
-		return nil
-	}
-	return (*C.DLDataType)(unsafe.Pointer(unsafe.SliceData(p.DTypes)))
 }
 
 // The structs that stand for each other have the same sizes.

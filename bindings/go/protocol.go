@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What producer and consumer agree on, and what the library is.
+// Negotiation, identification, and the version of the library.
 
 package dlbridge
 
@@ -12,7 +12,7 @@ import "C"
 
 import "unsafe"
 
-// LibraryVersion is the version of the C library that is loaded, such as "0.2.0".
+// LibraryVersion is the version of the C library that is loaded, such as "0.3.0".
 func LibraryVersion() string { return C.GoString(C.dlbridge_version_string()) }
 
 // LibraryVersionNumber is the same as major * 10000 + minor * 100 + patch.
@@ -25,40 +25,28 @@ func NewestVersion() Version { return versionOf(C.dlbridge_dlpack_version()) }
 // library has another ABI than this package was built with.
 func API() unsafe.Pointer { return unsafe.Pointer(C.godl_api()) }
 
-// Negotiate is what a producer that can make up to one version hands to a consumer that reads up to
+// Negotiate returns what a producer that makes up to one version hands to a consumer that reads up to
 // another: KindLegacy or KindVersioned, and the version.
 func Negotiate(producer, consumer Version) (Kind, Version, error) {
 	var version C.DLPackVersion
 	result := C.godl_negotiate(producer.c(), consumer.c(), &version)
 	if result.status != C.DLBRIDGE_OK {
-		return KindAmbiguous, Version{}, failure(result)
+		return KindUnknown, Version{}, failure(result)
 	}
 	return Kind(result.extra), versionOf(version), nil
 }
 
-// Identify tells a legacy tensor from a versioned one by the bytes alone; it reads 64 of them and
-// never guesses: KindAmbiguous where they do not tell, and for nil. The memory must be C's, or pinned.
+// Identify tells a legacy tensor from a versioned one by the bytes alone, of which it reads 64:
+// KindAmbiguous where they can be both, KindUnknown where they can be neither, and for nil. The memory
+// must be C's, or pinned. [Import] with KindUnknown does this itself.
 func Identify(tensor unsafe.Pointer) Kind {
 	return Kind(C.godl_identify(C.uintptr_t(uintptr(tensor))))
 }
 
-// ImportAny takes over a managed tensor whose kind its bytes tell: a [*Legacy] or a [*Foreign]. What
-// they do not tell is refused (StatusUnknownCode) and stays the caller's.
-func ImportAny(tensor unsafe.Pointer) (Managed, error) {
-	switch Identify(tensor) {
-	case KindLegacy:
-		return ImportLegacy(tensor), nil
-	case KindVersioned:
-		return ImportVersioned(tensor), nil
-	}
-	return nil, &Error{Status: StatusUnknownCode, Axis: -1,
-		Message: "the bytes do not tell a legacy tensor from a versioned one: say which it is"}
-}
-
-// PinModule keeps the module (shared library, plugin) that holds an address loaded until the process
+// ModulePin keeps the module (shared library, plugin) that holds an address loaded until the process
 // ends, so that a deleter inside it outlives its dlclose.
-func PinModule(address uintptr) error {
-	return check(C.godl_pin_module(C.uintptr_t(address)))
+func ModulePin(address uintptr) error {
+	return check(C.godl_module_pin(C.uintptr_t(address)))
 }
 
 // ExchangeAPI is a DLPackExchangeAPI, borrowed from the Python type that offers it.

@@ -11,12 +11,13 @@ package dlbridge
 import "C"
 
 import (
+	"fmt"
 	"math"
 	"unsafe"
 )
 
 // Share makes one more independent owner of the same data; the data is released with its last owner.
-// The tensor must be ours: one that was only accepted is refused (StatusNotOurs).
+// The tensor must be dlbridge-owned: one that was only accepted is rejected (StatusForeignTensor).
 func (t *Tensor) Share() (*Tensor, error) {
 	out := new(Tensor)
 	if err := t.share(out); err != nil {
@@ -38,15 +39,16 @@ func (t *Tensor) share(out *Tensor) error {
 	return nil
 }
 
-// ViewSpec is a new look at the data of a tensor.
+// ViewSpec is another shape on the data of a tensor. The zero value is its first element as a scalar.
 type ViewSpec struct {
+	DType   DType // Of as many bits as the parent's; the zero value: the parent's.
 	Shape   []int64
 	Strides []int64 // In elements; nil: compact, last axis fastest.
 	Offset  int64   // Elements from the parent's (0,...,0) to the view's.
 }
 
-// View is Share with another shape, strides and offset, which must stay inside the bytes that the
-// tensor touches.
+// View is Share with another shape, strides and offset. Its elements must lie between the lowest and the
+// highest element of the tensor.
 func (t *Tensor) View(spec ViewSpec) (*Tensor, error) {
 	out := new(Tensor)
 	if err := t.view(spec, out); err != nil {
@@ -64,7 +66,7 @@ func (t *Tensor) view(spec ViewSpec, out *Tensor) error {
 	}
 	defer t.done()
 	result := C.godl_view(t.number(), ndimOf(spec.Shape), extents(spec.Shape), extents(spec.Strides),
-		C.int64_t(spec.Offset))
+		C.int64_t(spec.Offset), spec.DType.c())
 	if result.status != C.DLBRIDGE_OK {
 		return failure(result)
 	}
@@ -72,19 +74,20 @@ func (t *Tensor) view(spec ViewSpec, out *Tensor) error {
 	return nil
 }
 
-// sameLength refuses strides that C would read behind their end.
+// sameLength rejects strides that C would read past their end.
 func sameLength(shape, strides []int64) error {
 	if strides == nil || len(strides) == len(shape) {
 		return nil
 	}
-	return invalid("as many strides as extents are needed, or none")
+	return invalid(fmt.Sprintf("strides: expected nil or as many as extents, %d, found %d", len(shape),
+		len(strides)))
 }
 
 func ndimOf(shape []int64) C.int32_t {
 	return C.int32_t(min(len(shape), math.MaxInt32))
 }
 
-// extents is a list as C takes it; NULL where it is nil.
+// extents is a list for C; NULL for nil.
 func extents(list []int64) *C.int64_t {
 	return (*C.int64_t)(unsafe.Pointer(unsafe.SliceData(list)))
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Errors: what the library refuses arrives as an *Error, which errors.Is compares with a Status or a
-// Rule.
+// Errors: the library's errors arrive as an *Error, which errors.Is compares with a Status or a Rule.
 
 package dlbridge
 
@@ -25,23 +24,24 @@ type Status int32
 // not listed may come from a newer library.
 type Rule int32
 
-// ErrClosed is returned by every use of what was closed, detached or consumed, or is being consumed by
-// a call at the moment.
+// ErrClosed is returned by every use of an object that was closed, detached or consumed, or that
+// another call is consuming.
 var ErrClosed = errors.New("dlbridge: used after it was closed, detached or consumed")
 
-// ErrInUse is returned where a call would consume what another call or an open look at its elements
-// is using at the moment.
-var ErrInUse = errors.New("dlbridge: in use by another call or an open look at its elements")
+// ErrInUse is returned by a call that would consume a tensor while another call or open elements use
+// it.
+var ErrInUse = errors.New("dlbridge: in use by another call or by open elements")
 
-// Error is a refusal of the library.
+// Error is an error of the library.
 type Error struct {
-	Status  Status // What kind of refusal.
-	Rule    Rule   // The rule that was broken, or RuleNone.
-	Axis    int    // The axis concerned, from 0; -1 where none is.
-	Message string // What was expected, what was found, what to do.
+	Status     Status // What kind of error.
+	Rule       Rule   // The rule that was broken, or RuleNone.
+	Axis       int    // The axis concerned, from 0; -1 where none applies.
+	NativeCode int    // Code of the driver's call that failed; 0 where none did.
+	Message    string // What was expected, what was found, what to do.
 }
 
-// Error says the message, the rule and the axis.
+// Error has the message, the rule and the axis.
 func (e *Error) Error() string {
 	var where string
 	if e.Rule != RuleNone {
@@ -85,7 +85,7 @@ func (r Rule) Error() string {
 	return r.String() + ": " + C.GoString(C.dlbridge_rule_text(C.DLBridgeRule(r)))
 }
 
-// failure makes an error of a result that is not a success, and frees what C left for it.
+// failure makes an error of a failed call and frees the C struct.
 func failure(result C.godl_result) error {
 	if result.error == nil {
 		status := Status(result.status)
@@ -94,14 +94,15 @@ func failure(result C.godl_result) error {
 	}
 	defer C.free(unsafe.Pointer(result.error))
 	return &Error{
-		Status:  Status(result.error.status),
-		Rule:    Rule(result.error.rule),
-		Axis:    int(result.error.axis),
-		Message: C.GoString(&result.error.message[0]),
+		Status:     Status(result.error.status),
+		Rule:       Rule(result.error.rule),
+		Axis:       int(result.error.axis),
+		NativeCode: int(result.error.native_code),
+		Message:    C.GoString(&result.error.message[0]),
 	}
 }
 
-// check is failure where the call only answers.
+// check is the error of a call without a result, or nil.
 func check(result C.godl_result) error {
 	if result.status == C.DLBRIDGE_OK {
 		return nil
@@ -109,7 +110,7 @@ func check(result C.godl_result) error {
 	return failure(result)
 }
 
-// invalid is the refusal of an argument that C does not get to see.
+// invalid is the error for an argument that cannot be passed to C.
 func invalid(message string) error {
 	return &Error{Status: StatusInvalidArgument, Axis: -1, Message: message}
 }

@@ -8,15 +8,16 @@ import "C"
 
 import "sync"
 
-// Storage is memory of C's for one upgraded tensor at a time ([Legacy.UpgradeInto]); once that tensor
-// was released it may be used again.
+// Storage is C's memory for one upgraded tensor at a time ([Legacy.UpgradeInto]). It may be used again
+// once that tensor was released.
 type Storage struct {
 	mutex sync.Mutex
 	room  *C.godl_storage
-	busy  bool // An upgrade into it is going on, without the mutex: deleters may run.
+	busy  bool // An upgrade into it is in progress, without the mutex: deleters may run.
 }
 
-// StorageSize is how many bytes a tensor of ndim axes needs; 0 for a negative ndim.
+// StorageSize is the number of bytes that a tensor of ndim axes needs; 0 for an ndim below 0 or above
+// [MaxNDim].
 func StorageSize(ndim int32) int {
 	return int(C.dlbridge_upgrade_storage_size(C.int32_t(ndim)))
 }
@@ -24,7 +25,7 @@ func StorageSize(ndim int32) int {
 // NewStorage allocates storage of size bytes; see [StorageSize].
 func NewStorage(size int) (*Storage, error) {
 	if size < 0 {
-		return nil, invalid("size is negative")
+		return nil, invalid("size: expected at least 0; see StorageSize")
 	}
 	room := C.godl_storage_new(C.size_t(size))
 	if room == nil {
@@ -33,14 +34,14 @@ func NewStorage(size int) (*Storage, error) {
 	return &Storage{room: room}, nil
 }
 
-// InUse tells whether a tensor lives in the storage.
+// InUse reports whether a tensor lives in the storage.
 func (s *Storage) InUse() bool {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	return s.room != nil && C.godl_storage_in_use(s.room) != 0
 }
 
-// Close gives the storage up. A tensor that lives in it keeps the memory until it is released.
+// Close ends the storage. A tensor that lives in it keeps the memory until it is released.
 // Closing again does nothing. It always returns nil.
 func (s *Storage) Close() error {
 	s.mutex.Lock()

@@ -17,11 +17,11 @@ type Stream struct {
 	Backend Backend
 	Kind    StreamKind
 	Device  Device // Device that it runs on.
-	Handle  uint64 // The queue.
-	Context uint64 // Level Zero: the ze_context_handle_t of the queue. Else 0.
+	Handle  Handle // The queue.
+	Context Handle // Level Zero: the ze_context_handle_t of the queue. Else zero.
 }
 
-// ArrayAPIStreamNone is what None is among the array API's integers.
+// ArrayAPIStreamNone stands for None among the array API's integers.
 const ArrayAPIStreamNone int64 = math.MinInt64
 
 func (s Stream) c() C.DLBridgeStream {
@@ -29,18 +29,18 @@ func (s Stream) c() C.DLBridgeStream {
 		backend: C.DLBridgeBackend(s.Backend),
 		kind:    C.int32_t(s.Kind),
 		device:  s.Device.c(),
-		handle:  C.uint64_t(s.Handle),
-		context: C.uint64_t(s.Context),
+		handle:  C.uint64_t(s.Handle.number),
+		context: C.uint64_t(s.Context.number),
 	}
 }
 
 func streamOf(s C.DLBridgeStream) Stream {
-	return Stream{Backend(s.backend), StreamKind(s.kind), deviceOf(s.device), uint64(s.handle),
-		uint64(s.context)}
+	return Stream{Backend(s.backend), StreamKind(s.kind), deviceOf(s.device),
+		Handle{uint64(s.handle)}, Handle{uint64(s.context)}}
 }
 
-// StreamFromArrayAPI turns the stream of the Python array API's __dlpack__ into a stream, to the
-// letter. No driver is called.
+// StreamFromArrayAPI turns the `stream` of the Python array API's __dlpack__ into a stream, exactly as
+// that standard defines. No driver is called. A number above 2 is a native stream, which must be live.
 func StreamFromArrayAPI(device Device, number int64) (Stream, error) {
 	var out C.DLBridgeStream
 	result := C.godl_stream_from_array_api(device.c(), C.int64_t(number), &out)
@@ -50,9 +50,9 @@ func StreamFromArrayAPI(device Device, number int64) (Stream, error) {
 	return streamOf(out), nil
 }
 
-// Handoff makes work that was put on producer happen before work that is put on consumer from now on;
+// StreamHandoff makes work that was put on producer happen before work that is put on consumer from now on;
 // the host does not wait, unless the consumer is StreamHost.
-func Handoff(producer, consumer Stream, options HandoffOptions) error {
+func StreamHandoff(producer, consumer Stream, options HandoffOptions) error {
 	return check(C.godl_stream_handoff(producer.c(), consumer.c(), C.uint32_t(options)))
 }
 

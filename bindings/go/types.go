@@ -22,8 +22,8 @@ import (
 	"unsafe"
 )
 
-// Version is a version of DLPack. The zero value stands for the newest release wherever a version is
-// asked for.
+// Version is a version of DLPack. Where a struct of this package has one, the zero value stands for
+// 1.3: a newer one is asked for explicitly.
 type Version struct {
 	Major, Minor uint32
 }
@@ -41,7 +41,7 @@ func versionOf(v C.DLPackVersion) Version {
 	return Version{uint32(v.major), uint32(v.minor)}
 }
 
-// Device is a device of DLPack. Foreign code may hand any integers.
+// Device is a device of DLPack. Foreign code may pass any integers.
 type Device struct {
 	Type DeviceType
 	ID   int32
@@ -116,13 +116,20 @@ func ParseDevice(name string) (Device, error) {
 	return deviceOf(out), nil
 }
 
-// HostAccessible tells whether the CPU can read memory of this kind of device. AnswerUndecided where
-// that depends on the allocation, or nobody knows.
-func (t DeviceType) HostAccessible() Answer {
-	return Answer(C.dlbridge_host_accessible(C.int32_t(t)))
+// HostAccessible reports whether the CPU can certainly read memory of this device type.
+func (t DeviceType) HostAccessible() bool {
+	return C.dlbridge_host_accessible(C.int32_t(t), nil) == 1
 }
 
-// start is the address of a buffer as C takes it; nil where it is empty.
+// HostAccess is the full answer: AnswerUndecided where it depends on the allocation, and for device
+// types of no DLPack release.
+func (t DeviceType) HostAccess() Answer {
+	var answer C.DLBridgeAnswer
+	C.dlbridge_host_accessible(C.int32_t(t), &answer)
+	return Answer(answer)
+}
+
+// start is the address of a buffer; nil where it is empty.
 func start(buffer []byte) *C.char {
 	if len(buffer) == 0 {
 		return nil
@@ -130,7 +137,7 @@ func start(buffer []byte) *C.char {
 	return (*C.char)(unsafe.Pointer(unsafe.SliceData(buffer)))
 }
 
-// textData is the address of a text, which C must not find to be NULL where it is only empty.
+// textData is the address of a text, never nil: C rejects NULL.
 func textData(text string) *byte {
 	if text == "" {
 		return &noText

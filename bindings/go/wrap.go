@@ -7,61 +7,59 @@ package dlbridge
 import "C"
 
 import (
-	"math"
 	"runtime/cgo"
 	"unsafe"
 )
 
 // Buffer is memory of a device, as its driver names it.
 type Buffer struct {
-	Backend Backend    // Whose memory; BackendNone: not said.
-	Kind    BufferKind // What the handle is; 0 stands for BufferAddress.
-	Handle  uint64     // The address or handle.
-	Context uint64     // ze_context_handle_t or cl_context that it belongs to; 0: not said.
+	Backend Backend    // Whose memory; BackendNone: the one that the device implies.
+	Kind    BufferKind // What the handle is; BufferDefault: what the device implies.
+	Handle  Handle     // The address or handle; see [HandleOf] and [UnsafeHandle].
+	Context Handle     // ze_context_handle_t or cl_context that it belongs to; zero: not set.
 }
 
-// AddressOf is a buffer of memory that Go does not manage, at pointer.
+// AddressOf is a buffer at pointer: memory that Go does not manage, or that is pinned.
 func AddressOf(pointer unsafe.Pointer) Buffer {
-	return Buffer{Kind: BufferAddress, Handle: uint64(uintptr(pointer))}
+	return Buffer{Kind: BufferAddress, Handle: HandleOf(pointer)}
 }
 
 func (b Buffer) c() C.DLBridgeBuffer {
-	kind := b.Kind
-	if kind == 0 {
-		kind = BufferAddress
-	}
 	return C.DLBridgeBuffer{
 		backend: C.DLBridgeBackend(b.Backend),
-		kind:    C.int32_t(kind),
-		handle:  C.uint64_t(b.Handle),
-		context: C.uint64_t(b.Context),
+		kind:    C.int32_t(b.Kind),
+		handle:  C.uint64_t(b.Handle.number),
+		context: C.uint64_t(b.Context.number),
 	}
 }
 
 func bufferOf(b C.DLBridgeBuffer) Buffer {
-	return Buffer{Backend(b.backend), BufferKind(b.kind), uint64(b.handle), uint64(b.context)}
+	return Buffer{Backend(b.backend), BufferKind(b.kind), Handle{uint64(b.handle)},
+		Handle{uint64(b.context)}}
 }
 
-// WrapSpec is native memory to make a tensor of. Memory of Go's is lent by [FromSlice] instead.
+// WrapSpec is native memory to make a tensor of. Go's memory is lent by [FromSlice] instead.
 type WrapSpec struct {
+	Options    WrapOptions
 	Buffer     Buffer
 	Shape      []int64
 	Strides    []int64 // In elements; nil: compact, last axis fastest.
-	DType      DType
-	Device     Device // The zero value stands for the CPU.
-	ByteOffset uint64
-	BufferSize *uint64 // Bytes at the handle; nil: not said.
-	Options    WrapOptions
-	Flags      TensorFlags
-	Version    Version // Newest DLPack that the consumer speaks.
-	Policy     *Policy // nil: the default policy.
-	// Release is called once when the last owner is gone, on any thread; nil: nothing is called. It
-	// may use this package. A panic in it goes to [OnPanic].
-	Release func(Buffer)
+	DType      DType   // Must be set.
+	Device     Device  // Must be set.
+	ByteOffset uint64  // Bytes from the handle to element (0,...,0).
+	// BufferSize is the number of bytes at the handle that all elements must lie inside. It is read with
+	// WrapLimitBuffer and must be 0 without it.
+	BufferSize uint64
+	// TensorFlags are the DLPack flags of the tensor.
+	TensorFlags TensorFlags
+	Version     Version // Newest DLPack that the consumer reads; the zero value: 1.3.
+	Policy      *Policy // nil: the default policy.
+	// Release is called when the last owner is gone; nil: nothing is called.
+	Release ReleaseFunc
 }
 
-// Wrap makes a tensor of ours of native memory, which then belongs to the tensor until Release has
-// run. On any error the memory is the caller's and Release was not called.
+// Wrap makes a dlbridge-owned tensor of native memory, which then belongs to the tensor until Release
+// has run. On any error the memory is the caller's and Release was not called.
 func Wrap(spec WrapSpec) (*Tensor, error) {
 	result, err := spec.wrap(false)
 	if err != nil {
@@ -70,38 +68,40 @@ func Wrap(spec WrapSpec) (*Tensor, error) {
 	return newTensor(result), nil
 }
 
-// WrapLegacy is Wrap for consumers that know legacy tensors only; Version must be zero.
+// WrapLegacy is Wrap for consumers that read legacy tensors only; Version must be zero.
 func WrapLegacy(spec WrapSpec) (*Legacy, error) {
 	result, err := spec.wrap(true)
 	if err != nil {
 		return nil, err
 	}
-	return ImportLegacy(pointerOf(result.value)), nil
+	return TakeLegacy(pointerOf(result.value)), nil
 }
 
 func (spec *WrapSpec) wrap(legacy bool) (C.godl_result, error) {
 	var hook releaser
 	if spec.Release != nil {
-		hook = releaseHook(spec.Release)
+		hook = spec.Release
 	}
 	return spec.wrapWith(hook, legacy)
 }
 
-// wrapWith registers hook and lets go of it where nothing was made.
+// wrapWith registers hook, and deletes it again on any error.
 func (spec *WrapSpec) wrapWith(hook releaser, legacy bool) (C.godl_result, error) {
 	if err := sameLength(spec.Shape, spec.Strides); err != nil {
 		return C.godl_result{}, err
 	}
+	if err := spec.Policy.valid(); err != nil {
+		return C.godl_result{}, err
+	}
 	given := spec.c()
 	if hook != nil {
-		handle := cgo.NewHandle(hook)
-		given.release = C.uintptr_t(handle)
+		given.release = C.uintptr_t(cgo.NewHandle(hook))
 	}
 	if legacy {
 		given.legacy = 1
 	}
 	result := C.godl_wrap(given, ndimOf(spec.Shape), extents(spec.Shape), extents(spec.Strides),
-		spec.Policy.devices(), spec.Policy.dtypes())
+		spec.Policy.lists())
 	if result.status != C.DLBRIDGE_OK {
 		if hook != nil {
 			cgo.Handle(given.release).Delete()
@@ -112,19 +112,15 @@ func (spec *WrapSpec) wrapWith(hook releaser, legacy bool) (C.godl_result, error
 }
 
 func (spec *WrapSpec) c() C.godl_wrap_spec {
-	given := C.godl_wrap_spec{
-		buffer:      spec.Buffer.c(),
-		dtype:       spec.DType.c(),
-		device:      orCPU(spec.Device).c(),
-		byte_offset: C.uint64_t(spec.ByteOffset),
-		buffer_size: math.MaxUint64,
-		options:     C.uint32_t(spec.Options),
-		flags:       C.uint64_t(spec.Flags),
-		version:     spec.Version.c(),
-		policy:      spec.Policy.c(),
+	return C.godl_wrap_spec{
+		buffer:       spec.Buffer.c(),
+		dtype:        spec.DType.c(),
+		device:       spec.Device.c(),
+		byte_offset:  C.uint64_t(spec.ByteOffset),
+		buffer_size:  C.uint64_t(spec.BufferSize),
+		options:      C.uint32_t(spec.Options),
+		tensor_flags: C.uint64_t(spec.TensorFlags),
+		version:      spec.Version.c(),
+		policy:       spec.Policy.c(),
 	}
-	if spec.BufferSize != nil {
-		given.buffer_size = C.uint64_t(*spec.BufferSize)
-	}
-	return given
 }

@@ -255,12 +255,12 @@ types() {
   "$python" -m mypy --package dlbridge
 }
 
-# The first example of README.md, as it stands there.
+# The examples of README.md, as they stand there.
 readme() {
   installed 11
   "$python" - "$here/README.md" >"$scratch/readme.py" <<'PYTHON'
 import pathlib, re, sys
-print(re.search(r"```python\n(.*?)```", pathlib.Path(sys.argv[1]).read_text(), re.DOTALL)[1])
+print(*re.findall(r"```python\n(.*?)```", pathlib.Path(sys.argv[1]).read_text(), re.DOTALL), sep="\n\n")
 PYTHON
   cd "$scratch"
   "$python" readme.py
@@ -301,7 +301,7 @@ main() {
     'tests 3.11|tests 11'
   share 'tests 3.10|tests 10' 'tests 3.12|tests 12' 'reproducible|reproducible' \
     'tests 3.13|tests 13' 'source distribution|sdist'
-  side_by_side 'versions|versions' 'first example|readme' 'corpus|corpus'
+  side_by_side 'versions|versions' 'examples of README.md|readme' 'corpus|corpus'
   [ ! -e "$logs/failed" ]
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # All checks of the Rust bindings, from anywhere: a line each, `passed`, `FAILED` with the log's
-# tail, or `skipped` with the reason. README.md says what it needs.
+# tail, or `skipped` with the reason. README.md lists what it needs.
 #
 # DLBRIDGE_PREFIX         where the shared library is installed
 # DLBRIDGE_PREFIX_STATIC  where the static one is; without it that check is skipped
@@ -67,14 +67,14 @@ mirrors() {
   python3 tools/mirrors.py --check
 }
 
-# What the headers gain is seen: a struct, a field, a constant, another value, a function.
+# --check sees every kind of change: a struct, a field, a constant, another value, a function.
 mirrors_can_fail() {
   local header=$scratch/include/dlbridge/dlbridge.h edit
   local edits=(
     's|^typedef struct DLBridgeStorage {|typedef struct DLBridgeNew {\n  int32_t field; /**< New. */\n} DLBridgeNew;\n\n&|'
     's|^  int32_t severity; .*|  uint64_t extra; /**< New. */\n&|'
-    's|^  DLBRIDGE_ERROR_DESCRIPTOR = 20|&,\n  DLBRIDGE_ERROR_NEW = 21|'
-    's|^  DLBRIDGE_ERROR_DESCRIPTOR = 20|  DLBRIDGE_ERROR_DESCRIPTOR = 21|'
+    's|^  DLBRIDGE_ERROR_AMBIGUOUS = 21|&,\n  DLBRIDGE_ERROR_NEW = 22|'
+    's|^  DLBRIDGE_ERROR_AMBIGUOUS = 21|  DLBRIDGE_ERROR_AMBIGUOUS = 22|'
     's|^DLBRIDGE_API uint32_t dlbridge_version(void);|&\nDLBRIDGE_API int dlbridge_new(void);|'
     's|^#define DLBRIDGE_ABI 1|&\n#define DLBRIDGE_NEW_LIMIT (1 + 1)|'
   )
@@ -87,7 +87,7 @@ mirrors_can_fail() {
       return 1
     }
     ! python3 tools/mirrors.py --check --include "$scratch/include" || {
-      echo "nobody saw $edit"
+      echo "mirrors.py --check passed despite $edit"
       return 1
     }
   done
@@ -110,7 +110,7 @@ unsafe_items() {
   local name missing=0
   while read -r name; do
     grep -q "[\`:]$name\`" dlbridge/README.md || {
-      echo "dlbridge/README.md does not say what the caller of $name vouches for"
+      echo "dlbridge/README.md does not state what the caller of $name guarantees"
       missing=1
     }
   done < <(grep -rhoP '^ *pub (const )?unsafe fn \K\w+' dlbridge/src | sort -u)

@@ -14,35 +14,37 @@ from capsules import (
     wrap,
 )
 
-WRITABLE = 1 << 1
-COPY = 1 << 5
-DROP_READ_ONLY = 1 << 6
+KIND_LEGACY, KIND_VERSIONED = 1, 2
+
+VOUCH_WRITABLE = 1 << 9
+COPY = 1 << 13
+DROP_READ_ONLY = 1 << 14
 
 
 class Error(ctypes.Structure):
     _fields_ = [
-        ("struct_size", ctypes.c_uint32),
         ("status", ctypes.c_int32),
         ("rule", ctypes.c_int32),
         ("axis", ctypes.c_int32),
-        ("message", ctypes.c_char * 240),
+        ("native_code", ctypes.c_int32),
+        ("reserved", ctypes.c_uint64 * 2),
+        ("message", ctypes.c_char * 224),
     ]
 
 
 class ConvertOptions(ctypes.Structure):
     _fields_ = [
         ("struct_size", ctypes.c_uint32),
-        ("flags", ctypes.c_uint32),
+        ("options", ctypes.c_uint32),
         ("version", DLPackVersion),
-        ("source_flags", ctypes.c_uint64),
+        ("tensor_flags", ctypes.c_uint64),
         ("policy", ctypes.c_void_p),
         ("allocator", ctypes.c_void_p),
-        ("reserved", ctypes.c_uint64 * 2),
     ]
 
 
-class Refused(Exception):
-    """The library said no; the tensor is still the caller's."""
+class Rejected(Exception):
+    """The library rejected a tensor, which is still the caller's."""
 
     def __init__(self, status, rule, message):
         super().__init__(message)
@@ -56,33 +58,34 @@ class Library:
     def __init__(self, path):
         self._lib = ctypes.PyDLL(path)
         self._converters = {
+            "import": self._converter("dlbridge_import", DLManagedTensorVersioned, ctypes.c_int32),
             "upgrade": self._converter("dlbridge_upgrade", DLManagedTensorVersioned),
-            "adopt": self._converter("dlbridge_adopt", DLManagedTensorVersioned),
             "downgrade": self._converter("dlbridge_downgrade", DLManagedTensor),
         }
         self._lib.dlbridge_dlpack_version.restype = DLPackVersion
         for name in ("dlbridge_version_string", "dlbridge_status_name", "dlbridge_rule_name"):
             getattr(self._lib, name).restype = ctypes.c_char_p
 
-    def _converter(self, name, result):
+    def _converter(self, name, result, *more):
         function = getattr(self._lib, name)
         function.restype = ctypes.c_int32
         function.argtypes = [
             ctypes.c_void_p,
+            *more,
             ctypes.POINTER(ConvertOptions),
             ctypes.POINTER(ctypes.POINTER(result)),
             ctypes.POINTER(Error),
         ]
         return function, result
 
-    def _convert(self, name, struct, flags):
+    def _convert(self, name, struct, bits, *more):
         function, result = self._converters[name]
-        options = ConvertOptions(struct_size=ctypes.sizeof(ConvertOptions), flags=flags)
-        error = Error(struct_size=ctypes.sizeof(Error), axis=-1)
+        options = ConvertOptions(struct_size=ctypes.sizeof(ConvertOptions), options=bits)
+        error = Error()
         out = ctypes.POINTER(result)()
-        status = function(ctypes.addressof(struct), options, out, error)
+        status = function(ctypes.addressof(struct), *more, options, out, error)
         if status != 0:
-            raise Refused(
+            raise Rejected(
                 self._name("status", status), self._name("rule", error.rule), error.message.decode()
             )
         return result.from_address(ctypes.addressof(out.contents))
@@ -94,24 +97,24 @@ class Library:
         dlpack = self._lib.dlbridge_dlpack_version()
         return self._lib.dlbridge_version_string().decode(), f"{dlpack.major}.{dlpack.minor}"
 
-    def upgrade(self, struct, flags=0):
-        """Legacy to versioned. `struct` is the library's afterwards, unless it refused."""
-        return self._convert("upgrade", struct, flags)
+    def import_tensor(self, struct, options=0):
+        """A managed tensor of foreign code as a dlbridge-owned one. `struct` is the library's
+        afterwards, unless it is rejected."""
+        kind = KIND_LEGACY if isinstance(struct, DLManagedTensor) else KIND_VERSIONED
+        return self._convert("import", struct, options, kind)
 
-    def adopt(self, struct, flags=0):
-        """Anybody's versioned tensor to one of the library's."""
-        return self._convert("adopt", struct, flags)
+    def upgrade(self, struct, options=0):
+        """Legacy to versioned."""
+        return self._convert("upgrade", struct, options)
 
-    def downgrade(self, struct, flags=0):
+    def downgrade(self, struct, options=0):
         """Versioned to legacy."""
-        return self._convert("downgrade", struct, flags)
+        return self._convert("downgrade", struct, options)
 
-    def take(self, capsule, flags=0):
-        """The tensor in anybody's capsule, of either name, as one of the library's."""
-        struct = look(capsule)
-        convert = self.upgrade if isinstance(struct, DLManagedTensor) else self.adopt
-        tensor = convert(struct, flags)
-        consume(capsule)  # only now: a refused tensor stays the capsule's
+    def take(self, capsule, options=0):
+        """The tensor in a capsule of either name as a dlbridge-owned one."""
+        tensor = self.import_tensor(look(capsule), options)
+        consume(capsule)  # only now: a rejected tensor stays the capsule's
         return tensor
 
 
@@ -147,7 +150,7 @@ class Export(Handover):
 
     def legacy(self):
         legacy = self._library.downgrade(look(self.capsule), self.loss)
-        consume(self.capsule)  # only now: a refused tensor stays the capsule's
+        consume(self.capsule)  # only now: a rejected tensor stays the capsule's
         self.passed_as = "legacy"
         return wrap(legacy)
 

@@ -12,7 +12,7 @@ import traceback
 import exchange
 import frameworks
 import mishaps
-import refusals
+import rejections
 from bridge import Library
 from show import Show
 
@@ -37,7 +37,7 @@ def last_line(show):
     shown = show.shown
     return (
         f"Shown: {shown['aliases']} exchanges without a copy, {shown['copies']} by a copy, "
-        f"{shown['repairs']} mishaps put right, {shown['refusals']} refusals; "
+        f"{shown['repairs']} mishaps put right, {shown['rejections']} rejections; "
         f"{len(show.deleters.all)} deleters, each ran exactly once."
     )
 
@@ -49,7 +49,7 @@ def main():
     show = Show(Library(path))
     version, dlpack = show.library.version()
     print(f"dlbridge {version}, DLPack {dlpack}; {frameworks.versions()}")
-    for scene in (exchange.scene, mishaps.scene, refusals.scene):
+    for scene in (exchange.scene, mishaps.scene, rejections.scene):
         run(show, scene)
     settled(show)
     print()

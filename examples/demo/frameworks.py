@@ -17,7 +17,7 @@ import numpy as np  # noqa: E402
 import onnxruntime  # noqa: E402
 import tensorflow as tf  # noqa: E402
 import tvm_ffi  # noqa: E402
-from bridge import COPY, DROP_READ_ONLY, WRITABLE  # noqa: E402
+from bridge import COPY, DROP_READ_ONLY, VOUCH_WRITABLE  # noqa: E402
 from onnx import TensorProto, checker, helper  # noqa: E402
 
 SHAPE = (3, 4)
@@ -57,7 +57,7 @@ class Framework:
     """One framework: `export` gives its own legacy capsule, `take` imports through an Export."""
 
     # What the holder of such a tensor knows and the capsule does not say.
-    writable = WRITABLE
+    writable = VOUCH_WRITABLE
     # What a downgrade for this consumer may cost a read-only tensor.
     loss = 0
 

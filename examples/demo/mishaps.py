@@ -5,7 +5,7 @@ import jax
 import numpy as np
 import tensorflow as tf
 import tvm_ffi
-from bridge import COPY, DROP_READ_ONLY, Export, Handover, Refused, describe
+from bridge import COPY, DROP_READ_ONLY, Export, Handover, Rejected, describe
 from capsules import IS_COPIED, READ_ONLY, look
 from frameworks import JAX, NUMPY, TENSORFLOW, TVM_FFI, VALUES, address, aligned_values
 
@@ -40,11 +40,11 @@ def immutable_with(show):
     show.check("the same through dlbridge: flags", tensor.flags, READ_ONLY)
     result = np.from_dlpack(Export(show.library, tensor))
     show.check("the same through dlbridge: address", result.ctypes.data, before)
-    refusal = show.raises(ValueError, "a write to the result", lambda: result.fill(MARK))
+    rejection = show.raises(ValueError, "a write to the result", lambda: result.fill(MARK))
     show.check("the JAX array is as it was", np.array_equal(JAX.values(array), VALUES))
     show.line(
         "dlbridge",
-        f"{said} at the same {before:#x}, nothing copied; x[0,0] = {MARK:g}: {refusal}; the JAX "
+        f"{said} at the same {before:#x}, nothing copied; x[0,0] = {MARK:g}: {rejection}; the JAX "
         "array is as it was",
     )
 
@@ -57,10 +57,10 @@ def read_only_array():
 
 def read_only_without(show):
     array = read_only_array()
-    refusal = show.raises(
+    rejection = show.raises(
         BufferError, "read-only NumPy -> JAX", lambda: jax.dlpack.from_dlpack(array)
     )
-    show.line("without", f"BufferError: {refusal}")
+    show.line("without", f"BufferError: {rejection}")
 
 
 def read_only_with(show, how, loss):
@@ -70,7 +70,7 @@ def read_only_with(show, how, loss):
     show.check("read-only NumPy array: flags", tensor.flags, READ_ONLY)
     said = describe(tensor)
     export = Export(show.library, tensor)
-    show.raises(Refused, "downgrade without consent", export.legacy)
+    show.raises(Rejected, "downgrade without consent", export.legacy)
     export.loss = loss
     result = JAX.take(export)
     show.check("read-only NumPy -> JAX: values", np.array_equal(JAX.values(result), VALUES))
@@ -87,8 +87,8 @@ def reversed_array():
 
 def negative_without(show, name, error, importer):
     capsule = show.handed_out(NUMPY, reversed_array())
-    refusal = show.raises(error, f"negative strides -> {name}", lambda: importer(capsule))
-    show.line("without", f"{name}: {refusal}")
+    rejection = show.raises(error, f"negative strides -> {name}", lambda: importer(capsule))
+    show.line("without", f"{name}: {rejection}")
 
 
 def negative_with(show, consumer):

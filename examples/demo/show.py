@@ -17,7 +17,7 @@ class Show:
         self.library = library
         self.deleters = Deleters()
         self.differed = []
-        self.shown = dict.fromkeys(("aliases", "copies", "repairs", "refusals"), 0)
+        self.shown = dict.fromkeys(("aliases", "copies", "repairs", "rejections"), 0)
 
     def check(self, what, found, expected=True):
         if found != expected:
@@ -30,7 +30,7 @@ class Show:
         except kind as error:
             return str(error).splitlines()[0]
         self.differed.append(f"{what}: expected {kind.__name__}, found none")
-        return "not refused"
+        return "not rejected"
 
     def handed_out(self, framework, value):
         """The legacy capsule that a framework really hands out, its deleter counted."""

@@ -20,12 +20,12 @@
  * dlbridge_stream_handoff.
  *
  * ERRORS. A function that fails returns -1 or NULL with an exception set. Exceptions of a producer pass
- * through unchanged. Those of the library are BufferError (a tensor that is broken, or will not do),
+ * through unchanged. Those of the library are BufferError (a tensor that is broken or rejected),
  * TypeError (an object that does not speak DLPack), ValueError (an argument), MemoryError and
- * RuntimeError (a driver), with the library's message and the attributes `status`, `rule` (names) and
- * `axis` (the last two None where none applies). Whoever owned a tensor or a capsule before a call that
- * fails owns it still, unless the function's comment says otherwise.
- * \since 0.2.0
+ * RuntimeError (a driver), with the library's message and the attributes `status`, `rule` (names),
+ * `axis` and `native_code` (of a driver); all but `status` are None where none applies. On failure a
+ * tensor or capsule stays with its owner, unless the function's comment says otherwise.
+ * \since 0.3.0
  */
 #ifndef DLBRIDGE_CPYTHON_API_H_
 #define DLBRIDGE_CPYTHON_API_H_
@@ -51,10 +51,10 @@ extern "C" {
  * State
  * ------------------------------------------------------------------------------------------- */
 
-/** Types whose exchange table a DLBridgePy remembers; of more, the oldest is forgotten. \since 0.2.0 */
+/** Types whose exchange table a DLBridgePy remembers; of more, the oldest is forgotten. \since 0.3.0 */
 enum { DLBRIDGE_PY_TYPES = 8 };
 
-/** How the tensors of a type are to be asked, beyond what it says itself. \since 0.2.0 */
+/** How the tensors of a type are to be asked, beyond what it says itself. \since 0.3.0 */
 enum {
   DLBRIDGE_PY_GUARD_NONE = 0,  /**< As it offers itself. */
   DLBRIDGE_PY_GUARD_TORCH = 1, /**< torch: its table hands out conjugated and negated views with their
@@ -62,7 +62,7 @@ enum {
   DLBRIDGE_PY_GUARD_FAKE = 2   /**< torch's fake tensors have no data at all. */
 };
 
-/** What is known of one type. \since 0.2.0 */
+/** What is known of one type. \since 0.3.0 */
 typedef struct DLBridgePyType {
   PyTypeObject* type;             /**< Held; NULL: the entry is free. */
   PyObject* capsule;              /**< Held, so that `table` stays; NULL where there is none. */
@@ -72,7 +72,7 @@ typedef struct DLBridgePyType {
 } DLBridgePyType;
 
 /** What outlives the interpreter: deleters on other threads ask it whether the GIL may still be taken,
- * and leave there what they must not release themselves. \since 0.2.0 */
+ * and leave there what they must not release themselves. \since 0.3.0 */
 typedef struct DLBridgePyLife {
   void* left;       /**< Stack of DLBridgePyKept that wait for a thread of their interpreter. */
   int64_t users;    /**< State and kept objects that point here. */
@@ -80,7 +80,7 @@ typedef struct DLBridgePyLife {
   int is_main;      /**< Of the main interpreter, whose GIL PyGILState_Ensure takes. */
 } DLBridgePyLife;
 
-/** State of one interpreter; all members are this header's own. \since 0.2.0 */
+/** State of one interpreter; all members are this header's own. \since 0.3.0 */
 typedef struct DLBridgePy {
   PyObject* dlpack_name;     /* "__dlpack__" */
   PyObject* table_name;      /* "__dlpack_c_exchange_api__" */
@@ -147,19 +147,20 @@ static inline void dlbridge_py_store_(int* place, int value) {
  * Errors
  * ------------------------------------------------------------------------------------------- */
 
-/** The exception type that stands for `status`; borrowed. \since 0.2.0 */
+/** The exception type that stands for `status`; borrowed. \since 0.3.0 */
 static inline PyObject* dlbridge_py_error_type(DLBridgeStatus status) {
   switch (status) {
     case DLBRIDGE_ERROR_OUT_OF_MEMORY:
       return PyExc_MemoryError;
     case DLBRIDGE_ERROR_INVALID_ARGUMENT:
-    case DLBRIDGE_ERROR_STRUCT_TOO_NEW:
+    case DLBRIDGE_ERROR_TOO_NEW:
     case DLBRIDGE_ERROR_PARSE:
     case DLBRIDGE_ERROR_NOT_FOUND:
     case DLBRIDGE_ERROR_BOUNDS:
     case DLBRIDGE_ERROR_BUFFER_TOO_SMALL:
     case DLBRIDGE_ERROR_DESCRIPTOR:
     case DLBRIDGE_ERROR_EXISTS:
+    case DLBRIDGE_ERROR_AMBIGUOUS:
       return PyExc_ValueError;
     case DLBRIDGE_ERROR_FORKED:
     case DLBRIDGE_ERROR_UNAVAILABLE:
@@ -189,7 +190,7 @@ static inline PyObject* dlbridge_py_name_(const char* name) {
 /* Raises `type` with a message, a new reference that is taken (NULL: an exception is set already), and
  * the attributes that every error of the library has; returns -1. */
 static inline int dlbridge_py_raise_as_(PyObject* type, PyObject* message, DLBridgeStatus status,
-                                        DLBridgeRule rule, int32_t axis) {
+                                        DLBridgeRule rule, int32_t axis, int32_t native_code) {
   static const char prefix[] = "DLBRIDGE_ERROR_";
   const char* name = dlbridge_status_name(status);
   PyObject* exception =
@@ -206,31 +207,33 @@ static inline int dlbridge_py_raise_as_(PyObject* type, PyObject* message, DLBri
           exception, "rule",
           dlbridge_py_name_(rule != DLBRIDGE_RULE_NONE ? dlbridge_rule_name(rule) : NULL)) == 0 &&
       dlbridge_py_set_(exception, "axis",
-                       axis < 0 ? Py_NewRef(Py_None) : PyLong_FromLong(axis)) == 0) {
+                       axis < 0 ? Py_NewRef(Py_None) : PyLong_FromLong(axis)) == 0 &&
+      dlbridge_py_set_(exception, "native_code",
+                       native_code == 0 ? Py_NewRef(Py_None) : PyLong_FromLong(native_code)) == 0) {
     PyErr_SetObject(type, exception);
   }
   Py_DECREF(exception);
   return -1;
 }
 
-/** Raises `error`; returns -1. \since 0.2.0 */
+/** Raises `error`; returns -1. \since 0.3.0 */
 static inline int dlbridge_py_raise(const DLBridgeError* error) {
   /* A message that was cut may end inside a character. */
   return dlbridge_py_raise_as_(
       dlbridge_py_error_type(error->status),
       PyUnicode_DecodeUTF8(error->message, (Py_ssize_t)strlen(error->message), "replace"),
-      error->status, error->rule, error->axis);
+      error->status, error->rule, error->axis, error->native_code);
 }
 
-/* A refusal of this header's own, with the message as PyUnicode_FromFormat makes it; returns -1. */
-static inline int dlbridge_py_refuse_(PyObject* type, DLBridgeStatus status, DLBridgeRule rule,
+/* Raises an error of this header's own, with a message for PyUnicode_FromFormat; returns -1. */
+static inline int dlbridge_py_reject_(PyObject* type, DLBridgeStatus status, DLBridgeRule rule,
                                       const char* format, ...) {
   PyObject* message;
   va_list arguments;
   va_start(arguments, format);
   message = PyUnicode_FromFormatV(format, arguments);
   va_end(arguments);
-  return dlbridge_py_raise_as_(type, message, status, rule, -1);
+  return dlbridge_py_raise_as_(type, message, status, rule, -1, 0);
 }
 
 /* An exception that is set aside while a deleter runs. */
@@ -255,7 +258,7 @@ static inline void dlbridge_py_put_back_(DLBridgePyPending_ pending) {
 #endif
 
 /** Releases `tensor` (NULL is accepted) without touching the exception that is set, and without letting
- * one out that the deleter sets. \since 0.2.0 */
+ * one out that the deleter sets. \since 0.3.0 */
 static inline void dlbridge_py_release(DLManagedTensorVersioned* tensor) {
   if (tensor == NULL) {
     return;
@@ -299,7 +302,7 @@ static inline void dlbridge_py_let_go_(DLBridgePyKept* kept) {
 
 /** Lets go of objects whose tensors were released where that could not be done: those of a
  * sub-interpreter, and those of the main one released by a thread
- * inside another. dlbridge_py_import and dlbridge_py_wrap do so first. \since 0.2.0 */
+ * inside another. dlbridge_py_import and dlbridge_py_wrap do so first. \since 0.3.0 */
 static inline void dlbridge_py_collect(DLBridgePy* py) {
   if (py->life != NULL && dlbridge_py_look_at_(&py->life->left) != NULL) {
     DLBridgePyKept* kept = (DLBridgePyKept*)dlbridge_py_swap_(&py->life->left, NULL);
@@ -323,7 +326,7 @@ static inline int dlbridge_py_is_elsewhere_(void) {
   }
 #if PY_VERSION_HEX < 0x030c0000
   {
-    /* Whoever has the GIL: this thread, in the guise of a state that PyGILState does not know? */
+    /* Has this thread the GIL, by a state that PyGILState does not know? */
     const PyThreadState* current = _PyThreadState_UncheckedGet();
     return current != NULL && current != known && current->thread_id == PyThread_get_thread_ident();
   }
@@ -333,10 +336,15 @@ static inline int dlbridge_py_is_elsewhere_(void) {
 }
 
 /* `release` of dlbridge_wrap: any thread, with or without the GIL. When the interpreter is at its end,
- * its objects can no longer be touched from here: they are left to it. */
-static inline void dlbridge_py_released_(void* context, DLBridgeBuffer buffer) {
+ * its objects can no longer be touched from here: they are left to it. Where work may still
+ * use the memory, the host waits for it: a Python object cannot. */
+static inline void dlbridge_py_released_(void* context, const DLBridgeBuffer* buffer,
+                                         const struct DLBridgeStream* stream) {
   DLBridgePyKept* kept = (DLBridgePyKept*)context;
   (void)buffer;
+  if (stream != NULL) {
+    dlbridge_stream_synchronize(stream, NULL);
+  }
   if (!dlbridge_py_load_(&kept->life->alive)) {
     return;
   }
@@ -380,7 +388,6 @@ static inline DLBridgePyKept* dlbridge_py_kept_(DLBridgePy* py) {
 static inline int dlbridge_py_wrap_kept_(DLBridgePyKept* kept, DLBridgeWrapSpec* spec,
                                          DLManagedTensorVersioned** out) {
   DLBridgeError error;
-  dlbridge_error_init(&error);
   spec->release = dlbridge_py_released_;
   spec->release_context = kept;
   if (dlbridge_wrap(spec, out, &error) != DLBRIDGE_OK) {
@@ -392,7 +399,7 @@ static inline int dlbridge_py_wrap_kept_(DLBridgePyKept* kept, DLBridgeWrapSpec*
 
 /** Makes a tensor of memory that the Python object `owner` keeps alive: as dlbridge_wrap, whose
  * `release` and `release_context` are set here. The tensor holds a reference to `owner` until its last
- * owner is gone. This is how a type of one's own makes its tensors. \since 0.2.0 */
+ * owner is gone. An extension's own type makes its tensors so. \since 0.3.0 */
 static inline int dlbridge_py_wrap(DLBridgePy* py, PyObject* owner, const DLBridgeWrapSpec* spec,
                                    DLManagedTensorVersioned** out) {
   DLBridgeWrapSpec copy = *spec;
@@ -407,7 +414,7 @@ static inline int dlbridge_py_wrap(DLBridgePy* py, PyObject* owner, const DLBrid
 }
 
 /** The same for memory that a buffer keeps alive: `*view` passes to the tensor, also where this
- * fails. \since 0.2.0 */
+ * fails. \since 0.3.0 */
 static inline int dlbridge_py_wrap_buffer(DLBridgePy* py, Py_buffer* view,
                                           const DLBridgeWrapSpec* spec,
                                           DLManagedTensorVersioned** out) {
@@ -480,7 +487,7 @@ static inline int dlbridge_py_start_life_(DLBridgePy* py) {
 }
 
 /** Fills `py`, which may hold anything before. On failure (-1) it is ready for dlbridge_py_clear.
- * \since 0.2.0 */
+ * \since 0.3.0 */
 static inline int dlbridge_py_init(DLBridgePy* py) {
   memset(py, 0, sizeof *py);
   py->dlpack_name = PyUnicode_InternFromString("__dlpack__");
@@ -494,7 +501,7 @@ static inline int dlbridge_py_init(DLBridgePy* py) {
   return dlbridge_py_start_life_(py);
 }
 
-/** For the module's m_traverse. \since 0.2.0 */
+/** For the module's m_traverse. \since 0.3.0 */
 static inline int dlbridge_py_traverse(DLBridgePy* py, visitproc visit, void* arg) {
   int i;
   for (i = 0; i < DLBRIDGE_PY_TYPES; ++i) {
@@ -517,13 +524,13 @@ static inline void dlbridge_py_forget_(DLBridgePyType* entry) {
 }
 
 /** For the module's m_clear and m_free; may be called again. Afterwards nothing but
- * dlbridge_py_init may be done with `py`; tensors made before live on. \since 0.2.0 */
+ * dlbridge_py_init may be done with `py`; tensors made before live on. \since 0.3.0 */
 static inline void dlbridge_py_clear(DLBridgePy* py) {
   int i;
   DLBridgePyLife* life = py->life;
   if (life != NULL) {
-    /* The main interpreter may outlive the module, and its GIL can be taken until it ends; nobody
-     * looks after what other interpreters are left. */
+    /* The main interpreter may outlive the module, and its GIL can be taken until it ends; what
+     * other interpreters leave is not collected. */
     if (!life->is_main || !Py_IsInitialized()) {
       dlbridge_py_store_(&life->alive, 0);
     }
@@ -620,7 +627,7 @@ static inline int dlbridge_py_bases_(DLBridgePy* py, PyTypeObject* type, DLBridg
   return 0;
 }
 
-/* The newest table behind the capsule that is understood; NULL where there is none. */
+/* The newest table in the capsule's chain that is understood; NULL where there is none. */
 static inline const DLPackExchangeAPI* dlbridge_py_table_(PyObject* capsule) {
   const DLPackExchangeAPI* table = NULL;
   if (PyCapsule_CheckExact(capsule)) {
@@ -760,7 +767,7 @@ static inline void dlbridge_py_type_done_(DLBridgePyType* entry) { Py_XDECREF(en
 /** The exchange table by which objects of `type` are imported here: the newest of its chain that is
  * understood and whole; NULL, without an exception, where the type has none, where a subclass redefines
  * __dlpack__, and where looking failed. Borrowed from the type, for as long as its attribute stays.
- * \since 0.2.0 */
+ * \since 0.3.0 */
 static inline const DLPackExchangeAPI* dlbridge_py_exchange_api(DLBridgePy* py, PyTypeObject* type) {
   DLBridgePyType entry;
   if (dlbridge_py_type_(py, type, &entry) < 0) {
@@ -775,140 +782,143 @@ static inline const DLPackExchangeAPI* dlbridge_py_exchange_api(DLBridgePy* py, 
  * Import
  * ------------------------------------------------------------------------------------------- */
 
-/** Bits of DLBridgePyImport::flags. \since 0.2.0 */
+/** Bits of DLBridgePyImportOptions::options. \since 0.3.0 */
 enum {
-  /** The caller knows that a legacy source may be written to. Without it, unknown is READ_ONLY. */
-  DLBRIDGE_PY_WRITABLE = 1 << 0,
-  /** The caller vouches for the tensor: it is not validated. `policy` must be NULL. */
-  DLBRIDGE_PY_SKIP_VALIDATION = 1 << 1,
-  /** The result is a tensor of this library, which can be shared and viewed: a versioned one of
-   * somebody else's is adopted. */
-  DLBRIDGE_PY_ADOPT = 1 << 2
+  /** The caller knows that a legacy or borrowed tensor may be written to. Without it, unknown is
+   * READ_ONLY. */
+  DLBRIDGE_PY_VOUCH_WRITABLE = 1 << 8,
+  /** Skip validation: the caller knows that the tensor is valid. `policy` must be NULL. */
+  DLBRIDGE_PY_SKIP_VALIDATION = 1 << 9,
+  /** The result is dlbridge-owned, as that of dlbridge_import: it can be shared and viewed, and its
+   * producer can no longer change it. Without it, a versioned tensor is handed out as it came. */
+  DLBRIDGE_PY_OWNED = 1 << 10,
+  /** A producer that would have to copy rejects the request. Without COPY_NEVER and COPY_ALWAYS the
+   * producer decides. */
+  DLBRIDGE_PY_COPY_NEVER = 1 << 11,
+  /** What does not come as a copy is copied here: to the host, unless `device` is set. */
+  DLBRIDGE_PY_COPY_ALWAYS = 1 << 12,
+  /** `stream` counts. */
+  DLBRIDGE_PY_STREAM = 1 << 13
 };
 
-/** Values of DLBridgePyImport::copy. \since 0.2.0 */
-enum {
-  DLBRIDGE_PY_COPY_IF_NEEDED = 0, /**< As the producer likes. */
-  DLBRIDGE_PY_COPY_NEVER = 1,     /**< A producer that would have to copy refuses. */
-  DLBRIDGE_PY_COPY_ALWAYS = 2     /**< What does not come as a copy is copied here: to the host, unless
-                                       `device` says otherwise. */
-};
-
-/** How to import. Start from DLBRIDGE_PY_IMPORT_INIT, which is what a NULL pointer stands for. All
- * pointers are borrowed for the call. \since 0.2.0 */
-typedef struct DLBridgePyImport {
-  uint32_t struct_size;         /**< sizeof(DLBridgePyImport) */
-  uint32_t flags;               /**< DLBRIDGE_PY_* */
-  int32_t copy;                 /**< DLBRIDGE_PY_COPY_* */
-  uint32_t reserved0;           /**< 0 */
+/** How to import; all zero but `struct_size` is what a NULL pointer stands for. All pointers are
+ * borrowed for the call. \since 0.3.0 */
+typedef struct DLBridgePyImportOptions {
+  uint32_t struct_size;         /**< sizeof(DLBridgePyImportOptions) */
+  uint32_t options;             /**< DLBRIDGE_PY_* */
   const DLDevice* device;       /**< Where the tensor is wanted; NULL: where it is. */
-  int64_t stream;               /**< The consumer's, as the Python array API counts them;
-                                     DLBRIDGE_ARRAY_API_STREAM_NONE: the legacy default. */
+  int64_t stream;               /**< The consumer's, as the Python array API counts them. Read with
+                                     DLBRIDGE_PY_STREAM; must be 0 without it: the legacy default. */
   const DLBridgePolicy* policy; /**< Validate by it; NULL: the default policy, with dtypes, devices and
-                                     flag bits that no release knows refused. */
-} DLBridgePyImport;
+                                     flag bits that no release knows rejected. */
+} DLBridgePyImportOptions;
 
-/** Static initialiser. \since 0.2.0 */
-#define DLBRIDGE_PY_IMPORT_INIT                                                      \
-  {(uint32_t)sizeof(DLBridgePyImport), 0, DLBRIDGE_PY_COPY_IF_NEEDED, 0, NULL,       \
-   DLBRIDGE_ARRAY_API_STREAM_NONE, NULL}
+/** Static initialiser. \since 0.3.0 */
+#define DLBRIDGE_PY_IMPORT_OPTIONS_INIT {(uint32_t)sizeof(DLBridgePyImportOptions), 0, NULL, 0, NULL}
 
-/* The policy that NULL stands for: as converters have it, a code that no release knows is refused,
+/** The same as a value. \since 0.3.0 */
+static inline DLBridgePyImportOptions dlbridge_py_import_options_init(void) {
+  DLBridgePyImportOptions value = DLBRIDGE_PY_IMPORT_OPTIONS_INIT;
+  return value;
+}
+
+/* The policy that NULL stands for: as in conversions, a code that no release knows is rejected,
  * however the tensor came. */
-static inline const DLBridgePolicy* dlbridge_py_policy_(const DLBridgePyImport* how) {
+static inline const DLBridgePolicy* dlbridge_py_policy_(const DLBridgePyImportOptions* options) {
   static const DLBridgePolicy known = {
       (uint32_t)sizeof(DLBridgePolicy),
-      DLBRIDGE_LEVEL_METADATA,
+      DLBRIDGE_POLICY_REJECT_UNKNOWN_DTYPE | DLBRIDGE_POLICY_REJECT_UNKNOWN_DEVICE |
+          DLBRIDGE_POLICY_REJECT_UNKNOWN_FLAGS,
       {0, 0},
-      DLBRIDGE_POLICY_REFUSE_UNKNOWN_DTYPE | DLBRIDGE_POLICY_REFUSE_UNKNOWN_DEVICE |
-          DLBRIDGE_POLICY_REFUSE_UNKNOWN_FLAGS,
-      64,
+      DLBRIDGE_LEVEL_DEFAULT,
       DLBRIDGE_CONTIGUITY_ANY,
       0,
       0,
-      UINT64_MAX,
-      NULL,
+      0,
       0,
       NULL,
       0,
-      {0, 0}};
-  return how->policy != NULL ? how->policy : &known;
+      NULL,
+      0,
+      NULL};
+  return options->policy != NULL ? options->policy : &known;
 }
 
 /* Is there nothing in it that is newer than DLPack 1.0? */
-static inline int dlbridge_py_is_plain_(const DLTensor* tensor, uint64_t flags) {
+static inline int dlbridge_py_is_plain_(const DLTensor* tensor, uint64_t tensor_flags) {
   const uint64_t known = DLPACK_FLAG_BITMASK_READ_ONLY | DLPACK_FLAG_BITMASK_IS_COPIED;
   const int64_t device = (int64_t)tensor->device.device_type;
-  return tensor->dtype.code <= kDLBool && (flags & ~known) == 0 && device >= kDLCPU &&
+  return tensor->dtype.code <= kDLBool && (tensor_flags & ~known) == 0 && device >= kDLCPU &&
          device <= kDLCUDAHost;
 }
 
 /* What to validate by: NULL, which is the fastest, where the policy has nothing to add. */
-static inline const DLBridgePolicy* dlbridge_py_needed_(const DLBridgePyImport* how,
-                                                        const DLTensor* tensor, uint64_t flags) {
-  return how->policy == NULL && dlbridge_py_is_plain_(tensor, flags) ? NULL
-                                                                      : dlbridge_py_policy_(how);
+static inline const DLBridgePolicy* dlbridge_py_needed_(const DLBridgePyImportOptions* options,
+                                                        const DLTensor* tensor,
+                                                        uint64_t tensor_flags) {
+  return options->policy == NULL && dlbridge_py_is_plain_(tensor, tensor_flags)
+             ? NULL
+             : dlbridge_py_policy_(options);
 }
 
-/* What both converters are told. */
-static inline void dlbridge_py_options_(const DLBridgePyImport* how, DLBridgeConvertOptions* options) {
-  if ((how->flags & DLBRIDGE_PY_SKIP_VALIDATION) != 0) {
-    options->flags |= DLBRIDGE_CONVERT_SKIP_VALIDATION | DLBRIDGE_CONVERT_ALLOW_UNKNOWN;
-    options->policy = how->policy;
-  } else {
-    options->flags |= DLBRIDGE_CONVERT_ALLOW_UNKNOWN;
-    options->policy = dlbridge_py_policy_(how);
+/* Validates a versioned tensor where it is. */
+static inline DLBridgeStatus dlbridge_py_validate_(const DLManagedTensorVersioned* tensor,
+                                                   const DLBridgePyImportOptions* options,
+                                                   DLBridgeError* error) {
+  /* Of another major, nothing but the version may be read. */
+  const DLBridgePolicy* policy =
+      tensor->version.major == 1 ? dlbridge_py_needed_(options, &tensor->dl_tensor, tensor->flags)
+                                 : NULL;
+  return dlbridge_validate_versioned(tensor, policy, error);
+}
+
+/* As dlbridge_import, by these options. */
+static inline DLBridgeStatus dlbridge_py_owned_(void* tensor, DLBridgeKind kind,
+                                                const DLBridgePyImportOptions* options,
+                                                DLManagedTensorVersioned** out,
+                                                DLBridgeError* error) {
+  DLBridgeConvertOptions convert = DLBRIDGE_CONVERT_OPTIONS_INIT;
+  convert.options = DLBRIDGE_CONVERT_ALLOW_UNKNOWN;
+  if ((options->options & DLBRIDGE_PY_VOUCH_WRITABLE) != 0) {
+    convert.options |= DLBRIDGE_CONVERT_VOUCH_WRITABLE;
   }
+  if ((options->options & DLBRIDGE_PY_SKIP_VALIDATION) != 0) {
+    convert.options |= DLBRIDGE_CONVERT_SKIP_VALIDATION;
+  } else {
+    convert.policy = dlbridge_py_policy_(options);
+  }
+  return dlbridge_import(tensor, kind, &convert, out, error);
 }
 
-/* Validates a versioned tensor where it is, or makes it one of ours. Not released on failure. */
-static inline int dlbridge_py_accept_(DLManagedTensorVersioned* tensor, const DLBridgePyImport* how,
+/* Makes `*out` of a managed tensor, which stays the caller's on failure. */
+static inline int dlbridge_py_accept_(void* tensor, DLBridgeKind kind,
+                                      const DLBridgePyImportOptions* options,
                                       DLManagedTensorVersioned** out) {
   DLBridgeError error;
   DLBridgeStatus status = DLBRIDGE_OK;
-  dlbridge_error_init(&error);
-  if ((how->flags & DLBRIDGE_PY_ADOPT) != 0) {
-    DLBridgeConvertOptions options = DLBRIDGE_CONVERT_OPTIONS_INIT;
-    dlbridge_py_options_(how, &options);
-    status = dlbridge_adopt(tensor, &options, &tensor, &error);
-  } else if ((how->flags & DLBRIDGE_PY_SKIP_VALIDATION) == 0) {
-    /* Of another major, nothing but the version may be read. */
-    const DLBridgePolicy* policy =
-        tensor->version.major == 1 ? dlbridge_py_needed_(how, &tensor->dl_tensor, tensor->flags) : NULL;
-    status = dlbridge_validate_versioned(tensor, policy, &error);
+  if (kind != DLBRIDGE_KIND_VERSIONED || (options->options & DLBRIDGE_PY_OWNED) != 0) {
+    status = dlbridge_py_owned_(tensor, kind, options, out, &error);
+  } else {
+    if ((options->options & DLBRIDGE_PY_SKIP_VALIDATION) == 0) {
+      status = dlbridge_py_validate_((DLManagedTensorVersioned*)tensor, options, &error);
+    }
+    if (status == DLBRIDGE_OK) {
+      *out = (DLManagedTensorVersioned*)tensor;
+    }
   }
-  if (status != DLBRIDGE_OK) {
-    return dlbridge_py_raise(&error);
-  }
-  *out = tensor;
-  return 0;
-}
-
-static inline int dlbridge_py_upgrade_(DLManagedTensor* tensor, const DLBridgePyImport* how,
-                                       DLManagedTensorVersioned** out) {
-  DLBridgeError error;
-  DLBridgeConvertOptions options = DLBRIDGE_CONVERT_OPTIONS_INIT;
-  dlbridge_error_init(&error);
-  dlbridge_py_options_(how, &options);
-  if ((how->flags & DLBRIDGE_PY_WRITABLE) != 0) {
-    options.flags |= DLBRIDGE_CONVERT_WRITABLE;
-  }
-  if (dlbridge_upgrade(tensor, &options, out, &error) != DLBRIDGE_OK) {
-    return dlbridge_py_raise(&error);
-  }
-  return 0;
+  return status == DLBRIDGE_OK ? 0 : dlbridge_py_raise(&error);
 }
 
 /* A capsule that is none of a live tensor: what it is instead. */
-static inline int dlbridge_py_refuse_capsule_(const char* name) {
+static inline int dlbridge_py_reject_capsule_(const char* name) {
   if (name != NULL && strncmp(name, "used_dltensor", 13) == 0) {
-    dlbridge_py_refuse_(PyExc_BufferError, DLBRIDGE_ERROR_INVALID_TENSOR, DLBRIDGE_RULE_NONE,
-                        "expected a capsule whose tensor nobody has taken yet, found one named "
+    dlbridge_py_reject_(PyExc_BufferError, DLBRIDGE_ERROR_INVALID_TENSOR, DLBRIDGE_RULE_NONE,
+                        "expected a capsule whose tensor was not taken yet, found one named "
                         "\"%s\": ask "
                         "its producer for another",
                         name);
   } else {
-    dlbridge_py_refuse_(PyExc_TypeError, DLBRIDGE_ERROR_INVALID_ARGUMENT, DLBRIDGE_RULE_NONE,
+    dlbridge_py_reject_(PyExc_TypeError, DLBRIDGE_ERROR_INVALID_ARGUMENT, DLBRIDGE_RULE_NONE,
                         "expected a capsule named \"dltensor\" or \"dltensor_versioned\", found "
                         "%s%.100s%s",
                         name != NULL ? "\"" : "", name != NULL ? name : "one without a name",
@@ -917,7 +927,7 @@ static inline int dlbridge_py_refuse_capsule_(const char* name) {
   return -1;
 }
 
-/* What a consumer owes a capsule whose tensor it took: another name, so that nobody takes it twice and
+/* What a consumer owes a capsule whose tensor it took: another name, so that it is not taken twice and
  * its destructor leaves it alone. */
 static inline int dlbridge_py_take_(PyObject* capsule, const char* used,
                                     DLManagedTensorVersioned** out) {
@@ -929,37 +939,22 @@ static inline int dlbridge_py_take_(PyObject* capsule, const char* used,
   return 0;
 }
 
-/** Takes the tensor out of a capsule, by the protocol's rules: on success the capsule is renamed and
- * `*out` is the caller's, validated, and made versioned where it was legacy. On failure the capsule
- * still owns its tensor. `device`, `copy` and `stream` of `how` have no meaning here.
- * \since 0.2.0 */
-static inline int dlbridge_py_import_capsule(PyObject* capsule, const DLBridgePyImport* how,
-                                             DLManagedTensorVersioned** out) {
-  static const DLBridgePyImport usual = DLBRIDGE_PY_IMPORT_INIT;
-  const char* name;
+/* Takes the tensor out of a capsule, by the protocol's rules. */
+static inline int dlbridge_py_by_capsule_(PyObject* capsule, const DLBridgePyImportOptions* options,
+                                          DLManagedTensorVersioned** out) {
+  const char* name = PyCapsule_GetName(capsule);
+  const int versioned = name != NULL && strcmp(name, "dltensor_versioned") == 0;
   void* tensor;
-  if (!PyCapsule_CheckExact(capsule)) {
-    dlbridge_py_refuse_(PyExc_TypeError, DLBRIDGE_ERROR_INVALID_ARGUMENT, DLBRIDGE_RULE_NONE,
-                        "expected a DLPack capsule, found a value of another type");
+  if (!versioned && (name == NULL || strcmp(name, "dltensor") != 0)) {
+    return dlbridge_py_reject_capsule_(name);
+  }
+  tensor = PyCapsule_GetPointer(capsule, name);
+  if (tensor == NULL ||
+      dlbridge_py_accept_(tensor, versioned ? DLBRIDGE_KIND_VERSIONED : DLBRIDGE_KIND_LEGACY, options,
+                          out) < 0) {
     return -1;
   }
-  how = how != NULL ? how : &usual;
-  name = PyCapsule_GetName(capsule);
-  if (name != NULL && strcmp(name, "dltensor_versioned") == 0) {
-    tensor = PyCapsule_GetPointer(capsule, name);
-    if (tensor == NULL || dlbridge_py_accept_((DLManagedTensorVersioned*)tensor, how, out) < 0) {
-      return -1;
-    }
-    return dlbridge_py_take_(capsule, "used_dltensor_versioned", out);
-  }
-  if (name != NULL && strcmp(name, "dltensor") == 0) {
-    tensor = PyCapsule_GetPointer(capsule, name);
-    if (tensor == NULL || dlbridge_py_upgrade_((DLManagedTensor*)tensor, how, out) < 0) {
-      return -1;
-    }
-    return dlbridge_py_take_(capsule, "used_dltensor", out);
-  }
-  return dlbridge_py_refuse_capsule_(name);
+  return dlbridge_py_take_(capsule, versioned ? "used_dltensor_versioned" : "used_dltensor", out);
 }
 
 /* --- By __dlpack__ ---------------------------------------------------------------------------- */
@@ -978,24 +973,36 @@ enum {
   DLBRIDGE_PY_ASK_ALL_ = 2      /* `dl_device` and `copy` too */
 };
 
+/* Does the caller say whether to copy? */
+static inline int dlbridge_py_says_copy_(const DLBridgePyImportOptions* options) {
+  return (options->options & (DLBRIDGE_PY_COPY_NEVER | DLBRIDGE_PY_COPY_ALWAYS)) != 0;
+}
+
+/* The consumer's stream, as the Python array API counts them. */
+static inline int64_t dlbridge_py_stream_(const DLBridgePyImportOptions* options) {
+  return (options->options & DLBRIDGE_PY_STREAM) != 0 ? options->stream
+                                                      : DLBRIDGE_ARRAY_API_STREAM_NONE;
+}
+
 /* The keywords; a new dict. */
-static inline PyObject* dlbridge_py_keywords_(DLBridgePy* py, const DLBridgePyImport* how, int ask) {
+static inline PyObject* dlbridge_py_keywords_(DLBridgePy* py, const DLBridgePyImportOptions* options,
+                                              int ask) {
   PyObject* keywords = PyDict_New();
   int status = keywords != NULL ? 0 : -1;
-  if (status == 0 && how->stream != DLBRIDGE_ARRAY_API_STREAM_NONE) {
-    status = dlbridge_py_keyword_(keywords, "stream", PyLong_FromLongLong(how->stream));
+  if (status == 0 && (options->options & DLBRIDGE_PY_STREAM) != 0) {
+    status = dlbridge_py_keyword_(keywords, "stream", PyLong_FromLongLong(options->stream));
   }
   if (status == 0 && ask >= DLBRIDGE_PY_ASK_VERSION_) {
     status = PyDict_SetItemString(keywords, "max_version", py->version);
   }
-  if (status == 0 && ask == DLBRIDGE_PY_ASK_ALL_ && how->device != NULL) {
+  if (status == 0 && ask == DLBRIDGE_PY_ASK_ALL_ && options->device != NULL) {
     status = dlbridge_py_keyword_(
         keywords, "dl_device",
-        Py_BuildValue("(ii)", (int)how->device->device_type, (int)how->device->device_id));
+        Py_BuildValue("(ii)", (int)options->device->device_type, (int)options->device->device_id));
   }
-  if (status == 0 && ask == DLBRIDGE_PY_ASK_ALL_ && how->copy != DLBRIDGE_PY_COPY_IF_NEEDED) {
-    status = dlbridge_py_keyword_(keywords, "copy",
-                                  PyBool_FromLong(how->copy == DLBRIDGE_PY_COPY_ALWAYS));
+  if (status == 0 && ask == DLBRIDGE_PY_ASK_ALL_ && dlbridge_py_says_copy_(options)) {
+    status = dlbridge_py_keyword_(
+        keywords, "copy", PyBool_FromLong((options->options & DLBRIDGE_PY_COPY_ALWAYS) != 0));
   }
   if (status < 0) {
     Py_CLEAR(keywords);
@@ -1005,11 +1012,11 @@ static inline PyObject* dlbridge_py_keywords_(DLBridgePy* py, const DLBridgePyIm
 
 /* __dlpack__ with just those keywords. */
 static inline PyObject* dlbridge_py_call_with_(DLBridgePy* py, PyObject* object,
-                                               const DLBridgePyImport* how, int ask) {
+                                               const DLBridgePyImportOptions* options, int ask) {
   PyObject *method, *none, *keywords, *result = NULL;
   method = PyObject_GetAttr(object, py->dlpack_name);
   none = method != NULL ? PyTuple_New(0) : NULL;
-  keywords = none != NULL ? dlbridge_py_keywords_(py, how, ask) : NULL;
+  keywords = none != NULL ? dlbridge_py_keywords_(py, options, ask) : NULL;
   if (keywords != NULL) {
     result = PyObject_Call(method, none, keywords);
   }
@@ -1042,7 +1049,7 @@ static inline void dlbridge_py_explain_(DLBridgePy* py, PyObject* object) {
       return;
     }
     PyErr_Clear();
-    dlbridge_py_refuse_(PyExc_TypeError, DLBRIDGE_ERROR_INVALID_ARGUMENT, DLBRIDGE_RULE_NONE,
+    dlbridge_py_reject_(PyExc_TypeError, DLBRIDGE_ERROR_INVALID_ARGUMENT, DLBRIDGE_RULE_NONE,
                         "expected an object that speaks DLPack (__dlpack__, an exchange table, or "
                         "a DLPack "
                         "capsule), found an instance of %R",
@@ -1053,18 +1060,18 @@ static inline void dlbridge_py_explain_(DLBridgePy* py, PyObject* object) {
 /* What __dlpack__ answers: asked as the protocol is today, then, where the producer does not know those
  * keywords, as it was in its second and its first version. */
 static inline PyObject* dlbridge_py_ask_(DLBridgePy* py, PyObject* object,
-                                         const DLBridgePyImport* how) {
+                                         const DLBridgePyImportOptions* options) {
   PyObject* result;
   int ask = DLBRIDGE_PY_ASK_ALL_;
-  if (how->device == NULL && how->copy == DLBRIDGE_PY_COPY_IF_NEEDED) {
+  if (options->device == NULL && !dlbridge_py_says_copy_(options)) {
     ask = DLBRIDGE_PY_ASK_VERSION_;
   }
-  result = ask == DLBRIDGE_PY_ASK_VERSION_ && how->stream == DLBRIDGE_ARRAY_API_STREAM_NONE
+  result = ask == DLBRIDGE_PY_ASK_VERSION_ && (options->options & DLBRIDGE_PY_STREAM) == 0
                ? dlbridge_py_call_usual_(py, object)
-               : dlbridge_py_call_with_(py, object, how, ask);
+               : dlbridge_py_call_with_(py, object, options, ask);
   while (result == NULL && ask > DLBRIDGE_PY_ASK_STREAM_ && PyErr_ExceptionMatches(PyExc_TypeError)) {
     PyErr_Clear();
-    result = dlbridge_py_call_with_(py, object, how, --ask);
+    result = dlbridge_py_call_with_(py, object, options, --ask);
   }
   if (result == NULL) {
     dlbridge_py_explain_(py, object);
@@ -1082,20 +1089,20 @@ static inline void dlbridge_py_drop_capsule_(PyObject* capsule) {
 }
 
 static inline int dlbridge_py_by_method_(DLBridgePy* py, PyObject* object,
-                                         const DLBridgePyImport* how,
+                                         const DLBridgePyImportOptions* options,
                                          DLManagedTensorVersioned** out) {
   int status;
-  PyObject* capsule = dlbridge_py_ask_(py, object, how);
+  PyObject* capsule = dlbridge_py_ask_(py, object, options);
   if (capsule == NULL) {
     return -1;
   }
   if (!PyCapsule_CheckExact(capsule)) {
-    dlbridge_py_refuse_(PyExc_TypeError, DLBRIDGE_ERROR_INVALID_ARGUMENT, DLBRIDGE_RULE_NONE,
+    dlbridge_py_reject_(PyExc_TypeError, DLBRIDGE_ERROR_INVALID_ARGUMENT, DLBRIDGE_RULE_NONE,
                         "expected a capsule from __dlpack__ of %R, found an instance of %R",
                         (PyObject*)Py_TYPE(object), (PyObject*)Py_TYPE(capsule));
     status = -1;
   } else {
-    status = dlbridge_py_import_capsule(capsule, how, out);
+    status = dlbridge_py_by_capsule_(capsule, options, out);
   }
   dlbridge_py_drop_capsule_(capsule);
   return status;
@@ -1187,7 +1194,7 @@ static inline int dlbridge_py_torch_says_(PyObject* method, PyObject* object, in
   return possible ? dlbridge_py_truth_(dlbridge_py_ask_method_(method, object)) : 0;
 }
 
-/* 1: the table hands out just what torch's __dlpack__ would; 0: ask __dlpack__, which refuses; -1.
+/* 1: the table hands out just what torch's __dlpack__ would; 0: ask __dlpack__, which rejects it; -1.
  * `code` is the tensor's dtype code, or -1 where it is not known yet: integers and booleans have no
  * gradient and are never conjugated or negated, and only complex numbers are conjugated. */
 static inline int dlbridge_py_guard_torch_(DLBridgePy* py, PyObject* object, int code) {
@@ -1205,7 +1212,7 @@ static inline int dlbridge_py_guard_torch_(DLBridgePy* py, PyObject* object, int
     return -1;
   }
   if (negated) {
-    dlbridge_py_refuse_(PyExc_BufferError, DLBRIDGE_ERROR_UNREPRESENTABLE, DLBRIDGE_RULE_NONE,
+    dlbridge_py_reject_(PyExc_BufferError, DLBRIDGE_ERROR_UNREPRESENTABLE, DLBRIDGE_RULE_NONE,
                         "expected a tensor whose memory holds its values, found a view of torch's "
                         "that is "
                         "negated as it is read: take resolve_neg() of it");
@@ -1219,8 +1226,8 @@ static inline int dlbridge_py_guard_(DLBridgePy* py, PyObject* object, int guard
   return guard == DLBRIDGE_PY_GUARD_TORCH ? dlbridge_py_guard_torch_(py, object, code) : 1;
 }
 
-static inline int dlbridge_py_refuse_fake_(void) {
-  dlbridge_py_refuse_(PyExc_BufferError, DLBRIDGE_ERROR_INVALID_TENSOR, DLBRIDGE_RULE_DATA_NULL,
+static inline int dlbridge_py_reject_fake_(void) {
+  dlbridge_py_reject_(PyExc_BufferError, DLBRIDGE_ERROR_INVALID_TENSOR, DLBRIDGE_RULE_DATA_NULL,
                       "expected a tensor with data, found a fake tensor of torch's, which has "
                       "none");
   return -1;
@@ -1254,28 +1261,29 @@ static inline int dlbridge_py_work_stream_(const DLPackExchangeAPI* table, DLDev
 
 /* Puts the producer's work before the consumer's. 1: done; 0: the table cannot, ask __dlpack__; -1. */
 static inline int dlbridge_py_order_(const DLPackExchangeAPI* table, const DLTensor* tensor,
-                                     const DLBridgePyImport* how) {
+                                     const DLBridgePyImportOptions* options) {
   int64_t type = (int64_t)tensor->device.device_type;
   DLBridgeStream producer, consumer;
   DLBridgeError error;
-  if (type == kDLCPU || type == kDLCUDAHost || type == kDLROCMHost || how->stream == -1) {
+  if (type == kDLCPU || type == kDLCUDAHost || type == kDLROCMHost ||
+      dlbridge_py_stream_(options) == -1) {
     return 1;
   }
   if (dlbridge_py_work_stream_(table, tensor->device, &producer) < 0) {
     return 0;
   }
-  dlbridge_error_init(&error);
-  if (dlbridge_stream_from_array_api(tensor->device, how->stream, &consumer, &error) != DLBRIDGE_OK ||
+  if (dlbridge_stream_from_array_api(tensor->device, dlbridge_py_stream_(options), &consumer, &error) !=
+          DLBRIDGE_OK ||
       dlbridge_stream_handoff(&producer, &consumer, 0, &error) != DLBRIDGE_OK) {
     return dlbridge_py_raise(&error);
   }
   return 1;
 }
 
-/* What a table of `type` that failed left behind: its exception, or one that says so. */
+/* The exception of a table of `type` that failed, or one that reports it. */
 static inline int dlbridge_py_table_failed_(PyTypeObject* type) {
   if (!PyErr_Occurred()) {
-    dlbridge_py_refuse_(PyExc_BufferError, DLBRIDGE_ERROR_INVALID_TENSOR, DLBRIDGE_RULE_NONE,
+    dlbridge_py_reject_(PyExc_BufferError, DLBRIDGE_ERROR_INVALID_TENSOR, DLBRIDGE_RULE_NONE,
                         "expected an answer from the exchange table of %R, which failed without "
                         "saying why",
                         (PyObject*)type);
@@ -1285,7 +1293,7 @@ static inline int dlbridge_py_table_failed_(PyTypeObject* type) {
 
 /* 1: `*out` is the caller's; 0: the table cannot, ask __dlpack__; -1. */
 static inline int dlbridge_py_by_table_(DLBridgePy* py, const DLBridgePyType* type, PyObject* object,
-                                        const DLBridgePyImport* how,
+                                        const DLBridgePyImportOptions* options,
                                         DLManagedTensorVersioned** out) {
   int status = 1;
   DLManagedTensorVersioned* tensor = NULL;
@@ -1295,10 +1303,10 @@ static inline int dlbridge_py_by_table_(DLBridgePy* py, const DLBridgePyType* ty
   if (tensor->version.major == 1) {
     status = dlbridge_py_guard_(py, object, type->guard, tensor->dl_tensor.dtype.code);
     if (status == 1) {
-      status = dlbridge_py_order_(type->table, &tensor->dl_tensor, how);
+      status = dlbridge_py_order_(type->table, &tensor->dl_tensor, options);
     }
   }
-  if (status == 1 && dlbridge_py_accept_(tensor, how, out) < 0) {
+  if (status == 1 && dlbridge_py_accept_(tensor, DLBRIDGE_KIND_VERSIONED, options, out) < 0) {
     status = -1;
   }
   if (status != 1) {
@@ -1309,25 +1317,26 @@ static inline int dlbridge_py_by_table_(DLBridgePy* py, const DLBridgePyType* ty
 
 /* --- By whichever way there is ---------------------------------------------------------------- */
 
-static inline int dlbridge_py_by_any_(DLBridgePy* py, PyObject* object, const DLBridgePyImport* how,
+static inline int dlbridge_py_by_any_(DLBridgePy* py, PyObject* object,
+                                      const DLBridgePyImportOptions* options,
                                       DLManagedTensorVersioned** out) {
   DLBridgePyType type;
   int status;
   if (PyCapsule_CheckExact(object)) {
-    return dlbridge_py_import_capsule(object, how, out);
+    return dlbridge_py_by_capsule_(object, options, out);
   }
   if (dlbridge_py_type_(py, Py_TYPE(object), &type) < 0) {
     return -1;
   }
   if (type.guard == DLBRIDGE_PY_GUARD_FAKE) {
-    status = dlbridge_py_refuse_fake_();
-  } else if (type.table != NULL && how->device == NULL) {
-    status = dlbridge_py_by_table_(py, &type, object, how, out);
+    status = dlbridge_py_reject_fake_();
+  } else if (type.table != NULL && options->device == NULL) {
+    status = dlbridge_py_by_table_(py, &type, object, options, out);
   } else {
     status = dlbridge_py_guard_(py, object, type.guard, -1) < 0 ? -1 : 0;
   }
   if (status == 0) {
-    status = dlbridge_py_by_method_(py, object, how, out);
+    status = dlbridge_py_by_method_(py, object, options, out);
   }
   dlbridge_py_type_done_(&type);
   return status < 0 ? -1 : 0;
@@ -1339,9 +1348,8 @@ static inline int dlbridge_py_copied_(DLManagedTensorVersioned** tensor, const D
   DLBridgeStatus status;
   DLBridgeCopySpec spec = DLBRIDGE_COPY_SPEC_INIT;
   DLManagedTensorVersioned *source = *tensor, *copy = NULL;
-  dlbridge_error_init(&error);
   spec.options = DLBRIDGE_COPY_ALLOW_STAGING;
-  spec.flags = source->flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED;
+  spec.tensor_flags = source->flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED;
   if (device != NULL) {
     spec.device = *device;
   }
@@ -1357,27 +1365,29 @@ static inline int dlbridge_py_copied_(DLManagedTensorVersioned** tensor, const D
 }
 
 /* Brings what came where it is wanted, and copies it where that is wanted and did not happen. */
-static inline int dlbridge_py_fit_(const DLBridgePyImport* how, DLManagedTensorVersioned** tensor) {
+static inline int dlbridge_py_fit_(const DLBridgePyImportOptions* options,
+                                   DLManagedTensorVersioned** tensor) {
   const DLTensor* fields = &(*tensor)->dl_tensor;
-  const int elsewhere = how->device != NULL &&
-                        ((int64_t)fields->device.device_type != (int64_t)how->device->device_type ||
-                         fields->device.device_id != how->device->device_id);
+  const int elsewhere = options->device != NULL &&
+                        ((int64_t)fields->device.device_type != (int64_t)options->device->device_type ||
+                         fields->device.device_id != options->device->device_id);
+  const int never = (options->options & DLBRIDGE_PY_COPY_NEVER) != 0;
   const int copied = ((*tensor)->flags & DLPACK_FLAG_BITMASK_IS_COPIED) != 0;
   const int writable = ((*tensor)->flags & DLPACK_FLAG_BITMASK_READ_ONLY) == 0;
   const int on_host = (int64_t)fields->device.device_type == kDLCPU;
-  if (elsewhere && how->copy == DLBRIDGE_PY_COPY_NEVER) {
-    dlbridge_py_refuse_(PyExc_BufferError, DLBRIDGE_ERROR_UNSUPPORTED, DLBRIDGE_RULE_NONE,
+  if (elsewhere && never) {
+    dlbridge_py_reject_(PyExc_BufferError, DLBRIDGE_ERROR_UNSUPPORTED, DLBRIDGE_RULE_NONE,
                         "expected a tensor on device (%d, %d), found one on (%d, %d), and "
                         "copy=False forbids "
                         "to move it",
-                        (int)how->device->device_type, (int)how->device->device_id,
+                        (int)options->device->device_type, (int)options->device->device_id,
                         (int)fields->device.device_type, (int)fields->device.device_id);
     dlbridge_py_release(*tensor);
     *tensor = NULL;
     return -1;
   }
-  if (how->copy == DLBRIDGE_PY_COPY_NEVER && copied) {
-    dlbridge_py_refuse_(PyExc_BufferError, DLBRIDGE_ERROR_UNSUPPORTED, DLBRIDGE_RULE_NONE,
+  if (never && copied) {
+    dlbridge_py_reject_(PyExc_BufferError, DLBRIDGE_ERROR_UNSUPPORTED, DLBRIDGE_RULE_NONE,
                         "expected the producer's own memory, as copy=False asks, found a copy that "
                         "it made");
     dlbridge_py_release(*tensor);
@@ -1385,71 +1395,152 @@ static inline int dlbridge_py_fit_(const DLBridgePyImport* how, DLManagedTensorV
     return -1;
   }
   /* A copy that its producer flags as what it was copied of may still not be written to. */
-  if (how->copy == DLBRIDGE_PY_COPY_ALWAYS && (!copied || (on_host && !writable))) {
-    return dlbridge_py_copied_(tensor, how->device);
+  if ((options->options & DLBRIDGE_PY_COPY_ALWAYS) != 0 && (!copied || (on_host && !writable))) {
+    return dlbridge_py_copied_(tensor, options->device);
   }
-  return elsewhere ? dlbridge_py_copied_(tensor, how->device) : 0;
+  return elsewhere ? dlbridge_py_copied_(tensor, options->device) : 0;
 }
 
-static inline int dlbridge_py_check_options_(const DLBridgePyImport* how) {
-  if (how->struct_size != sizeof *how || how->reserved0 != 0) {
-    return dlbridge_py_refuse_(
-        PyExc_ValueError, DLBRIDGE_ERROR_INVALID_ARGUMENT, DLBRIDGE_RULE_NONE,
-        "expected import options from DLBRIDGE_PY_IMPORT_INIT of this header, found another "
-        "struct_size or reserved bits");
+/* Raises an error about an argument; returns -1. */
+static inline int dlbridge_py_reject_argument_(const char* message) {
+  return dlbridge_py_reject_(PyExc_ValueError, DLBRIDGE_ERROR_INVALID_ARGUMENT, DLBRIDGE_RULE_NONE,
+                             "%s", message);
+}
+
+/* The name of the lowest bit that is a flag of DLPack's and none of the options. */
+static inline const char* dlbridge_py_flag_name_(uint32_t bits) {
+  return (bits & DLPACK_FLAG_BITMASK_READ_ONLY) != 0 ? "DLPACK_FLAG_BITMASK_READ_ONLY"
+         : (bits & DLPACK_FLAG_BITMASK_IS_COPIED) != 0
+             ? "DLPACK_FLAG_BITMASK_IS_COPIED"
+         : (bits & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED) != 0
+             ? "DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED"
+             : "a bit below 8, where DLPack has its flags";
+}
+
+/* `struct_size` first, and no byte beyond it. */
+static inline int dlbridge_py_check_size_(const DLBridgePyImportOptions* options) {
+  const unsigned char* bytes = (const unsigned char*)options;
+  const uint32_t size = options->struct_size;
+  uint32_t i;
+  if (size < sizeof *options || size > 4096) {
+    return dlbridge_py_reject_(PyExc_ValueError, DLBRIDGE_ERROR_INVALID_ARGUMENT, DLBRIDGE_RULE_NONE,
+                               "options.struct_size: expected %u to 4096, found %u; start from "
+                               "dlbridge_py_import_options_init",
+                               (unsigned)sizeof *options, (unsigned)size);
   }
-  if ((how->flags & ~(uint32_t)(DLBRIDGE_PY_WRITABLE | DLBRIDGE_PY_SKIP_VALIDATION |
-                                DLBRIDGE_PY_ADOPT)) != 0 ||
-      how->copy < DLBRIDGE_PY_COPY_IF_NEEDED || how->copy > DLBRIDGE_PY_COPY_ALWAYS) {
-    return dlbridge_py_refuse_(PyExc_ValueError, DLBRIDGE_ERROR_INVALID_ARGUMENT,
-                               DLBRIDGE_RULE_NONE,
-                               "expected flags DLBRIDGE_PY_* and copy DLBRIDGE_PY_COPY_*, found "
-                               "other bits or another value");
+  for (i = (uint32_t)sizeof *options; i < size; ++i) {
+    if (bytes[i] != 0) {
+      return dlbridge_py_reject_(PyExc_ValueError, DLBRIDGE_ERROR_TOO_NEW, DLBRIDGE_RULE_NONE,
+                                 "options: byte %u is set, which is a field of a newer version of "
+                                 "dlbridge/cpython_api.h",
+                                 (unsigned)i);
+    }
   }
-  if ((how->flags & DLBRIDGE_PY_SKIP_VALIDATION) != 0 && how->policy != NULL) {
-    return dlbridge_py_refuse_(PyExc_ValueError, DLBRIDGE_ERROR_INVALID_ARGUMENT,
-                               DLBRIDGE_RULE_NONE,
-                               "expected no policy with DLBRIDGE_PY_SKIP_VALIDATION, found one");
+  return 0;
+}
+
+static inline int dlbridge_py_check_bits_(uint32_t bits) {
+  const uint32_t known = DLBRIDGE_PY_VOUCH_WRITABLE | DLBRIDGE_PY_SKIP_VALIDATION |
+                         DLBRIDGE_PY_OWNED | DLBRIDGE_PY_COPY_NEVER | DLBRIDGE_PY_COPY_ALWAYS |
+                         DLBRIDGE_PY_STREAM;
+  if ((bits & 0xffu) != 0) {
+    return dlbridge_py_reject_(PyExc_ValueError, DLBRIDGE_ERROR_INVALID_ARGUMENT, DLBRIDGE_RULE_NONE,
+                               "options.options: expected DLBRIDGE_PY_* bits, found %s (0x%x)",
+                               dlbridge_py_flag_name_(bits), (unsigned)bits);
+  }
+  if ((bits & ~known) != 0) {
+    return dlbridge_py_reject_(PyExc_ValueError, DLBRIDGE_ERROR_TOO_NEW, DLBRIDGE_RULE_NONE,
+                               "options.options: found the bits 0x%x, which this version of "
+                               "dlbridge/cpython_api.h does not know",
+                               (unsigned)(bits & ~known));
+  }
+  return 0;
+}
+
+static inline int dlbridge_py_check_options_(const DLBridgePyImportOptions* options) {
+  const uint32_t both = DLBRIDGE_PY_COPY_NEVER | DLBRIDGE_PY_COPY_ALWAYS;
+  if (dlbridge_py_check_size_(options) < 0 || dlbridge_py_check_bits_(options->options) < 0) {
+    return -1;
+  }
+  if ((options->options & both) == both) {
+    return dlbridge_py_reject_argument_(
+        "options.options: expected at most one of DLBRIDGE_PY_COPY_NEVER and "
+        "DLBRIDGE_PY_COPY_ALWAYS, found both");
+  }
+  if ((options->options & DLBRIDGE_PY_STREAM) == 0 && options->stream != 0) {
+    return dlbridge_py_reject_(PyExc_ValueError, DLBRIDGE_ERROR_INVALID_ARGUMENT, DLBRIDGE_RULE_NONE,
+                               "options.stream: expected 0 without DLBRIDGE_PY_STREAM, found %lld",
+                               (long long)options->stream);
+  }
+  if ((options->options & DLBRIDGE_PY_SKIP_VALIDATION) != 0 && options->policy != NULL) {
+    return dlbridge_py_reject_argument_(
+        "options.policy: expected NULL with DLBRIDGE_PY_SKIP_VALIDATION, found a policy");
   }
   return 0;
 }
 
 /** Makes a tensor of any object that speaks DLPack: by its type's exchange table, else by __dlpack__
- * with keywords, else by __dlpack__ without, or of a capsule of either name. `how` may be NULL. `*out`
- * is the caller's: versioned, major 1, validated; of the producer itself where it handed out a versioned
- * one (validated where it is, nothing allocated), else of this library. A bare capsule that is refused
- * still owns its tensor; where the tensor will do but `device` or `copy` cannot be met, the capsule was
- * taken and the tensor is released. \since 0.2.0 */
-static inline int dlbridge_py_import(DLBridgePy* py, PyObject* object, const DLBridgePyImport* how,
+ * with keywords, else by __dlpack__ without, or of a capsule of either name. `options` may be NULL.
+ * `*out` is the caller's: versioned, of major 1, validated. It is the producer's own tensor where that
+ * handed out a versioned one and DLBRIDGE_PY_OWNED is not set (nothing is allocated then), else it is
+ * dlbridge-owned. A capsule that is rejected still owns its tensor. Where only `device` or a COPY
+ * option cannot be met, the capsule was taken and the tensor is released. \since 0.3.0 */
+static inline int dlbridge_py_import(DLBridgePy* py, PyObject* object,
+                                     const DLBridgePyImportOptions* options,
                                      DLManagedTensorVersioned** out) {
-  static const DLBridgePyImport usual = DLBRIDGE_PY_IMPORT_INIT;
+  static const DLBridgePyImportOptions usual = DLBRIDGE_PY_IMPORT_OPTIONS_INIT;
   DLManagedTensorVersioned* tensor = NULL;
-  how = how != NULL ? how : &usual;
-  if (dlbridge_py_check_options_(how) < 0) {
+  options = options != NULL ? options : &usual;
+  if (dlbridge_py_check_options_(options) < 0) {
     return -1;
   }
   dlbridge_py_collect(py);
-  if (dlbridge_py_by_any_(py, object, how, &tensor) < 0) {
+  if (dlbridge_py_by_any_(py, object, options, &tensor) < 0) {
     return -1;
   }
-  if ((how->device != NULL || how->copy != DLBRIDGE_PY_COPY_IF_NEEDED) &&
-      dlbridge_py_fit_(how, &tensor) < 0) {
+  if ((options->device != NULL || dlbridge_py_says_copy_(options)) &&
+      dlbridge_py_fit_(options, &tensor) < 0) {
     return -1;
   }
   *out = tensor;
   return 0;
 }
 
-/** A tensor for the length of a call. \since 0.2.0 */
+/** Takes the tensor out of a capsule, by the protocol's rules: on success the capsule is renamed and
+ * `*out` is the caller's, as from dlbridge_py_import. On failure the capsule still owns its tensor.
+ * `device`, STREAM and the COPY options have no meaning here: ValueError where they are set.
+ * \since 0.3.0 */
+static inline int dlbridge_py_import_capsule(PyObject* capsule,
+                                             const DLBridgePyImportOptions* options,
+                                             DLManagedTensorVersioned** out) {
+  static const DLBridgePyImportOptions usual = DLBRIDGE_PY_IMPORT_OPTIONS_INIT;
+  options = options != NULL ? options : &usual;
+  if (dlbridge_py_check_options_(options) < 0) {
+    return -1;
+  }
+  if (options->device != NULL || dlbridge_py_says_copy_(options) ||
+      (options->options & DLBRIDGE_PY_STREAM) != 0) {
+    return dlbridge_py_reject_argument_(
+        "options: expected no device, copy or stream for a capsule, whose tensor is there already");
+  }
+  if (!PyCapsule_CheckExact(capsule)) {
+    return dlbridge_py_reject_(PyExc_TypeError, DLBRIDGE_ERROR_INVALID_ARGUMENT, DLBRIDGE_RULE_NONE,
+                               "expected a DLPack capsule, found an instance of %R",
+                               (PyObject*)Py_TYPE(capsule));
+  }
+  return dlbridge_py_by_capsule_(capsule, options, out);
+}
+
+/** A tensor for the length of a call. \since 0.3.0 */
 typedef struct DLBridgePyBorrowed {
   DLTensor tensor;                 /**< What was asked for. */
-  uint64_t flags;                  /**< Its DLPack flags; READ_ONLY also where nobody knows. */
+  uint64_t tensor_flags;           /**< Its DLPack flags; READ_ONLY also where it is not known. */
   DLManagedTensorVersioned* owner; /**< Released by dlbridge_py_give_back; NULL: the object itself. */
 } DLBridgePyBorrowed;
 
 /* By the table's function that makes no owner. As dlbridge_py_by_table_. */
 static inline int dlbridge_py_lend_(DLBridgePy* py, const DLBridgePyType* type, PyObject* object,
-                                    const DLBridgePyImport* how, DLBridgePyBorrowed* out) {
+                                    const DLBridgePyImportOptions* options, DLBridgePyBorrowed* out) {
   int status;
   DLBridgeError error;
   if (type->table->dltensor_from_py_object_no_sync(object, &out->tensor) != 0) {
@@ -1463,39 +1554,42 @@ static inline int dlbridge_py_lend_(DLBridgePy* py, const DLBridgePyType* type, 
   if (status != 1) {
     return status;
   }
-  /* A bare tensor has no flags. torch says of none of its tensors that it must not be written to. */
-  out->flags = type->guard == DLBRIDGE_PY_GUARD_TORCH || (how->flags & DLBRIDGE_PY_WRITABLE) != 0
-                   ? 0
-                   : DLPACK_FLAG_BITMASK_READ_ONLY;
-  dlbridge_error_init(&error);
-  if ((how->flags & DLBRIDGE_PY_SKIP_VALIDATION) == 0 &&
-      dlbridge_validate(&out->tensor, out->flags, dlbridge_py_needed_(how, &out->tensor, out->flags),
+  /* A borrowed tensor has no flags. torch never says that a tensor must not be written to. */
+  out->tensor_flags = type->guard == DLBRIDGE_PY_GUARD_TORCH ||
+                              (options->options & DLBRIDGE_PY_VOUCH_WRITABLE) != 0
+                          ? 0
+                          : DLPACK_FLAG_BITMASK_READ_ONLY;
+  if ((options->options & DLBRIDGE_PY_SKIP_VALIDATION) == 0 &&
+      dlbridge_validate(&out->tensor, out->tensor_flags,
+                        dlbridge_py_needed_(options, &out->tensor, out->tensor_flags),
                         &error) != DLBRIDGE_OK) {
     return dlbridge_py_raise(&error);
   }
-  return dlbridge_py_order_(type->table, &out->tensor, how);
+  return dlbridge_py_order_(type->table, &out->tensor, options);
 }
 
 /* Only an owned tensor says that it may be written to. */
-static inline int dlbridge_py_must_write_(const DLBridgePyImport* how) {
-  return how->policy != NULL && (how->policy->flags & DLBRIDGE_POLICY_REQUIRE_WRITABLE) != 0;
+static inline int dlbridge_py_must_write_(const DLBridgePyImportOptions* options) {
+  return options->policy != NULL && (options->policy->options & DLBRIDGE_POLICY_REQUIRE_WRITABLE) != 0;
 }
 
 /** Looks at the tensor of any object that speaks DLPack for the length of a call: where its type's
  * exchange table has the function for it, nothing is allocated. `object` must stay, unaltered, until
- * dlbridge_py_give_back. A bare capsule is taken, as by dlbridge_py_import.
- * `how->device` and `how->copy` have no meaning here: ValueError where they are set. \since 0.2.0 */
-static inline int dlbridge_py_borrow(DLBridgePy* py, PyObject* object, const DLBridgePyImport* how,
+ * dlbridge_py_give_back. A capsule is taken, as by dlbridge_py_import.
+ * `options->device` and the COPY options have no meaning here: ValueError where they are set.
+ * \since 0.3.0 */
+static inline int dlbridge_py_borrow(DLBridgePy* py, PyObject* object,
+                                     const DLBridgePyImportOptions* options,
                                      DLBridgePyBorrowed* out) {
-  static const DLBridgePyImport usual = DLBRIDGE_PY_IMPORT_INIT;
+  static const DLBridgePyImportOptions usual = DLBRIDGE_PY_IMPORT_OPTIONS_INIT;
   DLBridgePyType type;
   int status;
-  how = how != NULL ? how : &usual;
-  if (dlbridge_py_check_options_(how) < 0) {
+  options = options != NULL ? options : &usual;
+  if (dlbridge_py_check_options_(options) < 0) {
     return -1;
   }
-  if (how->device != NULL || how->copy != DLBRIDGE_PY_COPY_IF_NEEDED) {
-    dlbridge_py_refuse_(PyExc_ValueError, DLBRIDGE_ERROR_INVALID_ARGUMENT, DLBRIDGE_RULE_NONE,
+  if (options->device != NULL || dlbridge_py_says_copy_(options)) {
+    dlbridge_py_reject_(PyExc_ValueError, DLBRIDGE_ERROR_INVALID_ARGUMENT, DLBRIDGE_RULE_NONE,
                         "expected no device and no copy for a tensor that is borrowed");
     return -1;
   }
@@ -1505,23 +1599,23 @@ static inline int dlbridge_py_borrow(DLBridgePy* py, PyObject* object, const DLB
     }
     status = 0;
     if (type.guard != DLBRIDGE_PY_GUARD_FAKE && type.table != NULL &&
-        type.table->dltensor_from_py_object_no_sync != NULL && !dlbridge_py_must_write_(how)) {
-      status = dlbridge_py_lend_(py, &type, object, how, out);
+        type.table->dltensor_from_py_object_no_sync != NULL && !dlbridge_py_must_write_(options)) {
+      status = dlbridge_py_lend_(py, &type, object, options, out);
     }
     dlbridge_py_type_done_(&type);
     if (status != 0) {
       return status < 0 ? -1 : 0;
     }
   }
-  if (dlbridge_py_import(py, object, how, &out->owner) < 0) {
+  if (dlbridge_py_import(py, object, options, &out->owner) < 0) {
     return -1;
   }
   out->tensor = out->owner->dl_tensor;
-  out->flags = out->owner->flags;
+  out->tensor_flags = out->owner->flags;
   return 0;
 }
 
-/** Ends what dlbridge_py_borrow began; also with an exception set. \since 0.2.0 */
+/** Ends what dlbridge_py_borrow began; also with an exception set. \since 0.3.0 */
 static inline void dlbridge_py_give_back(DLBridgePyBorrowed* borrowed) {
   dlbridge_py_release(borrowed->owner);
   borrowed->owner = NULL;
@@ -1541,7 +1635,7 @@ static inline const char* dlbridge_py_legacy_name_(void) {
   return name;
 }
 
-/* A capsule that nobody took releases its tensor, whatever exception is set meanwhile. */
+/* A capsule that was not taken releases its tensor, whatever exception is set meanwhile. */
 static inline void dlbridge_py_destroy_versioned_(PyObject* capsule) {
   const char* name = PyCapsule_GetName(capsule);
   if (name == dlbridge_py_versioned_name_() ||
@@ -1560,54 +1654,46 @@ static inline void dlbridge_py_destroy_legacy_(PyObject* capsule) {
 }
 
 /** A capsule that owns `tensor`, for consumers of DLPack 1; the tensor passes to it on success.
- * \since 0.2.0 */
+ * \since 0.3.0 */
 static inline PyObject* dlbridge_py_capsule_versioned(DLManagedTensorVersioned* tensor) {
   return PyCapsule_New(tensor, dlbridge_py_versioned_name_(), dlbridge_py_destroy_versioned_);
 }
 
-/** The same of a legacy tensor. \since 0.2.0 */
+/** The same of a legacy tensor. \since 0.3.0 */
 static inline PyObject* dlbridge_py_capsule_legacy(DLManagedTensor* tensor) {
   return PyCapsule_New(tensor, dlbridge_py_legacy_name_(), dlbridge_py_destroy_legacy_);
 }
 
-/* Makes the tensor say no newer version than the consumer asked for, where it needs none. Whoever owns
- * a struct alone may say less with it. */
-static inline int dlbridge_py_label_(DLManagedTensorVersioned* tensor, DLPackVersion newest) {
-  DLPackVersion needed;
+/* Makes a tensor of a version that the consumer reads, where it is newer. */
+static inline int dlbridge_py_label_(DLManagedTensorVersioned** tensor, DLPackVersion newest) {
   DLBridgeError error;
-  if (newest.major > 1 || tensor->version.minor <= newest.minor) {
+  DLBridgeConvertOptions convert = DLBRIDGE_CONVERT_OPTIONS_INIT;
+  DLBridgeKind kind;
+  void* out;
+  if (newest.major > 1 || (*tensor)->version.minor <= newest.minor) {
     return 0;
   }
-  if (dlbridge_py_is_plain_(&tensor->dl_tensor, tensor->flags)) {
-    tensor->version.minor = newest.minor;
-    return 0;
-  }
-  dlbridge_error_init(&error);
-  if (dlbridge_required_version(&tensor->dl_tensor, tensor->flags, &needed, &error) != DLBRIDGE_OK) {
+  convert.options = DLBRIDGE_CONVERT_SKIP_VALIDATION;
+  if (dlbridge_export(*tensor, DLBRIDGE_KIND_VERSIONED, newest, &convert, &out, &kind, &error) !=
+      DLBRIDGE_OK) {
     return dlbridge_py_raise(&error);
   }
-  if (needed.major == 1 && needed.minor > newest.minor) {
-    dlbridge_py_refuse_(PyExc_BufferError, DLBRIDGE_ERROR_VERSION, DLBRIDGE_RULE_REQUIRED_VERSION,
-                        "expected a tensor that DLPack %u.%u can describe, as max_version asks, "
-                        "found one that "
-                        "needs %u.%u",
-                        (unsigned)newest.major, (unsigned)newest.minor, (unsigned)needed.major,
-                        (unsigned)needed.minor);
-    return -1;
-  }
-  tensor->version.minor = newest.minor;
+  *tensor = (DLManagedTensorVersioned*)out;
   return 0;
 }
 
 static inline PyObject* dlbridge_py_capsule_downgraded_(DLManagedTensorVersioned* tensor,
+                                                        const DLPackVersion* newest,
                                                         uint32_t options) {
   DLBridgeError error;
-  DLBridgeConvertOptions how = DLBRIDGE_CONVERT_OPTIONS_INIT;
+  DLBridgeConvertOptions convert = DLBRIDGE_CONVERT_OPTIONS_INIT;
   DLManagedTensor* legacy = NULL;
   PyObject* capsule;
-  dlbridge_error_init(&error);
-  how.flags = options;
-  if (dlbridge_downgrade(tensor, &how, &legacy, &error) != DLBRIDGE_OK) {
+  convert.options = options;
+  if (newest != NULL) {
+    convert.version = *newest;
+  }
+  if (dlbridge_downgrade(tensor, &convert, &legacy, &error) != DLBRIDGE_OK) {
     dlbridge_py_raise(&error);
     dlbridge_py_release(tensor);
     return NULL;
@@ -1623,14 +1709,14 @@ static inline PyObject* dlbridge_py_capsule_downgraded_(DLManagedTensorVersioned
  * 0, as a __dlpack__ without max_version asks, else versioned, with a version no newer than asked for.
  * `tensor` passes to the capsule, and is released where this fails: share it before, if it is still
  * needed. `options` are DLBRIDGE_CONVERT_* for the downgrade, such as DROP_READ_ONLY; legacy cannot say
- * READ_ONLY, so that is refused without. \since 0.2.0 */
+ * READ_ONLY, so that is rejected without. \since 0.3.0 */
 static inline PyObject* dlbridge_py_capsule(DLManagedTensorVersioned* tensor,
                                             const DLPackVersion* newest, uint32_t options) {
   PyObject* capsule;
   if (newest == NULL || newest->major == 0) {
-    return dlbridge_py_capsule_downgraded_(tensor, options);
+    return dlbridge_py_capsule_downgraded_(tensor, newest, options);
   }
-  if (dlbridge_py_label_(tensor, *newest) < 0) {
+  if (dlbridge_py_label_(&tensor, *newest) < 0) {
     dlbridge_py_release(tensor);
     return NULL;
   }
@@ -1642,17 +1728,16 @@ static inline PyObject* dlbridge_py_capsule(DLManagedTensorVersioned* tensor,
 }
 
 /* ---------------------------------------------------------------------------------------------
- * An exchange table of one's own
+ * An exchange table for an own type
  * ------------------------------------------------------------------------------------------- */
 
-/** The table's allocator: memory of the host. Needs no GIL. \since 0.2.0 */
+/** The table's allocator: memory of the host. Needs no GIL. \since 0.3.0 */
 static inline int dlbridge_py_table_allocate(DLTensor* prototype, DLManagedTensorVersioned** out,
                                              void* error_context,
                                              void (*set_error)(void* error_context, const char* kind,
                                                                const char* message)) {
   DLBridgeError error;
   DLBridgeAllocateSpec spec = DLBRIDGE_ALLOCATE_SPEC_INIT;
-  dlbridge_error_init(&error);
   spec.ndim = prototype->ndim;
   spec.shape = prototype->shape;
   spec.device = prototype->device;
@@ -1668,7 +1753,7 @@ static inline int dlbridge_py_table_allocate(DLTensor* prototype, DLManagedTenso
   return -1;
 }
 
-/** The table's stream of a type whose work is done when a call returns. \since 0.2.0 */
+/** The table's stream of a type whose work is done when a call returns. \since 0.3.0 */
 static inline int dlbridge_py_table_no_stream(DLDeviceType device_type, int32_t device_id,
                                               void** out_current_stream) {
   (void)device_type;
@@ -1678,10 +1763,10 @@ static inline int dlbridge_py_table_no_stream(DLDeviceType device_type, int32_t 
 }
 
 /** Fills `table` for a type: `from_object` hands out an owner (dlbridge_share of the tensor that the
- * object has), `to_object` makes an object of a tensor of anybody's that passes to it (dlbridge_adopt
- * makes it one that can be shared), `lend` (may be NULL) fills a borrowed one. All are called with the
+ * object has), `to_object` makes an object of any tensor, which passes to it (dlbridge_import
+ * makes it dlbridge-owned), `lend` (may be NULL) fills a borrowed one. All are called with the
  * GIL and return 0, or -1 with an exception set. A table must never move or go: make it static. Its
- * version is DLPack's of this library. \since 0.2.0 */
+ * version is DLPack's of this library. \since 0.3.0 */
 static inline void dlbridge_py_table_init(DLPackExchangeAPI* table,
                                           DLPackManagedTensorFromPyObjectNoSync from_object,
                                           DLPackManagedTensorToPyObjectNoSync to_object,
@@ -1695,7 +1780,7 @@ static inline void dlbridge_py_table_init(DLPackExchangeAPI* table,
   table->current_work_stream = dlbridge_py_table_no_stream;
 }
 
-/** Offers `table`, which must stay for ever, as `type.__dlpack_c_exchange_api__`. \since 0.2.0 */
+/** Offers `table`, which must stay for ever, as `type.__dlpack_c_exchange_api__`. \since 0.3.0 */
 static inline int dlbridge_py_offer(PyObject* type, DLPackExchangeAPI* table) {
   int status = -1;
   PyObject* capsule = PyCapsule_New(table, "dlpack_exchange_api", NULL);
@@ -1707,7 +1792,7 @@ static inline int dlbridge_py_offer(PyObject* type, DLPackExchangeAPI* table) {
 }
 
 /* What is handed to a table that may fail before or after it calls the deleter (both are seen): the
- * tensor itself is released once, by whoever is first. */
+ * tensor itself is released once, by the first of both. */
 typedef struct DLBridgePyHanded_ {
   DLManagedTensorVersioned shell;
   void* tensor;  /* DLManagedTensorVersioned*; NULL once it was released */
@@ -1761,7 +1846,7 @@ static inline void dlbridge_py_take_back_(DLBridgePyHanded_* handed) {
 
 /** Makes an object of `type` of a tensor, through the exchange table of `type`. The tensor passes to
  * this call, and is released where it fails. Without a usable table: NULL with TypeError.
- * \since 0.2.0 */
+ * \since 0.3.0 */
 static inline PyObject* dlbridge_py_to_type(DLBridgePy* py, PyTypeObject* type,
                                             DLManagedTensorVersioned* tensor) {
   DLBridgePyType entry;
@@ -1772,7 +1857,7 @@ static inline PyObject* dlbridge_py_to_type(DLBridgePy* py, PyTypeObject* type,
     return NULL;
   }
   if (entry.table == NULL) {
-    dlbridge_py_refuse_(PyExc_TypeError, DLBRIDGE_ERROR_INVALID_ARGUMENT, DLBRIDGE_RULE_NONE,
+    dlbridge_py_reject_(PyExc_TypeError, DLBRIDGE_ERROR_INVALID_ARGUMENT, DLBRIDGE_RULE_NONE,
                         "expected a type with an exchange table, found %R",
                         (PyObject*)type);
   } else {

@@ -2,7 +2,7 @@
 /** \file
  * Typed makers for programs that have NVIDIA's cuda.h: what the structs of dlbridge.h hold as integers
  * is written and read here as what it is. C99 and C++11, nothing to link beyond dlbridge itself.
- * \since 0.2.0
+ * \since 0.3.0
  */
 #ifndef DLBRIDGE_CUDA_API_H_
 #define DLBRIDGE_CUDA_API_H_
@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-/** The device with ordinal `device`. \since 0.2.0 */
+/** The device with ordinal `device`. \since 0.3.0 */
 static inline DLDevice dlbridge_device_cuda(int device) {
   DLDevice result;
   result.device_type = kDLCUDA;
@@ -23,9 +23,9 @@ static inline DLDevice dlbridge_device_cuda(int device) {
   return result;
 }
 
-/** Memory at `address`: of a device, managed, or the host's address of pinned memory. \since 0.2.0 */
+/** Memory at `address`: of a device, managed, or the host's address of pinned memory. \since 0.3.0 */
 static inline DLBridgeBuffer dlbridge_buffer_cuda(CUdeviceptr address) {
-  DLBridgeBuffer result;
+  DLBridgeBuffer result = DLBRIDGE_BUFFER_INIT;
   result.backend = DLBRIDGE_BACKEND_CUDA;
   result.kind = DLBRIDGE_BUFFER_ADDRESS;
   result.handle = (uint64_t)address;
@@ -33,16 +33,16 @@ static inline DLBridgeBuffer dlbridge_buffer_cuda(CUdeviceptr address) {
   return result;
 }
 
-/** The address of a buffer, as in what `release` of dlbridge_wrap receives. \since 0.2.0 */
+/** The address of a buffer, as in what `release` of dlbridge_wrap receives. \since 0.3.0 */
 static inline CUdeviceptr dlbridge_cuda_address(DLBridgeBuffer buffer) {
   return (CUdeviceptr)buffer.handle;
 }
 
 /** `stream` on the device with ordinal `device`. NULL is taken for CU_STREAM_LEGACY, as it is where
  * CUDA_API_PER_THREAD_DEFAULT_STREAM is not defined, and for CU_STREAM_PER_THREAD where it is.
- * \since 0.2.0 */
+ * \since 0.3.0 */
 static inline DLBridgeStream dlbridge_stream_cuda(CUstream stream, int device) {
-  DLBridgeStream result;
+  DLBridgeStream result = DLBRIDGE_STREAM_INIT;
 #ifdef CUDA_API_PER_THREAD_DEFAULT_STREAM
   const uintptr_t null_stream = 2;
 #else
@@ -56,13 +56,13 @@ static inline DLBridgeStream dlbridge_stream_cuda(CUstream stream, int device) {
   return result;
 }
 
-/** The stream of a DLBridgeStream. \since 0.2.0 */
+/** The stream of a DLBridgeStream. \since 0.3.0 */
 static inline CUstream dlbridge_cuda_stream(const DLBridgeStream* stream) {
   return (CUstream)(uintptr_t)stream->handle;
 }
 
 /** An entry to register: `context` (NULL: the primary one) and `queue` (NULL: none) of the device with
- * ordinal `device`. Both are borrowed and must outlive the entry. \since 0.2.0 */
+ * ordinal `device`. Both are borrowed and must outlive the entry. \since 0.3.0 */
 static inline DLBridgeContextEntry dlbridge_context_entry_cuda(int device, CUcontext context,
                                                                CUstream queue) {
   DLBridgeContextEntry result = DLBRIDGE_CONTEXT_ENTRY_INIT;
@@ -75,22 +75,22 @@ static inline DLBridgeContextEntry dlbridge_context_entry_cuda(int device, CUcon
   return result;
 }
 
-/** The context of an entry; NULL stands for the primary one. \since 0.2.0 */
+/** The context of an entry; NULL stands for the primary one. \since 0.3.0 */
 static inline CUcontext dlbridge_cuda_context(const DLBridgeContextEntry* entry) {
   return (CUcontext)(uintptr_t)entry->context;
 }
 
-/** The default queue of an entry, or NULL. \since 0.2.0 */
+/** The default queue of an entry, or NULL. \since 0.3.0 */
 static inline CUstream dlbridge_cuda_queue(const DLBridgeContextEntry* entry) {
   return (CUstream)(uintptr_t)entry->queue;
 }
 
-/** The ordinal of an entry's device. \since 0.2.0 */
+/** The ordinal of an entry's device. \since 0.3.0 */
 static inline int dlbridge_cuda_ordinal(const DLBridgeContextEntry* entry) {
   return (int)entry->native_device;
 }
 
-/** The context that memory was allocated in; NULL for memory of pools and of cuMemMap. \since 0.2.0 */
+/** The context that memory was allocated in; NULL for memory of pools and of cuMemMap. \since 0.3.0 */
 static inline CUcontext dlbridge_cuda_memory_context(const DLBridgePointerInfo* info) {
   return (CUcontext)(uintptr_t)info->context;
 }

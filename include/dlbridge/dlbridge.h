@@ -26,7 +26,7 @@
  * after the deleter of what the memory held. A tensor is dlbridge-owned if this copy of the library
  * made it. Of a dlbridge-owned struct the owner may set READ_ONLY, which then binds; a function that
  * finds its ndim, shape pointer, strides pointer, version or another flag changed returns
- * DLBRIDGE_ERROR_INVALID_ARGUMENT.
+ * DLBRIDGE_ERROR_INVALID_ARGUMENT (for the major version perhaps DLBRIDGE_ERROR_VERSION).
  *
  * ERRORS. A function that can fail returns a DLBridgeStatus and takes a DLBridgeError* last, which
  * may be NULL and needs no initialisation. Where a comment says "any tensor error", the status is
@@ -37,14 +37,14 @@
  * with, followed by `options`. `struct_size` is read first, and no byte beyond it. It grows at the
  * end only.
  *   - smaller than the first version, or above 4096: DLBRIDGE_ERROR_INVALID_ARGUMENT
- *   - larger than this library knows, with a byte that is not zero in the unknown tail, an option bit
- *     above 7 that this library does not know, or a newer value of an enumeration:
- *     DLBRIDGE_ERROR_TOO_NEW
+ *   - larger than this library knows, with a byte that is not zero in the unknown tail of a struct
+ *     that the caller fills: DLBRIDGE_ERROR_TOO_NEW, as for an option bit above 7 that this library
+ *     does not know and for newer values of an enumeration
  *   - structs that the library fills are written up to the smaller of both sizes, and `struct_size`
  *     is then the number of bytes that were filled.
  * ZERO IS THE DEFAULT. A struct whose fields are all zero but `struct_size` means what a NULL pointer
- * means, or is rejected with "X is not set". Structs of fixed size have reserved fields, which must be
- * zero (DLBRIDGE_ERROR_TOO_NEW).
+ * means where NULL is allowed, else the default of its comment, or is rejected with "X is not set".
+ * Structs of fixed size have reserved fields, which must be zero (DLBRIDGE_ERROR_TOO_NEW).
  *
  * FLAGS AND OPTIONS. DLPack's flags are always `uint64_t tensor_flags`. Option bits are always
  * `uint32_t options` and lie in bits 8 to 30, so that a DLPack flag given as an option is rejected.
@@ -265,7 +265,8 @@ enum {
 };
 
 /** What went wrong; the caller's memory, nothing to free. 256 bytes for ever. It needs no
- * initialisation: a failing call writes all of it. After success its content means nothing.
+ * initialisation: a failing call writes every field and a NUL-terminated message, whose unused bytes
+ * mean nothing. After success no field means anything.
  * \since 0.3.0 */
 typedef struct DLBridgeError {
   DLBridgeStatus status; /**< The status that the call returned. */
@@ -955,18 +956,24 @@ typedef struct DLBridgeBuffer {
   uint64_t reserved;       /**< 0 */
 } DLBridgeBuffer;
 
+/** Static initialiser: nothing is set. \since 0.3.0 */
+#define DLBRIDGE_BUFFER_INIT {DLBRIDGE_BACKEND_NONE, 0, 0, 0, 0}
+
+/** The same as a value. \since 0.3.0 */
+static inline DLBridgeBuffer dlbridge_buffer_init(void) {
+  DLBridgeBuffer value = DLBRIDGE_BUFFER_INIT;
+  return value;
+}
+
 /** A buffer of an address, backend and context not set. \since 0.3.0 */
 static inline DLBridgeBuffer dlbridge_buffer_address(const void* address) {
-  DLBridgeBuffer buffer;
-  buffer.backend = DLBRIDGE_BACKEND_NONE;
+  DLBridgeBuffer buffer = DLBRIDGE_BUFFER_INIT;
   buffer.kind = DLBRIDGE_BUFFER_ADDRESS;
 #ifdef __cplusplus
   buffer.handle = reinterpret_cast<uintptr_t>(address);
 #else
   buffer.handle = (uintptr_t)address;
 #endif
-  buffer.context = 0;
-  buffer.reserved = 0;
   return buffer;
 }
 
@@ -1114,6 +1121,15 @@ typedef struct DLBridgeStream {
   uint64_t reserved;       /**< 0 */
 } DLBridgeStream;
 
+/** Static initialiser: nothing is set. \since 0.3.0 */
+#define DLBRIDGE_STREAM_INIT {DLBRIDGE_BACKEND_NONE, 0, DLBRIDGE_NO_DEVICE, 0, 0, 0}
+
+/** The same as a value. \since 0.3.0 */
+static inline DLBridgeStream dlbridge_stream_init(void) {
+  DLBridgeStream value = DLBRIDGE_STREAM_INIT;
+  return value;
+}
+
 /** `None` among the array API's integers. \since 0.3.0 */
 #define DLBRIDGE_ARRAY_API_STREAM_NONE INT64_MIN
 
@@ -1205,7 +1221,7 @@ static inline DLBridgeContextEntry dlbridge_context_entry_init(void) {
  * entry, and `release` will run once. Failure: nothing is kept and `release` is not called. Entries
  * that a library ENUMERATED are removed for what an application registers. Errors: EXISTS where another
  * registration has the same device and context, or the device with another native device and REPLACE is
- * not asked for; INVALID_ARGUMENT. No driver is called. \since 0.3.0 */
+ * not asked for; INVALID_ARGUMENT; TOO_NEW. No driver is called. \since 0.3.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_context_register(const DLBridgeContextEntry* entry, uint64_t* id,
                                                       DLBridgeError* error);
 
@@ -1288,10 +1304,9 @@ typedef struct DLBridgeCopySpec {
 } DLBridgeCopySpec;
 
 /** Static initialiser: to new memory of the host. \since 0.3.0 */
-#define DLBRIDGE_COPY_SPEC_INIT                                                                     \
-  {sizeof(DLBridgeCopySpec), 0, DLBRIDGE_NO_DEVICE,                                     \
-   {DLBRIDGE_BACKEND_NONE, 0, DLBRIDGE_NO_DEVICE, 0, 0, 0}, {DLBRIDGE_BACKEND_NONE, 0, 0, 0, 0}, \
-   0, 0, NULL, NULL, NULL, 0, {0, 0}, NULL}
+#define DLBRIDGE_COPY_SPEC_INIT                                                                    \
+  {sizeof(DLBridgeCopySpec), 0, DLBRIDGE_NO_DEVICE, DLBRIDGE_STREAM_INIT, DLBRIDGE_BUFFER_INIT, 0, \
+   0, NULL, NULL, NULL, 0, {0, 0}, NULL}
 
 /** The same as a value. \since 0.3.0 */
 static inline DLBridgeCopySpec dlbridge_copy_spec_init(void) {
@@ -1417,52 +1432,94 @@ typedef struct DLBridgeApi {
   const char* (*status_text)(DLBridgeStatus status);
   const char* (*rule_name)(DLBridgeRule rule);
   const char* (*rule_text)(DLBridgeRule rule);
-  DLBridgeStatus (*layout)(const DLTensor* tensor, uint64_t tensor_flags, DLBridgeLayout* out, DLBridgeError* error);
-  DLBridgeStatus (*dtype_format)(DLDataType dtype, char* buffer, size_t size, size_t* length, DLBridgeError* error);
-  DLBridgeStatus (*dtype_parse)(const char* text, size_t length, DLDataType* out, DLBridgeError* error);
-  DLBridgeStatus (*device_format)(DLDevice device, char* buffer, size_t size, size_t* length, DLBridgeError* error);
-  DLBridgeStatus (*device_parse)(const char* text, size_t length, DLDevice* out, DLBridgeError* error);
-  DLBridgeStatus (*tensor_format)(const DLTensor* tensor, uint64_t tensor_flags, char* buffer, size_t size, size_t* length, DLBridgeError* error);
+  DLBridgeStatus (*layout)(const DLTensor* tensor, uint64_t tensor_flags, DLBridgeLayout* out,
+                           DLBridgeError* error);
+  DLBridgeStatus (*dtype_format)(DLDataType dtype, char* buffer, size_t size, size_t* length,
+                                 DLBridgeError* error);
+  DLBridgeStatus (*dtype_parse)(const char* text, size_t length, DLDataType* out,
+                                DLBridgeError* error);
+  DLBridgeStatus (*device_format)(DLDevice device, char* buffer, size_t size, size_t* length,
+                                  DLBridgeError* error);
+  DLBridgeStatus (*device_parse)(const char* text, size_t length, DLDevice* out,
+                                 DLBridgeError* error);
+  DLBridgeStatus (*tensor_format)(const DLTensor* tensor, uint64_t tensor_flags, char* buffer,
+                                  size_t size, size_t* length, DLBridgeError* error);
   int32_t (*host_accessible)(int32_t device_type, DLBridgeAnswer* answer);
-  DLBridgeStatus (*import_tensor)(void* tensor, DLBridgeKind kind, const DLBridgeConvertOptions* options, DLManagedTensorVersioned** out, DLBridgeError* error);
-  DLBridgeStatus (*export_tensor)(void* tensor, DLBridgeKind kind, DLPackVersion target, const DLBridgeConvertOptions* options, void** out, DLBridgeKind* out_kind, DLBridgeError* error);
+  DLBridgeStatus (*import_tensor)(void* tensor, DLBridgeKind kind,
+                                  const DLBridgeConvertOptions* options,
+                                  DLManagedTensorVersioned** out, DLBridgeError* error);
+  DLBridgeStatus (*export_tensor)(void* tensor, DLBridgeKind kind, DLPackVersion target,
+                                  const DLBridgeConvertOptions* options, void** out,
+                                  DLBridgeKind* out_kind, DLBridgeError* error);
   DLBridgeStatus (*release)(void* tensor, DLBridgeKind kind);
   void (*release_legacy)(DLManagedTensor* tensor);
   void (*release_versioned)(DLManagedTensorVersioned* tensor);
-  DLBridgeStatus (*validate)(const DLTensor* tensor, uint64_t tensor_flags, const DLBridgePolicy* policy, DLBridgeError* error);
-  DLBridgeStatus (*validate_legacy)(const DLManagedTensor* tensor, const DLBridgePolicy* policy, DLBridgeError* error);
-  DLBridgeStatus (*validate_versioned)(const DLManagedTensorVersioned* tensor, const DLBridgePolicy* policy, DLBridgeError* error);
-  DLBridgeStatus (*diagnose)(const void* tensor, DLBridgeKind kind, uint64_t tensor_flags, const DLBridgePolicy* policy, DLBridgeFinding* findings, size_t capacity, size_t* count, DLBridgeError* error);
-  DLBridgeStatus (*upgrade)(DLManagedTensor* source, const DLBridgeConvertOptions* options, DLManagedTensorVersioned** out, DLBridgeError* error);
+  DLBridgeStatus (*validate)(const DLTensor* tensor, uint64_t tensor_flags,
+                             const DLBridgePolicy* policy, DLBridgeError* error);
+  DLBridgeStatus (*validate_legacy)(const DLManagedTensor* tensor, const DLBridgePolicy* policy,
+                                    DLBridgeError* error);
+  DLBridgeStatus (*validate_versioned)(const DLManagedTensorVersioned* tensor,
+                                       const DLBridgePolicy* policy, DLBridgeError* error);
+  DLBridgeStatus (*diagnose)(const void* tensor, DLBridgeKind kind, uint64_t tensor_flags,
+                             const DLBridgePolicy* policy, DLBridgeFinding* findings,
+                             size_t capacity, size_t* count, DLBridgeError* error);
+  DLBridgeStatus (*upgrade)(DLManagedTensor* source, const DLBridgeConvertOptions* options,
+                            DLManagedTensorVersioned** out, DLBridgeError* error);
   size_t (*upgrade_storage_size)(int32_t ndim);
-  DLBridgeStatus (*upgrade_into)(DLManagedTensor* source, const DLBridgeConvertOptions* options, const DLBridgeStorage* storage, DLManagedTensorVersioned** out, DLBridgeError* error);
-  DLBridgeStatus (*upgrade_many)(DLManagedTensor* const* sources, size_t count, const DLBridgeConvertOptions* options, DLManagedTensorVersioned** outs, size_t* failed, DLBridgeError* error);
-  DLBridgeStatus (*downgrade)(DLManagedTensorVersioned* source, const DLBridgeConvertOptions* options, DLManagedTensor** out, DLBridgeError* error);
-  DLBridgeStatus (*share)(const DLManagedTensorVersioned* tensor, DLManagedTensorVersioned** out, DLBridgeError* error);
-  DLBridgeStatus (*view)(const DLManagedTensorVersioned* tensor, const DLBridgeViewSpec* spec, DLManagedTensorVersioned** out, DLBridgeError* error);
-  DLBridgeStatus (*allocate)(const DLBridgeAllocateSpec* spec, DLManagedTensorVersioned** out, DLBridgeError* error);
-  DLBridgeStatus (*required_version)(const DLTensor* tensor, uint64_t tensor_flags, DLPackVersion* out, DLBridgeError* error);
-  DLBridgeStatus (*negotiate)(DLPackVersion producer, DLPackVersion consumer, DLBridgeKind* kind, DLPackVersion* version, DLBridgeError* error);
-  DLBridgeStatus (*exchange_api_find)(const DLPackExchangeAPIHeader* chain, DLPackVersion consumer, const DLPackExchangeAPI** out, DLBridgeError* error);
+  DLBridgeStatus (*upgrade_into)(DLManagedTensor* source, const DLBridgeConvertOptions* options,
+                                 const DLBridgeStorage* storage, DLManagedTensorVersioned** out,
+                                 DLBridgeError* error);
+  DLBridgeStatus (*upgrade_many)(DLManagedTensor* const* sources, size_t count,
+                                 const DLBridgeConvertOptions* options,
+                                 DLManagedTensorVersioned** outs, size_t* failed,
+                                 DLBridgeError* error);
+  DLBridgeStatus (*downgrade)(DLManagedTensorVersioned* source,
+                              const DLBridgeConvertOptions* options, DLManagedTensor** out,
+                              DLBridgeError* error);
+  DLBridgeStatus (*share)(const DLManagedTensorVersioned* tensor, DLManagedTensorVersioned** out,
+                          DLBridgeError* error);
+  DLBridgeStatus (*view)(const DLManagedTensorVersioned* tensor, const DLBridgeViewSpec* spec,
+                         DLManagedTensorVersioned** out, DLBridgeError* error);
+  DLBridgeStatus (*allocate)(const DLBridgeAllocateSpec* spec, DLManagedTensorVersioned** out,
+                             DLBridgeError* error);
+  DLBridgeStatus (*required_version)(const DLTensor* tensor, uint64_t tensor_flags,
+                                     DLPackVersion* out, DLBridgeError* error);
+  DLBridgeStatus (*negotiate)(DLPackVersion producer, DLPackVersion consumer, DLBridgeKind* kind,
+                              DLPackVersion* version, DLBridgeError* error);
+  DLBridgeStatus (*exchange_api_find)(const DLPackExchangeAPIHeader* chain, DLPackVersion consumer,
+                                      const DLPackExchangeAPI** out, DLBridgeError* error);
   DLBridgeKind (*identify)(const void* tensor);
   DLBridgeStatus (*module_pin)(const void* address, DLBridgeError* error);
-  DLBridgeStatus (*backend_info)(DLBridgeBackend backend, DLBridgeBackendInfo* out, DLBridgeError* error);
-  DLBridgeStatus (*pointer_info)(const DLBridgeBuffer* buffer, DLDevice device, DLBridgePointerInfo* out, DLBridgeError* error);
-  DLBridgeStatus (*wrap)(const DLBridgeWrapSpec* spec, DLManagedTensorVersioned** out, DLBridgeError* error);
-  DLBridgeStatus (*wrap_legacy)(const DLBridgeWrapSpec* spec, DLManagedTensor** out, DLBridgeError* error);
-  DLBridgeStatus (*stream_from_array_api)(DLDevice device, int64_t stream, DLBridgeStream* out, DLBridgeError* error);
-  DLBridgeStatus (*stream_handoff)(const DLBridgeStream* producer, const DLBridgeStream* consumer, uint32_t options, DLBridgeError* error);
+  DLBridgeStatus (*backend_info)(DLBridgeBackend backend, DLBridgeBackendInfo* out,
+                                 DLBridgeError* error);
+  DLBridgeStatus (*pointer_info)(const DLBridgeBuffer* buffer, DLDevice device,
+                                 DLBridgePointerInfo* out, DLBridgeError* error);
+  DLBridgeStatus (*wrap)(const DLBridgeWrapSpec* spec, DLManagedTensorVersioned** out,
+                         DLBridgeError* error);
+  DLBridgeStatus (*wrap_legacy)(const DLBridgeWrapSpec* spec, DLManagedTensor** out,
+                                DLBridgeError* error);
+  DLBridgeStatus (*stream_from_array_api)(DLDevice device, int64_t stream, DLBridgeStream* out,
+                                          DLBridgeError* error);
+  DLBridgeStatus (*stream_handoff)(const DLBridgeStream* producer, const DLBridgeStream* consumer,
+                                   uint32_t options, DLBridgeError* error);
   DLBridgeStatus (*stream_synchronize)(const DLBridgeStream* stream, DLBridgeError* error);
-  DLBridgeStatus (*context_register)(const DLBridgeContextEntry* entry, uint64_t* id, DLBridgeError* error);
-  DLBridgeStatus (*context_find)(DLDevice device, uint64_t context, DLBridgeContextEntry* out, DLBridgeError* error);
+  DLBridgeStatus (*context_register)(const DLBridgeContextEntry* entry, uint64_t* id,
+                                     DLBridgeError* error);
+  DLBridgeStatus (*context_find)(DLDevice device, uint64_t context, DLBridgeContextEntry* out,
+                                 DLBridgeError* error);
   DLBridgeStatus (*context_next)(uint64_t* cursor, DLBridgeContextEntry* out, DLBridgeError* error);
   DLBridgeStatus (*context_retain)(uint64_t id, DLBridgeError* error);
   DLBridgeStatus (*context_release)(uint64_t id, DLBridgeError* error);
   DLBridgeStatus (*context_unregister)(uint64_t id, DLBridgeError* error);
   const DLBridgeContextTable* (*context_table_v1)(void);
-  DLBridgeStatus (*copy)(const DLTensor* source, uint64_t tensor_flags, const DLBridgeCopySpec* spec, DLManagedTensorVersioned** out, DLBridgeError* error);
-  DLBridgeStatus (*ipc_export)(const DLManagedTensorVersioned* tensor, const DLBridgeIpcExportSpec* spec, DLBridgeIpcSizes* sizes, DLBridgeError* error);
-  DLBridgeStatus (*ipc_import)(const DLBridgeIpcImportSpec* spec, DLManagedTensorVersioned** out, DLBridgeError* error);
+  DLBridgeStatus (*copy)(const DLTensor* source, uint64_t tensor_flags,
+                         const DLBridgeCopySpec* spec, DLManagedTensorVersioned** out,
+                         DLBridgeError* error);
+  DLBridgeStatus (*ipc_export)(const DLManagedTensorVersioned* tensor,
+                               const DLBridgeIpcExportSpec* spec, DLBridgeIpcSizes* sizes,
+                               DLBridgeError* error);
+  DLBridgeStatus (*ipc_import)(const DLBridgeIpcImportSpec* spec, DLManagedTensorVersioned** out,
+                               DLBridgeError* error);
 } DLBridgeApi;
 
 /** Does the table have `function`, a member's name? \since 0.3.0 */

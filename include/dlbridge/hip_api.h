@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-/** Device `ordinal` as DLPack labels it. \since 0.2.0 */
+/** Device `ordinal` as DLPack labels it. \since 0.3.0 */
 static inline DLDevice dlbridge_device_hip(int ordinal) {
   DLDevice device;
   device.device_type = kDLROCM;
@@ -27,14 +27,14 @@ static inline DLDevice dlbridge_device_hip(int ordinal) {
   return device;
 }
 
-/** Device, pinned or managed memory of HIP. \since 0.2.0 */
+/** Device, pinned or managed memory of HIP. \since 0.3.0 */
 static inline DLBridgeBuffer dlbridge_buffer_hip(hipDeviceptr_t pointer) {
   DLBridgeBuffer buffer = dlbridge_buffer_address(pointer);
   buffer.backend = DLBRIDGE_BACKEND_HIP;
   return buffer;
 }
 
-/** The pointer of such a buffer; NULL for buffers that are none of HIP's. \since 0.2.0 */
+/** The pointer of such a buffer; NULL for buffers that are none of HIP's. \since 0.3.0 */
 static inline hipDeviceptr_t dlbridge_hip_pointer(const DLBridgeBuffer* buffer) {
   return buffer->backend == DLBRIDGE_BACKEND_HIP && buffer->kind == DLBRIDGE_BUFFER_ADDRESS
              ? (hipDeviceptr_t)(uintptr_t)buffer->handle
@@ -42,9 +42,9 @@ static inline hipDeviceptr_t dlbridge_hip_pointer(const DLBridgeBuffer* buffer) 
 }
 
 /** A stream of device `ordinal`; NULL is that device's default stream. hipStreamPerThread and
- * hipStreamLegacy are refused by what takes streams. \since 0.2.0 */
+ * hipStreamLegacy are refused by what takes streams. \since 0.3.0 */
 static inline DLBridgeStream dlbridge_stream_hip(hipStream_t stream, int ordinal) {
-  DLBridgeStream result;
+  DLBridgeStream result = DLBRIDGE_STREAM_INIT;
   result.backend = DLBRIDGE_BACKEND_HIP;
   result.kind = DLBRIDGE_STREAM_QUEUE;
   result.device = dlbridge_device_hip(ordinal);
@@ -53,7 +53,7 @@ static inline DLBridgeStream dlbridge_stream_hip(hipStream_t stream, int ordinal
   return result;
 }
 
-/** The hipStream_t of such a stream; NULL, the default stream, for all others. \since 0.2.0 */
+/** The hipStream_t of such a stream; NULL, the default stream, for all others. \since 0.3.0 */
 static inline hipStream_t dlbridge_hip_stream(const DLBridgeStream* stream) {
   return stream->backend == DLBRIDGE_BACKEND_HIP && stream->kind == DLBRIDGE_STREAM_QUEUE
              ? (hipStream_t)(uintptr_t)stream->handle
@@ -61,7 +61,7 @@ static inline hipStream_t dlbridge_hip_stream(const DLBridgeStream* stream) {
 }
 
 /** An entry for dlbridge_device_register: device `ordinal`, which stands for its own context in HIP,
- * with a default stream; NULL: none. \since 0.2.0 */
+ * with a default stream; NULL: none. \since 0.3.0 */
 static inline DLBridgeContextEntry dlbridge_context_entry_hip(int ordinal, hipStream_t stream) {
   DLBridgeContextEntry entry = DLBRIDGE_CONTEXT_ENTRY_INIT;
   entry.backend = DLBRIDGE_BACKEND_HIP;
@@ -72,7 +72,7 @@ static inline DLBridgeContextEntry dlbridge_context_entry_hip(int ordinal, hipSt
   return entry;
 }
 
-/** The ordinal of an entry; -1 for entries that are none of HIP's. \since 0.2.0 */
+/** The ordinal of an entry; -1 for entries that are none of HIP's. \since 0.3.0 */
 static inline int dlbridge_hip_device(const DLBridgeContextEntry* entry) {
   return entry->backend == DLBRIDGE_BACKEND_HIP ? (int)entry->native_device : -1;
 }

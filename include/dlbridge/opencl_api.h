@@ -15,9 +15,9 @@ extern "C" {
 #endif
 
 /** A buffer object, to be labelled kDLOpenCL. `context`, or NULL where it need not be said, is what
- * it is checked against. \since 0.2.0 */
+ * it is checked against. \since 0.3.0 */
 static inline DLBridgeBuffer dlbridge_buffer_cl_mem(cl_mem mem, cl_context context) {
-  DLBridgeBuffer buffer;
+  DLBridgeBuffer buffer = DLBRIDGE_BUFFER_INIT;
   buffer.backend = DLBRIDGE_BACKEND_OPENCL;
   buffer.kind = DLBRIDGE_BUFFER_CL_MEM;
   buffer.handle = (uint64_t)(uintptr_t)mem;
@@ -26,7 +26,7 @@ static inline DLBridgeBuffer dlbridge_buffer_cl_mem(cl_mem mem, cl_context conte
 }
 
 /** A USM pointer that an OpenCL driver has allocated (cl_intel_unified_shared_memory) in `context`,
- * or NULL where that is not known; to be labelled kDLOneAPI. \since 0.2.0 */
+ * or NULL where that is not known; to be labelled kDLOneAPI. \since 0.3.0 */
 static inline DLBridgeBuffer dlbridge_buffer_cl_usm(const void* pointer, cl_context context) {
   DLBridgeBuffer buffer = dlbridge_buffer_address(pointer);
   buffer.backend = DLBRIDGE_BACKEND_OPENCL;
@@ -34,9 +34,9 @@ static inline DLBridgeBuffer dlbridge_buffer_cl_usm(const void* pointer, cl_cont
   return buffer;
 }
 
-/** A queue of the device that has the label `device`. \since 0.2.0 */
+/** A queue of the device that has the label `device`. \since 0.3.0 */
 static inline DLBridgeStream dlbridge_stream_opencl(cl_command_queue queue, DLDevice device) {
-  DLBridgeStream stream;
+  DLBridgeStream stream = DLBRIDGE_STREAM_INIT;
   stream.backend = DLBRIDGE_BACKEND_OPENCL;
   stream.kind = DLBRIDGE_STREAM_QUEUE;
   stream.device = device;
@@ -47,7 +47,7 @@ static inline DLBridgeStream dlbridge_stream_opencl(cl_command_queue queue, DLDe
 
 /** An entry for the context table: `device` is the label (kDLOpenCL, or kDLOneAPI with the number that
  * SYCL gives the device), `queue` its default queue or NULL. All handles are borrowed; whoever wants
- * the table to hold references retains them and sets `release`. \since 0.2.0 */
+ * the table to hold references retains them and sets `release`. \since 0.3.0 */
 static inline DLBridgeContextEntry dlbridge_context_entry_opencl(DLDevice device,
                                                                  cl_platform_id platform,
                                                                  cl_device_id native_device,
@@ -64,27 +64,27 @@ static inline DLBridgeContextEntry dlbridge_context_entry_opencl(DLDevice device
   return entry;
 }
 
-/** The platform of an entry. \since 0.2.0 */
+/** The platform of an entry. \since 0.3.0 */
 static inline cl_platform_id dlbridge_opencl_platform(const DLBridgeContextEntry* entry) {
   return (cl_platform_id)(uintptr_t)entry->platform;
 }
 
-/** The device of an entry. \since 0.2.0 */
+/** The device of an entry. \since 0.3.0 */
 static inline cl_device_id dlbridge_opencl_device(const DLBridgeContextEntry* entry) {
   return (cl_device_id)(uintptr_t)entry->native_device;
 }
 
-/** The context of an entry. \since 0.2.0 */
+/** The context of an entry. \since 0.3.0 */
 static inline cl_context dlbridge_opencl_context(const DLBridgeContextEntry* entry) {
   return (cl_context)(uintptr_t)entry->context;
 }
 
-/** The default queue of an entry, or NULL. \since 0.2.0 */
+/** The default queue of an entry, or NULL. \since 0.3.0 */
 static inline cl_command_queue dlbridge_opencl_queue(const DLBridgeContextEntry* entry) {
   return (cl_command_queue)(uintptr_t)entry->queue;
 }
 
-/** The cl_mem of a tensor labelled kDLOpenCL. \since 0.2.0 */
+/** The cl_mem of a tensor labelled kDLOpenCL. \since 0.3.0 */
 static inline cl_mem dlbridge_opencl_mem(const DLTensor* tensor) { return (cl_mem)tensor->data; }
 
 #ifdef __cplusplus

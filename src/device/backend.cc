@@ -160,9 +160,8 @@ DLBridgeStatus dlbridge_backend_info(DLBridgeBackend backend, DLBridgeBackendInf
   DLBRIDGE_TRY(dlbridge::CheckOut(out, "out", error));
   const dlbridge::Backend* found = dlbridge::FindBackend(backend);
   if (found == nullptr) {
-    return dlbridge::RefuseValue(
-        error, backend > 0 ? DLBRIDGE_ERROR_TOO_NEW : DLBRIDGE_ERROR_INVALID_ARGUMENT, "backend",
-        "must be one of CPU (1) to OPENCL (5)", backend);
+    return dlbridge::RefuseEnum(error, "backend", "must be one of CPU (1) to OPENCL (5)", backend,
+                                DLBRIDGE_BACKEND_OPENCL);
   }
   const dlbridge::Slot* slot = nullptr;
   DLBRIDGE_TRY(dlbridge::Started(*found, &slot, error));

@@ -20,13 +20,14 @@ bool HasTarget(const DLBridgeCopySpec& spec) { return spec.target.handle != 0; }
 DLBridgeStatus CheckTargetBuffer(const DLBridgeCopySpec& spec, DLBridgeError* error) {
   const int32_t type = TypeOf(spec.device);
   if (spec.target.kind != DLBRIDGE_BUFFER_DEFAULT && spec.target.kind != ImpliedBufferKind(type)) {
-    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "spec.target.kind",
-                       "must be 0, or CL_MEM (2) for OpenCL, else ADDRESS (1)", spec.target.kind);
+    return RefuseEnum(error, "spec.target.kind",
+                      "must be 0, or CL_MEM (2) for OpenCL, else ADDRESS (1)", spec.target.kind,
+                      DLBRIDGE_BUFFER_HANDLE);
   }
-  DLBRIDGE_TRY(CheckReserved(spec.target.reserved, "spec.target.reserved", error));
+  DLBRIDGE_TRY(CheckReserved(spec.target.reserved, "spec.target", error));
   if (!IsBackendOf(spec.target.backend, type)) {
-    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "spec.target.backend",
-                       "must be NONE (0) or a backend of the device", spec.target.backend);
+    return RefuseEnum(error, "spec.target.backend", "must be NONE (0) or a backend of the device",
+                      spec.target.backend, DLBRIDGE_BACKEND_OPENCL);
   }
   return DLBRIDGE_OK;
 }
@@ -35,7 +36,7 @@ DLBridgeStatus CheckTargetMemory(const DLBridgeCopySpec& spec, DLBridgeError* er
   DLBRIDGE_TRY(CheckTargetBuffer(spec, error));
   if (spec.target_offset > spec.target_size) {
     return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "spec.target_offset",
-                       "must not be above target_size", static_cast<int64_t>(spec.target_offset));
+                       "must not be above target_size", spec.target_offset);
   }
   if (spec.allocator != nullptr) {
     return RefuseArgument(error, "spec.allocator", "must be NULL with a target");
@@ -44,7 +45,7 @@ DLBridgeStatus CheckTargetMemory(const DLBridgeCopySpec& spec, DLBridgeError* er
   if (TypeOf(spec.device) != kDLOpenCL &&
       AddOverflows(spec.target.handle, spec.target_size, &end)) {
     return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "spec.target_size",
-                       "leaves the address space", static_cast<int64_t>(spec.target_size));
+                       "leaves the address space", spec.target_size);
   }
   return DLBRIDGE_OK;
 }
@@ -54,6 +55,12 @@ bool NamesTarget(const DLBridgeCopySpec& spec) {
   const DLBridgeBuffer& target = spec.target;
   return target.kind != 0 || target.backend != 0 || target.context != 0 || target.reserved != 0 ||
          spec.target_size != 0 || spec.target_offset != 0 || spec.release != nullptr;
+}
+
+// A stream that was filled in part was meant as well.
+bool NamesStream(const DLBridgeStream& stream) {
+  return stream.kind != 0 || stream.backend != 0 || stream.handle != 0 || stream.context != 0 ||
+         Packed(stream.device) != 0;
 }
 
 DLBridgeStatus CheckNoTarget(const DLBridgeCopySpec& spec, DLBridgeError* error) {
@@ -179,7 +186,7 @@ DLBridgeStatus CheckCopySpec(const DLBridgeCopySpec& spec, DLBridgeError* error)
     return Refuse(error,
                   {DLBRIDGE_RULE_DEVICE_ID_NEGATIVE, kNoAxis, 0, Bits(spec.device.device_id)});
   }
-  if (spec.stream.kind != 0) {
+  if (NamesStream(spec.stream)) {
     DLBRIDGE_TRY(CheckStream(spec.stream, "spec.stream", error));
   }
   DLBRIDGE_TRY(CheckReserved(spec.stream.reserved, "spec.stream", error));

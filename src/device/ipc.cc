@@ -194,13 +194,11 @@ DLBridgeStatus CheckExportSpec(const DLBridgeIpcExportSpec* spec, DLBridgeError*
   DLBRIDGE_TRY(CheckOptionBits(spec->options, kKnownOptions, "spec.options", error));
   if (spec->buffer == nullptr && spec->buffer_size != 0) {
     return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "spec.buffer",
-                       "must not be NULL with a buffer_size that is not 0",
-                       static_cast<int64_t>(spec->buffer_size));
+                       "must not be NULL with a buffer_size that is not 0", spec->buffer_size);
   }
   if (spec->fds == nullptr && spec->fd_capacity != 0) {
     return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "spec.fds",
-                       "must not be NULL with an fd_capacity that is not 0",
-                       static_cast<int64_t>(spec->fd_capacity));
+                       "must not be NULL with an fd_capacity that is not 0", spec->fd_capacity);
   }
   return DLBRIDGE_OK;
 }
@@ -276,9 +274,7 @@ DLBridgeStatus CheckHeadOf(const Descriptor& peer, DLBridgeError* error) {
 DLBridgeStatus CheckPeer(const Descriptor& peer, size_t fd_count, Reach* reach,
                          DLBridgeError* error) {
   if (peer.fd_count != fd_count) {
-    return RefuseValue(error, DLBRIDGE_ERROR_DESCRIPTOR, "spec.fd_count",
-                       "must be the number that the descriptor needs",
-                       static_cast<int64_t>(fd_count));
+    return RefuseOther(error, DLBRIDGE_ERROR_DESCRIPTOR, "spec.fd_count", peer.fd_count, fd_count);
   }
   // The meaning of all the rest depends on the major version.
   if (peer.version.major != kMajor) {
@@ -408,8 +404,7 @@ DLBridgeStatus CheckImportSpec(const DLBridgeIpcImportSpec* spec, DLBridgeError*
   }
   if (spec->fds == nullptr && spec->fd_count != 0) {
     return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "spec.fds",
-                       "must not be NULL with an fd_count that is not 0",
-                       static_cast<int64_t>(spec->fd_count));
+                       "must not be NULL with an fd_count that is not 0", spec->fd_count);
   }
   return DLBRIDGE_OK;
 }
@@ -420,7 +415,7 @@ DLBridgeStatus Import(const DLBridgeIpcImportSpec& spec, Node** out, DLBridgeErr
   DLBRIDGE_TRY(ResolvePolicy(spec.policy, &storage, &rules, error));
   if (spec.buffer_size > kDescriptorMaxSize) {
     return RefuseValue(error, DLBRIDGE_ERROR_DESCRIPTOR, "spec.buffer_size", "must be at most 2048",
-                       static_cast<int64_t>(spec.buffer_size));
+                       spec.buffer_size);
   }
   // A copy: the peer may still write to memory that it shares with this process.
   uint8_t bytes[kDescriptorMaxSize];

@@ -152,9 +152,8 @@ DLBridgeStatus CheckFile(int fd, uint64_t size, DLBridgeError* error) {
   }
   // Of a larger file the pages that are counted below could all be past the described ones.
   if (file.st_size < 0 || static_cast<uint64_t>(file.st_size) != size) {
-    return RefuseValue(error, DLBRIDGE_ERROR_DESCRIPTOR, "the file descriptor",
-                       "must be of a memory file as large as the descriptor says, in bytes",
-                       file.st_size);
+    return RefuseOther(error, DLBRIDGE_ERROR_DESCRIPTOR, "the size of the memory file", size,
+                       static_cast<uint64_t>(file.st_size));
   }
   if (static_cast<Wide>(file.st_blocks) * 512 < static_cast<Wide>(size)) {
     return RefuseFile(error, "is of a memory file with holes");
@@ -197,8 +196,7 @@ DLBridgeStatus AcquireShareable(uint64_t bytes, uint64_t alignment, AllocationTa
   const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   if (alignment > page) {
     return RefuseValue(error, DLBRIDGE_ERROR_UNSUPPORTED, "spec.alignment",
-                       "must be at most the size of a page for SHAREABLE memory",
-                       static_cast<int64_t>(alignment));
+                       "must be at most the size of a page for SHAREABLE memory", alignment);
   }
   uint64_t size = 0;
   if (AddOverflows(bytes, page - 1, &size) || !CanEverFit(size)) {

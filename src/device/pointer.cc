@@ -80,17 +80,30 @@ DLBridgeStatus AskStarted(const DLBridgeBuffer& buffer, DLDevice label, DLBridge
   return DLBRIDGE_OK;
 }
 
+DLBridgeStatus RefuseUnasked(DLDevice label, DLBridgeError* error) {
+  return RefuseDevice(error, DLBRIDGE_ERROR_UNSUPPORTED, "device",
+                      "must be of a type whose driver this build can ask: CPU, CUDA, ROCm, oneAPI "
+                      "or OpenCL",
+                      label);
+}
+
+// Is there a driver for what `data` is on the device?
+DLBridgeStatus CheckAskable(DLDevice label, DLBridgeError* error) {
+  return ImpliedBufferKind(TypeOf(label)) == DLBRIDGE_BUFFER_HANDLE ? RefuseUnasked(label, error)
+                                                                    : DLBRIDGE_OK;
+}
+
 DLBridgeStatus CheckBuffer(const DLBridgeBuffer& buffer, DLDevice label, DLBridgeError* error) {
-  DLBRIDGE_TRY(CheckReserved(buffer.reserved, "buffer.reserved", error));
+  DLBRIDGE_TRY(CheckReserved(buffer.reserved, "buffer", error));
   if (buffer.kind != DLBRIDGE_BUFFER_ADDRESS && buffer.kind != DLBRIDGE_BUFFER_CL_MEM) {
-    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "buffer.kind",
-                       "must be ADDRESS (1) or CL_MEM (2): no driver can be asked about other "
-                       "handles",
-                       buffer.kind);
+    return RefuseEnum(error, "buffer.kind",
+                      "must be ADDRESS (1) or CL_MEM (2): no driver can be asked about other "
+                      "handles",
+                      buffer.kind, DLBRIDGE_BUFFER_HANDLE);
   }
   if (buffer.backend != DLBRIDGE_BACKEND_NONE && FindBackend(buffer.backend) == nullptr) {
-    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "buffer.backend",
-                       "must be NONE (0) or one of CPU (1) to OPENCL (5)", buffer.backend);
+    return RefuseEnum(error, "buffer.backend", "must be NONE (0) or one of CPU (1) to OPENCL (5)",
+                      buffer.backend, DLBRIDGE_BACKEND_OPENCL);
   }
   if (buffer.kind == DLBRIDGE_BUFFER_CL_MEM && buffer.handle == 0) {
     return RefuseArgument(error, "buffer.handle", "must not be NULL for a CL_MEM");
@@ -98,9 +111,9 @@ DLBridgeStatus CheckBuffer(const DLBridgeBuffer& buffer, DLDevice label, DLBridg
   const bool opencl = buffer.backend == DLBRIDGE_BACKEND_OPENCL ||
                       (buffer.backend == DLBRIDGE_BACKEND_NONE && TypeOf(label) == kDLOpenCL);
   if (buffer.kind == DLBRIDGE_BUFFER_CL_MEM && !opencl) {
-    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "buffer.backend",
-                       "must be OPENCL (5) for a CL_MEM, or NONE with an OpenCL device",
-                       buffer.backend);
+    return RefuseEnum(error, "buffer.backend",
+                      "must be OPENCL (5) for a CL_MEM, or NONE with an OpenCL device",
+                      buffer.backend, DLBRIDGE_BACKEND_OPENCL);
   }
   return DLBRIDGE_OK;
 }
@@ -139,10 +152,7 @@ DLBridgeStatus AskPointer(const DLBridgeBuffer& buffer, DLDevice label, DLBridge
   }
   const BackendList list = BackendsOf(TypeOf(label));
   if (list.count == 0) {
-    return RefuseDevice(error, DLBRIDGE_ERROR_UNSUPPORTED, "device",
-                        "must be of a type whose driver this build can ask: CPU, CUDA, ROCm, "
-                        "oneAPI or OpenCL",
-                        label);
+    return RefuseUnasked(label, error);
   }
   return AskList(list, buffer, label, out, error);
 }
@@ -191,6 +201,7 @@ DLBridgeStatus dlbridge_pointer_info(const DLBridgeBuffer* buffer, DLDevice devi
   const DLDevice label = dlbridge::DeviceOrCpu(device);
   DLBridgeBuffer asked = *buffer;
   if (asked.kind == DLBRIDGE_BUFFER_DEFAULT) {
+    DLBRIDGE_TRY(dlbridge::CheckAskable(label, error));
     asked.kind = dlbridge::ImpliedBufferKind(dlbridge::TypeOf(label));
   }
   DLBRIDGE_TRY(dlbridge::AskPointer(asked, label, &info, error));

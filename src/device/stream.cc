@@ -79,10 +79,10 @@ DLBridgeStatus CheckQueue(const DLBridgeStream& stream, const char* argument,
                           DLBridgeError* error) {
   const Backend* backend = FindBackend(stream.backend);
   if (backend == nullptr || backend->synchronize == nullptr) {
-    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, argument,
-                       "must have the backend of its queue: CUDA (2), HIP (3), LEVEL_ZERO (4) or "
-                       "OPENCL (5)",
-                       stream.backend);
+    return RefuseEnum(error, argument,
+                      "must have the backend of its queue: CUDA (2), HIP (3), LEVEL_ZERO (4) or "
+                      "OPENCL (5)",
+                      stream.backend, DLBRIDGE_BACKEND_OPENCL);
   }
   const bool list = stream.kind == DLBRIDGE_STREAM_IMMEDIATE_LIST;
   if (list && stream.backend != DLBRIDGE_BACKEND_LEVEL_ZERO) {

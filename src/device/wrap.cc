@@ -28,16 +28,16 @@ DLBridgeStatus CheckNative(const DLBridgeWrapSpec& spec, DLBridgeError* error) {
   }
   const int32_t implied = ImpliedBufferKind(type);
   if (spec.buffer.kind != DLBRIDGE_BUFFER_DEFAULT && spec.buffer.kind != implied) {
-    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "spec.buffer.kind",
-                       "must be 0, or CL_MEM (2) for OpenCL, HANDLE (3) for Vulkan, Metal, WebGPU "
-                       "and VPI, else ADDRESS (1); SVM and USM become a cl_mem by "
-                       "CL_MEM_USE_HOST_PTR",
-                       spec.buffer.kind);
+    return RefuseEnum(error, "spec.buffer.kind",
+                      "must be 0, or CL_MEM (2) for OpenCL, HANDLE (3) for Vulkan, Metal, WebGPU "
+                      "and VPI, else ADDRESS (1); SVM and USM become a cl_mem by "
+                      "CL_MEM_USE_HOST_PTR",
+                      spec.buffer.kind, DLBRIDGE_BUFFER_HANDLE);
   }
-  DLBRIDGE_TRY(CheckReserved(spec.buffer.reserved, "spec.buffer.reserved", error));
+  DLBRIDGE_TRY(CheckReserved(spec.buffer.reserved, "spec.buffer", error));
   if (!IsBackendOf(spec.buffer.backend, type)) {
-    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "spec.buffer.backend",
-                       "must be NONE (0) or a backend of the device", spec.buffer.backend);
+    return RefuseEnum(error, "spec.buffer.backend", "must be NONE (0) or a backend of the device",
+                      spec.buffer.backend, DLBRIDGE_BACKEND_OPENCL);
   }
   if (Has(spec, DLBRIDGE_WRAP_RETAIN) && implied != DLBRIDGE_BUFFER_CL_MEM) {
     return RefuseDevice(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "spec.options",
@@ -51,8 +51,7 @@ DLBridgeStatus CheckWrapOptions(const DLBridgeWrapSpec& spec, DLBridgeError* err
   DLBRIDGE_TRY(CheckResultVersion(spec.version, "spec.version", error));
   if (spec.buffer_size != 0 && !Has(spec, DLBRIDGE_WRAP_LIMIT_BUFFER)) {
     return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "spec.buffer_size",
-                       "must be 0 without DLBRIDGE_WRAP_LIMIT_BUFFER",
-                       static_cast<int64_t>(spec.buffer_size));
+                       "must be 0 without DLBRIDGE_WRAP_LIMIT_BUFFER", spec.buffer_size);
   }
   if (Has(spec, DLBRIDGE_WRAP_SKIP_VALIDATION) &&
       (spec.policy != nullptr || Has(spec, DLBRIDGE_WRAP_LIMIT_BUFFER))) {
@@ -128,8 +127,9 @@ DLBridgeStatus KeepContext(const DLBridgeWrapSpec& spec, uint64_t* entry, DLBrid
   DLBridgeContextEntry found;
   DLBRIDGE_TRY(FindContext(spec.device, spec.buffer.context, &found, error));
   if (spec.buffer.backend != DLBRIDGE_BACKEND_NONE && spec.buffer.backend != found.backend) {
-    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "spec.buffer.backend",
-                       "must be that of the context's entry in the table", spec.buffer.backend);
+    return RefuseEnum(error, "spec.buffer.backend",
+                      "must be that of the context's entry in the table", spec.buffer.backend,
+                      DLBRIDGE_BACKEND_OPENCL);
   }
   if (SharedTable().retain(found.id) != DLBRIDGE_OK) {
     return RefuseStatus(error, DLBRIDGE_ERROR_NOT_FOUND, "spec.buffer.context",

@@ -288,7 +288,9 @@ def rejections(c):
         c.add(
             f"{function}/writable-told",
             {"t": tensor()},
-            call(function, "t", "v", made(tensor(), flags=0), **options("VOUCH_WRITABLE", **writable)),
+            call(
+                function, "t", "v", made(tensor(), flags=0), **options("VOUCH_WRITABLE", **writable)
+            ),
         )
         c.add(
             f"{function}/writable-vouched",
@@ -329,7 +331,7 @@ def batches(c):
                 bad_argument(failed=first_seen[0]),
                 **{"in": list(order), "out": [f"o{i}" for i in range(len(order))]},
             ),
-            step("check", released(**{n: 0 for n in subjects})),
+            step("check", released(**dict.fromkeys(subjects, 0))),
         )
     plain = versioned()
     c.add(
@@ -375,7 +377,6 @@ def batches(c):
 
 
 def downgrades(c):
-    plain = versioned()
     for name, fields in {
         "compact": {},
         "permuted": {"strides": (1, 2)},
@@ -936,7 +937,13 @@ def imports_of_downgraded(c):
             c.add(
                 f"round-trip/remembers-{name}-{'shared' if shared else 'alone'}",
                 {"t": legacy},
-                call("upgrade", "t", "v", made(legacy, flags=flags), **options(tensor_flags=str(known))),
+                call(
+                    "upgrade",
+                    "t",
+                    "v",
+                    made(legacy, flags=flags),
+                    **options(tensor_flags=str(known)),
+                ),
                 *hold,
                 call("downgrade", "v", "l", made_legacy(legacy), **drop),
                 call("upgrade", "l", "w", made(legacy, flags=flags), **options("VOUCH_WRITABLE")),
@@ -990,7 +997,7 @@ def unknown_kinds(c):
                 {"t": source},
                 call(function, "t", "v", rejected(rule, axis), kind="UNKNOWN", **more),
                 step("release", released(t=1), **{"in": "t"}),
-                about="its first word cannot be a version, so it is legacy and its rule is reported",
+                about="the first word cannot be a version: legacy, and its rule is reported",
             )
     for name, source in BROKEN_VERSIONED.items():
         for function, more in (("import", {}), ("export", {"target": [1, 3]})):
@@ -1470,10 +1477,15 @@ def views(c):
     view("dtype-lanes", base, {"shape": ["24"], "dtype": [2, 16, 2]}, seen(halves, [24], [1]))
     view("dtype-wider", base, {"shape": ["2"], "dtype": [2, 64, 1]}, bad_argument())
     view("dtype-narrower", base, {"shape": ["2"], "dtype": [0, 8, 1]}, bad_argument())
-    view("dtype-no-lanes", base, {"shape": ["2"], "dtype": [0, 32, 0]}, rejected("DTYPE_LANES_ZERO"))
+    view(
+        "dtype-no-lanes", base, {"shape": ["2"], "dtype": [0, 32, 0]}, rejected("DTYPE_LANES_ZERO")
+    )
     view("shape-null", base, {"shape": None, "ndim": 2}, rejected("SHAPE_NULL"))
     view(
-        "extent-overflow", base, {"shape": ["3"], "strides": [str(MAX)]}, rejected("OFFSET_OVERFLOW")
+        "extent-overflow",
+        base,
+        {"shape": ["3"], "strides": [str(MAX)]},
+        rejected("OFFSET_OVERFLOW"),
     )
     empty = versioned(shape=(0, 3))
     view("of-empty", empty, {"shape": ["3", "0"]}, seen(empty, [3, 0], [1, 1]))
@@ -1762,7 +1774,9 @@ def allocations(c):
     for alignment in (3, 65537, 2**64 - 1):
         allocate(f"alignment-{alignment}", spec(alignment=str(alignment)), bad_argument())
     allocate("packed", spec(dtype=[0, 4, 1]), like(spec(dtype=[0, 4, 1])))
-    allocate("padded", spec(dtype=[0, 4, 1], tensor_flags="4"), like(spec(dtype=[0, 4, 1]), flags=4))
+    allocate(
+        "padded", spec(dtype=[0, 4, 1], tensor_flags="4"), like(spec(dtype=[0, 4, 1]), flags=4)
+    )
     allocate(
         "padded-too-new",
         spec(dtype=[0, 4, 1], tensor_flags="4", version=[1, 0]),

@@ -301,7 +301,9 @@ def names(c):
         c.add(
             f"host-accessible/{kind}",
             {},
-            step("host_accessible", ok(returns=int(answer == "YES"), answer=answer), device_type=kind),
+            step(
+                "host_accessible", ok(returns=int(answer == "YES"), answer=answer), device_type=kind
+            ),
         )
 
 
@@ -445,9 +447,7 @@ def kinds(c):
     identify("versioned/flags", versioned(flags=7, data=mapped))
     identify("versioned/major-2", versioned(version=[2, 0], data=mapped))
     # A data pointer that reads as a version: what is known of both kinds still tells them apart.
-    identify(
-        "sure/data-as-version", tensor(data=(3 << 32) | 2, shape=None, strides=None), "LEGACY"
-    )
+    identify("sure/data-as-version", tensor(data=(3 << 32) | 2, shape=None, strides=None), "LEGACY")
     identify(
         "neither/legacy-with-a-version", tensor(data=(3 << 32) | 2, dtype=[2, 0, 1]), "UNKNOWN"
     )

@@ -126,14 +126,16 @@ def rejections_of_wrap(case):
     case("device-unknown", wrap_spec(device=[99, 0]), rejected("DEVICE_UNKNOWN"))
     case("dtype-unknown", wrap_spec(dtype=[99, 8, 1]), rejected("DTYPE_UNKNOWN"))
     case("flags-unknown", wrap_spec(tensor_flags=8), rejected("FLAGS_UNKNOWN"))
-    case("padded-too-new", wrap_spec(dtype=[17, 4, 1], version=[1, 0]), rejected("REQUIRED_VERSION"))
+    case(
+        "padded-too-new", wrap_spec(dtype=[17, 4, 1], version=[1, 0]), rejected("REQUIRED_VERSION")
+    )
     case("policy", wrap_spec(strides=(1, 2), policy={"contiguity": "C"}), rejected("CONTIGUITY"))
     case("policy-dtype", wrap_spec(policy={"dtypes": [[2, 64, 1]]}), rejected("DTYPE_REJECTED"))
     case("policy-and-vouched", wrap_spec(policy={}, options=["SKIP_VALIDATION"]), bad_argument())
     case("size-and-vouched", wrap_spec(buffer_size=24, options=["SKIP_VALIDATION"]), bad_argument())
     case("kind-of-another", wrap_spec(buffer={"kind": "CL_MEM"}), bad_argument())
     case("address-of-opencl", wrap_spec(device=[4, 0]), bad_argument())
-    case("kind-unknown", wrap_spec(buffer={"kind": 9}), bad_argument())
+    case("kind-unknown", wrap_spec(buffer={"kind": 9}), error("ERROR_TOO_NEW"))
     case("backend-of-another", wrap_spec(device=[2, 0], buffer={"backend": "HIP"}), bad_argument())
     case("retain-of-address", wrap_spec(options=["RETAIN"]), bad_argument())
     case("options-unknown", wrap_spec(options=1 << 12), error("ERROR_TOO_NEW"))
@@ -290,7 +292,9 @@ def copies(c):
 def rejections_of_copy(case):
     case("broken", real(shape=(2, -3)), {}, rejected("EXTENT_NEGATIVE", 1))
     case("null", borrowed(data=0), {}, rejected("DATA_NULL"))
-    case("policy", real(strides=["1", "2"]), {"policy": {"contiguity": "C"}}, rejected("CONTIGUITY"))
+    case(
+        "policy", real(strides=["1", "2"]), {"policy": {"contiguity": "C"}}, rejected("CONTIGUITY")
+    )
     case("version-2.0", real(), {"version": [2, 0]}, bad_argument())
     case("options-unknown", real(), {"options": 1 << 10}, error("ERROR_TOO_NEW"))
     case("flag-as-option", real(), {"options": 1}, bad_argument())
@@ -370,8 +374,10 @@ def places(c):
     case("host", ok(info=host))
     case("host-asked-of-the-cpu", ok(info=host), backend="CPU")
     case("cl-mem-of-the-cpu", bad_argument(), kind="CL_MEM", backend="CPU")
-    case("kind-unknown", bad_argument(), kind=9)
-    case("backend-unknown", bad_argument(), backend=9)
+    case("kind-unknown", error("ERROR_TOO_NEW"), kind=9)
+    case("kind-negative", bad_argument(), kind=-1)
+    case("backend-unknown", error("ERROR_TOO_NEW"), backend=9)
+    case("backend-negative", bad_argument(), backend=-1)
     case("webgpu", error("ERROR_UNSUPPORTED"), device=(15, 0))
     case("device-unknown", error("ERROR_UNSUPPORTED"), device=(99, 0))
 
@@ -397,8 +403,13 @@ def backends(c):
             backend="CPU",
         ),
     )
-    for backend in ("NONE", 6, -1, 2**31 - 1):
-        c.add(f"backend_info/{backend}", {}, step("backend_info", bad_argument(), backend=backend))
+    for backend, expect in (
+        ("NONE", bad_argument()),
+        (-1, bad_argument()),
+        (6, error("ERROR_TOO_NEW")),
+        (2**31 - 1, error("ERROR_TOO_NEW")),
+    ):
+        c.add(f"backend_info/{backend}", {}, step("backend_info", expect, backend=backend))
 
 
 # ----------------------------------------------------------------------------------------- streams
@@ -588,7 +599,7 @@ def rejections_of_tables(c):
     case("backend-unknown", entry(1, backend=9))
     case("backend-of-another", entry(1, backend="CUDA"))
     case("context-null", entry(0))
-    case("properties-unknown", entry(1, properties=16))
+    case("properties-unknown", entry(1, properties=16), error("ERROR_TOO_NEW"))
     case("queue-kind-unknown", entry(1, queue_kind=9))
     case("queue-kind-without-queue", entry(1, queue="0"))
     case("id-negative", entry(1, (14, -1)))

@@ -70,7 +70,12 @@ def nulls(c):
         c.add(
             f"release/kind-{kind}",
             {"t": tensor()},
-            step("release", {"status": "ERROR_INVALID_ARGUMENT", "deleters": {"t": 0}}, **{"in": "t"}, kind=kind),
+            step(
+                "release",
+                {"status": "ERROR_INVALID_ARGUMENT", "deleters": {"t": 0}},
+                **{"in": "t"},
+                kind=kind,
+            ),
             abi=True,
         )
     for call in ("import", "export"):
@@ -78,7 +83,15 @@ def nulls(c):
         c.add(
             f"null/{call}/kind-unknown",
             {"t": tensor()},
-            step(call, bad_argument(), **{"in": "t"}, out="o", kind="UNKNOWN", null=["tensor"], **target),
+            step(
+                call,
+                bad_argument(),
+                **{"in": "t"},
+                out="o",
+                kind="UNKNOWN",
+                null=["tensor"],
+                **target,
+            ),
             abi=True,
         )
     c.add(
@@ -126,7 +139,9 @@ def sizes(c):
             call(bad_argument(), size="smaller"),
             abi=True,
         )
-        c.add(f"struct/{name}/zero", subjects, imported, call(bad_argument(), size="zero"), abi=True)
+        c.add(
+            f"struct/{name}/zero", subjects, imported, call(bad_argument(), size="zero"), abi=True
+        )
         c.add(f"struct/{name}/larger", subjects, imported, call(ok(), size="larger"), abi=True)
         if name != "layout":
             c.add(

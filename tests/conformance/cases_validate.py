@@ -44,7 +44,9 @@ def ndim_and_shape(c):
     each_kind(c, "dim-negative-last", "EXTENT_NEGATIVE", shape=(2, -3), strides=(3, 1))
     each_kind(c, "dim-minimum", "EXTENT_NEGATIVE", shape=(2, -MAX - 1), strides=(3, 1))
     c.validate(
-        "validate/dim-negative-beside-0", tensor(shape=(0, -1), strides=(1, 1)), want="EXTENT_NEGATIVE"
+        "validate/dim-negative-beside-0",
+        tensor(shape=(0, -1), strides=(1, 1)),
+        want="EXTENT_NEGATIVE",
     )
     c.validate(
         "validate/dim-negative-null-strides",
@@ -124,7 +126,11 @@ def strides(c):
         strides=(3, -1),
     )
     each_kind(
-        c, "zero-stride-rejected", "ZERO_STRIDE", {"options": ["REJECT_ZERO_STRIDES"]}, strides=(0, 1)
+        c,
+        "zero-stride-rejected",
+        "ZERO_STRIDE",
+        {"options": ["REJECT_ZERO_STRIDES"]},
+        strides=(0, 1),
     )
     both = {"options": ["REJECT_NEGATIVE_STRIDES", "REJECT_ZERO_STRIDES"]}
     for name, subject in {
@@ -267,7 +273,9 @@ def writable(c):
         c.validate(
             f"validate/writable/{kind}-broadcast", make(strides=(0, 1)), vouch, "SELF_OVERLAP"
         )
-    c.validate("validate/writable/borrowed-read-only-vouched", borrowed(flags=1), vouch, "NOT_WRITABLE")
+    c.validate(
+        "validate/writable/borrowed-read-only-vouched", borrowed(flags=1), vouch, "NOT_WRITABLE"
+    )
     overlaps = {
         "broadcast": ((2, 3), (0, 1), "SELF_OVERLAP"),
         "rows-meet": ((2, 3), (2, 1), "SELF_OVERLAP"),

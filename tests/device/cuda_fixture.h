@@ -19,7 +19,7 @@ namespace dlbridge_test {
 inline void UseFakeCuda() { setenv("DLBRIDGE_LIBCUDA", FAKE_CUDA_FILE, 1); }
 
 struct Error : DLBridgeError {
-  Error() { }
+  Error() {}
   bool Says(const char* text) const { return std::strstr(message, text) != nullptr; }
 };
 

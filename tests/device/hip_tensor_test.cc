@@ -7,7 +7,9 @@
 namespace dlbridge_test {
 namespace {
 
-void Count(void* context, const DLBridgeBuffer* /*buffer*/, const DLBridgeStream* /*stream*/) { ++*static_cast<int*>(context); }
+void Count(void* context, const DLBridgeBuffer* /*buffer*/, const DLBridgeStream* /*stream*/) {
+  ++*static_cast<int*>(context);
+}
 
 // 100 bytes from byte 28 of a buffer on device 1.
 DLManagedTensorVersioned* Wrap(void* memory, int* released, DLBridgeError* error) {

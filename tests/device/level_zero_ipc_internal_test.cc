@@ -198,7 +198,7 @@ LEVEL_ZERO_TEST(LevelZeroIpc, KeepsEntry) {
   entry.release = [](void* user, const DLBridgeContextEntry* /*entry*/) {
     ++*static_cast<int*>(user);
   };
-  entry.user = &released;
+  entry.release_context = &released;
   uint64_t id = 0;
   ASSERT_EQ(dlbridge_context_register(&entry, &id, nullptr), DLBRIDGE_OK);
   const IpcMapping mapping = MustImport(handle, OneApi(0));

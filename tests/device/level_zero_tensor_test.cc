@@ -158,7 +158,7 @@ TEST(LevelZeroTensor, WhatIsNotImported) {
     CheckAltered(letter, MappingsOf(device));
     IpcLetter bare = letter;
     bare.fd_count = 0;
-    ExpectNoImport(bare, DLBRIDGE_ERROR_DESCRIPTOR, "file descriptors", MappingsOf(device));
+    ExpectNoImport(bare, DLBRIDGE_ERROR_DESCRIPTOR, "fd_count", MappingsOf(device));
   });
 }
 

@@ -120,7 +120,7 @@ TEST_F(OpenClStart, NoPlatformIsUnusable) {
     EXPECT_STREQ(info.reason,
                  "clGetPlatformIDs failed with -1001 (CL_PLATFORM_NOT_FOUND_KHR): no OpenCL driver "
                  "is installed (/etc/OpenCL/vendors names none that loads)");
-    const DLBridgeBuffer buffer = {DLBRIDGE_BACKEND_OPENCL, DLBRIDGE_BUFFER_ADDRESS, 64, 0};
+    const DLBridgeBuffer buffer = {DLBRIDGE_BACKEND_OPENCL, DLBRIDGE_BUFFER_ADDRESS, 64, 0, 0};
     DLBridgePointerInfo pointer = DLBRIDGE_POINTER_INFO_INIT;
     Error error;
     EXPECT_EQ(dlbridge_pointer_info(&buffer, {kDLOneAPI, 0}, &pointer, &error),
@@ -180,9 +180,9 @@ TEST_F(OpenClStart, AForkedChildOfAProcessThatStartedItIsRefused) {
       EXPECT_EQ(dlbridge_backend_info(DLBRIDGE_BACKEND_OPENCL, &info, nullptr),
                 DLBRIDGE_ERROR_FORKED);
       const DLBridgeStream stream = {
-          DLBRIDGE_BACKEND_OPENCL, DLBRIDGE_STREAM_QUEUE, {kDLOpenCL, 0}, 64, 0};
+          DLBRIDGE_BACKEND_OPENCL, DLBRIDGE_STREAM_QUEUE, {kDLOpenCL, 0}, 64, 0, 0};
       EXPECT_EQ(dlbridge_stream_synchronize(&stream, nullptr), DLBRIDGE_ERROR_FORKED);
-      const DLBridgeBuffer buffer = {DLBRIDGE_BACKEND_OPENCL, DLBRIDGE_BUFFER_CL_MEM, 64, 0};
+      const DLBridgeBuffer buffer = {DLBRIDGE_BACKEND_OPENCL, DLBRIDGE_BUFFER_CL_MEM, 64, 0, 0};
       DLBridgePointerInfo pointer = DLBRIDGE_POINTER_INFO_INIT;
       EXPECT_EQ(dlbridge_pointer_info(&buffer, {kDLOpenCL, 0}, &pointer, nullptr),
                 DLBRIDGE_ERROR_FORKED);

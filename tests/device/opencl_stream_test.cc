@@ -186,7 +186,7 @@ TEST_F(OpenClStream, TheSameQueueNeedsNoCall) {
 TEST_F(OpenClStream, TheHostWaits) {
   cl_command_queue queue = MakeQueue(context_);
   const DLBridgeStream from = Stream(queue);
-  const DLBridgeStream host = {DLBRIDGE_BACKEND_NONE, DLBRIDGE_STREAM_HOST, {kDLCPU, 0}, 0, 0};
+  const DLBridgeStream host = {DLBRIDGE_BACKEND_NONE, DLBRIDGE_STREAM_HOST, {kDLCPU, 0}, 0, 0, 0};
   Error error;
   EXPECT_EQ(dlbridge_stream_synchronize(&from, &error), DLBRIDGE_OK) << error.message;
   EXPECT_EQ(Calls(), "clFinish");

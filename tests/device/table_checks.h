@@ -62,7 +62,10 @@ inline void CheckEnumeration(DLBridgeBackend backend, int32_t type, int32_t coun
 inline void CountEnd(void* user, const DLBridgeContextEntry* /*entry*/) {
   ++*static_cast<int*>(user);
 }
-inline void CountBufferEnd(void* user, const DLBridgeBuffer* /*buffer*/, const DLBridgeStream* /*stream*/) { ++*static_cast<int*>(user); }
+inline void CountBufferEnd(void* user, const DLBridgeBuffer* /*buffer*/,
+                           const DLBridgeStream* /*stream*/) {
+  ++*static_cast<int*>(user);
+}
 
 // Sixteen floats at `memory`, whose context is said.
 inline DLBridgeStatus WrapWithContext(DLDevice device, const DLBridgeBuffer& memory, int* released,

@@ -253,7 +253,8 @@ class CopyRun {
     tensor.device = device;
     self.to_.Free(BufferOf(tensor));
   }
-  static void CountRelease(void* context, const DLBridgeBuffer* /*buffer*/, const DLBridgeStream* /*stream*/) {
+  static void CountRelease(void* context, const DLBridgeBuffer* /*buffer*/,
+                           const DLBridgeStream* /*stream*/) {
     ++static_cast<CopyRun*>(context)->released_;
   }
 

@@ -224,7 +224,8 @@ inline void Adopt(AnyTensor* tensor, Input* input) {
   const DLBridgeConvertOptions options = TakeOptions(input);
   const DLManagedTensorVersioned before = *tensor->versioned();
   DLManagedTensorVersioned* out = nullptr;
-  if (dlbridge_import(tensor->versioned(), DLBRIDGE_KIND_VERSIONED, &options, &out, nullptr) != DLBRIDGE_OK) {
+  if (dlbridge_import(tensor->versioned(), DLBRIDGE_KIND_VERSIONED, &options, &out, nullptr) !=
+      DLBRIDGE_OK) {
     Demand(std::memcmp(&before, tensor->versioned(), sizeof before) == 0, "refused, untouched");
     out = tensor->versioned();
   }
@@ -240,7 +241,9 @@ inline void CompareKinds(AnyTensor* tensor) {
   std::memcpy(&type, &tensor->legacy()->dl_tensor.device, sizeof type);
   if (type > 0 && dlbridge_validate_legacy(tensor->legacy(), nullptr, nullptr) == DLBRIDGE_OK) {
     Demand(legacy != DLBRIDGE_KIND_VERSIONED, "legacy is not versioned");
-    Demand(versioned != DLBRIDGE_KIND_LEGACY, "versioned is not legacy");
+    const DLPackVersion version = tensor->versioned()->version;
+    const bool plausible = version.major != 0 && version.major <= 255 && version.minor <= 255;
+    Demand(!plausible || versioned != DLBRIDGE_KIND_LEGACY, "versioned is not legacy");
   }
 }
 

@@ -14,7 +14,9 @@ MEMORY_HOST, MEMORY_DEVICE, MEMORY_PINNED, MEMORY_MANAGED = 1, 2, 3, 4
 STREAM_QUEUE = 3
 STREAM_NONE = -(2**63)
 RULE_DEVICE_LABEL, RULE_ALLOCATION_BOUNDS = 43, 44
-ALLOW_STAGING = 1
+KIND_LEGACY = 1
+ALLOW_STAGING = 1 << 8
+ALLOW_CAPTURE = 1 << 9
 IS_COPIED = 2
 LEVEL_DEVICE = 3
 STATE_READY = 1
@@ -64,22 +66,23 @@ class Legacy(ctypes.Structure):
 
 class Error(ctypes.Structure):
     _fields_ = [
-        ("struct_size", ctypes.c_uint32),
         ("status", ctypes.c_int32),
         ("rule", ctypes.c_int32),
         ("axis", ctypes.c_int32),
-        ("message", ctypes.c_char * 240),
+        ("native_code", ctypes.c_int32),
+        ("reserved", UINT64 * 2),
+        ("message", ctypes.c_char * 224),
     ]
 
 
 class BackendInfo(ctypes.Structure):
     _fields_ = [
         ("struct_size", ctypes.c_uint32),
+        ("options", ctypes.c_uint32),
         ("backend", ctypes.c_int32),
         ("state", ctypes.c_int32),
         ("device_count", ctypes.c_int32),
         ("driver_code", ctypes.c_int32),
-        ("reserved0", ctypes.c_uint32),
         ("driver_version", ctypes.c_char * 64),
         ("runtime_version", ctypes.c_char * 64),
         ("file", ctypes.c_char * 256),
@@ -93,18 +96,19 @@ class Buffer(ctypes.Structure):
         ("kind", ctypes.c_int32),
         ("handle", UINT64),
         ("context", UINT64),
+        ("reserved", UINT64),
     ]
 
 
 class PointerInfo(ctypes.Structure):
     _fields_ = [
         ("struct_size", ctypes.c_uint32),
+        ("options", ctypes.c_uint32),
         ("backend", ctypes.c_int32),
-        ("device", DLDevice),
         ("memory", ctypes.c_int32),
+        ("device", DLDevice),
         ("native_device", ctypes.c_int32),
-        ("flags", ctypes.c_uint32),
-        ("reserved0", ctypes.c_uint32),
+        ("properties", ctypes.c_uint32),
         ("base", UINT64),
         ("size", UINT64),
         ("context", UINT64),
@@ -118,49 +122,49 @@ class Stream(ctypes.Structure):
         ("device", DLDevice),
         ("handle", UINT64),
         ("context", UINT64),
+        ("reserved", UINT64),
     ]
 
 
 class Policy(ctypes.Structure):
     _fields_ = [
         ("struct_size", ctypes.c_uint32),
-        ("level", ctypes.c_int32),
+        ("options", ctypes.c_uint32),
         ("version", DLPackVersion),
-        ("flags", ctypes.c_uint32),
-        ("max_ndim", ctypes.c_int32),
+        ("level", ctypes.c_int32),
         ("contiguity", ctypes.c_int32),
-        ("reserved0", ctypes.c_uint32),
+        ("min_ndim", ctypes.c_int32),
+        ("max_ndim", ctypes.c_int32),
         ("alignment", UINT64),
         ("buffer_size", UINT64),
         ("devices", ctypes.c_void_p),
         ("device_count", ctypes.c_size_t),
         ("dtypes", ctypes.c_void_p),
         ("dtype_count", ctypes.c_size_t),
-        ("reserved", UINT64 * 2),
+        ("shape", ctypes.c_void_p),
     ]
 
 
-RELEASE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, Buffer)
+RELEASE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.POINTER(Buffer), ctypes.POINTER(Stream))
 
 
 class WrapSpec(ctypes.Structure):
     _fields_ = [
         ("struct_size", ctypes.c_uint32),
-        ("ndim", ctypes.c_int32),
+        ("options", ctypes.c_uint32),
         ("shape", ctypes.POINTER(INT64)),
         ("strides", ctypes.POINTER(INT64)),
         ("buffer", Buffer),
         ("byte_offset", UINT64),
         ("buffer_size", UINT64),
         ("device", DLDevice),
+        ("ndim", ctypes.c_int32),
         ("dtype", DLDataType),
-        ("options", ctypes.c_uint32),
-        ("flags", UINT64),
+        ("tensor_flags", UINT64),
         ("version", DLPackVersion),
         ("release", RELEASE),
         ("release_context", ctypes.c_void_p),
         ("policy", ctypes.POINTER(Policy)),
-        ("reserved", UINT64 * 2),
     ]
 
 
@@ -176,10 +180,41 @@ class CopySpec(ctypes.Structure):
         ("release", RELEASE),
         ("release_context", ctypes.c_void_p),
         ("allocator", ctypes.c_void_p),
-        ("flags", UINT64),
+        ("tensor_flags", UINT64),
         ("version", DLPackVersion),
         ("policy", ctypes.POINTER(Policy)),
-        ("reserved", UINT64 * 4),
+    ]
+
+
+class IpcExportSpec(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("options", ctypes.c_uint32),
+        ("buffer", ctypes.c_void_p),
+        ("buffer_size", ctypes.c_size_t),
+        ("fds", ctypes.c_void_p),
+        ("fd_capacity", ctypes.c_size_t),
+    ]
+
+
+class IpcSizes(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("options", ctypes.c_uint32),
+        ("buffer_size", UINT64),
+        ("fd_count", UINT64),
+    ]
+
+
+class IpcImportSpec(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("options", ctypes.c_uint32),
+        ("buffer", ctypes.c_void_p),
+        ("buffer_size", ctypes.c_size_t),
+        ("fds", ctypes.c_void_p),
+        ("fd_count", ctypes.c_size_t),
+        ("policy", ctypes.POINTER(Policy)),
     ]
 
 
@@ -195,8 +230,8 @@ _RENAME = ctypes.pythonapi.PyCapsule_SetName
 _RENAME.argtypes = [ctypes.py_object, ctypes.c_char_p]
 
 
-class Refused(Exception):
-    """The library said no."""
+class Rejected(Exception):
+    """The library rejected the call."""
 
     def __init__(self, status, error):
         super().__init__(f"{status}: {error.message.decode()}")
@@ -210,16 +245,16 @@ def int64s(values):
 
 
 def buffer_at(address):
-    return Buffer(0, 1, address, 0)
+    return Buffer(0, 1, address)
 
 
 def stream(handle, device=0):
     """A CUstream, or 1 or 2, of a device."""
-    return Stream(BACKEND_CUDA, STREAM_QUEUE, DLDevice(CUDA, device), handle, 0)
+    return Stream(BACKEND_CUDA, STREAM_QUEUE, DLDevice(CUDA, device), handle)
 
 
 def tensor(address, device, shape, strides=None, dtype=(UINT, 8), byte_offset=0):
-    """A bare tensor; its arrays live as long as it does."""
+    """A borrowed tensor; its arrays live as long as it does."""
     if strides is None:
         strides = [1] * len(shape)
         for axis in range(len(shape) - 2, -1, -1):
@@ -242,11 +277,11 @@ class Library:
         self._lib.dlbridge_release_versioned.restype = None
 
     def call(self, name, *arguments):
-        error = Error(struct_size=ctypes.sizeof(Error))
+        error = Error()
         status = getattr(self._lib, "dlbridge_" + name)(*arguments, ctypes.byref(error))
         if status != 0:
             text = self._lib.dlbridge_status_name(status).decode()
-            raise Refused(text.removeprefix("DLBRIDGE_ERROR_"), error)
+            raise Rejected(text.removeprefix("DLBRIDGE_ERROR_"), error)
 
     def backend_info(self):
         info = BackendInfo(struct_size=ctypes.sizeof(BackendInfo))
@@ -261,19 +296,13 @@ class Library:
 
     def validate(self, what):
         """At the level that asks the driver."""
-        policy = Policy(
-            struct_size=ctypes.sizeof(Policy),
-            level=LEVEL_DEVICE,
-            max_ndim=64,
-            buffer_size=2**64 - 1,
-        )
+        policy = Policy(struct_size=ctypes.sizeof(Policy), level=LEVEL_DEVICE)
         self.call("validate", ctypes.byref(what), UINT64(0), ctypes.byref(policy))
 
     def _wrap(self, name, kind, address, device, shape, dtype, release):
         spec = WrapSpec(struct_size=ctypes.sizeof(WrapSpec), ndim=len(shape))
         spec.shape = int64s(shape)
         spec.buffer = buffer_at(address)
-        spec.buffer_size = 2**64 - 1
         spec.device = DLDevice(*device)
         spec.dtype = DLDataType(dtype[0], dtype[1], 1)
         if release is not None:
@@ -290,11 +319,11 @@ class Library:
         managed = self._wrap("wrap_legacy", Legacy, address, device, shape, dtype, release)
         return _NEW(ctypes.cast(managed, ctypes.c_void_p), _NAME, None)
 
-    def upgrade(self, capsule):
-        """A versioned tensor of a legacy capsule, which counts as used then."""
+    def import_tensor(self, capsule):
+        """A dlbridge-owned tensor of a legacy capsule, which counts as used then."""
         legacy = _POINTER(capsule, _NAME)
         out = ctypes.POINTER(Versioned)()
-        self.call("upgrade", ctypes.c_void_p(legacy), None, ctypes.byref(out))
+        self.call("import", ctypes.c_void_p(legacy), KIND_LEGACY, None, ctypes.byref(out))
         _RENAME(capsule, _USED_NAME)
         return out
 
@@ -308,7 +337,7 @@ class Library:
         self.call("stream_synchronize", ctypes.byref(queue))
 
     def copy(self, source, device=(CPU, 0), target=0, size=0, queue=None, staging=False):
-        spec = CopySpec(struct_size=ctypes.sizeof(CopySpec), options=int(staging))
+        spec = CopySpec(struct_size=ctypes.sizeof(CopySpec), options=ALLOW_STAGING * staging)
         spec.device = DLDevice(*device)
         if queue is not None:
             spec.stream = queue
@@ -320,28 +349,21 @@ class Library:
         return out
 
     def ipc_export(self, managed):
-        place = ctypes.create_string_buffer(2048)
-        length = ctypes.c_size_t()
+        sizes = IpcSizes(struct_size=ctypes.sizeof(IpcSizes))
+        spec = IpcExportSpec(struct_size=ctypes.sizeof(IpcExportSpec))
+        place = ctypes.create_string_buffer(4096)
         fds = (ctypes.c_int32 * 4)()
-        count = ctypes.c_size_t()
-        self.call(
-            "ipc_export",
-            managed,
-            0,
-            place,
-            ctypes.c_size_t(len(place)),
-            ctypes.byref(length),
-            fds,
-            ctypes.c_size_t(4),
-            ctypes.byref(count),
-        )
-        return place.raw[: length.value]
+        spec.buffer, spec.buffer_size = ctypes.addressof(place), len(place)
+        spec.fds, spec.fd_capacity = ctypes.addressof(fds), len(fds)
+        self.call("ipc_export", managed, ctypes.byref(spec), ctypes.byref(sizes))
+        return place.raw[: sizes.buffer_size]
 
     def ipc_import(self, descriptor):
+        spec = IpcImportSpec(struct_size=ctypes.sizeof(IpcImportSpec))
+        place = ctypes.create_string_buffer(descriptor, len(descriptor))
+        spec.buffer, spec.buffer_size = ctypes.addressof(place), len(descriptor)
         out = ctypes.POINTER(Versioned)()
-        size = ctypes.c_size_t(len(descriptor))
-        none = ctypes.c_size_t(0)
-        self.call("ipc_import", descriptor, size, None, none, 0, None, ctypes.byref(out))
+        self.call("ipc_import", ctypes.byref(spec), ctypes.byref(out))
         return out
 
 

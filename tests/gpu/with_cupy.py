@@ -83,6 +83,6 @@ class WithCupy(unittest.TestCase):
         y = cupy.fromDlpack(capsule)
         self.assertEqual(y.data.ptr, x.data.ptr)
         self.assertEqual(y.shape, (4, 6))
-        managed = self.library.upgrade(y.toDlpack())
+        managed = self.library.import_tensor(y.toDlpack())
         self.assertEqual(managed.contents.tensor.data, x.data.ptr)
         self.library.release(managed)

@@ -34,8 +34,8 @@ class WithDriver(unittest.TestCase):
         cls.first = cls.driver.make_stream()
         cls.second = cls.driver.make_stream()
 
-    def refused(self, status, function, *arguments, **options):
-        with self.assertRaises(b.Refused) as caught:
+    def rejected(self, status, function, *arguments, **options):
+        with self.assertRaises(b.Rejected) as caught:
             function(*arguments, **options)
         self.assertEqual(caught.exception.status, status, caught.exception.message)
         return caught.exception
@@ -96,7 +96,7 @@ class Pointers(WithDriver):
         address = self.driver.allocate(SIZE)
         for label in ((b.CPU, 0), (b.CUDA, 1), (b.CUDA_HOST, 0), (b.CUDA_MANAGED, 0)):
             what = b.tensor(address, label, [SIZE])
-            error = self.refused("INVALID_TENSOR", self.library.validate, what)
+            error = self.rejected("INVALID_TENSOR", self.library.validate, what)
             self.assertEqual(error.rule, b.RULE_DEVICE_LABEL)
             self.assertIn("cuda:0", error.message)
 
@@ -104,7 +104,7 @@ class Pointers(WithDriver):
         address = self.driver.allocate(SIZE)
         size = self.library.pointer_info(address).size
         what = b.tensor(address, (b.CUDA, 0), [size + 1])
-        error = self.refused("INVALID_TENSOR", self.library.validate, what)
+        error = self.rejected("INVALID_TENSOR", self.library.validate, what)
         self.assertEqual(error.rule, b.RULE_ALLOCATION_BOUNDS)
         self.assertIn(str(size), error.message)
 
@@ -155,7 +155,7 @@ class Streams(WithDriver):
             try:
                 self.library.handoff(b.stream(self.first), b.stream(1))
                 self.library.handoff(b.stream(1), b.stream(self.second))
-            except b.Refused as error:
+            except b.Rejected as error:
                 problems.append(error)
 
         thread = threading.Thread(target=work)
@@ -167,11 +167,11 @@ class Streams(WithDriver):
         producer, consumer = b.stream(self.first), b.stream(self.second)
         self.driver.begin_capture(self.first)
         try:
-            self.refused("CAPTURE", self.library.handoff, producer, consumer)
-            self.refused("CAPTURE", self.library.handoff, consumer, producer)
-            self.refused("CAPTURE", self.library.synchronize, producer)
+            self.rejected("CAPTURE", self.library.handoff, producer, consumer)
+            self.rejected("CAPTURE", self.library.handoff, consumer, producer)
+            self.rejected("CAPTURE", self.library.synchronize, producer)
             # The capture is joined by the consumer, and again by the producer.
-            self.library.handoff(producer, consumer, 2)
+            self.library.handoff(producer, consumer, b.ALLOW_CAPTURE)
             self.library.handoff(consumer, producer)
         finally:
             self.driver.end_capture(self.first)
@@ -191,7 +191,7 @@ class Streams(WithDriver):
 
     def test_a_device_that_does_not_exist(self):
         far = b.stream(1, self.library.backend_info().device_count)
-        self.refused("INVALID_ARGUMENT", self.library.synchronize, far)
+        self.rejected("INVALID_ARGUMENT", self.library.synchronize, far)
 
 
 class Copies(WithDriver):
@@ -241,7 +241,7 @@ class Copies(WithDriver):
 class Tensors(WithDriver):
     def test_wrap_releases_once(self):
         released = []
-        release = b.RELEASE(lambda context, buffer: released.append(buffer.handle))
+        release = b.RELEASE(lambda context, buffer, stream: released.append(buffer[0].handle))
         address = self.filled()
         managed = self.library.wrap(address, (b.CUDA, 0), [SIZE // 4], release=release)
         self.library.validate(managed.contents.tensor)
@@ -264,7 +264,7 @@ class Tensors(WithDriver):
     def test_memory_of_a_pool_is_not_shared(self):
         address = self.driver.allocate_in_pool(SIZE, self.first)
         managed = self.library.wrap(address, (b.CUDA, 0), [SIZE // 4])
-        self.refused("UNSUPPORTED", self.library.ipc_export, managed)
+        self.rejected("UNSUPPORTED", self.library.ipc_export, managed)
         self.library.release(managed)
 
 
@@ -276,7 +276,7 @@ class Processes(WithDriver):
             code = 1
             try:
                 self.library.pointer_info(0)
-            except b.Refused as error:
+            except b.Rejected as error:
                 code = 0 if error.status == "FORKED" else 2
             os._exit(code)
         self.assertEqual(os.waitpid(child, 0)[1], 0)

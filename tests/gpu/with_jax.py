@@ -47,7 +47,7 @@ class WithJax(unittest.TestCase):
 
     def test_there_and_back(self):
         capsule = self.array.__dlpack__()
-        managed = self.library.upgrade(capsule)
+        managed = self.library.import_tensor(capsule)
         self.assertEqual(managed.contents.tensor.data, self.address)
         self.library.validate(managed.contents.tensor)
         self.library.release(managed)

@@ -52,20 +52,20 @@ class WithTorch(unittest.TestCase):
         self.library.validate(bare(x[::2]))
         lie = bare(x)
         lie.device = b.DLDevice(b.CPU, 0)
-        with self.assertRaises(b.Refused) as caught:
+        with self.assertRaises(b.Rejected) as caught:
             self.library.validate(lie)
         self.assertEqual(caught.exception.rule, b.RULE_DEVICE_LABEL)
 
     def test_there_and_back(self):
         released = []
-        release = b.RELEASE(lambda context, buffer: released.append(buffer.handle))
+        release = b.RELEASE(lambda context, buffer, stream: released.append(buffer[0].handle))
         x = torch.arange(24.0, device="cuda")
         y = dlpack.from_dlpack(
             self.library.wrap_legacy(x.data_ptr(), (b.CUDA, 0), [4, 6], release=release)
         )
         self.assertEqual(y.data_ptr(), x.data_ptr())
         self.assertTrue(torch.equal(y, x.reshape(4, 6)))
-        managed = self.library.upgrade(dlpack.to_dlpack(y))
+        managed = self.library.import_tensor(dlpack.to_dlpack(y))
         self.assertEqual(managed.contents.tensor.data, x.data_ptr())
         self.library.validate(managed.contents.tensor)
         del y
@@ -113,9 +113,9 @@ class WithTorch(unittest.TestCase):
         with torch.cuda.graph(graph):
             capturing = b.stream(torch.cuda.current_stream().cuda_stream)
             x.add_(1.0)
-            with self.assertRaises(b.Refused) as caught:
+            with self.assertRaises(b.Rejected) as caught:
                 self.library.handoff(capturing, b.stream(side.cuda_stream))
-            self.library.handoff(capturing, b.stream(side.cuda_stream), 2)
+            self.library.handoff(capturing, b.stream(side.cuda_stream), b.ALLOW_CAPTURE)
             with torch.cuda.stream(side):
                 x.mul_(2.0)
             self.library.handoff(b.stream(side.cuda_stream), capturing)

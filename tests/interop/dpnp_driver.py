@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SYCL's objects as the OpenCL handles behind them, and dlbridge's device calls, over ctypes."""
+"""SYCL's objects as their OpenCL handles, and dlbridge's device calls, over ctypes."""
 
 import ctypes
 import os
@@ -7,14 +7,14 @@ import pathlib
 import sys
 import tempfile
 
-from bridge import Error, Refused
+from bridge import Error, Rejected
 from capsules import DLDevice, DLManagedTensorVersioned, DLPackVersion
 
 ONEAPI = 14
 CPU = 1
 BACKEND_OPENCL = 5
 BUFFER_ADDRESS = 1
-COPY_ALLOW_STAGING = 1
+COPY_ALLOW_STAGING = 1 << 8
 STREAM_QUEUE = 3
 LEVEL_DEVICE = 3
 MEMORY = {1: "HOST", 5: "USM_HOST", 6: "USM_DEVICE", 7: "USM_SHARED"}
@@ -36,18 +36,19 @@ class Buffer(ctypes.Structure):
         ("kind", ctypes.c_int32),
         ("handle", ctypes.c_uint64),
         ("context", ctypes.c_uint64),
+        ("reserved", ctypes.c_uint64),
     ]
 
 
 class PointerInfo(ctypes.Structure):
     _fields_ = [
         ("struct_size", ctypes.c_uint32),
+        ("options", ctypes.c_uint32),
         ("backend", ctypes.c_int32),
-        ("device", DLDevice),
         ("memory", ctypes.c_int32),
+        ("device", DLDevice),
         ("native_device", ctypes.c_int32),
-        ("flags", ctypes.c_uint32),
-        ("reserved0", ctypes.c_uint32),
+        ("properties", ctypes.c_uint32),
         ("base", ctypes.c_uint64),
         ("size", ctypes.c_uint64),
         ("context", ctypes.c_uint64),
@@ -61,6 +62,7 @@ class Stream(ctypes.Structure):
         ("device", DLDevice),
         ("handle", ctypes.c_uint64),
         ("context", ctypes.c_uint64),
+        ("reserved", ctypes.c_uint64),
     ]
 
 
@@ -75,10 +77,10 @@ class ContextEntry(ctypes.Structure):
         ("context", ctypes.c_uint64),
         ("queue", ctypes.c_uint64),
         ("queue_kind", ctypes.c_int32),
-        ("flags", ctypes.c_uint32),
+        ("properties", ctypes.c_uint32),
         ("uuid", ctypes.c_uint8 * 16),
         ("release", ctypes.c_void_p),
-        ("user", ctypes.c_void_p),
+        ("release_context", ctypes.c_void_p),
         ("reserved", ctypes.c_uint64 * 4),
     ]
 
@@ -86,19 +88,19 @@ class ContextEntry(ctypes.Structure):
 class Policy(ctypes.Structure):
     _fields_ = [
         ("struct_size", ctypes.c_uint32),
-        ("level", ctypes.c_int32),
+        ("options", ctypes.c_uint32),
         ("version", DLPackVersion),
-        ("flags", ctypes.c_uint32),
-        ("max_ndim", ctypes.c_int32),
+        ("level", ctypes.c_int32),
         ("contiguity", ctypes.c_int32),
-        ("reserved0", ctypes.c_uint32),
+        ("min_ndim", ctypes.c_int32),
+        ("max_ndim", ctypes.c_int32),
         ("alignment", ctypes.c_uint64),
         ("buffer_size", ctypes.c_uint64),
         ("devices", ctypes.c_void_p),
         ("device_count", ctypes.c_size_t),
         ("dtypes", ctypes.c_void_p),
         ("dtype_count", ctypes.c_size_t),
-        ("reserved", ctypes.c_uint64 * 2),
+        ("shape", ctypes.c_void_p),
     ]
 
 
@@ -114,10 +116,9 @@ class CopySpec(ctypes.Structure):
         ("release", ctypes.c_void_p),
         ("release_context", ctypes.c_void_p),
         ("allocator", ctypes.c_void_p),
-        ("flags", ctypes.c_uint64),
+        ("tensor_flags", ctypes.c_uint64),
         ("version", DLPackVersion),
         ("policy", ctypes.c_void_p),
-        ("reserved", ctypes.c_uint64 * 4),
     ]
 
 
@@ -130,10 +131,10 @@ class Devices:
             getattr(self._lib, name).restype = ctypes.c_char_p
 
     def _call(self, name, *arguments):
-        error = Error(struct_size=ctypes.sizeof(Error), axis=-1)
+        error = Error()
         status = getattr(self._lib, name)(*arguments, ctypes.byref(error))
         if status != 0:
-            raise Refused(
+            raise Rejected(
                 self._lib.dlbridge_status_name(status).decode(),
                 self._lib.dlbridge_rule_name(error.rule).decode(),
                 error.message.decode(),
@@ -146,12 +147,7 @@ class Devices:
         return info
 
     def validate(self, tensor, flags=0):
-        policy = Policy(
-            struct_size=ctypes.sizeof(Policy),
-            level=LEVEL_DEVICE,
-            max_ndim=64,
-            buffer_size=2**64 - 1,
-        )
+        policy = Policy(struct_size=ctypes.sizeof(Policy), level=LEVEL_DEVICE)
         self._call(
             "dlbridge_validate", ctypes.byref(tensor), ctypes.c_uint64(flags), ctypes.byref(policy)
         )
@@ -167,20 +163,20 @@ class Devices:
             queue_kind=STREAM_QUEUE,
         )
         number = ctypes.c_uint64()
-        self._call("dlbridge_device_register", ctypes.byref(entry), ctypes.byref(number))
+        self._call("dlbridge_context_register", ctypes.byref(entry), ctypes.byref(number))
         return number.value
 
     def unregister(self, number):
-        self._call("dlbridge_device_unregister", ctypes.c_uint64(number))
+        self._call("dlbridge_context_unregister", ctypes.c_uint64(number))
 
-    def lookup(self, device):
+    def find(self, device):
         entry = ContextEntry(struct_size=ctypes.sizeof(ContextEntry))
-        self._call("dlbridge_device_lookup", device, ctypes.c_uint64(0), ctypes.byref(entry))
+        self._call("dlbridge_context_find", device, ctypes.c_uint64(0), ctypes.byref(entry))
         return entry
 
     def handoff(self, producer, consumer):
         streams = [
-            Stream(BACKEND_OPENCL, STREAM_QUEUE, DLDevice(ONEAPI, 0), queue, 0)
+            Stream(BACKEND_OPENCL, STREAM_QUEUE, DLDevice(ONEAPI, 0), queue)
             for queue in (producer, consumer)
         ]
         self._call(
@@ -191,10 +187,10 @@ class Devices:
         )
 
     def copy(self, tensor, queue=None, target=None, options=0):
-        """A copy of a bare tensor: in new memory of the host, or in that of a target tensor."""
+        """A copy of a borrowed tensor: in new memory of the host, or in that of a target tensor."""
         spec = CopySpec(struct_size=ctypes.sizeof(CopySpec), options=options, device=DLDevice(CPU))
         if queue is not None:
-            spec.stream = Stream(BACKEND_OPENCL, STREAM_QUEUE, DLDevice(ONEAPI, 0), queue, 0)
+            spec.stream = Stream(BACKEND_OPENCL, STREAM_QUEUE, DLDevice(ONEAPI, 0), queue)
         if target is not None:
             spec.device = target.device
             spec.target = Buffer(kind=BUFFER_ADDRESS, handle=target.data)
@@ -212,7 +208,7 @@ class Devices:
         return out.contents
 
     def synchronize(self, queue):
-        stream = Stream(BACKEND_OPENCL, STREAM_QUEUE, DLDevice(ONEAPI, 0), queue, 0)
+        stream = Stream(BACKEND_OPENCL, STREAM_QUEUE, DLDevice(ONEAPI, 0), queue)
         self._call("dlbridge_stream_synchronize", ctypes.byref(stream))
 
 

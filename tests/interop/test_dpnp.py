@@ -9,7 +9,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "examples/demo"))
 
-from bridge import Handover, Library, Refused  # noqa: E402
+from bridge import Handover, Library, Rejected  # noqa: E402
 from capsules import DLDevice, DLTensor, look, release, wrap  # noqa: E402
 from dpnp_driver import COPY_ALLOW_STAGING, CPU, MEMORY, ONEAPI, Devices, Sycl, use_intel_driver  # noqa: E402
 
@@ -41,7 +41,7 @@ def make(usm_type="device"):
 
 
 def copy_of(tensor, **changes):
-    """A bare tensor that borrows everything of another but what is changed."""
+    """A tensor that borrows everything of another but what is changed."""
     bare = DLTensor.from_buffer_copy(tensor)
     for name, value in changes.items():
         setattr(bare, name, value)
@@ -75,16 +75,16 @@ class DpnpTest(unittest.TestCase):
         self.devices.unregister(self.entry)
         self.entry = None
 
-    def refusal_of(self, call, *arguments):
-        with self.assertRaises(Refused) as refused:
+    def rejection_of(self, call, *arguments):
+        with self.assertRaises(Rejected) as rejected:
             call(*arguments)
-        return refused.exception
+        return rejected.exception
 
     def test_arrays_are_labelled_one_api(self):
         self.assertEqual(self.device.device_type, ONEAPI)
 
     def test_the_table_has_sycls_context(self):
-        entry = self.devices.lookup(self.device)
+        entry = self.devices.find(self.device)
         self.assertEqual(entry.context, self.context)
         self.assertEqual(entry.native_device, self.native)
         self.assertEqual(entry.id, self.entry)
@@ -102,7 +102,7 @@ class DpnpTest(unittest.TestCase):
                     self.assertEqual(info.context, self.context)
                     self.assertEqual(info.device.device_type, ONEAPI)
                     self.assertEqual(info.device.device_id, self.device.device_id)
-                    self.assertEqual(info.flags, 0)
+                    self.assertEqual(info.properties, 0)
                 info = self.devices.pointer_info(tensor.data + SIZE, self.device)
                 self.assertEqual(MEMORY[info.memory], "HOST")
                 del capsule
@@ -112,8 +112,8 @@ class DpnpTest(unittest.TestCase):
         tensor = look(capsule := make().__dlpack__()).dl_tensor
         info = self.devices.pointer_info(tensor.data, self.device)
         self.assertEqual(MEMORY[info.memory], "HOST")
-        refusal = self.refusal_of(self.devices.validate, tensor)
-        self.assertEqual(refusal.rule, "DEVICE_LABEL")
+        rejection = self.rejection_of(self.devices.validate, tensor)
+        self.assertEqual(rejection.rule, "DEVICE_LABEL")
         del capsule
 
     def test_both_capsules_are_where_they_say(self):
@@ -129,24 +129,26 @@ class DpnpTest(unittest.TestCase):
                 self.devices.validate(inner)
                 del part
 
-    def test_a_lie_in_the_label_is_refused(self):
+    def test_a_lie_in_the_label_is_rejected(self):
         tensor = look(capsule := make().__dlpack__()).dl_tensor
-        refusal = self.refusal_of(self.devices.validate, copy_of(tensor, device=DLDevice(CPU, 0)))
-        self.assertEqual(refusal.rule, "DEVICE_LABEL")
-        self.assertIn("cpu", str(refusal))
-        self.assertIn(f"oneapi:{self.device.device_id}", str(refusal))
+        rejection = self.rejection_of(
+            self.devices.validate, copy_of(tensor, device=DLDevice(CPU, 0))
+        )
+        self.assertEqual(rejection.rule, "DEVICE_LABEL")
+        self.assertIn("cpu", str(rejection))
+        self.assertIn(f"oneapi:{self.device.device_id}", str(rejection))
         host = VALUES.copy()
-        refusal = self.refusal_of(self.devices.validate, copy_of(tensor, data=host.ctypes.data))
-        self.assertEqual(refusal.rule, "DEVICE_LABEL")
-        self.assertIn("unregistered host memory", str(refusal))
+        rejection = self.rejection_of(self.devices.validate, copy_of(tensor, data=host.ctypes.data))
+        self.assertEqual(rejection.rule, "DEVICE_LABEL")
+        self.assertIn("unregistered host memory", str(rejection))
         del capsule
 
-    def test_an_extent_that_leaves_the_allocation_is_refused(self):
+    def test_an_extent_that_leaves_the_allocation_is_rejected(self):
         array = make()
         tensor = look(capsule := array.__dlpack__()).dl_tensor
         for change in ({"data": tensor.data + 4}, {"byte_offset": 4}):
-            refusal = self.refusal_of(self.devices.validate, copy_of(tensor, **change))
-            self.assertEqual(refusal.rule, "ALLOCATION_BOUNDS")
+            rejection = self.rejection_of(self.devices.validate, copy_of(tensor, **change))
+            self.assertEqual(rejection.rule, "ALLOCATION_BOUNDS")
         del capsule
 
     def test_an_upgraded_array_is_imported_again(self):
@@ -234,8 +236,8 @@ class DpnpTest(unittest.TestCase):
         array = dpnp.arange(5000, dtype=dpnp.float32)
         self.queue.wait()
         tensor = look(capsule := array[::-1].__dlpack__()).dl_tensor
-        refusal = self.refusal_of(self.devices.copy, tensor)
-        self.assertEqual(refusal.status, "UNSUPPORTED")
+        rejection = self.rejection_of(self.devices.copy, tensor)
+        self.assertEqual(rejection.status, "UNSUPPORTED")
         copied = self.devices.copy(tensor, options=COPY_ALLOW_STAGING)
         seen = np.from_dlpack(OnOneApi(wrap(copied), (CPU, 0)))
         np.testing.assert_array_equal(seen, np.arange(5000, dtype=np.float32)[::-1])

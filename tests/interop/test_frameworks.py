@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Real capsules upgraded, adopted, copied and downgraded by dlbridge, and imported again."""
+"""Real capsules imported, copied and downgraded by dlbridge, and imported again."""
 
 import functools
 import gc
@@ -14,7 +14,15 @@ import frameworks  # noqa: E402
 import jax  # noqa: E402
 import numpy as np  # noqa: E402
 import tvm_ffi  # noqa: E402
-from bridge import COPY, DROP_READ_ONLY, WRITABLE, Export, Handover, Library, Refused  # noqa: E402
+from bridge import (  # noqa: E402
+    COPY,
+    DROP_READ_ONLY,
+    VOUCH_WRITABLE,
+    Export,
+    Handover,
+    Library,
+    Rejected,
+)
 from capsules import IS_COPIED, READ_ONLY, look, release, wrap  # noqa: E402
 from frameworks import JAX, NUMPY, ONNX, TENSORFLOW, VALUES, address  # noqa: E402
 
@@ -56,7 +64,7 @@ class FrameworksTest(unittest.TestCase):
 
     @with_each_producer
     def test_a_caller_may_vouch(self, producer, value):
-        tensor = self.library.take(producer.export(value), WRITABLE)
+        tensor = self.library.take(producer.export(value), VOUCH_WRITABLE)
         self.assertEqual(tensor.flags, 0)
         self.assertTrue(import_numpy(tensor).flags.writeable)
 
@@ -87,11 +95,11 @@ class FrameworksTest(unittest.TestCase):
         self.assertEqual(taken.data_ptr(), before)
         np.testing.assert_array_equal(np.from_dlpack(taken), VALUES)
 
-    def test_a_read_only_array_is_adopted_as_such(self):
+    def test_a_read_only_array_is_imported_as_such(self):
         frozen = VALUES.copy()
         frozen.flags.writeable = False
         capsule = frozen.__dlpack__(max_version=(1, 3))
-        tensor = self.library.take(capsule, WRITABLE)
+        tensor = self.library.take(capsule, VOUCH_WRITABLE)
         self.assertEqual(tensor.flags, READ_ONLY)
         self.assertFalse(import_numpy(tensor).flags.writeable)
 
@@ -99,12 +107,12 @@ class FrameworksTest(unittest.TestCase):
         frozen = VALUES.copy()
         frozen.flags.writeable = False
         tensor = self.library.take(frozen.__dlpack__(max_version=(1, 3)))
-        with self.assertRaises(Refused) as refused:
+        with self.assertRaises(Rejected) as rejected:
             self.library.downgrade(tensor)
-        self.assertEqual(refused.exception.status, "UNREPRESENTABLE")
-        self.assertEqual(refused.exception.rule, "LEGACY_READ_ONLY")
+        self.assertEqual(rejected.exception.status, "UNREPRESENTABLE")
+        self.assertEqual(rejected.exception.rule, "LEGACY_READ_ONLY")
         legacy = self.library.downgrade(tensor, DROP_READ_ONLY)
-        again = self.library.upgrade(legacy, WRITABLE)
+        again = self.library.upgrade(legacy, VOUCH_WRITABLE)
         self.assertEqual(again.flags & READ_ONLY, READ_ONLY)
         release(again)
 

@@ -22,9 +22,11 @@ NO, YES = 0, 1
 class Layout(ctypes.Structure):
     _fields_ = [
         ("struct_size", ctypes.c_uint32),
-        ("flags", ctypes.c_uint32),
+        ("options", ctypes.c_uint32),
+        ("properties", ctypes.c_uint32),
         ("item_bits", ctypes.c_uint32),
         ("self_overlap", ctypes.c_int32),
+        ("ndim", ctypes.c_int32),
         ("element_count", ctypes.c_int64),
         ("packed_bytes", ctypes.c_int64),
         ("begin", ctypes.c_int64),

@@ -57,9 +57,9 @@ run_python() {
     "$scratch/libgo.so" "$scratch/libcpp.so" "$@"
 }
 
-# refused TEXT ARGUMENT...: a run that must fail, and say so.
-refused() {
-  local log=$scratch/refused.log
+# rejected TEXT ARGUMENT...: a run that must fail, and say so.
+rejected() {
+  local log=$scratch/rejected.log
   if run_python "${@:2}" >"$log" 2>&1; then
     echo "nothing was noticed"
     return 1
@@ -76,6 +76,6 @@ check 'the C++ plugin builds' build_cpp
 check 'the Go plugin builds' build_go
 check 'the Rust plugin builds' build_rust
 check 'Python, Rust, Go and C++ share a tensor' run_python
-check 'a plugin that drops twice is noticed' refused AddressSanitizer --fault=drop-twice
-check 'a plugin that never drops is noticed' refused 'the deleter ran 0 times' --fault=never-drop
+check 'a plugin that drops twice is noticed' rejected AddressSanitizer --fault=drop-twice
+check 'a plugin that never drops is noticed' rejected 'the deleter ran 0 times' --fault=never-drop
 exit $status

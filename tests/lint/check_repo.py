@@ -81,9 +81,9 @@ def check_readme_functions():
 def check_readme_example():
     """README's C program is the one that is compiled and run."""
     shown = re.findall(r"```c\n(.*?)```", read("README.md"), re.DOTALL)
-    program = read("examples/upgrade.c").split("*/\n", 1)[1]
+    program = read("examples/import.c").split("*/\n", 1)[1]
     if shown != [program]:
-        yield "README.md: the C program is not examples/upgrade.c"
+        yield "README.md: the C program is not examples/import.c"
 
 
 def check_readme_usage():

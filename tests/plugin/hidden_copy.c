@@ -17,6 +17,8 @@ const DLBridgeApi* hidden_api(void) { return dlbridge_get_api(DLBRIDGE_ABI, size
 EXPORT DLBridgeStatus hidden_share(void);
 DLBridgeStatus hidden_share(void) {
   DLBridgeAllocateSpec spec = DLBRIDGE_ALLOCATE_SPEC_INIT;
+  const DLDataType float32 = {kDLFloat, 32, 1};
+  spec.dtype = float32;
   DLManagedTensorVersioned* tensor = NULL;
   DLManagedTensorVersioned* share = NULL;
   DLBridgeStatus status = dlbridge_allocate(&spec, &tensor, NULL);

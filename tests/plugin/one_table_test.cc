@@ -145,7 +145,7 @@ TEST(OneTable, OfAHiddenCopyIsWhatItFindsElseItsOwn) {
     int releases = 0;
     const DLBridgeContextEntry entry = Entry(0x51, 0xc2, &releases);
     uint64_t id = 0;
-    ASSERT_EQ(hidden->device_register(&entry, &id, nullptr), DLBRIDGE_OK);
+    ASSERT_EQ(hidden->context_register(&entry, &id, nullptr), DLBRIDGE_OK);
     EXPECT_TRUE(Has(first->context_table_v1(), 0xc2));
   }));
   EXPECT_TRUE(InChild([] {
@@ -154,7 +154,7 @@ TEST(OneTable, OfAHiddenCopyIsWhatItFindsElseItsOwn) {
     int releases = 0;
     const DLBridgeContextEntry entry = Entry(0x51, 0xc2, &releases);
     uint64_t id = 0;
-    ASSERT_EQ(hidden->device_register(&entry, &id, nullptr), DLBRIDGE_OK);
+    ASSERT_EQ(hidden->context_register(&entry, &id, nullptr), DLBRIDGE_OK);
     EXPECT_TRUE(Has(hidden->context_table_v1(), 0xc2));
   }));
 }
@@ -171,12 +171,12 @@ TEST(OneTable, IsNotThatOfAHiddenCopyThatIsClosed) {
     int releases = 0;
     const DLBridgeContextEntry entry = Entry(0x51, 0xc2, &releases);
     uint64_t id = 0;
-    ASSERT_EQ(first->device_register(&entry, &id, nullptr), DLBRIDGE_OK);
+    ASSERT_EQ(first->context_register(&entry, &id, nullptr), DLBRIDGE_OK);
     EXPECT_EQ(dlclose(plugin), 0);
     EXPECT_FALSE(IsLoaded(HIDDEN_COPY));
     DLBridgeContextEntry found = DLBRIDGE_CONTEXT_ENTRY_INIT;
-    EXPECT_EQ(first->device_lookup(kDevice, 0xc2, &found, nullptr), DLBRIDGE_OK);
-    EXPECT_EQ(first->device_unregister(id, nullptr), DLBRIDGE_OK);
+    EXPECT_EQ(first->context_find(kDevice, 0xc2, &found, nullptr), DLBRIDGE_OK);
+    EXPECT_EQ(first->context_unregister(id, nullptr), DLBRIDGE_OK);
     EXPECT_EQ(releases, 1);
   }));
 }
@@ -191,10 +191,10 @@ TEST(OneTable, KeepsAHiddenCopyThatUsesItsOwn) {
     int releases = 0;
     const DLBridgeContextEntry entry = Entry(0x51, 0xc2, &releases);
     uint64_t id = 0;
-    ASSERT_EQ(hidden->device_register(&entry, &id, nullptr), DLBRIDGE_OK);
+    ASSERT_EQ(hidden->context_register(&entry, &id, nullptr), DLBRIDGE_OK);
     EXPECT_EQ(dlclose(plugin), 0);
     EXPECT_TRUE(IsLoaded(HIDDEN_COPY));
-    EXPECT_EQ(hidden->device_unregister(id, nullptr), DLBRIDGE_OK);
+    EXPECT_EQ(hidden->context_unregister(id, nullptr), DLBRIDGE_OK);
     EXPECT_EQ(releases, 1);
   }));
 }
@@ -210,13 +210,13 @@ TEST(OneTable, KeepsTheObjectLoadedThatHasIt) {
     int releases = 0;
     const DLBridgeContextEntry entry = Entry(0x51, 0xc2, &releases);
     uint64_t id = 0;
-    ASSERT_EQ(first->device_register(&entry, &id, nullptr), DLBRIDGE_OK);
+    ASSERT_EQ(first->context_register(&entry, &id, nullptr), DLBRIDGE_OK);
     EXPECT_FALSE(Has(first->context_table_v1(), 0xc2));
     EXPECT_EQ(dlclose(plugin), 0);
     EXPECT_TRUE(IsLoaded(FOREIGN_TABLE));
     DLBridgeContextEntry found = DLBRIDGE_CONTEXT_ENTRY_INIT;
-    EXPECT_EQ(first->device_lookup(kDevice, 0xc2, &found, nullptr), DLBRIDGE_OK);
-    EXPECT_EQ(first->device_unregister(id, nullptr), DLBRIDGE_OK);
+    EXPECT_EQ(first->context_find(kDevice, 0xc2, &found, nullptr), DLBRIDGE_OK);
+    EXPECT_EQ(first->context_unregister(id, nullptr), DLBRIDGE_OK);
     EXPECT_EQ(releases, 1);
   }));
 }

@@ -237,7 +237,8 @@ inline DLManagedTensorVersioned* MustAdopt(DLManagedTensorVersioned* source, uin
   const DLBridgeConvertOptions options = Options(flags);
   DLManagedTensorVersioned* out = nullptr;
   Error error;
-  EXPECT_EQ(dlbridge_import(source, DLBRIDGE_KIND_VERSIONED, &options, &out, &error), DLBRIDGE_OK) << error.message;
+  EXPECT_EQ(dlbridge_import(source, DLBRIDGE_KIND_VERSIONED, &options, &out, &error), DLBRIDGE_OK)
+      << error.message;
   return out;
 }
 inline DLManagedTensorVersioned* MustShare(const DLManagedTensorVersioned* tensor) {

@@ -52,7 +52,7 @@ def bytes_of_other_dtypes():
 
 
 def read_only_target():
-    """Refused before anything is sent, so that no rank waits."""
+    """Rejected before anything is sent, so that no rank waits."""
     target = values()
     target.flags.writeable = False
     try:
@@ -64,7 +64,7 @@ def read_only_target():
 
 
 def strided_message():
-    """A buffer of MPI is contiguous: others are refused, and their copies are sent."""
+    """A buffer of MPI is contiguous: others are rejected, and their copies are sent."""
     tensor = dlbridge.portable(values()[:, ::2])
     try:
         COMM.Send(tensor, OTHER)
@@ -101,7 +101,7 @@ CHECKS = {
     "tensors are reduced": reduction,
     "bfloat16, float8 and packed elements go as bytes": bytes_of_other_dtypes,
     "nothing is received into a read-only tensor": read_only_target,
-    "strides are refused, and their copy is sent": strided_message,
+    "strides are rejected, and their copy is sent": strided_message,
     "pickled tensors arrive, in band and out of band": pickles,
     "the buffer out of band is the tensor's memory": out_of_band,
 }

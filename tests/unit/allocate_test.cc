@@ -51,7 +51,7 @@ Answer Ask(const DLBridgeAllocateSpec& spec) {
   } else {
     EXPECT_EQ(out, nullptr);
   }
-  return {status, error.rule};
+  return {status, status == DLBRIDGE_OK ? DLBRIDGE_RULE_NONE : error.rule};
 }
 
 Answer Refused(DLBridgeStatus status, DLBridgeRule rule = DLBRIDGE_RULE_NONE) {
@@ -101,8 +101,9 @@ TEST(Allocate, CopiesTheShape) {
   dlbridge_release_versioned(shared);
 }
 
-TEST(Allocate, OfTheInitialiserIsAScalar) {
-  const DLBridgeAllocateSpec spec = DLBRIDGE_ALLOCATE_SPEC_INIT;
+TEST(Allocate, OfTheInitialiserAndADtypeIsAScalar) {
+  DLBridgeAllocateSpec spec = DLBRIDGE_ALLOCATE_SPEC_INIT;
+  spec.dtype = Dtype(kDLFloat, 32);
   DLManagedTensorVersioned* tensor = MustAllocate(spec);
   EXPECT_EQ(tensor->dl_tensor.ndim, 0);
   std::memset(tensor->dl_tensor.data, 1, 4);
@@ -191,7 +192,7 @@ TEST(Allocate, RefusesBrokenTensors) {
   spec.ndim = 1;
   EXPECT_EQ(Ask(spec), Refused(DLBRIDGE_ERROR_INVALID_TENSOR, DLBRIDGE_RULE_SHAPE_NULL));
   spec = Spec({});
-  spec.device.device_id = -1;
+  spec.device = Device(kDLCPU, -1);
   EXPECT_EQ(Ask(spec), Refused(DLBRIDGE_ERROR_INVALID_TENSOR, DLBRIDGE_RULE_DEVICE_ID_NEGATIVE));
 }
 
@@ -213,7 +214,8 @@ TEST(Allocate, NeedsBothFunctionsOfAnAllocator) {
   DLBridgeAllocateSpec spec = Spec({});
   spec.allocator = &hook;
   EXPECT_EQ(Ask(spec), Refused(DLBRIDGE_ERROR_INVALID_ARGUMENT));
-  hook.allocate = [](void*, DLDevice, uint64_t, uint64_t, const DLBridgeStream* /*stream*/) -> void* { return nullptr; };
+  hook.allocate = [](void*, DLDevice, uint64_t, uint64_t,
+                     const DLBridgeStream* /*stream*/) -> void* { return nullptr; };
   EXPECT_EQ(Ask(spec), Refused(DLBRIDGE_ERROR_INVALID_ARGUMENT));
 }
 
@@ -224,7 +226,8 @@ struct Handles {
   uint64_t bytes = 0;
   uint64_t alignment = 0;
 
-  static void* Allocate(void* context, DLDevice device, uint64_t bytes, uint64_t alignment, const DLBridgeStream* /*stream*/) {
+  static void* Allocate(void* context, DLDevice device, uint64_t bytes, uint64_t alignment,
+                        const DLBridgeStream* /*stream*/) {
     auto* self = static_cast<Handles*>(context);
     ++self->live;
     self->device = device;

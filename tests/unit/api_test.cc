@@ -14,7 +14,7 @@ TEST(Api, HoldsEveryFunction) {
   ASSERT_NE(api, nullptr);
   EXPECT_EQ(api->struct_size, sizeof(DLBridgeApi));
   EXPECT_EQ(api->abi, uint32_t{DLBRIDGE_ABI});
-#define DLBRIDGE_MEMBER(member, function)     \
+#define DLBRIDGE_MEMBER(member, function)       \
   EXPECT_EQ(api->member, &dlbridge_##function); \
   EXPECT_TRUE(DLBRIDGE_API_HAS(api, member))
 #define DLBRIDGE_SAME(member) DLBRIDGE_MEMBER(member, member)

@@ -283,7 +283,8 @@ struct Recorder {
   std::vector<Request> allocated;
   std::vector<Request> freed;
 
-  static void* Allocate(void* context, DLDevice device, uint64_t bytes, uint64_t alignment, const DLBridgeStream* /*stream*/) {
+  static void* Allocate(void* context, DLDevice device, uint64_t bytes, uint64_t alignment,
+                        const DLBridgeStream* /*stream*/) {
     void* memory = AllocateAligned(alignment, bytes);
     if (memory == nullptr) {
       return nullptr;

@@ -149,8 +149,7 @@ DLBridgePolicy PickPolicy(Random* random) {
     policy.alignment = 0;
     policy.buffer_size = 0;
     policy.options &= DLBRIDGE_POLICY_REJECT_UNKNOWN_DTYPE | DLBRIDGE_POLICY_REJECT_UNKNOWN_DEVICE |
-                      DLBRIDGE_POLICY_LIMIT_NDIM |
-                    DLBRIDGE_POLICY_ALLOW_NULL_STRIDES;
+                      DLBRIDGE_POLICY_LIMIT_NDIM | DLBRIDGE_POLICY_ALLOW_NULL_STRIDES;
   }
   return policy;
 }
@@ -221,7 +220,7 @@ TEST(Diagnose, FindsEverythingAtOnce) {
       DLBRIDGE_RULE_DTYPE_BITS_ZERO, DLBRIDGE_RULE_DTYPE_LANES_ZERO,
       DLBRIDGE_RULE_DTYPE_UNKNOWN,   DLBRIDGE_RULE_DEVICE_UNKNOWN,
       DLBRIDGE_RULE_FLAGS_UNKNOWN,   DLBRIDGE_RULE_DEVICE_ID_NEGATIVE,
-      DLBRIDGE_RULE_EXTENT_NEGATIVE,    DLBRIDGE_RULE_EXTENT_NEGATIVE};
+      DLBRIDGE_RULE_EXTENT_NEGATIVE, DLBRIDGE_RULE_EXTENT_NEGATIVE};
   EXPECT_EQ(RulesOf(findings), expected);
   std::set<int32_t> axes;
   for (const DLBridgeFinding& finding : findings) {

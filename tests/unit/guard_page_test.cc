@@ -133,8 +133,9 @@ TEST(GuardPage, ABareTensorIsNotReadBehindItsEnd) {
   size_t count = 0;
   EXPECT_EQ(dlbridge_validate(tensor, 0, nullptr, nullptr), DLBRIDGE_OK);
   EXPECT_EQ(dlbridge_layout(tensor, 0, &layout, nullptr), DLBRIDGE_OK);
-  EXPECT_EQ(dlbridge_diagnose(tensor, DLBRIDGE_KIND_BORROWED, 0, nullptr, nullptr, 0, &count, nullptr),
-            DLBRIDGE_OK);
+  EXPECT_EQ(
+      dlbridge_diagnose(tensor, DLBRIDGE_KIND_BORROWED, 0, nullptr, nullptr, 0, &count, nullptr),
+      DLBRIDGE_OK);
 }
 
 TEST(GuardPage, ValidateAndDiagnoseStayInside) {
@@ -416,7 +417,8 @@ TEST(BadPointers, AreNotFollowedWhereNdimIsRefused) {
       EXPECT_EQ(error.rule, rule);
       EXPECT_NE(dlbridge_downgrade(&tensor, &options, &down, &error), DLBRIDGE_OK);
       EXPECT_EQ(error.rule, rule);
-      EXPECT_NE(dlbridge_import(&tensor, DLBRIDGE_KIND_VERSIONED, &options, &up, &error), DLBRIDGE_OK);
+      EXPECT_NE(dlbridge_import(&tensor, DLBRIDGE_KIND_VERSIONED, &options, &up, &error),
+                DLBRIDGE_OK);
       EXPECT_EQ(error.rule, rule);
     }
   }
@@ -491,11 +493,12 @@ TEST(ForeignMajor, ConvertersReadNothingBehindTheVersionEither) {
         DLManagedTensor* down = nullptr;
         void* out = nullptr;
         DLBridgeKind kind = 0;
-        EXPECT_EQ(dlbridge_import(tensor, DLBRIDGE_KIND_VERSIONED, &options, &ours, &error), DLBRIDGE_ERROR_VERSION);
+        EXPECT_EQ(dlbridge_import(tensor, DLBRIDGE_KIND_VERSIONED, &options, &ours, &error),
+                  DLBRIDGE_ERROR_VERSION);
         EXPECT_EQ(dlbridge_downgrade(tensor, &options, &down, &error), DLBRIDGE_ERROR_VERSION);
         for (const DLPackVersion target : {DLPackVersion{1, 3}, DLPackVersion{0, 8}}) {
           EXPECT_EQ(dlbridge_export(tensor, DLBRIDGE_KIND_VERSIONED, target, &options, &out, &kind,
-                                     &error),
+                                    &error),
                     DLBRIDGE_ERROR_VERSION);
         }
       }

@@ -430,10 +430,15 @@ TEST(IpcReadOnly, ExportsGiveNoRightToWrite) {
 TEST(IpcReadOnly, IsOfTheDataAndNotOfTheStruct) {
   DLManagedTensorVersioned* tensor = Allocate({4}, Dtype(kDLFloat, 32), kReadOnly);
   tensor->flags = 0;
-  const Parcel parcel = MustExport(tensor);
-  DLManagedTensorVersioned* arrived = MustImport(parcel);
-  EXPECT_EQ(arrived->flags, kReadOnly);
-  dlbridge_release_versioned(arrived);
+  uint8_t buffer[kIpcBytes];
+  int32_t fds[kIpcFds];
+  size_t length = 0;
+  size_t count = 0;
+  Error error;
+  EXPECT_EQ(IpcExport(tensor, 0, {buffer, sizeof buffer, fds, kIpcFds}, &length, &count, &error),
+            DLBRIDGE_ERROR_INVALID_ARGUMENT);
+  EXPECT_TRUE(error.Says("READ_ONLY")) << error.message;
+  EXPECT_EQ(length + count, 0U);
   dlbridge_release_versioned(tensor);
 }
 
@@ -509,7 +514,7 @@ TEST_F(IpcFiles, MayBeAnybodysSealedMemory) {
 TEST_F(IpcFiles, MustBeSealedAndLargeEnough) {
   Refuses(MemoryFile(kSize, 0), "not sealed");
   Refuses(MemoryFile(kSize, 4), "not sealed");
-  Refuses(MemoryFile(kSize / 2, kSealShrink), "smaller");
+  Refuses(MemoryFile(kSize / 2, kSealShrink), "size of the memory file");
   Refuses(MemoryFile(kSize, kSealShrink, true), "holes");
 }
 
@@ -570,11 +575,11 @@ TEST_F(IpcFiles, MustBeOpenForWhatIsSaid) {
 
 TEST_F(IpcFiles, MustBeAsManyAsAreSaid) {
   const int32_t fd = parcel_->fds[0];
-  ExpectRefused(parcel_->bytes, {}, DLBRIDGE_ERROR_DESCRIPTOR, "file descriptors");
-  ExpectRefused(parcel_->bytes, {fd, fd}, DLBRIDGE_ERROR_DESCRIPTOR, "file descriptors");
+  ExpectRefused(parcel_->bytes, {}, DLBRIDGE_ERROR_DESCRIPTOR, "fd_count");
+  ExpectRefused(parcel_->bytes, {fd, fd}, DLBRIDGE_ERROR_DESCRIPTOR, "fd_count");
   DLManagedTensorVersioned* empty = Allocate({0});
   const Parcel nothing = MustExport(empty);
-  ExpectRefused(nothing.bytes, {fd}, DLBRIDGE_ERROR_DESCRIPTOR, "file descriptors");
+  ExpectRefused(nothing.bytes, {fd}, DLBRIDGE_ERROR_DESCRIPTOR, "fd_count");
   dlbridge_release_versioned(empty);
 }
 
@@ -588,7 +593,8 @@ TEST_F(IpcFiles, NoPartOfADescriptorIsOne) {
   for (const size_t more : {size_t{1}, size_t{8}, size_t{4000}}) {
     Bytes longer = parcel_->bytes;
     longer.resize(longer.size() + more);
-    ExpectRefused(longer, parcel_->fds, DLBRIDGE_ERROR_DESCRIPTOR, "long");
+    ExpectRefused(longer, parcel_->fds, DLBRIDGE_ERROR_DESCRIPTOR,
+                  more < 4000 ? "long" : "spec.buffer_size");
   }
 }
 
@@ -652,15 +658,15 @@ const Forgery kForgeries[] = {
     {56, 2, 4, DLBRIDGE_ERROR_VERSION, "version"},
     {64, 0, 8, DLBRIDGE_ERROR_DESCRIPTOR, "leaves"},
     {64, kSize - 289, 8, DLBRIDGE_ERROR_DESCRIPTOR, "leaves"},
-    {64, kSize + 1, 8, DLBRIDGE_ERROR_DESCRIPTOR, "smaller"},
-    {64, UINT64_MAX, 8, DLBRIDGE_ERROR_DESCRIPTOR, "smaller"},
+    {64, kSize + 1, 8, DLBRIDGE_ERROR_DESCRIPTOR, "size of the memory file"},
+    {64, UINT64_MAX, 8, DLBRIDGE_ERROR_DESCRIPTOR, "size of the memory file"},
     {72, 289, 8, DLBRIDGE_ERROR_DESCRIPTOR, "leaves"},
     {72, UINT64_MAX, 8, DLBRIDGE_ERROR_DESCRIPTOR, "leaves"},
     {80, 289, 8, DLBRIDGE_ERROR_DESCRIPTOR, "leaves"},
     {80, UINT64_MAX, 8, DLBRIDGE_ERROR_DESCRIPTOR, "leaves"},
     {88, 1, 4, DLBRIDGE_ERROR_DESCRIPTOR, "arrays"},
     {88, 257, 4, DLBRIDGE_ERROR_DESCRIPTOR, "arrays"},
-    {92, 0, 4, DLBRIDGE_ERROR_DESCRIPTOR, "file descriptors"},
+    {92, 0, 4, DLBRIDGE_ERROR_DESCRIPTOR, "fd_count"},
     {92, 5, 4, DLBRIDGE_ERROR_DESCRIPTOR, "more file descriptors"},
     {96, 1, 4, DLBRIDGE_ERROR_DESCRIPTOR, "does not know"},
     {100, 1, 4, DLBRIDGE_ERROR_DESCRIPTOR, "does not know"},
@@ -730,11 +736,12 @@ TEST(IpcArguments, TooLittleRoomIsToldWithBothNumbers) {
     size_t length = 0;
     size_t count = 0;
     Error error;
-    EXPECT_EQ(IpcExport(tensor, 0,
-                        {buffer, room_for_bytes ? sizeof buffer : 119, &fd, room_for_bytes ? 0 : 1},
-                        &length, &count, &error),
-              DLBRIDGE_ERROR_BUFFER_TOO_SMALL);
-    EXPECT_TRUE(error.Says(room_for_bytes ? "fds" : "buffer")) << error.message;
+    EXPECT_EQ(
+        IpcExport(tensor, 0,
+                  {buffer, room_for_bytes ? sizeof buffer : 119, &fd, room_for_bytes ? 0U : 1U},
+                  &length, &count, &error),
+        DLBRIDGE_ERROR_BUFFER_TOO_SMALL);
+    EXPECT_TRUE(error.Says(room_for_bytes ? "fd_capacity" : "buffer_size")) << error.message;
     EXPECT_EQ(length, 120U);
     EXPECT_EQ(count, 1U);
     EXPECT_EQ(fd, -7);

@@ -37,7 +37,6 @@ TEST(PinModule, TakesAnyAddressOfAModule) {
         AddressOf(&dlbridge_module_pin), static_cast<const void*>(dlbridge_version_string())}) {
     Error error;
     EXPECT_EQ(dlbridge_module_pin(address, &error), DLBRIDGE_OK) << error.message;
-    EXPECT_EQ(error.status, DLBRIDGE_OK);
   }
 }
 
@@ -125,7 +124,8 @@ TEST(PinProducer, RefusesADeleterOfNoModule) {
   DLManagedTensor* out_legacy = nullptr;
   Error error;
   ExpectNotFound(dlbridge_upgrade(legacy.get(), &options, &out, &error), error);
-  ExpectNotFound(dlbridge_import(versioned.get(), DLBRIDGE_KIND_VERSIONED, &options, &out, &error), error);
+  ExpectNotFound(dlbridge_import(versioned.get(), DLBRIDGE_KIND_VERSIONED, &options, &out, &error),
+                 error);
   ExpectNotFound(dlbridge_downgrade(versioned.get(), &options, &out_legacy, &error), error);
   EXPECT_EQ(out, nullptr);
   EXPECT_EQ(out_legacy, nullptr);
@@ -173,7 +173,7 @@ TEST(PinProducer, LooksAtWhatIsHandedBack) {
       dlbridge_export(legacy.get(), DLBRIDGE_KIND_LEGACY, {0, 8}, &options, &out, &kind, &error),
       error);
   ExpectNotFound(dlbridge_export(versioned.get(), DLBRIDGE_KIND_VERSIONED, {1, 3}, &options, &out,
-                                  &kind, &error),
+                                 &kind, &error),
                  error);
   EXPECT_EQ(out, nullptr);
 }
@@ -188,7 +188,8 @@ TEST(PinProducer, LooksBehindOurOwn) {
     DLManagedTensorVersioned* adopted = nullptr;
     DLManagedTensor* legacy = nullptr;
     Error error;
-    ExpectNotFound(dlbridge_import(ours, DLBRIDGE_KIND_VERSIONED, &options, &adopted, &error), error);
+    ExpectNotFound(dlbridge_import(ours, DLBRIDGE_KIND_VERSIONED, &options, &adopted, &error),
+                   error);
     ExpectNotFound(dlbridge_downgrade(ours, &options, &legacy, &error), error);
   }
   dlbridge_release_versioned(ours);
@@ -211,12 +212,12 @@ TEST(PinProducer, LooksAtAnOriginal) {
 
 TEST(PinProducer, LooksAtTheAllocatorOfOurMemory) {
   DLBridgeAllocator allocator = DLBRIDGE_ALLOCATOR_INIT;
-  allocator.allocate = [](void*, DLDevice, uint64_t bytes, uint64_t alignment, const DLBridgeStream* /*stream*/) {
+  allocator.allocate = [](void*, DLDevice, uint64_t bytes, uint64_t alignment,
+                          const DLBridgeStream* /*stream*/) {
     return AllocateAligned(alignment, bytes);
   };
-  allocator.deallocate = [](void*, DLDevice, void* memory, uint64_t, uint64_t, const DLBridgeStream* /*stream*/) {
-    FreeAligned(memory);
-  };
+  allocator.deallocate = [](void*, DLDevice, void* memory, uint64_t, uint64_t,
+                            const DLBridgeStream* /*stream*/) { FreeAligned(memory); };
   for (const DLBridgeAllocator* used : {static_cast<const DLBridgeAllocator*>(nullptr),
                                         static_cast<const DLBridgeAllocator*>(&allocator)}) {
     DLBridgeAllocateSpec spec = DLBRIDGE_ALLOCATE_SPEC_INIT;

@@ -112,7 +112,9 @@ TEST(OutOfMemory, InAdoptLeavesTheSource) {
     const DLBridgeConvertOptions options = Options(flags);
     UpgradeOut out = nullptr;
     FailEach(
-        [&](DLBridgeError* error) { return dlbridge_import(source.get(), DLBRIDGE_KIND_VERSIONED, &options, &out, error); },
+        [&](DLBridgeError* error) {
+          return dlbridge_import(source.get(), DLBRIDGE_KIND_VERSIONED, &options, &out, error);
+        },
         [&] { EXPECT_TRUE(source.Untouched()); });
     dlbridge_release_versioned(out);
   }
@@ -127,7 +129,7 @@ TEST(OutOfMemory, InConvertLeavesTheSource) {
     FailEach(
         [&](DLBridgeError* error) {
           return dlbridge_export(source.get(), DLBRIDGE_KIND_VERSIONED, target, nullptr, &out,
-                                  &kind, error);
+                                 &kind, error);
         },
         [&] {
           EXPECT_TRUE(source.Untouched());
@@ -258,7 +260,8 @@ struct Arena {
   int left = 0;
   int live = 0;
 
-  static void* Allocate(void* context, DLDevice /*device*/, uint64_t bytes, uint64_t alignment, const DLBridgeStream* /*stream*/) {
+  static void* Allocate(void* context, DLDevice /*device*/, uint64_t bytes, uint64_t alignment,
+                        const DLBridgeStream* /*stream*/) {
     auto* arena = static_cast<Arena*>(context);
     void* memory = arena->left-- > 0 ? AllocateAligned(alignment, bytes) : nullptr;
     if (memory == nullptr) {
@@ -295,7 +298,8 @@ TEST(AllocatorHook, ThatReturnsNullLeavesTheSourceOfACopy) {
   EXPECT_EQ(error.status, DLBRIDGE_ERROR_OUT_OF_MEMORY);
   EXPECT_EQ(dlbridge_downgrade(versioned.get(), &options, &down, nullptr),
             DLBRIDGE_ERROR_OUT_OF_MEMORY);
-  EXPECT_EQ(dlbridge_import(versioned.get(), DLBRIDGE_KIND_VERSIONED, &options, &up, nullptr), DLBRIDGE_ERROR_OUT_OF_MEMORY);
+  EXPECT_EQ(dlbridge_import(versioned.get(), DLBRIDGE_KIND_VERSIONED, &options, &up, nullptr),
+            DLBRIDGE_ERROR_OUT_OF_MEMORY);
   EXPECT_EQ(up, nullptr);
   EXPECT_EQ(down, nullptr);
   EXPECT_TRUE(legacy.Untouched());
@@ -330,11 +334,13 @@ TEST(AllocatorHook, IsNotLeftWithMemoryWhereTheNodeFails) {
   static int live;
   live = 0;
   DLBridgeAllocator hook = DLBRIDGE_ALLOCATOR_INIT;
-  hook.allocate = [](void*, DLDevice, uint64_t, uint64_t, const DLBridgeStream* /*stream*/) -> void* {
+  hook.allocate = [](void*, DLDevice, uint64_t, uint64_t,
+                     const DLBridgeStream* /*stream*/) -> void* {
     ++live;
     return memory;
   };
-  hook.deallocate = [](void*, DLDevice, void*, uint64_t, uint64_t, const DLBridgeStream* /*stream*/) { --live; };
+  hook.deallocate = [](void*, DLDevice, void*, uint64_t, uint64_t,
+                       const DLBridgeStream* /*stream*/) { --live; };
   LegacySource source;
   DLBridgeConvertOptions options = Options(DLBRIDGE_CONVERT_COPY);
   options.allocator = &hook;
@@ -448,7 +454,8 @@ TEST(AllocationCount, ComesBackToZeroAfterEveryRefusal) {
       const Allocations allocations;
       EXPECT_NE(dlbridge_upgrade(legacy.get(), &options, &up, nullptr), DLBRIDGE_OK);
       EXPECT_NE(dlbridge_downgrade(versioned.get(), &options, &down, nullptr), DLBRIDGE_OK);
-      EXPECT_NE(dlbridge_import(versioned.get(), DLBRIDGE_KIND_VERSIONED, &options, &up, nullptr), DLBRIDGE_OK);
+      EXPECT_NE(dlbridge_import(versioned.get(), DLBRIDGE_KIND_VERSIONED, &options, &up, nullptr),
+                DLBRIDGE_OK);
       EXPECT_EQ(allocations.live(), 0);
     }
     legacy.Release();

@@ -99,6 +99,43 @@ TEST(Overlap, IsExactUpToFourAxesLongerThanOne) {
   }
 }
 
+// Strides of which one is often a small combination of the others, and far beyond 32 bits.
+Strided LongStrides(Random* random, size_t ndim) {
+  Strided strided;
+  int64_t combination = 0;
+  for (size_t i = 0; i < ndim; ++i) {
+    strided.shape.push_back(random->Between(2, 6));
+    strided.strides.push_back(random->Between(-(int64_t{1} << 50), int64_t{1} << 50));
+    combination += i + 1 < ndim ? random->Between(-5, 5) * strided.strides.back() : 0;
+  }
+  if (random->OneIn(2)) {
+    strided.strides.back() = combination / random->Between(1, 2);
+  }
+  return strided;
+}
+
+TEST(Overlap, IsExactWithLongStrides) {
+  Random random(8);
+  for (size_t round = 0; round < Scaled(20000); ++round) {
+    const Strided strided = LongStrides(&random, static_cast<size_t>(random.Between(2, 4)));
+    ASSERT_EQ(OverlapOf(strided), Overlaps(strided) ? DLBRIDGE_YES : DLBRIDGE_NO) << Show(strided);
+  }
+}
+
+TEST(Overlap, IsNotDecidedByCommonDivisorsAlone) {
+  EXPECT_EQ(OverlapOf({{3, 2}, {2, 3}}), DLBRIDGE_NO);
+  EXPECT_EQ(OverlapOf({{4, 2}, {2, 3}}), DLBRIDGE_NO);
+  EXPECT_EQ(OverlapOf({{4, 3}, {2, 3}}), DLBRIDGE_YES);
+}
+
+TEST(Overlap, IsUndecidedWhereTheSearchWouldTakeLong) {
+  // An exact answer would need millions of choices.
+  EXPECT_EQ(
+      OverlapOf({{4000, 3999, 3998, 3997},
+                 {1LL << 39, (1LL << 39) + 7919, (1LL << 39) + 104729, (1LL << 39) + 1299709}}),
+      DLBRIDGE_UNDECIDED);
+}
+
 TEST(Overlap, IsNeverWrongOnFiveAndSixAxes) {
   Random random(4);
   size_t undecided = 0;

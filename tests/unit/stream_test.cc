@@ -15,7 +15,7 @@ constexpr int64_t kNone = DLBRIDGE_ARRAY_API_STREAM_NONE;
 
 struct Answer {
   DLBridgeStatus status = DLBRIDGE_OK;
-  DLBridgeStream stream = {-1, -1, {kDLCPU, -1}, 77, 77};
+  DLBridgeStream stream = {-1, -1, {kDLCPU, -1}, 77, 77, 77};
   Error error;
 };
 
@@ -96,7 +96,7 @@ TEST(StreamFromArrayApi, NeedsAPlaceToWrite) {
 }
 
 DLBridgeStream Stream(DLBridgeBackend backend, int32_t kind, uint64_t handle) {
-  return {backend, kind, Device(kDLCPU), handle, 0};
+  return {backend, kind, Device(kDLCPU), handle, 0, 0};
 }
 
 DLBridgeStatus Handoff(const DLBridgeStream& producer, const DLBridgeStream& consumer, Error* error,
@@ -104,8 +104,9 @@ DLBridgeStatus Handoff(const DLBridgeStream& producer, const DLBridgeStream& con
   return dlbridge_stream_handoff(&producer, &consumer, options, error);
 }
 
-const DLBridgeStream kHost = {DLBRIDGE_BACKEND_CPU, DLBRIDGE_STREAM_HOST, {kDLCPU, 0}, 0, 0};
-const DLBridgeStream kNoSync = {DLBRIDGE_BACKEND_CUDA, DLBRIDGE_STREAM_NO_SYNC, {kDLCUDA, 0}, 0, 0};
+const DLBridgeStream kHost = {DLBRIDGE_BACKEND_CPU, DLBRIDGE_STREAM_HOST, {kDLCPU, 0}, 0, 0, 0};
+const DLBridgeStream kNoSync = {
+    DLBRIDGE_BACKEND_CUDA, DLBRIDGE_STREAM_NO_SYNC, {kDLCUDA, 0}, 0, 0, 0};
 
 // The handles below are no queues of any driver: a call would not come back.
 TEST(Handoff, NeedsNoDriverWhereNothingIsToBeDone) {
@@ -140,18 +141,23 @@ TEST(Handoff, RefusesWhatIsNoQueue) {
   ExpectBothRefuse(Stream(DLBRIDGE_BACKEND_HIP, queue, 1), "1 or 2");
   ExpectBothRefuse(Stream(DLBRIDGE_BACKEND_HIP, queue, 2), "1 or 2");
   ExpectBothRefuse(Stream(DLBRIDGE_BACKEND_CUDA, DLBRIDGE_STREAM_IMMEDIATE_LIST, 64), "LEVEL_ZERO");
-  ExpectBothRefuse(Stream(DLBRIDGE_BACKEND_NONE, queue, 64), "which backend");
-  ExpectBothRefuse(Stream(DLBRIDGE_BACKEND_CPU, queue, 64), "which backend");
-  ExpectBothRefuse(Stream(99, queue, 64), "which backend");
-  ExpectBothRefuse(Stream(-1, queue, 64), "which backend");
-  for (const int32_t kind : {0, 5, -1}) {
-    ExpectBothRefuse(Stream(DLBRIDGE_BACKEND_CUDA, kind, 64), "HOST, NO_SYNC");
-  }
+  ExpectBothRefuse(Stream(DLBRIDGE_BACKEND_NONE, queue, 64), "the backend of its queue");
+  ExpectBothRefuse(Stream(DLBRIDGE_BACKEND_CPU, queue, 64), "the backend of its queue");
+  ExpectBothRefuse(Stream(-1, queue, 64), "the backend of its queue");
+  ExpectBothRefuse(Stream(DLBRIDGE_BACKEND_CUDA, 0, 64), "is not set");
+  ExpectBothRefuse(Stream(DLBRIDGE_BACKEND_CUDA, -1, 64), "HOST (1)");
+  Error error;
+  EXPECT_EQ(Handoff(Stream(DLBRIDGE_BACKEND_CUDA, 5, 64), kNoSync, &error), DLBRIDGE_ERROR_TOO_NEW);
+  EXPECT_TRUE(error.Says("found 5")) << error.message;
+  EXPECT_EQ(Handoff(Stream(99, queue, 64), kNoSync, &error), DLBRIDGE_ERROR_TOO_NEW);
+  EXPECT_TRUE(error.Says("found 99")) << error.message;
 }
 
 TEST(Handoff, RefusesUnknownOptionsAndMissingArguments) {
   Error error;
   EXPECT_EQ(Handoff(kHost, kHost, &error, 4), DLBRIDGE_ERROR_INVALID_ARGUMENT);
+  EXPECT_TRUE(error.Says("options"));
+  EXPECT_EQ(Handoff(kHost, kHost, &error, 1U << 10), DLBRIDGE_ERROR_TOO_NEW);
   EXPECT_TRUE(error.Says("options"));
   EXPECT_EQ(dlbridge_stream_handoff(nullptr, &kHost, 0, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(dlbridge_stream_handoff(&kHost, nullptr, 0, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);

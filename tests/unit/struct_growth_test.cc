@@ -174,7 +174,11 @@ void ExpectGrowthInConversion(const char* argument, const T& good, int unknown, 
                [&](const void* value) { EXPECT_EQ(call(value, nullptr), DLBRIDGE_OK); });
 }
 
-DLBridgeStatus Released(DLBridgeStatus status, DLManagedTensorVersioned* out) {
+// What `call` answers, with the tensor that it makes released.
+template <class Call>
+DLBridgeStatus Released(Call call) {
+  DLManagedTensorVersioned* out = nullptr;
+  const DLBridgeStatus status = call(&out);
   dlbridge_release_versioned(out);
   return status;
 }
@@ -184,12 +188,13 @@ const DLBridgeConvertOptions* AsOptions(const void* options) {
 }
 
 DLBridgeStatus Upgrade(DLManagedTensor* source, const void* options, DLBridgeError* error) {
-  DLManagedTensorVersioned* out = nullptr;
-  return Released(dlbridge_upgrade(source, AsOptions(options), &out, error), out);
+  return Released(
+      [&](auto** out) { return dlbridge_upgrade(source, AsOptions(options), out, error); });
 }
 DLBridgeStatus UpgradeMany(DLManagedTensor* source, const void* options, DLBridgeError* error) {
-  DLManagedTensorVersioned* out = nullptr;
-  return Released(dlbridge_upgrade_many(&source, 1, AsOptions(options), &out, nullptr, error), out);
+  return Released([&](auto** out) {
+    return dlbridge_upgrade_many(&source, 1, AsOptions(options), out, nullptr, error);
+  });
 }
 DLBridgeStatus Downgrade(DLManagedTensorVersioned* source, const void* options,
                          DLBridgeError* error) {
@@ -199,9 +204,9 @@ DLBridgeStatus Downgrade(DLManagedTensorVersioned* source, const void* options,
   return status;
 }
 DLBridgeStatus Import(DLManagedTensorVersioned* source, const void* options, DLBridgeError* error) {
-  DLManagedTensorVersioned* out = nullptr;
-  return Released(dlbridge_import(source, DLBRIDGE_KIND_VERSIONED, AsOptions(options), &out, error),
-                  out);
+  return Released([&](auto** out) {
+    return dlbridge_import(source, DLBRIDGE_KIND_VERSIONED, AsOptions(options), out, error);
+  });
 }
 DLBridgeStatus Export(DLManagedTensorVersioned* source, const void* options, DLBridgeError* error) {
   void* out = nullptr;
@@ -241,11 +246,10 @@ TEST(StructGrowth, OfStorage) {
   ExpectGrowthInConversion<DLManagedTensor>(
       "storage", good, kNoneKnown,
       [](DLManagedTensor* source, const void* storage, DLBridgeError* error) {
-        DLManagedTensorVersioned* out = nullptr;
-        return Released(
-            dlbridge_upgrade_into(source, nullptr, static_cast<const DLBridgeStorage*>(storage),
-                                  &out, error),
-            out);
+        return Released([&](auto** out) {
+          return dlbridge_upgrade_into(source, nullptr,
+                                       static_cast<const DLBridgeStorage*>(storage), out, error);
+        });
       });
 }
 
@@ -254,9 +258,9 @@ TEST(StructGrowth, OfViewSpec) {
   DLManagedTensorVersioned* parent = MustUpgrade(source.get());
   const DLBridgeViewSpec good = DLBRIDGE_VIEW_SPEC_INIT;
   const Call call = [&](const void* spec, DLBridgeError* error) {
-    DLManagedTensorVersioned* out = nullptr;
-    return Released(dlbridge_view(parent, static_cast<const DLBridgeViewSpec*>(spec), &out, error),
-                    out);
+    return Released([&](auto** out) {
+      return dlbridge_view(parent, static_cast<const DLBridgeViewSpec*>(spec), out, error);
+    });
   };
   ExpectGrowth("spec", good, kNoneKnown, call,
                [&](const void* spec) { EXPECT_EQ(call(spec, nullptr), DLBRIDGE_OK); });
@@ -267,9 +271,9 @@ TEST(StructGrowth, OfAllocateSpec) {
   DLBridgeAllocateSpec good = DLBRIDGE_ALLOCATE_SPEC_INIT;
   good.dtype = Dtype(kDLFloat, 32);
   const Call call = [&](const void* spec, DLBridgeError* error) {
-    DLManagedTensorVersioned* out = nullptr;
-    return Released(dlbridge_allocate(static_cast<const DLBridgeAllocateSpec*>(spec), &out, error),
-                    out);
+    return Released([&](auto** out) {
+      return dlbridge_allocate(static_cast<const DLBridgeAllocateSpec*>(spec), out, error);
+    });
   };
   ExpectGrowth("spec", good, 9, call,
                [&](const void* spec) { EXPECT_EQ(call(spec, nullptr), DLBRIDGE_OK); });
@@ -282,8 +286,9 @@ TEST(StructGrowth, OfWrapSpec) {
   good.dtype = Dtype(kDLFloat, 32);
   good.buffer = dlbridge_buffer_address(memory);
   const Call wrap = [&](const void* spec, DLBridgeError* error) {
-    DLManagedTensorVersioned* out = nullptr;
-    return Released(dlbridge_wrap(static_cast<const DLBridgeWrapSpec*>(spec), &out, error), out);
+    return Released([&](auto** out) {
+      return dlbridge_wrap(static_cast<const DLBridgeWrapSpec*>(spec), out, error);
+    });
   };
   ExpectGrowth("spec", good, 12, wrap,
                [&](const void* spec) { EXPECT_EQ(wrap(spec, nullptr), DLBRIDGE_OK); });
@@ -302,10 +307,10 @@ TEST(StructGrowth, OfCopySpec) {
   LegacySource source;
   const DLBridgeCopySpec good = DLBRIDGE_COPY_SPEC_INIT;
   const Call call = [&](const void* spec, DLBridgeError* error) {
-    DLManagedTensorVersioned* out = nullptr;
-    return Released(dlbridge_copy(source.tensor(), 0, static_cast<const DLBridgeCopySpec*>(spec),
-                                  &out, error),
-                    out);
+    return Released([&](auto** out) {
+      return dlbridge_copy(source.tensor(), 0, static_cast<const DLBridgeCopySpec*>(spec), out,
+                           error);
+    });
   };
   ExpectGrowth("spec", good, 10, call,
                [&](const void* spec) { EXPECT_EQ(call(spec, nullptr), DLBRIDGE_OK); });
@@ -328,11 +333,11 @@ TEST(StructGrowth, OfAllocator) {
     DLBridgeAllocateSpec spec = DLBRIDGE_ALLOCATE_SPEC_INIT;
     spec.dtype = Dtype(kDLFloat, 32);
     spec.allocator = static_cast<const DLBridgeAllocator*>(allocator);
-    DLManagedTensorVersioned* out = nullptr;
-    return Released(dlbridge_allocate(&spec, &out, error), out);
+    return Released([&](auto** out) { return dlbridge_allocate(&spec, out, error); });
   };
-  ExpectGrowth("allocator", good, kNoneKnown, allocate,
-               [&](const void* allocator) { EXPECT_EQ(allocate(allocator, nullptr), DLBRIDGE_OK); });
+  ExpectGrowth("allocator", good, kNoneKnown, allocate, [&](const void* allocator) {
+    EXPECT_EQ(allocate(allocator, nullptr), DLBRIDGE_OK);
+  });
   // Also where nothing is going to be copied.
   LegacySource source;
   DLManagedTensorVersioned* out = nullptr;
@@ -446,8 +451,8 @@ TEST(ZeroIsDefault, OfPolicyAndOptionsMeansNull) {
   DLBridgeConvertOptions options = OnlySize<DLBridgeConvertOptions>();
   options.policy = &policy;
   for (const TensorSpec& spec :
-       {TensorSpec(), TensorSpec({4, -1}, {1, 1}), TensorSpec(Axes(64, 1)),
-        TensorSpec(Axes(65, 1)), TensorSpec(Axes()), TensorSpec({0, 3}, {9, 9})}) {
+       {TensorSpec(), TensorSpec({4, -1}, {1, 1}), TensorSpec(Axes(64, 1)), TensorSpec(Axes(65, 1)),
+        TensorSpec(Axes()), TensorSpec({0, 3}, {9, 9})}) {
     VersionedSource source(spec);
     Error by_null;
     Error by_zero;

@@ -178,7 +178,8 @@ TEST(View, NeverAddsToWhatIsNoAddress) {
     spec.device = Device(type);
     VersionedSource source(spec);
     DLManagedTensorVersioned* parent = nullptr;
-    if (dlbridge_import(source.get(), DLBRIDGE_KIND_VERSIONED, nullptr, &parent, nullptr) != DLBRIDGE_OK) {
+    if (dlbridge_import(source.get(), DLBRIDGE_KIND_VERSIONED, nullptr, &parent, nullptr) !=
+        DLBRIDGE_OK) {
       source.Release();  // nothing lies before the start of a handle
       continue;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// C++ callables behind C callbacks: called once, on any thread; what they throw stays on this side.
+// C++ callables as C callbacks: called once, on any thread; exceptions do not leave them.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -14,20 +14,20 @@ namespace {
 
 namespace db = dlbridge;
 
-std::atomic<int> told{0};
+std::atomic<int> reported{0};
 std::string last;  // NOLINT(bugprone-throwing-static-initialization): of a test
 
 // Sets the handler for the length of a test.
-class Told {
+class Reports {
  public:
-  Told() : before_(db::set_exception_handler(&Note)) { told = 0; }
-  Told(const Told&) = delete;
-  Told& operator=(const Told&) = delete;
-  ~Told() { db::set_exception_handler(before_); }
+  Reports() : before_(db::set_exception_handler(&Note)) { reported = 0; }
+  Reports(const Reports&) = delete;
+  Reports& operator=(const Reports&) = delete;
+  ~Reports() { db::set_exception_handler(before_); }
 
  private:
   static void Note() noexcept {
-    ++told;
+    ++reported;
     try {
       throw;
     } catch (const std::exception& error) {
@@ -57,20 +57,57 @@ TEST(Release, GetsTheBufferOrNothing) {
   EXPECT_EQ(calls, 1);
 }
 
+// The callback that a wrap gives to the library.
+template <class F>
+using Held = db::detail::held_release<F>;
+
+TEST(Release, GetsTheStream) {
+  std::vector<float> values(3);
+  const std::int64_t shape[1] = {3};
+  const db::stream* seen = nullptr;
+  int calls = 0;
+  const auto note = [&](const db::buffer& /*memory*/, const db::stream* queue) {
+    ++calls;
+    seen = queue;
+  };
+  db::wrap(SpecOf(values, shape), note).value().reset();
+  EXPECT_EQ(calls, 1);
+  EXPECT_EQ(seen, nullptr);  // no work is left
+  const db::stream queue = db::stream::queue(db::backend::cuda, db::make_device(kDLCUDA), 77);
+  const DLBridgeBuffer memory = db::buffer_of(values.data());
+  std::uint64_t handle = 0;
+  const auto keep = [&](const db::buffer&, const db::stream* on) { handle = on->handle(); };
+  Held<decltype(keep)>::run(new Held<decltype(keep)>{keep}, &memory, queue.raw());
+  EXPECT_EQ(handle, 77U);
+}
+
+TEST(Release, WithoutAStreamWaits) {
+  float value = 0;
+  const DLBridgeBuffer memory = db::buffer_of(&value);
+  int calls = 0;
+  const auto count = [&] { ++calls; };
+  const db::stream unset;  // which cannot be waited for
+  auto* held = new Held<decltype(count)>{count};
+  Held<decltype(count)>::run(held, &memory, unset.raw());
+  EXPECT_EQ(calls, 0);
+  Held<decltype(count)>::run(held, &memory, db::stream::host().raw());
+  EXPECT_EQ(calls, 1);
+}
+
 TEST(Release, OnFailureIsDestroyedUncalled) {
   std::vector<float> values(3);
   const std::int64_t shape[1] = {-3};
   int calls = 0;
   auto alive = std::make_shared<int>(0);
-  const auto refused = db::wrap(SpecOf(values, shape), [&calls, alive] { ++calls; });
-  EXPECT_EQ(refused.error().rule(), db::rule_code::dim_negative);
-  EXPECT_EQ(refused.error().axis(), 0);
+  const auto rejected = db::wrap(SpecOf(values, shape), [&calls, alive] { ++calls; });
+  EXPECT_EQ(rejected.error().rule(), db::rule_code::extent_negative);
+  EXPECT_EQ(rejected.error().axis(), 0);
   EXPECT_EQ(calls, 0);
   EXPECT_EQ(alive.use_count(), 1);
 }
 
-TEST(Release, ThrowIsToldAndDropped) {
-  const Told handler;
+TEST(Release, ThrowIsReportedAndDropped) {
+  const Reports handler;
   std::vector<float> values(3);
   const std::int64_t shape[1] = {3};
   auto alive = std::make_shared<int>(0);
@@ -78,7 +115,7 @@ TEST(Release, ThrowIsToldAndDropped) {
                       throw std::runtime_error("from a release");
                     }).value();
   EXPECT_NO_THROW(lent.reset());
-  EXPECT_EQ(told, 1);
+  EXPECT_EQ(reported, 1);
   EXPECT_EQ(last, "from a release");
   EXPECT_EQ(alive.use_count(), 1);  // the callable is gone all the same
   db::wrap(SpecOf(values, shape), [] { throw 1; }).value().reset();
@@ -142,20 +179,66 @@ struct Pool {
 };
 
 TEST(Allocator, ThrowIsOutOfMemory) {
-  const Told handler;
+  const Reports handler;
   Pool pool;
   const db::allocator memory(pool);
   const std::int64_t shape[] = {2, 2};
-  const auto spec = db::allocate_spec(db::dtype_of<double>::value, shape).memory(memory);
+  const auto spec = db::allocate_spec(db::dtype_of<double>::value, shape).allocator(memory);
   db::tensor made = db::allocate(spec).value();
   EXPECT_EQ(pool.live, 1);
   pool.throws = true;
   EXPECT_EQ(db::allocate(spec).error().status(), db::status_code::out_of_memory);
-  EXPECT_EQ(told, 1);
+  EXPECT_EQ(reported, 1);
   made.reset();
   EXPECT_EQ(pool.live, 0);
-  EXPECT_EQ(told, 2);
+  EXPECT_EQ(reported, 2);
   EXPECT_EQ(last, "from a deallocate");
+}
+
+// The queue that later versions of the library order memory by.
+struct QueuePool {
+  void* allocate(db::device /*on*/, std::uint64_t bytes, std::uint64_t alignment,
+                 const db::stream* queue) {
+    allocated_on = queue != nullptr ? queue->handle() : 0;
+    return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+  }
+  void deallocate(db::device /*on*/, void* memory, std::uint64_t /*bytes*/,
+                  std::uint64_t /*alignment*/, const db::stream* queue) {
+    deallocated_on = queue != nullptr ? queue->handle() : 0;
+    std::free(memory);
+  }
+  std::uint64_t allocated_on = 1;
+  std::uint64_t deallocated_on = 1;
+};
+
+TEST(Allocator, GetsTheStream) {
+  QueuePool pool;
+  const db::allocator memory(pool);
+  const DLBridgeAllocator* raw = memory.raw();
+  const db::stream queue = db::stream::queue(db::backend::cuda, db::make_device(kDLCUDA), 77);
+  void* block = raw->allocate(raw->context, db::make_device(kDLCPU), 64, 64, queue.raw());
+  EXPECT_EQ(pool.allocated_on, 77U);
+  raw->deallocate(raw->context, db::make_device(kDLCPU), block, 64, 64, queue.raw());
+  EXPECT_EQ(pool.deallocated_on, 77U);
+  const std::int64_t shape[] = {2};
+  EXPECT_TRUE(db::allocate(db::allocate_spec(db::dtype_of<float>::value, shape).allocator(memory)));
+  EXPECT_EQ(pool.allocated_on, 0U);  // no queue: free at once
+  EXPECT_EQ(pool.deallocated_on, 0U);
+}
+
+// A pool that takes no stream gets its memory once the work is done; where that cannot be waited
+// for (here: a queue that is not set), the memory is not freed under it.
+TEST(Allocator, WithoutAStreamWaits) {
+  Pool pool;
+  const db::allocator memory(pool);
+  const DLBridgeAllocator* raw = memory.raw();
+  void* block = raw->allocate(raw->context, db::make_device(kDLCPU), 64, 64, nullptr);
+  const db::stream unset;
+  raw->deallocate(raw->context, db::make_device(kDLCPU), block, 64, 64, unset.raw());
+  EXPECT_EQ(pool.live, 1);
+  const db::stream host = db::stream::host();
+  raw->deallocate(raw->context, db::make_device(kDLCPU), block, 64, 64, host.raw());
+  EXPECT_EQ(pool.live, 0);
 }
 
 TEST(Allocator, ServesCopies) {
@@ -163,28 +246,28 @@ TEST(Allocator, ServesCopies) {
   const db::allocator memory(pool);
   Foreign source;
   {
-    const auto how = db::convert_options().copy().memory(memory);
+    const auto how = db::convert_options().copy().allocator(memory);
     const db::tensor copied = db::upgrade(source.as_legacy(), how).value();
     EXPECT_EQ(source.deletes, 1);
     EXPECT_EQ(pool.live, 1);
     EXPECT_NE(copied.flags() & DLPACK_FLAG_BITMASK_IS_COPIED, 0U);
     EXPECT_EQ((copied.elements<float, 2>().value()(1, 2)), 5);
-    const db::tensor again = db::copy(copied, db::copy_spec().memory(memory)).value();
+    const db::tensor again = db::copy(copied, db::copy_spec().allocator(memory)).value();
     EXPECT_EQ(pool.live, 2);
     EXPECT_NE(again.data(), copied.data());
   }
   EXPECT_EQ(pool.live, 0);
 }
 
-TEST(Storage, ThrowIsToldAndDropped) {
-  const Told handler;
+TEST(Storage, ThrowIsReportedAndDropped) {
+  const Reports handler;
   Foreign source;
   alignas(16) unsigned char memory[512];
   const auto freed = [] { throw std::runtime_error("from a storage"); };
-  const db::storage into = db::storage(memory, sizeof memory).on_released(freed);
+  const db::storage into = db::storage(memory, sizeof memory).release(freed);
   db::upgrade_into(source.as_legacy(), into).value().reset();
   EXPECT_EQ(last, "from a storage");
-  EXPECT_EQ(told, 1);
+  EXPECT_EQ(reported, 1);
 }
 
 TEST(Context, RegistrationLeaseAndRange) {
@@ -195,31 +278,31 @@ TEST(Context, RegistrationLeaseAndRange) {
                          .native_device(2)
                          .context(3)
                          .queue(4);
-  db::context_registration registered = db::register_context(entry, [&] { ++calls; }).value();
-  EXPECT_EQ(db::lookup_context(device).value().id(), registered.id());
-  EXPECT_EQ(db::register_context(entry).error().status(), db::status_code::exists);
+  db::context_registration registered = db::context_register(entry, [&] { ++calls; }).value();
+  EXPECT_EQ(db::context_find(device).value().id(), registered.id());
+  EXPECT_EQ(db::context_register(entry).error().status(), db::status_code::exists);
   int met = 0;
   for (const db::context_entry& each : db::contexts()) {
     met += each.id() == registered.id() ? 1 : 0;
   }
   EXPECT_EQ(met, 1);
-  db::context_lease lease = db::retain_context(registered.id()).value();
+  db::context_lease lease = db::context_retain(registered.id()).value();
   EXPECT_TRUE(registered.end());
   EXPECT_TRUE(registered.end());  // twice is nothing
   EXPECT_EQ(calls, 0);
   lease = db::context_lease();
   EXPECT_EQ(calls, 1);
-  EXPECT_EQ(db::retain_context(UINT64_MAX).error().status(), db::status_code::not_found);
+  EXPECT_EQ(db::context_retain(UINT64_MAX).error().status(), db::status_code::not_found);
   EXPECT_NE(db::context_table(), nullptr);
 }
 
-TEST(Context, ThrowingReleaseIsToldAndDropped) {
-  const Told handler;
+TEST(Context, ThrowingReleaseIsReportedAndDropped) {
+  const Reports handler;
   const auto entry = db::context_entry(db::backend::level_zero, db::make_device(kDLOneAPI, 78))
                          .platform(1)
                          .native_device(2)
                          .context(3);
-  db::register_context(entry, [](const DLBridgeContextEntry* gone) {
+  db::context_register(entry, [](const DLBridgeContextEntry* gone) {
     throw std::runtime_error(std::to_string(gone->context));
   }).value();
   EXPECT_EQ(last, "3");
@@ -277,7 +360,7 @@ TEST(Callbacks, CopyThatThrows) {
   EXPECT_EQ(db::wrap_legacy(SpecOf(values, shape), callable).error().status(), none);
   EXPECT_EQ(db::wrap_borrowed(values, callable).error().status(), none);
   const db::context_entry entry(db::backend::cuda, db::make_device(kDLCUDA, 77));
-  EXPECT_EQ(db::register_context(entry, callable).error().status(), none);
+  EXPECT_EQ(db::context_register(entry, callable).error().status(), none);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a step of the corpus passes, made by the binding's builders.
+// The arguments of a step, made by the binding's builders.
 #ifndef DLBRIDGE_CPP_TESTS_CORPUS_ARGUMENTS_H_
 #define DLBRIDGE_CPP_TESTS_CORPUS_ARGUMENTS_H_
 
@@ -12,7 +12,7 @@ namespace dlbridge_cpp_test {
 inline const Names kWrapOptions = {"SKIP_VALIDATION", "PIN_PRODUCER", "RETAIN"};
 inline const Names kCopyOptions = {"ALLOW_STAGING", "SHAREABLE"};
 inline const Names kBackends = {"NONE", "CPU", "CUDA", "HIP", "LEVEL_ZERO", "OPENCL"};
-inline const Names kBufferKinds = {"", "ADDRESS", "CL_MEM", "HANDLE"};
+inline const Names kBufferKinds = {"DEFAULT", "ADDRESS", "CL_MEM", "HANDLE"};
 inline const Names kStreamKinds = {"", "HOST", "NO_SYNC", "QUEUE", "IMMEDIATE_LIST"};
 
 struct Arguments {
@@ -35,14 +35,16 @@ class PolicyArgument {
       made = made.ask_driver();
     }
     if (spec.contains("version")) {
-      made = made.speaks(VersionFrom(spec["version"]));
+      made = made.version(VersionFrom(spec["version"]));
     }
-    made = made.max_ndim(spec.value("max_ndim", 64))
-               .alignment(NumberOr(spec, "alignment", 0))
-               .buffer_size(NumberOr(spec, "buffer_size", UINT64_MAX));
+    made = made.alignment(NumberOr(spec, "alignment", 0));
+    if (spec.contains("buffer_size")) {
+      made = made.buffer_size(Unsigned(spec["buffer_size"]));
+    }
+    Axes(spec);
     Contiguity(spec.value("contiguity", "ANY"));
-    for (const json& name : spec.value("flags", json::array())) {
-      Flag(name);
+    for (const json& name : spec.value("options", json::array())) {
+      Option(name);
     }
     Lists(spec);
   }
@@ -53,20 +55,28 @@ class PolicyArgument {
   bool struct_level;
 
  private:
-  void Contiguity(const std::string& name) {
-    made = name == "C"        ? made.c_contiguous()
-           : name == "F"      ? made.f_contiguous()
-           : name == "C_OR_F" ? made.c_or_f_contiguous()
-                              : made.any_order();
+  void Axes(const json& spec) {
+    if (spec.contains("shape")) {
+      shape_ = Numbers(spec["shape"]);
+      made = made.shape(shape_);
+    }
+    made = spec.contains("min_ndim") ? made.min_ndim(spec["min_ndim"]) : made;
+    made = spec.contains("max_ndim") ? made.max_ndim(spec["max_ndim"]) : made;
   }
-  void Flag(const std::string& name) {
+  void Contiguity(const std::string& name) {
+    made = made.contiguity(name == "C"        ? db::contiguity::c
+                           : name == "F"      ? db::contiguity::f
+                           : name == "C_OR_F" ? db::contiguity::c_or_f
+                                              : db::contiguity::any);
+  }
+  void Option(const std::string& name) {
     using Function = db::policy (db::policy::*)() const noexcept;
     static const std::map<std::string, Function> functions = {
-        {"REFUSE_UNKNOWN_DTYPE", &db::policy::refuse_unknown_dtype},
-        {"REFUSE_UNKNOWN_DEVICE", &db::policy::refuse_unknown_device},
-        {"REFUSE_UNKNOWN_FLAGS", &db::policy::refuse_unknown_flags},
-        {"REFUSE_NEGATIVE_STRIDES", &db::policy::refuse_negative_strides},
-        {"REFUSE_ZERO_STRIDES", &db::policy::refuse_zero_strides},
+        {"REJECT_UNKNOWN_DTYPE", &db::policy::reject_unknown_dtype},
+        {"REJECT_UNKNOWN_DEVICE", &db::policy::reject_unknown_device},
+        {"REJECT_UNKNOWN_FLAGS", &db::policy::reject_unknown_flags},
+        {"REJECT_NEGATIVE_STRIDES", &db::policy::reject_negative_strides},
+        {"REJECT_ZERO_STRIDES", &db::policy::reject_zero_strides},
         {"ALLOW_NULL_STRIDES", &db::policy::allow_null_strides},
         {"ALLOW_SCALABLE_LANES", &db::policy::allow_scalable_lanes},
         {"REQUIRE_WRITABLE", &db::policy::require_writable},
@@ -91,6 +101,7 @@ class PolicyArgument {
     }
   }
 
+  std::vector<std::int64_t> shape_;
   std::vector<db::device> devices_;
   std::vector<db::dtype> dtypes_;
 };
@@ -101,20 +112,20 @@ class OptionsArgument {
   explicit OptionsArgument(const Arguments& a) : given_(a.Has("options") || a.Has("allocator")) {
     const json spec = a.step.value("options", json::object());
     if (spec.contains("version")) {
-      checked_ = checked_.speaks(VersionFrom(spec["version"]));
+      checked_ = checked_.version(VersionFrom(spec["version"]));
     }
-    checked_ = checked_.source_flags(NumberOr(spec, "source_flags", 0));
-    for (const json& name : spec.value("flags", json::array())) {
-      Flag(name);
+    checked_ = checked_.tensor_flags(NumberOr(spec, "tensor_flags", 0));
+    for (const json& name : spec.value("options", json::array())) {
+      Option(name);
     }
     if (a.Has("allocator")) {
       allocator_.emplace(a.world.Allocator(a.step["allocator"]));
-      checked_ = checked_.memory(*allocator_);
+      checked_ = checked_.allocator(*allocator_);
     }
     if (spec.contains("policy")) {
       policy_.emplace(spec["policy"]);
       struct_policy_ = db::struct_policy(policy_->made);
-      checked_ = policy_->struct_level ? checked_ : checked_.by(policy_->made);
+      checked_ = policy_->struct_level ? checked_ : checked_.policy(policy_->made);
     }
   }
 
@@ -131,17 +142,17 @@ class OptionsArgument {
   }
 
  private:
-  void Flag(const std::string& name) {
+  void Option(const std::string& name) {
     using Function = db::convert_options (db::convert_options::*)() const noexcept;
     static const std::map<std::string, Function> functions = {
-        {"WRITABLE", &db::convert_options::writable},
+        {"VOUCH_WRITABLE", &db::convert_options::vouch_writable},
         {"ALLOW_UNKNOWN", &db::convert_options::allow_unknown},
         {"CANONICAL", &db::convert_options::canonical},
         {"FOLD_BYTE_OFFSET", &db::convert_options::fold_byte_offset},
         {"COPY", &db::convert_options::copy},
         {"DROP_READ_ONLY", &db::convert_options::drop_read_only},
         {"DROP_PADDED", &db::convert_options::drop_padded},
-        {"NEWER_CODES", &db::convert_options::newer_codes},
+        {"ALLOW_NEWER_CODES", &db::convert_options::allow_newer_codes},
         {"PIN_PRODUCER", &db::convert_options::pin_producer}};
     if (name == "SKIP_VALIDATION") {
       skip_ = true;
@@ -170,36 +181,38 @@ inline db::stream StreamOf(const json& spec) {
       static_cast<db::backend>(ValueOf(spec.value("backend", json("NONE")), kBackends));
   return db::stream({static_cast<DLBridgeBackend>(backend), ValueOf(spec["kind"], kStreamKinds),
                      DeviceFrom(spec.value("device", json({1, 0}))), NumberOr(spec, "handle", 0),
-                     NumberOr(spec, "context", 0)});
+                     NumberOr(spec, "context", 0), 0});
 }
 
-// What a wrap passes, and what it points to. Counts and pointers that disagree, and bits without a
-// name, only the C struct can say.
+// A wrap_spec and what it points to. Counts and pointers that disagree, and bits without a name,
+// are set in the C struct.
 class WrapArgument {
  public:
   explicit WrapArgument(const Arguments& a)
       : given_(a.step["spec"]),
         shape_(Numbers(given_["shape"])),
         strides_(Numbers(given_.value("strides", json::array()))),
-        spec(BufferOf(given_.value("buffer", json::object()), a.In().memory->bare.data),
+        spec(BufferOf(given_.value("buffer", json::object()), a.In().memory->borrowed.data),
              DeviceFrom(given_["device"]), DtypeFrom(given_["dtype"]), shape_) {
     if (given_.contains("strides")) {
       spec = spec.strides(strides_);
     }
     spec = spec.byte_offset(NumberOr(given_, "byte_offset", 0))
-               .size(NumberOr(given_, "buffer_size", UINT64_MAX))
-               .flags(NumberOr(given_, "flags", 0));
+               .tensor_flags(NumberOr(given_, "tensor_flags", 0));
+    if (given_.contains("buffer_size")) {
+      spec = spec.buffer_size(Unsigned(given_["buffer_size"]));
+    }
     if (given_.contains("version")) {
-      spec = spec.speaks(VersionFrom(given_["version"]));
+      spec = spec.version(VersionFrom(given_["version"]));
     }
     if (a.In().memory->has_deleter) {
       spec = spec.release(&Producer::MemoryReleased, a.In().memory);
     }
     if (given_.contains("policy")) {
       policy_.emplace(given_["policy"]);
-      spec = spec.by(policy_->made);
+      spec = spec.policy(policy_->made);
     }
-    Options(FlagBits(given_.value("options", json::array()), kWrapOptions));
+    Options(given_.value("options", json::array()));
     if (given_["shape"].is_null() || given_.contains("ndim")) {
       DLBridgeWrapSpec raw = *spec.raw();
       raw.shape = given_["shape"].is_null() ? nullptr : raw.shape;
@@ -211,11 +224,12 @@ class WrapArgument {
   WrapArgument& operator=(const WrapArgument&) = delete;
 
  private:
-  void Options(std::uint32_t bits) {
+  void Options(const json& value) {
+    const std::uint32_t bits = OptionBits(value, kWrapOptions);
     spec = (bits & DLBRIDGE_WRAP_SKIP_VALIDATION) != 0 ? spec.assume_valid() : spec;
     spec = (bits & DLBRIDGE_WRAP_PIN_PRODUCER) != 0 ? spec.pin_producer() : spec;
     spec = (bits & DLBRIDGE_WRAP_RETAIN) != 0 ? spec.retain() : spec;
-    if (bits > 7) {
+    if (value.is_number()) {
       DLBridgeWrapSpec raw = *spec.raw();
       raw.options = bits;
       spec = db::wrap_spec(raw);
@@ -235,28 +249,29 @@ class CopyArgument {
  public:
   explicit CopyArgument(const Arguments& a) {
     const json& given = a.step["spec"];
-    spec = spec.to(DeviceFrom(given["device"])).flags(NumberOr(given, "flags", 0));
+    spec = spec.to(DeviceFrom(given["device"])).tensor_flags(NumberOr(given, "tensor_flags", 0));
     if (given.contains("version")) {
-      spec = spec.speaks(VersionFrom(given["version"]));
+      spec = spec.version(VersionFrom(given["version"]));
     }
     if (given.contains("target")) {
       Producer* memory = a.world.slots[given["target"]].memory;
-      spec = spec.into(BufferOf(given.value("buffer", json::object()), memory->bare.data),
+      spec = spec.into(BufferOf(given.value("buffer", json::object()), memory->borrowed.data),
                        NumberOr(given, "target_size", 0), NumberOr(given, "target_offset", 0),
                        memory->has_deleter ? &Producer::MemoryReleased : nullptr, memory);
     }
     if (given.contains("policy")) {
       policy_.emplace(given["policy"]);
-      spec = spec.by(policy_->made);
+      spec = spec.policy(policy_->made);
     }
     if (a.Has("allocator")) {
       allocator_.emplace(a.world.Allocator(a.step["allocator"]));
-      spec = spec.memory(*allocator_);
+      spec = spec.allocator(*allocator_);
     }
-    const std::uint32_t bits = FlagBits(given.value("options", json::array()), kCopyOptions);
+    const json options = given.value("options", json::array());
+    const std::uint32_t bits = OptionBits(options, kCopyOptions);
     spec = (bits & DLBRIDGE_COPY_ALLOW_STAGING) != 0 ? spec.allow_staging() : spec;
     spec = (bits & DLBRIDGE_COPY_SHAREABLE) != 0 ? spec.shareable() : spec;
-    if (bits > 3) {
+    if (options.is_number()) {
       DLBridgeCopySpec raw = *spec.raw();
       raw.options = bits;
       spec = db::copy_spec(raw);

@@ -63,7 +63,7 @@ inline void AddResult(const Arguments& a, const std::string& name, Slot&& made, 
   }
 }
 
-// The same of a result; what went in has gone where the call took it.
+// The same of a result; the input's name is dropped where the call took it.
 template <class T>
 json Finish(const Arguments& a, db::result<T>&& made, bool takes_before = false,
             bool takes_after = false) {
@@ -90,7 +90,7 @@ inline json CallValidate(const Arguments& a) {
     const db::struct_policy by(policy->made);
     return Answer(in.legacy      ? db::inspect_struct(in.legacy.get(), by).error()
                   : in.versioned ? db::inspect_struct(in.versioned.get(), by).error()
-                                 : db::inspect_struct(in.bare, by).error());
+                                 : db::inspect_struct(in.borrowed, by).error());
   }
   const db::policy_ref by = policy ? db::policy_ref(policy->made) : db::policy_ref();
   if (in.legacy) {
@@ -107,7 +107,7 @@ inline json CallValidate(const Arguments& a) {
     }
     return Answer(checked.error());
   }
-  return Answer(db::validate(in.bare, by).error());
+  return Answer(db::validate(in.borrowed, by).error());
 }
 
 inline json CallDiagnose(const Arguments& a) {
@@ -119,7 +119,7 @@ inline json CallDiagnose(const Arguments& a) {
   const db::policy_ref by = policy ? db::policy_ref(policy->made) : db::policy_ref();
   const auto found = in.legacy      ? db::diagnose(in.legacy, by)
                      : in.versioned ? db::diagnose(in.versioned, by)
-                                    : db::diagnose(in.bare, by);
+                                    : db::diagnose(in.borrowed, by);
   json answer = Answer(found.error());
   answer["count"] = found->size();
   answer["findings"] = json::array();
@@ -135,12 +135,12 @@ inline json CallDiagnose(const Arguments& a) {
 }
 
 inline json CallLayout(const Arguments& a) {
-  static const Names flags = {
+  static const Names properties = {
       "EMPTY", "C_CONTIGUOUS", "F_CONTIGUOUS", "BROADCAST", "NEGATIVE_STRIDES", "PADDED", "OPAQUE"};
   const auto layout = db::layout(a.In().ref());
   json answer = Answer(layout.error());
   answer["layout"] = {
-      {"flags", FlagNames(layout->flags, flags)},
+      {"properties", PropertyNames(layout->properties, properties)},
       {"item_bits", layout->item_bits},
       {"self_overlap", NameOfValue(layout->overlaps_itself(), {"NO", "YES", "UNDECIDED"})},
       {"element_count", std::to_string(layout->element_count)},
@@ -164,8 +164,8 @@ json CallFormat(const Arguments& a, const Named& named) {
   json answer = Answer(written.error());
   answer["length"] = length;
   answer["text"] = size != 0 && buffer[0] != '#' ? buffer.data() : "";
-  const auto text = db::to_string(named);
-  if (written && size != 0 && (!text || *text != buffer.data() || text->size() != length)) {
+  const std::string text = db::to_string(named);
+  if (written && size != 0 && (text != buffer.data() || text.size() != length)) {
     answer["status"] = "another string";
   }
   return answer;
@@ -190,9 +190,11 @@ inline json CallDeviceParse(const Arguments& a) {
   return answer;
 }
 inline json CallHostAccessible(const Arguments& a) {
+  db::answer detail = db::answer::no;
+  const bool yes = db::host_accessible(a.step["device_type"].get<std::int32_t>(), &detail);
   return {{"status", "OK"},
-          {"answer", NameOfValue(db::host_accessible(a.step["device_type"].get<std::int32_t>()),
-                                 {"NO", "YES", "UNDECIDED"})}};
+          {"returns", yes ? 1 : 0},
+          {"answer", NameOfValue(detail, {"NO", "YES", "UNDECIDED"})}};
 }
 
 inline json CallRequiredVersion(const Arguments& a) {
@@ -213,9 +215,9 @@ inline json CallIdentify(const Arguments& a) {
   const void* pointer = a.Has("in") ? a.In().pointer() : nullptr;
   return {{"status", "OK"}, {"kind", NameOfValue(db::identify(pointer), kKinds)}};
 }
-inline json CallPinModule(const Arguments& a) {
+inline json CallModulePin(const Arguments& a) {
   const void* address = a.Has("in") ? a.In().ref().raw()->data : db::library_version_string();
-  return Answer(db::pin_module(address).error());
+  return Answer(db::module_pin(address).error());
 }
 
 // Functions that are only there to be found.
@@ -270,7 +272,7 @@ inline db::storage StorageFor(const Arguments& a) {
   auto* memory = static_cast<unsigned char*>(a.world.Storage(size + 8));
   size -= how == "short" ? 1 : 0;
   memory += how == "unaligned" ? 8 : 0;
-  return db::storage(how == "null" ? nullptr : memory, size).on_released(a.world.storage_free);
+  return db::storage(how == "null" ? nullptr : memory, size).release(a.world.storage_free);
 }
 inline json CallUpgradeInto(const Arguments& a) {
   return OptionsArgument(a).Pass([&](const auto& how) {
@@ -278,6 +280,12 @@ inline json CallUpgradeInto(const Arguments& a) {
     a.world.storage_free.in_use += made ? 1 : 0;
     return Finish(a, std::move(made), true);
   });
+}
+
+// The name's owner no longer owns: the call took the tensor by its address.
+inline void Forget(Slot* slot) {
+  static_cast<void>(slot->legacy.release());
+  static_cast<void>(slot->versioned.release());
 }
 
 inline Names NameList(const json& value) {
@@ -289,20 +297,20 @@ json UpgradeMany(const Arguments& a, const How& how) {
   const Names out = NameList(a.step["out"]);
   std::vector<db::foreign_legacy> sources;
   for (const std::string& name : in) {
-    sources.push_back(std::move(a.world.slots[name].legacy));
+    sources.emplace_back(a.world.slots[name].legacy.get());  // a case may give one tensor twice
   }
   std::vector<Out> outs(in.size());
   std::size_t failed = 12345;
   const auto made = db::upgrade_many(sources, outs, how, &failed);
   json answer = Answer(made.error());
   answer["failed"] = failed;
-  for (std::size_t i = 0; i < in.size(); ++i) {
-    if (made) {
-      a.world.Take(in[i]);
-      AddResult(a, out[i], SlotOf(outs[i].release()), &answer);
-    } else {
-      a.world.slots[in[i]].legacy = std::move(sources[i]);
-    }
+  for (db::foreign_legacy& source : sources) {
+    static_cast<void>(source.release());  // still the slot's
+  }
+  for (std::size_t i = 0; made && i < in.size(); ++i) {
+    Forget(&a.world.slots[in[i]]);
+    a.world.Take(in[i]);
+    AddResult(a, out[i], SlotOf(outs[i].release()), &answer);
   }
   return answer;
 }
@@ -318,10 +326,32 @@ inline json CallDowngrade(const Arguments& a) {
     return Finish(a, db::downgrade(std::move(a.In().versioned), how), true);
   });
 }
-inline json CallAdopt(const Arguments& a) {
-  return OptionsArgument(a).Pass([&](const auto& how) {
-    return Finish(a, db::adopt(std::move(a.In().versioned), how), false, true);
-  });
+// The kind that the step gives, else the object's; an owner has its kind by its type.
+inline db::kind KindOf(const Arguments& a) {
+  return a.Has("kind") ? static_cast<db::kind>(ValueOf(a.step["kind"], kKinds))
+                       : db::kind::borrowed;
+}
+
+template <class How>
+auto ImportAny(const Arguments& a, const How& how) {
+  Slot& in = a.In();
+  if (!a.Has("kind") && in.legacy) {
+    return db::import(std::move(in.legacy), how);
+  }
+  if (!a.Has("kind") && in.versioned) {
+    return db::import(std::move(in.versioned), how);
+  }
+  void* const pointer = in.pointer();
+  const db::kind kind = KindOf(a);
+  auto made = kind == db::kind::unknown ? db::import(pointer, how) : db::import(pointer, kind, how);
+  if (made) {
+    Forget(&in);
+  }
+  return made;
+}
+inline json CallImport(const Arguments& a) {
+  return OptionsArgument(a).Pass(
+      [&](const auto& how) { return Finish(a, ImportAny(a, how), false, true); });
 }
 
 template <class Any>
@@ -329,35 +359,49 @@ json FinishAny(const Arguments& a, db::result<Any>&& made) {
   json answer = Answer(made.error());
   if (made) {
     answer["kind"] = NameOfValue(made->kind(), kKinds);
-    const bool legacy = made->kind() == db::kind::legacy;
+    Any any = *std::move(made);
     AddResult(a, a.step["out"],
-              legacy ? SlotOf(std::move(*made).legacy().release())
-                     : SlotOf(std::move(*made).versioned().release()),
+              any.kind() == db::kind::legacy ? SlotOf(std::move(any).legacy().release())
+                                             : SlotOf(std::move(any).versioned().release()),
               &answer);
     a.world.Take(a.step["in"]);
   }
   return answer;
 }
-inline json CallConvert(const Arguments& a) {
+template <class How>
+auto ExportAny(const Arguments& a, const How& how) {
   const db::dlpack_version target = VersionFrom(a.step["target"]);
-  return OptionsArgument(a).Pass([&](const auto& how) {
-    Slot& in = a.In();
-    return in.legacy ? FinishAny(a, db::convert(std::move(in.legacy), target, how))
-                     : FinishAny(a, db::convert(std::move(in.versioned), target, how));
-  });
+  Slot& in = a.In();
+  if (!a.Has("kind") && in.legacy) {
+    return db::export_to(std::move(in.legacy), target, how);
+  }
+  if (!a.Has("kind") && in.versioned) {
+    return db::export_to(std::move(in.versioned), target, how);
+  }
+  void* const pointer = in.pointer();
+  const db::kind kind = KindOf(a);
+  auto made = kind == db::kind::unknown ? db::export_to(pointer, target, how)
+                                        : db::export_to(pointer, kind, target, how);
+  if (made) {
+    Forget(&in);
+  }
+  return made;
+}
+inline json CallExport(const Arguments& a) {
+  return OptionsArgument(a).Pass([&](const auto& how) { return FinishAny(a, ExportAny(a, how)); });
 }
 
-// share and view take tensors of ours; that others are refused too, the C library says.
+// share and view take a db::tensor; the C library rejects foreign ones.
 template <class Call>
-json WithOurs(const Arguments& a, Call&& call) {
+json WithTensor(const Arguments& a, Call&& call) {
   Slot& in = a.In();
-  const db::tensor ours = db::tensor::assume_validated(in.versioned.get());
-  db::result<db::tensor> made = call(ours);
-  static_cast<void>(const_cast<db::tensor&>(ours).release());  // it stays the slot's
+  const db::tensor owned = db::tensor::assume_validated(in.versioned.get());
+  db::result<db::tensor> made = call(owned);
+  static_cast<void>(const_cast<db::tensor&>(owned).release());  // it stays the slot's
   return Finish(a, std::move(made));
 }
 inline json CallShare(const Arguments& a) {
-  return WithOurs(a, [](const db::tensor& ours) { return db::share(ours); });
+  return WithTensor(a, [](const db::tensor& owned) { return db::share(owned); });
 }
 inline json CallView(const Arguments& a) {
   const json& given = a.step["spec"];
@@ -366,13 +410,14 @@ inline json CallView(const Arguments& a) {
   db::view_spec spec(shape);
   spec = given.contains("strides") ? spec.strides(strides) : spec;
   spec = given.contains("offset") ? spec.offset(Signed(given["offset"])) : spec;
+  spec = given.contains("dtype") ? spec.dtype(DtypeFrom(given["dtype"])) : spec;
   if (given["shape"].is_null() || given.contains("ndim")) {
     DLBridgeViewSpec raw = *spec.raw();
     raw.shape = given["shape"].is_null() ? nullptr : raw.shape;
     raw.ndim = given.value("ndim", raw.ndim);
     spec = db::view_spec(raw);
   }
-  return WithOurs(a, [&](const db::tensor& ours) { return db::view(ours, spec); });
+  return WithTensor(a, [&](const db::tensor& owned) { return db::view(owned, spec); });
 }
 
 inline json CallAllocate(const Arguments& a) {
@@ -381,12 +426,12 @@ inline json CallAllocate(const Arguments& a) {
   db::allocate_spec spec = db::allocate_spec(DtypeFrom(given["dtype"]), shape)
                                .on(DeviceFrom(given["device"]))
                                .alignment(NumberOr(given, "alignment", 0))
-                               .flags(NumberOr(given, "flags", 0));
-  spec = given.contains("version") ? spec.speaks(VersionFrom(given["version"])) : spec;
+                               .tensor_flags(NumberOr(given, "tensor_flags", 0));
+  spec = given.contains("version") ? spec.version(VersionFrom(given["version"])) : spec;
   std::optional<db::allocator> allocator;
   if (a.Has("allocator")) {
     allocator.emplace(a.world.Allocator(a.step["allocator"]));
-    spec = spec.memory(*allocator);
+    spec = spec.allocator(*allocator);
   }
   if (given["shape"].is_null() || given.contains("ndim")) {
     DLBridgeAllocateSpec raw = *spec.raw();
@@ -405,13 +450,18 @@ inline json CallAllocate(const Arguments& a) {
 }
 
 inline json CallRelease(const Arguments& a) {
-  if (a.Has("in")) {
+  db::result<void> ended;
+  if (a.Has("kind")) {
+    void* const pointer = a.Has("in") ? a.In().pointer() : nullptr;
+    ended = db::release(pointer, KindOf(a));
+  } else if (a.world.slots.count(a.step["in"]) != 0) {
     a.world.Release(a.step["in"]);
-  } else {
-    db::foreign_legacy(nullptr).reset();
-    db::foreign_versioned(nullptr).reset();
+  } else {  // an earlier step did not make it
+    ended = db::release(static_cast<void*>(nullptr), db::kind::unknown);
   }
-  return {{"status", "OK"}, {"deleters", a.world.Deletes()}};
+  json answer = {{"status", Answer(ended.error())["status"]}};
+  answer["deleters"] = a.world.Deletes();
+  return answer;
 }
 inline json CallCheck(const Arguments& a) {
   return {{"status", "OK"}, {"deleters", a.world.Deletes()}};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The calls of the corpus that have to do with devices.
+// The calls of the corpus on devices.
 #ifndef DLBRIDGE_CPP_TESTS_CORPUS_DEVICE_CALLS_H_
 #define DLBRIDGE_CPP_TESTS_CORPUS_DEVICE_CALLS_H_
 
@@ -7,7 +7,7 @@
 
 namespace dlbridge_cpp_test {
 
-inline const Names kContextFlags = {"DEFAULT", "REPLACE", "ENUMERATED", "PRIVATE"};
+inline const Names kContextProperties = {"DEFAULT", "REPLACE", "ENUMERATED", "PRIVATE"};
 
 inline json CallBackendInfo(const Arguments& a) {
   const auto info =
@@ -28,7 +28,7 @@ inline json CallPointerInfo(const Arguments& a) {
   static const Names memories = {"",         "HOST",       "DEVICE",     "PINNED", "MANAGED",
                                  "USM_HOST", "USM_DEVICE", "USM_SHARED", "SVM",    "CL_MEM"};
   const Slot& in = a.In();
-  const void* data = in.memory != nullptr ? in.memory->bare.data : in.ref().raw()->data;
+  const void* data = in.memory != nullptr ? in.memory->borrowed.data : in.ref().raw()->data;
   const auto info = db::pointer_info(BufferOf(a.step.value("buffer", json::object()), data),
                                      DeviceFrom(a.step["device"]));
   json answer = Answer(info.error());
@@ -76,7 +76,7 @@ inline json CallStreamFromArrayApi(const Arguments& a) {
 }
 inline json CallStreamHandoff(const Arguments& a) {
   const std::uint32_t how =
-      FlagBits(a.step.value("handoff", json::array()), {"ALLOW_HOST_WAIT", "ALLOW_CAPTURE"});
+      OptionBits(a.step.value("handoff", json::array()), {"ALLOW_HOST_WAIT", "ALLOW_CAPTURE"});
   return Answer(db::handoff(StreamOf(a.step["producer"]), StreamOf(a.step["consumer"]),
                             static_cast<db::handoff_options>(how))
                     .error());
@@ -98,23 +98,24 @@ inline db::context_entry EntryOf(const json& given) {
                  static_cast<db::stream_kind>(given.contains("queue_kind")
                                                   ? ValueOf(given["queue_kind"], kStreamKinds)
                                                   : 0));
-  const std::uint32_t bits = FlagBits(given.value("flags", json::array()), kContextFlags);
+  const std::uint32_t bits =
+      PropertyBits(given.value("properties", json::array()), kContextProperties);
   entry = (bits & DLBRIDGE_CONTEXT_DEFAULT) != 0 ? entry.as_default() : entry;
   entry = (bits & DLBRIDGE_CONTEXT_REPLACE) != 0 ? entry.replace() : entry;
   entry = (bits & DLBRIDGE_CONTEXT_ENUMERATED) != 0 ? entry.enumerated() : entry;
   entry = (bits & DLBRIDGE_CONTEXT_PRIVATE) != 0 ? entry.made_for_table() : entry;
   if (bits > 15) {
     DLBridgeContextEntry raw = entry.raw();
-    raw.flags = bits;
+    raw.properties = bits;
     entry = db::context_entry(raw);
   }
   return entry;
 }
-inline json CallDeviceRegister(const Arguments& a) {
+inline json CallContextRegister(const Arguments& a) {
   const db::context_entry entry = EntryOf(a.step["entry"]);
   Producer* memory = a.Has("in") ? a.In().memory : nullptr;
-  auto made = memory != nullptr ? db::register_context(entry, [memory] { ++memory->deletes; })
-                                : db::register_context(entry);
+  auto made = memory != nullptr ? db::context_register(entry, [memory] { ++memory->deletes; })
+                                : db::context_register(entry);
   if (made) {
     a.world.ids[a.step["out"]] = made->id();
     a.world.entries[a.step["out"]] = std::move(*made);
@@ -125,9 +126,8 @@ inline json CallDeviceRegister(const Arguments& a) {
   return Answer(made.error());
 }
 
-inline json CallDeviceLookup(const Arguments& a) {
-  const auto found =
-      db::lookup_context(DeviceFrom(a.step["device"]), NumberOr(a.step, "context", 0));
+inline json CallContextFind(const Arguments& a) {
+  const auto found = db::context_find(DeviceFrom(a.step["device"]), NumberOr(a.step, "context", 0));
   json answer = Answer(found.error());
   if (found) {
     const DLBridgeContextEntry& entry = found->raw();
@@ -141,13 +141,13 @@ inline json CallDeviceLookup(const Arguments& a) {
         {"queue", std::to_string(entry.queue)},
         {"queue_kind",
          entry.queue_kind == 0 ? json() : NameOfValue(entry.queue_kind, kStreamKinds)},
-        {"flags", FlagNames(entry.flags, kContextFlags)},
+        {"properties", PropertyNames(entry.properties, kContextProperties)},
         {"uuid", Hex(entry.uuid, sizeof entry.uuid)}};
   }
   return answer;
 }
-// The range tells which entries there are; what ends it, only the function itself says.
-inline json CallDeviceNext(const Arguments& a) {
+// The range gives the entries; the function itself reports how the walk ends.
+inline json CallContextNext(const Arguments& a) {
   json entries = json::array();
   std::uint64_t last = 0;
   for (const db::context_entry& entry : db::contexts()) {
@@ -157,26 +157,26 @@ inline json CallDeviceNext(const Arguments& a) {
     }
   }
   db::error why;
-  db::context_entry behind;
-  why.set(db::abi::device_next(&last, behind.out(), why.sink()));
+  db::context_entry next;
+  why.set(db::abi::context_next(&last, next.out(), why.sink()));
   json answer = Answer(why);
   answer["entries"] = entries;
   return answer;
 }
 
-inline json CallDeviceRetain(const Arguments& a) {
-  auto lease = db::retain_context(a.world.IdOf(a.step["entry"]));
+inline json CallContextRetain(const Arguments& a) {
+  auto lease = db::context_retain(a.world.IdOf(a.step["entry"]));
   static_cast<void>(lease->release());  // ended by a step of its own
   json answer = Answer(lease.error());
   answer["deleters"] = a.world.Deletes();
   return answer;
 }
-inline json CallDeviceRelease(const Arguments& a) {
+inline json CallContextRelease(const Arguments& a) {
   json answer = Answer(db::context_lease(a.world.IdOf(a.step["entry"])).end().error());
   answer["deleters"] = a.world.Deletes();
   return answer;
 }
-inline json CallDeviceUnregister(const Arguments& a) {
+inline json CallContextUnregister(const Arguments& a) {
   const std::string name = a.step["entry"];
   const auto found = a.world.entries.find(name);
   db::error why;

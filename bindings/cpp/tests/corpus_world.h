@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tensors of one case of the conformance corpus, as C++ owners, and how JSON says values.
+// The tensors of one case of the conformance corpus, as C++ owners, and values from and to JSON.
 #ifndef DLBRIDGE_CPP_TESTS_CORPUS_WORLD_H_
 #define DLBRIDGE_CPP_TESTS_CORPUS_WORLD_H_
 
@@ -75,7 +75,7 @@ inline json Strings(const std::int64_t* values, std::int32_t count) {
   return strings;
 }
 
-inline const Names kKinds = {"AMBIGUOUS", "LEGACY", "VERSIONED", "BARE"};
+inline const Names kKinds = {"UNKNOWN", "LEGACY", "VERSIONED", "BORROWED", "AMBIGUOUS"};
 
 // A name's place in the list; the number itself where a case wants a value that has no name.
 inline std::int32_t ValueOf(const json& value, const Names& names) {
@@ -96,7 +96,7 @@ json NameOfValue(Enum value, const Names& names) {
              ? json(names[static_cast<std::size_t>(number)])
              : json(number);
 }
-inline std::uint32_t FlagBits(const json& value, const Names& names) {
+inline std::uint32_t PropertyBits(const json& value, const Names& names) {
   if (value.is_number()) {
     return value.get<std::uint32_t>();
   }
@@ -106,7 +106,11 @@ inline std::uint32_t FlagBits(const json& value, const Names& names) {
   }
   return bits;
 }
-inline json FlagNames(std::uint32_t bits, const Names& names) {
+// Options lie above DLPack's flags.
+inline std::uint32_t OptionBits(const json& value, const Names& names) {
+  return value.is_number() ? value.get<std::uint32_t>() : PropertyBits(value, names) << 8;
+}
+inline json PropertyNames(std::uint32_t bits, const Names& names) {
   json found = json::array();
   for (std::size_t i = 0; i < names.size(); ++i) {
     if ((bits >> i & 1) != 0) {
@@ -124,29 +128,31 @@ class Producer {
         kind(spec["kind"]),
         bytes_(BytesOf(spec.value("bytes", ""))) {
     const std::uint64_t data = Unsigned(spec["data"]);
-    bare.data = bytes_.empty() ? reinterpret_cast<void*>(data) : bytes_.data() + data;
+    borrowed.data = bytes_.empty() ? reinterpret_cast<void*>(data) : bytes_.data() + data;
     flags = NumberOr(spec, "flags", 0);
     if (kind != "MEMORY") {
       Describe(spec);
     }
-    legacy = {bare, this, has_deleter ? &Count<DLManagedTensor> : nullptr};
+    legacy = {borrowed, this, has_deleter ? &Count<DLManagedTensor> : nullptr};
     versioned = {spec.contains("version") ? VersionFrom(spec["version"]) : db::dlpack_version{0, 0},
-                 this, has_deleter ? &Count<DLManagedTensorVersioned> : nullptr, flags, bare};
+                 this, has_deleter ? &Count<DLManagedTensorVersioned> : nullptr, flags, borrowed};
   }
   Producer(const Producer&) = delete;
   Producer& operator=(const Producer&) = delete;
 
-  // What `wrap`, `copy` and `device_register` are given to call when a MEMORY is free again.
-  static void MemoryReleased(void* self, DLBridgeBuffer buffer) {
+  // The release callback of `wrap` and `copy` for a MEMORY.
+  static void MemoryReleased(void* self, const DLBridgeBuffer* buffer,
+                             const DLBridgeStream* stream) {
     auto* memory = static_cast<Producer*>(self);
-    memory->deletes += buffer.handle == reinterpret_cast<std::uintptr_t>(memory->bare.data) ? 1 : 9;
+    const bool own = buffer->handle == reinterpret_cast<std::uintptr_t>(memory->borrowed.data);
+    memory->deletes += own && stream == nullptr ? 1 : 100;
   }
 
   bool has_deleter;
   std::string kind;
   std::uint64_t flags = 0;
   int deletes = 0;
-  DLTensor bare{};
+  DLTensor borrowed{};
   DLManagedTensor legacy{};
   DLManagedTensorVersioned versioned{};
 
@@ -158,12 +164,12 @@ class Producer {
   void Describe(const json& spec) {
     shape_ = Numbers(spec["shape"]);
     strides_ = Numbers(spec["strides"]);
-    bare.device = DeviceFrom(spec["device"]);
-    bare.ndim = spec["ndim"].get<std::int32_t>();
-    bare.dtype = DtypeFrom(spec["dtype"]);
-    bare.shape = spec["shape"].is_null() ? nullptr : shape_.data();
-    bare.strides = spec["strides"].is_null() ? nullptr : strides_.data();
-    bare.byte_offset = Unsigned(spec["byte_offset"]);
+    borrowed.device = DeviceFrom(spec["device"]);
+    borrowed.ndim = spec["ndim"].get<std::int32_t>();
+    borrowed.dtype = DtypeFrom(spec["dtype"]);
+    borrowed.shape = spec["shape"].is_null() ? nullptr : shape_.data();
+    borrowed.strides = spec["strides"].is_null() ? nullptr : strides_.data();
+    borrowed.byte_offset = Unsigned(spec["byte_offset"]);
   }
 
   std::vector<std::int64_t> shape_;
@@ -175,25 +181,24 @@ class Producer {
 struct Slot {
   db::foreign_legacy legacy;
   db::foreign_versioned versioned;
-  db::foreign_ref bare;
+  db::foreign_ref borrowed;
   Producer* memory = nullptr;
 
   void* pointer() const {
     return legacy      ? static_cast<void*>(legacy.get())
            : versioned ? static_cast<void*>(versioned.get())
            : memory    ? static_cast<void*>(memory)
-                       : const_cast<DLTensor*>(bare.raw());
+                       : const_cast<DLTensor*>(borrowed.raw());
   }
-  // The bare tensor, with its flags, whatever its major.
+  // The DLTensor, with its flags, whatever its major.
   db::foreign_ref ref() const {
     return legacy      ? db::foreign_ref(&legacy.get()->dl_tensor)
            : versioned ? db::foreign_ref(&versioned.get()->dl_tensor, versioned.get()->flags)
-                       : bare;
+                       : borrowed;
   }
 };
 
-// An allocator for db::allocator: counts what it gave and got back, or has nothing to give,
-// which it says by an exception.
+// An allocator for db::allocator: counts its blocks, or throws.
 struct Memory {
   void* allocate(db::device /*on*/, std::uint64_t bytes, std::uint64_t alignment) {
     if (fails) {
@@ -222,8 +227,8 @@ class World {
         slot.legacy = db::foreign_legacy(&made.legacy);
       } else if (made.kind == "VERSIONED") {
         slot.versioned = db::foreign_versioned(&made.versioned);
-      } else if (made.kind == "BARE") {
-        slot.bare = db::foreign_ref(&made.bare, made.flags);
+      } else if (made.kind == "BORROWED") {
+        slot.borrowed = db::foreign_ref(&made.borrowed, made.flags);
       } else {
         slot.memory = &made;
       }
@@ -255,6 +260,7 @@ class World {
     made_[name] = slot.pointer();
     return slots[name] = std::move(slot);
   }
+  // The call took the tensor: the name stands for nothing.
   void Take(const std::string& name) {
     slots.erase(name);
     made_.erase(name);
@@ -274,7 +280,7 @@ class World {
     return counts;
   }
 
-  // Memory for upgrade_into. What it calls when it is free must outlive the tensor.
+  // Memory for upgrade_into. Its release callback must outlive the tensor.
   void* Storage(std::size_t size) {
     storages_.push_back(std::aligned_alloc(16, (size + 15) / 16 * 16));
     return storages_.back();
@@ -307,7 +313,7 @@ class World {
     return "other";
   }
 
-  // Releases all that is left, and says what is wrong then, or "".
+  // Releases all that is left, and returns what is wrong then, or "".
   std::string Finish() {
     while (!slots.empty()) {
       Release(std::string(slots.begin()->first));

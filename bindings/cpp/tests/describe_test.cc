@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Questions, results and their interface.
+// Queries, results and their interface.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -32,7 +32,7 @@ TEST(Result, HasTheInterfaceOfExpected) {
   const auto four = [](const db::error&) { return db::result<int>(4); };
   EXPECT_EQ(db::result<int>(none.error()).or_else(four).value(), 4);
   EXPECT_NO_THROW(db::result<void>().value());
-  // A failure that calls itself a success is none.
+  // An error without an error status still is a failure.
   EXPECT_FALSE(db::result<int>(db::error()));
 #if defined(__cpp_lib_expected)
   const std::expected<int, db::error> standard = db::result<int>(5);
@@ -40,14 +40,14 @@ TEST(Result, HasTheInterfaceOfExpected) {
 #endif
 }
 
-TEST(Names, AreTheLibrarys) {
+TEST(Names, AreThoseOfTheLibrary) {
   EXPECT_STREQ(db::name(db::status_code::bounds), "DLBRIDGE_ERROR_BOUNDS");
   EXPECT_STREQ(db::name(db::rule_code::allocation_bounds), "ALLOCATION_BOUNDS");
   EXPECT_STREQ(db::name(static_cast<db::status_code>(4711)), "UNKNOWN_STATUS");
   EXPECT_NE(std::string(db::text(db::status_code::forked)), "");
   EXPECT_NE(std::string(db::text(db::rule_code::handle_range)), "");
-  EXPECT_EQ(db::to_string(db::make_dtype(kDLBfloat, 16, 4)).value(), "bfloat16x4");
-  EXPECT_EQ(db::to_string(db::make_device(kDLCUDA, 1)).value(), "cuda:1");
+  EXPECT_EQ(db::to_string(db::make_dtype(kDLBfloat, 16, 4)), "bfloat16x4");
+  EXPECT_EQ(db::to_string(db::make_device(kDLCUDA, 1)), "cuda:1");
   EXPECT_TRUE(db::equal(db::parse_dtype("float32").value(), db::dtype_of<float>::value));
   EXPECT_TRUE(db::equal(db::parse_device("cuda").value(), db::make_device(kDLCUDA)));
   EXPECT_EQ(db::parse_dtype("flaot32").error().status(), db::status_code::parse);
@@ -63,13 +63,14 @@ TEST(Names, AreTheLibrarys) {
 TEST(Names, LongOnesToo) {
   std::vector<std::int64_t> shape(60, 1);
   std::vector<std::int64_t> strides(60, 123456789);
-  DLTensor bare = {};
-  bare.ndim = 60;
-  bare.dtype = {kDLFloat, 32, 1};
-  bare.device = {kDLCPU, 0};
-  bare.shape = shape.data();
-  bare.strides = strides.data();
-  EXPECT_GT(db::to_string(db::foreign_ref(&bare)).value().size(), 600U);
+  DLTensor borrowed = {};
+  borrowed.ndim = 60;
+  borrowed.dtype = {kDLFloat, 32, 1};
+  borrowed.device = {kDLCPU, 0};
+  borrowed.shape = shape.data();
+  borrowed.strides = strides.data();
+  EXPECT_GT(db::to_string(db::foreign_ref(&borrowed)).size(), 600U);
+  EXPECT_EQ(db::to_string(db::foreign_ref()), "(no tensor)");
 }
 
 TEST(Describe, ForeignStructsOnlyWhereTheMajorIsKnown) {
@@ -77,8 +78,8 @@ TEST(Describe, ForeignStructsOnlyWhereTheMajorIsKnown) {
   db::foreign_versioned owner = source.as_versioned();
   EXPECT_EQ(db::layout(db::borrow(owner).value()).value().element_count, 6);
   source.versioned.version.major = 2;
-  const auto refused = db::borrow(owner);
-  EXPECT_EQ(refused.error().rule(), db::rule_code::version_major);
+  const auto rejected = db::borrow(owner);
+  EXPECT_EQ(rejected.error().rule(), db::rule_code::version_major);
   const db::foreign_legacy none;
   EXPECT_FALSE(db::borrow(none));
   EXPECT_EQ(db::required_version(db::foreign_ref(&source.versioned.dl_tensor)).value().minor, 2U);
@@ -94,7 +95,7 @@ TEST(Describe, FindsAll) {
       return each.rule() == rule && each.severity() == db::severity::broken;
     });
   };
-  EXPECT_TRUE(broken(db::rule_code::dim_negative));
+  EXPECT_TRUE(broken(db::rule_code::extent_negative));
   EXPECT_TRUE(broken(db::rule_code::dtype_lanes_zero));
   EXPECT_EQ(db::diagnose(db::foreign_ref(nullptr)).error().status(),
             db::status_code::invalid_argument);
@@ -105,12 +106,21 @@ TEST(Describe, FindsAll) {
   EXPECT_GE(db::diagnose(&source.legacy).value().size(), 64U);
 }
 
-TEST(Describe, TakesWhatItIsSureOf) {
+TEST(Describe, TakesWhatTheBytesDecide) {
   Foreign source;
-  db::tensor ours = db::upgrade(source.as_legacy()).value();
-  db::any_foreign taken = db::take(ours.release()).value();
+  db::tensor owned = db::upgrade(source.as_legacy()).value();
+  db::any_foreign taken = db::take(owned.release()).value();
   EXPECT_EQ(taken.kind(), db::kind::versioned);
-  EXPECT_EQ(db::take(nullptr).error().status(), db::status_code::not_found);
+  EXPECT_EQ(db::take(nullptr).error().status(), db::status_code::invalid_argument);
+  Foreign broken;
+  broken.versioned.dl_tensor.dtype.lanes = 0;  // the bytes fit neither kind
+  void* neither = &broken.versioned;
+  EXPECT_EQ(db::take(neither).error().status(), db::status_code::ambiguous);
+  EXPECT_EQ(db::import(neither).error().status(), db::status_code::ambiguous);
+  EXPECT_EQ(db::import(neither, db::kind::versioned).error().rule(),
+            db::rule_code::dtype_lanes_zero);
+  EXPECT_EQ(broken.deletes, 0);
+  EXPECT_EQ(db::identify(nullptr), db::kind::unknown);
   taken.reset();
   EXPECT_EQ(source.deletes, 1);
 }
@@ -122,8 +132,11 @@ TEST(Describe, Agreement) {
   EXPECT_EQ(db::newest_dlpack().major, 1U);
   EXPECT_STREQ(db::library_version_string(), DLBRIDGE_VERSION_STRING);
   EXPECT_GT(db::library_version(), 0U);
-  EXPECT_EQ(db::host_accessible(db::make_device(kDLOneAPI)), db::answer::undecided);
-  EXPECT_TRUE(db::pin_module(db::library_version_string()));
+  db::answer detail = db::answer::no;
+  EXPECT_FALSE(db::host_accessible(db::make_device(kDLOneAPI), &detail));
+  EXPECT_EQ(detail, db::answer::undecided);
+  EXPECT_TRUE(db::host_accessible(kDLCPU));
+  EXPECT_TRUE(db::module_pin(db::library_version_string()));
   EXPECT_EQ(db::abi::get_api()->abi, static_cast<unsigned>(DLBRIDGE_ABI));
 }
 
@@ -137,10 +150,55 @@ TEST(Describe, StructAlone) {
 
 TEST(Policy, IsAConstant) {
   static constexpr db::policy demands =
-      db::policy().c_contiguous().max_ndim(1).alignment(16).refuse_unknown_flags();
+      db::policy().c_contiguous().max_ndim(1).alignment(16).reject_unknown_flags();
   Foreign source;
   EXPECT_EQ(db::validate(&std::as_const(source.legacy), demands).error().rule(),
             db::rule_code::ndim_limit);
+}
+
+db::rule_code RuleOf(Foreign& source, const db::policy& demands) {
+  return db::validate(&std::as_const(source.legacy), demands).error().rule();
+}
+
+TEST(Policy, LimitsOfNdim) {
+  Foreign source;
+  EXPECT_EQ(RuleOf(source, db::policy().ndim(2)), db::rule_code::none);
+  EXPECT_EQ(RuleOf(source, db::policy().ndim(0, 1)), db::rule_code::ndim_limit);
+  EXPECT_EQ(RuleOf(source, db::policy().max_ndim(0)), db::rule_code::ndim_limit);
+  EXPECT_EQ(RuleOf(source, db::policy().min_ndim(3)), db::rule_code::ndim_limit);
+  // Limits that exclude each other are a mistake of the caller's.
+  EXPECT_EQ(db::validate(&std::as_const(source.legacy), db::policy().min_ndim(3).max_ndim(2))
+                .error()
+                .status(),
+            db::status_code::invalid_argument);
+  EXPECT_EQ(RuleOf(source, db::policy().min_ndim(1).max_ndim(2)), db::rule_code::none);
+  EXPECT_EQ(RuleOf(source, db::policy().max_ndim(2).min_ndim(1)), db::rule_code::none);
+  EXPECT_EQ(RuleOf(source, db::policy().max_ndim(4).min_ndim(3)), db::rule_code::ndim_limit);
+}
+
+TEST(Policy, ExactShape) {
+  Foreign source;
+  const std::int64_t any_rows[] = {-1, 3};
+  const std::int64_t four[] = {-1, 4};
+  const std::int64_t cube[] = {2, 3, 1};
+  EXPECT_EQ(RuleOf(source, db::policy().shape(any_rows)), db::rule_code::none);
+  EXPECT_EQ(RuleOf(source, db::policy().shape(four)), db::rule_code::shape_mismatch);
+  EXPECT_EQ(db::validate(&std::as_const(source.legacy), db::policy().shape(four)).error().axis(),
+            1);
+  EXPECT_EQ(RuleOf(source, db::policy().shape(cube)), db::rule_code::ndim_limit);
+  EXPECT_EQ(RuleOf(source, db::policy().shape({})), db::rule_code::ndim_limit);
+}
+
+// A list without entries is a mistake of the caller's, and never "any".
+TEST(Policy, EmptyListsAreRejected) {
+  Foreign source;
+  const std::vector<db::device> no_devices;
+  const std::vector<db::dtype> no_dtypes;
+  const DLManagedTensor* tensor = &source.legacy;
+  EXPECT_EQ(db::validate(tensor, db::policy().devices(no_devices)).error().status(),
+            db::status_code::invalid_argument);
+  EXPECT_EQ(db::validate(tensor, db::policy().dtypes(no_dtypes)).error().status(),
+            db::status_code::invalid_argument);
 }
 
 }  // namespace

@@ -14,13 +14,13 @@ namespace dlbridge_cpp_test {
 class Foreign {
  public:
   Foreign() {
-    legacy.dl_tensor = bare();
+    legacy.dl_tensor = borrowed();
     legacy.manager_ctx = this;
     legacy.deleter = [](DLManagedTensor* self) {
       ++static_cast<Foreign*>(self->manager_ctx)->deletes;
     };
     versioned.version = {1, 3};
-    versioned.dl_tensor = bare();
+    versioned.dl_tensor = borrowed();
     versioned.manager_ctx = this;
     versioned.deleter = [](DLManagedTensorVersioned* self) {
       ++static_cast<Foreign*>(self->manager_ctx)->deletes;
@@ -29,7 +29,7 @@ class Foreign {
   Foreign(const Foreign&) = delete;
   Foreign& operator=(const Foreign&) = delete;
 
-  DLTensor bare() {
+  DLTensor borrowed() {
     return {elements.data(), {kDLCPU, 0}, 2, {kDLFloat, 32, 1}, shape, strides, 0};
   }
   dlbridge::foreign_legacy as_legacy() { return dlbridge::foreign_legacy(&legacy); }

@@ -54,12 +54,12 @@ void ToViews(const db::tensor& tensor) {
   using Wrong = md::mdspan<float, md::extents<int, 3, md::dynamic_extent>>;
   EXPECT(!tensor.map<Wrong>());
   using Doubles = md::mdspan<double, Dynamic>;
-  EXPECT(tensor.map<Doubles>().error().rule() == db::rule_code::dtype_refused);
+  EXPECT(tensor.map<Doubles>().error().rule() == db::rule_code::dtype_rejected);
   using Cube = md::mdspan<float, md::dextents<int, 3>>;
   EXPECT(tensor.map<Cube>().error().rule() == db::rule_code::ndim_limit);
 }
 
-// What mdspan's layouts cannot say: negative strides, and two elements in one place.
+// mdspan's layouts cannot express negative strides, nor two elements in one place.
 void ToViewsThatCannotBe(const db::tensor& tensor) {
   const std::int64_t shape[] = {2, 3};
   const std::int64_t negative[] = {-3, 1};
@@ -104,7 +104,7 @@ void ToViewsOfOtherReach() {
   const std::int64_t interleaved[] = {3, 2};
   const db::tensor mixed = db::view(flat, db::view_spec(square).strides(interleaved)).value();
   EXPECT(!mixed.map<Reading>());
-  // An axis of one element between others has no say, whichever is the fastest.
+  // The stride of an axis of one element does not count, whichever axis is the fastest.
   const std::int64_t cube[] = {3, 1, 2};
   const std::int64_t fortran[] = {1, 77, 3};
   const db::tensor columns = db::view(flat, db::view_spec(cube).strides(fortran)).value();
@@ -114,9 +114,9 @@ void ToViewsOfOtherReach() {
   const std::int64_t large[] = {100, 100};
   const db::tensor plane = db::view(flat, db::view_spec(large)).value();
   using Small = md::dextents<signed char, 2>;
-  EXPECT(plane.map<md::mdspan<float, Small>>().error().rule() == db::rule_code::extent_overflow);
+  EXPECT(plane.map<md::mdspan<float, Small>>().error().rule() == db::rule_code::offset_overflow);
   EXPECT(plane.map<md::mdspan<float, Small, md::layout_stride>>().error().rule() ==
-         db::rule_code::extent_overflow);
+         db::rule_code::offset_overflow);
   const std::int64_t fitting[] = {1, 127};
   const db::tensor line = db::view(flat, db::view_spec(fitting)).value();
   EXPECT((line.map<md::mdspan<float, Small>>()).has_value());

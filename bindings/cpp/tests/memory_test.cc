@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Own memory as tensors and tensors as views: std containers, Eigen, xtensor, strided views,
-// without a copy; what a read-only tensor refuses.
+// without a copy; read-only tensors.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -67,7 +67,7 @@ TEST(Elements, OfLessThanAByte) {
   source.versioned.dl_tensor.dtype = db::make_dtype(kDLInt, 4);
   const auto checked = db::validate(source.as_versioned()).value();
   const auto packed = checked.elements<const PaddedInt4, 2>();  // would be twice the memory
-  EXPECT_EQ(packed.error().rule(), db::rule_code::dtype_refused);
+  EXPECT_EQ(packed.error().rule(), db::rule_code::dtype_rejected);
   EXPECT_STRNE(packed.error().message(), "");
   source.versioned.flags = DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED;
   EXPECT_TRUE((checked.elements<const PaddedInt4, 2>()));
@@ -127,9 +127,9 @@ TEST(Wrap, VectorMovesIn) {
 
 TEST(Wrap, FailureLeavesTheVector) {
   std::vector<float> values = {1, 2, 3};
-  const auto refused = db::wrap_owned(std::move(values), {9, 0});
-  EXPECT_FALSE(refused);
-  // NOLINTNEXTLINE(bugprone-use-after-move,clang-analyzer-cplusplus.Move): a refusal takes nothing
+  const auto rejected = db::wrap_owned(std::move(values), {9, 0});
+  EXPECT_FALSE(rejected);
+  // NOLINTNEXTLINE(bugprone-use-after-move,clang-analyzer-cplusplus.Move): a failure takes nothing
   EXPECT_EQ(values.size(), 3U);
 }
 
@@ -141,9 +141,9 @@ TEST(Wrap, BorrowedAndConst) {
   EXPECT_EQ(values[0], 7);
   const db::tensor read_only = db::wrap_borrowed(constant).value();
   EXPECT_TRUE(read_only.read_only());
-  const auto refused = read_only.elements<std::int16_t, 1>();
-  EXPECT_EQ(refused.error().status(), db::status_code::policy);
-  EXPECT_EQ(refused.error().rule(), db::rule_code::not_writable);
+  const auto rejected = read_only.elements<std::int16_t, 1>();
+  EXPECT_EQ(rejected.error().status(), db::status_code::policy);
+  EXPECT_EQ(rejected.error().rule(), db::rule_code::not_writable);
   EXPECT_EQ((read_only.elements<const std::int16_t, 1>().value()(1)), 2);
 }
 
@@ -159,8 +159,8 @@ TEST(Wrap, SaysWhenItIsFree) {
 }
 
 TEST(Wrap, ArraysAndSpans) {
-  std::array<std::complex<float>, 2> array = {{{1, 2}, {3, 4}}};
-  const db::tensor inside = db::wrap_owned(std::array<std::complex<float>, 2>(array)).value();
+  using Pair = std::array<std::complex<float>, 2>;
+  const db::tensor inside = db::wrap_owned(Pair{{{1, 2}, {3, 4}}}).value();
   EXPECT_EQ((inside.elements<std::complex<float>, 1>().value()(1)), std::complex<float>(3, 4));
   std::array<bool, 2> flags = {false, true};
   const db::tensor booleans = db::wrap_borrowed(flags).value();
@@ -218,30 +218,30 @@ TEST(Elements, FindAndAt) {
 }
 
 template <class T, std::size_t Rank>
-db::error Refusal(const db::checked_versioned& tensor, db::access how = db::access::on_host) {
+db::error Rejection(const db::checked_versioned& tensor, db::access how = db::access::on_host) {
   return tensor.elements<T, Rank>(how).error();
 }
 
 TEST(Elements, RefuseWhatTheyAreNot) {
   Foreign source;
   const auto checked = db::validate(source.as_versioned()).value();
-  EXPECT_EQ((Refusal<float, 1>(checked).rule()), db::rule_code::ndim_limit);
-  EXPECT_STREQ((Refusal<float, 3>(checked).message()),
-               "ndim is not what the view has: expected 3, found 2");
-  EXPECT_EQ((Refusal<std::int32_t, 2>(checked).rule()), db::rule_code::dtype_refused);
-  EXPECT_STREQ((Refusal<std::int32_t, 2>(checked).message()),
-               "the dtype is not that of the elements asked for: expected int32, found float32");
+  EXPECT_EQ((Rejection<float, 1>(checked).rule()), db::rule_code::ndim_limit);
+  EXPECT_STREQ((Rejection<float, 3>(checked).message()),
+               "ndim: expected 3, found 2; ask for as many axes as the tensor has");
+  EXPECT_EQ((Rejection<std::int32_t, 2>(checked).rule()), db::rule_code::dtype_rejected);
+  EXPECT_STREQ((Rejection<std::int32_t, 2>(checked).message()),
+               "dtype: expected int32, found float32; convert it before the call");
   source.versioned.dl_tensor.byte_offset = 2;
-  EXPECT_EQ((Refusal<float, 2>(checked).rule()), db::rule_code::alignment);
+  EXPECT_EQ((Rejection<float, 2>(checked).rule()), db::rule_code::alignment);
   source.versioned.dl_tensor.byte_offset = 0;
   source.versioned.dl_tensor.device = db::make_device(kDLCUDA);
-  EXPECT_EQ((Refusal<float, 2>(checked).rule()), db::rule_code::device_refused);
-  EXPECT_FALSE((Refusal<float, 2>(checked, db::access::on_device)));
+  EXPECT_EQ((Rejection<float, 2>(checked).rule()), db::rule_code::device_rejected);
+  EXPECT_FALSE((Rejection<float, 2>(checked, db::access::on_device)));
   source.versioned.dl_tensor.device = db::make_device(kDLOpenCL);
-  EXPECT_TRUE((Refusal<float, 2>(checked, db::access::on_device)));
+  EXPECT_TRUE((Rejection<float, 2>(checked, db::access::on_device)));
   EXPECT_EQ(checked.data(), nullptr);
   source.versioned.dl_tensor.device = db::make_device(kDLCUDAHost);
-  EXPECT_FALSE((Refusal<float, 2>(checked)));
+  EXPECT_FALSE((Rejection<float, 2>(checked)));
 }
 
 TEST(Elements, WritingNeedsASayAndNoOverlap) {
@@ -258,18 +258,18 @@ TEST(Elements, WritingNeedsASayAndNoOverlap) {
   Foreign read_only;
   read_only.versioned.flags = DLPACK_FLAG_BITMASK_READ_ONLY;
   const auto versioned = db::validate(read_only.as_versioned()).value();
-  EXPECT_EQ((Refusal<float, 2>(versioned, db::access::vouch_writable).rule()),
+  EXPECT_EQ((Rejection<float, 2>(versioned, db::access::vouch_writable).rule()),
             db::rule_code::not_writable);
-  EXPECT_FALSE((Refusal<const float, 2>(versioned)));
+  EXPECT_FALSE((Rejection<const float, 2>(versioned)));
 }
 
 TEST(Elements, UnknownFlagsMayMeanAnotherLayout) {
   Foreign source;
   source.versioned.flags = std::uint64_t{1} << 40;
   const auto checked = db::validate(source.as_versioned()).value();
-  EXPECT_EQ((Refusal<const float, 2>(checked).rule()), db::rule_code::flags_unknown);
+  EXPECT_EQ((Rejection<const float, 2>(checked).rule()), db::rule_code::flags_unknown);
   source.versioned.flags = DLPACK_FLAG_BITMASK_IS_COPIED;
-  EXPECT_FALSE((Refusal<const float, 2>(checked)));
+  EXPECT_FALSE((Rejection<const float, 2>(checked)));
 }
 
 TEST(Elements, NullStridesAreCompact) {
@@ -281,10 +281,10 @@ TEST(Elements, NullStridesAreCompact) {
   EXPECT_TRUE((checked.elements<float, 2>(db::access::vouch_writable)));
 }
 
-TEST(Elements, OfABareTensor) {
+TEST(Elements, OfABorrowedTensor) {
   Foreign source;
-  const DLTensor bare = source.bare();
-  const db::checked_ref checked = db::validate(db::foreign_ref(&bare)).value();
+  const DLTensor borrowed = source.borrowed();
+  const db::checked_ref checked = db::validate(db::foreign_ref(&borrowed)).value();
   EXPECT_EQ((checked.elements<const float, 2>().value()(0, 1)), 1);
   EXPECT_FALSE((checked.elements<float, 2>()));
   const DLManagedTensor* argument = &source.legacy;
@@ -302,9 +302,9 @@ TEST(Eigen, BothWays) {
   EXPECT_EQ(map, matrix);
   EXPECT_EQ(map.data(), matrix.data());
   using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-  const auto refused = lent.map<Eigen::Map<RowMajor>>();
-  EXPECT_EQ(refused.error().rule(), db::rule_code::contiguity);
-  EXPECT_EQ(refused->size(), 0);
+  const auto rejected = lent.map<Eigen::Map<RowMajor>>();
+  EXPECT_EQ(rejected.error().rule(), db::rule_code::contiguity);
+  EXPECT_EQ(rejected->size(), 0);
   static_assert(!std::is_move_assignable_v<db::result<Eigen::Map<Eigen::MatrixXd>>>);
   static_assert(!std::is_copy_assignable_v<db::result<Eigen::Map<Eigen::MatrixXd>>>);
   static_assert(std::is_copy_assignable_v<db::result<db::strided_view<float, 2>>>);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the types forbid. With MISUSE defined as one of the numbers the file must not compile, and
-// the compiler must say what stands behind `says` (a regular expression); as 0, every corrected
-// twin must compile without a warning. misuse.sh tries them all.
+// the error must match the regular expression after `says`; as 0, every corrected twin must compile
+// without a warning. misuse.sh tries them all.
 #include <array>
 #include <vector>
 
@@ -23,6 +23,15 @@ struct Wide {
 };
 template <>
 struct dlbridge::dtype_of<Wide> {
+  static constexpr dlbridge::dtype value = dlbridge::make_dtype(kDLInt, 4);
+};
+
+// An int4 in a byte of its own.
+struct Nibble {
+  std::uint8_t bits = 0;
+};
+template <>
+struct dlbridge::dtype_of<Nibble> {
   static constexpr dlbridge::dtype value = dlbridge::make_dtype(kDLInt, 4);
 };
 
@@ -57,8 +66,8 @@ struct dlbridge::map_traits<Reference> {
   }
 };
 
-// MISUSE 1: an element of a foreign tensor, which nobody has validated
-// says: this tensor is not validated: validate, upgrade or adopt it first
+// MISUSE 1: an element of a foreign tensor, which is not validated
+// says: this tensor is not validated: import or validate it first
 float reads_an_element(db::foreign_legacy& tensor) {
 #if MISUSE == 1
   return tensor.elements<const float, 2>().value()(0, 0);
@@ -69,7 +78,7 @@ float reads_an_element(db::foreign_legacy& tensor) {
 }
 
 // MISUSE 2: the data of a borrowed struct
-// says: this tensor is not validated: validate, upgrade or adopt it first
+// says: this tensor is not validated: import or validate it first
 const void* reads_the_data(const DLTensor* tensor) {
 #if MISUSE == 2
   return db::foreign_ref(tensor).data();
@@ -79,7 +88,7 @@ const void* reads_the_data(const DLTensor* tensor) {
 }
 
 // MISUSE 3: the shape of a foreign tensor
-// says: this tensor is not validated: validate, upgrade or adopt it first
+// says: this tensor is not validated: import or validate it first
 std::int64_t reads_the_shape(const db::foreign_versioned& tensor) {
 #if MISUSE == 3
   return tensor.shape()[0];
@@ -141,13 +150,13 @@ float drops_const(const db::strided_view<const float, 1>& view) {
   return other(0);
 }
 
-// MISUSE 9: a second owner of a tensor that is not ours
-// says: only a tensor of ours can be shared and viewed: upgrade or adopt it first
+// MISUSE 9: a second owner of a foreign tensor
+// says: only a dlbridge-owned tensor can be shared and viewed: import it first
 db::tensor shares_a_foreign_tensor(db::foreign_versioned& tensor) {
 #if MISUSE == 9
   return db::share(tensor).value();
 #else
-  return db::adopt(std::move(tensor)).value();
+  return db::import(std::move(tensor)).value();
 #endif
 }
 
@@ -179,7 +188,7 @@ db::tensor upgrades_the_wrong_kind(db::foreign_versioned& tensor) {
 #if MISUSE == 12
   return db::upgrade(std::move(tensor)).value();
 #else
-  return db::adopt(std::move(tensor)).value();
+  return db::import(std::move(tensor)).value();
 #endif
 }
 
@@ -255,41 +264,41 @@ db::tensor lends_bits() {
 }
 
 // MISUSE 20: options that refer to a policy that is gone
-// says: (use of deleted function .*by\(|call to deleted member function 'by')
+// says: (use of deleted function .*policy\(|call to deleted member function 'policy')
 db::tensor forgets_the_policy(db::foreign_legacy& tensor) {
 #if MISUSE == 20
-  const auto how = db::convert_options().by(db::policy().c_contiguous());
+  const auto how = db::convert_options().policy(db::policy().c_contiguous());
 #else
   const db::policy demands = db::policy().c_contiguous();
-  const auto how = db::convert_options().by(demands);
+  const auto how = db::convert_options().policy(demands);
 #endif
   return db::upgrade(std::move(tensor), how).value();
 }
 
 // MISUSE 21: options that refer to an allocator that is gone
-// says: (use of deleted function .*memory\(|call to deleted member function 'memory')
+// says: (use of deleted function .*allocator\(|call to deleted member function 'allocator')
 db::tensor forgets_the_allocator(db::foreign_legacy& tensor, Pool& pool) {
 #if MISUSE == 21
-  const auto how = db::convert_options().copy().memory(db::allocator(pool));
+  const auto how = db::convert_options().copy().allocator(db::allocator(pool));
 #else
   const db::allocator memory(pool);
-  const auto how = db::convert_options().copy().memory(memory);
+  const auto how = db::convert_options().copy().allocator(memory);
 #endif
   return db::upgrade(std::move(tensor), how).value();
 }
 
 // MISUSE 22: a callback that is gone when it is called
-// says: (use of deleted function .*on_released|call to deleted member function 'on_released')
+// says: (use of deleted function .*release|call to deleted member function 'release')
 db::storage forgets_the_callback(void* memory, std::size_t size, void (*&freed)()) {
 #if MISUSE == 22
   static_cast<void>(freed);
-  return db::storage(memory, size).on_released([] {});
+  return db::storage(memory, size).release([] {});
 #else
-  return db::storage(memory, size).on_released(freed);
+  return db::storage(memory, size).release(freed);
 #endif
 }
 
-// MISUSE 23: a tensor that was not looked at, as one that was
+// MISUSE 23: a tensor that is not validated, as one that is
 // says: (conversion from .*foreign<|no viable conversion from .*foreign<)
 db::tensor trusts_without_looking(db::foreign_legacy& tensor) {
 #if MISUSE == 23
@@ -321,7 +330,7 @@ db::checked_legacy casts_to_checked(db::foreign_legacy& tensor) {
 #endif
 }
 
-// MISUSE 26: a refusal that nobody looks at
+// MISUSE 26: an error that is ignored
 // says: (ignoring return|ignoring returned value|Wunused-result)
 void ignores_a_refusal(const db::stream& stream) {
 #if MISUSE == 26
@@ -331,7 +340,7 @@ void ignores_a_refusal(const db::stream& stream) {
 #endif
 }
 
-// MISUSE 27: a target that nobody has taught to view memory
+// MISUSE 27: a target without map_traits
 // says: no way is known to make this type view memory: specialise map_traits
 bool maps_to_anything(const db::tensor& tensor) {
 #if MISUSE == 27
@@ -462,33 +471,33 @@ db::buffer drops_const_of_memory(const float* data, float* own) {
 const db::policy ConstPolicy() { return db::policy(); }  // NOLINT(readability-const-return-type)
 
 // MISUSE 38: options that refer to a temporary policy that is const
-// says: (use of deleted function .*by\(|call to deleted member function 'by')
+// says: (use of deleted function .*policy\(|call to deleted member function 'policy')
 db::convert_options forgets_a_const_policy(const db::convert_options& base,
                                            const db::policy& demands) {
 #if MISUSE == 38
   static_cast<void>(demands);
-  return base.by(ConstPolicy());
+  return base.policy(ConstPolicy());
 #else
   static_cast<void>(&ConstPolicy);
-  return base.by(demands);
+  return base.policy(demands);
 #endif
 }
 
 // MISUSE 39: const options that refer to an allocator that is gone
-// says: (use of deleted function .*memory\(|call to deleted member function 'memory')
+// says: (use of deleted function .*allocator\(|call to deleted member function 'allocator')
 db::convert_options forgets_an_allocator(const db::convert_options& base, Pool& pool,
                                          const db::allocator& memory) {
 #if MISUSE == 39
   static_cast<void>(memory);
-  return base.memory(db::allocator(pool));
+  return base.allocator(db::allocator(pool));
 #else
   static_cast<void>(pool);
-  return base.memory(memory);
+  return base.allocator(memory);
 #endif
 }
 
-// MISUSE 40: a type that is larger than what its dtype says
-// says: the type is not as large as its dlbridge::dtype_of says
+// MISUSE 40: a type that is larger than its dtype
+// says: the size of the type differs from its dlbridge::dtype_of
 bool reads_a_wide_type(const db::tensor& tensor) {
 #if MISUSE == 40
   return tensor.elements<const Wide, 1>().has_value();
@@ -497,7 +506,7 @@ bool reads_a_wide_type(const db::tensor& tensor) {
 #endif
 }
 
-// MISUSE 41: a view that hands its constness on, as if it owned
+// MISUSE 41: a view that hands its constness on, as if it owned its elements
 // says: a view owns no elements
 db::tensor gives_a_deep_view(std::vector<float>& values) {
 #if MISUSE == 41
@@ -516,4 +525,192 @@ bool assigns_a_map(const db::tensor& tensor) {
   first = tensor.map<Reference>();
 #endif
   return first.has_value();
+}
+
+using Points = db::arg<const float, db::shape<-1, 3>>;
+
+// MISUSE 43: a view of an owner that and_then hands over as a temporary
+// says: the function returns a view of a temporary owner
+float chains_a_view(db::foreign_legacy& tensor) {
+  const auto open = [](const db::tensor& t) { return t.elements<const float, 2>(); };
+#if MISUSE == 43
+  const auto view = db::import(std::move(tensor)).and_then(open).value();
+#else
+  const auto imported = db::import(std::move(tensor));
+  const auto view = open(*imported).value();
+#endif
+  return view(1, 2);
+}
+
+// MISUSE 44: the same by transform
+// says: the function returns a view of a temporary owner
+std::int64_t transforms_to_a_view(db::foreign_legacy& tensor) {
+  const auto shape_of = [](const db::tensor& t) { return t.shape(); };
+#if MISUSE == 44
+  const auto shape = db::import(std::move(tensor)).transform(shape_of).value();
+#else
+  const auto imported = db::import(std::move(tensor)).value();
+  const auto shape = shape_of(imported);
+#endif
+  return shape[0];
+}
+
+// MISUSE 45: a reference to a temporary owner
+// says: the function returns a view of a temporary owner
+std::int64_t transforms_to_a_reference(db::foreign_legacy& tensor) {
+#if MISUSE == 45
+  const auto back = [](const db::tensor& t) -> const db::tensor& { return t; };
+#else
+  const auto back = [](db::tensor&& t) { return std::move(t); };
+#endif
+  return db::import(std::move(tensor)).transform(back).value().size();
+}
+
+// MISUSE 46: a DLTensor, which has no owner, as a managed tensor
+// says: expected a void\*, a managed tensor, or an owner of one
+bool imports_a_borrowed_tensor(DLTensor* tensor, DLManagedTensor* managed) {
+#if MISUSE == 46
+  static_cast<void>(managed);
+  return db::import(tensor).has_value();
+#else
+  static_cast<void>(tensor);
+  return db::import(managed).has_value();
+#endif
+}
+
+// MISUSE 47: the address of an owner as that of a tensor
+// says: expected a void\*, a managed tensor, or an owner of one
+bool imports_an_address(db::foreign_versioned& tensor) {
+#if MISUSE == 47
+  return db::import(&tensor).has_value();
+#else
+  return db::import(std::move(tensor)).has_value();
+#endif
+}
+
+// MISUSE 48: an owner that import consumes and the caller keeps
+// says: the call consumes the owner: pass std::move\(owner\)
+bool imports_without_moving(db::foreign_versioned& tensor) {
+#if MISUSE == 48
+  return db::import(tensor).has_value();
+#else
+  return db::import(std::move(tensor)).has_value();
+#endif
+}
+
+// MISUSE 49: a kind beside a type that has one
+// says: a kind is given for a void\* only
+bool imports_with_two_kinds(DLManagedTensor* tensor) {
+#if MISUSE == 49
+  return db::import(tensor, db::kind::versioned).has_value();
+#else
+  return db::import(tensor).has_value();
+#endif
+}
+
+// MISUSE 50: writing through an argument that only reads
+// says: (assignment of read-only location|cannot assign to return value)
+void writes_to_a_const_argument(const db::arg<float, db::shape<-1>>& writable,
+                                const db::arg<const float, db::shape<-1>>& reading) {
+#if MISUSE == 50
+  static_cast<void>(writable);
+  reading(0) = 1;
+#else
+  writable(0) = reading(0);
+#endif
+}
+
+// MISUSE 51: too few indices for the shape of an argument
+// says: as many indices as the view has axes
+float forgets_an_index_of_an_argument(const Points& points) {
+#if MISUSE == 51
+  return points(1);
+#else
+  return points(1, 2);
+#endif
+}
+
+// MISUSE 52: a view of an argument that is gone
+// says: (use of deleted function .*view|call to deleted member function 'view')
+float keeps_a_view_of_an_argument(void* managed) {
+#if MISUSE == 52
+  const auto view = Points::import(managed).value().view();
+#else
+  const Points points = Points::import(managed).value();
+  const auto view = points.view();
+#endif
+  return view(0, 0);
+}
+
+// MISUSE 53: a view of a tensor that is gone
+// says: (use of deleted function .*check|call to deleted function 'check')
+float checks_a_temporary(const db::tensor& tensor) {
+#if MISUSE == 53
+  const auto view = Points::check(db::share(tensor).value()).value();
+#else
+  const auto view = Points::check(tensor).value();
+#endif
+  return view(0, 0);
+}
+
+// MISUSE 54: an argument of C++ bools
+// says: a foreign byte need not be 0 or 1: read bool tensors as dlbridge::boolean
+bool takes_bools(void* managed) {
+#if MISUSE == 54
+  return db::arg<const bool, db::shape<-1>>::import(managed).has_value();
+#else
+  return db::arg<const db::boolean, db::shape<-1>>::import(managed).has_value();
+#endif
+}
+
+// MISUSE 55: an argument of a type without a dtype
+// says: no DLPack dtype is known for this type: specialise dlbridge::dtype_of
+bool takes_structs(void* managed) {
+#if MISUSE == 55
+  return db::arg<const Pool, db::shape<-1>>::import(managed).has_value();
+#else
+  return db::arg<const float, db::shape<-1>>::import(managed).has_value();
+#endif
+}
+
+// MISUSE 56: a negative extent that means nothing
+// says: an extent is a number of elements, or -1 for any
+bool takes_a_negative_extent(void* managed) {
+#if MISUSE == 56
+  return db::arg<const float, db::shape<-2>>::import(managed).has_value();
+#else
+  return db::arg<const float, db::shape<-1>>::import(managed).has_value();
+#endif
+}
+
+// MISUSE 57: elements of memory that has no addresses
+// says: memory of this device type is a handle: it has no elements to address
+bool takes_handles(void* managed) {
+#if MISUSE == 57
+  using handles = db::arg<const float, db::shape<-1>, db::contiguity::any, kDLOpenCL>;
+  return handles::import(managed).has_value();
+#else
+  using pointers = db::arg<const float, db::shape<-1>, db::contiguity::any, kDLCUDA>;
+  return pointers::import(managed).has_value();
+#endif
+}
+
+// MISUSE 58: an argument that takes a tensor without validation
+// says: no matching (function for call|conversion for|member function)
+bool skips_the_checks_of_an_argument(void* managed) {
+#if MISUSE == 58
+  return Points::import(managed, db::unchecked_options()).has_value();
+#else
+  return Points::import(managed, db::access::vouch_writable).has_value();
+#endif
+}
+
+// MISUSE 59: a padded element, which needs a flag of the tensor
+// says: an arg has elements of whole bytes
+bool takes_padded_elements(void* managed) {
+#if MISUSE == 59
+  return db::arg<const Nibble, db::shape<-1>>::import(managed).has_value();
+#else
+  return db::import(managed).value_or(db::tensor()).ndim() == 1;
+#endif
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Each misuse of misuse.cc, and of misuse_no_exceptions.cc with its flags, is refused by the compiler
-# for the reason that stands there, and its corrected twin compiles.
+# The compiler rejects each misuse of misuse.cc, and of misuse_no_exceptions.cc with its flags, with
+# the error that is given there, and compiles its corrected twin.
 #
 # misuse.sh COMPILER SCRATCH OPTION...   (the options find the headers)
 set -euo pipefail
@@ -12,7 +12,7 @@ scratch=$2
 shift 2
 mkdir -p "$scratch"
 
-# try SOURCE NUMBER: compiles that misuse; says what is wrong and fails unless it is refused as it
+# try SOURCE NUMBER: compiles that misuse; says what is wrong and fails unless it is rejected as it
 # should be.
 try() {
   local source=$1 number=$2 says log
@@ -25,7 +25,7 @@ try() {
     return 1
   fi
   grep --extended-regexp --quiet "error: .*$says" "$log" || {
-    echo "misuse $number is refused, but not because: $says"
+    echo "misuse $number is rejected, but not because: $says"
     grep 'error:' "$log"
     return 1
   }
@@ -36,7 +36,7 @@ try_all() {
   local source=$1 least=$2 count=0 status=0 number pid flags numbers warnings options pids=()
   shift 2
   read -r -a flags <<<"$(sed -n 's|^// flags: ||p' "$source")"
-  warnings=(-std=c++17 -Wall -Wextra -Wpedantic -Wconversion -Werror "${flags[@]}" "$@")
+  warnings=(-std=c++17 -Wall -Wextra -Wpedantic -Wconversion -Wold-style-cast -Werror "${flags[@]}" "$@")
   options=(-fsyntax-only "${warnings[@]}")
   # The headers are read once, with the flags of the file.
   printf '#include <array>\n#include <vector>\n#include "dlbridge/dlbridge.hpp"\n' \
@@ -62,6 +62,10 @@ try_all() {
 }
 
 status=0
-try_all "$here/misuse.cc" 42 "$@" || status=1
+try_all "$here/misuse.cc" 59 "$@" || status=1
 try_all "$here/misuse_no_exceptions.cc" 2 "$@" || status=1
+if printf '#if __has_cpp_attribute(clang::lifetimebound)\nyes\n#endif\n' | "$compiler" -E -x c++ - |
+  grep --quiet --line-regexp yes; then
+  try_all "$here/misuse_lifetime.cc" 7 "$@" || status=1
+fi
 exit $status

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the types forbid where exceptions are off, as misuse.cc says it of all files.
+// What the types forbid where exceptions are off, as misuse.cc for all files.
 // flags: -fno-exceptions
 #include "dlbridge/dlbridge.hpp"
 

@@ -12,7 +12,7 @@ _HOST = (1, 0)
 _READ_ONLY = 1  # of DLPack's flags
 
 
-class Refusal(BufferError):
+class Rejection(BufferError):
     """What the caller has to allow first; `remedy` are the arguments of adapt that allow it."""
 
     status = "POLICY"
@@ -31,19 +31,19 @@ class Options:
     """What the caller of adapt allows."""
 
     consumer: str | None = None
-    readonly: str = "refuse"
+    readonly: str = "reject"
     strides: str = "keep"
     copy: bool | None = None
-    grad: str = "refuse"
-    lazy: str = "refuse"
+    grad: str = "reject"
+    lazy: str = "reject"
     # As text or a pair; a pair once it is in here.
     device: Any = None
 
     _WORDS = {
-        "readonly": ("refuse", "copy", "drop"),
+        "readonly": ("reject", "copy", "drop"),
         "strides": ("keep", "compact"),
-        "grad": ("refuse", "detach"),
-        "lazy": ("refuse", "resolve"),
+        "grad": ("reject", "detach"),
+        "lazy": ("reject", "resolve"),
     }
 
     def __post_init__(self) -> None:
@@ -84,7 +84,7 @@ class _Answer:
 
     def copy(self, why: str) -> None:
         if not self.may_copy:
-            raise Refusal(f"expected copies to be allowed, found copy=False: {why}")
+            raise Rejection(f"expected copies to be allowed, found copy=False: {why}")
         if self.tensor.__dlpack_device__()[0] == _consumers.CPU:
             self.tensor = self.tensor.copy()
         else:
@@ -103,12 +103,12 @@ class _Answer:
 class Adapted:
     """An array as each consumer can take it. Made by adapt; speaks DLPack."""
 
-    __slots__ = ("_array", "_options", "_resolved", "_tensor", "copied", "refusal", "report")
+    __slots__ = ("_array", "_options", "_resolved", "_tensor", "copied", "rejection", "report")
 
     def __init__(self, array: Any, options: Options) -> None:
         self.copied = False
         self.report: tuple[str, ...] = ()
-        self.refusal: Refusal | None = None
+        self.rejection: Rejection | None = None
         self._options = options
         self._tensor: _core.Tensor | None = None
         self._resolved: list[str] = []
@@ -119,7 +119,7 @@ class Adapted:
         """The array without what its memory does not show, where that is allowed."""
         if _producers.takes_part_in_gradients(array):
             if self._options.grad != "detach":
-                raise Refusal(
+                raise Rejection(
                     "expected an array that takes no part in differentiation, found one that does: "
                     "what is done to it elsewhere would be lost to its gradient",
                     grad="detach",
@@ -128,7 +128,7 @@ class Adapted:
         marks = _producers.lazy_marks(array)
         if marks:
             if self._options.lazy != "resolve":
-                raise Refusal(
+                raise Rejection(
                     f"expected an array whose memory has its values, found a lazily "
                     f"{' and '.join(marks)} one, which takes a copy",
                     lazy="resolve",
@@ -170,7 +170,7 @@ class Adapted:
         if self._options.device is not None:
             return self._options.device
         own = self._current().__dlpack_device__()
-        # Some look here first, and their refusal would not name the remedy.
+        # Some look here first, and their rejection would not name the remedy.
         _check_device(self._framework(1, None), own, self._current().device)
         return own
 
@@ -197,16 +197,16 @@ class Adapted:
             _version_for(framework, asked),
             drop_read_only=answer.drop_read_only,
             # What the table has was seen to know them, also where legacy does not.
-            newer_codes=bool(framework.name),
+            allow_newer_codes=bool(framework.name),
         )
 
     def _recorded(self, framework: Any, *ask: Any) -> "_Answer":
         """The answer, and what was done for it where the caller can read it."""
-        self.copied, self.report, self.refusal = False, (), None
+        self.copied, self.report, self.rejection = False, (), None
         try:
             answer = self._made(framework, *ask)
-        except Refusal as refusal:
-            self.refusal = refusal
+        except Rejection as rejection:
+            self.rejection = rejection
             raise
         self.copied, self.report = answer.copied, tuple(answer.report)
         return answer
@@ -248,13 +248,13 @@ class Adapted:
 
 def _check_resolved(answer: _Answer, why: str) -> None:
     if not answer.may_copy:
-        raise Refusal(f"expected copies to be allowed, found copy=False: {why}")
+        raise Rejection(f"expected copies to be allowed, found copy=False: {why}")
     answer.note_copy(why)
 
 
 def _check_device(framework: _consumers.Consumer, own: tuple[int, int], name: str) -> None:
     if not _consumers.takes_device(framework, own[0]):
-        raise Refusal(
+        raise Rejection(
             f"expected memory that {framework.title} can use, found a tensor on {name}, which "
             "takes a copy",
             device="cpu",
@@ -277,7 +277,7 @@ def _place(answer: _Answer, options: Options, dl_device: Any) -> None:
 
 def _move(answer: _Answer, own: tuple[int, int], wanted: tuple[int, int]) -> None:
     if not answer.may_copy:
-        raise Refusal(
+        raise Rejection(
             f"expected device {wanted}, found {own} and copy=False, which forbids to move"
         )
     try:
@@ -293,7 +293,7 @@ def _move(answer: _Answer, own: tuple[int, int], wanted: tuple[int, int]) -> Non
 def _check_dtype(answer: _Answer) -> None:
     framework, tensor = answer.framework, answer.tensor
     if not _consumers.takes_dtype(framework, tensor.dtype):
-        raise Refusal(f"expected a dtype that {framework.title} has, found {tensor.dtype}")
+        raise Rejection(f"expected a dtype that {framework.title} has, found {tensor.dtype}")
     if framework.bool_as_uint8 and tensor.dtype == "bool":
         answer.tensor = _producers.relabelled(tensor, "uint8")
         answer.report.append(f"bool as uint8, as {framework.title} counts it")
@@ -310,12 +310,12 @@ def _lay_out(answer: _Answer, options: Options) -> None:
         f"and the array has {tensor.strides} for shape {tensor.shape}"
     )
     if options.strides != "compact" and not answer.copied:
-        raise Refusal(f"expected a layout for the consumer: {why}", strides="compact")
+        raise Rejection(f"expected a layout for the consumer: {why}", strides="compact")
     answer.copy(why)
 
 
 def _fold(answer: _Answer) -> None:
-    """`byte_offset` goes into `data`: several consumers refuse another, or pass it over.
+    """`byte_offset` goes into `data`: several consumers reject another, or pass it over.
 
     Not for who moves data to its own device: there it finds its memory by `data`.
     """
@@ -344,8 +344,8 @@ def _lose_read_only(answer: _Answer, options: Options, legacy: bool) -> None:
     title = answer.framework.title
     how = "asks for a legacy capsule, which cannot say so" if legacy else "forgets that it is"
     why = f"the array is read-only, and {title} {how}"
-    if options.readonly == "refuse":
-        raise Refusal(
+    if options.readonly == "reject":
+        raise Rejection(
             f"expected an array that may be written to: {why}", "readonly='drop'", readonly="copy"
         )
     if options.readonly == "copy":
@@ -396,17 +396,17 @@ def adapt(
     /,
     *,
     consumer: str | None = None,
-    readonly: Literal["refuse", "copy", "drop"] = "refuse",
+    readonly: Literal["reject", "copy", "drop"] = "reject",
     strides: Literal["keep", "compact"] = "keep",
     copy: bool | None = None,
-    grad: Literal["refuse", "detach"] = "refuse",
-    lazy: Literal["refuse", "resolve"] = "refuse",
+    grad: Literal["reject", "detach"] = "reject",
+    lazy: Literal["reject", "resolve"] = "reject",
     device: str | tuple[int, int] | None = None,
 ) -> Adapted:
     """An object to give to any framework's from_dlpack.
 
     It answers each consumer in the version and layout that the consumer takes. What would cost
-    something is refused with a BufferError that names the argument that allows it. Nothing is
+    something is rejected with a BufferError that names the argument that allows it. Nothing is
     copied but by `readonly="copy"`, `strides="compact"`, `lazy="resolve"`, `device=` or
     `copy=True`, and only where nothing else works; `copy=True` always copies, `copy=False` never.
     After an answer `copied` and `report` say what was done.

@@ -44,7 +44,7 @@ def from_buffer(
     or ``offset`` (in bytes) its bytes are taken as those instead: it must then be C-contiguous, and
     every element lie inside it. That is how bytes become bfloat16, float8 or packed int4.
 
-    writable: None, as the buffer says; True, a read-only buffer is refused; False, the tensor is
+    writable: None, as the buffer says; True, a read-only buffer is rejected; False, the tensor is
     read-only. The buffer stays exported (a bytearray cannot be resized) while the tensor lives.
     """
     view = memoryview(obj)
@@ -79,7 +79,7 @@ def _as_it_is(view: memoryview, flags: int) -> Tensor:
     dtype = _dtype_of(view)
     shape = view.shape or ()
     strides = _memory.element_strides(view.strides, shape, view.itemsize)
-    return wrap(view, buffer_address(view), shape, dtype, strides=strides, flags=flags)
+    return wrap(view, buffer_address(view), shape, dtype, strides=strides, tensor_flags=flags)
 
 
 def _taken_as(
@@ -102,7 +102,7 @@ def _taken_as(
         if strides is not None:
             raise ValueError("expected a shape to which the strides belong, found none")
         shape = (_count(view.nbytes - offset, _memory.bits_of(dtype)),)
-    return _memory.inside(view, shape, dtype, strides=strides, offset=offset, flags=flags)
+    return _memory.inside(view, shape, dtype, strides=strides, offset=offset, tensor_flags=flags)
 
 
 def _count(nbytes: int, bits: int) -> int:

@@ -10,14 +10,14 @@ class Status(IntEnum):
 
     OK = 0
     INVALID_ARGUMENT = 1
-    STRUCT_TOO_NEW = 2
+    TOO_NEW = 2
     OUT_OF_MEMORY = 3
     INVALID_TENSOR = 4
     VERSION = 5
     POLICY = 6
     UNREPRESENTABLE = 7
     UNKNOWN_CODE = 8
-    NOT_OURS = 9
+    FOREIGN_TENSOR = 9
     UNSUPPORTED = 10
     BUFFER_TOO_SMALL = 11
     PARSE = 12
@@ -29,6 +29,7 @@ class Status(IntEnum):
     EXISTS = 18
     CAPTURE = 19
     DESCRIPTOR = 20
+    AMBIGUOUS = 21
 
 
 class Rule(IntEnum):
@@ -49,18 +50,18 @@ class Rule(IntEnum):
     FLAGS_UNKNOWN = 12
     DEVICE_ID_NEGATIVE = 13
     DEVICE_ID_HOST = 14
-    DIM_NEGATIVE = 15
+    EXTENT_NEGATIVE = 15
     COUNT_OVERFLOW = 16
     SIZE_OVERFLOW = 17
-    EXTENT_OVERFLOW = 18
+    OFFSET_OVERFLOW = 18
     DATA_NULL = 19
     ADDRESS_RANGE = 20
     HANDLE_RANGE = 21
     BUFFER_BOUNDS = 22
     CONTIGUITY = 23
     ALIGNMENT = 24
-    DEVICE_REFUSED = 25
-    DTYPE_REFUSED = 26
+    DEVICE_REJECTED = 25
+    DTYPE_REJECTED = 26
     NOT_WRITABLE = 27
     NEGATIVE_STRIDE = 28
     ZERO_STRIDE = 29
@@ -79,15 +80,17 @@ class Rule(IntEnum):
     COPY_DEVICE = 42
     DEVICE_LABEL = 43
     ALLOCATION_BOUNDS = 44
+    SHAPE_MISMATCH = 45
 
 
 class Kind(IntEnum):
     """What an address points to (DLBridgeKind)."""
 
-    AMBIGUOUS = 0
+    UNKNOWN = 0
     LEGACY = 1
     VERSIONED = 2
-    BARE = 3
+    BORROWED = 3
+    AMBIGUOUS = 4
 
 
 class Answer(IntEnum):
@@ -98,8 +101,8 @@ class Answer(IntEnum):
     UNDECIDED = 2
 
 
-class LayoutFlag(IntFlag):
-    """Bits of Layout.flags."""
+class LayoutProperty(IntFlag):
+    """Bits of the properties of a layout."""
 
     EMPTY = 1 << 0
     C_CONTIGUOUS = 1 << 1
@@ -113,24 +116,27 @@ class LayoutFlag(IntFlag):
 class Level(IntEnum):
     """How much memory a validation reads."""
 
+    DEFAULT = 0
     STRUCT = 1
     METADATA = 2
     DEVICE = 3
 
 
-class PolicyFlag(IntFlag):
-    """Bits of Policy(flags=)."""
+class PolicyOption(IntFlag):
+    """Bits of Policy(options=)."""
 
-    REFUSE_UNKNOWN_DTYPE = 1 << 0
-    REFUSE_UNKNOWN_DEVICE = 1 << 1
-    REFUSE_UNKNOWN_FLAGS = 1 << 2
-    REFUSE_NEGATIVE_STRIDES = 1 << 3
-    REFUSE_ZERO_STRIDES = 1 << 4
-    ALLOW_NULL_STRIDES = 1 << 5
-    ALLOW_SCALABLE_LANES = 1 << 6
-    REQUIRE_WRITABLE = 1 << 7
-    VOUCH_WRITABLE = 1 << 8
-    ALLOW_SELF_OVERLAP = 1 << 9
+    REJECT_UNKNOWN_DTYPE = 1 << 8
+    REJECT_UNKNOWN_DEVICE = 1 << 9
+    REJECT_UNKNOWN_FLAGS = 1 << 10
+    REJECT_NEGATIVE_STRIDES = 1 << 11
+    REJECT_ZERO_STRIDES = 1 << 12
+    ALLOW_NULL_STRIDES = 1 << 13
+    ALLOW_SCALABLE_LANES = 1 << 14
+    REQUIRE_WRITABLE = 1 << 15
+    VOUCH_WRITABLE = 1 << 16
+    ALLOW_SELF_OVERLAP = 1 << 17
+    LIMIT_NDIM = 1 << 18
+    LIMIT_BUFFER = 1 << 19
 
 
 class Contiguity(IntEnum):
@@ -149,25 +155,25 @@ class Severity(IntEnum):
     NOTE = 2
 
 
-class ConvertFlag(IntFlag):
-    """Bits of ConvertOptions(flags=)."""
+class ConvertOption(IntFlag):
+    """Bits of ConvertOptions(options=)."""
 
-    SKIP_VALIDATION = 1 << 0
-    WRITABLE = 1 << 1
-    ALLOW_UNKNOWN = 1 << 2
-    CANONICAL = 1 << 3
-    FOLD_BYTE_OFFSET = 1 << 4
-    COPY = 1 << 5
-    DROP_READ_ONLY = 1 << 6
-    DROP_PADDED = 1 << 7
-    NEWER_CODES = 1 << 8
-    PIN_PRODUCER = 1 << 9
+    SKIP_VALIDATION = 1 << 8
+    VOUCH_WRITABLE = 1 << 9
+    ALLOW_UNKNOWN = 1 << 10
+    CANONICAL = 1 << 11
+    FOLD_BYTE_OFFSET = 1 << 12
+    COPY = 1 << 13
+    DROP_READ_ONLY = 1 << 14
+    DROP_PADDED = 1 << 15
+    ALLOW_NEWER_CODES = 1 << 16
+    PIN_PRODUCER = 1 << 17
 
 
 class AllocateOption(IntFlag):
     """Bits of allocate(options=)."""
 
-    SHAREABLE = 1 << 0
+    SHAREABLE = 1 << 8
 
 
 class Backend(IntEnum):
@@ -192,6 +198,7 @@ class State(IntEnum):
 class BufferKind(IntEnum):
     """Values of Buffer.kind."""
 
+    DEFAULT = 0
     ADDRESS = 1
     CL_MEM = 2
     HANDLE = 3
@@ -211,8 +218,8 @@ class Memory(IntEnum):
     CL_MEM = 9
 
 
-class PointerFlag(IntFlag):
-    """Bits of the flags of pointer_info."""
+class PointerProperty(IntFlag):
+    """Bits of the properties of pointer_info."""
 
     CONTEXT_ASSUMED = 1 << 0
 
@@ -220,9 +227,10 @@ class PointerFlag(IntFlag):
 class WrapOption(IntFlag):
     """Bits of wrap(options=)."""
 
-    SKIP_VALIDATION = 1 << 0
-    PIN_PRODUCER = 1 << 1
-    RETAIN = 1 << 2
+    SKIP_VALIDATION = 1 << 8
+    PIN_PRODUCER = 1 << 9
+    RETAIN = 1 << 10
+    LIMIT_BUFFER = 1 << 11
 
 
 class StreamKind(IntEnum):
@@ -237,12 +245,12 @@ class StreamKind(IntEnum):
 class HandoffOption(IntFlag):
     """Bits of stream_handoff(options=)."""
 
-    ALLOW_HOST_WAIT = 1 << 0
-    ALLOW_CAPTURE = 1 << 1
+    ALLOW_HOST_WAIT = 1 << 8
+    ALLOW_CAPTURE = 1 << 9
 
 
-class ContextFlag(IntFlag):
-    """Bits of device_register(flags=)."""
+class ContextProperty(IntFlag):
+    """Bits of context_register(properties=)."""
 
     DEFAULT = 1 << 0
     REPLACE = 1 << 1
@@ -253,14 +261,14 @@ class ContextFlag(IntFlag):
 class CopyOption(IntFlag):
     """Bits of copy(options=)."""
 
-    ALLOW_STAGING = 1 << 0
-    SHAREABLE = 1 << 1
+    ALLOW_STAGING = 1 << 8
+    SHAREABLE = 1 << 9
 
 
 class IpcOption(IntFlag):
     """Bits of the options of ipc_export and ipc_import."""
 
-    READ_ONLY = 1 << 0
+    READ_ONLY = 1 << 8
 
 
 class TensorFlag(IntFlag):

@@ -65,9 +65,9 @@ class Consumer:
             return f"{self.title} has no use for memory of device type {export.device[0]}"
         if not takes_dtype(self, export.dtype):
             return f"{self.title} has no {export.dtype}"
-        return self._refuses_ask(export) or self._refuses_layout(export)
+        return self._rejects_ask(export) or self._rejects_layout(export)
 
-    def _refuses_ask(self, export: Any) -> str | None:
+    def _rejects_ask(self, export: Any) -> str | None:
         if self.newest is None and not export.legacy:
             return f"{self.title} asks for a legacy capsule, which the array does not hand out"
         if self.newest is not None and not export.versioned and self.name == "pyarrow":
@@ -76,7 +76,7 @@ class Consumer:
             return f"{self.title} would let the array be written to, which is read-only"
         return None
 
-    def _refuses_layout(self, export: Any) -> str | None:
+    def _rejects_layout(self, export: Any) -> str | None:
         if export.byte_offset and self.name in NO_BYTE_OFFSET:
             return f"{self.title} does not add byte_offset"
         strides = export.strides
@@ -87,7 +87,7 @@ class Consumer:
         return f"{self.title} takes no strides but {strides_of(self, export.device[0])}"
 
 
-# They pass over a byte_offset, or refuse it.
+# They pass over a byte_offset, or reject it.
 NO_BYTE_OFFSET = ("onnxruntime", "paddle", "tensorflow", "dpnp")
 _GPUS = frozenset((CPU, CUDA, CUDA_HOST, ROCM))
 

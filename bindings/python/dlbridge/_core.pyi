@@ -69,6 +69,8 @@ def from_dlpack(
     copy: bool | None = None,
     writable: bool | None = None,
     validate: Literal["none", "struct", "metadata", "device"] = "metadata",
+    ndim: int | tuple[int | None, int | None] | None = None,
+    shape: Sequence[int | None] | None = None,
     stream: int | None | EllipsisType = ...,
 ) -> Tensor: ...
 def wrap(
@@ -83,7 +85,7 @@ def wrap(
     byte_offset: int = 0,
     readonly: bool = False,
     nbytes: int | None = None,
-    flags: int = 0,
+    tensor_flags: int = 0,
     stream: int | None = None,
 ) -> Tensor: ...
 def export(
@@ -92,7 +94,7 @@ def export(
     max_version: tuple[int, int] | None = None,
     *,
     drop_read_only: bool = False,
-    newer_codes: bool = False,
+    allow_newer_codes: bool = False,
 ) -> CapsuleType: ...
 def to_type(x: Any, type: type, /, *, drop_read_only: bool = False) -> Any: ...
 def exchange_versions(type: type, /) -> list[tuple[int, int]]: ...

@@ -30,7 +30,7 @@ FRAMEWORKS = (
 )
 CLASHES = ((("tensorflow", "paddle"), "crash when both are imported into one process"),)
 # What a pair does that neither of the two shows alone: producer, consumer, what comes of it.
-PAIRS = {("paddle", "jax"): "JAX refuses the (1, None) that Paddle's __dlpack_device__ says"}
+PAIRS = {("paddle", "jax"): "JAX rejects the (1, None) that Paddle's __dlpack_device__ says"}
 
 
 class Hands(SimpleNamespace):
@@ -145,7 +145,7 @@ def frameworks() -> dict[str, str]:
 
 
 def pairs(found: dict[str, str]) -> list[dict[str, Any]]:
-    """What each pair of frameworks will do by itself with a plain array: `refusal` is None where
+    """What each pair of frameworks will do by itself with a plain array: `rejection` is None where
     the consumer takes it as it is, `warning` None where it does so without harm."""
     from ._consumers import CONSUMERS
 
@@ -158,16 +158,16 @@ def pairs(found: dict[str, str]) -> list[dict[str, Any]]:
 
 
 def _pair(hands, consumer, name):
-    refusal = PAIRS.get((hands.framework, name)) or consumer.takes(hands)
+    rejection = PAIRS.get((hands.framework, name)) or consumer.takes(hands)
     # A consumer that knows READ_ONLY takes what cannot say it as read-only.
     careful = consumer.immutable or consumer.honours_read_only
     warning = None
-    if refusal is None and hands.immutable and not careful:
+    if rejection is None and hands.immutable and not careful:
         warning = f"it may be written to there, and {hands.framework} does not expect it"
     return {
         "producer": hands.framework,
         "consumer": name,
-        "refusal": refusal,
+        "rejection": rejection,
         "warning": warning,
     }
 
@@ -220,8 +220,8 @@ def _backend_lines(found):
 
 
 def _pair_words(pair):
-    if pair["refusal"] is not None:
-        return f"no: {pair['refusal']}"
+    if pair["rejection"] is not None:
+        return f"no: {pair['rejection']}"
     return f"takes it, but {pair['warning']}" if pair["warning"] else "takes it"
 
 

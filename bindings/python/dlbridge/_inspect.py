@@ -7,7 +7,7 @@ from html import escape
 from typing import Any, NamedTuple
 
 from . import _picture, abi
-from .abi import Kind, LayoutFlag, Severity, TensorFlag
+from .abi import Kind, LayoutProperty, Severity, TensorFlag
 
 CAPSULES = {"dltensor": Kind.LEGACY, "dltensor_versioned": Kind.VERSIONED}
 NEWEST = (1, 3)
@@ -171,24 +171,24 @@ def _axes(mask):
 def _layout(fields, flags):
     """(the layout as plain values, None), or (None, why there is none)."""
     if not fields.tensor:
-        return None, "nothing behind the version may be read"
+        return None, "nothing past the version may be read"
     if fields.shape is None:  # the library would read as many axes as the struct says
         return None, f"no shape of 0 to {abi.MAX_AXES} axes is there to read"
     found, error = _attempt(abi.layout, fields.tensor, flags)
     if error is not None:
         return None, error
-    bits = found["flags"]
+    bits = found["properties"]
     return {
         "elements": found["element_count"],
         "item_bits": found["item_bits"],
         "packed_bytes": found["packed_bytes"],
         "begin": found["begin"],
         "end": found["end"],
-        "empty": bool(bits & LayoutFlag.EMPTY),
-        "c_contiguous": bool(bits & LayoutFlag.C_CONTIGUOUS),
-        "f_contiguous": bool(bits & LayoutFlag.F_CONTIGUOUS),
-        "padded": bool(bits & LayoutFlag.PADDED),
-        "handle": bool(bits & LayoutFlag.OPAQUE),
+        "empty": bool(bits & LayoutProperty.EMPTY),
+        "c_contiguous": bool(bits & LayoutProperty.C_CONTIGUOUS),
+        "f_contiguous": bool(bits & LayoutProperty.F_CONTIGUOUS),
+        "padded": bool(bits & LayoutProperty.PADDED),
+        "handle": bool(bits & LayoutProperty.OPAQUE),
         "broadcast_axes": _axes(found["broadcast_axes"]),
         "negative_axes": _axes(found["negative_axes"]),
         "overlap": abi.Answer(found["self_overlap"]).name.lower(),
@@ -224,7 +224,7 @@ class Report:
     """What inspect found. `str` has it in words, a notebook shows a picture, `as_dict` is data.
 
     `kind` is "legacy", "versioned" or None where there is no tensor to look at; what is not known
-    is None. `immutable`: nobody may write to it, whatever it hands out. `consumers` maps a
+    is None. `immutable`: it must not be written to, whatever it hands out. `consumers` maps a
     framework to None, where it takes the tensor as it is, or to why it does not."""
 
     def __init__(self, x: Any):
@@ -470,14 +470,14 @@ def _finding_words(finding):
 
 
 def _consumers(report):
-    """For whom it will not do: the table is asked only once there is something to ask it of."""
+    """Which consumers reject it: the table is asked only once there is something to ask it of."""
     from ._consumers import CONSUMERS
 
     return {name: consumer.takes(report) for name, consumer in CONSUMERS.items()}
 
 
 def inspect(x: Any) -> Report:
-    """What `x` really hands out: any object that speaks DLPack, or a bare capsule.
+    """What `x` really hands out: any object that speaks DLPack, or a capsule.
 
     Nothing is consumed and no data is read. A broken tensor is described, and what the producer
     raises is part of the answer."""

@@ -49,7 +49,7 @@ def from_interface(
     """
     name, fields = _interface_of(obj)
     _check_version(name, fields)
-    _refuse(fields.get("mask") is not None, name, "no mask", "a mask", "fill or drop it")
+    _reject(fields.get("mask") is not None, name, "no mask", "a mask", "fill or drop it")
     dtype, size = _dtype_of(name, fields)
     shape = _extents(name, "shape", fields.get("shape"))
     strides = _strides(name, fields.get("strides"), shape, size)
@@ -59,7 +59,7 @@ def from_interface(
     if isinstance(data, tuple):
         tensor = _pointed(name, obj, data, layout, device, writable)
     else:
-        _refuse(cuda, name, "data to be (address, read-only)", repr(data), "correct it")
+        _reject(cuda, name, "data to be (address, read-only)", repr(data), "correct it")
         tensor = _buffered(name, obj, fields, layout, writable)
     if cuda:
         _order(tensor, fields.get("stream"), stream)
@@ -79,7 +79,7 @@ def _interface_of(obj: Any) -> tuple[str, dict[str, Any]]:
     )
 
 
-def _refuse(condition: bool, name: str, expected: str, found: str, remedy: str) -> None:
+def _reject(condition: bool, name: str, expected: str, found: str, remedy: str) -> None:
     if condition:
         raise BufferError(f"{name}: expected {expected}, found {found}: {remedy}")
 
@@ -99,13 +99,13 @@ def _dtype_of(name: str, fields: dict[str, Any]) -> tuple[str, int]:
         raise BufferError(f"{name}: expected a typestr such as '<f4', found {typestr!r}")
     order, kind, size = match[1], match[2], int(match[3])
     dtype = _memory.name_of(_KINDS.get(kind, ""), size) or ""
-    _refuse(not dtype, name, "numbers or bools that DLPack has", repr(typestr), "convert it")
+    _reject(not dtype, name, "numbers or bools that DLPack has", repr(typestr), "convert it")
     foreign = size > 1 and order in (_FOREIGN, "|")
     wanted = f"the byte order of this machine, {sys.byteorder}"
-    _refuse(foreign, name, wanted, repr(typestr), "convert it")
+    _reject(foreign, name, wanted, repr(typestr), "convert it")
     descr = fields.get("descr")
     plain = descr is None or descr in ([("", typestr)], [["", typestr]])
-    _refuse(not plain, name, "one number to an element", f"descr {descr!r}", "take one field")
+    _reject(not plain, name, "one number to an element", f"descr {descr!r}", "take one field")
     return dtype, size
 
 
@@ -158,8 +158,8 @@ def _buffered(
     view = memoryview(obj if data is None else data)
     offset = fields.get("offset", 0)
     inside = isinstance(offset, int) and 0 <= offset <= view.nbytes
-    _refuse(not inside, name, f"an offset of 0 to {view.nbytes}", repr(offset), "correct it")
-    _refuse(not view.c_contiguous, name, "a C-contiguous buffer", "strides", "copy it")
+    _reject(not inside, name, f"an offset of 0 to {view.nbytes}", repr(offset), "correct it")
+    _reject(not view.c_contiguous, name, "a C-contiguous buffer", "strides", "copy it")
     readonly = _memory.is_readonly(view.readonly, writable, "memory")
     return _memory.inside(
         view,
@@ -167,7 +167,7 @@ def _buffered(
         layout.dtype,
         strides=layout.strides,
         offset=offset,
-        flags=_memory.READ_ONLY if readonly else 0,
+        tensor_flags=_memory.READ_ONLY if readonly else 0,
     )
 
 

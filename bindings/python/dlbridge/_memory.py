@@ -70,7 +70,7 @@ def inside(
     *,
     strides: Sequence[int] | None = None,
     offset: int = 0,
-    flags: int = 0,
+    tensor_flags: int = 0,
 ) -> Tensor:
     """A tensor over a contiguous view, none of which's elements is outside of it.
 
@@ -84,9 +84,11 @@ def inside(
         strides=strides,
         byte_offset=offset,
         nbytes=view.nbytes,
-        flags=flags,
+        tensor_flags=tensor_flags,
     )
     if offset and tensor.data_ptr:
         # Not every importer adds byte_offset; the bounds have been checked.
-        return wrap(view, address + offset, shape, dtype, strides=strides, flags=flags)
+        return wrap(
+            view, address + offset, shape, dtype, strides=strides, tensor_flags=tensor_flags
+        )
     return tensor

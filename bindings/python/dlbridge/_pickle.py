@@ -24,7 +24,7 @@ def portable(x: Any, /, *, copy: bool | None = None) -> Tensor:
 
     It arrives as a `dlbridge.Tensor`, over the memory in which the bytes arrived: read-only where
     that memory is. ``x`` speaks DLPack, an array interface or the buffer protocol. ``copy``: None,
-    memory of other devices is copied to the host; False, it is refused; True, always copied.
+    memory of other devices is copied to the host; False, it is rejected; True, always copied.
     """
     if copy not in (None, True, False):
         raise TypeError(f"expected copy to be None, True or False, found {copy!r}")
@@ -100,7 +100,7 @@ def _rebuilt(
         raise ValueError(f"expected an offset of 0 to {nbytes} bytes, found {offset}")
     if view.readonly:
         flags |= _memory.READ_ONLY
-    return _memory.inside(view, shape, dtype, strides=strides, offset=offset, flags=flags)
+    return _memory.inside(view, shape, dtype, strides=strides, offset=offset, tensor_flags=flags)
 
 
 def _tensor_of(x: Any) -> Tensor:
@@ -119,9 +119,9 @@ def _on_host(tensor: Tensor) -> bool:
     kind, _ = tensor.__dlpack_device__()
     if kind == _CPU:
         return True
-    from .abi import Answer, host_accessible
+    from .abi import host_accessible
 
-    return host_accessible(kind) == Answer.YES
+    return host_accessible(kind)
 
 
 def _host(tensor: Tensor) -> Tensor:

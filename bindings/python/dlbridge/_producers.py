@@ -7,7 +7,7 @@ from typing import Any
 from . import _core, _interfaces
 from ._consumers import producer_of
 
-# NumPy's arrays of these dtypes, which the package ml_dtypes brings, refuse to be exported.
+# NumPy's arrays of these dtypes, which the package ml_dtypes brings, reject to be exported.
 _ML_DTYPES = ("bfloat16", "float8_", "float6_", "float4_")
 _ONNX_FLOAT8 = {
     "tensor(float8e4m3fn)": "float8_e4m3fn",
@@ -112,12 +112,12 @@ def relabelled(
         dtype,
         strides=tensor.strides,
         device=tensor.__dlpack_device__(),
-        flags=tensor.flags if flags is None else flags,
+        tensor_flags=tensor.flags if flags is None else flags,
     )
 
 
 def folded(tensor: _core.Tensor) -> _core.Tensor:
-    """The same tensor with `byte_offset` 0: several consumers refuse another, or pass it over."""
+    """The same tensor with `byte_offset` 0: several consumers reject another, or pass it over."""
     return relabelled(tensor, tensor.dtype_triple) if tensor.byte_offset else tensor
 
 

@@ -16,9 +16,9 @@ _TABLE_TYPES = {"torch": "Tensor"}
 def to(x: Any, target: Any, /, **options: Any) -> Any:
     """The array `x` as one of `target`: a type (torch.Tensor), a framework's module, or its name.
 
-    `options` are those of adapt, and so are the refusals. A type with an exchange table is reached
-    through it, without a capsule; every other framework by its own import. NumPy gets the dtypes
-    that only the package ml_dtypes gives it as those, where it is installed.
+    `options` are those of adapt, and so are the rejections. A type with an exchange table is
+    reached through it, without a capsule; every other framework by its own import. NumPy gets the
+    dtypes that only the package ml_dtypes gives it as those, where it is installed.
     """
     if not options and isinstance(target, type):
         # The fast way, for arrays that need nothing; whatever it will not do is explained below.
@@ -80,7 +80,7 @@ def _import(framework: _consumers.Consumer, array: Adapted) -> Any:
     if framework.name == "numpy" and not _consumers.takes_dtype(framework, array.dtype):
         return _as_ml_dtype(module, array)
     if framework.name == "dpnp" and array.__dlpack_device__()[0] == _consumers.CPU:
-        # dpnp's import refuses scalars, empty arrays and most strides of the host's memory; what it
+        # dpnp's import rejects scalars, empty arrays and most strides of the host's memory; what it
         # makes of NumPy's arrays is a copy on its device all the same.
         numpy = importlib.import_module("numpy")
         return module.array(numpy.from_dlpack(array.tensor_for(_consumers.by_name("numpy"))[0]))
@@ -104,7 +104,7 @@ def _as_ml_dtype(numpy: Any, array: Adapted) -> Any:
     except ImportError:
         dtype = None
     if dtype is None:
-        array.tensor_for(framework)  # refuses the dtype
+        array.tensor_for(framework)  # rejects the dtype
     tensor, _ = array.tensor_for(dataclasses.replace(framework, lacks=()))
     bits = f"uint{tensor.dtype_triple[1]}"
     return numpy.from_dlpack(_producers.relabelled(tensor, bits)).view(dtype)

@@ -4,16 +4,18 @@
 For authors of bindings, tests and tools. A program that only wants to pass arrays on needs
 `dlbridge.from_dlpack`, `dlbridge.adapt` and `dlbridge.to`.
 
-Structs are addresses (int), which the caller vouches for, as C does: an address that is not what it
-is said to be is undefined behaviour, NULL (0) is refused. Shapes and strides are lists (None is
+Start with `import_tensor`, which makes a validated, dlbridge-owned tensor of any managed tensor.
+
+Structs are addresses (int): an address that is not what it is said to be is undefined behaviour, as
+in C, and NULL (0) is rejected. Shapes and strides are lists (None is
 NULL), versions (major, minor), devices (type, id), dtypes (code, bits, lanes). What a conversion
 consumes and what stays the caller's is as dlbridge.h says, and so is who releases: results are
-addresses that must be released once, by `release_versioned` or `release_legacy`.
+addresses that must be released once, by `release`, `release_versioned` or `release_legacy`.
 
-A failed call raises BufferError (the tensor is broken, or will not do), ValueError (an argument),
-MemoryError, or RuntimeError (a driver); `status`, `rule` and `axis` of the exception say more, and
-an argument of the wrong type is a TypeError. The GIL is let go for calls that may reach a driver or
-a foreign deleter.
+A failed call raises BufferError (the tensor is broken or rejected), ValueError (an argument),
+MemoryError, or RuntimeError (a driver). The exception has `status`, `rule`, `axis` and a driver's
+`native_code`. An argument of the wrong type is a TypeError. The GIL is released for calls that may
+reach a driver or a foreign deleter.
 
 The ctypes structs below mirror dlpack.h; `tensor_at` reads one without reading more than the rules
 allow."""
@@ -26,20 +28,20 @@ from ._constants import (
     Answer,
     Backend,
     BufferKind,
-    ContextFlag,
+    ContextProperty,
     Contiguity,
-    ConvertFlag,
+    ConvertOption,
     CopyOption,
     DeviceType,
     DtypeCode,
     HandoffOption,
     IpcOption,
     Kind,
-    LayoutFlag,
+    LayoutProperty,
     Level,
     Memory,
-    PointerFlag,
-    PolicyFlag,
+    PointerProperty,
+    PolicyOption,
     Rule,
     Severity,
     State,
@@ -55,37 +57,39 @@ from ._describe import (
     Allocator,
     ConvertOptions,
     Policy,
-    adopt,
     allocate,
     backend_info,
     capsule,
+    context_find,
+    context_next,
+    context_register,
+    context_release,
+    context_retain,
     context_table_v1,
-    convert,
+    context_unregister,
     copy,
     device_format,
-    device_lookup,
-    device_next,
     device_parse,
-    device_register,
-    device_release,
-    device_retain,
-    device_unregister,
     diagnose,
     dlpack_version,
     downgrade,
     dtype_format,
     dtype_parse,
     exchange_api_find,
+    export_tensor,
     get_api,
     host_accessible,
+    host_accessible_answer,
     identify,
+    import_tensor,
     ipc_export,
     ipc_import,
     layout,
     library_file,
+    module_pin,
     negotiate,
-    pin_module,
     pointer_info,
+    release,
     release_legacy,
     release_versioned,
     required_version,
@@ -120,9 +124,9 @@ __all__ = [
     "Backend",
     "Buffer",
     "BufferKind",
-    "ContextFlag",
+    "ContextProperty",
     "Contiguity",
-    "ConvertFlag",
+    "ConvertOption",
     "ConvertOptions",
     "CopyOption",
     "DLDataType",
@@ -139,12 +143,12 @@ __all__ = [
     "HandoffOption",
     "IpcOption",
     "Kind",
-    "LayoutFlag",
+    "LayoutProperty",
     "Level",
     "Memory",
-    "PointerFlag",
+    "PointerProperty",
     "Policy",
-    "PolicyFlag",
+    "PolicyOption",
     "Rule",
     "Severity",
     "State",
@@ -154,21 +158,19 @@ __all__ = [
     "TensorFields",
     "TensorFlag",
     "WrapOption",
-    "adopt",
     "allocate",
     "backend_info",
     "capsule",
+    "context_find",
+    "context_next",
+    "context_register",
+    "context_release",
+    "context_retain",
     "context_table_v1",
-    "convert",
+    "context_unregister",
     "copy",
     "device_format",
-    "device_lookup",
-    "device_next",
     "device_parse",
-    "device_register",
-    "device_release",
-    "device_retain",
-    "device_unregister",
     "diagnose",
     "dlpack_version",
     "downgrade",
@@ -176,18 +178,22 @@ __all__ = [
     "dtype_parse",
     "exchange_api_find",
     "exchange_tables",
+    "export_tensor",
     "get_api",
     "host_accessible",
+    "host_accessible_answer",
     "identify",
+    "import_tensor",
     "ipc_export",
     "ipc_import",
     "layout",
     "library_file",
+    "module_pin",
     "name_of",
     "names_of",
     "negotiate",
-    "pin_module",
     "pointer_info",
+    "release",
     "release_legacy",
     "release_versioned",
     "required_version",
@@ -318,7 +324,7 @@ class TensorFields(NamedTuple):
     kind: int
     version: tuple[int, int] | None
     flags: int | None
-    tensor: int  # address of the DLTensor; 0 where nothing behind the flags may be read
+    tensor: int  # address of the DLTensor; 0 where nothing past the flags may be read
     data: int | None
     device: tuple[int, int] | None
     ndim: int | None
@@ -365,7 +371,7 @@ def _fields(kind, version, flags, tensor):
 
 def tensor_at(address: int, kind: int) -> TensorFields:
     """What stands in the struct of `kind` at an address. Of a versioned one of another major
-    nothing behind the flags is read; shape and strides are read for 0 to 64 axes only."""
+    nothing past the flags is read; shape and strides are read for 0 to 64 axes only."""
     if not address:
         raise ValueError("address is NULL: no tensor is there")
     if kind == Kind.VERSIONED:
@@ -376,9 +382,9 @@ def tensor_at(address: int, kind: int) -> TensorFields:
         return _fields(kind, said, managed.flags, managed.dl_tensor)
     if kind == Kind.LEGACY:
         return _fields(kind, None, None, DLManagedTensor.from_address(address).dl_tensor)
-    if kind == Kind.BARE:
+    if kind == Kind.BORROWED:
         return _fields(kind, None, None, DLTensor.from_address(address))
-    raise ValueError(f"kind must be LEGACY, VERSIONED or BARE, not {kind}")
+    raise ValueError(f"kind must be LEGACY, VERSIONED or BORROWED, not {kind}")
 
 
 def _missing(address):

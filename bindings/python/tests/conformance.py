@@ -59,7 +59,7 @@ def run(cases, outcomes):
 def main(argv):
     path = pathlib.Path(argv[0]) if argv else CASES
     document = json.loads(path.read_text(encoding="utf-8"))
-    if document["schema"] != 1 or len(document["cases"]) < 500:
+    if document["schema"] != 2 or len(document["cases"]) < 500:
         print(f"FAILED {path} is not the corpus")
         return 1
     with open(os.environ.get("DLBRIDGE_OUTCOMES", os.devnull), "w", encoding="utf-8") as outcomes:

@@ -21,7 +21,7 @@ def quiet(capfd, monkeypatch):
     """Nothing is printed, by C either, and no exception goes to the hook of last resort.
 
     The destructors of capsules are Python code here, which must not run as an exception waits: a
-    test keeps a capsule that it expects to be refused."""
+    test keeps a capsule that it expects to be rejected."""
     unraisable = []
     monkeypatch.setattr(sys, "unraisablehook", unraisable.append)
     yield

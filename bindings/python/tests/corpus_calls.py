@@ -10,16 +10,16 @@ from dlbridge import abi
 # Which exception stands for a status: the types are part of what the package promises.
 VALUE, BUFFER, DRIVER = ValueError, BufferError, RuntimeError
 EXCEPTIONS = {
-    **dict.fromkeys(["INVALID_ARGUMENT", "STRUCT_TOO_NEW", "PARSE", "NOT_FOUND", "BOUNDS"], VALUE),
-    **dict.fromkeys(["EXISTS", "DESCRIPTOR", "BUFFER_TOO_SMALL"], VALUE),
+    **dict.fromkeys(["INVALID_ARGUMENT", "TOO_NEW", "PARSE", "NOT_FOUND", "BOUNDS"], VALUE),
+    **dict.fromkeys(["EXISTS", "DESCRIPTOR", "BUFFER_TOO_SMALL", "AMBIGUOUS"], VALUE),
     **dict.fromkeys(["INVALID_TENSOR", "VERSION", "POLICY", "UNREPRESENTABLE"], BUFFER),
-    **dict.fromkeys(["UNKNOWN_CODE", "NOT_OURS", "UNSUPPORTED"], BUFFER),
+    **dict.fromkeys(["UNKNOWN_CODE", "FOREIGN_TENSOR", "UNSUPPORTED"], BUFFER),
     "OUT_OF_MEMORY": MemoryError,
     **dict.fromkeys(["FORKED", "UNAVAILABLE", "DRIVER", "CAPTURE"], DRIVER),
 }
 
 
-def refused(error):
+def rejected(error):
     """What an exception of the library's says, or why it is none."""
     status = getattr(error, "status", None)
     if type(error) is not EXCEPTIONS.get(status):
@@ -38,23 +38,48 @@ def answer(world, step):
     except Exception as error:
         more = {key: getattr(error, key) for key in ("failed", "length") if hasattr(error, key)}
         more.update(getattr(error, "more", {}))
-        return {**refused(error), **more, "deleters": world.deletes()}
+        return {**rejected(error), **more, "deleters": world.deletes()}
 
 
 # ----------------------------------------------------------------------------------- the arguments
 
 
+def option_bits(spec, kind):
+    """The sum of the options that a list names, or the number that stands in its place."""
+    if "options_raw" in spec:
+        return number(spec["options_raw"])
+    return sum(kind[name] for name in spec.get("options", []))
+
+
+def limits_of(spec):
+    """The limits of a policy, and the options that they imply unless its options are raw."""
+    given = {key: spec[key] for key in ("min_ndim", "max_ndim") if key in spec}
+    if "buffer_size" in spec:
+        given["buffer_size"] = number(spec["buffer_size"])
+    if "shape" in spec:
+        given["shape"] = numbers(spec["shape"])
+    implied = abi.PolicyOption.LIMIT_BUFFER if "buffer_size" in spec else 0
+    if "options_raw" in spec:
+        return given, 0
+    if "shape" in spec:
+        given["min_ndim"] = given["max_ndim"] = len(spec["shape"])
+    elif "min_ndim" in spec or "max_ndim" in spec:
+        given = {"max_ndim": 64, **given}
+    return given, implied | (abi.PolicyOption.LIMIT_NDIM if "max_ndim" in given else 0)
+
+
 def policy_of(spec):
     if spec is None:
         return None
-    given = {key: spec[key] for key in ("version", "max_ndim", "devices", "dtypes") if key in spec}
-    given.update({key: number(spec[key]) for key in ("alignment", "buffer_size") if key in spec})
-    given["flags"] = bits(spec.get("flags"), abi.PolicyFlag)
+    given, implied = limits_of(spec)
+    given.update({key: spec[key] for key in ("version", "devices", "dtypes") if key in spec})
+    if "alignment" in spec:
+        given["alignment"] = number(spec["alignment"])
     if "level" in spec:
-        given["level"] = abi.Level[spec["level"]]
+        given["level"] = value_of(spec["level"], abi.Level)
     if "contiguity" in spec:
-        given["contiguity"] = abi.Contiguity[spec["contiguity"]]
-    return abi.Policy(**given)
+        given["contiguity"] = value_of(spec["contiguity"], abi.Contiguity)
+    return abi.Policy(options=option_bits(spec, abi.PolicyOption) | implied, **given)
 
 
 def options_of(world, step):
@@ -62,12 +87,17 @@ def options_of(world, step):
         return None
     spec = step.get("options", {})
     return abi.ConvertOptions(
-        flags=bits(spec.get("flags"), abi.ConvertFlag),
+        options=option_bits(spec, abi.ConvertOption),
         version=spec.get("version", (0, 0)),
-        source_flags=number(spec.get("source_flags", 0)),
+        tensor_flags=number(spec.get("tensor_flags", 0)),
         policy=policy_of(spec.get("policy")),
         allocator=world.allocator(step["allocator"]) if "allocator" in step else None,
     )
+
+
+def kind_of(step, handle):
+    """The kind that the step passes: UNKNOWN, or that of the object."""
+    return abi.Kind[step["kind"]] if "kind" in step else handle.kind
 
 
 def value_of(value, kind):
@@ -146,7 +176,7 @@ def call_validate(world, step):
 
 def call_diagnose(world, step):
     handle = world.live[step["in"]]
-    flags = handle.flags if handle.kind == abi.Kind.BARE else 0
+    flags = handle.flags if handle.kind == abi.Kind.BORROWED else 0
     found = abi.diagnose(handle.address, handle.kind, flags, policy_of(step.get("policy")))
     findings = [
         {
@@ -164,7 +194,8 @@ def call_diagnose(world, step):
 def call_layout(world, step):
     handle = world.live[step["in"]]
     layout = abi.layout(handle.tensor, handle.flags)
-    layout["flags"] = abi.names_of(abi.LayoutFlag, layout["flags"])
+    assert layout.pop("ndim") == handle.fields.ndim  # which the case says already
+    layout["properties"] = abi.names_of(abi.LayoutProperty, layout["properties"])
     layout["self_overlap"] = abi.Answer(layout["self_overlap"]).name
     wide = {"element_count", "packed_bytes", "begin", "end", "broadcast_axes", "negative_axes"}
     return {"layout": {k: str(v) if k in wide | {"alignment"} else v for k, v in layout.items()}}
@@ -213,10 +244,16 @@ def call_exchange(_world, step):
     return {"index": (found - start) // ctypes.sizeof(abi.DLPackExchangeAPI)}
 
 
-def call_pin_module(world, step):
+def call_host_accessible(_world, step):
+    device_type = step["device_type"]
+    answer = abi.Answer(abi.host_accessible_answer(device_type)).name
+    return {"returns": int(abi.host_accessible(device_type)), "answer": answer}
+
+
+def call_module_pin(world, step):
     # Without a tensor: static data of the library, such as its table.
     inside = world.live[step["in"]].fields.data if "in" in step else abi.get_api()
-    abi.pin_module(inside or 0)
+    abi.module_pin(inside or 0)
     return {}
 
 
@@ -273,14 +310,16 @@ def kept_name(world, step, out, kind=abi.Kind.VERSIONED):
     return made
 
 
-def call_adopt(world, step):
-    out = abi.adopt(world.live[step["in"]].address, options_of(world, step))
+def call_import(world, step):
+    handle = world.live[step["in"]]
+    out = abi.import_tensor(handle.address, kind_of(step, handle), options_of(world, step))
     return kept_name(world, step, out)
 
 
-def call_convert(world, step):
+def call_export(world, step):
     handle = world.live[step["in"]]
-    out, kind = abi.convert(handle.address, handle.kind, step["target"], options_of(world, step))
+    given = kind_of(step, handle)
+    out, kind = abi.export_tensor(handle.address, given, step["target"], options_of(world, step))
     return {"kind": abi.Kind(kind).name, **kept_name(world, step, out, kind)}
 
 
@@ -288,7 +327,7 @@ def call_convert(world, step):
 
 
 def shape_and_ndim(spec):
-    return {"shape": numbers(spec["shape"]), "ndim": spec.get("ndim")}
+    return {"shape": numbers(spec.get("shape")), "ndim": spec.get("ndim")}
 
 
 def call_view(world, step):
@@ -297,6 +336,7 @@ def call_view(world, step):
         world.live[step["in"]].address,
         strides=numbers(spec.get("strides")),
         offset=number(spec.get("offset", 0)),
+        dtype=spec.get("dtype", (0, 0, 0)),
         **shape_and_ndim(spec),
     )
     return result(world, step, step["out"], out)
@@ -306,10 +346,10 @@ def call_allocate(world, step):
     spec = step["spec"]
     alignment = number(spec.get("alignment", 0))
     out = abi.allocate(
-        dtype=spec["dtype"],
-        device=spec["device"],
+        dtype=spec.get("dtype", (0, 0, 0)),
+        device=spec.get("device", (0, 0)),
         alignment=alignment,
-        flags=number(spec.get("flags", 0)),
+        tensor_flags=number(spec.get("tensor_flags", 0)),
         version=spec.get("version", (0, 0)),
         allocator=world.allocator(step["allocator"]) if "allocator" in step else None,
         **shape_and_ndim(spec),
@@ -320,19 +360,29 @@ def call_allocate(world, step):
     return made
 
 
+def wrap_options(spec):
+    """Where they are a number, nothing is implied."""
+    given = spec.get("options", [])
+    if isinstance(given, int):
+        return given
+    return bits(given, abi.WrapOption) | (
+        abi.WrapOption.LIMIT_BUFFER if "buffer_size" in spec else 0
+    )
+
+
 def wrap_with(function, kind):
     def call(world, step):
         spec = step["spec"]
         memory = world.producers[step["in"]]
         out = function(
             buffer_of(spec.get("buffer", {}), memory.data),
-            dtype=spec["dtype"],
+            dtype=spec.get("dtype", (0, 0, 0)),
             strides=numbers(spec.get("strides")),
-            device=spec["device"],
+            device=spec.get("device", (0, 0)),
             byte_offset=number(spec.get("byte_offset", 0)),
-            buffer_size=number(spec.get("buffer_size", 2**64 - 1)),
-            options=bits(spec.get("options"), abi.WrapOption),
-            flags=number(spec.get("flags", 0)),
+            buffer_size=number(spec.get("buffer_size", 0)),
+            options=wrap_options(spec),
+            tensor_flags=number(spec.get("tensor_flags", 0)),
             version=spec.get("version", (0, 0)),
             release=memory.release,
             policy=policy_of(spec.get("policy")),
@@ -359,9 +409,9 @@ def call_copy(world, step):
     out = abi.copy(
         handle.tensor,
         handle.flags,
-        spec["device"],
+        spec.get("device", (0, 0)),
         options=bits(spec.get("options"), abi.CopyOption),
-        flags=number(spec.get("flags", 0)),
+        tensor_flags=number(spec.get("tensor_flags", 0)),
         version=spec.get("version", (0, 0)),
         policy=policy_of(spec.get("policy")),
         allocator=world.allocator(step["allocator"]) if "allocator" in step else None,
@@ -373,6 +423,8 @@ def call_copy(world, step):
 
 
 def call_release(world, step):
+    if "kind" in step:  # of another struct than it is
+        abi.release(world.live[step["in"]].address, abi.Kind[step["kind"]])
     world.release(step["in"])
     return {"deleters": world.deletes()}
 
@@ -429,15 +481,15 @@ def call_stream_synchronize(_world, step):
     return {}
 
 
-def call_device_register(world, step):
+def call_context_register(world, step):
     spec = step["entry"]
     wide = ("platform", "native_device", "context", "queue")
-    known = abi.device_register(
+    known = abi.context_register(
         value_of(spec["backend"], abi.Backend),
         spec["device"],
         **{key: number(spec[key]) for key in wide if key in spec},
         queue_kind=value_of(spec.get("queue_kind") or 0, abi.StreamKind),
-        flags=bits(spec.get("flags"), abi.ContextFlag),
+        properties=bits(spec.get("properties"), abi.ContextProperty),
         uuid=bytes.fromhex(spec.get("uuid", "")),
         release=world.producers[step["in"]].entry_released if "in" in step else None,
     )
@@ -446,8 +498,8 @@ def call_device_register(world, step):
     return {}
 
 
-def call_device_lookup(world, step):
-    entry = abi.device_lookup(step["device"], number(step.get("context", 0)))
+def call_context_find(world, step):
+    entry = abi.context_find(step["device"], number(step.get("context", 0)))
     kind = entry["queue_kind"]
     return {
         "is": world.entry_name(entry["id"]),
@@ -456,18 +508,18 @@ def call_device_lookup(world, step):
             "device": list(entry["device"]),
             **{k: str(entry[k]) for k in ("platform", "native_device", "context", "queue")},
             "queue_kind": abi.name_of(abi.StreamKind, kind) if kind else None,
-            "flags": abi.names_of(abi.ContextFlag, entry["flags"]),
+            "properties": abi.names_of(abi.ContextProperty, entry["properties"]),
             "uuid": entry["uuid"].hex(),
         },
     }
 
 
-def call_device_next(world, _step):
+def call_context_next(world, _step):
     """Walks the whole table: which of the case's entries it meets, and how the walk ends."""
     cursor, met = 0, []
     try:
         while True:
-            cursor, entry = abi.device_next(cursor)
+            cursor, entry = abi.context_next(cursor)
             met.append(world.entry_name(entry["id"]))
     except ValueError as end:
         end.more = {"entries": [name for name in met if name != "other"]}
@@ -477,7 +529,7 @@ def call_device_next(world, _step):
 def on_entry(function):
     def call(world, step):
         function(world.entry_id(step["entry"]))
-        if function is abi.device_unregister:
+        if function is abi.context_unregister:
             world.ended.add(step["entry"])
         return {"deleters": world.deletes()}
 
@@ -495,22 +547,20 @@ CALLS = {
         step, lambda to: abi.device_format(step["device"], to)
     ),
     "device_parse": lambda _, step: {"device": list(abi.device_parse(step["text"]))},
-    "host_accessible": lambda _, step: {
-        "answer": abi.Answer(abi.host_accessible(step["device_type"])).name
-    },
+    "host_accessible": call_host_accessible,
     "required_version": call_required_version,
     "negotiate": call_negotiate,
     "exchange_api_find": call_exchange,
     "identify": lambda world, step: {
         "kind": abi.Kind(abi.identify(world.live[step["in"]].address)).name
     },
-    "pin_module": call_pin_module,
+    "module_pin": call_module_pin,
     "upgrade": call_upgrade,
     "upgrade_into": call_upgrade_into,
     "upgrade_many": call_upgrade_many,
     "downgrade": call_downgrade,
-    "adopt": call_adopt,
-    "convert": call_convert,
+    "import": call_import,
+    "export": call_export,
     "share": lambda world, step: result(
         world, step, step["out"], abi.share(world.live[step["in"]].address)
     ),
@@ -525,11 +575,11 @@ CALLS = {
     "stream_from_array_api": call_stream_from_array_api,
     "stream_handoff": call_stream_handoff,
     "stream_synchronize": call_stream_synchronize,
-    "device_register": call_device_register,
-    "device_lookup": call_device_lookup,
-    "device_next": call_device_next,
-    "device_retain": on_entry(abi.device_retain),
-    "device_release": on_entry(abi.device_release),
-    "device_unregister": on_entry(abi.device_unregister),
+    "context_register": call_context_register,
+    "context_find": call_context_find,
+    "context_next": call_context_next,
+    "context_retain": on_entry(abi.context_retain),
+    "context_release": on_entry(abi.context_release),
+    "context_unregister": on_entry(abi.context_unregister),
     "check": lambda world, _: {"deleters": world.deletes()},
 }

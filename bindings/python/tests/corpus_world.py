@@ -24,7 +24,7 @@ def texts(values):
 
 
 def bits(names, kind):
-    """The sum of flags that a list names, or the number that stands for it."""
+    """The sum of the bits that a list names, or the number that stands for it."""
     return names if isinstance(names, int) else sum(kind[name] for name in names or [])
 
 
@@ -65,7 +65,7 @@ class Producer:
             bare.shape = ctypes.cast(self._shape, type(bare.shape))
         if self._strides is not None:
             bare.strides = ctypes.cast(self._strides, type(bare.strides))
-        if self.kind == abi.Kind.BARE:
+        if self.kind == abi.Kind.BORROWED:
             self.struct = bare
         elif self.kind == abi.Kind.LEGACY:
             self.struct = abi.DLManagedTensor(dl_tensor=bare)
@@ -90,7 +90,7 @@ class Producer:
         """What wrap and copy are given to call when a MEMORY is free again."""
         return self._released if self.has_deleter else None
 
-    def _released(self, buffer):
+    def _released(self, buffer, _stream):
         self.deletes += 1 if buffer[2] == self.data else 100
 
     def entry_released(self, entry):
@@ -146,10 +146,8 @@ class World:
             producer.deletes += producer.has_deleter
         elif name in self.live:
             handle = self.live[name]
-            if handle.kind == abi.Kind.LEGACY:
-                abi.release_legacy(handle.address)
-            elif handle.kind == abi.Kind.VERSIONED:
-                abi.release_versioned(handle.address)
+            if handle.kind != abi.Kind.BORROWED:
+                abi.release(handle.address, handle.kind)
         self.take(name)
 
     def name_of(self, address):
@@ -182,7 +180,7 @@ class World:
     def allocator(self, how):
         """Counts what it gave and got back, or gives nothing."""
 
-        def allocate(_device, size, alignment):
+        def allocate(_device, size, alignment, _stream):
             if how == "fails":
                 return None
             block = Aligned(size, alignment)
@@ -198,7 +196,7 @@ class World:
         for name, known in self.entries.items():
             if name not in self.ended:
                 with contextlib.suppress(ValueError):  # another registration has replaced it
-                    abi.device_unregister(known)
+                    abi.context_unregister(known)
         wrong = [
             f"deleter of {name} ran {one.deletes} times"
             for name, one in self.producers.items()

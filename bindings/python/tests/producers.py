@@ -383,7 +383,7 @@ def extents(tensor: DLTensor, which: str) -> tuple[int, ...] | None:
 
 
 @contextlib.contextmanager
-def refused(kind, message, *, status=None, rule=None, axis=None):
+def rejected(kind, message, *, status=None, rule=None, axis=None):
     """The block raises exactly that type, with the library's message, status, rule and axis."""
     with pytest.raises(kind, match=message) as caught:
         yield

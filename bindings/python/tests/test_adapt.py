@@ -12,7 +12,7 @@ import dlbridge
 import numpy as np
 import pytest
 from dlbridge import _consumers, _core
-from dlbridge._adapt import Refusal
+from dlbridge._adapt import Rejection
 
 BASE = np.arange(12, dtype=np.float32).reshape(3, 4)
 NUMPY_ASKS = {"max_version": (1, 0), "dl_device": None, "copy": None}
@@ -69,14 +69,14 @@ def test_a_plain_array_goes_to_everyone_as_it_is(name):
 
 
 @pytest.mark.parametrize("name", ["torch", "paddle", "onnxruntime"])
-def test_who_forgets_read_only_is_refused_a_read_only_array(name):
+def test_who_forgets_read_only_is_rejected_a_read_only_array(name):
     adapted = dlbridge.adapt(frozen())
     with pytest.raises(
         BufferError, match=r"read-only.*readonly='copy' or readonly='drop'"
     ) as error:
         ask(adapted, name)
     assert error.value.remedy == {"readonly": "copy"}
-    assert adapted.refusal is error.value
+    assert adapted.rejection is error.value
 
 
 @pytest.mark.parametrize("name", ["torch", "paddle", "onnxruntime"])
@@ -139,7 +139,7 @@ def test_a_known_consumer_gets_what_it_is_known_to_read():
 
 
 @pytest.mark.parametrize(
-    ("name", "refused"),
+    ("name", "rejected"),
     [
         ("torch", {"reversed"}),
         ("paddle", {"reversed"}),
@@ -147,7 +147,7 @@ def test_a_known_consumer_gets_what_it_is_known_to_read():
         ("onnxruntime", {"reversed", "broadcast", "stepped", "transposed"}),
     ],
 )
-def test_strides_that_a_consumer_refuses_take_consent(name, refused):
+def test_strides_that_a_consumer_rejects_take_consent(name, rejected):
     views = {
         "plain": BASE,
         "reversed": BASE[::-1, ::-1],
@@ -158,7 +158,7 @@ def test_strides_that_a_consumer_refuses_take_consent(name, refused):
     }
     for kind, view in views.items():
         adapted = dlbridge.adapt(view)
-        if kind not in refused:
+        if kind not in rejected:
             ask(adapted, name)
             assert not adapted.copied, kind
             continue
@@ -186,7 +186,7 @@ def test_byte_offset_is_folded():
     assert arrived.data_ptr == address(array) + 16
 
 
-def test_a_dtype_that_the_consumer_lacks_is_refused_by_name():
+def test_a_dtype_that_the_consumer_lacks_is_rejected_by_name():
     with pytest.raises(BufferError, match="ONNX Runtime has, found complex64") as error:
         ask(dlbridge.adapt(BASE.astype(np.complex64)), "onnxruntime")
     assert error.value.remedy == {}
@@ -352,11 +352,11 @@ def test_nobody_below_asks():
     assert _consumers.by_asking(10_000, None) is _consumers.STRANGER
 
 
-def test_refusals_keep_nothing():
+def test_rejections_keep_nothing():
     array = frozen()
     before = sys.getrefcount(array)
     for _ in range(10):
-        with pytest.raises(Refusal):
+        with pytest.raises(Rejection):
             ask(dlbridge.adapt(array), "torch")
     gc.collect()
     assert sys.getrefcount(array) == before

@@ -13,7 +13,7 @@ import dlbridge
 import producers
 import pytest
 from dlbridge import _core, from_dlpack
-from producers import Producer, Tabled, refused, table, table_capsule, tabled_type, versioned
+from producers import Producer, Tabled, rejected, table, table_capsule, tabled_type, versioned
 
 pytestmark = pytest.mark.usefixtures("balanced")
 
@@ -116,12 +116,12 @@ def test_a_device_that_is_asked_for_is_asked_of_the_method():
 # --- Tables that fail -----------------------------------------------------------------------------
 
 
-class Refusal(Exception):
+class Rejection(Exception):
     pass
 
 
 @pytest.mark.parametrize(
-    "error", [Refusal("x"), BufferError("x"), KeyboardInterrupt("x"), AttributeError("x")]
+    "error", [Rejection("x"), BufferError("x"), KeyboardInterrupt("x"), AttributeError("x")]
 )
 def test_an_exception_of_a_table_passes_unchanged(error):
     def truth(self):
@@ -139,13 +139,13 @@ def test_an_exception_of_a_table_passes_unchanged(error):
 def test_a_failure_without_exception_gets_one(answer):
     """The function says failure without a word, or success without a tensor."""
     x = offering(table(from_object=TRUTH), __bool__=lambda self: answer)()
-    with refused(BufferError, "failed without saying why", status="INVALID_TENSOR"):
+    with rejected(BufferError, "failed without saying why", status="INVALID_TENSOR"):
         from_dlpack(x)
 
 
 def test_a_null_from_a_working_function_is_a_failure():
     kind = tabled_type(by_table=lambda self: None)
-    with refused(BufferError, "exchange table of .*Array.*failed", status="INVALID_TENSOR"):
+    with rejected(BufferError, "exchange table of .*Array.*failed", status="INVALID_TENSOR"):
         from_dlpack(kind())
 
 
@@ -281,10 +281,10 @@ def torch_tensor(**answers):
     return attributes
 
 
-def test_a_fake_tensor_of_torch_is_refused():
+def test_a_fake_tensor_of_torch_is_rejected():
     kind = tabled_type("FakeTensor", __module__="torch._subclasses.fake_tensor")
     for x in (kind(), type("Derived", (kind,), {})()):
-        with refused(BufferError, "fake tensor", status="INVALID_TENSOR", rule="DATA_NULL"):
+        with rejected(BufferError, "fake tensor", status="INVALID_TENSOR", rule="DATA_NULL"):
             from_dlpack(x)
         assert (x.tabled, x.asked) == (0, [])
 
@@ -313,7 +313,7 @@ assert x.deleted == len(x.made), x.deleted
     return producers.run(program)
 
 
-def test_torch_is_asked_itself_where_its_table_would_not_refuse():
+def test_torch_is_asked_itself_where_its_table_would_not_reject():
     assert run_guard({}) == "1 0 float32\n"
     assert run_guard({"requires_grad": True}).endswith(" 1 float32\n")
     complex64 = {"dtype": (5, 64, 1), "shape": (3,), "strides": (1,)}
@@ -345,7 +345,7 @@ def test_to_type_without_a_table_is_none():
     assert producers.get_name(capsule) == producers.VERSIONED
 
 
-def test_to_type_refuses_what_is_read_only():
+def test_to_type_rejects_what_is_read_only():
     for fields in ({"flags": producers.READ_ONLY}, {}):
         x = Producer(**fields) if fields else producers.LegacyProducer()
         with pytest.raises(BufferError, match="read-only"):

@@ -9,6 +9,7 @@ import ctypes
 import gc
 import importlib.util
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -35,8 +36,8 @@ LANGUAGES = {"c99": ["-x", "c", "-std=c99"], "cpp11": ["-x", "c++", "-std=c++11"
 LIMITED = [
     f"-DPy_LIMITED_API=0x03{minor:02x}0000" for minor in (12, 13) if sys.version_info >= (3, minor)
 ]
-WRITABLE, SKIP_VALIDATION, ADOPT = 1, 2, 4
-IF_NEEDED, NEVER, ALWAYS = 0, 1, 2
+VOUCH_WRITABLE, SKIP_VALIDATION, OWNED, NEVER, ALWAYS, STREAM = (1 << bit for bit in range(8, 14))
+SIZE = 32  # of DLBridgePyImportOptions
 
 
 def compiler():
@@ -93,7 +94,7 @@ def test_it_compiles_for_free_threaded_builds(language, tmp_path):
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_an_older_limited_api_is_refused_by_the_compiler(language, tmp_path):
+def test_an_older_limited_api_is_rejected_by_the_compiler(language, tmp_path):
     with pytest.raises(AssertionError, match="limited API of 3.12 or later"):
         compile_only(tmp_path, *LANGUAGES[language], "-DPy_LIMITED_API=0x030a0000")
 
@@ -101,10 +102,10 @@ def test_an_older_limited_api_is_refused_by_the_compiler(language, tmp_path):
 def test_borrow_makes_no_owner_where_the_table_lends(probe):
     made = versioned()
     lender = probe.make(made.capsule())
-    (shape, flags, _, data), owned = probe.borrow(lender, WRITABLE)
+    (shape, flags, _, data), owned = probe.borrow(lender, VOUCH_WRITABLE)
     assert (shape, flags, data, owned) == ((2, 3), 0, made.struct.dl_tensor.data, 0)
     assert probe.borrow(lender, 0)[0][1] == READ_ONLY  # nobody knows
-    assert probe.borrow(from_dlpack(lender), WRITABLE)[1] == 0
+    assert probe.borrow(from_dlpack(lender), VOUCH_WRITABLE)[1] == 0
     del lender
     assert made.deleted == 1
 
@@ -124,32 +125,88 @@ def test_borrow_of_others_is_given_back(probe, kind):
     assert x.deleted == 1
 
 
+def imported(probe, x, options=0, device=0, size=0, tail=0, stream=0):
+    """(shape, flags, version, address) of what dlbridge_py_import makes."""
+    return probe.import_(x, options, device, size, tail, stream)
+
+
 def test_import_by_each_option(probe):
-    assert probe.import_(LegacyProducer(), 0, IF_NEEDED, 0, 0)[1] == READ_ONLY
-    assert probe.import_(LegacyProducer(), WRITABLE, IF_NEEDED, 0, 0)[1] == 0
-    assert probe.import_(Producer(flags=1 << 5), SKIP_VALIDATION, IF_NEEDED, 0, 0)[1] == 1 << 5
-    for flags in (0, ADOPT):
+    assert imported(probe, LegacyProducer())[1] == READ_ONLY
+    assert imported(probe, LegacyProducer(), VOUCH_WRITABLE)[1] == 0
+    assert imported(probe, Producer(flags=1 << 5), SKIP_VALIDATION)[1] == 1 << 5
+    for options in (0, OWNED):
         with pytest.raises(BufferError) as caught:
-            probe.import_(Producer(flags=1 << 5), flags, IF_NEEDED, 0, 0)
+            imported(probe, Producer(flags=1 << 5), options)
         assert caught.value.rule == "FLAGS_UNKNOWN"
-        assert probe.import_(Producer(), flags, IF_NEEDED, 0, 0)[0] == (2, 3)
-    assert probe.import_(Producer(), 0, ALWAYS, 0, 0)[1] == producers.IS_COPIED
-    assert probe.import_(Producer(), 0, NEVER, 1, 0)[1] == 0
+        assert imported(probe, Producer(), options)[0] == (2, 3)
+    assert imported(probe, Producer(), ALWAYS)[1] == producers.IS_COPIED
+    assert imported(probe, Producer(), NEVER, device=1)[1] == 0
     with pytest.raises(BufferError, match="copy=False"):
-        probe.import_(Producer(), 0, NEVER, 2, 0)
-    for size in (8, 1000):
-        with pytest.raises(ValueError, match="struct_size"):
-            probe.import_(Producer(), 0, IF_NEEDED, 0, size)
+        imported(probe, Producer(), NEVER, device=2)
+    for stream in (0, 7):
+        x = Producer()
+        imported(probe, x, STREAM, stream=stream)
+        assert x.asked == [{"stream": stream, "max_version": (1, 3)}]
+
+
+@pytest.mark.parametrize(
+    ("given", "status", "message"),
+    [
+        ({"size": 8}, "INVALID_ARGUMENT", "struct_size: expected 32 to 4096, found 8"),
+        ({"size": 5000}, "INVALID_ARGUMENT", "struct_size: expected 32 to 4096, found 5000"),
+        ({"size": SIZE + 8, "tail": 1 << 8}, "TOO_NEW", "byte 33 is set"),
+        ({"options": 1}, "INVALID_ARGUMENT", "DLPACK_FLAG_BITMASK_READ_ONLY"),
+        ({"options": 2}, "INVALID_ARGUMENT", "DLPACK_FLAG_BITMASK_IS_COPIED"),
+        ({"options": 4}, "INVALID_ARGUMENT", "DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED"),
+        ({"options": 1 << 7}, "INVALID_ARGUMENT", "a bit below 8"),
+        ({"options": 1 << 14 | OWNED}, "TOO_NEW", "the bits 0x4000,"),
+        ({"options": NEVER | ALWAYS}, "INVALID_ARGUMENT", "found both"),
+        (
+            {"stream": 7},
+            "INVALID_ARGUMENT",
+            "stream: expected 0 without DLBRIDGE_PY_STREAM, found 7",
+        ),
+    ],
+)
+def test_options_that_do_not_mean_anything_are_rejected(probe, given, status, message):
+    x = Producer()
+    with pytest.raises(ValueError, match=re.escape(message)) as caught:
+        imported(probe, x, **given)
+    assert (caught.value.status, caught.value.rule, caught.value.axis) == (status, None, None)
+    assert x.made == []
+
+
+def test_newer_options_that_ask_for_nothing_new_are_accepted(probe):
+    assert imported(probe, Producer(), size=SIZE + 8)[0] == (2, 3)
+    assert imported(probe, Producer(), tail=1)[0] == (2, 3)  # past struct_size: not read
 
 
 def test_import_takes_capsules_by_the_rules(probe):
     for make in (versioned, legacy):
         made = make()
         capsule = made.capsule()
-        assert probe.import_(capsule, 0, IF_NEEDED, 0, 0)[2] == (1, 3)
+        assert imported(probe, capsule)[2] == (1, 3)
         assert made.deleted == 1
-        with pytest.raises(BufferError, match="nobody has taken yet"):
-            probe.import_(capsule, 0, IF_NEEDED, 0, 0)
+        with pytest.raises(BufferError, match="was not taken yet"):
+            imported(probe, capsule)
+
+
+def test_import_of_a_capsule_rejects_what_it_cannot_do(probe):
+    for make in (versioned, legacy):
+        made = make()
+        capsule = made.capsule()
+        for options in (NEVER, ALWAYS, STREAM):
+            with pytest.raises(ValueError, match="no device, copy or stream"):
+                probe.import_capsule(capsule, options, False)
+        with pytest.raises(ValueError, match="no device, copy or stream"):
+            probe.import_capsule(capsule, 0, True)
+        with pytest.raises(ValueError, match="DLPACK_FLAG_BITMASK_READ_ONLY"):
+            probe.import_capsule(capsule, 1, False)
+        assert made.deleted == 0
+        assert probe.import_capsule(capsule, OWNED, False)[0] == (2, 3)
+        assert made.deleted == 1
+    with pytest.raises(TypeError, match="an instance of <class 'int'>"):
+        probe.import_capsule(3, 0, False)
 
 
 VERSIONS = [(None, b"dltensor"), ((0, 8), b"dltensor"), ((1, 0), b"dltensor_versioned"),
@@ -176,7 +233,7 @@ def test_wrap_makes_capsules_for_every_consumer(probe, version, name):
     assert gone() is None
 
 
-def test_wrap_that_is_refused_lets_the_owner_go(probe):
+def test_wrap_that_is_rejected_lets_the_owner_go(probe):
     class Owner:
         pass
 

@@ -55,7 +55,7 @@ def test_without_a_command_it_says_how_to_use_it():
         assert ran.stdout.startswith("usage: python -m dlbridge")
 
 
-def test_options_that_are_none_are_refused():
+def test_options_that_are_none_are_rejected():
     ran = run("doctor", "--colour")
     assert ran.returncode == 2 and "--colour" in ran.stderr
 
@@ -129,7 +129,7 @@ def test_pairs_are_asked_of_the_table_with_what_each_hands_out(monkeypatch):
     module.CONSUMERS = {"torch": Cautious(), "jax": Cautious()}
     monkeypatch.setitem(sys.modules, "dlbridge._consumers", module)
     found = {"numpy": "1.26.4", "torch": "2.15.0", "jax": "0.10.2"}
-    pairs = {(one["producer"], one["consumer"]): one["refusal"] for one in _doctor.pairs(found)}
+    pairs = {(one["producer"], one["consumer"]): one["rejection"] for one in _doctor.pairs(found)}
     assert pairs == {
         ("numpy", "torch"): "numpy is legacy",
         ("numpy", "jax"): "numpy is legacy",
@@ -169,8 +169,8 @@ def test_what_is_immutable_and_cannot_say_so_is_a_warning(monkeypatch):
     pairs = _doctor.pairs(found)
     warned = {(one["producer"], one["consumer"]) for one in pairs if one["warning"]}
     assert warned == {("jax", "torch")}
-    refused = {(one["producer"], one["consumer"]) for one in pairs if one["refusal"]}
-    assert refused == {("paddle", "jax")}
+    rejected = {(one["producer"], one["consumer"]) for one in pairs if one["rejection"]}
+    assert rejected == {("paddle", "jax")}
     assert _doctor._pair_words(pairs[1]).startswith("takes it, but it may be written to there")
 
 

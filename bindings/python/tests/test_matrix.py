@@ -28,7 +28,7 @@ class Consumer(frameworks.NumPy):
             array = array.copy()
         if self.fault == "leaks":
             self.kept.append(array)
-        if self.fault == "refuses":
+        if self.fault == "rejects":
             raise ValueError("no")
         return array
 
@@ -62,17 +62,17 @@ def test_faults_are_seen(fault, case, problem):
     assert problem in cell["problems"]
 
 
-def test_a_refusal_is_told(monkeypatch):
-    assert bridged("refuses") == {"status": "ok", "way": "to"}
+def test_a_rejection_is_told(monkeypatch):
+    assert bridged("rejects") == {"status": "ok", "way": "to"}
 
     def to(*args, **options):
         raise BufferError("neither")
 
     monkeypatch.setattr(measure, "to", to)
-    refused = {"status": "refused", "why": "ValueError: no"}
-    assert bridged("refuses") == refused
+    rejected = {"status": "rejected", "why": "ValueError: no"}
+    assert bridged("rejects") == rejected
     plain = cases.BY_NAME["plain"]
-    assert measure.native(frameworks.NumPy(), Consumer("refuses"), plain) == refused
+    assert measure.native(frameworks.NumPy(), Consumer("rejects"), plain) == rejected
 
 
 def test_permissions_without_need_are_seen(monkeypatch):
@@ -135,11 +135,11 @@ def test_verdicts():
     assert list(results.failures(made_up("wrong", problems=["values differ"])))
     assert list(results.failures(made_up("crash", why="died")))
     assert not list(results.failures(made_up("absent", reason="no-array", why="Lacks: it")))
-    refused = made_up("refused", why="no")
-    assert list(results.failures(refused)), "a reason needs a proof"
-    refused["proofs"] = {"numpy": {"plain": {"status": proofs.UNPROVED, "accepted": ["legacy"]}}}
-    assert list(results.failures(refused))
-    proved = copy.deepcopy(refused)
+    rejected = made_up("rejected", why="no")
+    assert list(results.failures(rejected)), "a reason needs a proof"
+    rejected["proofs"] = {"numpy": {"plain": {"status": proofs.UNPROVED, "accepted": ["legacy"]}}}
+    assert list(results.failures(rejected))
+    proved = copy.deepcopy(rejected)
     proved["proofs"]["numpy"]["plain"] = {"status": proofs.PROVED, "reason": "no-dtype"}
     assert not list(results.failures(proved))
     wrong = made_up("ok")
@@ -248,6 +248,6 @@ def test_the_command(tmp_path):
     assert "1 cells: 1 work natively, 1 through dlbridge" in said.stdout
     assert "<table>" in page.read_text(encoding="utf-8")
     assert set(json.loads(found.read_text())["pairs"]) == {"numpy>numpy"}
-    refused = subprocess.run([*command[:4], "--only", "nope"], capture_output=True, text=True)
-    assert refused.returncode == 2
-    assert "nope" in refused.stderr
+    rejected = subprocess.run([*command[:4], "--only", "nope"], capture_output=True, text=True)
+    assert rejected.returncode == 2
+    assert "nope" in rejected.stderr

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors in pickles: equal, uncopied out of band, flags kept, and damaged ones refused."""
+"""Tensors in pickles: equal, uncopied out of band, flags kept, and damaged ones rejected."""
 
 import copy
 import ctypes
@@ -139,7 +139,7 @@ def test_elements_that_share_bytes_in_another_order():
 def test_padded_elements_stay_padded():
     source = bytearray(range(24))
     address = dlbridge.from_buffer(source).data_ptr
-    tensor = _core.wrap(source, address, (4, 6), "int4", flags=4)
+    tensor = _core.wrap(source, address, (4, 6), "int4", tensor_flags=4)
     arrived = through(tensor)
     assert (arrived.flags, arrived.nbytes) == (4, 24)
     assert dlbridge.to_buffer(arrived).tobytes() == bytes(source)
@@ -149,7 +149,7 @@ def test_padded_elements_stay_padded():
 def test_small_elements_with_holes_between_them(flags):
     source = bytearray(range(24))
     address = dlbridge.from_buffer(source).data_ptr
-    tensor = _core.wrap(source, address, (3, 4), "int4", strides=(8, 2), flags=flags)
+    tensor = _core.wrap(source, address, (3, 4), "int4", strides=(8, 2), tensor_flags=flags)
     arrived = through(tensor)
     assert arrived.shape == (3, 4) and arrived.copied
     shift = 0 if flags & 4 else 1  # packed, every other element is the low half of the next byte
@@ -166,7 +166,7 @@ def test_flags_are_kept():
     source = bytearray(8)
     address = dlbridge.from_buffer(source).data_ptr
     for flags in range(8):
-        tensor = _core.wrap(source, address, (8,), "uint8", flags=flags)
+        tensor = _core.wrap(source, address, (8,), "uint8", tensor_flags=flags)
         for protocol in PROTOCOLS:
             assert through(tensor, protocol).flags == flags
 
@@ -246,14 +246,14 @@ def on_cuda():
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_memory_of_another_device_is_refused(protocol):
+def test_memory_of_another_device_is_rejected(protocol):
     with pytest.raises(
         BufferError, match=r'memory that the CPU can read, found .*copy\(device="cpu'
     ):
         pickle.dumps(on_cuda(), protocol)
 
 
-def test_handles_are_refused():
+def test_handles_are_rejected():
     owner = bytearray(8)
     address = dlbridge.from_buffer(owner).data_ptr
     with pytest.raises(BufferError, match="handles, which mean nothing"):
@@ -337,18 +337,18 @@ def test_the_state_is_what_reduce_writes():
         {"data": 4096},
     ],
 )
-def test_damage_is_refused(change):
+def test_damage_is_rejected(change):
     with pytest.raises(ValueError, match="expected a whole pickled tensor, found a damaged one"):
         _pickle.rebuild(*state(**change))
 
 
 @pytest.mark.parametrize("version", [0, 2, -1, None, "1"])
-def test_other_formats_are_refused(version):
+def test_other_formats_are_rejected(version):
     with pytest.raises(ValueError, match="a pickled tensor of format 1, found"):
         _pickle.rebuild(*state(version=version))
 
 
-def test_missing_and_surplus_fields_are_refused():
+def test_missing_and_surplus_fields_are_rejected():
     for fields in (state()[:-1], (*state(), 0), (1,)):
         with pytest.raises(ValueError, match="damaged"):
             _pickle.rebuild(*fields)

@@ -21,9 +21,9 @@ def memory(size: int = 16) -> tuple[object, int]:
 
 def test_read_only_memory_stays_so_whatever_flags_come_after():
     owner, address = memory()
-    for options in ({"readonly": True, "flags": 0}, {"flags": 0, "readonly": True}):
+    for options in ({"readonly": True, "tensor_flags": 0}, {"tensor_flags": 0, "readonly": True}):
         assert _core.wrap(owner, address, (2,), "float64", **options).readonly
-    assert not _core.wrap(owner, address, (2,), "float64", readonly=False, flags=0).readonly
+    assert not _core.wrap(owner, address, (2,), "float64", readonly=False, tensor_flags=0).readonly
 
 
 # --- The buffer protocol -------------------------------------------------------------------------

@@ -5,9 +5,9 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 /// The oldest library that has all functions that the crate declares.
-const OLDEST: &str = "0.2.0";
+const OLDEST: &str = "0.3.0";
 
-/// What pkg-config calls it.
+/// Its name in pkg-config.
 const NAME: &str = "dlbridge";
 
 fn main() {
@@ -20,15 +20,15 @@ fn main() {
     }
 }
 
-/// Is there a library that pkg-config knows, new enough and of the crate's ABI? It is linked then.
+/// Links the library that pkg-config knows, if it is new enough and of the crate's ABI.
 fn link_installed() -> bool {
     let mut config = pkg_config::Config::new();
     config.atleast_version(OLDEST);
-    // Looked at first, and linked only if it is of the ABI.
+    // The first probe prints nothing: the library is linked only if its ABI is the crate's.
     if config.cargo_metadata(false).probe(NAME).is_err() || variable("abi") != abi() {
         return false;
     }
-    // The crate prints the linker's flags, and what to watch.
+    // The second probe prints the linker's flags and the files to watch.
     if config.cargo_metadata(true).probe(NAME).is_err() {
         return false;
     }
@@ -36,17 +36,17 @@ fn link_installed() -> bool {
     true
 }
 
-/// A variable of the installed library's; empty where it has none.
+/// A pkg-config variable of the installed library; empty where it has none.
 fn variable(name: &str) -> String {
     pkg_config::get_variable(NAME, name).unwrap_or_default()
 }
 
-/// The ABI that the mirrors are made of.
+/// The ABI of the header that the mirrors were generated from.
 fn abi() -> &'static str {
     let line = include_str!("src/mirrors.rs")
         .lines()
         .find_map(|line| line.strip_prefix("pub const DLBRIDGE_ABI: u32 = "))
-        .expect("the mirrors say the ABI");
+        .expect("src/mirrors.rs has DLBRIDGE_ABI");
     line.trim_end_matches(';')
 }
 
@@ -61,7 +61,7 @@ fn build_bundled(root: &Path) {
     build
         .cpp(true)
         .std("c++17")
-        // Nothing of the C++ runtime is needed.
+        // The library needs no C++ runtime.
         .cpp_link_stdlib(None)
         .cpp_set_stdlib(None)
         .pic(true)
@@ -70,6 +70,8 @@ fn build_bundled(root: &Path) {
         .include(root.join("include"))
         .include(&folder)
         .define("DLBRIDGE_BUILDING", None)
+        // Hidden symbols: a program with the library inside exports nothing of it.
+        .define("DLBRIDGE_STATIC", None)
         .flags(["-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics"])
         .flags(["-fvisibility=hidden", "-fvisibility-inlines-hidden"])
         .files(sources(&folder));
@@ -78,19 +80,29 @@ fn build_bundled(root: &Path) {
     }
     build.compile("dlbridge");
     if linux {
-        // dlopen and the locks: files of their own before glibc 2.34.
+        // dlopen and the locks: libraries of their own before glibc 2.34.
         println!("cargo::rustc-link-lib=dl");
         println!("cargo::rustc-link-lib=pthread");
     }
     println!("cargo::metadata=include={}", root.join("include").display());
 }
 
-/// The sources as CMake lists them.
+/// Every C++ source of the library, in a fixed order.
 fn sources(folder: &Path) -> Vec<PathBuf> {
-    let list = std::fs::read_to_string(folder.join("CMakeLists.txt"))
-        .expect("the bundled sources of dlbridge are not there");
-    list.split(|c: char| c.is_whitespace() || c == '(' || c == ')')
-        .map(|word| folder.join(word))
-        .filter(|path| path.extension().is_some_and(|end| end == "cc"))
-        .collect()
+    let mut found = Vec::new();
+    add_sources(folder, &mut found);
+    assert!(!found.is_empty(), "the bundled sources of dlbridge are missing");
+    found.sort();
+    found
+}
+
+fn add_sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            add_sources(&path, found);
+        } else if path.extension().is_some_and(|end| end == "cc") {
+            found.push(path);
+        }
+    }
 }

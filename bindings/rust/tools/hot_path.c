@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A validated upgrade and its release, as often as the first argument says: the C that
+ * A validated upgrade and its release, as often as the first argument states: the C that
  * programs/src/bin/hot_path.rs is measured against. */
 #include <dlbridge/dlbridge.h>
 #include <stdlib.h>
@@ -11,7 +11,6 @@ static void delete_it(DLManagedTensor* tensor) {
 __attribute__((noinline)) static void once(DLManagedTensor* tensor) {
   DLManagedTensorVersioned* out;
   DLBridgeError error;
-  dlbridge_error_init(&error);
   if (dlbridge_upgrade(tensor, NULL, &out, &error) != DLBRIDGE_OK) {
     abort();
   }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes what dlbridge-sys takes from the C headers: the mirrors, the table of functions, and the
 layout tests, whose numbers come from a C compiler. With --check it writes nothing and fails where a
-file is not what the headers say.
+file differs from what it would write.
 
 mirrors.py [--check] [--include FOLDER] [--crate FOLDER]
 """
@@ -22,7 +22,7 @@ HERE = Path(__file__).resolve().parent
 NOTICE = """// SPDX-License-Identifier: Apache-2.0
 //! {what}
 //!
-//! Made by tools/mirrors.py of the C headers; do not edit.
+//! Generated from the C headers by tools/mirrors.py; do not edit.
 """
 
 INTEGERS = {
@@ -55,7 +55,7 @@ CONSTANT_TYPES = [
     ("DLBRIDGE_NO", "DLBridgeAnswer"),
     ("DLBRIDGE_YES", "DLBridgeAnswer"),
     ("DLBRIDGE_UNDECIDED", "DLBridgeAnswer"),
-    ("DLBRIDGE_IPC_MAX_", "usize"),
+    ("DLBRIDGE_MAX_NDIM", "i32"),
     ("DLBRIDGE_LEVEL_", "i32"),
     ("DLBRIDGE_CONTIGUITY_", "i32"),
     ("DLBRIDGE_SEVERITY_", "i32"),
@@ -66,21 +66,21 @@ CONSTANT_TYPES = [
     ("DLBRIDGE_", "u32"),
 ]
 
-# What the headers name and no mirror can or need be: guards, linkage, macros, and the inline
-# functions, which stand in src/inline.rs.
+# Names of the headers that need no mirror: guards, linkage and macros; and inline functions, which
+# src/initial.rs has by hand. The inline functions that return an initialiser are found by name.
 NOT_MIRRORED = {
     "DLBRIDGE_API",
     "DLBRIDGE_API_HAS",
     "DLBRIDGE_BUILDING",
     "DLBRIDGE_DLBRIDGE_H_",
     "DLBRIDGE_DLPACK_H_",
+    "DLBRIDGE_NO_DEVICE",
     "DLBRIDGE_OFFICIAL_DLPACK_",
     "DLBRIDGE_STATIC",
     "DLPACK_DLL",
     "DLPACK_DLPACK_H_",
     "DLPACK_EXTERN_C",
     "dlbridge_buffer_address",
-    "dlbridge_error_init",
 }
 
 
@@ -107,13 +107,13 @@ def function_type(result, parameters):
     types = []
     for parameter in parameters:
         name, ctype = reading.split_declarator(parameter)
-        # A parameter without a name: the "name" is the type, or the word behind it.
+        # A parameter without a name: the "name" is the type, or the word after it.
         types.append(rust_type(ctype if name and is_type(ctype) else parameter))
     return f'unsafe extern "C" fn({", ".join(types)}){arrow(result)}'
 
 
 def is_type(text):
-    """Is `text` a whole type, so that what stood behind it was a name?"""
+    """Is `text` a whole type, so that the word after it is a name?"""
     return text.strip() not in ("", "const", "struct")
 
 
@@ -188,7 +188,7 @@ def members(header):
 
 def table_text(header):
     parts = [
-        NOTICE.format(what="What a table of functions has, asked member by member."),
+        NOTICE.format(what="The members of a table of functions."),
         "use super::{MissingFunction, Table};\n#[allow(clippy::wildcard_imports)]\n",
         "use crate::mirrors::*;\n",
         "use core::ffi::{c_char, c_void};\n\nimpl Table {\n",
@@ -263,10 +263,10 @@ def probe(header, include):
 
 def layout_text(header, seen):
     parts = [
-        NOTICE.format(what="The mirrors against what a C compiler says of the headers."),
+        NOTICE.format(what="The mirrors compared with what a C compiler reports on the headers."),
         "#![allow(clippy::too_many_lines, clippy::wildcard_imports, clippy::cast_lossless)]\n",
         "#![allow(clippy::unreadable_literal, clippy::no_effect_underscore_binding)]\n",
-        "use core::ffi::{c_char, c_void};\nuse core::mem::{align_of, offset_of, size_of};\n",
+        "use core::mem::{align_of, offset_of, size_of};\n",
         "use dlbridge_sys::*;\n\n",
         "/// Size of the field that `_get` looks at.\n",
         "fn field<S, F>(_get: fn(&S) -> &F) -> usize {\n    size_of::<F>()\n}\n\n",
@@ -289,6 +289,7 @@ def layout_text(header, seen):
     for name, (value,) in seen["init"].items():
         parts.append(f'    assert_eq!(hex(&{name}::INIT), "{value}");\n')
     parts.append('}\n\n#[cfg(feature = "link")]\n#[test]\nfn functions() {\n')
+    parts.append("    use core::ffi::{c_char, c_void};\n")
     for function in header.functions:
         types = ", ".join(rust_type(p.type) for p in function.parameters)
         kind = f'unsafe extern "C" fn({types}){arrow(function.result)}'
@@ -321,8 +322,9 @@ def snake(name):
 
 
 def unknown(header):
-    """Names in the headers' code that nothing above took."""
+    """Names in the headers' code that nothing above has mirrored."""
     taken = set(NOT_MIRRORED) | set(header.integers) | set(header.initialisers)
+    taken |= {name.lower() for name in header.initialisers}
     taken |= {"DLDeviceType", "DLDataTypeCode"}
     for group in (header.structs, header.constants, header.functions, header.pointers):
         taken |= {item.name for item in group}
@@ -366,7 +368,7 @@ def main():
         found = path.read_text() if path.exists() else ""
         if found != text:
             stale = True
-            print(f"mirrors.py: {name} is not what the headers say:")
+            print(f"mirrors.py: {name} is out of date:")
             lines = difflib.unified_diff(found.splitlines(), text.splitlines(), lineterm="", n=0)
             print("\n".join(list(lines)[:20]))
     sys.exit(1 if stale else 0)

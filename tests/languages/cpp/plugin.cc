@@ -27,7 +27,7 @@ extern "C" {
 
 __attribute__((visibility("default"))) int32_t cpp_take(DLManagedTensorVersioned* tensor,
                                                         uintptr_t* holder, double* sum) {
-  auto own = dlbridge::adopt(dlbridge::foreign_versioned(tensor));
+  auto own = dlbridge::import(dlbridge::foreign_versioned(tensor));
   if (!own) {
     return static_cast<int32_t>(own.error().status());
   }

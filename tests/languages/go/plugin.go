@@ -19,7 +19,7 @@ import (
 
 func main() {}
 
-// statusOf is what C is told of an error.
+// statusOf is the status of an error, for C.
 func statusOf(err error) C.int32_t {
 	var failure *dlbridge.Error
 	if errors.As(err, &failure) {
@@ -42,10 +42,9 @@ func sumOf(tensor *dlbridge.Tensor) (float64, error) {
 
 //export go_take
 func go_take(managed *C.DLManagedTensorVersioned, holder *C.uintptr_t, sum *C.double) C.int32_t {
-	foreign := dlbridge.ImportVersioned(unsafe.Pointer(managed))
-	tensor, err := foreign.Adopt(nil)
+	tensor, err := dlbridge.Import(unsafe.Pointer(managed), dlbridge.KindVersioned, nil)
 	if err != nil {
-		_ = foreign.Close()
+		C.dlbridge_release_versioned(managed)
 		return statusOf(err)
 	}
 	total, err := sumOf(tensor)

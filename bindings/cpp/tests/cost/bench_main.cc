@@ -16,7 +16,7 @@ int64_t shape[4] = {2, 3, 4, 5};
 int64_t strides[4] = {60, 20, 5, 1};
 DLManagedTensor legacy = {
     {data, {kDLCPU, 0}, 4, {kDLFloat, 32, 1}, shape, strides, 0}, nullptr, nullptr};
-DLManagedTensorVersioned* ours = nullptr;
+DLManagedTensorVersioned* owned = nullptr;
 
 int Malloc() {
   void* volatile memory = std::malloc(128);
@@ -39,7 +39,7 @@ double Nanoseconds(int (*run)()) {
   }
   const auto end = std::chrono::steady_clock::now();
   if (done != kCalls) {
-    std::abort();  // a refusal would be measured
+    std::abort();  // a failure would be measured
   }
   return std::chrono::duration<double, std::nano>(end - start).count() / kCalls;
 }
@@ -54,17 +54,19 @@ double Median(std::vector<double>& times) {
 
 int main() {
   DLManagedTensor other = legacy;
-  if (dlbridge_upgrade(&other, nullptr, &ours, nullptr) != DLBRIDGE_OK) {
+  if (dlbridge_upgrade(&other, nullptr, &owned, nullptr) != DLBRIDGE_OK) {
     return 1;
   }
   Operation operations[] = {
       {"malloc+free 128", Malloc, {}},
       {"validate, C", [] { return c_validate(&legacy); }, {}},
       {"validate, C++", [] { return cpp_validate(&legacy); }, {}},
+      {"import+release, C", [] { return c_import(&legacy); }, {}},
+      {"import+release, C++", [] { return cpp_import(&legacy); }, {}},
       {"upgrade+release, C", [] { return c_upgrade(&legacy); }, {}},
       {"upgrade+release, C++", [] { return cpp_upgrade(&legacy); }, {}},
-      {"share+release, C", [] { return c_share(ours); }, {}},
-      {"share+release, C++", [] { return cpp_share(ours); }, {}},
+      {"share+release, C", [] { return c_share(owned); }, {}},
+      {"share+release, C++", [] { return cpp_share(owned); }, {}},
   };
   for (int round = 0; round < 501; ++round) {
     for (Operation& operation : operations) {
@@ -76,6 +78,6 @@ int main() {
     const double time = Median(operation.times);
     std::printf("%-22s %7.2f ns %6.2f x\n", operation.name, time, time / unit);
   }
-  dlbridge_release_versioned(ours);
+  dlbridge_release_versioned(owned);
   return 0;
 }

@@ -18,6 +18,10 @@ int cpp_validate(const DLManagedTensor* tensor);
 int c_upgrade(DLManagedTensor* tensor);
 int cpp_upgrade(DLManagedTensor* tensor);
 
+/* Imports a void* of unknown kind and releases the result. */
+int c_import(void* tensor);
+int cpp_import(void* tensor);
+
 /* Makes one more owner and releases it. */
 int c_share(const DLManagedTensorVersioned* tensor);
 int cpp_share(const DLManagedTensorVersioned* tensor);

@@ -11,8 +11,10 @@ int cpp_upgrade(DLManagedTensor* tensor) {
   return dlbridge::upgrade(dlbridge::foreign_legacy(tensor)).has_value() ? 1 : 0;
 }
 
+int cpp_import(void* tensor) { return dlbridge::import(tensor).has_value() ? 1 : 0; }
+
 int cpp_share(const DLManagedTensorVersioned* tensor) {
-  // The owner stands somewhere in a user's program; here it is made of the pointer for free.
+  // A user's program has an owner; here it is made of the pointer at no cost.
   static_assert(sizeof(dlbridge::tensor) == sizeof tensor);
   const auto& owner = *reinterpret_cast<const dlbridge::tensor*>(&tensor);
   return dlbridge::share(owner).has_value() ? 1 : 0;

@@ -19,7 +19,7 @@ import (
 const (
 	Legacy    = 1
 	Versioned = 2
-	Bare      = 3
+	Borrowed  = 3
 )
 
 // Spec describes a producer's tensor; nil Shape and Strides are NULL.
@@ -40,7 +40,7 @@ type Spec struct {
 	Deleter    bool
 }
 
-// Producer is a tensor of somebody's, as each kind of struct at once.
+// Producer is a foreign tensor, as each kind of struct at once.
 type Producer struct {
 	c      *C.ctest_producer
 	blocks []unsafe.Pointer
@@ -123,8 +123,8 @@ func (p *Producer) Legacy() unsafe.Pointer { return unsafe.Pointer(&p.c.legacy) 
 // Versioned is the DLManagedTensorVersioned.
 func (p *Producer) Versioned() unsafe.Pointer { return unsafe.Pointer(&p.c.versioned) }
 
-// Bare is the DLTensor.
-func (p *Producer) Bare() unsafe.Pointer { return unsafe.Pointer(&p.c.bare) }
+// Borrowed is the DLTensor.
+func (p *Producer) Borrowed() unsafe.Pointer { return unsafe.Pointer(&p.c.borrowed) }
 
 // SetNDim alters the legacy struct.
 func (p *Producer) SetNDim(ndim int32) { p.c.legacy.dl_tensor.ndim = C.int32_t(ndim) }
@@ -204,16 +204,16 @@ func Memory(address uint64, size int) []byte {
 }
 
 // Malloc is the C library's.
-func Malloc(size uint64) uintptr { return uintptr(C.malloc(C.size_t(size))) }
+func Malloc(size uint64) unsafe.Pointer { return C.malloc(C.size_t(size)) }
 
 // AlignedAlloc is the C library's, of a whole number of alignments.
-func AlignedAlloc(alignment, size uint64) uintptr {
+func AlignedAlloc(alignment, size uint64) unsafe.Pointer {
 	alignment = max(alignment, 16)
-	return uintptr(C.aligned_alloc(C.size_t(alignment), C.size_t((size+alignment-1)/alignment*alignment)))
+	return C.aligned_alloc(C.size_t(alignment), C.size_t((size+alignment-1)/alignment*alignment))
 }
 
 // Free is the C library's.
-func Free(address uintptr) { C.free(*(*unsafe.Pointer)(unsafe.Pointer(&address))) }
+func Free(memory unsafe.Pointer) { C.free(memory) }
 
 // Table is one exchange table; Missing has a bit for each function that is NULL.
 type Table struct {
@@ -241,7 +241,7 @@ func FreeChain(chain unsafe.Pointer) { C.free(chain) }
 // TableSize is the size of one table of a chain.
 const TableSize = C.sizeof_DLPackExchangeAPI
 
-// Answer is what a raw call said.
+// Answer is the outcome of a raw call.
 type Answer struct {
 	Status, Rule int32
 	Axis         int

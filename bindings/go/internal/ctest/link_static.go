@@ -5,5 +5,5 @@
 
 package ctest
 
-// #cgo pkg-config: --static dlbridge
+// #cgo pkg-config: --static dlbridge-static
 import "C"

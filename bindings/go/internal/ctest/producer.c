@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A producer as foreign code is one: structs in C memory, with deleters that count.
+// A foreign producer: structs in C memory, with deleters that count.
 #include "producer.h"
 
 #include <pthread.h>
@@ -14,22 +14,22 @@ static void delete_versioned(DLManagedTensorVersioned* self) { count(self->manag
 
 ctest_producer* ctest_new(ctest_spec spec) {
   ctest_producer* producer = (ctest_producer*)calloc(1, sizeof *producer);
-  DLTensor* bare = &producer->bare;
-  bare->data = (void*)spec.data;
-  bare->device = spec.device;
-  bare->ndim = spec.ndim;
-  bare->dtype = spec.dtype;
-  bare->shape = spec.shape;
-  bare->strides = spec.strides;
-  bare->byte_offset = spec.byte_offset;
-  producer->legacy.dl_tensor = *bare;
+  DLTensor* borrowed = &producer->borrowed;
+  borrowed->data = (void*)spec.data;
+  borrowed->device = spec.device;
+  borrowed->ndim = spec.ndim;
+  borrowed->dtype = spec.dtype;
+  borrowed->shape = spec.shape;
+  borrowed->strides = spec.strides;
+  borrowed->byte_offset = spec.byte_offset;
+  producer->legacy.dl_tensor = *borrowed;
   producer->legacy.manager_ctx = producer;
   producer->legacy.deleter = spec.has_deleter ? delete_legacy : NULL;
   producer->versioned.version = spec.version;
   producer->versioned.manager_ctx = producer;
   producer->versioned.deleter = spec.has_deleter ? delete_versioned : NULL;
   producer->versioned.flags = spec.flags;
-  producer->versioned.dl_tensor = *bare;
+  producer->versioned.dl_tensor = *borrowed;
   return producer;
 }
 
@@ -111,8 +111,7 @@ DLPackExchangeAPI* ctest_chain(const ctest_table* tables, size_t count, int32_t 
 
 DLBridgeStatus ctest_view(uintptr_t tensor, int32_t ndim, const int64_t* shape,
                           const int64_t* strides, int64_t offset, ctest_answer* answer) {
-  DLBridgeViewSpec spec = DLBRIDGE_VIEW_SPEC_INIT;
-  dlbridge_error_init(&answer->error);
+  DLBridgeViewSpec spec = dlbridge_view_spec_init();
   spec.ndim = ndim;
   spec.shape = shape;
   spec.strides = strides;
@@ -123,8 +122,7 @@ DLBridgeStatus ctest_view(uintptr_t tensor, int32_t ndim, const int64_t* shape,
 
 DLBridgeStatus ctest_allocate(int32_t ndim, const int64_t* shape, DLDevice device, DLDataType dtype,
                               ctest_answer* answer) {
-  DLBridgeAllocateSpec spec = DLBRIDGE_ALLOCATE_SPEC_INIT;
-  dlbridge_error_init(&answer->error);
+  DLBridgeAllocateSpec spec = dlbridge_allocate_spec_init();
   spec.ndim = ndim;
   spec.shape = shape;
   spec.device = device;
@@ -134,8 +132,7 @@ DLBridgeStatus ctest_allocate(int32_t ndim, const int64_t* shape, DLDevice devic
 
 DLBridgeStatus ctest_wrap(uint64_t address, int32_t ndim, const int64_t* shape, DLDevice device,
                           DLDataType dtype, ctest_answer* answer) {
-  DLBridgeWrapSpec spec = DLBRIDGE_WRAP_SPEC_INIT;
-  dlbridge_error_init(&answer->error);
+  DLBridgeWrapSpec spec = dlbridge_wrap_spec_init();
   spec.ndim = ndim;
   spec.shape = shape;
   spec.buffer.handle = address;

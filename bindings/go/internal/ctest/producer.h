@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A producer as foreign code is one: structs in C memory, with deleters that count.
+// A foreign producer: structs in C memory, with deleters that count.
 #ifndef DLBRIDGE_GO_CTEST_PRODUCER_H_
 #define DLBRIDGE_GO_CTEST_PRODUCER_H_
 
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 typedef struct ctest_producer {
-  DLTensor bare;
+  DLTensor borrowed;
   DLManagedTensor legacy;
   DLManagedTensorVersioned versioned;
   int32_t deletes;
@@ -31,7 +31,7 @@ ctest_producer* ctest_new(ctest_spec spec);
 int32_t ctest_deletes(const ctest_producer* producer);
 // Releases a tensor on a thread of its own, and waits for it.
 int ctest_release_on_thread(uintptr_t tensor, int32_t legacy);
-// The bare tensor inside a managed one.
+// The DLTensor of a struct of any kind.
 const DLTensor* ctest_inside(uintptr_t tensor, DLBridgeKind kind);
 
 // A chain of exchange tables: `missing` has a bit for each function that is NULL.
@@ -43,7 +43,7 @@ typedef struct ctest_table {
 
 DLPackExchangeAPI* ctest_chain(const ctest_table* tables, size_t count, int32_t ring);
 
-// What a call made and what it said: for calls that Go's own functions cannot word.
+// The result of a call that the functions in Go cannot make.
 typedef struct ctest_answer {
   uintptr_t out;
   DLBridgeError error;
@@ -56,7 +56,7 @@ DLBridgeStatus ctest_allocate(int32_t ndim, const int64_t* shape, DLDevice devic
 DLBridgeStatus ctest_wrap(uint64_t address, int32_t ndim, const int64_t* shape, DLDevice device,
                           DLDataType dtype, ctest_answer* answer);
 
-// What Go's benchmarks are held against: each does its work `count` times in one crossing.
+// The work of Go's benchmarks in C: each runs it `count` times in one crossing.
 void ctest_repeat_malloc(int64_t count);
 void ctest_repeat_validate(uintptr_t legacy, int64_t count);
 void ctest_repeat_upgrade(uintptr_t legacy, int64_t count);

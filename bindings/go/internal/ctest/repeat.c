@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Go's benchmarks are held against: the same work in C.
+// The work of Go's benchmarks in C, for comparison.
 #include "producer.h"
 
 void ctest_nothing(void) {}
@@ -14,7 +14,6 @@ void ctest_repeat_malloc(int64_t count) {
 void ctest_repeat_validate(uintptr_t legacy, int64_t count) {
   DLBridgeError error;
   for (int64_t i = 0; i < count; ++i) {
-    dlbridge_error_init(&error);
     dlbridge_validate_legacy((const DLManagedTensor*)legacy, NULL, &error);
   }
 }
@@ -23,7 +22,6 @@ void ctest_repeat_upgrade(uintptr_t legacy, int64_t count) {
   DLBridgeError error;
   for (int64_t i = 0; i < count; ++i) {
     DLManagedTensorVersioned* out = NULL;
-    dlbridge_error_init(&error);
     dlbridge_upgrade((DLManagedTensor*)legacy, NULL, &out, &error);
     dlbridge_release_versioned(out);
   }
@@ -33,7 +31,6 @@ void ctest_repeat_share(uintptr_t versioned, int64_t count) {
   DLBridgeError error;
   for (int64_t i = 0; i < count; ++i) {
     DLManagedTensorVersioned* out = NULL;
-    dlbridge_error_init(&error);
     dlbridge_share((const DLManagedTensorVersioned*)versioned, &out, &error);
     dlbridge_release_versioned(out);
   }
@@ -43,7 +40,6 @@ void ctest_repeat_upgrade_many(const uintptr_t* legacy, size_t size, int64_t cou
   DLBridgeError error;
   DLManagedTensorVersioned* outs[64];
   for (int64_t i = 0; i < count; ++i) {
-    dlbridge_error_init(&error);
     dlbridge_upgrade_many((DLManagedTensor* const*)legacy, size, NULL, outs, NULL, &error);
     for (size_t j = 0; j < size; ++j) dlbridge_release_versioned(outs[j]);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What benchmarks are held against: work done in C, count times in one crossing.
+// The work of benchmarks in C, count times in one crossing.
 
 package ctest
 

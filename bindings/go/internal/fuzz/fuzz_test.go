@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fuzz_test has the fuzz targets: whatever foreign code hands over, nothing undefined happens.
-// The seeds run as tests. A package of its own, since all that it needs is built anew to be fuzzed.
+// Package fuzz_test has the fuzz targets: no input of foreign code causes undefined behaviour. The seeds
+// run as tests. It is a package of its own, since fuzzing builds everything that it needs again.
 package fuzz_test
 
 import (
@@ -13,11 +13,11 @@ import (
 	"dlbridge/bindings/go/internal/ctest"
 )
 
-// refused holds an error to what every refusal must have.
-func refused(t *testing.T, err error) {
+// rejected checks what every error of the library must have.
+func rejected(t *testing.T, err error) {
 	t.Helper()
-	var refusal *dlbridge.Error
-	if !errors.As(err, &refusal) || refusal.Status == dlbridge.StatusOK || refusal.Message == "" {
+	var failure *dlbridge.Error
+	if !errors.As(err, &failure) || failure.Status == dlbridge.StatusOK || failure.Message == "" {
 		t.Errorf("%#v", err)
 	}
 }
@@ -55,9 +55,10 @@ func FuzzForeign(f *testing.F) {
 		if len(spec.Strides) < len(spec.Shape) {
 			spec.Strides = nil
 		}
-		inBuffer := &dlbridge.Policy{BufferSize: new(uint64(64)), Flags: dlbridge.PolicyFlags(options >> 10)}
-		convert := &dlbridge.ConvertOptions{Flags: dlbridge.ConvertFlags(options & 0x1fe), Policy: inBuffer,
-			SourceFlags: dlbridge.TensorFlags(flags)}
+		inBuffer := &dlbridge.Policy{BufferSize: 64,
+			Options: dlbridge.PolicyOptions(options>>10&0x3ff<<8) | dlbridge.PolicyLimitBuffer}
+		convert := &dlbridge.ConvertOptions{Options: dlbridge.ConvertBits(options & 0x3e << 8), Policy: inBuffer,
+			TensorFlags: dlbridge.TensorFlags(flags)}
 		for _, legacy := range []bool{false, true} {
 			p := ctest.New(spec)
 			tensor := admit(t, p, legacy, convert)
@@ -73,36 +74,34 @@ func FuzzForeign(f *testing.F) {
 	})
 }
 
-// admit makes a tensor of a producer's, or closes what was refused.
+// admit imports a producer's tensor, or releases it where it is rejected.
 func admit(t *testing.T, p *ctest.Producer, legacy bool, options *dlbridge.ConvertOptions) *dlbridge.Tensor {
-	bare := dlbridge.Borrow(p.Bare(), 0)
-	if bare.String() == "" {
+	borrowed := dlbridge.Borrow(p.Borrowed(), 0)
+	if borrowed.String() == "" {
 		t.Error("no text")
 	}
-	if _, err := bare.Diagnose(options.Policy); err != nil {
-		refused(t, err)
+	if _, err := borrowed.Diagnose(options.Policy); err != nil {
+		rejected(t, err)
 	}
-	var tensor *dlbridge.Tensor
-	var err error
-	var source dlbridge.Managed
+	pointer, kind := p.Versioned(), dlbridge.KindVersioned
 	if legacy {
-		l := dlbridge.ImportLegacy(p.Legacy())
-		source = l
-		tensor, err = l.Upgrade(options)
-	} else {
-		v := dlbridge.ImportVersioned(p.Versioned())
-		source = v
-		tensor, err = v.Adopt(options)
+		pointer, kind = p.Legacy(), dlbridge.KindLegacy
+	}
+	tensor, err := dlbridge.Import(pointer, dlbridge.KindUnknown, options)
+	if errors.Is(err, dlbridge.StatusAmbiguous) {
+		tensor, err = dlbridge.Import(pointer, kind, options)
 	}
 	if err != nil {
-		refused(t, err)
-		_ = source.Close()
+		rejected(t, err)
+		if err := dlbridge.Release(pointer, kind); err != nil {
+			t.Error(err)
+		}
 		return nil
 	}
 	return tensor
 }
 
-// useTensor does what may be done with a tensor that was validated to lie in its buffer.
+// useTensor uses a tensor that was validated to lie in its buffer.
 func useTensor(t *testing.T, tensor *dlbridge.Tensor, spec ctest.Spec) {
 	layout, err := tensor.Layout()
 	if err != nil {
@@ -112,13 +111,13 @@ func useTensor(t *testing.T, tensor *dlbridge.Tensor, spec ctest.Spec) {
 		t.Error(err)
 	}
 	if share, err := tensor.Share(); err != nil {
-		refused(t, err)
+		rejected(t, err)
 	} else {
 		_ = share.Close()
 	}
 	if view, err := tensor.View(dlbridge.ViewSpec{Shape: spec.Shape[:min(len(spec.Shape), 3)],
 		Offset: int64(spec.ByteOffset)}); err != nil {
-		refused(t, err)
+		rejected(t, err)
 	} else {
 		_ = view.Close()
 	}
@@ -126,7 +125,7 @@ func useTensor(t *testing.T, tensor *dlbridge.Tensor, spec ctest.Spec) {
 		return
 	}
 	if look, err := dlbridge.Read[uint8](tensor); err != nil {
-		refused(t, err)
+		rejected(t, err)
 	} else {
 		total := 0
 		for i, value := range look.All() {
@@ -138,7 +137,7 @@ func useTensor(t *testing.T, tensor *dlbridge.Tensor, spec ctest.Spec) {
 		_ = look.Close()
 	}
 	if look, err := dlbridge.Write[float32](tensor); err != nil {
-		refused(t, err)
+		rejected(t, err)
 	} else {
 		for i := range look.Len() {
 			look.SetIndex(i, 0)
@@ -153,12 +152,12 @@ func FuzzNames(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, name string) {
 		if dtype, err := dlbridge.ParseDType(name); err != nil {
-			refused(t, err)
+			rejected(t, err)
 		} else if again, err := dlbridge.ParseDType(dtype.String()); err != nil || again != dtype {
 			t.Errorf("%q is %v, then %v (%v)", name, dtype, again, err)
 		}
 		if device, err := dlbridge.ParseDevice(name); err != nil {
-			refused(t, err)
+			rejected(t, err)
 		} else if again, err := dlbridge.ParseDevice(device.String()); err != nil || again != device {
 			t.Errorf("%q is %v, then %v (%v)", name, device, again, err)
 		}
@@ -171,7 +170,7 @@ func FuzzDescriptor(f *testing.F) {
 	f.Fuzz(func(t *testing.T, descriptor []byte) {
 		tensor, err := dlbridge.ImportIPC(descriptor, nil, 0, nil)
 		if err != nil {
-			refused(t, err)
+			rejected(t, err)
 			return
 		}
 		_ = tensor.Close()

@@ -11,15 +11,13 @@ import (
 	dlbridge "dlbridge/bindings/go"
 )
 
-// PluginSum consumes a versioned tensor of float32 and gives the sum of its elements; -1 where it is
-// refused, and then it stays the caller's.
+// PluginSum consumes a tensor of float32 of either kind and returns the sum of its elements; -1 where it
+// is rejected, and then it stays the caller's.
 //
 //export PluginSum
 func PluginSum(pointer unsafe.Pointer) float64 {
-	foreign := dlbridge.ImportVersioned(pointer)
-	tensor, err := foreign.Adopt(nil)
+	tensor, err := dlbridge.Import(pointer, dlbridge.KindUnknown, nil)
 	if err != nil {
-		_, _ = foreign.Detach()
 		return -1
 	}
 	share, err := tensor.Share()
@@ -40,7 +38,7 @@ func PluginSum(pointer unsafe.Pointer) float64 {
 	return sum
 }
 
-// PluginLend lends memory of Go's to the host, whose release callback panics.
+// PluginLend lends a Go slice to the host, with a release callback that panics.
 //
 //export PluginLend
 func PluginLend() unsafe.Pointer {

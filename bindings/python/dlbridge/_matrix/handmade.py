@@ -110,8 +110,8 @@ def make(owner, tensor, *, versioned, flags=0):
     address = ctypes.addressof(struct)
     _alive[address] = (struct, shape, strides, owner)
     name = VERSIONED if versioned else LEGACY
-    # No destructor: one in Python would lose the error of the consumer that refuses the capsule.
-    # What is refused stays alive.
+    # No destructor: one in Python would lose the error of the consumer that rejects the capsule.
+    # What is rejected stays alive.
     return _new(address, name, None)
 
 

@@ -12,7 +12,7 @@ from .._to import to
 from . import cases, handmade
 
 # What a cell may be. `absent`: the producer has no such array or hands it out to nobody.
-OK, WRONG, REFUSED, ABSENT, CRASH = "ok", "wrong", "refused", "absent", "crash"
+OK, WRONG, REJECTED, ABSENT, CRASH = "ok", "wrong", "rejected", "absent", "crash"
 # Cases that no capsule may show as they are.
 UNSEEN = ("conjugated", "negated", "requires-grad")
 # Permissions that are asked for one by one, and the cases in which they may be.
@@ -84,7 +84,7 @@ def leaks(producer, consumer, case, hand_over):
     try:
         hand_over(counted)
     except Exception:
-        # Refused: then what was handed out must have been deleted too.
+        # Rejected: then what was handed out must have been deleted too.
         gc.collect()
     if settles((producer, consumer), lambda: counted.deleted == counted.handed_out):
         return []
@@ -124,7 +124,7 @@ def native(producer, consumer, case):
     try:
         taken = consumer.take(array)
     except Exception as error:
-        return cell(REFUSED, why=message(error))
+        return cell(REJECTED, why=message(error))
     problems, copied = judge(case, source, consumer, taken)
     del taken, array
     if not settles((producer, consumer), lambda: watched is None or watched() is None):
@@ -146,13 +146,13 @@ def describe_plain(producer, case, array):
 
 
 def permissions_of(error, adapted):
-    """What a refusal says would help: {"readonly": "copy"}. Consumers may have wrapped it."""
+    """What a rejection says would help: {"readonly": "copy"}. Consumers may have wrapped it."""
     while error is not None:
         remedy = getattr(error, "remedy", None)
         if remedy:
             return remedy
         error = error.__cause__ or error.__context__
-    return adapted.refusal.remedy if adapted is not None and adapted.refusal else None
+    return adapted.rejection.remedy if adapted is not None and adapted.rejection else None
 
 
 def hand_over(array, consumer, may):
@@ -176,12 +176,12 @@ def hand_over(array, consumer, may):
             given |= remedy
 
 
-def by_import(array, consumer, given, refusal):
-    """By dlbridge.to, which has ways beside the consumer's from_dlpack; else the refusal stands."""
+def by_import(array, consumer, given, rejection):
+    """By dlbridge.to, which has more ways than from_dlpack; else raises `rejection`."""
     try:
         return Arrived(to(array, consumer.name, **given), given, None, "to")
     except Exception:
-        raise refusal from None
+        raise rejection from None
 
 
 @dataclasses.dataclass
@@ -224,7 +224,7 @@ def bridged(producer, consumer, case):
     try:
         arrived = hand_over(array, consumer, may)
     except Exception as error:
-        return cell(REFUSED, why=message(error))
+        return cell(REJECTED, why=message(error))
     problems, copied = judge(case, source, consumer, arrived.array)
     by = who_copied(arrived, consumer, source, problems) if copied else None
     permissions = sorted(f"{name}={value}" for name, value in arrived.given.items())

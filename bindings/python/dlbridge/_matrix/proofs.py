@@ -2,7 +2,7 @@
 """Why a cell cannot work, and what the table of consumers says: each proved by the consumer itself.
 
 What is handed over here is made by hand, without dlbridge: compact, aligned, on the host, and of
-both kinds, so that nothing but the property in question can be the cause of a refusal.
+both kinds, so that nothing but the property in question can be the cause of a rejection.
 """
 
 from .. import _consumers
@@ -12,9 +12,9 @@ PROVED, UNPROVED = "proved", "unproved"
 # The closed list of reasons for a cell that cannot work.
 REASONS = {
     "no-array": "the producer has no such array (making one fails, or nothing makes one)",
-    "not-handed-out": "the producer hands such an array to nobody (its own export refuses)",
-    "no-dtype": "the consumer has no such dtype (it refuses a tensor of it made by hand)",
-    "no-shape": "the consumer takes no array of that shape (it refuses one made by hand)",
+    "not-handed-out": "the producer hands such an array to nobody (its own export rejects)",
+    "no-dtype": "the consumer has no such dtype (it rejects a tensor of it made by hand)",
+    "no-shape": "the consumer takes no array of that shape (it rejects one made by hand)",
 }
 
 
@@ -38,7 +38,7 @@ def _take(consumer, bits, tensor, versioned, *, bare=False, flags=0, dtype="floa
 
 def _accepted(consumer, bits, dtype, expected):
     """The ways in which the consumer takes a compact tensor made by hand, and what it said else."""
-    accepted, refused = [], {}
+    accepted, rejected = [], {}
     tensor = _handmade(bits, dtype)
     for versioned in (False, True):
         for bare in (False, True):
@@ -50,24 +50,24 @@ def _accepted(consumer, bits, dtype, expected):
                 if consumer.bits(array, dtype) == expected and consumer.dtype(array) == dtype:
                     accepted.append(way)
                 else:
-                    refused[way] = "other values or another dtype arrive"
+                    rejected[way] = "other values or another dtype arrive"
             except Exception as error:
-                refused[way] = measure.message(error)
-    return accepted, refused
+                rejected[way] = measure.message(error)
+    return accepted, rejected
 
 
 def prove(producer, consumer, case):
-    """Whether the consumer refuses the case's dtype, or its shape, made by hand."""
+    """Whether the consumer rejects the case's dtype, or its shape, made by hand."""
     del producer
     dtype = cases.dtype_of(case)
     plain = cases.base(dtype)
-    accepted, refused = _accepted(consumer, plain, dtype, plain.tobytes())
+    accepted, rejected = _accepted(consumer, plain, dtype, plain.tobytes())
     if not accepted:
-        return {"status": PROVED, "reason": "no-dtype", "refused": refused}
+        return {"status": PROVED, "reason": "no-dtype", "rejected": rejected}
     shaped = cases.aligned(cases.reference(case))
-    accepted, refused = _accepted(consumer, shaped, dtype, shaped.tobytes())
+    accepted, rejected = _accepted(consumer, shaped, dtype, shaped.tobytes())
     if not accepted:
-        return {"status": PROVED, "reason": "no-shape", "refused": refused}
+        return {"status": PROVED, "reason": "no-shape", "rejected": rejected}
     return {"status": UNPROVED, "accepted": accepted}
 
 
@@ -115,7 +115,7 @@ def _keeps_read_only(consumer):
 
 
 def _never_writes(consumer):
-    """Assignment is refused by arrays that are never written to."""
+    """Assignment is rejected by arrays that are never written to."""
     array = _view(consumer, (12,), (1,))[0]
     try:
         array[0] = 1

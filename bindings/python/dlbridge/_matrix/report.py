@@ -153,8 +153,8 @@ def markdown_proofs(found):
     """What each consumer said of tensors made by hand."""
     for consumer, proved in sorted(found["proofs"].items()):
         for case, proof in sorted(proved.items()):
-            refused = sorted(set(proof.get("refused", {}).values()))
-            words = "; ".join(f"`{text.replace('`', '')}`" for text in refused)
+            rejected = sorted(set(proof.get("rejected", {}).values()))
+            words = "; ".join(f"`{text.replace('`', '')}`" for text in rejected)
             reason = proof.get("reason", proof["status"])
             yield f"| {title(consumer)} | {case} | {reason} | {words} |"
 
@@ -204,9 +204,9 @@ def legend():
     return (
         "Each cell says what the frameworks do natively → what they do through dlbridge. "
         "ok: values, dtype, shape and immutability arrive and the memory is shared; "
-        "copy: they arrive as a copy; wrong: something is lost; refused: an exception; "
+        "copy: they arrive as a copy; wrong: something is lost; rejected: an exception; "
         f"crash: the process dies. In brackets what the caller had to allow: {marks}; "
-        "t: by dlbridge.to, where adapt is refused. "
+        "t: by dlbridge.to, where adapt is rejected. "
         f"Reasons why a cell cannot work: {reasons}. "
         "Empty: the pair crashes when one process imports both, or there is no such array."
     )

@@ -50,7 +50,7 @@ def _asked_of(names, results, facts):
         (pair.split(">")[1], case)
         for pair, table in results["pairs"].items()
         for case, cell in table.items()
-        if cell["dlbridge"]["status"] == measure.REFUSED
+        if cell["dlbridge"]["status"] == measure.REJECTED
     }
     for consumer, case in sorted(needed):
         steps[consumer].append([case, "proof"])
@@ -71,7 +71,7 @@ def _sort(consumer, cells, results):
             # The consumer died of what was made by hand. Of dtype or shape the case's name tells.
             plain = cases.BY_NAME[name].form == "plain"
             reason = "no-dtype" if plain else "no-shape"
-            cell = {"status": proofs.PROVED, "reason": reason, "refused": {"any": cell["why"]}}
+            cell = {"status": proofs.PROVED, "reason": reason, "rejected": {"any": cell["why"]}}
         results["proofs"].setdefault(consumer, {})[name] = cell
 
 
@@ -80,7 +80,7 @@ def reason(results, pair, case):
     cell = results["pairs"][pair][case]["dlbridge"]
     if cell["status"] == measure.ABSENT:
         return cell["reason"]
-    if cell["status"] == measure.REFUSED:
+    if cell["status"] == measure.REJECTED:
         proof = results["proofs"].get(pair.split(">")[1], {}).get(case, {})
         return proof.get("reason") if proof.get("status") == proofs.PROVED else None
     return None

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Readers of Python arguments: what they expect is said where they are refused. */
+/* Readers of Python arguments: an argument that is rejected is answered with what was expected. */
 #include "core.h"
 
 /* Two passes: texts are compared only where no name is the very object that was given. */
@@ -77,7 +77,6 @@ static int read_device_name(PyObject* value, DLDevice* out) {
   if (text == NULL) {
     return -1;
   }
-  dlbridge_error_init(&error);
   if (dlbridge_device_parse(text, (size_t)length, out, &error) != DLBRIDGE_OK) {
     return dlbridge_py_raise(&error);
   }
@@ -110,7 +109,6 @@ static int read_dtype_name(PyObject* value, DLDataType* out) {
   if (text == NULL) {
     return -1;
   }
-  dlbridge_error_init(&error);
   if (dlbridge_dtype_parse(text, (size_t)length, out, &error) != DLBRIDGE_OK) {
     return dlbridge_py_raise(&error);
   }
@@ -161,14 +159,12 @@ int core_read_version(PyObject* value, DLPackVersion* out, int* given) {
   return 0;
 }
 
-int core_read_copy(PyObject* value, int32_t* out) {
-  if (value == NULL || value == Py_None) {
-    *out = DLBRIDGE_PY_COPY_IF_NEEDED;
-  } else if (value == Py_True) {
-    *out = DLBRIDGE_PY_COPY_ALWAYS;
+int core_read_copy(PyObject* value, uint32_t* options) {
+  if (value == Py_True) {
+    *options |= DLBRIDGE_PY_COPY_ALWAYS;
   } else if (value == Py_False) {
-    *out = DLBRIDGE_PY_COPY_NEVER;
-  } else {
+    *options |= DLBRIDGE_PY_COPY_NEVER;
+  } else if (value != NULL && value != Py_None) {
     PyErr_Format(PyExc_TypeError, "expected copy to be None, True or False, found %R", value);
     return -1;
   }

@@ -22,7 +22,7 @@ static const char* format_of(DLDataType dtype) {
   return NULL;
 }
 
-static int refuse(Py_buffer* view, const char* message) {
+static int reject(Py_buffer* view, const char* message) {
   view->obj = NULL;
   PyErr_SetString(PyExc_BufferError, message);
   return -1;
@@ -31,30 +31,30 @@ static int refuse(Py_buffer* view, const char* message) {
 static int check_memory(const DLManagedTensorVersioned* tensor, Py_buffer* view, int flags) {
   int32_t type;
   memcpy(&type, &tensor->dl_tensor.device.device_type, sizeof type);
-  if (dlbridge_host_accessible(type) != DLBRIDGE_YES) {
-    return refuse(view,
+  if (!dlbridge_host_accessible(type, NULL)) {
+    return reject(view,
                   "expected memory that the CPU can read, found a tensor of another device: "
                   "take copy(device=\"cpu\") of it");
   }
   if ((flags & PyBUF_WRITABLE) != 0 && (tensor->flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0) {
-    return refuse(view, "expected a tensor that may be written to, found a read-only one");
+    return reject(view, "expected a tensor that may be written to, found a read-only one");
   }
   if (tensor->dl_tensor.ndim > PyBUF_MAX_NDIM) {
-    return refuse(view, "expected at most 64 axes, which is what a buffer can have");
+    return reject(view, "expected at most 64 axes, which is what a buffer can have");
   }
   return 0;
 }
 
 /* Does the layout meet what the flags ask for? */
 static int check_layout(const DLBridgeLayout* layout, Py_buffer* view, int flags) {
-  const int c = (layout->flags & DLBRIDGE_LAYOUT_C_CONTIGUOUS) != 0;
-  const int f = (layout->flags & DLBRIDGE_LAYOUT_F_CONTIGUOUS) != 0;
+  const int c = (layout->properties & DLBRIDGE_LAYOUT_C_CONTIGUOUS) != 0;
+  const int f = (layout->properties & DLBRIDGE_LAYOUT_F_CONTIGUOUS) != 0;
   const int wants_c = (flags & PyBUF_C_CONTIGUOUS) == PyBUF_C_CONTIGUOUS;
   const int wants_f = (flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS;
   const int wants_any = (flags & PyBUF_ANY_CONTIGUOUS) == PyBUF_ANY_CONTIGUOUS;
   const int no_strides = (flags & PyBUF_STRIDES) != PyBUF_STRIDES;
   if (((wants_c || no_strides) && !c) || (wants_f && !f) || (wants_any && !c && !f)) {
-    return refuse(view, "expected a contiguous tensor, found strides: take copy() of it");
+    return reject(view, "expected a contiguous tensor, found strides: take copy() of it");
   }
   return 0;
 }
@@ -68,7 +68,7 @@ static Py_ssize_t product(Py_ssize_t one, Py_ssize_t other) {
 /* Strides in bytes, in memory of their own: the tensor's count elements. A buffer without axes has
  * neither shape nor strides. */
 static int fill_strides(const DLTensor* tensor, Py_ssize_t item, Py_buffer* view) {
-  int32_t i, axis;
+  int32_t i;
   Py_ssize_t* shape;
   view->internal = NULL;
   view->shape = NULL;
@@ -87,11 +87,7 @@ static int fill_strides(const DLTensor* tensor, Py_ssize_t item, Py_buffer* view
   view->strides = shape + tensor->ndim;
   for (i = 0; i < tensor->ndim; ++i) {
     shape[i] = (Py_ssize_t)tensor->shape[i];
-    view->strides[i] =
-        tensor->strides != NULL ? product((Py_ssize_t)tensor->strides[i], item) : item;
-  }
-  for (axis = tensor->ndim - 2; tensor->strides == NULL && axis >= 0; --axis) {
-    view->strides[axis] = product(view->strides[axis + 1], shape[axis + 1]);
+    view->strides[i] = product((Py_ssize_t)tensor->strides[i], item);
   }
   return 0;
 }
@@ -130,11 +126,10 @@ int core_get_buffer(PyObject* self, Py_buffer* view, int flags) {
     return -1;
   }
   if (format == NULL) {
-    return refuse(view,
+    return reject(view,
                   "expected a dtype that the buffer protocol can write, found another: "
                   "dlbridge.to_buffer gives its bytes");
   }
-  dlbridge_error_init(&error);
   if (dlbridge_layout(&tensor->dl_tensor, tensor->flags, &layout, &error) != DLBRIDGE_OK) {
     view->obj = NULL;
     return dlbridge_py_raise(&error);

@@ -33,10 +33,12 @@ typedef struct {
   PyObject* byte_offset;
   PyObject* readonly;
   PyObject* nbytes;
-  PyObject* flags;
+  PyObject* tensor_flags;
   PyObject* offset;
   PyObject* drop_read_only;
-  PyObject* newer_codes;
+  PyObject* allow_newer_codes;
+  PyObject* ndim;
+  PyObject* shape;
 } CoreNames;
 
 typedef struct CoreState {
@@ -60,6 +62,10 @@ CoreState* core_state_of_type(PyTypeObject* type);
 /* NULL with an exception where the module was not imported in this interpreter. */
 CoreState* core_state(void);
 
+/* protocol.c: a Tensor is always dlbridge-owned. What was validated is what it has, whatever the
+ * producer does to its own struct afterwards. */
+extern const DLBridgePyImportOptions core_import_options;
+
 /* tensor.c: takes the tensor, also where it fails. */
 PyObject* core_tensor_new(CoreState* state, DLManagedTensorVersioned* tensor, int64_t stream);
 /* Also of a type that another import of the module made. */
@@ -71,9 +77,10 @@ int core_get_buffer(PyObject* self, Py_buffer* view, int flags);
 void core_release_buffer(PyObject* self, Py_buffer* view);
 
 /* protocol.c */
-/* IS_COPIED promises that nobody else has the data, which ends as it is shared: a consumer that
- * wants a copy would take it for one. Of a tensor that the caller alone owns; returns it. */
-DLManagedTensorVersioned* core_say_shared(DLManagedTensorVersioned* shared);
+/* IS_COPIED promises that the data has one owner, which ends as it is shared: a consumer that wants
+ * a copy would take it for one. Takes the tensor, also where it fails, and returns it without that
+ * flag; NULL with an exception. */
+DLManagedTensorVersioned* core_without_copied(DLManagedTensorVersioned* tensor);
 /* One more owner of the tensor's data; NULL with an exception. */
 DLManagedTensorVersioned* core_share(TensorObject* self);
 /* A compact copy on `device`. */
@@ -98,10 +105,22 @@ int core_read_integer(PyObject* value, const char* what, int64_t* out);
 int core_read_device(PyObject* value, DLDevice* out);
 int core_read_dtype(PyObject* value, DLDataType* out);
 int core_read_version(PyObject* value, DLPackVersion* out, int* given);
-int core_read_copy(PyObject* value, int32_t* out);
+/* Adds DLBRIDGE_PY_COPY_* to the options. */
+int core_read_copy(PyObject* value, uint32_t* options);
 int core_read_stream(PyObject* value, int64_t* out);
 int core_read_unsigned(PyObject* value, const char* what, uint64_t* out);
-/* A sequence of integers; `*out` is to be freed with PyMem_Free. */
+/* A sequence of integers; free `*out` with PyMem_Free. */
 int core_read_extents(PyObject* value, const char* what, int64_t** out, int32_t* count);
+
+/* limits.c: what from_dlpack's `ndim` and `shape` demand. */
+typedef struct {
+  int32_t min_ndim;
+  int32_t max_ndim;
+  int64_t shape[DLBRIDGE_MAX_NDIM]; /* -1: any */
+} CoreLimits;
+/* An integer, or (least, most) with None for an open end. */
+int core_read_ndim(PyObject* value, CoreLimits* out);
+/* An extent for each axis, None for any. */
+int core_read_shape(PyObject* value, CoreLimits* out);
 
 #endif /* DLBRIDGE_BINDINGS_PYTHON_CORE_H_ */

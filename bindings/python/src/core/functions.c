@@ -6,16 +6,17 @@
  */
 
 typedef struct {
-  DLBridgePyImport how;
+  DLBridgePyImportOptions how;
   DLBridgePolicy policy;
+  CoreLimits limits; /* that `policy` points to */
   DLDevice device;
-  int read_only; /* the result is to be so */
+  int read_only; /* make the result so */
 } ImportArguments;
 
 static int read_writable(PyObject* value, ImportArguments* out) {
   if (value == Py_True) {
-    out->how.flags |= DLBRIDGE_PY_WRITABLE;
-    out->policy.flags |= DLBRIDGE_POLICY_REQUIRE_WRITABLE;
+    out->how.options |= DLBRIDGE_PY_VOUCH_WRITABLE;
+    out->policy.options |= DLBRIDGE_POLICY_REQUIRE_WRITABLE;
   } else if (value == Py_False) {
     out->read_only = 1;
   } else if (value != Py_None) {
@@ -31,7 +32,7 @@ static int read_validate(PyObject* value, ImportArguments* out) {
       return 0;
     }
     if (PyUnicode_CompareWithASCIIString(value, "none") == 0) {
-      out->how.flags |= DLBRIDGE_PY_SKIP_VALIDATION;
+      out->how.options |= DLBRIDGE_PY_SKIP_VALIDATION;
       return 0;
     }
     if (PyUnicode_CompareWithASCIIString(value, "struct") == 0) {
@@ -49,6 +50,36 @@ static int read_validate(PyObject* value, ImportArguments* out) {
   return -1;
 }
 
+static int read_import_stream(PyObject* value, ImportArguments* out) {
+  int64_t stream;
+  if (core_read_stream(value, &stream) < 0) {
+    return -1;
+  }
+  if (stream != DLBRIDGE_ARRAY_API_STREAM_NONE) {
+    out->how.options |= DLBRIDGE_PY_STREAM;
+    out->how.stream = stream;
+  }
+  return 0;
+}
+
+static int read_limits(PyObject* value, int (*read)(PyObject*, CoreLimits*), ImportArguments* out) {
+  if (value == Py_None) {
+    return 0;
+  }
+  if ((out->policy.options & DLBRIDGE_POLICY_LIMIT_NDIM) != 0) {
+    PyErr_SetString(PyExc_ValueError, "expected ndim or shape, found both: a shape says its ndim");
+    return -1;
+  }
+  if (read(value, &out->limits) < 0) {
+    return -1;
+  }
+  out->policy.options |= DLBRIDGE_POLICY_LIMIT_NDIM;
+  out->policy.min_ndim = out->limits.min_ndim;
+  out->policy.max_ndim = out->limits.max_ndim;
+  out->policy.shape = read == core_read_shape ? out->limits.shape : NULL;
+  return 0;
+}
+
 static int read_import_keyword(const CoreNames* names, PyObject* name, PyObject* value,
                                ImportArguments* out) {
   if (name == names->device) {
@@ -59,7 +90,7 @@ static int read_import_keyword(const CoreNames* names, PyObject* name, PyObject*
     return core_read_device(value, &out->device);
   }
   if (name == names->copy) {
-    return core_read_copy(value, &out->how.copy);
+    return core_read_copy(value, &out->how.options);
   }
   if (name == names->writable) {
     return read_writable(value, out);
@@ -68,20 +99,38 @@ static int read_import_keyword(const CoreNames* names, PyObject* name, PyObject*
     return read_validate(value, out);
   }
   if (name == names->stream) {
-    return core_read_stream(value, &out->how.stream);
+    return read_import_stream(value, out);
+  }
+  if (name == names->ndim) {
+    return read_limits(value, core_read_ndim, out);
+  }
+  if (name == names->shape) {
+    return read_limits(value, core_read_shape, out);
   }
   return core_unknown_keyword("from_dlpack", name);
 }
 
+/* A demand on the tensor is checked by its validation. */
+static int check_no_demands(uint32_t options) {
+  const char* demand = (options & DLBRIDGE_POLICY_REQUIRE_WRITABLE) != 0 ? "writable=True"
+                       : (options & DLBRIDGE_POLICY_LIMIT_NDIM) != 0     ? "ndim and shape"
+                                                                         : NULL;
+  if (demand == NULL) {
+    return 0;
+  }
+  PyErr_Format(PyExc_ValueError, "expected some validation for %s, found validate=\"none\"",
+               demand);
+  return -1;
+}
+
 static int read_import(const CoreNames* names, PyObject* const* values, PyObject* keywords,
                        ImportArguments* out) {
-  static const DLBridgePyImport usual = DLBRIDGE_PY_IMPORT_INIT;
-  static const DLBridgePolicy policy = DLBRIDGE_POLICY_INIT;
   Py_ssize_t i, count = CORE_TUPLE_SIZE(keywords);
-  out->how = usual;
-  out->policy = policy;
-  out->policy.flags = DLBRIDGE_POLICY_REFUSE_UNKNOWN_DTYPE | DLBRIDGE_POLICY_REFUSE_UNKNOWN_DEVICE |
-                      DLBRIDGE_POLICY_REFUSE_UNKNOWN_FLAGS;
+  out->how = core_import_options;
+  out->policy = dlbridge_policy_init();
+  out->policy.options = DLBRIDGE_POLICY_REJECT_UNKNOWN_DTYPE |
+                        DLBRIDGE_POLICY_REJECT_UNKNOWN_DEVICE |
+                        DLBRIDGE_POLICY_REJECT_UNKNOWN_FLAGS;
   out->read_only = 0;
   for (i = 0; i < count; ++i) {
     if (read_import_keyword(names, core_known_name(names, CORE_TUPLE_ITEM(keywords, i)), values[i],
@@ -89,32 +138,20 @@ static int read_import(const CoreNames* names, PyObject* const* values, PyObject
       return -1;
     }
   }
-  if (out->how.copy == DLBRIDGE_PY_COPY_ALWAYS) {
+  if ((out->how.options & DLBRIDGE_PY_COPY_ALWAYS) != 0) {
     /* What is copied may be written to, whatever its source. */
-    out->policy.flags &= ~(uint32_t)DLBRIDGE_POLICY_REQUIRE_WRITABLE;
+    out->policy.options &= ~(uint32_t)DLBRIDGE_POLICY_REQUIRE_WRITABLE;
   }
-  if ((out->how.flags & DLBRIDGE_PY_SKIP_VALIDATION) == 0) {
-    out->how.policy = &out->policy;
-  } else if ((out->policy.flags & DLBRIDGE_POLICY_REQUIRE_WRITABLE) != 0) {
-    PyErr_SetString(PyExc_ValueError,
-                    "expected some validation for writable=True, found validate=\"none\"");
-    return -1;
+  if ((out->how.options & DLBRIDGE_PY_SKIP_VALIDATION) != 0) {
+    return check_no_demands(out->policy.options);
   }
+  out->how.policy = &out->policy;
   return 0;
 }
 
-/* Its owner may say less with a struct that is its own. */
-static int make_read_only(DLManagedTensorVersioned** tensor) {
-  DLBridgeError error;
-  DLBridgeConvertOptions options = DLBRIDGE_CONVERT_OPTIONS_INIT;
-  dlbridge_error_init(&error);
-  options.flags = DLBRIDGE_CONVERT_SKIP_VALIDATION | DLBRIDGE_CONVERT_ALLOW_UNKNOWN;
-  if (dlbridge_adopt(*tensor, &options, tensor, &error) != DLBRIDGE_OK) {
-    dlbridge_py_release(*tensor);
-    return dlbridge_py_raise(&error);
-  }
-  (*tensor)->flags |= DLPACK_FLAG_BITMASK_READ_ONLY;
-  return 0;
+/* The stream that the tensor's work was ordered before. */
+static int64_t stream_of(const DLBridgePyImportOptions* how) {
+  return (how->options & DLBRIDGE_PY_STREAM) != 0 ? how->stream : DLBRIDGE_ARRAY_API_STREAM_NONE;
 }
 
 static PyObject* from_dlpack(PyObject* module, PyObject* const* args, Py_ssize_t count,
@@ -126,16 +163,18 @@ static PyObject* from_dlpack(PyObject* module, PyObject* const* args, Py_ssize_t
     return NULL;
   }
   if (keywords == NULL || CORE_TUPLE_SIZE(keywords) == 0) {
-    return dlbridge_py_import(&state->py, args[0], NULL, &tensor) < 0
+    return dlbridge_py_import(&state->py, args[0], &core_import_options, &tensor) < 0
                ? NULL
                : core_tensor_new(state, tensor, DLBRIDGE_ARRAY_API_STREAM_NONE);
   }
   if (read_import(&state->names, args + 1, keywords, &given) < 0 ||
-      dlbridge_py_import(&state->py, args[0], &given.how, &tensor) < 0 ||
-      (given.read_only && make_read_only(&tensor) < 0)) {
+      dlbridge_py_import(&state->py, args[0], &given.how, &tensor) < 0) {
     return NULL;
   }
-  return core_tensor_new(state, tensor, given.how.stream);
+  if (given.read_only) {
+    tensor->flags |= DLPACK_FLAG_BITMASK_READ_ONLY; /* which its owner may add */
+  }
+  return core_tensor_new(state, tensor, stream_of(&given.how));
 }
 
 /* --- wrap ---------------------------------------------------------------------------------------
@@ -167,18 +206,20 @@ static int read_wrap_keyword(const CoreNames* names, PyObject* name, PyObject* v
   if (name == names->byte_offset) {
     return core_read_unsigned(value, "byte_offset of at least 0", &out->spec.byte_offset);
   }
-  if (name == names->flags) {
+  if (name == names->tensor_flags) {
     uint64_t flags;
-    if (core_read_unsigned(value, "flags of at least 0", &flags) < 0) {
+    if (core_read_unsigned(value, "tensor_flags of at least 0", &flags) < 0) {
       return -1;
     }
-    out->spec.flags |= flags; /* readonly may have come before */
+    out->spec.tensor_flags |= flags; /* readonly may have come before */
     return 0;
   }
   if (name == names->nbytes) {
-    return value == Py_None
-               ? 0
-               : core_read_unsigned(value, "nbytes of at least 0", &out->spec.buffer_size);
+    if (value == Py_None) {
+      return 0;
+    }
+    out->spec.options |= DLBRIDGE_WRAP_LIMIT_BUFFER;
+    return core_read_unsigned(value, "nbytes of at least 0", &out->spec.buffer_size);
   }
   if (name == names->stream) {
     return core_read_stream(value, &out->stream);
@@ -186,7 +227,7 @@ static int read_wrap_keyword(const CoreNames* names, PyObject* name, PyObject* v
   if (name == names->readonly) {
     truth = PyObject_IsTrue(value);
     if (truth == 1) {
-      out->spec.flags |= DLPACK_FLAG_BITMASK_READ_ONLY;
+      out->spec.tensor_flags |= DLPACK_FLAG_BITMASK_READ_ONLY;
     }
     return truth < 0 ? -1 : 0;
   }
@@ -197,6 +238,7 @@ static int read_wrap(const CoreNames* names, PyObject* const* args, PyObject* ke
                      WrapArguments* out) {
   Py_ssize_t i, count = keywords != NULL ? CORE_TUPLE_SIZE(keywords) : 0;
   out->spec.buffer.kind = DLBRIDGE_BUFFER_ADDRESS;
+  out->spec.device.device_type = kDLCPU;
   if (read_address(args[1], &out->spec.buffer.handle) < 0 ||
       core_read_extents(args[2], "shape", &out->shape, &out->spec.ndim) < 0 ||
       core_read_dtype(args[3], &out->spec.dtype) < 0) {
@@ -220,10 +262,9 @@ static int read_wrap(const CoreNames* names, PyObject* const* args, PyObject* ke
 
 static PyObject* wrap(PyObject* module, PyObject* const* args, Py_ssize_t count,
                       PyObject* keywords) {
-  static const DLBridgeWrapSpec spec = DLBRIDGE_WRAP_SPEC_INIT;
   CoreState* state = core_state_of_module(module);
   DLManagedTensorVersioned* tensor = NULL;
-  WrapArguments given = {spec, NULL, NULL, -1, DLBRIDGE_ARRAY_API_STREAM_NONE};
+  WrapArguments given = {dlbridge_wrap_spec_init(), NULL, NULL, -1, DLBRIDGE_ARRAY_API_STREAM_NONE};
   int status = core_positional("wrap", count, 4, 4);
   if (status == 0) {
     status = read_wrap(&state->names, args, keywords, &given);
@@ -264,8 +305,8 @@ static int read_export(const CoreNames* names, PyObject* const* values, PyObject
       out->version = values[i];
     } else if (name == names->drop_read_only) {
       status = read_option(values[i], DLBRIDGE_CONVERT_DROP_READ_ONLY, &out->options);
-    } else if (name == names->newer_codes) {
-      status = read_option(values[i], DLBRIDGE_CONVERT_NEWER_CODES, &out->options);
+    } else if (name == names->allow_newer_codes) {
+      status = read_option(values[i], DLBRIDGE_CONVERT_ALLOW_NEWER_CODES, &out->options);
     } else {
       status = core_unknown_keyword("export", name);
     }
@@ -303,7 +344,7 @@ static PyObject* export_tensor(PyObject* module, PyObject* const* args, Py_ssize
   return dlbridge_py_capsule(tensor, asked ? &newest : NULL, given.options);
 }
 
-/* The tensor of a tensor of ours, or of any object that speaks DLPack. */
+/* The tensor of a dlbridge.Tensor, or of any object that speaks DLPack. */
 static DLManagedTensorVersioned* tensor_of(CoreState* state, PyObject* object) {
   DLManagedTensorVersioned* tensor;
   if (Py_IS_TYPE(object, state->tensor_type)) {
@@ -446,14 +487,16 @@ static PyObject* buffer_address(PyObject* module, PyObject* object) {
 PyMethodDef core_functions[] = {
     {"from_dlpack", (PyCFunction)(void (*)(void))from_dlpack, METH_FASTCALL | METH_KEYWORDS,
      "from_dlpack($module, x, /, *, device=None, copy=None, writable=None, validate='metadata', "
-     "stream=...)\n--\n\nA validated Tensor of any object that speaks DLPack, or of a capsule."},
+     "ndim=None, shape=None, stream=...)\n--\n\nA validated Tensor of any object that speaks "
+     "DLPack, or of a capsule."},
     {"wrap", (PyCFunction)(void (*)(void))wrap, METH_FASTCALL | METH_KEYWORDS,
      "wrap($module, owner, pointer, shape, dtype, /, *, strides=None, device=(1, 0), "
-     "byte_offset=0, readonly=False, nbytes=None, flags=0, stream=None)\n--\n\nA Tensor over "
+     "byte_offset=0, readonly=False, nbytes=None, tensor_flags=0, stream=None)\n--\n\nA Tensor "
+     "over "
      "memory that `owner` keeps alive."},
     {"export", (PyCFunction)(void (*)(void))export_tensor, METH_FASTCALL | METH_KEYWORDS,
      "export($module, tensor, /, max_version=None, *, drop_read_only=False, "
-     "newer_codes=False)\n--\n\n"
+     "allow_newer_codes=False)\n--\n\n"
      "A capsule of one more owner."},
     {"to_type", (PyCFunction)(void (*)(void))to_type, METH_FASTCALL | METH_KEYWORDS,
      "to_type($module, x, type, /, *, drop_read_only=False)\n--\n\n"

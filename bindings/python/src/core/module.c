@@ -17,7 +17,7 @@ static CoreState* newest_state(PyObject* places) {
   return capsule != NULL ? (CoreState*)PyCapsule_GetPointer(capsule, kStateKey) : NULL;
 }
 
-/* What the exchange table's functions start from, which are told no module. */
+/* Where the exchange table's functions start, which get no module. */
 CoreState* core_state(void) {
   CoreState* state = newest_state(PyInterpreterState_GetDict(PyInterpreterState_Get()));
   if (state == NULL && !PyErr_Occurred()) {
@@ -71,14 +71,23 @@ static int make_names(CoreNames* names) {
     PyObject** place;
     const char* text;
   } all[] = {
-      {&names->stream, "stream"},           {&names->max_version, "max_version"},
-      {&names->dl_device, "dl_device"},     {&names->copy, "copy"},
-      {&names->device, "device"},           {&names->writable, "writable"},
-      {&names->validate, "validate"},       {&names->strides, "strides"},
-      {&names->byte_offset, "byte_offset"}, {&names->readonly, "readonly"},
-      {&names->nbytes, "nbytes"},           {&names->flags, "flags"},
-      {&names->offset, "offset"},           {&names->drop_read_only, "drop_read_only"},
-      {&names->newer_codes, "newer_codes"},
+      {&names->stream, "stream"},
+      {&names->max_version, "max_version"},
+      {&names->dl_device, "dl_device"},
+      {&names->copy, "copy"},
+      {&names->device, "device"},
+      {&names->writable, "writable"},
+      {&names->validate, "validate"},
+      {&names->strides, "strides"},
+      {&names->byte_offset, "byte_offset"},
+      {&names->readonly, "readonly"},
+      {&names->nbytes, "nbytes"},
+      {&names->tensor_flags, "tensor_flags"},
+      {&names->offset, "offset"},
+      {&names->drop_read_only, "drop_read_only"},
+      {&names->allow_newer_codes, "allow_newer_codes"},
+      {&names->ndim, "ndim"},
+      {&names->shape, "shape"},
   };
   size_t i;
   for (i = 0; i < sizeof all / sizeof *all; ++i) {

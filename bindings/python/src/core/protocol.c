@@ -2,42 +2,53 @@
 /* How a tensor speaks DLPack: __dlpack__, __dlpack_device__, and the exchange table of its type. */
 #include "core.h"
 
-/* Makes the tensor one of ours, so that it can have more owners. What it was is kept by what it is.
- */
-static int adopt(TensorObject* self) {
-  DLBridgeError error;
-  DLBridgeConvertOptions options = DLBRIDGE_CONVERT_OPTIONS_INIT;
-  DLManagedTensorVersioned* adopted = NULL;
-  dlbridge_error_init(&error);
-  options.flags = DLBRIDGE_CONVERT_SKIP_VALIDATION | DLBRIDGE_CONVERT_ALLOW_UNKNOWN;
-  if (dlbridge_adopt(self->tensor, &options, &adopted, &error) != DLBRIDGE_OK) {
-    return dlbridge_py_raise(&error);
+const DLBridgePyImportOptions core_import_options = {sizeof(DLBridgePyImportOptions),
+                                                     DLBRIDGE_PY_OWNED, NULL, 0, NULL};
+
+static void release_wrapped(void* context, const DLBridgeBuffer* buffer,
+                            const struct DLBridgeStream* stream) {
+  (void)buffer;
+  if (stream != NULL) {
+    dlbridge_stream_synchronize(stream, NULL);
   }
-  self->tensor = adopted;
-  return 0;
+  dlbridge_release_versioned((DLManagedTensorVersioned*)context);
 }
 
-DLManagedTensorVersioned* core_say_shared(DLManagedTensorVersioned* shared) {
-  shared->flags &= ~(uint64_t)DLPACK_FLAG_BITMASK_IS_COPIED;
-  return shared;
+/* The struct of a dlbridge-owned tensor must not lose a flag: another one is made around it. */
+DLManagedTensorVersioned* core_without_copied(DLManagedTensorVersioned* tensor) {
+  DLBridgeError error;
+  DLBridgeWrapSpec spec = DLBRIDGE_WRAP_SPEC_INIT;
+  const DLTensor* fields = &tensor->dl_tensor;
+  DLManagedTensorVersioned* out = NULL;
+  if ((tensor->flags & DLPACK_FLAG_BITMASK_IS_COPIED) == 0) {
+    return tensor;
+  }
+  spec.options = DLBRIDGE_WRAP_SKIP_VALIDATION;
+  spec.shape = fields->shape;
+  spec.strides = fields->strides;
+  spec.buffer.handle = (uint64_t)(uintptr_t)fields->data;
+  spec.byte_offset = fields->byte_offset;
+  spec.device = fields->device;
+  spec.ndim = fields->ndim;
+  spec.dtype = fields->dtype;
+  spec.tensor_flags = tensor->flags & ~(uint64_t)DLPACK_FLAG_BITMASK_IS_COPIED;
+  spec.release = release_wrapped;
+  spec.release_context = tensor;
+  if (dlbridge_wrap(&spec, &out, &error) != DLBRIDGE_OK) {
+    dlbridge_py_raise(&error);
+    dlbridge_py_release(tensor);
+  }
+  return out;
 }
 
 DLManagedTensorVersioned* core_share(TensorObject* self) {
   DLBridgeError error;
   DLManagedTensorVersioned* shared = NULL;
-  DLBridgeStatus status = dlbridge_share(self->tensor, &shared, NULL);
-  if (status == DLBRIDGE_OK) {
-    return core_say_shared(shared);
-  }
-  if (status == DLBRIDGE_ERROR_NOT_OURS && adopt(self) < 0) {
-    return NULL;
-  }
-  dlbridge_error_init(&error);
   if (dlbridge_share(self->tensor, &shared, &error) != DLBRIDGE_OK) {
     dlbridge_py_raise(&error);
     return NULL;
   }
-  return core_say_shared(shared);
+  return core_without_copied(shared);
 }
 
 DLManagedTensorVersioned* core_copy(TensorObject* self, DLDevice device) {
@@ -85,7 +96,6 @@ static int order(const TensorObject* self, DLDevice wanted, int64_t stream) {
   const DLDevice own = self->tensor->dl_tensor.device;
   DLBridgeStream producer, consumer;
   DLBridgeError error;
-  dlbridge_error_init(&error);
   if (dlbridge_stream_from_array_api(wanted, stream, &consumer, &error) != DLBRIDGE_OK) {
     return dlbridge_py_raise(&error);
   }
@@ -106,15 +116,15 @@ static int order(const TensorObject* self, DLDevice wanted, int64_t stream) {
 static DLManagedTensorVersioned* prepare(TensorObject* self, const Asked* asked) {
   const DLDevice own = self->tensor->dl_tensor.device;
   DLDevice wanted = own;
-  int32_t copy = DLBRIDGE_PY_COPY_IF_NEEDED;
+  uint32_t copy = 0;
   int64_t stream;
   if (core_read_copy(asked->copy, &copy) < 0 ||
       (asked->dl_device != NULL && asked->dl_device != Py_None &&
        core_read_device(asked->dl_device, &wanted) < 0)) {
     return NULL;
   }
-  if (copy == DLBRIDGE_PY_COPY_NEVER && !same_device(own, wanted)) {
-    dlbridge_py_refuse_(PyExc_BufferError, DLBRIDGE_ERROR_UNSUPPORTED, DLBRIDGE_RULE_NONE,
+  if ((copy & DLBRIDGE_PY_COPY_NEVER) != 0 && !same_device(own, wanted)) {
+    dlbridge_py_reject_(PyExc_BufferError, DLBRIDGE_ERROR_UNSUPPORTED, DLBRIDGE_RULE_NONE,
                         "expected dl_device=(%d, %d), where the tensor is, found (%d, %d) and "
                         "copy=False, which forbids to move it",
                         (int)own.device_type, (int)own.device_id, (int)wanted.device_type,
@@ -126,8 +136,9 @@ static DLManagedTensorVersioned* prepare(TensorObject* self, const Asked* asked)
       return NULL;
     }
   }
-  return copy == DLBRIDGE_PY_COPY_ALWAYS || !same_device(own, wanted) ? core_copy(self, wanted)
-                                                                      : core_share(self);
+  return (copy & DLBRIDGE_PY_COPY_ALWAYS) != 0 || !same_device(own, wanted)
+             ? core_copy(self, wanted)
+             : core_share(self);
 }
 
 PyObject* core_dlpack(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
@@ -156,7 +167,7 @@ PyObject* core_dlpack_device(PyObject* self, PyObject* unused) {
 /* --- The exchange table ------------------------------------------------------------------------
  */
 
-/* NULL with TypeError for an object that is no tensor of ours. */
+/* NULL with TypeError for an object that is no dlbridge.Tensor. */
 static TensorObject* checked(void* object) {
   if (!core_is_tensor((PyObject*)object)) {
     PyErr_SetString(PyExc_TypeError, "expected a dlbridge.Tensor, found another object");
@@ -180,9 +191,8 @@ static int lend(void* object, DLTensor* out) {
   return 0;
 }
 
-/* What arrives is of code that nobody here wrote. On failure it stays the caller's. */
+/* What arrives is of foreign code. On failure it stays the caller's. */
 static int to_object(DLManagedTensorVersioned* tensor, void** out) {
-  static const DLBridgePyImport usual = DLBRIDGE_PY_IMPORT_INIT;
   CoreState* state = core_state();
   PyObject* object =
       state != NULL ? core_tensor_new(state, NULL, DLBRIDGE_ARRAY_API_STREAM_NONE) : NULL;
@@ -190,7 +200,8 @@ static int to_object(DLManagedTensorVersioned* tensor, void** out) {
   if (object == NULL) {
     return -1;
   }
-  if (dlbridge_py_accept_(tensor, &usual, &((TensorObject*)object)->tensor) < 0) {
+  if (dlbridge_py_accept_(tensor, DLBRIDGE_KIND_VERSIONED, &core_import_options,
+                          &((TensorObject*)object)->tensor) < 0) {
     Py_DECREF(object);
     return -1;
   }

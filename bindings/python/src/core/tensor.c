@@ -59,16 +59,8 @@ static PyObject* get_shape(PyObject* self, void* closure) {
   return extents(fields(self)->shape, fields(self)->ndim);
 }
 
-/* A tensor older than DLPack 1.2 may leave them out; adopted, it has them. */
 static PyObject* get_strides(PyObject* self, void* closure) {
   (void)closure;
-  if (fields(self)->strides == NULL && fields(self)->ndim > 0) {
-    DLManagedTensorVersioned* shared = core_share((TensorObject*)self);
-    if (shared == NULL) {
-      return NULL;
-    }
-    dlbridge_py_release(shared);
-  }
   return extents(fields(self)->strides, fields(self)->ndim);
 }
 
@@ -79,8 +71,7 @@ static PyObject* get_ndim(PyObject* self, void* closure) {
 
 static int read_layout(PyObject* self, DLBridgeLayout* layout) {
   DLBridgeError error;
-  dlbridge_error_init(&error);
-  layout->struct_size = (uint32_t)sizeof *layout;
+  *layout = dlbridge_layout_init();
   if (dlbridge_layout(fields(self), managed(self)->flags, layout, &error) != DLBRIDGE_OK) {
     return dlbridge_py_raise(&error);
   }
@@ -172,7 +163,7 @@ static PyGetSetDef attributes[] = {
     {"readonly", get_readonly, NULL, "Must the data not be written to?", NULL},
     {"copied", get_copied, NULL, "Does the producer say that it made a copy?", NULL},
     {"managed_ptr", get_managed_ptr, NULL,
-     "Address of the DLManagedTensorVersioned, until the next call of a method.", NULL},
+     "Address of the DLManagedTensorVersioned, for as long as this object lives.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
@@ -238,12 +229,11 @@ static DLManagedTensorVersioned* viewed(TensorObject* self, const DLBridgeViewSp
   if (shared == NULL) {
     return NULL;
   }
-  dlbridge_error_init(&error);
   if (dlbridge_view(shared, spec, &view, &error) != DLBRIDGE_OK) {
     dlbridge_py_raise(&error);
   }
   dlbridge_py_release(shared);
-  return view != NULL ? core_say_shared(view) : NULL;
+  return view != NULL ? core_without_copied(view) : NULL;
 }
 
 static PyObject* view(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
@@ -276,7 +266,7 @@ static PyObject* view(PyObject* self, PyObject* const* args, Py_ssize_t count, P
   return tensor != NULL ? core_tensor_new(state, tensor, ((TensorObject*)self)->stream) : NULL;
 }
 
-/* Written in Python: nobody prints in a hot path. */
+/* Written in Python: no hot path prints. */
 static PyObject* represent(PyObject* self) {
   PyObject* result = NULL;
   PyObject* module = PyImport_ImportModule("dlbridge._text");

@@ -18,8 +18,17 @@ void InPython(Function body) noexcept {
   } catch (nb::python_error& error) {
     error.discard_as_unraisable("a function that dlbridge called");
   } catch (const std::exception&) {
-    // No memory for the arguments, of which nobody can be told here.
+    // No memory for the arguments, which cannot be reported here.
   }
+}
+
+// None where no work may still use the memory.
+nb::object FromStream(const DLBridgeStream* stream) {
+  if (stream == nullptr) {
+    return nb::none();
+  }
+  return nb::cast(Stream{stream->backend, stream->kind, FromDevice(stream->device), stream->handle,
+                         stream->context});
 }
 
 template <class Argument>
@@ -30,12 +39,14 @@ void RunOnce(void* context, const Argument& argument) {
   });
 }
 
-void* Allocate(void* context, DLDevice device, uint64_t bytes, uint64_t alignment) {
+void* Allocate(void* context, DLDevice device, uint64_t bytes, uint64_t alignment,
+               const DLBridgeStream* stream) {
   auto* self = static_cast<Allocator*>(context);
   void* memory = nullptr;
   InPython([&] {
     try {
-      const nb::object block = self->allocate(FromDevice(device), bytes, alignment);
+      const nb::object block =
+          self->allocate(FromDevice(device), bytes, alignment, FromStream(stream));
       memory = block.is_none() ? nullptr : At<void>(nb::cast<Address>(block));
       if (memory != nullptr) {
         nb::find(self).release();
@@ -49,11 +60,12 @@ void* Allocate(void* context, DLDevice device, uint64_t bytes, uint64_t alignmen
   return memory;
 }
 
-void Deallocate(void* context, DLDevice device, void* memory, uint64_t bytes, uint64_t alignment) {
+void Deallocate(void* context, DLDevice device, void* memory, uint64_t bytes, uint64_t alignment,
+                const DLBridgeStream* stream) {
   auto* self = static_cast<Allocator*>(context);
   InPython([&] {
     const nb::object owner = nb::steal(nb::find(self).ptr());
-    self->deallocate(FromDevice(device), AddressOf(memory), bytes, alignment);
+    self->deallocate(FromDevice(device), AddressOf(memory), bytes, alignment, FromStream(stream));
   });
 }
 
@@ -74,8 +86,11 @@ void Allocator::Rethrow() {
   }
 }
 
-void Once::OnBuffer(void* context, DLBridgeBuffer buffer) {
-  RunOnce(context, [&] { return FromBuffer(buffer); });
+void Once::OnBuffer(void* context, const DLBridgeBuffer* buffer, const DLBridgeStream* stream) {
+  InPython([&] {
+    const nb::object function = nb::steal(static_cast<PyObject*>(context));
+    function(FromBuffer(*buffer), FromStream(stream));
+  });
 }
 void Once::OnMemory(void* context, void* memory) {
   RunOnce(context, [&] { return AddressOf(memory); });

@@ -16,7 +16,7 @@ nb::dict EntryAsDict(const DLBridgeContextEntry& entry) {
   out["context"] = entry.context;
   out["queue"] = entry.queue;
   out["queue_kind"] = entry.queue_kind;
-  out["flags"] = entry.flags;
+  out["properties"] = entry.properties;
   out["uuid"] = nb::bytes(entry.uuid, sizeof entry.uuid);
   return out;
 }
@@ -25,7 +25,7 @@ namespace {
 
 // A parameter for each keyword of Python's. NOLINTNEXTLINE(readability-function-size)
 uint64_t Register(DLBridgeBackend backend, Device device, uint64_t platform, uint64_t native_device,
-                  uint64_t context, uint64_t queue, int32_t queue_kind, uint32_t flags,
+                  uint64_t context, uint64_t queue, int32_t queue_kind, uint32_t properties,
                   const nb::bytes& uuid, nb::object release) {
   DLBridgeContextEntry entry = DLBRIDGE_CONTEXT_ENTRY_INIT;
   if (uuid.size() != 0 && uuid.size() != sizeof entry.uuid) {
@@ -39,27 +39,27 @@ uint64_t Register(DLBridgeBackend backend, Device device, uint64_t platform, uin
   entry.context = context;
   entry.queue = queue;
   entry.queue_kind = queue_kind;
-  entry.flags = flags;
+  entry.properties = properties;
   std::memcpy(entry.uuid, uuid.data(), uuid.size());
   entry.release = once.given() ? Once::OnEntry : nullptr;
-  entry.user = once.context();
+  entry.release_context = once.context();
   uint64_t id = 0;
-  CallReleased([&](DLBridgeError* error) { return dlbridge_device_register(&entry, &id, error); });
+  CallReleased([&](DLBridgeError* error) { return dlbridge_context_register(&entry, &id, error); });
   once.Passed();
   return id;
 }
 
-nb::dict Lookup(Device device, uint64_t context) {
+nb::dict Find(Device device, uint64_t context) {
   DLBridgeContextEntry entry = DLBRIDGE_CONTEXT_ENTRY_INIT;
   CallReleased([&](DLBridgeError* error) {
-    return dlbridge_device_lookup(ToDevice(device), context, &entry, error);
+    return dlbridge_context_find(ToDevice(device), context, &entry, error);
   });
   return EntryAsDict(entry);
 }
 
 std::pair<uint64_t, nb::dict> Next(uint64_t cursor) {
   DLBridgeContextEntry entry = DLBRIDGE_CONTEXT_ENTRY_INIT;
-  CallReleased([&](DLBridgeError* error) { return dlbridge_device_next(&cursor, &entry, error); });
+  CallReleased([&](DLBridgeError* error) { return dlbridge_context_next(&cursor, &entry, error); });
   return {cursor, EntryAsDict(entry)};
 }
 
@@ -71,20 +71,20 @@ void OnEntry(uint64_t id) {
 }  // namespace
 
 void BindContext(nb::module_* module) {
-  module->def("device_register", Register, nb::arg("backend"), nb::arg("device"), nb::kw_only(),
+  module->def("context_register", Register, nb::arg("backend"), nb::arg("device"), nb::kw_only(),
               nb::arg("platform") = 0, nb::arg("native_device") = 0, nb::arg("context") = 0,
-              nb::arg("queue") = 0, nb::arg("queue_kind") = 0, nb::arg("flags") = 0,
+              nb::arg("queue") = 0, nb::arg("queue_kind") = 0, nb::arg("properties") = 0,
               nb::arg("uuid") = nb::bytes("", 0), nb::arg("release").none() = nb::none(),
               "Adds an entry and returns its id; release(entry) is called once when it is gone.");
-  module->def("device_lookup", Lookup, nb::arg("device"), nb::arg("context") = 0,
+  module->def("context_find", Find, nb::arg("device"), nb::arg("context") = 0,
               "The entry of a device, as a dict of DLBridgeContextEntry.");
-  module->def("device_next", Next, nb::arg("cursor"),
+  module->def("context_next", Next, nb::arg("cursor"),
               "(cursor, entry) that follows a cursor, from 0.");
-  module->def("device_retain", OnEntry<dlbridge_device_retain>, nb::arg("id"),
+  module->def("context_retain", OnEntry<dlbridge_context_retain>, nb::arg("id"),
               "Keeps an entry from being released.");
-  module->def("device_release", OnEntry<dlbridge_device_release>, nb::arg("id"),
-              "Ends one device_retain.");
-  module->def("device_unregister", OnEntry<dlbridge_device_unregister>, nb::arg("id"),
+  module->def("context_release", OnEntry<dlbridge_context_release>, nb::arg("id"),
+              "Ends one context_retain.");
+  module->def("context_unregister", OnEntry<dlbridge_context_unregister>, nb::arg("id"),
               "Takes an entry out of the table.");
   module->def(
       "context_table_v1", [] { return AddressOf(dlbridge_context_table_v1()); },

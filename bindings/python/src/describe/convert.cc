@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conversions, which consume the tensor at an address. A failed one leaves it the caller's.
+#include <cstdio>
+
 #include "describe.h"
 
 namespace dlbridge::python {
@@ -24,14 +26,14 @@ Address Upgrade(Address source, ConvertOptions* options) {
   return AddressOf(out);
 }
 
-Address UpgradeInto(Address source, Address memory, size_t size, nb::object released,
+Address UpgradeInto(Address source, Address memory, size_t size, nb::object release,
                     ConvertOptions* options) {
-  Once once(std::move(released));
+  Once once(std::move(release));
   DLBridgeStorage storage = DLBRIDGE_STORAGE_INIT;
   storage.memory = At<void>(memory);
   storage.size = size;
-  storage.released = once.given() ? Once::OnMemory : nullptr;
-  storage.context = once.context();
+  storage.release = once.given() ? Once::OnMemory : nullptr;
+  storage.release_context = once.context();
   DLManagedTensorVersioned* out = nullptr;
   Convert(options, [&](DLBridgeError* error) {
     return dlbridge_upgrade_into(At<DLManagedTensor>(source), Fields(options), &storage, &out,
@@ -49,7 +51,6 @@ std::vector<Address> UpgradeMany(const std::vector<Address>& sources, ConvertOpt
   }
   size_t failed = sources.size();
   DLBridgeError error;
-  dlbridge_error_init(&error);
   DLBridgeStatus status = DLBRIDGE_OK;
   {
     const nb::gil_scoped_release released;
@@ -76,46 +77,65 @@ Address Downgrade(Address source, ConvertOptions* options) {
   return AddressOf(out);
 }
 
-Address Adopt(Address source, ConvertOptions* options) {
+Address Import(Address tensor, DLBridgeKind kind, ConvertOptions* options) {
   DLManagedTensorVersioned* out = nullptr;
   Convert(options, [&](DLBridgeError* error) {
-    return dlbridge_adopt(At<DLManagedTensorVersioned>(source), Fields(options), &out, error);
+    return dlbridge_import(At<void>(tensor), kind, Fields(options), &out, error);
   });
   return AddressOf(out);
 }
 
-std::pair<Address, DLBridgeKind> ConvertTo(Address source, DLBridgeKind kind, Version target,
-                                           ConvertOptions* options) {
+std::pair<Address, DLBridgeKind> Export(Address tensor, DLBridgeKind kind, Version target,
+                                        ConvertOptions* options) {
   void* out = nullptr;
-  DLBridgeKind out_kind = DLBRIDGE_KIND_AMBIGUOUS;
+  DLBridgeKind out_kind = DLBRIDGE_KIND_UNKNOWN;
   Convert(options, [&](DLBridgeError* error) {
-    return dlbridge_convert(At<void>(source), kind, ToVersion(target), Fields(options), &out,
-                            &out_kind, error);
+    return dlbridge_export(At<void>(tensor), kind, ToVersion(target), Fields(options), &out,
+                           &out_kind, error);
   });
   return {AddressOf(out), out_kind};
+}
+
+// A foreign deleter may wait for a thread that wants the GIL.
+void Release(Address tensor, DLBridgeKind kind) {
+  DLBridgeStatus status = DLBRIDGE_OK;
+  {
+    const nb::gil_scoped_release released;
+    status = dlbridge_release(At<void>(tensor), kind);
+  }
+  if (status != DLBRIDGE_OK) {
+    DLBridgeError error = DLBRIDGE_ERROR_INIT;
+    std::snprintf(error.message, sizeof error.message,
+                  "kind: expected LEGACY or VERSIONED, found %d", static_cast<int>(kind));
+    Raise(ExceptionFor(status, error));
+  }
 }
 
 }  // namespace
 
 void BindConvert(nb::module_* module) {
+  module->def("import_tensor", Import, nb::arg("tensor"), nb::arg("kind"),
+              nb::arg("options").none() = nb::none(),
+              "Makes a validated, dlbridge-owned versioned tensor of the managed tensor at an "
+              "address, and consumes it; Kind.UNKNOWN decides by its bytes.");
+  module->def("export_tensor", Export, nb::arg("tensor"), nb::arg("kind"), nb::arg("target"),
+              nb::arg("options").none() = nb::none(),
+              "(address, kind) of what a consumer of DLPack `target` reads; consumes the tensor.");
+  module->def("release", Release, nb::arg("tensor"), nb::arg("kind"),
+              "Calls the deleter of the struct of `kind` at an address; 0 is accepted.");
   module->def("upgrade", Upgrade, nb::arg("source"), nb::arg("options").none() = nb::none(),
               "Makes a versioned tensor of the DLManagedTensor at an address, and consumes it.");
   module->def("upgrade_storage_size", dlbridge_upgrade_storage_size, nb::arg("ndim"),
               "Bytes of storage that upgrade_into needs.");
   module->def("upgrade_into", UpgradeInto, nb::arg("source"), nb::arg("memory"), nb::arg("size"),
-              nb::arg("released").none() = nb::none(), nb::arg("options").none() = nb::none(),
-              "As upgrade, into `size` bytes at `memory`; released(memory) is called once when "
+              nb::arg("release").none() = nb::none(), nb::arg("options").none() = nb::none(),
+              "As upgrade, into `size` bytes at `memory`; release(memory) is called once when "
               "they are free again.");
   module->def("upgrade_many", UpgradeMany, nb::arg("sources"),
               nb::arg("options").none() = nb::none(),
               "Upgrades a list, all or nothing; the exception's `failed` is the index to blame.");
   module->def("downgrade", Downgrade, nb::arg("source"), nb::arg("options").none() = nb::none(),
               "Makes a legacy tensor of the versioned one at an address, and consumes it.");
-  module->def("adopt", Adopt, nb::arg("source"), nb::arg("options").none() = nb::none(),
-              "Makes anybody's versioned tensor one of the library's, and consumes it.");
-  module->def("convert", ConvertTo, nb::arg("source"), nb::arg("kind"), nb::arg("target"),
-              nb::arg("options").none() = nb::none(),
-              "(address, kind) of what a consumer of DLPack `target` reads; consumes the source.");
 }
 
 }  // namespace dlbridge::python

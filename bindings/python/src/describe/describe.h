@@ -45,11 +45,12 @@ inline DLDataType ToDtype(const Dtype& dtype) {
   return {std::get<0>(dtype), std::get<1>(dtype), std::get<2>(dtype)};
 }
 inline DLBridgeBuffer ToBuffer(const Buffer& buffer) {
-  return {std::get<0>(buffer), std::get<1>(buffer), std::get<2>(buffer), std::get<3>(buffer)};
+  return {std::get<0>(buffer), std::get<1>(buffer), std::get<2>(buffer), std::get<3>(buffer), 0};
 }
 inline Buffer FromBuffer(const DLBridgeBuffer& buffer) {
   return {buffer.backend, buffer.kind, buffer.handle, buffer.context};
 }
+DLBridgeStream ToStream(const Stream& stream);
 inline const int64_t* Values(const Shape& shape) {
   static const int64_t kNone = 0;  // an empty list is not NULL
   return !shape ? nullptr : shape->empty() ? &kNone : shape->data();
@@ -57,7 +58,7 @@ inline const int64_t* Values(const Shape& shape) {
 // The number of axes: that of the shape, unless the caller says another.
 int32_t Axes(const Shape& shape, std::optional<int32_t> ndim);
 
-// The exception that stands for a failed call, with `status`, `rule` and `axis`.
+// The exception that stands for a failed call, with `status`, `rule`, `axis` and `native_code`.
 nb::object ExceptionFor(DLBridgeStatus status, const DLBridgeError& error);
 [[noreturn]] void Raise(const nb::object& exception);
 
@@ -65,7 +66,6 @@ nb::object ExceptionFor(DLBridgeStatus status, const DLBridgeError& error);
 template <class Function>
 void Call(Function call) {
   DLBridgeError error;
-  dlbridge_error_init(&error);
   const DLBridgeStatus status = call(&error);
   if (status != DLBRIDGE_OK) {
     Raise(ExceptionFor(status, error));
@@ -86,6 +86,7 @@ struct Policy {
   DLBridgePolicy fields = DLBRIDGE_POLICY_INIT;
   std::vector<DLDevice> devices;
   std::vector<DLDataType> dtypes;
+  Shape shape;
 };
 inline const DLBridgePolicy* Fields(const Policy* policy) {
   return policy != nullptr ? &policy->fields : nullptr;
@@ -140,7 +141,7 @@ class Once {
   }
 
   // The C functions that run it; `context` is the function.
-  static void OnBuffer(void* context, DLBridgeBuffer buffer);
+  static void OnBuffer(void* context, const DLBridgeBuffer* buffer, const DLBridgeStream* stream);
   static void OnMemory(void* context, void* memory);
   static void OnEntry(void* context, const DLBridgeContextEntry* entry);
 

@@ -6,11 +6,6 @@
 namespace dlbridge::python {
 namespace {
 
-DLBridgeStream ToStream(const Stream& stream) {
-  return {std::get<0>(stream), std::get<1>(stream), ToDevice(std::get<2>(stream)),
-          std::get<3>(stream), std::get<4>(stream)};
-}
-
 nb::object TextOf(const char* text) {
   const nb::bytes bytes(text);
   return bytes.attr("decode")("utf-8", "replace");
@@ -42,7 +37,7 @@ nb::dict PointerInfo(Buffer buffer, Device device) {
   out["device"] = FromDevice(info.device);
   out["memory"] = info.memory;
   out["native_device"] = info.native_device;
-  out["flags"] = info.flags;
+  out["properties"] = info.properties;
   out["base"] = info.base;
   out["size"] = info.size;
   out["context"] = info.context;

@@ -24,11 +24,15 @@ nb::object ExceptionFor(DLBridgeStatus status, const DLBridgeError& error) {
   exception.attr("status") = known ? name + kPrefix : name;
   exception.attr("rule") = nb::none();
   exception.attr("axis") = nb::none();
+  exception.attr("native_code") = nb::none();
   if (error.rule != DLBRIDGE_RULE_NONE) {
     exception.attr("rule") = dlbridge_rule_name(error.rule);
   }
   if (error.axis >= 0) {
     exception.attr("axis") = error.axis;
+  }
+  if (error.native_code != 0) {
+    exception.attr("native_code") = error.native_code;
   }
   return exception;
 }

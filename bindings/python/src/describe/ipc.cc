@@ -5,27 +5,45 @@
 namespace dlbridge::python {
 namespace {
 
-std::pair<nb::bytes, std::vector<int32_t>> Export(Address tensor, uint32_t options) {
-  unsigned char buffer[DLBRIDGE_IPC_MAX_SIZE];
-  int32_t fds[DLBRIDGE_IPC_MAX_FDS];
-  size_t length = 0;
-  size_t count = 0;
+// What an export takes: nothing is written.
+DLBridgeIpcSizes Sizes(const DLManagedTensorVersioned* tensor, uint32_t options) {
+  DLBridgeIpcSizes sizes = DLBRIDGE_IPC_SIZES_INIT;
+  DLBridgeIpcExportSpec spec = DLBRIDGE_IPC_EXPORT_SPEC_INIT;
+  spec.options = options;
   CallReleased([&](DLBridgeError* error) {
-    return dlbridge_ipc_export(At<DLManagedTensorVersioned>(tensor), options, buffer, sizeof buffer,
-                               &length, fds, DLBRIDGE_IPC_MAX_FDS, &count, error);
+    const DLBridgeStatus status = dlbridge_ipc_export(tensor, &spec, &sizes, error);
+    return status == DLBRIDGE_ERROR_BUFFER_TOO_SMALL ? DLBRIDGE_OK : status;
   });
-  return {nb::bytes(buffer, length), std::vector<int32_t>(fds, fds + count)};
+  return sizes;
+}
+
+std::pair<nb::bytes, std::vector<int32_t>> Export(Address address, uint32_t options) {
+  const auto* tensor = At<DLManagedTensorVersioned>(address);
+  DLBridgeIpcSizes sizes = Sizes(tensor, options);
+  std::vector<char> buffer(sizes.buffer_size);
+  std::vector<int32_t> fds(sizes.fd_count);
+  DLBridgeIpcExportSpec spec = DLBRIDGE_IPC_EXPORT_SPEC_INIT;
+  spec.options = options;
+  spec.buffer = buffer.empty() ? nullptr : buffer.data();
+  spec.buffer_size = buffer.size();
+  spec.fds = fds.empty() ? nullptr : fds.data();
+  spec.fd_capacity = fds.size();
+  CallReleased(
+      [&](DLBridgeError* error) { return dlbridge_ipc_export(tensor, &spec, &sizes, error); });
+  return {nb::bytes(buffer.data(), sizes.buffer_size), std::move(fds)};
 }
 
 Address Import(const nb::bytes& descriptor, const std::vector<int32_t>& fds, uint32_t options,
                const Policy* policy) {
-  static const int32_t kNone = -1;
+  DLBridgeIpcImportSpec spec = DLBRIDGE_IPC_IMPORT_SPEC_INIT;
+  spec.options = options;
+  spec.buffer = descriptor.data();
+  spec.buffer_size = descriptor.size();
+  spec.fds = fds.empty() ? nullptr : fds.data();
+  spec.fd_count = fds.size();
+  spec.policy = Fields(policy);
   DLManagedTensorVersioned* out = nullptr;
-  CallReleased([&](DLBridgeError* error) {
-    return dlbridge_ipc_import(descriptor.data(), descriptor.size(),
-                               fds.empty() ? &kNone : fds.data(), fds.size(), options,
-                               Fields(policy), &out, error);
-  });
+  CallReleased([&](DLBridgeError* error) { return dlbridge_ipc_import(&spec, &out, error); });
   return AddressOf(out);
 }
 

@@ -13,7 +13,7 @@ Address Share(Address tensor) {
   return AddressOf(out);
 }
 
-// Strides are read as far as `ndim` says: a list of another length is refused here.
+// Strides are read as far as `ndim` says: a list of another length is rejected here.
 void CheckStrides(const Shape& shape, const Shape& strides, std::optional<int32_t> ndim) {
   const int32_t axes = Axes(shape, ndim);
   for (const Shape* list : {&shape, &strides}) {
@@ -23,7 +23,7 @@ void CheckStrides(const Shape& shape, const Shape& strides, std::optional<int32_
   }
 }
 
-Address View(Address tensor, const Shape& shape, const Shape& strides, int64_t offset,
+Address View(Address tensor, const Shape& shape, const Shape& strides, int64_t offset, Dtype dtype,
              std::optional<int32_t> ndim) {
   CheckStrides(shape, strides, ndim);
   DLBridgeViewSpec spec = DLBRIDGE_VIEW_SPEC_INIT;
@@ -31,6 +31,7 @@ Address View(Address tensor, const Shape& shape, const Shape& strides, int64_t o
   spec.shape = Values(shape);
   spec.strides = Values(strides);
   spec.offset = offset;
+  spec.dtype = ToDtype(dtype);
   DLManagedTensorVersioned* out = nullptr;
   Call([&](DLBridgeError* error) {
     return dlbridge_view(At<DLManagedTensorVersioned>(tensor), &spec, &out, error);
@@ -39,8 +40,8 @@ Address View(Address tensor, const Shape& shape, const Shape& strides, int64_t o
 }
 
 // A parameter for each keyword of Python's. NOLINTNEXTLINE(readability-function-size)
-Address Allocate(const Shape& shape, Dtype dtype, Device device, uint64_t alignment, uint64_t flags,
-                 Version version, Allocator* allocator, uint32_t options,
+Address Allocate(const Shape& shape, Dtype dtype, Device device, uint64_t alignment,
+                 uint64_t tensor_flags, Version version, Allocator* allocator, uint32_t options,
                  std::optional<int32_t> ndim) {
   CheckStrides(shape, std::nullopt, ndim);
   DLBridgeAllocateSpec spec = DLBRIDGE_ALLOCATE_SPEC_INIT;
@@ -49,7 +50,7 @@ Address Allocate(const Shape& shape, Dtype dtype, Device device, uint64_t alignm
   spec.device = ToDevice(device);
   spec.dtype = ToDtype(dtype);
   spec.alignment = alignment;
-  spec.flags = flags;
+  spec.tensor_flags = tensor_flags;
   spec.version = ToVersion(version);
   spec.allocator = Fields(allocator);
   spec.options = options;
@@ -63,7 +64,7 @@ Address Allocate(const Shape& shape, Dtype dtype, Device device, uint64_t alignm
 // NOLINTBEGIN(readability-function-size): a parameter for each keyword of Python's
 template <class Managed, DLBridgeStatus (*wrap)(const DLBridgeWrapSpec*, Managed**, DLBridgeError*)>
 Address Wrap(Buffer buffer, const Shape& shape, Dtype dtype, const Shape& strides, Device device,
-             uint64_t byte_offset, uint64_t buffer_size, uint32_t options, uint64_t flags,
+             uint64_t byte_offset, uint64_t buffer_size, uint32_t options, uint64_t tensor_flags,
              Version version, nb::object release, const Policy* policy,
              std::optional<int32_t> ndim) {
   CheckStrides(shape, strides, ndim);
@@ -78,7 +79,7 @@ Address Wrap(Buffer buffer, const Shape& shape, Dtype dtype, const Shape& stride
   spec.device = ToDevice(device);
   spec.dtype = ToDtype(dtype);
   spec.options = options;
-  spec.flags = flags;
+  spec.tensor_flags = tensor_flags;
   spec.version = ToVersion(version);
   spec.release = once.given() ? Once::OnBuffer : nullptr;
   spec.release_context = once.context();
@@ -91,17 +92,16 @@ Address Wrap(Buffer buffer, const Shape& shape, Dtype dtype, const Shape& stride
 // NOLINTEND(readability-function-size)
 
 // A parameter for each keyword of Python's. NOLINTNEXTLINE(readability-function-size)
-Address Copy(Address source, uint64_t source_flags, Device device, uint32_t options,
+Address Copy(Address source, uint64_t source_tensor_flags, Device device, uint32_t options,
              std::optional<Stream> stream, std::optional<Buffer> target, uint64_t target_offset,
-             uint64_t target_size, nb::object release, Allocator* allocator, uint64_t flags,
+             uint64_t target_size, nb::object release, Allocator* allocator, uint64_t tensor_flags,
              Version version, const Policy* policy) {
   Once once(std::move(release));
   DLBridgeCopySpec spec = DLBRIDGE_COPY_SPEC_INIT;
   spec.options = options;
   spec.device = ToDevice(device);
   if (stream) {
-    spec.stream = {std::get<0>(*stream), std::get<1>(*stream), ToDevice(std::get<2>(*stream)),
-                   std::get<3>(*stream), std::get<4>(*stream)};
+    spec.stream = ToStream(*stream);
   }
   spec.target = target ? ToBuffer(*target) : spec.target;
   spec.target_offset = target_offset;
@@ -109,12 +109,12 @@ Address Copy(Address source, uint64_t source_flags, Device device, uint32_t opti
   spec.release = once.given() ? Once::OnBuffer : nullptr;
   spec.release_context = once.context();
   spec.allocator = Fields(allocator);
-  spec.flags = flags;
+  spec.tensor_flags = tensor_flags;
   spec.version = ToVersion(version);
   spec.policy = Fields(policy);
   DLManagedTensorVersioned* out = nullptr;
   CallAllocating(allocator, [&](DLBridgeError* error) {
-    return dlbridge_copy(At<DLTensor>(source), source_flags, &spec, &out, error);
+    return dlbridge_copy(At<DLTensor>(source), source_tensor_flags, &spec, &out, error);
   });
   once.Passed();
   return AddressOf(out);
@@ -135,7 +135,7 @@ void BindWrap(nb::module_* module, const char* name, Function function, const ch
   module->def(name, function, nb::arg("buffer"), nb::arg("shape").none(), nb::arg("dtype"),
               nb::kw_only(), nb::arg("strides").none() = nb::none(),
               nb::arg("device") = Device(1, 0), nb::arg("byte_offset") = 0,
-              nb::arg("buffer_size") = UINT64_MAX, nb::arg("options") = 0, nb::arg("flags") = 0,
+              nb::arg("buffer_size") = 0, nb::arg("options") = 0, nb::arg("tensor_flags") = 0,
               nb::arg("version") = Version(0, 0), nb::arg("release").none() = nb::none(),
               nb::arg("policy").none() = nb::none(), nb::arg("ndim").none() = nb::none(), text);
 }
@@ -144,28 +144,28 @@ void BindWrap(nb::module_* module, const char* name, Function function, const ch
 
 void BindMake(nb::module_* module) {
   module->def("share", Share, nb::arg("tensor"),
-              "One more independent owner of the data of a tensor of the library's.");
+              "One more independent owner of the data of a dlbridge-owned tensor.");
   module->def("view", View, nb::arg("tensor"), nb::arg("shape").none(),
               nb::arg("strides").none() = nb::none(), nb::arg("offset") = 0, nb::kw_only(),
-              nb::arg("ndim").none() = nb::none(),
+              nb::arg("dtype") = Dtype(0, 0, 0), nb::arg("ndim").none() = nb::none(),
               "As share, with another shape, strides and offset in elements.");
   module->def("allocate", Allocate, nb::arg("shape").none(), nb::arg("dtype"),
               nb::arg("device") = Device(1, 0), nb::kw_only(), nb::arg("alignment") = 0,
-              nb::arg("flags") = 0, nb::arg("version") = Version(0, 0),
+              nb::arg("tensor_flags") = 0, nb::arg("version") = Version(0, 0),
               nb::arg("allocator").none() = nb::none(), nb::arg("options") = 0,
               nb::arg("ndim").none() = nb::none(),
               "A compact tensor, whose bytes are unspecified.");
-  BindWrap(
-      module, "wrap", Wrap<DLManagedTensorVersioned, dlbridge_wrap>,
-      "A tensor of native memory; release(buffer) is called once when the last owner is gone.");
+  BindWrap(module, "wrap", Wrap<DLManagedTensorVersioned, dlbridge_wrap>,
+           "A tensor of native memory; release(buffer, stream) is called once when the last owner "
+           "is gone.");
   BindWrap(module, "wrap_legacy", Wrap<DLManagedTensor, dlbridge_wrap_legacy>,
            "The same as a legacy tensor.");
-  module->def("copy", Copy, nb::arg("source"), nb::arg("source_flags") = 0,
+  module->def("copy", Copy, nb::arg("source"), nb::arg("source_tensor_flags") = 0,
               nb::arg("device") = Device(1, 0), nb::kw_only(), nb::arg("options") = 0,
               nb::arg("stream").none() = nb::none(), nb::arg("target").none() = nb::none(),
               nb::arg("target_offset") = 0, nb::arg("target_size") = 0,
               nb::arg("release").none() = nb::none(), nb::arg("allocator").none() = nb::none(),
-              nb::arg("flags") = 0, nb::arg("version") = Version(0, 0),
+              nb::arg("tensor_flags") = 0, nb::arg("version") = Version(0, 0),
               nb::arg("policy").none() = nb::none(),
               "Copies the DLTensor at an address to compact memory; it is only read.");
   module->def("release_legacy", ReleaseLegacy, nb::arg("tensor"),

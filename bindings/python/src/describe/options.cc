@@ -20,6 +20,11 @@ Device FromDevice(const DLDevice& device) {
   return {fields[0], fields[1]};
 }
 
+DLBridgeStream ToStream(const Stream& stream) {
+  return {std::get<0>(stream), std::get<1>(stream), ToDevice(std::get<2>(stream)),
+          std::get<3>(stream), std::get<4>(stream), 0};
+}
+
 int32_t Axes(const Shape& shape, std::optional<int32_t> ndim) {
   if (ndim) {
     return *ndim;
@@ -34,14 +39,19 @@ using Devices = std::optional<std::vector<Device>>;
 using Dtypes = std::optional<std::vector<Dtype>>;
 
 // A parameter for each keyword of Python's. NOLINTNEXTLINE(readability-function-size)
-void MakePolicy(Policy* self, int32_t level, Version version, uint32_t flags, int32_t max_ndim,
-                int32_t contiguity, uint64_t alignment, uint64_t buffer_size,
-                const Devices& devices, const Dtypes& dtypes) {
+void MakePolicy(Policy* self, uint32_t options, Version version, int32_t level, int32_t contiguity,
+                int32_t min_ndim, int32_t max_ndim, uint64_t alignment, uint64_t buffer_size,
+                const Devices& devices, const Dtypes& dtypes, Shape shape) {
+  // The library reads an entry for each of `max_ndim` axes.
+  if (shape && max_ndim > 0 && shape->size() < static_cast<size_t>(max_ndim)) {
+    throw nb::value_error("shape must have max_ndim entries");
+  }
   new (self) Policy();
   DLBridgePolicy& fields = self->fields;
   fields.level = level;
   fields.version = ToVersion(version);
-  fields.flags = flags;
+  fields.options = options;
+  fields.min_ndim = min_ndim;
   fields.max_ndim = max_ndim;
   fields.contiguity = contiguity;
   fields.alignment = alignment;
@@ -62,6 +72,8 @@ void MakePolicy(Policy* self, int32_t level, Version version, uint32_t flags, in
     fields.dtypes = self->dtypes.data();
     fields.dtype_count = self->dtypes.size();
   }
+  self->shape = std::move(shape);
+  fields.shape = Values(self->shape);
 }
 
 // The Python object of a C++ one, so that it stays while it is pointed to.
@@ -70,12 +82,12 @@ nb::object ObjectOf(const T* object) {
   return object != nullptr ? nb::find(object) : nb::none();
 }
 
-void MakeOptions(ConvertOptions* self, uint32_t flags, Version version, uint64_t source_flags,
+void MakeOptions(ConvertOptions* self, uint32_t options, Version version, uint64_t tensor_flags,
                  const Policy* policy, const Allocator* allocator) {
   new (self) ConvertOptions();
-  self->fields.flags = flags;
+  self->fields.options = options;
   self->fields.version = ToVersion(version);
-  self->fields.source_flags = source_flags;
+  self->fields.tensor_flags = tensor_flags;
   self->fields.policy = Fields(policy);
   self->fields.allocator = Fields(allocator);
   self->policy = ObjectOf(policy);
@@ -86,20 +98,19 @@ void MakeOptions(ConvertOptions* self, uint32_t flags, Version version, uint64_t
 
 void BindOptions(nb::module_* module) {
   nb::class_<Policy>(*module, "Policy", "What a consumer demands of a tensor (DLBridgePolicy).")
-      .def("__init__", MakePolicy, nb::kw_only(),
-           nb::arg("level") = int32_t{DLBRIDGE_LEVEL_METADATA}, nb::arg("version") = Version(0, 0),
-           nb::arg("flags") = 0, nb::arg("max_ndim") = 64,
-           nb::arg("contiguity") = int32_t{DLBRIDGE_CONTIGUITY_ANY}, nb::arg("alignment") = 0,
-           nb::arg("buffer_size") = UINT64_MAX, nb::arg("devices").none() = nb::none(),
-           nb::arg("dtypes").none() = nb::none());
+      .def("__init__", MakePolicy, nb::kw_only(), nb::arg("options") = 0,
+           nb::arg("version") = Version(0, 0), nb::arg("level") = 0, nb::arg("contiguity") = 0,
+           nb::arg("min_ndim") = 0, nb::arg("max_ndim") = 0, nb::arg("alignment") = 0,
+           nb::arg("buffer_size") = 0, nb::arg("devices").none() = nb::none(),
+           nb::arg("dtypes").none() = nb::none(), nb::arg("shape").none() = nb::none());
   nb::class_<Allocator>(*module, "Allocator",
-                        "Memory of the caller's choice: allocate(device, bytes, alignment) returns "
-                        "an address or None, deallocate(device, address, bytes, alignment) takes "
-                        "it back, once, on any thread.")
+                        "Memory of the caller's choice: allocate(device, bytes, alignment, "
+                        "stream) returns an address or None, deallocate(device, address, bytes, "
+                        "alignment, stream) takes it back, once, on any thread.")
       .def(nb::init<nb::callable, nb::callable>(), nb::arg("allocate"), nb::arg("deallocate"));
   nb::class_<ConvertOptions>(*module, "ConvertOptions", "How to convert (DLBridgeConvertOptions).")
-      .def("__init__", MakeOptions, nb::kw_only(), nb::arg("flags") = 0,
-           nb::arg("version") = Version(0, 0), nb::arg("source_flags") = 0,
+      .def("__init__", MakeOptions, nb::kw_only(), nb::arg("options") = 0,
+           nb::arg("version") = Version(0, 0), nb::arg("tensor_flags") = 0,
            nb::arg("policy").none() = nb::none(), nb::arg("allocator").none() = nb::none());
 }
 

@@ -36,8 +36,8 @@ nb::object LibraryFile() {
   return nb::module_::import_("os").attr("fsdecode")(nb::bytes(info.dli_fname));
 }
 
-void PinModule(Address address) {
-  CallReleased([&](DLBridgeError* error) { return dlbridge_pin_module(At<void>(address), error); });
+void ModulePin(Address address) {
+  CallReleased([&](DLBridgeError* error) { return dlbridge_module_pin(At<void>(address), error); });
 }
 
 }  // namespace
@@ -46,7 +46,7 @@ void BindPython(nb::module_* module) {
   module->def("capsule", Capsule, nb::arg("capsule").none(),
               "(name, address) of a capsule, which is left as it is.");
   module->def("library_file", LibraryFile, "The file that the library was loaded from.");
-  module->def("pin_module", PinModule, nb::arg("address"),
+  module->def("module_pin", ModulePin, nb::arg("address"),
               "Keeps the module that holds an address loaded until the process ends.");
   module->def(
       "get_api", [](uint32_t abi) { return AddressOf(dlbridge_get_api(abi, sizeof(DLBridgeApi))); },

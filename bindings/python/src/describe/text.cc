@@ -33,7 +33,6 @@ template <class Write>
 nb::object WriteTo(nb::handle buffer, Write write) {
   const Writable memory(buffer);
   DLBridgeError error;
-  dlbridge_error_init(&error);
   size_t length = 0;
   const DLBridgeStatus status = write(memory.data(), memory.size(), &length, &error);
   if (status != DLBRIDGE_OK) {
@@ -72,10 +71,18 @@ nb::object DeviceFormat(Device device, nb::handle buffer) {
   });
 }
 
-nb::object TensorFormat(Address tensor, uint64_t flags, nb::handle buffer) {
+nb::object TensorFormat(Address tensor, uint64_t tensor_flags, nb::handle buffer) {
   return Format(buffer, [&](char* text, size_t size, size_t* length, DLBridgeError* error) {
-    return dlbridge_tensor_format(At<DLTensor>(tensor), flags, text, size, length, error);
+    return dlbridge_tensor_format(At<DLTensor>(tensor), tensor_flags, text, size, length, error);
   });
+}
+
+bool HostAccessible(int32_t type) { return dlbridge_host_accessible(type, nullptr) != 0; }
+
+DLBridgeAnswer HostAccessibleAnswer(int32_t type) {
+  DLBridgeAnswer answer = DLBRIDGE_NO;
+  dlbridge_host_accessible(type, &answer);
+  return answer;
 }
 
 Dtype DtypeParse(std::string_view text) {
@@ -112,13 +119,15 @@ void BindText(nb::module_* module) {
   module->def("device_format", DeviceFormat, nb::arg("device"),
               nb::arg("buffer").none() = nb::none(),
               "Name of a device (type, id); into `buffer`, its length.");
-  module->def("tensor_format", TensorFormat, nb::arg("tensor"), nb::arg("flags") = 0,
+  module->def("tensor_format", TensorFormat, nb::arg("tensor"), nb::arg("tensor_flags") = 0,
               nb::arg("buffer").none() = nb::none(),
               "One line on the DLTensor at an address; into `buffer`, its length.");
   module->def("dtype_parse", DtypeParse, nb::arg("text"), "(code, bits, lanes) of a name.");
   module->def("device_parse", DeviceParse, nb::arg("text"), "(type, id) of a name.");
-  module->def("host_accessible", dlbridge_host_accessible, nb::arg("device_type"),
-              "Can the CPU read memory of this device type? An Answer.");
+  module->def("host_accessible", HostAccessible, nb::arg("device_type"),
+              "Can the CPU certainly read memory of this device type?");
+  module->def("host_accessible_answer", HostAccessibleAnswer, nb::arg("device_type"),
+              "The same as an Answer, which tells NO from UNDECIDED.");
 }
 
 }  // namespace dlbridge::python

@@ -5,13 +5,14 @@
 namespace dlbridge::python {
 namespace {
 
-nb::dict Layout(Address tensor, uint64_t flags) {
-  DLBridgeLayout layout = DLBRIDGE_LAYOUT_INIT;
+nb::dict Layout(Address tensor, uint64_t tensor_flags) {
+  DLBridgeLayout layout = dlbridge_layout_init();
   Call([&](DLBridgeError* error) {
-    return dlbridge_layout(At<DLTensor>(tensor), flags, &layout, error);
+    return dlbridge_layout(At<DLTensor>(tensor), tensor_flags, &layout, error);
   });
   nb::dict out;
-  out["flags"] = layout.flags;
+  out["properties"] = layout.properties;
+  out["ndim"] = layout.ndim;
   out["item_bits"] = layout.item_bits;
   out["self_overlap"] = layout.self_overlap;
   out["element_count"] = layout.element_count;
@@ -25,9 +26,9 @@ nb::dict Layout(Address tensor, uint64_t flags) {
 }
 
 // Level DEVICE asks a driver, hence without the GIL.
-void Validate(Address tensor, uint64_t flags, const Policy* policy) {
+void Validate(Address tensor, uint64_t tensor_flags, const Policy* policy) {
   CallReleased([&](DLBridgeError* error) {
-    return dlbridge_validate(At<DLTensor>(tensor), flags, Fields(policy), error);
+    return dlbridge_validate(At<DLTensor>(tensor), tensor_flags, Fields(policy), error);
   });
 }
 void ValidateLegacy(Address tensor, const Policy* policy) {
@@ -56,11 +57,11 @@ nb::dict FindingAsDict(const DLBridgeFinding& finding) {
   return out;
 }
 
-nb::list Diagnose(Address tensor, DLBridgeKind kind, uint64_t flags, const Policy* policy) {
+nb::list Diagnose(Address tensor, DLBridgeKind kind, uint64_t tensor_flags, const Policy* policy) {
   std::vector<DLBridgeFinding> findings(64);
   size_t count = 0;
   const auto ask = [&](DLBridgeError* error) {
-    return dlbridge_diagnose(At<void>(tensor), kind, flags, Fields(policy), findings.data(),
+    return dlbridge_diagnose(At<void>(tensor), kind, tensor_flags, Fields(policy), findings.data(),
                              findings.size(), &count, error);
   };
   CallReleased(ask);
@@ -76,16 +77,16 @@ nb::list Diagnose(Address tensor, DLBridgeKind kind, uint64_t flags, const Polic
   return out;
 }
 
-Version RequiredVersion(Address tensor, uint64_t flags) {
+Version RequiredVersion(Address tensor, uint64_t tensor_flags) {
   DLPackVersion version = {0, 0};
   Call([&](DLBridgeError* error) {
-    return dlbridge_required_version(At<DLTensor>(tensor), flags, &version, error);
+    return dlbridge_required_version(At<DLTensor>(tensor), tensor_flags, &version, error);
   });
   return FromVersion(version);
 }
 
 std::pair<DLBridgeKind, Version> Negotiate(Version producer, Version consumer) {
-  DLBridgeKind kind = DLBRIDGE_KIND_AMBIGUOUS;
+  DLBridgeKind kind = DLBRIDGE_KIND_UNKNOWN;
   DLPackVersion version = {0, 0};
   Call([&](DLBridgeError* error) {
     return dlbridge_negotiate(ToVersion(producer), ToVersion(consumer), &kind, &version, error);
@@ -105,19 +106,19 @@ Address ExchangeApiFind(Address chain, Version consumer) {
 }  // namespace
 
 void BindValidate(nb::module_* module) {
-  module->def("layout", Layout, nb::arg("tensor"), nb::arg("flags") = 0,
+  module->def("layout", Layout, nb::arg("tensor"), nb::arg("tensor_flags") = 0,
               "How the DLTensor at an address lies in memory, as a dict of DLBridgeLayout.");
-  module->def("validate", Validate, nb::arg("tensor"), nb::arg("flags") = 0,
+  module->def("validate", Validate, nb::arg("tensor"), nb::arg("tensor_flags") = 0,
               nb::arg("policy").none() = nb::none(), "Checks the DLTensor at an address.");
   module->def("validate_legacy", ValidateLegacy, nb::arg("tensor"),
               nb::arg("policy").none() = nb::none(), "Checks the DLManagedTensor at an address.");
   module->def("validate_versioned", ValidateVersioned, nb::arg("tensor"),
               nb::arg("policy").none() = nb::none(),
               "Checks the DLManagedTensorVersioned at an address.");
-  module->def("diagnose", Diagnose, nb::arg("tensor"), nb::arg("kind"), nb::arg("flags") = 0,
+  module->def("diagnose", Diagnose, nb::arg("tensor"), nb::arg("kind"), nb::arg("tensor_flags") = 0,
               nb::arg("policy").none() = nb::none(),
               "Every finding on the tensor at an address, broken rules and notes, as dicts.");
-  module->def("required_version", RequiredVersion, nb::arg("tensor"), nb::arg("flags") = 0,
+  module->def("required_version", RequiredVersion, nb::arg("tensor"), nb::arg("tensor_flags") = 0,
               "The oldest DLPack version that can describe the DLTensor at an address.");
   module->def("negotiate", Negotiate, nb::arg("producer"), nb::arg("consumer"),
               "(kind, version) that a producer hands to a consumer.");

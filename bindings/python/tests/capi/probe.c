@@ -39,49 +39,81 @@ static PyObject* describe(const DLTensor* tensor, uint64_t flags, const DLPackVe
                        (unsigned long long)((uintptr_t)tensor->data + tensor->byte_offset));
 }
 
-/* borrow(x, flags): what it saw, and whether there was an owner. */
+/* borrow(x, options): what it saw, and whether there was an owner. */
 static PyObject* borrow(PyObject* module, PyObject* args) {
-  DLBridgePyImport how = DLBRIDGE_PY_IMPORT_INIT;
+  DLBridgePyImportOptions options = DLBRIDGE_PY_IMPORT_OPTIONS_INIT;
   DLBridgePyBorrowed borrowed;
   PyObject *object, *seen;
-  unsigned int flags;
+  unsigned int bits;
   int owned;
-  if (!PyArg_ParseTuple(args, "OI", &object, &flags)) {
+  if (!PyArg_ParseTuple(args, "OI", &object, &bits)) {
     return NULL;
   }
-  how.flags = flags;
-  if (dlbridge_py_borrow(&state_of(module)->py, object, &how, &borrowed) < 0) {
+  options.options = bits;
+  if (dlbridge_py_borrow(&state_of(module)->py, object, &options, &borrowed) < 0) {
     return NULL;
   }
   owned = borrowed.owner != NULL;
-  seen = describe(&borrowed.tensor, borrowed.flags, NULL);
+  seen = describe(&borrowed.tensor, borrowed.tensor_flags, NULL);
   dlbridge_py_give_back(&borrowed);
   return seen != NULL ? Py_BuildValue("(Ni)", seen, owned) : NULL;
 }
 
-/* import_(x, flags, copy, device_type or 0, struct_size or 0): what came. */
+/* The options as a newer version of the header might have them. */
+typedef struct {
+  DLBridgePyImportOptions known;
+  uint64_t tail;
+} NewerOptions;
+
+/* import_(x, options, device_type or 0, struct_size or 0, tail, stream): what came. */
 static PyObject* import_(PyObject* module, PyObject* args) {
-  DLBridgePyImport how = DLBRIDGE_PY_IMPORT_INIT;
+  NewerOptions options;
   DLManagedTensorVersioned* tensor;
   DLDevice device = {kDLCPU, 0};
   PyObject *object, *seen;
-  unsigned int flags, size;
-  int copy, device_type;
+  unsigned int bits, size;
+  unsigned long long tail;
+  long long stream;
+  int device_type;
   int32_t type;
-  if (!PyArg_ParseTuple(args, "OIiiI", &object, &flags, &copy, &device_type, &size)) {
+  if (!PyArg_ParseTuple(args, "OIiIKL", &object, &bits, &device_type, &size, &tail, &stream)) {
     return NULL;
   }
-  how.flags = flags;
-  how.copy = copy;
+  options.known = dlbridge_py_import_options_init();
+  options.known.options = bits;
+  options.known.stream = stream;
+  options.tail = tail;
   if (size != 0) {
-    how.struct_size = size;
+    options.known.struct_size = size;
   }
   if (device_type != 0) {
     type = device_type;
     memcpy(&device.device_type, &type, sizeof type);
-    how.device = &device;
+    options.known.device = &device;
   }
-  if (dlbridge_py_import(&state_of(module)->py, object, &how, &tensor) < 0) {
+  if (dlbridge_py_import(&state_of(module)->py, object, &options.known, &tensor) < 0) {
+    return NULL;
+  }
+  seen = describe(&tensor->dl_tensor, tensor->flags, &tensor->version);
+  dlbridge_py_release(tensor);
+  return seen;
+}
+
+/* import_capsule(capsule, options, with_device): what came. */
+static PyObject* import_capsule(PyObject* module, PyObject* args) {
+  DLBridgePyImportOptions options = dlbridge_py_import_options_init();
+  DLManagedTensorVersioned* tensor;
+  DLDevice device = {kDLCPU, 0};
+  PyObject *object, *seen;
+  unsigned int bits;
+  int with_device;
+  (void)module;
+  if (!PyArg_ParseTuple(args, "OIp", &object, &bits, &with_device)) {
+    return NULL;
+  }
+  options.options = bits;
+  options.device = with_device ? &device : NULL;
+  if (dlbridge_py_import_capsule(object, &options, &tensor) < 0) {
     return NULL;
   }
   seen = describe(&tensor->dl_tensor, tensor->flags, &tensor->version);
@@ -118,8 +150,11 @@ static PyObject* wrap(PyObject* module, PyObject* args) {
   shape = count;
   spec.ndim = 1;
   spec.shape = &shape;
+  spec.dtype.code = kDLFloat;
   spec.dtype.bits = 64;
-  spec.flags = flags;
+  spec.dtype.lanes = 1;
+  spec.device.device_type = kDLCPU;
+  spec.tensor_flags = flags;
   spec.buffer.handle = address;
   if (dlbridge_py_wrap(&state_of(module)->py, owner, &spec, &tensor) < 0) {
     return NULL;
@@ -144,10 +179,13 @@ static PyObject* wrap_buffer(PyObject* module, PyObject* args) {
   spec.shape = &shape;
   spec.dtype.code = kDLUInt;
   spec.dtype.bits = 8;
+  spec.dtype.lanes = 1;
+  spec.device.device_type = kDLCPU;
   spec.buffer = dlbridge_buffer_address(view.buf);
+  spec.options = DLBRIDGE_WRAP_LIMIT_BUFFER;
   spec.buffer_size = (uint64_t)view.len;
   if (view.readonly) {
-    spec.flags = DLPACK_FLAG_BITMASK_READ_ONLY;
+    spec.tensor_flags = DLPACK_FLAG_BITMASK_READ_ONLY;
   }
   if (dlbridge_py_wrap_buffer(&state_of(module)->py, &view, &spec, &tensor) < 0) {
     return NULL;
@@ -184,10 +222,10 @@ static PyObject* new_array(State* state, DLManagedTensorVersioned* tensor) {
 }
 
 static PyObject* make(PyObject* module, PyObject* object) {
-  DLBridgePyImport how = DLBRIDGE_PY_IMPORT_INIT;
+  DLBridgePyImportOptions options = DLBRIDGE_PY_IMPORT_OPTIONS_INIT;
   DLManagedTensorVersioned* tensor;
-  how.flags = DLBRIDGE_PY_ADOPT;
-  return dlbridge_py_import(&state_of(module)->py, object, &how, &tensor) < 0
+  options.options = DLBRIDGE_PY_OWNED;
+  return dlbridge_py_import(&state_of(module)->py, object, &options, &tensor) < 0
              ? NULL
              : new_array(state_of(module), tensor);
 }
@@ -204,17 +242,15 @@ static PyObject* the_module;
 
 static int from_object(void* object, DLManagedTensorVersioned** out) {
   DLBridgeError error;
-  dlbridge_error_init(&error);
   return dlbridge_share(((Array*)object)->tensor, out, &error) == DLBRIDGE_OK
              ? 0
              : dlbridge_py_raise(&error);
 }
 
-/* What arrives may be anybody's: it is made one of the library's, which can be shared. */
+/* What arrives is any tensor: made dlbridge-owned, it can be shared. */
 static int to_object(DLManagedTensorVersioned* tensor, void** out) {
   DLBridgeError error;
-  dlbridge_error_init(&error);
-  if (dlbridge_adopt(tensor, NULL, &tensor, &error) != DLBRIDGE_OK) {
+  if (dlbridge_import(tensor, DLBRIDGE_KIND_VERSIONED, NULL, &tensor, &error) != DLBRIDGE_OK) {
     return dlbridge_py_raise(&error);
   }
   *out = new_array(state_of(the_module), tensor);
@@ -229,6 +265,7 @@ static int lend(void* object, DLTensor* out) {
 static PyMethodDef functions[] = {
     {"borrow", borrow, METH_VARARGS, NULL},
     {"import_", import_, METH_VARARGS, NULL},
+    {"import_capsule", import_capsule, METH_VARARGS, NULL},
     {"wrap", wrap, METH_VARARGS, NULL},
     {"wrap_buffer", wrap_buffer, METH_VARARGS, NULL},
     {"to_type", to_type, METH_VARARGS, NULL},

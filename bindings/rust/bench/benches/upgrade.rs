@@ -46,7 +46,7 @@ fn in_c(raw: NonNull<sys::DLManagedTensor>) {
     let mut out = null_mut();
     // SAFETY: live, and what the functions ask for.
     unsafe {
-        let error = sys::DLBridgeError::prepare(&mut error);
+        let error: *mut sys::DLBridgeError = error.as_mut_ptr();
         assert_eq!(sys::dlbridge_upgrade(raw.as_ptr(), null(), &raw mut out, error), 0);
         sys::dlbridge_release_versioned(black_box(out));
     }
@@ -106,7 +106,7 @@ fn dlpark_best(raw: NonNull<sys::DLManagedTensor>) -> versioned::Dlpack {
 
 fn upgrade(criterion: &mut Criterion) {
     let raw = producer();
-    // SAFETY: live, with memory behind it; each owner is released before the next is made.
+    // SAFETY: live, and its memory exists; each owner is released before the next is made.
     let owner = || unsafe { LegacyTensor::from_raw(black_box(raw)) };
     let mut group = criterion.benchmark_group("upgrade");
     // SAFETY: memory of the C library's, given back at once.

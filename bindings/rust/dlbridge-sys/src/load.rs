@@ -28,9 +28,9 @@ const RTLD_NOW: c_int = 2;
 pub enum LoadError {
     /// The path has a NUL inside.
     Path,
-    /// The system's loader refused; it says why.
+    /// The system's loader failed, with its reason.
     Loader(String),
-    /// The file is no dlbridge: it lacks `dlbridge_get_api`.
+    /// The file is not dlbridge: it lacks `dlbridge_get_api`.
     NoTable,
     /// A dlbridge of another ABI than [`DLBRIDGE_ABI`].
     OtherAbi,
@@ -41,7 +41,7 @@ impl fmt::Display for LoadError {
         match self {
             Self::Path => f.write_str("the path has a NUL inside"),
             Self::Loader(reason) => f.write_str(reason),
-            Self::NoTable => f.write_str("the file is no dlbridge: it lacks dlbridge_get_api"),
+            Self::NoTable => f.write_str("the file is not dlbridge: it lacks dlbridge_get_api"),
             Self::OtherAbi => write!(f, "the library's ABI is not {DLBRIDGE_ABI}"),
         }
     }
@@ -112,7 +112,7 @@ impl Library {
     }
 }
 
-/// What the loader said last on this thread.
+/// The last error of the loader on this thread.
 fn loader_error() -> LoadError {
     // SAFETY: it returns NULL or a text that lives until the next call of the loader's here.
     let text = unsafe { dlerror() };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Structs, constants and functions of the C ABI.
 //!
-//! Made by tools/mirrors.py of the C headers; do not edit.
+//! Generated from the C headers by tools/mirrors.py; do not edit.
 use core::ffi::{c_char, c_int, c_void, CStr};
 
 /// Kind of a device; any integer may arrive.
@@ -10,23 +10,23 @@ pub type DLDeviceType = i32;
 pub type DLDataTypeCode = u8;
 /// Outcome of a call; 0 is success. Values this header does not list may come from a newer library.
 ///
-/// Since 0.1.0.
+/// Since 0.3.0.
 pub type DLBridgeStatus = i32;
 /// Which rule a tensor broke, or 0. Values this header does not list may come from a newer library.
 ///
-/// Since 0.1.0.
+/// Since 0.3.0.
 pub type DLBridgeRule = i32;
 /// What a pointer points to.
 ///
-/// Since 0.1.0.
+/// Since 0.3.0.
 pub type DLBridgeKind = i32;
 /// Answer to a question that cannot always be answered.
 ///
-/// Since 0.1.0.
+/// Since 0.3.0.
 pub type DLBridgeAnswer = i32;
-/// Who knows a device.
+/// Which driver knows a device.
 ///
-/// Since 0.2.0.
+/// Since 0.3.0.
 pub type DLBridgeBackend = i32;
 /// Allocates a tensor like `prototype`; on failure calls `SetError` with the context given.
 pub type DLPackManagedTensorAllocator = Option<
@@ -160,52 +160,59 @@ pub struct DLPackExchangeAPI {
     pub current_work_stream: DLPackCurrentWorkStream,
 }
 
-/// What went wrong; the caller's memory, nothing to free. 256 bytes for ever, so it may live on a
-/// stack, in an array or in another language's struct.
+/// What went wrong; the caller's memory, nothing to free. 256 bytes for ever. It needs no
+/// initialisation: a failing call writes every field and a NUL-terminated message, whose unused bytes
+/// mean nothing. After success no field means anything.
 ///
-/// Since 0.1.0.
+/// Since 0.3.0.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct DLBridgeError {
-    /// sizeof(DLBridgeError); any other value means: no error wanted.
-    pub struct_size: u32,
     /// The status that the call returned.
     pub status: DLBridgeStatus,
     /// The rule broken, or DLBRIDGE_RULE_NONE.
     pub rule: DLBridgeRule,
     /// Axis concerned, from 0; -1 where none applies.
     pub axis: i32,
+    /// Code of the driver's call that failed; 0 where none did.
+    pub native_code: i32,
+    /// 0
+    pub reserved: [u64; 2],
     /// UTF-8, NUL-terminated: expected, found, what to do.
-    pub message: [c_char; 240],
+    pub message: [c_char; 224],
 }
 
 /// How a tensor lies in memory. Axes of extent 1 never count, whatever their stride.
 ///
-/// Since 0.1.0.
+/// Since 0.3.0.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct DLBridgeLayout {
-    /// In: sizeof(DLBridgeLayout).
+    /// In: sizeof(DLBridgeLayout). Out: bytes filled.
     pub struct_size: u32,
+    /// In: 0.
+    pub options: u32,
     /// DLBRIDGE_LAYOUT_\*
-    pub flags: u32,
+    pub properties: u32,
     /// Bits from one element to the next: bits \* lanes, rounded up to
     /// whole bytes where the padded flag is set.
     pub item_bits: u32,
-    /// Do two elements share memory? Exact up to 4 axes, then within a
-    /// bounded effort.
+    /// Do two elements share memory? NO and YES are exact; UNDECIDED
+    /// after a bounded effort.
     pub self_overlap: DLBridgeAnswer,
+    /// Number of axes.
+    pub ndim: i32,
     /// Product of the extents; 1 for a scalar.
     pub element_count: i64,
     /// Bytes of the same elements laid out compactly.
     pub packed_bytes: i64,
     /// First byte touched, relative to data + byte_offset; \<= 0.
     pub begin: i64,
-    /// Behind the last byte touched; 0, 0 when empty.
+    /// One past the last byte touched; 0, 0 when empty.
     pub end: i64,
-    /// Bit i: axis i, below 64, is longer than 1 and has stride 0.
+    /// Bit i: axis i is longer than 1 and has stride 0.
     pub broadcast_axes: u64,
-    /// Bit i: axis i, below 64, is longer than 1, stride negative.
+    /// Bit i: axis i is longer than 1, stride negative.
     pub negative_axes: u64,
     /// Largest power of two that divides the address of element
     /// (0,...,0); of byte_offset where `data` is a handle; 0 if that
@@ -213,49 +220,49 @@ pub struct DLBridgeLayout {
     pub alignment: u64,
 }
 
-/// What a consumer demands of a tensor. Start from DLBRIDGE_POLICY_INIT, which is the policy that a
-/// NULL pointer stands for. The arrays are borrowed for the call. At DLBRIDGE_LEVEL_STRUCT a demand
-/// that needs shape or strides is refused as an invalid argument, never ignored.
+/// What a consumer demands of a tensor. The arrays are borrowed for the call. At DLBRIDGE_LEVEL_STRUCT
+/// a demand that needs shape or strides is an invalid argument, never ignored.
 ///
-/// Since 0.1.0.
+/// Since 0.3.0.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct DLBridgePolicy {
     /// sizeof(DLBridgePolicy)
     pub struct_size: u32,
-    /// DLBRIDGE_LEVEL_\*; METADATA by default.
-    pub level: i32,
-    /// Newest DLPack that the consumer speaks; {0, 0}: the newest release.
-    pub version: DLPackVersion,
     /// DLBRIDGE_POLICY_\*
-    pub flags: u32,
-    /// Largest ndim accepted; 64 by default.
-    pub max_ndim: i32,
+    pub options: u32,
+    /// Newest DLPack that the consumer reads; {0, 0}: 1.3.
+    pub version: DLPackVersion,
+    /// DLBRIDGE_LEVEL_\*; 0: METADATA.
+    pub level: i32,
     /// DLBRIDGE_CONTIGUITY_\*
     pub contiguity: i32,
-    /// 0
-    pub reserved0: u32,
-    /// Bytes, a power of two, that the address of element (0,...,0) must
-    /// be a multiple of; 0: any. An empty tensor meets any.
+    /// Smallest and largest ndim accepted, 0 to DLBRIDGE_MAX_NDIM. Read
+    pub min_ndim: i32,
+    /// with LIMIT_NDIM; must be 0 without it.
+    pub max_ndim: i32,
+    /// Bytes, a power of two, that the address of element (0,...,0) must be a
+    /// multiple of; 0: any. An empty tensor meets any.
     pub alignment: u64,
-    /// Bytes at `data` that the extent must stay inside; UINT64_MAX: not
-    /// checked.
+    /// Bytes at `data` that all elements must lie inside. Read with
+    /// LIMIT_BUFFER; must be 0 without it.
     pub buffer_size: u64,
     /// Devices accepted, with id -1 for any id; NULL: all.
     pub devices: *const DLDevice,
-    /// Entries of `devices`; 0 where that is NULL.
+    /// Entries of `devices`, 0 exactly where that is NULL.
     pub device_count: usize,
     /// Dtypes accepted, compared exactly; NULL: all.
     pub dtypes: *const DLDataType,
-    /// Entries of `dtypes`; 0 where that is NULL.
+    /// Entries of `dtypes`, 0 exactly where that is NULL.
     pub dtype_count: usize,
-    /// 0
-    pub reserved: [u64; 2],
+    /// `max_ndim` extents that the tensor must have, -1 for any; needs
+    /// LIMIT_NDIM with min_ndim equal to max_ndim. NULL: any.
+    pub shape: *const i64,
 }
 
-/// One thing found about a tensor; 128 bytes for ever.
+/// One thing found about a tensor; 256 bytes for ever.
 ///
-/// Since 0.1.0.
+/// Since 0.3.0.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct DLBridgeFinding {
@@ -267,146 +274,146 @@ pub struct DLBridgeFinding {
     pub severity: i32,
     /// What dlbridge_validate would return for it; 0 for a note.
     pub status: DLBridgeStatus,
+    /// 0
+    pub reserved: [u64; 2],
     /// Such as "at least 0"; NUL-terminated.
-    pub expected: [c_char; 56],
+    pub expected: [c_char; 128],
     /// Such as "-3"; NUL-terminated.
-    pub found: [c_char; 56],
+    pub found: [c_char; 96],
 }
 
-/// Memory of the caller's choice. `allocate` gets the bytes wanted (never 0) and a power of two, and
-/// returns memory of `device` or NULL; `deallocate` gets the same values back, once, from any thread,
-/// possibly much later. Both functions are copied from this struct; `context` must outlive the memory.
+/// Memory of the caller's choice. Both functions are copied from this struct; `context` must outlive
+/// the memory.
 ///
-/// Since 0.1.0.
+/// Since 0.3.0.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct DLBridgeAllocator {
     /// sizeof(DLBridgeAllocator)
     pub struct_size: u32,
     /// 0
-    pub reserved0: u32,
+    pub options: u32,
     /// Passed to both functions; may be NULL.
     pub context: *mut c_void,
-    /// `allocate`.
-    pub allocate: Option<unsafe extern "C" fn(*mut c_void, DLDevice, u64, u64) -> *mut c_void>,
-    /// `deallocate`.
-    pub deallocate: Option<unsafe extern "C" fn(*mut c_void, DLDevice, *mut c_void, u64, u64)>,
+    /// Returns `bytes` (never 0) of memory of `device`, aligned to `alignment` (a power of two), or NULL.
+    /// The memory may be used by work on `stream`; NULL: by anything from now on. Not NULL.
+    pub allocate: Option<
+        unsafe extern "C" fn(*mut c_void, DLDevice, u64, u64, *const DLBridgeStream) -> *mut c_void,
+    >,
+    /// Gets the same values back, once, from any thread, possibly much later. The memory is free once
+    /// work on `stream` so far is done; NULL: now. Not NULL.
+    pub deallocate: Option<
+        unsafe extern "C" fn(*mut c_void, DLDevice, *mut c_void, u64, u64, *const DLBridgeStream),
+    >,
 }
 
-/// How to convert. Start from DLBRIDGE_CONVERT_OPTIONS_INIT, which is what a NULL pointer stands for.
-/// All pointers are borrowed for the call.
+/// How to convert. All pointers are borrowed for the call.
 ///
-/// Since 0.1.0.
+/// Since 0.3.0.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct DLBridgeConvertOptions {
     /// sizeof(DLBridgeConvertOptions)
     pub struct_size: u32,
     /// DLBRIDGE_CONVERT_\*
-    pub flags: u32,
-    /// Newest DLPack that the consumer speaks; {0, 0}: the newest
-    /// release. The result says the smaller of it and the
-    /// library's; a tensor that needs more is refused. Its major
-    /// must be 1. Ignored by dlbridge_downgrade.
+    pub options: u32,
+    /// Newest DLPack that the consumer reads. To versioned: of major
+    /// 1, {0, 0}: 1.3; the result carries the smaller of it and the
+    /// library's. dlbridge_downgrade: of major 0, {0, 0}: 0.8.
+    /// dlbridge_export: {0, 0}, since the target says it. A tensor
+    /// that needs more is rejected.
     pub version: DLPackVersion,
-    /// Upgrade: DLPack flags that the caller knows of the legacy
-    /// source, which cannot say them.
-    pub source_flags: u64,
+    /// DLPack flags that the caller knows of a legacy source, which
+    /// cannot record them. Unused for a versioned one.
+    pub tensor_flags: u64,
     /// Validate by it first; NULL: the default policy.
     pub policy: *const DLBridgePolicy,
     /// Memory for COPY; NULL: the system's, 256-byte aligned.
     pub allocator: *const DLBridgeAllocator,
-    /// 0
-    pub reserved: [u64; 2],
 }
 
 /// Memory of the caller's for dlbridge_upgrade_into.
 ///
-/// Since 0.1.0.
+/// Since 0.3.0.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct DLBridgeStorage {
     /// sizeof(DLBridgeStorage)
     pub struct_size: u32,
     /// 0
-    pub reserved0: u32,
-    /// Aligned to 16 bytes; must stay until the tensor was released.
+    pub options: u32,
+    /// Aligned to 16 bytes; must stay until `release` ran, or the tensor ended.
     pub memory: *mut c_void,
     /// At least dlbridge_upgrade_storage_size(ndim).
     pub size: usize,
-    /// Called once when the storage is free again, on the thread of the last release, after the
-    /// source's deleter; may be NULL.
-    pub released: Option<unsafe extern "C" fn(*mut c_void, *mut c_void)>,
-    /// Passed to `released`; may be NULL.
-    pub context: *mut c_void,
+    /// Called once when the storage is free again, on the thread of the last release, after the source's
+    /// deleter; may be NULL.
+    pub release: Option<unsafe extern "C" fn(*mut c_void, *mut c_void)>,
+    /// Passed to `release`; may be NULL.
+    pub release_context: *mut c_void,
 }
 
-/// A new look at the data of a tensor.
+/// Another shape on the data of a tensor. All zero: its first element as a scalar.
 ///
-/// Since 0.1.0.
+/// Since 0.3.0.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct DLBridgeViewSpec {
     /// sizeof(DLBridgeViewSpec)
     pub struct_size: u32,
+    /// 0
+    pub options: u32,
     /// Axes of the view.
     pub ndim: i32,
+    /// Dtype of the view, of as many bits as the parent's; {0, 0, 0}: the
+    /// parent's.
+    pub dtype: DLDataType,
     /// `ndim` extents; NULL where ndim is 0.
     pub shape: *const i64,
     /// `ndim` strides in elements; NULL: compact, last axis fastest.
     pub strides: *const i64,
     /// Elements from the parent's (0,...,0) to the view's.
     pub offset: i64,
-    /// 0
-    pub reserved: [u64; 2],
 }
 
 /// A tensor to allocate.
 ///
-/// Since 0.1.0.
+/// Since 0.3.0.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct DLBridgeAllocateSpec {
     /// sizeof(DLBridgeAllocateSpec)
     pub struct_size: u32,
-    /// Number of axes.
-    pub ndim: i32,
+    /// DLBRIDGE_ALLOCATE_\*
+    pub options: u32,
     /// `ndim` extents; NULL where ndim is 0.
     pub shape: *const i64,
-    /// CPU; with an allocator any device.
-    pub device: DLDevice,
-    /// Any dtype that validation accepts.
+    /// Number of axes; 0: a scalar.
+    pub ndim: i32,
+    /// Any dtype that validation accepts; must be set.
     pub dtype: DLDataType,
-    /// 0
-    pub reserved0: u32,
+    /// {0, 0}: the CPU; another one needs an allocator.
+    pub device: DLDevice,
     /// Bytes, a power of two; 0: 256.
     pub alignment: u64,
-    /// Flags of the result, such as the padded one.
-    pub flags: u64,
-    /// Newest DLPack that the consumer speaks; {0, 0}: newest.
+    /// DLPack flags of the result, such as the padded one.
+    pub tensor_flags: u64,
+    /// Newest DLPack that the consumer reads; {0, 0}: 1.3.
     pub version: DLPackVersion,
     /// NULL: the system's.
     pub allocator: *const DLBridgeAllocator,
-    /// 0
-    pub reserved: [u64; 2],
-    /// DLBRIDGE_ALLOCATE_\*.
-    ///
-    /// Since 0.2.0.
-    pub options: u32,
-    /// 0.
-    ///
-    /// Since 0.2.0.
-    pub reserved1: u32,
 }
 
 /// What is known of a backend. Texts are NUL-terminated and cut where they do not fit.
 ///
-/// Since 0.2.0.
+/// Since 0.3.0.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct DLBridgeBackendInfo {
-    /// In: sizeof(DLBridgeBackendInfo).
+    /// In: sizeof(DLBridgeBackendInfo). Out: bytes filled.
     pub struct_size: u32,
+    /// In: 0.
+    pub options: u32,
     /// The backend asked for.
     pub backend: DLBridgeBackend,
     /// DLBRIDGE_STATE_\*
@@ -415,9 +422,7 @@ pub struct DLBridgeBackendInfo {
     pub device_count: i32,
     /// What the driver's initialisation returned; 0 where none was called.
     pub driver_code: i32,
-    /// 0
-    pub reserved0: u32,
-    /// Of the driver, as it says it: "12.2"; empty where unknown.
+    /// As the driver reports it: "12.2"; empty where unknown.
     pub driver_version: [c_char; 64],
     /// Of the loader or runtime: "1.8.12"; empty where there is none.
     pub runtime_version: [c_char; 64],
@@ -428,43 +433,45 @@ pub struct DLBridgeBackendInfo {
     pub reason: [c_char; 616],
 }
 
-/// Memory of a device, as its driver names it; 24 bytes for ever.
+/// Memory of a device, as its driver names it; 32 bytes for ever.
 ///
-/// Since 0.2.0.
+/// Since 0.3.0.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct DLBridgeBuffer {
-    /// Whose memory; NONE: not said.
+    /// Whose memory; NONE: not set.
     pub backend: DLBridgeBackend,
     /// DLBRIDGE_BUFFER_\*
     pub kind: i32,
     /// The address or handle.
     pub handle: u64,
-    /// ze_context_handle_t or cl_context that it belongs to; 0: not said.
+    /// ze_context_handle_t or cl_context that it belongs to; 0: not set.
     pub context: u64,
+    /// 0
+    pub reserved: u64,
 }
 
 /// Where memory is.
 ///
-/// Since 0.2.0.
+/// Since 0.3.0.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct DLBridgePointerInfo {
-    /// In: sizeof(DLBridgePointerInfo).
+    /// In: sizeof(DLBridgePointerInfo). Out: bytes filled.
     pub struct_size: u32,
-    /// Who knows it; CPU where no driver does.
+    /// In: 0.
+    pub options: u32,
+    /// Which driver knows it; CPU where none does.
     pub backend: DLBridgeBackend,
-    /// As DLPack labels it; id 0 on host, pinned and managed memory.
-    pub device: DLDevice,
     /// DLBRIDGE_MEMORY_\*
     pub memory: i32,
-    /// Index of the driver's device behind it, also of pinned and managed
-    /// memory; -1 where none is.
+    /// As DLPack labels it; id 0 on host, pinned and managed memory.
+    pub device: DLDevice,
+    /// Index of the driver's device for it, also of pinned and managed memory;
+    /// -1 where there is none.
     pub native_device: i32,
     /// DLBRIDGE_POINTER_\*
-    pub flags: u32,
-    /// 0
-    pub reserved0: u32,
+    pub properties: u32,
     /// Start of the allocation; for a cl_mem 0; 0 also where unknown.
     pub base: u64,
     /// Bytes of the allocation; 0: unknown.
@@ -475,14 +482,14 @@ pub struct DLBridgePointerInfo {
 
 /// Native memory to make a tensor of. The arrays are borrowed for the call.
 ///
-/// Since 0.2.0.
+/// Since 0.3.0.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct DLBridgeWrapSpec {
     /// sizeof(DLBridgeWrapSpec)
     pub struct_size: u32,
-    /// Number of axes.
-    pub ndim: i32,
+    /// DLBRIDGE_WRAP_\*
+    pub options: u32,
     /// `ndim` extents; NULL where ndim is 0.
     pub shape: *const i64,
     /// `ndim` strides in elements; NULL: compact, last axis fastest.
@@ -492,32 +499,33 @@ pub struct DLBridgeWrapSpec {
     /// Bytes from the handle to element (0,...,0); written to the tensor,
     /// never added to `data`.
     pub byte_offset: u64,
-    /// Bytes at the handle; UINT64_MAX: not said.
+    /// Bytes at the handle that all elements must lie inside. Read with
+    /// LIMIT_BUFFER; must be 0 without it.
     pub buffer_size: u64,
-    /// The label; the id of host-like memory is written as 0.
+    /// The label; must be set. The id of host-like memory is written as
+    /// 0.
     pub device: DLDevice,
-    /// Dtype of the elements.
+    /// Number of axes; 0: a scalar.
+    pub ndim: i32,
+    /// Dtype of the elements; must be set.
     pub dtype: DLDataType,
-    /// DLBRIDGE_WRAP_\*
-    pub options: u32,
     /// DLPack flags of the tensor.
-    pub flags: u64,
-    /// Newest DLPack that the consumer speaks; {0, 0}: newest.
+    pub tensor_flags: u64,
+    /// Newest DLPack that the consumer reads; {0, 0}: 1.3.
     pub version: DLPackVersion,
-    /// Called once when the last owner is gone,
-    /// on that thread; NULL: nothing to call.
-    pub release: Option<unsafe extern "C" fn(*mut c_void, DLBridgeBuffer)>,
+    /// Called once when the last owner is gone, on that thread; NULL: nothing to call. Work on `stream`
+    /// may still use the memory; NULL: none does. `buffer` is the one given here, for the call only.
+    pub release:
+        Option<unsafe extern "C" fn(*mut c_void, *const DLBridgeBuffer, *const DLBridgeStream)>,
     /// Passed to `release`; may be NULL.
     pub release_context: *mut c_void,
     /// Validate by it; NULL: the default policy.
     pub policy: *const DLBridgePolicy,
-    /// 0
-    pub reserved: [u64; 2],
 }
 
-/// A queue of work, borrowed; 32 bytes for ever.
+/// A queue of work, borrowed; 40 bytes for ever.
 ///
-/// Since 0.2.0.
+/// Since 0.3.0.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct DLBridgeStream {
@@ -525,17 +533,19 @@ pub struct DLBridgeStream {
     pub backend: DLBridgeBackend,
     /// DLBRIDGE_STREAM_\*
     pub kind: i32,
-    /// Device that it runs on; what CUDA's special streams and HIP go by.
+    /// Device that it runs on; needed for CUDA's special streams and HIP.
     pub device: DLDevice,
     /// The queue.
     pub handle: u64,
     /// Level Zero: the ze_context_handle_t of the queue. Else 0.
     pub context: u64,
+    /// 0
+    pub reserved: u64,
 }
 
 /// One context of one device; 128 bytes for ever.
 ///
-/// Since 0.2.0.
+/// Since 0.3.0.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct DLBridgeContextEntry {
@@ -559,14 +569,14 @@ pub struct DLBridgeContextEntry {
     /// DLBRIDGE_STREAM_QUEUE or _IMMEDIATE_LIST; 0 where there is none.
     pub queue_kind: i32,
     /// DLBRIDGE_CONTEXT_\*
-    pub flags: u32,
+    pub properties: u32,
     /// Of the device; zero where unknown.
     pub uuid: [u8; 16],
     /// Called once when the entry is unregistered and no tensor keeps it, on the thread that ended it,
     /// outside all locks; NULL: the handles are borrowed and must outlive their use.
     pub release: Option<unsafe extern "C" fn(*mut c_void, *const DLBridgeContextEntry)>,
     /// Passed to `release`.
-    pub user: *mut c_void,
+    pub release_context: *mut c_void,
     /// 0
     pub reserved: [u64; 4],
 }
@@ -574,7 +584,7 @@ pub struct DLBridgeContextEntry {
 /// The table as another copy or library sees it: docs/context-table.md is its specification. Every
 /// function returns a DLBridgeStatus of this header and may be called from any thread.
 ///
-/// Since 0.2.0.
+/// Since 0.3.0.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct DLBridgeContextTable {
@@ -597,9 +607,9 @@ pub struct DLBridgeContextTable {
     pub remove: Option<unsafe extern "C" fn(u64) -> DLBridgeStatus>,
 }
 
-/// Where to and how.
+/// Destination and way of a copy. All zero: to new memory of the host.
 ///
-/// Since 0.2.0.
+/// Since 0.3.0.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct DLBridgeCopySpec {
@@ -607,38 +617,94 @@ pub struct DLBridgeCopySpec {
     pub struct_size: u32,
     /// DLBRIDGE_COPY_\*
     pub options: u32,
-    /// Device of the copy.
+    /// Device of the copy; {0, 0}: the CPU.
     pub device: DLDevice,
-    /// Queue that orders the copy behind earlier work on it; kind 0:
-    /// all work on the source is done, and the driver's queue is the
-    /// library's choice.
+    /// Queue that orders the copy after earlier work on it; kind 0:
+    /// all work on the source is done, and the library chooses the
+    /// driver's queue.
     pub stream: DLBridgeStream,
-    /// Memory of the caller's; kind 0: allocate.
+    /// Memory of the caller's; all zero: allocate.
     pub target: DLBridgeBuffer,
     /// Bytes from the handle to the copy.
     pub target_offset: u64,
-    /// Bytes at the handle.
+    /// Bytes at the handle; 0 without a target.
     pub target_size: u64,
-    /// For memory of the caller's: called once
-    /// when the last owner of the copy is gone; may be NULL.
-    pub release: Option<unsafe extern "C" fn(*mut c_void, DLBridgeBuffer)>,
+    /// As in DLBridgeWrapSpec, for memory of the caller's; may be NULL.
+    pub release:
+        Option<unsafe extern "C" fn(*mut c_void, *const DLBridgeBuffer, *const DLBridgeStream)>,
     /// Passed to `release`.
     pub release_context: *mut c_void,
     /// Memory of `device`; NULL: the system's, on the host.
     pub allocator: *const DLBridgeAllocator,
     /// DLPack flags of the copy; IS_COPIED is added.
-    pub flags: u64,
-    /// Newest DLPack that the consumer speaks; {0, 0}: newest.
+    pub tensor_flags: u64,
+    /// Newest DLPack that the consumer reads; {0, 0}: 1.3.
     pub version: DLPackVersion,
     /// Validate the source by it; NULL: the default policy.
     pub policy: *const DLBridgePolicy,
-    /// 0
-    pub reserved: [u64; 4],
+}
+
+/// Where the description goes. All zero: ask for the sizes.
+///
+/// Since 0.3.0.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct DLBridgeIpcExportSpec {
+    /// sizeof(DLBridgeIpcExportSpec)
+    pub struct_size: u32,
+    /// DLBRIDGE_IPC_\*
+    pub options: u32,
+    /// Receives the descriptor; NULL where `buffer_size` is 0.
+    pub buffer: *mut c_void,
+    /// Bytes at `buffer`.
+    pub buffer_size: usize,
+    /// Receives file descriptors; NULL where `fd_capacity` is 0.
+    pub fds: *mut i32,
+    /// Entries of `fds`.
+    pub fd_capacity: usize,
+}
+
+/// How much an export takes.
+///
+/// Since 0.3.0.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct DLBridgeIpcSizes {
+    /// In: sizeof(DLBridgeIpcSizes). Out: bytes filled.
+    pub struct_size: u32,
+    /// In: 0.
+    pub options: u32,
+    /// Bytes of the descriptor.
+    pub buffer_size: u64,
+    /// Number of file descriptors.
+    pub fd_count: u64,
+}
+
+/// What another process sent.
+///
+/// Since 0.3.0.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct DLBridgeIpcImportSpec {
+    /// sizeof(DLBridgeIpcImportSpec)
+    pub struct_size: u32,
+    /// DLBRIDGE_IPC_\*
+    pub options: u32,
+    /// The descriptor; must be set.
+    pub buffer: *const c_void,
+    /// Its bytes.
+    pub buffer_size: usize,
+    /// The file descriptors; NULL where `fd_count` is 0.
+    pub fds: *const i32,
+    /// Their number.
+    pub fd_count: usize,
+    /// Validate by it; NULL: the default policy.
+    pub policy: *const DLBridgePolicy,
 }
 
 /// All functions in one table. It grows at the end only.
 ///
-/// Since 0.1.0.
+/// Since 0.3.0.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct DLBridgeApi {
@@ -719,7 +785,35 @@ pub struct DLBridgeApi {
         ) -> DLBridgeStatus,
     >,
     /// `dlbridge_host_accessible`.
-    pub host_accessible: Option<unsafe extern "C" fn(i32) -> DLBridgeAnswer>,
+    pub host_accessible: Option<unsafe extern "C" fn(i32, *mut DLBridgeAnswer) -> i32>,
+    /// `dlbridge_import_tensor`.
+    pub import_tensor: Option<
+        unsafe extern "C" fn(
+            *mut c_void,
+            DLBridgeKind,
+            *const DLBridgeConvertOptions,
+            *mut *mut DLManagedTensorVersioned,
+            *mut DLBridgeError,
+        ) -> DLBridgeStatus,
+    >,
+    /// `dlbridge_export_tensor`.
+    pub export_tensor: Option<
+        unsafe extern "C" fn(
+            *mut c_void,
+            DLBridgeKind,
+            DLPackVersion,
+            *const DLBridgeConvertOptions,
+            *mut *mut c_void,
+            *mut DLBridgeKind,
+            *mut DLBridgeError,
+        ) -> DLBridgeStatus,
+    >,
+    /// `dlbridge_release`.
+    pub release: Option<unsafe extern "C" fn(*mut c_void, DLBridgeKind) -> DLBridgeStatus>,
+    /// `dlbridge_release_legacy`.
+    pub release_legacy: Option<unsafe extern "C" fn(*mut DLManagedTensor)>,
+    /// `dlbridge_release_versioned`.
+    pub release_versioned: Option<unsafe extern "C" fn(*mut DLManagedTensorVersioned)>,
     /// `dlbridge_validate`.
     pub validate: Option<
         unsafe extern "C" fn(
@@ -799,27 +893,6 @@ pub struct DLBridgeApi {
             *mut DLBridgeError,
         ) -> DLBridgeStatus,
     >,
-    /// `dlbridge_convert`.
-    pub convert: Option<
-        unsafe extern "C" fn(
-            *mut c_void,
-            DLBridgeKind,
-            DLPackVersion,
-            *const DLBridgeConvertOptions,
-            *mut *mut c_void,
-            *mut DLBridgeKind,
-            *mut DLBridgeError,
-        ) -> DLBridgeStatus,
-    >,
-    /// `dlbridge_adopt`.
-    pub adopt: Option<
-        unsafe extern "C" fn(
-            *mut DLManagedTensorVersioned,
-            *const DLBridgeConvertOptions,
-            *mut *mut DLManagedTensorVersioned,
-            *mut DLBridgeError,
-        ) -> DLBridgeStatus,
-    >,
     /// `dlbridge_share`.
     pub share: Option<
         unsafe extern "C" fn(
@@ -845,10 +918,6 @@ pub struct DLBridgeApi {
             *mut DLBridgeError,
         ) -> DLBridgeStatus,
     >,
-    /// `dlbridge_release_legacy`.
-    pub release_legacy: Option<unsafe extern "C" fn(*mut DLManagedTensor)>,
-    /// `dlbridge_release_versioned`.
-    pub release_versioned: Option<unsafe extern "C" fn(*mut DLManagedTensorVersioned)>,
     /// `dlbridge_required_version`.
     pub required_version: Option<
         unsafe extern "C" fn(
@@ -879,8 +948,8 @@ pub struct DLBridgeApi {
     >,
     /// `dlbridge_identify`.
     pub identify: Option<unsafe extern "C" fn(*const c_void) -> DLBridgeKind>,
-    /// `dlbridge_pin_module`.
-    pub pin_module:
+    /// `dlbridge_module_pin`.
+    pub module_pin:
         Option<unsafe extern "C" fn(*const c_void, *mut DLBridgeError) -> DLBridgeStatus>,
     /// `dlbridge_backend_info`.
     pub backend_info: Option<
@@ -936,16 +1005,16 @@ pub struct DLBridgeApi {
     /// `dlbridge_stream_synchronize`.
     pub stream_synchronize:
         Option<unsafe extern "C" fn(*const DLBridgeStream, *mut DLBridgeError) -> DLBridgeStatus>,
-    /// `dlbridge_device_register`.
-    pub device_register: Option<
+    /// `dlbridge_context_register`.
+    pub context_register: Option<
         unsafe extern "C" fn(
             *const DLBridgeContextEntry,
             *mut u64,
             *mut DLBridgeError,
         ) -> DLBridgeStatus,
     >,
-    /// `dlbridge_device_lookup`.
-    pub device_lookup: Option<
+    /// `dlbridge_context_find`.
+    pub context_find: Option<
         unsafe extern "C" fn(
             DLDevice,
             u64,
@@ -953,20 +1022,20 @@ pub struct DLBridgeApi {
             *mut DLBridgeError,
         ) -> DLBridgeStatus,
     >,
-    /// `dlbridge_device_next`.
-    pub device_next: Option<
+    /// `dlbridge_context_next`.
+    pub context_next: Option<
         unsafe extern "C" fn(
             *mut u64,
             *mut DLBridgeContextEntry,
             *mut DLBridgeError,
         ) -> DLBridgeStatus,
     >,
-    /// `dlbridge_device_retain`.
-    pub device_retain: Option<unsafe extern "C" fn(u64, *mut DLBridgeError) -> DLBridgeStatus>,
-    /// `dlbridge_device_release`.
-    pub device_release: Option<unsafe extern "C" fn(u64, *mut DLBridgeError) -> DLBridgeStatus>,
-    /// `dlbridge_device_unregister`.
-    pub device_unregister: Option<unsafe extern "C" fn(u64, *mut DLBridgeError) -> DLBridgeStatus>,
+    /// `dlbridge_context_retain`.
+    pub context_retain: Option<unsafe extern "C" fn(u64, *mut DLBridgeError) -> DLBridgeStatus>,
+    /// `dlbridge_context_release`.
+    pub context_release: Option<unsafe extern "C" fn(u64, *mut DLBridgeError) -> DLBridgeStatus>,
+    /// `dlbridge_context_unregister`.
+    pub context_unregister: Option<unsafe extern "C" fn(u64, *mut DLBridgeError) -> DLBridgeStatus>,
     /// `dlbridge_context_table_v1`.
     pub context_table_v1: Option<unsafe extern "C" fn() -> *const DLBridgeContextTable>,
     /// `dlbridge_copy`.
@@ -983,25 +1052,15 @@ pub struct DLBridgeApi {
     pub ipc_export: Option<
         unsafe extern "C" fn(
             *const DLManagedTensorVersioned,
-            u32,
-            *mut c_void,
-            usize,
-            *mut usize,
-            *mut i32,
-            usize,
-            *mut usize,
+            *const DLBridgeIpcExportSpec,
+            *mut DLBridgeIpcSizes,
             *mut DLBridgeError,
         ) -> DLBridgeStatus,
     >,
     /// `dlbridge_ipc_import`.
     pub ipc_import: Option<
         unsafe extern "C" fn(
-            *const c_void,
-            usize,
-            *const i32,
-            usize,
-            u32,
-            *const DLBridgePolicy,
+            *const DLBridgeIpcImportSpec,
             *mut *mut DLManagedTensorVersioned,
             *mut DLBridgeError,
         ) -> DLBridgeStatus,
@@ -1096,80 +1155,71 @@ pub const DLPACK_FLAG_BITMASK_IS_COPIED: u64 = 2;
 pub const DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED: u64 = 4;
 /// Success.
 pub const DLBRIDGE_OK: DLBridgeStatus = 0;
-/// The caller's fault: a NULL that is not allowed, a `struct_size` smaller than the first version,
-/// reserved bytes that are not zero, an option outside its range. The message names the argument.
+/// The caller's fault: a NULL that is not allowed, a struct_size out of range, an option outside its
+/// range, a changed dlbridge-owned struct. The message names the argument.
 pub const DLBRIDGE_ERROR_INVALID_ARGUMENT: DLBridgeStatus = 1;
-/// The caller is newer than the library: a struct carries, behind all that this build knows,
-/// settings that are not zero. They are never ignored in silence.
-pub const DLBRIDGE_ERROR_STRUCT_TOO_NEW: DLBridgeStatus = 2;
-/// The allocator, the system's or the caller's, returned NULL. Nobody's fault.
+/// The caller is newer than the library: it asks for an option, value or field that this library
+/// does not know. Such a request is never ignored.
+pub const DLBRIDGE_ERROR_TOO_NEW: DLBridgeStatus = 2;
+/// The allocator, the system's or the caller's, returned NULL.
 pub const DLBRIDGE_ERROR_OUT_OF_MEMORY: DLBridgeStatus = 3;
-/// The producer's fault: the tensor breaks DLPack itself; `rule` says where.
+/// The producer's fault: the tensor breaks DLPack itself; `rule` names the rule.
 pub const DLBRIDGE_ERROR_INVALID_TENSOR: DLBridgeStatus = 4;
-/// Wrong major version, or the tensor needs a newer DLPack than the consumer speaks.
+/// Wrong major version, or the tensor needs a newer DLPack than the consumer reads.
 pub const DLBRIDGE_ERROR_VERSION: DLBridgeStatus = 5;
-/// A legal tensor that the policy of this consumer refuses; `rule` says why.
+/// A legal tensor that the policy of this consumer rejects; `rule` names the demand.
 pub const DLBRIDGE_ERROR_POLICY: DLBridgeStatus = 6;
-/// The target cannot say what the source says, and the options do not allow the loss.
+/// The target cannot represent what the source records, and the options do not allow the loss.
 pub const DLBRIDGE_ERROR_UNREPRESENTABLE: DLBridgeStatus = 7;
-/// A dtype code, device type or flag bit that no DLPack release knows, where knowing it matters.
+/// A dtype code, device type or flag bit that the consumer's DLPack release does not know, where
+/// knowing it matters.
 pub const DLBRIDGE_ERROR_UNKNOWN_CODE: DLBridgeStatus = 8;
-/// The function works on tensors of this library only: upgrade or adopt it first.
-pub const DLBRIDGE_ERROR_NOT_OURS: DLBridgeStatus = 9;
-/// Legal, but not something this build can do, such as copying memory that the CPU cannot read.
+/// The function works on dlbridge-owned tensors only: call dlbridge_import first.
+pub const DLBRIDGE_ERROR_FOREIGN_TENSOR: DLBridgeStatus = 9;
+/// Legal, but this build cannot do it, such as copying memory that the CPU cannot read.
 pub const DLBRIDGE_ERROR_UNSUPPORTED: DLBridgeStatus = 10;
-/// The caller's buffer or storage is too small; the needed size is told.
+/// The caller's buffer or storage is too small; the message has the needed size.
 pub const DLBRIDGE_ERROR_BUFFER_TOO_SMALL: DLBridgeStatus = 11;
 /// A text is not the name of a dtype or device.
 pub const DLBRIDGE_ERROR_PARSE: DLBridgeStatus = 12;
 /// Nothing suitable was found, such as a table in an exchange API chain.
 pub const DLBRIDGE_ERROR_NOT_FOUND: DLBridgeStatus = 13;
-/// A view would leave the extent of its parent.
+/// A view would leave the elements of its parent.
 pub const DLBRIDGE_ERROR_BOUNDS: DLBridgeStatus = 14;
 /// The process was forked after the backend had been started; start it in the child only.
-///
-/// Since 0.2.0.
 pub const DLBRIDGE_ERROR_FORKED: DLBridgeStatus = 15;
-/// No driver for the device, or none of its devices; dlbridge_backend_info tells why.
-///
-/// Since 0.2.0.
+/// No driver for the device, or none of its devices; dlbridge_backend_info reports the reason.
 pub const DLBRIDGE_ERROR_UNAVAILABLE: DLBridgeStatus = 16;
-/// A driver's call failed; the message has its name and code.
-///
-/// Since 0.2.0.
+/// A driver's call failed; the message has its name, `native_code` its code.
 pub const DLBRIDGE_ERROR_DRIVER: DLBridgeStatus = 17;
 /// The context table has another entry of that device or context.
-///
-/// Since 0.2.0.
 pub const DLBRIDGE_ERROR_EXISTS: DLBridgeStatus = 18;
 /// A stream is capturing a graph, where that is not allowed.
-///
-/// Since 0.2.0.
 pub const DLBRIDGE_ERROR_CAPTURE: DLBridgeStatus = 19;
 /// The bytes or file descriptors that another process sent are not an export.
-///
-/// Since 0.2.0.
 pub const DLBRIDGE_ERROR_DESCRIPTOR: DLBridgeStatus = 20;
-/// Behind each rule stands its source: "DLPack" is the specification, "policy" a field of
-/// DLBridgePolicy, "dlbridge" a decision of this library.
+/// The kind of a managed tensor was not given and cannot be decided: pass its kind.
+pub const DLBRIDGE_ERROR_AMBIGUOUS: DLBridgeStatus = 21;
+/// After each rule its source: "DLPack" is the specification, "policy" a field of DLBridgePolicy,
+/// "dlbridge" a decision of this library.
 ///
-/// Since 0.1.0.
+/// Since 0.3.0.
 pub const DLBRIDGE_RULE_NONE: DLBridgeRule = 0;
-/// version.major is 1 (DLPack: read nothing behind `flags` otherwise).
+/// version.major is 1 (DLPack: read nothing after `flags` otherwise).
 pub const DLBRIDGE_RULE_VERSION_MAJOR: DLBridgeRule = 1;
 /// ndim \>= 0 (DLPack).
 pub const DLBRIDGE_RULE_NDIM_NEGATIVE: DLBridgeRule = 2;
-/// ndim \<= max_ndim (policy, 64 by default).
+/// ndim \<= DLBRIDGE_MAX_NDIM (dlbridge) and within the limits of the policy.
 pub const DLBRIDGE_RULE_NDIM_LIMIT: DLBridgeRule = 3;
 /// shape is given where ndim \> 0 (DLPack).
 pub const DLBRIDGE_RULE_SHAPE_NULL: DLBridgeRule = 4;
-/// strides are given where ndim \> 0 and the tensor says 1.2 or later (DLPack 1.2).
+/// strides are given where ndim \> 0 and the tensor's version is 1.2 or later (DLPack 1.2).
 pub const DLBRIDGE_RULE_STRIDES_NULL: DLBridgeRule = 5;
 /// bits \>= 1 (dlbridge).
 pub const DLBRIDGE_RULE_DTYPE_BITS_ZERO: DLBridgeRule = 6;
 /// lanes \>= 1 (dlbridge).
 pub const DLBRIDGE_RULE_DTYPE_LANES_ZERO: DLBridgeRule = 7;
-/// lanes \< 0x8000: more is a scalable vector in TVM, whose size nobody here can know (dlbridge).
+/// lanes \< 0x8000: more is a scalable vector in TVM, whose size is not known (dlbridge).
 pub const DLBRIDGE_RULE_DTYPE_LANES_SCALABLE: DLBridgeRule = 8;
 /// bool and float8 have 8 bits, float6 6, float4 4, bfloat 16 (DLPack).
 pub const DLBRIDGE_RULE_DTYPE_BITS_FIXED: DLBridgeRule = 9;
@@ -1184,29 +1234,29 @@ pub const DLBRIDGE_RULE_DEVICE_ID_NEGATIVE: DLBridgeRule = 13;
 /// device_id is 0 on host-like memory (DLPack); only ever a note, since producers differ.
 pub const DLBRIDGE_RULE_DEVICE_ID_HOST: DLBridgeRule = 14;
 /// Each extent \>= 0 (DLPack).
-pub const DLBRIDGE_RULE_DIM_NEGATIVE: DLBridgeRule = 15;
+pub const DLBRIDGE_RULE_EXTENT_NEGATIVE: DLBridgeRule = 15;
 /// The number of elements fits 63 bits (dlbridge).
 pub const DLBRIDGE_RULE_COUNT_OVERFLOW: DLBridgeRule = 16;
 /// The packed size in bytes fits 63 bits (dlbridge).
 pub const DLBRIDGE_RULE_SIZE_OVERFLOW: DLBridgeRule = 17;
 /// Offsets of the first and last byte touched fit 63 bits and a sign (dlbridge).
-pub const DLBRIDGE_RULE_EXTENT_OVERFLOW: DLBridgeRule = 18;
+pub const DLBRIDGE_RULE_OFFSET_OVERFLOW: DLBridgeRule = 18;
 /// data is not NULL unless the tensor is empty (DLPack).
 pub const DLBRIDGE_RULE_DATA_NULL: DLBridgeRule = 19;
-/// data + byte_offset + extent stays inside the address space (dlbridge).
+/// data + byte_offset + bytes touched stays inside the address space (dlbridge).
 pub const DLBRIDGE_RULE_ADDRESS_RANGE: DLBridgeRule = 20;
-/// On an opaque handle nothing lies before its start (dlbridge).
+/// On an opaque handle no element lies before its start (dlbridge).
 pub const DLBRIDGE_RULE_HANDLE_RANGE: DLBridgeRule = 21;
-/// The extent stays inside `buffer_size` bytes from `data` (policy).
+/// All elements lie inside `buffer_size` bytes from `data` (policy).
 pub const DLBRIDGE_RULE_BUFFER_BOUNDS: DLBridgeRule = 22;
 /// The required contiguity (policy).
 pub const DLBRIDGE_RULE_CONTIGUITY: DLBridgeRule = 23;
 /// The required alignment of element (0,...,0) (policy).
 pub const DLBRIDGE_RULE_ALIGNMENT: DLBridgeRule = 24;
 /// The device is one of those that the policy lists.
-pub const DLBRIDGE_RULE_DEVICE_REFUSED: DLBridgeRule = 25;
+pub const DLBRIDGE_RULE_DEVICE_REJECTED: DLBridgeRule = 25;
 /// The dtype is one of those that the policy lists.
-pub const DLBRIDGE_RULE_DTYPE_REFUSED: DLBridgeRule = 26;
+pub const DLBRIDGE_RULE_DTYPE_REJECTED: DLBridgeRule = 26;
 /// The tensor may be written to (policy).
 pub const DLBRIDGE_RULE_NOT_WRITABLE: DLBridgeRule = 27;
 /// No negative strides (policy).
@@ -1219,19 +1269,19 @@ pub const DLBRIDGE_RULE_SELF_OVERLAP: DLBridgeRule = 30;
 pub const DLBRIDGE_RULE_DATA_UNALIGNED: DLBridgeRule = 31;
 /// The version that a tensor carries knows all that it uses; only ever a note.
 pub const DLBRIDGE_RULE_VERSION_LABEL: DLBridgeRule = 32;
-/// The consumer's version can describe the tensor (converters).
+/// The consumer's version can describe the tensor (conversions).
 pub const DLBRIDGE_RULE_REQUIRED_VERSION: DLBridgeRule = 33;
-/// Legacy cannot say READ_ONLY (downgrade).
+/// A legacy tensor cannot record READ_ONLY (downgrade).
 pub const DLBRIDGE_RULE_LEGACY_READ_ONLY: DLBridgeRule = 34;
-/// Legacy cannot say that sub-byte elements are padded (downgrade).
+/// A legacy tensor cannot record that sub-byte elements are padded (downgrade).
 pub const DLBRIDGE_RULE_LEGACY_PADDED: DLBridgeRule = 35;
 /// Legacy knows dtype codes up to bool (downgrade).
 pub const DLBRIDGE_RULE_LEGACY_DTYPE: DLBridgeRule = 36;
 /// Legacy knows device types up to Hexagon (downgrade).
 pub const DLBRIDGE_RULE_LEGACY_DEVICE: DLBridgeRule = 37;
-/// byte_offset is folded only where `data` is an address (converters).
+/// byte_offset is folded only where `data` is an address (conversions).
 pub const DLBRIDGE_RULE_OFFSET_FOLD: DLBridgeRule = 38;
-/// A view stays inside its parent's extent.
+/// The elements of a view are elements of its parent's range.
 pub const DLBRIDGE_RULE_VIEW_BOUNDS: DLBridgeRule = 39;
 /// A view of packed sub-byte elements starts at a whole byte.
 pub const DLBRIDGE_RULE_VIEW_OFFSET: DLBridgeRule = 40;
@@ -1239,27 +1289,27 @@ pub const DLBRIDGE_RULE_VIEW_OFFSET: DLBridgeRule = 40;
 pub const DLBRIDGE_RULE_IN_STORAGE: DLBridgeRule = 41;
 /// Copying needs memory that the CPU can read.
 pub const DLBRIDGE_RULE_COPY_DEVICE: DLBridgeRule = 42;
-/// The memory is where the device says (level DEVICE: the driver was asked).
-///
-/// Since 0.2.0.
+/// The memory is where the device label says (level DEVICE: the driver was asked).
 pub const DLBRIDGE_RULE_DEVICE_LABEL: DLBridgeRule = 43;
-/// The extent stays inside the allocation (level DEVICE: the driver was asked).
-///
-/// Since 0.2.0.
+/// All elements lie inside the allocation (level DEVICE: the driver was asked).
 pub const DLBRIDGE_RULE_ALLOCATION_BOUNDS: DLBridgeRule = 44;
-/// The bytes do not tell (dlbridge_identify).
-pub const DLBRIDGE_KIND_AMBIGUOUS: DLBridgeKind = 0;
+/// Each extent is the one that the policy's shape gives.
+pub const DLBRIDGE_RULE_SHAPE_MISMATCH: DLBridgeRule = 45;
+/// As an argument: decide by the bytes. As the answer of dlbridge_identify: neither kind fits.
+pub const DLBRIDGE_KIND_UNKNOWN: DLBridgeKind = 0;
 /// DLManagedTensor
 pub const DLBRIDGE_KIND_LEGACY: DLBridgeKind = 1;
 /// DLManagedTensorVersioned
 pub const DLBRIDGE_KIND_VERSIONED: DLBridgeKind = 2;
-/// DLTensor, borrowed (dlbridge_diagnose)
-pub const DLBRIDGE_KIND_BARE: DLBridgeKind = 3;
-/// Since 0.1.0.
+/// DLTensor, without an owner (dlbridge_diagnose)
+pub const DLBRIDGE_KIND_BORROWED: DLBridgeKind = 3;
+/// Only ever an answer: the bytes can be both managed kinds.
+pub const DLBRIDGE_KIND_AMBIGUOUS: DLBridgeKind = 4;
+/// Since 0.3.0.
 pub const DLBRIDGE_NO: DLBridgeAnswer = 0;
-/// Since 0.1.0.
+/// Since 0.3.0.
 pub const DLBRIDGE_YES: DLBridgeAnswer = 1;
-/// Since 0.1.0.
+/// Since 0.3.0.
 pub const DLBRIDGE_UNDECIDED: DLBridgeAnswer = 2;
 /// An extent is 0.
 pub const DLBRIDGE_LAYOUT_EMPTY: u32 = 1;
@@ -1275,97 +1325,101 @@ pub const DLBRIDGE_LAYOUT_NEGATIVE_STRIDES: u32 = 16;
 pub const DLBRIDGE_LAYOUT_PADDED: u32 = 32;
 /// `data` is a handle, not an address.
 pub const DLBRIDGE_LAYOUT_OPAQUE: u32 = 64;
+/// METADATA
+pub const DLBRIDGE_LEVEL_DEFAULT: i32 = 0;
 /// The struct itself: version, ndim, dtype, device, flags, which pointers are NULL.
 pub const DLBRIDGE_LEVEL_STRUCT: i32 = 1;
-/// Also the `ndim` entries of shape and strides; the default.
+/// Also the `ndim` entries of shape and strides.
 pub const DLBRIDGE_LEVEL_METADATA: i32 = 2;
-/// Also asks the driver where `data` lies (a handle: what it is), which may start it: a device label
-/// that is not true and an extent that leaves the allocation are refused, as is what cannot be asked
-/// (UNAVAILABLE, UNSUPPORTED). kDLCPU is held against the drivers that have been started already, and
-/// memory whose size no driver knows against no size.
-///
-/// Since 0.2.0.
+/// Also asks the driver where `data` lies (a handle: what it is), which may start it. Rejects a
+/// device label that is wrong, elements outside the allocation, and what cannot be asked (UNAVAILABLE,
+/// UNSUPPORTED). kDLCPU is checked against the drivers that have been started already; memory whose
+/// size no driver knows is not checked against a size.
 pub const DLBRIDGE_LEVEL_DEVICE: i32 = 3;
 /// Codes that `version` does not know.
-pub const DLBRIDGE_POLICY_REFUSE_UNKNOWN_DTYPE: u32 = 1;
+pub const DLBRIDGE_POLICY_REJECT_UNKNOWN_DTYPE: u32 = 256;
 /// Types that `version` does not know.
-pub const DLBRIDGE_POLICY_REFUSE_UNKNOWN_DEVICE: u32 = 2;
+pub const DLBRIDGE_POLICY_REJECT_UNKNOWN_DEVICE: u32 = 512;
 /// Bits that `version` does not know.
-pub const DLBRIDGE_POLICY_REFUSE_UNKNOWN_FLAGS: u32 = 4;
-/// Bits of DLBridgePolicy::flags.
+pub const DLBRIDGE_POLICY_REJECT_UNKNOWN_FLAGS: u32 = 1024;
+/// Bits of DLBridgePolicy::options.
 ///
-/// Since 0.1.0.
-pub const DLBRIDGE_POLICY_REFUSE_NEGATIVE_STRIDES: u32 = 8;
-/// Bits of DLBridgePolicy::flags.
+/// Since 0.3.0.
+pub const DLBRIDGE_POLICY_REJECT_NEGATIVE_STRIDES: u32 = 2048;
+/// Bits of DLBridgePolicy::options.
 ///
-/// Since 0.1.0.
-pub const DLBRIDGE_POLICY_REFUSE_ZERO_STRIDES: u32 = 16;
-/// Also on tensors that say 1.2 or later.
-pub const DLBRIDGE_POLICY_ALLOW_NULL_STRIDES: u32 = 32;
+/// Since 0.3.0.
+pub const DLBRIDGE_POLICY_REJECT_ZERO_STRIDES: u32 = 4096;
+/// Also on tensors of version 1.2 or later.
+pub const DLBRIDGE_POLICY_ALLOW_NULL_STRIDES: u32 = 8192;
 /// lanes \>= 0x8000, taken at face value.
-pub const DLBRIDGE_POLICY_ALLOW_SCALABLE_LANES: u32 = 64;
+pub const DLBRIDGE_POLICY_ALLOW_SCALABLE_LANES: u32 = 16384;
 /// Not READ_ONLY, no self-overlap.
-pub const DLBRIDGE_POLICY_REQUIRE_WRITABLE: u32 = 128;
-/// The caller knows that a legacy or bare tensor
-/// may be written to; READ_ONLY still binds.
-pub const DLBRIDGE_POLICY_VOUCH_WRITABLE: u32 = 256;
+pub const DLBRIDGE_POLICY_REQUIRE_WRITABLE: u32 = 32768;
+/// The caller knows that a legacy or borrowed
+/// tensor may be written to; READ_ONLY still
+/// binds.
+pub const DLBRIDGE_POLICY_VOUCH_WRITABLE: u32 = 65536;
 /// Even where a writable tensor is required.
-pub const DLBRIDGE_POLICY_ALLOW_SELF_OVERLAP: u32 = 512;
+pub const DLBRIDGE_POLICY_ALLOW_SELF_OVERLAP: u32 = 131072;
+/// `min_ndim` and `max_ndim` count.
+pub const DLBRIDGE_POLICY_LIMIT_NDIM: u32 = 262144;
+/// `buffer_size` counts.
+pub const DLBRIDGE_POLICY_LIMIT_BUFFER: u32 = 524288;
 /// Values of DLBridgePolicy::contiguity.
 ///
-/// Since 0.1.0.
+/// Since 0.3.0.
 pub const DLBRIDGE_CONTIGUITY_ANY: i32 = 0;
 /// Values of DLBridgePolicy::contiguity.
 ///
-/// Since 0.1.0.
+/// Since 0.3.0.
 pub const DLBRIDGE_CONTIGUITY_C: i32 = 1;
 /// Values of DLBridgePolicy::contiguity.
 ///
-/// Since 0.1.0.
+/// Since 0.3.0.
 pub const DLBRIDGE_CONTIGUITY_F: i32 = 2;
 /// Values of DLBridgePolicy::contiguity.
 ///
-/// Since 0.1.0.
+/// Since 0.3.0.
 pub const DLBRIDGE_CONTIGUITY_C_OR_F: i32 = 3;
-/// dlbridge_validate would refuse the tensor for it.
+/// dlbridge_validate would reject the tensor for it.
 pub const DLBRIDGE_SEVERITY_BROKEN: i32 = 1;
-/// Only worth knowing.
+/// For information only.
 pub const DLBRIDGE_SEVERITY_NOTE: i32 = 2;
-/// The caller vouches for the tensor: validation is skipped (but for ndim and NULL shape, without
-/// which no node can be made, and not together with COPY, which reads by the layout). The policy
-/// must be NULL then.
-pub const DLBRIDGE_CONVERT_SKIP_VALIDATION: u32 = 1;
-/// The caller knows that a legacy source may be written to. Without it, unknown is READ_ONLY. Does
-/// not lift a READ_ONLY that the original of a round trip carries.
-pub const DLBRIDGE_CONVERT_WRITABLE: u32 = 2;
-/// Dtype codes, device types and flag bits that the consumer's version does not know pass; a
+/// Skip validation: the caller knows that the tensor is valid. Only ndim and a NULL shape are
+/// checked. The policy must be NULL. A COPY is validated all the same, since it reads by the layout.
+pub const DLBRIDGE_CONVERT_SKIP_VALIDATION: u32 = 256;
+/// The caller knows that a legacy source may be written to. Without it the result is READ_ONLY. Does
+/// not lift a READ_ONLY that is recorded.
+pub const DLBRIDGE_CONVERT_VOUCH_WRITABLE: u32 = 512;
+/// Accept dtype codes, device types and flag bits that the consumer's version does not know. A
 /// versioned source then keeps its version, since an unknown bit may change the layout.
-pub const DLBRIDGE_CONVERT_ALLOW_UNKNOWN: u32 = 4;
+pub const DLBRIDGE_CONVERT_ALLOW_UNKNOWN: u32 = 1024;
 /// Write the result in canonical form: compact strides on empty tensors and on axes of extent 1,
 /// NULL data where empty, device id 0 on host-like memory.
-pub const DLBRIDGE_CONVERT_CANONICAL: u32 = 8;
-/// Add byte_offset to data. Refused where `data` is not an address.
-pub const DLBRIDGE_CONVERT_FOLD_BYTE_OFFSET: u32 = 16;
-/// Copy the data (memory that the CPU reads only) to compact memory of the allocator's; the result
-/// may be written to and says IS_COPIED where it can; the source is released. Asking for a copy is
-/// the consent to what a downgrade would refuse otherwise, but for codes that nobody knows.
-pub const DLBRIDGE_CONVERT_COPY: u32 = 32;
-/// Downgrade: READ_ONLY may be lost.
-pub const DLBRIDGE_CONVERT_DROP_READ_ONLY: u32 = 64;
-/// Downgrade: the padded flag may be lost.
-pub const DLBRIDGE_CONVERT_DROP_PADDED: u32 = 128;
-/// Downgrade: dtype codes and device types newer than legacy pass.
-pub const DLBRIDGE_CONVERT_NEWER_CODES: u32 = 256;
-/// Keep the module of the producer's deleter loaded, as dlbridge_pin_module does: for producers in
-/// plugins. For a tensor of ours it is the deleter of what it was made of, or the `deallocate` of its
-/// memory. It is done last: a source that is refused for anything else pins nothing (of a batch, those
-/// before the one that cannot be pinned stay pinned). A NULL deleter and a COPY, which releases the
-/// source at once, have nothing to pin.
-pub const DLBRIDGE_CONVERT_PIN_PRODUCER: u32 = 512;
+pub const DLBRIDGE_CONVERT_CANONICAL: u32 = 2048;
+/// Add byte_offset to data. Rejected where `data` is not an address.
+pub const DLBRIDGE_CONVERT_FOLD_BYTE_OFFSET: u32 = 4096;
+/// Copy the data (memory that the CPU reads only) to compact memory of the allocator. The result may
+/// be written to and carries IS_COPIED where it has flags; the source is released. A copy loses nothing
+/// that a downgrade would reject, but unknown codes are rejected all the same.
+pub const DLBRIDGE_CONVERT_COPY: u32 = 8192;
+/// To legacy: READ_ONLY may be lost.
+pub const DLBRIDGE_CONVERT_DROP_READ_ONLY: u32 = 16384;
+/// To legacy: the padded flag may be lost.
+pub const DLBRIDGE_CONVERT_DROP_PADDED: u32 = 32768;
+/// To legacy: accept dtype codes and device types newer than the legacy version.
+pub const DLBRIDGE_CONVERT_ALLOW_NEWER_CODES: u32 = 65536;
+/// Keep the module of the producer's deleter loaded, as dlbridge_module_pin does: for producers in
+/// plugins. For a dlbridge-owned tensor it is the deleter of its source, or the `deallocate` of its
+/// memory. It is done last: a source that is rejected for another reason pins nothing (of a batch,
+/// modules pinned before the failing one stay pinned). A NULL deleter and a COPY have nothing to
+/// pin.
+pub const DLBRIDGE_CONVERT_PIN_PRODUCER: u32 = 131072;
 /// Memory that dlbridge_ipc_export can share with other processes: an anonymous memory file, sealed
 /// against changes of its size. On the CPU and without an allocator.
-pub const DLBRIDGE_ALLOCATE_SHAREABLE: u32 = 1;
-/// Not said.
+pub const DLBRIDGE_ALLOCATE_SHAREABLE: u32 = 256;
+/// Not set: the backend that the device implies.
 pub const DLBRIDGE_BACKEND_NONE: DLBridgeBackend = 0;
 /// The host.
 pub const DLBRIDGE_BACKEND_CPU: DLBridgeBackend = 1;
@@ -1383,6 +1437,9 @@ pub const DLBRIDGE_STATE_READY: i32 = 1;
 pub const DLBRIDGE_STATE_ABSENT: i32 = 2;
 /// Loaded, but it does not initialise or has no device.
 pub const DLBRIDGE_STATE_UNUSABLE: i32 = 3;
+/// The kind that the device implies: CL_MEM for kDLOpenCL, HANDLE for kDLVulkan, kDLMetal, kDLWebGPU
+/// and kDLVPI, else ADDRESS.
+pub const DLBRIDGE_BUFFER_DEFAULT: i32 = 0;
 /// An address: host memory, CUdeviceptr, HIP, USM or SVM pointer, pinned or managed memory.
 pub const DLBRIDGE_BUFFER_ADDRESS: i32 = 1;
 /// A cl_mem, which is a handle: nothing is ever added to it.
@@ -1403,24 +1460,26 @@ pub const DLBRIDGE_MEMORY_USM_HOST: i32 = 5;
 pub const DLBRIDGE_MEMORY_USM_DEVICE: i32 = 6;
 /// Shared USM.
 pub const DLBRIDGE_MEMORY_USM_SHARED: i32 = 7;
-/// OpenCL shared virtual memory (behind a cl_mem).
+/// OpenCL shared virtual memory (under a cl_mem).
 pub const DLBRIDGE_MEMORY_SVM: i32 = 8;
 /// An OpenCL buffer object.
 pub const DLBRIDGE_MEMORY_CL_MEM: i32 = 9;
-/// A context knew the memory that nobody registered or named; on Level Zero any context of a driver
-/// may answer, so it need not be the one that allocated.
+/// A context that was neither registered nor named knew the memory; on Level Zero any context of a
+/// driver may answer, so it need not be the one that allocated.
 pub const DLBRIDGE_POINTER_CONTEXT_ASSUMED: u32 = 1;
-/// The caller vouches for the layout; only what a node needs is checked, and an empty tensor stands as
-/// it was given. `policy` must be NULL and `buffer_size` UINT64_MAX.
-pub const DLBRIDGE_WRAP_SKIP_VALIDATION: u32 = 1;
-/// Keep the module of `release` loaded, as dlbridge_pin_module does.
-pub const DLBRIDGE_WRAP_PIN_PRODUCER: u32 = 2;
+/// Skip validation: the caller knows that the layout is valid. Only what a node needs is checked, and
+/// an empty tensor stays as it was given. `policy` must be NULL and LIMIT_BUFFER not set.
+pub const DLBRIDGE_WRAP_SKIP_VALIDATION: u32 = 256;
+/// Keep the module of `release` loaded, as dlbridge_module_pin does.
+pub const DLBRIDGE_WRAP_PIN_PRODUCER: u32 = 512;
 /// CL_MEM: the tensor holds a reference of its own to the cl_mem (clRetainMemObject), which keeps its
 /// context too.
-pub const DLBRIDGE_WRAP_RETAIN: u32 = 4;
+pub const DLBRIDGE_WRAP_RETAIN: u32 = 1024;
+/// `buffer_size` counts.
+pub const DLBRIDGE_WRAP_LIMIT_BUFFER: u32 = 2048;
 /// No queue: work is done when a call returns.
 pub const DLBRIDGE_STREAM_HOST: i32 = 1;
-/// The consumer sees to the order itself.
+/// The consumer orders its work itself.
 pub const DLBRIDGE_STREAM_NO_SYNC: i32 = 2;
 /// CUstream (1 and 2 are CUDA's special ones, 0 is not used), hipStream_t (0: the default),
 /// cl_command_queue, ze_command_queue_handle_t.
@@ -1429,105 +1488,99 @@ pub const DLBRIDGE_STREAM_QUEUE: i32 = 3;
 pub const DLBRIDGE_STREAM_IMMEDIATE_LIST: i32 = 4;
 /// The host may wait where no driver can order the two queues: queues of two backends, or of two
 /// Level Zero contexts.
-pub const DLBRIDGE_HANDOFF_ALLOW_HOST_WAIT: u32 = 1;
+pub const DLBRIDGE_HANDOFF_ALLOW_HOST_WAIT: u32 = 256;
 /// A wait may draw the consumer's stream into the graph that the producer's is capturing; the caller
 /// joins them again.
-pub const DLBRIDGE_HANDOFF_ALLOW_CAPTURE: u32 = 2;
-/// In: becomes the default of its device. The first entry of a device is so anyway.
+pub const DLBRIDGE_HANDOFF_ALLOW_CAPTURE: u32 = 512;
+/// In: becomes the default of its device. The first entry of a device is the default anyway.
 pub const DLBRIDGE_CONTEXT_DEFAULT: u32 = 1;
-/// In: retires what was registered under the same device with another native device.
+/// In: removes entries of the same device with another native device.
 pub const DLBRIDGE_CONTEXT_REPLACE: u32 = 2;
-/// A library found the device itself; an application's registration goes before it.
+/// A library found the device itself; an application's registration takes precedence.
 pub const DLBRIDGE_CONTEXT_ENUMERATED: u32 = 4;
 /// The context was made for the table: no other library uses it unless it asks the table.
 pub const DLBRIDGE_CONTEXT_PRIVATE: u32 = 8;
-/// What runs and rectangles of a driver cannot express may go through memory of the host.
-pub const DLBRIDGE_COPY_ALLOW_STAGING: u32 = 1;
+/// Layouts that need more than 4096 copies of the driver, and copies between two backends, may go
+/// through host memory.
+pub const DLBRIDGE_COPY_ALLOW_STAGING: u32 = 256;
 /// Copy into memory that dlbridge_ipc_export can share; on the host, without target or allocator.
-pub const DLBRIDGE_COPY_SHAREABLE: u32 = 2;
-/// Bytes that any descriptor fits in, and the most file descriptors that go with one.
-///
-/// Since 0.2.0.
-pub const DLBRIDGE_IPC_MAX_SIZE: usize = 2048;
-/// Bytes that any descriptor fits in, and the most file descriptors that go with one.
-///
-/// Since 0.2.0.
-pub const DLBRIDGE_IPC_MAX_FDS: usize = 4;
+pub const DLBRIDGE_COPY_SHAREABLE: u32 = 512;
 /// Export: the importer gets no right to write, and on the host a process of another user cannot
-/// gain it. Import: do not ask for it. Without it a tensor that says READ_ONLY is exported so all the
-/// same.
-pub const DLBRIDGE_IPC_READ_ONLY: u32 = 1;
+/// gain it. Import: do not ask for it. A READ_ONLY tensor is always exported so.
+pub const DLBRIDGE_IPC_READ_ONLY: u32 = 256;
 /// Version of this header, semantic.
 ///
-/// Since 0.1.0.
+/// Since 0.3.0.
 pub const DLBRIDGE_VERSION_MAJOR: u32 = 0;
 /// `DLBRIDGE_VERSION_MINOR`.
-pub const DLBRIDGE_VERSION_MINOR: u32 = 2;
+pub const DLBRIDGE_VERSION_MINOR: u32 = 3;
 /// `DLBRIDGE_VERSION_PATCH`.
 pub const DLBRIDGE_VERSION_PATCH: u32 = 0;
 /// `DLBRIDGE_VERSION_STRING`.
-pub const DLBRIDGE_VERSION_STRING: &CStr = c"0.2.0";
-/// Number of the ABI that this header describes; apart from the version, it names what is frozen.
+pub const DLBRIDGE_VERSION_STRING: &CStr = c"0.3.0";
+/// Number of the ABI that this header describes.
 ///
-/// Since 0.1.0.
+/// Since 0.3.0.
 pub const DLBRIDGE_ABI: u32 = 1;
-/// What `None` is among the array API's integers.
+/// Largest ndim that any function accepts; no policy raises it.
 ///
-/// Since 0.2.0.
+/// Since 0.3.0.
+pub const DLBRIDGE_MAX_NDIM: i32 = 64;
+/// `None` among the array API's integers.
+///
+/// Since 0.3.0.
 pub const DLBRIDGE_ARRAY_API_STREAM_NONE: i64 = -9223372036854775808;
 
 #[cfg(feature = "link")]
 unsafe extern "C" {
     /// Version of the library that is loaded, as major \* 10000 + minor \* 100 + patch.
     ///
-    /// Since 0.1.0.
+    /// Since 0.3.0.
     pub fn dlbridge_version() -> u32;
-    /// The same as text, such as "0.1.0"; static, never NULL.
+    /// The same as text, such as "0.3.0"; static, never NULL.
     ///
-    /// Since 0.1.0.
+    /// Since 0.3.0.
     pub fn dlbridge_version_string() -> *const c_char;
-    /// Newest DLPack release that the library knows: 1.3. It is what a version of {0, 0} stands for in
-    /// policies and options.
+    /// Newest DLPack release that the library knows.
     ///
-    /// Since 0.1.0.
+    /// Since 0.3.0.
     pub fn dlbridge_dlpack_version() -> DLPackVersion;
     /// Name of a status such as "DLBRIDGE_ERROR_VERSION", for logs; static, never NULL ("UNKNOWN_STATUS"
     /// for other integers).
     ///
-    /// Since 0.1.0.
+    /// Since 0.3.0.
     pub fn dlbridge_status_name(status: DLBridgeStatus) -> *const c_char;
     /// One English sentence on a status; static, never NULL.
     ///
-    /// Since 0.1.0.
+    /// Since 0.3.0.
     pub fn dlbridge_status_text(status: DLBridgeStatus) -> *const c_char;
     /// Name of a rule such as "NDIM_NEGATIVE"; static, never NULL ("UNKNOWN_RULE" for other integers).
     ///
-    /// Since 0.1.0.
+    /// Since 0.3.0.
     pub fn dlbridge_rule_name(rule: DLBridgeRule) -> *const c_char;
     /// One English phrase on what is wrong when a rule is broken; static, never NULL.
     ///
-    /// Since 0.1.0.
+    /// Since 0.3.0.
     pub fn dlbridge_rule_text(rule: DLBridgeRule) -> *const c_char;
-    /// Describes the layout of `tensor`, whose `flags` come from its versioned struct (0 otherwise).
-    /// Reads shape and strides; refuses what has no layout (rules on ndim, dtype bits and lanes, shape,
-    /// overflow) and accepts any device, id, data pointer and version. Any tensor error.
+    /// Describes the layout of `tensor`, whose flags come from its versioned struct (0 otherwise). Reads
+    /// shape and strides; rejects what has no layout (rules on ndim, dtype bits and lanes, shape, overflow)
+    /// and accepts any device, id, data pointer and version. Any tensor error.
     ///
-    /// Since 0.1.0.
+    /// Since 0.3.0.
     pub fn dlbridge_layout(
         tensor: *const DLTensor,
-        flags: u64,
+        tensor_flags: u64,
         out: *mut DLBridgeLayout,
         error: *mut DLBridgeError,
     ) -> DLBridgeStatus;
     /// Writes the name of `dtype`: "float32", "bfloat16x4", "float8_e4m3fn", "bool", "complex64",
-    /// "opaque64"; what has no name as "dtype(code,bits,lanes)". Every name is read back by
-    /// dlbridge_dtype_parse.
+    /// "opaque64"; a dtype without a name as "dtype(code,bits,lanes)". dlbridge_dtype_parse reads each.
     ///
     /// `buffer` of `size` bytes receives text and NUL; it may be NULL where size is 0, to ask for the
     /// length. `*length`, unless NULL, receives the length without NUL, also when the text did not fit:
     /// then as much as fits is written, with NUL, and the status is DLBRIDGE_ERROR_BUFFER_TOO_SMALL.
     ///
-    /// Since 0.1.0.
+    /// Since 0.3.0.
     pub fn dlbridge_dtype_format(
         dtype: DLDataType,
         buffer: *mut c_char,
@@ -1537,7 +1590,7 @@ unsafe extern "C" {
     ) -> DLBridgeStatus;
     /// Reads a name of `length` bytes as dlbridge_dtype_format writes it. Errors: PARSE.
     ///
-    /// Since 0.1.0.
+    /// Since 0.3.0.
     pub fn dlbridge_dtype_parse(
         text: *const c_char,
         length: usize,
@@ -1547,7 +1600,7 @@ unsafe extern "C" {
     /// Writes the name of `device`, "cpu:0", "cuda:1", "rocm_host:0"; a type without a name as
     /// "device(99):0". Buffer and length as for dlbridge_dtype_format.
     ///
-    /// Since 0.1.0.
+    /// Since 0.3.0.
     pub fn dlbridge_device_format(
         device: DLDevice,
         buffer: *mut c_char,
@@ -1558,7 +1611,7 @@ unsafe extern "C" {
     /// Reads a name of `length` bytes as dlbridge_device_format writes it; "cuda" means "cuda:0".
     /// Errors: PARSE.
     ///
-    /// Since 0.1.0.
+    /// Since 0.3.0.
     pub fn dlbridge_device_parse(
         text: *const c_char,
         length: usize,
@@ -1566,36 +1619,37 @@ unsafe extern "C" {
         error: *mut DLBridgeError,
     ) -> DLBridgeStatus;
     /// Writes one line on `tensor` for logs: dtype, shape, strides, device, data, byte offset, flags.
-    /// Works on broken tensors too (it reads no shape where ndim is negative, and at most 64 axes).
-    /// Buffer and length as for dlbridge_dtype_format.
+    /// Accepts broken tensors too (it reads no shape where ndim is negative, and at most 64 axes). Buffer
+    /// and length as for dlbridge_dtype_format.
     ///
-    /// Since 0.1.0.
+    /// Since 0.3.0.
     pub fn dlbridge_tensor_format(
         tensor: *const DLTensor,
-        flags: u64,
+        tensor_flags: u64,
         buffer: *mut c_char,
         size: usize,
         length: *mut usize,
         error: *mut DLBridgeError,
     ) -> DLBridgeStatus;
-    /// Can the CPU read memory of this device type? DLBRIDGE_UNDECIDED where it depends on the
-    /// allocation (oneAPI) or nobody knows (types of no release).
+    /// Returns 1 where the CPU can certainly read memory of this device type, else 0. `*answer`, unless
+    /// NULL, tells NO from UNDECIDED, which is for memory where it depends on the allocation (oneAPI) and
+    /// for types of no release.
     ///
-    /// Since 0.1.0.
-    pub fn dlbridge_host_accessible(device_type: i32) -> DLBridgeAnswer;
-    /// Checks a bare tensor, whose `flags` the caller knows (0 if not). `policy` may be NULL. Stops at
+    /// Since 0.3.0.
+    pub fn dlbridge_host_accessible(device_type: i32, answer: *mut DLBridgeAnswer) -> i32;
+    /// Checks a borrowed tensor, whose flags the caller knows (0 if not). `policy` may be NULL. Stops at
     /// the first broken rule. The tensor is only read. Any tensor error.
     ///
-    /// Since 0.1.0.
+    /// Since 0.3.0.
     pub fn dlbridge_validate(
         tensor: *const DLTensor,
-        flags: u64,
+        tensor_flags: u64,
         policy: *const DLBridgePolicy,
         error: *mut DLBridgeError,
     ) -> DLBridgeStatus;
     /// The same for a legacy tensor, which has no flags.
     ///
-    /// Since 0.1.0.
+    /// Since 0.3.0.
     pub fn dlbridge_validate_legacy(
         tensor: *const DLManagedTensor,
         policy: *const DLBridgePolicy,
@@ -1603,56 +1657,114 @@ unsafe extern "C" {
     ) -> DLBridgeStatus;
     /// The same for a versioned tensor; of a major other than 1 nothing but `version` is read.
     ///
-    /// Since 0.1.0.
+    /// Since 0.3.0.
     pub fn dlbridge_validate_versioned(
         tensor: *const DLManagedTensorVersioned,
         policy: *const DLBridgePolicy,
         error: *mut DLBridgeError,
     ) -> DLBridgeStatus;
-    /// Reports every finding on `tensor`, a struct of `kind` (LEGACY, VERSIONED or BARE; `flags` is for
-    /// BARE and 0 otherwise). Fills up to `capacity` entries of `findings` (NULL where capacity is 0) and
-    /// sets `*count` to how many findings there are, which may be more. A finding that makes the rest
-    /// unreadable is the last. DLBRIDGE_OK also where rules are broken: errors are about the arguments
-    /// only.
+    /// Reports every finding on `tensor`, a struct of `kind` (LEGACY, VERSIONED or BORROWED;
+    /// `tensor_flags` is for BORROWED and 0 otherwise). Fills up to `capacity` entries of `findings` (NULL
+    /// where capacity is 0) and sets `*count` to how many findings there are, which may be more. A finding
+    /// that makes the rest unreadable is the last. DLBRIDGE_OK also where rules are broken: errors are about
+    /// the arguments only.
     ///
-    /// Since 0.1.0.
+    /// Since 0.3.0.
     pub fn dlbridge_diagnose(
         tensor: *const c_void,
         kind: DLBridgeKind,
-        flags: u64,
+        tensor_flags: u64,
         policy: *const DLBridgePolicy,
         findings: *mut DLBridgeFinding,
         capacity: usize,
         count: *mut usize,
         error: *mut DLBridgeError,
     ) -> DLBridgeStatus;
+    /// Makes a validated, dlbridge-owned versioned tensor of any managed tensor: THE FUNCTION FOR TENSORS
+    /// FROM FOREIGN CODE. `kind` is LEGACY, VERSIONED, or UNKNOWN for a channel that carries a void\*.
+    ///
+    /// UNKNOWN decides by exclusion: bytes that cannot be a version make the tensor legacy, so that its
+    /// broken rule is reported; a tensor that can be both kinds, or neither, is rejected with AMBIGUOUS.
+    ///
+    /// Success: `tensor` belongs to the library; `*out` is the caller's, is released once, and can be shared
+    /// and viewed. Shape and strides are copied, NULL strides filled in; the struct of the source is never
+    /// written to and is released with the last owner of the result. A dlbridge-owned heap tensor that
+    /// satisfies the options is handed back. A legacy source without VOUCH_WRITABLE becomes READ_ONLY.
+    /// Failure: `tensor` is untouched and the caller's. Any tensor error; AMBIGUOUS; OUT_OF_MEMORY;
+    /// UNKNOWN_CODE; UNSUPPORTED (copy of device memory); INVALID_ARGUMENT also for options that concern
+    /// legacy results only (DROP_\*, ALLOW_NEWER_CODES). `options` may be NULL.
+    ///
+    /// Since 0.3.0.
+    pub fn dlbridge_import(
+        tensor: *mut c_void,
+        kind: DLBridgeKind,
+        options: *const DLBridgeConvertOptions,
+        out: *mut *mut DLManagedTensorVersioned,
+        error: *mut DLBridgeError,
+    ) -> DLBridgeStatus;
+    /// Makes of `tensor`, a struct of `kind` (LEGACY, VERSIONED or UNKNOWN, as for dlbridge_import), what
+    /// a consumer of DLPack `target` reads: legacy where target.major is 0, else versioned. `*out_kind` is
+    /// LEGACY or VERSIONED, the struct that `*out` is.
+    ///
+    /// | source    | target 0.m (legacy)                    | target 1.m (versioned)                   |
+    /// |-----------|----------------------------------------|------------------------------------------|
+    /// | legacy    | handed back if codes are known to 0.m  | as dlbridge_upgrade                      |
+    /// | versioned | as dlbridge_downgrade to 0.m           | handed back if its version is at most    |
+    /// |           |                                        | 1.m, else a new node of version 1.m      |
+    ///
+    /// With CANONICAL, FOLD_BYTE_OFFSET or COPY a new tensor is made in every cell. Every tensor is
+    /// validated first. ALLOW_UNKNOWN and ALLOW_NEWER_CODES let codes pass; DROP_READ_ONLY, DROP_PADDED and
+    /// COPY let flags pass to legacy. m above 8 in a legacy target means 8; {0, 0} is rejected.
+    /// Ownership and errors as for dlbridge_upgrade and dlbridge_downgrade. `options` may be NULL.
+    ///
+    /// Since 0.3.0.
+    pub fn dlbridge_export(
+        tensor: *mut c_void,
+        kind: DLBridgeKind,
+        target: DLPackVersion,
+        options: *const DLBridgeConvertOptions,
+        out: *mut *mut c_void,
+        out_kind: *mut DLBridgeKind,
+        error: *mut DLBridgeError,
+    ) -> DLBridgeStatus;
+    /// Calls the deleter of `tensor`, a struct of `kind` (LEGACY or VERSIONED), where it has one. NULL is
+    /// accepted. Another kind: INVALID_ARGUMENT, and nothing is called.
+    ///
+    /// Since 0.3.0.
+    pub fn dlbridge_release(tensor: *mut c_void, kind: DLBridgeKind) -> DLBridgeStatus;
+    /// Calls the deleter of `tensor`, where it has one. NULL is accepted.
+    ///
+    /// Since 0.3.0.
+    pub fn dlbridge_release_legacy(tensor: *mut DLManagedTensor);
+    /// The same for a versioned tensor of any major: nothing after `deleter` is read.
+    ///
+    /// Since 0.3.0.
+    pub fn dlbridge_release_versioned(tensor: *mut DLManagedTensorVersioned);
     /// Makes a versioned tensor of a legacy one, without copying data unless asked to.
     ///
-    /// Success: `source` has passed to the library and `*out` is the caller's, to be released once. Shape
-    /// and strides are snapshotted, NULL strides filled in; the source's struct is never written to and is
-    /// released when the last owner of the result is. A source that came from dlbridge_downgrade and is
-    /// not shared yields its original, as it was, where that satisfies the options.
-    /// Failure: `source` is untouched and the caller's. Any tensor error; OUT_OF_MEMORY; UNKNOWN_CODE;
-    /// UNSUPPORTED (copy of device memory). `options` may be NULL.
+    /// Success and failure as for dlbridge_import. A source that came from dlbridge_downgrade and has no
+    /// other owner yields the tensor that dlbridge_downgrade was given, where that satisfies the options;
+    /// else the result carries everything that tensor carried.
     ///
-    /// Since 0.1.0.
+    /// Since 0.3.0.
     pub fn dlbridge_upgrade(
         source: *mut DLManagedTensor,
         options: *const DLBridgeConvertOptions,
         out: *mut *mut DLManagedTensorVersioned,
         error: *mut DLBridgeError,
     ) -> DLBridgeStatus;
-    /// Bytes of storage that dlbridge_upgrade_into needs for `ndim` axes; 0 for a negative ndim.
+    /// Bytes of storage that dlbridge_upgrade_into needs for `ndim` axes; 0 for an ndim below 0 or above
+    /// DLBRIDGE_MAX_NDIM.
     ///
-    /// Since 0.1.0.
+    /// Since 0.3.0.
     pub fn dlbridge_upgrade_storage_size(ndim: i32) -> usize;
     /// As dlbridge_upgrade, into storage of the caller's and without allocating. The result is at the
-    /// start of the storage; dlbridge_share and dlbridge_view refuse it (rule IN_STORAGE). COPY is an
-    /// invalid argument. A source made by dlbridge_downgrade keeps what its original said, but the
-    /// original itself is not handed back: the result is always in the storage. Failure: BUFFER_TOO_SMALL
+    /// start of the storage; dlbridge_share and dlbridge_view reject it (rule IN_STORAGE). COPY is an
+    /// invalid argument. A source made by dlbridge_downgrade keeps all flags, but the original itself is
+    /// not handed back: the result is always in the storage. Failure: BUFFER_TOO_SMALL with the needed size,
     /// and what dlbridge_upgrade returns; the storage is free, its bytes unspecified.
     ///
-    /// Since 0.1.0.
+    /// Since 0.3.0.
     pub fn dlbridge_upgrade_into(
         source: *mut DLManagedTensor,
         options: *const DLBridgeConvertOptions,
@@ -1662,9 +1774,10 @@ unsafe extern "C" {
     ) -> DLBridgeStatus;
     /// Upgrades `count` tensors, all or nothing. Success: as dlbridge_upgrade for each. Failure: all
     /// sources are the caller's and untouched, `outs` is unwritten, and `*failed`, unless NULL, is the
-    /// index of the tensor that was refused (`count` where none is to blame). COPY is an invalid argument.
+    /// index of the tensor that was rejected (`count` where none caused it). A tensor given twice is an
+    /// invalid argument. COPY is an invalid argument.
     ///
-    /// Since 0.1.0.
+    /// Since 0.3.0.
     pub fn dlbridge_upgrade_many(
         sources: *const *mut DLManagedTensor,
         count: usize,
@@ -1673,101 +1786,69 @@ unsafe extern "C" {
         failed: *mut usize,
         error: *mut DLBridgeError,
     ) -> DLBridgeStatus;
-    /// Makes a legacy tensor of a versioned one. Refuses what legacy cannot say (rules LEGACY_\*), unless
-    /// the options allow that loss or ask for a copy; IS_COPIED is dropped. What is lost on the way to the
-    /// consumer is remembered: upgrading the result says it again. Ownership and round trips as for
-    /// dlbridge_upgrade. Any tensor error; UNREPRESENTABLE; UNKNOWN_CODE; OUT_OF_MEMORY; UNSUPPORTED.
+    /// Makes a legacy tensor of a versioned one. Rejects what legacy cannot record (rules LEGACY_\*), unless
+    /// the options allow that loss or ask for a copy; IS_COPIED is dropped. The library remembers what was
+    /// lost: upgrading the result restores it. A source that came from dlbridge_upgrade, has no flags and no
+    /// other owner yields the tensor that dlbridge_upgrade was given. Ownership as for dlbridge_upgrade. Any
+    /// tensor error; UNREPRESENTABLE; UNKNOWN_CODE; OUT_OF_MEMORY; UNSUPPORTED.
     ///
-    /// Since 0.1.0.
+    /// Since 0.3.0.
     pub fn dlbridge_downgrade(
         source: *mut DLManagedTensorVersioned,
         options: *const DLBridgeConvertOptions,
         out: *mut *mut DLManagedTensor,
         error: *mut DLBridgeError,
     ) -> DLBridgeStatus;
-    /// Makes of `source`, a struct of `kind` (LEGACY or VERSIONED), what a consumer of DLPack `target`
-    /// reads: legacy where target.major is 0, else versioned; `options->version` must be {0, 0}. A tensor
-    /// that already is what the target asks for is validated and handed back: `*out == source`. `*out_kind`
-    /// says which struct `*out` is. Ownership and errors as for dlbridge_upgrade and dlbridge_downgrade.
+    /// Makes one more independent owner of the same data. `tensor` must be dlbridge-owned, stays the
+    /// caller's, and must stay live for the call; it may be shared from several threads at once. `*out` is
+    /// the caller's and may outlive `tensor`: the data is released with its last owner. Errors:
+    /// FOREIGN_TENSOR, UNSUPPORTED with rule IN_STORAGE, INVALID_ARGUMENT where the struct was changed,
+    /// OUT_OF_MEMORY.
     ///
-    /// Since 0.1.0.
-    pub fn dlbridge_convert(
-        source: *mut c_void,
-        kind: DLBridgeKind,
-        target: DLPackVersion,
-        options: *const DLBridgeConvertOptions,
-        out: *mut *mut c_void,
-        out_kind: *mut DLBridgeKind,
-        error: *mut DLBridgeError,
-    ) -> DLBridgeStatus;
-    /// Makes a versioned tensor of anybody's one of ours, so that it can be shared and viewed: shape and
-    /// strides are snapshotted, NULL strides filled in where the policy lets them pass. One that is ours
-    /// already and satisfies the options is handed back. Ownership and errors as for dlbridge_upgrade.
-    ///
-    /// Since 0.1.0.
-    pub fn dlbridge_adopt(
-        source: *mut DLManagedTensorVersioned,
-        options: *const DLBridgeConvertOptions,
-        out: *mut *mut DLManagedTensorVersioned,
-        error: *mut DLBridgeError,
-    ) -> DLBridgeStatus;
-    /// Makes one more independent owner of the same data. `tensor` must be ours, stays the caller's, and
-    /// must stay live for the call; it may be shared from several threads at once. `*out` is the caller's
-    /// and outlives `tensor` if need be: the data is released with its last owner. Errors: NOT_OURS,
-    /// UNSUPPORTED with rule IN_STORAGE, INVALID_ARGUMENT where the struct was altered, OUT_OF_MEMORY.
-    ///
-    /// Since 0.1.0.
+    /// Since 0.3.0.
     pub fn dlbridge_share(
         tensor: *const DLManagedTensorVersioned,
         out: *mut *mut DLManagedTensorVersioned,
         error: *mut DLBridgeError,
     ) -> DLBridgeStatus;
-    /// As dlbridge_share, with another shape, strides and offset, which must stay inside the bytes that
-    /// the parent touches (an empty view is always inside). Dtype, device and flags are the parent's.
-    /// Errors: also BOUNDS with rules VIEW_BOUNDS and VIEW_OFFSET, and any tensor error.
+    /// As dlbridge_share, with another shape, strides and offset. The elements of the view must lie between
+    /// the parent's lowest and highest element (an empty view is always inside). Device and flags are the
+    /// parent's. Errors: also BOUNDS with rules VIEW_BOUNDS and VIEW_OFFSET, and any tensor error.
     ///
-    /// Since 0.1.0.
+    /// Since 0.3.0.
     pub fn dlbridge_view(
         tensor: *const DLManagedTensorVersioned,
         spec: *const DLBridgeViewSpec,
         out: *mut *mut DLManagedTensorVersioned,
         error: *mut DLBridgeError,
     ) -> DLBridgeStatus;
-    /// Allocates a compact tensor of ours; its bytes are unspecified. An empty one has NULL data and
+    /// Allocates a compact dlbridge-owned tensor; its bytes are unspecified. An empty one has NULL data and
     /// allocates none. Errors: any tensor error, OUT_OF_MEMORY, UNSUPPORTED (a device other than the CPU
     /// without an allocator, SHAREABLE on a system without memory files), VERSION.
     ///
-    /// Since 0.1.0.
+    /// Since 0.3.0.
     pub fn dlbridge_allocate(
         spec: *const DLBridgeAllocateSpec,
         out: *mut *mut DLManagedTensorVersioned,
         error: *mut DLBridgeError,
     ) -> DLBridgeStatus;
-    /// Calls the deleter of `tensor`, where it has one. NULL is accepted.
+    /// The oldest DLPack version that can describe `tensor` with `tensor_flags`, at least 0.2: decided by
+    /// dtype code, device type and flags; shape and strides are not read. Errors: UNKNOWN_CODE where no
+    /// release knows one of them.
     ///
-    /// Since 0.1.0.
-    pub fn dlbridge_release_legacy(tensor: *mut DLManagedTensor);
-    /// The same for a versioned tensor of any major: nothing behind `deleter` is read.
-    ///
-    /// Since 0.1.0.
-    pub fn dlbridge_release_versioned(tensor: *mut DLManagedTensorVersioned);
-    /// The oldest DLPack version that can describe `tensor` with `flags`, at least 0.2: decided by dtype
-    /// code, device type and flags; shape and strides are not read. Errors: UNKNOWN_CODE where no release
-    /// knows one of them.
-    ///
-    /// Since 0.1.0.
+    /// Since 0.3.0.
     pub fn dlbridge_required_version(
         tensor: *const DLTensor,
-        flags: u64,
+        tensor_flags: u64,
         out: *mut DLPackVersion,
         error: *mut DLBridgeError,
     ) -> DLBridgeStatus;
     /// What a producer that can make up to `producer` hands to a consumer that reads up to `consumer`, as
-    /// the Python array API standard says: legacy ({0, 8} at most) where either is older than 1.0, else
+    /// the Python array API standard defines: legacy ({0, 8} at most) where either is older than 1.0, else
     /// versioned with the smaller version. Errors: VERSION where a producer of a higher major meets a
     /// versioned consumer of a lower one. `kind` and `version` are outputs.
     ///
-    /// Since 0.1.0.
+    /// Since 0.3.0.
     pub fn dlbridge_negotiate(
         producer: DLPackVersion,
         consumer: DLPackVersion,
@@ -1776,78 +1857,76 @@ unsafe extern "C" {
         error: *mut DLBridgeError,
     ) -> DLBridgeStatus;
     /// The newest table of a DLPackExchangeAPI chain whose major is `consumer.major` (1) and whose four
-    /// mandatory functions are all there; broken tables are passed over. At most 64 tables are looked at,
-    /// so a ring ends. `*out` is borrowed from the chain, for as long as its type lives. Errors: NOT_FOUND;
-    /// VERSION where consumer.major is not 1.
+    /// mandatory functions are all there; broken tables are skipped. At most 64 tables are read, so a ring
+    /// ends. `*out` is borrowed from the chain, for as long as its type lives. Errors: NOT_FOUND; VERSION
+    /// where consumer.major is not 1.
     ///
-    /// Since 0.1.0.
+    /// Since 0.3.0.
     pub fn dlbridge_exchange_api_find(
         chain: *const DLPackExchangeAPIHeader,
         consumer: DLPackVersion,
         out: *mut *const DLPackExchangeAPI,
         error: *mut DLBridgeError,
     ) -> DLBridgeStatus;
-    /// Tells DLBRIDGE_KIND_LEGACY from DLBRIDGE_KIND_VERSIONED by the bytes alone, for channels that
-    /// carry a void\*. Reads 64 bytes, the smaller struct, and follows no pointer. It never guesses:
-    /// DLBRIDGE_KIND_AMBIGUOUS where both or neither can be, and for NULL. Tensors of this library are
-    /// always recognised. docs/identify.md lists the bytes that are truly ambiguous.
+    /// Which managed struct `tensor` points to, by its bytes alone. Reads 64 bytes, the smaller struct, and
+    /// follows no pointer. LEGACY and VERSIONED are by exclusion: the bytes cannot be the other kind (the
+    /// tensor may be broken). AMBIGUOUS: they can be both. UNKNOWN: they can be neither, and for NULL.
+    /// Tensors of this library are always recognised. docs/identify.md lists the ambiguous bytes.
     ///
-    /// Since 0.1.0.
+    /// Since 0.3.0.
     pub fn dlbridge_identify(tensor: *const c_void) -> DLBridgeKind;
     /// Keeps the module (shared library, plugin, DLL) that holds `address` loaded until the process ends,
     /// with all that it needs, so that a deleter and static data inside it outlive its dlclose. Any address
     /// inside will do: the deleter, or, where C forbids such a conversion, static data. The module must be
-    /// loaded during the call. The main program never goes, nor does this library as a shared one, and both
-    /// may be named; a plugin that has the static library inside must pin itself if its tensors are to
-    /// outlive it. Repeating the call is harmless; it cannot be undone.
-    /// It takes the lock of the system's loader, which allocates. Errors: NOT_FOUND where no module holds
-    /// the address (heap, stack, code made at run time); UNSUPPORTED where the module cannot be kept, such
-    /// as one in a linker namespace of its own.
+    /// loaded during the call. The main program and libdlbridge.so are never unloaded, and both may be
+    /// named; a plugin that has the static library inside must pin itself if its tensors are to outlive it.
+    /// Repeating the call is harmless; it cannot be undone. It takes the lock of the system's loader, which
+    /// allocates. Errors: NOT_FOUND where no module holds the address (heap, stack, code made at run time);
+    /// UNSUPPORTED where the module cannot be kept, such as one in a linker namespace of its own.
     ///
-    /// Since 0.1.0.
-    pub fn dlbridge_pin_module(address: *const c_void, error: *mut DLBridgeError)
+    /// Since 0.3.0.
+    pub fn dlbridge_module_pin(address: *const c_void, error: *mut DLBridgeError)
         -> DLBridgeStatus;
-    /// Starts `backend` (CPU to OPENCL) unless that was tried before, and says what came of it. An absent
-    /// driver is no error. Errors: FORKED; INVALID_ARGUMENT for other backends.
+    /// Starts `backend` (CPU to OPENCL) unless that was tried before, and reports the outcome. An absent
+    /// driver is no error. Errors: FORKED; INVALID_ARGUMENT for NONE and below, TOO_NEW above OPENCL.
     ///
-    /// Since 0.2.0.
+    /// Since 0.3.0.
     pub fn dlbridge_backend_info(
         backend: DLBridgeBackend,
         out: *mut DLBridgeBackendInfo,
         error: *mut DLBridgeError,
     ) -> DLBridgeStatus;
-    /// Asks the driver where `buffer`, also the inside of an allocation, is. `device` is what its label
-    /// says; kDLCPU says nothing. Asked are the backend of `buffer->backend`, or of `device` (both
-    /// are started if need be), else those that have been started already: classifying a host pointer
-    /// starts no driver. Memory that none of them knows is HOST; that is an answer, not an error. Errors:
-    /// INVALID_ARGUMENT, UNSUPPORTED for device types without a backend.
+    /// Asks the driver where `buffer`, also the inside of an allocation, is. `device` is its label; kDLCPU
+    /// and {0, 0} assume nothing. The backend of `buffer->backend`, or of `device`, is asked (and started if
+    /// need be), else those that have been started already: classifying a host pointer starts no driver.
+    /// Memory that none of them knows is HOST; that is an answer, not an error. Errors: INVALID_ARGUMENT,
+    /// UNSUPPORTED for device types without a backend.
     ///
-    /// Since 0.2.0.
+    /// Since 0.3.0.
     pub fn dlbridge_pointer_info(
         buffer: *const DLBridgeBuffer,
         device: DLDevice,
         out: *mut DLBridgePointerInfo,
         error: *mut DLBridgeError,
     ) -> DLBridgeStatus;
-    /// Makes a tensor of ours of native memory: a CL_MEM for kDLOpenCL, a HANDLE for other devices whose
-    /// `data` is one, else an ADDRESS. An empty one gets NULL data and compact strides. Where
-    /// `buffer.context` is given it must be in the context table for that device, so that a consumer finds
-    /// it, and the tensor keeps that entry; a CL_MEM of another context is refused. No driver is called
-    /// unless a context is given, RETAIN is asked for, or the policy's level is DEVICE.
+    /// Makes a dlbridge-owned tensor of native memory. An empty one gets NULL data and compact strides.
+    /// Where `buffer.context` is given it must be in the context table for that device, so that a consumer
+    /// finds it, and the tensor keeps that entry; a CL_MEM of another context is rejected. No driver is
+    /// called unless a context is given, RETAIN is asked for, or the policy's level is DEVICE.
     /// Success: the memory belongs to the tensor until `release` runs. Failure: everything is the caller's
     /// and `release` has not been called. Any tensor error; UNKNOWN_CODE; NOT_FOUND (context);
     /// OUT_OF_MEMORY.
     ///
-    /// Since 0.2.0.
+    /// Since 0.3.0.
     pub fn dlbridge_wrap(
         spec: *const DLBridgeWrapSpec,
         out: *mut *mut DLManagedTensorVersioned,
         error: *mut DLBridgeError,
     ) -> DLBridgeStatus;
-    /// The same as a legacy tensor; `version` must be {0, 0}. What legacy cannot say is refused (rules
-    /// LEGACY_\*), but for IS_COPIED, which is dropped. Upgrading the result says all of it again.
+    /// The same as a legacy tensor; `version` must be {0, 0}. What legacy cannot record is rejected (rules
+    /// LEGACY_\*), except IS_COPIED, which is dropped. Upgrading the result restores all flags.
     ///
-    /// Since 0.2.0.
+    /// Since 0.3.0.
     pub fn dlbridge_wrap_legacy(
         spec: *const DLBridgeWrapSpec,
         out: *mut *mut DLManagedTensor,
@@ -1859,7 +1938,7 @@ unsafe extern "C" {
     /// errors. CPU: None is HOST, all else an error. Other devices: None is HOST, -1 NO_SYNC, other integers
     /// mean nothing there: UNSUPPORTED. No driver is called.
     ///
-    /// Since 0.2.0.
+    /// Since 0.3.0.
     pub fn dlbridge_stream_from_array_api(
         device: DLDevice,
         stream: i64,
@@ -1871,7 +1950,7 @@ unsafe extern "C" {
     /// consumer is NO_SYNC; for a consumer HOST it is dlbridge_stream_synchronize(producer). docs/streams.md
     /// lists the driver's calls. Errors: CAPTURE, UNSUPPORTED (see the options), INVALID_ARGUMENT.
     ///
-    /// Since 0.2.0.
+    /// Since 0.3.0.
     pub fn dlbridge_stream_handoff(
         producer: *const DLBridgeStream,
         consumer: *const DLBridgeStream,
@@ -1881,19 +1960,19 @@ unsafe extern "C" {
     /// Waits on the host until all work that was put on `stream` is done. HOST: nothing to wait for.
     /// NO_SYNC is an invalid argument. Errors: CAPTURE.
     ///
-    /// Since 0.2.0.
+    /// Since 0.3.0.
     pub fn dlbridge_stream_synchronize(
         stream: *const DLBridgeStream,
         error: *mut DLBridgeError,
     ) -> DLBridgeStatus;
     /// Adds `entry`. A device may have several contexts, of one native device. Success: `*id` names the
-    /// entry, and `release` will run once. Failure: nothing is kept and `release` is not called. What a
-    /// library ENUMERATED gives way to what an application registers. Errors: EXISTS where another
+    /// entry, and `release` will run once. Failure: nothing is kept and `release` is not called. Entries
+    /// that a library ENUMERATED are removed for what an application registers. Errors: EXISTS where another
     /// registration has the same device and context, or the device with another native device and REPLACE is
-    /// not asked for; INVALID_ARGUMENT. No driver is called.
+    /// not asked for; INVALID_ARGUMENT; TOO_NEW. No driver is called.
     ///
-    /// Since 0.2.0.
-    pub fn dlbridge_device_register(
+    /// Since 0.3.0.
+    pub fn dlbridge_context_register(
         entry: *const DLBridgeContextEntry,
         id: *mut u64,
         error: *mut DLBridgeError,
@@ -1903,98 +1982,89 @@ unsafe extern "C" {
     /// zeDriverGetDefaultContext where the driver has it, else a PRIVATE context per driver; OpenCL a PRIVATE
     /// context per platform; CUDA and HIP with none. Pinned and managed memory share the entry of kDLCUDA or
     /// kDLROCM. `*out` is a copy, whose handles live as long as the entry: keep that with
-    /// dlbridge_device_retain. Errors: NOT_FOUND, UNSUPPORTED for device types without a backend.
+    /// dlbridge_context_retain. Errors: NOT_FOUND, UNSUPPORTED for device types without a backend.
     ///
-    /// Since 0.2.0.
-    pub fn dlbridge_device_lookup(
+    /// Since 0.3.0.
+    pub fn dlbridge_context_find(
         device: DLDevice,
         context: u64,
         out: *mut DLBridgeContextEntry,
         error: *mut DLBridgeError,
     ) -> DLBridgeStatus;
-    /// Copies the entry that follows `*cursor` (0: the first) and moves the cursor to it. Entries that come
-    /// or go meanwhile are met or not; no entry is met twice. Enumerates nothing by itself. Errors: NOT_FOUND
-    /// behind the last.
+    /// Copies the entry that follows `*cursor` (0: the first) and moves the cursor to it. Entries that are
+    /// added or removed meanwhile may be met or not; no entry is met twice. Enumerates nothing by itself.
+    /// Errors: NOT_FOUND after the last.
     ///
-    /// Since 0.2.0.
-    pub fn dlbridge_device_next(
+    /// Since 0.3.0.
+    pub fn dlbridge_context_next(
         cursor: *mut u64,
         out: *mut DLBridgeContextEntry,
         error: *mut DLBridgeError,
     ) -> DLBridgeStatus;
     /// Keeps entry `id` from being released. Errors: NOT_FOUND where it is no longer registered.
     ///
-    /// Since 0.2.0.
-    pub fn dlbridge_device_retain(id: u64, error: *mut DLBridgeError) -> DLBridgeStatus;
-    /// Ends one dlbridge_device_retain; the last, of an entry that was unregistered, runs its `release`.
-    /// Errors: NOT_FOUND where nobody keeps such an entry.
+    /// Since 0.3.0.
+    pub fn dlbridge_context_retain(id: u64, error: *mut DLBridgeError) -> DLBridgeStatus;
+    /// Ends one dlbridge_context_retain; the last, of an entry that was unregistered, runs its `release`.
+    /// Errors: NOT_FOUND where the entry is not retained.
     ///
-    /// Since 0.2.0.
-    pub fn dlbridge_device_release(id: u64, error: *mut DLBridgeError) -> DLBridgeStatus;
-    /// Takes entry `id` out of look-ups at once; its `release` runs when the last that keeps it lets go,
-    /// which may be now. Errors: NOT_FOUND.
+    /// Since 0.3.0.
+    pub fn dlbridge_context_release(id: u64, error: *mut DLBridgeError) -> DLBridgeStatus;
+    /// Takes entry `id` out of look-ups at once; its `release` runs when it is no longer retained, which
+    /// may be now. Needs no memory. Errors: NOT_FOUND.
     ///
-    /// Since 0.2.0.
-    pub fn dlbridge_device_unregister(id: u64, error: *mut DLBridgeError) -> DLBridgeStatus;
+    /// Since 0.3.0.
+    pub fn dlbridge_context_unregister(id: u64, error: *mut DLBridgeError) -> DLBridgeStatus;
     /// This copy's own table. A library that looks for the table of the process takes the first loaded
-    /// module that exports this symbol; the functions above have done so.
+    /// module that exports this symbol, as the functions above do.
     ///
-    /// Since 0.2.0.
+    /// Since 0.3.0.
     pub fn dlbridge_context_table_v1() -> *const DLBridgeContextTable;
-    /// Copies `source` (any strides; `flags` as its versioned struct says) to compact memory, last axis
+    /// Copies `source` (any strides; `tensor_flags` as in its versioned struct) to compact memory, last axis
     /// fastest. The source is only read and stays the caller's; the call returns when the copy is whole.
-    /// Host to host: anything, sub-byte elements to packed ones or, with the padded flag in `spec->flags`, to
-    /// padded ones. Host and device, or within one backend: by contiguous runs and rectangular copies; what
-    /// 4096 of these cannot express, and what crosses two backends, through the host where ALLOW_STAGING is
-    /// given. Pinned and managed memory is the host's.
+    /// Host to host: anything, sub-byte elements to packed ones or, with the padded flag in
+    /// `spec->tensor_flags`, to padded ones. Host and device, or within one backend: by contiguous runs and
+    /// rectangular copies; what 4096 of these cannot express, and copies between two backends, go through
+    /// the host where ALLOW_STAGING is given. Pinned and managed memory counts as the host's.
     /// Success: `*out` is the caller's. Failure: no output, `release` not called, memory of the allocator
-    /// given back; the target's bytes are unspecified, and a driver that could not even be waited for
-    /// (DRIVER) may still be at work on both. Any tensor error; UNSUPPORTED (no allocator, staging
-    /// not allowed); BUFFER_TOO_SMALL; OUT_OF_MEMORY; CAPTURE.
+    /// given back; the target's bytes are unspecified, and after DRIVER a driver that could not even be
+    /// waited for may still be at work on both. Any tensor error; UNKNOWN_CODE (also for a flag bit of the
+    /// source that no release knows); UNSUPPORTED (no allocator, staging not allowed); BUFFER_TOO_SMALL;
+    /// OUT_OF_MEMORY; CAPTURE.
     ///
-    /// Since 0.2.0.
+    /// Since 0.3.0.
     pub fn dlbridge_copy(
         source: *const DLTensor,
-        flags: u64,
+        tensor_flags: u64,
         spec: *const DLBridgeCopySpec,
         out: *mut *mut DLManagedTensorVersioned,
         error: *mut DLBridgeError,
     ) -> DLBridgeStatus;
-    /// Describes `tensor` for another process: up to `size` bytes to `buffer`, their number to `*length`,
-    /// and file descriptors, which belong to the caller, who passes them on (SCM_RIGHTS) in their order and
-    /// closes its own, to `fds` of `fd_capacity`, their number to `*fd_count`. The host's memory must be
-    /// SHAREABLE (dlbridge_allocate, dlbridge_copy) and lives until the last process lets go; a device's
-    /// memory stays the exporter's, which keeps the tensor until the importer is done. Work on the tensor
-    /// must be finished. The tensor stays the caller's. docs/ipc.md has the format. Errors: any tensor
-    /// error; UNSUPPORTED with the remedy; BUFFER_TOO_SMALL with both numbers told.
+    /// Describes `tensor` for another process: bytes to `spec->buffer`, and file descriptors, which belong
+    /// to the caller, who passes them on (SCM_RIGHTS) in their order and closes its own, to `spec->fds`.
+    /// `*sizes` has their numbers, also where they did not fit (BUFFER_TOO_SMALL; nothing else is written
+    /// then). The host's memory must be SHAREABLE (dlbridge_allocate, dlbridge_copy) and lives until the last
+    /// process releases it; a device's memory stays the exporter's, which keeps the tensor until the importer
+    /// is done. Work on the tensor must be finished. The tensor stays the caller's. A device's handle may
+    /// open the whole allocation that the tensor lies in: docs/ipc.md. Errors: any tensor error; UNSUPPORTED
+    /// with the remedy; BUFFER_TOO_SMALL.
     ///
-    /// Since 0.2.0.
+    /// Since 0.3.0.
     pub fn dlbridge_ipc_export(
         tensor: *const DLManagedTensorVersioned,
-        options: u32,
-        buffer: *mut c_void,
-        size: usize,
-        length: *mut usize,
-        fds: *mut i32,
-        fd_capacity: usize,
-        fd_count: *mut usize,
+        spec: *const DLBridgeIpcExportSpec,
+        sizes: *mut DLBridgeIpcSizes,
         error: *mut DLBridgeError,
     ) -> DLBridgeStatus;
-    /// Makes a tensor of ours of what another process exported: `length` bytes and `fd_count` file
-    /// descriptors, all of which stay the caller's in every case. It is validated as any foreign tensor by
-    /// `policy` (NULL: default), and the host's memory is checked to be sealed and large enough, so that no
-    /// peer can make a reader fault. Errors: DESCRIPTOR where the bytes are cut short, altered, of a newer
-    /// version, or do not fit the file descriptors; any tensor error; UNAVAILABLE; DRIVER where the
-    /// exporter is gone.
+    /// Makes a dlbridge-owned tensor of what another process exported; bytes and file descriptors stay the
+    /// caller's in every case. It is validated as any foreign tensor, and the host's memory is checked to be
+    /// sealed and to have pages for every byte that is described, so that no peer can make a reader fault.
+    /// Errors: DESCRIPTOR where the bytes are cut short, altered, of a newer version, or do not fit the file
+    /// descriptors; any tensor error; UNAVAILABLE; DRIVER where the exporter is gone.
     ///
-    /// Since 0.2.0.
+    /// Since 0.3.0.
     pub fn dlbridge_ipc_import(
-        buffer: *const c_void,
-        length: usize,
-        fds: *const i32,
-        fd_count: usize,
-        options: u32,
-        policy: *const DLBridgePolicy,
+        spec: *const DLBridgeIpcImportSpec,
         out: *mut *mut DLManagedTensorVersioned,
         error: *mut DLBridgeError,
     ) -> DLBridgeStatus;
@@ -2002,6 +2072,6 @@ unsafe extern "C" {
     /// where `struct_size` (pass sizeof(DLBridgeApi)) is smaller than the first version of the table. A
     /// client that is newer than the library gets the library's shorter table.
     ///
-    /// Since 0.1.0.
+    /// Since 0.3.0.
     pub fn dlbridge_get_api(abi: u32, struct_size: usize) -> *const DLBridgeApi;
 }

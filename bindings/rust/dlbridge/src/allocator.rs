@@ -19,14 +19,30 @@ use std::sync::Arc;
 pub unsafe trait Allocator: Send + Sync + 'static {
     /// `bytes` is never 0, `alignment` a power of two. NULL, or a panic, is
     /// [`Status::OUT_OF_MEMORY`](crate::Status::OUT_OF_MEMORY).
-    fn allocate(&self, device: Device, bytes: u64, alignment: u64) -> *mut c_void;
+    /// The memory may be used by work on `stream`, which is live for the call; `None`: by anything from
+    /// now on.
+    fn allocate(
+        &self,
+        device: Device,
+        bytes: u64,
+        alignment: u64,
+        stream: Option<&sys::DLBridgeStream>,
+    ) -> *mut c_void;
 
     /// Takes back what `allocate` gave; called once.
     ///
     /// # Safety
     ///
-    /// The values are those of that call, and nobody uses the memory any more.
-    unsafe fn deallocate(&self, device: Device, memory: *mut c_void, bytes: u64, alignment: u64);
+    /// The values are those of that call. Only work on `stream` so far may still use the memory;
+    /// `None`: no work does.
+    unsafe fn deallocate(
+        &self,
+        device: Device,
+        memory: *mut c_void,
+        bytes: u64,
+        alignment: u64,
+        stream: Option<&sys::DLBridgeStream>,
+    );
 }
 
 /// An [`Allocator`] as the library takes it. It lives as long as the memory that it gave.
@@ -87,11 +103,14 @@ unsafe extern "C" fn allocate<A: Allocator>(
     device: sys::DLDevice,
     bytes: u64,
     alignment: u64,
+    stream: *const sys::DLBridgeStream,
 ) -> *mut c_void {
     let allocator = context.cast_const().cast::<A>();
+    // SAFETY: NULL or live for the call.
+    let stream = unsafe { stream.as_ref() };
     contain(null_mut(), || {
         // SAFETY: the context is an Arc<A> that lives as long as the hook or memory that it gave.
-        let memory = unsafe { &*allocator }.allocate(Device::of(device), bytes, alignment);
+        let memory = unsafe { &*allocator }.allocate(Device::of(device), bytes, alignment, stream);
         if !memory.is_null() {
             // SAFETY: as above. The memory keeps a count of its own.
             unsafe { Arc::increment_strong_count(allocator) };
@@ -106,12 +125,15 @@ unsafe extern "C" fn deallocate<A: Allocator>(
     memory: *mut c_void,
     bytes: u64,
     alignment: u64,
+    stream: *const sys::DLBridgeStream,
 ) {
+    // SAFETY: NULL or live for the call.
+    let stream = unsafe { stream.as_ref() };
     // SAFETY: the count that the memory has kept.
     let allocator = unsafe { Arc::from_raw(context.cast_const().cast::<A>()) };
     contain((), || {
         // SAFETY: the library hands back the values of the allocation, once.
-        unsafe { allocator.deallocate(Device::of(device), memory, bytes, alignment) };
+        unsafe { allocator.deallocate(Device::of(device), memory, bytes, alignment, stream) };
     });
     contain((), || drop(allocator));
 }

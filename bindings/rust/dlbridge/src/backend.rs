@@ -7,12 +7,12 @@ use crate::values::array_text;
 use crate::wrap::Buffer;
 use dlbridge_sys as sys;
 
-/// Who knows a device: an integer, since a newer library may know more.
+/// The driver that knows a device: an integer, since a newer library may know more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Backend(pub i32);
 
 impl Backend {
-    /// Not said.
+    /// Not set: the backend that the device implies.
     pub const NONE: Self = Self(sys::DLBRIDGE_BACKEND_NONE);
     /// The host.
     pub const CPU: Self = Self(sys::DLBRIDGE_BACKEND_CPU);
@@ -58,7 +58,7 @@ pub struct BackendInfo {
     pub reason: String,
 }
 
-/// Starts `backend` unless that was tried before, and says what came of it. An absent driver is no
+/// Starts `backend` unless that was tried before, and reports the outcome. An absent driver is no
 /// error.
 ///
 /// # Errors
@@ -117,7 +117,7 @@ pub struct PointerInfo {
 }
 
 impl PointerInfo {
-    /// Who knows it; [`Backend::CPU`] where no driver does.
+    /// The backend that knows it; [`Backend::CPU`] where no driver does.
     #[must_use]
     pub const fn backend(&self) -> Backend {
         Backend(self.raw.backend)
@@ -135,16 +135,16 @@ impl PointerInfo {
         Memory(self.raw.memory)
     }
 
-    /// Index of the driver's device behind it.
+    /// Index of the driver's device for it.
     #[must_use]
     pub fn native_device(&self) -> Option<u32> {
         u32::try_from(self.raw.native_device).ok()
     }
 
-    /// Was the context one that nobody registered or named?
+    /// Was the context one that was neither registered nor named?
     #[must_use]
     pub const fn context_assumed(&self) -> bool {
-        self.raw.flags & sys::DLBRIDGE_POINTER_CONTEXT_ASSUMED != 0
+        self.raw.properties & sys::DLBRIDGE_POINTER_CONTEXT_ASSUMED != 0
     }
 
     /// Start of the allocation; 0 where unknown.
@@ -172,7 +172,7 @@ impl PointerInfo {
     }
 }
 
-/// Asks the driver where `buffer` is, whose label says `device` ([`Device::CPU`] says nothing).
+/// Asks the driver where `buffer` is, whose label is `device` ([`Device::CPU`] assumes nothing).
 /// Classifying a host pointer starts no driver.
 ///
 /// # Safety

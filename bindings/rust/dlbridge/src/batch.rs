@@ -8,18 +8,19 @@ use crate::tensor::Tensor;
 use dlbridge_sys as sys;
 use std::fmt;
 
-/// A batch that was refused: nothing was upgraded, and all tensors are here again.
+/// A batch that was rejected: nothing was upgraded, and all tensors are handed back. By `?` it becomes
+/// its [`Error`], and the tensors are released.
 #[derive(Debug)]
-pub struct RefusedBatch {
+pub struct RejectedBatch {
     /// Why.
     pub error: Error,
-    /// Which tensor is to blame; `None` where none is.
+    /// Index of the tensor that was rejected; `None` where none caused it.
     pub failed: Option<usize>,
     /// The tensors, in their order.
     pub tensors: Vec<LegacyTensor>,
 }
 
-impl fmt::Display for RefusedBatch {
+impl fmt::Display for RejectedBatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.failed {
             Some(index) => write!(f, "tensor {index}: {}", self.error),
@@ -28,11 +29,21 @@ impl fmt::Display for RefusedBatch {
     }
 }
 
-impl std::error::Error for RefusedBatch {}
+impl From<RejectedBatch> for Error {
+    fn from(rejected: RejectedBatch) -> Self {
+        rejected.error
+    }
+}
 
-impl From<RefusedBatch> for Error {
-    fn from(refused: RefusedBatch) -> Self {
-        refused.error
+impl From<RejectedBatch> for Box<dyn std::error::Error> {
+    fn from(rejected: RejectedBatch) -> Self {
+        rejected.error.into()
+    }
+}
+
+impl From<RejectedBatch> for Box<dyn std::error::Error + Send + Sync> {
+    fn from(rejected: RejectedBatch) -> Self {
+        rejected.error.into()
     }
 }
 
@@ -40,18 +51,30 @@ impl From<RefusedBatch> for Error {
 ///
 /// # Errors
 ///
-/// As for [`LegacyTensor::upgrade_with`]; a copy cannot be asked for. All tensors are handed back.
+/// As for [`LegacyTensor::upgrade_with`]; a copy is an invalid argument. All tensors are released.
 pub fn upgrade_many(
     tensors: Vec<LegacyTensor>,
     options: &ConvertOptions<'_>,
-) -> Result<Vec<Tensor>, RefusedBatch> {
+) -> Result<Vec<Tensor>, Error> {
+    Ok(try_upgrade_many(tensors, options)?)
+}
+
+/// The same, where the tensors are to be kept if one is rejected.
+///
+/// # Errors
+///
+/// As above. All tensors are handed back.
+pub fn try_upgrade_many(
+    tensors: Vec<LegacyTensor>,
+    options: &ConvertOptions<'_>,
+) -> Result<Vec<Tensor>, RejectedBatch> {
     const { assert!(size_of::<LegacyTensor>() == size_of::<*mut sys::DLManagedTensor>()) };
     const { assert!(size_of::<Tensor>() == size_of::<*mut sys::DLManagedTensorVersioned>()) };
     let mut outs = Vec::<Tensor>::with_capacity(tensors.len());
     let count = tensors.len();
     let mut tensors = tensors;
     let mut failed = count;
-    // SAFETY: both owners are one pointer each and never NULL; the lists are as long as is said.
+    // SAFETY: both owners are one pointer each and never NULL; the lists are as long as stated.
     let result = call(|error| unsafe {
         let sources = tensors.as_ptr().cast();
         let outs = outs.as_mut_ptr().cast();
@@ -67,7 +90,7 @@ pub fn upgrade_many(
             Ok(outs)
         }
         Err(error) => {
-            Err(RefusedBatch { error, failed: (failed < count).then_some(failed), tensors })
+            Err(RejectedBatch { error, failed: (failed < count).then_some(failed), tensors })
         }
     }
 }

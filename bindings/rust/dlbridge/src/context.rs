@@ -29,7 +29,7 @@ impl ContextInfo {
         self.raw.id
     }
 
-    /// Whose.
+    /// The backend.
     #[must_use]
     pub const fn backend(&self) -> Backend {
         Backend(self.raw.backend)
@@ -74,19 +74,19 @@ impl ContextInfo {
     /// Is it the default of its device?
     #[must_use]
     pub const fn is_default(&self) -> bool {
-        self.raw.flags & sys::DLBRIDGE_CONTEXT_DEFAULT != 0
+        self.raw.properties & sys::DLBRIDGE_CONTEXT_DEFAULT != 0
     }
 
     /// Did a library find the device itself?
     #[must_use]
     pub const fn is_enumerated(&self) -> bool {
-        self.raw.flags & sys::DLBRIDGE_CONTEXT_ENUMERATED != 0
+        self.raw.properties & sys::DLBRIDGE_CONTEXT_ENUMERATED != 0
     }
 
     /// Was the context made for the table?
     #[must_use]
     pub const fn is_private(&self) -> bool {
-        self.raw.flags & sys::DLBRIDGE_CONTEXT_PRIVATE != 0
+        self.raw.properties & sys::DLBRIDGE_CONTEXT_PRIVATE != 0
     }
 
     /// The struct of the C ABI.
@@ -101,7 +101,7 @@ impl ContextInfo {
     ///
     /// [`Status::NOT_FOUND`] where it is no longer registered.
     pub fn retain(&self) -> Result<RetainedContext, Error> {
-        retain_context(self.id())
+        context_retain(self.id())
     }
 }
 
@@ -110,9 +110,9 @@ impl ContextInfo {
 /// # Errors
 ///
 /// [`Status::NOT_FOUND`] where it is no longer registered.
-pub fn retain_context(id: u64) -> Result<RetainedContext, Error> {
+pub fn context_retain(id: u64) -> Result<RetainedContext, Error> {
     // SAFETY: takes any integer.
-    call(|error| unsafe { sys::dlbridge_device_retain(id, error) })?;
+    call(|error| unsafe { sys::dlbridge_context_retain(id, error) })?;
     Ok(RetainedContext { id })
 }
 
@@ -138,7 +138,7 @@ impl RetainedContext {
         let id = self.id;
         forget(self);
         // SAFETY: takes any integer.
-        call(|error| unsafe { sys::dlbridge_device_release(id, error) })
+        call(|error| unsafe { sys::dlbridge_context_release(id, error) })
     }
 }
 
@@ -146,7 +146,7 @@ impl Drop for RetainedContext {
     fn drop(&mut self) {
         // The entry is kept by this value, so there is nothing that could fail.
         // SAFETY: takes any integer.
-        let _ = call(|error| unsafe { sys::dlbridge_device_release(self.id, error) });
+        let _ = call(|error| unsafe { sys::dlbridge_context_release(self.id, error) });
     }
 }
 
@@ -156,7 +156,7 @@ pub struct ContextSpec {
     raw: sys::DLBridgeContextEntry,
 }
 
-// SAFETY: handles are integers; `release` and `user` stay NULL.
+// SAFETY: handles are integers; `release` and `release_context` stay NULL.
 unsafe impl Send for ContextSpec {}
 // SAFETY: as above.
 unsafe impl Sync for ContextSpec {}
@@ -206,34 +206,34 @@ impl ContextSpec {
     /// It becomes the default of its device.
     #[must_use]
     pub const fn make_default(mut self) -> Self {
-        self.raw.flags |= sys::DLBRIDGE_CONTEXT_DEFAULT;
+        self.raw.properties |= sys::DLBRIDGE_CONTEXT_DEFAULT;
         self
     }
 
-    /// Retires what was registered under the same device with another native device.
+    /// Removes entries of the same device with another native device.
     #[must_use]
     pub const fn replace(mut self) -> Self {
-        self.raw.flags |= sys::DLBRIDGE_CONTEXT_REPLACE;
+        self.raw.properties |= sys::DLBRIDGE_CONTEXT_REPLACE;
         self
     }
 
-    /// The struct of the C ABI, to be altered.
+    /// The struct of the C ABI, for changes.
     ///
     /// # Safety
     ///
-    /// `release` and `user` stay NULL: [`ContextSpec::register`] sets them.
+    /// `release` and `release_context` stay NULL: [`ContextSpec::register`] sets them.
     pub const unsafe fn as_raw_mut(&mut self) -> &mut sys::DLBridgeContextEntry {
         &mut self.raw
     }
 
-    /// Registers it. `release` is called once, when the entry was unregistered and nobody keeps it,
+    /// Registers it. `release` is called once, when the entry was unregistered and is not retained,
     /// on the thread that ended it; a panic in it goes no further
     /// ([`caught_panics`](crate::caught_panics)). Where the call fails it is dropped without being
     /// called.
     ///
     /// # Safety
     ///
-    /// The handles are what the spec says and live until `release` is called.
+    /// The handles are what the spec describes and live until `release` is called.
     ///
     /// # Errors
     ///
@@ -245,11 +245,11 @@ impl ContextSpec {
         let context = Box::into_raw(Box::new(release));
         let mut entry = self.raw;
         entry.release = Some(call_release::<F>);
-        entry.user = context.cast();
+        entry.release_context = context.cast();
         let mut id = 0;
         // SAFETY: the caller's word.
         let result = call(|error| unsafe {
-            sys::dlbridge_device_register(&raw const entry, &raw mut id, error)
+            sys::dlbridge_context_register(&raw const entry, &raw mut id, error)
         });
         // SAFETY: a call that fails has not taken the callback.
         result.inspect_err(|_| drop(unsafe { Box::from_raw(context) }))?;
@@ -258,16 +258,17 @@ impl ContextSpec {
 }
 
 unsafe extern "C" fn call_release<F: FnOnce(&ContextInfo)>(
-    user: *mut c_void,
+    context: *mut c_void,
     entry: *const sys::DLBridgeContextEntry,
 ) {
     // SAFETY: a Box<F> that this call, the only one, is given; the entry is readable.
-    let (release, info) = unsafe { (Box::from_raw(user.cast::<F>()), ContextInfo { raw: *entry }) };
+    let (release, info) =
+        unsafe { (Box::from_raw(context.cast::<F>()), ContextInfo { raw: *entry }) };
     contain((), || release(&info));
 }
 
-/// A registered context. Dropping it takes the entry out of the table; it is released when nobody
-/// keeps it.
+/// A registered context. Dropping it takes the entry out of the table; it is released when it is no
+/// longer retained.
 #[derive(Debug)]
 pub struct Registration {
     id: u64,
@@ -286,10 +287,10 @@ impl Registration {
     ///
     /// [`Status::NOT_FOUND`] where another registration has replaced it.
     pub fn unregister(self) -> Result<(), Error> {
-        unregister_context(self.leave())
+        context_unregister(self.leave())
     }
 
-    /// Leaves the entry in the table until the process ends, or somebody unregisters its number.
+    /// Leaves the entry in the table until the process ends, or its number is unregistered.
     #[must_use]
     pub fn leave(self) -> u64 {
         let id = self.id;
@@ -301,7 +302,7 @@ impl Registration {
 impl Drop for Registration {
     fn drop(&mut self) {
         // Only a registration that was replaced is no longer there.
-        let _ = unregister_context(self.id);
+        let _ = context_unregister(self.id);
     }
 }
 
@@ -310,9 +311,9 @@ impl Drop for Registration {
 /// # Errors
 ///
 /// [`Status::NOT_FOUND`].
-pub fn unregister_context(id: u64) -> Result<(), Error> {
+pub fn context_unregister(id: u64) -> Result<(), Error> {
     // SAFETY: takes any integer.
-    call(|error| unsafe { sys::dlbridge_device_unregister(id, error) })
+    call(|error| unsafe { sys::dlbridge_context_unregister(id, error) })
 }
 
 /// The entry of `device` with `context`, or its default where `context` is 0. Where the table has
@@ -322,11 +323,11 @@ pub fn unregister_context(id: u64) -> Result<(), Error> {
 ///
 /// [`Status::NOT_FOUND`]; a driver that cannot be started; [`Status::UNSUPPORTED`] for device types
 /// without a backend.
-pub fn lookup_context(device: Device, context: u64) -> Result<ContextInfo, Error> {
+pub fn context_find(device: Device, context: u64) -> Result<ContextInfo, Error> {
     let mut raw = sys::DLBridgeContextEntry::INIT;
     // SAFETY: the output is writable.
     call(|error| unsafe {
-        sys::dlbridge_device_lookup(device.raw(), context, &raw mut raw, error)
+        sys::dlbridge_context_find(device.raw(), context, &raw mut raw, error)
     })?;
     Ok(ContextInfo { raw })
 }
@@ -353,7 +354,7 @@ impl Iterator for Contexts {
         let mut raw = sys::DLBridgeContextEntry::INIT;
         // SAFETY: cursor and output are writable.
         let found = call(|error| unsafe {
-            sys::dlbridge_device_next(&raw mut self.cursor, &raw mut raw, error)
+            sys::dlbridge_context_next(&raw mut self.cursor, &raw mut raw, error)
         });
         self.done = found.is_err();
         match found {

@@ -2,7 +2,7 @@
 //! Copies: strided to compact, host to device and back.
 
 use crate::allocator::AllocatorHook;
-use crate::bare::BareTensor;
+use crate::borrowed::BorrowedTensor;
 use crate::device::Device;
 use crate::error::{call, Error};
 use crate::policy::Policy;
@@ -11,7 +11,7 @@ use crate::tensor::Tensor;
 use crate::unique::UniqueTensor;
 use crate::values::{Flags, Version};
 use crate::view::TensorView;
-use crate::wrap::{call_release, Buffer};
+use crate::wrap::{call_release, Buffer, Released};
 use dlbridge_sys as sys;
 use std::marker::PhantomData;
 use std::ptr::null_mut;
@@ -48,28 +48,28 @@ impl<'a> CopySpec<'a> {
         self
     }
 
-    /// Queue that orders the copy behind earlier work on it.
+    /// Queue that orders the copy after earlier work on it.
     #[must_use]
     pub const fn stream(mut self, stream: Stream) -> Self {
         self.raw.stream = *stream.as_raw();
         self
     }
 
-    /// Whose memory.
+    /// The allocator of its memory.
     #[must_use]
     pub fn allocator(mut self, allocator: &'a AllocatorHook) -> Self {
         self.raw.allocator = allocator.as_raw();
         self
     }
 
-    /// DLPack flags of the copy.
+    /// DLPack flags of the copy; [`Flags::IS_COPIED`] is added.
     #[must_use]
-    pub const fn flags(mut self, flags: Flags) -> Self {
-        self.raw.flags = flags.0;
+    pub const fn tensor_flags(mut self, flags: Flags) -> Self {
+        self.raw.tensor_flags = flags.0;
         self
     }
 
-    /// Newest DLPack that the consumer speaks.
+    /// Newest DLPack that the consumer reads.
     #[must_use]
     pub const fn version(mut self, version: Version) -> Self {
         self.raw.version = version.raw();
@@ -83,7 +83,7 @@ impl<'a> CopySpec<'a> {
         self
     }
 
-    /// What a driver cannot express may go through memory of the host.
+    /// Copies that the driver cannot express may go through host memory.
     #[must_use]
     pub const fn allow_staging(mut self) -> Self {
         self.raw.options |= sys::DLBRIDGE_COPY_ALLOW_STAGING;
@@ -103,12 +103,12 @@ impl<'a> CopySpec<'a> {
         &self.raw
     }
 
-    /// The struct of the C ABI, to be altered.
+    /// The struct of the C ABI, for changes.
     ///
     /// # Safety
     ///
-    /// Its pointers stay what the header says, live as long as `'a` and may be used on any thread; for a target see
-    /// [`BareTensor::copy_into`].
+    /// Its pointers stay what the header states, live as long as `'a` and may be used on any thread;
+    /// for a target see [`BorrowedTensor::copy_into`].
     pub const unsafe fn as_raw_mut(&mut self) -> &mut sys::DLBridgeCopySpec {
         &mut self.raw
     }
@@ -116,9 +116,9 @@ impl<'a> CopySpec<'a> {
 
 /// # Safety
 ///
-/// The spec's pointers are what the header says, and a target is the caller's to give.
+/// The spec's pointers are what the header states, and a target is the caller's to give.
 unsafe fn copy(
-    source: &BareTensor<'_>,
+    source: &BorrowedTensor<'_>,
     spec: &sys::DLBridgeCopySpec,
 ) -> Result<UniqueTensor, Error> {
     let mut out = null_mut();
@@ -129,7 +129,7 @@ unsafe fn copy(
     Ok(UniqueTensor::new(unsafe { Tensor::from_result(out) }))
 }
 
-impl BareTensor<'_> {
+impl BorrowedTensor<'_> {
     /// Copies it to compact memory, last axis fastest; it is validated first.
     ///
     /// # Errors
@@ -148,14 +148,14 @@ impl BareTensor<'_> {
     ///
     /// # Safety
     ///
-    /// The target is such memory of the spec's device, and nobody else uses it until then. After
+    /// The target is such memory of the spec's device, and no other code uses it until then. After
     /// [`Status::DRIVER`](crate::Status::DRIVER) the driver may still be at work on source and
     /// target: both stay, and the target is not used, until the device was synchronised.
     ///
     /// # Errors
     ///
-    /// As for [`BareTensor::copy`]; a target that is too small. Its bytes are unspecified then.
-    pub unsafe fn copy_into<F: FnOnce(Buffer) + Send + 'static>(
+    /// As for [`BorrowedTensor::copy`]; a target that is too small. Its bytes are unspecified then.
+    pub unsafe fn copy_into<F: FnOnce(Released) + Send + 'static>(
         &self,
         spec: &CopySpec<'_>,
         target: Buffer,
@@ -183,8 +183,8 @@ impl TensorView<'_> {
     /// # Errors
     ///
     /// What no driver can copy; no memory; [`Status::DRIVER`](crate::Status::DRIVER), after which
-    /// the driver may still read the source: see [`BareTensor::copy`].
+    /// the driver may still read the source: see [`BorrowedTensor::copy`].
     pub fn copy(&self, spec: &CopySpec<'_>) -> Result<UniqueTensor, Error> {
-        self.as_bare().copy(spec)
+        self.as_borrowed().copy(spec)
     }
 }

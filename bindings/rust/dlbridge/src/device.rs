@@ -45,12 +45,20 @@ device_types! {
 }
 
 impl DeviceType {
-    /// Can the CPU read memory of this type? [`Answer::Undecided`] where it depends on the
-    /// allocation, or nobody knows.
+    /// Can the CPU certainly read memory of this type?
     #[must_use]
-    pub fn host_accessible(self) -> Answer {
-        // SAFETY: takes any integer.
-        Answer::of(unsafe { sys::dlbridge_host_accessible(self.0) })
+    pub fn host_accessible(self) -> bool {
+        self.host_access() == Answer::Yes
+    }
+
+    /// Can the CPU read memory of this type? [`Answer::Undecided`] where it depends on the
+    /// allocation, and for types of no release.
+    #[must_use]
+    pub fn host_access(self) -> Answer {
+        let mut answer = sys::DLBRIDGE_UNDECIDED;
+        // SAFETY: takes any integer; the output is writable.
+        unsafe { sys::dlbridge_host_accessible(self.0, &raw mut answer) };
+        Answer::of(answer)
     }
 }
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What went wrong, and what a refused call hands back.
+//! Why a call failed, and what it hands back.
 
 use crate::values::text_of;
 use dlbridge_sys as sys;
+use std::ffi::CStr;
 use std::fmt;
-use std::mem::MaybeUninit;
+use std::mem::{forget, MaybeUninit};
 
 /// Outcome of a call of the library. Values that this crate does not name may come from a newer
 /// one.
@@ -28,14 +29,14 @@ macro_rules! named {
 named!(Status {
     OK = DLBRIDGE_OK,
     INVALID_ARGUMENT = DLBRIDGE_ERROR_INVALID_ARGUMENT,
-    STRUCT_TOO_NEW = DLBRIDGE_ERROR_STRUCT_TOO_NEW,
+    TOO_NEW = DLBRIDGE_ERROR_TOO_NEW,
     OUT_OF_MEMORY = DLBRIDGE_ERROR_OUT_OF_MEMORY,
     INVALID_TENSOR = DLBRIDGE_ERROR_INVALID_TENSOR,
     VERSION = DLBRIDGE_ERROR_VERSION,
     POLICY = DLBRIDGE_ERROR_POLICY,
     UNREPRESENTABLE = DLBRIDGE_ERROR_UNREPRESENTABLE,
     UNKNOWN_CODE = DLBRIDGE_ERROR_UNKNOWN_CODE,
-    NOT_OURS = DLBRIDGE_ERROR_NOT_OURS,
+    FOREIGN_TENSOR = DLBRIDGE_ERROR_FOREIGN_TENSOR,
     UNSUPPORTED = DLBRIDGE_ERROR_UNSUPPORTED,
     BUFFER_TOO_SMALL = DLBRIDGE_ERROR_BUFFER_TOO_SMALL,
     PARSE = DLBRIDGE_ERROR_PARSE,
@@ -47,6 +48,7 @@ named!(Status {
     EXISTS = DLBRIDGE_ERROR_EXISTS,
     CAPTURE = DLBRIDGE_ERROR_CAPTURE,
     DESCRIPTOR = DLBRIDGE_ERROR_DESCRIPTOR,
+    AMBIGUOUS = DLBRIDGE_ERROR_AMBIGUOUS,
 });
 
 named!(Rule {
@@ -65,18 +67,18 @@ named!(Rule {
     FLAGS_UNKNOWN = DLBRIDGE_RULE_FLAGS_UNKNOWN,
     DEVICE_ID_NEGATIVE = DLBRIDGE_RULE_DEVICE_ID_NEGATIVE,
     DEVICE_ID_HOST = DLBRIDGE_RULE_DEVICE_ID_HOST,
-    DIM_NEGATIVE = DLBRIDGE_RULE_DIM_NEGATIVE,
+    EXTENT_NEGATIVE = DLBRIDGE_RULE_EXTENT_NEGATIVE,
     COUNT_OVERFLOW = DLBRIDGE_RULE_COUNT_OVERFLOW,
     SIZE_OVERFLOW = DLBRIDGE_RULE_SIZE_OVERFLOW,
-    EXTENT_OVERFLOW = DLBRIDGE_RULE_EXTENT_OVERFLOW,
+    OFFSET_OVERFLOW = DLBRIDGE_RULE_OFFSET_OVERFLOW,
     DATA_NULL = DLBRIDGE_RULE_DATA_NULL,
     ADDRESS_RANGE = DLBRIDGE_RULE_ADDRESS_RANGE,
     HANDLE_RANGE = DLBRIDGE_RULE_HANDLE_RANGE,
     BUFFER_BOUNDS = DLBRIDGE_RULE_BUFFER_BOUNDS,
     CONTIGUITY = DLBRIDGE_RULE_CONTIGUITY,
     ALIGNMENT = DLBRIDGE_RULE_ALIGNMENT,
-    DEVICE_REFUSED = DLBRIDGE_RULE_DEVICE_REFUSED,
-    DTYPE_REFUSED = DLBRIDGE_RULE_DTYPE_REFUSED,
+    DEVICE_REJECTED = DLBRIDGE_RULE_DEVICE_REJECTED,
+    DTYPE_REJECTED = DLBRIDGE_RULE_DTYPE_REJECTED,
     NOT_WRITABLE = DLBRIDGE_RULE_NOT_WRITABLE,
     NEGATIVE_STRIDE = DLBRIDGE_RULE_NEGATIVE_STRIDE,
     ZERO_STRIDE = DLBRIDGE_RULE_ZERO_STRIDE,
@@ -95,6 +97,7 @@ named!(Rule {
     COPY_DEVICE = DLBRIDGE_RULE_COPY_DEVICE,
     DEVICE_LABEL = DLBRIDGE_RULE_DEVICE_LABEL,
     ALLOCATION_BOUNDS = DLBRIDGE_RULE_ALLOCATION_BOUNDS,
+    SHAPE_MISMATCH = DLBRIDGE_RULE_SHAPE_MISMATCH,
 });
 
 impl Status {
@@ -153,18 +156,48 @@ impl fmt::Display for Rule {
     }
 }
 
-/// A refusal of the library, or of this crate in the library's terms. It owns its message, which it
-/// does without where there is no memory for it: the status says that much.
+/// Why a call failed: status, rule, axis, driver's code and message of the library. By `?` it goes
+/// into a `Box<dyn Error>` or another crate's error type as it is, so that a downcast finds it:
+///
+/// ```
+/// fn import(tensor: dlbridge::LegacyTensor) -> Result<(), Box<dyn std::error::Error>> {
+///     tensor.upgrade()?;
+///     Ok(())
+/// }
+///
+/// # let mut shape = [-3];
+/// # let mut raw = dlbridge::sys::DLManagedTensor {
+/// #     dl_tensor: dlbridge::sys::DLTensor {
+/// #         data: std::ptr::null_mut(),
+/// #         device: dlbridge::sys::DLDevice { device_type: 1, device_id: 0 },
+/// #         ndim: 1,
+/// #         dtype: dlbridge::sys::DLDataType { code: 2, bits: 32, lanes: 1 },
+/// #         shape: shape.as_mut_ptr(),
+/// #         strides: std::ptr::null_mut(),
+/// #         byte_offset: 0,
+/// #     },
+/// #     manager_ctx: std::ptr::null_mut(),
+/// #     deleter: None,
+/// # };
+/// # let broken = unsafe { dlbridge::LegacyTensor::from_raw(std::ptr::NonNull::from(&mut raw)) };
+/// let error = import(broken).unwrap_err();
+/// let error = error.downcast_ref::<dlbridge::Error>().unwrap();
+/// assert_eq!(error.rule(), dlbridge::Rule::EXTENT_NEGATIVE);
+/// assert_eq!(error.axis(), Some(0));
+/// ```
+///
+/// The message is on the heap. Where there is no memory for it, it is empty and the status remains.
 #[derive(Clone)]
 pub struct Error {
     status: Status,
     rule: Rule,
     axis: i32,
+    native_code: i32,
     message: String,
 }
 
 impl Error {
-    /// What kind of failure.
+    /// The status that the call returned.
     #[must_use]
     pub fn status(&self) -> Status {
         self.status
@@ -182,15 +215,21 @@ impl Error {
         usize::try_from(self.axis).ok()
     }
 
+    /// Code of the driver's call that failed; 0 where none did.
+    #[must_use]
+    pub fn native_code(&self) -> i32 {
+        self.native_code
+    }
+
     /// What was expected, what was found, and what to do.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// A refusal of the crate's own, in the library's terms.
+    /// An error that this crate itself reports.
     pub(crate) fn new(status: Status, rule: Rule, text: &str) -> Self {
-        let mut error = Self { status, rule, axis: -1, message: String::new() };
+        let mut error = Self { status, rule, axis: -1, native_code: 0, message: String::new() };
         error.set_message(text);
         error
     }
@@ -206,15 +245,12 @@ impl Error {
     #[inline(never)]
     fn from_raw(status: sys::DLBridgeStatus, raw: &MaybeUninit<sys::DLBridgeError>) -> Self {
         let raw = raw.as_ptr();
-        // SAFETY: these fields were written before the call; of the message no more than up to its
-        // NUL is read, which the library writes.
-        let (rule, axis, message) = unsafe {
-            let start = std::ptr::addr_of!((*raw).message).cast();
-            ((*raw).rule, (*raw).axis, std::ffi::CStr::from_ptr(start))
-        };
-        let mut error = Self::new(Status(status), Rule(rule), "");
-        error.axis = axis;
-        error.set_message(whole_text(message.to_bytes()));
+        // SAFETY: a failing call writes all fields; of the message no more than up to its NUL is read.
+        let (rule, message) =
+            unsafe { ((*raw).rule, CStr::from_ptr(std::ptr::addr_of!((*raw).message).cast())) };
+        let mut error = Self::new(Status(status), Rule(rule), whole_text(message.to_bytes()));
+        // SAFETY: as above.
+        (error.axis, error.native_code) = unsafe { ((*raw).axis, (*raw).native_code) };
         error
     }
 }
@@ -234,8 +270,9 @@ impl fmt::Debug for Error {
             .field("status", &self.status)
             .field("rule", &self.rule)
             .field("axis", &self.axis())
+            .field("native_code", &self.native_code)
             .field("message", &self.message())
-            .finish_non_exhaustive()
+            .finish()
     }
 }
 
@@ -250,53 +287,106 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// A call that took `value` refused it: the value is untouched and here again.
+/// A `try_` call that took `value` failed: the value is untouched and handed back.
 ///
-/// It turns into its [`Error`] by `?`; the value is dropped then, which releases a tensor.
-pub struct Refused<T> {
+/// It does not implement [`std::error::Error`] itself. By `?` it becomes its [`Error`], also in a
+/// `Box<dyn Error>`, and the value is dropped, which releases a tensor.
+pub struct Rejected<T> {
     /// Why.
     pub error: Error,
     /// What the call did not take.
     pub value: T,
 }
 
-impl<T> Refused<T> {
-    /// The same refusal of something that the value was made of.
-    pub(crate) fn map<U>(self, back: impl FnOnce(T) -> U) -> Refused<U> {
-        Refused { error: self.error, value: back(self.value) }
+impl<T> Rejected<T> {
+    /// The same rejection of something that the value was made of.
+    pub(crate) fn map<U>(self, back: impl FnOnce(T) -> U) -> Rejected<U> {
+        Rejected { error: self.error, value: back(self.value) }
     }
 }
 
-impl<T> fmt::Display for Refused<T> {
+/// What a call made of `owner`, which it has taken over where it succeeded.
+#[inline]
+pub(crate) fn taken<O, T>(owner: O, made: Result<T, Error>) -> Result<T, Rejected<O>> {
+    match made {
+        Ok(made) => {
+            forget(owner);
+            Ok(made)
+        }
+        Err(error) => Err(Rejected { error, value: owner }),
+    }
+}
+
+impl<T> fmt::Display for Rejected<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.error.fmt(f)
     }
 }
 
-impl<T> fmt::Debug for Refused<T> {
+impl<T> fmt::Debug for Rejected<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Refused").field("error", &self.error).finish_non_exhaustive()
+        f.debug_struct("Rejected").field("error", &self.error).finish_non_exhaustive()
     }
 }
 
-impl<T> std::error::Error for Refused<T> {}
-
-impl<T> From<Refused<T>> for Error {
-    fn from(refused: Refused<T>) -> Self {
-        refused.error
+impl<T> From<Rejected<T>> for Error {
+    fn from(rejected: Rejected<T>) -> Self {
+        rejected.error
     }
 }
 
-/// Calls a function of the library with an error of ours.
+impl<T> From<Rejected<T>> for Box<dyn std::error::Error> {
+    fn from(rejected: Rejected<T>) -> Self {
+        rejected.error.into()
+    }
+}
+
+impl<T> From<Rejected<T>> for Box<dyn std::error::Error + Send + Sync> {
+    fn from(rejected: Rejected<T>) -> Self {
+        rejected.error.into()
+    }
+}
+
+/// Calls a function of the library, which writes the error only where it fails.
 #[inline(always)]
-#[allow(clippy::inline_always)] // else the hot path pays for an error that is not there
+#[allow(clippy::inline_always)] // else the hot path pays for an error that does not occur
 pub(crate) fn call(
     function: impl FnOnce(*mut sys::DLBridgeError) -> sys::DLBridgeStatus,
 ) -> Result<(), Error> {
     let mut error = MaybeUninit::uninit();
-    let status = function(sys::DLBridgeError::prepare(&mut error));
+    let status = function(error.as_mut_ptr());
     if status == sys::DLBRIDGE_OK {
         return Ok(());
     }
     Err(Error::from_raw(status, &error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{call, sys, Rule, Status};
+
+    #[test]
+    fn all_fields_of_a_drivers_error_are_carried() {
+        let error = call(|error| {
+            let mut raw = sys::DLBridgeError {
+                status: sys::DLBRIDGE_ERROR_DRIVER,
+                axis: -1,
+                ..sys::DLBridgeError::INIT
+            };
+            raw.rule = sys::DLBRIDGE_RULE_COPY_DEVICE;
+            raw.native_code = 700;
+            // The second byte of an "ä" is missing.
+            for (slot, byte) in raw.message.iter_mut().zip(b"cuMemcpy \xc3") {
+                *slot = core::ffi::c_char::from_ne_bytes([*byte]);
+            }
+            // SAFETY: an error that may be written to.
+            unsafe { error.write(raw) };
+            sys::DLBRIDGE_ERROR_DRIVER
+        })
+        .unwrap_err();
+        assert_eq!((error.status(), error.rule()), (Status::DRIVER, Rule::COPY_DEVICE));
+        assert_eq!((error.native_code(), error.axis()), (700, None));
+        assert_eq!(error.to_string(), "cuMemcpy ");
+        assert!(format!("{error:?}").contains("native_code: 700"));
+    }
 }

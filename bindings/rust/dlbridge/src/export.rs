@@ -1,203 +1,70 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Rust's own memory as tensors, without copies.
+//! A tensor for a consumer of some DLPack version.
 
-use crate::element::{fills_its_dtype, Element};
-use crate::error::Refused;
+use crate::error::{call, Error};
 use crate::foreign::LegacyTensor;
-use crate::panics::contain;
-use crate::tensor::{axes, Tensor};
-use crate::text::pointer_of;
-use crate::unique::UniqueTensor;
-use crate::values::Flags;
-use crate::wrap::{wrap, wrap_legacy};
-use crate::Error;
+use crate::options::ConvertOptions;
+use crate::tensor::Tensor;
+use crate::values::{Kind, Version};
 use dlbridge_sys as sys;
 use std::ffi::c_void;
-use std::mem::{forget, ManuallyDrop};
-use std::ptr::{with_exposed_provenance, with_exposed_provenance_mut, without_provenance_mut};
-use std::sync::Arc;
+use std::ptr::{null_mut, NonNull};
 
-/// Elements at `elements` in this shape, compact, or by `strides`.
-pub(crate) fn spec_of<T: Element>(
-    elements: *const [T],
-    shape: &[i64],
-    flags: Flags,
-) -> sys::DLBridgeWrapSpec {
-    const { assert!(fills_its_dtype::<T>()) };
-    let mut spec = sys::DLBridgeWrapSpec::INIT;
-    spec.buffer.handle = elements.cast::<T>().expose_provenance() as u64;
-    spec.buffer_size = (elements.len() * size_of::<T>()) as u64;
-    spec.dtype = T::DTYPE.raw();
-    spec.ndim = axes(shape);
-    spec.shape = pointer_of(shape);
-    spec.flags = flags.0;
-    spec
+/// What an export made.
+#[derive(Debug)]
+pub enum Exported {
+    /// For a consumer of DLPack before 1.0.
+    Legacy(LegacyTensor),
+    /// For a consumer of 1.0 or later. It was validated.
+    Versioned(Tensor),
 }
 
-/// Frees a `Vec<T>`: `context` is its capacity, so that nothing need be allocated for it.
-pub(crate) unsafe extern "C" fn release_vec<T: Element>(
-    context: *mut c_void,
-    buffer: sys::DLBridgeBuffer,
-) {
-    // The cast loses nothing: targets have 64 bits.
-    #[allow(clippy::cast_possible_truncation)]
-    let start = with_exposed_provenance_mut::<T>(buffer.handle as usize);
-    // SAFETY: the parts of a Vec that was given to the tensor. Elements need no drop.
-    drop(unsafe { Vec::from_raw_parts(start, 0, context.addr()) });
-}
-
-/// Ends one count of an `Arc<[T]>`: `context` is its length.
-unsafe extern "C" fn release_arc<T: Element>(context: *mut c_void, buffer: sys::DLBridgeBuffer) {
-    #[allow(clippy::cast_possible_truncation)]
-    let start = with_exposed_provenance::<T>(buffer.handle as usize);
-    // SAFETY: a count of the Arc that was given to the tensor.
-    drop(unsafe { Arc::from_raw(std::ptr::slice_from_raw_parts(start, context.addr())) });
-}
-
-/// Drops the boxed owner.
-unsafe extern "C" fn release_owner<O>(context: *mut c_void, _buffer: sys::DLBridgeBuffer) {
-    // SAFETY: a Box<O> that was given to the tensor.
-    let owner = unsafe { Box::from_raw(context.cast::<O>()) };
-    contain((), || drop(owner));
-}
-
-/// Drops a boxed owner whose `as_ref` panics.
-struct Guard<O>(*mut O);
-
-impl<O> Drop for Guard<O> {
-    fn drop(&mut self) {
-        // SAFETY: a Box that nobody else has.
-        drop(unsafe { Box::from_raw(self.0) });
+impl Exported {
+    /// Gives the tensor away as a pointer and its kind, to be released once by its receiver. What
+    /// [`Tensor::into_raw`] states holds here too.
+    #[must_use]
+    pub fn into_raw(self) -> (NonNull<c_void>, Kind) {
+        match self {
+            Self::Legacy(tensor) => (tensor.into_raw().cast(), Kind::Legacy),
+            Self::Versioned(tensor) => (tensor.into_raw().cast(), Kind::Versioned),
+        }
     }
 }
 
-/// Lends `vec` to what `make` makes, or hands it back.
-pub(crate) fn give_vec<T: Element, R>(
-    vec: Vec<T>,
-    spec: impl FnOnce(&[T]) -> sys::DLBridgeWrapSpec,
-    make: impl FnOnce(&sys::DLBridgeWrapSpec) -> Result<R, Error>,
-) -> Result<R, Refused<Vec<T>>> {
-    let mut vec = ManuallyDrop::new(vec);
-    let mut spec = spec(&vec);
-    // The pointer that the elements may be written through.
-    spec.buffer.handle = vec.as_mut_ptr().expose_provenance() as u64;
-    // A vector without memory has nothing to free.
-    if vec.capacity() != 0 {
-        spec.release = Some(release_vec::<T>);
-        spec.release_context = without_provenance_mut(vec.capacity());
-    }
-    make(&spec).map_err(|error| Refused { error, value: ManuallyDrop::into_inner(vec) })
-}
-
-impl UniqueTensor {
-    /// A tensor of the vector's elements in `shape`, last axis fastest; nothing is copied or
-    /// allocated but the tensor's node.
-    ///
-    /// # Errors
-    ///
-    /// A shape of more elements than there are
-    /// ([`Rule::BUFFER_BOUNDS`](crate::Rule::BUFFER_BOUNDS)), or any other rule. The vector is
-    /// handed back.
-    pub fn from_vec<T: Element>(vec: Vec<T>, shape: &[i64]) -> Result<Self, Refused<Vec<T>>> {
-        let spec = |elements: &[T]| spec_of(elements, shape, Flags::NONE);
-        // SAFETY: the memory is the vector's, which is given to the tensor.
-        give_vec(vec, spec, |spec| unsafe { wrap(spec) }).map(Self::new)
-    }
-
-    /// The same of a boxed slice.
-    ///
-    /// # Errors
-    ///
-    /// As for [`UniqueTensor::from_vec`]. The slice is handed back.
-    pub fn from_boxed_slice<T: Element>(
-        slice: Box<[T]>,
-        shape: &[i64],
-    ) -> Result<Self, Refused<Box<[T]>>> {
-        // A vector of no spare capacity becomes the same box again.
-        Self::from_vec(slice.into_vec(), shape)
-            .map_err(|refused| refused.map(Vec::into_boxed_slice))
-    }
-}
-
-impl<T: Element> TryFrom<Vec<T>> for UniqueTensor {
-    type Error = Refused<Vec<T>>;
-    /// One axis.
-    fn try_from(vec: Vec<T>) -> Result<Self, Refused<Vec<T>>> {
-        let shape = [i64::try_from(vec.len()).unwrap_or(i64::MAX)];
-        Self::from_vec(vec, &shape)
-    }
-}
-
-impl LegacyTensor {
-    /// As [`UniqueTensor::from_vec`], for a consumer of DLPack before 1.0.
-    ///
-    /// # Errors
-    ///
-    /// As there.
-    pub fn from_vec<T: Element>(vec: Vec<T>, shape: &[i64]) -> Result<Self, Refused<Vec<T>>> {
-        let spec = |elements: &[T]| spec_of(elements, shape, Flags::NONE);
-        // SAFETY: the memory is the vector's, which is given to the tensor.
-        give_vec(vec, spec, |spec| unsafe { wrap_legacy(spec) })
-    }
-}
-
-impl Tensor {
-    /// A read-only tensor of elements that others share; nothing is copied or allocated but the
-    /// tensor's node.
-    ///
-    /// # Errors
-    ///
-    /// As for [`UniqueTensor::from_vec`]. The count is handed back.
-    pub fn from_arc<T: Element>(
-        elements: Arc<[T]>,
-        shape: &[i64],
-    ) -> Result<Self, Refused<Arc<[T]>>> {
-        let raw = Arc::into_raw(elements);
-        let mut spec = spec_of(raw, shape, Flags::READ_ONLY);
-        spec.release = Some(release_arc::<T>);
-        spec.release_context = without_provenance_mut(raw.len());
-        // SAFETY: the tensor is given one count of the Arc.
-        unsafe { wrap(&spec) }.map_err(|error| {
-            // SAFETY: a call that fails has not taken it.
-            let value = unsafe { Arc::from_raw(raw) };
-            Refused { error, value }
-        })
-    }
-
-    /// A read-only tensor of what `owner` refers to. The owner is boxed, and dropped with the last
-    /// owner of the tensor, on that thread; a panic of its drop goes no further
-    /// ([`caught_panics`](crate::caught_panics)).
-    ///
-    /// ```compile_fail,E0277
-    /// // An Rc cannot be dropped on another thread.
-    /// let owner = std::rc::Rc::new([1.0_f32, 2.0]);
-    /// let tensor = dlbridge::Tensor::from_owner::<f32, _>(owner, &[2]);
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// As for [`UniqueTensor::from_vec`]. The owner is handed back, boxed.
-    ///
-    /// # Panics
-    ///
-    /// Where `as_ref` does. The owner is dropped then.
-    pub fn from_owner<T: Element, O: AsRef<[T]> + Send + Sync + 'static>(
-        owner: O,
-        shape: &[i64],
-    ) -> Result<Self, Refused<Box<O>>> {
-        let guard = Guard(Box::into_raw(Box::new(owner)));
-        // SAFETY: it stays where it is, and is only ever referred to.
-        let elements: *const [T] = unsafe { (*guard.0).as_ref() };
-        let owner = guard.0;
-        forget(guard);
-        let mut spec = spec_of(elements, shape, Flags::READ_ONLY);
-        spec.release = Some(release_owner::<O>);
-        spec.release_context = owner.cast();
-        // SAFETY: the memory lives as long as the owner, which is given to the tensor.
-        unsafe { wrap(&spec) }.map_err(|error| {
-            // SAFETY: a call that fails has not taken it.
-            let value = unsafe { Box::from_raw(owner) };
-            Refused { error, value }
+/// Makes what a consumer of DLPack `target` reads: legacy where its major is 0, else versioned. A
+/// tensor that the consumer can read is handed back. The owners have it as a method:
+/// [`Tensor::export`].
+///
+/// # Safety
+///
+/// As for [`import`](crate::import()).
+///
+/// # Errors
+///
+/// The tensor is untouched and still the caller's. As for [`import`](crate::import());
+/// [`Status::UNREPRESENTABLE`](crate::Status::UNREPRESENTABLE) for what legacy cannot record;
+/// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for a target of 0.0.
+pub unsafe fn export(
+    tensor: *mut c_void,
+    kind: Kind,
+    target: Version,
+    options: &ConvertOptions<'_>,
+) -> Result<Exported, Error> {
+    let mut out = null_mut();
+    let mut out_kind = sys::DLBRIDGE_KIND_UNKNOWN;
+    let options = options.as_raw();
+    // SAFETY: the caller's word.
+    call(|error| unsafe {
+        let (out, out_kind) = (&raw mut out, &raw mut out_kind);
+        sys::dlbridge_export(tensor, kind.raw(), target.raw(), options, out, out_kind, error)
+    })?;
+    // SAFETY: on success the result is the caller's, not NULL, and of the kind that was reported.
+    unsafe {
+        Ok(match Kind::of(out_kind) {
+            Kind::Legacy => {
+                Exported::Legacy(LegacyTensor::from_raw(NonNull::new_unchecked(out.cast())))
+            }
+            _ => Exported::Versioned(Tensor::from_result(out.cast())),
         })
     }
 }

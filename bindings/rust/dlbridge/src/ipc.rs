@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Tensors between processes of one host.
 
-use crate::error::{call, Error};
+use crate::error::{call, Error, Status};
 use crate::policy::Policy;
 use crate::tensor::Tensor;
+use crate::text::pointer_of;
 use dlbridge_sys as sys;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::ptr::null_mut;
@@ -11,7 +12,7 @@ use std::ptr::null_mut;
 /// A tensor described for another process: bytes, and file descriptors that go with them in their
 /// order.
 #[derive(Debug)]
-pub struct Exported {
+pub struct IpcExport {
     /// The description.
     pub bytes: Vec<u8>,
     /// To be passed on by `SCM_RIGHTS`; closed when dropped.
@@ -26,47 +27,61 @@ impl Tensor {
     /// # Errors
     ///
     /// [`Status::UNSUPPORTED`](crate::Status::UNSUPPORTED) with the remedy.
-    pub fn ipc_export(&self) -> Result<Exported, Error> {
-        // SAFETY: nobody gets the right to write.
+    pub fn ipc_export(&self) -> Result<IpcExport, Error> {
+        // SAFETY: no process gets the right to write.
         unsafe { self.export_by(sys::DLBRIDGE_IPC_READ_ONLY) }
     }
 
-    /// The same for a process that may write, unless the tensor says that it is read-only.
+    /// The same for a process that may write, unless the tensor is read-only.
     ///
     /// # Safety
     ///
-    /// The other process writes to no element while anyone here refers to it.
+    /// The other process writes to no element while it is in use here.
     ///
     /// # Errors
     ///
     /// As above.
-    pub unsafe fn ipc_export_writable(&self) -> Result<Exported, Error> {
+    pub unsafe fn ipc_export_writable(&self) -> Result<IpcExport, Error> {
         // SAFETY: the caller's word.
         unsafe { self.export_by(0) }
     }
 
-    unsafe fn export_by(&self, options: u32) -> Result<Exported, Error> {
-        let mut bytes = vec![0_u8; sys::DLBRIDGE_IPC_MAX_SIZE];
-        let mut fds = [-1; sys::DLBRIDGE_IPC_MAX_FDS];
-        let (mut length, mut count) = (0, 0);
-        // SAFETY: the tensor is live, the lists as long as is said.
-        call(|error| unsafe {
-            sys::dlbridge_ipc_export(
-                self.as_ptr(),
+    unsafe fn export_by(&self, options: u32) -> Result<IpcExport, Error> {
+        // As much as exports take today; the library reports what is missing.
+        let (mut bytes, mut fds) = (vec![0_u8; 1024], vec![-1_i32; 4]);
+        loop {
+            let spec = sys::DLBridgeIpcExportSpec {
                 options,
-                bytes.as_mut_ptr().cast(),
-                bytes.len(),
-                &raw mut length,
-                fds.as_mut_ptr(),
-                fds.len(),
-                &raw mut count,
-                error,
-            )
-        })?;
-        bytes.truncate(length);
-        // SAFETY: they are this call's caller's, each once.
-        let fds = fds[..count].iter().map(|&fd| unsafe { OwnedFd::from_raw_fd(fd) }).collect();
-        Ok(Exported { bytes, fds })
+                buffer: bytes.as_mut_ptr().cast(),
+                buffer_size: bytes.len(),
+                fds: fds.as_mut_ptr(),
+                fd_capacity: fds.len(),
+                ..sys::DLBridgeIpcExportSpec::INIT
+            };
+            let mut sizes = sys::DLBridgeIpcSizes::INIT;
+            // SAFETY: the tensor is live, the lists as long as the spec states.
+            let result = call(|error| unsafe {
+                sys::dlbridge_ipc_export(self.as_ptr(), &raw const spec, &raw mut sizes, error)
+            });
+            let length = usize::try_from(sizes.buffer_size).unwrap_or(usize::MAX);
+            let count = usize::try_from(sizes.fd_count).unwrap_or(usize::MAX);
+            match result {
+                Ok(()) => {
+                    bytes.truncate(length);
+                    fds.truncate(count);
+                    // SAFETY: they are this call's caller's, each once.
+                    let owned = |fd| unsafe { OwnedFd::from_raw_fd(fd) };
+                    return Ok(IpcExport { bytes, fds: fds.into_iter().map(owned).collect() });
+                }
+                Err(error) if error.status() != Status::BUFFER_TOO_SMALL => return Err(error),
+                // Sizes that did fit would never end.
+                Err(error) if length <= bytes.len() && count <= fds.len() => return Err(error),
+                Err(_) => {
+                    bytes.resize(length.max(bytes.len()), 0);
+                    fds.resize(count.max(fds.len()), -1);
+                }
+            }
+        }
     }
 
     /// Makes a tensor of what another process exported, and does not ask for the right to write.
@@ -74,7 +89,7 @@ impl Tensor {
     ///
     /// # Safety
     ///
-    /// No process writes to an element while anyone here refers to it.
+    /// No process writes to an element while it is in use here.
     ///
     /// # Errors
     ///
@@ -109,7 +124,7 @@ impl Tensor {
 
 /// # Safety
 ///
-/// No process writes to an element while anyone here refers to it.
+/// No process writes to an element while it is in use here.
 unsafe fn import(
     bytes: &[u8],
     fds: &[BorrowedFd<'_>],
@@ -117,20 +132,18 @@ unsafe fn import(
     policy: &Policy<'_>,
 ) -> Result<Tensor, Error> {
     let fds = fds.iter().map(AsRawFd::as_raw_fd).collect::<Vec<_>>();
+    let spec = sys::DLBridgeIpcImportSpec {
+        options,
+        buffer: bytes.as_ptr().cast(),
+        buffer_size: bytes.len(),
+        fds: pointer_of(&fds),
+        fd_count: fds.len(),
+        policy: policy.as_raw(),
+        ..sys::DLBridgeIpcImportSpec::INIT
+    };
     let mut out = null_mut();
-    // SAFETY: the lists are as long as is said, and stay the caller's.
-    call(|error| unsafe {
-        sys::dlbridge_ipc_import(
-            bytes.as_ptr().cast(),
-            bytes.len(),
-            fds.as_ptr(),
-            fds.len(),
-            options,
-            policy.as_raw(),
-            &raw mut out,
-            error,
-        )
-    })?;
+    // SAFETY: the lists are as long as the spec states, and stay the caller's.
+    call(|error| unsafe { sys::dlbridge_ipc_import(&raw const spec, &raw mut out, error) })?;
     // SAFETY: on success the result is the caller's and not NULL.
     Ok(unsafe { Tensor::from_result(out) })
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How a tensor lies in memory, and what is wrong with one.
+//! How a tensor lies in memory, and the findings on one.
 
 use crate::error::{Rule, Status};
 use crate::values::{array_text, Answer};
@@ -11,12 +11,12 @@ pub struct Layout {
     raw: sys::DLBridgeLayout,
 }
 
-macro_rules! layout_flags {
-    ($($(#[$doc:meta])* $name:ident = $flag:ident,)*) => {
+macro_rules! layout_properties {
+    ($($(#[$doc:meta])* $name:ident = $bit:ident,)*) => {
         $($(#[$doc])*
         #[must_use]
         pub const fn $name(&self) -> bool {
-            self.raw.flags & sys::$flag != 0
+            self.raw.properties & sys::$bit != 0
         })*
     };
 }
@@ -26,7 +26,7 @@ impl Layout {
         Self { raw }
     }
 
-    layout_flags! {
+    layout_properties! {
         /// Is an extent 0?
         is_empty = DLBRIDGE_LAYOUT_EMPTY,
         /// Compact, last axis fastest? Always so if empty.
@@ -67,7 +67,7 @@ impl Layout {
         self.raw.packed_bytes
     }
 
-    /// First byte touched, and the one behind the last, relative to `data + byte_offset`.
+    /// First byte touched, and the one after the last, relative to `data + byte_offset`.
     #[must_use]
     pub const fn extent(&self) -> std::ops::Range<i64> {
         self.raw.begin..self.raw.end
@@ -89,9 +89,9 @@ impl Layout {
 /// How bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Severity {
-    /// A validation would refuse the tensor for it.
+    /// A validation would reject the tensor for it.
     Broken,
-    /// Only worth knowing.
+    /// For information only.
     Note,
 }
 

@@ -3,8 +3,8 @@
 
 mod allocator;
 mod backend;
-mod bare;
 mod batch;
+mod borrowed;
 mod context;
 mod copy;
 mod device;
@@ -13,15 +13,17 @@ mod element;
 mod error;
 mod export;
 mod foreign;
+mod import;
 #[cfg(unix)]
 mod ipc;
 mod layout;
+mod lend;
+mod module;
 #[cfg(feature = "ndarray")]
 mod nd;
 mod negotiate;
 mod options;
 mod panics;
-mod plugin;
 mod policy;
 mod storage;
 mod stream;
@@ -37,10 +39,10 @@ pub use allocator::{Allocator, AllocatorHook};
 pub use backend::{
     backend_info, pointer_info, Backend, BackendInfo, BackendState, Memory, PointerInfo,
 };
-pub use bare::BareTensor;
-pub use batch::{upgrade_many, RefusedBatch};
+pub use batch::{try_upgrade_many, upgrade_many, RejectedBatch};
+pub use borrowed::BorrowedTensor;
 pub use context::{
-    context_table, contexts, lookup_context, retain_context, unregister_context, ContextInfo,
+    context_find, context_retain, context_table, context_unregister, contexts, ContextInfo,
     ContextSpec, Contexts, Registration, RetainedContext,
 };
 pub use copy::CopySpec;
@@ -48,15 +50,17 @@ pub use device::{Device, DeviceType};
 pub use dlbridge_sys as sys;
 pub use dtype::Dtype;
 pub use element::{Bool, Complex, Element};
-pub use error::{Error, Refused, Rule, Status};
-pub use foreign::{identify, Converted, Foreign, LegacyTensor, VersionedTensor};
+pub use error::{Error, Rejected, Rule, Status};
+pub use export::{export, Exported};
+pub use foreign::{LegacyTensor, VersionedTensor};
+pub use import::{identify, import, release};
 #[cfg(unix)]
-pub use ipc::Exported;
+pub use ipc::IpcExport;
 pub use layout::{Finding, Layout, Severity};
+pub use module::module_pin;
 pub use negotiate::{negotiate, ExchangeApi};
 pub use options::ConvertOptions;
 pub use panics::caught_panics;
-pub use plugin::pin_module;
 pub use policy::{Contiguity, Level, Policy};
 pub use storage::{upgrade_storage_size, Storage, StoredTensor};
 pub use stream::{HandOff, Stream};
@@ -67,4 +71,4 @@ pub use values::{
     dlpack_version, function_table, version, version_string, Answer, Flags, Kind, Version,
 };
 pub use view::TensorView;
-pub use wrap::{Buffer, WrapSpec};
+pub use wrap::{Buffer, Released, WrapSpec};

@@ -2,8 +2,8 @@
 //! Arrays of the crate `ndarray`, without copies.
 
 use crate::element::Element;
-use crate::error::{Error, Refused, Rule, Status};
-use crate::export::spec_of;
+use crate::error::{Error, Rejected, Rule, Status};
+use crate::lend::spec_of;
 use crate::tensor::Tensor;
 use crate::text::pointer_of;
 use crate::unique::UniqueTensor;
@@ -26,8 +26,24 @@ where
     values.iter().map(number).collect()
 }
 
+/// An array's elements from element (0,...,0) on. They lie in the array's memory by themselves, so
+/// that there is no size to check them against.
+fn spec_of_array<T: Element>(
+    start: usize,
+    shape: &[i64],
+    strides: &[i64],
+    flags: Flags,
+) -> sys::DLBridgeWrapSpec {
+    let mut spec = spec_of(&[] as &[T], shape, flags);
+    spec.options = 0;
+    spec.buffer_size = 0;
+    spec.buffer.handle = start as u64;
+    spec.strides = pointer_of(strides);
+    spec
+}
+
 fn too_large() -> Error {
-    Error::new(Status::UNSUPPORTED, Rule::EXTENT_OVERFLOW, "an extent or stride is too large")
+    Error::new(Status::UNSUPPORTED, Rule::OFFSET_OVERFLOW, "array: expected extents and strides whose product fits isize, found larger ones; use as_strided")
 }
 
 impl UniqueTensor {
@@ -35,19 +51,27 @@ impl UniqueTensor {
     ///
     /// # Errors
     ///
-    /// Any rule of the default policy. The array is handed back.
+    /// Any rule of the default policy. The array is dropped.
     pub fn from_array<T: Element, D: Dimension + 'static>(
+        array: Array<T, D>,
+    ) -> Result<Self, Error> {
+        Ok(Self::try_from_array(array)?)
+    }
+
+    /// The same, where the array is to be kept if it is rejected.
+    ///
+    /// # Errors
+    ///
+    /// As above. The array is handed back.
+    pub fn try_from_array<T: Element, D: Dimension + 'static>(
         mut array: Array<T, D>,
-    ) -> Result<Self, Refused<Array<T, D>>> {
+    ) -> Result<Self, Rejected<Array<T, D>>> {
         let (shape, strides) = match (list(array.shape()), list(array.strides())) {
             (Ok(shape), Ok(strides)) => (shape, strides),
-            (Err(error), _) | (_, Err(error)) => return Err(Refused { error, value: array }),
+            (Err(error), _) | (_, Err(error)) => return Err(Rejected { error, value: array }),
         };
-        let mut spec = spec_of(&[] as &[T], &shape, Flags::NONE);
-        // The array's own memory, from element (0,...,0) on; it lies within the bounds by itself.
-        spec.buffer.handle = array.as_mut_ptr().expose_provenance() as u64;
-        spec.buffer_size = u64::MAX;
-        spec.strides = pointer_of(&strides);
+        let start = array.as_mut_ptr().expose_provenance();
+        let mut spec = spec_of_array::<T>(start, &shape, &strides, Flags::NONE);
         let array = Box::into_raw(Box::new(array));
         spec.release = Some(release_array::<Array<T, D>>);
         spec.release_context = array.cast();
@@ -55,7 +79,7 @@ impl UniqueTensor {
         unsafe { wrap(&spec) }.map(Self::new).map_err(|error| {
             // SAFETY: a call that fails has not taken it.
             let array = unsafe { Box::from_raw(array) };
-            Refused { error, value: *array }
+            Rejected { error, value: *array }
         })
     }
 
@@ -68,7 +92,7 @@ impl UniqueTensor {
         let start = self.as_view().elements::<T>(crate::view::writable::<T>())?;
         let plan = Plan::of(&self.as_view())?;
         // SAFETY: the policy has proved dtype, alignment, device and that no elements overlap;
-        // nobody else has it. The plan starts at the lowest address.
+        // it has no other owner. The plan starts at the lowest address.
         let mut array = unsafe {
             let start = start.as_ptr().offset(plan.lowest);
             ArrayViewMut::from_shape_ptr(IxDyn(&plan.shape).strides(IxDyn(&plan.strides)), start)
@@ -81,22 +105,31 @@ impl UniqueTensor {
 }
 
 impl Tensor {
-    /// A read-only tensor of an array that others share, in its shape and strides.
+    /// A read-only tensor of a shared array, in its shape and strides.
     ///
     /// # Errors
     ///
-    /// Any rule of the default policy. The array is handed back.
+    /// Any rule of the default policy. The array is dropped.
     pub fn from_arc_array<T: Element, D: Dimension + 'static>(
         array: ArcArray<T, D>,
-    ) -> Result<Self, Refused<ArcArray<T, D>>> {
+    ) -> Result<Self, Error> {
+        Ok(Self::try_from_arc_array(array)?)
+    }
+
+    /// The same, where the array is to be kept if it is rejected.
+    ///
+    /// # Errors
+    ///
+    /// As above. The array is handed back.
+    pub fn try_from_arc_array<T: Element, D: Dimension + 'static>(
+        array: ArcArray<T, D>,
+    ) -> Result<Self, Rejected<ArcArray<T, D>>> {
         let (shape, strides) = match (list(array.shape()), list(array.strides())) {
             (Ok(shape), Ok(strides)) => (shape, strides),
-            (Err(error), _) | (_, Err(error)) => return Err(Refused { error, value: array }),
+            (Err(error), _) | (_, Err(error)) => return Err(Rejected { error, value: array }),
         };
-        let mut spec = spec_of(&[] as &[T], &shape, Flags::READ_ONLY);
-        spec.buffer.handle = array.as_ptr().expose_provenance() as u64;
-        spec.buffer_size = u64::MAX;
-        spec.strides = pointer_of(&strides);
+        let start = array.as_ptr().expose_provenance();
+        let mut spec = spec_of_array::<T>(start, &shape, &strides, Flags::READ_ONLY);
         let array = Box::into_raw(Box::new(array));
         spec.release = Some(release_array::<ArcArray<T, D>>);
         spec.release_context = array.cast();
@@ -104,13 +137,17 @@ impl Tensor {
         unsafe { wrap(&spec) }.map_err(|error| {
             // SAFETY: a call that fails has not taken it.
             let array = unsafe { Box::from_raw(array) };
-            Refused { error, value: *array }
+            Rejected { error, value: *array }
         })
     }
 }
 
 /// Drops the boxed array. Its elements need no drop, so nothing panics.
-unsafe extern "C" fn release_array<A>(context: *mut c_void, _buffer: sys::DLBridgeBuffer) {
+unsafe extern "C" fn release_array<A>(
+    context: *mut c_void,
+    _buffer: *const sys::DLBridgeBuffer,
+    _stream: *const sys::DLBridgeStream,
+) {
     // SAFETY: a Box that was given to the tensor.
     drop(unsafe { Box::from_raw(context.cast::<A>()) });
 }
@@ -156,7 +193,7 @@ impl Plan {
             lowest: 0,
             inverted: Vec::new(),
         };
-        // ndarray holds the product of the extents that are not 0 to what an isize can say.
+        // ndarray holds the product of the extents that are not 0 to the range of isize.
         let mut product = 1_isize;
         for &extent in extents {
             let extent = isize::try_from(extent).map_err(|_| too_large())?;

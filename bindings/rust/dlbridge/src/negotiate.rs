@@ -8,15 +8,15 @@ use std::marker::PhantomData;
 use std::ptr::{null, NonNull};
 
 /// What a producer that can make up to `producer` hands to a consumer that reads up to `consumer`,
-/// as the Python array API standard says.
+/// as the Python array API standard defines.
 ///
 /// # Errors
 ///
 /// [`Status::VERSION`](crate::Status::VERSION) where a producer of a higher major meets a versioned
 /// consumer of a lower one.
 pub fn negotiate(producer: Version, consumer: Version) -> Result<(Kind, Version), Error> {
-    let mut kind = sys::DLBRIDGE_KIND_AMBIGUOUS;
-    let mut version = Version::NEWEST.raw();
+    let mut kind = sys::DLBRIDGE_KIND_UNKNOWN;
+    let mut version = Version::DEFAULT.raw();
     // SAFETY: both outputs are writable.
     call(|error| unsafe {
         sys::dlbridge_negotiate(

@@ -36,8 +36,8 @@ impl<'a> ConvertOptions<'a> {
         Self::DEFAULT
     }
 
-    const fn flag(mut self, bit: u32) -> Self {
-        self.raw.flags |= bit;
+    const fn option(mut self, bit: u32) -> Self {
+        self.raw.options |= bit;
         self
     }
 
@@ -48,37 +48,39 @@ impl<'a> ConvertOptions<'a> {
         self
     }
 
-    /// Newest DLPack that the consumer speaks; a tensor that needs more is refused.
+    /// Newest DLPack that the consumer reads; a tensor that needs more is rejected. Of major 1 for a
+    /// versioned result, of major 0 for [`VersionedTensor::downgrade`](crate::VersionedTensor::downgrade).
+    /// An export takes its target instead.
     #[must_use]
     pub const fn version(mut self, version: Version) -> Self {
         self.raw.version = version.raw();
         self
     }
 
-    /// A legacy source, which cannot say it, must not be written to. It is not, whatever
-    /// [`ConvertOptions::writable`] says.
+    /// A legacy source, which cannot record it, must not be written to. This binds, whatever
+    /// [`ConvertOptions::vouch_writable`] states.
     #[must_use]
-    pub const fn source_read_only(mut self) -> Self {
-        self.raw.source_flags |= Flags::READ_ONLY.0;
+    pub const fn read_only(mut self) -> Self {
+        self.raw.tensor_flags |= Flags::READ_ONLY.0;
         self
     }
 
-    /// A legacy source, which cannot say it, was copied for this tensor.
+    /// A legacy source, which cannot record it, was copied for this tensor.
     #[must_use]
-    pub const fn source_copied(mut self) -> Self {
-        self.raw.source_flags |= Flags::IS_COPIED.0;
+    pub const fn copied(mut self) -> Self {
+        self.raw.tensor_flags |= Flags::IS_COPIED.0;
         self
     }
 
-    /// Any DLPack flags that the caller knows of a legacy source, which cannot say them.
+    /// DLPack flags that the caller knows of a legacy source, which cannot record them.
     ///
     /// # Safety
     ///
-    /// Every tensor that is converted so lies in memory as the flags say: of one that is said to be
+    /// Every tensor that is converted so lies in memory as the flags state: where they have
     /// [`Flags::PADDED`], elements of less than a byte fill a whole one.
     #[must_use]
-    pub const unsafe fn source_flags(mut self, flags: Flags) -> Self {
-        self.raw.source_flags = flags.0;
+    pub const unsafe fn tensor_flags(mut self, flags: Flags) -> Self {
+        self.raw.tensor_flags = flags.0;
         self
     }
 
@@ -89,70 +91,69 @@ impl<'a> ConvertOptions<'a> {
         self
     }
 
-    /// The caller knows that a legacy source may be written to; else it becomes read-only.
+    /// The caller knows that a legacy source may be written to; without it the result is read-only.
     ///
     /// # Safety
     ///
-    /// The memory of every tensor that is converted so may be written to, by whoever gets the
-    /// result from [`Tensor::into_raw`](crate::Tensor::into_raw) too, once nothing here refers to
-    /// its elements.
+    /// The memory of every tensor that is converted so may be written to once nothing here refers to
+    /// its elements, also by a receiver of [`Tensor::into_raw`](crate::Tensor::into_raw).
     #[must_use]
-    pub const unsafe fn writable(self) -> Self {
-        self.flag(sys::DLBRIDGE_CONVERT_WRITABLE)
+    pub const unsafe fn vouch_writable(self) -> Self {
+        self.option(sys::DLBRIDGE_CONVERT_VOUCH_WRITABLE)
     }
 
-    /// Let dtype codes, device types and flag bits pass that the consumer's version does not know.
+    /// Accept dtype codes, device types and flag bits that the consumer's version does not know.
     #[must_use]
     pub const fn allow_unknown(self) -> Self {
-        self.flag(sys::DLBRIDGE_CONVERT_ALLOW_UNKNOWN)
+        self.option(sys::DLBRIDGE_CONVERT_ALLOW_UNKNOWN)
     }
 
     /// Write the result in canonical form.
     #[must_use]
     pub const fn canonical(self) -> Self {
-        self.flag(sys::DLBRIDGE_CONVERT_CANONICAL)
+        self.option(sys::DLBRIDGE_CONVERT_CANONICAL)
     }
 
     /// Add the byte offset to the data's address.
     #[must_use]
     pub const fn fold_byte_offset(self) -> Self {
-        self.flag(sys::DLBRIDGE_CONVERT_FOLD_BYTE_OFFSET)
+        self.option(sys::DLBRIDGE_CONVERT_FOLD_BYTE_OFFSET)
     }
 
     /// Copy the data; the source is released.
     #[must_use]
     pub const fn copy(self) -> Self {
-        self.flag(sys::DLBRIDGE_CONVERT_COPY)
+        self.option(sys::DLBRIDGE_CONVERT_COPY)
     }
 
-    /// Downgrade: the read-only flag may be lost.
+    /// To legacy: the read-only flag may be lost.
     ///
     /// # Safety
     ///
-    /// Nobody who gets such a legacy tensor writes to its memory, though nothing in it says that it
-    /// must not be: not while it is read here, and where it is an [`Arc`](std::sync::Arc)'s or
-    /// another owner's that lends it out for reading, never.
+    /// No receiver of such a legacy tensor writes to its memory, although the tensor does not record
+    /// that it must not: not while it is read here, and never where an [`Arc`](std::sync::Arc) or
+    /// another owner lends it out for reading.
     #[must_use]
     pub const unsafe fn drop_read_only(self) -> Self {
-        self.flag(sys::DLBRIDGE_CONVERT_DROP_READ_ONLY)
+        self.option(sys::DLBRIDGE_CONVERT_DROP_READ_ONLY)
     }
 
-    /// Downgrade: the padded flag may be lost.
+    /// To legacy: the padded flag may be lost.
     #[must_use]
     pub const fn drop_padded(self) -> Self {
-        self.flag(sys::DLBRIDGE_CONVERT_DROP_PADDED)
+        self.option(sys::DLBRIDGE_CONVERT_DROP_PADDED)
     }
 
-    /// Downgrade: dtype codes and device types newer than legacy pass.
+    /// To legacy: accept dtype codes and device types newer than the legacy version.
     #[must_use]
-    pub const fn newer_codes(self) -> Self {
-        self.flag(sys::DLBRIDGE_CONVERT_NEWER_CODES)
+    pub const fn allow_newer_codes(self) -> Self {
+        self.option(sys::DLBRIDGE_CONVERT_ALLOW_NEWER_CODES)
     }
 
     /// Keep the module of the producer's deleter loaded.
     #[must_use]
     pub const fn pin_producer(self) -> Self {
-        self.flag(sys::DLBRIDGE_CONVERT_PIN_PRODUCER)
+        self.option(sys::DLBRIDGE_CONVERT_PIN_PRODUCER)
     }
 
     /// Skip the validation.
@@ -162,7 +163,7 @@ impl<'a> ConvertOptions<'a> {
     /// Every tensor that is converted so would pass the default policy.
     #[must_use]
     pub const unsafe fn skip_validation(self) -> Self {
-        self.flag(sys::DLBRIDGE_CONVERT_SKIP_VALIDATION)
+        self.option(sys::DLBRIDGE_CONVERT_SKIP_VALIDATION)
     }
 
     /// The struct of the C ABI.
@@ -171,13 +172,12 @@ impl<'a> ConvertOptions<'a> {
         &self.raw
     }
 
-    /// The struct of the C ABI, to be altered.
+    /// The struct of the C ABI, for changes.
     ///
     /// # Safety
     ///
-    /// Its pointers stay what the header says and live as long as `'a`; for the flag
-    /// `SKIP_VALIDATION` see [`ConvertOptions::skip_validation`], for `WRITABLE`, `DROP_READ_ONLY` and
-    /// the source's flags the methods of their names.
+    /// Its pointers stay what the header states and live as long as `'a`; for `SKIP_VALIDATION`,
+    /// `VOUCH_WRITABLE`, `DROP_READ_ONLY` and `tensor_flags` see the methods of their names.
     pub const unsafe fn as_raw_mut(&mut self) -> &mut sys::DLBridgeConvertOptions {
         &mut self.raw
     }

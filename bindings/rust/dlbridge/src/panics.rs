@@ -8,7 +8,7 @@ static CAUGHT: AtomicU64 = AtomicU64::new(0);
 
 /// How many panics of callbacks this crate has caught in this process.
 ///
-/// A callback (a release, an allocator's hook) may be called by whoever drops the last owner of a
+/// A callback (a release, an allocator's hook) may be called by the code that drops the last owner of a
 /// tensor, which may be code of another language. A panic in it goes no further: it is counted, its
 /// payload is dropped, and the callback counts as done; an allocation that panics has failed
 /// ([`Status::OUT_OF_MEMORY`](crate::Status::OUT_OF_MEMORY)). The panic hook has run before that,

@@ -3,9 +3,11 @@
 
 use crate::device::Device;
 use crate::dtype::Dtype;
+use crate::tensor::axes;
 use crate::values::Version;
 use dlbridge_sys as sys;
 use std::marker::PhantomData;
+use std::ptr::null;
 
 /// How much memory a validation reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -34,15 +36,20 @@ pub enum Contiguity {
 /// What a consumer demands. It borrows the lists that it is given. Each method sets one demand:
 ///
 /// ```
-/// use dlbridge::{Contiguity, Device, Dtype, Policy};
+/// use dlbridge::{Contiguity, Device, Policy, Rule, UniqueTensor};
 ///
-/// let policy = Policy::new().contiguity(Contiguity::C).devices(&[Device::CPU]).writable();
-/// # let _ = policy;
+/// let policy = Policy::new().contiguity(Contiguity::C).devices(&[Device::CPU]).shape(&[-1, 3]);
+/// let tensor = UniqueTensor::from_vec(vec![0_u8; 6], &[2, 3])?;
+/// assert!(tensor.as_view().validate(&policy).is_ok());
+/// let tensor = UniqueTensor::from_vec(vec![0_u8; 6], &[3, 2])?;
+/// let error = tensor.as_view().validate(&policy).unwrap_err();
+/// assert_eq!((error.rule(), error.axis()), (Rule::SHAPE_MISMATCH, Some(1)));
+/// # Ok::<(), dlbridge::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Policy<'a> {
     raw: sys::DLBridgePolicy,
-    lists: PhantomData<(&'a [Device], &'a [Dtype])>,
+    lists: PhantomData<(&'a [Device], &'a [Dtype], &'a [i64])>,
 }
 
 // SAFETY: its pointers are shared borrows of plain values.
@@ -57,7 +64,7 @@ impl Default for Policy<'_> {
 }
 
 impl<'a> Policy<'a> {
-    /// The default: sound metadata, and nothing else.
+    /// The default: valid metadata, and nothing else.
     pub const DEFAULT: Self = Self { raw: sys::DLBridgePolicy::INIT, lists: PhantomData };
 
     /// The default, to start from.
@@ -66,8 +73,8 @@ impl<'a> Policy<'a> {
         Self::DEFAULT
     }
 
-    const fn flag(mut self, bit: u32) -> Self {
-        self.raw.flags |= bit;
+    const fn option(mut self, bit: u32) -> Self {
+        self.raw.options |= bit;
         self
     }
 
@@ -82,18 +89,48 @@ impl<'a> Policy<'a> {
         self
     }
 
-    /// Newest DLPack that the consumer speaks.
+    /// Newest DLPack that the consumer reads.
     #[must_use]
     pub const fn version(mut self, version: Version) -> Self {
         self.raw.version = version.raw();
         self
     }
 
-    /// Largest number of axes; 64 by default.
+    /// Smallest number of axes.
     #[must_use]
-    pub const fn max_ndim(mut self, axes: i32) -> Self {
-        self.raw.max_ndim = axes;
-        self
+    pub const fn min_ndim(self, axes: i32) -> Self {
+        let max = self.limits().1;
+        self.ndim(axes, max)
+    }
+
+    /// Largest number of axes. No policy accepts more than
+    /// [`DLBRIDGE_MAX_NDIM`](dlbridge_sys::DLBRIDGE_MAX_NDIM).
+    #[must_use]
+    pub const fn max_ndim(self, axes: i32) -> Self {
+        let min = self.limits().0;
+        self.ndim(min, axes)
+    }
+
+    /// The exact extent of each axis, and so their number; -1: any extent.
+    #[must_use]
+    pub const fn shape(self, shape: &'a [i64]) -> Self {
+        let mut policy = self.ndim(axes(shape), axes(shape));
+        policy.raw.shape = if shape.is_empty() { null() } else { shape.as_ptr() };
+        policy
+    }
+
+    /// The limits that hold so far.
+    const fn limits(&self) -> (i32, i32) {
+        if self.raw.options & sys::DLBRIDGE_POLICY_LIMIT_NDIM == 0 {
+            (0, sys::DLBRIDGE_MAX_NDIM)
+        } else {
+            (self.raw.min_ndim, self.raw.max_ndim)
+        }
+    }
+
+    const fn ndim(mut self, min: i32, max: i32) -> Self {
+        (self.raw.min_ndim, self.raw.max_ndim) = (min, max);
+        self.option(sys::DLBRIDGE_POLICY_LIMIT_NDIM)
     }
 
     /// The order of elements.
@@ -108,21 +145,21 @@ impl<'a> Policy<'a> {
         self
     }
 
-    /// Bytes, a power of two, that the address of element (0,...,0) is a multiple of; 0: any.
+    /// Bytes, a power of two, that the address of element (0,...,0) must be a multiple of; 0: any.
     #[must_use]
     pub const fn alignment(mut self, bytes: u64) -> Self {
         self.raw.alignment = bytes;
         self
     }
 
-    /// Bytes at `data` that the extent stays inside.
+    /// Bytes at `data` that all elements must lie inside.
     #[must_use]
     pub const fn buffer_size(mut self, bytes: u64) -> Self {
         self.raw.buffer_size = bytes;
-        self
+        self.option(sys::DLBRIDGE_POLICY_LIMIT_BUFFER)
     }
 
-    /// Devices accepted, with id -1 for any id. An empty list accepts none.
+    /// Devices accepted, with id -1 for any id. An empty list is an invalid argument.
     #[must_use]
     pub const fn devices(mut self, devices: &'a [Device]) -> Self {
         self.raw.devices = devices.as_ptr().cast();
@@ -130,7 +167,7 @@ impl<'a> Policy<'a> {
         self
     }
 
-    /// Dtypes accepted. An empty list accepts none.
+    /// Dtypes accepted. An empty list is an invalid argument.
     #[must_use]
     pub const fn dtypes(mut self, dtypes: &'a [Dtype]) -> Self {
         self.raw.dtypes = dtypes.as_ptr().cast();
@@ -138,64 +175,64 @@ impl<'a> Policy<'a> {
         self
     }
 
-    /// Refuse dtype codes that [`Policy::version`] does not know.
+    /// Reject dtype codes that [`Policy::version`] does not know.
     #[must_use]
-    pub const fn refuse_unknown_dtype(self) -> Self {
-        self.flag(sys::DLBRIDGE_POLICY_REFUSE_UNKNOWN_DTYPE)
+    pub const fn reject_unknown_dtype(self) -> Self {
+        self.option(sys::DLBRIDGE_POLICY_REJECT_UNKNOWN_DTYPE)
     }
 
-    /// Refuse device types that [`Policy::version`] does not know.
+    /// Reject device types that [`Policy::version`] does not know.
     #[must_use]
-    pub const fn refuse_unknown_device(self) -> Self {
-        self.flag(sys::DLBRIDGE_POLICY_REFUSE_UNKNOWN_DEVICE)
+    pub const fn reject_unknown_device(self) -> Self {
+        self.option(sys::DLBRIDGE_POLICY_REJECT_UNKNOWN_DEVICE)
     }
 
-    /// Refuse flag bits that [`Policy::version`] does not know.
+    /// Reject flag bits that [`Policy::version`] does not know.
     #[must_use]
-    pub const fn refuse_unknown_flags(self) -> Self {
-        self.flag(sys::DLBRIDGE_POLICY_REFUSE_UNKNOWN_FLAGS)
+    pub const fn reject_unknown_flags(self) -> Self {
+        self.option(sys::DLBRIDGE_POLICY_REJECT_UNKNOWN_FLAGS)
     }
 
-    /// Refuse negative strides.
+    /// Reject negative strides.
     #[must_use]
-    pub const fn refuse_negative_strides(self) -> Self {
-        self.flag(sys::DLBRIDGE_POLICY_REFUSE_NEGATIVE_STRIDES)
+    pub const fn reject_negative_strides(self) -> Self {
+        self.option(sys::DLBRIDGE_POLICY_REJECT_NEGATIVE_STRIDES)
     }
 
-    /// Refuse zero strides on axes longer than 1.
+    /// Reject zero strides on axes longer than 1.
     #[must_use]
-    pub const fn refuse_zero_strides(self) -> Self {
-        self.flag(sys::DLBRIDGE_POLICY_REFUSE_ZERO_STRIDES)
+    pub const fn reject_zero_strides(self) -> Self {
+        self.option(sys::DLBRIDGE_POLICY_REJECT_ZERO_STRIDES)
     }
 
-    /// Accept NULL strides also of a tensor that says DLPack 1.2 or later.
+    /// Accept NULL strides also on tensors of version 1.2 or later.
     #[must_use]
     pub const fn allow_null_strides(self) -> Self {
-        self.flag(sys::DLBRIDGE_POLICY_ALLOW_NULL_STRIDES)
+        self.option(sys::DLBRIDGE_POLICY_ALLOW_NULL_STRIDES)
     }
 
     /// Take 0x8000 lanes and more at face value.
     #[must_use]
     pub const fn allow_scalable_lanes(self) -> Self {
-        self.flag(sys::DLBRIDGE_POLICY_ALLOW_SCALABLE_LANES)
+        self.option(sys::DLBRIDGE_POLICY_ALLOW_SCALABLE_LANES)
     }
 
-    /// Demand that the tensor may be written to: not read-only, and no two elements share memory.
+    /// Require that the tensor may be written to: not read-only, and no two elements share memory.
     #[must_use]
-    pub const fn writable(self) -> Self {
-        self.flag(sys::DLBRIDGE_POLICY_REQUIRE_WRITABLE)
+    pub const fn require_writable(self) -> Self {
+        self.option(sys::DLBRIDGE_POLICY_REQUIRE_WRITABLE)
     }
 
-    /// The caller knows that a legacy or bare tensor may be written to, which cannot say so.
+    /// The caller knows that a legacy or borrowed tensor, which cannot record it, may be written to.
     #[must_use]
     pub const fn vouch_writable(self) -> Self {
-        self.flag(sys::DLBRIDGE_POLICY_VOUCH_WRITABLE)
+        self.option(sys::DLBRIDGE_POLICY_VOUCH_WRITABLE)
     }
 
-    /// Elements may share memory even where the tensor is to be writable.
+    /// Elements may share memory even where a writable tensor is required.
     #[must_use]
     pub const fn allow_self_overlap(self) -> Self {
-        self.flag(sys::DLBRIDGE_POLICY_ALLOW_SELF_OVERLAP)
+        self.option(sys::DLBRIDGE_POLICY_ALLOW_SELF_OVERLAP)
     }
 
     /// The struct of the C ABI.
@@ -204,11 +241,11 @@ impl<'a> Policy<'a> {
         &self.raw
     }
 
-    /// The struct of the C ABI, to be altered.
+    /// The struct of the C ABI, for changes.
     ///
     /// # Safety
     ///
-    /// Its pointers stay what the header says: borrowed lists that live as long as `'a`.
+    /// Its pointers stay what the header states: borrowed lists that live as long as `'a`.
     pub const unsafe fn as_raw_mut(&mut self) -> &mut sys::DLBridgePolicy {
         &mut self.raw
     }

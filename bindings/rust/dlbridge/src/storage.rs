@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Upgrades into memory of the caller's.
 
-use crate::error::{call, Error, Refused};
+use crate::error::{call, taken, Error, Rejected};
 use crate::foreign::{view_of, LegacyTensor};
 use crate::options::ConvertOptions;
 use crate::policy::Policy;
@@ -12,7 +12,7 @@ use std::marker::PhantomData;
 use std::mem::{forget, MaybeUninit};
 use std::ptr::{null_mut, NonNull};
 
-/// Bytes of storage that an upgrade of `ndim` axes needs; 0 for a negative number.
+/// Bytes of storage that an upgrade of `ndim` axes needs; 0 for a number that no tensor may have.
 #[must_use]
 pub fn upgrade_storage_size(ndim: i32) -> usize {
     // SAFETY: takes any integer.
@@ -71,7 +71,7 @@ impl Drop for StoredTensor<'_> {
 }
 
 impl StoredTensor<'_> {
-    /// A look at it, which this owner outlives.
+    /// A view of it, which this owner outlives.
     #[must_use]
     pub fn as_view(&self) -> TensorView<'_> {
         // SAFETY: it was validated, and lives as long as this owner.
@@ -81,7 +81,7 @@ impl StoredTensor<'_> {
     view_methods!();
     element_methods!();
 
-    /// Judges it by one more policy, with the version that it says.
+    /// Validates it by one more policy, with the version that it carries.
     ///
     /// # Errors
     ///
@@ -100,8 +100,8 @@ impl StoredTensor<'_> {
         self.raw.as_ptr()
     }
 
-    /// Gives the tensor away, to be released once by whoever gets it, who may write to memory that
-    /// is not [`Flags::READ_ONLY`](crate::Flags::READ_ONLY).
+    /// Gives the tensor away, to be released once by its receiver, which may write to memory that is
+    /// not [`Flags::READ_ONLY`](crate::Flags::READ_ONLY).
     ///
     /// # Safety
     ///
@@ -126,19 +126,32 @@ impl LegacyTensor {
     ///
     /// # Errors
     ///
-    /// As for upgrading; storage that is too short or not aligned. The tensor is handed back.
+    /// As for upgrading; storage that is too short or not aligned. The tensor is released.
     pub fn upgrade_into<'s>(
         self,
         storage: &'s mut [MaybeUninit<u8>],
         options: &ConvertOptions<'_>,
-    ) -> Result<StoredTensor<'s>, Refused<Self>> {
+    ) -> Result<StoredTensor<'s>, Error> {
+        Ok(self.try_upgrade_into(storage, options)?)
+    }
+
+    /// The same, where the tensor is to be kept if it is rejected.
+    ///
+    /// # Errors
+    ///
+    /// As above. The tensor is handed back.
+    pub fn try_upgrade_into<'s>(
+        self,
+        storage: &'s mut [MaybeUninit<u8>],
+        options: &ConvertOptions<'_>,
+    ) -> Result<StoredTensor<'s>, Rejected<Self>> {
         let storage = sys::DLBridgeStorage {
             memory: storage.as_mut_ptr().cast(),
             size: storage.len(),
             ..sys::DLBridgeStorage::INIT
         };
         // SAFETY: the storage is borrowed as long as the result lives.
-        unsafe { self.upgrade_into_raw(&storage, options) }
+        unsafe { self.try_upgrade_into_raw(&storage, options) }
     }
 
     /// The same with storage as the C ABI describes it, which may have a callback.
@@ -151,25 +164,19 @@ impl LegacyTensor {
     /// # Errors
     ///
     /// As above.
-    pub unsafe fn upgrade_into_raw<'s>(
+    pub unsafe fn try_upgrade_into_raw<'s>(
         self,
         storage: &sys::DLBridgeStorage,
         options: &ConvertOptions<'_>,
-    ) -> Result<StoredTensor<'s>, Refused<Self>> {
+    ) -> Result<StoredTensor<'s>, Rejected<Self>> {
         let mut out = null_mut();
         let options = options.as_raw();
         // SAFETY: live and owned; the storage is the caller's word.
         let result = call(|error| unsafe {
             sys::dlbridge_upgrade_into(self.as_ptr(), options, storage, &raw mut out, error)
         });
-        match result {
-            Ok(()) => {
-                forget(self);
-                // SAFETY: on success the result is the caller's and not NULL.
-                let raw = unsafe { NonNull::new_unchecked(out) };
-                Ok(StoredTensor { raw, storage: PhantomData })
-            }
-            Err(error) => Err(Refused { error, value: self }),
-        }
+        // SAFETY: on success the result is the caller's and not NULL.
+        let raw = |()| unsafe { NonNull::new_unchecked(out) };
+        taken(self, result.map(raw).map(|raw| StoredTensor { raw, storage: PhantomData }))
     }
 }

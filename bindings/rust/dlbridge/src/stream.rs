@@ -6,8 +6,8 @@ use crate::device::Device;
 use crate::error::{call, Error};
 use dlbridge_sys as sys;
 
-/// A queue of work, borrowed: whoever makes one of a handle vouches that the queue lives as long as
-/// any copy of this value is used.
+/// A queue of work, borrowed: the code that makes one of a handle guarantees that the queue lives as
+/// long as any copy of this value is used.
 #[derive(Clone, Copy, Debug)]
 pub struct Stream {
     raw: sys::DLBridgeStream,
@@ -26,10 +26,11 @@ impl Stream {
         context: u64,
     ) -> Self {
         let device = device.raw();
-        Self { raw: sys::DLBridgeStream { backend: backend.0, kind, device, handle, context } }
+        let backend = backend.0;
+        Self { raw: sys::DLBridgeStream { backend, kind, device, handle, context, reserved: 0 } }
     }
 
-    /// The consumer sees to the order itself.
+    /// The consumer orders its work itself.
     #[must_use]
     pub const fn no_sync(backend: Backend, device: Device) -> Self {
         Self::with_kind(backend, sys::DLBRIDGE_STREAM_NO_SYNC, device, 0, 0)
@@ -98,9 +99,9 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// A driver that refuses; a stream that captures a graph; queues that no driver can order.
+    /// A driver's call that fails; a stream that captures a graph; queues that no driver can order.
     pub fn hand_off(&self, consumer: &Self, options: HandOff) -> Result<(), Error> {
-        // SAFETY: whoever made the streams vouches for them.
+        // SAFETY: guaranteed where the streams were made.
         call(|error| unsafe {
             sys::dlbridge_stream_handoff(
                 &raw const self.raw,
@@ -115,9 +116,9 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// A driver that refuses; a stream that captures a graph; [`Stream::no_sync`].
+    /// A driver's call that fails; a stream that captures a graph; [`Stream::no_sync`].
     pub fn synchronize(&self) -> Result<(), Error> {
-        // SAFETY: whoever made the stream vouches for it.
+        // SAFETY: guaranteed where the stream was made.
         call(|error| unsafe { sys::dlbridge_stream_synchronize(&raw const self.raw, error) })
     }
 }
@@ -135,7 +136,7 @@ impl HandOff {
         Self { bits: 0 }
     }
 
-    /// The options of the C ABI; bits that the library does not know are refused.
+    /// The options of the C ABI; bits that the library does not know are rejected.
     #[must_use]
     pub const fn from_bits(bits: u32) -> Self {
         Self { bits }

@@ -68,7 +68,7 @@ impl<'a, T: Element> Strided<'a, T> {
     /// # Safety
     ///
     /// All elements that shape and strides reach from `start` are readable as `T` for as long as
-    /// `'a`, and nobody writes to them. Strides are as many as extents.
+    /// `'a`, and nothing writes to them. Strides are as many as extents.
     pub(crate) unsafe fn new(
         start: NonNull<T>,
         shape: &'a [i64],
@@ -144,7 +144,7 @@ unsafe impl<T: Sync> Sync for StridedMut<'_, T> {}
 impl<'a, T: Element> StridedMut<'a, T> {
     /// # Safety
     ///
-    /// As for [`Strided::new`], and nobody else reads or writes them; no two share memory.
+    /// As for [`Strided::new`], and no other code reads or writes them; no two share memory.
     pub(crate) unsafe fn new(
         start: NonNull<T>,
         shape: &'a [i64],

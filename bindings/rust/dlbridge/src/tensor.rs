@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Owners of validated tensors.
 
-use crate::error::{call, Error, Refused};
+use crate::dtype::Dtype;
+use crate::error::{call, Error, Rejected};
+use crate::export::Exported;
 use crate::foreign::{view_of, LegacyTensor, VersionedTensor};
 use crate::options::ConvertOptions;
 use crate::policy::Policy;
@@ -15,7 +17,7 @@ use std::marker::PhantomData;
 use std::mem::forget;
 use std::ptr::{addr_of, null_mut, NonNull};
 
-/// Owns a validated, versioned tensor: what an upgrade, an adoption, a share or a view makes.
+/// Owns a validated, versioned tensor: the result of an import, an upgrade, a share or a view.
 ///
 /// Other owners of the same memory may exist, so it can be read and not written to; see
 /// [`UniqueTensor`] for one that has no other owner. It is one pointer wide. Dropping it calls the
@@ -43,14 +45,14 @@ impl Tensor {
     /// # Safety
     ///
     /// It is the caller's to give, the default policy would accept it, and it is what
-    /// [Foreign tensors](crate#foreign-tensors) says.
+    /// [Foreign tensors](crate#foreign-tensors) states.
     #[must_use]
     #[inline]
     pub const unsafe fn from_raw_validated(raw: NonNull<sys::DLManagedTensorVersioned>) -> Self {
         Self { raw }
     }
 
-    /// What a call of the library's made.
+    /// The result of a call of the library.
     ///
     /// # Safety
     ///
@@ -61,13 +63,14 @@ impl Tensor {
         Self { raw: unsafe { NonNull::new_unchecked(raw) } }
     }
 
-    /// Gives the tensor away, to be released once by whoever gets it.
+    /// Gives the tensor away, to be released once by its receiver.
     ///
-    /// Whoever gets it may take memory that is not [`Flags::READ_ONLY`](crate::Flags::READ_ONLY)
-    /// for memory that may be written to. Other owners ([`Tensor::share`], [`Tensor::view`]) may
-    /// lend out slices of the same memory here. So who passes the pointer on, which is unsafe where
-    /// it is taken ([`LegacyTensor::from_raw`], a foreign function), vouches that nothing is written
-    /// while such a slice is in use. What is made of an `Arc` or of an owner is read-only.
+    /// The receiver may assume that memory that is not
+    /// [`Flags::READ_ONLY`](crate::Flags::READ_ONLY) may be written to. Other owners
+    /// ([`Tensor::share`], [`Tensor::view`]) may lend out slices of the same memory here. The code
+    /// that passes the pointer on, which is unsafe where it enters ([`import`](crate::import()), a
+    /// foreign function), guarantees that nothing is written while such a slice is in use. Tensors of
+    /// an `Arc` or of an owner are read-only.
     #[must_use]
     #[inline]
     pub fn into_raw(self) -> NonNull<sys::DLManagedTensorVersioned> {
@@ -83,21 +86,21 @@ impl Tensor {
         self.raw.as_ptr()
     }
 
-    /// The same tensor as one that nobody has validated.
+    /// The same tensor as one that has not been validated.
     #[must_use]
     pub fn into_versioned(self) -> VersionedTensor {
         // SAFETY: it was this owner's.
         unsafe { VersionedTensor::from_raw(self.into_raw()) }
     }
 
-    /// The DLPack version that it says.
+    /// The DLPack version that it carries.
     #[must_use]
     pub fn version(&self) -> Version {
         // SAFETY: the struct is readable.
         Version::of(unsafe { addr_of!((*self.as_ptr()).version).read() })
     }
 
-    /// A look at it, which this owner outlives.
+    /// A view of it, which this owner outlives.
     #[must_use]
     #[inline]
     pub fn as_view(&self) -> TensorView<'_> {
@@ -108,7 +111,7 @@ impl Tensor {
     view_methods!();
     element_methods!();
 
-    /// Judges it by one more policy, with the version that it says.
+    /// Validates it by one more policy, with the version that it carries.
     ///
     /// # Errors
     ///
@@ -125,8 +128,8 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Status::NOT_OURS`](crate::Status::NOT_OURS) where the struct is a producer's own (of a
-    /// round trip, or of [`VersionedTensor::into_validated`]): adopt it first. No memory.
+    /// [`Status::FOREIGN_TENSOR`](crate::Status::FOREIGN_TENSOR) where the struct is the producer's (of
+    /// a round trip, or of [`VersionedTensor::into_validated`]): import it first. No memory.
     pub fn share(&self) -> Result<Self, Error> {
         let mut out = null_mut();
         // SAFETY: live for the call.
@@ -135,12 +138,12 @@ impl Tensor {
         Ok(unsafe { Self::from_result(out) })
     }
 
-    /// One more owner, that looks at the data by another shape, strides and offset.
+    /// One more owner, with another shape, strides and offset on the same data.
     ///
     /// # Errors
     ///
     /// As for [`Tensor::share`]; [`Status::BOUNDS`](crate::Status::BOUNDS) where the view would
-    /// leave what this tensor touches.
+    /// leave the elements of this tensor.
     pub fn view(&self, spec: &ViewSpec<'_>) -> Result<Self, Error> {
         let mut out = null_mut();
         // SAFETY: live for the call, as are the lists of the spec.
@@ -151,26 +154,63 @@ impl Tensor {
         Ok(unsafe { Self::from_result(out) })
     }
 
-    /// Makes a legacy tensor of it. What legacy cannot say is refused unless the options allow it.
+    /// Makes a legacy tensor of it. What legacy cannot record is rejected unless the options allow
+    /// that loss.
     ///
     /// # Errors
     ///
-    /// See [`VersionedTensor::downgrade`].
+    /// See [`VersionedTensor::downgrade`]. The tensor is released.
     #[inline]
-    pub fn downgrade(self, options: &ConvertOptions<'_>) -> Result<LegacyTensor, Refused<Self>> {
-        self.into_versioned().downgrade(options).map_err(|refused| {
-            // SAFETY: it was validated before, and nothing has changed it.
-            refused.map(|tensor| unsafe { Self::from_raw_validated(tensor.into_raw()) })
-        })
+    pub fn downgrade(self, options: &ConvertOptions<'_>) -> Result<LegacyTensor, Error> {
+        self.into_versioned().downgrade(options)
+    }
+
+    /// The same, where the tensor is to be kept if it is rejected.
+    ///
+    /// # Errors
+    ///
+    /// As above. The tensor is handed back.
+    pub fn try_downgrade(
+        self,
+        options: &ConvertOptions<'_>,
+    ) -> Result<LegacyTensor, Rejected<Self>> {
+        self.into_versioned().try_downgrade(options).map_err(Self::back)
+    }
+
+    /// Makes what a consumer of DLPack `target` reads: legacy where its major is 0, else versioned.
+    ///
+    /// # Errors
+    ///
+    /// See [`export`](crate::export()). The tensor is released.
+    pub fn export(self, target: Version, options: &ConvertOptions<'_>) -> Result<Exported, Error> {
+        self.into_versioned().export(target, options)
+    }
+
+    /// The same, where the tensor is to be kept if it is rejected.
+    ///
+    /// # Errors
+    ///
+    /// As above. The tensor is handed back.
+    pub fn try_export(
+        self,
+        target: Version,
+        options: &ConvertOptions<'_>,
+    ) -> Result<Exported, Rejected<Self>> {
+        self.into_versioned().try_export(target, options).map_err(Self::back)
+    }
+
+    fn back(rejected: Rejected<VersionedTensor>) -> Rejected<Self> {
+        // SAFETY: it was validated before, and nothing has changed it.
+        rejected.map(|tensor| unsafe { Self::from_raw_validated(tensor.into_raw()) })
     }
 
     /// Takes it as one that has no other owner, so that it may be written to.
     ///
     /// # Safety
     ///
-    /// Nobody else reads or writes the memory for as long as the result lives; and it may be
-    /// written to: it is no constant of a program's, no mapping for reading only, and nothing that
-    /// its producer only lends out for reading, whatever the flags leave unsaid.
+    /// No other code reads or writes the memory for as long as the result lives; and it may be
+    /// written to: it is not constant data, not a read-only mapping, and not memory that its producer
+    /// lends out for reading only, even if the flags do not record that.
     #[must_use]
     pub const unsafe fn assume_unique(self) -> UniqueTensor {
         UniqueTensor::new(self)
@@ -183,7 +223,7 @@ impl fmt::Debug for Tensor {
     }
 }
 
-/// A new look at the data of a tensor.
+/// Another shape on the data of a tensor.
 #[derive(Clone, Copy, Debug)]
 pub struct ViewSpec<'a> {
     raw: sys::DLBridgeViewSpec,
@@ -205,7 +245,7 @@ impl<'a> ViewSpec<'a> {
         Self { raw, lists: PhantomData }
     }
 
-    /// Strides in elements. Where they are not as many as the extents, no view is made.
+    /// Strides in elements. Another number of them than of extents is rejected by [`Tensor::view`].
     #[must_use]
     pub fn strides(mut self, strides: &'a [i64]) -> Self {
         if axes(strides) == self.raw.ndim {
@@ -223,23 +263,34 @@ impl<'a> ViewSpec<'a> {
         self
     }
 
+    /// Dtype of the view, of as many bits as the parent's.
+    #[must_use]
+    pub const fn dtype(mut self, dtype: Dtype) -> Self {
+        self.raw.dtype = dtype.raw();
+        self
+    }
+
     /// The struct of the C ABI.
     #[must_use]
     pub const fn as_raw(&self) -> &sys::DLBridgeViewSpec {
         &self.raw
     }
 
-    /// The struct of the C ABI, to be altered.
+    /// The struct of the C ABI, for changes.
     ///
     /// # Safety
     ///
-    /// Its pointers stay what the header says, live as long as `'a` and may be used on any thread.
+    /// Its pointers stay what the header states, live as long as `'a` and may be used on any thread.
     pub const unsafe fn as_raw_mut(&mut self) -> &mut sys::DLBridgeViewSpec {
         &mut self.raw
     }
 }
 
-/// Number of axes as the library takes it. More than fit are refused there.
-pub(crate) fn axes(list: &[i64]) -> i32 {
-    i32::try_from(list.len()).unwrap_or(i32::MAX)
+/// Number of axes as the library takes it, which rejects more than fit.
+#[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap)] // compared before
+pub(crate) const fn axes(list: &[i64]) -> i32 {
+    if list.len() > i32::MAX as usize {
+        return i32::MAX;
+    }
+    list.len() as i32
 }

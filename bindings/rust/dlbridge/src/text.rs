@@ -30,14 +30,14 @@ pub(crate) fn text(write: Writer<'_>) -> Result<String, Error> {
 }
 
 pub(crate) fn dtype(value: sys::DLDataType) -> Result<String, Error> {
-    // SAFETY: the buffer is as long as is said.
+    // SAFETY: the buffer is as long as stated.
     text(&|buffer, size, length, error| unsafe {
         sys::dlbridge_dtype_format(value, buffer, size, length, error)
     })
 }
 
 pub(crate) fn device(value: sys::DLDevice) -> Result<String, Error> {
-    // SAFETY: the buffer is as long as is said.
+    // SAFETY: the buffer is as long as stated.
     text(&|buffer, size, length, error| unsafe {
         sys::dlbridge_device_format(value, buffer, size, length, error)
     })
@@ -45,7 +45,7 @@ pub(crate) fn device(value: sys::DLDevice) -> Result<String, Error> {
 
 pub(crate) fn parse_dtype(name: &str) -> Result<sys::DLDataType, Error> {
     let mut out = sys::DLDataType { code: 0, bits: 0, lanes: 0 };
-    // SAFETY: the text is as long as is said.
+    // SAFETY: the text is as long as stated.
     call(|error| unsafe {
         sys::dlbridge_dtype_parse(start_of(name), name.len(), &raw mut out, error)
     })?;
@@ -54,7 +54,7 @@ pub(crate) fn parse_dtype(name: &str) -> Result<sys::DLDataType, Error> {
 
 pub(crate) fn parse_device(name: &str) -> Result<sys::DLDevice, Error> {
     let mut out = sys::DLDevice { device_type: 0, device_id: 0 };
-    // SAFETY: the text is as long as is said.
+    // SAFETY: the text is as long as stated.
     call(|error| unsafe {
         sys::dlbridge_device_parse(start_of(name), name.len(), &raw mut out, error)
     })?;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Tensors that have no other owner, and new ones whose elements nobody has written yet.
+//! Tensors that have no other owner, and new ones whose elements are not yet written.
 
 use crate::allocator::AllocatorHook;
 use crate::device::Device;
 use crate::dtype::Dtype;
 use crate::element::Element;
-use crate::error::{call, Error, Refused};
+use crate::error::{call, Error, Rejected};
 use crate::tensor::{axes, Tensor};
 use crate::text::pointer_of;
 use crate::values::{Flags, Version};
@@ -16,8 +16,8 @@ use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::ptr::{null_mut, write_bytes};
 
-/// Owns a validated tensor whose memory nobody else reads or writes, so that it may be written to
-/// where its flags allow it. What allocates, copies or exports makes these.
+/// Owns a validated tensor whose memory no other code reads or writes, so that it may be written to
+/// where its flags allow it. New tensors, copies and tensors of Rust's own memory are of this type.
 #[derive(Debug)]
 pub struct UniqueTensor {
     tensor: Tensor,
@@ -34,7 +34,7 @@ impl UniqueTensor {
         self.tensor
     }
 
-    /// A look at it, which this owner outlives.
+    /// A view of it, which this owner outlives.
     #[must_use]
     pub fn as_view(&self) -> TensorView<'_> {
         self.tensor.as_view()
@@ -52,7 +52,7 @@ impl UniqueTensor {
         let view = self.as_view();
         let start = view.elements::<T>(writable::<T>().contiguity(Contiguity::C))?;
         let count = view.count();
-        // SAFETY: the policy has proved dtype, order, alignment and device; nobody else has it.
+        // SAFETY: the policy has proved dtype, order, alignment and device; it has no other owner.
         Ok(unsafe { std::slice::from_raw_parts_mut(start.as_ptr(), count) })
     }
 
@@ -65,8 +65,8 @@ impl UniqueTensor {
     pub fn as_mut_strided<T: Element>(&mut self) -> Result<StridedMut<'_, T>, Error> {
         let view = self.as_view();
         let start = view.elements::<T>(writable::<T>())?;
-        // SAFETY: the policy has proved dtype, alignment, device and that none overlap; nobody else
-        // has it.
+        // SAFETY: the policy has proved dtype, alignment, device and that none overlap; it has no
+        // other owner.
         Ok(unsafe { StridedMut::new(start, view.shape(), view.strides()) })
     }
 }
@@ -77,14 +77,14 @@ impl From<UniqueTensor> for Tensor {
     }
 }
 
-/// Owns a new tensor whose elements nobody has written yet.
+/// Owns a new tensor whose elements are not yet written.
 #[derive(Debug)]
 pub struct UninitTensor {
     tensor: Tensor,
 }
 
 impl UninitTensor {
-    /// A look at its description is safe; its elements are out of reach.
+    /// Its description may be read; its elements are out of reach.
     fn as_view(&self) -> TensorView<'_> {
         self.tensor.as_view()
     }
@@ -107,7 +107,7 @@ impl UninitTensor {
         let policy = writable::<T>().contiguity(Contiguity::C);
         let start = view.elements::<T>(policy)?.cast::<MaybeUninit<T>>();
         let count = view.count();
-        // SAFETY: the policy has proved dtype, order, alignment and device; nobody else has it.
+        // SAFETY: the policy has proved dtype, order, alignment and device; it has no other owner.
         Ok(unsafe { std::slice::from_raw_parts_mut(start.as_ptr(), count) })
     }
 
@@ -125,20 +125,29 @@ impl UninitTensor {
     ///
     /// # Errors
     ///
-    /// Memory that the CPU cannot write. The tensor is handed back.
-    pub fn zeroed(self) -> Result<UniqueTensor, Refused<Self>> {
+    /// Memory that the CPU cannot write. The tensor is released.
+    pub fn zeroed(self) -> Result<UniqueTensor, Error> {
+        Ok(self.try_zeroed()?)
+    }
+
+    /// The same, where the tensor is to be kept if that fails.
+    ///
+    /// # Errors
+    ///
+    /// As above. The tensor is handed back.
+    pub fn try_zeroed(self) -> Result<UniqueTensor, Rejected<Self>> {
         let view = self.as_view();
-        if view.device().device_type.host_accessible() != crate::Answer::Yes {
+        if !view.device().device_type.host_accessible() {
             let error = Error::new(
                 Status::UNSUPPORTED,
                 Rule::COPY_DEVICE,
-                "the CPU cannot write memory of this device",
+                &format!("device: expected memory that the CPU can write, found {}", view.device()),
             );
-            return Err(Refused { error, value: self });
+            return Err(Rejected { error, value: self });
         }
         let bytes = match view.layout() {
             Ok(layout) => usize::try_from(layout.packed_bytes()).unwrap_or(0),
-            Err(error) => return Err(Refused { error, value: self }),
+            Err(error) => return Err(Rejected { error, value: self }),
         };
         if bytes > 0 {
             // SAFETY: a new tensor is compact, of that many bytes, and this owner's alone.
@@ -152,11 +161,20 @@ impl UninitTensor {
     ///
     /// # Errors
     ///
-    /// As for [`TensorView::as_slice`]; another number of elements. The tensor is handed back.
-    pub fn copied_from<T: Element>(
+    /// As for [`TensorView::as_slice`]; another number of elements. The tensor is released.
+    pub fn copied_from<T: Element>(self, elements: &[T]) -> Result<UniqueTensor, Error> {
+        Ok(self.try_copied_from(elements)?)
+    }
+
+    /// The same, where the tensor is to be kept if that fails.
+    ///
+    /// # Errors
+    ///
+    /// As above. The tensor is handed back.
+    pub fn try_copied_from<T: Element>(
         mut self,
         elements: &[T],
-    ) -> Result<UniqueTensor, Refused<Self>> {
+    ) -> Result<UniqueTensor, Rejected<Self>> {
         let error = match self.as_uninit_slice::<T>() {
             Ok(target) if target.len() == elements.len() => {
                 for (slot, &element) in target.iter_mut().zip(elements) {
@@ -165,14 +183,14 @@ impl UninitTensor {
                 // SAFETY: just written.
                 return Ok(unsafe { self.assume_init() });
             }
-            Ok(_) => Error::new(
+            Ok(target) => Error::new(
                 Status::INVALID_ARGUMENT,
                 Rule::NONE,
-                "the tensor has another number of elements than the slice",
+                &format!("elements: expected {}, found {}", target.len(), elements.len()),
             ),
             Err(error) => error,
         };
-        Err(Refused { error, value: self })
+        Err(Rejected { error, value: self })
     }
 }
 
@@ -213,21 +231,21 @@ impl<'a> AllocateSpec<'a> {
         self
     }
 
-    /// Flags of the result, such as [`Flags::PADDED`].
+    /// DLPack flags of the result, such as [`Flags::PADDED`].
     #[must_use]
-    pub const fn flags(mut self, flags: Flags) -> Self {
-        self.raw.flags = flags.0;
+    pub const fn tensor_flags(mut self, flags: Flags) -> Self {
+        self.raw.tensor_flags = flags.0;
         self
     }
 
-    /// Newest DLPack that the consumer speaks.
+    /// Newest DLPack that the consumer reads.
     #[must_use]
     pub const fn version(mut self, version: Version) -> Self {
         self.raw.version = version.raw();
         self
     }
 
-    /// Whose memory.
+    /// The allocator of its memory.
     #[must_use]
     pub fn allocator(mut self, allocator: &'a AllocatorHook) -> Self {
         self.raw.allocator = allocator.as_raw();
@@ -260,11 +278,11 @@ impl<'a> AllocateSpec<'a> {
         &self.raw
     }
 
-    /// The struct of the C ABI, to be altered.
+    /// The struct of the C ABI, for changes.
     ///
     /// # Safety
     ///
-    /// Its pointers stay what the header says, live as long as `'a` and may be used on any thread.
+    /// Its pointers stay what the header states, live as long as `'a` and may be used on any thread.
     pub const unsafe fn as_raw_mut(&mut self) -> &mut sys::DLBridgeAllocateSpec {
         &mut self.raw
     }

@@ -23,8 +23,8 @@ pub(crate) fn array_text(text: &[c_char]) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// A DLPack version. [`Version::NEWEST`], `0.0`, stands for the newest that the library knows
-/// wherever a consumer's version is asked for.
+/// A DLPack version. [`Version::DEFAULT`], `0.0`, stands for DLPack 1.3 wherever a consumer's version
+/// is asked for, with every library of this ABI: a newer one is asked for explicitly.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Version {
@@ -35,8 +35,8 @@ pub struct Version {
 }
 
 impl Version {
-    /// The newest version that the library knows.
-    pub const NEWEST: Self = Self::new(0, 0);
+    /// Not set: DLPack 1.3.
+    pub const DEFAULT: Self = Self::new(0, 0);
 
     /// `major.minor`
     #[must_use]
@@ -80,33 +80,45 @@ pub fn dlpack_version() -> Version {
     Version::of(unsafe { sys::dlbridge_dlpack_version() })
 }
 
-/// The library's table of functions, for code that wants a pointer to each; `None` where the
-/// library that is linked has another ABI than this crate.
+/// The library's table of functions, for code that needs a pointer to each; `None` where the linked
+/// library has another ABI than this crate.
 #[must_use]
 pub fn function_table() -> Option<&'static sys::DLBridgeApi> {
     // SAFETY: takes any integers.
     let api = unsafe { sys::dlbridge_get_api(sys::DLBRIDGE_ABI, size_of::<sys::DLBridgeApi>()) };
-    // SAFETY: the table is static; the library is as new as the crate, or has been refused at link.
+    // SAFETY: the table is static.
     unsafe { api.as_ref() }.filter(|api| api.struct_size as usize >= size_of::<sys::DLBridgeApi>())
 }
 
-/// Which of DLPack's structs something is.
+/// Which managed struct a pointer points to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// The bytes do not tell.
-    Ambiguous,
+    /// As an argument: decide by the bytes. As an answer: the bytes can be neither kind.
+    Unknown,
     /// `DLManagedTensor`, of DLPack before 1.0.
     Legacy,
     /// `DLManagedTensorVersioned`, since 1.0.
     Versioned,
+    /// Only ever an answer: the bytes can be both kinds.
+    Ambiguous,
 }
 
 impl Kind {
-    pub(crate) fn of(raw: sys::DLBridgeKind) -> Self {
+    pub(crate) const fn raw(self) -> sys::DLBridgeKind {
+        match self {
+            Self::Unknown => sys::DLBRIDGE_KIND_UNKNOWN,
+            Self::Legacy => sys::DLBRIDGE_KIND_LEGACY,
+            Self::Versioned => sys::DLBRIDGE_KIND_VERSIONED,
+            Self::Ambiguous => sys::DLBRIDGE_KIND_AMBIGUOUS,
+        }
+    }
+
+    pub(crate) const fn of(raw: sys::DLBridgeKind) -> Self {
         match raw {
             sys::DLBRIDGE_KIND_LEGACY => Self::Legacy,
             sys::DLBRIDGE_KIND_VERSIONED => Self::Versioned,
-            _ => Self::Ambiguous,
+            sys::DLBRIDGE_KIND_AMBIGUOUS => Self::Ambiguous,
+            _ => Self::Unknown,
         }
     }
 }
@@ -118,7 +130,7 @@ pub enum Answer {
     No,
     /// Yes.
     Yes,
-    /// Nobody knows, or it would take too long.
+    /// It cannot be known, or deciding would take too long.
     Undecided,
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A borrowed look at a validated tensor.
+//! A borrowed view of a validated tensor.
 
-use crate::bare::BareTensor;
+use crate::borrowed::BorrowedTensor;
 use crate::device::{Device, DeviceType};
 use crate::dtype::Dtype;
 use crate::element::{fills_its_dtype, Element};
@@ -24,42 +24,42 @@ const HOST: [Device; 5] = [
     Device::new(DeviceType::TPU_HOST, -1),
 ];
 
-/// A borrowed look at a tensor that was validated. It cannot outlive what it was made of, and
-/// nothing can be written through it.
+/// A borrowed view of a tensor that was validated. It cannot outlive what it was made of, and nothing
+/// can be written through it.
 #[derive(Clone, Copy)]
 pub struct TensorView<'a> {
-    bare: BareTensor<'a>,
+    borrowed: BorrowedTensor<'a>,
 }
 
 impl<'a> TensorView<'a> {
     /// # Safety
     ///
-    /// The tensor was validated, and is what [Foreign tensors](crate#foreign-tensors) says for as
+    /// The tensor was validated, and is what [Foreign tensors](crate#foreign-tensors) states for as
     /// long as `'a`.
     pub(crate) const unsafe fn new(tensor: NonNull<sys::DLTensor>, flags: Flags) -> Self {
         // SAFETY: the caller's word.
-        Self { bare: unsafe { BareTensor::from_raw(tensor, flags) } }
+        Self { borrowed: unsafe { BorrowedTensor::from_raw(tensor, flags) } }
     }
 
     const fn raw(&self) -> &'a sys::DLTensor {
-        // SAFETY: the struct is readable for that long, and nobody writes to it.
-        unsafe { &*self.bare.as_ptr() }
+        // SAFETY: the struct is readable for that long, and is not written to.
+        unsafe { &*self.borrowed.as_ptr() }
     }
 
-    /// The same tensor as one that was not validated, to be judged by another policy.
+    /// The same tensor as one that was not validated, to be validated by another policy.
     #[must_use]
-    pub const fn as_bare(&self) -> BareTensor<'a> {
-        self.bare
+    pub const fn as_borrowed(&self) -> BorrowedTensor<'a> {
+        self.borrowed
     }
 
     /// The struct.
     #[must_use]
     pub const fn as_ptr(&self) -> *const sys::DLTensor {
-        self.bare.as_ptr()
+        self.borrowed.as_ptr()
     }
 
     /// The address or handle that it carries; element (0,...,0) is [`TensorView::byte_offset`]
-    /// bytes behind an address.
+    /// bytes after an address.
     #[must_use]
     pub const fn data(&self) -> *mut c_void {
         self.raw().data
@@ -83,7 +83,7 @@ impl<'a> TensorView<'a> {
         if self.raw().shape.is_null() {
             return &[];
         }
-        // SAFETY: a validated tensor has as many; nobody writes to them.
+        // SAFETY: a validated tensor has as many; nothing writes to them.
         unsafe { std::slice::from_raw_parts(self.raw().shape, self.ndim()) }
     }
 
@@ -98,19 +98,19 @@ impl<'a> TensorView<'a> {
     /// The dtype of its elements.
     #[must_use]
     pub const fn dtype(&self) -> Dtype {
-        self.bare.dtype()
+        self.borrowed.dtype()
     }
 
     /// The device of its memory.
     #[must_use]
     pub const fn device(&self) -> Device {
-        self.bare.device()
+        self.borrowed.device()
     }
 
     /// DLPack's flags.
     #[must_use]
     pub const fn flags(&self) -> Flags {
-        self.bare.flags()
+        self.borrowed.flags()
     }
 
     /// How it lies in memory.
@@ -120,7 +120,7 @@ impl<'a> TensorView<'a> {
     /// A tensor whose shape was not validated ([`Level::Struct`](crate::Level::Struct)) and is
     /// broken.
     pub fn layout(&self) -> Result<Layout, Error> {
-        self.bare.layout()
+        self.borrowed.layout()
     }
 
     /// The oldest DLPack that can describe it.
@@ -129,16 +129,16 @@ impl<'a> TensorView<'a> {
     ///
     /// [`Status::UNKNOWN_CODE`](crate::Status::UNKNOWN_CODE) where no release can.
     pub fn required_version(&self) -> Result<Version, Error> {
-        self.bare.required_version()
+        self.borrowed.required_version()
     }
 
-    /// Judges it by one more policy.
+    /// Validates it by one more policy.
     ///
     /// # Errors
     ///
     /// The first rule that is broken.
     pub fn validate(&self, policy: &Policy<'_>) -> Result<Self, Error> {
-        self.bare.validate(policy)
+        self.borrowed.validate(policy)
     }
 
     /// Its elements, last axis fastest.
@@ -187,24 +187,19 @@ impl<'a> TensorView<'a> {
     }
 }
 
-/// What reading elements as `T` takes. A flag that no release knows may change the layout; the
-/// number of axes was judged when the tensor was validated.
+/// What reading elements as `T` requires. A flag that no release knows may change the layout.
 fn readable<T: Element>() -> Policy<'static> {
-    Policy::new()
-        .allow_null_strides()
-        .refuse_unknown_flags()
-        .max_ndim(i32::MAX)
-        .alignment(align_of::<T>() as u64)
+    Policy::new().allow_null_strides().reject_unknown_flags().alignment(align_of::<T>() as u64)
 }
 
-/// What writing elements as `T` takes: also that nothing says read-only and none share memory.
+/// What writing elements as `T` requires: also no `READ_ONLY` flag, and no shared memory.
 pub(crate) fn writable<T: Element>() -> Policy<'static> {
-    readable::<T>().writable().vouch_writable()
+    readable::<T>().require_writable().vouch_writable()
 }
 
 impl fmt::Debug for TensorView<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.bare.fmt(f)
+        self.borrowed.fmt(f)
     }
 }
 

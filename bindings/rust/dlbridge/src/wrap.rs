@@ -44,7 +44,7 @@ impl Buffer {
         Self { raw: sys::DLBridgeBuffer { kind, handle, ..sys::DLBridgeBuffer::NONE } }
     }
 
-    /// Whose memory.
+    /// The backend whose memory it is.
     #[must_use]
     pub const fn backend(mut self, backend: crate::Backend) -> Self {
         self.raw.backend = backend.0;
@@ -77,6 +77,28 @@ impl Buffer {
     }
 }
 
+/// What a release callback receives: memory that is free again.
+#[derive(Clone, Copy, Debug)]
+pub struct Released {
+    buffer: Buffer,
+    stream: Option<sys::DLBridgeStream>,
+}
+
+impl Released {
+    /// The memory as it was given.
+    #[must_use]
+    pub const fn buffer(&self) -> Buffer {
+        self.buffer
+    }
+
+    /// The queue whose work may still use the memory, live for the call; `None` where no work does.
+    /// [`Stream::from_raw`](crate::Stream::from_raw) makes it usable.
+    #[must_use]
+    pub const fn stream(&self) -> Option<&sys::DLBridgeStream> {
+        self.stream.as_ref()
+    }
+}
+
 /// Native memory to make a tensor of.
 #[derive(Clone, Copy, Debug)]
 pub struct WrapSpec<'a> {
@@ -95,13 +117,14 @@ impl<'a> WrapSpec<'a> {
     pub fn new(buffer: Buffer, dtype: Dtype, shape: &'a [i64]) -> Self {
         let mut raw = sys::DLBridgeWrapSpec::INIT;
         raw.buffer = buffer.raw;
+        raw.device = Device::CPU.raw();
         raw.dtype = dtype.raw();
         raw.ndim = axes(shape);
         raw.shape = pointer_of(shape);
         Self { raw, borrowed: PhantomData }
     }
 
-    /// Strides in elements. Where they are not as many as the extents, no tensor is made.
+    /// Strides in elements. Another number of them than of extents is rejected by [`WrapSpec::wrap`].
     #[must_use]
     pub fn strides(mut self, strides: &'a [i64]) -> Self {
         if axes(strides) == self.raw.ndim {
@@ -112,7 +135,7 @@ impl<'a> WrapSpec<'a> {
         self
     }
 
-    /// The device that the tensor says.
+    /// The device label of the tensor.
     #[must_use]
     pub const fn device(mut self, device: Device) -> Self {
         self.raw.device = device.raw();
@@ -126,22 +149,22 @@ impl<'a> WrapSpec<'a> {
         self
     }
 
-    /// Bytes at the address or handle, which the extent must stay inside.
+    /// Bytes at the address or handle that all elements must lie inside.
     #[must_use]
     pub const fn buffer_size(mut self, bytes: u64) -> Self {
         self.raw.buffer_size = bytes;
+        self.raw.options |= sys::DLBRIDGE_WRAP_LIMIT_BUFFER;
         self
     }
 
-    /// DLPack flags of the tensor. Memory that is not said to be [`Flags::READ_ONLY`] may be
-    /// written to by whoever gets the tensor.
+    /// DLPack flags of the tensor. Without [`Flags::READ_ONLY`] its consumers may write to the memory.
     #[must_use]
-    pub const fn flags(mut self, flags: Flags) -> Self {
-        self.raw.flags = flags.0;
+    pub const fn tensor_flags(mut self, flags: Flags) -> Self {
+        self.raw.tensor_flags = flags.0;
         self
     }
 
-    /// Newest DLPack that the consumer speaks.
+    /// Newest DLPack that the consumer reads.
     #[must_use]
     pub const fn version(mut self, version: Version) -> Self {
         self.raw.version = version.raw();
@@ -162,7 +185,7 @@ impl<'a> WrapSpec<'a> {
         self
     }
 
-    /// The tensor holds a reference of its own to the `cl_mem`.
+    /// The tensor holds its own reference to the `cl_mem`.
     #[must_use]
     pub const fn retain(mut self) -> Self {
         self.raw.options |= sys::DLBRIDGE_WRAP_RETAIN;
@@ -186,20 +209,20 @@ impl<'a> WrapSpec<'a> {
         &self.raw
     }
 
-    /// The struct of the C ABI, to be altered.
+    /// The struct of the C ABI, for changes.
     ///
     /// # Safety
     ///
-    /// Its pointers stay what the header says, live as long as `'a` and may be used on any thread.
+    /// Its pointers stay what the header states, live as long as `'a` and may be used on any thread.
     pub const unsafe fn as_raw_mut(&mut self) -> &mut sys::DLBridgeWrapSpec {
         &mut self.raw
     }
 
-    /// Makes a tensor of the memory, which is nobody's to free by it.
+    /// Makes a tensor of the memory; nothing is called when the tensor ends.
     ///
     /// # Safety
     ///
-    /// The memory is what the spec says and stays as long as the tensor; where its flags lack
+    /// The memory is what the spec describes and stays as long as the tensor; where its flags lack
     /// [`Flags::READ_ONLY`], it may be written to. See [Foreign tensors](crate#foreign-tensors).
     ///
     /// # Errors
@@ -223,13 +246,13 @@ impl<'a> WrapSpec<'a> {
     /// As above.
     pub unsafe fn wrap_with(
         &self,
-        release: impl FnOnce(Buffer) + Send + 'static,
+        release: impl FnOnce(Released) + Send + 'static,
     ) -> Result<Tensor, Error> {
         // SAFETY: the caller's word.
         self.with_release(release, |spec| unsafe { wrap(spec) })
     }
 
-    /// As [`WrapSpec::wrap`], as a legacy tensor. What legacy cannot say is refused.
+    /// As [`WrapSpec::wrap`], as a legacy tensor. What legacy cannot record is rejected.
     ///
     /// # Safety
     ///
@@ -254,14 +277,14 @@ impl<'a> WrapSpec<'a> {
     /// As above; [`Status::UNREPRESENTABLE`](crate::Status::UNREPRESENTABLE).
     pub unsafe fn wrap_legacy_with(
         &self,
-        release: impl FnOnce(Buffer) + Send + 'static,
+        release: impl FnOnce(Released) + Send + 'static,
     ) -> Result<LegacyTensor, Error> {
         // SAFETY: the caller's word.
         self.with_release(release, |spec| unsafe { wrap_legacy(spec) })
     }
 
     /// `make` with a spec that owns `release`.
-    fn with_release<F: FnOnce(Buffer) + Send + 'static, T>(
+    fn with_release<F: FnOnce(Released) + Send + 'static, T>(
         &self,
         release: F,
         make: impl FnOnce(&sys::DLBridgeWrapSpec) -> Result<T, Error>,
@@ -277,7 +300,7 @@ impl<'a> WrapSpec<'a> {
 
 /// # Safety
 ///
-/// The spec's pointers are what the header says, and the memory is the caller's to give.
+/// The spec's pointers are what the header states, and the memory is the caller's to give.
 pub(crate) unsafe fn wrap(spec: &sys::DLBridgeWrapSpec) -> Result<Tensor, Error> {
     let mut out = null_mut();
     // SAFETY: the caller's word.
@@ -298,11 +321,14 @@ pub(crate) unsafe fn wrap_legacy(spec: &sys::DLBridgeWrapSpec) -> Result<LegacyT
 }
 
 /// Calls the closure at `context`.
-pub(crate) unsafe extern "C" fn call_release<F: FnOnce(Buffer)>(
+pub(crate) unsafe extern "C" fn call_release<F: FnOnce(Released)>(
     context: *mut c_void,
-    buffer: sys::DLBridgeBuffer,
+    buffer: *const sys::DLBridgeBuffer,
+    stream: *const sys::DLBridgeStream,
 ) {
     // SAFETY: the context is a Box<F> that this call, the only one, is given.
     let release = unsafe { Box::from_raw(context.cast::<F>()) };
-    contain((), || release(Buffer::from_raw(buffer)));
+    // SAFETY: the buffer is readable for the call; the stream is NULL or live.
+    let (buffer, stream) = unsafe { (Buffer::from_raw(*buffer), stream.as_ref().copied()) };
+    contain((), || release(Released { buffer, stream }));
 }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A foreign tensor that is made of any bytes, and everything that Rust does to one. What
-//! validation lets pass is read, every element of it: memory that is not there would be seen by a
-//! sanitizer.
+//! A foreign tensor that is made of any bytes, and everything that Rust does to one. Every element
+//! that validation accepts is read: a sanitizer would see memory that does not exist.
 
 use dlbridge::{
-    sys, BareTensor, Contiguity, ConvertOptions, CopySpec, DeviceType, Dtype, Element, Flags, Kind,
-    LegacyTensor, Policy, Tensor, UniqueTensor, Version, VersionedTensor, ViewSpec,
+    sys, BorrowedTensor, Contiguity, ConvertOptions, CopySpec, DeviceType, Dtype, Element,
+    Exported, Flags, Kind, LegacyTensor, Policy, Tensor, UniqueTensor, Version, VersionedTensor,
+    ViewSpec,
 };
+use std::ffi::c_void;
 use std::hint::black_box;
 use std::ptr::{null_mut, NonNull};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,7 +17,7 @@ const MEMORY: usize = 512;
 /// Most axes that lists are long enough for.
 const AXES: usize = 8;
 
-/// Takes numbers off the input; zeros behind its end.
+/// Takes numbers off the input; zeros past its end.
 struct Input<'a>(&'a [u8]);
 
 impl Input<'_> {
@@ -65,7 +66,7 @@ impl Producer {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // any number will do
     fn new(input: &mut Input<'_>) -> Box<Self> {
         let mut memory = vec![0x3f80_0000_3f80_0000; MEMORY / 8].into_boxed_slice();
-        // Lists are AXES long, so ndim may only claim more where that is refused: above the limit
+        // Lists are AXES long, so ndim may only claim more where that is rejected: above the limit
         // of every policy that is used here.
         let ndim = match input.byte() {
             255 => -1,
@@ -147,8 +148,8 @@ fn read<T: Element>(tensor: &Tensor) {
     }
 }
 
-/// Describes it, where its lists are as long as it says: that much a caller vouches for.
-fn look(bare: &BareTensor<'_>) {
+/// Describes it, where its lists are as long as it states: that much a caller guarantees.
+fn look(bare: &BorrowedTensor<'_>) {
     if usize::try_from(bare.ndim()).is_ok_and(|ndim| ndim > AXES) {
         return;
     }
@@ -161,7 +162,7 @@ fn look(bare: &BareTensor<'_>) {
 
 fn use_up(tensor: Tensor, input: &mut Input<'_>) {
     let view = tensor.as_view();
-    look(&view.as_bare());
+    look(&view.as_borrowed());
     if tensor.validate(&policy()).is_ok() {
         read::<f32>(&tensor);
         read::<u8>(&tensor);
@@ -183,35 +184,43 @@ fn use_up(tensor: Tensor, input: &mut Input<'_>) {
         }
     }
     let shared = tensor.share();
-    // SAFETY: nobody writes to it.
-    let loss = unsafe { ConvertOptions::new().drop_read_only() }.drop_padded().newer_codes();
-    if let Ok(legacy) = tensor.downgrade(&loss) {
-        let _ = legacy.upgrade();
+    // SAFETY: nothing writes to it.
+    let loss = unsafe { ConvertOptions::new().drop_read_only() }.drop_padded().allow_newer_codes();
+    let minor = u32::from(input.byte() % 10);
+    match tensor.try_export(Version::new(0, minor), &loss) {
+        Ok(Exported::Legacy(legacy)) => drop(legacy.upgrade()),
+        Ok(Exported::Versioned(_)) => panic!("a legacy target got a versioned tensor"),
+        Err(rejected) => {
+            drop(rejected.value.export(Version::new(1, minor), &ConvertOptions::DEFAULT));
+        }
     }
     drop(shared);
 }
 
 fn import_legacy(tensor: LegacyTensor, input: &mut Input<'_>) {
-    look(&tensor.as_bare());
+    look(&tensor.as_borrowed());
     let _ = tensor.validate(&policy());
-    let _ = tensor.diagnose(&policy().contiguity(Contiguity::C).writable());
+    let _ = tensor.diagnose(&policy().contiguity(Contiguity::C).require_writable());
     let policy = policy();
     let options = ConvertOptions::new().policy(&policy);
     // SAFETY: the memory is this target's own.
-    let writable = unsafe { options.writable() };
+    let writable = unsafe { options.vouch_writable() };
     let options = if input.flag() { writable.canonical() } else { options };
     let options = if input.flag() { options.allow_unknown() } else { options };
     let flags = Flags(u64::from(input.byte()));
-    // SAFETY: what is said of the layout is proved against the size of the memory.
-    let options = unsafe { options.source_flags(flags) };
-    match tensor.upgrade_with(&options) {
+    // SAFETY: the layout is checked against the size of the memory.
+    let options = unsafe { options.tensor_flags(flags) };
+    match tensor.try_upgrade(&options) {
         Ok(tensor) => use_up(tensor, input),
-        Err(refused) => assert!(!refused.error.message().is_empty()),
+        Err(rejected) => {
+            assert!(!rejected.error.message().is_empty());
+            import_unknown(rejected.value.into_raw().as_ptr().cast(), Kind::Legacy, input);
+        }
     }
 }
 
 fn import_versioned(tensor: VersionedTensor, input: &mut Input<'_>) {
-    if let Some(bare) = tensor.as_bare() {
+    if let Some(bare) = tensor.as_borrowed() {
         look(&bare);
     }
     let _ = tensor.diagnose(&policy());
@@ -220,13 +229,39 @@ fn import_versioned(tensor: VersionedTensor, input: &mut Input<'_>) {
     let options = if input.flag() { options.canonical() } else { options };
     let options = if input.flag() { options.version(Version::new(1, 0)) } else { options };
     let options = if input.flag() { options.allow_unknown() } else { options };
-    match tensor.adopt(&options) {
+    match tensor.try_import(&options) {
         Ok(tensor) => use_up(tensor, input),
-        Err(refused) => assert!(!refused.error.message().is_empty()),
+        Err(rejected) => {
+            assert!(!rejected.error.message().is_empty());
+            // Of another major nothing is known, also not where its lists are.
+            if rejected.value.version().major == 1 {
+                import_unknown(rejected.value.into_raw().as_ptr().cast(), Kind::Versioned, input);
+            }
+        }
     }
 }
 
-/// Does all of it; panics, or a sanitizer speaks, where something is wrong.
+/// Imports a tensor that was rejected once more, as a pointer of a kind that is not given.
+fn import_unknown(tensor: *mut c_void, kind: Kind, input: &mut Input<'_>) {
+    let policy = policy();
+    let options = ConvertOptions::new().policy(&policy).allow_unknown();
+    // SAFETY: live, and on failure still this function's.
+    unsafe {
+        let seen = dlbridge::identify(tensor);
+        match dlbridge::import(tensor, Kind::Unknown, &options) {
+            Ok(tensor) => {
+                assert_eq!(seen, kind);
+                use_up(tensor, input);
+            }
+            Err(error) => {
+                assert!(!error.message().is_empty());
+                dlbridge::release(tensor, kind).expect("a managed kind");
+            }
+        }
+    }
+}
+
+/// Does all of it; panics, or a sanitizer stops it, where something is wrong.
 pub fn import(bytes: &[u8]) {
     let mut input = Input(bytes);
     let legacy = input.flag();

@@ -8,7 +8,7 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::ptr::NonNull;
 
 use dlbridge::sys::DLManagedTensorVersioned;
-use dlbridge::{ConvertOptions, Error, LegacyTensor, Tensor, VersionedTensor};
+use dlbridge::{import, ConvertOptions, Error, Kind, Tensor, VersionedTensor};
 
 /// `DLBRIDGE_KIND_LEGACY`
 const LEGACY: i32 = 1;
@@ -24,28 +24,17 @@ fn sum_of(tensor: &Tensor) -> Result<f64, Error> {
     Ok(tensor.as_strided::<f32>()?.iter().map(|value| f64::from(*value)).sum())
 }
 
-/// Makes a tensor of ours of a foreign one; a refused one stays its owner's.
+/// Imports a foreign tensor; one that is rejected stays its owner's.
 fn receive(managed: NonNull<c_void>, kind: i32) -> Result<Tensor, Error> {
-    if kind == LEGACY {
-        // SAFETY: the caller says that it is a live legacy tensor, and its own.
-        let foreign = unsafe { LegacyTensor::from_raw(managed.cast()) };
-        return foreign.upgrade().map_err(|refused| {
-            let _ = refused.value.into_raw();
-            refused.error
-        });
-    }
-    // SAFETY: likewise, a versioned one.
-    let foreign = unsafe { VersionedTensor::from_raw(managed.cast()) };
-    foreign.adopt(&ConvertOptions::default()).map_err(|refused| {
-        let _ = refused.value.into_raw();
-        refused.error
-    })
+    let kind = if kind == LEGACY { Kind::Legacy } else { Kind::Versioned };
+    // SAFETY: the caller guarantees that it is a live tensor of that kind, and its own.
+    unsafe { import(managed.as_ptr(), kind, &ConvertOptions::DEFAULT) }
 }
 
 fn take(tensor: NonNull<DLManagedTensorVersioned>) -> Result<(Box<Tensor>, f64), Error> {
-    // SAFETY: the caller says that it is a live tensor, and gives it.
+    // SAFETY: the caller guarantees that it is a live tensor, and gives it.
     let foreign = unsafe { VersionedTensor::from_raw(tensor) };
-    let tensor = foreign.adopt(&ConvertOptions::default()).map_err(Error::from)?;
+    let tensor = foreign.import(&ConvertOptions::DEFAULT)?;
     let sum = sum_of(&tensor)?;
     Ok((Box::new(tensor), sum))
 }

@@ -15,8 +15,8 @@
     return ::function(arguments...);                      \
   }
 #else
-// A library that is older than this header has a shorter table: what it lacks is UNSUPPORTED. The
-// functions that have no error to say so have been there from the first version on, or return NULL.
+// A library older than this header has a shorter table: a missing function returns UNSUPPORTED. The
+// functions without an error parameter are in the first version of the table, or return NULL.
 #define DLBRIDGE_HPP_FUNCTION(name, function)                                                  \
   template <class... Arguments>                                                                \
   DLBRIDGE_HPP_INLINE auto name(Arguments... arguments) {                                      \
@@ -49,6 +49,8 @@ inline DLBridgeStatus missing(const char* function, DLBridgeError* error) noexce
   constexpr char text[] = "the loaded library is older than this program and lacks ";
   static_assert(sizeof text + 64 < sizeof DLBridgeError::message);
   if (error != nullptr) {
+    constexpr DLBridgeError none = DLBRIDGE_ERROR_INIT;
+    *error = none;
     error->status = DLBRIDGE_ERROR_UNSUPPORTED;
     std::memcpy(error->message, text, sizeof text - 1);
     std::strncpy(error->message + sizeof text - 1, function, 64);
@@ -72,6 +74,11 @@ DLBRIDGE_HPP_FUNCTION(device_format, dlbridge_device_format)
 DLBRIDGE_HPP_FUNCTION(device_parse, dlbridge_device_parse)
 DLBRIDGE_HPP_FUNCTION(tensor_format, dlbridge_tensor_format)
 DLBRIDGE_HPP_FUNCTION(host_accessible, dlbridge_host_accessible)
+DLBRIDGE_HPP_FUNCTION(import_tensor, dlbridge_import)
+DLBRIDGE_HPP_FUNCTION(export_tensor, dlbridge_export)
+DLBRIDGE_HPP_FUNCTION(release, dlbridge_release)
+DLBRIDGE_HPP_FUNCTION(release_legacy, dlbridge_release_legacy)
+DLBRIDGE_HPP_FUNCTION(release_versioned, dlbridge_release_versioned)
 DLBRIDGE_HPP_FUNCTION(validate, dlbridge_validate)
 DLBRIDGE_HPP_FUNCTION(validate_legacy, dlbridge_validate_legacy)
 DLBRIDGE_HPP_FUNCTION(validate_versioned, dlbridge_validate_versioned)
@@ -81,18 +88,14 @@ DLBRIDGE_HPP_FUNCTION(upgrade_storage_size, dlbridge_upgrade_storage_size)
 DLBRIDGE_HPP_FUNCTION(upgrade_into, dlbridge_upgrade_into)
 DLBRIDGE_HPP_FUNCTION(upgrade_many, dlbridge_upgrade_many)
 DLBRIDGE_HPP_FUNCTION(downgrade, dlbridge_downgrade)
-DLBRIDGE_HPP_FUNCTION(convert, dlbridge_convert)
-DLBRIDGE_HPP_FUNCTION(adopt, dlbridge_adopt)
 DLBRIDGE_HPP_FUNCTION(share, dlbridge_share)
 DLBRIDGE_HPP_FUNCTION(view, dlbridge_view)
 DLBRIDGE_HPP_FUNCTION(allocate, dlbridge_allocate)
-DLBRIDGE_HPP_FUNCTION(release_legacy, dlbridge_release_legacy)
-DLBRIDGE_HPP_FUNCTION(release_versioned, dlbridge_release_versioned)
 DLBRIDGE_HPP_FUNCTION(required_version, dlbridge_required_version)
 DLBRIDGE_HPP_FUNCTION(negotiate, dlbridge_negotiate)
 DLBRIDGE_HPP_FUNCTION(exchange_api_find, dlbridge_exchange_api_find)
 DLBRIDGE_HPP_FUNCTION(identify, dlbridge_identify)
-DLBRIDGE_HPP_FUNCTION(pin_module, dlbridge_pin_module)
+DLBRIDGE_HPP_FUNCTION(module_pin, dlbridge_module_pin)
 DLBRIDGE_HPP_FUNCTION(backend_info, dlbridge_backend_info)
 DLBRIDGE_HPP_FUNCTION(pointer_info, dlbridge_pointer_info)
 DLBRIDGE_HPP_FUNCTION(wrap, dlbridge_wrap)
@@ -100,12 +103,12 @@ DLBRIDGE_HPP_FUNCTION(wrap_legacy, dlbridge_wrap_legacy)
 DLBRIDGE_HPP_FUNCTION(stream_from_array_api, dlbridge_stream_from_array_api)
 DLBRIDGE_HPP_FUNCTION(stream_handoff, dlbridge_stream_handoff)
 DLBRIDGE_HPP_FUNCTION(stream_synchronize, dlbridge_stream_synchronize)
-DLBRIDGE_HPP_FUNCTION(device_register, dlbridge_device_register)
-DLBRIDGE_HPP_FUNCTION(device_lookup, dlbridge_device_lookup)
-DLBRIDGE_HPP_FUNCTION(device_next, dlbridge_device_next)
-DLBRIDGE_HPP_FUNCTION(device_retain, dlbridge_device_retain)
-DLBRIDGE_HPP_FUNCTION(device_release, dlbridge_device_release)
-DLBRIDGE_HPP_FUNCTION(device_unregister, dlbridge_device_unregister)
+DLBRIDGE_HPP_FUNCTION(context_register, dlbridge_context_register)
+DLBRIDGE_HPP_FUNCTION(context_find, dlbridge_context_find)
+DLBRIDGE_HPP_FUNCTION(context_next, dlbridge_context_next)
+DLBRIDGE_HPP_FUNCTION(context_retain, dlbridge_context_retain)
+DLBRIDGE_HPP_FUNCTION(context_release, dlbridge_context_release)
+DLBRIDGE_HPP_FUNCTION(context_unregister, dlbridge_context_unregister)
 DLBRIDGE_HPP_FUNCTION(context_table_v1, dlbridge_context_table_v1)
 DLBRIDGE_HPP_FUNCTION(copy, dlbridge_copy)
 DLBRIDGE_HPP_FUNCTION(ipc_export, dlbridge_ipc_export)

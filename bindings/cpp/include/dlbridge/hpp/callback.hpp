@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// C++ callables behind C callbacks. An exception ends here: it never crosses the library.
+// C++ callables as C callbacks. An exception ends here: it never crosses the library.
 #ifndef DLBRIDGE_HPP_CALLBACK_HPP_
 #define DLBRIDGE_HPP_CALLBACK_HPP_
 
@@ -11,8 +11,8 @@
 
 DLBRIDGE_HPP_BEGIN
 
-/// Told of an exception that a release callback, deleter or allocator threw, from inside its catch
-/// block (std::current_exception is it), on the thread of the callback. It must not throw.
+/// Called for an exception that a release callback, deleter or allocator threw, from inside its
+/// catch block (std::current_exception is it), on the thread of the callback. It must not throw.
 using exception_handler = void (*)() noexcept;
 
 namespace detail {
@@ -22,7 +22,7 @@ inline std::atomic<exception_handler>& handler() noexcept {
   return instance;
 }
 
-// Runs `f`; what it throws is told to the handler and dropped. Returns whether it came to its end.
+// Runs `f`; an exception is passed to the handler and dropped. Returns true where none was thrown.
 template <class F>
 bool contained(F&& f) noexcept {
 #if DLBRIDGE_HPP_EXCEPTIONS
@@ -30,8 +30,8 @@ bool contained(F&& f) noexcept {
     std::forward<F>(f)();
     return true;
   } catch (...) {
-    if (const exception_handler told = handler().load(std::memory_order_acquire)) {
-      told();
+    if (const exception_handler report = handler().load(std::memory_order_acquire)) {
+      report();
     }
     return false;
   }
@@ -41,8 +41,8 @@ bool contained(F&& f) noexcept {
 #endif
 }
 
-// A callable on the heap, called once with what the C callback got, or with nothing where that is
-// all that it takes.
+// A callable on the heap, called once with the arguments of the C callback, or with none where it
+// takes none.
 template <class F>
 struct held_callable {
   F callable;
@@ -60,8 +60,7 @@ struct held_callable {
   }
 };
 
-// A callable (its holder) on the heap, or NULL where there is no memory, or where copying it threw,
-// of which the handler is told.
+// A callable (its holder) on the heap; NULL where there is no memory or copying it threw.
 template <class Holder, class F>
 std::unique_ptr<Holder> hold(F&& callable) noexcept {
   std::unique_ptr<Holder> held;
@@ -71,8 +70,9 @@ std::unique_ptr<Holder> hold(F&& callable) noexcept {
 
 }  // namespace detail
 
-/// Sets who is told of exceptions that callbacks throw, and returns who was. By default (nullptr)
-/// they are dropped: the callback counts as done, an allocator as out of memory. Any thread.
+/// Sets the handler of exceptions that callbacks throw, and returns the previous one. By default
+/// (nullptr) they are dropped: the callback counts as done, an allocator as out of memory. Any
+/// thread.
 inline exception_handler set_exception_handler(exception_handler handler) noexcept {
   return detail::handler().exchange(handler, std::memory_order_acq_rel);
 }

@@ -39,16 +39,29 @@
 #define DLBRIDGE_HPP_HD
 #endif
 
-// For the few functions between a caller and the C function: a compiler that thinks that it knows
-// better makes a call of each (bindings/cpp/tests/cost counts).
+// The result borrows from the object or argument: clang warns where that is a temporary. Other
+// compilers have no such attribute; deleted overloads catch the commonest mistakes there.
+#if defined(__has_cpp_attribute)
+#if __has_cpp_attribute(clang::lifetimebound)
+#define DLBRIDGE_HPP_BORROWS [[clang::lifetimebound]]
+#elif __has_cpp_attribute(msvc::lifetimebound)
+#define DLBRIDGE_HPP_BORROWS [[msvc::lifetimebound]]
+#endif
+#endif
+#ifndef DLBRIDGE_HPP_BORROWS
+#define DLBRIDGE_HPP_BORROWS
+#endif
+
+// For the few functions between a caller and the C function, which some compilers would not inline
+// otherwise (bindings/cpp/tests/cost counts the instructions).
 #if defined(__GNUC__)
 #define DLBRIDGE_HPP_INLINE __attribute__((always_inline)) inline
 #else
 #define DLBRIDGE_HPP_INLINE inline
 #endif
 
-// Files with and without exceptions are of two namespaces too: a callback of the latter contains
-// nothing, and the linker keeps one of two functions of the same name.
+// Files with and without exceptions use two namespaces: without exceptions a callback cannot stop
+// one, and the linker would keep either of two functions of the same name.
 #if DLBRIDGE_HPP_EXCEPTIONS
 #define DLBRIDGE_HPP_MODE(name) name
 #else
@@ -57,8 +70,8 @@
 
 // Define DLBRIDGE_HPP_API before including dlbridge.hpp, as an expression of type
 // `const DLBridgeApi*`, and every call goes through that table, such as one that dlsym found,
-// instead of the linked functions. All of a program's files that exchange types of this header must
-// agree; the inline namespace makes the linker see to it.
+// instead of the linked functions. All files that exchange types of this header must agree; the
+// inline namespace makes the linker check that.
 #ifdef DLBRIDGE_HPP_API
 #define DLBRIDGE_HPP_BEGIN \
   namespace dlbridge {     \
@@ -157,7 +170,7 @@ inline constexpr bool is_view<std::span<T, Extent>> = true;
 
 }  // namespace detail
 
-/// {0, 0} in options: the newest release that the library knows.
+/// A DLPack release. {0, 0} in options and specs: DLPack 1.3.
 using dlpack_version = DLPackVersion;
 
 DLBRIDGE_HPP_END

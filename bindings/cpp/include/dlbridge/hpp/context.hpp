@@ -10,7 +10,7 @@
 
 DLBRIDGE_HPP_BEGIN
 
-/// One context of one device: what DLBridgeContextEntry says, which is public here.
+/// One context of one device: a DLBridgeContextEntry.
 class context_entry {
  public:
   constexpr context_entry() noexcept : raw_ DLBRIDGE_CONTEXT_ENTRY_INIT {}
@@ -55,11 +55,11 @@ class context_entry {
   [[nodiscard]] constexpr context_entry as_default() const noexcept {
     return add(DLBRIDGE_CONTEXT_DEFAULT);
   }
-  /// Retires what was registered under the same device with another native device.
+  /// Removes entries of the same device with another native device.
   [[nodiscard]] constexpr context_entry replace() const noexcept {
     return add(DLBRIDGE_CONTEXT_REPLACE);
   }
-  /// A library found the device itself: an application's registration goes before it.
+  /// A library found the device itself; an application's registration takes precedence.
   [[nodiscard]] constexpr context_entry enumerated() const noexcept {
     return add(DLBRIDGE_CONTEXT_ENUMERATED);
   }
@@ -67,24 +67,24 @@ class context_entry {
   [[nodiscard]] constexpr context_entry made_for_table() const noexcept {
     return add(DLBRIDGE_CONTEXT_PRIVATE);
   }
-  /// A C callback that runs once when the entry is unregistered and nobody keeps it.
+  /// A C callback that runs once when the entry is unregistered and no longer retained.
   [[nodiscard]] constexpr context_entry release(void (*callback)(void*,
                                                                  const DLBridgeContextEntry*),
-                                                void* user) const noexcept {
+                                                void* context) const noexcept {
     context_entry made = *this;
     made.raw_.release = callback;
-    made.raw_.user = user;
+    made.raw_.release_context = context;
     return made;
   }
 
   std::uint64_t id() const noexcept { return raw_.id; }
-  const DLBridgeContextEntry& raw() const noexcept { return raw_; }
-  DLBridgeContextEntry* out() noexcept { return &raw_; }
+  const DLBridgeContextEntry& raw() const noexcept DLBRIDGE_HPP_BORROWS { return raw_; }
+  DLBridgeContextEntry* out() noexcept DLBRIDGE_HPP_BORROWS { return &raw_; }
 
  private:
-  constexpr context_entry add(std::uint32_t flag) const noexcept {
+  constexpr context_entry add(std::uint32_t property) const noexcept {
     context_entry made = *this;
-    made.raw_.flags = raw_.flags | flag;
+    made.raw_.properties = raw_.properties | property;
     return made;
   }
   DLBridgeContextEntry raw_;
@@ -112,7 +112,8 @@ class unique_id {
   explicit operator bool() const noexcept { return id_ != 0; }
   /// Gives the id to the caller, who must end it.
   [[nodiscard]] std::uint64_t release() noexcept { return std::exchange(id_, 0); }
-  /// Ends it now and says whether the table knew it; nothing to do where it is empty.
+  /// Ends it now; rejected (not found) where the table does not have it. Nothing to do where it is
+  /// empty.
   result<void> end() noexcept {
     result<void> made;
     if (const std::uint64_t gone = release()) {
@@ -126,10 +127,10 @@ class unique_id {
 };
 
 inline DLBridgeStatus unregister_context(std::uint64_t id, DLBridgeError* sink) noexcept {
-  return abi::device_unregister(id, sink);
+  return abi::context_unregister(id, sink);
 }
-inline DLBridgeStatus release_context(std::uint64_t id, DLBridgeError* sink) noexcept {
-  return abi::device_release(id, sink);
+inline DLBridgeStatus end_lease(std::uint64_t id, DLBridgeError* sink) noexcept {
+  return abi::context_release(id, sink);
 }
 
 }  // namespace detail
@@ -137,13 +138,13 @@ inline DLBridgeStatus release_context(std::uint64_t id, DLBridgeError* sink) noe
 /// An entry that this object unregisters when it goes; release() leaves it in the table for good.
 using context_registration = detail::unique_id<&detail::unregister_context>;
 /// Keeps an entry from being released.
-using context_lease = detail::unique_id<&detail::release_context>;
+using context_lease = detail::unique_id<&detail::end_lease>;
 
 /// Adds an entry to the table.
-inline result<context_registration> register_context(const context_entry& entry) noexcept {
+inline result<context_registration> context_register(const context_entry& entry) noexcept {
   result<context_registration> made;
   std::uint64_t id = 0;
-  const DLBridgeStatus status = abi::device_register(&entry.raw(), &id, detail::maker::sink(made));
+  const DLBridgeStatus status = abi::context_register(&entry.raw(), &id, detail::maker::sink(made));
   if (detail::maker::finish(made, status)) {
     detail::maker::value(made) = context_registration(id);
   }
@@ -152,14 +153,14 @@ inline result<context_registration> register_context(const context_entry& entry)
 /// The same with a callable, `release(const DLBridgeContextEntry*)` or `release()`; on failure it
 /// is destroyed uncalled.
 template <class F>
-result<context_registration> register_context(const context_entry& entry, F&& release) noexcept {
+result<context_registration> context_register(const context_entry& entry, F&& release) noexcept {
   using holder = detail::held_callable<std::decay_t<F>>;
   std::unique_ptr<holder> held = detail::hold<holder>(std::forward<F>(release));
   if (held == nullptr) {
     return error(status_code::out_of_memory, rule_code::none, -1,
                  "no memory for a release callback");
   }
-  result<context_registration> made = register_context(
+  result<context_registration> made = context_register(
       entry.release(&holder::template run<const DLBridgeContextEntry*>, held.get()));
   if (made) {
     static_cast<void>(held.release());
@@ -168,26 +169,25 @@ result<context_registration> register_context(const context_entry& entry, F&& re
 }
 
 /// Finds the entry of a device with that context, or its default (0); may start the backend.
-inline result<context_entry> lookup_context(const device& where,
-                                            std::uint64_t context = 0) noexcept {
+inline result<context_entry> context_find(const device& where, std::uint64_t context = 0) noexcept {
   result<context_entry> made;
-  const DLBridgeStatus status = abi::device_lookup(where, context, detail::maker::value(made).out(),
-                                                   detail::maker::sink(made));
+  const DLBridgeStatus status = abi::context_find(where, context, detail::maker::value(made).out(),
+                                                  detail::maker::sink(made));
   detail::maker::finish(made, status);
   return made;
 }
 
 /// Keeps entry `id` from being released for as long as the lease lives.
-inline result<context_lease> retain_context(std::uint64_t id) noexcept {
+inline result<context_lease> context_retain(std::uint64_t id) noexcept {
   result<context_lease> made;
-  if (detail::maker::finish(made, abi::device_retain(id, detail::maker::sink(made)))) {
+  if (detail::maker::finish(made, abi::context_retain(id, detail::maker::sink(made)))) {
     detail::maker::value(made) = context_lease(id);
   }
   return made;
 }
 
-/// The entries of the table, for a range-based for: copies, in the order of their ids. Entries that
-/// come or go meanwhile are met or not; none is met twice.
+/// The entries of the table, for a range-based for: copies. Entries that are added or removed
+/// meanwhile may be met or not; no entry is met twice.
 class contexts {
  public:
   class iterator {
@@ -203,7 +203,7 @@ class contexts {
     reference operator*() const noexcept { return entry_; }
     pointer operator->() const noexcept { return &entry_; }
     iterator& operator++() noexcept {
-      at_end_ = abi::device_next(&cursor_, entry_.out(), nullptr) != DLBRIDGE_OK;
+      at_end_ = abi::context_next(&cursor_, entry_.out(), nullptr) != DLBRIDGE_OK;
       return *this;
     }
     iterator operator++(int) noexcept {

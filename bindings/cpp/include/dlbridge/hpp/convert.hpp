@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Validation and conversion: from one degree of trust to the next.
-//
-// Everywhere: on success the source owner is empty and the result owns; on failure the source still
-// owns, as if nothing had happened, also though it was passed as an rvalue. Options that are left
-// out are the library's defaults.
+// Validation, and conversion where the kind is known at compile time. On success the source owner
+// is empty and the result owns; on failure the source still owns, also though it was passed as an
+// rvalue. Options that are left out are the library's defaults.
 #ifndef DLBRIDGE_HPP_CONVERT_HPP_
 #define DLBRIDGE_HPP_CONVERT_HPP_
 
+#include "dlbridge/hpp/import.hpp"
 #include "dlbridge/hpp/map.hpp"
-#include "dlbridge/hpp/owner.hpp"
 
 DLBRIDGE_HPP_BEGIN
 
@@ -32,31 +30,14 @@ constexpr void require_owner() noexcept {
                 "dlbridge: the call consumes the owner: pass std::move(owner)");
   static_assert(
       std::is_base_of_v<handle<Managed>, std::remove_reference_t<Owner>>,
-      "dlbridge: the call takes the other kind of tensor (legacy or versioned), or this is "
-      "no owner");
+      "dlbridge: the call takes the other kind of tensor (legacy or versioned), or this is not an "
+      "owner; import takes both kinds");
 }
 
-template <class Owner>
-DLBRIDGE_HPP_INLINE Owner owner_of(void* pointer) noexcept {
-  auto* const managed = static_cast<typename Owner::managed_type*>(pointer);
-  if constexpr (std::is_constructible_v<Owner, decltype(managed)>) {
-    return Owner(managed);
-  } else {
-    return Owner::assume_validated(managed);
-  }
-}
-
-// What the C function said, beside the result and not in it: what succeeds stays in registers.
-template <class To>
-DLBRIDGE_HPP_INLINE result<To> failed(error& why, DLBridgeStatus status) noexcept {
-  why.set(status);
-  return result<To>(why);
-}
-
-// What the converters share: a new owner of what the call made, and no old one.
+// Calls a converter: on success its output gets an owner and the source is emptied.
 template <class To, class From, class Call>
 DLBRIDGE_HPP_INLINE result<To> converted(From& source, Call&& call) noexcept {
-  error why;
+  error why{error::unfilled()};
   typename To::managed_type* out = nullptr;
   const DLBridgeStatus status = call(&out, why.sink());
   if (status != DLBRIDGE_OK) {
@@ -73,7 +54,7 @@ DLBRIDGE_HPP_INLINE result<foreign<Managed>> unchecked(From& source, Call&& call
 
 template <class To, class Call>
 DLBRIDGE_HPP_INLINE result<To> produced(Call&& call) noexcept {
-  error why;
+  error why{error::unfilled()};
   typename To::managed_type* out = nullptr;
   const DLBridgeStatus status = call(&out, why.sink());
   if (status != DLBRIDGE_OK) {
@@ -82,10 +63,10 @@ DLBRIDGE_HPP_INLINE result<To> produced(Call&& call) noexcept {
   return result<To>(owner_of<To>(out));
 }
 
-// What the validators share: what `open` makes of a tensor that passed.
+// Calls a validator: on success the value is what `open` returns.
 template <class To, class Call, class Open>
 DLBRIDGE_HPP_INLINE result<To> opened(Call&& call, Open&& open) noexcept {
-  error why;
+  error why{error::unfilled()};
   const DLBridgeStatus status = call(why.sink());
   if (status != DLBRIDGE_OK) {
     return failed<To>(why, status);
@@ -104,16 +85,16 @@ DLBRIDGE_HPP_INLINE result<checked<Managed>> validate(foreign<Managed>&& source,
       [&] { return checked<Managed>::assume_validated(source.release()); });
 }
 
-/// Validates a managed tensor that stays somebody else's, such as an argument of a C function.
+/// Validates a managed tensor that stays the caller's, such as an argument of a C function.
 template <class Managed>
-DLBRIDGE_HPP_INLINE result<checked_ref> validate(const Managed* borrowed,
+DLBRIDGE_HPP_INLINE result<checked_ref> validate(const Managed* borrowed DLBRIDGE_HPP_BORROWS,
                                                  policy_ref by = {}) noexcept {
   return detail::opened<checked_ref>(
       [&](DLBridgeError* sink) { return detail::validate_managed(borrowed, by.raw(), sink); },
       [&] { return trust::assume_validated(borrowed); });
 }
 
-/// The same for a bare tensor.
+/// The same for a borrowed tensor.
 DLBRIDGE_HPP_INLINE result<checked_ref> validate(foreign_ref borrowed,
                                                  policy_ref by = {}) noexcept {
   return detail::opened<checked_ref>(
@@ -123,8 +104,8 @@ DLBRIDGE_HPP_INLINE result<checked_ref> validate(foreign_ref borrowed,
       [&] { return trust::assume_validated(borrowed.raw(), borrowed.flags()); });
 }
 
-/// Checks the struct alone, without reading shape or strides, so that no element is opened: what a
-/// channel does that only passes tensors on.
+/// Checks the struct alone, without reading shape or strides, so that no element is opened: for a
+/// channel that only passes tensors on.
 template <class Managed>
 result<void> inspect_struct(const Managed* tensor,
                             const struct_policy& by = struct_policy()) noexcept {
@@ -141,8 +122,9 @@ inline result<void> inspect_struct(foreign_ref tensor,
   return made;
 }
 
-/// Makes a tensor of ours of a legacy one, without copying data unless asked to. Shape and strides
-/// are snapshotted, so what was validated is what is used.
+/// Makes a versioned tensor of a legacy one, without copying data unless asked to. Shape and
+/// strides are copied, so what was validated is what is used. What downgrade made yields the tensor
+/// that downgrade was given.
 template <class Owner>
 DLBRIDGE_HPP_INLINE result<tensor> upgrade(Owner&& source, convert_options_ref how = {}) noexcept {
   detail::require_owner<DLManagedTensor, Owner>();
@@ -150,7 +132,7 @@ DLBRIDGE_HPP_INLINE result<tensor> upgrade(Owner&& source, convert_options_ref h
     return abi::upgrade(source.get(), how.raw(), out, sink);
   });
 }
-/// Nobody has looked at the result, so its elements are closed.
+/// The result is not validated, so it gives no elements.
 template <class Owner>
 DLBRIDGE_HPP_INLINE result<foreign_versioned> upgrade(Owner&& source,
                                                       const unchecked_options& how) noexcept {
@@ -160,7 +142,7 @@ DLBRIDGE_HPP_INLINE result<foreign_versioned> upgrade(Owner&& source,
   });
 }
 
-/// Bytes of storage that upgrade_into needs for `ndim` axes; 0 for a negative number.
+/// Bytes of storage that upgrade_into needs for `ndim` axes; 0 for an ndim below 0 or above 64.
 inline std::size_t upgrade_storage_size(std::int32_t ndim) noexcept {
   return abi::upgrade_storage_size(ndim);
 }
@@ -219,7 +201,7 @@ result<void> upgrade_all(span<foreign_legacy> sources, span<Out> outs,
 }  // namespace detail
 
 /// Upgrades all or none. `outs` has as many owners as `sources`, all empty. On failure `*failed`,
-/// unless NULL, is the index of the tensor that was refused, or their number if none is to blame.
+/// unless NULL, is the index of the tensor that was rejected, or their number where none caused it.
 inline result<void> upgrade_many(span<foreign_legacy> sources, span<tensor> outs,
                                  convert_options_ref how = {},
                                  std::size_t* failed = nullptr) noexcept {
@@ -231,8 +213,8 @@ inline result<void> upgrade_many(span<foreign_legacy> sources, span<foreign_vers
   return detail::upgrade_all(sources, outs, how.raw(), failed);
 }
 
-/// Makes a legacy tensor of a versioned one; what legacy cannot say is refused unless the options
-/// allow that loss or ask for a copy.
+/// Makes a legacy tensor of a versioned one; what legacy cannot record is rejected unless the
+/// options allow that loss or ask for a copy. Upgrading the result restores it.
 template <class Owner>
 DLBRIDGE_HPP_INLINE result<checked_legacy> downgrade(Owner&& source,
                                                      convert_options_ref how = {}) noexcept {
@@ -247,105 +229,6 @@ result<foreign_legacy> downgrade(Owner&& source, const unchecked_options& how) n
   return detail::unchecked<DLManagedTensor>(source, [&](auto** out, DLBridgeError* sink) {
     return abi::downgrade(source.get(), how.raw(), out, sink);
   });
-}
-
-/// Makes a versioned tensor of anybody's one of ours, so that it can be shared and viewed.
-template <class Owner>
-DLBRIDGE_HPP_INLINE result<tensor> adopt(Owner&& source, convert_options_ref how = {}) noexcept {
-  detail::require_owner<DLManagedTensorVersioned, Owner>();
-  return detail::converted<tensor>(source, [&](auto** out, DLBridgeError* sink) {
-    return abi::adopt(source.get(), how.raw(), out, sink);
-  });
-}
-template <class Owner>
-result<foreign_versioned> adopt(Owner&& source, const unchecked_options& how) noexcept {
-  detail::require_owner<DLManagedTensorVersioned, Owner>();
-  return detail::unchecked<DLManagedTensorVersioned>(source, [&](auto** out, DLBridgeError* sink) {
-    return abi::adopt(source.get(), how.raw(), out, sink);
-  });
-}
-
-/// What a pointer points to.
-enum class kind : std::int32_t {
-  ambiguous = DLBRIDGE_KIND_AMBIGUOUS,
-  legacy = DLBRIDGE_KIND_LEGACY,
-  versioned = DLBRIDGE_KIND_VERSIONED,
-  bare = DLBRIDGE_KIND_BARE,
-};
-
-/// Owns a tensor of either kind, such as convert() makes for a consumer whose version is known at
-/// run time only.
-template <class Legacy, class Versioned>
-class either {
- public:
-  either() noexcept = default;
-  explicit either(Legacy&& tensor) noexcept : legacy_(std::move(tensor)) {}
-  explicit either(Versioned&& tensor) noexcept : versioned_(std::move(tensor)) {}
-
-  /// legacy or versioned; ambiguous where it is empty.
-  dlbridge::kind kind() const noexcept {
-    return legacy_ ? kind::legacy : versioned_ ? kind::versioned : kind::ambiguous;
-  }
-  explicit operator bool() const noexcept { return legacy_ || versioned_; }
-  /// The struct, which stays this owner's.
-  void* get() const noexcept {
-    return legacy_ ? static_cast<void*>(legacy_.get()) : versioned_.get();
-  }
-  /// The tensor, borrowed; for validated ones.
-  checked_ref ref() const& noexcept { return legacy_ ? legacy_.ref() : versioned_.ref(); }
-  checked_ref ref() const&& = delete;
-  /// The owner of that kind; empty where it is of the other.
-  Legacy legacy() && noexcept { return std::move(legacy_); }
-  Versioned versioned() && noexcept { return std::move(versioned_); }
-  void reset() noexcept {
-    legacy_.reset();
-    versioned_.reset();
-  }
-
- private:
-  Legacy legacy_;
-  Versioned versioned_;
-};
-using any_tensor = either<checked_legacy, checked_versioned>;
-using any_foreign = either<foreign_legacy, foreign_versioned>;
-
-namespace detail {
-
-template <class Legacy, class Versioned, class Source>
-result<either<Legacy, Versioned>> convert_to(Source& source, dlpack_version target,
-                                             const DLBridgeConvertOptions* how) noexcept {
-  using managed = typename Source::managed_type;
-  const DLBridgeKind given =
-      std::is_same_v<managed, DLManagedTensor> ? DLBRIDGE_KIND_LEGACY : DLBRIDGE_KIND_VERSIONED;
-  result<either<Legacy, Versioned>> made;
-  void* out = nullptr;
-  DLBridgeKind is = DLBRIDGE_KIND_AMBIGUOUS;
-  const DLBridgeStatus status = abi::convert(static_cast<void*>(source.get()), given, target, how,
-                                             &out, &is, maker::sink(made));
-  if (maker::finish(made, status)) {
-    static_cast<void>(source.release());
-    using both = either<Legacy, Versioned>;
-    maker::value(made) =
-        is == DLBRIDGE_KIND_LEGACY ? both(owner_of<Legacy>(out)) : both(owner_of<Versioned>(out));
-  }
-  return made;
-}
-
-}  // namespace detail
-
-/// Makes of `source` what a consumer of DLPack `target` reads: legacy where its major is 0. A
-/// tensor that is so already is validated and handed back. The options' version must be left out.
-template <class Owner>
-result<any_tensor> convert(Owner&& source, dlpack_version target,
-                           convert_options_ref how = {}) noexcept {
-  detail::require_owner<typename std::remove_reference_t<Owner>::managed_type, Owner>();
-  return detail::convert_to<checked_legacy, checked_versioned>(source, target, how.raw());
-}
-template <class Owner>
-result<any_foreign> convert(Owner&& source, dlpack_version target,
-                            const unchecked_options& how) noexcept {
-  detail::require_owner<typename std::remove_reference_t<Owner>::managed_type, Owner>();
-  return detail::convert_to<foreign_legacy, foreign_versioned>(source, target, how.raw());
 }
 
 DLBRIDGE_HPP_END

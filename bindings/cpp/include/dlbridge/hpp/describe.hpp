@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Questions: versions, layouts, names, findings, what two sides can exchange, what bytes are. The
-// data is never touched.
+// Queries: versions, layouts, names, findings, negotiation, identification. The data is never read.
 #ifndef DLBRIDGE_HPP_DESCRIBE_HPP_
 #define DLBRIDGE_HPP_DESCRIBE_HPP_
 
@@ -25,17 +24,23 @@ enum class answer : std::int32_t {
   undecided = DLBRIDGE_UNDECIDED,
 };
 
-/// Can the CPU read memory of this device type, which may be any integer?
-inline answer host_accessible(std::int32_t type) noexcept {
-  return static_cast<answer>(abi::host_accessible(type));
+/// Can the CPU certainly read memory of this device type, which may be any integer? `*detail`,
+/// unless NULL, tells no from undecided.
+inline bool host_accessible(std::int32_t type, answer* detail = nullptr) noexcept {
+  DLBridgeAnswer given = DLBRIDGE_UNDECIDED;
+  const bool yes = abi::host_accessible(type, &given) == 1;
+  if (detail != nullptr) {
+    *detail = static_cast<answer>(given);
+  }
+  return yes;
 }
-inline answer host_accessible(const device& where) noexcept {
-  return host_accessible(device_type(where));
+inline bool host_accessible(const device& where, answer* detail = nullptr) noexcept {
+  return host_accessible(device_type(where), detail);
 }
 
-/// The struct of a foreign tensor, borrowed. Refused (version) where its major is not 1: nothing
+/// The struct of a foreign tensor, borrowed. Rejected (version) where its major is not 1: nothing
 /// else of it may be read then; and (invalid argument) where the owner is empty.
-inline result<foreign_ref> borrow(const foreign_versioned& owner) noexcept {
+inline result<foreign_ref> borrow(const foreign_versioned& owner DLBRIDGE_HPP_BORROWS) noexcept {
   if (owner && owner.get()->version.major == 1) {
     return foreign_ref(&owner.get()->dl_tensor, owner.get()->flags);
   }
@@ -46,31 +51,31 @@ inline result<foreign_ref> borrow(const foreign_versioned& owner) noexcept {
   return made;
 }
 result<foreign_ref> borrow(const foreign_versioned&&) = delete;  // it would be gone
-inline result<foreign_ref> borrow(const foreign_legacy& owner) noexcept {
+inline result<foreign_ref> borrow(const foreign_legacy& owner DLBRIDGE_HPP_BORROWS) noexcept {
   if (owner) {
     return foreign_ref(&owner.get()->dl_tensor);
   }
   return error(status_code::invalid_argument, rule_code::none, -1,
-               "the tensor is empty: it was moved from or released");
+               "tensor: expected a tensor, found an empty owner, which was moved from or released");
 }
 result<foreign_ref> borrow(const foreign_legacy&&) = delete;
 
 namespace detail {
 
-inline foreign_ref bare(const foreign_ref& from) noexcept { return from; }
-inline foreign_ref bare(const checked_ref& from) noexcept {
+inline foreign_ref borrowed_of(const foreign_ref& from) noexcept { return from; }
+inline foreign_ref borrowed_of(const checked_ref& from) noexcept {
   return foreign_ref(from.raw(), from.flags());
 }
 template <class Managed>
-foreign_ref bare(const open_handle<Managed>& from) noexcept {
-  return bare(from.ref());
+foreign_ref borrowed_of(const open_handle<Managed>& from) noexcept {
+  return borrowed_of(from.ref());
 }
 
 }  // namespace detail
 
 // ------------------------------------------------------------------------------------------ layout
 
-/// How a tensor lies in memory: the fields of DLBridgeLayout, and its flags by name.
+/// How a tensor lies in memory: the fields of DLBridgeLayout, and its properties by name.
 struct layout_info : DLBridgeLayout {
   layout_info() noexcept : DLBridgeLayout DLBRIDGE_LAYOUT_INIT {}
   bool is_empty() const noexcept { return has(DLBRIDGE_LAYOUT_EMPTY); }
@@ -83,13 +88,13 @@ struct layout_info : DLBridgeLayout {
   answer overlaps_itself() const noexcept { return static_cast<answer>(self_overlap); }
 
  private:
-  bool has(std::uint32_t flag) const noexcept { return (flags & flag) != 0; }
+  bool has(std::uint32_t property) const noexcept { return (properties & property) != 0; }
 };
 
 /// Describes the layout of a tensor: a foreign_ref, checked_ref or validated owner.
 template <class Tensor>
 result<layout_info> layout(const Tensor& of) noexcept {
-  const foreign_ref from = detail::bare(of);
+  const foreign_ref from = detail::borrowed_of(of);
   result<layout_info> made;
   const DLBridgeStatus status =
       abi::layout(from.raw(), from.flags(), &detail::maker::value(made), detail::maker::sink(made));
@@ -112,15 +117,15 @@ inline DLBridgeStatus write_name(const device& of, char* buffer, std::size_t siz
 template <class Tensor>
 DLBridgeStatus write_name(const Tensor& of, char* buffer, std::size_t size, std::size_t* length,
                           DLBridgeError* sink) noexcept {
-  const foreign_ref from = bare(of);
+  const foreign_ref from = borrowed_of(of);
   return abi::tensor_format(from.raw(), from.flags(), buffer, size, length, sink);
 }
 
 }  // namespace detail
 
 /// Writes the name of a dtype ("float32"), device ("cuda:1") or tensor (one line for logs; broken
-/// ones too), and NUL, to `into`, without allocating. The value is the length; refused (buffer too
-/// small) where it did not fit, and `*length`, unless NULL, tells it also then.
+/// ones too), and NUL, to `into`, without allocating. The value is the length; rejected (buffer too
+/// small) where it did not fit. `*length`, unless NULL, is the length also then.
 template <class Named>
 result<std::size_t> format_to(span<char> into, const Named& of,
                               std::size_t* length = nullptr) noexcept {
@@ -134,9 +139,9 @@ result<std::size_t> format_to(span<char> into, const Named& of,
   return made;
 }
 
-/// The same as a string.
+/// The same as a string; "(no tensor)" for an empty owner or reference.
 template <class Named>
-result<std::string> to_string(const Named& of) {
+std::string to_string(const Named& of) {
   char buffer[256];
   std::size_t length = 0;
   const result<std::size_t> written = format_to(span<char>(buffer), of, &length);
@@ -144,14 +149,11 @@ result<std::string> to_string(const Named& of) {
     return std::string(buffer, length);
   }
   if (written.error().status() != status_code::buffer_too_small) {
-    return written.error();
+    return "(no tensor)";  // the only other failure is a NULL
   }
   std::string text(length + 1, '\0');
-  const result<std::size_t> again = format_to(span<char>(text.data(), text.size()), of);
-  if (!again) {
-    return again.error();
-  }
-  text.resize(length);
+  const result<std::size_t> again = format_to(span<char>(text.data(), text.size()), of, &length);
+  text.resize(again ? length : std::strlen(text.c_str()));  // a foreign struct may change meanwhile
   return text;
 }
 
@@ -186,11 +188,11 @@ class finding {
   rule_code rule() const noexcept { return static_cast<rule_code>(raw_.rule); }
   std::int32_t axis() const noexcept { return raw_.axis; }
   dlbridge::severity severity() const noexcept { return static_cast<enum severity>(raw_.severity); }
-  /// What validate would refuse the tensor with; ok for a note.
+  /// The status that validate would return for it; ok for a note.
   status_code status() const noexcept { return static_cast<status_code>(raw_.status); }
-  const char* expected() const noexcept { return raw_.expected; }
-  const char* found() const noexcept { return raw_.found; }
-  const DLBridgeFinding& raw() const noexcept { return raw_; }
+  const char* expected() const noexcept DLBRIDGE_HPP_BORROWS { return raw_.expected; }
+  const char* found() const noexcept DLBRIDGE_HPP_BORROWS { return raw_.found; }
+  const DLBridgeFinding& raw() const noexcept DLBRIDGE_HPP_BORROWS { return raw_; }
 
  private:
   DLBridgeFinding raw_{};
@@ -218,8 +220,8 @@ inline result<std::vector<finding>> find_all(const void* tensor, DLBridgeKind ki
 
 }  // namespace detail
 
-/// Every finding on a tensor, broken ones too: a value also where rules are broken, an error where
-/// the arguments are wrong.
+/// Every finding on a tensor, also a broken one: a value also where rules are broken, an error only
+/// where the arguments are wrong.
 inline result<std::vector<finding>> diagnose(const DLManagedTensor* tensor, policy_ref by = {}) {
   return detail::find_all(tensor, DLBRIDGE_KIND_LEGACY, 0, by);
 }
@@ -228,7 +230,7 @@ inline result<std::vector<finding>> diagnose(const DLManagedTensorVersioned* ten
   return detail::find_all(tensor, DLBRIDGE_KIND_VERSIONED, 0, by);
 }
 inline result<std::vector<finding>> diagnose(foreign_ref tensor, policy_ref by = {}) {
-  return detail::find_all(tensor.raw(), DLBRIDGE_KIND_BARE, tensor.flags(), by);
+  return detail::find_all(tensor.raw(), DLBRIDGE_KIND_BORROWED, tensor.flags(), by);
 }
 template <class Managed>
 result<std::vector<finding>> diagnose(const detail::handle<Managed>& owner, policy_ref by = {}) {
@@ -240,7 +242,7 @@ result<std::vector<finding>> diagnose(const detail::handle<Managed>& owner, poli
 /// The oldest DLPack version that can describe a tensor.
 template <class Tensor>
 result<dlpack_version> required_version(const Tensor& of) noexcept {
-  const foreign_ref from = detail::bare(of);
+  const foreign_ref from = detail::borrowed_of(of);
   result<dlpack_version> made;
   detail::maker::finish(made,
                         abi::required_version(from.raw(), from.flags(), &detail::maker::value(made),
@@ -250,14 +252,14 @@ result<dlpack_version> required_version(const Tensor& of) noexcept {
 
 /// What a producer hands to a consumer.
 struct offer {
-  dlbridge::kind kind = kind::ambiguous;
+  dlbridge::kind kind = kind::unknown;
   dlpack_version version = {0, 0};
 };
 
 /// What a producer that can make up to `producer` hands to a consumer that reads up to `consumer`.
 inline result<offer> negotiate(dlpack_version producer, dlpack_version consumer) noexcept {
   result<offer> made;
-  DLBridgeKind kind = DLBRIDGE_KIND_AMBIGUOUS;
+  DLBridgeKind kind = DLBRIDGE_KIND_UNKNOWN;
   const DLBridgeStatus status = abi::negotiate(
       producer, consumer, &kind, &detail::maker::value(made).version, detail::maker::sink(made));
   detail::maker::finish(made, status);
@@ -274,29 +276,44 @@ inline result<const DLPackExchangeAPI*> exchange_api_find(const DLPackExchangeAP
   return made;
 }
 
-/// Tells a legacy struct from a versioned one by 64 bytes; ambiguous rather than guessed.
+/// Which managed struct `tensor` points to, by its first 64 bytes. legacy and versioned are by
+/// exclusion; ambiguous: it can be both; unknown: it can be neither.
 inline kind identify(const void* tensor) noexcept {
   return static_cast<kind>(abi::identify(tensor));
 }
 
-/// Takes over a managed tensor whose kind nobody said; refused (not found), and still the caller's,
-/// where the bytes do not tell.
-inline result<any_foreign> take(void* managed) noexcept {
-  switch (identify(managed)) {
-    case kind::legacy:
-      return any_foreign(foreign_legacy(static_cast<DLManagedTensor*>(managed)));
-    case kind::versioned:
-      return any_foreign(foreign_versioned(static_cast<DLManagedTensorVersioned*>(managed)));
-    default:
-      return error(status_code::not_found, rule_code::none, -1,
-                   "the bytes do not tell whether this is a legacy or a versioned tensor");
+namespace detail {
+
+// Why a void* is neither taken nor checked: its kind is not known.
+inline error undecided(const void* managed, kind found) noexcept {
+  if (managed == nullptr) {
+    return {status_code::invalid_argument, rule_code::none, -1,
+            "tensor: expected a managed tensor, found NULL"};
   }
+  return {status_code::ambiguous, rule_code::none, -1,
+          "tensor: expected bytes of one managed struct, found bytes that can be %s; pass its type",
+          found == kind::ambiguous ? "both" : "neither"};
+}
+
+}  // namespace detail
+
+/// Takes over a managed tensor of unknown kind without validating it. Rejected (ambiguous), and
+/// still the caller's, where the bytes do not decide.
+inline result<any_foreign> take(void* managed) noexcept {
+  const kind found = identify(managed);
+  if (found == kind::legacy) {
+    return any_foreign(foreign_legacy(static_cast<DLManagedTensor*>(managed)));
+  }
+  if (found == kind::versioned) {
+    return any_foreign(foreign_versioned(static_cast<DLManagedTensorVersioned*>(managed)));
+  }
+  return detail::undecided(managed, found);
 }
 
 /// Keeps the module that holds `address` loaded until the process ends.
-inline result<void> pin_module(const void* address) noexcept {
+inline result<void> module_pin(const void* address) noexcept {
   result<void> made;
-  detail::maker::finish(made, abi::pin_module(address, detail::maker::sink(made)));
+  detail::maker::finish(made, abi::module_pin(address, detail::maker::sink(made)));
   return made;
 }
 

@@ -19,7 +19,7 @@ struct backend_status : DLBridgeBackendInfo {
   backend_state is() const noexcept { return static_cast<backend_state>(state); }
 };
 
-/// Starts a backend unless that was tried before, and says what came of it; an absent driver is no
+/// Starts a backend unless that was tried before, and reports the outcome; an absent driver is no
 /// error.
 inline result<backend_status> backend_info(backend of) noexcept {
   result<backend_status> made;
@@ -45,11 +45,13 @@ enum class memory_kind : std::int32_t {
 struct memory_info : DLBridgePointerInfo {
   memory_info() noexcept : DLBridgePointerInfo DLBRIDGE_POINTER_INFO_INIT {}
   memory_kind is() const noexcept { return static_cast<memory_kind>(memory); }
-  /// A context knew it that nobody registered or named.
-  bool context_assumed() const noexcept { return (flags & DLBRIDGE_POINTER_CONTEXT_ASSUMED) != 0; }
+  /// The context that answered was neither registered nor named.
+  bool context_assumed() const noexcept {
+    return (properties & DLBRIDGE_POINTER_CONTEXT_ASSUMED) != 0;
+  }
 };
 
-/// Asks the driver where `memory` is; `label` is what its tensor says (the CPU: nothing).
+/// Asks the driver where `memory` is; `label` is its tensor's device (the CPU assumes nothing).
 inline result<memory_info> pointer_info(const buffer& memory,
                                         const device& label = make_device(kDLCPU)) noexcept {
   result<memory_info> made;

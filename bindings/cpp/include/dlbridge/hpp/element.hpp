@@ -16,12 +16,12 @@ DLBRIDGE_HPP_BEGIN
 using dtype = DLDataType;
 using device = DLDevice;
 
-/// A dtype from integers, whatever they are.
+/// A dtype from integers; any values.
 constexpr dtype make_dtype(std::uint8_t code, std::uint8_t bits, std::uint16_t lanes = 1) noexcept {
   return {code, bits, lanes};
 }
 
-/// A device from integers, whatever they are: foreign types need not be enumerators.
+/// A device from integers; any values, since foreign device types need not be enumerators.
 inline device make_device(std::int32_t type, std::int32_t id = 0) noexcept {
   const std::int32_t fields[2] = {type, id};
   device made;
@@ -30,7 +30,7 @@ inline device make_device(std::int32_t type, std::int32_t id = 0) noexcept {
   return made;
 }
 
-/// The device's type as the integer that it is.
+/// The device's type as an integer.
 inline std::int32_t device_type(const device& of) noexcept {
   std::int32_t type = 0;
   std::memcpy(&type, &of, sizeof type);
@@ -44,8 +44,8 @@ inline bool equal(const device& a, const device& b) noexcept {
   return device_type(a) == device_type(b) && a.device_id == b.device_id;
 }
 
-/// The element of a bool tensor: a byte of which any value but 0 is true. A foreign byte may be 2,
-/// which no C++ bool may be.
+/// The element of a bool tensor: a byte where any value but 0 is true. A foreign byte may be 2,
+/// which is undefined behaviour as a C++ bool.
 struct boolean {
   std::uint8_t byte = 0;
 
@@ -120,11 +120,11 @@ template <class T>
 constexpr void require_element_size() noexcept {
   if constexpr (has_dtype<T>) {
     static_assert(sizeof(T) == (packed_bits<T> + 7) / 8,
-                  "dlbridge: the type is not as large as its dlbridge::dtype_of says");
+                  "dlbridge: the size of the type differs from its dlbridge::dtype_of");
   }
 }
 
-// What may stand for the elements of a tensor that somebody else wrote.
+// The types that may stand for elements of a foreign tensor.
 template <class T>
 constexpr void require_element() noexcept {
   static_assert(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a refusal says: as a value (`error`) and as an exception that carries it (`exception`).
+// Why a call failed: as a value (`error`) and as an exception that carries it (`exception`).
 #ifndef DLBRIDGE_HPP_ERROR_HPP_
 #define DLBRIDGE_HPP_ERROR_HPP_
 
@@ -16,14 +16,14 @@ DLBRIDGE_HPP_BEGIN
 enum class status_code : std::int32_t {
   ok = DLBRIDGE_OK,
   invalid_argument = DLBRIDGE_ERROR_INVALID_ARGUMENT,
-  struct_too_new = DLBRIDGE_ERROR_STRUCT_TOO_NEW,
+  too_new = DLBRIDGE_ERROR_TOO_NEW,
   out_of_memory = DLBRIDGE_ERROR_OUT_OF_MEMORY,
   invalid_tensor = DLBRIDGE_ERROR_INVALID_TENSOR,
   version = DLBRIDGE_ERROR_VERSION,
   policy = DLBRIDGE_ERROR_POLICY,
   unrepresentable = DLBRIDGE_ERROR_UNREPRESENTABLE,
   unknown_code = DLBRIDGE_ERROR_UNKNOWN_CODE,
-  not_ours = DLBRIDGE_ERROR_NOT_OURS,
+  foreign_tensor = DLBRIDGE_ERROR_FOREIGN_TENSOR,
   unsupported = DLBRIDGE_ERROR_UNSUPPORTED,
   buffer_too_small = DLBRIDGE_ERROR_BUFFER_TOO_SMALL,
   parse = DLBRIDGE_ERROR_PARSE,
@@ -35,6 +35,7 @@ enum class status_code : std::int32_t {
   exists = DLBRIDGE_ERROR_EXISTS,
   capture = DLBRIDGE_ERROR_CAPTURE,
   descriptor = DLBRIDGE_ERROR_DESCRIPTOR,
+  ambiguous = DLBRIDGE_ERROR_AMBIGUOUS,
 };
 
 /// Which rule a tensor broke. Values that are not listed may come from a newer library.
@@ -54,18 +55,18 @@ enum class rule_code : std::int32_t {
   flags_unknown = DLBRIDGE_RULE_FLAGS_UNKNOWN,
   device_id_negative = DLBRIDGE_RULE_DEVICE_ID_NEGATIVE,
   device_id_host = DLBRIDGE_RULE_DEVICE_ID_HOST,
-  dim_negative = DLBRIDGE_RULE_DIM_NEGATIVE,
+  extent_negative = DLBRIDGE_RULE_EXTENT_NEGATIVE,
   count_overflow = DLBRIDGE_RULE_COUNT_OVERFLOW,
   size_overflow = DLBRIDGE_RULE_SIZE_OVERFLOW,
-  extent_overflow = DLBRIDGE_RULE_EXTENT_OVERFLOW,
+  offset_overflow = DLBRIDGE_RULE_OFFSET_OVERFLOW,
   data_null = DLBRIDGE_RULE_DATA_NULL,
   address_range = DLBRIDGE_RULE_ADDRESS_RANGE,
   handle_range = DLBRIDGE_RULE_HANDLE_RANGE,
   buffer_bounds = DLBRIDGE_RULE_BUFFER_BOUNDS,
   contiguity = DLBRIDGE_RULE_CONTIGUITY,
   alignment = DLBRIDGE_RULE_ALIGNMENT,
-  device_refused = DLBRIDGE_RULE_DEVICE_REFUSED,
-  dtype_refused = DLBRIDGE_RULE_DTYPE_REFUSED,
+  device_rejected = DLBRIDGE_RULE_DEVICE_REJECTED,
+  dtype_rejected = DLBRIDGE_RULE_DTYPE_REJECTED,
   not_writable = DLBRIDGE_RULE_NOT_WRITABLE,
   negative_stride = DLBRIDGE_RULE_NEGATIVE_STRIDE,
   zero_stride = DLBRIDGE_RULE_ZERO_STRIDE,
@@ -84,6 +85,7 @@ enum class rule_code : std::int32_t {
   copy_device = DLBRIDGE_RULE_COPY_DEVICE,
   device_label = DLBRIDGE_RULE_DEVICE_LABEL,
   allocation_bounds = DLBRIDGE_RULE_ALLOCATION_BOUNDS,
+  shape_mismatch = DLBRIDGE_RULE_SHAPE_MISMATCH,
 };
 
 /// Name of a status such as "DLBRIDGE_ERROR_VERSION"; static.
@@ -103,21 +105,26 @@ inline const char* text(rule_code code) noexcept {
   return abi::rule_text(static_cast<DLBridgeRule>(code));
 }
 
-/// What went wrong: the library's own words. A value of 256 bytes; copying allocates nothing. The
-/// one of a call that succeeded says status_code::ok and has an empty message.
+/// What went wrong, in the library's words. A value of 256 bytes; copying allocates nothing. The
+/// error of a call that succeeded has status_code::ok and an empty message.
 class error {
  public:
   /// No error.
-  error() noexcept { dlbridge_error_init(&raw_); }
-  /// One that the binding or the user makes; `format` and its arguments as for printf.
+  error() noexcept { clear(); }
+  /// For a call of the C ABI that fills it on failure: read only after that, or after set().
+  struct unfilled {};
+  explicit error(unfilled /*tag*/) noexcept {}  // NOLINT(cppcoreguidelines-pro-type-member-init)
+  /// An error that the binding or the user makes; `format` and its arguments as for printf.
 #if defined(__GNUC__)
   __attribute__((format(printf, 5, 6)))
 #endif
   error(status_code code, rule_code broken, std::int32_t axis, const char* format, ...) noexcept {
-    raw_.struct_size = sizeof raw_;
     raw_.status = static_cast<DLBridgeStatus>(code);
     raw_.rule = static_cast<DLBridgeRule>(broken);
     raw_.axis = axis;
+    raw_.native_code = 0;
+    raw_.reserved[0] = 0;
+    raw_.reserved[1] = 0;
     std::va_list arguments;
     va_start(arguments, format);
     std::vsnprintf(raw_.message, sizeof raw_.message, format, arguments);
@@ -129,17 +136,36 @@ class error {
   rule_code rule() const noexcept { return static_cast<rule_code>(raw_.rule); }
   /// The axis concerned, from 0; -1 where none applies.
   std::int32_t axis() const noexcept { return raw_.axis; }
-  /// What was expected, what was found, what to do; lives as long as this object.
-  const char* message() const noexcept { return raw_.message; }
+  /// The code of the driver's call that failed; 0 where none did.
+  std::int32_t native_code() const noexcept { return raw_.native_code; }
+  /// Expected, found, what to do; lives as long as this object.
+  const char* message() const noexcept DLBRIDGE_HPP_BORROWS { return raw_.message; }
   explicit operator bool() const noexcept { return raw_.status != DLBRIDGE_OK; }
 
-  const DLBridgeError& raw() const noexcept { return raw_; }
-  /// For a call of the C ABI that is to fill it.
-  DLBridgeError* sink() noexcept { return &raw_; }
-  /// The status that the call returned.
-  void set(DLBridgeStatus code) noexcept { raw_.status = code; }
+  const DLBridgeError& raw() const noexcept DLBRIDGE_HPP_BORROWS { return raw_; }
+  /// For a call of the C ABI, which fills it on failure.
+  DLBridgeError* sink() noexcept DLBRIDGE_HPP_BORROWS { return &raw_; }
+  /// Records the status that the call returned. After success the C struct is unspecified, so it is
+  /// cleared.
+  void set(DLBridgeStatus code) noexcept {
+    if (code == DLBRIDGE_OK) {
+      clear();
+    }
+    raw_.status = code;
+  }
 
  private:
+  // The rest of the message is never read.
+  void clear() noexcept {
+    raw_.status = DLBRIDGE_OK;
+    raw_.rule = DLBRIDGE_RULE_NONE;
+    raw_.axis = -1;
+    raw_.native_code = 0;
+    raw_.reserved[0] = 0;
+    raw_.reserved[1] = 0;
+    raw_.message[0] = '\0';
+  }
+
   DLBridgeError raw_;
 };
 
@@ -148,7 +174,7 @@ class exception : public std::exception {
  public:
   explicit exception(const dlbridge::error& error) noexcept : error_(error) {}
   const char* what() const noexcept override { return error_.message(); }
-  const dlbridge::error& error() const noexcept { return error_; }
+  const dlbridge::error& error() const noexcept DLBRIDGE_HPP_BORROWS { return error_; }
   status_code status() const noexcept { return error_.status(); }
   rule_code rule() const noexcept { return error_.rule(); }
   std::int32_t axis() const noexcept { return error_.axis(); }

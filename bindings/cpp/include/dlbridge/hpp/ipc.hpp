@@ -3,7 +3,7 @@
 #ifndef DLBRIDGE_HPP_IPC_HPP_
 #define DLBRIDGE_HPP_IPC_HPP_
 
-#include <array>
+#include <vector>
 #if defined(__unix__) || defined(__APPLE__)
 #include <unistd.h>
 #endif
@@ -45,38 +45,32 @@ class unique_fd {
   std::int32_t fd_ = -1;
 };
 
-/// What describes a tensor to another process: bytes, and file descriptors that go with them
-/// (SCM_RIGHTS) in their order. The descriptors are this object's.
+/// The description of a tensor for another process: bytes, and file descriptors that go with them
+/// (SCM_RIGHTS) in their order. The descriptors are this object's. It holds vectors, so making one
+/// may throw std::bad_alloc.
 class ipc_message {
  public:
   ipc_message() noexcept = default;
-  /// Of what arrived: copies up to DLBRIDGE_IPC_MAX_SIZE bytes and takes the descriptors over,
-  /// which are closed where they do not fit. Whether it is an export, ipc_import says.
-  ipc_message(span<const unsigned char> bytes, span<unique_fd> fds) noexcept {
-    size_ = bytes.size() < bytes_.size() ? bytes.size() : bytes_.size();
-    if (size_ != 0) {
-      std::memcpy(bytes_.data(), bytes.data(), size_);
-    }
+  /// Of bytes and descriptors that arrived: copies the bytes and takes the descriptors over.
+  /// Whether it is an export, ipc_import checks.
+  ipc_message(span<const unsigned char> bytes, span<unique_fd> fds)
+      : bytes_(bytes.begin(), bytes.end()) {
+    fds_.reserve(fds.size());
     for (unique_fd& fd : fds) {
-      unique_fd taken(std::move(fd));
-      if (fd_count_ < fds_.size()) {
-        fds_[fd_count_++] = std::move(taken);
-      }
+      fds_.push_back(std::move(fd));
     }
   }
 
-  span<const unsigned char> bytes() const& noexcept { return {bytes_.data(), size_}; }
+  span<const unsigned char> bytes() const& noexcept DLBRIDGE_HPP_BORROWS { return bytes_; }
   span<const unsigned char> bytes() const&& = delete;
-  span<const unique_fd> fds() const& noexcept { return {fds_.data(), fd_count_}; }
+  span<const unique_fd> fds() const& noexcept DLBRIDGE_HPP_BORROWS { return fds_; }
   span<const unique_fd> fds() const&& = delete;
 
  private:
   friend result<ipc_message> ipc_export_raw(const DLManagedTensorVersioned* tensor,
-                                            std::uint32_t options) noexcept;
-  std::array<unsigned char, DLBRIDGE_IPC_MAX_SIZE> bytes_;
-  std::size_t size_ = 0;
-  std::array<unique_fd, DLBRIDGE_IPC_MAX_FDS> fds_;
-  std::size_t fd_count_ = 0;
+                                            std::uint32_t options);
+  std::vector<unsigned char> bytes_;
+  std::vector<unique_fd> fds_;
 };
 
 /// What the importer may do.
@@ -86,45 +80,59 @@ enum class ipc_access : std::uint32_t {
 };
 
 inline result<ipc_message> ipc_export_raw(const DLManagedTensorVersioned* tensor,
-                                          std::uint32_t options) noexcept {
+                                          std::uint32_t options) {
   result<ipc_message> made;
   ipc_message& message = detail::maker::value(made);
-  std::int32_t fds[DLBRIDGE_IPC_MAX_FDS] = {};
-  std::size_t count = 0;
-  const DLBridgeStatus status =
-      abi::ipc_export(tensor, options, static_cast<void*>(message.bytes_.data()),
-                      message.bytes_.size(), &message.size_, static_cast<std::int32_t*>(fds),
-                      std::size_t{DLBRIDGE_IPC_MAX_FDS}, &count, detail::maker::sink(made));
-  if (detail::maker::finish(made, status)) {
-    for (; message.fd_count_ < count; ++message.fd_count_) {
-      message.fds_[message.fd_count_] = unique_fd(fds[message.fd_count_]);
-    }
+  std::vector<std::int32_t> fds;
+  DLBridgeIpcSizes sizes = DLBRIDGE_IPC_SIZES_INIT;
+  DLBridgeStatus status = DLBRIDGE_OK;
+  do {  // the first round asks for the sizes
+    message.bytes_.resize(sizes.buffer_size);
+    message.fds_.resize(sizes.fd_count);
+    fds.resize(sizes.fd_count);
+    DLBridgeIpcExportSpec spec = DLBRIDGE_IPC_EXPORT_SPEC_INIT;
+    spec.options = options;
+    spec.buffer = message.bytes_.empty() ? nullptr : message.bytes_.data();
+    spec.buffer_size = message.bytes_.size();
+    spec.fds = fds.empty() ? nullptr : fds.data();
+    spec.fd_capacity = fds.size();
+    sizes = DLBRIDGE_IPC_SIZES_INIT;
+    status = abi::ipc_export(tensor, &spec, &sizes, detail::maker::sink(made));
+  } while (status == DLBRIDGE_ERROR_BUFFER_TOO_SMALL &&
+           (sizes.buffer_size > message.bytes_.size() || sizes.fd_count > fds.size()));
+  const bool exported = detail::maker::finish(made, status);
+  message.bytes_.resize(exported ? sizes.buffer_size : 0);
+  message.fds_.resize(exported ? sizes.fd_count : 0);
+  for (std::size_t i = 0; i < message.fds_.size(); ++i) {
+    message.fds_[i] = unique_fd(fds[i]);
   }
   return made;
 }
 
 /// Describes a tensor, which stays its owner's, for another process. Memory of the host must be
-/// shareable (allocate_spec, copy_spec); work on it must be done.
+/// shareable (allocate_spec, copy_spec); work on it must be done. May throw std::bad_alloc.
 inline result<ipc_message> ipc_export(const tensor& from,
-                                      ipc_access access = ipc_access::as_exported) noexcept {
+                                      ipc_access access = ipc_access::as_exported) {
   return ipc_export_raw(from.get(), static_cast<std::uint32_t>(access));
 }
 
-/// Makes a tensor of ours of what another process exported, validated as any foreign one. The
-/// message stays the caller's.
+/// Makes a dlbridge-owned tensor of what another process exported, validated as any foreign one.
+/// The message stays the caller's.
 inline result<tensor> ipc_import(const ipc_message& message,
                                  ipc_access access = ipc_access::as_exported,
                                  policy_ref by = {}) noexcept {
-  std::int32_t fds[DLBRIDGE_IPC_MAX_FDS] = {};
-  std::size_t count = 0;
-  for (const unique_fd& fd : message.fds()) {
-    fds[count++] = fd.get();
-  }
-  return detail::produced<tensor>([&](auto** out, DLBridgeError* sink) {
-    return abi::ipc_import(static_cast<const void*>(message.bytes().data()), message.bytes().size(),
-                           static_cast<const std::int32_t*>(fds), count,
-                           static_cast<std::uint32_t>(access), by.raw(), out, sink);
-  });
+  static_assert(sizeof(unique_fd) == sizeof(std::int32_t) && std::is_standard_layout_v<unique_fd>);
+  DLBridgeIpcImportSpec spec = DLBRIDGE_IPC_IMPORT_SPEC_INIT;
+  spec.options = static_cast<std::uint32_t>(access);
+  spec.buffer = message.bytes().data();
+  spec.buffer_size = message.bytes().size();
+  // An owner is its descriptor.
+  spec.fds =
+      message.fds().empty() ? nullptr : reinterpret_cast<const std::int32_t*>(message.fds().data());
+  spec.fd_count = message.fds().size();
+  spec.policy = by.raw();
+  return detail::produced<tensor>(
+      [&](auto** out, DLBridgeError* sink) { return abi::ipc_import(&spec, out, sink); });
 }
 
 DLBRIDGE_HPP_END

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// New tensors of ours: shared, viewed, allocated, copied, and wrapped around native memory.
+// New tensors: shared, viewed, allocated and copied; and native memory as a value.
 #ifndef DLBRIDGE_HPP_MAKE_HPP_
 #define DLBRIDGE_HPP_MAKE_HPP_
 
@@ -10,14 +10,13 @@ DLBRIDGE_HPP_BEGIN
 
 namespace detail {
 
-// Only a tensor of ours that lies in memory of the library's can have a second owner.
+// Only a dlbridge-owned tensor outside the caller's storage can have a second owner.
 template <class Owner>
 constexpr void require_shareable() noexcept {
   static_assert(!std::is_same_v<Owner, stored_tensor>,
                 "dlbridge: a tensor in the caller's storage cannot have a second owner");
-  static_assert(
-      std::is_same_v<Owner, tensor> || std::is_same_v<Owner, stored_tensor>,
-      "dlbridge: only a tensor of ours can be shared and viewed: upgrade or adopt it first");
+  static_assert(std::is_same_v<Owner, tensor> || std::is_same_v<Owner, stored_tensor>,
+                "dlbridge: only a dlbridge-owned tensor can be shared and viewed: import it first");
 }
 
 }  // namespace detail
@@ -31,8 +30,8 @@ DLBRIDGE_HPP_INLINE result<tensor> share(const Owner& from) noexcept {
       [&](auto** out, DLBridgeError* sink) { return abi::share(from.get(), out, sink); });
 }
 
-/// A new look at a tensor's data: shape, strides in elements (left out: compact, last axis fastest)
-/// and offset in elements. The arrays are borrowed for the call.
+/// Another shape on a tensor's data: extents, strides in elements (left out: compact, last axis
+/// fastest), offset in elements, dtype. The arrays are borrowed for the call.
 class view_spec {
  public:
   constexpr explicit view_spec(span<const std::int64_t> shape) noexcept
@@ -52,6 +51,12 @@ class view_spec {
     made.raw_.offset = elements;
     return made;
   }
+  /// Dtype of the view, of as many bits as the parent's; left out: the parent's.
+  [[nodiscard]] constexpr view_spec dtype(const dlbridge::dtype& type) const noexcept {
+    view_spec made = *this;
+    made.raw_.dtype = type;
+    return made;
+  }
   /// As many strides as axes, or none?
   constexpr bool consistent() const noexcept {
     return raw_.strides == nullptr || strides_ == static_cast<std::size_t>(raw_.ndim);
@@ -60,7 +65,7 @@ class view_spec {
   template <class Raw, class = std::enable_if_t<std::is_same_v<Raw, DLBridgeViewSpec>>>
   constexpr explicit view_spec(const Raw& raw) noexcept  // no braced list of extents is one
       : raw_(raw), strides_(static_cast<std::size_t>(raw.ndim)) {}
-  constexpr const DLBridgeViewSpec* raw() const noexcept { return &raw_; }
+  constexpr const DLBridgeViewSpec* raw() const noexcept DLBRIDGE_HPP_BORROWS { return &raw_; }
 
  private:
   DLBridgeViewSpec raw_;
@@ -71,12 +76,13 @@ namespace detail {
 
 inline error unlike_lengths() noexcept {
   return {status_code::invalid_argument, rule_code::none, -1,
-          "strides must be as many as the shape has axes, or left out"};
+          "strides: expected as many as the shape has axes, or none"};
 }
 
 }  // namespace detail
 
-/// As share, with another shape, strides and offset, which stay inside what `from` touches.
+/// As share, with another shape, strides, offset and dtype. The elements of the view must lie
+/// between the lowest and the highest element of `from`.
 template <class Owner>
 DLBRIDGE_HPP_INLINE result<tensor> view(const Owner& from, const view_spec& spec) noexcept {
   detail::require_shareable<Owner>();
@@ -109,12 +115,12 @@ class allocate_spec {
     made.raw_.alignment = bytes;
     return made;
   }
-  [[nodiscard]] constexpr allocate_spec flags(std::uint64_t dlpack) const noexcept {
+  [[nodiscard]] constexpr allocate_spec tensor_flags(std::uint64_t dlpack) const noexcept {
     allocate_spec made = *this;
-    made.raw_.flags = dlpack;
+    made.raw_.tensor_flags = dlpack;
     return made;
   }
-  [[nodiscard]] constexpr allocate_spec speaks(dlpack_version newest) const noexcept {
+  [[nodiscard]] constexpr allocate_spec version(dlpack_version newest) const noexcept {
     allocate_spec made = *this;
     made.raw_.version = newest;
     return made;
@@ -125,15 +131,16 @@ class allocate_spec {
     made.raw_.options = raw_.options | DLBRIDGE_ALLOCATE_SHAREABLE;
     return made;
   }
-  [[nodiscard]] constexpr allocate_spec memory(const allocator& source) const noexcept {
+  [[nodiscard]] constexpr allocate_spec allocator(
+      const dlbridge::allocator& source DLBRIDGE_HPP_BORROWS) const noexcept {
     allocate_spec made = *this;
     made.raw_.allocator = source.raw();
     return made;
   }
-  allocate_spec memory(const allocator&&) const = delete;
+  allocate_spec allocator(const dlbridge::allocator&&) const = delete;
   /// Of a struct that was filled by other means.
   constexpr explicit allocate_spec(const DLBridgeAllocateSpec& raw) noexcept : raw_(raw) {}
-  constexpr const DLBridgeAllocateSpec* raw() const noexcept { return &raw_; }
+  constexpr const DLBridgeAllocateSpec* raw() const noexcept DLBRIDGE_HPP_BORROWS { return &raw_; }
 
  private:
   DLBridgeAllocateSpec raw_;
@@ -148,19 +155,27 @@ inline result<tensor> allocate(const allocate_spec& spec) noexcept {
 /// Memory of a device: an address, a cl_mem or another handle.
 using buffer = DLBridgeBuffer;
 enum class buffer_kind : std::int32_t {
+  /// The kind that the device implies.
+  implied = DLBRIDGE_BUFFER_DEFAULT,
   address = DLBRIDGE_BUFFER_ADDRESS,
   cl_mem = DLBRIDGE_BUFFER_CL_MEM,
   handle = DLBRIDGE_BUFFER_HANDLE,
 };
-/// Memory that may be written to. Of what is const wrap_borrowed makes read-only tensors.
+/// Memory that may be written to. For const memory use wrap_borrowed, which makes read-only
+/// tensors.
 inline buffer buffer_of(void* address) noexcept { return dlbridge_buffer_address(address); }
 buffer buffer_of(const void* address) = delete;
 constexpr buffer make_buffer(backend whose, buffer_kind kind, std::uint64_t handle,
                              std::uint64_t context = 0) noexcept {
-  return {static_cast<DLBridgeBackend>(whose), static_cast<std::int32_t>(kind), handle, context};
+  return {static_cast<DLBridgeBackend>(whose), static_cast<std::int32_t>(kind), handle, context, 0};
 }
 
-/// Where to and how to copy; a default one copies to new memory of the host.
+/// A C callback that ends memory: called once with its context. Work on `stream` may still use the
+/// memory; NULL: none does.
+using release_function = void (*)(void* context, const DLBridgeBuffer* memory,
+                                  const DLBridgeStream* stream);
+
+/// Destination and way of a copy; a default one copies to new memory of the host.
 class copy_spec {
  public:
   constexpr copy_spec() noexcept : raw_ DLBRIDGE_COPY_SPEC_INIT {}
@@ -170,17 +185,17 @@ class copy_spec {
     made.raw_.device = where;
     return made;
   }
-  /// The queue that orders the copy behind earlier work on it.
+  /// The queue that orders the copy after earlier work on it.
   [[nodiscard]] constexpr copy_spec on(const stream& queue) const noexcept {
     copy_spec made = *this;
     made.raw_.stream = *queue.raw();
     return made;
   }
-  /// Into memory of the caller's: `size` bytes at `memory`, the copy from `offset` on. `Release`, a
-  /// function of the buffer and the context, runs once when the last owner of the copy is gone.
+  /// Into memory of the caller's: `size` bytes at `memory`, the copy from `offset` on. `release` is
+  /// called once when the last owner of the copy is gone.
   [[nodiscard]] constexpr copy_spec into(const buffer& memory, std::uint64_t size,
                                          std::uint64_t offset = 0,
-                                         void (*release)(void*, DLBridgeBuffer) = nullptr,
+                                         release_function release = nullptr,
                                          void* context = nullptr) const noexcept {
     copy_spec made = *this;
     made.raw_.target = memory;
@@ -190,29 +205,31 @@ class copy_spec {
     made.raw_.release_context = context;
     return made;
   }
-  [[nodiscard]] constexpr copy_spec memory(const allocator& source) const noexcept {
+  [[nodiscard]] constexpr copy_spec allocator(
+      const dlbridge::allocator& source DLBRIDGE_HPP_BORROWS) const noexcept {
     copy_spec made = *this;
     made.raw_.allocator = source.raw();
     return made;
   }
-  copy_spec memory(const allocator&&) const = delete;
-  [[nodiscard]] constexpr copy_spec by(const policy& demands) const noexcept {
+  copy_spec allocator(const dlbridge::allocator&&) const = delete;
+  [[nodiscard]] constexpr copy_spec policy(
+      const dlbridge::policy& demands DLBRIDGE_HPP_BORROWS) const noexcept {
     copy_spec made = *this;
     made.raw_.policy = demands.raw();
     return made;
   }
-  copy_spec by(const policy&&) const = delete;
-  [[nodiscard]] constexpr copy_spec flags(std::uint64_t dlpack) const noexcept {
+  copy_spec policy(const dlbridge::policy&&) const = delete;
+  [[nodiscard]] constexpr copy_spec tensor_flags(std::uint64_t dlpack) const noexcept {
     copy_spec made = *this;
-    made.raw_.flags = dlpack;
+    made.raw_.tensor_flags = dlpack;
     return made;
   }
-  [[nodiscard]] constexpr copy_spec speaks(dlpack_version newest) const noexcept {
+  [[nodiscard]] constexpr copy_spec version(dlpack_version newest) const noexcept {
     copy_spec made = *this;
     made.raw_.version = newest;
     return made;
   }
-  /// What a driver cannot express may go through memory of the host.
+  /// Layouts that need too many copies of the driver may go through memory of the host.
   [[nodiscard]] constexpr copy_spec allow_staging() const noexcept {
     copy_spec made = *this;
     made.raw_.options = raw_.options | DLBRIDGE_COPY_ALLOW_STAGING;
@@ -226,7 +243,7 @@ class copy_spec {
   }
   /// Of a struct that was filled by other means.
   constexpr explicit copy_spec(const DLBridgeCopySpec& raw) noexcept : raw_(raw) {}
-  constexpr const DLBridgeCopySpec* raw() const noexcept { return &raw_; }
+  constexpr const DLBridgeCopySpec* raw() const noexcept DLBRIDGE_HPP_BORROWS { return &raw_; }
 
  private:
   DLBridgeCopySpec raw_;

@@ -160,7 +160,7 @@ struct map_traits<
   }
   static error too_far(const view_type& view) noexcept {
     return {status_code::policy,
-            rule_code::extent_overflow,
+            rule_code::offset_overflow,
             -1,
             "the elements reach further than the target's index type counts: expected at most "
             "%lld, found %lld elements",
@@ -198,7 +198,7 @@ struct map_traits<
               "the stride", 1, strides[axis]);
         }
         if (!fits(strides[axis])) {
-          return detail::unlike_target(rule_code::extent_overflow, axis, "the stride",
+          return detail::unlike_target(rule_code::offset_overflow, axis, "the stride",
                                        static_cast<std::int64_t>(max_index), strides[axis]);
         }
       }
@@ -269,7 +269,7 @@ struct map_traits<
     if (Options > 0 && !empty &&
         reinterpret_cast<std::uintptr_t>(view.data()) % (Options > 0 ? Options : 1)) {
       return error(status_code::policy, rule_code::alignment, -1,
-                   "the data is not aligned as the Eigen::Map says: expected %d bytes", Options);
+                   "alignment: expected %d bytes, as the Eigen::Map has it", Options);
     }
     const std::array<std::int64_t, rank> strides = detail::positive_strides(view);
     constexpr std::size_t outer_axis = is_vector || Matrix::IsRowMajor ? 0 : 1;
@@ -403,6 +403,10 @@ inline constexpr bool writes_through<
     true;
 
 }  // namespace detail
+
+/// Every target views memory, so and_then and transform do not let it outlive its owner.
+template <class Target>
+inline constexpr bool borrows<Target, std::enable_if_t<detail::can_map<Target>>> = true;
 
 /// The binding's own view is a target too.
 template <class T, std::size_t Rank>

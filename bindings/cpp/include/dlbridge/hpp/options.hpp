@@ -1,97 +1,135 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builders of the structs that say how: policies, conversions, allocators, storage.
+// Builders of option structs: policies, conversions, allocators, storage.
 #ifndef DLBRIDGE_HPP_OPTIONS_HPP_
 #define DLBRIDGE_HPP_OPTIONS_HPP_
 
 #include "dlbridge/hpp/callback.hpp"
 #include "dlbridge/hpp/element.hpp"
+#include "dlbridge/hpp/stream.hpp"
 
 DLBRIDGE_HPP_BEGIN
 
+namespace detail {
+
+// An empty list is not "any": the library rejects a list without entries, which needs an address.
+template <class T>
+constexpr const T* list_of(span<const T> entries, const T& none) noexcept {
+  return entries.data() != nullptr ? entries.data() : &none;
+}
+inline constexpr DLDevice no_device = DLBRIDGE_NO_DEVICE;
+inline constexpr DLDataType no_dtype = {0, 0, 0};
+
+}  // namespace detail
+
+/// How the elements of a tensor must lie: compact, with the last (c) or the first axis (f) fastest.
+enum class contiguity : std::int32_t {
+  any = DLBRIDGE_CONTIGUITY_ANY,
+  c = DLBRIDGE_CONTIGUITY_C,
+  f = DLBRIDGE_CONTIGUITY_F,
+  c_or_f = DLBRIDGE_CONTIGUITY_C_OR_F,
+};
+
 /// What a consumer demands of a tensor; a default one is the library's default. Each function
-/// returns a policy that demands this too, so that demands can be chained. Arrays that are passed
+/// returns a policy with this demand added, so that demands can be chained. Arrays that are passed
 /// are borrowed and must outlive the policy. It validates the metadata at least: a check of the
 /// struct alone is `inspect_struct`, which opens no elements. Functions without a comment are the
-/// flags and fields of DLBridgePolicy of the same name, which dlbridge.h documents.
+/// options and fields of DLBridgePolicy of the same name, which dlbridge.h documents.
 class policy {
  public:
   constexpr policy() noexcept : raw_ DLBRIDGE_POLICY_INIT {}
 
-  /// Newest DLPack that the consumer speaks.
-  [[nodiscard]] constexpr policy speaks(dlpack_version newest) const noexcept {
+  /// Newest DLPack that the consumer reads.
+  [[nodiscard]] constexpr policy version(dlpack_version newest) const noexcept {
     policy made = *this;
     made.raw_.version = newest;
     return made;
   }
-  /// Reads shape and strides, which is the default.
+  /// Reads shape and strides, which is the default (DLBRIDGE_LEVEL_DEFAULT).
   [[nodiscard]] constexpr policy read_metadata() const noexcept {
     policy made = *this;
     made.raw_.level = DLBRIDGE_LEVEL_METADATA;
     return made;
   }
-  /// Also asks the driver where the data lives.
+  /// Also asks the driver where the data lies.
   [[nodiscard]] constexpr policy ask_driver() const noexcept {
     policy made = *this;
     made.raw_.level = DLBRIDGE_LEVEL_DEVICE;
     return made;
   }
-  [[nodiscard]] constexpr policy max_ndim(std::int32_t axes) const noexcept {
-    policy made = *this;
-    made.raw_.max_ndim = axes;
+  /// Accepts from `least` to `most` axes.
+  [[nodiscard]] constexpr policy ndim(std::int32_t least, std::int32_t most) const noexcept {
+    policy made = add(DLBRIDGE_POLICY_LIMIT_NDIM);
+    made.raw_.min_ndim = least;
+    made.raw_.max_ndim = most;
     return made;
   }
-  [[nodiscard]] constexpr policy any_order() const noexcept {
-    return contiguity(DLBRIDGE_CONTIGUITY_ANY);
+  /// Accepts exactly `axes` axes.
+  [[nodiscard]] constexpr policy ndim(std::int32_t axes) const noexcept { return ndim(axes, axes); }
+  [[nodiscard]] constexpr policy min_ndim(std::int32_t axes) const noexcept {
+    return ndim(axes, has(DLBRIDGE_POLICY_LIMIT_NDIM) ? raw_.max_ndim : DLBRIDGE_MAX_NDIM);
+  }
+  [[nodiscard]] constexpr policy max_ndim(std::int32_t axes) const noexcept {
+    return ndim(has(DLBRIDGE_POLICY_LIMIT_NDIM) ? raw_.min_ndim : 0, axes);
+  }
+  /// Accepts this shape only: as many axes, each of that extent, -1 being any. No extents: a
+  /// scalar.
+  [[nodiscard]] constexpr policy shape(span<const std::int64_t> extents) const noexcept {
+    const std::size_t most = DLBRIDGE_MAX_NDIM + 1;  // which the library rejects
+    policy made = ndim(static_cast<std::int32_t>(extents.size() < most ? extents.size() : most));
+    made.raw_.shape = extents.data();
+    return made;
+  }
+  [[nodiscard]] constexpr policy contiguity(dlbridge::contiguity order) const noexcept {
+    policy made = *this;
+    made.raw_.contiguity = static_cast<std::int32_t>(order);
+    return made;
   }
   [[nodiscard]] constexpr policy c_contiguous() const noexcept {
-    return contiguity(DLBRIDGE_CONTIGUITY_C);
+    return contiguity(dlbridge::contiguity::c);
   }
   [[nodiscard]] constexpr policy f_contiguous() const noexcept {
-    return contiguity(DLBRIDGE_CONTIGUITY_F);
+    return contiguity(dlbridge::contiguity::f);
   }
-  [[nodiscard]] constexpr policy c_or_f_contiguous() const noexcept {
-    return contiguity(DLBRIDGE_CONTIGUITY_C_OR_F);
-  }
-  /// Bytes, a power of two, that element (0,...,0) is aligned to.
+  /// Bytes, a power of two, that the address of element (0,...,0) must be a multiple of.
   [[nodiscard]] constexpr policy alignment(std::uint64_t bytes) const noexcept {
     policy made = *this;
     made.raw_.alignment = bytes;
     return made;
   }
-  /// Bytes at `data` that the extent stays inside.
+  /// Bytes at `data` that all elements must lie inside.
   [[nodiscard]] constexpr policy buffer_size(std::uint64_t bytes) const noexcept {
-    policy made = *this;
+    policy made = add(DLBRIDGE_POLICY_LIMIT_BUFFER);
     made.raw_.buffer_size = bytes;
     return made;
   }
-  /// Accepts these devices only, id -1 being any.
+  /// Accepts these devices only, id -1 being any. A list without entries is an invalid argument.
   [[nodiscard]] constexpr policy devices(span<const device> accepted) const noexcept {
     policy made = *this;
-    made.raw_.devices = accepted.data();
+    made.raw_.devices = detail::list_of(accepted, detail::no_device);
     made.raw_.device_count = accepted.size();
     return made;
   }
-  /// Accepts these dtypes only.
+  /// Accepts these dtypes only. A list without entries is an invalid argument.
   [[nodiscard]] constexpr policy dtypes(span<const dtype> accepted) const noexcept {
     policy made = *this;
-    made.raw_.dtypes = accepted.data();
+    made.raw_.dtypes = detail::list_of(accepted, detail::no_dtype);
     made.raw_.dtype_count = accepted.size();
     return made;
   }
-  [[nodiscard]] constexpr policy refuse_unknown_dtype() const noexcept {
-    return add(DLBRIDGE_POLICY_REFUSE_UNKNOWN_DTYPE);
+  [[nodiscard]] constexpr policy reject_unknown_dtype() const noexcept {
+    return add(DLBRIDGE_POLICY_REJECT_UNKNOWN_DTYPE);
   }
-  [[nodiscard]] constexpr policy refuse_unknown_device() const noexcept {
-    return add(DLBRIDGE_POLICY_REFUSE_UNKNOWN_DEVICE);
+  [[nodiscard]] constexpr policy reject_unknown_device() const noexcept {
+    return add(DLBRIDGE_POLICY_REJECT_UNKNOWN_DEVICE);
   }
-  [[nodiscard]] constexpr policy refuse_unknown_flags() const noexcept {
-    return add(DLBRIDGE_POLICY_REFUSE_UNKNOWN_FLAGS);
+  [[nodiscard]] constexpr policy reject_unknown_flags() const noexcept {
+    return add(DLBRIDGE_POLICY_REJECT_UNKNOWN_FLAGS);
   }
-  [[nodiscard]] constexpr policy refuse_negative_strides() const noexcept {
-    return add(DLBRIDGE_POLICY_REFUSE_NEGATIVE_STRIDES);
+  [[nodiscard]] constexpr policy reject_negative_strides() const noexcept {
+    return add(DLBRIDGE_POLICY_REJECT_NEGATIVE_STRIDES);
   }
-  [[nodiscard]] constexpr policy refuse_zero_strides() const noexcept {
-    return add(DLBRIDGE_POLICY_REFUSE_ZERO_STRIDES);
+  [[nodiscard]] constexpr policy reject_zero_strides() const noexcept {
+    return add(DLBRIDGE_POLICY_REJECT_ZERO_STRIDES);
   }
   [[nodiscard]] constexpr policy allow_null_strides() const noexcept {
     return add(DLBRIDGE_POLICY_ALLOW_NULL_STRIDES);
@@ -102,7 +140,7 @@ class policy {
   [[nodiscard]] constexpr policy require_writable() const noexcept {
     return add(DLBRIDGE_POLICY_REQUIRE_WRITABLE);
   }
-  /// The caller knows that a legacy or bare tensor may be written to.
+  /// The caller knows that a legacy or borrowed tensor may be written to.
   [[nodiscard]] constexpr policy vouch_writable() const noexcept {
     return add(DLBRIDGE_POLICY_VOUCH_WRITABLE);
   }
@@ -110,17 +148,13 @@ class policy {
     return add(DLBRIDGE_POLICY_ALLOW_SELF_OVERLAP);
   }
 
-  constexpr const DLBridgePolicy* raw() const noexcept { return &raw_; }
+  constexpr const DLBridgePolicy* raw() const noexcept DLBRIDGE_HPP_BORROWS { return &raw_; }
 
  private:
-  constexpr policy add(std::uint32_t flag) const noexcept {
+  constexpr bool has(std::uint32_t option) const noexcept { return (raw_.options & option) != 0; }
+  constexpr policy add(std::uint32_t option) const noexcept {
     policy made = *this;
-    made.raw_.flags = raw_.flags | flag;
-    return made;
-  }
-  [[nodiscard]] constexpr policy contiguity(std::int32_t value) const noexcept {
-    policy made = *this;
-    made.raw_.contiguity = value;
+    made.raw_.options = raw_.options | option;
     return made;
   }
 
@@ -135,7 +169,7 @@ class struct_policy {
   constexpr explicit struct_policy(const policy& demands = {}) noexcept : raw_(*demands.raw()) {
     raw_.level = DLBRIDGE_LEVEL_STRUCT;
   }
-  constexpr const DLBridgePolicy* raw() const noexcept { return &raw_; }
+  constexpr const DLBridgePolicy* raw() const noexcept DLBRIDGE_HPP_BORROWS { return &raw_; }
 
  private:
   DLBridgePolicy raw_;
@@ -143,69 +177,110 @@ class struct_policy {
 
 /// Memory of the user's choice, for copies and allocations: any object with
 /// `void* allocate(device, std::uint64_t bytes, std::uint64_t alignment)` and
-/// `void deallocate(device, void*, std::uint64_t bytes, std::uint64_t alignment)`. The object is
-/// borrowed and must outlive the memory; deallocate may run on any thread. An allocate that throws
-/// is out of memory; see set_exception_handler.
+/// `void deallocate(device, void*, std::uint64_t bytes, std::uint64_t alignment)`, each with
+/// `const dlbridge::stream*` as a last parameter where it orders memory by a queue (NULL: none). A
+/// deallocate without it is called once work on the queue is done; where that cannot be waited for,
+/// the memory is leaked. The object is borrowed and must outlive the memory; deallocate may run on
+/// any thread. An allocate that throws is out of memory; see set_exception_handler.
 class allocator {
  public:
   template <class A, class = std::enable_if_t<!std::is_same_v<std::remove_cv_t<A>, allocator>>>
-  explicit constexpr allocator(A& object) noexcept : raw_ DLBRIDGE_ALLOCATOR_INIT {
+  explicit constexpr allocator(A& object DLBRIDGE_HPP_BORROWS) noexcept
+      : raw_ DLBRIDGE_ALLOCATOR_INIT {
     raw_.context = &object;
-    raw_.allocate = [](void* context, DLDevice on, std::uint64_t bytes, std::uint64_t alignment) {
-      void* memory = nullptr;
-      detail::contained([&] { memory = static_cast<A*>(context)->allocate(on, bytes, alignment); });
-      return memory;
-    };
-    raw_.deallocate = [](void* context, DLDevice on, void* memory, std::uint64_t bytes,
-                         std::uint64_t alignment) {
-      detail::contained(
-          [&] { static_cast<A*>(context)->deallocate(on, memory, bytes, alignment); });
-    };
+    raw_.allocate = &allocate<A>;
+    raw_.deallocate = &deallocate<A>;
   }
-  constexpr const DLBridgeAllocator* raw() const noexcept { return &raw_; }
+  constexpr const DLBridgeAllocator* raw() const noexcept DLBRIDGE_HPP_BORROWS { return &raw_; }
 
  private:
+  template <class A, class = void>
+  struct takes_stream : std::false_type {};
+  template <class A>
+  struct takes_stream<A, std::void_t<decltype(std::declval<A&>().deallocate(
+                             std::declval<device>(), nullptr, std::uint64_t{}, std::uint64_t{},
+                             std::declval<const stream*>()))>> : std::true_type {};
+  template <class A, class = void>
+  struct allocates_on_stream : std::false_type {};
+  template <class A>
+  struct allocates_on_stream<A, std::void_t<decltype(std::declval<A&>().allocate(
+                                    std::declval<device>(), std::uint64_t{}, std::uint64_t{},
+                                    std::declval<const stream*>()))>> : std::true_type {};
+
+  template <class A>
+  static void* allocate(void* context, DLDevice on, std::uint64_t bytes, std::uint64_t alignment,
+                        const DLBridgeStream* queue) noexcept {
+    A& object = *static_cast<A*>(context);
+    void* memory = nullptr;
+    detail::contained([&] {
+      if constexpr (allocates_on_stream<A>::value) {
+        const stream copy = queue != nullptr ? stream(*queue) : stream();
+        memory = object.allocate(on, bytes, alignment, queue != nullptr ? &copy : nullptr);
+      } else {
+        static_cast<void>(queue);  // memory that is free now may be used by any later work
+        memory = object.allocate(on, bytes, alignment);
+      }
+    });
+    return memory;
+  }
+  template <class A>
+  static void deallocate(void* context, DLDevice on, void* memory, std::uint64_t bytes,
+                         std::uint64_t alignment, const DLBridgeStream* queue) noexcept {
+    A& object = *static_cast<A*>(context);
+    detail::contained([&] {
+      if constexpr (takes_stream<A>::value) {
+        const stream copy = queue != nullptr ? stream(*queue) : stream();
+        object.deallocate(on, memory, bytes, alignment, queue != nullptr ? &copy : nullptr);
+      } else if (detail::wait_for(queue)) {
+        object.deallocate(on, memory, bytes, alignment);
+      }
+    });
+  }
+
   DLBridgeAllocator raw_;
 };
 
 /// How to convert; a default one is the library's default. What it points to (policy, allocator) is
-/// borrowed and must outlive it. Functions without a comment are the flags of the same name,
+/// borrowed and must outlive it. Functions without a comment are the options of the same name,
 /// DLBRIDGE_CONVERT_*, which dlbridge.h documents.
 class convert_options {
  public:
   constexpr convert_options() noexcept : raw_ DLBRIDGE_CONVERT_OPTIONS_INIT {}
 
-  /// Newest DLPack that the consumer speaks.
-  [[nodiscard]] constexpr convert_options speaks(dlpack_version newest) const noexcept {
+  /// Newest DLPack that the consumer reads.
+  [[nodiscard]] constexpr convert_options version(dlpack_version newest) const noexcept {
     convert_options made = *this;
     made.raw_.version = newest;
     return made;
   }
-  /// DLPack flags that the caller knows of a legacy source, which cannot say them.
-  [[nodiscard]] constexpr convert_options source_flags(std::uint64_t flags) const noexcept {
+  /// DLPack flags that the caller knows of a legacy source, which cannot record them.
+  [[nodiscard]] constexpr convert_options tensor_flags(std::uint64_t flags) const noexcept {
     convert_options made = *this;
-    made.raw_.source_flags = flags;
+    made.raw_.tensor_flags = flags;
     return made;
   }
-  [[nodiscard]] constexpr convert_options by(const policy& demands) const noexcept {
+  /// Validates by `demands`.
+  [[nodiscard]] constexpr convert_options policy(
+      const dlbridge::policy& demands DLBRIDGE_HPP_BORROWS) const noexcept {
     convert_options made = *this;
     made.raw_.policy = demands.raw();
     return made;
   }
-  convert_options by(const policy&&) const = delete;  // a temporary would be gone when it is used
-  /// Copies the data, to memory of the system's or of `memory`.
+  convert_options policy(const dlbridge::policy&&) const = delete;  // it would be gone
+  /// Copies the data, to memory of the system's or of `allocator`.
   [[nodiscard]] constexpr convert_options copy() const noexcept {
     return add(DLBRIDGE_CONVERT_COPY);
   }
-  [[nodiscard]] constexpr convert_options memory(const allocator& memory) const noexcept {
+  [[nodiscard]] constexpr convert_options allocator(
+      const dlbridge::allocator& memory DLBRIDGE_HPP_BORROWS) const noexcept {
     convert_options made = *this;
     made.raw_.allocator = memory.raw();
     return made;
   }
-  convert_options memory(const allocator&&) const = delete;
-  /// The caller knows that a legacy source may be written to; else it counts as read-only.
-  [[nodiscard]] constexpr convert_options writable() const noexcept {
-    return add(DLBRIDGE_CONVERT_WRITABLE);
+  convert_options allocator(const dlbridge::allocator&&) const = delete;
+  /// The caller knows that a legacy source may be written to; else the result is read-only.
+  [[nodiscard]] constexpr convert_options vouch_writable() const noexcept {
+    return add(DLBRIDGE_CONVERT_VOUCH_WRITABLE);
   }
   [[nodiscard]] constexpr convert_options allow_unknown() const noexcept {
     return add(DLBRIDGE_CONVERT_ALLOW_UNKNOWN);
@@ -222,20 +297,22 @@ class convert_options {
   [[nodiscard]] constexpr convert_options drop_padded() const noexcept {
     return add(DLBRIDGE_CONVERT_DROP_PADDED);
   }
-  [[nodiscard]] constexpr convert_options newer_codes() const noexcept {
-    return add(DLBRIDGE_CONVERT_NEWER_CODES);
+  [[nodiscard]] constexpr convert_options allow_newer_codes() const noexcept {
+    return add(DLBRIDGE_CONVERT_ALLOW_NEWER_CODES);
   }
   [[nodiscard]] constexpr convert_options pin_producer() const noexcept {
     return add(DLBRIDGE_CONVERT_PIN_PRODUCER);
   }
 
-  constexpr const DLBridgeConvertOptions* raw() const noexcept { return &raw_; }
+  constexpr const DLBridgeConvertOptions* raw() const noexcept DLBRIDGE_HPP_BORROWS {
+    return &raw_;
+  }
 
  private:
   friend class unchecked_options;
-  constexpr convert_options add(std::uint32_t flag) const noexcept {
+  constexpr convert_options add(std::uint32_t option) const noexcept {
     convert_options made = *this;
-    made.raw_.flags = raw_.flags | flag;
+    made.raw_.options = raw_.options | option;
     return made;
   }
 
@@ -243,12 +320,11 @@ class convert_options {
 };
 using convert_options_ref = detail::optional_ref<convert_options>;
 
-/// Conversion without validation, or with one of the struct alone, so that the result counts as
-/// unvalidated. A type of its own: no option can open the elements of a tensor that nobody has
-/// looked at.
+/// Conversion without validation, or with a validation of the struct alone, so that the result
+/// counts as not validated. A type of its own: no option opens the elements of such a tensor.
 class unchecked_options : private convert_options {
  public:
-  /// The caller vouches for the tensor; `how` must have no policy.
+  /// The caller knows that the tensor is valid; `how` must have no policy.
   constexpr explicit unchecked_options(const convert_options& how = {}) noexcept
       : convert_options(how.add(DLBRIDGE_CONVERT_SKIP_VALIDATION)) {}
   /// Only the struct is checked; the policy is borrowed.
@@ -268,12 +344,13 @@ class storage {
     raw_.size = size;
   }
   /// Calls `f(memory)` or `f()` once when the storage is free again, on the thread of the last
-  /// release. `f` is borrowed, since nothing is allocated, and must outlive the tensor.
+  /// release, after the source's deleter. `f` is borrowed, since nothing is allocated, and must
+  /// outlive the tensor.
   template <class F>
-  [[nodiscard]] constexpr storage on_released(F& f) const noexcept {
+  [[nodiscard]] constexpr storage release(F& f DLBRIDGE_HPP_BORROWS) const noexcept {
     storage made = *this;
-    made.raw_.context = const_cast<std::remove_const_t<F>*>(&f);
-    made.raw_.released = [](void* context, void* memory) {
+    made.raw_.release_context = const_cast<std::remove_const_t<F>*>(&f);
+    made.raw_.release = [](void* context, void* memory) noexcept {
       detail::contained([&] {
         if constexpr (std::is_invocable_v<F&, void*>) {
           (*static_cast<F*>(context))(memory);
@@ -285,9 +362,9 @@ class storage {
     return made;
   }
   template <class F>
-  storage on_released(const F&& f) const = delete;  // it would be gone when it is called
+  storage release(const F&& f) const = delete;  // it would be gone when it is called
 
-  constexpr const DLBridgeStorage* raw() const noexcept { return &raw_; }
+  constexpr const DLBridgeStorage* raw() const noexcept DLBRIDGE_HPP_BORROWS { return &raw_; }
 
  private:
   DLBridgeStorage raw_;

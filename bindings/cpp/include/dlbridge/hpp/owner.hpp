@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Owners of managed tensors, one type for each degree of trust:
 //
-//   foreign_legacy, foreign_versioned   anybody's, not validated: no way to the elements
-//   checked_legacy, checked_versioned   anybody's, validated where it lies
-//   tensor                              validated and snapshotted by the library: can be shared
-//   stored_tensor                       the same, in storage of the caller's: cannot be shared
+//   foreign_legacy, foreign_versioned   a foreign tensor, not validated: gives no elements
+//   checked_legacy, checked_versioned   a foreign tensor, validated where it lies
+//   tensor                              dlbridge-owned, validated, its metadata copied: can be
+//   shared stored_tensor                       the same, in storage of the caller's: cannot be
+//   shared
 //
-// All are movable and not copyable, as large as a pointer, and release what they own once. An owner
+// All are movable and not copyable, as large as a pointer, and release their tensor once. An owner
 // that was moved from, released or reset is empty; that is defined everywhere: it has no axes and
-// no data, functions refuse it, releasing it again does nothing. An owner is used by one thread at
+// no data, functions reject it, releasing it again does nothing. An owner is used by one thread at
 // a time; const functions by several.
 #ifndef DLBRIDGE_HPP_OWNER_HPP_
 #define DLBRIDGE_HPP_OWNER_HPP_
@@ -26,7 +27,7 @@ DLBRIDGE_HPP_INLINE void release_managed(DLManagedTensorVersioned* tensor) noexc
   abi::release_versioned(tensor);
 }
 
-// The pointer and its one release.
+// A pointer that is released once.
 template <class Managed>
 class handle {
  public:
@@ -36,7 +37,7 @@ class handle {
   handle& operator=(const handle&) = delete;
 
   /// The struct, which stays this owner's; NULL where it is empty.
-  Managed* get() const noexcept { return pointer_; }
+  Managed* get() const noexcept DLBRIDGE_HPP_BORROWS { return pointer_; }
   explicit operator bool() const noexcept { return pointer_ != nullptr; }
   /// Gives the struct to the caller, who must release it once, such as to a consumer.
   [[nodiscard]] DLBRIDGE_HPP_INLINE Managed* release() noexcept {
@@ -69,12 +70,14 @@ class handle {
   Managed* pointer_ = nullptr;
 };
 
-// What every validated owner can be asked. What borrows from the owner is not given by a temporary.
+// The queries of every validated owner. Those that borrow from it are deleted for a temporary.
 template <class Managed>
 class open_handle : public handle<Managed> {
  public:
   /// The tensor, borrowed.
-  checked_ref ref() const& noexcept { return trust::assume_validated(this->get()); }
+  checked_ref ref() const& noexcept DLBRIDGE_HPP_BORROWS {
+    return trust::assume_validated(this->get());
+  }
   checked_ref ref() const&& = delete;
 
   std::int32_t ndim() const noexcept { return borrow().ndim(); }
@@ -85,16 +88,19 @@ class open_handle : public handle<Managed> {
   std::int64_t size() const noexcept { return borrow().size(); }
   bool read_only() const noexcept { return borrow().read_only(); }
 
-  span<const std::int64_t> shape() const& noexcept { return borrow().shape(); }
+  span<const std::int64_t> shape() const& noexcept DLBRIDGE_HPP_BORROWS { return borrow().shape(); }
   span<const std::int64_t> shape() const&& = delete;
-  span<const std::int64_t> strides() const& noexcept { return borrow().strides(); }
+  span<const std::int64_t> strides() const& noexcept DLBRIDGE_HPP_BORROWS {
+    return borrow().strides();
+  }
   span<const std::int64_t> strides() const&& = delete;
-  const void* data() const& noexcept { return borrow().data(); }
+  const void* data() const& noexcept DLBRIDGE_HPP_BORROWS { return borrow().data(); }
   const void* data() const&& = delete;
 
   /// See checked_ref::elements.
   template <class T, std::size_t Rank>
-  result<strided_view<T, Rank>> elements(access how = access::on_host) const& noexcept {
+  result<strided_view<T, Rank>> elements(access how = access::on_host) const& noexcept
+      DLBRIDGE_HPP_BORROWS {
     return borrow().template elements<T, Rank>(how);
   }
   template <class T, std::size_t Rank>
@@ -102,7 +108,7 @@ class open_handle : public handle<Managed> {
 
   /// See checked_ref::map.
   template <class Target>
-  result<Target> map(access how = access::on_host) const& {
+  result<Target> map(access how = access::on_host) const& DLBRIDGE_HPP_BORROWS {
     return borrow().template map<Target>(how);
   }
   template <class Target>
@@ -117,8 +123,8 @@ class open_handle : public handle<Managed> {
 
 }  // namespace detail
 
-/// Owns a managed tensor that came from code nobody here wrote. It can be handed on, looked at as a
-/// struct and made into a validated one; its elements cannot be reached.
+/// Owns a managed tensor from foreign code that is not validated. It can be passed on, imported and
+/// validated; it gives no elements.
 template <class Managed>
 class foreign : public detail::handle<Managed>, public detail::closed {
  public:
@@ -130,14 +136,14 @@ using foreign_legacy = foreign<DLManagedTensor>;
 using foreign_versioned = foreign<DLManagedTensorVersioned>;
 
 /// Owns a managed tensor that was validated where it lies. The producer must not change the struct
-/// behind our back; upgrade and adopt make a snapshot instead.
+/// afterwards; import copies the metadata instead.
 template <class Managed>
 class checked : public detail::open_handle<Managed> {
  public:
   constexpr checked() noexcept = default;
-  /// The caller answers for it that the tensor is valid.
+  /// The caller guarantees that the tensor is valid.
   static checked assume_validated(Managed* tensor) noexcept { return checked(tensor); }
-  /// A validated tensor may go wherever a foreign one goes.
+  /// A validated tensor is accepted where a foreign one is.
   operator foreign<Managed>() && noexcept {  // NOLINT(google-explicit-constructor): it is one
     return foreign<Managed>(this->release());
   }
@@ -148,12 +154,12 @@ class checked : public detail::open_handle<Managed> {
 using checked_legacy = checked<DLManagedTensor>;
 using checked_versioned = checked<DLManagedTensorVersioned>;
 
-/// Owns a validated tensor of this library's (or the original that a round trip handed back, which
-/// cannot be shared before it is adopted: the call says so).
+/// Owns a validated dlbridge-owned tensor. (Upgrading what downgrade made can return the foreign
+/// original; share and view then fail with foreign_tensor until it is imported.)
 class tensor : public detail::open_handle<DLManagedTensorVersioned> {
  public:
   constexpr tensor() noexcept = default;
-  /// The caller answers for it that the tensor is valid.
+  /// The caller guarantees that the tensor is valid.
   static tensor assume_validated(DLManagedTensorVersioned* pointer) noexcept {
     return tensor(pointer);
   }

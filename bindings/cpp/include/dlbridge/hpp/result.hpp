@@ -3,6 +3,9 @@
 #ifndef DLBRIDGE_HPP_RESULT_HPP_
 #define DLBRIDGE_HPP_RESULT_HPP_
 
+#include <functional>
+#include <optional>
+
 #include "dlbridge/hpp/error.hpp"
 #if defined(__cpp_lib_expected)
 #include <expected>
@@ -12,6 +15,32 @@ DLBRIDGE_HPP_BEGIN
 
 template <class T>
 class result;
+
+/// Does a T refer to memory of another object, which must outlive it? Specialise it for view types
+/// of your own, so that and_then and transform reject a view of an owner that is a temporary.
+/// Pointers count as views, except those to functions and to managed tensors, which owners release.
+template <class T, class = void>
+inline constexpr bool borrows = std::is_reference_v<T>;
+template <class T>
+inline constexpr bool borrows<T*> = !std::is_function_v<T>;
+template <>
+inline constexpr bool borrows<DLManagedTensor*> = false;
+template <>
+inline constexpr bool borrows<DLManagedTensorVersioned*> = false;
+template <class T>
+inline constexpr bool borrows<span<T>> = true;
+template <class Char, class Traits>
+inline constexpr bool borrows<std::basic_string_view<Char, Traits>> = true;
+template <class T>
+inline constexpr bool borrows<std::reference_wrapper<T>> = true;
+template <class T>
+inline constexpr bool borrows<std::optional<T>> = borrows<T>;
+template <class T>
+inline constexpr bool borrows<result<T>> = borrows<T>;
+#if DLBRIDGE_HPP_RANGES
+template <class T, std::size_t Extent>
+inline constexpr bool borrows<std::span<T, Extent>> = true;
+#endif
 
 /// The T that stands where a result<T> has none: T{}. Specialise it for a T that has no default
 /// constructor: `static T make() noexcept`.
@@ -29,7 +58,7 @@ inline constexpr bool is_result = false;
 template <class T>
 inline constexpr bool is_result<result<T>> = true;
 
-// Builds results in place: the library writes its error where it will be read.
+// Builds results in place: the library writes its error where the caller reads it.
 struct maker {
   template <class T>
   static T& value(result<T>& made) noexcept {
@@ -39,7 +68,7 @@ struct maker {
   static DLBridgeError* sink(result<T>& made) noexcept {
     return made.error_.sink();
   }
-  // Notes what the call returned; true where it succeeded.
+  // Records the status that the call returned; true where it succeeded.
   template <class T>
   DLBRIDGE_HPP_INLINE static bool finish(result<T>& made, DLBridgeStatus status) noexcept {
     made.error_.set(status);
@@ -49,8 +78,15 @@ struct maker {
 
 struct nothing {};
 
+template <class T>
+using plain = std::remove_cv_t<std::remove_reference_t<T>>;
+
+// Would a `Next` that a function makes of a T outlive that T, which is a temporary?
+template <class T, class Next>
+inline constexpr bool dangles = borrows<Next> && !borrows<T> && !std::is_scalar_v<T>;
+
 // Does an assignment to a T write to what the T refers to, as that of Eigen::Map does? A result of
-// such a type is not assigned to.
+// such a type cannot be assigned.
 template <class T, class = void>
 inline constexpr bool writes_through = false;
 
@@ -66,7 +102,7 @@ struct assignable<false> {
   ~assignable() = default;
 };
 
-// Where exceptions are off nothing calls it: require_exceptions stops that.
+// Never called where exceptions are off: require_exceptions rejects such calls.
 [[noreturn]] inline void raise(const dlbridge::error& why) {
 #if DLBRIDGE_HPP_EXCEPTIONS
   throw exception(why);
@@ -84,8 +120,9 @@ class result_base : private assignable<!writes_through<T>> {
   /// Did the call succeed?
   DLBRIDGE_HPP_INLINE bool has_value() const noexcept { return error_.status() == status_code::ok; }
   explicit operator bool() const noexcept { return has_value(); }
-  /// Why it did not; after success an error that says so.
-  const dlbridge::error& error() const noexcept { return error_; }
+  /// Why it did not; status_code::ok after success. A temporary result returns a copy.
+  const dlbridge::error& error() const& noexcept DLBRIDGE_HPP_BORROWS { return error_; }
+  dlbridge::error error() const&& noexcept { return error_; }
 
  protected:
   DLBRIDGE_HPP_INLINE result_base() = default;
@@ -99,7 +136,7 @@ class result_base : private assignable<!writes_through<T>> {
       noexcept(blank_value<T>::make()))
       : error_(why) {
     if (!error_) {
-      error_.set(DLBRIDGE_ERROR_INVALID_ARGUMENT);  // a failure that calls itself a success
+      error_.set(DLBRIDGE_ERROR_INVALID_ARGUMENT);  // an error without an error status
     }
   }
   DLBRIDGE_HPP_INLINE explicit result_base(T&& value) noexcept(
@@ -130,9 +167,13 @@ constexpr void require_exceptions() noexcept {
 /// converts where the library has it; one type in every language mode. It lacks emplace, swap,
 /// operator==, error_or, transform_error and the constructors from tags, and has and_then and
 /// transform of values that are not const, or_else of a temporary. Differences, so that nothing is
-/// undefined: `*r` of a failure is a T{} (an empty tensor, a null pointer), error() of a success
-/// says so, there is no operator-> of a temporary, and no assignment where that of T writes to the
-/// elements that the T views (Eigen::Map). value() throws dlbridge::exception.
+/// undefined and nothing dangles:
+///   - `*r` of a failure is a T{} (an empty tensor, a null pointer);
+///   - error() of a success has status_code::ok;
+///   - a temporary gives its value and its error by value, and has no operator->;
+///   - and_then and transform of a temporary reject results that borrow from it (see `borrows`);
+///   - no assignment where that of T writes to the elements that the T views (Eigen::Map).
+/// value() throws dlbridge::exception.
 template <class T>
 class [[nodiscard]] result : public detail::result_base<T> {
   using base = detail::result_base<T>;
@@ -149,18 +190,23 @@ class [[nodiscard]] result : public detail::result_base<T> {
   // NOLINTNEXTLINE(google-explicit-constructor): `return error;` is what functions write
   result(const dlbridge::error& why) noexcept(noexcept(blank_value<T>::make())) : base(why) {}
 
-  const T& operator*() const& noexcept { return this->value_; }
-  T& operator*() & noexcept { return this->value_; }
-  T&& operator*() && noexcept { return std::move(this->value_); }
-  const T* operator->() const& noexcept { return &this->value_; }
-  T* operator->() & noexcept { return &this->value_; }
-  /// What a member borrows would be gone with the temporary: name the result first.
+  const T& operator*() const& noexcept DLBRIDGE_HPP_BORROWS { return this->value_; }
+  T& operator*() & noexcept DLBRIDGE_HPP_BORROWS { return this->value_; }
+  T operator*() && noexcept(std::is_nothrow_move_constructible_v<T>) {
+    return std::move(this->value_);
+  }
+  const T& operator*() const&& = delete;
+  const T* operator->() const& noexcept DLBRIDGE_HPP_BORROWS { return &this->value_; }
+  T* operator->() & noexcept DLBRIDGE_HPP_BORROWS { return &this->value_; }
+  /// A member's result would borrow from the temporary: name the result first.
   const T* operator->() const&& = delete;
 
-  /// The value; throws dlbridge::exception where there is none.
-  T& value() & { return demanded(), this->value_; }
-  const T& value() const& { return demanded(), this->value_; }
-  T&& value() && { return demanded(), std::move(this->value_); }
+  /// The value; throws dlbridge::exception where there is none. A temporary gives it by value, so
+  /// that `auto&&` keeps it alive.
+  T& value() & DLBRIDGE_HPP_BORROWS { return demanded(), this->value_; }
+  const T& value() const& DLBRIDGE_HPP_BORROWS { return demanded(), this->value_; }
+  T value() && { return demanded(), std::move(this->value_); }
+  const T& value() const&& = delete;
 
   template <class U>
   T value_or(U&& other) && {
@@ -173,24 +219,26 @@ class [[nodiscard]] result : public detail::result_base<T> {
 
   /// f(value), which returns a result, or this error.
   template <class F>
-  auto and_then(F&& f) && -> std::invoke_result_t<F, T&&> {
-    using next = std::invoke_result_t<F, T&&>;
-    static_assert(detail::is_result<next>, "dlbridge: and_then wants a function to a result");
+  auto and_then(F&& f) && -> detail::plain<std::invoke_result_t<F, T&&>> {
+    using next = detail::plain<std::invoke_result_t<F, T&&>>;
+    require_result<next>();
+    require_alive<std::invoke_result_t<F, T&&>>();
     return this->has_value() ? std::forward<F>(f)(std::move(this->value_)) : next(this->error_);
   }
   template <class F>
-  auto and_then(F&& f) & -> std::invoke_result_t<F, T&> {
-    using next = std::invoke_result_t<F, T&>;
-    static_assert(detail::is_result<next>, "dlbridge: and_then wants a function to a result");
+  auto and_then(F&& f) & -> detail::plain<std::invoke_result_t<F, T&>> {
+    using next = detail::plain<std::invoke_result_t<F, T&>>;
+    require_result<next>();
     return this->has_value() ? std::forward<F>(f)(this->value_) : next(this->error_);
   }
   /// A result of f(value), or this error.
   template <class F>
-  auto transform(F&& f) && -> result<std::remove_cv_t<std::invoke_result_t<F, T&&>>> {
+  auto transform(F&& f) && -> result<detail::plain<std::invoke_result_t<F, T&&>>> {
+    require_alive<std::invoke_result_t<F, T&&>>();
     return apply(std::forward<F>(f), std::move(this->value_), *this);
   }
   template <class F>
-  auto transform(F&& f) & -> result<std::remove_cv_t<std::invoke_result_t<F, T&>>> {
+  auto transform(F&& f) & -> result<detail::plain<std::invoke_result_t<F, T&>>> {
     return apply(std::forward<F>(f), this->value_, *this);
   }
   /// This value, or f(error), which returns a result<T>.
@@ -215,10 +263,22 @@ class [[nodiscard]] result : public detail::result_base<T> {
     detail::require_exceptions<T>();
     this->demand();
   }
+  template <class Next>
+  static constexpr void require_result() noexcept {
+    static_assert(detail::is_result<Next>,
+                  "dlbridge: and_then takes a function that returns a result");
+  }
+  template <class Next>
+  static constexpr void require_alive() noexcept {
+    static_assert(
+        !detail::dangles<T, Next>,
+        "dlbridge: the function returns a view of a temporary owner: name the result that "
+        "owns first");
+  }
   template <class F, class V>
   static auto apply(F&& f, V&& value, const base& from)
-      -> result<std::remove_cv_t<std::invoke_result_t<F, V>>> {
-    using next = std::remove_cv_t<std::invoke_result_t<F, V>>;
+      -> result<detail::plain<std::invoke_result_t<F, V>>> {
+    using next = detail::plain<std::invoke_result_t<F, V>>;
     if (!from.has_value()) {
       return result<next>(from.error());
     }

@@ -10,7 +10,7 @@
 
 DLBRIDGE_HPP_BEGIN
 
-/// Who knows a device.
+/// Which driver knows a device.
 enum class backend : std::int32_t {
   none = DLBRIDGE_BACKEND_NONE,
   cpu = DLBRIDGE_BACKEND_CPU,
@@ -28,16 +28,16 @@ enum class stream_kind : std::int32_t {
   immediate_list = DLBRIDGE_STREAM_IMMEDIATE_LIST,
 };
 
-/// A queue of work, borrowed from its framework: a value that owns nothing. A default one is unset,
-/// which functions refuse. Never a bare pointer, so that no queue is taken for one of another
-/// driver.
+/// A queue of work, borrowed from its framework: a value that owns nothing. A default one is not
+/// set, which functions reject. It is not made of a pointer alone, so that no queue is taken for
+/// one of another driver.
 class stream {
  public:
   constexpr stream() noexcept = default;
   constexpr explicit stream(const DLBridgeStream& raw) noexcept : raw_(raw) {}
   /// No queue: work is done when a call returns.
   static stream host() noexcept { return of(backend::cpu, stream_kind::host, make_device(kDLCPU)); }
-  /// The consumer on `device` sees to the order itself.
+  /// The consumer on `where` orders its work itself.
   static stream no_sync(backend whose, const device& where) noexcept {
     return of(whose, stream_kind::no_sync, where);
   }
@@ -67,7 +67,7 @@ class stream {
   dlbridge::device device() const noexcept { return raw_.device; }
   std::uint64_t handle() const noexcept { return raw_.handle; }
   std::uint64_t context() const noexcept { return raw_.context; }
-  constexpr const DLBridgeStream* raw() const noexcept { return &raw_; }
+  constexpr const DLBridgeStream* raw() const noexcept DLBRIDGE_HPP_BORROWS { return &raw_; }
 
   /// Waits on the host until all work that was put on it is done.
   result<void> synchronize() const noexcept {
@@ -80,13 +80,23 @@ class stream {
   static stream of(dlbridge::backend whose, stream_kind kind, const dlbridge::device& where,
                    std::uint64_t handle = 0, std::uint64_t context = 0) noexcept {
     return stream({static_cast<DLBridgeBackend>(whose), static_cast<std::int32_t>(kind), where,
-                   handle, context});
+                   handle, context, 0});
   }
 
-  DLBridgeStream raw_ = {DLBRIDGE_BACKEND_NONE, 0, {kDLCPU, 0}, 0, 0};
+  DLBridgeStream raw_ = {DLBRIDGE_BACKEND_NONE, 0, DLBRIDGE_NO_DEVICE, 0, 0, 0};
 };
 
-/// What a hand-off may do beyond ordering two queues. Flags add up.
+namespace detail {
+
+// Waits for work that may still use the memory of a release callback; false where it cannot wait.
+inline bool wait_for(const DLBridgeStream* queue) noexcept {
+  return queue == nullptr || queue->kind == DLBRIDGE_STREAM_NO_SYNC ||
+         abi::stream_synchronize(queue, nullptr) == DLBRIDGE_OK;
+}
+
+}  // namespace detail
+
+/// What a hand-off may do beyond ordering two queues. Options add up.
 enum class handoff_options : std::uint32_t {
   none = 0,
   allow_host_wait = DLBRIDGE_HANDOFF_ALLOW_HOST_WAIT,

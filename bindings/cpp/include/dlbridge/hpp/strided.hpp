@@ -39,10 +39,14 @@ class strided_view {
 
   /// Element (0,...,0).
   DLBRIDGE_HPP_HD constexpr T* data() const noexcept { return data_; }
-  /// Borrowed from this view, so not given by a temporary.
-  constexpr span<const std::int64_t> shape() const& noexcept { return {shape_, Rank}; }
+  /// Borrowed from this view, so deleted for a temporary.
+  constexpr span<const std::int64_t> shape() const& noexcept DLBRIDGE_HPP_BORROWS {
+    return {shape_, Rank};
+  }
   span<const std::int64_t> shape() const&& = delete;
-  constexpr span<const std::int64_t> strides() const& noexcept { return {strides_, Rank}; }
+  constexpr span<const std::int64_t> strides() const& noexcept DLBRIDGE_HPP_BORROWS {
+    return {strides_, Rank};
+  }
   span<const std::int64_t> strides() const&& = delete;
   DLBRIDGE_HPP_HD constexpr std::int64_t extent(std::size_t axis) const noexcept {
     return shape_[axis];
@@ -97,7 +101,7 @@ class strided_view {
     detail::require_exceptions<T>();
     T* const found = find(indices...);
     if (found == nullptr) {
-      refuse(indices...);
+      out_of_bounds(indices...);
     }
     return *found;
   }
@@ -117,11 +121,11 @@ class strided_view {
     }
   }
   template <class... Indices>
-  [[noreturn]] void refuse(Indices... indices) const {
+  [[noreturn]] void out_of_bounds(Indices... indices) const {
     error why(status_code::bounds, rule_code::none, -1,
               "the view is empty: expected at least one element");
     std::size_t axis = 0;
-    const auto blame = [&](auto index) {
+    const auto check = [&](auto index) {
       if (why.axis() < 0 && !in_extent(index, shape_[axis])) {
         why = error(status_code::bounds, rule_code::none, static_cast<std::int32_t>(axis),
                     "index out of its extent on axis %d: expected below %lld, found %lld",
@@ -130,7 +134,7 @@ class strided_view {
       }
       ++axis;
     };
-    (..., blame(indices));
+    (..., check(indices));
     detail::raise(why);
   }
 

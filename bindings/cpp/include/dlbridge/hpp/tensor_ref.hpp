@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Borrowed tensors: foreign_ref, of which only the struct may be looked at, and checked_ref, whose
-// elements may be. Both are valid as long as what they were made of.
+// Borrowed tensors: foreign_ref, which gives no elements, and checked_ref, which does. Both are
+// valid as long as the tensor that they refer to.
 #ifndef DLBRIDGE_HPP_TENSOR_REF_HPP_
 #define DLBRIDGE_HPP_TENSOR_REF_HPP_
 
@@ -9,13 +9,14 @@
 
 DLBRIDGE_HPP_BEGIN
 
-/// How elements are to be reached. Flags add up: `on_device | vouch_writable`.
+/// How elements are accessed. Values add up: `on_device | vouch_writable`.
 enum class access : unsigned {
-  /// On the host: a tensor that the CPU cannot read is refused.
+  /// On the host: a tensor that the CPU cannot read is rejected.
   on_host = 0,
   /// On the tensor's device: the view is for a kernel, and the host must not read through it.
   on_device = 1,
-  /// The caller knows that a legacy or bare tensor, which cannot say so, may be written to.
+  /// The caller knows that a legacy or borrowed tensor, which does not record it, may be written
+  /// to.
   vouch_writable = 2,
 };
 constexpr access operator|(access a, access b) noexcept {
@@ -28,39 +29,41 @@ constexpr bool has(access all, access flag) noexcept {
 namespace detail {
 
 template <class... T>
-constexpr void refuse_unvalidated() noexcept {
+constexpr void reject_unvalidated() noexcept {
   static_assert(always_false<T...>,
-                "dlbridge: this tensor is not validated: validate, upgrade or adopt it first");
+                "dlbridge: this tensor is not validated: import or validate it first");
 }
 
-// What a tensor that nobody has validated answers when it is asked for elements.
+// The members of a tensor that is not validated which give elements: they do not compile.
 class closed {
  public:
   template <class T, std::size_t Rank>
   void elements(access = access::on_host) const {
-    refuse_unvalidated<T>();
+    reject_unvalidated<T>();
   }
   template <class Target>
   void map(access = access::on_host) const {
-    refuse_unvalidated<Target>();
+    reject_unvalidated<Target>();
   }
   template <class T = void>
   void data() const {
-    refuse_unvalidated<T>();
+    reject_unvalidated<T>();
   }
   template <class T = void>
   void shape() const {
-    refuse_unvalidated<T>();
+    reject_unvalidated<T>();
   }
   template <class T = void>
   void strides() const {
-    refuse_unvalidated<T>();
+    reject_unvalidated<T>();
   }
 };
 
+struct opener;
+
 }  // namespace detail
 
-/// A borrowed DLTensor of anybody's, and the flags that are known of it (0 if none are).
+/// A borrowed foreign DLTensor, and the flags that are known of it (0 if none are).
 class foreign_ref : public detail::closed {
  public:
   constexpr foreign_ref() noexcept = default;
@@ -112,12 +115,13 @@ class checked_ref {
                ? detail::count_elements(raw_->shape, static_cast<std::size_t>(raw_->ndim))
                : 0;
   }
-  /// May the data not be written to? A legacy or bare tensor cannot say: then it may not.
+  /// Must the data not be written to? Also true for a legacy or borrowed tensor, which does not
+  /// record whether it may.
   constexpr bool read_only() const noexcept { return writable_ != answer::yes; }
 
-  /// The elements as `Rank` axes of T. Refused (policy) where dtype, number of axes, alignment or
-  /// place are others, and, unless T is const, where the tensor may not be written to or elements
-  /// share memory. The result borrows from the tensor.
+  /// The elements as `Rank` axes of T. Rejected (policy) where dtype, ndim, alignment or device do
+  /// not match, and, unless T is const, where the tensor must not be written to or elements share
+  /// memory. The result borrows from the tensor.
   template <class T, std::size_t Rank>
   result<strided_view<T, Rank>> elements(access how = access::on_host) const noexcept {
     detail::require_element<T>();
@@ -128,17 +132,15 @@ class checked_ref {
                            detail::is_padded<T>,
                            how};
     if (!meets(wanted)) {
-      return refusal(wanted);
+      return rejection(wanted);
     }
-    std::int64_t compact[Rank != 0 ? Rank : 1] = {};
-    return strided_view<T, Rank>(static_cast<T*>(address()), raw_->shape,
-                                 raw_->strides != nullptr ? raw_->strides : fill<Rank>(compact));
+    return open<T, Rank>();
   }
 
   /// The elements as a Target that views memory: std::mdspan, cuda::std::mdspan, Eigen::Map,
-  /// xt::xtensor_adaptor; see map_traits for others. Refused as elements() refuses, and where the
-  /// target cannot say the strides. The result borrows from the tensor. Throws what the Target's
-  /// constructor throws.
+  /// xt::xtensor_adaptor; see map_traits for others. Rejected as elements() rejects, and where the
+  /// target cannot express the strides. The result borrows from the tensor. Throws what the
+  /// Target's constructor throws.
   template <class Target>
   result<Target> map(access how = access::on_host) const;
 
@@ -149,13 +151,25 @@ class checked_ref {
     std::size_t rank;
     std::size_t alignment;
     bool writable;
-    bool padded;  // less than whole bytes, each in bytes of its own
+    bool padded;  // an element of less than a byte fills a whole one
     access how;
   };
 
   checked_ref(const DLTensor* raw, std::uint64_t flags, answer writable) noexcept
       : raw_(raw), flags_(flags), writable_(writable) {}
   friend struct trust;
+  friend struct detail::opener;
+
+  // The elements of a tensor that meets the demands of a T; none of no tensor.
+  template <class T, std::size_t Rank>
+  strided_view<T, Rank> open() const noexcept {
+    if (raw_ == nullptr) {
+      return {};
+    }
+    std::int64_t compact[Rank != 0 ? Rank : 1] = {};
+    return strided_view<T, Rank>(static_cast<T*>(address()), raw_->shape,
+                                 raw_->strides != nullptr ? raw_->strides : fill<Rank>(compact));
+  }
 
   void* address() const noexcept {
     return raw_ != nullptr && raw_->data != nullptr
@@ -179,14 +193,14 @@ class checked_ref {
            (!wanted.padded || has_padding()) && layout_known() && reachable(wanted.how) &&
            (!wanted.writable || may_write(wanted.how));
   }
-  // Where there is no element, none is out of line.
+  // An empty tensor meets any alignment.
   bool aligned(std::size_t bytes) const noexcept {
     return reinterpret_cast<std::uintptr_t>(address()) % bytes == 0 || size() == 0;
   }
   bool has_padding() const noexcept {
     return (flags_ & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED) != 0;
   }
-  // A flag that nobody knows may say that the elements lie in another way.
+  // An unknown flag bit may change the layout.
   bool layout_known() const noexcept {
     constexpr std::uint64_t known = DLPACK_FLAG_BITMASK_READ_ONLY | DLPACK_FLAG_BITMASK_IS_COPIED |
                                     DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED;
@@ -196,18 +210,18 @@ class checked_ref {
   bool reachable(access how) const noexcept {
     const std::int32_t type = device_type(raw_->device);
     return type == kDLCPU ||
-           (has(how, access::on_device) ? !opaque() : abi::host_accessible(type) == DLBRIDGE_YES);
+           (has(how, access::on_device) ? !opaque() : abi::host_accessible(type, nullptr) == 1);
   }
-  // Is `data` a handle, to which nothing can be added? The library knows the devices.
+  // Is `data` a handle, to which nothing can be added? The library decides by the device.
   bool opaque() const noexcept {
     if (raw_ == nullptr || device_type(raw_->device) == kDLCPU) {
       return false;
     }
     DLBridgeLayout layout = DLBRIDGE_LAYOUT_INIT;
     const DLBridgeStatus status = abi::layout(raw_, flags_, &layout, nullptr);
-    return status == DLBRIDGE_OK && (layout.flags & DLBRIDGE_LAYOUT_OPAQUE) != 0;
+    return status == DLBRIDGE_OK && (layout.properties & DLBRIDGE_LAYOUT_OPAQUE) != 0;
   }
-  // Compact memory cannot overlap itself; of other layouts the library knows.
+  // Compact memory cannot overlap itself; the library decides for other layouts.
   bool may_write(access how) const noexcept {
     const bool allowed = writable_ == answer::yes ||
                          (writable_ == answer::unknown && has(how, access::vouch_writable));
@@ -224,11 +238,9 @@ class checked_ref {
     return true;
   }
 
-  // The same demands as a policy, so that the refusal is in the library's own words.
+  // The same demands as a policy, so that the library writes the error.
   policy as_policy(const demand* wanted) const noexcept {
-    const policy base =
-        policy().allow_null_strides().allow_scalable_lanes().refuse_unknown_flags().max_ndim(
-            std::numeric_limits<std::int32_t>::max());
+    const policy base = policy().allow_null_strides().allow_scalable_lanes().reject_unknown_flags();
     if (wanted == nullptr) {
       return base.require_writable().vouch_writable();
     }
@@ -242,18 +254,18 @@ class checked_ref {
     return abi::validate(raw_, flags_ & ~DLPACK_FLAG_BITMASK_READ_ONLY, demands.raw(), sink);
   }
 
-  error refusal(const demand& wanted) const noexcept {
+  error rejection(const demand& wanted) const noexcept {
     if (raw_ == nullptr) {
       return {status_code::invalid_argument, rule_code::none, -1,
-              "the tensor is empty: it was moved from or released"};
+              "tensor: expected a tensor, found an empty owner, which was moved from or released"};
     }
     if (static_cast<std::size_t>(raw_->ndim) != wanted.rank) {
       return {status_code::policy,
               rule_code::ndim_limit,
               -1,
-              "ndim is not what the view has: expected %zu, found %d",
+              "ndim: expected %zu, found %d; ask for as many axes as the tensor has",
               wanted.rank,
-              static_cast<int>(raw_->ndim)};
+              raw_->ndim};
     }
     if (!equal(raw_->dtype, wanted.dtype)) {
       char expected[64] = "";
@@ -261,34 +273,36 @@ class checked_ref {
       abi::dtype_format(wanted.dtype, &expected[0], sizeof expected, nullptr, nullptr);
       abi::dtype_format(raw_->dtype, &found[0], sizeof found, nullptr, nullptr);
       return {status_code::policy,
-              rule_code::dtype_refused,
+              rule_code::dtype_rejected,
               -1,
-              "the dtype is not that of the elements asked for: expected %s, found %s",
+              "dtype: expected %s, found %s; convert it before the call",
               expected,
               found};
     }
     if (!reachable(wanted.how)) {
-      return {status_code::policy,
-              rule_code::device_refused,
-              -1,
-              "%s read memory of device type %d: copy it to the host, or take it to a kernel of "
-              "the device",
-              has(wanted.how, access::on_device) ? "no address can" : "the CPU cannot",
-              static_cast<int>(device_type(raw_->device))};
+      return {
+          status_code::policy,
+          rule_code::device_rejected,
+          -1,
+          "device: expected memory that %s, found device type %d; copy it to the host or read it "
+          "in a kernel of the device",
+          has(wanted.how, access::on_device) ? "has an address" : "the CPU can read",
+          device_type(raw_->device)};
     }
     if (wanted.writable && writable_ == answer::no) {
       return {status_code::policy, rule_code::not_writable, -1,
-              "the tensor is read-only: expected a const element type, found a writable one"};
+              "the tensor is READ_ONLY: expected a const element type, found a writable one"};
     }
     if (wanted.writable && writable_ == answer::unknown &&
         !has(wanted.how, access::vouch_writable)) {
-      return {status_code::policy, rule_code::not_writable, -1,
-              "nothing says that the tensor may be written to: ask for const elements, or for "
-              "access::vouch_writable"};
+      return {
+          status_code::policy, rule_code::not_writable, -1,
+          "a legacy or borrowed tensor does not record that it may be written to: ask for const "
+          "elements, or pass access::vouch_writable if you know that it may"};
     }
     if (wanted.padded && !has_padding()) {
-      return {status_code::policy, rule_code::dtype_refused, -1,
-              "the elements are packed: expected the flag that they are padded to whole bytes"};
+      return {status_code::policy, rule_code::dtype_rejected, -1,
+              "elements: expected the flag IS_SUBBYTE_TYPE_PADDED, found packed elements"};
     }
     demand vouched = wanted;
     vouched.how = wanted.how | access::vouch_writable;
@@ -296,7 +310,7 @@ class checked_ref {
     const DLBridgeStatus status = status_of(as_policy(&vouched), why.sink());
     if (status == DLBRIDGE_OK) {
       return {status_code::policy, rule_code::none, -1,
-              "the tensor is not what the view has: expected elements as the type has them"};
+              "the tensor does not match the view: expected elements of its type"};
     }
     why.set(status);
     return why;
@@ -307,9 +321,14 @@ class checked_ref {
   answer writable_ = answer::unknown;
 };
 
-/// The one door between what is foreign and what counts as validated, for users who know better.
+template <>
+inline constexpr bool borrows<foreign_ref> = true;
+template <>
+inline constexpr bool borrows<checked_ref> = true;
+
+/// The only way past validation, for callers who know that a tensor is valid.
 struct trust {
-  /// The caller answers for it that `tensor`, whose flags are `flags`, is valid.
+  /// The caller guarantees that `tensor`, whose flags are `flags`, is valid.
   static checked_ref assume_validated(const DLTensor* tensor, std::uint64_t flags = 0) noexcept {
     return {tensor, flags,
             (flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0 ? checked_ref::answer::no

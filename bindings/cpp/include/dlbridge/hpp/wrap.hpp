@@ -35,43 +35,45 @@ class wrap_spec {
     made.raw_.byte_offset = bytes;
     return made;
   }
-  /// Bytes at the handle, which the extent must stay inside.
-  [[nodiscard]] constexpr wrap_spec size(std::uint64_t bytes) const noexcept {
-    wrap_spec made = *this;
+  /// Bytes at the handle that all elements must lie inside.
+  [[nodiscard]] constexpr wrap_spec buffer_size(std::uint64_t bytes) const noexcept {
+    wrap_spec made = add(DLBRIDGE_WRAP_LIMIT_BUFFER);
     made.raw_.buffer_size = bytes;
     return made;
   }
-  [[nodiscard]] constexpr wrap_spec flags(std::uint64_t dlpack) const noexcept {
+  [[nodiscard]] constexpr wrap_spec tensor_flags(std::uint64_t dlpack) const noexcept {
     wrap_spec made = *this;
-    made.raw_.flags = dlpack;
+    made.raw_.tensor_flags = dlpack;
     return made;
   }
   [[nodiscard]] constexpr wrap_spec read_only() const noexcept {
-    return flags(raw_.flags | DLPACK_FLAG_BITMASK_READ_ONLY);
+    return tensor_flags(raw_.tensor_flags | DLPACK_FLAG_BITMASK_READ_ONLY);
   }
-  [[nodiscard]] constexpr wrap_spec speaks(dlpack_version newest) const noexcept {
+  [[nodiscard]] constexpr wrap_spec version(dlpack_version newest) const noexcept {
     wrap_spec made = *this;
     made.raw_.version = newest;
     return made;
   }
-  [[nodiscard]] constexpr wrap_spec by(const policy& demands) const noexcept {
+  [[nodiscard]] constexpr wrap_spec policy(
+      const dlbridge::policy& demands DLBRIDGE_HPP_BORROWS) const noexcept {
     wrap_spec made = *this;
     made.raw_.policy = demands.raw();
     return made;
   }
-  wrap_spec by(const policy&&) const = delete;
+  wrap_spec policy(const dlbridge::policy&&) const = delete;
   /// A cl_mem: the tensor holds a reference of its own.
   [[nodiscard]] constexpr wrap_spec retain() const noexcept { return add(DLBRIDGE_WRAP_RETAIN); }
   /// Keeps the module of the release callback loaded.
   [[nodiscard]] constexpr wrap_spec pin_producer() const noexcept {
     return add(DLBRIDGE_WRAP_PIN_PRODUCER);
   }
-  /// The caller vouches for the layout, and so for reading elements by it. No policy then.
+  /// Skips validation: the caller knows that the layout is valid, and that elements may be read by
+  /// it. No policy and no buffer_size then.
   [[nodiscard]] constexpr wrap_spec assume_valid() const noexcept {
     return add(DLBRIDGE_WRAP_SKIP_VALIDATION);
   }
   /// A C callback, called once with `context` when the last owner is gone.
-  [[nodiscard]] constexpr wrap_spec release(void (*callback)(void*, DLBridgeBuffer),
+  [[nodiscard]] constexpr wrap_spec release(release_function callback,
                                             void* context) const noexcept {
     wrap_spec made = *this;
     made.raw_.release = callback;
@@ -85,7 +87,7 @@ class wrap_spec {
   /// Of a struct that was filled by other means.
   constexpr explicit wrap_spec(const DLBridgeWrapSpec& raw) noexcept
       : raw_(raw), strides_(static_cast<std::size_t>(raw.ndim)) {}
-  constexpr const DLBridgeWrapSpec* raw() const noexcept { return &raw_; }
+  constexpr const DLBridgeWrapSpec* raw() const noexcept DLBRIDGE_HPP_BORROWS { return &raw_; }
 
  private:
   constexpr wrap_spec add(std::uint32_t option) const noexcept {
@@ -97,7 +99,8 @@ class wrap_spec {
   std::size_t strides_ = 0;
 };
 
-/// Makes a tensor of ours of native memory, which belongs to it until its release callback runs.
+/// Makes a dlbridge-owned tensor of native memory, which belongs to it until its release callback
+/// runs.
 inline result<tensor> wrap(const wrap_spec& spec) noexcept {
   if (!spec.consistent()) {
     return detail::unlike_lengths();
@@ -105,7 +108,7 @@ inline result<tensor> wrap(const wrap_spec& spec) noexcept {
   return detail::produced<tensor>(
       [&](auto** out, DLBridgeError* sink) { return abi::wrap(spec.raw(), out, sink); });
 }
-/// The same as a legacy tensor; what legacy cannot say is refused.
+/// The same as a legacy tensor; what legacy cannot record is rejected.
 inline result<checked_legacy> wrap_legacy(const wrap_spec& spec) noexcept {
   if (!spec.consistent()) {
     return detail::unlike_lengths();
@@ -120,18 +123,48 @@ inline error no_memory() noexcept {
   return {status_code::out_of_memory, rule_code::none, -1, "no memory for a release callback"};
 }
 
+// The release callback of memory: a callable on the heap, called once with the buffer and the
+// stream that work may still run on, or with less. Without the stream it is called once that work
+// is done; where that cannot be waited for, the callable is leaked, so that no memory is freed
+// under the work.
+template <class F>
+struct held_release {
+  F callable;
+
+  static constexpr bool takes_stream = std::is_invocable_v<F&, const buffer&, const stream*>;
+  static constexpr bool takes_buffer = std::is_invocable_v<F&, const buffer&>;
+
+  static void run(void* context, const DLBridgeBuffer* memory,
+                  const DLBridgeStream* queue) noexcept {
+    if (!takes_stream && !wait_for(queue)) {
+      return;
+    }
+    const std::unique_ptr<held_release> self(static_cast<held_release*>(context));
+    contained([&] {
+      if constexpr (takes_stream) {
+        const stream copy = queue != nullptr ? stream(*queue) : stream();
+        self->callable(*memory, queue != nullptr ? &copy : nullptr);
+      } else if constexpr (takes_buffer) {
+        self->callable(*memory);
+      } else {
+        self->callable();
+      }
+    });
+  }
+};
+
 // Wraps with a callable that is kept on the heap; a failure destroys it uncalled.
 template <class To, class F, class Wrap>
 result<To> wrap_with(const wrap_spec& spec, F&& release, Wrap&& wrap_function) noexcept {
-  using holder = held_callable<std::decay_t<F>>;
-  static_assert(std::is_invocable_v<std::decay_t<F>&, DLBridgeBuffer> ||
-                    std::is_invocable_v<std::decay_t<F>&>,
-                "dlbridge: release is called with the buffer or with nothing");
+  using holder = held_release<std::decay_t<F>>;
+  static_assert(
+      holder::takes_stream || holder::takes_buffer || std::is_invocable_v<std::decay_t<F>&>,
+      "dlbridge: release is called with the buffer and the stream, the buffer, or nothing");
   std::unique_ptr<holder> held = hold<holder>(std::forward<F>(release));
   if (held == nullptr) {
     return no_memory();
   }
-  result<To> made = wrap_function(spec.release(&holder::template run<DLBridgeBuffer>, held.get()));
+  result<To> made = wrap_function(spec.release(&holder::run, held.get()));
   if (made) {
     static_cast<void>(held.release());
   }
@@ -140,9 +173,11 @@ result<To> wrap_with(const wrap_spec& spec, F&& release, Wrap&& wrap_function) n
 
 }  // namespace detail
 
-/// The same with a callable, `release(buffer)` or `release()`, that runs once when the last owner
-/// is gone, on that thread; what it throws goes to the exception handler. On failure it is
-/// destroyed uncalled, and the memory is the caller's.
+/// The same with a callable, `release(const buffer&, const stream*)`, `release(const buffer&)` or
+/// `release()`, that runs once when the last owner is gone, on that thread. Work on the stream may
+/// still use the memory (NULL: none does); a callable without it is called once that work is done.
+/// What it throws goes to the exception handler. On failure it is destroyed uncalled, and the
+/// memory is the caller's.
 template <class F>
 result<tensor> wrap(const wrap_spec& spec, F&& release) noexcept {
   return detail::wrap_with<tensor>(spec, std::forward<F>(release),
@@ -170,8 +205,8 @@ result<checked_legacy> wrap_legacy(const wrap_spec& spec, F&& release) noexcept 
 template <class C, class = void>
 struct memory_traits;
 
-/// Is a range the owner of its elements, so that it can be moved into a tensor? Nothing that a type
-/// lets see tells: specialise it for ranges of your own.
+/// Does a range own its elements, so that it can be moved into a tensor? A type does not show that:
+/// specialise it for ranges of your own.
 template <class C>
 inline constexpr bool owns_memory = false;
 template <class T, class Allocator>
@@ -218,7 +253,7 @@ template <class C>
 inline constexpr bool owns_xtensor<C, typename void_of<typename C::temporary_type>::type> =
     std::is_same_v<typename C::temporary_type, C>;
 
-// A range with strides of its own is none that is contiguous.
+// A range that has strides does not count as contiguous.
 template <class C, class = void>
 inline constexpr bool has_strides = false;
 template <class C>
@@ -336,23 +371,24 @@ result<tensor> wrap_container(C& container, dlpack_version newest, Wrap&& wrap_f
   static_assert(has_dtype<element>,
                 "dlbridge: no DLPack dtype is known for this type: specialise dlbridge::dtype_of");
   require_element_size<element>();
-  constexpr std::size_t most = 64;
+  constexpr std::size_t most = DLBRIDGE_MAX_NDIM;
   std::int64_t shape[most] = {};
   std::int64_t strides[most] = {};
   const std::size_t rank = traits::rank(container);
   if (rank > most) {
     return error(status_code::policy, rule_code::ndim_limit, -1,
-                 "ndim is above the limit: expected at most %zu, found %zu", most, rank);
+                 "ndim: expected at most %zu, found %zu", most, rank);
   }
   if (!traits::layout(container, shape, strides)) {
     return error(status_code::unrepresentable, rule_code::none, -1,
-                 "the layout of this mdspan has no strides, which is all that DLPack can say");
+                 "layout: expected strides, found an mdspan layout that DLPack cannot express");
   }
-  wrap_spec spec = wrap_spec(dlbridge_buffer_address(traits::data(container)), make_device(kDLCPU),
-                             dtype_of<std::remove_cv_t<element>>::value, {shape, rank})
-                       .strides({strides, rank})
-                       .flags(is_padded<element> ? DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED : 0)
-                       .speaks(newest);
+  wrap_spec spec =
+      wrap_spec(dlbridge_buffer_address(traits::data(container)), make_device(kDLCPU),
+                dtype_of<std::remove_cv_t<element>>::value, {shape, rank})
+          .strides({strides, rank})
+          .tensor_flags(is_padded<element> ? DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED : 0)
+          .version(newest);
   if (std::is_const_v<element>) {
     spec = spec.read_only();
   }
@@ -363,8 +399,11 @@ result<tensor> wrap_container(C& container, dlpack_version newest, Wrap&& wrap_f
 template <class C>
 struct held_container {
   C container;
-  static void run(void* context, DLBridgeBuffer /*memory*/) noexcept {
-    delete static_cast<held_container*>(context);
+  static void run(void* context, const DLBridgeBuffer* /*memory*/,
+                  const DLBridgeStream* queue) noexcept {
+    if (wait_for(queue)) {
+      delete static_cast<held_container*>(context);
+    }
   }
 };
 
@@ -373,7 +412,8 @@ struct held_container {
 /// A tensor over the memory of `container`, which stays the caller's and must neither go nor
 /// reallocate before the tensor's last owner has gone. Const elements make it read-only.
 template <class C>
-result<tensor> wrap_borrowed(C& container, dlpack_version newest = {0, 0}) noexcept {
+result<tensor> wrap_borrowed(C& container DLBRIDGE_HPP_BORROWS,
+                             dlpack_version newest = {0, 0}) noexcept {
   return detail::wrap_container(container, newest,
                                 [](const wrap_spec& spec) { return wrap(spec); });
 }
@@ -382,7 +422,8 @@ result<tensor> wrap_borrowed(const C&& container, dlpack_version newest = {0, 0}
 
 /// The same; `release()` runs once when the last owner is gone, so that the caller knows when.
 template <class C, class F, class = std::enable_if_t<std::is_invocable_v<std::decay_t<F>&>>>
-result<tensor> wrap_borrowed(C& container, F&& release, dlpack_version newest = {0, 0}) noexcept {
+result<tensor> wrap_borrowed(C& container DLBRIDGE_HPP_BORROWS, F&& release,
+                             dlpack_version newest = {0, 0}) noexcept {
   return detail::wrap_container(container, newest, [&](const wrap_spec& spec) {
     return wrap(spec, std::forward<F>(release));
   });
@@ -393,13 +434,14 @@ result<tensor> wrap_borrowed(C& container, F&& release, dlpack_version newest = 
 /// matrices). On failure `container` is as it was.
 template <class C>
 result<tensor> wrap_owned(C&& container, dlpack_version newest = {0, 0}) noexcept {
-  static_assert(!std::is_lvalue_reference_v<C>,
-                "dlbridge: the container must move in: pass std::move(container), or lend it with "
-                "wrap_borrowed");
+  static_assert(
+      !std::is_lvalue_reference_v<C>,
+      "dlbridge: the container must move in: pass std::move(container), or borrow it with "
+      "wrap_borrowed");
   static_assert(!std::is_const_v<C>, "dlbridge: a const container cannot move in");
   using plain = std::remove_reference_t<C>;
   static_assert(memory_traits<plain>::owning,
-                "dlbridge: a view owns no elements: move the container in, or lend the view with "
+                "dlbridge: a view owns no elements: move the container in, or borrow the view with "
                 "wrap_borrowed");
   static_assert(std::is_nothrow_move_constructible_v<plain>,
                 "dlbridge: a container that moves in must not throw");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a table of functions has, asked member by member.
+//! The members of a table of functions.
 //!
-//! Made by tools/mirrors.py of the C headers; do not edit.
+//! Generated from the C headers by tools/mirrors.py; do not edit.
 use super::{MissingFunction, Table};
 #[allow(clippy::wildcard_imports)]
 use crate::mirrors::*;
@@ -208,8 +208,84 @@ impl Table {
     /// The library is older and lacks it.
     pub fn host_accessible(
         self,
-    ) -> Result<unsafe extern "C" fn(i32) -> DLBridgeAnswer, MissingFunction> {
+    ) -> Result<unsafe extern "C" fn(i32, *mut DLBridgeAnswer) -> i32, MissingFunction> {
         member!(self, host_accessible)
+    }
+
+    /// `dlbridge_import_tensor`.
+    ///
+    /// # Errors
+    ///
+    /// The library is older and lacks it.
+    pub fn import_tensor(
+        self,
+    ) -> Result<
+        unsafe extern "C" fn(
+            *mut c_void,
+            DLBridgeKind,
+            *const DLBridgeConvertOptions,
+            *mut *mut DLManagedTensorVersioned,
+            *mut DLBridgeError,
+        ) -> DLBridgeStatus,
+        MissingFunction,
+    > {
+        member!(self, import_tensor)
+    }
+
+    /// `dlbridge_export_tensor`.
+    ///
+    /// # Errors
+    ///
+    /// The library is older and lacks it.
+    pub fn export_tensor(
+        self,
+    ) -> Result<
+        unsafe extern "C" fn(
+            *mut c_void,
+            DLBridgeKind,
+            DLPackVersion,
+            *const DLBridgeConvertOptions,
+            *mut *mut c_void,
+            *mut DLBridgeKind,
+            *mut DLBridgeError,
+        ) -> DLBridgeStatus,
+        MissingFunction,
+    > {
+        member!(self, export_tensor)
+    }
+
+    /// `dlbridge_release`.
+    ///
+    /// # Errors
+    ///
+    /// The library is older and lacks it.
+    pub fn release(
+        self,
+    ) -> Result<unsafe extern "C" fn(*mut c_void, DLBridgeKind) -> DLBridgeStatus, MissingFunction>
+    {
+        member!(self, release)
+    }
+
+    /// `dlbridge_release_legacy`.
+    ///
+    /// # Errors
+    ///
+    /// The library is older and lacks it.
+    pub fn release_legacy(
+        self,
+    ) -> Result<unsafe extern "C" fn(*mut DLManagedTensor), MissingFunction> {
+        member!(self, release_legacy)
+    }
+
+    /// `dlbridge_release_versioned`.
+    ///
+    /// # Errors
+    ///
+    /// The library is older and lacks it.
+    pub fn release_versioned(
+        self,
+    ) -> Result<unsafe extern "C" fn(*mut DLManagedTensorVersioned), MissingFunction> {
+        member!(self, release_versioned)
     }
 
     /// `dlbridge_validate`.
@@ -380,47 +456,6 @@ impl Table {
         member!(self, downgrade)
     }
 
-    /// `dlbridge_convert`.
-    ///
-    /// # Errors
-    ///
-    /// The library is older and lacks it.
-    pub fn convert(
-        self,
-    ) -> Result<
-        unsafe extern "C" fn(
-            *mut c_void,
-            DLBridgeKind,
-            DLPackVersion,
-            *const DLBridgeConvertOptions,
-            *mut *mut c_void,
-            *mut DLBridgeKind,
-            *mut DLBridgeError,
-        ) -> DLBridgeStatus,
-        MissingFunction,
-    > {
-        member!(self, convert)
-    }
-
-    /// `dlbridge_adopt`.
-    ///
-    /// # Errors
-    ///
-    /// The library is older and lacks it.
-    pub fn adopt(
-        self,
-    ) -> Result<
-        unsafe extern "C" fn(
-            *mut DLManagedTensorVersioned,
-            *const DLBridgeConvertOptions,
-            *mut *mut DLManagedTensorVersioned,
-            *mut DLBridgeError,
-        ) -> DLBridgeStatus,
-        MissingFunction,
-    > {
-        member!(self, adopt)
-    }
-
     /// `dlbridge_share`.
     ///
     /// # Errors
@@ -474,28 +509,6 @@ impl Table {
         MissingFunction,
     > {
         member!(self, allocate)
-    }
-
-    /// `dlbridge_release_legacy`.
-    ///
-    /// # Errors
-    ///
-    /// The library is older and lacks it.
-    pub fn release_legacy(
-        self,
-    ) -> Result<unsafe extern "C" fn(*mut DLManagedTensor), MissingFunction> {
-        member!(self, release_legacy)
-    }
-
-    /// `dlbridge_release_versioned`.
-    ///
-    /// # Errors
-    ///
-    /// The library is older and lacks it.
-    pub fn release_versioned(
-        self,
-    ) -> Result<unsafe extern "C" fn(*mut DLManagedTensorVersioned), MissingFunction> {
-        member!(self, release_versioned)
     }
 
     /// `dlbridge_required_version`.
@@ -567,18 +580,18 @@ impl Table {
         member!(self, identify)
     }
 
-    /// `dlbridge_pin_module`.
+    /// `dlbridge_module_pin`.
     ///
     /// # Errors
     ///
     /// The library is older and lacks it.
-    pub fn pin_module(
+    pub fn module_pin(
         self,
     ) -> Result<
         unsafe extern "C" fn(*const c_void, *mut DLBridgeError) -> DLBridgeStatus,
         MissingFunction,
     > {
-        member!(self, pin_module)
+        member!(self, module_pin)
     }
 
     /// `dlbridge_backend_info`.
@@ -706,12 +719,12 @@ impl Table {
         member!(self, stream_synchronize)
     }
 
-    /// `dlbridge_device_register`.
+    /// `dlbridge_context_register`.
     ///
     /// # Errors
     ///
     /// The library is older and lacks it.
-    pub fn device_register(
+    pub fn context_register(
         self,
     ) -> Result<
         unsafe extern "C" fn(
@@ -721,15 +734,15 @@ impl Table {
         ) -> DLBridgeStatus,
         MissingFunction,
     > {
-        member!(self, device_register)
+        member!(self, context_register)
     }
 
-    /// `dlbridge_device_lookup`.
+    /// `dlbridge_context_find`.
     ///
     /// # Errors
     ///
     /// The library is older and lacks it.
-    pub fn device_lookup(
+    pub fn context_find(
         self,
     ) -> Result<
         unsafe extern "C" fn(
@@ -740,15 +753,15 @@ impl Table {
         ) -> DLBridgeStatus,
         MissingFunction,
     > {
-        member!(self, device_lookup)
+        member!(self, context_find)
     }
 
-    /// `dlbridge_device_next`.
+    /// `dlbridge_context_next`.
     ///
     /// # Errors
     ///
     /// The library is older and lacks it.
-    pub fn device_next(
+    pub fn context_next(
         self,
     ) -> Result<
         unsafe extern "C" fn(
@@ -758,43 +771,43 @@ impl Table {
         ) -> DLBridgeStatus,
         MissingFunction,
     > {
-        member!(self, device_next)
+        member!(self, context_next)
     }
 
-    /// `dlbridge_device_retain`.
+    /// `dlbridge_context_retain`.
     ///
     /// # Errors
     ///
     /// The library is older and lacks it.
-    pub fn device_retain(
+    pub fn context_retain(
         self,
     ) -> Result<unsafe extern "C" fn(u64, *mut DLBridgeError) -> DLBridgeStatus, MissingFunction>
     {
-        member!(self, device_retain)
+        member!(self, context_retain)
     }
 
-    /// `dlbridge_device_release`.
+    /// `dlbridge_context_release`.
     ///
     /// # Errors
     ///
     /// The library is older and lacks it.
-    pub fn device_release(
+    pub fn context_release(
         self,
     ) -> Result<unsafe extern "C" fn(u64, *mut DLBridgeError) -> DLBridgeStatus, MissingFunction>
     {
-        member!(self, device_release)
+        member!(self, context_release)
     }
 
-    /// `dlbridge_device_unregister`.
+    /// `dlbridge_context_unregister`.
     ///
     /// # Errors
     ///
     /// The library is older and lacks it.
-    pub fn device_unregister(
+    pub fn context_unregister(
         self,
     ) -> Result<unsafe extern "C" fn(u64, *mut DLBridgeError) -> DLBridgeStatus, MissingFunction>
     {
-        member!(self, device_unregister)
+        member!(self, context_unregister)
     }
 
     /// `dlbridge_context_table_v1`.
@@ -838,13 +851,8 @@ impl Table {
     ) -> Result<
         unsafe extern "C" fn(
             *const DLManagedTensorVersioned,
-            u32,
-            *mut c_void,
-            usize,
-            *mut usize,
-            *mut i32,
-            usize,
-            *mut usize,
+            *const DLBridgeIpcExportSpec,
+            *mut DLBridgeIpcSizes,
             *mut DLBridgeError,
         ) -> DLBridgeStatus,
         MissingFunction,
@@ -861,12 +869,7 @@ impl Table {
         self,
     ) -> Result<
         unsafe extern "C" fn(
-            *const c_void,
-            usize,
-            *const i32,
-            usize,
-            u32,
-            *const DLBridgePolicy,
+            *const DLBridgeIpcImportSpec,
             *mut *mut DLManagedTensorVersioned,
             *mut DLBridgeError,
         ) -> DLBridgeStatus,

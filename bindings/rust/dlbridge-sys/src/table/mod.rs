@@ -67,7 +67,7 @@ impl Table {
         unsafe { (*self.api.as_ptr()).struct_size as usize }
     }
 
-    /// The table itself. Behind [`Table::size`] bytes there is nothing.
+    /// The table itself. Nothing after its first [`Table::size`] bytes may be read.
     #[must_use]
     pub fn as_ptr(self) -> *const DLBridgeApi {
         self.api.as_ptr()

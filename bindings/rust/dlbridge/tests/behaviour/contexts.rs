@@ -3,7 +3,7 @@
 
 use crate::producer::Runs;
 use dlbridge::{
-    context_table, contexts, function_table, lookup_context, sys, Backend, BackendState, Buffer,
+    context_find, context_table, contexts, function_table, sys, Backend, BackendState, Buffer,
     ContextSpec, Device, DeviceType, HandOff, Memory, Status, Stream,
 };
 
@@ -19,7 +19,7 @@ fn a_registration_ends_with_its_owner() {
     // SAFETY: as above.
     let again = unsafe { spec.register(|_| unreachable!()) };
     assert_eq!(again.unwrap_err().status(), Status::EXISTS);
-    let info = lookup_context(DEVICE, 0).unwrap();
+    let info = context_find(DEVICE, 0).unwrap();
     assert_eq!((info.id(), info.context(), info.queue()), (registration.id(), 0x1234, 0x99));
     assert!(info.is_default() && !info.is_enumerated() && !info.is_private());
     assert!(contexts().any(|entry| entry.unwrap().id() == info.id()));
@@ -30,7 +30,7 @@ fn a_registration_ends_with_its_owner() {
     kept.release().unwrap();
     assert_eq!(runs.get(), 1);
     assert_eq!(info.retain().unwrap_err().status(), Status::NOT_FOUND);
-    assert_eq!(dlbridge::unregister_context(info.id()).unwrap_err().status(), Status::NOT_FOUND);
+    assert_eq!(dlbridge::context_unregister(info.id()).unwrap_err().status(), Status::NOT_FOUND);
 }
 
 #[test]
@@ -67,5 +67,5 @@ fn host_memory_is_the_hosts() {
     let info = unsafe { dlbridge::pointer_info(Buffer::address(&raw const byte), Device::CPU) };
     assert_eq!(info.unwrap().memory(), Memory::HOST);
     // SAFETY: this program stays loaded.
-    unsafe { dlbridge::pin_module(dlbridge::version as fn() -> u32 as *const _) }.unwrap();
+    unsafe { dlbridge::module_pin(dlbridge::version as fn() -> u32 as *const _) }.unwrap();
 }

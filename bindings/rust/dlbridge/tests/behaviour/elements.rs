@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Elements: which are reached, how, and what is refused.
+//! Elements: which are reached, how, and what is rejected.
 
 use crate::producer::{legacy, Runs};
 use dlbridge::{
@@ -15,7 +15,7 @@ fn matrix() -> UniqueTensor {
 fn a_slice_takes_the_right_type_and_order() {
     let tensor = matrix().into_shared();
     assert_eq!(tensor.as_slice::<i32>().unwrap(), [0, 1, 2, 3, 4, 5]);
-    assert_eq!(tensor.as_slice::<u32>().unwrap_err().rule(), Rule::DTYPE_REFUSED);
+    assert_eq!(tensor.as_slice::<u32>().unwrap_err().rule(), Rule::DTYPE_REJECTED);
     let turned = tensor.view(&ViewSpec::new(&[3, 2]).strides(&[1, 3])).unwrap();
     assert_eq!(turned.as_slice::<i32>().unwrap_err().rule(), Rule::CONTIGUITY);
     assert_eq!(turned.as_strided::<i32>().unwrap()[&[2, 1]], 5);
@@ -47,7 +47,7 @@ fn strides_of_all_kinds() {
     assert_eq!((strided.len(), strided.iter().count()), (0, 0));
     assert!(empty.as_slice::<i32>().unwrap().is_empty());
     #[cfg(feature = "ndarray")]
-    assert_eq!(empty.as_view().as_array::<i32>().unwrap_err().rule(), Rule::EXTENT_OVERFLOW);
+    assert_eq!(empty.as_view().as_array::<i32>().unwrap_err().rule(), Rule::OFFSET_OVERFLOW);
 }
 
 #[test]
@@ -59,14 +59,14 @@ fn unknown_flags_may_change_the_layout() {
     assert_eq!(tensor.as_strided::<f32>().unwrap_err().rule(), Rule::FLAGS_UNKNOWN);
     #[cfg(feature = "ndarray")]
     assert_eq!(tensor.as_view().as_array::<f32>().unwrap_err().rule(), Rule::FLAGS_UNKNOWN);
-    // SAFETY: nobody else uses the memory, which may be written to.
+    // SAFETY: no other code uses the memory, which may be written to.
     let mut tensor = unsafe { tensor.assume_unique() };
     assert_eq!(tensor.as_mut_slice::<f32>().unwrap_err().rule(), Rule::FLAGS_UNKNOWN);
     assert_eq!(tensor.as_mut_strided::<f32>().unwrap_err().rule(), Rule::FLAGS_UNKNOWN);
 }
 
 #[test]
-fn as_many_axes_as_a_policy_lets_pass() {
+fn as_many_axes_as_the_library_accepts() {
     let runs = Runs::default();
     let mut shape = vec![1_i64; 100];
     let mut strides = shape.clone();
@@ -77,9 +77,52 @@ fn as_many_axes_as_a_policy_lets_pass() {
     });
     let error = tensor.validate(&Policy::DEFAULT).unwrap_err();
     assert_eq!(error.rule(), Rule::NDIM_LIMIT);
-    let tensor = tensor.into_validated(&Policy::new().max_ndim(100)).unwrap();
+    let error = tensor.validate(&Policy::new().max_ndim(100)).unwrap_err();
+    assert_eq!(error.status(), Status::INVALID_ARGUMENT);
+    drop(tensor);
+    let tensor = crate::producer::versioned(&runs, |raw| {
+        raw.dl_tensor.ndim = 64;
+        raw.dl_tensor.shape = shape.as_mut_ptr();
+        raw.dl_tensor.strides = strides.as_mut_ptr();
+    });
+    let tensor = tensor.into_validated(&Policy::DEFAULT).unwrap();
     assert_eq!(tensor.as_slice::<f32>().unwrap(), [0.0]);
-    assert_eq!(tensor.as_strided::<f32>().unwrap()[&[0; 100]], 0.0);
+    assert_eq!(tensor.as_strided::<f32>().unwrap()[&[0; 64]], 0.0);
+}
+
+#[test]
+fn a_policy_limits_ndim_and_shape() {
+    let tensor = matrix().into_shared();
+    let rule = |policy: &Policy<'_>| match tensor.validate(policy) {
+        Ok(_) => (Rule::NONE, None),
+        Err(error) => (error.rule(), error.axis()),
+    };
+    let limit = (Rule::NDIM_LIMIT, None);
+    assert_eq!(rule(&Policy::new().min_ndim(2).max_ndim(2)), (Rule::NONE, None));
+    assert_eq!(rule(&Policy::new().min_ndim(1)), (Rule::NONE, None));
+    assert_eq!(rule(&Policy::new().min_ndim(3)), limit);
+    assert_eq!(rule(&Policy::new().max_ndim(1)), limit);
+    // No axis at all is a limit of its own.
+    assert_eq!(rule(&Policy::new().max_ndim(0)), limit);
+    assert_eq!(rule(&Policy::new().shape(&[])), limit);
+    assert_eq!(rule(&Policy::new().shape(&[2, 3])), (Rule::NONE, None));
+    assert_eq!(rule(&Policy::new().shape(&[-1, 3])), (Rule::NONE, None));
+    assert_eq!(rule(&Policy::new().shape(&[-1, 4])), (Rule::SHAPE_MISMATCH, Some(1)));
+    // An extent of 0 is a number like any other.
+    assert_eq!(rule(&Policy::new().shape(&[0, 3])), (Rule::SHAPE_MISMATCH, Some(0)));
+    assert_eq!(rule(&Policy::new().shape(&[6])), limit);
+    let error = tensor.validate(&Policy::new().devices(&[])).unwrap_err();
+    assert_eq!(error.status(), Status::INVALID_ARGUMENT);
+}
+
+#[test]
+fn a_view_may_have_another_dtype() {
+    let tensor = UniqueTensor::try_from(vec![1.0_f32, -2.0]).unwrap().into_shared();
+    let bits = tensor.view(&ViewSpec::new(&[2]).dtype(Dtype::U32)).unwrap();
+    assert_eq!(bits.as_slice::<u32>().unwrap(), [1.0_f32.to_bits(), (-2.0_f32).to_bits()]);
+    let error = tensor.view(&ViewSpec::new(&[2]).dtype(Dtype::U8)).unwrap_err();
+    assert_ne!(error.status(), Status::OK);
+    assert!(tensor.as_slice::<f32>().is_ok());
 }
 
 /// Two elements of four bits.
@@ -96,10 +139,10 @@ unsafe impl dlbridge::Element for Nibbles {
 fn lanes_of_less_than_a_byte_fill_an_element() {
     let packed = UniqueTensor::try_from(vec![Nibbles(0x21), Nibbles(0x43)]).unwrap();
     assert_eq!(packed.as_slice::<Nibbles>().unwrap(), [Nibbles(0x21), Nibbles(0x43)]);
-    assert_eq!(packed.as_slice::<u8>().unwrap_err().rule(), Rule::DTYPE_REFUSED);
-    // An element of whole bytes lies the same way where it is said to be padded.
+    assert_eq!(packed.as_slice::<u8>().unwrap_err().rule(), Rule::DTYPE_REJECTED);
+    // An element of whole bytes lies the same way where the flags declare it padded.
     let shape = [2];
-    let spec = AllocateSpec::new(packed.dtype(), &shape).flags(Flags::PADDED);
+    let spec = AllocateSpec::new(packed.dtype(), &shape).tensor_flags(Flags::PADDED);
     let padded = spec.allocate().unwrap().zeroed().unwrap();
     assert_eq!(padded.as_view().layout().unwrap().item_bits(), 8);
     assert_eq!(padded.as_slice::<Nibbles>().unwrap(), [Nibbles(0); 2]);
@@ -134,7 +177,7 @@ fn a_unique_tensor_may_be_written_to() {
 
 #[test]
 fn read_only_is_never_written_to() {
-    let copy = CopySpec::new().flags(Flags::READ_ONLY);
+    let copy = CopySpec::new().tensor_flags(Flags::READ_ONLY);
     let mut tensor = matrix().as_view().copy(&copy).unwrap();
     assert!(tensor.flags().contains(Flags::READ_ONLY | Flags::IS_COPIED));
     assert_eq!(tensor.as_mut_slice::<i32>().unwrap_err().rule(), Rule::NOT_WRITABLE);
@@ -157,12 +200,12 @@ fn memory_of_a_device_is_out_of_reach() {
     let tensor = crate::producer::versioned(&runs, |raw| raw.dl_tensor.device.device_type = 2);
     let tensor = tensor.into_validated(&Policy::DEFAULT).unwrap();
     assert_eq!(tensor.device(), Device::new(DeviceType::CUDA, 0));
-    assert_eq!(tensor.as_slice::<f32>().unwrap_err().rule(), Rule::DEVICE_REFUSED);
+    assert_eq!(tensor.as_slice::<f32>().unwrap_err().rule(), Rule::DEVICE_REJECTED);
     assert_eq!(tensor.device().to_string(), "cuda:0");
 }
 
 #[test]
-fn unaligned_elements_are_refused() {
+fn unaligned_elements_are_rejected() {
     let bytes = UniqueTensor::from_vec(vec![0_u8; 64], &[64]).unwrap();
     let start = bytes.as_view().data().cast::<u8>();
     let odd = start.wrapping_add(usize::from(start.addr() % 2 == 0));
@@ -182,7 +225,7 @@ fn a_borrowed_look_at_a_foreign_tensor() {
     assert_eq!((view.shape(), view.strides(), view.ndim()), (&[2, 3][..], None, 2));
     assert_eq!(view.as_slice::<f32>().unwrap(), [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]);
     assert_eq!(view.as_strided::<f32>().unwrap()[&[1, 0]], 3.0);
-    assert!(tensor.validate(&Policy::new().writable()).is_err());
+    assert!(tensor.validate(&Policy::new().require_writable()).is_err());
     let layout = view.layout().unwrap();
     assert!(layout.is_c_contiguous() && !layout.is_empty());
     assert_eq!((layout.element_count(), layout.extent()), (6, 0..24));
@@ -196,10 +239,11 @@ fn new_tensors_are_written_before_they_are_read() {
     assert_eq!(zeros.as_slice::<f64>().unwrap(), [0.0; 4]);
     let filled = spec.allocate().unwrap().copied_from(&[1.0, 2.0, 3.0, 4.0]).unwrap();
     assert_eq!(filled.as_slice::<f64>().unwrap(), [1.0, 2.0, 3.0, 4.0]);
-    let refused = spec.allocate().unwrap().copied_from(&[1.0]).unwrap_err();
-    assert_eq!(refused.error.status(), Status::INVALID_ARGUMENT);
-    let refused = refused.value.copied_from(&[1_i64; 4]).unwrap_err();
-    assert_eq!(refused.error.rule(), Rule::DTYPE_REFUSED);
+    let rejected = spec.allocate().unwrap().try_copied_from(&[1.0]).unwrap_err();
+    assert_eq!(rejected.error.status(), Status::INVALID_ARGUMENT);
+    assert_eq!(rejected.error.message(), "elements: expected 4, found 1");
+    let error = rejected.value.copied_from(&[1_i64; 4]).unwrap_err();
+    assert_eq!(error.rule(), Rule::DTYPE_REJECTED);
     let empty = AllocateSpec::new(Dtype::I8, &[0, 3]).allocate().unwrap().zeroed().unwrap();
     assert!(empty.as_slice::<i8>().unwrap().is_empty());
 }

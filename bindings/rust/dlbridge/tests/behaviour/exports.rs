@@ -2,7 +2,9 @@
 //! Rust's own memory: lent without copies, and given back.
 
 use crate::producer::Runs;
-use dlbridge::{Buffer, Dtype, Flags, LegacyTensor, Rule, Tensor, UniqueTensor, WrapSpec};
+use dlbridge::{
+    Buffer, Dtype, Flags, LegacyTensor, Released, Rule, Tensor, UniqueTensor, WrapSpec,
+};
 use std::sync::Arc;
 
 #[test]
@@ -18,15 +20,15 @@ fn a_vector_is_lent_where_it_is() {
 }
 
 #[test]
-fn a_refused_vector_comes_back_whole() {
+fn a_rejected_vector_comes_back_whole() {
     let mut vec = Vec::with_capacity(10);
     vec.push(1_u64);
-    let refused = UniqueTensor::from_vec(vec, &[2]).unwrap_err();
-    assert_eq!(refused.error.rule(), Rule::BUFFER_BOUNDS);
-    assert_eq!((refused.value.capacity(), &refused.value[..]), (10, &[1][..]));
-    let refused = UniqueTensor::from_boxed_slice(vec![1_u64].into(), &[-1]).unwrap_err();
-    assert_eq!(refused.error.rule(), Rule::DIM_NEGATIVE);
-    assert_eq!(&refused.value[..], [1]);
+    let rejected = UniqueTensor::try_from_vec(vec, &[2]).unwrap_err();
+    assert_eq!(rejected.error.rule(), Rule::BUFFER_BOUNDS);
+    assert_eq!((rejected.value.capacity(), &rejected.value[..]), (10, &[1][..]));
+    let rejected = UniqueTensor::try_from_boxed_slice(vec![1_u64].into(), &[-1]).unwrap_err();
+    assert_eq!(rejected.error.rule(), Rule::EXTENT_NEGATIVE);
+    assert_eq!(&rejected.value[..], [1]);
 }
 
 #[test]
@@ -51,9 +53,9 @@ fn an_arc_is_shared_and_read_only() {
     assert_eq!(Arc::strong_count(&elements), 2);
     drop(shared);
     assert_eq!(Arc::strong_count(&elements), 1);
-    let refused = Tensor::from_arc(elements, &[4]).unwrap_err();
-    assert_eq!(refused.value[..], [1.0, 2.0, 3.0]);
-    assert_eq!(Arc::strong_count(&refused.value), 1);
+    let rejected = Tensor::try_from_arc(elements, &[4]).unwrap_err();
+    assert_eq!(rejected.value[..], [1.0, 2.0, 3.0]);
+    assert_eq!(Arc::strong_count(&rejected.value), 1);
 }
 
 struct Counted(Vec<i16>, Runs);
@@ -78,10 +80,12 @@ fn any_owner_is_dropped_once() {
     assert_eq!(runs.get(), 0);
     drop(tensor);
     assert_eq!(runs.get(), 1);
-    let refused = Tensor::from_owner(Counted(vec![1], runs.clone()), &[9]).unwrap_err();
+    let rejected = Tensor::try_from_owner(Counted(vec![1], runs.clone()), &[9]).unwrap_err();
     assert_eq!(runs.get(), 1);
-    drop(refused);
+    drop(rejected);
     assert_eq!(runs.get(), 2);
+    assert!(Tensor::from_owner(Counted(vec![1], runs.clone()), &[9]).is_err());
+    assert_eq!(runs.get(), 3);
 }
 
 #[test]
@@ -91,14 +95,15 @@ fn a_release_is_called_once_or_dropped_uncalled() {
     let buffer = Buffer::address(&raw const DATA);
     let release = |runs: &Runs| {
         let runs = runs.clone();
-        move |given: Buffer| {
-            assert_eq!(given.value(), (&raw const DATA).addr() as u64);
+        move |given: Released| {
+            assert!(given.stream().is_none());
+            assert_eq!(given.buffer().value(), (&raw const DATA).addr() as u64);
             runs.add();
         }
     };
     let spec = WrapSpec::new(buffer, Dtype::U8, &[2, 2]).strides(&[4, 1]).buffer_size(8);
-    let spec = spec.flags(Flags::READ_ONLY);
-    // SAFETY: static memory, which is said to be read-only.
+    let spec = spec.tensor_flags(Flags::READ_ONLY);
+    // SAFETY: static memory, which the flags declare read-only.
     let tensor = unsafe { spec.wrap_with(release(&runs)) }.unwrap();
     let elements = tensor.as_strided::<u8>().unwrap().iter().copied().collect::<Vec<_>>();
     assert_eq!(elements, [1, 2, 5, 6]);
@@ -114,7 +119,7 @@ fn a_release_is_called_once_or_dropped_uncalled() {
     let error = unsafe { spec.wrap_legacy_with(release(&runs)) }.unwrap_err();
     assert_eq!(error.rule(), Rule::LEGACY_READ_ONLY);
     assert_eq!(runs.get(), 1);
-    // Legacy cannot say read-only, so the memory is one that may be written to.
+    // Legacy cannot record READ_ONLY, so the memory must be writable.
     let data = Box::leak(Box::new([1_u8, 2, 3, 4]));
     let spec = WrapSpec::new(Buffer::address(&raw mut *data), Dtype::U8, &[4]).buffer_size(4);
     let count = runs.clone();
@@ -188,13 +193,13 @@ mod arrays {
     }
 
     #[test]
-    fn huge_empty_shapes_are_refused() {
+    fn huge_empty_shapes_are_rejected() {
         for shape in [[0, i64::MAX, i64::MAX], [i64::MAX, 0, 2], [i64::MAX, 2, 0]] {
             let mut tensor = UniqueTensor::from_vec(Vec::<u8>::new(), &shape).unwrap();
             let error = tensor.as_view().as_array::<u8>().unwrap_err();
-            assert_eq!(error.rule(), Rule::EXTENT_OVERFLOW);
+            assert_eq!(error.rule(), Rule::OFFSET_OVERFLOW);
             let error = tensor.as_array_mut::<u8>().unwrap_err();
-            assert_eq!(error.rule(), Rule::EXTENT_OVERFLOW);
+            assert_eq!(error.rule(), Rule::OFFSET_OVERFLOW);
         }
         let mut tensor = UniqueTensor::from_vec(Vec::<u64>::new(), &[0, i64::MAX]).unwrap();
         assert!(tensor.as_view().as_array::<u64>().unwrap().is_empty());
@@ -207,6 +212,6 @@ mod arrays {
         let tensor = Tensor::from_arc_array(array.clone()).unwrap();
         assert_eq!(tensor.as_slice::<i32>().unwrap().as_ptr(), array.as_ptr());
         let error = tensor.as_view().as_array::<f32>().unwrap_err();
-        assert_eq!(error.rule(), Rule::DTYPE_REFUSED);
+        assert_eq!(error.rule(), Rule::DTYPE_REJECTED);
     }
 }

@@ -3,8 +3,8 @@
 
 use crate::producer::{legacy, legacy_with, versioned, Runs};
 use dlbridge::{
-    ConvertOptions, Converted, Error, Flags, Foreign, LegacyTensor, Policy, Rule, Status, Storage,
-    Tensor, Version, ViewSpec,
+    ConvertOptions, Error, Exported, Flags, LegacyTensor, Policy, Rule, Status, Storage, Tensor,
+    Version, ViewSpec,
 };
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
@@ -32,22 +32,22 @@ fn the_last_of_several_owners_runs_it() {
 }
 
 #[test]
-fn a_refused_owner_is_handed_back() {
+fn a_rejected_owner_is_handed_back() {
     let runs = Runs::default();
     let policy = Policy::new().max_ndim(1);
-    let refused = legacy(&runs).upgrade_with(&ConvertOptions::new().policy(&policy)).unwrap_err();
-    assert_eq!(refused.error.status(), Status::POLICY);
-    assert_eq!(refused.error.rule(), Rule::NDIM_LIMIT);
+    let rejected = legacy(&runs).try_upgrade(&ConvertOptions::new().policy(&policy)).unwrap_err();
+    assert_eq!(rejected.error.status(), Status::POLICY);
+    assert_eq!(rejected.error.rule(), Rule::NDIM_LIMIT);
     assert_eq!(runs.get(), 0);
-    // What was refused for one consumer may do for the next.
-    drop(refused.value.upgrade().unwrap());
+    // What was rejected for one consumer may do for the next.
+    drop(rejected.value.upgrade().unwrap());
     assert_eq!(runs.get(), 1);
 }
 
 #[test]
-fn a_question_mark_releases_what_was_refused() {
+fn a_question_mark_releases_what_was_rejected() {
     fn import(tensor: LegacyTensor) -> Result<Tensor, Error> {
-        Ok(tensor.upgrade()?)
+        Ok(tensor.try_upgrade(&ConvertOptions::DEFAULT)?)
     }
     let runs = Runs::default();
     let broken = legacy_with(&runs, |raw| raw.dl_tensor.ndim = -1);
@@ -62,15 +62,15 @@ fn errors_carry_rule_axis_and_message() {
     let runs = Runs::default();
     // SAFETY: the shape is the producer's.
     let broken = legacy_with(&runs, |raw| unsafe { *raw.dl_tensor.shape.add(1) = -7 });
-    let refused = broken.upgrade().unwrap_err();
-    let error = &refused.error;
+    let rejected = broken.try_upgrade(&ConvertOptions::DEFAULT).unwrap_err();
+    let error = &rejected.error;
     assert_eq!(error.status(), Status::INVALID_TENSOR);
-    assert_eq!((error.rule(), error.axis()), (Rule::DIM_NEGATIVE, Some(1)));
+    assert_eq!((error.rule(), error.axis()), (Rule::EXTENT_NEGATIVE, Some(1)));
     assert!(error.message().contains("-7"), "{error}");
-    assert_eq!(format!("{refused}"), error.message());
-    assert!(format!("{error:?}").contains("DIM_NEGATIVE"));
-    let findings = refused.value.diagnose(&Policy::DEFAULT).unwrap();
-    assert_eq!(findings[0].rule, Rule::DIM_NEGATIVE);
+    assert_eq!(format!("{rejected}"), error.message());
+    assert!(format!("{error:?}").contains("EXTENT_NEGATIVE"));
+    let findings = rejected.value.diagnose(&Policy::DEFAULT).unwrap();
+    assert_eq!(findings[0].rule, Rule::EXTENT_NEGATIVE);
     assert_eq!(findings[0].found, "-7");
 }
 
@@ -94,7 +94,7 @@ fn another_major_is_released_and_nothing_else_is_read() {
         raw.dl_tensor.ndim = -5;
     });
     assert_eq!(tensor.version(), Version::new(2, 0));
-    assert!(tensor.as_bare().is_none());
+    assert!(tensor.as_borrowed().is_none());
     assert_eq!(format!("{tensor:?}"), "VersionedTensor(2.0)");
     let error = tensor.validate(&Policy::DEFAULT).unwrap_err();
     assert_eq!((error.status(), error.rule()), (Status::VERSION, Rule::VERSION_MAJOR));
@@ -103,39 +103,39 @@ fn another_major_is_released_and_nothing_else_is_read() {
 }
 
 #[test]
-fn a_round_trip_keeps_what_was_said() {
+fn a_round_trip_keeps_the_flags() {
     let runs = Runs::default();
     let tensor = versioned(&runs, |raw| raw.flags = Flags::READ_ONLY.0);
-    let refused = tensor.downgrade(&ConvertOptions::DEFAULT).unwrap_err();
-    assert_eq!(refused.error.rule(), Rule::LEGACY_READ_ONLY);
-    // SAFETY: nobody writes to it.
+    let rejected = tensor.try_downgrade(&ConvertOptions::DEFAULT).unwrap_err();
+    assert_eq!(rejected.error.rule(), Rule::LEGACY_READ_ONLY);
+    // SAFETY: nothing writes to it.
     let (loss, writable) =
-        unsafe { (ConvertOptions::new().drop_read_only(), ConvertOptions::new().writable()) };
-    let legacy = refused.value.downgrade(&loss).unwrap();
+        unsafe { (ConvertOptions::new().drop_read_only(), ConvertOptions::new().vouch_writable()) };
+    let legacy = rejected.value.downgrade(&loss).unwrap();
     let back = legacy.upgrade_with(&writable).unwrap();
     assert_eq!(back.flags(), Flags::READ_ONLY);
-    // The original, which is the producer's: it cannot be shared until it is adopted.
-    assert_eq!(back.share().unwrap_err().status(), Status::NOT_OURS);
-    let adopted = back.into_versioned().adopt(&ConvertOptions::DEFAULT).unwrap();
-    drop(adopted.share().unwrap());
-    drop(adopted);
+    // The original, which is the producer's: it cannot be shared until it is imported.
+    assert_eq!(back.share().unwrap_err().status(), Status::FOREIGN_TENSOR);
+    let imported = back.into_versioned().import(&ConvertOptions::DEFAULT).unwrap();
+    drop(imported.share().unwrap());
+    drop(imported);
     assert_eq!(runs.get(), 1);
 }
 
 #[test]
-fn flags_that_a_legacy_source_cannot_say() {
+fn flags_that_a_legacy_source_cannot_record() {
     let runs = Runs::default();
     // SAFETY: the producer's memory may be written to.
-    let writable = unsafe { ConvertOptions::new().writable() };
+    let writable = unsafe { ConvertOptions::new().vouch_writable() };
     let upgraded =
         |options: &ConvertOptions<'_>| legacy(&runs).upgrade_with(options).unwrap().flags();
     assert_eq!(upgraded(&writable), Flags::NONE);
-    assert_eq!(upgraded(&writable.source_read_only()), Flags::READ_ONLY);
-    assert_eq!(upgraded(&writable.source_copied()), Flags::IS_COPIED);
+    assert_eq!(upgraded(&writable.read_only()), Flags::READ_ONLY);
+    assert_eq!(upgraded(&writable.copied()), Flags::IS_COPIED);
     let both = Flags::READ_ONLY | Flags::IS_COPIED;
-    assert_eq!(upgraded(&writable.source_copied().source_read_only()), both);
+    assert_eq!(upgraded(&writable.copied().read_only()), both);
     // SAFETY: six elements that fill a byte each: there are 24 bytes.
-    let padded = unsafe { writable.source_flags(Flags::PADDED) };
+    let padded = unsafe { writable.tensor_flags(Flags::PADDED) };
     let tensor = legacy_with(&runs, |raw| {
         raw.dl_tensor.dtype = dlbridge::sys::DLDataType { code: 0, bits: 4, lanes: 1 };
     });
@@ -144,16 +144,16 @@ fn flags_that_a_legacy_source_cannot_say() {
 }
 
 #[test]
-fn conversions_say_what_they_made() {
+fn an_export_has_the_kind_of_its_target() {
     let runs = Runs::default();
     let options = ConvertOptions::DEFAULT;
-    let made = legacy(&runs).convert(Version::new(1, 1), &options).unwrap();
-    let Converted::Versioned(tensor) = made else { panic!("a versioned tensor was asked for") };
+    let made = legacy(&runs).export(Version::new(1, 1), &options).unwrap();
+    let Exported::Versioned(tensor) = made else { panic!("a versioned tensor was asked for") };
     assert_eq!(tensor.version(), Version::new(1, 1));
-    // SAFETY: nobody writes to it.
+    // SAFETY: nothing writes to it.
     let options = unsafe { ConvertOptions::new().drop_read_only() };
-    let made = tensor.into_versioned().convert(Version::new(0, 8), &options).unwrap();
-    assert!(matches!(made, Converted::Legacy(_)));
+    let made = tensor.into_versioned().export(Version::new(0, 8), &options).unwrap();
+    assert!(matches!(made, Exported::Legacy(_)));
     drop(made);
     assert_eq!(runs.get(), 1);
 }
@@ -164,10 +164,10 @@ fn a_batch_is_upgraded_whole_or_not_at_all() {
     let good = || legacy(&runs);
     let broken = legacy_with(&runs, |raw| raw.dl_tensor.dtype.bits = 0);
     let tensors = vec![good(), good(), broken, good()];
-    let refused = dlbridge::upgrade_many(tensors, &ConvertOptions::DEFAULT).unwrap_err();
-    assert_eq!((refused.failed, refused.tensors.len()), (Some(2), 4));
-    assert_eq!(refused.error.rule(), Rule::DTYPE_BITS_ZERO);
-    let mut tensors = refused.tensors;
+    let rejected = dlbridge::try_upgrade_many(tensors, &ConvertOptions::DEFAULT).unwrap_err();
+    assert_eq!((rejected.failed, rejected.tensors.len()), (Some(2), 4));
+    assert_eq!(rejected.error.rule(), Rule::DTYPE_BITS_ZERO);
+    let mut tensors = rejected.tensors;
     drop(tensors.remove(2));
     assert_eq!(runs.get(), 1);
     let upgraded = dlbridge::upgrade_many(tensors, &ConvertOptions::DEFAULT).unwrap();
@@ -188,11 +188,12 @@ fn storage_is_borrowed_and_free_again() {
     }
     assert_eq!(runs.get(), 3);
     let short = &mut storage.as_bytes()[..16];
-    let refused = legacy(&runs).upgrade_into(short, &ConvertOptions::DEFAULT).unwrap_err();
-    assert_eq!(refused.error.status(), Status::BUFFER_TOO_SMALL);
+    let rejected = legacy(&runs).try_upgrade_into(short, &ConvertOptions::DEFAULT).unwrap_err();
+    assert_eq!(rejected.error.status(), Status::BUFFER_TOO_SMALL);
     let unaligned = &mut storage.as_bytes()[8..];
-    let refused = refused.value.upgrade_into(unaligned, &ConvertOptions::DEFAULT).unwrap_err();
-    assert_eq!(refused.error.status(), Status::INVALID_ARGUMENT);
+    let error = rejected.value.upgrade_into(unaligned, &ConvertOptions::DEFAULT).unwrap_err();
+    assert_eq!(error.status(), Status::INVALID_ARGUMENT);
+    assert_eq!(runs.get(), 4);
 }
 
 #[test]
@@ -205,17 +206,4 @@ fn an_owner_is_released_while_unwinding() {
     }));
     assert!(caught.is_err());
     assert_eq!(runs.get(), 2);
-}
-
-#[test]
-fn a_pointer_without_a_type_is_told_by_its_bytes() {
-    let runs = Runs::default();
-    let raw = legacy(&runs).upgrade().unwrap().into_raw();
-    // SAFETY: live and ours.
-    let told = unsafe { Foreign::from_void(raw.as_ptr().cast()) };
-    assert!(matches!(told, Some(Foreign::Versioned(_))));
-    drop(told);
-    assert_eq!(runs.get(), 1);
-    // SAFETY: NULL is allowed.
-    assert!(unsafe { Foreign::from_void(std::ptr::null_mut()) }.is_none());
 }

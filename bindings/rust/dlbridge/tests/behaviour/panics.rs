@@ -2,8 +2,8 @@
 //! Panics of callbacks: caught, counted, and never seen by the library.
 
 use dlbridge::{
-    caught_panics, AllocateSpec, Allocator, AllocatorHook, Buffer, Device, Dtype, Status, Tensor,
-    WrapSpec,
+    caught_panics, sys, AllocateSpec, Allocator, AllocatorHook, Buffer, Device, Dtype, Status,
+    Tensor, WrapSpec,
 };
 use std::ffi::c_void;
 use std::panic::{catch_unwind, AssertUnwindSafe};
@@ -97,14 +97,27 @@ fn memory(bytes: u64, alignment: u64) -> std::alloc::Layout {
 
 // SAFETY: Rust's own allocator.
 unsafe impl Allocator for Faulty {
-    fn allocate(&self, _device: Device, bytes: u64, alignment: u64) -> *mut c_void {
+    fn allocate(
+        &self,
+        _: Device,
+        bytes: u64,
+        alignment: u64,
+        _: Option<&sys::DLBridgeStream>,
+    ) -> *mut c_void {
         if self.allocate {
             std::panic::resume_unwind(Box::new("in allocate"));
         }
         // SAFETY: the size is not 0.
         unsafe { std::alloc::alloc(memory(bytes, alignment)) }.cast()
     }
-    unsafe fn deallocate(&self, _device: Device, start: *mut c_void, bytes: u64, alignment: u64) {
+    unsafe fn deallocate(
+        &self,
+        _device: Device,
+        start: *mut c_void,
+        bytes: u64,
+        alignment: u64,
+        _stream: Option<&sys::DLBridgeStream>,
+    ) {
         // SAFETY: the values of the allocation.
         unsafe { std::alloc::dealloc(start.cast(), memory(bytes, alignment)) };
         std::panic::resume_unwind(Box::new("in deallocate"));

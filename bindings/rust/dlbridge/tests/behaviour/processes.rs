@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Tensors between processes: here both ends are one, which takes the same way.
 
-use dlbridge::{AllocateSpec, Dtype, Error, Exported, Flags, Policy, Rule, Status, Tensor};
+use dlbridge::{AllocateSpec, Dtype, Error, Flags, IpcExport, Policy, Rule, Status, Tensor};
 use std::os::fd::AsFd;
 
 #[test]
@@ -9,7 +9,7 @@ fn shareable_memory_is_seen_by_the_other_side() {
     let tensor = shareable();
     let exported = tensor.ipc_export().unwrap();
     let fds = exported.fds.iter().map(AsFd::as_fd).collect::<Vec<_>>();
-    // SAFETY: nobody writes.
+    // SAFETY: nothing writes.
     let seen = unsafe { Tensor::ipc_import(&exported.bytes, &fds, &Policy::DEFAULT) }.unwrap();
     drop(tensor);
     assert_eq!(seen.as_slice::<i32>().unwrap(), [1, 2, 3]);
@@ -31,9 +31,9 @@ fn shareable() -> Tensor {
 }
 
 /// The other side, which asks for the right to write.
-fn imported(exported: &Exported) -> Result<Tensor, Error> {
+fn imported(exported: &IpcExport) -> Result<Tensor, Error> {
     let fds = exported.fds.iter().map(AsFd::as_fd).collect::<Vec<_>>();
-    // SAFETY: nobody writes while elements are referred to.
+    // SAFETY: nothing writes while elements are referred to.
     unsafe { Tensor::ipc_import_writable(&exported.bytes, &fds, &Policy::DEFAULT) }
 }
 
@@ -44,7 +44,7 @@ fn what_is_exported_for_reading_is_not_written_to() {
     match imported(&tensor.ipc_export().unwrap()) {
         Ok(seen) => {
             assert!(seen.flags().contains(Flags::READ_ONLY));
-            // SAFETY: nobody writes.
+            // SAFETY: nothing writes.
             let mut seen = unsafe { seen.assume_unique() };
             assert_eq!(seen.as_mut_slice::<i32>().unwrap_err().rule(), Rule::NOT_WRITABLE);
         }
@@ -56,7 +56,7 @@ fn what_is_exported_for_reading_is_not_written_to() {
 #[test]
 fn what_is_exported_for_writing_is_written_to() {
     let tensor = shareable();
-    // SAFETY: nobody here refers to an element while the other side writes.
+    // SAFETY: nothing here refers to an element while the other side writes.
     let exported = unsafe { tensor.ipc_export_writable() }.unwrap();
     let seen = imported(&exported).unwrap();
     assert!(!seen.flags().contains(Flags::READ_ONLY));
@@ -68,9 +68,9 @@ fn what_is_exported_for_writing_is_written_to() {
 }
 
 #[test]
-fn ordinary_memory_is_refused_with_the_remedy() {
+fn ordinary_memory_is_rejected_with_the_remedy() {
     let tensor = dlbridge::UniqueTensor::try_from(vec![1_u8]).unwrap().into_shared();
     assert_eq!(tensor.ipc_export().unwrap_err().status(), Status::UNSUPPORTED);
-    // SAFETY: refused.
+    // SAFETY: rejected.
     assert!(unsafe { tensor.ipc_export_writable() }.is_err());
 }

@@ -3,7 +3,7 @@
 
 use crate::producer::{legacy, Runs};
 use dlbridge::{
-    sys, AllocateSpec, AllocatorHook, BareTensor, ContextInfo, ContextSpec, ConvertOptions,
+    sys, AllocateSpec, AllocatorHook, BorrowedTensor, ContextInfo, ContextSpec, ConvertOptions,
     CopySpec, Error, ExchangeApi, LegacyTensor, Policy, Registration, RetainedContext,
     StoredTensor, Stream, Strided, StridedMut, Tensor, TensorView, UninitTensor, UniqueTensor,
     VersionedTensor, ViewSpec, WrapSpec,
@@ -43,7 +43,7 @@ fn send_and_sync_are_where_the_contract_allows() {
     // Any thread may read and release a tensor.
     both!(LegacyTensor, VersionedTensor, Tensor, UniqueTensor, UninitTensor, StoredTensor<'static>);
     both!(
-        BareTensor<'static>,
+        BorrowedTensor<'static>,
         TensorView<'static>,
         Strided<'static, f32>,
         StridedMut<'static, f32>
@@ -57,7 +57,7 @@ fn send_and_sync_are_where_the_contract_allows() {
         ContextSpec
     );
     both!(Stream, ContextInfo, Registration, RetainedContext);
-    // Tables of Python's take the interpreter's lock; raw structs are nobody's.
+    // Tables of Python's take the interpreter's lock; raw structs have no owner.
     neither!(ExchangeApi<'static>, sys::DLManagedTensor, sys::DLTensor);
     const { assert!(!is!(std::rc::Rc<u8>: Send) && is!(u8: Send)) };
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// E0599: an element is read that nobody has written.
+// E0599: an element is read before it was written.
 pub fn read(tensor: dlbridge::UninitTensor) {
     let _ = tensor.shape();
     #[cfg(bad)]

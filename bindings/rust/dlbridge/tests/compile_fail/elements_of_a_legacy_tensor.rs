@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// E0599: an element of a tensor that nobody has validated is read.
+// E0599: an element of a tensor that has not been validated is read.
 pub fn read(tensor: dlbridge::LegacyTensor) {
-    let _ = tensor.as_bare().dtype();
+    let _ = tensor.as_borrowed().dtype();
     #[cfg(bad)]
     let _ = tensor.as_slice::<f32>();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// E0599: an element of a tensor that nobody has validated is read.
+// E0599: an element of a tensor that has not been validated is read.
 pub fn read(tensor: dlbridge::VersionedTensor) {
     let _ = tensor.version();
     #[cfg(bad)]

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// E0133: the layout of a source is said in safe code.
+// E0133: the layout of a source is asserted in safe code.
 use dlbridge::ConvertOptions;
 
 pub fn options() -> ConvertOptions<'static> {
     let options = ConvertOptions::new();
     #[cfg(bad)]
-    let options = options.source_flags(dlbridge::Flags::PADDED);
+    let options = options.tensor_flags(dlbridge::Flags::PADDED);
     options
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// E0599: a tensor that others may own is written to.
+// E0599: a tensor that may have other owners is written to.
 pub fn write(mut tensor: dlbridge::Tensor) {
     let _ = &mut tensor;
     #[cfg(bad)]

@@ -75,6 +75,7 @@ pub fn names(value: &Value) -> Vec<&str> {
 pub struct PolicyHolder {
     devices: Option<Vec<Device>>,
     dtypes: Option<Vec<Dtype>>,
+    shape: Option<Vec<i64>>,
     spec: Value,
 }
 
@@ -82,7 +83,7 @@ impl PolicyHolder {
     pub fn new(spec: &Value) -> Self {
         let devices = spec["devices"].as_array().map(|all| all.iter().map(device).collect());
         let dtypes = spec["dtypes"].as_array().map(|all| all.iter().map(dtype).collect());
-        Self { devices, dtypes, spec: spec.clone() }
+        Self { devices, dtypes, shape: list(&spec["shape"]), spec: spec.clone() }
     }
 
     pub fn get(&self) -> Policy<'_> {
@@ -101,6 +102,12 @@ impl PolicyHolder {
         };
         policy =
             policy.version(version(&spec["version"])).alignment(unsigned(&spec["alignment"], 0));
+        if let Some(shape) = &self.shape {
+            policy = policy.shape(shape);
+        }
+        if !spec["min_ndim"].is_null() {
+            policy = policy.min_ndim(int(&spec["min_ndim"]));
+        }
         if !spec["max_ndim"].is_null() {
             policy = policy.max_ndim(int(&spec["max_ndim"]));
         }
@@ -113,23 +120,23 @@ impl PolicyHolder {
         if let Some(dtypes) = &self.dtypes {
             policy = policy.dtypes(dtypes);
         }
-        names(&spec["flags"]).into_iter().fold(policy, with_flag)
+        names(&spec["options"]).into_iter().fold(policy, with_demand)
     }
 }
 
-fn with_flag<'a>(policy: Policy<'a>, name: &str) -> Policy<'a> {
+fn with_demand<'a>(policy: Policy<'a>, name: &str) -> Policy<'a> {
     match name {
-        "REFUSE_UNKNOWN_DTYPE" => policy.refuse_unknown_dtype(),
-        "REFUSE_UNKNOWN_DEVICE" => policy.refuse_unknown_device(),
-        "REFUSE_UNKNOWN_FLAGS" => policy.refuse_unknown_flags(),
-        "REFUSE_NEGATIVE_STRIDES" => policy.refuse_negative_strides(),
-        "REFUSE_ZERO_STRIDES" => policy.refuse_zero_strides(),
+        "REJECT_UNKNOWN_DTYPE" => policy.reject_unknown_dtype(),
+        "REJECT_UNKNOWN_DEVICE" => policy.reject_unknown_device(),
+        "REJECT_UNKNOWN_FLAGS" => policy.reject_unknown_flags(),
+        "REJECT_NEGATIVE_STRIDES" => policy.reject_negative_strides(),
+        "REJECT_ZERO_STRIDES" => policy.reject_zero_strides(),
         "ALLOW_NULL_STRIDES" => policy.allow_null_strides(),
         "ALLOW_SCALABLE_LANES" => policy.allow_scalable_lanes(),
-        "REQUIRE_WRITABLE" => policy.writable(),
+        "REQUIRE_WRITABLE" => policy.require_writable(),
         "VOUCH_WRITABLE" => policy.vouch_writable(),
         "ALLOW_SELF_OVERLAP" => policy.allow_self_overlap(),
-        other => panic!("nobody knows the flag {other}"),
+        other => panic!("unknown option of a policy: {other}"),
     }
 }
 
@@ -144,14 +151,14 @@ pub fn with_options<R>(
     let policy = holder.get();
     let options = ConvertOptions::new().version(version(&spec["version"]));
     // SAFETY: elements are looked at only where the case has bytes, which are as it says.
-    let mut options = unsafe { options.source_flags(Flags(unsigned(&spec["source_flags"], 0))) };
+    let mut options = unsafe { options.tensor_flags(Flags(unsigned(&spec["tensor_flags"], 0))) };
     if !spec["policy"].is_null() {
         options = options.policy(&policy);
     }
     if let Some(allocator) = allocator {
         options = options.allocator(allocator);
     }
-    let options = names(&spec["flags"]).into_iter().fold(options, with_option);
+    let options = names(&spec["options"]).into_iter().fold(options, with_option);
     f(&options)
 }
 
@@ -159,8 +166,8 @@ fn with_option<'a>(options: ConvertOptions<'a>, name: &str) -> ConvertOptions<'a
     match name {
         // SAFETY: elements are looked at only where the case has bytes.
         "SKIP_VALIDATION" => unsafe { options.skip_validation() },
-        // SAFETY: nobody writes to it.
-        "WRITABLE" => unsafe { options.writable() },
+        // SAFETY: nothing writes to it.
+        "VOUCH_WRITABLE" => unsafe { options.vouch_writable() },
         "ALLOW_UNKNOWN" => options.allow_unknown(),
         "CANONICAL" => options.canonical(),
         "FOLD_BYTE_OFFSET" => options.fold_byte_offset(),
@@ -168,8 +175,8 @@ fn with_option<'a>(options: ConvertOptions<'a>, name: &str) -> ConvertOptions<'a
         // SAFETY: as above.
         "DROP_READ_ONLY" => unsafe { options.drop_read_only() },
         "DROP_PADDED" => options.drop_padded(),
-        "NEWER_CODES" => options.newer_codes(),
+        "ALLOW_NEWER_CODES" => options.allow_newer_codes(),
         "PIN_PRODUCER" => options.pin_producer(),
-        other => panic!("nobody knows the option {other}"),
+        other => panic!("unknown option of a conversion: {other}"),
     }
 }

@@ -8,8 +8,8 @@ use crate::arguments::{
 };
 use crate::world::{Live, World};
 use dlbridge::{
-    sys, AllocateSpec, Answer, ConvertOptions, Converted, Device, Dtype, Error, ExchangeApi, Flags,
-    Kind, Layout, Severity, StoredTensor, Tensor, Version, ViewSpec,
+    sys, AllocateSpec, Answer, ConvertOptions, Device, Dtype, Error, ExchangeApi, Exported, Flags,
+    Kind, Layout, LegacyTensor, Severity, StoredTensor, Tensor, Version, ViewSpec,
 };
 use serde_json::{json, Value};
 use std::ffi::{c_char, c_void};
@@ -30,9 +30,21 @@ pub fn answer<T>(result: &Result<T, Error>) -> Value {
 
 fn kind_name(kind: Kind) -> &'static str {
     match kind {
+        Kind::Unknown => "UNKNOWN",
         Kind::Legacy => "LEGACY",
         Kind::Versioned => "VERSIONED",
         Kind::Ambiguous => "AMBIGUOUS",
+    }
+}
+
+/// The kind that the step gives, else the one that the tensor has.
+fn kind_of(step: &Value, live: &Live) -> Kind {
+    match (step["kind"].as_str(), live) {
+        (Some("UNKNOWN"), _) => Kind::Unknown,
+        (Some("VERSIONED"), _) => Kind::Versioned,
+        (None, live) if !matches!(live, Live::Legacy(_)) => Kind::Versioned,
+        (Some("LEGACY") | None, _) => Kind::Legacy,
+        (Some(other), _) => panic!("no managed tensor is of the kind {other}"),
     }
 }
 
@@ -54,10 +66,10 @@ fn fields(live: &Live, expected: &Value) -> Value {
         seen["version"] = json!([raw.version.major, raw.version.minor]);
         seen["flags"] = json!(raw.flags.to_string());
     }
-    let bare = live.bare();
-    // SAFETY: a live tensor, whose lists are as long as is said.
+    let borrowed = live.borrowed();
+    // SAFETY: a live tensor, whose lists are as long as stated.
     let (tensor, shape, strides) = unsafe {
-        let tensor = &*bare.as_ptr();
+        let tensor = &*borrowed.as_ptr();
         let list = |start: *const i64| {
             let length = if start.is_null() { 0 } else { usize::try_from(tensor.ndim).unwrap() };
             let start = if start.is_null() { NonNull::dangling().as_ptr() } else { start };
@@ -68,9 +80,9 @@ fn fields(live: &Live, expected: &Value) -> Value {
     let address = tensor.data as usize;
     let any = address != 0 && expected["data"] == "any";
     seen["data"] = if any { json!("any") } else { json!(address.to_string()) };
-    seen["device"] = device_json(bare.device());
+    seen["device"] = device_json(borrowed.device());
     seen["ndim"] = json!(tensor.ndim);
-    seen["dtype"] = dtype_json(bare.dtype());
+    seen["dtype"] = dtype_json(borrowed.dtype());
     seen["shape"] = shape;
     seen["strides"] = if tensor.strides.is_null() { Value::Null } else { strides };
     seen["byte_offset"] = json!(tensor.byte_offset.to_string());
@@ -79,10 +91,10 @@ fn fields(live: &Live, expected: &Value) -> Value {
 
 /// The compact elements of a result.
 fn bytes(live: &Live) -> Value {
-    let bare = live.bare();
-    let length = usize::try_from(bare.layout().unwrap().packed_bytes()).unwrap();
+    let borrowed = live.borrowed();
+    let length = usize::try_from(borrowed.layout().unwrap().packed_bytes()).unwrap();
     // SAFETY: a live tensor, of which the case knows as many bytes.
-    let data = unsafe { (*bare.as_ptr()).data.cast::<u8>() };
+    let data = unsafe { (*borrowed.as_ptr()).data.cast::<u8>() };
     // SAFETY: as above.
     let hex = |i| format!("{:02x}", unsafe { data.add(i).read() });
     json!((0..length).map(hex).collect::<String>())
@@ -106,11 +118,11 @@ pub fn add_result(step: &Value, name: &Value, live: Live, world: &mut World, ans
 fn converted(step: &Value, world: &mut World, result: Result<Live, (Error, Live)>) -> Value {
     match result {
         Ok(live) => {
-            let mut told = json!({"status": "OK"});
-            told["kind"] =
+            let mut seen = json!({"status": "OK"});
+            seen["kind"] =
                 json!(if matches!(live, Live::Legacy(_)) { "LEGACY" } else { "VERSIONED" });
-            add_result(step, &step["out"], live, world, &mut told);
-            told
+            add_result(step, &step["out"], live, world, &mut seen);
+            seen
         }
         Err((error, back)) => {
             world.put(&step["in"], back);
@@ -121,11 +133,11 @@ fn converted(step: &Value, world: &mut World, result: Result<Live, (Error, Live)
 
 /// What a call that takes nothing made.
 pub fn made(step: &Value, world: &mut World, result: Result<Live, Error>) -> Value {
-    let mut told = answer(&result);
+    let mut seen = answer(&result);
     if let Ok(live) = result {
-        add_result(step, &step["out"], live, world, &mut told);
+        add_result(step, &step["out"], live, world, &mut seen);
     }
-    told
+    seen
 }
 
 pub fn validate(step: &Value, world: &mut World) -> Value {
@@ -136,7 +148,7 @@ pub fn validate(step: &Value, world: &mut World) -> Value {
         Live::Versioned(tensor) => answer(&tensor.validate(&policy)),
         Live::Tensor(tensor) => answer(&tensor.validate(&policy)),
         Live::Stored(tensor) => answer(&tensor.validate(&policy)),
-        Live::Bare(tensor) => answer(&tensor.validate(&policy)),
+        Live::Borrowed(tensor) => answer(&tensor.validate(&policy)),
         Live::Memory(name) => panic!("{name} is no tensor"),
     }
 }
@@ -147,11 +159,11 @@ pub fn diagnose(step: &Value, world: &mut World) -> Value {
     let findings = match world.get(&step["in"]) {
         Live::Legacy(tensor) => tensor.diagnose(&policy),
         Live::Versioned(tensor) => tensor.diagnose(&policy),
-        other => other.bare().diagnose(&policy),
+        other => other.borrowed().diagnose(&policy),
     };
-    let mut told = answer(&findings);
+    let mut seen = answer(&findings);
     let findings = findings.unwrap_or_default();
-    told["count"] = json!(findings.len());
+    seen["count"] = json!(findings.len());
     let finding = |finding: &dlbridge::Finding| {
         json!({
             "rule": finding.rule.name(),
@@ -161,18 +173,18 @@ pub fn diagnose(step: &Value, world: &mut World) -> Value {
             "found": finding.found,
         })
     };
-    told["findings"] = findings.iter().map(finding).collect();
-    told
+    seen["findings"] = findings.iter().map(finding).collect();
+    seen
 }
 
 /// One of the questions that a layout answers.
-type LayoutFlag = fn(&Layout) -> bool;
+type LayoutProperty = fn(&Layout) -> bool;
 
 pub fn layout(step: &Value, world: &mut World) -> Value {
-    let layout = world.get(&step["in"]).bare().layout();
-    let mut told = answer(&layout);
-    let Ok(layout) = layout else { return told };
-    let flags: [(&str, LayoutFlag); 7] = [
+    let layout = world.get(&step["in"]).borrowed().layout();
+    let mut seen = answer(&layout);
+    let Ok(layout) = layout else { return seen };
+    let properties: [(&str, LayoutProperty); 7] = [
         ("EMPTY", Layout::is_empty),
         ("C_CONTIGUOUS", Layout::is_c_contiguous),
         ("F_CONTIGUOUS", Layout::is_f_contiguous),
@@ -181,9 +193,9 @@ pub fn layout(step: &Value, world: &mut World) -> Value {
         ("PADDED", Layout::is_padded),
         ("OPAQUE", Layout::is_opaque),
     ];
-    let set = flags.iter().filter(|(_, is_set)| is_set(&layout)).map(|(name, _)| *name);
-    told["layout"] = json!({
-        "flags": set.collect::<Vec<_>>(),
+    let set = properties.iter().filter(|(_, is_set)| is_set(&layout)).map(|(name, _)| *name);
+    seen["layout"] = json!({
+        "properties": set.collect::<Vec<_>>(),
         "item_bits": layout.item_bits(),
         "self_overlap": answer_name(layout.self_overlap()),
         "element_count": layout.element_count().to_string(),
@@ -194,7 +206,7 @@ pub fn layout(step: &Value, world: &mut World) -> Value {
         "negative_axes": layout.as_raw().negative_axes.to_string(),
         "alignment": layout.alignment().to_string(),
     });
-    told
+    seen
 }
 
 fn text(text: &str) -> Value {
@@ -202,7 +214,7 @@ fn text(text: &str) -> Value {
 }
 
 pub fn tensor_format(step: &Value, world: &mut World) -> Value {
-    text(&world.get(&step["in"]).bare().describe().unwrap())
+    text(&world.get(&step["in"]).borrowed().describe().unwrap())
 }
 
 /// A buffer that is too short is the raw layer's alone to give.
@@ -215,14 +227,14 @@ pub fn dtype_format(step: &Value, _world: &mut World) -> Value {
     let mut error = sys::DLBridgeError::INIT;
     let start = if size == 0 { null_mut() } else { buffer.as_mut_ptr().cast() };
     let raw = sys::DLDataType { code: dtype.code, bits: dtype.bits, lanes: dtype.lanes };
-    // SAFETY: the buffer is as long as is said.
+    // SAFETY: the buffer is as long as stated.
     let status =
         unsafe { sys::dlbridge_dtype_format(raw, start, size, &raw mut length, &raw mut error) };
-    let mut told = raw_answer(status, &error);
+    let mut seen = raw_answer(status, &error);
     let written = buffer.iter().take_while(|&&byte| byte != 0).copied().collect();
-    told["length"] = json!(length);
-    told["text"] = json!(String::from_utf8(written).unwrap());
-    told
+    seen["length"] = json!(length);
+    seen["text"] = json!(String::from_utf8(written).unwrap());
+    seen
 }
 
 /// As [`answer`], for the calls that only the raw layer can make.
@@ -247,37 +259,38 @@ pub fn device_format(step: &Value, _world: &mut World) -> Value {
 
 pub fn dtype_parse(step: &Value, _world: &mut World) -> Value {
     let parsed = step["text"].as_str().expect("a text").parse::<Dtype>();
-    let mut told = answer(&parsed);
-    told["dtype"] = dtype_json(parsed.unwrap_or(Dtype::new(0, 0, 0)));
-    told
+    let mut seen = answer(&parsed);
+    seen["dtype"] = dtype_json(parsed.unwrap_or(Dtype::new(0, 0, 0)));
+    seen
 }
 
 pub fn device_parse(step: &Value, _world: &mut World) -> Value {
     let parsed = step["text"].as_str().expect("a text").parse::<Device>();
-    let mut told = answer(&parsed);
-    told["device"] = parsed.map_or(json!([0, 0]), device_json);
-    told
+    let mut seen = answer(&parsed);
+    seen["device"] = parsed.map_or(json!([0, 0]), device_json);
+    seen
 }
 
 pub fn host_accessible(step: &Value, _world: &mut World) -> Value {
     let kind = device(&json!([step["device_type"], 0])).device_type;
-    json!({"status": "OK", "answer": answer_name(kind.host_accessible())})
+    let returns = i32::from(kind.host_accessible());
+    json!({"status": "OK", "returns": returns, "answer": answer_name(kind.host_access())})
 }
 
 pub fn required_version(step: &Value, world: &mut World) -> Value {
-    let required = world.get(&step["in"]).bare().required_version();
-    let mut told = answer(&required);
-    told["version"] = version_json(required.unwrap_or_default());
-    told
+    let required = world.get(&step["in"]).borrowed().required_version();
+    let mut seen = answer(&required);
+    seen["version"] = version_json(required.unwrap_or_default());
+    seen
 }
 
 pub fn negotiate(step: &Value, _world: &mut World) -> Value {
     let agreed = dlbridge::negotiate(version(&step["producer"]), version(&step["consumer"]));
-    let mut told = answer(&agreed);
-    let (kind, version) = agreed.unwrap_or((Kind::Ambiguous, Version::NEWEST));
-    told["kind"] = json!(kind_name(kind));
-    told["version"] = version_json(version);
-    told
+    let mut seen = answer(&agreed);
+    let (kind, version) = agreed.unwrap_or((Kind::Unknown, Version::DEFAULT));
+    seen["kind"] = json!(kind_name(kind));
+    seen["version"] = version_json(version);
+    seen
 }
 
 pub fn identify(step: &Value, world: &mut World) -> Value {
@@ -287,29 +300,29 @@ pub fn identify(step: &Value, world: &mut World) -> Value {
 }
 
 /// The address is that of a tensor's data, or a text of the library's own.
-pub fn pin_module(step: &Value, world: &mut World) -> Value {
+pub fn module_pin(step: &Value, world: &mut World) -> Value {
     let address: *const c_void = if step["in"].is_null() {
         dlbridge::version_string().as_ptr().cast()
     } else {
         // SAFETY: a live tensor.
-        unsafe { (*world.get(&step["in"]).bare().as_ptr()).data.cast_const() }
+        unsafe { (*world.get(&step["in"]).borrowed().as_ptr()).data.cast_const() }
     };
     // SAFETY: the library is loaded; other addresses are of no module.
-    answer(&unsafe { dlbridge::pin_module(address) })
+    answer(&unsafe { dlbridge::module_pin(address) })
 }
 
 pub fn upgrade(step: &Value, world: &mut World) -> Value {
     let allocator = step["allocator"].as_str().map(|how| world.allocator(how == "fails"));
     let source = world.take(&step["in"]).into_legacy();
-    let result = with_options(step, allocator.as_ref(), |options| source.upgrade_with(options));
+    let result = with_options(step, allocator.as_ref(), |options| source.try_upgrade(options));
     let result = result.map(Live::Tensor);
-    let result = result.map_err(|refused| (refused.error, Live::Legacy(refused.value)));
+    let result = result.map_err(|rejected| (rejected.error, Live::Legacy(rejected.value)));
     converted(step, world, result)
 }
 
 pub fn upgrade_into(step: &Value, world: &mut World) -> Value {
     let source = world.take(&step["in"]).into_legacy();
-    let ndim = source.as_bare().ndim();
+    let ndim = source.as_borrowed().ndim();
     let ndim = if ndim > 0 && ndim < 1000 { ndim } else { 0 };
     let mut storage = world.storage(dlbridge::upgrade_storage_size(ndim));
     match step["storage"].as_str().unwrap_or("exact") {
@@ -319,13 +332,14 @@ pub fn upgrade_into(step: &Value, world: &mut World) -> Value {
         _ => {}
     }
     // SAFETY: the storages live as long as the world.
-    let into = |options: &ConvertOptions<'_>| unsafe { source.upgrade_into_raw(&storage, options) };
+    let into =
+        |options: &ConvertOptions<'_>| unsafe { source.try_upgrade_into_raw(&storage, options) };
     let result: Result<StoredTensor<'static>, _> = with_options(step, None, into);
     if result.is_ok() {
         world.storage_taken();
     }
     let result = result.map(Live::Stored);
-    let result = result.map_err(|refused| (refused.error, Live::Legacy(refused.value)));
+    let result = result.map_err(|rejected| (rejected.error, Live::Legacy(rejected.value)));
     converted(step, world, result)
 }
 
@@ -334,24 +348,46 @@ fn name_list(value: &Value) -> &[Value] {
     value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice)
 }
 
+/// The tensors of these names. A name that is given twice gets two owners, which no safe code can
+/// make: the library rejects them.
+fn sources_of(names: &[Value], world: &mut World) -> Vec<LegacyTensor> {
+    let mut sources = Vec::<LegacyTensor>::new();
+    for (index, name) in names.iter().enumerate() {
+        let source = match names[..index].iter().position(|other| other == name) {
+            // SAFETY: live; the call that takes both rejects them.
+            Some(first) => unsafe {
+                LegacyTensor::from_raw(NonNull::new_unchecked(sources[first].as_ptr()))
+            },
+            None => world.take(name).into_legacy(),
+        };
+        sources.push(source);
+    }
+    sources
+}
+
 pub fn upgrade_many(step: &Value, world: &mut World) -> Value {
     let names = name_list(&step["in"]);
-    let sources = names.iter().map(|name| world.take(name).into_legacy()).collect::<Vec<_>>();
-    match with_options(step, None, |options| dlbridge::upgrade_many(sources, options)) {
+    let sources = sources_of(names, world);
+    match with_options(step, None, |options| dlbridge::try_upgrade_many(sources, options)) {
         Ok(tensors) => {
-            let mut told = json!({"status": "OK", "failed": names.len()});
+            let mut seen = json!({"status": "OK", "failed": names.len()});
             for (tensor, name) in tensors.into_iter().zip(name_list(&step["out"])) {
-                add_result(step, name, Live::Tensor(tensor), world, &mut told);
+                add_result(step, name, Live::Tensor(tensor), world, &mut seen);
             }
-            told
+            seen
         }
-        Err(refused) => {
-            for (tensor, name) in refused.tensors.into_iter().zip(names) {
-                world.put(name, Live::Legacy(tensor));
+        Err(rejected) => {
+            for (index, tensor) in rejected.tensors.into_iter().enumerate() {
+                if names[..index].contains(&names[index]) {
+                    // Its first owner is back already.
+                    std::mem::forget(tensor);
+                } else {
+                    world.put(&names[index], Live::Legacy(tensor));
+                }
             }
-            let mut told = answer::<()>(&Err(refused.error));
-            told["failed"] = json!(refused.failed.unwrap_or(names.len()));
-            told
+            let mut seen = answer::<()>(&Err(rejected.error));
+            seen["failed"] = json!(rejected.failed.unwrap_or(names.len()));
+            seen
         }
     }
 }
@@ -360,40 +396,52 @@ pub fn downgrade(step: &Value, world: &mut World) -> Value {
     let source = world.take(&step["in"]);
     let result = with_options(step, None, |options| match source {
         Live::Tensor(tensor) => tensor
-            .downgrade(options)
-            .map_err(|refused| (refused.error, Live::Tensor(refused.value))),
+            .try_downgrade(options)
+            .map_err(|rejected| (rejected.error, Live::Tensor(rejected.value))),
         other => other
             .into_versioned()
-            .downgrade(options)
-            .map_err(|refused| (refused.error, Live::Versioned(refused.value))),
+            .try_downgrade(options)
+            .map_err(|rejected| (rejected.error, Live::Versioned(rejected.value))),
     });
     converted(step, world, result.map(Live::Legacy))
 }
 
-pub fn adopt(step: &Value, world: &mut World) -> Value {
-    let source = world.take(&step["in"]).into_versioned();
-    let result = with_options(step, None, |options| source.adopt(options)).map(Live::Tensor);
-    let result = result.map_err(|refused| (refused.error, Live::Versioned(refused.value)));
-    converted(step, world, result)
+/// The tensor as a pointer: both calls leave it to the caller where they fail.
+pub fn import(step: &Value, world: &mut World) -> Value {
+    let source = world.take(&step["in"]);
+    let (pointer, kind) = (source.pointer().cast_mut(), kind_of(step, &source));
+    // SAFETY: the case's own tensor.
+    let result = with_options(step, None, |options| unsafe {
+        dlbridge::import(pointer, kind, options).map(Live::Tensor)
+    });
+    given(step, world, source, result)
 }
 
-pub fn convert(step: &Value, world: &mut World) -> Value {
-    let target = version(&step["target"]);
+pub fn export(step: &Value, world: &mut World) -> Value {
     let source = world.take(&step["in"]);
-    let result = with_options(step, None, |options| match source {
-        Live::Legacy(tensor) => tensor
-            .convert(target, options)
-            .map_err(|refused| (refused.error, Live::Legacy(refused.value))),
-        other => other
-            .into_versioned()
-            .convert(target, options)
-            .map_err(|refused| (refused.error, Live::Versioned(refused.value))),
+    let (pointer, kind) = (source.pointer().cast_mut(), kind_of(step, &source));
+    let target = version(&step["target"]);
+    // SAFETY: as above.
+    let result = with_options(step, None, |options| unsafe {
+        dlbridge::export(pointer, kind, target, options)
     });
-    let result = result.map(|converted| match converted {
-        Converted::Legacy(tensor) => Live::Legacy(tensor),
-        Converted::Versioned(tensor) => Live::Tensor(tensor),
+    let result = result.map(|exported| match exported {
+        Exported::Legacy(tensor) => Live::Legacy(tensor),
+        Exported::Versioned(tensor) => Live::Tensor(tensor),
     });
-    converted(step, world, result)
+    given(step, world, source, result)
+}
+
+/// As [`converted`], for a source that was passed as a pointer: where the call took it, its owner here
+/// has none any more.
+fn given(step: &Value, world: &mut World, source: Live, result: Result<Live, Error>) -> Value {
+    match result {
+        Ok(made) => {
+            std::mem::forget(source);
+            converted(step, world, Ok(made))
+        }
+        Err(error) => converted(step, world, Err((error, source))),
+    }
 }
 
 /// Only a validated tensor can be shared in Rust: what is not one takes the raw layer.
@@ -423,7 +471,7 @@ pub fn view(step: &Value, world: &mut World) -> Value {
     let shape = list(&given["shape"]);
     let strides = list(&given["strides"]);
     let mut spec = ViewSpec::new(shape.as_deref().unwrap_or(&[]));
-    spec = spec.offset(crate::arguments::signed(&given["offset"], 0));
+    spec = spec.offset(crate::arguments::signed(&given["offset"], 0)).dtype(dtype(&given["dtype"]));
     if let Some(ndim) = given["ndim"].as_i64() {
         // SAFETY: the library refuses what does not fit before it reads the lists.
         unsafe { spec.as_raw_mut() }.ndim = i32::try_from(ndim).unwrap();
@@ -446,7 +494,7 @@ pub fn allocate(step: &Value, world: &mut World) -> Value {
     let mut spec = AllocateSpec::new(dtype(&given["dtype"]), shape.as_deref().unwrap_or(&[]))
         .device(device(&given["device"]))
         .alignment(unsigned(&given["alignment"], 0))
-        .flags(Flags(unsigned(&given["flags"], 0)))
+        .tensor_flags(Flags(unsigned(&given["tensor_flags"], 0)))
         .version(version(&given["version"]));
     if let Some(allocator) = &allocator {
         spec = spec.allocator(allocator);
@@ -462,11 +510,11 @@ pub fn allocate(step: &Value, world: &mut World) -> Value {
         alignment => usize::try_from(alignment).unwrap(),
     };
     let misplaced = result.as_ref().is_ok_and(|t| t.as_view().data() as usize % aligned != 0);
-    let mut told = made(step, world, result.map(Live::Tensor));
+    let mut seen = made(step, world, result.map(Live::Tensor));
     if misplaced {
-        told["status"] = json!("not aligned");
+        seen["status"] = json!("not aligned");
     }
-    told
+    seen
 }
 
 pub fn release(step: &Value, world: &mut World) -> Value {
@@ -548,10 +596,10 @@ pub fn exchange_api_find(step: &Value, _world: &mut World) -> Value {
     let chain = NonNull::new(start.cast()).unwrap();
     // SAFETY: the tables live until the end of this call.
     let found = unsafe { ExchangeApi::find(chain, version(&step["consumer"])) };
-    let mut told = answer(&found);
+    let mut seen = answer(&found);
     let at = |found: &ExchangeApi<'_>| {
         tables.iter().position(|table| std::ptr::eq(table, found.as_raw()))
     };
-    told["index"] = found.as_ref().ok().and_then(at).map_or(json!(-1), |index| json!(index));
-    told
+    seen["index"] = found.as_ref().ok().and_then(at).map_or(json!(-1), |index| json!(index));
+    seen
 }

@@ -5,14 +5,14 @@ use crate::arguments::{device, device_json, dtype, list, names, unsigned, versio
 use crate::calls::{answer, made, raw_answer};
 use crate::world::{bytes_of, Live, Producer, World};
 use dlbridge::{
-    sys, Backend, BackendState, Buffer, ContextInfo, ContextSpec, CopySpec, Flags, HandOff, Stream,
-    WrapSpec,
+    sys, Backend, BackendState, Buffer, ContextInfo, ContextSpec, CopySpec, Flags, HandOff,
+    Released, Stream, WrapSpec,
 };
 use serde_json::{json, Value};
 use std::sync::atomic::Ordering;
 
 const BACKENDS: &[&str] = &["NONE", "CPU", "CUDA", "HIP", "LEVEL_ZERO", "OPENCL"];
-const BUFFER_KINDS: &[&str] = &["", "ADDRESS", "CL_MEM", "HANDLE"];
+const BUFFER_KINDS: &[&str] = &["DEFAULT", "ADDRESS", "CL_MEM", "HANDLE"];
 const STREAM_KINDS: &[&str] = &["", "HOST", "NO_SYNC", "QUEUE", "IMMEDIATE_LIST"];
 const MEMORIES: &[&str] = &[
     "",
@@ -29,7 +29,7 @@ const MEMORIES: &[&str] = &[
 const WRAP_OPTIONS: &[&str] = &["SKIP_VALIDATION", "PIN_PRODUCER", "RETAIN"];
 const COPY_OPTIONS: &[&str] = &["ALLOW_STAGING", "SHAREABLE"];
 const HANDOFF_OPTIONS: &[&str] = &["ALLOW_HOST_WAIT", "ALLOW_CAPTURE"];
-const CONTEXT_FLAGS: &[&str] = &["DEFAULT", "REPLACE", "ENUMERATED", "PRIVATE"];
+const CONTEXT_PROPERTIES: &[&str] = &["DEFAULT", "REPLACE", "ENUMERATED", "PRIVATE"];
 
 /// A name, or the number itself where a case wants one that has no name.
 fn value_of(value: &Value, known: &[&str], otherwise: i32) -> i32 {
@@ -45,6 +45,15 @@ fn value_of(value: &Value, known: &[&str], otherwise: i32) -> i32 {
 fn name_of(value: i32, known: &[&str]) -> Value {
     let name = usize::try_from(value).ok().and_then(|value| known.get(value));
     name.map_or(json!(value), |name| json!(name))
+}
+
+/// Options lie above DLPack's flags.
+fn options_of(value: &Value, known: &[&str]) -> u32 {
+    if value.is_number() {
+        bits_of(value, known)
+    } else {
+        bits_of(value, known) << 8
+    }
 }
 
 fn bits_of(value: &Value, known: &[&str]) -> u32 {
@@ -78,6 +87,7 @@ fn stream_of(spec: &Value) -> Stream {
         device: raw_device(&device),
         handle: unsigned(&spec["handle"], 0),
         context: unsigned(&spec["context"], 0),
+        reserved: 0,
     };
     // SAFETY: no driver gets to see it.
     unsafe { Stream::from_raw(raw) }
@@ -110,16 +120,16 @@ fn entry_json(info: &ContextInfo) -> Value {
         "context": info.context().to_string(),
         "queue": info.queue().to_string(),
         "queue_kind": if kind == 0 { Value::Null } else { name_of(kind, STREAM_KINDS) },
-        "flags": bit_names(info.as_raw().flags, CONTEXT_FLAGS),
+        "properties": bit_names(info.as_raw().properties, CONTEXT_PROPERTIES),
         "uuid": hex,
     })
 }
 
 pub fn backend_info(step: &Value, _world: &mut World) -> Value {
     let info = dlbridge::backend_info(Backend(value_of(&step["backend"], BACKENDS, 0)));
-    let mut told = answer(&info);
-    let Ok(info) = info else { return told };
-    told["info"] = json!({
+    let mut seen = answer(&info);
+    let Ok(info) = info else { return seen };
+    seen["info"] = json!({
         "backend": name_of(info.backend.0, BACKENDS),
         "state": match info.state {
             BackendState::Ready => "READY",
@@ -133,21 +143,21 @@ pub fn backend_info(step: &Value, _world: &mut World) -> Value {
         "file": info.file,
         "reason": info.reason,
     });
-    told
+    seen
 }
 
 pub fn pointer_info(step: &Value, world: &mut World) -> Value {
     let data = match world.get(&step["in"]) {
         Live::Memory(_) => world.memory(&step["in"]).data(),
         // SAFETY: a live tensor.
-        other => unsafe { (*other.bare().as_ptr()).data },
+        other => unsafe { (*other.borrowed().as_ptr()).data },
     };
     let buffer = buffer_of(&step["buffer"], data);
     // SAFETY: no driver gets to see it.
     let info = unsafe { dlbridge::pointer_info(buffer, device(&step["device"])) };
-    let mut told = answer(&info);
-    let Ok(info) = info else { return told };
-    told["info"] = json!({
+    let mut seen = answer(&info);
+    let Ok(info) = info else { return seen };
+    seen["info"] = json!({
         "backend": name_of(info.backend().0, BACKENDS),
         "device": device_json(info.device()),
         "memory": name_of(info.memory().0, MEMORIES),
@@ -156,15 +166,16 @@ pub fn pointer_info(step: &Value, world: &mut World) -> Value {
         "size": info.size().to_string(),
         "context": info.context().to_string(),
     });
-    told
+    seen
 }
 
 /// What counts for a producer when its memory is free again.
-fn counter(producer: &Producer) -> impl FnOnce(Buffer) + Send + 'static {
+fn counter(producer: &Producer) -> impl FnOnce(Released) + Send + 'static {
     let deletes = producer.deletes.clone();
     let address = producer.data() as u64;
-    move |buffer| {
-        deletes.fetch_add(if buffer.value() == address { 1 } else { 100 }, Ordering::Relaxed);
+    move |released| {
+        let own = released.buffer().value() == address && released.stream().is_none();
+        deletes.fetch_add(if own { 1 } else { 100 }, Ordering::Relaxed);
     }
 }
 
@@ -172,7 +183,7 @@ fn counter(producer: &Producer) -> impl FnOnce(Buffer) + Send + 'static {
 fn with_wrap<R>(
     step: &Value,
     world: &World,
-    make: impl FnOnce(&WrapSpec<'_>, Option<Box<dyn FnOnce(Buffer) + Send>>) -> R,
+    make: impl FnOnce(&WrapSpec<'_>, Option<Box<dyn FnOnce(Released) + Send>>) -> R,
 ) -> R {
     let given = &step["spec"];
     let memory = world.memory(&step["in"]);
@@ -183,17 +194,21 @@ fn with_wrap<R>(
     let buffer = buffer_of(&given["buffer"], memory.data());
     let mut spec = WrapSpec::new(buffer, dtype(&given["dtype"]), shape.as_deref().unwrap_or(&[]))
         .byte_offset(unsigned(&given["byte_offset"], 0))
-        .buffer_size(unsigned(&given["buffer_size"], u64::MAX))
         .device(device(&given["device"]))
-        .flags(Flags(unsigned(&given["flags"], 0)))
+        .tensor_flags(Flags(unsigned(&given["tensor_flags"], 0)))
         .version(version(&given["version"]));
+    if !given["buffer_size"].is_null() {
+        spec = spec.buffer_size(unsigned(&given["buffer_size"], 0));
+    }
     if !given["policy"].is_null() {
         spec = spec.policy(&policy);
     }
     // SAFETY: the library refuses what does not fit before it reads the lists; elements are looked
     // at only where the case has bytes.
     let raw = unsafe { spec.as_raw_mut() };
-    raw.options = bits_of(&given["options"], WRAP_OPTIONS);
+    let options = options_of(&given["options"], WRAP_OPTIONS);
+    // A number is all options; names are added to those that the methods have set.
+    raw.options = if given["options"].is_number() { options } else { raw.options | options };
     if let Some(ndim) = given["ndim"].as_i64() {
         raw.ndim = i32::try_from(ndim).unwrap();
     }
@@ -239,7 +254,7 @@ pub fn copy(step: &Value, world: &mut World) -> Value {
     let policy = holder.get();
     let mut spec = CopySpec::new()
         .device(device(&given["device"]))
-        .flags(Flags(unsigned(&given["flags"], 0)))
+        .tensor_flags(Flags(unsigned(&given["tensor_flags"], 0)))
         .version(version(&given["version"]));
     if !given["policy"].is_null() {
         spec = spec.policy(&policy);
@@ -248,8 +263,8 @@ pub fn copy(step: &Value, world: &mut World) -> Value {
         spec = spec.allocator(allocator);
     }
     // SAFETY: no pointer is altered.
-    unsafe { spec.as_raw_mut() }.options = bits_of(&given["options"], COPY_OPTIONS);
-    let source = world.get(&step["in"]).bare();
+    unsafe { spec.as_raw_mut() }.options = options_of(&given["options"], COPY_OPTIONS);
+    let source = world.get(&step["in"]).borrowed();
     let result = if given["target"].is_null() {
         source.copy(&spec)
     } else {
@@ -270,15 +285,15 @@ pub fn stream_from_array_api(step: &Value, _world: &mut World) -> Value {
     let number = (!step["stream"].is_null()).then(|| crate::arguments::signed(&step["stream"], 0));
     // SAFETY: no driver gets to see it.
     let stream = unsafe { Stream::from_array_api(device(&step["device"]), number) };
-    let mut told = answer(&stream);
+    let mut seen = answer(&stream);
     if let Ok(stream) = &stream {
-        told["stream"] = stream_json(stream);
+        seen["stream"] = stream_json(stream);
     }
-    told
+    seen
 }
 
 pub fn stream_handoff(step: &Value, _world: &mut World) -> Value {
-    let options = HandOff::from_bits(bits_of(&step["handoff"], HANDOFF_OPTIONS));
+    let options = HandOff::from_bits(options_of(&step["handoff"], HANDOFF_OPTIONS));
     answer(&stream_of(&step["producer"]).hand_off(&stream_of(&step["consumer"]), options))
 }
 
@@ -286,7 +301,7 @@ pub fn stream_synchronize(step: &Value, _world: &mut World) -> Value {
     answer(&stream_of(&step["stream"]).synchronize())
 }
 
-pub fn device_register(step: &Value, world: &mut World) -> Value {
+pub fn context_register(step: &Value, world: &mut World) -> Value {
     let given = &step["entry"];
     let mut spec = ContextSpec::new(
         Backend(value_of(&given["backend"], BACKENDS, 0)),
@@ -303,7 +318,7 @@ pub fn device_register(step: &Value, world: &mut World) -> Value {
     let raw = unsafe { spec.as_raw_mut() };
     raw.queue = unsigned(&given["queue"], 0);
     raw.queue_kind = value_of(&given["queue_kind"], STREAM_KINDS, 0);
-    raw.flags = bits_of(&given["flags"], CONTEXT_FLAGS);
+    raw.properties = bits_of(&given["properties"], CONTEXT_PROPERTIES);
     let deletes = (!step["in"].is_null()).then(|| world.memory(&step["in"]).deletes.clone());
     let release = move |_: &ContextInfo| {
         if let Some(deletes) = deletes {
@@ -312,29 +327,29 @@ pub fn device_register(step: &Value, world: &mut World) -> Value {
     };
     // SAFETY: no driver gets to see it.
     let result = unsafe { spec.register(release) };
-    let told = answer(&result);
+    let seen = answer(&result);
     if let Ok(registration) = result {
         world.register(&step["out"], registration);
         if !step["in"].is_null() {
             drop(world.take(&step["in"]));
         }
     }
-    told
+    seen
 }
 
-pub fn device_lookup(step: &Value, world: &mut World) -> Value {
-    let found = dlbridge::lookup_context(device(&step["device"]), unsigned(&step["context"], 0));
-    let mut told = answer(&found);
+pub fn context_find(step: &Value, world: &mut World) -> Value {
+    let found = dlbridge::context_find(device(&step["device"]), unsigned(&step["context"], 0));
+    let mut seen = answer(&found);
     if let Ok(info) = &found {
-        told["is"] = json!(world.entry_name(info.id()));
-        told["entry"] = entry_json(info);
+        seen["is"] = json!(world.entry_name(info.id()));
+        seen["entry"] = entry_json(info);
     }
-    told
+    seen
 }
 
 /// Walks the whole table: which of the case's entries it meets, and how the walk ends, which only
 /// the raw layer tells.
-pub fn device_next(_step: &Value, world: &mut World) -> Value {
+pub fn context_next(_step: &Value, world: &mut World) -> Value {
     let met = dlbridge::contexts().map(|info| info.expect("an entry").id());
     let met = met.map(|id| world.entry_name(id)).filter(|name| *name != "other").collect::<Value>();
     let mut cursor = u64::MAX;
@@ -342,43 +357,43 @@ pub fn device_next(_step: &Value, world: &mut World) -> Value {
     let mut error = sys::DLBridgeError::INIT;
     // SAFETY: all outputs are writable.
     let status =
-        unsafe { sys::dlbridge_device_next(&raw mut cursor, &raw mut entry, &raw mut error) };
-    let mut told = raw_answer(status, &error);
-    told["entries"] = met;
-    told
+        unsafe { sys::dlbridge_context_next(&raw mut cursor, &raw mut entry, &raw mut error) };
+    let mut seen = raw_answer(status, &error);
+    seen["entries"] = met;
+    seen
 }
 
-pub fn device_retain(step: &Value, world: &mut World) -> Value {
-    let kept = dlbridge::retain_context(world.entry_id(&step["entry"]));
-    let mut told = answer(&kept);
+pub fn context_retain(step: &Value, world: &mut World) -> Value {
+    let kept = dlbridge::context_retain(world.entry_id(&step["entry"]));
+    let mut seen = answer(&kept);
     if let Ok(kept) = kept {
         world.keep(&step["entry"], kept);
     }
-    told["deleters"] = world.deletes();
-    told
+    seen["deleters"] = world.deletes();
+    seen
 }
 
 /// Only what was retained can be released in Rust: else the raw layer is asked.
-pub fn device_release(step: &Value, world: &mut World) -> Value {
-    let mut told = if let Some(kept) = world.kept(&step["entry"]) {
+pub fn context_release(step: &Value, world: &mut World) -> Value {
+    let mut seen = if let Some(kept) = world.kept(&step["entry"]) {
         answer(&kept.release())
     } else {
         let mut error = sys::DLBridgeError::INIT;
         let id = world.entry_id(&step["entry"]);
         // SAFETY: takes any integer.
-        let status = unsafe { sys::dlbridge_device_release(id, &raw mut error) };
+        let status = unsafe { sys::dlbridge_context_release(id, &raw mut error) };
         raw_answer(status, &error)
     };
-    told["deleters"] = world.deletes();
-    told
+    seen["deleters"] = world.deletes();
+    seen
 }
 
-pub fn device_unregister(step: &Value, world: &mut World) -> Value {
+pub fn context_unregister(step: &Value, world: &mut World) -> Value {
     let result = match world.registration(&step["entry"]) {
         Some(registration) => registration.unregister(),
-        None => dlbridge::unregister_context(world.entry_id(&step["entry"])),
+        None => dlbridge::context_unregister(world.entry_id(&step["entry"])),
     };
-    let mut told = answer(&result);
-    told["deleters"] = world.deletes();
-    told
+    let mut seen = answer(&result);
+    seen["deleters"] = world.deletes();
+    seen
 }

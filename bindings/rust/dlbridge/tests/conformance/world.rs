@@ -3,7 +3,7 @@
 
 use crate::arguments::{device, dtype, list_or_empty, unsigned, version};
 use dlbridge::{
-    sys, Allocator, AllocatorHook, BareTensor, Device, Flags, LegacyTensor, Registration,
+    sys, Allocator, AllocatorHook, BorrowedTensor, Device, Flags, LegacyTensor, Registration,
     RetainedContext, StoredTensor, Tensor, VersionedTensor,
 };
 use serde_json::{json, Value};
@@ -90,7 +90,7 @@ impl Producer {
     fn live(&mut self, name: &str) -> Live {
         let legacy = NonNull::from(&mut self.legacy);
         let versioned = NonNull::from(&mut self.versioned);
-        // SAFETY: the structs are what they are said to be for as long as the case runs; elements
+        // SAFETY: the structs are what their kinds state for as long as the case runs; elements
         // are looked at only where the case has bytes.
         unsafe {
             match self.kind.as_str() {
@@ -99,7 +99,7 @@ impl Producer {
                 "MEMORY" => Live::Memory(name.to_owned()),
                 _ => {
                     let tensor = NonNull::from(&mut self.versioned.dl_tensor);
-                    Live::Bare(BareTensor::from_raw(tensor, Flags(self.versioned.flags)))
+                    Live::Borrowed(BorrowedTensor::from_raw(tensor, Flags(self.versioned.flags)))
                 }
             }
         }
@@ -133,7 +133,7 @@ pub enum Live {
     Versioned(VersionedTensor),
     Tensor(Tensor),
     Stored(StoredTensor<'static>),
-    Bare(BareTensor<'static>),
+    Borrowed(BorrowedTensor<'static>),
     /// Memory that no tensor describes yet: the producer of that name.
     Memory(String),
 }
@@ -146,33 +146,33 @@ impl Live {
             Self::Versioned(tensor) => tensor.as_ptr().cast_const().cast(),
             Self::Tensor(tensor) => tensor.as_ptr().cast_const().cast(),
             Self::Stored(tensor) => tensor.as_ptr().cast_const().cast(),
-            Self::Bare(tensor) => tensor.as_ptr().cast(),
+            Self::Borrowed(tensor) => tensor.as_ptr().cast(),
             Self::Memory(_) => std::ptr::null(),
         }
     }
 
     /// The tensor inside, to be described; of any version, as the corpus's structs are all there.
-    pub fn bare(&self) -> BareTensor<'_> {
+    pub fn borrowed(&self) -> BorrowedTensor<'_> {
         match self {
-            Self::Legacy(tensor) => tensor.as_bare(),
+            Self::Legacy(tensor) => tensor.as_borrowed(),
             Self::Versioned(tensor) => {
                 let raw = tensor.as_ptr();
                 // SAFETY: the structs of the corpus are whole.
                 unsafe {
                     let inside = NonNull::new_unchecked(std::ptr::addr_of_mut!((*raw).dl_tensor));
-                    BareTensor::from_raw(inside, Flags((*raw).flags))
+                    BorrowedTensor::from_raw(inside, Flags((*raw).flags))
                 }
             }
-            Self::Tensor(tensor) => tensor.as_view().as_bare(),
-            Self::Stored(tensor) => tensor.as_view().as_bare(),
-            Self::Bare(tensor) => *tensor,
+            Self::Tensor(tensor) => tensor.as_view().as_borrowed(),
+            Self::Stored(tensor) => tensor.as_view().as_borrowed(),
+            Self::Borrowed(tensor) => *tensor,
             Self::Memory(name) => panic!("{name} is no tensor"),
         }
     }
 
     /// As a versioned struct, for calls that only the raw layer can make of it.
     pub fn raw_versioned(&self) -> *const sys::DLManagedTensorVersioned {
-        assert!(!matches!(self, Self::Legacy(_) | Self::Bare(_) | Self::Memory(_)));
+        assert!(!matches!(self, Self::Legacy(_) | Self::Borrowed(_) | Self::Memory(_)));
         self.pointer().cast()
     }
 
@@ -208,7 +208,13 @@ fn block(bytes: u64, alignment: u64) -> Layout {
 
 // SAFETY: Rust's own allocator.
 unsafe impl Allocator for Counting {
-    fn allocate(&self, _device: Device, bytes: u64, alignment: u64) -> *mut c_void {
+    fn allocate(
+        &self,
+        _: Device,
+        bytes: u64,
+        alignment: u64,
+        _: Option<&sys::DLBridgeStream>,
+    ) -> *mut c_void {
         if self.fails {
             return null_mut();
         }
@@ -217,7 +223,14 @@ unsafe impl Allocator for Counting {
         unsafe { std::alloc::alloc(block(bytes, alignment)) }.cast()
     }
 
-    unsafe fn deallocate(&self, _device: Device, memory: *mut c_void, bytes: u64, alignment: u64) {
+    unsafe fn deallocate(
+        &self,
+        _device: Device,
+        memory: *mut c_void,
+        bytes: u64,
+        alignment: u64,
+        _stream: Option<&sys::DLBridgeStream>,
+    ) {
         self.blocks.fetch_sub(1, Ordering::Relaxed);
         // SAFETY: the values of the allocation.
         unsafe { std::alloc::dealloc(memory.cast(), block(bytes, alignment)) };
@@ -238,7 +251,7 @@ pub struct World {
     entries: BTreeMap<String, Entry>,
     storages_in_use: Arc<AtomicI64>,
     blocks: Arc<AtomicI64>,
-    // Behind the tensors, so that they go after them.
+    // After the tensors, so that they are dropped later.
     storages: Vec<Vec<u128>>,
     producers: BTreeMap<String, Box<Producer>>,
 }
@@ -268,7 +281,7 @@ impl World {
 
     pub fn take(&mut self, name: &Value) -> Live {
         let name = name.as_str().expect("a name");
-        let live = self.live.remove(name).expect("a tensor of that name");
+        let live = self.live.remove(name).unwrap_or_else(|| panic!("no tensor is named {name}"));
         self.taken = live.pointer();
         live
     }
@@ -317,8 +330,8 @@ impl World {
         sys::DLBridgeStorage {
             memory: memory.cast(),
             size,
-            released: Some(storage_released),
-            context: Arc::as_ptr(&self.storages_in_use).cast_mut().cast(),
+            release: Some(storage_released),
+            release_context: Arc::as_ptr(&self.storages_in_use).cast_mut().cast(),
             ..sys::DLBridgeStorage::INIT
         }
     }
@@ -354,7 +367,7 @@ impl World {
         self.entries.get_mut(name.as_str().unwrap())?.registration.take()
     }
 
-    /// Releases all that is left, and says what is wrong then, or "".
+    /// Releases all that is left, and returns what is wrong then, or "".
     pub fn finish(&mut self) -> String {
         while let Some(name) = self.live.keys().next().cloned() {
             self.release(&json!(name));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A validated upgrade and its drop, as often as the first argument says: `tools/hot_path.c` in
+//! A validated upgrade and its drop, as often as the first argument states: `tools/hot_path.c` in
 //! Rust. `tools/instructions.sh` counts the instructions of both.
 
 use dlbridge::{sys, LegacyTensor};
@@ -13,11 +13,11 @@ unsafe extern "C" fn delete(tensor: *mut sys::DLManagedTensor) {
 
 #[inline(never)]
 fn once(raw: NonNull<sys::DLManagedTensor>) {
-    // SAFETY: live, and with memory behind it.
+    // SAFETY: live, and its memory exists.
     let tensor = unsafe { LegacyTensor::from_raw(raw) };
     match tensor.upgrade() {
         Ok(tensor) => drop(black_box(tensor)),
-        Err(refused) => panic!("{refused}"),
+        Err(error) => panic!("{error}"),
     }
 }
 

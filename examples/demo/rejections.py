@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scene 3: tensors that dlbridge refuses; each stays its caller's, untouched, to be released."""
+"""Scene 3: tensors that dlbridge rejects; each stays its caller's, untouched, to be released."""
 
 import ctypes
 
 import tvm_ffi
-from bridge import Refused, describe
+from bridge import Rejected, describe
 from capsules import (
     READ_ONLY,
     DLDataType,
@@ -45,20 +45,20 @@ def metadata(struct):
     return ctypes.string_at(ctypes.addressof(struct), ctypes.sizeof(struct)), shape
 
 
-def refuse(show, name, convert, struct, deleter, rule):
+def reject(show, name, convert, struct, deleter, rule):
     """The library's message; and that the tensor is as it was, its deleter not called."""
     before = metadata(struct)
     try:
         convert(struct)
-    except Refused as error:
+    except Rejected as error:
         show.check(f"{name}: rule", error.rule, rule)
         show.line(name, f"{error.status}, {error.rule}: {error}")
-        show.shown["refusals"] += 1
+        show.shown["rejections"] += 1
     else:
-        show.check(f"{name}: refused", False)
+        show.check(f"{name}: rejected", False)
         return
     show.check(f"{name}: bytes untouched", metadata(struct) == before)
-    show.check(f"{name}: deleter calls after the refusal", deleter.calls, 0)
+    show.check(f"{name}: deleter calls after the rejection", deleter.calls, 0)
     release(struct)
     show.check(f"{name}: deleter calls after the caller's release", deleter.calls, 1)
 
@@ -69,7 +69,7 @@ def overflow(show):
     show.check("tvm-ffi takes the overflowing shape", tuple(accepted.shape), (HUGE, 4))
     show.line("without", f"tvm-ffi takes it: shape {tuple(accepted.shape)} over 64 bytes")
     struct, deleter = crafted(show, DLManagedTensor, (HUGE, 4))
-    refuse(show, "dlbridge", show.library.upgrade, struct, deleter, "COUNT_OVERFLOW")
+    reject(show, "dlbridge", show.library.upgrade, struct, deleter, "COUNT_OVERFLOW")
 
 
 def wrong_major(show):
@@ -82,7 +82,7 @@ def wrong_major(show):
     show.line("without", f"tvm-ffi takes it and passes it on as {said}")
     struct, deleter = crafted(show, DLManagedTensorVersioned, ())
     struct.version = DLPackVersion(2, 0)
-    refuse(show, "dlbridge", show.library.adopt, struct, deleter, "VERSION_MAJOR")
+    reject(show, "dlbridge", show.library.import_tensor, struct, deleter, "VERSION_MAJOR")
 
 
 def read_only(show):
@@ -93,11 +93,11 @@ def read_only(show):
     show.line("without", "tvm-ffi passes it on as a legacy tensor, which anybody may write to")
     tensor = show.library.take(show.handed_out(JAX, JAX.make()))
     deleter = show.deleters.all[-1]
-    refuse(show, "dlbridge", show.library.downgrade, tensor, deleter, "LEGACY_READ_ONLY")
+    reject(show, "dlbridge", show.library.downgrade, tensor, deleter, "LEGACY_READ_ONLY")
 
 
 def scene(show):
-    show.title("3. What dlbridge refuses; the tensor stays its caller's, as it was")
+    show.title("3. What dlbridge rejects; the tensor stays its caller's, as it was")
     print(f"  a crafted shape, {HUGE} x 4")
     overflow(show)
     print("  version.major 2")

@@ -16,7 +16,7 @@ use std::ffi::c_void;
 ///
 /// [`Status::NOT_FOUND`](crate::Status::NOT_FOUND) where no module holds the address;
 /// [`Status::UNSUPPORTED`](crate::Status::UNSUPPORTED) where it cannot be kept.
-pub unsafe fn pin_module(address: *const c_void) -> Result<(), Error> {
+pub unsafe fn module_pin(address: *const c_void) -> Result<(), Error> {
     // SAFETY: the caller's word.
-    call(|error| unsafe { sys::dlbridge_pin_module(address, error) })
+    call(|error| unsafe { sys::dlbridge_module_pin(address, error) })
 }

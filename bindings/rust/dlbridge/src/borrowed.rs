@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A tensor that is borrowed and that nobody has validated.
+//! A borrowed tensor that has not been validated.
 
 use crate::device::Device;
 use crate::dtype::Dtype;
@@ -15,21 +15,21 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
-/// A borrowed tensor that nobody has validated: it can be described and validated, and no element
+/// A borrowed tensor that has not been validated: it can be described and validated, and no element
 /// of it can be reached.
 #[derive(Clone, Copy)]
-pub struct BareTensor<'a> {
+pub struct BorrowedTensor<'a> {
     tensor: NonNull<sys::DLTensor>,
     flags: Flags,
     owner: PhantomData<&'a sys::DLTensor>,
 }
 
 // SAFETY: it is only read, and foreign structs may be read from any thread.
-unsafe impl Send for BareTensor<'_> {}
+unsafe impl Send for BorrowedTensor<'_> {}
 // SAFETY: as above.
-unsafe impl Sync for BareTensor<'_> {}
+unsafe impl Sync for BorrowedTensor<'_> {}
 
-impl<'a> BareTensor<'a> {
+impl<'a> BorrowedTensor<'a> {
     /// Borrows the struct at `tensor`, of which `flags` are known.
     ///
     /// # Safety
@@ -73,7 +73,7 @@ impl<'a> BareTensor<'a> {
         Device::of(unsafe { (*self.tensor.as_ptr()).device })
     }
 
-    /// Validates it: what `policy` lets pass may be looked at.
+    /// Validates it: what `policy` accepts may be read.
     ///
     /// # Errors
     ///
@@ -101,7 +101,7 @@ impl<'a> BareTensor<'a> {
         Ok(Layout::of(layout))
     }
 
-    /// Everything that is wrong with it or worth knowing.
+    /// All findings on it: broken rules and notes.
     ///
     /// # Errors
     ///
@@ -109,7 +109,7 @@ impl<'a> BareTensor<'a> {
     pub fn diagnose(&self, policy: &Policy<'_>) -> Result<Vec<Finding>, Error> {
         // SAFETY: the struct is readable.
         unsafe {
-            diagnose(self.as_ptr().cast(), sys::DLBRIDGE_KIND_BARE, self.flags, policy.as_raw())
+            diagnose(self.as_ptr().cast(), sys::DLBRIDGE_KIND_BORROWED, self.flags, policy.as_raw())
         }
     }
 
@@ -119,7 +119,7 @@ impl<'a> BareTensor<'a> {
     ///
     /// [`Status::UNKNOWN_CODE`](crate::Status::UNKNOWN_CODE) where no release can.
     pub fn required_version(&self) -> Result<Version, Error> {
-        let mut out = Version::NEWEST.raw();
+        let mut out = Version::DEFAULT.raw();
         // SAFETY: the struct is readable.
         call(|error| unsafe {
             sys::dlbridge_required_version(self.as_ptr(), self.flags.0, &raw mut out, error)
@@ -133,14 +133,14 @@ impl<'a> BareTensor<'a> {
     ///
     /// None that is known.
     pub fn describe(&self) -> Result<String, Error> {
-        // SAFETY: the struct is readable, the buffer as long as is said.
+        // SAFETY: the struct is readable, the buffer as long as stated.
         text::text(&|buffer, size, length, error| unsafe {
             sys::dlbridge_tensor_format(self.as_ptr(), self.flags.0, buffer, size, length, error)
         })
     }
 }
 
-impl fmt::Debug for BareTensor<'_> {
+impl fmt::Debug for BorrowedTensor<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.describe().map_err(|_| fmt::Error)?)
     }
@@ -162,14 +162,15 @@ pub(crate) unsafe fn diagnose(
         axis: -1,
         severity: 0,
         status: 0,
-        expected: [0; 56],
-        found: [0; 56],
+        reserved: [0; 2],
+        expected: [0; 128],
+        found: [0; 96],
     };
     let mut findings = vec![NOTHING; 16];
     loop {
         let mut count = 0;
         let (start, capacity) = (findings.as_mut_ptr(), findings.len());
-        // SAFETY: the caller's word; the array is as long as is said.
+        // SAFETY: the caller's word; the array is as long as stated.
         call(|error| unsafe {
             sys::dlbridge_diagnose(
                 tensor,

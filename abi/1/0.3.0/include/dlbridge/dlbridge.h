@@ -1,0 +1,1539 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ * dlbridge: import, export, validate, wrap, copy and share DLPack tensors.
+ *
+ * The whole public C ABI, for C99 and C++11 and later, on 64-bit little-endian targets.
+ *
+ * START HERE. dlbridge_import turns any managed tensor from foreign code into a validated versioned
+ * tensor; dlbridge_export turns it into what a consumer can read; dlbridge_release ends it.
+ *
+ * THREADS. Every function may be called from any thread at any time, also on the same object where
+ * the parameter is `const`. An object that a call consumes must not be used by another call. Deleters
+ * may run on any thread. No function takes a lock, keeps thread-local state, reads the environment,
+ * prints, aborts or throws. Exceptions: dlbridge_module_pin, also where an option asks for it, takes
+ * the lock of the system's loader; functions that call a driver, see "Devices".
+ *
+ * PRECONDITIONS. A pointer that is given is readable as what its parameter says (and writable where it
+ * is an output), and a managed tensor is live. Everything else is checked. A deleter or callback that
+ * is given must return: it must not throw or leave by longjmp. The library loads each field of a
+ * foreign struct, and each extent and stride, into a copy of its own and decides by that copy.
+ *
+ * OWNERSHIP. On DLBRIDGE_OK a consumed tensor belongs to the library and the result to the caller. On
+ * any error every input is untouched and still the caller's, no deleter and no callback has been
+ * called, and no output but `*error` has been written, unless the function's comment names one. A
+ * deleter is called exactly once; a NULL deleter is legal on input, and the outputs always have one,
+ * except where the original tensor of a round trip is handed back as it was. Release callbacks run
+ * after the deleter of what the memory held. A tensor is dlbridge-owned if this copy of the library
+ * made it. Of a dlbridge-owned struct the owner may set READ_ONLY, which then binds; a function that
+ * finds its ndim, shape pointer, strides pointer, version or another flag changed returns
+ * DLBRIDGE_ERROR_INVALID_ARGUMENT (for the major version perhaps DLBRIDGE_ERROR_VERSION).
+ *
+ * ERRORS. A function that can fail returns a DLBridgeStatus and takes a DLBridgeError* last, which
+ * may be NULL and needs no initialisation. Where a comment says "any tensor error", the status is
+ * that of the broken rule (see DLBridgeRule). Every function that takes a pointer rejects NULL with
+ * DLBRIDGE_ERROR_INVALID_ARGUMENT unless its comment allows NULL.
+ *
+ * GROWTH. A struct that may grow begins with `struct_size`, the size that the caller was compiled
+ * with, followed by `options`. `struct_size` is read first, and no byte beyond it. It grows at the
+ * end only.
+ *   - smaller than the first version, or above 4096: DLBRIDGE_ERROR_INVALID_ARGUMENT
+ *   - larger than this library knows, with a byte that is not zero in the unknown tail of a struct
+ *     that the caller fills: DLBRIDGE_ERROR_TOO_NEW, as for an option bit above 7 that this library
+ *     does not know and for newer values of an enumeration
+ *   - structs that the library fills are written up to the smaller of both sizes, and `struct_size`
+ *     is then the number of bytes that were filled.
+ * ZERO IS THE DEFAULT. A struct whose fields are all zero but `struct_size` means what a NULL pointer
+ * means where NULL is allowed, else the default of its comment, or is rejected with "X is not set".
+ * Structs of fixed size have reserved fields, which must be zero (DLBRIDGE_ERROR_TOO_NEW).
+ *
+ * FLAGS AND OPTIONS. DLPack's flags are always `uint64_t tensor_flags`. Option bits are always
+ * `uint32_t options` and lie in bits 8 to 30, so that a DLPack flag given as an option is rejected.
+ *
+ * FOREIGN ENUMERATIONS (device types, dtype codes, flags) are integers: any value may arrive.
+ *
+ * ABI. DLBRIDGE_ABI, the number in the file name, names what is frozen: within it this header only
+ * grows, and a program compiled with any version of it runs with every later one. Messages and texts
+ * are not part of it. Default policies and options reject nothing in a later version that they
+ * accepted in 0.3.0.
+ */
+#ifndef DLBRIDGE_DLBRIDGE_H_
+#define DLBRIDGE_DLBRIDGE_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "dlbridge/dlpack.h"
+
+/* ---------------------------------------------------------------------------------------------
+ * Version and linkage
+ * ------------------------------------------------------------------------------------------- */
+
+/** Version of this header, semantic. \since 0.3.0 */
+#define DLBRIDGE_VERSION_MAJOR 0
+#define DLBRIDGE_VERSION_MINOR 3
+#define DLBRIDGE_VERSION_PATCH 0
+#define DLBRIDGE_VERSION_STRING "0.3.0"
+
+/** Number of the ABI that this header describes. \since 0.3.0 */
+#define DLBRIDGE_ABI 1
+
+/** Largest ndim that any function accepts; no policy raises it. \since 0.3.0 */
+#define DLBRIDGE_MAX_NDIM 64
+
+/** Marks what the shared library exports. Define DLBRIDGE_STATIC to link the static library, whose
+ * symbols are hidden. \since 0.3.0 */
+#if defined(DLBRIDGE_STATIC)
+#define DLBRIDGE_API
+#elif defined(_WIN32) && defined(DLBRIDGE_BUILDING)
+#define DLBRIDGE_API __declspec(dllexport)
+#elif defined(_WIN32)
+#define DLBRIDGE_API __declspec(dllimport)
+#elif defined(__GNUC__)
+#define DLBRIDGE_API __attribute__((visibility("default")))
+#else
+#define DLBRIDGE_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---------------------------------------------------------------------------------------------
+ * Statuses, rules, errors
+ * ------------------------------------------------------------------------------------------- */
+
+/** The initialiser of a DLDevice that is not set. \since 0.3.0 */
+#ifdef __cplusplus
+#define DLBRIDGE_NO_DEVICE {DLDeviceType(), 0}
+#else
+#define DLBRIDGE_NO_DEVICE {(DLDeviceType)0, 0}
+#endif
+
+/** Outcome of a call; 0 is success. Values this header does not list may come from a newer library.
+ * \since 0.3.0 */
+typedef int32_t DLBridgeStatus;
+
+/** \since 0.3.0 */
+enum {
+  /** Success. */
+  DLBRIDGE_OK = 0,
+  /** The caller's fault: a NULL that is not allowed, a struct_size out of range, an option outside its
+   * range, a changed dlbridge-owned struct. The message names the argument. */
+  DLBRIDGE_ERROR_INVALID_ARGUMENT = 1,
+  /** The caller is newer than the library: it asks for an option, value or field that this library
+   * does not know. Such a request is never ignored. */
+  DLBRIDGE_ERROR_TOO_NEW = 2,
+  /** The allocator, the system's or the caller's, returned NULL. */
+  DLBRIDGE_ERROR_OUT_OF_MEMORY = 3,
+  /** The producer's fault: the tensor breaks DLPack itself; `rule` names the rule. */
+  DLBRIDGE_ERROR_INVALID_TENSOR = 4,
+  /** Wrong major version, or the tensor needs a newer DLPack than the consumer reads. */
+  DLBRIDGE_ERROR_VERSION = 5,
+  /** A legal tensor that the policy of this consumer rejects; `rule` names the demand. */
+  DLBRIDGE_ERROR_POLICY = 6,
+  /** The target cannot represent what the source records, and the options do not allow the loss. */
+  DLBRIDGE_ERROR_UNREPRESENTABLE = 7,
+  /** A dtype code, device type or flag bit that the consumer's DLPack release does not know, where
+   * knowing it matters. */
+  DLBRIDGE_ERROR_UNKNOWN_CODE = 8,
+  /** The function works on dlbridge-owned tensors only: call dlbridge_import first. */
+  DLBRIDGE_ERROR_FOREIGN_TENSOR = 9,
+  /** Legal, but this build cannot do it, such as copying memory that the CPU cannot read. */
+  DLBRIDGE_ERROR_UNSUPPORTED = 10,
+  /** The caller's buffer or storage is too small; the message has the needed size. */
+  DLBRIDGE_ERROR_BUFFER_TOO_SMALL = 11,
+  /** A text is not the name of a dtype or device. */
+  DLBRIDGE_ERROR_PARSE = 12,
+  /** Nothing suitable was found, such as a table in an exchange API chain. */
+  DLBRIDGE_ERROR_NOT_FOUND = 13,
+  /** A view would leave the elements of its parent. */
+  DLBRIDGE_ERROR_BOUNDS = 14,
+  /** The process was forked after the backend had been started; start it in the child only. */
+  DLBRIDGE_ERROR_FORKED = 15,
+  /** No driver for the device, or none of its devices; dlbridge_backend_info reports the reason. */
+  DLBRIDGE_ERROR_UNAVAILABLE = 16,
+  /** A driver's call failed; the message has its name, `native_code` its code. */
+  DLBRIDGE_ERROR_DRIVER = 17,
+  /** The context table has another entry of that device or context. */
+  DLBRIDGE_ERROR_EXISTS = 18,
+  /** A stream is capturing a graph, where that is not allowed. */
+  DLBRIDGE_ERROR_CAPTURE = 19,
+  /** The bytes or file descriptors that another process sent are not an export. */
+  DLBRIDGE_ERROR_DESCRIPTOR = 20,
+  /** The kind of a managed tensor was not given and cannot be decided: pass its kind. */
+  DLBRIDGE_ERROR_AMBIGUOUS = 21
+};
+
+/** Which rule a tensor broke, or 0. Values this header does not list may come from a newer library.
+ * \since 0.3.0 */
+typedef int32_t DLBridgeRule;
+
+/** After each rule its source: "DLPack" is the specification, "policy" a field of DLBridgePolicy,
+ * "dlbridge" a decision of this library. \since 0.3.0 */
+enum {
+  DLBRIDGE_RULE_NONE = 0,
+  /** version.major is 1 (DLPack: read nothing after `flags` otherwise). */
+  DLBRIDGE_RULE_VERSION_MAJOR = 1,
+  /** ndim >= 0 (DLPack). */
+  DLBRIDGE_RULE_NDIM_NEGATIVE = 2,
+  /** ndim <= DLBRIDGE_MAX_NDIM (dlbridge) and within the limits of the policy. */
+  DLBRIDGE_RULE_NDIM_LIMIT = 3,
+  /** shape is given where ndim > 0 (DLPack). */
+  DLBRIDGE_RULE_SHAPE_NULL = 4,
+  /** strides are given where ndim > 0 and the tensor's version is 1.2 or later (DLPack 1.2). */
+  DLBRIDGE_RULE_STRIDES_NULL = 5,
+  /** bits >= 1 (dlbridge). */
+  DLBRIDGE_RULE_DTYPE_BITS_ZERO = 6,
+  /** lanes >= 1 (dlbridge). */
+  DLBRIDGE_RULE_DTYPE_LANES_ZERO = 7,
+  /** lanes < 0x8000: more is a scalable vector in TVM, whose size is not known (dlbridge). */
+  DLBRIDGE_RULE_DTYPE_LANES_SCALABLE = 8,
+  /** bool and float8 have 8 bits, float6 6, float4 4, bfloat 16 (DLPack). */
+  DLBRIDGE_RULE_DTYPE_BITS_FIXED = 9,
+  /** The dtype code is known to the consumer's version. */
+  DLBRIDGE_RULE_DTYPE_UNKNOWN = 10,
+  /** The device type is known to the consumer's version. */
+  DLBRIDGE_RULE_DEVICE_UNKNOWN = 11,
+  /** All flag bits are known to the consumer's version. */
+  DLBRIDGE_RULE_FLAGS_UNKNOWN = 12,
+  /** device_id >= 0 (dlbridge). */
+  DLBRIDGE_RULE_DEVICE_ID_NEGATIVE = 13,
+  /** device_id is 0 on host-like memory (DLPack); only ever a note, since producers differ. */
+  DLBRIDGE_RULE_DEVICE_ID_HOST = 14,
+  /** Each extent >= 0 (DLPack). */
+  DLBRIDGE_RULE_EXTENT_NEGATIVE = 15,
+  /** The number of elements fits 63 bits (dlbridge). */
+  DLBRIDGE_RULE_COUNT_OVERFLOW = 16,
+  /** The packed size in bytes fits 63 bits (dlbridge). */
+  DLBRIDGE_RULE_SIZE_OVERFLOW = 17,
+  /** Offsets of the first and last byte touched fit 63 bits and a sign (dlbridge). */
+  DLBRIDGE_RULE_OFFSET_OVERFLOW = 18,
+  /** data is not NULL unless the tensor is empty (DLPack). */
+  DLBRIDGE_RULE_DATA_NULL = 19,
+  /** data + byte_offset + bytes touched stays inside the address space (dlbridge). */
+  DLBRIDGE_RULE_ADDRESS_RANGE = 20,
+  /** On an opaque handle no element lies before its start (dlbridge). */
+  DLBRIDGE_RULE_HANDLE_RANGE = 21,
+  /** All elements lie inside `buffer_size` bytes from `data` (policy). */
+  DLBRIDGE_RULE_BUFFER_BOUNDS = 22,
+  /** The required contiguity (policy). */
+  DLBRIDGE_RULE_CONTIGUITY = 23,
+  /** The required alignment of element (0,...,0) (policy). */
+  DLBRIDGE_RULE_ALIGNMENT = 24,
+  /** The device is one of those that the policy lists. */
+  DLBRIDGE_RULE_DEVICE_REJECTED = 25,
+  /** The dtype is one of those that the policy lists. */
+  DLBRIDGE_RULE_DTYPE_REJECTED = 26,
+  /** The tensor may be written to (policy). */
+  DLBRIDGE_RULE_NOT_WRITABLE = 27,
+  /** No negative strides (policy). */
+  DLBRIDGE_RULE_NEGATIVE_STRIDE = 28,
+  /** No zero strides on axes longer than 1 (policy). */
+  DLBRIDGE_RULE_ZERO_STRIDE = 29,
+  /** No two elements share memory, where the policy demands a writable tensor. */
+  DLBRIDGE_RULE_SELF_OVERLAP = 30,
+  /** Element (0,...,0) is aligned to its lane's size; only ever a note. */
+  DLBRIDGE_RULE_DATA_UNALIGNED = 31,
+  /** The version that a tensor carries knows all that it uses; only ever a note. */
+  DLBRIDGE_RULE_VERSION_LABEL = 32,
+  /** The consumer's version can describe the tensor (conversions). */
+  DLBRIDGE_RULE_REQUIRED_VERSION = 33,
+  /** A legacy tensor cannot record READ_ONLY (downgrade). */
+  DLBRIDGE_RULE_LEGACY_READ_ONLY = 34,
+  /** A legacy tensor cannot record that sub-byte elements are padded (downgrade). */
+  DLBRIDGE_RULE_LEGACY_PADDED = 35,
+  /** Legacy knows dtype codes up to bool (downgrade). */
+  DLBRIDGE_RULE_LEGACY_DTYPE = 36,
+  /** Legacy knows device types up to Hexagon (downgrade). */
+  DLBRIDGE_RULE_LEGACY_DEVICE = 37,
+  /** byte_offset is folded only where `data` is an address (conversions). */
+  DLBRIDGE_RULE_OFFSET_FOLD = 38,
+  /** The elements of a view are elements of its parent's range. */
+  DLBRIDGE_RULE_VIEW_BOUNDS = 39,
+  /** A view of packed sub-byte elements starts at a whole byte. */
+  DLBRIDGE_RULE_VIEW_OFFSET = 40,
+  /** The tensor lives in the caller's storage (upgrade_into), which cannot have a second owner. */
+  DLBRIDGE_RULE_IN_STORAGE = 41,
+  /** Copying needs memory that the CPU can read. */
+  DLBRIDGE_RULE_COPY_DEVICE = 42,
+  /** The memory is where the device label says (level DEVICE: the driver was asked). */
+  DLBRIDGE_RULE_DEVICE_LABEL = 43,
+  /** All elements lie inside the allocation (level DEVICE: the driver was asked). */
+  DLBRIDGE_RULE_ALLOCATION_BOUNDS = 44,
+  /** Each extent is the one that the policy's shape gives. */
+  DLBRIDGE_RULE_SHAPE_MISMATCH = 45
+};
+
+/** What went wrong; the caller's memory, nothing to free. 256 bytes for ever. It needs no
+ * initialisation: a failing call writes every field and a NUL-terminated message, whose unused bytes
+ * mean nothing. After success no field means anything.
+ * \since 0.3.0 */
+typedef struct DLBridgeError {
+  DLBridgeStatus status; /**< The status that the call returned. */
+  DLBridgeRule rule;     /**< The rule broken, or DLBRIDGE_RULE_NONE. */
+  int32_t axis;          /**< Axis concerned, from 0; -1 where none applies. */
+  int32_t native_code;   /**< Code of the driver's call that failed; 0 where none did. */
+  uint64_t reserved[2];  /**< 0 */
+  char message[224];     /**< UTF-8, NUL-terminated: expected, found, what to do. */
+} DLBridgeError;
+
+/** Static initialiser; no call needs it. \since 0.3.0 */
+#define DLBRIDGE_ERROR_INIT {DLBRIDGE_OK, DLBRIDGE_RULE_NONE, -1, 0, {0, 0}, {0}}
+
+/* ---------------------------------------------------------------------------------------------
+ * Identity
+ * ------------------------------------------------------------------------------------------- */
+
+/** Version of the library that is loaded, as major * 10000 + minor * 100 + patch. \since 0.3.0 */
+DLBRIDGE_API uint32_t dlbridge_version(void);
+
+/** The same as text, such as "0.3.0"; static, never NULL. \since 0.3.0 */
+DLBRIDGE_API const char* dlbridge_version_string(void);
+
+/** Newest DLPack release that the library knows. \since 0.3.0 */
+DLBRIDGE_API DLPackVersion dlbridge_dlpack_version(void);
+
+/** Name of a status such as "DLBRIDGE_ERROR_VERSION", for logs; static, never NULL ("UNKNOWN_STATUS"
+ * for other integers). \since 0.3.0 */
+DLBRIDGE_API const char* dlbridge_status_name(DLBridgeStatus status);
+
+/** One English sentence on a status; static, never NULL. \since 0.3.0 */
+DLBRIDGE_API const char* dlbridge_status_text(DLBridgeStatus status);
+
+/** Name of a rule such as "NDIM_NEGATIVE"; static, never NULL ("UNKNOWN_RULE" for other integers).
+ * \since 0.3.0 */
+DLBRIDGE_API const char* dlbridge_rule_name(DLBridgeRule rule);
+
+/** One English phrase on what is wrong when a rule is broken; static, never NULL. \since 0.3.0 */
+DLBRIDGE_API const char* dlbridge_rule_text(DLBridgeRule rule);
+
+/* ---------------------------------------------------------------------------------------------
+ * Kinds and answers
+ * ------------------------------------------------------------------------------------------- */
+
+/** What a pointer points to. \since 0.3.0 */
+typedef int32_t DLBridgeKind;
+
+/** \since 0.3.0 */
+enum {
+  /** As an argument: decide by the bytes. As the answer of dlbridge_identify: neither kind fits. */
+  DLBRIDGE_KIND_UNKNOWN = 0,
+  DLBRIDGE_KIND_LEGACY = 1,    /**< DLManagedTensor */
+  DLBRIDGE_KIND_VERSIONED = 2, /**< DLManagedTensorVersioned */
+  DLBRIDGE_KIND_BORROWED = 3,  /**< DLTensor, without an owner (dlbridge_diagnose) */
+  DLBRIDGE_KIND_AMBIGUOUS = 4  /**< Only ever an answer: the bytes can be both managed kinds. */
+};
+
+/** Answer to a question that cannot always be answered. \since 0.3.0 */
+typedef int32_t DLBridgeAnswer;
+
+/** \since 0.3.0 */
+enum { DLBRIDGE_NO = 0, DLBRIDGE_YES = 1, DLBRIDGE_UNDECIDED = 2 };
+
+/* ---------------------------------------------------------------------------------------------
+ * Describe: metadata only, `data` is never touched
+ * ------------------------------------------------------------------------------------------- */
+
+/** Bits of DLBridgeLayout::properties. \since 0.3.0 */
+enum {
+  DLBRIDGE_LAYOUT_EMPTY = 1 << 0,            /**< An extent is 0. */
+  DLBRIDGE_LAYOUT_C_CONTIGUOUS = 1 << 1,     /**< Compact, last axis fastest; always so if empty. */
+  DLBRIDGE_LAYOUT_F_CONTIGUOUS = 1 << 2,     /**< Compact, first axis fastest; always so if empty. */
+  DLBRIDGE_LAYOUT_BROADCAST = 1 << 3,        /**< Some axis longer than 1 has stride 0. */
+  DLBRIDGE_LAYOUT_NEGATIVE_STRIDES = 1 << 4, /**< Some axis longer than 1 has a negative stride. */
+  DLBRIDGE_LAYOUT_PADDED = 1 << 5,           /**< Elements of less than a byte fill a whole one. */
+  DLBRIDGE_LAYOUT_OPAQUE = 1 << 6            /**< `data` is a handle, not an address. */
+};
+
+/** How a tensor lies in memory. Axes of extent 1 never count, whatever their stride. \since 0.3.0 */
+typedef struct DLBridgeLayout {
+  uint32_t struct_size;        /**< In: sizeof(DLBridgeLayout). Out: bytes filled. */
+  uint32_t options;            /**< In: 0. */
+  uint32_t properties;         /**< DLBRIDGE_LAYOUT_* */
+  uint32_t item_bits;          /**< Bits from one element to the next: bits * lanes, rounded up to
+                                    whole bytes where the padded flag is set. */
+  DLBridgeAnswer self_overlap; /**< Do two elements share memory? NO and YES are exact; UNDECIDED
+                                    after a bounded effort. */
+  int32_t ndim;                /**< Number of axes. */
+  int64_t element_count;       /**< Product of the extents; 1 for a scalar. */
+  int64_t packed_bytes;        /**< Bytes of the same elements laid out compactly. */
+  int64_t begin;               /**< First byte touched, relative to data + byte_offset; <= 0. */
+  int64_t end;                 /**< One past the last byte touched; 0, 0 when empty. */
+  uint64_t broadcast_axes;     /**< Bit i: axis i is longer than 1 and has stride 0. */
+  uint64_t negative_axes;      /**< Bit i: axis i is longer than 1, stride negative. */
+  uint64_t alignment;          /**< Largest power of two that divides the address of element
+                                    (0,...,0); of byte_offset where `data` is a handle; 0 if that
+                                    address is 0. */
+} DLBridgeLayout;
+
+/** Static initialiser. \since 0.3.0 */
+#define DLBRIDGE_LAYOUT_INIT {sizeof(DLBridgeLayout), 0, 0, 0, DLBRIDGE_NO, 0, 0, 0, 0, 0, 0, 0, 0}
+
+/** The same as a value. \since 0.3.0 */
+static inline DLBridgeLayout dlbridge_layout_init(void) {
+  DLBridgeLayout value = DLBRIDGE_LAYOUT_INIT;
+  return value;
+}
+
+/** Describes the layout of `tensor`, whose flags come from its versioned struct (0 otherwise). Reads
+ * shape and strides; rejects what has no layout (rules on ndim, dtype bits and lanes, shape, overflow)
+ * and accepts any device, id, data pointer and version. Any tensor error. \since 0.3.0 */
+DLBRIDGE_API DLBridgeStatus dlbridge_layout(const DLTensor* tensor, uint64_t tensor_flags,
+                                            DLBridgeLayout* out, DLBridgeError* error);
+
+/** Writes the name of `dtype`: "float32", "bfloat16x4", "float8_e4m3fn", "bool", "complex64",
+ * "opaque64"; a dtype without a name as "dtype(code,bits,lanes)". dlbridge_dtype_parse reads each.
+ *
+ * `buffer` of `size` bytes receives text and NUL; it may be NULL where size is 0, to ask for the
+ * length. `*length`, unless NULL, receives the length without NUL, also when the text did not fit:
+ * then as much as fits is written, with NUL, and the status is DLBRIDGE_ERROR_BUFFER_TOO_SMALL.
+ * \since 0.3.0 */
+DLBRIDGE_API DLBridgeStatus dlbridge_dtype_format(DLDataType dtype, char* buffer, size_t size,
+                                                  size_t* length, DLBridgeError* error);
+
+/** Reads a name of `length` bytes as dlbridge_dtype_format writes it. Errors: PARSE. \since 0.3.0 */
+DLBRIDGE_API DLBridgeStatus dlbridge_dtype_parse(const char* text, size_t length, DLDataType* out,
+                                                 DLBridgeError* error);
+
+/** Writes the name of `device`, "cpu:0", "cuda:1", "rocm_host:0"; a type without a name as
+ * "device(99):0". Buffer and length as for dlbridge_dtype_format. \since 0.3.0 */
+DLBRIDGE_API DLBridgeStatus dlbridge_device_format(DLDevice device, char* buffer, size_t size,
+                                                   size_t* length, DLBridgeError* error);
+
+/** Reads a name of `length` bytes as dlbridge_device_format writes it; "cuda" means "cuda:0".
+ * Errors: PARSE. \since 0.3.0 */
+DLBRIDGE_API DLBridgeStatus dlbridge_device_parse(const char* text, size_t length, DLDevice* out,
+                                                  DLBridgeError* error);
+
+/** Writes one line on `tensor` for logs: dtype, shape, strides, device, data, byte offset, flags.
+ * Accepts broken tensors too (it reads no shape where ndim is negative, and at most 64 axes). Buffer
+ * and length as for dlbridge_dtype_format. \since 0.3.0 */
+DLBRIDGE_API DLBridgeStatus dlbridge_tensor_format(const DLTensor* tensor, uint64_t tensor_flags,
+                                                   char* buffer, size_t size, size_t* length,
+                                                   DLBridgeError* error);
+
+/** Returns 1 where the CPU can certainly read memory of this device type, else 0. `*answer`, unless
+ * NULL, tells NO from UNDECIDED, which is for memory where it depends on the allocation (oneAPI) and
+ * for types of no release. \since 0.3.0 */
+DLBRIDGE_API int32_t dlbridge_host_accessible(int32_t device_type, DLBridgeAnswer* answer);
+
+/* ---------------------------------------------------------------------------------------------
+ * Validate
+ * ------------------------------------------------------------------------------------------- */
+
+/** How much a validation reads: values of DLBridgePolicy::level. \since 0.3.0 */
+enum {
+  DLBRIDGE_LEVEL_DEFAULT = 0, /**< METADATA */
+  /** The struct itself: version, ndim, dtype, device, flags, which pointers are NULL. */
+  DLBRIDGE_LEVEL_STRUCT = 1,
+  /** Also the `ndim` entries of shape and strides. */
+  DLBRIDGE_LEVEL_METADATA = 2,
+  /** Also asks the driver where `data` lies (a handle: what it is), which may start it. Rejects a
+   * device label that is wrong, elements outside the allocation, and what cannot be asked (UNAVAILABLE,
+   * UNSUPPORTED). kDLCPU is checked against the drivers that have been started already; memory whose
+   * size no driver knows is not checked against a size. */
+  DLBRIDGE_LEVEL_DEVICE = 3
+};
+
+/** Bits of DLBridgePolicy::options. \since 0.3.0 */
+enum {
+  DLBRIDGE_POLICY_REJECT_UNKNOWN_DTYPE = 1 << 8,   /**< Codes that `version` does not know. */
+  DLBRIDGE_POLICY_REJECT_UNKNOWN_DEVICE = 1 << 9,  /**< Types that `version` does not know. */
+  DLBRIDGE_POLICY_REJECT_UNKNOWN_FLAGS = 1 << 10,  /**< Bits that `version` does not know. */
+  DLBRIDGE_POLICY_REJECT_NEGATIVE_STRIDES = 1 << 11,
+  DLBRIDGE_POLICY_REJECT_ZERO_STRIDES = 1 << 12,
+  DLBRIDGE_POLICY_ALLOW_NULL_STRIDES = 1 << 13,    /**< Also on tensors of version 1.2 or later. */
+  DLBRIDGE_POLICY_ALLOW_SCALABLE_LANES = 1 << 14,  /**< lanes >= 0x8000, taken at face value. */
+  DLBRIDGE_POLICY_REQUIRE_WRITABLE = 1 << 15,      /**< Not READ_ONLY, no self-overlap. */
+  DLBRIDGE_POLICY_VOUCH_WRITABLE = 1 << 16,        /**< The caller knows that a legacy or borrowed
+                                                        tensor may be written to; READ_ONLY still
+                                                        binds. */
+  DLBRIDGE_POLICY_ALLOW_SELF_OVERLAP = 1 << 17,    /**< Even where a writable tensor is required. */
+  DLBRIDGE_POLICY_LIMIT_NDIM = 1 << 18,            /**< `min_ndim` and `max_ndim` count. */
+  DLBRIDGE_POLICY_LIMIT_BUFFER = 1 << 19           /**< `buffer_size` counts. */
+};
+
+/** Values of DLBridgePolicy::contiguity. \since 0.3.0 */
+enum {
+  DLBRIDGE_CONTIGUITY_ANY = 0,
+  DLBRIDGE_CONTIGUITY_C = 1,
+  DLBRIDGE_CONTIGUITY_F = 2,
+  DLBRIDGE_CONTIGUITY_C_OR_F = 3
+};
+
+/** What a consumer demands of a tensor. The arrays are borrowed for the call. At DLBRIDGE_LEVEL_STRUCT
+ * a demand that needs shape or strides is an invalid argument, never ignored. \since 0.3.0 */
+typedef struct DLBridgePolicy {
+  uint32_t struct_size;     /**< sizeof(DLBridgePolicy) */
+  uint32_t options;         /**< DLBRIDGE_POLICY_* */
+  DLPackVersion version;    /**< Newest DLPack that the consumer reads; {0, 0}: 1.3. */
+  int32_t level;            /**< DLBRIDGE_LEVEL_*; 0: METADATA. */
+  int32_t contiguity;       /**< DLBRIDGE_CONTIGUITY_* */
+  int32_t min_ndim;         /**< Smallest and largest ndim accepted, 0 to DLBRIDGE_MAX_NDIM. Read */
+  int32_t max_ndim;         /**< with LIMIT_NDIM; must be 0 without it. */
+  uint64_t alignment;       /**< Bytes, a power of two, that the address of element (0,...,0) must be a
+                                 multiple of; 0: any. An empty tensor meets any. */
+  uint64_t buffer_size;     /**< Bytes at `data` that all elements must lie inside. Read with
+                                 LIMIT_BUFFER; must be 0 without it. */
+  const DLDevice* devices;  /**< Devices accepted, with id -1 for any id; NULL: all. */
+  size_t device_count;      /**< Entries of `devices`, 0 exactly where that is NULL. */
+  const DLDataType* dtypes; /**< Dtypes accepted, compared exactly; NULL: all. */
+  size_t dtype_count;       /**< Entries of `dtypes`, 0 exactly where that is NULL. */
+  const int64_t* shape;     /**< `max_ndim` extents that the tensor must have, -1 for any; needs
+                                 LIMIT_NDIM with min_ndim equal to max_ndim. NULL: any. */
+} DLBridgePolicy;
+
+/** Static initialiser: the default policy, which NULL stands for. \since 0.3.0 */
+#define DLBRIDGE_POLICY_INIT \
+  {sizeof(DLBridgePolicy), 0, {0, 0}, 0, 0, 0, 0, 0, 0, NULL, 0, NULL, 0, NULL}
+
+/** The same as a value. \since 0.3.0 */
+static inline DLBridgePolicy dlbridge_policy_init(void) {
+  DLBridgePolicy value = DLBRIDGE_POLICY_INIT;
+  return value;
+}
+
+/** Checks a borrowed tensor, whose flags the caller knows (0 if not). `policy` may be NULL. Stops at
+ * the first broken rule. The tensor is only read. Any tensor error. \since 0.3.0 */
+DLBRIDGE_API DLBridgeStatus dlbridge_validate(const DLTensor* tensor, uint64_t tensor_flags,
+                                              const DLBridgePolicy* policy, DLBridgeError* error);
+
+/** The same for a legacy tensor, which has no flags. \since 0.3.0 */
+DLBRIDGE_API DLBridgeStatus dlbridge_validate_legacy(const DLManagedTensor* tensor,
+                                                     const DLBridgePolicy* policy,
+                                                     DLBridgeError* error);
+
+/** The same for a versioned tensor; of a major other than 1 nothing but `version` is read.
+ * \since 0.3.0 */
+DLBRIDGE_API DLBridgeStatus dlbridge_validate_versioned(const DLManagedTensorVersioned* tensor,
+                                                        const DLBridgePolicy* policy,
+                                                        DLBridgeError* error);
+
+/** How bad a finding is. \since 0.3.0 */
+enum {
+  DLBRIDGE_SEVERITY_BROKEN = 1, /**< dlbridge_validate would reject the tensor for it. */
+  DLBRIDGE_SEVERITY_NOTE = 2    /**< For information only. */
+};
+
+/** One thing found about a tensor; 256 bytes for ever. \since 0.3.0 */
+typedef struct DLBridgeFinding {
+  DLBridgeRule rule;     /**< DLBRIDGE_RULE_* */
+  int32_t axis;          /**< Axis concerned, or -1. */
+  int32_t severity;      /**< DLBRIDGE_SEVERITY_* */
+  DLBridgeStatus status; /**< What dlbridge_validate would return for it; 0 for a note. */
+  uint64_t reserved[2];  /**< 0 */
+  char expected[128];    /**< Such as "at least 0"; NUL-terminated. */
+  char found[96];        /**< Such as "-3"; NUL-terminated. */
+} DLBridgeFinding;
+
+/** Reports every finding on `tensor`, a struct of `kind` (LEGACY, VERSIONED or BORROWED;
+ * `tensor_flags` is for BORROWED and 0 otherwise). Fills up to `capacity` entries of `findings` (NULL
+ * where capacity is 0) and sets `*count` to how many findings there are, which may be more. A finding
+ * that makes the rest unreadable is the last. DLBRIDGE_OK also where rules are broken: errors are about
+ * the arguments only. \since 0.3.0 */
+DLBRIDGE_API DLBridgeStatus dlbridge_diagnose(const void* tensor, DLBridgeKind kind,
+                                              uint64_t tensor_flags, const DLBridgePolicy* policy,
+                                              DLBridgeFinding* findings, size_t capacity,
+                                              size_t* count, DLBridgeError* error);
+
+/* ---------------------------------------------------------------------------------------------
+ * Convert
+ * ------------------------------------------------------------------------------------------- */
+
+/** How work on a stream is ordered; see "Streams". */
+struct DLBridgeStream;
+
+/** Memory of the caller's choice. Both functions are copied from this struct; `context` must outlive
+ * the memory. \since 0.3.0 */
+typedef struct DLBridgeAllocator {
+  uint32_t struct_size; /**< sizeof(DLBridgeAllocator) */
+  uint32_t options;     /**< 0 */
+  void* context;        /**< Passed to both functions; may be NULL. */
+  /** Returns `bytes` (never 0) of memory of `device`, aligned to `alignment` (a power of two), or NULL.
+   * The memory may be used by work on `stream`; NULL: by anything from now on. Not NULL. */
+  void* (*allocate)(void* context, DLDevice device, uint64_t bytes, uint64_t alignment,
+                    const struct DLBridgeStream* stream);
+  /** Gets the same values back, once, from any thread, possibly much later. The memory is free once
+   * work on `stream` so far is done; NULL: now. Not NULL. */
+  void (*deallocate)(void* context, DLDevice device, void* memory, uint64_t bytes, uint64_t alignment,
+                     const struct DLBridgeStream* stream);
+} DLBridgeAllocator;
+
+/** Static initialiser; both functions must be set. \since 0.3.0 */
+#define DLBRIDGE_ALLOCATOR_INIT {sizeof(DLBridgeAllocator), 0, NULL, NULL, NULL}
+
+/** The same as a value. \since 0.3.0 */
+static inline DLBridgeAllocator dlbridge_allocator_init(void) {
+  DLBridgeAllocator value = DLBRIDGE_ALLOCATOR_INIT;
+  return value;
+}
+
+/** Bits of DLBridgeConvertOptions::options. \since 0.3.0 */
+enum {
+  /** Skip validation: the caller knows that the tensor is valid. Only ndim and a NULL shape are
+   * checked. The policy must be NULL. A COPY is validated all the same, since it reads by the layout. */
+  DLBRIDGE_CONVERT_SKIP_VALIDATION = 1 << 8,
+  /** The caller knows that a legacy source may be written to. Without it the result is READ_ONLY. Does
+   * not lift a READ_ONLY that is recorded. */
+  DLBRIDGE_CONVERT_VOUCH_WRITABLE = 1 << 9,
+  /** Accept dtype codes, device types and flag bits that the consumer's version does not know. A
+   * versioned source then keeps its version, since an unknown bit may change the layout. */
+  DLBRIDGE_CONVERT_ALLOW_UNKNOWN = 1 << 10,
+  /** Write the result in canonical form: compact strides on empty tensors and on axes of extent 1,
+   * NULL data where empty, device id 0 on host-like memory. */
+  DLBRIDGE_CONVERT_CANONICAL = 1 << 11,
+  /** Add byte_offset to data. Rejected where `data` is not an address. */
+  DLBRIDGE_CONVERT_FOLD_BYTE_OFFSET = 1 << 12,
+  /** Copy the data (memory that the CPU reads only) to compact memory of the allocator. The result may
+   * be written to and carries IS_COPIED where it has flags; the source is released. A copy loses nothing
+   * that a downgrade would reject, but unknown codes are rejected all the same. */
+  DLBRIDGE_CONVERT_COPY = 1 << 13,
+  /** To legacy: READ_ONLY may be lost. */
+  DLBRIDGE_CONVERT_DROP_READ_ONLY = 1 << 14,
+  /** To legacy: the padded flag may be lost. */
+  DLBRIDGE_CONVERT_DROP_PADDED = 1 << 15,
+  /** To legacy: accept dtype codes and device types newer than the legacy version. */
+  DLBRIDGE_CONVERT_ALLOW_NEWER_CODES = 1 << 16,
+  /** Keep the module of the producer's deleter loaded, as dlbridge_module_pin does: for producers in
+   * plugins. For a dlbridge-owned tensor it is the deleter of its source, or the `deallocate` of its
+   * memory. It is done last: a source that is rejected for another reason pins nothing (of a batch,
+   * modules pinned before the failing one stay pinned). A NULL deleter and a COPY have nothing to
+   * pin. */
+  DLBRIDGE_CONVERT_PIN_PRODUCER = 1 << 17
+};
+
+/** How to convert. All pointers are borrowed for the call. \since 0.3.0 */
+typedef struct DLBridgeConvertOptions {
+  uint32_t struct_size;               /**< sizeof(DLBridgeConvertOptions) */
+  uint32_t options;                   /**< DLBRIDGE_CONVERT_* */
+  DLPackVersion version;              /**< Newest DLPack that the consumer reads. To versioned: of major
+                                           1, {0, 0}: 1.3; the result carries the smaller of it and the
+                                           library's. dlbridge_downgrade: of major 0, {0, 0}: 0.8.
+                                           dlbridge_export: {0, 0}, since the target says it. A tensor
+                                           that needs more is rejected. */
+  uint64_t tensor_flags;              /**< DLPack flags that the caller knows of a legacy source, which
+                                           cannot record them. Unused for a versioned one. */
+  const DLBridgePolicy* policy;       /**< Validate by it first; NULL: the default policy. */
+  const DLBridgeAllocator* allocator; /**< Memory for COPY; NULL: the system's, 256-byte aligned. */
+} DLBridgeConvertOptions;
+
+/** Static initialiser: the default options, which NULL stands for. \since 0.3.0 */
+#define DLBRIDGE_CONVERT_OPTIONS_INIT \
+  {sizeof(DLBridgeConvertOptions), 0, {0, 0}, 0, NULL, NULL}
+
+/** The same as a value. \since 0.3.0 */
+static inline DLBridgeConvertOptions dlbridge_convert_options_init(void) {
+  DLBridgeConvertOptions value = DLBRIDGE_CONVERT_OPTIONS_INIT;
+  return value;
+}
+
+/** Makes a validated, dlbridge-owned versioned tensor of any managed tensor: THE FUNCTION FOR TENSORS
+ * FROM FOREIGN CODE. `kind` is LEGACY, VERSIONED, or UNKNOWN for a channel that carries a void*.
+ *
+ * UNKNOWN decides by exclusion: bytes that cannot be a version make the tensor legacy, so that its
+ * broken rule is reported; a tensor that can be both kinds, or neither, is rejected with AMBIGUOUS.
+ *
+ * Success: `tensor` belongs to the library; `*out` is the caller's, is released once, and can be shared
+ * and viewed. Shape and strides are copied, NULL strides filled in; the struct of the source is never
+ * written to and is released with the last owner of the result. A dlbridge-owned heap tensor that
+ * satisfies the options is handed back. A legacy source without VOUCH_WRITABLE becomes READ_ONLY.
+ * Failure: `tensor` is untouched and the caller's. Any tensor error; AMBIGUOUS; OUT_OF_MEMORY;
+ * UNKNOWN_CODE; UNSUPPORTED (copy of device memory); INVALID_ARGUMENT also for options that concern
+ * legacy results only (DROP_*, ALLOW_NEWER_CODES). `options` may be NULL. \since 0.3.0 */
+DLBRIDGE_API DLBridgeStatus dlbridge_import(void* tensor, DLBridgeKind kind,
+                                            const DLBridgeConvertOptions* options,
+                                            DLManagedTensorVersioned** out, DLBridgeError* error);
+
+/** Makes of `tensor`, a struct of `kind` (LEGACY, VERSIONED or UNKNOWN, as for dlbridge_import), what
+ * a consumer of DLPack `target` reads: legacy where target.major is 0, else versioned. `*out_kind` is
+ * LEGACY or VERSIONED, the struct that `*out` is.
+ *
+ * | source    | target 0.m (legacy)                    | target 1.m (versioned)                   |
+ * |-----------|----------------------------------------|------------------------------------------|
+ * | legacy    | handed back if codes are known to 0.m  | as dlbridge_upgrade                      |
+ * | versioned | as dlbridge_downgrade to 0.m           | handed back if its version is at most    |
+ * |           |                                        | 1.m, else a new node of version 1.m      |
+ *
+ * With CANONICAL, FOLD_BYTE_OFFSET or COPY a new tensor is made in every cell. Every tensor is
+ * validated first. ALLOW_UNKNOWN and ALLOW_NEWER_CODES let codes pass; DROP_READ_ONLY, DROP_PADDED and
+ * COPY let flags pass to legacy. m above 8 in a legacy target means 8; {0, 0} is rejected.
+ * Ownership and errors as for dlbridge_upgrade and dlbridge_downgrade. `options` may be NULL.
+ * \since 0.3.0 */
+DLBRIDGE_API DLBridgeStatus dlbridge_export(void* tensor, DLBridgeKind kind, DLPackVersion target,
+                                            const DLBridgeConvertOptions* options, void** out,
+                                            DLBridgeKind* out_kind, DLBridgeError* error);
+
+/** Calls the deleter of `tensor`, a struct of `kind` (LEGACY or VERSIONED), where it has one. NULL is
+ * accepted. Another kind: INVALID_ARGUMENT, and nothing is called. \since 0.3.0 */
+DLBRIDGE_API DLBridgeStatus dlbridge_release(void* tensor, DLBridgeKind kind);
+
+/** Calls the deleter of `tensor`, where it has one. NULL is accepted. \since 0.3.0 */
+DLBRIDGE_API void dlbridge_release_legacy(DLManagedTensor* tensor);
+
+/** The same for a versioned tensor of any major: nothing after `deleter` is read. \since 0.3.0 */
+DLBRIDGE_API void dlbridge_release_versioned(DLManagedTensorVersioned* tensor);
+
+/** Makes a versioned tensor of a legacy one, without copying data unless asked to.
+ *
+ * Success and failure as for dlbridge_import. A source that came from dlbridge_downgrade and has no
+ * other owner yields the tensor that dlbridge_downgrade was given, where that satisfies the options;
+ * else the result carries everything that tensor carried. \since 0.3.0 */
+DLBRIDGE_API DLBridgeStatus dlbridge_upgrade(DLManagedTensor* source,
+                                             const DLBridgeConvertOptions* options,
+                                             DLManagedTensorVersioned** out, DLBridgeError* error);
+
+/** Memory of the caller's for dlbridge_upgrade_into. \since 0.3.0 */
+typedef struct DLBridgeStorage {
+  uint32_t struct_size; /**< sizeof(DLBridgeStorage) */
+  uint32_t options;     /**< 0 */
+  void* memory;         /**< Aligned to 16 bytes; must stay until `release` ran, or the tensor ended. */
+  size_t size;          /**< At least dlbridge_upgrade_storage_size(ndim). */
+  /** Called once when the storage is free again, on the thread of the last release, after the source's
+   * deleter; may be NULL. */
+  void (*release)(void* context, void* memory);
+  void* release_context; /**< Passed to `release`; may be NULL. */
+} DLBridgeStorage;
+
+/** Static initialiser; `memory` must be set. \since 0.3.0 */
+#define DLBRIDGE_STORAGE_INIT {sizeof(DLBridgeStorage), 0, NULL, 0, NULL, NULL}
+
+/** The same as a value. \since 0.3.0 */
+static inline DLBridgeStorage dlbridge_storage_init(void) {
+  DLBridgeStorage value = DLBRIDGE_STORAGE_INIT;
+  return value;
+}
+
+/** Bytes of storage that dlbridge_upgrade_into needs for `ndim` axes; 0 for an ndim below 0 or above
+ * DLBRIDGE_MAX_NDIM. \since 0.3.0 */
+DLBRIDGE_API size_t dlbridge_upgrade_storage_size(int32_t ndim);
+
+/** As dlbridge_upgrade, into storage of the caller's and without allocating. The result is at the
+ * start of the storage; dlbridge_share and dlbridge_view reject it (rule IN_STORAGE). COPY is an
+ * invalid argument. A source made by dlbridge_downgrade keeps all flags, but the original itself is
+ * not handed back: the result is always in the storage. Failure: BUFFER_TOO_SMALL with the needed size,
+ * and what dlbridge_upgrade returns; the storage is free, its bytes unspecified. \since 0.3.0 */
+DLBRIDGE_API DLBridgeStatus dlbridge_upgrade_into(DLManagedTensor* source,
+                                                  const DLBridgeConvertOptions* options,
+                                                  const DLBridgeStorage* storage,
+                                                  DLManagedTensorVersioned** out,
+                                                  DLBridgeError* error);
+
+/** Upgrades `count` tensors, all or nothing. Success: as dlbridge_upgrade for each. Failure: all
+ * sources are the caller's and untouched, `outs` is unwritten, and `*failed`, unless NULL, is the
+ * index of the tensor that was rejected (`count` where none caused it). A tensor given twice is an
+ * invalid argument. COPY is an invalid argument. \since 0.3.0 */
+DLBRIDGE_API DLBridgeStatus dlbridge_upgrade_many(DLManagedTensor* const* sources, size_t count,
+                                                  const DLBridgeConvertOptions* options,
+                                                  DLManagedTensorVersioned** outs, size_t* failed,
+                                                  DLBridgeError* error);
+
+/** Makes a legacy tensor of a versioned one. Rejects what legacy cannot record (rules LEGACY_*), unless
+ * the options allow that loss or ask for a copy; IS_COPIED is dropped. The library remembers what was
+ * lost: upgrading the result restores it. A source that came from dlbridge_upgrade, has no flags and no
+ * other owner yields the tensor that dlbridge_upgrade was given. Ownership as for dlbridge_upgrade. Any
+ * tensor error; UNREPRESENTABLE; UNKNOWN_CODE; OUT_OF_MEMORY; UNSUPPORTED. \since 0.3.0 */
+DLBRIDGE_API DLBridgeStatus dlbridge_downgrade(DLManagedTensorVersioned* source,
+                                               const DLBridgeConvertOptions* options,
+                                               DLManagedTensor** out, DLBridgeError* error);
+
+/** Makes one more independent owner of the same data. `tensor` must be dlbridge-owned, stays the
+ * caller's, and must stay live for the call; it may be shared from several threads at once. `*out` is
+ * the caller's and may outlive `tensor`: the data is released with its last owner. Errors:
+ * FOREIGN_TENSOR, UNSUPPORTED with rule IN_STORAGE, INVALID_ARGUMENT where the struct was changed,
+ * OUT_OF_MEMORY. \since 0.3.0 */
+DLBRIDGE_API DLBridgeStatus dlbridge_share(const DLManagedTensorVersioned* tensor,
+                                           DLManagedTensorVersioned** out, DLBridgeError* error);
+
+/** Another shape on the data of a tensor. All zero: its first element as a scalar. \since 0.3.0 */
+typedef struct DLBridgeViewSpec {
+  uint32_t struct_size;   /**< sizeof(DLBridgeViewSpec) */
+  uint32_t options;       /**< 0 */
+  int32_t ndim;           /**< Axes of the view. */
+  DLDataType dtype;       /**< Dtype of the view, of as many bits as the parent's; {0, 0, 0}: the
+                               parent's. */
+  const int64_t* shape;   /**< `ndim` extents; NULL where ndim is 0. */
+  const int64_t* strides; /**< `ndim` strides in elements; NULL: compact, last axis fastest. */
+  int64_t offset;         /**< Elements from the parent's (0,...,0) to the view's. */
+} DLBridgeViewSpec;
+
+/** Static initialiser. \since 0.3.0 */
+#define DLBRIDGE_VIEW_SPEC_INIT {sizeof(DLBridgeViewSpec), 0, 0, {0, 0, 0}, NULL, NULL, 0}
+
+/** The same as a value. \since 0.3.0 */
+static inline DLBridgeViewSpec dlbridge_view_spec_init(void) {
+  DLBridgeViewSpec value = DLBRIDGE_VIEW_SPEC_INIT;
+  return value;
+}
+
+/** As dlbridge_share, with another shape, strides and offset. The elements of the view must lie between
+ * the parent's lowest and highest element (an empty view is always inside). Device and flags are the
+ * parent's. Errors: also BOUNDS with rules VIEW_BOUNDS and VIEW_OFFSET, and any tensor error.
+ * \since 0.3.0 */
+DLBRIDGE_API DLBridgeStatus dlbridge_view(const DLManagedTensorVersioned* tensor,
+                                          const DLBridgeViewSpec* spec,
+                                          DLManagedTensorVersioned** out, DLBridgeError* error);
+
+/** Bits of DLBridgeAllocateSpec::options. \since 0.3.0 */
+enum {
+  /** Memory that dlbridge_ipc_export can share with other processes: an anonymous memory file, sealed
+   * against changes of its size. On the CPU and without an allocator. */
+  DLBRIDGE_ALLOCATE_SHAREABLE = 1 << 8
+};
+
+/** A tensor to allocate. \since 0.3.0 */
+typedef struct DLBridgeAllocateSpec {
+  uint32_t struct_size;               /**< sizeof(DLBridgeAllocateSpec) */
+  uint32_t options;                   /**< DLBRIDGE_ALLOCATE_* */
+  const int64_t* shape;               /**< `ndim` extents; NULL where ndim is 0. */
+  int32_t ndim;                       /**< Number of axes; 0: a scalar. */
+  DLDataType dtype;                   /**< Any dtype that validation accepts; must be set. */
+  DLDevice device;                    /**< {0, 0}: the CPU; another one needs an allocator. */
+  uint64_t alignment;                 /**< Bytes, a power of two; 0: 256. */
+  uint64_t tensor_flags;              /**< DLPack flags of the result, such as the padded one. */
+  DLPackVersion version;              /**< Newest DLPack that the consumer reads; {0, 0}: 1.3. */
+  const DLBridgeAllocator* allocator; /**< NULL: the system's. */
+} DLBridgeAllocateSpec;
+
+/** Static initialiser; `dtype` must be set. \since 0.3.0 */
+#define DLBRIDGE_ALLOCATE_SPEC_INIT                                                           \
+  {sizeof(DLBridgeAllocateSpec), 0, NULL, 0, {0, 0, 0}, DLBRIDGE_NO_DEVICE, 0, 0, \
+   {0, 0}, NULL}
+
+/** The same as a value. \since 0.3.0 */
+static inline DLBridgeAllocateSpec dlbridge_allocate_spec_init(void) {
+  DLBridgeAllocateSpec value = DLBRIDGE_ALLOCATE_SPEC_INIT;
+  return value;
+}
+
+/** Allocates a compact dlbridge-owned tensor; its bytes are unspecified. An empty one has NULL data and
+ * allocates none. Errors: any tensor error, OUT_OF_MEMORY, UNSUPPORTED (a device other than the CPU
+ * without an allocator, SHAREABLE on a system without memory files), VERSION. \since 0.3.0 */
+DLBRIDGE_API DLBridgeStatus dlbridge_allocate(const DLBridgeAllocateSpec* spec,
+                                              DLManagedTensorVersioned** out, DLBridgeError* error);
+
+/* ---------------------------------------------------------------------------------------------
+ * Negotiate
+ * ------------------------------------------------------------------------------------------- */
+
+/** The oldest DLPack version that can describe `tensor` with `tensor_flags`, at least 0.2: decided by
+ * dtype code, device type and flags; shape and strides are not read. Errors: UNKNOWN_CODE where no
+ * release knows one of them. \since 0.3.0 */
+DLBRIDGE_API DLBridgeStatus dlbridge_required_version(const DLTensor* tensor, uint64_t tensor_flags,
+                                                      DLPackVersion* out, DLBridgeError* error);
+
+/** What a producer that can make up to `producer` hands to a consumer that reads up to `consumer`, as
+ * the Python array API standard defines: legacy ({0, 8} at most) where either is older than 1.0, else
+ * versioned with the smaller version. Errors: VERSION where a producer of a higher major meets a
+ * versioned consumer of a lower one. `kind` and `version` are outputs. \since 0.3.0 */
+DLBRIDGE_API DLBridgeStatus dlbridge_negotiate(DLPackVersion producer, DLPackVersion consumer,
+                                               DLBridgeKind* kind, DLPackVersion* version,
+                                               DLBridgeError* error);
+
+/** The newest table of a DLPackExchangeAPI chain whose major is `consumer.major` (1) and whose four
+ * mandatory functions are all there; broken tables are skipped. At most 64 tables are read, so a ring
+ * ends. `*out` is borrowed from the chain, for as long as its type lives. Errors: NOT_FOUND; VERSION
+ * where consumer.major is not 1. \since 0.3.0 */
+DLBRIDGE_API DLBridgeStatus dlbridge_exchange_api_find(const DLPackExchangeAPIHeader* chain,
+                                                       DLPackVersion consumer,
+                                                       const DLPackExchangeAPI** out,
+                                                       DLBridgeError* error);
+
+/* ---------------------------------------------------------------------------------------------
+ * Identify
+ * ------------------------------------------------------------------------------------------- */
+
+/** Which managed struct `tensor` points to, by its bytes alone. Reads 64 bytes, the smaller struct, and
+ * follows no pointer. LEGACY and VERSIONED are by exclusion: the bytes cannot be the other kind (the
+ * tensor may be broken). AMBIGUOUS: they can be both. UNKNOWN: they can be neither, and for NULL.
+ * Tensors of this library are always recognised. docs/identify.md lists the ambiguous bytes.
+ * \since 0.3.0 */
+DLBRIDGE_API DLBridgeKind dlbridge_identify(const void* tensor);
+
+/* ---------------------------------------------------------------------------------------------
+ * Plugins
+ * ------------------------------------------------------------------------------------------- */
+
+/** Keeps the module (shared library, plugin, DLL) that holds `address` loaded until the process ends,
+ * with all that it needs, so that a deleter and static data inside it outlive its dlclose. Any address
+ * inside will do: the deleter, or, where C forbids such a conversion, static data. The module must be
+ * loaded during the call. The main program and libdlbridge.so are never unloaded, and both may be
+ * named; a plugin that has the static library inside must pin itself if its tensors are to outlive it.
+ * Repeating the call is harmless; it cannot be undone. It takes the lock of the system's loader, which
+ * allocates. Errors: NOT_FOUND where no module holds the address (heap, stack, code made at run time);
+ * UNSUPPORTED where the module cannot be kept, such as one in a linker namespace of its own.
+ * \since 0.3.0 */
+DLBRIDGE_API DLBridgeStatus dlbridge_module_pin(const void* address, DLBridgeError* error);
+
+/* ---------------------------------------------------------------------------------------------
+ * Devices: what a driver knows
+ *
+ * A driver is loaded, never linked, and only by the first call that concerns its backend: a call
+ * whose device, buffer or stream names it. A machine without drivers answers UNAVAILABLE, and
+ * dlbridge_backend_info reports what was tried. The functions of this section may take a lock of the
+ * library (while a driver is being started, so not from a constructor of a library that is being
+ * loaded; never while other calls of it or a callback run), of the loader and of the driver, and the
+ * first of them in a process reads the environment (DLBRIDGE_LIBCUDA, DLBRIDGE_LIBHIP, DLBRIDGE_LIBZE,
+ * DLBRIDGE_LIBOPENCL: the file to load instead) and registers a fork handler.
+ *
+ * FORK. In the child of a process that had started a backend, calls that need it return
+ * DLBRIDGE_ERROR_FORKED; deleters free memory of this library and call no driver. A backend that
+ * had not been started works.
+ *
+ * Each function that may start a backend also returns UNAVAILABLE (no driver, or no device), FORKED,
+ * and DRIVER with the name of the driver's call and its code.
+ * ------------------------------------------------------------------------------------------- */
+
+/** Which driver knows a device. \since 0.3.0 */
+typedef int32_t DLBridgeBackend;
+
+/** \since 0.3.0 */
+enum {
+  DLBRIDGE_BACKEND_NONE = 0,       /**< Not set: the backend that the device implies. */
+  DLBRIDGE_BACKEND_CPU = 1,        /**< The host. */
+  DLBRIDGE_BACKEND_CUDA = 2,       /**< CUDA driver API: kDLCUDA, kDLCUDAHost, kDLCUDAManaged. */
+  DLBRIDGE_BACKEND_HIP = 3,        /**< HIP runtime: kDLROCM, kDLROCMHost. */
+  DLBRIDGE_BACKEND_LEVEL_ZERO = 4, /**< Level Zero: kDLOneAPI. */
+  DLBRIDGE_BACKEND_OPENCL = 5      /**< OpenCL: kDLOpenCL, and kDLOneAPI where SYCL runs on it. */
+};
+
+/** Values of DLBridgeBackendInfo::state. \since 0.3.0 */
+enum {
+  DLBRIDGE_STATE_READY = 1,   /**< Loaded, initialised, at least one device. */
+  DLBRIDGE_STATE_ABSENT = 2,  /**< No driver library could be loaded. */
+  DLBRIDGE_STATE_UNUSABLE = 3 /**< Loaded, but it does not initialise or has no device. */
+};
+
+/** What is known of a backend. Texts are NUL-terminated and cut where they do not fit. \since 0.3.0 */
+typedef struct DLBridgeBackendInfo {
+  uint32_t struct_size;     /**< In: sizeof(DLBridgeBackendInfo). Out: bytes filled. */
+  uint32_t options;         /**< In: 0. */
+  DLBridgeBackend backend;  /**< The backend asked for. */
+  int32_t state;            /**< DLBRIDGE_STATE_* */
+  int32_t device_count;     /**< Devices of this process; 0 unless READY. */
+  int32_t driver_code;      /**< What the driver's initialisation returned; 0 where none was called. */
+  char driver_version[64];  /**< As the driver reports it: "12.2"; empty where unknown. */
+  char runtime_version[64]; /**< Of the loader or runtime: "1.8.12"; empty where there is none. */
+  char file[256];           /**< The library in use; empty where ABSENT. */
+  char reason[616];         /**< Not READY: each path tried with the loader's reason, or the driver's
+                                 call and code. Empty where READY. */
+} DLBridgeBackendInfo;
+
+/** Static initialiser. \since 0.3.0 */
+#define DLBRIDGE_BACKEND_INFO_INIT \
+  {sizeof(DLBridgeBackendInfo), 0, DLBRIDGE_BACKEND_NONE, 0, 0, 0, {0}, {0}, {0}, {0}}
+
+/** The same as a value. \since 0.3.0 */
+static inline DLBridgeBackendInfo dlbridge_backend_info_init(void) {
+  DLBridgeBackendInfo value = DLBRIDGE_BACKEND_INFO_INIT;
+  return value;
+}
+
+/** Starts `backend` (CPU to OPENCL) unless that was tried before, and reports the outcome. An absent
+ * driver is no error. Errors: FORKED; INVALID_ARGUMENT for NONE and below, TOO_NEW above OPENCL.
+ * \since 0.3.0 */
+DLBRIDGE_API DLBridgeStatus dlbridge_backend_info(DLBridgeBackend backend, DLBridgeBackendInfo* out,
+                                                  DLBridgeError* error);
+
+/** Values of DLBridgeBuffer::kind. \since 0.3.0 */
+enum {
+  /** The kind that the device implies: CL_MEM for kDLOpenCL, HANDLE for kDLVulkan, kDLMetal, kDLWebGPU
+   * and kDLVPI, else ADDRESS. */
+  DLBRIDGE_BUFFER_DEFAULT = 0,
+  /** An address: host memory, CUdeviceptr, HIP, USM or SVM pointer, pinned or managed memory. */
+  DLBRIDGE_BUFFER_ADDRESS = 1,
+  /** A cl_mem, which is a handle: nothing is ever added to it. */
+  DLBRIDGE_BUFFER_CL_MEM = 2,
+  /** Another opaque handle: of Vulkan, Metal, WebGPU, VPI. No driver is asked about it. */
+  DLBRIDGE_BUFFER_HANDLE = 3
+};
+
+/** Memory of a device, as its driver names it; 32 bytes for ever. \since 0.3.0 */
+typedef struct DLBridgeBuffer {
+  DLBridgeBackend backend; /**< Whose memory; NONE: not set. */
+  int32_t kind;            /**< DLBRIDGE_BUFFER_* */
+  uint64_t handle;         /**< The address or handle. */
+  uint64_t context;        /**< ze_context_handle_t or cl_context that it belongs to; 0: not set. */
+  uint64_t reserved;       /**< 0 */
+} DLBridgeBuffer;
+
+/** Static initialiser: nothing is set. \since 0.3.0 */
+#define DLBRIDGE_BUFFER_INIT {DLBRIDGE_BACKEND_NONE, 0, 0, 0, 0}
+
+/** The same as a value. \since 0.3.0 */
+static inline DLBridgeBuffer dlbridge_buffer_init(void) {
+  DLBridgeBuffer value = DLBRIDGE_BUFFER_INIT;
+  return value;
+}
+
+/** A buffer of an address, backend and context not set. \since 0.3.0 */
+static inline DLBridgeBuffer dlbridge_buffer_address(const void* address) {
+  DLBridgeBuffer buffer = DLBRIDGE_BUFFER_INIT;
+  buffer.kind = DLBRIDGE_BUFFER_ADDRESS;
+#ifdef __cplusplus
+  buffer.handle = reinterpret_cast<uintptr_t>(address);
+#else
+  buffer.handle = (uintptr_t)address;
+#endif
+  return buffer;
+}
+
+/** Values of DLBridgePointerInfo::memory. \since 0.3.0 */
+enum {
+  DLBRIDGE_MEMORY_HOST = 1,       /**< Ordinary host memory: no driver knows it. */
+  DLBRIDGE_MEMORY_DEVICE = 2,     /**< Device memory of CUDA or HIP. */
+  DLBRIDGE_MEMORY_PINNED = 3,     /**< Host memory that CUDA or HIP has pinned or registered. */
+  DLBRIDGE_MEMORY_MANAGED = 4,    /**< Managed memory of CUDA or HIP. */
+  DLBRIDGE_MEMORY_USM_HOST = 5,   /**< Host USM of Level Zero or OpenCL. */
+  DLBRIDGE_MEMORY_USM_DEVICE = 6, /**< Device USM. */
+  DLBRIDGE_MEMORY_USM_SHARED = 7, /**< Shared USM. */
+  DLBRIDGE_MEMORY_SVM = 8,        /**< OpenCL shared virtual memory (under a cl_mem). */
+  DLBRIDGE_MEMORY_CL_MEM = 9      /**< An OpenCL buffer object. */
+};
+
+/** Bits of DLBridgePointerInfo::properties. \since 0.3.0 */
+enum {
+  /** A context that was neither registered nor named knew the memory; on Level Zero any context of a
+   * driver may answer, so it need not be the one that allocated. */
+  DLBRIDGE_POINTER_CONTEXT_ASSUMED = 1 << 0
+};
+
+/** Where memory is. \since 0.3.0 */
+typedef struct DLBridgePointerInfo {
+  uint32_t struct_size;    /**< In: sizeof(DLBridgePointerInfo). Out: bytes filled. */
+  uint32_t options;        /**< In: 0. */
+  DLBridgeBackend backend; /**< Which driver knows it; CPU where none does. */
+  int32_t memory;          /**< DLBRIDGE_MEMORY_* */
+  DLDevice device;         /**< As DLPack labels it; id 0 on host, pinned and managed memory. */
+  int32_t native_device;   /**< Index of the driver's device for it, also of pinned and managed memory;
+                                -1 where there is none. */
+  uint32_t properties;     /**< DLBRIDGE_POINTER_* */
+  uint64_t base;           /**< Start of the allocation; for a cl_mem 0; 0 also where unknown. */
+  uint64_t size;           /**< Bytes of the allocation; 0: unknown. */
+  uint64_t context;        /**< CUcontext, ze_context_handle_t or cl_context; 0 where none is known. */
+} DLBridgePointerInfo;
+
+/** Static initialiser. \since 0.3.0 */
+#define DLBRIDGE_POINTER_INFO_INIT                                                                 \
+  {sizeof(DLBridgePointerInfo), 0, DLBRIDGE_BACKEND_NONE, 0, DLBRIDGE_NO_DEVICE, 0, 0, \
+   0, 0, 0}
+
+/** The same as a value. \since 0.3.0 */
+static inline DLBridgePointerInfo dlbridge_pointer_info_init(void) {
+  DLBridgePointerInfo value = DLBRIDGE_POINTER_INFO_INIT;
+  return value;
+}
+
+/** Asks the driver where `buffer`, also the inside of an allocation, is. `device` is its label; kDLCPU
+ * and {0, 0} assume nothing. The backend of `buffer->backend`, or of `device`, is asked (and started if
+ * need be), else those that have been started already: classifying a host pointer starts no driver.
+ * Memory that none of them knows is HOST; that is an answer, not an error. Errors: INVALID_ARGUMENT,
+ * UNSUPPORTED for device types without a backend. \since 0.3.0 */
+DLBRIDGE_API DLBridgeStatus dlbridge_pointer_info(const DLBridgeBuffer* buffer, DLDevice device,
+                                                  DLBridgePointerInfo* out, DLBridgeError* error);
+
+/** Bits of DLBridgeWrapSpec::options. \since 0.3.0 */
+enum {
+  /** Skip validation: the caller knows that the layout is valid. Only what a node needs is checked, and
+   * an empty tensor stays as it was given. `policy` must be NULL and LIMIT_BUFFER not set. */
+  DLBRIDGE_WRAP_SKIP_VALIDATION = 1 << 8,
+  /** Keep the module of `release` loaded, as dlbridge_module_pin does. */
+  DLBRIDGE_WRAP_PIN_PRODUCER = 1 << 9,
+  /** CL_MEM: the tensor holds a reference of its own to the cl_mem (clRetainMemObject), which keeps its
+   * context too. */
+  DLBRIDGE_WRAP_RETAIN = 1 << 10,
+  /** `buffer_size` counts. */
+  DLBRIDGE_WRAP_LIMIT_BUFFER = 1 << 11
+};
+
+/** Native memory to make a tensor of. The arrays are borrowed for the call. \since 0.3.0 */
+typedef struct DLBridgeWrapSpec {
+  uint32_t struct_size;         /**< sizeof(DLBridgeWrapSpec) */
+  uint32_t options;             /**< DLBRIDGE_WRAP_* */
+  const int64_t* shape;         /**< `ndim` extents; NULL where ndim is 0. */
+  const int64_t* strides;       /**< `ndim` strides in elements; NULL: compact, last axis fastest. */
+  DLBridgeBuffer buffer;        /**< The memory. Backend: NONE, or the one of `device`. */
+  uint64_t byte_offset;         /**< Bytes from the handle to element (0,...,0); written to the tensor,
+                                     never added to `data`. */
+  uint64_t buffer_size;         /**< Bytes at the handle that all elements must lie inside. Read with
+                                     LIMIT_BUFFER; must be 0 without it. */
+  DLDevice device;              /**< The label; must be set. The id of host-like memory is written as
+                                     0. */
+  int32_t ndim;                 /**< Number of axes; 0: a scalar. */
+  DLDataType dtype;             /**< Dtype of the elements; must be set. */
+  uint64_t tensor_flags;        /**< DLPack flags of the tensor. */
+  DLPackVersion version;        /**< Newest DLPack that the consumer reads; {0, 0}: 1.3. */
+  /** Called once when the last owner is gone, on that thread; NULL: nothing to call. Work on `stream`
+   * may still use the memory; NULL: none does. `buffer` is the one given here, for the call only. */
+  void (*release)(void* context, const DLBridgeBuffer* buffer, const struct DLBridgeStream* stream);
+  void* release_context;        /**< Passed to `release`; may be NULL. */
+  const DLBridgePolicy* policy; /**< Validate by it; NULL: the default policy. */
+} DLBridgeWrapSpec;
+
+/** Static initialiser; device, dtype and buffer must be set. \since 0.3.0 */
+#define DLBRIDGE_WRAP_SPEC_INIT                                                                   \
+  {sizeof(DLBridgeWrapSpec), 0, NULL, NULL, {DLBRIDGE_BACKEND_NONE, 0, 0, 0, 0}, 0, 0, \
+   DLBRIDGE_NO_DEVICE, 0, {0, 0, 0}, 0, {0, 0}, NULL, NULL, NULL}
+
+/** The same as a value. \since 0.3.0 */
+static inline DLBridgeWrapSpec dlbridge_wrap_spec_init(void) {
+  DLBridgeWrapSpec value = DLBRIDGE_WRAP_SPEC_INIT;
+  return value;
+}
+
+/** Makes a dlbridge-owned tensor of native memory. An empty one gets NULL data and compact strides.
+ * Where `buffer.context` is given it must be in the context table for that device, so that a consumer
+ * finds it, and the tensor keeps that entry; a CL_MEM of another context is rejected. No driver is
+ * called unless a context is given, RETAIN is asked for, or the policy's level is DEVICE.
+ * Success: the memory belongs to the tensor until `release` runs. Failure: everything is the caller's
+ * and `release` has not been called. Any tensor error; UNKNOWN_CODE; NOT_FOUND (context);
+ * OUT_OF_MEMORY. \since 0.3.0 */
+DLBRIDGE_API DLBridgeStatus dlbridge_wrap(const DLBridgeWrapSpec* spec,
+                                          DLManagedTensorVersioned** out, DLBridgeError* error);
+
+/** The same as a legacy tensor; `version` must be {0, 0}. What legacy cannot record is rejected (rules
+ * LEGACY_*), except IS_COPIED, which is dropped. Upgrading the result restores all flags.
+ * \since 0.3.0 */
+DLBRIDGE_API DLBridgeStatus dlbridge_wrap_legacy(const DLBridgeWrapSpec* spec, DLManagedTensor** out,
+                                                 DLBridgeError* error);
+
+/* ---------------------------------------------------------------------------------------------
+ * Streams
+ * ------------------------------------------------------------------------------------------- */
+
+/** Values of DLBridgeStream::kind; 0 is "not set". \since 0.3.0 */
+enum {
+  DLBRIDGE_STREAM_HOST = 1,    /**< No queue: work is done when a call returns. */
+  DLBRIDGE_STREAM_NO_SYNC = 2, /**< The consumer orders its work itself. */
+  /** CUstream (1 and 2 are CUDA's special ones, 0 is not used), hipStream_t (0: the default),
+   * cl_command_queue, ze_command_queue_handle_t. */
+  DLBRIDGE_STREAM_QUEUE = 3,
+  /** Level Zero: an immediate ze_command_list_handle_t. */
+  DLBRIDGE_STREAM_IMMEDIATE_LIST = 4
+};
+
+/** A queue of work, borrowed; 40 bytes for ever. \since 0.3.0 */
+typedef struct DLBridgeStream {
+  DLBridgeBackend backend; /**< Whose queue. */
+  int32_t kind;            /**< DLBRIDGE_STREAM_* */
+  DLDevice device;         /**< Device that it runs on; needed for CUDA's special streams and HIP. */
+  uint64_t handle;         /**< The queue. */
+  uint64_t context;        /**< Level Zero: the ze_context_handle_t of the queue. Else 0. */
+  uint64_t reserved;       /**< 0 */
+} DLBridgeStream;
+
+/** Static initialiser: nothing is set. \since 0.3.0 */
+#define DLBRIDGE_STREAM_INIT {DLBRIDGE_BACKEND_NONE, 0, DLBRIDGE_NO_DEVICE, 0, 0, 0}
+
+/** The same as a value. \since 0.3.0 */
+static inline DLBridgeStream dlbridge_stream_init(void) {
+  DLBridgeStream value = DLBRIDGE_STREAM_INIT;
+  return value;
+}
+
+/** `None` among the array API's integers. \since 0.3.0 */
+#define DLBRIDGE_ARRAY_API_STREAM_NONE INT64_MIN
+
+/** Turns the `stream` of the Python array API's __dlpack__ into a stream, to the letter. CUDA: None and
+ * 1 the legacy default stream, 2 the per-thread one, above 2 a CUstream, -1 NO_SYNC; 0 and less than -1
+ * are errors. ROCm: None and 0 the default stream, above 2 a hipStream_t, -1 NO_SYNC; 1 and 2 are
+ * errors. CPU: None is HOST, all else an error. Other devices: None is HOST, -1 NO_SYNC, other integers
+ * mean nothing there: UNSUPPORTED. No driver is called. \since 0.3.0 */
+DLBRIDGE_API DLBridgeStatus dlbridge_stream_from_array_api(DLDevice device, int64_t stream,
+                                                           DLBridgeStream* out, DLBridgeError* error);
+
+/** Bits of the `options` of dlbridge_stream_handoff. \since 0.3.0 */
+enum {
+  /** The host may wait where no driver can order the two queues: queues of two backends, or of two
+   * Level Zero contexts. */
+  DLBRIDGE_HANDOFF_ALLOW_HOST_WAIT = 1 << 8,
+  /** A wait may draw the consumer's stream into the graph that the producer's is capturing; the caller
+   * joins them again. */
+  DLBRIDGE_HANDOFF_ALLOW_CAPTURE = 1 << 9
+};
+
+/** Work that was put on `producer` happens before work that is put on `consumer` from now on; the host
+ * does not wait. Nothing is done where both are one stream, the producer is HOST or NO_SYNC, or the
+ * consumer is NO_SYNC; for a consumer HOST it is dlbridge_stream_synchronize(producer). docs/streams.md
+ * lists the driver's calls. Errors: CAPTURE, UNSUPPORTED (see the options), INVALID_ARGUMENT.
+ * \since 0.3.0 */
+DLBRIDGE_API DLBridgeStatus dlbridge_stream_handoff(const DLBridgeStream* producer,
+                                                    const DLBridgeStream* consumer, uint32_t options,
+                                                    DLBridgeError* error);
+
+/** Waits on the host until all work that was put on `stream` is done. HOST: nothing to wait for.
+ * NO_SYNC is an invalid argument. Errors: CAPTURE. \since 0.3.0 */
+DLBRIDGE_API DLBridgeStatus dlbridge_stream_synchronize(const DLBridgeStream* stream,
+                                                        DLBridgeError* error);
+
+/* ---------------------------------------------------------------------------------------------
+ * The context table: DLDevice <-> native device, context, default queue
+ *
+ * One table per process, also where several shared copies of this library, or others that implement
+ * docs/context-table.md, are loaded. A static copy exports no table: it uses one only where a loaded
+ * module exports it, and keeps that module loaded. Look-ups take no lock.
+ * ------------------------------------------------------------------------------------------- */
+
+/** Bits of DLBridgeContextEntry::properties. \since 0.3.0 */
+enum {
+  /** In: becomes the default of its device. The first entry of a device is the default anyway. */
+  DLBRIDGE_CONTEXT_DEFAULT = 1 << 0,
+  /** In: removes entries of the same device with another native device. */
+  DLBRIDGE_CONTEXT_REPLACE = 1 << 1,
+  /** A library found the device itself; an application's registration takes precedence. */
+  DLBRIDGE_CONTEXT_ENUMERATED = 1 << 2,
+  /** The context was made for the table: no other library uses it unless it asks the table. */
+  DLBRIDGE_CONTEXT_PRIVATE = 1 << 3
+};
+
+/** One context of one device; 128 bytes for ever. \since 0.3.0 */
+typedef struct DLBridgeContextEntry {
+  uint32_t struct_size;    /**< 128 */
+  DLBridgeBackend backend; /**< CUDA to OPENCL. */
+  DLDevice device;         /**< Key: kDLCUDA, kDLROCM, kDLOpenCL or kDLOneAPI. */
+  uint64_t id;             /**< Out: of the entry, above 0 and never used again. In: 0. */
+  uint64_t platform;       /**< ze_driver_handle_t or cl_platform_id; else 0. */
+  uint64_t native_device;  /**< ze_device_handle_t, cl_device_id, or the ordinal in CUDA and HIP. */
+  uint64_t context;        /**< CUcontext, ze_context_handle_t, cl_context; HIP: 0. CUDA: 0 stands for
+                                the primary context. */
+  uint64_t queue;          /**< Default queue, borrowed; 0: none. */
+  int32_t queue_kind;      /**< DLBRIDGE_STREAM_QUEUE or _IMMEDIATE_LIST; 0 where there is none. */
+  uint32_t properties;     /**< DLBRIDGE_CONTEXT_* */
+  uint8_t uuid[16];        /**< Of the device; zero where unknown. */
+  /** Called once when the entry is unregistered and no tensor keeps it, on the thread that ended it,
+   * outside all locks; NULL: the handles are borrowed and must outlive their use. */
+  void (*release)(void* release_context, const struct DLBridgeContextEntry* entry);
+  void* release_context;   /**< Passed to `release`. */
+  uint64_t reserved[4];    /**< 0 */
+} DLBridgeContextEntry;
+
+/** Static initialiser; backend, device and handles must be set. \since 0.3.0 */
+#define DLBRIDGE_CONTEXT_ENTRY_INIT                                                                 \
+  {sizeof(DLBridgeContextEntry), DLBRIDGE_BACKEND_NONE, DLBRIDGE_NO_DEVICE, 0, 0, 0, 0, \
+   0, 0, 0, {0}, NULL, NULL, {0, 0, 0, 0}}
+
+/** The same as a value. \since 0.3.0 */
+static inline DLBridgeContextEntry dlbridge_context_entry_init(void) {
+  DLBridgeContextEntry value = DLBRIDGE_CONTEXT_ENTRY_INIT;
+  return value;
+}
+
+/** Adds `entry`. A device may have several contexts, of one native device. Success: `*id` names the
+ * entry, and `release` will run once. Failure: nothing is kept and `release` is not called. Entries
+ * that a library ENUMERATED are removed for what an application registers. Errors: EXISTS where another
+ * registration has the same device and context, or the device with another native device and REPLACE is
+ * not asked for; INVALID_ARGUMENT; TOO_NEW. No driver is called. \since 0.3.0 */
+DLBRIDGE_API DLBridgeStatus dlbridge_context_register(const DLBridgeContextEntry* entry, uint64_t* id,
+                                                      DLBridgeError* error);
+
+/** Finds the entry of `device` with `context`, or its default where `context` is 0. Where the table
+ * has none for the device, its backend is started and its devices are entered: Level Zero with
+ * zeDriverGetDefaultContext where the driver has it, else a PRIVATE context per driver; OpenCL a PRIVATE
+ * context per platform; CUDA and HIP with none. Pinned and managed memory share the entry of kDLCUDA or
+ * kDLROCM. `*out` is a copy, whose handles live as long as the entry: keep that with
+ * dlbridge_context_retain. Errors: NOT_FOUND, UNSUPPORTED for device types without a backend.
+ * \since 0.3.0 */
+DLBRIDGE_API DLBridgeStatus dlbridge_context_find(DLDevice device, uint64_t context,
+                                                  DLBridgeContextEntry* out, DLBridgeError* error);
+
+/** Copies the entry that follows `*cursor` (0: the first) and moves the cursor to it. Entries that are
+ * added or removed meanwhile may be met or not; no entry is met twice. Enumerates nothing by itself.
+ * Errors: NOT_FOUND after the last. \since 0.3.0 */
+DLBRIDGE_API DLBridgeStatus dlbridge_context_next(uint64_t* cursor, DLBridgeContextEntry* out,
+                                                  DLBridgeError* error);
+
+/** Keeps entry `id` from being released. Errors: NOT_FOUND where it is no longer registered.
+ * \since 0.3.0 */
+DLBRIDGE_API DLBridgeStatus dlbridge_context_retain(uint64_t id, DLBridgeError* error);
+
+/** Ends one dlbridge_context_retain; the last, of an entry that was unregistered, runs its `release`.
+ * Errors: NOT_FOUND where the entry is not retained. \since 0.3.0 */
+DLBRIDGE_API DLBridgeStatus dlbridge_context_release(uint64_t id, DLBridgeError* error);
+
+/** Takes entry `id` out of look-ups at once; its `release` runs when it is no longer retained, which
+ * may be now. Needs no memory. Errors: NOT_FOUND. \since 0.3.0 */
+DLBRIDGE_API DLBridgeStatus dlbridge_context_unregister(uint64_t id, DLBridgeError* error);
+
+/** The table as another copy or library sees it: docs/context-table.md is its specification. Every
+ * function returns a DLBridgeStatus of this header and may be called from any thread. \since 0.3.0 */
+typedef struct DLBridgeContextTable {
+  uint32_t struct_size; /**< Of the table; members are only ever added. */
+  uint32_t version;     /**< 1 */
+  DLBridgeStatus (*add)(const DLBridgeContextEntry* entry, uint64_t* id);
+  DLBridgeStatus (*find)(DLDevice device, uint64_t context, DLBridgeContextEntry* out);
+  DLBridgeStatus (*next)(uint64_t* cursor, DLBridgeContextEntry* out);
+  DLBridgeStatus (*retain)(uint64_t id);
+  DLBridgeStatus (*release)(uint64_t id);
+  DLBridgeStatus (*remove)(uint64_t id);
+} DLBridgeContextTable;
+
+/** This copy's own table. A library that looks for the table of the process takes the first loaded
+ * module that exports this symbol, as the functions above do. \since 0.3.0 */
+DLBRIDGE_API const DLBridgeContextTable* dlbridge_context_table_v1(void);
+
+/* ---------------------------------------------------------------------------------------------
+ * Copy
+ * ------------------------------------------------------------------------------------------- */
+
+/** Bits of DLBridgeCopySpec::options. \since 0.3.0 */
+enum {
+  /** Layouts that need more than 4096 copies of the driver, and copies between two backends, may go
+   * through host memory. */
+  DLBRIDGE_COPY_ALLOW_STAGING = 1 << 8,
+  /** Copy into memory that dlbridge_ipc_export can share; on the host, without target or allocator. */
+  DLBRIDGE_COPY_SHAREABLE = 1 << 9
+};
+
+/** Destination and way of a copy. All zero: to new memory of the host. \since 0.3.0 */
+typedef struct DLBridgeCopySpec {
+  uint32_t struct_size;               /**< sizeof(DLBridgeCopySpec) */
+  uint32_t options;                   /**< DLBRIDGE_COPY_* */
+  DLDevice device;                    /**< Device of the copy; {0, 0}: the CPU. */
+  DLBridgeStream stream;              /**< Queue that orders the copy after earlier work on it; kind 0:
+                                           all work on the source is done, and the library chooses the
+                                           driver's queue. */
+  DLBridgeBuffer target;              /**< Memory of the caller's; all zero: allocate. */
+  uint64_t target_offset;             /**< Bytes from the handle to the copy. */
+  uint64_t target_size;               /**< Bytes at the handle; 0 without a target. */
+  /** As in DLBridgeWrapSpec, for memory of the caller's; may be NULL. */
+  void (*release)(void* context, const DLBridgeBuffer* target, const struct DLBridgeStream* stream);
+  void* release_context;              /**< Passed to `release`. */
+  const DLBridgeAllocator* allocator; /**< Memory of `device`; NULL: the system's, on the host. */
+  uint64_t tensor_flags;              /**< DLPack flags of the copy; IS_COPIED is added. */
+  DLPackVersion version;              /**< Newest DLPack that the consumer reads; {0, 0}: 1.3. */
+  const DLBridgePolicy* policy;       /**< Validate the source by it; NULL: the default policy. */
+} DLBridgeCopySpec;
+
+/** Static initialiser: to new memory of the host. \since 0.3.0 */
+#define DLBRIDGE_COPY_SPEC_INIT                                                                    \
+  {sizeof(DLBridgeCopySpec), 0, DLBRIDGE_NO_DEVICE, DLBRIDGE_STREAM_INIT, DLBRIDGE_BUFFER_INIT, 0, \
+   0, NULL, NULL, NULL, 0, {0, 0}, NULL}
+
+/** The same as a value. \since 0.3.0 */
+static inline DLBridgeCopySpec dlbridge_copy_spec_init(void) {
+  DLBridgeCopySpec value = DLBRIDGE_COPY_SPEC_INIT;
+  return value;
+}
+
+/** Copies `source` (any strides; `tensor_flags` as in its versioned struct) to compact memory, last axis
+ * fastest. The source is only read and stays the caller's; the call returns when the copy is whole.
+ * Host to host: anything, sub-byte elements to packed ones or, with the padded flag in
+ * `spec->tensor_flags`, to padded ones. Host and device, or within one backend: by contiguous runs and
+ * rectangular copies; what 4096 of these cannot express, and copies between two backends, go through
+ * the host where ALLOW_STAGING is given. Pinned and managed memory counts as the host's.
+ * Success: `*out` is the caller's. Failure: no output, `release` not called, memory of the allocator
+ * given back; the target's bytes are unspecified, and after DRIVER a driver that could not even be
+ * waited for may still be at work on both. Any tensor error; UNKNOWN_CODE (also for a flag bit of the
+ * source that no release knows); UNSUPPORTED (no allocator, staging not allowed); BUFFER_TOO_SMALL;
+ * OUT_OF_MEMORY; CAPTURE. \since 0.3.0 */
+DLBRIDGE_API DLBridgeStatus dlbridge_copy(const DLTensor* source, uint64_t tensor_flags,
+                                          const DLBridgeCopySpec* spec, DLManagedTensorVersioned** out,
+                                          DLBridgeError* error);
+
+/* ---------------------------------------------------------------------------------------------
+ * Between processes of one host
+ * ------------------------------------------------------------------------------------------- */
+
+/** Bits of DLBridgeIpcExportSpec::options and DLBridgeIpcImportSpec::options. \since 0.3.0 */
+enum {
+  /** Export: the importer gets no right to write, and on the host a process of another user cannot
+   * gain it. Import: do not ask for it. A READ_ONLY tensor is always exported so. */
+  DLBRIDGE_IPC_READ_ONLY = 1 << 8
+};
+
+/** Where the description goes. All zero: ask for the sizes. \since 0.3.0 */
+typedef struct DLBridgeIpcExportSpec {
+  uint32_t struct_size; /**< sizeof(DLBridgeIpcExportSpec) */
+  uint32_t options;     /**< DLBRIDGE_IPC_* */
+  void* buffer;         /**< Receives the descriptor; NULL where `buffer_size` is 0. */
+  size_t buffer_size;   /**< Bytes at `buffer`. */
+  int32_t* fds;         /**< Receives file descriptors; NULL where `fd_capacity` is 0. */
+  size_t fd_capacity;   /**< Entries of `fds`. */
+} DLBridgeIpcExportSpec;
+
+/** Static initialiser. \since 0.3.0 */
+#define DLBRIDGE_IPC_EXPORT_SPEC_INIT {sizeof(DLBridgeIpcExportSpec), 0, NULL, 0, NULL, 0}
+
+/** The same as a value. \since 0.3.0 */
+static inline DLBridgeIpcExportSpec dlbridge_ipc_export_spec_init(void) {
+  DLBridgeIpcExportSpec value = DLBRIDGE_IPC_EXPORT_SPEC_INIT;
+  return value;
+}
+
+/** How much an export takes. \since 0.3.0 */
+typedef struct DLBridgeIpcSizes {
+  uint32_t struct_size; /**< In: sizeof(DLBridgeIpcSizes). Out: bytes filled. */
+  uint32_t options;     /**< In: 0. */
+  uint64_t buffer_size; /**< Bytes of the descriptor. */
+  uint64_t fd_count;    /**< Number of file descriptors. */
+} DLBridgeIpcSizes;
+
+/** Static initialiser. \since 0.3.0 */
+#define DLBRIDGE_IPC_SIZES_INIT {sizeof(DLBridgeIpcSizes), 0, 0, 0}
+
+/** The same as a value. \since 0.3.0 */
+static inline DLBridgeIpcSizes dlbridge_ipc_sizes_init(void) {
+  DLBridgeIpcSizes value = DLBRIDGE_IPC_SIZES_INIT;
+  return value;
+}
+
+/** Describes `tensor` for another process: bytes to `spec->buffer`, and file descriptors, which belong
+ * to the caller, who passes them on (SCM_RIGHTS) in their order and closes its own, to `spec->fds`.
+ * `*sizes` has their numbers, also where they did not fit (BUFFER_TOO_SMALL; nothing else is written
+ * then). The host's memory must be SHAREABLE (dlbridge_allocate, dlbridge_copy) and lives until the last
+ * process releases it; a device's memory stays the exporter's, which keeps the tensor until the importer
+ * is done. Work on the tensor must be finished. The tensor stays the caller's. A device's handle may
+ * open the whole allocation that the tensor lies in: docs/ipc.md. Errors: any tensor error; UNSUPPORTED
+ * with the remedy; BUFFER_TOO_SMALL. \since 0.3.0 */
+DLBRIDGE_API DLBridgeStatus dlbridge_ipc_export(const DLManagedTensorVersioned* tensor,
+                                                const DLBridgeIpcExportSpec* spec,
+                                                DLBridgeIpcSizes* sizes, DLBridgeError* error);
+
+/** What another process sent. \since 0.3.0 */
+typedef struct DLBridgeIpcImportSpec {
+  uint32_t struct_size;         /**< sizeof(DLBridgeIpcImportSpec) */
+  uint32_t options;             /**< DLBRIDGE_IPC_* */
+  const void* buffer;           /**< The descriptor; must be set. */
+  size_t buffer_size;           /**< Its bytes. */
+  const int32_t* fds;           /**< The file descriptors; NULL where `fd_count` is 0. */
+  size_t fd_count;              /**< Their number. */
+  const DLBridgePolicy* policy; /**< Validate by it; NULL: the default policy. */
+} DLBridgeIpcImportSpec;
+
+/** Static initialiser; `buffer` must be set. \since 0.3.0 */
+#define DLBRIDGE_IPC_IMPORT_SPEC_INIT \
+  {sizeof(DLBridgeIpcImportSpec), 0, NULL, 0, NULL, 0, NULL}
+
+/** The same as a value. \since 0.3.0 */
+static inline DLBridgeIpcImportSpec dlbridge_ipc_import_spec_init(void) {
+  DLBridgeIpcImportSpec value = DLBRIDGE_IPC_IMPORT_SPEC_INIT;
+  return value;
+}
+
+/** Makes a dlbridge-owned tensor of what another process exported; bytes and file descriptors stay the
+ * caller's in every case. It is validated as any foreign tensor, and the host's memory is checked to be
+ * sealed and to have pages for every byte that is described, so that no peer can make a reader fault.
+ * Errors: DESCRIPTOR where the bytes are cut short, altered, of a newer version, or do not fit the file
+ * descriptors; any tensor error; UNAVAILABLE; DRIVER where the exporter is gone. \since 0.3.0 */
+DLBRIDGE_API DLBridgeStatus dlbridge_ipc_import(const DLBridgeIpcImportSpec* spec,
+                                                DLManagedTensorVersioned** out, DLBridgeError* error);
+
+/* ---------------------------------------------------------------------------------------------
+ * Function table, for clients that dlopen
+ * ------------------------------------------------------------------------------------------- */
+
+/** All functions in one table. It grows at the end only. \since 0.3.0 */
+typedef struct DLBridgeApi {
+  uint32_t struct_size; /**< Of the library's table: ask DLBRIDGE_API_HAS before a call. */
+  uint32_t abi;         /**< DLBRIDGE_ABI of the library. */
+  uint32_t (*version)(void);
+  const char* (*version_string)(void);
+  DLPackVersion (*dlpack_version)(void);
+  const char* (*status_name)(DLBridgeStatus status);
+  const char* (*status_text)(DLBridgeStatus status);
+  const char* (*rule_name)(DLBridgeRule rule);
+  const char* (*rule_text)(DLBridgeRule rule);
+  DLBridgeStatus (*layout)(const DLTensor* tensor, uint64_t tensor_flags, DLBridgeLayout* out,
+                           DLBridgeError* error);
+  DLBridgeStatus (*dtype_format)(DLDataType dtype, char* buffer, size_t size, size_t* length,
+                                 DLBridgeError* error);
+  DLBridgeStatus (*dtype_parse)(const char* text, size_t length, DLDataType* out,
+                                DLBridgeError* error);
+  DLBridgeStatus (*device_format)(DLDevice device, char* buffer, size_t size, size_t* length,
+                                  DLBridgeError* error);
+  DLBridgeStatus (*device_parse)(const char* text, size_t length, DLDevice* out,
+                                 DLBridgeError* error);
+  DLBridgeStatus (*tensor_format)(const DLTensor* tensor, uint64_t tensor_flags, char* buffer,
+                                  size_t size, size_t* length, DLBridgeError* error);
+  int32_t (*host_accessible)(int32_t device_type, DLBridgeAnswer* answer);
+  DLBridgeStatus (*import_tensor)(void* tensor, DLBridgeKind kind,
+                                  const DLBridgeConvertOptions* options,
+                                  DLManagedTensorVersioned** out, DLBridgeError* error);
+  DLBridgeStatus (*export_tensor)(void* tensor, DLBridgeKind kind, DLPackVersion target,
+                                  const DLBridgeConvertOptions* options, void** out,
+                                  DLBridgeKind* out_kind, DLBridgeError* error);
+  DLBridgeStatus (*release)(void* tensor, DLBridgeKind kind);
+  void (*release_legacy)(DLManagedTensor* tensor);
+  void (*release_versioned)(DLManagedTensorVersioned* tensor);
+  DLBridgeStatus (*validate)(const DLTensor* tensor, uint64_t tensor_flags,
+                             const DLBridgePolicy* policy, DLBridgeError* error);
+  DLBridgeStatus (*validate_legacy)(const DLManagedTensor* tensor, const DLBridgePolicy* policy,
+                                    DLBridgeError* error);
+  DLBridgeStatus (*validate_versioned)(const DLManagedTensorVersioned* tensor,
+                                       const DLBridgePolicy* policy, DLBridgeError* error);
+  DLBridgeStatus (*diagnose)(const void* tensor, DLBridgeKind kind, uint64_t tensor_flags,
+                             const DLBridgePolicy* policy, DLBridgeFinding* findings,
+                             size_t capacity, size_t* count, DLBridgeError* error);
+  DLBridgeStatus (*upgrade)(DLManagedTensor* source, const DLBridgeConvertOptions* options,
+                            DLManagedTensorVersioned** out, DLBridgeError* error);
+  size_t (*upgrade_storage_size)(int32_t ndim);
+  DLBridgeStatus (*upgrade_into)(DLManagedTensor* source, const DLBridgeConvertOptions* options,
+                                 const DLBridgeStorage* storage, DLManagedTensorVersioned** out,
+                                 DLBridgeError* error);
+  DLBridgeStatus (*upgrade_many)(DLManagedTensor* const* sources, size_t count,
+                                 const DLBridgeConvertOptions* options,
+                                 DLManagedTensorVersioned** outs, size_t* failed,
+                                 DLBridgeError* error);
+  DLBridgeStatus (*downgrade)(DLManagedTensorVersioned* source,
+                              const DLBridgeConvertOptions* options, DLManagedTensor** out,
+                              DLBridgeError* error);
+  DLBridgeStatus (*share)(const DLManagedTensorVersioned* tensor, DLManagedTensorVersioned** out,
+                          DLBridgeError* error);
+  DLBridgeStatus (*view)(const DLManagedTensorVersioned* tensor, const DLBridgeViewSpec* spec,
+                         DLManagedTensorVersioned** out, DLBridgeError* error);
+  DLBridgeStatus (*allocate)(const DLBridgeAllocateSpec* spec, DLManagedTensorVersioned** out,
+                             DLBridgeError* error);
+  DLBridgeStatus (*required_version)(const DLTensor* tensor, uint64_t tensor_flags,
+                                     DLPackVersion* out, DLBridgeError* error);
+  DLBridgeStatus (*negotiate)(DLPackVersion producer, DLPackVersion consumer, DLBridgeKind* kind,
+                              DLPackVersion* version, DLBridgeError* error);
+  DLBridgeStatus (*exchange_api_find)(const DLPackExchangeAPIHeader* chain, DLPackVersion consumer,
+                                      const DLPackExchangeAPI** out, DLBridgeError* error);
+  DLBridgeKind (*identify)(const void* tensor);
+  DLBridgeStatus (*module_pin)(const void* address, DLBridgeError* error);
+  DLBridgeStatus (*backend_info)(DLBridgeBackend backend, DLBridgeBackendInfo* out,
+                                 DLBridgeError* error);
+  DLBridgeStatus (*pointer_info)(const DLBridgeBuffer* buffer, DLDevice device,
+                                 DLBridgePointerInfo* out, DLBridgeError* error);
+  DLBridgeStatus (*wrap)(const DLBridgeWrapSpec* spec, DLManagedTensorVersioned** out,
+                         DLBridgeError* error);
+  DLBridgeStatus (*wrap_legacy)(const DLBridgeWrapSpec* spec, DLManagedTensor** out,
+                                DLBridgeError* error);
+  DLBridgeStatus (*stream_from_array_api)(DLDevice device, int64_t stream, DLBridgeStream* out,
+                                          DLBridgeError* error);
+  DLBridgeStatus (*stream_handoff)(const DLBridgeStream* producer, const DLBridgeStream* consumer,
+                                   uint32_t options, DLBridgeError* error);
+  DLBridgeStatus (*stream_synchronize)(const DLBridgeStream* stream, DLBridgeError* error);
+  DLBridgeStatus (*context_register)(const DLBridgeContextEntry* entry, uint64_t* id,
+                                     DLBridgeError* error);
+  DLBridgeStatus (*context_find)(DLDevice device, uint64_t context, DLBridgeContextEntry* out,
+                                 DLBridgeError* error);
+  DLBridgeStatus (*context_next)(uint64_t* cursor, DLBridgeContextEntry* out, DLBridgeError* error);
+  DLBridgeStatus (*context_retain)(uint64_t id, DLBridgeError* error);
+  DLBridgeStatus (*context_release)(uint64_t id, DLBridgeError* error);
+  DLBridgeStatus (*context_unregister)(uint64_t id, DLBridgeError* error);
+  const DLBridgeContextTable* (*context_table_v1)(void);
+  DLBridgeStatus (*copy)(const DLTensor* source, uint64_t tensor_flags,
+                         const DLBridgeCopySpec* spec, DLManagedTensorVersioned** out,
+                         DLBridgeError* error);
+  DLBridgeStatus (*ipc_export)(const DLManagedTensorVersioned* tensor,
+                               const DLBridgeIpcExportSpec* spec, DLBridgeIpcSizes* sizes,
+                               DLBridgeError* error);
+  DLBridgeStatus (*ipc_import)(const DLBridgeIpcImportSpec* spec, DLManagedTensorVersioned** out,
+                               DLBridgeError* error);
+} DLBridgeApi;
+
+/** Does the table have `function`, a member's name? \since 0.3.0 */
+#define DLBRIDGE_API_HAS(api, function)                                               \
+  ((api)->struct_size >= offsetof(DLBridgeApi, function) + sizeof((api)->function) && \
+   (api)->function != NULL)
+
+/** The library's table, static; NULL where the library's ABI is not `abi` (pass DLBRIDGE_ABI) or
+ * where `struct_size` (pass sizeof(DLBridgeApi)) is smaller than the first version of the table. A
+ * client that is newer than the library gets the library's shorter table. \since 0.3.0 */
+DLBRIDGE_API const DLBridgeApi* dlbridge_get_api(uint32_t abi, size_t struct_size);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* DLBRIDGE_DLBRIDGE_H_ */

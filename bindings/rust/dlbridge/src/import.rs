@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A tensor from foreign code, as a pointer of either kind.
+
+use crate::error::{call, Error, Rule, Status};
+use crate::options::ConvertOptions;
+use crate::tensor::Tensor;
+use crate::values::Kind;
+use dlbridge_sys as sys;
+use std::ffi::c_void;
+use std::ptr::null_mut;
+
+/// Makes a validated, dlbridge-owned [`Tensor`] of any managed tensor: the function for tensors from
+/// foreign code. [`Kind::Unknown`] decides by the bytes, for a channel that carries a `void*`.
+///
+/// Where the kind is known by type, [`LegacyTensor::upgrade`](crate::LegacyTensor::upgrade) and
+/// [`VersionedTensor::import`](crate::VersionedTensor::import) do the same.
+///
+/// # Safety
+///
+/// `tensor` is NULL or a live tensor of `kind` that is the caller's to give, and what
+/// [Foreign tensors](crate#foreign-tensors) states.
+///
+/// # Errors
+///
+/// The tensor is untouched and still the caller's. Any rule of the policy;
+/// [`Status::AMBIGUOUS`] where the kind is unknown and the bytes can be both kinds or neither;
+/// [`Status::INVALID_ARGUMENT`] for NULL and for options that concern legacy results only; no memory.
+#[inline]
+pub unsafe fn import(
+    tensor: *mut c_void,
+    kind: Kind,
+    options: &ConvertOptions<'_>,
+) -> Result<Tensor, Error> {
+    let mut out = null_mut();
+    // SAFETY: the caller's word.
+    call(|error| unsafe {
+        sys::dlbridge_import(tensor, kind.raw(), options.as_raw(), &raw mut out, error)
+    })?;
+    // SAFETY: on success the result is the caller's and not NULL.
+    Ok(unsafe { Tensor::from_result(out) })
+}
+
+/// Releases a tensor of `kind`, which must not be unknown, that no owner of this crate holds. NULL is
+/// accepted.
+///
+/// # Safety
+///
+/// `tensor` is NULL or a live tensor of `kind` that is the caller's to give.
+///
+/// # Errors
+///
+/// [`Status::INVALID_ARGUMENT`] for other kinds than [`Kind::Legacy`] and [`Kind::Versioned`];
+/// nothing is released then.
+pub unsafe fn release(tensor: *mut c_void, kind: Kind) -> Result<(), Error> {
+    // SAFETY: the caller's word.
+    match unsafe { sys::dlbridge_release(tensor, kind.raw()) } {
+        sys::DLBRIDGE_OK => Ok(()),
+        status => Err(Error::new(
+            Status(status),
+            Rule::NONE,
+            &format!("kind: expected Legacy or Versioned, found {kind:?}; nothing was released"),
+        )),
+    }
+}
+
+/// Which managed struct `tensor` points to, by its bytes alone and by exclusion.
+///
+/// # Safety
+///
+/// `tensor` is NULL or 64 bytes are readable there.
+#[must_use]
+pub unsafe fn identify(tensor: *const c_void) -> Kind {
+    // SAFETY: the caller's word.
+    Kind::of(unsafe { sys::dlbridge_identify(tensor) })
+}
