@@ -16,6 +16,7 @@ import tarfile
 ARCHIVE = "suite.tar.xz"
 CASES = "tests/conformance/cases.json"
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
+TIME_LIMIT = 600  # seconds, for one program on a busy machine
 TEXTS = ("message", "expected", "found")
 
 
@@ -156,4 +157,7 @@ def _run(program, tests):
     command = [program, "--gtest_brief=1", f"--gtest_filter={tests}"]
     environment["GTEST_COLOR"] = "no"
     options = {"cwd": program.parent, "capture_output": True, "text": True, "errors": "replace"}
-    return subprocess.run(command, env=environment, **options)
+    try:
+        return subprocess.run(command, env=environment, timeout=TIME_LIMIT, **options)
+    except subprocess.TimeoutExpired:
+        return subprocess.CompletedProcess(command, 124, f"not done in {TIME_LIMIT} s", "")
