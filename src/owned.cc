@@ -18,6 +18,15 @@ DLBridgeStatus RefuseFlags(uint64_t recorded, uint64_t found, DLBridgeError* err
 
 }  // namespace
 
+bool AddsReadOnly(Node* node, uint64_t flags) {
+  const uint64_t changed = flags ^ Load(&node->flags);
+  if (changed != (flags & kReadOnly)) {
+    return false;
+  }
+  __atomic_fetch_or(&node->flags, kReadOnly, __ATOMIC_RELAXED);
+  return true;
+}
+
 DLBridgeStatus RefuseChanged(Node* node, const DLTensor& tensor, uint64_t flags,
                              DLPackVersion label, DLBridgeError* error) {
   if (tensor.ndim != node->ndim) {
@@ -33,7 +42,11 @@ DLBridgeStatus RefuseChanged(Node* node, const DLTensor& tensor, uint64_t flags,
                           "the library made; use dlbridge_view for another layout");
   }
   if (label.major != kMajor || label.minor != node->minor) {
-    return RefuseVersion(error, "version", "of a dlbridge-owned tensor was changed", label);
+    char problem[80];
+    TextWriter(problem, sizeof problem)
+        .String("of a dlbridge-owned tensor was changed: expected 1.")
+        .Unsigned(node->minor);
+    return RefuseVersion(error, "version", problem, label);
   }
   return RefuseFlags(node->flags, flags, error);
 }
