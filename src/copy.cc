@@ -56,6 +56,10 @@ DLBridgeStatus CopyToNode(const Subject& subject, const Options& options, uint64
   if (DeviceTypeOf(type).readable != DLBRIDGE_YES) {
     return Refuse(error, {DLBRIDGE_RULE_COPY_DEVICE, kNoAxis, 0, static_cast<uint32_t>(type)});
   }
+  // Unknown bits may change the layout that the copy reads by.
+  if ((subject.flags & ~kAllFlags) != 0) {
+    return Refuse(error, {DLBRIDGE_RULE_FLAGS_UNKNOWN, kNoAxis, kAllFlags, subject.flags});
+  }
   LayoutSnapshot layout(from.ndim);
   DLBRIDGE_TRY(layout.Take(subject, *options.policy, error));
   const NewTensor tensor = {from.ndim, layout.shape(),  MakeDevice(kDLCPU, 0), from.dtype,

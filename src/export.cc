@@ -20,12 +20,13 @@ DLBridgeStatus ReadExportOptions(const DLBridgeConvertOptions* options, DLPackVe
   const bool versioned = target.major == kMajor;
   *out = kDefaultOptions;
   if (options != nullptr) {
-    DLBRIDGE_TRY(
-        ReadOptions(options, versioned ? Target::kVersioned : Target::kLegacy, out, error));
+    DLBRIDGE_TRY(CheckStruct(options, "options", error));
     if (options->version.major != 0 || options->version.minor != 0) {
-      return RefuseVersion(error, "options.version", "must be {0, 0}: the target says it",
+      return RefuseVersion(error, "options.version", "must be {0, 0}: the target is the version",
                            options->version);
     }
+    const Target kind = versioned ? Target::kVersioned : Target::kLegacy;
+    DLBRIDGE_TRY(ReadOptions(options, kind, out, error));
   }
   out->version = versioned ? SharedVersion(target) : LegacyVersion(target);
   out->reads = versioned ? ReadVersion(target) : out->version;

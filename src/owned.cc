@@ -18,6 +18,15 @@ DLBridgeStatus RefuseFlags(uint64_t recorded, uint64_t found, DLBridgeError* err
 
 }  // namespace
 
+bool AddsReadOnly(Node* node, uint64_t flags) {
+  const uint64_t changed = flags ^ Load(&node->flags);
+  if (changed != (flags & kReadOnly)) {
+    return false;
+  }
+  __atomic_fetch_or(&node->flags, kReadOnly, __ATOMIC_RELAXED);
+  return true;
+}
+
 DLBridgeStatus RefuseChanged(Node* node, const DLTensor& tensor, uint64_t flags,
                              DLPackVersion label, DLBridgeError* error) {
   if (tensor.ndim != node->ndim) {

@@ -15,10 +15,14 @@ DLBRIDGE_INLINE bool HasOwnArrays(Node* node, const DLTensor& tensor) {
          tensor.strides == node->strides();
 }
 
-// Are version and flags those that were recorded, READ_ONLY aside, which may have been added?
-DLBRIDGE_INLINE bool HasOwnFlags(const Node& node, uint64_t flags, uint32_t minor) {
-  const uint64_t changed = flags ^ node.flags;
-  return minor == node.minor && (DLBRIDGE_LIKELY(changed == 0) || changed == (flags & kReadOnly));
+// Flags that differ from those that were recorded: READ_ONLY may have been added, and is recorded
+// now, so that it binds. False for any other difference.
+DLBRIDGE_COLD bool AddsReadOnly(Node* node, uint64_t flags);
+
+// Are version and flags those that were recorded, READ_ONLY aside?
+DLBRIDGE_INLINE bool HasOwnFlags(Node* node, uint64_t flags, uint32_t minor) {
+  return minor == node->minor &&
+         (DLBRIDGE_LIKELY(flags == Load(&node->flags)) || AddsReadOnly(node, flags));
 }
 
 DLBRIDGE_COLD DLBridgeStatus RefuseChanged(Node* node, const DLTensor& tensor, uint64_t flags,
@@ -27,7 +31,7 @@ DLBRIDGE_COLD DLBridgeStatus RefuseChanged(Node* node, const DLTensor& tensor, u
 DLBRIDGE_INLINE DLBridgeStatus CheckOwned(Node* node, const Subject& subject,
                                           DLBridgeError* error) {
   if (DLBRIDGE_LIKELY(HasOwnArrays(node, subject.tensor) &&
-                      HasOwnFlags(*node, subject.flags, subject.label.minor))) {
+                      HasOwnFlags(node, subject.flags, subject.label.minor))) {
     return DLBRIDGE_OK;
   }
   return RefuseChanged(node, subject.tensor, subject.flags, subject.label, error);

@@ -59,6 +59,14 @@ DLBRIDGE_INLINE DLBridgeStatus CheckStorage(const DLBridgeStorage* storage, DLBr
   return DLBRIDGE_OK;
 }
 
+// Is a source inside the part of the storage that is written to?
+DLBRIDGE_INLINE bool IsInside(const DLBridgeStorage& storage, size_t size,
+                              const DLManagedTensor* source) {
+  const uintptr_t distance = reinterpret_cast<uintptr_t>(source) + sizeof *source -
+                             reinterpret_cast<uintptr_t>(storage.memory);
+  return distance - 1 < size + sizeof *source - 1;
+}
+
 // Makes a node in the storage, for a tensor whose struct passed its checks.
 DLBridgeStatus MakeInStorage(const Subject& subject, const Options& options, uint64_t flags,
                              const DLBridgeStorage& storage, DLBridgeError* error) {
@@ -86,6 +94,9 @@ DLBridgeStatus WrapForeignInto(DLManagedTensor* source, const Options& options,
                                const DLBridgeStorage& storage, DLBridgeError* error) {
   const Subject subject = LegacySubject(*source, options.tensor_flags, options);
   DLBRIDGE_TRY(CheckSource(subject, options, error));
+  if (IsInside(storage, StorageSize(subject.tensor.ndim), source)) {
+    return RefuseArgument(error, "storage.memory", "holds the source, which it must not");
+  }
   DLBRIDGE_TRY(MakeInStorage(subject, options, ResultFlags(options), storage, error));
   DLBRIDGE_TRY(PinIfAsked(options, SourceKind::kLegacy, source, error));
   auto* node = static_cast<Node*>(storage.memory);
@@ -152,7 +163,8 @@ DLBRIDGE_INLINE DLBridgeStatus UpgradePlainInto(DLManagedTensor* source,
   constexpr const Options& kPlain = PlainOptions<kOptions>::kValue;
   const Subject subject = LegacySubject(*source, 0, kPlain);
   if (DLBRIDGE_UNLIKELY(!(IsPlainSource<kDefaultVersion, kValidates<kOptions>>(subject)) ||
-                        storage.size < StorageSize(subject.tensor.ndim))) {
+                        storage.size < StorageSize(subject.tensor.ndim) ||
+                        IsInside(storage, StorageSize(subject.tensor.ndim), source))) {
     return UpgradeIntoGenerally<kOptions>(source, storage, out, error);
   }
   auto* node = static_cast<Node*>(storage.memory);

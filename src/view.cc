@@ -44,7 +44,7 @@ DLBRIDGE_INLINE void CopyArrays(const int64_t* from, int32_t ndim, int64_t* to) 
 // Is the copy of a struct in a new node still as `sibling` made the struct?
 DLBRIDGE_INLINE bool IsUnchanged(Node* sibling, const DLManagedTensorVersioned& copy) {
   return HasOwnArrays(sibling, copy.dl_tensor) && copy.version.major == kMajor &&
-         HasOwnFlags(*sibling, copy.flags, copy.version.minor);
+         HasOwnFlags(sibling, copy.flags, copy.version.minor);
 }
 
 DLBRIDGE_NOINLINE DLBridgeStatus DiscardShare(Node* sibling, Node* node, DLBridgeError* error) {

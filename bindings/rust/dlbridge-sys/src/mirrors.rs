@@ -1403,7 +1403,8 @@ pub const DLBRIDGE_CONVERT_CANONICAL: u32 = 2048;
 pub const DLBRIDGE_CONVERT_FOLD_BYTE_OFFSET: u32 = 4096;
 /// Copy the data (memory that the CPU reads only) to compact memory of the allocator. The result may
 /// be written to and carries IS_COPIED where it has flags; the source is released. A copy loses nothing
-/// that a downgrade would reject, but unknown codes are rejected all the same.
+/// that a downgrade would reject. Unknown flag bits are always rejected, since they may change the
+/// layout.
 pub const DLBRIDGE_CONVERT_COPY: u32 = 8192;
 /// To legacy: READ_ONLY may be lost.
 pub const DLBRIDGE_CONVERT_DROP_READ_ONLY: u32 = 16384;
@@ -1714,8 +1715,9 @@ unsafe extern "C" {
     /// |           |                                        | 1.m, else a new node of version 1.m      |
     ///
     /// With CANONICAL, FOLD_BYTE_OFFSET or COPY a new tensor is made in every cell. Every tensor is
-    /// validated first. ALLOW_UNKNOWN and ALLOW_NEWER_CODES let codes pass; DROP_READ_ONLY, DROP_PADDED and
-    /// COPY let flags pass to legacy. m above 8 in a legacy target means 8; {0, 0} is rejected.
+    /// validated first. ALLOW_UNKNOWN lets unknown codes and flag bits pass, ALLOW_NEWER_CODES newer codes;
+    /// DROP_READ_ONLY, DROP_PADDED and COPY let known flags pass to legacy. m above 8 in a legacy target
+    /// means 8; {0, 0} is rejected.
     /// Ownership and errors as for dlbridge_upgrade and dlbridge_downgrade. `options` may be NULL.
     ///
     /// Since 0.3.0.
@@ -2046,9 +2048,9 @@ unsafe extern "C" {
     /// `*sizes` has their numbers, also where they did not fit (BUFFER_TOO_SMALL; nothing else is written
     /// then). The host's memory must be SHAREABLE (dlbridge_allocate, dlbridge_copy) and lives until the last
     /// process releases it; a device's memory stays the exporter's, which keeps the tensor until the importer
-    /// is done. Work on the tensor must be finished. The tensor stays the caller's. A device's handle may
-    /// open the whole allocation that the tensor lies in: docs/ipc.md. Errors: any tensor error; UNSUPPORTED
-    /// with the remedy; BUFFER_TOO_SMALL.
+    /// is done. Work on the tensor must be finished. The tensor stays the caller's. IS_COPIED is not carried.
+    /// A device's handle may open the whole allocation that the tensor lies in: docs/ipc.md. Errors: any
+    /// tensor error; UNSUPPORTED with the remedy; BUFFER_TOO_SMALL.
     ///
     /// Since 0.3.0.
     pub fn dlbridge_ipc_export(
