@@ -96,7 +96,12 @@ DLBridgeStatus FillAllocated(const NewTensor& tensor, uint64_t room, Node* node,
 DLBridgeStatus CheckAllocateOptions(const DLBridgeAllocateSpec& spec, DLDevice device,
                                     DLBridgeError* error) {
   DLBRIDGE_TRY(CheckOptionBits(spec.options, DLBRIDGE_ALLOCATE_SHAREABLE, "spec.options", error));
-  if (spec.options != 0 && (spec.allocator != nullptr || TypeOf(device) != kDLCPU)) {
+  if (spec.options != 0 && spec.allocator != nullptr) {
+    return RefuseArgument(error, "spec.options",
+                          "has DLBRIDGE_ALLOCATE_SHAREABLE, which needs the CPU and no allocator, "
+                          "found an allocator");
+  }
+  if (spec.options != 0 && TypeOf(device) != kDLCPU) {
     return RefuseDevice(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "spec.options",
                         "has DLBRIDGE_ALLOCATE_SHAREABLE, which needs the CPU and no allocator",
                         device);

@@ -82,9 +82,10 @@ DLBridgeStatus dlbridge_device_parse(const char* text, size_t length, DLDevice* 
   if (dlbridge::ParseDevice(dlbridge::TextReader(text, length), out)) {
     return DLBRIDGE_OK;
   }
-  return dlbridge::RefuseStatus(error, DLBRIDGE_ERROR_PARSE, "text",
-                                "is not a device: expected a name such as cpu:0, cuda:1 or "
-                                "device(type):id");
+  return dlbridge::RefuseText(error,
+                              "is not a device: expected a name such as cpu:0, cuda:1 or "
+                              "device(type):id",
+                              text, length);
 }
 
 int32_t dlbridge_host_accessible(int32_t device_type, DLBridgeAnswer* answer) {

@@ -78,7 +78,8 @@ DLBridgeStatus dlbridge_diagnose(const void* tensor, DLBridgeKind kind, uint64_t
   DLBRIDGE_REQUIRE(tensor);
   DLBRIDGE_REQUIRE(count);
   if (findings == nullptr && capacity != 0) {
-    return dlbridge::RefuseArgument(error, "findings", "must not be NULL where capacity is not 0");
+    return dlbridge::RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "findings",
+                                 "must not be NULL with a capacity that is not 0", capacity);
   }
   if (kind < DLBRIDGE_KIND_LEGACY || kind > DLBRIDGE_KIND_BORROWED) {
     return dlbridge::RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "kind",

@@ -111,9 +111,10 @@ DLBridgeStatus dlbridge_dtype_parse(const char* text, size_t length, DLDataType*
       return DLBRIDGE_OK;
     }
   }
-  return dlbridge::RefuseStatus(error, DLBRIDGE_ERROR_PARSE, "text",
-                                "is not a dtype: expected a name such as float32, bfloat16x4 or "
-                                "dtype(code,bits,lanes)");
+  return dlbridge::RefuseText(error,
+                              "is not a dtype: expected a name such as float32, bfloat16x4 or "
+                              "dtype(code,bits,lanes)",
+                              text, length);
 }
 
 }  // extern "C"

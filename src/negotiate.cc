@@ -4,6 +4,7 @@
 #include "status.h"
 #include "support/boundary.h"
 #include "support/load.h"
+#include "support/text.h"
 
 namespace dlbridge {
 
@@ -26,6 +27,18 @@ DLBridgeStatus RefuseCodes(const DLTensor& tensor, uint64_t flags, Version versi
 }
 
 namespace {
+
+DLBRIDGE_COLD DLBridgeStatus RefuseMajors(uint32_t producer, uint32_t consumer,
+                                          DLBridgeError* error) {
+  char problem[140];
+  TextWriter(problem, sizeof problem)
+      .String("is ")
+      .Unsigned(producer)
+      .String(", but the consumer reads up to ")
+      .Unsigned(consumer)
+      .String("; the producer must offer the consumer's major, or legacy");
+  return RefuseStatus(error, DLBRIDGE_ERROR_VERSION, "the producer's major version", problem);
+}
 
 bool Older(DLPackVersion a, DLPackVersion b) {
   return a.major != b.major ? a.major < b.major : a.minor < b.minor;
@@ -62,9 +75,7 @@ DLBridgeStatus dlbridge_negotiate(DLPackVersion producer, DLPackVersion consumer
     return DLBRIDGE_OK;
   }
   if (producer.major > consumer.major) {
-    return dlbridge::RefuseStatus(error, DLBRIDGE_ERROR_VERSION, "the producer's major version",
-                                  "is above the consumer's, which must not read such a tensor; the "
-                                  "producer must offer the consumer's major, or legacy");
+    return dlbridge::RefuseMajors(producer.major, consumer.major, error);
   }
   *kind = DLBRIDGE_KIND_VERSIONED;
   *version = older;

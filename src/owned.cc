@@ -42,7 +42,11 @@ DLBridgeStatus RefuseChanged(Node* node, const DLTensor& tensor, uint64_t flags,
                           "the library made; use dlbridge_view for another layout");
   }
   if (label.major != kMajor || label.minor != node->minor) {
-    return RefuseVersion(error, "version", "of a dlbridge-owned tensor was changed", label);
+    char problem[80];
+    TextWriter(problem, sizeof problem)
+        .String("of a dlbridge-owned tensor was changed: expected 1.")
+        .Unsigned(node->minor);
+    return RefuseVersion(error, "version", problem, label);
   }
   return RefuseFlags(node->flags, flags, error);
 }

@@ -2,6 +2,7 @@
 #include "policy.h"
 
 #include "support/boundary.h"
+#include "support/text.h"
 
 namespace dlbridge {
 namespace {
@@ -71,10 +72,28 @@ DLBridgeStatus CheckNdimLimits(const DLBridgePolicy& policy, DLBridgeError* erro
                        policy.max_ndim);
   }
   if (policy.min_ndim < 0 || policy.min_ndim > policy.max_ndim) {
-    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "policy.min_ndim",
-                       "must be 0 to max_ndim", policy.min_ndim);
+    char problem[60];
+    TextWriter(problem, sizeof problem)
+        .String("must be 0 to max_ndim, which is ")
+        .Signed(policy.max_ndim);
+    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "policy.min_ndim", problem,
+                       policy.min_ndim);
   }
   return DLBRIDGE_OK;
+}
+
+DLBRIDGE_COLD DLBridgeStatus RefuseShape(const DLBridgePolicy& policy, DLBridgeError* error) {
+  char problem[180];
+  TextWriter(problem, sizeof problem)
+      .String(
+          "needs DLBRIDGE_POLICY_LIMIT_NDIM with min_ndim equal to max_ndim, its number of "
+          "extents, found options ")
+      .Hex(policy.options)
+      .String(", min_ndim ")
+      .Signed(policy.min_ndim)
+      .String(" and max_ndim ")
+      .Signed(policy.max_ndim);
+  return RefuseArgument(error, "policy.shape", problem);
 }
 
 DLBridgeStatus CheckShape(const DLBridgePolicy& policy, DLBridgeError* error) {
@@ -82,9 +101,7 @@ DLBridgeStatus CheckShape(const DLBridgePolicy& policy, DLBridgeError* error) {
     return DLBRIDGE_OK;
   }
   if (!Has(policy, DLBRIDGE_POLICY_LIMIT_NDIM) || policy.min_ndim != policy.max_ndim) {
-    return RefuseArgument(error, "policy.shape",
-                          "needs DLBRIDGE_POLICY_LIMIT_NDIM with min_ndim equal to max_ndim, its "
-                          "number of extents");
+    return RefuseShape(policy, error);
   }
   for (int32_t i = 0; i < policy.max_ndim; ++i) {
     if (policy.shape[i] < -1) {

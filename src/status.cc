@@ -118,15 +118,31 @@ void WriteMemory(uint64_t fact, TextWriter* text) {
   text->Character(':').Signed(static_cast<int32_t>(fact));
 }
 
-// Lists end after this many entries; the rest is counted.
+// Lists end after this many entries or characters, so that the remedy fits; the rest is counted.
 constexpr size_t kMostListed = 6;
+constexpr size_t kListRoom = 76;
+
+// How many entries fit.
+template <class T, class Write>
+size_t CountListed(const T* list, size_t count, Write write) {
+  TextWriter measure(nullptr, 0);
+  size_t listed = 0;
+  for (; listed < count && listed < kMostListed; ++listed) {
+    measure.String(listed == 0 ? "" : " or ");
+    write(list[listed], &measure);
+    if (listed != 0 && measure.length() > kListRoom) {
+      break;
+    }
+  }
+  return listed;
+}
 
 template <class T, class Write>
 void WriteList(const T* list, size_t count, TextWriter* text, Write write) {
-  const size_t listed = count < kMostListed ? count : kMostListed;
+  const size_t listed = CountListed(list, count, write);
   for (size_t i = 0; i < listed; ++i) {
     text->String(i == 0 ? "" : i + 1 == count ? " or " : ", ");
-    write(list[i]);
+    write(list[i], text);
   }
   if (listed < count) {
     text->String(" or ").Unsigned(count - listed).String(" more");
@@ -134,18 +150,18 @@ void WriteList(const T* list, size_t count, TextWriter* text, Write write) {
 }
 
 void WriteDevices(const Policy& policy, TextWriter* text) {
-  WriteList(policy.devices, policy.device_count, text, [text](const DLDevice& device) {
+  WriteList(policy.devices, policy.device_count, text, [](const DLDevice& device, TextWriter* to) {
     if (device.device_id == -1) {
-      WriteDeviceType(TypeOf(device), text);
+      WriteDeviceType(TypeOf(device), to);
     } else {
-      WriteDevice(device, text);
+      WriteDevice(device, to);
     }
   });
 }
 
 void WriteDtypes(const Policy& policy, TextWriter* text) {
   WriteList(policy.dtypes, policy.dtype_count, text,
-            [text](DLDataType dtype) { WriteDtype(dtype, text); });
+            [](DLDataType dtype, TextWriter* to) { WriteDtype(dtype, to); });
 }
 
 // Limits of ndim: both in one value, the lower one in the upper half.
@@ -257,6 +273,12 @@ DLBridgeStatus Report(DLBridgeError* error, DLBridgeStatus status, Write write) 
   return status;
 }
 
+// A text that was rejected is shown up to this many bytes; other bytes than printable ASCII, which
+// could make the message invalid UTF-8, as '?'.
+constexpr size_t kMostQuoted = 32;
+
+bool IsPrintable(char character) { return character >= ' ' && character <= '~'; }
+
 uint32_t LowestBit(uint32_t bits) { return static_cast<uint32_t>(__builtin_ctz(bits)); }
 
 const char* FlagName(uint32_t bit) {
@@ -325,6 +347,17 @@ DLBridgeStatus RefuseVersion(DLBridgeError* error, const char* argument, const c
   return Report(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, [=](TextWriter* text) {
     text->String(argument).Character(' ').String(problem).String(", found ");
     WriteVersion(Packed(found), text);
+  });
+}
+
+DLBridgeStatus RefuseText(DLBridgeError* error, const char* problem, const char* found,
+                          size_t length) {
+  return Report(error, DLBRIDGE_ERROR_PARSE, [=](TextWriter* text) {
+    text->String("text ").String(problem).String(", found \"");
+    for (size_t i = 0; i < length && i < kMostQuoted; ++i) {
+      text->Character(IsPrintable(found[i]) ? found[i] : '?');
+    }
+    text->String(length > kMostQuoted ? "...\"" : "\"");
   });
 }
 

@@ -3,6 +3,7 @@
 #ifndef DLBRIDGE_SRC_STATUS_H_
 #define DLBRIDGE_SRC_STATUS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
@@ -94,6 +95,9 @@ DLBRIDGE_COLD DLBridgeStatus RefuseDevice(DLBridgeError* error, DLBridgeStatus s
                                           const DLDevice& found);
 DLBRIDGE_COLD DLBridgeStatus RefuseVersion(DLBridgeError* error, const char* argument,
                                            const char* problem, DLPackVersion found);
+// Rejects a text to parse, and shows its beginning.
+DLBRIDGE_COLD DLBridgeStatus RefuseText(DLBridgeError* error, const char* problem,
+                                        const char* found, size_t length);
 // Rejects a size: "storage.size must be at least 184 bytes, found 100".
 DLBRIDGE_COLD DLBridgeStatus RefuseSize(DLBridgeError* error, const char* argument, uint64_t needed,
                                         uint64_t found);

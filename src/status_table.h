@@ -45,14 +45,16 @@
     "the producer must fix it")                                                                   \
   X(STRIDES_NULL, ERROR_INVALID_TENSOR, "strides are NULL in a tensor of DLPack 1.2 or later",    \
     "%i strides", "NULL",                                                                         \
-    "the producer must set them, or set DLBRIDGE_POLICY_ALLOW_NULL_STRIDES in the policy")        \
+    "the producer must set them; functions with a policy accept it with "                         \
+    "DLBRIDGE_POLICY_ALLOW_NULL_STRIDES")                                                         \
   X(DTYPE_BITS_ZERO, ERROR_INVALID_TENSOR, "the dtype has no bits", "at least 1", "%u",           \
     "the producer must fix it")                                                                   \
   X(DTYPE_LANES_ZERO, ERROR_INVALID_TENSOR, "the dtype has no lanes", "at least 1", "%u",         \
     "the producer must fix it")                                                                   \
   X(DTYPE_LANES_SCALABLE, ERROR_INVALID_TENSOR, "the dtype is a scalable vector",                 \
     "at most 32767 lanes", "%u",                                                                  \
-    "its size is unknown; DLBRIDGE_POLICY_ALLOW_SCALABLE_LANES takes it at face value")           \
+    "its size is unknown; functions with a policy accept it with "                                \
+    "DLBRIDGE_POLICY_ALLOW_SCALABLE_LANES")                                                       \
   X(DTYPE_BITS_FIXED, ERROR_INVALID_TENSOR, "the dtype has a fixed width", "%u bits", "%t",       \
     "the producer must fix it")                                                                   \
   X(DTYPE_UNKNOWN, ERROR_UNKNOWN_CODE, "the dtype code is unknown", "a code of DLPack %v",        \
@@ -107,7 +109,7 @@
   X(VERSION_LABEL, OK, "the tensor uses more than its version knows", "DLPack %v", "%v", "")      \
   X(REQUIRED_VERSION, ERROR_VERSION, "the consumer is too old for the tensor",                    \
     "at most DLPack %v", "a need of %v",                                                          \
-    "ask for a newer version, or allow unknown codes (DLBRIDGE_CONVERT_ALLOW_UNKNOWN)")           \
+    "ask for a newer version; conversions accept it with DLBRIDGE_CONVERT_ALLOW_UNKNOWN")         \
   X(LEGACY_READ_ONLY, ERROR_UNREPRESENTABLE, "a legacy tensor cannot record READ_ONLY",           \
     "a writable tensor", "READ_ONLY",                                                             \
     "keep it versioned; dlbridge_downgrade and dlbridge_export accept DLBRIDGE_CONVERT_COPY or "  \

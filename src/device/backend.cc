@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "device.h"
 #include "device/fork.h"
 #include "support/boundary.h"
 #include "support/lock.h"
@@ -112,6 +113,21 @@ bool IsBackendOf(DLBridgeBackend id, int32_t device_type) {
     }
   }
   return id == DLBRIDGE_BACKEND_NONE;
+}
+
+DLBridgeStatus RefuseBackend(DLBridgeError* error, const char* argument, const DLDevice& device,
+                             DLBridgeBackend found) {
+  const BackendList list = BackendsOf(TypeOf(device));
+  char problem[120];
+  TextWriter text(problem, sizeof problem);
+  text.String("must be NONE (0)");
+  for (uint32_t i = 0; i < list.count; ++i) {
+    text.String(" or ").String(list.backends[i]->name).String(" (");
+    text.Signed(list.backends[i]->id).Character(')');
+  }
+  text.String(" for ");
+  WriteDevice(device, &text);
+  return RefuseEnum(error, argument, problem, found, DLBRIDGE_BACKEND_OPENCL);
 }
 
 DLBridgeStatus StartSlowly(const Backend& backend, DLBridgeError* error) {

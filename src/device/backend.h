@@ -131,6 +131,10 @@ BackendList BackendsOf(int32_t device_type);
 // NONE, or one of those.
 bool IsBackendOf(DLBridgeBackend id, int32_t device_type);
 
+// Rejects a backend that is none of the device's, and lists those.
+DLBRIDGE_COLD DLBridgeStatus RefuseBackend(DLBridgeError* error, const char* argument,
+                                           const DLDevice& device, DLBridgeBackend found);
+
 // Of each backend, when it is ready: one more than the fork generation that started it. Set once.
 extern std::atomic<uint32_t> g_ready[6];
 

@@ -21,7 +21,8 @@ DLBRIDGE_COLD DLBridgeStatus Explain(DLBridgeStatus status, const char* not_foun
     case DLBRIDGE_ERROR_EXISTS:
       return RefuseStatus(error, status, kTable,
                           "has that device and context already, or the device with another native "
-                          "device: unregister it first, or ask for REPLACE in the latter case");
+                          "device: unregister it first, or set DLBRIDGE_CONTEXT_REPLACE in the "
+                          "latter case");
     case DLBRIDGE_ERROR_FORKED:
       return RefuseStatus(error, status, kTable,
                           "has that entry of before this process was forked, where its handles are "
@@ -29,13 +30,26 @@ DLBRIDGE_COLD DLBridgeStatus Explain(DLBridgeStatus status, const char* not_foun
     case DLBRIDGE_ERROR_OUT_OF_MEMORY:
       return RefuseStatus(error, status, kTable, "had no memory");
     default:
-      return RefuseStatus(error, status, kTable, "of the process refused");
+      return RefuseValue(error, status, kTable, "of the process returned another status", status);
   }
 }
 
 DLBRIDGE_INLINE DLBridgeStatus Explained(DLBridgeStatus status, const char* not_found,
                                          DLBridgeError* error) {
   return DLBRIDGE_LIKELY(status == DLBRIDGE_OK) ? DLBRIDGE_OK : Explain(status, not_found, error);
+}
+
+// What a table answered about an entry, by its id.
+DLBRIDGE_COLD DLBridgeStatus ExplainEntry(DLBridgeStatus status, const char* not_found, uint64_t id,
+                                          DLBridgeError* error) {
+  return status == DLBRIDGE_ERROR_NOT_FOUND ? RefuseValue(error, status, kTable, not_found, id)
+                                            : Explain(status, not_found, error);
+}
+
+DLBRIDGE_INLINE DLBridgeStatus ExplainedEntry(DLBridgeStatus status, const char* not_found,
+                                              uint64_t id, DLBridgeError* error) {
+  return DLBRIDGE_LIKELY(status == DLBRIDGE_OK) ? DLBRIDGE_OK
+                                                : ExplainEntry(status, not_found, id, error);
 }
 
 DLBRIDGE_COLD DLBridgeStatus RefuseMissing(DLDevice device, uint64_t context,
@@ -54,8 +68,9 @@ DLBRIDGE_COLD DLBridgeStatus Enumerate(DLDevice device, DLBridgeError* error) {
   const BackendList list = BackendsOf(TypeOf(device));
   const Backend* backend = list.backends[0];
   if (backend == nullptr || backend->enumerate == nullptr) {
-    return RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "device",
-                        "has a type of which this build knows no contexts");
+    return RefuseDevice(error, DLBRIDGE_ERROR_UNSUPPORTED, "device",
+                        "must be of CUDA, ROCm, oneAPI or OpenCL, whose contexts this build knows",
+                        device);
   }
   DLBRIDGE_TRY(StartBackend(*backend, error));
   return backend->enumerate(TypeOf(device), error);
@@ -102,9 +117,10 @@ DLBridgeStatus IsContextOf(DLBridgeBackend backend, const DLBridgeBuffer& buffer
     *out = TypeOf(label) == kDLOpenCL && backend == DLBRIDGE_BACKEND_OPENCL;
     return DLBRIDGE_OK;
   }
-  return RefuseArgument(error, "buffer.backend",
-                        "must say whose context it is, LEVEL_ZERO or OPENCL, of one that the "
-                        "context table does not have");
+  return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "buffer.backend",
+                     "must be LEVEL_ZERO (4) or OPENCL (5) for a context that the context table "
+                     "does not have",
+                     buffer.backend);
 }
 
 DLBridgeStatus EnterDevice(const DLBridgeContextEntry& entry, bool* mine, DLBridgeError* error) {
@@ -142,22 +158,22 @@ DLBridgeStatus dlbridge_context_next(uint64_t* cursor, DLBridgeContextEntry* out
   DLBRIDGE_REQUIRE(cursor);
   DLBRIDGE_REQUIRE(out);
   return dlbridge::Explained(dlbridge::SharedTable().next(cursor, out),
-                             "has no entry behind the cursor", error);
+                             "has no entry after the cursor", error);
 }
 
 DLBridgeStatus dlbridge_context_retain(uint64_t id, DLBridgeError* error) {
-  return dlbridge::Explained(dlbridge::SharedTable().retain(id),
-                             "has no entry of that id registered", error);
+  return dlbridge::ExplainedEntry(dlbridge::SharedTable().retain(id),
+                                  "must have a registered entry of the id", id, error);
 }
 
 DLBridgeStatus dlbridge_context_release(uint64_t id, DLBridgeError* error) {
-  return dlbridge::Explained(dlbridge::SharedTable().release(id),
-                             "has no entry of that id that anybody keeps", error);
+  return dlbridge::ExplainedEntry(dlbridge::SharedTable().release(id),
+                                  "must have a retained entry of the id", id, error);
 }
 
 DLBridgeStatus dlbridge_context_unregister(uint64_t id, DLBridgeError* error) {
-  return dlbridge::Explained(dlbridge::SharedTable().remove(id),
-                             "has no entry of that id registered", error);
+  return dlbridge::ExplainedEntry(dlbridge::SharedTable().remove(id),
+                                  "must have a registered entry of the id", id, error);
 }
 
 }  // extern "C"

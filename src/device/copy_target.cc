@@ -8,6 +8,7 @@
 #include "options.h"
 #include "required.h"
 #include "support/boundary.h"
+#include "support/text.h"
 #include "validate.h"
 
 namespace dlbridge {
@@ -26,8 +27,7 @@ DLBridgeStatus CheckTargetBuffer(const DLBridgeCopySpec& spec, DLBridgeError* er
   }
   DLBRIDGE_TRY(CheckReserved(spec.target.reserved, "spec.target", error));
   if (!IsBackendOf(spec.target.backend, type)) {
-    return RefuseEnum(error, "spec.target.backend", "must be NONE (0) or a backend of the device",
-                      spec.target.backend, DLBRIDGE_BACKEND_OPENCL);
+    return RefuseBackend(error, "spec.target.backend", spec.device, spec.target.backend);
   }
   return DLBRIDGE_OK;
 }
@@ -35,11 +35,16 @@ DLBridgeStatus CheckTargetBuffer(const DLBridgeCopySpec& spec, DLBridgeError* er
 DLBridgeStatus CheckTargetMemory(const DLBridgeCopySpec& spec, DLBridgeError* error) {
   DLBRIDGE_TRY(CheckTargetBuffer(spec, error));
   if (spec.target_offset > spec.target_size) {
-    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "spec.target_offset",
-                       "must not be above target_size", spec.target_offset);
+    char problem[80];
+    TextWriter(problem, sizeof problem)
+        .String("must not be above target_size, which is ")
+        .Unsigned(spec.target_size);
+    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "spec.target_offset", problem,
+                       spec.target_offset);
   }
   if (spec.allocator != nullptr) {
-    return RefuseArgument(error, "spec.allocator", "must be NULL with a target");
+    return RefuseArgument(error, "spec.allocator",
+                          "must be NULL with a target, found an allocator");
   }
   uint64_t end = 0;
   if (TypeOf(spec.device) != kDLOpenCL &&
@@ -77,8 +82,14 @@ DLBridgeStatus CheckNoTarget(const DLBridgeCopySpec& spec, DLBridgeError* error)
 
 DLBridgeStatus CheckShareable(const DLBridgeCopySpec& spec, DLBridgeError* error) {
   const bool shareable = (spec.options & DLBRIDGE_COPY_SHAREABLE) != 0;
-  if (shareable &&
-      (HasTarget(spec) || spec.allocator != nullptr || TypeOf(spec.device) != kDLCPU)) {
+  if (shareable && (HasTarget(spec) || spec.allocator != nullptr)) {
+    return RefuseArgument(error, "spec.options",
+                          HasTarget(spec) ? "has DLBRIDGE_COPY_SHAREABLE, which needs the CPU, no "
+                                            "target and no allocator, found a target"
+                                          : "has DLBRIDGE_COPY_SHAREABLE, which needs the CPU, no "
+                                            "target and no allocator, found an allocator");
+  }
+  if (shareable && TypeOf(spec.device) != kDLCPU) {
     return RefuseDevice(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "spec.options",
                         "has DLBRIDGE_COPY_SHAREABLE, which needs the CPU, no target and no "
                         "allocator",

@@ -79,10 +79,23 @@ DLBRIDGE_COLD DLBridgeStatus RefuseFormat(uint32_t format, DLBridgeError* error)
   return RefuseBytes(error, problem);
 }
 
+// A descriptor with a number that is not allowed.
+template <class T>
+DLBRIDGE_COLD DLBridgeStatus RefuseNumber(DLBridgeError* error, const char* problem, T found) {
+  return RefuseValue(error, DLBRIDGE_ERROR_DESCRIPTOR, "the descriptor", problem, found);
+}
+
+DLBRIDGE_COLD DLBridgeStatus RefuseLength(DLBridgeError* error, const char* problem,
+                                          uint64_t expected, uint64_t found) {
+  char text[120];
+  TextWriter(text, sizeof text).String(problem).Unsigned(expected).String(" bytes");
+  return RefuseNumber(error, text, found);
+}
+
 // Is this a descriptor, as long as it says, and as it was written?
 DLBridgeStatus CheckWhole(const uint8_t* bytes, size_t length, DLBridgeError* error) {
   if (length < kAtArrays) {
-    return RefuseBytes(error, "is cut short");
+    return RefuseLength(error, "is cut short: expected at least ", kAtArrays, length);
   }
   if (std::memcmp(bytes, kMagic, sizeof kMagic) != 0) {
     return RefuseBytes(error, "does not begin as one of dlbridge_ipc_export");
@@ -91,8 +104,9 @@ DLBridgeStatus CheckWhole(const uint8_t* bytes, size_t length, DLBridgeError* er
   if (format > kFormat) {
     return RefuseFormat(format, error);
   }
-  if (Get<uint32_t>(bytes, kAtLength) != length) {
-    return RefuseBytes(error, "is not as long as it says");
+  const auto stated = Get<uint32_t>(bytes, kAtLength);
+  if (stated != length) {
+    return RefuseLength(error, "is not as long as it says: expected ", stated, length);
   }
   if (format != kFormat || Get<uint64_t>(bytes, kAtChecksum) != ChecksumOf(bytes, length)) {
     return RefuseBytes(error, "was altered: its checksum is wrong");
@@ -103,19 +117,31 @@ DLBridgeStatus CheckWhole(const uint8_t* bytes, size_t length, DLBridgeError* er
 // Numbers by which the rest is found, and those that nobody may use yet.
 DLBridgeStatus CheckShape(const Descriptor& descriptor, const uint8_t* bytes, size_t length,
                           DLBridgeError* error) {
-  if (descriptor.ndim < 0 || descriptor.ndim > kDescriptorAxes ||
-      descriptor.handle_length > kDescriptorHandle ||
-      LengthOf(descriptor.ndim, descriptor.handle_length) != length) {
-    return RefuseBytes(error, "has not the length of its arrays");
+  static_assert(kDescriptorAxes == 64 && kDescriptorHandle == 256, "as the messages say");
+  if (descriptor.ndim < 0 || descriptor.ndim > kDescriptorAxes) {
+    return RefuseNumber(error, "must have arrays of 0 to 64 axes", descriptor.ndim);
+  }
+  if (descriptor.handle_length > kDescriptorHandle) {
+    return RefuseNumber(error, "must have a handle of at most 256 bytes after its arrays",
+                        descriptor.handle_length);
+  }
+  const size_t expected = LengthOf(descriptor.ndim, descriptor.handle_length);
+  if (expected != length) {
+    return RefuseLength(error, "has not the length of its arrays: expected ", expected, length);
   }
   if (descriptor.fd_count > kDescriptorMaxFds) {
-    return RefuseBytes(error, "asks for more file descriptors than there may be");
+    static_assert(kDescriptorMaxFds == 4, "as the message says");
+    return RefuseNumber(error,
+                        "asks for more file descriptors than there may be: expected at most 4",
+                        descriptor.fd_count);
   }
   if (descriptor.memory > SharedAs::kDeviceHandle) {
-    return RefuseBytes(error, "is of a kind of memory that this library does not know");
+    return RefuseNumber(error, "is of a kind of memory that this library does not know",
+                        static_cast<uint32_t>(descriptor.memory));
   }
-  if (Get<uint32_t>(bytes, kAtOptions) != 0 || Get<uint32_t>(bytes, kAtReserved) != 0) {
-    return RefuseBytes(error, "has a bit that this library does not know");
+  const uint32_t unknown = Get<uint32_t>(bytes, kAtOptions) | Get<uint32_t>(bytes, kAtReserved);
+  if (unknown != 0) {
+    return RefuseNumber(error, "has a bit that this library does not know: expected 0", unknown);
   }
   return DLBRIDGE_OK;
 }

@@ -195,8 +195,12 @@ DLBridgeStatus AcquireShareable(uint64_t bytes, uint64_t alignment, AllocationTa
                                 DLBridgeError* error) {
   const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   if (alignment > page) {
-    return RefuseValue(error, DLBRIDGE_ERROR_UNSUPPORTED, "spec.alignment",
-                       "must be at most the size of a page for SHAREABLE memory", alignment);
+    char problem[100];
+    TextWriter(problem, sizeof problem)
+        .String("must be at most ")
+        .Unsigned(page)
+        .String(", the size of a page, for SHAREABLE memory");
+    return RefuseValue(error, DLBRIDGE_ERROR_UNSUPPORTED, "spec.alignment", problem, alignment);
   }
   uint64_t size = 0;
   if (AddOverflows(bytes, page - 1, &size) || !CanEverFit(size)) {

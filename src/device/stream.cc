@@ -5,6 +5,7 @@
 #include "device.h"
 #include "device/backend.h"
 #include "support/boundary.h"
+#include "support/text.h"
 
 namespace dlbridge {
 namespace {
@@ -86,7 +87,9 @@ DLBridgeStatus CheckQueue(const DLBridgeStream& stream, const char* argument,
   }
   const bool list = stream.kind == DLBRIDGE_STREAM_IMMEDIATE_LIST;
   if (list && stream.backend != DLBRIDGE_BACKEND_LEVEL_ZERO) {
-    return RefuseArgument(error, argument, "is an immediate list, which only LEVEL_ZERO has");
+    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, argument,
+                       "is an immediate list, which only the backend LEVEL_ZERO (4) has",
+                       stream.backend);
   }
   if (stream.handle == 0 && stream.backend == DLBRIDGE_BACKEND_CUDA) {
     return RefuseArgument(error, argument,
@@ -97,9 +100,10 @@ DLBridgeStatus CheckQueue(const DLBridgeStream& stream, const char* argument,
     return RefuseArgument(error, argument, "has no handle: expected a queue of the driver");
   }
   if ((stream.handle == 1 || stream.handle == 2) && stream.backend == DLBRIDGE_BACKEND_HIP) {
-    return RefuseArgument(error, argument,
-                          "has the handle 1 or 2, which HIP follows as an address: expected 0 for "
-                          "the default stream, or a hipStream_t");
+    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, argument,
+                       "has the handle 1 or 2, which HIP follows as an address: expected 0 for "
+                       "the default stream, or a hipStream_t",
+                       stream.handle);
   }
   return DLBRIDGE_OK;
 }
@@ -138,6 +142,19 @@ DLBridgeStatus Synchronize(const DLBridgeStream& stream, DLBridgeError* error) {
   return backend.synchronize(stream, error);
 }
 
+DLBRIDGE_COLD DLBridgeStatus RefuseTwoBackends(DLBridgeBackend producer, DLBridgeBackend consumer,
+                                               DLBridgeError* error) {
+  char problem[160];
+  TextWriter(problem, sizeof problem)
+      .String("are queues of two backends, ")
+      .Signed(producer)
+      .String(" and ")
+      .Signed(consumer)
+      .String(
+          ", which no driver orders: set DLBRIDGE_HANDOFF_ALLOW_HOST_WAIT to let the host wait");
+  return RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "producer and consumer", problem);
+}
+
 DLBridgeStatus Handoff(const DLBridgeStream& producer, const DLBridgeStream& consumer,
                        uint32_t options, DLBridgeError* error) {
   if (producer.backend == consumer.backend) {
@@ -146,9 +163,7 @@ DLBridgeStatus Handoff(const DLBridgeStream& producer, const DLBridgeStream& con
     return backend.handoff(producer, consumer, options, error);
   }
   if ((options & DLBRIDGE_HANDOFF_ALLOW_HOST_WAIT) == 0) {
-    return RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "producer and consumer",
-                        "are queues of two backends, which no driver orders: allow the host to "
-                        "wait (DLBRIDGE_HANDOFF_ALLOW_HOST_WAIT)");
+    return RefuseTwoBackends(producer.backend, consumer.backend, error);
   }
   return Synchronize(producer, error);
 }

@@ -29,17 +29,20 @@ bool IsKey(int32_t device_type) {
 
 DLBridgeStatus CheckDevice(const DLBridgeContextEntry& entry, DLBridgeError* error) {
   if (!IsKey(TypeOf(entry.device))) {
-    return RefuseArgument(error, "entry.device",
-                          "must be kDLCUDA, kDLROCM, kDLOpenCL or kDLOneAPI, which stand for their "
-                          "pinned and managed memory too");
+    return RefuseDevice(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "entry.device",
+                        "must be kDLCUDA, kDLROCM, kDLOpenCL or kDLOneAPI, which stand for their "
+                        "pinned and managed memory too",
+                        entry.device);
   }
   if (entry.device.device_id < 0) {
-    return RefuseArgument(error, "entry.device", "must not have a negative id");
+    return RefuseDevice(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "entry.device",
+                        "must not have a negative id", entry.device);
   }
   if (!IsBackendOf(entry.backend, TypeOf(entry.device))) {
-    return RefuseArgument(error, "entry.backend",
-                          "must be the device's: CUDA, HIP, OPENCL, for kDLOneAPI LEVEL_ZERO or "
-                          "OPENCL");
+    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "entry.backend",
+                       "must be the device's: CUDA (2), HIP (3), OPENCL (5), for kDLOneAPI "
+                       "LEVEL_ZERO (4) or OPENCL (5)",
+                       entry.backend);
   }
   return DLBRIDGE_OK;
 }
@@ -48,12 +51,17 @@ DLBridgeStatus CheckDevice(const DLBridgeContextEntry& entry, DLBridgeError* err
 DLBridgeStatus CheckHandles(const DLBridgeContextEntry& entry, DLBridgeError* error) {
   const bool ordinals =
       entry.backend == DLBRIDGE_BACKEND_CUDA || entry.backend == DLBRIDGE_BACKEND_HIP;
-  if (ordinals && (entry.native_device > INT32_MAX || entry.platform != 0)) {
-    return RefuseArgument(error, "entry.native_device",
-                          "must be the ordinal, and the platform 0, in CUDA and HIP");
+  if (ordinals && entry.native_device > INT32_MAX) {
+    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "entry.native_device",
+                       "must be the ordinal in CUDA and HIP", entry.native_device);
+  }
+  if (ordinals && entry.platform != 0) {
+    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "entry.platform",
+                       "must be 0 in CUDA and HIP", entry.platform);
   }
   if (entry.backend == DLBRIDGE_BACKEND_HIP && entry.context != 0) {
-    return RefuseArgument(error, "entry.context", "must be 0 in HIP, which has no contexts");
+    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "entry.context",
+                       "must be 0 in HIP, which has no contexts", entry.context);
   }
   if (!ordinals && (entry.native_device == 0 || entry.context == 0)) {
     return RefuseArgument(error, entry.context == 0 ? "entry.context" : "entry.native_device",
@@ -98,13 +106,17 @@ DLBridgeStatus CheckUnknown(const DLBridgeContextEntry& entry, DLBridgeError* er
 
 DLBridgeStatus CheckQueueAndFlags(const DLBridgeContextEntry& entry, DLBridgeError* error) {
   if (!QueueKindFits(entry)) {
-    return RefuseArgument(error, "entry.queue_kind",
-                          "must be 0 without a queue, else QUEUE or, in Level Zero, "
-                          "IMMEDIATE_LIST");
+    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "entry.queue_kind",
+                       "must be 0 without a queue, else QUEUE (3) or, in Level Zero, "
+                       "IMMEDIATE_LIST (4)",
+                       entry.queue_kind);
   }
   const uint32_t both = DLBRIDGE_CONTEXT_ENUMERATED | DLBRIDGE_CONTEXT_REPLACE;
   if ((entry.properties & both) == both) {
-    return RefuseArgument(error, "entry.properties", "must not have both ENUMERATED and REPLACE");
+    return RefuseArgument(
+        error, "entry.properties",
+        "must not have both DLBRIDGE_CONTEXT_ENUMERATED and DLBRIDGE_CONTEXT_REPLACE, "
+        "found both");
   }
   return DLBRIDGE_OK;
 }
@@ -113,10 +125,12 @@ DLBridgeStatus CheckQueueAndFlags(const DLBridgeContextEntry& entry, DLBridgeErr
 
 DLBridgeStatus CheckEntry(const DLBridgeContextEntry& entry, DLBridgeError* error) {
   if (entry.struct_size != sizeof entry) {
-    return RefuseArgument(error, "entry.struct_size", "must be 128");
+    return RefuseOther(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "entry.struct_size", sizeof entry,
+                       entry.struct_size);
   }
   if (entry.id != 0) {
-    return RefuseArgument(error, "entry.id", "must be 0: the table gives it");
+    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "entry.id",
+                       "must be 0: the table gives it", entry.id);
   }
   DLBRIDGE_TRY(CheckUnknown(entry, error));
   DLBRIDGE_TRY(CheckDevice(entry, error));

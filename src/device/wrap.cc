@@ -7,6 +7,7 @@
 #include "module.h"
 #include "node.h"
 #include "support/boundary.h"
+#include "support/text.h"
 
 namespace dlbridge {
 namespace {
@@ -36,8 +37,7 @@ DLBridgeStatus CheckNative(const DLBridgeWrapSpec& spec, DLBridgeError* error) {
   }
   DLBRIDGE_TRY(CheckReserved(spec.buffer.reserved, "spec.buffer", error));
   if (!IsBackendOf(spec.buffer.backend, type)) {
-    return RefuseEnum(error, "spec.buffer.backend", "must be NONE (0) or a backend of the device",
-                      spec.buffer.backend, DLBRIDGE_BACKEND_OPENCL);
+    return RefuseBackend(error, "spec.buffer.backend", spec.device, spec.buffer.backend);
   }
   if (Has(spec, DLBRIDGE_WRAP_RETAIN) && implied != DLBRIDGE_BUFFER_CL_MEM) {
     return RefuseDevice(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "spec.options",
@@ -53,11 +53,15 @@ DLBridgeStatus CheckWrapOptions(const DLBridgeWrapSpec& spec, DLBridgeError* err
     return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "spec.buffer_size",
                        "must be 0 without DLBRIDGE_WRAP_LIMIT_BUFFER", spec.buffer_size);
   }
-  if (Has(spec, DLBRIDGE_WRAP_SKIP_VALIDATION) &&
-      (spec.policy != nullptr || Has(spec, DLBRIDGE_WRAP_LIMIT_BUFFER))) {
+  if (Has(spec, DLBRIDGE_WRAP_SKIP_VALIDATION) && spec.policy != nullptr) {
     return RefuseArgument(error, "spec.options",
-                          "has DLBRIDGE_WRAP_SKIP_VALIDATION, which excludes a policy and "
-                          "DLBRIDGE_WRAP_LIMIT_BUFFER");
+                          "has DLBRIDGE_WRAP_SKIP_VALIDATION, which excludes a policy, found a "
+                          "policy");
+  }
+  if (Has(spec, DLBRIDGE_WRAP_SKIP_VALIDATION) && Has(spec, DLBRIDGE_WRAP_LIMIT_BUFFER)) {
+    return RefuseArgument(error, "spec.options",
+                          "has DLBRIDGE_WRAP_SKIP_VALIDATION, which excludes "
+                          "DLBRIDGE_WRAP_LIMIT_BUFFER, found both");
   }
   return DLBRIDGE_OK;
 }
@@ -127,8 +131,11 @@ DLBridgeStatus KeepContext(const DLBridgeWrapSpec& spec, uint64_t* entry, DLBrid
   DLBridgeContextEntry found;
   DLBRIDGE_TRY(FindContext(spec.device, spec.buffer.context, &found, error));
   if (spec.buffer.backend != DLBRIDGE_BACKEND_NONE && spec.buffer.backend != found.backend) {
-    return RefuseEnum(error, "spec.buffer.backend",
-                      "must be that of the context's entry in the table", spec.buffer.backend,
+    char problem[80];
+    TextWriter(problem, sizeof problem)
+        .String("must be that of the context's entry in the table, ")
+        .Signed(found.backend);
+    return RefuseEnum(error, "spec.buffer.backend", problem, spec.buffer.backend,
                       DLBRIDGE_BACKEND_OPENCL);
   }
   if (SharedTable().retain(found.id) != DLBRIDGE_OK) {

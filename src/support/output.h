@@ -12,7 +12,8 @@ template <class Write>
 DLBridgeStatus FormatText(char* buffer, size_t size, size_t* length, DLBridgeError* error,
                           Write write) {
   if (buffer == nullptr && size != 0) {
-    return RefuseArgument(error, "buffer", "must not be NULL where size is not 0");
+    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "buffer",
+                       "must not be NULL with a size that is not 0", size);
   }
   if (buffer == nullptr && length == nullptr) {
     return RefuseArgument(error, "length", "must not be NULL where buffer is");

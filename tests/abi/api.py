@@ -300,8 +300,26 @@ def _is_inline(cursor):
 
 
 def _class(cursor):
+    """The size of a class, without the growable structs of C that it holds."""
     size = cursor.type.get_size()
-    return f"class, {size} bytes" if size >= 0 else "class template"
+    if size < 0:
+        return "class template"
+    held = sorted(_held(cursor.type))
+    names = [name.rpartition(" ")[2] for name, _ in held]
+    return " and ".join([f"class, {size - sum(bytes_ for _, bytes_ in held)} bytes", *names])
+
+
+def _held(kind):
+    """Name and size of the structs that begin with struct_size, in fields and bases."""
+    declaration = kind.get_canonical().get_declaration()
+    bases = [one for one in declaration.get_children() if one.kind == CursorKind.CXX_BASE_SPECIFIER]
+    for one in [*kind.get_canonical().get_fields(), *bases]:
+        member = _innermost(one.type.get_canonical())
+        first = next(iter(member.get_fields()), None)
+        if first is not None and first.spelling == "struct_size":
+            yield member.spelling, one.type.get_size()
+        else:
+            yield from _held(member)
 
 
 def _callable(cursor):

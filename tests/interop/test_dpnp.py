@@ -9,7 +9,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "examples/demo"))
 
-from bridge import Handover, Library, Rejected  # noqa: E402
+from bridge import VOUCH_WRITABLE, Handover, Library, Rejected  # noqa: E402
 from capsules import DLDevice, DLTensor, look, release, wrap  # noqa: E402
 from dpnp_driver import COPY_ALLOW_STAGING, CPU, MEMORY, ONEAPI, Devices, Sycl, use_intel_driver  # noqa: E402
 
@@ -153,7 +153,7 @@ class DpnpTest(unittest.TestCase):
 
     def test_an_upgraded_array_is_imported_again(self):
         array = make()
-        tensor = self.library.take(array.__dlpack__(), 1 << 1)
+        tensor = self.library.take(array.__dlpack__(), VOUCH_WRITABLE)
         self.assertEqual(tensor.dl_tensor.device.device_type, ONEAPI)
         self.devices.validate(tensor.dl_tensor, tensor.flags)
         again = dpnp.from_dlpack(OnOneApi(wrap(tensor), self.label))

@@ -700,9 +700,8 @@ TEST(UnknownCodes, KeepTheVersionOfTheirSource) {
   EXPECT_EQ(ours->flags, spec.flags);
   dlbridge_release_versioned(ours);
 
-  // By copy as well, and by way of legacy.
-  for (const uint32_t flags :
-       {uint32_t{DLBRIDGE_CONVERT_COPY}, uint32_t{DLBRIDGE_CONVERT_CANONICAL}, 0U}) {
+  // By way of legacy as well.
+  for (const uint32_t flags : {uint32_t{DLBRIDGE_CONVERT_CANONICAL}, 0U}) {
     VersionedSource other(spec);
     DLManagedTensor* down = MustDowngrade(other.get(), DLBRIDGE_CONVERT_ALLOW_UNKNOWN);
     DLManagedTensorVersioned* up = MustUpgrade(down, DLBRIDGE_CONVERT_ALLOW_UNKNOWN | flags);
@@ -710,6 +709,14 @@ TEST(UnknownCodes, KeepTheVersionOfTheirSource) {
     EXPECT_EQ(up->version.minor, 7U) << "options " << flags;
     dlbridge_release_versioned(up);
   }
+}
+
+// The bit may change the layout that the copy would read by.
+TEST(UnknownCodes, OfFlagsAreNeverCopied) {
+  constexpr uint32_t kOptions = DLBRIDGE_CONVERT_COPY | DLBRIDGE_CONVERT_ALLOW_UNKNOWN;
+  EXPECT_EQ(AdoptRule(FlagsSpec(1U << 5), kOptions), DLBRIDGE_RULE_FLAGS_UNKNOWN);
+  EXPECT_EQ(DowngradeRule(FlagsSpec(1U << 5), kOptions), DLBRIDGE_RULE_FLAGS_UNKNOWN);
+  EXPECT_EQ(AdoptRule(DtypeSpec(Dtype(77, 8)), kOptions), DLBRIDGE_RULE_NONE);
 }
 
 TEST(UnknownCodes, AreNotCoveredByACopy) {
