@@ -410,7 +410,7 @@ TEST(Ndim, ThatIsNegativeIsReportedBeforeTheStorageIsMeasured) {
 // A struct of `size` bytes at the end of a page, by every function that takes one.
 void ExpectSmallStructs(uint32_t size) {
   SCOPED_TRACE(size);
-  const Guarded small(size < 4 ? 4 : size);
+  const Guarded small(size < 4 ? 4 : (size + 3) & ~3U);
   *small.as<uint32_t>() = size;
   // The entry is bound to a reference before it is read, so it is aligned.
   const Guarded small_entry((size + 8) / 8 * 8);

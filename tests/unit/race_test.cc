@@ -72,7 +72,7 @@ TEST(Race, OfNdimWithUpgradeImportAndDowngrade) {
       dlbridge_release_versioned(up);
     }
     DLManagedTensorVersioned* in = nullptr;
-    if (dlbridge_import(&tensors.versioned, DLBRIDGE_KIND_UNKNOWN, nullptr, &in, nullptr) ==
+    if (dlbridge_import(&tensors.versioned, DLBRIDGE_KIND_VERSIONED, nullptr, &in, nullptr) ==
         DLBRIDGE_OK) {
       ExpectWhole(in->dl_tensor, kMany);
       dlbridge_release_versioned(in);
