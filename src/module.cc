@@ -2,7 +2,6 @@
 #include "module.h"
 
 #include "support/boundary.h"
-#include "support/text.h"
 
 #ifdef _WIN32
 #define WIN32_LEAN_AND_MEAN
@@ -17,12 +16,9 @@
 namespace dlbridge {
 namespace {
 
-DLBridgeStatus RefuseUnknownAddress(const void* address, DLBridgeError* error) {
-  char problem[120];
-  TextWriter(problem, sizeof problem)
-      .Hex(reinterpret_cast<uintptr_t>(address))
-      .String(" lies in no loaded module; name a function or static data of the module");
-  return RefuseStatus(error, DLBRIDGE_ERROR_NOT_FOUND, "address", problem);
+DLBridgeStatus RefuseUnknownAddress(DLBridgeError* error) {
+  return RefuseStatus(error, DLBRIDGE_ERROR_NOT_FOUND, "address",
+                      "lies in no loaded module; name a function or static data of the module");
 }
 
 }  // namespace
@@ -34,7 +30,7 @@ DLBridgeStatus PinModule(const void* address, DLBridgeError* error) {
   const DWORD flags = GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS | GET_MODULE_HANDLE_EX_FLAG_PIN;
   // With that flag the "name" is any address inside.
   const bool found = GetModuleHandleExA(flags, static_cast<LPCSTR>(address), &module) != 0;
-  return found ? DLBRIDGE_OK : RefuseUnknownAddress(address, error);
+  return found ? DLBRIDGE_OK : RefuseUnknownAddress(error);
 }
 
 #else
@@ -66,7 +62,7 @@ DLBridgeStatus PinModule(const void* address, DLBridgeError* error) {
   Dl_info info;
   void* module = nullptr;
   if (dladdr1(address, &info, &module, RTLD_DL_LINKMAP) == 0) {
-    return RefuseUnknownAddress(address, error);
+    return RefuseUnknownAddress(error);
   }
   const char* name = static_cast<const link_map*>(module)->l_name;
   const bool main_program = name[0] == '\0';
@@ -79,7 +75,7 @@ DLBridgeStatus PinModule(const void* address, DLBridgeError* error) {
 DLBridgeStatus PinModule(const void* address, DLBridgeError* error) {
   Dl_info info;
   if (dladdr(address, &info) == 0) {
-    return RefuseUnknownAddress(address, error);
+    return RefuseUnknownAddress(error);
   }
   return OpenForGood(info.dli_fname) != nullptr ? DLBRIDGE_OK : RefuseModule(error);
 }

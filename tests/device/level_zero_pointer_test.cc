@@ -113,7 +113,7 @@ LEVEL_ZERO_TEST(LevelZeroPointer, ContextOfNobody) {
   Error error;
   EXPECT_EQ(dlbridge_pointer_info(&buffer, OneApi(0), &info, &error),
             DLBRIDGE_ERROR_INVALID_ARGUMENT);
-  EXPECT_TRUE(error.Says("LEVEL_ZERO or OPENCL")) << error.message;
+  EXPECT_TRUE(error.Says("LEVEL_ZERO (4) or OPENCL (5)")) << error.message;
   EXPECT_EQ(Ask(buffer, Device(kDLCPU)).memory, DLBRIDGE_MEMORY_HOST);
 }
 
