@@ -1279,7 +1279,7 @@ const ArgumentCase kVersionAndModuleCases[] = {
        return dlbridge_exchange_api_find(&chain, {1, 0}, &out, error);
      },
      DLBRIDGE_ERROR_NOT_FOUND},
-    {"address 0x10 lies in no loaded module", "name a function or static data of the module",
+    {"address lies in no loaded module", "name a function or static data of the module",
      [](Error* error) { return dlbridge_module_pin(reinterpret_cast<void*>(16), error); },
      DLBRIDGE_ERROR_NOT_FOUND},
     {"backend must be one of CPU (1) to OPENCL (5)", "found 9",
