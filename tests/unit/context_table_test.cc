@@ -406,7 +406,7 @@ TEST(ContextTableOwnership, OfTheRegistrationIsNotTakenByOneReleaseTooMany) {
   const uint64_t id = MustRegister(With(Cuda(142, 0xc1), &releases));
   Error error;
   EXPECT_EQ(dlbridge_context_release(id, &error), DLBRIDGE_ERROR_NOT_FOUND);
-  EXPECT_TRUE(error.Says("keeps")) << error.message;
+  EXPECT_TRUE(error.Says("retained")) << error.message;
   EXPECT_EQ(releases.count, 0);
   EXPECT_EQ(Find(Device(kDLCUDA, 142)), id);
   MustUnregister(id);
