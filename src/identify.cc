@@ -25,10 +25,17 @@ constexpr uint64_t kFirstPage = 4096;
 // Programs lie below this on x86-64 and 64-bit Arm, unless they ask for five levels of page tables.
 constexpr uint64_t kUserSpace = uint64_t{1} << 48;
 
-// The bytes, read at any offset as any type.
+// The bytes of a struct, whose alignment is that of a pointer, read at any offset as any type.
 class Bytes {
  public:
-  explicit Bytes(const void* tensor) { std::memcpy(bytes_, tensor, sizeof bytes_); }
+  // Word by word, since the producer may write to the struct meanwhile.
+  explicit Bytes(const void* tensor) {
+    const auto* words = static_cast<const LoadedQuad*>(tensor);
+    for (size_t i = 0; i < kReadable / sizeof(uint64_t); ++i) {
+      const uint64_t word = Load(words + i);
+      std::memcpy(bytes_ + i * sizeof word, &word, sizeof word);
+    }
+  }
   template <class T>
   T At(size_t offset) const {
     T value;

@@ -14,6 +14,7 @@ namespace dlbridge {
 
 // May be read where another type was written.
 typedef uint32_t __attribute__((may_alias)) LoadedWord;  // NOLINT(modernize-use-using)
+typedef uint64_t __attribute__((may_alias)) LoadedQuad;  // NOLINT(modernize-use-using)
 
 template <class T>
 DLBRIDGE_INLINE T Load(const T* field) {

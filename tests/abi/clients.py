@@ -144,7 +144,11 @@ def run_program(build, include, name, text, options=("-x", "c")):
 
 def _output(command):
     """What a command prints; the end of it where it fails."""
-    done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
+    try:
+        words = list(map(str, command))
+        done = subprocess.run(words, capture_output=True, text=True, timeout=300)
+    except subprocess.TimeoutExpired as error:
+        raise ClientError("it does not end") from error
     if done.returncode != 0:
         printed = (done.stdout + done.stderr).strip()[-1500:]
         raise ClientError(f"exit status {done.returncode}: {printed}")

@@ -163,7 +163,7 @@ def check_suite(tree, builds):
     recorded = [one for one in tree.recorded() if (one.folder / suite.ARCHIVE).is_file()]
     if tree.brief:
         recorded = [one for one in recorded if one.version != tree.version]
-    for tests in (suite.Suite(builds[0], one) for one in recorded):
+    for tests in (suite.Suite(builds[0], one, one.version == tree.version) for one in recorded):
         runs = [functools.partial(tests.run, path, tree.reviewed) for path in tests.programs()]
         yield from (line for said in in_parallel(runs) for line in said)
     yield from tree.reviewed.unused(r"unit:|case:", [one.version for one in recorded])

@@ -85,6 +85,9 @@ def within_reach(copy):
     copy.append(
         "bindings/rust/dlbridge/src/values.rs", "const _: usize = sys::dlbridge_twice as usize;"
     )
+    copy.append(
+        "bindings/python/src/core/functions.c", "int32_t (*const twice)(int32_t) = dlbridge_twice;"
+    )
     copy.append("bindings/go/describe.go", "var _ = C.dlbridge_twice(1)")
 
 

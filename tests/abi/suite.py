@@ -16,6 +16,9 @@ import tarfile
 ARCHIVE = "suite.tar.xz"
 CASES = "tests/conformance/cases.json"
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
+TIME_LIMIT = 600  # seconds, for one program on a busy machine
+# Tests that hold the library to be of the header's own version.
+OF_ITS_VERSION = ("Version.IsTheHeadersInEveryForm", "Api.HoldsEveryFunction")
 TEXTS = ("message", "expected", "found")
 
 
@@ -77,8 +80,9 @@ def same(one, other):
 class Suite:
     """The unpacked tests of a recorded version, in a folder of the build."""
 
-    def __init__(self, build, recorded):
+    def __init__(self, build, recorded, is_todays):
         self.build, self.recorded = build, recorded
+        self.left_out = () if is_todays else OF_ITS_VERSION
         self.folder = build.out / f"suite-{recorded.version}"
         archive = (recorded.folder / ARCHIVE).read_bytes()
         headers = sorted((recorded.include / "dlbridge").glob("*.h"))
@@ -110,7 +114,7 @@ class Suite:
         failing = [name for name in names if _run(program, name).returncode != 0]
         for name in failing:
             reviewed.accepts(version, f"unit:{name}", "-")
-        done = _run(program, f"-{':'.join(failing)}")
+        done = _run(program, f"-{':'.join([*self.left_out, *failing])}")
         if done.returncode != 0:
             failed = re.findall(r"^\[  FAILED  \] (\S+) \(", done.stdout, re.MULTILINE)
             yield f"{version}: {source.stem}: exit status {done.returncode}: {' '.join(failed)}"
@@ -156,4 +160,7 @@ def _run(program, tests):
     command = [program, "--gtest_brief=1", f"--gtest_filter={tests}"]
     environment["GTEST_COLOR"] = "no"
     options = {"cwd": program.parent, "capture_output": True, "text": True, "errors": "replace"}
-    return subprocess.run(command, env=environment, **options)
+    try:
+        return subprocess.run(command, env=environment, timeout=TIME_LIMIT, **options)
+    except subprocess.TimeoutExpired:
+        return subprocess.CompletedProcess(command, 124, f"not done in {TIME_LIMIT} s", "")
