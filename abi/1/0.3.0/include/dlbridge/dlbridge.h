@@ -586,7 +586,8 @@ enum {
   DLBRIDGE_CONVERT_FOLD_BYTE_OFFSET = 1 << 12,
   /** Copy the data (memory that the CPU reads only) to compact memory of the allocator. The result may
    * be written to and carries IS_COPIED where it has flags; the source is released. A copy loses nothing
-   * that a downgrade would reject, but unknown codes are rejected all the same. */
+   * that a downgrade would reject. Unknown flag bits are always rejected, since they may change the
+   * layout. */
   DLBRIDGE_CONVERT_COPY = 1 << 13,
   /** To legacy: READ_ONLY may be lost. */
   DLBRIDGE_CONVERT_DROP_READ_ONLY = 1 << 14,
@@ -655,8 +656,9 @@ DLBRIDGE_API DLBridgeStatus dlbridge_import(void* tensor, DLBridgeKind kind,
  * |           |                                        | 1.m, else a new node of version 1.m      |
  *
  * With CANONICAL, FOLD_BYTE_OFFSET or COPY a new tensor is made in every cell. Every tensor is
- * validated first. ALLOW_UNKNOWN and ALLOW_NEWER_CODES let codes pass; DROP_READ_ONLY, DROP_PADDED and
- * COPY let flags pass to legacy. m above 8 in a legacy target means 8; {0, 0} is rejected.
+ * validated first. ALLOW_UNKNOWN lets unknown codes and flag bits pass, ALLOW_NEWER_CODES newer codes;
+ * DROP_READ_ONLY, DROP_PADDED and COPY let known flags pass to legacy. m above 8 in a legacy target
+ * means 8; {0, 0} is rejected.
  * Ownership and errors as for dlbridge_upgrade and dlbridge_downgrade. `options` may be NULL.
  * \since 0.3.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_export(void* tensor, DLBridgeKind kind, DLPackVersion target,
@@ -686,7 +688,8 @@ DLBRIDGE_API DLBridgeStatus dlbridge_upgrade(DLManagedTensor* source,
 typedef struct DLBridgeStorage {
   uint32_t struct_size; /**< sizeof(DLBridgeStorage) */
   uint32_t options;     /**< 0 */
-  void* memory;         /**< Aligned to 16 bytes; must stay until `release` ran, or the tensor ended. */
+  void* memory;         /**< Aligned to 16 bytes, apart from the source; must stay until `release`
+                             ran, or the tensor ended. */
   size_t size;          /**< At least dlbridge_upgrade_storage_size(ndim). */
   /** Called once when the storage is free again, on the thread of the last release, after the source's
    * deleter; may be NULL. */
@@ -1381,9 +1384,9 @@ static inline DLBridgeIpcSizes dlbridge_ipc_sizes_init(void) {
  * `*sizes` has their numbers, also where they did not fit (BUFFER_TOO_SMALL; nothing else is written
  * then). The host's memory must be SHAREABLE (dlbridge_allocate, dlbridge_copy) and lives until the last
  * process releases it; a device's memory stays the exporter's, which keeps the tensor until the importer
- * is done. Work on the tensor must be finished. The tensor stays the caller's. A device's handle may
- * open the whole allocation that the tensor lies in: docs/ipc.md. Errors: any tensor error; UNSUPPORTED
- * with the remedy; BUFFER_TOO_SMALL. \since 0.3.0 */
+ * is done. Work on the tensor must be finished. The tensor stays the caller's. IS_COPIED is not carried.
+ * A device's handle may open the whole allocation that the tensor lies in: docs/ipc.md. Errors: any
+ * tensor error; UNSUPPORTED with the remedy; BUFFER_TOO_SMALL. \since 0.3.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_ipc_export(const DLManagedTensorVersioned* tensor,
                                                 const DLBridgeIpcExportSpec* spec,
                                                 DLBridgeIpcSizes* sizes, DLBridgeError* error);
