@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -730,7 +731,8 @@ DLBridgeStatus PastTheLastEntry(Error* error) {
   return status;
 }
 
-// An argument that is rejected: how the message begins, and what it has besides, or NULL.
+// An argument that is rejected: how the message begins, and what it has besides, or NULL. After a
+// beginning that ends with a space comes a number.
 struct ArgumentCase {
   const char* begins;
   const char* has;
@@ -830,7 +832,7 @@ const ArgumentCase kPolicyCases[] = {
        return WithPolicy([](DLBridgePolicy* policy) { policy->level = 9; }, error);
      },
      DLBRIDGE_ERROR_TOO_NEW},
-    {"policy.level must be METADATA for demands on ", "alignment or overlap, found STRUCT",
+    {"policy.level must be METADATA for demands on", "alignment or overlap, found STRUCT",
      [](Error* error) {
        return WithPolicy(
            [](DLBridgePolicy* policy) {
@@ -905,6 +907,15 @@ const ArgumentCase kPolicyCases[] = {
            },
            error);
      }},
+    {"policy.dtypes has count 0: set it to NULL to accept all", nullptr,
+     [](Error* error) {
+       return WithPolicy(
+           [](DLBridgePolicy* policy) {
+             static const DLDataType dtype = Dtype(kDLFloat, 32);
+             policy->dtypes = &dtype;
+           },
+           error);
+     }},
     {"policy.dtypes must not be NULL with a count that is not 0", "found 4",
      [](Error* error) {
        return WithPolicy([](DLBridgePolicy* policy) { policy->dtype_count = 4; }, error);
@@ -923,7 +934,7 @@ const ArgumentCase kConvertCases[] = {
      [](Error* error) {
        return Downgrade(TensorSpec(), error, Options(0, {1, 2}));
      }},
-    {"options.version must be {0, 0}: the target says it", "found 1.1",
+    {"options.version must be {0, 0}: the target is the version", "found 1.1",
      [](Error* error) {
        return Export(DLBRIDGE_KIND_VERSIONED, {1, 2}, {1, 1}, error);
      }},
@@ -956,6 +967,20 @@ const ArgumentCase kConvertCases[] = {
      [](Error* error) {
        LegacySource source;
        const DLBridgeStatus status = UpgradeMany({source.get()}, DLBRIDGE_CONVERT_COPY, error);
+       source.Release();
+       return status;
+     }},
+    {"options.options has DLBRIDGE_CONVERT_COPY", "is for dlbridge_upgrade and dlbridge_import",
+     [](Error* error) {
+       alignas(16) static char memory[512];
+       LegacySource source;
+       const DLBridgeConvertOptions options = Options(DLBRIDGE_CONVERT_COPY);
+       DLBridgeStorage storage = DLBRIDGE_STORAGE_INIT;
+       storage.memory = memory;
+       storage.size = sizeof memory;
+       DLManagedTensorVersioned* out = nullptr;
+       const DLBridgeStatus status =
+           dlbridge_upgrade_into(source.get(), &options, &storage, &out, error);
        source.Release();
        return status;
      }},
@@ -1152,17 +1177,34 @@ const ArgumentCase kViewAndAllocateCases[] = {
            },
            error);
      }},
+#ifdef __linux__
+    {"spec.alignment must be at most ",
+     ", the size of a page, for SHAREABLE memory, found 1073741824",
+     [](Error* error) {
+       const int64_t shape[] = {1};
+       return WithAllocateSpec(
+           [&shape](DLBridgeAllocateSpec* spec) {
+             spec->options = DLBRIDGE_ALLOCATE_SHAREABLE;
+             spec->ndim = 1;
+             spec->shape = shape;
+             spec->alignment = uint64_t{1} << 30;
+           },
+           error);
+     },
+     DLBRIDGE_ERROR_UNSUPPORTED},
+#endif
 };
 
 const ArgumentCase kTextCases[] = {
-    {"text is not a dtype: expected a name such as float32", "found \"flaot32\"",
+    {"text is not a dtype: expected a name such as float32, bfloat16x4 or dtype(code,bits,lanes)",
+     "found \"flaot32\"",
      [](Error* error) {
        DLDataType out;
        return dlbridge_dtype_parse("flaot32", 7, &out, error);
      },
      DLBRIDGE_ERROR_PARSE},
     // Bytes that are no ASCII, and more than are shown.
-    {"text is not a dtype: expected a name such as float32",
+    {"text is not a dtype: expected a name such as float32, bfloat16x4 or dtype(code,bits,lanes)",
      "found \"???? and more text than a messag...\"",
      [](Error* error) {
        const char text[] = "\xff\x01\n\xc3 and more text than a message has room for";
@@ -1170,7 +1212,8 @@ const ArgumentCase kTextCases[] = {
        return dlbridge_dtype_parse(text, sizeof text - 1, &out, error);
      },
      DLBRIDGE_ERROR_PARSE},
-    {"text is not a device: expected a name such as cpu:0", "found \"cuda:x\"",
+    {"text is not a device: expected a name such as cpu:0, cuda:1 or device(type):id",
+     "found \"cuda:x\"",
      [](Error* error) {
        DLDevice out;
        return dlbridge_device_parse("cuda:x", 6, &out, error);
@@ -1236,7 +1279,7 @@ const ArgumentCase kVersionAndModuleCases[] = {
        return dlbridge_exchange_api_find(&chain, {1, 0}, &out, error);
      },
      DLBRIDGE_ERROR_NOT_FOUND},
-    {"address 0x10 lies in no loaded module", "name a function or static data of the module",
+    {"address lies in no loaded module", "name a function or static data of the module",
      [](Error* error) { return dlbridge_module_pin(reinterpret_cast<void*>(16), error); },
      DLBRIDGE_ERROR_NOT_FOUND},
     {"backend must be one of CPU (1) to OPENCL (5)", "found 9",
@@ -1953,6 +1996,14 @@ std::vector<ArgumentCase> AllArgumentCases() {
   return all;
 }
 
+void ExpectBegins(const std::string& message, const std::string& begins) {
+  ASSERT_EQ(message.rfind(begins, 0), 0U) << message;
+  if (begins.back() == ' ') {
+    ASSERT_LT(begins.size(), message.size()) << message;
+    EXPECT_NE(std::isdigit(static_cast<unsigned char>(message[begins.size()])), 0) << message;
+  }
+}
+
 TEST(ArgumentMessages, NameTheArgumentAndWhatWasFound) {
   for (const ArgumentCase& each : AllArgumentCases()) {
     SCOPED_TRACE(each.begins);
@@ -1960,7 +2011,7 @@ TEST(ArgumentMessages, NameTheArgumentAndWhatWasFound) {
     EXPECT_EQ(each.call(&error), each.status) << error.message;
     EXPECT_EQ(error.status, each.status);
     EXPECT_EQ(error.rule, DLBRIDGE_RULE_NONE);
-    EXPECT_EQ(std::string(error.message).rfind(each.begins, 0), 0U) << error.message;
+    ExpectBegins(error.message, each.begins);
     if (each.has != nullptr) {
       EXPECT_TRUE(error.Says(each.has)) << error.message;
     }
@@ -1970,18 +2021,26 @@ TEST(ArgumentMessages, NameTheArgumentAndWhatWasFound) {
 
 // ------------------------------------------------------------------------------- completeness
 
-// Arguments that a message names only once a driver was asked, or where the system failed.
+// Arguments and problems that need a driver, a peer or a system that fails, and what tests them.
 struct Untested {
-  const char* argument;
+  const char* text;
   const char* why;
 };
 const Untested kUntested[] = {
     {"the allocator", "out_of_memory_test.cc"},
     {"spec.buffer.context", "another thread unregisters it at the same moment"},
     {"the module of address", "the loader does not find a module again by its name"},
-    {"producer and consumer of one driver", "the driver's own tests"},
+    {"spec.fd_capacity", "ipc_test.cc, with memory that can be shared"},
     {"the file descriptor", "ipc_test.cc"},
     {"the size of the memory file", "ipc_test.cc"},
+    {"is not of a memory file", "ipc_test.cc"},
+    {"is of a memory file that is not sealed against shrinking", "ipc_test.cc"},
+    {"is of a memory file with holes", "ipc_test.cc"},
+    {"is of a memory file whose pages cannot be had", "ipc_test.cc"},
+    {"is not open for writing, but the descriptor says so: import it ", "ipc_test.cc"},
+    {"does not allow what the descriptor says", "ipc_test.cc"},
+    {"has a tensor that leaves the memory it describes", "ipc_test.cc"},
+    {"describes more memory than the driver mapped", "ipc_checks.h"},
     {"memory of the host", "a system without memory files"},
     {"fallocate", "the system fails"},
     {"sealing a memory file", "the system fails"},
@@ -1989,7 +2048,6 @@ const Untested kUntested[] = {
     {"memfd_create", "the system fails"},
     {"fcntl", "the system fails"},
     {"open of /proc/self/fd for reading", "the system fails"},
-    {"spec.fd_capacity", "ipc_test.cc, with memory that can be shared"},
 };
 
 // The files of the library that are no driver's.
@@ -2007,24 +2065,36 @@ std::vector<std::filesystem::path> CoreSources() {
   return files;
 }
 
-// The first string of every rejection, and the argument of every check, in the sources.
-std::set<std::string> ArgumentsOfTheSources() {
-  const std::regex rejection(
-      "Refuse[A-Z][A-Za-z]*\\(\\s*error,\\s*(?:DLBRIDGE_ERROR_[A-Z_]+,\\s*)?\"([^\"]+)\"");
-  const std::regex check(
-      "(?:CheckReserved|CheckStruct|CheckOut|CheckStream|CheckOptionBits|CheckAllocator|CheckList|"
-      "CheckResultVersion)\\([^;\"]*\"([^\"]+)\"");
-  const std::regex required("DLBRIDGE_REQUIRE\\(([a-z_]+)\\);");
-  std::set<std::string> arguments;
+std::set<std::string> FindInSources(const std::vector<std::regex>& patterns) {
+  std::set<std::string> found;
   for (const std::filesystem::path& path : CoreSources()) {
     const std::string text = ReadText(path);
-    for (const std::regex& pattern : {rejection, check, required}) {
+    for (const std::regex& pattern : patterns) {
       for (std::sregex_iterator i(text.begin(), text.end(), pattern), end; i != end; ++i) {
-        arguments.insert(i->str(1));
+        found.insert(i->str(1));
       }
     }
   }
-  return arguments;
+  return found;
+}
+
+// What rejections, checks and required pointers name.
+const std::set<std::string>& ArgumentsOfTheSources() {
+  static const std::set<std::string> found = FindInSources(
+      {std::regex("Refuse(?:Argument|Status|Value|Enum|Device|Version|Size|Other|StructSize|Tail|"
+                  "Duplicate|Options|Signed|Unsigned|Backend|System)\\("
+                  "\\s*error,\\s*(?:DLBRIDGE_ERROR_[A-Z_]+,\\s*)?\"([^\"]+)\""),
+       std::regex("(?:CheckReserved|CheckStruct|CheckOut|CheckStream|CheckOptionBits|"
+                  "CheckAllocator|CheckList|CheckResultVersion)\\([^;{?\"]*\"([^\"]+)\""),
+       std::regex("DLBRIDGE_REQUIRE\\(([a-z_]+)\\);")});
+  return found;
+}
+
+// Problems of a subject that the function knows: a descriptor, a file, a text.
+const std::set<std::string>& ProblemsOfTheSources() {
+  static const std::set<std::string> found = FindInSources({std::regex(
+      "Refuse(?:Bytes|Number|Length|Descriptor|File|Text)\\(\\s*error,\\s*\"([^\"]+)\"")});
+  return found;
 }
 
 bool Names(const std::string& message, const std::string& argument) {
@@ -2033,23 +2103,46 @@ bool Names(const std::string& message, const std::string& argument) {
           std::strchr(" :-[", message[argument.size()]) != nullptr);
 }
 
-bool HasRow(const std::string& argument) {
+std::set<std::string> UntestedTexts() {
+  std::set<std::string> texts;
   for (const Untested& each : kUntested) {
-    if (argument == each.argument) {
-      return true;
-    }
+    texts.insert(each.text);
   }
-  const std::vector<ArgumentCase> cases = AllArgumentCases();
-  return std::any_of(cases.begin(), cases.end(), [&argument](const ArgumentCase& each) {
-    return Names(each.begins, argument);
-  });
+  return texts;
 }
 
 TEST(ArgumentMessages, EveryArgumentOfTheSourcesHasARow) {
-  const std::set<std::string> arguments = ArgumentsOfTheSources();
-  EXPECT_GT(arguments.size(), 90U) << "the patterns find the rejections";
+  const std::set<std::string> untested = UntestedTexts();
+  const std::vector<ArgumentCase> cases = AllArgumentCases();
+  const std::set<std::string>& arguments = ArgumentsOfTheSources();
+  EXPECT_GT(arguments.size(), 80U) << "the patterns find the rejections";
   for (const std::string& argument : arguments) {
-    EXPECT_TRUE(HasRow(argument)) << argument;
+    const auto names = [&argument](const ArgumentCase& row) { return Names(row.begins, argument); };
+    EXPECT_TRUE(untested.count(argument) != 0 || std::any_of(cases.begin(), cases.end(), names))
+        << argument;
+  }
+}
+
+TEST(ArgumentMessages, EveryProblemOfTheSourcesHasARow) {
+  const std::set<std::string> untested = UntestedTexts();
+  const std::vector<ArgumentCase> cases = AllArgumentCases();
+  const std::set<std::string>& problems = ProblemsOfTheSources();
+  EXPECT_GT(problems.size(), 15U) << "the patterns find the rejections";
+  for (const std::string& problem : problems) {
+    const auto has = [&problem](const ArgumentCase& row) {
+      return std::strstr(row.begins, problem.c_str()) != nullptr;
+    };
+    EXPECT_TRUE(untested.count(problem) != 0 || std::any_of(cases.begin(), cases.end(), has))
+        << problem;
+  }
+}
+
+TEST(ArgumentMessages, WhatHasNoRowIsInTheSources) {
+  std::set<std::string> known = ArgumentsOfTheSources();
+  const std::set<std::string>& problems = ProblemsOfTheSources();
+  known.insert(problems.begin(), problems.end());
+  for (const Untested& each : kUntested) {
+    EXPECT_EQ(known.count(each.text), 1U) << each.text << ": " << each.why;
   }
 }
 
