@@ -89,7 +89,7 @@ class Suite:
         archive = (recorded.folder / ARCHIVE).read_bytes()
         headers = sorted((recorded.include / "dlbridge").glob("*.h"))
         self.key = hashlib.sha256(b"".join([archive, *(path.read_bytes() for path in headers)]))
-        self._unpack(archive)
+        self.sources = list(self._unpack(archive))
         shutil.copytree(recorded.include, self.folder / "include", dirs_exist_ok=True)
 
     def _unpack(self, archive):
@@ -100,9 +100,11 @@ class Suite:
                 if not path.is_file() or path.read_bytes() != content:
                     path.parent.mkdir(parents=True, exist_ok=True)
                     path.write_bytes(content)
+                yield path
 
     def programs(self):
-        return sorted((self.folder / "tests").glob("*/*_test.cc"))
+        """The source of each test program."""
+        return sorted(path for path in self.sources if path.name.endswith("_test.cc"))
 
     def run(self, source, reviewed):
         """Complaints of one test program; `reviewed` accepts tests and cases by name."""
