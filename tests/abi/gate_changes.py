@@ -113,6 +113,7 @@ def name_in_changelog(copy, name):
 
 @change("a struct grown at its end, and a constant added", recorded=True)
 def struct_grown(copy):
+    review(copy, "StructGrowth.OfViewSpec")
     grow_view_spec(copy)
     keep_view_spec(copy)
     copy.replace(
@@ -130,6 +131,11 @@ def grow_view_spec(copy, default="0"):
     )
 
 
+def review(copy, test):
+    """Accepts that a test of the version until now fails: it holds what it knows to be all."""
+    copy.append(REVIEWED, f"{copy.version()} unit:{test} -")
+
+
 def keep_view_spec(copy):
     keep_first_size(copy, "DLBridgeViewSpec")
     checked = 'CheckStructSize(spec, FirstSize<DLBridgeViewSpec>(), sizeof *spec, "spec", error)'
@@ -138,6 +144,7 @@ def keep_view_spec(copy):
 
 @change("a struct that the library fills grown, and filled up to the smaller size", recorded=True)
 def filled_struct_grown(copy):
+    review(copy, "Layout.IsWrittenUpToTheSmallerSize")
     grow_layout(copy)
     keep_first_size(copy, "DLBridgeLayout")
 
