@@ -92,12 +92,19 @@ class Suite:
 
     def _unpack(self, archive):
         with tarfile.open(fileobj=io.BytesIO(lzma.decompress(archive))) as files:
+            self._forget_others(set(files.getnames()))
             for entry in files:
                 path = self.folder / entry.name
                 content = files.extractfile(entry).read()
                 if not path.is_file() or path.read_bytes() != content:
                     path.parent.mkdir(parents=True, exist_ok=True)
                     path.write_bytes(content)
+
+    def _forget_others(self, names):
+        """Files of an earlier record are no tests of this one."""
+        for path in (self.folder / "tests").rglob("*"):
+            if path.is_file() and str(path.relative_to(self.folder)) not in names:
+                path.unlink()
 
     def programs(self):
         return sorted((self.folder / "tests").glob("*/*_test.cc"))
