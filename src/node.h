@@ -171,9 +171,9 @@ DLBRIDGE_INLINE void JoinRoot(Node* node, const Node* sibling) {
 // data.
 void Replace(Node* node, Node* old);
 
-// May the root's source, of `kind`, be handed back instead of this handle? Only the last handle
-// may.
-bool HoldsSource(const Node& node, SourceKind kind);
+// May the root's source, a versioned tensor, be handed back instead of this legacy handle? Only for
+// the last handle.
+bool HoldsVersioned(const Node& node);
 // Ends such a handle and returns the source.
 void* TakeSource(Node* node);
 
