@@ -104,16 +104,6 @@ DLBRIDGE_NOINLINE DLBridgeStatus DowngradeUnchecked(DLManagedTensorVersioned* so
   return DowngradePlain<DLBRIDGE_CONVERT_SKIP_VALIDATION>(source, label, out, error);
 }
 
-// The legacy tensor that `old` was made of, where it may be handed back. It forgets all flags, so
-// it is the same tensor only where there are none.
-bool YieldsSource(Node* old, const Subject& subject, const Options& options) {
-  if (!HoldsSource(*old, SourceKind::kLegacy) || options.Reshapes() || subject.flags != 0) {
-    return false;
-  }
-  const auto& source = *static_cast<DLManagedTensor*>(old->root->source);
-  return IsSameTensor(LoadTensor(source.dl_tensor), old, subject.tensor);
-}
-
 DLBridgeStatus Prepare(const Subject& subject, Node* old, const Options& options, Prepared* out,
                        DLBridgeError* error) {
   FirstBroken sink(error);
@@ -126,10 +116,7 @@ DLBridgeStatus Prepare(const Subject& subject, Node* old, const Options& options
     *out = {nullptr, nullptr, Prepared::How::kCopy};
     return CopyToLegacy(subject, options, &out->node, error);
   }
-  if (old != nullptr && YieldsSource(old, subject, options)) {
-    *out = {nullptr, old, Prepared::How::kOriginal};
-    return options.Validates() ? Validate(subject, *options.policy, error) : DLBRIDGE_OK;
-  }
+  // Never the legacy tensor that a source was made of: that one cannot record what is known of this.
   *out = {nullptr, old, old != nullptr ? Prepared::How::kReplace : Prepared::How::kWrap};
   return MakeDowngraded(subject, options, &out->node, error);
 }

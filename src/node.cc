@@ -120,10 +120,10 @@ void Replace(Node* node, Node* old) {
   }
 }
 
-bool HoldsSource(const Node& node, SourceKind kind) {
+bool HoldsVersioned(const Node& node) {
   const Node& root = *node.root;
-  return root.source_kind == kind && node.wraps_source && !node.in_storage && !root.in_storage &&
-         root.owners.load(std::memory_order_acquire) == 1;
+  return root.source_kind == SourceKind::kVersioned && node.wraps_source && !node.in_storage &&
+         !root.in_storage && root.owners.load(std::memory_order_acquire) == 1;
 }
 
 void* TakeSource(Node* node) {

@@ -46,7 +46,7 @@ struct Node {
   int32_t ndim;
   SourceKind source_kind;  // of a root
   bool in_storage;         // the caller's memory, not the heap's
-  bool wraps_source;       // describes the root's source as it is, which may be handed back for it
+  bool wraps_source;       // of a legacy one: describes the root's versioned source as it is
   uint32_t minor;  // of the version that the tensor carries, or that a legacy one was made of
 
   DLBRIDGE_INLINE int64_t* shape() { return reinterpret_cast<int64_t*>(this + 1); }
@@ -171,9 +171,9 @@ DLBRIDGE_INLINE void JoinRoot(Node* node, const Node* sibling) {
 // data.
 void Replace(Node* node, Node* old);
 
-// May the root's source, of `kind`, be handed back instead of this handle? Only the last handle
-// may.
-bool HoldsSource(const Node& node, SourceKind kind);
+// May the root's source, a versioned tensor, be handed back instead of this legacy handle? Only for
+// the last handle.
+bool HoldsVersioned(const Node& node);
 // Ends such a handle and returns the source.
 void* TakeSource(Node* node);
 

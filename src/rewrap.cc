@@ -18,7 +18,6 @@ DLBridgeStatus MakeVersioned(const Subject& subject, const Options& options, Nod
                              DLBridgeError* error) {
   DLBRIDGE_TRY(MakeNode(subject, options, subject.flags, out, error));
   FillVersioned(*out, subject.tensor, LabelOf(subject, options));
-  (*out)->wraps_source = !options.Reshapes();
   Reform(options, *out, &(*out)->versioned.dl_tensor);
   return DLBRIDGE_OK;
 }

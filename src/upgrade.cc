@@ -24,7 +24,6 @@ uint64_t ResultFlags(const Options& options) {
 // Fills a node whose arrays are complete.
 DLBRIDGE_INLINE void FillUpgraded(const Subject& subject, const Options& options, Node* node) {
   FillVersioned(node, subject.tensor, ToDLPack(options.version));
-  node->wraps_source = !options.Reshapes();
   if (DLBRIDGE_UNLIKELY(options.Reshapes())) {
     Reform(options, node, &node->versioned.dl_tensor);
   }
@@ -227,7 +226,7 @@ void KeepVersion(const Node& old, const Subject& subject, const Options& options
 
 // The versioned tensor that `old` was made of, where it may be handed back.
 bool YieldsSource(Node* old, const Subject& subject, const Options& options) {
-  if (!HoldsSource(*old, SourceKind::kVersioned) || options.Reshapes()) {
+  if (!HoldsVersioned(*old) || options.Reshapes()) {
     return false;
   }
   const auto& source = *static_cast<DLManagedTensorVersioned*>(old->root->source);
@@ -279,7 +278,6 @@ DLBridgeStatus ReplaceInto(Node* old, const Options& options, const DLBridgeStor
   DLBRIDGE_TRY(PinIfAsked(options, SourceKind::kLegacy, &old->legacy, error));
   auto* node = static_cast<Node*>(storage.memory);
   KeepVersion(*old, subject, options, node);
-  node->wraps_source = false;
   Replace(node, old);
   EnterStorage(storage, node);
   return DLBRIDGE_OK;

@@ -92,6 +92,7 @@ class Suite:
 
     def _unpack(self, archive):
         with tarfile.open(fileobj=io.BytesIO(lzma.decompress(archive))) as files:
+            self._forget_others(set(files.getnames()))
             for entry in files:
                 path = self.folder / entry.name
                 content = files.extractfile(entry).read()
@@ -99,6 +100,12 @@ class Suite:
                     path.parent.mkdir(parents=True, exist_ok=True)
                     path.write_bytes(content)
                 yield path
+
+    def _forget_others(self, names):
+        """Files of an earlier record are no tests of this one."""
+        for path in (self.folder / "tests").rglob("*"):
+            if path.is_file() and str(path.relative_to(self.folder)) not in names:
+                path.unlink()
 
     def programs(self):
         """The source of each test program."""

@@ -492,17 +492,24 @@ TEST(RoundTrip, HandsTheVersionedOriginalBack) {
   source.Release();
 }
 
-TEST(RoundTrip, HandsTheLegacyOriginalBack) {
-  LegacySource source;
-  for (int i = 0; i < 3; ++i) {
+// The legacy tensor that was upgraded cannot record that the caller knows it to be writable.
+TEST(RoundTrip, RemembersThatALegacyTensorMayBeWrittenTo) {
+  for (const bool is_shared : {false, true}) {
+    LegacySource source;
     DLManagedTensorVersioned* up = MustUpgrade(source.get(), DLBRIDGE_CONVERT_VOUCH_WRITABLE);
-    EXPECT_EQ(MustDowngrade(up), source.get());
+    DLManagedTensorVersioned* share = is_shared ? MustShare(up) : nullptr;
+    DLManagedTensor* down = MustDowngrade(up);
+    EXPECT_NE(down, source.get());
+    DLManagedTensorVersioned* again = MustUpgrade(down);
+    EXPECT_EQ(again->flags, 0U) << is_shared;
     EXPECT_TRUE(source.Untouched());
+    dlbridge_release_versioned(share);
+    dlbridge_release_versioned(again);
+    EXPECT_EQ(source.deletions(), 1);
   }
-  source.Release();
 }
 
-TEST(RoundTrip, HandsBackWhatConvertWasGivenToo) {
+TEST(RoundTrip, ByExportRemembersItToo) {
   LegacySource source;
   void* up = nullptr;
   void* down = nullptr;
@@ -515,8 +522,10 @@ TEST(RoundTrip, HandsBackWhatConvertWasGivenToo) {
   EXPECT_EQ(static_cast<DLManagedTensorVersioned*>(up)->version.minor, 0U);
   ASSERT_EQ(dlbridge_export(up, kind, {0, 8}, nullptr, &down, &kind, nullptr), DLBRIDGE_OK);
   EXPECT_EQ(kind, DLBRIDGE_KIND_LEGACY);
-  EXPECT_EQ(down, source.get());
-  source.Release();
+  DLManagedTensorVersioned* again = MustUpgrade(static_cast<DLManagedTensor*>(down));
+  EXPECT_EQ(again->flags, 0U);
+  dlbridge_release_versioned(again);
+  EXPECT_EQ(source.deletions(), 1);
 }
 
 TEST(RoundTrip, DoesNotGrowHoweverOftenItIsMade) {
@@ -573,8 +582,8 @@ TEST(RoundTrip, OfTheFirstHandleOfASharedTensorKeepsTheOther) {
   dlbridge_release_legacy(down);
   EXPECT_EQ(source.deletions(), 0);
   EXPECT_EQ(second->dl_tensor.data, source.tensor()->data);
-  EXPECT_EQ(MustDowngrade(second), source.get());
-  source.Release();
+  dlbridge_release_legacy(MustDowngrade(second));
+  EXPECT_EQ(source.deletions(), 1);
 }
 
 TEST(RoundTrip, OfAViewIsNeverTheOriginal) {
