@@ -73,10 +73,6 @@ def _without_texts(text):
     return json.dumps(document, separators=(",", ":")).encode()
 
 
-def same(one, other):
-    return one.is_file() and other.is_file() and one.read_bytes() == other.read_bytes()
-
-
 class Suite:
     """The unpacked tests of a recorded version, in a folder of the build."""
 

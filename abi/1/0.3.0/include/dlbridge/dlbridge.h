@@ -731,10 +731,10 @@ DLBRIDGE_API DLBridgeStatus dlbridge_upgrade_many(DLManagedTensor* const* source
                                                   DLBridgeError* error);
 
 /** Makes a legacy tensor of a versioned one. Rejects what legacy cannot record (rules LEGACY_*), unless
- * the options allow that loss or ask for a copy; IS_COPIED is dropped. The library remembers what was
- * lost: upgrading the result restores it. A source that came from dlbridge_upgrade, has no flags and no
- * other owner yields the tensor that dlbridge_upgrade was given. Ownership as for dlbridge_upgrade. Any
- * tensor error; UNREPRESENTABLE; UNKNOWN_CODE; OUT_OF_MEMORY; UNSUPPORTED. \since 0.3.0 */
+ * the options allow that loss or ask for a copy; IS_COPIED is dropped. The result is always a new
+ * dlbridge-owned tensor, which remembers all flags and whether it may be written to: upgrading it
+ * restores them. Ownership as for dlbridge_upgrade. Any tensor error; UNREPRESENTABLE; UNKNOWN_CODE;
+ * OUT_OF_MEMORY; UNSUPPORTED. \since 0.3.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_downgrade(DLManagedTensorVersioned* source,
                                                const DLBridgeConvertOptions* options,
                                                DLManagedTensor** out, DLBridgeError* error);
