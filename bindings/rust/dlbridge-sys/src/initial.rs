@@ -58,13 +58,26 @@ impl DLBridgeError {
 }
 
 impl DLBridgeBuffer {
-    /// No buffer.
-    pub const NONE: Self =
+    /// `DLBRIDGE_BUFFER_INIT`: nothing is set.
+    pub const INIT: Self =
         Self { backend: DLBRIDGE_BACKEND_NONE, kind: 0, handle: 0, context: 0, reserved: 0 };
 
     /// `dlbridge_buffer_address`: a buffer of an address, backend and context not set.
     #[must_use]
     pub fn address(address: *const c_void) -> Self {
-        Self { kind: DLBRIDGE_BUFFER_ADDRESS, handle: address as usize as u64, ..Self::NONE }
+        Self { kind: DLBRIDGE_BUFFER_ADDRESS, handle: address as usize as u64, ..Self::INIT }
     }
+}
+
+impl DLBridgeStream {
+    /// `DLBRIDGE_STREAM_INIT`: nothing is set.
+    pub const INIT: Self = Self {
+        backend: DLBRIDGE_BACKEND_NONE,
+        kind: 0,
+        // SAFETY: two integers.
+        device: unsafe { MaybeUninit::zeroed().assume_init() },
+        handle: 0,
+        context: 0,
+        reserved: 0,
+    };
 }

@@ -41,7 +41,7 @@ impl Buffer {
     }
 
     const fn with_kind(kind: i32, handle: u64) -> Self {
-        Self { raw: sys::DLBridgeBuffer { kind, handle, ..sys::DLBridgeBuffer::NONE } }
+        Self { raw: sys::DLBridgeBuffer { kind, handle, ..sys::DLBridgeBuffer::INIT } }
     }
 
     /// The backend whose memory it is.
