@@ -18,6 +18,3 @@ set(NB_HAS_MTLS_GNU2 OFF CACHE INTERNAL "No TLS descriptors")
 execute_process(COMMAND ${Python_EXECUTABLE} -m nanobind --cmake_dir
   OUTPUT_VARIABLE nanobind_ROOT OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
 find_package(nanobind 3.1.0 EXACT REQUIRED CONFIG NO_CMAKE_FIND_ROOT_PATH)
-# Its headers print to stderr, and leave it to Python's to include what that needs; those of the
-# limited API do not.
-add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:SHELL:-include cstdio>")
