@@ -834,7 +834,7 @@ USED = producers.new_capsule(64, producers.name_address(b"used_dltensor"), None)
 # will do, and what the process has says nothing.
 SANITIZED = "DLBRIDGE_SLOW_MACHINE" in os.environ
 ROUNDS = 300 if SANITIZED else 2_000
-TRIES = 1 if SANITIZED else 3
+TRIES = 2 if SANITIZED else 3
 
 
 def run_loop(step, count, fails):
