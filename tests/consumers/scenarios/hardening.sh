@@ -13,7 +13,7 @@ import pathlib, sys
 sys.path.insert(0, sys.argv[1])
 import library_checks
 
-names = ("nodelete", "stack", "text relocations", "relro", "stack protector", "fortify", "landing pads",
+names = ("nodelete", "stack", "text-relocations", "relro", "stack protector", "fortify", "landing pads",
          "shadow stack")
 checks = {name: library_checks.SHARED_CHECKS[name] for name in names}
 for name, found in library_checks.run(checks, pathlib.Path(sys.argv[2]).resolve(), None).items():
