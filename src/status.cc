@@ -312,16 +312,16 @@ void ReportStatus(DLBridgeError* error, DLBridgeStatus status, const char* subje
          [=](TextWriter* text) { text->String(subject).Character(' ').String(problem); });
 }
 
-DLBridgeStatus RefuseSigned(DLBridgeError* error, DLBridgeStatus status, const char* argument,
-                            const char* problem, int64_t found) {
-  return Report(error, status, [=](TextWriter* text) {
+void ReportSigned(DLBridgeError* error, DLBridgeStatus status, const char* argument,
+                  const char* problem, int64_t found) {
+  Report(error, status, [=](TextWriter* text) {
     text->String(argument).Character(' ').String(problem).String(", found ").Signed(found);
   });
 }
 
-DLBridgeStatus RefuseUnsigned(DLBridgeError* error, DLBridgeStatus status, const char* argument,
-                              const char* problem, uint64_t found) {
-  return Report(error, status, [=](TextWriter* text) {
+void ReportUnsigned(DLBridgeError* error, DLBridgeStatus status, const char* argument,
+                    const char* problem, uint64_t found) {
+  Report(error, status, [=](TextWriter* text) {
     text->String(argument).Character(' ').String(problem).String(", found ").Unsigned(found);
   });
 }
@@ -334,9 +334,9 @@ DLBridgeStatus RefuseOther(DLBridgeError* error, DLBridgeStatus status, const ch
   });
 }
 
-DLBridgeStatus RefuseDevice(DLBridgeError* error, DLBridgeStatus status, const char* argument,
-                            const char* problem, const DLDevice& found) {
-  return Report(error, status, [=, &found](TextWriter* text) {
+void ReportDevice(DLBridgeError* error, DLBridgeStatus status, const char* argument,
+                  const char* problem, const DLDevice& found) {
+  Report(error, status, [=, &found](TextWriter* text) {
     text->String(argument).Character(' ').String(problem).String(", found ");
     WriteDevice(found, text);
   });

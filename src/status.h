@@ -68,17 +68,19 @@ DLBRIDGE_INLINE DLBridgeStatus RefuseMemory(DLBridgeError* error) {
 }
 
 // Rejects an argument with the value that was found: "policy.level must be ..., found 7".
-DLBRIDGE_COLD DLBridgeStatus RefuseSigned(DLBridgeError* error, DLBridgeStatus status,
-                                          const char* argument, const char* problem, int64_t found);
-DLBRIDGE_COLD DLBridgeStatus RefuseUnsigned(DLBridgeError* error, DLBridgeStatus status,
-                                            const char* argument, const char* problem,
-                                            uint64_t found);
+DLBRIDGE_COLD void ReportSigned(DLBridgeError* error, DLBridgeStatus status, const char* argument,
+                                const char* problem, int64_t found);
+DLBRIDGE_COLD void ReportUnsigned(DLBridgeError* error, DLBridgeStatus status, const char* argument,
+                                  const char* problem, uint64_t found);
 template <class T>
 DLBRIDGE_INLINE DLBridgeStatus RefuseValue(DLBridgeError* error, DLBridgeStatus status,
                                            const char* argument, const char* problem, T found) {
-  return std::is_signed<T>::value
-             ? RefuseSigned(error, status, argument, problem, static_cast<int64_t>(found))
-             : RefuseUnsigned(error, status, argument, problem, static_cast<uint64_t>(found));
+  if (std::is_signed<T>::value) {
+    ReportSigned(error, status, argument, problem, static_cast<int64_t>(found));
+  } else {
+    ReportUnsigned(error, status, argument, problem, static_cast<uint64_t>(found));
+  }
+  return status;
 }
 // Rejects a number that had to be another one: "spec.fd_count must be 1, found 2".
 DLBRIDGE_COLD DLBridgeStatus RefuseOther(DLBridgeError* error, DLBridgeStatus status,
@@ -90,9 +92,14 @@ DLBRIDGE_INLINE DLBridgeStatus RefuseEnum(DLBridgeError* error, const char* argu
                      argument, problem, found);
 }
 // The same of a device and of a version.
-DLBRIDGE_COLD DLBridgeStatus RefuseDevice(DLBridgeError* error, DLBridgeStatus status,
-                                          const char* argument, const char* problem,
-                                          const DLDevice& found);
+DLBRIDGE_COLD void ReportDevice(DLBridgeError* error, DLBridgeStatus status, const char* argument,
+                                const char* problem, const DLDevice& found);
+DLBRIDGE_INLINE DLBridgeStatus RefuseDevice(DLBridgeError* error, DLBridgeStatus status,
+                                            const char* argument, const char* problem,
+                                            const DLDevice& found) {
+  ReportDevice(error, status, argument, problem, found);
+  return status;
+}
 DLBRIDGE_COLD DLBridgeStatus RefuseVersion(DLBridgeError* error, const char* argument,
                                            const char* problem, DLPackVersion found);
 // Rejects a text to parse, and shows its beginning.

@@ -143,6 +143,7 @@ bool IsTrueLabel(const DLDevice& label, const DLBridgePointerInfo& found) {
 
 DLBridgeStatus AskPointer(const DLBridgeBuffer& buffer, DLDevice label, DLBridgePointerInfo* out,
                           DLBridgeError* error) {
+  ClearInfo(out);
   DLBRIDGE_TRY(CheckBuffer(buffer, label, error));
   if (buffer.backend > DLBRIDGE_BACKEND_CPU) {
     return AskList({{FindBackend(buffer.backend), nullptr}, 1}, buffer, label, out, error);
