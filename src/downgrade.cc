@@ -116,7 +116,8 @@ DLBridgeStatus Prepare(const Subject& subject, Node* old, const Options& options
     *out = {nullptr, nullptr, Prepared::How::kCopy};
     return CopyToLegacy(subject, options, &out->node, error);
   }
-  // Never the legacy tensor that a source was made of: that one cannot record what is known of this.
+  // Never the legacy tensor that a source was made of: that one cannot record what is known of
+  // this.
   *out = {nullptr, old, old != nullptr ? Prepared::How::kReplace : Prepared::How::kWrap};
   return MakeDowngraded(subject, options, &out->node, error);
 }

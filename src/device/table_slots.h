@@ -48,7 +48,10 @@ struct alignas(16) Slot {
   uint32_t padding;
 };
 
-static_assert(sizeof(Slot) == 112 && alignof(std::max_align_t) >= alignof(Slot), "calloc serves");
+// The alignment of new is that of calloc; max_align_t is less on macOS for arm64, where no type
+// asks for what its allocator gives.
+static_assert(sizeof(Slot) == 112 && __STDCPP_DEFAULT_NEW_ALIGNMENT__ >= alignof(Slot),
+              "calloc serves");
 
 // Slots are numbered from 1. They come in segments, each twice as long as the one before.
 constexpr uint32_t kFirstSegmentLog = 4;
