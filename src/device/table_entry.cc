@@ -12,16 +12,6 @@ namespace {
 constexpr uint32_t kKnownFlags = DLBRIDGE_CONTEXT_DEFAULT | DLBRIDGE_CONTEXT_REPLACE |
                                  DLBRIDGE_CONTEXT_ENUMERATED | DLBRIDGE_CONTEXT_PRIVATE;
 
-bool IsBackendOf(DLBridgeBackend backend, int32_t device_type) {
-  const BackendList list = BackendsOf(device_type);
-  for (uint32_t i = 0; i < list.count; ++i) {
-    if (list.backends[i]->id == backend) {
-      return true;
-    }
-  }
-  return false;
-}
-
 bool IsKey(int32_t device_type) {
   return device_type == kDLCUDA || device_type == kDLROCM || device_type == kDLOpenCL ||
          device_type == kDLOneAPI;
@@ -38,7 +28,8 @@ DLBridgeStatus CheckDevice(const DLBridgeContextEntry& entry, DLBridgeError* err
     return RefuseDevice(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "entry.device",
                         "must not have a negative id", entry.device);
   }
-  if (!IsBackendOf(entry.backend, TypeOf(entry.device))) {
+  // Where a backend may be left to the library, NONE is one of the device's. Not here.
+  if (entry.backend == DLBRIDGE_BACKEND_NONE || !IsBackendOf(entry.backend, TypeOf(entry.device))) {
     return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "entry.backend",
                        "must be the device's: CUDA (2), HIP (3), OPENCL (5), for kDLOneAPI "
                        "LEVEL_ZERO (4) or OPENCL (5)",
