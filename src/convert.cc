@@ -179,6 +179,8 @@ void* Commit(const Prepared& prepared, SourceKind kind, void* source) {
       break;
     case Prepared::How::kOriginal:
       return TakeSource(prepared.old);
+    case Prepared::How::kAsIs:
+      return source;
     case Prepared::How::kCopy:
       if (kind == SourceKind::kLegacy) {
         ReleaseTensor(static_cast<DLManagedTensor*>(source));

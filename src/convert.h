@@ -24,6 +24,7 @@ struct Prepared {
     kWrap,      // `node` is new and takes the source
     kReplace,   // `node` is new and takes the place of `old`, a dlbridge-owned handle
     kOriginal,  // `old` ends, and its source is the result
+    kAsIs,      // the source is the result
     kCopy       // `node` is new and has its own data; the source is released
   };
   Node* node;
@@ -171,7 +172,8 @@ DLBRIDGE_INLINE DLBridgeStatus PinIfAsked(const Options& options, SourceKind kin
 // Takes a preparation back.
 void Abandon(const Prepared& prepared);
 
-// Carries a preparation out and returns what the caller gets: the source of kOriginal, or the node.
+// Carries a preparation out and returns what the caller gets: the source of kOriginal or kAsIs, or
+// the node.
 void* Commit(const Prepared& prepared, SourceKind kind, void* source);
 
 // Both, for a single source: `*out` is what the caller gets.

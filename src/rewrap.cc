@@ -35,8 +35,19 @@ DLBridgeStatus CopyVersioned(const Subject& subject, const Options& options, Nod
   return DLBRIDGE_OK;
 }
 
+// Hands the source back, once the rules for its layout are met too.
+DLBridgeStatus PrepareAsIs(const Subject& subject, const Options& options, Prepared* out,
+                           DLBridgeError* error) {
+  *out = {nullptr, nullptr, Prepared::How::kAsIs};
+  return options.Validates() ? Validate(subject, *options.policy, error) : DLBRIDGE_OK;
+}
+
 DLBridgeStatus PrepareVersioned(const Subject& subject, Node* old, const Options& options,
-                                Prepared* out, DLBridgeError* error) {
+                                Wants wants, Prepared* out, DLBridgeError* error) {
+  const bool fits = wants == Wants::kAnyVersioned || old != nullptr;
+  if (fits && !options.Reshapes() && LabelFits(subject, options)) {
+    return PrepareAsIs(subject, options, out, error);
+  }
   *out = {nullptr, old, Prepared::How::kCopy};
   if (options.Has(DLBRIDGE_CONVERT_COPY)) {
     return CopyVersioned(subject, options, &out->node, error);
@@ -60,6 +71,9 @@ DLBridgeStatus MakeLegacy(const Subject& subject, const Options& options, Node**
 
 DLBridgeStatus PrepareLegacy(const Subject& subject, Node* old, const Options& options,
                              Prepared* out, DLBridgeError* error) {
+  if (!options.Reshapes()) {
+    return PrepareAsIs(subject, options, out, error);
+  }
   *out = {nullptr, old, Prepared::How::kCopy};
   if (options.Has(DLBRIDGE_CONVERT_COPY)) {
     return CopyToLegacy(subject, options, &out->node, error);
@@ -85,21 +99,11 @@ DLBridgeStatus Rewrap(DLManagedTensorVersioned* source, const Options& options, 
   Subject subject;
   DLBRIDGE_TRY(LoadVersioned(*source, &subject, error));
   DLBRIDGE_TRY(CheckSource(subject, options, error));
-  Node* old = HeapNode(source);
-  if (options.Reshapes() || !LabelFits(subject, options) ||
-      (wants == Wants::kOwned && old == nullptr)) {
-    Prepared prepared;
-    DLBRIDGE_TRY(PrepareVersioned(subject, old, options, &prepared, error));
-    void* result = nullptr;
-    DLBRIDGE_TRY(PinAndCommit(prepared, options, SourceKind::kVersioned, source, &result, error));
-    *out = static_cast<DLManagedTensorVersioned*>(result);
-    return DLBRIDGE_OK;
-  }
-  if (options.Validates()) {
-    DLBRIDGE_TRY(Validate(subject, *options.policy, error));
-  }
-  DLBRIDGE_TRY(PinIfAsked(options, SourceKind::kVersioned, source, error));
-  *out = source;
+  Prepared prepared;
+  DLBRIDGE_TRY(PrepareVersioned(subject, HeapNode(source), options, wants, &prepared, error));
+  void* result = nullptr;
+  DLBRIDGE_TRY(PinAndCommit(prepared, options, SourceKind::kVersioned, source, &result, error));
+  *out = static_cast<DLManagedTensorVersioned*>(result);
   return DLBRIDGE_OK;
 }
 
@@ -109,19 +113,11 @@ DLBridgeStatus PassLegacy(DLManagedTensor* source, const Options& options, DLMan
   const Subject subject = LegacySubject(*source, KnownFlags(old, options), options);
   DLBRIDGE_TRY(old != nullptr ? CheckOwnedLegacy(old, subject.tensor, error) : DLBRIDGE_OK);
   DLBRIDGE_TRY(CheckLegacySource(subject, options, error));
-  if (options.Reshapes()) {
-    Prepared prepared;
-    DLBRIDGE_TRY(PrepareLegacy(subject, old, options, &prepared, error));
-    void* result = nullptr;
-    DLBRIDGE_TRY(PinAndCommit(prepared, options, SourceKind::kLegacy, source, &result, error));
-    *out = static_cast<DLManagedTensor*>(result);
-    return DLBRIDGE_OK;
-  }
-  if (options.Validates()) {
-    DLBRIDGE_TRY(Validate(subject, *options.policy, error));
-  }
-  DLBRIDGE_TRY(PinIfAsked(options, SourceKind::kLegacy, source, error));
-  *out = source;
+  Prepared prepared;
+  DLBRIDGE_TRY(PrepareLegacy(subject, old, options, &prepared, error));
+  void* result = nullptr;
+  DLBRIDGE_TRY(PinAndCommit(prepared, options, SourceKind::kLegacy, source, &result, error));
+  *out = static_cast<DLManagedTensor*>(result);
   return DLBRIDGE_OK;
 }
 
