@@ -36,7 +36,11 @@ void* fake_one(void) {
 TINY_MAP = "FAKE_0.1 { global: fake_one; local: *; };\n"
 LEAKY_MAP = "FAKE_0.1 { global: fake_one; leaked; local: *; };\n"
 TWO_MAP = TINY_MAP + "FAKE_0.2 { global: leaked; } FAKE_0.1;\n"
-TINY_EXPECTED = checks.Expected("libfake.so.1", {"libc.so.6": set()}, {"fake_one@@FAKE_0.1"})
+# What the stack protector compares with is a variable of the loader on aarch64.
+TINY_NEEDED = {
+    "x86_64": {"libc.so.6": set()},
+    "aarch64": {"libc.so.6": set(), "ld-linux-aarch64.so.1": set()},
+}
 TINY_LINK = (
     "-Wl,-soname,libfake.so.1",
     "-Wl,-Bsymbolic",
@@ -90,7 +94,6 @@ WRONG_SHARED = {
     "no relro": (TINY, TINY_MAP, ("-Wl,-z,relro",), ("-Wl,-z,norelro",), {"relro"}),
     "lazy": (TINY, TINY_MAP, ("-Wl,-z,now",), ("-Wl,-z,lazy",), {"relro"}),
     "bound by name": (TABLE, TINY_MAP, ("-Wl,-Bsymbolic",), (), {"binding"}),
-    "no stack protector": (TINY, TINY_MAP, TINY_LINK[-2:-1], (), {"stack protector"}),
     "no fortify": (TINY, TINY_MAP, TINY_LINK[-1:], (), {"fortify"}),
     "stranger's symbol": (
         "int stranger(void);\n" + TINY.replace("malloc(1)", "malloc(stranger())"),
@@ -110,7 +113,7 @@ WRONG_SHARED = {
 }
 
 # The same by machine.
-WRONG_BRANCHES = {
+WRONG_BY_MACHINE = {
     "x86_64": {
         "no branch protection": (
             HARDEN["x86_64"],
@@ -120,8 +123,12 @@ WRONG_BRANCHES = {
         "no landing pads": (HARDEN["x86_64"][:1], (), {"landing pads"}),
         "no promise": (HARDEN["x86_64"][1:2], (), {"shadow stack"}),
         "start files": (HARDEN["x86_64"][2:], (), {"shadow stack"}),
+        "no stack protector": (TINY_LINK[-2:-1], (), {"stack protector"}),
     },
-    "aarch64": {"no landing pads": (HARDEN["aarch64"], (), {"landing pads"})},
+    "aarch64": {
+        "no landing pads": (HARDEN["aarch64"], (), {"landing pads"}),
+        "no stack protector": (TINY_LINK[-2:-1], (), {"stack protector", "needed"}),
+    },
 }
 
 GOOD_CXX = """
@@ -163,8 +170,13 @@ ELSEWHERE = {"x86_64": set(), "aarch64": {"shadow stack"}}
 
 def wrong_shared():
     """All faults of this machine's files, in the form of WRONG_SHARED."""
-    branches = WRONG_BRANCHES[elf.machine(OPTIONS.library)].items()
+    branches = WRONG_BY_MACHINE[elf.machine(OPTIONS.library)].items()
     return WRONG_SHARED | {label: (TINY, TINY_MAP, *fault) for label, fault in branches}
+
+
+def tiny_expected():
+    needed = TINY_NEEDED[elf.machine(OPTIONS.library)]
+    return checks.Expected("libfake.so.1", needed, {"fake_one@@FAKE_0.1"})
 
 
 def build(*arguments):
@@ -203,14 +215,14 @@ class Shared(unittest.TestCase):
     def test_a_right_file_passes(self):
         with tempfile.TemporaryDirectory() as name:
             library = build_shared(pathlib.Path(name), TINY, TINY_MAP)
-            self.assertEqual(checks.run(SHARED_CHECKS, library, TINY_EXPECTED), {})
+            self.assertEqual(checks.run(SHARED_CHECKS, library, tiny_expected()), {})
 
     def test_every_check_can_fail(self):
         seen = set()
         for label, (source, script, left_out, added, failing) in wrong_shared().items():
             with self.subTest(label), tempfile.TemporaryDirectory() as name:
                 library = build_shared(pathlib.Path(name), source, script, left_out, added)
-                found = checks.run(SHARED_CHECKS, library, TINY_EXPECTED)
+                found = checks.run(SHARED_CHECKS, library, tiny_expected())
                 self.assertEqual(set(found), failing, found)
                 seen |= failing
         self.assertEqual(seen, set(SHARED_CHECKS) - ELSEWHERE[elf.machine(OPTIONS.library)])
@@ -219,12 +231,14 @@ class Shared(unittest.TestCase):
         with tempfile.TemporaryDirectory() as name:
             library = build_shared(pathlib.Path(name), TINY, TINY_MAP)
             versions = {file: set(users) for file, users in elf.needed_versions(library).items()}
-            self.assertEqual(list(versions), ["libc.so.6"])
+            others = {file: users for file, users in versions.items() if file != "libc.so.6"}
+            self.assertEqual(sorted(versions), sorted(tiny_expected().needed))
 
             def complaints(needed):
-                return checks.check_glibc(library, TINY_EXPECTED._replace(needed=needed))
+                expected = tiny_expected()._replace(needed=others | needed)
+                return checks.check_glibc(library, expected)
 
-            self.assertEqual(complaints(versions), [])
+            self.assertEqual(complaints({"libc.so.6": versions["libc.so.6"]}), [])
             self.assertRegex(complaints({"libc.so.6": set()})[0], "needs GLIBC_.* for .*malloc")
             self.assertRegex(complaints({})[0], "needs GLIBC_.* of libc.so.6 for .*malloc")
             newer = {"libc.so.6": versions["libc.so.6"] | {"GLIBC_9.9"}}
@@ -254,14 +268,14 @@ class Archive(unittest.TestCase):
     def test_a_right_file_passes(self):
         with tempfile.TemporaryDirectory() as name:
             library = build_archive(pathlib.Path(name), GOOD_CXX)
-            self.assertEqual(checks.run(checks.ARCHIVE_CHECKS, library, TINY_EXPECTED), {})
+            self.assertEqual(checks.run(checks.ARCHIVE_CHECKS, library, tiny_expected()), {})
 
     def test_every_check_can_fail(self):
         seen = set()
         for label, (source, failing) in WRONG_ARCHIVE.items():
             with self.subTest(label), tempfile.TemporaryDirectory() as name:
                 library = build_archive(pathlib.Path(name), source)
-                found = checks.run(checks.ARCHIVE_CHECKS, library, TINY_EXPECTED)
+                found = checks.run(checks.ARCHIVE_CHECKS, library, tiny_expected())
                 self.assertEqual(set(found), failing, found)
                 seen |= failing
         self.assertEqual(seen, set(checks.ARCHIVE_CHECKS))

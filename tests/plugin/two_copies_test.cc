@@ -4,7 +4,9 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <pthread.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <filesystem>
 #include <string>
@@ -164,12 +166,13 @@ TEST_P(TwoCopies, TheOtherCanBePinned) {
   dlbridge_release_versioned(MustAdopt(theirs, DLBRIDGE_CONVERT_PIN_PRODUCER));
 }
 
-// A thread whose stack has 64 KiB; `part` runs in it.
+// A thread whose stack has 64 KiB, or the least that the machine allows; `part` runs in it.
 template <class Part>
 void OnSmallStack(Part part) {
   pthread_attr_t attributes;
   ASSERT_EQ(pthread_attr_init(&attributes), 0);
-  ASSERT_EQ(pthread_attr_setstacksize(&attributes, size_t{64} << 10), 0);
+  const size_t least = static_cast<size_t>(std::max(sysconf(_SC_THREAD_STACK_MIN), 64L << 10));
+  ASSERT_EQ(pthread_attr_setstacksize(&attributes, least), 0);
   pthread_t thread = {};
   const auto run = [](void* given) -> void* {
     (*static_cast<Part*>(given))();
