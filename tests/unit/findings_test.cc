@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What was once found wrong, each as a test: round trips, duplicates, storage, unknown flags,
-// structs that are too small, and what a host can do with a void*.
+// Regression tests: round trips, duplicates, storage, unknown flags, structs that are too small,
+// and host access through a void*.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -26,7 +26,7 @@ TensorSpec Nibbles() {
 
 // ------------------------------------------------------------------------------------ round trips
 
-// What upgrading says after a way through legacy, where the caller knew `known` of the source.
+// The flags after a round trip through legacy, where the caller passed `known` for the source.
 uint64_t FlagsAfterTrip(uint64_t known, bool shared, uint32_t again) {
   LegacySource source(Nibbles());
   DLBridgeConvertOptions up = Options();
@@ -48,7 +48,7 @@ TEST(RoundTrip, RemembersFlagsWhetherOrNotAShareExists) {
   for (const uint64_t known : {kReadOnly, kPadded, kReadOnly | kPadded, kCopied | kPadded}) {
     for (const bool shared : {false, true}) {
       for (const uint32_t again : {0U, uint32_t{DLBRIDGE_CONVERT_VOUCH_WRITABLE}}) {
-        // Nothing said that the source may be written to.
+        // The caller did not state that the source is writable.
         EXPECT_EQ(FlagsAfterTrip(known, shared, again), known | kReadOnly)
             << "share held: " << shared << ", vouched: " << again;
       }
@@ -72,8 +72,8 @@ TEST(RoundTrip, KeepsReadOnlyThatItsOwnerSet) {
   dlbridge_release_versioned(back);
 }
 
-// Never the foreign tensor below the imported one: that could not be shared.
-TEST(RoundTrip, GivesBackWhatDowngradeWasGiven) {
+// Upgrading returns the imported tensor, not the foreign one below it, which cannot be shared.
+TEST(RoundTrip, ReturnsTheTensorThatDowngradeWasGiven) {
   VersionedSource source;
   DLManagedTensorVersioned* tensor = MustAdopt(source.get());
   DLManagedTensorVersioned* back = MustUpgrade(MustDowngrade(tensor));
@@ -84,7 +84,7 @@ TEST(RoundTrip, GivesBackWhatDowngradeWasGiven) {
   dlbridge_release_versioned(back);
 }
 
-TEST(RoundTrip, ByExportGivesSomethingThatCanBeShared) {
+TEST(RoundTrip, ByExportReturnsAShareableTensor) {
   VersionedSource source;
   void* legacy = nullptr;
   void* back = nullptr;
@@ -121,7 +121,7 @@ TEST(RoundTrip, KeepsTheFormThatImportWrote) {
   dlbridge_release_versioned(back);
 }
 
-// What import has validated stays, whatever becomes of the producer's arrays.
+// The validated copies stay, whatever the producer writes to its arrays.
 TEST(RoundTrip, KeepsTheSnapshotOfShapeAndStrides) {
   VersionedSource source;
   DLManagedTensorVersioned* tensor = MustAdopt(source.get());
@@ -180,7 +180,7 @@ std::vector<NamedCall> CallsOnVersioned() {
   };
 }
 
-TEST(ChangedStruct, IsBelievedByNoFunction) {
+TEST(ChangedStruct, IsRejectedByEveryFunction) {
   static int64_t elsewhere[2] = {1, 1};
   const std::vector<std::pair<const char*, Change>> changes = {
       {"READ_ONLY cleared", [](auto* t) { t->flags &= ~kReadOnly; }},
@@ -262,8 +262,8 @@ TEST(UpgradeMany, FindsOneDuplicateAmongAThousand) {
 
 // ----------------------------------------------------------------------------------------- storage
 
-// Storage and source in one block, which the storage's release frees: the source must be done by
-// then.
+// Storage and source in one block. The storage's release frees the block, so the source must be
+// released before.
 struct Block {
   alignas(16) char storage[1024];
   DLManagedTensor tensor;
@@ -310,7 +310,7 @@ TEST(Storage, IsReleasedAfterTheSource) {
   EXPECT_EQ(log, kSourceThenStorage);
 }
 
-TEST(Storage, IsReleasedAfterTheSourceWhereItIsImported) {
+TEST(Storage, IsReleasedAfterTheSourceOnceImported) {
   std::vector<std::string> log;
   DLManagedTensorVersioned* tensor = MustAdopt(IntoBlock(&log));
   DLManagedTensorVersioned* share = MustShare(tensor);
@@ -319,7 +319,7 @@ TEST(Storage, IsReleasedAfterTheSourceWhereItIsImported) {
   EXPECT_EQ(log, kSourceThenStorage);
 }
 
-TEST(Storage, IsReleasedAfterTheSourceWhereItIsExported) {
+TEST(Storage, IsReleasedAfterTheSourceOnceExported) {
   for (const DLPackVersion target :
        {DLPackVersion{1, 0}, DLPackVersion{1, 3}, DLPackVersion{0, 8}}) {
     for (const uint32_t options : {0U, uint32_t{DLBRIDGE_CONVERT_CANONICAL}}) {
@@ -332,7 +332,8 @@ TEST(Storage, IsReleasedAfterTheSourceWhereItIsExported) {
                                 &kind, &error),
                 DLBRIDGE_OK)
           << error.message;
-      const bool handed_back = log.size() == 1;  // the source itself: the storage is free already
+      const bool handed_back =
+          log.size() == 1;  // the source itself; the storage is already released
       EXPECT_FALSE(handed_back && log[0] == "source");
       EXPECT_EQ(dlbridge_release(out, kind), DLBRIDGE_OK);
       if (!handed_back) {
@@ -344,7 +345,7 @@ TEST(Storage, IsReleasedAfterTheSourceWhereItIsExported) {
 
 // ----------------------------------------------------------------------------------- unknown flags
 
-TEST(Copy, RejectsAFlagThatNoReleaseKnows) {
+TEST(Copy, RejectsUnknownFlags) {
   TensorSpec spec;
   spec.version = {1, 9};
   for (const int bit : {3, 4, 31, 32, 63}) {
@@ -363,8 +364,7 @@ TEST(Copy, RejectsAFlagThatNoReleaseKnows) {
   }
 }
 
-// ------------------------------------------------------------------------------------ an absurd
-// ndim
+// ------------------------------------------------------------------------------------ large ndim
 
 TEST(Ndim, OfMoreThan64IsRejectedByEveryFunction) {
   for (const int32_t ndim : {DLBRIDGE_MAX_NDIM + 1, 1000000, INT32_MAX}) {
