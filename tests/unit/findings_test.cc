@@ -389,7 +389,7 @@ TEST(Ndim, OfMoreThan64IsRejectedByEveryFunction) {
   EXPECT_GT(dlbridge_upgrade_storage_size(DLBRIDGE_MAX_NDIM), 0U);
 }
 
-TEST(Ndim, ThatIsNegativeIsReportedBeforeTheStorageIsMeasured) {
+TEST(Ndim, NegativeIsReportedBeforeTheStorageSizeIsChecked) {
   TensorSpec spec;
   spec.ndim = -1;
   LegacySource source(spec);
@@ -407,12 +407,12 @@ TEST(Ndim, ThatIsNegativeIsReportedBeforeTheStorageIsMeasured) {
 
 // --------------------------------------------------------------------- structs that are too small
 
-// A struct of `size` bytes at the end of a page, by every function that takes one.
+// Passes a struct of `size` bytes at the end of a page to every function that takes one.
 void ExpectSmallStructs(uint32_t size) {
   SCOPED_TRACE(size);
   const Guarded small(size < 4 ? 4 : (size + 3) & ~3U);
   *small.as<uint32_t>() = size;
-  // The entry is bound to a reference before it is read, so it is aligned.
+  // The entry is aligned, because it is bound to a reference before it is read.
   const Guarded small_entry((size + 8) / 8 * 8);
   *small_entry.as<uint32_t>() = size;
   void* given = small.as<void>();
@@ -467,13 +467,13 @@ void ExpectSmallStructs(uint32_t size) {
   legacy.Release();
 }
 
-TEST(SmallStruct, IsReadNoFurtherThanItsSize) {
+TEST(SmallStruct, IsReadOnlyUpToItsSize) {
   for (const uint32_t size : {0U, 1U, 4U, 5U, 8U, 12U, 16U}) {
     ExpectSmallStructs(size);
   }
 }
 
-// --------------------------------------------------------------------- what arrives as a void*
+// --------------------------------------------------------------------- tensors given as void*
 
 struct Arrival {
   const char* name;
@@ -496,7 +496,7 @@ const std::vector<Arrival>& BrokenArrivals() {
   return arrivals;
 }
 
-// The first word of a legacy struct is its data pointer, which is no version: so it is legacy.
+// The first word of a legacy struct is its data pointer, which is not a valid version.
 TEST(Arrival, OfABrokenLegacyTensorIsReportedByItsRule) {
   for (const Arrival& arrival : BrokenArrivals()) {
     SCOPED_TRACE(arrival.name);
@@ -510,12 +510,12 @@ TEST(Arrival, OfABrokenLegacyTensorIsReportedByItsRule) {
               DLBRIDGE_OK);
     EXPECT_EQ(error.rule, arrival.rule) << error.message;
     EXPECT_EQ(out, nullptr);
-    // The host knows what to do with it.
+    // The host can still release it.
     EXPECT_EQ(dlbridge_release(source.get(), dlbridge_identify(source.get())), DLBRIDGE_OK);
   }
 }
 
-TEST(Arrival, OfAVersionThatIsNoneIsNotVersioned) {
+TEST(Arrival, OfAnInvalidVersionIsNotVersioned) {
   for (const DLPackVersion version :
        {DLPackVersion{0, 0}, DLPackVersion{0, 8}, DLPackVersion{256, 0}, DLPackVersion{1, 256}}) {
     TensorSpec spec;
@@ -531,12 +531,12 @@ TEST(Arrival, OfAVersionThatIsNoneIsNotVersioned) {
   }
 }
 
-// Nothing excludes a legacy tensor whose data pointer happens to read as 1.1.
+// A legacy tensor whose data pointer happens to read as 1.1 cannot be excluded.
 TEST(Arrival, OfABrokenVersionedTensorIsAmbiguousUnlessItsKindIsGiven) {
   for (const Arrival& arrival : BrokenArrivals()) {
     if (arrival.rule == DLBRIDGE_RULE_DATA_NULL || arrival.rule == DLBRIDGE_RULE_EXTENT_NEGATIVE ||
         arrival.rule == DLBRIDGE_RULE_DEVICE_UNKNOWN) {
-      continue;  // what a live tensor of 64 bytes does not show, or what another rule covers
+      continue;  // not visible in the first 64 bytes, or covered by another rule
     }
     SCOPED_TRACE(arrival.name);
     TensorSpec spec;
@@ -566,7 +566,7 @@ TEST(Arrival, OfAGoodTensorNeedsNoKind) {
     ASSERT_EQ(dlbridge_import(given, DLBRIDGE_KIND_UNKNOWN, nullptr, &tensor, &error), DLBRIDGE_OK)
         << error.message;
     dlbridge_release_versioned(MustShare(tensor));
-    // Its own tensors too.
+    // Tensors that dlbridge created too.
     DLManagedTensorVersioned* again = nullptr;
     ASSERT_EQ(dlbridge_import(tensor, DLBRIDGE_KIND_UNKNOWN, nullptr, &again, &error), DLBRIDGE_OK)
         << error.message;

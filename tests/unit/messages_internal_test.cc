@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every error message has: what was expected, what was found, and a remedy that the called
-// function has. One table for the rules, one for rejected arguments; both fail where a rule or an
-// argument of the sources has no row.
+// Every error message states what was expected, what was found, and a remedy that the called
+// function offers. One table covers the rules, one the rejected arguments. Both tests fail if a
+// rule or an argument in the sources has no row.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -44,7 +44,7 @@ void ExpectPlainWords(const std::string& text) {
   }
 }
 
-// Whole, NUL-terminated, and with every other field written.
+// Not truncated, NUL-terminated, and with every other field written.
 void ExpectWellFormed(const Error& error) {
   const size_t length = strnlen(error.message, sizeof error.message);
   ASSERT_LT(length, sizeof error.message) << "no NUL";
@@ -128,7 +128,7 @@ DLBridgeStatus ShareFromStorage(Error* error) {
   return status;
 }
 
-// Policies that list something.
+// Policies with a list of devices or dtypes.
 template <size_t kCount>
 DLBridgePolicy Listing(const DLDevice (&devices)[kCount]) {
   DLBridgePolicy policy = Policy();
@@ -306,7 +306,7 @@ const RuleCase kRuleCases[] = {
        }
        return Validate(SpecOf(Dtype(kDLFloat, 32), Device(kDLCUDA)), error, Listing(devices));
      }},
-    // Long names: the list ends where the remedy would not fit any more.
+    // Long names: the list ends where the remedy would no longer fit.
     {DLBRIDGE_RULE_DEVICE_REJECTED, "cuda_managed:2147483647, cuda_managed:2147483647 or 98 more",
      "device(2147483647):2147483647", "copy it to a listed device with dlbridge_copy",
      [](Error* error) {
@@ -452,7 +452,7 @@ TEST(RuleMessages, GiveExpectedFoundAndRemedy) {
   }
 }
 
-// Rules that are only ever notes.
+// Rules that are only reported as notes.
 struct NoteCase {
   DLBridgeRule rule;
   const char* expected;
@@ -495,7 +495,7 @@ TEST(RuleMessages, NotesGiveExpectedAndFound) {
   }
 }
 
-// Rules that only a driver can answer, and the tests that break them.
+// Rules that only a driver can check, and the tests that break them.
 struct DriverCase {
   DLBridgeRule rule;
   const char* name;
@@ -549,7 +549,7 @@ TEST(RuleMessages, EveryRuleHasARow) {
 
 // ----------------------------------------------------------------------------------- arguments
 
-// A versioned float32 tensor of {2, 3} that dlbridge owns, as `change` left it.
+// A versioned float32 tensor of {2, 3} that dlbridge owns, after `change`.
 template <class Change>
 DLBridgeStatus ShareChanged(Change change, Error* error) {
   VersionedSource source;
