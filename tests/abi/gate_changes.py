@@ -145,7 +145,7 @@ def keep_view_spec(copy):
 @change("a struct that the library fills grown, and filled up to the smaller size", recorded=True)
 def filled_struct_grown(copy):
     review(copy, "Layout.IsWrittenUpToTheSmallerSize")
-    review(copy, "StructGrowth.OfWhatTheLibraryFills")
+    review(copy, "StructGrowth.OfOutputStructs")
     grow_layout(copy)
     keep_first_size(copy, "DLBridgeLayout")
 

@@ -711,7 +711,7 @@ DLBridgeStatus WithEntry(Change change, Error* error) {
   uint64_t id = 0;
   return dlbridge_context_register(&entry, &id, error);
 }
-// With OneApiEntry(902) in the table.
+// Runs with OneApiEntry(902) in the table.
 template <class Use>
 DLBridgeStatus WithRegistered(Use use) {
   const DLBridgeContextEntry entry = OneApiEntry(902);
@@ -731,8 +731,8 @@ DLBridgeStatus PastTheLastEntry(Error* error) {
   return status;
 }
 
-// An argument that is rejected: how the message begins, and what it has besides, or NULL. After a
-// beginning that ends with a space comes a number.
+// A rejected argument: the beginning of the message, and a text that it also contains, or NULL. A
+// beginning that ends with a space is followed by a number.
 struct ArgumentCase {
   const char* begins;
   const char* has;
@@ -1203,7 +1203,7 @@ const ArgumentCase kTextCases[] = {
        return dlbridge_dtype_parse("flaot32", 7, &out, error);
      },
      DLBRIDGE_ERROR_PARSE},
-    // Bytes that are no ASCII, and more than are shown.
+    // Bytes that are not ASCII, and more than the message shows.
     {"text is not a dtype: expected a name such as float32, bfloat16x4 or dtype(code,bits,lanes)",
      "found \"???? and more text than a messag...\"",
      [](Error* error) {
@@ -1770,7 +1770,7 @@ DLBridgeStatus ImportDescriptor(const std::vector<uint8_t>& bytes, Error* error,
   return status;
 }
 
-// With a 32-bit field that was altered and a checksum that fits.
+// Changes a 32-bit field and sets the matching checksum.
 DLBridgeStatus ImportForged(size_t at, uint32_t value, Error* error) {
   std::vector<uint8_t> bytes = DescriptorOfNothing();
   std::memcpy(bytes.data() + at, &value, sizeof value);
@@ -2021,7 +2021,7 @@ TEST(ArgumentMessages, NameTheArgumentAndWhatWasFound) {
 
 // ------------------------------------------------------------------------------- completeness
 
-// Arguments and problems that need a driver, a peer or a system that fails, and what tests them.
+// Arguments and problems that need a driver, a peer or a failing system, and the tests for them.
 struct Untested {
   const char* text;
   const char* why;
@@ -2050,7 +2050,7 @@ const Untested kUntested[] = {
     {"open of /proc/self/fd for reading", "the system fails"},
 };
 
-// The files of the library that are no driver's.
+// The source files outside the drivers.
 std::vector<std::filesystem::path> CoreSources() {
   const std::filesystem::path folder = TestsFolder().parent_path() / "src";
   std::vector<std::filesystem::path> files;
@@ -2078,7 +2078,7 @@ std::set<std::string> FindInSources(const std::vector<std::regex>& patterns) {
   return found;
 }
 
-// What rejections, checks and required pointers name.
+// The arguments that rejections, checks and required pointers name.
 const std::set<std::string>& ArgumentsOfTheSources() {
   static const std::set<std::string> found = FindInSources(
       {std::regex("Refuse(?:Argument|Status|Value|Enum|Device|Version|Size|Other|StructSize|Tail|"
@@ -2090,7 +2090,7 @@ const std::set<std::string>& ArgumentsOfTheSources() {
   return found;
 }
 
-// Problems of a subject that the function knows: a descriptor, a file, a text.
+// Problems of a subject that the function states: a descriptor, a file, a text.
 const std::set<std::string>& ProblemsOfTheSources() {
   static const std::set<std::string> found = FindInSources({std::regex(
       "Refuse(?:Bytes|Number|Length|Descriptor|File|Text)\\(\\s*error,\\s*\"([^\"]+)\"")});
@@ -2137,7 +2137,7 @@ TEST(ArgumentMessages, EveryProblemOfTheSourcesHasARow) {
   }
 }
 
-TEST(ArgumentMessages, WhatHasNoRowIsInTheSources) {
+TEST(ArgumentMessages, ExceptionsAreInTheSources) {
   std::set<std::string> known = ArgumentsOfTheSources();
   const std::set<std::string>& problems = ProblemsOfTheSources();
   known.insert(problems.begin(), problems.end());

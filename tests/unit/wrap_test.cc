@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Native memory as a tensor: what it looks like, who releases it and when, what is refused.
+// Native memory as a tensor: its fields, the time of its release, and the rejected specs.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -12,11 +12,11 @@
 namespace dlbridge_test {
 namespace {
 
-// Memory of a user's, and how often it was given back.
+// Memory of the caller, and the number of its releases.
 struct Memory {
   alignas(64) unsigned char bytes[256] = {};
   int releases = 0;
-  std::list<Axes> shapes;  // of its specs, which only point to them
+  std::list<Axes> shapes;  // shapes that its specs point to
   DLBridgeBuffer released = {0, 0, 0, 0, 0};
 
   static void Release(void* context, const DLBridgeBuffer* buffer,
@@ -48,7 +48,7 @@ DLManagedTensorVersioned* MustWrap(const DLBridgeWrapSpec& spec) {
   return out;
 }
 
-// Refused, with nothing called or written; the rule or message is for the test to look at.
+// The call fails with `status`, and calls and writes nothing. Returns the error for further checks.
 Error Refused(const DLBridgeWrapSpec& spec, const Memory& memory, DLBridgeStatus status) {
   DLManagedTensorVersioned* out = nullptr;
   Error error;
@@ -58,7 +58,7 @@ Error Refused(const DLBridgeWrapSpec& spec, const Memory& memory, DLBridgeStatus
   return error;
 }
 
-TEST(Wrap, MakesATensorOfWhatItIsTold) {
+TEST(Wrap, MakesATensorWithTheFieldsOfTheSpec) {
   Memory memory;
   const Axes shape = {2, 3};
   const Axes strides = {1, 2};
@@ -74,7 +74,7 @@ TEST(Wrap, MakesATensorOfWhatItIsTold) {
   EXPECT_EQ(tensor->dl_tensor.byte_offset, 8U);
   EXPECT_EQ(ShapeOf(tensor->dl_tensor), shape);
   EXPECT_EQ(StridesOf(tensor->dl_tensor), strides);
-  EXPECT_NE(tensor->dl_tensor.shape, spec.shape) << "a snapshot";
+  EXPECT_NE(tensor->dl_tensor.shape, spec.shape) << "the shape is copied";
   EXPECT_EQ(tensor->dl_tensor.dtype.code, kDLBfloat);
   EXPECT_EQ(memory.releases, 0);
   dlbridge_release_versioned(tensor);
@@ -90,7 +90,7 @@ TEST(Wrap, FillsStridesIn) {
   dlbridge_release_versioned(tensor);
 }
 
-TEST(Wrap, MayHaveNobodyToTell) {
+TEST(Wrap, WorksWithoutAReleaseCallback) {
   Memory memory;
   DLBridgeWrapSpec spec = Spec(&memory, {2});
   spec.release = nullptr;
