@@ -175,7 +175,7 @@ HIP_TEST(HipCopy, OnTheDefaultStream) {
                "hipStreamSynchronize(NULL) hipSetDevice(0)");
 }
 
-HIP_TEST(HipCopy, NotOnAStreamThatCaptures) {
+HIP_TEST(HipCopy, RejectsACapturingStream) {
   StartHip(fake);
   const Memory memory = MakeMemory(fake, 0);
   void* native = fake.stream(0);
@@ -189,13 +189,13 @@ HIP_TEST(HipCopy, NotOnAStreamThatCaptures) {
                      dlbridge_stream_hip(nullptr, 0), &error),
             DLBRIDGE_ERROR_CAPTURE);
   EXPECT_EQ(fake.capture_state(native), 1);
-  // A stream of the library's minds no capture.
+  // A stream of the library is independent of captures.
   EXPECT_EQ(Transfer(Device(memory.device, 0), Host(memory.host), box, {}, &error), DLBRIDGE_OK)
       << error.message;
   fake.capture(native, 0, 0);
 }
 
-HIP_TEST(HipCopy, DevicesThatAreNotThere) {
+HIP_TEST(HipCopy, DevicesThatDoNotExist) {
   StartHip(fake);
   const Memory memory = MakeMemory(fake, 0);
   const CopyBox box = {64, 1, 1, 0, 0, 0, 0, 0, 0};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fake Level Zero driver itself: every rule that it holds is broken here once.
+// Tests of the fake Level Zero driver itself: every rule is violated once.
 #include <sys/mman.h>
 
 #include <thread>
@@ -10,7 +10,7 @@ namespace {
 
 using dlbridge_test::World;
 
-// The rule was broken, it is told, and nobody else's.
+// The call failed, and this rule is the only one that was violated.
 void Broken(const World& world, ze_result_t result, const char* rule) {
   EXPECT_NE(result, ZE_RESULT_SUCCESS) << rule;
   EXPECT_EQ(world.fake.Violation(), rule);
