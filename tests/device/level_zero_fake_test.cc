@@ -182,7 +182,7 @@ LEVEL_ZERO_TEST(LevelZeroFake, Queues) {
          (begin + "an immediate list").c_str());
 }
 
-// A list of one barrier that waits for an event of the host's.
+// A list with one barrier that waits for an event signalled by the host.
 struct Gated {
   explicit Gated(World* the_world)
       : world(*the_world),
