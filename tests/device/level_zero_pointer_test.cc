@@ -181,7 +181,7 @@ LEVEL_ZERO_TEST(LevelZeroPointer, Ids) {
   const unsigned char* memory = world.AllocDevice(context, world.devices[0]);
   EXPECT_EQ(Ask(memory, OneApi(0)).device.device_id, 5);
   EXPECT_EQ(Ask(memory, OneApi(5)).device.device_id, 5);
-  // An unregistered id is accepted as it is.
+  // An unregistered id is accepted unchanged.
   EXPECT_EQ(Ask(memory, OneApi(3)).device.device_id, 3);
   // The id of a CPU device is ignored.
   EXPECT_EQ(Ask(memory, Device(kDLCPU)).device.device_id, 5);

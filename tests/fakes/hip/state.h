@@ -88,7 +88,7 @@ struct State {
   std::vector<Failure> failures;
   std::string log;
   std::string violations;
-  std::vector<std::unique_ptr<Stream>> streams;  // kept for ever: a handle is never reused
+  std::vector<std::unique_ptr<Stream>> streams;  // never freed: a handle is never reused
   std::vector<std::unique_ptr<Event>> events;
   std::map<uintptr_t, Allocation> memory;
   std::map<int, Stream*> defaults;
