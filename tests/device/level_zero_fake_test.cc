@@ -43,7 +43,7 @@ LEVEL_ZERO_TEST(LevelZeroFake, Handles) {
   EXPECT_EQ(world.fake.fake_ze_live("driver"), 2U);
 }
 
-LEVEL_ZERO_TEST(LevelZeroFake, ContextTakesItsEvents) {
+LEVEL_ZERO_TEST(LevelZeroFake, EventsOfADestroyedContext) {
   const ze_context_desc_t desc = {ZE_STRUCTURE_TYPE_CONTEXT_DESC, nullptr, 0};
   ze_context_handle_t context = nullptr;
   EXPECT_EQ(world.ze.zeContextCreate(world.drivers[0], &desc, &context), ZE_RESULT_SUCCESS);

@@ -188,7 +188,7 @@ LEVEL_ZERO_TEST(LevelZeroIpc, IntoRegisteredContext) {
 }
 
 // The context of mapped memory lives until the mapping is closed.
-LEVEL_ZERO_TEST(LevelZeroIpc, KeepsEntry) {
+LEVEL_ZERO_TEST(LevelZeroIpc, AMappingKeepsItsContextEntry) {
   Start(world);
   ze_context_handle_t context = world.MakeContext();
   const IpcHandle handle = MustExport(world.AllocDevice(context, world.devices[0]), context);

@@ -22,7 +22,7 @@ DLBridgeBackendInfo Info(DLBridgeBackend backend) {
   return info;
 }
 
-TEST(BackendInfo, KnowsTheCpu) {
+TEST(BackendInfo, ReportsTheCpu) {
   const DLBridgeBackendInfo info = Info(DLBRIDGE_BACKEND_CPU);
   EXPECT_EQ(info.backend, DLBRIDGE_BACKEND_CPU);
   EXPECT_EQ(info.state, DLBRIDGE_STATE_READY);

@@ -226,7 +226,7 @@ TEST(ReadOnlyDowngrade, IsRejectedUnlessAllowedOrCopied) {
   EXPECT_EQ(DowngradeRule(FlagsSpec(kReadOnly), DLBRIDGE_CONVERT_COPY), DLBRIDGE_RULE_NONE);
 }
 
-TEST(ReadOnlyDowngrade, IsRejectedAlsoWhereItMeantUnknown) {
+TEST(ReadOnlyDowngrade, IsRejectedAlsoForUnknownWritability) {
   LegacySource source;
   DLManagedTensorVersioned* up = MustUpgrade(source.get());
   DLManagedTensor* down = nullptr;

@@ -73,7 +73,7 @@ TEST(Error, InitialiserIsSuccess) {
   EXPECT_EQ(initialised.message[0], '\0');
 }
 
-TEST(Error, SaysExpectedFoundAndWhatToDo) {
+TEST(Error, StatesExpectedFoundAndRemedy) {
   Error error;
   Fail(BrokenTensor(), &error);
   EXPECT_EQ(error.status, DLBRIDGE_ERROR_INVALID_TENSOR);

@@ -328,7 +328,7 @@ TEST(AllocatorHook, ReturningNullFailsAllocate) {
   EXPECT_EQ(arena.live, 0);
 }
 
-TEST(AllocatorHook, GetsItsMemoryBackWhereTheNodeFails) {
+TEST(AllocatorHook, FreesTheMemoryWhereTheNodeFails) {
   DLBRIDGE_SKIP_UNLESS(Allocations::CanFail());
   alignas(256) static unsigned char memory[256];
   static int live;

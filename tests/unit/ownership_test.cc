@@ -616,7 +616,7 @@ TEST(RoundTrip, KeepsReadOnlyThroughLegacyAndBack) {
   }
 }
 
-TEST(RoundTrip, KeepsReadOnlyThatMeantUnknown) {
+TEST(RoundTrip, KeepsReadOnlyOfUnknownWritability) {
   LegacySource source;
   DLManagedTensorVersioned* keeper = MustUpgrade(source.get());
   DLManagedTensorVersioned* other = MustShare(keeper);
