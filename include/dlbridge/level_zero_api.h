@@ -59,8 +59,8 @@ static inline DLBridgeStream dlbridge_stream_level_zero_queue(ze_command_queue_h
   return result;
 }
 
-/** A context table entry: `context` on device `native` of `driver`, as kDLOneAPI device `id`. The handles
- * are borrowed and must outlive the entry. \since 0.3.0 */
+/** A context table entry: `context` on device `native` of `driver`, as kDLOneAPI device `id`. The
+ * handles are borrowed and must outlive the entry. \since 0.3.0 */
 static inline DLBridgeContextEntry dlbridge_context_entry_level_zero(int32_t id,
                                                                      ze_driver_handle_t driver,
                                                                      ze_device_handle_t native,
