@@ -1708,8 +1708,8 @@ static inline PyObject* dlbridge_py_capsule_downgraded_(DLManagedTensorVersioned
 
 /** Makes a capsule for a consumer that reads DLPack up to `newest`. If `newest` is NULL or of major 0,
  * as for a __dlpack__ call without max_version, the capsule is legacy; else it is versioned, of at most
- * that version. `tensor` passes to the capsule and is released on failure: share it first if you still need
- * it. `options` are DLBRIDGE_CONVERT_* bits for the downgrade. Legacy cannot record READ_ONLY, so a
+ * that version. `tensor` passes to the capsule and is released on failure: share it first if you still
+ * need it. `options` are DLBRIDGE_CONVERT_* bits for the downgrade. Legacy cannot record READ_ONLY, so a
  * READ_ONLY tensor is rejected without DROP_READ_ONLY. \since 0.3.0 */
 static inline PyObject* dlbridge_py_capsule(DLManagedTensorVersioned* tensor,
                                             const DLPackVersion* newest, uint32_t options) {
