@@ -4,9 +4,9 @@
 #include <atomic>
 #include <cstring>
 
-#include "device.h"
-#include "device/fork.h"
-#include "support/boundary.h"
+#include "describe/boundary.h"
+#include "describe/device.h"
+#include "support/fork.h"
 #include "support/lock.h"
 #include "support/text.h"
 

@@ -10,9 +10,9 @@
 #include <atomic>
 #include <cstdint>
 
-#include "device/fork.h"
 #include "dlbridge/dlbridge.h"
 #include "support/checked.h"
+#include "support/fork.h"
 
 namespace dlbridge {
 

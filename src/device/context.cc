@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The context table as the C ABI shows it: arguments checked, the table of the process asked, and
 // its statuses put into words.
-#include "device.h"
+#include "describe/boundary.h"
+#include "describe/device.h"
 #include "device/backend.h"
 #include "device/table.h"
-#include "support/boundary.h"
 #include "support/text.h"
 
 namespace dlbridge {

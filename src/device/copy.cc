@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Strided to compact on any device: on the host at once, with a driver by the calls that it has.
-#include "copy.h"
+#include "copy/copy.h"
 
 #include <atomic>
 #include <cstdlib>
 
-#include "device.h"
+#include "describe/boundary.h"
+#include "describe/device.h"
 #include "device/backend.h"
 #include "device/copy_plan.h"
 #include "device/copy_target.h"
+#include "device/pointer.h"
 #include "device/stream.h"
-#include "support/boundary.h"
 
 namespace dlbridge {
 namespace {

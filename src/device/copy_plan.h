@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
+#include "copy/walk.h"
 #include "device/backend.h"
-#include "walk.h"
 
 namespace dlbridge {
 

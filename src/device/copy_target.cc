@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/copy_target.h"
 
-#include "allocate.h"
-#include "device.h"
+#include "describe/boundary.h"
+#include "describe/device.h"
+#include "describe/required.h"
 #include "device/backend.h"
 #include "device/stream.h"
-#include "options.h"
-#include "required.h"
-#include "support/boundary.h"
 #include "support/text.h"
-#include "validate.h"
+#include "tensor/allocate.h"
+#include "tensor/options.h"
+#include "validate/rules.h"
 
 namespace dlbridge {
 namespace {

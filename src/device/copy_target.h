@@ -5,9 +5,9 @@
 
 #include <cstdint>
 
-#include "copy.h"
+#include "copy/copy.h"
 #include "dlbridge/dlbridge.h"
-#include "node.h"
+#include "tensor/node.h"
 
 namespace dlbridge {
 

@@ -5,9 +5,9 @@
 
 #include <cstdint>
 
+#include "describe/boundary.h"
 #include "device/backend.h"
 #include "device/cuda_driver.h"
-#include "support/boundary.h"
 
 namespace dlbridge::cuda {
 

@@ -3,8 +3,8 @@
 
 #include <cstring>
 
-#include "device.h"
-#include "support/boundary.h"
+#include "describe/boundary.h"
+#include "describe/device.h"
 #include "support/text.h"
 
 namespace dlbridge {

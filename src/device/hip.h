@@ -5,9 +5,9 @@
 
 #include <cstdint>
 
+#include "describe/boundary.h"
 #include "device/backend.h"
 #include "device/hip_driver.h"
-#include "support/boundary.h"
 
 // Calls the runtime, and refuses where that fails.
 #define DLBRIDGE_TRY_HIP(function, ...)                           \

@@ -2,7 +2,7 @@
 // HIP's devices: which there are, what tells them apart, and which is the thread's.
 #include <cstring>
 
-#include "device.h"
+#include "describe/device.h"
 #include "device/hip.h"
 #include "device/table.h"
 #include "support/text.h"

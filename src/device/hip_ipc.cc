@@ -2,7 +2,7 @@
 // HIP's memory between processes: a handle of the runtime's, and what tells the device apart.
 #include <cstring>
 
-#include "device.h"
+#include "describe/device.h"
 #include "device/hip.h"
 
 namespace dlbridge {

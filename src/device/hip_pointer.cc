@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where memory is, to HIP.
-#include "device.h"
+#include "describe/device.h"
 #include "device/hip.h"
 
 namespace dlbridge {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // HIP's streams: one waits for another, or the host for one. docs/streams.md lists the calls.
-#include "device.h"
+#include "describe/device.h"
 #include "device/handle_pool.h"
 #include "device/hip.h"
 

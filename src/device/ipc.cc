@@ -2,15 +2,15 @@
 // Tensors from one process to another: what is exported, and what is made of an export.
 #include <cstring>
 
-#include "device.h"
+#include "describe/boundary.h"
+#include "describe/device.h"
+#include "describe/required.h"
 #include "device/backend.h"
 #include "device/descriptor.h"
-#include "device/ipc_host.h"
-#include "owned.h"
-#include "required.h"
-#include "support/boundary.h"
 #include "support/text.h"
-#include "validate.h"
+#include "tensor/ipc_host.h"
+#include "tensor/owned.h"
+#include "validate/rules.h"
 
 namespace dlbridge {
 namespace {

@@ -5,9 +5,9 @@
 
 #include <cstdint>
 
+#include "describe/boundary.h"
 #include "device/backend.h"
 #include "device/level_zero_driver.h"
-#include "support/boundary.h"
 
 namespace dlbridge::ze {
 

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "device.h"
+#include "describe/device.h"
 #include "device/level_zero.h"
 #include "device/table.h"
 

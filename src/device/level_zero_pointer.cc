@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whose memory is it? Level Zero answers for one context at a time, so the question is which to
 // ask.
-#include "device.h"
+#include "describe/device.h"
 #include "device/level_zero.h"
 #include "device/table.h"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies by OpenCL: buffers by runs and rectangles, USM by runs.
-#include "device.h"
+#include "describe/boundary.h"
+#include "describe/device.h"
 #include "device/opencl_driver.h"
 #include "device/table.h"
-#include "support/boundary.h"
 
 namespace dlbridge {
 namespace {

@@ -3,10 +3,10 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "device.h"
+#include "describe/boundary.h"
+#include "describe/device.h"
 #include "device/opencl_driver.h"
 #include "device/table.h"
-#include "support/boundary.h"
 
 namespace dlbridge {
 namespace {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What OpenCL knows of memory: cl_mem handles, and addresses where the driver has USM.
-#include "device.h"
+#include "describe/boundary.h"
+#include "describe/device.h"
 #include "device/opencl_driver.h"
 #include "device/table.h"
-#include "support/boundary.h"
 
 namespace dlbridge {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // OpenCL's queues: one waits for another without the host, in one context or in two.
+#include "describe/boundary.h"
 #include "device/opencl_driver.h"
-#include "support/boundary.h"
 
 namespace dlbridge {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the context table says of OpenCL's devices.
-#include "device.h"
+#include "describe/device.h"
 #include "device/opencl_driver.h"
 #include "device/table.h"
 

@@ -3,9 +3,10 @@
 
 #include <cstring>
 
-#include "device.h"
+#include "describe/boundary.h"
+#include "describe/device.h"
 #include "device/backend.h"
-#include "support/boundary.h"
+#include "validate/device_facts.h"
 
 namespace dlbridge {
 namespace {

@@ -3,32 +3,13 @@
 #ifndef DLBRIDGE_SRC_DEVICE_POINTER_H_
 #define DLBRIDGE_SRC_DEVICE_POINTER_H_
 
-#include <cstdint>
-
 #include "dlbridge/dlbridge.h"
-#include "status.h"
 
 namespace dlbridge {
 
 // `label` says nothing where it is kDLCPU.
 DLBridgeStatus AskPointer(const DLBridgeBuffer& buffer, DLDevice label, DLBridgePointerInfo* out,
                           DLBridgeError* error);
-
-// The memory that a tensor touches, from its `data` on.
-struct TouchedMemory {
-  const void* data;
-  DLDevice device;
-  uint64_t begin;  // offsets from `data`; they wrap for what lies before an address
-  uint64_t end;
-};
-
-// DLBRIDGE_LEVEL_DEVICE: what came of asking whether a tensor is where it says.
-struct DeviceVerdict {
-  DLBridgeStatus status;  // of the question, with the error filled where nobody can tell
-  bool refused;           // by the rule of `refusal`
-  Refusal refusal;
-};
-DeviceVerdict JudgeDevice(const TouchedMemory& memory, DLBridgeError* error);
 
 }  // namespace dlbridge
 

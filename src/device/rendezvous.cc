@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "device/table.h"
-#include "module.h"
+#include "protocol/module.h"
 
 #ifdef __linux__
 #include <elf.h>

@@ -2,9 +2,9 @@
 // Streams: the array API's integers, and which driver call orders two queues.
 #include "device/stream.h"
 
-#include "device.h"
+#include "describe/boundary.h"
+#include "describe/device.h"
 #include "device/backend.h"
-#include "support/boundary.h"
 #include "support/text.h"
 
 namespace dlbridge {

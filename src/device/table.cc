@@ -9,10 +9,10 @@
 #include <atomic>
 #include <cstdint>
 
-#include "device/fork.h"
+#include "describe/boundary.h"
 #include "device/table_index.h"
 #include "device/table_slots.h"
-#include "support/boundary.h"
+#include "support/fork.h"
 #include "support/lock.h"
 
 namespace dlbridge {

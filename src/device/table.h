@@ -6,7 +6,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "device.h"
+#include "describe/device.h"
 #include "dlbridge/dlbridge.h"
 #include "support/checked.h"
 

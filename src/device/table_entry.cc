@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an entry of the context table must be: docs/context-table.md, `add`.
-#include "device.h"
+#include "describe/boundary.h"
+#include "describe/device.h"
 #include "device/backend.h"
 #include "device/table.h"
-#include "support/boundary.h"
 #include "support/text.h"
 
 namespace dlbridge {

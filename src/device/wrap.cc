@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tensors of native memory: a pointer or handle, and who is told when it is no longer used.
-#include "convert.h"
-#include "device.h"
+#include "describe/boundary.h"
+#include "describe/device.h"
 #include "device/backend.h"
 #include "device/table.h"
-#include "module.h"
-#include "node.h"
-#include "support/boundary.h"
+#include "protocol/convert.h"
+#include "protocol/module.h"
 #include "support/text.h"
+#include "tensor/node.h"
 
 namespace dlbridge {
 namespace {

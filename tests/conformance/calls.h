@@ -6,6 +6,7 @@
 
 #include <array>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
@@ -150,7 +151,7 @@ class Arguments {
   template <class T>
   static auto SetReserved(T* object, const std::string& field, int /*preferred*/)
       -> decltype(object->reserved[0], void()) {
-    for (size_t i = 0; i < sizeof object->reserved / sizeof object->reserved[0]; ++i) {
+    for (size_t i = 0; i < std::size(object->reserved); ++i) {
       object->reserved[i] = field == "reserved_" + std::to_string(i) ? 1 : 0;
     }
   }

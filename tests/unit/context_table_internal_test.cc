@@ -67,6 +67,7 @@ TEST(ContextTableReading, MayGoOnInAViewThatIsOld) {
   const Slot* slot = FindFirst(*view, KeyOf(DLDevice{kDLCUDA, 3}));
   ASSERT_NE(slot, nullptr);
   std::vector<uint64_t> ids;
+  ids.reserve(200);
   for (int32_t i = 0; i < 200; ++i) {
     ids.push_back(MustAdd(100 + i, 1));
   }
@@ -89,6 +90,7 @@ View* OtherView() { return g_index.views[~g_index.version.load() & 1].load(); }
 // was forked.
 void ExpectWorksInChild(void (*interrupt)(const std::vector<uint64_t>& ids)) {
   std::vector<uint64_t> ids;
+  ids.reserve(20);
   for (int32_t i = 0; i < 20; ++i) {
     ids.push_back(MustAdd(400 + i / 2, static_cast<uint64_t>(i) + 1));
   }

@@ -656,6 +656,7 @@ TEST(ContextTableThreads, ReadersSeeEachChangeAsOne) {
   uint64_t id = MustRegister(Uniform(163, 1, 0));
   std::atomic<int64_t> reads{0};
   std::vector<std::thread> readers;
+  readers.reserve(2);
   for (int i = 0; i < 2; ++i) {
     readers.emplace_back([&] {
       uint64_t newest = 0;
@@ -689,6 +690,7 @@ TEST(ContextTableThreads, ReadersSeeATableThatGrows) {
   std::atomic<bool> done{false};
   const uint64_t first = MustRegister(Uniform(165, 1, 0));
   std::vector<std::thread> readers;
+  readers.reserve(2);
   for (int i = 0; i < 2; ++i) {
     readers.emplace_back([&] {
       do {
@@ -699,6 +701,7 @@ TEST(ContextTableThreads, ReadersSeeATableThatGrows) {
     });
   }
   std::vector<uint64_t> ids;
+  ids.reserve(5000);
   for (int32_t i = 0; i < 5000; ++i) {
     ids.push_back(MustRegister(Uniform(2000 + i, 7, 0)));
   }
