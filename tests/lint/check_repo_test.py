@@ -41,6 +41,9 @@ FAULTS = (
     (CPP, "dlbridge_view)", "dlbridge_viev)", "C++: nothing calls dlbridge_view"),
     (CPP, "DLBRIDGE_HPP_FUNCTION(view,", "// (view,", "C++: nothing calls dlbridge_view"),
     ("CMakeLists.txt", "# SPDX-License-Identifier: Apache-2.0", "#", "no SPDX line"),
+    ("README.md", "(docs/identify.md)", "(docs/identity.md)", "nothing is at docs/identity.md"),
+    ("SECURITY.md", "md#hardening)", "md#softening)", "is called docs/platforms.md#soft"),
+    (".pre-commit-config.yaml", "[ruff==0.", "[ruff==1.", ".pre-commit-config.yaml: ruff==1."),
 )
 
 
