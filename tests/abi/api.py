@@ -44,6 +44,24 @@ def read_header(path, machine="x86_64"):
     return {**api, "macros": _macros(path, unit, machine), "inactive": _inactive(unit, path)}
 
 
+def declarations(path, text=None):
+    """Of each function that a header declares: result, (type, name) of its parameters, comment. What
+    does not compile is passed over: a generated part of the text may be out of date."""
+    unit = _parse(path, _options(path, "x86_64"), strict=False, text=text)
+    found = {}
+    for cursor in unit.cursor.get_children():
+        for one in cursor.get_children() if cursor.kind == CursorKind.LINKAGE_SPEC else [cursor]:
+            declared = one.kind == CursorKind.FUNCTION_DECL and not one.is_definition()
+            if declared and str(one.location.file) == str(path):
+                parameters = [(_clean(p.type.spelling), p.spelling) for p in one.get_arguments()]
+                found[one.spelling] = {
+                    "result": one.result_type.spelling,
+                    "parameters": parameters,
+                    "comment": one.raw_comment or "",
+                }
+    return found
+
+
 def _options(path, machine):
     include = [f"-I{path.parent.parent}", f"--target={TARGETS[machine]}", "-std=c11"]
     builtin = ["-isystem", _compiler_headers()]

@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""One source of facts: facts/*.toml describes statuses, rules, enumerations, dtype codes, device
+types and functions once; this writes the files and regions that repeat them.
+
+facts.py write   writes what differs, and names it
+facts.py check   writes nothing; fails and names the file to edit where something differs
+
+The members of the function table are derived from the declarations in dlbridge.h, which libclang
+reads (tests/abi/requirements.txt). Without libclang they are left as they are: the initialiser in
+api.cc, which the facts give, then compiles only if they are right.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from facts_lib import functions, load, outputs, text
+
+
+def differing(root):
+    """Complaints on the facts, and (path, text) of each file that differs from what they give."""
+    facts = load.read(root)
+    complaints = list(load.problems(facts))
+    changed = {}
+    if not complaints:
+        for path, new in outputs.all_of(root, facts):
+            if (root / path).read_text() != new:
+                changed[path] = new
+    return complaints, changed
+
+
+def write(root):
+    functions.append_new(root)
+    # What the generated enumerations bring may be named by a declaration: a second round reads it.
+    for _ in range(2):
+        complaints, changed = differing(root)
+        for path, new in changed.items():
+            (root / path).write_text(new)
+            print(f"wrote {path}")
+    return complaints
+
+
+def check(root):
+    complaints = [*functions.unknown(root)]
+    more, changed = differing(root)
+    complaints += more
+    for path, new in changed.items():
+        where = text.first_difference((root / path).read_text(), new)
+        complaints.append(f"{path}:{where}; edit that file of facts/, then tools/facts.py write")
+    return complaints
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("command", choices=("write", "check"))
+    parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parents[1])
+    options = parser.parse_args()
+    try:
+        complaints = {"write": write, "check": check}[options.command](options.root)
+    except text.Misplaced as problem:
+        complaints = [str(problem)]
+    print("\n".join(complaints) or f"facts.py {options.command}: no complaints")
+    return 1 if complaints else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The constants of the Python binding."""
+
+HEAD = '''\
+# Generated from facts/ by tools/facts.py; do not edit.
+# SPDX-License-Identifier: Apache-2.0
+"""The enumerations of dlbridge.h and dlpack.h. Values that no list here has may arrive: they stay
+plain integers."""
+
+from enum import IntEnum, IntFlag
+
+# Newest DLPack release that this package knows.
+NEWEST_DLPACK = ({newest})
+'''
+TAIL = '''
+
+def name_of(kind: type[IntEnum], value: int) -> str:
+    """The name of a value, or the number where no list has it."""
+    try:
+        return kind(value).name
+    except ValueError:
+        return str(value)
+
+
+def names_of(kind: type[IntFlag], bits: int) -> list[str]:
+    """The names of the bits that are set, lowest first; a bit without a name as its number."""
+    known = {flag.value: str(flag.name) for flag in kind.__members__.values()}
+    return [known.get(1 << i, str(1 << i)) for i in range(bits.bit_length()) if bits >> i & 1]
+'''
+
+
+def constants(facts):
+    newest = facts.dlpack["newest"].replace(".", ", ")
+    statuses = [(one.name.removeprefix("ERROR_"), one.number) for one in facts.statuses]
+    flags = "DLPack's flags of a versioned tensor (DLPACK_FLAG_BITMASK_*)."
+    return "".join(
+        [
+            HEAD.format(newest=newest),
+            _class("Status", "Outcome of a call (DLBridgeStatus).", statuses),
+            _class("Rule", "Which rule a tensor broke (DLBridgeRule).", _plain(facts.rules)),
+            *map(_group, facts.groups),
+            _class("TensorFlag", flags, _bits(facts.flags), "IntFlag"),
+            _class("DeviceType", "DLPack's device types (DLDeviceType).", _plain(facts.devices)),
+            _class("DtypeCode", "DLPack's dtype codes (DLDataTypeCode).", _plain(facts.dtypes)),
+            TAIL,
+        ]
+    )
+
+
+def _plain(items):
+    return [(one.name, one.number) for one in items]
+
+
+def _bits(items):
+    return [(one.name, f"1 << {one.number}") for one in items]
+
+
+def _group(group):
+    python = group["python"]
+    if group["bits"]:
+        return _class(python["type"], python["doc"], _bits(group.members), "IntFlag")
+    return _class(python["type"], python["doc"], _plain(group.members))
+
+
+def _class(name, doc, rows, base="IntEnum"):
+    body = "".join(f"    {constant} = {value}\n" for constant, value in rows)
+    return f'\n\nclass {name}({base}):\n    """{doc}"""\n\n{body}'

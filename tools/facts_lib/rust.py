@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The lists of constants of the Rust binding. dlbridge-sys is written by bindings/rust/tools."""
+
+FOLDER = "bindings/rust/dlbridge/src"
+
+
+def regions(facts):
+    error = f"{FOLDER}/error.rs"
+    names = [(one.name.removeprefix("ERROR_"), f"DLBRIDGE_{one.name}") for one in facts.statuses]
+    yield error, "facts/statuses.toml", _rows(names)
+    names = [(one.name, f"DLBRIDGE_RULE_{one.name}") for one in facts.rules]
+    yield error, "facts/rules.toml", _rows(names)
+    names = [(one["rust"] or one["name"].upper(), f"kDL{one.name}") for one in facts.devices]
+    yield f"{FOLDER}/device.rs", "facts/devices.toml", _rows(names)
+    for group in facts.groups:
+        if group.name in ("BACKEND", "MEMORY"):
+            mark = f"facts/enums.toml {group.name}"
+            yield f"{FOLDER}/backend.rs", mark, _constants(group)
+
+
+def _rows(names):
+    return "".join(f"    {name} = {constant},\n" for name, constant in names)
+
+
+def _constants(group):
+    return "".join(
+        f"    /// {one.doc}\n    pub const {one.name}: Self = Self(sys::{group.prefix}{one.name});\n"
+        for one in group.members
+    )
