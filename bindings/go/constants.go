@@ -567,7 +567,7 @@ const (
 	CodeBcomplex DTypeCode = 18
 )
 
-// TensorFlags are DLPack's flags of a tensor. Foreign code may set any bit.
+// TensorFlags are DLPack's flags of a tensor. Foreign code may pass any bit.
 type TensorFlags uint64
 
 const (

@@ -174,7 +174,7 @@ typedef int32_t DLBridgeRule;
 
 /* [facts/rules.toml] */
 /** After each rule its source: "DLPack" is the specification, "policy" a field of DLBridgePolicy,
- * "dlbridge" a decision of this library. \since 0.3.0 */
+ * "dlbridge" a decision of this library; other words name what applies it. \since 0.3.0 */
 enum {
   /** No rule is broken. */
   DLBRIDGE_RULE_NONE = 0,

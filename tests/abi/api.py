@@ -45,8 +45,8 @@ def read_header(path, machine="x86_64"):
 
 
 def declarations(path, text=None):
-    """Of each function that a header declares: result, (type, name) of its parameters, comment. What
-    does not compile is passed over: a generated part of the text may be out of date."""
+    """Result, (type, name) of the parameters and comment of each function that a header declares.
+    Errors in the text are ignored, since its generated parts may be out of date."""
     unit = _parse(path, _options(path, "x86_64"), strict=False, text=text)
     found = {}
     for cursor in unit.cursor.get_children():

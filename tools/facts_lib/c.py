@@ -10,7 +10,8 @@ WIDTH = 105
 
 
 def enumeration(names, doc, since):
-    """An enumeration of (name, value, doc): comments after the constants where all fit, else before."""
+    """An enumeration of (name, value, doc). Comments stand after the constants where all fit, else
+    before them."""
     about = f"{doc} \\since {since}".strip()
     width = max(len(f"  {name} = {value},") for name, value, _ in names)
     last = len(names) - 1
@@ -42,17 +43,19 @@ def rule_doc(rule):
     return f"{rule.doc} ({rule['source']})." if rule["source"] else f"{rule.doc}."
 
 
+RULES = (
+    'After each rule its source: "DLPack" is the specification, "policy" a field of'
+    ' DLBridgePolicy, "dlbridge" a decision of this library; other words name what applies it.'
+)
+
+
 def rules(facts):
-    about = (
-        'After each rule its source: "DLPack" is the specification, "policy" a field of DLBridgePolicy,'
-        ' "dlbridge" a decision of this library.'
-    )
     first = facts.rules[0].since
     names = [
         (f"DLBRIDGE_RULE_{one.name}", one.number, _dated(one, rule_doc(one), first))
         for one in facts.rules
     ]
-    return enumeration(names, about, first)
+    return enumeration(names, RULES, first)
 
 
 def group(one):
@@ -109,21 +112,23 @@ def api_initialiser(facts):
     return "".join(f"    dlbridge_{one.name},\n" for one in in_table(facts))
 
 
+VERSION_SCRIPT = """\
+/* Generated from facts/functions.toml by tools/facts.py; do not edit.
+ * SPDX-License-Identifier: Apache-2.0
+ * What the shared library exports: every function by name, so that a program that needs a newer
+ * library fails when it is loaded and not at its first call. Nodes of releases never change.
+ */
+"""
+
+
 def version_script(facts):
     """One node per minor version of dlbridge."""
     nodes = {}
     for one in facts.functions:
         nodes.setdefault(_node(one), []).append(f"    dlbridge_{one.name};\n")
-    text = (
-        "/* Generated from facts/functions.toml by tools/facts.py; do not edit.\n"
-        " * SPDX-License-Identifier: Apache-2.0\n"
-        " * What the shared library exports: every function by name, so that a program that needs a newer\n"
-        " * library fails when it is loaded and not at its first call. Nodes of releases never change.\n"
-        " */\n"
-    )
-    before = ""
+    text, before = VERSION_SCRIPT, ""
     for name, functions in nodes.items():
-        local = "  local:\n    *;\n" if not before else ""
+        local = "" if before else "  local:\n    *;\n"
         text += f"{name} {{\n  global:\n{''.join(functions)}{local}}}{before};\n"
         before = f" {name}"
     return text
@@ -254,8 +259,7 @@ def device_table(facts):
     none = "    {nullptr, kNoRelease, DataIs::kUnknown, false, DLBRIDGE_UNDECIDED},\n"
     by_code = {one.number: one for one in facts.devices}
     return "".join(
-        _device_row(by_code[code]) if code in by_code else none
-        for code in range(max(by_code) + 1)
+        _device_row(by_code[code]) if code in by_code else none for code in range(max(by_code) + 1)
     )
 
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The functions that dlbridge.h declares, as libclang reads them, next to facts/functions.toml."""
+"""The functions that dlbridge.h declares, as libclang reads them, beside functions.toml."""
 
 import re
 import sys
+
 import tomllib
 
 FACTS = "facts/functions.toml"
@@ -58,6 +59,4 @@ def _entry(name, comment):
     purpose = words.partition("\\since")[0].strip().partition(". ")[0].rstrip(".").strip()
     purpose = re.sub(r"\s+", " ", purpose).replace('"', "'")
     purpose = purpose[:1].lower() + purpose[1:]
-    return (
-        f'\n[{name}]\nsince = "{since[1] if since else ""}"\npurpose = "{purpose}"\n'
-    )
+    return f'\n[{name}]\nsince = "{since[1] if since else ""}"\npurpose = "{purpose}"\n'

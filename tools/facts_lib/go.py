@@ -8,9 +8,8 @@ from .load import UPSTREAM
 from .text import line_comment
 
 # Words that Go does not write with one capital.
-WORDS = {word.upper(): word for word in (
-    "CL", "CPU", "CUDA", "DType", "HIP", "ID", "IPC", "NDim", "OK", "OpenCL", "SVM", "USM",
-)}  # fmt: skip
+WORDS = "CL CPU CUDA DType HIP ID IPC NDim OK OpenCL SVM USM"
+CAPITALS = {word.upper(): word for word in WORDS.split()}
 HEAD = """\
 // Code generated from facts/ by tools/facts.py. DO NOT EDIT.
 // SPDX-License-Identifier: Apache-2.0
@@ -25,36 +24,45 @@ NEWER = "Values that are not listed may come from a newer library."
 
 
 def camel(name):
-    return "".join(WORDS.get(word, word.capitalize()) for word in name.split("_"))
+    return "".join(CAPITALS.get(word, word.capitalize()) for word in name.split("_"))
+
+
+TYPES = {
+    "DeviceType": ("int32", "is the kind of device that memory belongs to", "integer"),
+    "DTypeCode": ("uint8", "is the kind of one lane of an element", "byte"),
+    "TensorFlags": ("uint64", "are DLPack's flags of a tensor", "bit"),
+}
 
 
 def constants(facts):
     names = {f"dlbridge_{one.name}": one["go"] for one in facts.functions if one["go"]}
-    parts = [HEAD]
-    rows = [(f"Status{camel(one.name.removeprefix('ERROR_'))}", one.number, one.doc)
-            for one in facts.statuses]  # fmt: skip
-    parts.append(_block("Status", rows, names))
-    rows = [(f"Rule{camel(one.name)}", one.number, rule_doc(one)) for one in facts.rules]
-    parts.append(_block("Rule", rows, names))
-    for group in facts.groups:
-        parts.append(_group(group, names))
-    about = "DeviceType is the kind of device that memory belongs to. Foreign code may pass any integer."
-    rows = [(f"Device{one.name}", one.number, _dated(one)) for one in facts.devices]
-    parts.append(_typed("DeviceType", "int32", about, rows, names))
-    about = "DTypeCode is the kind of one lane of an element. Foreign code may pass any byte."
-    rows = [(f"Code{_code(one.name)}", one.number, _dated(one)) for one in facts.dtypes]
-    parts.append(_typed("DTypeCode", "uint8", about, rows, names))
-    about = "TensorFlags are DLPack's flags of a tensor. Foreign code may set any bit."
-    rows = [(f"Flag{camel(one.name)}", f"1 << {one.number}", one.doc) for one in facts.flags]
-    parts.append(_typed("TensorFlags", "uint64", about, rows, names))
+    statuses = [
+        _row("Status", camel(one.name.removeprefix("ERROR_")), one) for one in facts.statuses
+    ]
+    rules = [(f"Rule{camel(one.name)}", one.number, rule_doc(one)) for one in facts.rules]
+    dlpack = {
+        "DeviceType": [_row("Device", one.name, one) for one in facts.devices],
+        "DTypeCode": [_row("Code", _code(one.name), one) for one in facts.dtypes],
+        "TensorFlags": [_row("Flag", camel(one.name), one, "1 << {}") for one in facts.flags],
+    }
+    parts = [HEAD, _block("Status", statuses, names), _block("Rule", rules, names)]
+    parts += [_group(group, names) for group in facts.groups]
+    for name, rows in dlpack.items():
+        kind, meaning, value = TYPES[name]
+        about = f"{name} {meaning}. Foreign code may pass any {value}."
+        parts.append(_typed(name, kind, about, rows, names))
     return "\n".join(parts)
+
+
+def _row(prefix, name, one, value="{}"):
+    return prefix + name, value.format(one.number), _dated(one)
 
 
 def _group(group, names):
     go = group["go"]
     value = "1 << {}" if group["bits"] else "{}"
-    rows = [(camel(group.name) + camel(one.name), value.format(one.number), one.doc)
-            for one in group.members]  # fmt: skip
+    prefix = camel(group.name)
+    rows = [(prefix + camel(one.name), value.format(one.number), one.doc) for one in group.members]
     about = go["doc"] if group["bits"] else f"{go['doc']} {NEWER}"
     kind = "uint32" if group["bits"] else "int32"
     return _typed(go["type"], kind, about, rows, names)
@@ -85,5 +93,8 @@ def _code(name):
 
 
 def _dated(one):
+    """The comment of a code of DLPack with the release that brought it; that of a status alone."""
+    if "name" not in one.more or one.since == "0.2":
+        return one.doc
     since = "in no release yet" if one.since == UPSTREAM else f"since {one.since}"
-    return one.doc if one.since == "0.2" else f"{one.doc.rstrip('.')}; {since}."
+    return f"{one.doc.rstrip('.')}; {since}."

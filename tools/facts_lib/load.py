@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads facts/*.toml. What the writers need beyond a value as it is written is a method here."""
 
-import re
-import tomllib
 from dataclasses import dataclass, field
+
+import tomllib
 
 UPSTREAM = "upstream"
 
@@ -69,18 +69,12 @@ def read(root):
 
 
 def _items(table, number, since=""):
-    rest = {key: value for key, value in table.items() if isinstance(value, dict)}
-    return [_item(name, dict(value), number, since) for name, value in rest.items()]
+    return [_item(name, dict(value), number, since) for name, value in table.items()]
 
 
-def _item(name, value, number, since):
-    return Item(
-        name,
-        value.pop(number, 0),
-        value.pop("since", since),
-        value.pop("doc", ""),
-        value,
-    )
+def _item(name, more, number, since):
+    values = (more.pop(number, 0), more.pop("since", since), more.pop("doc", ""))
+    return Item(name, *values, more)
 
 
 def _group(name, value):
@@ -99,39 +93,48 @@ def version(text):
     return major * 100 + minor
 
 
+# What each item must have, by the file that describes it.
+NEEDED = {
+    "statuses": ("doc", "text"),
+    "rules": ("doc", "text", "status"),
+    "dtypes": ("doc", "name"),
+    "devices": ("doc", "name", "data", "readable"),
+    "functions": ("purpose",),
+    "flags": ("doc",),
+}
+
+
 def problems(facts):
-    """Complaints on facts that contradict each other."""
-    yield from _consecutive("statuses", facts.statuses)
-    yield from _consecutive("rules", facts.rules)
-    yield from _consecutive("dtypes", facts.dtypes)
-    statuses = {status.name for status in facts.statuses}
-    for rule in facts.rules:
-        if rule["status"] not in statuses:
-            yield f"facts/rules.toml: {rule.name}: statuses.toml has no '{rule['status']}'"
-        for key in ("text", *(("expected", "found", "source") if rule.number else ())):
-            if not rule[key]:
-                yield f"facts/rules.toml: {rule.name} has no {key}"
-        if rule.number and rule["status"] != "OK" and not rule["remedy"]:
-            yield f"facts/rules.toml: {rule.name} has no remedy"
+    """Complaints on facts that are missing or contradict each other."""
+    for name, keys in NEEDED.items():
+        for item in getattr(facts, name):
+            yield from _incomplete(f"facts/{name}.toml", item, ("since", *keys))
+    for group in facts.groups:
+        for item in group.members:
+            yield from _incomplete(f"facts/enums.toml: {group.name}", item, ("since", "doc"))
+    for name in ("statuses", "rules", "dtypes"):
+        yield from _consecutive(name, getattr(facts, name))
     codes = [device.number for device in facts.devices]
     if codes != sorted(set(codes)):
         yield "facts/devices.toml: the codes are not in ascending order"
-    for name in ("statuses", "rules", "dtypes", "devices", "functions"):
-        for item in getattr(facts, name):
-            if not item.since:
-                yield f"facts/{name}.toml: {item.name} has no since"
-            if not item.doc and name != "functions":
-                yield f"facts/{name}.toml: {item.name} has no doc"
-    for status in facts.statuses:
-        if not status["text"]:
-            yield f"facts/statuses.toml: {status.name} has no text"
-    for group in facts.groups:
-        for item in group.members:
-            if not item.doc:
-                yield f"facts/enums.toml: {group.name}.{item.name} has no doc"
-    for item in (*facts.dtypes, *facts.devices):
-        if not re.fullmatch(r"[a-z]\w*", item["name"]):
-            yield f"facts: {item.name} has no name, or one that cannot be parsed"
+    yield from _rules(facts)
+
+
+def _incomplete(where, item, keys):
+    for key in keys:
+        if not (getattr(item, key, "") or item[key]):
+            yield f"{where}: {item.name} has no {key}"
+
+
+def _rules(facts):
+    statuses = {status.name for status in facts.statuses}
+    for rule in facts.rules[1:]:
+        keys = ("expected", "found", "source")
+        yield from _incomplete("facts/rules.toml", rule, keys)
+        if rule["status"] not in statuses:
+            yield f"facts/rules.toml: {rule.name}: statuses.toml has no '{rule['status']}'"
+        if rule["status"] != "OK" and not rule["remedy"]:
+            yield f"facts/rules.toml: {rule.name} rejects and has no remedy"
 
 
 def _consecutive(name, items):

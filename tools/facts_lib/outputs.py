@@ -6,6 +6,7 @@ from .text import Misplaced, replace
 
 HEADER = "include/dlbridge/dlbridge.h"
 DLPACK = "include/dlbridge/dlpack.h"
+SOURCES = ("status_table.h", "dtype.h", "device.h", "version.h", "api.cc", "dlbridge.map")
 
 
 def _find(root, folder, name):
@@ -18,9 +19,7 @@ def _find(root, folder, name):
 
 def all_of(root, facts):
     """Pairs of a path and the whole text that the facts give it."""
-    source = {name: _find(root, "src", name) for name in (
-        "status_table.h", "dtype.h", "device.h", "version.h", "api.cc", "dlbridge.map",
-    )}  # fmt: skip
+    source = {name: _find(root, "src", name) for name in SOURCES}
     yield from _whole(facts, source)
     found = {}
     for path, mark, body in _regions(facts, source):
@@ -40,8 +39,6 @@ def _whole(facts, source):
     yield "abi/symbols.txt", c.symbols(facts)
     yield "bindings/python/dlbridge/_constants.py", python.constants(facts)
     yield "bindings/go/constants.go", go.constants(facts)
-    yield "docs/rules.md", docs.rules(facts)
-    yield "docs/dtypes-and-devices.md", docs.codes(facts)
 
 
 def _regions(facts, source):
@@ -50,7 +47,7 @@ def _regions(facts, source):
     yield source["device.h"], "facts/devices.toml", c.device_table(facts)
     yield source["version.h"], "facts/dlpack.toml", c.versions(facts)
     yield source["api.cc"], "facts/functions.toml", c.api_initialiser(facts)
-    yield "README.md", "facts/functions.toml", docs.functions(facts)
+    yield from docs.regions(facts)
     yield from cpp.regions(facts)
     yield from rust.regions(facts)
     yield from tests.regions(facts)

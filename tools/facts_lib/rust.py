@@ -23,7 +23,8 @@ def _rows(names):
 
 
 def _constants(group):
-    return "".join(
-        f"    /// {one.doc}\n    pub const {one.name}: Self = Self(sys::{group.prefix}{one.name});\n"
-        for one in group.members
-    )
+    lines = []
+    for one in group.members:
+        value = f"sys::{group.prefix}{one.name}"
+        lines.append(f"    /// {one.doc}\n    pub const {one.name}: Self = Self({value});\n")
+    return "".join(lines)

@@ -47,7 +47,8 @@ def _values(facts):
     """The constants by the release that has them, for the compiler to compare with any dlpack.h."""
     known = {}
     for one in (*facts.devices, *facts.dtypes):
-        known.setdefault(version(one.since) or 199, []).append(f"VALUE(kDL{one.name}, {one.number});\n")
+        at = version(one.since) or 199
+        known.setdefault(at, []).append(f"VALUE(kDL{one.name}, {one.number});\n")
     for one in facts.flags:
         line = f"VALUE(DLPACK_FLAG_BITMASK_{one.name}, {1 << one.number});\n"
         known[version(one.since)].append(line)
@@ -58,6 +59,4 @@ def _values(facts):
 
 
 def _members(facts):
-    return "".join(
-        f"  DLBRIDGE_MEMBER({member(one)}, {one.name});\n" for one in in_table(facts)
-    )
+    return "".join(f"  DLBRIDGE_MEMBER({member(one)}, {one.name});\n" for one in in_table(facts))
