@@ -6,12 +6,15 @@ types and functions once; this writes the files and regions that repeat them.
 facts.py write   writes what differs, and names it
 facts.py check   writes nothing; fails and names the file to edit where something differs
 
-The members of the function table are derived from the declarations in dlbridge.h, which libclang
-reads (tests/abi/requirements.txt). Without libclang they are left as they are: the initialiser in
-api.cc, which the facts give, then compiles only if they are right.
+The members of the function table and the crate dlbridge-sys are derived from the declarations in
+dlbridge.h, which libclang reads (tests/abi/requirements.txt; build/abi-venv is used where it is
+there). Without libclang they are left as they are: the initialiser in api.cc, which the facts give,
+then compiles only if the table is right.
 """
 
 import argparse
+import importlib.util
+import os
 import sys
 from pathlib import Path
 
@@ -53,6 +56,13 @@ def check(root):
     return complaints
 
 
+def use_libclang():
+    """Goes on with the Python of build/abi-venv where this one has no libclang."""
+    python = Path(__file__).resolve().parents[1] / "build/abi-venv/bin/python"
+    if importlib.util.find_spec("clang") is None and python.exists():
+        os.execv(python, [str(python), "-B", *sys.argv])
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("command", choices=("write", "check"))
@@ -60,11 +70,12 @@ def main():
     options = parser.parse_args()
     try:
         complaints = {"write": write, "check": check}[options.command](options.root)
-    except text.Misplaced as problem:
+    except text.Problem as problem:
         complaints = [str(problem)]
     print("\n".join(complaints) or f"facts.py {options.command}: no complaints")
     return 1 if complaints else 0
 
 
 if __name__ == "__main__":
+    use_libclang()
     sys.exit(main())

@@ -188,7 +188,8 @@ def _enum_lines(constants):
 
 def dlpack_version(facts):
     major, minor = facts.dlpack["newest"].split(".")
-    return f"#define DLPACK_MAJOR_VERSION {major}\n#define DLPACK_MINOR_VERSION {minor}\n"
+    about = "/* Newest DLPack release that this text describes. */\n"
+    return f"{about}#define DLPACK_MAJOR_VERSION {major}\n#define DLPACK_MINOR_VERSION {minor}\n"
 
 
 def dlpack_flags(facts):

@@ -2,7 +2,7 @@
 """Which file has which region, and which files are generated as a whole."""
 
 from . import c, cpp, docs, functions, go, python, rust, tests
-from .text import Misplaced, replace
+from .text import Problem, replace
 
 HEADER = "include/dlbridge/dlbridge.h"
 DLPACK = "include/dlbridge/dlpack.h"
@@ -13,7 +13,7 @@ def _find(root, folder, name):
     """A source file by its name, in whichever folder of `folder` it is."""
     paths = sorted((root / folder).rglob(name))
     if len(paths) != 1:
-        raise Misplaced(f"{folder}: {len(paths)} files called {name}, expected 1")
+        raise Problem(f"{folder}: {len(paths)} files called {name}, expected 1")
     return str(paths[0].relative_to(root))
 
 
@@ -31,6 +31,7 @@ def all_of(root, facts):
         members = c.api_members(facts, declared)
         found[HEADER] = replace(found[HEADER], "facts/functions.toml", members, HEADER)
     yield from found.items()
+    yield from rust.crate(root)
 
 
 def _whole(facts, source):

@@ -1,7 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lists of constants of the Rust binding. dlbridge-sys is written by bindings/rust/tools."""
+"""The lists of constants of the Rust binding, and the crate dlbridge-sys."""
+
+import shutil
+import sys
+
+from .text import Problem
 
 FOLDER = "bindings/rust/dlbridge/src"
+SYS = "bindings/rust/dlbridge-sys"
+
+
+def crate(root):
+    """The generated files of dlbridge-sys; none without libclang, rustfmt or a C compiler."""
+    if not (shutil.which("rustfmt") and shutil.which("cc")):
+        return
+    sys.path.insert(0, str(root / "bindings/rust/tools"))
+    try:
+        import mirrors
+    except ImportError:
+        return
+    try:
+        contents = mirrors.contents(root / "include")
+    except mirrors.NotMirrored as names:
+        raise Problem(f"bindings/rust/tools/mirrors.py mirrors no {names}") from None
+    for name, text in contents.items():
+        yield f"{SYS}/{name}", text
 
 
 def regions(facts):

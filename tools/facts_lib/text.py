@@ -9,8 +9,8 @@ import re
 import textwrap
 
 
-class Misplaced(Exception):
-    """A file lacks a region, or a region has no end."""
+class Problem(Exception):
+    """Something that a person has to fix before anything can be written."""
 
 
 def regions(text):
@@ -22,11 +22,11 @@ def replace(text, mark, body, path):
     """The text with another body in the region of `mark`."""
     begin = text.find(f"[{mark}]")
     if begin < 0:
-        raise Misplaced(f"{path}: no line with [{mark}]")
+        raise Problem(f"{path}: no line with [{mark}]")
     start = text.index("\n", begin) + 1
     end = text.find("[/facts]", start)
     if end < 0:
-        raise Misplaced(f"{path}: no line with [/facts] after [{mark}]")
+        raise Problem(f"{path}: no line with [/facts] after [{mark}]")
     end = text.rindex("\n", 0, end) + 1
     return text[:start] + body + text[end:]
 
