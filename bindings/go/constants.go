@@ -4,9 +4,6 @@
 
 package dlbridge
 
-// MaxNDim is the largest ndim that any function accepts; no policy raises it.
-const MaxNDim = 64
-
 const (
 	// Success.
 	StatusOK Status = 0

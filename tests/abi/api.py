@@ -401,7 +401,8 @@ def comments(path):
 def macro_comments(path):
     """The comment before each macro that has one. libclang attaches none to macros."""
     macro = re.compile(r"(/\*(?:(?!\*/).)*\*/)\n(?:#if[^\n]*\n)?#define (\w+)", re.DOTALL)
-    return {name: text for text, name in macro.findall(path.read_text())}
+    found = {name: text for text, name in macro.findall(path.read_text())}
+    return {name: text for name, text in found.items() if not name.endswith("_H_")}
 
 
 def _is_declared_only(cursor):

@@ -16,9 +16,6 @@ HEAD = """\
 // The constants of dlbridge.h and dlpack.h.
 
 package dlbridge
-
-// MaxNDim is the largest ndim that any function accepts; no policy raises it.
-const MaxNDim = 64
 """
 NEWER = "Values that are not listed may come from a newer library."
 
