@@ -67,6 +67,15 @@ def group(one):
     return enumeration(names, one["doc"], one["since"])
 
 
+def exceptions(facts):
+    """Cases of a switch that gives Python's exception for a status; its default is BufferError."""
+    kinds = {}
+    for one in facts.statuses[1:]:
+        kinds.setdefault(one["python"], []).append(f"    case DLBRIDGE_{one.name}:\n")
+    kinds.pop("BufferError", None)
+    return "".join(f"{''.join(cases)}      return PyExc_{kind};\n" for kind, cases in kinds.items())
+
+
 # ---- The function table -------------------------------------------------------------------------
 
 

@@ -117,7 +117,7 @@ def problems(facts):
     codes = [device.number for device in facts.devices]
     if codes != sorted(set(codes)):
         yield "facts/devices.toml: the codes are not in ascending order"
-    yield from _rules(facts)
+    yield from _rejections(facts)
 
 
 def _incomplete(where, item, keys):
@@ -126,7 +126,9 @@ def _incomplete(where, item, keys):
             yield f"{where}: {item.name} has no {key}"
 
 
-def _rules(facts):
+def _rejections(facts):
+    for status in facts.statuses[1:]:
+        yield from _incomplete("facts/statuses.toml", status, ("python",))
     statuses = {status.name for status in facts.statuses}
     for rule in facts.rules[1:]:
         keys = ("expected", "found", "source")

@@ -6,6 +6,7 @@ from .text import Problem, replace
 
 HEADER = "include/dlbridge/dlbridge.h"
 DLPACK = "include/dlbridge/dlpack.h"
+CPYTHON = "include/dlbridge/cpython_api.h"
 SOURCES = ("status_table.h", "dtype.h", "device.h", "version.h", "api.cc", "dlbridge.map")
 
 
@@ -30,6 +31,8 @@ def all_of(root, facts):
         facts.functions = [one for one in facts.functions if f"dlbridge_{one.name}" in declared]
         members = c.api_members(facts, declared)
         found[HEADER] = replace(found[HEADER], "facts/functions.toml", members, HEADER)
+        stubs = python.stubs(facts, declared, (root / python.STUBS).read_text())
+        found[python.STUBS] = stubs
     yield from found.items()
     yield from rust.crate(root)
 
@@ -52,6 +55,7 @@ def _regions(facts, source):
     yield from cpp.regions(facts)
     yield from rust.regions(facts)
     yield from tests.regions(facts)
+    yield from python.regions(facts)
 
 
 def _headers(facts):
@@ -59,6 +63,7 @@ def _headers(facts):
     yield HEADER, "facts/rules.toml", c.rules(facts)
     for group in facts.groups:
         yield HEADER, f"facts/enums.toml {group.name}", c.group(group)
+    yield CPYTHON, "facts/statuses.toml", c.exceptions(facts)
     yield DLPACK, "facts/devices.toml", c.dlpack_enum(facts.devices)
     yield DLPACK, "facts/dtypes.toml", c.dlpack_enum(facts.dtypes, "U")
     yield DLPACK, "facts/dlpack.toml version", c.dlpack_version(facts)

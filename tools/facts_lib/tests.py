@@ -12,7 +12,18 @@ def regions(facts):
     yield model, "facts/devices.toml", "".join(map(_device, facts.devices))
     yield model, "facts/devices.toml data", _device_sets(facts)
     yield "tests/headers/dlpack_layout.h", "facts/dlpack.toml", _values(facts)
+    yield "tests/conformance/corpus.py", "facts/rules.toml", _statuses(facts)
     yield "tests/unit/api_test.cc", "facts/functions.toml", _members(facts)
+    last = facts.statuses[-1].name
+    text = _last("Status", f"DLBRIDGE_{last}", f"DLBRIDGE_{last}")
+    yield "tests/unit/error_test.cc", "facts/statuses.toml", text
+    last = facts.rules[-1].name
+    yield (
+        "tests/unit/error_test.cc",
+        "facts/rules.toml",
+        _last("Rule", f"DLBRIDGE_RULE_{last}", last),
+    )
+    yield from _python(facts)
 
 
 def _release(since):
@@ -60,3 +71,30 @@ def _values(facts):
 
 def _members(facts):
     return "".join(f"  DLBRIDGE_MEMBER({member(one)}, {one.name});\n" for one in in_table(facts))
+
+
+def _statuses(facts):
+    rejecting = [one for one in facts.rules if one["status"] != "OK"]
+    return "".join(f'    "{one.name}": "{one["status"]}",\n' for one in rejecting)
+
+
+def _last(kind, constant, name):
+    return (
+        f"constexpr DLBridge{kind} kLast{kind} = {constant};\n"
+        f'constexpr const char* kLast{kind}Name = "{name}";\n'
+    )
+
+
+def _python(facts):
+    folder = "bindings/python/tests"
+    rows = [
+        f'    "{one.name.removeprefix("ERROR_")}": {one["python"]},\n' for one in facts.statuses[1:]
+    ]
+    yield f"{folder}/corpus_calls.py", "facts/statuses.toml", "".join(rows)
+    # What no tensor breaks by itself: a policy, a converter, a view or a driver rejects it.
+    rows = [f'    "{one.name}",\n' for one in facts.rules if not _of_tensors(one)]
+    yield f"{folder}/test_inspect.py", "facts/rules.toml", "".join(rows)
+
+
+def _of_tensors(rule):
+    return any(word in rule["source"] for word in ("DLPack", "dlbridge"))
