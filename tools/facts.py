@@ -21,7 +21,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from facts_lib import functions, load, outputs, text
+from facts_lib import functions, load, outputs, text, usage
 
 
 def differing(root):
@@ -50,7 +50,7 @@ def write(root):
 def check(root):
     complaints = [*functions.unknown(root)]
     more, changed = differing(root)
-    complaints += more
+    complaints += more or usage.unused(root, load.read(root))
     for path, new in changed.items():
         where = text.first_difference((root / path).read_text(), new)
         complaints.append(f"{path}:{where}; edit that file of facts/, then tools/facts.py write")

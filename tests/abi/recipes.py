@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """How a client calls each function: statements in C99 and C++11 that go into client.c (clients.py).
 `error` is there; what they pass by pointer comes from client.h (NEW, MAKE, SLOT, bare, legacy,
-versioned). A function without a recipe fails the check `frozen-clients`."""
+versioned). A function without a recipe is called with zeros, which is enough where they are legal
+arguments."""
 
 HELPERS = """
 /* ---- Callbacks, which look at what they are given -------------------------------------------- */
