@@ -6,8 +6,8 @@
 #include <cstdint>
 
 #include "describe/boundary.h"
-#include "device/backend.h"
 #include "device/cuda_driver.h"
+#include "native/backend.h"
 
 namespace dlbridge::cuda {
 

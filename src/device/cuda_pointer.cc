@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "device/cuda.h"
-#include "device/table.h"
+#include "native/table.h"
 
 namespace dlbridge::cuda {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstring>
 
-#include "device/backend.h"
+#include "native/backend.h"
 #include "support/library.h"
 
 namespace dlbridge {

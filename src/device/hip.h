@@ -6,8 +6,8 @@
 #include <cstdint>
 
 #include "describe/boundary.h"
-#include "device/backend.h"
 #include "device/hip_driver.h"
+#include "native/backend.h"
 
 // Calls the runtime, and refuses where that fails.
 #define DLBRIDGE_TRY_HIP(function, ...)                           \

@@ -4,7 +4,7 @@
 
 #include "describe/device.h"
 #include "device/hip.h"
-#include "device/table.h"
+#include "native/table.h"
 #include "support/text.h"
 
 namespace dlbridge {

@@ -6,7 +6,7 @@
 
 #include "describe/device.h"
 #include "device/level_zero.h"
-#include "device/table.h"
+#include "native/table.h"
 
 namespace dlbridge::ze {
 

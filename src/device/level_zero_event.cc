@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <new>
 
-#include "device/table.h"
+#include "native/table.h"
 
 namespace dlbridge::ze {
 namespace {

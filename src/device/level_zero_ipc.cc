@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "device/level_zero.h"
-#include "device/table.h"
+#include "native/table.h"
 
 #ifndef _WIN32
 #include <fcntl.h>

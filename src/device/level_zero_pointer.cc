@@ -3,7 +3,7 @@
 // ask.
 #include "describe/device.h"
 #include "device/level_zero.h"
-#include "device/table.h"
+#include "native/table.h"
 
 namespace dlbridge::ze {
 namespace {

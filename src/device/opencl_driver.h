@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "device/backend.h"
+#include "native/backend.h"
 
 #ifdef _WIN32
 #define DLBRIDGE_CL_CALL __stdcall

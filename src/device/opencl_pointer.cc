@@ -3,7 +3,7 @@
 #include "describe/boundary.h"
 #include "describe/device.h"
 #include "device/opencl_driver.h"
-#include "device/table.h"
+#include "native/table.h"
 
 namespace dlbridge {
 namespace {

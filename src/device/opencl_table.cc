@@ -2,7 +2,7 @@
 // What the context table says of OpenCL's devices.
 #include "describe/device.h"
 #include "device/opencl_driver.h"
-#include "device/table.h"
+#include "native/table.h"
 
 namespace dlbridge {
 namespace {

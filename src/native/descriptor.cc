@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "device/descriptor.h"
+#include "native/descriptor.h"
 
 #include <cstring>
 

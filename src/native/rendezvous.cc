@@ -7,7 +7,7 @@
 #include <atomic>
 #include <cstring>
 
-#include "device/table.h"
+#include "native/table.h"
 #include "protocol/module.h"
 
 #ifdef __linux__

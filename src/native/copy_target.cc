@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "device/copy_target.h"
+#include "native/copy_target.h"
 
 #include "describe/boundary.h"
 #include "describe/device.h"
 #include "describe/required.h"
-#include "device/backend.h"
-#include "device/stream.h"
+#include "native/backend.h"
+#include "native/stream.h"
 #include "support/text.h"
 #include "tensor/allocate.h"
 #include "tensor/options.h"

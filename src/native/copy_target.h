@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where a copy goes: memory of the caller's, of its allocator, or the system's.
-#ifndef DLBRIDGE_SRC_DEVICE_COPY_TARGET_H_
-#define DLBRIDGE_SRC_DEVICE_COPY_TARGET_H_
+#ifndef DLBRIDGE_SRC_NATIVE_COPY_TARGET_H_
+#define DLBRIDGE_SRC_NATIVE_COPY_TARGET_H_
 
 #include <cstdint>
 
@@ -28,4 +28,4 @@ void CommitTarget(const DLBridgeCopySpec& spec, CopyTarget* target);
 
 }  // namespace dlbridge
 
-#endif  // DLBRIDGE_SRC_DEVICE_COPY_TARGET_H_
+#endif  // DLBRIDGE_SRC_NATIVE_COPY_TARGET_H_

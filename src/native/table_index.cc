@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "device/table_index.h"
+#include "native/table_index.h"
 
 #include <cstdlib>
 #include <cstring>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "device/table_slots.h"
+#include "native/table_slots.h"
 
 namespace dlbridge {
 

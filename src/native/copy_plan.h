@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // A strided copy as the few calls that a driver has for it: contiguous runs, rectangles and boxes.
-#ifndef DLBRIDGE_SRC_DEVICE_COPY_PLAN_H_
-#define DLBRIDGE_SRC_DEVICE_COPY_PLAN_H_
+#ifndef DLBRIDGE_SRC_NATIVE_COPY_PLAN_H_
+#define DLBRIDGE_SRC_NATIVE_COPY_PLAN_H_
 
 #include <cstdint>
 
 #include "copy/walk.h"
-#include "device/backend.h"
+#include "native/backend.h"
 
 namespace dlbridge {
 
@@ -42,4 +42,4 @@ class Boxes {
 
 }  // namespace dlbridge
 
-#endif  // DLBRIDGE_SRC_DEVICE_COPY_PLAN_H_
+#endif  // DLBRIDGE_SRC_NATIVE_COPY_PLAN_H_

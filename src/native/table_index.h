@@ -11,14 +11,14 @@
 // Views have room for all slots. When slots are added, a larger pair of views replaces the old one,
 // which is kept for the readers that may still be in it: all old pairs together are as large as the
 // current one.
-#ifndef DLBRIDGE_SRC_DEVICE_TABLE_INDEX_H_
-#define DLBRIDGE_SRC_DEVICE_TABLE_INDEX_H_
+#ifndef DLBRIDGE_SRC_NATIVE_TABLE_INDEX_H_
+#define DLBRIDGE_SRC_NATIVE_TABLE_INDEX_H_
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 
-#include "device/table_slots.h"
+#include "native/table_slots.h"
 #include "support/checked.h"
 
 namespace dlbridge {
@@ -149,4 +149,4 @@ void RepairAfterFork();
 
 }  // namespace dlbridge
 
-#endif  // DLBRIDGE_SRC_DEVICE_TABLE_INDEX_H_
+#endif  // DLBRIDGE_SRC_NATIVE_TABLE_INDEX_H_

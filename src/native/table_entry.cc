@@ -2,8 +2,8 @@
 // What an entry of the context table must be: docs/context-table.md, `add`.
 #include "describe/boundary.h"
 #include "describe/device.h"
-#include "device/backend.h"
-#include "device/table.h"
+#include "native/backend.h"
+#include "native/table.h"
 #include "support/text.h"
 
 namespace dlbridge {

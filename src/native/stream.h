@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Streams that were checked before any driver sees them.
-#ifndef DLBRIDGE_SRC_DEVICE_STREAM_H_
-#define DLBRIDGE_SRC_DEVICE_STREAM_H_
+#ifndef DLBRIDGE_SRC_NATIVE_STREAM_H_
+#define DLBRIDGE_SRC_NATIVE_STREAM_H_
 
 #include "dlbridge/dlbridge.h"
 
@@ -19,4 +19,4 @@ inline bool IsQueue(const DLBridgeStream& stream) {
 
 }  // namespace dlbridge
 
-#endif  // DLBRIDGE_SRC_DEVICE_STREAM_H_
+#endif  // DLBRIDGE_SRC_NATIVE_STREAM_H_

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The context table: this copy's own, and the one that all of the process share.
-#ifndef DLBRIDGE_SRC_DEVICE_TABLE_H_
-#define DLBRIDGE_SRC_DEVICE_TABLE_H_
+#ifndef DLBRIDGE_SRC_NATIVE_TABLE_H_
+#define DLBRIDGE_SRC_NATIVE_TABLE_H_
 
 #include <atomic>
 #include <cstdint>
@@ -57,4 +57,4 @@ DLBridgeStatus EnterDevice(const DLBridgeContextEntry& entry, bool* mine, DLBrid
 
 }  // namespace dlbridge
 
-#endif  // DLBRIDGE_SRC_DEVICE_TABLE_H_
+#endif  // DLBRIDGE_SRC_NATIVE_TABLE_H_

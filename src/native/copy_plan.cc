@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "device/copy_plan.h"
+#include "native/copy_plan.h"
 
 #include "support/checked.h"
 

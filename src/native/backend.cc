@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "device/backend.h"
+#include "native/backend.h"
 
 #include <atomic>
 #include <cstring>
 
 #include "describe/boundary.h"
 #include "describe/device.h"
-#include "support/fork.h"
+#include "native/fork.h"
 #include "support/lock.h"
 #include "support/text.h"
 
@@ -25,7 +25,7 @@ struct Slot {
   std::atomic<int32_t> state{0};      // 0: not started
   std::atomic<bool> starting{false};  // seen by a child that was forked meanwhile
   uint32_t generation = 0;            // of the process that started it
-  DLBridgeBackendInfo info = DLBRIDGE_BACKEND_INFO_INIT;
+  DLBridgeBackendInfo info = {};
   Lock lock;
 };
 

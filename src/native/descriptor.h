@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // What one process tells another of a tensor: docs/ipc.md has the format.
-#ifndef DLBRIDGE_SRC_DEVICE_DESCRIPTOR_H_
-#define DLBRIDGE_SRC_DEVICE_DESCRIPTOR_H_
+#ifndef DLBRIDGE_SRC_NATIVE_DESCRIPTOR_H_
+#define DLBRIDGE_SRC_NATIVE_DESCRIPTOR_H_
 
 #include <cstddef>
 #include <cstdint>
 
-#include "device/backend.h"
 #include "dlbridge/dlbridge.h"
+#include "native/backend.h"
 
 namespace dlbridge {
 
@@ -48,4 +48,4 @@ DLBridgeStatus ReadDescriptor(const uint8_t* bytes, size_t length, Descriptor* o
 
 }  // namespace dlbridge
 
-#endif  // DLBRIDGE_SRC_DEVICE_DESCRIPTOR_H_
+#endif  // DLBRIDGE_SRC_NATIVE_DESCRIPTOR_H_

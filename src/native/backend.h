@@ -4,15 +4,15 @@
 // A backend is a table of functions. Nothing of it is called before `start` was, once and alone,
 // and had returned DLBRIDGE_STATE_READY. No lock of the library's is held meanwhile, but for
 // `start`.
-#ifndef DLBRIDGE_SRC_DEVICE_BACKEND_H_
-#define DLBRIDGE_SRC_DEVICE_BACKEND_H_
+#ifndef DLBRIDGE_SRC_NATIVE_BACKEND_H_
+#define DLBRIDGE_SRC_NATIVE_BACKEND_H_
 
 #include <atomic>
 #include <cstdint>
 
 #include "dlbridge/dlbridge.h"
+#include "native/fork.h"
 #include "support/checked.h"
-#include "support/fork.h"
 
 namespace dlbridge {
 
@@ -155,4 +155,4 @@ DLBridgeStatus RefuseDriver(DLBridgeError* error, const char* call, int64_t code
 
 }  // namespace dlbridge
 
-#endif  // DLBRIDGE_SRC_DEVICE_BACKEND_H_
+#endif  // DLBRIDGE_SRC_NATIVE_BACKEND_H_

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Streams: the array API's integers, and which driver call orders two queues.
-#include "device/stream.h"
+#include "native/stream.h"
 
 #include "describe/boundary.h"
 #include "describe/device.h"
-#include "device/backend.h"
+#include "native/backend.h"
 #include "support/text.h"
 
 namespace dlbridge {

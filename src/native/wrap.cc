@@ -2,8 +2,8 @@
 // Tensors of native memory: a pointer or handle, and who is told when it is no longer used.
 #include "describe/boundary.h"
 #include "describe/device.h"
-#include "device/backend.h"
-#include "device/table.h"
+#include "native/backend.h"
+#include "native/table.h"
 #include "protocol/convert.h"
 #include "protocol/module.h"
 #include "support/text.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The host as a backend: it needs no driver, has no queues and knows no allocation.
-#include "device/backend.h"
+#include "native/backend.h"
 
 namespace dlbridge {
 namespace {

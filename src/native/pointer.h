@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where does memory lie? Asked of the drivers.
-#ifndef DLBRIDGE_SRC_DEVICE_POINTER_H_
-#define DLBRIDGE_SRC_DEVICE_POINTER_H_
+#ifndef DLBRIDGE_SRC_NATIVE_POINTER_H_
+#define DLBRIDGE_SRC_NATIVE_POINTER_H_
 
 #include "dlbridge/dlbridge.h"
 
@@ -13,4 +13,4 @@ DLBridgeStatus AskPointer(const DLBridgeBuffer& buffer, DLDevice label, DLBridge
 
 }  // namespace dlbridge
 
-#endif  // DLBRIDGE_SRC_DEVICE_POINTER_H_
+#endif  // DLBRIDGE_SRC_NATIVE_POINTER_H_

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which process is this? Drivers do not survive a fork, and asking for the pid costs too much.
-#ifndef DLBRIDGE_SRC_SUPPORT_FORK_H_
-#define DLBRIDGE_SRC_SUPPORT_FORK_H_
+#ifndef DLBRIDGE_SRC_NATIVE_FORK_H_
+#define DLBRIDGE_SRC_NATIVE_FORK_H_
 
 #include <atomic>
 #include <cstdint>
@@ -23,4 +23,4 @@ void ResetTableInChild();
 
 }  // namespace dlbridge
 
-#endif  // DLBRIDGE_SRC_SUPPORT_FORK_H_
+#endif  // DLBRIDGE_SRC_NATIVE_FORK_H_

@@ -3,8 +3,8 @@
 //
 // A reader may therefore look into any slot at any time. device/table_index.h says how it knows
 // that the words which it read belong together.
-#ifndef DLBRIDGE_SRC_DEVICE_TABLE_SLOTS_H_
-#define DLBRIDGE_SRC_DEVICE_TABLE_SLOTS_H_
+#ifndef DLBRIDGE_SRC_NATIVE_TABLE_SLOTS_H_
+#define DLBRIDGE_SRC_NATIVE_TABLE_SLOTS_H_
 
 #include <atomic>
 #include <cstddef>
@@ -200,4 +200,4 @@ void ReclaimSlots(uint32_t highest, bool (*is_used)(uint32_t number));
 
 }  // namespace dlbridge
 
-#endif  // DLBRIDGE_SRC_DEVICE_TABLE_SLOTS_H_
+#endif  // DLBRIDGE_SRC_NATIVE_TABLE_SLOTS_H_

@@ -7,11 +7,11 @@
 
 #include "describe/boundary.h"
 #include "describe/device.h"
-#include "device/backend.h"
-#include "device/copy_plan.h"
-#include "device/copy_target.h"
-#include "device/pointer.h"
-#include "device/stream.h"
+#include "native/backend.h"
+#include "native/copy_plan.h"
+#include "native/copy_target.h"
+#include "native/pointer.h"
+#include "native/stream.h"
 
 namespace dlbridge {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "support/fork.h"
+#include "native/fork.h"
 
 #ifndef _WIN32
 #include <pthread.h>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "device/pointer.h"
+#include "native/pointer.h"
 
 #include <cstring>
 
 #include "describe/boundary.h"
 #include "describe/device.h"
-#include "device/backend.h"
+#include "native/backend.h"
 #include "validate/device_facts.h"
 
 namespace dlbridge {

@@ -4,15 +4,15 @@
 // Slots keep the entries (device/table_slots.h), an index finds them (device/table_index.h).
 // Look-ups and retain take no lock. What adds or removes an entry holds the lock while it changes
 // the index, and runs release callbacks after it.
-#include "device/table.h"
+#include "native/table.h"
 
 #include <atomic>
 #include <cstdint>
 
 #include "describe/boundary.h"
-#include "device/table_index.h"
-#include "device/table_slots.h"
-#include "support/fork.h"
+#include "native/fork.h"
+#include "native/table_index.h"
+#include "native/table_slots.h"
 #include "support/lock.h"
 
 namespace dlbridge {

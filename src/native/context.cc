@@ -3,8 +3,8 @@
 // its statuses put into words.
 #include "describe/boundary.h"
 #include "describe/device.h"
-#include "device/backend.h"
-#include "device/table.h"
+#include "native/backend.h"
+#include "native/table.h"
 #include "support/text.h"
 
 namespace dlbridge {
