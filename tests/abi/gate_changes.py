@@ -17,7 +17,7 @@ Change.__doc__ = """item: a name that a complaint must hold; checks: of a legal 
 where not all are."""
 CHANGES = []
 HEADER = "include/dlbridge/dlbridge.h"
-BOUNDARY = "src/support/boundary.h"
+BOUNDARY = "src/describe/boundary.h"
 RECIPES = "tests/abi/recipes.py"
 REVIEWED = "abi/reviewed.txt"
 MAP = "src/dlbridge.map"
@@ -66,8 +66,12 @@ def declare(copy):
         "/** The library's table, static;",
     )
     copy.replace(HEADER, "\n} DLBridgeApi;", "\n  int32_t (*twice)(int32_t value);\n} DLBridgeApi;")
-    copy.replace("src/api.cc", "dlbridge_ipc_import};", "dlbridge_ipc_import, dlbridge_twice};")
-    copy.append("src/version.cc", 'extern "C" int32_t dlbridge_twice(int32_t v) { return 2 * v; }')
+    copy.replace(
+        "src/protocol/api.cc", "dlbridge_ipc_import};", "dlbridge_ipc_import, dlbridge_twice};"
+    )
+    copy.append(
+        "src/describe/version.cc", 'extern "C" int32_t dlbridge_twice(int32_t v) { return 2 * v; }'
+    )
     copy.append(MAP, f"{copy.node()} {{ global: dlbridge_twice; }} {copy.last_node()};")
     copy.replace(
         "README.md", "| `dlbridge_get_api` |", "| `dlbridge_twice` | |\n| `dlbridge_get_api` |"
@@ -139,7 +143,7 @@ def review(copy, test):
 def keep_view_spec(copy):
     keep_first_size(copy, "DLBridgeViewSpec")
     checked = 'CheckStructSize(spec, FirstSize<DLBridgeViewSpec>(), sizeof *spec, "spec", error)'
-    copy.replace("src/view.cc", 'CheckStruct(spec, "spec", error)', checked)
+    copy.replace("src/tensor/view.cc", 'CheckStruct(spec, "spec", error)', checked)
 
 
 @change("a struct that the library fills grown, and filled up to the smaller size", recorded=True)
@@ -253,7 +257,9 @@ def parameter_changed(copy):
     next_version(copy)
     copy.replace(HEADER, "storage_size(int32_t ndim)", "storage_size(int64_t ndim)")
     copy.replace(HEADER, "(*upgrade_storage_size)(int32_t", "(*upgrade_storage_size)(int64_t")
-    copy.replace("src/upgrade.cc", "storage_size(int32_t ndim)", "storage_size(int64_t ndim)")
+    copy.replace(
+        "src/protocol/upgrade.cc", "storage_size(int32_t ndim)", "storage_size(int64_t ndim)"
+    )
 
 
 @change("a function added without its since-tag", "repository", "version-node", recorded=True)
@@ -296,7 +302,7 @@ def added_without_version(copy):
 @change("two entries of the function table exchanged", "frozen-clients")
 def entries_exchanged(copy):
     copy.replace(
-        "src/api.cc",
+        "src/protocol/api.cc",
         "dlbridge_status_name,\n                              dlbridge_status_text,",
         "dlbridge_status_text,\n                              dlbridge_status_name,",
     )
@@ -706,7 +712,7 @@ def constant_changed(copy):
 @change("a symbol leaked without prefix", "symbols")
 def symbol_leaked(copy):
     copy.append(
-        "src/version.cc",
+        "src/describe/version.cc",
         'extern "C" __attribute__((visibility("default"))) int leaked() { return 1; }',
     )
     copy.replace(MAP, "    dlbridge_version;\n", "    dlbridge_version;\n    leaked;\n")
@@ -715,7 +721,7 @@ def symbol_leaked(copy):
 @change("a C++ symbol leaked", "symbols")
 def cxx_symbol_leaked(copy):
     copy.append(
-        "src/version.cc",
+        "src/describe/version.cc",
         'namespace dlbridge { __attribute__((visibility("default"))) int Leaked() { return 1; } }',
     )
     copy.replace(MAP, "    dlbridge_version;\n", "    dlbridge_version;\n    _ZN8dlbridge*;\n")
@@ -723,7 +729,7 @@ def cxx_symbol_leaked(copy):
 
 @change("libstdc++ needed", "needed")
 def libstdcxx_needed(copy):
-    copy.append("src/version.cc", "#include <new>\nvoid* volatile made = new int;")
+    copy.append("src/describe/version.cc", "#include <new>\nvoid* volatile made = new int;")
     copy.append(
         "src/CMakeLists.txt", "set_target_properties(dlbridge PROPERTIES LINKER_LANGUAGE CXX)"
     )
@@ -747,8 +753,12 @@ def abi_number_changed(copy):
 @change("a newer glibc symbol pulled in", "glibc", "floor")
 def newer_glibc(copy):
     start = "uint32_t dlbridge_version(void) {\n"
-    name = "src/version.cc"
-    copy.replace(name, '#include "version.h"\n', '#include "version.h"\n#include <stdlib.h>\n')
+    name = "src/describe/version.cc"
+    copy.replace(
+        name,
+        '#include "describe/version.h"\n',
+        '#include "describe/version.h"\n#include <stdlib.h>\n',
+    )
     copy.replace(name, start, start + "  if (arc4random() == 0) return 0;\n")
 
 
@@ -779,7 +789,7 @@ def nodes_reordered(copy):
 
 @change("a recorded test fails", "suite")
 def behaviour_changed(copy):
-    copy.replace("src/version.cc", "return DLBRIDGE_VERSION_STRING;", 'return "";')
+    copy.replace("src/describe/version.cc", "return DLBRIDGE_VERSION_STRING;", 'return "";')
 
 
 # ---- Versions -----------------------------------------------------------------------------------
@@ -787,7 +797,7 @@ def behaviour_changed(copy):
 
 @change("the library states another version", "version")
 def version_disagrees(copy):
-    copy.replace("src/version.cc", "return DLBRIDGE_VERSION_STRING;", 'return "9.9.9";')
+    copy.replace("src/describe/version.cc", "return DLBRIDGE_VERSION_STRING;", 'return "9.9.9";')
 
 
 @change("CMake states another version", "version")

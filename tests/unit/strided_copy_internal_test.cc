@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The copy engine against copying element by element, with unreadable pages at both ends of source
 // and target.
-#include "strided_copy.h"
+#include "copy/strided_copy.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The fewest axes of a layout, and the way through them.
-#include "walk.h"
+#include "copy/walk.h"
 
 #include <gtest/gtest.h>
 

@@ -221,8 +221,8 @@ STATUS_TABLE = """\
 // Generated from facts/statuses.toml and facts/rules.toml by tools/facts.py; do not edit.
 // SPDX-License-Identifier: Apache-2.0
 // The one table of statuses and the one table of rules.
-#ifndef DLBRIDGE_SRC_STATUS_TABLE_H_
-#define DLBRIDGE_SRC_STATUS_TABLE_H_
+#ifndef {guard}
+#define {guard}
 
 // clang-format off
 
@@ -237,11 +237,12 @@ STATUS_TABLE = """\
 
 // clang-format on
 
-#endif  // DLBRIDGE_SRC_STATUS_TABLE_H_
+#endif  // {guard}
 """
 
 
-def status_table(facts):
+def status_table(facts, path):
+    guard = f"DLBRIDGE_{re.sub(r'[^A-Z]', '_', path.upper())}_"
     rows = [f"  X({one.name}, {string(one['text'])})" for one in facts.statuses]
     keys = ("text", "expected", "found", "remedy")
     rules_ = [
@@ -250,7 +251,8 @@ def status_table(facts):
         + ")"
         for one in facts.rules
     ]
-    return STATUS_TABLE.format(statuses=" \\\n".join(rows), rules=" \\\n".join(rules_))
+    tables = {"statuses": " \\\n".join(rows), "rules": " \\\n".join(rules_)}
+    return STATUS_TABLE.format(guard=guard, **tables)
 
 
 def _version(since):

@@ -38,7 +38,7 @@ def all_of(root, facts):
 
 
 def _whole(facts, source):
-    yield source["status_table.h"], c.status_table(facts)
+    yield source["status_table.h"], c.status_table(facts, source["status_table.h"])
     yield source["dlbridge.map"], c.version_script(facts)
     yield "abi/symbols.txt", c.symbols(facts)
     yield "bindings/python/dlbridge/_constants.py", python.constants(facts)
