@@ -44,6 +44,41 @@ def read_header(path, machine="x86_64"):
     return {**api, "macros": _macros(path, unit, machine), "inactive": _inactive(unit, path)}
 
 
+def declarations(path, text=None):
+    """Result, (type, name) of the parameters and comment of each function that a header declares.
+    Errors in the text are ignored, since its generated parts may be out of date."""
+    unit = _parse(path, _options(path, "x86_64"), strict=False, text=text)
+    found = {}
+    for one in _of_file(unit, path):
+        if one.kind == CursorKind.FUNCTION_DECL and not one.is_definition():
+            parameters = [(_clean(p.type.spelling), p.spelling) for p in one.get_arguments()]
+            found[one.spelling] = {
+                "result": one.result_type.spelling,
+                "parameters": parameters,
+                "comment": one.raw_comment or "",
+            }
+    return found
+
+
+def cursors(path, *options):
+    """What a header declares, for readers of its comments and types."""
+    unit = _parse(path, [*_options(path, "x86_64"), *filter(None, options)])
+    # A cursor lives as long as its unit, which the list keeps.
+    return Cursors(unit, _of_file(unit, path))
+
+
+class Cursors(list):
+    def __init__(self, unit, found):
+        super().__init__(found)
+        self.unit = unit
+
+
+def _of_file(unit, path):
+    for cursor in unit.cursor.get_children():
+        if cursor.location.file and cursor.location.file.name == str(path):
+            yield cursor
+
+
 def _options(path, machine):
     include = [f"-I{path.parent.parent}", f"--target={TARGETS[machine]}", "-std=c11"]
     builtin = ["-isystem", _compiler_headers()]
@@ -360,8 +395,14 @@ def comments(path):
         for one in cursor.get_children():
             if one.kind == CursorKind.ENUM_CONSTANT_DECL:
                 found[one.spelling] = one.raw_comment or ""
-    macro = re.compile(r"(/\*\*(?:(?!\*/).)*)\*/\n(?:#if[^\n]*\n)?#define (\w+)", re.DOTALL)
-    return {**found, **{name: text for text, name in macro.findall(path.read_text())}}
+    return {**found, **macro_comments(path)}
+
+
+def macro_comments(path):
+    """The comment before each macro that has one. libclang attaches none to macros."""
+    macro = re.compile(r"(/\*(?:(?!\*/).)*\*/)\n(?:#if[^\n]*\n)?#define (\w+)", re.DOTALL)
+    found = {name: text for text, name in macro.findall(path.read_text())}
+    return {name: text for name, text in found.items() if not name.endswith("_H_")}
 
 
 def _is_declared_only(cursor):

@@ -76,26 +76,48 @@ class ClientError(Exception):
 def source(header):
     """The client of a header, given as api.py reads it."""
     names = list(header["functions"])
-    calls = [
-        CALL.format(name=name, body=recipes.CALLS[name].rstrip())
-        for name in names
-        if name in recipes.CALLS
-    ]
+    calls = [CALL.format(name=name, body=body(header, name).rstrip()) for name in names]
     entries = [
         f'  CHECK(DLBRIDGE_API_HAS(api, {name}) && is_symbol("{function}", &api->{name}));'
         for name, function in rules.table(header).items()
     ]
-    pairs = [f'{{"{name}", call_{name}}}' for name in names if name in recipes.CALLS]
+    pairs = [f'{{"{name}", call_{name}}}' for name in names]
     main = MAIN.format(entries="\n".join(entries), calls=",\n      ".join(pairs))
     world = (HERE / "client.h").read_text() + recipes.HELPERS
     return "\n".join([world, *calls, main])
 
 
-def missing(header):
-    """Complaints on functions that no recipe calls."""
-    for name in header["functions"]:
-        if not re.search(rf"\b{name}\(", recipes.CALLS.get(name, "")):
-            yield f"no recipe in tests/abi/recipes.py calls {name}"
+def body(header, name):
+    """The recipe of a function. One that has none is called with zeros: NULL pointers, the number 0
+    and empty structs, which it must survive."""
+    if name in recipes.CALLS:
+        return recipes.CALLS[name]
+    lines, arguments = [], []
+    for place, kind in enumerate(parameter_types(header["functions"][name])):
+        if kind == "DLBridgeError *":
+            arguments.append("error")
+        elif kind.endswith("*"):
+            arguments.append("NULL")
+        else:
+            lines.append(f"  {kind} zero{place};\n  memset(&zero{place}, 0, sizeof zero{place});")
+            arguments.append(f"zero{place}")
+    return "\n".join([*lines, f"  (void){name}({', '.join(arguments)});"])
+
+
+def parameter_types(function):
+    """The types of the parameters; no function of the ABI takes a function pointer itself."""
+    texts = re.search(r"\((.*)\)$", function["type"])[1].split(", ")
+    names = function["parameters"]
+    return [text.removesuffix(name).strip() for text, name in zip(texts, names)]
+
+
+def unknown(header):
+    """Complaints on recipes of no function, and on those that do not call their function."""
+    for name, recipe in recipes.CALLS.items():
+        if name not in header["functions"]:
+            yield f"tests/abi/recipes.py has {name}, which the header has not"
+        elif not re.search(rf"\b{name}\(", recipe):
+            yield f"the recipe of {name} in tests/abi/recipes.py does not call it"
 
 
 def jobs(tree, build, recorded):

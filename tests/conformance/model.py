@@ -11,13 +11,16 @@ from fractions import Fraction
 
 INT64_MAX = 2**63 - 1
 UINT64 = 2**64
+# [facts/dlpack.toml]
 NEWEST = (1, 3)
+# [/facts]
 MAX_NDIM = 64
 NO_RELEASE = (99, 0)
 READ_ONLY, IS_COPIED, PADDED = 1, 2, 4
 
 # code: (name, since, the only width or None)
 DTYPES = {
+    # [facts/dtypes.toml]
     0: ("int", (0, 2), None),
     1: ("uint", (0, 2), None),
     2: ("float", (0, 2), None),
@@ -37,10 +40,12 @@ DTYPES = {
     16: ("float6_e3m2fn", (1, 1), 6),
     17: ("float4_e2m1fn", (1, 1), 4),
     18: ("bcomplex", NO_RELEASE, None),
+    # [/facts]
 }
 
 # type: (name, since)
 DEVICES = {
+    # [facts/devices.toml]
     1: ("cpu", (0, 2)),
     2: ("cuda", (0, 2)),
     3: ("cuda_host", (0, 2)),
@@ -60,10 +65,13 @@ DEVICES = {
     19: ("tpu", NO_RELEASE),
     20: ("tpu_host", NO_RELEASE),
     21: ("ascend", NO_RELEASE),
+    # [/facts]
 }
+# [facts/devices.toml data]
 ADDRESS_DEVICES = {1, 2, 3, 10, 11, 13, 14}
 HANDLE_DEVICES = {4, 7, 8, 9, 15}
 HOST_DEVICES = {1, 3, 11, 13}
+# [/facts]
 
 
 def dtype_since(code):

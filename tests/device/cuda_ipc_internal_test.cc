@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // CUDA memory between processes. A handle of the fake names a file of the exporter, so that the
 // importer maps the same memory. Each process starts its own driver.
-#include "device/backend.h"
+#include "native/backend.h"
 #include "device/cuda_fixture.h"
 #include "support/child.h"
 

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <type_traits>
 
-#include "device/cuda_driver.h"
+#include "device/cuda/driver.h"
 
 // NOLINTBEGIN(bugprone-sizeof-expression, misc-redundant-expression): the checks compare sizes,
 // also of pointers.

@@ -2,7 +2,7 @@
 // The driver queries for a tensor of a cl_mem: whether the handle is a buffer, and its references.
 #include <string>
 
-#include "device/backend.h"
+#include "native/backend.h"
 #include "device/opencl_world.h"
 #include "support/child.h"
 

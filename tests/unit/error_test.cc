@@ -14,8 +14,14 @@
 namespace dlbridge_test {
 namespace {
 
+// [facts/statuses.toml]
 constexpr DLBridgeStatus kLastStatus = DLBRIDGE_ERROR_AMBIGUOUS;
+constexpr const char* kLastStatusName = "DLBRIDGE_ERROR_AMBIGUOUS";
+// [/facts]
+// [facts/rules.toml]
 constexpr DLBridgeRule kLastRule = DLBRIDGE_RULE_SHAPE_MISMATCH;
+constexpr const char* kLastRuleName = "SHAPE_MISMATCH";
+// [/facts]
 
 // A call that fails for an invalid `tensor`.
 DLBridgeStatus Fail(const DLTensor& tensor, DLBridgeError* error) {
@@ -163,7 +169,7 @@ TEST(Names, OfStatusesAreDistinctAndNeverNull) {
   EXPECT_EQ(texts.size(), names.size());
   EXPECT_STREQ(dlbridge_status_name(DLBRIDGE_OK), "DLBRIDGE_OK");
   EXPECT_STREQ(dlbridge_status_name(DLBRIDGE_ERROR_VERSION), "DLBRIDGE_ERROR_VERSION");
-  EXPECT_STREQ(dlbridge_status_name(kLastStatus), "DLBRIDGE_ERROR_AMBIGUOUS");
+  EXPECT_STREQ(dlbridge_status_name(kLastStatus), kLastStatusName);
 }
 
 TEST(Names, OfRulesAreDistinctAndNeverNull) {
@@ -177,7 +183,7 @@ TEST(Names, OfRulesAreDistinctAndNeverNull) {
   EXPECT_EQ(names.size(), static_cast<size_t>(kLastRule) + 1);
   EXPECT_EQ(texts.size(), names.size());
   EXPECT_STREQ(dlbridge_rule_name(DLBRIDGE_RULE_NDIM_NEGATIVE), "NDIM_NEGATIVE");
-  EXPECT_STREQ(dlbridge_rule_name(kLastRule), "SHAPE_MISMATCH");
+  EXPECT_STREQ(dlbridge_rule_name(kLastRule), kLastRuleName);
 }
 
 TEST(Names, OfOtherIntegersAreUnknown) {
