@@ -1210,11 +1210,11 @@ DLBRIDGE_API DLBridgeStatus dlbridge_stream_from_array_api(DLDevice device, int6
 /* [facts/enums.toml HANDOFF] */
 /** Bits of the `options` of dlbridge_stream_handoff. \since 0.3.0 */
 enum {
-  /** The host may wait where no driver can order the two queues: queues of two backends, or of two
+  /** Allow the host to wait where no driver can order the two queues: queues of two backends, or of two
    * Level Zero contexts. */
   DLBRIDGE_HANDOFF_ALLOW_HOST_WAIT = 1 << 8,
-  /** A wait may draw the consumer's stream into the graph that the producer's is capturing; the caller
-   * joins them again. */
+  /** Allow a wait that draws the consumer's stream into the graph that the producer's stream is
+   * capturing. The caller must join the streams again. */
   DLBRIDGE_HANDOFF_ALLOW_CAPTURE = 1 << 9
 };
 /* [/facts] */

@@ -176,14 +176,14 @@ def legal_c_added(copy):
     next_version(copy)
     copy.replace(
         HEADER,
-        "/** Does the table have",
+        "/** True if the table has",
         f"/** New. \\since {copy.version()} */\n"
         "typedef struct DLBridgeNew {\n  uint32_t struct_size;\n  uint32_t options;\n"
         "  double grid[2][3];\n  char text[16 + 1], rest[7];\n  int32_t a, b;\n"
         "  struct {\n    int32_t x, y;\n  } place;\n  union {\n    double real;\n"
         "    uint64_t bits;\n  } either;\n"
         "  int (*pick[2])(const char* const* names, int (*less)(int, int));\n} DLBridgeNew;\n\n"
-        "/** Does the table have",
+        "/** True if the table has",
     )
     name_in_changelog(copy, "DLBridgeNew")
 
@@ -195,7 +195,10 @@ def reserved_named_reviewed(copy):
 
 @change("an inline function corrected, and reviewed", checks=("api",))
 def inline_reviewed(copy):
-    mended = ("buffer.context = 0;", "buffer.context = (uint64_t)0;")
+    mended = (
+        "  buffer.kind = DLBRIDGE_BUFFER_ADDRESS;",
+        "  buffer.kind = (int32_t)DLBRIDGE_BUFFER_ADDRESS;",
+    )
     accept(copy, "inlines:dlbridge_buffer_address", *mended)
 
 
@@ -558,7 +561,7 @@ def added_in_patch(copy):
 
 @change("an inline function changed", "api")
 def change_inline(copy):
-    copy.replace(HEADER, "  buffer.context = 0;\n", "  buffer.context = 1;\n")
+    copy.replace(HEADER, "  buffer.kind = DLBRIDGE_BUFFER_ADDRESS;\n", "  buffer.kind = 3;\n")
 
 
 @change("a header removed", "api")
@@ -595,10 +598,10 @@ def struct_of(fields):
     def edit(copy):
         copy.replace(
             HEADER,
-            "/** Does the table have",
+            "/** True if the table has",
             f"/** New. \\since {copy.version()} */\n"
             f"typedef struct DLBridgeNew {{ uint32_t struct_size; {fields} }} DLBridgeNew;\n\n"
-            "/** Does the table have",
+            "/** True if the table has",
         )
 
     return edit

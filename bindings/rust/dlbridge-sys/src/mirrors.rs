@@ -1472,11 +1472,11 @@ pub const DLBRIDGE_STREAM_NO_SYNC: i32 = 2;
 pub const DLBRIDGE_STREAM_QUEUE: i32 = 3;
 /// Level Zero: an immediate ze_command_list_handle_t.
 pub const DLBRIDGE_STREAM_IMMEDIATE_LIST: i32 = 4;
-/// The host may wait where no driver can order the two queues: queues of two backends, or of two
+/// Allow the host to wait where no driver can order the two queues: queues of two backends, or of two
 /// Level Zero contexts.
 pub const DLBRIDGE_HANDOFF_ALLOW_HOST_WAIT: u32 = 256;
-/// A wait may draw the consumer's stream into the graph that the producer's is capturing; the caller
-/// joins them again.
+/// Allow a wait that draws the consumer's stream into the graph that the producer's stream is
+/// capturing. The caller must join the streams again.
 pub const DLBRIDGE_HANDOFF_ALLOW_CAPTURE: u32 = 512;
 /// In: becomes the default of its device. The first entry of a device is the default anyway.
 pub const DLBRIDGE_CONTEXT_DEFAULT: u32 = 1;
