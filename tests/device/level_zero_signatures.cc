@@ -11,7 +11,7 @@
 
 namespace {
 
-namespace ze = dlbridge::ze;
+namespace level_zero = dlbridge::level_zero;
 
 // Macros here take names of types and members, which no parentheses may surround, and sizes are
 // compared because that is the matter.
