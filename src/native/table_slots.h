@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the context table keeps its entries: in slots, which are used again and never freed.
+// The storage of the context table's entries: slots that are reused and never freed.
 //
-// A reader may therefore look into any slot at any time. device/table_index.h says how it knows
-// that the words which it read belong together.
+// So a reader may access any slot at any time. native/table_index.h describes how it knows that the
+// words that it read belong together.
 #ifndef DLBRIDGE_SRC_NATIVE_TABLE_SLOTS_H_
 #define DLBRIDGE_SRC_NATIVE_TABLE_SLOTS_H_
 
@@ -14,7 +14,7 @@
 #include "dlbridge/dlbridge.h"
 #include "support/checked.h"
 
-// x86-64 loads two words into one register. ThreadSanitizer does not see accesses of assembly.
+// x86-64 loads two words into one register. ThreadSanitizer does not see accesses in assembly.
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
 #define DLBRIDGE_LOADS_PAIRS
 #endif
@@ -26,8 +26,8 @@
 
 namespace dlbridge {
 
-// An id is the serial number of its registration above the number of its slot. So ids grow from
-// entry to entry, are never used twice, and lead to their slot.
+// An id has the serial number of the registration in the upper half and the slot number in the
+// lower half. So ids grow from entry to entry, are never reused, and lead to their slot.
 constexpr uint32_t kNumberBits = 20;
 constexpr uint64_t kNumberMask = (uint64_t{1} << kNumberBits) - 1;
 constexpr uint64_t kLastSerial = UINT64_MAX >> kNumberBits;
@@ -35,13 +35,13 @@ constexpr uint64_t kLastSerial = UINT64_MAX >> kNumberBits;
 constexpr uint32_t SlotNumberOf(uint64_t id) { return static_cast<uint32_t>(id & kNumberMask); }
 constexpr uint32_t SerialOf(uint64_t id) { return static_cast<uint32_t>(id >> kNumberBits); }
 
-// The reserved words are zero in every entry, so they are not kept.
+// The reserved words are zero in every entry, so they are not stored.
 constexpr size_t kEntrySize = offsetof(DLBridgeContextEntry, reserved);
 constexpr size_t kEntryWords = kEntrySize / sizeof(uint64_t);
 
 struct alignas(16) Slot {
   std::atomic<uint64_t> words[kEntryWords];  // of the entry
-  // The low half of the serial number above a count: 1 while the entry is registered, and 2 for
+  // The low half of the serial number above a count: 1 while the entry is registered, plus 2 for
   // each retain.
   std::atomic<uint64_t> owners;
   uint32_t next;  // in the list of free or of finished slots
