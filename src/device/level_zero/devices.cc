@@ -150,7 +150,7 @@ bool FindEntered(Driver driver, DriverContext* out) {
   return false;
 }
 
-// One context per process, never destroyed: whoever finds it in the table may use it at any time.
+// One context per process, never destroyed: any user of the table may use it at any time.
 DLBridgeStatus MakeContext(DriverRecord* record, DriverContext* out, DLBridgeError* error) {
   out->flags = DLBRIDGE_CONTEXT_ENUMERATED | DLBRIDGE_CONTEXT_PRIVATE;
   out->context = record->made.load(std::memory_order_acquire);
