@@ -30,17 +30,18 @@ FAULTS = (
     (HEADER, "/** Calls the deleter of", "/* ", "dlbridge_release has no comment"),
     (HEADER, "#define DLBRIDGE_ABI 1", f"#define DLBRIDGE_ABI 1{' ' * 90}/* */", "columns"),
     ("CHANGELOG.md", "## 0.3.0", "## 0.3.1", "has no section on"),
-    ("README.md", "| `dlbridge_view` |", "| `dlbridge_viev` |", "the table has dlbridge_viev"),
-    ("README.md", "| `dlbridge_share` |", "| share |", "the table lacks dlbridge_share"),
     ("README.md", "float data[6]", "float data[7]", "is not examples/import.c"),
     ("examples/import.c", "float data[6]", "float data[7]", "is not examples/import.c"),
     ("README.md", "## Using it", "## How", "nothing on using the library"),
     ("README.md", "add_subdirectory(dlbridge)", "add_subdirectory(dl)", "no line 'add_sub"),
     ("run", "set -euo pipefail", f"set -euo pipefail # {MACHINE}", "a path of one machine"),
     ("run", "set -euo pipefail", "set -euo pipefail  ", "blanks at the end"),
-    (CPP, "dlbridge_view)", "dlbridge_viev)", "C++: nothing calls dlbridge_view"),
-    (CPP, "DLBRIDGE_HPP_FUNCTION(view,", "// (view,", "C++: nothing calls dlbridge_view"),
+    (CPP, "abi::identify(", "abi::identifies(", "C++: nothing calls dlbridge_identify"),
+    (CPP, "return static_cast<kind>(abi::identify(", "// abi::identify(", "C++: nothing calls dlb"),
     ("CMakeLists.txt", "# SPDX-License-Identifier: Apache-2.0", "#", "no SPDX line"),
+    ("README.md", "(docs/identify.md)", "(docs/identity.md)", "nothing is at docs/identity.md"),
+    ("SECURITY.md", "md#hardening)", "md#softening)", "is called docs/platforms.md#soft"),
+    (".pre-commit-config.yaml", "[ruff==0.", "[ruff==1.", ".pre-commit-config.yaml: ruff==1."),
 )
 
 
