@@ -3,8 +3,9 @@
 // be started, and say why.
 #ifdef DLBRIDGE_WITHOUT_DEVICES
 
-#include "describe/boundary.h"
+#include "describe/device.h"
 #include "native/backend.h"
+#include "support/text.h"
 
 namespace dlbridge {
 namespace {
@@ -16,24 +17,26 @@ int32_t Start(DLBridgeBackendInfo* info) {
   return DLBRIDGE_STATE_ABSENT;
 }
 
-// Callers compare these slots with NULL before they start a backend, to reject what its
-// driver never supports. They are set where a driver supports the function, so that the answer is
-// UNAVAILABLE. No slot but `start` is ever called.
-DLBridgeStatus Refuse(DLBridgeError* error) {
-  return RefuseStatus(error, DLBRIDGE_ERROR_UNAVAILABLE, "the driver", kReason);
+// Callers compare these slots with NULL before they start a backend, to reject a function that its
+// driver never supports. A slot is set where the driver supports the function, so that the answer
+// is UNAVAILABLE. Only `start` is ever called.
+DLBridgeStatus Refuse(int32_t device_type, DLBridgeError* error) {
+  return StartBackend(*BackendsOf(device_type).backends[0], error);
 }
-DLBridgeStatus Enumerate(int32_t /*device_type*/, DLBridgeError* error) { return Refuse(error); }
-DLBridgeStatus IpcExport(const DLBridgeBuffer& /*buffer*/, DLDevice /*label*/, IpcHandle* /*out*/,
-                         DLBridgeError* error) {
-  return Refuse(error);
+DLBridgeStatus Enumerate(int32_t device_type, DLBridgeError* error) {
+  return Refuse(device_type, error);
 }
-DLBridgeStatus IpcImport(const IpcHandle& /*handle*/, DLDevice /*label*/, IpcMapping* /*out*/,
+DLBridgeStatus IpcExport(const DLBridgeBuffer& /*buffer*/, DLDevice label, IpcHandle* /*out*/,
                          DLBridgeError* error) {
-  return Refuse(error);
+  return Refuse(TypeOf(label), error);
+}
+DLBridgeStatus IpcImport(const IpcHandle& /*handle*/, DLDevice label, IpcMapping* /*out*/,
+                         DLBridgeError* error) {
+  return Refuse(TypeOf(label), error);
 }
 
-DLBridgeStatus Synchronize(const DLBridgeStream& /*stream*/, DLBridgeError* error) {
-  return Refuse(error);
+DLBridgeStatus Synchronize(const DLBridgeStream& stream, DLBridgeError* error) {
+  return Refuse(TypeOf(stream.device), error);
 }
 
 constexpr Backend Absent(DLBridgeBackend id, const char* name, bool shares) {
