@@ -2,15 +2,16 @@
  * SPDX-License-Identifier: Apache-2.0
  * DLPack's structs and constants in this project's own words.
  *
- * The names, values and layouts are the public facts of DLPack 1.3 and of what upstream has added
- * since. This header carries the official header's include guard, so that the two can be included
+ * The names, values and layouts are the public facts of DLPack's newest release, and of what
+ * upstream has added since. This header carries the official header's include guard, so that the two can be included
  * in one program in either order:
  *
  *  - this one first: the official header finds its guard set and adds nothing;
  *  - an official one first (0.6 or later): only what that version lacks is added here. Enumerators
  *    that an older header lacks come as anonymous enumerations: the same names and values, of
- *    another type in C++. An official header that says 1.3 may or may not have the constants that
- *    upstream added after 1.3 without a new number, so none of those is added then: use the integer.
+ *    another type in C++. An official header of the newest release may or may not have the constants
+ *    that upstream has added since without a new number, so none of those is added then: use the
+ *    integer.
  *
  * All layouts are those of 64-bit little-endian targets; others are refused at compile time.
  */
