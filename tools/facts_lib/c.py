@@ -202,9 +202,10 @@ def dlpack_version(facts):
 
 
 def default_version(facts):
+    default = facts.dlpack["default"]
     return (
-        f" * The default of a version, {{0, 0}}, is DLPack {facts.dlpack['default']} in all of ABI 1: a\n"
-        " * newer library must not change what a compiled caller receives.\n"
+        f" * The default of a version, {{0, 0}}, is DLPack {default} in all of ABI 1, since a newer\n"
+        " * library must not change what a compiled caller receives.\n"
     )
 
 
