@@ -46,8 +46,8 @@
  * means where NULL is allowed, else the default of its comment, or is rejected with "X is not set".
  * Structs of fixed size have reserved fields, which must be zero (DLBRIDGE_ERROR_TOO_NEW).
  * [facts/dlpack.toml]
- * The default of a version, {0, 0}, is DLPack 1.3 in all of ABI 1, since a newer
- * library must not change what a compiled caller receives.
+ * The default of a version, {0, 0}, is DLPack 1.3 in all of ABI 1, since a
+ * newer library must not change what a compiled caller receives.
  * [/facts]
  *
  * FLAGS AND OPTIONS. DLPack's flags are always `uint64_t tensor_flags`. Option bits are always

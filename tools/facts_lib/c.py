@@ -204,8 +204,8 @@ def dlpack_version(facts):
 def default_version(facts):
     default = facts.dlpack["default"]
     return (
-        f" * The default of a version, {{0, 0}}, is DLPack {default} in all of ABI 1, since a newer\n"
-        " * library must not change what a compiled caller receives.\n"
+        f" * The default of a version, {{0, 0}}, is DLPack {default} in all of ABI 1, since a\n"
+        " * newer library must not change what a compiled caller receives.\n"
     )
 
 
