@@ -31,7 +31,7 @@
 #ifndef DLPACK_DLPACK_H_
 #define DLPACK_DLPACK_H_
 
-/* Newest DLPack release that this header describes. */
+/* Newest DLPack release that this text describes. */
 #define DLPACK_MAJOR_VERSION 1
 #define DLPACK_MINOR_VERSION 3
 
