@@ -15,8 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 # From the bottom to the top.
-LAYERS = ["support", "describe", "validate", "tensor", "copy", "protocol", "device"]
-CORE = LAYERS[:-1]
+LAYERS = ["support", "describe", "validate", "tensor", "copy", "protocol", "native", "device"]
 
 
 def without_comments(text):

@@ -29,7 +29,7 @@ struct DeviceType {
 };
 
 // Indexed by code; 0, 5 and 6 were never assigned and have no name.
-constexpr DeviceType kDeviceTypes[] = {
+inline constexpr DeviceType kDeviceTypes[] = {
     {nullptr, kNoRelease, DataIs::kUnknown, false, DLBRIDGE_UNDECIDED},
     {"cpu", 2, DataIs::kAddress, true, DLBRIDGE_YES},
     {"cuda", 2, DataIs::kAddress, false, DLBRIDGE_NO},

@@ -18,7 +18,7 @@ struct DtypeCode {
   uint8_t fixed_bits;  // the only width allowed; 0: any
 };
 
-constexpr DtypeCode kDtypeCodes[] = {
+inline constexpr DtypeCode kDtypeCodes[] = {
     {"int", 2, 0},
     {"uint", 2, 0},
     {"float", 2, 0},

@@ -3,7 +3,7 @@
 #include <numeric>
 #include <vector>
 
-#include "device/backend.h"
+#include "native/backend.h"
 #include "device/cuda_fixture.h"
 
 namespace dlbridge_test {

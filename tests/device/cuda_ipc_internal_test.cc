@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory of CUDA between processes. The fake's handles name a file of the exporter, so that the
 // importer really maps its memory. Each process starts its own driver.
-#include "device/backend.h"
+#include "native/backend.h"
 #include "device/cuda_fixture.h"
 #include "support/child.h"
 

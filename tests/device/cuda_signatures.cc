@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiled, never run: what src/device/cuda_driver.h declares is what NVIDIA's headers declare.
+// Compiled, never run: what src/device/cuda/driver.h declares is what NVIDIA's headers declare.
 #include <cuda.h>
 #include <cudaTypedefs.h>
 
 #include <cstddef>
 #include <type_traits>
 
-#include "device/cuda_driver.h"
+#include "device/cuda/driver.h"
 
 // NOLINTBEGIN(bugprone-sizeof-expression, misc-redundant-expression): sizes, those of pointers too,
 // are what is compared.

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <vector>
 
-#include "device/backend.h"
+#include "native/backend.h"
 #include "hip_world.h"
 
 namespace dlbridge_test {

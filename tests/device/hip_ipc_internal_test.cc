@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-#include "device/backend.h"
+#include "native/backend.h"
 #include "hip_world.h"
 
 namespace dlbridge_test {

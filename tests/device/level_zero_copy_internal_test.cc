@@ -3,7 +3,7 @@
 #include <cstring>
 #include <utility>
 
-#include "device/backend.h"
+#include "native/backend.h"
 #include "device/level_zero_world.h"
 
 namespace {

@@ -7,7 +7,7 @@
 
 #include <cstring>
 
-#include "device/backend.h"
+#include "native/backend.h"
 #include "device/level_zero_world.h"
 
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "device/backend.h"
+#include "native/backend.h"
 #include "device/opencl_world.h"
 #include "support/scale.h"
 

@@ -2,7 +2,7 @@
 // What a tensor of a cl_mem asks of the driver: whether the handle is a buffer, and a reference.
 #include <string>
 
-#include "device/backend.h"
+#include "native/backend.h"
 #include "device/opencl_world.h"
 #include "support/child.h"
 

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "device/table.h"
-#include "device/table_index.h"
-#include "device/table_slots.h"
+#include "native/table.h"
+#include "native/table_index.h"
+#include "native/table_slots.h"
 
 #ifndef _WIN32
 #include "support/child.h"

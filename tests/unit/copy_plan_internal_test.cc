@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-#include "device/copy_plan.h"
+#include "native/copy_plan.h"
 #include "support/tensors.h"
 
 namespace dlbridge_test {

@@ -2054,11 +2054,10 @@ const Untested kUntested[] = {
 std::vector<std::filesystem::path> CoreSources() {
   const std::filesystem::path folder = TestsFolder().parent_path() / "src";
   std::vector<std::filesystem::path> files;
-  const std::regex driver("(cuda|hip|level_zero|opencl).*");
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
-    const std::string name = entry.path().filename().string();
+    const std::string top = entry.path().lexically_relative(folder).begin()->string();
     const std::string extension = entry.path().extension().string();
-    if ((extension == ".cc" || extension == ".h") && !std::regex_match(name, driver)) {
+    if ((extension == ".cc" || extension == ".h") && top != "device") {
       files.push_back(entry.path());
     }
   }
