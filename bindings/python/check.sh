@@ -231,11 +231,10 @@ sanitizers() {
 versions() {
   installed 11
   cd "$scratch"
-  "$python" - "$root/include/dlbridge/dlbridge.h" <<'PYTHON'
-import importlib.metadata, pathlib, re, sys
+  PYTHONPATH=$here/tools "$python" - <<'PYTHON'
+import importlib.metadata, header_version
 from dlbridge import _describe
-header = pathlib.Path(sys.argv[1]).read_text()
-version = re.search(r'DLBRIDGE_VERSION_STRING "(.+)"', header)[1]
+version = header_version.version()
 found = {"package": importlib.metadata.version("dlbridge"), "library": _describe.version_string()}
 assert set(found.values()) == {version}, f"the header says {version}, and {found}"
 PYTHON

@@ -149,23 +149,25 @@ static inline void dlbridge_py_store_(int* place, int value) {
 /** The exception type for `status`; a borrowed reference. \since 0.3.0 */
 static inline PyObject* dlbridge_py_error_type(DLBridgeStatus status) {
   switch (status) {
-    case DLBRIDGE_ERROR_OUT_OF_MEMORY:
-      return PyExc_MemoryError;
+    /* [facts/statuses.toml] */
     case DLBRIDGE_ERROR_INVALID_ARGUMENT:
     case DLBRIDGE_ERROR_TOO_NEW:
+    case DLBRIDGE_ERROR_BUFFER_TOO_SMALL:
     case DLBRIDGE_ERROR_PARSE:
     case DLBRIDGE_ERROR_NOT_FOUND:
     case DLBRIDGE_ERROR_BOUNDS:
-    case DLBRIDGE_ERROR_BUFFER_TOO_SMALL:
-    case DLBRIDGE_ERROR_DESCRIPTOR:
     case DLBRIDGE_ERROR_EXISTS:
+    case DLBRIDGE_ERROR_DESCRIPTOR:
     case DLBRIDGE_ERROR_AMBIGUOUS:
       return PyExc_ValueError;
+    case DLBRIDGE_ERROR_OUT_OF_MEMORY:
+      return PyExc_MemoryError;
     case DLBRIDGE_ERROR_FORKED:
     case DLBRIDGE_ERROR_UNAVAILABLE:
     case DLBRIDGE_ERROR_DRIVER:
     case DLBRIDGE_ERROR_CAPTURE:
       return PyExc_RuntimeError;
+    /* [/facts] */
     default:
       return PyExc_BufferError;
   }

@@ -53,6 +53,8 @@
  *
  * FOREIGN ENUMERATIONS (device types, dtype codes, flags) are integers: any value may arrive.
  *
+ * GENERATED. `tools/facts.py write` writes the lines between [facts/...] and [/facts] from that file.
+ *
  * ABI. DLBRIDGE_ABI, the number in the file name, names what is frozen: within it this header only
  * grows, and a program compiled with any version of it runs with every later one. Messages and texts
  * are not part of it. Default policies and options reject nothing in a later version that they
@@ -115,6 +117,7 @@ extern "C" {
  * \since 0.3.0 */
 typedef int32_t DLBridgeStatus;
 
+/* [facts/statuses.toml] */
 /** \since 0.3.0 */
 enum {
   /** Success. */
@@ -122,8 +125,8 @@ enum {
   /** The caller's fault: a NULL that is not allowed, a struct_size out of range, an option outside its
    * range, a changed dlbridge-owned struct. The message names the argument. */
   DLBRIDGE_ERROR_INVALID_ARGUMENT = 1,
-  /** The caller is newer than the library: it asks for an option, value or field that this library
-   * does not know. Such a request is never ignored. */
+  /** The caller is newer than the library: it asks for an option, value or field that this library does
+   * not know. Such a request is never ignored. */
   DLBRIDGE_ERROR_TOO_NEW = 2,
   /** The allocator, the system's or the caller's, returned NULL. */
   DLBRIDGE_ERROR_OUT_OF_MEMORY = 3,
@@ -165,20 +168,23 @@ enum {
   /** The kind of a managed tensor was not given and cannot be decided: pass its kind. */
   DLBRIDGE_ERROR_AMBIGUOUS = 21
 };
+/* [/facts] */
 
 /** Which rule a tensor broke, or 0. Values this header does not list may come from a newer library.
  * \since 0.3.0 */
 typedef int32_t DLBridgeRule;
 
+/* [facts/rules.toml] */
 /** After each rule its source: "DLPack" is the specification, "policy" a field of DLBridgePolicy,
- * "dlbridge" a decision of this library. \since 0.3.0 */
+ * "dlbridge" a decision of this library; other words name what applies it. \since 0.3.0 */
 enum {
+  /** No rule is broken. */
   DLBRIDGE_RULE_NONE = 0,
-  /** version.major is 1 (DLPack: read nothing after `flags` otherwise). */
+  /** version.major is 1; of another major nothing after `flags` is read (DLPack). */
   DLBRIDGE_RULE_VERSION_MAJOR = 1,
   /** ndim >= 0 (DLPack). */
   DLBRIDGE_RULE_NDIM_NEGATIVE = 2,
-  /** ndim <= DLBRIDGE_MAX_NDIM (dlbridge) and within the limits of the policy. */
+  /** ndim <= DLBRIDGE_MAX_NDIM and within the limits of the policy (dlbridge, policy). */
   DLBRIDGE_RULE_NDIM_LIMIT = 3,
   /** shape is given where ndim > 0 (DLPack). */
   DLBRIDGE_RULE_SHAPE_NULL = 4,
@@ -192,15 +198,15 @@ enum {
   DLBRIDGE_RULE_DTYPE_LANES_SCALABLE = 8,
   /** bool and float8 have 8 bits, float6 6, float4 4, bfloat 16 (DLPack). */
   DLBRIDGE_RULE_DTYPE_BITS_FIXED = 9,
-  /** The dtype code is known to the consumer's version. */
+  /** The dtype code is known to the consumer's version (policy, conversions). */
   DLBRIDGE_RULE_DTYPE_UNKNOWN = 10,
-  /** The device type is known to the consumer's version. */
+  /** The device type is known to the consumer's version (policy, conversions). */
   DLBRIDGE_RULE_DEVICE_UNKNOWN = 11,
-  /** All flag bits are known to the consumer's version. */
+  /** All flag bits are known to the consumer's version (policy, conversions). */
   DLBRIDGE_RULE_FLAGS_UNKNOWN = 12,
   /** device_id >= 0 (dlbridge). */
   DLBRIDGE_RULE_DEVICE_ID_NEGATIVE = 13,
-  /** device_id is 0 on host-like memory (DLPack); only ever a note, since producers differ. */
+  /** device_id is 0 on host-like memory; only a note, since producers differ (DLPack). */
   DLBRIDGE_RULE_DEVICE_ID_HOST = 14,
   /** Each extent >= 0 (DLPack). */
   DLBRIDGE_RULE_EXTENT_NEGATIVE = 15,
@@ -222,9 +228,9 @@ enum {
   DLBRIDGE_RULE_CONTIGUITY = 23,
   /** The required alignment of element (0,...,0) (policy). */
   DLBRIDGE_RULE_ALIGNMENT = 24,
-  /** The device is one of those that the policy lists. */
+  /** The device is one of those that the policy lists (policy). */
   DLBRIDGE_RULE_DEVICE_REJECTED = 25,
-  /** The dtype is one of those that the policy lists. */
+  /** The dtype is one of those that the policy lists (policy). */
   DLBRIDGE_RULE_DTYPE_REJECTED = 26,
   /** The tensor may be written to (policy). */
   DLBRIDGE_RULE_NOT_WRITABLE = 27,
@@ -232,39 +238,41 @@ enum {
   DLBRIDGE_RULE_NEGATIVE_STRIDE = 28,
   /** No zero strides on axes longer than 1 (policy). */
   DLBRIDGE_RULE_ZERO_STRIDE = 29,
-  /** No two elements share memory, where the policy demands a writable tensor. */
+  /** No two elements share memory, where the policy demands a writable tensor (policy). */
   DLBRIDGE_RULE_SELF_OVERLAP = 30,
-  /** Element (0,...,0) is aligned to its lane's size; only ever a note. */
+  /** Element (0,...,0) is aligned to its lane's size; only a note (dlbridge). */
   DLBRIDGE_RULE_DATA_UNALIGNED = 31,
-  /** The version that a tensor carries knows all that it uses; only ever a note. */
+  /** The version that a tensor carries knows all that it uses; only a note (DLPack). */
   DLBRIDGE_RULE_VERSION_LABEL = 32,
   /** The consumer's version can describe the tensor (conversions). */
   DLBRIDGE_RULE_REQUIRED_VERSION = 33,
-  /** A legacy tensor cannot record READ_ONLY (downgrade). */
+  /** The tensor is not READ_ONLY, which a legacy tensor cannot record (downgrade). */
   DLBRIDGE_RULE_LEGACY_READ_ONLY = 34,
-  /** A legacy tensor cannot record that sub-byte elements are padded (downgrade). */
+  /** Sub-byte elements are not padded, which a legacy tensor cannot record (downgrade). */
   DLBRIDGE_RULE_LEGACY_PADDED = 35,
-  /** Legacy knows dtype codes up to bool (downgrade). */
+  /** The legacy version knows the dtype code: those up to bool (downgrade). */
   DLBRIDGE_RULE_LEGACY_DTYPE = 36,
-  /** Legacy knows device types up to Hexagon (downgrade). */
+  /** The legacy version knows the device type: those up to Hexagon (downgrade). */
   DLBRIDGE_RULE_LEGACY_DEVICE = 37,
   /** byte_offset is folded only where `data` is an address (conversions). */
   DLBRIDGE_RULE_OFFSET_FOLD = 38,
-  /** The elements of a view are elements of its parent's range. */
+  /** The elements of a view are elements of its parent's range (views). */
   DLBRIDGE_RULE_VIEW_BOUNDS = 39,
-  /** A view of packed sub-byte elements starts at a whole byte. */
+  /** A view of packed sub-byte elements starts at a whole byte (views). */
   DLBRIDGE_RULE_VIEW_OFFSET = 40,
-  /** The tensor lives in the caller's storage (upgrade_into), which cannot have a second owner. */
+  /** The tensor does not live in the caller's storage (upgrade_into), which cannot have a second owner
+   * (owners). */
   DLBRIDGE_RULE_IN_STORAGE = 41,
-  /** Copying needs memory that the CPU can read. */
+  /** The CPU can read the memory to copy (copies). */
   DLBRIDGE_RULE_COPY_DEVICE = 42,
-  /** The memory is where the device label says (level DEVICE: the driver was asked). */
+  /** The memory is where the device label says, as the driver reports it (level DEVICE). */
   DLBRIDGE_RULE_DEVICE_LABEL = 43,
-  /** All elements lie inside the allocation (level DEVICE: the driver was asked). */
+  /** All elements lie inside the allocation, as the driver reports it (level DEVICE). */
   DLBRIDGE_RULE_ALLOCATION_BOUNDS = 44,
-  /** Each extent is the one that the policy's shape gives. */
+  /** Each extent is the one that the policy's shape gives (policy). */
   DLBRIDGE_RULE_SHAPE_MISMATCH = 45
 };
+/* [/facts] */
 
 /** What went wrong; the caller's memory, nothing to free. 256 bytes for ever. It needs no
  * initialisation: a failing call writes every field and a NUL-terminated message, whose unused bytes
@@ -316,26 +324,39 @@ DLBRIDGE_API const char* dlbridge_rule_text(DLBridgeRule rule);
 /** The struct that a pointer refers to. \since 0.3.0 */
 typedef int32_t DLBridgeKind;
 
+/* [facts/enums.toml KIND] */
 /** \since 0.3.0 */
 enum {
   /** As an argument: decide by the bytes. As the answer of dlbridge_identify: neither kind fits. */
   DLBRIDGE_KIND_UNKNOWN = 0,
-  DLBRIDGE_KIND_LEGACY = 1,    /**< DLManagedTensor */
-  DLBRIDGE_KIND_VERSIONED = 2, /**< DLManagedTensorVersioned */
-  DLBRIDGE_KIND_BORROWED = 3,  /**< DLTensor, without an owner (dlbridge_diagnose) */
-  DLBRIDGE_KIND_AMBIGUOUS = 4  /**< Only ever an answer: the bytes can be both managed kinds. */
+  /** A DLManagedTensor. */
+  DLBRIDGE_KIND_LEGACY = 1,
+  /** A DLManagedTensorVersioned. */
+  DLBRIDGE_KIND_VERSIONED = 2,
+  /** A DLTensor, which has no owner (dlbridge_diagnose). */
+  DLBRIDGE_KIND_BORROWED = 3,
+  /** Only ever an answer: the bytes can be both managed kinds. */
+  DLBRIDGE_KIND_AMBIGUOUS = 4
 };
+/* [/facts] */
 
 /** Answer to a question that cannot always be answered. \since 0.3.0 */
 typedef int32_t DLBridgeAnswer;
 
+/* [facts/enums.toml ANSWER] */
 /** \since 0.3.0 */
-enum { DLBRIDGE_NO = 0, DLBRIDGE_YES = 1, DLBRIDGE_UNDECIDED = 2 };
+enum {
+  DLBRIDGE_NO = 0,        /**< No. */
+  DLBRIDGE_YES = 1,       /**< Yes. */
+  DLBRIDGE_UNDECIDED = 2  /**< It cannot be decided. */
+};
+/* [/facts] */
 
 /* ---------------------------------------------------------------------------------------------
  * Describe: metadata only, `data` is never touched
  * ------------------------------------------------------------------------------------------- */
 
+/* [facts/enums.toml LAYOUT] */
 /** Bits of DLBridgeLayout::properties. \since 0.3.0 */
 enum {
   DLBRIDGE_LAYOUT_EMPTY = 1 << 0,            /**< An extent is 0. */
@@ -346,6 +367,7 @@ enum {
   DLBRIDGE_LAYOUT_PADDED = 1 << 5,           /**< Elements of less than a byte fill a whole one. */
   DLBRIDGE_LAYOUT_OPAQUE = 1 << 6            /**< `data` is a handle, not an address. */
 };
+/* [/facts] */
 
 /** How a tensor lies in memory. Axes of extent 1 never count, whatever their stride. \since 0.3.0 */
 typedef struct DLBridgeLayout {
@@ -423,45 +445,62 @@ DLBRIDGE_API int32_t dlbridge_host_accessible(int32_t device_type, DLBridgeAnswe
  * Validate
  * ------------------------------------------------------------------------------------------- */
 
+/* [facts/enums.toml LEVEL] */
 /** How much a validation reads: values of DLBridgePolicy::level. \since 0.3.0 */
 enum {
-  DLBRIDGE_LEVEL_DEFAULT = 0, /**< METADATA */
+  /** METADATA. */
+  DLBRIDGE_LEVEL_DEFAULT = 0,
   /** The struct itself: version, ndim, dtype, device, flags, which pointers are NULL. */
   DLBRIDGE_LEVEL_STRUCT = 1,
   /** Also the `ndim` entries of shape and strides. */
   DLBRIDGE_LEVEL_METADATA = 2,
   /** Also asks the driver where `data` lies (a handle: what it is), which may start it. Rejects a
-   * device label that is wrong, elements outside the allocation, and what cannot be asked (UNAVAILABLE,
-   * UNSUPPORTED). kDLCPU is checked against the drivers that have been started already; memory whose
-   * size no driver knows is not checked against a size. */
+   * device label that is wrong, elements outside the allocation, and what cannot be asked
+   * (UNAVAILABLE, UNSUPPORTED). kDLCPU is checked against the drivers that have been started already;
+   * memory whose size no driver knows is not checked against a size. */
   DLBRIDGE_LEVEL_DEVICE = 3
 };
+/* [/facts] */
 
+/* [facts/enums.toml POLICY] */
 /** Bits of DLBridgePolicy::options. \since 0.3.0 */
 enum {
-  DLBRIDGE_POLICY_REJECT_UNKNOWN_DTYPE = 1 << 8,   /**< Codes that `version` does not know. */
-  DLBRIDGE_POLICY_REJECT_UNKNOWN_DEVICE = 1 << 9,  /**< Types that `version` does not know. */
-  DLBRIDGE_POLICY_REJECT_UNKNOWN_FLAGS = 1 << 10,  /**< Bits that `version` does not know. */
+  /** Rejects dtype codes that `version` does not know. */
+  DLBRIDGE_POLICY_REJECT_UNKNOWN_DTYPE = 1 << 8,
+  /** Rejects device types that `version` does not know. */
+  DLBRIDGE_POLICY_REJECT_UNKNOWN_DEVICE = 1 << 9,
+  /** Rejects flag bits that `version` does not know. */
+  DLBRIDGE_POLICY_REJECT_UNKNOWN_FLAGS = 1 << 10,
+  /** Rejects negative strides. */
   DLBRIDGE_POLICY_REJECT_NEGATIVE_STRIDES = 1 << 11,
+  /** Rejects zero strides on axes longer than 1. */
   DLBRIDGE_POLICY_REJECT_ZERO_STRIDES = 1 << 12,
-  DLBRIDGE_POLICY_ALLOW_NULL_STRIDES = 1 << 13,    /**< Also on tensors of version 1.2 or later. */
-  DLBRIDGE_POLICY_ALLOW_SCALABLE_LANES = 1 << 14,  /**< lanes >= 0x8000, taken at face value. */
-  DLBRIDGE_POLICY_REQUIRE_WRITABLE = 1 << 15,      /**< Not READ_ONLY, no self-overlap. */
-  DLBRIDGE_POLICY_VOUCH_WRITABLE = 1 << 16,        /**< The caller knows that a legacy or borrowed
-                                                        tensor may be written to; READ_ONLY still
-                                                        binds. */
-  DLBRIDGE_POLICY_ALLOW_SELF_OVERLAP = 1 << 17,    /**< Even where a writable tensor is required. */
-  DLBRIDGE_POLICY_LIMIT_NDIM = 1 << 18,            /**< `min_ndim` and `max_ndim` count. */
-  DLBRIDGE_POLICY_LIMIT_BUFFER = 1 << 19           /**< `buffer_size` counts. */
+  /** Accepts NULL strides also on tensors of version 1.2 or later. */
+  DLBRIDGE_POLICY_ALLOW_NULL_STRIDES = 1 << 13,
+  /** Accepts lanes >= 0x8000, taken at face value. */
+  DLBRIDGE_POLICY_ALLOW_SCALABLE_LANES = 1 << 14,
+  /** Rejects READ_ONLY tensors, and tensors with elements that overlap. */
+  DLBRIDGE_POLICY_REQUIRE_WRITABLE = 1 << 15,
+  /** The caller knows that a legacy or borrowed tensor may be written to; READ_ONLY still binds. */
+  DLBRIDGE_POLICY_VOUCH_WRITABLE = 1 << 16,
+  /** Accepts elements that overlap even where a writable tensor is required. */
+  DLBRIDGE_POLICY_ALLOW_SELF_OVERLAP = 1 << 17,
+  /** `min_ndim` and `max_ndim` count. */
+  DLBRIDGE_POLICY_LIMIT_NDIM = 1 << 18,
+  /** `buffer_size` counts. */
+  DLBRIDGE_POLICY_LIMIT_BUFFER = 1 << 19
 };
+/* [/facts] */
 
+/* [facts/enums.toml CONTIGUITY] */
 /** Values of DLBridgePolicy::contiguity. \since 0.3.0 */
 enum {
-  DLBRIDGE_CONTIGUITY_ANY = 0,
-  DLBRIDGE_CONTIGUITY_C = 1,
-  DLBRIDGE_CONTIGUITY_F = 2,
-  DLBRIDGE_CONTIGUITY_C_OR_F = 3
+  DLBRIDGE_CONTIGUITY_ANY = 0,    /**< Any layout. */
+  DLBRIDGE_CONTIGUITY_C = 1,      /**< Compact, last axis fastest. */
+  DLBRIDGE_CONTIGUITY_F = 2,      /**< Compact, first axis fastest. */
+  DLBRIDGE_CONTIGUITY_C_OR_F = 3  /**< Either of the two. */
 };
+/* [/facts] */
 
 /** A consumer's requirements. The arrays are borrowed for the call. At DLBRIDGE_LEVEL_STRUCT a
  * requirement on shape or strides is an invalid argument; it is never ignored. \since 0.3.0 */
@@ -510,11 +549,13 @@ DLBRIDGE_API DLBridgeStatus dlbridge_validate_versioned(const DLManagedTensorVer
                                                         const DLBridgePolicy* policy,
                                                         DLBridgeError* error);
 
+/* [facts/enums.toml SEVERITY] */
 /** How bad a finding is. \since 0.3.0 */
 enum {
   DLBRIDGE_SEVERITY_BROKEN = 1, /**< dlbridge_validate would reject the tensor for it. */
   DLBRIDGE_SEVERITY_NOTE = 2    /**< For information only. */
 };
+/* [/facts] */
 
 /** One finding about a tensor; 256 bytes for ever. \since 0.3.0 */
 typedef struct DLBridgeFinding {
@@ -569,6 +610,7 @@ static inline DLBridgeAllocator dlbridge_allocator_init(void) {
   return value;
 }
 
+/* [facts/enums.toml CONVERT] */
 /** Bits of DLBridgeConvertOptions::options. \since 0.3.0 */
 enum {
   /** Skip validation: the caller knows that the tensor is valid. Only ndim and a NULL shape are
@@ -580,15 +622,15 @@ enum {
   /** Accept dtype codes, device types and flag bits that the consumer's version does not know. A
    * versioned source then keeps its version, since an unknown bit may change the layout. */
   DLBRIDGE_CONVERT_ALLOW_UNKNOWN = 1 << 10,
-  /** Write the result in canonical form: compact strides on empty tensors and on axes of extent 1,
-   * NULL data where empty, device id 0 on host-like memory. */
+  /** Write the result in canonical form: compact strides on empty tensors and on axes of extent 1, NULL
+   * data where empty, device id 0 on host-like memory. */
   DLBRIDGE_CONVERT_CANONICAL = 1 << 11,
   /** Add byte_offset to data. Rejected where `data` is not an address. */
   DLBRIDGE_CONVERT_FOLD_BYTE_OFFSET = 1 << 12,
   /** Copy the data (memory that the CPU reads only) to compact memory of the allocator. The result may
-   * be written to and carries IS_COPIED where it has flags; the source is released. A copy loses nothing
-   * that a downgrade would reject. Unknown flag bits are always rejected, since they may change the
-   * layout. */
+   * be written to and carries IS_COPIED where it has flags; the source is released. A copy loses
+   * nothing that a downgrade would reject. Unknown flag bits are always rejected, since they may
+   * change the layout. */
   DLBRIDGE_CONVERT_COPY = 1 << 13,
   /** To legacy: READ_ONLY may be lost. */
   DLBRIDGE_CONVERT_DROP_READ_ONLY = 1 << 14,
@@ -603,6 +645,7 @@ enum {
    * pin. */
   DLBRIDGE_CONVERT_PIN_PRODUCER = 1 << 17
 };
+/* [/facts] */
 
 /** How to convert. All pointers are borrowed for the call. \since 0.3.0 */
 typedef struct DLBridgeConvertOptions {
@@ -777,12 +820,14 @@ DLBRIDGE_API DLBridgeStatus dlbridge_view(const DLManagedTensorVersioned* tensor
                                           const DLBridgeViewSpec* spec,
                                           DLManagedTensorVersioned** out, DLBridgeError* error);
 
+/* [facts/enums.toml ALLOCATE] */
 /** Bits of DLBridgeAllocateSpec::options. \since 0.3.0 */
 enum {
   /** Memory that dlbridge_ipc_export can share with other processes: an anonymous memory file, sealed
    * against changes of its size. On the CPU and without an allocator. */
   DLBRIDGE_ALLOCATE_SHAREABLE = 1 << 8
 };
+/* [/facts] */
 
 /** A tensor to allocate. \since 0.3.0 */
 typedef struct DLBridgeAllocateSpec {
@@ -891,6 +936,7 @@ DLBRIDGE_API DLBridgeStatus dlbridge_module_pin(const void* address, DLBridgeErr
 /** The driver of a device. \since 0.3.0 */
 typedef int32_t DLBridgeBackend;
 
+/* [facts/enums.toml BACKEND] */
 /** \since 0.3.0 */
 enum {
   DLBRIDGE_BACKEND_NONE = 0,       /**< Not set: the backend that the device implies. */
@@ -900,13 +946,16 @@ enum {
   DLBRIDGE_BACKEND_LEVEL_ZERO = 4, /**< Level Zero: kDLOneAPI. */
   DLBRIDGE_BACKEND_OPENCL = 5      /**< OpenCL: kDLOpenCL, and kDLOneAPI where SYCL runs on it. */
 };
+/* [/facts] */
 
+/* [facts/enums.toml STATE] */
 /** Values of DLBridgeBackendInfo::state. \since 0.3.0 */
 enum {
-  DLBRIDGE_STATE_READY = 1,   /**< Loaded, initialised, at least one device. */
-  DLBRIDGE_STATE_ABSENT = 2,  /**< No driver library could be loaded. */
-  DLBRIDGE_STATE_UNUSABLE = 3 /**< Loaded, but it does not initialise or has no device. */
+  DLBRIDGE_STATE_READY = 1,    /**< Loaded, initialised, at least one device. */
+  DLBRIDGE_STATE_ABSENT = 2,   /**< No driver library could be loaded. */
+  DLBRIDGE_STATE_UNUSABLE = 3  /**< Loaded, but it does not initialise or has no device. */
 };
+/* [/facts] */
 
 /** State of a backend. Texts are NUL-terminated and cut where they do not fit. \since 0.3.0 */
 typedef struct DLBridgeBackendInfo {
@@ -939,6 +988,7 @@ static inline DLBridgeBackendInfo dlbridge_backend_info_init(void) {
 DLBRIDGE_API DLBridgeStatus dlbridge_backend_info(DLBridgeBackend backend, DLBridgeBackendInfo* out,
                                                   DLBridgeError* error);
 
+/* [facts/enums.toml BUFFER] */
 /** Values of DLBridgeBuffer::kind. \since 0.3.0 */
 enum {
   /** The kind that the device implies: CL_MEM for kDLOpenCL, HANDLE for kDLVulkan, kDLMetal, kDLWebGPU
@@ -951,6 +1001,7 @@ enum {
   /** Another opaque handle: of Vulkan, Metal, WebGPU, VPI. No driver is asked about it. */
   DLBRIDGE_BUFFER_HANDLE = 3
 };
+/* [/facts] */
 
 /** Memory of a device, as its driver names it; 32 bytes for ever. \since 0.3.0 */
 typedef struct DLBridgeBuffer {
@@ -982,6 +1033,7 @@ static inline DLBridgeBuffer dlbridge_buffer_address(const void* address) {
   return buffer;
 }
 
+/* [facts/enums.toml MEMORY] */
 /** Values of DLBridgePointerInfo::memory. \since 0.3.0 */
 enum {
   DLBRIDGE_MEMORY_HOST = 1,       /**< Ordinary host memory: no driver knows it. */
@@ -994,13 +1046,16 @@ enum {
   DLBRIDGE_MEMORY_SVM = 8,        /**< OpenCL shared virtual memory (under a cl_mem). */
   DLBRIDGE_MEMORY_CL_MEM = 9      /**< An OpenCL buffer object. */
 };
+/* [/facts] */
 
+/* [facts/enums.toml POINTER] */
 /** Bits of DLBridgePointerInfo::properties. \since 0.3.0 */
 enum {
   /** A context that was neither registered nor named knew the memory; on Level Zero any context of a
    * driver may answer, so it need not be the one that allocated. */
   DLBRIDGE_POINTER_CONTEXT_ASSUMED = 1 << 0
 };
+/* [/facts] */
 
 /** Where memory is. \since 0.3.0 */
 typedef struct DLBridgePointerInfo {
@@ -1036,6 +1091,7 @@ static inline DLBridgePointerInfo dlbridge_pointer_info_init(void) {
 DLBRIDGE_API DLBridgeStatus dlbridge_pointer_info(const DLBridgeBuffer* buffer, DLDevice device,
                                                   DLBridgePointerInfo* out, DLBridgeError* error);
 
+/* [facts/enums.toml WRAP] */
 /** Bits of DLBridgeWrapSpec::options. \since 0.3.0 */
 enum {
   /** Skip validation: the caller knows that the layout is valid. Only what a node needs is checked, and
@@ -1049,6 +1105,7 @@ enum {
   /** `buffer_size` counts. */
   DLBRIDGE_WRAP_LIMIT_BUFFER = 1 << 11
 };
+/* [/facts] */
 
 /** Native memory to make a tensor of. The arrays are borrowed for the call. \since 0.3.0 */
 typedef struct DLBridgeWrapSpec {
@@ -1105,16 +1162,20 @@ DLBRIDGE_API DLBridgeStatus dlbridge_wrap_legacy(const DLBridgeWrapSpec* spec, D
  * Streams
  * ------------------------------------------------------------------------------------------- */
 
+/* [facts/enums.toml STREAM] */
 /** Values of DLBridgeStream::kind; 0 is "not set". \since 0.3.0 */
 enum {
-  DLBRIDGE_STREAM_HOST = 1,    /**< No queue: work is done when a call returns. */
-  DLBRIDGE_STREAM_NO_SYNC = 2, /**< The consumer orders its work itself. */
+  /** No queue: work is done when a call returns. */
+  DLBRIDGE_STREAM_HOST = 1,
+  /** The consumer orders its work itself. */
+  DLBRIDGE_STREAM_NO_SYNC = 2,
   /** CUstream (1 and 2 are CUDA's special ones, 0 is not used), hipStream_t (0: the default),
    * cl_command_queue, ze_command_queue_handle_t. */
   DLBRIDGE_STREAM_QUEUE = 3,
   /** Level Zero: an immediate ze_command_list_handle_t. */
   DLBRIDGE_STREAM_IMMEDIATE_LIST = 4
 };
+/* [/facts] */
 
 /** A queue of work, borrowed; 40 bytes for ever. \since 0.3.0 */
 typedef struct DLBridgeStream {
@@ -1146,15 +1207,17 @@ static inline DLBridgeStream dlbridge_stream_init(void) {
 DLBRIDGE_API DLBridgeStatus dlbridge_stream_from_array_api(DLDevice device, int64_t stream,
                                                            DLBridgeStream* out, DLBridgeError* error);
 
+/* [facts/enums.toml HANDOFF] */
 /** Bits of the `options` of dlbridge_stream_handoff. \since 0.3.0 */
 enum {
-  /** Allow the host to wait where no driver can order the two queues: queues of two backends, or of two
+  /** The host may wait where no driver can order the two queues: queues of two backends, or of two
    * Level Zero contexts. */
   DLBRIDGE_HANDOFF_ALLOW_HOST_WAIT = 1 << 8,
-  /** Allow a wait that draws the consumer's stream into the graph that the producer's stream is
-   * capturing. The caller must join the streams again. */
+  /** A wait may draw the consumer's stream into the graph that the producer's is capturing; the caller
+   * joins them again. */
   DLBRIDGE_HANDOFF_ALLOW_CAPTURE = 1 << 9
 };
+/* [/facts] */
 
 /** Orders all work enqueued on `producer` so far before all work enqueued on `consumer` from now on; the
  * host does not wait. Does nothing if both are one stream, the producer is HOST or NO_SYNC, or the
@@ -1178,6 +1241,7 @@ DLBRIDGE_API DLBridgeStatus dlbridge_stream_synchronize(const DLBridgeStream* st
  * module exports it, and keeps that module loaded. Look-ups take no lock.
  * ------------------------------------------------------------------------------------------- */
 
+/* [facts/enums.toml CONTEXT] */
 /** Bits of DLBridgeContextEntry::properties. \since 0.3.0 */
 enum {
   /** In: becomes the default of its device. The first entry of a device is the default anyway. */
@@ -1189,6 +1253,7 @@ enum {
   /** The context was made for the table: no other library uses it unless it asks the table. */
   DLBRIDGE_CONTEXT_PRIVATE = 1 << 3
 };
+/* [/facts] */
 
 /** One context of one device; 128 bytes for ever. \since 0.3.0 */
 typedef struct DLBridgeContextEntry {
@@ -1279,6 +1344,7 @@ DLBRIDGE_API const DLBridgeContextTable* dlbridge_context_table_v1(void);
  * Copy
  * ------------------------------------------------------------------------------------------- */
 
+/* [facts/enums.toml COPY] */
 /** Bits of DLBridgeCopySpec::options. \since 0.3.0 */
 enum {
   /** Layouts that need more than 4096 copies of the driver, and copies between two backends, may go
@@ -1287,6 +1353,7 @@ enum {
   /** Copy into memory that dlbridge_ipc_export can share; on the host, without target or allocator. */
   DLBRIDGE_COPY_SHAREABLE = 1 << 9
 };
+/* [/facts] */
 
 /** Destination and ordering of a copy. All zero: to new host memory. \since 0.3.0 */
 typedef struct DLBridgeCopySpec {
@@ -1338,12 +1405,14 @@ DLBRIDGE_API DLBridgeStatus dlbridge_copy(const DLTensor* source, uint64_t tenso
  * Between processes of one host
  * ------------------------------------------------------------------------------------------- */
 
+/* [facts/enums.toml IPC] */
 /** Bits of DLBridgeIpcExportSpec::options and DLBridgeIpcImportSpec::options. \since 0.3.0 */
 enum {
-  /** Export: the importer gets no right to write, and on the host a process of another user cannot
-   * gain it. Import: do not ask for it. A READ_ONLY tensor is always exported so. */
+  /** Export: the importer gets no right to write, and on the host a process of another user cannot gain
+   * it. Import: do not ask for it. A READ_ONLY tensor is always exported so. */
   DLBRIDGE_IPC_READ_ONLY = 1 << 8
 };
+/* [/facts] */
 
 /** Output of an export. All zero: ask for the sizes. \since 0.3.0 */
 typedef struct DLBridgeIpcExportSpec {
@@ -1430,6 +1499,7 @@ DLBRIDGE_API DLBridgeStatus dlbridge_ipc_import(const DLBridgeIpcImportSpec* spe
 typedef struct DLBridgeApi {
   uint32_t struct_size; /**< Of the library's table: ask DLBRIDGE_API_HAS before a call. */
   uint32_t abi;         /**< DLBRIDGE_ABI of the library. */
+  /* [facts/functions.toml] */
   uint32_t (*version)(void);
   const char* (*version_string)(void);
   DLPackVersion (*dlpack_version)(void);
@@ -1525,6 +1595,7 @@ typedef struct DLBridgeApi {
                                DLBridgeError* error);
   DLBridgeStatus (*ipc_import)(const DLBridgeIpcImportSpec* spec, DLManagedTensorVersioned** out,
                                DLBridgeError* error);
+  /* [/facts] */
 } DLBridgeApi;
 
 /** True if the table has `function`, a member's name. \since 0.3.0 */

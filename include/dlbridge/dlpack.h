@@ -31,9 +31,11 @@
 #ifndef DLPACK_DLPACK_H_
 #define DLPACK_DLPACK_H_
 
+/* [facts/dlpack.toml version] */
 /* Newest DLPack release that this text describes. */
 #define DLPACK_MAJOR_VERSION 1
 #define DLPACK_MINOR_VERSION 3
+/* [/facts] */
 
 /* Code written for the official header may use these two. */
 #ifdef __cplusplus
@@ -57,25 +59,27 @@ typedef enum : int32_t {
 #else
 typedef enum {
 #endif
-  kDLCPU = 1,          /* host memory */
+  /* [facts/devices.toml] */
+  kDLCPU = 1,          /* Host memory */
   kDLCUDA = 2,         /* NVIDIA GPU memory */
-  kDLCUDAHost = 3,     /* host memory pinned by CUDA */
-  kDLOpenCL = 4,       /* cl_mem handle */
+  kDLCUDAHost = 3,     /* Host memory pinned by CUDA */
+  kDLOpenCL = 4,       /* An OpenCL cl_mem, a handle */
   kDLVulkan = 7,       /* Vulkan buffer handle; since 0.3 */
   kDLMetal = 8,        /* Metal buffer handle */
-  kDLVPI = 9,          /* simulator buffer handle */
+  kDLVPI = 9,          /* Simulator buffer handle */
   kDLROCM = 10,        /* AMD GPU memory */
-  kDLROCMHost = 11,    /* host memory pinned by ROCm; since 0.6 */
-  kDLExtDev = 12,      /* reserved for extension devices; since 0.3 */
+  kDLROCMHost = 11,    /* Host memory pinned by ROCm; since 0.6 */
+  kDLExtDev = 12,      /* Reserved for extension devices; since 0.3 */
   kDLCUDAManaged = 13, /* CUDA managed memory, host and device; since 0.6 */
-  kDLOneAPI = 14,      /* unified shared memory of oneAPI; since 0.7 */
+  kDLOneAPI = 14,      /* Unified shared memory of oneAPI; since 0.7 */
   kDLWebGPU = 15,      /* WebGPU buffer handle; since 0.7 */
   kDLHexagon = 16,     /* Qualcomm Hexagon; since 0.7 */
   kDLMAIA = 17,        /* Microsoft MAIA; since 1.0 */
   kDLTrn = 18,         /* AWS Trainium; since 1.2 */
-  kDLTPU = 19,         /* Google TPU; upstream after 1.3 */
-  kDLTPUHost = 20,     /* host memory pinned for TPU; upstream after 1.3 */
-  kDLAscend = 21       /* Huawei Ascend; upstream after 1.3 */
+  kDLTPU = 19,         /* Google TPU; in no release yet */
+  kDLTPUHost = 20,     /* Host memory pinned for TPU; in no release yet */
+  kDLAscend = 21       /* Huawei Ascend; in no release yet */
+  /* [/facts] */
 } DLDeviceType;
 
 /* Which device. `device_id` is 0 for CPU, pinned and managed memory. */
@@ -86,25 +90,27 @@ typedef struct {
 
 /* Kind of one lane of an element; its width is `DLDataType::bits`. */
 typedef enum {
-  kDLInt = 0U,                 /* signed integer, two's complement */
-  kDLUInt = 1U,                /* unsigned integer */
-  kDLFloat = 2U,               /* IEEE 754 binary */
-  kDLOpaqueHandle = 3U,        /* opaque handle; since 0.4 */
-  kDLBfloat = 4U,              /* bfloat16; since 0.3 */
-  kDLComplex = 5U,             /* complex: `bits` is both parts together; since 0.4 */
-  kDLBool = 6U,                /* boolean in one byte; since 0.8 */
-  kDLFloat8_e3m4 = 7U,         /* codes 7 to 17 since 1.1 */
-  kDLFloat8_e4m3 = 8U,
-  kDLFloat8_e4m3b11fnuz = 9U,
-  kDLFloat8_e4m3fn = 10U,
-  kDLFloat8_e4m3fnuz = 11U,
-  kDLFloat8_e5m2 = 12U,
-  kDLFloat8_e5m2fnuz = 13U,
-  kDLFloat8_e8m0fnu = 14U,
-  kDLFloat6_e2m3fn = 15U,      /* six bits, packed unless flagged as padded */
-  kDLFloat6_e3m2fn = 16U,
-  kDLFloat4_e2m1fn = 17U,      /* four bits, packed unless flagged as padded */
-  kDLBcomplex = 18U            /* complex of two bfloats; upstream after 1.3 */
+  /* [facts/dtypes.toml] */
+  kDLInt = 0U,                /* Signed integer, two's complement */
+  kDLUInt = 1U,               /* Unsigned integer */
+  kDLFloat = 2U,              /* IEEE 754 binary */
+  kDLOpaqueHandle = 3U,       /* Opaque handle; since 0.4 */
+  kDLBfloat = 4U,             /* Bfloat16; since 0.3 */
+  kDLComplex = 5U,            /* Complex: `bits` is both parts together; since 0.4 */
+  kDLBool = 6U,               /* Boolean in one byte; since 0.8 */
+  kDLFloat8_e3m4 = 7U,        /* Eight bits; since 1.1 */
+  kDLFloat8_e4m3 = 8U,        /* Eight bits; since 1.1 */
+  kDLFloat8_e4m3b11fnuz = 9U, /* Eight bits; since 1.1 */
+  kDLFloat8_e4m3fn = 10U,     /* Eight bits; since 1.1 */
+  kDLFloat8_e4m3fnuz = 11U,   /* Eight bits; since 1.1 */
+  kDLFloat8_e5m2 = 12U,       /* Eight bits; since 1.1 */
+  kDLFloat8_e5m2fnuz = 13U,   /* Eight bits; since 1.1 */
+  kDLFloat8_e8m0fnu = 14U,    /* Eight bits; since 1.1 */
+  kDLFloat6_e2m3fn = 15U,     /* Six bits, packed unless flagged as padded; since 1.1 */
+  kDLFloat6_e3m2fn = 16U,     /* Six bits, packed unless flagged as padded; since 1.1 */
+  kDLFloat4_e2m1fn = 17U,     /* Four bits, packed unless flagged as padded; since 1.1 */
+  kDLBcomplex = 18U           /* Complex of two bfloats; in no release yet */
+  /* [/facts] */
 } DLDataTypeCode;
 
 /* Type of one element: `lanes` values of `bits` bits each. */
@@ -151,6 +157,7 @@ typedef struct DLManagedTensor {
 #error "dlbridge: the dlpack.h included before this header is older than 0.6"
 #endif
 
+/* [facts/dlpack.toml added] */
 #if DLBRIDGE_OFFICIAL_DLPACK_ < 7
 enum { kDLOneAPI = 14, kDLWebGPU = 15, kDLHexagon = 16 };
 #endif
@@ -181,6 +188,7 @@ enum { kDLTrn = 18 };
 #if DLBRIDGE_OFFICIAL_DLPACK_ < 103
 enum { kDLTPU = 19, kDLTPUHost = 20, kDLAscend = 21, kDLBcomplex = 18U };
 #endif
+/* [/facts] */
 
 #endif /* DLPACK_DLPACK_H_ */
 
@@ -188,16 +196,21 @@ enum { kDLTPU = 19, kDLTPUHost = 20, kDLAscend = 21, kDLBcomplex = 18U };
 extern "C" {
 #endif
 
-/* Flags of DLManagedTensorVersioned. The first two since 1.0, the third since 1.1. */
+/* Flags of DLManagedTensorVersioned. */
+/* [facts/dlpack.toml flags] */
+/* The tensor must not be written to; since 1.0. */
 #ifndef DLPACK_FLAG_BITMASK_READ_ONLY
 #define DLPACK_FLAG_BITMASK_READ_ONLY (1UL << 0UL)
 #endif
+/* The producer has made a copy for this consumer; since 1.0. */
 #ifndef DLPACK_FLAG_BITMASK_IS_COPIED
 #define DLPACK_FLAG_BITMASK_IS_COPIED (1UL << 1UL)
 #endif
+/* Elements of less than a byte fill a whole one; since 1.1. */
 #ifndef DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
 #define DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED (1UL << 2UL)
 #endif
+/* [/facts] */
 
 #if !defined(DLBRIDGE_OFFICIAL_DLPACK_) || DLBRIDGE_OFFICIAL_DLPACK_ < 100
 /* A DLPack version. A different major has a different layout; a higher minor only adds values. */

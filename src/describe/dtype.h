@@ -19,6 +19,7 @@ struct DtypeCode {
 };
 
 inline constexpr DtypeCode kDtypeCodes[] = {
+    // [facts/dtypes.toml]
     {"int", 2, 0},
     {"uint", 2, 0},
     {"float", 2, 0},
@@ -38,9 +39,9 @@ inline constexpr DtypeCode kDtypeCodes[] = {
     {"float6_e3m2fn", 101, 6},
     {"float4_e2m1fn", 101, 4},
     {"bcomplex", kNoRelease, 0},
+    // [/facts]
 };
 constexpr unsigned kDtypeCodeCount = sizeof(kDtypeCodes) / sizeof(kDtypeCodes[0]);
-static_assert(kDtypeCodeCount == 19, "one row per code from kDLInt to kDLBcomplex");
 
 // More lanes than this mean a scalable vector.
 constexpr uint16_t kMaxLanes = 0x7fff;

@@ -12,13 +12,18 @@ namespace dlbridge {
 // major * 100 + minor. Releases so far stay below 100 minors.
 using Version = uint32_t;
 
-constexpr Version kOldestVersion = 2;       // 0.2, the first with DLManagedTensor
-constexpr Version kLegacyVersion = 8;       // 0.8, the last legacy one
-constexpr Version kFirstVersioned = 100;    // 1.0
-constexpr Version kPaddedFlagSince = 101;   // 1.1
-constexpr Version kStridesSince = 102;      // 1.2: strides must be given
-constexpr Version kNewestVersion = 103;     // 1.3
-constexpr Version kNoRelease = 0xffffffff;  // upstream after the newest release, or unknown
+constexpr Version kFirstVersioned = 100;
+// Upstream after the newest release, or unknown.
+constexpr Version kNoRelease = 0xffffffff;
+
+// [facts/dlpack.toml]
+constexpr Version kOldestVersion = 2;      // 0.2: the first with DLManagedTensor
+constexpr Version kLegacyVersion = 8;      // 0.8: the last legacy one
+constexpr Version kStridesSince = 102;     // 1.2: strides must be given
+constexpr Version kNewestVersion = 103;    // 1.3: the newest that is known
+constexpr Version kDefaultVersion = 103;   // 1.3: of {0, 0}, for all of ABI 1
+constexpr Version kPaddedFlagSince = 101;  // 1.1: the padded flag
+// [/facts]
 
 constexpr uint32_t kMajor = 1;
 
@@ -36,9 +41,8 @@ constexpr uint64_t Packed(DLPackVersion version) {
 }
 constexpr uint64_t Packed(Version version) { return Packed(ToDLPack(version)); }
 
-// {0, 0} of a caller, for all of ABI 1: a newer release is asked for, since a newer library must
-// not change what a compiled caller receives.
-constexpr Version kDefaultVersion = 103;
+// A newer release than the default is asked for, since a newer library must not change what a
+// compiled caller receives.
 static_assert(kDefaultVersion <= kNewestVersion, "ABI 1 knows its default");
 
 // What a consumer of `version`, of major 1 or {0, 0} for the default, and this build share.

@@ -57,6 +57,7 @@ from ._describe import (
     Allocator,
     ConvertOptions,
     Policy,
+    # [facts/functions.toml describe]
     allocate,
     backend_info,
     capsule,
@@ -114,6 +115,7 @@ from ._describe import (
     view,
     wrap,
     wrap_legacy,
+    # [/facts]
 )
 
 __all__ = [
@@ -158,6 +160,7 @@ __all__ = [
     "TensorFields",
     "TensorFlag",
     "WrapOption",
+    # [facts/functions.toml all]
     "allocate",
     "backend_info",
     "capsule",
@@ -219,6 +222,7 @@ __all__ = [
     "view",
     "wrap",
     "wrap_legacy",
+    # [/facts]
 ]
 
 

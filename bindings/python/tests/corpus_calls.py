@@ -8,14 +8,30 @@ from corpus_world import bits, number, numbers, texts
 from dlbridge import abi
 
 # Which exception stands for a status: the types are part of what the package promises.
-VALUE, BUFFER, DRIVER = ValueError, BufferError, RuntimeError
 EXCEPTIONS = {
-    **dict.fromkeys(["INVALID_ARGUMENT", "TOO_NEW", "PARSE", "NOT_FOUND", "BOUNDS"], VALUE),
-    **dict.fromkeys(["EXISTS", "DESCRIPTOR", "BUFFER_TOO_SMALL", "AMBIGUOUS"], VALUE),
-    **dict.fromkeys(["INVALID_TENSOR", "VERSION", "POLICY", "UNREPRESENTABLE"], BUFFER),
-    **dict.fromkeys(["UNKNOWN_CODE", "FOREIGN_TENSOR", "UNSUPPORTED"], BUFFER),
+    # [facts/statuses.toml]
+    "INVALID_ARGUMENT": ValueError,
+    "TOO_NEW": ValueError,
     "OUT_OF_MEMORY": MemoryError,
-    **dict.fromkeys(["FORKED", "UNAVAILABLE", "DRIVER", "CAPTURE"], DRIVER),
+    "INVALID_TENSOR": BufferError,
+    "VERSION": BufferError,
+    "POLICY": BufferError,
+    "UNREPRESENTABLE": BufferError,
+    "UNKNOWN_CODE": BufferError,
+    "FOREIGN_TENSOR": BufferError,
+    "UNSUPPORTED": BufferError,
+    "BUFFER_TOO_SMALL": ValueError,
+    "PARSE": ValueError,
+    "NOT_FOUND": ValueError,
+    "BOUNDS": ValueError,
+    "FORKED": RuntimeError,
+    "UNAVAILABLE": RuntimeError,
+    "DRIVER": RuntimeError,
+    "EXISTS": ValueError,
+    "CAPTURE": RuntimeError,
+    "DESCRIPTOR": ValueError,
+    "AMBIGUOUS": ValueError,
+    # [/facts]
 }
 
 

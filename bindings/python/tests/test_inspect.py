@@ -23,11 +23,34 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 # What only a policy, a converter, a view or a driver rejects: no tensor breaks it by itself.
 OF_DEMANDS = {
-    *("NONE", "BUFFER_BOUNDS", "CONTIGUITY", "ALIGNMENT", "DEVICE_REJECTED", "DTYPE_REJECTED"),
-    *("NOT_WRITABLE", "NEGATIVE_STRIDE", "ZERO_STRIDE", "SELF_OVERLAP", "REQUIRED_VERSION"),
-    *("LEGACY_READ_ONLY", "LEGACY_PADDED", "LEGACY_DTYPE", "LEGACY_DEVICE", "OFFSET_FOLD"),
-    *("VIEW_BOUNDS", "VIEW_OFFSET", "IN_STORAGE", "COPY_DEVICE", "DEVICE_LABEL"),
-    *("ALLOCATION_BOUNDS", "SHAPE_MISMATCH"),
+    # [facts/rules.toml]
+    "NONE",
+    "DTYPE_UNKNOWN",
+    "DEVICE_UNKNOWN",
+    "FLAGS_UNKNOWN",
+    "BUFFER_BOUNDS",
+    "CONTIGUITY",
+    "ALIGNMENT",
+    "DEVICE_REJECTED",
+    "DTYPE_REJECTED",
+    "NOT_WRITABLE",
+    "NEGATIVE_STRIDE",
+    "ZERO_STRIDE",
+    "SELF_OVERLAP",
+    "REQUIRED_VERSION",
+    "LEGACY_READ_ONLY",
+    "LEGACY_PADDED",
+    "LEGACY_DTYPE",
+    "LEGACY_DEVICE",
+    "OFFSET_FOLD",
+    "VIEW_BOUNDS",
+    "VIEW_OFFSET",
+    "IN_STORAGE",
+    "COPY_DEVICE",
+    "DEVICE_LABEL",
+    "ALLOCATION_BOUNDS",
+    "SHAPE_MISMATCH",
+    # [/facts]
 }
 # What is only ever a note.
 NOTES = {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Structs, constants and functions of the C ABI.
 //!
-//! Generated from the C headers by tools/mirrors.py; do not edit.
+//! Generated from the C headers by tools/facts.py; do not edit.
 use core::ffi::{c_char, c_int, c_void, CStr};
 
 /// Kind of a device; any integer may arrive.
@@ -28,7 +28,7 @@ pub type DLBridgeAnswer = i32;
 ///
 /// Since 0.3.0.
 pub type DLBridgeBackend = i32;
-/// Allocates a tensor like `prototype`; on failure calls `SetError` with the context given.
+/// Allocates a tensor like `prototype`; calls `SetError` with `error_ctx` on failure.
 pub type DLPackManagedTensorAllocator = Option<
     unsafe extern "C" fn(
         *mut DLTensor,
@@ -40,13 +40,13 @@ pub type DLPackManagedTensorAllocator = Option<
 /// Exports a Python object; the caller owns `*out`.
 pub type DLPackManagedTensorFromPyObjectNoSync =
     Option<unsafe extern "C" fn(*mut c_void, *mut *mut DLManagedTensorVersioned) -> c_int>;
-/// Fills `*out` with a borrowed tensor, valid while the Python object is.
+/// Fills `*out` with a borrowed tensor, which is valid as long as the Python object.
 pub type DLPackDLTensorFromPyObjectNoSync =
     Option<unsafe extern "C" fn(*mut c_void, *mut DLTensor) -> c_int>;
-/// Tells the stream on which the framework works at present.
+/// Returns the stream that the framework uses now.
 pub type DLPackCurrentWorkStream =
     Option<unsafe extern "C" fn(DLDeviceType, i32, *mut *mut c_void) -> c_int>;
-/// Imports a tensor, which passes to the new Python object.
+/// Imports a tensor; the new Python object owns it.
 pub type DLPackManagedTensorToPyObjectNoSync =
     Option<unsafe extern "C" fn(*mut DLManagedTensorVersioned, *mut *mut c_void) -> c_int>;
 
@@ -99,13 +99,13 @@ pub struct DLTensor {
 pub struct DLManagedTensor {
     /// offset 0
     pub dl_tensor: DLTensor,
-    /// offset 48: the producer's
+    /// offset 48: for the producer's use
     pub manager_ctx: *mut c_void,
-    /// Offset 56: frees everything, this struct too; once, from any thread; may be NULL.
+    /// Offset 56: frees the data and this struct. Called once, on any thread; may be NULL.
     pub deleter: Option<unsafe extern "C" fn(*mut DLManagedTensor)>,
 }
 
-/// A DLPack version. Another major is another layout; a higher minor only adds values.
+/// A DLPack version. A different major has a different layout; a higher minor only adds values.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct DLPackVersion {
@@ -115,16 +115,16 @@ pub struct DLPackVersion {
     pub minor: u32,
 }
 
-/// The exchange struct since 1.0. All fields up to and including `flags` stay where they are across
-/// majors, so that the deleter can always be called.
+/// The exchange struct since 1.0. The fields up to and including `flags` have the same offsets in every
+/// major, so a consumer can always call the deleter.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct DLManagedTensorVersioned {
     /// offset 0
     pub version: DLPackVersion,
-    /// offset 8: the producer's
+    /// offset 8: for the producer's use
     pub manager_ctx: *mut c_void,
-    /// Offset 16: frees everything, this struct too; once, from any thread; may be NULL.
+    /// Offset 16: frees the data and this struct. Called once, on any thread; may be NULL.
     pub deleter: Option<unsafe extern "C" fn(*mut DLManagedTensorVersioned)>,
     /// offset 24: DLPACK_FLAG_BITMASK_\*
     pub flags: u64,
@@ -1068,29 +1068,29 @@ pub struct DLBridgeApi {
     >,
 }
 
-/// host memory
+/// Host memory
 pub const kDLCPU: DLDeviceType = 1;
 /// NVIDIA GPU memory
 pub const kDLCUDA: DLDeviceType = 2;
-/// host memory pinned by CUDA
+/// Host memory pinned by CUDA
 pub const kDLCUDAHost: DLDeviceType = 3;
-/// cl_mem handle
+/// An OpenCL cl_mem, a handle
 pub const kDLOpenCL: DLDeviceType = 4;
 /// Vulkan buffer handle; since 0.3
 pub const kDLVulkan: DLDeviceType = 7;
 /// Metal buffer handle
 pub const kDLMetal: DLDeviceType = 8;
-/// simulator buffer handle
+/// Simulator buffer handle
 pub const kDLVPI: DLDeviceType = 9;
 /// AMD GPU memory
 pub const kDLROCM: DLDeviceType = 10;
-/// host memory pinned by ROCm; since 0.6
+/// Host memory pinned by ROCm; since 0.6
 pub const kDLROCMHost: DLDeviceType = 11;
-/// reserved for extension devices; since 0.3
+/// Reserved for extension devices; since 0.3
 pub const kDLExtDev: DLDeviceType = 12;
 /// CUDA managed memory, host and device; since 0.6
 pub const kDLCUDAManaged: DLDeviceType = 13;
-/// unified shared memory of oneAPI; since 0.7
+/// Unified shared memory of oneAPI; since 0.7
 pub const kDLOneAPI: DLDeviceType = 14;
 /// WebGPU buffer handle; since 0.7
 pub const kDLWebGPU: DLDeviceType = 15;
@@ -1100,67 +1100,67 @@ pub const kDLHexagon: DLDeviceType = 16;
 pub const kDLMAIA: DLDeviceType = 17;
 /// AWS Trainium; since 1.2
 pub const kDLTrn: DLDeviceType = 18;
-/// Google TPU; upstream after 1.3
+/// Google TPU; in no release yet
 pub const kDLTPU: DLDeviceType = 19;
-/// host memory pinned for TPU; upstream after 1.3
+/// Host memory pinned for TPU; in no release yet
 pub const kDLTPUHost: DLDeviceType = 20;
-/// Huawei Ascend; upstream after 1.3
+/// Huawei Ascend; in no release yet
 pub const kDLAscend: DLDeviceType = 21;
-/// signed integer, two's complement
+/// Signed integer, two's complement
 pub const kDLInt: DLDataTypeCode = 0;
-/// unsigned integer
+/// Unsigned integer
 pub const kDLUInt: DLDataTypeCode = 1;
 /// IEEE 754 binary
 pub const kDLFloat: DLDataTypeCode = 2;
-/// opaque handle; since 0.4
+/// Opaque handle; since 0.4
 pub const kDLOpaqueHandle: DLDataTypeCode = 3;
-/// bfloat16; since 0.3
+/// Bfloat16; since 0.3
 pub const kDLBfloat: DLDataTypeCode = 4;
-/// complex: `bits` is both parts together; since 0.4
+/// Complex: `bits` is both parts together; since 0.4
 pub const kDLComplex: DLDataTypeCode = 5;
-/// boolean in one byte; since 0.8
+/// Boolean in one byte; since 0.8
 pub const kDLBool: DLDataTypeCode = 6;
-/// codes 7 to 17 since 1.1
+/// Eight bits; since 1.1
 pub const kDLFloat8_e3m4: DLDataTypeCode = 7;
-/// Kind of one lane of an element; its width is `DLDataType::bits`.
+/// Eight bits; since 1.1
 pub const kDLFloat8_e4m3: DLDataTypeCode = 8;
-/// Kind of one lane of an element; its width is `DLDataType::bits`.
+/// Eight bits; since 1.1
 pub const kDLFloat8_e4m3b11fnuz: DLDataTypeCode = 9;
-/// Kind of one lane of an element; its width is `DLDataType::bits`.
+/// Eight bits; since 1.1
 pub const kDLFloat8_e4m3fn: DLDataTypeCode = 10;
-/// Kind of one lane of an element; its width is `DLDataType::bits`.
+/// Eight bits; since 1.1
 pub const kDLFloat8_e4m3fnuz: DLDataTypeCode = 11;
-/// Kind of one lane of an element; its width is `DLDataType::bits`.
+/// Eight bits; since 1.1
 pub const kDLFloat8_e5m2: DLDataTypeCode = 12;
-/// Kind of one lane of an element; its width is `DLDataType::bits`.
+/// Eight bits; since 1.1
 pub const kDLFloat8_e5m2fnuz: DLDataTypeCode = 13;
-/// Kind of one lane of an element; its width is `DLDataType::bits`.
+/// Eight bits; since 1.1
 pub const kDLFloat8_e8m0fnu: DLDataTypeCode = 14;
-/// six bits, packed unless flagged as padded
+/// Six bits, packed unless flagged as padded; since 1.1
 pub const kDLFloat6_e2m3fn: DLDataTypeCode = 15;
-/// Kind of one lane of an element; its width is `DLDataType::bits`.
+/// Six bits, packed unless flagged as padded; since 1.1
 pub const kDLFloat6_e3m2fn: DLDataTypeCode = 16;
-/// four bits, packed unless flagged as padded
+/// Four bits, packed unless flagged as padded; since 1.1
 pub const kDLFloat4_e2m1fn: DLDataTypeCode = 17;
-/// complex of two bfloats; upstream after 1.3
+/// Complex of two bfloats; in no release yet
 pub const kDLBcomplex: DLDataTypeCode = 18;
 /// Newest DLPack release that this text describes.
 pub const DLPACK_MAJOR_VERSION: u32 = 1;
 /// `DLPACK_MINOR_VERSION`.
 pub const DLPACK_MINOR_VERSION: u32 = 3;
-/// Flags of DLManagedTensorVersioned. The first two since 1.0, the third since 1.1.
+/// The tensor must not be written to; since 1.0.
 pub const DLPACK_FLAG_BITMASK_READ_ONLY: u64 = 1;
-/// `DLPACK_FLAG_BITMASK_IS_COPIED`.
+/// The producer has made a copy for this consumer; since 1.0.
 pub const DLPACK_FLAG_BITMASK_IS_COPIED: u64 = 2;
-/// `DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED`.
+/// Elements of less than a byte fill a whole one; since 1.1.
 pub const DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED: u64 = 4;
 /// Success.
 pub const DLBRIDGE_OK: DLBridgeStatus = 0;
 /// The caller's fault: a NULL that is not allowed, a struct_size out of range, an option outside its
 /// range, a changed dlbridge-owned struct. The message names the argument.
 pub const DLBRIDGE_ERROR_INVALID_ARGUMENT: DLBridgeStatus = 1;
-/// The caller is newer than the library: it asks for an option, value or field that this library
-/// does not know. Such a request is never ignored.
+/// The caller is newer than the library: it asks for an option, value or field that this library does
+/// not know. Such a request is never ignored.
 pub const DLBRIDGE_ERROR_TOO_NEW: DLBridgeStatus = 2;
 /// The allocator, the system's or the caller's, returned NULL.
 pub const DLBRIDGE_ERROR_OUT_OF_MEMORY: DLBridgeStatus = 3;
@@ -1201,16 +1201,13 @@ pub const DLBRIDGE_ERROR_CAPTURE: DLBridgeStatus = 19;
 pub const DLBRIDGE_ERROR_DESCRIPTOR: DLBridgeStatus = 20;
 /// The kind of a managed tensor was not given and cannot be decided: pass its kind.
 pub const DLBRIDGE_ERROR_AMBIGUOUS: DLBridgeStatus = 21;
-/// After each rule its source: "DLPack" is the specification, "policy" a field of DLBridgePolicy,
-/// "dlbridge" a decision of this library.
-///
-/// Since 0.3.0.
+/// No rule is broken.
 pub const DLBRIDGE_RULE_NONE: DLBridgeRule = 0;
-/// version.major is 1 (DLPack: read nothing after `flags` otherwise).
+/// version.major is 1; of another major nothing after `flags` is read (DLPack).
 pub const DLBRIDGE_RULE_VERSION_MAJOR: DLBridgeRule = 1;
 /// ndim \>= 0 (DLPack).
 pub const DLBRIDGE_RULE_NDIM_NEGATIVE: DLBridgeRule = 2;
-/// ndim \<= DLBRIDGE_MAX_NDIM (dlbridge) and within the limits of the policy.
+/// ndim \<= DLBRIDGE_MAX_NDIM and within the limits of the policy (dlbridge, policy).
 pub const DLBRIDGE_RULE_NDIM_LIMIT: DLBridgeRule = 3;
 /// shape is given where ndim \> 0 (DLPack).
 pub const DLBRIDGE_RULE_SHAPE_NULL: DLBridgeRule = 4;
@@ -1224,15 +1221,15 @@ pub const DLBRIDGE_RULE_DTYPE_LANES_ZERO: DLBridgeRule = 7;
 pub const DLBRIDGE_RULE_DTYPE_LANES_SCALABLE: DLBridgeRule = 8;
 /// bool and float8 have 8 bits, float6 6, float4 4, bfloat 16 (DLPack).
 pub const DLBRIDGE_RULE_DTYPE_BITS_FIXED: DLBridgeRule = 9;
-/// The dtype code is known to the consumer's version.
+/// The dtype code is known to the consumer's version (policy, conversions).
 pub const DLBRIDGE_RULE_DTYPE_UNKNOWN: DLBridgeRule = 10;
-/// The device type is known to the consumer's version.
+/// The device type is known to the consumer's version (policy, conversions).
 pub const DLBRIDGE_RULE_DEVICE_UNKNOWN: DLBridgeRule = 11;
-/// All flag bits are known to the consumer's version.
+/// All flag bits are known to the consumer's version (policy, conversions).
 pub const DLBRIDGE_RULE_FLAGS_UNKNOWN: DLBridgeRule = 12;
 /// device_id \>= 0 (dlbridge).
 pub const DLBRIDGE_RULE_DEVICE_ID_NEGATIVE: DLBridgeRule = 13;
-/// device_id is 0 on host-like memory (DLPack); only ever a note, since producers differ.
+/// device_id is 0 on host-like memory; only a note, since producers differ (DLPack).
 pub const DLBRIDGE_RULE_DEVICE_ID_HOST: DLBridgeRule = 14;
 /// Each extent \>= 0 (DLPack).
 pub const DLBRIDGE_RULE_EXTENT_NEGATIVE: DLBridgeRule = 15;
@@ -1254,9 +1251,9 @@ pub const DLBRIDGE_RULE_BUFFER_BOUNDS: DLBridgeRule = 22;
 pub const DLBRIDGE_RULE_CONTIGUITY: DLBridgeRule = 23;
 /// The required alignment of element (0,...,0) (policy).
 pub const DLBRIDGE_RULE_ALIGNMENT: DLBridgeRule = 24;
-/// The device is one of those that the policy lists.
+/// The device is one of those that the policy lists (policy).
 pub const DLBRIDGE_RULE_DEVICE_REJECTED: DLBridgeRule = 25;
-/// The dtype is one of those that the policy lists.
+/// The dtype is one of those that the policy lists (policy).
 pub const DLBRIDGE_RULE_DTYPE_REJECTED: DLBridgeRule = 26;
 /// The tensor may be written to (policy).
 pub const DLBRIDGE_RULE_NOT_WRITABLE: DLBridgeRule = 27;
@@ -1264,53 +1261,54 @@ pub const DLBRIDGE_RULE_NOT_WRITABLE: DLBridgeRule = 27;
 pub const DLBRIDGE_RULE_NEGATIVE_STRIDE: DLBridgeRule = 28;
 /// No zero strides on axes longer than 1 (policy).
 pub const DLBRIDGE_RULE_ZERO_STRIDE: DLBridgeRule = 29;
-/// No two elements share memory, where the policy demands a writable tensor.
+/// No two elements share memory, where the policy demands a writable tensor (policy).
 pub const DLBRIDGE_RULE_SELF_OVERLAP: DLBridgeRule = 30;
-/// Element (0,...,0) is aligned to its lane's size; only ever a note.
+/// Element (0,...,0) is aligned to its lane's size; only a note (dlbridge).
 pub const DLBRIDGE_RULE_DATA_UNALIGNED: DLBridgeRule = 31;
-/// The version that a tensor carries knows all that it uses; only ever a note.
+/// The version that a tensor carries knows all that it uses; only a note (DLPack).
 pub const DLBRIDGE_RULE_VERSION_LABEL: DLBridgeRule = 32;
 /// The consumer's version can describe the tensor (conversions).
 pub const DLBRIDGE_RULE_REQUIRED_VERSION: DLBridgeRule = 33;
-/// A legacy tensor cannot record READ_ONLY (downgrade).
+/// The tensor is not READ_ONLY, which a legacy tensor cannot record (downgrade).
 pub const DLBRIDGE_RULE_LEGACY_READ_ONLY: DLBridgeRule = 34;
-/// A legacy tensor cannot record that sub-byte elements are padded (downgrade).
+/// Sub-byte elements are not padded, which a legacy tensor cannot record (downgrade).
 pub const DLBRIDGE_RULE_LEGACY_PADDED: DLBridgeRule = 35;
-/// Legacy knows dtype codes up to bool (downgrade).
+/// The legacy version knows the dtype code: those up to bool (downgrade).
 pub const DLBRIDGE_RULE_LEGACY_DTYPE: DLBridgeRule = 36;
-/// Legacy knows device types up to Hexagon (downgrade).
+/// The legacy version knows the device type: those up to Hexagon (downgrade).
 pub const DLBRIDGE_RULE_LEGACY_DEVICE: DLBridgeRule = 37;
 /// byte_offset is folded only where `data` is an address (conversions).
 pub const DLBRIDGE_RULE_OFFSET_FOLD: DLBridgeRule = 38;
-/// The elements of a view are elements of its parent's range.
+/// The elements of a view are elements of its parent's range (views).
 pub const DLBRIDGE_RULE_VIEW_BOUNDS: DLBridgeRule = 39;
-/// A view of packed sub-byte elements starts at a whole byte.
+/// A view of packed sub-byte elements starts at a whole byte (views).
 pub const DLBRIDGE_RULE_VIEW_OFFSET: DLBridgeRule = 40;
-/// The tensor lives in the caller's storage (upgrade_into), which cannot have a second owner.
+/// The tensor does not live in the caller's storage (upgrade_into), which cannot have a second owner
+/// (owners).
 pub const DLBRIDGE_RULE_IN_STORAGE: DLBridgeRule = 41;
-/// Copying needs memory that the CPU can read.
+/// The CPU can read the memory to copy (copies).
 pub const DLBRIDGE_RULE_COPY_DEVICE: DLBridgeRule = 42;
-/// The memory is where the device label says (level DEVICE: the driver was asked).
+/// The memory is where the device label says, as the driver reports it (level DEVICE).
 pub const DLBRIDGE_RULE_DEVICE_LABEL: DLBridgeRule = 43;
-/// All elements lie inside the allocation (level DEVICE: the driver was asked).
+/// All elements lie inside the allocation, as the driver reports it (level DEVICE).
 pub const DLBRIDGE_RULE_ALLOCATION_BOUNDS: DLBridgeRule = 44;
-/// Each extent is the one that the policy's shape gives.
+/// Each extent is the one that the policy's shape gives (policy).
 pub const DLBRIDGE_RULE_SHAPE_MISMATCH: DLBridgeRule = 45;
 /// As an argument: decide by the bytes. As the answer of dlbridge_identify: neither kind fits.
 pub const DLBRIDGE_KIND_UNKNOWN: DLBridgeKind = 0;
-/// DLManagedTensor
+/// A DLManagedTensor.
 pub const DLBRIDGE_KIND_LEGACY: DLBridgeKind = 1;
-/// DLManagedTensorVersioned
+/// A DLManagedTensorVersioned.
 pub const DLBRIDGE_KIND_VERSIONED: DLBridgeKind = 2;
-/// DLTensor, without an owner (dlbridge_diagnose)
+/// A DLTensor, which has no owner (dlbridge_diagnose).
 pub const DLBRIDGE_KIND_BORROWED: DLBridgeKind = 3;
 /// Only ever an answer: the bytes can be both managed kinds.
 pub const DLBRIDGE_KIND_AMBIGUOUS: DLBridgeKind = 4;
-/// Since 0.3.0.
+/// No.
 pub const DLBRIDGE_NO: DLBridgeAnswer = 0;
-/// Since 0.3.0.
+/// Yes.
 pub const DLBRIDGE_YES: DLBridgeAnswer = 1;
-/// Since 0.3.0.
+/// It cannot be decided.
 pub const DLBRIDGE_UNDECIDED: DLBridgeAnswer = 2;
 /// An extent is 0.
 pub const DLBRIDGE_LAYOUT_EMPTY: u32 = 1;
@@ -1326,62 +1324,48 @@ pub const DLBRIDGE_LAYOUT_NEGATIVE_STRIDES: u32 = 16;
 pub const DLBRIDGE_LAYOUT_PADDED: u32 = 32;
 /// `data` is a handle, not an address.
 pub const DLBRIDGE_LAYOUT_OPAQUE: u32 = 64;
-/// METADATA
+/// METADATA.
 pub const DLBRIDGE_LEVEL_DEFAULT: i32 = 0;
 /// The struct itself: version, ndim, dtype, device, flags, which pointers are NULL.
 pub const DLBRIDGE_LEVEL_STRUCT: i32 = 1;
 /// Also the `ndim` entries of shape and strides.
 pub const DLBRIDGE_LEVEL_METADATA: i32 = 2;
 /// Also asks the driver where `data` lies (a handle: what it is), which may start it. Rejects a
-/// device label that is wrong, elements outside the allocation, and what cannot be asked (UNAVAILABLE,
-/// UNSUPPORTED). kDLCPU is checked against the drivers that have been started already; memory whose
-/// size no driver knows is not checked against a size.
+/// device label that is wrong, elements outside the allocation, and what cannot be asked
+/// (UNAVAILABLE, UNSUPPORTED). kDLCPU is checked against the drivers that have been started already;
+/// memory whose size no driver knows is not checked against a size.
 pub const DLBRIDGE_LEVEL_DEVICE: i32 = 3;
-/// Codes that `version` does not know.
+/// Rejects dtype codes that `version` does not know.
 pub const DLBRIDGE_POLICY_REJECT_UNKNOWN_DTYPE: u32 = 256;
-/// Types that `version` does not know.
+/// Rejects device types that `version` does not know.
 pub const DLBRIDGE_POLICY_REJECT_UNKNOWN_DEVICE: u32 = 512;
-/// Bits that `version` does not know.
+/// Rejects flag bits that `version` does not know.
 pub const DLBRIDGE_POLICY_REJECT_UNKNOWN_FLAGS: u32 = 1024;
-/// Bits of DLBridgePolicy::options.
-///
-/// Since 0.3.0.
+/// Rejects negative strides.
 pub const DLBRIDGE_POLICY_REJECT_NEGATIVE_STRIDES: u32 = 2048;
-/// Bits of DLBridgePolicy::options.
-///
-/// Since 0.3.0.
+/// Rejects zero strides on axes longer than 1.
 pub const DLBRIDGE_POLICY_REJECT_ZERO_STRIDES: u32 = 4096;
-/// Also on tensors of version 1.2 or later.
+/// Accepts NULL strides also on tensors of version 1.2 or later.
 pub const DLBRIDGE_POLICY_ALLOW_NULL_STRIDES: u32 = 8192;
-/// lanes \>= 0x8000, taken at face value.
+/// Accepts lanes \>= 0x8000, taken at face value.
 pub const DLBRIDGE_POLICY_ALLOW_SCALABLE_LANES: u32 = 16384;
-/// Not READ_ONLY, no self-overlap.
+/// Rejects READ_ONLY tensors, and tensors with elements that overlap.
 pub const DLBRIDGE_POLICY_REQUIRE_WRITABLE: u32 = 32768;
-/// The caller knows that a legacy or borrowed
-/// tensor may be written to; READ_ONLY still
-/// binds.
+/// The caller knows that a legacy or borrowed tensor may be written to; READ_ONLY still binds.
 pub const DLBRIDGE_POLICY_VOUCH_WRITABLE: u32 = 65536;
-/// Even where a writable tensor is required.
+/// Accepts elements that overlap even where a writable tensor is required.
 pub const DLBRIDGE_POLICY_ALLOW_SELF_OVERLAP: u32 = 131072;
 /// `min_ndim` and `max_ndim` count.
 pub const DLBRIDGE_POLICY_LIMIT_NDIM: u32 = 262144;
 /// `buffer_size` counts.
 pub const DLBRIDGE_POLICY_LIMIT_BUFFER: u32 = 524288;
-/// Values of DLBridgePolicy::contiguity.
-///
-/// Since 0.3.0.
+/// Any layout.
 pub const DLBRIDGE_CONTIGUITY_ANY: i32 = 0;
-/// Values of DLBridgePolicy::contiguity.
-///
-/// Since 0.3.0.
+/// Compact, last axis fastest.
 pub const DLBRIDGE_CONTIGUITY_C: i32 = 1;
-/// Values of DLBridgePolicy::contiguity.
-///
-/// Since 0.3.0.
+/// Compact, first axis fastest.
 pub const DLBRIDGE_CONTIGUITY_F: i32 = 2;
-/// Values of DLBridgePolicy::contiguity.
-///
-/// Since 0.3.0.
+/// Either of the two.
 pub const DLBRIDGE_CONTIGUITY_C_OR_F: i32 = 3;
 /// dlbridge_validate would reject the tensor for it.
 pub const DLBRIDGE_SEVERITY_BROKEN: i32 = 1;
@@ -1396,15 +1380,15 @@ pub const DLBRIDGE_CONVERT_VOUCH_WRITABLE: u32 = 512;
 /// Accept dtype codes, device types and flag bits that the consumer's version does not know. A
 /// versioned source then keeps its version, since an unknown bit may change the layout.
 pub const DLBRIDGE_CONVERT_ALLOW_UNKNOWN: u32 = 1024;
-/// Write the result in canonical form: compact strides on empty tensors and on axes of extent 1,
-/// NULL data where empty, device id 0 on host-like memory.
+/// Write the result in canonical form: compact strides on empty tensors and on axes of extent 1, NULL
+/// data where empty, device id 0 on host-like memory.
 pub const DLBRIDGE_CONVERT_CANONICAL: u32 = 2048;
 /// Add byte_offset to data. Rejected where `data` is not an address.
 pub const DLBRIDGE_CONVERT_FOLD_BYTE_OFFSET: u32 = 4096;
 /// Copy the data (memory that the CPU reads only) to compact memory of the allocator. The result may
-/// be written to and carries IS_COPIED where it has flags; the source is released. A copy loses nothing
-/// that a downgrade would reject. Unknown flag bits are always rejected, since they may change the
-/// layout.
+/// be written to and carries IS_COPIED where it has flags; the source is released. A copy loses
+/// nothing that a downgrade would reject. Unknown flag bits are always rejected, since they may
+/// change the layout.
 pub const DLBRIDGE_CONVERT_COPY: u32 = 8192;
 /// To legacy: READ_ONLY may be lost.
 pub const DLBRIDGE_CONVERT_DROP_READ_ONLY: u32 = 16384;
@@ -1488,11 +1472,11 @@ pub const DLBRIDGE_STREAM_NO_SYNC: i32 = 2;
 pub const DLBRIDGE_STREAM_QUEUE: i32 = 3;
 /// Level Zero: an immediate ze_command_list_handle_t.
 pub const DLBRIDGE_STREAM_IMMEDIATE_LIST: i32 = 4;
-/// Allow the host to wait where no driver can order the two queues: queues of two backends, or of two
+/// The host may wait where no driver can order the two queues: queues of two backends, or of two
 /// Level Zero contexts.
 pub const DLBRIDGE_HANDOFF_ALLOW_HOST_WAIT: u32 = 256;
-/// Allow a wait that draws the consumer's stream into the graph that the producer's stream is
-/// capturing. The caller must join the streams again.
+/// A wait may draw the consumer's stream into the graph that the producer's is capturing; the caller
+/// joins them again.
 pub const DLBRIDGE_HANDOFF_ALLOW_CAPTURE: u32 = 512;
 /// In: becomes the default of its device. The first entry of a device is the default anyway.
 pub const DLBRIDGE_CONTEXT_DEFAULT: u32 = 1;
@@ -1507,8 +1491,8 @@ pub const DLBRIDGE_CONTEXT_PRIVATE: u32 = 8;
 pub const DLBRIDGE_COPY_ALLOW_STAGING: u32 = 256;
 /// Copy into memory that dlbridge_ipc_export can share; on the host, without target or allocator.
 pub const DLBRIDGE_COPY_SHAREABLE: u32 = 512;
-/// Export: the importer gets no right to write, and on the host a process of another user cannot
-/// gain it. Import: do not ask for it. A READ_ONLY tensor is always exported so.
+/// Export: the importer gets no right to write, and on the host a process of another user cannot gain
+/// it. Import: do not ask for it. A READ_ONLY tensor is always exported so.
 pub const DLBRIDGE_IPC_READ_ONLY: u32 = 256;
 /// Version of this header, semantic.
 ///

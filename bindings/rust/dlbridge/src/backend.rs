@@ -12,18 +12,20 @@ use dlbridge_sys as sys;
 pub struct Backend(pub i32);
 
 impl Backend {
+    // [facts/enums.toml BACKEND]
     /// Not set: the backend that the device implies.
     pub const NONE: Self = Self(sys::DLBRIDGE_BACKEND_NONE);
     /// The host.
     pub const CPU: Self = Self(sys::DLBRIDGE_BACKEND_CPU);
-    /// CUDA's driver API.
+    /// CUDA driver API: kDLCUDA, kDLCUDAHost, kDLCUDAManaged.
     pub const CUDA: Self = Self(sys::DLBRIDGE_BACKEND_CUDA);
-    /// HIP's runtime.
+    /// HIP runtime: kDLROCM, kDLROCMHost.
     pub const HIP: Self = Self(sys::DLBRIDGE_BACKEND_HIP);
-    /// Level Zero.
+    /// Level Zero: kDLOneAPI.
     pub const LEVEL_ZERO: Self = Self(sys::DLBRIDGE_BACKEND_LEVEL_ZERO);
-    /// OpenCL.
+    /// OpenCL: kDLOpenCL, and kDLOneAPI where SYCL runs on it.
     pub const OPENCL: Self = Self(sys::DLBRIDGE_BACKEND_OPENCL);
+    // [/facts]
 }
 
 /// How far a backend got.
@@ -90,24 +92,26 @@ pub fn backend_info(backend: Backend) -> Result<BackendInfo, Error> {
 pub struct Memory(pub i32);
 
 impl Memory {
+    // [facts/enums.toml MEMORY]
     /// Ordinary host memory: no driver knows it.
     pub const HOST: Self = Self(sys::DLBRIDGE_MEMORY_HOST);
     /// Device memory of CUDA or HIP.
     pub const DEVICE: Self = Self(sys::DLBRIDGE_MEMORY_DEVICE);
-    /// Host memory that CUDA or HIP has pinned.
+    /// Host memory that CUDA or HIP has pinned or registered.
     pub const PINNED: Self = Self(sys::DLBRIDGE_MEMORY_PINNED);
     /// Managed memory of CUDA or HIP.
     pub const MANAGED: Self = Self(sys::DLBRIDGE_MEMORY_MANAGED);
-    /// Host USM.
+    /// Host USM of Level Zero or OpenCL.
     pub const USM_HOST: Self = Self(sys::DLBRIDGE_MEMORY_USM_HOST);
     /// Device USM.
     pub const USM_DEVICE: Self = Self(sys::DLBRIDGE_MEMORY_USM_DEVICE);
     /// Shared USM.
     pub const USM_SHARED: Self = Self(sys::DLBRIDGE_MEMORY_USM_SHARED);
-    /// OpenCL shared virtual memory.
+    /// OpenCL shared virtual memory (under a cl_mem).
     pub const SVM: Self = Self(sys::DLBRIDGE_MEMORY_SVM);
     /// An OpenCL buffer object.
     pub const CL_MEM: Self = Self(sys::DLBRIDGE_MEMORY_CL_MEM);
+    // [/facts]
 }
 
 /// Where memory is.
