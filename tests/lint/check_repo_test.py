@@ -30,6 +30,8 @@ FAULTS = (
     (HEADER, "/** Calls the deleter of", "/* ", "dlbridge_release has no comment"),
     (HEADER, "#define DLBRIDGE_ABI 1", f"#define DLBRIDGE_ABI 1{' ' * 90}/* */", "columns"),
     ("CHANGELOG.md", "## 0.3.0", "## 0.3.1", "has no section on"),
+    ("bindings/rust/Cargo.toml", '"0.3.0"', '"0.3.1"', "expected version 0.3.0, found 0.3.1"),
+    ("bindings/rust/dlbridge/Cargo.toml", '"0.3.0"', '"0.3.1"', "expected version 0.3.0"),
     ("README.md", "float data[6]", "float data[7]", "is not examples/import.c"),
     ("examples/import.c", "float data[6]", "float data[7]", "is not examples/import.c"),
     ("README.md", "## Using it", "## How", "nothing on using the library"),
