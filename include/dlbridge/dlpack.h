@@ -2,9 +2,9 @@
  * SPDX-License-Identifier: Apache-2.0
  * DLPack's structs and constants in this project's own words.
  *
- * The names, values and layouts are the public facts of DLPack's newest release, and of what
- * upstream has added since. This header carries the official header's include guard, so that the two can be included
- * in one program in either order:
+ * The names, values and layouts are the public facts of DLPack's newest release and of the constants
+ * that upstream has added since. This header carries the official header's include guard, so that one
+ * program can include both in either order:
  *
  *  - this one first: the official header finds its guard set and adds nothing;
  *  - an official one first (0.6 or later): this header adds only the items that version lacks. Missing

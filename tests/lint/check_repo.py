@@ -60,10 +60,15 @@ def check_since():
 
 
 def check_version():
-    """The changelog knows the version that the header states."""
+    """The changelog and the Rust crates have the version that the header states."""
     version = core()["macros"]["DLBRIDGE_VERSION_STRING"]["text"][0].strip().strip('"')
     if not re.search(rf"^## {re.escape(version)}\b", read("CHANGELOG.md"), re.MULTILINE):
         yield f"CHANGELOG.md has no section on {version}"
+    for path in ("bindings/rust/Cargo.toml", "bindings/rust/dlbridge/Cargo.toml"):
+        stated = r'^(?:version|dlbridge-sys = \{ version) = "(.*?)"'
+        found = re.findall(stated, read(path), re.MULTILINE)
+        if found != [version]:
+            yield f"{path}: expected version {version}, found {', '.join(found) or 'none'}"
 
 
 def check_readme_example():

@@ -10,7 +10,7 @@ import unittest
 
 import check_repo
 
-CPP = "bindings/cpp/include/dlbridge/hpp/abi.hpp"
+CPP = "bindings/cpp/include/dlbridge/hpp/describe.hpp"
 HEADER = "include/dlbridge/dlbridge.h"
 SINCE = r" \since 0.3.0 */"
 BITS = "/** Bits of DLBridgePolicy::options."
@@ -18,7 +18,12 @@ MACHINE = "/" + "root/"
 
 # File, what is replaced, by what, and what the check says then.
 FAULTS = (
-    (HEADER, "/** What a pointer points to." + SINCE, "/** What it is. */", "has no \\since"),
+    (
+        HEADER,
+        "/** The struct that a pointer refers to." + SINCE,
+        "/** What it is. */",
+        "has no \\since",
+    ),
     (
         HEADER,
         BITS + SINCE,
@@ -26,10 +31,12 @@ FAULTS = (
         "enum DLBRIDGE_POLICY_REJECT_UNKNOWN_DTYPE has no \\since",
     ),
     (HEADER, BITS + SINCE, "", "enum DLBRIDGE_POLICY_REJECT_UNKNOWN_DTYPE has no comment"),
-    (HEADER, "/** What a consumer demands of a tensor.", "/* ", "DLBridgePolicy has no comment"),
+    (HEADER, "/** A consumer's requirements.", "/* ", "DLBridgePolicy has no comment"),
     (HEADER, "/** Calls the deleter of", "/* ", "dlbridge_release has no comment"),
     (HEADER, "#define DLBRIDGE_ABI 1", f"#define DLBRIDGE_ABI 1{' ' * 90}/* */", "columns"),
     ("CHANGELOG.md", "## 0.3.0", "## 0.3.1", "has no section on"),
+    ("bindings/rust/Cargo.toml", '"0.3.0"', '"0.3.1"', "expected version 0.3.0, found 0.3.1"),
+    ("bindings/rust/dlbridge/Cargo.toml", '"0.3.0"', '"0.3.1"', "expected version 0.3.0"),
     ("README.md", "float data[6]", "float data[7]", "is not examples/import.c"),
     ("examples/import.c", "float data[6]", "float data[7]", "is not examples/import.c"),
     ("README.md", "## Using it", "## How", "nothing on using the library"),
@@ -56,7 +63,7 @@ class CheckRepo(unittest.TestCase):
             for name, old, new, message in FAULTS:
                 with self.subTest(f"{name}: {message}"):
                     text = (root / name).read_text()
-                    self.assertIn(old, text)
+                    self.assertTrue(old in text, f"{name} lacks: {old}")
                     (root / name).write_text(text.replace(old, new, 1))
                     done = subprocess.run(
                         [sys.executable, "-B", root / "tests/lint/check_repo.py"],

@@ -26,7 +26,7 @@ STATED = {
     "bindings/go/types.go": "// {default}: a newer one is asked for explicitly.",
     "bindings/rust/dlbridge/src/values.rs": "stands for DLPack {default} wherever",
     "bindings/cpp/include/dlbridge/hpp/config.hpp": "in options and specs: DLPack {default}.",
-    "README.md": "- DLPack {newest} and the constants that upstream has added since.",
+    "README.md": "dlbridge knows DLPack {newest} and the constants that upstream has added since.",
 }
 FOLDERS = ("include", "src", "bindings/cpp/include", "bindings/rust/dlbridge/src", "bindings/go")
 
