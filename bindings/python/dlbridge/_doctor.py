@@ -235,7 +235,7 @@ def _pair_lines(found):
             if name not in plainly:
                 yield f"  {'':<12} -> {name}: {said}"
     if found:
-        yield "  dlbridge.adapt and dlbridge.to are for the rest; `matrix` measures all of it"
+        yield "  dlbridge.adapt and dlbridge.to serve the rest"
     else:
         yield "  none"
 

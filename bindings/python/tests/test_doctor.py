@@ -47,7 +47,7 @@ def fake_frameworks(tmp_path):
 def test_without_a_command_it_says_how_to_use_it():
     ran = run()
     assert (ran.returncode, ran.stdout) == (2, "")
-    assert "doctor" in ran.stderr and "matrix" in ran.stderr
+    assert "doctor" in ran.stderr
     assert run("cure").returncode == 2
     for ask in ("-h", "--help"):
         ran = run(ask)
@@ -58,15 +58,6 @@ def test_without_a_command_it_says_how_to_use_it():
 def test_options_that_are_none_are_rejected():
     ran = run("doctor", "--colour")
     assert ran.returncode == 2 and "--colour" in ran.stderr
-
-
-def test_matrix_gets_the_rest_of_the_line(monkeypatch):
-    given = []
-    module = types.ModuleType("dlbridge._matrix")
-    module.main = lambda argv: given.append(argv) or 7
-    monkeypatch.setitem(sys.modules, "dlbridge._matrix", module)
-    assert command.main(["matrix", "--html", "doctor"]) == 7
-    assert given == [["--html", "doctor"]]
 
 
 def test_data_and_text_say_the_same(fake_frameworks):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The process of one pair: `python -m dlbridge._matrix.worker PLAN OUTPUT`.
+"""The process of one pair: `python -m matrix.worker PLAN OUTPUT`.
 
 PLAN is JSON: producer, consumer and the steps, [case, mode] each. OUTPUT gets a line before each
 step and one after it, so that the parent knows in which step a process died.

@@ -5,7 +5,8 @@ What is handed over here is made by hand, without dlbridge: compact, aligned, on
 both kinds, so that nothing but the property in question can be the cause of a rejection.
 """
 
-from .. import _consumers
+from dlbridge import _consumers
+
 from . import cases, handmade, measure
 
 PROVED, UNPROVED = "proved", "unproved"

@@ -6,9 +6,8 @@ import gc
 import re
 import weakref
 
-from .. import _consumers
-from .._adapt import adapt
-from .._to import to
+from dlbridge import _consumers, adapt, to
+
 from . import cases, handmade
 
 # What a cell may be. `absent`: the producer has no such array or hands it out to nobody.

@@ -64,9 +64,7 @@ def _once(plan, folder, environment):
 
 def _environment(folder, names):
     environment = {**os.environ, **frameworks.ENVIRONMENT}
-    # Not resolved: in a checkout the package is a folder of links beside the extensions.
-    package = str(pathlib.Path(__file__).absolute().parents[2])
-    paths = [package, environment.get("PYTHONPATH", "")]
+    paths = [str(pathlib.Path(__file__).absolute().parents[1]), environment.get("PYTHONPATH", "")]
     environment["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
     if "dpnp" in names:
         environment.update(frameworks.use_intel_driver(str(folder)))
