@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Readers of Python arguments: an argument that is rejected is answered with what was expected. */
-#include "core.h"
+#include "arguments.h"
 
 /* Two passes: texts are compared only where no name is the very object that was given. */
 PyObject* core_known_name(const CoreNames* names, PyObject* given) {

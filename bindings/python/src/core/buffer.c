@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The buffer protocol of tensors that the CPU can read. */
-#include "core.h"
+#include "buffer.h"
+
+#include "object.h"
 
 /* How the buffer protocol writes a dtype; NULL where it cannot. */
 static const char* format_of(DLDataType dtype) {

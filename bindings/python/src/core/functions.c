@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The functions of dlbridge._core. */
-#include "core.h"
+#include "functions.h"
+
+#include "arguments.h"
+#include "limits.h"
+#include "object.h"
+#include "owners.h"
 
 /* --- from_dlpack --------------------------------------------------------------------------------
  */

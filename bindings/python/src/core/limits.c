@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The limits that from_dlpack's `ndim` and `shape` put on a tensor. */
-#include "core.h"
+#include "limits.h"
+
+#include "arguments.h"
 
 static int expected_ndim(PyObject* found) {
   PyErr_Format(PyExc_ValueError, "expected ndim from 0 to %d, found %R", DLBRIDGE_MAX_NDIM, found);

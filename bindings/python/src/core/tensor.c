@@ -1,38 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tensor object: what it says of itself, and its end. */
-#include "core.h"
+/* The type dlbridge.Tensor: its attributes and methods. */
+#include "tensor.h"
 
-PyObject* core_tensor_new(CoreState* state, DLManagedTensorVersioned* tensor, int64_t stream) {
-  TensorObject* self = NULL;
-  if (state->tensor_type != NULL) {
-    self = PyObject_New(TensorObject, state->tensor_type);
-  } else {
-    PyErr_SetString(PyExc_RuntimeError, "dlbridge is being cleared");
-  }
-  if (self == NULL) {
-    dlbridge_py_release(tensor);
-    return NULL;
-  }
-  self->tensor = tensor;
-  self->stream = stream;
-  self->weak_references = NULL;
-  return (PyObject*)self;
-}
+#include <stddef.h>
+#include <structmember.h>
 
-static void deallocate(PyObject* object) {
-  TensorObject* self = (TensorObject*)object;
-  PyTypeObject* type = Py_TYPE(object);
-  if (self->weak_references != NULL) {
-    PyObject_ClearWeakRefs(object);
-  }
-  dlbridge_py_release(self->tensor);
-  PyObject_Free(object);
-  Py_DECREF((PyObject*)type);
-}
-
-int core_is_tensor(PyObject* object) {
-  return PyType_GetSlot(Py_TYPE(object), Py_tp_dealloc) == (void*)deallocate;
-}
+#include "arguments.h"
+#include "buffer.h"
+#include "object.h"
+#include "owners.h"
+#include "protocol.h"
 
 static const DLManagedTensorVersioned* managed(PyObject* self) {
   return ((TensorObject*)self)->tensor;
@@ -311,7 +288,7 @@ static PyMemberDef members[] = {
 };
 
 static PyType_Slot slots[] = {
-    {Py_tp_dealloc, (void*)deallocate},
+    {Py_tp_dealloc, (void*)core_tensor_deallocate},
     {Py_tp_repr, (void*)represent},
     {Py_tp_methods, methods},
     {Py_tp_members, members},
