@@ -8,7 +8,6 @@ import sys
 import types
 
 import pytest
-from dlbridge import __main__ as command
 from dlbridge import _doctor, abi
 
 

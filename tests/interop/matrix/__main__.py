@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures the matrix of frameworks, compares it with the recorded results and makes docs/interop.md.
+"""Measures the matrix of frameworks, compares it with the record and makes docs/interop.md.
 
 Run it as `python -m matrix COMMAND` with tests/interop on PYTHONPATH.
 """
