@@ -13,34 +13,13 @@ from capsules import (
     look,
     wrap,
 )
+from structs import DLBridgeConvertOptions, DLBridgeError, sized
 
 KIND_LEGACY, KIND_VERSIONED = 1, 2
 
 VOUCH_WRITABLE = 1 << 9
 COPY = 1 << 13
 DROP_READ_ONLY = 1 << 14
-
-
-class Error(ctypes.Structure):
-    _fields_ = [
-        ("status", ctypes.c_int32),
-        ("rule", ctypes.c_int32),
-        ("axis", ctypes.c_int32),
-        ("native_code", ctypes.c_int32),
-        ("reserved", ctypes.c_uint64 * 2),
-        ("message", ctypes.c_char * 224),
-    ]
-
-
-class ConvertOptions(ctypes.Structure):
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("options", ctypes.c_uint32),
-        ("version", DLPackVersion),
-        ("tensor_flags", ctypes.c_uint64),
-        ("policy", ctypes.c_void_p),
-        ("allocator", ctypes.c_void_p),
-    ]
 
 
 class Rejected(Exception):
@@ -72,16 +51,16 @@ class Library:
         function.argtypes = [
             ctypes.c_void_p,
             *more,
-            ctypes.POINTER(ConvertOptions),
+            ctypes.POINTER(DLBridgeConvertOptions),
             ctypes.POINTER(ctypes.POINTER(result)),
-            ctypes.POINTER(Error),
+            ctypes.POINTER(DLBridgeError),
         ]
         return function, result
 
     def _convert(self, name, struct, bits, *more):
         function, result = self._converters[name]
-        options = ConvertOptions(struct_size=ctypes.sizeof(ConvertOptions), options=bits)
-        error = Error()
+        options = sized(DLBridgeConvertOptions, options=bits)
+        error = DLBridgeError()
         out = ctypes.POINTER(result)()
         status = function(ctypes.addressof(struct), *more, options, out, error)
         if status != 0:

@@ -1,10 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DLPack's structs for ctypes, and the capsules that Python code passes them in.
-
-Only as much as the demo needs: this is no binding.
-"""
+"""The capsules in which Python code passes DLPack's structs, over ctypes."""
 
 import ctypes
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tests/support"))
+
+from structs import (  # noqa: E402, F401
+    DLDataType,
+    DLDevice,
+    DLManagedTensor,
+    DLManagedTensorVersioned,
+    DLPackVersion,
+    DLTensor,
+)
 
 LEGACY = b"dltensor"
 VERSIONED = b"dltensor_versioned"
@@ -13,48 +23,6 @@ USED = {LEGACY: b"used_dltensor", VERSIONED: b"used_dltensor_versioned"}
 
 READ_ONLY = 1
 IS_COPIED = 2
-
-
-class DLPackVersion(ctypes.Structure):
-    _fields_ = [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32)]
-
-
-class DLDevice(ctypes.Structure):
-    _fields_ = [("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32)]
-
-
-class DLDataType(ctypes.Structure):
-    _fields_ = [("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16)]
-
-
-class DLTensor(ctypes.Structure):
-    _fields_ = [
-        ("data", ctypes.c_void_p),
-        ("device", DLDevice),
-        ("ndim", ctypes.c_int32),
-        ("dtype", DLDataType),
-        ("shape", ctypes.POINTER(ctypes.c_int64)),
-        ("strides", ctypes.POINTER(ctypes.c_int64)),
-        ("byte_offset", ctypes.c_uint64),
-    ]
-
-
-class DLManagedTensor(ctypes.Structure):
-    _fields_ = [
-        ("dl_tensor", DLTensor),
-        ("manager_ctx", ctypes.c_void_p),
-        ("deleter", ctypes.c_void_p),
-    ]
-
-
-class DLManagedTensorVersioned(ctypes.Structure):
-    _fields_ = [
-        ("version", DLPackVersion),
-        ("manager_ctx", ctypes.c_void_p),
-        ("deleter", ctypes.c_void_p),
-        ("flags", ctypes.c_uint64),
-        ("dl_tensor", DLTensor),
-    ]
 
 
 STRUCTS = {LEGACY: DLManagedTensor, VERSIONED: DLManagedTensorVersioned}
@@ -93,10 +61,17 @@ def consume(capsule):
     return struct
 
 
+def address_of(function):
+    """The address in a function pointer; None for NULL."""
+    return ctypes.cast(function, ctypes.c_void_p).value
+
+
 def release(struct):
     """Calls the deleter as any consumer would."""
     if struct.deleter:
-        ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(struct.deleter)(ctypes.addressof(struct))
+        ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(address_of(struct.deleter))(
+            ctypes.addressof(struct)
+        )
 
 
 def _destructor(kind):

@@ -11,7 +11,9 @@ import gc
 import threading
 import time
 
-_DELETER = ctypes.CFUNCTYPE(None, ctypes.c_void_p)  # takes the GIL: deleters run on any thread
+from capsules import DLManagedTensor, address_of
+
+_DELETER = DLManagedTensor.Deleter  # takes the GIL: deleters run on any thread
 _ORIGINAL = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)  # keeps it: some deleters are Python's
 
 
@@ -22,10 +24,10 @@ class Deleter:
         self.producer = producer
         self.calls = 0
         self._lock = threading.Lock()
-        self._original = struct.deleter
+        self._original = address_of(struct.deleter)
         self._keep = keep  # what a crafted struct stands on
         self._closure = _DELETER(self._run)
-        struct.deleter = ctypes.cast(self._closure, ctypes.c_void_p).value
+        struct.deleter = self._closure
 
     def _run(self, struct):
         with self._lock:

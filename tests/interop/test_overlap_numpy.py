@@ -11,30 +11,12 @@ import unittest
 import numpy as np
 from numpy._core import _multiarray_tests
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "examples/demo"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
-from capsules import DLTensor  # noqa: E402
+from structs import DLBridgeLayout, DLTensor, sized  # noqa: E402
 
 LAYOUTS = 30_000
 NO, YES = 0, 1
-
-
-class Layout(ctypes.Structure):
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("options", ctypes.c_uint32),
-        ("properties", ctypes.c_uint32),
-        ("item_bits", ctypes.c_uint32),
-        ("self_overlap", ctypes.c_int32),
-        ("ndim", ctypes.c_int32),
-        ("element_count", ctypes.c_int64),
-        ("packed_bytes", ctypes.c_int64),
-        ("begin", ctypes.c_int64),
-        ("end", ctypes.c_int64),
-        ("broadcast_axes", ctypes.c_uint64),
-        ("negative_axes", ctypes.c_uint64),
-        ("alignment", ctypes.c_uint64),
-    ]
 
 
 def numpy_says(shape, strides):
@@ -50,7 +32,7 @@ class Describer:
         self._layout.argtypes = [
             ctypes.POINTER(DLTensor),
             ctypes.c_uint64,
-            ctypes.POINTER(Layout),
+            ctypes.POINTER(DLBridgeLayout),
             ctypes.c_void_p,
         ]
 
@@ -62,7 +44,7 @@ class Describer:
         tensor.device.device_type = 1
         tensor.dtype.bits, tensor.dtype.lanes = 8, 1
         tensor.shape, tensor.strides = extents, steps
-        layout = Layout(struct_size=ctypes.sizeof(Layout))
+        layout = sized(DLBridgeLayout)
         status = self._layout(tensor, 0, layout, None)
         if status != 0:
             raise AssertionError(f"status {status} for {shape}, {strides}")

@@ -12,52 +12,23 @@ import math
 import os
 import subprocess
 import sys
-from ctypes import c_char_p, c_int32, c_int64, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p
+from ctypes import c_char_p, c_int32, c_int64, c_uint64, c_void_p
 
 import pytest
+from dlbridge._structs import (
+    DLDataType,
+    DLDevice,
+    DLPackExchangeAPI,
+    DLPackVersion,
+    DLTensor,
+)
+from dlbridge._structs import DLManagedTensor as Legacy
+from dlbridge._structs import DLManagedTensorVersioned as Versioned
 
 LEGACY, VERSIONED = b"dltensor", b"dltensor_versioned"
 READ_ONLY, IS_COPIED, PADDED = 1, 2, 4
 INT, UINT, FLOAT, BFLOAT, COMPLEX, BOOL, FLOAT8 = 0, 1, 2, 4, 5, 6, 10
 CPU, CUDA, CUDA_HOST = 1, 2, 3
-
-
-class DLDevice(ctypes.Structure):
-    _fields_ = [("device_type", c_int32), ("device_id", c_int32)]
-
-
-class DLDataType(ctypes.Structure):
-    _fields_ = [("code", c_uint8), ("bits", c_uint8), ("lanes", c_uint16)]
-
-
-class DLTensor(ctypes.Structure):
-    _fields_ = [
-        ("data", c_void_p),
-        ("device", DLDevice),
-        ("ndim", c_int32),
-        ("dtype", DLDataType),
-        ("shape", c_void_p),
-        ("strides", c_void_p),
-        ("byte_offset", c_uint64),
-    ]
-
-
-class Legacy(ctypes.Structure):
-    _fields_ = [("dl_tensor", DLTensor), ("manager_ctx", c_void_p), ("deleter", c_void_p)]
-
-
-class Versioned(ctypes.Structure):
-    _fields_ = [
-        ("major", c_uint32),
-        ("minor", c_uint32),
-        ("manager_ctx", c_void_p),
-        ("deleter", c_void_p),
-        ("flags", c_uint64),
-        ("dl_tensor", DLTensor),
-    ]
-
-
-assert (ctypes.sizeof(DLTensor), ctypes.sizeof(Legacy), ctypes.sizeof(Versioned)) == (48, 64, 80)
 
 
 def _python(name: str, result: object, *arguments: object) -> object:
@@ -109,15 +80,22 @@ class Made:
         tensor = self.struct.dl_tensor
         for name, value in fields.items():
             target = self.struct if hasattr(self.struct, name) else tensor
-            setattr(target, name, self._field(value))
+            setattr(target, name, self._field(name, value))
         Made.live[self.address] = self
 
-    def _field(self, value: object) -> object:
-        """Addresses of arrays that stay as long as this does; the rest as it is."""
+    def _field(self, name: str, value: object) -> object:
+        """The value as its field takes it; arrays and addresses become pointers."""
         if isinstance(value, ctypes.Array):
             self.parts.append(value)
-            return ctypes.addressof(value)
-        return value
+            value = ctypes.addressof(value)
+        if name in ("shape", "strides"):
+            return ctypes.cast(value, ctypes.POINTER(c_int64))
+        return Versioned.Deleter(value or 0) if name == "deleter" else value
+
+    @property
+    def deleter(self) -> int | None:
+        """The address of the deleter."""
+        return ctypes.cast(self.struct.deleter, c_void_p).value
 
     def capsule(self, *, name: bytes | None = b"", destructor: bool = True) -> object:
         """A capsule under its right name, or another (None: NULL)."""
@@ -138,13 +116,9 @@ def _destroy(capsule: int) -> None:
         if _is_valid(capsule, name):
             made = Made.live[_raw_pointer(capsule, name)]
             made.destroyed += 1
-            if made.struct.deleter:
-                _call_deleter(made.struct.deleter, made.address)
+            if made.deleter:
+                ctypes.PYFUNCTYPE(None, c_void_p)(made.deleter)(made.address)
             return
-
-
-def _call_deleter(deleter: int, address: int) -> None:
-    ctypes.PYFUNCTYPE(None, c_void_p)(deleter)(address)
 
 
 _deleter = ctypes.CFUNCTYPE(None, c_void_p)(_delete)
@@ -181,8 +155,8 @@ def _tensor_fields(fields: dict[str, object]) -> dict[str, object]:
 
 def versioned(**fields: object) -> Made:
     """A versioned struct; any field can be given."""
-    major, minor = fields.pop("version", (1, 3))
-    return Made(Versioned, {"major": major, "minor": minor, **_tensor_fields(fields)})
+    version = DLPackVersion(*fields.pop("version", (1, 3)))
+    return Made(Versioned, {"version": version, **_tensor_fields(fields)})
 
 
 def legacy(**fields: object) -> Made:
@@ -227,23 +201,6 @@ class LegacyProducer(Producer):
         self.asked.append({})
         return self.hand_out(legacy(**self.own(legacy)))
 
-
-class Table(ctypes.Structure):
-    """DLPackExchangeAPI; functions as addresses."""
-
-    _fields_ = [
-        ("major", c_uint32),
-        ("minor", c_uint32),
-        ("prev_api", c_void_p),
-        ("allocator", c_void_p),
-        ("from_object", c_void_p),
-        ("to_object", c_void_p),
-        ("lend", c_void_p),
-        ("stream", c_void_p),
-    ]
-
-
-assert ctypes.sizeof(Table) == 56
 
 _FROM = ctypes.PYFUNCTYPE(ctypes.c_int, c_void_p, ctypes.POINTER(c_void_p))
 _TO = ctypes.PYFUNCTYPE(ctypes.c_int, c_void_p, ctypes.POINTER(c_void_p))
@@ -291,26 +248,37 @@ _functions = {
     "allocator": _ANY(_never),
     "from_object": _FROM(_from_object),
     "to_object": _TO(_to_object),
+    "lend": None,
     "stream": _STREAM(_stream),
 }
-_tables: list[Table] = []  # a table never goes
+# The fields of a table, in the order of these functions.
+_FIELDS = dict(zip(_functions, (name for name, _ in DLPackExchangeAPI._fields_[1:])))
+_tables: list[DLPackExchangeAPI] = []  # tables stay until the process ends
 
 
 def table(
-    version: tuple[int, int] = (1, 3), *, before: Table | None = None, **functions: object
-) -> Table:
-    """A table of working functions; any of them replaced by an address, or None."""
-    made = Table(major=version[0], minor=version[1])
-    made.prev_api = None if before is None else ctypes.addressof(before)
-    for name, function in _functions.items():
-        setattr(made, name, ctypes.cast(function, c_void_p).value)
-    for name, function in functions.items():
-        setattr(made, name, function)
+    version: tuple[int, int] = (1, 3),
+    *,
+    before: DLPackExchangeAPI | None = None,
+    **functions: object,
+) -> DLPackExchangeAPI:
+    """A table of working functions; each can be replaced by an address or None."""
+    made = DLPackExchangeAPI()
+    made.header.version = DLPackVersion(*version)
+    if before is not None:
+        link(made, before)
+    for name, function in {**_functions, **functions}.items():
+        setattr(made, _FIELDS[name], ctypes.cast(function, c_void_p).value)
     _tables.append(made)
     return made
 
 
-def table_capsule(made: Table, name: bytes = b"dlpack_exchange_api") -> object:
+def link(newer: DLPackExchangeAPI, older: DLPackExchangeAPI) -> None:
+    """Makes `older` the previous table of `newer`."""
+    newer.header.prev_api = ctypes.pointer(older.header)
+
+
+def table_capsule(made: DLPackExchangeAPI, name: bytes = b"dlpack_exchange_api") -> object:
     return new_capsule(ctypes.addressof(made), name_address(name), None)
 
 
@@ -379,7 +347,7 @@ def struct_of(capsule: object) -> Versioned | Legacy:
 
 def extents(tensor: DLTensor, which: str) -> tuple[int, ...] | None:
     start = getattr(tensor, which)
-    return None if not start else tuple((c_int64 * tensor.ndim).from_address(start))
+    return tuple(start[: tensor.ndim]) if start else None
 
 
 @contextlib.contextmanager

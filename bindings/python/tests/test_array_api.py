@@ -181,13 +181,13 @@ def test_the_version_is_the_consumers_or_the_own_if_that_is_older(tensor, asked,
     capsule = tensor.__dlpack__(max_version=asked)
     assert producers.get_name(capsule) == VERSIONED
     struct = exported(capsule)[0]
-    assert (struct.major, struct.minor) == version
+    assert (struct.version.major, struct.version.minor) == version
 
 
 def test_a_tensor_that_the_consumers_version_cannot_describe_is_rejected():
     """Too old a max_version to exchange the data at all is a BufferError, and says so."""
     tensor = from_dlpack(Producer(dtype=(producers.FLOAT8, 8, 1)))
-    assert exported(tensor.__dlpack__(max_version=(1, 1)))[0].minor == 1
+    assert exported(tensor.__dlpack__(max_version=(1, 1)))[0].version.minor == 1
     with pytest.raises(BufferError, match=r"DLPack 1\.0, found a need of 1\.1") as caught:
         tensor.__dlpack__(max_version=(1, 0))
     assert (caught.value.status, caught.value.rule) == ("VERSION", "REQUIRED_VERSION")

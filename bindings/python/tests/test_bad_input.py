@@ -247,7 +247,7 @@ def test_a_deleter_may_leave_an_exception_behind():
         del tensor
         made.forget()
     for made in list(producers.Made.live.values()):
-        if made.struct.deleter != producers.DELETER:
+        if made.deleter != producers.DELETER:
             made.forget()
 
 

@@ -4,6 +4,7 @@
 import contextlib
 import ctypes
 import gc
+import importlib.util
 import os
 import pathlib
 import re
@@ -15,7 +16,7 @@ import weakref
 
 import pytest
 from checkout import root
-from dlbridge import abi
+from dlbridge import _structs, abi
 
 FLOAT32 = (2, 32, 1)
 
@@ -50,16 +51,16 @@ ALONE = {
     "DLBRIDGE_UNDECIDED": abi.Answer.UNDECIDED,
 }
 DLPACK = {abi.DeviceType: "kDL", abi.DtypeCode: "kDL", abi.TensorFlag: "DLPACK_FLAG_BITMASK_"}
-STRUCTS = [
-    abi.DLPackVersion,
-    abi.DLDevice,
-    abi.DLDataType,
-    abi.DLTensor,
-    abi.DLManagedTensor,
-    abi.DLManagedTensorVersioned,
-    abi.DLPackExchangeAPIHeader,
-    abi.DLPackExchangeAPI,
-]
+
+
+def mirrored_structs():
+    """Every ctypes mirror of a struct: those of the package and those of the tests."""
+    path = root() / "tests/support/structs.py"
+    spec = importlib.util.spec_from_file_location("structs", path)
+    support = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(support)
+    found = [one for module in (_structs, support) for one in vars(module).values()]
+    return [one for one in found if hasattr(one, "_fields_") and one is not ctypes.Structure]
 
 
 def enumerators():
@@ -98,7 +99,7 @@ def compiled(tmp_path_factory):
     for kind, prefix in DLPACK.items():
         for name in kind.__members__:
             lines.append(f'printf("constant {prefix}{name} %lld\\n", (long long){prefix}{name});')
-    for struct in STRUCTS:
+    for struct in mirrored_structs():
         name = struct.__name__
         lines.append(f'printf("size {name} %zu\\n", sizeof({name}));')
         for field, *_ in struct._fields_:
@@ -121,7 +122,7 @@ def test_constants_are_those_of_c(compiled):
 
 
 def test_structs_are_those_of_c(compiled):
-    for struct in STRUCTS:
+    for struct in mirrored_structs():
         name = struct.__name__
         assert compiled["size", name] == ctypes.sizeof(struct), name
         for field, *_ in struct._fields_:

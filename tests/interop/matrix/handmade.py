@@ -4,6 +4,14 @@
 import contextlib
 import ctypes
 
+from dlbridge._structs import (
+    DLDataType,
+    DLDevice,
+    DLManagedTensor,
+    DLManagedTensorVersioned,
+    DLPackVersion,
+)
+
 LEGACY = b"dltensor"
 VERSIONED = b"dltensor_versioned"
 READ_ONLY = 1
@@ -13,41 +21,7 @@ NEWEST = (1, 3)
 TRIPLE_OF_KIND = {("f", 4): (2, 32, 1), ("c", 8): (5, 64, 1), ("b", 1): (6, 8, 1)}
 
 
-class Tensor(ctypes.Structure):
-    _fields_ = [
-        ("data", ctypes.c_void_p),
-        ("device_type", ctypes.c_int32),
-        ("device_id", ctypes.c_int32),
-        ("ndim", ctypes.c_int32),
-        ("code", ctypes.c_uint8),
-        ("bits", ctypes.c_uint8),
-        ("lanes", ctypes.c_uint16),
-        ("shape", ctypes.POINTER(ctypes.c_int64)),
-        ("strides", ctypes.POINTER(ctypes.c_int64)),
-        ("byte_offset", ctypes.c_uint64),
-    ]
-
-
-class Legacy(ctypes.Structure):
-    _fields_ = [
-        ("tensor", Tensor),
-        ("context", ctypes.c_void_p),
-        ("deleter", ctypes.c_void_p),
-    ]
-
-
-class Versioned(ctypes.Structure):
-    _fields_ = [
-        ("major", ctypes.c_uint32),
-        ("minor", ctypes.c_uint32),
-        ("context", ctypes.c_void_p),
-        ("deleter", ctypes.c_void_p),
-        ("flags", ctypes.c_uint64),
-        ("tensor", Tensor),
-    ]
-
-
-STRUCTS = {LEGACY: Legacy, VERSIONED: Versioned}
+STRUCTS = {LEGACY: DLManagedTensor, VERSIONED: DLManagedTensorVersioned}
 
 
 def _python(name, result, *arguments):
@@ -55,7 +29,7 @@ def _python(name, result, *arguments):
 
 
 # Deleters run on any thread, with or without the GIL: CFUNCTYPE takes it.
-_DELETER = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+_DELETER = DLManagedTensor.Deleter
 _new = _python("PyCapsule_New", ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
 _is_valid = _python("PyCapsule_IsValid", ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)
 _pointer = _python("PyCapsule_GetPointer", ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)
@@ -93,23 +67,22 @@ def alive():
 
 def make(owner, tensor, *, versioned, flags=0):
     """A capsule of `tensor`, a dictionary of the fields; `owner` lives as long as the struct."""
-    struct = (Versioned if versioned else Legacy)()
+    name = VERSIONED if versioned else LEGACY
+    struct = STRUCTS[name]()
     ndim = len(tensor["shape"])
     shape = (ctypes.c_int64 * ndim)(*tensor["shape"])
     strides = (ctypes.c_int64 * ndim)(*tensor["strides"])
-    inner = struct.tensor
+    inner = struct.dl_tensor
     inner.data, inner.byte_offset, inner.ndim = tensor["data"], tensor["byte_offset"], ndim
-    inner.device_type, inner.device_id = tensor["device"]
-    inner.code, inner.bits, inner.lanes = tensor["dtype"]
+    inner.device, inner.dtype = DLDevice(*tensor["device"]), DLDataType(*tensor["dtype"])
     inner.shape = ctypes.cast(shape, ctypes.POINTER(ctypes.c_int64))
     inner.strides = ctypes.cast(strides, ctypes.POINTER(ctypes.c_int64))
-    struct.deleter = ctypes.cast(_delete, ctypes.c_void_p)
+    struct.deleter = _delete
     if versioned:
-        struct.major, struct.minor = NEWEST
+        struct.version = DLPackVersion(*NEWEST)
         struct.flags = flags
     address = ctypes.addressof(struct)
     _alive[address] = (struct, shape, strides, owner)
-    name = VERSIONED if versioned else LEGACY
     # No destructor: one in Python would lose the error of the consumer that rejects the capsule.
     # What is rejected stays alive.
     return _new(address, name, None)
@@ -168,26 +141,29 @@ class Counted:
 def _counting(original, runs):
     """A deleter that calls another; it must not hold what the source is."""
 
+    # `original` is a view of the struct's field, which the counting deleter replaces.
+    original = _DELETER(ctypes.cast(original, ctypes.c_void_p).value or 0)
+
     def delete(address):
         runs.append(address)
         if original:
-            _DELETER(original)(address)
+            original(address)
 
     callback = _DELETER(delete)
     _callbacks.append(callback)
-    return ctypes.cast(callback, ctypes.c_void_p)
+    return callback
 
 
 def describe(struct):
     """The fields of a struct's tensor as `make` takes them."""
-    inner = struct.tensor
+    inner = struct.dl_tensor
     shape = tuple(inner.shape[axis] for axis in range(inner.ndim))
     strides = tuple(inner.strides[axis] for axis in range(inner.ndim)) if inner.strides else None
     return {
         "data": inner.data or 0,
         "byte_offset": inner.byte_offset,
-        "device": (inner.device_type, inner.device_id),
-        "dtype": (inner.code, inner.bits, inner.lanes),
+        "device": (inner.device.device_type, inner.device.device_id),
+        "dtype": (inner.dtype.code, inner.dtype.bits, inner.dtype.lanes),
         "shape": shape,
         "strides": strides if strides is not None else compact(shape),
     }
