@@ -18,6 +18,7 @@ from structs import (  # noqa: E402
     DLBridgeIpcSizes,
     DLBridgePointerInfo,
     DLBridgePolicy,
+    DLBridgeRelease,
     DLBridgeStream,
     DLBridgeWrapSpec,
     DLDataType,
@@ -45,6 +46,8 @@ IS_COPIED = 2
 LEVEL_DEVICE = 3
 STATE_READY = 1
 
+
+RELEASE = DLBridgeRelease
 
 # A capsule borrows its name, so the texts outlive every capsule.
 _NAME, _USED_NAME = b"dltensor", b"used_dltensor"
