@@ -3,6 +3,7 @@
 
 import importlib.metadata
 import re
+import runpy
 
 import dlbridge
 from checkout import root
@@ -10,8 +11,8 @@ from dlbridge import abi
 
 
 def test_every_version_is_that_of_the_header():
-    header = (root() / "include/dlbridge/dlbridge.h").read_text()
-    version = re.search(r'DLBRIDGE_VERSION_STRING "(.+)"', header)[1]
+    names = runpy.run_path(str(root() / "bindings/python/tools/header_version.py"))
+    version = names["version"]()
     assert importlib.metadata.version("dlbridge") == version
     assert dlbridge.__version__ == abi.version_string() == version
 
