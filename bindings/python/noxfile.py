@@ -2,7 +2,9 @@
 """Builds the wheels of the package and checks them.
 
 nox -f bindings/python/noxfile.py                   every check
+nox -f bindings/python/noxfile.py -s quick          the tests alone, with this machine's compiler
 nox -f bindings/python/noxfile.py -t nightly        the checks that only a nightly run does
+nox -f bindings/python/noxfile.py -t selftest       the checks report faults
 nox -f bindings/python/noxfile.py -s tests-3.11 -- -k copy    some tests of one interpreter
 nox -f bindings/python/noxfile.py -s develop        an editable install, for work on the package
 
@@ -66,7 +68,7 @@ def rules(session):
         session.run("abi3audit", "--strict", "--summary", *limited)
 
 
-@nox.session(requires=["wheels"], tags=["nightly"], default=False)
+@nox.session(requires=["wheels"], tags=["selftest"], default=False)
 def rules_can_fail(session):
     """The rules of the wheels report faults that are put into a wheel."""
     install_pinned(session, REQUIREMENTS / "wheels.txt")
@@ -188,18 +190,32 @@ def lint(session):
 # -------------------------------------------------------------------------------------- by hand
 
 
-@nox.session(python="3.11", default=False)
-def develop(session):
-    """An editable install: only a change of an extension needs this session again."""
+def install_editable(session):
+    """Builds the extensions with debug information and installs links to the modules in Python."""
+    if not interpreter(f"{sys.version_info[0]}.{sys.version_info[1]}"):
+        session.skip("Python.h is missing (Debian: python3-dev)")
     install_pinned(session, REQUIREMENTS / "build.txt", REQUIREMENTS / "tests.txt")
     settings = {
-        "build-dir": SCRATCH / "develop",
+        "build-dir": SCRATCH / session.name,
         "cmake.build-type": "RelWithDebInfo",
         "cmake.define.DLBRIDGE_WERROR": "ON",
         "install.strip": "false",
     }
     install_source(session, HERE, settings, "--editable")
+
+
+@nox.session(default=False)
+def develop(session):
+    """An editable install: only a change of an extension needs this session again."""
+    install_editable(session)
     session.log(f"installed for {session.virtualenv.location}/bin/python")
+
+
+@nox.session(default=False)
+def quick(session):
+    """The tests with this machine's compiler and the Python that runs nox; builds no wheel."""
+    install_editable(session)
+    run_tests(session)
 
 
 @nox.session(python=False, requires=["wheels"], default=False)

@@ -58,7 +58,7 @@ def from_buffer(
 def to_buffer(x: Any, /) -> memoryview:
     """The elements of any object that speaks DLPack, in host memory, as a memoryview; no copy.
 
-    If the buffer protocol lacks the dtype (bfloat16, float8, vectors, ...), the result has the bytes
+    If the buffer protocol lacks the dtype (bfloat16, float8, vectors, ...), the result is its bytes
     as uint8: elements of one byte keep their shape, larger ones get one more axis. Packed elements
     smaller than a byte must be C-contiguous and become one axis of bytes. A read-only tensor gives
     a read-only memoryview.

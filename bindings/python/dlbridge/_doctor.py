@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python -m dlbridge doctor`: the library, the drivers, the installed frameworks, and how each pair
-exchanges arrays. It imports no framework, since some crash together in one process."""
+"""`python -m dlbridge doctor`: the library, the drivers, the installed frameworks, and how each
+pair exchanges arrays. It imports no framework, since some crash together in one process."""
 
 import argparse
 import importlib.metadata
@@ -144,8 +144,8 @@ def frameworks() -> dict[str, str]:
 
 
 def pairs(found: dict[str, str]) -> list[dict[str, Any]]:
-    """The result of each pair of frameworks, without dlbridge, for a plain array: `rejection` is None
-    if the consumer accepts it as it is, `warning` is None if that does no harm."""
+    """The result of each pair of frameworks, without dlbridge, for a plain array: `rejection` is
+    None if the consumer accepts it as it is, `warning` is None if that does no harm."""
     from ._consumers import CONSUMERS
 
     return [

@@ -225,7 +225,7 @@ class Report:
 
     `kind` is "legacy", "versioned", or None if there is no tensor. Unknown values are None.
     `immutable`: the framework's arrays must not be written to, whatever the export states.
-    `consumers` maps each framework to None if it accepts the tensor as it is, else to the reason."""
+    `consumers` maps each framework to None if it accepts the tensor as it is, or to the reason."""
 
     def __init__(self, x: Any):
         self.type = f"{type(x).__module__}.{type(x).__qualname__}"

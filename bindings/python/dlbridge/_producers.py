@@ -31,7 +31,7 @@ def resolved(array: Any) -> Any:
 
 
 def takes_part_in_gradients(array: Any) -> bool:
-    """Whether the array takes part in differentiation, which does not see changes made elsewhere."""
+    """Whether the array takes part in differentiation, which misses changes made elsewhere."""
     producer = producer_of(array)
     if producer == "torch":
         return bool(getattr(array, "requires_grad", False))

@@ -327,7 +327,7 @@ def _missing(address):
 
 
 def exchange_tables(chain: int) -> list[ExchangeTable]:
-    """The tables of an exchange API chain, newest first; at most 64, in case the chain is cyclic."""
+    """The tables of an exchange API chain, newest first; at most 64, in case it is cyclic."""
     tables: list[ExchangeTable] = []
     while chain and len(tables) < MAX_TABLES and chain not in [one.address for one in tables]:
         header = DLPackExchangeAPIHeader.from_address(chain)

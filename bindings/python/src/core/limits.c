@@ -9,7 +9,7 @@ static int expected_ndim(PyObject* found) {
   return -1;
 }
 
-/* One number of axes; `open` where it is None. */
+/* Reads a number of axes; None means `open`. */
 static int read_axes(PyObject* value, int32_t open, int32_t* out) {
   int64_t axes;
   *out = open;
