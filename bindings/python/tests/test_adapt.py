@@ -117,9 +117,9 @@ def test_who_honours_read_only_gets_it_flagged():
 def test_a_stranger_is_told_what_its_ask_can_be_told():
     adapted = dlbridge.adapt(frozen())
     assert look(adapted.__dlpack__(max_version=(1, 0))).readonly
-    with pytest.raises(BufferError, match="asks for a legacy capsule"):
+    with pytest.raises(BufferError, match="requests a legacy capsule"):
         adapted.__dlpack__()
-    with pytest.raises(BufferError, match="asks for a legacy capsule"):
+    with pytest.raises(BufferError, match="requests a legacy capsule"):
         adapted.__dlpack__(max_version=(0, 8))
 
 
