@@ -18,7 +18,7 @@ from structs import (  # noqa: E402, F401
 
 LEGACY = b"dltensor"
 VERSIONED = b"dltensor_versioned"
-# A capsule borrows its name, so the text has to outlive every capsule.
+# A capsule does not copy its name, so the names must outlive every capsule.
 USED = {LEGACY: b"used_dltensor", VERSIONED: b"used_dltensor_versioned"}
 
 READ_ONLY = 1
@@ -32,7 +32,7 @@ def _python(name, result, *arguments):
     return ctypes.PYFUNCTYPE(result, *arguments)((name, ctypes.pythonapi))
 
 
-# The destructor sees a capsule whose reference count is 0: as a py_object ctypes would revive it.
+# The destructor gets a capsule with reference count 0, which a py_object argument would revive.
 DESTRUCTOR = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
 _new = _python("PyCapsule_New", ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, DESTRUCTOR)
 _is_valid = _python("PyCapsule_IsValid", ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)
@@ -41,7 +41,7 @@ _set_name = _python("PyCapsule_SetName", ctypes.c_int, ctypes.py_object, ctypes.
 
 
 def kind_of(capsule):
-    """The capsule's name, by which consumers tell the two structs apart."""
+    """The capsule's name, which identifies the struct."""
     for kind in (LEGACY, VERSIONED):
         if _is_valid(id(capsule), kind):
             return kind
@@ -49,13 +49,13 @@ def kind_of(capsule):
 
 
 def look(capsule):
-    """The struct in a capsule that nobody has consumed; it stays the capsule's."""
+    """The struct in an unconsumed capsule, which keeps owning it."""
     kind = kind_of(capsule)
     return STRUCTS[kind].from_address(_pointer(id(capsule), kind))
 
 
 def consume(capsule):
-    """Takes the struct out: from now on the capsule's destructor leaves it alone."""
+    """Takes the struct out of the capsule, whose destructor no longer releases it."""
     struct = look(capsule)
     _set_name(capsule, USED[kind_of(capsule)])
     return struct
@@ -67,7 +67,7 @@ def address_of(function):
 
 
 def release(struct):
-    """Calls the deleter as any consumer would."""
+    """Calls the deleter, as a consumer does."""
     if struct.deleter:
         ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(address_of(struct.deleter))(
             ctypes.addressof(struct)

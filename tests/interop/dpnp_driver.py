@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SYCL's objects as their OpenCL handles, and dlbridge's device calls, over ctypes."""
+"""The OpenCL handles of SYCL's objects, and dlbridge's device functions, over ctypes."""
 
 import ctypes
 import os
@@ -31,7 +31,7 @@ MEMORY = {1: "HOST", 5: "USM_HOST", 6: "USM_DEVICE", 7: "USM_SHARED"}
 
 
 def use_intel_driver():
-    """Before the first OpenCL call: the driver of this Python's packages and no other."""
+    """Selects the driver of this Python's packages. Must run before the first OpenCL call."""
     driver = pathlib.Path(sys.prefix) / "lib/libintelocl.so"
     if driver.exists():
         folder = tempfile.mkdtemp(prefix="dlbridge-icd-")
@@ -105,7 +105,7 @@ class Devices:
         )
 
     def copy(self, tensor, queue=None, target=None, options=0):
-        """A copy of a borrowed tensor: in new memory of the host, or in that of a target tensor."""
+        """Copies a borrowed tensor to new host memory, or to the memory of a target tensor."""
         spec = sized(DLBridgeCopySpec, options=options, device=DLDevice(CPU))
         if queue is not None:
             spec.stream = DLBridgeStream(BACKEND_OPENCL, STREAM_QUEUE, DLDevice(ONEAPI, 0), queue)
@@ -131,13 +131,13 @@ class Devices:
 
 
 class Sycl:
-    """sycl::get_native of the objects that dpctl holds: the member functions that it is made of."""
+    """sycl::get_native of dpctl's objects, through the member functions that implement it."""
 
     def __init__(self):
         with open("/proc/self/maps") as maps:
             path = next(line.split()[-1] for line in maps if "/libsycl.so" in line)
         self._lib = ctypes.CDLL(path)
-        self._opencl = ctypes.CDLL("libOpenCL.so.1")  # the one in use, whose file dpctl has chosen
+        self._opencl = ctypes.CDLL("libOpenCL.so.1")  # the loaded one, which dpctl has chosen
 
     def _native(self, name, reference, *arguments):
         function = getattr(self._lib, name)
@@ -157,7 +157,7 @@ class Sycl:
         )
 
     def read(self, queue, address, size):
-        """Bytes of USM, copied by a command of the native queue."""
+        """Bytes of USM, copied with the native queue."""
         found = ctypes.c_void_p()
         self._check("clGetCommandQueueInfo", queue, 0x1091, 8, ctypes.byref(found))  # the device
         platform = ctypes.c_void_p()

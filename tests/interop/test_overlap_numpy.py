@@ -20,7 +20,7 @@ NO, YES = 0, 1
 
 
 def numpy_says(shape, strides):
-    """Exact: no limit to the work. The array is described and never read."""
+    """NumPy's exact answer, without a limit of work. The array is never read."""
     array = np.lib.stride_tricks.as_strided(np.zeros(1, np.int8), shape, strides)
     return YES if _multiarray_tests.internal_overlap(array, max_work=-1) else NO
 
@@ -52,12 +52,12 @@ class Describer:
 
 
 def random_layout(dice):
-    """Small ones overlap often; long strides and extents ask for more than a glance."""
+    """A random layout. Small ones overlap often; long strides and extents need a real search."""
     ndim = dice.randint(0, 4)
     most, reach = dice.choice([(5, 12), (6, 40), (12, 300), (30, 3000)])
     shape = [0 if dice.random() < 0.02 else dice.randint(1, most) for _ in range(ndim)]
     strides = [0 if dice.random() < 0.03 else dice.randint(-reach, reach) for _ in range(ndim)]
-    if dice.random() < 0.25:  # nearly compact: at the border between the two answers
+    if dice.random() < 0.25:  # nearly compact, so that both answers occur
         product = 1
         for axis in dice.sample(range(ndim), ndim):
             strides[axis] = product + dice.randint(-1, 1)

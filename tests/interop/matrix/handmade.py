@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DLPack capsules made and read by hand, over ctypes: evidence that owes dlbridge nothing."""
+"""Makes and reads DLPack capsules with ctypes, so that proofs do not depend on dlbridge."""
 
 import contextlib
 import ctypes
@@ -17,7 +17,7 @@ VERSIONED = b"dltensor_versioned"
 READ_ONLY = 1
 CPU = (1, 0)
 NEWEST = (1, 3)
-# NumPy's kind and size of an element, in DLPack's terms.
+# NumPy's kind and item size -> DLPack's dtype.
 TRIPLE_OF_KIND = {("f", 4): (2, 32, 1), ("c", 8): (5, 64, 1), ("b", 1): (6, 8, 1)}
 
 
@@ -28,7 +28,7 @@ def _python(name, result, *arguments):
     return ctypes.PYFUNCTYPE(result, *arguments)((name, ctypes.pythonapi))
 
 
-# Deleters run on any thread, with or without the GIL: CFUNCTYPE takes it.
+# Deleters run on any thread, with or without the GIL; CFUNCTYPE acquires it.
 _DELETER = DLManagedTensor.Deleter
 _new = _python("PyCapsule_New", ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
 _is_valid = _python("PyCapsule_IsValid", ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)
@@ -36,7 +36,7 @@ _pointer = _python("PyCapsule_GetPointer", ctypes.c_void_p, ctypes.c_void_p, cty
 
 
 def kind(capsule):
-    """The name of a capsule that nobody has consumed, or None."""
+    """The name of an unconsumed capsule, or None."""
     for name in STRUCTS:
         if _is_valid(id(capsule), name):
             return name
@@ -44,14 +44,14 @@ def kind(capsule):
 
 
 def look(capsule):
-    """The struct in a fresh capsule; it stays the capsule's."""
+    """The struct in an unconsumed capsule, which keeps owning it."""
     name = kind(capsule)
     if name is None:
         raise TypeError(f"{capsule!r} is not a fresh DLPack capsule")
     return STRUCTS[name].from_address(_pointer(id(capsule), name))
 
 
-# What a live struct needs: itself, its arrays and its owner, by its address.
+# Address of a live struct -> the struct, its arrays and its owner.
 _alive: dict[int, tuple] = {}
 
 
@@ -61,12 +61,12 @@ def _delete(address):
 
 
 def alive():
-    """How many structs made here have not been deleted."""
+    """The number of handmade structs that are not deleted yet."""
     return len(_alive)
 
 
 def make(owner, tensor, *, versioned, flags=0):
-    """A capsule of `tensor`, a dictionary of the fields; `owner` lives as long as the struct."""
+    """A capsule of `tensor`, a dictionary of fields. The struct keeps `owner` alive."""
     name = VERSIONED if versioned else LEGACY
     struct = STRUCTS[name]()
     ndim = len(tensor["shape"])
@@ -83,13 +83,13 @@ def make(owner, tensor, *, versioned, flags=0):
         struct.flags = flags
     address = ctypes.addressof(struct)
     _alive[address] = (struct, shape, strides, owner)
-    # No destructor: one in Python would lose the error of the consumer that rejects the capsule.
-    # What is rejected stays alive.
+    # No destructor: one in Python would clear the error of a consumer that rejects the capsule. So
+    # rejected structs stay alive.
     return _new(address, name, None)
 
 
 class Export:
-    """A tensor described by hand, over memory of `owner`: kind None answers as it is asked."""
+    """A handmade tensor over memory of `owner`. `versioned` None: the kind that is requested."""
 
     def __init__(self, owner, tensor, *, versioned=None, flags=0, dtype="float32"):
         self._owner, self.tensor, self.flags = owner, tensor, flags
@@ -108,18 +108,18 @@ class Export:
         return self.tensor["device"]
 
 
-# Callbacks must outlive their structs, and nothing tells when those end: they stay.
+# Callbacks must outlive their structs, whose end is not reported, so they are kept.
 _callbacks: list = []
 
 
 class Counted:
-    """Passes on what `source` hands out and counts how often its deleters run."""
+    """Exports the capsules of `source` and counts the runs of their deleters."""
 
     def __init__(self, source):
         self._source = source
         self._runs = []
         self.handed_out = 0
-        # tvm-ffi has names for some dtypes only, and an OrtValue has none.
+        # tvm-ffi has no names for some dtypes, and an OrtValue has no dtype.
         with contextlib.suppress(Exception):
             self.dtype = source.dtype
 
@@ -139,7 +139,7 @@ class Counted:
 
 
 def _counting(original, runs):
-    """A deleter that calls another; it must not hold what the source is."""
+    """A deleter that counts and calls another. It must not keep the source alive."""
 
     # `original` is a view of the struct's field, which the counting deleter replaces.
     original = _DELETER(ctypes.cast(original, ctypes.c_void_p).value or 0)
@@ -155,7 +155,7 @@ def _counting(original, runs):
 
 
 def describe(struct):
-    """The fields of a struct's tensor as `make` takes them."""
+    """The fields of a struct's tensor, as `make` expects them."""
     inner = struct.dl_tensor
     shape = tuple(inner.shape[axis] for axis in range(inner.ndim))
     strides = tuple(inner.strides[axis] for axis in range(inner.ndim)) if inner.strides else None
@@ -170,7 +170,7 @@ def describe(struct):
 
 
 def compact(shape):
-    """Strides of an array without gaps, in elements."""
+    """C-contiguous strides, in elements."""
     strides, step = [], 1
     for extent in reversed(shape):
         strides.insert(0, step)
@@ -179,12 +179,12 @@ def compact(shape):
 
 
 def address(tensor):
-    """Where element (0,...,0) is."""
+    """The address of element (0, ..., 0)."""
     return tensor["data"] + tensor["byte_offset"]
 
 
 def elements(tensor):
-    """The bytes of a host tensor's elements in C order."""
+    """The elements of a host tensor, as bytes in C order."""
     size = tensor["dtype"][1] // 8 * tensor["dtype"][2]
     places = [address(tensor)]
     for extent, stride in zip(tensor["shape"], tensor["strides"]):
