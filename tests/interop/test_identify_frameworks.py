@@ -105,7 +105,7 @@ class IdentifyTest(unittest.TestCase):
         cls.identify = Identify(os.environ["DLBRIDGE_LIBRARY"])
 
     def check(self, capsules, **least):
-        """Every capsule is identified as its name states; each name occurs at least `least` times."""
+        """Every capsule is identified as its name states; `least` has minimum counts per name."""
         seen = {LEGACY: 0, VERSIONED: 0}
         kept = []  # so that addresses differ
         for capsule in capsules:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Producers made by hand with ctypes: both DLPack structs with counted deleters, any field broken,
+"""Handmade producers, with ctypes: both DLPack structs with counted deleters and arbitrary fields,
 capsules with or without a destructor, and exchange tables."""
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ CPU, CUDA, CUDA_HOST = 1, 2, 3
 
 
 def _python(name: str, result: object, *arguments: object) -> object:
-    """A function of CPython's own, called with the GIL. A capsule that is being destroyed goes in
-    as an address, so that it gets no new reference."""
+    """A function of CPython, called with the GIL. A capsule that is being destroyed is passed as
+    an address, so that it gets no new reference."""
     function = getattr(ctypes.PyDLL(None), name)
     function.restype, function.argtypes = result, arguments
     return function
@@ -52,7 +52,7 @@ def address_of(function: str) -> int:
     return ctypes.cast(getattr(ctypes.PyDLL(None), function), c_void_p).value
 
 
-# A capsule keeps its name by address; these stay.
+# A capsule does not copy its name, so the names are kept.
 _names: dict[bytes, ctypes.Array] = {}
 
 
@@ -65,8 +65,8 @@ def name_address(name: bytes | None) -> int | None:
 
 
 class Made:
-    """One struct, what it points to, and how often its deleter ran. It stays alive until then, so
-    that a deleter that is called twice is counted, not undefined."""
+    """A struct, its arrays, and the number of runs of its deleter. It stays alive, so that a second
+    call of the deleter is counted instead of undefined."""
 
     live: dict[int, Made] = {}
 
@@ -98,7 +98,7 @@ class Made:
         return ctypes.cast(self.struct.deleter, c_void_p).value
 
     def capsule(self, *, name: bytes | None = b"", destructor: bool = True) -> object:
-        """A capsule under its right name, or another (None: NULL)."""
+        """A capsule with its proper name or another one (None: NULL)."""
         name = self.name if name == b"" else name
         end = ctypes.cast(_capsule_end, c_void_p) if destructor else None
         return new_capsule(self.address, name_address(name), end)
@@ -165,7 +165,7 @@ def legacy(**fields: object) -> Made:
 
 
 class Producer:
-    """Hands out the struct that is made for each ask: versioned where max_version is 1 or newer."""
+    """Exports a new struct for each request: versioned if max_version is 1.0 or newer."""
 
     def __init__(self, **fields: object) -> None:
         self.fields = fields
@@ -195,7 +195,7 @@ class Producer:
 
 
 class LegacyProducer(Producer):
-    """Knows no keywords at all, as producers of 2021."""
+    """Accepts no keywords, like producers of 2021."""
 
     def __dlpack__(self) -> object:
         self.asked.append({})
@@ -232,11 +232,11 @@ def _stream(device_type: int, device_id: int, out: object) -> int:
 
 
 def _never() -> int:
-    raise AssertionError("this function of the table is not to be called")
+    raise AssertionError("this function of the table must not be called")
 
 
 class Received:
-    """What the table's to_object makes: it owns the tensor, which the test releases."""
+    """The result of the table's to_object. The test releases its tensor."""
 
     def __init__(self, tensor: int) -> None:
         self.tensor = tensor
@@ -283,7 +283,7 @@ def table_capsule(made: DLPackExchangeAPI, name: bytes = b"dlpack_exchange_api")
 
 
 class Tabled(Producer):
-    """Of a type with an exchange table; derive and set `__dlpack_c_exchange_api__`."""
+    """A producer with an exchange table; derive and set `__dlpack_c_exchange_api__`."""
 
     tabled = 0
 
@@ -294,7 +294,7 @@ class Tabled(Producer):
 
 
 def tabled_type(name: str = "Array", **attributes: object) -> type:
-    """A new type of its own with a table of its own."""
+    """A new type with its own table."""
     attributes.setdefault("__dlpack_c_exchange_api__", table_capsule(table()))
     return type(name, (Tabled,), attributes)
 
@@ -317,7 +317,7 @@ def release(address: int) -> None:
 
 
 def release_on_c_threads(addresses: list[int]) -> None:
-    """Releases each on a thread that Python did not start and knows nothing of."""
+    """Releases each tensor on a thread that Python did not create."""
     process = ctypes.CDLL(None)
     process.pthread_create.argtypes = [c_void_p, c_void_p, c_void_p, c_void_p]
     process.pthread_join.argtypes = [c_uint64, c_void_p]
@@ -330,14 +330,14 @@ def release_on_c_threads(addresses: list[int]) -> None:
 
 
 def take(capsule: object) -> int:
-    """What a consumer does: the address of the versioned tensor, and the capsule renamed."""
+    """Consumes a capsule: renames it and returns the address of its versioned tensor."""
     address = get_pointer(capsule, VERSIONED)
     assert set_name(capsule, name_address(b"used_" + VERSIONED)) == 0
     return address
 
 
 def struct_of(capsule: object) -> Versioned | Legacy:
-    """The struct in a capsule, to look at; it keeps the capsule."""
+    """The struct in a capsule; it keeps the capsule alive."""
     name = get_name(capsule)
     kind = Versioned if name.endswith(VERSIONED) else Legacy
     found = kind.from_address(get_pointer(capsule, name))
@@ -352,7 +352,7 @@ def extents(tensor: DLTensor, which: str) -> tuple[int, ...] | None:
 
 @contextlib.contextmanager
 def rejected(kind, message, *, status=None, rule=None, axis=None):
-    """The block raises exactly that type, with the library's message, status, rule and axis."""
+    """The block raises exactly this type, with the library's message, status, rule and axis."""
     with pytest.raises(kind, match=message) as caught:
         yield
     error = caught.value
@@ -363,8 +363,8 @@ def rejected(kind, message, *, status=None, rule=None, axis=None):
 
 
 def run(program: str, *arguments: str) -> str:
-    """What a program prints that runs in a process of its own: it must end well and say nothing on
-    stderr. It sees this module and the package as the test does."""
+    """The output of a program in a new process, which must succeed and print nothing to stderr. It
+    can import this module and the package."""
     paths = [os.path.dirname(__file__), *filter(None, sys.path)]
     done = subprocess.run(
         [sys.executable, "-c", program, *arguments],
