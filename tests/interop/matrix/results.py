@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All pairs of some frameworks measured, and the verdict on what came out."""
+"""Measures all pairs of frameworks and judges the results."""
 
 import json
 
 from . import cases, drive, frameworks, measure, proofs
 
 MODES = ("native", "dlbridge")
-# A framework that is always there: what is made by hand lies in its memory.
+# Handmade tensors use the memory of this framework, which must be installed.
 HELPER = "numpy"
 
 
 def pairs(names):
-    """Every (producer, consumer) that can live in one process, the diagonal too."""
+    """Every (producer, consumer) that can share a process, each framework with itself too."""
     for producer in names:
         for consumer in names:
             if frozenset((producer, consumer)) not in frameworks.APART:
@@ -22,13 +22,13 @@ def _plan(producer, consumer, steps):
     return {"producer": producer, "consumer": consumer, "steps": steps}
 
 
-def run(names, chosen=None, jobs=None, told=None, facts=True):
+def run(names, chosen=None, jobs=None, progress=None, facts=True):
     """{versions, pairs: {"a>b": {case: {mode: cell}}}, proofs, facts}."""
     chosen = chosen or [case.name for case in cases.CASES]
     results = {"versions": {}, "pairs": {}, "proofs": {}, "facts": {}}
     steps = [[case, mode] for case in chosen for mode in MODES]
     plans = [_plan(producer, consumer, steps) for producer, consumer in pairs(names)]
-    for plan, cells, versions, _ in drive.run_all(plans, jobs, told):
+    for plan, cells, versions, _ in drive.run_all(plans, jobs, progress):
         results["versions"] |= versions
         table = results["pairs"][f"{plan['producer']}>{plan['consumer']}"] = {}
         for (case, mode), cell in cells.items():
@@ -38,13 +38,13 @@ def run(names, chosen=None, jobs=None, told=None, facts=True):
         for consumer, steps in _asked_of(names, results, facts).items()
         if steps
     ]
-    for plan, cells, _, _ in drive.run_all(plans, jobs, told):
+    for plan, cells, _, _ in drive.run_all(plans, jobs, progress):
         _sort(plan["consumer"], cells, results)
     return results
 
 
 def _asked_of(names, results, facts):
-    """What each consumer is asked alone: the proofs that cells need, and the table's facts."""
+    """Steps for each consumer alone: the proofs that cells need, and the facts of the table."""
     steps = {name: [[fact, "fact"] for fact in proofs.FACTS] if facts else [] for name in names}
     needed = {
         (pair.split(">")[1], case)
@@ -60,7 +60,7 @@ def _asked_of(names, results, facts):
 def _sort(consumer, cells, results):
     for (name, mode), cell in cells.items():
         if cell.get("why", "").startswith("at exit"):
-            # Nobody knows of what: it proves nothing.
+            # The cause is unknown, so it proves nothing.
             cell = {"status": proofs.UNPROVED, "why": cell["why"]}
         if mode == "fact":
             if cell["status"] == measure.CRASH:
@@ -68,7 +68,7 @@ def _sort(consumer, cells, results):
             results["facts"].setdefault(consumer, {})[name] = cell
             continue
         if cell["status"] == measure.CRASH:
-            # The consumer died of what was made by hand. Of dtype or shape the case's name tells.
+            # The consumer died of the handmade tensor, by its dtype if the case has a plain shape.
             plain = cases.BY_NAME[name].form == "plain"
             reason = "no-dtype" if plain else "no-shape"
             cell = {"status": proofs.PROVED, "reason": reason, "rejected": {"any": cell["why"]}}
@@ -76,7 +76,7 @@ def _sort(consumer, cells, results):
 
 
 def reason(results, pair, case):
-    """Why a cell cannot work, out of the closed list; None where it must."""
+    """The reason of the closed list why a cell cannot work; None if it must work."""
     cell = results["pairs"][pair][case]["dlbridge"]
     if cell["status"] == measure.ABSENT:
         return cell["reason"]
@@ -87,7 +87,7 @@ def reason(results, pair, case):
 
 
 def failures(results):
-    """Every cell that has to work and does not, and every fact that is none."""
+    """Every cell that must work but does not, and every fact that is wrong."""
     for pair, table in results["pairs"].items():
         for case, modes in table.items():
             cell = modes["dlbridge"]
@@ -104,7 +104,7 @@ def failures(results):
 
 
 def dump(results):
-    """As text of one line per case of a pair, in an order that does not depend on the run."""
+    """The results as JSON, one line per case of a pair, in an order independent of the run."""
     return _lines(results, 3) + "\n"
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs plans of steps in processes of their own, and goes on after the step that killed one."""
+"""Runs each plan of steps in a separate process, and continues after a step that kills it."""
 
 import concurrent.futures
 import json
@@ -12,16 +12,16 @@ import tempfile
 
 from . import frameworks
 
-# A process that takes longer than any healthy one: stuck. Imports alone take up to 15 s.
+# A process is stuck after this time. Imports alone take up to 15 s.
 LIMIT_SECONDS = 300
-# Of the steps of a process that came to its end before it began one: they say nothing of anybody.
+# The status of steps whose process died before its first step. It proves nothing.
 UNSTARTED = "unstarted"
-# How Python starts the process of a plan.
+# Arguments of Python for the process of a plan.
 WORKER = ["-m", f"{__package__}.worker"]
 
 
 def _records(path):
-    """What a process wrote; the last line of one that died may be half a line."""
+    """The records of a process. The last line of a dead process may be incomplete."""
     records = []
     if path.exists():
         for line in path.read_text().splitlines():
@@ -41,7 +41,7 @@ def _death(status):
 
 
 def _once(plan, folder, environment):
-    """One process: what it wrote, its exit status (None: it had to be ended), its last words."""
+    """Runs one process; returns its records, its exit status (None: killed) and its last output."""
     (folder / "plan.json").write_text(json.dumps(plan))
     output = folder / "output"
     output.unlink(missing_ok=True)
@@ -64,9 +64,7 @@ def _once(plan, folder, environment):
 
 def _environment(folder, names):
     environment = {**os.environ, **frameworks.ENVIRONMENT}
-    # Not resolved: in a checkout the package is a folder of links beside the extensions.
-    package = str(pathlib.Path(__file__).absolute().parents[2])
-    paths = [package, environment.get("PYTHONPATH", "")]
+    paths = [str(pathlib.Path(__file__).absolute().parents[1]), environment.get("PYTHONPATH", "")]
     environment["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
     if "dpnp" in names:
         environment.update(frameworks.use_intel_driver(str(folder)))
@@ -74,7 +72,7 @@ def _environment(folder, names):
 
 
 def run(plan):
-    """All steps of a plan: {(case, mode): cell}, versions, and how often a process was started."""
+    """Runs all steps of a plan; returns {(case, mode): cell}, versions, number of processes."""
     results, versions, starts = {}, {}, 0
     steps = [tuple(step) for step in plan["steps"]]
     with tempfile.TemporaryDirectory(prefix="dlbridge-matrix-") as name:
@@ -98,20 +96,20 @@ def run(plan):
                 results[begun] = {"status": "crash", "why": _death(status)}
                 left = [step for step in left if step != begun]
             elif not left and status != 0:
-                # All steps were answered, and then the process died on its way out.
+                # The process finished every step and then died at exit.
                 results[steps[-1]] = {"status": "crash", "why": f"at exit: {_death(status)}"}
             steps = left
     return results, versions, starts
 
 
-def run_all(plans, jobs=None, told=None):
-    """Several plans side by side, in their order; `told` hears of each that is done."""
+def run_all(plans, jobs=None, progress=None):
+    """Runs plans in parallel and returns their results in order; calls `progress` for each."""
     jobs = jobs or os.cpu_count() or 1
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         waiting = [(plan, pool.submit(run, plan)) for plan in plans]
         done = []
         for plan, future in waiting:
             done.append((plan, *future.result()))
-            if told:
-                told(*done[-1])
+            if progress:
+                progress(*done[-1])
         return done

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The matrix as text, as Markdown and as HTML: the native result beside ours."""
+"""The matrix as text, Markdown and HTML: the native result beside that of dlbridge."""
 
 import html
 
 from . import cases, frameworks, measure, proofs, results
 
-# How a permission is written beside a cell.
+# The letter of a permission in a cell.
 LETTERS = {
     "readonly=copy": "r",
     "strides=compact": "s",
@@ -17,14 +17,14 @@ NONE = "–"
 
 
 def native_text(cell):
-    """One word on what frameworks do by themselves."""
+    """The native result in one word."""
     if cell["status"] == measure.OK:
         return "copy" if cell.get("copied") else "ok"
     return NONE if cell["status"] == measure.ABSENT else cell["status"]
 
 
 def bridged_text(found, pair, case):
-    """What dlbridge makes of it: ok or copy with the permissions that it took, or the reason."""
+    """The result with dlbridge: ok or copy with the permissions used, or the reason."""
     cell = found["pairs"][pair][case]["dlbridge"]
     if cell["status"] == measure.OK:
         word = "copy" if cell.get("copied") else "ok"
@@ -35,7 +35,7 @@ def bridged_text(found, pair, case):
 
 
 def pair_text(found, pair, case):
-    """A cell of the table; None for pairs that were not run."""
+    """The text of a cell; None if it was not measured."""
     if pair not in found["pairs"] or case not in found["pairs"][pair]:
         return None
     native = native_text(found["pairs"][pair][case]["native"])
@@ -44,7 +44,7 @@ def pair_text(found, pair, case):
 
 
 def names_of(found):
-    """The frameworks of some results, in the table's order."""
+    """The frameworks in the results, in the order of the table."""
     seen = {name for pair in found["pairs"] for name in pair.split(">")}
     return [name for name in frameworks.KNOWN if name in seen]
 
@@ -111,7 +111,7 @@ def _table(head, rows):
 
 
 def markdown_summary(found):
-    """How many cells of each pair work natively and through dlbridge, of those that can be."""
+    """The number of working cells of each pair, natively and through dlbridge."""
     consumers = names_of(found)
     rows = []
     for producer in consumers:
@@ -120,7 +120,7 @@ def markdown_summary(found):
             table = found["pairs"].get(f"{producer}>{consumer}")
             row.append(_pair_summary(table) if table else "")
         rows.append(row)
-    yield "Cells that work, natively → through dlbridge, of those that the producer has:"
+    yield "Working cells, natively → through dlbridge, of those that the producer supports:"
     yield ""
     yield from _table(["from \\ to", *(title(name) for name in consumers)], rows)
     yield ""
@@ -135,7 +135,7 @@ def _pair_summary(table):
 
 
 def markdown_tables(found):
-    """A table per case, producers down and consumers across."""
+    """A table per case: a row per producer, a column per consumer."""
     consumers = [title(name) for name in names_of(found)]
     for case in cases_of(found):
         yield f"### {case.name}: {case.title}"
@@ -150,7 +150,7 @@ def markdown_tables(found):
 
 
 def markdown_proofs(found):
-    """What each consumer said of tensors made by hand."""
+    """The answers of the consumers to handmade tensors."""
     for consumer, proved in sorted(found["proofs"].items()):
         for case, proof in sorted(proved.items()):
             rejected = sorted(set(proof.get("rejected", {}).values()))
@@ -198,22 +198,22 @@ def _html_cell(found, pair, case, text):
 
 
 def legend():
-    """How the cells are to be read, in one paragraph."""
+    """The explanation of the cells, in one paragraph."""
     marks = ", ".join(f"{letter} {name}" for name, letter in LETTERS.items())
     reasons = "; ".join(f"{name}: {why}" for name, why in proofs.REASONS.items())
     return (
-        "Each cell says what the frameworks do natively → what they do through dlbridge. "
+        "Each cell shows the native result → the result through dlbridge. "
         "ok: values, dtype, shape and immutability arrive and the memory is shared; "
         "copy: they arrive as a copy; wrong: something is lost; rejected: an exception; "
-        f"crash: the process dies. In brackets what the caller had to allow: {marks}; "
-        "t: by dlbridge.to, where adapt is rejected. "
+        f"crash: the process dies. In brackets, the permissions that the caller gave: {marks}; "
+        "t: through dlbridge.to, since the consumer rejects adapt. "
         f"Reasons why a cell cannot work: {reasons}. "
-        "Empty: the pair crashes when one process imports both, or there is no such array."
+        "Empty: the pair crashes if one process imports both, or there is no such array."
     )
 
 
 def text(found):
-    """The matrix for a terminal."""
+    """The matrix as text for a terminal."""
     for case in cases_of(found):
         yield f"{case.name}: {case.title}"
         for producer, texts in rows_of(found, case):

@@ -1,21 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One cell of the matrix: an array of one framework goes to another, and what came of it."""
+"""Measures one cell of the matrix: an array of one framework is imported by another."""
 
 import dataclasses
 import gc
 import re
 import weakref
 
-from .. import _consumers
-from .._adapt import adapt
-from .._to import to
+from dlbridge import _consumers, adapt, to
+
 from . import cases, handmade
 
-# What a cell may be. `absent`: the producer has no such array or hands it out to nobody.
+# The status of a cell. `absent`: the producer has no such array or does not export it.
 OK, WRONG, REJECTED, ABSENT, CRASH = "ok", "wrong", "rejected", "absent", "crash"
-# Cases that no capsule may show as they are.
+# Cases that no capsule can represent.
 UNSEEN = ("conjugated", "negated", "requires-grad")
-# Permissions that are asked for one by one, and the cases in which they may be.
+# Permission -> whether dlbridge may demand it for a case.
 LAWFUL = {
     "lazy": lambda case, source: case.name in ("conjugated", "negated"),
     "grad": lambda case, source: case.name == "requires-grad",
@@ -26,7 +25,7 @@ LAWFUL = {
 
 
 def message(error):
-    """The first line of an error, without what differs from run to run."""
+    """The first line of an error, without parts that differ between runs."""
     text = str(error).strip() or type(error).__name__
     line = re.sub(r"\s+", " ", text.split("\n")[0])
     line = re.sub(r"0x[0-9a-fA-F]+|\b\d{9,}\b", "…", line)
@@ -35,7 +34,7 @@ def message(error):
 
 
 def describe_source(producer, source):
-    """Where a source's elements are and whether they may be written to."""
+    """The address, writability and device of a source."""
     if isinstance(source, handmade.Export):
         tensor = source.tensor
         return {
@@ -51,7 +50,7 @@ def describe_source(producer, source):
 
 
 def judge(case, source, consumer, array):
-    """What is wrong with what arrived, and whether it is a copy (None: it has no elements)."""
+    """Returns the problems of the imported array, and whether it is a copy (None: it is empty)."""
     wanted = cases.reference(case)
     dtype = cases.dtype_of(case)
     problems = []
@@ -68,7 +67,7 @@ def judge(case, source, consumer, array):
 
 
 def settles(parties, done):
-    """Whether `done` comes true once everything that can be released is."""
+    """Whether `done` becomes true after everything is released."""
     for _ in range(3):
         if done():
             return True
@@ -79,12 +78,12 @@ def settles(parties, done):
 
 
 def leaks(producer, consumer, case, hand_over):
-    """Whether a deleter of the producer's ran other than once once all is let go of."""
+    """Problems if a deleter of the producer did not run exactly once after all is released."""
     counted = handmade.Counted(producer.make(case))
     try:
         hand_over(counted)
     except Exception:
-        # Rejected: then what was handed out must have been deleted too.
+        # After a rejection, every exported struct must have been deleted too.
         gc.collect()
     if settles((producer, consumer), lambda: counted.deleted == counted.handed_out):
         return []
@@ -92,7 +91,7 @@ def leaks(producer, consumer, case, hand_over):
 
 
 def watch(array):
-    """A weak reference, or None for types that allow none."""
+    """A weak reference, or None if the type does not support them."""
     try:
         return weakref.ref(array)
     except TypeError:
@@ -104,7 +103,7 @@ def cell(status, **details):
 
 
 def made(producer, case):
-    """The array, what is known of it, and a cell that says why there is none, if so."""
+    """Returns the array, its description, and a cell with the reason if there is no array."""
     try:
         array = producer.make(case)
     except Exception as error:
@@ -116,7 +115,7 @@ def made(producer, case):
 
 
 def native(producer, consumer, case):
-    """The consumer's own import of the producer's own array."""
+    """The consumer imports the producer's array without dlbridge."""
     array, source, absent = made(producer, case)
     if absent:
         return absent
@@ -135,7 +134,7 @@ def native(producer, consumer, case):
 
 
 def describe_plain(producer, case, array):
-    """As describe_source; views that no capsule may show are asked through what can be shown."""
+    """Like describe_source; for cases that no capsule can represent, asks the framework."""
     if case.name in UNSEEN:
         return {
             "address": producer.address(array),
@@ -146,7 +145,7 @@ def describe_plain(producer, case, array):
 
 
 def permissions_of(error, adapted):
-    """What a rejection says would help: {"readonly": "copy"}. Consumers may have wrapped it."""
+    """The remedy of a rejection, such as {"readonly": "copy"}. Consumers may wrap the exception."""
     while error is not None:
         remedy = getattr(error, "remedy", None)
         if remedy:
@@ -156,7 +155,7 @@ def permissions_of(error, adapted):
 
 
 def hand_over(array, consumer, may):
-    """What arrives by adapt with the least that it asks for, or by `to` where adapt cannot."""
+    """Imports through adapt with only the demanded permissions, or through `to` if adapt fails."""
     given, named = {}, consumer.adapted_as
     while True:
         adapted = None
@@ -166,18 +165,18 @@ def hand_over(array, consumer, may):
         except Exception as error:
             remedy = permissions_of(error, adapted)
             if not remedy and named is None:
-                named = consumer.name  # nothing told who asks, and that may have been all
+                named = consumer.name  # the consumer may not have been identified
                 continue
             if not remedy or not remedy.keys() - given.keys():
                 return by_import(array, consumer, given, error)
             unlawful = [name for name in remedy if not may(name)]
             if unlawful:
-                raise AssertionError(f"{unlawful} asked for without need: {error}") from error
+                raise AssertionError(f"{unlawful} demanded without need: {error}") from error
             given |= remedy
 
 
 def by_import(array, consumer, given, rejection):
-    """By dlbridge.to, which has more ways than from_dlpack; else raises `rejection`."""
+    """Imports through dlbridge.to, which has more ways than from_dlpack, or raises `rejection`."""
     try:
         return Arrived(to(array, consumer.name, **given), given, None, "to")
     except Exception:
@@ -186,7 +185,7 @@ def by_import(array, consumer, given, rejection):
 
 @dataclasses.dataclass
 class Arrived:
-    """An array, the permissions that it took, and whether dlbridge copied it (None: not told)."""
+    """An array, the permissions used, and whether dlbridge copied it (None: unknown)."""
 
     array: object
     given: dict
@@ -195,24 +194,24 @@ class Arrived:
 
 
 def copies_itself(consumer, source):
-    """Whether the consumer copies such an array unasked: facts that proofs.py proves."""
+    """Whether the consumer silently copies such an array; proofs.py proves these facts."""
     known = _consumers.CONSUMERS[consumer.name]
     elsewhere = known.moves_to not in (None, source["device"][0])
     return elsewhere or source["address"] % known.alignment != 0
 
 
 def who_copied(arrived, consumer, source, problems):
-    """Whose copy it is; one that nobody accounts for is a problem."""
+    """Who made the copy. An unexplained copy is a problem."""
     if arrived.copied:
         return "dlbridge"
     if copies_itself(consumer, source):
         return consumer.name
-    problems.append("copied without a word")
+    problems.append("copied silently")
     return None
 
 
 def bridged(producer, consumer, case):
-    """The same by way of dlbridge, with the permissions that it asks for and no more."""
+    """The consumer imports the array through dlbridge, with only the demanded permissions."""
     array, source, absent = made(producer, case)
     if absent:
         return absent
@@ -233,7 +232,7 @@ def bridged(producer, consumer, case):
     if not settles((producer, consumer), lambda: watched is None or watched() is None):
         problems.append("the source is never released")
     if not problems and case.name not in UNSEEN:
-        # A stranger, of whom less is known than of the array inside.
+        # The counting wrapper is an unknown producer, so it may need more permissions.
         problems = leaks(
             producer, consumer, case, lambda counted: hand_over(counted, consumer, lambda _: True)
         )

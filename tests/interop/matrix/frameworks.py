@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The frameworks of the matrix: how each makes the array of a case, takes one in and reads it.
+"""The frameworks of the matrix: each makes the array of a case, imports arrays and reads them.
 
-Nothing here goes by way of dlbridge: what is said of an array is what its framework says.
+This module does not use dlbridge: the frameworks themselves describe their arrays.
 """
 
 import importlib
@@ -10,7 +10,7 @@ import sys
 
 from . import cases, handmade
 
-# Set before the imports: TensorFlow logs at load, and all of them look for GPUs.
+# Set before the imports: TensorFlow logs while loading, and all frameworks look for GPUs.
 ENVIRONMENT = {
     "TF_CPP_MIN_LOG_LEVEL": "3",
     "TF_ENABLE_ONEDNN_OPTS": "0",
@@ -30,13 +30,13 @@ def _numpy_bits(array):
 
 
 class Framework:
-    """What all have in common; `immutable`: no array of it may ever be written to."""
+    """The base of all frameworks; `immutable`: its arrays must never be written to."""
 
     name = title = module = distribution = ""
     immutable = False
-    # What adapt is told of whom it answers; None: it finds out.
+    # The consumer that adapt is given; None: adapt identifies it.
     adapted_as: str | None = None
-    # Device of the arrays that it makes.
+    # The device of its arrays.
     device = handmade.CPU
 
     def __init__(self):
@@ -44,10 +44,10 @@ class Framework:
         self.prepare()
 
     def prepare(self):
-        """What is needed once after the import."""
+        """Runs once after the import."""
 
     def make(self, case):
-        """The array of a case, in memory of the framework's own. Lacks, or its own error."""
+        """The array of a case, in the framework's memory. Raises Lacks or the framework's error."""
         form = getattr(self, case.form, None)
         if form is None:
             raise Lacks(f"{self.title} has no array that is {case.form.replace('_', ' ')}")
@@ -76,7 +76,7 @@ class Framework:
         return array[1:]
 
     def byte_offset(self, array):
-        """The second row on, as a struct whose data is the whole array's and byte_offset 16."""
+        """The rows from the second one on: `data` of the whole array and byte_offset 16."""
         tensor = self.described(array)
         shape = (tensor["shape"][0] - 1, *tensor["shape"][1:])
         place = {"byte_offset": tensor["byte_offset"] + 16, "shape": shape}
@@ -84,26 +84,26 @@ class Framework:
         return handmade.Export(array, {**tensor, **place}, flags=flags)
 
     def described(self, array):
-        """The fields of the struct that the framework itself hands out of an array."""
-        capsule = self.capsule(array)  # must outlive the reading of its struct
+        """The fields of the struct that the framework exports."""
+        capsule = self.capsule(array)  # owns the struct while it is read
         return handmade.describe(handmade.look(capsule))
 
     def capsule(self, array):
         return array.__dlpack__()
 
     def take(self, source):
-        """The framework's own import of anything that speaks DLPack."""
+        """The framework's import of an object that speaks DLPack."""
         raise NotImplementedError
 
     def bits(self, array, dtype):
-        """Elements in C order as bytes, read by the framework's own functions."""
+        """The elements as bytes in C order, read with the framework's functions."""
         raise NotImplementedError
 
     def shape(self, array):
         return tuple(array.shape)
 
     def dtype(self, array):
-        """The name of the dtype as DLPack's names go."""
+        """The dtype's name in DLPack."""
         return str(array.dtype)
 
     def address(self, array):
@@ -111,11 +111,11 @@ class Framework:
         return handmade.address(self.described(array))
 
     def writable(self, array):
-        """Whether the framework would write into such an array of its own."""
+        """Whether the framework would write to the array."""
         return not self.immutable
 
     def settle(self):
-        """Some put the release of foreign memory off to their next call."""
+        """Makes frameworks that defer the release of foreign memory release it."""
 
     def version(self):
         from importlib import metadata
@@ -305,7 +305,7 @@ class TvmFfi(Framework):
     adapted_as = "tvm_ffi"
 
     def make(self, case):
-        """tvm-ffi makes no arrays of its own: it holds those that it took in, hand-made here."""
+        """tvm-ffi only holds imported arrays, which are handmade here."""
         array = cases.base(case.dtype)
         forms = {
             "plain": lambda: array,
@@ -342,7 +342,7 @@ class TvmFfi(Framework):
         return handmade.elements(self.described(array))
 
     def dtype(self, array):
-        """As its struct says: the `dtype` of a complex tensor raises."""
+        """Read from the struct, since `dtype` of a complex tensor raises."""
         triple = self.described(array)["dtype"]
         return {named: name for name, named in cases.TRIPLES.items()}.get(triple, str(triple))
 
@@ -370,7 +370,7 @@ class OnnxRuntime(Framework):
         return value.ortvalue_from_numpy(bits)
 
     def make(self, case):
-        """An OrtValue has no views: what has a shape of its own is made of a NumPy array."""
+        """An OrtValue has no views; special shapes are made from a NumPy array."""
         parts = {"empty": lambda a: a[:0], "scalar": lambda a: a[1, 1, ...].copy()}
         if case.form in parts:
             return self.of(parts[case.form](cases.base(case.dtype)), case.dtype)
@@ -413,7 +413,7 @@ class PyArrow(Framework):
         return self.library.Tensor.from_numpy(bits)
 
     def make(self, case):
-        """An Arrow tensor has no views: those are NumPy's, taken in."""
+        """An Arrow tensor has no views; NumPy's views are imported."""
         numpy = importlib.import_module("numpy")
         views = {
             "transposed": lambda a: a.T,
@@ -465,14 +465,14 @@ class Dpnp(Framework):
         return array
 
     def byte_offset(self, array):
-        """Its own views have one; of what is made by hand nobody could make a copy on the host."""
+        """Uses dpnp's views: a handmade tensor on its device could not be copied to the host."""
         view = array[1:]
         if not self.described(view)["byte_offset"]:
             raise Lacks("dpnp's views have byte_offset 0")
         return view
 
     def take(self, source):
-        """What is elsewhere goes to dpnp's own device: without `device` NumPy would get it."""
+        """Imports host tensors to dpnp's device; without `device` the result would be NumPy's."""
         where = tuple(int(part) for part in source.__dlpack_device__() if part is not None)
         if where[0] == self.device[0]:
             return self.library.from_dlpack(source)
@@ -482,7 +482,7 @@ class Dpnp(Framework):
         return _numpy_bits(self.library.asnumpy(array))
 
     def writable(self, array):
-        """Scalars are flagged READ_ONLY when they are handed out, whatever `flags` says."""
+        """dpnp exports scalars with READ_ONLY, whatever their `flags` are."""
         capsule = array.__dlpack__(max_version=(1, 0))
         flagged = handmade.look(capsule).flags & handmade.READ_ONLY
         return array.flags.writable and not flagged
@@ -495,23 +495,23 @@ KNOWN = {
         *(TvmFfi, OnnxRuntime, PyArrow, Dpnp),
     )
 }
-# These two crash when one process imports both.
+# A process that imports both crashes.
 APART = {frozenset(("tensorflow", "paddle"))}
-# dpnp finds its own libtbb only where it is loaded before Paddle.
+# dpnp must be loaded before Paddle to find its own libtbb.
 _LOADED = sorted(KNOWN, key=lambda name: name != "dpnp")
-# A framework that imports others where it finds them does without.
+# Frameworks that others import if they are installed; blocked unless they are wanted.
 OPTIONAL = ("torch", "tensorflow", "paddle")
 
 
 def installed():
-    """The names of the frameworks that this Python has, without importing any."""
+    """The names of the installed frameworks; imports none."""
     from importlib import util
 
     return [name for name, kind in KNOWN.items() if util.find_spec(kind.module)]
 
 
 def load(names):
-    """Imports just these, in the order of the table, and nothing beside them."""
+    """Imports only these frameworks, in the order of the table."""
     for name in OPTIONAL:
         if name not in names:
             sys.modules[name] = None
@@ -519,7 +519,7 @@ def load(names):
 
 
 def use_intel_driver(folder):
-    """OpenCL's loader is to find the driver in this Python's packages, and no other."""
+    """Makes OpenCL's loader find only the driver in this Python's packages."""
     driver = os.path.join(sys.prefix, "lib", "libintelocl.so")
     if os.path.exists(driver):
         with open(os.path.join(folder, "intel.icd"), "w") as file:

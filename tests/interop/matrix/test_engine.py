@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The engine of the matrix: it sees what is wrong, survives crashes, and wants reasons proved."""
+"""The engine of the matrix reports faults, survives crashes, and demands proofs of reasons."""
 
 import copy
 import json
+import os
+import pathlib
 import subprocess
 import sys
 import textwrap
 
 import numpy as np
 import pytest
-from dlbridge._matrix import cases, drive, frameworks, handmade, measure, proofs, report, results
+
+from . import cases, drive, frameworks, handmade, measure, proofs, report, results
 
 
 class Consumer(frameworks.NumPy):
@@ -51,18 +54,18 @@ def test_a_good_cell():
     ("fault", "case", "problem"),
     [
         ("values", "plain", "values differ"),
-        ("copies", "plain", "copied without a word"),
+        ("copies", "plain", "copied silently"),
         ("leaks", "plain", "the source is never released"),
         ("writable", "read-only", "an immutable array arrived writable"),
     ],
 )
-def test_faults_are_seen(fault, case, problem):
+def test_faults_are_reported(fault, case, problem):
     cell = bridged(fault, case)
     assert cell["status"] == "wrong"
     assert problem in cell["problems"]
 
 
-def test_a_rejection_is_told(monkeypatch):
+def test_a_rejection_is_reported(monkeypatch):
     assert bridged("rejects") == {"status": "ok", "way": "to"}
 
     def to(*args, **options):
@@ -75,7 +78,7 @@ def test_a_rejection_is_told(monkeypatch):
     assert measure.native(frameworks.NumPy(), Consumer("rejects"), plain) == rejected
 
 
-def test_permissions_without_need_are_seen(monkeypatch):
+def test_unneeded_permissions_are_reported(monkeypatch):
     class Greedy:
         def __init__(self, array, **options):
             error = BufferError("more")
@@ -83,7 +86,7 @@ def test_permissions_without_need_are_seen(monkeypatch):
             raise error
 
     monkeypatch.setattr(measure, "adapt", Greedy)
-    assert "asked for without need" in bridged(None)["why"]
+    assert "demanded without need" in bridged(None)["why"]
 
 
 def test_deleters_are_counted():
@@ -94,7 +97,7 @@ def test_deleters_are_counted():
     assert counted.deleted == 1
 
 
-def test_what_is_made_by_hand_is_read_by_hand():
+def test_handmade_tensors_can_be_read_back():
     bits = cases.base("float32")
     tensor = handmade.describe(handmade.look(capsule := bits[::-1].__dlpack__()))
     assert handmade.elements(tensor) == bits[::-1].tobytes()
@@ -107,14 +110,14 @@ def test_what_is_made_by_hand_is_read_by_hand():
     assert handmade.alive() == before
 
 
-def test_numpy_proves_that_it_has_no_bfloat16():
+def test_numpy_proves_that_it_lacks_bfloat16():
     numpy = frameworks.NumPy()
     proof = proofs.prove(numpy, numpy, cases.BY_NAME["bfloat16"])
     assert (proof["status"], proof["reason"]) == (proofs.PROVED, "no-dtype")
     assert proofs.prove(numpy, numpy, cases.BY_NAME["scalar"])["status"] == proofs.UNPROVED
 
 
-def test_the_table_is_right_of_numpy():
+def test_the_table_describes_numpy():
     numpy = frameworks.NumPy()
     for name in proofs.FACTS:
         assert proofs.fact(numpy, numpy, name)["status"] == "ok", name
@@ -149,13 +152,13 @@ def test_verdicts():
     ]
 
 
-def test_results_survive_being_written():
+def test_results_survive_a_round_trip():
     found = made_up("ok", permissions=["readonly=copy"])
     assert json.loads(results.dump(found)) == found
     assert results.dump(found) == results.dump(json.loads(results.dump(found)))
 
 
-def test_reports_say_what_failed():
+def test_reports_show_failures():
     broken = made_up("wrong", problems=["values differ"])
     assert "FAILED: wrong" in "\n".join(report.text(broken))
     assert "FAILED: wrong" in "\n".join(report.markdown_tables(broken))
@@ -178,7 +181,7 @@ WORKER = """
 
 @pytest.fixture
 def worker(tmp_path, monkeypatch):
-    """Stands in for the worker: dies in steps of that name."""
+    """Replaces the worker by a script that dies in the step "dies"."""
     script = tmp_path / "worker.py"
 
     def use(text):
@@ -200,7 +203,7 @@ def test_a_crash_costs_one_step(worker):
     assert cells["dies", "native"] == {"status": "crash", "why": "died of SIGABRT"}
 
 
-def test_a_death_before_the_first_step_says_nothing_of_anybody(worker):
+def test_a_death_before_the_first_step_proves_nothing(worker):
     worker("raise SystemExit('no such framework')")
     cells, _, starts = drive.run(plan("first"))
     assert starts == 1
@@ -214,7 +217,7 @@ def test_a_death_before_the_first_step_says_nothing_of_anybody(worker):
     assert list(results.failures(made_up(**cell)))
 
 
-def test_a_death_at_the_end_proves_nothing():
+def test_a_death_at_exit_proves_nothing():
     found = made_up("ok")
     at_exit = {"status": "crash", "why": "at exit: died of SIGSEGV"}
     results._sort("numpy", {("bool", "proof"): at_exit}, found)
@@ -224,13 +227,13 @@ def test_a_death_at_the_end_proves_nothing():
     assert found["proofs"]["numpy"]["bool"]["status"] == proofs.PROVED
 
 
-def test_a_death_at_the_end_is_told(worker):
+def test_a_death_at_exit_is_reported(worker):
     worker(WORKER + "\n    os.abort()")
     cells, _, _ = drive.run(plan("first", "second"))
     assert cells["second", "native"]["why"] == "at exit: died of SIGABRT"
 
 
-def test_a_process_that_never_ends_is_ended(worker, monkeypatch):
+def test_a_process_that_never_ends_is_killed(worker, monkeypatch):
     worker(WORKER.replace("os.abort()", "while True: pass"))
     monkeypatch.setattr(drive, "LIMIT_SECONDS", 5)
     cells, _, _ = drive.run(plan("dies", "second"))
@@ -238,16 +241,24 @@ def test_a_process_that_never_ends_is_ended(worker, monkeypatch):
     assert cells["second", "native"] == {"status": "ok"}
 
 
+def command(*arguments):
+    path = os.pathsep.join([str(pathlib.Path(__file__).parents[1]), *filter(None, sys.path)])
+    return subprocess.run(
+        [sys.executable, "-B", "-m", "matrix", *map(str, arguments)],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+    )
+
+
 def test_the_command(tmp_path):
     page, found = tmp_path / "matrix.html", tmp_path / "matrix.json"
-    command = [sys.executable, "-m", "dlbridge", "matrix", "--only", "numpy", "--case", "plain"]
-    said = subprocess.run(
-        [*command, "--html", str(page), "--json", str(found)], capture_output=True, text=True
-    )
-    assert said.returncode == 0, said.stderr + said.stdout
-    assert "1 cells: 1 work natively, 1 through dlbridge" in said.stdout
-    assert "<table>" in page.read_text(encoding="utf-8")
+    ran = command("measure", found, "numpy", "--case", "plain", "--no-facts")
+    assert ran.returncode == 0, ran.stderr + ran.stdout
+    assert "1 cells: 1 work natively, 1 through dlbridge" in ran.stdout
     assert set(json.loads(found.read_text())["pairs"]) == {"numpy>numpy"}
-    rejected = subprocess.run([*command[:4], "--only", "nope"], capture_output=True, text=True)
+    assert command("page", found, page).returncode == 0
+    assert "<table>" in page.read_text(encoding="utf-8")
+    rejected = command("measure", found, "nope")
     assert rejected.returncode == 2
     assert "nope" in rejected.stderr

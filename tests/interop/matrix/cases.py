@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cases of the matrix: what each array is, and the bytes that it must arrive with."""
+"""The cases of the matrix: the properties of each array, and the bytes that must arrive."""
 
 import dataclasses
 
 SHAPE = (3, 4)
-# How the elements of each dtype are written down: name of DLPack, NumPy's dtype of the same bits.
+# Dtypes that NumPy lacks -> NumPy's dtype of the same size.
 BITS = {"bfloat16": "uint16", "float8_e4m3fn": "uint8", "float8_e5m2": "uint8"}
 # The bits of 0 ... 11 in bfloat16 and of some values in the two forms of float8.
 PATTERNS = {
@@ -33,7 +33,7 @@ TRIPLES = {
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """One kind of array; `form` names the method of a framework that makes it of a plain one."""
+    """A kind of array; `form` names the method of a framework that makes it from a plain one."""
 
     name: str
     title: str
@@ -58,13 +58,13 @@ CASES = [
     Case("float8-e5m2", "C-contiguous float8_e5m2", "float8_e5m2"),
     Case("complex", "C-contiguous complex64", "complex64"),
     Case("slice", "float32 from the second row on", form="sliced"),
-    Case("byte-offset", "float32 whose struct says `byte_offset` 16", form="byte_offset"),
+    Case("byte-offset", "float32 whose struct has `byte_offset` 16", form="byte_offset"),
 ]
 BY_NAME = {case.name: case for case in CASES}
 
 
 def base(dtype):
-    """The bits of the array that every case of a dtype starts from, in a NumPy array."""
+    """A NumPy array with the bits from which every case of a dtype is made."""
     import numpy as np
 
     if dtype in PATTERNS:
@@ -79,7 +79,7 @@ def base(dtype):
 
 
 def aligned(array):
-    """A copy at a multiple of 64 bytes: some consumers copy whatever is not."""
+    """A copy aligned to 64 bytes: some consumers copy unaligned arrays."""
     import numpy as np
 
     memory = np.empty(array.nbytes + 64, dtype=np.uint8)
@@ -90,7 +90,7 @@ def aligned(array):
 
 
 def reference(case):
-    """What must arrive, in a NumPy array of the case's bits."""
+    """A NumPy array with the bits that must arrive."""
     array = base(case.dtype)
     forms = {
         "conjugated": lambda: array.conj(),

@@ -1,68 +1,42 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DLPack capsules made and read by hand, over ctypes: evidence that owes dlbridge nothing."""
+"""Makes and reads DLPack capsules with ctypes, so that proofs do not depend on dlbridge."""
 
 import contextlib
 import ctypes
+
+from dlbridge._structs import (
+    DLDataType,
+    DLDevice,
+    DLManagedTensor,
+    DLManagedTensorVersioned,
+    DLPackVersion,
+)
 
 LEGACY = b"dltensor"
 VERSIONED = b"dltensor_versioned"
 READ_ONLY = 1
 CPU = (1, 0)
 NEWEST = (1, 3)
-# NumPy's kind and size of an element, in DLPack's terms.
+# NumPy's kind and item size -> DLPack's dtype.
 TRIPLE_OF_KIND = {("f", 4): (2, 32, 1), ("c", 8): (5, 64, 1), ("b", 1): (6, 8, 1)}
 
 
-class Tensor(ctypes.Structure):
-    _fields_ = [
-        ("data", ctypes.c_void_p),
-        ("device_type", ctypes.c_int32),
-        ("device_id", ctypes.c_int32),
-        ("ndim", ctypes.c_int32),
-        ("code", ctypes.c_uint8),
-        ("bits", ctypes.c_uint8),
-        ("lanes", ctypes.c_uint16),
-        ("shape", ctypes.POINTER(ctypes.c_int64)),
-        ("strides", ctypes.POINTER(ctypes.c_int64)),
-        ("byte_offset", ctypes.c_uint64),
-    ]
-
-
-class Legacy(ctypes.Structure):
-    _fields_ = [
-        ("tensor", Tensor),
-        ("context", ctypes.c_void_p),
-        ("deleter", ctypes.c_void_p),
-    ]
-
-
-class Versioned(ctypes.Structure):
-    _fields_ = [
-        ("major", ctypes.c_uint32),
-        ("minor", ctypes.c_uint32),
-        ("context", ctypes.c_void_p),
-        ("deleter", ctypes.c_void_p),
-        ("flags", ctypes.c_uint64),
-        ("tensor", Tensor),
-    ]
-
-
-STRUCTS = {LEGACY: Legacy, VERSIONED: Versioned}
+STRUCTS = {LEGACY: DLManagedTensor, VERSIONED: DLManagedTensorVersioned}
 
 
 def _python(name, result, *arguments):
     return ctypes.PYFUNCTYPE(result, *arguments)((name, ctypes.pythonapi))
 
 
-# Deleters run on any thread, with or without the GIL: CFUNCTYPE takes it.
-_DELETER = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+# Deleters run on any thread, with or without the GIL; CFUNCTYPE acquires it.
+_DELETER = DLManagedTensor.Deleter
 _new = _python("PyCapsule_New", ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
 _is_valid = _python("PyCapsule_IsValid", ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)
 _pointer = _python("PyCapsule_GetPointer", ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)
 
 
 def kind(capsule):
-    """The name of a capsule that nobody has consumed, or None."""
+    """The name of an unconsumed capsule, or None."""
     for name in STRUCTS:
         if _is_valid(id(capsule), name):
             return name
@@ -70,14 +44,14 @@ def kind(capsule):
 
 
 def look(capsule):
-    """The struct in a fresh capsule; it stays the capsule's."""
+    """The struct in an unconsumed capsule, which keeps owning it."""
     name = kind(capsule)
     if name is None:
         raise TypeError(f"{capsule!r} is not a fresh DLPack capsule")
     return STRUCTS[name].from_address(_pointer(id(capsule), name))
 
 
-# What a live struct needs: itself, its arrays and its owner, by its address.
+# Address of a live struct -> the struct, its arrays and its owner.
 _alive: dict[int, tuple] = {}
 
 
@@ -87,36 +61,35 @@ def _delete(address):
 
 
 def alive():
-    """How many structs made here have not been deleted."""
+    """The number of handmade structs that are not deleted yet."""
     return len(_alive)
 
 
 def make(owner, tensor, *, versioned, flags=0):
-    """A capsule of `tensor`, a dictionary of the fields; `owner` lives as long as the struct."""
-    struct = (Versioned if versioned else Legacy)()
+    """A capsule of `tensor`, a dictionary of fields. The struct keeps `owner` alive."""
+    name = VERSIONED if versioned else LEGACY
+    struct = STRUCTS[name]()
     ndim = len(tensor["shape"])
     shape = (ctypes.c_int64 * ndim)(*tensor["shape"])
     strides = (ctypes.c_int64 * ndim)(*tensor["strides"])
-    inner = struct.tensor
+    inner = struct.dl_tensor
     inner.data, inner.byte_offset, inner.ndim = tensor["data"], tensor["byte_offset"], ndim
-    inner.device_type, inner.device_id = tensor["device"]
-    inner.code, inner.bits, inner.lanes = tensor["dtype"]
+    inner.device, inner.dtype = DLDevice(*tensor["device"]), DLDataType(*tensor["dtype"])
     inner.shape = ctypes.cast(shape, ctypes.POINTER(ctypes.c_int64))
     inner.strides = ctypes.cast(strides, ctypes.POINTER(ctypes.c_int64))
-    struct.deleter = ctypes.cast(_delete, ctypes.c_void_p)
+    struct.deleter = _delete
     if versioned:
-        struct.major, struct.minor = NEWEST
+        struct.version = DLPackVersion(*NEWEST)
         struct.flags = flags
     address = ctypes.addressof(struct)
     _alive[address] = (struct, shape, strides, owner)
-    name = VERSIONED if versioned else LEGACY
-    # No destructor: one in Python would lose the error of the consumer that rejects the capsule.
-    # What is rejected stays alive.
+    # No destructor: one in Python would clear the error of a consumer that rejects the capsule. So
+    # rejected structs stay alive.
     return _new(address, name, None)
 
 
 class Export:
-    """A tensor described by hand, over memory of `owner`: kind None answers as it is asked."""
+    """A handmade tensor over memory of `owner`. `versioned` None: the kind that is requested."""
 
     def __init__(self, owner, tensor, *, versioned=None, flags=0, dtype="float32"):
         self._owner, self.tensor, self.flags = owner, tensor, flags
@@ -135,18 +108,18 @@ class Export:
         return self.tensor["device"]
 
 
-# Callbacks must outlive their structs, and nothing tells when those end: they stay.
+# Callbacks must outlive their structs, whose end is not reported, so they are kept.
 _callbacks: list = []
 
 
 class Counted:
-    """Passes on what `source` hands out and counts how often its deleters run."""
+    """Exports the capsules of `source` and counts the runs of their deleters."""
 
     def __init__(self, source):
         self._source = source
         self._runs = []
         self.handed_out = 0
-        # tvm-ffi has names for some dtypes only, and an OrtValue has none.
+        # tvm-ffi has no names for some dtypes, and an OrtValue has no dtype.
         with contextlib.suppress(Exception):
             self.dtype = source.dtype
 
@@ -166,35 +139,38 @@ class Counted:
 
 
 def _counting(original, runs):
-    """A deleter that calls another; it must not hold what the source is."""
+    """A deleter that counts and calls another. It must not keep the source alive."""
+
+    # `original` is a view of the struct's field, which the counting deleter replaces.
+    original = _DELETER(ctypes.cast(original, ctypes.c_void_p).value or 0)
 
     def delete(address):
         runs.append(address)
         if original:
-            _DELETER(original)(address)
+            original(address)
 
     callback = _DELETER(delete)
     _callbacks.append(callback)
-    return ctypes.cast(callback, ctypes.c_void_p)
+    return callback
 
 
 def describe(struct):
-    """The fields of a struct's tensor as `make` takes them."""
-    inner = struct.tensor
+    """The fields of a struct's tensor, as `make` expects them."""
+    inner = struct.dl_tensor
     shape = tuple(inner.shape[axis] for axis in range(inner.ndim))
     strides = tuple(inner.strides[axis] for axis in range(inner.ndim)) if inner.strides else None
     return {
         "data": inner.data or 0,
         "byte_offset": inner.byte_offset,
-        "device": (inner.device_type, inner.device_id),
-        "dtype": (inner.code, inner.bits, inner.lanes),
+        "device": (inner.device.device_type, inner.device.device_id),
+        "dtype": (inner.dtype.code, inner.dtype.bits, inner.dtype.lanes),
         "shape": shape,
         "strides": strides if strides is not None else compact(shape),
     }
 
 
 def compact(shape):
-    """Strides of an array without gaps, in elements."""
+    """C-contiguous strides, in elements."""
     strides, step = [], 1
     for extent in reversed(shape):
         strides.insert(0, step)
@@ -203,12 +179,12 @@ def compact(shape):
 
 
 def address(tensor):
-    """Where element (0,...,0) is."""
+    """The address of element (0, ..., 0)."""
     return tensor["data"] + tensor["byte_offset"]
 
 
 def elements(tensor):
-    """The bytes of a host tensor's elements in C order."""
+    """The elements of a host tensor, as bytes in C order."""
     size = tensor["dtype"][1] // 8 * tensor["dtype"][2]
     places = [address(tensor)]
     for extent, stride in zip(tensor["shape"], tensor["strides"]):

@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why a cell cannot work, and what the table of consumers says: each proved by the consumer itself.
+"""Proves, with the consumer itself, why a cell cannot work, and the facts of its table.
 
-What is handed over here is made by hand, without dlbridge: compact, aligned, on the host, and of
-both kinds, so that nothing but the property in question can be the cause of a rejection.
+The tensors here are handmade, without dlbridge: compact, aligned, on the host, and of both kinds,
+so that only the property in question can cause a rejection.
 """
 
-from .. import _consumers
+from dlbridge import _consumers
+
 from . import cases, handmade, measure
 
 PROVED, UNPROVED = "proved", "unproved"
 # The closed list of reasons for a cell that cannot work.
 REASONS = {
-    "no-array": "the producer has no such array (making one fails, or nothing makes one)",
-    "not-handed-out": "the producer hands such an array to nobody (its own export rejects)",
+    "no-array": "the producer has no such array (creating one fails or is impossible)",
+    "not-handed-out": "the producer does not export such an array (its own export fails)",
     "no-dtype": "the consumer has no such dtype (it rejects a tensor of it made by hand)",
     "no-shape": "the consumer takes no array of that shape (it rejects one made by hand)",
 }
@@ -37,13 +38,13 @@ def _take(consumer, bits, tensor, versioned, *, bare=False, flags=0, dtype="floa
 
 
 def _accepted(consumer, bits, dtype, expected):
-    """The ways in which the consumer takes a compact tensor made by hand, and what it said else."""
+    """Returns the ways in which the consumer accepts a handmade tensor, and its other answers."""
     accepted, rejected = [], {}
     tensor = _handmade(bits, dtype)
     for versioned in (False, True):
         for bare in (False, True):
             if bare and consumer.name == "dpnp":
-                continue  # its from_dlpack knows no capsules
+                continue  # its from_dlpack accepts no capsules
             way = f"{'versioned' if versioned else 'legacy'}{' capsule' if bare else ''}"
             try:
                 array = _take(consumer, bits, tensor, versioned, bare=bare, dtype=dtype)
@@ -57,7 +58,7 @@ def _accepted(consumer, bits, dtype, expected):
 
 
 def prove(producer, consumer, case):
-    """Whether the consumer rejects the case's dtype, or its shape, made by hand."""
+    """Proves that the consumer rejects the case's dtype or its shape."""
     del producer
     dtype = cases.dtype_of(case)
     plain = cases.base(dtype)
@@ -115,7 +116,7 @@ def _keeps_read_only(consumer):
 
 
 def _never_writes(consumer):
-    """Assignment is rejected by arrays that are never written to."""
+    """Whether the consumer's arrays reject assignment."""
     array = _view(consumer, (12,), (1,))[0]
     try:
         array[0] = 1
@@ -142,7 +143,7 @@ def _adds_byte_offset(consumer):
     return consumer.bits(array, "float32") == bits[1:].tobytes()
 
 
-# Facts of the table by name: how the consumer is asked, and what the table says.
+# Name of a fact -> (function that measures it, function that reads it from the table).
 FACTS = {
     "transposed strides": _takes_strides((4, 3), (1, 4)),
     "broadcast strides": _takes_strides((3, 4), (0, 1)),
@@ -166,15 +167,15 @@ FACTS = {
 
 
 def fact(producer, consumer, name):
-    """What the consumer does, beside what the table says that it does."""
+    """Compares a measured fact with the table."""
     del producer
     ask, expected = FACTS[name]
     known = _consumers.CONSUMERS[consumer.name]
-    found, told = bool(ask(consumer)), bool(expected(known))
-    return {"status": "ok" if found == told else "wrong", "found": found, "table": told}
+    found, table = bool(ask(consumer)), bool(expected(known))
+    return {"status": "ok" if found == table else "wrong", "found": found, "table": table}
 
 
 def fact_of_crash(consumer, name):
-    """A consumer that dies of it does not take it."""
-    told = bool(FACTS[name][1](_consumers.CONSUMERS[consumer]))
-    return {"status": "wrong" if told else "ok", "found": "crash", "table": told}
+    """A consumer that crashes does not have the property."""
+    table = bool(FACTS[name][1](_consumers.CONSUMERS[consumer]))
+    return {"status": "wrong" if table else "ok", "found": "crash", "table": table}

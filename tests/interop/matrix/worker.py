@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The process of one pair: `python -m dlbridge._matrix.worker PLAN OUTPUT`.
+"""The process of one plan: `python -m matrix.worker PLAN OUTPUT`.
 
-PLAN is JSON: producer, consumer and the steps, [case, mode] each. OUTPUT gets a line before each
-step and one after it, so that the parent knows in which step a process died.
+PLAN is JSON: producer, consumer and the steps, [case, mode] each. It writes a line to
+OUTPUT before and after each step, so that the parent knows in which step it died.
 """
 
 import faulthandler
@@ -42,7 +42,7 @@ def main():
         run(plan, output)
     gc.collect()
     if handmade.alive():
-        # Their deleters are callbacks of this interpreter, which is about to end.
+        # Their deleters are Python callbacks, which must not run after the end of the interpreter.
         os._exit(0)
 
 
