@@ -8,7 +8,6 @@ use crate::layout::{Finding, Layout};
 use crate::policy::Policy;
 use crate::text;
 use crate::values::{Flags, Version};
-use crate::view::TensorView;
 use dlbridge_sys as sys;
 use std::ffi::c_void;
 use std::fmt;
@@ -29,7 +28,7 @@ unsafe impl Send for BorrowedTensor<'_> {}
 // SAFETY: as above.
 unsafe impl Sync for BorrowedTensor<'_> {}
 
-impl<'a> BorrowedTensor<'a> {
+impl BorrowedTensor<'_> {
     /// Borrows the struct at `tensor`, of which `flags` are known.
     ///
     /// # Safety
@@ -71,20 +70,6 @@ impl<'a> BorrowedTensor<'a> {
     pub const fn device(&self) -> Device {
         // SAFETY: the struct is readable.
         Device::of(unsafe { (*self.tensor.as_ptr()).device })
-    }
-
-    /// Validates it: what `policy` accepts may be read.
-    ///
-    /// # Errors
-    ///
-    /// The first rule that is broken.
-    pub fn validate(&self, policy: &Policy<'_>) -> Result<TensorView<'a>, Error> {
-        // SAFETY: the struct is readable.
-        call(|error| unsafe {
-            sys::dlbridge_validate(self.as_ptr(), self.flags.0, policy.as_raw(), error)
-        })?;
-        // SAFETY: it was validated.
-        Ok(unsafe { TensorView::new(self.tensor, self.flags) })
     }
 
     /// How it lies in memory. Reads shape and strides.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A tensor for a consumer of some DLPack version.
 
-use crate::error::{call, Error};
-use crate::foreign::LegacyTensor;
+use crate::error::{call, taken, Error, Rejected};
+use crate::foreign::{LegacyTensor, VersionedTensor};
 use crate::options::ConvertOptions;
 use crate::tensor::Tensor;
 use crate::values::{Kind, Version};
@@ -66,5 +66,81 @@ pub unsafe fn export(
             }
             _ => Exported::Versioned(Tensor::from_result(out.cast())),
         })
+    }
+}
+
+impl LegacyTensor {
+    /// Makes what a consumer of DLPack `target` reads: legacy where its major is 0, else versioned.
+    ///
+    /// # Errors
+    ///
+    /// See [`export`](crate::export). The tensor is released.
+    pub fn export(self, target: Version, options: &ConvertOptions<'_>) -> Result<Exported, Error> {
+        Ok(self.try_export(target, options)?)
+    }
+
+    /// The same, where the tensor is to be kept if it is rejected.
+    ///
+    /// # Errors
+    ///
+    /// As above. The tensor is handed back.
+    pub fn try_export(
+        self,
+        target: Version,
+        options: &ConvertOptions<'_>,
+    ) -> Result<Exported, Rejected<Self>> {
+        // SAFETY: live, owned, and of that kind.
+        let made = unsafe { export(self.as_ptr().cast(), Kind::Legacy, target, options) };
+        taken(self, made)
+    }
+}
+
+impl VersionedTensor {
+    /// Makes what a consumer of DLPack `target` reads: legacy where its major is 0, else versioned.
+    ///
+    /// # Errors
+    ///
+    /// See [`export`](crate::export). The tensor is released.
+    pub fn export(self, target: Version, options: &ConvertOptions<'_>) -> Result<Exported, Error> {
+        Ok(self.try_export(target, options)?)
+    }
+
+    /// The same, where the tensor is to be kept if it is rejected.
+    ///
+    /// # Errors
+    ///
+    /// As above. The tensor is handed back.
+    pub fn try_export(
+        self,
+        target: Version,
+        options: &ConvertOptions<'_>,
+    ) -> Result<Exported, Rejected<Self>> {
+        // SAFETY: live, owned, and of that kind.
+        let made = unsafe { export(self.as_ptr().cast(), Kind::Versioned, target, options) };
+        taken(self, made)
+    }
+}
+
+impl Tensor {
+    /// Makes what a consumer of DLPack `target` reads: legacy where its major is 0, else versioned.
+    ///
+    /// # Errors
+    ///
+    /// See [`export`](crate::export()). The tensor is released.
+    pub fn export(self, target: Version, options: &ConvertOptions<'_>) -> Result<Exported, Error> {
+        self.into_versioned().export(target, options)
+    }
+
+    /// The same, where the tensor is to be kept if it is rejected.
+    ///
+    /// # Errors
+    ///
+    /// As above. The tensor is handed back.
+    pub fn try_export(
+        self,
+        target: Version,
+        options: &ConvertOptions<'_>,
+    ) -> Result<Exported, Rejected<Self>> {
+        self.into_versioned().try_export(target, options).map_err(Self::back)
     }
 }

@@ -3,14 +3,13 @@
 
 use crate::borrowed::{diagnose, BorrowedTensor};
 use crate::error::{call, taken, Error, Rejected};
-use crate::export::{export, Exported};
 use crate::import::import;
 use crate::layout::Finding;
 use crate::options::ConvertOptions;
 use crate::policy::Policy;
 use crate::tensor::Tensor;
 use crate::values::{Flags, Kind, Version};
-use crate::view::TensorView;
+use crate::view::{view_of, TensorView};
 use dlbridge_sys as sys;
 use std::fmt;
 use std::mem::forget;
@@ -176,30 +175,6 @@ impl LegacyTensor {
         // SAFETY: on success the result is the caller's and not NULL.
         Ok(unsafe { Tensor::from_result(out) })
     }
-
-    /// Makes what a consumer of DLPack `target` reads: legacy where its major is 0, else versioned.
-    ///
-    /// # Errors
-    ///
-    /// See [`export`](crate::export). The tensor is released.
-    pub fn export(self, target: Version, options: &ConvertOptions<'_>) -> Result<Exported, Error> {
-        Ok(self.try_export(target, options)?)
-    }
-
-    /// The same, where the tensor is to be kept if it is rejected.
-    ///
-    /// # Errors
-    ///
-    /// As above. The tensor is handed back.
-    pub fn try_export(
-        self,
-        target: Version,
-        options: &ConvertOptions<'_>,
-    ) -> Result<Exported, Rejected<Self>> {
-        // SAFETY: live, owned, and of that kind.
-        let made = unsafe { export(self.as_ptr().cast(), Kind::Legacy, target, options) };
-        taken(self, made)
-    }
 }
 
 impl VersionedTensor {
@@ -342,14 +317,25 @@ impl VersionedTensor {
         let legacy = |()| unsafe { LegacyTensor::from_raw(NonNull::new_unchecked(out)) };
         taken(self, result.map(legacy))
     }
+}
 
-    /// Makes what a consumer of DLPack `target` reads: legacy where its major is 0, else versioned.
+impl Tensor {
+    /// The same tensor as one that has not been validated.
+    #[must_use]
+    pub fn into_versioned(self) -> VersionedTensor {
+        // SAFETY: it was this owner's.
+        unsafe { VersionedTensor::from_raw(self.into_raw()) }
+    }
+
+    /// Makes a legacy tensor of it. What legacy cannot record is rejected unless the options allow
+    /// that loss.
     ///
     /// # Errors
     ///
-    /// See [`export`](crate::export). The tensor is released.
-    pub fn export(self, target: Version, options: &ConvertOptions<'_>) -> Result<Exported, Error> {
-        Ok(self.try_export(target, options)?)
+    /// See [`VersionedTensor::downgrade`]. The tensor is released.
+    #[inline]
+    pub fn downgrade(self, options: &ConvertOptions<'_>) -> Result<LegacyTensor, Error> {
+        self.into_versioned().downgrade(options)
     }
 
     /// The same, where the tensor is to be kept if it is rejected.
@@ -357,28 +343,17 @@ impl VersionedTensor {
     /// # Errors
     ///
     /// As above. The tensor is handed back.
-    pub fn try_export(
+    pub fn try_downgrade(
         self,
-        target: Version,
         options: &ConvertOptions<'_>,
-    ) -> Result<Exported, Rejected<Self>> {
-        // SAFETY: live, owned, and of that kind.
-        let made = unsafe { export(self.as_ptr().cast(), Kind::Versioned, target, options) };
-        taken(self, made)
+    ) -> Result<LegacyTensor, Rejected<Self>> {
+        self.into_versioned().try_downgrade(options).map_err(Self::back)
     }
-}
 
-/// A view of a versioned tensor.
-///
-/// # Safety
-///
-/// It was validated, and lives as long as `'a`.
-pub(crate) unsafe fn view_of<'a>(raw: NonNull<sys::DLManagedTensorVersioned>) -> TensorView<'a> {
-    // SAFETY: the caller's word.
-    unsafe {
-        let flags = Flags(addr_of!((*raw.as_ptr()).flags).read());
-        let tensor = NonNull::new_unchecked(addr_of_mut!((*raw.as_ptr()).dl_tensor));
-        TensorView::new(tensor, flags)
+    /// The tensor of a rejection, which was validated before.
+    pub(crate) fn back(rejected: Rejected<VersionedTensor>) -> Rejected<Self> {
+        // SAFETY: it was validated before, and nothing has changed it.
+        rejected.map(|tensor| unsafe { Self::from_raw_validated(tensor.into_raw()) })
     }
 }
 

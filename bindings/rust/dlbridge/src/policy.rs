@@ -3,7 +3,7 @@
 
 use crate::device::Device;
 use crate::dtype::Dtype;
-use crate::tensor::axes;
+use crate::text::axes;
 use crate::values::Version;
 use dlbridge_sys as sys;
 use std::marker::PhantomData;

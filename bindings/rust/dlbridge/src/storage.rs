@@ -2,10 +2,10 @@
 //! Upgrades into memory of the caller's.
 
 use crate::error::{call, taken, Error, Rejected};
-use crate::foreign::{view_of, LegacyTensor};
+use crate::foreign::LegacyTensor;
 use crate::options::ConvertOptions;
 use crate::policy::Policy;
-use crate::view::{element_methods, view_methods, TensorView};
+use crate::view::{element_methods, view_methods, view_of, TensorView};
 use dlbridge_sys as sys;
 use std::fmt;
 use std::marker::PhantomData;

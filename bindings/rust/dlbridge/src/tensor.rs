@@ -2,15 +2,11 @@
 //! Owners of validated tensors.
 
 use crate::dtype::Dtype;
-use crate::error::{call, Error, Rejected};
-use crate::export::Exported;
-use crate::foreign::{view_of, LegacyTensor, VersionedTensor};
-use crate::options::ConvertOptions;
+use crate::error::{call, Error};
 use crate::policy::Policy;
-use crate::text::pointer_of;
-use crate::unique::UniqueTensor;
+use crate::text::{axes, pointer_of};
 use crate::values::Version;
-use crate::view::{element_methods, view_methods, TensorView};
+use crate::view::{element_methods, view_methods, view_of, TensorView};
 use dlbridge_sys as sys;
 use std::fmt;
 use std::marker::PhantomData;
@@ -86,13 +82,6 @@ impl Tensor {
         self.raw.as_ptr()
     }
 
-    /// The same tensor as one that has not been validated.
-    #[must_use]
-    pub fn into_versioned(self) -> VersionedTensor {
-        // SAFETY: it was this owner's.
-        unsafe { VersionedTensor::from_raw(self.into_raw()) }
-    }
-
     /// The DLPack version that it carries.
     #[must_use]
     pub fn version(&self) -> Version {
@@ -152,68 +141,6 @@ impl Tensor {
         })?;
         // SAFETY: on success the result is the caller's and not NULL.
         Ok(unsafe { Self::from_result(out) })
-    }
-
-    /// Makes a legacy tensor of it. What legacy cannot record is rejected unless the options allow
-    /// that loss.
-    ///
-    /// # Errors
-    ///
-    /// See [`VersionedTensor::downgrade`]. The tensor is released.
-    #[inline]
-    pub fn downgrade(self, options: &ConvertOptions<'_>) -> Result<LegacyTensor, Error> {
-        self.into_versioned().downgrade(options)
-    }
-
-    /// The same, where the tensor is to be kept if it is rejected.
-    ///
-    /// # Errors
-    ///
-    /// As above. The tensor is handed back.
-    pub fn try_downgrade(
-        self,
-        options: &ConvertOptions<'_>,
-    ) -> Result<LegacyTensor, Rejected<Self>> {
-        self.into_versioned().try_downgrade(options).map_err(Self::back)
-    }
-
-    /// Makes what a consumer of DLPack `target` reads: legacy where its major is 0, else versioned.
-    ///
-    /// # Errors
-    ///
-    /// See [`export`](crate::export()). The tensor is released.
-    pub fn export(self, target: Version, options: &ConvertOptions<'_>) -> Result<Exported, Error> {
-        self.into_versioned().export(target, options)
-    }
-
-    /// The same, where the tensor is to be kept if it is rejected.
-    ///
-    /// # Errors
-    ///
-    /// As above. The tensor is handed back.
-    pub fn try_export(
-        self,
-        target: Version,
-        options: &ConvertOptions<'_>,
-    ) -> Result<Exported, Rejected<Self>> {
-        self.into_versioned().try_export(target, options).map_err(Self::back)
-    }
-
-    fn back(rejected: Rejected<VersionedTensor>) -> Rejected<Self> {
-        // SAFETY: it was validated before, and nothing has changed it.
-        rejected.map(|tensor| unsafe { Self::from_raw_validated(tensor.into_raw()) })
-    }
-
-    /// Takes it as one that has no other owner, so that it may be written to.
-    ///
-    /// # Safety
-    ///
-    /// No other code reads or writes the memory for as long as the result lives; and it may be
-    /// written to: it is not constant data, not a read-only mapping, and not memory that its producer
-    /// lends out for reading only, even if the flags do not record that.
-    #[must_use]
-    pub const unsafe fn assume_unique(self) -> UniqueTensor {
-        UniqueTensor::new(self)
     }
 }
 
@@ -284,13 +211,4 @@ impl<'a> ViewSpec<'a> {
     pub const unsafe fn as_raw_mut(&mut self) -> &mut sys::DLBridgeViewSpec {
         &mut self.raw
     }
-}
-
-/// Number of axes as the library takes it, which rejects more than fit.
-#[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap)] // compared before
-pub(crate) const fn axes(list: &[i64]) -> i32 {
-    if list.len() > i32::MAX as usize {
-        return i32::MAX;
-    }
-    list.len() as i32
 }

@@ -77,3 +77,12 @@ pub(crate) fn pointer_of<T>(slice: &[T]) -> *const T {
         slice.as_ptr()
     }
 }
+
+/// Number of axes as the library takes it, which rejects more than fit.
+#[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap)] // compared before
+pub(crate) const fn axes(list: &[i64]) -> i32 {
+    if list.len() > i32::MAX as usize {
+        return i32::MAX;
+    }
+    list.len() as i32
+}

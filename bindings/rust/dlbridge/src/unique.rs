@@ -6,8 +6,8 @@ use crate::device::Device;
 use crate::dtype::Dtype;
 use crate::element::Element;
 use crate::error::{call, Error, Rejected};
-use crate::tensor::{axes, Tensor};
-use crate::text::pointer_of;
+use crate::tensor::Tensor;
+use crate::text::{axes, pointer_of};
 use crate::values::{Flags, Version};
 use crate::view::{element_methods, view_methods, writable, TensorView};
 use crate::{Contiguity, Rule, Status, StridedMut};
@@ -68,6 +68,20 @@ impl UniqueTensor {
         // SAFETY: the policy has proved dtype, alignment, device and that none overlap; it has no
         // other owner.
         Ok(unsafe { StridedMut::new(start, view.shape(), view.strides()) })
+    }
+}
+
+impl Tensor {
+    /// Takes it as one that has no other owner, so that it may be written to.
+    ///
+    /// # Safety
+    ///
+    /// No other code reads or writes the memory for as long as the result lives; and it may be
+    /// written to: it is not constant data, not a read-only mapping, and not memory that its producer
+    /// lends out for reading only, even if the flags do not record that.
+    #[must_use]
+    pub const unsafe fn assume_unique(self) -> UniqueTensor {
+        UniqueTensor::new(self)
     }
 }
 

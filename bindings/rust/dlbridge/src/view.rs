@@ -5,7 +5,7 @@ use crate::borrowed::BorrowedTensor;
 use crate::device::{Device, DeviceType};
 use crate::dtype::Dtype;
 use crate::element::{fills_its_dtype, Element};
-use crate::error::Error;
+use crate::error::{call, Error};
 use crate::layout::Layout;
 use crate::policy::{Contiguity, Policy};
 use crate::strided::Strided;
@@ -13,7 +13,7 @@ use crate::values::{Flags, Version};
 use dlbridge_sys as sys;
 use std::ffi::c_void;
 use std::fmt;
-use std::ptr::NonNull;
+use std::ptr::{addr_of, addr_of_mut, NonNull};
 
 /// Devices whose memory is the host's.
 const HOST: [Device; 5] = [
@@ -29,6 +29,21 @@ const HOST: [Device; 5] = [
 #[derive(Clone, Copy)]
 pub struct TensorView<'a> {
     borrowed: BorrowedTensor<'a>,
+}
+
+impl<'a> BorrowedTensor<'a> {
+    /// Validates it: what `policy` accepts may be read.
+    ///
+    /// # Errors
+    ///
+    /// The first rule that is broken.
+    pub fn validate(&self, policy: &Policy<'_>) -> Result<TensorView<'a>, Error> {
+        // SAFETY: the struct is readable.
+        call(|error| unsafe {
+            sys::dlbridge_validate(self.as_ptr(), self.flags().0, policy.as_raw(), error)
+        })?;
+        Ok(TensorView { borrowed: *self })
+    }
 }
 
 impl<'a> TensorView<'a> {
@@ -195,6 +210,20 @@ fn readable<T: Element>() -> Policy<'static> {
 /// What writing elements as `T` requires: also no `READ_ONLY` flag, and no shared memory.
 pub(crate) fn writable<T: Element>() -> Policy<'static> {
     readable::<T>().require_writable().vouch_writable()
+}
+
+/// A view of a versioned tensor.
+///
+/// # Safety
+///
+/// It was validated, and lives as long as `'a`.
+pub(crate) unsafe fn view_of<'a>(raw: NonNull<sys::DLManagedTensorVersioned>) -> TensorView<'a> {
+    // SAFETY: the caller's word.
+    unsafe {
+        let flags = Flags(addr_of!((*raw.as_ptr()).flags).read());
+        let tensor = NonNull::new_unchecked(addr_of_mut!((*raw.as_ptr()).dl_tensor));
+        TensorView::new(tensor, flags)
+    }
 }
 
 impl fmt::Debug for TensorView<'_> {
