@@ -15,9 +15,9 @@ use std::ptr::{addr_of, null_mut, NonNull};
 
 /// Owns a validated, versioned tensor: the result of an import, an upgrade, a share or a view.
 ///
-/// Other owners of the same memory may exist, so it can be read and not written to; see
-/// [`UniqueTensor`] for one that has no other owner. It is one pointer wide. Dropping it calls the
-/// deleter once, on the thread that drops it.
+/// Other owners of the same memory may exist, so it can be read and not written to; a
+/// [`UniqueTensor`](crate::UniqueTensor) has no other owner. It is one pointer wide. Dropping it
+/// calls the deleter once, on the thread that drops it.
 pub struct Tensor {
     raw: NonNull<sys::DLManagedTensorVersioned>,
 }
@@ -117,8 +117,9 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Status::FOREIGN_TENSOR`](crate::Status::FOREIGN_TENSOR) where the struct is the producer's (of
-    /// a round trip, or of [`VersionedTensor::into_validated`]): import it first. No memory.
+    /// [`Status::FOREIGN_TENSOR`](crate::Status::FOREIGN_TENSOR) if the struct is the producer's, after
+    /// a round trip or [`VersionedTensor::into_validated`](crate::VersionedTensor::into_validated):
+    /// import it first. No memory.
     pub fn share(&self) -> Result<Self, Error> {
         let mut out = null_mut();
         // SAFETY: live for the call.
