@@ -154,9 +154,10 @@ def plugin(session):
 def fuzz(session):
     """Each fuzz target for three seconds."""
     for target in FUZZ_TARGETS:
-        # The package comes first: go test passes all arguments after an unknown flag to the program.
-        output = session.run("go", "test", "./internal/fuzz", "-run", "^$", "-fuzz", f"^{target}$",
-                             "-fuzztime", "3s", "-fuzzminimizetime", "10x", silent=True)  # fmt: skip
+        # The package comes first: after an unknown flag, go test takes no package any more.
+        command = ("go", "test", "./internal/fuzz", "-run", "^$", "-fuzz", f"^{target}$")
+        options = ("-fuzztime", "3s", "-fuzzminimizetime", "10x")
+        output = session.run(*command, *options, silent=True)
         if not re.search("execs: [1-9]", output):
             session.error(f"{target} did not run:\n{output}")
         session.log(output.splitlines()[-3])

@@ -61,9 +61,10 @@ def exchange_tensors(session, *arguments, **options):
     files = (("clang", "libclang_rt.asan-x86_64.so"), ("g++", "libstdc++.so.6"))
     preload = [session.run(compiler, f"-print-file-name={file}", silent=True).strip()
                for compiler, file in files]  # fmt: skip
-    # Python does not free its own memory at exit, so leaks are found by counting deleters.
+    # Python does not free its own memory at exit, so leaks are found by counting deleters. After an
+    # error, llvm-symbolizer can hang in this process, which has the runtimes of four languages.
     environment = {
-        "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1",
+        "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1:symbolize=0",
         "LD_PRELOAD": " ".join(preload),
     }
     plugins = [str(SCRATCH / file) for file in PLUGINS.values()]
