@@ -5,7 +5,7 @@ use crate::error::{call, Error};
 use crate::values::array_text;
 use dlbridge_sys as sys;
 
-/// The driver that knows a device: an integer, since a newer library may know more.
+/// The driver of a device: an integer, since a newer library may support more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Backend(pub i32);
 
@@ -24,39 +24,39 @@ impl Backend {
     pub const OPENCL: Self = Self(sys::DLBRIDGE_BACKEND_OPENCL);
 }
 
-/// How far a backend got.
+/// The state of a backend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BackendState {
     /// Loaded, initialised, at least one device.
     Ready,
     /// No driver library could be loaded.
     Absent,
-    /// Loaded, but it does not initialise or has no device.
+    /// Loaded, but its initialisation failed or it has no device.
     Unusable,
 }
 
-/// What is known of a backend.
+/// The properties of a backend.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BackendInfo {
     /// The backend.
     pub backend: Backend,
-    /// How far it got.
+    /// Its state.
     pub state: BackendState,
     /// Devices of this process; 0 unless ready.
     pub device_count: i32,
     /// What the driver's initialisation returned.
     pub driver_code: i32,
-    /// Version of the driver; empty where unknown.
+    /// Version of the driver; empty if unknown.
     pub driver_version: String,
-    /// Version of the loader or runtime; empty where there is none.
+    /// Version of the loader or runtime; empty if there is none.
     pub runtime_version: String,
-    /// The library in use; empty where absent.
+    /// The library in use; empty if absent.
     pub file: String,
-    /// Where it is not ready: each path tried with the loader's reason, or the driver's call.
+    /// If it is not ready: each path tried with the loader's reason, or the driver's call.
     pub reason: String,
 }
 
-/// Starts `backend` unless that was tried before, and reports the outcome. An absent driver is no
+/// Starts `backend` unless that was tried before, and reports its state. An absent driver is not an
 /// error.
 ///
 /// # Errors

@@ -29,7 +29,7 @@ unsafe impl Send for BorrowedTensor<'_> {}
 unsafe impl Sync for BorrowedTensor<'_> {}
 
 impl BorrowedTensor<'_> {
-    /// Borrows the struct at `tensor`, of which `flags` are known.
+    /// Borrows the struct at `tensor`; `flags` are its known flags.
     ///
     /// # Safety
     ///
@@ -45,7 +45,7 @@ impl BorrowedTensor<'_> {
         self.tensor.as_ptr()
     }
 
-    /// What is known of its flags.
+    /// Its known flags.
     #[must_use]
     pub const fn flags(&self) -> Flags {
         self.flags
@@ -72,7 +72,7 @@ impl BorrowedTensor<'_> {
         Device::of(unsafe { (*self.tensor.as_ptr()).device })
     }
 
-    /// How it lies in memory. Reads shape and strides.
+    /// Its layout in memory. Reads shape and strides.
     ///
     /// # Errors
     ///
@@ -90,7 +90,7 @@ impl BorrowedTensor<'_> {
     ///
     /// # Errors
     ///
-    /// About the policy only.
+    /// Only for an invalid policy.
     pub fn diagnose(&self, policy: &Policy<'_>) -> Result<Vec<Finding>, Error> {
         // SAFETY: the struct is readable.
         unsafe {
@@ -102,7 +102,7 @@ impl BorrowedTensor<'_> {
     ///
     /// # Errors
     ///
-    /// [`Status::UNKNOWN_CODE`](crate::Status::UNKNOWN_CODE) where no release can.
+    /// [`Status::UNKNOWN_CODE`](crate::Status::UNKNOWN_CODE) if no release can.
     pub fn required_version(&self) -> Result<Version, Error> {
         let mut out = Version::DEFAULT.raw();
         // SAFETY: the struct is readable.
@@ -112,11 +112,11 @@ impl BorrowedTensor<'_> {
         Ok(Version::of(out))
     }
 
-    /// One line for logs, of a broken tensor too.
+    /// One line for logs, also for a broken tensor.
     ///
     /// # Errors
     ///
-    /// None that is known.
+    /// No known error.
     pub fn describe(&self) -> Result<String, Error> {
         // SAFETY: the struct is readable, the buffer as long as stated.
         text::text(&|buffer, size, length, error| unsafe {
@@ -155,7 +155,7 @@ pub(crate) unsafe fn diagnose(
     loop {
         let mut count = 0;
         let (start, capacity) = (findings.as_mut_ptr(), findings.len());
-        // SAFETY: the caller's word; the array is as long as stated.
+        // SAFETY: guaranteed by the caller; the array is as long as stated.
         call(|error| unsafe {
             sys::dlbridge_diagnose(
                 tensor,

@@ -57,22 +57,22 @@ impl Drop for VersionedTensor {
 }
 
 impl LegacyTensor {
-    /// Takes the tensor at `raw`.
+    /// Takes ownership of the tensor at `raw`.
     ///
     /// # Safety
     ///
-    /// It is the caller's to give, and what [Foreign tensors](crate#foreign-tensors) states.
+    /// The caller owns it and guarantees what [Foreign tensors](crate#foreign-tensors) lists.
     #[must_use]
     #[inline]
     pub const unsafe fn from_raw(raw: NonNull<sys::DLManagedTensor>) -> Self {
         Self { raw }
     }
 
-    /// Gives the tensor away, to be released once by its receiver.
+    /// Transfers ownership to the receiver, which must release the tensor once.
     ///
-    /// Legacy cannot record `READ_ONLY`, so its receiver may assume that the memory may be written to.
-    /// The code that passes the pointer on guarantees that this is so, and that nothing is written
-    /// while another owner lends out a slice of the same memory here: see [`Tensor::into_raw`].
+    /// Legacy cannot record `READ_ONLY`, so its receiver may assume that the memory may be written
+    /// to. The code that passes the pointer on guarantees that it may, and that nothing is written
+    /// while a slice of the same memory is in use here: see [`Tensor::into_raw`].
     #[must_use]
     #[inline]
     pub fn into_raw(self) -> NonNull<sys::DLManagedTensor> {
@@ -81,14 +81,14 @@ impl LegacyTensor {
         raw
     }
 
-    /// The struct, which stays this owner's.
+    /// The struct, still owned by this value.
     #[must_use]
     #[inline]
     pub const fn as_ptr(&self) -> *mut sys::DLManagedTensor {
         self.raw.as_ptr()
     }
 
-    /// The tensor inside, to be described. Legacy has no flags.
+    /// The tensor inside, for its description. Legacy has no flags.
     #[must_use]
     pub fn as_borrowed(&self) -> BorrowedTensor<'_> {
         // SAFETY: not NULL, and readable for as long as this owner.
@@ -98,7 +98,7 @@ impl LegacyTensor {
         }
     }
 
-    /// Validates it: what `policy` accepts may be read.
+    /// Validates it by `policy`; the result may be read.
     ///
     /// # Errors
     ///
@@ -121,7 +121,7 @@ impl LegacyTensor {
     ///
     /// # Errors
     ///
-    /// About the policy only.
+    /// Only for an invalid policy.
     pub fn diagnose(&self, policy: &Policy<'_>) -> Result<Vec<Finding>, Error> {
         let tensor = self.as_ptr().cast_const().cast();
         // SAFETY: the struct is readable.
@@ -145,7 +145,8 @@ impl LegacyTensor {
     ///
     /// # Errors
     ///
-    /// Any rule of the policy; what the options do not allow; no memory. The tensor is released.
+    /// Any rule of the policy; a loss that the options do not allow; no memory. The tensor is
+    /// released.
     #[inline]
     pub fn upgrade_with(self, options: &ConvertOptions<'_>) -> Result<Tensor, Error> {
         let made = self.upgrade_by(options.as_raw())?;
@@ -153,11 +154,11 @@ impl LegacyTensor {
         Ok(made)
     }
 
-    /// The same, where the tensor is to be kept if it is rejected.
+    /// The same, but a rejected tensor is returned in [`Rejected`].
     ///
     /// # Errors
     ///
-    /// As above. The tensor is handed back.
+    /// As above.
     #[inline]
     pub fn try_upgrade(self, options: &ConvertOptions<'_>) -> Result<Tensor, Rejected<Self>> {
         let made = self.upgrade_by(options.as_raw());
@@ -172,24 +173,24 @@ impl LegacyTensor {
         call(|error| unsafe {
             sys::dlbridge_upgrade(self.as_ptr(), options, &raw mut out, error)
         })?;
-        // SAFETY: on success the result is the caller's and not NULL.
+        // SAFETY: on success the result is not NULL and owned by the caller.
         Ok(unsafe { Tensor::from_result(out) })
     }
 }
 
 impl VersionedTensor {
-    /// Takes the tensor at `raw`.
+    /// Takes ownership of the tensor at `raw`.
     ///
     /// # Safety
     ///
-    /// It is the caller's to give, and what [Foreign tensors](crate#foreign-tensors) states.
+    /// The caller owns it and guarantees what [Foreign tensors](crate#foreign-tensors) lists.
     #[must_use]
     #[inline]
     pub const unsafe fn from_raw(raw: NonNull<sys::DLManagedTensorVersioned>) -> Self {
         Self { raw }
     }
 
-    /// Gives the tensor away, to be released once by its receiver, which may write to memory that is
+    /// Transfers ownership to the receiver, which releases it once and may write to memory that is
     /// not [`Flags::READ_ONLY`]: see [`Tensor::into_raw`].
     #[must_use]
     #[inline]
@@ -199,21 +200,21 @@ impl VersionedTensor {
         raw
     }
 
-    /// The struct, which stays this owner's.
+    /// The struct, still owned by this value.
     #[must_use]
     #[inline]
     pub const fn as_ptr(&self) -> *mut sys::DLManagedTensorVersioned {
         self.raw.as_ptr()
     }
 
-    /// The version that it carries. Of a major other than 1 nothing else may be read.
+    /// The version that it carries. If its major is not 1, nothing else may be read.
     #[must_use]
     pub fn version(&self) -> Version {
         // SAFETY: every major begins with its version.
         Version::of(unsafe { addr_of!((*self.as_ptr()).version).read() })
     }
 
-    /// The tensor inside, to be described; `None` where the major is not 1.
+    /// The tensor inside, for its description; `None` if the major is not 1.
     #[must_use]
     pub fn as_borrowed(&self) -> Option<BorrowedTensor<'_>> {
         if self.version().major != 1 {
@@ -227,7 +228,7 @@ impl VersionedTensor {
         }
     }
 
-    /// Validates it: what `policy` accepts may be read.
+    /// Validates it by `policy`; the result may be read.
     ///
     /// # Errors
     ///
@@ -241,8 +242,8 @@ impl VersionedTensor {
         Ok(unsafe { view_of(self.raw) })
     }
 
-    /// Validates it for good: it may be read from now on. It stays the producer's struct; see
-    /// [`VersionedTensor::import`] for one that can be shared.
+    /// Validates it once, so that it may be read from now on. The struct remains the producer's;
+    /// use [`VersionedTensor::import`] for a tensor that can be shared.
     ///
     /// # Errors
     ///
@@ -257,7 +258,7 @@ impl VersionedTensor {
     ///
     /// # Errors
     ///
-    /// About the policy only.
+    /// Only for an invalid policy.
     pub fn diagnose(&self, policy: &Policy<'_>) -> Result<Vec<Finding>, Error> {
         let tensor = self.as_ptr().cast_const().cast();
         // SAFETY: the struct is readable.
@@ -274,11 +275,11 @@ impl VersionedTensor {
         Ok(self.try_import(options)?)
     }
 
-    /// The same, where the tensor is to be kept if it is rejected.
+    /// The same, but a rejected tensor is returned in [`Rejected`].
     ///
     /// # Errors
     ///
-    /// As above. The tensor is handed back.
+    /// As above.
     #[inline]
     pub fn try_import(self, options: &ConvertOptions<'_>) -> Result<Tensor, Rejected<Self>> {
         // SAFETY: live, owned, and of that kind.
@@ -286,8 +287,8 @@ impl VersionedTensor {
         taken(self, made)
     }
 
-    /// Makes a legacy tensor of it. What legacy cannot record is rejected unless the options allow
-    /// that loss.
+    /// Makes a legacy tensor of it. A property that legacy cannot record is an error unless the
+    /// options allow its loss.
     ///
     /// # Errors
     ///
@@ -298,11 +299,11 @@ impl VersionedTensor {
         Ok(self.try_downgrade(options)?)
     }
 
-    /// The same, where the tensor is to be kept if it is rejected.
+    /// The same, but a rejected tensor is returned in [`Rejected`].
     ///
     /// # Errors
     ///
-    /// As above. The tensor is handed back.
+    /// As above.
     #[inline]
     pub fn try_downgrade(
         self,
@@ -313,7 +314,7 @@ impl VersionedTensor {
         let result = call(|error| unsafe {
             sys::dlbridge_downgrade(self.as_ptr(), options.as_raw(), &raw mut out, error)
         });
-        // SAFETY: on success the result is the caller's and not NULL.
+        // SAFETY: on success the result is not NULL and owned by the caller.
         let legacy = |()| unsafe { LegacyTensor::from_raw(NonNull::new_unchecked(out)) };
         taken(self, result.map(legacy))
     }
@@ -323,12 +324,12 @@ impl Tensor {
     /// The same tensor as one that has not been validated.
     #[must_use]
     pub fn into_versioned(self) -> VersionedTensor {
-        // SAFETY: it was this owner's.
+        // SAFETY: this value owned it.
         unsafe { VersionedTensor::from_raw(self.into_raw()) }
     }
 
-    /// Makes a legacy tensor of it. What legacy cannot record is rejected unless the options allow
-    /// that loss.
+    /// Makes a legacy tensor of it. A property that legacy cannot record is an error unless the
+    /// options allow its loss.
     ///
     /// # Errors
     ///
@@ -338,11 +339,11 @@ impl Tensor {
         self.into_versioned().downgrade(options)
     }
 
-    /// The same, where the tensor is to be kept if it is rejected.
+    /// The same, but a rejected tensor is returned in [`Rejected`].
     ///
     /// # Errors
     ///
-    /// As above. The tensor is handed back.
+    /// As above.
     pub fn try_downgrade(
         self,
         options: &ConvertOptions<'_>,

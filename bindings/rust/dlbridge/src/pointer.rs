@@ -12,7 +12,7 @@ use dlbridge_sys as sys;
 pub struct Memory(pub i32);
 
 impl Memory {
-    /// Ordinary host memory: no driver knows it.
+    /// Ordinary host memory, which no driver knows.
     pub const HOST: Self = Self(sys::DLBRIDGE_MEMORY_HOST);
     /// Device memory of CUDA or HIP.
     pub const DEVICE: Self = Self(sys::DLBRIDGE_MEMORY_DEVICE);
@@ -32,14 +32,14 @@ impl Memory {
     pub const CL_MEM: Self = Self(sys::DLBRIDGE_MEMORY_CL_MEM);
 }
 
-/// Where memory is.
+/// The memory that a pointer refers to.
 #[derive(Clone, Copy, Debug)]
 pub struct PointerInfo {
     raw: sys::DLBridgePointerInfo,
 }
 
 impl PointerInfo {
-    /// The backend that knows it; [`Backend::CPU`] where no driver does.
+    /// The backend that knows it; [`Backend::CPU`] if no driver does.
     #[must_use]
     pub const fn backend(&self) -> Backend {
         Backend(self.raw.backend)
@@ -63,25 +63,25 @@ impl PointerInfo {
         u32::try_from(self.raw.native_device).ok()
     }
 
-    /// Was the context one that was neither registered nor named?
+    /// Did the library assume the context, since none was registered or given?
     #[must_use]
     pub const fn context_assumed(&self) -> bool {
         self.raw.properties & sys::DLBRIDGE_POINTER_CONTEXT_ASSUMED != 0
     }
 
-    /// Start of the allocation; 0 where unknown.
+    /// Start of the allocation; 0 if unknown.
     #[must_use]
     pub const fn base(&self) -> u64 {
         self.raw.base
     }
 
-    /// Bytes of the allocation; 0 where unknown.
+    /// Bytes of the allocation; 0 if unknown.
     #[must_use]
     pub const fn size(&self) -> u64 {
         self.raw.size
     }
 
-    /// The native context; 0 where none is known.
+    /// The native context; 0 if none is known.
     #[must_use]
     pub const fn context(&self) -> u64 {
         self.raw.context
@@ -94,12 +94,12 @@ impl PointerInfo {
     }
 }
 
-/// Asks the driver where `buffer` is, whose label is `device` ([`Device::CPU`] assumes nothing).
-/// Classifying a host pointer starts no driver.
+/// Asks the driver what memory `buffer` is; `device` is its label ([`Device::CPU`] assumes
+/// nothing). Classifying a host pointer starts no driver.
 ///
 /// # Safety
 ///
-/// A handle is live.
+/// If the buffer is a handle, it is live.
 ///
 /// # Errors
 ///
@@ -107,7 +107,7 @@ impl PointerInfo {
 /// types without a backend.
 pub unsafe fn pointer_info(buffer: Buffer, device: Device) -> Result<PointerInfo, Error> {
     let mut raw = sys::DLBridgePointerInfo::INIT;
-    // SAFETY: the caller's word.
+    // SAFETY: guaranteed by the caller.
     call(|error| unsafe {
         sys::dlbridge_pointer_info(buffer.as_raw(), device.raw(), &raw mut raw, error)
     })?;

@@ -36,12 +36,12 @@ impl Drop for Tensor {
 }
 
 impl Tensor {
-    /// Takes a tensor that was validated.
+    /// Takes ownership of a tensor that was validated.
     ///
     /// # Safety
     ///
-    /// It is the caller's to give, the default policy would accept it, and it is what
-    /// [Foreign tensors](crate#foreign-tensors) states.
+    /// The caller owns it, the default policy would accept it, and the caller guarantees what
+    /// [Foreign tensors](crate#foreign-tensors) lists.
     #[must_use]
     #[inline]
     pub const unsafe fn from_raw_validated(raw: NonNull<sys::DLManagedTensorVersioned>) -> Self {
@@ -55,18 +55,18 @@ impl Tensor {
     /// As above, and not NULL.
     #[inline]
     pub(crate) const unsafe fn from_result(raw: *mut sys::DLManagedTensorVersioned) -> Self {
-        // SAFETY: the caller's word.
+        // SAFETY: guaranteed by the caller.
         Self { raw: unsafe { NonNull::new_unchecked(raw) } }
     }
 
-    /// Gives the tensor away, to be released once by its receiver.
+    /// Transfers ownership to the receiver, which must release the tensor once.
     ///
     /// The receiver may assume that memory that is not
     /// [`Flags::READ_ONLY`](crate::Flags::READ_ONLY) may be written to. Other owners
-    /// ([`Tensor::share`], [`Tensor::view`]) may lend out slices of the same memory here. The code
-    /// that passes the pointer on, which is unsafe where it enters ([`import`](crate::import()), a
-    /// foreign function), guarantees that nothing is written while such a slice is in use. Tensors of
-    /// an `Arc` or of an owner are read-only.
+    /// ([`Tensor::share`], [`Tensor::view`]) may have slices of the same memory here. The code that
+    /// passes the pointer on, to an unsafe function ([`import`](crate::import()), a foreign
+    /// function), guarantees that nothing is written while such a slice is in use. Tensors of an
+    /// `Arc` or of an owner are read-only.
     #[must_use]
     #[inline]
     pub fn into_raw(self) -> NonNull<sys::DLManagedTensorVersioned> {
@@ -75,7 +75,7 @@ impl Tensor {
         raw
     }
 
-    /// The struct, which stays this owner's.
+    /// The struct, still owned by this value.
     #[must_use]
     #[inline]
     pub const fn as_ptr(&self) -> *mut sys::DLManagedTensorVersioned {
@@ -89,7 +89,7 @@ impl Tensor {
         Version::of(unsafe { addr_of!((*self.as_ptr()).version).read() })
     }
 
-    /// A view of it, which this owner outlives.
+    /// A view of it, which cannot outlive this owner.
     #[must_use]
     #[inline]
     pub fn as_view(&self) -> TensorView<'_> {
@@ -100,7 +100,7 @@ impl Tensor {
     view_methods!();
     element_methods!();
 
-    /// Validates it by one more policy, with the version that it carries.
+    /// Validates it by another policy, with the version that it carries.
     ///
     /// # Errors
     ///
@@ -113,34 +113,35 @@ impl Tensor {
         Ok(self.as_view())
     }
 
-    /// One more owner of the same data, which lives as long as its last owner.
+    /// Another owner of the same data, which lives as long as its last owner.
     ///
     /// # Errors
     ///
-    /// [`Status::FOREIGN_TENSOR`](crate::Status::FOREIGN_TENSOR) if the struct is the producer's, after
-    /// a round trip or [`VersionedTensor::into_validated`](crate::VersionedTensor::into_validated):
-    /// import it first. No memory.
+    /// [`Status::FOREIGN_TENSOR`](crate::Status::FOREIGN_TENSOR) if the struct is the producer's,
+    /// after a round trip or
+    /// [`VersionedTensor::into_validated`](crate::VersionedTensor::into_validated): import it
+    /// first. No memory.
     pub fn share(&self) -> Result<Self, Error> {
         let mut out = null_mut();
         // SAFETY: live for the call.
         call(|error| unsafe { sys::dlbridge_share(self.as_ptr(), &raw mut out, error) })?;
-        // SAFETY: on success the result is the caller's and not NULL.
+        // SAFETY: on success the result is not NULL and owned by the caller.
         Ok(unsafe { Self::from_result(out) })
     }
 
-    /// One more owner, with another shape, strides and offset on the same data.
+    /// Another owner of the same data, with its own shape, strides and offset.
     ///
     /// # Errors
     ///
-    /// As for [`Tensor::share`]; [`Status::BOUNDS`](crate::Status::BOUNDS) where the view would
-    /// leave the elements of this tensor.
+    /// As for [`Tensor::share`]; [`Status::BOUNDS`](crate::Status::BOUNDS) if the view would
+    /// reach beyond the elements of this tensor.
     pub fn view(&self, spec: &ViewSpec<'_>) -> Result<Self, Error> {
         let mut out = null_mut();
         // SAFETY: live for the call, as are the lists of the spec.
         call(|error| unsafe {
             sys::dlbridge_view(self.as_ptr(), &raw const spec.raw, &raw mut out, error)
         })?;
-        // SAFETY: on success the result is the caller's and not NULL.
+        // SAFETY: on success the result is not NULL and owned by the caller.
         Ok(unsafe { Self::from_result(out) })
     }
 }
@@ -151,14 +152,14 @@ impl fmt::Debug for Tensor {
     }
 }
 
-/// Another shape on the data of a tensor.
+/// A shape, strides and an offset on the data of a tensor.
 #[derive(Clone, Copy, Debug)]
 pub struct ViewSpec<'a> {
     raw: sys::DLBridgeViewSpec,
     lists: PhantomData<&'a [i64]>,
 }
 
-// SAFETY: its pointers are shared borrows of what is Sync; handles are integers.
+// SAFETY: its pointers are shared borrows of Sync values; handles are integers.
 unsafe impl Send for ViewSpec<'_> {}
 // SAFETY: as above.
 unsafe impl Sync for ViewSpec<'_> {}
@@ -173,7 +174,8 @@ impl<'a> ViewSpec<'a> {
         Self { raw, lists: PhantomData }
     }
 
-    /// Strides in elements. Another number of them than of extents is rejected by [`Tensor::view`].
+    /// Strides in elements. [`Tensor::view`] rejects a number of strides that differs from the
+    /// number of extents.
     #[must_use]
     pub fn strides(mut self, strides: &'a [i64]) -> Self {
         if axes(strides) == self.raw.ndim {
@@ -191,7 +193,7 @@ impl<'a> ViewSpec<'a> {
         self
     }
 
-    /// Dtype of the view, of as many bits as the parent's.
+    /// Dtype of the view, with as many bits as the parent's.
     #[must_use]
     pub const fn dtype(mut self, dtype: Dtype) -> Self {
         self.raw.dtype = dtype.raw();
@@ -208,7 +210,8 @@ impl<'a> ViewSpec<'a> {
     ///
     /// # Safety
     ///
-    /// Its pointers stay what the header states, live as long as `'a` and may be used on any thread.
+    /// Its pointers meet the header's requirements, live as long as `'a` and may be used on any
+    /// thread.
     pub const unsafe fn as_raw_mut(&mut self) -> &mut sys::DLBridgeViewSpec {
         &mut self.raw
     }
