@@ -30,9 +30,9 @@ def equal(found, expected, what):
     demand(found == expected, f"{what}: expected {expected!r}, found {found!r}")
 
 
-def same_files(found, expected):
+def same_names(found, expected):
     missing, extra = sorted(expected - found), sorted(found - expected)
-    demand(found == expected, f"missing files: {missing}; unexpected files: {extra}")
+    demand(found == expected, f"missing: {missing}; unexpected: {extra}")
 
 
 def header_define(name):
