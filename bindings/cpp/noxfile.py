@@ -146,7 +146,7 @@ def mdspan_std(session):
     """std::mdspan of libc++, which zig brings; the object needs nothing of that library's code."""
     python = ROOT / "build/zig-venv/bin/python"
     if not python.exists():
-        session.install("--requirement", "packaging/requirements.txt")
+        session.install("--requirement", str(ROOT / "packaging/requirements.txt"))
         python = "python"
     installed, made = prefix(session), BUILD / "mdspan-std"
     BUILD.mkdir(parents=True, exist_ok=True)
@@ -181,8 +181,8 @@ def tidy(session, source):
     need(session, "clang-tidy")
     checks = [] if source == "plain_program" else ["--checks=-clang-analyzer-*"]
     filters = ["--warnings-as-errors=*", "--header-filter=bindings/cpp/|dlbridge/hpp/"]
-    includes = ["-isystem", "include", "-isystem", "/usr/include/eigen3"]
-    flags = ["-std=c++17", "-Ibindings/cpp/include", *includes, '-DDLBRIDGE_CASES=""']
+    includes = ["-isystem", ROOT / "include", "-isystem", "/usr/include/eigen3"]
+    flags = ["-std=c++17", f"-I{BINDING}/include", *includes, '-DDLBRIDGE_CASES=""']
     file = BINDING / f"tests/{source}.cc"
     run(session, "clang-tidy", "--quiet", *filters, *checks, file, "--", *flags)
 
