@@ -24,7 +24,7 @@ def unused(root, facts):
 # Texts by hand that state a release of DLPack, in which all of its users read it.
 STATED = {
     "bindings/go/types.go": "// {default}: a newer one is asked for explicitly.",
-    "bindings/rust/dlbridge/src/values.rs": "stands for DLPack {default} wherever",
+    "bindings/rust/dlbridge/src/values.rs": "means DLPack {default} in",
     "bindings/cpp/include/dlbridge/hpp/config.hpp": "in options and specs: DLPack {default}.",
     "README.md": "dlbridge knows DLPack {newest} and the constants that upstream has added since.",
 }
