@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Packs an installed build as cpack would name it, and beside it an archive of the library's debug
-information, which unpacks to where debuggers look. Unlike cpack, the same commit gives the same bytes:
-order, owner, modes and times do not depend on the machine.
+information, which unpacks to where debuggers look. Unlike cpack, the same commit gives the same
+bytes: order, owner, modes and times do not depend on the machine.
 
 pack.py BUILD FOLDER    prints the names of the two archives, the release last
 """
@@ -53,9 +53,12 @@ def plain(time):
 
 def pack(folder, archive, time):
     """tarfile adds the members of a folder in the order of their names."""
-    with gzip.GzipFile("", "wb", 9, archive.open("wb"), mtime=0) as zipped:
-        with tarfile.open(fileobj=zipped, mode="w", format=tarfile.GNU_FORMAT) as tar:
-            tar.add(folder, folder.name, filter=plain(time))
+    with (
+        archive.open("wb") as file,
+        gzip.GzipFile("", "wb", 9, file, mtime=0) as zipped,
+        tarfile.open(fileobj=zipped, mode="w", format=tarfile.GNU_FORMAT) as tar,
+    ):
+        tar.add(folder, folder.name, filter=plain(time))
     print(archive)
 
 
