@@ -200,11 +200,9 @@ check_warnings() {
 
 # Every function, struct and constant of the C header has its place in the binding.
 check_coverage() {
-  local name missing=0 header=$ROOT/include/dlbridge/dlbridge.h
+  local name missing=0
   cat "$HERE"/include/dlbridge/hpp/*.hpp >"$scratch/all.hpp"
-  for name in $(sed 's/@.*//' "$ROOT/abi/symbols.txt") \
-    $(sed -n 's/^ *\(DLBRIDGE_[A-Z0-9_]*\) = .*/\1/p; s/^enum { \(DLBRIDGE_[A-Z0-9_]*\) = .*/\1/p' "$header") \
-    $(sed -n 's/^typedef struct \(DLBridge[A-Za-z]*\) {/\1/p' "$header"); do
+  for name in $(python3 "$ROOT/tools/facts.py" names); do
     grep --quiet --word-regexp "$name" "$scratch/all.hpp" || {
       echo "the binding lacks $name"
       missing=$((missing + 1))

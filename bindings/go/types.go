@@ -22,6 +22,9 @@ import (
 	"unsafe"
 )
 
+// MaxNDim is the largest ndim that any function accepts; no policy raises it.
+const MaxNDim = C.DLBRIDGE_MAX_NDIM
+
 // Version is a version of DLPack. Where a struct of this package has one, the zero value stands for
 // 1.3: a newer one is asked for explicitly.
 type Version struct {

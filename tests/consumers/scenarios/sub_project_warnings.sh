@@ -37,5 +37,5 @@ strict gcc g++ -Wuseless-cast
 strict clang clang++ ''
 
 # The flags do reach the library.
-printf '%s\n' 'int odd(double value); int odd(double value) { return (int)value; }' >>dlbridge/src/api.cc
+printf '%s\n' 'int odd(double value); int odd(double value) { return (int)value; }' >>dlbridge/src/protocol/api.cc
 expect_refusal 'old-style cast' cmake --build gcc

@@ -60,6 +60,7 @@ inline DLBridgeStatus missing(const char* function, DLBridgeError* error) noexce
 }
 #endif
 
+// [facts/functions.toml]
 DLBRIDGE_HPP_FUNCTION(version, dlbridge_version)
 DLBRIDGE_HPP_FUNCTION(version_string, dlbridge_version_string)
 DLBRIDGE_HPP_FUNCTION(dlpack_version, dlbridge_dlpack_version)
@@ -113,6 +114,7 @@ DLBRIDGE_HPP_FUNCTION(context_table_v1, dlbridge_context_table_v1)
 DLBRIDGE_HPP_FUNCTION(copy, dlbridge_copy)
 DLBRIDGE_HPP_FUNCTION(ipc_export, dlbridge_ipc_export)
 DLBRIDGE_HPP_FUNCTION(ipc_import, dlbridge_ipc_import)
+// [/facts]
 
 /// The table in use: the linked library's own, or DLBRIDGE_HPP_API.
 inline const DLBridgeApi* get_api() noexcept {

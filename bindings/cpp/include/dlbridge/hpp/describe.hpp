@@ -19,9 +19,11 @@ inline dlpack_version newest_dlpack() noexcept { return abi::dlpack_version(); }
 
 /// Answer to a question that cannot always be answered.
 enum class answer : std::int32_t {
+  // [facts/enums.toml ANSWER]
   no = DLBRIDGE_NO,
   yes = DLBRIDGE_YES,
   undecided = DLBRIDGE_UNDECIDED,
+  // [/facts]
 };
 
 /// Can the CPU certainly read memory of this device type, which may be any integer? `*detail`,
@@ -177,8 +179,10 @@ inline result<device> parse_device(std::string_view text) noexcept {
 // ---------------------------------------------------------------------------------------- findings
 
 enum class severity : std::int32_t {
+  // [facts/enums.toml SEVERITY]
   broken = DLBRIDGE_SEVERITY_BROKEN,
   note = DLBRIDGE_SEVERITY_NOTE,
+  // [/facts]
 };
 
 /// One thing found about a tensor.

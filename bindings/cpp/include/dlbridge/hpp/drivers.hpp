@@ -8,9 +8,11 @@
 DLBRIDGE_HPP_BEGIN
 
 enum class backend_state : std::int32_t {
+  // [facts/enums.toml STATE]
   ready = DLBRIDGE_STATE_READY,
   absent = DLBRIDGE_STATE_ABSENT,
   unusable = DLBRIDGE_STATE_UNUSABLE,
+  // [/facts]
 };
 
 /// What is known of a backend: the fields of DLBridgeBackendInfo.
@@ -30,6 +32,7 @@ inline result<backend_status> backend_info(backend of) noexcept {
 }
 
 enum class memory_kind : std::int32_t {
+  // [facts/enums.toml MEMORY]
   host = DLBRIDGE_MEMORY_HOST,
   device_memory = DLBRIDGE_MEMORY_DEVICE,
   pinned = DLBRIDGE_MEMORY_PINNED,
@@ -39,6 +42,7 @@ enum class memory_kind : std::int32_t {
   usm_shared = DLBRIDGE_MEMORY_USM_SHARED,
   svm = DLBRIDGE_MEMORY_SVM,
   cl_mem = DLBRIDGE_MEMORY_CL_MEM,
+  // [/facts]
 };
 
 /// Where memory is: the fields of DLBridgePointerInfo.

@@ -14,6 +14,7 @@ DLBRIDGE_HPP_BEGIN
 
 /// Outcome of a call. Values that are not listed may come from a newer library.
 enum class status_code : std::int32_t {
+  // [facts/statuses.toml]
   ok = DLBRIDGE_OK,
   invalid_argument = DLBRIDGE_ERROR_INVALID_ARGUMENT,
   too_new = DLBRIDGE_ERROR_TOO_NEW,
@@ -36,10 +37,12 @@ enum class status_code : std::int32_t {
   capture = DLBRIDGE_ERROR_CAPTURE,
   descriptor = DLBRIDGE_ERROR_DESCRIPTOR,
   ambiguous = DLBRIDGE_ERROR_AMBIGUOUS,
+  // [/facts]
 };
 
 /// Which rule a tensor broke. Values that are not listed may come from a newer library.
 enum class rule_code : std::int32_t {
+  // [facts/rules.toml]
   none = DLBRIDGE_RULE_NONE,
   version_major = DLBRIDGE_RULE_VERSION_MAJOR,
   ndim_negative = DLBRIDGE_RULE_NDIM_NEGATIVE,
@@ -86,6 +89,7 @@ enum class rule_code : std::int32_t {
   device_label = DLBRIDGE_RULE_DEVICE_LABEL,
   allocation_bounds = DLBRIDGE_RULE_ALLOCATION_BOUNDS,
   shape_mismatch = DLBRIDGE_RULE_SHAPE_MISMATCH,
+  // [/facts]
 };
 
 /// Name of a status such as "DLBRIDGE_ERROR_VERSION"; static.

@@ -12,13 +12,13 @@ DLBRIDGE_HPP_BEGIN
 
 /// What a pointer points to.
 enum class kind : std::int32_t {
-  /// As an argument: decide by the bytes. As the answer of identify: neither kind fits.
+  // [facts/enums.toml KIND]
   unknown = DLBRIDGE_KIND_UNKNOWN,
   legacy = DLBRIDGE_KIND_LEGACY,
   versioned = DLBRIDGE_KIND_VERSIONED,
   borrowed = DLBRIDGE_KIND_BORROWED,
-  /// Only ever an answer: the bytes can be both managed kinds.
   ambiguous = DLBRIDGE_KIND_AMBIGUOUS,
+  // [/facts]
 };
 
 /// Owns a tensor of either kind, such as export_to makes for a consumer whose version is known at

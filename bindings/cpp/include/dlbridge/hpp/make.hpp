@@ -155,11 +155,12 @@ inline result<tensor> allocate(const allocate_spec& spec) noexcept {
 /// Memory of a device: an address, a cl_mem or another handle.
 using buffer = DLBridgeBuffer;
 enum class buffer_kind : std::int32_t {
-  /// The kind that the device implies.
+  // [facts/enums.toml BUFFER]
   implied = DLBRIDGE_BUFFER_DEFAULT,
   address = DLBRIDGE_BUFFER_ADDRESS,
   cl_mem = DLBRIDGE_BUFFER_CL_MEM,
   handle = DLBRIDGE_BUFFER_HANDLE,
+  // [/facts]
 };
 /// Memory that may be written to. For const memory use wrap_borrowed, which makes read-only
 /// tensors.

@@ -23,10 +23,12 @@ inline constexpr DLDataType no_dtype = {0, 0, 0};
 
 /// How the elements of a tensor must lie: compact, with the last (c) or the first axis (f) fastest.
 enum class contiguity : std::int32_t {
+  // [facts/enums.toml CONTIGUITY]
   any = DLBRIDGE_CONTIGUITY_ANY,
   c = DLBRIDGE_CONTIGUITY_C,
   f = DLBRIDGE_CONTIGUITY_F,
   c_or_f = DLBRIDGE_CONTIGUITY_C_OR_F,
+  // [/facts]
 };
 
 /// What a consumer demands of a tensor; a default one is the library's default. Each function

@@ -12,20 +12,24 @@ DLBRIDGE_HPP_BEGIN
 
 /// Which driver knows a device.
 enum class backend : std::int32_t {
+  // [facts/enums.toml BACKEND]
   none = DLBRIDGE_BACKEND_NONE,
   cpu = DLBRIDGE_BACKEND_CPU,
   cuda = DLBRIDGE_BACKEND_CUDA,
   hip = DLBRIDGE_BACKEND_HIP,
   level_zero = DLBRIDGE_BACKEND_LEVEL_ZERO,
   opencl = DLBRIDGE_BACKEND_OPENCL,
+  // [/facts]
 };
 
 enum class stream_kind : std::int32_t {
   unset = 0,
+  // [facts/enums.toml STREAM]
   host = DLBRIDGE_STREAM_HOST,
   no_sync = DLBRIDGE_STREAM_NO_SYNC,
   queue = DLBRIDGE_STREAM_QUEUE,
   immediate_list = DLBRIDGE_STREAM_IMMEDIATE_LIST,
+  // [/facts]
 };
 
 /// A queue of work, borrowed from its framework: a value that owns nothing. A default one is not
@@ -99,8 +103,10 @@ inline bool wait_for(const DLBridgeStream* queue) noexcept {
 /// What a hand-off may do beyond ordering two queues. Options add up.
 enum class handoff_options : std::uint32_t {
   none = 0,
+  // [facts/enums.toml HANDOFF]
   allow_host_wait = DLBRIDGE_HANDOFF_ALLOW_HOST_WAIT,
   allow_capture = DLBRIDGE_HANDOFF_ALLOW_CAPTURE,
+  // [/facts]
 };
 constexpr handoff_options operator|(handoff_options a, handoff_options b) noexcept {
   return static_cast<handoff_options>(static_cast<std::uint32_t>(a) |
