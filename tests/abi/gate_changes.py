@@ -56,7 +56,7 @@ def comment_reworded(copy):
 
 @change("a function added", recorded=True)
 def function_added(copy, left_out=()):
-    """As additions.py adds it, in a new version; the generator does the rest."""
+    """Adds a function like additions.py, in a new version; the generator writes the other files."""
     next_version(copy)
     for edit in additions.function(copy.version()):
         if edit.path not in left_out:
