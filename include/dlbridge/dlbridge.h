@@ -7,8 +7,8 @@
  * START HERE. dlbridge_import turns any managed tensor from foreign code into a validated versioned
  * tensor; dlbridge_export turns it into what a consumer can read; dlbridge_release ends it.
  *
- * THREADS. Every function may be called from any thread at any time, also on the same object where
- * the parameter is `const`. An object that a call consumes must not be used by another call. Deleters
+ * THREADS. Every function may be called from any thread at any time. Several calls may use one object
+ * at once where the parameter is `const`. No other call may use an object that a call consumes. Deleters
  * may run on any thread. No function takes a lock, keeps thread-local state, reads the environment,
  * prints, aborts or throws. Exceptions: dlbridge_module_pin, also where an option asks for it, takes
  * the lock of the system's loader; functions that call a driver, see "Devices".
@@ -22,11 +22,12 @@
  * any error every input is untouched and still the caller's, no deleter and no callback has been
  * called, and no output but `*error` has been written, unless the function's comment names one. A
  * deleter is called exactly once; a NULL deleter is legal on input, and the outputs always have one,
- * except where the original tensor of a round trip is handed back as it was. Release callbacks run
- * after the deleter of what the memory held. A tensor is dlbridge-owned if this copy of the library
- * made it. Of a dlbridge-owned struct the owner may set READ_ONLY, which then binds; a function that
- * finds its ndim, shape pointer, strides pointer, version or another flag changed returns
- * DLBRIDGE_ERROR_INVALID_ARGUMENT (for the major version perhaps DLBRIDGE_ERROR_VERSION).
+ * except where the original tensor of a round trip is handed back unchanged. The release callback of a
+ * memory block runs after the deleter of the tensor in it. A tensor is dlbridge-owned if this copy of
+ * the library made it. The owner of a dlbridge-owned struct may set its READ_ONLY flag, and every
+ * function then respects it. If ndim, the shape pointer, the strides pointer, the version or another
+ * flag was changed, functions return DLBRIDGE_ERROR_INVALID_ARGUMENT (DLBRIDGE_ERROR_VERSION is possible
+ * for the major).
  *
  * ERRORS. A function that can fail returns a DLBridgeStatus and takes a DLBridgeError* last, which
  * may be NULL and needs no initialisation. Where a comment says "any tensor error", the status is
@@ -42,8 +43,9 @@
  *     does not know and for newer values of an enumeration
  *   - structs that the library fills are written up to the smaller of both sizes, and `struct_size`
  *     is then the number of bytes that were filled.
- * ZERO IS THE DEFAULT. A struct whose fields are all zero but `struct_size` means what a NULL pointer
- * means where NULL is allowed, else the default of its comment, or is rejected with "X is not set".
+ * ZERO IS THE DEFAULT. A struct whose fields are all zero except `struct_size` means the same as a NULL
+ * pointer where NULL is allowed. Elsewhere each zero has the default of its comment, or is rejected with
+ * "X is not set".
  * Structs of fixed size have reserved fields, which must be zero (DLBRIDGE_ERROR_TOO_NEW).
  * [facts/dlpack.toml]
  * The default of a version, {0, 0}, is DLPack 1.3 in all of ABI 1, since a
@@ -323,7 +325,7 @@ DLBRIDGE_API const char* dlbridge_rule_text(DLBridgeRule rule);
  * Kinds and answers
  * ------------------------------------------------------------------------------------------- */
 
-/** What a pointer points to. \since 0.3.0 */
+/** The struct that a pointer refers to. \since 0.3.0 */
 typedef int32_t DLBridgeKind;
 
 /* [facts/enums.toml KIND] */
@@ -401,9 +403,9 @@ static inline DLBridgeLayout dlbridge_layout_init(void) {
   return value;
 }
 
-/** Describes the layout of `tensor`, whose flags come from its versioned struct (0 otherwise). Reads
- * shape and strides; rejects what has no layout (rules on ndim, dtype bits and lanes, shape, overflow)
- * and accepts any device, id, data pointer and version. Any tensor error. \since 0.3.0 */
+/** Describes the layout of `tensor`; `tensor_flags` are those of its versioned struct, or 0. Reads shape
+ * and strides. Rejects a tensor without a layout (rules on ndim, dtype bits and lanes, shape, overflow).
+ * Accepts any device, id, data pointer and version. Any tensor error. \since 0.3.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_layout(const DLTensor* tensor, uint64_t tensor_flags,
                                             DLBridgeLayout* out, DLBridgeError* error);
 
@@ -438,9 +440,9 @@ DLBRIDGE_API DLBridgeStatus dlbridge_tensor_format(const DLTensor* tensor, uint6
                                                    char* buffer, size_t size, size_t* length,
                                                    DLBridgeError* error);
 
-/** Returns 1 where the CPU can certainly read memory of this device type, else 0. `*answer`, unless
- * NULL, tells NO from UNDECIDED, which is for memory where it depends on the allocation (oneAPI) and
- * for types of no release. \since 0.3.0 */
+/** Returns 1 if the CPU can certainly read memory of this device type, else 0. `*answer`, unless NULL,
+ * is YES, NO or UNDECIDED. UNDECIDED: it depends on the allocation (oneAPI), or no DLPack release
+ * defines the type. \since 0.3.0 */
 DLBRIDGE_API int32_t dlbridge_host_accessible(int32_t device_type, DLBridgeAnswer* answer);
 
 /* ---------------------------------------------------------------------------------------------
@@ -504,8 +506,8 @@ enum {
 };
 /* [/facts] */
 
-/** What a consumer demands of a tensor. The arrays are borrowed for the call. At DLBRIDGE_LEVEL_STRUCT
- * a demand that needs shape or strides is an invalid argument, never ignored. \since 0.3.0 */
+/** A consumer's requirements. The arrays are borrowed for the call. At DLBRIDGE_LEVEL_STRUCT a
+ * requirement on shape or strides is an invalid argument; it is never ignored. \since 0.3.0 */
 typedef struct DLBridgePolicy {
   uint32_t struct_size;     /**< sizeof(DLBridgePolicy) */
   uint32_t options;         /**< DLBRIDGE_POLICY_* */
@@ -536,8 +538,8 @@ static inline DLBridgePolicy dlbridge_policy_init(void) {
   return value;
 }
 
-/** Checks a borrowed tensor, whose flags the caller knows (0 if not). `policy` may be NULL. Stops at
- * the first broken rule. The tensor is only read. Any tensor error. \since 0.3.0 */
+/** Checks a borrowed tensor. `tensor_flags` are its DLPack flags, 0 if unknown. `policy` may be NULL.
+ * Stops at the first broken rule. The tensor is only read. Any tensor error. \since 0.3.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_validate(const DLTensor* tensor, uint64_t tensor_flags,
                                               const DLBridgePolicy* policy, DLBridgeError* error);
 
@@ -546,8 +548,7 @@ DLBRIDGE_API DLBridgeStatus dlbridge_validate_legacy(const DLManagedTensor* tens
                                                      const DLBridgePolicy* policy,
                                                      DLBridgeError* error);
 
-/** The same for a versioned tensor; of a major other than 1 nothing but `version` is read.
- * \since 0.3.0 */
+/** The same for a versioned tensor. If its major is not 1, only `version` is read. \since 0.3.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_validate_versioned(const DLManagedTensorVersioned* tensor,
                                                         const DLBridgePolicy* policy,
                                                         DLBridgeError* error);
@@ -560,7 +561,7 @@ enum {
 };
 /* [/facts] */
 
-/** One thing found about a tensor; 256 bytes for ever. \since 0.3.0 */
+/** One finding about a tensor; 256 bytes for ever. \since 0.3.0 */
 typedef struct DLBridgeFinding {
   DLBridgeRule rule;     /**< DLBRIDGE_RULE_* */
   int32_t axis;          /**< Axis concerned, or -1. */
@@ -573,8 +574,8 @@ typedef struct DLBridgeFinding {
 
 /** Reports every finding on `tensor`, a struct of `kind` (LEGACY, VERSIONED or BORROWED;
  * `tensor_flags` is for BORROWED and 0 otherwise). Fills up to `capacity` entries of `findings` (NULL
- * where capacity is 0) and sets `*count` to how many findings there are, which may be more. A finding
- * that makes the rest unreadable is the last. DLBRIDGE_OK also where rules are broken: errors are about
+ * where capacity is 0) and sets `*count` to the number of findings, which may be larger. A finding that
+ * makes the rest unreadable is the last. Returns DLBRIDGE_OK for a broken tensor too: errors are about
  * the arguments only. \since 0.3.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_diagnose(const void* tensor, DLBridgeKind kind,
                                               uint64_t tensor_flags, const DLBridgePolicy* policy,
@@ -585,10 +586,10 @@ DLBRIDGE_API DLBridgeStatus dlbridge_diagnose(const void* tensor, DLBridgeKind k
  * Convert
  * ------------------------------------------------------------------------------------------- */
 
-/** How work on a stream is ordered; see "Streams". */
+/** A stream, which orders work; see "Streams". */
 struct DLBridgeStream;
 
-/** Memory of the caller's choice. Both functions are copied from this struct; `context` must outlive
+/** An allocator of the caller. Both functions are copied from this struct; `context` must outlive
  * the memory. \since 0.3.0 */
 typedef struct DLBridgeAllocator {
   uint32_t struct_size; /**< sizeof(DLBridgeAllocator) */
@@ -598,8 +599,8 @@ typedef struct DLBridgeAllocator {
    * The memory may be used by work on `stream`; NULL: by anything from now on. Not NULL. */
   void* (*allocate)(void* context, DLDevice device, uint64_t bytes, uint64_t alignment,
                     const struct DLBridgeStream* stream);
-  /** Gets the same values back, once, from any thread, possibly much later. The memory is free once
-   * work on `stream` so far is done; NULL: now. Not NULL. */
+  /** Called once per allocation with the same values, on any thread, possibly much later. The memory
+   * may be reused when the work enqueued on `stream` so far is done; NULL: now. Not NULL. */
   void (*deallocate)(void* context, DLDevice device, void* memory, uint64_t bytes, uint64_t alignment,
                      const struct DLBridgeStream* stream);
 } DLBridgeAllocator;
@@ -657,8 +658,8 @@ typedef struct DLBridgeConvertOptions {
   DLPackVersion version;              /**< Newest DLPack that the consumer reads. To versioned: of major
                                            1, {0, 0}: the default; the result carries the smaller of it
                                            and the library's. dlbridge_downgrade: of major 0, {0, 0}: the
-                                           last legacy one. dlbridge_export: {0, 0}, since the target
-                                           says it. A tensor that needs more is rejected. */
+                                           last legacy one. dlbridge_export: {0, 0}; its target decides.
+                                           A tensor that needs a newer version is rejected. */
   uint64_t tensor_flags;              /**< DLPack flags that the caller knows of a legacy source, which
                                            cannot record them. Unused for a versioned one. */
   const DLBridgePolicy* policy;       /**< Validate by it first; NULL: the default policy. */
@@ -675,11 +676,11 @@ static inline DLBridgeConvertOptions dlbridge_convert_options_init(void) {
   return value;
 }
 
-/** Makes a validated, dlbridge-owned versioned tensor of any managed tensor: THE FUNCTION FOR TENSORS
+/** Turns any managed tensor into a validated, dlbridge-owned versioned tensor: THE FUNCTION FOR TENSORS
  * FROM FOREIGN CODE. `kind` is LEGACY, VERSIONED, or UNKNOWN for a channel that carries a void*.
  *
- * UNKNOWN decides by exclusion: bytes that cannot be a version make the tensor legacy, so that its
- * broken rule is reported; a tensor that can be both kinds, or neither, is rejected with AMBIGUOUS.
+ * UNKNOWN decides by exclusion. If the first bytes cannot be a version, the tensor is legacy, and its
+ * broken rule is reported. A tensor that can be both kinds, or neither, is rejected with AMBIGUOUS.
  *
  * Success: `tensor` belongs to the library; `*out` is the caller's, is released once, and can be shared
  * and viewed. Shape and strides are copied, NULL strides filled in; the struct of the source is never
@@ -692,9 +693,9 @@ DLBRIDGE_API DLBridgeStatus dlbridge_import(void* tensor, DLBridgeKind kind,
                                             const DLBridgeConvertOptions* options,
                                             DLManagedTensorVersioned** out, DLBridgeError* error);
 
-/** Makes of `tensor`, a struct of `kind` (LEGACY, VERSIONED or UNKNOWN, as for dlbridge_import), what
- * a consumer of DLPack `target` reads: legacy where target.major is 0, else versioned. `*out_kind` is
- * LEGACY or VERSIONED, the struct that `*out` is.
+/** Converts `tensor`, a struct of `kind` (LEGACY, VERSIONED or UNKNOWN, as for dlbridge_import), to the
+ * struct that a consumer of DLPack `target` reads: legacy if target.major is 0, else versioned.
+ * `*out_kind` is LEGACY or VERSIONED, the struct that `*out` is.
  *
  * | source    | target 0.m (legacy)                    | target 1.m (versioned)                   |
  * |-----------|----------------------------------------|------------------------------------------|
@@ -704,16 +705,16 @@ DLBRIDGE_API DLBridgeStatus dlbridge_import(void* tensor, DLBridgeKind kind,
  *
  * With CANONICAL, FOLD_BYTE_OFFSET or COPY a new tensor is made in every cell. Every tensor is
  * validated first. ALLOW_UNKNOWN lets unknown codes and flag bits pass, ALLOW_NEWER_CODES newer codes;
- * DROP_READ_ONLY, DROP_PADDED and COPY let known flags pass to legacy. m above 8 in a legacy target
- * means 8; {0, 0} is rejected.
+ * DROP_READ_ONLY, DROP_PADDED and COPY let known flags be lost in legacy. In a legacy target m above
+ * 8 means 8; {0, 0} is rejected.
  * Ownership and errors as for dlbridge_upgrade and dlbridge_downgrade. `options` may be NULL.
  * \since 0.3.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_export(void* tensor, DLBridgeKind kind, DLPackVersion target,
                                             const DLBridgeConvertOptions* options, void** out,
                                             DLBridgeKind* out_kind, DLBridgeError* error);
 
-/** Calls the deleter of `tensor`, a struct of `kind` (LEGACY or VERSIONED), where it has one. NULL is
- * accepted. Another kind: INVALID_ARGUMENT, and nothing is called. \since 0.3.0 */
+/** Calls the deleter of `tensor`, a struct of `kind` (LEGACY or VERSIONED), if it has one. NULL is
+ * accepted. Any other kind returns INVALID_ARGUMENT and calls nothing. \since 0.3.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_release(void* tensor, DLBridgeKind kind);
 
 /** Calls the deleter of `tensor`, where it has one. NULL is accepted. \since 0.3.0 */
@@ -722,16 +723,16 @@ DLBRIDGE_API void dlbridge_release_legacy(DLManagedTensor* tensor);
 /** The same for a versioned tensor of any major: nothing after `deleter` is read. \since 0.3.0 */
 DLBRIDGE_API void dlbridge_release_versioned(DLManagedTensorVersioned* tensor);
 
-/** Makes a versioned tensor of a legacy one, without copying data unless asked to.
+/** Converts a legacy tensor to a versioned one. Copies data only with DLBRIDGE_CONVERT_COPY.
  *
- * Success and failure as for dlbridge_import. A source that came from dlbridge_downgrade and has no
- * other owner yields the tensor that dlbridge_downgrade was given, where that satisfies the options;
- * else the result carries everything that tensor carried. \since 0.3.0 */
+ * Success and failure as for dlbridge_import. If dlbridge_downgrade made the source and the source has
+ * no other owner, the result is the tensor that dlbridge_downgrade was given, if it satisfies the
+ * options. Otherwise the result carries everything that tensor carried. \since 0.3.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_upgrade(DLManagedTensor* source,
                                              const DLBridgeConvertOptions* options,
                                              DLManagedTensorVersioned** out, DLBridgeError* error);
 
-/** Memory of the caller's for dlbridge_upgrade_into. \since 0.3.0 */
+/** The caller's memory for dlbridge_upgrade_into. \since 0.3.0 */
 typedef struct DLBridgeStorage {
   uint32_t struct_size; /**< sizeof(DLBridgeStorage) */
   uint32_t options;     /**< 0 */
@@ -757,7 +758,7 @@ static inline DLBridgeStorage dlbridge_storage_init(void) {
  * DLBRIDGE_MAX_NDIM. \since 0.3.0 */
 DLBRIDGE_API size_t dlbridge_upgrade_storage_size(int32_t ndim);
 
-/** As dlbridge_upgrade, into storage of the caller's and without allocating. The result is at the
+/** As dlbridge_upgrade, but into the caller's storage and without allocating. The result is at the
  * start of the storage; dlbridge_share and dlbridge_view reject it (rule IN_STORAGE). COPY is an
  * invalid argument. A source made by dlbridge_downgrade keeps all flags, but the original itself is
  * not handed back: the result is always in the storage. Failure: BUFFER_TOO_SMALL with the needed size,
@@ -777,16 +778,16 @@ DLBRIDGE_API DLBridgeStatus dlbridge_upgrade_many(DLManagedTensor* const* source
                                                   DLManagedTensorVersioned** outs, size_t* failed,
                                                   DLBridgeError* error);
 
-/** Makes a legacy tensor of a versioned one. Rejects what legacy cannot record (rules LEGACY_*), unless
- * the options allow that loss or ask for a copy; IS_COPIED is dropped. The result is always a new
- * dlbridge-owned tensor, which remembers all flags and whether it may be written to: upgrading it
+/** Converts a versioned tensor to a legacy one. Rejects a tensor that legacy cannot record (rules
+ * LEGACY_*), unless the options allow that loss or ask for a copy; IS_COPIED is dropped. The result is
+ * always a new dlbridge-owned tensor. It remembers all flags and its writability, and upgrading it
  * restores them. Ownership as for dlbridge_upgrade. Any tensor error; UNREPRESENTABLE; UNKNOWN_CODE;
  * OUT_OF_MEMORY; UNSUPPORTED. \since 0.3.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_downgrade(DLManagedTensorVersioned* source,
                                                const DLBridgeConvertOptions* options,
                                                DLManagedTensor** out, DLBridgeError* error);
 
-/** Makes one more independent owner of the same data. `tensor` must be dlbridge-owned, stays the
+/** Adds an independent owner of the same data. `tensor` must be dlbridge-owned, stays the
  * caller's, and must stay live for the call; it may be shared from several threads at once. `*out` is
  * the caller's and may outlive `tensor`: the data is released with its last owner. Errors:
  * FOREIGN_TENSOR, UNSUPPORTED with rule IN_STORAGE, INVALID_ARGUMENT where the struct was changed,
@@ -873,16 +874,17 @@ DLBRIDGE_API DLBridgeStatus dlbridge_allocate(const DLBridgeAllocateSpec* spec,
 DLBRIDGE_API DLBridgeStatus dlbridge_required_version(const DLTensor* tensor, uint64_t tensor_flags,
                                                       DLPackVersion* out, DLBridgeError* error);
 
-/** What a producer that can make up to `producer` hands to a consumer that reads up to `consumer`, as
- * the Python array API standard defines: legacy ({0, 8} at most) where either is older than 1.0, else
- * versioned with the smaller version. Errors: VERSION where a producer of a higher major meets a
- * versioned consumer of a lower one. `kind` and `version` are outputs. \since 0.3.0 */
+/** Decides which struct a producer that supports versions up to `producer` hands to a consumer that
+ * reads versions up to `consumer`, as the Python array API standard defines: legacy ({0, 8} at most) if
+ * either is older than 1.0, else versioned with the smaller version. Errors: VERSION where a producer of
+ * a higher major meets a versioned consumer of a lower one. `kind` and `version` are outputs.
+ * \since 0.3.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_negotiate(DLPackVersion producer, DLPackVersion consumer,
                                                DLBridgeKind* kind, DLPackVersion* version,
                                                DLBridgeError* error);
 
-/** The newest table of a DLPackExchangeAPI chain whose major is `consumer.major` (1) and whose four
- * mandatory functions are all there; broken tables are skipped. At most 64 tables are read, so a ring
+/** Finds the newest table of a DLPackExchangeAPI chain that has the major `consumer.major` (1) and all
+ * four mandatory functions. Other tables are skipped. At most 64 tables are read, so a ring
  * ends. `*out` is borrowed from the chain, for as long as its type lives. Errors: NOT_FOUND; VERSION
  * where consumer.major is not 1. \since 0.3.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_exchange_api_find(const DLPackExchangeAPIHeader* chain,
@@ -894,10 +896,10 @@ DLBRIDGE_API DLBridgeStatus dlbridge_exchange_api_find(const DLPackExchangeAPIHe
  * Identify
  * ------------------------------------------------------------------------------------------- */
 
-/** Which managed struct `tensor` points to, by its bytes alone. Reads 64 bytes, the smaller struct, and
- * follows no pointer. LEGACY and VERSIONED are by exclusion: the bytes cannot be the other kind (the
- * tensor may be broken). AMBIGUOUS: they can be both. UNKNOWN: they can be neither, and for NULL.
- * Tensors of this library are always recognised. docs/identify.md lists the ambiguous bytes.
+/** Decides by its bytes which managed struct `tensor` points to. Reads 64 bytes, the size of the smaller
+ * struct, and follows no pointer. LEGACY, VERSIONED: the bytes cannot be the other kind (the tensor may
+ * still be broken). AMBIGUOUS: the bytes can be both. UNKNOWN: they can be neither, or `tensor` is NULL.
+ * dlbridge-owned tensors are always recognised. docs/identify.md lists the ambiguous bytes.
  * \since 0.3.0 */
 DLBRIDGE_API DLBridgeKind dlbridge_identify(const void* tensor);
 
@@ -907,9 +909,9 @@ DLBRIDGE_API DLBridgeKind dlbridge_identify(const void* tensor);
 
 /** Keeps the module (shared library, plugin, DLL) that holds `address` loaded until the process ends,
  * with all that it needs, so that a deleter and static data inside it outlive its dlclose. Any address
- * inside will do: the deleter, or, where C forbids such a conversion, static data. The module must be
+ * inside works: the deleter, or static data where C forbids that conversion. The module must be
  * loaded during the call. The main program and libdlbridge.so are never unloaded, and both may be
- * named; a plugin that has the static library inside must pin itself if its tensors are to outlive it.
+ * named; a plugin that contains the static library must pin itself if its tensors can outlive it.
  * Repeating the call is harmless; it cannot be undone. It takes the lock of the system's loader, which
  * allocates. Errors: NOT_FOUND where no module holds the address (heap, stack, code made at run time);
  * UNSUPPORTED where the module cannot be kept, such as one in a linker namespace of its own.
@@ -935,7 +937,7 @@ DLBRIDGE_API DLBridgeStatus dlbridge_module_pin(const void* address, DLBridgeErr
  * and DRIVER with the name of the driver's call and its code.
  * ------------------------------------------------------------------------------------------- */
 
-/** Which driver knows a device. \since 0.3.0 */
+/** The driver of a device. \since 0.3.0 */
 typedef int32_t DLBridgeBackend;
 
 /* [facts/enums.toml BACKEND] */
@@ -959,7 +961,7 @@ enum {
 };
 /* [/facts] */
 
-/** What is known of a backend. Texts are NUL-terminated and cut where they do not fit. \since 0.3.0 */
+/** State of a backend. Texts are NUL-terminated and cut where they do not fit. \since 0.3.0 */
 typedef struct DLBridgeBackendInfo {
   uint32_t struct_size;     /**< In: sizeof(DLBridgeBackendInfo). Out: bytes filled. */
   uint32_t options;         /**< In: 0. */
@@ -1085,11 +1087,11 @@ static inline DLBridgePointerInfo dlbridge_pointer_info_init(void) {
   return value;
 }
 
-/** Asks the driver where `buffer`, also the inside of an allocation, is. `device` is its label; kDLCPU
- * and {0, 0} assume nothing. The backend of `buffer->backend`, or of `device`, is asked (and started if
- * need be), else those that have been started already: classifying a host pointer starts no driver.
- * Memory that none of them knows is HOST; that is an answer, not an error. Errors: INVALID_ARGUMENT,
- * UNSUPPORTED for device types without a backend. \since 0.3.0 */
+/** Asks the driver where `buffer` lies; it may point inside an allocation. `device` is its label; kDLCPU
+ * and {0, 0} assume nothing. Asks the backend of `buffer->backend` or of `device`, and starts it if
+ * needed. Without either it asks the backends that are already started: classifying a host pointer
+ * starts no driver. Memory that no backend knows is HOST; that is an answer, not an error. Errors:
+ * INVALID_ARGUMENT, UNSUPPORTED for device types without a backend. \since 0.3.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_pointer_info(const DLBridgeBuffer* buffer, DLDevice device,
                                                   DLBridgePointerInfo* out, DLBridgeError* error);
 
@@ -1144,9 +1146,9 @@ static inline DLBridgeWrapSpec dlbridge_wrap_spec_init(void) {
   return value;
 }
 
-/** Makes a dlbridge-owned tensor of native memory. An empty one gets NULL data and compact strides.
- * Where `buffer.context` is given it must be in the context table for that device, so that a consumer
- * finds it, and the tensor keeps that entry; a CL_MEM of another context is rejected. No driver is
+/** Makes a dlbridge-owned tensor from native memory. An empty one gets NULL data and compact strides.
+ * If `buffer.context` is given, the context table must have it for that device, so that a consumer can
+ * find it; the tensor retains that entry. A CL_MEM of another context is rejected. No driver is
  * called unless a context is given, RETAIN is asked for, or the policy's level is DEVICE.
  * Success: the memory belongs to the tensor until `release` runs. Failure: everything is the caller's
  * and `release` has not been called. Any tensor error; UNKNOWN_CODE; NOT_FOUND (context);
@@ -1154,9 +1156,9 @@ static inline DLBridgeWrapSpec dlbridge_wrap_spec_init(void) {
 DLBRIDGE_API DLBridgeStatus dlbridge_wrap(const DLBridgeWrapSpec* spec,
                                           DLManagedTensorVersioned** out, DLBridgeError* error);
 
-/** The same as a legacy tensor; `version` must be {0, 0}. What legacy cannot record is rejected (rules
- * LEGACY_*), except IS_COPIED, which is dropped. Upgrading the result restores all flags.
- * \since 0.3.0 */
+/** The same as a legacy tensor; `version` must be {0, 0}. Flags and codes that legacy cannot record are
+ * rejected (rules LEGACY_*), except IS_COPIED, which is dropped. Upgrading the result restores all
+ * flags. \since 0.3.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_wrap_legacy(const DLBridgeWrapSpec* spec, DLManagedTensor** out,
                                                  DLBridgeError* error);
 
@@ -1212,25 +1214,25 @@ DLBRIDGE_API DLBridgeStatus dlbridge_stream_from_array_api(DLDevice device, int6
 /* [facts/enums.toml HANDOFF] */
 /** Bits of the `options` of dlbridge_stream_handoff. \since 0.3.0 */
 enum {
-  /** The host may wait where no driver can order the two queues: queues of two backends, or of two
+  /** Allow the host to wait where no driver can order the two queues: queues of two backends, or of two
    * Level Zero contexts. */
   DLBRIDGE_HANDOFF_ALLOW_HOST_WAIT = 1 << 8,
-  /** A wait may draw the consumer's stream into the graph that the producer's is capturing; the caller
-   * joins them again. */
+  /** Allow a wait that draws the consumer's stream into the graph that the producer's stream is
+   * capturing. The caller must join the streams again. */
   DLBRIDGE_HANDOFF_ALLOW_CAPTURE = 1 << 9
 };
 /* [/facts] */
 
-/** Work that was put on `producer` happens before work that is put on `consumer` from now on; the host
- * does not wait. Nothing is done where both are one stream, the producer is HOST or NO_SYNC, or the
- * consumer is NO_SYNC; for a consumer HOST it is dlbridge_stream_synchronize(producer). docs/streams.md
+/** Orders all work enqueued on `producer` so far before all work enqueued on `consumer` from now on; the
+ * host does not wait. Does nothing if both are one stream, the producer is HOST or NO_SYNC, or the
+ * consumer is NO_SYNC. For a consumer HOST it is dlbridge_stream_synchronize(producer). docs/streams.md
  * lists the driver's calls. Errors: CAPTURE, UNSUPPORTED (see the options), INVALID_ARGUMENT.
  * \since 0.3.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_stream_handoff(const DLBridgeStream* producer,
                                                     const DLBridgeStream* consumer, uint32_t options,
                                                     DLBridgeError* error);
 
-/** Waits on the host until all work that was put on `stream` is done. HOST: nothing to wait for.
+/** Blocks the host until all work enqueued on `stream` is done. HOST: nothing to wait for.
  * NO_SYNC is an invalid argument. Errors: CAPTURE. \since 0.3.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_stream_synchronize(const DLBridgeStream* stream,
                                                         DLBridgeError* error);
@@ -1290,15 +1292,15 @@ static inline DLBridgeContextEntry dlbridge_context_entry_init(void) {
 }
 
 /** Adds `entry`. A device may have several contexts, of one native device. Success: `*id` names the
- * entry, and `release` will run once. Failure: nothing is kept and `release` is not called. Entries
- * that a library ENUMERATED are removed for what an application registers. Errors: EXISTS where another
- * registration has the same device and context, or the device with another native device and REPLACE is
- * not asked for; INVALID_ARGUMENT; TOO_NEW. No driver is called. \since 0.3.0 */
+ * entry, and `release` will run once. Failure: nothing is kept and `release` is not called. An
+ * application's registration replaces entries of that device that a library ENUMERATED. Errors: EXISTS
+ * where another registration has the same device and context, or the device with another native device
+ * and REPLACE is not asked for; INVALID_ARGUMENT; TOO_NEW. No driver is called. \since 0.3.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_context_register(const DLBridgeContextEntry* entry, uint64_t* id,
                                                       DLBridgeError* error);
 
-/** Finds the entry of `device` with `context`, or its default where `context` is 0. Where the table
- * has none for the device, its backend is started and its devices are entered: Level Zero with
+/** Finds the entry of `device` with `context`, or the default entry if `context` is 0. If the table has
+ * no entry for the device, its backend is started and its devices are added: Level Zero with
  * zeDriverGetDefaultContext where the driver has it, else a PRIVATE context per driver; OpenCL a PRIVATE
  * context per platform; CUDA and HIP with none. Pinned and managed memory share the entry of kDLCUDA or
  * kDLROCM. `*out` is a copy, whose handles live as long as the entry: keep that with
@@ -1308,7 +1310,7 @@ DLBRIDGE_API DLBridgeStatus dlbridge_context_find(DLDevice device, uint64_t cont
                                                   DLBridgeContextEntry* out, DLBridgeError* error);
 
 /** Copies the entry that follows `*cursor` (0: the first) and moves the cursor to it. Entries that are
- * added or removed meanwhile may be met or not; no entry is met twice. Enumerates nothing by itself.
+ * added or removed meanwhile may be met or not; no entry is met twice. It adds no entries itself.
  * Errors: NOT_FOUND after the last. \since 0.3.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_context_next(uint64_t* cursor, DLBridgeContextEntry* out,
                                                   DLBridgeError* error);
@@ -1321,11 +1323,11 @@ DLBRIDGE_API DLBridgeStatus dlbridge_context_retain(uint64_t id, DLBridgeError* 
  * Errors: NOT_FOUND where the entry is not retained. \since 0.3.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_context_release(uint64_t id, DLBridgeError* error);
 
-/** Takes entry `id` out of look-ups at once; its `release` runs when it is no longer retained, which
- * may be now. Needs no memory. Errors: NOT_FOUND. \since 0.3.0 */
+/** Removes entry `id` from look-ups at once. Its `release` runs when nothing retains it any more,
+ * possibly during this call. Allocates no memory. Errors: NOT_FOUND. \since 0.3.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_context_unregister(uint64_t id, DLBridgeError* error);
 
-/** The table as another copy or library sees it: docs/context-table.md is its specification. Every
+/** The table as other copies and libraries use it; docs/context-table.md is its specification. Every
  * function returns a DLBridgeStatus of this header and may be called from any thread. \since 0.3.0 */
 typedef struct DLBridgeContextTable {
   uint32_t struct_size; /**< Of the table; members are only ever added. */
@@ -1357,7 +1359,7 @@ enum {
 };
 /* [/facts] */
 
-/** Destination and way of a copy. All zero: to new memory of the host. \since 0.3.0 */
+/** Destination and ordering of a copy. All zero: to new host memory. \since 0.3.0 */
 typedef struct DLBridgeCopySpec {
   uint32_t struct_size;               /**< sizeof(DLBridgeCopySpec) */
   uint32_t options;                   /**< DLBRIDGE_COPY_* */
@@ -1390,13 +1392,13 @@ static inline DLBridgeCopySpec dlbridge_copy_spec_init(void) {
 
 /** Copies `source` (any strides; `tensor_flags` as in its versioned struct) to compact memory, last axis
  * fastest. The source is only read and stays the caller's; the call returns when the copy is whole.
- * Host to host: anything, sub-byte elements to packed ones or, with the padded flag in
- * `spec->tensor_flags`, to padded ones. Host and device, or within one backend: by contiguous runs and
- * rectangular copies; what 4096 of these cannot express, and copies between two backends, go through
- * the host where ALLOW_STAGING is given. Pinned and managed memory counts as the host's.
+ * Host to host: any layout and dtype; sub-byte elements become packed, or padded if
+ * `spec->tensor_flags` has the padded flag. Host and device, or within one backend: by contiguous runs
+ * and rectangular copies. A layout that needs more than 4096 of these, and a copy between two backends,
+ * go through host memory if ALLOW_STAGING is set. Pinned and managed memory counts as the host's.
  * Success: `*out` is the caller's. Failure: no output, `release` not called, memory of the allocator
- * given back; the target's bytes are unspecified, and after DRIVER a driver that could not even be
- * waited for may still be at work on both. Any tensor error; UNKNOWN_CODE (also for a flag bit of the
+ * given back; the target's bytes are unspecified, and after DRIVER, if waiting failed too, the
+ * driver may still be working on both. Any tensor error; UNKNOWN_CODE (also for a flag bit of the
  * source that no release knows); UNSUPPORTED (no allocator, staging not allowed); BUFFER_TOO_SMALL;
  * OUT_OF_MEMORY; CAPTURE. \since 0.3.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_copy(const DLTensor* source, uint64_t tensor_flags,
@@ -1416,7 +1418,7 @@ enum {
 };
 /* [/facts] */
 
-/** Where the description goes. All zero: ask for the sizes. \since 0.3.0 */
+/** Output of an export. All zero: ask for the sizes. \since 0.3.0 */
 typedef struct DLBridgeIpcExportSpec {
   uint32_t struct_size; /**< sizeof(DLBridgeIpcExportSpec) */
   uint32_t options;     /**< DLBRIDGE_IPC_* */
@@ -1435,7 +1437,7 @@ static inline DLBridgeIpcExportSpec dlbridge_ipc_export_spec_init(void) {
   return value;
 }
 
-/** How much an export takes. \since 0.3.0 */
+/** Sizes that an export needs. \since 0.3.0 */
 typedef struct DLBridgeIpcSizes {
   uint32_t struct_size; /**< In: sizeof(DLBridgeIpcSizes). Out: bytes filled. */
   uint32_t options;     /**< In: 0. */
@@ -1452,19 +1454,19 @@ static inline DLBridgeIpcSizes dlbridge_ipc_sizes_init(void) {
   return value;
 }
 
-/** Describes `tensor` for another process: bytes to `spec->buffer`, and file descriptors, which belong
- * to the caller, who passes them on (SCM_RIGHTS) in their order and closes its own, to `spec->fds`.
- * `*sizes` has their numbers, also where they did not fit (BUFFER_TOO_SMALL; nothing else is written
- * then). The host's memory must be SHAREABLE (dlbridge_allocate, dlbridge_copy) and lives until the last
- * process releases it; a device's memory stays the exporter's, which keeps the tensor until the importer
- * is done. Work on the tensor must be finished. The tensor stays the caller's. IS_COPIED is not carried.
- * A device's handle may open the whole allocation that the tensor lies in: docs/ipc.md. Errors: any
- * tensor error; UNSUPPORTED with the remedy; BUFFER_TOO_SMALL. \since 0.3.0 */
+/** Describes `tensor` for another process: a descriptor in `spec->buffer` and file descriptors in
+ * `spec->fds`. The file descriptors belong to the caller, who sends them in this order (SCM_RIGHTS) and
+ * then closes its own. `*sizes` has both sizes, also on BUFFER_TOO_SMALL, which writes nothing else. The
+ * host's memory must be SHAREABLE (dlbridge_allocate, dlbridge_copy) and lives until the last process
+ * releases it; a device's memory stays the exporter's, which keeps the tensor until the importer is
+ * done. Work on the tensor must be finished. The tensor stays the caller's. IS_COPIED is not carried. A
+ * device's handle may open the whole allocation that the tensor lies in: docs/ipc.md. Errors: any tensor
+ * error; UNSUPPORTED with the remedy; BUFFER_TOO_SMALL. \since 0.3.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_ipc_export(const DLManagedTensorVersioned* tensor,
                                                 const DLBridgeIpcExportSpec* spec,
                                                 DLBridgeIpcSizes* sizes, DLBridgeError* error);
 
-/** What another process sent. \since 0.3.0 */
+/** Input of an import: what another process sent. \since 0.3.0 */
 typedef struct DLBridgeIpcImportSpec {
   uint32_t struct_size;         /**< sizeof(DLBridgeIpcImportSpec) */
   uint32_t options;             /**< DLBRIDGE_IPC_* */
@@ -1485,11 +1487,11 @@ static inline DLBridgeIpcImportSpec dlbridge_ipc_import_spec_init(void) {
   return value;
 }
 
-/** Makes a dlbridge-owned tensor of what another process exported; bytes and file descriptors stay the
- * caller's in every case. It is validated as any foreign tensor, and the host's memory is checked to be
- * sealed and to have pages for every byte that is described, so that no peer can make a reader fault.
- * Errors: DESCRIPTOR where the bytes are cut short, altered, of a newer version, or do not fit the file
- * descriptors; any tensor error; UNAVAILABLE; DRIVER where the exporter is gone. \since 0.3.0 */
+/** Makes a dlbridge-owned tensor from another process's export; descriptor and file descriptors stay the
+ * caller's in every case. The tensor is validated like any foreign one. Host memory must be sealed and
+ * must have pages for every byte described, so that no peer can make a reader fault. Errors: DESCRIPTOR
+ * if the descriptor is truncated, altered, of a newer version, or does not match the file descriptors;
+ * any tensor error; UNAVAILABLE; DRIVER where the exporter is gone. \since 0.3.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_ipc_import(const DLBridgeIpcImportSpec* spec,
                                                 DLManagedTensorVersioned** out, DLBridgeError* error);
 
@@ -1600,7 +1602,7 @@ typedef struct DLBridgeApi {
   /* [/facts] */
 } DLBridgeApi;
 
-/** Does the table have `function`, a member's name? \since 0.3.0 */
+/** True if the table has `function`, a member's name. \since 0.3.0 */
 #define DLBRIDGE_API_HAS(api, function)                                               \
   ((api)->struct_size >= offsetof(DLBridgeApi, function) + sizeof((api)->function) && \
    (api)->function != NULL)

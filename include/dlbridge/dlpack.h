@@ -3,17 +3,16 @@
  * DLPack's structs and constants in this project's own words.
  *
  * The names, values and layouts are the public facts of DLPack's newest release, and of what
- * upstream has added since. This header carries the official header's include guard, so that the two can be included
- * in one program in either order:
+ * upstream has added since. This header carries the official header's include guard, so that the
+ * two can be included in one program in either order:
  *
  *  - this one first: the official header finds its guard set and adds nothing;
- *  - an official one first (0.6 or later): only what that version lacks is added here. Enumerators
- *    that an older header lacks come as anonymous enumerations: the same names and values, of
- *    another type in C++. An official header of the newest release may or may not have the constants
- *    that upstream has added since without a new number, so none of those is added then: use the
- *    integer.
+ *  - an official one first (0.6 or later): this header adds only the items that version lacks. Missing
+ *    enumerators are added as anonymous enumerations: the same names and values, of another type in
+ *    C++. Upstream adds constants without a new version number, so an official header of the newest
+ *    release may or may not have them. They are not added then: use the integer.
  *
- * All layouts are those of 64-bit little-endian targets; others are refused at compile time.
+ * All layouts are those of 64-bit little-endian targets; other targets are a compile-time error.
  */
 #ifndef DLBRIDGE_DLPACK_H_
 #define DLBRIDGE_DLPACK_H_
@@ -53,7 +52,8 @@ extern "C" {
 #endif
 
 /* Kind of device that `DLTensor::data` belongs to. 5 and 6 were never assigned.
- * A value from foreign code may be any integer: read it by memcpy, never switch without default. */
+ * Foreign code may store any integer here: read the field with memcpy, and give every switch a
+ * default. */
 #ifdef __cplusplus
 typedef enum : int32_t {
 #else
@@ -135,8 +135,8 @@ typedef struct {
 /* The legacy exchange struct, of DLPack before 1.0: no version, no flags. */
 typedef struct DLManagedTensor {
   DLTensor dl_tensor; /* offset 0 */
-  void* manager_ctx;  /* offset 48: the producer's */
-  /* Offset 56: frees everything, this struct too; once, from any thread; may be NULL. */
+  void* manager_ctx;  /* offset 48: for the producer's use */
+  /* Offset 56: frees the data and this struct. Called once, on any thread; may be NULL. */
   void (*deleter)(struct DLManagedTensor* self);
 } DLManagedTensor;
 
@@ -146,7 +146,8 @@ typedef struct DLManagedTensor {
 
 #else /* an official header came first */
 
-/* Which one? 0.x has no DLPACK_MAJOR_VERSION. As one number: minor + 100 * major, 0.x as tens. */
+/* Its version as one number: 100 * major + minor. 0.x has no DLPACK_MAJOR_VERSION but DLPACK_VERSION,
+ * which is ten times the minor. */
 #ifdef DLPACK_MAJOR_VERSION
 #define DLBRIDGE_OFFICIAL_DLPACK_ (DLPACK_MAJOR_VERSION * 100 + DLPACK_MINOR_VERSION)
 #else
@@ -212,18 +213,18 @@ extern "C" {
 /* [/facts] */
 
 #if !defined(DLBRIDGE_OFFICIAL_DLPACK_) || DLBRIDGE_OFFICIAL_DLPACK_ < 100
-/* A DLPack version. Another major is another layout; a higher minor only adds values. */
+/* A DLPack version. A different major has a different layout; a higher minor only adds values. */
 typedef struct {
   uint32_t major; /* offset 0 */
   uint32_t minor; /* offset 4 */
 } DLPackVersion;
 
-/* The exchange struct since 1.0. All fields up to and including `flags` stay where they are across
- * majors, so that the deleter can always be called. */
+/* The exchange struct since 1.0. The fields up to and including `flags` have the same offsets in every
+ * major, so a consumer can always call the deleter. */
 typedef struct DLManagedTensorVersioned {
   DLPackVersion version; /* offset 0 */
-  void* manager_ctx;     /* offset 8: the producer's */
-  /* Offset 16: frees everything, this struct too; once, from any thread; may be NULL. */
+  void* manager_ctx;     /* offset 8: for the producer's use */
+  /* Offset 16: frees the data and this struct. Called once, on any thread; may be NULL. */
   void (*deleter)(struct DLManagedTensorVersioned* self);
   uint64_t flags;     /* offset 24: DLPACK_FLAG_BITMASK_* */
   DLTensor dl_tensor; /* offset 32 */
@@ -237,7 +238,7 @@ typedef struct DLManagedTensorVersioned DLManagedTensorVersioned;
 /* The C exchange API: a table that a Python type offers in `__dlpack_c_exchange_api__`. All its
  * functions return 0 on success; none of them synchronises streams. */
 
-/* Allocates a tensor like `prototype`; on failure calls `SetError` with the context given. */
+/* Allocates a tensor like `prototype`; calls `SetError` with `error_ctx` on failure. */
 typedef int (*DLPackManagedTensorAllocator)(DLTensor* prototype, DLManagedTensorVersioned** out,
                                             void* error_ctx,
                                             void (*SetError)(void* error_ctx, const char* kind,
@@ -245,12 +246,12 @@ typedef int (*DLPackManagedTensorAllocator)(DLTensor* prototype, DLManagedTensor
 /* Exports a Python object; the caller owns `*out`. */
 typedef int (*DLPackManagedTensorFromPyObjectNoSync)(void* py_object,
                                                      DLManagedTensorVersioned** out);
-/* Fills `*out` with a borrowed tensor, valid while the Python object is. */
+/* Fills `*out` with a borrowed tensor, which is valid as long as the Python object. */
 typedef int (*DLPackDLTensorFromPyObjectNoSync)(void* py_object, DLTensor* out);
-/* Tells the stream on which the framework works at present. */
+/* Returns the stream that the framework uses now. */
 typedef int (*DLPackCurrentWorkStream)(DLDeviceType device_type, int32_t device_id,
                                        void** out_current_stream);
-/* Imports a tensor, which passes to the new Python object. */
+/* Imports a tensor; the new Python object owns it. */
 typedef int (*DLPackManagedTensorToPyObjectNoSync)(DLManagedTensorVersioned* tensor,
                                                    void** out_py_object);
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clients of recorded versions. `source` writes the C program of a header: it calls every function
-by its recipe and compares every entry of the function table with the symbol of its name. A recorded
-version keeps its program. It is compiled with the version's headers, and with today's, where it
-must still compile, as C99 and C++11, linked against the fresh library, and run."""
+"""The clients of recorded versions. `source` writes the C program for a header: it calls every
+function by its recipe, and compares every entry of the function table with the symbol of that name.
+Each recorded version keeps its program. The program is compiled as C99 and as C++11, with the
+headers of its version and with today's headers, linked against the new library, and run."""
 
 import pathlib
 import platform
@@ -121,8 +121,8 @@ def unknown(header):
 
 
 def jobs(tree, build, recorded):
-    """The runs of one recorded version's client: pairs of a label and a function that returns what
-    went wrong, or an empty text."""
+    """The runs of one recorded version's client: pairs of a label and a function that returns the
+    error text, empty on success."""
     if not recorded.client.is_file():
         yield f"{recorded.version}", lambda: f"{recorded.client} is not there"
         return
@@ -149,12 +149,12 @@ def _run_client(build, include, name, text, options):
 
 
 def version(tree, build):
-    """The version that the library states, as a number and as text."""
+    """The version that the library reports, as a number and as text."""
     return run_program(build, tree.include, "version", VERSION)
 
 
 def run_program(build, include, name, text, options=("-x", "c")):
-    """The output of a program, built against the headers of a folder and the fresh library."""
+    """The output of a program, built against the headers of a folder and the new library."""
     source_file, program = build.out / f"{name}.c", build.out / name
     source_file.write_text(text)
     compiler = build.cxx if "c++" in options else build.cc
@@ -165,12 +165,12 @@ def run_program(build, include, name, text, options=("-x", "c")):
 
 
 def _output(command):
-    """What a command prints; the end of it where it fails."""
+    """The output of a command; if it fails, the exception has the end of the output."""
     try:
         words = list(map(str, command))
         done = subprocess.run(words, capture_output=True, text=True, timeout=300)
     except subprocess.TimeoutExpired as error:
-        raise ClientError("it does not end") from error
+        raise ClientError("it did not end in time") from error
     if done.returncode != 0:
         printed = (done.stdout + done.stderr).strip()[-1500:]
         raise ClientError(f"exit status {done.returncode}: {printed}")

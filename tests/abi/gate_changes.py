@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changes of the library, each with the checks of the gate that must notice it; none where the ABI
-allows it. A change gets a Copy (gate_test.py) to edit. With `recorded` it is made in a version
-after the present one, whose folder is recorded then: only the comparisons with the versions before
-are left to notice it. A change that only the check `api` must notice needs no build.
+"""Changes of the library, each with the gate checks that must fail after it; none if the ABI allows
+the change. A change gets a Copy (gate_test.py) to edit. A change with `recorded` is made in the
+next version, whose folder is then recorded, so only the comparisons with earlier versions can
+detect it. A change that only the check `api` must detect needs no build.
 
-abi-compliance-checker is named only where it gives less than 100 %. It does not for another value
-of a constant, a reserved field dropped, a sign changed, or a field appended to a fixed struct.
+abi-compliance-checker is listed only for changes to which it gives less than 100 %. It gives 100 %
+to a changed value of a constant, a reserved field dropped, a changed sign, and a field appended to
+a fixed-size struct.
 """
 
 import pathlib
@@ -19,8 +20,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
 import additions
 
 Change = namedtuple("Change", "name noticed_by edit recorded aarch64 item checks")
-Change.__doc__ = """item: a name that a complaint must hold; checks: of a legal change, those to run
-where not all are."""
+Change.__doc__ = """item: a name that a complaint must contain; checks: for a legal change, the
+checks to run, if not all of them."""
 CHANGES = []
 HEADER = "include/dlbridge/dlbridge.h"
 BOUNDARY = "src/describe/boundary.h"
@@ -64,7 +65,7 @@ def function_added(copy, left_out=()):
 
 
 def next_version(copy, patch=False):
-    """The header and the changelog go on to the next minor or patch version."""
+    """Changes the header and the changelog to the next minor or patch version."""
     before = copy.version()
     major, minor, last = map(int, before.split("."))
     after = (major, minor, last + 1) if patch else (major, minor + 1, 0)
@@ -104,7 +105,8 @@ def grow_view_spec(copy, default="0"):
 
 
 def review(copy, test):
-    """Accepts that a test of the version until now fails: it holds what it knows to be all."""
+    """Accepts that a test of the present version will fail: it checks a complete set, which
+    grows."""
     copy.append(REVIEWED, f"{copy.version()} unit:{test} -")
 
 
@@ -117,13 +119,13 @@ def keep_view_spec(copy):
 @change("a struct that the library fills grown, and filled up to the smaller size", recorded=True)
 def filled_struct_grown(copy):
     review(copy, "Layout.IsWrittenUpToTheSmallerSize")
-    review(copy, "StructGrowth.OfWhatTheLibraryFills")
+    review(copy, "StructGrowth.OfOutputStructs")
     grow_layout(copy)
     keep_first_size(copy, "DLBridgeLayout")
 
 
 def keep_first_size(copy, struct):
-    """The library goes on to accept a struct of the size that it had first."""
+    """Makes the library still accept a struct of the size that it first had."""
     check = "template <class T>\nDLBRIDGE_INLINE DLBridgeStatus CheckStruct("
     size = f"template <>\nconstexpr uint32_t FirstSize<{struct}>() {{\n  return %d;\n}}\n\n"
     copy.replace(BOUNDARY, check, size % copy.first_size(struct) + check)
@@ -142,14 +144,14 @@ def legal_c_added(copy):
     next_version(copy)
     copy.replace(
         HEADER,
-        "/** Does the table have",
+        "/** True if the table has",
         f"/** New. \\since {copy.version()} */\n"
         "typedef struct DLBridgeNew {\n  uint32_t struct_size;\n  uint32_t options;\n"
         "  double grid[2][3];\n  char text[16 + 1], rest[7];\n  int32_t a, b;\n"
         "  struct {\n    int32_t x, y;\n  } place;\n  union {\n    double real;\n"
         "    uint64_t bits;\n  } either;\n"
         "  int (*pick[2])(const char* const* names, int (*less)(int, int));\n} DLBridgeNew;\n\n"
-        "/** Does the table have",
+        "/** True if the table has",
     )
     name_in_changelog(copy, "DLBridgeNew")
 
@@ -159,13 +161,16 @@ def reserved_named_reviewed(copy):
     accept(copy, "structs:DLBridgeFinding.reserved", *RESERVED)
 
 
-@change("an inline function mended, and reviewed", checks=("api",))
+@change("an inline function corrected, and reviewed", checks=("api",))
 def inline_reviewed(copy):
-    mended = ("= DLBRIDGE_BUFFER_ADDRESS;", "= (DLBRIDGE_BUFFER_ADDRESS);")
+    mended = (
+        "  buffer.kind = DLBRIDGE_BUFFER_ADDRESS;",
+        "  buffer.kind = (int32_t)DLBRIDGE_BUFFER_ADDRESS;",
+    )
     accept(copy, "inlines:dlbridge_buffer_address", *mended)
 
 
-# A field of a fixed-size struct, which has been zero so far.
+# A field of a fixed-size struct, which has been reserved as zero until now.
 RESERVED = (
     "  uint64_t reserved[2];  /**< 0 */\n  char expected[128];",
     "  uint64_t position[2];  /**< 0: none */\n  char expected[128];",
@@ -173,7 +178,7 @@ RESERVED = (
 
 
 def accept(copy, item, old, new):
-    """Edits the header, and writes the line that the check asks for, as a reviewer would."""
+    """Edits the header, and adds the review line that the check prints."""
     if not copy.is_built(("abi",)):
         copy.build(("abi",))
     next_version(copy)
@@ -183,7 +188,7 @@ def accept(copy, item, old, new):
     copy.append(REVIEWED, "\n".join(line.split("(to accept it: '")[1][:-2] for line in lines))
 
 
-@change("the same written in another way", checks=("api", "structs"))
+@change("the same API in another notation", checks=("api", "structs"))
 def written_otherwise(copy):
     next_version(copy)
     copy.replace(HEADER, "MAX_NDIM 64", "MAX_NDIM (32 + 32)")
@@ -271,7 +276,8 @@ def entries_exchanged(copy):
 
 # ---- What the headers say -----------------------------------------------------------------------
 
-# Name of a change, the file, and what is replaced by what; `api` must name the item.
+# Name of a change, the file, the old text and the new text; a complaint of `api` must name the
+# item.
 EDITS = (
     (
         "parameters of one type swapped",
@@ -516,7 +522,7 @@ def added_in_patch(copy):
 
 @change("an inline function changed", "api")
 def change_inline(copy):
-    copy.replace(HEADER, "= DLBRIDGE_BUFFER_ADDRESS;", "= DLBRIDGE_BUFFER_HANDLE;")
+    copy.replace(HEADER, "  buffer.kind = DLBRIDGE_BUFFER_ADDRESS;\n", "  buffer.kind = 3;\n")
 
 
 @change("a header removed", "api")
@@ -537,7 +543,7 @@ def default_not_zero(copy):
     grow_view_spec(copy, default="1")
 
 
-# Fields of a struct that is new; the check `structs` must reject them.
+# Fields of a new struct; the check `structs` must reject them.
 LAYOUTS = {
     "a growable struct with padding": "uint32_t options; int32_t a; uint64_t b;",
     "a growable struct padded at its end": "uint32_t options; uint64_t a; int32_t b;",
@@ -553,10 +559,10 @@ def struct_of(fields):
     def edit(copy):
         copy.replace(
             HEADER,
-            "/** Does the table have",
+            "/** True if the table has",
             f"/** New. \\since {copy.version()} */\n"
             f"typedef struct DLBridgeNew {{ uint32_t struct_size; {fields} }} DLBridgeNew;\n\n"
-            "/** Does the table have",
+            "/** True if the table has",
         )
 
     return edit

@@ -5,7 +5,7 @@ versioned). A function without a recipe is called with zeros, which is enough wh
 arguments."""
 
 HELPERS = """
-/* ---- Callbacks, which look at what they are given -------------------------------------------- */
+/* ---- Callbacks, which check their arguments -------------------------------------------------- */
 
 static unsigned char g_pool[1024];
 static int g_allocated;
@@ -80,7 +80,7 @@ static DLBridgeWrapSpec* wrap_spec(void) {
   return made;
 }
 
-/* An entry of a device that no machine has. */
+/* An entry for a device that no machine has. */
 static DLBridgeContextEntry* entry(void) {
   MAKE(DLBridgeContextEntry, made, DLBRIDGE_CONTEXT_ENTRY_INIT);
   made->backend = DLBRIDGE_BACKEND_CUDA;

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How cases are written down. README.md beside this file documents the schema."""
+"""Helpers to write cases. README.md in this folder documents the schema."""
 
 import model
 
-# Which status a broken rule gives; rules that are only ever notes are not here.
+# The status of a broken rule; rules that are only reported as notes are not listed.
 STATUS = {
     # [facts/rules.toml]
     "VERSION_MAJOR": "ERROR_VERSION",
@@ -73,7 +73,7 @@ def bad_argument(**more):
 
 
 def tensor(kind="LEGACY", shape=(2, 3), strides="compact", **fields):
-    """A float32 matrix on the CPU at an address that nothing reads, but for the fields given."""
+    """A float32 matrix on the CPU at an address that is never read; `fields` override it."""
     shape = None if shape is None else [int(n) for n in shape]
     if isinstance(strides, str):
         strides = model.compact_strides(shape or [])
@@ -112,7 +112,7 @@ def step(call, expect, **arguments):
 
 
 def becomes(source, **changes):
-    """The fields of a result: those of its source but for the changes."""
+    """The fields of a result: those of its source with the changes."""
     shape = [int(n) for n in source["shape"] or []]
     result = {
         "data": source["data"],
@@ -144,7 +144,7 @@ class Corpus:
         self.cases.append({**case, "objects": objects, "steps": list(steps)})
 
     def validate(self, name, subject, policy=None, want=None, about=None):
-        """One validation; `want` is what the author expects of the model."""
+        """One validation; `want` is the rule that the author expects from the model."""
         rule, axis = model.validate(subject, policy)
         assert want is None or want == rule, (name, want, rule)
         expect = ok() if rule == "NONE" else rejected(rule, axis)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Holds src/device/hip/driver.h against AMD's headers; compiling it is the test.
+// Compares the declarations in src/device with AMD's headers; compiling it is the test.
 #include <hip/hip_runtime_api.h>
 
 #include <cstddef>
@@ -8,14 +8,14 @@
 #include "device/hip/driver.h"
 
 #if HIP_VERSION < 50600000
-// Newer than these headers.
+// Not declared in these headers.
 extern "C" hipError_t hipStreamGetDevice(hipStream_t stream, hipDevice_t* device);
 #endif
 
 namespace dlbridge::hip {
 namespace {
 
-// 0 for what has none: void, functions, and structs that nobody shows.
+// 0 for types without a size: void, functions, and incomplete structs.
 template <class T, class = void>
 struct SizeOf : std::integral_constant<size_t, 0> {};
 template <>
@@ -42,12 +42,12 @@ constexpr bool IsSamePointee() {
 
 template <class A, class B>
 constexpr bool IsSame() {
-  // NOLINTNEXTLINE(bugprone-sizeof-expression): of pointers too, that is what is compared
+  // NOLINTNEXTLINE(bugprone-sizeof-expression): the sizes of pointers are compared too
   return sizeof(A) == sizeof(B) && KindOf<A>() == KindOf<B>() &&
          (!std::is_pointer_v<A> || IsSamePointee<A, B>());
 }
 
-// Packs of different lengths cannot be expanded together: they are told apart first.
+// Packs of different lengths cannot be expanded together, so their lengths are compared first.
 template <class... T>
 struct List {};
 template <class A, class B>
@@ -76,7 +76,7 @@ constexpr bool HasSameSignature() {
 DLBRIDGE_HIP_FUNCTIONS(DLBRIDGE_HIP_CHECK)
 #undef DLBRIDGE_HIP_CHECK
 
-// That the comparison can fail.
+// The comparison must be able to fail.
 static_assert(!HasSameSignature<int (*)(int), int (*)(int, int)>(), "another number");
 static_assert(!HasSameSignature<int (*)(int), int (*)(long)>(), "another size");
 static_assert(!HasSameSignature<int (*)(long), int (*)(void*)>(), "another kind");
@@ -94,7 +94,7 @@ constexpr bool HasSameLayout() {
 #define DLBRIDGE_HIP_FIELD(ours, our_field, theirs, their_field)                        \
   static_assert(offsetof(ours, our_field) == offsetof(theirs, their_field) &&           \
                     IsSame<decltype(ours::our_field), decltype(theirs::their_field)>(), \
-                #ours "::" #our_field " lies elsewhere")
+                #ours "::" #our_field " has another offset or type")
 
 static_assert(HasSameLayout<PointerAttributes, hipPointerAttribute_t>(), "attributes");
 #if HIP_VERSION_MAJOR >= 6
@@ -152,7 +152,7 @@ DLBRIDGE_HIP_VALUE(kDeviceToHost, hipMemcpyDeviceToHost);
 DLBRIDGE_HIP_VALUE(kDeviceToDevice, hipMemcpyDeviceToDevice);
 DLBRIDGE_HIP_VALUE(kCaptureNone, hipStreamCaptureStatusNone);
 DLBRIDGE_HIP_VALUE(kCaptureActive, hipStreamCaptureStatusActive);
-// Of either generation, the headers know their own.
+// The headers declare only the values of their own generation.
 #if HIP_VERSION_MAJOR >= 6
 DLBRIDGE_HIP_VALUE(kHip6TypeUnregistered, hipMemoryTypeUnregistered);
 DLBRIDGE_HIP_VALUE(kHip6TypeHost, hipMemoryTypeHost);

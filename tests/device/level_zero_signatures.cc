@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Holds src/device/level_zero/driver.h against the real headers; compiling it is the test. What
-// newer loaders have besides is not in the headers of 1.8.
+// Compares the declarations in src/device with the real headers; compiling it is the test.
+// Functions of newer loaders are not in the headers of 1.8.
 #include <level_zero/loader/ze_loader.h>
 #include <level_zero/ze_api.h>
 
@@ -13,11 +13,11 @@ namespace {
 
 namespace ze = dlbridge::ze;
 
-// Macros here take names of types and members, which no parentheses may surround, and sizes are
-// compared because that is the matter.
+// The macros take names of types and members, which cannot be put in parentheses, and the checks
+// compare sizes, also of pointers.
 // NOLINTBEGIN(bugprone-macro-parentheses,bugprone-sizeof-expression,misc-redundant-expression)
 
-// 0 where nobody says: of void, and of what handles point to.
+// 0 for incomplete types: void and the pointees of handles.
 template <class T, class = void>
 struct SizeOf : std::integral_constant<size_t, 0> {};
 template <class T>
@@ -32,7 +32,7 @@ constexpr bool IsSamePointee() {
          (std::is_const_v<AsA> || !std::is_const_v<AsB>);
 }
 
-// Enumerations are integers here.
+// Enumerations match integers.
 template <class A, class B>
 constexpr bool IsSame() {
   constexpr bool kIntegers =

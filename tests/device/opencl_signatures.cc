@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Holds src/device/opencl/driver.h against the vendor's headers: it compiles, or something is
-// wrong.
+// Compares the declarations in src/device with the vendor's headers; compiling it is the test.
 #define CL_TARGET_OPENCL_VERSION 300
 #define CL_USE_DEPRECATED_OPENCL_1_1_APIS
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
@@ -16,7 +15,7 @@ namespace {
 
 template <class T>
 constexpr size_t SizeOf() {
-  return sizeof(T);  // NOLINT(bugprone-sizeof-expression): of handles too
+  return sizeof(T);  // NOLINT(bugprone-sizeof-expression): sizes of handles too
 }
 
 // The same size, and both pointers, or both integers of the same sign.

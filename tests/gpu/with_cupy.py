@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The device functions on CuPy's arrays and streams."""
+"""The device functions with CuPy's arrays and streams."""
 
 import ctypes
 import unittest
@@ -77,7 +77,7 @@ class WithCupy(unittest.TestCase):
             self.assertTrue((floats(managed) == view.get()).all())
             self.library.release(managed)
 
-    def test_there_and_back(self):
+    def test_round_trip(self):
         x = cupy.arange(24, dtype=cupy.float32)
         capsule = self.library.wrap_legacy(x.data.ptr, (b.CUDA, 0), [4, 6])
         y = cupy.fromDlpack(capsule)

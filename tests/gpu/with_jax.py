@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The device functions on JAX's arrays."""
+"""The device functions with JAX's arrays."""
 
 import ctypes
 import unittest
@@ -45,7 +45,7 @@ class WithJax(unittest.TestCase):
             self.assertEqual(data, numpy.ascontiguousarray(values).tobytes())
             self.library.release(managed)
 
-    def test_there_and_back(self):
+    def test_round_trip(self):
         capsule = self.array.__dlpack__()
         managed = self.library.import_tensor(capsule)
         self.assertEqual(managed.contents.tensor.data, self.address)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The device functions on PyTorch's tensors and streams."""
+"""The device functions with PyTorch's tensors and streams."""
 
 import ctypes
 import subprocess
@@ -15,7 +15,7 @@ SLEEP = 200_000_000  # cycles: about a tenth of a second
 
 
 def bare(x):
-    """A bare tensor of a tensor of PyTorch's."""
+    """A DLTensor that describes a PyTorch tensor."""
     device = (b.CUDA, x.device.index) if x.is_cuda else (b.CPU, 0)
     return b.tensor(x.data_ptr(), device, list(x.shape), list(x.stride()), (b.FLOAT, 32))
 
@@ -56,7 +56,7 @@ class WithTorch(unittest.TestCase):
             self.library.validate(lie)
         self.assertEqual(caught.exception.rule, b.RULE_DEVICE_LABEL)
 
-    def test_there_and_back(self):
+    def test_round_trip(self):
         released = []
         release = b.RELEASE(lambda context, buffer, stream: released.append(buffer[0].handle))
         x = torch.arange(24.0, device="cuda")
@@ -106,7 +106,7 @@ class WithTorch(unittest.TestCase):
         self.library.synchronize(b.stream(producer.cuda_stream))
         self.assertTrue(producer.query())
 
-    def test_a_graph(self):
+    def test_capture(self):
         graph = torch.cuda.CUDAGraph()
         side = torch.cuda.Stream()
         x = torch.zeros(1000, device="cuda")
@@ -150,7 +150,7 @@ class WithTorch(unittest.TestCase):
 
     def test_between_two_devices(self):
         if torch.cuda.device_count() < 2:
-            self.skipTest("there is one device")
+            self.skipTest("there is only one device")
         x = torch.arange(120.0, device="cuda:0").reshape(12, 10)[:, 2:7]
         y = torch.zeros(12, 5, device="cuda:1")
         torch.cuda.synchronize()

@@ -126,6 +126,38 @@ def check_header_lines():
                 yield f"{path.name}:{number}: longer than 105 columns, or a tab"
 
 
+def anchors(name):
+    """The anchors that a hosting platform makes of the headings of a Markdown file."""
+    text = re.sub(r"^```.*?^```", "", read(name), flags=re.DOTALL | re.MULTILINE)
+    headings = re.findall(r"^#+ (.*)", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def check_links():
+    """Links of a Markdown file to files and headings of the repository lead somewhere."""
+    for name in repository_files():
+        if not name.endswith(".md"):
+            continue
+        text = re.sub(r"^```.*?^```|`[^`\n]*`", "", read(name), flags=re.DOTALL | re.MULTILINE)
+        for link in re.findall(r"\]\(([^()\s]+)\)", text):
+            path, _, anchor = link.partition("#")
+            if re.match(r"[a-z]+:", path):
+                continue
+            target = (ROOT / name).parent / path if path else ROOT / name
+            if not target.exists():
+                yield f"{name}: nothing is at {link}"
+            elif anchor and anchor not in anchors(target.resolve().relative_to(ROOT.resolve())):
+                yield f"{name}: no heading is called {link}"
+
+
+def check_hooks():
+    """The hooks before a commit use the version of ruff that `./run lint` uses."""
+    pinned = re.findall(r"ruff==[\d.]+", read("tests/lint/requirements.txt"))
+    for found in re.findall(r"ruff==[\d.]+", read(".pre-commit-config.yaml")):
+        if [found] != pinned:
+            yield f".pre-commit-config.yaml: {found}, tests/lint/requirements.txt: {pinned}"
+
+
 CHECKS = (
     check_since,
     check_version,
@@ -134,6 +166,8 @@ CHECKS = (
     check_files,
     check_bindings,
     check_header_lines,
+    check_links,
+    check_hooks,
 )
 
 

@@ -39,6 +39,9 @@ FAULTS = (
     (CPP, "abi::identify(", "abi::identifies(", "C++: nothing calls dlbridge_identify"),
     (CPP, "return static_cast<kind>(abi::identify(", "// abi::identify(", "C++: nothing calls dlb"),
     ("CMakeLists.txt", "# SPDX-License-Identifier: Apache-2.0", "#", "no SPDX line"),
+    ("README.md", "(docs/identify.md)", "(docs/identity.md)", "nothing is at docs/identity.md"),
+    ("SECURITY.md", "md#hardening)", "md#softening)", "is called docs/platforms.md#soft"),
+    (".pre-commit-config.yaml", "[ruff==0.", "[ruff==1.", ".pre-commit-config.yaml: ruff==1."),
 )
 
 

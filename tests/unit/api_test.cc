@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The function table for clients that dlopen, and what says which library it is.
+// The function table for clients that dlopen the library, and the version functions.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -75,11 +75,12 @@ TEST(Api, HoldsEveryFunction) {
   DLBRIDGE_MEMBER(ipc_import, ipc_import);
   // [/facts]
 #undef DLBRIDGE_MEMBER
+  // A function added to the table must also be added to the list above.
   EXPECT_EQ(sizeof(DLBridgeApi), offsetof(DLBridgeApi, version) + tested * sizeof(void*));
 }
 
 TEST(Api, ServesClientsOfEachEarlierSize) {
-  const size_t first = offsetof(DLBridgeApi, ipc_import) + sizeof(void*);  // of 0.3.0
+  const size_t first = offsetof(DLBridgeApi, ipc_import) + sizeof(void*);  // the size in 0.3.0
   EXPECT_NE(dlbridge_get_api(DLBRIDGE_ABI, first), nullptr);
   EXPECT_EQ(dlbridge_get_api(DLBRIDGE_ABI, first - 1), nullptr);
 }
@@ -93,20 +94,20 @@ TEST(Api, IsNullForAnotherAbiOrAnImpossibleSize) {
   }
 }
 
-TEST(Api, IsTheLibrarysOwnForANewerClient) {
+TEST(Api, ServesNewerClientsWithTheLibrarysSize) {
   const DLBridgeApi* api = dlbridge_get_api(DLBRIDGE_ABI, sizeof(DLBridgeApi) + 800);
   EXPECT_EQ(api, dlbridge_get_api(DLBRIDGE_ABI, sizeof(DLBridgeApi)));
   EXPECT_EQ(dlbridge_get_api(DLBRIDGE_ABI, SIZE_MAX), api);
 }
 
-TEST(Api, HasTellsWhatAShorterTableLacks) {
+TEST(Api, HasIsFalseForEntriesPastAShorterTable) {
   DLBridgeApi older = *dlbridge_get_api(DLBRIDGE_ABI, sizeof(DLBridgeApi));
   older.struct_size = offsetof(DLBridgeApi, negotiate);
   EXPECT_TRUE(DLBRIDGE_API_HAS(&older, required_version));
   EXPECT_FALSE(DLBRIDGE_API_HAS(&older, negotiate));
   EXPECT_FALSE(DLBRIDGE_API_HAS(&older, identify));
   older.struct_size = offsetof(DLBridgeApi, negotiate) + 4;
-  EXPECT_FALSE(DLBRIDGE_API_HAS(&older, negotiate)) << "half an entry is none";
+  EXPECT_FALSE(DLBRIDGE_API_HAS(&older, negotiate)) << "half an entry does not count";
   older.required_version = nullptr;
   EXPECT_FALSE(DLBRIDGE_API_HAS(&older, required_version));
 }

@@ -16,7 +16,7 @@ pub type DLBridgeStatus = i32;
 ///
 /// Since 0.3.0.
 pub type DLBridgeRule = i32;
-/// What a pointer points to.
+/// The struct that a pointer refers to.
 ///
 /// Since 0.3.0.
 pub type DLBridgeKind = i32;
@@ -24,11 +24,11 @@ pub type DLBridgeKind = i32;
 ///
 /// Since 0.3.0.
 pub type DLBridgeAnswer = i32;
-/// Which driver knows a device.
+/// The driver of a device.
 ///
 /// Since 0.3.0.
 pub type DLBridgeBackend = i32;
-/// Allocates a tensor like `prototype`; on failure calls `SetError` with the context given.
+/// Allocates a tensor like `prototype`; calls `SetError` with `error_ctx` on failure.
 pub type DLPackManagedTensorAllocator = Option<
     unsafe extern "C" fn(
         *mut DLTensor,
@@ -40,13 +40,13 @@ pub type DLPackManagedTensorAllocator = Option<
 /// Exports a Python object; the caller owns `*out`.
 pub type DLPackManagedTensorFromPyObjectNoSync =
     Option<unsafe extern "C" fn(*mut c_void, *mut *mut DLManagedTensorVersioned) -> c_int>;
-/// Fills `*out` with a borrowed tensor, valid while the Python object is.
+/// Fills `*out` with a borrowed tensor, which is valid as long as the Python object.
 pub type DLPackDLTensorFromPyObjectNoSync =
     Option<unsafe extern "C" fn(*mut c_void, *mut DLTensor) -> c_int>;
-/// Tells the stream on which the framework works at present.
+/// Returns the stream that the framework uses now.
 pub type DLPackCurrentWorkStream =
     Option<unsafe extern "C" fn(DLDeviceType, i32, *mut *mut c_void) -> c_int>;
-/// Imports a tensor, which passes to the new Python object.
+/// Imports a tensor; the new Python object owns it.
 pub type DLPackManagedTensorToPyObjectNoSync =
     Option<unsafe extern "C" fn(*mut DLManagedTensorVersioned, *mut *mut c_void) -> c_int>;
 
@@ -99,13 +99,13 @@ pub struct DLTensor {
 pub struct DLManagedTensor {
     /// offset 0
     pub dl_tensor: DLTensor,
-    /// offset 48: the producer's
+    /// offset 48: for the producer's use
     pub manager_ctx: *mut c_void,
-    /// Offset 56: frees everything, this struct too; once, from any thread; may be NULL.
+    /// Offset 56: frees the data and this struct. Called once, on any thread; may be NULL.
     pub deleter: Option<unsafe extern "C" fn(*mut DLManagedTensor)>,
 }
 
-/// A DLPack version. Another major is another layout; a higher minor only adds values.
+/// A DLPack version. A different major has a different layout; a higher minor only adds values.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct DLPackVersion {
@@ -115,16 +115,16 @@ pub struct DLPackVersion {
     pub minor: u32,
 }
 
-/// The exchange struct since 1.0. All fields up to and including `flags` stay where they are across
-/// majors, so that the deleter can always be called.
+/// The exchange struct since 1.0. The fields up to and including `flags` have the same offsets in every
+/// major, so a consumer can always call the deleter.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct DLManagedTensorVersioned {
     /// offset 0
     pub version: DLPackVersion,
-    /// offset 8: the producer's
+    /// offset 8: for the producer's use
     pub manager_ctx: *mut c_void,
-    /// Offset 16: frees everything, this struct too; once, from any thread; may be NULL.
+    /// Offset 16: frees the data and this struct. Called once, on any thread; may be NULL.
     pub deleter: Option<unsafe extern "C" fn(*mut DLManagedTensorVersioned)>,
     /// offset 24: DLPACK_FLAG_BITMASK_\*
     pub flags: u64,
@@ -220,8 +220,8 @@ pub struct DLBridgeLayout {
     pub alignment: u64,
 }
 
-/// What a consumer demands of a tensor. The arrays are borrowed for the call. At DLBRIDGE_LEVEL_STRUCT
-/// a demand that needs shape or strides is an invalid argument, never ignored.
+/// A consumer's requirements. The arrays are borrowed for the call. At DLBRIDGE_LEVEL_STRUCT a
+/// requirement on shape or strides is an invalid argument; it is never ignored.
 ///
 /// Since 0.3.0.
 #[repr(C)]
@@ -260,7 +260,7 @@ pub struct DLBridgePolicy {
     pub shape: *const i64,
 }
 
-/// One thing found about a tensor; 256 bytes for ever.
+/// One finding about a tensor; 256 bytes for ever.
 ///
 /// Since 0.3.0.
 #[repr(C)]
@@ -282,7 +282,7 @@ pub struct DLBridgeFinding {
     pub found: [c_char; 96],
 }
 
-/// Memory of the caller's choice. Both functions are copied from this struct; `context` must outlive
+/// An allocator of the caller. Both functions are copied from this struct; `context` must outlive
 /// the memory.
 ///
 /// Since 0.3.0.
@@ -300,8 +300,8 @@ pub struct DLBridgeAllocator {
     pub allocate: Option<
         unsafe extern "C" fn(*mut c_void, DLDevice, u64, u64, *const DLBridgeStream) -> *mut c_void,
     >,
-    /// Gets the same values back, once, from any thread, possibly much later. The memory is free once
-    /// work on `stream` so far is done; NULL: now. Not NULL.
+    /// Called once per allocation with the same values, on any thread, possibly much later. The memory
+    /// may be reused when the work enqueued on `stream` so far is done; NULL: now. Not NULL.
     pub deallocate: Option<
         unsafe extern "C" fn(*mut c_void, DLDevice, *mut c_void, u64, u64, *const DLBridgeStream),
     >,
@@ -320,8 +320,8 @@ pub struct DLBridgeConvertOptions {
     /// Newest DLPack that the consumer reads. To versioned: of major
     /// 1, {0, 0}: the default; the result carries the smaller of it
     /// and the library's. dlbridge_downgrade: of major 0, {0, 0}: the
-    /// last legacy one. dlbridge_export: {0, 0}, since the target
-    /// says it. A tensor that needs more is rejected.
+    /// last legacy one. dlbridge_export: {0, 0}; its target decides.
+    /// A tensor that needs a newer version is rejected.
     pub version: DLPackVersion,
     /// DLPack flags that the caller knows of a legacy source, which
     /// cannot record them. Unused for a versioned one.
@@ -332,7 +332,7 @@ pub struct DLBridgeConvertOptions {
     pub allocator: *const DLBridgeAllocator,
 }
 
-/// Memory of the caller's for dlbridge_upgrade_into.
+/// The caller's memory for dlbridge_upgrade_into.
 ///
 /// Since 0.3.0.
 #[repr(C)]
@@ -405,7 +405,7 @@ pub struct DLBridgeAllocateSpec {
     pub allocator: *const DLBridgeAllocator,
 }
 
-/// What is known of a backend. Texts are NUL-terminated and cut where they do not fit.
+/// State of a backend. Texts are NUL-terminated and cut where they do not fit.
 ///
 /// Since 0.3.0.
 #[repr(C)]
@@ -582,7 +582,7 @@ pub struct DLBridgeContextEntry {
     pub reserved: [u64; 4],
 }
 
-/// The table as another copy or library sees it: docs/context-table.md is its specification. Every
+/// The table as other copies and libraries use it; docs/context-table.md is its specification. Every
 /// function returns a DLBridgeStatus of this header and may be called from any thread.
 ///
 /// Since 0.3.0.
@@ -608,7 +608,7 @@ pub struct DLBridgeContextTable {
     pub remove: Option<unsafe extern "C" fn(u64) -> DLBridgeStatus>,
 }
 
-/// Destination and way of a copy. All zero: to new memory of the host.
+/// Destination and ordering of a copy. All zero: to new host memory.
 ///
 /// Since 0.3.0.
 #[repr(C)]
@@ -645,7 +645,7 @@ pub struct DLBridgeCopySpec {
     pub policy: *const DLBridgePolicy,
 }
 
-/// Where the description goes. All zero: ask for the sizes.
+/// Output of an export. All zero: ask for the sizes.
 ///
 /// Since 0.3.0.
 #[repr(C)]
@@ -665,7 +665,7 @@ pub struct DLBridgeIpcExportSpec {
     pub fd_capacity: usize,
 }
 
-/// How much an export takes.
+/// Sizes that an export needs.
 ///
 /// Since 0.3.0.
 #[repr(C)]
@@ -681,7 +681,7 @@ pub struct DLBridgeIpcSizes {
     pub fd_count: u64,
 }
 
-/// What another process sent.
+/// Input of an import: what another process sent.
 ///
 /// Since 0.3.0.
 #[repr(C)]
@@ -1472,11 +1472,11 @@ pub const DLBRIDGE_STREAM_NO_SYNC: i32 = 2;
 pub const DLBRIDGE_STREAM_QUEUE: i32 = 3;
 /// Level Zero: an immediate ze_command_list_handle_t.
 pub const DLBRIDGE_STREAM_IMMEDIATE_LIST: i32 = 4;
-/// The host may wait where no driver can order the two queues: queues of two backends, or of two
+/// Allow the host to wait where no driver can order the two queues: queues of two backends, or of two
 /// Level Zero contexts.
 pub const DLBRIDGE_HANDOFF_ALLOW_HOST_WAIT: u32 = 256;
-/// A wait may draw the consumer's stream into the graph that the producer's is capturing; the caller
-/// joins them again.
+/// Allow a wait that draws the consumer's stream into the graph that the producer's stream is
+/// capturing. The caller must join the streams again.
 pub const DLBRIDGE_HANDOFF_ALLOW_CAPTURE: u32 = 512;
 /// In: becomes the default of its device. The first entry of a device is the default anyway.
 pub const DLBRIDGE_CONTEXT_DEFAULT: u32 = 1;
@@ -1548,9 +1548,9 @@ unsafe extern "C" {
     ///
     /// Since 0.3.0.
     pub fn dlbridge_rule_text(rule: DLBridgeRule) -> *const c_char;
-    /// Describes the layout of `tensor`, whose flags come from its versioned struct (0 otherwise). Reads
-    /// shape and strides; rejects what has no layout (rules on ndim, dtype bits and lanes, shape, overflow)
-    /// and accepts any device, id, data pointer and version. Any tensor error.
+    /// Describes the layout of `tensor`; `tensor_flags` are those of its versioned struct, or 0. Reads shape
+    /// and strides. Rejects a tensor without a layout (rules on ndim, dtype bits and lanes, shape, overflow).
+    /// Accepts any device, id, data pointer and version. Any tensor error.
     ///
     /// Since 0.3.0.
     pub fn dlbridge_layout(
@@ -1617,14 +1617,14 @@ unsafe extern "C" {
         length: *mut usize,
         error: *mut DLBridgeError,
     ) -> DLBridgeStatus;
-    /// Returns 1 where the CPU can certainly read memory of this device type, else 0. `*answer`, unless
-    /// NULL, tells NO from UNDECIDED, which is for memory where it depends on the allocation (oneAPI) and
-    /// for types of no release.
+    /// Returns 1 if the CPU can certainly read memory of this device type, else 0. `*answer`, unless NULL,
+    /// is YES, NO or UNDECIDED. UNDECIDED: it depends on the allocation (oneAPI), or no DLPack release
+    /// defines the type.
     ///
     /// Since 0.3.0.
     pub fn dlbridge_host_accessible(device_type: i32, answer: *mut DLBridgeAnswer) -> i32;
-    /// Checks a borrowed tensor, whose flags the caller knows (0 if not). `policy` may be NULL. Stops at
-    /// the first broken rule. The tensor is only read. Any tensor error.
+    /// Checks a borrowed tensor. `tensor_flags` are its DLPack flags, 0 if unknown. `policy` may be NULL.
+    /// Stops at the first broken rule. The tensor is only read. Any tensor error.
     ///
     /// Since 0.3.0.
     pub fn dlbridge_validate(
@@ -1641,7 +1641,7 @@ unsafe extern "C" {
         policy: *const DLBridgePolicy,
         error: *mut DLBridgeError,
     ) -> DLBridgeStatus;
-    /// The same for a versioned tensor; of a major other than 1 nothing but `version` is read.
+    /// The same for a versioned tensor. If its major is not 1, only `version` is read.
     ///
     /// Since 0.3.0.
     pub fn dlbridge_validate_versioned(
@@ -1651,8 +1651,8 @@ unsafe extern "C" {
     ) -> DLBridgeStatus;
     /// Reports every finding on `tensor`, a struct of `kind` (LEGACY, VERSIONED or BORROWED;
     /// `tensor_flags` is for BORROWED and 0 otherwise). Fills up to `capacity` entries of `findings` (NULL
-    /// where capacity is 0) and sets `*count` to how many findings there are, which may be more. A finding
-    /// that makes the rest unreadable is the last. DLBRIDGE_OK also where rules are broken: errors are about
+    /// where capacity is 0) and sets `*count` to the number of findings, which may be larger. A finding that
+    /// makes the rest unreadable is the last. Returns DLBRIDGE_OK for a broken tensor too: errors are about
     /// the arguments only.
     ///
     /// Since 0.3.0.
@@ -1666,11 +1666,11 @@ unsafe extern "C" {
         count: *mut usize,
         error: *mut DLBridgeError,
     ) -> DLBridgeStatus;
-    /// Makes a validated, dlbridge-owned versioned tensor of any managed tensor: THE FUNCTION FOR TENSORS
+    /// Turns any managed tensor into a validated, dlbridge-owned versioned tensor: THE FUNCTION FOR TENSORS
     /// FROM FOREIGN CODE. `kind` is LEGACY, VERSIONED, or UNKNOWN for a channel that carries a void\*.
     ///
-    /// UNKNOWN decides by exclusion: bytes that cannot be a version make the tensor legacy, so that its
-    /// broken rule is reported; a tensor that can be both kinds, or neither, is rejected with AMBIGUOUS.
+    /// UNKNOWN decides by exclusion. If the first bytes cannot be a version, the tensor is legacy, and its
+    /// broken rule is reported. A tensor that can be both kinds, or neither, is rejected with AMBIGUOUS.
     ///
     /// Success: `tensor` belongs to the library; `*out` is the caller's, is released once, and can be shared
     /// and viewed. Shape and strides are copied, NULL strides filled in; the struct of the source is never
@@ -1688,9 +1688,9 @@ unsafe extern "C" {
         out: *mut *mut DLManagedTensorVersioned,
         error: *mut DLBridgeError,
     ) -> DLBridgeStatus;
-    /// Makes of `tensor`, a struct of `kind` (LEGACY, VERSIONED or UNKNOWN, as for dlbridge_import), what
-    /// a consumer of DLPack `target` reads: legacy where target.major is 0, else versioned. `*out_kind` is
-    /// LEGACY or VERSIONED, the struct that `*out` is.
+    /// Converts `tensor`, a struct of `kind` (LEGACY, VERSIONED or UNKNOWN, as for dlbridge_import), to the
+    /// struct that a consumer of DLPack `target` reads: legacy if target.major is 0, else versioned.
+    /// `*out_kind` is LEGACY or VERSIONED, the struct that `*out` is.
     ///
     /// | source    | target 0.m (legacy)                    | target 1.m (versioned)                   |
     /// |-----------|----------------------------------------|------------------------------------------|
@@ -1700,8 +1700,8 @@ unsafe extern "C" {
     ///
     /// With CANONICAL, FOLD_BYTE_OFFSET or COPY a new tensor is made in every cell. Every tensor is
     /// validated first. ALLOW_UNKNOWN lets unknown codes and flag bits pass, ALLOW_NEWER_CODES newer codes;
-    /// DROP_READ_ONLY, DROP_PADDED and COPY let known flags pass to legacy. m above 8 in a legacy target
-    /// means 8; {0, 0} is rejected.
+    /// DROP_READ_ONLY, DROP_PADDED and COPY let known flags be lost in legacy. In a legacy target m above
+    /// 8 means 8; {0, 0} is rejected.
     /// Ownership and errors as for dlbridge_upgrade and dlbridge_downgrade. `options` may be NULL.
     ///
     /// Since 0.3.0.
@@ -1714,8 +1714,8 @@ unsafe extern "C" {
         out_kind: *mut DLBridgeKind,
         error: *mut DLBridgeError,
     ) -> DLBridgeStatus;
-    /// Calls the deleter of `tensor`, a struct of `kind` (LEGACY or VERSIONED), where it has one. NULL is
-    /// accepted. Another kind: INVALID_ARGUMENT, and nothing is called.
+    /// Calls the deleter of `tensor`, a struct of `kind` (LEGACY or VERSIONED), if it has one. NULL is
+    /// accepted. Any other kind returns INVALID_ARGUMENT and calls nothing.
     ///
     /// Since 0.3.0.
     pub fn dlbridge_release(tensor: *mut c_void, kind: DLBridgeKind) -> DLBridgeStatus;
@@ -1727,11 +1727,11 @@ unsafe extern "C" {
     ///
     /// Since 0.3.0.
     pub fn dlbridge_release_versioned(tensor: *mut DLManagedTensorVersioned);
-    /// Makes a versioned tensor of a legacy one, without copying data unless asked to.
+    /// Converts a legacy tensor to a versioned one. Copies data only with DLBRIDGE_CONVERT_COPY.
     ///
-    /// Success and failure as for dlbridge_import. A source that came from dlbridge_downgrade and has no
-    /// other owner yields the tensor that dlbridge_downgrade was given, where that satisfies the options;
-    /// else the result carries everything that tensor carried.
+    /// Success and failure as for dlbridge_import. If dlbridge_downgrade made the source and the source has
+    /// no other owner, the result is the tensor that dlbridge_downgrade was given, if it satisfies the
+    /// options. Otherwise the result carries everything that tensor carried.
     ///
     /// Since 0.3.0.
     pub fn dlbridge_upgrade(
@@ -1745,7 +1745,7 @@ unsafe extern "C" {
     ///
     /// Since 0.3.0.
     pub fn dlbridge_upgrade_storage_size(ndim: i32) -> usize;
-    /// As dlbridge_upgrade, into storage of the caller's and without allocating. The result is at the
+    /// As dlbridge_upgrade, but into the caller's storage and without allocating. The result is at the
     /// start of the storage; dlbridge_share and dlbridge_view reject it (rule IN_STORAGE). COPY is an
     /// invalid argument. A source made by dlbridge_downgrade keeps all flags, but the original itself is
     /// not handed back: the result is always in the storage. Failure: BUFFER_TOO_SMALL with the needed size,
@@ -1773,9 +1773,9 @@ unsafe extern "C" {
         failed: *mut usize,
         error: *mut DLBridgeError,
     ) -> DLBridgeStatus;
-    /// Makes a legacy tensor of a versioned one. Rejects what legacy cannot record (rules LEGACY_\*), unless
-    /// the options allow that loss or ask for a copy; IS_COPIED is dropped. The result is always a new
-    /// dlbridge-owned tensor, which remembers all flags and whether it may be written to: upgrading it
+    /// Converts a versioned tensor to a legacy one. Rejects a tensor that legacy cannot record (rules
+    /// LEGACY_\*), unless the options allow that loss or ask for a copy; IS_COPIED is dropped. The result is
+    /// always a new dlbridge-owned tensor. It remembers all flags and its writability, and upgrading it
     /// restores them. Ownership as for dlbridge_upgrade. Any tensor error; UNREPRESENTABLE; UNKNOWN_CODE;
     /// OUT_OF_MEMORY; UNSUPPORTED.
     ///
@@ -1786,7 +1786,7 @@ unsafe extern "C" {
         out: *mut *mut DLManagedTensor,
         error: *mut DLBridgeError,
     ) -> DLBridgeStatus;
-    /// Makes one more independent owner of the same data. `tensor` must be dlbridge-owned, stays the
+    /// Adds an independent owner of the same data. `tensor` must be dlbridge-owned, stays the
     /// caller's, and must stay live for the call; it may be shared from several threads at once. `*out` is
     /// the caller's and may outlive `tensor`: the data is released with its last owner. Errors:
     /// FOREIGN_TENSOR, UNSUPPORTED with rule IN_STORAGE, INVALID_ARGUMENT where the struct was changed,
@@ -1830,10 +1830,10 @@ unsafe extern "C" {
         out: *mut DLPackVersion,
         error: *mut DLBridgeError,
     ) -> DLBridgeStatus;
-    /// What a producer that can make up to `producer` hands to a consumer that reads up to `consumer`, as
-    /// the Python array API standard defines: legacy ({0, 8} at most) where either is older than 1.0, else
-    /// versioned with the smaller version. Errors: VERSION where a producer of a higher major meets a
-    /// versioned consumer of a lower one. `kind` and `version` are outputs.
+    /// Decides which struct a producer that supports versions up to `producer` hands to a consumer that
+    /// reads versions up to `consumer`, as the Python array API standard defines: legacy ({0, 8} at most) if
+    /// either is older than 1.0, else versioned with the smaller version. Errors: VERSION where a producer of
+    /// a higher major meets a versioned consumer of a lower one. `kind` and `version` are outputs.
     ///
     /// Since 0.3.0.
     pub fn dlbridge_negotiate(
@@ -1843,8 +1843,8 @@ unsafe extern "C" {
         version: *mut DLPackVersion,
         error: *mut DLBridgeError,
     ) -> DLBridgeStatus;
-    /// The newest table of a DLPackExchangeAPI chain whose major is `consumer.major` (1) and whose four
-    /// mandatory functions are all there; broken tables are skipped. At most 64 tables are read, so a ring
+    /// Finds the newest table of a DLPackExchangeAPI chain that has the major `consumer.major` (1) and all
+    /// four mandatory functions. Other tables are skipped. At most 64 tables are read, so a ring
     /// ends. `*out` is borrowed from the chain, for as long as its type lives. Errors: NOT_FOUND; VERSION
     /// where consumer.major is not 1.
     ///
@@ -1855,18 +1855,18 @@ unsafe extern "C" {
         out: *mut *const DLPackExchangeAPI,
         error: *mut DLBridgeError,
     ) -> DLBridgeStatus;
-    /// Which managed struct `tensor` points to, by its bytes alone. Reads 64 bytes, the smaller struct, and
-    /// follows no pointer. LEGACY and VERSIONED are by exclusion: the bytes cannot be the other kind (the
-    /// tensor may be broken). AMBIGUOUS: they can be both. UNKNOWN: they can be neither, and for NULL.
-    /// Tensors of this library are always recognised. docs/identify.md lists the ambiguous bytes.
+    /// Decides by its bytes which managed struct `tensor` points to. Reads 64 bytes, the size of the smaller
+    /// struct, and follows no pointer. LEGACY, VERSIONED: the bytes cannot be the other kind (the tensor may
+    /// still be broken). AMBIGUOUS: the bytes can be both. UNKNOWN: they can be neither, or `tensor` is NULL.
+    /// dlbridge-owned tensors are always recognised. docs/identify.md lists the ambiguous bytes.
     ///
     /// Since 0.3.0.
     pub fn dlbridge_identify(tensor: *const c_void) -> DLBridgeKind;
     /// Keeps the module (shared library, plugin, DLL) that holds `address` loaded until the process ends,
     /// with all that it needs, so that a deleter and static data inside it outlive its dlclose. Any address
-    /// inside will do: the deleter, or, where C forbids such a conversion, static data. The module must be
+    /// inside works: the deleter, or static data where C forbids that conversion. The module must be
     /// loaded during the call. The main program and libdlbridge.so are never unloaded, and both may be
-    /// named; a plugin that has the static library inside must pin itself if its tensors are to outlive it.
+    /// named; a plugin that contains the static library must pin itself if its tensors can outlive it.
     /// Repeating the call is harmless; it cannot be undone. It takes the lock of the system's loader, which
     /// allocates. Errors: NOT_FOUND where no module holds the address (heap, stack, code made at run time);
     /// UNSUPPORTED where the module cannot be kept, such as one in a linker namespace of its own.
@@ -1883,11 +1883,11 @@ unsafe extern "C" {
         out: *mut DLBridgeBackendInfo,
         error: *mut DLBridgeError,
     ) -> DLBridgeStatus;
-    /// Asks the driver where `buffer`, also the inside of an allocation, is. `device` is its label; kDLCPU
-    /// and {0, 0} assume nothing. The backend of `buffer->backend`, or of `device`, is asked (and started if
-    /// need be), else those that have been started already: classifying a host pointer starts no driver.
-    /// Memory that none of them knows is HOST; that is an answer, not an error. Errors: INVALID_ARGUMENT,
-    /// UNSUPPORTED for device types without a backend.
+    /// Asks the driver where `buffer` lies; it may point inside an allocation. `device` is its label; kDLCPU
+    /// and {0, 0} assume nothing. Asks the backend of `buffer->backend` or of `device`, and starts it if
+    /// needed. Without either it asks the backends that are already started: classifying a host pointer
+    /// starts no driver. Memory that no backend knows is HOST; that is an answer, not an error. Errors:
+    /// INVALID_ARGUMENT, UNSUPPORTED for device types without a backend.
     ///
     /// Since 0.3.0.
     pub fn dlbridge_pointer_info(
@@ -1896,9 +1896,9 @@ unsafe extern "C" {
         out: *mut DLBridgePointerInfo,
         error: *mut DLBridgeError,
     ) -> DLBridgeStatus;
-    /// Makes a dlbridge-owned tensor of native memory. An empty one gets NULL data and compact strides.
-    /// Where `buffer.context` is given it must be in the context table for that device, so that a consumer
-    /// finds it, and the tensor keeps that entry; a CL_MEM of another context is rejected. No driver is
+    /// Makes a dlbridge-owned tensor from native memory. An empty one gets NULL data and compact strides.
+    /// If `buffer.context` is given, the context table must have it for that device, so that a consumer can
+    /// find it; the tensor retains that entry. A CL_MEM of another context is rejected. No driver is
     /// called unless a context is given, RETAIN is asked for, or the policy's level is DEVICE.
     /// Success: the memory belongs to the tensor until `release` runs. Failure: everything is the caller's
     /// and `release` has not been called. Any tensor error; UNKNOWN_CODE; NOT_FOUND (context);
@@ -1910,8 +1910,9 @@ unsafe extern "C" {
         out: *mut *mut DLManagedTensorVersioned,
         error: *mut DLBridgeError,
     ) -> DLBridgeStatus;
-    /// The same as a legacy tensor; `version` must be {0, 0}. What legacy cannot record is rejected (rules
-    /// LEGACY_\*), except IS_COPIED, which is dropped. Upgrading the result restores all flags.
+    /// The same as a legacy tensor; `version` must be {0, 0}. Flags and codes that legacy cannot record are
+    /// rejected (rules LEGACY_\*), except IS_COPIED, which is dropped. Upgrading the result restores all
+    /// flags.
     ///
     /// Since 0.3.0.
     pub fn dlbridge_wrap_legacy(
@@ -1932,9 +1933,9 @@ unsafe extern "C" {
         out: *mut DLBridgeStream,
         error: *mut DLBridgeError,
     ) -> DLBridgeStatus;
-    /// Work that was put on `producer` happens before work that is put on `consumer` from now on; the host
-    /// does not wait. Nothing is done where both are one stream, the producer is HOST or NO_SYNC, or the
-    /// consumer is NO_SYNC; for a consumer HOST it is dlbridge_stream_synchronize(producer). docs/streams.md
+    /// Orders all work enqueued on `producer` so far before all work enqueued on `consumer` from now on; the
+    /// host does not wait. Does nothing if both are one stream, the producer is HOST or NO_SYNC, or the
+    /// consumer is NO_SYNC. For a consumer HOST it is dlbridge_stream_synchronize(producer). docs/streams.md
     /// lists the driver's calls. Errors: CAPTURE, UNSUPPORTED (see the options), INVALID_ARGUMENT.
     ///
     /// Since 0.3.0.
@@ -1944,7 +1945,7 @@ unsafe extern "C" {
         options: u32,
         error: *mut DLBridgeError,
     ) -> DLBridgeStatus;
-    /// Waits on the host until all work that was put on `stream` is done. HOST: nothing to wait for.
+    /// Blocks the host until all work enqueued on `stream` is done. HOST: nothing to wait for.
     /// NO_SYNC is an invalid argument. Errors: CAPTURE.
     ///
     /// Since 0.3.0.
@@ -1953,10 +1954,10 @@ unsafe extern "C" {
         error: *mut DLBridgeError,
     ) -> DLBridgeStatus;
     /// Adds `entry`. A device may have several contexts, of one native device. Success: `*id` names the
-    /// entry, and `release` will run once. Failure: nothing is kept and `release` is not called. Entries
-    /// that a library ENUMERATED are removed for what an application registers. Errors: EXISTS where another
-    /// registration has the same device and context, or the device with another native device and REPLACE is
-    /// not asked for; INVALID_ARGUMENT; TOO_NEW. No driver is called.
+    /// entry, and `release` will run once. Failure: nothing is kept and `release` is not called. An
+    /// application's registration replaces entries of that device that a library ENUMERATED. Errors: EXISTS
+    /// where another registration has the same device and context, or the device with another native device
+    /// and REPLACE is not asked for; INVALID_ARGUMENT; TOO_NEW. No driver is called.
     ///
     /// Since 0.3.0.
     pub fn dlbridge_context_register(
@@ -1964,8 +1965,8 @@ unsafe extern "C" {
         id: *mut u64,
         error: *mut DLBridgeError,
     ) -> DLBridgeStatus;
-    /// Finds the entry of `device` with `context`, or its default where `context` is 0. Where the table
-    /// has none for the device, its backend is started and its devices are entered: Level Zero with
+    /// Finds the entry of `device` with `context`, or the default entry if `context` is 0. If the table has
+    /// no entry for the device, its backend is started and its devices are added: Level Zero with
     /// zeDriverGetDefaultContext where the driver has it, else a PRIVATE context per driver; OpenCL a PRIVATE
     /// context per platform; CUDA and HIP with none. Pinned and managed memory share the entry of kDLCUDA or
     /// kDLROCM. `*out` is a copy, whose handles live as long as the entry: keep that with
@@ -1979,7 +1980,7 @@ unsafe extern "C" {
         error: *mut DLBridgeError,
     ) -> DLBridgeStatus;
     /// Copies the entry that follows `*cursor` (0: the first) and moves the cursor to it. Entries that are
-    /// added or removed meanwhile may be met or not; no entry is met twice. Enumerates nothing by itself.
+    /// added or removed meanwhile may be met or not; no entry is met twice. It adds no entries itself.
     /// Errors: NOT_FOUND after the last.
     ///
     /// Since 0.3.0.
@@ -1997,8 +1998,8 @@ unsafe extern "C" {
     ///
     /// Since 0.3.0.
     pub fn dlbridge_context_release(id: u64, error: *mut DLBridgeError) -> DLBridgeStatus;
-    /// Takes entry `id` out of look-ups at once; its `release` runs when it is no longer retained, which
-    /// may be now. Needs no memory. Errors: NOT_FOUND.
+    /// Removes entry `id` from look-ups at once. Its `release` runs when nothing retains it any more,
+    /// possibly during this call. Allocates no memory. Errors: NOT_FOUND.
     ///
     /// Since 0.3.0.
     pub fn dlbridge_context_unregister(id: u64, error: *mut DLBridgeError) -> DLBridgeStatus;
@@ -2009,13 +2010,13 @@ unsafe extern "C" {
     pub fn dlbridge_context_table_v1() -> *const DLBridgeContextTable;
     /// Copies `source` (any strides; `tensor_flags` as in its versioned struct) to compact memory, last axis
     /// fastest. The source is only read and stays the caller's; the call returns when the copy is whole.
-    /// Host to host: anything, sub-byte elements to packed ones or, with the padded flag in
-    /// `spec->tensor_flags`, to padded ones. Host and device, or within one backend: by contiguous runs and
-    /// rectangular copies; what 4096 of these cannot express, and copies between two backends, go through
-    /// the host where ALLOW_STAGING is given. Pinned and managed memory counts as the host's.
+    /// Host to host: any layout and dtype; sub-byte elements become packed, or padded if
+    /// `spec->tensor_flags` has the padded flag. Host and device, or within one backend: by contiguous runs
+    /// and rectangular copies. A layout that needs more than 4096 of these, and a copy between two backends,
+    /// go through host memory if ALLOW_STAGING is set. Pinned and managed memory counts as the host's.
     /// Success: `*out` is the caller's. Failure: no output, `release` not called, memory of the allocator
-    /// given back; the target's bytes are unspecified, and after DRIVER a driver that could not even be
-    /// waited for may still be at work on both. Any tensor error; UNKNOWN_CODE (also for a flag bit of the
+    /// given back; the target's bytes are unspecified, and after DRIVER, if waiting failed too, the
+    /// driver may still be working on both. Any tensor error; UNKNOWN_CODE (also for a flag bit of the
     /// source that no release knows); UNSUPPORTED (no allocator, staging not allowed); BUFFER_TOO_SMALL;
     /// OUT_OF_MEMORY; CAPTURE.
     ///
@@ -2027,14 +2028,14 @@ unsafe extern "C" {
         out: *mut *mut DLManagedTensorVersioned,
         error: *mut DLBridgeError,
     ) -> DLBridgeStatus;
-    /// Describes `tensor` for another process: bytes to `spec->buffer`, and file descriptors, which belong
-    /// to the caller, who passes them on (SCM_RIGHTS) in their order and closes its own, to `spec->fds`.
-    /// `*sizes` has their numbers, also where they did not fit (BUFFER_TOO_SMALL; nothing else is written
-    /// then). The host's memory must be SHAREABLE (dlbridge_allocate, dlbridge_copy) and lives until the last
-    /// process releases it; a device's memory stays the exporter's, which keeps the tensor until the importer
-    /// is done. Work on the tensor must be finished. The tensor stays the caller's. IS_COPIED is not carried.
-    /// A device's handle may open the whole allocation that the tensor lies in: docs/ipc.md. Errors: any
-    /// tensor error; UNSUPPORTED with the remedy; BUFFER_TOO_SMALL.
+    /// Describes `tensor` for another process: a descriptor in `spec->buffer` and file descriptors in
+    /// `spec->fds`. The file descriptors belong to the caller, who sends them in this order (SCM_RIGHTS) and
+    /// then closes its own. `*sizes` has both sizes, also on BUFFER_TOO_SMALL, which writes nothing else. The
+    /// host's memory must be SHAREABLE (dlbridge_allocate, dlbridge_copy) and lives until the last process
+    /// releases it; a device's memory stays the exporter's, which keeps the tensor until the importer is
+    /// done. Work on the tensor must be finished. The tensor stays the caller's. IS_COPIED is not carried. A
+    /// device's handle may open the whole allocation that the tensor lies in: docs/ipc.md. Errors: any tensor
+    /// error; UNSUPPORTED with the remedy; BUFFER_TOO_SMALL.
     ///
     /// Since 0.3.0.
     pub fn dlbridge_ipc_export(
@@ -2043,11 +2044,11 @@ unsafe extern "C" {
         sizes: *mut DLBridgeIpcSizes,
         error: *mut DLBridgeError,
     ) -> DLBridgeStatus;
-    /// Makes a dlbridge-owned tensor of what another process exported; bytes and file descriptors stay the
-    /// caller's in every case. It is validated as any foreign tensor, and the host's memory is checked to be
-    /// sealed and to have pages for every byte that is described, so that no peer can make a reader fault.
-    /// Errors: DESCRIPTOR where the bytes are cut short, altered, of a newer version, or do not fit the file
-    /// descriptors; any tensor error; UNAVAILABLE; DRIVER where the exporter is gone.
+    /// Makes a dlbridge-owned tensor from another process's export; descriptor and file descriptors stay the
+    /// caller's in every case. The tensor is validated like any foreign one. Host memory must be sealed and
+    /// must have pages for every byte described, so that no peer can make a reader fault. Errors: DESCRIPTOR
+    /// if the descriptor is truncated, altered, of a newer version, or does not match the file descriptors;
+    /// any tensor error; UNAVAILABLE; DRIVER where the exporter is gone.
     ///
     /// Since 0.3.0.
     pub fn dlbridge_ipc_import(
