@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Measures what it takes to add a rule, a status, a dtype code, a device type and a C function. In
-a scratch copy of the repository it makes the edits of additions.py, regenerates (facts.py write), and
-runs the quick checks. Then it leaves out each edit in turn: a check must find that, and the table
-names it.
+"""Measures what it takes to add a rule, a status, a dtype code, a device type and a C function.
+
+In a scratch copy of the repository it makes the edits of additions.py, regenerates (facts.py write)
+and runs the quick checks. Then it leaves out each edit in turn: a check must find that, and the
+table names it.
 
 adding.py [NAME ...]   all of them, or those whose name begins so
 """
@@ -139,8 +140,14 @@ def first_complaint(copy):
     for check in checks():
         said = check(copy)
         if said:
-            return check.__name__, said.splitlines()[0].replace(str(copy.root) + "/", "")
+            return check.__name__, gist(said).replace(str(copy.root) + "/", "")
     return None
+
+
+def gist(said):
+    """The line of an output that says what is wrong: a compiler's first error, else the first."""
+    lines = said.splitlines()
+    return next((line for line in lines if "error" in line), lines[0])
 
 
 # ---- The measurement ----------------------------------------------------------------------------

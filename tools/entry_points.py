@@ -4,7 +4,8 @@
 
 A C function belongs in a file whose name is part of its own: dlbridge_stream_handoff in stream.cc,
 dlbridge_context_table_v1 in table.cc or context.cc. A file may include headers of its own folder
-and of folders below it (LAYERS), and no header includes itself through others.
+and of folders below it (LAYERS), and no header includes itself through others. The drivers' folders
+have the same files, and the same functions in their Backend tables.
 """
 
 import argparse
@@ -104,6 +105,34 @@ def cycles(graph):
         yield from visit(path)
 
 
+DRIVER_FILES = ["backend.cc", "copies.cc", "devices.cc", "driver.h", "events.cc", "ipc.cc"]
+DRIVER_FILES += ["internal.h", "memory.cc", "results.cc", "streams.cc"]
+
+
+def driver_files(src):
+    """A driver that lacks a file says so in backend.cc."""
+    for folder in sorted(path for path in (src / "device").glob("*") if path.is_dir()):
+        backend = folder / "backend.cc"
+        text = backend.read_text() if backend.is_file() else ""
+        for name in DRIVER_FILES:
+            if not (folder / name).is_file() and f"there is no {name}" not in text:
+                yield f"src/device/{folder.name} has no {name}, and its backend.cc does not say so"
+
+
+def driver_functions(src):
+    """Each slot of the Backend table has a function of the same name in every driver, or NULL."""
+    slots = {}
+    for backend in sorted((src / "device").glob("*/backend.cc")):
+        table = re.search(r"constexpr Backend \w+ = \{(.*?)\};", backend.read_text(), re.DOTALL)
+        for slot, value in enumerate(table[1].split(",") if table else []):
+            name = value.strip()
+            if "::" in name:
+                slots.setdefault(slot, set()).add(name.removeprefix(f"{backend.parent.name}::"))
+    for names in slots.values():
+        if len(names) > 1:
+            yield f"one function of the drivers has several names: {', '.join(sorted(names))}"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--root", type=Path, default=ROOT, help="the checkout to look at")
@@ -121,6 +150,7 @@ def main():
         "upward includes": list(upward(graph)),
         "files outside the folders": list(misfiled(graph)),
         "include cycles": list(cycles(graph)),
+        "differences between drivers": [*driver_files(src), *driver_functions(src)],
     }
     for lines in failures.values():
         for line in lines:

@@ -50,7 +50,8 @@ def write(root):
 def check(root):
     complaints = [*functions.unknown(root)]
     more, changed = differing(root)
-    complaints += more or usage.unused(root, load.read(root))
+    fact = load.read(root)
+    complaints += more or [*usage.unused(root, fact), *usage.stated(root, fact)]
     for path, new in changed.items():
         where = text.first_difference((root / path).read_text(), new)
         complaints.append(f"{path}:{where}; edit that file of facts/, then tools/facts.py write")

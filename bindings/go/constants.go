@@ -150,7 +150,8 @@ const (
 	RuleShapeMismatch Rule = 45
 )
 
-// Kind says what a pointer points to. Values that are not listed may come from a newer library.
+// Kind is the struct that a pointer refers to. Values that are not listed may come from a newer
+// library.
 type Kind int32
 
 const (
@@ -434,11 +435,11 @@ const (
 type HandoffOptions uint32
 
 const (
-	// The host may wait where no driver can order the two queues: queues of two backends, or of two
-	// Level Zero contexts.
+	// Allow the host to wait where no driver can order the two queues: queues of two backends, or of
+	// two Level Zero contexts.
 	HandoffAllowHostWait HandoffOptions = 1 << 8
-	// A wait may draw the consumer's stream into the graph that the producer's is capturing; the
-	// caller joins them again.
+	// Allow a wait that draws the consumer's stream into the graph that the producer's stream is
+	// capturing. The caller must join the streams again.
 	HandoffAllowCapture HandoffOptions = 1 << 9
 )
 

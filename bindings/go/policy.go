@@ -16,7 +16,7 @@ import (
 // DLPack itself demands, at most [MaxNDim] axes, any device and dtype.
 type Policy struct {
 	Options PolicyOptions
-	// Version is the newest DLPack that the consumer reads; the zero value: 1.3.
+	// Version is the newest DLPack that the consumer reads; the zero value: the default.
 	Version Version
 	// Level says how much is read; 0: LevelMetadata. At LevelStruct a demand that needs shape or
 	// strides is an invalid argument, never ignored.

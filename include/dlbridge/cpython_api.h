@@ -83,7 +83,7 @@ typedef struct DLBridgePyLife {
 typedef struct DLBridgePy {
   PyObject* dlpack_name;     /* "__dlpack__" */
   PyObject* table_name;      /* "__dlpack_c_exchange_api__" */
-  PyObject* version;         /* (1, 3) */
+  PyObject* version;         /* the newest that is asked for */
   PyObject* version_keyword; /* ("max_version",) */
   PyObject* requires_grad;   /* torch's descriptors; NULL until the first torch tensor */
   PyObject* is_conj;
@@ -493,7 +493,9 @@ static inline int dlbridge_py_init(DLBridgePy* py) {
   memset(py, 0, sizeof *py);
   py->dlpack_name = PyUnicode_InternFromString("__dlpack__");
   py->table_name = PyUnicode_InternFromString("__dlpack_c_exchange_api__");
+  /* [facts/dlpack.toml] */
   py->version = Py_BuildValue("(ii)", 1, 3);
+  /* [/facts] */
   py->version_keyword = Py_BuildValue("(N)", PyUnicode_InternFromString("max_version"));
   if (py->dlpack_name == NULL || py->table_name == NULL || py->version == NULL ||
       py->version_keyword == NULL) {
@@ -1027,7 +1029,7 @@ static inline PyObject* dlbridge_py_call_with_(DLBridgePy* py, PyObject* object,
   return result;
 }
 
-/* Calls __dlpack__(max_version=(1, 3)), which most producers support, without a dict or bound method. */
+/* Calls __dlpack__(max_version=...), which most producers support, without a dict or bound method. */
 static inline PyObject* dlbridge_py_call_usual_(DLBridgePy* py, PyObject* object) {
   PyObject* arguments[3];
   arguments[0] = NULL;

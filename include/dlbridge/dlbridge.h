@@ -47,6 +47,10 @@
  * pointer where NULL is allowed. Elsewhere each zero has the default of its comment, or is rejected with
  * "X is not set".
  * Structs of fixed size have reserved fields, which must be zero (DLBRIDGE_ERROR_TOO_NEW).
+ * [facts/dlpack.toml]
+ * The default of a version, {0, 0}, is DLPack 1.3 in all of ABI 1, since a
+ * newer library must not change what a compiled caller receives.
+ * [/facts]
  *
  * FLAGS AND OPTIONS. DLPack's flags are always `uint64_t tensor_flags`. Option bits are always
  * `uint32_t options` and lie in bits 8 to 30, so that a DLPack flag given as an option is rejected.
@@ -507,7 +511,7 @@ enum {
 typedef struct DLBridgePolicy {
   uint32_t struct_size;     /**< sizeof(DLBridgePolicy) */
   uint32_t options;         /**< DLBRIDGE_POLICY_* */
-  DLPackVersion version;    /**< Newest DLPack that the consumer reads; {0, 0}: 1.3. */
+  DLPackVersion version;    /**< Newest DLPack that the consumer reads; {0, 0}: the default. */
   int32_t level;            /**< DLBRIDGE_LEVEL_*; 0: METADATA. */
   int32_t contiguity;       /**< DLBRIDGE_CONTIGUITY_* */
   int32_t min_ndim;         /**< Smallest and largest ndim accepted, 0 to DLBRIDGE_MAX_NDIM. Read */
@@ -652,10 +656,10 @@ typedef struct DLBridgeConvertOptions {
   uint32_t struct_size;               /**< sizeof(DLBridgeConvertOptions) */
   uint32_t options;                   /**< DLBRIDGE_CONVERT_* */
   DLPackVersion version;              /**< Newest DLPack that the consumer reads. To versioned: of major
-                                           1, {0, 0}: 1.3; the result carries the smaller of it and the
-                                           library's. dlbridge_downgrade: of major 0, {0, 0}: 0.8.
-                                           dlbridge_export: {0, 0}; its target decides. A tensor that
-                                           needs a newer version is rejected. */
+                                           1, {0, 0}: the default; the result carries the smaller of it
+                                           and the library's. dlbridge_downgrade: of major 0, {0, 0}: the
+                                           last legacy one. dlbridge_export: {0, 0}; its target
+                                           decides. A tensor that needs a newer version is rejected. */
   uint64_t tensor_flags;              /**< DLPack flags that the caller knows of a legacy source, which
                                            cannot record them. Unused for a versioned one. */
   const DLBridgePolicy* policy;       /**< Validate by it first; NULL: the default policy. */
@@ -839,7 +843,7 @@ typedef struct DLBridgeAllocateSpec {
   DLDevice device;                    /**< {0, 0}: the CPU; another one needs an allocator. */
   uint64_t alignment;                 /**< Bytes, a power of two; 0: 256. */
   uint64_t tensor_flags;              /**< DLPack flags of the result, such as the padded one. */
-  DLPackVersion version;              /**< Newest DLPack that the consumer reads; {0, 0}: 1.3. */
+  DLPackVersion version;              /**< Newest DLPack that the consumer reads; {0, 0}: the default. */
   const DLBridgeAllocator* allocator; /**< NULL: the system's. */
 } DLBridgeAllocateSpec;
 
@@ -1123,7 +1127,7 @@ typedef struct DLBridgeWrapSpec {
   int32_t ndim;                 /**< Number of axes; 0: a scalar. */
   DLDataType dtype;             /**< Dtype of the elements; must be set. */
   uint64_t tensor_flags;        /**< DLPack flags of the tensor. */
-  DLPackVersion version;        /**< Newest DLPack that the consumer reads; {0, 0}: 1.3. */
+  DLPackVersion version;        /**< Newest DLPack that the consumer reads; {0, 0}: the default. */
   /** Called once when the last owner is gone, on that thread; NULL: nothing to call. Work on `stream`
    * may still use the memory; NULL: none does. `buffer` is the one given here, for the call only. */
   void (*release)(void* context, const DLBridgeBuffer* buffer, const struct DLBridgeStream* stream);
@@ -1210,11 +1214,11 @@ DLBRIDGE_API DLBridgeStatus dlbridge_stream_from_array_api(DLDevice device, int6
 /* [facts/enums.toml HANDOFF] */
 /** Bits of the `options` of dlbridge_stream_handoff. \since 0.3.0 */
 enum {
-  /** The host may wait where no driver can order the two queues: queues of two backends, or of two
+  /** Allow the host to wait where no driver can order the two queues: queues of two backends, or of two
    * Level Zero contexts. */
   DLBRIDGE_HANDOFF_ALLOW_HOST_WAIT = 1 << 8,
-  /** A wait may draw the consumer's stream into the graph that the producer's is capturing; the caller
-   * joins them again. */
+  /** Allow a wait that draws the consumer's stream into the graph that the producer's stream is
+   * capturing. The caller must join the streams again. */
   DLBRIDGE_HANDOFF_ALLOW_CAPTURE = 1 << 9
 };
 /* [/facts] */
@@ -1371,7 +1375,7 @@ typedef struct DLBridgeCopySpec {
   void* release_context;              /**< Passed to `release`. */
   const DLBridgeAllocator* allocator; /**< Memory of `device`; NULL: the system's, on the host. */
   uint64_t tensor_flags;              /**< DLPack flags of the copy; IS_COPIED is added. */
-  DLPackVersion version;              /**< Newest DLPack that the consumer reads; {0, 0}: 1.3. */
+  DLPackVersion version;              /**< Newest DLPack that the consumer reads; {0, 0}: the default. */
   const DLBridgePolicy* policy;       /**< Validate the source by it; NULL: the default policy. */
 } DLBridgeCopySpec;
 

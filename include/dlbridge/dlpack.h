@@ -2,15 +2,16 @@
  * SPDX-License-Identifier: Apache-2.0
  * DLPack's structs and constants in this project's own words.
  *
- * The names, values and layouts are the public facts of DLPack 1.3 and of what upstream has added
- * since. This header carries the official header's include guard, so that the two can be included
- * in one program in either order:
+ * The names, values and layouts are the public facts of DLPack's newest release and of the constants
+ * that upstream has added since. This header carries the official header's include guard, so that one
+ * program can include both in either order:
  *
  *  - this one first: the official header finds its guard set and adds nothing;
  *  - an official one first (0.6 or later): this header adds only the items that version lacks. Missing
  *    enumerators are added as anonymous enumerations: the same names and values, of
- *    another type in C++. Upstream added constants after 1.3 without a new version number, so an
- *    official 1.3 header may or may not have them. They are not added then: use the integer.
+ *    another type in C++. Upstream added constants after the newest release without a new version
+ *    number, so an official header of that release may or may not have them. They are not added then:
+ *    use the integer.
  *
  * All layouts are those of 64-bit little-endian targets; other targets are a compile-time error.
  */

@@ -156,7 +156,8 @@ DLBRIDGE_INLINE DLBridgeStatus CheckResultVersion(DLPackVersion version, const c
                                                   DLBridgeError* error) {
   return DLBRIDGE_LIKELY(version.major == 1 || (version.major == 0 && version.minor == 0))
              ? DLBRIDGE_OK
-             : RefuseVersion(error, argument, "must be of major 1, or {0, 0} for 1.3", version);
+             : RefuseVersion(error, argument,
+                             "must be of major 1, or {0, 0} for " DLBRIDGE_DEFAULT_DLPACK, version);
 }
 
 }  // namespace dlbridge

@@ -17,6 +17,7 @@ constexpr Version kFirstVersioned = 100;
 constexpr Version kNoRelease = 0xffffffff;
 
 // [facts/dlpack.toml]
+#define DLBRIDGE_DEFAULT_DLPACK "1.3"
 constexpr Version kOldestVersion = 2;      // 0.2: the first with DLManagedTensor
 constexpr Version kLegacyVersion = 8;      // 0.8: the last legacy one
 constexpr Version kStridesSince = 102;     // 1.2: strides must be given

@@ -20,10 +20,11 @@ constexpr const Backend* kBackends[] = {nullptr,      &kCpuBackend,       &kCuda
                                         &kHipBackend, &kLevelZeroBackend, &kOpenClBackend};
 constexpr uint32_t kBackendCount = sizeof(kBackends) / sizeof(kBackends[0]);
 
-// What became of a backend in this process. `info` is written before `state` is, and never again.
+// The state of a backend in this process. `info` is written before `state` and is constant
+// afterwards.
 struct Slot {
   std::atomic<int32_t> state{0};      // 0: not started
-  std::atomic<bool> starting{false};  // seen by a child that was forked meanwhile
+  std::atomic<bool> starting{false};  // also read by a child that was forked during the start
   uint32_t generation = 0;            // of the process that started it
   DLBridgeBackendInfo info = {};
   Lock lock;
@@ -47,8 +48,8 @@ void Start(const Backend& backend, Slot* slot) {
   }
 }
 
-// A driver that was not there when it was first asked for is not looked for again: the search costs
-// more than any call, and what frameworks do to their process must not depend on its timing.
+// A driver that was absent at the first request is not searched for again: the search is expensive,
+// and results must not depend on when a framework loads a library.
 DLBridgeStatus Started(const Backend& backend, const Slot** out, DLBridgeError* error) {
   Slot* slot = &g_slots[backend.id];
   if (slot->state.load(std::memory_order_acquire) == 0) {
@@ -60,7 +61,7 @@ DLBridgeStatus Started(const Backend& backend, const Slot** out, DLBridgeError* 
       Start(backend, slot);
     }
   }
-  // A driver that is absent or refused to start holds nothing that a fork could break.
+  // A driver that is absent or failed to start holds nothing that a fork could break.
   if (slot->generation != ForkGeneration() && slot->info.state == DLBRIDGE_STATE_READY &&
       backend.id != DLBRIDGE_BACKEND_CPU) {
     return RefuseStatus(error, DLBRIDGE_ERROR_FORKED, backend.name,

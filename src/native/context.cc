@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The context table as the C ABI shows it: arguments checked, the table of the process asked, and
-// its statuses put into words.
+// The entry points of the context table: they check arguments, call the table of the process, and
+// turn its statuses into messages.
 #include "describe/boundary.h"
 #include "describe/device.h"
 #include "native/backend.h"
@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* kTable = "the context table";
 
-// Words for what a table answered, which may be another library's.
+// The message for a status of the table, which may belong to another library.
 DLBRIDGE_COLD DLBridgeStatus Explain(DLBridgeStatus status, const char* not_found,
                                      DLBridgeError* error) {
   switch (status) {
@@ -39,7 +39,7 @@ DLBRIDGE_INLINE DLBridgeStatus Explained(DLBridgeStatus status, const char* not_
   return DLBRIDGE_LIKELY(status == DLBRIDGE_OK) ? DLBRIDGE_OK : Explain(status, not_found, error);
 }
 
-// What a table answered about an entry, by its id.
+// The message for a status about an entry, with its id.
 DLBRIDGE_COLD DLBridgeStatus ExplainEntry(DLBridgeStatus status, const char* not_found, uint64_t id,
                                           DLBridgeError* error) {
   return status == DLBRIDGE_ERROR_NOT_FOUND ? RefuseValue(error, status, kTable, not_found, id)
@@ -62,9 +62,9 @@ DLBRIDGE_COLD DLBridgeStatus RefuseMissing(DLDevice device, uint64_t context,
   return RefuseStatus(error, DLBRIDGE_ERROR_NOT_FOUND, kTable, problem);
 }
 
-// Has the backend of a device that is not in the table enter its devices.
+// Has the backend of an unknown device enter its devices into the table.
 DLBRIDGE_COLD DLBridgeStatus Enumerate(DLDevice device, DLBridgeError* error) {
-  // Where there are two, the first one numbers the devices; of the other they are registered.
+  // If there are two backends, the first one enumerates; the other's devices must be registered.
   const BackendList list = BackendsOf(TypeOf(device));
   const Backend* backend = list.backends[0];
   if (backend == nullptr || backend->enumerate == nullptr) {

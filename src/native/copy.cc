@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strided to compact on any device: on the host at once, with a driver by the calls that it has.
+// Strided to compact copies on any device: on the host directly, else by the calls that a driver
+// has.
 #include "copy/copy.h"
 
 #include <atomic>
@@ -20,14 +21,14 @@ bool IsHostMemory(const DLDevice& device) {
   return DeviceTypeOf(TypeOf(device)).readable == DLBRIDGE_YES;
 }
 
-// One side of a transfer, and where its first element is.
+// One side of a transfer, and the offset of its first element.
 struct Side {
   CopySide side;
   uint64_t offset;
   const Backend* backend;  // NULL: the host
 };
 
-// All that a copy knows.
+// The parameters of one copy.
 struct Transfer {
   const DLBridgeCopySpec* spec;
   Side from;
@@ -36,11 +37,11 @@ struct Transfer {
   ItemWidths widths;
   ByteExtent reach;  // of the source, from its first element
   uint64_t packed;   // bytes of the copy
-  bool staged;       // on the way through the host
-  bool* unfinished;  // a driver could not be waited for
+  bool staged;       // the copy goes through host memory
+  bool* unfinished;  // a driver failed to wait for the copy
 };
 
-// Whose memory it is. Only oneAPI leaves a choice, which the driver that knows the memory makes.
+// Finds the backend of the memory. Only kDLOneAPI has two: the one that knows the memory is used.
 DLBridgeStatus FindOwner(const Side& side, const char* argument, const Backend** out,
                          DLBridgeError* error) {
   const BackendList list = BackendsOf(TypeOf(side.side.device));
@@ -78,15 +79,15 @@ DLBridgeStatus ResolveSide(const char* argument, Side* side, DLBridgeError* erro
 
 // ------------------------------------------------------------------------------- with one driver
 
-// The stream of the caller where it is the driver's; what else it names was waited for, and all of
-// it on the way through the host.
+// The caller's stream if it belongs to the driver, except for a staged copy. Otherwise the stream's
+// work was waited for already.
 DLBridgeStream StreamFor(const Transfer& transfer, const Backend& backend) {
   const DLBridgeStream& stream = transfer.spec->stream;
   const bool taken = !transfer.staged && stream.backend == backend.id && IsQueue(stream);
   return taken ? stream : DLBridgeStream{backend.id, 0, {kDLCPU, 0}, 0, 0, 0};
 }
 
-// How many calls a plan takes where each row is one.
+// Does a plan take too many calls if each row is one?
 bool TooManyRows(const CopyPlan& plan) {
   const uint64_t rows = plan.first.rows * plan.first.planes;
   return rows > static_cast<uint64_t>(kMaxBoxes) ||
@@ -116,7 +117,7 @@ DLBridgeStatus RefuseStaging(DLBridgeError* error) {
                       "DLBRIDGE_COPY_ALLOW_STAGING to copy through host memory");
 }
 
-// Carries out a plan; what was begun is always waited for, and the first failure is what is told.
+// Carries out a plan. Always waits for the work that was started, and reports the first failure.
 DLBridgeStatus RunPlan(const Transfer& transfer, const CopyPlan& plan, const Side& from,
                        const Side& to, DLBridgeError* error) {
   const Backend& backend = from.backend != nullptr ? *from.backend : *to.backend;
@@ -140,8 +141,8 @@ DLBridgeStatus RunBytes(const Transfer& transfer, uint64_t bytes, const Side& fr
   return RunPlan(transfer, plan, from, to, error);
 }
 
-// The plan of the whole copy, where its elements need no rearranging of bits. Elements that are no
-// whole bytes can only go as one run.
+// Plans the whole copy if no bits must be rearranged. Elements that are not whole bytes can only be
+// copied as one run.
 bool PlanTransfer(const Transfer& transfer, CopyPlan* out) {
   if (transfer.widths.from != transfer.widths.to) {
     return false;
@@ -155,15 +156,15 @@ bool PlanTransfer(const Transfer& transfer, CopyPlan* out) {
   if (walk.axes > 1 || (walk.axes == 1 && walk.last_stride() != 1)) {
     return false;
   }
-  // The bits behind the last element, in its byte, are unspecified on a device.
+  // On a device, the unused bits of the last byte are unspecified.
   const Walk bytes = {{static_cast<int64_t>(transfer.packed)}, {1}, 1};
   return PlanCopy(bytes, 1, out);
 }
 
 // --------------------------------------------------------------------------- through the host
 
-// Stands before memory on the way; where a driver could not be waited for, it may still be working
-// on it, and the memory is set aside for good.
+// The header of host memory that a staged copy uses. If waiting for a driver failed, the driver may
+// still use the memory: it is leaked into this list.
 struct alignas(16) SetAside {
   SetAside* next;
 };
@@ -176,7 +177,7 @@ void Keep(SetAside* memory) {
   }
 }
 
-// Memory on the way; gone at the end of its scope.
+// Host memory for a staged copy; freed or leaked by the destructor.
 class Bounce {
  public:
   Bounce(uint64_t bytes, const bool* unfinished)
@@ -209,7 +210,7 @@ void CopyOnHost(const Transfer& transfer, const void* from, void* to) {
   CopyElements(from, *transfer.layout, transfer.widths, to);
 }
 
-// All bytes between the lowest and the highest element come over, and are sorted here.
+// Copies all bytes between the lowest and the highest element to the host, and arranges them there.
 DLBridgeStatus FetchExtent(const Transfer& transfer, void* to, DLBridgeError* error) {
   const ByteExtent& reach = transfer.reach;
   const auto bytes = static_cast<uint64_t>(reach.end - reach.begin);
@@ -224,7 +225,7 @@ DLBridgeStatus FetchExtent(const Transfer& transfer, void* to, DLBridgeError* er
   return DLBRIDGE_OK;
 }
 
-// The compact copy in memory of the host.
+// Makes the compact copy in host memory.
 DLBridgeStatus Fetch(const Transfer& transfer, const Side& to, DLBridgeError* error) {
   if (transfer.from.backend == nullptr) {
     CopyOnHost(transfer, AddressOf(transfer.from), AddressOf(to));
@@ -256,7 +257,7 @@ bool OneDriver(const Transfer& transfer) {
          transfer.from.backend == transfer.to.backend;
 }
 
-// By the driver alone. UNSUPPORTED where it has no such copy; then nothing was begun.
+// Copies with the driver alone. UNSUPPORTED if the driver cannot; then nothing was started.
 DLBridgeStatus CarryDirectly(const Transfer& transfer, DLBridgeError* error) {
   CopyPlan plan;
   if (!OneDriver(transfer) || !PlanTransfer(transfer, &plan)) {
@@ -278,7 +279,7 @@ DLBridgeStatus Carry(Transfer* transfer, DLBridgeError* error) {
   if (status != DLBRIDGE_ERROR_UNSUPPORTED) {
     return ReportKept(status, kept, error);
   }
-  // What is on the caller's stream comes first, on whichever side it is.
+  // The work on the caller's stream comes first, whichever side it concerns.
   transfer->staged = true;
   if (IsQueue(transfer->spec->stream)) {
     DLBRIDGE_TRY(dlbridge_stream_synchronize(&transfer->spec->stream, error));
@@ -286,7 +287,7 @@ DLBridgeStatus Carry(Transfer* transfer, DLBridgeError* error) {
   return Stage(*transfer, error);
 }
 
-// A stream that takes no part in the transfer orders it all the same: its work is waited for.
+// A stream of a backend that takes no part in the transfer still orders it: wait for its work.
 DLBridgeStatus AwaitStream(const Transfer& transfer, DLBridgeError* error) {
   const DLBridgeStream& stream = transfer.spec->stream;
   const Backend* first =
@@ -298,7 +299,7 @@ DLBridgeStatus AwaitStream(const Transfer& transfer, DLBridgeError* error) {
   return dlbridge_stream_synchronize(&stream, error);
 }
 
-// Neither side's bytes may be the other's.
+// Do the two sides share bytes?
 bool Overlap(const Transfer& transfer) {
   const DLBridgeBuffer& a = transfer.from.side.buffer;
   const DLBridgeBuffer& b = transfer.to.side.buffer;
@@ -338,12 +339,12 @@ ByteExtent ReachOf(const LayoutSnapshot& layout, uint32_t item_bits) {
       ScanTensor<false>(layout.ndim(), layout.shape(), layout.strides(), nullptr, nullptr);
   ByteExtent reach = {0, 0, 0};
   FirstBroken sink(nullptr);
-  // It was checked with the layout.
+  // The extent was checked with the layout.
   CheckExtent(layout.ndim(), layout.shape(), layout.strides(), item_bits, &extent, &reach, &sink);
   return reach;
 }
 
-// Fills the target, whose data is NULL where there is nothing to copy.
+// Fills the target, whose data is NULL if there is nothing to copy.
 DLBridgeStatus FillTarget(const DLTensor& source, uint64_t flags, const DLBridgeCopySpec& spec,
                           const LayoutSnapshot& layout, const CopyTarget& target,
                           DLBridgeError* error) {
@@ -379,7 +380,7 @@ DLBridgeStatus CopySnapshot(const DLTensor& source, uint64_t flags, const DLBrid
   return DLBRIDGE_OK;
 }
 
-// Unknown flag bits may change the layout, which decides the bytes that are read.
+// Unknown flag bits may change the layout and thus the bytes that are read.
 DLBridgeStatus CheckSourceFlags(uint64_t flags, DLBridgeError* error) {
   return (flags & ~kAllFlags) == 0
              ? DLBRIDGE_OK

@@ -6,11 +6,11 @@
 namespace dlbridge {
 namespace {
 
-// What every driver takes as a distance between rows.
+// The largest row pitch that every driver accepts.
 constexpr int64_t kMaxPitch = INT32_MAX;
 constexpr int kNone = -1;
 
-// Turns element strides into bytes and finds those of the target. They fit, since the extent does.
+// Converts element strides to bytes and computes the target's. They fit, since the extent does.
 void PlaceAxes(const Walk& walk, int64_t item, int axes, int64_t run_bytes, CopyPlan* plan) {
   plan->outer = walk;
   plan->outer.axes = axes;
@@ -37,7 +37,7 @@ int FindRows(const CopyPlan& plan) {
   return best;
 }
 
-// Drivers count the distance between planes in rows.
+// Drivers count the plane pitch in rows.
 bool IsPlanePitch(int64_t stride, int64_t row_pitch, int64_t rows) {
   int64_t least = 0;
   return !MulOverflows(row_pitch, rows, &least) && stride >= least && stride % row_pitch == 0 &&
@@ -67,7 +67,7 @@ void Remove(int axis, CopyPlan* plan) {
   }
 }
 
-// Takes the axes of rows and planes out of the plan and into its box.
+// Moves the axes of rows and planes from the plan into its box.
 void TakeRectangle(CopyPlan* plan) {
   const int rows = FindRows(*plan);
   if (rows == kNone) {
@@ -117,7 +117,7 @@ Boxes::Boxes(const CopyPlan& plan, uint64_t from_offset, uint64_t to_offset)
   box_.to_offset = to_offset;
 }
 
-// Unsigned: what lies before an address wraps, as addresses do.
+// Unsigned: offsets before an address wrap, as addresses do.
 void Boxes::Step(int axis, int64_t count) {
   const auto steps = static_cast<uint64_t>(count);
   box_.from_offset += steps * static_cast<uint64_t>(plan_.outer.stride[axis]);

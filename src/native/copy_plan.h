@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A strided copy as the few calls that a driver has for it: contiguous runs, rectangles and boxes.
+// A strided copy as a few driver calls: contiguous runs, rectangles and boxes.
 #ifndef DLBRIDGE_SRC_NATIVE_COPY_PLAN_H_
 #define DLBRIDGE_SRC_NATIVE_COPY_PLAN_H_
 
@@ -10,26 +10,26 @@
 
 namespace dlbridge {
 
-// More calls than this are not a copy that the driver can express.
+// The largest number of driver calls for one copy.
 constexpr int64_t kMaxBoxes = 4096;
 
 struct CopyPlan {
-  CopyBox first;                    // the box at the first element; the others lie elsewhere
-  Walk outer;                       // the axes that are left, with strides of the source in bytes
+  CopyBox first;                    // the box at the first element; the others have the same shape
+  Walk outer;                       // the remaining axes, with the source's strides in bytes
   int64_t to_stride[kMaxWalkAxes];  // of the target, in bytes
   int64_t boxes;
 };
 
-// Plans a copy of the elements of `walk`, `item` bytes each, to compact memory in C order. False
-// where it would take more than kMaxBoxes calls. The offsets of the first box are 0.
+// Plans a copy of the elements of `walk`, `item` bytes each, to compact memory in C order. Returns
+// false if it would take more than kMaxBoxes calls. The offsets of the first box are 0.
 bool PlanCopy(const Walk& walk, int64_t item, CopyPlan* out);
 
-// Goes through the boxes of a plan.
+// Iterates over the boxes of a plan.
 class Boxes {
  public:
   Boxes(const CopyPlan& plan, uint64_t from_offset, uint64_t to_offset);
   const CopyBox& box() const { return box_; }
-  // False behind the last box.
+  // Returns false after the last box.
   bool Next();
 
  private:

@@ -55,14 +55,14 @@ DLBridgeStatus CheckTargetMemory(const DLBridgeCopySpec& spec, DLBridgeError* er
   return DLBRIDGE_OK;
 }
 
-// A target that was filled in part was meant: its NULL is not a wish to allocate.
+// A partly filled target is an error of the caller: its NULL handle does not request an allocation.
 bool NamesTarget(const DLBridgeCopySpec& spec) {
   const DLBridgeBuffer& target = spec.target;
   return target.kind != 0 || target.backend != 0 || target.context != 0 || target.reserved != 0 ||
          spec.target_size != 0 || spec.target_offset != 0 || spec.release != nullptr;
 }
 
-// A stream that was filled in part was meant as well.
+// The same for a partly filled stream.
 bool NamesStream(const DLBridgeStream& stream) {
   return stream.kind != 0 || stream.backend != 0 || stream.handle != 0 || stream.context != 0 ||
          Packed(stream.device) != 0;
@@ -98,7 +98,7 @@ DLBridgeStatus CheckShareable(const DLBridgeCopySpec& spec, DLBridgeError* error
   return DLBRIDGE_OK;
 }
 
-// The codes and flags that the copy will have, as if a producer had made it.
+// Checks the codes and flags of the copy like those of a producer's tensor.
 DLBridgeStatus CheckResult(const DLTensor& source, const DLBridgeCopySpec& spec, Version version,
                            DLBridgeError* error) {
   DLTensor tensor = source;
@@ -107,7 +107,7 @@ DLBridgeStatus CheckResult(const DLTensor& source, const DLBridgeCopySpec& spec,
   return CheckCodes(tensor, spec.tensor_flags, version, error);
 }
 
-// The elements of a layout that was checked: they fit, but for extents beside a 0.
+// The number of elements of a checked layout. It does not overflow, except beside an extent of 0.
 int64_t CountElements(const LayoutSnapshot& layout) {
   if (HasZero(layout.ndim(), layout.shape())) {
     return 0;
@@ -119,7 +119,7 @@ int64_t CountElements(const LayoutSnapshot& layout) {
   return count;
 }
 
-// The bytes of the copy; padding may make them too many where those of the source were not.
+// The size of the copy. Padding may make it overflow even if the source's size does not.
 DLBridgeStatus PackedBytes(const LayoutSnapshot& layout, uint32_t item_bits, uint64_t* out,
                            DLBridgeError* error) {
   const int64_t count = CountElements(layout);
@@ -155,7 +155,7 @@ DLBridgeBuffer TargetBuffer(const DLBridgeCopySpec& spec) {
   return buffer;
 }
 
-// A root of the caller's memory; its release callback is not called before CommitTarget.
+// Makes a root of the caller's memory. CommitTarget sets its release callback.
 void WrapTarget(const DLTensor& source, const LayoutSnapshot& layout, const DLBridgeCopySpec& spec,
                 Version version, uint64_t bytes, Node* node) {
   InitNode(node, source.ndim, spec.tensor_flags | kCopied);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a copy goes: memory of the caller's, of its allocator, or the system's.
+// The target of a copy: memory from the caller, its allocator, or the system.
 #ifndef DLBRIDGE_SRC_NATIVE_COPY_TARGET_H_
 #define DLBRIDGE_SRC_NATIVE_COPY_TARGET_H_
 
@@ -12,18 +12,19 @@
 namespace dlbridge {
 
 struct CopyTarget {
-  Node* node;  // a root whose release frees what was allocated and calls no callback
+  Node* node;  // a root; before CommitTarget its release frees the memory that was allocated and
+               // calls no callback
   DLBridgeBuffer buffer;
   uint64_t bytes;
 };
 
 DLBridgeStatus CheckCopySpec(const DLBridgeCopySpec& spec, DLBridgeError* error);
 
-// A compact tensor of the source's shape, its bytes not yet written.
+// Makes a compact tensor of the source's shape; its bytes are not yet written.
 DLBridgeStatus MakeTarget(const DLTensor& source, const LayoutSnapshot& layout,
                           const DLBridgeCopySpec& spec, CopyTarget* out, DLBridgeError* error);
 
-// The copy is whole: memory of the caller's is released with it from now on.
+// Called when the copy is complete: from now on the caller's memory is released with the tensor.
 void CommitTarget(const DLBridgeCopySpec& spec, CopyTarget* target);
 
 }  // namespace dlbridge

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host as a backend: it needs no driver, has no queues and knows no allocation.
+// The host as a backend: it has no driver and no queues, and knows no allocations.
 #include "native/backend.h"
 
 namespace dlbridge {

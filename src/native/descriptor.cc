@@ -13,7 +13,7 @@ namespace {
 constexpr uint8_t kMagic[8] = {'D', 'L', 'B', 'R', 'I', 'P', 'C', 0};
 constexpr uint32_t kFormat = 1;
 
-// Offsets of the fields; targets are little-endian, and so is the format.
+// Offsets of the fields. The targets are little-endian, and so is the format.
 enum Field : uint32_t {
   kAtMagic = 0,
   kAtFormat = 8,
@@ -56,7 +56,7 @@ size_t LengthOf(int32_t ndim, uint32_t handle_length) {
   return kAtArrays + size_t{16} * static_cast<uint32_t>(ndim) + handle_length;
 }
 
-// FNV-1a over all bytes, those of the sum itself as zeros. No single altered byte keeps it.
+// FNV-1a over all bytes, with the checksum field as zeros. It detects every single altered byte.
 uint64_t ChecksumOf(const uint8_t* bytes, size_t length) {
   uint64_t sum = 0xcbf29ce484222325U;
   for (size_t i = 0; i < length; ++i) {
@@ -79,7 +79,7 @@ DLBRIDGE_COLD DLBridgeStatus RefuseFormat(uint32_t format, DLBridgeError* error)
   return RefuseBytes(error, problem);
 }
 
-// A descriptor with a number that is not allowed.
+// Rejects a descriptor with an invalid number.
 template <class T>
 DLBRIDGE_COLD DLBridgeStatus RefuseNumber(DLBridgeError* error, const char* problem, T found) {
   return RefuseValue(error, DLBRIDGE_ERROR_DESCRIPTOR, "the descriptor", problem, found);
@@ -92,7 +92,7 @@ DLBRIDGE_COLD DLBridgeStatus RefuseLength(DLBridgeError* error, const char* prob
   return RefuseNumber(error, text, found);
 }
 
-// Is this a descriptor, as long as it says, and as it was written?
+// Checks the magic, the format, the length and the checksum.
 DLBridgeStatus CheckWhole(const uint8_t* bytes, size_t length, DLBridgeError* error) {
   if (length < kAtArrays) {
     return RefuseLength(error, "is cut short: expected at least ", kAtArrays, length);
@@ -114,7 +114,7 @@ DLBridgeStatus CheckWhole(const uint8_t* bytes, size_t length, DLBridgeError* er
   return DLBRIDGE_OK;
 }
 
-// Numbers by which the rest is found, and those that nobody may use yet.
+// Checks the numbers that locate other fields, and the reserved fields.
 DLBridgeStatus CheckShape(const Descriptor& descriptor, const uint8_t* bytes, size_t length,
                           DLBridgeError* error) {
   static_assert(kDescriptorAxes == 64 && kDescriptorHandle == 256, "as the messages say");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one process tells another of a tensor: docs/ipc.md has the format.
+// The description of a tensor that one process sends to another: docs/ipc.md has the format.
 #ifndef DLBRIDGE_SRC_NATIVE_DESCRIPTOR_H_
 #define DLBRIDGE_SRC_NATIVE_DESCRIPTOR_H_
 
@@ -13,11 +13,11 @@ namespace dlbridge {
 
 constexpr int32_t kDescriptorAxes = 64;
 constexpr uint32_t kDescriptorHandle = 256;
-// The format has no more; what an export needs is reported to its caller.
+// The format's maximum. The size that an export needs is reported to its caller.
 constexpr size_t kDescriptorMaxSize = 2048;
 constexpr uint32_t kDescriptorMaxFds = kMaxIpcFds;
 
-// What the memory is. The numbers are part of the format.
+// The kind of memory. The numbers are part of the format.
 enum class SharedAs : uint32_t { kNothing = 0, kHostFile = 1, kDeviceHandle = 2 };
 
 struct Descriptor {
@@ -27,9 +27,9 @@ struct Descriptor {
   DLDataType dtype;
   int32_t ndim;
   uint64_t flags;         // DLPack's
-  DLPackVersion version;  // that the tensor says
+  DLPackVersion version;  // the version in the tensor
   uint64_t size;          // bytes of the memory
-  uint64_t data_offset;   // from its start to `data`
+  uint64_t data_offset;   // from the start of the memory to `data`
   uint64_t byte_offset;
   uint32_t handle_length;
   uint32_t fd_count;
@@ -38,11 +38,11 @@ struct Descriptor {
   uint8_t handle[kDescriptorHandle];
 };
 
-// Writes a descriptor to kDescriptorMaxSize bytes and returns how many it has.
+// Writes a descriptor to `out`, which has kDescriptorMaxSize bytes, and returns its length.
 size_t WriteDescriptor(const Descriptor& descriptor, uint8_t* out);
 
-// Reads what a peer sent, in memory that nobody else writes to; DESCRIPTOR where it is not whole.
-// What the numbers say about a tensor is not looked at.
+// Reads a descriptor that a peer sent, from memory that no other thread writes to. Returns
+// DESCRIPTOR if it is malformed. Does not validate the tensor that it describes.
 DLBridgeStatus ReadDescriptor(const uint8_t* bytes, size_t length, Descriptor* out,
                               DLBridgeError* error);
 

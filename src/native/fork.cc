@@ -30,7 +30,7 @@ bool WatchForks() {
   if (g_watching.load(std::memory_order_acquire)) {
     return true;
   }
-  // Two threads may both get here; then a fork counts twice, which says the same.
+  // Two threads may both register the handler. A fork then counts twice, which is harmless.
   if (pthread_atfork(nullptr, nullptr, InChild) != 0) {
     return false;
   }

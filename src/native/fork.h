@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which process is this? Drivers do not survive a fork, and asking for the pid costs too much.
+// Detects a forked child: drivers do not survive a fork. getpid() would be too expensive.
 #ifndef DLBRIDGE_SRC_NATIVE_FORK_H_
 #define DLBRIDGE_SRC_NATIVE_FORK_H_
 
@@ -10,14 +10,14 @@ namespace dlbridge {
 
 extern std::atomic<uint32_t> g_fork_generation;
 
-// Counts the forks between the first process that watched and this one.
+// The number of forks between the first process that called WatchForks and this one.
 inline uint32_t ForkGeneration() { return g_fork_generation.load(std::memory_order_relaxed); }
 
-// Counts from now on; called before the first driver is started. False where there is no memory.
+// Starts counting; called before the first driver is started. False if there is no memory.
 bool WatchForks();
 
-// What the child does first: locks that were held are free, and a backend that was being started by
-// a thread that is gone counts as started.
+// Called first in a forked child. Locks become free. A backend whose start was in progress in
+// another thread counts as started.
 void ResetBackendsInChild();
 void ResetTableInChild();
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors from one process to another: what is exported, and what is made of an export.
+// Tensors between processes: export and import.
 #include <cstring>
 
 #include "describe/boundary.h"
@@ -17,20 +17,20 @@ namespace {
 
 constexpr uint32_t kKnownOptions = DLBRIDGE_IPC_READ_ONLY;
 
-// What leaves this process.
+// The result of an export.
 struct Export {
   Descriptor descriptor;
   int32_t fds[kDescriptorMaxFds];
 };
 
-// Bytes that a tensor touches, from element (0,...,0) on.
+// The bytes that a tensor touches, from element (0,...,0) on.
 struct Reach {
   bool empty;
   int64_t begin;
   int64_t end;
 };
 
-// Finds the reach of a layout that nobody else writes to.
+// Finds the reach of a layout that no other thread writes to.
 DLBridgeStatus FindReach(const Descriptor& layout, Reach* out, DLBridgeError* error) {
   Extent extent = ScanTensor<false>(layout.ndim, layout.shape, layout.strides, nullptr, nullptr);
   ByteExtent bytes = {0, 0, 0};
@@ -41,15 +41,15 @@ DLBridgeStatus FindReach(const Descriptor& layout, Reach* out, DLBridgeError* er
   return sink.status();
 }
 
-// Does what a tensor touches, `origin` bytes behind the start of its memory, stay inside?
+// Do the bytes that a tensor touches, from `origin` in its memory on, stay inside the memory?
 bool IsInside(const Reach& reach, Wide origin, uint64_t size) {
   return origin + reach.begin >= 0 && origin + reach.end <= static_cast<Wide>(size);
 }
 
 // -------------------------------------------------------------------------------------- export
 
-// Validates the tensor and copies what its descriptor needs. Shared memory is not a copy that its
-// importer alone may write to.
+// Validates the tensor and copies the fields of its descriptor. IS_COPIED is dropped: the importer
+// is not the only user of shared memory.
 DLBridgeStatus Describe(const Subject& subject, Descriptor* out, DLBridgeError* error) {
   FirstBroken sink(error);
   if (!CheckHead(subject, kDefaultPolicy, &sink) ||
@@ -66,8 +66,8 @@ DLBridgeStatus Describe(const Subject& subject, Descriptor* out, DLBridgeError* 
   return CheckCodes(tensor, subject.flags, kNewestVersion, error);
 }
 
-// Says where `data` is, by where element (0,...,0) is; a `data` outside the memory is brought to
-// it.
+// Computes the offset of `data` from that of element (0,...,0). If `data` lies before the memory,
+// the descriptor's `data` is the element instead.
 void PlaceData(uint64_t origin, uint64_t size, Descriptor* out) {
   const bool inside = origin >= out->byte_offset;
   out->size = size;
@@ -75,7 +75,7 @@ void PlaceData(uint64_t origin, uint64_t size, Descriptor* out) {
   out->byte_offset = inside ? out->byte_offset : 0;
 }
 
-// The root of a tensor, through dlbridge-owned tensors that keep others.
+// The root of a tensor, found through dlbridge-owned tensors that keep other tensors.
 Node* RootOf(const DLManagedTensorVersioned& tensor) {
   Node* node = OwnNode(&tensor);
   while (node != nullptr && node->root->source_kind != SourceKind::kAllocation) {
@@ -104,7 +104,7 @@ DLBridgeStatus ExportHost(Node* root, const DLTensor& tensor, const Reach& reach
   }
   const uint64_t origin = reinterpret_cast<uintptr_t>(tensor.data) + tensor.byte_offset -
                           reinterpret_cast<uintptr_t>(tail->memory);
-  // An owner may have made its struct point elsewhere.
+  // The owner may have changed the data pointer of the struct.
   if (!IsInside(reach, static_cast<Wide>(origin), tail->bytes)) {
     return RefuseHostMemory(error);
   }
@@ -154,7 +154,7 @@ DLBridgeStatus ExportDevice(const DLTensor& tensor, const Reach& reach, Export* 
   }
   DLBRIDGE_TRY(StartBackend(*backend, error));
   out->descriptor.backend = backend->id;
-  // The first element: `data` itself may lie outside the allocation.
+  // Use the first element: `data` itself may lie outside the allocation.
   DLBridgeBuffer buffer = dlbridge_buffer_address(tensor.data);
   buffer.backend = backend->id;
   buffer.handle += tensor.byte_offset;
@@ -203,7 +203,7 @@ DLBridgeStatus CheckExportSpec(const DLBridgeIpcExportSpec* spec, DLBridgeError*
   return DLBRIDGE_OK;
 }
 
-// Writes the sizes, and the export where it fits.
+// Writes the sizes, and the export if it fits.
 DLBridgeStatus HandOver(const Export& made, const DLBridgeIpcExportSpec& spec,
                         DLBridgeIpcSizes* sizes, DLBridgeError* error) {
   uint8_t bytes[kDescriptorMaxSize];
@@ -247,7 +247,7 @@ bool IsNothing(const Descriptor& peer) {
          peer.size == 0 && peer.data_offset == 0 && peer.byte_offset == 0;
 }
 
-// Do the parts of a descriptor that is whole go together?
+// Are the parts of a well-formed descriptor consistent?
 bool IsConsistent(const Descriptor& peer, bool empty) {
   if (empty) {
     return peer.memory == SharedAs::kNothing && IsNothing(peer);
@@ -256,7 +256,7 @@ bool IsConsistent(const Descriptor& peer, bool empty) {
          (peer.memory == SharedAs::kDeviceHandle && IsDeviceHandle(peer));
 }
 
-// Device and dtype, before anything is mapped for them; the descriptor stands in for the address.
+// Checks device and dtype before memory is mapped. The descriptor's address stands in for `data`.
 DLBridgeStatus CheckHeadOf(const Descriptor& peer, DLBridgeError* error) {
   const DLTensor tensor = {const_cast<Descriptor*>(&peer),
                            peer.device,
@@ -276,11 +276,11 @@ DLBridgeStatus CheckPeer(const Descriptor& peer, size_t fd_count, Reach* reach,
   if (peer.fd_count != fd_count) {
     return RefuseOther(error, DLBRIDGE_ERROR_DESCRIPTOR, "spec.fd_count", peer.fd_count, fd_count);
   }
-  // The meaning of all the rest depends on the major version.
+  // The meaning of all other fields depends on the major version.
   if (peer.version.major != kMajor) {
     return Refuse(error, {DLBRIDGE_RULE_VERSION_MAJOR, kNoAxis, kMajor, peer.version.major});
   }
-  // A consumer may write to a copy that was made for it alone; this memory is shared.
+  // IS_COPIED would permit the consumer to write, but the memory is shared.
   if ((peer.flags & kCopied) != 0) {
     return RefuseDescriptor(error, "has IS_COPIED for memory that is shared");
   }
@@ -339,7 +339,7 @@ DLBridgeStatus OpenDevice(const Descriptor& peer, const int32_t* fds, MappingTai
   return DLBRIDGE_OK;
 }
 
-// Maps the memory of the descriptor, to the tail of the node.
+// Maps the memory of the descriptor, and records it in the tail of the node.
 DLBridgeStatus OpenMemory(const Descriptor& peer, const int32_t* fds, bool read_only,
                           MappingTail* out, DLBridgeError* error) {
   out->tail = {};

@@ -21,7 +21,7 @@ void ClearInfo(DLBridgePointerInfo* out) {
   out->native_device = -1;
 }
 
-// Memory that no driver knows.
+// The answer for memory that no driver knows.
 void HostMemory(DLBridgePointerInfo* out) {
   ClearInfo(out);
   out->backend = DLBRIDGE_BACKEND_CPU;
@@ -30,15 +30,15 @@ void HostMemory(DLBridgePointerInfo* out) {
 
 bool IsUsable(const Backend& backend) { return StartBackend(backend, nullptr) == DLBRIDGE_OK; }
 
-// Leaves `out->memory` 0 where the driver is not there.
+// Leaves `out->memory` 0 if the driver is not available.
 DLBridgeStatus AskOne(const Backend& backend, const DLBridgeBuffer& buffer, DLDevice label,
                       DLBridgePointerInfo* out, DLBridgeError* error) {
   ClearInfo(out);
   return IsUsable(backend) ? backend.pointer_info(buffer, label, out, error) : DLBRIDGE_OK;
 }
 
-// A driver that is missing is put into words only where none is there: oneAPI's second one may well
-// be alone.
+// Reports a missing driver only if none of the list is available: for kDLOneAPI one of the two may
+// be installed alone.
 DLBridgeStatus AskList(const BackendList& list, const DLBridgeBuffer& buffer, DLDevice label,
                        DLBridgePointerInfo* out, DLBridgeError* error) {
   const Backend* missing = nullptr;
@@ -60,7 +60,7 @@ DLBridgeStatus AskList(const BackendList& list, const DLBridgeBuffer& buffer, DL
   return DLBRIDGE_OK;
 }
 
-// Leaves `out->memory` 0 where the driver does not run.
+// Leaves `out->memory` 0 if the driver is not started.
 DLBridgeStatus AskIfStarted(DLBridgeBackend id, const DLBridgeBuffer& buffer, DLDevice label,
                             DLBridgePointerInfo* out, DLBridgeError* error) {
   const Backend& backend = *FindBackend(id);
@@ -68,7 +68,7 @@ DLBridgeStatus AskIfStarted(DLBridgeBackend id, const DLBridgeBuffer& buffer, DL
   return IsStarted(backend) ? backend.pointer_info(buffer, label, out, error) : DLBRIDGE_OK;
 }
 
-// The owner of the memory is not given: only drivers that run already are asked.
+// The caller does not name the owner of the memory: ask only drivers that are started.
 DLBridgeStatus AskStarted(const DLBridgeBuffer& buffer, DLDevice label, DLBridgePointerInfo* out,
                           DLBridgeError* error) {
   for (const DLBridgeBackend id : kAll) {
@@ -88,7 +88,7 @@ DLBridgeStatus RefuseUnasked(DLDevice label, DLBridgeError* error) {
                       label);
 }
 
-// Is there a driver for what `data` is on the device?
+// Is there a driver that can be asked about the device's `data`?
 DLBridgeStatus CheckAskable(DLDevice label, DLBridgeError* error) {
   return ImpliedBufferKind(TypeOf(label)) == DLBRIDGE_BUFFER_HANDLE ? RefuseUnasked(label, error)
                                                                     : DLBRIDGE_OK;
@@ -123,15 +123,15 @@ bool IsSameDevice(const DLDevice& a, const DLDevice& b) {
   return TypeOf(a) == TypeOf(b) && a.device_id == b.device_id;
 }
 
-// Is memory that was found to be `found` rightly labelled? Ids of host-like memory say nothing.
+// Does the label match the memory that was found? The device id of host-like memory is ignored.
 bool IsTrueLabel(const DLDevice& label, const DLBridgePointerInfo& found) {
   const int32_t type = TypeOf(label);
-  // Every device of CUDA's reaches managed memory, and producers label it as theirs.
+  // Every CUDA device can access managed memory, and producers label it with their device.
   if (type == kDLCUDA && found.memory == DLBRIDGE_MEMORY_MANAGED) {
     return TypeOf(found.device) == kDLCUDAManaged;
   }
   if (type == kDLCPU) {
-    // Pinned, managed, host and shared memory are the CPU's to read as well.
+    // The CPU can also read pinned, managed, host and shared memory.
     return found.memory != DLBRIDGE_MEMORY_DEVICE && found.memory != DLBRIDGE_MEMORY_USM_DEVICE;
   }
   if (DeviceTypeOf(type).host_like) {
@@ -165,7 +165,7 @@ DeviceVerdict JudgeDevice(const TouchedMemory& memory, DLBridgeError* error) {
   if (type == kDLOpenCL) {
     buffer.kind = DLBRIDGE_BUFFER_CL_MEM;
   } else {
-    // The first byte that is touched: what `data` itself points to may be another allocation.
+    // Use the first byte that is touched: `data` itself may point to another allocation.
     buffer.handle += memory.begin;
   }
   DLBridgePointerInfo found;

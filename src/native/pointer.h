@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where does memory lie? Asked of the drivers.
+// Asks the drivers where memory lies.
 #ifndef DLBRIDGE_SRC_NATIVE_POINTER_H_
 #define DLBRIDGE_SRC_NATIVE_POINTER_H_
 
@@ -7,7 +7,7 @@
 
 namespace dlbridge {
 
-// `label` says nothing where it is kDLCPU.
+// A `label` of kDLCPU gives no information.
 DLBridgeStatus AskPointer(const DLBridgeBuffer& buffer, DLDevice label, DLBridgePointerInfo* out,
                           DLBridgeError* error);
 

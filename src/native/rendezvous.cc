@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the context table of the process: that of the first loaded object that exports one. The
-// object is then kept loaded.
+// Finds the context table of the process: the one that the first loaded object exports. That object
+// is then kept loaded.
 //
-// This reads the symbol tables of the objects themselves; docs/context-table.md, "Decisions", says
-// why the loader's own functions do not suffice.
+// This file reads the symbol tables of the objects itself; docs/context-table.md, "Decisions",
+// explains why the loader's functions are not sufficient.
 #include <atomic>
 #include <cstring>
 
@@ -18,7 +18,7 @@
 namespace dlbridge {
 namespace {
 
-// A table, and an address in the object that has it.
+// A table, and an address in the object that exports it.
 struct FoundTable {
   const DLBridgeContextTable* table;
   const void* inside;
@@ -28,7 +28,7 @@ struct FoundTable {
 
 constexpr char kSymbol[] = "dlbridge_context_table_v1";
 
-// Of the first version, which the members below are.
+// The size in the first version, which has all of the members below.
 constexpr uint32_t kFirstTableSize = 56;
 
 bool IsTable(const DLBridgeContextTable* table) {
@@ -37,12 +37,12 @@ bool IsTable(const DLBridgeContextTable* table) {
          table->retain != nullptr && table->release != nullptr && table->remove != nullptr;
 }
 
-// A loaded object, read only where its segments are.
+// A loaded object. Reads only inside its segments.
 class Object {
  public:
   explicit Object(const dl_phdr_info& info) : info_(info) {}
 
-  // Are so many bytes in one segment that has these flags?
+  // Are `size` bytes inside one segment that has these flags?
   bool Holds(uintptr_t address, uint64_t size, uint32_t flags) const {
     for (uint32_t i = 0; i < info_.dlpi_phnum; ++i) {
       const ElfW(Phdr)& segment = info_.dlpi_phdr[i];
@@ -55,7 +55,7 @@ class Object {
     return false;
   }
 
-  // `count` things at an address, or NULL where they cannot be read.
+  // `count` objects at an address, or NULL if they are not readable.
   template <class T>
   const T* At(uintptr_t address, uint64_t count = 1) const {
     return address % alignof(T) == 0 && count <= UINT32_MAX &&
@@ -64,8 +64,8 @@ class Object {
                : nullptr;
   }
 
-  // A pointer of the dynamic section, which some loaders relocate and others leave alone; 0 where
-  // it leads nowhere.
+  // A pointer of the dynamic section, which some loaders relocate and others do not; 0 if it is
+  // invalid either way.
   uintptr_t Place(uintptr_t pointer) const {
     if (At<char>(pointer) != nullptr) {
       return pointer;
@@ -88,7 +88,7 @@ class Object {
   const dl_phdr_info& info_;
 };
 
-// Where an object keeps its symbols; 0 where it has no such table.
+// The symbol tables of an object; 0 for a table that it does not have.
 struct Symbols {
   uintptr_t symbols;
   uintptr_t names;
@@ -141,7 +141,7 @@ bool HasName(const Object& object, const Symbols& table, const ElfW(Sym) & symbo
   return name != nullptr && std::memcmp(name, kSymbol, sizeof kSymbol) == 0;
 }
 
-// The address of the function, where the symbol of that number is ours and defined here, else 0.
+// The address of the function if the symbol of that index defines it in this object, else 0.
 uintptr_t Definition(const Object& object, const Symbols& table, uint32_t number) {
   const auto* symbol = object.At<ElfW(Sym)>(table.symbols + uint64_t{number} * sizeof(ElfW(Sym)));
   if (symbol == nullptr || symbol->st_shndx == SHN_UNDEF || (symbol->st_info & 0xf) != STT_FUNC ||
@@ -203,7 +203,7 @@ uintptr_t FindByHash(const Object& object, const Symbols& table) {
   }
   const uint32_t* chains = all + 2 + head[0];
   uint32_t number = all[2 + OldHash(kSymbol) % head[0]];
-  // As many steps as there are symbols, since a chain may be a ring.
+  // At most as many steps as there are symbols, since a corrupt chain may be a cycle.
   for (uint32_t i = 0; i < head[1] && number != 0 && number < head[1]; ++i) {
     const uintptr_t found = Definition(object, table, number);
     if (found != 0) {
@@ -225,8 +225,8 @@ uintptr_t FindFunction(const Object& object) {
   return table.hash != 0 ? FindByHash(object, table) : 0;
 }
 
-// The loader's lock keeps the object meanwhile; the specification allows the function no more than
-// to return.
+// The loader's lock keeps the object loaded during the call. The specification requires that the
+// function only returns the table.
 int TakeFirst(dl_phdr_info* info, size_t /*size*/, void* result) {
   const uintptr_t address = FindFunction(Object(*info));
   if (address == 0) {
@@ -243,7 +243,7 @@ int TakeFirst(dl_phdr_info* info, size_t /*size*/, void* result) {
 
 FoundTable FindTable() {
   FoundTable found = {&kOwnTable, &kOwnTable};
-  // Objects come in the order in which they were loaded.
+  // Objects are visited in the order in which they were loaded.
   dl_iterate_phdr(TakeFirst, static_cast<void*>(&found));
   return found;
 }
@@ -254,12 +254,12 @@ FoundTable FindTable() { return {&kOwnTable, &kOwnTable}; }
 
 #endif
 
-// Pinning waits for objects that other threads are loading or unloading, so what is found once more
-// afterwards was there, complete, all the time.
+// Pinning waits for other threads that load or unload objects. So a table that is found again after
+// pinning was complete the whole time.
 const DLBridgeContextTable* FindAndPinTable() {
   FoundTable found = FindTable();
   for (;;) {
-    // An object that cannot be pinned has to stay by itself, as the specification demands.
+    // If an object cannot be pinned, the specification requires it to stay loaded by itself.
     PinModule(found.inside, nullptr);
     const FoundTable again = FindTable();
     if (again.table == found.table) {
@@ -276,7 +276,7 @@ std::atomic<const DLBridgeContextTable*> g_shared_table;
 const DLBridgeContextTable& FindSharedTable() {
   const DLBridgeContextTable* expected = nullptr;
   const DLBridgeContextTable* found = FindAndPinTable();
-  // Of two threads that look at once, both take what the first one found.
+  // If two threads search at once, both use the result of the first.
   return g_shared_table.compare_exchange_strong(expected, found, std::memory_order_acq_rel)
              ? *found
              : *expected;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams: the array API's integers, and which driver call orders two queues.
+// Streams: the array API's integers, and the driver calls that order two queues.
 #include "native/stream.h"
 
 #include "describe/boundary.h"
@@ -49,7 +49,7 @@ DLBridgeStatus RocmStream(DLDevice device, int64_t stream, DLBridgeStream* out,
   return DLBRIDGE_OK;
 }
 
-// Devices whose integers the standard leaves open.
+// Devices for which the standard does not define the integers.
 DLBridgeStatus OtherStream(DLDevice device, int64_t stream, DLBridgeStream* out,
                            DLBridgeError* error) {
   const int32_t type = TypeOf(device);
@@ -74,8 +74,8 @@ DLBridgeStatus OtherStream(DLDevice device, int64_t stream, DLBridgeStream* out,
                      stream);
 }
 
-// What every backend relies on: a queue of a backend that has queues, and no NULL where a driver
-// would follow it or, in CUDA, where its meaning depends on how a program was compiled.
+// Requires a backend that has queues, and no NULL where the driver would dereference it or where,
+// in CUDA, its meaning depends on how a program was compiled.
 DLBridgeStatus CheckQueue(const DLBridgeStream& stream, const char* argument,
                           DLBridgeError* error) {
   const Backend* backend = FindBackend(stream.backend);
@@ -129,7 +129,7 @@ DLBridgeStatus CheckStream(const DLBridgeStream& stream, const char* argument,
 
 namespace {
 
-// A queue's handle tells it from all others; the special ones go by their device as well.
+// A queue's handle identifies it; special handles also need the device.
 bool IsSameStream(const DLBridgeStream& a, const DLBridgeStream& b) {
   const bool special = a.handle <= 2;
   return a.backend == b.backend && a.kind == b.kind && a.handle == b.handle &&

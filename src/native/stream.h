@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams that were checked before any driver sees them.
+// Checks of streams before a driver uses them.
 #ifndef DLBRIDGE_SRC_NATIVE_STREAM_H_
 #define DLBRIDGE_SRC_NATIVE_STREAM_H_
 
@@ -7,12 +7,12 @@
 
 namespace dlbridge {
 
-// A kind that there is, and for queues a backend and a handle that its driver does not follow into
-// nothing. `argument` is what it is called in the message.
+// Requires a known kind and, for queues, a backend and a handle that the driver accepts. `argument`
+// names the stream in the message.
 DLBridgeStatus CheckStream(const DLBridgeStream& stream, const char* argument,
                            DLBridgeError* error);
 
-// A queue of a driver, and not HOST or NO_SYNC.
+// Is the stream a queue of a driver, not HOST or NO_SYNC?
 inline bool IsQueue(const DLBridgeStream& stream) {
   return stream.kind == DLBRIDGE_STREAM_QUEUE || stream.kind == DLBRIDGE_STREAM_IMMEDIATE_LIST;
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// This copy's own context table: docs/context-table.md specifies each function.
+// The context table of this copy of the library: docs/context-table.md specifies each function.
 //
-// Slots keep the entries (device/table_slots.h), an index finds them (device/table_index.h).
-// Look-ups and retain take no lock. What adds or removes an entry holds the lock while it changes
-// the index, and runs release callbacks after it.
+// Slots hold the entries (native/table_slots.h), an index finds them (native/table_index.h).
+// Look-ups and retain take no lock. Functions that add or remove an entry hold the lock while they
+// change the index, and run release callbacks after they released it.
 #include "native/table.h"
 
 #include <atomic>
@@ -19,11 +19,11 @@ namespace dlbridge {
 namespace {
 
 Lock g_lock;
-bool g_is_forked;  // and nothing has changed since; under the lock
+bool g_is_forked;  // true in a forked child until its first change; protected by the lock
 
 // ------------------------------------------------------------------------------------ finishing
 
-// The entry has no owners left, so this thread alone uses its slot.
+// The entry has no owners left, so only this thread uses its slot.
 void Finish(Slot* slot) {
   const DLBridgeContextEntry entry = ReadEntry(*slot);
   {
@@ -35,8 +35,8 @@ void Finish(Slot* slot) {
   }
 }
 
-// A callback may fork. In the child the rest of the list is the parent's: nothing is released
-// there, and the slots are in other use.
+// A callback may fork. In the child the rest of the list belongs to the parent: nothing is released
+// there, and the slots are used for other entries.
 void FinishAll(Slot* slot) {
   const uint32_t generation = ForkGeneration();
   while (slot != nullptr && ForkGeneration() == generation) {
@@ -46,7 +46,7 @@ void FinishAll(Slot* slot) {
   }
 }
 
-// Ends the registration of an entry that the index no longer has. Returns true if it has no
+// Ends the registration of an entry that is no longer in the index. Returns true if it has no
 // retains.
 bool EndRegistration(Slot* slot) {
   return CountOf(slot->owners.fetch_sub(1, std::memory_order_acq_rel)) == 1;
@@ -62,8 +62,8 @@ bool IsOneNativeDevice(const DLBridgeContextEntry& a, const DLBridgeContextEntry
   return a.backend == b.backend && a.native_device == b.native_device;
 }
 
-// Decides about entries of the same native device, which stand side by side. Only an entry of the
-// same context is in the way.
+// Decides about entries of the same native device, which may have several contexts. Only an entry
+// of the same context conflicts.
 DLBridgeStatus MakeRoomForContext(const View& view, const Slot& first,
                                   const DLBridgeContextEntry& added, Change* change) {
   const bool is_first = ContextOf(first) == added.context;
@@ -75,8 +75,8 @@ DLBridgeStatus MakeRoomForContext(const View& view, const Slot& first,
   return DLBRIDGE_OK;
 }
 
-// All entries of a device are of one native device, and the first one is ENUMERATED only where all
-// are. So the first one decides for all.
+// All entries of a device have the same native device, and the first one is ENUMERATED only if all
+// are. So checking the first is sufficient.
 DLBridgeStatus MakeRoom(const DLBridgeContextEntry& added, Change* change) {
   const View* view = CurrentView();
   const Slot* slot = view != nullptr ? FindFirst(*view, KeyOf(added.device)) : nullptr;
@@ -98,7 +98,7 @@ DLBridgeStatus MakeRoom(const DLBridgeContextEntry& added, Change* change) {
   return DLBRIDGE_OK;
 }
 
-// A list of the slots that will leave, which hold nothing else then.
+// Makes a list of the slots whose entries will be removed. Their `next` fields are free for it.
 Slot* ListLeaving(const Change& change) {
   if (change.leaving == nullptr) {
     return nullptr;
@@ -113,8 +113,8 @@ Slot* ListLeaving(const Change& change) {
   return list;
 }
 
-// Ends the registrations in a list; returns the part of it that is to be finished. Entries of
-// before a fork are dropped silently.
+// Ends the registrations in a list; returns those to finish. Entries from before a fork are dropped
+// without their callbacks.
 Slot* EndRegistrations(Slot* list) {
   Slot* finished = nullptr;
   while (list != nullptr) {
@@ -130,7 +130,7 @@ Slot* EndRegistrations(Slot* list) {
   return finished;
 }
 
-// The slot of a new entry, or NULL where there is no memory.
+// Makes the slot of a new entry; NULL if there is no memory.
 Slot* NewSlot(const DLBridgeContextEntry& added) {
   uint32_t number = TakeSlot();
   if (number == 0 && Grow()) {
@@ -145,13 +145,13 @@ Slot* NewSlot(const DLBridgeContextEntry& added) {
     GiveBackSlot(number);
     return nullptr;
   }
-  // These two are wishes, and do not stay true.
+  // These two bits are requests, not properties of the entry.
   entry.properties &= ~uint32_t{DLBRIDGE_CONTEXT_DEFAULT | DLBRIDGE_CONTEXT_REPLACE};
   Fill(entry, SlotAt(number));
   return SlotAt(number);
 }
 
-// Under the lock.
+// Called with the lock held.
 DLBridgeStatus Insert(const DLBridgeContextEntry& added, uint64_t* id, Slot** finished) {
   if (g_is_forked) {
     RepairAfterFork();
@@ -190,7 +190,7 @@ DLBridgeStatus Add(const DLBridgeContextEntry* entry, uint64_t* id) {
 
 // -------------------------------------------------------------------------------------- finding
 
-// What was found, and whether it is the default of its device.
+// The entry that was found, and whether it is the default of its device.
 struct Found {
   const Slot* slot;
   EntryCopy entry;
@@ -269,7 +269,7 @@ DLBridgeStatus Next(uint64_t* cursor, DLBridgeContextEntry* out) {
 
 // -------------------------------------------------------------------------------------- keeping
 
-// The slot of an id that this process may use. It may be another entry's by now.
+// The slot of an id that this process may use. It may hold another entry by now.
 DLBridgeStatus Identify(uint64_t id, Slot** out) {
   if (IsStale(id)) {
     return DLBRIDGE_ERROR_FORKED;
@@ -278,8 +278,8 @@ DLBridgeStatus Identify(uint64_t id, Slot** out) {
   return *out != nullptr ? DLBRIDGE_OK : DLBRIDGE_ERROR_NOT_FOUND;
 }
 
-// Both load the owners before they compare the id. If the slot gets another entry after that, the
-// exchange fails, since the owners contain the serial number.
+// Retain and Release load the owners before they compare the id. If the slot gets another entry
+// after that, the exchange fails, since the owners contain the serial number.
 DLBridgeStatus Retain(uint64_t id) {
   Slot* slot = nullptr;
   DLBRIDGE_TRY(Identify(id, &slot));
@@ -311,7 +311,7 @@ DLBridgeStatus Release(uint64_t id) {
   return DLBRIDGE_OK;
 }
 
-// Under the lock. Entries are in the index as long as they are registered.
+// Called with the lock held. Entries are in the index as long as they are registered.
 DLBridgeStatus Withdraw(uint64_t id, Slot* slot, bool* is_last) {
   if (IdOf(*slot) != id || (slot->owners.load(std::memory_order_relaxed) & 1) == 0) {
     return DLBRIDGE_ERROR_NOT_FOUND;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The context table: this copy's own, and the one that all of the process share.
+// The context table: the one of this copy of the library, and the one that the process shares.
 #ifndef DLBRIDGE_SRC_NATIVE_TABLE_H_
 #define DLBRIDGE_SRC_NATIVE_TABLE_H_
 
@@ -12,14 +12,14 @@
 
 namespace dlbridge {
 
-// This copy's own; see docs/context-table.md for what each function promises.
+// The table of this copy; docs/context-table.md specifies each function.
 extern const DLBridgeContextTable kOwnTable;
 
-// What every entry must be, whoever's table it goes to.
+// Checks an entry, for whichever table it is added to.
 DLBridgeStatus CheckEntry(const DLBridgeContextEntry& entry, DLBridgeError* error);
 
-// The table of the process: that of the first loaded module which has one. Found once, then one
-// load.
+// The table of the process: that of the first loaded module that exports one. The first call finds
+// it; later calls are one load.
 extern std::atomic<const DLBridgeContextTable*> g_shared_table;
 const DLBridgeContextTable& FindSharedTable();
 inline const DLBridgeContextTable& SharedTable() {
@@ -27,7 +27,7 @@ inline const DLBridgeContextTable& SharedTable() {
   return DLBRIDGE_LIKELY(table != nullptr) ? *table : FindSharedTable();
 }
 
-// The key of a device: kDLCUDA for pinned and managed memory too, kDLROCM likewise.
+// The key of a device: kDLCUDA also for pinned and managed memory, kDLROCM also for pinned memory.
 inline DLDevice TableKey(DLDevice device) {
   switch (TypeOf(device)) {
     case kDLCUDAHost:
@@ -40,19 +40,18 @@ inline DLDevice TableKey(DLDevice device) {
   }
 }
 
-// Finds an entry, and where the table has none of the device, has its backend enter its devices
-// first.
+// Finds an entry. If the table has none of the device, its backend enters its devices first.
 DLBridgeStatus FindContext(DLDevice device, uint64_t context, DLBridgeContextEntry* out,
                            DLBridgeError* error);
 
-// Is the context of `buffer`, which is not 0, one of this backend? Only its driver may be handed
-// it: another would follow it. What nobody says is asked of the table, and refused where two
-// drivers could be meant.
+// Does the context of `buffer`, which is not 0, belong to this backend? Only its own driver may
+// receive it: another driver would dereference it. If the buffer does not name the backend, the
+// table decides. If two drivers remain possible, the call is rejected.
 DLBridgeStatus IsContextOf(DLBridgeBackend backend, const DLBridgeBuffer& buffer, DLDevice label,
                            bool* out, DLBridgeError* error);
 
-// For a backend that found a device itself: DLBRIDGE_OK also where another copy was faster, and
-// then with `*mine` false.
+// Enters a device that a backend found itself. If another copy of the library was faster, returns
+// DLBRIDGE_OK with `*mine` false.
 DLBridgeStatus EnterDevice(const DLBridgeContextEntry& entry, bool* mine, DLBridgeError* error);
 
 }  // namespace dlbridge

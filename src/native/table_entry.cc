@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an entry of the context table must be: docs/context-table.md, `add`.
+// Checks an entry of the context table: docs/context-table.md, `add`.
 #include "describe/boundary.h"
 #include "describe/device.h"
 #include "native/backend.h"
@@ -28,7 +28,7 @@ DLBridgeStatus CheckDevice(const DLBridgeContextEntry& entry, DLBridgeError* err
     return RefuseDevice(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "entry.device",
                         "must not have a negative id", entry.device);
   }
-  // Where a backend may be left to the library, NONE is one of the device's. Not here.
+  // IsBackendOf also accepts NONE; an entry must name its backend.
   if (entry.backend == DLBRIDGE_BACKEND_NONE || !IsBackendOf(entry.backend, TypeOf(entry.device))) {
     return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "entry.backend",
                        "must be the device's: CUDA (2), HIP (3), OPENCL (5), for kDLOneAPI "
@@ -38,7 +38,7 @@ DLBridgeStatus CheckDevice(const DLBridgeContextEntry& entry, DLBridgeError* err
   return DLBRIDGE_OK;
 }
 
-// CUDA and HIP go by numbers, the others by handles.
+// CUDA and HIP identify devices by ordinals, the others by handles.
 DLBridgeStatus CheckHandles(const DLBridgeContextEntry& entry, DLBridgeError* error) {
   const bool ordinals =
       entry.backend == DLBRIDGE_BACKEND_CUDA || entry.backend == DLBRIDGE_BACKEND_HIP;
@@ -79,8 +79,8 @@ DLBRIDGE_COLD DLBridgeStatus RejectTooNew(const char* argument, const char* expe
   return RefuseStatus(error, DLBRIDGE_ERROR_TOO_NEW, argument, problem);
 }
 
-// Checks first what a newer library may give a meaning, since that may change what other fields
-// mean.
+// Fields that a newer library may define are checked first, since they may change the meaning of
+// others.
 DLBridgeStatus CheckUnknown(const DLBridgeContextEntry& entry, DLBridgeError* error) {
   for (const uint64_t word : entry.reserved) {
     if (word != 0) {

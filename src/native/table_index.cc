@@ -38,7 +38,7 @@ void SetAt(View* view, uint32_t place, uintptr_t bucket) {
   view->buckets()[place & view->mask].store(bucket, std::memory_order_release);
 }
 
-// Where a bucket is, or where it goes.
+// The place of a bucket, or the place where it would be inserted.
 uint32_t PlaceOf(const View& view, uintptr_t bucket) {
   uint32_t place = HashOfBucket(bucket);
   while (At(view, place) != 0 && At(view, place) != bucket) {
@@ -49,13 +49,13 @@ uint32_t PlaceOf(const View& view, uintptr_t bucket) {
 
 void Put(View* view, uintptr_t bucket) { SetAt(view, PlaceOf(*view, bucket), bucket); }
 
-// May what is at `place` move to `hole`, which is before it, and still be found?
+// May the bucket at `place` move to `hole`, which is before it, and still be found?
 bool MayMove(const View& view, uint32_t place, uint32_t hole) {
   const uint32_t home = HashOfBucket(At(view, place));
   return ((place - home) & view.mask) >= ((place - hole) & view.mask);
 }
 
-// Leaves no mark: what follows moves up.
+// Leaves no tombstone: the buckets after it move up.
 void Erase(View* view, uintptr_t bucket) {
   uint32_t hole = PlaceOf(*view, bucket);
   for (uint32_t place = hole + 1; At(*view, place) != 0; ++place) {
@@ -83,7 +83,7 @@ uint32_t LastOwn(const View& view, uint32_t first) {
   return number;
 }
 
-// The entry of its device after which a new one goes; 0: none, it becomes the first.
+// The entry of the device after which a new one is inserted; 0: the new one becomes the first.
 uint32_t PredecessorOf(const View& view, uint32_t first, const Change& change) {
   const bool enumerated = IsEnumerated(*change.added);
   if (enumerated == change.goes_first) {
@@ -92,7 +92,7 @@ uint32_t PredecessorOf(const View& view, uint32_t first, const Change& change) {
   return enumerated ? Get(view.links(first).previous) : 0;
 }
 
-// Both have the same place, that of the device.
+// Both entries have the same place in the hash table: that of the device.
 void ReplaceFirst(View* view, uint32_t first, uint32_t number) {
   SetAt(view, PlaceOf(*view, AsFirst(*SlotAt(first))), AsFirst(*SlotAt(number)));
 }
@@ -157,7 +157,7 @@ void UnlinkFromDevice(View* view, uint32_t number) {
   Set(&links.previous, 0);
 }
 
-// Ids grow, so a new one is the last.
+// Ids grow, so a new entry is the last.
 void LinkToIds(View* view, uint32_t number) {
   const uint32_t last = Get(view->last);
   Set(&view->links(number).later, 0);
@@ -212,7 +212,7 @@ View* InitView(void* memory, uint32_t capacity, uint32_t mask) {
   return view;
 }
 
-// Two empty views in one piece of memory, or NULL.
+// Two empty views in one allocation, or NULL.
 View* MakePair(uint32_t capacity) {
   uint32_t buckets = 2;
   while (buckets < 2 * capacity) {
@@ -237,7 +237,7 @@ void CopyLinks(const Links& from, Links* to) {
   Set(&to->earlier, Get(from.earlier));
 }
 
-// Into an empty view.
+// Copies into an empty view.
 void Copy(const View& from, View* to) {
   Set(&to->first, Get(from.first));
   Set(&to->last, Get(from.last));
@@ -267,14 +267,14 @@ std::atomic<View*>* OtherPlace() {
 }
 View* OtherView() { return OtherPlace()->load(std::memory_order_relaxed); }
 
-// The other view becomes current.
+// Makes the other view current.
 void Flip() {
   const uint64_t version = g_index.version.load(std::memory_order_relaxed);
   g_index.version.store(version + 1, std::memory_order_release);
   SeparateFromReaders();
 }
 
-// The start of the memory in which a view and its twin are, for leak checkers.
+// The start of the allocation of a view and its twin. Leak checkers need a pointer to it.
 View* PairOf(View* view) { return view < view->twin ? view : view->twin; }
 
 void UsePair(View* pair) {
@@ -343,7 +343,7 @@ bool Grow() {
     std::free(slots);
     return false;
   }
-  // The views first: they must have room for every slot, also in a child that is forked now.
+  // The views first: they must have room for every slot, also in a child that is forked right now.
   UsePair(pair);
   AddSegment(slots);
   return true;

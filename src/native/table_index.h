@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the slots of the context table by device, by device and context, and by id.
 //
-// There are two views with the same contents, and a version whose lowest bit says which one is
-// current. A writer changes the other view, makes it current by increasing the version, and then
-// repeats the change in the first. A reader that finds the version unchanged after it has read has
-// read one state of the table; otherwise it reads again. So a reader never waits for a writer: it
-// reads again only where a change was completed meanwhile. And the current view is whole at any
-// time, also in a child that was forked in the middle of a change.
+// There are two views with the same contents, and a version whose lowest bit selects the current
+// one. A writer changes the other view, makes it current by incrementing the version, and then
+// repeats the change in the first. If the version is unchanged after a reader has read, it has read
+// one state of the table; otherwise it reads again. So readers never wait for writers: they only
+// repeat a read if a change completed meanwhile. The current view is consistent at any time, also
+// in a child that was forked during a change.
 //
-// Views have room for all slots. When slots are added, a larger pair of views replaces the old one,
-// which is kept for the readers that may still be in it: all old pairs together are as large as the
-// current one.
+// Views have room for all slots. When slots are added, a larger pair of views replaces the old
+// pair, which stays allocated for readers that may still use it. All old pairs together are as
+// large as the current one.
 #ifndef DLBRIDGE_SRC_NATIVE_TABLE_INDEX_H_
 #define DLBRIDGE_SRC_NATIVE_TABLE_INDEX_H_
 
@@ -23,7 +23,7 @@
 
 namespace dlbridge {
 
-// Numbers of slots, 0: none. The entries of a device form a list, whose first is its default.
+// Slot numbers; 0: none. The entries of a device form a list whose first entry is its default.
 struct Links {
   std::atomic<uint32_t> next;      // entry of the same device
   std::atomic<uint32_t> previous;  // of the first: the last. 0: the slot is not in the view
@@ -31,18 +31,18 @@ struct Links {
   std::atomic<uint32_t> earlier;
 };
 
-// The address of a slot, plus kIsFirst where its entry is the first of its device; 0: none.
+// The address of a slot, plus kIsFirst if its entry is the first of its device; 0: none.
 using Bucket = std::atomic<uintptr_t>;
 constexpr uintptr_t kIsFirst = 1;
 
-// After the struct comes a hash table with linear probing, never more than half full, which has
-// each entry once: the first of a device by the device, the others by device and context. Then come
-// the links, by slot number.
+// After the struct follows a hash table with linear probing that is at most half full. It has each
+// entry once: the first entry of a device by the device, the others by device and context. After
+// the table follow the links, by slot number.
 struct View {
   View* twin;   // the other view of the pair
-  View* older;  // the pair before, which stays
+  View* older;  // the previous pair, which stays allocated
   uint32_t mask;
-  uint32_t capacity;  // the highest number of a slot
+  uint32_t capacity;  // the highest slot number
   std::atomic<uint32_t> first;
   std::atomic<uint32_t> last;
 
@@ -61,10 +61,10 @@ struct Index {
 };
 extern Index g_index;
 
-// A part that reads, to be repeated until it IsWhole.
+// A read, to be repeated until IsWhole returns true.
 class Reading {
  public:
-  // The current view, or NULL where the table is empty.
+  // The current view, or NULL if the table is empty.
   DLBRIDGE_INLINE const View* Begin() {
     version_ = g_index.version.load(std::memory_order_acquire);
     return g_index.views[version_ & 1].load(std::memory_order_acquire);
@@ -79,7 +79,7 @@ class Reading {
 };
 
 // ------------------------------------------------------------------------------------- reading
-// What these find is right only where the view did not change meanwhile. They end in any case.
+// The results are valid only if the view did not change meanwhile. The loops end in any case.
 
 constexpr uint64_t kKeyFactor = 0x9e3779b97f4a7c15U;
 constexpr uint64_t kContextFactor = 0xd6e8feb86659fd93U;
@@ -98,7 +98,7 @@ DLBRIDGE_INLINE const Slot* SlotIn(uintptr_t bucket) {
 template <class Matches>
 DLBRIDGE_INLINE const Slot* Probe(const View& view, uint32_t hash, Matches matches) {
   for (uint32_t i = 0; i <= view.mask; ++i) {
-    // Acquire: the slot's memory is seen where its address is.
+    // Acquire: a reader that sees the slot's address also sees its contents.
     const uintptr_t bucket = view.buckets()[(hash + i) & view.mask].load(std::memory_order_acquire);
     if (bucket == 0 || DLBRIDGE_LIKELY(matches(bucket))) {
       return SlotIn(bucket);
@@ -114,7 +114,7 @@ DLBRIDGE_INLINE const Slot* FindFirst(const View& view, uint64_t key) {
   });
 }
 
-// The entry of a device with that context, where it is not the first; or NULL.
+// The entry of a device with that context if it is not the first; or NULL.
 inline const Slot* FindOther(const View& view, uint64_t key, uint64_t context) {
   return Probe(view, HashOf(key, context), [key, context](uintptr_t bucket) {
     return (bucket & kIsFirst) == 0 && KeyOf(*SlotIn(bucket)) == key &&
@@ -126,25 +126,25 @@ inline const Slot* FindOther(const View& view, uint64_t key, uint64_t context) {
 const Slot* FindFollowing(const View& view, uint64_t id);
 
 // ------------------------------------------------------------------------------------- writing
-// Under the lock of the table.
+// These functions require the lock of the table.
 
 // The view as a writer sees it before its change; NULL before the first entry.
 const View* CurrentView();
 
-// What one change takes out and puts in. All of it is seen at once.
+// The entries that one change removes and adds. Readers see all of it at once.
 struct Change {
   const Slot* leaving;  // or NULL
-  bool all_leave;       // of the device of `leaving`
+  bool all_leave;       // all entries of the device of `leaving`
   const Slot* added;    // or NULL
-  bool goes_first;      // before its like
+  bool goes_first;      // before the others of its kind, ENUMERATED or not
 };
 void Commit(const Change& change);
 
-// More slots and larger views; false where there is no memory, and then nothing has changed.
+// Adds slots and makes larger views. Returns false if there is no memory; then nothing has changed.
 bool Grow();
 
-// In a forked child, before its first change: makes both views alike again, and frees the slots
-// that the current one does not have.
+// Called in a forked child before its first change: makes both views equal again, and frees the
+// slots that the current view does not have.
 void RepairAfterFork();
 
 }  // namespace dlbridge

@@ -9,7 +9,7 @@ std::atomic<uint64_t> g_last_stale_id;
 namespace {
 
 uint32_t g_free_slot;     // the first of the list, or 0
-uint32_t g_highest_slot;  // the largest number that was ever taken
+uint32_t g_highest_slot;  // the largest number that was ever in use
 uint64_t g_last_serial;
 
 }  // namespace
@@ -53,7 +53,7 @@ void Fill(const DLBridgeContextEntry& entry, Slot* slot) {
   for (size_t i = 0; i < kEntryWords; ++i) {
     slot->words[i].store(words[i], std::memory_order_relaxed);
   }
-  // Who sees these owners sees the id as well.
+  // A thread that sees these owners sees the id as well.
   slot->owners.store(uint64_t{SerialOf(entry.id)} << 32 | 1, std::memory_order_release);
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the context table keeps its entries: in slots, which are used again and never freed.
+// The storage of the context table's entries: slots that are reused and never freed.
 //
-// A reader may therefore look into any slot at any time. device/table_index.h says how it knows
-// that the words which it read belong together.
+// So a reader may access any slot at any time. native/table_index.h describes how it knows that the
+// words that it read belong together.
 #ifndef DLBRIDGE_SRC_NATIVE_TABLE_SLOTS_H_
 #define DLBRIDGE_SRC_NATIVE_TABLE_SLOTS_H_
 
@@ -14,7 +14,7 @@
 #include "dlbridge/dlbridge.h"
 #include "support/checked.h"
 
-// x86-64 loads two words into one register. ThreadSanitizer does not see accesses of assembly.
+// x86-64 loads two words into one register. ThreadSanitizer does not see accesses in assembly.
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
 #define DLBRIDGE_LOADS_PAIRS
 #endif
@@ -26,8 +26,8 @@
 
 namespace dlbridge {
 
-// An id is the serial number of its registration above the number of its slot. So ids grow from
-// entry to entry, are never used twice, and lead to their slot.
+// The low kNumberBits of an id are the slot number, the rest is the serial number of the
+// registration. So ids grow from entry to entry, are never reused, and lead to their slot.
 constexpr uint32_t kNumberBits = 20;
 constexpr uint64_t kNumberMask = (uint64_t{1} << kNumberBits) - 1;
 constexpr uint64_t kLastSerial = UINT64_MAX >> kNumberBits;
@@ -35,30 +35,30 @@ constexpr uint64_t kLastSerial = UINT64_MAX >> kNumberBits;
 constexpr uint32_t SlotNumberOf(uint64_t id) { return static_cast<uint32_t>(id & kNumberMask); }
 constexpr uint32_t SerialOf(uint64_t id) { return static_cast<uint32_t>(id >> kNumberBits); }
 
-// The reserved words are zero in every entry, so they are not kept.
+// The reserved words are zero in every entry, so they are not stored.
 constexpr size_t kEntrySize = offsetof(DLBridgeContextEntry, reserved);
 constexpr size_t kEntryWords = kEntrySize / sizeof(uint64_t);
 
 struct alignas(16) Slot {
   std::atomic<uint64_t> words[kEntryWords];  // of the entry
-  // The low half of the serial number above a count: 1 while the entry is registered, and 2 for
+  // The low half of the serial number above a count: 1 while the entry is registered, plus 2 for
   // each retain.
   std::atomic<uint64_t> owners;
   uint32_t next;  // in the list of free or of finished slots
   uint32_t padding;
 };
 
-// The alignment of new is that of calloc; max_align_t is less on macOS for arm64, where no type
-// asks for what its allocator gives.
+// Slots come from calloc, whose alignment is that of new. max_align_t is smaller on macOS for
+// arm64, where no type needs the alignment that the allocator provides.
 static_assert(sizeof(Slot) == 112 && __STDCPP_DEFAULT_NEW_ALIGNMENT__ >= alignof(Slot),
               "calloc serves");
 
-// Slots are numbered from 1. They come in segments, each twice as long as the one before.
+// Slots are numbered from 1. They are in segments, each twice as long as the one before.
 constexpr uint32_t kFirstSegmentLog = 4;
 constexpr uint32_t kSegmentCount = kNumberBits - kFirstSegmentLog;
 extern std::atomic<Slot*> g_slot_segments[kSegmentCount];
 
-// How many slots so many segments have.
+// The number of slots in the first `segments` segments.
 constexpr uint32_t SlotsIn(uint32_t segments) {
   return (uint32_t{1} << (segments + kFirstSegmentLog)) - (uint32_t{1} << kFirstSegmentLog);
 }
@@ -79,7 +79,7 @@ DLBRIDGE_INLINE Slot* SlotAt(uint32_t number) {
   return g_slot_segments[place.segment].load(std::memory_order_relaxed) + place.offset;
 }
 
-// The slot to which an id of any origin leads, or NULL.
+// The slot of an id from any source, or NULL.
 inline Slot* SlotOfId(uint64_t id) {
   const uint32_t number = SlotNumberOf(id);
   const SlotPlace place = SlotPlaceOf(number);
@@ -111,9 +111,9 @@ DLBRIDGE_INLINE uint64_t KeyOf(const DLDevice& device) {
   return key;
 }
 
-// Two words, loaded together where the processor can: then a whole entry fits its registers and
-// need not go through the stack (9.5 to 6.7 ns). It need not be one access, since a reader checks
-// the version of the index afterwards.
+// Loads two words at once if the processor can: then a whole entry fits the registers and is not
+// spilled to the stack (9.5 to 6.7 ns). The load need not be atomic, since readers check the
+// version of the index afterwards.
 struct WordPair {
 #ifdef DLBRIDGE_LOADS_PAIRS
   typedef uint64_t Vector __attribute__((vector_size(16), may_alias));
@@ -130,7 +130,7 @@ struct WordPair {
 #endif
 };
 
-// A copy of the words of an entry, unrolled so that it is in registers.
+// A copy of the words of an entry, unrolled so that it stays in registers.
 class EntryCopy {
  public:
   DLBRIDGE_INLINE void Take(const Slot& slot) {
@@ -167,35 +167,35 @@ inline DLBridgeContextEntry ReadEntry(const Slot& slot) {
 constexpr uint64_t CountOf(uint64_t owners) { return owners & UINT32_MAX; }
 constexpr uint64_t kMostOwners = UINT32_MAX - 2;
 
-// Ids up to this one were given before the process was forked; 0 where it was not.
+// Ids up to this one were issued before the process was forked; 0 if it was not forked.
 extern std::atomic<uint64_t> g_last_stale_id;
 inline uint64_t LastStaleId() { return g_last_stale_id.load(std::memory_order_relaxed); }
-// 0, which is no entry's id, is never stale.
+// 0 is not the id of an entry and is never stale.
 DLBRIDGE_INLINE bool IsStale(uint64_t id) { return id - 1 < LastStaleId(); }
 
 // ------------------------------------------------------------------------- taking and giving back
-// Under the lock of the table.
+// These functions require the lock of the table.
 
-// Comes before stores to what readers may still be looking at. A reader that sees one of these
+// Called before stores to memory that readers may still access. A reader that sees one of these
 // stores also sees every version of the index that was published before it.
 inline void SeparateFromReaders() { std::atomic_thread_fence(std::memory_order_release); }
 
-// The number of a free slot, or 0: then AddSegment makes more.
+// The number of a free slot, or 0: then AddSegment must add more.
 uint32_t TakeSlot();
 void GiveBackSlot(uint32_t number);
 uint32_t CountSegments();
-// Takes over memory for the slots of one more segment, all zero.
+// Takes over zeroed memory for the slots of one more segment.
 void AddSegment(Slot* slots);
 
-// The id of the next entry, which goes into this slot; 0 when there are no more serial numbers.
+// The id of the next entry, which is put into this slot; 0 if the serial numbers are used up.
 uint64_t NextId(uint32_t number);
 // Puts an entry into a free slot. It is registered and has no retains.
 void Fill(const DLBridgeContextEntry& entry, Slot* slot);
 
-// In a forked child: marks all ids that were given so far as the parent's.
+// Called in a forked child: marks all ids issued so far as the parent's.
 void MarkIdsStale();
-// In a forked child, before its first change: lists the free slots anew, since the parent may have
-// been changing the list. No slot above `highest` is in use.
+// Called in a forked child before its first change: rebuilds the list of free slots, since the
+// parent may have been changing it. No slot above `highest` is in use.
 void ReclaimSlots(uint32_t highest, bool (*is_used)(uint32_t number));
 
 }  // namespace dlbridge

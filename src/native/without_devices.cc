@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands for src/device in a library that is built with DLBRIDGE_DEVICES=OFF: backends that cannot
-// be started, and say why.
+// Replaces src/device in a library that is built with DLBRIDGE_DEVICES=OFF: backends that cannot be
+// started and report the reason.
 #ifdef DLBRIDGE_WITHOUT_DEVICES
 
 #include "describe/device.h"

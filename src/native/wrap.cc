@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors of native memory: a pointer or handle, and who is told when it is no longer used.
+// Tensors of native memory: a pointer or handle, and the callback that releases it.
 #include "describe/boundary.h"
 #include "describe/device.h"
 #include "native/backend.h"
@@ -66,7 +66,7 @@ DLBridgeStatus CheckWrapOptions(const DLBridgeWrapSpec& spec, DLBridgeError* err
   return DLBRIDGE_OK;
 }
 
-// The smaller one of the policy's buffer and the spec's.
+// Takes the smaller of the policy's buffer size and the spec's.
 void LimitBuffer(uint64_t size, Options* options) {
   const Policy* policy = options->policy;
   if (policy->Has(DLBRIDGE_POLICY_LIMIT_BUFFER) && policy->buffer_size <= size) {
@@ -79,7 +79,7 @@ void LimitBuffer(uint64_t size, Options* options) {
   options->policy = &options->policy_storage;
 }
 
-// The options that the layout is checked by.
+// The options for the check of the layout.
 DLBridgeStatus ReadWrapOptions(const DLBridgeWrapSpec& spec, Options* storage,
                                DLBridgeError* error) {
   DLBRIDGE_TRY(CheckWrapOptions(spec, error));
@@ -103,7 +103,7 @@ DLBRIDGE_INLINE DLTensor TensorOf(const DLBridgeWrapSpec& spec) {
           spec.byte_offset};
 }
 
-// A node with arrays and layout, not yet an owner.
+// Makes a node with arrays and layout that owns nothing yet.
 DLBridgeStatus MakeWrapped(const DLTensor& tensor, const DLBridgeWrapSpec& spec,
                            const Options& options, Node** out, DLBridgeError* error) {
   const Subject subject = {
@@ -123,7 +123,7 @@ DLBridgeStatus MakeWrapped(const DLTensor& tensor, const DLBridgeWrapSpec& spec,
   return DLBRIDGE_OK;
 }
 
-// The context that the memory belongs to, kept for the tensor.
+// Retains the table's entry of the memory's context.
 DLBridgeStatus KeepContext(const DLBridgeWrapSpec& spec, uint64_t* entry, DLBridgeError* error) {
   if (spec.buffer.context == 0) {
     return DLBRIDGE_OK;
@@ -182,7 +182,7 @@ void EndKeeping(const WrapTail& tail) {
 
 namespace {
 
-// All that the tensor keeps besides its memory; on failure it keeps nothing.
+// Acquires all that the tensor keeps besides its memory. On failure nothing stays acquired.
 DLBridgeStatus Keep(const DLBridgeWrapSpec& spec, WrapTail* tail, DLBridgeError* error) {
   DLBridgeStatus status = KeepContext(spec, &tail->entry, error);
   if (status == DLBRIDGE_OK) {
@@ -203,7 +203,7 @@ bool KeepsSomething(const DLBridgeWrapSpec& spec) {
          (spec.options & (DLBRIDGE_WRAP_RETAIN | DLBRIDGE_WRAP_PIN_PRODUCER)) != 0;
 }
 
-// Field by field: through a struct of its own, compilers go by way of the stack.
+// Field by field: compilers copy a local struct through the stack.
 DLBRIDGE_INLINE void FillTail(const DLBridgeWrapSpec& spec, WrapTail* tail) {
   tail->release = spec.release;
   tail->context = spec.release_context;
@@ -212,7 +212,7 @@ DLBRIDGE_INLINE void FillTail(const DLBridgeWrapSpec& spec, WrapTail* tail) {
   tail->retained = false;
 }
 
-// `node` becomes the root of the memory, whose last step cannot fail.
+// Makes `node` the root of the memory. The last step cannot fail.
 DLBridgeStatus Own(const DLBridgeWrapSpec& spec, Node* node, DLBridgeError* error) {
   auto* tail = static_cast<WrapTail*>(node->tail());
   FillTail(spec, tail);
@@ -227,7 +227,7 @@ DLBridgeStatus Own(const DLBridgeWrapSpec& spec, Node* node, DLBridgeError* erro
   return DLBRIDGE_OK;
 }
 
-// A type that the newest release knows, whose data is no handle, and a label that stays as it is.
+// Is the type known to the newest release and its data not a handle, and is the label canonical?
 DLBRIDGE_INLINE bool IsUsualDevice(const DLDevice& device) {
   constexpr uint64_t kHandles =
       DeviceSet([](const DeviceType& type) { return type.data == DataIs::kHandle; });
@@ -238,9 +238,9 @@ DLBRIDGE_INLINE bool IsUsualDevice(const DLDevice& device) {
          (device.device_id == 0 || ((kHostLike >> type) & 1) == 0);
 }
 
-// Does the spec have no more than a layout, of an address and with all codes known? It then needs
-// no driver, no table and no second look. One comparison for all that should be zero; struct_size
-// is read before the rest.
+// Does the spec have only a layout, of an address and with known codes? Then it needs neither a
+// driver nor the table. One comparison covers all fields that must be zero; struct_size is read
+// before the rest.
 DLBRIDGE_INLINE bool IsUsual(const DLBridgeWrapSpec* spec) {
   if (DLBRIDGE_UNLIKELY(SizeOf(spec) != sizeof *spec)) {
     return false;
@@ -256,7 +256,7 @@ DLBRIDGE_INLINE bool IsUsual(const DLBridgeWrapSpec* spec) {
          spec->dtype.code < DtypesKnownTo(kNewestVersion) && IsUsualDevice(spec->device);
 }
 
-// Without validation: a node with everything as it was given.
+// Without validation: makes a node with everything as it was given.
 DLBRIDGE_NOINLINE DLBridgeStatus WrapUnchecked(const DLBridgeWrapSpec& spec,
                                                DLManagedTensorVersioned** out,
                                                DLBridgeError* error) {
@@ -301,8 +301,8 @@ DLBRIDGE_NOINLINE DLBridgeStatus WrapGenerally(const DLBridgeWrapSpec& spec,
   return WrapBy(spec, kDefaultOptions, out, error);
 }
 
-// Fast path: nothing is given but a layout. A tensor that is not compact, is empty or breaks a rule
-// goes the general way.
+// Fast path: the spec has only a layout. A tensor that is not compact, is empty or breaks a rule
+// takes the general path.
 DLBRIDGE_NOINLINE DLBridgeStatus WrapValidated(const DLBridgeWrapSpec& spec,
                                                DLManagedTensorVersioned** out,
                                                DLBridgeError* error) {

@@ -298,7 +298,7 @@ def all_checks(tree, builds):
 
 
 ERRORS = (
-    *(api.ParseError, clients.ClientError, dumps.ToolError, suite.SuiteError),
+    *(clients.ClientError, dumps.ToolError, suite.SuiteError),
     *(OSError, ValueError, KeyError, subprocess.CalledProcessError),
 )
 
@@ -310,6 +310,9 @@ def run_check(check, tree, builds):
         return "FAILED" if complaints else "passed", complaints
     except baseline.Skipped as reason:
         return "skipped", [str(reason)]
+    except api.ParseError as error:
+        # A header that does not compile, or one that dlbridge.hpp does not compile with.
+        return "FAILED", [str(error)]
     except ERRORS as error:
         return "FAILED", [f"cannot be checked: {type(error).__name__}: {error}"]
 

@@ -9,9 +9,15 @@ to a changed value of a constant, a reserved field dropped, a changed sign, and 
 a fixed-size struct.
 """
 
+import pathlib
 import re
 import shutil
+import sys
 from collections import namedtuple
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
+
+import additions
 
 Change = namedtuple("Change", "name noticed_by edit recorded aarch64 item checks")
 Change.__doc__ = """item: a name that a complaint must contain; checks: for a legal change, the
@@ -19,7 +25,6 @@ checks to run, if not all of them."""
 CHANGES = []
 HEADER = "include/dlbridge/dlbridge.h"
 BOUNDARY = "src/describe/boundary.h"
-RECIPES = "tests/abi/recipes.py"
 REVIEWED = "abi/reviewed.txt"
 MAP = "src/dlbridge.map"
 DLPACK = "include/dlbridge/dlpack.h"
@@ -50,50 +55,13 @@ def comment_reworded(copy):
 
 
 @change("a function added", recorded=True)
-def function_added(copy):
-    declare(copy)
-    copy.append("abi/symbols.txt", f"dlbridge_twice@@{copy.node()}")
-    name_in_changelog(copy, "dlbridge_twice")
-
-
-def declare(copy):
-    """Adds a function everywhere except in the symbol list and the changelog."""
+def function_added(copy, left_out=()):
+    """As additions.py adds it, in a new version; the generator does the rest."""
     next_version(copy)
-    copy.replace(
-        HEADER,
-        "/** The library's table, static;",
-        f"/** Twice the value. \\since {copy.version()} */\n"
-        "DLBRIDGE_API int32_t dlbridge_twice(int32_t value);\n\n"
-        "/** The library's table, static;",
-    )
-    copy.replace(HEADER, "\n} DLBridgeApi;", "\n  int32_t (*twice)(int32_t value);\n} DLBridgeApi;")
-    copy.replace(
-        "src/protocol/api.cc", "dlbridge_ipc_import};", "dlbridge_ipc_import, dlbridge_twice};"
-    )
-    copy.append(
-        "src/describe/version.cc", 'extern "C" int32_t dlbridge_twice(int32_t v) { return 2 * v; }'
-    )
-    copy.append(MAP, f"{copy.node()} {{ global: dlbridge_twice; }} {copy.last_node()};")
-    copy.replace(
-        "README.md", "| `dlbridge_get_api` |", "| `dlbridge_twice` | |\n| `dlbridge_get_api` |"
-    )
-    copy.append(RECIPES, 'CALLS["dlbridge_twice"] = "  CHECK(dlbridge_twice(2) == 4);"')
-    within_reach(copy)
-
-
-def within_reach(copy):
-    """Makes the new function callable from each binding."""
-    copy.append(
-        "bindings/cpp/include/dlbridge/hpp/abi.hpp",
-        "namespace dlbridge { using ::dlbridge_twice; }",
-    )
-    copy.append(
-        "bindings/rust/dlbridge/src/values.rs", "const _: usize = sys::dlbridge_twice as usize;"
-    )
-    copy.append(
-        "bindings/python/src/core/functions.c", "int32_t (*const twice)(int32_t) = dlbridge_twice;"
-    )
-    copy.append("bindings/go/describe.go", "var _ = C.dlbridge_twice(1)")
+    for edit in additions.function(copy.version()):
+        if edit.path not in left_out:
+            copy.write(edit.path, edit.apply(copy.read(edit.path)))
+    copy.regenerate()
 
 
 def next_version(copy, patch=False):
@@ -123,8 +91,8 @@ def struct_grown(copy):
     keep_view_spec(copy)
     copy.replace(
         HEADER,
-        "  DLBRIDGE_CONTIGUITY_C_OR_F = 3\n",
-        "  DLBRIDGE_CONTIGUITY_C_OR_F = 3,\n  DLBRIDGE_CONTIGUITY_NEW = 4\n",
+        "  DLBRIDGE_CONTIGUITY_C_OR_F = 3 ",
+        "  DLBRIDGE_CONTIGUITY_C_OR_F = 3,\n  DLBRIDGE_CONTIGUITY_NEW = 4 ",
     )
 
 
@@ -176,14 +144,14 @@ def legal_c_added(copy):
     next_version(copy)
     copy.replace(
         HEADER,
-        "/** Does the table have",
+        "/** True if the table has",
         f"/** New. \\since {copy.version()} */\n"
         "typedef struct DLBridgeNew {\n  uint32_t struct_size;\n  uint32_t options;\n"
         "  double grid[2][3];\n  char text[16 + 1], rest[7];\n  int32_t a, b;\n"
         "  struct {\n    int32_t x, y;\n  } place;\n  union {\n    double real;\n"
         "    uint64_t bits;\n  } either;\n"
         "  int (*pick[2])(const char* const* names, int (*less)(int, int));\n} DLBridgeNew;\n\n"
-        "/** Does the table have",
+        "/** True if the table has",
     )
     name_in_changelog(copy, "DLBridgeNew")
 
@@ -195,7 +163,7 @@ def reserved_named_reviewed(copy):
 
 @change("an inline function corrected, and reviewed", checks=("api",))
 def inline_reviewed(copy):
-    mended = ("buffer.context = 0;", "buffer.context = (uint64_t)0;")
+    mended = ("= DLBRIDGE_BUFFER_ADDRESS;", "= (DLBRIDGE_BUFFER_ADDRESS);")
     accept(copy, "inlines:dlbridge_buffer_address", *mended)
 
 
@@ -221,7 +189,7 @@ def accept(copy, item, old, new):
 def written_otherwise(copy):
     next_version(copy)
     copy.replace(HEADER, "MAX_NDIM 64", "MAX_NDIM (32 + 32)")
-    copy.replace(HEADER, "{ DLBRIDGE_NO = 0,", "{ DLBRIDGE_NO = 1 - 1,")
+    copy.replace(HEADER, "  DLBRIDGE_NO = 0,", "  DLBRIDGE_NO = 1 - 1,")
     copy.replace(HEADER, "char message[224]; ", "char message[0xe0];")
     copy.replace(HEADER, "  int32_t severity; ", "  DLBridgeStatus severity; ")
     copy.replace(HEADER, "storage_size(int32_t ndim)", "storage_size(DLBridgeStatus ndim)")
@@ -272,20 +240,13 @@ def added_without_since(copy):
 
 @change("a function added without the symbol list", "symbols", recorded=True)
 def added_without_symbol_list(copy):
-    declare(copy)
-    name_in_changelog(copy, "dlbridge_twice")
+    function_added(copy)
+    copy.remove_line("abi/symbols.txt", "dlbridge_twice")
 
 
 @change("a function added without the changelog", "changelog", recorded=True)
 def added_without_changelog(copy):
-    declare(copy)
-    copy.append("abi/symbols.txt", f"dlbridge_twice@@{copy.node()}")
-
-
-@change("a function added without a recipe", "frozen-clients", recorded=True)
-def added_without_recipe(copy):
-    function_added(copy)
-    copy.replace(RECIPES, 'CALLS["dlbridge_twice"]', 'CALLS["dlbridge_thrice"]')
+    function_added(copy, left_out=(additions.CHANGELOG,))
 
 
 @change(
@@ -305,8 +266,8 @@ def added_without_version(copy):
 def entries_exchanged(copy):
     copy.replace(
         "src/protocol/api.cc",
-        "dlbridge_status_name,\n                              dlbridge_status_text,",
-        "dlbridge_status_text,\n                              dlbridge_status_name,",
+        "    dlbridge_status_name,\n    dlbridge_status_text,",
+        "    dlbridge_status_text,\n    dlbridge_status_name,",
     )
 
 
@@ -440,8 +401,8 @@ EDITS = (
     (
         "an enumeration of another type",
         HEADER,
-        "enum { DLBRIDGE_NO = 0,",
-        "enum { DLBRIDGE_NEVER = -1, DLBRIDGE_NO = 0,",
+        "  DLBRIDGE_NO = 0,",
+        "  DLBRIDGE_NEVER = -1, DLBRIDGE_NO = 0,",
         "DLBRIDGE_NO",
     ),
     (
@@ -551,14 +512,14 @@ def added_in_patch(copy):
     next_version(copy, patch=True)
     copy.replace(
         HEADER,
-        "  DLBRIDGE_CONTIGUITY_C_OR_F = 3\n",
-        "  DLBRIDGE_CONTIGUITY_C_OR_F = 3,\n  DLBRIDGE_CONTIGUITY_NEW = 4\n",
+        "  DLBRIDGE_CONTIGUITY_C_OR_F = 3 ",
+        "  DLBRIDGE_CONTIGUITY_C_OR_F = 3,\n  DLBRIDGE_CONTIGUITY_NEW = 4 ",
     )
 
 
 @change("an inline function changed", "api")
 def change_inline(copy):
-    copy.replace(HEADER, "  buffer.context = 0;\n", "  buffer.context = 1;\n")
+    copy.replace(HEADER, "= DLBRIDGE_BUFFER_ADDRESS;", "= DLBRIDGE_BUFFER_HANDLE;")
 
 
 @change("a header removed", "api")
@@ -595,10 +556,10 @@ def struct_of(fields):
     def edit(copy):
         copy.replace(
             HEADER,
-            "/** Does the table have",
+            "/** True if the table has",
             f"/** New. \\since {copy.version()} */\n"
             f"typedef struct DLBridgeNew {{ uint32_t struct_size; {fields} }} DLBridgeNew;\n\n"
-            "/** Does the table have",
+            "/** True if the table has",
         )
 
     return edit
@@ -784,7 +745,7 @@ def nodelete_dropped(copy):
 @change("the nodes of the map in another order", "node-chain", recorded=True)
 def nodes_reordered(copy):
     function_added(copy)
-    last = f"{copy.node()} {{ global: dlbridge_twice; }}"
+    last = f"{copy.node()} {{\n  global:\n    dlbridge_twice;\n}}"
     before = re.findall(r"^(DLBRIDGE_\d+\.\d+) \{", copy.read(MAP), re.MULTILINE)[-2]
     copy.replace(MAP, f"{last} {before};", "")
     copy.write(MAP, f"{last};\n{copy.read(MAP)}")

@@ -111,6 +111,9 @@ class Copy:
             raise Failure(f"{name} has {text.count(old)} times: {old}")
         self.write(name, text.replace(old, new, 1))
 
+    def regenerate(self):
+        run(self.root, sys.executable, "-B", "tools/facts.py", "write")
+
     def remove_line(self, name, start):
         lines = self.read(name).splitlines(keepends=True)
         kept = [line for line in lines if not line.startswith(start)]

@@ -89,7 +89,7 @@ def tensor(kind="LEGACY", shape=(2, 3), strides="compact", **fields):
         "flags": "0",
     }
     if kind == "VERSIONED":
-        made["version"] = [1, 3]
+        made["version"] = list(model.NEWEST)
     if kind != "BORROWED":
         made["deleter"] = True
     if kind == "LEGACY":

@@ -21,6 +21,7 @@ import cases_describe
 import cases_device
 import cases_misuse
 import cases_validate
+import model
 from corpus import Corpus
 
 FILE = pathlib.Path(__file__).with_name("cases.json")
@@ -30,7 +31,7 @@ def build():
     corpus = Corpus()
     for part in (cases_validate, cases_describe, cases_convert, cases_misuse, cases_device):
         part.add(corpus)
-    return {"schema": 2, "dlpack": [1, 3], "cases": corpus.cases}
+    return {"schema": 2, "dlpack": list(model.NEWEST), "cases": corpus.cases}
 
 
 def dump(document):

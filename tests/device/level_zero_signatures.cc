@@ -11,7 +11,7 @@
 
 namespace {
 
-namespace ze = dlbridge::ze;
+namespace level_zero = dlbridge::level_zero;
 
 // The macros take names of types and members, which cannot be put in parentheses, and the checks
 // compare sizes, also of pointers.

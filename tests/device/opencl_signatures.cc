@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "device/opencl/driver.h"
+#include "dlbridge/dlbridge.h"
 
 namespace dlbridge::opencl {
 namespace {

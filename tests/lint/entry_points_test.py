@@ -77,6 +77,24 @@ class EntryPointsTest(unittest.TestCase):
     def test_a_folder_that_is_no_layer(self):
         self.check({"src/other/other.h": ""}, 1, "src/other/other.h: other is not one of support")
 
+    def test_a_driver_without_a_file(self):
+        table = "constexpr Backend kBackend = {1, one::Start, nullptr};\n"
+        files = ["copies.cc", "devices.cc", "driver.h", "events.cc", "internal.h"]
+        files += ["memory.cc", "results.cc", "streams.cc"]
+        driver = {f"src/device/one/{name}": "" for name in files}
+        silent = driver | {"src/device/one/backend.cc": table}
+        self.check(silent, 1, "src/device/one has no ipc.cc, and its backend.cc does not say so")
+        noted = driver | {"src/device/one/backend.cc": "// there is no ipc.cc\n" + table}
+        self.check(noted, 0, "0 differences between drivers")
+
+    def test_drivers_whose_functions_have_different_names(self):
+        table = "constexpr Backend kBackend = {1, %s, nullptr};\n"
+        drivers = {
+            "src/device/one/backend.cc": table % "one::Start",
+            "src/device/two/backend.cc": table % "two::Begin",
+        }
+        self.check(drivers, 1, "one function of the drivers has several names: Begin, Start")
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -112,7 +112,7 @@ TEST(WithoutDevices, StreamsNeedADriver) {
   }
 }
 
-TEST(WithoutDevices, StreamsOfTheArrayApiAreRead) {
+TEST(WithoutDevices, ArrayApiIntegersBecomeStreams) {
   DLBridgeStream stream = {0, 0, {kDLCPU, 0}, 0, 0, 0};
   Error error;
   ASSERT_EQ(dlbridge_stream_from_array_api(Device(kDLCUDA, 1), 2, &stream, &error), DLBRIDGE_OK)
@@ -156,7 +156,7 @@ TEST(WithoutDevices, ExportsOfDeviceMemoryNeedADriver) {
   }
 }
 
-TEST(WithoutDevices, DevicesThatNobodyRegisteredNeedADriver) {
+TEST(WithoutDevices, UnregisteredDevicesNeedADriver) {
   for (const int32_t type : kTypes) {
     DLBridgeContextEntry entry = DLBRIDGE_CONTEXT_ENTRY_INIT;
     Error error;
@@ -164,7 +164,7 @@ TEST(WithoutDevices, DevicesThatNobodyRegisteredNeedADriver) {
   }
 }
 
-TEST(WithoutDevices, DevicesThatAreRegisteredAreFound) {
+TEST(WithoutDevices, RegisteredDevicesAreFound) {
   DLBridgeContextEntry entry = DLBRIDGE_CONTEXT_ENTRY_INIT;
   entry.backend = DLBRIDGE_BACKEND_OPENCL;
   entry.device = Device(kDLOpenCL, 7);

@@ -201,6 +201,19 @@ def dlpack_version(facts):
     return f"{about}#define DLPACK_MAJOR_VERSION {major}\n#define DLPACK_MINOR_VERSION {minor}\n"
 
 
+def default_version(facts):
+    default = facts.dlpack["default"]
+    return (
+        f" * The default of a version, {{0, 0}}, is DLPack {default} in all of ABI 1, since a\n"
+        " * newer library must not change what a compiled caller receives.\n"
+    )
+
+
+def asked_version(facts):
+    numbers = facts.dlpack["newest"].replace(".", ", ")
+    return f'  py->version = Py_BuildValue("(ii)", {numbers});\n'
+
+
 def dlpack_flags(facts):
     lines = []
     for one in facts.flags:
@@ -297,4 +310,5 @@ def versions(facts):
         for name, since, text in known
     ]
     width = max(len(line) for line, _ in lines)
-    return "".join(f"{line:<{width}}  // {text}\n" for line, text in lines)
+    macro = f'#define DLBRIDGE_DEFAULT_DLPACK "{facts.dlpack["default"]}"\n'
+    return macro + "".join(f"{line:<{width}}  // {text}\n" for line, text in lines)

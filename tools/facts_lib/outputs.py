@@ -63,7 +63,9 @@ def _headers(facts):
     yield HEADER, "facts/rules.toml", c.rules(facts)
     for group in facts.groups:
         yield HEADER, f"facts/enums.toml {group.name}", c.group(group)
+    yield HEADER, "facts/dlpack.toml", c.default_version(facts)
     yield CPYTHON, "facts/statuses.toml", c.exceptions(facts)
+    yield CPYTHON, "facts/dlpack.toml", c.asked_version(facts)
     yield DLPACK, "facts/devices.toml", c.dlpack_enum(facts.devices)
     yield DLPACK, "facts/dtypes.toml", c.dlpack_enum(facts.dtypes, "U")
     yield DLPACK, "facts/dlpack.toml version", c.dlpack_version(facts)

@@ -21,6 +21,36 @@ def unused(root, facts):
                 yield f"tests: no test names {prefix}{one.name} of facts/{name}.toml"
 
 
+# Texts by hand that state a release of DLPack, in which all of its users read it.
+STATED = {
+    "bindings/go/types.go": "// {default}: a newer one is asked for explicitly.",
+    "bindings/rust/dlbridge/src/values.rs": "stands for DLPack {default} wherever",
+    "bindings/cpp/include/dlbridge/hpp/config.hpp": "in options and specs: DLPack {default}.",
+    "README.md": "dlbridge knows DLPack {newest} and the constants that upstream has added since.",
+}
+FOLDERS = ("include", "src", "bindings/cpp/include", "bindings/rust/dlbridge/src", "bindings/go")
+
+
+def stated(root, facts):
+    """Complaints on texts that state another release, and on places that repeat the release."""
+    for path, text in STATED.items():
+        wanted = text.format(**facts.dlpack)
+        if wanted not in (root / path).read_text():
+            yield f"{path}: lacks '{wanted}'; facts/dlpack.toml has the numbers"
+    release = re.compile(rf"(?<![\d.]){re.escape(facts.dlpack['newest'])}(?![\d.])")
+    paths = [path for folder in FOLDERS for path in sorted((root / folder).rglob("*"))]
+    for path in paths:
+        name = str(path.relative_to(root))
+        by_hand = path.suffix in (*SUFFIXES, ".hpp", ".rs", ".go") and not _is_exempt(name)
+        if by_hand and release.search(re.sub(REGION, "", path.read_text())):
+            yield f"{name}: states a release of DLPack, which stands in facts/dlpack.toml"
+
+
+def _is_exempt(name):
+    """Texts that may state it, generated files and tests."""
+    return name in STATED or name.endswith(("_test.go", "constants.go")) or "/internal/" in name
+
+
 def _words(folder):
     """The words of the sources of a folder, without what is generated."""
     words = set()

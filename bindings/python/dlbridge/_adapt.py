@@ -5,6 +5,7 @@ import dataclasses
 from typing import Any, Literal
 
 from . import _consumers, _core, _producers
+from ._constants import NEWEST_DLPACK
 
 # Device types whose `data` is an address, to which `byte_offset` may be added.
 _ADDRESSES = frozenset((1, 2, 3, 10, 11, 13, 14))
@@ -186,7 +187,7 @@ class Adapted:
 
     def tensor_for(self, framework: _consumers.Consumer) -> tuple[_core.Tensor, bool]:
         """The tensor that this consumer gets, and whether its READ_ONLY is to be left out."""
-        answer = self._recorded(framework, None, framework.newest or (1, 3), None, None)
+        answer = self._recorded(framework, None, framework.newest or NEWEST_DLPACK, None, None)
         return answer.tensor, answer.drop_read_only
 
     def _answer(self, depth: int, stream: Any, asked: Any, dl_device: Any, copy: Any) -> Any:

@@ -88,7 +88,7 @@ class Rule(IntEnum):
 
 
 class Kind(IntEnum):
-    """What an address points to (DLBridgeKind)."""
+    """The struct at an address (DLBridgeKind)."""
 
     UNKNOWN = 0
     LEGACY = 1

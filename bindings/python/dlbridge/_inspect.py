@@ -7,10 +7,10 @@ from html import escape
 from typing import Any, NamedTuple
 
 from . import _picture, abi
+from ._constants import NEWEST_DLPACK as NEWEST
 from .abi import Kind, LayoutProperty, Severity, TensorFlag
 
 CAPSULES = {"dltensor": Kind.LEGACY, "dltensor_versioned": Kind.VERSIONED}
-NEWEST = (1, 3)
 # Packages that hold the arrays of a framework of another name.
 PACKAGES = {"jaxlib": "jax", "dpctl": "dpnp"}
 # Their arrays never change once they are made, and what they hand out does not say so.

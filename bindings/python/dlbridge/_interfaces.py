@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from . import _memory
 from ._buffers import from_buffer, to_buffer
+from ._constants import NEWEST_DLPACK
 from ._core import Tensor, export, from_dlpack, wrap
 
 __all__ = ["from_buffer", "from_interface", "to_buffer"]
@@ -206,4 +207,4 @@ def _as_asked(tensor: Tensor, validate: _memory.Level, stream: Any) -> Tensor:
     if validate == "metadata" and stream is ...:
         return tensor
     # The work is ordered already: a capsule says no more than the tensor, and for which stream.
-    return from_dlpack(export(tensor, (1, 3)), validate=validate, stream=stream)
+    return from_dlpack(export(tensor, NEWEST_DLPACK), validate=validate, stream=stream)

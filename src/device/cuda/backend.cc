@@ -17,14 +17,14 @@ namespace {
 #ifdef _WIN32
 constexpr const char* kNames[] = {"nvcuda.dll"};
 #else
-// Never libcuda.so: that is what a toolkit's stub is called.
+// Never libcuda.so: that is the name of the toolkit's stub.
 constexpr const char* kNames[] = {"libcuda.so.1"};
 #endif
 
-// Attributes of pointers that tell the range came with this release.
+// The pointer attributes that report an allocation's range exist since this release.
 constexpr int kRangeVersion = 10020;
 
-// What helps to know beyond the driver's own name of a code.
+// An explanation in addition to the driver's name of a code.
 struct Hint {
   Result code;
   const char* text;
@@ -52,7 +52,7 @@ int32_t Unusable(const char* call, Result result, DLBridgeBackendInfo* info) {
   return DLBRIDGE_STATE_UNUSABLE;
 }
 
-// A function of the driver, and where in the table it belongs.
+// A function of the driver and its place in the table.
 struct Row {
   const char* name;
   size_t offset;
@@ -69,7 +69,7 @@ constexpr Row kRows[] = {
 static_assert(sizeof(Driver) == sizeof kRows / sizeof kRows[0] * sizeof(void*),
               "a table of pointers");
 
-// The first function that the library lacks, or NULL.
+// Returns the first required function that the library lacks, or NULL.
 const char* Bind(void* library) {
   for (const Row& row : kRows) {
     void* symbol = FindSymbol(library, row.name);
@@ -88,7 +88,7 @@ void WriteVersion(int version, DLBridgeBackendInfo* info) {
       .Signed(version % 1000 / 10);
 }
 
-// The first device that cannot be had, as the driver's code, or 0.
+// Fills the list of devices. Returns the result of the first failing call, or kSuccess.
 Result FindDevices() {
   for (int i = 0; i < g_cuda.device_count; ++i) {
     DeviceRecord* record = &g_cuda.devices[i];
@@ -148,7 +148,7 @@ int32_t Start(DLBridgeBackendInfo* info) {
   if (library == nullptr) {
     return DLBRIDGE_STATE_ABSENT;
   }
-  // What was tried before it was found is no reason.
+  // Discards the reasons of names that were tried before this one.
   TextWriter found(info->reason, sizeof info->reason);
   const char* lacking = Bind(library);
   if (lacking != nullptr) {

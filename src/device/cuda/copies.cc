@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies of CUDA: rows, rectangles and boxes, to and from the host and between devices.
 //
-// Where the caller names no stream, a copy has one of its own, which does not wait for the legacy
-// default stream, so that it works while some other stream is capturing a graph.
+// Without a stream of the caller, a copy gets its own. Its stream does not wait for the legacy
+// default stream, so the copy also works while another stream is capturing a graph.
 #include "device/cuda/internal.h"
 
 namespace dlbridge::cuda {
@@ -22,7 +22,7 @@ void SetState(CopyJob* job, uint32_t index, const void* handle) {
 
 Stream StreamOf(const CopyJob& job) { return StateOf<Stream>(job, kStream); }
 
-// Memory of pools and of cuMemMap belongs to no context: the device's is used.
+// Memory of pools and of cuMemMap belongs to no context: use the device's.
 DLBridgeStatus ContextOfSide(const CopySide& side, const char* argument, Context* context,
                              int32_t* ordinal, DLBridgeError* error) {
   PointerFacts facts;
@@ -63,8 +63,8 @@ DLBridgeStatus FindSides(CopyJob* job, DLBridgeError* error) {
   return AskPitchLimit(ordinal, job, error);
 }
 
-// The relaxed mode is for what a capture elsewhere would forbid, such as copies that the driver
-// makes wait.
+// Uses the relaxed capture mode, which permits calls that a capture in another stream would forbid,
+// such as copies that the driver makes synchronous.
 template <class Body>
 DLBridgeStatus InJob(const CopyJob& job, DLBridgeError* error, const Body& body) {
   return InContext(StateOf<Context>(job, kContext), error,
@@ -130,7 +130,7 @@ DLBridgeStatus CopyRow(const CopyJob& job, uint64_t from, uint64_t to, uint64_t 
                error);
 }
 
-// Sets what both kinds of rectangles call alike.
+// Sets the members that the structs of 2D and 3D copies share.
 template <class Copy>
 Copy Rectangle(const CopyJob& job, const Part& part) {
   Copy copy = {};
@@ -152,7 +152,7 @@ DLBridgeStatus CopyPlane(const CopyJob& job, const Part& part, DLBridgeError* er
   return Check(g_cuda.driver.memcpy_2d_async(&copy, StreamOf(job)), "cuMemcpy2DAsync", error);
 }
 
-// The driver counts planes in rows.
+// The driver counts the plane pitch in rows.
 DLBridgeStatus CopyVolume(const CopyJob& job, const Part& part, DLBridgeError* error) {
   auto copy = Rectangle<Copy3D>(job, part);
   const bool flat = part.box.planes == 1;
@@ -168,7 +168,7 @@ DLBridgeStatus CopyVolume(const CopyJob& job, const Part& part, DLBridgeError* e
                error);
 }
 
-// Rows of a rectangle neither overlap nor lie further apart than the device can count.
+// Rows of a rectangle must not overlap, and the pitch must not exceed the device's limit.
 bool IsPitch(uint64_t pitch, uint64_t bytes, uint64_t limit) {
   return pitch >= bytes && pitch <= limit;
 }
@@ -188,7 +188,7 @@ bool IsVolume(const CopyBox& box) {
          IsWholeRows(box.to_plane_pitch, box.to_row_pitch, box.rows);
 }
 
-// Addresses wrap as unsigned numbers do, which is how pitches below zero arrive.
+// Addresses wrap as unsigned numbers, so negative pitches work too.
 DLBridgeStatus CopyRows(const CopyJob& job, const Part& part, DLBridgeError* error) {
   for (uint64_t row = 0; row < part.box.rows; ++row) {
     DLBRIDGE_TRY(CopyRow(job, part.from + row * part.box.from_row_pitch,

@@ -10,8 +10,8 @@
 namespace dlbridge::cuda {
 namespace {
 
-// The primary context of a device, retained by the first operation that needs it. It stays so:
-// giving it back could end it while work of ours is still queued.
+// The primary context of a device, retained by the first operation that needs it. It is never
+// released: releasing it could destroy the context while work of this library is still queued.
 struct Primary {
   Context context;
   uint64_t id;
@@ -19,14 +19,15 @@ struct Primary {
 
 constexpr int kPrimaries = 64;
 Primary g_primaries[kPrimaries];
-Lock g_primaries_lock;  // never held during a driver's call
+Lock g_primaries_lock;  // never held during a call of the driver
 
 Primary Remembered(int32_t ordinal) {
   const Locked locked(&g_primaries_lock);
   return ordinal < kPrimaries ? g_primaries[ordinal] : Primary{nullptr, 0};
 }
 
-// False where another thread was faster, or there is no room: the reference is one too many.
+// Returns false if another thread was faster or there is no room. The caller then has one reference
+// too many.
 bool Remember(int32_t ordinal, const Primary& primary) {
   const Locked locked(&g_primaries_lock);
   if (ordinal >= kPrimaries ||
@@ -37,7 +38,7 @@ bool Remember(int32_t ordinal, const Primary& primary) {
   return true;
 }
 
-// A program may reset a device, which ends the context whoever holds it.
+// A program may reset a device, which destroys the context no matter who retains it.
 bool IsAlive(const Primary& primary) {
   uint64_t id = 0;
   return primary.context != nullptr && IdOf(primary.context, &id, nullptr) == DLBRIDGE_OK &&

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of the CUDA driver API is used, as libcuda.so.1 exports it: the library builds without
-// NVIDIA's headers. tests/device/cuda_signatures.cc holds all of it against them.
+// The part of the CUDA driver API that this library uses, as libcuda.so.1 exports it: the library
+// builds without NVIDIA's headers. tests/device/cuda_signatures.cc compares all of it with them.
 //
-// The names are those of the functions without "_ptsz" and "_ptds": a stream is always named, so
-// that what a NULL means never depends on how a program was compiled.
+// The names are those of the functions without "_ptsz" and "_ptds": a stream is always passed
+// explicitly, so the meaning of NULL does not depend on how a program was compiled.
 #ifndef DLBRIDGE_SRC_DEVICE_CUDA_DRIVER_H_
 #define DLBRIDGE_SRC_DEVICE_CUDA_DRIVER_H_
 
@@ -33,13 +33,13 @@ constexpr Result kSystemNotReady = 802;
 constexpr Result kDriverMismatch = 803;
 constexpr Result kCompatNotSupported = 804;
 constexpr Result kCaptureUnsupported =
-    900;  // the first of what refuses a call because of a capture
-constexpr Result kCaptureWrongThread = 908;  // and the last
+    900;  // the first result that reports a capture as the reason
+constexpr Result kCaptureWrongThread = 908;  // the last one
 
 constexpr uint32_t kMemoryHost = 1;
 constexpr uint32_t kMemoryDevice = 2;
 
-constexpr int kMaxPitch = 11;  // an attribute of a device
+constexpr int kMaxPitch = 11;  // a device attribute
 
 constexpr uint32_t kPointerContext = 1;
 constexpr uint32_t kPointerMemoryType = 2;
@@ -57,7 +57,7 @@ constexpr unsigned kIpcLazyEnablePeerAccess = 1;
 
 constexpr uint32_t kCaptureNone = 0;
 constexpr uint32_t kCaptureActive = 1;
-constexpr uint32_t kCaptureRelaxed = 2;  // a mode of a thread
+constexpr uint32_t kCaptureRelaxed = 2;  // a capture mode of a thread
 
 struct Uuid {
   char bytes[16];
@@ -86,8 +86,8 @@ struct Copy2D {
   size_t height;
 };
 
-// The same struct serves copies within a context and between two: what is reserved there is the
-// context here.
+// One struct for copies within a context and between two contexts: the fields that are reserved in
+// the former are the contexts of the latter.
 struct Copy3D {
   size_t src_x;
   size_t src_y;
@@ -116,7 +116,7 @@ struct Copy3D {
   size_t depth;
 };
 
-// ROW(member, exported name, type in cudaTypedefs.h, parameters): what every driver must have.
+// ROW(member, exported name, type in cudaTypedefs.h, parameters). Every driver must have these.
 #define DLBRIDGE_CUDA_REQUIRED(ROW)                                                           \
   ROW(init, cuInit, v2000, (unsigned))                                                        \
   ROW(driver_get_version, cuDriverGetVersion, v2020, (int*))                                  \
@@ -156,7 +156,7 @@ struct Copy3D {
   ROW(ipc_open_mem_handle, cuIpcOpenMemHandle_v2, v11000, (Address*, IpcMemHandle, unsigned)) \
   ROW(ipc_close_mem_handle, cuIpcCloseMemHandle, v4010, (Address))
 
-// And what older ones lack.
+// Older drivers lack these.
 #define DLBRIDGE_CUDA_OPTIONAL(ROW)                                   \
   ROW(device_get_uuid, cuDeviceGetUuid_v2, v11040, (Uuid*, Device))   \
   ROW(ctx_get_id, cuCtxGetId, v12000, (Context, unsigned long long*)) \

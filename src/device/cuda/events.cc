@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pool is an array of slots. A slot belongs to whoever turned its state to kBusy; nothing else
-// of it is written meanwhile, and nobody waits for anybody.
+// The pool is an array of slots. The thread that sets a slot's state to kBusy owns the slot and
+// alone writes to it. The pool is lock-free.
 #include "device/cuda/events.h"
 
 #include <atomic>
@@ -11,17 +11,17 @@ namespace dlbridge::cuda {
 
 enum : uint32_t { kEmpty = 0, kBusy = 1, kIdle = 2 };
 
-// A line of its own each, so that threads do not take them from each other's caches.
+// Each slot has its own cache line, so that threads do not share lines.
 struct alignas(64) EventSlot {
   std::atomic<uint32_t> state;
-  std::atomic<uint64_t> context_id;  // written while busy
+  std::atomic<uint64_t> context_id;  // written while the slot is busy
   Context context;
   Event event;
 };
 
 namespace {
 
-// As many hand-offs can be under way at once before one makes an event for itself alone.
+// The number of concurrent hand-offs that share events. Further ones create an event for one use.
 constexpr uint64_t kSlots = 64;
 EventSlot g_slots[kSlots];
 
@@ -39,8 +39,8 @@ bool IsOf(const EventSlot& slot, uint64_t context_id) {
   return slot.context_id.load(std::memory_order_relaxed) == context_id;
 }
 
-// An idle event of the context, or NULL. Ids are dense, so each context starts at a slot of its
-// own.
+// Returns an idle event of the context, or NULL. Ids are dense, so the search for each context
+// starts at a different slot.
 DLBRIDGE_INLINE EventSlot* FindIdle(uint64_t context_id) {
   for (uint64_t i = 0; i < kSlots; ++i) {
     EventSlot* slot = &g_slots[(context_id + i) % kSlots];
@@ -64,7 +64,7 @@ EventSlot* FindEmpty(uint64_t context_id) {
   return nullptr;
 }
 
-// A context that was destroyed took its events along; its handle may be another's by now.
+// A context that was destroyed took its events along. Its handle may belong to another context now.
 bool IsStale(const EventSlot& slot) {
   uint64_t id = 0;
   return IdOf(slot.context, &id, nullptr) != DLBRIDGE_OK || !IsOf(slot, id);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Events of CUDA for hand-offs, kept for the next one.
+// Events of CUDA for hand-offs, kept for reuse.
 #ifndef DLBRIDGE_SRC_DEVICE_CUDA_EVENTS_H_
 #define DLBRIDGE_SRC_DEVICE_CUDA_EVENTS_H_
 
@@ -12,17 +12,17 @@ namespace dlbridge::cuda {
 
 struct EventSlot;
 
-// An event that nobody else uses meanwhile.
+// An event that no other thread uses until it is returned.
 struct EventLoan {
   Event event;
-  EventSlot* slot;  // NULL: the pool has no room for it
+  EventSlot* slot;  // NULL: the pool has no room for the event
 };
 
-// An event of `context`, which is current.
+// Takes an event of `context`, which is current.
 DLBridgeStatus TakeEvent(Context context, EventLoan* out, DLBridgeError* error);
 
-// Gives it back as soon as the wait for it is queued: a wait holds what was recorded last, and a
-// later record does not change that.
+// Returns the event as soon as the wait for it is queued. A wait refers to the latest record before
+// it; later records do not change that.
 DLBridgeStatus GiveEvent(const EventLoan& loan, DLBridgeError* error);
 
 }  // namespace dlbridge::cuda

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the files of the CUDA backend share.
+// Declarations that the files of the CUDA backend share.
 #ifndef DLBRIDGE_SRC_DEVICE_CUDA_INTERNAL_H_
 #define DLBRIDGE_SRC_DEVICE_CUDA_INTERNAL_H_
 
@@ -11,16 +11,16 @@
 
 namespace dlbridge::cuda {
 
-// What is known of a device from the start.
+// A device, as found when the backend started.
 struct DeviceRecord {
   Device handle;
-  Uuid uuid;  // zero where the driver does not tell
+  Uuid uuid;  // zero if the driver does not report it
 };
 
-// Filled by Start, never changed after it.
+// Filled by Start, constant afterwards.
 struct Cuda {
   Driver driver;
-  unsigned pointer_attributes;  // of those in memory.cc, how many this driver knows
+  unsigned pointer_attributes;  // how many of the attributes in memory.cc this driver knows
   int device_count;
   DeviceRecord* devices;
 };
@@ -29,14 +29,14 @@ extern Cuda g_cuda;
 // The driver's name of a result, or NULL.
 const char* ResultName(Result result);
 
-// DRIVER, or CAPTURE where a capture in progress is why the driver refused.
+// Returns DRIVER, or CAPTURE if the driver failed because a capture is in progress.
 DLBRIDGE_COLD DLBridgeStatus RefuseCall(DLBridgeError* error, const char* call, Result result);
 
 DLBRIDGE_INLINE DLBridgeStatus Check(Result result, const char* call, DLBridgeError* error) {
   return DLBRIDGE_LIKELY(result == kSuccess) ? DLBRIDGE_OK : RefuseCall(error, call, result);
 }
 
-// Runs `body` with `context` current on this thread, and puts back what was current before.
+// Runs `body` with `context` current on this thread, then restores the previous context.
 template <class Body>
 DLBRIDGE_INLINE DLBridgeStatus InContext(Context context, DLBridgeError* error, const Body& body) {
   DLBRIDGE_TRY(Check(g_cuda.driver.ctx_push_current(context), "cuCtxPushCurrent", error));
@@ -46,8 +46,8 @@ DLBRIDGE_INLINE DLBridgeStatus InContext(Context context, DLBridgeError* error, 
   return status != DLBRIDGE_OK ? status : Check(result, "cuCtxPopCurrent", error);
 }
 
-// Runs `body`, which makes or ends something of the library's own, so that the capture of some
-// other stream is neither disturbed by it nor a reason to refuse it.
+// Runs `body`, which creates or destroys an object of the library, in the relaxed capture mode: a
+// capture in another stream neither breaks nor forbids it.
 template <class Body>
 DLBridgeStatus WhileCapturing(DLBridgeError* error, const Body& body) {
   uint32_t mode = kCaptureRelaxed;
@@ -58,11 +58,11 @@ DLBridgeStatus WhileCapturing(DLBridgeError* error, const Body& body) {
   return status != DLBRIDGE_OK ? status : Check(result, "cuThreadExchangeStreamCaptureMode", error);
 }
 
-// Tells a context from a later one with the same handle; 0 where the driver is too old to.
+// Distinguishes a context from a later one with the same handle; 0 if the driver is too old.
 DLBridgeStatus IdOf(Context context, uint64_t* out, DLBridgeError* error);
 
-// The context in which memory and streams of a device are used where nothing says which: the
-// current one if it is of that device, else the device's primary one, which is retained for good.
+// The context for memory and streams of a device that name none: the current context if it belongs
+// to that device, else the device's primary context, which stays retained.
 DLBridgeStatus ContextOfDevice(int32_t ordinal, const char* argument, Context* out,
                                DLBridgeError* error);
 
@@ -74,21 +74,21 @@ inline Stream HandleOf(const DLBridgeStream& stream) {
 DLBridgeStatus ContextOfStream(const DLBridgeStream& stream, const char* argument, Context* out,
                                DLBridgeError* error);
 
-// Refuses a stream that is capturing, or whose capture has failed. Its context is current.
+// Rejects a stream that is capturing or whose capture has failed. Its context is current.
 DLBridgeStatus RequireNoCapture(Stream stream, const char* argument, DLBridgeError* error);
 
-// What the driver says of an address. `type` is 0 where it does not know it.
+// What the driver reports about an address. `type` is 0 if the driver does not know it.
 struct PointerFacts {
   uint32_t type;
   uint32_t managed;
   int ordinal;
-  Context context;  // NULL also for memory of pools and of cuMemMap
-  Address base;     // for memory of cuMemMap that of the reservation, which tensors may fill
+  Context context;  // also NULL for memory of pools and of cuMemMap
+  Address base;     // for memory of cuMemMap: the start of the reservation, which tensors may fill
   uint64_t size;
 };
 DLBridgeStatus AskFacts(Address address, PointerFacts* out, DLBridgeError* error);
 
-// The operations of the backend, each in a file of its concept.
+// The operations of the backend, each in the file of its concept: see struct Backend.
 DLBridgeStatus PointerInfo(const DLBridgeBuffer& buffer, DLDevice label, DLBridgePointerInfo* out,
                            DLBridgeError* error);
 DLBridgeStatus Enumerate(int32_t device_type, DLBridgeError* error);

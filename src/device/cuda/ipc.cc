@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of CUDA between processes. What is sent: the driver's handle of the whole allocation, and
-// the UUID of its device, since ordinals are each process's own.
+// CUDA memory between processes. A message has the driver's handle of the whole allocation and the
+// UUID of its device, since device ordinals differ between processes.
 #include <cstring>
 
 #include "device/cuda/internal.h"
@@ -35,7 +35,7 @@ DLBridgeStatus CheckShareable(const PointerFacts& facts, DLBridgeError* error) {
              : DLBRIDGE_OK;
 }
 
-// Where the allocation of an address begins and how large it is. The context is current.
+// The start and size of the allocation that contains an address. The context is current.
 struct Range {
   Address base;
   size_t size;
@@ -45,7 +45,7 @@ DLBridgeStatus AskRange(Address address, Range* out, DLBridgeError* error) {
                "cuMemGetAddressRange", error);
 }
 
-// The driver's call for a handle refuses memory that it cannot share as an invalid value.
+// cuIpcGetMemHandle reports memory that it cannot share as an invalid value.
 DLBridgeStatus AskHandle(Address base, IpcMemHandle* out, DLBridgeError* error) {
   const Result result = g_cuda.driver.ipc_get_mem_handle(out, base);
   return result != kInvalidValue
@@ -77,7 +77,7 @@ DLBridgeStatus FindDevice(const Uuid& uuid, int32_t* out, DLBridgeError* error) 
                       "CUDA_VISIBLE_DEVICES may hide it");
 }
 
-// What arrived says how large it is; the driver knows better.
+// The size in the message is not trusted: compare it with the driver's.
 DLBridgeStatus CheckSize(Address start, uint64_t size, DLBridgeError* error) {
   Range range;
   DLBRIDGE_TRY(AskRange(start, &range, error));
@@ -160,7 +160,7 @@ DLBridgeStatus IpcImport(const IpcHandle& handle, DLDevice /*label*/, IpcMapping
   return DLBRIDGE_OK;
 }
 
-// Nobody is there to tell what fails here. A context that is gone took the mapping along.
+// There is no caller to report a failure to. A destroyed context has already removed the mapping.
 void IpcClose(const IpcMapping& mapping) {
   if (!IsStarted(kCudaBackend)) {
     return;

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where CUDA's memory lies.
+// Finds where CUDA's memory lies.
 #include "device/cuda/internal.h"
 
 namespace dlbridge::cuda {
 namespace {
 
-// None of these needs a context to be current, and none makes one. The driver's prototype lacks a
-// const.
+// No attribute requires a current context, and none creates one. Not const, because the driver's
+// prototype lacks it.
 uint32_t g_attributes[] = {kPointerMemoryType, kPointerDeviceOrdinal, kPointerIsManaged,
                            kPointerContext,    kPointerRangeStart,    kPointerRangeSize};
 
 constexpr DLDevice Label(DLDeviceType type, int32_t id) { return {type, id}; }
 
-// Memory of the host that CUDA knows. What a program registered may have another address on the
-// device, and the range may be told in either: it is given in addresses of the host, where tensors
-// are.
+// Places host memory that CUDA knows. Memory that a program registered may have a different address
+// on the device, and the driver may report the range in either. The result has host addresses, as
+// tensors do.
 DLBRIDGE_NOINLINE DLBridgeStatus PlacePinned(Address address, DLBridgePointerInfo* out,
                                              DLBridgeError* error) {
   Address host = 0;
@@ -29,7 +29,7 @@ DLBRIDGE_NOINLINE DLBridgeStatus PlacePinned(Address address, DLBridgePointerInf
   return DLBRIDGE_OK;
 }
 
-// The values go in the order of the attributes.
+// The values are in the order of the attributes.
 DLBRIDGE_INLINE DLBridgeStatus Query(Address address, void** values, DLBridgeError* error) {
   return Check(g_cuda.driver.pointer_get_attributes(g_cuda.pointer_attributes, g_attributes, values,
                                                     address),
@@ -45,8 +45,8 @@ DLBridgeStatus AskFacts(Address address, PointerFacts* out, DLBridgeError* error
   return Query(address, values, error);
 }
 
-// The driver writes to where the answer is wanted: to copy from where it has just written costs
-// more than all the rest.
+// The driver writes directly into `*out`: reading back what it has just written costs more than the
+// rest of the call.
 DLBridgeStatus PointerInfo(const DLBridgeBuffer& buffer, DLDevice /*label*/,
                            DLBridgePointerInfo* out, DLBridgeError* error) {
   uint32_t type = 0;

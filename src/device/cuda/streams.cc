@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams of CUDA: hand-offs, waiting, and captures in progress. docs/streams.md has the calls.
+// Streams of CUDA: hand-offs, waiting, and captures in progress. docs/streams.md lists the calls.
 #include "device/cuda/events.h"
 #include "device/cuda/internal.h"
 
 namespace dlbridge::cuda {
 namespace {
 
-// What a stream is doing about graphs. The id tells captures apart; 0 where it was not asked for or
-// the driver cannot tell.
+// The capture state of a stream. The id identifies the capture; it is 0 if it was not requested or
+// the driver cannot report it.
 struct Capture {
   uint32_t state;
   uint64_t id;
 };
 
-// A legacy stream answers with an error while another stream of its context is capturing, which
-// makes it unusable until that ends.
+// While another stream of its context is capturing, a legacy stream returns an error: it cannot be
+// used until the capture ends.
 DLBridgeStatus AskCapture(Stream stream, uint32_t* out, DLBridgeError* error) {
   *out = kCaptureNone;
   return Check(g_cuda.driver.stream_is_capturing(stream, out), "cuStreamIsCapturing", error);
@@ -60,7 +60,7 @@ DLBRIDGE_COLD DLBridgeStatus JudgeCaptures(const Capture& producer, const Captur
                              "are not known to be capturing one graph, and two cannot be ordered");
 }
 
-// A hand-off on its way. The producer's context and the consumer's are often one.
+// A hand-off in progress. The contexts of producer and consumer are often the same.
 struct Transfer {
   Stream producer;
   Stream consumer;
@@ -104,7 +104,7 @@ DLBridgeStatus Wait(const Transfer& transfer, DLBridgeError* error) {
                "cuStreamWaitEvent", error);
 }
 
-// `context` is current: that of the consumer, as far as it matters.
+// `context` is current: the consumer's if the consumer is a special stream, else the producer's.
 DLBRIDGE_INLINE DLBridgeStatus Move(Transfer* transfer, Context context, DLBridgeError* error) {
   DLBRIDGE_TRY(AskConsumer(transfer, error));
   if (DLBRIDGE_LIKELY(context == transfer->producer_context)) {
@@ -118,7 +118,7 @@ DLBRIDGE_INLINE DLBridgeStatus Move(Transfer* transfer, Context context, DLBridg
 
 }  // namespace
 
-// A special stream is one of the current context; any other knows its own.
+// A special stream belongs to the current context; any other stream knows its own.
 DLBridgeStatus Handoff(const DLBridgeStream& producer, const DLBridgeStream& consumer,
                        uint32_t options, DLBridgeError* error) {
   Transfer transfer = {HandleOf(producer), HandleOf(consumer), options, nullptr,

@@ -27,7 +27,7 @@ constexpr uint32_t kNameCount = sizeof(kNames) / sizeof(kNames[0]);
 struct Symbol {
   const char* name;
   bool needed;
-  size_t member;  // of Driver, by its offset
+  size_t member;  // the offset in Driver
 };
 constexpr Symbol kSymbols[] = {
 #define DLBRIDGE_HIP_SYMBOL(name, needed, result, parameters) \
@@ -48,7 +48,7 @@ bool Bind(void* library, Driver* driver, TextWriter* reason) {
   return true;
 }
 
-// 50221153 is 5.2.21153.
+// Writes 50221153 as 5.2.21153.
 void WriteVersion(int32_t version, TextWriter* text) {
   text->Signed(version / 10000000)
       .Character('.')
@@ -57,7 +57,7 @@ void WriteVersion(int32_t version, TextWriter* text) {
       .Signed(version % 100000);
 }
 
-// True for success.
+// Returns true for success, else writes the reason.
 bool Succeeded(const char* call, Result code, DLBridgeBackendInfo* info, TextWriter* reason) {
   info->driver_code = code;
   if (code == kSuccess) {
@@ -114,7 +114,8 @@ int32_t Start(DLBridgeBackendInfo* info) {
   if (library == nullptr) {
     return DLBRIDGE_STATE_ABSENT;
   }
-  TextWriter why(info->reason, sizeof info->reason);  // names that were tried before are no fault
+  TextWriter why(info->reason,
+                 sizeof info->reason);  // discards the reasons of names that were tried before
   const bool ready =
       Bind(library, &g_hip.driver, &why) && AskVersions(info, &why) && Initialise(info, &why);
   return ready ? DLBRIDGE_STATE_READY : DLBRIDGE_STATE_UNUSABLE;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies by HIP: boxes on one stream, which is waited for at the end.
+// Copies of HIP: boxes on one stream, which is synchronised at the end.
 //
-// A job without a stream gets one of the library's, which waits for no other: it is not the default
-// stream, for which a capture anywhere in the process would forbid the copy. Such streams are kept
-// per device; a job has its own alone.
+// A job without a stream gets one of the library's, which does not wait for other streams. The
+// default stream would not do: a capture anywhere in the process forbids copies on it. The library
+// keeps such streams per device; each job has one for itself.
 #include "device/handle_pool.h"
 #include "device/hip/internal.h"
 #include "support/checked.h"
@@ -14,7 +14,7 @@ namespace {
 constexpr int32_t kPooledDevices = 32;
 HandlePool g_streams[kPooledDevices];
 
-// What the backend keeps in CopyJob::state.
+// The contents of CopyJob::state, by index.
 enum : uint8_t { kStream, kDevice, kOwned };
 
 Stream StreamOf(const CopyJob& job) {
@@ -64,7 +64,7 @@ DLBridgeStatus TakeStream(CopyJob* job, DLBridgeError* error) {
   return DLBRIDGE_OK;
 }
 
-// One whose work failed is not used again.
+// A stream whose work failed is not reused.
 void GiveStream(const CopyJob& job, bool reusable) {
   const auto device = static_cast<int32_t>(job.state[kDevice]);
   if (job.state[kOwned] != 0 &&
@@ -74,7 +74,7 @@ void GiveStream(const CopyJob& job, bool reusable) {
   }
 }
 
-// Rows and planes of a box at absolute addresses, with the pitches that CopyBox promises.
+// Rows and planes of a box at absolute addresses, with the pitches that CopyBox guarantees.
 struct Region {
   uint64_t to;
   uint64_t from;
@@ -108,7 +108,7 @@ DLBridgeStatus CopyPlane(const CopyJob& job, const Region& region, DLBridgeError
   return DLBRIDGE_OK;
 }
 
-// A plane pitch is a number of rows to the runtime.
+// The runtime counts the plane pitch in rows.
 PitchedPointer Pitched(uint64_t address, const Region& region, uint64_t row_pitch,
                        uint64_t plane_pitch) {
   return {ToPointer(address), row_pitch, region.bytes, plane_pitch / row_pitch};
@@ -134,7 +134,7 @@ DLBridgeStatus CopyPlanes(const CopyJob& job, const Region& region, DLBridgeErro
   return DLBRIDGE_OK;
 }
 
-// Planes of one row are rows of one plane.
+// Planes of one row are the rows of one plane.
 Region RegionOf(const CopyJob& job, const CopyBox& box) {
   const bool flat = box.rows == 1;
   return {job.to.buffer.handle + box.to_offset,

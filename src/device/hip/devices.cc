@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// HIP's devices: which there are, what tells them apart, and which is the thread's.
+// HIP's devices: enumeration, identification, and the thread's current device.
 #include <cstring>
 
 #include "describe/device.h"
@@ -19,7 +19,7 @@ bool IsZero(const uint8_t* bytes, size_t count) {
   return true;
 }
 
-// Older runtimes have no UUIDs, and some devices have one of zeros.
+// Older runtimes have no UUIDs, and some devices have a UUID of zeros.
 DLBridgeStatus AskUuid(int32_t device, uint8_t (&out)[16], DLBridgeError* error) {
   std::memset(out, 0, sizeof out);
   if (g_hip.driver.hipDeviceGetUuid == nullptr) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The facts of libamdhip64 that this library uses, in types of its own: it is built without AMD's
-// headers, and one build serves runtimes whose enumerations differ.
-// tests/device/hip_signatures.cc holds them against the real headers.
+// The part of libamdhip64 that this library uses, in its own types: the library builds without
+// AMD's headers, and one build supports runtimes whose enumerations differ.
+// tests/device/hip_signatures.cc compares them with the real headers.
 #ifndef DLBRIDGE_SRC_DEVICE_HIP_DRIVER_H_
 #define DLBRIDGE_SRC_DEVICE_HIP_DRIVER_H_
 
@@ -35,7 +35,7 @@ constexpr int32_t kDeviceToDevice = 3;
 constexpr int32_t kCaptureNone = 0;
 constexpr int32_t kCaptureActive = 1;
 
-// hipMemoryType as it was up to 5.7, and as it is from 6.0 on: the runtime decides.
+// hipMemoryType up to 5.7, and from 6.0 on: the version of the runtime decides.
 constexpr int32_t kHip5TypeHost = 0;
 constexpr int32_t kHip5TypeDevice = 1;
 constexpr int32_t kHip6TypeUnregistered = 0;
@@ -83,8 +83,8 @@ struct Copy3D {
   int32_t kind;
 };
 
-// function(name, needed, result, parameters): what a runtime may lack, as older ones do, is not
-// needed, and NULL then.
+// function(name, needed, result, parameters). A function that older runtimes lack is not needed,
+// and may be NULL.
 #define DLBRIDGE_HIP_FUNCTIONS(function)                                                           \
   function(hipInit, true, Result, (uint32_t)) function(                                            \
       hipRuntimeGetVersion, true, Result, (int32_t*)) function(hipDriverGetVersion, false, Result, \

@@ -6,13 +6,13 @@
 namespace dlbridge::hip {
 namespace {
 
-// Events of devices beyond these are made for each call.
+// The events of devices beyond these are created for each call.
 constexpr int32_t kPooledDevices = 32;
 HandlePool g_events[kPooledDevices];
 
 bool IsPooled(int32_t device) { return device < kPooledDevices; }
 
-// An event belongs to the device that was the thread's when it was made.
+// An event belongs to the thread's device at its creation.
 DLBridgeStatus CreateEvent(int32_t device, DeviceScope* scope, Event* event, DLBridgeError* error) {
   DLBRIDGE_TRY(scope->Enter(device, error));
   DLBRIDGE_HIP_TRY(hipEventCreateWithFlags, event, kEventDisableTiming);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the files of the HIP backend share.
+// Declarations that the files of the HIP backend share.
 #ifndef DLBRIDGE_SRC_DEVICE_HIP_INTERNAL_H_
 #define DLBRIDGE_SRC_DEVICE_HIP_INTERNAL_H_
 
@@ -9,7 +9,7 @@
 #include "device/hip/driver.h"
 #include "native/backend.h"
 
-// Calls the runtime, and refuses where that fails.
+// Calls the runtime, and returns an error if that fails.
 #define DLBRIDGE_HIP_TRY(function, ...)                         \
   do {                                                          \
     const Result try_code = g_hip.driver.function(__VA_ARGS__); \
@@ -20,10 +20,10 @@
 
 namespace dlbridge::hip {
 
-// Filled by the start, constant from then on.
+// Filled by Start, constant afterwards.
 struct Hip {
   Driver driver;
-  int32_t major;  // of the runtime
+  int32_t major;  // version of the runtime
   int32_t device_count;
 };
 extern Hip g_hip;
@@ -31,11 +31,12 @@ extern Hip g_hip;
 // The runtime's name of a result, or NULL.
 const char* ResultName(Result result);
 
-// DRIVER or, for what a graph capture forbids, CAPTURE. The runtime's last error goes as well: who
-// hears of it from us must not meet it again at a launch of its own.
+// Returns DRIVER, or CAPTURE for calls that a graph capture forbids. Clears the runtime's last
+// error too: a program that gets the error from this library must not find it again after its next
+// kernel launch.
 DLBRIDGE_COLD DLBridgeStatus RefuseCall(DLBridgeError* error, const char* call, Result code);
 
-// Where memory is, to the runtime; `out` as for Backend::pointer_info.
+// Finds where memory lies; `out` as for Backend::pointer_info.
 DLBridgeStatus PointerInfo(const DLBridgeBuffer& buffer, DLDevice label, DLBridgePointerInfo* out,
                            DLBridgeError* error);
 
@@ -55,7 +56,7 @@ void IpcClose(const IpcMapping& mapping);
 
 DLBridgeStatus Enumerate(int32_t device_type, DLBridgeError* error);
 
-// What tells a device from all others, in every process.
+// Identifies a device across processes.
 struct Identity {
   uint8_t kind;  // kUuid or kPciBusId
   uint8_t bytes[31];
@@ -64,17 +65,17 @@ constexpr uint8_t kUuid = 1;
 constexpr uint8_t kPciBusId = 2;
 DLBridgeStatus Identify(int32_t device, Identity* out, DLBridgeError* error);
 
-// Refuses ids of devices that are not there; `argument` is what named it.
+// Rejects the id of a device that does not exist. `argument` names its source in the message.
 DLBridgeStatus CheckDevice(int32_t device, const char* argument, DLBridgeError* error);
 
-// The graph that a stream is capturing into: kCapture*.
+// The capture state of a stream: kCapture*.
 DLBridgeStatus AskCapture(Stream stream, int32_t* state, DLBridgeError* error);
 
-// Refuses a stream that is capturing, for work that must not wait.
+// Rejects a stream that is capturing: the host cannot wait for it.
 DLBridgeStatus RequireNoCapture(Stream stream, const char* argument, DLBridgeError* error);
 
-// The thread's device, which decides for the default stream and for what is created. It is as it
-// was when this goes.
+// Changes the thread's current device, which decides the device of the default stream and of new
+// objects. The destructor restores the previous device.
 class DeviceScope {
  public:
   DeviceScope() = default;
@@ -86,7 +87,7 @@ class DeviceScope {
   DLBridgeStatus Leave(DLBridgeError* error);
 
  private:
-  int32_t saved_ = -1;  // -1: not asked yet
+  int32_t saved_ = -1;  // -1: not queried yet
   int32_t current_ = -1;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// HIP's memory between processes: a handle of the runtime's, and what tells the device apart.
+// HIP memory between processes: the runtime's handle and the identity of the device.
 #include <cstring>
 
 #include "describe/device.h"
@@ -8,14 +8,14 @@
 namespace dlbridge::hip {
 namespace {
 
-// What IpcHandle::bytes holds, in this order and without gaps.
+// The contents of IpcHandle::bytes, in this order and without gaps.
 struct Wire {
   IpcMemHandle handle;
   Identity device;
 };
 static_assert(sizeof(Wire) == 96 && sizeof(Wire) <= sizeof(IpcHandle::bytes), "a fixed format");
 
-// What IpcMapping::state holds.
+// The contents of IpcMapping::state, by index.
 enum : uint8_t { kAddress, kDevice };
 
 DLBridgeStatus CheckFunctions(DLBridgeError* error) {
@@ -54,7 +54,7 @@ DLBridgeStatus Read(const IpcHandle& handle, Wire* wire, DLBridgeError* error) {
   return DLBRIDGE_OK;
 }
 
-// Ordinals differ between processes (HIP_VISIBLE_DEVICES).
+// Finds the device by its identity: ordinals differ between processes (HIP_VISIBLE_DEVICES).
 DLBridgeStatus FindDevice(const Identity& wanted, int32_t* device, DLBridgeError* error) {
   for (int32_t i = 0; i < g_hip.device_count; ++i) {
     Identity identity;
@@ -83,11 +83,11 @@ void Close(void* address, int32_t device) {
   }
 }
 
-// The size is the exporter's word; what the runtime says of the mapping goes before it.
+// The size in the message is not trusted: compare it with the size that the runtime reports.
 DLBridgeStatus CheckSize(void* address, uint64_t size, DLBridgeError* error) {
   void* base = nullptr;
   size_t mapped = 0;
-  // Without an answer nothing says that the descriptor tells the truth.
+  // Without the runtime's answer the size cannot be verified.
   const auto result = g_hip.driver.hipMemGetAddressRange(&base, &mapped, address);
   if (result != kSuccess) {
     g_hip.driver.hipGetLastError();

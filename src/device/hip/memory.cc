@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where memory is, to HIP.
+// Finds where memory lies, by asking HIP.
 #include "describe/device.h"
 #include "device/hip/internal.h"
 
 namespace dlbridge::hip {
 namespace {
 
-// 0 for memory that the runtime does not know, -1 for what is no memory that a pointer reaches.
-// Managed memory goes first: its type is the host's up to 5.7.0 and one of its own afterwards.
+// Returns 0 for memory that the runtime does not know, and -1 for memory that has no address. The
+// managed flag is checked first: up to 5.7.0 managed memory has the type of host memory, later its
+// own.
 int32_t MemoryOf(const PointerAttributes& attributes) {
   if (attributes.is_managed != 0) {
     return DLBRIDGE_MEMORY_MANAGED;
@@ -22,8 +23,8 @@ int32_t MemoryOf(const PointerAttributes& attributes) {
   return !old && attributes.type == kHip6TypeUnregistered ? 0 : -1;
 }
 
-// Registered host memory has no range on some runtimes, or one elsewhere: that is an unknown range,
-// not a fault.
+// On some runtimes registered host memory has no range, or a different one. That means "unknown
+// range" and is not an error.
 bool IsUnknownRange(Result code) {
   return code == kInvalidValue || code == kInvalidDevicePointer || code == kNotFound ||
          code == kNotSupported;
@@ -58,8 +59,8 @@ DLBRIDGE_COLD DLBridgeStatus RefuseType(int32_t type, DLBridgeError* error) {
   return RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "buffer.handle", problem);
 }
 
-// Before 6.0 the runtime calls memory that it does not know an invalid value, and keeps that as the
-// thread's last error.
+// Before 6.0 the runtime reports unknown memory as an invalid value and keeps that as the thread's
+// last error.
 DLBridgeStatus Unknown(Result code, DLBridgeError* error) {
   if (code != kInvalidValue || g_hip.major >= 6) {
     return RefuseCall(error, "hipPointerGetAttributes", code);

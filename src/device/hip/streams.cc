@@ -18,7 +18,7 @@ DLBRIDGE_COLD DLBridgeStatus RefuseLabel(const char* argument, int32_t labelled,
   return RefuseArgument(error, argument, problem);
 }
 
-// The runtime's own answer, -1 where it has no function for it.
+// Asks the runtime; -1 if it has no function for that.
 DLBridgeStatus AskDevice(Stream stream, int32_t* device, DLBridgeError* error) {
   const Driver& driver = g_hip.driver;
   if (DLBRIDGE_LIKELY(driver.hipStreamGetDevice != nullptr)) {
@@ -30,15 +30,15 @@ DLBridgeStatus AskDevice(Stream stream, int32_t* device, DLBridgeError* error) {
     return DLBRIDGE_OK;
   }
   *device = driver.hipGetStreamDeviceId(stream);
-  if (*device < 0) {  // no code of an error
+  if (*device < 0) {  // not an error code
     driver.hipGetLastError();
     return RefuseDriver(error, "hipGetStreamDeviceId", *device, nullptr);
   }
   return DLBRIDGE_OK;
 }
 
-// The default stream is the label's, any other says itself where it runs. A label of pinned memory
-// has no device of its own and is no contradiction.
+// The label names the device of the default stream; the runtime reports the device of any other. A
+// label of pinned memory names no device, so it cannot contradict the runtime.
 DLBridgeStatus DeviceOf(const DLBridgeStream& stream, const char* argument, int32_t* device,
                         DLBridgeError* error) {
   const int32_t labelled = stream.device.device_id;
@@ -56,7 +56,7 @@ DLBridgeStatus DeviceOf(const DLBridgeStream& stream, const char* argument, int3
   return DLBRIDGE_OK;
 }
 
-// The number of the graph; 0 where the runtime cannot tell.
+// The id of the graph; 0 if the runtime cannot report it.
 DLBridgeStatus AskGraph(Stream stream, unsigned long long* graph, DLBridgeError* error) {
   *graph = 0;
   if (g_hip.driver.hipStreamGetCaptureInfo == nullptr) {
@@ -71,7 +71,7 @@ DLBridgeStatus RefuseCapture(const char* argument, const char* problem, DLBridge
   return RefuseStatus(error, DLBRIDGE_ERROR_CAPTURE, argument, problem);
 }
 
-// Both capture: only within one graph is a wait an edge of it.
+// Both streams are capturing: a wait is possible only within one graph.
 DLBridgeStatus CheckOneGraph(Stream producer, Stream consumer, DLBridgeError* error) {
   unsigned long long graphs[2] = {0, 0};
   DLBRIDGE_TRY(AskGraph(producer, &graphs[0], error));
@@ -122,7 +122,7 @@ DLBridgeStatus CheckCapture(const DLBridgeStream& producer, const DLBridgeStream
              : JudgeCapture(producer, states[0], consumer, states[1], options, error);
 }
 
-// Default streams are found by the thread's device.
+// The runtime uses the default stream of the thread's current device.
 DLBridgeStatus EnterFor(const DLBridgeStream& stream, int32_t device, DeviceScope* scope,
                         DLBridgeError* error) {
   return stream.handle == 0 ? scope->Enter(device, error) : DLBRIDGE_OK;

@@ -35,7 +35,7 @@ bool BindOne(void* library, const Symbol& symbol) {
   return found != nullptr;
 }
 
-// The first symbol that every loader has and this one lacks, or NULL.
+// Returns the first symbol that every loader has and this one lacks, or NULL.
 const char* Bind(void* library) {
   for (const Symbol& symbol : kRequired) {
     if (!BindOne(library, symbol)) {
@@ -64,8 +64,8 @@ Result DriversByType(uint32_t* count, Driver* drivers) {
   return g_ze.zeInitDrivers(count, drivers, &desc);
 }
 
-// zeInit decides once per process, whoever calls it first. What it cannot start, a newer loader may
-// still start by type.
+// The first zeInit of the process decides which drivers start. A newer loader may still start by
+// type what zeInit did not.
 Result Initialise(GetDrivers** drivers) {
   *drivers = g_ze.zeDriverGet;
   const Result result = g_ze.zeInit(0);
@@ -100,8 +100,8 @@ void WriteLoaderVersion(DLBridgeBackendInfo* info) {
   std::free(versions);
 }
 
-// Of the first device's driver: the version of the interface, and the driver's own number. A driver
-// that does not say it is no worse for it.
+// Writes the API version and the version number of the first device's driver. A driver that reports
+// neither is still usable.
 void WriteDriverVersion(DLBridgeBackendInfo* info) {
   Driver driver = g_devices.records[0].driver;
   TextWriter text(info->driver_version, sizeof info->driver_version);
@@ -126,7 +126,7 @@ int32_t StartLoaded(void* library, DLBridgeBackendInfo* info, TextWriter* reason
   const char* call = "zeInit";
   Result result = Initialise(&drivers);
   info->driver_code = static_cast<int32_t>(result);
-  WriteLoaderVersion(info);  // which it does not know before
+  WriteLoaderVersion(info);  // the loader does not know it before zeInit
   if (result == kSuccess) {
     result = FindDevices(drivers, &call);
   }

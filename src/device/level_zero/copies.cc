@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies by Level Zero. Lists may run out of order, so what is copied stands between two barriers.
+// Copies of Level Zero. Lists may run out of order, so each copy is between two barriers.
 #include <cstdlib>
 
 #include "device/level_zero/events.h"
@@ -10,9 +10,9 @@ namespace {
 // A copy in progress.
 struct Copy {
   List list;
-  Queue queue;           // that takes the list, which is then ours; else NULL
-  bool own;              // the list is ours
-  Context from_context;  // of the source where that is another one than the list's; else NULL
+  Queue queue;           // executes the list, which then belongs to this copy; else NULL
+  bool own;              // the list belongs to this copy
+  Context from_context;  // the source's context if it differs from the list's; else NULL
   EventPair* pair;
   uint32_t appended;
 };
@@ -24,8 +24,8 @@ bool HasStream(const CopyJob& job) {
          job.stream.kind == DLBRIDGE_STREAM_IMMEDIATE_LIST;
 }
 
-// The context of one side: the one that it names, else the stream's where that knows the memory,
-// else the one that is found.
+// Finds the context of one side: the context that the side names, else the stream's if it knows the
+// memory, else one that the search finds.
 DLBridgeStatus FindSide(const CopyJob& job, const CopySide& side, const char* argument, Memory* out,
                         DLBridgeError* error) {
   DLBridgeBuffer buffer = side.buffer;
@@ -47,12 +47,12 @@ DLBridgeStatus FindSide(const CopyJob& job, const CopySide& side, const char* ar
                             "ze_context_handle_t that allocated it, or register that");
 }
 
-// Both sides of a copy, and where its list belongs.
+// Both sides of a copy, and the context and device of its list.
 struct Route {
   Memory from;
   Memory to;
   uint64_t context;       // of the list
-  uint64_t from_context;  // of the source where it is another one; else 0
+  uint64_t from_context;  // of the source if it differs; else 0
   Device device;          // of the list
 };
 
@@ -60,7 +60,7 @@ Driver DriverOf(const Memory& memory) {
   return memory.record != nullptr ? memory.record->driver : nullptr;
 }
 
-// The driver that the list will be of, as far as it is known.
+// The driver of the list, as far as it is known.
 Driver ListDriver(const CopyJob& job, const Route& route) {
   if (!HasStream(job)) {
     return DriverOf(route.to);
@@ -95,8 +95,8 @@ DLBridgeStatus FindContexts(const CopyJob& job, Route* route, DLBridgeError* err
   return CheckDrivers(job, *route, error);
 }
 
-// A stream's list is for the stream's device. Else the device is that of the memory, or of its
-// label where the memory is the host's.
+// The list is for the stream's device. Without a stream, it is for the memory's device, or for the
+// label's device if the memory is host memory.
 DLBridgeStatus FindListDevice(const CopyJob& job, Route* route, DLBridgeError* error) {
   if (HasStream(job)) {
     return job.stream.kind == DLBRIDGE_STREAM_QUEUE
@@ -152,7 +152,7 @@ DLBridgeStatus MakeList(const CopyJob& job, const Route& route, Copy* copy, DLBr
   return DLBRIDGE_OK;
 }
 
-// What is on a stream already comes first.
+// The copy starts after the work that is already on the stream.
 DLBridgeStatus Prepare(const CopyJob& job, const Route& route, Copy* copy, DLBridgeError* error) {
   const DLDevice side = job.to.on_host ? route.from.key : route.to.key;
   const uint64_t entry = EntryOf(HasStream(job) ? job.stream.device : side, route.context);
@@ -164,7 +164,7 @@ DLBridgeStatus Prepare(const CopyJob& job, const Route& route, Copy* copy, DLBri
   return DLBRIDGE_OK;
 }
 
-// Of what nothing was appended to, or what is done.
+// Destroys a list without work, or whose work is done.
 DLBridgeStatus DropList(Copy* copy, DLBridgeError* error) {
   if (copy->own) {
     DLBRIDGE_ZE_TRY(zeCommandListDestroy, copy->list);
@@ -188,7 +188,7 @@ bool IsCuboid(const CopyBox& box) {
          FitsPitch(box.from_plane_pitch, from_plane) && FitsPitch(box.to_plane_pitch, to_plane);
 }
 
-// Where a box begins on each side; it wraps as addresses do.
+// The start of a box on each side; it wraps as addresses do.
 struct Ends {
   void* to;
   const void* from;
@@ -199,7 +199,7 @@ Ends EndsOf(const CopyJob& job, const CopyBox& box) {
           ToHandle<const void*>(job.from.buffer.handle + box.from_offset)};
 }
 
-// `*done` stays false where the driver copies no regions.
+// `*done` stays false if the driver cannot copy regions.
 DLBridgeStatus CopyRegion(const CopyJob& job, const CopyBox& box, uint64_t depth, bool* done,
                           DLBridgeError* error) {
   const Ends ends = EndsOf(job, box);
@@ -240,7 +240,7 @@ DLBridgeStatus CopyRun(const CopyJob& job, const CopyBox& box, DLBridgeError* er
   return DLBRIDGE_OK;
 }
 
-// Between two contexts there are only runs.
+// Between two contexts only contiguous runs can be copied.
 DLBridgeStatus CopyPlane(const CopyJob& job, CopyBox box, DLBridgeError* error) {
   bool done = false;
   if (box.rows > 1 && CopyOf(job)->from_context == nullptr && IsRectangle(box)) {
@@ -267,7 +267,7 @@ DLBridgeStatus CopyPlanes(const CopyJob& job, CopyBox box, DLBridgeError* error)
   return DLBRIDGE_OK;
 }
 
-// Puts the last barrier, whose event tells that all is done.
+// Appends the last barrier, whose event signals the end of the copy.
 DLBridgeStatus Close(const Copy& copy, DLBridgeError* error) {
   List list = copy.list;
   DLBRIDGE_ZE_TRY(zeCommandListAppendBarrier, list, copy.pair->events[0], 0, nullptr);
@@ -278,16 +278,16 @@ DLBridgeStatus Close(const Copy& copy, DLBridgeError* error) {
   return DLBRIDGE_OK;
 }
 
-// The barrier was refused. Copies of a queue's list have not begun; those of an immediate list
-// have, and are waited for where there is another way to.
+// The driver rejected the barrier. The copies of a queue's list have not started. Those of an
+// immediate list have; this function waits for them if the loader has another function for that.
 bool IsDoneAnyway(const Copy& copy) {
   return copy.queue != nullptr ||
          (g_ze.zeCommandListHostSynchronize != nullptr &&
           g_ze.zeCommandListHostSynchronize(copy.list, UINT64_MAX) == kSuccess);
 }
 
-// Waits for the copies; `*done` says whether the list may go. One that a device may still be
-// working on is kept for ever rather than destroyed under it.
+// Waits for the copies. `*done` is true if the list may be destroyed. A list that a device may
+// still execute is leaked instead.
 DLBridgeStatus Wait(const Copy& copy, bool* done, DLBridgeError* error) {
   const DLBridgeStatus closed = Close(copy, error);
   if (closed != DLBRIDGE_OK) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Level Zero's devices: which there are, and the contexts under which the table has them.
+// Level Zero's devices, and the contexts under which the context table has them.
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -16,16 +16,16 @@ namespace {
 
 constexpr Result kOutOfHostMemory = 0x70000002;
 
-// What one driver keeps for all its devices: the context under which they are entered.
+// A driver, and the context under which its devices are entered into the table.
 struct DriverRecord {
   Driver driver;
-  std::atomic<Context> made;  // NULL until one had to be made
+  std::atomic<Context> made;  // NULL until one had to be created
 };
 
 DriverRecord* g_drivers;
 uint32_t g_driver_count;
 
-// An array that a call of the driver fills, asked first for its length.
+// An array that a call of the driver fills. The driver is asked for the length first.
 template <class Handle>
 struct Handles {
   Handle* items = nullptr;
@@ -47,13 +47,13 @@ struct Handles {
   }
 };
 
-// The devices while they are being found.
+// The state of the search for devices.
 struct Search {
   DeviceRecord* records = nullptr;
   uint32_t count = 0;
   uint32_t capacity = 0;
   int32_t roots = 0;
-  const char* call = nullptr;  // the last one, for when it failed
+  const char* call = nullptr;  // the last call, for the message if it failed
 };
 
 DeviceRecord* Append(Search* search) {
@@ -87,7 +87,7 @@ Result AddDevice(Driver driver, Device device, int32_t index, bool is_root, Sear
   return kSuccess;
 }
 
-// Parts may have parts; what a driver claims beyond any hardware is not followed.
+// Sub-devices may have sub-devices. Levels beyond those of any hardware are ignored.
 constexpr int kMostLevels = 4;
 
 Result AddTree(Driver driver, Device device, int32_t index, int level, Search* search) {
@@ -136,7 +136,7 @@ struct DriverContext {
   uint32_t flags;
 };
 
-// Another copy of this library may have entered devices of the driver: then its context serves all.
+// Another copy of this library may have entered devices of the driver: then all use its context.
 bool FindEntered(Driver driver, DriverContext* out) {
   const DLBridgeContextTable& table = SharedTable();
   DLBridgeContextEntry entry;
@@ -150,7 +150,7 @@ bool FindEntered(Driver driver, DriverContext* out) {
   return false;
 }
 
-// One for the process, never destroyed: whoever finds it in the table may use it at any time.
+// One context per process, never destroyed: any user of the table may use it at any time.
 DLBridgeStatus MakeContext(DriverRecord* record, DriverContext* out, DLBridgeError* error) {
   out->flags = DLBRIDGE_CONTEXT_ENUMERATED | DLBRIDGE_CONTEXT_PRIVATE;
   out->context = record->made.load(std::memory_order_acquire);

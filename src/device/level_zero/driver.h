@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Level Zero as its loader exports it: the facts of ze_api.h that are used here, held against the
-// real header by tests/device/level_zero_signatures.cc.
+// The part of ze_api.h that this library uses, as the loader exports it.
+// tests/device/level_zero_signatures.cc compares it with the real header.
 #ifndef DLBRIDGE_SRC_DEVICE_LEVEL_ZERO_DRIVER_H_
 #define DLBRIDGE_SRC_DEVICE_LEVEL_ZERO_DRIVER_H_
 
@@ -25,7 +25,7 @@ using Fence = struct FenceHandle*;
 using EventPool = struct EventPoolHandle*;
 using Event = struct EventHandle*;
 
-// Every struct tells what it is.
+// Every struct carries its type.
 enum StructType : uint32_t {
   kDriverProperties = 0x1,
   kDeviceProperties = 0x3,
@@ -198,8 +198,8 @@ struct ComponentVersionT {
   X(zeEventQueryStatus, (Event event))                                                            \
   X(zeEventHostReset, (Event event))
 
-// Newer loaders have these, and their drivers need not: NULL, or kUnsupportedFeature where a loader
-// passes calls through and kUninitialized where it intercepts them.
+// Newer loaders have these, but their drivers may not. They are NULL, or return kUnsupportedFeature
+// if the loader passes calls through, or kUninitialized if it intercepts them.
 #define DLBRIDGE_ZE_OPTIONAL(X)                                                      \
   X(zelLoaderGetVersions, (size_t * count, ComponentVersionT * versions))            \
   X(zeInitDrivers, (uint32_t * count, Driver * drivers, InitDriverTypeDescT * desc)) \
@@ -207,7 +207,7 @@ struct ComponentVersionT {
   X(zeCommandQueueGetOrdinal, (Queue queue, uint32_t * ordinal))                     \
   X(zeMemPutIpcHandle, (Context context, IpcHandleT handle))
 
-// The one that returns no result.
+// The only function that returns no result.
 using DefaultContextFunction = Context(Driver driver);
 
 struct Functions {
@@ -219,7 +219,7 @@ struct Functions {
   DefaultContextFunction* zeDriverGetDefaultContext;
 };
 
-// Does a result say that the driver has no such function?
+// Does a result mean that the driver lacks the function?
 constexpr bool IsLacking(Result result) {
   return result == kUnsupportedFeature || result == kUninitialized;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Events in pools per context. A pair is taken in turn, so that the one used longest ago, which is
-// likely done, comes next; a pool is added only where those in use have not been reached.
+// Events are in pools per context. Pairs are taken in turn, so the next one is the one used longest
+// ago, which is probably done. A new pool is created only if no pair is free after a few queries.
 #include "device/level_zero/events.h"
 
 #include <cstdlib>
@@ -14,7 +14,7 @@ namespace {
 enum State : uint32_t { kFree = 0, kTaken = 1, kInUse = 2 };
 
 constexpr uint32_t kPairs = 16;       // of a pool
-constexpr uint32_t kMostQueries = 8;  // before another pool is made
+constexpr uint32_t kMostQueries = 8;  // before another pool is created
 
 struct Block {
   Block* next;
@@ -23,7 +23,7 @@ struct Block {
   EventPair pairs[kPairs];
 };
 
-// Never freed: it is as many as there were contexts.
+// Never freed: there is one per context that the process ever used.
 struct ContextEvents {
   ContextEvents* next;
   uint64_t context;
@@ -41,7 +41,7 @@ void Push(std::atomic<Node*>* head, Node* node) {
   }
 }
 
-// Two threads may both add one; the one that is found first is used, the other stays empty.
+// Two threads may both add one. All threads use the first in the list; the other stays empty.
 ContextEvents* EventsOf(uint64_t context, uint64_t entry) {
   ContextEvents* events = g_contexts.load(std::memory_order_acquire);
   while (events != nullptr && (events->context != context || events->entry != entry)) {
@@ -57,7 +57,7 @@ ContextEvents* EventsOf(uint64_t context, uint64_t entry) {
   return events;
 }
 
-// Are the events of a pair signalled? Then they are reset, the one that is asked for last.
+// Resets the events of a pair if they are signalled. The last one to be signalled is queried.
 DLBridgeStatus Reclaim(EventPair* pair, bool* reclaimed, DLBridgeError* error) {
   Event last = pair->events[pair->signalled - 1];
   const Result result = g_ze.zeEventQueryStatus(last);
@@ -93,7 +93,7 @@ DLBridgeStatus TryTake(EventPair* pair, uint32_t* queries, bool* taken, DLBridge
   return status;
 }
 
-// The next pair of a block that can be had, if any.
+// Takes the next available pair of a block, if any.
 DLBridgeStatus TakeFromBlock(Block* block, uint32_t* queries, EventPair** out,
                              DLBridgeError* error) {
   for (uint32_t i = 0; i < kPairs && *out == nullptr; ++i) {
@@ -124,7 +124,7 @@ void DestroyEvents(Block* block) {
   }
 }
 
-// A signal is seen by the host and by all devices, and so is what was written before it.
+// A signal and the writes before it are visible to the host and to all devices.
 DLBridgeStatus CreateEvents(Block* block, DLBridgeError* error) {
   EventDescT desc = {kEventDesc, nullptr, 0, kScopeHost, kScopeDevice};
   for (; desc.index < 2 * kPairs; ++desc.index) {
@@ -145,7 +145,7 @@ DLBridgeStatus CreatePool(uint64_t context, Block* block, DLBridgeError* error) 
   return status;
 }
 
-// The new block's first pair is the caller's.
+// The first pair of the new block goes to the caller.
 DLBridgeStatus AddBlock(ContextEvents* events, EventPair** out, DLBridgeError* error) {
   void* memory = std::malloc(sizeof(Block));
   if (memory == nullptr) {

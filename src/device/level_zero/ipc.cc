@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of Level Zero between processes. The driver's handle is bytes, but with Intel's the first
-// of them are a file descriptor, which means something else in another process.
+// Level Zero memory between processes. The driver's handle is opaque bytes. With Intel's driver the
+// first of them are a file descriptor, which is meaningless in another process.
 #include <cstring>
 
 #include "device/level_zero/internal.h"
@@ -17,7 +17,7 @@ namespace {
 constexpr uint32_t kIsSubDevice = 1U << 0;
 constexpr uint32_t kHasDescriptor = 1U << 1;
 
-// What goes to the other process, all of one host: bytes in its order.
+// The message to the other process, which runs on the same host: byte order is not converted.
 struct Export {
   IpcHandleT handle;
   uint8_t uuid[16];
@@ -34,8 +34,8 @@ int32_t Duplicate(int32_t /*fd*/) { return -1; }
 
 #else
 
-// Intel's handle begins with a descriptor in 64 bits. Bytes that are no open one are a handle of
-// some other kind and go as they are.
+// Intel's handle begins with a file descriptor in 64 bits. Bytes that are not an open descriptor
+// belong to another kind of handle and are sent unchanged.
 bool FindDescriptor(const IpcHandleT& handle, int32_t* fd) {
   uint64_t number = 0;
   std::memcpy(&number, handle.data, sizeof number);
@@ -46,8 +46,8 @@ bool FindDescriptor(const IpcHandleT& handle, int32_t* fd) {
   return fcntl(*fd, F_GETFD) != -1;
 }
 
-// Intel's newer handles say in their bytes 16 to 19 which process to fetch the descriptor from;
-// then the driver does so itself, and the descriptor must stay open in this process.
+// Intel's newer handles have in bytes 16 to 19 the process to fetch the descriptor from. Then the
+// driver fetches it itself, and the descriptor must stay open in this process.
 bool TellsProcess(const IpcHandleT& handle) {
   int32_t process = 0;
   std::memcpy(&process, handle.data + 16, sizeof process);
@@ -63,8 +63,8 @@ void Patch(IpcHandleT* handle, int32_t fd) {
   std::memcpy(handle->data, &number, sizeof number);
 }
 
-// Where loaders can, the driver's own descriptor goes once ours is there; else when the memory
-// goes.
+// Releases the driver's descriptor after it was duplicated, if the loader has a function for that.
+// Otherwise the driver closes it when the memory is freed.
 void PutHandle(Context context, const IpcHandleT& handle) {
   if (g_ze.zeMemPutIpcHandle != nullptr) {
     g_ze.zeMemPutIpcHandle(context, handle);
@@ -153,8 +153,8 @@ bool IsEntryOf(const DLBridgeContextEntry& entry, const DeviceRecord& device) {
          own->index == device.index;
 }
 
-// The context to map into: the label's default where that is one of the device, else the first of
-// the device that an application registered, else the one that was enumerated.
+// The context to map into: the label's default context if it has the device, else the first
+// registered context of the device, else the enumerated one.
 DLBridgeStatus FindTarget(DLDevice label, const DeviceRecord& device, DLBridgeContextEntry* out,
                           DLBridgeError* error) {
   const DLBridgeContextTable& table = SharedTable();
@@ -179,7 +179,7 @@ DLBridgeStatus FindTarget(DLDevice label, const DeviceRecord& device, DLBridgeCo
                               "has no context of the memory's device: register one");
 }
 
-// A peer may say that the memory is larger than it is.
+// The size in the message is not trusted.
 DLBridgeStatus CheckSize(Context context, const void* address, uint64_t size,
                          DLBridgeError* error) {
   void* base = nullptr;
@@ -200,7 +200,7 @@ DLBridgeStatus Open(const Export& made, const DLBridgeContextEntry& entry,
   return status;
 }
 
-// A peer that sends no descriptor must not have the driver open one of this process's own.
+// Without a descriptor from the peer, the driver must not open a descriptor of this process.
 DLBridgeStatus CheckNamesNone(const Export& made, DLBridgeError* error) {
   int32_t process = 0;
   std::memcpy(&process, made.handle.data + 16, sizeof process);
@@ -263,7 +263,7 @@ DLBridgeStatus IpcImport(const IpcHandle& handle, DLDevice label, IpcMapping* ou
 }
 
 void IpcClose(const IpcMapping& mapping) {
-  // A forked child has neither the mapping nor a part in the context's life.
+  // A forked child has neither the mapping nor a reference to the context.
   if (IsStarted(kLevelZeroBackend)) {
     g_ze.zeMemCloseIpcHandle(ToHandle<Context>(mapping.buffer.context),
                              ToHandle<const void*>(mapping.buffer.handle));

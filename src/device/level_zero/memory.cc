@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whose memory is it? Level Zero answers for one context at a time, so the question is which to
-// ask.
+// Finds which context knows some memory. Level Zero answers for one context at a time, so the order
+// of the questions matters.
 #include "describe/device.h"
 #include "device/level_zero/internal.h"
 #include "native/table.h"
@@ -10,8 +10,8 @@ namespace {
 
 constexpr uint32_t kMostAsked = 16;
 
-// Contexts are asked in the order of how likely they are the right one: a driver may know memory of
-// all its contexts in each of them.
+// Asks the most probable contexts first: a driver may know the memory of all its contexts in each
+// of them.
 struct Question {
   uint64_t address;
   DLDevice label;
@@ -28,7 +28,7 @@ bool IsOfDevice(const DLBridgeContextEntry& entry, const DLDevice& device) {
   return TypeOf(entry.device) == TypeOf(device) && entry.device.device_id == device.device_id;
 }
 
-// A context often stands under several devices. More than the list holds are asked again.
+// A context often belongs to several entries. Contexts that do not fit the list are asked again.
 bool IsRepeated(Question* question, uint64_t context) {
   for (uint32_t i = 0; i < question->asked_count; ++i) {
     if (question->asked[i] == context) {
@@ -41,8 +41,8 @@ bool IsRepeated(Question* question, uint64_t context) {
   return false;
 }
 
-// Asks the context of an entry. One whose owner counts on being told when it is free is kept
-// meanwhile, and left out where it is gone already.
+// Asks the context of an entry. If the entry has a release callback, it is retained during the
+// call, or skipped if it is already gone.
 DLBridgeStatus AskEntry(const DLBridgeContextEntry& entry, Question* question, Memory* out,
                         DLBridgeError* error) {
   if (IsRepeated(question, entry.context)) {
@@ -95,7 +95,7 @@ DLBridgeStatus AskAll(Question* question, Memory* out, DLBridgeError* error) {
   return AskTable(Among::kEnumerated, question, out, error);
 }
 
-// The default context of the label is nearly always the right one, and found without a walk.
+// Fast path: the default context of the label is nearly always the right one.
 DLBridgeStatus AskLabelThenAll(uint64_t address, DLDevice label, Memory* out,
                                DLBridgeError* error) {
   Question question = {address, label, false, 0, {0}};
@@ -118,7 +118,7 @@ int32_t MemoryKind(uint32_t type) {
   }
 }
 
-// Does an entry stand for the device of some memory? It does also where the memory is on a part.
+// Does an entry have the device of some memory, or the root device of its sub-device?
 bool IsDeviceOf(const DLBridgeContextEntry& entry, const Memory& memory) {
   Device native = ToHandle<Device>(entry.native_device);
   if (entry.backend != DLBRIDGE_BACKEND_LEVEL_ZERO) {
@@ -128,8 +128,8 @@ bool IsDeviceOf(const DLBridgeContextEntry& entry, const Memory& memory) {
   return native == memory.device || (root != nullptr && native == root->device);
 }
 
-// The label of a device in the table, an application's rather than our own; id -1 where it has
-// none.
+// The label of a device in the table: a registered entry's rather than an enumerated one's. The id
+// is -1 if there is none.
 DLDevice IdInTable(const Memory& memory) {
   const DLBridgeContextTable& table = SharedTable();
   DLBridgeContextEntry entry;
@@ -145,7 +145,7 @@ DLDevice IdInTable(const Memory& memory) {
   }
   if (found.device_id == -1 && memory.record != nullptr &&
       table.find(MakeDevice(kDLOneAPI, memory.record->index), 0, &entry) != DLBRIDGE_OK) {
-    found.device_id = memory.record->index;  // nobody has said otherwise
+    found.device_id = memory.record->index;  // the table has no other device with this id
   }
   return found;
 }
@@ -158,7 +158,7 @@ DLBridgeStatus AskContext(uint64_t context, uint64_t address, Memory* out, DLBri
   }
   AllocationPropertiesT properties = {};
   properties.stype = kAllocationProperties;
-  // A driver may leave it as it is.
+  // A driver may leave it unchanged.
   Device device = nullptr;
   DLBRIDGE_ZE_TRY(zeMemGetAllocProperties, ToHandle<Context>(context),
                   ToHandle<const void*>(address), &properties, &device);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Level Zero's results are called.
+// Level Zero's results: their names, and how they are reported.
 #include "device/level_zero/internal.h"
 
 namespace dlbridge::level_zero {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Orders between Level Zero's queues: a barrier that signals on one side, one that waits on the
-// other. Lists may run out of order, so that nothing less than barriers holds.
+// Orders Level Zero's queues: the producer's barrier signals an event, the consumer's barrier waits
+// for it. Lists may run out of order, so barriers are required on both sides.
 #include "device/level_zero/events.h"
 
 namespace dlbridge::level_zero {
@@ -9,7 +9,7 @@ namespace {
 const char* const kSides[2] = {"producer", "consumer"};
 
 Result AppendBarrier(List list, EventPair* pair, uint32_t side) {
-  // The consumer's waits for the producer's event, the producer's for all that came before.
+  // The consumer's barrier waits for the producer's event, the producer's for all earlier work.
   return g_ze.zeCommandListAppendBarrier(list, pair->events[side], side,
                                          side != 0 ? pair->events : nullptr);
 }
@@ -35,7 +35,8 @@ DLBridgeStatus MakeList(uint64_t context, EventPair* pair, uint32_t side, Barrie
   return status;
 }
 
-// What a queue executes: the list that the pair has, unless that is for queues of another kind.
+// Prepares the list that a queue executes: the pair's, unless it is for a different device or
+// group.
 DLBridgeStatus PrepareQueue(const DLBridgeStream& stream, EventPair* pair, uint32_t side,
                             DLBridgeError* error) {
   BarrierList wanted = {nullptr, nullptr, 0};

@@ -21,7 +21,7 @@ constexpr const char* kNames[] = {
 #endif
 };
 
-// The first failure of a search: why nothing was found.
+// The first failure of the search, reported if no device is found.
 struct Failure {
   const char* call;
   int32_t code;
@@ -34,7 +34,7 @@ void BindOne(void* library, const char* name, Function** out, const char** missi
   }
 }
 
-// The name of the first function that is missing, or NULL.
+// Returns the name of the first missing function, or NULL.
 const char* Bind(void* library) {
   const char* missing = nullptr;
 #define DLBRIDGE_CL_BIND(name, result, parameters) \
@@ -56,7 +56,7 @@ void Note(Failure* failure, const char* call, int32_t code) {
   }
 }
 
-// False where there is no memory. A platform without devices is none of ours.
+// Returns false if there is no memory. A platform without devices is ignored.
 bool AddDevices(PlatformRecord* record, Failure* failure) {
   uint32_t count = 0;
   int32_t code = g_opencl.call.clGetDeviceIDs(record->platform, kDeviceTypeAll, 0, nullptr, &count);
@@ -109,7 +109,7 @@ bool AddPlatforms(const Platform* platforms, uint32_t count, Failure* failure) {
   return true;
 }
 
-// False where there is no memory.
+// Returns false if there is no memory.
 bool FindPlatforms(Failure* failure) {
   uint32_t count = 0;
   int32_t code = g_opencl.call.clGetPlatformIDs(0, nullptr, &count);
@@ -132,7 +132,7 @@ bool FindPlatforms(Failure* failure) {
   return enough;
 }
 
-// What each platform says of its version.
+// Writes the version string of each platform.
 void WriteVersions(DLBridgeBackendInfo* info) {
   TextWriter text(info->driver_version, sizeof info->driver_version);
   for (uint32_t i = 0; i < g_opencl.platform_count; ++i) {
@@ -145,7 +145,7 @@ void WriteVersions(DLBridgeBackendInfo* info) {
   }
 }
 
-// Loaders that have an extension for it say their own version.
+// Some loaders report their own version through an extension.
 void WriteLoaderVersion(void* library, DLBridgeBackendInfo* info) {
   constexpr uint32_t kLoaderVersion = 2;
   GetExtension* find = nullptr;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies by OpenCL: buffers by runs and rectangles, USM by runs.
+// Copies of OpenCL: runs and rectangles of buffers, runs of USM.
 #include "describe/device.h"
 #include "device/opencl/internal.h"
 #include "native/table.h"
@@ -7,7 +7,7 @@
 namespace dlbridge::opencl {
 namespace {
 
-// What CopyJob::state holds.
+// The contents of CopyJob::state, by index.
 enum : uint8_t { kQueue, kOwnQueue, kKeptEntry, kMemcpy };
 
 enum class Place : uint8_t { kHost, kMem, kUsm };
@@ -21,7 +21,7 @@ Place PlaceOf(const CopySide& side) {
 
 Queue QueueOf(const CopyJob& job) { return ToHandle<Queue>(job.state[kQueue]); }
 
-// The side that says where the copy runs.
+// The side that decides where the copy runs.
 const CopySide& DeviceSide(const CopyJob& job) { return job.from.on_host ? job.to : job.from; }
 
 DLBridgeStatus SideContext(const CopySide& side, Context* out, DLBridgeError* error) {
@@ -38,7 +38,7 @@ DLBridgeStatus SideContext(const CopySide& side, Context* out, DLBridgeError* er
                             "register the one that it was allocated in");
 }
 
-// OpenCL has no copy between a cl_mem and USM, nor one between two contexts.
+// OpenCL has no copy between a cl_mem and USM, nor between two contexts.
 DLBridgeStatus CheckSides(const CopyJob& job, DLBridgeError* error) {
   const Place from = PlaceOf(job.from);
   const Place to = PlaceOf(job.to);
@@ -61,7 +61,7 @@ DLBridgeStatus CheckSides(const CopyJob& job, DLBridgeError* error) {
                             "only: allow staging");
 }
 
-// A queue that the caller chose decides for addresses that no registered context knows.
+// The caller's queue names the context of addresses that no registered context knows.
 DLBridgeStatus StreamContext(const CopyJob& job, Context* out, DLBridgeError* error) {
   DLBRIDGE_TRY(QueueContext(ToHandle<Queue>(job.stream.handle), out, error));
   if (PlaceOf(DeviceSide(job)) != Place::kMem) {
@@ -106,7 +106,7 @@ DLBridgeStatus MakeQueue(CopyJob* job, Context context, DLBridgeError* error) {
   return DLBRIDGE_OK;
 }
 
-// The default queue of the table's entry, which is kept meanwhile.
+// Uses the default queue of the table's entry, which is retained during the copy.
 bool TakeDefaultQueue(CopyJob* job, Context context) {
   DLBridgeContextEntry entry = DLBRIDGE_CONTEXT_ENTRY_INIT;
   if (SharedTable().find(DeviceSide(*job).device, ToInteger(context), &entry) != DLBRIDGE_OK ||
@@ -119,7 +119,7 @@ bool TakeDefaultQueue(CopyJob* job, Context context) {
   return true;
 }
 
-// Orders the copy behind earlier work, on out-of-order queues too.
+// Orders the copy after earlier work, also on out-of-order queues.
 DLBridgeStatus OrderBehind(const CopyJob& job, DLBridgeError* error) {
   return Check(g_opencl.call.clEnqueueBarrierWithWaitList(QueueOf(job), 0, nullptr, nullptr),
                "clEnqueueBarrierWithWaitList", error);
@@ -144,7 +144,7 @@ DLBridgeStatus ChooseMemcpy(CopyJob* job, Context context, DLBridgeError* error)
                         "has no clEnqueueMemcpyINTEL");
   }
   job->state[kMemcpy] = ToInteger(platform->enqueue_memcpy);
-  job->rows_alone = true;  // it has no rectangles
+  job->rows_alone = true;  // USM has no rectangle copies
   return DLBRIDGE_OK;
 }
 
@@ -216,7 +216,7 @@ DLBridgeStatus Rectangle(const CopyJob& job, const CopyBox& box, DLBridgeError* 
       "clEnqueueCopyBufferRect", error);
 }
 
-// Rows must not overlap, and OpenCL wants planes of whole rows.
+// Rows must not overlap, and a plane must consist of whole rows.
 bool AreRows(uint64_t bytes, uint64_t pitch) { return pitch >= bytes; }
 bool ArePlanes(uint64_t rows, uint64_t row_pitch, uint64_t pitch) {
   uint64_t least = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// OpenCL's platforms, devices and contexts, and how they come into the table.
+// OpenCL's platforms, devices and contexts, and how they are entered into the table.
 #include <cstdlib>
 #include <cstring>
 
@@ -36,8 +36,8 @@ DLBridgeStatus MakeContext(const PlatformRecord& platform, Context* out, DLBridg
   return Check(code, "clCreateContext", error);
 }
 
-// The context of a platform's devices: made once, and kept to the end of the process, since entries
-// of the table may hand it out at any time.
+// The context of a platform's devices: created once and kept until the process ends, since entries
+// of the table may refer to it at any time.
 DLBridgeStatus PlatformContext(PlatformRecord* platform, Context* out, DLBridgeError* error) {
   *out = platform->context.load(std::memory_order_acquire);
   if (*out != nullptr) {
@@ -158,10 +158,10 @@ DLBridgeStatus ContextPlatform(Context context, const PlatformRecord** out, DLBr
   return Check(code, "clGetDeviceInfo", error);
 }
 
-// One platform that fails does not hide the others.
+// A platform that fails does not hide the others.
 DLBridgeStatus Enumerate(int32_t device_type, DLBridgeError* error) {
   if (device_type != kDLOpenCL) {
-    return DLBRIDGE_OK;  // SYCL numbers its devices itself, and must be asked
+    return DLBRIDGE_OK;  // SYCL numbers its own devices, which OpenCL cannot enumerate
   }
   DLBridgeStatus status = DLBRIDGE_OK;
   uint32_t entered = 0;
@@ -187,7 +187,7 @@ bool IsNative(const DLBridgeContextEntry& entry, int32_t type, Device device) {
          entry.native_device == ToInteger(device);
 }
 
-// The id of a device in the table, that of an application's entry if there is one; -1.
+// The id of a device in the table, a registered entry's if there is one; -1 if there is none.
 int32_t TableId(int32_t type, Device device) {
   DLBridgeContextEntry entry = DLBRIDGE_CONTEXT_ENTRY_INIT;
   int32_t id = -1;
@@ -238,7 +238,7 @@ int32_t IdOfDevice(int32_t type, Device device, DLDevice label) {
   if (id < 0) {
     id = DeviceIndex(device);
   }
-  // A label that names another device must not be met by chance.
+  // The label names another device: never return its id.
   return TypeOf(label) == type && id == label.device_id ? -1 : id;
 }
 

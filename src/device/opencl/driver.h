@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What dlbridge needs to know of OpenCL, so that it builds where no vendor header is. A compile
-// test holds it against the real ones.
+// The part of OpenCL that this library uses: it builds without a vendor's headers.
+// tests/device/opencl_signatures.cc compares it with the real ones.
 #ifndef DLBRIDGE_SRC_DEVICE_OPENCL_DRIVER_H_
 #define DLBRIDGE_SRC_DEVICE_OPENCL_DRIVER_H_
 
@@ -35,7 +35,7 @@ constexpr int32_t kComplete = 0;
 constexpr uint32_t kMemObjectBuffer = 0x10f0;
 constexpr Property kContextPlatform = 0x1084;
 
-// What can be asked.
+// Queries.
 constexpr uint32_t kPlatformVersion = 0x0901;
 constexpr uint32_t kDevicePlatform = 0x1031;
 constexpr uint32_t kDeviceParent = 0x1042;
@@ -68,7 +68,7 @@ using EnqueueMemcpy = int32_t DLBRIDGE_CL_CALL(Queue, uint32_t, void*, const voi
 using GetExtension = void* DLBRIDGE_CL_CALL(const char*);
 using GetLoaderInfo = int32_t DLBRIDGE_CL_CALL(uint32_t, size_t, void*, size_t*);
 
-// name, result, parameters. All of them are in every OpenCL 1.2 loader.
+// name, result, parameters. Every OpenCL 1.2 loader has all of them.
 #define DLBRIDGE_CL_FUNCTIONS(ROW)                                                                \
   ROW(clGetPlatformIDs, int32_t, (uint32_t, Platform*, uint32_t*))                                \
   ROW(clGetPlatformInfo, int32_t, (Platform, uint32_t, size_t, void*, size_t*))                   \

@@ -12,16 +12,16 @@ DLBridgeStatus Barrier(Queue queue, Event event, DLBridgeError* error) {
 
 namespace {
 
-// Runs on a thread of the driver's once the producer's work is done, or has failed, which the
-// consumer's then does too. The reference to the user event came with it.
+// Runs on a thread of the driver when the producer's work is done or has failed. A failure is
+// passed on to the consumer. The callback owns a reference to the user event.
 void DLBRIDGE_CL_CALL Signal(Event /*marker*/, int32_t status, void* user) {
   auto* event = static_cast<Event>(user);
   g_opencl.call.clSetUserEventStatus(event, status < 0 ? status : kComplete);
   g_opencl.call.clReleaseEvent(event);
 }
 
-// Puts a barrier for the user event on the consumer's queue and has the marker set it. When that
-// fails the barrier is let through: nobody else would ever set its event.
+// Enqueues a barrier for the user event on the consumer's queue, and has the marker set the event.
+// If that fails, sets the event at once: nothing else would.
 DLBridgeStatus Connect(Event marker, Queue consumer, Event user, DLBridgeError* error) {
   const DLBridgeStatus status = Barrier(consumer, user, error);
   if (status != DLBRIDGE_OK) {

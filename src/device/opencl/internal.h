@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the files of the OpenCL backend share.
+// Declarations that the files of the OpenCL backend share.
 #ifndef DLBRIDGE_SRC_DEVICE_OPENCL_INTERNAL_H_
 #define DLBRIDGE_SRC_DEVICE_OPENCL_INTERNAL_H_
 
@@ -12,17 +12,17 @@
 
 namespace dlbridge::opencl {
 
-// A platform of the process, with what its driver alone has.
+// A platform of the process, with the extension functions of its driver.
 struct PlatformRecord {
   Platform platform;
   uint32_t first_device;  // in OpenCl::devices
   uint32_t device_count;
   GetMemAllocInfo* get_mem_alloc_info;  // NULL: the driver has no USM
   EnqueueMemcpy* enqueue_memcpy;
-  std::atomic<Context> context;  // of all its devices, made for the table; NULL before
+  std::atomic<Context> context;  // of all its devices, created for the table; NULL before that
 };
 
-// Filled when the backend is started; nothing but the contexts changes later.
+// Filled by Start. Only the contexts change later.
 struct OpenCl {
   Functions call;
   PlatformRecord* platforms;
@@ -35,7 +35,7 @@ extern OpenCl g_opencl;
 const char* ResultName(int32_t code);
 DLBridgeStatus RefuseCall(DLBridgeError* error, const char* call, int32_t code);
 
-// DRIVER unless a call returned CL_SUCCESS.
+// Returns DRIVER unless the result is CL_SUCCESS.
 inline DLBridgeStatus Check(int32_t code, const char* call, DLBridgeError* error) {
   return code == kSuccess ? DLBRIDGE_OK : RefuseCall(error, call, code);
 }
@@ -49,16 +49,16 @@ uint64_t ToInteger(Handle handle) {
   return reinterpret_cast<uintptr_t>(handle);
 }
 
-// The root devices above sub-devices; the device itself where it is one, or cannot be asked.
+// The root of a sub-device. A device that is a root or cannot be queried is returned unchanged.
 Device RootDevice(Device device);
 
-// Index of a device, or of the root above it, in OpenCl::devices; -1.
+// The index of a device or of its root in OpenCl::devices; -1 if there is none.
 int32_t DeviceIndex(Device device);
 
-// NULL where no platform of the process has it.
+// Returns NULL if no platform of the process has the handle.
 const PlatformRecord* FindPlatform(Platform platform);
 
-// The devices of a context. To be freed.
+// The devices of a context; freed by FreeDevices.
 struct DeviceList {
   Device* devices;
   uint32_t count;
@@ -66,20 +66,20 @@ struct DeviceList {
 DLBridgeStatus ContextDevices(Context context, DeviceList* out, DLBridgeError* error);
 void FreeDevices(DeviceList* list);
 
-// The same device, or one of them a part of the other?
+// Are two devices the same, or is one the root of the other?
 bool IsSameDevice(Device a, Device b);
 bool HasDevice(const DeviceList& list, Device device);
 
-// NULL where no platform of the process has it.
+// Sets `*out` to NULL if no platform of the process has the context's devices.
 DLBridgeStatus ContextPlatform(Context context, const PlatformRecord** out, DLBridgeError* error);
 DLBridgeStatus QueueContext(Queue queue, Context* out, DLBridgeError* error);
 DLBridgeStatus MemContext(const DLBridgeBuffer& buffer, Context* out, DLBridgeError* error);
 
-// Does the table have this very device under the label? Asks without keeping anything.
+// Does the table have exactly this device under the label? Retains nothing.
 bool IsLabelled(DLDevice label, Device device);
 
-// The device that a label stands for; NULL where nobody says, or it is not OpenCL's. An entry that
-// says so is kept meanwhile: the device may be one that is released with it.
+// The device of a label; NULL if the table does not have it, or if it is not an OpenCL device. A
+// registered entry is retained during the scope: the device may be released with it.
 class NamedDevice {
  public:
   explicit NamedDevice(DLDevice label);
@@ -88,7 +88,7 @@ class NamedDevice {
   NamedDevice& operator=(const NamedDevice&) = delete;
 
   Device device() const { return device_; }
-  // By an application, which then knows better than any numbering.
+  // true: an application registered the label, which takes precedence over any numbering
   bool registered() const { return entry_ != 0; }
 
  private:
@@ -96,11 +96,11 @@ class NamedDevice {
   uint64_t entry_ = 0;
 };
 
-// The id of a device that is not the label's: as the table has it, else by our own numbering; -1
-// where that is the label's id.
+// The id of a device that is not the label's: from the table, else from this library's numbering;
+// -1 if that equals the label's id.
 int32_t IdOfDevice(int32_t type, Device device, DLDevice label);
 
-// Memory behind an address, which a driver with USM can be asked.
+// Finds memory by its address, which a driver with USM can be asked about.
 DLBridgeStatus UsmInfo(const DLBridgeBuffer& buffer, DLDevice label, DLBridgePointerInfo* out,
                        DLBridgeError* error);
 

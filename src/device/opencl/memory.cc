@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What OpenCL knows of memory: cl_mem handles, and addresses where the driver has USM.
+// Finds memory that OpenCL knows: cl_mem handles, and addresses if the driver has USM.
 #include "describe/device.h"
 #include "device/opencl/internal.h"
 #include "native/table.h"
@@ -9,7 +9,7 @@ namespace dlbridge::opencl {
 
 namespace {
 
-// What was found, and in which context.
+// The memory that was found, and its context.
 struct Usm {
   uint32_t type;
   const void* base;
@@ -17,10 +17,10 @@ struct Usm {
   Device device;
   uint64_t context;
   bool assumed;
-  bool labelled;  // the entry of the label has this very device
+  bool labelled;  // the entry of the label has exactly this device
 };
 
-// Asks the table's contexts in this order.
+// The order in which the table's contexts are asked.
 enum class Round : uint8_t { kOfLabel, kRegistered, kEnumerated };
 
 int32_t MemoryOf(uint32_t type) {
@@ -44,7 +44,7 @@ DLBridgeStatus Ask(GetMemAllocInfo* function, Context context, uint64_t address,
   return Check(code, "clGetMemAllocInfoINTEL", error);
 }
 
-// Leaves `out->type` 0 where the context does not know the address.
+// Leaves `out->type` 0 if the context does not know the address.
 DLBridgeStatus AskContext(const PlatformRecord* platform, Context context, uint64_t address,
                           Usm* out, DLBridgeError* error) {
   if (platform == nullptr || platform->get_mem_alloc_info == nullptr) {
@@ -83,7 +83,7 @@ bool IsInRound(const DLBridgeContextEntry& entry, DLDevice label, Round round) {
   return of_label == (round == Round::kOfLabel);
 }
 
-// The entry is kept meanwhile: another thread may unregister it.
+// The entry is retained during the call: another thread may unregister it.
 DLBridgeStatus AskEntry(const DLBridgeContextEntry& entry, uint64_t address, Usm* out,
                         DLBridgeError* error) {
   if (SharedTable().retain(entry.id) != DLBRIDGE_OK) {
@@ -130,8 +130,8 @@ DLBridgeStatus AskAll(const DLBridgeBuffer& buffer, DLDevice label, Usm* out,
   return status;
 }
 
-// The label's id stands unless an application has registered it for another device: SYCL numbers
-// devices in a way that no driver knows. Host memory is on no device.
+// The label's id is kept unless an application registered it for another device: no driver knows
+// how SYCL numbers devices. Host memory is on no device.
 bool IsTrue(DLDevice label, const Usm& usm) {
   if (TypeOf(label) != kDLOneAPI) {
     return false;
@@ -197,7 +197,7 @@ DLBridgeStatus CheckType(const DLBridgeBuffer& buffer, DLBridgeError* error) {
 DLBridgeStatus AskSvm(const DLBridgeBuffer& buffer, DLBridgePointerInfo* out,
                       DLBridgeError* error) {
   uint32_t svm = 0;
-  // Drivers before OpenCL 2.0 refuse the question: they have no SVM.
+  // Drivers before OpenCL 2.0 reject the query: they have no SVM.
   if (AskMem(buffer, kMemUsesSvmPointer, &svm, nullptr) != DLBRIDGE_OK || svm == 0) {
     return DLBRIDGE_OK;
   }
@@ -208,8 +208,8 @@ DLBridgeStatus AskSvm(const DLBridgeBuffer& buffer, DLBridgePointerInfo* out,
   return DLBRIDGE_OK;
 }
 
-// Which of its context's devices a cl_mem is on, nobody can say: the one of the label, if it is
-// among them.
+// OpenCL does not report which device of its context a cl_mem is on. Takes the label's device if
+// the context has it, else the context's first.
 DLBridgeStatus PlaceMem(Context context, DLDevice label, DLBridgePointerInfo* out,
                         DLBridgeError* error) {
   DeviceList list;

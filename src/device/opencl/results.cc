@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The names of OpenCL's results.
+// OpenCL's results: their names, and how they are reported.
 #include "device/opencl/internal.h"
 
 namespace dlbridge::opencl {

@@ -8,7 +8,7 @@ namespace {
 
 Queue QueueOf(const DLBridgeStream& stream) { return ToHandle<Queue>(stream.handle); }
 
-// The producer is flushed before the consumer is told to wait: it might wait for ever.
+// Flushes the producer first: otherwise the consumer might wait forever.
 DLBridgeStatus Order(Event marker, Queue producer, Queue consumer, Context bridged,
                      DLBridgeError* error) {
   DLBRIDGE_TRY(Check(g_opencl.call.clFlush(producer), "clFlush", error));
@@ -30,7 +30,7 @@ DLBridgeStatus Handoff(const DLBridgeStream& producer, const DLBridgeStream& con
   Context to = nullptr;
   DLBRIDGE_TRY(QueueContext(QueueOf(producer), &from, error));
   DLBRIDGE_TRY(QueueContext(QueueOf(consumer), &to, error));
-  // A marker without a wait list waits for all that came before, on out-of-order queues too.
+  // A marker without a wait list waits for all earlier work, also on out-of-order queues.
   Event marker = nullptr;
   DLBRIDGE_TRY(
       Check(g_opencl.call.clEnqueueMarkerWithWaitList(QueueOf(producer), 0, nullptr, &marker),

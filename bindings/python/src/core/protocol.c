@@ -211,8 +211,11 @@ static int to_object(DLManagedTensorVersioned* tensor, void** out) {
 
 int core_offer_table(PyObject* type) {
   /* Whole from the start: interpreters with a GIL each import this at once. */
-  static DLPackExchangeAPI table = {{{1, 3}, NULL}, dlbridge_py_table_allocate,
-                                    from_object,    to_object,
-                                    lend,           dlbridge_py_table_no_stream};
+  static DLPackExchangeAPI table = {{{DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION}, NULL},
+                                    dlbridge_py_table_allocate,
+                                    from_object,
+                                    to_object,
+                                    lend,
+                                    dlbridge_py_table_no_stream};
   return dlbridge_py_offer(type, &table);
 }

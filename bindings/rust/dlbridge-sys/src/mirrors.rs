@@ -231,7 +231,7 @@ pub struct DLBridgePolicy {
     pub struct_size: u32,
     /// DLBRIDGE_POLICY_\*
     pub options: u32,
-    /// Newest DLPack that the consumer reads; {0, 0}: 1.3.
+    /// Newest DLPack that the consumer reads; {0, 0}: the default.
     pub version: DLPackVersion,
     /// DLBRIDGE_LEVEL_\*; 0: METADATA.
     pub level: i32,
@@ -318,10 +318,10 @@ pub struct DLBridgeConvertOptions {
     /// DLBRIDGE_CONVERT_\*
     pub options: u32,
     /// Newest DLPack that the consumer reads. To versioned: of major
-    /// 1, {0, 0}: 1.3; the result carries the smaller of it and the
-    /// library's. dlbridge_downgrade: of major 0, {0, 0}: 0.8.
-    /// dlbridge_export: {0, 0}; its target decides. A tensor that
-    /// needs a newer version is rejected.
+    /// 1, {0, 0}: the default; the result carries the smaller of it
+    /// and the library's. dlbridge_downgrade: of major 0, {0, 0}: the
+    /// last legacy one. dlbridge_export: {0, 0}; its target
+    /// decides. A tensor that needs a newer version is rejected.
     pub version: DLPackVersion,
     /// DLPack flags that the caller knows of a legacy source, which
     /// cannot record them. Unused for a versioned one.
@@ -399,7 +399,7 @@ pub struct DLBridgeAllocateSpec {
     pub alignment: u64,
     /// DLPack flags of the result, such as the padded one.
     pub tensor_flags: u64,
-    /// Newest DLPack that the consumer reads; {0, 0}: 1.3.
+    /// Newest DLPack that the consumer reads; {0, 0}: the default.
     pub version: DLPackVersion,
     /// NULL: the system's.
     pub allocator: *const DLBridgeAllocator,
@@ -512,7 +512,7 @@ pub struct DLBridgeWrapSpec {
     pub dtype: DLDataType,
     /// DLPack flags of the tensor.
     pub tensor_flags: u64,
-    /// Newest DLPack that the consumer reads; {0, 0}: 1.3.
+    /// Newest DLPack that the consumer reads; {0, 0}: the default.
     pub version: DLPackVersion,
     /// Called once when the last owner is gone, on that thread; NULL: nothing to call. Work on `stream`
     /// may still use the memory; NULL: none does. `buffer` is the one given here, for the call only.
@@ -639,7 +639,7 @@ pub struct DLBridgeCopySpec {
     pub allocator: *const DLBridgeAllocator,
     /// DLPack flags of the copy; IS_COPIED is added.
     pub tensor_flags: u64,
-    /// Newest DLPack that the consumer reads; {0, 0}: 1.3.
+    /// Newest DLPack that the consumer reads; {0, 0}: the default.
     pub version: DLPackVersion,
     /// Validate the source by it; NULL: the default policy.
     pub policy: *const DLBridgePolicy,
@@ -1472,11 +1472,11 @@ pub const DLBRIDGE_STREAM_NO_SYNC: i32 = 2;
 pub const DLBRIDGE_STREAM_QUEUE: i32 = 3;
 /// Level Zero: an immediate ze_command_list_handle_t.
 pub const DLBRIDGE_STREAM_IMMEDIATE_LIST: i32 = 4;
-/// The host may wait where no driver can order the two queues: queues of two backends, or of two
+/// Allow the host to wait where no driver can order the two queues: queues of two backends, or of two
 /// Level Zero contexts.
 pub const DLBRIDGE_HANDOFF_ALLOW_HOST_WAIT: u32 = 256;
-/// A wait may draw the consumer's stream into the graph that the producer's is capturing; the caller
-/// joins them again.
+/// Allow a wait that draws the consumer's stream into the graph that the producer's stream is
+/// capturing. The caller must join the streams again.
 pub const DLBRIDGE_HANDOFF_ALLOW_CAPTURE: u32 = 512;
 /// In: becomes the default of its device. The first entry of a device is the default anyway.
 pub const DLBRIDGE_CONTEXT_DEFAULT: u32 = 1;
