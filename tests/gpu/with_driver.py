@@ -18,7 +18,7 @@ PATTERN = bytes((i * 7 + i // 256) % 251 for i in range(SIZE))
 
 def content(managed):
     """The bytes of a host tensor whose elements are bytes."""
-    what = managed.contents.tensor
+    what = managed.contents.dl_tensor
     count = 1
     for axis in range(what.ndim):
         count *= what.shape[axis]
@@ -52,7 +52,7 @@ class Pointers(WithDriver):
         address = self.driver.allocate(SIZE)
         for inside in (0, 1, SIZE - 1):
             info = self.library.pointer_info(address + inside)
-            self.assertEqual((info.device.type, info.device.id), (b.CUDA, 0))
+            self.assertEqual((info.device.device_type, info.device.device_id), (b.CUDA, 0))
             self.assertEqual(info.memory, b.MEMORY_DEVICE)
             self.assertEqual(info.base, address)
             self.assertGreaterEqual(info.size, SIZE)
@@ -61,20 +61,20 @@ class Pointers(WithDriver):
     def test_managed_memory(self):
         address = self.driver.allocate_managed(SIZE)
         info = self.library.pointer_info(address + 5)
-        self.assertEqual((info.device.type, info.device.id), (b.CUDA_MANAGED, 0))
+        self.assertEqual((info.device.device_type, info.device.device_id), (b.CUDA_MANAGED, 0))
         self.assertEqual((info.memory, info.base), (b.MEMORY_MANAGED, address))
 
     def test_pinned_memory(self):
         address = self.driver.allocate_pinned(SIZE)
         info = self.library.pointer_info(address + 5)
-        self.assertEqual((info.device.type, info.device.id), (b.CUDA_HOST, 0))
+        self.assertEqual((info.device.device_type, info.device.device_id), (b.CUDA_HOST, 0))
         self.assertEqual((info.memory, info.base), (b.MEMORY_PINNED, address))
         self.assertGreaterEqual(info.size, SIZE)
 
     def test_memory_of_a_pool(self):
         address = self.driver.allocate_in_pool(SIZE, self.first)
         info = self.library.pointer_info(address)
-        self.assertEqual((info.device.type, info.device.id), (b.CUDA, 0))
+        self.assertEqual((info.device.device_type, info.device.device_id), (b.CUDA, 0))
         self.assertEqual(info.memory, b.MEMORY_DEVICE)
 
     def test_memory_unknown_to_the_driver(self):
@@ -241,10 +241,12 @@ class Copies(WithDriver):
 class Tensors(WithDriver):
     def test_wrap_releases_once(self):
         released = []
-        release = b.RELEASE(lambda context, buffer, stream: released.append(buffer[0].handle))
+        release = b.DLBridgeRelease(
+            lambda context, buffer, stream: released.append(buffer[0].handle)
+        )
         address = self.filled()
         managed = self.library.wrap(address, (b.CUDA, 0), [SIZE // 4], release=release)
-        self.library.validate(managed.contents.tensor)
+        self.library.validate(managed.contents.dl_tensor)
         self.assertEqual(released, [])
         self.library.release(managed)
         self.assertEqual(released, [address])
@@ -291,8 +293,8 @@ class Processes(WithDriver):
 def import_and_look(descriptor):
     library, driver = b.load(), Driver()
     managed = library.ipc_import(descriptor)
-    library.validate(managed.contents.tensor)
-    what = managed.contents.tensor
+    library.validate(managed.contents.dl_tensor)
+    what = managed.contents.dl_tensor
     driver.make_context()
     seen = driver.read(what.data + what.byte_offset, SIZE, driver.make_stream())
     library.release(managed)

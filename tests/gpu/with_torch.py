@@ -21,7 +21,7 @@ def bare(x):
 
 
 def floats(managed):
-    what = managed.contents.tensor
+    what = managed.contents.dl_tensor
     shape = [what.shape[axis] for axis in range(what.ndim)]
     count = 1
     for extent in shape:
@@ -39,7 +39,7 @@ class WithTorch(unittest.TestCase):
     def test_pointers(self):
         x = torch.arange(1000.0, device="cuda")
         info = self.library.pointer_info(x[7:].data_ptr())
-        self.assertEqual((info.device.type, info.device.id), (b.CUDA, 0))
+        self.assertEqual((info.device.device_type, info.device.device_id), (b.CUDA, 0))
         self.assertEqual(info.memory, b.MEMORY_DEVICE)
         pinned = torch.zeros(1000).pin_memory()
         self.assertEqual(self.library.pointer_info(pinned.data_ptr()).memory, b.MEMORY_PINNED)
@@ -58,7 +58,9 @@ class WithTorch(unittest.TestCase):
 
     def test_round_trip(self):
         released = []
-        release = b.RELEASE(lambda context, buffer, stream: released.append(buffer[0].handle))
+        release = b.DLBridgeRelease(
+            lambda context, buffer, stream: released.append(buffer[0].handle)
+        )
         x = torch.arange(24.0, device="cuda")
         y = dlpack.from_dlpack(
             self.library.wrap_legacy(x.data_ptr(), (b.CUDA, 0), [4, 6], release=release)
@@ -66,8 +68,8 @@ class WithTorch(unittest.TestCase):
         self.assertEqual(y.data_ptr(), x.data_ptr())
         self.assertTrue(torch.equal(y, x.reshape(4, 6)))
         managed = self.library.import_tensor(dlpack.to_dlpack(y))
-        self.assertEqual(managed.contents.tensor.data, x.data_ptr())
-        self.library.validate(managed.contents.tensor)
+        self.assertEqual(managed.contents.dl_tensor.data, x.data_ptr())
+        self.library.validate(managed.contents.dl_tensor)
         del y
         self.assertEqual(released, [])
         self.library.release(managed)
@@ -176,7 +178,7 @@ class WithTorch(unittest.TestCase):
 def import_and_look(descriptor):
     library = b.load()
     managed = library.ipc_import(descriptor)
-    copied = library.copy(managed.contents.tensor)
+    copied = library.copy(managed.contents.dl_tensor)
     seen = torch.equal(floats(copied), torch.arange(1000.0)[100:])
     library.release(copied)
     library.release(managed)

@@ -27,6 +27,10 @@ def crate(root):
         yield f"{SYS}/{name}", text
 
 
+# The modules with a type of its own for an enumeration.
+TYPES = {"BACKEND": "backend.rs", "MEMORY": "pointer.rs"}
+
+
 def regions(facts):
     error = f"{FOLDER}/error.rs"
     names = [(one.name.removeprefix("ERROR_"), f"DLBRIDGE_{one.name}") for one in facts.statuses]
@@ -36,9 +40,9 @@ def regions(facts):
     names = [(one["rust"] or one["name"].upper(), f"kDL{one.name}") for one in facts.devices]
     yield f"{FOLDER}/device.rs", "facts/devices.toml", _rows(names)
     for group in facts.groups:
-        if group.name in ("BACKEND", "MEMORY"):
+        if group.name in TYPES:
             mark = f"facts/enums.toml {group.name}"
-            yield f"{FOLDER}/backend.rs", mark, _constants(group)
+            yield f"{FOLDER}/{TYPES[group.name]}", mark, _constants(group)
 
 
 def _rows(names):

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The context table: DLDevice <-> native device, context, default queue.
+// The context table: DLDevice to native device, context and default queue.
 #include <cstring>
 
 #include "describe.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What drivers know: backends, memory, streams. All of it may start a driver, hence without the
-// GIL.
+// Backends, memory and streams. These calls may start a driver, so they release the GIL.
 #include "describe.h"
 
 namespace dlbridge::python {

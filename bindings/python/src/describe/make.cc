@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What makes tensors: owners, views, memory, copies; and what ends them.
+// Creates tensors (further owners, views, allocations, wraps, copies) and releases them.
 #include "describe.h"
 
 namespace dlbridge::python {
@@ -13,7 +13,7 @@ Address Share(Address tensor) {
   return AddressOf(out);
 }
 
-// Strides are read as far as `ndim` says: a list of another length is rejected here.
+// The library reads `ndim` strides, so a list of another length is rejected here.
 void CheckStrides(const Shape& shape, const Shape& strides, std::optional<int32_t> ndim) {
   const int32_t axes = Axes(shape, ndim);
   for (const Shape* list : {&shape, &strides}) {
@@ -60,7 +60,7 @@ Address Allocate(const Shape& shape, Dtype dtype, Device device, uint64_t alignm
   return AddressOf(out);
 }
 
-// Both wraps: `wrap` is the function of the library, `Managed` what it makes.
+// Both wraps: `wrap` is the library's function, `Managed` the struct that it makes.
 // NOLINTBEGIN(readability-function-size): a parameter for each keyword of Python's
 template <class Managed, DLBridgeStatus (*wrap)(const DLBridgeWrapSpec*, Managed**, DLBridgeError*)>
 Address Wrap(Buffer buffer, const Shape& shape, Dtype dtype, const Shape& strides, Device device,
@@ -120,7 +120,7 @@ Address Copy(Address source, uint64_t source_tensor_flags, Device device, uint32
   return AddressOf(out);
 }
 
-// A foreign deleter may wait for a thread that wants the GIL.
+// A foreign deleter may wait for a thread that needs the GIL.
 void ReleaseLegacy(Address tensor) {
   const nb::gil_scoped_release released;
   dlbridge_release_legacy(At<DLManagedTensor>(tensor));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names: of the library, of statuses and rules, and texts to and from dtypes, devices, tensors.
+// Names of statuses and rules, versions, and texts of dtypes, devices and tensors.
 #include <nanobind/stl/string_view.h>
 
 #include <string>
@@ -10,7 +10,7 @@
 namespace dlbridge::python {
 namespace {
 
-// Writable memory of a Python object, for as long as this object lives.
+// Writable memory of a Python object, exported while this object lives.
 class Writable {
  public:
   explicit Writable(nb::handle object) {
@@ -28,7 +28,8 @@ class Writable {
   Py_buffer view_;
 };
 
-// Into memory of the caller's: the length; where it does not fit, the exception tells it too.
+// Writes to the caller's buffer and returns the length; the exception has it too if it is too
+// short.
 template <class Write>
 nb::object WriteTo(nb::handle buffer, Write write) {
   const Writable memory(buffer);
@@ -43,7 +44,7 @@ nb::object WriteTo(nb::handle buffer, Write write) {
   return nb::cast(length);
 }
 
-// A text of its own, or into `buffer` where that is given.
+// Returns the text, or writes it to `buffer` if that is given.
 template <class Write>
 nb::object Format(nb::handle buffer, Write write) {
   if (!buffer.is_none()) {

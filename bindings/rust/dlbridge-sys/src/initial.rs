@@ -6,19 +6,19 @@ use crate::mirrors::*;
 use core::ffi::c_void;
 use core::mem::MaybeUninit;
 
-/// `sizeof` as the structs carry it.
+/// `sizeof` in the type of `struct_size`.
 #[allow(clippy::cast_possible_truncation)] // no struct of the ABI has 4 GiB
 const fn size<T>() -> u32 {
     size_of::<T>() as u32
 }
 
-/// Zero is the default of every struct that carries its size.
+/// Zero is the default of every struct that starts with its size.
 macro_rules! initialisers {
     ($($type:ident = $name:literal,)*) => {
         $(impl $type {
-            #[doc = concat!("`", $name, "`: zero but for the size.")]
+            #[doc = concat!("`", $name, "`: zero except the size.")]
             pub const INIT: Self = {
-                // SAFETY: integers, raw pointers and optional functions, of which zero is a value.
+                // SAFETY: integers, raw pointers and optional functions, for which zero is valid.
                 let mut value: Self = unsafe { MaybeUninit::zeroed().assume_init() };
                 value.struct_size = size::<Self>();
                 value

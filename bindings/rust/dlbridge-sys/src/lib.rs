@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #![doc = include_str!("../README.md")]
-// The mirrors bear the names that C gives them, and the words of the C headers.
+// The mirrors have the names and the documentation of the C headers.
 #![allow(non_upper_case_globals, clippy::doc_markdown, clippy::unreadable_literal)]
 
 mod initial;

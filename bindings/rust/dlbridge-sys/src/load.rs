@@ -19,7 +19,8 @@ unsafe extern "C" {
 /// `dlbridge_get_api`
 type GetApi = unsafe extern "C" fn(u32, usize) -> *const DLBridgeApi;
 
-/// All symbols at once: a library whose own needs are not met fails here, not in a later call.
+/// Resolves all symbols, so that a library with missing dependencies fails here, not in a later
+/// call.
 const RTLD_NOW: c_int = 2;
 
 /// Why a library could not be loaded.
@@ -32,7 +33,7 @@ pub enum LoadError {
     Loader(String),
     /// The file is not dlbridge: it lacks `dlbridge_get_api`.
     NoTable,
-    /// A dlbridge of another ABI than [`DLBRIDGE_ABI`].
+    /// A dlbridge library with another ABI than [`DLBRIDGE_ABI`].
     OtherAbi,
 }
 
@@ -49,16 +50,16 @@ impl fmt::Display for LoadError {
 
 impl std::error::Error for LoadError {}
 
-/// A library that was loaded. It stays so until the process ends, as tensors may outlive any owner
-/// of a handle; so this is no more than its table.
+/// A loaded library. It stays loaded until the process ends, since tensors may outlive any handle;
+/// this value is only its table.
 #[derive(Clone, Copy, Debug)]
 pub struct Library {
     table: Table,
 }
 
 impl Library {
-    /// Loads the library by the name that every release of this ABI has, wherever the system's
-    /// loader finds it.
+    /// Loads the library by its name for this ABI (its SONAME), by the search path of the system's
+    /// loader.
     ///
     /// # Safety
     ///
@@ -73,7 +74,7 @@ impl Library {
         } else {
             format!("libdlbridge.so.{DLBRIDGE_ABI}")
         };
-        // SAFETY: the caller's word.
+        // SAFETY: guaranteed by the caller.
         unsafe { Self::open(name) }
     }
 
@@ -81,7 +82,7 @@ impl Library {
     ///
     /// # Safety
     ///
-    /// The file runs code as it is loaded, and is a dlbridge where it has `dlbridge_get_api`.
+    /// Loading a file runs its code. If the file has `dlbridge_get_api`, it is a dlbridge library.
     ///
     /// # Errors
     ///
@@ -89,7 +90,7 @@ impl Library {
     pub unsafe fn open(path: impl AsRef<Path>) -> Result<Self, LoadError> {
         let path = CString::new(path.as_ref().as_os_str().as_bytes());
         let path = path.map_err(|_| LoadError::Path)?;
-        // SAFETY: the path is NUL-terminated, and the file is the caller's word.
+        // SAFETY: the path is NUL-terminated, and the caller guarantees the file.
         let library = unsafe { dlopen(path.as_ptr(), RTLD_NOW) };
         let library = NonNull::new(library).ok_or_else(loader_error)?;
         // SAFETY: the library was loaded and is never closed; the name is NUL-terminated.
@@ -114,7 +115,7 @@ impl Library {
 
 /// The last error of the loader on this thread.
 fn loader_error() -> LoadError {
-    // SAFETY: it returns NULL or a text that lives until the next call of the loader's here.
+    // SAFETY: it returns NULL or a text that lives until this thread's next call of the loader.
     let text = unsafe { dlerror() };
     if text.is_null() {
         return LoadError::Loader("the loader gave no reason".to_owned());

@@ -76,7 +76,7 @@ fn a_function_that_an_older_library_lacks_is_an_error() {
     assert!(table.ipc_import().is_err());
 }
 
-/// With `DLBRIDGE_LIBRARY=FILE`, as check.sh has it.
+/// With `DLBRIDGE_LIBRARY=FILE`, as noxfile.py sets it.
 #[test]
 fn a_whole_library_is_loaded() {
     let Some(path) = std::env::var_os("DLBRIDGE_LIBRARY") else { return };

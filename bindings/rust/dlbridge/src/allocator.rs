@@ -9,18 +9,16 @@ use std::fmt;
 use std::ptr::null_mut;
 use std::sync::Arc;
 
-/// Gives memory for copies and new tensors, and takes it back, from any thread and possibly much
-/// later.
+/// Allocates and frees the memory of copies and new tensors, on any thread, possibly much later.
 ///
 /// # Safety
 ///
-/// `allocate` returns NULL or memory of `device`, `bytes` long and aligned as asked, which is its
-/// caller's alone until `deallocate` gets the same values back.
+/// `allocate` returns NULL, or memory of `device` with the requested size and alignment, which only
+/// its caller uses until `deallocate` receives the same values.
 pub unsafe trait Allocator: Send + Sync + 'static {
     /// `bytes` is never 0, `alignment` a power of two. NULL, or a panic, is
-    /// [`Status::OUT_OF_MEMORY`](crate::Status::OUT_OF_MEMORY).
-    /// The memory may be used by work on `stream`, which is live for the call; `None`: by anything from
-    /// now on.
+    /// [`Status::OUT_OF_MEMORY`](crate::Status::OUT_OF_MEMORY). Work on `stream`, which is live for
+    /// the call, may use the memory; `None`: any code may use it from now on.
     fn allocate(
         &self,
         device: Device,
@@ -29,12 +27,12 @@ pub unsafe trait Allocator: Send + Sync + 'static {
         stream: Option<&sys::DLBridgeStream>,
     ) -> *mut c_void;
 
-    /// Takes back what `allocate` gave; called once.
+    /// Frees what `allocate` returned; called once.
     ///
     /// # Safety
     ///
-    /// The values are those of that call. Only work on `stream` so far may still use the memory;
-    /// `None`: no work does.
+    /// The values are those of that call. Only work enqueued on `stream` until now may still use
+    /// the memory; `None`: no work does.
     unsafe fn deallocate(
         &self,
         device: Device,
@@ -45,24 +43,25 @@ pub unsafe trait Allocator: Send + Sync + 'static {
     );
 }
 
-/// An [`Allocator`] as the library takes it. It lives as long as the memory that it gave.
+/// An [`Allocator`] in the form that the library calls. It lives as long as the memory that it
+/// allocated.
 pub struct AllocatorHook {
     raw: sys::DLBridgeAllocator,
     drop_context: unsafe fn(*mut c_void),
 }
 
-// SAFETY: the context is an Arc of what is Send and Sync.
+// SAFETY: the context is an Arc of a Send and Sync value.
 unsafe impl Send for AllocatorHook {}
 // SAFETY: as above.
 unsafe impl Sync for AllocatorHook {}
 
 impl AllocatorHook {
-    /// Hands `allocator` to the library.
+    /// Wraps `allocator` for the library.
     pub fn new<A: Allocator>(allocator: A) -> Self {
         Self::from_arc(Arc::new(allocator))
     }
 
-    /// The same for one that the caller keeps too.
+    /// The same for an allocator that the caller shares.
     pub fn from_arc<A: Allocator>(allocator: Arc<A>) -> Self {
         Self {
             raw: sys::DLBridgeAllocator {
@@ -94,7 +93,7 @@ impl Drop for AllocatorHook {
 }
 
 unsafe fn drop_context<A: Allocator>(context: *mut c_void) {
-    // SAFETY: the context is an Arc<A>, of which the caller gives a count.
+    // SAFETY: the context is an Arc<A>, of which the caller passes a count.
     drop(unsafe { Arc::from_raw(context.cast_const().cast::<A>()) });
 }
 
@@ -109,7 +108,7 @@ unsafe extern "C" fn allocate<A: Allocator>(
     // SAFETY: NULL or live for the call.
     let stream = unsafe { stream.as_ref() };
     contain(null_mut(), || {
-        // SAFETY: the context is an Arc<A> that lives as long as the hook or memory that it gave.
+        // SAFETY: the context is an Arc<A> that lives as long as the hook or its memory.
         let memory = unsafe { &*allocator }.allocate(Device::of(device), bytes, alignment, stream);
         if !memory.is_null() {
             // SAFETY: as above. The memory keeps a count of its own.
@@ -132,7 +131,7 @@ unsafe extern "C" fn deallocate<A: Allocator>(
     // SAFETY: the count that the memory has kept.
     let allocator = unsafe { Arc::from_raw(context.cast_const().cast::<A>()) };
     contain((), || {
-        // SAFETY: the library hands back the values of the allocation, once.
+        // SAFETY: the library passes the values of the allocation, once.
         unsafe { allocator.deallocate(Device::of(device), memory, bytes, alignment, stream) };
     });
     contain((), || drop(allocator));

@@ -8,13 +8,13 @@ use crate::tensor::Tensor;
 use dlbridge_sys as sys;
 use std::fmt;
 
-/// A batch that was rejected: nothing was upgraded, and all tensors are handed back. By `?` it becomes
-/// its [`Error`], and the tensors are released.
+/// A batch that was rejected: nothing was upgraded, and it contains all tensors. The operator `?`
+/// converts it to its [`Error`], and the tensors are released.
 #[derive(Debug)]
 pub struct RejectedBatch {
     /// Why.
     pub error: Error,
-    /// Index of the tensor that was rejected; `None` where none caused it.
+    /// Index of the tensor that was rejected; `None` if no tensor caused the error.
     pub failed: Option<usize>,
     /// The tensors, in their order.
     pub tensors: Vec<LegacyTensor>,
@@ -59,11 +59,11 @@ pub fn upgrade_many(
     Ok(try_upgrade_many(tensors, options)?)
 }
 
-/// The same, where the tensors are to be kept if one is rejected.
+/// The same, but on failure the tensors are returned in [`RejectedBatch`].
 ///
 /// # Errors
 ///
-/// As above. All tensors are handed back.
+/// As above.
 pub fn try_upgrade_many(
     tensors: Vec<LegacyTensor>,
     options: &ConvertOptions<'_>,

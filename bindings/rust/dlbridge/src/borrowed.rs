@@ -8,7 +8,6 @@ use crate::layout::{Finding, Layout};
 use crate::policy::Policy;
 use crate::text;
 use crate::values::{Flags, Version};
-use crate::view::TensorView;
 use dlbridge_sys as sys;
 use std::ffi::c_void;
 use std::fmt;
@@ -29,8 +28,8 @@ unsafe impl Send for BorrowedTensor<'_> {}
 // SAFETY: as above.
 unsafe impl Sync for BorrowedTensor<'_> {}
 
-impl<'a> BorrowedTensor<'a> {
-    /// Borrows the struct at `tensor`, of which `flags` are known.
+impl BorrowedTensor<'_> {
+    /// Borrows the struct at `tensor`; `flags` are its known flags.
     ///
     /// # Safety
     ///
@@ -46,7 +45,7 @@ impl<'a> BorrowedTensor<'a> {
         self.tensor.as_ptr()
     }
 
-    /// What is known of its flags.
+    /// Its known flags.
     #[must_use]
     pub const fn flags(&self) -> Flags {
         self.flags
@@ -73,21 +72,7 @@ impl<'a> BorrowedTensor<'a> {
         Device::of(unsafe { (*self.tensor.as_ptr()).device })
     }
 
-    /// Validates it: what `policy` accepts may be read.
-    ///
-    /// # Errors
-    ///
-    /// The first rule that is broken.
-    pub fn validate(&self, policy: &Policy<'_>) -> Result<TensorView<'a>, Error> {
-        // SAFETY: the struct is readable.
-        call(|error| unsafe {
-            sys::dlbridge_validate(self.as_ptr(), self.flags.0, policy.as_raw(), error)
-        })?;
-        // SAFETY: it was validated.
-        Ok(unsafe { TensorView::new(self.tensor, self.flags) })
-    }
-
-    /// How it lies in memory. Reads shape and strides.
+    /// Its layout in memory. Reads shape and strides.
     ///
     /// # Errors
     ///
@@ -105,7 +90,7 @@ impl<'a> BorrowedTensor<'a> {
     ///
     /// # Errors
     ///
-    /// About the policy only.
+    /// Only for an invalid policy.
     pub fn diagnose(&self, policy: &Policy<'_>) -> Result<Vec<Finding>, Error> {
         // SAFETY: the struct is readable.
         unsafe {
@@ -117,7 +102,7 @@ impl<'a> BorrowedTensor<'a> {
     ///
     /// # Errors
     ///
-    /// [`Status::UNKNOWN_CODE`](crate::Status::UNKNOWN_CODE) where no release can.
+    /// [`Status::UNKNOWN_CODE`](crate::Status::UNKNOWN_CODE) if no release can.
     pub fn required_version(&self) -> Result<Version, Error> {
         let mut out = Version::DEFAULT.raw();
         // SAFETY: the struct is readable.
@@ -127,11 +112,11 @@ impl<'a> BorrowedTensor<'a> {
         Ok(Version::of(out))
     }
 
-    /// One line for logs, of a broken tensor too.
+    /// One line for logs, also for a broken tensor.
     ///
     /// # Errors
     ///
-    /// None that is known.
+    /// No known error.
     pub fn describe(&self) -> Result<String, Error> {
         // SAFETY: the struct is readable, the buffer as long as stated.
         text::text(&|buffer, size, length, error| unsafe {
@@ -170,7 +155,7 @@ pub(crate) unsafe fn diagnose(
     loop {
         let mut count = 0;
         let (start, capacity) = (findings.as_mut_ptr(), findings.len());
-        // SAFETY: the caller's word; the array is as long as stated.
+        // SAFETY: guaranteed by the caller; the array is as long as stated.
         call(|error| unsafe {
             sys::dlbridge_diagnose(
                 tensor,

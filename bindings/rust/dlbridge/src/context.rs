@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The table of contexts: device, native device, context, default queue. One per process, whatever
-//! copies of the library are loaded.
+//! The table of contexts: device, native device, context, default queue. A process has one table,
+//! also if it loads several copies of the library.
 
 use crate::backend::Backend;
 use crate::device::Device;
@@ -10,8 +10,8 @@ use dlbridge_sys as sys;
 use std::ffi::c_void;
 use std::mem::forget;
 
-/// One context of one device, as the table knows it. Its handles live as long as the entry: keep
-/// that with [`ContextInfo::retain`].
+/// An entry of the table: one context of one device. Its handles live as long as the entry, which
+/// [`ContextInfo::retain`] keeps.
 #[derive(Clone, Copy, Debug)]
 pub struct ContextInfo {
     raw: sys::DLBridgeContextEntry,
@@ -99,7 +99,7 @@ impl ContextInfo {
     ///
     /// # Errors
     ///
-    /// [`Status::NOT_FOUND`] where it is no longer registered.
+    /// [`Status::NOT_FOUND`] if it is no longer registered.
     pub fn retain(&self) -> Result<RetainedContext, Error> {
         context_retain(self.id())
     }
@@ -109,14 +109,14 @@ impl ContextInfo {
 ///
 /// # Errors
 ///
-/// [`Status::NOT_FOUND`] where it is no longer registered.
+/// [`Status::NOT_FOUND`] if it is no longer registered.
 pub fn context_retain(id: u64) -> Result<RetainedContext, Error> {
     // SAFETY: takes any integer.
     call(|error| unsafe { sys::dlbridge_context_retain(id, error) })?;
     Ok(RetainedContext { id })
 }
 
-/// An entry that is kept from being released. Dropping it ends that.
+/// A retained entry, which is not released before this value is dropped.
 #[derive(Debug)]
 pub struct RetainedContext {
     id: u64,
@@ -129,11 +129,11 @@ impl RetainedContext {
         self.id
     }
 
-    /// Ends it.
+    /// Ends the retention.
     ///
     /// # Errors
     ///
-    /// None that is known: the entry is kept by this value.
+    /// No known error: this value retains the entry.
     pub fn release(self) -> Result<(), Error> {
         let id = self.id;
         forget(self);
@@ -226,9 +226,9 @@ impl ContextSpec {
         &mut self.raw
     }
 
-    /// Registers it. `release` is called once, when the entry was unregistered and is not retained,
-    /// on the thread that ended it; a panic in it goes no further
-    /// ([`caught_panics`](crate::caught_panics)). Where the call fails it is dropped without being
+    /// Registers it. `release` is called once, after the entry was unregistered and is not
+    /// retained, on the thread that dropped the last reference; a panic in it is caught
+    /// ([`caught_panics`](crate::caught_panics)). If the call fails, it is dropped without being
     /// called.
     ///
     /// # Safety
@@ -247,7 +247,7 @@ impl ContextSpec {
         entry.release = Some(call_release::<F>);
         entry.release_context = context.cast();
         let mut id = 0;
-        // SAFETY: the caller's word.
+        // SAFETY: guaranteed by the caller.
         let result = call(|error| unsafe {
             sys::dlbridge_context_register(&raw const entry, &raw mut id, error)
         });
@@ -285,7 +285,7 @@ impl Registration {
     ///
     /// # Errors
     ///
-    /// [`Status::NOT_FOUND`] where another registration has replaced it.
+    /// [`Status::NOT_FOUND`] if another registration has replaced it.
     pub fn unregister(self) -> Result<(), Error> {
         context_unregister(self.leave())
     }
@@ -316,8 +316,8 @@ pub fn context_unregister(id: u64) -> Result<(), Error> {
     call(|error| unsafe { sys::dlbridge_context_unregister(id, error) })
 }
 
-/// The entry of `device` with `context`, or its default where `context` is 0. Where the table has
-/// none for the device, its backend is started and its devices are entered.
+/// The entry of `device` with `context`, or its default where `context` is 0. If the table has
+/// no entry for the device, its backend is started and its devices are entered.
 ///
 /// # Errors
 ///
@@ -332,7 +332,8 @@ pub fn context_find(device: Device, context: u64) -> Result<ContextInfo, Error> 
     Ok(ContextInfo { raw })
 }
 
-/// All entries of the table. Those that come or go meanwhile are met or not.
+/// All entries of the table. An entry that is added or removed meanwhile may or may not be
+/// returned.
 #[must_use]
 pub fn contexts() -> Contexts {
     Contexts { cursor: 0, done: false }
@@ -367,7 +368,7 @@ impl Iterator for Contexts {
 
 impl std::iter::FusedIterator for Contexts {}
 
-/// The table as other copies of the library see it.
+/// The table that all copies of the library share.
 #[must_use]
 pub fn context_table() -> &'static sys::DLBridgeContextTable {
     // SAFETY: static, never NULL.

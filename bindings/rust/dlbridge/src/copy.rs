@@ -23,7 +23,7 @@ pub struct CopySpec<'a> {
     borrowed: PhantomData<(&'a Policy<'a>, &'a AllocatorHook)>,
 }
 
-// SAFETY: its pointers are shared borrows of what is Sync; handles are integers.
+// SAFETY: its pointers are shared borrows of Sync values; handles are integers.
 unsafe impl Send for CopySpec<'_> {}
 // SAFETY: as above.
 unsafe impl Sync for CopySpec<'_> {}
@@ -107,8 +107,8 @@ impl<'a> CopySpec<'a> {
     ///
     /// # Safety
     ///
-    /// Its pointers stay what the header states, live as long as `'a` and may be used on any thread;
-    /// for a target see [`BorrowedTensor::copy_into`].
+    /// Its pointers meet the header's requirements, live as long as `'a` and may be used on any
+    /// thread; for a target see [`BorrowedTensor::copy_into`].
     pub const unsafe fn as_raw_mut(&mut self) -> &mut sys::DLBridgeCopySpec {
         &mut self.raw
     }
@@ -116,16 +116,16 @@ impl<'a> CopySpec<'a> {
 
 /// # Safety
 ///
-/// The spec's pointers are what the header states, and a target is the caller's to give.
+/// The spec's pointers meet the header's requirements, and the caller owns the target, if any.
 unsafe fn copy(
     source: &BorrowedTensor<'_>,
     spec: &sys::DLBridgeCopySpec,
 ) -> Result<UniqueTensor, Error> {
     let mut out = null_mut();
     let flags = source.flags().0;
-    // SAFETY: the source is readable, and so is its memory; the spec is the caller's word.
+    // SAFETY: the source is readable, and so is its memory; the caller guarantees the spec.
     call(|error| unsafe { sys::dlbridge_copy(source.as_ptr(), flags, spec, &raw mut out, error) })?;
-    // SAFETY: on success the result is the caller's and not NULL.
+    // SAFETY: on success the result is not NULL and owned by the caller.
     Ok(UniqueTensor::new(unsafe { Tensor::from_result(out) }))
 }
 
@@ -134,23 +134,23 @@ impl BorrowedTensor<'_> {
     ///
     /// # Errors
     ///
-    /// Any rule on the tensor; what no driver can copy; no memory;
+    /// Any rule on the tensor; a layout that no driver can copy; no memory;
     /// [`Status::DRIVER`](crate::Status::DRIVER), after which the driver may still read the source:
     /// its owner is then kept, or leaked, until the device was synchronised.
     pub fn copy(&self, spec: &CopySpec<'_>) -> Result<UniqueTensor, Error> {
-        // SAFETY: what the spec borrows lives.
+        // SAFETY: the values that the spec borrows are live.
         unsafe { copy(self, &spec.raw) }
     }
 
-    /// Copies it to memory of the caller's: `size` bytes at `target`, from byte `offset` on.
-    /// `release` is called once when the last owner of the copy is gone; where the call fails it is
-    /// dropped without being called.
+    /// Copies it to the caller's memory: `size` bytes at `target`, from byte `offset` on. `release`
+    /// is called once after the last owner of the copy is dropped; if the call fails, it is dropped
+    /// without being called.
     ///
     /// # Safety
     ///
     /// The target is such memory of the spec's device, and no other code uses it until then. After
-    /// [`Status::DRIVER`](crate::Status::DRIVER) the driver may still be at work on source and
-    /// target: both stay, and the target is not used, until the device was synchronised.
+    /// [`Status::DRIVER`](crate::Status::DRIVER) the driver may still use source and target:
+    /// both stay live, and the target unused, until the device was synchronised.
     ///
     /// # Errors
     ///
@@ -172,7 +172,7 @@ impl BorrowedTensor<'_> {
             release_context: context.cast(),
             ..spec.raw
         };
-        // SAFETY: the caller's word; a call that fails has not taken the callback.
+        // SAFETY: guaranteed by the caller; a call that fails has not taken the callback.
         unsafe { copy(self, &spec).inspect_err(|_| drop(Box::from_raw(context))) }
     }
 }
@@ -182,8 +182,8 @@ impl TensorView<'_> {
     ///
     /// # Errors
     ///
-    /// What no driver can copy; no memory; [`Status::DRIVER`](crate::Status::DRIVER), after which
-    /// the driver may still read the source: see [`BorrowedTensor::copy`].
+    /// A layout that no driver can copy; no memory; [`Status::DRIVER`](crate::Status::DRIVER),
+    /// after which the driver may still read the source: see [`BorrowedTensor::copy`].
     pub fn copy(&self, spec: &CopySpec<'_>) -> Result<UniqueTensor, Error> {
         self.as_borrowed().copy(spec)
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which device memory belongs to.
+//! Devices.
 
 use crate::error::Error;
 use crate::text;
@@ -8,7 +8,7 @@ use dlbridge_sys as sys;
 use std::fmt;
 use std::str::FromStr;
 
-/// Kind of a device: an integer, since any may arrive.
+/// Kind of a device: an integer, since foreign code may pass any value.
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DeviceType(pub i32);
@@ -53,8 +53,8 @@ impl DeviceType {
         self.host_access() == Answer::Yes
     }
 
-    /// Can the CPU read memory of this type? [`Answer::Undecided`] where it depends on the
-    /// allocation, and for types of no release.
+    /// Can the CPU read memory of this type? [`Answer::Undecided`] if it depends on the
+    /// allocation, and for types that no DLPack release defines.
     #[must_use]
     pub fn host_access(self) -> Answer {
         let mut answer = sys::DLBRIDGE_UNDECIDED;
@@ -64,13 +64,13 @@ impl DeviceType {
     }
 }
 
-/// Which device. It is written and read as `cuda:1`.
+/// A device. Its text form is `cuda:1`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Device {
     /// Its kind.
     pub device_type: DeviceType,
-    /// Which one; 0 for host memory. In a policy -1 stands for any.
+    /// Its number among devices of its kind; 0 for host memory. In a policy, -1 means any.
     pub id: i32,
 }
 

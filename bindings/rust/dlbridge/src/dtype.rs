@@ -7,8 +7,8 @@ use dlbridge_sys as sys;
 use std::fmt;
 use std::str::FromStr;
 
-/// Type of one element: `lanes` values of `bits` bits each. Any values may arrive. It is written
-/// and read as `float32` or `bfloat16x4`.
+/// Type of one element: `lanes` values of `bits` bits each. Foreign code may pass any values. Its
+/// text form is `float32` or `bfloat16x4`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Dtype {

@@ -8,8 +8,8 @@ use crate::dtype::Dtype;
 /// # Safety
 ///
 /// Size and layout are those of the dtype, every pattern of bits is a value, and there is no
-/// padding, no pointer and no interior mutability. That the sizes are the same is checked when the
-/// program is compiled:
+/// padding, no pointer and no interior mutability. The compiler checks that the sizes are
+/// equal:
 ///
 /// ```compile_fail,E0080
 /// #[derive(Clone, Copy)]
@@ -49,8 +49,8 @@ elements! {
 #[cfg(feature = "half")]
 elements! { half::f16 = F16, half::bf16 = BF16, }
 
-/// A boolean element. Foreign memory may hold other bytes than 0 and 1, which Rust's `bool` must
-/// not, so this is the byte.
+/// A boolean element, as its byte: foreign memory may hold bytes other than 0 and 1, which would be
+/// undefined behaviour for Rust's `bool`.
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Bool(pub u8);

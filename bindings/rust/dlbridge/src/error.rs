@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Why a call failed, and what it hands back.
+//! Errors, and rejections that return their argument.
 
 use crate::values::text_of;
 use dlbridge_sys as sys;
@@ -7,13 +7,13 @@ use std::ffi::CStr;
 use std::fmt;
 use std::mem::{forget, MaybeUninit};
 
-/// Outcome of a call of the library. Values that this crate does not name may come from a newer
-/// one.
+/// Status of a call of the library. A newer library may return values that this crate does not
+/// name.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Status(pub i32);
 
-/// Which rule a tensor broke; [`Rule::NONE`] where none is concerned. Values that this crate does
-/// not name may come from a newer library.
+/// The rule that a tensor broke; [`Rule::NONE`] if the error is not about a rule. A newer library
+/// may return values that this crate does not name.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Rule(pub i32);
 
@@ -112,7 +112,7 @@ impl Status {
         unsafe { text_of(sys::dlbridge_status_name(self.0)) }
     }
 
-    /// One English sentence on it.
+    /// One English sentence that describes it.
     #[must_use]
     pub fn text(self) -> &'static str {
         // SAFETY: as above.
@@ -128,7 +128,7 @@ impl Rule {
         unsafe { text_of(sys::dlbridge_rule_name(self.0)) }
     }
 
-    /// One English phrase on what is wrong when it is broken.
+    /// One English phrase that describes the violation.
     #[must_use]
     pub fn text(self) -> &'static str {
         // SAFETY: as above.
@@ -160,8 +160,9 @@ impl fmt::Display for Rule {
     }
 }
 
-/// Why a call failed: status, rule, axis, driver's code and message of the library. By `?` it goes
-/// into a `Box<dyn Error>` or another crate's error type as it is, so that a downcast finds it:
+/// Why a call failed: status, rule, axis, driver's code and message of the library. The operator
+/// `?` stores it in a `Box<dyn Error>` or another crate's error type unchanged, so that a downcast
+/// finds it:
 ///
 /// ```
 /// fn import(tensor: dlbridge::LegacyTensor) -> Result<(), Box<dyn std::error::Error>> {
@@ -190,7 +191,7 @@ impl fmt::Display for Rule {
 /// assert_eq!(error.axis(), Some(0));
 /// ```
 ///
-/// The message is on the heap. Where there is no memory for it, it is empty and the status remains.
+/// The message is on the heap. If there is no memory for it, it is empty; the status remains.
 #[derive(Clone)]
 pub struct Error {
     status: Status,
@@ -219,7 +220,7 @@ impl Error {
         usize::try_from(self.axis).ok()
     }
 
-    /// Code of the driver's call that failed; 0 where none did.
+    /// Code of the driver's call that failed; 0 if none failed.
     #[must_use]
     pub fn native_code(&self) -> i32 {
         self.native_code
@@ -238,7 +239,7 @@ impl Error {
         error
     }
 
-    /// Never aborts where memory is short, which may be what the error is about.
+    /// Does not abort if memory is short, which may be the error itself.
     fn set_message(&mut self, text: &str) {
         if self.message.try_reserve_exact(text.len()).is_ok() {
             self.message.push_str(text);
@@ -249,7 +250,7 @@ impl Error {
     #[inline(never)]
     fn from_raw(status: sys::DLBridgeStatus, raw: &MaybeUninit<sys::DLBridgeError>) -> Self {
         let raw = raw.as_ptr();
-        // SAFETY: a failing call writes all fields; of the message no more than up to its NUL is read.
+        // SAFETY: a failing call writes all fields; the message is read up to its NUL.
         let (rule, message) =
             unsafe { ((*raw).rule, CStr::from_ptr(std::ptr::addr_of!((*raw).message).cast())) };
         let mut error = Self::new(Status(status), Rule(rule), whole_text(message.to_bytes()));
@@ -259,7 +260,7 @@ impl Error {
     }
 }
 
-/// A message that was cut inside a character loses that character.
+/// If the message was cut inside a character, that character is removed.
 fn whole_text(bytes: &[u8]) -> &str {
     let valid = match std::str::from_utf8(bytes) {
         Ok(text) => text.len(),
@@ -291,25 +292,25 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// A `try_` call that took `value` failed: the value is untouched and handed back.
+/// The error of a `try_` call, with the untouched value that the call did not take.
 ///
-/// It does not implement [`std::error::Error`] itself. By `?` it becomes its [`Error`], also in a
-/// `Box<dyn Error>`, and the value is dropped, which releases a tensor.
+/// It does not implement [`std::error::Error`] itself. The operator `?` converts it to its
+/// [`Error`], also in a `Box<dyn Error>`, and drops the value, which releases a tensor.
 pub struct Rejected<T> {
     /// Why.
     pub error: Error,
-    /// What the call did not take.
+    /// The value that the call did not take.
     pub value: T,
 }
 
 impl<T> Rejected<T> {
-    /// The same rejection of something that the value was made of.
+    /// The same rejection, with the value converted by `f`.
     pub(crate) fn map<U>(self, back: impl FnOnce(T) -> U) -> Rejected<U> {
         Rejected { error: self.error, value: back(self.value) }
     }
 }
 
-/// What a call made of `owner`, which it has taken over where it succeeded.
+/// The result of a call that took ownership of `owner` if it succeeded.
 #[inline]
 pub(crate) fn taken<O, T>(owner: O, made: Result<T, Error>) -> Result<T, Rejected<O>> {
     match made {
@@ -351,7 +352,7 @@ impl<T> From<Rejected<T>> for Box<dyn std::error::Error + Send + Sync> {
     }
 }
 
-/// Calls a function of the library, which writes the error only where it fails.
+/// Calls a function of the library, which writes the error only if it fails.
 #[inline(always)]
 #[allow(clippy::inline_always)] // else the hot path pays for an error that does not occur
 pub(crate) fn call(

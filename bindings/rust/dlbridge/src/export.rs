@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A tensor for a consumer of some DLPack version.
 
-use crate::error::{call, Error};
-use crate::foreign::LegacyTensor;
+use crate::error::{call, taken, Error, Rejected};
+use crate::foreign::{LegacyTensor, VersionedTensor};
 use crate::options::ConvertOptions;
 use crate::tensor::Tensor;
 use crate::values::{Kind, Version};
@@ -20,8 +20,8 @@ pub enum Exported {
 }
 
 impl Exported {
-    /// Gives the tensor away as a pointer and its kind, to be released once by its receiver. What
-    /// [`Tensor::into_raw`] states holds here too.
+    /// Transfers ownership to the receiver, which must release the tensor once, by its kind. What
+    /// [`Tensor::into_raw`] requires applies here too.
     #[must_use]
     pub fn into_raw(self) -> (NonNull<c_void>, Kind) {
         match self {
@@ -31,9 +31,9 @@ impl Exported {
     }
 }
 
-/// Makes what a consumer of DLPack `target` reads: legacy where its major is 0, else versioned. A
-/// tensor that the consumer can read is handed back. The owners have it as a method:
-/// [`Tensor::export`].
+/// Converts a tensor for a consumer of DLPack `target`: to legacy if its major is 0, else to
+/// versioned. A tensor that the consumer can already read is returned as it is. The owners have it
+/// as a method: [`Tensor::export`].
 ///
 /// # Safety
 ///
@@ -41,9 +41,9 @@ impl Exported {
 ///
 /// # Errors
 ///
-/// The tensor is untouched and still the caller's. As for [`import`](crate::import());
-/// [`Status::UNREPRESENTABLE`](crate::Status::UNREPRESENTABLE) for what legacy cannot record;
-/// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for a target of 0.0.
+/// The tensor is untouched, and the caller still owns it. As for [`import`](crate::import());
+/// [`Status::UNREPRESENTABLE`](crate::Status::UNREPRESENTABLE) for a property that legacy cannot
+/// record; [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for a target of 0.0.
 pub unsafe fn export(
     tensor: *mut c_void,
     kind: Kind,
@@ -53,12 +53,12 @@ pub unsafe fn export(
     let mut out = null_mut();
     let mut out_kind = sys::DLBRIDGE_KIND_UNKNOWN;
     let options = options.as_raw();
-    // SAFETY: the caller's word.
+    // SAFETY: guaranteed by the caller.
     call(|error| unsafe {
         let (out, out_kind) = (&raw mut out, &raw mut out_kind);
         sys::dlbridge_export(tensor, kind.raw(), target.raw(), options, out, out_kind, error)
     })?;
-    // SAFETY: on success the result is the caller's, not NULL, and of the kind that was reported.
+    // SAFETY: on success the result is not NULL, owned by the caller, and of the reported kind.
     unsafe {
         Ok(match Kind::of(out_kind) {
             Kind::Legacy => {
@@ -66,5 +66,84 @@ pub unsafe fn export(
             }
             _ => Exported::Versioned(Tensor::from_result(out.cast())),
         })
+    }
+}
+
+impl LegacyTensor {
+    /// Converts it for a consumer of DLPack `target`: to legacy if its major is 0, else to
+    /// versioned.
+    ///
+    /// # Errors
+    ///
+    /// See [`export`](crate::export). The tensor is released.
+    pub fn export(self, target: Version, options: &ConvertOptions<'_>) -> Result<Exported, Error> {
+        Ok(self.try_export(target, options)?)
+    }
+
+    /// The same, but a rejected tensor is returned in [`Rejected`].
+    ///
+    /// # Errors
+    ///
+    /// As above.
+    pub fn try_export(
+        self,
+        target: Version,
+        options: &ConvertOptions<'_>,
+    ) -> Result<Exported, Rejected<Self>> {
+        // SAFETY: live, owned, and of that kind.
+        let made = unsafe { export(self.as_ptr().cast(), Kind::Legacy, target, options) };
+        taken(self, made)
+    }
+}
+
+impl VersionedTensor {
+    /// Converts it for a consumer of DLPack `target`: to legacy if its major is 0, else to
+    /// versioned.
+    ///
+    /// # Errors
+    ///
+    /// See [`export`](crate::export). The tensor is released.
+    pub fn export(self, target: Version, options: &ConvertOptions<'_>) -> Result<Exported, Error> {
+        Ok(self.try_export(target, options)?)
+    }
+
+    /// The same, but a rejected tensor is returned in [`Rejected`].
+    ///
+    /// # Errors
+    ///
+    /// As above.
+    pub fn try_export(
+        self,
+        target: Version,
+        options: &ConvertOptions<'_>,
+    ) -> Result<Exported, Rejected<Self>> {
+        // SAFETY: live, owned, and of that kind.
+        let made = unsafe { export(self.as_ptr().cast(), Kind::Versioned, target, options) };
+        taken(self, made)
+    }
+}
+
+impl Tensor {
+    /// Converts it for a consumer of DLPack `target`: to legacy if its major is 0, else to
+    /// versioned.
+    ///
+    /// # Errors
+    ///
+    /// See [`export`](crate::export()). The tensor is released.
+    pub fn export(self, target: Version, options: &ConvertOptions<'_>) -> Result<Exported, Error> {
+        self.into_versioned().export(target, options)
+    }
+
+    /// The same, but a rejected tensor is returned in [`Rejected`].
+    ///
+    /// # Errors
+    ///
+    /// As above.
+    pub fn try_export(
+        self,
+        target: Version,
+        options: &ConvertOptions<'_>,
+    ) -> Result<Exported, Rejected<Self>> {
+        self.into_versioned().try_export(target, options).map_err(Self::back)
     }
 }

@@ -3,14 +3,13 @@
 
 use crate::borrowed::{diagnose, BorrowedTensor};
 use crate::error::{call, taken, Error, Rejected};
-use crate::export::{export, Exported};
 use crate::import::import;
 use crate::layout::Finding;
 use crate::options::ConvertOptions;
 use crate::policy::Policy;
 use crate::tensor::Tensor;
 use crate::values::{Flags, Kind, Version};
-use crate::view::TensorView;
+use crate::view::{view_of, TensorView};
 use dlbridge_sys as sys;
 use std::fmt;
 use std::mem::forget;
@@ -58,22 +57,22 @@ impl Drop for VersionedTensor {
 }
 
 impl LegacyTensor {
-    /// Takes the tensor at `raw`.
+    /// Takes ownership of the tensor at `raw`.
     ///
     /// # Safety
     ///
-    /// It is the caller's to give, and what [Foreign tensors](crate#foreign-tensors) states.
+    /// The caller owns it and guarantees what [Foreign tensors](crate#foreign-tensors) lists.
     #[must_use]
     #[inline]
     pub const unsafe fn from_raw(raw: NonNull<sys::DLManagedTensor>) -> Self {
         Self { raw }
     }
 
-    /// Gives the tensor away, to be released once by its receiver.
+    /// Transfers ownership to the receiver, which must release the tensor once.
     ///
-    /// Legacy cannot record `READ_ONLY`, so its receiver may assume that the memory may be written to.
-    /// The code that passes the pointer on guarantees that this is so, and that nothing is written
-    /// while another owner lends out a slice of the same memory here: see [`Tensor::into_raw`].
+    /// Legacy cannot record `READ_ONLY`, so its receiver may assume that the memory may be written
+    /// to. The code that passes the pointer on guarantees that it may, and that nothing is written
+    /// while a slice of the same memory is in use here: see [`Tensor::into_raw`].
     #[must_use]
     #[inline]
     pub fn into_raw(self) -> NonNull<sys::DLManagedTensor> {
@@ -82,14 +81,14 @@ impl LegacyTensor {
         raw
     }
 
-    /// The struct, which stays this owner's.
+    /// The struct, still owned by this value.
     #[must_use]
     #[inline]
     pub const fn as_ptr(&self) -> *mut sys::DLManagedTensor {
         self.raw.as_ptr()
     }
 
-    /// The tensor inside, to be described. Legacy has no flags.
+    /// The tensor inside, for its description. Legacy has no flags.
     #[must_use]
     pub fn as_borrowed(&self) -> BorrowedTensor<'_> {
         // SAFETY: not NULL, and readable for as long as this owner.
@@ -99,7 +98,7 @@ impl LegacyTensor {
         }
     }
 
-    /// Validates it: what `policy` accepts may be read.
+    /// Validates it by `policy`; the result may be read.
     ///
     /// # Errors
     ///
@@ -122,7 +121,7 @@ impl LegacyTensor {
     ///
     /// # Errors
     ///
-    /// About the policy only.
+    /// Only for an invalid policy.
     pub fn diagnose(&self, policy: &Policy<'_>) -> Result<Vec<Finding>, Error> {
         let tensor = self.as_ptr().cast_const().cast();
         // SAFETY: the struct is readable.
@@ -146,7 +145,8 @@ impl LegacyTensor {
     ///
     /// # Errors
     ///
-    /// Any rule of the policy; what the options do not allow; no memory. The tensor is released.
+    /// Any rule of the policy; a loss that the options do not allow; no memory. The tensor is
+    /// released.
     #[inline]
     pub fn upgrade_with(self, options: &ConvertOptions<'_>) -> Result<Tensor, Error> {
         let made = self.upgrade_by(options.as_raw())?;
@@ -154,11 +154,11 @@ impl LegacyTensor {
         Ok(made)
     }
 
-    /// The same, where the tensor is to be kept if it is rejected.
+    /// The same, but a rejected tensor is returned in [`Rejected`].
     ///
     /// # Errors
     ///
-    /// As above. The tensor is handed back.
+    /// As above.
     #[inline]
     pub fn try_upgrade(self, options: &ConvertOptions<'_>) -> Result<Tensor, Rejected<Self>> {
         let made = self.upgrade_by(options.as_raw());
@@ -173,48 +173,24 @@ impl LegacyTensor {
         call(|error| unsafe {
             sys::dlbridge_upgrade(self.as_ptr(), options, &raw mut out, error)
         })?;
-        // SAFETY: on success the result is the caller's and not NULL.
+        // SAFETY: on success the result is not NULL and owned by the caller.
         Ok(unsafe { Tensor::from_result(out) })
-    }
-
-    /// Makes what a consumer of DLPack `target` reads: legacy where its major is 0, else versioned.
-    ///
-    /// # Errors
-    ///
-    /// See [`export`](crate::export). The tensor is released.
-    pub fn export(self, target: Version, options: &ConvertOptions<'_>) -> Result<Exported, Error> {
-        Ok(self.try_export(target, options)?)
-    }
-
-    /// The same, where the tensor is to be kept if it is rejected.
-    ///
-    /// # Errors
-    ///
-    /// As above. The tensor is handed back.
-    pub fn try_export(
-        self,
-        target: Version,
-        options: &ConvertOptions<'_>,
-    ) -> Result<Exported, Rejected<Self>> {
-        // SAFETY: live, owned, and of that kind.
-        let made = unsafe { export(self.as_ptr().cast(), Kind::Legacy, target, options) };
-        taken(self, made)
     }
 }
 
 impl VersionedTensor {
-    /// Takes the tensor at `raw`.
+    /// Takes ownership of the tensor at `raw`.
     ///
     /// # Safety
     ///
-    /// It is the caller's to give, and what [Foreign tensors](crate#foreign-tensors) states.
+    /// The caller owns it and guarantees what [Foreign tensors](crate#foreign-tensors) lists.
     #[must_use]
     #[inline]
     pub const unsafe fn from_raw(raw: NonNull<sys::DLManagedTensorVersioned>) -> Self {
         Self { raw }
     }
 
-    /// Gives the tensor away, to be released once by its receiver, which may write to memory that is
+    /// Transfers ownership to the receiver, which releases it once and may write to memory that is
     /// not [`Flags::READ_ONLY`]: see [`Tensor::into_raw`].
     #[must_use]
     #[inline]
@@ -224,21 +200,21 @@ impl VersionedTensor {
         raw
     }
 
-    /// The struct, which stays this owner's.
+    /// The struct, still owned by this value.
     #[must_use]
     #[inline]
     pub const fn as_ptr(&self) -> *mut sys::DLManagedTensorVersioned {
         self.raw.as_ptr()
     }
 
-    /// The version that it carries. Of a major other than 1 nothing else may be read.
+    /// The version that it carries. If its major is not 1, nothing else may be read.
     #[must_use]
     pub fn version(&self) -> Version {
         // SAFETY: every major begins with its version.
         Version::of(unsafe { addr_of!((*self.as_ptr()).version).read() })
     }
 
-    /// The tensor inside, to be described; `None` where the major is not 1.
+    /// The tensor inside, for its description; `None` if the major is not 1.
     #[must_use]
     pub fn as_borrowed(&self) -> Option<BorrowedTensor<'_>> {
         if self.version().major != 1 {
@@ -252,7 +228,7 @@ impl VersionedTensor {
         }
     }
 
-    /// Validates it: what `policy` accepts may be read.
+    /// Validates it by `policy`; the result may be read.
     ///
     /// # Errors
     ///
@@ -266,8 +242,8 @@ impl VersionedTensor {
         Ok(unsafe { view_of(self.raw) })
     }
 
-    /// Validates it for good: it may be read from now on. It stays the producer's struct; see
-    /// [`VersionedTensor::import`] for one that can be shared.
+    /// Validates it once, so that it may be read from now on. The struct remains the producer's;
+    /// use [`VersionedTensor::import`] for a tensor that can be shared.
     ///
     /// # Errors
     ///
@@ -282,7 +258,7 @@ impl VersionedTensor {
     ///
     /// # Errors
     ///
-    /// About the policy only.
+    /// Only for an invalid policy.
     pub fn diagnose(&self, policy: &Policy<'_>) -> Result<Vec<Finding>, Error> {
         let tensor = self.as_ptr().cast_const().cast();
         // SAFETY: the struct is readable.
@@ -299,11 +275,11 @@ impl VersionedTensor {
         Ok(self.try_import(options)?)
     }
 
-    /// The same, where the tensor is to be kept if it is rejected.
+    /// The same, but a rejected tensor is returned in [`Rejected`].
     ///
     /// # Errors
     ///
-    /// As above. The tensor is handed back.
+    /// As above.
     #[inline]
     pub fn try_import(self, options: &ConvertOptions<'_>) -> Result<Tensor, Rejected<Self>> {
         // SAFETY: live, owned, and of that kind.
@@ -311,8 +287,8 @@ impl VersionedTensor {
         taken(self, made)
     }
 
-    /// Makes a legacy tensor of it. What legacy cannot record is rejected unless the options allow
-    /// that loss.
+    /// Makes a legacy tensor of it. A property that legacy cannot record is an error unless the
+    /// options allow its loss.
     ///
     /// # Errors
     ///
@@ -323,11 +299,11 @@ impl VersionedTensor {
         Ok(self.try_downgrade(options)?)
     }
 
-    /// The same, where the tensor is to be kept if it is rejected.
+    /// The same, but a rejected tensor is returned in [`Rejected`].
     ///
     /// # Errors
     ///
-    /// As above. The tensor is handed back.
+    /// As above.
     #[inline]
     pub fn try_downgrade(
         self,
@@ -338,47 +314,47 @@ impl VersionedTensor {
         let result = call(|error| unsafe {
             sys::dlbridge_downgrade(self.as_ptr(), options.as_raw(), &raw mut out, error)
         });
-        // SAFETY: on success the result is the caller's and not NULL.
+        // SAFETY: on success the result is not NULL and owned by the caller.
         let legacy = |()| unsafe { LegacyTensor::from_raw(NonNull::new_unchecked(out)) };
         taken(self, result.map(legacy))
     }
-
-    /// Makes what a consumer of DLPack `target` reads: legacy where its major is 0, else versioned.
-    ///
-    /// # Errors
-    ///
-    /// See [`export`](crate::export). The tensor is released.
-    pub fn export(self, target: Version, options: &ConvertOptions<'_>) -> Result<Exported, Error> {
-        Ok(self.try_export(target, options)?)
-    }
-
-    /// The same, where the tensor is to be kept if it is rejected.
-    ///
-    /// # Errors
-    ///
-    /// As above. The tensor is handed back.
-    pub fn try_export(
-        self,
-        target: Version,
-        options: &ConvertOptions<'_>,
-    ) -> Result<Exported, Rejected<Self>> {
-        // SAFETY: live, owned, and of that kind.
-        let made = unsafe { export(self.as_ptr().cast(), Kind::Versioned, target, options) };
-        taken(self, made)
-    }
 }
 
-/// A view of a versioned tensor.
-///
-/// # Safety
-///
-/// It was validated, and lives as long as `'a`.
-pub(crate) unsafe fn view_of<'a>(raw: NonNull<sys::DLManagedTensorVersioned>) -> TensorView<'a> {
-    // SAFETY: the caller's word.
-    unsafe {
-        let flags = Flags(addr_of!((*raw.as_ptr()).flags).read());
-        let tensor = NonNull::new_unchecked(addr_of_mut!((*raw.as_ptr()).dl_tensor));
-        TensorView::new(tensor, flags)
+impl Tensor {
+    /// The same tensor as one that has not been validated.
+    #[must_use]
+    pub fn into_versioned(self) -> VersionedTensor {
+        // SAFETY: this value owned it.
+        unsafe { VersionedTensor::from_raw(self.into_raw()) }
+    }
+
+    /// Makes a legacy tensor of it. A property that legacy cannot record is an error unless the
+    /// options allow its loss.
+    ///
+    /// # Errors
+    ///
+    /// See [`VersionedTensor::downgrade`]. The tensor is released.
+    #[inline]
+    pub fn downgrade(self, options: &ConvertOptions<'_>) -> Result<LegacyTensor, Error> {
+        self.into_versioned().downgrade(options)
+    }
+
+    /// The same, but a rejected tensor is returned in [`Rejected`].
+    ///
+    /// # Errors
+    ///
+    /// As above.
+    pub fn try_downgrade(
+        self,
+        options: &ConvertOptions<'_>,
+    ) -> Result<LegacyTensor, Rejected<Self>> {
+        self.into_versioned().try_downgrade(options).map_err(Self::back)
+    }
+
+    /// The tensor of a rejection, which was validated before.
+    pub(crate) fn back(rejected: Rejected<VersionedTensor>) -> Rejected<Self> {
+        // SAFETY: it was validated before, and nothing has changed it.
+        rejected.map(|tensor| unsafe { Self::from_raw_validated(tensor.into_raw()) })
     }
 }
 

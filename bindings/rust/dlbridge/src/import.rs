@@ -9,22 +9,23 @@ use dlbridge_sys as sys;
 use std::ffi::c_void;
 use std::ptr::null_mut;
 
-/// Makes a validated, dlbridge-owned [`Tensor`] of any managed tensor: the function for tensors from
-/// foreign code. [`Kind::Unknown`] decides by the bytes, for a channel that carries a `void*`.
+/// Makes a validated, dlbridge-owned [`Tensor`] of any managed tensor: the function for tensors
+/// from foreign code. [`Kind::Unknown`] decides by the bytes, for a channel that carries a `void*`.
 ///
 /// Where the kind is known by type, [`LegacyTensor::upgrade`](crate::LegacyTensor::upgrade) and
 /// [`VersionedTensor::import`](crate::VersionedTensor::import) do the same.
 ///
 /// # Safety
 ///
-/// `tensor` is NULL or a live tensor of `kind` that is the caller's to give, and what
-/// [Foreign tensors](crate#foreign-tensors) states.
+/// `tensor` is NULL or a live tensor of `kind` that the caller owns, and the caller guarantees what
+/// [Foreign tensors](crate#foreign-tensors) lists.
 ///
 /// # Errors
 ///
-/// The tensor is untouched and still the caller's. Any rule of the policy;
+/// The tensor is untouched, and the caller still owns it. Any rule of the policy;
 /// [`Status::AMBIGUOUS`] where the kind is unknown and the bytes can be both kinds or neither;
-/// [`Status::INVALID_ARGUMENT`] for NULL and for options that concern legacy results only; no memory.
+/// [`Status::INVALID_ARGUMENT`] for NULL and for options that concern legacy results only; no
+/// memory.
 #[inline]
 pub unsafe fn import(
     tensor: *mut c_void,
@@ -32,27 +33,27 @@ pub unsafe fn import(
     options: &ConvertOptions<'_>,
 ) -> Result<Tensor, Error> {
     let mut out = null_mut();
-    // SAFETY: the caller's word.
+    // SAFETY: guaranteed by the caller.
     call(|error| unsafe {
         sys::dlbridge_import(tensor, kind.raw(), options.as_raw(), &raw mut out, error)
     })?;
-    // SAFETY: on success the result is the caller's and not NULL.
+    // SAFETY: on success the result is not NULL and owned by the caller.
     Ok(unsafe { Tensor::from_result(out) })
 }
 
-/// Releases a tensor of `kind`, which must not be unknown, that no owner of this crate holds. NULL is
-/// accepted.
+/// Releases a tensor of `kind`, which must not be unknown, that no owner of this crate holds. NULL
+/// is accepted.
 ///
 /// # Safety
 ///
-/// `tensor` is NULL or a live tensor of `kind` that is the caller's to give.
+/// `tensor` is NULL or a live tensor of `kind` that the caller owns.
 ///
 /// # Errors
 ///
 /// [`Status::INVALID_ARGUMENT`] for other kinds than [`Kind::Legacy`] and [`Kind::Versioned`];
 /// nothing is released then.
 pub unsafe fn release(tensor: *mut c_void, kind: Kind) -> Result<(), Error> {
-    // SAFETY: the caller's word.
+    // SAFETY: guaranteed by the caller.
     match unsafe { sys::dlbridge_release(tensor, kind.raw()) } {
         sys::DLBRIDGE_OK => Ok(()),
         status => Err(Error::new(
@@ -70,6 +71,6 @@ pub unsafe fn release(tensor: *mut c_void, kind: Kind) -> Result<(), Error> {
 /// `tensor` is NULL or 64 bytes are readable there.
 #[must_use]
 pub unsafe fn identify(tensor: *const c_void) -> Kind {
-    // SAFETY: the caller's word.
+    // SAFETY: guaranteed by the caller.
     Kind::of(unsafe { sys::dlbridge_identify(tensor) })
 }

@@ -15,14 +15,14 @@ use std::ptr::null_mut;
 pub struct IpcExport {
     /// The description.
     pub bytes: Vec<u8>,
-    /// To be passed on by `SCM_RIGHTS`; closed when dropped.
+    /// To be sent with `SCM_RIGHTS`; closed when dropped.
     pub fds: Vec<OwnedFd>,
 }
 
 impl Tensor {
-    /// Describes it for another process, which gets no right to write. Host memory must be
-    /// shareable; a device's memory stays this process's, which keeps the tensor until the other is
-    /// done.
+    /// Describes it for another process, which may not write. Host memory must be shareable. Device
+    /// memory still belongs to this process, which must keep the tensor until the other process no
+    /// longer uses it.
     ///
     /// # Errors
     ///
@@ -42,12 +42,12 @@ impl Tensor {
     ///
     /// As above.
     pub unsafe fn ipc_export_writable(&self) -> Result<IpcExport, Error> {
-        // SAFETY: the caller's word.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.export_by(0) }
     }
 
     unsafe fn export_by(&self, options: u32) -> Result<IpcExport, Error> {
-        // As much as exports take today; the library reports what is missing.
+        // Enough for today's exports; the library reports a larger size if it needs one.
         let (mut bytes, mut fds) = (vec![0_u8; 1024], vec![-1_i32; 4]);
         loop {
             let spec = sys::DLBridgeIpcExportSpec {
@@ -69,12 +69,12 @@ impl Tensor {
                 Ok(()) => {
                     bytes.truncate(length);
                     fds.truncate(count);
-                    // SAFETY: they are this call's caller's, each once.
+                    // SAFETY: this call owns each of them.
                     let owned = |fd| unsafe { OwnedFd::from_raw_fd(fd) };
                     return Ok(IpcExport { bytes, fds: fds.into_iter().map(owned).collect() });
                 }
                 Err(error) if error.status() != Status::BUFFER_TOO_SMALL => return Err(error),
-                // Sizes that did fit would never end.
+                // Without larger sizes this loop would not end.
                 Err(error) if length <= bytes.len() && count <= fds.len() => return Err(error),
                 Err(_) => {
                     bytes.resize(length.max(bytes.len()), 0);
@@ -84,8 +84,7 @@ impl Tensor {
         }
     }
 
-    /// Makes a tensor of what another process exported, and does not ask for the right to write.
-    /// It is validated by `policy`.
+    /// Makes a read-only tensor of what another process exported, and validates it by `policy`.
     ///
     /// # Safety
     ///
@@ -99,11 +98,11 @@ impl Tensor {
         fds: &[BorrowedFd<'_>],
         policy: &Policy<'_>,
     ) -> Result<Self, Error> {
-        // SAFETY: the caller's word.
+        // SAFETY: guaranteed by the caller.
         unsafe { import(bytes, fds, sys::DLBRIDGE_IPC_READ_ONLY, policy) }
     }
 
-    /// The same with the right to write, where it was exported so.
+    /// The same, writable if it was exported so.
     ///
     /// # Safety
     ///
@@ -117,7 +116,7 @@ impl Tensor {
         fds: &[BorrowedFd<'_>],
         policy: &Policy<'_>,
     ) -> Result<Self, Error> {
-        // SAFETY: the caller's word.
+        // SAFETY: guaranteed by the caller.
         unsafe { import(bytes, fds, 0, policy) }
     }
 }
@@ -142,8 +141,8 @@ unsafe fn import(
         ..sys::DLBridgeIpcImportSpec::INIT
     };
     let mut out = null_mut();
-    // SAFETY: the lists are as long as the spec states, and stay the caller's.
+    // SAFETY: the lists are as long as the spec states, and the caller still owns them.
     call(|error| unsafe { sys::dlbridge_ipc_import(&raw const spec, &raw mut out, error) })?;
-    // SAFETY: on success the result is the caller's and not NULL.
+    // SAFETY: on success the result is not NULL and owned by the caller.
     Ok(unsafe { Tensor::from_result(out) })
 }

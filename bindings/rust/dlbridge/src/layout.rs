@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How a tensor lies in memory, and the findings on one.
+//! The layout of a tensor in memory, and findings.
 
 use crate::error::{Rule, Status};
 use crate::values::{array_text, Answer};
 use dlbridge_sys as sys;
 
-/// How a tensor lies in memory. Axes of extent 1 never count, whatever their stride.
+/// The layout of a tensor in memory. The strides of axes of extent 1 are ignored.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout {
     raw: sys::DLBridgeLayout,
@@ -29,9 +29,9 @@ impl Layout {
     layout_properties! {
         /// Is an extent 0?
         is_empty = DLBRIDGE_LAYOUT_EMPTY,
-        /// Compact, last axis fastest? Always so if empty.
+        /// Compact, last axis fastest? True if empty.
         is_c_contiguous = DLBRIDGE_LAYOUT_C_CONTIGUOUS,
-        /// Compact, first axis fastest? Always so if empty.
+        /// Compact, first axis fastest? True if empty.
         is_f_contiguous = DLBRIDGE_LAYOUT_F_CONTIGUOUS,
         /// Has some axis longer than 1 stride 0?
         is_broadcast = DLBRIDGE_LAYOUT_BROADCAST,
@@ -86,7 +86,7 @@ impl Layout {
     }
 }
 
-/// How bad a finding is.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Severity {
     /// A validation would reject the tensor for it.
@@ -102,7 +102,7 @@ pub struct Finding {
     pub rule: Rule,
     /// The axis concerned.
     pub axis: Option<usize>,
-    /// How bad.
+    /// The severity.
     pub severity: Severity,
     /// What a validation would return for it; [`Status::OK`] for a note.
     pub status: Status,

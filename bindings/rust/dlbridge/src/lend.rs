@@ -6,8 +6,8 @@ use crate::element::{fills_its_dtype, Element};
 use crate::error::Rejected;
 use crate::foreign::LegacyTensor;
 use crate::panics::contain;
-use crate::tensor::{axes, Tensor};
-use crate::text::pointer_of;
+use crate::tensor::Tensor;
+use crate::text::{axes, pointer_of};
 use crate::unique::UniqueTensor;
 use crate::values::Flags;
 use crate::wrap::{wrap, wrap_legacy};
@@ -44,11 +44,11 @@ pub(crate) fn spec_of<T: Element>(
 /// It is readable.
 #[allow(clippy::cast_possible_truncation)] // targets have 64 bits
 unsafe fn address_of(buffer: *const sys::DLBridgeBuffer) -> usize {
-    // SAFETY: the caller's word.
+    // SAFETY: guaranteed by the caller.
     unsafe { (*buffer).handle as usize }
 }
 
-/// Frees a `Vec<T>`: `context` is its capacity, so that nothing need be allocated for it.
+/// Frees a `Vec<T>`: `context` is its capacity, which needs no allocation.
 pub(crate) unsafe extern "C" fn release_vec<T: Element>(
     context: *mut c_void,
     buffer: *const sys::DLBridgeBuffer,
@@ -56,11 +56,11 @@ pub(crate) unsafe extern "C" fn release_vec<T: Element>(
 ) {
     // SAFETY: the buffer is readable.
     let start = with_exposed_provenance_mut::<T>(unsafe { address_of(buffer) });
-    // SAFETY: the parts of a Vec that was given to the tensor. Elements need no drop.
+    // SAFETY: the parts of a Vec that the tensor owns. Elements need no drop.
     drop(unsafe { Vec::from_raw_parts(start, 0, context.addr()) });
 }
 
-/// Ends one count of an `Arc<[T]>`: `context` is its length.
+/// Drops one count of an `Arc<[T]>`: `context` is its length.
 unsafe extern "C" fn release_arc<T: Element>(
     context: *mut c_void,
     buffer: *const sys::DLBridgeBuffer,
@@ -68,7 +68,7 @@ unsafe extern "C" fn release_arc<T: Element>(
 ) {
     // SAFETY: the buffer is readable.
     let start = with_exposed_provenance::<T>(unsafe { address_of(buffer) });
-    // SAFETY: a count of the Arc that was given to the tensor.
+    // SAFETY: the tensor owns one count of the Arc.
     drop(unsafe { Arc::from_raw(std::ptr::slice_from_raw_parts(start, context.addr())) });
 }
 
@@ -78,7 +78,7 @@ unsafe extern "C" fn release_owner<O>(
     _buffer: *const sys::DLBridgeBuffer,
     _stream: *const sys::DLBridgeStream,
 ) {
-    // SAFETY: a Box<O> that was given to the tensor.
+    // SAFETY: a Box<O> that the tensor owns.
     let owner = unsafe { Box::from_raw(context.cast::<O>()) };
     contain((), || drop(owner));
 }
@@ -93,7 +93,7 @@ impl<O> Drop for Guard<O> {
     }
 }
 
-/// Lends `vec` to what `make` makes, or hands it back.
+/// Passes the ownership of `vec` to the result of `make`, or returns it on failure.
 pub(crate) fn give_vec<T: Element, R>(
     vec: Vec<T>,
     spec: impl FnOnce(&[T]) -> sys::DLBridgeWrapSpec,
@@ -112,8 +112,8 @@ pub(crate) fn give_vec<T: Element, R>(
 }
 
 impl UniqueTensor {
-    /// A tensor of the vector's elements in `shape`, last axis fastest; nothing is copied or
-    /// allocated but the tensor's node.
+    /// A tensor of the vector's elements in `shape`, last axis fastest; nothing is copied, and
+    /// only the tensor's node is allocated.
     ///
     /// # Errors
     ///
@@ -124,18 +124,18 @@ impl UniqueTensor {
         Ok(Self::try_from_vec(vec, shape)?)
     }
 
-    /// The same, where the vector is to be kept if it is rejected.
+    /// The same, but a rejected vector is returned in [`Rejected`].
     ///
     /// # Errors
     ///
-    /// As above. The vector is handed back.
+    /// As above.
     pub fn try_from_vec<T: Element>(vec: Vec<T>, shape: &[i64]) -> Result<Self, Rejected<Vec<T>>> {
         let spec = |elements: &[T]| spec_of(elements, shape, Flags::NONE);
-        // SAFETY: the memory is the vector's, which is given to the tensor.
+        // SAFETY: the memory belongs to the vector, which the tensor will own.
         give_vec(vec, spec, |spec| unsafe { wrap(spec) }).map(Self::new)
     }
 
-    /// The same of a boxed slice.
+    /// The same for a boxed slice.
     ///
     /// # Errors
     ///
@@ -144,16 +144,16 @@ impl UniqueTensor {
         Self::from_vec(slice.into_vec(), shape)
     }
 
-    /// The same, where the slice is to be kept if it is rejected.
+    /// The same, but a rejected slice is returned in [`Rejected`].
     ///
     /// # Errors
     ///
-    /// As above. The slice is handed back.
+    /// As above.
     pub fn try_from_boxed_slice<T: Element>(
         slice: Box<[T]>,
         shape: &[i64],
     ) -> Result<Self, Rejected<Box<[T]>>> {
-        // A vector of no spare capacity becomes the same box again.
+        // Without spare capacity the vector becomes the same box again.
         Self::try_from_vec(slice.into_vec(), shape)
             .map_err(|rejected| rejected.map(Vec::into_boxed_slice))
     }
@@ -173,39 +173,39 @@ impl LegacyTensor {
     ///
     /// # Errors
     ///
-    /// As there.
+    /// As for [`UniqueTensor::from_vec`].
     pub fn from_vec<T: Element>(vec: Vec<T>, shape: &[i64]) -> Result<Self, Error> {
         Ok(Self::try_from_vec(vec, shape)?)
     }
 
-    /// The same, where the vector is to be kept if it is rejected.
+    /// The same, but a rejected vector is returned in [`Rejected`].
     ///
     /// # Errors
     ///
-    /// As above. The vector is handed back.
+    /// As above.
     pub fn try_from_vec<T: Element>(vec: Vec<T>, shape: &[i64]) -> Result<Self, Rejected<Vec<T>>> {
         let spec = |elements: &[T]| spec_of(elements, shape, Flags::NONE);
-        // SAFETY: the memory is the vector's, which is given to the tensor.
+        // SAFETY: the memory belongs to the vector, which the tensor will own.
         give_vec(vec, spec, |spec| unsafe { wrap_legacy(spec) })
     }
 }
 
 impl Tensor {
-    /// A read-only tensor of shared elements; nothing is copied or allocated but the
-    /// tensor's node.
+    /// A read-only tensor of shared elements; nothing is copied, and only the
+    /// tensor's node is allocated.
     ///
     /// # Errors
     ///
-    /// As for [`UniqueTensor::from_vec`]. The count is dropped.
+    /// As for [`UniqueTensor::from_vec`]. The `Arc` is dropped.
     pub fn from_arc<T: Element>(elements: Arc<[T]>, shape: &[i64]) -> Result<Self, Error> {
         Ok(Self::try_from_arc(elements, shape)?)
     }
 
-    /// The same, where the count is to be kept if it is rejected.
+    /// The same, but on failure the `Arc` is returned in [`Rejected`].
     ///
     /// # Errors
     ///
-    /// As above. The count is handed back.
+    /// As above.
     pub fn try_from_arc<T: Element>(
         elements: Arc<[T]>,
         shape: &[i64],
@@ -214,7 +214,7 @@ impl Tensor {
         let mut spec = spec_of(raw, shape, Flags::READ_ONLY);
         spec.release = Some(release_arc::<T>);
         spec.release_context = without_provenance_mut(raw.len());
-        // SAFETY: the tensor is given one count of the Arc.
+        // SAFETY: the tensor gets one count of the Arc.
         unsafe { wrap(&spec) }.map_err(|error| {
             // SAFETY: a call that fails has not taken it.
             let value = unsafe { Arc::from_raw(raw) };
@@ -223,7 +223,7 @@ impl Tensor {
     }
 
     /// A read-only tensor of what `owner` refers to. The owner is boxed, and dropped with the last
-    /// owner of the tensor, on that thread; a panic of its drop goes no further
+    /// owner of the tensor, on that thread; a panic in its drop is caught
     /// ([`caught_panics`](crate::caught_panics)).
     ///
     /// ```compile_fail,E0277
@@ -238,7 +238,7 @@ impl Tensor {
     ///
     /// # Panics
     ///
-    /// Where `as_ref` does. The owner is dropped then.
+    /// If `as_ref` panics. The owner is dropped then.
     pub fn from_owner<T: Element, O: AsRef<[T]> + Send + Sync + 'static>(
         owner: O,
         shape: &[i64],
@@ -246,11 +246,11 @@ impl Tensor {
         Ok(Self::try_from_owner(owner, shape)?)
     }
 
-    /// The same, where the owner is to be kept if it is rejected.
+    /// The same, but a rejected owner is returned in [`Rejected`], boxed.
     ///
     /// # Errors
     ///
-    /// As above. The owner is handed back, boxed.
+    /// As above.
     ///
     /// # Panics
     ///
@@ -260,14 +260,14 @@ impl Tensor {
         shape: &[i64],
     ) -> Result<Self, Rejected<Box<O>>> {
         let guard = Guard(Box::into_raw(Box::new(owner)));
-        // SAFETY: it stays where it is, and is only ever referred to.
+        // SAFETY: the box does not move, and only shared references to it exist.
         let elements: *const [T] = unsafe { (*guard.0).as_ref() };
         let owner = guard.0;
         forget(guard);
         let mut spec = spec_of(elements, shape, Flags::READ_ONLY);
         spec.release = Some(release_owner::<O>);
         spec.release_context = owner.cast();
-        // SAFETY: the memory lives as long as the owner, which is given to the tensor.
+        // SAFETY: the memory lives as long as the owner, which the tensor owns.
         unsafe { wrap(&spec) }.map_err(|error| {
             // SAFETY: a call that fails has not taken it.
             let value = unsafe { Box::from_raw(owner) };

@@ -24,6 +24,7 @@ mod nd;
 mod negotiate;
 mod options;
 mod panics;
+mod pointer;
 mod policy;
 mod storage;
 mod stream;
@@ -36,9 +37,7 @@ mod view;
 mod wrap;
 
 pub use allocator::{Allocator, AllocatorHook};
-pub use backend::{
-    backend_info, pointer_info, Backend, BackendInfo, BackendState, Memory, PointerInfo,
-};
+pub use backend::{backend_info, Backend, BackendInfo, BackendState};
 pub use batch::{try_upgrade_many, upgrade_many, RejectedBatch};
 pub use borrowed::BorrowedTensor;
 pub use context::{
@@ -61,6 +60,7 @@ pub use module::module_pin;
 pub use negotiate::{negotiate, ExchangeApi};
 pub use options::ConvertOptions;
 pub use panics::caught_panics;
+pub use pointer::{pointer_info, Memory, PointerInfo};
 pub use policy::{Contiguity, Level, Policy};
 pub use storage::{upgrade_storage_size, Storage, StoredTensor};
 pub use stream::{HandOff, Stream};

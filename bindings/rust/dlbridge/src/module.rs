@@ -14,9 +14,9 @@ use std::ffi::c_void;
 ///
 /// # Errors
 ///
-/// [`Status::NOT_FOUND`](crate::Status::NOT_FOUND) where no module holds the address;
-/// [`Status::UNSUPPORTED`](crate::Status::UNSUPPORTED) where it cannot be kept.
+/// [`Status::NOT_FOUND`](crate::Status::NOT_FOUND) if no module contains the address;
+/// [`Status::UNSUPPORTED`](crate::Status::UNSUPPORTED) if it cannot be kept loaded.
 pub unsafe fn module_pin(address: *const c_void) -> Result<(), Error> {
-    // SAFETY: the caller's word.
+    // SAFETY: guaranteed by the caller.
     call(|error| unsafe { sys::dlbridge_module_pin(address, error) })
 }

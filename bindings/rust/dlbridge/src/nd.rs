@@ -17,7 +17,7 @@ use ndarray::{
 };
 use std::ffi::c_void;
 
-/// Extents or strides as DLPack has them.
+/// Extents or strides in DLPack's type.
 fn list<T: Copy>(values: &[T]) -> Result<Vec<i64>, Error>
 where
     i64: TryFrom<T>,
@@ -26,8 +26,8 @@ where
     values.iter().map(number).collect()
 }
 
-/// An array's elements from element (0,...,0) on. They lie in the array's memory by themselves, so
-/// that there is no size to check them against.
+/// An array's elements from element (0,...,0) on. ndarray guarantees that they lie in the array's
+/// memory, so no buffer size is checked.
 fn spec_of_array<T: Element>(
     start: usize,
     shape: &[i64],
@@ -58,11 +58,11 @@ impl UniqueTensor {
         Ok(Self::try_from_array(array)?)
     }
 
-    /// The same, where the array is to be kept if it is rejected.
+    /// The same, but a rejected array is returned in [`Rejected`].
     ///
     /// # Errors
     ///
-    /// As above. The array is handed back.
+    /// As above.
     pub fn try_from_array<T: Element, D: Dimension + 'static>(
         mut array: Array<T, D>,
     ) -> Result<Self, Rejected<Array<T, D>>> {
@@ -75,7 +75,7 @@ impl UniqueTensor {
         let array = Box::into_raw(Box::new(array));
         spec.release = Some(release_array::<Array<T, D>>);
         spec.release_context = array.cast();
-        // SAFETY: the memory lives as long as the array, which is given to the tensor.
+        // SAFETY: the memory lives as long as the array, which the tensor owns.
         unsafe { wrap(&spec) }.map(Self::new).map_err(|error| {
             // SAFETY: a call that fails has not taken it.
             let array = unsafe { Box::from_raw(array) };
@@ -83,7 +83,7 @@ impl UniqueTensor {
         })
     }
 
-    /// Its elements as an array, to be written.
+    /// Its elements as an array, for writing.
     ///
     /// # Errors
     ///
@@ -116,11 +116,11 @@ impl Tensor {
         Ok(Self::try_from_arc_array(array)?)
     }
 
-    /// The same, where the array is to be kept if it is rejected.
+    /// The same, but a rejected array is returned in [`Rejected`].
     ///
     /// # Errors
     ///
-    /// As above. The array is handed back.
+    /// As above.
     pub fn try_from_arc_array<T: Element, D: Dimension + 'static>(
         array: ArcArray<T, D>,
     ) -> Result<Self, Rejected<ArcArray<T, D>>> {
@@ -133,7 +133,7 @@ impl Tensor {
         let array = Box::into_raw(Box::new(array));
         spec.release = Some(release_array::<ArcArray<T, D>>);
         spec.release_context = array.cast();
-        // SAFETY: the memory lives as long as the array's count, which is given to the tensor.
+        // SAFETY: the memory lives as long as the array's reference, which the tensor owns.
         unsafe { wrap(&spec) }.map_err(|error| {
             // SAFETY: a call that fails has not taken it.
             let array = unsafe { Box::from_raw(array) };
@@ -148,7 +148,7 @@ unsafe extern "C" fn release_array<A>(
     _buffer: *const sys::DLBridgeBuffer,
     _stream: *const sys::DLBridgeStream,
 ) {
-    // SAFETY: a Box that was given to the tensor.
+    // SAFETY: a Box that the tensor owns.
     drop(unsafe { Box::from_raw(context.cast::<A>()) });
 }
 
@@ -174,8 +174,8 @@ impl<'a> TensorView<'a> {
     }
 }
 
-/// Shape and strides as ndarray takes them of a pointer: none negative, from the lowest address on,
-/// and the axes to turn round after that.
+/// Shape and strides in the form that ndarray accepts for a pointer: no negative stride, from the
+/// lowest address on, and the axes to invert afterwards.
 struct Plan {
     shape: Vec<usize>,
     strides: Vec<usize>,
@@ -193,7 +193,7 @@ impl Plan {
             lowest: 0,
             inverted: Vec::new(),
         };
-        // ndarray holds the product of the extents that are not 0 to the range of isize.
+        // ndarray limits the product of the extents that are not 0 to the range of isize.
         let mut product = 1_isize;
         for &extent in extents {
             let extent = isize::try_from(extent).map_err(|_| too_large())?;
@@ -203,7 +203,8 @@ impl Plan {
         let mut compact = 1;
         for axis in (0..extents.len()).rev() {
             let extent = extents[axis];
-            // Strides of empty tensors and of axes of extent 1 reach nothing, and may be anything.
+            // Strides of empty tensors and of axes of extent 1 reach no element and may have any
+            // value.
             let counts = extent > 1 && !empty;
             let stride = view.strides().map_or(compact, |strides| strides[axis]);
             let stride =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which DLPack two sides share.
+//! The DLPack version that two sides share.
 
 use crate::error::{call, Error};
 use crate::values::{Kind, Version};
@@ -7,13 +7,13 @@ use dlbridge_sys as sys;
 use std::marker::PhantomData;
 use std::ptr::{null, NonNull};
 
-/// What a producer that can make up to `producer` hands to a consumer that reads up to `consumer`,
-/// as the Python array API standard defines.
+/// The kind and version that a producer of up to `producer` exports to a consumer of up to
+/// `consumer`, as the Python array API standard defines.
 ///
 /// # Errors
 ///
-/// [`Status::VERSION`](crate::Status::VERSION) where a producer of a higher major meets a versioned
-/// consumer of a lower one.
+/// [`Status::VERSION`](crate::Status::VERSION) if the producer has a higher major than a versioned
+/// consumer.
 pub fn negotiate(producer: Version, consumer: Version) -> Result<(Kind, Version), Error> {
     let mut kind = sys::DLBRIDGE_KIND_UNKNOWN;
     let mut version = Version::DEFAULT.raw();
@@ -30,8 +30,8 @@ pub fn negotiate(producer: Version, consumer: Version) -> Result<(Kind, Version)
     Ok((Kind::of(kind), Version::of(version)))
 }
 
-/// A table of a C exchange API whose four mandatory functions are there. It lives as long as the
-/// Python type that offers it. Its functions are Python's: they take the interpreter's lock.
+/// A table of a C exchange API that has its four mandatory functions. It lives as long as the
+/// Python type that offers it. Its functions require the interpreter's lock.
 #[derive(Clone, Copy, Debug)]
 pub struct ExchangeApi<'a> {
     table: NonNull<sys::DLPackExchangeAPI>,
@@ -40,7 +40,7 @@ pub struct ExchangeApi<'a> {
 
 impl<'a> ExchangeApi<'a> {
     /// The newest table of a chain that a consumer of `consumer` understands. At most 64 tables are
-    /// looked at.
+    /// read.
     ///
     /// # Safety
     ///
@@ -49,13 +49,13 @@ impl<'a> ExchangeApi<'a> {
     /// # Errors
     ///
     /// [`Status::NOT_FOUND`](crate::Status::NOT_FOUND); [`Status::VERSION`](crate::Status::VERSION)
-    /// where the consumer's major is not 1.
+    /// if the consumer's major is not 1.
     pub unsafe fn find(
         chain: NonNull<sys::DLPackExchangeAPIHeader>,
         consumer: Version,
     ) -> Result<Self, Error> {
         let mut out = null();
-        // SAFETY: the caller's word.
+        // SAFETY: guaranteed by the caller.
         call(|error| unsafe {
             sys::dlbridge_exchange_api_find(chain.as_ptr(), consumer.raw(), &raw mut out, error)
         })?;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How to convert.
+//! Options of conversions.
 
 use crate::allocator::AllocatorHook;
 use crate::policy::Policy;
@@ -7,14 +7,14 @@ use crate::values::{Flags, Version};
 use dlbridge_sys as sys;
 use std::marker::PhantomData;
 
-/// How to convert a tensor. It borrows the policy and the allocator.
+/// Options of a conversion. They borrow the policy and the allocator.
 #[derive(Clone, Copy, Debug)]
 pub struct ConvertOptions<'a> {
     raw: sys::DLBridgeConvertOptions,
     borrowed: PhantomData<(&'a Policy<'a>, &'a AllocatorHook)>,
 }
 
-// SAFETY: its pointers are shared borrows of what is Sync.
+// SAFETY: its pointers are shared borrows of Sync values.
 unsafe impl Send for ConvertOptions<'_> {}
 // SAFETY: as above.
 unsafe impl Sync for ConvertOptions<'_> {}
@@ -26,7 +26,7 @@ impl Default for ConvertOptions<'_> {
 }
 
 impl<'a> ConvertOptions<'a> {
-    /// The default: validate by the default policy, change nothing, lose nothing.
+    /// The default: validate by the default policy, change nothing, lose no flag.
     pub const DEFAULT: Self =
         Self { raw: sys::DLBridgeConvertOptions::INIT, borrowed: PhantomData };
 
@@ -48,36 +48,37 @@ impl<'a> ConvertOptions<'a> {
         self
     }
 
-    /// Newest DLPack that the consumer reads; a tensor that needs more is rejected. Of major 1 for a
-    /// versioned result, of major 0 for [`VersionedTensor::downgrade`](crate::VersionedTensor::downgrade).
-    /// An export takes its target instead.
+    /// Newest DLPack that the consumer reads; a tensor that needs more is rejected. Of major 1 for
+    /// a versioned result, of major 0 for
+    /// [`VersionedTensor::downgrade`](crate::VersionedTensor::downgrade). An export takes its
+    /// target instead.
     #[must_use]
     pub const fn version(mut self, version: Version) -> Self {
         self.raw.version = version.raw();
         self
     }
 
-    /// A legacy source, which cannot record it, must not be written to. This binds, whatever
-    /// [`ConvertOptions::vouch_writable`] states.
+    /// A legacy source, which cannot record this, must not be written to. It overrides
+    /// [`ConvertOptions::vouch_writable`].
     #[must_use]
     pub const fn read_only(mut self) -> Self {
         self.raw.tensor_flags |= Flags::READ_ONLY.0;
         self
     }
 
-    /// A legacy source, which cannot record it, was copied for this tensor.
+    /// A legacy source, which cannot record this, was copied for this tensor.
     #[must_use]
     pub const fn copied(mut self) -> Self {
         self.raw.tensor_flags |= Flags::IS_COPIED.0;
         self
     }
 
-    /// DLPack flags that the caller knows of a legacy source, which cannot record them.
+    /// DLPack flags of a legacy source that the caller knows and the source cannot record.
     ///
     /// # Safety
     ///
-    /// Every tensor that is converted so lies in memory as the flags state: where they have
-    /// [`Flags::PADDED`], elements of less than a byte fill a whole one.
+    /// The flags are true for every tensor that is converted with them: with [`Flags::PADDED`],
+    /// elements of less than a byte fill a whole one.
     #[must_use]
     pub const unsafe fn tensor_flags(mut self, flags: Flags) -> Self {
         self.raw.tensor_flags = flags.0;
@@ -95,8 +96,9 @@ impl<'a> ConvertOptions<'a> {
     ///
     /// # Safety
     ///
-    /// The memory of every tensor that is converted so may be written to once nothing here refers to
-    /// its elements, also by a receiver of [`Tensor::into_raw`](crate::Tensor::into_raw).
+    /// The memory of every tensor that is converted with this option may be written to once no
+    /// reference to its elements exists here, also by a receiver of
+    /// [`Tensor::into_raw`](crate::Tensor::into_raw).
     #[must_use]
     pub const unsafe fn vouch_writable(self) -> Self {
         self.option(sys::DLBRIDGE_CONVERT_VOUCH_WRITABLE)
@@ -130,9 +132,9 @@ impl<'a> ConvertOptions<'a> {
     ///
     /// # Safety
     ///
-    /// No receiver of such a legacy tensor writes to its memory, although the tensor does not record
-    /// that it must not: not while it is read here, and never where an [`Arc`](std::sync::Arc) or
-    /// another owner lends it out for reading.
+    /// No receiver of the legacy tensor writes to its memory, although the tensor does not record
+    /// that this is forbidden: not while it is read here, and never if an [`Arc`](std::sync::Arc)
+    /// or another owner shares it for reading.
     #[must_use]
     pub const unsafe fn drop_read_only(self) -> Self {
         self.option(sys::DLBRIDGE_CONVERT_DROP_READ_ONLY)
@@ -160,7 +162,7 @@ impl<'a> ConvertOptions<'a> {
     ///
     /// # Safety
     ///
-    /// Every tensor that is converted so would pass the default policy.
+    /// Every tensor that is converted with this option would pass the default policy.
     #[must_use]
     pub const unsafe fn skip_validation(self) -> Self {
         self.option(sys::DLBRIDGE_CONVERT_SKIP_VALIDATION)
@@ -176,7 +178,7 @@ impl<'a> ConvertOptions<'a> {
     ///
     /// # Safety
     ///
-    /// Its pointers stay what the header states and live as long as `'a`; for `SKIP_VALIDATION`,
+    /// Its pointers meet the header's requirements and live as long as `'a`; for `SKIP_VALIDATION`,
     /// `VOUCH_WRITABLE`, `DROP_READ_ONLY` and `tensor_flags` see the methods of their names.
     pub const unsafe fn as_raw_mut(&mut self) -> &mut sys::DLBridgeConvertOptions {
         &mut self.raw

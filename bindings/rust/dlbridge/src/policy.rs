@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a consumer demands of a tensor.
+//! The requirements of a consumer.
 
 use crate::device::Device;
 use crate::dtype::Dtype;
-use crate::tensor::axes;
+use crate::text::axes;
 use crate::values::Version;
 use dlbridge_sys as sys;
 use std::marker::PhantomData;
@@ -33,7 +33,7 @@ pub enum Contiguity {
     COrF,
 }
 
-/// What a consumer demands. It borrows the lists that it is given. Each method sets one demand:
+/// The requirements of a consumer. It borrows its lists. Each method sets one requirement:
 ///
 /// ```
 /// use dlbridge::{Contiguity, Device, Policy, Rule, UniqueTensor};
@@ -119,7 +119,7 @@ impl<'a> Policy<'a> {
         policy
     }
 
-    /// The limits that hold so far.
+    /// The current limits.
     const fn limits(&self) -> (i32, i32) {
         if self.raw.options & sys::DLBRIDGE_POLICY_LIMIT_NDIM == 0 {
             (0, sys::DLBRIDGE_MAX_NDIM)
@@ -211,7 +211,7 @@ impl<'a> Policy<'a> {
         self.option(sys::DLBRIDGE_POLICY_ALLOW_NULL_STRIDES)
     }
 
-    /// Take 0x8000 lanes and more at face value.
+    /// Read lanes of 0x8000 and more as a number, not as a marker of scalable vectors.
     #[must_use]
     pub const fn allow_scalable_lanes(self) -> Self {
         self.option(sys::DLBRIDGE_POLICY_ALLOW_SCALABLE_LANES)
@@ -223,7 +223,7 @@ impl<'a> Policy<'a> {
         self.option(sys::DLBRIDGE_POLICY_REQUIRE_WRITABLE)
     }
 
-    /// The caller knows that a legacy or borrowed tensor, which cannot record it, may be written to.
+    /// The caller assumes that a legacy or borrowed tensor, which cannot record it, is writable.
     #[must_use]
     pub const fn vouch_writable(self) -> Self {
         self.option(sys::DLBRIDGE_POLICY_VOUCH_WRITABLE)
@@ -245,7 +245,7 @@ impl<'a> Policy<'a> {
     ///
     /// # Safety
     ///
-    /// Its pointers stay what the header states: borrowed lists that live as long as `'a`.
+    /// Its pointers meet the header's requirements: borrowed lists that live as long as `'a`.
     pub const unsafe fn as_raw_mut(&mut self) -> &mut sys::DLBridgePolicy {
         &mut self.raw
     }

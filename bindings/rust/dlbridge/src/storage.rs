@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Upgrades into memory of the caller's.
+//! Upgrades into the caller's memory.
 
 use crate::error::{call, taken, Error, Rejected};
-use crate::foreign::{view_of, LegacyTensor};
+use crate::foreign::LegacyTensor;
 use crate::options::ConvertOptions;
 use crate::policy::Policy;
-use crate::view::{element_methods, view_methods, TensorView};
+use crate::view::{element_methods, view_methods, view_of, TensorView};
 use dlbridge_sys as sys;
 use std::fmt;
 use std::marker::PhantomData;
 use std::mem::{forget, MaybeUninit};
 use std::ptr::{null_mut, NonNull};
 
-/// Bytes of storage that an upgrade of `ndim` axes needs; 0 for a number that no tensor may have.
+/// Bytes of storage that an upgrade of `ndim` axes needs; 0 for an invalid number.
 #[must_use]
 pub fn upgrade_storage_size(ndim: i32) -> usize {
     // SAFETY: takes any integer.
@@ -51,8 +51,8 @@ impl<const N: usize> fmt::Debug for Storage<N> {
     }
 }
 
-/// Owns an upgraded tensor that lies in storage of the caller's, which stays borrowed as long. It
-/// cannot be shared. Where it is forgotten instead of dropped, its source leaks.
+/// Owns an upgraded tensor in the caller's storage, which it borrows. It cannot be shared. If it is
+/// forgotten instead of dropped, its source leaks.
 pub struct StoredTensor<'s> {
     raw: NonNull<sys::DLManagedTensorVersioned>,
     storage: PhantomData<&'s mut [MaybeUninit<u8>]>,
@@ -71,7 +71,7 @@ impl Drop for StoredTensor<'_> {
 }
 
 impl StoredTensor<'_> {
-    /// A view of it, which this owner outlives.
+    /// A view of it, which cannot outlive this owner.
     #[must_use]
     pub fn as_view(&self) -> TensorView<'_> {
         // SAFETY: it was validated, and lives as long as this owner.
@@ -81,7 +81,7 @@ impl StoredTensor<'_> {
     view_methods!();
     element_methods!();
 
-    /// Validates it by one more policy, with the version that it carries.
+    /// Validates it by another policy, with the version that it carries.
     ///
     /// # Errors
     ///
@@ -94,18 +94,18 @@ impl StoredTensor<'_> {
         Ok(self.as_view())
     }
 
-    /// The struct, which stays this owner's.
+    /// The struct, still owned by this value.
     #[must_use]
     pub const fn as_ptr(&self) -> *mut sys::DLManagedTensorVersioned {
         self.raw.as_ptr()
     }
 
-    /// Gives the tensor away, to be released once by its receiver, which may write to memory that is
+    /// Transfers ownership to the receiver, which releases it once and may write to memory that is
     /// not [`Flags::READ_ONLY`](crate::Flags::READ_ONLY).
     ///
     /// # Safety
     ///
-    /// The storage stays, and is used for nothing else, until that was done.
+    /// The storage stays and is not used otherwise until the receiver has released the tensor.
     #[must_use]
     pub unsafe fn into_raw(self) -> NonNull<sys::DLManagedTensorVersioned> {
         let raw = self.raw;
@@ -126,7 +126,8 @@ impl LegacyTensor {
     ///
     /// # Errors
     ///
-    /// As for upgrading; storage that is too short or not aligned. The tensor is released.
+    /// As for [`LegacyTensor::upgrade_with`]; storage that is too short or not aligned. The tensor
+    /// is released.
     pub fn upgrade_into<'s>(
         self,
         storage: &'s mut [MaybeUninit<u8>],
@@ -135,11 +136,11 @@ impl LegacyTensor {
         Ok(self.try_upgrade_into(storage, options)?)
     }
 
-    /// The same, where the tensor is to be kept if it is rejected.
+    /// The same, but a rejected tensor is returned in [`Rejected`].
     ///
     /// # Errors
     ///
-    /// As above. The tensor is handed back.
+    /// As above.
     pub fn try_upgrade_into<'s>(
         self,
         storage: &'s mut [MaybeUninit<u8>],
@@ -158,8 +159,8 @@ impl LegacyTensor {
     ///
     /// # Safety
     ///
-    /// The storage is the caller's, writable, and stays until the result was released; the callback
-    /// may be called on any thread and does not unwind.
+    /// The caller owns the storage, which is writable and stays until the result was released; the
+    /// callback may be called on any thread and does not unwind.
     ///
     /// # Errors
     ///
@@ -171,11 +172,11 @@ impl LegacyTensor {
     ) -> Result<StoredTensor<'s>, Rejected<Self>> {
         let mut out = null_mut();
         let options = options.as_raw();
-        // SAFETY: live and owned; the storage is the caller's word.
+        // SAFETY: live and owned; the caller guarantees the storage.
         let result = call(|error| unsafe {
             sys::dlbridge_upgrade_into(self.as_ptr(), options, storage, &raw mut out, error)
         });
-        // SAFETY: on success the result is the caller's and not NULL.
+        // SAFETY: on success the result is not NULL and owned by the caller.
         let raw = |()| unsafe { NonNull::new_unchecked(out) };
         taken(self, result.map(raw).map(|raw| StoredTensor { raw, storage: PhantomData }))
     }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Queues of work, and handing order over from one to another.
+//! Queues of work, and order between them.
 
 use crate::backend::Backend;
 use crate::device::Device;
 use crate::error::{call, Error};
 use dlbridge_sys as sys;
 
-/// A queue of work, borrowed: the code that makes one of a handle guarantees that the queue lives as
+/// A borrowed queue of work: the code that makes it of a handle guarantees that the queue lives as
 /// long as any copy of this value is used.
 #[derive(Clone, Copy, Debug)]
 pub struct Stream {
@@ -14,7 +14,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// No queue: work is done when a call returns.
+    /// No queue: work is complete when a call returns.
     pub const HOST: Self =
         Self::with_kind(Backend::CPU, sys::DLBRIDGE_STREAM_HOST, Device::CPU, 0, 0);
 

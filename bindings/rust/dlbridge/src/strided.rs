@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Elements in any order of memory.
+//! Elements with any strides.
 
 use crate::element::Element;
 use std::marker::PhantomData;
 use std::ops::{Index, IndexMut};
 use std::ptr::NonNull;
 
-/// Where elements are: a start, and shape and strides that are borrowed.
+/// The positions of elements: a start, and borrowed shape and strides.
 #[derive(Clone, Copy, Debug)]
 struct Place<'a, T> {
     start: NonNull<T>,
@@ -23,14 +23,14 @@ impl<T> Place<'_, T> {
         }
         let mut offset = 0;
         let mut compact = 1;
-        // From the last axis on, so that compact strides come along. No extent is 0, so that
-        // nothing overflows: validation has held all of it to 63 bits.
+        // From the last axis on, which also yields compact strides. No extent is 0, and validation
+        // limits the total to 63 bits, so nothing overflows.
         for axis in (0..index.len()).rev() {
             let stride = self.strides.map_or(compact, |strides| strides[axis]);
             offset += isize::try_from(index[axis]).ok()? * isize::try_from(stride).ok()?;
             compact *= self.shape[axis];
         }
-        // SAFETY: inside the extent, which validation has held to 63 bits of bytes.
+        // SAFETY: inside the extent, which validation limits to 63 bits of bytes.
         Some(unsafe { self.start.offset(offset) })
     }
 
@@ -52,7 +52,7 @@ impl<T> Place<'_, T> {
     }
 }
 
-/// Elements of a tensor in any order of memory, to be read.
+/// Elements of a tensor with any strides, for reading.
 #[derive(Clone, Copy, Debug)]
 pub struct Strided<'a, T> {
     place: Place<'a, T>,
@@ -95,13 +95,13 @@ impl<'a, T: Element> Strided<'a, T> {
         self.place.count()
     }
 
-    /// Is there none?
+    /// Are there no elements?
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The element at `index`; `None` outside the shape, or where the number of axes is another.
+    /// The element at `index`; `None` outside the shape, or for another number of axes.
     #[must_use]
     pub fn get(&self, index: &[usize]) -> Option<&'a T> {
         // SAFETY: inside the shape.
@@ -123,13 +123,13 @@ impl<T: Element> Index<&[usize]> for Strided<'_, T> {
     type Output = T;
     /// # Panics
     ///
-    /// Outside the shape.
+    /// If the index is outside the shape.
     fn index(&self, index: &[usize]) -> &T {
         self.get(index).expect("the index is outside the shape")
     }
 }
 
-/// Elements of a tensor in any order of memory, to be read and written. No two share memory.
+/// Elements of a tensor with any strides, for reading and writing. No two share memory.
 #[derive(Debug)]
 pub struct StridedMut<'a, T> {
     place: Place<'a, T>,
@@ -159,20 +159,20 @@ impl<'a, T: Element> StridedMut<'a, T> {
         self.place.shape
     }
 
-    /// The same elements, to be read.
+    /// The same elements, for reading.
     #[must_use]
     pub fn as_strided(&self) -> Strided<'_, T> {
         Strided { place: self.place, elements: PhantomData }
     }
 
-    /// The element at `index`; `None` outside the shape, or where the number of axes is another.
+    /// The element at `index`; `None` outside the shape, or for another number of axes.
     #[must_use]
     pub fn get_mut(&mut self, index: &[usize]) -> Option<&mut T> {
         // SAFETY: inside the shape, and this borrow is the only one.
         self.place.at(index).map(|mut element| unsafe { element.as_mut() })
     }
 
-    /// Writes what `value` makes of each index, last axis fastest.
+    /// Writes `value(index)` to each element, last axis fastest.
     pub fn fill_with(&mut self, mut value: impl FnMut(&[usize]) -> T) {
         let mut index = vec![0; self.place.shape.len()];
         for n in 0..self.place.count() {
@@ -188,10 +188,10 @@ impl<T: Element> Index<&[usize]> for StridedMut<'_, T> {
     type Output = T;
     /// # Panics
     ///
-    /// Outside the shape.
+    /// If the index is outside the shape.
     fn index(&self, index: &[usize]) -> &T {
         let element = self.place.at(index).expect("the index is outside the shape");
-        // SAFETY: inside the shape, borrowed as long as this view is.
+        // SAFETY: inside the shape, and borrowed as long as this view.
         unsafe { element.as_ref() }
     }
 }
@@ -199,7 +199,7 @@ impl<T: Element> Index<&[usize]> for StridedMut<'_, T> {
 impl<T: Element> IndexMut<&[usize]> for StridedMut<'_, T> {
     /// # Panics
     ///
-    /// Outside the shape.
+    /// If the index is outside the shape.
     fn index_mut(&mut self, index: &[usize]) -> &mut T {
         self.get_mut(index).expect("the index is outside the shape")
     }

@@ -2,15 +2,11 @@
 //! Owners of validated tensors.
 
 use crate::dtype::Dtype;
-use crate::error::{call, Error, Rejected};
-use crate::export::Exported;
-use crate::foreign::{view_of, LegacyTensor, VersionedTensor};
-use crate::options::ConvertOptions;
+use crate::error::{call, Error};
 use crate::policy::Policy;
-use crate::text::pointer_of;
-use crate::unique::UniqueTensor;
+use crate::text::{axes, pointer_of};
 use crate::values::Version;
-use crate::view::{element_methods, view_methods, TensorView};
+use crate::view::{element_methods, view_methods, view_of, TensorView};
 use dlbridge_sys as sys;
 use std::fmt;
 use std::marker::PhantomData;
@@ -19,9 +15,9 @@ use std::ptr::{addr_of, null_mut, NonNull};
 
 /// Owns a validated, versioned tensor: the result of an import, an upgrade, a share or a view.
 ///
-/// Other owners of the same memory may exist, so it can be read and not written to; see
-/// [`UniqueTensor`] for one that has no other owner. It is one pointer wide. Dropping it calls the
-/// deleter once, on the thread that drops it.
+/// Other owners of the same memory may exist, so it can be read and not written to; a
+/// [`UniqueTensor`](crate::UniqueTensor) has no other owner. It is one pointer wide. Dropping it
+/// calls the deleter once, on the thread that drops it.
 pub struct Tensor {
     raw: NonNull<sys::DLManagedTensorVersioned>,
 }
@@ -40,12 +36,12 @@ impl Drop for Tensor {
 }
 
 impl Tensor {
-    /// Takes a tensor that was validated.
+    /// Takes ownership of a tensor that was validated.
     ///
     /// # Safety
     ///
-    /// It is the caller's to give, the default policy would accept it, and it is what
-    /// [Foreign tensors](crate#foreign-tensors) states.
+    /// The caller owns it, the default policy would accept it, and the caller guarantees what
+    /// [Foreign tensors](crate#foreign-tensors) lists.
     #[must_use]
     #[inline]
     pub const unsafe fn from_raw_validated(raw: NonNull<sys::DLManagedTensorVersioned>) -> Self {
@@ -59,18 +55,18 @@ impl Tensor {
     /// As above, and not NULL.
     #[inline]
     pub(crate) const unsafe fn from_result(raw: *mut sys::DLManagedTensorVersioned) -> Self {
-        // SAFETY: the caller's word.
+        // SAFETY: guaranteed by the caller.
         Self { raw: unsafe { NonNull::new_unchecked(raw) } }
     }
 
-    /// Gives the tensor away, to be released once by its receiver.
+    /// Transfers ownership to the receiver, which must release the tensor once.
     ///
     /// The receiver may assume that memory that is not
     /// [`Flags::READ_ONLY`](crate::Flags::READ_ONLY) may be written to. Other owners
-    /// ([`Tensor::share`], [`Tensor::view`]) may lend out slices of the same memory here. The code
-    /// that passes the pointer on, which is unsafe where it enters ([`import`](crate::import()), a
-    /// foreign function), guarantees that nothing is written while such a slice is in use. Tensors of
-    /// an `Arc` or of an owner are read-only.
+    /// ([`Tensor::share`], [`Tensor::view`]) may have slices of the same memory here. The code that
+    /// passes the pointer on, to an unsafe function ([`import`](crate::import()), a foreign
+    /// function), guarantees that nothing is written while such a slice is in use. Tensors of an
+    /// `Arc` or of an owner are read-only.
     #[must_use]
     #[inline]
     pub fn into_raw(self) -> NonNull<sys::DLManagedTensorVersioned> {
@@ -79,18 +75,11 @@ impl Tensor {
         raw
     }
 
-    /// The struct, which stays this owner's.
+    /// The struct, still owned by this value.
     #[must_use]
     #[inline]
     pub const fn as_ptr(&self) -> *mut sys::DLManagedTensorVersioned {
         self.raw.as_ptr()
-    }
-
-    /// The same tensor as one that has not been validated.
-    #[must_use]
-    pub fn into_versioned(self) -> VersionedTensor {
-        // SAFETY: it was this owner's.
-        unsafe { VersionedTensor::from_raw(self.into_raw()) }
     }
 
     /// The DLPack version that it carries.
@@ -100,7 +89,7 @@ impl Tensor {
         Version::of(unsafe { addr_of!((*self.as_ptr()).version).read() })
     }
 
-    /// A view of it, which this owner outlives.
+    /// A view of it, which cannot outlive this owner.
     #[must_use]
     #[inline]
     pub fn as_view(&self) -> TensorView<'_> {
@@ -111,7 +100,7 @@ impl Tensor {
     view_methods!();
     element_methods!();
 
-    /// Validates it by one more policy, with the version that it carries.
+    /// Validates it by another policy, with the version that it carries.
     ///
     /// # Errors
     ///
@@ -124,96 +113,36 @@ impl Tensor {
         Ok(self.as_view())
     }
 
-    /// One more owner of the same data, which lives as long as its last owner.
+    /// Another owner of the same data, which lives as long as its last owner.
     ///
     /// # Errors
     ///
-    /// [`Status::FOREIGN_TENSOR`](crate::Status::FOREIGN_TENSOR) where the struct is the producer's (of
-    /// a round trip, or of [`VersionedTensor::into_validated`]): import it first. No memory.
+    /// [`Status::FOREIGN_TENSOR`](crate::Status::FOREIGN_TENSOR) if the struct is the producer's,
+    /// after a round trip or
+    /// [`VersionedTensor::into_validated`](crate::VersionedTensor::into_validated): import it
+    /// first. No memory.
     pub fn share(&self) -> Result<Self, Error> {
         let mut out = null_mut();
         // SAFETY: live for the call.
         call(|error| unsafe { sys::dlbridge_share(self.as_ptr(), &raw mut out, error) })?;
-        // SAFETY: on success the result is the caller's and not NULL.
+        // SAFETY: on success the result is not NULL and owned by the caller.
         Ok(unsafe { Self::from_result(out) })
     }
 
-    /// One more owner, with another shape, strides and offset on the same data.
+    /// Another owner of the same data, with its own shape, strides and offset.
     ///
     /// # Errors
     ///
-    /// As for [`Tensor::share`]; [`Status::BOUNDS`](crate::Status::BOUNDS) where the view would
-    /// leave the elements of this tensor.
+    /// As for [`Tensor::share`]; [`Status::BOUNDS`](crate::Status::BOUNDS) if the view would
+    /// reach beyond the elements of this tensor.
     pub fn view(&self, spec: &ViewSpec<'_>) -> Result<Self, Error> {
         let mut out = null_mut();
         // SAFETY: live for the call, as are the lists of the spec.
         call(|error| unsafe {
             sys::dlbridge_view(self.as_ptr(), &raw const spec.raw, &raw mut out, error)
         })?;
-        // SAFETY: on success the result is the caller's and not NULL.
+        // SAFETY: on success the result is not NULL and owned by the caller.
         Ok(unsafe { Self::from_result(out) })
-    }
-
-    /// Makes a legacy tensor of it. What legacy cannot record is rejected unless the options allow
-    /// that loss.
-    ///
-    /// # Errors
-    ///
-    /// See [`VersionedTensor::downgrade`]. The tensor is released.
-    #[inline]
-    pub fn downgrade(self, options: &ConvertOptions<'_>) -> Result<LegacyTensor, Error> {
-        self.into_versioned().downgrade(options)
-    }
-
-    /// The same, where the tensor is to be kept if it is rejected.
-    ///
-    /// # Errors
-    ///
-    /// As above. The tensor is handed back.
-    pub fn try_downgrade(
-        self,
-        options: &ConvertOptions<'_>,
-    ) -> Result<LegacyTensor, Rejected<Self>> {
-        self.into_versioned().try_downgrade(options).map_err(Self::back)
-    }
-
-    /// Makes what a consumer of DLPack `target` reads: legacy where its major is 0, else versioned.
-    ///
-    /// # Errors
-    ///
-    /// See [`export`](crate::export()). The tensor is released.
-    pub fn export(self, target: Version, options: &ConvertOptions<'_>) -> Result<Exported, Error> {
-        self.into_versioned().export(target, options)
-    }
-
-    /// The same, where the tensor is to be kept if it is rejected.
-    ///
-    /// # Errors
-    ///
-    /// As above. The tensor is handed back.
-    pub fn try_export(
-        self,
-        target: Version,
-        options: &ConvertOptions<'_>,
-    ) -> Result<Exported, Rejected<Self>> {
-        self.into_versioned().try_export(target, options).map_err(Self::back)
-    }
-
-    fn back(rejected: Rejected<VersionedTensor>) -> Rejected<Self> {
-        // SAFETY: it was validated before, and nothing has changed it.
-        rejected.map(|tensor| unsafe { Self::from_raw_validated(tensor.into_raw()) })
-    }
-
-    /// Takes it as one that has no other owner, so that it may be written to.
-    ///
-    /// # Safety
-    ///
-    /// No other code reads or writes the memory for as long as the result lives; and it may be
-    /// written to: it is not constant data, not a read-only mapping, and not memory that its producer
-    /// lends out for reading only, even if the flags do not record that.
-    #[must_use]
-    pub const unsafe fn assume_unique(self) -> UniqueTensor {
-        UniqueTensor::new(self)
     }
 }
 
@@ -223,14 +152,14 @@ impl fmt::Debug for Tensor {
     }
 }
 
-/// Another shape on the data of a tensor.
+/// A shape, strides and an offset on the data of a tensor.
 #[derive(Clone, Copy, Debug)]
 pub struct ViewSpec<'a> {
     raw: sys::DLBridgeViewSpec,
     lists: PhantomData<&'a [i64]>,
 }
 
-// SAFETY: its pointers are shared borrows of what is Sync; handles are integers.
+// SAFETY: its pointers are shared borrows of Sync values; handles are integers.
 unsafe impl Send for ViewSpec<'_> {}
 // SAFETY: as above.
 unsafe impl Sync for ViewSpec<'_> {}
@@ -245,7 +174,8 @@ impl<'a> ViewSpec<'a> {
         Self { raw, lists: PhantomData }
     }
 
-    /// Strides in elements. Another number of them than of extents is rejected by [`Tensor::view`].
+    /// Strides in elements. [`Tensor::view`] rejects a number of strides that differs from the
+    /// number of extents.
     #[must_use]
     pub fn strides(mut self, strides: &'a [i64]) -> Self {
         if axes(strides) == self.raw.ndim {
@@ -263,7 +193,7 @@ impl<'a> ViewSpec<'a> {
         self
     }
 
-    /// Dtype of the view, of as many bits as the parent's.
+    /// Dtype of the view, with as many bits as the parent's.
     #[must_use]
     pub const fn dtype(mut self, dtype: Dtype) -> Self {
         self.raw.dtype = dtype.raw();
@@ -280,17 +210,9 @@ impl<'a> ViewSpec<'a> {
     ///
     /// # Safety
     ///
-    /// Its pointers stay what the header states, live as long as `'a` and may be used on any thread.
+    /// Its pointers meet the header's requirements, live as long as `'a` and may be used on any
+    /// thread.
     pub const unsafe fn as_raw_mut(&mut self) -> &mut sys::DLBridgeViewSpec {
         &mut self.raw
     }
-}
-
-/// Number of axes as the library takes it, which rejects more than fit.
-#[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap)] // compared before
-pub(crate) const fn axes(list: &[i64]) -> i32 {
-    if list.len() > i32::MAX as usize {
-        return i32::MAX;
-    }
-    list.len() as i32
 }

@@ -6,7 +6,7 @@ use dlbridge_sys as sys;
 use std::ffi::c_char;
 use std::ptr::{null, null_mut};
 
-/// What a function that writes text into a buffer is given.
+/// A function that writes text into a buffer.
 type Writer<'a> =
     &'a dyn Fn(*mut c_char, usize, *mut usize, *mut sys::DLBridgeError) -> sys::DLBridgeStatus;
 
@@ -21,7 +21,7 @@ pub(crate) fn text(write: Writer<'_>) -> Result<String, Error> {
             continue;
         }
         if status != sys::DLBRIDGE_OK {
-            // Once more, for the reason.
+            // Call again for the message.
             call(|error| write(buffer.as_mut_ptr().cast(), buffer.len(), &raw mut length, error))?;
         }
         buffer.truncate(length);
@@ -61,7 +61,7 @@ pub(crate) fn parse_device(name: &str) -> Result<sys::DLDevice, Error> {
     Ok(out)
 }
 
-/// Never dangling, also where there are no bytes.
+/// The start of a text, never dangling: an empty text has a valid pointer, too.
 fn start_of(text: &str) -> *const c_char {
     if text.is_empty() {
         return c"".as_ptr();
@@ -69,11 +69,20 @@ fn start_of(text: &str) -> *const c_char {
     text.as_ptr().cast()
 }
 
-/// The start of a slice, NULL where it is empty.
+/// The start of a slice; NULL if it is empty.
 pub(crate) fn pointer_of<T>(slice: &[T]) -> *const T {
     if slice.is_empty() {
         null()
     } else {
         slice.as_ptr()
     }
+}
+
+/// The number of axes for the library, which rejects `i32::MAX`.
+#[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap)] // compared before
+pub(crate) const fn axes(list: &[i64]) -> i32 {
+    if list.len() > i32::MAX as usize {
+        return i32::MAX;
+    }
+    list.len() as i32
 }

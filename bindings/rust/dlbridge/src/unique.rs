@@ -6,8 +6,8 @@ use crate::device::Device;
 use crate::dtype::Dtype;
 use crate::element::Element;
 use crate::error::{call, Error, Rejected};
-use crate::tensor::{axes, Tensor};
-use crate::text::pointer_of;
+use crate::tensor::Tensor;
+use crate::text::{axes, pointer_of};
 use crate::values::{Flags, Version};
 use crate::view::{element_methods, view_methods, writable, TensorView};
 use crate::{Contiguity, Rule, Status, StridedMut};
@@ -17,7 +17,7 @@ use std::mem::MaybeUninit;
 use std::ptr::{null_mut, write_bytes};
 
 /// Owns a validated tensor whose memory no other code reads or writes, so that it may be written to
-/// where its flags allow it. New tensors, copies and tensors of Rust's own memory are of this type.
+/// if its flags allow it. New tensors, copies and tensors of Rust's own memory are of this type.
 #[derive(Debug)]
 pub struct UniqueTensor {
     tensor: Tensor,
@@ -28,13 +28,13 @@ impl UniqueTensor {
         Self { tensor }
     }
 
-    /// The same tensor as one that may be shared and viewed, and no longer written to.
+    /// Converts it to a tensor that may be shared and viewed, and no longer written to.
     #[must_use]
     pub fn into_shared(self) -> Tensor {
         self.tensor
     }
 
-    /// A view of it, which this owner outlives.
+    /// A view of it, which cannot outlive this owner.
     #[must_use]
     pub fn as_view(&self) -> TensorView<'_> {
         self.tensor.as_view()
@@ -43,7 +43,7 @@ impl UniqueTensor {
     view_methods!();
     element_methods!();
 
-    /// Its elements, last axis fastest, to be written.
+    /// Its elements, last axis fastest, for writing.
     ///
     /// # Errors
     ///
@@ -56,7 +56,7 @@ impl UniqueTensor {
         Ok(unsafe { std::slice::from_raw_parts_mut(start.as_ptr(), count) })
     }
 
-    /// Its elements where they are, to be written.
+    /// Its elements by their strides, for writing.
     ///
     /// # Errors
     ///
@@ -68,6 +68,20 @@ impl UniqueTensor {
         // SAFETY: the policy has proved dtype, alignment, device and that none overlap; it has no
         // other owner.
         Ok(unsafe { StridedMut::new(start, view.shape(), view.strides()) })
+    }
+}
+
+impl Tensor {
+    /// Asserts that the memory has no other owner, so that it may be written to.
+    ///
+    /// # Safety
+    ///
+    /// No other code reads or writes the memory for as long as the result lives; and it may be
+    /// written to: it is not constant data, not a read-only mapping, and not memory that its
+    /// producer shares for reading only, even if the flags do not record that.
+    #[must_use]
+    pub const unsafe fn assume_unique(self) -> UniqueTensor {
+        UniqueTensor::new(self)
     }
 }
 
@@ -84,20 +98,20 @@ pub struct UninitTensor {
 }
 
 impl UninitTensor {
-    /// Its description may be read; its elements are out of reach.
+    /// A view of its description. Its elements must not be read.
     fn as_view(&self) -> TensorView<'_> {
         self.tensor.as_view()
     }
 
     view_methods!();
 
-    /// The struct, which stays this owner's: for code that writes the elements.
+    /// The struct, still owned by this value, for code that writes the elements.
     #[must_use]
     pub const fn as_ptr(&self) -> *mut sys::DLManagedTensorVersioned {
         self.tensor.as_ptr()
     }
 
-    /// Its elements, to be written.
+    /// Its elements, for writing.
     ///
     /// # Errors
     ///
@@ -111,11 +125,11 @@ impl UninitTensor {
         Ok(unsafe { std::slice::from_raw_parts_mut(start.as_ptr(), count) })
     }
 
-    /// Takes all elements as written.
+    /// Asserts that all elements are written.
     ///
     /// # Safety
     ///
-    /// They are, or the CPU cannot read them.
+    /// All elements are written, or the CPU cannot read them.
     #[must_use]
     pub unsafe fn assume_init(self) -> UniqueTensor {
         UniqueTensor::new(self.tensor)
@@ -130,11 +144,11 @@ impl UninitTensor {
         Ok(self.try_zeroed()?)
     }
 
-    /// The same, where the tensor is to be kept if that fails.
+    /// The same, but on failure the tensor is returned in [`Rejected`].
     ///
     /// # Errors
     ///
-    /// As above. The tensor is handed back.
+    /// As above.
     pub fn try_zeroed(self) -> Result<UniqueTensor, Rejected<Self>> {
         let view = self.as_view();
         if !view.device().device_type.host_accessible() {
@@ -150,7 +164,7 @@ impl UninitTensor {
             Err(error) => return Err(Rejected { error, value: self }),
         };
         if bytes > 0 {
-            // SAFETY: a new tensor is compact, of that many bytes, and this owner's alone.
+            // SAFETY: a new tensor is compact, of that many bytes, and has no other owner.
             unsafe { write_bytes(view.data().cast::<u8>(), 0, bytes) };
         }
         // SAFETY: just written.
@@ -166,11 +180,11 @@ impl UninitTensor {
         Ok(self.try_copied_from(elements)?)
     }
 
-    /// The same, where the tensor is to be kept if that fails.
+    /// The same, but on failure the tensor is returned in [`Rejected`].
     ///
     /// # Errors
     ///
-    /// As above. The tensor is handed back.
+    /// As above.
     pub fn try_copied_from<T: Element>(
         mut self,
         elements: &[T],
@@ -201,7 +215,7 @@ pub struct AllocateSpec<'a> {
     borrowed: PhantomData<(&'a [i64], &'a AllocatorHook)>,
 }
 
-// SAFETY: its pointers are shared borrows of what is Sync; handles are integers.
+// SAFETY: its pointers are shared borrows of Sync values; handles are integers.
 unsafe impl Send for AllocateSpec<'_> {}
 // SAFETY: as above.
 unsafe impl Sync for AllocateSpec<'_> {}
@@ -217,7 +231,7 @@ impl<'a> AllocateSpec<'a> {
         Self { raw, borrowed: PhantomData }
     }
 
-    /// The device; other than the host it takes an allocator.
+    /// The device; a device other than the host needs an allocator.
     #[must_use]
     pub const fn device(mut self, device: Device) -> Self {
         self.raw.device = device.raw();
@@ -268,7 +282,7 @@ impl<'a> AllocateSpec<'a> {
         let mut out = null_mut();
         // SAFETY: the lists of the spec are readable.
         call(|error| unsafe { sys::dlbridge_allocate(&raw const self.raw, &raw mut out, error) })?;
-        // SAFETY: on success the result is the caller's and not NULL.
+        // SAFETY: on success the result is not NULL and owned by the caller.
         Ok(UninitTensor { tensor: unsafe { Tensor::from_result(out) } })
     }
 
@@ -282,7 +296,8 @@ impl<'a> AllocateSpec<'a> {
     ///
     /// # Safety
     ///
-    /// Its pointers stay what the header states, live as long as `'a` and may be used on any thread.
+    /// Its pointers meet the header's requirements, live as long as `'a` and may be used on any
+    /// thread.
     pub const unsafe fn as_raw_mut(&mut self) -> &mut sys::DLBridgeAllocateSpec {
         &mut self.raw
     }

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Versions, kinds, answers, flags and alignment to the library's own structs.
+//! Versions, kinds, answers and flags.
 
 use dlbridge_sys as sys;
 use std::ffi::{c_char, CStr};
 use std::fmt;
 use std::ops::BitOr;
 
-/// Static text of the library's.
+/// Static text of the library.
 ///
 /// # Safety
 ///
 /// `text` is NUL-terminated and static.
 pub(crate) unsafe fn text_of(text: *const c_char) -> &'static str {
-    // SAFETY: the caller's word.
+    // SAFETY: guaranteed by the caller.
     unsafe { CStr::from_ptr(text) }.to_str().unwrap_or_default()
 }
 
@@ -23,14 +23,14 @@ pub(crate) fn array_text(text: &[c_char]) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// A DLPack version. [`Version::DEFAULT`], `0.0`, stands for DLPack 1.3 wherever a consumer's version
-/// is asked for, with every library of this ABI: a newer one is asked for explicitly.
+/// A DLPack version. As a consumer's version, [`Version::DEFAULT`] (`0.0`) means DLPack 1.3 in
+/// every library of this ABI; a newer version must be given explicitly.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Version {
-    /// Another major is another layout.
+    /// Each major version has its own struct layout.
     pub major: u32,
-    /// A higher minor only adds values.
+    /// A minor version only adds values.
     pub minor: u32,
 }
 
@@ -80,7 +80,7 @@ pub fn dlpack_version() -> Version {
     Version::of(unsafe { sys::dlbridge_dlpack_version() })
 }
 
-/// The library's table of functions, for code that needs a pointer to each; `None` where the linked
+/// The library's table of functions, for code that needs a pointer to each; `None` if the linked
 /// library has another ABI than this crate.
 #[must_use]
 pub fn function_table() -> Option<&'static sys::DLBridgeApi> {
@@ -99,7 +99,7 @@ pub enum Kind {
     Legacy,
     /// `DLManagedTensorVersioned`, since 1.0.
     Versioned,
-    /// Only ever an answer: the bytes can be both kinds.
+    /// Only as an answer: the bytes can be both kinds.
     Ambiguous,
 }
 

@@ -5,7 +5,7 @@ use crate::borrowed::BorrowedTensor;
 use crate::device::{Device, DeviceType};
 use crate::dtype::Dtype;
 use crate::element::{fills_its_dtype, Element};
-use crate::error::Error;
+use crate::error::{call, Error};
 use crate::layout::Layout;
 use crate::policy::{Contiguity, Policy};
 use crate::strided::Strided;
@@ -13,9 +13,9 @@ use crate::values::{Flags, Version};
 use dlbridge_sys as sys;
 use std::ffi::c_void;
 use std::fmt;
-use std::ptr::NonNull;
+use std::ptr::{addr_of, addr_of_mut, NonNull};
 
-/// Devices whose memory is the host's.
+/// Devices whose memory the CPU can read.
 const HOST: [Device; 5] = [
     Device::new(DeviceType::CPU, -1),
     Device::new(DeviceType::CUDA_HOST, -1),
@@ -24,20 +24,35 @@ const HOST: [Device; 5] = [
     Device::new(DeviceType::TPU_HOST, -1),
 ];
 
-/// A borrowed view of a tensor that was validated. It cannot outlive what it was made of, and nothing
-/// can be written through it.
+/// A borrowed view of a tensor that was validated. It cannot outlive the tensor, and nothing can
+/// be written through it.
 #[derive(Clone, Copy)]
 pub struct TensorView<'a> {
     borrowed: BorrowedTensor<'a>,
 }
 
+impl<'a> BorrowedTensor<'a> {
+    /// Validates it by `policy`; the result may be read.
+    ///
+    /// # Errors
+    ///
+    /// The first rule that is broken.
+    pub fn validate(&self, policy: &Policy<'_>) -> Result<TensorView<'a>, Error> {
+        // SAFETY: the struct is readable.
+        call(|error| unsafe {
+            sys::dlbridge_validate(self.as_ptr(), self.flags().0, policy.as_raw(), error)
+        })?;
+        Ok(TensorView { borrowed: *self })
+    }
+}
+
 impl<'a> TensorView<'a> {
     /// # Safety
     ///
-    /// The tensor was validated, and is what [Foreign tensors](crate#foreign-tensors) states for as
-    /// long as `'a`.
+    /// The tensor was validated, and for as long as `'a` it is what
+    /// [Foreign tensors](crate#foreign-tensors) lists.
     pub(crate) const unsafe fn new(tensor: NonNull<sys::DLTensor>, flags: Flags) -> Self {
-        // SAFETY: the caller's word.
+        // SAFETY: guaranteed by the caller.
         Self { borrowed: unsafe { BorrowedTensor::from_raw(tensor, flags) } }
     }
 
@@ -46,7 +61,7 @@ impl<'a> TensorView<'a> {
         unsafe { &*self.borrowed.as_ptr() }
     }
 
-    /// The same tensor as one that was not validated, to be validated by another policy.
+    /// The same tensor, not validated, for another policy.
     #[must_use]
     pub const fn as_borrowed(&self) -> BorrowedTensor<'a> {
         self.borrowed
@@ -83,11 +98,11 @@ impl<'a> TensorView<'a> {
         if self.raw().shape.is_null() {
             return &[];
         }
-        // SAFETY: a validated tensor has as many; nothing writes to them.
+        // SAFETY: a validated tensor has `ndim` extents; nothing writes to them.
         unsafe { std::slice::from_raw_parts(self.raw().shape, self.ndim()) }
     }
 
-    /// The strides in elements; `None` where the producer gave none: compact, last axis fastest.
+    /// The strides in elements; `None` if the producer gave none: compact, last axis fastest.
     #[must_use]
     pub fn strides(&self) -> Option<&'a [i64]> {
         let strides = NonNull::new(self.raw().strides)?;
@@ -113,7 +128,7 @@ impl<'a> TensorView<'a> {
         self.borrowed.flags()
     }
 
-    /// How it lies in memory.
+    /// Its layout in memory.
     ///
     /// # Errors
     ///
@@ -127,12 +142,12 @@ impl<'a> TensorView<'a> {
     ///
     /// # Errors
     ///
-    /// [`Status::UNKNOWN_CODE`](crate::Status::UNKNOWN_CODE) where no release can.
+    /// [`Status::UNKNOWN_CODE`](crate::Status::UNKNOWN_CODE) if no release can.
     pub fn required_version(&self) -> Result<Version, Error> {
         self.borrowed.required_version()
     }
 
-    /// Validates it by one more policy.
+    /// Validates it by another policy.
     ///
     /// # Errors
     ///
@@ -153,7 +168,7 @@ impl<'a> TensorView<'a> {
         Ok(unsafe { std::slice::from_raw_parts(start.as_ptr(), self.count()) })
     }
 
-    /// Its elements where they are.
+    /// Its elements by their strides.
     ///
     /// # Errors
     ///
@@ -165,7 +180,7 @@ impl<'a> TensorView<'a> {
         Ok(unsafe { Strided::new(start, self.shape(), self.strides()) })
     }
 
-    /// The address of element (0,...,0), where `policy` is met; dangling where there is none.
+    /// The address of element (0,...,0) if `policy` is met; dangling if there are no elements.
     pub(crate) fn elements<T: Element>(&self, policy: Policy<'_>) -> Result<NonNull<T>, Error> {
         const { assert!(fills_its_dtype::<T>()) };
         let dtypes = [T::DTYPE];
@@ -178,7 +193,8 @@ impl<'a> TensorView<'a> {
         Ok(NonNull::new(start).unwrap_or(NonNull::dangling()))
     }
 
-    /// Number of elements. Validation has held it to 63 bits, but for an empty tensor's extents.
+    /// Number of elements. Validation limits it to 63 bits, except for the extents of an empty
+    /// tensor.
     pub(crate) fn count(&self) -> usize {
         if self.shape().contains(&0) {
             return 0;
@@ -187,14 +203,29 @@ impl<'a> TensorView<'a> {
     }
 }
 
-/// What reading elements as `T` requires. A flag that no release knows may change the layout.
+/// The requirements for reading elements as `T`. A flag that no release knows may change the
+/// layout.
 fn readable<T: Element>() -> Policy<'static> {
     Policy::new().allow_null_strides().reject_unknown_flags().alignment(align_of::<T>() as u64)
 }
 
-/// What writing elements as `T` requires: also no `READ_ONLY` flag, and no shared memory.
+/// The requirements for writing elements as `T`: also no `READ_ONLY` flag, and no shared memory.
 pub(crate) fn writable<T: Element>() -> Policy<'static> {
     readable::<T>().require_writable().vouch_writable()
+}
+
+/// A view of a versioned tensor.
+///
+/// # Safety
+///
+/// It was validated, and lives as long as `'a`.
+pub(crate) unsafe fn view_of<'a>(raw: NonNull<sys::DLManagedTensorVersioned>) -> TensorView<'a> {
+    // SAFETY: guaranteed by the caller.
+    unsafe {
+        let flags = Flags(addr_of!((*raw.as_ptr()).flags).read());
+        let tensor = NonNull::new_unchecked(addr_of_mut!((*raw.as_ptr()).dl_tensor));
+        TensorView::new(tensor, flags)
+    }
 }
 
 impl fmt::Debug for TensorView<'_> {
@@ -203,7 +234,7 @@ impl fmt::Debug for TensorView<'_> {
     }
 }
 
-/// Methods that every owner of a validated tensor has, by its `as_view`.
+/// Methods of every owner of a validated tensor, by its `as_view`.
 macro_rules! view_methods {
     () => {
         /// The extents.
@@ -250,7 +281,7 @@ macro_rules! element_methods {
             self.as_view().as_slice()
         }
 
-        /// Its elements where they are.
+        /// Its elements by their strides.
         ///
         /// # Errors
         ///

@@ -7,15 +7,15 @@ use crate::error::{call, Error};
 use crate::foreign::LegacyTensor;
 use crate::panics::contain;
 use crate::policy::Policy;
-use crate::tensor::{axes, Tensor};
-use crate::text::pointer_of;
+use crate::tensor::Tensor;
+use crate::text::{axes, pointer_of};
 use crate::values::{Flags, Version};
 use dlbridge_sys as sys;
 use std::ffi::c_void;
 use std::marker::PhantomData;
 use std::ptr::{null_mut, NonNull};
 
-/// Memory of a device, as its driver names it.
+/// Memory of a device: an address or a driver's handle.
 #[derive(Clone, Copy, Debug)]
 pub struct Buffer {
     raw: sys::DLBridgeBuffer,
@@ -77,7 +77,7 @@ impl Buffer {
     }
 }
 
-/// What a release callback receives: memory that is free again.
+/// The argument of a release callback: memory that is no longer used.
 #[derive(Clone, Copy, Debug)]
 pub struct Released {
     buffer: Buffer,
@@ -85,13 +85,13 @@ pub struct Released {
 }
 
 impl Released {
-    /// The memory as it was given.
+    /// The memory that was wrapped.
     #[must_use]
     pub const fn buffer(&self) -> Buffer {
         self.buffer
     }
 
-    /// The queue whose work may still use the memory, live for the call; `None` where no work does.
+    /// The queue whose work may still use the memory, live for the call; `None` if no work does.
     /// [`Stream::from_raw`](crate::Stream::from_raw) makes it usable.
     #[must_use]
     pub const fn stream(&self) -> Option<&sys::DLBridgeStream> {
@@ -99,14 +99,14 @@ impl Released {
     }
 }
 
-/// Native memory to make a tensor of.
+/// A description of native memory, to make a tensor of it.
 #[derive(Clone, Copy, Debug)]
 pub struct WrapSpec<'a> {
     raw: sys::DLBridgeWrapSpec,
     borrowed: PhantomData<(&'a [i64], &'a Policy<'a>)>,
 }
 
-// SAFETY: its pointers are shared borrows of what is Sync; handles are integers.
+// SAFETY: its pointers are shared borrows of Sync values; handles are integers.
 unsafe impl Send for WrapSpec<'_> {}
 // SAFETY: as above.
 unsafe impl Sync for WrapSpec<'_> {}
@@ -124,7 +124,8 @@ impl<'a> WrapSpec<'a> {
         Self { raw, borrowed: PhantomData }
     }
 
-    /// Strides in elements. Another number of them than of extents is rejected by [`WrapSpec::wrap`].
+    /// Strides in elements. [`WrapSpec::wrap`] rejects a number of strides that differs from that
+    /// of extents.
     #[must_use]
     pub fn strides(mut self, strides: &'a [i64]) -> Self {
         if axes(strides) == self.raw.ndim {
@@ -157,7 +158,8 @@ impl<'a> WrapSpec<'a> {
         self
     }
 
-    /// DLPack flags of the tensor. Without [`Flags::READ_ONLY`] its consumers may write to the memory.
+    /// DLPack flags of the tensor. Without [`Flags::READ_ONLY`] its consumers may write to the
+    /// memory.
     #[must_use]
     pub const fn tensor_flags(mut self, flags: Flags) -> Self {
         self.raw.tensor_flags = flags.0;
@@ -196,7 +198,7 @@ impl<'a> WrapSpec<'a> {
     ///
     /// # Safety
     ///
-    /// The layout would pass it.
+    /// The layout would pass the validation.
     #[must_use]
     pub const unsafe fn skip_validation(mut self) -> Self {
         self.raw.options |= sys::DLBRIDGE_WRAP_SKIP_VALIDATION;
@@ -213,29 +215,30 @@ impl<'a> WrapSpec<'a> {
     ///
     /// # Safety
     ///
-    /// Its pointers stay what the header states, live as long as `'a` and may be used on any thread.
+    /// Its pointers meet the header's requirements, live as long as `'a` and may be used on any
+    /// thread.
     pub const unsafe fn as_raw_mut(&mut self) -> &mut sys::DLBridgeWrapSpec {
         &mut self.raw
     }
 
-    /// Makes a tensor of the memory; nothing is called when the tensor ends.
+    /// Makes a tensor of the memory, without a release callback.
     ///
     /// # Safety
     ///
-    /// The memory is what the spec describes and stays as long as the tensor; where its flags lack
+    /// The memory is what the spec describes and stays as long as the tensor; if its flags lack
     /// [`Flags::READ_ONLY`], it may be written to. See [Foreign tensors](crate#foreign-tensors).
     ///
     /// # Errors
     ///
     /// Any rule on the spec; an unknown context; no memory.
     pub unsafe fn wrap(&self) -> Result<Tensor, Error> {
-        // SAFETY: the caller's word.
+        // SAFETY: guaranteed by the caller.
         unsafe { wrap(&self.raw) }
     }
 
-    /// Makes a tensor of the memory. `release` is called once, on the thread that ends the last
-    /// owner; a panic in it goes no further ([`caught_panics`](crate::caught_panics)). Where the
-    /// call fails it is dropped without being called.
+    /// Makes a tensor of the memory. `release` is called once, on the thread that drops the last
+    /// owner; a panic in it is caught ([`caught_panics`](crate::caught_panics)). If the
+    /// call fails, it is dropped without being called.
     ///
     /// # Safety
     ///
@@ -248,11 +251,11 @@ impl<'a> WrapSpec<'a> {
         &self,
         release: impl FnOnce(Released) + Send + 'static,
     ) -> Result<Tensor, Error> {
-        // SAFETY: the caller's word.
+        // SAFETY: guaranteed by the caller.
         self.with_release(release, |spec| unsafe { wrap(spec) })
     }
 
-    /// As [`WrapSpec::wrap`], as a legacy tensor. What legacy cannot record is rejected.
+    /// As [`WrapSpec::wrap`], as a legacy tensor. A property that legacy cannot record is an error.
     ///
     /// # Safety
     ///
@@ -262,7 +265,7 @@ impl<'a> WrapSpec<'a> {
     ///
     /// As above; [`Status::UNREPRESENTABLE`](crate::Status::UNREPRESENTABLE).
     pub unsafe fn wrap_legacy(&self) -> Result<LegacyTensor, Error> {
-        // SAFETY: the caller's word.
+        // SAFETY: guaranteed by the caller.
         unsafe { wrap_legacy(&self.raw) }
     }
 
@@ -279,11 +282,11 @@ impl<'a> WrapSpec<'a> {
         &self,
         release: impl FnOnce(Released) + Send + 'static,
     ) -> Result<LegacyTensor, Error> {
-        // SAFETY: the caller's word.
+        // SAFETY: guaranteed by the caller.
         self.with_release(release, |spec| unsafe { wrap_legacy(spec) })
     }
 
-    /// `make` with a spec that owns `release`.
+    /// Calls `make` with a spec that owns `release`.
     fn with_release<F: FnOnce(Released) + Send + 'static, T>(
         &self,
         release: F,
@@ -300,12 +303,12 @@ impl<'a> WrapSpec<'a> {
 
 /// # Safety
 ///
-/// The spec's pointers are what the header states, and the memory is the caller's to give.
+/// The spec's pointers meet the header's requirements, and the caller owns the memory.
 pub(crate) unsafe fn wrap(spec: &sys::DLBridgeWrapSpec) -> Result<Tensor, Error> {
     let mut out = null_mut();
-    // SAFETY: the caller's word.
+    // SAFETY: guaranteed by the caller.
     call(|error| unsafe { sys::dlbridge_wrap(spec, &raw mut out, error) })?;
-    // SAFETY: on success the result is the caller's and not NULL.
+    // SAFETY: on success the result is not NULL and owned by the caller.
     Ok(unsafe { Tensor::from_result(out) })
 }
 
@@ -314,9 +317,9 @@ pub(crate) unsafe fn wrap(spec: &sys::DLBridgeWrapSpec) -> Result<Tensor, Error>
 /// As above.
 pub(crate) unsafe fn wrap_legacy(spec: &sys::DLBridgeWrapSpec) -> Result<LegacyTensor, Error> {
     let mut out = null_mut();
-    // SAFETY: the caller's word.
+    // SAFETY: guaranteed by the caller.
     call(|error| unsafe { sys::dlbridge_wrap_legacy(spec, &raw mut out, error) })?;
-    // SAFETY: on success the result is the caller's and not NULL.
+    // SAFETY: on success the result is not NULL and owned by the caller.
     Ok(unsafe { LegacyTensor::from_raw(NonNull::new_unchecked(out)) })
 }
 

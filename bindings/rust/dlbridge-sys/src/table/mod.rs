@@ -5,7 +5,7 @@ use crate::mirrors::{DLBridgeApi, DLBRIDGE_ABI};
 use std::fmt;
 use std::ptr::NonNull;
 
-/// The function `.0` where the table has it: `DLBRIDGE_API_HAS`.
+/// A function of the table, if the table has it: `DLBRIDGE_API_HAS`.
 macro_rules! member {
     ($table:expr, $name:ident) => {{
         let end = std::mem::offset_of!(DLBridgeApi, $name) + size_of::<usize>();
@@ -32,7 +32,7 @@ impl fmt::Display for MissingFunction {
 
 impl std::error::Error for MissingFunction {}
 
-/// A library's table of functions. Each method tells one of them, or that the library lacks it.
+/// A library's table of functions. Each method returns one of them, or that the library lacks it.
 ///
 /// It is a pointer to static data, so it may be copied and used from any thread.
 #[derive(Clone, Copy, Debug)]
@@ -46,7 +46,7 @@ unsafe impl Send for Table {}
 unsafe impl Sync for Table {}
 
 impl Table {
-    /// The table at `api`; `None` where its ABI is another.
+    /// The table at `api`; `None` if its ABI is another.
     ///
     /// # Safety
     ///

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A validated upgrade and its drop, as often as the first argument states: `tools/hot_path.c` in
-//! Rust. `tools/instructions.sh` counts the instructions of both.
+//! Repeats a validated upgrade and its drop as often as the first argument states. `noxfile.py`
+//! compares the number of instructions with that of `tools/hot_path.c`.
 
 use dlbridge::{sys, LegacyTensor};
 use std::hint::black_box;

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The checks of the Go binding, one session each: nox -f bindings/go/noxfile.py
+
+DLBRIDGE_PREFIX         folder where the shared library is installed
+DLBRIDGE_PREFIX_STATIC  the same for the static library; without it `static` is skipped
+DLBRIDGE_OUTCOMES_DIR   folder for go.jsonl, the outcome of each step of the corpus
+
+Paths are absolute. All output is in build/bindings/go.
+"""
+
+import collections
+import functools
+import hashlib
+import os
+import pathlib
+import re
+import shutil
+import statistics
+
+import nox
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+SCRATCH = ROOT / "build/bindings/go"
+STATICCHECK = "honnef.co/go/tools/cmd/staticcheck@v0.8.2"
+FUZZ_TARGETS = ("FuzzForeign", "FuzzNames", "FuzzDescriptor")
+# The user's settings do not count, and nothing is written outside the scratch folder.
+SETTINGS = {
+    **dict.fromkeys(("GOEXPERIMENT", "GODEBUG", "GOARCH", "GOOS", "GOWORK", "CGO_LDFLAGS")),
+    "CGO_ENABLED": "1",
+    "GOCACHE": str(SCRATCH / "cache"),
+    "GOENV": "off",
+    "GOFLAGS": "-buildvcs=false -modcacherw",
+    "GOMODCACHE": str(SCRATCH / "modules"),
+    "GOTELEMETRY": "off",
+    "GOTOOLCHAIN": "local",
+}
+
+nox.options.default_venv_backend = "none"
+nox.options.envdir = str(SCRATCH / "nox")
+nox.options.sessions = [
+    "format", "c_format", "vet", "staticcheck", "tests", "race", "static", "plugin", "fuzz",
+]  # fmt: skip
+
+
+def use(session, variable):
+    """Lets Go find the library in the folder that the variable names."""
+    if not os.environ.get(variable):
+        session.error(f"{variable} must name the folder where the library is installed")
+    prefix = pathlib.Path(os.environ[variable])
+    described = next(prefix.rglob("dlbridge.pc"))
+    session.env["PKG_CONFIG_PATH"] = str(described.parent)
+    session.env["LD_LIBRARY_PATH"] = str(described.parent.parent)
+    # Go's build cache notices changed flags, but neither other headers nor another dlbridge.pc.
+    files = [described, *sorted(prefix.rglob("*.h"))]
+    digest = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
+    session.env["CGO_CFLAGS"] = f"-O2 -g -DDLBRIDGE_INSTALLED=0x{digest[:8]}"
+
+
+def check(function):
+    """A session that uses the shared library; it is skipped without Go."""
+
+    @functools.wraps(function)
+    def run(session):
+        if shutil.which("go") is None:
+            session.skip("go is not installed")
+        SCRATCH.mkdir(parents=True, exist_ok=True)
+        session.env.update(SETTINGS)
+        use(session, "DLBRIDGE_PREFIX")
+        function(session)
+
+    return nox.session(run)
+
+
+def flags(session, option):
+    """What pkg-config answers for dlbridge."""
+    return session.run("pkg-config", option, "dlbridge", external=True, silent=True).split()
+
+
+@check
+def format(session):
+    """Format of the Go files."""
+    if wrong := session.run("gofmt", "-l", ".", silent=True):
+        session.error(f"gofmt would change:\n{wrong}")
+
+
+@check
+def c_format(session):
+    """Format of the C files."""
+    if shutil.which("clang-format") is None:
+        session.skip("clang-format is not installed")
+    session.run("clang-format", "--dry-run", "-Werror", *map(str, HERE.rglob("*.[ch]")))
+
+
+@check
+def vet(session):
+    """go vet."""
+    session.run("go", "vet", "./...")
+
+
+@check
+def staticcheck(session):
+    """staticcheck."""
+    session.run("go", "run", STATICCHECK, "-tests", "./...")
+
+
+@check
+def tests(session):
+    """All tests: examples, corpus, misuse that must not compile, seeds of the fuzz targets."""
+    outcomes = pathlib.Path(os.environ.get("DLBRIDGE_OUTCOMES_DIR") or SCRATCH) / "go.jsonl"
+    outcomes.parent.mkdir(parents=True, exist_ok=True)
+    outcomes.unlink(missing_ok=True)
+    session.env.update(GODEBUG="cgocheck=1", DLBRIDGE_OUTCOMES=str(outcomes))
+    session.run("go", "test", "-count=1", "./...")
+    if not outcomes.exists():
+        session.error("the corpus did not run")
+
+
+@check
+def race(session):
+    """The race detector, with cgocheck2, which finds Go pointers that are written to C memory."""
+    # In one run, since each needs a standard library that is built for it.
+    session.env.update(GODEBUG="cgocheck=1", GOEXPERIMENT="cgocheck2")
+    session.run("go", "test", "-count=1", "-race", ".")
+
+
+@check
+def static(session):
+    """The tests with the static library, where no shared one can be found."""
+    if not os.environ.get("DLBRIDGE_PREFIX_STATIC"):
+        session.skip("DLBRIDGE_PREFIX_STATIC is not set")
+    use(session, "DLBRIDGE_PREFIX_STATIC")
+    session.env["LD_LIBRARY_PATH"] = None
+    program = str(SCRATCH / "static.test")
+    session.run("go", "test", "-c", "-tags", "dlbridge_static", "-o", program, ".")
+    if "libdlbridge" in session.run("ldd", program, external=True, silent=True):
+        session.error("the static library was not linked")
+    session.run(program)
+
+
+@check
+def plugin(session):
+    """A plugin that is a module of its own, and a host in C that loads it."""
+    with session.chdir("testdata/plugin"):
+        library, host = str(SCRATCH / "plugin.so"), str(SCRATCH / "plugin_host")
+        session.run("go", "vet", ".")
+        session.run("go", "build", "-buildmode=c-shared", "-o", library, ".")
+        session.run("cc", "-Wall", "-Wextra", "-Werror", "host/host.c", *flags(session, "--cflags"),
+                    *flags(session, "--libs"), "-ldl", "-lpthread", "-o", host)  # fmt: skip
+        session.run(host, library)
+
+
+@check
+def fuzz(session):
+    """Each fuzz target for three seconds."""
+    for target in FUZZ_TARGETS:
+        # The package comes first: after an unknown flag, go test takes no package any more.
+        command = ("go", "test", "./internal/fuzz", "-run", "^$", "-fuzz", f"^{target}$")
+        options = ("-fuzztime", "3s", "-fuzzminimizetime", "10x")
+        output = session.run(*command, *options, silent=True)
+        if not re.search("execs: [1-9]", output):
+            session.error(f"{target} did not run:\n{output}")
+        session.log(output.splitlines()[-3])
+
+
+@check
+def bench(session):
+    """Figures in nanoseconds and as multiples of malloc and free of 128 bytes: -s bench -- 15"""
+    count = session.posargs[0] if session.posargs else "15"
+    output = session.run("go", "test", "-run", "^$", "-bench", ".", "-benchtime", "50ms", "-count",
+                         count, ".", silent=True)  # fmt: skip
+    figures = collections.defaultdict(list)
+    for name, line in re.findall(r"^Benchmark(\S+?)(?:-\d+)?\s(.*)", output, re.MULTILINE):
+        for value, unit in re.findall(r"([\d.]+) (ns/\S+)", line):
+            figures[name, unit].append(float(value))
+    base = figures["MallocFree", "ns/op"]
+    for (name, unit), values in sorted(figures.items()):
+        for word, choose in (("median", statistics.median), ("least", min)):
+            figure = choose(values)
+            session.log(f"{name:24} {unit:11} {word:6} {figure:9.1f} {figure / choose(base):8.2f}x")

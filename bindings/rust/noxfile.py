@@ -1,0 +1,273 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The checks of the Rust bindings, one session each: nox -f bindings/rust/noxfile.py
+
+DLBRIDGE_PREFIX         folder where the shared library is installed
+DLBRIDGE_PREFIX_STATIC  the same for the static library; without it `static` is skipped
+DLBRIDGE_OUTCOMES_DIR   folder for rust.jsonl, the outcome of each step of the corpus
+DLBRIDGE_FUZZ_SECONDS   fuzzing time; without it `fuzz` is skipped
+
+Paths are absolute. All output is in build/bindings/rust.
+"""
+
+import functools
+import json
+import os
+import pathlib
+import re
+import shutil
+
+import nox
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+SCRATCH = ROOT / "build/bindings/rust"
+TARGET = SCRATCH / "target"
+FEATURES = ("--features", "dlbridge/ndarray,dlbridge/half,dlbridge-sys/runtime")
+CRATES = ("-p", "dlbridge-sys", "-p", "dlbridge")
+STRICT = ("--", "-D", "warnings")
+# Variables of the user that lead to another library or to another build.
+IGNORED = ("PKG_CONFIG_LIBDIR", "DLBRIDGE_NO_PKG_CONFIG", "DLBRIDGE_STATIC", "RUSTFLAGS",
+           "RUSTDOCFLAGS", "CARGO_BUILD_TARGET")  # fmt: skip
+
+nox.options.default_venv_backend = "none"
+nox.options.envdir = str(SCRATCH / "nox")
+nox.options.sessions = [
+    "format", "lint", "clippy", "documentation", "tests", "panics", "instructions", "static",
+    "packages", "fuzz",
+]  # fmt: skip
+
+
+def required(session, *programs):
+    """Skips the session if a program is missing."""
+    for program in programs:
+        if shutil.which(program) is None:
+            session.skip(f"{program} is not installed")
+
+
+def prefix(session, variable="DLBRIDGE_PREFIX"):
+    """The folder where the library is installed."""
+    if not os.environ.get(variable):
+        session.error(f"{variable} must name the folder where the library is installed")
+    return pathlib.Path(os.environ[variable])
+
+
+def use(session, folder, target):
+    """Lets cargo find the library in `folder` only, and build in `target`."""
+    session.env.update(dict.fromkeys(IGNORED))
+    session.env["PKG_CONFIG_PATH"] = str(folder / "lib/pkgconfig")
+    session.env["LD_LIBRARY_PATH"] = str(folder / "lib")
+    session.env["CARGO_TARGET_DIR"] = str(target)
+    session.env["CARGO_INCREMENTAL"] = "0"
+
+
+def check(function=None, tags=()):
+    """A session that uses the shared library; it is skipped without cargo."""
+    if function is None:
+        return functools.partial(check, tags=tags)
+
+    @functools.wraps(function)
+    def run(session):
+        required(session, "cargo")
+        use(session, prefix(session), TARGET)
+        SCRATCH.mkdir(parents=True, exist_ok=True)
+        function(session)
+
+    return nox.session(run, tags=list(tags))
+
+
+def needs_only_c(session, program):
+    """The program loads neither dlbridge nor the C++ runtime."""
+    needed = session.run("readelf", "--dynamic", str(program), external=True, silent=True)
+    if re.search(r"NEEDED.*(dlbridge|stdc\+\+)", needed):
+        session.error(f"{program} needs more than the C library:\n{needed}")
+
+
+@check
+def format(session):
+    """Source format."""
+    session.run("cargo", "fmt", "--all", "--check")
+    for workspace in ("fuzz", "bench"):
+        session.run("cargo", "fmt", "--check", "--manifest-path", f"{workspace}/Cargo.toml")
+    cases = map(str, HERE.glob("dlbridge/tests/compile_fail/*.rs"))
+    session.run("rustfmt", "--check", "--edition", "2021", *cases)
+
+
+@check
+def lint(session):
+    """No modules depend on each other in a cycle, and no function is forgotten."""
+    session.run("python3", "-B", "tools/modules.py", "dlbridge/src", "dlbridge-sys/src")
+    source = "".join(path.read_text() for path in HERE.glob("dlbridge/src/*.rs"))
+    for name in re.findall(r"^\w+", (ROOT / "abi/symbols.txt").read_text(), re.MULTILINE):
+        if not re.search(rf"\bsys::{name}\b", source):
+            session.error(f"dlbridge/src never calls {name}")
+    readme = (HERE / "dlbridge/README.md").read_text()
+    for name in re.findall(r"^ *pub (?:const )?unsafe fn (\w+)", source, re.MULTILINE):
+        if not re.search(rf"[`:]{name}`", readme):
+            session.error(f"dlbridge/README.md must state what the caller of {name} guarantees")
+
+
+@check
+def clippy(session):
+    """Clippy, with every set of features that the crates are used with."""
+    lint = functools.partial(session.run, "cargo", "clippy", "--locked")
+    lint("--workspace", "--all-targets", *FEATURES, *STRICT)
+    lint("-p", "dlbridge", *STRICT)
+    lint("-p", "dlbridge-sys", "--no-default-features", "--features", "runtime", *STRICT)
+    lint("--no-default-features", "--manifest-path", "fuzz/Cargo.toml", *STRICT)
+
+
+@check
+def documentation(session):
+    """The documentation builds without warnings."""
+    session.env["RUSTDOCFLAGS"] = "-D warnings"
+    session.run("cargo", "doc", "--locked", "--no-deps", *CRATES, *FEATURES)
+
+
+@check
+def tests(session):
+    """Unit tests, behaviour, corpus, fuzz corpus, layout, misuse, loading, and all examples."""
+    outcomes = pathlib.Path(os.environ.get("DLBRIDGE_OUTCOMES_DIR") or SCRATCH) / "rust.jsonl"
+    outcomes.parent.mkdir(parents=True, exist_ok=True)
+    outcomes.unlink(missing_ok=True)
+    session.env["DLBRIDGE_OUTCOMES"] = str(outcomes)
+    session.env["DLBRIDGE_LIBRARY"] = str(prefix(session) / "lib/libdlbridge.so")
+    session.run("cargo", "test", "--locked", *CRATES, *FEATURES)
+    if not outcomes.exists():
+        session.error("the corpus did not run")
+
+
+@check
+def panics(session):
+    """A panic in a callback is caught, or aborts a program that was built to abort."""
+    panic = ("cargo", "run", "--locked", "-p", "programs", "--bin", "panic_abort")
+    session.run(*panic)
+    session.run(*panic, "--profile", "aborting", success_codes=[-6])  # SIGABRT
+
+
+def counted(session, program):
+    """The instructions of one upgrade and its release: 1000 more calls, without the start."""
+    totals = []
+    for count in ("1000", "2000"):
+        file = f"--callgrind-out-file={SCRATCH}/callgrind.out"
+        log = session.run("valgrind", "--tool=callgrind", file, str(program), count,
+                          external=True, silent=True)  # fmt: skip
+        totals.append(int(re.search(r"Collected : (\d+)", log)[1]))
+    return (totals[1] - totals[0]) / 1000
+
+
+def count_instructions(session):
+    """Compares the hot path in Rust with the same in C."""
+    session.run("cargo", "build", "--locked", "--release", "-p", "programs", "--bin", "hot_path")
+    folder, in_c = prefix(session), SCRATCH / "hot_path_c"
+    session.run("cc", "-O2", f"-I{folder}/include", "tools/hot_path.c", "-o", str(in_c),
+                f"-L{folder}/lib", "-ldlbridge", external=True)  # fmt: skip
+    c, rust = counted(session, in_c), counted(session, TARGET / "release/hot_path")
+    session.log(f"instructions of a validated upgrade and drop, ndim 4: C {c}, Rust {rust}")
+    # Far fewer than C's would mean that the work was optimised away.
+    if not c / 2 < rust <= c + 15:
+        session.error("expected at most 15 more than in C")
+
+
+@check
+def instructions(session):
+    """The hot path costs at most 15 instructions more than in C."""
+    required(session, "valgrind")
+    count_instructions(session)
+
+
+@check
+def static(session):
+    """A program with the static library needs no other file."""
+    if not os.environ.get("DLBRIDGE_PREFIX_STATIC"):
+        session.skip("DLBRIDGE_PREFIX_STATIC is not set")
+    use(session, prefix(session, "DLBRIDGE_PREFIX_STATIC"), SCRATCH / "static")
+    session.run("cargo", "run", "--locked", "-p", "programs", "--bin", "hot_path", "10")
+    needs_only_c(session, SCRATCH / "static/debug/hot_path")
+
+
+def unpack_packages(session):
+    """Packages both crates and unpacks them as one workspace, which replaces the registry."""
+    session.run("cargo", "package", "--locked", "--allow-dirty", "--no-verify", *CRATES)
+    version = re.search(r'^version = "(.*)"', (HERE / "Cargo.toml").read_text(), re.MULTILINE)[1]
+    folder = SCRATCH / "unpacked"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    names = [f"{crate}-{version}" for crate in CRATES[1::2]]
+    for name in names:
+        # Cargo compares dates, and those in a package never change: --touch sets them to now.
+        session.run("tar", "--extract", "--touch", "--directory", str(folder), "--file",
+                    f"{SCRATCH}/package/package/{name}.crate", external=True)  # fmt: skip
+    patch = f'[patch.crates-io]\ndlbridge-sys = {{ path = "{names[0]}" }}\n'
+    workspace = f'[workspace]\nresolver = "2"\nmembers = {json.dumps(names)}\n'
+    (folder / "Cargo.toml").write_text(workspace + patch)
+    shutil.copy(HERE / "Cargo.lock", folder)
+    return folder
+
+
+@check
+def packages(session):
+    """The packages build the library that they carry, and pass examples and layout tests."""
+    # An installed library of another ABI is not used.
+    other = SCRATCH / "other_abi/lib/pkgconfig/dlbridge.pc"
+    other.parent.mkdir(parents=True, exist_ok=True)
+    installed = (prefix(session) / "lib/pkgconfig/dlbridge.pc").read_text()
+    other.write_text(re.sub("(?m)^abi=.*", "abi=99", installed))
+    use(session, SCRATCH / "other_abi", SCRATCH / "package")
+    with session.chdir(unpack_packages(session)):
+        session.run("cargo", "test", "--doc", "-p", "dlbridge")
+        layout = ("cargo", "test", "-p", "dlbridge-sys", "--test", "layout")
+        session.run(*layout)
+        messages = session.run(*layout, "--no-run", "--message-format", "json", silent=True)
+        needs_only_c(session, re.search(r'"executable":"([^"]*)"', messages)[1])
+
+
+@check
+def fuzz(session):
+    """Fuzzes with clang's libFuzzer and the library under sanitizers, on a stable compiler."""
+    if not os.environ.get("DLBRIDGE_FUZZ_SECONDS"):
+        session.skip("DLBRIDGE_FUZZ_SECONDS is not set")
+    required(session, "clang++")
+    host = session.run("rustc", "--print", "host-tuple", silent=True).strip()
+    found = SCRATCH / "fuzz/corpus"
+    found.mkdir(parents=True, exist_ok=True)
+    session.env["CARGO_TARGET_DIR"] = str(SCRATCH / "fuzz/target")
+    # A deleter of the corpus may be NULL, so the target counts leaks itself.
+    session.env["ASAN_OPTIONS"] = "detect_leaks=0"
+    with session.chdir("fuzz"):
+        session.run(
+            "cargo", "run", "--config", "libfuzzer.toml", "--locked", "--release",
+            "--no-default-features", "--bin", "import", "--target", host, "--",
+            f"-max_total_time={os.environ['DLBRIDGE_FUZZ_SECONDS']}", "-max_len=128",
+            f"-artifact_prefix={SCRATCH}/fuzz/", str(found), "corpus/import",
+        )  # fmt: skip
+
+
+def must_reject(session, tool, *arguments):
+    """The tool fails."""
+    session.run("python3", "-B", f"tools/{tool}", *map(str, arguments), success_codes=[1])
+
+
+@check(tags=["selftest"])
+def modules_can_fail(session):
+    """tools/modules.py reports a cycle."""
+    source = SCRATCH / "cycle"
+    shutil.rmtree(source, ignore_errors=True)
+    shutil.copytree(HERE / "dlbridge/src", source)
+    with (source / "borrowed.rs").open("a") as file:
+        file.write("use crate::TensorView;\n")
+    must_reject(session, "modules.py", source)
+
+
+@check(tags=["bench"])
+def bench(session):
+    """Times beside the C functions and dlpark, as multiples of malloc and free; instructions."""
+    with session.chdir("bench"):
+        session.run("cargo", "clippy", "--locked", "--all-targets", *STRICT)
+        session.run("cargo", "bench", "--locked", "--bench", "upgrade", "--", "--noplot")
+    estimates = TARGET.glob("criterion/upgrade/*/new/estimates.json")
+    medians = {path.parents[1].name: json.loads(path.read_text())["median"]["point_estimate"]
+               for path in estimates}  # fmt: skip
+    for name, median in sorted(medians.items(), key=lambda item: item[1]):
+        each = median / 64 if name.endswith("_64") else median
+        session.log(f"{name:20} {each:8.1f} ns {each / medians['malloc_free_128']:6.2f}x")
+    count_instructions(session)
