@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Each constant of the C headers has a name and the same value in Go; a new constant of a header without
-// a name fails. The race detector adds nothing here.
+// a name fails.
 
 //go:build !race
 
@@ -73,10 +73,10 @@ func headerConstants(t *testing.T, path string) map[string]string {
 	return constants
 }
 
-// notForGo are constants of the preprocessor, and the version, which functions return.
+// notForGo matches constants of the preprocessor, and the version, which functions return.
 var notForGo = regexp.MustCompile(`^(dlbridge(abi|version.*)|dlpack(major|minor)version)$`)
 
-// noConstant are macros that are no constants: linkage and initialisers.
+// noConstant matches macros that are not constants: linkage and initialisers.
 var noConstant = regexp.MustCompile(`^(DLBRIDGE_API|DLBRIDGE_NO_DEVICE|DLPACK_DLL|DLPACK_EXTERN_C|\w+_INIT|DLBRIDGE_OFFICIAL_DLPACK_)$`)
 
 // goName is the Go name of a C constant, in lower case.
