@@ -13,8 +13,8 @@ extern "C" {
 #endif
 
 /* Imports a foreign tensor of float32 with the binding and sums its elements. `*holder` owns it
- * until `drop`. The tensor is consumed in every case: if the status is not 0 it has been released.
- */
+ * until `drop`. The tensor is consumed in every case: it has been released if the status is not
+ * 0. */
 typedef int32_t (*TakeFunction)(DLManagedTensorVersioned* tensor, uintptr_t* holder, double* sum);
 /* Another owner of a holder's tensor. */
 typedef int32_t (*ShareFunction)(uintptr_t holder, DLManagedTensorVersioned** out);
