@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
- * The facts of DLPack, for the compiler to check against whichever dlpack.h was included before.
- * DLPACK_FACTS is the newest release that this header claims to describe, as major * 100 + minor;
- * 199 adds what upstream has had after 1.3. C11 and C++11.
+ * The facts of DLPack, which the compiler checks against the dlpack.h that was included before.
+ * DLPACK_FACTS is the newest release that that header describes, as major * 100 + minor; 199 adds
+ * upstream's changes after 1.3. C11 and C++11.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -69,7 +69,7 @@ VALUE(kDLHexagon, 16);
 VALUE(kDLBool, 6);
 #endif
 
-/* 1.0 and 1.1 name the versioned struct by its tag only, which C minds. */
+/* 1.0 and 1.1 name the versioned struct by its tag only, which C needs `struct` for. */
 #if DLPACK_FACTS >= 100
 VALUE(kDLMAIA, 17);
 VALUE(DLPACK_FLAG_BITMASK_READ_ONLY, 1);
