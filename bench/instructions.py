@@ -2,8 +2,8 @@
 """Runs core_instructions under callgrind and prints instructions per operation, less the loop.
 
 The target follows a figure in brackets, with "!" where it is missed. Exit status 1 if the cost of
-an operation of dlbridge grows faster than ndim, or with the number of elements: counts do not depend
-on the load of the machine.
+an operation of dlbridge grows faster than ndim, or with the number of elements. Counts do not
+depend on the load of the machine.
 """
 
 import argparse
