@@ -104,8 +104,9 @@ def programs(session, binary, *options):
     known = subprocess.run(ask, check=True, capture_output=True, text=True).stdout
     targets = words & {line.rpartition(":")[0] for line in known.splitlines()}
     session.log(f"building {len(targets)} targets of {binary.name}")
-    command = ("cmake", "--build", binary, "--target", *sorted(targets))
-    quietly(session, f"{binary.name}-build", *command)
+    if targets:
+        command = ("cmake", "--build", binary, "--target", *sorted(targets))
+        quietly(session, f"{binary.name}-build", *command)
     return len(tests)
 
 

@@ -2,6 +2,7 @@
 """Builds the source distribution and one wheel per ABI tag, for the session `wheels`."""
 
 import hashlib
+import os
 import pathlib
 import shutil
 import subprocess
