@@ -115,6 +115,13 @@ def cpp(copy):
     return copy.run("c++", *options, "-Ibindings/cpp/include", "build/use.cc")
 
 
+def tests(copy):
+    """The tests that were edited compile."""
+    edited = [name for name in sorted(copy.changed()) if name.startswith("tests/unit/")]
+    options = ("-std=c++17", "-fsyntax-only", "-Isrc", "-Itests", "-Iinclude")
+    return copy.run("c++", *options, *edited) if edited else ""
+
+
 def rust(copy):
     command = ("cargo", "check", "--quiet", "--offline", "--package", "dlbridge")
     target = str(ROOT / "build/adding/rust")
@@ -127,7 +134,7 @@ def go(copy):
     )
 
 
-CHECKS = (facts, repository, changelog, core, cpp)
+CHECKS = (facts, repository, changelog, core, cpp, tests)
 TOOLCHAINS = {"cargo": rust, "go": go}
 
 
@@ -188,7 +195,8 @@ def measure(copy, name, edits):
         what = next(edit.what for edit in edits if edit.path == path)
         said = f"left out: {found[0]}: {found[1]}" if found else "left out: not found"
         print(f"  by hand    {path} ({what}); {said[:150]}")
-        if not found:
+        # The corpus, which is generated, tests the names of codes without a test by hand.
+        if not found and what != "test":
             return False
     for path in generated:
         print(f"  generated  {path}")

@@ -90,7 +90,9 @@ def read_only(show):
     struct.version, struct.flags = DLPackVersion(1, 3), READ_ONLY
     there = show.address_in(TVM_FFI, tvm_ffi.from_dlpack(wrap(struct)))
     show.check("tvm-ffi passes a read-only tensor on as legacy", there, address(struct))
-    show.line("without", "tvm-ffi passes it on as a legacy tensor, which anybody may write to")
+    show.line(
+        "without", "tvm-ffi passes it on as a legacy tensor, which every consumer may write to"
+    )
     tensor = show.library.take(show.handed_out(JAX, JAX.make()))
     deleter = show.deleters.all[-1]
     reject(show, "dlbridge", show.library.downgrade, tensor, deleter, "LEGACY_READ_ONLY")

@@ -658,8 +658,8 @@ typedef struct DLBridgeConvertOptions {
   DLPackVersion version;              /**< Newest DLPack that the consumer reads. To versioned: of major
                                            1, {0, 0}: the default; the result carries the smaller of it
                                            and the library's. dlbridge_downgrade: of major 0, {0, 0}: the
-                                           last legacy one. dlbridge_export: {0, 0}; its target
-                                           decides. A tensor that needs a newer version is rejected. */
+                                           last legacy one. dlbridge_export: {0, 0}; its target decides.
+                                           A tensor that needs a newer version is rejected. */
   uint64_t tensor_flags;              /**< DLPack flags that the caller knows of a legacy source, which
                                            cannot record them. Unused for a versioned one. */
   const DLBridgePolicy* policy;       /**< Validate by it first; NULL: the default policy. */

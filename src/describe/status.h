@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "describe/status_table.h"
+#include "describe/version.h"
 #include "dlbridge/dlbridge.h"
 #include "support/checked.h"
 #include "support/text.h"

@@ -61,9 +61,9 @@ def declarations(path, text=None):
 
 
 def cursors(path, *options):
-    """What a header declares, for readers of its comments and types."""
+    """The declarations of a header, for code that reads its comments and types."""
     unit = _parse(path, [*_options(path, "x86_64"), *filter(None, options)])
-    # A cursor lives as long as its unit, which the list keeps.
+    # A cursor is valid as long as its unit, so the list retains the unit.
     return Cursors(unit, _of_file(unit, path))
 
 

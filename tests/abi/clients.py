@@ -88,8 +88,8 @@ def source(header):
 
 
 def body(header, name):
-    """The recipe of a function. One that has none is called with zeros: NULL pointers, the number 0
-    and empty structs, which it must survive."""
+    """The recipe of a function. A function without one is called with zeros: NULL pointers, the
+    number 0 and structs of zeros. The call may fail but must not crash."""
     if name in recipes.CALLS:
         return recipes.CALLS[name]
     lines, arguments = [], []
@@ -105,17 +105,17 @@ def body(header, name):
 
 
 def parameter_types(function):
-    """The types of the parameters; no function of the ABI takes a function pointer itself."""
+    """The types of the parameters, none of which is a function pointer."""
     texts = re.search(r"\((.*)\)$", function["type"])[1].split(", ")
     names = function["parameters"]
     return [text.removesuffix(name).strip() for text, name in zip(texts, names)]
 
 
 def unknown(header):
-    """Complaints on recipes of no function, and on those that do not call their function."""
+    """Complaints on recipes without a function, and on recipes that do not call their function."""
     for name, recipe in recipes.CALLS.items():
         if name not in header["functions"]:
-            yield f"tests/abi/recipes.py has {name}, which the header has not"
+            yield f"tests/abi/recipes.py has {name}, which is not in the header"
         elif not re.search(rf"\b{name}\(", recipe):
             yield f"the recipe of {name} in tests/abi/recipes.py does not call it"
 

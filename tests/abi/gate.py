@@ -150,7 +150,7 @@ def check_layout_freeze(tree, builds):
 
 
 def check_frozen_clients(tree, builds):
-    """The clients of every recorded version, and the recipes that the next one is written by."""
+    """Runs the clients of every recorded version, and checks the recipes for the next one."""
     yield from clients.unknown(tree.core())
     jobs = [
         job for build in builds for one in tree.recorded() for job in clients.jobs(tree, build, one)
@@ -311,7 +311,7 @@ def run_check(check, tree, builds):
     except baseline.Skipped as reason:
         return "skipped", [str(reason)]
     except api.ParseError as error:
-        # A header that does not compile, or one that dlbridge.hpp does not compile with.
+        # The header does not compile, or dlbridge.hpp does not compile with it.
         return "FAILED", [str(error)]
     except ERRORS as error:
         return "FAILED", [f"cannot be checked: {type(error).__name__}: {error}"]

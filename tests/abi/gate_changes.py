@@ -56,7 +56,7 @@ def comment_reworded(copy):
 
 @change("a function added", recorded=True)
 def function_added(copy, left_out=()):
-    """As additions.py adds it, in a new version; the generator does the rest."""
+    """Adds a function like additions.py, in a new version; the generator writes the other files."""
     next_version(copy)
     for edit in additions.function(copy.version()):
         if edit.path not in left_out:
@@ -163,7 +163,10 @@ def reserved_named_reviewed(copy):
 
 @change("an inline function corrected, and reviewed", checks=("api",))
 def inline_reviewed(copy):
-    mended = ("= DLBRIDGE_BUFFER_ADDRESS;", "= (DLBRIDGE_BUFFER_ADDRESS);")
+    mended = (
+        "  buffer.kind = DLBRIDGE_BUFFER_ADDRESS;",
+        "  buffer.kind = (int32_t)DLBRIDGE_BUFFER_ADDRESS;",
+    )
     accept(copy, "inlines:dlbridge_buffer_address", *mended)
 
 
@@ -519,7 +522,7 @@ def added_in_patch(copy):
 
 @change("an inline function changed", "api")
 def change_inline(copy):
-    copy.replace(HEADER, "= DLBRIDGE_BUFFER_ADDRESS;", "= DLBRIDGE_BUFFER_HANDLE;")
+    copy.replace(HEADER, "  buffer.kind = DLBRIDGE_BUFFER_ADDRESS;\n", "  buffer.kind = 3;\n")
 
 
 @change("a header removed", "api")

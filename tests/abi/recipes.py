@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a client calls each function: statements in C99 and C++11 that go into client.c (clients.py).
-`error` is there; what they pass by pointer comes from client.h (NEW, MAKE, SLOT, bare, legacy,
-versioned). A function without a recipe is called with zeros, which is enough where they are legal
+"""The calls of each function in client.c (clients.py), as statements in C99 and C++11. They may use
+`error`; objects that they pass by pointer come from client.h (NEW, MAKE, SLOT, bare, legacy,
+versioned). A function without a recipe is called with zeros, which is sufficient if they are valid
 arguments."""
 
 HELPERS = """

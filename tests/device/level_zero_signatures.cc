@@ -71,7 +71,7 @@ FUNCTION(zelLoaderGetVersions, )
 #define MEMBER(ours, member, theirs, their_member)                                      \
   static_assert(offsetof(level_zero::ours, member) == offsetof(theirs, their_member) && \
                     sizeof(level_zero::ours{}.member) == sizeof(theirs{}.their_member), \
-                #theirs "::" #their_member " is elsewhere");
+                #theirs "::" #their_member " has another offset or size");
 
 STRUCT(DriverPropertiesT, ze_driver_properties_t)
 MEMBER(DriverPropertiesT, stype, ze_driver_properties_t, stype)
@@ -121,13 +121,13 @@ MEMBER(ComponentVersionT, major, zel_component_version_t, component_lib_version.
 MEMBER(ComponentVersionT, patch, zel_component_version_t, component_lib_version.patch)
 
 #define CONSTANT(ours, theirs) \
-  static_assert(level_zero::ours == theirs, #theirs " is another number");
+  static_assert(level_zero::ours == theirs, #theirs " has another value");
 CONSTANT(kSuccess, ZE_RESULT_SUCCESS)
 CONSTANT(kNotReady, ZE_RESULT_NOT_READY)
 CONSTANT(kUninitialized, ZE_RESULT_ERROR_UNINITIALIZED)
 CONSTANT(kUnsupportedFeature, ZE_RESULT_ERROR_UNSUPPORTED_FEATURE)
 #define TYPE(ours, theirs) \
-  static_assert(int{level_zero::ours} == int{theirs}, #theirs " is another number");
+  static_assert(int{level_zero::ours} == int{theirs}, #theirs " has another value");
 TYPE(kDriverProperties, ZE_STRUCTURE_TYPE_DRIVER_PROPERTIES)
 TYPE(kDeviceProperties, ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES)
 TYPE(kContextDesc, ZE_STRUCTURE_TYPE_CONTEXT_DESC)

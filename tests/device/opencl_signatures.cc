@@ -48,7 +48,7 @@ struct IsSameFunction<ResultA(A...), ResultB(B...)> {
 #define DLBRIDGE_CL_CHECK(name, result, parameters)                                              \
   static_assert(                                                                                 \
       IsSameFunction<std::remove_pointer_t<decltype(Functions::name)>, decltype(::name)>::value, \
-      "the vendor declares " #name " otherwise");
+      #name " has another signature");
 DLBRIDGE_CL_FUNCTIONS(DLBRIDGE_CL_CHECK)
 #undef DLBRIDGE_CL_CHECK
 

@@ -137,7 +137,7 @@ def run(check):
     name = "two actors read an adapted array in the store's own memory"
     check(name, read_where_it_lies, maker, readers, "F", "make_adapted")
     check("bfloat16, float8 and packed elements are read there too", other_dtypes, maker, readers)
-    check("nobody can write to the store", never_written, maker, readers)
+    check("no process can write to the store", never_written, maker, readers)
     check("what a tensor is over is not used again", kept_by_the_tensor, maker, readers)
 
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A library that is built with DLBRIDGE_DEVICES=OFF: what needs a driver returns UNAVAILABLE and
-// names the option, and the rest works.
+// A library built with DLBRIDGE_DEVICES=OFF: calls that need a driver return UNAVAILABLE and name
+// the option; all others work.
 #include <gtest/gtest.h>
 
 #include <string>

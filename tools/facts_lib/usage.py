@@ -23,10 +23,10 @@ def unused(root, facts):
 
 # Texts by hand that state a release of DLPack, in which all of its users read it.
 STATED = {
-    "bindings/go/types.go": "// {default}: a newer one is asked for explicitly.",
-    "bindings/rust/dlbridge/src/values.rs": "stands for DLPack {default} wherever",
-    "bindings/cpp/include/dlbridge/hpp/config.hpp": "in options and specs: DLPack {default}.",
-    "README.md": "dlbridge knows DLPack {newest} and the constants that upstream has added since.",
+    "bindings/go/types.go": "{default}",
+    "bindings/rust/dlbridge/src/values.rs": "DLPack {default}",
+    "bindings/cpp/include/dlbridge/hpp/config.hpp": "DLPack {default}",
+    "README.md": "DLPack {newest}",
 }
 FOLDERS = ("include", "src", "bindings/cpp/include", "bindings/rust/dlbridge/src", "bindings/go")
 

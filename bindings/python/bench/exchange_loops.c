@@ -73,7 +73,7 @@ static PyObject* loop_memory(PyObject* self, PyObject* arguments) {
 
 static PyMethodDef functions[] = {
     {"owned", loop_owned, METH_VARARGS, "owned(object, rounds): import and release."},
-    {"borrowed", loop_borrowed, METH_VARARGS, "borrowed(object, rounds): borrow and give back."},
+    {"borrowed", loop_borrowed, METH_VARARGS, "borrowed(object, rounds): borrow and release."},
     {"memory", loop_memory, METH_VARARGS, "memory(None, rounds): malloc and free of 128 bytes."},
     {NULL, NULL, 0, NULL},
 };

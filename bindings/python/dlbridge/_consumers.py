@@ -20,9 +20,9 @@ ONEAPI = 14
 # The strides that a consumer accepts.
 ANY = "any"
 NOT_NEGATIVE = "not negative"
-PERMUTED = "those of a compact array, axes in any order"
-COMPACT = "those of a compact array, the last axis fastest"
-LAST_COMPACT = "those that are 1 on the last axis"
+PERMUTED = "compact, with the axes in any order"
+COMPACT = "C-contiguous"
+LAST_COMPACT = "1 on the last axis"
 
 FLOAT8 = "float8"
 
@@ -62,18 +62,18 @@ class Consumer:
         dtype, device, shape, strides, byte_offset.
         """
         if not takes_device(self, export.device[0]) and self.moves_to is None:
-            return f"{self.title} has no use for memory of device type {export.device[0]}"
+            return f"{self.title} does not support memory of device type {export.device[0]}"
         if not takes_dtype(self, export.dtype):
-            return f"{self.title} has no {export.dtype}"
+            return f"{self.title} does not support {export.dtype}"
         return self._rejects_ask(export) or self._rejects_layout(export)
 
     def _rejects_ask(self, export: Any) -> str | None:
         if self.newest is None and not export.legacy:
-            return f"{self.title} asks for a legacy capsule, which the array does not hand out"
+            return f"{self.title} requests a legacy capsule, which the array does not export"
         if self.newest is not None and not export.versioned and self.name == "pyarrow":
-            return f"{self.title} takes versioned capsules only"
+            return f"{self.title} accepts versioned capsules only"
         if export.readonly and not (self.honours_read_only or self.immutable):
-            return f"{self.title} would let the array be written to, which is read-only"
+            return f"{self.title} would make the read-only array writable"
         return None
 
     def _rejects_layout(self, export: Any) -> str | None:
@@ -84,7 +84,7 @@ class Consumer:
             return None
         if takes_strides(self, export.device[0], tuple(export.shape), tuple(strides)):
             return None
-        return f"{self.title} takes no strides but {strides_of(self, export.device[0])}"
+        return f"{self.title} accepts only strides that are {strides_of(self, export.device[0])}"
 
 
 # They ignore or reject a byte_offset.

@@ -162,7 +162,7 @@ def _pair(hands, consumer, name):
     careful = consumer.immutable or consumer.honours_read_only
     warning = None
     if rejection is None and hands.immutable and not careful:
-        warning = f"it may be written to there, and {hands.framework} does not expect it"
+        warning = f"its arrays are writable there, which {hands.framework} does not expect"
     return {
         "producer": hands.framework,
         "consumer": name,
@@ -176,7 +176,7 @@ def problems(seen: dict[str, Any]) -> list[str]:
     words = []
     own, package = seen["library"]["version"], seen["library"]["package"]
     if package is not None and package != own:
-        words.append(f"the package is {package}, but the library that it loaded {own}")
+        words.append(f"the package is version {package}, but the library that it loaded is {own}")
     for names, what in CLASHES:
         if all(name in seen["frameworks"] for name in names):
             words.append(f"{' and '.join(names)} {what}")
@@ -221,15 +221,15 @@ def _backend_lines(found):
 def _pair_words(pair):
     if pair["rejection"] is not None:
         return f"no: {pair['rejection']}"
-    return f"takes it, but {pair['warning']}" if pair["warning"] else "takes it"
+    return f"accepts it, but {pair['warning']}" if pair["warning"] else "accepts it"
 
 
 def _pair_lines(found):
     yield "pairs, without dlbridge, for a plain float32 array"
     for producer, group in itertools.groupby(found, key=lambda one: one["producer"]):
         words = {one["consumer"]: _pair_words(one) for one in group}
-        plainly = [name for name, said in words.items() if said == "takes it"]
-        yield f"  {producer:<12} -> {', '.join(plainly) or 'nobody'}"
+        plainly = [name for name, said in words.items() if said == "accepts it"]
+        yield f"  {producer:<12} -> {', '.join(plainly) or 'none'}"
         for name, said in words.items():
             if name not in plainly:
                 yield f"  {'':<12} -> {name}: {said}"

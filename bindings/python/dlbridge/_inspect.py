@@ -141,7 +141,7 @@ def _device_said(x):
         return device, abi.device_format(device)
     except Exception:
         words, unprintable = _attempt(repr, said)
-        return None, f"{unprintable or words}, which is no (type, id) of integers"
+        return None, f"{unprintable or words}, which is not a (type, id) of integers"
 
 
 # ------------------------------------------------------------------------------- reading the tensor
@@ -387,7 +387,10 @@ class Report:
         for finding in self.findings:
             yield "broken" if finding["broken"] else "note", _finding_words(finding)
         if self.immutable and not self.readonly:
-            yield "caution", f"{self.framework} expects no writes, and nothing here says so"
+            yield (
+                "caution",
+                f"{self.framework} expects no writes, but the export does not record that",
+            )
         if not self.findings:
             yield "findings", "none: it keeps every rule"
         taken = [name for name, reason in self.consumers.items() if reason is None]

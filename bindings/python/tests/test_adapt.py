@@ -207,7 +207,7 @@ def test_requested_copies():
     assert look(plain.__dlpack__(copy=True)).data_ptr != address(array)
     assert plain.copied
     np.from_dlpack(plain)
-    assert not plain.copied, "what is said is said of the last answer"
+    assert not plain.copied, "the report describes the last export"
 
 
 def test_forbidden_copies():

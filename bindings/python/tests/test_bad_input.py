@@ -193,7 +193,7 @@ def test_the_validated_struct_is_used(make):
     made = make()
     tensor = from_dlpack(made.capsule(), writable=True)
     struct = made.struct
-    shape = (ctypes.c_int64 * 2).from_address(struct.dl_tensor.shape)
+    shape = struct.dl_tensor.shape
     shape[0] = shape[1] = 2**40
     struct.dl_tensor.ndim = 1000
     struct.dl_tensor.byte_offset = 2**40

@@ -454,7 +454,7 @@ def test_rejected_calls_leak_nothing():
 
     rejected(1000)
     before = rejected(1)
-    assert rejected(1000) < before + 500, "what is rejected keeps memory"
+    assert rejected(1000) < before + 500, "rejected calls leak memory"
 
 
 def in_a_process(program, **environment):

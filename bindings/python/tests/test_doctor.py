@@ -138,7 +138,7 @@ def test_pairs_come_from_the_table_and_the_facts(monkeypatch):
         }
     )
     assert "  torch        -> torch, jax\n" in text
-    assert "  numpy        -> nobody\n" in text
+    assert "  numpy        -> none\n" in text
     assert "               -> torch: no: numpy is legacy\n" in text
     assert text.endswith("problems\n  something")
 
@@ -161,7 +161,7 @@ def test_an_immutable_producer_without_read_only_is_a_warning(monkeypatch):
     assert warned == {("jax", "torch")}
     rejected = {(one["producer"], one["consumer"]) for one in pairs if one["rejection"]}
     assert rejected == {("paddle", "jax")}
-    assert _doctor._pair_words(pairs[1]).startswith("takes it, but it may be written to there")
+    assert _doctor._pair_words(pairs[1]).startswith("accepts it, but its arrays are writable there")
 
 
 def test_facts_depend_on_the_version():

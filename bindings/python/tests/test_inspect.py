@@ -359,7 +359,7 @@ def test_errors_of_a_producer_are_reported(answer, words):
     data = exercised(report)
     assert [ask["answer"] for ask in data["speaks"]["asks"]] == [words, words]
     assert data["kind"] is None and data["consumers"] == {}
-    assert "(1, None), which is no (type, id) of integers" in str(report)
+    assert "(1, None), which is not a (type, id) of integers" in str(report)
 
 
 class Unshown:
@@ -373,7 +373,7 @@ class Unshown:
 def test_a_device_without_a_repr_is_reported():
     producer = Producer(raising(ValueError()))
     kind = type("Odd", (Producer,), {"__dlpack_device__": lambda _: Unshown()})
-    assert "ValueError: no repr, which is no (type, id)" in str(inspect(kind(producer.answer)))
+    assert "ValueError: no repr, which is not a (type, id)" in str(inspect(kind(producer.answer)))
 
 
 def test_an_interrupt_is_not_swallowed():

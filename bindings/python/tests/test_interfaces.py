@@ -527,7 +527,7 @@ def test_cuda_interface_with_a_driver(tmp_path):
     """Runs on the strict fake CUDA driver, which notes that cuInit is called twice."""
     driver = checkout.root() / "build" / "dev" / "tests" / "fakes" / "fake_cuda"
     if not (driver / "libcuda.so.1").exists():
-        pytest.skip("the stand-in for CUDA's driver is not built: ./run build")
+        pytest.skip("the fake CUDA driver is not built (preset dev, target fake_cuda)")
     run = subprocess.run(
         [sys.executable, "-c", DRIVER],
         capture_output=True,

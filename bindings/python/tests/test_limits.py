@@ -123,7 +123,7 @@ def test_a_shape_needs_a_validation_that_reads_it():
         ({"shape": {2, 3}}, TypeError, "a sequence of integers, None for any"),
         ({"shape": (2, "3")}, TypeError, "int"),
         ({"shape": (2, 3.0)}, TypeError, "int"),
-        ({"shape": (2, -1)}, ValueError, "found -1: None stands for any"),
+        ({"shape": (2, -1)}, ValueError, "found -1: None accepts any"),
         ({"shape": (2, 2**63)}, ValueError, "64 bits"),
         ({"shape": (1,) * 65}, ValueError, "at most 64 axes, found 65"),
         ({"shape": (2, 3), "ndim": 2}, ValueError, "ndim or shape, found both"),

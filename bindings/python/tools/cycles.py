@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prints the graphs of the binding's includes and imports; fails if one of them has a cycle.
 
-A C or C++ component is a source file and the header of the same name. A function that is defined in
-one component and declared in the header of another makes the caller depend on the defining one.
+A component in C or C++ is a source file and the header of the same name.
 """
 
 import ast
@@ -47,6 +46,15 @@ def import_graph(folder):
     return graph
 
 
+def cycle(graph):
+    """One cycle of a graph, as the names on it, or None."""
+    try:
+        graphlib.TopologicalSorter(graph).prepare()
+    except graphlib.CycleError as error:
+        return error.args[1][::-1]
+    return None
+
+
 def main():
     failed = False
     folders = [HERE / "src/core", HERE / "src/describe"]
@@ -56,11 +64,10 @@ def main():
         print(f"{name}:")
         for part in sorted(graph):
             print(f"  {part} -> {', '.join(sorted(graph[part])) or '-'}")
-        try:
-            graphlib.TopologicalSorter(graph).prepare()
-        except graphlib.CycleError as error:
+        found = cycle(graph)
+        if found:
             failed = True
-            print(f"FAILED {name} has a cycle: {' -> '.join(reversed(error.args[1]))}")
+            print(f"FAILED {name} has a cycle: {' -> '.join(found)}")
     return 1 if failed else 0
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds the source distribution and one wheel per ABI tag, for the session `wheels`."""
 
+import fcntl
 import hashlib
 import os
 import pathlib
@@ -91,6 +92,15 @@ def build_wheels(session, folder, work):
     """Builds the source distribution and the wheels in `folder` that are not current there."""
     install_pinned(session, REQUIREMENTS / "wheels.txt")
     folder.mkdir(parents=True, exist_ok=True)
+    work.mkdir(parents=True, exist_ok=True)
+    lock = (work / "lock").open("w")  # one build at a time; the lock ends with the process
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    build_missing(session, folder, work)
+    lock.close()
+
+
+def build_missing(session, folder, work):
+    """Wheels are identified by a hash of their sources and of the tools that build them."""
     shutil.rmtree(work / "sdist", ignore_errors=True)
     build = ("python", "-m", "build", "--no-isolation", "--sdist", "--outdir")
     session.run(*build, str(work / "sdist"), str(HERE), silent=True)
@@ -100,7 +110,8 @@ def build_wheels(session, folder, work):
     shutil.copy(source, folder)
     zig = need_zig(session)
     recipe = (pathlib.Path(__file__), HERE / "cmake/zig.cmake", ROOT / "cmake/toolchains/zig.cmake")
-    recipe += (*sorted(REQUIREMENTS.glob("*.txt")), ROOT / "packaging/requirements.txt")
+    recipe += (REQUIREMENTS / "build.txt", REQUIREMENTS / "wheels.txt")
+    recipe += (ROOT / "packaging/requirements.txt",)
     for version, tag in TAGS.items():
         python = interpreter(version)
         if not python:

@@ -68,7 +68,7 @@ def rows_of(found, case):
 
 
 def without(found, case):
-    """Producers that have no such array or hand it out to nobody: [(name, reason, why)]."""
+    """Producers that do not have or do not export such an array: [(name, reason, why)]."""
     for producer in names_of(found):
         cells = [
             table[case.name]["dlbridge"]

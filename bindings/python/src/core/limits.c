@@ -64,7 +64,7 @@ static int read_extent(PyObject* item, int64_t* out) {
   }
   if (*out < 0) {
     PyErr_Format(PyExc_ValueError,
-                 "expected extents of at least 0 in shape, found %R: None stands for any", item);
+                 "expected extents of at least 0 in shape, found %R: None accepts any", item);
     return -1;
   }
   return 0;

@@ -129,11 +129,12 @@ void BindConvert(nb::module_* module) {
               "Bytes of storage that upgrade_into needs.");
   module->def("upgrade_into", UpgradeInto, nb::arg("source"), nb::arg("memory"), nb::arg("size"),
               nb::arg("release").none() = nb::none(), nb::arg("options").none() = nb::none(),
-              "As upgrade, into `size` bytes at `memory`; release(memory) is called once when "
+              "Like upgrade, into `size` bytes at `memory`; release(memory) is called once when "
               "they are free again.");
   module->def("upgrade_many", UpgradeMany, nb::arg("sources"),
               nb::arg("options").none() = nb::none(),
-              "Upgrades a list, all or nothing; the exception's `failed` is the index to blame.");
+              "Upgrades a list, all or nothing; the exception's `failed` is the index of the "
+              "rejected tensor.");
   module->def("downgrade", Downgrade, nb::arg("source"), nb::arg("options").none() = nb::none(),
               "Makes a legacy tensor of the versioned one at an address, and consumes it.");
 }

@@ -55,7 +55,7 @@ void BindIpc(nb::module_* module) {
               "caller's to pass on and close.");
   module->def("ipc_import", Import, nb::arg("descriptor"), nb::arg("fds"), nb::arg("options") = 0,
               nb::arg("policy").none() = nb::none(),
-              "A tensor of what another process exported; the file descriptors stay the "
+              "A tensor that another process exported; the file descriptors remain the "
               "caller's.");
 }
 

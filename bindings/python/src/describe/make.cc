@@ -148,7 +148,7 @@ void BindMake(nb::module_* module) {
   module->def("view", View, nb::arg("tensor"), nb::arg("shape").none(),
               nb::arg("strides").none() = nb::none(), nb::arg("offset") = 0, nb::kw_only(),
               nb::arg("dtype") = Dtype(0, 0, 0), nb::arg("ndim").none() = nb::none(),
-              "As share, with another shape, strides and offset in elements.");
+              "Like share, with another shape, and strides and offset in elements.");
   module->def("allocate", Allocate, nb::arg("shape").none(), nb::arg("dtype"),
               nb::arg("device") = Device(1, 0), nb::kw_only(), nb::arg("alignment") = 0,
               nb::arg("tensor_flags") = 0, nb::arg("version") = Version(0, 0),
@@ -159,7 +159,7 @@ void BindMake(nb::module_* module) {
            "A tensor of native memory; release(buffer, stream) is called once when the last owner "
            "is gone.");
   BindWrap(module, "wrap_legacy", Wrap<DLManagedTensor, dlbridge_wrap_legacy>,
-           "The same as a legacy tensor.");
+           "Like wrap, as a legacy tensor.");
   module->def("copy", Copy, nb::arg("source"), nb::arg("source_tensor_flags") = 0,
               nb::arg("device") = Device(1, 0), nb::kw_only(), nb::arg("options") = 0,
               nb::arg("stream").none() = nb::none(), nb::arg("target").none() = nb::none(),

@@ -104,7 +104,7 @@ void BindOptions(nb::module_* module) {
            nb::arg("buffer_size") = 0, nb::arg("devices").none() = nb::none(),
            nb::arg("dtypes").none() = nb::none(), nb::arg("shape").none() = nb::none());
   nb::class_<Allocator>(*module, "Allocator",
-                        "Memory of the caller's choice: allocate(device, bytes, alignment, "
+                        "An allocator in Python: allocate(device, bytes, alignment, "
                         "stream) returns an address or None, deallocate(device, address, bytes, "
                         "alignment, stream) takes it back, once, on any thread.")
       .def(nb::init<nb::callable, nb::callable>(), nb::arg("allocate"), nb::arg("deallocate"));

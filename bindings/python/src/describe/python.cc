@@ -50,8 +50,7 @@ void BindPython(nb::module_* module) {
               "Keeps the module that holds an address loaded until the process ends.");
   module->def(
       "get_api", [](uint32_t abi) { return AddressOf(dlbridge_get_api(abi, sizeof(DLBridgeApi))); },
-      nb::arg("abi") = DLBRIDGE_ABI,
-      "Address of the library's DLBridgeApi; 0 where its ABI is another.");
+      nb::arg("abi") = DLBRIDGE_ABI, "Address of the library's DLBridgeApi; 0 if its ABI differs.");
   module->attr("ABI") = DLBRIDGE_ABI;
 }
 

@@ -107,7 +107,7 @@ Address ExchangeApiFind(Address chain, Version consumer) {
 
 void BindValidate(nb::module_* module) {
   module->def("layout", Layout, nb::arg("tensor"), nb::arg("tensor_flags") = 0,
-              "How the DLTensor at an address lies in memory, as a dict of DLBridgeLayout.");
+              "The layout of the DLTensor at an address, as a dict of DLBridgeLayout.");
   module->def("validate", Validate, nb::arg("tensor"), nb::arg("tensor_flags") = 0,
               nb::arg("policy").none() = nb::none(), "Checks the DLTensor at an address.");
   module->def("validate_legacy", ValidateLegacy, nb::arg("tensor"),

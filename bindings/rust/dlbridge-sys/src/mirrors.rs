@@ -320,8 +320,8 @@ pub struct DLBridgeConvertOptions {
     /// Newest DLPack that the consumer reads. To versioned: of major
     /// 1, {0, 0}: the default; the result carries the smaller of it
     /// and the library's. dlbridge_downgrade: of major 0, {0, 0}: the
-    /// last legacy one. dlbridge_export: {0, 0}; its target
-    /// decides. A tensor that needs a newer version is rejected.
+    /// last legacy one. dlbridge_export: {0, 0}; its target decides.
+    /// A tensor that needs a newer version is rejected.
     pub version: DLPackVersion,
     /// DLPack flags that the caller knows of a legacy source, which
     /// cannot record them. Unused for a versioned one.
