@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  * The facts of DLPack, which the compiler checks against the dlpack.h that was included before.
- * DLPACK_FACTS is the newest release that that header describes, as major * 100 + minor; 199 adds
- * upstream's changes after 1.3. C11 and C++11.
+ * DLPACK_FACTS is the newest release that this header claims to describe, as major * 100 + minor;
+ * 199 adds what upstream has added after the newest release. C11 and C++11.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -42,34 +42,7 @@ FIELD(DLManagedTensor, dl_tensor, 0, 48);
 FIELD(DLManagedTensor, manager_ctx, 48, 8);
 FIELD(DLManagedTensor, deleter, 56, 8);
 
-VALUE(kDLCPU, 1);
-VALUE(kDLCUDA, 2);
-VALUE(kDLCUDAHost, 3);
-VALUE(kDLOpenCL, 4);
-VALUE(kDLVulkan, 7);
-VALUE(kDLMetal, 8);
-VALUE(kDLVPI, 9);
-VALUE(kDLROCM, 10);
-VALUE(kDLROCMHost, 11);
-VALUE(kDLExtDev, 12);
-VALUE(kDLCUDAManaged, 13);
-VALUE(kDLInt, 0);
-VALUE(kDLUInt, 1);
-VALUE(kDLFloat, 2);
-VALUE(kDLOpaqueHandle, 3);
-VALUE(kDLBfloat, 4);
-VALUE(kDLComplex, 5);
-
-#if DLPACK_FACTS >= 7
-VALUE(kDLOneAPI, 14);
-VALUE(kDLWebGPU, 15);
-VALUE(kDLHexagon, 16);
-#endif
-#if DLPACK_FACTS >= 8
-VALUE(kDLBool, 6);
-#endif
-
-/* 1.0 and 1.1 name the versioned struct by its tag only, which C needs `struct` for. */
+/* 1.0 and 1.1 declare the versioned struct with a tag only, which matters in C. */
 #if DLPACK_FACTS >= 100
 SIZE(DLPackVersion, 8, 4);
 FIELD(DLPackVersion, major, 0, 4);

@@ -3,6 +3,7 @@
 
 import fcntl
 import hashlib
+import os
 import pathlib
 import shutil
 import subprocess
@@ -14,7 +15,10 @@ ZIG = ROOT / "build/zig-venv"
 REQUIREMENTS = HERE / "requirements"
 MACHINE = "x86_64"
 # The interpreters that build a wheel, and the tags of these wheels.
-TAGS = {"3.11": "cp311-cp311", "3.12": "cp312-abi3", "3.10": "cp310-cp310"}
+ALL_TAGS = {"3.11": "cp311-cp311", "3.12": "cp312-abi3", "3.10": "cp310-cp310"}
+# DLBRIDGE_PYTHONS limits the versions, such as "3.11 3.12".
+CHOSEN = os.environ.get("DLBRIDGE_PYTHONS", "3.10 3.11 3.12 3.13").split()
+TAGS = {version: tag for version, tag in ALL_TAGS.items() if version in CHOSEN}
 
 
 def interpreter(version):
