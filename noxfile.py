@@ -18,9 +18,11 @@ from stages import BUILD, ROOT  # noqa: E402
 
 nox.options.default_venv_backend = "none"
 os.chdir(ROOT)
+# The other versions of Python are tested nightly.
+os.environ.setdefault("DLBRIDGE_PYTHONS", "3.11 3.12")
 
 # What `./run test` runs: everything but devices, header combinations and frameworks.
-CORE = "^(unit|conformance|plugin|abi|example|cpp)$"
+CORE = "^(unit|conformance|plugin|abi|example|cpp|lint)$"
 # What the kind of library decides.
 LINKAGE = "^(conformance|plugin|abi|example)$"
 SLOW = {"DLBRIDGE_SLOW_MACHINE": "1"}
@@ -276,10 +278,10 @@ def bindings(session):
 
 @stage
 def bindings_nightly(session):
-    """The checks of the bindings that take long and rarely find anything."""
-    variables = install_both_kinds(session)
-    runs = [("bindings/python", ("-t", "nightly"))]
-    stages.noxfiles(session, runs, **variables)
+    """The other versions of Python, a reproducible wheel, the source distribution."""
+    sessions = ("rules", "tests-3.10", "tests-3.13", "reproducible", "sdist")
+    variables = {"DLBRIDGE_PYTHONS": "3.10 3.11 3.12 3.13"}
+    stages.noxfiles(session, [("bindings/python", ("-s", *sessions))], **variables)
 
 
 @stage
@@ -434,7 +436,9 @@ def tools_can_fail(session):
     need_go(session)
     variables = install_both_kinds(session)
     stages.build(session, "debian")
-    folders = ["tests/consumers", *(f"bindings/{name}" for name in languages_here(session))]
+    stages.build(session, "asan", targets=("dlbridge",))
+    folders = ("tests/consumers", "tests/languages", "bindings/cpp", "bindings/python")
+    folders += ("bindings/rust",) if shutil.which("cargo") else ()
     stages.noxfiles(session, [(name, ("-t", "selftest")) for name in folders], **variables)
 
 

@@ -104,8 +104,9 @@ def programs(session, binary, *options):
     known = subprocess.run(ask, check=True, capture_output=True, text=True).stdout
     targets = words & {line.rpartition(":")[0] for line in known.splitlines()}
     session.log(f"building {len(targets)} targets of {binary.name}")
-    command = ("cmake", "--build", binary, "--target", *sorted(targets))
-    quietly(session, f"{binary.name}-build", *command)
+    if targets:
+        command = ("cmake", "--build", binary, "--target", *sorted(targets))
+        quietly(session, f"{binary.name}-build", *command)
     return len(tests)
 
 
@@ -145,32 +146,8 @@ def checks(session, *command):
         session.error(f"nothing was checked: {' '.join(map(str, command))}")
 
 
-def run_script(path, options, variables):
-    """The same for a script that prints a line for each of its checks."""
-    script, *arguments = {
-        "tests/interop": ("run.sh", "small"),
-        "tests/travel": ("run.sh", "build/travel"),
-        "tests/consumers": ("run.sh", "build/consumers"),
-        "tests/languages": ("run.sh", "build/bindings/languages"),
-    }.get(path, ("check.sh",))
-    if options:
-        return path, [{"signature": "all", "result": "skipped"}], ""
-    done = subprocess.run(
-        [f"{path}/{script}", *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        text=True, cwd=ROOT, env={**os.environ, **variables},
-    )  # fmt: skip
-    names = {"passed": "success", "FAILED": "failed", "skipped": "skipped"}
-    found = re.findall("^(passed|FAILED|skipped) (.*)", done.stdout, re.MULTILINE)
-    sessions = [{"signature": name, "result": names[word]} for word, name in found]
-    if done.returncode != 0 and all(one["result"] != "failed" for one in sessions):
-        sessions.append({"signature": "all", "result": "failed"})
-    return path, sessions, done.stdout
-
-
 def run_noxfile(path, options, variables):
     """Runs a noxfile; returns its report and its output."""
-    if not (ROOT / path / "noxfile.py").exists():
-        return run_script(path, options, variables)
     name = path.replace("/", "-")
     report = REPORTS / f"{name}.json"
     report.unlink(missing_ok=True)

@@ -30,7 +30,7 @@ from sessions import (  # noqa: E402
     install_pinned,
     install_wheel,
 )
-from wheels import MACHINE, REQUIREMENTS, TAGS, build_wheels, interpreter  # noqa: E402
+from wheels import CHOSEN, MACHINE, REQUIREMENTS, TAGS, build_wheels, interpreter  # noqa: E402
 
 SCRATCH = ROOT / "build/bindings/python"
 # Each interpreter that runs the tests, and the interpreter that builds its wheel.
@@ -120,7 +120,7 @@ def tests(session):
     run_tests(session, **outcomes)
 
 
-for tested in TESTED:
+for tested in (version for version in TESTED if version in CHOSEN):
     nox.session(tests, name=f"tests-{tested}", python=tested, requires=["wheels"])
 
 

@@ -3,6 +3,7 @@
 
 import fcntl
 import hashlib
+import os
 import pathlib
 import shutil
 import subprocess
@@ -14,7 +15,10 @@ ZIG = ROOT / "build/zig-venv"
 REQUIREMENTS = HERE / "requirements"
 MACHINE = "x86_64"
 # The interpreters that build a wheel, and the tags of these wheels.
-TAGS = {"3.11": "cp311-cp311", "3.12": "cp312-abi3", "3.10": "cp310-cp310"}
+ALL_TAGS = {"3.11": "cp311-cp311", "3.12": "cp312-abi3", "3.10": "cp310-cp310"}
+# DLBRIDGE_PYTHONS limits the versions, such as "3.11 3.12".
+CHOSEN = os.environ.get("DLBRIDGE_PYTHONS", "3.10 3.11 3.12 3.13").split()
+TAGS = {version: tag for version, tag in ALL_TAGS.items() if version in CHOSEN}
 
 
 def interpreter(version):
@@ -59,14 +63,24 @@ def compilers(folder, zig):
         "CCACHE_COMPILERCHECK": "content",
         "ZIG_GLOBAL_CACHE_DIR": cache,
         "ZIG_LOCAL_CACHE_DIR": cache,
-        # pip installs the pinned versions into the environments that it builds wheels in.
-        "PIP_BUILD_CONSTRAINT": str(REQUIREMENTS / "build.txt"),
-        "PIP_CONSTRAINT": str(REQUIREMENTS / "build.txt"),
     }
 
 
+def backend(session, python, folder):
+    """An environment of an interpreter with the build backend.
+
+    Its path is fixed, unlike that of an isolated build of pip, so ccache finds what it compiled.
+    """
+    found = folder / "bin/python"
+    if not found.exists():
+        session.run(python, "-m", "venv", "--without-pip", str(folder), external=True)
+    pip = ("python", "-m", "pip", "--python", str(found), "install", "--quiet", "--no-deps")
+    session.run(*pip, "-r", str(REQUIREMENTS / "build.txt"))
+    return str(found)
+
+
 def make_wheel(session, python, source, work, folder, zig):
-    """Builds one wheel from the source distribution and names it after the glibc that it needs."""
+    """Builds one wheel of unpacked sources and names it after the glibc that it needs."""
     settings = {
         "build-dir": work / "build",
         "cmake.define.DLBRIDGE_WERROR": "ON",
@@ -76,8 +90,9 @@ def make_wheel(session, python, source, work, folder, zig):
     }
     shutil.rmtree(work, ignore_errors=True)
     environment = compilers(work.with_name("programs"), zig)
+    python = backend(session, python, work.with_name(f"{work.name}-tools"))
     pip = ("python", "-m", "pip", "--python", python, "wheel", "--quiet", "--no-deps")
-    options = [f"-C{name}={value}" for name, value in settings.items()]
+    options = ["--no-build-isolation", *(f"-C{name}={value}" for name, value in settings.items())]
     session.run(*pip, *options, "--wheel-dir", str(work / "plain"), str(source), env=environment)
     [plain] = (work / "plain").glob("*.whl")
     platform = f"manylinux_2_17_{MACHINE}"
@@ -104,6 +119,9 @@ def build_missing(session, folder, work):
     for old in folder.glob("*.tar.gz"):
         old.unlink()
     shutil.copy(source, folder)
+    shutil.rmtree(work / "source", ignore_errors=True)
+    shutil.unpack_archive(source, work / "source")
+    [unpacked] = (work / "source").iterdir()
     zig = need_zig(session)
     recipe = (pathlib.Path(__file__), HERE / "cmake/zig.cmake", ROOT / "cmake/toolchains/zig.cmake")
     recipe += (REQUIREMENTS / "build.txt", REQUIREMENTS / "wheels.txt")
@@ -120,5 +138,5 @@ def build_missing(session, folder, work):
             continue
         for old in built:
             old.unlink()
-        make_wheel(session, python, source, work / tag, folder, zig)
+        make_wheel(session, python, unpacked, work / tag, folder, zig)
         stamp.write_text(current)
