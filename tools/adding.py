@@ -94,6 +94,12 @@ def repository(copy):
     return copy.run(str(python), "-B", "tests/lint/check_repo.py")
 
 
+def corpus(copy):
+    """The cases of the corpus can be generated; their messages are recorded with a build."""
+    build = "import generate; generate.build()"
+    return copy.run(sys.executable, "-B", "-c", build, folder="tests/conformance")
+
+
 def changelog(copy):
     """What the gate's check of the same name compares: new functions are in the changelog."""
     added = {line[1:] for line in git(copy.root, "diff", "abi/symbols.txt").splitlines()
@@ -135,7 +141,7 @@ def go(copy):
     )
 
 
-CHECKS = (facts, repository, changelog, core, cpp, tests)
+CHECKS = (facts, repository, corpus, changelog, core, cpp, tests)
 TOOLCHAINS = {"cargo": rust, "go": go}
 
 

@@ -866,8 +866,8 @@ def imports(c):
         call("share", "w", "s", made(legacy)),
     )
     for name, fields, rule in (
-        ("dtype", {"dtype": [19, 8, 1]}, "DTYPE_UNKNOWN"),
-        ("device", {"device": [22, 0]}, "DEVICE_UNKNOWN"),
+        ("dtype", {"dtype": [model.NEXT_DTYPE, 8, 1]}, "DTYPE_UNKNOWN"),
+        ("device", {"device": [model.NEXT_DEVICE, 0]}, "DEVICE_UNKNOWN"),
         ("flag", {"flags": 16}, "FLAGS_UNKNOWN"),
     ):
         source = versioned(version=[1, 5], **fields)
@@ -1700,8 +1700,8 @@ def copies(c):
                     call(function, "t", "o", want, **options(*flags)),
                 )
     for name, source, more, rule in (
-        ("dtype", tensor(dtype=[19, 8, 1]), {}, "DTYPE_UNKNOWN"),
-        ("device", tensor(device=[22, 0]), {}, "DEVICE_UNKNOWN"),
+        ("dtype", tensor(dtype=[model.NEXT_DTYPE, 8, 1]), {}, "DTYPE_UNKNOWN"),
+        ("device", tensor(device=[model.NEXT_DEVICE, 0]), {}, "DEVICE_UNKNOWN"),
         ("flag", tensor(), {"tensor_flags": "8"}, "FLAGS_UNKNOWN"),
         ("version", tensor(dtype=[7, 8, 1]), {"version": [1, 0]}, "REQUIRED_VERSION"),
     ):
@@ -1783,7 +1783,7 @@ def allocations(c):
     allocate("version-1.9", spec(version=[1, 9]), like(spec()))
     allocate("version-2.0", spec(version=[2, 0]), bad_argument())
     allocate("version-0.8", spec(version=[0, 8]), bad_argument())
-    allocate("unknown-dtype", spec(dtype=[19, 8, 1]), rejected("DTYPE_UNKNOWN"))
+    allocate("unknown-dtype", spec(dtype=[model.NEXT_DTYPE, 8, 1]), rejected("DTYPE_UNKNOWN"))
     allocate("unknown-flag", spec(tensor_flags="8"), rejected("FLAGS_UNKNOWN"))
     allocate("cuda", spec(device=[2, 0]), error("ERROR_UNSUPPORTED"))
     allocate(

@@ -201,7 +201,13 @@ def names(c):
         dtype(f"{name}-other-width", [code, 3, 1])
         dtype(f"{name}-no-lanes", [code, fixed or 8, 0])
         dtype(f"{name}-no-bits", [code, 0, 1])
-    for value in ([19, 8, 1], [255, 255, 65535], [2, 16, 32768], [2, 255, 65535], [0, 1, 1]):
+    for value in (
+        [model.NEXT_DTYPE, 8, 1],
+        [255, 255, 65535],
+        [2, 16, 32768],
+        [2, 255, 65535],
+        [0, 1, 1],
+    ):
         dtype("numbers-" + "-".join(map(str, value)), value)
     for text in (
         "",
@@ -239,7 +245,7 @@ def names(c):
             {},
             step("dtype_parse", error("ERROR_PARSE"), text=text),
         )
-    for kind in [*sorted(model.DEVICES), 0, 5, 6, 22, 2**31 - 1, -1, -(2**31)]:
+    for kind in [*sorted(model.DEVICES), 0, 5, 6, model.NEXT_DEVICE, 2**31 - 1, -1, -(2**31)]:
         for index in (0, 7, 2**31 - 1, -1, -(2**31)):
             value = [kind, index]
             text = model.device_name(value)
@@ -284,20 +290,8 @@ def names(c):
             {},
             step("device_parse", error("ERROR_PARSE"), text=text),
         )
-    readable = {
-        1: "YES",
-        3: "YES",
-        11: "YES",
-        13: "YES",
-        14: "UNDECIDED",
-        12: "UNDECIDED",
-        16: "UNDECIDED",
-        19: "UNDECIDED",
-        20: "UNDECIDED",
-        21: "UNDECIDED",
-    }
-    for kind in [*sorted(model.DEVICES), 0, 5, 6, 22, -1, 2**31 - 1]:
-        answer = readable.get(kind, "NO" if kind in model.DEVICES else "UNDECIDED")
+    for kind in [*sorted(model.DEVICES), 0, 5, 6, model.NEXT_DEVICE, -1, 2**31 - 1]:
+        answer = model.READABLE.get(kind, "UNDECIDED")
         c.add(
             f"host-accessible/{kind}",
             {},
@@ -327,7 +321,7 @@ def versions(c):
     for flags in range(8):
         needs(f"flags-{flags}", borrowed(flags=flags))
     for name, fields in {
-        "dtype-number-19": {"dtype": [19, 8, 1]},
+        f"dtype-number-{model.NEXT_DTYPE}": {"dtype": [model.NEXT_DTYPE, 8, 1]},
         "device-number-5": {"device": [5, 0]},
         "device-negative": {"device": [-1, 0]},
         "flag-8": {"flags": 8},

@@ -169,7 +169,7 @@ def dtypes(c):
         c.validate(
             f"validate/dtype/{name}-no-bits", tensor(dtype=[code, 0, 1]), want="DTYPE_BITS_ZERO"
         )
-    each_kind(c, "dtype-unknown", "NONE", dtype=[19, 8, 1])
+    each_kind(c, "dtype-unknown", "NONE", dtype=[model.NEXT_DTYPE, 8, 1])
     each_kind(c, "dtype-255", "NONE", dtype=[255, 255, 1])
     each_kind(c, "lanes-0", "DTYPE_LANES_ZERO", dtype=[2, 32, 0])
     each_kind(c, "lanes-32767", "NONE", shape=(1, 1), dtype=[2, 32, 32767])
@@ -190,7 +190,7 @@ def dtypes(c):
     c.validate("validate/dtype/no-bits-no-lanes", tensor(dtype=[2, 0, 0]), want="DTYPE_BITS_ZERO")
     reject = ["REJECT_UNKNOWN_DTYPE"]
     for version in ([1, 0], [1, 1], [1, 3], [0, 8], [0, 5], [0, 3], [1, 77], [0, 0]):
-        for code in (0, 4, 5, 6, 7, 17, 18, 19):
+        for code in (0, 4, 5, 6, 7, 17, 18, model.NEXT_DTYPE):
             width = model.DTYPES.get(code, (0, 0, None))[2] or 32
             c.validate(
                 f"validate/unknown-dtype/{code}-at-{version[0]}.{version[1]}",
@@ -212,7 +212,7 @@ def devices(c):
             tensor(device=[kind, -1]),
             want="DEVICE_ID_NEGATIVE",
         )
-    for kind in (0, 5, 6, 22, 2**31 - 1, -1, -(2**31)):
+    for kind in (0, 5, 6, model.NEXT_DEVICE, 2**31 - 1, -1, -(2**31)):
         c.validate(f"validate/device/number-{kind}", tensor(device=[kind, 0]), want="NONE")
     each_kind(c, "device-id-maximum", "NONE", device=[1, 2**31 - 1])
     each_kind(c, "device-id-minimum", "DEVICE_ID_NEGATIVE", device=[2, -(2**31)])
@@ -571,7 +571,7 @@ def diagnoses(c):
             [finding("DATA_NULL")],
         ),
         "unknown-dtype": (
-            tensor(dtype=[19, 8, 1]),
+            tensor(dtype=[model.NEXT_DTYPE, 8, 1]),
             None,
             [note("DTYPE_UNKNOWN")],
         ),
@@ -591,7 +591,7 @@ def diagnoses(c):
             [note("FLAGS_UNKNOWN")],
         ),
         "unknowns-rejected": (
-            versioned(flags=8, dtype=[19, 8, 1], device=[22, 0]),
+            versioned(flags=8, dtype=[model.NEXT_DTYPE, 8, 1], device=[model.NEXT_DEVICE, 0]),
             {"options": ["REJECT_UNKNOWN_DTYPE", "REJECT_UNKNOWN_DEVICE", "REJECT_UNKNOWN_FLAGS"]},
             [
                 finding("DTYPE_UNKNOWN"),

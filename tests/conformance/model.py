@@ -67,10 +67,33 @@ DEVICES = {
     21: ("ascend", NO_RELEASE),
     # [/facts]
 }
+# The first numbers that no list has.
+NEXT_DTYPE, NEXT_DEVICE = max(DTYPES) + 1, max(DEVICES) + 1
 # [facts/devices.toml data]
 ADDRESS_DEVICES = {1, 2, 3, 10, 11, 13, 14}
 HANDLE_DEVICES = {4, 7, 8, 9, 15}
 HOST_DEVICES = {1, 3, 11, 13}
+READABLE = {
+    1: "YES",
+    2: "NO",
+    3: "YES",
+    4: "NO",
+    7: "NO",
+    8: "NO",
+    9: "NO",
+    10: "NO",
+    11: "YES",
+    12: "UNDECIDED",
+    13: "YES",
+    14: "UNDECIDED",
+    15: "NO",
+    16: "UNDECIDED",
+    17: "NO",
+    18: "NO",
+    19: "UNDECIDED",
+    20: "UNDECIDED",
+    21: "UNDECIDED",
+}
 # [/facts]
 
 

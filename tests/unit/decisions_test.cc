@@ -670,7 +670,7 @@ TEST(UnknownCodes, AreRejectedByConversionsUnlessAllowed) {
     DLBridgeRule rule;
   } unknown[] = {
       {DtypeSpec(Dtype(kDLBcomplex, 32)), DLBRIDGE_RULE_DTYPE_UNKNOWN},
-      {DtypeSpec(Dtype(19, 8)), DLBRIDGE_RULE_DTYPE_UNKNOWN},
+      {DtypeSpec(Dtype(200, 8)), DLBRIDGE_RULE_DTYPE_UNKNOWN},
       {DeviceSpec(kDLTPU), DLBRIDGE_RULE_DEVICE_UNKNOWN},
       {DeviceSpec(5), DLBRIDGE_RULE_DEVICE_UNKNOWN},
       {DeviceSpec(0), DLBRIDGE_RULE_DEVICE_UNKNOWN},

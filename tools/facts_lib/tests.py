@@ -47,10 +47,12 @@ def _device_sets(facts):
     def of(holds):
         return "{" + ", ".join(str(one.number) for one in facts.devices if holds(one)) + "}"
 
+    readable = [f'    {one.number}: "{one["readable"].upper()}",\n' for one in facts.devices]
     return (
         f"ADDRESS_DEVICES = {of(lambda one: one['data'] == 'address')}\n"
         f"HANDLE_DEVICES = {of(lambda one: one['data'] == 'handle')}\n"
         f"HOST_DEVICES = {of(lambda one: one['host_like'])}\n"
+        f"READABLE = {{\n{''.join(readable)}}}\n"
     )
 
 
