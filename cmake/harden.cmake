@@ -36,7 +36,8 @@ endfunction()
 # could overflow, and the check costs up to 4 % of their instructions. Functions with arrays of
 # characters keep it.
 function(dlbridge_harden_hot_sources)
-  foreach(source IN ITEMS validate.cc upgrade.cc downgrade.cc)
+  foreach(source IN ITEMS
+          validate/rules.cc tensor/validate.cc protocol/upgrade.cc protocol/downgrade.cc)
     set_property(SOURCE ${source} APPEND PROPERTY COMPILE_OPTIONS -fstack-protector)
   endforeach()
 endfunction()

@@ -28,6 +28,9 @@ function(dlbridge_library)
   target_compile_options(dlbridge_objects PRIVATE
     -fno-exceptions -fno-rtti -fno-threadsafe-statics
     $<$<CONFIG:Release>:-O2>)
+  if(NOT DLBRIDGE_DEVICES)
+    dlbridge_small_objects(dlbridge_objects)
+  endif()
   if(CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64" AND CMAKE_SYSTEM_NAME STREQUAL "Linux")
     # Atomics that are chosen at run time would bring a constructor along.
     target_compile_options(dlbridge_objects PRIVATE -mno-outline-atomics)
@@ -67,6 +70,13 @@ function(dlbridge_library)
   # found, let alone needed.
   set_target_properties(dlbridge PROPERTIES LINKER_LANGUAGE C DEBUG_POSTFIX "")
   set(CMAKE_CXX_IMPLICIT_LINK_LIBRARIES "" PARENT_SCOPE)
+endfunction()
+
+# dlbridge_small_objects(target): for a library without drivers, whose users count bytes: optimised for
+# size, and copies go element by element (the vector kernels take 25 KB).
+function(dlbridge_small_objects target)
+  target_compile_definitions(${target} PRIVATE DLBRIDGE_WITHOUT_DEVICES DLBRIDGE_SHUFFLES=0)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release,RelWithDebInfo>:-Os>)
 endfunction()
 
 # How the shared library is linked; tests/abi/library_file_test.py and the checks of packaging/ hold

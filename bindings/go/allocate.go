@@ -15,7 +15,7 @@ type AllocateSpec struct {
 	Alignment uint64 // A power of two; 0: 256.
 	// TensorFlags are the DLPack flags of the tensor.
 	TensorFlags TensorFlags
-	Version     Version    // Newest DLPack that the consumer reads; the zero value: 1.3.
+	Version     Version    // Newest DLPack that the consumer reads; the zero value: the default.
 	Allocator   *Allocator // nil: the system's allocator.
 }
 

@@ -1,27 +1,25 @@
+// Code generated from facts/ by tools/facts.py. DO NOT EDIT.
 // SPDX-License-Identifier: Apache-2.0
-// The constants of dlbridge.h and dlpack.h. header_test.go compares them with the headers.
+// The constants of dlbridge.h and dlpack.h.
 
 package dlbridge
-
-// MaxNDim is the largest ndim that any function accepts; no policy raises it.
-const MaxNDim = 64
 
 const (
 	// Success.
 	StatusOK Status = 0
-	// The caller's fault: a nil that is not allowed, an option outside its range, a changed
-	// dlbridge-owned struct. The message names the argument.
+	// The caller's fault: a nil that is not allowed, a struct_size out of range, an option outside its
+	// range, a changed dlbridge-owned struct. The message names the argument.
 	StatusInvalidArgument Status = 1
 	// The caller is newer than the library: it asks for an option, value or field that this library
 	// does not know. Such a request is never ignored.
 	StatusTooNew Status = 2
 	// The allocator, the system's or the caller's, returned NULL.
 	StatusOutOfMemory Status = 3
-	// The producer's fault: the tensor breaks DLPack itself; the error's Rule says where.
+	// The producer's fault: the tensor breaks DLPack itself; `rule` names the rule.
 	StatusInvalidTensor Status = 4
 	// Wrong major version, or the tensor needs a newer DLPack than the consumer reads.
 	StatusVersion Status = 5
-	// A legal tensor that the policy of this consumer rejects; the error's Rule names the demand.
+	// A legal tensor that the policy of this consumer rejects; `rule` names the demand.
 	StatusPolicy Status = 6
 	// The target cannot represent what the source records, and the options do not allow the loss.
 	StatusUnrepresentable Status = 7
@@ -44,7 +42,7 @@ const (
 	StatusForked Status = 15
 	// No driver for the device, or none of its devices; [QueryBackend] reports the reason.
 	StatusUnavailable Status = 16
-	// A driver's call failed; the message has its name, NativeCode its code.
+	// A driver's call failed; the message has its name, `native_code` its code.
 	StatusDriver Status = 17
 	// The context table has another entry of that device or context.
 	StatusExists Status = 18
@@ -57,13 +55,13 @@ const (
 )
 
 const (
-	// No rule was broken.
+	// No rule is broken.
 	RuleNone Rule = 0
-	// version.major is 1 (DLPack: read nothing after `flags` otherwise).
+	// version.major is 1; of another major nothing after `flags` is read (DLPack).
 	RuleVersionMajor Rule = 1
 	// ndim >= 0 (DLPack).
 	RuleNDimNegative Rule = 2
-	// ndim <= [MaxNDim] (dlbridge) and within the limits of the policy.
+	// ndim <= [MaxNDim] and within the limits of the policy (dlbridge, policy).
 	RuleNDimLimit Rule = 3
 	// shape is given where ndim > 0 (DLPack).
 	RuleShapeNull Rule = 4
@@ -77,15 +75,15 @@ const (
 	RuleDTypeLanesScalable Rule = 8
 	// bool and float8 have 8 bits, float6 6, float4 4, bfloat 16 (DLPack).
 	RuleDTypeBitsFixed Rule = 9
-	// The dtype code is known to the consumer's version.
+	// The dtype code is known to the consumer's version (policy, conversions).
 	RuleDTypeUnknown Rule = 10
-	// The device type is known to the consumer's version.
+	// The device type is known to the consumer's version (policy, conversions).
 	RuleDeviceUnknown Rule = 11
-	// All flag bits are known to the consumer's version.
+	// All flag bits are known to the consumer's version (policy, conversions).
 	RuleFlagsUnknown Rule = 12
 	// device_id >= 0 (dlbridge).
 	RuleDeviceIDNegative Rule = 13
-	// device_id is 0 on host-like memory (DLPack); only ever a note, since producers differ.
+	// device_id is 0 on host-like memory; only a note, since producers differ (DLPack).
 	RuleDeviceIDHost Rule = 14
 	// Each extent >= 0 (DLPack).
 	RuleExtentNegative Rule = 15
@@ -101,15 +99,15 @@ const (
 	RuleAddressRange Rule = 20
 	// On an opaque handle no element lies before its start (dlbridge).
 	RuleHandleRange Rule = 21
-	// All elements lie inside BufferSize bytes from `data` (policy).
+	// All elements lie inside `buffer_size` bytes from `data` (policy).
 	RuleBufferBounds Rule = 22
 	// The required contiguity (policy).
 	RuleContiguity Rule = 23
 	// The required alignment of element (0,...,0) (policy).
 	RuleAlignment Rule = 24
-	// The device is one of those that the policy lists.
+	// The device is one of those that the policy lists (policy).
 	RuleDeviceRejected Rule = 25
-	// The dtype is one of those that the policy lists.
+	// The dtype is one of those that the policy lists (policy).
 	RuleDTypeRejected Rule = 26
 	// The tensor may be written to (policy).
 	RuleNotWritable Rule = 27
@@ -117,41 +115,43 @@ const (
 	RuleNegativeStride Rule = 28
 	// No zero strides on axes longer than 1 (policy).
 	RuleZeroStride Rule = 29
-	// No two elements share memory, where the policy demands a writable tensor.
+	// No two elements share memory, where the policy demands a writable tensor (policy).
 	RuleSelfOverlap Rule = 30
-	// Element (0,...,0) is aligned to its lane's size; only ever a note.
+	// Element (0,...,0) is aligned to its lane's size; only a note (dlbridge).
 	RuleDataUnaligned Rule = 31
-	// The version that a tensor carries knows all that it uses; only ever a note.
+	// The version that a tensor carries knows all that it uses; only a note (DLPack).
 	RuleVersionLabel Rule = 32
 	// The consumer's version can describe the tensor (conversions).
 	RuleRequiredVersion Rule = 33
-	// A legacy tensor cannot record READ_ONLY (downgrade).
+	// The tensor is not READ_ONLY, which a legacy tensor cannot record (downgrade).
 	RuleLegacyReadOnly Rule = 34
-	// A legacy tensor cannot record that sub-byte elements are padded (downgrade).
+	// Sub-byte elements are not padded, which a legacy tensor cannot record (downgrade).
 	RuleLegacyPadded Rule = 35
-	// Legacy knows dtype codes up to bool (downgrade).
+	// The legacy version knows the dtype code: those up to bool (downgrade).
 	RuleLegacyDType Rule = 36
-	// Legacy knows device types up to Hexagon (downgrade).
+	// The legacy version knows the device type: those up to Hexagon (downgrade).
 	RuleLegacyDevice Rule = 37
 	// byte_offset is folded only where `data` is an address (conversions).
 	RuleOffsetFold Rule = 38
-	// The elements of a view are elements of its parent's range.
+	// The elements of a view are elements of its parent's range (views).
 	RuleViewBounds Rule = 39
-	// A view of packed sub-byte elements starts at a whole byte.
+	// A view of packed sub-byte elements starts at a whole byte (views).
 	RuleViewOffset Rule = 40
-	// The tensor lives in the caller's storage (upgrade_into), which cannot have a second owner.
+	// The tensor does not live in the caller's storage (upgrade_into), which cannot have a second
+	// owner (owners).
 	RuleInStorage Rule = 41
-	// Copying needs memory that the CPU can read.
+	// The CPU can read the memory to copy (copies).
 	RuleCopyDevice Rule = 42
-	// The memory is where the device label says (level DEVICE: the driver was asked).
+	// The memory is where the device label says, as the driver reports it (level DEVICE).
 	RuleDeviceLabel Rule = 43
-	// All elements lie inside the allocation (level DEVICE: the driver was asked).
+	// All elements lie inside the allocation, as the driver reports it (level DEVICE).
 	RuleAllocationBounds Rule = 44
-	// Each extent is the one that the policy's shape gives.
+	// Each extent is the one that the policy's shape gives (policy).
 	RuleShapeMismatch Rule = 45
 )
 
-// Kind says what a pointer points to. Values that are not listed may come from a newer library.
+// Kind is the struct that a pointer refers to. Values that are not listed may come from a newer
+// library.
 type Kind int32
 
 const (
@@ -161,13 +161,14 @@ const (
 	KindLegacy Kind = 1
 	// A DLManagedTensorVersioned.
 	KindVersioned Kind = 2
-	// A DLTensor, which has no owner ([Borrow]).
+	// A DLTensor, which has no owner ([Tensor.Diagnose]).
 	KindBorrowed Kind = 3
 	// Only ever an answer: the bytes can be both managed kinds.
 	KindAmbiguous Kind = 4
 )
 
-// Answer is the answer to a question that cannot always be answered. Values that are not listed may come from a newer library.
+// Answer is the answer to a question that cannot always be answered. Values that are not listed may
+// come from a newer library.
 type Answer int32
 
 const (
@@ -203,7 +204,7 @@ const (
 type Level int32
 
 const (
-	// LevelMetadata.
+	// METADATA.
 	LevelDefault Level = 0
 	// The struct itself: version, ndim, dtype, device, flags, which pointers are NULL.
 	LevelStruct Level = 1
@@ -220,11 +221,11 @@ const (
 type PolicyOptions uint32
 
 const (
-	// Rejects dtype codes that Version does not know.
+	// Rejects dtype codes that `version` does not know.
 	PolicyRejectUnknownDType PolicyOptions = 1 << 8
-	// Rejects device types that Version does not know.
+	// Rejects device types that `version` does not know.
 	PolicyRejectUnknownDevice PolicyOptions = 1 << 9
-	// Rejects flag bits that Version does not know.
+	// Rejects flag bits that `version` does not know.
 	PolicyRejectUnknownFlags PolicyOptions = 1 << 10
 	// Rejects negative strides.
 	PolicyRejectNegativeStrides PolicyOptions = 1 << 11
@@ -240,13 +241,14 @@ const (
 	PolicyVouchWritable PolicyOptions = 1 << 16
 	// Accepts elements that overlap even where a writable tensor is required.
 	PolicyAllowSelfOverlap PolicyOptions = 1 << 17
-	// MinNDim and MaxNDim count.
+	// `min_ndim` and `max_ndim` count.
 	PolicyLimitNDim PolicyOptions = 1 << 18
-	// BufferSize counts.
+	// `buffer_size` counts.
 	PolicyLimitBuffer PolicyOptions = 1 << 19
 )
 
-// Contiguity is the contiguity that a policy demands. Values that are not listed may come from a newer library.
+// Contiguity is the contiguity that a policy demands. Values that are not listed may come from a
+// newer library.
 type Contiguity int32
 
 const (
@@ -264,7 +266,7 @@ const (
 type Severity int32
 
 const (
-	// Validation would reject the tensor for it.
+	// [Tensor.Validate] would reject the tensor for it.
 	SeverityBroken Severity = 1
 	// For information only.
 	SeverityNote Severity = 2
@@ -274,7 +276,7 @@ const (
 type ConvertBits uint32
 
 const (
-	// Skip validation: the caller knows that the tensor is valid. Only ndim and a NULL shape are
+	// Skip validation: the caller knows that the tensor is valid. Only ndim and a nil shape are
 	// checked. The policy must be nil. A COPY is validated all the same, since it reads by the layout.
 	ConvertSkipValidation ConvertBits = 1 << 8
 	// The caller knows that a legacy source may be written to. Without it the result is READ_ONLY.
@@ -290,7 +292,8 @@ const (
 	ConvertFoldByteOffset ConvertBits = 1 << 12
 	// Copy the data (memory that the CPU reads only) to compact memory of the allocator. The result
 	// may be written to and carries IS_COPIED where it has flags; the source is released. A copy loses
-	// nothing that a downgrade would reject, but unknown codes are rejected all the same.
+	// nothing that a downgrade would reject. Unknown flag bits are always rejected, since they may
+	// change the layout.
 	ConvertCopy ConvertBits = 1 << 13
 	// To legacy: READ_ONLY may be lost.
 	ConvertDropReadOnly ConvertBits = 1 << 14
@@ -314,7 +317,8 @@ const (
 	AllocateShareable AllocateOptions = 1 << 8
 )
 
-// Backend is the driver that knows a device. Values that are not listed may come from a newer library.
+// Backend is the driver that knows a device. Values that are not listed may come from a newer
+// library.
 type Backend int32
 
 const (
@@ -332,7 +336,8 @@ const (
 	BackendOpenCL Backend = 5
 )
 
-// State is the outcome of starting a backend. Values that are not listed may come from a newer library.
+// State is the outcome of starting a backend. Values that are not listed may come from a newer
+// library.
 type State int32
 
 const (
@@ -344,7 +349,8 @@ const (
 	StateUnusable State = 3
 )
 
-// BufferKind says what the handle of a [Buffer] is. Values that are not listed may come from a newer library.
+// BufferKind says what the handle of a [Buffer] is. Values that are not listed may come from a
+// newer library.
 type BufferKind int32
 
 const (
@@ -359,7 +365,8 @@ const (
 	BufferHandle BufferKind = 3
 )
 
-// Memory is a kind of memory, as a driver reports it. Values that are not listed may come from a newer library.
+// Memory is a kind of memory, as a driver reports it. Values that are not listed may come from a
+// newer library.
 type Memory int32
 
 const (
@@ -397,18 +404,19 @@ type WrapOptions uint32
 
 const (
 	// Skip validation: the caller knows that the layout is valid. Only what a node needs is checked,
-	// and an empty tensor stays as it was given. Policy must be nil and WrapLimitBuffer not set.
+	// and an empty tensor stays as it was given. `policy` must be nil and LIMIT_BUFFER not set.
 	WrapSkipValidation WrapOptions = 1 << 8
-	// Keep the module of Release loaded, as [ModulePin] does.
+	// Keep the module of `release` loaded, as [ModulePin] does.
 	WrapPinProducer WrapOptions = 1 << 9
 	// CL_MEM: the tensor holds a reference of its own to the cl_mem (clRetainMemObject), which keeps
 	// its context too.
 	WrapRetain WrapOptions = 1 << 10
-	// BufferSize counts.
+	// `buffer_size` counts.
 	WrapLimitBuffer WrapOptions = 1 << 11
 )
 
-// StreamKind says what the handle of a [Stream] is. Values that are not listed may come from a newer library.
+// StreamKind says what the handle of a [Stream] is. Values that are not listed may come from a
+// newer library.
 type StreamKind int32
 
 const (
@@ -427,11 +435,11 @@ const (
 type HandoffOptions uint32
 
 const (
-	// The host may wait where no driver can order the two queues: queues of two backends, or of two
-	// Level Zero contexts.
+	// Allow the host to wait where no driver can order the two queues: queues of two backends, or of
+	// two Level Zero contexts.
 	HandoffAllowHostWait HandoffOptions = 1 << 8
-	// A wait may draw the consumer's stream into the graph that the producer's is capturing; the
-	// caller joins them again.
+	// Allow a wait that draws the consumer's stream into the graph that the producer's stream is
+	// capturing. The caller must join the streams again.
 	HandoffAllowCapture HandoffOptions = 1 << 9
 )
 
@@ -505,11 +513,11 @@ const (
 	DeviceMAIA DeviceType = 17
 	// AWS Trainium; since 1.2.
 	DeviceTrn DeviceType = 18
-	// Google TPU; upstream after 1.3.
+	// Google TPU; in no release yet.
 	DeviceTPU DeviceType = 19
-	// Host memory pinned for TPU; upstream after 1.3.
+	// Host memory pinned for TPU; in no release yet.
 	DeviceTPUHost DeviceType = 20
-	// Huawei Ascend; upstream after 1.3.
+	// Huawei Ascend; in no release yet.
 	DeviceAscend DeviceType = 21
 )
 
@@ -525,39 +533,39 @@ const (
 	CodeFloat DTypeCode = 2
 	// Opaque handle; since 0.4.
 	CodeOpaqueHandle DTypeCode = 3
-	// Bfloat; since 0.3.
+	// Bfloat16; since 0.3.
 	CodeBfloat DTypeCode = 4
-	// Complex: the number of bits is both parts together; since 0.4.
+	// Complex: `bits` is both parts together; since 0.4.
 	CodeComplex DTypeCode = 5
 	// Boolean in one byte; since 0.8.
 	CodeBool DTypeCode = 6
-	// Eight bits; codes 7 to 17 since 1.1.
+	// Eight bits; since 1.1.
 	CodeFloat8E3M4 DTypeCode = 7
-	// Eight bits.
+	// Eight bits; since 1.1.
 	CodeFloat8E4M3 DTypeCode = 8
-	// Eight bits.
+	// Eight bits; since 1.1.
 	CodeFloat8E4M3B11FNUZ DTypeCode = 9
-	// Eight bits.
+	// Eight bits; since 1.1.
 	CodeFloat8E4M3FN DTypeCode = 10
-	// Eight bits.
+	// Eight bits; since 1.1.
 	CodeFloat8E4M3FNUZ DTypeCode = 11
-	// Eight bits.
+	// Eight bits; since 1.1.
 	CodeFloat8E5M2 DTypeCode = 12
-	// Eight bits.
+	// Eight bits; since 1.1.
 	CodeFloat8E5M2FNUZ DTypeCode = 13
-	// Eight bits.
+	// Eight bits; since 1.1.
 	CodeFloat8E8M0FNU DTypeCode = 14
-	// Six bits, packed unless flagged as padded.
+	// Six bits, packed unless flagged as padded; since 1.1.
 	CodeFloat6E2M3FN DTypeCode = 15
-	// Six bits, packed unless flagged as padded.
+	// Six bits, packed unless flagged as padded; since 1.1.
 	CodeFloat6E3M2FN DTypeCode = 16
-	// Four bits, packed unless flagged as padded.
+	// Four bits, packed unless flagged as padded; since 1.1.
 	CodeFloat4E2M1FN DTypeCode = 17
-	// Complex of two bfloats; upstream after 1.3.
+	// Complex of two bfloats; in no release yet.
 	CodeBcomplex DTypeCode = 18
 )
 
-// TensorFlags are DLPack's flags of a tensor. Foreign code may set any bit.
+// TensorFlags are DLPack's flags of a tensor. Foreign code may pass any bit.
 type TensorFlags uint64
 
 const (

@@ -81,7 +81,7 @@ func Release(pointer unsafe.Pointer, kind Kind) error {
 type ConvertOptions struct {
 	Options ConvertBits
 	// Version is the newest DLPack that the consumer reads; a tensor that needs more is rejected. To
-	// versioned: of major 1, the zero value means 1.3. To legacy: of major 0, the zero value means 0.8.
+	// versioned: of major 1, the zero value means the default. To legacy: of major 0, the zero value means 0.8.
 	// [Export]: must be zero.
 	Version Version
 	// TensorFlags are DLPack flags of a legacy source that the caller knows and the source cannot

@@ -23,7 +23,7 @@ type CopySpec struct {
 	Allocator *Allocator // Memory of the device; nil: the system's, on the host.
 	// TensorFlags are the DLPack flags of the copy; FlagIsCopied is added.
 	TensorFlags TensorFlags
-	Version     Version // Newest DLPack that the consumer reads; the zero value: 1.3.
+	Version     Version // Newest DLPack that the consumer reads; the zero value: the default.
 	Policy      *Policy // Validates the source; nil: the default policy.
 }
 

@@ -16,7 +16,7 @@ type LendSpec struct {
 	Offset  int64   // Elements from the start of the slice to element (0,...,0).
 	// TensorFlags are the DLPack flags of the tensor.
 	TensorFlags TensorFlags
-	Version     Version // Newest DLPack that the consumer reads; the zero value: 1.3.
+	Version     Version // Newest DLPack that the consumer reads; the zero value: the default.
 	// Release is called once after the last owner is released, on any thread; may be nil. Until then the
 	// consumer may read the slice, and write to it unless FlagReadOnly is set.
 	Release func()

@@ -16,7 +16,7 @@ import (
 // of DLPack itself, at most [MaxNDim] axes, any device and dtype.
 type Policy struct {
 	Options PolicyOptions
-	// Version is the newest DLPack that the consumer reads; the zero value: 1.3.
+	// Version is the newest DLPack that the consumer reads; the zero value: the default.
 	Version Version
 	// Level limits the memory that is read; 0: LevelMetadata. At LevelStruct a requirement on shape or
 	// strides is an invalid argument.

@@ -10,8 +10,6 @@ package dlbridge
 */
 import "C"
 
-import "math"
-
 // Stream is a queue of work, borrowed. The zero value is no stream.
 type Stream struct {
 	Backend Backend
@@ -22,7 +20,7 @@ type Stream struct {
 }
 
 // ArrayAPIStreamNone is the value for Python's None among the array API's integers.
-const ArrayAPIStreamNone int64 = math.MinInt64
+const ArrayAPIStreamNone int64 = C.DLBRIDGE_ARRAY_API_STREAM_NONE
 
 func (s Stream) c() C.DLBridgeStream {
 	return C.DLBridgeStream{

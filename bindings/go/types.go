@@ -22,6 +22,9 @@ import (
 	"unsafe"
 )
 
+// MaxNDim is the largest ndim that any function accepts; no policy raises it.
+const MaxNDim = C.DLBRIDGE_MAX_NDIM
+
 // Version is a version of DLPack. In the structs of this package the zero value means 1.3; a newer
 // version must be given explicitly.
 type Version struct {

@@ -52,7 +52,7 @@ type WrapSpec struct {
 	BufferSize uint64
 	// TensorFlags are the DLPack flags of the tensor.
 	TensorFlags TensorFlags
-	Version     Version // Newest DLPack that the consumer reads; the zero value: 1.3.
+	Version     Version // Newest DLPack that the consumer reads; the zero value: the default.
 	Policy      *Policy // nil: the default policy.
 	// Release is called after the last owner is released; nil: nothing is called.
 	Release ReleaseFunc

@@ -13,6 +13,7 @@ from capsules import (
     look,
     wrap,
 )
+from structs import DLBridgeConvertOptions, DLBridgeError, sized
 
 KIND_LEGACY, KIND_VERSIONED = 1, 2
 
@@ -21,30 +22,8 @@ COPY = 1 << 13
 DROP_READ_ONLY = 1 << 14
 
 
-class Error(ctypes.Structure):
-    _fields_ = [
-        ("status", ctypes.c_int32),
-        ("rule", ctypes.c_int32),
-        ("axis", ctypes.c_int32),
-        ("native_code", ctypes.c_int32),
-        ("reserved", ctypes.c_uint64 * 2),
-        ("message", ctypes.c_char * 224),
-    ]
-
-
-class ConvertOptions(ctypes.Structure):
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("options", ctypes.c_uint32),
-        ("version", DLPackVersion),
-        ("tensor_flags", ctypes.c_uint64),
-        ("policy", ctypes.c_void_p),
-        ("allocator", ctypes.c_void_p),
-    ]
-
-
 class Rejected(Exception):
-    """The library rejected a tensor, which is still the caller's."""
+    """The library rejected a tensor, which the caller still owns."""
 
     def __init__(self, status, rule, message):
         super().__init__(message)
@@ -53,7 +32,7 @@ class Rejected(Exception):
 
 
 class Library:
-    """libdlbridge, loaded with the GIL kept: its calls may run deleters that are Python's."""
+    """libdlbridge. PyDLL keeps the GIL, since calls may run deleters in Python."""
 
     def __init__(self, path):
         self._lib = ctypes.PyDLL(path)
@@ -72,16 +51,16 @@ class Library:
         function.argtypes = [
             ctypes.c_void_p,
             *more,
-            ctypes.POINTER(ConvertOptions),
+            ctypes.POINTER(DLBridgeConvertOptions),
             ctypes.POINTER(ctypes.POINTER(result)),
-            ctypes.POINTER(Error),
+            ctypes.POINTER(DLBridgeError),
         ]
         return function, result
 
     def _convert(self, name, struct, bits, *more):
         function, result = self._converters[name]
-        options = ConvertOptions(struct_size=ctypes.sizeof(ConvertOptions), options=bits)
-        error = Error()
+        options = sized(DLBridgeConvertOptions, options=bits)
+        error = DLBridgeError()
         out = ctypes.POINTER(result)()
         status = function(ctypes.addressof(struct), *more, options, out, error)
         if status != 0:
@@ -98,28 +77,28 @@ class Library:
         return self._lib.dlbridge_version_string().decode(), f"{dlpack.major}.{dlpack.minor}"
 
     def import_tensor(self, struct, options=0):
-        """A managed tensor of foreign code as a dlbridge-owned one. `struct` is the library's
-        afterwards, unless it is rejected."""
+        """A dlbridge-owned tensor of a foreign managed tensor. Unless the library rejects `struct`,
+        it owns it afterwards."""
         kind = KIND_LEGACY if isinstance(struct, DLManagedTensor) else KIND_VERSIONED
         return self._convert("import", struct, options, kind)
 
     def upgrade(self, struct, options=0):
-        """Legacy to versioned."""
+        """Converts a legacy tensor to a versioned one."""
         return self._convert("upgrade", struct, options)
 
     def downgrade(self, struct, options=0):
-        """Versioned to legacy."""
+        """Converts a versioned tensor to a legacy one."""
         return self._convert("downgrade", struct, options)
 
     def take(self, capsule, options=0):
-        """The tensor in a capsule of either name as a dlbridge-owned one."""
+        """A dlbridge-owned tensor of the tensor in a capsule of either kind."""
         tensor = self.import_tensor(look(capsule), options)
-        consume(capsule)  # only now: a rejected tensor stays the capsule's
+        consume(capsule)  # only now: the capsule keeps a rejected tensor
         return tensor
 
 
 class Handover:
-    """An object around a CPU tensor's capsule, for consumers that take no bare one."""
+    """An object around a CPU tensor's capsule, for consumers that do not accept capsules."""
 
     def __init__(self, capsule):
         self.capsule = capsule
@@ -133,9 +112,9 @@ class Handover:
 
 
 class Export(Handover):
-    """Hands a versioned tensor to one consumer, in the struct that it asks for.
+    """Exports a versioned tensor to one consumer, in the struct that it requests.
 
-    `loss` says what a downgrade may cost, for consumers that ask for a legacy tensor.
+    `loss` is the option of a downgrade, for consumers that request a legacy tensor.
     """
 
     def __init__(self, library, tensor, loss=0):
@@ -150,13 +129,13 @@ class Export(Handover):
 
     def legacy(self):
         legacy = self._library.downgrade(look(self.capsule), self.loss)
-        consume(self.capsule)  # only now: a rejected tensor stays the capsule's
+        consume(self.capsule)  # only now: the capsule keeps a rejected tensor
         self.passed_as = "legacy"
         return wrap(legacy)
 
 
 def describe(struct):
-    """Version and flags of a versioned tensor as it says them."""
+    """The version and the flags of a versioned tensor, as text."""
     names = {READ_ONLY: "READ_ONLY", IS_COPIED: "IS_COPIED"}
     flags = [name for bit, name in names.items() if struct.flags & bit]
     return f"{struct.version.major}.{struct.version.minor} {'|'.join(flags) or 'no flags'}"

@@ -1,60 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DLPack's structs for ctypes, and the capsules that Python code passes them in.
-
-Only as much as the demo needs: this is no binding.
-"""
+"""The capsules in which Python code passes DLPack's structs, over ctypes."""
 
 import ctypes
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tests/support"))
+
+from structs import (  # noqa: E402, F401
+    DLDataType,
+    DLDevice,
+    DLManagedTensor,
+    DLManagedTensorVersioned,
+    DLPackVersion,
+    DLTensor,
+)
 
 LEGACY = b"dltensor"
 VERSIONED = b"dltensor_versioned"
-# A capsule borrows its name, so the text has to outlive every capsule.
+# A capsule does not copy its name, so the names must outlive every capsule.
 USED = {LEGACY: b"used_dltensor", VERSIONED: b"used_dltensor_versioned"}
 
 READ_ONLY = 1
 IS_COPIED = 2
-
-
-class DLPackVersion(ctypes.Structure):
-    _fields_ = [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32)]
-
-
-class DLDevice(ctypes.Structure):
-    _fields_ = [("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32)]
-
-
-class DLDataType(ctypes.Structure):
-    _fields_ = [("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16)]
-
-
-class DLTensor(ctypes.Structure):
-    _fields_ = [
-        ("data", ctypes.c_void_p),
-        ("device", DLDevice),
-        ("ndim", ctypes.c_int32),
-        ("dtype", DLDataType),
-        ("shape", ctypes.POINTER(ctypes.c_int64)),
-        ("strides", ctypes.POINTER(ctypes.c_int64)),
-        ("byte_offset", ctypes.c_uint64),
-    ]
-
-
-class DLManagedTensor(ctypes.Structure):
-    _fields_ = [
-        ("dl_tensor", DLTensor),
-        ("manager_ctx", ctypes.c_void_p),
-        ("deleter", ctypes.c_void_p),
-    ]
-
-
-class DLManagedTensorVersioned(ctypes.Structure):
-    _fields_ = [
-        ("version", DLPackVersion),
-        ("manager_ctx", ctypes.c_void_p),
-        ("deleter", ctypes.c_void_p),
-        ("flags", ctypes.c_uint64),
-        ("dl_tensor", DLTensor),
-    ]
 
 
 STRUCTS = {LEGACY: DLManagedTensor, VERSIONED: DLManagedTensorVersioned}
@@ -64,7 +32,7 @@ def _python(name, result, *arguments):
     return ctypes.PYFUNCTYPE(result, *arguments)((name, ctypes.pythonapi))
 
 
-# The destructor sees a capsule whose reference count is 0: as a py_object ctypes would revive it.
+# The destructor gets a capsule with reference count 0, which a py_object argument would revive.
 DESTRUCTOR = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
 _new = _python("PyCapsule_New", ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, DESTRUCTOR)
 _is_valid = _python("PyCapsule_IsValid", ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)
@@ -73,7 +41,7 @@ _set_name = _python("PyCapsule_SetName", ctypes.c_int, ctypes.py_object, ctypes.
 
 
 def kind_of(capsule):
-    """The capsule's name, by which consumers tell the two structs apart."""
+    """The capsule's name, which identifies the struct."""
     for kind in (LEGACY, VERSIONED):
         if _is_valid(id(capsule), kind):
             return kind
@@ -81,22 +49,29 @@ def kind_of(capsule):
 
 
 def look(capsule):
-    """The struct in a capsule that nobody has consumed; it stays the capsule's."""
+    """The struct in an unconsumed capsule, which keeps owning it."""
     kind = kind_of(capsule)
     return STRUCTS[kind].from_address(_pointer(id(capsule), kind))
 
 
 def consume(capsule):
-    """Takes the struct out: from now on the capsule's destructor leaves it alone."""
+    """Takes the struct out of the capsule, whose destructor no longer releases it."""
     struct = look(capsule)
     _set_name(capsule, USED[kind_of(capsule)])
     return struct
 
 
+def address_of(function):
+    """The address in a function pointer; None for NULL."""
+    return ctypes.cast(function, ctypes.c_void_p).value
+
+
 def release(struct):
-    """Calls the deleter as any consumer would."""
+    """Calls the deleter, as a consumer does."""
     if struct.deleter:
-        ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(struct.deleter)(ctypes.addressof(struct))
+        ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(address_of(struct.deleter))(
+            ctypes.addressof(struct)
+        )
 
 
 def _destructor(kind):

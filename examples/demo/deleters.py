@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Counts the calls of producers' deleters.
 
-The counter takes the place of the deleter in the producer's struct and calls the original. Every
-closure is kept to the end of the process, since a second call, which must not happen, would have
-to be survived to be reported.
+The counter replaces the deleter in the producer's struct and calls the original. Closures live
+until the process ends, so that a second call is reported instead of crashing.
 """
 
 import ctypes
@@ -11,8 +10,10 @@ import gc
 import threading
 import time
 
-_DELETER = ctypes.CFUNCTYPE(None, ctypes.c_void_p)  # takes the GIL: deleters run on any thread
-_ORIGINAL = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)  # keeps it: some deleters are Python's
+from capsules import DLManagedTensor, address_of
+
+_DELETER = DLManagedTensor.Deleter  # acquires the GIL: deleters run on any thread
+_ORIGINAL = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)  # keeps it: some deleters are in Python
 
 
 class Deleter:
@@ -22,10 +23,10 @@ class Deleter:
         self.producer = producer
         self.calls = 0
         self._lock = threading.Lock()
-        self._original = struct.deleter
-        self._keep = keep  # what a crafted struct stands on
+        self._original = address_of(struct.deleter)
+        self._keep = keep  # memory that a crafted struct needs
         self._closure = _DELETER(self._run)
-        struct.deleter = ctypes.cast(self._closure, ctypes.c_void_p).value
+        struct.deleter = self._closure
 
     def _run(self, struct):
         with self._lock:
@@ -36,7 +37,7 @@ class Deleter:
 
 
 class Deleters:
-    """All tensors that producers gave away."""
+    """All tensors that producers exported."""
 
     def __init__(self):
         self.all = []
@@ -47,7 +48,7 @@ class Deleters:
         return deleter
 
     def settle(self, nudge, seconds=10.0):
-        """Waits for the deleters that frameworks put off; `nudge` makes those do their chores."""
+        """Waits for deleters that frameworks defer; `nudge` makes the frameworks run them."""
         end = time.monotonic() + seconds
         while any(d.calls == 0 for d in self.all) and time.monotonic() < end:
             gc.collect()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Real tensors of installed frameworks through dlbridge, and what happens without it.
 
-Needs DLBRIDGE_LIBRARY, the path of libdlbridge.so. Each claim is checked as it is made; the exit
-status is 1, with what differed, where one does not hold.
+Needs DLBRIDGE_LIBRARY, the path of libdlbridge.so. The demo checks each claim; it prints those that
+do not hold, and its exit status is then 1.
 """
 
 import os
@@ -18,7 +18,7 @@ from show import Show
 
 
 def run(show, scene):
-    """An unexpected error ends its scene; what differed so far is told all the same."""
+    """Runs a scene. An unexpected error ends only this scene and is reported as a difference."""
     try:
         scene(show)
     except Exception as error:
@@ -27,7 +27,7 @@ def run(show, scene):
 
 
 def settled(show):
-    """Every producer's deleter, counted when nothing holds a tensor any more."""
+    """Checks the count of every producer's deleter after all tensors are released."""
     show.deleters.settle(frameworks.settle)
     for deleter in show.deleters.all:
         show.check(f"calls of a deleter of {deleter.producer}", deleter.calls, 1)
@@ -37,7 +37,7 @@ def last_line(show):
     shown = show.shown
     return (
         f"Shown: {shown['aliases']} exchanges without a copy, {shown['copies']} by a copy, "
-        f"{shown['repairs']} mishaps put right, {shown['rejections']} rejections; "
+        f"{shown['repairs']} mishaps fixed, {shown['rejections']} rejections; "
         f"{len(show.deleters.all)} deleters, each ran exactly once."
     )
 

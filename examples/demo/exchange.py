@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scene 1: each framework's own legacy capsule, upgraded and given to each of the others."""
+"""Scene 1: the legacy capsule of each framework, upgraded and imported by each of the others."""
 
 import numpy as np
 from bridge import COPY, Export, describe
@@ -11,7 +11,7 @@ ROW = "    {:<14}{:<16}{:<15}{:<11}{:<10}{}"
 
 
 def write(consumer, taken):
-    """Tries to write into what a consumer imported; did it pass?"""
+    """Whether a write to the consumer's tensor succeeds."""
     try:
         if consumer is ONNX:
             taken.update_inplace(np.full_like(VALUES, MARK))
@@ -23,9 +23,9 @@ def write(consumer, taken):
 
 
 def written(show, pair, producer, consumer, value, taken, copied):
-    """Can the consumer write, and does the producer's tensor change by it?"""
+    """Whether the consumer can write, with a check that the producer's tensor changes only then."""
     if consumer is TVM_FFI:
-        return "unsaid"  # it drops the flag; scene 2 shows how the flag comes back
+        return "unknown"  # it drops the flag; scene 2 shows how the flag comes back
     wrote = write(consumer, taken)
     may = bool(producer.writable) if consumer is NUMPY else consumer is ONNX
     show.check(f"{pair}: written to", wrote, may)
@@ -35,7 +35,7 @@ def written(show, pair, producer, consumer, value, taken, copied):
 
 
 def upgraded(show, pair, producer, value):
-    """The producer's own capsule, upgraded; also the address that the capsule said."""
+    """The upgraded tensor of the producer's capsule, and the address in the capsule."""
     capsule = show.handed_out(producer, value)
     before = address(look(capsule))
     tensor = show.library.take(capsule, producer.writable)
@@ -68,12 +68,14 @@ def exchange(show, producer, consumer):
 
 
 def scene(show):
-    show.title("1. Capsules as frameworks hand them out, upgraded, and taken in by others")
+    show.title("1. Legacy capsules of frameworks, upgraded and imported by other frameworks")
     for producer in PRODUCERS:
-        knowledge = "the caller vouches" if producer.writable else "nobody vouches"
-        print(f"  {producer.name}: dltensor, no version, no flags, writability unsaid; {knowledge}")
+        knowledge = "the caller vouches" if producer.writable else "the caller does not vouch"
         print(
-            ROW.format("to", "handed out at", "upgraded to", "passed as", "writable", "taken in at")
+            f"  {producer.name}: dltensor, no version, no flags, writability unknown; {knowledge}"
+        )
+        print(
+            ROW.format("to", "exported at", "upgraded to", "passed as", "writable", "imported at")
         )
         for consumer in CONSUMERS:
             if consumer is not producer:

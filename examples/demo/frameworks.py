@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The frameworks that the demo exchanges tensors between: how each hands out and takes in."""
+"""The frameworks of the demo: how each exports and imports tensors."""
 
 import os
 
-# Set before the imports: TensorFlow logs at load, and all of them look for GPUs.
+# Set before the imports: TensorFlow logs while loading, and all frameworks look for GPUs.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
@@ -22,7 +22,7 @@ from onnx import TensorProto, checker, helper  # noqa: E402
 
 SHAPE = (3, 4)
 COUNT = 12
-# What each tensor holds at first.
+# The initial values of each tensor.
 VALUES = np.arange(COUNT, dtype=np.float32).reshape(SHAPE)
 
 
@@ -32,7 +32,7 @@ def versions():
 
 
 def aligned_values():
-    """A NumPy array at a multiple of 64 bytes: JAX and TensorFlow copy others without a word."""
+    """A NumPy array aligned to 64 bytes: JAX and TensorFlow silently copy others."""
     memory = np.empty(COUNT * 4 + 64, dtype=np.uint8)
     start = -memory.ctypes.data % 64
     array = memory[start : start + COUNT * 4].view(np.float32).reshape(SHAPE)
@@ -41,7 +41,7 @@ def aligned_values():
 
 
 def _onnx_output():
-    """The output of a real session, in memory of ONNX Runtime's own."""
+    """The output of a real session, in ONNX Runtime's memory."""
     value = [helper.make_tensor_value_info(n, TensorProto.FLOAT, SHAPE) for n in ("x", "y")]
     graph = helper.make_graph([helper.make_node("Abs", ["x"], ["y"])], "g", value[:1], value[1:])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
@@ -54,11 +54,11 @@ def _onnx_output():
 
 
 class Framework:
-    """One framework: `export` gives its own legacy capsule, `take` imports through an Export."""
+    """A framework: `export` returns its legacy capsule, `take` imports an Export."""
 
-    # What the holder of such a tensor knows and the capsule does not say.
+    # A fact about the tensor that the capsule does not record.
     writable = VOUCH_WRITABLE
-    # What a downgrade for this consumer may cost a read-only tensor.
+    # The option of a downgrade of a read-only tensor for this consumer.
     loss = 0
 
     def __init__(self, name, make, export, take, values):
@@ -76,7 +76,7 @@ JAX = Framework(
     lambda a: np.array(a),
 )
 JAX.writable = 0  # its arrays are immutable
-JAX.loss = DROP_READ_ONLY  # and it never writes into one that it took in
+JAX.loss = DROP_READ_ONLY  # and it never writes to imported ones
 
 TENSORFLOW = Framework(
     "TensorFlow",
@@ -95,7 +95,7 @@ ONNX = Framework(
     onnxruntime.OrtValue.from_dlpack,
     lambda a: np.array(a.numpy()),
 )
-ONNX.loss = COPY  # update_inplace writes: it gets a read-only tensor as a copy
+ONNX.loss = COPY  # update_inplace writes, so a read-only tensor is copied
 
 TVM_FFI = Framework(
     "tvm-ffi",
@@ -110,10 +110,10 @@ CONSUMERS = [NUMPY, TVM_FFI, JAX, TENSORFLOW, ONNX]
 
 
 def address(tensor):
-    """Where element (0,...,0) of a struct is."""
+    """The address of element (0, ..., 0) of a struct."""
     return tensor.dl_tensor.data + tensor.dl_tensor.byte_offset
 
 
 def settle():
-    """JAX puts the release of foreign tensors off to its next call."""
+    """JAX defers the release of foreign tensors to its next call."""
     jnp.zeros(1).block_until_ready()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scene 2: what goes wrong between frameworks, and the same pairs through dlbridge."""
+"""Scene 2: exchanges that fail between frameworks, and the same pairs through dlbridge."""
 
 import jax
 import numpy as np
@@ -30,7 +30,7 @@ def immutable_without(show):
 
 
 def immutable_with(show):
-    """tvm-ffi drops READ_ONLY. Its own legacy capsule says nothing, and unknown is read-only."""
+    """tvm-ffi drops READ_ONLY. Its legacy capsule has no flags, and unknown means read-only."""
     array = JAX.make()
     capsule = show.handed_out(JAX, array)
     before = address(look(capsule))
@@ -41,11 +41,11 @@ def immutable_with(show):
     result = np.from_dlpack(Export(show.library, tensor))
     show.check("the same through dlbridge: address", result.ctypes.data, before)
     rejection = show.raises(ValueError, "a write to the result", lambda: result.fill(MARK))
-    show.check("the JAX array is as it was", np.array_equal(JAX.values(array), VALUES))
+    show.check("the JAX array is unchanged", np.array_equal(JAX.values(array), VALUES))
     show.line(
         "dlbridge",
         f"{said} at the same {before:#x}, nothing copied; x[0,0] = {MARK:g}: {rejection}; the JAX "
-        "array is as it was",
+        "array is unchanged",
     )
 
 
@@ -64,13 +64,13 @@ def read_only_without(show):
 
 
 def read_only_with(show, how, loss):
-    """JAX asks for a legacy tensor, which cannot say READ_ONLY: by consent, or by a copy."""
+    """JAX requests a legacy tensor, which has no READ_ONLY: drop the flag, or copy."""
     array = read_only_array()
     tensor = show.library.take(show.handed_out_versioned(array))
     show.check("read-only NumPy array: flags", tensor.flags, READ_ONLY)
     said = describe(tensor)
     export = Export(show.library, tensor)
-    show.raises(Rejected, "downgrade without consent", export.legacy)
+    show.raises(Rejected, "downgrade without permission", export.legacy)
     export.loss = loss
     result = JAX.take(export)
     show.check("read-only NumPy -> JAX: values", np.array_equal(JAX.values(result), VALUES))
@@ -104,14 +104,14 @@ def negative_with(show, consumer):
 
 
 def scene(show):
-    show.title("2. What goes wrong, and the same through dlbridge")
+    show.title("2. Exchanges that fail natively, and the same through dlbridge")
     print("  JAX -> tvm-ffi -> NumPy")
     immutable_without(show)
     immutable_with(show)
     print("  read-only NumPy -> JAX")
     read_only_without(show)
-    read_only_with(show, "consenting, since JAX never writes", DROP_READ_ONLY)
-    read_only_with(show, "asking for a copy", COPY)
+    read_only_with(show, "with permission, since JAX never writes", DROP_READ_ONLY)
+    read_only_with(show, "with a copy", COPY)
     print("  NumPy with negative strides -> JAX, TensorFlow")
     negative_without(
         show, "JAX", jax.errors.JaxRuntimeError, lambda c: jax.dlpack.from_dlpack(Handover(c))

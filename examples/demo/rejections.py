@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scene 3: tensors that dlbridge rejects; each stays its caller's, untouched, to be released."""
+"""Scene 3: tensors that dlbridge rejects. The caller still owns each of them, unchanged."""
 
 import ctypes
 
@@ -23,7 +23,7 @@ HUGE = 1 << 62
 
 
 def crafted(show, kind, shape):
-    """A tensor that nobody sane hands out, over 64 real bytes, with its deleter counted."""
+    """An invalid tensor over 64 real bytes, with its deleter counted."""
     memory = ctypes.create_string_buffer(64)
     extents = (ctypes.c_int64 * len(shape))(*shape)
     struct = kind()
@@ -39,14 +39,14 @@ def crafted(show, kind, shape):
 
 
 def metadata(struct):
-    """Every byte of the struct and its shape."""
+    """The bytes of the struct and of its shape."""
     ndim = struct.dl_tensor.ndim
     shape = struct.dl_tensor.shape[:ndim] if ndim else []
     return ctypes.string_at(ctypes.addressof(struct), ctypes.sizeof(struct)), shape
 
 
 def reject(show, name, convert, struct, deleter, rule):
-    """The library's message; and that the tensor is as it was, its deleter not called."""
+    """Prints the library's message; checks that the tensor is unchanged and still alive."""
     before = metadata(struct)
     try:
         convert(struct)
@@ -90,7 +90,9 @@ def read_only(show):
     struct.version, struct.flags = DLPackVersion(1, 3), READ_ONLY
     there = show.address_in(TVM_FFI, tvm_ffi.from_dlpack(wrap(struct)))
     show.check("tvm-ffi passes a read-only tensor on as legacy", there, address(struct))
-    show.line("without", "tvm-ffi passes it on as a legacy tensor, which anybody may write to")
+    show.line(
+        "without", "tvm-ffi passes it on as a legacy tensor, which every consumer may write to"
+    )
     tensor = show.library.take(show.handed_out(JAX, JAX.make()))
     deleter = show.deleters.all[-1]
     reject(show, "dlbridge", show.library.downgrade, tensor, deleter, "LEGACY_READ_ONLY")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the scenes of the demo share: checks, counted capsules, one table."""
+"""Shared by the scenes of the demo: checks, counted capsules, and the table."""
 
 import textwrap
 
@@ -11,7 +11,7 @@ WIDTH = 100
 
 
 class Show:
-    """One run: what was checked, what differed, and every deleter."""
+    """One run: the checks, the differences, and every deleter."""
 
     def __init__(self, library):
         self.library = library
@@ -24,7 +24,7 @@ class Show:
             self.differed.append(f"{what}: expected {expected!r}, found {found!r}")
 
     def raises(self, kind, what, call):
-        """The message of the error that `call` has to end with."""
+        """The message of the error that `call` must raise."""
         try:
             call()
         except kind as error:
@@ -33,24 +33,24 @@ class Show:
         return "not rejected"
 
     def handed_out(self, framework, value):
-        """The legacy capsule that a framework really hands out, its deleter counted."""
+        """The legacy capsule of a framework, with its deleter counted."""
         capsule = framework.export(value)
         self.check(f"name of {framework.name}'s capsule", kind_of(capsule), LEGACY)
         self.deleters.count(framework.name, look(capsule))
         return capsule
 
     def handed_out_versioned(self, array):
-        """NumPy's versioned capsule, for an array that its legacy one cannot say."""
+        """NumPy's versioned capsule, for an array that a legacy one cannot represent."""
         capsule = array.__dlpack__(max_version=(1, 3))
         self.check("name of NumPy's capsule", kind_of(capsule), VERSIONED)
         self.deleters.count("NumPy", look(capsule))
         return capsule
 
     def address_in(self, framework, value):
-        """Where a framework has its tensor, as its own capsule says it."""
-        if framework is frameworks.NUMPY:  # gives no legacy capsule of a read-only array
+        """The address of a framework's tensor, from its own capsule."""
+        if framework is frameworks.NUMPY:  # exports no legacy capsule of a read-only array
             return value.ctypes.data
-        # Through the struct's deleter: JAX's capsule, left unconsumed, calls another function.
+        # Releases through the struct's deleter; the destructor of JAX's capsule does not call it.
         struct = consume(self.handed_out(framework, value))
         found = frameworks.address(struct)
         release(struct)

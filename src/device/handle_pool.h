@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A few driver handles that are kept for the next call, without a lock. Whoever takes one has it
-// alone; what finds no room, its owner destroys.
+// A few driver handles that are kept for the next call, without a lock. The thread that takes a
+// handle has it alone; a handle that does not fit is destroyed by its owner.
 #ifndef DLBRIDGE_SRC_DEVICE_HANDLE_POOL_H_
 #define DLBRIDGE_SRC_DEVICE_HANDLE_POOL_H_
 
@@ -8,10 +8,10 @@
 
 namespace dlbridge {
 
-// One cache line: pools of neighbouring devices do not disturb each other. Static pools are empty.
+// One cache line, so pools of neighbouring devices do not share one. Static pools are empty.
 class alignas(64) HandlePool {
  public:
-  // NULL where none is left.
+  // Returns NULL if the pool is empty.
   void* Take() {
     for (std::atomic<void*>& slot : slots_) {
       if (slot.load(std::memory_order_relaxed) != nullptr) {
@@ -24,7 +24,7 @@ class alignas(64) HandlePool {
     return nullptr;
   }
 
-  // False where there is no room: the handle is still the caller's.
+  // Returns false if the pool is full: the caller keeps the handle.
   bool Give(void* handle) {
     for (std::atomic<void*>& slot : slots_) {
       void* empty = nullptr;

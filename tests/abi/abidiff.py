@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What abidiff says of two dumps, judged line by line. Its exit status says the same of a break and
-of a legal addition, and its own suppression of growth (has_data_member_inserted_at) hides reordered
-fields and changed types along with it.
+"""Judges the report of abidiff on two dumps, line by line. Its exit status is the same for an
+incompatible change and for a legal addition, and its suppression rule for growth
+(has_data_member_inserted_at) also hides reordered fields and changed types.
 
-Legal between two versions: what was added; a constant more; a struct that begins with struct_size
-grown at its end. All else is a complaint, unless a reviewed entry of abi/abidiff.suppr covers it.
+Legal between two versions: additions; a new constant; growth at the end of a struct that begins
+with struct_size. Every other change is a complaint, unless a reviewed entry of abi/abidiff.suppr
+covers it.
 """
 
 import re
 
 from dumps import ToolError, tool
 
-# Each type is reported where it changes itself and not again at its users.
+# Report a type where it changes itself, and not again at each use.
 OPTIONS = ("--leaf-changes-only", "--non-reachable-types", "--no-show-locs")
-# Bits of the exit status: 4 says that something changed, 8 that something surely breaks.
+# Bits of the exit status: 4 means that something changed, 8 that something is incompatible.
 UNDERSTOOD = (0, 4, 12)
 
 HEADING = re.compile(r"(?:  \[C\] |)'(.*)' (?:changed|has some sub-type changes):")
@@ -21,8 +22,8 @@ COUNT = re.compile(r"(\d+)(?: \w+){0,2}? (removed|changed|added)\b", re.IGNORECA
 
 
 def compare(old, new, suppressions, may_grow, exactly=False):
-    """Complaints; where the two must be `exactly` the same, additions count too. `may_grow`: names
-    of the structs that may grow at their end."""
+    """Complaints. If `exactly`, the two must be the same, and additions are complaints too.
+    `may_grow`: names of the structs that may grow at their end."""
     command = ("abidiff", *OPTIONS, "--no-default-suppression", "--suppressions", suppressions)
     return judge(tool([*command, old, new], new.parent, UNDERSTOOD), may_grow, exactly)
 
@@ -36,10 +37,11 @@ def judge(said, may_grow, exactly):
     changed = list(_blocks(lines))
     expect = _summary(lines)
     if expect != (len(removed), len(changed), len(added)):
-        raise ToolError(f"abidiff says something new: {said}")
+        raise ToolError(f"abidiff reported something unknown: {said}")
     complaints = [line.strip() for line in lines if "ELF SONAME changed" in line]
     complaints += removed + (added if exactly else [])
-    # What changes by nothing but a type that it points to has nothing below it; the type has.
+    # An item that changed only through a type that it points to has no lines of its own; the type
+    # is reported separately.
     caused = not exactly and any(body for _, body in changed)
     for what, body in changed:
         follows = caused and not body
@@ -49,13 +51,13 @@ def judge(said, may_grow, exactly):
 
 
 def _summary(lines):
-    """How many things were removed, changed and added, by the lines at the top."""
+    """How many items were removed, changed and added, according to the lines at the top."""
     total = {"removed": 0, "changed": 0, "added": 0}
     summaries = [line.split(" summary: ") for line in lines if " summary: " in line]
     if not summaries:
-        raise ToolError(f"abidiff does not sum up: {lines}")
+        raise ToolError(f"abidiff printed no summary: {lines}")
     for name, text in summaries:
-        # The first line adds up the others.
+        # The first line is the sum of the others.
         if not name.startswith("Leaf changes"):
             for number, kind in COUNT.findall(text):
                 total[kind.lower()] += int(number)
@@ -63,7 +65,7 @@ def _summary(lines):
 
 
 def _blocks(lines):
-    """Name of each thing that changed, and the lines that say how."""
+    """Name of each changed item, and the lines that describe the change."""
     for start, line in enumerate(lines):
         heading = HEADING.fullmatch(line)
         if heading:

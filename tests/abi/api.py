@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The public API of the headers as libclang reads it, as one value for api.json.
 
-Of each C header: functions, inline functions, structs, constants, types and macros. Types are
-stated as written and, where a typedef hides more, in canonical form. `inactive` holds the code that
-this configuration of the preprocessor skips. Of dlbridge.hpp: the public names of namespace
-dlbridge, their signatures, and the sizes of the classes.
+Each C header has functions, inline functions, structs, constants, types and macros. A type is
+recorded as written and, where a typedef hides more, in canonical form. `inactive` holds the code
+that this configuration of the preprocessor skips. dlbridge.hpp has the public names of namespace
+dlbridge with their signatures, and the sizes of the classes.
 """
 
 import ctypes
@@ -16,8 +16,8 @@ import clang.cindex as clang
 from clang.cindex import CursorKind, TokenKind
 
 HERE = pathlib.Path(__file__).resolve().parent
-# The core is parsed without a C library; the other headers with this machine's, and with
-# declarations of the vendors' types in place of the vendors' headers.
+# The core headers are parsed without a C library. The other headers are parsed with this machine's
+# C library, and with declarations of the vendors' types in place of the vendors' headers.
 CORE = ("dlpack.h", "dlbridge.h")
 TARGETS = {"x86_64": "x86_64-linux-gnu", "aarch64": "aarch64-linux-gnu"}
 UNNAMED = re.compile(r"(?:struct |union |enum )?\((?:unnamed|anonymous)[^)]*\)")
@@ -42,6 +42,41 @@ def read_header(path, machine="x86_64"):
         if cursor.location.file and cursor.location.file.name == str(path):
             _add(api, cursor)
     return {**api, "macros": _macros(path, unit, machine), "inactive": _inactive(unit, path)}
+
+
+def declarations(path, text=None):
+    """Result, (type, name) of the parameters and comment of each function that a header declares.
+    Errors in the text are ignored, since its generated parts may be out of date."""
+    unit = _parse(path, _options(path, "x86_64"), strict=False, text=text)
+    found = {}
+    for one in _of_file(unit, path):
+        if one.kind == CursorKind.FUNCTION_DECL and not one.is_definition():
+            parameters = [(_clean(p.type.spelling), p.spelling) for p in one.get_arguments()]
+            found[one.spelling] = {
+                "result": one.result_type.spelling,
+                "parameters": parameters,
+                "comment": one.raw_comment or "",
+            }
+    return found
+
+
+def cursors(path, *options):
+    """The declarations of a header, for code that reads its comments and types."""
+    unit = _parse(path, [*_options(path, "x86_64"), *filter(None, options)])
+    # A cursor is valid as long as its unit, so the list retains the unit.
+    return Cursors(unit, _of_file(unit, path))
+
+
+class Cursors(list):
+    def __init__(self, unit, found):
+        super().__init__(found)
+        self.unit = unit
+
+
+def _of_file(unit, path):
+    for cursor in unit.cursor.get_children():
+        if cursor.location.file and cursor.location.file.name == str(path):
+            yield cursor
 
 
 def _options(path, machine):
@@ -134,8 +169,8 @@ def _field(cursor):
 
 
 def _type(kind, cursor):
-    """A type as written and in canonical form; of a callback the names of its parameters; of a
-    struct without a name its fields."""
+    """A type as written and in canonical form; for a callback, the names of its parameters; for an
+    unnamed struct, its fields."""
     found = {"type": _clean(kind.spelling)}
     canonical = _clean(kind.get_canonical().spelling)
     if canonical != found["type"]:
@@ -157,12 +192,12 @@ def _innermost(kind):
 
 
 def _clean(text):
-    """Without the place in the file that libclang names a nameless type by."""
+    """Replaces the file position that libclang puts into the name of an unnamed type."""
     return UNNAMED.sub("(unnamed)", text)
 
 
 def code(cursor):
-    """The source text of a cursor as tokens with one blank between, without comments."""
+    """The source text of a cursor as tokens separated by single blanks, without comments."""
     return _text(cursor.get_tokens())
 
 
@@ -174,8 +209,8 @@ def _text(tokens):
 
 
 def _macros(path, unit, machine):
-    """Every macro that the file defines under any condition: its texts, and its value if it has
-    one in this configuration."""
+    """Every macro that the file defines under any condition: its texts, and its value if it has one
+    in this configuration."""
     texts = {}
     for name, text in _definitions(path.read_text()):
         texts.setdefault(name, []).append(text)
@@ -188,14 +223,14 @@ def _macros(path, unit, machine):
 
 
 def _definitions(text):
-    """Pairs of name and body, a function-like macro's body beginning with its parameters."""
+    """Pairs of name and body; the body of a function-like macro begins with its parameters."""
     text = re.sub(r"/\*.*?\*/|//[^\n]*", " ", text.replace("\\\n", " "), flags=re.DOTALL)
     for name, body in re.findall(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(.*)$", text, re.MULTILINE):
         yield name, " ".join(body.split()) if body[:1] == "(" else f" {' '.join(body.split())}"
 
 
 def _values(path, machine, names):
-    """Value and type of the macros that are constant expressions; the type alone of others."""
+    """Value and type of the macros that are constant expressions; only the type of the others."""
     lines = [
         f"enum {{ value_{name} = ({name}) }};\ntypedef __typeof__({name}) type_{name};"
         for name in names
@@ -220,7 +255,7 @@ def _values(path, machine, names):
     return found
 
 
-# ---- What the preprocessor skips ----------------------------------------------------------------
+# ---- Code that the preprocessor skips -----------------------------------------------------------
 
 
 class _Ranges(ctypes.Structure):
@@ -256,7 +291,7 @@ PRIVATE = (clang.AccessSpecifier.PRIVATE, clang.AccessSpecifier.PROTECTED)
 
 
 def read_cpp(include, cpp):
-    """Public name to its declarations: signatures, aliases, sizes of classes."""
+    """Maps each public name to its declarations: signatures, aliases, sizes of classes."""
     path = cpp / "dlbridge/dlbridge.hpp"
     options = [f"-I{cpp}", f"-I{include}", f"--target={TARGETS['x86_64']}", "-xc++", "-std=c++17"]
     unit = clang.Index.create().parse(str(path), [*options, "-isystem", _compiler_headers()])
@@ -276,7 +311,7 @@ def _add_cpp(found, scope, prefix):
         if cursor.access_specifier in PRIVATE or "detail" in name:
             continue
         if cursor.kind == CursorKind.NAMESPACE:
-            # An inline namespace names no part of what users write.
+            # Users do not write the name of an inline namespace.
             _add_cpp(found, cursor, prefix if _is_inline(cursor) else name)
         elif cursor.kind in CLASSES and cursor.is_definition():
             found.setdefault(name, []).append(_class(cursor))
@@ -300,7 +335,7 @@ def _is_inline(cursor):
 
 
 def _class(cursor):
-    """The size of a class, without the growable structs of C that it holds."""
+    """The size of a class, without the growable C structs that it contains."""
     size = cursor.type.get_size()
     if size < 0:
         return "class template"
@@ -323,7 +358,7 @@ def _held(kind):
 
 
 def _callable(cursor):
-    """What stands before the body: template, result, parameters with names, qualifiers."""
+    """The declaration up to the body: template, result, parameters with names, qualifiers."""
     tokens, depth = [], 0
     for token in cursor.get_tokens():
         word = token.spelling
@@ -347,8 +382,8 @@ DOCUMENTED = (
 
 
 def comments(path):
-    """The comment of each exported item; of an enumeration without a name under its first constant,
-    of macros that follow each other under the first."""
+    """The comment of each exported item. An unnamed enumeration is listed under its first constant,
+    a group of macros under the first one."""
     unit = _parse(path, _options(path, "x86_64"))
     found = {}
     for cursor in unit.cursor.get_children():
@@ -360,8 +395,14 @@ def comments(path):
         for one in cursor.get_children():
             if one.kind == CursorKind.ENUM_CONSTANT_DECL:
                 found[one.spelling] = one.raw_comment or ""
-    macro = re.compile(r"(/\*\*(?:(?!\*/).)*)\*/\n(?:#if[^\n]*\n)?#define (\w+)", re.DOTALL)
-    return {**found, **{name: text for text, name in macro.findall(path.read_text())}}
+    return {**found, **macro_comments(path)}
+
+
+def macro_comments(path):
+    """The comment before each macro that has one. libclang attaches none to macros."""
+    macro = re.compile(r"(/\*(?:(?!\*/).)*\*/)\n(?:#if[^\n]*\n)?#define (\w+)", re.DOTALL)
+    found = {name: text for text, name in macro.findall(path.read_text())}
+    return {name: text for name, text in found.items() if not name.endswith("_H_")}
 
 
 def _is_declared_only(cursor):

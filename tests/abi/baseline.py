@@ -38,14 +38,14 @@ class Tree:
 
     @functools.cached_property
     def api(self):
-        """What api.py reads of the headers."""
+        """The API of the headers, as api.py reads it."""
         return api.read(self.include, self.root / "bindings/cpp/include")
 
     def core(self):
         return self.api["headers"]["dlbridge.h"]
 
     def full_api(self, build):
-        """The same with the bytes of the defaults, which a build's compiler gives."""
+        """The same with the bytes of the default values, compiled by the build's compiler."""
         return {**self.api, "defaults": values.of_headers(build, self.include, self.core())}
 
     def headers(self):
@@ -60,7 +60,7 @@ class Tree:
         return sorted(map(Recorded, folders), key=lambda one: version_key(one.version))
 
     def recorded_here(self):
-        """The folder of the header's own version, which need not be there."""
+        """The folder of the header's own version, which may be missing."""
         return Recorded(self.root / f"abi/{self.abi}/{self.version}")
 
 
@@ -68,7 +68,7 @@ def version_key(version):
     return [int(number) for number in version.split(".")]
 
 
-# Files of a build folder that state the version, and how.
+# Files of a build folder that contain the version, and the pattern of it.
 STATED = {
     "CMakeCache.txt": r"^CMAKE_PROJECT_VERSION:STATIC=(.*)$",
     "dlbridge*.pc": r"^Version: (.*)$",
@@ -77,7 +77,7 @@ STATED = {
 
 
 class Build:
-    """A build folder of CMake, with the library in it."""
+    """A CMake build folder that contains the library."""
 
     def __init__(self, folder):
         self.folder = pathlib.Path(folder).resolve()
@@ -95,7 +95,7 @@ class Build:
         return re.search(rf'set\(CMAKE_{language}_COMPILER "(.*)"\)', path.read_text())[1]
 
     def stated_versions(self):
-        """Pairs: a file that CMake has written for this build, and the version it states there."""
+        """Pairs: a file that CMake wrote for this build, and the version in it."""
         for name, pattern in STATED.items():
             stated = [
                 (path.name, version)
@@ -106,8 +106,7 @@ class Build:
 
 
 class Recorded:
-    """One recorded version: public headers, API, symbol list, client, tests and dumps, as it had
-    them."""
+    """One recorded version: its public headers, API, symbol list, client, tests and dumps."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -126,19 +125,19 @@ class Recorded:
 
 
 def releases(tree):
-    """The versions that the changelog gives a date: version to date."""
+    """The versions that have a date in the changelog: version to date."""
     heading = r"^## (\d+\.\d+\.\d+), (\d{4}-\d\d-\d\d)$"
     return dict(re.findall(heading, tree.changelog, re.MULTILINE))
 
 
 class Skipped(Exception):
-    """A check cannot be made here, for the reason given."""
+    """A check cannot be made here; the message is the reason."""
 
 
 def check_released(tree, _):
-    """Complaints on released versions whose folder is not what it was when they got their date."""
+    """Complaints on released versions whose folder has changed since the commit that dated them."""
     if _git(tree, "rev-parse", "--is-shallow-repository").strip() == "true":
-        raise Skipped("a shallow clone does not know what a folder was")
+        raise Skipped("a shallow clone has no history of the folder")
     for version, date in releases(tree).items():
         if not list((tree.root / "abi").glob(f"*/{version}")):
             yield f"{version} was released on {date} and has no folder"
@@ -155,9 +154,10 @@ def check_released(tree, _):
 
 
 def _dating_commit(tree, version):
-    """The first commit that gave a version a date, whichever; empty where that is not committed."""
+    """The first commit that gave a version any date; empty if that is not committed."""
     heading = rf"^## {re.escape(version)}, [0-9]"
-    # All history: the date may have come over a merge, of which git would follow one side only.
+    # Search the full history: the date may have come with a merge, and git would follow one side
+    # only.
     options = ("--full-history", "--reverse", "--format=%H", "-G", heading)
     return (_git(tree, "log", *options, "--", "CHANGELOG.md").split() or [""])[0]
 
@@ -168,7 +168,7 @@ def _git(tree, *arguments):
 
 
 def record(tree, builds):
-    """Writes the folder of the header's version anew, and the layout freeze."""
+    """Rewrites the folder of the header's version, and the layout freeze."""
     recorded = tree.recorded_here()
     folder = recorded.folder
     tree.freeze.write_text(freeze.text(tree.api["headers"]))
@@ -187,7 +187,7 @@ def record(tree, builds):
 
 
 def as_text(value, depth=4):
-    """JSON with one item a line."""
+    """JSON with one item per line."""
     if depth == 0 or not isinstance(value, dict) or not value:
         return json.dumps(value)
     blanks = " " * (5 - depth)
@@ -196,8 +196,8 @@ def as_text(value, depth=4):
 
 
 def check_recorded(tree, builds):
-    """Complaints on the folder of the header's version: it is what the tree has now. Comments may
-    differ, so that a better wording needs no release."""
+    """Complaints on the folder of the header's version, which must match the working tree. Comments
+    may differ, so that a better wording needs no release."""
     recorded = tree.recorded_here()
     where = recorded.folder.relative_to(tree.root)
     if not recorded.folder.is_dir():
@@ -221,7 +221,7 @@ def check_recorded(tree, builds):
 
 
 def _changes(old, new):
-    """Names what changed, was added or removed."""
+    """Lists what changed, was added or was removed."""
     for one in compare.differences(old, new):
         yield f"{one.item}: {one.text}"
     for one in compare.differences(new, old):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clients of recorded versions. `source` writes the C program of a header: it calls every function
-by its recipe and compares every entry of the function table with the symbol of its name. A recorded
-version keeps its program. It is compiled with the version's headers, and with today's, where it
-must still compile, as C99 and C++11, linked against the fresh library, and run."""
+"""The clients of recorded versions. `source` writes the C program for a header: it calls every
+function by its recipe, and compares every entry of the function table with the symbol of that name.
+Each recorded version keeps its program. The program is compiled as C99 and as C++11, with the
+headers of its version and with today's headers, linked against the new library, and run."""
 
 import pathlib
 import platform
@@ -76,31 +76,53 @@ class ClientError(Exception):
 def source(header):
     """The client of a header, given as api.py reads it."""
     names = list(header["functions"])
-    calls = [
-        CALL.format(name=name, body=recipes.CALLS[name].rstrip())
-        for name in names
-        if name in recipes.CALLS
-    ]
+    calls = [CALL.format(name=name, body=body(header, name).rstrip()) for name in names]
     entries = [
         f'  CHECK(DLBRIDGE_API_HAS(api, {name}) && is_symbol("{function}", &api->{name}));'
         for name, function in rules.table(header).items()
     ]
-    pairs = [f'{{"{name}", call_{name}}}' for name in names if name in recipes.CALLS]
+    pairs = [f'{{"{name}", call_{name}}}' for name in names]
     main = MAIN.format(entries="\n".join(entries), calls=",\n      ".join(pairs))
     world = (HERE / "client.h").read_text() + recipes.HELPERS
     return "\n".join([world, *calls, main])
 
 
-def missing(header):
-    """Complaints on functions without a recipe that calls them."""
-    for name in header["functions"]:
-        if not re.search(rf"\b{name}\(", recipes.CALLS.get(name, "")):
-            yield f"no recipe in tests/abi/recipes.py calls {name}"
+def body(header, name):
+    """The recipe of a function. A function without one is called with zeros: NULL pointers, the
+    number 0 and structs of zeros. The call may fail but must not crash."""
+    if name in recipes.CALLS:
+        return recipes.CALLS[name]
+    lines, arguments = [], []
+    for place, kind in enumerate(parameter_types(header["functions"][name])):
+        if kind == "DLBridgeError *":
+            arguments.append("error")
+        elif kind.endswith("*"):
+            arguments.append("NULL")
+        else:
+            lines.append(f"  {kind} zero{place};\n  memset(&zero{place}, 0, sizeof zero{place});")
+            arguments.append(f"zero{place}")
+    return "\n".join([*lines, f"  (void){name}({', '.join(arguments)});"])
+
+
+def parameter_types(function):
+    """The types of the parameters, none of which is a function pointer."""
+    texts = re.search(r"\((.*)\)$", function["type"])[1].split(", ")
+    names = function["parameters"]
+    return [text.removesuffix(name).strip() for text, name in zip(texts, names)]
+
+
+def unknown(header):
+    """Complaints on recipes without a function, and on recipes that do not call their function."""
+    for name, recipe in recipes.CALLS.items():
+        if name not in header["functions"]:
+            yield f"tests/abi/recipes.py has {name}, which is not in the header"
+        elif not re.search(rf"\b{name}\(", recipe):
+            yield f"the recipe of {name} in tests/abi/recipes.py does not call it"
 
 
 def jobs(tree, build, recorded):
-    """The runs of one recorded version's client: pairs of a label and a function that returns what
-    went wrong, or an empty text."""
+    """The runs of one recorded version's client: pairs of a label and a function that returns the
+    error text, empty on success."""
     if not recorded.client.is_file():
         yield f"{recorded.version}", lambda: f"{recorded.client} is not there"
         return
@@ -127,12 +149,12 @@ def _run_client(build, include, name, text, options):
 
 
 def version(tree, build):
-    """The version that the library states, as a number and as text."""
+    """The version that the library reports, as a number and as text."""
     return run_program(build, tree.include, "version", VERSION)
 
 
 def run_program(build, include, name, text, options=("-x", "c")):
-    """The output of a program, built against the headers of a folder and the fresh library."""
+    """The output of a program, built against the headers of a folder and the new library."""
     source_file, program = build.out / f"{name}.c", build.out / name
     source_file.write_text(text)
     compiler = build.cxx if "c++" in options else build.cc
@@ -143,12 +165,12 @@ def run_program(build, include, name, text, options=("-x", "c")):
 
 
 def _output(command):
-    """What a command prints; the end of it where it fails."""
+    """The output of a command; if it fails, the exception has the end of the output."""
     try:
         words = list(map(str, command))
         done = subprocess.run(words, capture_output=True, text=True, timeout=300)
     except subprocess.TimeoutExpired as error:
-        raise ClientError("it does not end") from error
+        raise ClientError("it did not end in time") from error
     if done.returncode != 0:
         printed = (done.stdout + done.stderr).strip()[-1500:]
         raise ClientError(f"exit status {done.returncode}: {printed}")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the API of a recorded version with today's, item by item: what was added is allowed, a
-growable struct may have more fields at its end, and everything else is a difference, which names
-the item. A few kinds of difference can be accepted by a line of abi/reviewed.txt."""
+"""Compares the API of a recorded version with today's, item by item. Additions are allowed, and so
+are new fields at the end of a growable struct; everything else is a difference, which names the
+item. A few kinds of difference can be accepted by a line in abi/reviewed.txt."""
 
 import hashlib
 import json
@@ -32,7 +32,7 @@ def differences(old, new):
 
 
 def _essence(item):
-    """An item without the spelling of its type, where that stands for another type."""
+    """An item without the spelling of its type, if that is an alias of another type."""
     if not isinstance(item, dict) or "canonical" not in item:
         return item
     return {key: value for key, value in item.items() if key != "type"}
@@ -49,7 +49,7 @@ def _item(item, kind, was, now, old):
     elif kind == "macros":
         yield from _macro(item, was, now, name in old.get("defaults", {}))
     elif not (kind == "inlines" and name in old.get("defaults", {})):
-        # Parameters may get better names; text of inline functions may be mended.
+        # Parameters may get better names; the text of inline functions may be corrected.
         reviewable = kind == "inlines" or (kind == "functions" and _same_but_names(was, now))
         yield Difference(item, _keys(was, now), now, reviewable)
 
@@ -81,11 +81,11 @@ def _struct(item, was, now):
         if not may_grow:
             yield Difference(item, f"cannot grow by {field['name']}", now, False)
         elif field["offset"] < was["size"]:
-            yield Difference(item, f"{field['name']} lies in what was padding", now, False)
+            yield Difference(item, f"{field['name']} lies in former padding", now, False)
 
 
 def _gets_a_meaning(one, other):
-    """A reserved field of a fixed-size struct is given a name, at its place and of its size."""
+    """A reserved field of a fixed-size struct got a name, and kept its offset and size."""
     same = all(one[key] == other[key] for key in ("offset", "size"))
     return same and one["name"].startswith("reserved")
 
@@ -96,7 +96,7 @@ def _macro(item, was, now, has_bytes):
         return
     if has_bytes:
         return
-    # An initialiser whose struct has grown has more values at its end.
+    # The initialiser of a struct that has grown has more values at its end.
     start = was["text"][0].rstrip(" }")
     grown = len(was["text"]) == len(now["text"]) == 1 and now["text"][0].startswith(start)
     if item.endswith("_INIT") and grown:
@@ -105,14 +105,14 @@ def _macro(item, was, now, has_bytes):
 
 
 def _defaults(was, now, old, new):
-    """Bytes of initialisers; what they have for new fields is zero, as an older caller has it."""
+    """Bytes of initialisers; those of new fields must be zero, as for an older caller."""
     for name, one in was.items():
         other = now.get(name)
         if other is None or other["struct"] != one["struct"]:
             yield Difference(f"default:{name}", "is gone", None, False)
             continue
         before, after = bytes.fromhex(one["bytes"]), bytes.fromhex(other["bytes"])
-        # struct_size, which comes first, states the size.
+        # struct_size comes first and contains the size.
         start = 4 if _begins_with_size(one["struct"], old) else 0
         if before[start:] != after[start : len(before)]:
             text = f"its bytes were {one['bytes']}, are {other['bytes']}"
@@ -145,7 +145,7 @@ def digest(value):
 
 class Reviewed:
     """Lines `<version> <item> <digest of today's value>  # reason`. A line that accepts nothing is
-    a complaint, as a difference without a line is."""
+    a complaint, and so is a difference without a line."""
 
     def __init__(self, path):
         lines = path.read_text().splitlines() if path.is_file() else []
@@ -158,7 +158,7 @@ class Reviewed:
         return line in self.lines
 
     def unused(self, kinds, versions):
-        """Lines on items of these kinds that accept nothing, or whose version is not recorded."""
+        """Lines for items of these kinds that accept nothing, or whose version is not recorded."""
         for line in sorted(self.lines - self.used):
             if line[0] not in versions or re.match(kinds, line[1]):
                 yield f"reviewed.txt: '{' '.join(line)}' accepts nothing"

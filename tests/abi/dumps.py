@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Three dumps of a build's ABI, and the tools that compare them.
 
-- `dump`: what abi-dumper reads of the library's debug information, for abi-compliance-checker;
-- `interface.xml`: what abidw reads of it, exported functions and the types that they reach;
-- `types.xml`: what abidw reads of all that the public headers declare, used or not. It comes from a
-  C file that includes them, built with -fno-eliminate-unused-debug-types: in the whole library the
-  types of the C++ library would drown them. Only here nameless enumerations are seen. Each bears
-  the name of its first constant, since abidw numbers them, and a new one would shift the numbers.
+- `dump`: what abi-dumper reads from the library's debug information, for abi-compliance-checker;
+- `interface.xml`: what abidw reads from it: exported functions and the types that they reach;
+- `types.xml`: what abidw reads of every type that the public headers declare, used or not. Its
+  source is a C file that includes the headers, built with -fno-eliminate-unused-debug-types; in the
+  library itself, the types of the C++ library would outnumber them. Only this dump has unnamed
+  enumerations. Each is named after its first constant: abidw numbers them, and a new one would
+  change the numbers of the others.
 """
 
 import concurrent.futures
@@ -27,13 +28,13 @@ KINDS = ("dump", "interface.xml", "types.xml")
 
 
 class ToolError(Exception):
-    """A tool did not do what it was called for."""
+    """A tool failed or gave unexpected output."""
 
 
 def tool(command, folder, accepted=(0,)):
-    """Output of a command whose exit status is one of those accepted. abi-compliance-checker walks
-    hashes in an order that perl chooses, and never ends in some: the order is given, and another
-    one tried where it does not end."""
+    """Output of a command whose exit status must be one of those accepted. abi-compliance-checker
+    walks hashes in an order that perl chooses, and with some orders it does not end. So the seed of
+    the order is fixed, and the next one is tried after a timeout."""
     command = [str(word) for word in command]
     for seed in range(3):
         environment = dict(os.environ, LC_ALL="C", PERL_HASH_SEED=str(seed), PERL_PERTURB_KEYS="0")
@@ -46,7 +47,7 @@ def tool(command, folder, accepted=(0,)):
 
 
 def _ended(command, folder, environment):
-    """Exit status and output; the status is None where the command does not end."""
+    """Exit status and output; the status is None if the command did not end in time."""
     options = {"cwd": folder, "env": environment, "start_new_session": True}
     with tempfile.TemporaryFile("w+") as output:
         child = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, **options)
@@ -62,8 +63,8 @@ def _ended(command, folder, environment):
 
 
 def write(build, include, version, folder):
-    """Writes the three dumps of a build into `folder`, named after its architecture; where the
-    library and the headers are those of the last dumps, these stay."""
+    """Writes the three dumps of a build into `folder`, named after its architecture. Existing dumps
+    of the same library and headers are kept."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = {kind: folder / f"{build.machine}.{kind}" for kind in KINDS}
     headers = include / "dlbridge"
@@ -88,7 +89,7 @@ def write(build, include, version, folder):
 
 
 def digest(*paths):
-    """One text for the contents of several files."""
+    """One digest of the contents of several files."""
     found = hashlib.sha256()
     for path in paths:
         found.update(f"{path.name} {path.stat().st_size}\n".encode())
@@ -111,9 +112,9 @@ def _build_types(build, headers, folder):
 
 
 def check_compliance(old, new, report, exactly=False):
-    """Complaints of abi-compliance-checker; its report in HTML stays. A rate of 100 % may come with
-    problems that it holds to be harmless; where the two are `exactly` the same there are none.
-    What it said of the same two dumps is kept beside the report."""
+    """Complaints of abi-compliance-checker, whose HTML report is kept. A rate of 100 % may come
+    with problems that it rates as harmless; if the two dumps are `exactly` the same, there must be
+    none. Its output for the same two dumps is cached next to the report."""
     key = digest(old, new)
     kept = report.with_suffix(".said")
     if not kept.is_file() or not kept.read_text().startswith(key) or not report.is_file():
@@ -139,7 +140,7 @@ def _judge_compliance(kind, said, report, exactly):
     count = rf"^Total {kind.lower()} compatibility problems: (\d+), warnings: (\d+)"
     problems = re.search(count, said, re.MULTILINE)
     if not rate or not problems:
-        raise ToolError(f"abi-compliance-checker does not say how compatible: {said}")
+        raise ToolError(f"abi-compliance-checker printed no compatibility rate: {said}")
     if rate[1] != "100%":
         yield f"{kind.lower()} compatibility {rate[1]}: see {report}"
     elif exactly and problems.group(1, 2) != ("0", "0"):

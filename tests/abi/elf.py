@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What readelf says about a file, as Python values."""
+"""The output of readelf for a file, as Python values."""
 
 import os
 import re
@@ -11,7 +11,7 @@ Symbol.__doc__ = "version: '@@NODE' or '@NODE' or ''; section: 'UND', 'ABS' or a
 
 
 def readelf(path, *options):
-    """Output of readelf; a file that it cannot read is an error."""
+    """Output of readelf; a file that readelf cannot read raises an error."""
     environment = dict(os.environ, LC_ALL="C")
     command = ["readelf", "--wide", *options, str(path)]
     return subprocess.run(
@@ -27,13 +27,13 @@ def _symbol(fields):
 
 
 def symbols(path, *options):
-    """The symbols of all tables that the options of readelf choose, local ones too."""
+    """The symbols of all tables that the options of readelf select, including local ones."""
     rows = (line.split() for line in readelf(path, *options).splitlines())
     return [_symbol(row) for row in rows if len(row) >= 7 and re.fullmatch(r"\d+:", row[0])]
 
 
 def dynamic(path):
-    """The dynamic section: tag to list of values."""
+    """The dynamic section: maps each tag to its list of values."""
     found = {}
     for line in readelf(path, "--dynamic").splitlines():
         match = re.match(r"\s*0x[0-9a-f]+\s+\((\w+)\)\s*(.*)", line)
@@ -44,14 +44,14 @@ def dynamic(path):
 
 
 def machine(path):
-    """The processor that the file is for, as its ABI names it: 'x86_64', 'aarch64'."""
+    """The processor of the file, by the name that its ABI uses: 'x86_64', 'aarch64'."""
     text = readelf(path, "--file-header")
     name = re.search(r"Machine:\s+(.*)", text)[1]
     return {"Advanced Micro Devices X86-64": "x86_64", "AArch64": "aarch64"}.get(name, name)
 
 
 def needed_versions(path):
-    """What is needed of other files: file to version to the names of the symbols that need it."""
+    """What the file needs from other files: file to version to the names of the symbols."""
     users = {}
     for symbol in symbols(path, "--dyn-syms"):
         if symbol.section == "UND" and symbol.version:
@@ -69,7 +69,7 @@ def needed_versions(path):
 
 
 def segments(path):
-    """The program headers: type to list of flags, such as {'GNU_STACK': ['RW']}."""
+    """The program headers: maps each type to its list of flags, such as {'GNU_STACK': ['RW']}."""
     found = {}
     row = re.compile(r"\s+([A-Z_]+)(?:\s+0x[0-9a-f]+){5}\s+([RWE ]{3})\s+(?:0x)?[0-9a-f]+")
     for line in readelf(path, "--program-headers").splitlines():
@@ -80,31 +80,31 @@ def segments(path):
 
 
 def relocations(path):
-    """The relocations that the loader applies, one a line, with the name that each refers to."""
+    """The relocations that the loader applies, one per line, with the symbol name of each."""
     return readelf(path, "--relocs")
 
 
 def sections(path):
-    """The section headers: name to size."""
+    """The section headers: maps each name to its size."""
     row = re.compile(r"\s+\[\s*\d+\]\s+(\S+)\s+\S+\s+[0-9a-f]+\s+[0-9a-f]+\s+([0-9a-f]+)\s")
     found = (row.match(line) for line in readelf(path, "--sections").splitlines())
     return {match[1]: int(match[2], 16) for match in found if match}
 
 
 def properties(path):
-    """What the GNU property note promises of all code of the file, such as {'IBT', 'SHSTK'}."""
+    """The features that the GNU property note claims for all code, such as {'IBT', 'SHSTK'}."""
     found = re.findall(r"(?:x86|AArch64) feature: (.*)", readelf(path, "--notes"))
     return {name.strip() for line in found for name in line.split(",")}
 
 
 def build_id(path):
-    """The number by which a debugger finds what belongs to the file; None where it has none."""
+    """The build ID, by which a debugger finds the matching files; None if there is none."""
     found = re.search(r"Build ID: ([0-9a-f]+)", readelf(path, "--notes"))
     return found[1] if found else None
 
 
 def at_address(path, address, size):
-    """The bytes that are loaded to an address, counted from where the file is loaded."""
+    """The bytes loaded at an address, relative to the load address of the file."""
     for kind, offset, virtual, length in _loaded(path):
         if kind == "LOAD" and virtual <= address < virtual + length:
             with open(path, "rb") as file:

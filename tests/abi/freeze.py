@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""layout_freeze.c, written from the value that api.py reads: what libclang says of sizes, offsets,
-types and constants holds for every compiler that compiles the file, on every system."""
+"""Writes layout_freeze.c from the value that api.py reads. Every compiler that compiles the file,
+on every system, confirms the sizes, offsets, types and constants that libclang found."""
 
 import re
 import subprocess
@@ -54,7 +54,7 @@ def text(headers):
 
 
 def _literal(value):
-    """INT64_MIN has no literal in C."""
+    """C has no literal for INT64_MIN."""
     return f"({value + 1} - 1)" if value == -(2**63) else f"{value}"
 
 
@@ -79,7 +79,8 @@ def _struct(name, item, members):
 
 
 def compile_freeze(cc, include, source):
-    """What the compiler says of the freeze against the headers of a folder; empty when it holds."""
+    """The compiler's errors for the layout freeze with the headers of a folder; empty on
+    success."""
     command = [*cc, "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only"]
     done = subprocess.run(
         [*command, "-I", str(include), str(source)], capture_output=True, text=True

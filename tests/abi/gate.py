@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ABI gate: holds the fresh builds to abi/ and to every recorded version of their ABI number.
+"""The ABI gate: compares new builds with abi/ and with every recorded version of their ABI number.
 
-gate.py check BUILD...    one line per check; exit status 1 where one fails; --only=NAME: just that;
+gate.py check BUILD...    one line per check; exit status 1 if one fails; --only=NAME: that one;
                           --brief: without the tests of the header's own version
 gate.py record BUILD...   writes the folder of the header's version, unless it is released
 
@@ -33,7 +33,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def check_file(check):
-    """A check of library_checks on every build's library."""
+    """Makes a check of library_checks run on every build's library."""
 
     def run(tree, builds):
         symbols = library_checks.read_symbols(tree.symbols)
@@ -48,7 +48,8 @@ def check_file(check):
 
 
 def check_floor(tree, builds):
-    """No newer glibc than 2.17, by what the builds need and by what the release files may need."""
+    """No glibc newer than 2.17 is needed by the builds, or allowed by the lists of the release
+    files."""
     yield from check_file(library_checks.check_floor)(tree, builds)
     for path in sorted((tree.root / "abi/needed").glob("glibc2.17-*.txt")):
         for name, versions in library_checks.read_needed(path).items():
@@ -58,7 +59,8 @@ def check_floor(tree, builds):
 
 
 def check_symbols(tree, builds):
-    """The list, the header, the table, the file; and nothing of a recorded version is gone."""
+    """The symbol list, the header, the function table and the file have the same functions, and no
+    symbol of a recorded version is missing."""
     symbols = library_checks.read_symbols(tree.symbols)
     yield from library_checks.check_lists(tree.core(), symbols)
     yield from check_file(library_checks.check_symbols)(tree, builds)
@@ -68,18 +70,18 @@ def check_symbols(tree, builds):
 
 
 def check_version_node(tree, builds):
-    """Each function stands in the node of the version that brought it."""
+    """Each function is in the version node of the version that added it."""
     yield from check_file(library_checks.check_version_node)(tree, builds)
     since = since_tags(tree)
     for symbol in sorted(library_checks.read_symbols(tree.symbols)):
         name, node = symbol.split("@@")
         major, minor, patch = since.get(name, "?.?.?").split(".")
         if (node, patch) != (f"DLBRIDGE_{major}.{minor}", "0"):
-            yield f"{name} is since {major}.{minor}.{patch} and stands in {node}"
+            yield f"{name} was added in {major}.{minor}.{patch}, but is in {node}"
 
 
 def since_tags(tree):
-    """Version that brought each function, type and macro whose comment states it."""
+    """Maps each function, type and macro with a since-tag to the version in the tag."""
     tag = re.compile(r"\\since (\d+\.\d+\.\d+)")
     texts = api.comments(tree.include / "dlbridge/dlbridge.h").items()
     found = {name: tag.search(text) for name, text in texts if name not in tree.core()["constants"]}
@@ -87,19 +89,19 @@ def since_tags(tree):
 
 
 def check_structs(tree, _):
-    """Growable structs are laid out so that they can grow."""
+    """Growable structs have a layout that allows growth."""
     yield from rules.check(tree.api["headers"])
 
 
 def check_api(tree, builds):
-    """The headers of both architectures are the same, and today's API has all that a recorded one
-    has."""
+    """The headers are the same for both architectures, and today's API has everything that each
+    recorded API has."""
     for name in api.CORE:
         if (
             api.read_header(tree.include / "dlbridge" / name, "aarch64")
             != tree.api["headers"][name]
         ):
-            yield f"{name} is another one for aarch64"
+            yield f"{name} differs for aarch64"
     today = [tree.full_api(build) for build in builds]
     yield from ("the defaults differ between the builds" for one in today[1:] if one != today[0])
     recorded = tree.recorded()
@@ -109,7 +111,7 @@ def check_api(tree, builds):
             one.version != tree.version
             and one.version.split(".")[:2] == tree.version.split(".")[:2]
         ):
-            # A patch version adds nothing either.
+            # A patch version must not add anything.
             for added in compare.differences(today[0], one.api):
                 if added.text == "is gone":
                     yield f"{one.version}: {added.item}: was added in a patch version"
@@ -118,7 +120,7 @@ def check_api(tree, builds):
 
 
 def check_draft(tree, builds):
-    """The declarations of abi/draft/*.h, which later versions need, are additions."""
+    """The declarations in abi/draft/*.h, which later versions need, are legal additions."""
     for path in sorted((tree.root / "abi/draft").glob("*.h")):
         include = builds[0].out / "draft/include"
         (include / "dlbridge").mkdir(parents=True, exist_ok=True)
@@ -139,7 +141,7 @@ def check_draft(tree, builds):
 
 
 def check_layout_freeze(tree, builds):
-    """The freeze is the headers', and every compiler agrees with it."""
+    """The layout freeze matches the headers, and every compiler accepts it."""
     if tree.freeze.read_text() != freeze.text(tree.api["headers"]):
         yield "abi/layout_freeze.c is not what the headers declare: ./run abi record"
     for build in builds:
@@ -148,8 +150,8 @@ def check_layout_freeze(tree, builds):
 
 
 def check_frozen_clients(tree, builds):
-    """The clients of every recorded version; every function of today's header has a recipe."""
-    yield from clients.missing(tree.core())
+    """Runs the clients of every recorded version, and checks the recipes for the next one."""
+    yield from clients.unknown(tree.core())
     jobs = [
         job for build in builds for one in tree.recorded() for job in clients.jobs(tree, build, one)
     ]
@@ -159,7 +161,7 @@ def check_frozen_clients(tree, builds):
 
 
 def check_suite(tree, builds):
-    """The tests that every recorded version keeps, natively."""
+    """Runs the recorded tests of every version, natively."""
     recorded = [one for one in tree.recorded() if (one.folder / suite.ARCHIVE).is_file()]
     if tree.brief:
         recorded = [one for one in recorded if one.version != tree.version]
@@ -180,7 +182,7 @@ def in_parallel(jobs):
 
 
 def check_version(tree, builds):
-    """The header states the version; all others agree."""
+    """All files have the version that the header defines."""
     text = tree.header
     if header.define(text, "DLBRIDGE_VERSION_STRING") != f'"{tree.version}"':
         yield f"DLBRIDGE_VERSION_STRING is not {tree.version}"
@@ -203,7 +205,7 @@ def check_version(tree, builds):
 
 
 def check_changelog(tree, _):
-    """What came after the first version is named in the section of the version that brought it."""
+    """Everything added after the first version is named in the changelog section of its version."""
     recorded = tree.recorded()
     first = recorded[0].version if recorded else tree.version
     sections = re.split(r"^## (\d+\.\d+\.\d+)\b", tree.changelog, flags=re.MULTILINE)
@@ -226,8 +228,8 @@ def check_repository(tree, _):
 
 
 class Comparison:
-    """A build's fresh dumps, written at the first use, against those of every recorded version.
-    Against the version that the header states they must be the same, not only compatible."""
+    """Compares a build's new dumps, written at the first use, with those of every recorded version.
+    With the version that the header defines they must be identical, not only compatible."""
 
     def __init__(self, tree, build):
         self.tree, self.build = tree, build
@@ -240,7 +242,7 @@ class Comparison:
         return self.paths[kind]
 
     def recorded(self):
-        """Each recorded version, and whether it is the one that the header states."""
+        """Each recorded version, and whether it is the version that the header defines."""
         for one in self.tree.recorded():
             yield one, one.version == self.tree.version
 
@@ -248,7 +250,7 @@ class Comparison:
         new = self.fresh("dump")
         for one, same in self.recorded():
             old = one.dump(self.build.machine, "dump")
-            # Seen from the other side, what was added is missing.
+            # In the opposite direction, an addition shows up as a removal.
             directions = {"": (old, new), "-backwards": (new, old)} if same else {"": (old, new)}
             for suffix, pair in directions.items():
                 report = self.build.out / f"since-{one.version}{suffix}.html"
@@ -265,13 +267,13 @@ class Comparison:
                 yield from (f"{one.version}, {kind}: {line}" for line in said)
 
 
-# Checks of a file that have a form of their own here, and those of optimised code, which these
-# builds are not: constants fill .init_array, and the bounds of no call are known.
+# Checks of a file that gate.py replaces by its own form, and checks of optimised code. These builds
+# are not optimised: constants fill .init_array, and no call has known bounds.
 ELSEWHERE = {"symbols", "version-node", "floor", "constructors", "fortify"}
 
 
 def all_checks(tree, builds):
-    """Every check by its name, in the order in which they are run."""
+    """Every check with its name, in the order of the output."""
     yield "version", check_version
     yield "changelog", check_changelog
     yield "repository", check_repository
@@ -296,24 +298,27 @@ def all_checks(tree, builds):
 
 
 ERRORS = (
-    *(api.ParseError, clients.ClientError, dumps.ToolError, suite.SuiteError),
+    *(clients.ClientError, dumps.ToolError, suite.SuiteError),
     *(OSError, ValueError, KeyError, subprocess.CalledProcessError),
 )
 
 
 def run_check(check, tree, builds):
-    """The outcome, and complaints or the reason; that a check broke off is a complaint."""
+    """The outcome, and complaints or a reason. A check that raises an exception has failed."""
     try:
         complaints = list(check(tree, builds))
         return "FAILED" if complaints else "passed", complaints
     except baseline.Skipped as reason:
         return "skipped", [str(reason)]
+    except api.ParseError as error:
+        # The header does not compile, or dlbridge.hpp does not compile with it.
+        return "FAILED", [str(error)]
     except ERRORS as error:
         return "FAILED", [f"cannot be checked: {type(error).__name__}: {error}"]
 
 
 def run_checks(tree, builds, only):
-    """Runs the checks side by side, and prints them in their order."""
+    """Runs the checks in parallel, and prints their results in order."""
     failed = 0
     checks = [(name, check) for name, check in all_checks(tree, builds) if not only or name in only]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:

@@ -1,24 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changes of the library, each with the checks of the gate that must notice it; none where the ABI
-allows it. A change gets a Copy (gate_test.py) to edit. With `recorded` it is made in a version
-after the present one, whose folder is recorded then: only the comparisons with the versions before
-are left to notice it. A change that only the check `api` must notice needs no build.
+"""Changes of the library, each with the gate checks that must fail after it; none if the ABI allows
+the change. A change gets a Copy (gate_test.py) to edit. A change with `recorded` is made in the
+next version, whose folder is then recorded, so only the comparisons with earlier versions can
+detect it. A change that only the check `api` must detect needs no build.
 
-abi-compliance-checker is named only where it gives less than 100 %. It does not for another value
-of a constant, a reserved field dropped, a sign changed, or a field appended to a fixed struct.
+abi-compliance-checker is listed only for changes to which it gives less than 100 %. It gives 100 %
+to a changed value of a constant, a reserved field dropped, a changed sign, and a field appended to
+a fixed-size struct.
 """
 
+import pathlib
 import re
 import shutil
+import sys
 from collections import namedtuple
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
+
+import additions
+
 Change = namedtuple("Change", "name noticed_by edit recorded aarch64 item checks")
-Change.__doc__ = """item: a name that a complaint must hold; checks: of a legal change, those to run
-where not all are."""
+Change.__doc__ = """item: a name that a complaint must contain; checks: for a legal change, the
+checks to run, if not all of them."""
 CHANGES = []
 HEADER = "include/dlbridge/dlbridge.h"
-BOUNDARY = "src/support/boundary.h"
-RECIPES = "tests/abi/recipes.py"
+BOUNDARY = "src/describe/boundary.h"
 REVIEWED = "abi/reviewed.txt"
 MAP = "src/dlbridge.map"
 DLPACK = "include/dlbridge/dlpack.h"
@@ -49,50 +55,17 @@ def comment_reworded(copy):
 
 
 @change("a function added", recorded=True)
-def function_added(copy):
-    declare(copy)
-    copy.append("abi/symbols.txt", f"dlbridge_twice@@{copy.node()}")
-    name_in_changelog(copy, "dlbridge_twice")
-
-
-def declare(copy):
-    """A new function everywhere but in the symbol list and the changelog."""
+def function_added(copy, left_out=()):
+    """Adds a function like additions.py, in a new version; the generator writes the other files."""
     next_version(copy)
-    copy.replace(
-        HEADER,
-        "/** The library's table, static;",
-        f"/** Twice the value. \\since {copy.version()} */\n"
-        "DLBRIDGE_API int32_t dlbridge_twice(int32_t value);\n\n"
-        "/** The library's table, static;",
-    )
-    copy.replace(HEADER, "\n} DLBridgeApi;", "\n  int32_t (*twice)(int32_t value);\n} DLBridgeApi;")
-    copy.replace("src/api.cc", "dlbridge_ipc_import};", "dlbridge_ipc_import, dlbridge_twice};")
-    copy.append("src/version.cc", 'extern "C" int32_t dlbridge_twice(int32_t v) { return 2 * v; }')
-    copy.append(MAP, f"{copy.node()} {{ global: dlbridge_twice; }} {copy.last_node()};")
-    copy.replace(
-        "README.md", "| `dlbridge_get_api` |", "| `dlbridge_twice` | |\n| `dlbridge_get_api` |"
-    )
-    copy.append(RECIPES, 'CALLS["dlbridge_twice"] = "  CHECK(dlbridge_twice(2) == 4);"')
-    within_reach(copy)
-
-
-def within_reach(copy):
-    """What is exported can be called through each binding."""
-    copy.append(
-        "bindings/cpp/include/dlbridge/hpp/abi.hpp",
-        "namespace dlbridge { using ::dlbridge_twice; }",
-    )
-    copy.append(
-        "bindings/rust/dlbridge/src/values.rs", "const _: usize = sys::dlbridge_twice as usize;"
-    )
-    copy.append(
-        "bindings/python/src/core/functions.c", "int32_t (*const twice)(int32_t) = dlbridge_twice;"
-    )
-    copy.append("bindings/go/describe.go", "var _ = C.dlbridge_twice(1)")
+    for edit in additions.function(copy.version()):
+        if edit.path not in left_out:
+            copy.write(edit.path, edit.apply(copy.read(edit.path)))
+    copy.regenerate()
 
 
 def next_version(copy, patch=False):
-    """The header and the changelog go on to the next minor or patch version."""
+    """Changes the header and the changelog to the next minor or patch version."""
     before = copy.version()
     major, minor, last = map(int, before.split("."))
     after = (major, minor, last + 1) if patch else (major, minor + 1, 0)
@@ -118,8 +91,8 @@ def struct_grown(copy):
     keep_view_spec(copy)
     copy.replace(
         HEADER,
-        "  DLBRIDGE_CONTIGUITY_C_OR_F = 3\n",
-        "  DLBRIDGE_CONTIGUITY_C_OR_F = 3,\n  DLBRIDGE_CONTIGUITY_NEW = 4\n",
+        "  DLBRIDGE_CONTIGUITY_C_OR_F = 3 ",
+        "  DLBRIDGE_CONTIGUITY_C_OR_F = 3,\n  DLBRIDGE_CONTIGUITY_NEW = 4 ",
     )
 
 
@@ -132,26 +105,27 @@ def grow_view_spec(copy, default="0"):
 
 
 def review(copy, test):
-    """Accepts that a test of the version until now fails: it holds what it knows to be all."""
+    """Accepts that a test of the present version will fail: it checks a complete set, which
+    grows."""
     copy.append(REVIEWED, f"{copy.version()} unit:{test} -")
 
 
 def keep_view_spec(copy):
     keep_first_size(copy, "DLBridgeViewSpec")
     checked = 'CheckStructSize(spec, FirstSize<DLBridgeViewSpec>(), sizeof *spec, "spec", error)'
-    copy.replace("src/view.cc", 'CheckStruct(spec, "spec", error)', checked)
+    copy.replace("src/tensor/view.cc", 'CheckStruct(spec, "spec", error)', checked)
 
 
 @change("a struct that the library fills grown, and filled up to the smaller size", recorded=True)
 def filled_struct_grown(copy):
     review(copy, "Layout.IsWrittenUpToTheSmallerSize")
-    review(copy, "StructGrowth.OfWhatTheLibraryFills")
+    review(copy, "StructGrowth.OfOutputStructs")
     grow_layout(copy)
     keep_first_size(copy, "DLBridgeLayout")
 
 
 def keep_first_size(copy, struct):
-    """The library goes on to accept a struct of the size that it had first."""
+    """Makes the library still accept a struct of the size that it first had."""
     check = "template <class T>\nDLBRIDGE_INLINE DLBridgeStatus CheckStruct("
     size = f"template <>\nconstexpr uint32_t FirstSize<{struct}>() {{\n  return %d;\n}}\n\n"
     copy.replace(BOUNDARY, check, size % copy.first_size(struct) + check)
@@ -170,14 +144,14 @@ def legal_c_added(copy):
     next_version(copy)
     copy.replace(
         HEADER,
-        "/** Does the table have",
+        "/** True if the table has",
         f"/** New. \\since {copy.version()} */\n"
         "typedef struct DLBridgeNew {\n  uint32_t struct_size;\n  uint32_t options;\n"
         "  double grid[2][3];\n  char text[16 + 1], rest[7];\n  int32_t a, b;\n"
         "  struct {\n    int32_t x, y;\n  } place;\n  union {\n    double real;\n"
         "    uint64_t bits;\n  } either;\n"
         "  int (*pick[2])(const char* const* names, int (*less)(int, int));\n} DLBridgeNew;\n\n"
-        "/** Does the table have",
+        "/** True if the table has",
     )
     name_in_changelog(copy, "DLBridgeNew")
 
@@ -187,13 +161,16 @@ def reserved_named_reviewed(copy):
     accept(copy, "structs:DLBridgeFinding.reserved", *RESERVED)
 
 
-@change("an inline function mended, and reviewed", checks=("api",))
+@change("an inline function corrected, and reviewed", checks=("api",))
 def inline_reviewed(copy):
-    mended = ("buffer.context = 0;", "buffer.context = (uint64_t)0;")
+    mended = (
+        "  buffer.kind = DLBRIDGE_BUFFER_ADDRESS;",
+        "  buffer.kind = (int32_t)DLBRIDGE_BUFFER_ADDRESS;",
+    )
     accept(copy, "inlines:dlbridge_buffer_address", *mended)
 
 
-# A field of a fixed-size struct, which has been zero so far.
+# A field of a fixed-size struct, which has been reserved as zero until now.
 RESERVED = (
     "  uint64_t reserved[2];  /**< 0 */\n  char expected[128];",
     "  uint64_t position[2];  /**< 0: none */\n  char expected[128];",
@@ -201,7 +178,7 @@ RESERVED = (
 
 
 def accept(copy, item, old, new):
-    """Edits the header, and writes the line that the check asks for, as a reviewer would."""
+    """Edits the header, and adds the review line that the check prints."""
     if not copy.is_built(("abi",)):
         copy.build(("abi",))
     next_version(copy)
@@ -211,11 +188,11 @@ def accept(copy, item, old, new):
     copy.append(REVIEWED, "\n".join(line.split("(to accept it: '")[1][:-2] for line in lines))
 
 
-@change("the same written in another way", checks=("api", "structs"))
+@change("the same API in another notation", checks=("api", "structs"))
 def written_otherwise(copy):
     next_version(copy)
     copy.replace(HEADER, "MAX_NDIM 64", "MAX_NDIM (32 + 32)")
-    copy.replace(HEADER, "{ DLBRIDGE_NO = 0,", "{ DLBRIDGE_NO = 1 - 1,")
+    copy.replace(HEADER, "  DLBRIDGE_NO = 0,", "  DLBRIDGE_NO = 1 - 1,")
     copy.replace(HEADER, "char message[224]; ", "char message[0xe0];")
     copy.replace(HEADER, "  int32_t severity; ", "  DLBridgeStatus severity; ")
     copy.replace(HEADER, "storage_size(int32_t ndim)", "storage_size(DLBridgeStatus ndim)")
@@ -253,7 +230,9 @@ def parameter_changed(copy):
     next_version(copy)
     copy.replace(HEADER, "storage_size(int32_t ndim)", "storage_size(int64_t ndim)")
     copy.replace(HEADER, "(*upgrade_storage_size)(int32_t", "(*upgrade_storage_size)(int64_t")
-    copy.replace("src/upgrade.cc", "storage_size(int32_t ndim)", "storage_size(int64_t ndim)")
+    copy.replace(
+        "src/protocol/upgrade.cc", "storage_size(int32_t ndim)", "storage_size(int64_t ndim)"
+    )
 
 
 @change("a function added without its since-tag", "repository", "version-node", recorded=True)
@@ -264,20 +243,13 @@ def added_without_since(copy):
 
 @change("a function added without the symbol list", "symbols", recorded=True)
 def added_without_symbol_list(copy):
-    declare(copy)
-    name_in_changelog(copy, "dlbridge_twice")
+    function_added(copy)
+    copy.remove_line("abi/symbols.txt", "dlbridge_twice")
 
 
 @change("a function added without the changelog", "changelog", recorded=True)
 def added_without_changelog(copy):
-    declare(copy)
-    copy.append("abi/symbols.txt", f"dlbridge_twice@@{copy.node()}")
-
-
-@change("a function added without a recipe", "frozen-clients", recorded=True)
-def added_without_recipe(copy):
-    function_added(copy)
-    copy.replace(RECIPES, 'CALLS["dlbridge_twice"]', 'CALLS["dlbridge_thrice"]')
+    function_added(copy, left_out=(additions.CHANGELOG,))
 
 
 @change(
@@ -296,15 +268,16 @@ def added_without_version(copy):
 @change("two entries of the function table exchanged", "frozen-clients")
 def entries_exchanged(copy):
     copy.replace(
-        "src/api.cc",
-        "dlbridge_status_name,\n                              dlbridge_status_text,",
-        "dlbridge_status_text,\n                              dlbridge_status_name,",
+        "src/protocol/api.cc",
+        "    dlbridge_status_name,\n    dlbridge_status_text,",
+        "    dlbridge_status_text,\n    dlbridge_status_name,",
     )
 
 
 # ---- What the headers say -----------------------------------------------------------------------
 
-# Name of a change, the file, and what is replaced by what; `api` must name the item.
+# Name of a change, the file, the old text and the new text; a complaint of `api` must name the
+# item.
 EDITS = (
     (
         "parameters of one type swapped",
@@ -431,8 +404,8 @@ EDITS = (
     (
         "an enumeration of another type",
         HEADER,
-        "enum { DLBRIDGE_NO = 0,",
-        "enum { DLBRIDGE_NEVER = -1, DLBRIDGE_NO = 0,",
+        "  DLBRIDGE_NO = 0,",
+        "  DLBRIDGE_NEVER = -1, DLBRIDGE_NO = 0,",
         "DLBRIDGE_NO",
     ),
     (
@@ -542,14 +515,14 @@ def added_in_patch(copy):
     next_version(copy, patch=True)
     copy.replace(
         HEADER,
-        "  DLBRIDGE_CONTIGUITY_C_OR_F = 3\n",
-        "  DLBRIDGE_CONTIGUITY_C_OR_F = 3,\n  DLBRIDGE_CONTIGUITY_NEW = 4\n",
+        "  DLBRIDGE_CONTIGUITY_C_OR_F = 3 ",
+        "  DLBRIDGE_CONTIGUITY_C_OR_F = 3,\n  DLBRIDGE_CONTIGUITY_NEW = 4 ",
     )
 
 
 @change("an inline function changed", "api")
 def change_inline(copy):
-    copy.replace(HEADER, "  buffer.context = 0;\n", "  buffer.context = 1;\n")
+    copy.replace(HEADER, "  buffer.kind = DLBRIDGE_BUFFER_ADDRESS;\n", "  buffer.kind = 3;\n")
 
 
 @change("a header removed", "api")
@@ -570,7 +543,7 @@ def default_not_zero(copy):
     grow_view_spec(copy, default="1")
 
 
-# Fields of a struct that is new; the check `structs` must reject them.
+# Fields of a new struct; the check `structs` must reject them.
 LAYOUTS = {
     "a growable struct with padding": "uint32_t options; int32_t a; uint64_t b;",
     "a growable struct padded at its end": "uint32_t options; uint64_t a; int32_t b;",
@@ -586,10 +559,10 @@ def struct_of(fields):
     def edit(copy):
         copy.replace(
             HEADER,
-            "/** Does the table have",
+            "/** True if the table has",
             f"/** New. \\since {copy.version()} */\n"
             f"typedef struct DLBridgeNew {{ uint32_t struct_size; {fields} }} DLBridgeNew;\n\n"
-            "/** Does the table have",
+            "/** True if the table has",
         )
 
     return edit
@@ -706,7 +679,7 @@ def constant_changed(copy):
 @change("a symbol leaked without prefix", "symbols")
 def symbol_leaked(copy):
     copy.append(
-        "src/version.cc",
+        "src/describe/version.cc",
         'extern "C" __attribute__((visibility("default"))) int leaked() { return 1; }',
     )
     copy.replace(MAP, "    dlbridge_version;\n", "    dlbridge_version;\n    leaked;\n")
@@ -715,7 +688,7 @@ def symbol_leaked(copy):
 @change("a C++ symbol leaked", "symbols")
 def cxx_symbol_leaked(copy):
     copy.append(
-        "src/version.cc",
+        "src/describe/version.cc",
         'namespace dlbridge { __attribute__((visibility("default"))) int Leaked() { return 1; } }',
     )
     copy.replace(MAP, "    dlbridge_version;\n", "    dlbridge_version;\n    _ZN8dlbridge*;\n")
@@ -723,7 +696,7 @@ def cxx_symbol_leaked(copy):
 
 @change("libstdc++ needed", "needed")
 def libstdcxx_needed(copy):
-    copy.append("src/version.cc", "#include <new>\nvoid* volatile made = new int;")
+    copy.append("src/describe/version.cc", "#include <new>\nvoid* volatile made = new int;")
     copy.append(
         "src/CMakeLists.txt", "set_target_properties(dlbridge PROPERTIES LINKER_LANGUAGE CXX)"
     )
@@ -747,8 +720,12 @@ def abi_number_changed(copy):
 @change("a newer glibc symbol pulled in", "glibc", "floor")
 def newer_glibc(copy):
     start = "uint32_t dlbridge_version(void) {\n"
-    name = "src/version.cc"
-    copy.replace(name, '#include "version.h"\n', '#include "version.h"\n#include <stdlib.h>\n')
+    name = "src/describe/version.cc"
+    copy.replace(
+        name,
+        '#include "describe/version.h"\n',
+        '#include "describe/version.h"\n#include <stdlib.h>\n',
+    )
     copy.replace(name, start, start + "  if (arc4random() == 0) return 0;\n")
 
 
@@ -771,7 +748,7 @@ def nodelete_dropped(copy):
 @change("the nodes of the map in another order", "node-chain", recorded=True)
 def nodes_reordered(copy):
     function_added(copy)
-    last = f"{copy.node()} {{ global: dlbridge_twice; }}"
+    last = f"{copy.node()} {{\n  global:\n    dlbridge_twice;\n}}"
     before = re.findall(r"^(DLBRIDGE_\d+\.\d+) \{", copy.read(MAP), re.MULTILINE)[-2]
     copy.replace(MAP, f"{last} {before};", "")
     copy.write(MAP, f"{last};\n{copy.read(MAP)}")
@@ -779,7 +756,7 @@ def nodes_reordered(copy):
 
 @change("a recorded test fails", "suite")
 def behaviour_changed(copy):
-    copy.replace("src/version.cc", "return DLBRIDGE_VERSION_STRING;", 'return "";')
+    copy.replace("src/describe/version.cc", "return DLBRIDGE_VERSION_STRING;", 'return "";')
 
 
 # ---- Versions -----------------------------------------------------------------------------------
@@ -787,7 +764,7 @@ def behaviour_changed(copy):
 
 @change("the library states another version", "version")
 def version_disagrees(copy):
-    copy.replace("src/version.cc", "return DLBRIDGE_VERSION_STRING;", 'return "9.9.9";')
+    copy.replace("src/describe/version.cc", "return DLBRIDGE_VERSION_STRING;", 'return "9.9.9";')
 
 
 @change("CMake states another version", "version")

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shows that the ABI gate notices what it must, and only that. Every change of gate_changes.py is
-made in a copy of the repository and built there; the copy's gate must fail by the checks named,
-which alone are run then. After a legal change all are, and none may fail.
+"""Tests that the ABI gate detects incompatible changes and accepts legal ones. Every change of
+gate_changes.py is made in a copy of the repository and built there. The checks listed for the
+change are run on the copy, and must fail. After a legal change all checks are run, and must pass.
 
-gate_test.py [WORD...]    only the changes whose names contain a word; a word 2/3 stands for every
+gate_test.py [WORD...]    only the changes whose names contain a word; the word 2/3 selects every
                           third change, from the second on
 """
 
@@ -25,16 +25,16 @@ import header
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PART = re.compile(r"[1-9]\d*/[1-9]\d*")
 WORKERS = min(4, os.cpu_count() or 1)
-# Checks that look at texts only: any build serves them.
+# Checks that only read texts, and so work with any build.
 OF_TEXTS = {"changelog", "repository", "layout-freeze", "released", "api", "structs", "draft"}
 
 
 class Failure(Exception):
-    """Something that the test needs went wrong."""
+    """A step that the test needs has failed."""
 
 
 class Copy:
-    """A copy of the repository's files in a git repository of its own, with build folders."""
+    """A copy of the repository's files in its own git repository, with build folders."""
 
     def __init__(self, root):
         self.root = root
@@ -55,12 +55,12 @@ class Copy:
         run(self.root, "git", *who, "commit", *options)
 
     def restore(self):
-        """Undoes every edit. Only what was edited is written, and so only that is built anew."""
+        """Undoes every edit. Only edited files are written, so only they are rebuilt."""
         run(self.root, "git", "reset", "--quiet", "--hard", self.start)
         run(self.root, "git", "clean", "--quiet", "-d", "--force")
 
     def release(self):
-        """Gives the header's version its date, unless it has one."""
+        """Gives the header's version a date, unless it has one."""
         text = self.read("CHANGELOG.md")
         heading = f"## {self.version()}"
         self.write(
@@ -81,13 +81,14 @@ class Copy:
 
     def gate(self, task, presets, only=()):
         folders = [f"build/{preset}" for preset in presets]
-        # The tests of a version that was recorded just now are those of the repository.
+        # The tests of the version just recorded are those of the repository, so they need not be
+        # run.
         brief = [] if task == "record" or only else ["--brief"]
         words = [*folders, *brief, *(f"--only={name}" for name in sorted(only))]
         command = [sys.executable, "-B", "tests/abi/gate.py", task, *words]
         return subprocess.run(command, cwd=self.root, capture_output=True, text=True)
 
-    # What the changes are made with.
+    # Edits for the changes.
 
     def read(self, name):
         return (self.root / name).read_text()
@@ -96,7 +97,7 @@ class Copy:
         (self.root / name).write_text(text)
 
     def write_new(self, name, text):
-        """A file of which there is none, in a folder of its own."""
+        """Writes a new file into a new folder."""
         shutil.rmtree((self.root / name).parent, ignore_errors=True)
         (self.root / name).parent.mkdir(parents=True)
         self.write(name, text)
@@ -110,6 +111,9 @@ class Copy:
             raise Failure(f"{name} has {text.count(old)} times: {old}")
         self.write(name, text.replace(old, new, 1))
 
+    def regenerate(self):
+        run(self.root, sys.executable, "-B", "tools/facts.py", "write")
+
     def remove_line(self, name, start):
         lines = self.read(name).splitlines(keepends=True)
         kept = [line for line in lines if not line.startswith(start)]
@@ -118,12 +122,12 @@ class Copy:
         self.write(name, "".join(kept))
 
     def swap(self, name, one, other):
-        """Two pieces of text, each given by a pattern, change places."""
+        """Exchanges two pieces of text, each given by a pattern."""
         text = self.read(name)
         found = [match for pattern in (one, other) for match in re.finditer(pattern, text)]
         pieces = sorted(found, key=lambda match: match.start())[-2:]
         if len(found) < 2 or pieces[0].re is pieces[1].re:
-            raise Failure(f"{name} has not both of {one} and {other}")
+            raise Failure(f"{name} does not have both {one} and {other}")
         a, b = pieces
         between = text[a.end() : b.start()]
         self.write(name, text[: a.start()] + b[0] + between + a[0] + text[b.end() :])
@@ -132,7 +136,7 @@ class Copy:
         return header.version(self.read(gate_changes.HEADER))
 
     def node(self):
-        """Version node of the header's version."""
+        """The version node for the header's version."""
         return "DLBRIDGE_" + ".".join(self.version().split(".")[:2])
 
     def first_size(self, struct):
@@ -157,7 +161,7 @@ def presets(change):
 
 
 def noticed_by(change, copy):
-    """The checks that fail after a change, and what they say."""
+    """The checks that fail after a change, and the output."""
     change.edit(copy)
     only = change.noticed_by or change.checks
     of_texts = only and only <= OF_TEXTS
@@ -169,14 +173,14 @@ def noticed_by(change, copy):
             raise Failure(f"cannot be recorded: {done.stdout}{done.stderr}")
     done = copy.gate("check", presets(change), only)
     failed = re.findall(r"^FAILED (\S+)", done.stdout, re.MULTILINE)
-    broken = "cannot be checked:" in done.stdout  # which would notice anything
+    broken = "cannot be checked:" in done.stdout  # such a check fails for every change
     if broken or done.returncode not in (0, 1) or (done.returncode == 1) != bool(failed):
-        raise Failure(f"the gate broke off: {done.stdout}{done.stderr}")
+        raise Failure(f"the gate did not finish: {done.stdout}{done.stderr}")
     return set(failed), done.stdout
 
 
 def judge(change, copy):
-    """Lines of output for one change; the first says whether the gate did what it must."""
+    """Lines of output for one change; the first has the result."""
     try:
         copy.restore()
         failed, said = noticed_by(change, copy)
@@ -186,7 +190,7 @@ def judge(change, copy):
     unnamed = change.item not in said
     wrong = failed if not change.noticed_by else missed or unnamed
     if wrong:
-        what = f"not noticed by {' '.join(sorted(missed))}" if missed else "is legal"
+        what = f"not detected by {' '.join(sorted(missed))}" if missed else "is legal"
         what = f"no complaint names {change.item}" if unnamed else what
         return f"FAILED {change.name}: {what}\n{textwrap.indent(said, '  ')}"
     return f"passed {change.name}: {', '.join(sorted(failed)) or 'no complaint'}"
@@ -204,7 +208,7 @@ def judge_record(copy):
     changed = run(copy.root, "git", "status", "--porcelain", "abi")
     if done.returncode == 0 or "its folder never changes" not in done.stdout or changed:
         return f"FAILED {name}\n{textwrap.indent(done.stdout + changed, '  ')}"
-    return f"passed {name}: refused"
+    return f"passed {name}: rejected"
 
 
 def chosen(words):

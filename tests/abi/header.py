@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What dlbridge.h states in lines of their own, read from its text; api.py reads the rest."""
+"""The values that dlbridge.h defines on single lines, read from its text; api.py reads the rest."""
 
 import re
 
 
 def code(text):
-    """Text without comments, one blank for any: two texts are equal here when the code is."""
+    """Text without comments and with single blanks, to compare the code of two texts."""
     return re.sub(r"\s+", " ", re.sub(r"/\*.*?\*/|//[^\n]*", "", text, flags=re.DOTALL)).strip()
 
 
 def define(text, name):
-    """Value of a macro, as it is written."""
+    """Value of a macro, as written."""
     return re.search(rf"^#define {name} (.*)$", text, re.MULTILINE)[1]
 
 
 def version(text):
-    """The version that the numbers state, such as '0.1.0'."""
+    """The version from its three numbers, such as '0.1.0'."""
     parts = ("MAJOR", "MINOR", "PATCH")
     return ".".join(define(text, f"DLBRIDGE_VERSION_{part}") for part in parts)
 
@@ -25,7 +25,7 @@ def abi(text):
 
 
 def name_enumerations(text):
-    """The same text whose nameless enumerations bear the name of their first constant."""
+    """The same text with unnamed enumerations named after their first constant."""
     nameless = re.compile(r"\benum\s*\{(?=(?:\s|/\*(?:(?!\*/).)*\*/)*(\w+))", re.DOTALL)
     named = re.compile(r"typedef\s+$")
     return nameless.sub(

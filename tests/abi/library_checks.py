@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rules that the built library files answer to. Each check returns a list of complaints."""
+"""The checks of the built library files. Each returns a list of complaints."""
 
 import pathlib
 import re
@@ -13,32 +13,32 @@ Expected = namedtuple("Expected", "soname needed symbols libc", defaults=[()])
 Expected.__doc__ = """needed: file name to the set of its versions; symbols: set of 'name@@NODE';
 libc: the files of the compiler's glibc."""
 
-# What the C compiler's own start files refer to, without a version.
+# Undefined symbols of the C compiler's start files; they have no version.
 START_FILE_SYMBOLS = {
     "__gmon_start__",
     "_ITM_deregisterTMCloneTable",
     "_ITM_registerTMCloneTable",
     "__cxa_finalize",
 }
-# Mangled names inside namespace dlbridge: functions, tables, guards, statics of functions.
+# Mangled names in namespace dlbridge: functions, tables, guards, static variables of functions.
 NAMESPACE = re.compile(r"_Z(TV|TS|TI|GV|Z)?N[VK]*8dlbridge\w*")
 
 
 def read_symbols(path):
-    """A committed list of exported symbols, one `name@@NODE` a line."""
+    """A committed list of exported symbols, one `name@@NODE` per line."""
     return set(path.read_text().split())
 
 
 def read_needed(path):
-    """A committed list of needed files: a file and those of its versions that are needed, a line
-    each; `#` starts a comment."""
+    """A committed list of needed files: one line per file, with the versions of it that are needed;
+    `#` starts a comment."""
     lines = (line.split("#")[0].split() for line in path.read_text().splitlines())
     return {words[0]: set(words[1:]) for words in lines if words}
 
 
 def check_lists(header, symbols):
-    """The committed symbol list, the functions of the header, as api.py reads it, and the function
-    table are the same."""
+    """The committed symbol list, the functions of the header (as api.py reads it), and the function
+    table must be the same."""
     functions = set(header["functions"])
     listed = {symbol.split("@@")[0] for symbol in symbols}
     table = set(rules.table(header).values())
@@ -57,13 +57,13 @@ def difference(found, expected):
 
 
 def version_nodes(path):
-    """The nodes that the file defines; the linker's first entry is the file itself."""
+    """The version nodes that the file defines; the linker's first entry is the file itself."""
     text = elf.readelf(path, "--version-info").split("Version needs section")[0]
     return set(re.findall(r"Flags: (?!BASE).*Name: (\S+)", text))
 
 
 def exported(path):
-    """Defined dynamic symbols, less those that name a version node."""
+    """Defined dynamic symbols, without those that name a version node."""
     nodes = version_nodes(path)
     return [
         symbol
@@ -81,7 +81,7 @@ def check_needed(path, expected):
 
 
 def check_glibc(path, expected):
-    """Exactly the listed versions: a newer one would shut out systems that have been served."""
+    """Exactly the listed versions: a newer one would exclude systems that were supported before."""
     found = elf.needed_versions(path)
     complaints = []
     for name in sorted(set(found) | set(expected.needed)):
@@ -98,7 +98,7 @@ def check_symbols(path, expected):
 
 
 def check_version_node(path, expected):
-    """Every symbol stands in a node, and the file defines exactly the nodes of the list."""
+    """Every symbol has a version node, and the file defines exactly the nodes of the list."""
     complaints = [f"in no version node: {s.name}" for s in exported(path) if not s.version]
     return complaints + difference(
         version_nodes(path), {symbol.split("@@")[1] for symbol in expected.symbols}
@@ -106,7 +106,7 @@ def check_version_node(path, expected):
 
 
 def check_node_chain(path, _):
-    """Each node follows from the one before it, oldest first."""
+    """Each node inherits from the one before it, oldest first."""
     text = elf.readelf(path, "--version-info").split("Version needs section")[0]
     nodes = re.findall(r"Flags: (?!BASE)\S+.*?Name: (\S+)((?:\n.*Parent \d+: \S+)*)", text)
     names = [name for name, _ in nodes]
@@ -120,8 +120,8 @@ def check_node_chain(path, _):
 
 
 def check_floor(path, expected):
-    """Every function of glibc that the library needs is one that 2.17 has, by the old versions that
-    the compiler's glibc still exports; the release files are linked against 2.17 itself."""
+    """Every glibc function that the library needs exists in 2.17, according to the old versions
+    that the compiler's glibc still exports. The release files are linked against 2.17 itself."""
     libc = [file for file in expected.libc if file.is_file()]
     old = {
         symbol.name
@@ -137,7 +137,7 @@ def check_floor(path, expected):
     ]
 
 
-# Functions of 2.33 whose older form has another name, which the headers of 2.17 call.
+# Functions of 2.33 whose older form, called by the headers of 2.17, has another name.
 RENAMED = {"stat", "fstat", "lstat", "fstatat", "mknod", "mknodat"}
 
 
@@ -170,7 +170,7 @@ def check_runpath(path, _):
 
 
 def check_constructors(path, _):
-    """One entry each is the start files': frame_dummy and __do_global_dtors_aux."""
+    """Allows one entry each, for frame_dummy and __do_global_dtors_aux of the start files."""
     sizes = elf.sections(path)
     complaints = [
         f"{name} has {sizes[name] // 8} entries"
@@ -197,14 +197,14 @@ def check_text_relocations(path, _):
 
 
 def check_relro(path, _):
-    """Relocations are done at load and their memory is read-only from then on."""
+    """Relocations are applied at load time, and their memory is read-only afterwards."""
     complaints = [] if "GNU_RELRO" in elf.segments(path) else ["no GNU_RELRO segment"]
     flags = " ".join(elf.dynamic(path).get("FLAGS_1", []))
     return complaints + ([] if "NOW" in flags.split() else ["not linked with -z now"])
 
 
 def imported(path):
-    """Names of what the file needs of others."""
+    """Names of the undefined symbols."""
     return {s.name for s in elf.symbols(path, "--dyn-syms") if s.section == "UND" and s.name}
 
 
@@ -213,12 +213,13 @@ def check_stack_protector(path, _):
 
 
 def check_fortify(path, _):
-    """The functions of these names check bounds; without _FORTIFY_SOURCE the file uses none."""
+    """Functions with these names check bounds; a file built without _FORTIFY_SOURCE uses none of
+    them."""
     found = [name for name in imported(path) if re.fullmatch(r"__(?!stack)\w+_chk", name)]
     return [] if found else ["uses no function that checks bounds"]
 
 
-# endbr64; bti c, bti jc, paciasp and pacibsp, as they lie in the file.
+# The encodings of endbr64; and of bti c, bti jc, paciasp and pacibsp.
 LANDING_PADS = {
     "x86_64": ("f30f1efa",),
     "aarch64": ("5f2403d5", "df2403d5", "3f2303d5", "7f2303d5"),
@@ -226,7 +227,8 @@ LANDING_PADS = {
 
 
 def check_landing_pads(path, _):
-    """Where branches are checked, a function may be called through a pointer, the loader's too."""
+    """With branch checks, each exported function needs a landing pad: the loader and clients call
+    it through a pointer."""
     pads = [bytes.fromhex(pad) for pad in LANDING_PADS[elf.machine(path)]]
     return [
         f"has no landing pad: {symbol.name}"
@@ -236,13 +238,13 @@ def check_landing_pads(path, _):
 
 
 def check_shadow_stack(path, _):
-    """x86_64 checks returns and branches only where the file promises that all its code takes part.
-    Debian's start files for aarch64 do not, so there the release archive alone promises it."""
+    """x86_64 checks returns and branches only if the file declares that all its code supports it.
+    Debian's start files for aarch64 do not, so there only the release archive declares it."""
     if elf.machine(path) != "x86_64":
         return []
     missing = sorted({"IBT", "SHSTK"} - elf.properties(path))
-    complaints = [f"does not promise {name}" for name in missing]
-    # glibc's _init and _fini have no landing pad.
+    complaints = [f"does not declare {name}" for name in missing]
+    # _init and _fini of glibc have no landing pad.
     old = [tag for tag in ("INIT", "FINI") if tag in elf.dynamic(path)]
     return complaints + [f"has {tag}" for tag in old if not lands(path, tag)]
 
@@ -254,15 +256,15 @@ def lands(path, tag):
 
 
 def check_binding(path, _):
-    """The file refers to its own functions by address: by name another copy of it, loaded earlier,
-    would take their place."""
+    """The file refers to its own functions by address. References by name would be bound to another
+    copy of the library that was loaded earlier."""
     names = {symbol.name for symbol in exported(path)}
     referred = set(re.findall(r"([\w.]+)(?:@@?[\w.]+)? \+ [0-9a-f]+$", elf.relocations(path), re.M))
     return [f"bound by name: {name}" for name in sorted(names & referred)]
 
 
 def check_undefined(path, _):
-    """What the file needs of others comes from glibc."""
+    """Undefined symbols must come from glibc."""
     return [
         f"not glibc's: {symbol.name}{symbol.version}"
         for symbol in elf.symbols(path, "--dyn-syms")
@@ -295,13 +297,13 @@ SHARED_CHECKS = {
 }
 
 
-# What only a build against this machine's glibc is held to; the release files have lists.
+# Checks only for builds against this machine's glibc; the release files have lists instead.
 BUILD_CHECKS = {**SHARED_CHECKS, "node-chain": check_node_chain, "floor": check_floor}
 
 
 def check_archive_globals(path, expected):
-    """What a static library brings into a program: its functions and C++ names of dlbridge, all of
-    them hidden, so that a module with a copy inside exports nothing of it."""
+    """A static library adds to a program only its functions and C++ names of dlbridge. All are
+    hidden, so that a module that contains a copy exports none of them."""
     functions = {symbol.split("@@")[0] for symbol in expected.symbols}
     found = {
         symbol.name: symbol.visibility
@@ -312,14 +314,14 @@ def check_archive_globals(path, expected):
     for name, visibility in sorted(found.items()):
         ours = name in functions or name.startswith("dlbridge_") or NAMESPACE.fullmatch(name)
         if not ours:
-            complaints.append(f"not our namespace: {name}")
+            complaints.append(f"not in our namespace: {name}")
         elif visibility != "HIDDEN":
             complaints.append(f"visibility {visibility}: {name}")
     return complaints
 
 
 def check_archive_undefined(path, _):
-    """C++ names that the archive does not define itself belong to the C++ runtime."""
+    """The archive needs no symbol of the C++ runtime."""
     table = elf.symbols(path, "--symbols")
     defined = {symbol.name for symbol in table if symbol.section != "UND"}
     undefined = {symbol.name for symbol in table if symbol.section == "UND" and symbol.name}
@@ -344,6 +346,6 @@ ARCHIVE_CHECKS = {
 
 
 def run(checks, path, expected):
-    """Complaints by the name of the check; empty when all is well."""
+    """Complaints by the name of the check; empty if all checks pass."""
     results = {name: check(path, expected) for name, check in checks.items()}
     return {name: complaints for name, complaints in results.items() if complaints}

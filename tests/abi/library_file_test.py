@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holds the built library to the rules of library_checks, and shows that each rule can fail.
+"""Runs library_checks on the built library, and tests that each check can fail.
 
 library_file_test.py --library FILE [--static] --symbols FILE --needed FILE --soname NAME
                      --cc COMPILER
@@ -17,11 +17,11 @@ import library_checks as checks
 
 OPTIONS = None
 
-# Which versions are needed depends on the glibc of this machine: tests/abi/gate.py holds the
-# artefacts to their lists.
+# The needed versions depend on the glibc of this machine; tests/abi/gate.py compares those of the
+# artefacts with their lists.
 SHARED_CHECKS = {name: check for name, check in checks.SHARED_CHECKS.items() if name != "glibc"}
 
-# Not static, so that no constant is seen; the array has a size that the compiler knows.
+# Not static, so that the compiler cannot treat it as a constant; the size of the array is known.
 TINY = """#include <stdlib.h>
 #include <string.h>
 unsigned long length __attribute__((visibility("hidden"))) = 1;
@@ -36,7 +36,7 @@ void* fake_one(void) {
 TINY_MAP = "FAKE_0.1 { global: fake_one; local: *; };\n"
 LEAKY_MAP = "FAKE_0.1 { global: fake_one; leaked; local: *; };\n"
 TWO_MAP = TINY_MAP + "FAKE_0.2 { global: leaked; } FAKE_0.1;\n"
-# What the stack protector compares with is a variable of the loader on aarch64.
+# On aarch64 the stack protector's reference value is a variable of the loader.
 TINY_NEEDED = {
     "x86_64": {"libc.so.6": set()},
     "aarch64": {"libc.so.6": set(), "ld-linux-aarch64.so.1": set()},
@@ -51,7 +51,7 @@ TINY_LINK = (
     "-fstack-protector-strong",
     "-D_FORTIFY_SOURCE=2",
 )
-# As cmake/harden.cmake has them.
+# The same options as in cmake/harden.cmake.
 HARDEN = {
     "x86_64": (
         "-fcf-protection=full",
@@ -65,7 +65,7 @@ LEAK = TINY + "void* leaked(void) { return calloc(2, 2); }\n"
 HOOK = (
     TINY + "static volatile int hooked;\n__attribute__((%s)) static void f(void) { hooked = 1; }\n"
 )
-# An absolute address in code: the loader would have to write to it.
+# An absolute address in code needs a relocation in the text segment.
 TEXTREL = TINY + '__asm__(".text\\n.p2align 3\\n.quad fake_one\\n");\n'
 
 # name: (source, version script, options left out, options added, checks that must complain)
@@ -95,14 +95,14 @@ WRONG_SHARED = {
     "lazy": (TINY, TINY_MAP, ("-Wl,-z,now",), ("-Wl,-z,lazy",), {"relro"}),
     "bound by name": (TABLE, TINY_MAP, ("-Wl,-Bsymbolic",), (), {"binding"}),
     "no fortify": (TINY, TINY_MAP, TINY_LINK[-1:], (), {"fortify"}),
-    "stranger's symbol": (
+    "foreign symbol": (
         "int stranger(void);\n" + TINY.replace("malloc(1)", "malloc(stranger())"),
         TINY_MAP,
         (),
         (),
         {"undefined"},
     ),
-    "weak stranger": (
+    "weak foreign symbol": (
         "extern __attribute__((weak)) int stranger;\n"
         + TINY.replace("malloc(1)", "malloc(&stranger ? 1 : 2)"),
         TINY_MAP,
@@ -112,7 +112,7 @@ WRONG_SHARED = {
     ),
 }
 
-# The same by machine.
+# The same for single machines.
 WRONG_BY_MACHINE = {
     "x86_64": {
         "no branch protection": (
@@ -121,7 +121,7 @@ WRONG_BY_MACHINE = {
             {"landing pads", "shadow stack"},
         ),
         "no landing pads": (HARDEN["x86_64"][:1], (), {"landing pads"}),
-        "no promise": (HARDEN["x86_64"][1:2], (), {"shadow stack"}),
+        "no declaration": (HARDEN["x86_64"][1:2], (), {"shadow stack"}),
         "start files": (HARDEN["x86_64"][2:], (), {"shadow stack"}),
         "no stack protector": (TINY_LINK[-2:-1], (), {"stack protector"}),
     },
@@ -164,12 +164,12 @@ WRONG_ARCHIVE = {
 }
 
 
-# Checks that pass every file of the machine.
+# Checks that accept every file on the machine.
 ELSEWHERE = {"x86_64": set(), "aarch64": {"shadow stack"}}
 
 
 def wrong_shared():
-    """All faults of this machine's files, in the form of WRONG_SHARED."""
+    """All faults for this machine's files, in the form of WRONG_SHARED."""
     branches = WRONG_BY_MACHINE[elf.machine(OPTIONS.library)].items()
     return WRONG_SHARED | {label: (TINY, TINY_MAP, *fault) for label, fault in branches}
 
@@ -180,7 +180,7 @@ def tiny_expected():
 
 
 def build(*arguments):
-    """Runs the compiler; what it says is shown only when it fails."""
+    """Runs the compiler; its output is shown only when it fails."""
     done = subprocess.run([*OPTIONS.cc, *map(str, arguments)], capture_output=True, text=True)
     if done.returncode != 0:
         raise AssertionError(f"{arguments}: {done.stderr}")
@@ -212,7 +212,7 @@ class Shared(unittest.TestCase):
     def test_library(self):
         self.assertEqual(checks.run(SHARED_CHECKS, OPTIONS.library, expected()), {})
 
-    def test_a_right_file_passes(self):
+    def test_a_correct_file_passes(self):
         with tempfile.TemporaryDirectory() as name:
             library = build_shared(pathlib.Path(name), TINY, TINY_MAP)
             self.assertEqual(checks.run(SHARED_CHECKS, library, tiny_expected()), {})
@@ -227,7 +227,7 @@ class Shared(unittest.TestCase):
                 seen |= failing
         self.assertEqual(seen, set(SHARED_CHECKS) - ELSEWHERE[elf.machine(OPTIONS.library)])
 
-    def test_versions_are_held_to_the_list(self):
+    def test_versions_must_match_the_list(self):
         with tempfile.TemporaryDirectory() as name:
             library = build_shared(pathlib.Path(name), TINY, TINY_MAP)
             versions = {file: set(users) for file, users in elf.needed_versions(library).items()}
@@ -265,7 +265,7 @@ class Archive(unittest.TestCase):
             self.assertEqual(elf.dynamic(program)["NEEDED"], list(expected().needed))
             subprocess.run([program], check=True)
 
-    def test_a_right_file_passes(self):
+    def test_a_correct_file_passes(self):
         with tempfile.TemporaryDirectory() as name:
             library = build_archive(pathlib.Path(name), GOOD_CXX)
             self.assertEqual(checks.run(checks.ARCHIVE_CHECKS, library, tiny_expected()), {})

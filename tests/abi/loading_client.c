@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
- * loading_client LIBRARY: a client of today's header that loads a library which may be older. It
- * asks the table before it uses NEWEST, the newest function, and returns a status of the library's
- * own for what is missing.
+ * loading_client LIBRARY: a client of today's header that loads a library, possibly an older one.
+ * It checks the table before it uses NEWEST, the newest function; if that is missing, it reports
+ * DLBRIDGE_ERROR_UNSUPPORTED.
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "dlbridge/dlbridge.h"
 
 #if !defined(NEWEST)
-#define NEWEST version /* for tools that read this file alone */
+#define NEWEST version /* for tools that compile only this file */
 #endif
 #define TEXT_OF(name) #name
 #define TEXT(name) TEXT_OF(name)
@@ -23,7 +23,7 @@ static void report(const char* call, DLBridgeStatus status, const DLBridgeError*
          status == DLBRIDGE_OK ? "" : error->message);
 }
 
-/* A function that the library lacks is rejected as any other request that it cannot meet. */
+/* A missing function is rejected like any other request that the library cannot fulfil. */
 static DLBridgeStatus use_newest(DLBridgeError* error) {
   if (DLBRIDGE_API_HAS(g_api, NEWEST)) return DLBRIDGE_OK;
   error->status = DLBRIDGE_ERROR_UNSUPPORTED;

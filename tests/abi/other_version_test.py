@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clients of today's library and a library of another version: one that lacks the newest function,
-and one that has a function more. Both are linked from today's objects.
+"""Tests clients of today's library with libraries of other versions: an older one that lacks the
+newest function, and a newer one with an additional function. Both are linked from today's objects.
 
 other_version_test.py --library FILE --objects FILE... --source FOLDER --cc COMPILER
 """
@@ -19,7 +19,7 @@ import header
 HERE = pathlib.Path(__file__).resolve().parent
 OPTIONS = None
 
-# A program that does not get as far as main prints nothing.
+# A program that fails before main prints nothing.
 LINKED = """\
 #include <stdio.h>
 #include "dlbridge/dlbridge.h"
@@ -76,14 +76,14 @@ class OtherVersion(unittest.TestCase):
         self.text = (OPTIONS.source / "include/dlbridge/dlbridge.h").read_text()
         self.map = (OPTIONS.source / "src/dlbridge.map").read_text()
         freeze = (OPTIONS.source / "abi/layout_freeze.c").read_text()
-        # The last member of the function table, and the function that it is.
+        # The last member of the function table, and its function.
         self.newest, self.function = re.findall(r"^MEMBER\((\w+), \d+, (\w+)\);", freeze, re.M)[-1]
 
     def abi(self):
         return OPTIONS.library.name.split(".so.")[1].split(".")[0]
 
     def link(self, name, script, left_out=(), added=()):
-        """A library of today's objects, in a folder of its own; its path."""
+        """Links a library of today's objects in a folder of its own; returns its path."""
         folder = self.folder / name
         folder.mkdir()
         (folder / "library.map").write_text(script)
@@ -97,7 +97,7 @@ class OtherVersion(unittest.TestCase):
         return folder / self.soname
 
     def older_library(self):
-        """It has all but the newest function, and a table that ends before it."""
+        """A library without the newest function, whose table ends before it."""
         (defining,) = [path for path in OPTIONS.objects if path.name.startswith("api.")]
         renamed = self.folder / "renamed.o"
         must("objcopy", "--redefine-sym=dlbridge_get_api=newer_get_api", defining, renamed)
@@ -109,7 +109,7 @@ class OtherVersion(unittest.TestCase):
         return self.link("older", script, (defining.name,), (renamed, older))
 
     def newer_library(self):
-        """It has a function more, in a version node of its own."""
+        """A library with an additional function, in a version node of its own."""
         (self.folder / "twice.c").write_text(
             f"#include <stdint.h>\n{TWICE}\n"
             '__attribute__((visibility("default"))) int32_t dlbridge_twice(int32_t v)'
@@ -133,12 +133,12 @@ class OtherVersion(unittest.TestCase):
         must(OPTIONS.cc, "-std=gnu11", include, newest, client, "-o", program, "-ldl")
         return program
 
-    def test_client_that_loads_today_has_everything(self):
+    def test_loading_client_finds_every_function(self):
         done = run(self.loading_client(), OPTIONS.library)
         self.assertEqual(done.stdout, "upgrade: DLBRIDGE_OK\nnewest: DLBRIDGE_OK\n")
         self.assertEqual(done.returncode, 0)
 
-    def test_client_that_loads_an_older_one_degrades(self):
+    def test_loading_client_does_without_a_missing_function(self):
         done = run(self.loading_client(), self.older_library())
         self.assertEqual(
             done.stdout,
@@ -148,19 +148,19 @@ class OtherVersion(unittest.TestCase):
         )
         self.assertEqual(done.returncode, 0)
 
-    def test_client_that_links_starts_with_its_own(self):
+    def test_linked_client_starts_with_its_own_library(self):
         program = self.linked_client(OPTIONS.library, "", self.function)
         done = run(program, LD_LIBRARY_PATH=str(OPTIONS.library.parent))
         self.assertEqual((done.stdout, done.stderr), ("started\n", ""))
 
-    def test_client_that_links_does_not_start_with_an_older_one(self):
+    def test_linked_client_does_not_start_with_an_older_library(self):
         program = self.linked_client(OPTIONS.library, "", self.function)
         done = run(program, LD_LIBRARY_PATH=str(self.older_library().parent))
         self.assertNotEqual(done.returncode, 0)
         self.assertEqual(done.stdout, "")
         self.assertIn(self.function, done.stderr)
 
-    def test_function_of_a_later_node_is_missed_by_its_version(self):
+    def test_missing_version_node_is_reported(self):
         program = self.linked_client(self.newer_library(), TWICE, "dlbridge_twice")
         done = run(program, LD_LIBRARY_PATH=str(self.folder / "newer"))
         self.assertEqual((done.stdout, done.stderr), ("started\n", ""))

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a client calls each function: statements in C99 and C++11 that go into client.c (clients.py).
-`error` is there; what they pass by pointer comes from client.h (NEW, MAKE, SLOT, bare, legacy,
-versioned). A function without a recipe fails the check `frozen-clients`."""
+"""The calls of each function in client.c (clients.py), as statements in C99 and C++11. They may use
+`error`; objects that they pass by pointer come from client.h (NEW, MAKE, SLOT, bare, legacy,
+versioned). A function without a recipe is called with zeros, which is sufficient if they are valid
+arguments."""
 
 HELPERS = """
-/* ---- Callbacks, which look at what they are given -------------------------------------------- */
+/* ---- Callbacks, which check their arguments -------------------------------------------------- */
 
 static unsigned char g_pool[1024];
 static int g_allocated;
@@ -79,7 +80,7 @@ static DLBridgeWrapSpec* wrap_spec(void) {
   return made;
 }
 
-/* An entry of a device that no machine has. */
+/* An entry for a device that no machine has. */
 static DLBridgeContextEntry* entry(void) {
   MAKE(DLBridgeContextEntry, made, DLBRIDGE_CONTEXT_ENTRY_INIT);
   made->backend = DLBRIDGE_BACKEND_CUDA;

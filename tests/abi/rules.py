@@ -1,25 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rules for structs of dlbridge.h, on the value that api.py reads: which may grow, and how a
-growable struct is laid out so that it can."""
+"""The rules for structs of dlbridge.h, applied to the value that api.py reads: which structs may
+grow, and how they are laid out to allow it."""
 
 import re
 
-# The size is part of the contract, although they begin with struct_size.
+# Structs that begin with struct_size, but whose size is part of the contract.
 FIXED = {"DLBridgeContextEntry"}
-# Tables of functions: the second member is the ABI or the version of the table.
+# Tables of functions: the second member is the ABI number or the version of the table.
 TABLES = {"DLBridgeApi", "DLBridgeContextTable"}
 
 
 def grows(name, struct):
-    """Is it a struct that later versions may append fields to?"""
+    """Is this a struct to which later versions may append fields?"""
     first = (struct["fields"] or [{}])[0]
     sized = (first.get("name"), first.get("canonical")) == ("struct_size", "unsigned int")
     return sized and name not in FIXED
 
 
 def table(header):
-    """Members of the function table in order, and the function that each is. Where the function's
-    name would be a word of C++, the member's ends in _tensor."""
+    """Members of the function table in order, each with its function. If the function's name
+    without its prefix is a C++ keyword, the member's name ends in _tensor."""
     members = [one for one in header["structs"]["DLBridgeApi"]["fields"] if "(*)" in one["type"]]
     names = [one["name"] for one in members]
     functions = {name: f"dlbridge_{name}" for name in names}
@@ -31,7 +31,7 @@ def table(header):
 
 def check(headers):
     """Complaints on the layout of structs, on growable structs that are passed by value, and on
-    macros that hide something."""
+    macros that hide another name."""
     for name, header in headers.items():
         yield from (f"{name}: {text}" for text in _macros(header))
     structs = headers["dlbridge.h"]["structs"]
@@ -50,14 +50,15 @@ def _macros(header):
     kinds = ("functions", "inlines", "structs", "constants", "types")
     for name in header["macros"]:
         if not name.startswith(("DLBRIDGE_", "DLPACK_")):
-            yield f"the macro {name} has no prefix of this library"
+            yield f"the macro {name} does not have a prefix of this library"
         yield from (
             f"the macro {name} hides one of {kind}" for kind in kinds if name in header[kind]
         )
 
 
 def _padding(struct):
-    """Bytes of no field: an older caller leaves garbage where a later field would be."""
+    """Bytes that belong to no field: an older caller may leave garbage where a later field would
+    be."""
     end = 0
     for field in struct["fields"]:
         if "bits" in field:
@@ -79,8 +80,9 @@ def _growable(name, struct):
 
 
 def _by_value(where, item, growing):
-    """A growable struct as a member, result or parameter would change its user with it."""
+    """If a growable struct is a member, result or parameter, its growth changes the ABI of its
+    user."""
     for text in re.split(r"[(),]", item["type"]):
         found = growing.intersection(re.findall(r"\w+", text))
         if found and "*" not in text:
-            yield f"{where}: {found.pop()} may grow, and is not passed by pointer"
+            yield f"{where}: {found.pop()} may grow, but is not passed by pointer"

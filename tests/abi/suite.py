@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tests that a version keeps: its conformance corpus without texts, and its unit tests over the
-public header. They are one archive, which is built against the version's headers and run with the
-library of today. Tests whose outcome was changed on purpose stand in abi/reviewed.txt."""
+"""The recorded tests of a version: its conformance corpus without message texts, and its unit tests
+of the public header. They are one archive, which is built with the version's headers and run with
+today's library. Tests whose outcome was changed on purpose are listed in abi/reviewed.txt."""
 
 import hashlib
 import io
@@ -17,7 +17,7 @@ ARCHIVE = "suite.tar.xz"
 CASES = "tests/conformance/cases.json"
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
 TIME_LIMIT = 600  # seconds, for one program on a busy machine
-# Tests that hold the library to be of the header's own version.
+# Tests that expect the library to have exactly the header's version.
 OF_ITS_VERSION = ("Version.IsTheHeadersInEveryForm", "Api.HoldsEveryFunction")
 TEXTS = ("message", "expected", "found")
 
@@ -38,7 +38,7 @@ def write(root, path):
 
 
 def _files(root):
-    """Name and content of the test programs, of what they include, and of the corpus."""
+    """Name and content of the test programs, of their included files, and of the corpus."""
     names = (root / "tests/unit").glob("*_test.cc")
     todo = [path for path in names if not path.name.endswith("_internal_test.cc")]
     todo.append(root / "tests/conformance/runner_test.cc")
@@ -57,7 +57,7 @@ def _included(root, path, text):
         places = (path.parent / name, root / "tests" / name)
         found = [place for place in places if place.is_file()]
         if not found and not name.startswith("dlbridge/"):
-            raise SuiteError(f"{path.name} includes {name}, which is no public header")
+            raise SuiteError(f"{path.name} includes {name}, which is not a public header")
         yield from found[:1]
 
 
@@ -98,7 +98,7 @@ class Suite:
                 yield path
 
     def _forget_others(self, names):
-        """Files of an earlier record are no tests of this one."""
+        """Removes files of an earlier record, which are not tests of this one."""
         for path in (self.folder / "tests").rglob("*"):
             if path.is_file() and str(path.relative_to(self.folder)) not in names:
                 path.unlink()
@@ -115,7 +115,7 @@ class Suite:
             self._leave_out(reviewed)
         units = [line[1] for line in reviewed.lines if line[0] == version]
         names = [item[5:] for item in units if item.startswith("unit:")]
-        # A line for a test that passes accepts nothing.
+        # A review line for a test that passes must count as unused.
         failing = [name for name in names if _run(program, name).returncode != 0]
         for name in failing:
             reviewed.accepts(version, f"unit:{name}", "-")
@@ -126,7 +126,7 @@ class Suite:
             yield from (done.stdout + done.stderr)[-1500:].splitlines()
 
     def _leave_out(self, reviewed):
-        """Takes the reviewed cases out of the unpacked corpus."""
+        """Removes the reviewed cases from the unpacked corpus."""
         document = json.loads((self.folder / CASES).read_text())
         version = self.recorded.version
         document["cases"] = [
@@ -137,8 +137,8 @@ class Suite:
         (self.folder / CASES).write_text(json.dumps(document))
 
     def _compile(self, source):
-        """The program; built anew only where the version's tests or headers are others. All paths
-        are relative, so that ccache knows the same tests in another folder."""
+        """The program, rebuilt only if the version's tests or headers have changed. All paths are
+        relative, so that ccache recognises the same tests in another folder."""
         program, stamp = self.folder / source.stem, self.folder / f"{source.stem}.stamp"
         if program.is_file() and stamp.is_file() and stamp.read_text() == self.key.hexdigest():
             return program
@@ -160,7 +160,7 @@ class Suite:
 
 
 def _run(program, tests):
-    """The outcome of those tests of a program that a filter of GoogleTest chooses."""
+    """The outcome of the tests of a program that a GoogleTest filter selects."""
     environment = dict(os.environ, DLBRIDGE_SLOW_MACHINE="1", DLBRIDGE_OUTCOMES="/dev/null")
     command = [program, "--gtest_brief=1", f"--gtest_filter={tests}"]
     environment["GTEST_COLOR"] = "no"
@@ -168,4 +168,4 @@ def _run(program, tests):
     try:
         return subprocess.run(command, env=environment, timeout=TIME_LIMIT, **options)
     except subprocess.TimeoutExpired:
-        return subprocess.CompletedProcess(command, 124, f"not done in {TIME_LIMIT} s", "")
+        return subprocess.CompletedProcess(command, 124, f"not finished after {TIME_LIMIT} s", "")

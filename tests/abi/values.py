@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bytes of every default that dlbridge.h gives: of each initialiser macro and of each
-dlbridge_<struct>_init(), compiled and run."""
+"""The bytes of every default value in dlbridge.h, from each initialiser macro and each
+dlbridge_<struct>_init(); a program that prints them is compiled and run."""
 
 import re
 
@@ -24,7 +24,7 @@ int main(void) {
 
 
 def of_headers(build, include, header):
-    """Name of each default: its struct and its bytes."""
+    """Maps the name of each default to its struct and its bytes."""
     structs = {**_of_macros(header), **_of_functions(header)}
     lines = []
     for name, struct in structs.items():
@@ -39,7 +39,7 @@ def of_headers(build, include, header):
 
 
 def _of_macros(header):
-    """An initialiser names its struct by sizeof, or by its own name."""
+    """An initialiser names its struct in a sizeof, or by its own name."""
     structs = {name.upper(): name for name in header["structs"]}
     found = {}
     for name, macro in header["macros"].items():

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// One function of the ABI for each call that a case can name: reads the arguments off the step,
-// calls, and answers with everything that a case can expect. Devices are in device_calls.h.
+// One function of the ABI for each call that a case can name: reads the arguments from the step,
+// makes the call, and answers with everything that a case can expect. Calls on devices are in
+// device_calls.h.
 #ifndef DLBRIDGE_TESTS_CONFORMANCE_CALLS_H_
 #define DLBRIDGE_TESTS_CONFORMANCE_CALLS_H_
 
 #include <array>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
@@ -27,7 +29,7 @@ inline uint32_t PropertyBits(const json& names, const std::vector<std::string>& 
   }
   return bits;
 }
-// Options lie above DLPack's flags.
+// Option bits start above DLPack's flags.
 inline uint32_t OptionBits(const json& names, const std::vector<std::string>& known) {
   return PropertyBits(names, known) << 8;
 }
@@ -56,7 +58,7 @@ inline const std::vector<std::string> kKinds = {"UNKNOWN", "LEGACY", "VERSIONED"
                                                 "AMBIGUOUS"};
 inline json KindName(DLBridgeKind kind) { return kKinds.at(static_cast<size_t>(kind)); }
 
-// A name, or the number itself where a case wants one that has no name.
+// A name, or the number itself where a case uses a value without a name.
 inline int32_t ValueOf(const json& value, const std::vector<std::string>& names) {
   if (value.is_number()) {
     return value.get<int32_t>();
@@ -75,16 +77,16 @@ inline json AnswerName(DLBridgeAnswer answer) {
 
 // -------------------------------------------------------------------------------- the arguments
 
-// What a step passes; some steps damage it on purpose.
+// The arguments of a step; some steps damage them on purpose.
 class Arguments {
  public:
   Arguments(const json& step, World* world) : step(step), world(*world) {}
 
   bool Has(const char* key) const { return step.contains(key); }
-  // NULL where the step asks for it, else the pointer.
+  // NULL if the step asks for it, else the pointer.
   template <class T>
   T* Or(const char* name, T* pointer) const {
-    // Without allocating: this runs where allocations are counted and made to fail.
+    // Must not allocate: it runs while allocations are counted and made to fail.
     const auto nulls = step.find("null");
     for (size_t i = 0; nulls != step.end() && i < nulls->size(); ++i) {
       if ((*nulls)[i].get_ref<const std::string&>() == name) {
@@ -98,12 +100,13 @@ class Arguments {
     return world.Get(name.is_array() ? name[0] : name);
   }
 
-  // The kind that the step gives, else the one that the object has.
+  // The kind that the step gives, else the kind of the object.
   DLBridgeKind Kind(const Handle& in) const {
     return Has("kind") ? ValueOf(step["kind"], kKinds) : in.kind;
   }
 
-  // A struct with the damage that the step wants: another size, something set after it, an option.
+  // A copy of a struct with the damage that the step asks for: another size, a set tail byte, an
+  // option bit.
   template <class T>
   T* Damaged(const char* name, T* object) {
     if (!Has("struct") || step["struct"]["name"] != name) {
@@ -139,7 +142,7 @@ class Arguments {
     }
     SetReserved(object, field, 0);
   }
-  // For structs that have such a field; the others take the second function.
+  // For structs with such a field; other structs use the second overload.
   template <class T>
   static auto SetOptions(T* object, uint32_t bits, int /*preferred*/)
       -> decltype(object->options, void()) {
@@ -150,7 +153,7 @@ class Arguments {
   template <class T>
   static auto SetReserved(T* object, const std::string& field, int /*preferred*/)
       -> decltype(object->reserved[0], void()) {
-    for (size_t i = 0; i < sizeof object->reserved / sizeof object->reserved[0]; ++i) {
+    for (size_t i = 0; i < std::size(object->reserved); ++i) {
       object->reserved[i] = field == "reserved_" + std::to_string(i) ? 1 : 0;
     }
   }
@@ -160,7 +163,7 @@ class Arguments {
   alignas(16) std::vector<unsigned char> room_;
 };
 
-// A DLBridgePolicy and what it points to.
+// A DLBridgePolicy and the memory that it points to.
 class PolicyHolder {
  public:
   explicit PolicyHolder(const json& spec) {
@@ -188,7 +191,7 @@ class PolicyHolder {
       policy_.shape = shape_.data();
     }
   }
-  // What a field needs is set with it, unless the step gives the bits themselves.
+  // A field implies its option bit, unless the step gives the bits themselves.
   void Options(const json& spec) {
     if (spec.contains("options_raw")) {
       policy_.options = spec["options_raw"].get<uint32_t>();
@@ -218,7 +221,7 @@ class PolicyHolder {
            : value == "ANY"  ? DLBRIDGE_CONTIGUITY_ANY
                              : DLBRIDGE_CONTIGUITY_C_OR_F;
   }
-  // An empty list is a list: it is not NULL.
+  // An empty list is passed as a non-NULL pointer with count 0.
   void Lists(const json& spec) {
     devices_.reserve(1);
     dtypes_.reserve(1);
@@ -248,7 +251,7 @@ class PolicyHolder {
   std::vector<int64_t> shape_;
 };
 
-// The policy of a step; NULL where it has none, unless one is to be damaged.
+// The policy of a step, or NULL if it has none and none is to be damaged.
 class PolicyArgument {
  public:
   explicit PolicyArgument(Arguments* arguments) {
@@ -266,7 +269,7 @@ class PolicyArgument {
   DLBridgePolicy* pointer_ = nullptr;
 };
 
-// The options of a step, likewise.
+// The options of a step, in the same way.
 class OptionsArgument {
  public:
   explicit OptionsArgument(Arguments* arguments) {
@@ -307,7 +310,7 @@ class OptionsArgument {
 
 // ------------------------------------------------------------------------------- careless owners
 
-// Alters a field of a dlbridge-owned tensor for the length of a call, as a careless consumer might.
+// Alters a field of a dlbridge-owned tensor during a call, as a careless consumer might.
 class Alteration {
  public:
   Alteration(const json& step, const Handle& handle) : handle_(handle) {
@@ -327,7 +330,7 @@ class Alteration {
   Alteration(const Alteration&) = delete;
   Alteration& operator=(const Alteration&) = delete;
 
-  // Not where the call consumed the tensor.
+  // Must not be called if the call consumed the tensor.
   void Undo() {
     if (altered_ && handle_.kind == DLBRIDGE_KIND_VERSIONED) {
       *handle_.versioned() = versioned_;
@@ -366,14 +369,14 @@ class Alteration {
 
 // ---------------------------------------------------------------------------------- the answers
 
-// An error as a caller has it that never initialised it.
+// An error struct that the caller never initialised.
 inline DLBridgeError Uninitialised() {
   DLBridgeError error;
   std::memset(&error, 0xff, sizeof error);
   return error;
 }
 
-// What a failing call left unwritten of its error, or "".
+// The fields that a failing call did not write, or "".
 inline std::string Unwritten(DLBridgeStatus status, const DLBridgeError& error) {
   if (error.status != status) {
     return "the error has another status than the call";
@@ -384,7 +387,7 @@ inline std::string Unwritten(DLBridgeStatus status, const DLBridgeError& error) 
   return error.reserved[0] != 0 || error.reserved[1] != 0 ? "reserved is not 0" : "";
 }
 
-// Status, rule, axis and message. What the library left in the error must agree with its status.
+// Status, rule, axis and message. The error must agree with the returned status.
 inline json Answer(DLBridgeStatus status, const DLBridgeError& error) {
   const std::string name = dlbridge_status_name(status);
   json answer = {{"status", name.substr(std::strlen("DLBRIDGE_"))}};
@@ -409,7 +412,7 @@ inline json Describe(const Handle& handle, const json& expected) {
     seen["version"] = ToJson(handle.versioned()->version);
     seen["flags"] = std::to_string(handle.versioned()->flags);
   }
-  // "any": memory that the library allocated, wherever that is.
+  // "any": memory that the library allocated, at any address.
   const auto data = reinterpret_cast<uintptr_t>(tensor.data);
   seen["data"] = data != 0 && expected.value("data", "") == "any" ? "any" : std::to_string(data);
   seen["device"] = ToJson(tensor.device);
@@ -421,7 +424,7 @@ inline json Describe(const Handle& handle, const json& expected) {
   return seen;
 }
 
-// Answers with the tensor that a call made, and gives it its name.
+// Adds the resulting tensor to the answer, and stores it under its name.
 inline void AddResult(const json& step, const std::string& name, void* pointer, DLBridgeKind kind,
                       World* world, json* answer) {
   (*answer)["is"] = world->NameOf(pointer);
@@ -507,7 +510,7 @@ inline json CallLayout(Arguments* a) {
   return answer;
 }
 
-// The three functions that write a text; `write` calls one of them.
+// The three functions that format text; `write` calls one of them.
 inline json CallFormat(
     Arguments* a,
     const std::function<DLBridgeStatus(char*, size_t, size_t*, DLBridgeError*)>& write) {
@@ -791,7 +794,7 @@ inline json CallNegotiate(Arguments* a) {
   return answer;
 }
 
-// Functions that are only there to be found.
+// Functions that only fill the table; they are never called.
 inline int NoAllocator(DLTensor* /*prototype*/, DLManagedTensorVersioned** /*out*/,
                        void* /*context*/, void (* /*set_error*/)(void*, const char*, const char*)) {
   return -1;
@@ -866,7 +869,7 @@ inline json CallIdentify(Arguments* a) {
   return {{"status", "OK"}, {"kind", KindName(dlbridge_identify(pointer))}};
 }
 
-// The address is that of a tensor's data, or a text of the library's own.
+// The address of a tensor's data, or of a string in the library.
 inline json CallModulePin(Arguments* a) {
   DLBridgeError error = Uninitialised();
   const void* address = a->Has("in") ? a->In().tensor()->data : dlbridge_version_string();

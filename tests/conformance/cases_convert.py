@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Conversions: what comes out, who owns it, and that every deleter runs exactly once."""
+"""Conversions: their results and ownership; every deleter runs exactly once."""
 
 import model
 from corpus import bad_argument, becomes, error, ok, rejected, step, tensor, versioned
@@ -9,12 +9,12 @@ MAX = model.INT64_MAX
 
 
 def call(name, source, out, expect, **arguments):
-    """`in` is taken where the call succeeds; `out` names what comes of it."""
+    """A successful call consumes `in`; `out` names the result."""
     return step(name, expect, **{"in": source, "out": out}, **arguments)
 
 
 def made(source, version=(1, 3), flags=READ_ONLY, same=None, **changes):
-    """A versioned result; `is` says which object it must be: one of the inputs, or a new one."""
+    """A versioned result; `is` names the object that it must be: an input, or "new"."""
     return ok(
         **{
             "tensor": {
@@ -120,7 +120,7 @@ def upgrades(c):
 
 
 def upgrade_codes(c):
-    """Each code against each version: known, too new, or nobody's."""
+    """Each code with each version: known, too new, or unknown."""
 
     def upgrade(name, source, version, *flags, tensor_flags=0):
         given = {**source, "flags": str(tensor_flags)}
@@ -194,7 +194,7 @@ BROKEN = {
 
 
 def broken(make, name):
-    """A tensor that breaks one rule. Where strides are NULL it says 1.1, which allows that."""
+    """A tensor that breaks one rule. With NULL strides its version is 1.1, which allows them."""
     fields, rule = BROKEN[name]
     if make is versioned and "strides" in fields and fields["strides"] is None:
         fields = {**fields, "version": [1, 1]}
@@ -211,7 +211,7 @@ CONVERTERS = {
 
 
 def rejections(c):
-    """Every converter validates first, and what it rejects stays the caller's."""
+    """Every conversion validates first; a rejected tensor stays the caller's."""
     for function, make in CONVERTERS.items():
         for name in BROKEN:
             source, rule = broken(make, name)
@@ -441,7 +441,7 @@ def downgrades(c):
 
 
 def downgrade_versions(c):
-    """The legacy version that the consumer reads: 0.8 where it is not given."""
+    """The legacy version that the consumer reads; 0.8 by default."""
     kinds = {
         "float": {},
         "bfloat": {"dtype": [4, 16, 1]},
@@ -462,7 +462,7 @@ def downgrade_versions(c):
 
 
 def legacy_loss(source, minor):
-    """Which rule keeps the codes of `source` from a consumer of 0.`minor`; None where none does."""
+    """The rule that rejects the codes of `source` for a consumer of 0.`minor`, or None."""
     reads = (0, min(minor, 8))
     if reads < model.dtype_since(source["dtype"][0]):
         return "LEGACY_DTYPE"
@@ -897,7 +897,7 @@ def imports(c):
 
 
 def imports_of_downgraded(c):
-    """Import is dlbridge's own tensor also where downgrade was given a foreign one."""
+    """Import returns a dlbridge-owned tensor, even if downgrade was given a foreign one."""
     drop = options("DROP_READ_ONLY", "DROP_PADDED")
     for flags in range(8):
         source = versioned(flags=flags, dtype=[0, 4, 1])
@@ -948,7 +948,7 @@ def imports_of_downgraded(c):
 
 
 def unknown_kinds(c):
-    """A channel that carries a void*: what can be only one kind is taken as that."""
+    """Tensors passed as void*: bytes that fit only one kind are treated as that kind."""
     heap = 0x7F32A8C01040
     shares = call("share", "v", "s", ok())
     for name, source, flags in (
@@ -1012,7 +1012,7 @@ def unknown_kinds(c):
     )
 
 
-# The broken tensors of a host that was handed a void*.
+# Invalid tensors, passed to a host as void*.
 BROKEN_BYTES = {
     "no-lanes": ({"dtype": [2, 32, 0]}, "DTYPE_LANES_ZERO"),
     "no-bits": ({"dtype": [2, 0, 1]}, "DTYPE_BITS_ZERO"),
@@ -1206,7 +1206,7 @@ def export_cells(c):
 
 
 def cell_versioned(c, name, source, minor, flags):
-    """To 1.`minor`: what is new enough is handed back, all else is a new node."""
+    """To 1.`minor`: a tensor of this or an older version is returned, any other gets a new node."""
     handed_back = name == "versioned" and minor >= 3
     version = [1, min(minor, 3)]
     expect = made(source, version, flags=flags, same="t" if handed_back else None)
@@ -1219,7 +1219,7 @@ def cell_versioned(c, name, source, minor, flags):
 
 
 def export_copies(c):
-    """COPY makes a new tensor of every source for every target, and the source is released."""
+    """COPY makes a new tensor from every source for every target, and releases the source."""
     memory = {"dtype": [1, 8, 1], "bytes": "000102030405", "data": 0, "shape": (2, 3)}
     fresh = {"data": "any", "byte_offset": 0}
     for name, make, flags in (
@@ -1250,8 +1250,8 @@ def export_copies(c):
 
 
 def pins(c):
-    """PIN_PRODUCER changes nothing that a tensor says. Deleters of a test may be code that lies in
-    no module, which only C's own never do."""
+    """PIN_PRODUCER does not change the fields of a tensor. Deleters of other languages may be code
+    outside every module; C's never are."""
     for deleter in (False, True):
         name, count = ("with-deleter", 1) if deleter else ("no-deleter", 0)
         legacy, new = tensor(deleter=deleter), versioned(deleter=deleter)
@@ -1354,7 +1354,7 @@ ALTERATIONS = ("ndim", "shape", "strides", "version", "flags-cleared", "flags-ad
 
 
 def altered(c):
-    """A dlbridge-owned struct that somebody changed: no function believes it."""
+    """A dlbridge-owned struct with a changed field: every function rejects it."""
     source = tensor()
     for function, arguments in {
         "share": {},
@@ -1389,7 +1389,7 @@ def altered(c):
 
 
 def tightened(c):
-    """READ_ONLY is the one flag that an owner may set, and then it binds."""
+    """READ_ONLY is the only flag that an owner may set, and it is binding."""
     plain = versioned()
     imported = call("import", "t", "v", made(plain, flags=0))
     for function, arguments in (("share", {}), ("view", {"spec": {"shape": ["2", "3"]}})):
@@ -1502,7 +1502,7 @@ def views(c):
         seen(lifted, [4], [1], -3),
     )
     view("of-reversed-too-far", down, {"shape": ["4"], "offset": "-2"}, rejected("VIEW_BOUNDS"))
-    for kind in (12, 16, 17):  # nobody says whether data is an address
+    for kind in (12, 16, 17):  # it is unspecified whether data is an address
         unsaid = versioned(shape=(4,), strides=(-1,), device=[kind, 0])
         view(
             f"of-reversed-device-{kind}",
@@ -1546,7 +1546,7 @@ def views(c):
 
 
 def copies(c):
-    """Real bytes: `bytes` is memory, `data` the offset in it."""
+    """Cases with real memory: `bytes` is the memory, `data` an offset in it."""
     memory = "000102030405060708090a0b0c0d0e0f"
     legacy = tensor(shape=(2, 3), dtype=[1, 8, 1], bytes=memory, data=0)
     fresh = {"data": "any", "byte_offset": 0}
@@ -1690,7 +1690,7 @@ def copies(c):
         for function in ("upgrade", "downgrade", "import"):
             source, rule = broken(CONVERTERS[function], name)
             _, axis = model.validate(source)
-            # Memory of a handle is rejected before its strides are looked at.
+            # Memory of a handle is rejected before its strides are read.
             want = rejected("COPY_DEVICE") if name == "handle" else rejected(rule, axis)
             for flags in (["COPY"], ["COPY", "SKIP_VALIDATION"]):
                 suffix = "-vouched" if len(flags) > 1 else ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Layout, names, versions, kinds: what is only described."""
+"""Functions that only describe: layout, names, versions, kinds."""
 
 import model
 from corpus import borrowed, error, ok, rejected, step, tensor, versioned
@@ -446,7 +446,7 @@ def kinds(c):
     identify("legacy/scalar-any-arrays", tensor(data=mapped, shape=(), strides=()))
     identify("versioned/flags", versioned(flags=7, data=mapped))
     identify("versioned/major-2", versioned(version=[2, 0], data=mapped))
-    # A data pointer that reads as a version: what is known of both kinds still tells them apart.
+    # A data pointer that reads as a version: the other fields distinguish the two kinds.
     identify("sure/data-as-version", tensor(data=(3 << 32) | 2, shape=None, strides=None), "LEGACY")
     identify(
         "neither/legacy-with-a-version", tensor(data=(3 << 32) | 2, dtype=[2, 0, 1]), "UNKNOWN"
@@ -460,7 +460,7 @@ def kinds(c):
     identify(
         "sure/data-as-huge-minor", tensor(data=(256 << 32) | 2, shape=None, strides=None), "LEGACY"
     )
-    # The first word of these cannot be a version, so they are legacy, however broken.
+    # The first word of these cannot be a version, so they are legacy, however invalid they are.
     for name, subject in {
         "type-0": tensor(device=[0, 0]),
         "id-negative": tensor(device=[1, -1]),

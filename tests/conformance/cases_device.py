@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cases that have to do with devices, none of which needs a driver: wrap, copy, where memory is,
+"""Cases on devices, none of which needs a driver: wrap, copy, pointer information,
 streams, the context table."""
 
 import model
@@ -20,7 +20,7 @@ UINT64_MAX = model.UINT64 - 1
 
 
 def memory(data=4096, size=None, deleter=True):
-    """Memory at an address that nothing reads, or `size` real bytes that count upwards."""
+    """Memory at an address that is never read, or `size` real bytes with increasing values."""
     if size is None:
         return {"kind": "MEMORY", "data": str(data), "deleter": deleter}
     text = bytes(i % 251 for i in range(size)).hex()
@@ -63,7 +63,7 @@ def wrapped(spec, version=(1, 3), **changes):
 
 
 def add_wrap(c, name, spec, expect, about=None, call="wrap", **more):
-    """One wrap and, where it succeeds, the release of what it made."""
+    """One wrap, and the release of its result if it succeeds."""
     steps = [step(call, expect, **{"in": "m"}, out="v", spec=spec, **more)]
     if expect["status"] == "OK":
         steps.append(step("release", ok(deleters={"m": 1}), **{"in": "v"}))
@@ -349,7 +349,7 @@ def targets(c):
     case("shareable", 24, bad_argument(), target_size="24", options=["SHAREABLE"])
 
 
-# ------------------------------------------------------------------------------------- where it is
+# ------------------------------------------------------------------------------------ pointer info
 
 
 def places(c):

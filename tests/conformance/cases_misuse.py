@@ -9,7 +9,7 @@ SPEC = {"shape": ["6"]}
 LIMIT_NDIM = 1 << 18
 NEW = {"shape": ["2"], "device": [1, 0], "dtype": [2, 32, 1]}
 
-# Every function with the arguments that must not be NULL, and a call that would succeed.
+# Every function with its required pointers, and a call that would succeed.
 NEEDS = {
     "validate": ({"in": "b"}, ["tensor"]),
     "validate_legacy": ({"in": "l"}, ["tensor"]),
@@ -41,7 +41,7 @@ def nulls(c):
     imported = step("import", ok(), **{"in": "w", "out": "a"})
     for function, (arguments, names) in NEEDS.items():
         for name in names:
-            # A buffer may be missing where only the length is asked for, and the reverse.
+            # A NULL buffer is allowed to query the length, and a NULL length with a buffer.
             both = function.endswith("_format") and name == "length"
             null = ["length", "buffer"] if both else [name]
             extra = {"size": 0} if both else {}
@@ -110,7 +110,7 @@ def nulls(c):
         )
 
 
-# Every struct that a caller fills: where it goes in, and its first option bit that is not known.
+# Every struct that a caller fills: how it is passed, and its first unknown option bit.
 STRUCTS = {
     "policy": ("validate", {"in": "b"}, 20),
     "options": ("upgrade", {"in": "l", "out": "o"}, 18),

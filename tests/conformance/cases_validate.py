@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Validation: each rule from both sides, on every kind of tensor that it concerns."""
+"""Validation: each rule with accepted and rejected values, on every kind of tensor."""
 
 import model
 from corpus import borrowed, ok, step, tensor, versioned
@@ -57,7 +57,7 @@ def ndim_and_shape(c):
 
 
 def exact_shapes(c):
-    """An exact shape: per axis a number, 0 literal, or -1 for any."""
+    """An exact shape: one number per axis, where 0 means 0 and -1 any extent."""
     for name, shape, given, want in (
         ("equal", ["2", "3"], (2, 3), "NONE"),
         ("first-differs", ["1", "3"], (2, 3), "SHAPE_MISMATCH"),
@@ -296,7 +296,7 @@ def writable(c):
     }
     for name, (shape, stride, want) in overlaps.items():
         if name.startswith("four-axes") or name == "coprime":
-            want = None  # listed by the model
+            want = None  # computed by the model
         subject = versioned(shape=shape, strides=stride)
         c.validate(f"validate/overlap/{name}", subject, demand, want)
         c.validate(
@@ -503,7 +503,7 @@ def levels(c):
 
 
 def finding(rule, axis=-1, severity="BROKEN"):
-    """`expected` and `found` are texts, which are read off the library as messages are."""
+    """`expected` and `found` are texts, recorded from the library like messages."""
     return {"rule": rule, "axis": axis, "severity": severity}
 
 

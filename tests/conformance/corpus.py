@@ -1,44 +1,59 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How cases are written down. README.md beside this file documents the schema."""
+"""Helpers to write cases. README.md in this folder documents the schema."""
 
 import model
 
-# Which status a broken rule gives; rules that are only ever notes are not here.
+# The status of a broken rule; rules that are only reported as notes are not listed.
 STATUS = {
+    # [facts/rules.toml]
     "VERSION_MAJOR": "ERROR_VERSION",
-    "REQUIRED_VERSION": "ERROR_VERSION",
+    "NDIM_NEGATIVE": "ERROR_INVALID_TENSOR",
+    "NDIM_LIMIT": "ERROR_POLICY",
+    "SHAPE_NULL": "ERROR_INVALID_TENSOR",
+    "STRIDES_NULL": "ERROR_INVALID_TENSOR",
+    "DTYPE_BITS_ZERO": "ERROR_INVALID_TENSOR",
+    "DTYPE_LANES_ZERO": "ERROR_INVALID_TENSOR",
+    "DTYPE_LANES_SCALABLE": "ERROR_INVALID_TENSOR",
+    "DTYPE_BITS_FIXED": "ERROR_INVALID_TENSOR",
     "DTYPE_UNKNOWN": "ERROR_UNKNOWN_CODE",
     "DEVICE_UNKNOWN": "ERROR_UNKNOWN_CODE",
     "FLAGS_UNKNOWN": "ERROR_UNKNOWN_CODE",
+    "DEVICE_ID_NEGATIVE": "ERROR_INVALID_TENSOR",
+    "EXTENT_NEGATIVE": "ERROR_INVALID_TENSOR",
+    "COUNT_OVERFLOW": "ERROR_INVALID_TENSOR",
+    "SIZE_OVERFLOW": "ERROR_INVALID_TENSOR",
+    "OFFSET_OVERFLOW": "ERROR_INVALID_TENSOR",
+    "DATA_NULL": "ERROR_INVALID_TENSOR",
+    "ADDRESS_RANGE": "ERROR_INVALID_TENSOR",
+    "HANDLE_RANGE": "ERROR_INVALID_TENSOR",
+    "BUFFER_BOUNDS": "ERROR_POLICY",
+    "CONTIGUITY": "ERROR_POLICY",
+    "ALIGNMENT": "ERROR_POLICY",
+    "DEVICE_REJECTED": "ERROR_POLICY",
+    "DTYPE_REJECTED": "ERROR_POLICY",
+    "NOT_WRITABLE": "ERROR_POLICY",
+    "NEGATIVE_STRIDE": "ERROR_POLICY",
+    "ZERO_STRIDE": "ERROR_POLICY",
+    "SELF_OVERLAP": "ERROR_POLICY",
+    "REQUIRED_VERSION": "ERROR_VERSION",
     "LEGACY_READ_ONLY": "ERROR_UNREPRESENTABLE",
     "LEGACY_PADDED": "ERROR_UNREPRESENTABLE",
     "LEGACY_DTYPE": "ERROR_UNREPRESENTABLE",
     "LEGACY_DEVICE": "ERROR_UNREPRESENTABLE",
     "OFFSET_FOLD": "ERROR_UNSUPPORTED",
-    "IN_STORAGE": "ERROR_UNSUPPORTED",
-    "COPY_DEVICE": "ERROR_UNSUPPORTED",
     "VIEW_BOUNDS": "ERROR_BOUNDS",
     "VIEW_OFFSET": "ERROR_BOUNDS",
-}
-POLICY_RULES = {
-    "NDIM_LIMIT",
-    "SHAPE_MISMATCH",
-    "BUFFER_BOUNDS",
-    "CONTIGUITY",
-    "ALIGNMENT",
-    "DEVICE_REJECTED",
-    "DTYPE_REJECTED",
-    "NOT_WRITABLE",
-    "NEGATIVE_STRIDE",
-    "ZERO_STRIDE",
-    "SELF_OVERLAP",
+    "IN_STORAGE": "ERROR_UNSUPPORTED",
+    "COPY_DEVICE": "ERROR_UNSUPPORTED",
+    "DEVICE_LABEL": "ERROR_INVALID_TENSOR",
+    "ALLOCATION_BOUNDS": "ERROR_INVALID_TENSOR",
+    "SHAPE_MISMATCH": "ERROR_POLICY",
+    # [/facts]
 }
 
 
 def status_of(rule):
-    if rule in POLICY_RULES:
-        return "ERROR_POLICY"
-    return STATUS.get(rule, "ERROR_INVALID_TENSOR")
+    return STATUS[rule]
 
 
 def ok(**more):
@@ -58,7 +73,7 @@ def bad_argument(**more):
 
 
 def tensor(kind="LEGACY", shape=(2, 3), strides="compact", **fields):
-    """A float32 matrix on the CPU at an address that nothing reads, but for the fields given."""
+    """A float32 matrix on the CPU at an address that is never read; `fields` override it."""
     shape = None if shape is None else [int(n) for n in shape]
     if isinstance(strides, str):
         strides = model.compact_strides(shape or [])
@@ -74,7 +89,7 @@ def tensor(kind="LEGACY", shape=(2, 3), strides="compact", **fields):
         "flags": "0",
     }
     if kind == "VERSIONED":
-        made["version"] = [1, 3]
+        made["version"] = list(model.NEWEST)
     if kind != "BORROWED":
         made["deleter"] = True
     if kind == "LEGACY":
@@ -97,7 +112,7 @@ def step(call, expect, **arguments):
 
 
 def becomes(source, **changes):
-    """The fields of a result: those of its source but for the changes."""
+    """The fields of a result: those of its source with the changes."""
     shape = [int(n) for n in source["shape"] or []]
     result = {
         "data": source["data"],
@@ -129,7 +144,7 @@ class Corpus:
         self.cases.append({**case, "objects": objects, "steps": list(steps)})
 
     def validate(self, name, subject, policy=None, want=None, about=None):
-        """One validation; `want` is what the author expects of the model."""
+        """One validation; `want` is the rule that the author expects from the model."""
         rule, axis = model.validate(subject, policy)
         assert want is None or want == rule, (name, want, rule)
         expect = ok() if rule == "NONE" else rejected(rule, axis)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The calls of the corpus that have to do with devices: as in calls.h. None needs a driver.
+// The calls of the corpus on devices, like those in calls.h. None needs a driver.
 #ifndef DLBRIDGE_TESTS_CONFORMANCE_DEVICE_CALLS_H_
 #define DLBRIDGE_TESTS_CONFORMANCE_DEVICE_CALLS_H_
 
@@ -119,7 +119,7 @@ inline json CallPointerInfo(Arguments* a) {
   return answer;
 }
 
-// A DLBridgeWrapSpec of a step and what it points to.
+// The DLBridgeWrapSpec of a step and the memory that it points to.
 class WrapArgument {
  public:
   explicit WrapArgument(Arguments* a) {
@@ -193,7 +193,7 @@ inline json CallWrapLegacy(Arguments* a) {
   return answer;
 }
 
-// A DLBridgeCopySpec of a step and what it points to.
+// The DLBridgeCopySpec of a step and the memory that it points to.
 class CopyArgument {
  public:
   explicit CopyArgument(Arguments* a) {
@@ -326,7 +326,7 @@ inline json CallContextFind(Arguments* a) {
   return answer;
 }
 
-// Walks the whole table: which of the case's entries it meets, and how the walk ends.
+// Walks the whole table; answers with the case's own entries and the status that ends the walk.
 inline json CallContextNext(Arguments* a) {
   DLBridgeError error = Uninitialised();
   DLBridgeContextEntry entry = DLBRIDGE_CONTEXT_ENTRY_INIT;

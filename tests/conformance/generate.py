@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes cases.json. Expectations come from model.py or stand in the case; the wording of messages
-is read off the library by the C runner:
+"""Writes cases.json. Expectations come from model.py or from the case; the wording of messages
+is recorded from the library by the C runner:
 
     python3 tests/conformance/generate.py --runner build/dev/tests/conformance/runner_test
 
-With --check nothing is written: the file must hold the same cases and expectations, messages aside.
+With --check nothing is written: the file must contain the same cases and expectations; messages are
+not compared.
 """
 
 import argparse
@@ -20,6 +21,7 @@ import cases_describe
 import cases_device
 import cases_misuse
 import cases_validate
+import model
 from corpus import Corpus
 
 FILE = pathlib.Path(__file__).with_name("cases.json")
@@ -29,11 +31,11 @@ def build():
     corpus = Corpus()
     for part in (cases_validate, cases_describe, cases_convert, cases_misuse, cases_device):
         part.add(corpus)
-    return {"schema": 2, "dlpack": [1, 3], "cases": corpus.cases}
+    return {"schema": 2, "dlpack": list(model.NEWEST), "cases": corpus.cases}
 
 
 def dump(document):
-    """One case a line: a change of one case is a change of one line."""
+    """One line per case, so that a change of one case changes one line."""
     head = {key: value for key, value in document.items() if key != "cases"}
     lines = ",\n".join(json.dumps(case, separators=(",", ":")) for case in document["cases"])
     return json.dumps(head)[:-1] + ', "cases": [\n' + lines + "\n]}\n"
@@ -50,7 +52,7 @@ def without_messages(document):
 
 
 def record(document, runner):
-    """Lets the runner fill in the messages that the library gives."""
+    """Lets the runner fill in the library's messages."""
     FILE.write_text(dump(document))
     filled = FILE.with_suffix(".recorded")
     subprocess.run([runner], env={**os.environ, "DLBRIDGE_RECORD": str(filled)}, check=False)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the specification and dlbridge's decisions say, in plain Python with unbounded integers.
+"""The rules of the specification and dlbridge's decisions, in plain Python with unbounded integers.
 
-The corpus takes its expectations from here, not from the library: the two were written apart, so
-that a mistake in one shows. Only the wording of messages is read off the library.
+The expectations of the corpus come from here, not from the library: the two were written
+separately, so that a mistake in one shows. Only the wording of messages is recorded from the
+library.
 """
 
 import itertools
@@ -10,13 +11,16 @@ from fractions import Fraction
 
 INT64_MAX = 2**63 - 1
 UINT64 = 2**64
+# [facts/dlpack.toml]
 NEWEST = (1, 3)
+# [/facts]
 MAX_NDIM = 64
 NO_RELEASE = (99, 0)
 READ_ONLY, IS_COPIED, PADDED = 1, 2, 4
 
-# code: (name, since, only width or None)
+# code: (name, since, the only width or None)
 DTYPES = {
+    # [facts/dtypes.toml]
     0: ("int", (0, 2), None),
     1: ("uint", (0, 2), None),
     2: ("float", (0, 2), None),
@@ -36,10 +40,12 @@ DTYPES = {
     16: ("float6_e3m2fn", (1, 1), 6),
     17: ("float4_e2m1fn", (1, 1), 4),
     18: ("bcomplex", NO_RELEASE, None),
+    # [/facts]
 }
 
 # type: (name, since)
 DEVICES = {
+    # [facts/devices.toml]
     1: ("cpu", (0, 2)),
     2: ("cuda", (0, 2)),
     3: ("cuda_host", (0, 2)),
@@ -59,10 +65,13 @@ DEVICES = {
     19: ("tpu", NO_RELEASE),
     20: ("tpu_host", NO_RELEASE),
     21: ("ascend", NO_RELEASE),
+    # [/facts]
 }
+# [facts/devices.toml data]
 ADDRESS_DEVICES = {1, 2, 3, 10, 11, 13, 14}
 HANDLE_DEVICES = {4, 7, 8, 9, 15}
 HOST_DEVICES = {1, 3, 11, 13}
+# [/facts]
 
 
 def dtype_since(code):
@@ -88,7 +97,7 @@ def required(tensor, flags):
 
 
 def unknown_rule(tensor):
-    """Which rule says that no release knows the tensor; flags are asked last."""
+    """The rule of the first code that no release knows; flags are checked last."""
     if dtype_since(tensor["dtype"][0]) == NO_RELEASE:
         return "DTYPE_UNKNOWN"
     if device_since(tensor["device"][0]) == NO_RELEASE:
@@ -102,7 +111,7 @@ def item_bits(dtype, flags):
 
 
 def compact_strides(shape):
-    """Product of max(1, later extents); 0 from where that overflows on."""
+    """Products of max(1, later extents); 0 from the axis on where the product overflows."""
     strides, product = [], 1
     for extent in reversed(shape):
         strides.append(product)
@@ -136,7 +145,7 @@ class Layout:
         self.packed = -(-self.count * self.bits // 8)
 
     def axes(self):
-        """Axes that matter: longer than 1, of a tensor that is not empty."""
+        """Axes with a relevant stride: longer than 1, in a tensor that is not empty."""
         if self.empty:
             return []
         return [(i, n, s) for i, (n, s) in enumerate(zip(self.shape, self.strides)) if n > 1]
@@ -157,7 +166,7 @@ class Layout:
         return True
 
     def overlap(self):
-        """By counting places; only for layouts that are small enough to list."""
+        """Lists all offsets; only for layouts that are small enough."""
         if self.empty or self.c_contiguous():
             return "NO"
         axes = self.axes()
@@ -338,7 +347,7 @@ def check_demands(tensor, layout, policy):
 
 
 def validate(tensor, policy=None, vouched=False):
-    """(rule, axis) of the first broken rule; ("NONE", -1) where none is."""
+    """(rule, axis) of the first broken rule, or ("NONE", -1)."""
     policy = policy or {}
     flags = int(tensor.get("flags", 0))
     version = (0, 0)

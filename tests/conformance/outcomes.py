@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Do two runners agree? Compares what they wrote to the files of DLBRIDGE_OUTCOMES, case by case
-and to the letter, with each other and with the corpus:
+"""Compares the outcomes that runners wrote to the files of DLBRIDGE_OUTCOMES, case by case
+and exactly, with those of C and with the corpus:
 
     outcomes.py C.jsonl OTHER.jsonl...
 
-C must have run every case, another language all but those that say `"abi": true`."""
+C must have run every case, other languages all cases without `"abi": true`."""
 
 import json
 import pathlib
@@ -20,7 +20,7 @@ def lines(path):
 
 
 def first_difference(cases, ours, theirs):
-    """What is wrong with `theirs`, or None; `ours` are C's outcomes."""
+    """The first error in `theirs`, or None; `ours` are C's outcomes."""
     if len(theirs) != len(cases):
         return f"{len(theirs)} cases, the corpus has {len(cases)}"
     for case, own, other in zip(cases, ours, theirs):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""outcomes.py must notice whatever a runner may do wrong: outcomes_test.py RUNNER"""
+"""outcomes.py must detect every error of a runner. Usage: outcomes_test.py RUNNER"""
 
 import copy
 import json
@@ -13,7 +13,7 @@ import outcomes
 
 
 def altered(ours, cases):
-    """(what is wrong, outcomes): each must be rejected."""
+    """(description, altered outcomes): each must be rejected."""
     plain = next(i for i, case in enumerate(cases) if not case.get("abi"))
     deep = next(i for i, own in enumerate(ours) if "tensor" in own["steps"][0])
 
@@ -48,8 +48,8 @@ def main():
     skips = [{**o, "ran": False} if c.get("abi") else o for c, o in zip(cases, ours)]
     missed = [what for what, theirs in altered(ours, cases) if agrees(cases, ours, theirs)]
     if not agrees(cases, ours, ours) or not agrees(cases, ours, skips):
-        missed.append("what is right is rejected")
-    print("\n".join(missed) or "each alteration was noticed")
+        missed.append("correct outcomes are rejected")
+    print("\n".join(missed) or "every alteration was detected")
     return 1 if missed else 0
 
 

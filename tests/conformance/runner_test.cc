@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs cases.json against the C ABI. A case is objects and steps; README.md documents both. With
-// DLBRIDGE_RECORD=file the cases are written there with the messages that the library gave, with
-// DLBRIDGE_OUTCOMES=file what each step answered, a line a case.
+// Runs cases.json against the C ABI. README.md documents its objects and steps.
+// DLBRIDGE_RECORD=file writes the cases there with the library's messages; DLBRIDGE_OUTCOMES=file
+// writes the answers of the steps there, one line per case.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -21,8 +21,8 @@ json Load() {
   return json::parse(file);
 }
 
-// Of the findings that a call reported, what the case states of each: the corpus that a version
-// records has no texts (abi/README.md).
+// Removes texts that the case does not state from the reported findings: the corpus recorded with a
+// version has no texts (abi/README.md).
 json Stated(const json& wanted, json found) {
   for (size_t i = 0; i < wanted.size() && i < found.size(); ++i) {
     for (const char* text : {"expected", "found"}) {
@@ -34,7 +34,7 @@ json Stated(const json& wanted, json found) {
   return found;
 }
 
-// What differs between the answer and what the case expects, or "".
+// The differences between the answer and the expectations of the case, or "".
 std::string Differences(const json& expect, const json& answer) {
   std::string text;
   for (const auto& [key, wanted] : expect.items()) {
@@ -95,13 +95,13 @@ json Call(const json& step, World* world) {
       {"check", CallCheck},
   };
   if (step.contains("fail") && !dlbridge_test::Allocations::CanFail()) {
-    return step["expect"];  // a sanitizer's malloc never fails
+    return step["expect"];  // a sanitizer's malloc cannot be made to fail
   }
   Arguments arguments(step, world);
   return kCalls.at(step["call"])(&arguments);
 }
 
-// What `answer` says of all that `expect` asks for.
+// The part of `answer` that `expect` compares.
 json Expected(const json& expect, const json& answer) {
   json kept = json::object();
   for (const auto& [key, wanted] : expect.items()) {
@@ -110,13 +110,13 @@ json Expected(const json& expect, const json& answer) {
   return kept;
 }
 
-// Addresses and ids of this run, which no other run has.
+// Addresses and ids differ from run to run.
 bool IsOfThisRun(const std::string& text) {
   static const std::regex value("0x[0-9a-f]{9,}|entry of the id, found [0-9]+");
   return std::regex_search(text, value);
 }
 
-// Texts are no expectation of the model's: the library's are written down.
+// The model does not predict texts: the library's are recorded.
 void RecordTexts(const json& answer, json* expect) {
   if (answer.contains("message") && !IsOfThisRun(answer["message"])) {
     (*expect)["message"] = answer["message"];
@@ -131,7 +131,7 @@ void RecordTexts(const json& answer, json* expect) {
   }
 }
 
-// Runs one case; fills the messages in where `record`, and adds what each step answered to
+// Runs one case. Records messages if `record` is set, and adds the answer of each step to
 // `answers`.
 std::string RunCase(json* test, bool record, json* answers) {
   World world((*test)["objects"]);
@@ -153,7 +153,7 @@ std::string RunCase(json* test, bool record, json* answers) {
   return failures + world.Finish();
 }
 
-// One case a line, as the generator writes them.
+// Writes the cases in the generator's format.
 void WriteCases(const json& document, const char* path) {
   std::ofstream file(path);
   file << document.dump() << "\n";
@@ -182,12 +182,12 @@ TEST(Conformance, AllCases) {
   }
 }
 
-// A corpus that cannot fail would be none: a wrong expectation must be seen.
-TEST(Conformance, SeesWrongExpectations) {
+// The runner must be able to fail: a wrong expectation must be detected.
+TEST(Conformance, DetectsWrongExpectations) {
   json document = Load();
   for (json& test : document["cases"]) {
     if (test["steps"].back().contains("fail") && !dlbridge_test::Allocations::CanFail()) {
-      continue;  // answered as expected, whatever is expected
+      continue;  // such a step repeats its expectation
     }
     json& expect = test["steps"].back()["expect"];
     expect["status"] = expect["status"] == "OK" ? "ERROR_PARSE" : "OK";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tensors of one case: those that the case describes, and those that the calls make of them.
+// The tensors of one case: those that it describes, and those that its calls create.
 #ifndef DLBRIDGE_TESTS_CONFORMANCE_WORLD_H_
 #define DLBRIDGE_TESTS_CONFORMANCE_WORLD_H_
 
@@ -19,7 +19,7 @@ namespace dlbridge::conformance {
 
 using json = nlohmann::ordered_json;
 
-// 64-bit numbers are strings: JSON readers in other languages keep 53 bits.
+// 64-bit numbers are strings, because JSON readers of other languages keep only 53 bits.
 inline int64_t Signed(const json& value) {
   return value.is_string() ? std::stoll(value.get<std::string>()) : value.get<int64_t>();
 }
@@ -51,7 +51,7 @@ inline std::string Hex(const void* memory, size_t size) {
   return hex;
 }
 
-// Through memory: the device type of a case may be any integer.
+// Copied as bytes: the device type of a case may be any integer.
 inline DLDevice DeviceFrom(const json& value) {
   const int32_t fields[2] = {value[0].get<int32_t>(), value[1].get<int32_t>()};
   DLDevice device;
@@ -80,7 +80,7 @@ inline json Strings(const int64_t* values, int32_t count) {
   return strings;
 }
 
-// Counts what the library allocates and frees while it lives; the allocation `fail_at`, from 1,
+// Counts the library's allocations and frees while it lives; allocation number `fail_at`, from 1,
 // fails.
 class Counted {
  public:
@@ -92,10 +92,10 @@ class Counted {
   dlbridge_test::Allocations allocations_;
 };
 
-// No kind of the library's: memory, which no tensor describes yet.
+// Not a kind of the library: memory that no tensor describes yet.
 constexpr DLBridgeKind kMemory = 100;
 
-// A tensor or memory of the case's own, with a deleter that counts.
+// A tensor or memory of the case, with a deleter that counts.
 class Producer {
  public:
   explicit Producer(const json& spec)
@@ -129,7 +129,7 @@ class Producer {
   }
   void* data() const { return borrowed_.data; }
 
-  // What `wrap`, `copy` and `context_register` are given to call when a MEMORY is free again.
+  // The release callbacks of a MEMORY for `wrap`, `copy` and `context_register`.
   static void MemoryReleased(void* self, const DLBridgeBuffer* buffer,
                              const DLBridgeStream* stream) {
     auto* memory = static_cast<Producer*>(self);
@@ -179,7 +179,7 @@ class Producer {
   DLManagedTensorVersioned versioned_;
 };
 
-// A tensor that a name stands for at present.
+// The tensor that a name currently refers to.
 struct Handle {
   void* pointer = nullptr;
   DLBridgeKind kind = DLBRIDGE_KIND_UNKNOWN;
@@ -218,7 +218,7 @@ class World {
     const auto found = live_.find(name);
     return found != live_.end() ? found->second : Handle();
   }
-  // The call took it: the name stands for nothing any more.
+  // The call consumed the tensor: the name refers to nothing any more.
   void Take(const std::string& name) { live_.erase(name); }
   void Put(const std::string& name, void* pointer, DLBridgeKind kind) {
     const uint64_t flags = kind == DLBRIDGE_KIND_VERSIONED
@@ -234,11 +234,11 @@ class World {
       handle.memory()->deletes += handle.memory()->has_deleter ? 1 : 0;
       return DLBRIDGE_OK;
     }
-    // A borrowed tensor has no owner to end.
+    // A borrowed tensor has no deleter.
     return handle.kind == DLBRIDGE_KIND_BORROWED ? DLBRIDGE_OK
                                                  : dlbridge_release(handle.pointer, handle.kind);
   }
-  // A registration of the context table, ended at the latest when the case is.
+  // A registration in the context table; it ends with the case at the latest.
   void Register(const std::string& name, uint64_t id) { entries_[name] = id; }
   void Unregistered(const std::string& name) { ended_[name] = true; }
   uint64_t EntryId(const std::string& name) const {
@@ -255,7 +255,7 @@ class World {
     return "other";
   }
 
-  // Which of the case's own tensors or live results the pointer is, or "new".
+  // The name of the case's tensor or live result that has this address, or "new".
   std::string NameOf(const void* pointer) const {
     for (const auto& [name, producer] : producers_) {
       if (producer->pointer() == pointer) {
@@ -277,7 +277,7 @@ class World {
     return counts;
   }
 
-  // Memory for dlbridge_upgrade_into, and its release.
+  // Memory for dlbridge_upgrade_into, and its release callback.
   void* Storage(size_t size) {
     storages_.push_back(dlbridge_test::AllocateAligned(16, size));
     return storages_.back();
@@ -287,7 +287,7 @@ class World {
   }
   int storages_in_use = 0;
 
-  // The allocator hook: counts what it gave and got back, or fails.
+  // The allocator hook: counts its blocks, or fails.
   DLBridgeAllocator Allocator(bool fails) {
     DLBridgeAllocator allocator = DLBRIDGE_ALLOCATOR_INIT;
     allocator.context = this;
@@ -296,7 +296,7 @@ class World {
     return allocator;
   }
 
-  // Releases all that is left, and says what is wrong then, or "".
+  // Releases all tensors that are left. Returns the errors found, or "".
   std::string Finish() {
     while (!live_.empty()) {
       Release(std::string(live_.begin()->first));

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# CUDA: a fake driver that NVIDIA's headers hold to its signatures, and what is tested with it. The
-# headers come from PyPI (nvidia-cuda-runtime, nvidia-cuda-crt); no library of NVIDIA's is linked.
+# CUDA: a fake driver whose signatures NVIDIA's headers check, and the tests that use it. The
+# headers come from PyPI (nvidia-cuda-runtime, nvidia-cuda-crt); no library of NVIDIA is linked.
 set(DLBRIDGE_CUDA_INCLUDE "" CACHE PATH "The folder of cuda.h; empty: that of build/cuda-venv")
 set(cuda_include ${DLBRIDGE_CUDA_INCLUDE})
 file(GLOB cuda_headers
@@ -17,7 +17,7 @@ if(NOT EXISTS "${cuda_include}/cuda.h")
   return()
 endif()
 
-# dlbridge_add_fake_cuda(target definition...): a libcuda.so.1 in a folder of its own.
+# dlbridge_add_fake_cuda(target definition...): a libcuda.so.1 in its own folder.
 function(dlbridge_add_fake_cuda target)
   set(folder ${PROJECT_SOURCE_DIR}/tests/fakes/cuda)
   add_library(${target} SHARED ${folder}/copy.cc ${folder}/device.cc ${folder}/ipc.cc
@@ -39,7 +39,7 @@ add_library(cuda_signatures OBJECT cuda_signatures.cc)
 target_include_directories(cuda_signatures PRIVATE ${PROJECT_SOURCE_DIR}/src)
 target_include_directories(cuda_signatures SYSTEM PRIVATE ${cuda_include})
 
-# The typed veneer, as C and C++ of the oldest standards that it is for.
+# The typed veneer, compiled as C and C++ of the oldest supported standards.
 add_library(cuda_veneer OBJECT cuda_veneer.c cuda_veneer.cc)
 target_link_libraries(cuda_veneer PRIVATE dlbridge::dlbridge)
 target_include_directories(cuda_veneer SYSTEM PRIVATE ${cuda_include})
@@ -51,7 +51,7 @@ function(dlbridge_add_cuda_test source fake)
   dlbridge_add_test(device ${source})
   get_filename_component(name ${source} NAME_WE)
   if(NOT TARGET ${name})
-    return() # behind the C ABI, which an installed library does not show
+    return() # an internal test: an installed library does not export what it needs
   endif()
   target_link_libraries(${name} PRIVATE ${fake})
   add_dependencies(${name} cuda_signatures cuda_veneer)
@@ -63,7 +63,7 @@ foreach(name cuda_start cuda_pointer cuda_stream cuda_copy_internal cuda_ipc_int
 endforeach()
 dlbridge_add_cuda_test(cuda_old_driver_test.cc fake_cuda_old)
 
-# What `./run gpu` runs on a GPU, as far as a driver alone is enough.
+# The GPU tests of `./run gpu` that need only a driver.
 if(NOT DLBRIDGE_STATIC AND NOT DLBRIDGE_SANITIZE)
   dlbridge_add_script_test(cuda_gpu_tests_on_the_fake device
     ${PROJECT_SOURCE_DIR}/tests/gpu/test_gpu.py)

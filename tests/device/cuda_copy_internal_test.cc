@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies of the CUDA backend, box by box: bytes, calls, and what each failure leaves.
+// Copies of the CUDA backend, box by box: bytes, driver calls, and the state after each failure.
 #include <numeric>
 #include <vector>
 
-#include "device/backend.h"
+#include "native/backend.h"
 #include "device/cuda_fixture.h"
 
 namespace dlbridge_test {
@@ -23,7 +23,7 @@ Bytes Pattern(size_t size) {
   return bytes;
 }
 
-// What a box does, byte by byte.
+// Copies a box byte by byte.
 void Expect(const CopyBox& box, const Bytes& from, Bytes* to) {
   for (uint64_t z = 0; z < box.planes; ++z) {
     for (uint64_t y = 0; y < box.rows; ++y) {
@@ -76,7 +76,8 @@ class CudaCopy : public CudaTest {
     return bytes;
   }
 
-  // Copies a box in all three directions and compares; `calls` are those between begin and finish.
+  // Copies a box in all three directions and compares the bytes; `kind` is the expected driver
+  // call.
   void CheckBox(const CopyBox& box, const char* kind) {
     Bytes expected(kSize, 0);
     Expect(box, source_, &expected);
@@ -129,19 +130,19 @@ TEST_F(CudaCopy, ARectangle) {
 
 TEST_F(CudaCopy, ABox) { CheckBox({10, 6, 5, 3, 32, 256, 5, 16, 96}, "cuMemcpy3DAsync_v2"); }
 
-// The driver counts planes in whole rows; what it cannot count goes plane by plane.
+// The driver takes the plane pitch in rows; other pitches are copied plane by plane.
 TEST_F(CudaCopy, PlanesThatAreNotWholeRowsApart) {
   CheckBox({10, 6, 5, 3, 32, 257, 5, 16, 96}, "cuMemcpy2DAsync_v2");
   CheckBox({4, 8, 3, 0, 32, 16, 5, 16, 128}, "cuMemcpy2DAsync_v2");
 }
 
-// Rows that overlap in the source, as those of a broadcast do, go one by one.
+// Rows that overlap in the source, as in a broadcast, are copied one by one.
 TEST_F(CudaCopy, ABroadcastRow) {
   CheckBox({10, 4, 1, 3, 0, 0, 0, 10, 0}, "cuMemcpyDtoHAsync_v2");
   CheckBox({10, 4, 3, 3, 0, 0, 0, 10, 40}, "cuMemcpyDtoHAsync_v2");
 }
 
-// Rows in reverse order: the pitch wraps.
+// Rows in reverse order: the pitch is negative, so it wraps.
 TEST_F(CudaCopy, ReversedRows) {
   const CopyBox box = {8, 4, 1, 24, 0 - uint64_t{8}, 0, 0, 8, 0};
   CheckBox(box, "cuMemcpyDtoHAsync_v2");
@@ -157,7 +158,7 @@ TEST_F(CudaCopy, APitchAboveTheDevicesLimit) {
   EXPECT_EQ(Bytes(host.begin(), host.begin() + 32), Bytes(source_.begin(), source_.begin() + 32));
 }
 
-TEST_F(CudaCopy, NothingIsNoCall) {
+TEST_F(CudaCopy, EmptyBoxesMakeNoCall) {
   CopyJob job = Job(OnDevice(from_), OnDevice(to_));
   Error error;
   ASSERT_EQ(kCudaBackend.copy_begin(&job, &error), DLBRIDGE_OK) << error.message;
@@ -198,7 +199,7 @@ TEST_F(CudaCopy, BetweenTwoDevices) {
   EXPECT_CUDA(cuCtxDestroy(other));
 }
 
-// Memory of no context is used in that of its device.
+// Memory without a context is used in the primary context of its device.
 TEST_F(CudaCopy, MemoryOfMapUsesThePrimaryContext) {
   const CUdeviceptr mapped = fake_cuda_map(0, kSize);
   fake_cuda_poke(mapped, source_.data(), kSize);
@@ -216,7 +217,7 @@ TEST_F(CudaCopy, ManagedAndPinnedMemory) {
   EXPECT_EQ(std::memcmp(reinterpret_cast<void*>(managed), source_.data(), kSize), 0);
 }
 
-// On a stream of the caller's the copy comes behind the work of that stream.
+// On the caller's stream, the copy runs after the work already on that stream.
 void Poke(void* data) {
   const unsigned char value = 99;
   fake_cuda_poke(*static_cast<CUdeviceptr*>(data), &value, 1);
@@ -244,7 +245,7 @@ TEST_F(CudaCopy, OnTheCallersStream) {
   EXPECT_CUDA(cuStreamDestroy(stream));
 }
 
-TEST_F(CudaCopy, ACapturingStreamIsRefused) {
+TEST_F(CudaCopy, ACapturingStreamIsRejected) {
   CUstream stream = MakeStream();
   const Current current(context_);
   EXPECT_CUDA(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
@@ -254,7 +255,7 @@ TEST_F(CudaCopy, ACapturingStreamIsRefused) {
   Error error;
   EXPECT_EQ(kCudaBackend.copy_begin(&job, &error), DLBRIDGE_ERROR_CAPTURE);
   EXPECT_TRUE(error.Says("capturing")) << error.message;
-  // A copy on a stream of its own goes on meanwhile.
+  // A copy on a stream of the library still works during the capture.
   MustCopy(Job(OnDevice(from_), OnHost(&host)), {kSize, 1, 1, 0, 0, 0, 0, 0, 0});
   EXPECT_EQ(host, source_);
   CUgraph graph = nullptr;
@@ -373,7 +374,7 @@ TEST_F(CudaCopy, EachCallOfTheEndThatFailsIsNamed) {
     EXPECT_EQ(kCudaBackend.copy_finish(&job, &error), DLBRIDGE_ERROR_DRIVER);
     EXPECT_TRUE(error.Says(std::string(call).substr(0, 12).c_str())) << error.message;
     if (std::strcmp(call, "cuStreamDestroy_v2") == 0) {
-      // The driver kept it: the test ends it in the library's place.
+      // The driver still has the stream: the test destroys it.
       const Current current(context_);
       EXPECT_CUDA(cuStreamDestroy(reinterpret_cast<CUstream>(job.state[1])));
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fake driver itself: it refuses what tests/fakes/README.md lists, each provoked here, so that
-// a test that passes on it says something.
+// Tests of the fake driver itself: each rule in tests/fakes/README.md is violated here, so that a
+// test that passes on the fake is meaningful.
 #include <dlfcn.h>
 
 #include "device/cuda_fixture.h"
@@ -25,7 +25,7 @@ class CudaFake : public CudaTest {
     CudaTest::TearDown();
   }
 
-  // The call was answered with an error, and noted with these words; then it is forgiven.
+  // The call returned the error and recorded this one violation, which is then cleared.
   static void ExpectRefused(CUresult result, CUresult expected, const char* text) {
     EXPECT_EQ(result, expected) << text;
     EXPECT_EQ(fake_cuda_violations(), 1) << text;
@@ -49,7 +49,7 @@ CUresult PopOnce() {
   return cuCtxPopCurrent(&popped);
 }
 
-TEST(CudaFakeStart, RefusesWhatComesBeforeCuInit) {
+TEST(CudaFakeStart, RejectsCallsBeforeCuInit) {
   EXPECT_TRUE(InChild([] {
     int count = 0;
     EXPECT_EQ(cuDeviceGetCount(&count), CUDA_ERROR_NOT_INITIALIZED);
@@ -68,7 +68,7 @@ TEST(CudaFakeStart, RefusesWhatComesBeforeCuInit) {
   }));
 }
 
-TEST(CudaFakeStart, AnOlderDriverRefusesNewerAttributes) {
+TEST(CudaFakeStart, AnOlderDriverRejectsNewerAttributes) {
   EXPECT_TRUE(InChild([] {
     setenv("FAKE_CUDA_VERSION", "10010", 1);
     EXPECT_CUDA(cuInit(0));
@@ -80,7 +80,7 @@ TEST(CudaFakeStart, AnOlderDriverRefusesNewerAttributes) {
   }));
 }
 
-TEST_F(CudaFake, RefusesWhatNeedsAContext) {
+TEST_F(CudaFake, RejectsCallsWithoutACurrentContext) {
   EXPECT_CUDA(PopOnce());
   CUevent event = nullptr;
   ExpectRefused(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), CUDA_ERROR_INVALID_CONTEXT,
@@ -94,13 +94,13 @@ TEST_F(CudaFake, RefusesWhatNeedsAContext) {
   EXPECT_CUDA(cuCtxPushCurrent(context_));
 }
 
-TEST_F(CudaFake, RefusesContextsAndDevicesThatAreNone) {
+TEST_F(CudaFake, RejectsContextsThatDoNotExist) {
   int none = 0;
   ExpectRefused(cuCtxPushCurrent(reinterpret_cast<CUcontext>(&none)), CUDA_ERROR_INVALID_CONTEXT,
                 "no such context");
 }
 
-TEST_F(CudaFake, NotesADestroyedContextAndADeviceThatDoesNotExist) {
+TEST_F(CudaFake, RejectsDestroyedContextsAndDevicesThatDoNotExist) {
   CUcontext other = nullptr;
   EXPECT_CUDA(cuCtxCreate(&other, nullptr, 0, 1));
   EXPECT_CUDA(cuCtxDestroy(other));
@@ -116,28 +116,28 @@ TEST_F(CudaFake, NotesADestroyedContextAndADeviceThatDoesNotExist) {
                 CUDA_ERROR_INVALID_VALUE, "MAX_PITCH");
 }
 
-TEST_F(CudaFake, RefusesWorkInADestroyedContext) {
+TEST_F(CudaFake, RejectsWorkInADestroyedContext) {
   CUcontext other = nullptr;
   EXPECT_CUDA(cuCtxCreate(&other, nullptr, 0, 0));
   EXPECT_CUDA(cuCtxPushCurrent(other));
-  EXPECT_CUDA(cuCtxDestroy(other));  // takes off one of the two
+  EXPECT_CUDA(cuCtxDestroy(other));  // pops one of the two
   CUevent event = nullptr;
   ExpectRefused(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), CUDA_ERROR_CONTEXT_IS_DESTROYED,
                 "in a destroyed context");
   unsigned long long id = 0;
   EXPECT_EQ(cuCtxGetId(other, &id), CUDA_ERROR_CONTEXT_IS_DESTROYED);
-  EXPECT_EQ(fake_cuda_violations(), 0) << "to ask is allowed";
+  EXPECT_EQ(fake_cuda_violations(), 0) << "querying is allowed";
   EXPECT_CUDA(PopOnce());
 }
 
-TEST_F(CudaFake, RefusesAPrimaryContextGivenBackTwice) {
+TEST_F(CudaFake, RejectsAPrimaryContextReleasedTwice) {
   CUcontext primary = nullptr;
   EXPECT_CUDA(cuDevicePrimaryCtxRetain(&primary, 1));
   EXPECT_CUDA(cuDevicePrimaryCtxRelease(1));
   ExpectRefused(cuDevicePrimaryCtxRelease(1), CUDA_ERROR_INVALID_CONTEXT, "not retained");
 }
 
-TEST_F(CudaFake, RefusesStreamsThatAreNone) {
+TEST_F(CudaFake, RejectsInvalidStreams) {
   int none = 0;
   CUcontext context = nullptr;
   ExpectRefused(cuStreamGetCtx(nullptr, &context), CUDA_ERROR_INVALID_HANDLE, "ambiguous");
@@ -146,7 +146,7 @@ TEST_F(CudaFake, RefusesStreamsThatAreNone) {
   ExpectRefused(cuStreamDestroy(CU_STREAM_LEGACY), CUDA_ERROR_INVALID_HANDLE, "special stream");
 }
 
-TEST_F(CudaFake, RefusesEventsThatAreNone) {
+TEST_F(CudaFake, RejectsInvalidEvents) {
   CUevent event = MakeEvent();
   EXPECT_CUDA(cuEventDestroy(event));
   ExpectRefused(cuEventDestroy(event), CUDA_ERROR_INVALID_HANDLE, "no live event");
@@ -156,7 +156,7 @@ TEST_F(CudaFake, RefusesEventsThatAreNone) {
                 "takes the time");
 }
 
-TEST_F(CudaFake, RefusesWrongUseOfEvents) {
+TEST_F(CudaFake, RejectsWrongUseOfEvents) {
   CUevent event = MakeEvent();
   ExpectRefused(cuStreamWaitEvent(stream_, event, 0), CUDA_ERROR_INVALID_VALUE, "never recorded");
   EXPECT_CUDA(cuEventRecord(event, stream_));
@@ -191,19 +191,19 @@ class CudaFakeCapture : public CudaFake {
   CUevent event_ = nullptr;
 };
 
-TEST_F(CudaFakeCapture, RefusesToWaitForACapturingStream) {
+TEST_F(CudaFakeCapture, RejectsWaitingForACapturingStream) {
   ExpectRefused(cuStreamSynchronize(other_), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
                 "while the stream is capturing");
   ExpectRefused(cuEventRecord(event_, other_), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED,
                 "whose capture has failed");
 }
 
-TEST_F(CudaFakeCapture, RefusesToJoinWhatIsOutside) {
+TEST_F(CudaFakeCapture, RejectsACaptureThatWaitsForWorkOutside) {
   ExpectRefused(cuStreamWaitEvent(other_, event_, 0), CUDA_ERROR_STREAM_CAPTURE_ISOLATION,
                 "outside of it");
 }
 
-TEST_F(CudaFakeCapture, RefusesToJoinTwoCaptures) {
+TEST_F(CudaFakeCapture, RejectsJoiningTwoCaptures) {
   EXPECT_CUDA(cuStreamBeginCapture(stream_, CU_STREAM_CAPTURE_MODE_GLOBAL));
   EXPECT_CUDA(cuEventRecord(event_, stream_));
   ExpectRefused(cuStreamWaitEvent(other_, event_, 0), CUDA_ERROR_STREAM_CAPTURE_MERGE,
@@ -212,15 +212,15 @@ TEST_F(CudaFakeCapture, RefusesToJoinTwoCaptures) {
   EXPECT_CUDA(cuStreamEndCapture(stream_, &graph));
 }
 
-TEST_F(CudaFakeCapture, RefusesTheLegacyStreamMeanwhile) {
+TEST_F(CudaFakeCapture, RejectsTheLegacyStreamDuringABlockingCapture) {
   ExpectRefused(cuEventRecord(event_, CU_STREAM_LEGACY), CUDA_ERROR_STREAM_CAPTURE_IMPLICIT,
                 "legacy stream");
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   EXPECT_EQ(cuStreamIsCapturing(CU_STREAM_LEGACY, &status), CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
-  EXPECT_EQ(fake_cuda_violations(), 0) << "to ask is allowed";
+  EXPECT_EQ(fake_cuda_violations(), 0) << "querying is allowed";
 }
 
-TEST_F(CudaFakeCapture, RefusesWhatIsNotSafeMeanwhile) {
+TEST_F(CudaFakeCapture, RejectsUnsafeCallsDuringACapture) {
   CUstream stream = nullptr;
   CUevent event = nullptr;
   char host[64];
@@ -234,14 +234,14 @@ TEST_F(CudaFakeCapture, RefusesWhatIsNotSafeMeanwhile) {
                 "that is capturing");
 }
 
-TEST_F(CudaFake, RefusesCapturesThatDoNotFit) {
+TEST_F(CudaFake, RejectsInvalidBeginAndEndOfCaptures) {
   CUgraph graph = nullptr;
   ExpectRefused(cuStreamEndCapture(stream_, &graph), CUDA_ERROR_ILLEGAL_STATE, "without a capture");
   ExpectRefused(cuStreamBeginCapture(CU_STREAM_LEGACY, CU_STREAM_CAPTURE_MODE_GLOBAL),
                 CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "legacy stream");
 }
 
-TEST_F(CudaFake, RefusesToTellACaptureMoreThanItsId) {
+TEST_F(CudaFake, RejectsQueriesOfMoreThanTheCaptureId) {
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   cuuint64_t id = 0;
   size_t count = 0;
@@ -252,7 +252,7 @@ TEST_F(CudaFake, RefusesToTellACaptureMoreThanItsId) {
                 "more than the id");
 }
 
-TEST_F(CudaFake, RefusesAttributesThatAreNotSafe) {
+TEST_F(CudaFake, RejectsUnsafePointerAttributes) {
   CUpointer_attribute attribute = CU_POINTER_ATTRIBUTE_P2P_TOKENS;
   uint64_t value = 0;
   void* place = &value;
@@ -268,7 +268,7 @@ TEST_F(CudaFake, RefusesAttributesThatAreNotSafe) {
                 CUDA_ERROR_INVALID_VALUE, "does not know");
 }
 
-TEST_F(CudaFake, RefusesARangeOfWhatItDoesNotKnow) {
+TEST_F(CudaFake, RejectsRangesOfUnknownMemory) {
   CUdeviceptr base = 0;
   size_t size = 0;
   ExpectRefused(cuMemGetAddressRange(&base, &size, 1), CUDA_ERROR_NOT_FOUND, "does not know");
@@ -282,7 +282,7 @@ TEST_F(CudaFake, DeviceMemoryFaultsOnTheHost) {
   EXPECT_DEATH(*reinterpret_cast<volatile char*>(memory_) = 1, "");
 }
 
-TEST_F(CudaFake, RefusesCopiesThatAreWrong) {
+TEST_F(CudaFake, RejectsInvalidCopies) {
   static char host[64];
   const auto host_address = reinterpret_cast<CUdeviceptr>(host);
   ExpectRefused(cuMemcpyDtoHAsync(host, memory_ + 1, 64, stream_), CUDA_ERROR_INVALID_VALUE,
@@ -295,7 +295,7 @@ TEST_F(CudaFake, RefusesCopiesThatAreWrong) {
                 "of nothing");
 }
 
-TEST_F(CudaFake, RefusesCopiesAcrossContexts) {
+TEST_F(CudaFake, RejectsCopiesAcrossContexts) {
   CUcontext other = nullptr;
   EXPECT_CUDA(cuCtxCreate(&other, nullptr, 0, 1));
   CUdeviceptr far = 0;
@@ -311,7 +311,7 @@ TEST_F(CudaFake, RefusesCopiesAcrossContexts) {
   EXPECT_CUDA(cuCtxDestroy(other));
 }
 
-TEST_F(CudaFake, RefusesRectanglesThatAreWrong) {
+TEST_F(CudaFake, RejectsInvalidRectangles) {
   static char host[64];
   CUDA_MEMCPY2D good = {};
   good.srcMemoryType = CU_MEMORYTYPE_DEVICE;
@@ -339,7 +339,7 @@ TEST_F(CudaFake, RefusesRectanglesThatAreWrong) {
   ExpectRefused(cuMemcpy2DAsync(&bad, stream_), CUDA_ERROR_INVALID_VALUE, "another kind");
 }
 
-TEST_F(CudaFake, RefusesBoxesThatAreWrong) {
+TEST_F(CudaFake, RejectsInvalidBoxes) {
   static char host[64];
   CUDA_MEMCPY3D good = {};
   good.srcMemoryType = CU_MEMORYTYPE_DEVICE;
@@ -365,7 +365,7 @@ TEST_F(CudaFake, RefusesBoxesThatAreWrong) {
   ExpectRefused(cuMemcpy3DAsync(&bad, stream_), CUDA_ERROR_INVALID_VALUE, "offsets");
 }
 
-TEST_F(CudaFake, RefusesHandlesOfMemoryThatAreWrong) {
+TEST_F(CudaFake, RejectsInvalidMemoryHandles) {
   CUipcMemHandle handle = {};
   ExpectRefused(cuIpcGetMemHandle(&handle, memory_ + 1), CUDA_ERROR_INVALID_VALUE,
                 "no start of an allocation");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of CUDA share: the fake driver is the one that the library finds, and each test
-// leaves it as it should be left.
+// Fixture of the CUDA tests: the library finds the fake driver, and TearDown checks the state that
+// each test leaves.
 #ifndef DLBRIDGE_TESTS_DEVICE_CUDA_FIXTURE_H_
 #define DLBRIDGE_TESTS_DEVICE_CUDA_FIXTURE_H_
 
@@ -50,7 +50,7 @@ class CudaTest : public testing::Test {
   }
 
   void SetUp() override {
-    // A program's own context on device 0, which it made current and off again.
+    // The application's context on device 0; it is not current.
     ASSERT_EQ(cuCtxCreate(&context_, nullptr, 0, 0), CUDA_SUCCESS);
     CUcontext popped = nullptr;
     ASSERT_EQ(cuCtxPopCurrent(&popped), CUDA_SUCCESS);
@@ -60,10 +60,10 @@ class CudaTest : public testing::Test {
 
   void TearDown() override {
     EXPECT_EQ(fake_cuda_violations(), 0) << fake_cuda_violation_texts();
-    EXPECT_EQ(fake_cuda_failures_left(), 0) << "a failure was planned and never came";
+    EXPECT_EQ(fake_cuda_failures_left(), 0) << "a planned failure did not happen";
     const FakeCudaCounts after = Counts();
     EXPECT_EQ(after.context_depth, 0) << "contexts stay pushed";
-    EXPECT_EQ(after.capture_mode, before_.capture_mode) << "the capture mode was not put back";
+    EXPECT_EQ(after.capture_mode, before_.capture_mode) << "the capture mode was not restored";
     EXPECT_EQ(after.live_streams, before_.live_streams) << "streams are left";
     EXPECT_EQ(after.live_mappings, before_.live_mappings) << "mappings are left";
     EXPECT_LE(after.live_events, 64) << "more events than the pool holds";
@@ -72,7 +72,7 @@ class CudaTest : public testing::Test {
     EXPECT_CUDA(cuCtxDestroy(context_));
   }
 
-  // Makes a context current for the calls that a program itself does.
+  // Makes a context current for calls that the application makes itself.
   class Current {
    public:
     explicit Current(CUcontext context) { EXPECT_CUDA(cuCtxPushCurrent(context)); }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of CUDA between processes. The fake's handles name a file of the exporter, so that the
-// importer really maps its memory. Each process starts its own driver.
-#include "device/backend.h"
+// CUDA memory between processes. A handle of the fake names a file of the exporter, so that the
+// importer maps the same memory. Each process starts its own driver.
+#include "native/backend.h"
 #include "device/cuda_fixture.h"
 #include "support/child.h"
 
@@ -27,7 +27,7 @@ CUcontext MakeContext(int device) {
   return context;
 }
 
-// Memory of device 0 that says "abcd" at byte 100.
+// Memory of device 0 with "abcd" at byte 100.
 CUdeviceptr MakeMemory() {
   CUcontext context = MakeContext(0);
   EXPECT_CUDA(cuCtxPushCurrent(context));
@@ -54,7 +54,7 @@ void ExpectClean() {
   EXPECT_EQ(Counts().context_depth, 0);
 }
 
-// Two pipes: one for the handle, one that the exporter waits on before it ends.
+// Two pipes: one carries the handle, on the other the exporter waits before it ends.
 class CudaIpc : public testing::Test {
  protected:
   void SetUp() override {
@@ -136,7 +136,7 @@ TEST_F(CudaIpc, AnotherProcessSeesTheMemory) {
   }));
 }
 
-// Ordinals are each process's own: the UUID finds the device.
+// Device ordinals are local to a process: the UUID identifies the device.
 TEST_F(CudaIpc, TheImportersOrdinalsMayDiffer) {
   EXPECT_TRUE(InChild([&] {
     setenv("FAKE_CUDA_REVERSED", "1", 1);
@@ -165,7 +165,7 @@ TEST_F(CudaIpc, ADeviceThatTheImporterDoesNotHave) {
   }));
 }
 
-TEST_F(CudaIpc, AContextOfTheDeviceThatIsCurrentIsUsed) {
+TEST_F(CudaIpc, TheCurrentContextOfTheDeviceIsUsed) {
   EXPECT_TRUE(InChild([&] {
     Start();
     EXPECT_CUDA(cuCtxPushCurrent(MakeContext(0)));
@@ -175,12 +175,12 @@ TEST_F(CudaIpc, AContextOfTheDeviceThatIsCurrentIsUsed) {
     EXPECT_EQ(Counts().primary_created, 0);
     CUcontext popped = nullptr;
     EXPECT_CUDA(cuCtxPopCurrent(&popped));
-    kCudaBackend.ipc_close(mapping);  // in the context that it was opened in
+    kCudaBackend.ipc_close(mapping);  // closes in the context that opened it
     ExpectClean();
   }));
 }
 
-TEST_F(CudaIpc, TheFakeRefusesToCloseInAnotherContext) {
+TEST_F(CudaIpc, TheFakeRejectsClosingInAnotherContext) {
   EXPECT_TRUE(InChild([&] {
     Start();
     IpcMapping mapping = {};
@@ -197,7 +197,7 @@ TEST_F(CudaIpc, TheFakeRefusesToCloseInAnotherContext) {
   }));
 }
 
-TEST_F(CudaIpc, AContextThatIsGoneTookTheMappingAlong) {
+TEST_F(CudaIpc, ADestroyedContextEndsItsMappings) {
   EXPECT_TRUE(InChild([&] {
     Start();
     CUcontext context = MakeContext(0);
@@ -206,13 +206,13 @@ TEST_F(CudaIpc, AContextThatIsGoneTookTheMappingAlong) {
     Error error;
     ASSERT_EQ(Import(handle_, &mapping, &error), DLBRIDGE_OK) << error.message;
     EXPECT_CUDA(cuCtxDestroy(context));
-    EXPECT_EQ(MakeContext(0), context) << "the fake gives out handles again";
+    EXPECT_EQ(MakeContext(0), context) << "the fake reuses handles";
     kCudaBackend.ipc_close(mapping);
     ExpectClean();
   }));
 }
 
-TEST_F(CudaIpc, AnExporterThatIsGone) {
+TEST_F(CudaIpc, AnEndedExporter) {
   Dismiss();
   EXPECT_TRUE(InChild([&] {
     Start();
@@ -273,7 +273,7 @@ TEST_F(CudaIpc, EachCallOfAnImportThatFailsIsNamed) {
   }));
 }
 
-// In a child of the importer nothing of the driver's is called.
+// In a child of the importer no function of the driver is called.
 TEST_F(CudaIpc, ClosingInAForkedChildCallsNoDriver) {
   EXPECT_TRUE(InChild([&] {
     Start();
@@ -290,7 +290,7 @@ TEST_F(CudaIpc, ClosingInAForkedChildCallsNoDriver) {
   }));
 }
 
-// Whatever fails on closing has nobody to be told to.
+// Errors on closing cannot be reported.
 TEST_F(CudaIpc, ClosingThatFailsLeavesTheContextAsItWas) {
   EXPECT_TRUE(InChild([&] {
     Start();

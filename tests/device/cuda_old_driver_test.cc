@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A driver that lacks what newer ones have: contexts without ids, devices without UUIDs.
+// An older driver: without context ids and device UUIDs.
 #include "device/cuda_fixture.h"
 
 namespace dlbridge_test {
@@ -7,7 +7,7 @@ namespace {
 
 class CudaOldDriver : public CudaTest {};
 
-// Without ids of contexts nobody could tell whether an event in a pool outlived its own.
+// Without context ids, an event in the pool could belong to a destroyed context.
 TEST_F(CudaOldDriver, EachHandoffMakesAnEventAndDestroysIt) {
   CUstream producer = MakeStream();
   CUstream consumer = MakeStream();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where CUDA's memory is, and what validation makes of labels and extents that lie.
+// Information on CUDA pointers, and validation of tensors with wrong devices and extents.
 #include <sys/mman.h>
 
 #include "device/cuda_fixture.h"
@@ -50,7 +50,7 @@ TEST_F(CudaPointer, DeviceMemoryInOneCallAndWithoutAContext) {
   EXPECT_EQ(Counts().primary_created, 0);
 }
 
-TEST_F(CudaPointer, TheInsideOfAnAllocation) {
+TEST_F(CudaPointer, AnAddressInsideAnAllocation) {
   const CUdeviceptr address = Allocate(4096);
   const DLBridgePointerInfo info = Ask(address + 4095);
   EXPECT_EQ(info.base, address);
@@ -109,8 +109,7 @@ TEST_F(CudaPointer, RegisteredMemory) {
   EXPECT_CUDA(cuMemHostUnregister(mine));
 }
 
-// Pinned memory with two addresses: the range of the answer is that of the host, in which tensors
-// are.
+// Pinned memory with two addresses: the reported range is in host addresses, like tensors.
 TEST_F(CudaPointer, PinnedMemoryWithAnotherAddressOnTheDevice) {
   const Current current(context_);
   void* pinned = nullptr;
@@ -122,7 +121,7 @@ TEST_F(CudaPointer, PinnedMemoryWithAnotherAddressOnTheDevice) {
   EXPECT_EQ(Ask(device + 8).base, host);
   EXPECT_EQ(Ask(device + 8).size, 64U);
   EXPECT_EQ(Ask(host + 8).memory, DLBRIDGE_MEMORY_PINNED);
-  EXPECT_EQ(Ask(host + 8).size, 0U) << "the driver tells the range in addresses of the device";
+  EXPECT_EQ(Ask(host + 8).size, 0U) << "the driver reports the range in device addresses";
   Error error;
   EXPECT_EQ(Validate(host, {kDLCUDAHost, 0}, 64, 0, &error), DLBRIDGE_OK) << error.message;
   EXPECT_EQ(Validate(device, {kDLCUDAHost, 0}, 64, 0, &error), DLBRIDGE_ERROR_INVALID_TENSOR);
@@ -130,7 +129,7 @@ TEST_F(CudaPointer, PinnedMemoryWithAnotherAddressOnTheDevice) {
   EXPECT_CUDA(cuMemFreeHost(pinned));
 }
 
-// Memory that no context owns: the ordinal says where it is.
+// Memory without a context: the ordinal identifies the device.
 TEST_F(CudaPointer, MemoryOfPoolsAndOfMap) {
   CUstream stream = MakeStream();
   CUdeviceptr pooled = 0;
@@ -150,7 +149,7 @@ TEST_F(CudaPointer, MemoryOfPoolsAndOfMap) {
   EXPECT_CUDA(cuStreamDestroy(stream));
 }
 
-TEST_F(CudaPointer, MemoryThatNobodyKnowsIsTheHosts) {
+TEST_F(CudaPointer, UnknownMemoryIsHostMemory) {
   int on_stack = 0;
   for (const CUdeviceptr address :
        {reinterpret_cast<CUdeviceptr>(&on_stack), CUdeviceptr{0}, ~CUdeviceptr{0}}) {
@@ -161,7 +160,7 @@ TEST_F(CudaPointer, MemoryThatNobodyKnowsIsTheHosts) {
   }
 }
 
-TEST_F(CudaPointer, WhatIsCurrentStaysCurrent) {
+TEST_F(CudaPointer, KeepsTheCurrentContext) {
   const CUdeviceptr address = Allocate(64);
   const Current current(context_);
   Ask(address);
@@ -187,7 +186,7 @@ TEST_F(CudaPointer, EachCallThatFailsIsNamed) {
   EXPECT_CUDA(cuMemFreeHost(pinned));
 }
 
-TEST_F(CudaPointer, ATrueLabelAndExtentAreValid) {
+TEST_F(CudaPointer, ACorrectDeviceAndExtentAreValid) {
   const CUdeviceptr address = Allocate(64);
   Error error;
   EXPECT_EQ(Validate(address, kDevice, 64, 0, &error), DLBRIDGE_OK) << error.message;
@@ -195,7 +194,7 @@ TEST_F(CudaPointer, ATrueLabelAndExtentAreValid) {
   EXPECT_EQ(Validate(address + 16, kDevice, 48, 0, &error), DLBRIDGE_OK) << error.message;
 }
 
-TEST_F(CudaPointer, ALyingLabelIsRefusedWithBothFacts) {
+TEST_F(CudaPointer, AWrongDeviceIsReportedWithTheActualOne) {
   const CUdeviceptr address = Allocate(64);
   Error error;
   EXPECT_EQ(Validate(address, {kDLCUDA, 1}, 64, 0, &error), DLBRIDGE_ERROR_INVALID_TENSOR);
@@ -209,7 +208,7 @@ TEST_F(CudaPointer, ALyingLabelIsRefusedWithBothFacts) {
   EXPECT_EQ(Validate(address, {kDLCUDAHost, 0}, 64, 0, &error), DLBRIDGE_ERROR_INVALID_TENSOR);
 }
 
-TEST_F(CudaPointer, HostMemoryIsNoDevices) {
+TEST_F(CudaPointer, HostMemoryIsNotDeviceMemory) {
   static unsigned char host[64];
   Error error;
   EXPECT_EQ(Validate(reinterpret_cast<CUdeviceptr>(host), kDevice, 64, 0, &error),
@@ -217,7 +216,7 @@ TEST_F(CudaPointer, HostMemoryIsNoDevices) {
   EXPECT_EQ(error.rule, DLBRIDGE_RULE_DEVICE_LABEL);
 }
 
-TEST_F(CudaPointer, AnExtentThatLeavesTheAllocationIsRefusedWithBothFacts) {
+TEST_F(CudaPointer, AnExtentThatLeavesTheAllocationIsReportedWithBothRanges) {
   const CUdeviceptr address = Allocate(64);
   Error error;
   EXPECT_EQ(Validate(address, kDevice, 65, 0, &error), DLBRIDGE_ERROR_INVALID_TENSOR);
@@ -228,7 +227,7 @@ TEST_F(CudaPointer, AnExtentThatLeavesTheAllocationIsRefusedWithBothFacts) {
   EXPECT_EQ(Validate(address, kDevice, 1, 64, &error), DLBRIDGE_ERROR_INVALID_TENSOR);
 }
 
-TEST_F(CudaPointer, ADriverThatFailsIsNoVerdict) {
+TEST_F(CudaPointer, AFailingDriverIsADriverError) {
   const CUdeviceptr address = Allocate(64);
   Error error;
   fake_cuda_fail("cuPointerGetAttributes", CUDA_ERROR_UNKNOWN, 1);

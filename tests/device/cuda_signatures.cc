@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiled, never run: what src/device/cuda_driver.h declares is what NVIDIA's headers declare.
+// Compiled, never run: the declarations in src/device match those in NVIDIA's headers.
 #include <cuda.h>
 #include <cudaTypedefs.h>
 
 #include <cstddef>
 #include <type_traits>
 
-#include "device/cuda_driver.h"
+#include "device/cuda/driver.h"
 
-// NOLINTBEGIN(bugprone-sizeof-expression, misc-redundant-expression): sizes, those of pointers too,
-// are what is compared.
+// NOLINTBEGIN(bugprone-sizeof-expression, misc-redundant-expression): the checks compare sizes,
+// also of pointers.
 namespace {
 
 namespace cuda = dlbridge::cuda;
 
-// Enumerations count as integers, and handles and structs of ours as those of theirs.
+// Enumerations match integers, and dlbridge's handles and structs match NVIDIA's.
 template <class Ours, class Theirs>
 constexpr bool IsSameKind() {
   return sizeof(Ours) == sizeof(Theirs) && alignof(Ours) == alignof(Theirs) &&
@@ -24,7 +24,7 @@ constexpr bool IsSameKind() {
          std::is_class_v<Ours> == std::is_class_v<Theirs>;
 }
 
-// What a pointer points to must be of one size too; 0 where nobody says what it is.
+// Pointees must have the same size too; 0 for incomplete types.
 template <class T, class = void>
 struct SizeOf {
   static constexpr size_t kValue = 0;
@@ -69,7 +69,7 @@ struct IsSameFunction<R (*)(P...), S (*)(Q...)> {
 };
 
 #define PFN_OF(name, version) PFN_##name##_##version
-// The types in cudaTypedefs.h are called without the "_v2" of what is exported.
+// cudaTypedefs.h names the types without the "_v2" of the exported names.
 using PFN_cuMemGetAddressRange_v2_v3020 = PFN_cuMemGetAddressRange_v3020;
 using PFN_cuCtxPushCurrent_v2_v4000 = PFN_cuCtxPushCurrent_v4000;
 using PFN_cuCtxPopCurrent_v2_v4000 = PFN_cuCtxPopCurrent_v4000;
@@ -94,7 +94,7 @@ DLBRIDGE_CUDA_OPTIONAL(CHECK_ROW)
 #define CHECK_FIELD(ours, our_field, theirs, their_field)                     \
   static_assert(offsetof(ours, our_field) == offsetof(theirs, their_field) && \
                     sizeof(ours::our_field) == sizeof(theirs::their_field),   \
-                #their_field " lies elsewhere");
+                #their_field " has another offset or size");
 #define CHECK_RECTANGLE(ours, theirs)                \
   static_assert(sizeof(ours) == sizeof(theirs));     \
   CHECK_FIELD(ours, src_x, theirs, srcXInBytes)      \

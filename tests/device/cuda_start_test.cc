@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the backend starts, or says why not. A driver starts once per process, so each state has a
-// child of its own; this process never starts one.
+// The start of the backend and the reasons for its failure. A driver starts once per process, so
+// each state has its own child; this process never starts one.
 #include "device/cuda_fixture.h"
 #include "support/child.h"
 
@@ -38,7 +38,7 @@ TEST(CudaStart, ReadyWithFileVersionAndDevices) {
   }));
 }
 
-TEST(CudaStart, TakesTheDriverThatIsLoadedAlready) {
+TEST(CudaStart, UsesADriverThatIsAlreadyLoaded) {
   EXPECT_TRUE(InChild([] {
     const DLBridgeBackendInfo info = Info();  // this program links the fake
     EXPECT_EQ(info.state, DLBRIDGE_STATE_READY) << info.reason;
@@ -98,7 +98,7 @@ TEST(CudaStart, UnusableWithTheDriversCode) {
   }
 }
 
-TEST(CudaStart, TheToolkitsStubIsNoDriver) {
+TEST(CudaStart, TheToolkitsStubIsUnusable) {
   EXPECT_TRUE(InChild([] {
     UseFakeCuda();
     setenv("FAKE_CUDA_STUB", "1", 1);
@@ -140,8 +140,8 @@ TEST(CudaStart, WorksWithoutUuids) {
   }));
 }
 
-// Before 10.2 a driver refuses attributes that tell the range: base and size stay unknown.
-TEST(CudaStart, OlderDriversTellNoRange) {
+// A driver before 10.2 rejects the range attributes: base and size stay unknown.
+TEST(CudaStart, OlderDriversReportNoRange) {
   EXPECT_TRUE(InChild([] {
     UseFakeCuda();
     setenv("FAKE_CUDA_VERSION", "10010", 1);
@@ -176,7 +176,7 @@ TEST(CudaStart, AHostPointerStartsNoDriver) {
   }));
 }
 
-TEST(CudaStart, AChildOfAProcessThatStartedItIsRefused) {
+TEST(CudaStart, AForkedChildIsRejected) {
   EXPECT_TRUE(InChild([] {
     UseFakeCuda();
     EXPECT_EQ(Info().state, DLBRIDGE_STATE_READY);

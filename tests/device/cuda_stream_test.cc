@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hand-offs and waiting on CUDA: the calls are those of docs/streams.md, in that order.
+// Handoffs and waits on CUDA: the calls are those of docs/streams.md, in the same order.
 #include <thread>
 #include <vector>
 
@@ -100,8 +100,8 @@ void Write(void* data) {
   *writing->to = *writing->from;
 }
 
-// The consumer sees what the producer wrote before the hand-off, and nobody waited for it: work of
-// the fake runs only when somebody waits.
+// The consumer sees what the producer wrote before the handoff, and the host did not wait: work of
+// the fake runs only when a wait requires it.
 TEST_F(CudaStream, WorkOfTheProducerComesFirst) {
   int source = 0;
   int between = 0;
@@ -123,8 +123,8 @@ TEST_F(CudaStream, WorkOfTheProducerComesFirst) {
   EXPECT_EQ(seen, 7);
 }
 
-// An event may be recorded again as soon as the wait for it is queued.
-TEST_F(CudaStream, AnEventUsedAgainKeepsTheEarlierOrder) {
+// An event may be recorded again as soon as the wait for it is enqueued.
+TEST_F(CudaStream, AReusedEventKeepsTheEarlierOrder) {
   int source = 7;
   int first = 0;
   int second = 0;
@@ -175,8 +175,9 @@ TEST_F(CudaStream, SpecialStreamsAreThoseOfTheCurrentContext) {
   EXPECT_EQ(Counts().primary_retained, before_.primary_retained);
 }
 
-// Without a context of its device the primary one is meant, which is retained once.
-TEST_F(CudaStream, SpecialStreamsOfNoCurrentContextAreThePrimarys) {
+// Without a current context of the device, special streams belong to the primary context, which the
+// library retains once.
+TEST_F(CudaStream, SpecialStreamsWithoutACurrentContextUseThePrimaryOne) {
   WarmUp();
   MustHandOff(producer_, CU_STREAM_LEGACY);
   EXPECT_EQ(Counts().primary_retained, 1);
@@ -220,7 +221,7 @@ TEST_F(CudaStream, ADeviceThatDoesNotExist) {
   }
 }
 
-TEST_F(CudaStream, ANullStreamIsRefused) {
+TEST_F(CudaStream, ANullStreamIsRejected) {
   DLBridgeStream null = dlbridge_stream_cuda(producer_, 0);
   null.handle = 0;
   const DLBridgeStream other = dlbridge_stream_cuda(consumer_, 0);
@@ -230,13 +231,13 @@ TEST_F(CudaStream, ANullStreamIsRefused) {
   EXPECT_EQ(dlbridge_stream_cuda(nullptr, 0).handle, 1U);
 }
 
-// A destroyed context takes its events along, and its handle comes again.
+// A destroyed context destroys its events, and its handle is reused.
 TEST_F(CudaStream, EventsOfADestroyedContextAreNotUsed) {
   CUcontext handle = nullptr;
   for (int i = 0; i < 3; ++i) {
     CUcontext other = nullptr;
     EXPECT_CUDA(cuCtxCreate(&other, nullptr, 0, 0));
-    EXPECT_TRUE(handle == nullptr || handle == other) << "the fake gives out handles again";
+    EXPECT_TRUE(handle == nullptr || handle == other) << "the fake reuses handles";
     handle = other;
     CUstream stream = nullptr;
     EXPECT_CUDA(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
@@ -245,7 +246,7 @@ TEST_F(CudaStream, EventsOfADestroyedContextAreNotUsed) {
   }
 }
 
-TEST_F(CudaStream, ThePoolIsBoundedAndMakesRoom) {
+TEST_F(CudaStream, ThePoolIsBoundedAndReusesItsSlots) {
   for (int i = 0; i < 200; ++i) {
     CUcontext other = nullptr;
     EXPECT_CUDA(cuCtxCreate(&other, nullptr, 0, 0));
@@ -256,11 +257,11 @@ TEST_F(CudaStream, ThePoolIsBoundedAndMakesRoom) {
   }
   WarmUp();
   MustHandOff(producer_, consumer_);
-  EXPECT_EQ(Log(), kHandoff) << "there was room for an event of a live context";
+  EXPECT_EQ(Log(), kHandoff) << "an event of a live context found a slot";
 }
 
-// More live contexts than the pool has room for: the rest make an event for each hand-off.
-TEST_F(CudaStream, WithoutRoomAnEventIsMadeAndDestroyed) {
+// More live contexts than slots in the pool: each handoff of the others creates an event.
+TEST_F(CudaStream, WithoutAFreeSlotAnEventIsCreatedAndDestroyed) {
   std::vector<CUcontext> contexts(70);
   CUstream stream = nullptr;
   for (CUcontext& context : contexts) {
@@ -296,7 +297,7 @@ TEST_F(CudaStream, ManyThreads) {
   EXPECT_LE(Counts().live_events, 64);
 }
 
-// Each call of the driver fails in turn: its name is told, and nothing is left behind.
+// Each driver call fails in turn: the error names it, and nothing leaks.
 TEST_F(CudaStream, EachCallThatFailsIsNamed) {
   struct Failing {
     const char* call;
@@ -328,7 +329,7 @@ TEST_F(CudaStream, EachCallThatFailsIsNamed) {
   EXPECT_EQ(Counts().live_events, before_.live_events + 1);
 }
 
-TEST_F(CudaStream, ACaptureModeThatCannotBePutBackLeavesNoEvent) {
+TEST_F(CudaStream, ACaptureModeThatCannotBeRestoredLeaksNoEvent) {
   fake_cuda_fail("cuThreadExchangeStreamCaptureMode", CUDA_ERROR_UNKNOWN, 2);
   Error error;
   EXPECT_EQ(Handoff(producer_, consumer_, &error), DLBRIDGE_ERROR_DRIVER);
@@ -355,14 +356,14 @@ TEST_F(CudaStream, CallsForThePrimaryContextThatFailAreNamed) {
   Error error;
   EXPECT_EQ(dlbridge_stream_synchronize(&special, &error), DLBRIDGE_ERROR_DRIVER);
   EXPECT_TRUE(error.Says("cuDevicePrimaryCtxRetain")) << error.message;
-  // The context that was known before the reset is asked for its id first.
+  // The known context from before the reset is asked for its id first.
   fake_cuda_fail("cuCtxGetId", CUDA_ERROR_UNKNOWN, retained > 0 ? 2 : 1);
   EXPECT_EQ(dlbridge_stream_synchronize(&special, &error), DLBRIDGE_ERROR_DRIVER);
   EXPECT_TRUE(error.Says("cuCtxGetId")) << error.message;
   EXPECT_EQ(Counts().primary_retained, retained);
 }
 
-TEST_F(CudaStream, ACapturingProducerDrawsNobodyInUnasked) {
+TEST_F(CudaStream, ACapturingProducerIsRejectedWithoutTheOption) {
   BeginCapture(producer_);
   Error error;
   EXPECT_EQ(Handoff(producer_, consumer_, &error), DLBRIDGE_ERROR_CAPTURE);
@@ -373,7 +374,7 @@ TEST_F(CudaStream, ACapturingProducerDrawsNobodyInUnasked) {
   EndCapture(producer_);
 }
 
-TEST_F(CudaStream, ACapturingProducerDrawsTheConsumerInWhereAsked) {
+TEST_F(CudaStream, ACapturingProducerCapturesTheConsumerWithTheOption) {
   BeginCapture(producer_);
   Error error;
   EXPECT_EQ(Handoff(producer_, consumer_, &error, DLBRIDGE_HANDOFF_ALLOW_CAPTURE), DLBRIDGE_OK)
@@ -381,7 +382,7 @@ TEST_F(CudaStream, ACapturingProducerDrawsTheConsumerInWhereAsked) {
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   EXPECT_CUDA(cuStreamIsCapturing(consumer_, &status));
   EXPECT_EQ(status, CU_STREAM_CAPTURE_STATUS_ACTIVE);
-  // Back again, within the one graph, no flag is needed.
+  // The way back within the same graph needs no option.
   fake_cuda_clear_log();
   MustHandOff(consumer_, producer_);
   EXPECT_EQ(Log(),
@@ -389,7 +390,7 @@ TEST_F(CudaStream, ACapturingProducerDrawsTheConsumerInWhereAsked) {
             "cuStreamIsCapturing cuStreamGetCaptureInfo_v2 cuCtxGetId cuEventRecord "
             "cuStreamWaitEvent cuCtxPopCurrent_v2 ");
   EndCapture(producer_);
-  MustHandOff(producer_, consumer_);  // an event that a capture used serves outside of it
+  MustHandOff(producer_, consumer_);  // an event from a capture works outside of it
 }
 
 TEST_F(CudaStream, ACapturingConsumerCannotWaitForWorkOutside) {
@@ -418,8 +419,8 @@ TEST_F(CudaStream, TwoCapturesAreNotJoined) {
   EndCapture(consumer_);
 }
 
-// A stream whose capture a breach of the rules has ended.
-TEST_F(CudaStream, AFailedCaptureIsRefused) {
+// A violation of the driver's rules has ended the capture of the stream.
+TEST_F(CudaStream, AFailedCaptureIsRejected) {
   BeginCapture(producer_);
   {
     const Current current(context_);
@@ -448,7 +449,7 @@ TEST_F(CudaStream, TheLegacyStreamWhileABlockingOneIsCapturing) {
   EXPECT_CUDA(cuStreamDestroy(blocking));
 }
 
-// The first event is made while some other stream of the program is capturing.
+// The first event is created while another stream of the program captures.
 TEST_F(CudaStream, ACaptureElsewhereIsNotDisturbed) {
   CUstream other = MakeStream();
   BeginCapture(other);
@@ -481,7 +482,7 @@ TEST_F(CudaStream, SynchronizeWaits) {
   }
 }
 
-TEST_F(CudaStream, SynchronizeRefusesACapturingStream) {
+TEST_F(CudaStream, SynchronizeRejectsACapturingStream) {
   BeginCapture(producer_);
   const DLBridgeStream stream = dlbridge_stream_cuda(producer_, 0);
   Error error;
@@ -490,7 +491,7 @@ TEST_F(CudaStream, SynchronizeRefusesACapturingStream) {
   EndCapture(producer_);
 }
 
-// What the array API's integers come to: None is the legacy default stream of the device.
+// The array API's None means the legacy default stream of the device.
 TEST_F(CudaStream, TheArrayApisNone) {
   DLBridgeStream none = {};
   Error error;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory and a stream of the fake CUDA driver, as the checks of tensors use them.
+// Memory and a stream of the fake CUDA driver for the common tensor checks.
 #ifndef DLBRIDGE_TESTS_DEVICE_CUDA_TENSOR_DEVICE_H_
 #define DLBRIDGE_TESTS_DEVICE_CUDA_TENSOR_DEVICE_H_
 
@@ -8,7 +8,7 @@
 
 namespace dlbridge_test {
 
-// In a context of its own, as a program has one.
+// Uses its own context, as a program does.
 class CudaDevice final : public TensorDevice {
  public:
   explicit CudaDevice(int ordinal) : ordinal_(ordinal) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors on CUDA between processes, each of which starts its own driver: this one never does.
+// CUDA tensors between processes. Each child starts its own driver; this process never does.
 #include "cuda_tensor_device.h"
 #include "ipc_checks.h"
 
@@ -33,7 +33,7 @@ TEST(CudaTensorIpc, BetweenProcesses) {
   });
 }
 
-TEST(CudaTensorIpc, WhatIsRefused) {
+TEST(CudaTensorIpc, InvalidImportsAreRejected) {
   BetweenProcesses(Process(), [](TensorDevice*, const IpcLetter& letter) {
     CheckGreed(letter, Mappings);
     CheckUnknownDevice(letter, Mappings);
@@ -41,7 +41,7 @@ TEST(CudaTensorIpc, WhatIsRefused) {
   });
 }
 
-TEST(CudaTensorIpc, AnExporterThatIsGone) {
+TEST(CudaTensorIpc, AnEndedExporter) {
   AfterTheExporter(Process(), [](TensorDevice*, const IpcLetter& letter) {
     ExpectNoImport(letter, DLBRIDGE_ERROR_DRIVER, "cuIpcOpenMemHandle", Mappings);
   });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors on CUDA through the C ABI: copied, and with contexts of the table.
+// CUDA tensors through the C ABI: copies, and contexts of the table.
 #include "cuda_tensor_device.h"
 #include "table_checks.h"
 
@@ -54,11 +54,12 @@ TEST_F(CudaTensor, AStreamThatCaptures) {
   EXPECT_CUDA(cuStreamBeginCapture(device.native_stream(), CU_STREAM_CAPTURE_MODE_GLOBAL));
   CheckCapture(&device);
   CUgraph graph = nullptr;
-  EXPECT_CUDA(cuStreamEndCapture(device.native_stream(), &graph)) << "it was not disturbed";
+  EXPECT_CUDA(cuStreamEndCapture(device.native_stream(), &graph))
+      << "the capture was not disturbed";
 }
 
 // Work on the caller's stream comes before the copy.
-TEST_F(CudaTensor, BehindWhatIsOnTheStream) {
+TEST_F(CudaTensor, AfterTheWorkOnTheStream) {
   CudaDevice device(0);
   const TensorBytes before(48, 1);
   const TensorBytes after(48, 2);
@@ -88,7 +89,7 @@ TEST_F(CudaTensor, BehindWhatIsOnTheStream) {
   device.Free(memory);
 }
 
-// Without a context: that is the primary one, which nobody retains for a look.
+// Entries without a context stand for the primary context, which a lookup does not retain.
 TEST_F(CudaTensor, DevicesInTheTable) {
   CheckEnumeration(DLBRIDGE_BACKEND_CUDA, kDLCUDA, 2, {kDLCUDAHost, kDLCUDAManaged});
   DLBridgeContextEntry one;

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# HIP: fakes of AMD's runtime, made with its own headers, and the real one where it is installed.
+# HIP: fakes of AMD's runtime, built with its own headers, and the real runtime if installed.
 set(DLBRIDGE_HIP_INCLUDE /usr/include CACHE PATH "Folder of hip/hip_runtime_api.h")
 set(DLBRIDGE_HIP_LIBRARY /usr/lib/x86_64-linux-gnu/libamdhip64.so.5 CACHE FILEPATH
-    "The real libamdhip64, for its answer on a machine without a device")
+    "The real libamdhip64, to test its result without a device")
 
 if(NOT EXISTS ${DLBRIDGE_HIP_INCLUDE}/hip/hip_runtime_api.h)
   message(STATUS "HIP is not tested: no ${DLBRIDGE_HIP_INCLUDE}/hip/hip_runtime_api.h")
@@ -18,14 +18,14 @@ target_compile_definitions(dlbridge_hip_headers INTERFACE __HIP_PLATFORM_AMD__=1
 target_compile_options(dlbridge_hip_headers INTERFACE
   -Wall -Wextra $<$<BOOL:${DLBRIDGE_WERROR}>:-Werror>)
 
-# dlbridge_add_fake_hip(level): libamdhip64.so.<level> in a folder of its own; see its state.h.
+# dlbridge_add_fake_hip(level): libamdhip64.so.<level> in its own folder; state.h describes the levels.
 function(dlbridge_add_fake_hip level)
   set(folder ${PROJECT_SOURCE_DIR}/tests/fakes/hip)
   file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cc)
   add_library(fake_hip${level} SHARED ${sources})
   target_link_libraries(fake_hip${level} PRIVATE dlbridge_hip_headers)
   target_compile_definitions(fake_hip${level} PRIVATE FAKE_HIP_LEVEL=${level})
-  # Two of them in one process stay apart.
+  # Keeps several fakes in one process apart.
   target_link_options(fake_hip${level} PRIVATE -Wl,-Bsymbolic)
   set_target_properties(fake_hip${level} PROPERTIES
     OUTPUT_NAME amdhip64 SOVERSION ${level} CXX_VISIBILITY_PRESET hidden
@@ -33,7 +33,7 @@ function(dlbridge_add_fake_hip level)
     LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/fakes/hip${level})
 endfunction()
 
-# What is compiled only: the library's words against AMD's, and the veneer in C99 and C++11.
+# Compile-time checks: dlbridge's declarations against AMD's, and the veneer in C99 and C++11.
 function(dlbridge_add_hip_compile_checks)
   add_library(hip_signatures OBJECT hip_signatures.cc)
   target_link_libraries(hip_signatures PRIVATE dlbridge_hip_headers)
@@ -46,7 +46,7 @@ function(dlbridge_add_hip_compile_checks)
     C_STANDARD 99 CXX_STANDARD 11 C_EXTENSIONS OFF CXX_EXTENSIONS OFF)
 endfunction()
 
-# What a test program needs to play with the fakes.
+# Lets a test program use the fakes.
 function(dlbridge_use_fake_hip name)
   if(NOT TARGET ${name})
     return()

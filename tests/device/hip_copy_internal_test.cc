@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies by HIP: each box by the calls it takes, whole, and with nothing left behind.
+// Copies of the HIP backend: the calls and the bytes of each box, and no leaks.
 #include <cstring>
 #include <vector>
 
-#include "device/backend.h"
+#include "native/backend.h"
 #include "hip_world.h"
 
 namespace dlbridge_test {
@@ -52,7 +52,7 @@ Memory MakeMemory(const FakeHip& fake, int device) {
   return {host, memory, bytes};
 }
 
-// The box, byte by byte.
+// Copies the box byte by byte.
 void CopyPlainly(char* to, const char* from, const CopyBox& box) {
   for (uint64_t plane = 0; plane < box.planes; ++plane) {
     for (uint64_t row = 0; row < box.rows; ++row) {
@@ -66,7 +66,7 @@ void CopyPlainly(char* to, const char* from, const CopyBox& box) {
 struct Case {
   const char* name;
   CopyBox box;
-  const char* calls;  // to the device, between begin and finish, behind "1" for the direction
+  const char* calls;  // to the device (direction 1), between begin and finish
 };
 
 // bytes, rows, planes, offset/row pitch/plane pitch of the source, then of the target.
@@ -119,8 +119,8 @@ TEST(HipCopy, EachBoxByTheLeastRuntime) {
   }));
 }
 
-// Without a stream: one of the library's, made on the device of the memory and kept.
-HIP_TEST(HipCopy, AStreamOfTheLibrarys) {
+// Without a stream: the library creates one on the device of the memory and keeps it.
+HIP_TEST(HipCopy, WithoutAStreamTheLibraryMakesOne) {
   StartHip(fake);
   const Memory memory = MakeMemory(fake, 1);
   const CopyBox box = {64, 1, 1, 0, 0, 0, 0, 0, 0};
@@ -147,8 +147,8 @@ HIP_TEST(HipCopy, BetweenDevices) {
   EXPECT_EQ(std::memcmp(to.device_bytes + 64, from.device_bytes + 128, 64), 0);
 }
 
-// What was put on the caller's stream before is done before.
-HIP_TEST(HipCopy, BehindTheWorkOfTheStream) {
+// Work that was enqueued on the caller's stream before is done before.
+HIP_TEST(HipCopy, AfterTheWorkOnTheStream) {
   StartHip(fake);
   const Memory memory = MakeMemory(fake, 1);
   void* native = fake.stream(1);
@@ -175,7 +175,7 @@ HIP_TEST(HipCopy, OnTheDefaultStream) {
                "hipStreamSynchronize(NULL) hipSetDevice(0)");
 }
 
-HIP_TEST(HipCopy, NotOnAStreamThatCaptures) {
+HIP_TEST(HipCopy, RejectsACapturingStream) {
   StartHip(fake);
   const Memory memory = MakeMemory(fake, 0);
   void* native = fake.stream(0);
@@ -189,13 +189,13 @@ HIP_TEST(HipCopy, NotOnAStreamThatCaptures) {
                      dlbridge_stream_hip(nullptr, 0), &error),
             DLBRIDGE_ERROR_CAPTURE);
   EXPECT_EQ(fake.capture_state(native), 1);
-  // A stream of the library's minds no capture.
+  // A stream of the library is independent of captures.
   EXPECT_EQ(Transfer(Device(memory.device, 0), Host(memory.host), box, {}, &error), DLBRIDGE_OK)
       << error.message;
   fake.capture(native, 0, 0);
 }
 
-HIP_TEST(HipCopy, DevicesThatAreNotThere) {
+HIP_TEST(HipCopy, DevicesThatDoNotExist) {
   StartHip(fake);
   const Memory memory = MakeMemory(fake, 0);
   const CopyBox box = {64, 1, 1, 0, 0, 0, 0, 0, 0};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// dlbridge_copy to, from and between devices of HIP: whole, or nothing.
+// dlbridge_copy to, from and between HIP devices: complete, or without effect.
 #include "hip_tensor_device.h"
 
 namespace dlbridge_test {
@@ -37,7 +37,7 @@ HIP_TEST(HipTensorCopy, ARectangleIsOneCall) {
   EXPECT_TRUE(Contains(fake.log(), "hipMemcpy2DAsync(32,80,32,6,2,s")) << fake.log();
 }
 
-// The stream that a copy without one makes is kept for the next.
+// The stream that a copy creates is kept for the next copy.
 HIP_TEST(HipTensorCopy, CallsThatFail) {
   StartHip(fake);
   HostMemory host;
@@ -58,7 +58,7 @@ HIP_TEST(HipTensorCopy, AStreamThatCaptures) {
   HipDevice device(fake, 1);
   fake.capture(device.native_stream(), 1, 7);
   CheckCapture(&device);
-  EXPECT_EQ(fake.capture_state(device.native_stream()), 1) << "it was not disturbed";
+  EXPECT_EQ(fake.capture_state(device.native_stream()), 1) << "the capture was not disturbed";
   fake.capture(device.native_stream(), 0, 0);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// HIP's devices in the context table.
+// HIP devices in the context table.
 #include "hip_world.h"
 
 namespace dlbridge_test {
@@ -31,7 +31,7 @@ HIP_TEST(HipDevice, EntersItsDevices) {
   EXPECT_EQ(Look(dlbridge_device_hip(2), &entry, &error), DLBRIDGE_ERROR_NOT_FOUND);
 }
 
-HIP_TEST(HipDevice, AUuidThatCannotBeHad) {
+HIP_TEST(HipDevice, AUuidThatCannotBeRead) {
   fake.fail("hipDeviceGetUuid", 999, 1);
   DLBridgeContextEntry entry;
   DLBridgeError error = DLBRIDGE_ERROR_INIT;
@@ -48,8 +48,8 @@ TEST(HipDevice, OldRuntimesHaveNoUuids) {
   }));
 }
 
-// What an application registers is found without asking HIP.
-HIP_TEST(HipDevice, AnApplicationsEntryGoesFirst) {
+// An entry that the application registered is found without a call of HIP.
+HIP_TEST(HipDevice, AnApplicationsEntryIsPreferred) {
   void* stream = fake.stream(1);
   const DLBridgeContextEntry mine = dlbridge_context_entry_hip(1, static_cast<hipStream_t>(stream));
   uint64_t id = 0;

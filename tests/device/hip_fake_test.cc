@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fake libamdhip64 itself: each thing that it refuses is provoked (tests/fakes/README.md).
+// Tests of the fake libamdhip64 itself: each rule in tests/fakes/README.md is violated once.
 #include <cstring>
 
 #include "hip_world.h"
@@ -7,7 +7,7 @@
 namespace dlbridge_test {
 namespace {
 
-// The fake's functions by AMD's prototypes.
+// The fake's functions with AMD's prototypes.
 #define FAKE(name) reinterpret_cast<decltype(&::name)>(Symbol(#name))
 
 void* Symbol(const char* name) {
@@ -24,7 +24,7 @@ void Init() { EXPECT_EQ(FAKE(hipInit)(0), hipSuccess); }
 
 void SetDevice(int device) { EXPECT_EQ(FAKE(hipSetDevice)(device), hipSuccess); }
 
-// Something was refused, and in these words.
+// A violation with this text was recorded.
 void ExpectRefused(const FakeHip& fake, const char* words) {
   EXPECT_TRUE(Contains(fake.violations(), words)) << fake.violations();
   fake.clear_violations();
@@ -41,7 +41,7 @@ hipEvent_t Event() {
   return event;
 }
 
-HIP_TEST(HipFake, CallsBeforeTheStart) {
+HIP_TEST(HipFake, CallsBeforeInit) {
   int device = 0;
   EXPECT_EQ(FAKE(hipGetDevice)(&device), hipSuccess);
   ExpectRefused(fake, "hipGetDevice: before hipInit");
@@ -56,7 +56,7 @@ HIP_TEST(HipFake, CallsInAForkedChild) {
   }));
 }
 
-HIP_TEST(HipFake, DevicesThatAreNotThere) {
+HIP_TEST(HipFake, DevicesThatDoNotExist) {
   Init();
   for (const int device : {-1, 2}) {
     EXPECT_EQ(FAKE(hipSetDevice)(device), hipErrorInvalidDevice);
@@ -73,7 +73,7 @@ HIP_TEST(HipFake, DevicesThatAreNotThere) {
   ExpectRefused(fake, "no room");
 }
 
-HIP_TEST(HipFake, ADeviceThatIsNotPutBack) {
+HIP_TEST(HipFake, ADeviceThatIsNotRestored) {
   Init();
   SetDevice(1);
   fake.settle(0, 0, 0);
@@ -81,7 +81,7 @@ HIP_TEST(HipFake, ADeviceThatIsNotPutBack) {
   SetDevice(0);
 }
 
-HIP_TEST(HipFake, AnErrorThatIsLeftBehind) {
+HIP_TEST(HipFake, AnErrorThatIsNotCleared) {
   Init();
   fake.fail("hipSetDevice", 999, 1);
   EXPECT_EQ(static_cast<int>(FAKE(hipSetDevice)(0)), 999);
@@ -107,7 +107,7 @@ HIP_TEST(HipFake, HandlesOneAndTwo) {
   }
 }
 
-HIP_TEST(HipFake, StreamsThatAreNone) {
+HIP_TEST(HipFake, InvalidStreams) {
   Init();
   int local = 0;
   EXPECT_NE(FAKE(hipStreamSynchronize)(reinterpret_cast<hipStream_t>(&local)), hipSuccess);
@@ -130,7 +130,7 @@ HIP_TEST(HipFake, StreamsThatAreNone) {
   ExpectRefused(fake, "nothing to destroy");
 }
 
-HIP_TEST(HipFake, StreamsThatTheDefaultOneWaitsFor) {
+HIP_TEST(HipFake, BlockingStreams) {
   Init();
   hipStream_t stream = nullptr;
   EXPECT_NE(FAKE(hipStreamCreateWithFlags)(&stream, hipStreamDefault), hipSuccess);
@@ -148,14 +148,14 @@ HIP_TEST(HipFake, WaitsDuringACapture) {
   EXPECT_EQ(fake.capture_state(stream), hipStreamCaptureStatusInvalidated);
 }
 
-HIP_TEST(HipFake, EventsThatKeepTime) {
+HIP_TEST(HipFake, EventsWithTiming) {
   Init();
   hipEvent_t event = nullptr;
   EXPECT_NE(FAKE(hipEventCreateWithFlags)(&event, hipEventDefault), hipSuccess);
   ExpectRefused(fake, "an event that keeps time");
 }
 
-HIP_TEST(HipFake, EventsThatAreNone) {
+HIP_TEST(HipFake, InvalidEvents) {
   Init();
   int local = 0;
   hipStream_t stream = Stream(fake, 0);
@@ -171,8 +171,8 @@ HIP_TEST(HipFake, EventsThatAreNone) {
   ExpectRefused(fake, "hipStreamWaitEvent: an event that was destroyed");
 }
 
-// The event of one device on a stream of another, also where that is the default stream of a device
-// that is not the thread's any more.
+// An event of one device on a stream of another, also where that is the default stream of a device
+// that is no longer the thread's.
 HIP_TEST(HipFake, EventsOfAnotherDevice) {
   Init();
   hipEvent_t event = Event();
@@ -193,13 +193,13 @@ HIP_TEST(HipFake, WaitsWithFlags) {
   ExpectRefused(fake, "hipStreamWaitEvent: flags");
 }
 
-HIP_TEST(HipFake, WaitsForNothing) {
+HIP_TEST(HipFake, WaitsForUnrecordedEvents) {
   Init();
   EXPECT_EQ(FAKE(hipStreamWaitEvent)(Stream(fake, 0), Event(), 0), hipSuccess);
   ExpectRefused(fake, "an event that was never recorded");
 }
 
-HIP_TEST(HipFake, GraphsAndWhatIsOutside) {
+HIP_TEST(HipFake, GraphsAndEventsFromOutside) {
   Init();
   hipStream_t capturing = Stream(fake, 0);
   hipStream_t plain = Stream(fake, 0);
@@ -222,7 +222,7 @@ hipError_t Copy(void* to, const void* from, size_t bytes, hipMemcpyKind kind, hi
   return FAKE(hipMemcpyAsync)(to, from, bytes, kind, stream);
 }
 
-HIP_TEST(HipFake, CopiesToTheWrongSide) {
+HIP_TEST(HipFake, InvalidCopies) {
   Init();
   hipStream_t stream = Stream(fake, 0);
   void* device = fake.allocate(kFakeDevice, 0, 64);
@@ -242,7 +242,7 @@ HIP_TEST(HipFake, CopiesToTheWrongSide) {
   ExpectRefused(fake, "a copy that a graph would keep");
 }
 
-HIP_TEST(HipFake, PitchesThatHoldNoRow) {
+HIP_TEST(HipFake, InvalidPitches) {
   Init();
   hipStream_t stream = Stream(fake, 0);
   void* device = fake.allocate(kFakeDevice, 0, 4096);
@@ -259,7 +259,7 @@ HIP_TEST(HipFake, PitchesThatHoldNoRow) {
   }
 }
 
-HIP_TEST(HipFake, VolumesThatAreNone) {
+HIP_TEST(HipFake, InvalidVolumes) {
   Init();
   hipStream_t stream = Stream(fake, 0);
   void* device = fake.allocate(kFakeDevice, 0, 4096);
@@ -284,7 +284,7 @@ HIP_TEST(HipFake, VolumesThatAreNone) {
   ExpectRefused(fake, "an array and a pointer");
 }
 
-HIP_TEST(HipFake, HandlesOfMemory) {
+HIP_TEST(HipFake, InvalidMemoryHandles) {
   Init();
   void* device = fake.allocate(kFakeDevice, 0, 64);
   hipIpcMemHandle_t handle;
@@ -301,14 +301,14 @@ HIP_TEST(HipFake, HandlesOfMemory) {
   fake.set_last_error(0);
 }
 
-// In the process of an importer.
+// Runs in the process of an importer.
 TEST(HipFake, MappingsOfAnotherDevice) {
   const FakeHip& fake = *LoadFakeHip(DLBRIDGE_FAKE_HIP6);
   Init();
   hipIpcMemHandle_t handle;
   EXPECT_EQ(FAKE(hipIpcGetMemHandle)(&handle, fake.allocate(kFakeDevice, 0, 64)), hipSuccess);
   EXPECT_TRUE(InChild([&] {
-    Init();  // the child plays a process of its own
+    Init();  // the child stands for another process
     ExpectRefused(fake, "hipInit: in a forked child");
     void* opened = nullptr;
     SetDevice(1);

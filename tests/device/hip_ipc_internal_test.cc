@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// HIP's memory between processes: real ones, above the fake's handles.
+// HIP memory between real processes, with the handles of the fake.
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <cstring>
 
-#include "device/backend.h"
+#include "native/backend.h"
 #include "hip_world.h"
 
 namespace dlbridge_test {
@@ -25,7 +25,7 @@ DLBridgeStatus Import(const IpcHandle& handle, IpcMapping* out, DLBridgeError* e
   return kHipBackend.ipc_import(handle, dlbridge_device_hip(0), out, error);
 }
 
-// What a child tells its sibling.
+// The message from one child to the other.
 struct Post {
   IpcHandle handle;
 };
@@ -36,14 +36,14 @@ Post* MapPost() {
   return new (memory) Post{};
 }
 
-// Exports memory of device 1 in a child, which lives until `body` has run in another.
+// Exports memory of device 1 in a child, which lives until `body` has run in another child.
 template <class Body>
 void WithExporter(const char* library, Body body) {
   Post* post = MapPost();
   int ready[2];
   int done[2];
   ASSERT_EQ(pipe(ready) | pipe(done), 0);
-  const FakeHip& fake = *LoadFakeHip(library);  // its shared memory, before the children
+  const FakeHip& fake = *LoadFakeHip(library);  // maps its shared memory before the forks
   setenv("DLBRIDGE_LIBHIP", library, 1);
   const pid_t exporter = fork();
   if (exporter == 0) {
@@ -62,7 +62,7 @@ void WithExporter(const char* library, Body body) {
     }
     _exit(testing::Test::HasFailure() ? 1 : 0);
   }
-  close(ready[1]);  // an exporter that fails is heard of
+  close(ready[1]);  // so that the read below ends if the exporter fails
   char byte = 0;
   EXPECT_EQ(read(ready[0], &byte, 1), 1);
   EXPECT_TRUE(InChild([&] {
@@ -77,7 +77,7 @@ void WithExporter(const char* library, Body body) {
   EXPECT_EQ(status, 0);
 }
 
-// As the importer sees the devices in another order.
+// The importer sees the devices in another order.
 void ExpectImport(const FakeHip& fake, const IpcHandle& handle) {
   fake.reverse_devices();
   StartHip(fake);
@@ -101,7 +101,7 @@ void ExpectImport(const FakeHip& fake, const IpcHandle& handle) {
 
 TEST(HipIpc, BetweenProcesses) { WithExporter(DLBRIDGE_FAKE_HIP6, ExpectImport); }
 
-TEST(HipIpc, ByTheBusWhereThereIsNoUuid) {
+TEST(HipIpc, FindsTheDeviceByItsBusWithoutAUuid) {
   WithExporter(DLBRIDGE_FAKE_HIP6, [](const FakeHip&, const IpcHandle& handle) {
     EXPECT_EQ(handle.bytes[64], 1) << "a UUID";
   });
@@ -116,13 +116,13 @@ TEST(HipIpc, ByTheBusWhereThereIsNoUuid) {
     EXPECT_STREQ(reinterpret_cast<const char*>(handle.bytes + 65), "0000:04:00.0");
     DLBridgeError error = DLBRIDGE_ERROR_INIT;
     IpcMapping mapping;
-    // HIP opens no handle of its own process: the device was found.
+    // The device is found: HIP only rejects handles of the same process.
     EXPECT_EQ(Import(handle, &mapping, &error), DLBRIDGE_ERROR_DRIVER);
     EXPECT_TRUE(Contains(error.message, "hipIpcOpenMemHandle failed with 201")) << error.message;
   }));
 }
 
-TEST(HipIpc, CloseInAChildThatWasForkedCallsNothing) {
+TEST(HipIpc, CloseInAForkedChildCallsNothing) {
   WithExporter(DLBRIDGE_FAKE_HIP6, [](const FakeHip& fake, const IpcHandle& handle) {
     StartHip(fake);
     IpcMapping mapping;
@@ -160,7 +160,7 @@ TEST(HipIpc, CallsOfAnImportThatFail) {
   });
 }
 
-TEST(HipIpc, DescriptorsThatWereAltered) {
+TEST(HipIpc, AlteredDescriptors) {
   WithExporter(DLBRIDGE_FAKE_HIP6, [](const FakeHip& fake, const IpcHandle& handle) {
     StartHip(fake);
     IpcMapping mapping;
@@ -191,7 +191,7 @@ TEST(HipIpc, DescriptorsThatWereAltered) {
   });
 }
 
-TEST(HipIpc, AnExporterThatIsGone) {
+TEST(HipIpc, AnEndedExporter) {
   Post* post = MapPost();
   EXPECT_TRUE(WithFakeHip(DLBRIDGE_FAKE_HIP6, [=](const FakeHip& fake) {
     StartHip(fake);
@@ -241,7 +241,7 @@ HIP_TEST(HipIpc, CallsOfAnExportThatFail) {
   EXPECT_TRUE(Contains(error.message, "hipDeviceGetPCIBusId")) << error.message;
 }
 
-TEST(HipIpc, TheLeastRuntimeSharesNothing) {
+TEST(HipIpc, TheMinimalRuntimeCannotShareMemory) {
   EXPECT_TRUE(WithFakeHip(DLBRIDGE_FAKE_HIP0, [](const FakeHip& fake) {
     StartHip(fake);
     IpcHandle handle = {};

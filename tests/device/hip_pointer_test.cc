@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where memory is, to HIP, in the enumeration of each generation.
+// Information on HIP pointers, with the enumeration of each HIP generation.
 #include "hip_world.h"
 
 namespace dlbridge_test {
@@ -29,7 +29,7 @@ void ExpectAt(const DLBridgePointerInfo& info, int32_t memory, int32_t type, int
 
 char* Offset(void* pointer, ptrdiff_t bytes) { return static_cast<char*>(pointer) + bytes; }
 
-// Every kind of memory on device 1, asked with device 0 as the thread's.
+// Every kind of memory on device 1, queried while the thread's device is 0.
 void ExpectAllKinds(const FakeHip& fake) {
   void* device = fake.allocate(kFakeDevice, 1, 4096);
   void* host = fake.allocate(kFakeHost, 1, 4096);
@@ -81,8 +81,8 @@ TEST(HipPointer, KindsInEachGeneration) { ForEachGeneration(ExpectAllKinds); }
 
 TEST(HipPointer, UnknownMemoryInEachGeneration) { ForEachGeneration(ExpectUnknownIsHost); }
 
-// settle sees to it that the error of the probe does not stay.
-TEST(HipPointer, AProbeOfOldRuntimesLeavesNoErrorBehind) {
+// settle checks that the error of the query is cleared.
+TEST(HipPointer, AQueryOfOldRuntimesClearsItsError) {
   EXPECT_TRUE(WithFakeHip(DLBRIDGE_FAKE_HIP5, [](const FakeHip& fake) {
     StartHip(fake);
     int local = 0;
@@ -92,8 +92,8 @@ TEST(HipPointer, AProbeOfOldRuntimesLeavesNoErrorBehind) {
   }));
 }
 
-// Newer ones keep the application's error where nothing fails.
-HIP_TEST(HipPointer, TheApplicationsErrorStays) {
+// Newer runtimes keep the application's error when no call fails.
+HIP_TEST(HipPointer, KeepsTheApplicationsError) {
   fake.set_version(kHip7);
   StartHip(fake);
   fake.set_last_error(700);
@@ -104,15 +104,15 @@ HIP_TEST(HipPointer, TheApplicationsErrorStays) {
   fake.set_last_error(0);
 }
 
-HIP_TEST(HipPointer, TwoCallsAndNoChangeOfDevice) {
+HIP_TEST(HipPointer, MakesTwoCallsWithoutChangingTheDevice) {
   void* memory = fake.allocate(kFakeDevice, 1, 64);
   StartHip(fake);
   Find(Offset(memory, 8));
   EXPECT_STREQ(fake.log(), "hipPointerGetAttributes(base+8) hipMemGetAddressRange(base+8)");
 }
 
-// Memory that was registered has no range on some runtimes.
-HIP_TEST(HipPointer, ARangeThatIsNotToldIsUnknown) {
+// Some runtimes report no range for registered memory.
+HIP_TEST(HipPointer, AnUnreportedRangeIsUnknown) {
   void* memory = fake.allocate(kFakeRegistered, 1, 64);
   fake.hide_range(memory);
   StartHip(fake);
@@ -141,12 +141,12 @@ HIP_TEST(HipPointer, CallsThatFail) {
     EXPECT_TRUE(Contains(error.message, "failed with 2 (hipErrorUnknown)")) << error.message;
     EXPECT_EQ(info.memory, 0);
   }
-  // From 6.0 on memory that is not known is no error, so that this one is.
+  // From 6.0 on unknown memory is not an error, so this code is.
   fake.fail("hipPointerGetAttributes", 1, 1);
   EXPECT_EQ(Ask(memory, &info, &error), DLBRIDGE_ERROR_DRIVER);
 }
 
-TEST(HipPointer, ArraysAreNoMemoryThatAPointerReaches) {
+TEST(HipPointer, ArraysAreUnsupported) {
   ForEachGeneration([](const FakeHip& fake) {
     void* array = fake.allocate(kFakeArray, 1, 64);
     StartHip(fake);
@@ -157,8 +157,8 @@ TEST(HipPointer, ArraysAreNoMemoryThatAPointerReaches) {
   });
 }
 
-// A pointer of the host is asked of drivers that run already, and starts none.
-HIP_TEST(HipPointer, AHostPointerStartsNothing) {
+// A query with a CPU device asks only backends that already run, and starts none.
+HIP_TEST(HipPointer, AHostPointerStartsNoDriver) {
   void* memory = fake.allocate(kFakeHost, 1, 64);
   const DLBridgeBuffer buffer = dlbridge_buffer_address(memory);
   const DLDevice cpu = {kDLCPU, 0};
@@ -171,7 +171,7 @@ HIP_TEST(HipPointer, AHostPointerStartsNothing) {
   EXPECT_EQ(info.memory, DLBRIDGE_MEMORY_PINNED);
 }
 
-// The level DEVICE: labels and extents against what HIP says.
+// DLBRIDGE_LEVEL_DEVICE: devices and extents compared with HIP's information.
 struct Labelled {
   int64_t shape[1];
   DLTensor tensor;
@@ -194,7 +194,7 @@ DLBridgeStatus Validate(Labelled labelled, DLBridgeError* error) {
   return dlbridge_validate(&labelled.tensor, 0, &policy, error);
 }
 
-HIP_TEST(HipPointer, LabelsAreHeldAgainstTheDriver) {
+HIP_TEST(HipPointer, DevicesAreComparedWithTheDriver) {
   void* memory = fake.allocate(kFakeDevice, 1, 256);
   void* pinned = fake.allocate(kFakeHost, 1, 256);
   void* managed = fake.allocate(kFakeManaged, 1, 256);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The real libamdhip64 on a machine without a device of AMD's: it is there, and says so.
+// The real libamdhip64 on a machine without an AMD device: it loads and reports that.
 #include <sys/stat.h>
 
 #include "hip_world.h"
@@ -12,7 +12,7 @@ bool Exists(const char* path) {
   return stat(path, &status) == 0;
 }
 
-// Why the runtime cannot be asked here; NULL: it can.
+// The reason why the runtime cannot be tested here, or NULL.
 const char* WhyNot() {
   if (!Exists(DLBRIDGE_HIP_LIBRARY)) {
     return "no " DLBRIDGE_HIP_LIBRARY " (Debian: libamdhip64-5)";
@@ -32,7 +32,7 @@ void ExpectUnavailable() {
   const DLBridgeStream b = dlbridge_stream_hip(nullptr, 1);
   EXPECT_EQ(dlbridge_stream_handoff(&a, &b, 0, &error), DLBRIDGE_ERROR_UNAVAILABLE);
   EXPECT_EQ(dlbridge_stream_synchronize(&a, &error), DLBRIDGE_ERROR_UNAVAILABLE);
-  // What nobody says to be HIP's is the host's.
+  // A pointer that is not declared as HIP memory is host memory.
   const DLBridgeBuffer plain = dlbridge_buffer_address(&local);
   const DLDevice cpu = {kDLCPU, 0};
   EXPECT_EQ(dlbridge_pointer_info(&plain, cpu, &info, &error), DLBRIDGE_OK);
@@ -59,12 +59,12 @@ TEST(HipReal, NoDevice) {
   EXPECT_TRUE(InChild([] {
     setenv("DLBRIDGE_LIBHIP", DLBRIDGE_HIP_LIBRARY, 1);
     ExpectNoDevice();
-    // It holds nothing that a fork could break.
+    // An unusable runtime has no state that a fork could invalidate.
     EXPECT_TRUE(InChild([] { ExpectNoDevice(); }));
   }));
 }
 
-TEST(HipReal, FoundByItsName) {
+TEST(HipReal, FoundByTheLoader) {
   if (const char* why = WhyNot()) {
     GTEST_SKIP() << why;
   }

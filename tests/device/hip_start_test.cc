@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How HIP is found and started, and what is said where it is not there.
+// How HIP is found and started, and the reported reasons if it is unavailable.
 #include "hip_world.h"
 
 namespace dlbridge_test {
@@ -12,7 +12,7 @@ DLBridgeStatus AskPointer(DLBridgeError* error) {
   return dlbridge_pointer_info(&buffer, dlbridge_device_hip(0), &info, error);
 }
 
-// Nothing of the backend may be reached, and each call says why.
+// Every call of the backend is unavailable and reports the reason.
 void ExpectUnavailable(const char* reason) {
   DLBridgeError error = DLBRIDGE_ERROR_INIT;
   EXPECT_EQ(AskPointer(&error), DLBRIDGE_ERROR_UNAVAILABLE);
@@ -23,7 +23,7 @@ void ExpectUnavailable(const char* reason) {
   EXPECT_EQ(dlbridge_stream_synchronize(&a, &error), DLBRIDGE_ERROR_UNAVAILABLE);
 }
 
-HIP_TEST(HipStart, TellsWhatItFound) {
+HIP_TEST(HipStart, ReportsFileVersionsAndDevices) {
   const DLBridgeBackendInfo info = HipInfo();
   EXPECT_EQ(info.state, DLBRIDGE_STATE_READY);
   EXPECT_EQ(info.device_count, 2);
@@ -38,7 +38,7 @@ HIP_TEST(HipStart, TellsWhatItFound) {
                "hipGetDeviceCount()");
 }
 
-TEST(HipStart, TheLeastRuntimeIsEnough) {
+TEST(HipStart, TheMinimalRuntimeIsSufficient) {
   EXPECT_TRUE(WithFakeHip(DLBRIDGE_FAKE_HIP0, [](const FakeHip&) {
     const DLBridgeBackendInfo info = HipInfo();
     EXPECT_EQ(info.state, DLBRIDGE_STATE_READY) << info.reason;
@@ -47,7 +47,7 @@ TEST(HipStart, TheLeastRuntimeIsEnough) {
   }));
 }
 
-HIP_TEST(HipStart, ADriverVersionThatCannotBeHadIsLeftOut) {
+HIP_TEST(HipStart, ADriverVersionThatCannotBeReadIsEmpty) {
   fake.fail("hipDriverGetVersion", 999, 1);
   const DLBridgeBackendInfo info = HipInfo();
   EXPECT_EQ(info.state, DLBRIDGE_STATE_READY);
@@ -90,7 +90,7 @@ HIP_TEST(HipStart, NoDeviceIsUnusable) {
   ExpectUnavailable("there is no AMD GPU");
 }
 
-TEST(HipStart, ALibraryThatIsNoneOfHipIsUnusable) {
+TEST(HipStart, AnotherLibraryIsUnusable) {
   EXPECT_TRUE(InChild([] {
     setenv("DLBRIDGE_LIBHIP", "libm.so.6", 1);
     const DLBridgeBackendInfo info = HipInfo();
@@ -101,7 +101,7 @@ TEST(HipStart, ALibraryThatIsNoneOfHipIsUnusable) {
   }));
 }
 
-TEST(HipStart, AFileThatIsNotThereIsAbsent) {
+TEST(HipStart, AMissingFileIsAbsent) {
   EXPECT_TRUE(InChild([] {
     setenv("DLBRIDGE_LIBHIP", "/nowhere/libamdhip64.so", 1);
     const DLBridgeBackendInfo info = HipInfo();
@@ -112,8 +112,8 @@ TEST(HipStart, AFileThatIsNotThereIsAbsent) {
   }));
 }
 
-// As PyTorch's packages bring a runtime of their own, under a name that the loader does not find.
-TEST(HipStart, ARuntimeThatIsLoadedGoesFirst) {
+// PyTorch's packages bring their own runtime, under a name that the loader does not find.
+TEST(HipStart, ALoadedRuntimeIsPreferred) {
   EXPECT_TRUE(InChild([] {
     unsetenv("DLBRIDGE_LIBHIP");
     const FakeHip& fake = *LoadFakeHip(DLBRIDGE_FAKE_HIP0);
@@ -124,7 +124,7 @@ TEST(HipStart, ARuntimeThatIsLoadedGoesFirst) {
   }));
 }
 
-HIP_TEST(HipStart, NothingWorksInAChildOfAProcessThatHadStartedIt) {
+HIP_TEST(HipStart, AForkedChildIsRejected) {
   StartHip(fake);
   EXPECT_TRUE(InChild([] {
     DLBridgeError error = DLBRIDGE_ERROR_INIT;

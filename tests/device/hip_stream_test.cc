@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hand-over between HIP's streams: order, the calls it takes, and what is refused.
+// Handoffs between HIP streams: order, driver calls, and rejected handoffs.
 #include <thread>
 #include <vector>
 
@@ -22,7 +22,7 @@ void ExpectHandoff(const DLBridgeStream& producer, const DLBridgeStream& consume
   EXPECT_EQ(Handoff(producer, consumer, 0, &error), DLBRIDGE_OK) << error.message;
 }
 
-// The calls of a second hand-off, for which the first one left an event.
+// The calls of a second handoff, for which the first one left an event in the pool.
 std::string WarmCalls(const FakeHip& fake, const DLBridgeStream& producer,
                       const DLBridgeStream& consumer) {
   ExpectHandoff(producer, consumer);
@@ -40,7 +40,7 @@ HIP_TEST(HipStream, TwoStreamsOfOneDevice) {
             "hipEventRecord(e1,s1) hipStreamWaitEvent(s2,e1,0)");
 }
 
-HIP_TEST(HipStream, TheFirstOneMakesTheEvent) {
+HIP_TEST(HipStream, TheFirstHandoffMakesAnEvent) {
   StartHip(fake);
   fake.set_device(1);
   const DLBridgeStream producer = On(fake.stream(0), 0);
@@ -51,7 +51,7 @@ HIP_TEST(HipStream, TheFirstOneMakesTheEvent) {
                "hipEventRecord(e1,s1) hipStreamWaitEvent(s2,e1,0) hipSetDevice(1)");
 }
 
-// Only what is made and the default streams go by the thread's device.
+// Only creations and default streams depend on the thread's device.
 HIP_TEST(HipStream, TwoDevices) {
   StartHip(fake);
   const DLBridgeStream producer = On(fake.stream(1), 1);
@@ -117,7 +117,7 @@ HIP_TEST(HipStream, TheArrayApisIntegers) {
   EXPECT_TRUE(Contains(fake.log(), "hipSetDevice(1)")) << fake.log();
 }
 
-// Nobody waits for the producer but the consumer.
+// Only the consumer's stream waits for the producer.
 HIP_TEST(HipStream, WorkIsOrdered) {
   for (const int producer_device : {0, 1}) {
     for (const bool is_default : {false, true}) {
@@ -148,8 +148,8 @@ HIP_TEST(HipStream, WorkIsOrdered) {
   }
 }
 
-// The event of an earlier hand-off may be used again before anybody came to wait for it.
-HIP_TEST(HipStream, AnEventIsUsedAgainAtOnce) {
+// The event of an earlier handoff may be reused before its wait has ended.
+HIP_TEST(HipStream, AnEventIsReusedAtOnce) {
   StartHip(fake);
   int values[2] = {0, 0};
   void* producers[2] = {fake.stream(0), fake.stream(0)};
@@ -189,7 +189,7 @@ HIP_TEST(HipStream, ManyThreads) {
   EXPECT_LE(fake.live_events(), 8U);
 }
 
-HIP_TEST(HipStream, LabelsThatLie) {
+HIP_TEST(HipStream, WrongDevices) {
   StartHip(fake);
   void* stream = fake.stream(1);
   DLBridgeError error = DLBRIDGE_ERROR_INIT;
@@ -211,8 +211,8 @@ HIP_TEST(HipStream, LabelsThatLie) {
   EXPECT_FALSE(Contains(fake.log(), "Event")) << fake.log();
 }
 
-// A tensor in pinned memory has no device of its own, its stream has.
-HIP_TEST(HipStream, ALabelOfPinnedMemorySaysNothing) {
+// Pinned memory has device 0 by convention, whatever the device of its stream is.
+HIP_TEST(HipStream, TheDeviceOfPinnedMemoryIsNotCompared) {
   StartHip(fake);
   DLBridgeStream producer = On(fake.stream(1), 0);
   producer.device.device_type = kDLROCMHost;
@@ -234,7 +234,7 @@ HIP_TEST(HipStream, EachCallThatFails) {
     fake.settle(0, 0, 0);
     EXPECT_STREQ(fake.violations(), "") << function;
   }
-  // The second of two: the consumer's capture, and the device that is put back.
+  // The second call of each: the capture state of the consumer, and the restored device.
   for (const char* function : {"hipStreamIsCapturing", "hipSetDevice"}) {
     fake.fail(function, 999, 2);
     DLBridgeError error = DLBRIDGE_ERROR_INIT;
@@ -244,7 +244,7 @@ HIP_TEST(HipStream, EachCallThatFails) {
   fake.set_device(0);
 }
 
-// Nothing more can be done about it than that the thread has no error of it.
+// The library can only clear the thread's error.
 HIP_TEST(HipStream, AnEventThatCannotBeDestroyed) {
   StartHip(fake);
   fake.fail("hipEventRecord", 999, 1);
@@ -256,7 +256,7 @@ HIP_TEST(HipStream, AnEventThatCannotBeDestroyed) {
   EXPECT_EQ(fake.last_error(), 0);
 }
 
-TEST(HipStream, OldRuntimesTellTheDeviceOtherwise) {
+TEST(HipStream, OldRuntimesReportTheDeviceByAnotherFunction) {
   EXPECT_TRUE(WithFakeHip(DLBRIDGE_FAKE_HIP5, [](const FakeHip& fake) {
     StartHip(fake);
     const DLBridgeStream producer = On(fake.stream(1), 1);
@@ -271,7 +271,7 @@ TEST(HipStream, OldRuntimesTellTheDeviceOtherwise) {
   }));
 }
 
-TEST(HipStream, TheLeastRuntimeGoesByTheLabel) {
+TEST(HipStream, TheMinimalRuntimeUsesTheGivenDevice) {
   EXPECT_TRUE(WithFakeHip(DLBRIDGE_FAKE_HIP0, [](const FakeHip& fake) {
     StartHip(fake);
     const DLBridgeStream producer = On(fake.stream(1), 1);
@@ -304,7 +304,7 @@ HIP_TEST(HipStream, Synchronize) {
   }
 }
 
-HIP_TEST(HipStream, AConsumerOfTheHostWaits) {
+HIP_TEST(HipStream, AHostConsumerWaits) {
   StartHip(fake);
   int value = 0;
   void* producer = fake.stream(0);
@@ -316,7 +316,7 @@ HIP_TEST(HipStream, AConsumerOfTheHostWaits) {
   EXPECT_EQ(value, 7);
 }
 
-// Captures: the state of the producer, of the consumer, and what becomes of it.
+// Captures: the states of producer and consumer, and the expected result.
 struct Capture {
   int producer;
   unsigned long long producer_graph;
@@ -360,7 +360,8 @@ HIP_TEST(HipStream, TheCallsOfAHandoffWithinAGraph) {
   StartHip(fake);
   void* producer = fake.stream(0);
   void* consumer = fake.stream(0);
-  ExpectHandoff(On(producer, 0), On(consumer, 0));  // an event is there, but not for graphs
+  ExpectHandoff(On(producer, 0),
+                On(consumer, 0));  // leaves an event in the pool, which graphs do not use
   fake.capture(producer, 1, 5);
   fake.capture(consumer, 1, 5);
   fake.clear_log();
@@ -374,10 +375,10 @@ HIP_TEST(HipStream, TheCallsOfAHandoffWithinAGraph) {
   EXPECT_EQ(Handoff(On(producer, 0), On(consumer, 0)), DLBRIDGE_ERROR_DRIVER);
   fake.capture(producer, 0, 0);
   fake.capture(consumer, 0, 0);
-  ExpectHandoff(On(producer, 0), On(consumer, 0));  // and the pool's event is none of a graph's
+  ExpectHandoff(On(producer, 0), On(consumer, 0));  // the event in the pool belongs to no graph
 }
 
-// The default stream cannot be used while a stream that it waits for captures.
+// The default stream cannot be used while a blocking stream captures.
 HIP_TEST(HipStream, TheDefaultStreamDuringACapture) {
   StartHip(fake);
   void* capturing = fake.stream(0);
@@ -394,7 +395,7 @@ HIP_TEST(HipStream, TheDefaultStreamDuringACapture) {
   fake.capture(capturing, 0, 0);
 }
 
-// Devices beyond the pools get an event for each call.
+// Devices beyond the number of pools get a new event for each call.
 HIP_TEST(HipStream, DevicesWithoutAPool) {
   fake.set_device_count(40);
   StartHip(fake);

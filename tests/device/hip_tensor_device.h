@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory and a stream of the fake HIP runtime, as the checks of tensors use them.
+// Memory and a stream of the fake HIP runtime for the common tensor checks.
 #ifndef DLBRIDGE_TESTS_DEVICE_HIP_TENSOR_DEVICE_H_
 #define DLBRIDGE_TESTS_DEVICE_HIP_TENSOR_DEVICE_H_
 

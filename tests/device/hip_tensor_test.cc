@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors on memory of HIP's: wrapped, and shared with another process.
+// Tensors in HIP memory: wrapped, and shared with another process.
 #include "hip_tensor_device.h"
 #include "ipc_checks.h"
 #include "table_checks.h"
@@ -11,7 +11,7 @@ void Count(void* context, const DLBridgeBuffer* /*buffer*/, const DLBridgeStream
   ++*static_cast<int*>(context);
 }
 
-// 100 bytes from byte 28 of a buffer on device 1.
+// Wraps 100 bytes from byte 28 of a buffer on device 1.
 DLManagedTensorVersioned* Wrap(void* memory, int* released, DLBridgeError* error) {
   const int64_t shape[] = {100};
   DLBridgePolicy policy = DLBRIDGE_POLICY_INIT;
@@ -44,7 +44,7 @@ HIP_TEST(HipTensor, WrappedAndReleasedOnce) {
   EXPECT_EQ(released, 1);
 }
 
-HIP_TEST(HipTensor, ALieIsNotWrapped) {
+HIP_TEST(HipTensor, AWrongDeviceOrSizeIsRejected) {
   void* memory = fake.allocate(kFakeDevice, 0, 128);
   int released = 0;
   DLBridgeError error = DLBRIDGE_ERROR_INIT;
@@ -63,8 +63,7 @@ int Mappings() {
   return CountIn(log, "hipIpcOpenMemHandle(") - CountIn(log, "hipIpcCloseMemHandle(");
 }
 
-// What a process does to have a device. The fake's memory is shared, so it is there before the
-// processes part.
+// Sets up the device of a process. The shared memory of the fake is mapped before the fork.
 struct Process {
   Process() : fake(SharedFake()) {}
 
@@ -82,7 +81,7 @@ struct Process {
   const FakeHip& fake;
 };
 
-// The importer sees the devices in the other order.
+// The importer sees the devices in reverse order.
 TEST(HipTensor, BetweenProcesses) {
   BetweenProcesses(Process(), [](TensorDevice*, const IpcLetter& letter) {
     SharedFake().reverse_devices();
@@ -93,7 +92,7 @@ TEST(HipTensor, BetweenProcesses) {
   });
 }
 
-TEST(HipTensor, WhatIsNotImported) {
+TEST(HipTensor, InvalidImportsAreRejected) {
   BetweenProcesses(Process(), [](TensorDevice*, const IpcLetter& letter) {
     CheckGreed(letter, Mappings);
     CheckUnknownDevice(letter, Mappings);
@@ -101,9 +100,9 @@ TEST(HipTensor, WhatIsNotImported) {
   });
 }
 
-TEST(HipTensor, AnExporterThatIsGone) {
+TEST(HipTensor, AnEndedExporter) {
   AfterTheExporter(Process(), [](TensorDevice*, const IpcLetter& letter) {
-    // The call fails, so that it opens nothing.
+    // The failing call opens nothing.
     DLBridgeError error = DLBRIDGE_ERROR_INIT;
     DLManagedTensorVersioned* tensor = nullptr;
     EXPECT_EQ(ImportLetter(letter, &tensor, &error), DLBRIDGE_ERROR_DRIVER) << error.message;

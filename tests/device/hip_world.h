@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests above a fake libamdhip64. Each runs in a child of its own, for which the driver starts
-// anew; at its end nothing may be left behind, and nothing may have been refused.
+// Tests on a fake libamdhip64. Each runs in its own child, in which the driver starts anew. At its
+// end no object may be left and no violation recorded.
 #ifndef DLBRIDGE_TESTS_DEVICE_HIP_WORLD_H_
 #define DLBRIDGE_TESTS_DEVICE_HIP_WORLD_H_
 
@@ -22,7 +22,8 @@ constexpr int kHip571 = 50731921;
 constexpr int kHip6 = 60443484;
 constexpr int kHip7 = 70051831;
 
-// What the library may keep: a pool of events and one of streams for each of two devices.
+// The objects that the library may keep: a pool of events and a pool of streams for each of two
+// devices.
 constexpr size_t kPooled = 16;
 
 inline const FakeHip* LoadFakeHip(const char* path) {
@@ -46,7 +47,7 @@ testing::AssertionResult WithFakeHip(const char* path, Body body) {
   });
 }
 
-// A test above the fake of everything; `fake` is its table.
+// A test on the complete fake; `fake` is its table.
 #define HIP_TEST(suite, name)                                                                     \
   void suite##name(const FakeHip& fake);                                                          \
   TEST(suite, name) { EXPECT_TRUE(dlbridge_test::WithFakeHip(DLBRIDGE_FAKE_HIP6, suite##name)); } \

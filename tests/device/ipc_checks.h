@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors on a device between two real processes, through the C ABI: one exports and waits, the
-// other imports what came through a socket. A test says what a process does to have a device.
+// Device tensors between two real processes through the C ABI: one exports and waits, the other
+// imports the message from a socket. A test supplies the setup of a process's device.
 #ifndef DLBRIDGE_TESTS_DEVICE_IPC_CHECKS_H_
 #define DLBRIDGE_TESTS_DEVICE_IPC_CHECKS_H_
 
@@ -15,12 +15,12 @@
 
 namespace dlbridge_test {
 
-// Where docs/ipc.md puts things.
+// Offsets in the descriptor, from docs/ipc.md.
 constexpr size_t kAtChecksum = 16;
 constexpr size_t kAtMemorySize = 64;
 constexpr size_t kAtArrays = 104;
 
-// What the exporter sends.
+// The message of the exporter.
 struct IpcLetter {
   uint8_t bytes[kIpcBytes];
   size_t length;
@@ -46,7 +46,7 @@ inline void SendLetter(int socket, const IpcLetter& letter) {
   EXPECT_EQ(sendmsg(socket, &header, MSG_NOSIGNAL), static_cast<ssize_t>(sizeof letter));
 }
 
-// A length of 0: the exporter failed.
+// A length of 0 means that the exporter failed.
 inline IpcLetter ReceiveLetter(int socket) {
   IpcLetter letter = {};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof letter.fds)] = {};
@@ -70,7 +70,7 @@ inline void CloseFds(const IpcLetter& letter) {
   }
 }
 
-// As an attacker would, who knows how the sum is made.
+// Writes a valid checksum, as an attacker can.
 inline void Sign(IpcLetter* letter) {
   uint64_t sum = 0xcbf29ce484222325U;
   for (size_t i = 0; i < letter->length; ++i) {
@@ -86,7 +86,8 @@ inline DLBridgeStatus ImportLetter(const IpcLetter& letter, DLManagedTensorVersi
                    error);
 }
 
-// What is exported: 3 x 5 of every second number in rows of 20, from byte 100 of 4096 on.
+// The exported tensor: 3 rows of 5 elements, every second element of rows of 20, from byte 100 of
+// 4096.
 constexpr size_t kSharedBytes = 4096;
 constexpr uint64_t kSharedOffset = 100;
 inline TensorBytes SharedContent() {
@@ -134,7 +135,7 @@ inline IpcLetter ExportLetter(const DLManagedTensorVersioned* tensor) {
   return letter;
 }
 
-// Exports, and keeps the tensor until the importer closes its end.
+// Exports, and keeps the tensor until the importer closes its end of the socket.
 inline void ExportTo(int socket, TensorDevice* device) {
   const DLBridgeBuffer memory = device->Allocate(kSharedBytes);
   device->Fill(memory, SharedContent());
@@ -152,8 +153,8 @@ inline void ExportTo(int socket, TensorDevice* device) {
   device->Free(memory);
 }
 
-// `process` gives a process its device and calls what it is given with it; `import` is what the
-// importer does.
+// `process` sets up the device of a process and passes it to a function; `import` runs in the
+// importer.
 template <class Process, class Import>
 void BetweenProcesses(Process process, Import import) {
   int sockets[2];
@@ -178,13 +179,13 @@ void BetweenProcesses(Process process, Import import) {
   EXPECT_EQ(status, 0) << "the exporter failed";
 }
 
-// The same where the exporter has ended when the importer begins.
+// Like BetweenProcesses, but the exporter has ended before the importer starts.
 template <class Process, class Import>
 void AfterTheExporter(Process process, Import import) {
   int sockets[2];
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets), 0);
   EXPECT_TRUE(InChild([&] {
-    shutdown(sockets[0], SHUT_RD);  // nobody is waited for
+    shutdown(sockets[0], SHUT_RD);  // so that ExportTo does not wait
     process([&](TensorDevice* device) { ExportTo(sockets[0], device); });
   }));
   EXPECT_TRUE(InChild([&] {
@@ -205,7 +206,7 @@ inline void ExpectContent(const DLTensor& tensor, const TensorBytes& expected) {
   copy->deleter(copy);
 }
 
-// Numbers of the exported tensor, by rows.
+// The elements of the exported tensor, row by row.
 inline TensorBytes SharedNumbers(int64_t rows) {
   const TensorBytes all = SharedContent();
   TensorBytes numbers;
@@ -219,7 +220,7 @@ inline TensorBytes SharedNumbers(int64_t rows) {
   return numbers;
 }
 
-// Of a log of calls: how often one is in it.
+// The number of times that a log contains a call.
 inline int CountIn(const std::string& log, const std::string& call) {
   int count = 0;
   for (size_t at = log.find(call); at != std::string::npos; at = log.find(call, at + 1)) {
@@ -228,8 +229,8 @@ inline int CountIn(const std::string& log, const std::string& call) {
   return count;
 }
 
-// `device` is the one that the importer is to find; `mappings` counts what is open by the driver's
-// count.
+// `device` is the device that the importer should find; `mappings` returns the driver's number of
+// open mappings.
 inline void CheckImport(TensorDevice* device, const IpcLetter& letter,
                         const std::function<int()>& mappings) {
   DLBridgeError error = DLBRIDGE_ERROR_INIT;
@@ -248,7 +249,7 @@ inline void CheckImport(TensorDevice* device, const IpcLetter& letter,
   EXPECT_EQ(fields.byte_offset, kSharedOffset);
   ExpectContent(fields, SharedNumbers(3));
 
-  // A view outlives the tensor, and both the mapping.
+  // A view outlives its tensor, and the mapping outlives both.
   const int64_t shape[] = {2, 5};
   const int64_t strides[] = {20, 2};
   DLBridgeViewSpec spec = DLBRIDGE_VIEW_SPEC_INIT;
@@ -274,7 +275,7 @@ inline void ExpectNoImport(const IpcLetter& letter, DLBridgeStatus status, const
   EXPECT_EQ(mappings(), 0);
 }
 
-// Says one byte more than there is; the tensor itself stays inside.
+// Claims more memory than there is; the tensor itself stays inside.
 inline void CheckGreed(const IpcLetter& letter, const std::function<int()>& mappings) {
   IpcLetter greedy = letter;
   uint64_t size = 0;
@@ -287,7 +288,7 @@ inline void CheckGreed(const IpcLetter& letter, const std::function<int()>& mapp
   }
 }
 
-// The handles of all drivers have 64 bytes, and what tells the device apart comes behind them.
+// The handles of all drivers have 64 bytes, followed by the identity of the device.
 inline void CheckUnknownDevice(const IpcLetter& letter, const std::function<int()>& mappings) {
   IpcLetter other = letter;
   constexpr size_t kInsideOfUuid = 70;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# Level Zero: the real loader above a fake driver of ours, which the vendor's headers hold to its
-# signatures. Debian: libze1, libze-dev. Nothing of the vendor's is linked but by the stand-in for a
-# newer loader, which brings the real one along.
+# Level Zero: the real loader with dlbridge's fake driver, whose signatures the vendor's headers
+# check. Debian: libze1, libze-dev. Only the stand-in for a newer loader links a library of the
+# vendor: the real loader.
 find_path(DLBRIDGE_LEVEL_ZERO_INCLUDE level_zero/zes_ddi.h DOC "The folder above level_zero/ze_api.h")
 find_library(DLBRIDGE_LEVEL_ZERO_LOADER ze_loader DOC "The loader of Level Zero")
 if(NOT DLBRIDGE_LEVEL_ZERO_INCLUDE OR NOT DLBRIDGE_LEVEL_ZERO_LOADER)
@@ -22,7 +22,7 @@ function(dlbridge_fake_level_zero target)
   add_library(${target} MODULE ${ARGN})
   target_include_directories(${target} PRIVATE ${level_zero_fakes})
   target_include_directories(${target} SYSTEM PRIVATE ${DLBRIDGE_LEVEL_ZERO_INCLUDE})
-  # The vendor's headers would export what stands in a driver's tables.
+  # Without this, the vendor's headers would export the functions of the driver's tables.
   target_compile_definitions(${target} PRIVATE ZE_APIEXPORT=)
   target_compile_options(${target} PRIVATE -Wall -Wextra $<$<BOOL:${DLBRIDGE_WERROR}>:-Werror>)
   find_package(Threads REQUIRED)
@@ -43,7 +43,7 @@ add_library(level_zero_signatures OBJECT level_zero_signatures.cc)
 target_include_directories(level_zero_signatures PRIVATE ${PROJECT_SOURCE_DIR}/src)
 target_include_directories(level_zero_signatures SYSTEM PRIVATE ${DLBRIDGE_LEVEL_ZERO_INCLUDE})
 
-# The typed veneer, as C and C++ of the oldest standards that it is for.
+# The typed veneer, compiled as C and C++ of the oldest supported standards.
 add_library(level_zero_veneer OBJECT level_zero_veneer.c level_zero_veneer.cc)
 target_link_libraries(level_zero_veneer PRIVATE dlbridge::dlbridge)
 target_include_directories(level_zero_veneer SYSTEM PRIVATE ${DLBRIDGE_LEVEL_ZERO_INCLUDE})
@@ -55,7 +55,7 @@ foreach(source IN LISTS level_zero_tests)
   dlbridge_add_test(device ${source})
   get_filename_component(name ${source} NAME_WE)
   if(NOT TARGET ${name})
-    continue() # behind the C ABI, which an installed library does not show
+    continue() # an internal test: an installed library does not export what it needs
   endif()
   target_include_directories(${name} PRIVATE ${level_zero_fakes})
   target_include_directories(${name} SYSTEM PRIVATE ${DLBRIDGE_LEVEL_ZERO_INCLUDE})

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies by Level Zero, through the interface of the backends.
+// Copies of the Level Zero backend, through the interface of the backends.
 #include <cstring>
 #include <utility>
 
-#include "device/backend.h"
+#include "native/backend.h"
 #include "device/level_zero_world.h"
 
 namespace {
@@ -46,7 +46,7 @@ CopyJob Job(const CopySide& from, const CopySide& to) {
   return job;
 }
 
-// The first failure; a copy that was begun is finished in any case.
+// Returns the first failure; a copy that began is always finished.
 DLBridgeStatus Copy(CopyJob job, const std::vector<CopyBox>& boxes, DLBridgeError* error) {
   DLBridgeStatus status = kLevelZeroBackend.copy_begin(&job, error);
   if (status != DLBRIDGE_OK) {
@@ -100,7 +100,7 @@ LEVEL_ZERO_TEST(LevelZeroCopy, Runs) {
                                   kDone);
 }
 
-// Compares what a box copied with what it says, byte by byte.
+// Compares the copied bytes with the box, byte by byte.
 void ExpectCopied(const unsigned char* to, const unsigned char* from, const CopyBox& box) {
   for (uint64_t plane = 0; plane < box.planes; ++plane) {
     for (uint64_t row = 0; row < box.rows; ++row) {
@@ -121,13 +121,13 @@ LEVEL_ZERO_TEST(LevelZeroCopy, Boxes) {
     int calls;
   } cases[] = {
       {{12, 5, 1, 3, 20, 0, 7, 16, 0}, region, 1},            // a rectangle
-      {{12, 1, 5, 3, 0, 20, 7, 0, 16}, region, 1},            // the same, said as planes
+      {{12, 1, 5, 3, 0, 20, 7, 0, 16}, region, 1},            // the same, given as planes
       {{12, 5, 3, 0, 20, 100, 0, 16, 80}, region, 1},         // a cuboid
-      {{12, 5, 3, 0, 100, 20, 0, 16, 80}, region, 3},         // planes that lie in each other
-      {{12, 5, 1, 0, 0, 0, 0, 12, 0}, run, 5},                // a row again and again
-      {{12, 2, 3, 0, 0, 12, 0, 12, 24}, run, 6},              // the same in planes
-      {{12, 5, 1, 400, uint64_t(-40), 0, 0, 12, 0}, run, 5},  // backwards
-      {{12, 0, 3, 0, 12, 12, 0, 12, 12}, run, 0},             // nothing
+      {{12, 5, 3, 0, 100, 20, 0, 16, 80}, region, 3},         // interleaved planes
+      {{12, 5, 1, 0, 0, 0, 0, 12, 0}, run, 5},                // a repeated row
+      {{12, 2, 3, 0, 0, 12, 0, 12, 24}, run, 6},              // repeated planes
+      {{12, 5, 1, 400, uint64_t(-40), 0, 0, 12, 0}, run, 5},  // reversed rows
+      {{12, 0, 3, 0, 12, 12, 0, 12, 12}, run, 0},             // empty
   };
   for (const auto& item : cases) {
     std::memset(memory.device, 0, 4096);
@@ -145,10 +145,10 @@ LEVEL_ZERO_TEST(LevelZeroCopy, Boxes) {
   }
 }
 
-// Rows that a driver's 32 bits cannot count go one by one: here by what they say, not by size.
+// Pitches beyond the driver's 32 bits are copied row by row; the test checks the calls only.
 LEVEL_ZERO_TEST(LevelZeroCopy, PitchBeyond32Bits) {
   Memory memory(&world);
-  // One row is copied, the other one refused by the fake, which has no memory that large.
+  // The second row is outside the memory, so its call is made to fail.
   const CopyBox box = {4, 2, 1, 0, uint64_t{1} << 33, 0, 0, 4, 0};
   CopyJob job = Job(DeviceSide(memory.device, 0), HostSide(memory.host));
   ASSERT_EQ(kLevelZeroBackend.copy_begin(&job, nullptr), DLBRIDGE_OK);
@@ -159,7 +159,7 @@ LEVEL_ZERO_TEST(LevelZeroCopy, PitchBeyond32Bits) {
   EXPECT_EQ(kLevelZeroBackend.copy_finish(&job, nullptr), DLBRIDGE_OK);
 }
 
-// A copy on a stream comes behind what is on it, and the stream stays the caller's.
+// A copy on a stream runs after the work on it, and the stream stays the caller's.
 LEVEL_ZERO_TEST(LevelZeroCopy, OnList) {
   Memory memory(&world);
   unsigned char* from = world.AllocDevice(memory.context, world.devices[0]);
@@ -199,7 +199,7 @@ LEVEL_ZERO_TEST(LevelZeroCopy, OnQueue) {
   EXPECT_NE(log.find(end), std::string::npos) << log;
 }
 
-// Source and copy in two contexts of one driver: only runs, and with the source's context.
+// Source and target in two contexts of one driver: copied in runs, with the source's context.
 LEVEL_ZERO_TEST(LevelZeroCopy, FromAnotherContext) {
   Memory memory(&world);
   ze_context_handle_t other = world.MakeContext();
@@ -261,7 +261,7 @@ LEVEL_ZERO_TEST(LevelZeroCopy, UnknownMemory) {
   world.kept.contexts = 2;
 }
 
-// Host USM is of no device: its label says which one copies.
+// Host USM belongs to no device: the tensor's device id selects the device that copies.
 LEVEL_ZERO_TEST(LevelZeroCopy, HostUsm) {
   Memory memory(&world);
   unsigned char* usm = world.AllocHost(memory.context);
@@ -281,8 +281,8 @@ TEST(LevelZeroCopy, IntelTable) {
   }));
 }
 
-// Each driver's call fails in turn: nothing is left behind but, where nobody can tell when a list
-// is done, that list, which is kept rather than destroyed under the device.
+// Each driver call fails in turn and nothing leaks. If the driver cannot tell whether a list has
+// finished, that list is kept, not destroyed.
 template <class Prepare>
 void FailInTurn(const World& world, Prepare prepare) {
   const std::vector<CopyBox> boxes = {Line(64), {12, 5, 3, 0, 20, 100, 200, 16, 80}};
@@ -304,7 +304,7 @@ void FailInTurn(const World& world, Prepare prepare) {
   }
 }
 
-// First the calls that make the events, then all others.
+// The first round includes the calls that create the events, the second does not.
 template <class Prepare>
 void FailColdAndWarm(World* world, size_t kept, Prepare prepare) {
   FailInTurn(*world, prepare);
@@ -314,8 +314,8 @@ void FailColdAndWarm(World* world, size_t kept, Prepare prepare) {
 
 LEVEL_ZERO_TEST(LevelZeroCopy, EachCallFails) {
   Memory memory(&world);
-  // The last barrier's, the wait's, the reset's and the destruction's own failure: the list of the
-  // barrier and of the wait may still be at work, the last one's could not be destroyed.
+  // Failures of the last barrier, the wait, the reset and the destruction. After the first two the
+  // list may still be running; in the last case it could not be destroyed.
   FailColdAndWarm(&world, 3,
                   [&] { return Job(HostSide(memory.host), DeviceSide(memory.device, 0)); });
 }
@@ -323,7 +323,7 @@ LEVEL_ZERO_TEST(LevelZeroCopy, EachCallFails) {
 TEST(LevelZeroCopy, EachCallFailsWithNewerLoader) {
   EXPECT_TRUE(InNextWorld({}, [](World& world) {
     Memory memory(&world);
-    // What the barrier does not tell, the loader does.
+    // The newer loader can wait for the list if the barrier failed.
     FailColdAndWarm(&world, 2,
                     [&] { return Job(HostSide(memory.host), DeviceSide(memory.device, 0)); });
   }));
@@ -349,7 +349,7 @@ LEVEL_ZERO_TEST(LevelZeroCopy, EachCallOnQueueFails) {
   });
 }
 
-// A driver without the region copy says so by its result.
+// A driver without the region copy reports that by its result.
 TEST(LevelZeroCopy, DriverLacksRegions) {
   EXPECT_TRUE(InWorld({{"FAKE_ZE_LACKS", "zeCommandListAppendMemoryCopyRegion"}}, [](World& world) {
     Memory memory(&world);

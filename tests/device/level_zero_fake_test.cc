@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fake Level Zero driver itself: every rule that it holds is broken here once.
+// Tests of the fake Level Zero driver itself: every rule is violated once.
 #include <sys/mman.h>
 
 #include <thread>
@@ -10,7 +10,7 @@ namespace {
 
 using dlbridge_test::World;
 
-// The rule was broken, it is told, and nobody else's.
+// The call failed, and this rule is the only one that was violated.
 void Broken(const World& world, ze_result_t result, const char* rule) {
   EXPECT_NE(result, ZE_RESULT_SUCCESS) << rule;
   EXPECT_EQ(world.fake.Violation(), rule);
@@ -43,7 +43,7 @@ LEVEL_ZERO_TEST(LevelZeroFake, Handles) {
   EXPECT_EQ(world.fake.fake_ze_live("driver"), 2U);
 }
 
-LEVEL_ZERO_TEST(LevelZeroFake, ContextTakesItsEvents) {
+LEVEL_ZERO_TEST(LevelZeroFake, EventsOfADestroyedContext) {
   const ze_context_desc_t desc = {ZE_STRUCTURE_TYPE_CONTEXT_DESC, nullptr, 0};
   ze_context_handle_t context = nullptr;
   EXPECT_EQ(world.ze.zeContextCreate(world.drivers[0], &desc, &context), ZE_RESULT_SUCCESS);
@@ -182,7 +182,7 @@ LEVEL_ZERO_TEST(LevelZeroFake, Queues) {
          (begin + "an immediate list").c_str());
 }
 
-// A list of one barrier that waits for an event of the host's.
+// A list with one barrier that waits for an event signalled by the host.
 struct Gated {
   explicit Gated(World* the_world)
       : world(*the_world),

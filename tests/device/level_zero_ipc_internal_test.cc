@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Level Zero's memory between processes, through the interface of the backends.
+// Level Zero memory between processes, through the interface of the backends.
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -7,7 +7,7 @@
 
 #include <cstring>
 
-#include "device/backend.h"
+#include "native/backend.h"
 #include "device/level_zero_world.h"
 
 namespace {
@@ -29,7 +29,7 @@ void Start(World& world) {
   world.fake.Log();
 }
 
-// What goes through the socket beside the descriptors.
+// The payload of the socket message; descriptors travel as ancillary data.
 struct Message {
   IpcHandle handle;
 };
@@ -95,14 +95,14 @@ unsigned char* At(const IpcMapping& mapping, uint64_t offset) {
   return reinterpret_cast<unsigned char*>(static_cast<uintptr_t>(mapping.buffer.handle + offset));
 }
 
-// The importer is another process: it writes what the exporter then reads.
+// The importer is another process: it writes bytes that the exporter then reads.
 void ImportAndWrite(int socket) {
   World world;
   Start(world);
   const IpcHandle handle = Receive(socket);
   const IpcMapping mapping = MustImport(handle, OneApi(3));
   EXPECT_EQ(mapping.size, 4096U);
-  EXPECT_EQ(mapping.device.device_id, 1);  // the label lied
+  EXPECT_EQ(mapping.device.device_id, 1);  // not the device id of the tensor
   EXPECT_EQ(*At(mapping, handle.offset), 42);
   *At(mapping, handle.offset + 1) = 43;
   kLevelZeroBackend.ipc_close(mapping);
@@ -161,7 +161,7 @@ TEST(LevelZeroIpc, DescriptorThatIsPut) {
   BetweenProcesses({{"DLBRIDGE_LIBZE", FAKE_LEVEL_ZERO_LOADER}}, 1, 0);
 }
 
-// The driver of the importer fetches the descriptor itself: the exporter's must stay.
+// The importer's driver fetches the descriptor itself, so the exporter must keep it open.
 TEST(LevelZeroIpc, ProcessInHandle) {
   BetweenProcesses({{"DLBRIDGE_LIBZE", FAKE_LEVEL_ZERO_LOADER}, {"FAKE_ZE_IPC", "process"}}, 0, 1);
 }
@@ -187,8 +187,8 @@ LEVEL_ZERO_TEST(LevelZeroIpc, IntoRegisteredContext) {
   world.kept.contexts = 2;
 }
 
-// The context that memory is mapped into lives until it is closed.
-LEVEL_ZERO_TEST(LevelZeroIpc, KeepsEntry) {
+// The context of mapped memory lives until the mapping is closed.
+LEVEL_ZERO_TEST(LevelZeroIpc, AMappingKeepsItsContextEntry) {
   Start(world);
   ze_context_handle_t context = world.MakeContext();
   const IpcHandle handle = MustExport(world.AllocDevice(context, world.devices[0]), context);
@@ -204,7 +204,7 @@ LEVEL_ZERO_TEST(LevelZeroIpc, KeepsEntry) {
   const IpcMapping mapping = MustImport(handle, OneApi(0));
   EXPECT_EQ(dlbridge_context_unregister(id, nullptr), DLBRIDGE_OK);
   EXPECT_EQ(released, 0);
-  // In a forked child nothing of it is touched.
+  // In a forked child closing has no effect.
   EXPECT_TRUE(InChild([&] {
     world.fake.Log();
     kLevelZeroBackend.ipc_close(mapping);
@@ -231,7 +231,7 @@ LEVEL_ZERO_TEST(LevelZeroIpc, NotExportable) {
   }
 }
 
-// What another process sent may be anything.
+// The message of another process may contain anything.
 LEVEL_ZERO_TEST(LevelZeroIpc, Altered) {
   Start(world);
   ze_context_handle_t context = world.MakeContext();
@@ -262,7 +262,7 @@ LEVEL_ZERO_TEST(LevelZeroIpc, Altered) {
   handle = good;
   handle.size = 4097;
   refused(handle, DLBRIDGE_ERROR_DESCRIPTOR, "more bytes than the memory has");
-  // One that brings no descriptor, and names one of the importer's own.
+  // A handle without a descriptor that names a descriptor of the importer.
   handle = good;
   handle.bytes[84] &= 0xfd;
   handle.fd_count = 0;
@@ -306,12 +306,12 @@ LEVEL_ZERO_TEST(LevelZeroIpc, EachImportCallFails) {
   world.kept.contexts = 2;
 }
 
-// No descriptor is free for the copy of the driver's.
+// No descriptor is free for the duplicate of the driver's descriptor.
 LEVEL_ZERO_TEST(LevelZeroIpc, NoDescriptorFree) {
   Start(world);
   ze_context_handle_t context = world.MakeContext();
   const unsigned char* memory = world.AllocDevice(context, world.devices[0]);
-  const IpcHandle first = MustExport(memory, context);  // the driver keeps its own from now on
+  const IpcHandle first = MustExport(memory, context);  // the driver keeps its descriptor open
   std::vector<int> taken;
   for (int fd = dup(0); fd != -1; fd = dup(0)) {
     taken.push_back(fd);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where Level Zero's memory is, and under which context and id.
+// Information on Level Zero pointers, with their context and device id.
 #include "device/level_zero_world.h"
 
 namespace {
@@ -63,7 +63,7 @@ LEVEL_ZERO_TEST(LevelZeroPointer, Kinds) {
   EXPECT_EQ(host.device.device_id, 0);
 }
 
-// Nobody registered anything: the drivers' own contexts are asked, which know nothing here.
+// No context is registered: the enumerated contexts are asked, and do not know the memory.
 LEVEL_ZERO_TEST(LevelZeroPointer, Unknown) {
   ze_context_handle_t context = world.MakeContext();
   const unsigned char* foreign = world.AllocDevice(context, world.devices[0]);
@@ -73,10 +73,10 @@ LEVEL_ZERO_TEST(LevelZeroPointer, Unknown) {
   EXPECT_EQ(stack.backend, DLBRIDGE_BACKEND_CPU);
   EXPECT_EQ(Ask(foreign, OneApi(0)).memory, DLBRIDGE_MEMORY_HOST);
   EXPECT_EQ(Ask(nullptr, OneApi(0)).memory, DLBRIDGE_MEMORY_HOST);
-  world.kept.contexts = 2;  // one for each driver
+  world.kept.contexts = 2;  // one per driver
 }
 
-// Asked again, nothing is made again.
+// The second query creates nothing.
 LEVEL_ZERO_TEST(LevelZeroPointer, EnumeratesOnce) {
   int on_stack = 0;
   Start();
@@ -103,8 +103,8 @@ LEVEL_ZERO_TEST(LevelZeroPointer, NamedContext) {
   EXPECT_EQ(Ask(dlbridge_buffer_level_zero(memory, other), OneApi(1)).memory, DLBRIDGE_MEMORY_HOST);
 }
 
-// A context of nobody knows whom is not handed to a driver, which would follow it.
-LEVEL_ZERO_TEST(LevelZeroPointer, ContextOfNobody) {
+// A context of an unknown backend is not passed to a driver, which would dereference it.
+LEVEL_ZERO_TEST(LevelZeroPointer, ContextWithoutABackend) {
   Start();
   int on_stack = 0;
   DLBridgeBuffer buffer = dlbridge_buffer_address(&on_stack);
@@ -126,7 +126,7 @@ LEVEL_ZERO_TEST(LevelZeroPointer, ContextInTable) {
   EXPECT_EQ(Ask(buffer, OneApi(0)).memory, DLBRIDGE_MEMORY_USM_DEVICE);
 }
 
-// The label's other contexts, then those of other devices, then the drivers' own.
+// First the contexts of the device id, then those of other devices, then the enumerated ones.
 LEVEL_ZERO_TEST(LevelZeroPointer, OrderOfContexts) {
   ze_context_handle_t first = world.MakeContext();
   ze_context_handle_t second = world.MakeContext();
@@ -146,7 +146,7 @@ LEVEL_ZERO_TEST(LevelZeroPointer, OrderOfContexts) {
   EXPECT_EQ(dlbridge_level_zero_pointer_context(&info), other);
   EXPECT_EQ(info.properties, 0U);
   EXPECT_EQ(info.native_device, 2);
-  // Id 0 is registered as another device: what was found is told by the id that it has.
+  // Id 0 is registered for another device, so the device is reported with its own id.
   EXPECT_EQ(info.device.device_id, 2);
 }
 
@@ -173,7 +173,7 @@ LEVEL_ZERO_TEST(LevelZeroPointer, SubDevice) {
   EXPECT_EQ(info.device.device_id, 7);
 }
 
-// SYCL numbers devices in ways of its own.
+// SYCL numbers devices in its own order.
 LEVEL_ZERO_TEST(LevelZeroPointer, Ids) {
   ze_context_handle_t context = world.MakeContext();
   world.Register(0, 1, context);
@@ -181,13 +181,13 @@ LEVEL_ZERO_TEST(LevelZeroPointer, Ids) {
   const unsigned char* memory = world.AllocDevice(context, world.devices[0]);
   EXPECT_EQ(Ask(memory, OneApi(0)).device.device_id, 5);
   EXPECT_EQ(Ask(memory, OneApi(5)).device.device_id, 5);
-  // Ids that nobody registered say nothing.
+  // An unregistered id is accepted unchanged.
   EXPECT_EQ(Ask(memory, OneApi(3)).device.device_id, 3);
-  // A label of the CPU's says nothing at all.
+  // The id of a CPU device is ignored.
   EXPECT_EQ(Ask(memory, Device(kDLCPU)).device.device_id, 5);
 }
 
-// The same device under no id but one that is another's.
+// The device is registered under no id, and the given id belongs to another device.
 LEVEL_ZERO_TEST(LevelZeroPointer, NoId) {
   ze_context_handle_t context = world.MakeContext();
   world.Register(0, 1, context);
@@ -195,7 +195,7 @@ LEVEL_ZERO_TEST(LevelZeroPointer, NoId) {
   EXPECT_EQ(Ask(memory, OneApi(0)).device.device_id, -1);
 }
 
-LEVEL_ZERO_TEST(LevelZeroPointer, HostPointerStartsNothing) {
+LEVEL_ZERO_TEST(LevelZeroPointer, HostPointerStartsNoDriver) {
   int on_stack = 0;
   const DLBridgeBuffer buffer = dlbridge_buffer_address(&on_stack);
   EXPECT_EQ(Ask(buffer, Device(kDLCPU)).memory, DLBRIDGE_MEMORY_HOST);
@@ -248,7 +248,7 @@ LEVEL_ZERO_TEST(LevelZeroPointer, EnumerationFails) {
     EXPECT_TRUE(error.Says("zeContextCreate")) << error.message;
     world.fake.fake_ze_fail(nullptr, 0, 0);
   }
-  world.kept.contexts = 1;  // of the first driver, when the second one's failed
+  world.kept.contexts = 1;  // the first driver's, after the second one's failed
 }
 
 DLBridgeContextEntry LookUp(int32_t id) {
@@ -294,7 +294,7 @@ TEST(LevelZeroTable, DefaultContext) {
       }));
 }
 
-// What an application registered stays the default; the driver's own context is another.
+// The application's entry stays the default; the driver's own context is another entry.
 LEVEL_ZERO_TEST(LevelZeroTable, RegisteredFirst) {
   ze_context_handle_t context = world.MakeContext();
   world.Register(1, 1, context);
@@ -304,7 +304,7 @@ LEVEL_ZERO_TEST(LevelZeroTable, RegisteredFirst) {
   world.kept.contexts = 2;
 }
 
-// The level DEVICE, through the validator.
+// DLBRIDGE_LEVEL_DEVICE, through the validator.
 struct Tensor {
   int64_t shape[1];
   int64_t strides[1] = {1};

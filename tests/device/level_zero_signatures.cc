@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Holds src/device/level_zero_driver.h against the real headers; compiling it is the test. What
-// newer loaders have besides is not in the headers of 1.8.
+// Compares the declarations in src/device with the real headers; compiling it is the test.
+// Functions of newer loaders are not in the headers of 1.8.
 #include <level_zero/loader/ze_loader.h>
 #include <level_zero/ze_api.h>
 
 #include <cstddef>
 #include <type_traits>
 
-#include "device/level_zero_driver.h"
+#include "device/level_zero/driver.h"
 
 namespace {
 
-namespace ze = dlbridge::ze;
+namespace level_zero = dlbridge::level_zero;
 
-// Macros here take names of types and members, which no parentheses may surround, and sizes are
-// compared because that is the matter.
+// The macros take names of types and members, which cannot be put in parentheses, and the checks
+// compare sizes, also of pointers.
 // NOLINTBEGIN(bugprone-macro-parentheses,bugprone-sizeof-expression,misc-redundant-expression)
 
-// 0 where nobody says: of void, and of what handles point to.
+// 0 for incomplete types: void and the pointees of handles.
 template <class T, class = void>
 struct SizeOf : std::integral_constant<size_t, 0> {};
 template <class T>
@@ -32,7 +32,7 @@ constexpr bool IsSamePointee() {
          (std::is_const_v<AsA> || !std::is_const_v<AsB>);
 }
 
-// Enumerations are integers here.
+// Enumerations match integers.
 template <class A, class B>
 constexpr bool IsSame() {
   constexpr bool kIntegers =
@@ -58,19 +58,20 @@ struct IsSameFunction<R (*)(P...), S (*)(Q...)> {
   }
 };
 
-#define FUNCTION(name, parameters)                                                       \
-  static_assert(IsSameFunction<decltype(ze::Functions::name), decltype(&::name)>::All(), \
+#define FUNCTION(name, parameters)                                                               \
+  static_assert(IsSameFunction<decltype(level_zero::Functions::name), decltype(&::name)>::All(), \
                 #name " has another signature");
 DLBRIDGE_ZE_REQUIRED(FUNCTION)
 FUNCTION(zelLoaderGetVersions, )
 
-#define STRUCT(ours, theirs)                                                                \
-  static_assert(sizeof(ze::ours) == sizeof(theirs) && alignof(ze::ours) == alignof(theirs), \
-                #theirs " has another size");
-#define MEMBER(ours, member, theirs, their_member)                              \
-  static_assert(offsetof(ze::ours, member) == offsetof(theirs, their_member) && \
-                    sizeof(ze::ours{}.member) == sizeof(theirs{}.their_member), \
-                #theirs "::" #their_member " is elsewhere");
+#define STRUCT(ours, theirs)                                                                      \
+  static_assert(                                                                                  \
+      sizeof(level_zero::ours) == sizeof(theirs) && alignof(level_zero::ours) == alignof(theirs), \
+      #theirs " has another size");
+#define MEMBER(ours, member, theirs, their_member)                                      \
+  static_assert(offsetof(level_zero::ours, member) == offsetof(theirs, their_member) && \
+                    sizeof(level_zero::ours{}.member) == sizeof(theirs{}.their_member), \
+                #theirs "::" #their_member " has another offset or size");
 
 STRUCT(DriverPropertiesT, ze_driver_properties_t)
 MEMBER(DriverPropertiesT, stype, ze_driver_properties_t, stype)
@@ -119,13 +120,14 @@ MEMBER(ComponentVersionT, name, zel_component_version_t, component_name)
 MEMBER(ComponentVersionT, major, zel_component_version_t, component_lib_version.major)
 MEMBER(ComponentVersionT, patch, zel_component_version_t, component_lib_version.patch)
 
-#define CONSTANT(ours, theirs) static_assert(ze::ours == theirs, #theirs " is another number");
+#define CONSTANT(ours, theirs) \
+  static_assert(level_zero::ours == theirs, #theirs " has another value");
 CONSTANT(kSuccess, ZE_RESULT_SUCCESS)
 CONSTANT(kNotReady, ZE_RESULT_NOT_READY)
 CONSTANT(kUninitialized, ZE_RESULT_ERROR_UNINITIALIZED)
 CONSTANT(kUnsupportedFeature, ZE_RESULT_ERROR_UNSUPPORTED_FEATURE)
 #define TYPE(ours, theirs) \
-  static_assert(int{ze::ours} == int{theirs}, #theirs " is another number");
+  static_assert(int{level_zero::ours} == int{theirs}, #theirs " has another value");
 TYPE(kDriverProperties, ZE_STRUCTURE_TYPE_DRIVER_PROPERTIES)
 TYPE(kDeviceProperties, ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES)
 TYPE(kContextDesc, ZE_STRUCTURE_TYPE_CONTEXT_DESC)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How Level Zero is found and started: the real loader, with and without a driver.
+// How Level Zero is found and started: with the real loader, with and without a driver.
 #include "device/level_zero_world.h"
 
 namespace {
@@ -41,7 +41,7 @@ TEST(LevelZeroStart, Ready) {
   }));
 }
 
-// The loader hands out handles of its own where it intercepts calls, or has two drivers' files.
+// The loader wraps handles where it intercepts calls, and where it loads two driver files.
 TEST(LevelZeroStart, Intercepted) {
   EXPECT_TRUE(Started({{"ZE_ENABLE_LOADER_INTERCEPT", "1"}}, [](const DLBridgeBackendInfo& info) {
     EXPECT_EQ(info.state, DLBRIDGE_STATE_READY) << info.reason;
@@ -94,7 +94,7 @@ TEST(LevelZeroStart, NoDriver) {
   }));
 }
 
-// A driver's failure, or one mandatory table less, comes out as the same for good.
+// A failing driver and a missing mandatory table give the same, permanent error.
 TEST(LevelZeroStart, InitFails) {
   EXPECT_TRUE(Started({{"FAKE_ZE_INIT", "0x78000001"}}, [](const DLBridgeBackendInfo& first) {
     ExpectUninitialised(first);
@@ -117,7 +117,7 @@ TEST(LevelZeroStart, NoDevice) {
   }));
 }
 
-// Calls that find the devices, each of them failing in turn.
+// The calls that find the devices fail in turn.
 TEST(LevelZeroStart, EachCallFails) {
   for (const char* call :
        {"zeDriverGet", "zeDeviceGet", "zeDeviceGetSubDevices", "zeDeviceGetProperties"}) {
@@ -136,7 +136,7 @@ TEST(LevelZeroStart, EachCallFails) {
   }
 }
 
-// The version is told where the driver tells it.
+// The version contains only the parts that the driver reports.
 TEST(LevelZeroStart, VersionFails) {
   EXPECT_TRUE(InChild([] {
     SetEnvironment({});
@@ -158,8 +158,8 @@ TEST(LevelZeroStart, ByType) {
   }));
 }
 
-// A newer loader whose drivers cannot be had by type either.
-TEST(LevelZeroStart, NorByType) {
+// A newer loader that also fails to return drivers by type.
+TEST(LevelZeroStart, ByTypeFails) {
   const Environment environment = {{"DLBRIDGE_LIBZE", FAKE_LEVEL_ZERO_LOADER},
                                    {"FAKE_ZE_INIT", "0x78000001"}};
   EXPECT_TRUE(Started(environment, [](const DLBridgeBackendInfo& info) {

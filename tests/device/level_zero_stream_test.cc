@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hand-offs between Level Zero's queues and lists: the calls that they make, and that they hold.
+// Handoffs between Level Zero queues and lists: their driver calls and the resulting order.
 #include <thread>
 
 #include "device/level_zero_world.h"
@@ -66,7 +66,7 @@ struct Lists {
     Start(world);
   }
 
-  // Nothing is in flight any more, so that the events that were used come next.
+  // Waits until no handoff is in flight, so that the next one reuses events.
   void Settle() const {
     ze_event_handle_t done = world.MakeEvent(context);
     EXPECT_EQ(world.ze.zeCommandListAppendBarrier(second, done, 0, nullptr), ZE_RESULT_SUCCESS);
@@ -105,7 +105,7 @@ LEVEL_ZERO_TEST(LevelZeroStream, CallsOfTwoLists) {
   world.kept.pools = 1;
 }
 
-// The consumer's copy waits for the producer's, which waits for the host; nobody else waits.
+// The consumer's copy waits for the producer's, which waits for the host; the host does not wait.
 LEVEL_ZERO_TEST(LevelZeroStream, Orders) {
   const Lists lists(&world);
   unsigned char* a = world.AllocDevice(lists.context, world.devices[0]);
@@ -127,7 +127,7 @@ LEVEL_ZERO_TEST(LevelZeroStream, Orders) {
   world.kept.pools = 1;
 }
 
-// More in flight than a pool has: another is made, and both serve from then on.
+// More handoffs in flight than a pool has events: a second pool is created, and both are used.
 LEVEL_ZERO_TEST(LevelZeroStream, ManyInFlight) {
   const Lists lists(&world);
   ze_event_handle_t gate = world.MakeEvent(lists.context);
@@ -144,7 +144,7 @@ LEVEL_ZERO_TEST(LevelZeroStream, ManyInFlight) {
   }
 }
 
-// Contexts that came to one handle one after the other would share no pool.
+// A new context with the handle of a destroyed one must not use the old pool.
 LEVEL_ZERO_TEST(LevelZeroStream, PoolPerEntry) {
   Lists lists(&world);
   MustHandoff(lists.producer, lists.consumer);
@@ -264,7 +264,7 @@ LEVEL_ZERO_TEST(LevelZeroStream, CallsOfTwoQueues) {
   world.kept.lists = size_t{2} * kPairs;
 }
 
-// The other way round each list is for the other device.
+// In the reverse direction each list belongs to the other device.
 LEVEL_ZERO_TEST(LevelZeroStream, ListsOfOtherDevices) {
   const Queues queues(&world);
   for (int i = 0; i < kPairs; ++i) {
@@ -308,7 +308,7 @@ LEVEL_ZERO_TEST(LevelZeroStream, QueueAndList) {
   world.kept.lists = 1;
 }
 
-// A queue of the copying group takes lists of that group, which newer loaders tell.
+// A queue of the copy group takes lists of that group, which newer loaders report.
 TEST(LevelZeroStream, OrdinalByNewerLoader) {
   EXPECT_TRUE(InNextWorld({}, [](World& world) {
     const Queues queues(&world, 1);
@@ -334,17 +334,17 @@ LEVEL_ZERO_TEST(LevelZeroStream, QueueOfUnknownDevice) {
   EXPECT_TRUE(error.Says("consumer has a device")) << error.message;
   queues.consumer.device = Device(kDLCPU);
   EXPECT_EQ(Handoff(queues.producer, queues.consumer, 0, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
-  // Registered under that id it is known.
+  // Registered under that id, the device is known.
   world.Register(17, 1, queues.context);
   queues.consumer.device = OneApi(17);
   MustHandoff(queues.producer, queues.consumer);
   EXPECT_EQ(world.ze.zeCommandQueueSynchronize(queues.second, UINT64_MAX), ZE_RESULT_SUCCESS);
   world.kept.pools = 1;
-  world.kept.lists = 4;  // the producer's, of those that were refused, too
+  world.kept.lists = 4;  // including the producer's lists of the rejected handoffs
 }
 
-// Each driver's call of an operation fails in turn; what was begun is taken back, and the next
-// hand-off works.
+// Each driver call of an operation fails in turn; started work is undone, and the next handoff
+// succeeds.
 template <class Operation>
 void FailInTurn(const World& world, Operation operation) {
   for (uint32_t n = 1;; ++n) {
@@ -405,7 +405,7 @@ LEVEL_ZERO_TEST(LevelZeroStream, EachCallOfQueuesFails) {
   EXPECT_LE(world.kept.lists, 2U * kPairs);
 }
 
-// Threads that each have lists of their own share the pool.
+// Threads with their own lists share the pool.
 LEVEL_ZERO_TEST(LevelZeroStream, Threads) {
   const Lists lists(&world);
   std::vector<std::thread> threads;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Device USM and a queue above the fake Level Zero driver, as the checks of tensors use them.
+// Device USM and a queue of the fake Level Zero driver for the common tensor checks.
 #ifndef DLBRIDGE_TESTS_DEVICE_LEVEL_ZERO_TENSOR_DEVICE_H_
 #define DLBRIDGE_TESTS_DEVICE_LEVEL_ZERO_TENSOR_DEVICE_H_
 
@@ -10,7 +10,7 @@
 
 namespace dlbridge_test {
 
-// In a context that is registered for the label {kDLOneAPI, id}.
+// Its context is registered for the device {kDLOneAPI, id}.
 class LevelZeroDevice final : public TensorDevice {
  public:
   enum Streams : uint8_t { kImmediate, kQueue };
@@ -39,7 +39,7 @@ class LevelZeroDevice final : public TensorDevice {
   void Free(const DLBridgeBuffer& buffer) override {
     EXPECT_EQ(world_.ze.zeMemFree(context_, At(buffer)), ZE_RESULT_SUCCESS);
   }
-  // The fake's device memory is the host's.
+  // The fake's device memory is host memory.
   void Fill(const DLBridgeBuffer& buffer, const TensorBytes& bytes) override {
     std::memcpy(At(buffer), bytes.data(), bytes.size());
   }

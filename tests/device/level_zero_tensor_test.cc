@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors on Level Zero through the C ABI: copied, and shared with another process.
+// Level Zero tensors through the C ABI: copies, and sharing with another process.
 #include <cstring>
 
 #include "ipc_checks.h"
@@ -9,7 +9,7 @@
 namespace dlbridge_test {
 namespace {
 
-// A context of an application's, registered for the world's first device.
+// An application's context, registered for the first device.
 struct App {
   explicit App(World* world, LevelZeroDevice::Streams streams = LevelZeroDevice::kImmediate)
       : context(world->MakeContext()), device(world, 0, 0, context, streams) {
@@ -37,16 +37,16 @@ LEVEL_ZERO_TEST(LevelZeroTensor, InADevice) {
   CheckCopies(&app.device, &app.device);
 }
 
-// Of one context: the queue may be either's.
+// Both devices are in one context, so either queue may be used.
 LEVEL_ZERO_TEST(LevelZeroTensor, BetweenTwoDevices) {
   App app(&world);
   world.Register(1, 1, app.context);
   LevelZeroDevice other(&world, 1, 1, app.context);
   CheckCopies(&app.device, &other);
-  world.kept.pools = 2;  // one for each label
+  world.kept.pools = 2;  // one per device id
 }
 
-// What the driver refuses, or does only without the source's queue, goes through the host.
+// Copies that the driver rejects, or accepts only without the source's queue, are staged.
 void CheckThroughTheHost(TensorDevice* from, TensorDevice* to) {
   for (const TensorLayout& layout : DirectLayouts()) {
     const TensorSource source(from, layout, kFloats);
@@ -104,7 +104,7 @@ LEVEL_ZERO_TEST(LevelZeroTensor, CallsThatFail) {
                          {"zeCommandListCreateImmediate", "zeCommandListAppendMemoryCopy"});
 }
 
-// What a process does to have a device.
+// Sets up the device of a process.
 struct Process {
   Environment environment;
 
@@ -120,7 +120,7 @@ struct Process {
 
 World& WorldOf(TensorDevice* device) { return static_cast<LevelZeroDevice*>(device)->world(); }
 
-// Counts what is mapped, by the log from now on.
+// Counts the open mappings from the calls logged from now on.
 std::function<int()> MappingsOf(TensorDevice* device) {
   World& world = WorldOf(device);
   world.fake.Log();
@@ -151,7 +151,7 @@ TEST(LevelZeroTensor, BetweenProcessesByTheExportersDescriptor) {
 
 TEST(LevelZeroTensor, BetweenProcessesByBytes) { CheckBetween({{"FAKE_ZE_IPC", "bytes"}}, 0); }
 
-TEST(LevelZeroTensor, WhatIsNotImported) {
+TEST(LevelZeroTensor, InvalidImportsAreRejected) {
   BetweenProcesses(Process(), [](TensorDevice* device, const IpcLetter& letter) {
     CheckGreed(letter, MappingsOf(device));
     CheckUnknownDevice(letter, MappingsOf(device));
@@ -162,8 +162,8 @@ TEST(LevelZeroTensor, WhatIsNotImported) {
   });
 }
 
-// A descriptor keeps the memory, what is fetched from a process does not.
-TEST(LevelZeroTensor, AnExporterThatIsGone) {
+// A descriptor keeps the memory alive; a handle that names the exporter's process does not.
+TEST(LevelZeroTensor, AnEndedExporter) {
   AfterTheExporter(Process(), CheckImportOf);
   AfterTheExporter(
       Process{{{"FAKE_ZE_IPC", "process"}}}, [](TensorDevice*, const IpcLetter& letter) {
@@ -199,7 +199,7 @@ LEVEL_ZERO_TEST(LevelZeroTensor, AContextThatIsRegistered) {
   CheckContextIsKept(
       dlbridge_context_entry_level_zero(7, world.drivers[0], world.devices[0], context), memory);
   device.Free(memory);
-  world.kept.contexts = 2;  // looked for in vain, and so entered
+  world.kept.contexts = 2;  // created by the enumeration
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests above the real Level Zero loader and a fake driver. Each runs in a child of its own, for
-// which the driver starts anew; at its end no rule may have been broken and nothing left behind.
+// Tests with the real Level Zero loader and a fake driver. Each runs in its own child, in which the
+// driver starts anew. At its end no violation may be recorded and no object left.
 #ifndef DLBRIDGE_TESTS_DEVICE_LEVEL_ZERO_WORLD_H_
 #define DLBRIDGE_TESTS_DEVICE_LEVEL_ZERO_WORLD_H_
 
@@ -19,7 +19,7 @@
 #include "support/child.h"
 #include "support/tensors.h"
 
-// Only with AddressSanitizer. A child ends by _exit, where nobody looks for leaks any more.
+// Defined only with AddressSanitizer. A child ends with _exit, which runs no leak check.
 extern "C" int __lsan_do_recoverable_leak_check() __attribute__((weak));
 
 namespace dlbridge_test {
@@ -35,7 +35,7 @@ inline void* MustLoad(const char* file) {
   return library;
 }
 
-// The loader's functions, for what an application does.
+// The loader's functions, for calls that an application makes.
 struct Loader {
 // NOLINTNEXTLINE(bugprone-macro-parentheses): a declarator
 #define LOADER_MEMBER(member, name) decltype(&::name) name;
@@ -67,7 +67,7 @@ struct Fake {
     fake_ze_log(text.data(), text.size());
     return text.data();
   }
-  // The first rule that was broken, or nothing; forgets all.
+  // The text of the first violation, or an empty string; clears all violations.
   std::string Violation() const {
     char text[256];
     fake_ze_violations(text, sizeof text);
@@ -75,15 +75,15 @@ struct Fake {
   }
 };
 
-// What the library may keep when a test ends.
+// The objects that the library may keep when a test ends.
 struct Kept {
-  size_t contexts = 0;  // that it made
+  size_t contexts = 0;  // created by the library
   size_t pools = 0;
   size_t lists = 0;
   size_t handles = 0;  // for IPC
 };
 
-// The drivers, and what a test makes of them.
+// The drivers, and the objects that a test creates.
 class World {
  public:
   explicit World(const char* loader = "libze_loader.so.1") : ze(loader), fake(FAKE_LEVEL_ZERO) {
@@ -174,7 +174,7 @@ class World {
     queues_.push_back(made);
     return made;
   }
-  // A pool of its own with one event.
+  // An event in its own pool.
   ze_event_handle_t MakeEvent(ze_context_handle_t context) {
     const ze_event_pool_desc_t pool_desc = {ZE_STRUCTURE_TYPE_EVENT_POOL_DESC, nullptr,
                                             ZE_EVENT_POOL_FLAG_HOST_VISIBLE, 1};
@@ -254,7 +254,7 @@ inline void SetEnvironment(const Environment& environment) {
   }
 }
 
-// Runs a body in a child with the fake driver below the real loader.
+// Runs `body` in a child with the real loader and the fake driver.
 template <class Body>
 testing::AssertionResult InWorld(const Environment& environment, Body body) {
   return InChild([&] {
@@ -264,7 +264,7 @@ testing::AssertionResult InWorld(const Environment& environment, Body body) {
   });
 }
 
-// The same below a newer loader.
+// The same with a newer loader.
 template <class Body>
 testing::AssertionResult InNextWorld(Environment environment, Body body) {
   environment.emplace_back("DLBRIDGE_LIBZE", FAKE_LEVEL_ZERO_LOADER);

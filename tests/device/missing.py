@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Says what a machine lacks for a test, and is skipped for it."""
+"""Prints the missing requirement of a test and exits as skipped."""
 
 import sys
 

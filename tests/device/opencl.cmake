@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# OpenCL, on real drivers: PoCL of the system, and Intel's for CPUs, which a Python package brings.
-# Between them and the library stands a shim of ours that can make any call fail.
+# OpenCL, on real drivers: the system's PoCL, and Intel's CPU driver from a Python package.
+# dlbridge's shim between the library and the drivers can make any call fail.
 
 set(DLBRIDGE_INTEL_OPENCL "${PROJECT_SOURCE_DIR}/build/dpnp-venv/lib/libintelocl.so"
     CACHE FILEPATH "Intel's OpenCL driver, for tests")
@@ -18,7 +18,7 @@ if(NOT DLBRIDGE_OPENCL_INCLUDE)
   return()
 endif()
 
-# Folders of drivers, one of which a program is told to use.
+# Folders of driver files; a program is told to use one of them.
 set(icd ${CMAKE_CURRENT_BINARY_DIR}/icd)
 file(GENERATE OUTPUT ${icd}/intel/intel.icd CONTENT "${DLBRIDGE_INTEL_OPENCL}\n")
 file(GENERATE OUTPUT ${icd}/both/intel.icd CONTENT "${DLBRIDGE_INTEL_OPENCL}\n")
@@ -40,7 +40,7 @@ target_include_directories(opencl_signatures PRIVATE
   ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
 target_include_directories(opencl_signatures SYSTEM PRIVATE ${DLBRIDGE_OPENCL_INCLUDE})
 
-# The typed veneer, which is all that a user compiles.
+# The typed veneer, compiled as users compile it.
 add_library(opencl_api OBJECT opencl_api_c99.c opencl_api_cxx11.cc)
 target_include_directories(opencl_api PRIVATE ${PROJECT_SOURCE_DIR}/include)
 target_include_directories(opencl_api SYSTEM PRIVATE ${DLBRIDGE_OPENCL_INCLUDE})
@@ -49,7 +49,7 @@ target_compile_options(opencl_api PRIVATE
 set_target_properties(opencl_api PROPERTIES
   C_STANDARD 99 C_EXTENSIONS OFF CXX_STANDARD 11 CXX_EXTENSIONS OFF)
 
-# dlbridge_add_opencl_test(source [drivers...]): one program, and a ctest per choice of drivers.
+# dlbridge_add_opencl_test(source [drivers...]): one program, and one ctest per set of drivers.
 function(dlbridge_add_opencl_test source)
   get_filename_component(name ${source} NAME_WE)
   dlbridge_add_test(device ${source})

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The typed veneer in plain C99, with the vendor's headers. */
+ * The typed veneer in C99, with the vendor's headers. */
 #define CL_TARGET_OPENCL_VERSION 120
 #include "dlbridge/opencl_api.h"
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies between real memory, held against the same copies byte by byte.
+// Copies between real memory, compared with the same copies made byte by byte.
 #include <cstring>
 #include <string>
 #include <vector>
 
-#include "device/backend.h"
+#include "native/backend.h"
 #include "device/opencl_world.h"
 #include "support/scale.h"
 
@@ -31,7 +31,7 @@ CopyBox Line(uint64_t bytes, uint64_t from, uint64_t to) {
   return {bytes, 1, 1, from, 0, 0, to, 0, 0};
 }
 
-// What a copy is to do.
+// The expected result of a copy.
 void CopyByHand(const CopyBox& box, const Bytes& from, Bytes* to) {
   for (uint64_t plane = 0; plane < box.planes; ++plane) {
     for (uint64_t row = 0; row < box.rows; ++row) {
@@ -95,7 +95,7 @@ class OpenClCopy : public World {
     EXPECT_EQ(OpenCl().copy_finish(&job, &error), DLBRIDGE_OK) << error.message;
   }
 
-  // In all three directions.
+  // Checks the copy in all three directions.
   void Check(const CopyBox& box) {
     const Bytes source = Pattern(1);
     const Bytes target = Pattern(2);
@@ -149,11 +149,11 @@ TEST_F(OpenClCopy, PlanesOfOneRowAreARectangle) {
   EXPECT_NE(Calls().find("clEnqueueReadBufferRect clFinish"), std::string::npos) << Calls();
 }
 
-TEST_F(OpenClCopy, WhatIsNoRectangleOfOpenClsIsCopiedInParts) {
-  Check({16, 4, 5, 100, 32, 130, 7, 16, 64});  // a plane is no whole number of rows
+TEST_F(OpenClCopy, BoxesThatOpenClCannotCopyAreSplit) {
+  Check({16, 4, 5, 100, 32, 130, 7, 16, 64});  // plane pitch is not a multiple of the row pitch
   Check({16, 4, 5, 100, 32, 64, 7, 16, 64});   // planes overlap
   Check({16, 4, 5, 100, 8, 64, 7, 16, 64});    // rows overlap
-  Check({16, 4, 5, 100, 0, 0, 7, 16, 64});     // one row again and again
+  Check({16, 4, 5, 100, 0, 0, 7, 16, 64});     // a repeated row
 }
 
 TEST_F(OpenClCopy, RandomBoxes) {
@@ -167,7 +167,7 @@ TEST_F(OpenClCopy, RandomBoxes) {
     box.to_offset = static_cast<uint64_t>(random.Between(0, 1000));
     box.from_row_pitch = static_cast<uint64_t>(random.Between(0, 100));
     box.from_plane_pitch = static_cast<uint64_t>(random.Between(0, 1000));
-    // Rows of the target do not overlap: the order of the copies would show.
+    // Rows of the target must not overlap: otherwise the result depends on the order.
     box.to_row_pitch = box.bytes + static_cast<uint64_t>(random.Between(0, 10));
     box.to_plane_pitch = box.rows * box.to_row_pitch + static_cast<uint64_t>(random.Between(0, 9));
     Check(box);
@@ -186,7 +186,7 @@ TEST_F(OpenClCopy, ManyBoxesAreOneJob) {
   EXPECT_EQ(Content(mem), source);
 }
 
-TEST_F(OpenClCopy, AQueueOfTheCallersOrdersTheCopyBehindItsWork) {
+TEST_F(OpenClCopy, TheCallersQueueOrdersTheCopyAfterItsWork) {
   const Bytes after = Pattern(3);
   cl_command_queue queue = MakeQueue(context_, true);
   cl_mem mem = MakeMem(Bytes(kSize));
@@ -225,11 +225,11 @@ TEST_F(OpenClCopy, TheDefaultQueueOfTheTableIsUsed) {
   SHIM(shim_fail)("clEnqueueBarrierWithWaitList", CL_OUT_OF_RESOURCES, 1);
   EXPECT_EQ(Begin(Host(&host), Mem(mem), &error), DLBRIDGE_ERROR_DRIVER);
   EXPECT_EQ(dlbridge_context_unregister(id, &error), DLBRIDGE_OK) << error.message;
-  // Nobody keeps it any more.
+  // No reference to the entry is left.
   EXPECT_EQ(dlbridge_context_release(id, nullptr), DLBRIDGE_ERROR_NOT_FOUND);
 }
 
-TEST_F(OpenClCopy, TwoContextsAreRefused) {
+TEST_F(OpenClCopy, TwoContextsAreRejected) {
   cl_mem mem = MakeMem(Bytes(kSize));
   cl_mem other = MakeMem(Bytes(kSize), MakeContext());
   Error error;
@@ -239,7 +239,7 @@ TEST_F(OpenClCopy, TwoContextsAreRefused) {
   ExpectNothingLive();
 }
 
-TEST_F(OpenClCopy, EachCallOfTheBeginningThatFailsLeavesNothingBehind) {
+TEST_F(OpenClCopy, EachCallOfTheBeginningThatFailsLeaksNothing) {
   Bytes host(kSize);
   cl_mem mem = MakeMem(host);
   cl_mem other = MakeMem(host);
@@ -269,7 +269,7 @@ TEST_F(OpenClCopy, EachCallOfTheBeginningThatFailsLeavesNothingBehind) {
   }
 }
 
-TEST_F(OpenClCopy, EachCallOfABoxThatFailsIsTold) {
+TEST_F(OpenClCopy, EachCallOfABoxThatFailsIsReported) {
   Bytes host(kSize);
   const CopySide at_host = Host(&host);
   const CopySide one = Mem(MakeMem(host));
@@ -302,7 +302,7 @@ TEST_F(OpenClCopy, EachCallOfABoxThatFailsIsTold) {
   }
 }
 
-TEST_F(OpenClCopy, EachCallOfTheEndThatFailsIsToldAndLeavesNothingBehind) {
+TEST_F(OpenClCopy, EachCallOfTheEndThatFailsIsReportedAndLeaksNothing) {
   Bytes host(kSize);
   cl_mem mem = MakeMem(host);
   for (const char* function : {"clFinish", "clReleaseCommandQueue"}) {
@@ -368,7 +368,7 @@ TEST_F(OpenClUsmCopy, RunsAndRows) {
     Bytes target = Pattern(2);
     Bytes expected = target;
     CopyByHand(box, source, &expected);
-    // To the device, within it, and back, the box once each time.
+    // The box is applied once on each of three ways: within the device, to it, and from it.
     Copy(Host(&source), Usm(one_, context_), {Line(kSize, 0, 0)});
     Copy(Host(&target), Usm(other_, context_), {Line(kSize, 0, 0)});
     Copy(Usm(one_, context_), Usm(other_, context_), {box});
@@ -400,7 +400,7 @@ TEST_F(OpenClUsmCopy, AContextIsNeededUnlessAQueueIsGiven) {
   EXPECT_EQ(seen, host);
 }
 
-TEST_F(OpenClUsmCopy, BetweenUsmAndABufferIsRefused) {
+TEST_F(OpenClUsmCopy, BetweenUsmAndABufferIsRejected) {
   cl_mem mem = MakeMem(Bytes(kSize));
   Error error;
   EXPECT_EQ(Begin(Usm(one_, context_), Mem(mem), &error), DLBRIDGE_ERROR_UNSUPPORTED);
@@ -409,7 +409,7 @@ TEST_F(OpenClUsmCopy, BetweenUsmAndABufferIsRefused) {
   EXPECT_EQ(Begin(Mem(mem), Usm(one_, context_), &error), DLBRIDGE_ERROR_UNSUPPORTED);
 }
 
-TEST_F(OpenClUsmCopy, EachCallThatFailsIsTold) {
+TEST_F(OpenClUsmCopy, EachCallThatFailsIsReported) {
   Bytes host(kSize);
   for (int nth = 1; nth <= 4; ++nth) {
     SHIM(shim_fail)("clGetMemAllocInfoINTEL", CL_OUT_OF_RESOURCES, nth);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a tensor of a cl_mem asks of the driver: whether the handle is a buffer, and a reference.
+// The driver queries for a tensor of a cl_mem: whether the handle is a buffer, and its references.
 #include <string>
 
-#include "device/backend.h"
+#include "native/backend.h"
 #include "device/opencl_world.h"
 #include "support/child.h"
 
@@ -26,7 +26,7 @@ TEST_F(OpenClHandle, ABufferIsAccepted) {
   EXPECT_EQ(Calls(), "clGetMemObjectInfo clGetMemObjectInfo clGetMemObjectInfo clGetMemObjectInfo");
 }
 
-TEST_F(OpenClHandle, ABufferOfAnotherContextIsRefused) {
+TEST_F(OpenClHandle, ABufferOfAnotherContextIsRejected) {
   cl_mem mem = MakeBuffer(context_, 64);
   cl_context other = MakeContext();
   Error error;
@@ -39,7 +39,7 @@ TEST_F(OpenClHandle, ABufferOfAnotherContextIsRefused) {
   EXPECT_STREQ(error.message, expected);
 }
 
-TEST_F(OpenClHandle, AnImageIsRefused) {
+TEST_F(OpenClHandle, AnImageIsRejected) {
   const cl_image_format format = {CL_RGBA, CL_UNORM_INT8};
   cl_image_desc description = {};
   description.image_type = CL_MEM_OBJECT_IMAGE2D;
@@ -57,7 +57,7 @@ TEST_F(OpenClHandle, AnImageIsRefused) {
       "buffer.handle is a cl_mem of another type: expected a buffer, not an image or pipe");
 }
 
-TEST_F(OpenClHandle, AQuestionThatFailsIsTold) {
+TEST_F(OpenClHandle, AQueryThatFailsIsReported) {
   const DLBridgeBuffer buffer = dlbridge_buffer_cl_mem(MakeBuffer(context_, 64), context_);
   for (int nth = 1; nth <= 2; ++nth) {
     SHIM(shim_fail)("clGetMemObjectInfo", CL_INVALID_MEM_OBJECT, nth);
@@ -67,7 +67,7 @@ TEST_F(OpenClHandle, AQuestionThatFailsIsTold) {
   }
 }
 
-TEST_F(OpenClHandle, AReferenceIsTakenAndGivenBack) {
+TEST_F(OpenClHandle, AReferenceIsRetainedAndReleased) {
   cl_mem mem = MakeBuffer(context_, 64);
   const DLBridgeBuffer buffer = dlbridge_buffer_cl_mem(mem, nullptr);
   Error error;

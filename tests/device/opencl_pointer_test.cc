@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is found out about memory of OpenCL: buffers, shared virtual memory, USM.
+// Information on OpenCL memory: buffers, shared virtual memory, USM.
 #include <cstring>
 #include <string>
 #include <vector>
@@ -61,7 +61,7 @@ DLBridgeStatus Validate(void* data, DLDevice device, int64_t count, Error* error
   return dlbridge_validate(&tensor, 0, &policy, error);
 }
 
-TEST_F(OpenClPointer, ABufferIsWhereItsContextIs) {
+TEST_F(OpenClPointer, ABufferIsOnTheDeviceOfItsContext) {
   cl_mem mem = MakeBuffer(context_, 1000);
   const cl_uint references = References(context_, CL(clGetContextInfo), CL_CONTEXT_REFERENCE_COUNT);
   const DLBridgePointerInfo info = Info(dlbridge_buffer_cl_mem(mem, nullptr), {kDLOpenCL, Index()});
@@ -78,14 +78,14 @@ TEST_F(OpenClPointer, ABufferIsWhereItsContextIs) {
   ExpectNothingLive();
 }
 
-TEST_F(OpenClPointer, ALabelThatNobodyRegisteredIsTaken) {
+TEST_F(OpenClPointer, AnUnregisteredIdIsAccepted) {
   cl_mem mem = MakeBuffer(context_, 8);
   const DLBridgePointerInfo info = Info(dlbridge_buffer_cl_mem(mem, nullptr), {kDLOpenCL, 77});
   EXPECT_EQ(info.device.device_id, 77);
   EXPECT_EQ(info.native_device, Index());
 }
 
-TEST_F(OpenClPointer, WithoutALabelTheIdIsOurNumbering) {
+TEST_F(OpenClPointer, WithoutADeviceTheIdIsTheEnumeratedOne) {
   cl_mem mem = MakeBuffer(context_, 8);
   const DLBridgePointerInfo info = Info(dlbridge_buffer_cl_mem(mem, nullptr), kHost);
   EXPECT_EQ(info.device.device_type, kDLOpenCL);
@@ -104,7 +104,7 @@ TEST_F(OpenClPointer, ASubBufferHasItsOwnSize) {
   EXPECT_EQ(CL(clReleaseMemObject)(sub), CL_SUCCESS);
 }
 
-TEST_F(OpenClPointer, AnImageIsRefused) {
+TEST_F(OpenClPointer, AnImageIsRejected) {
   const cl_image_format format = {CL_RGBA, CL_UNORM_INT8};
   cl_image_desc description = {};
   description.image_type = CL_MEM_OBJECT_IMAGE2D;
@@ -124,7 +124,7 @@ TEST_F(OpenClPointer, AnImageIsRefused) {
       << error.message;
 }
 
-TEST_F(OpenClPointer, SharedVirtualMemoryBehindABufferIsTold) {
+TEST_F(OpenClPointer, SharedVirtualMemoryOfABufferIsReported) {
   void* svm = CL(clSVMAlloc)(context_, CL_MEM_READ_WRITE, 4096, 0);
   ASSERT_NE(svm, nullptr);
   cl_int code = CL_SUCCESS;
@@ -158,7 +158,7 @@ TEST_F(OpenClPointer, ASubDeviceCountsAsItsRoot) {
   }
 }
 
-TEST_F(OpenClPointer, AnExtentThatLeavesTheBufferIsRefused) {
+TEST_F(OpenClPointer, AnExtentThatLeavesTheBufferIsRejected) {
   cl_mem mem = MakeBuffer(context_, 64);
   Error error;
   EXPECT_EQ(Validate(mem, {kDLOpenCL, Index()}, 16, &error), DLBRIDGE_OK) << error.message;
@@ -167,7 +167,7 @@ TEST_F(OpenClPointer, AnExtentThatLeavesTheBufferIsRefused) {
   EXPECT_NE(std::string(error.message).find("64"), std::string::npos) << error.message;
 }
 
-TEST_F(OpenClPointer, ALabelThatIsRegisteredForAnotherDeviceLies) {
+TEST_F(OpenClPointer, AnIdRegisteredForAnotherDeviceIsRejected) {
   cl_device_id other = OtherDevice();
   if (other == nullptr) {
     GTEST_SKIP() << "there is one device only";
@@ -183,7 +183,7 @@ TEST_F(OpenClPointer, ALabelThatIsRegisteredForAnotherDeviceLies) {
   EXPECT_NE(std::string(error.message).find("opencl:31"), std::string::npos) << error.message;
 }
 
-TEST_F(OpenClPointer, EachQuestionAboutABufferThatFailsIsTold) {
+TEST_F(OpenClPointer, EachQueryOfABufferThatFailsIsReported) {
   cl_mem mem = MakeBuffer(context_, 64);
   const DLBridgeBuffer buffer = dlbridge_buffer_cl_mem(mem, nullptr);
   DLBridgePointerInfo info = DLBRIDGE_POINTER_INFO_INIT;
@@ -207,7 +207,7 @@ TEST_F(OpenClPointer, EachQuestionAboutABufferThatFailsIsTold) {
     EXPECT_NE(std::string(error.message).find("-5 (CL_OUT_OF_RESOURCES)"), std::string::npos)
         << error.message;
   }
-  // Of SVM only drivers since 2.0 can be asked: no answer is no error.
+  // Only drivers since 2.0 support the SVM query, so its failure is not an error.
   SHIM(shim_fail)("clGetMemObjectInfo", CL_INVALID_VALUE, 4);
   EXPECT_EQ(dlbridge_pointer_info(&buffer, {kDLOpenCL, Index()}, &info, nullptr), DLBRIDGE_OK);
   EXPECT_EQ(info.memory, DLBRIDGE_MEMORY_CL_MEM);
@@ -215,7 +215,7 @@ TEST_F(OpenClPointer, EachQuestionAboutABufferThatFailsIsTold) {
   ExpectNothingLive();
 }
 
-TEST_F(OpenClPointer, TheDevicesAreEnteredWithAPrivateContext) {
+TEST_F(OpenClPointer, DevicesAreEnumeratedWithAPrivateContext) {
   for (size_t i = 0; i < devices_.size(); ++i) {
     DLBridgeContextEntry entry = DLBRIDGE_CONTEXT_ENTRY_INIT;
     Error error;
@@ -245,7 +245,7 @@ TEST_F(OpenClPointer, TheDevicesAreEnteredWithAPrivateContext) {
   EXPECT_EQ(Live().contexts, static_cast<int>(platforms_.size()));
 }
 
-// Memory that only a driver with Intel's extension has.
+// Memory that only drivers with Intel's extension have.
 class OpenClUsm : public OpenClPointer {
  protected:
   void SetUp() override {
@@ -288,7 +288,7 @@ class OpenClUsm : public OpenClPointer {
   std::vector<void*> usm_;
 };
 
-TEST_F(OpenClUsm, KindsAreTold) {
+TEST_F(OpenClUsm, KindsAreReported) {
   struct Case {
     char* memory;
     int32_t kind;
@@ -326,7 +326,8 @@ TEST_F(OpenClUsm, ARegisteredContextIsAsked) {
   DLBridgePointerInfo info = Info(buffer, label);
   EXPECT_EQ(info.memory, DLBRIDGE_MEMORY_USM_DEVICE);
   EXPECT_EQ(info.properties, 0U);
-  // By the label alone, which Level Zero's devices have as well; under another label; under none.
+  // With the device alone, which Level Zero's devices have as well; with another device id; with a
+  // CPU device.
   buffer.backend = DLBRIDGE_BACKEND_NONE;
   EXPECT_EQ(Info(buffer, label).memory, DLBRIDGE_MEMORY_USM_DEVICE);
   EXPECT_EQ(Info(buffer, {kDLOneAPI, 5}).memory, DLBRIDGE_MEMORY_USM_DEVICE);
@@ -335,7 +336,7 @@ TEST_F(OpenClUsm, ARegisteredContextIsAsked) {
   EXPECT_EQ(info.device.device_id, 4);
 }
 
-TEST_F(OpenClUsm, AnEntryWithoutAPlatformWillDo) {
+TEST_F(OpenClUsm, AnEntryWithoutAPlatformIsSufficient) {
   char* memory = SharedUsm(64);
   Register({kDLOneAPI, 0}, device_, context_, false);
   EXPECT_EQ(Info(dlbridge_buffer_cl_usm(memory, nullptr), {kDLOneAPI, 0}).memory,
@@ -356,7 +357,7 @@ TEST_F(OpenClUsm, AnEnumeratedContextIsAssumed) {
   EXPECT_EQ(Extension<clMemFreeINTEL_fn>("clMemFreeINTEL")(context, memory), CL_SUCCESS);
 }
 
-TEST_F(OpenClUsm, MemoryThatNoContextKnowsIsTheHosts) {
+TEST_F(OpenClUsm, UnknownMemoryIsHostMemory) {
   Register({kDLOneAPI, 0}, device_, context_);
   std::vector<char> memory(64);
   EXPECT_EQ(Info(dlbridge_buffer_cl_usm(memory.data(), context_), {kDLOneAPI, 0}).memory,
@@ -365,7 +366,7 @@ TEST_F(OpenClUsm, MemoryThatNoContextKnowsIsTheHosts) {
             DLBRIDGE_MEMORY_HOST);
 }
 
-TEST_F(OpenClUsm, ALieInTheLabelIsRefused) {
+TEST_F(OpenClUsm, AWrongDeviceIsRejected) {
   Register({kDLOneAPI, 0}, device_, context_);
   Error error;
   std::vector<float> host(16);
@@ -380,7 +381,7 @@ TEST_F(OpenClUsm, ALieInTheLabelIsRefused) {
   EXPECT_EQ(Validate(SharedUsm(64), kHost, 16, &error), DLBRIDGE_OK) << error.message;
 }
 
-TEST_F(OpenClUsm, AnExtentThatLeavesTheAllocationIsRefused) {
+TEST_F(OpenClUsm, AnExtentThatLeavesTheAllocationIsRejected) {
   Register({kDLOneAPI, 0}, device_, context_);
   char* memory = DeviceUsm(64);
   Error error;
@@ -392,7 +393,7 @@ TEST_F(OpenClUsm, AnExtentThatLeavesTheAllocationIsRefused) {
   EXPECT_EQ(error.rule, DLBRIDGE_RULE_ALLOCATION_BOUNDS);
 }
 
-TEST_F(OpenClUsm, ALabelThatIsRegisteredForAnotherDeviceLies) {
+TEST_F(OpenClUsm, AnIdRegisteredForAnotherDeviceIsRejected) {
   cl_device_id other = OtherDevice();
   if (other == nullptr) {
     GTEST_SKIP() << "there is one device only";
@@ -407,7 +408,7 @@ TEST_F(OpenClUsm, ALabelThatIsRegisteredForAnotherDeviceLies) {
   EXPECT_NE(std::string(error.message).find("oneapi:1"), std::string::npos) << error.message;
 }
 
-TEST_F(OpenClUsm, EachQuestionThatFailsIsTold) {
+TEST_F(OpenClUsm, EachQueryThatFailsIsReported) {
   char* memory = DeviceUsm(64);
   const DLBridgeBuffer buffer = dlbridge_buffer_cl_usm(memory, context_);
   DLBridgePointerInfo info = DLBRIDGE_POINTER_INFO_INIT;
@@ -424,7 +425,7 @@ TEST_F(OpenClUsm, EachQuestionThatFailsIsTold) {
   }
 }
 
-TEST_F(OpenClUsm, AContextOfWhichOneMustKnowThePlatform) {
+TEST_F(OpenClUsm, TheContextsPlatformMustBeKnown) {
   if (platforms_.size() < 2) {
     GTEST_SKIP() << "there is one platform only";
   }
@@ -437,7 +438,7 @@ TEST_F(OpenClUsm, AContextOfWhichOneMustKnowThePlatform) {
     EXPECT_EQ(SHIM(shim_failed)(), 1);
     EXPECT_NE(std::string(error.message).find(function), std::string::npos) << error.message;
   }
-  // The other platform has no USM: nothing of this one may be called with its context.
+  // The other platform has no USM, so no USM function may be called with its context.
   cl_context other = MakeContext(OtherDevice());
   EXPECT_EQ(Info(dlbridge_buffer_cl_usm(SharedUsm(64), other), {kDLOneAPI, 9}).memory,
             DLBRIDGE_MEMORY_HOST);

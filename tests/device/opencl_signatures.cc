@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Holds src/device/opencl_driver.h against the vendor's headers: it compiles, or something is
-// wrong.
+// Compares the declarations in src/device with the vendor's headers; compiling it is the test.
 #define CL_TARGET_OPENCL_VERSION 300
 #define CL_USE_DEPRECATED_OPENCL_1_1_APIS
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
@@ -9,14 +8,15 @@
 
 #include <type_traits>
 
-#include "device/opencl_driver.h"
+#include "device/opencl/driver.h"
+#include "dlbridge/dlbridge.h"
 
-namespace dlbridge {
+namespace dlbridge::opencl {
 namespace {
 
 template <class T>
 constexpr size_t SizeOf() {
-  return sizeof(T);  // NOLINT(bugprone-sizeof-expression): of handles too
+  return sizeof(T);  // NOLINT(bugprone-sizeof-expression): sizes of handles too
 }
 
 // The same size, and both pointers, or both integers of the same sign.
@@ -45,18 +45,17 @@ struct IsSameFunction<ResultA(A...), ResultB(B...)> {
   static constexpr bool value = Compare<sizeof...(A) == sizeof...(B)>::kValue;
 };
 
-#define DLBRIDGE_CL_CHECK(name, result, parameters)                                                \
-  static_assert(                                                                                   \
-      IsSameFunction<std::remove_pointer_t<decltype(ClFunctions::name)>, decltype(::name)>::value, \
-      "the vendor declares " #name " otherwise");
+#define DLBRIDGE_CL_CHECK(name, result, parameters)                                              \
+  static_assert(                                                                                 \
+      IsSameFunction<std::remove_pointer_t<decltype(Functions::name)>, decltype(::name)>::value, \
+      #name " has another signature");
 DLBRIDGE_CL_FUNCTIONS(DLBRIDGE_CL_CHECK)
 #undef DLBRIDGE_CL_CHECK
 
 static_assert(
-    IsSameFunction<ClGetMemAllocInfo, std::remove_pointer_t<clGetMemAllocInfoINTEL_fn>>::value);
-static_assert(
-    IsSameFunction<ClEnqueueMemcpy, std::remove_pointer_t<clEnqueueMemcpyINTEL_fn>>::value);
-static_assert(IsSameFunction<ClGetExtension, decltype(clGetExtensionFunctionAddress)>::value);
+    IsSameFunction<GetMemAllocInfo, std::remove_pointer_t<clGetMemAllocInfoINTEL_fn>>::value);
+static_assert(IsSameFunction<EnqueueMemcpy, std::remove_pointer_t<clEnqueueMemcpyINTEL_fn>>::value);
+static_assert(IsSameFunction<GetExtension, decltype(clGetExtensionFunctionAddress)>::value);
 
 // The check can fail.
 static_assert(!IsSameFunction<int(int), int(int, int)>::value);
@@ -64,34 +63,34 @@ static_assert(!IsSameFunction<int(int), int(unsigned)>::value);
 static_assert(!IsSameFunction<int(int), int(long)>::value);
 static_assert(!IsSameFunction<int(long), int(void*)>::value);
 
-static_assert(kClSuccess == CL_SUCCESS);
-static_assert(kClDeviceNotFound == CL_DEVICE_NOT_FOUND);
-static_assert(kClPlatformNotFound == CL_PLATFORM_NOT_FOUND_KHR);
-static_assert(kClFalse == CL_FALSE);
-static_assert(kClDeviceTypeAll == CL_DEVICE_TYPE_ALL);
-static_assert(kClComplete == CL_COMPLETE);
-static_assert(kClMemObjectBuffer == CL_MEM_OBJECT_BUFFER);
-static_assert(kClContextPlatform == CL_CONTEXT_PLATFORM);
-static_assert(kClPlatformVersion == CL_PLATFORM_VERSION);
-static_assert(kClDevicePlatform == CL_DEVICE_PLATFORM);
-static_assert(kClDeviceParent == CL_DEVICE_PARENT_DEVICE);
-static_assert(kClDeviceUuid == CL_DEVICE_UUID_KHR);
+static_assert(kSuccess == CL_SUCCESS);
+static_assert(kDeviceNotFound == CL_DEVICE_NOT_FOUND);
+static_assert(kPlatformNotFound == CL_PLATFORM_NOT_FOUND_KHR);
+static_assert(kFalse == CL_FALSE);
+static_assert(kDeviceTypeAll == CL_DEVICE_TYPE_ALL);
+static_assert(kComplete == CL_COMPLETE);
+static_assert(kMemObjectBuffer == CL_MEM_OBJECT_BUFFER);
+static_assert(kContextPlatform == CL_CONTEXT_PLATFORM);
+static_assert(kPlatformVersion == CL_PLATFORM_VERSION);
+static_assert(kDevicePlatform == CL_DEVICE_PLATFORM);
+static_assert(kDeviceParent == CL_DEVICE_PARENT_DEVICE);
+static_assert(kDeviceUuid == CL_DEVICE_UUID_KHR);
 static_assert(sizeof(DLBridgeContextEntry::uuid) == CL_UUID_SIZE_KHR);
-static_assert(kClContextDevices == CL_CONTEXT_DEVICES);
-static_assert(kClQueueContext == CL_QUEUE_CONTEXT);
-static_assert(kClMemType == CL_MEM_TYPE);
-static_assert(kClMemSize == CL_MEM_SIZE);
-static_assert(kClMemHostPointer == CL_MEM_HOST_PTR);
-static_assert(kClMemContext == CL_MEM_CONTEXT);
-static_assert(kClMemUsesSvmPointer == CL_MEM_USES_SVM_POINTER);
-static_assert(kClAllocType == CL_MEM_ALLOC_TYPE_INTEL);
-static_assert(kClAllocBase == CL_MEM_ALLOC_BASE_PTR_INTEL);
-static_assert(kClAllocSize == CL_MEM_ALLOC_SIZE_INTEL);
-static_assert(kClAllocDevice == CL_MEM_ALLOC_DEVICE_INTEL);
-static_assert(kClTypeUnknown == CL_MEM_TYPE_UNKNOWN_INTEL);
-static_assert(kClTypeHost == CL_MEM_TYPE_HOST_INTEL);
-static_assert(kClTypeDevice == CL_MEM_TYPE_DEVICE_INTEL);
-static_assert(kClTypeShared == CL_MEM_TYPE_SHARED_INTEL);
+static_assert(kContextDevices == CL_CONTEXT_DEVICES);
+static_assert(kQueueContext == CL_QUEUE_CONTEXT);
+static_assert(kMemType == CL_MEM_TYPE);
+static_assert(kMemSize == CL_MEM_SIZE);
+static_assert(kMemHostPointer == CL_MEM_HOST_PTR);
+static_assert(kMemContext == CL_MEM_CONTEXT);
+static_assert(kMemUsesSvmPointer == CL_MEM_USES_SVM_POINTER);
+static_assert(kAllocType == CL_MEM_ALLOC_TYPE_INTEL);
+static_assert(kAllocBase == CL_MEM_ALLOC_BASE_PTR_INTEL);
+static_assert(kAllocSize == CL_MEM_ALLOC_SIZE_INTEL);
+static_assert(kAllocDevice == CL_MEM_ALLOC_DEVICE_INTEL);
+static_assert(kTypeUnknown == CL_MEM_TYPE_UNKNOWN_INTEL);
+static_assert(kTypeHost == CL_MEM_TYPE_HOST_INTEL);
+static_assert(kTypeDevice == CL_MEM_TYPE_DEVICE_INTEL);
+static_assert(kTypeShared == CL_MEM_TYPE_SHARED_INTEL);
 
 }  // namespace
-}  // namespace dlbridge
+}  // namespace dlbridge::opencl

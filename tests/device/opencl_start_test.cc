@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How OpenCL is found and started, or why not. Each part is a process of its own.
+// How OpenCL is found and started, and the reported reasons if it is unavailable. Each test runs in
+// its own process.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -12,8 +13,8 @@
 #include "dlbridge/dlbridge.h"
 #include "support/child.h"
 
-// Drivers give threads that call them another signal stack, and AddressSanitizer would free that
-// for its own when such a thread ends.
+// Drivers replace the signal stack of threads that call them; AddressSanitizer would free the
+// replacement as its own when such a thread ends.
 extern "C" const char* __asan_default_options() { return "use_sigaltstack=0"; }
 
 namespace dlbridge_test {
@@ -28,7 +29,7 @@ DLBridgeBackendInfo Start() {
   return info;
 }
 
-// The process itself calls no driver: its children could not any more.
+// This process calls no driver itself: otherwise its children could not use one.
 class OpenClStart : public testing::Test {
  protected:
   void SetUp() override {
@@ -80,7 +81,7 @@ TEST_F(OpenClStart, CountsPlatformsAndDevices) {
   }));
 }
 
-TEST_F(OpenClStart, TheSystemsLibraryIsFoundByItsName) {
+TEST_F(OpenClStart, TheSystemsLibraryIsFoundByTheLoader) {
   EXPECT_TRUE(InChild([] {
     unsetenv("DLBRIDGE_LIBOPENCL");
     const DLBridgeBackendInfo info = Start();
@@ -129,8 +130,9 @@ TEST_F(OpenClStart, NoPlatformIsUnusable) {
   }));
 }
 
-// With both drivers the second call of a kind is that of the other platform, which is then all.
-TEST_F(OpenClStart, EachCallThatFailsIsTold) {
+// With both drivers, the second call of clGetDeviceIDs belongs to the other platform; the backend
+// starts without its devices.
+TEST_F(OpenClStart, EachCallThatFailsIsReported) {
   struct Failure {
     const char* function;
     int nth;
@@ -160,7 +162,7 @@ TEST_F(OpenClStart, EachCallThatFailsIsTold) {
   }
 }
 
-TEST_F(OpenClStart, VersionsThatCannotBeHadAreEmpty) {
+TEST_F(OpenClStart, VersionsThatCannotBeReadAreEmpty) {
   EXPECT_TRUE(InChild([] {
     SHIM(shim_fail)("clGetPlatformInfo", CL_INVALID_VALUE, 1);
     const DLBridgeBackendInfo info = Start();
@@ -171,7 +173,7 @@ TEST_F(OpenClStart, VersionsThatCannotBeHadAreEmpty) {
   }));
 }
 
-TEST_F(OpenClStart, AForkedChildOfAProcessThatStartedItIsRefused) {
+TEST_F(OpenClStart, AForkedChildIsRejected) {
   EXPECT_TRUE(InChild([] {
     EXPECT_EQ(Start().state, DLBRIDGE_STATE_READY);
     SHIM(shim_reset)();
@@ -191,7 +193,7 @@ TEST_F(OpenClStart, AForkedChildOfAProcessThatStartedItIsRefused) {
   }));
 }
 
-TEST_F(OpenClStart, AChildOfAProcessThatHadNotStartedItWorks) {
+TEST_F(OpenClStart, AChildForkedBeforeTheStartWorks) {
   EXPECT_TRUE(InChild([] {
     DLBridgeBackendInfo cpu = DLBRIDGE_BACKEND_INFO_INIT;
     EXPECT_EQ(dlbridge_backend_info(DLBRIDGE_BACKEND_CPU, &cpu, nullptr), DLBRIDGE_OK);
@@ -204,14 +206,14 @@ DLBridgeStatus Lookup(int32_t id, DLBridgeContextEntry* out, Error* error) {
   return dlbridge_context_find({kDLOpenCL, id}, 0, out, error);
 }
 
-TEST_F(OpenClStart, AContextThatCannotBeMadeIsTriedAgain) {
+TEST_F(OpenClStart, AContextThatCannotBeCreatedIsRetried) {
   EXPECT_TRUE(InChild([] {
     Start();
     SHIM(shim_fail)("clCreateContext", CL_DEVICE_NOT_AVAILABLE, 1);
     DLBridgeContextEntry entry;
     Error error;
     if (Drivers() == "both") {
-      // The other platform's devices are entered all the same.
+      // The other platform's devices are enumerated all the same.
       EXPECT_EQ(Lookup(1, &entry, &error), DLBRIDGE_OK) << error.message;
       EXPECT_EQ(SHIM(shim_failed)(), 1);
     } else {
@@ -237,10 +239,10 @@ TEST_F(OpenClStart, ADeviceWithoutAUuidHasNone) {
   }));
 }
 
-TEST_F(OpenClStart, ManyThreadsEnterOneContext) {
+TEST_F(OpenClStart, ManyThreadsEnumerateOneContext) {
   EXPECT_TRUE(InChild([] {
-    // Not by one of the threads: a driver may exchange the signal stack of the thread that loads
-    // it, which is AddressSanitizer's until the thread ends.
+    // Started outside the threads: a driver may replace the signal stack of the thread that loads
+    // it, which AddressSanitizer owns until the thread ends.
     Start();
     uint64_t contexts[4] = {};
     std::vector<std::thread> threads;
@@ -263,7 +265,7 @@ TEST_F(OpenClStart, ManyThreadsEnterOneContext) {
   }));
 }
 
-TEST_F(OpenClStart, AContextIsMadeOnce) {
+TEST_F(OpenClStart, AContextIsCreatedOnce) {
   EXPECT_TRUE(InChild([] {
     DLBridgeContextEntry entry;
     DLBridgeContextEntry again;

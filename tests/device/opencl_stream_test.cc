@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hand-offs between real queues. A user event that the test sets decides when the producer's work
-// may begin, so the order is seen and nothing has to be waited for by the clock.
+// Handoffs between real queues. A user event that the test sets holds back the producer's work, so
+// that the order is observed without waiting for a time.
 #include <atomic>
 #include <string>
 #include <thread>
@@ -64,7 +64,7 @@ class OpenClStream : public World {
     EXPECT_EQ(CL(clSetUserEventStatus)(gate, CL_COMPLETE), CL_SUCCESS);
   }
 
-  // The producer changes memory of the host once the gate opens.
+  // The producer changes host memory once the gate opens.
   void Produce(cl_command_queue queue, cl_context context, cl_event gate) {
     std::vector<char> content(kSize, kAfter);
     cl_mem mem = MakeBuffer(context, kSize, content.data());
@@ -73,7 +73,7 @@ class OpenClStream : public World {
         CL_SUCCESS);
   }
 
-  // The consumer takes what is there, and back; the event is of the last step.
+  // The consumer copies the host memory to a buffer and back; returns the event of the last step.
   cl_event Consume(cl_command_queue queue, cl_context context) {
     cl_mem mem = MakeBuffer(context, kSize);
     cl_event written = nullptr;
@@ -98,7 +98,7 @@ class OpenClStream : public World {
     return status;
   }
 
-  // The callback of a bridge may still be running.
+  // The callback of a handoff may still be running.
   void AwaitNothingLive() {
     EXPECT_TRUE(Settles([this] { return Live().events == events_before_; }));
     ExpectNothingLive();
@@ -128,7 +128,7 @@ class OpenClStream : public World {
     }
   }
 
-  // Makes one call of a hand-off fail; nothing may be left, and both queues go on.
+  // Makes one call of a handoff fail; nothing may leak, and both queues continue.
   void CheckFailure(const char* function, int nth, cl_context producer, cl_context consumer) {
     events_before_ = Live().events;
     cl_command_queue from = MakeQueue(producer);
@@ -140,7 +140,7 @@ class OpenClStream : public World {
     EXPECT_EQ(Handoff(from, to, &error), DLBRIDGE_ERROR_DRIVER);
     EXPECT_EQ(error.message, std::string(function) + " failed with -5 (CL_OUT_OF_RESOURCES)");
     EXPECT_EQ(SHIM(shim_failed)(), 1);
-    // The consumer does not wait for what it was not handed.
+    // The consumer does not wait for a handoff that failed.
     Consume(to, consumer);
     EXPECT_EQ(CL(clFinish)(to), CL_SUCCESS);
     EXPECT_EQ(seen_, std::vector<char>(kSize, kBefore));
@@ -198,9 +198,9 @@ TEST_F(OpenClStream, TheHostWaits) {
   EXPECT_STREQ(error.message, "clFinish failed with -36 (CL_INVALID_COMMAND_QUEUE)");
 }
 
-// What becomes of the consumer's work then is the driver's: Intel's runs it all the same, PoCL 3.1
-// ends the process where any event fails. That it waits no longer is what matters here.
-TEST_F(OpenClStream, TheConsumerIsToldThatTheProducerFailed) {
+// The further fate of the consumer's work depends on the driver: Intel's runs it, PoCL 3.1 ends the
+// process when an event fails. The test only checks that the wait ends.
+TEST_F(OpenClStream, TheConsumersWaitEndsWhenTheProducerFails) {
   if (!HasUsm(platform_)) {
     GTEST_SKIP() << "PoCL does not survive an event that fails";
   }
@@ -219,7 +219,7 @@ TEST_F(OpenClStream, TheConsumerIsToldThatTheProducerFailed) {
   AwaitNothingLive();
 }
 
-TEST_F(OpenClStream, ReferencesDoNotAddUp) {
+TEST_F(OpenClStream, ReferencesDoNotAccumulate) {
   for (cl_context consumer : {context_, MakeContext()}) {
     events_before_ = Live().events;
     cl_command_queue from = MakeQueue(context_);
@@ -242,7 +242,7 @@ TEST_F(OpenClStream, ReferencesDoNotAddUp) {
   }
 }
 
-TEST_F(OpenClStream, EachCallThatFailsLeavesNothingBehind) {
+TEST_F(OpenClStream, EachCallThatFailsLeaksNothing) {
   CheckFailure("clGetCommandQueueInfo", 1, context_, context_);
   CheckFailure("clGetCommandQueueInfo", 2, context_, context_);
   CheckFailure("clEnqueueMarkerWithWaitList", 1, context_, context_);
@@ -250,7 +250,7 @@ TEST_F(OpenClStream, EachCallThatFailsLeavesNothingBehind) {
   CheckFailure("clEnqueueBarrierWithWaitList", 1, context_, context_);
 }
 
-TEST_F(OpenClStream, EachCallThatFailsLeavesNothingBehindInTwoContexts) {
+TEST_F(OpenClStream, EachCallThatFailsLeaksNothingInTwoContexts) {
   cl_context other = MakeContext();
   CheckFailure("clEnqueueMarkerWithWaitList", 1, context_, other);
   CheckFailure("clFlush", 1, context_, other);
@@ -259,7 +259,7 @@ TEST_F(OpenClStream, EachCallThatFailsLeavesNothingBehindInTwoContexts) {
   CheckFailure("clSetEventCallback", 1, context_, other);
 }
 
-TEST_F(OpenClStream, AReleaseThatFailsIsNobodysBusiness) {
+TEST_F(OpenClStream, AFailedReleaseIsIgnored) {
   cl_command_queue from = MakeQueue(context_);
   cl_command_queue to = MakeQueue(context_);
   ExpectHandoff(from, to);
@@ -269,7 +269,7 @@ TEST_F(OpenClStream, AReleaseThatFailsIsNobodysBusiness) {
   ExpectNothingLive();
 }
 
-TEST_F(OpenClStream, ManyThreadsHandOverAtOnce) {
+TEST_F(OpenClStream, ManyThreadsHandOverConcurrently) {
   cl_context other = MakeContext();
   cl_command_queue from = MakeQueue(context_);
   cl_command_queue to = MakeQueue(other);

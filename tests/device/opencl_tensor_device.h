@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Buffers and USM of a real OpenCL, as the checks of tensors use them.
+// Buffers and USM of a real OpenCL driver for the common tensor checks.
 #ifndef DLBRIDGE_TESTS_DEVICE_OPENCL_TENSOR_DEVICE_H_
 #define DLBRIDGE_TESTS_DEVICE_OPENCL_TENSOR_DEVICE_H_
 
@@ -8,7 +8,7 @@
 
 namespace dlbridge_test {
 
-// What both kinds of memory have in common.
+// The common part of both kinds of memory.
 class OpenClDevice : public TensorDevice {
  public:
   OpenClDevice(DLDevice label, cl_context context, cl_command_queue stream, cl_command_queue own)
@@ -51,7 +51,7 @@ class OpenClBuffers final : public OpenClDevice {
     EXPECT_EQ(CL(clEnqueueWriteBuffer)(own(), Mem(buffer), CL_TRUE, 0, bytes.size(), bytes.data(),
                                        0, nullptr, nullptr),
               CL_SUCCESS);
-    // A blocking write has taken the bytes, and need not have written them.
+    // After a blocking write the source is free, but the buffer may not be written yet.
     EXPECT_EQ(CL(clFinish)(own()), CL_SUCCESS);
   }
   TensorBytes Read(const DLBridgeBuffer& buffer, size_t bytes) override {

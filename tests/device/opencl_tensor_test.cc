@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors on a real OpenCL through the C ABI: buffers as kDLOpenCL, USM as kDLOneAPI.
+// Tensors on a real OpenCL driver through the C ABI: buffers as kDLOpenCL, USM as kDLOneAPI.
 #include "opencl_tensor_device.h"
 #include "support/ipc.h"
 #include "table_checks.h"
@@ -36,7 +36,7 @@ TEST_F(OpenClTensor, InAContext) {
   ExpectNothingLive();
 }
 
-// A queue that cannot carry the copy is waited for where the host may take part.
+// A queue that cannot carry out the copy is waited for if staging is allowed.
 TEST_F(OpenClTensor, AQueueOfAnotherContext) {
   OpenClBuffers device = Buffers(context_);
   cl_context context = MakeContext();
@@ -52,7 +52,7 @@ TEST_F(OpenClTensor, AQueueOfAnotherContext) {
   ExpectNothingLive();
 }
 
-// OpenCL copies between two contexts by way of the host only, whatever the layout and the queue.
+// OpenCL copies between two contexts only through the host, whatever the layout and the queue.
 TEST_F(OpenClTensor, BetweenTwoContexts) {
   OpenClBuffers one = Buffers(context_);
   OpenClBuffers other = Buffers(MakeContext());
@@ -65,8 +65,8 @@ TEST_F(OpenClTensor, BetweenTwoContexts) {
   ExpectNothingLive();
 }
 
-// Where clFinish fails without waiting, memory of the host may go while the device still works on
-// it: only between buffers, which the driver keeps, can that be played.
+// If clFinish fails without waiting, the device may still use host memory that is freed. So this is
+// tested between buffers only, which the driver keeps.
 TEST_F(OpenClTensor, CallsThatFail) {
   OpenClBuffers device = Buffers(context_);
   CheckFailures(&host_, &device, &device,
@@ -79,7 +79,7 @@ TEST_F(OpenClTensor, CallsThatFail) {
   ExpectNothingLive();
 }
 
-// USM under kDLOneAPI, whose context an application has registered, as SYCL's is.
+// USM as kDLOneAPI, with a context that the application registered, as for SYCL.
 class OpenClUsmTensor : public OpenClTensor {
  protected:
   void SetUp() override {
@@ -127,7 +127,7 @@ TEST_F(OpenClUsmTensor, InADevice) {
   CheckCopies(&device, &device);
 }
 
-// Between a buffer and USM of one context there is the way through the host.
+// A copy between a buffer and USM of one context is staged through the host.
 TEST_F(OpenClUsmTensor, FromAndToABuffer) {
   OpenClUsm usm = Usm();
   OpenClBuffers buffers = Buffers(context_);

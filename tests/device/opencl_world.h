@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A real OpenCL for tests: which driver it is, what a test needs of it, and the shim through which
-// the library sees it. Tests call the real libOpenCL past the shim, so that only the library's
-// calls are written down.
+// A real OpenCL driver for tests: its choice, its requirements, and the shim between library and
+// driver. Tests call the real libOpenCL directly, so that the shim logs only the library's calls.
 #ifndef DLBRIDGE_TESTS_DEVICE_OPENCL_WORLD_H_
 #define DLBRIDGE_TESTS_DEVICE_OPENCL_WORLD_H_
 
@@ -35,7 +34,7 @@
 
 namespace dlbridge_test {
 
-// What the ctest asks for: pocl, which is what a program uses that nobody told, intel or both.
+// The drivers that ctest selects: intel, both, or by default pocl.
 inline std::string Drivers() {
   const char* drivers = std::getenv("DLBRIDGE_TEST_OPENCL");
   return drivers != nullptr ? drivers : "pocl";
@@ -45,7 +44,7 @@ inline void UseDrivers(const std::string& drivers) {
   setenv("OCL_ICD_VENDORS", (std::string(DLBRIDGE_OPENCL_ICD) + "/" + drivers + "/").c_str(), 1);
 }
 
-// Before the first device call of the process.
+// Must be called before the first device call of the process.
 inline void UseShim() {
   UseDrivers(Drivers());
   setenv("DLBRIDGE_LIBOPENCL", DLBRIDGE_OPENCL_SHIM, 1);
@@ -74,11 +73,11 @@ inline ShimLive Live() {
   return live;
 }
 
-// Why no test can run here, NULL where they can: as far as can be told without a call.
+// The reason why no test can run here, or NULL, as far as it is known without a call.
 inline const char* WhyNoDriver() {
   if (std::getenv("DLBRIDGE_SLOW_MACHINE") != nullptr) {
-    return "valgrind blames these drivers for threads that they never join; AddressSanitizer's "
-           "turn";
+    return "valgrind reports the threads that these drivers never join; AddressSanitizer "
+           "covers this";
   }
   if (DLBRIDGE_TEST_TSAN != 0 && Drivers() != "pocl") {
     return "ThreadSanitizer does not see how Intel's driver orders its threads";
@@ -100,8 +99,8 @@ inline const char* WhyNot() {
   return nullptr;
 }
 
-// What a thread of the driver's is about to let go of, it may let go of a little later than the
-// command is complete. True as soon as `done` says so, false where it never does.
+// A driver thread may release a reference shortly after the command is complete. Returns true once
+// `done` does, false if it never does.
 template <class Done>
 bool Settles(Done done) {
   for (int i = 0; i < 5000000; ++i) {
@@ -124,7 +123,7 @@ struct Error : DLBridgeError {
   Error() : DLBridgeError(DLBRIDGE_ERROR_INIT) {}
 };
 
-// Platforms and devices as the driver has them, and makers of what is released at the end.
+// The driver's platforms and devices, and objects that are released at the end of the test.
 class World : public testing::Test {
  protected:
   void SetUp() override {
@@ -140,7 +139,7 @@ class World : public testing::Test {
       AddDevices(platform);
     }
     ASSERT_FALSE(devices_.empty());
-    // The first platform that the tests are about: with both drivers, the one with USM.
+    // The platform under test: with both drivers, the one with USM.
     platform_ = platforms_[0];
     for (cl_platform_id platform : platforms_) {
       platform_ = HasUsm(platform) ? platform : platform_;
@@ -171,7 +170,7 @@ class World : public testing::Test {
     }
   }
 
-  // Did the library give back what it made and retained since the test began?
+  // Checks that the library released everything that it created and retained since the test began.
   void ExpectNothingLive() {
     const ShimLive live = Live();
     EXPECT_EQ(live.events, live_.events);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The context table as tensors of any device use it: what a backend enters of itself, and what an
-// application registers, which tensors keep.
+// Checks of the context table on any device: the entries that a backend enumerates, and the entries
+// of an application, which tensors retain.
 #ifndef DLBRIDGE_TESTS_DEVICE_TABLE_CHECKS_H_
 #define DLBRIDGE_TESTS_DEVICE_TABLE_CHECKS_H_
 
@@ -22,7 +22,7 @@ inline DLBridgeStatus LookUp(DLDevice device, uint64_t context, DLBridgeContextE
   return dlbridge_context_find(device, context, out, nullptr);
 }
 
-// The ids of all entries, in their order.
+// The ids of all entries, in order.
 inline std::vector<uint64_t> AllEntries() {
   std::vector<uint64_t> ids;
   DLBridgeContextEntry entry = DLBRIDGE_CONTEXT_ENTRY_INIT;
@@ -33,7 +33,7 @@ inline std::vector<uint64_t> AllEntries() {
   return ids;
 }
 
-// `count` devices of a type, and no other, each of which other types share.
+// Exactly `count` devices of a type; the types in `sharing` find the same entries.
 inline void CheckEnumeration(DLBridgeBackend backend, int32_t type, int32_t count,
                              const std::vector<int32_t>& sharing) {
   for (int32_t id = 0; id < count; ++id) {
@@ -67,7 +67,7 @@ inline void CountBufferEnd(void* user, const DLBridgeBuffer* /*buffer*/,
   ++*static_cast<int*>(user);
 }
 
-// Sixteen floats at `memory`, whose context is said.
+// Wraps sixteen floats at `memory`, with its context.
 inline DLBridgeStatus WrapWithContext(DLDevice device, const DLBridgeBuffer& memory, int* released,
                                       DLManagedTensorVersioned** out, DLBridgeError* error) {
   const int64_t shape[] = {16};
@@ -82,8 +82,8 @@ inline DLBridgeStatus WrapWithContext(DLDevice device, const DLBridgeBuffer& mem
   return dlbridge_wrap(&spec, out, error);
 }
 
-// `mine` is what an application would register, `memory` its own in that context: the entry lives
-// as long as a tensor or the application keeps it, and nobody finds it once it is unregistered.
+// `mine` is an application's entry, `memory` belongs to its context. The entry lives while a tensor
+// or the application retains it, and is not found after it was unregistered.
 inline void CheckContextIsKept(DLBridgeContextEntry mine, DLBridgeBuffer memory) {
   int ended = 0;
   int released = 0;
@@ -108,7 +108,7 @@ inline void CheckContextIsKept(DLBridgeContextEntry mine, DLBridgeBuffer memory)
   EXPECT_EQ(late, nullptr);
 
   EXPECT_EQ(dlbridge_context_release(id, &error), DLBRIDGE_OK) << error.message;
-  EXPECT_EQ(ended, 0) << "the tensor keeps it";
+  EXPECT_EQ(ended, 0) << "the tensor retains it";
   EXPECT_EQ(released, 0);
   tensor->deleter(tensor);
   EXPECT_EQ(released, 1);
@@ -116,7 +116,7 @@ inline void CheckContextIsKept(DLBridgeContextEntry mine, DLBridgeBuffer memory)
   EXPECT_EQ(dlbridge_context_release(id, nullptr), DLBRIDGE_ERROR_NOT_FOUND);
 }
 
-// Memory of the context that a backend entered for a device.
+// `memory` belongs to the context that a backend enumerated for the device.
 inline void CheckEnumeratedContext(DLDevice device, const DLBridgeBuffer& memory) {
   int released = 0;
   DLBridgeError error = DLBRIDGE_ERROR_INIT;

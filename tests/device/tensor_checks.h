@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// dlbridge_copy on any device, held against the same copy element by element. A test says how its
-// device allocates, is filled and read; the checks, which also look at what must not happen
-// (memory left over, a byte beside the copy, a release too many), are the same for all.
+// dlbridge_copy on any device, compared with an element-wise copy. A test supplies the allocation,
+// writing and reading of its device. The common checks also cover errors: leaked memory, bytes
+// written outside the target, and a second release.
 #ifndef DLBRIDGE_TESTS_DEVICE_TENSOR_CHECKS_H_
 #define DLBRIDGE_TESTS_DEVICE_TENSOR_CHECKS_H_
 
@@ -23,12 +23,12 @@ class TensorDevice {
  public:
   virtual ~TensorDevice() = default;
   virtual DLDevice label() = 0;
-  virtual DLBridgeStream stream() = 0;  // of the application's; kind 0: it has none
+  virtual DLBridgeStream stream() = 0;  // of the application; kind 0: none
   virtual DLBridgeBuffer Allocate(size_t bytes) = 0;
   virtual void Free(const DLBridgeBuffer& buffer) = 0;
   virtual void Fill(const DLBridgeBuffer& buffer, const TensorBytes& bytes) = 0;
   virtual TensorBytes Read(const DLBridgeBuffer& buffer, size_t bytes) = 0;
-  // The nth call from now of a function of the driver fails; 0: none does.
+  // The nth call of a driver function from now on fails; 0: none fails.
   virtual void Fail(const char* function, int nth) = 0;
 };
 
@@ -54,7 +54,7 @@ class HostMemory final : public TensorDevice {
   }
 };
 
-// In elements, the first of which is `first` elements behind the tensor's start.
+// In elements; element (0,...,0) is `first` elements after the tensor's start.
 struct TensorLayout {
   const char* name;
   std::vector<int64_t> shape;
@@ -80,7 +80,7 @@ inline DLBridgeBuffer BufferOf(const DLTensor& tensor) {
   return buffer;
 }
 
-// A tensor of random-looking bytes, which must be the same at its end. It begins inside its memory.
+// A tensor of pseudo-random bytes inside its memory. The destructor checks that they are unchanged.
 class TensorSource {
  public:
   static constexpr size_t kBytes = 24576;
@@ -95,7 +95,7 @@ class TensorSource {
     uint32_t state = 12345;
     for (unsigned char& byte : bytes_) {
       state = state * 1664525 + 1013904223;
-      // Padding is zero, as it is in what an unpacking copy writes.
+      // Padding is zero, as in the output of an unpacking copy.
       byte = static_cast<unsigned char>(state >> 24) & (type.step == 8 ? 0x0F : 0xFF);
     }
     device_.Fill(buffer_, bytes_);
@@ -110,7 +110,7 @@ class TensorSource {
   TensorSource(const TensorSource&) = delete;
   TensorSource& operator=(const TensorSource&) = delete;
   ~TensorSource() {
-    EXPECT_TRUE(device_.Read(buffer_, kBytes) == bytes_) << "the source was written to";
+    EXPECT_TRUE(device_.Read(buffer_, kBytes) == bytes_) << "the source was changed";
     device_.Free(buffer_);
   }
 
@@ -119,7 +119,7 @@ class TensorSource {
   DLDataType dtype() const { return type_.dtype; }
   const char* name() const { return layout_.name; }
 
-  // What a copy has, `step` bits apart.
+  // The bytes of a compact copy, with elements `step` bits apart.
   TensorBytes Compact(uint32_t step) const {
     const std::vector<int64_t> places = Places();
     TensorBytes packed((places.size() * step + 7) / 8);
@@ -135,7 +135,7 @@ class TensorSource {
   }
 
  private:
-  // Where each element is, last axis fastest.
+  // The position of each element, last axis fastest.
   std::vector<int64_t> Places() const {
     std::vector<int64_t> places = {layout_.first};
     for (size_t axis = 0; axis < layout_.shape.size(); ++axis) {
@@ -158,7 +158,7 @@ class TensorSource {
   DLTensor tensor_ = {};
 };
 
-// How a copy is asked for.
+// The parameters of a copy.
 struct CopyWay {
   bool by_allocator = false;
   uint32_t options = 0;
@@ -166,7 +166,7 @@ struct CopyWay {
   ElementType result = kFloats;
 };
 
-// One call of dlbridge_copy and the end of what it made.
+// One call of dlbridge_copy; the destructor releases and checks the result.
 class CopyRun {
  public:
   CopyRun(const TensorSource& source, TensorDevice* to, const CopyWay& way)
@@ -206,7 +206,7 @@ class CopyRun {
       copy_->deleter(copy_);
       EXPECT_EQ(released_, by_allocator_ ? 0 : 1);
     }
-    EXPECT_EQ(allocated_, 0) << "the allocator's memory was not given back";
+    EXPECT_EQ(allocated_, 0) << "the allocator's memory was not freed";
     if (!by_allocator_) {
       to_.Free(target_);
     }
@@ -215,7 +215,7 @@ class CopyRun {
   DLBridgeStatus status() const { return status_; }
   std::string message() const { return error_.message; }
 
-  // Is all there that is to be copied, and nothing else changed?
+  // Checks that the copy is complete and that no other byte changed.
   void ExpectWhole() const {
     ASSERT_EQ(status_, DLBRIDGE_OK) << error_.message;
     EXPECT_NE(copy_->flags & DLPACK_FLAG_BITMASK_IS_COPIED, 0U);
@@ -230,7 +230,7 @@ class CopyRun {
       all.insert(all.end(), kBehind, kUntouched);
     }
     EXPECT_TRUE(to_.Read(by_allocator_ ? BufferOf(result) : target_, all.size()) == all)
-        << "other bytes than those of the source";
+        << "the bytes differ from those of the source";
   }
 
  private:
@@ -288,14 +288,14 @@ inline void ExpectRefusal(const TensorSource& source, TensorDevice* to, const Co
   EXPECT_NE(run.message().find(part), std::string::npos) << run.message();
 }
 
-// Refused without staging, whole with it.
+// Rejected without staging, complete with it.
 inline void ExpectStaged(const TensorSource& source, TensorDevice* to, CopyWay way) {
   ExpectRefusal(source, to, way, DLBRIDGE_ERROR_UNSUPPORTED, "");
   way.options = DLBRIDGE_COPY_ALLOW_STAGING;
   ExpectCopy(source, to, way);
 }
 
-// What runs and rectangles express.
+// Layouts that runs and rectangles can express.
 inline std::vector<TensorLayout> DirectLayouts() {
   return {{"compact", {6, 8}, {8, 1}, 0},
           {"a rectangle", {6, 8}, {20, 1}, 3},
@@ -311,7 +311,7 @@ inline std::vector<TensorLayout> DirectLayouts() {
           {"a scalar", {}, {}, 2}};
 }
 
-// Into the caller's memory and by its allocator, with a stream of the caller's and without.
+// Into the caller's memory and with its allocator, with and without a stream of the caller.
 template <class Check>
 void ForEachWay(TensorDevice* from, TensorDevice* to, Check check) {
   for (const bool by_allocator : {false, true}) {
@@ -331,7 +331,7 @@ inline void CheckDirect(TensorDevice* from, TensorDevice* to) {
   }
 }
 
-// 4096 runs are the most.
+// The limit is 4096 runs.
 inline void CheckStaging(TensorDevice* from, TensorDevice* to) {
   const TensorSource most(from, {"4096 backwards", {4096}, {-1}, 4095}, kFloats);
   ExpectCopy(most, to, {});
@@ -341,7 +341,7 @@ inline void CheckStaging(TensorDevice* from, TensorDevice* to) {
   ForEachWay(from, to, [&](const CopyWay& way) { ExpectStaged(source, to, way); });
 }
 
-// Elements of four bits: only what is compact already goes by a driver alone.
+// 4-bit elements: a driver copies only compact layouts of them without staging.
 inline void CheckFours(TensorDevice* from, TensorDevice* to) {
   CopyWay packed;
   packed.result = kPackedFours;
@@ -363,7 +363,7 @@ inline void CheckCopies(TensorDevice* from, TensorDevice* to) {
   CheckFours(from, to);
 }
 
-// Lets the nth call of a function fail, for n from 1 on, until all calls of a copy have.
+// Makes the nth call of a function fail, for n from 1 on, until the copy succeeds.
 inline void FailInTurn(const TensorSource& source, TensorDevice* to, const CopyWay& way,
                        TensorDevice* driver, const char* function) {
   const std::string name = std::string(function).substr(0, std::string(function).find("_v2"));
@@ -382,7 +382,7 @@ inline void FailInTurn(const TensorSource& source, TensorDevice* to, const CopyW
   }
 }
 
-// Three rectangles, of which `driver`, one of the sides, fails the calls.
+// Three rectangles; the calls of `driver`, which is one of the sides, fail.
 inline void CheckFailures(TensorDevice* from, TensorDevice* to, TensorDevice* driver,
                           const std::vector<const char*>& functions) {
   const TensorSource source(from, {"three rectangles", {3, 2, 4}, {-100, 20, 1}, 300}, kFloats);
@@ -396,7 +396,7 @@ inline void CheckFailures(TensorDevice* from, TensorDevice* to, TensorDevice* dr
   }
 }
 
-// The same of what goes through the host.
+// The same for copies that are staged through the host.
 inline void CheckFailuresOfStaging(TensorDevice* from, TensorDevice* to, TensorDevice* driver,
                                    const std::vector<const char*>& functions) {
   const TensorSource source(from, {"5000 backwards", {5000}, {-1}, 4999}, kFloats);
@@ -408,8 +408,8 @@ inline void CheckFailuresOfStaging(TensorDevice* from, TensorDevice* to, TensorD
   }
 }
 
-// Copies by the stream of `device` while that captures a graph: none is begun, not even one that
-// would go through the host, and what has no stream is none of the capture's.
+// Copies on the stream of `device` while it captures a graph are rejected, also with staging;
+// copies without a stream are not affected.
 inline void CheckCapture(TensorDevice* device) {
   HostMemory host;
   const TensorLayout rectangle = {"a rectangle", {6, 8}, {20, 1}, 0};

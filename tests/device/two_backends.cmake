@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# CUDA's and HIP's fakes in one process. Its name puts it behind those of both.
+# The fakes of CUDA and HIP in one process. The file name sorts after those of both.
 if(TARGET fake_cuda AND TARGET fake_hip6)
   dlbridge_add_cuda_test(two_backends_test.cc fake_cuda)
   dlbridge_use_fake_hip(two_backends_test)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies from one driver's memory to another's, both in this process: only through the host.
+// Copies between the memory of two drivers in one process: only through the host.
 #include "cuda_tensor_device.h"
 #include "hip_tensor_device.h"
 

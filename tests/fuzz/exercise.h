@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes a tensor of any bytes, and a row of calls on it. What must hold whatever comes: nothing
-// undefined, the ownership rule, deleters once, and that validate and diagnose agree.
+// Builds tensors of arbitrary bytes and makes a series of calls on them. For every input there must
+// be no undefined behaviour, the ownership rule must hold, each deleter must run once, and validate
+// and diagnose must agree.
 #ifndef DLBRIDGE_TESTS_FUZZ_EXERCISE_H_
 #define DLBRIDGE_TESTS_FUZZ_EXERCISE_H_
 
@@ -21,7 +22,7 @@
 
 namespace dlbridge_test {
 
-// Values off the input; zeros behind its end.
+// Reads values from the input; after its end, zeros.
 class Input {
  public:
   Input(const uint8_t* data, size_t size) : data_(data), size_(size) {}
@@ -36,7 +37,7 @@ class Input {
     }
     return value;
   }
-  // Mostly small numbers, now and then one at the edge of what fits.
+  // Mostly small numbers, and sometimes one near the limits.
   int64_t TakeNumber() {
     const auto shape = Take<uint8_t>();
     if (shape < 200) {
@@ -62,8 +63,8 @@ inline void Demand(bool holds, const char* what) {
   }
 }
 
-// A tensor of any content. Arrays are exactly as long as ndim says, so that a read too many is
-// seen.
+// A tensor of arbitrary content. Its arrays have exactly ndim elements, so that ASan detects a read
+// past the end.
 class AnyTensor {
  public:
   explicit AnyTensor(Input* input) {
@@ -145,7 +146,8 @@ inline DLBridgePolicy TakePolicy(Input* input) {
 inline void Describe(const DLTensor& tensor, uint64_t flags) {
   DLBridgeLayout layout = DLBRIDGE_LAYOUT_INIT;
   if (dlbridge_layout(&tensor, flags, &layout, nullptr) == DLBRIDGE_OK) {
-    Demand(layout.begin <= 0 && layout.begin <= layout.end, "the extent has two ends");
+    Demand(layout.begin <= 0 && layout.begin <= layout.end,
+           "the extent begins at or before 0 and not after its end");
   }
   char text[64];
   dlbridge_tensor_format(&tensor, flags, text, sizeof text, nullptr, nullptr);
@@ -153,7 +155,7 @@ inline void Describe(const DLTensor& tensor, uint64_t flags) {
   dlbridge_required_version(&tensor, flags, &version, nullptr);
 }
 
-// validate refuses a tensor exactly where diagnose finds a broken rule, and for the first one
+// validate rejects a tensor exactly if diagnose finds a broken rule, and reports the first one
 // found.
 inline void CompareWithDiagnosis(const DLManagedTensorVersioned& tensor,
                                  const DLBridgePolicy& policy) {
@@ -163,7 +165,7 @@ inline void CompareWithDiagnosis(const DLManagedTensorVersioned& tensor,
   size_t count = 0;
   Demand(dlbridge_diagnose(&tensor, DLBRIDGE_KIND_VERSIONED, 0, &policy, findings, 32, &count,
                            nullptr) == DLBRIDGE_OK,
-         "diagnose has no opinion on tensors");
+         "diagnose succeeds for every tensor");
   const DLBridgeFinding* first = nullptr;
   for (size_t i = 0; i < count && i < 32; ++i) {
     if (findings[i].severity == DLBRIDGE_SEVERITY_BROKEN) {
@@ -174,18 +176,18 @@ inline void CompareWithDiagnosis(const DLManagedTensorVersioned& tensor,
   Demand((status == DLBRIDGE_OK) == (first == nullptr), "validate and diagnose agree");
   Demand(first == nullptr ||
              (first->rule == error.rule && first->axis == error.axis && first->status == status),
-         "validate stops at the first finding");
+         "validate reports the first finding");
 }
 
 inline DLBridgeConvertOptions TakeOptions(Input* input) {
   DLBridgeConvertOptions options = DLBRIDGE_CONVERT_OPTIONS_INIT;
-  // COPY would read the data, which is not there; SKIP_VALIDATION would be a lie.
+  // COPY would read the data, which does not exist; SKIP_VALIDATION would accept invalid tensors.
   options.options = input->Take<uint16_t>() & 0x1deU;
   options.version = {1, input->Take<uint8_t>() % 5U};
   return options;
 }
 
-// Converts one tensor again and again, shares and views it, and gives everything back.
+// Converts one tensor repeatedly, shares and views it, and releases everything.
 inline void Convert(AnyTensor* tensor, Input* input) {
   DLManagedTensorVersioned* owned = nullptr;
   DLManagedTensor* legacy = tensor->legacy();
@@ -226,33 +228,36 @@ inline void Adopt(AnyTensor* tensor, Input* input) {
   DLManagedTensorVersioned* out = nullptr;
   if (dlbridge_import(tensor->versioned(), DLBRIDGE_KIND_VERSIONED, &options, &out, nullptr) !=
       DLBRIDGE_OK) {
-    Demand(std::memcmp(&before, tensor->versioned(), sizeof before) == 0, "refused, untouched");
+    Demand(std::memcmp(&before, tensor->versioned(), sizeof before) == 0,
+           "a rejected tensor is unchanged");
     out = tensor->versioned();
   }
   dlbridge_release_versioned(out);
   Demand(tensor->deletes() == 1, "the deleter ran once");
 }
 
-// A live tensor, as validation sees it, is never taken for the other kind.
+// A live tensor that passes validation is never identified as the other kind.
 inline void CompareKinds(AnyTensor* tensor) {
   const DLBridgeKind legacy = dlbridge_identify(tensor->legacy());
   const DLBridgeKind versioned = dlbridge_identify(tensor->versioned());
   int32_t type = 0;
   std::memcpy(&type, &tensor->legacy()->dl_tensor.device, sizeof type);
   if (type > 0 && dlbridge_validate_legacy(tensor->legacy(), nullptr, nullptr) == DLBRIDGE_OK) {
-    Demand(legacy != DLBRIDGE_KIND_VERSIONED, "legacy is not versioned");
+    Demand(legacy != DLBRIDGE_KIND_VERSIONED, "a legacy tensor is not identified as versioned");
     const DLPackVersion version = tensor->versioned()->version;
     const bool plausible = version.major != 0 && version.major <= 255 && version.minor <= 255;
-    Demand(!plausible || versioned != DLBRIDGE_KIND_LEGACY, "versioned is not legacy");
+    Demand(!plausible || versioned != DLBRIDGE_KIND_LEGACY,
+           "a versioned tensor is not identified as legacy");
   }
 }
 
-// A file such as a peer sends along: a page that cannot shrink. -1 where there are none.
+// A file like those that a peer sends: one page, sealed against shrinking. -1 if the system has
+// none.
 inline int PeerFile() {
 #ifdef __linux__
   static const int file = [] {
     const int fd = static_cast<int>(syscall(SYS_memfd_create, "peer", 3U));
-    Demand(posix_fallocate(fd, 0, 4096) == 0 && fcntl(fd, 1033, 2) == 0, "a sealed page");
+    Demand(posix_fallocate(fd, 0, 4096) == 0 && fcntl(fd, 1033, 2) == 0, "the file can be sealed");
     return fd;
   }();
   return file;
@@ -261,8 +266,8 @@ inline int PeerFile() {
 #endif
 }
 
-// Makes a descriptor of any bytes whose head and sum are right, as a peer that means harm gets them
-// (docs/ipc.md). Now and then the rest fits its length, too.
+// Gives arbitrary bytes a valid header and checksum, as a malicious peer can (docs/ipc.md). For
+// some inputs the other lengths in the descriptor are valid, too.
 inline void Sign(uint8_t* bytes, size_t size) {
   const auto length = static_cast<uint32_t>(size);
   std::memcpy(bytes, "DLBRIPC", 8);
@@ -288,11 +293,11 @@ inline void Sign(uint8_t* bytes, size_t size) {
   std::memcpy(bytes + 16, &sum, sizeof sum);
 }
 
-// What was imported can be read from end to end.
+// The imported extent must be readable from end to end.
 inline void ReadEnds(const DLManagedTensorVersioned& tensor) {
   DLBridgeLayout layout = DLBRIDGE_LAYOUT_INIT;
   Demand(dlbridge_layout(&tensor.dl_tensor, tensor.flags, &layout, nullptr) == DLBRIDGE_OK,
-         "what was imported is valid");
+         "an imported tensor is valid");
   if (layout.begin != layout.end) {
     const char* start =
         static_cast<const char*>(tensor.dl_tensor.data) + tensor.dl_tensor.byte_offset;
@@ -302,7 +307,7 @@ inline void ReadEnds(const DLManagedTensorVersioned& tensor) {
   }
 }
 
-// Imports what a peer may send: the bytes as they are, and as they are behind a head that is right.
+// Imports what a peer may send: the bytes alone, and the bytes after a valid header.
 inline void ImportAny(const uint8_t* data, size_t size, const DLBridgePolicy& policy) {
   constexpr size_t kHead = 24;
   const int32_t fd = PeerFile();
@@ -312,15 +317,15 @@ inline void ImportAny(const uint8_t* data, size_t size, const DLBridgePolicy& po
   if (used != 0) {
     std::memcpy(bytes + kHead, data, used);
     Demand(IpcImport(data, size, nullptr, 0, 0, &policy, &out, nullptr) != DLBRIDGE_OK,
-           "random bytes are no descriptor");
+           "bytes without a header are rejected");
   }
   Sign(bytes, kHead + used);
   for (const size_t fds : {size_t{0}, size_t{1}}) {
     DLBridgeError error = DLBRIDGE_ERROR_INIT;
     const DLBridgeStatus status =
         IpcImport(bytes, kHead + used, &fd, fds, 0, &policy, &out, &error);
-    Demand(status == error.status, "a refusal says so");
-    Demand((status == DLBRIDGE_OK) == (out != nullptr), "a tensor, or an error");
+    Demand(status == error.status, "the status is also in the error");
+    Demand((status == DLBRIDGE_OK) == (out != nullptr), "either a tensor or an error");
     if (out != nullptr) {
       ReadEnds(*out);
       dlbridge_release_versioned(out);

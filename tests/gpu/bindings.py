@@ -3,6 +3,31 @@
 
 import ctypes
 import os
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+
+from structs import (  # noqa: E402
+    DLBridgeBackendInfo,
+    DLBridgeBuffer,
+    DLBridgeCopySpec,
+    DLBridgeError,
+    DLBridgeIpcExportSpec,
+    DLBridgeIpcImportSpec,
+    DLBridgeIpcSizes,
+    DLBridgePointerInfo,
+    DLBridgePolicy,
+    DLBridgeRelease,
+    DLBridgeStream,
+    DLBridgeWrapSpec,
+    DLDataType,
+    DLDevice,
+    DLManagedTensor,
+    DLManagedTensorVersioned,
+    DLTensor,
+    sized,
+)
 
 INT64 = ctypes.c_int64
 UINT64 = ctypes.c_uint64
@@ -22,201 +47,7 @@ LEVEL_DEVICE = 3
 STATE_READY = 1
 
 
-class DLDevice(ctypes.Structure):
-    _fields_ = [("type", ctypes.c_int32), ("id", ctypes.c_int32)]
-
-
-class DLDataType(ctypes.Structure):
-    _fields_ = [("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16)]
-
-
-class DLPackVersion(ctypes.Structure):
-    _fields_ = [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32)]
-
-
-class DLTensor(ctypes.Structure):
-    _fields_ = [
-        ("data", ctypes.c_void_p),
-        ("device", DLDevice),
-        ("ndim", ctypes.c_int32),
-        ("dtype", DLDataType),
-        ("shape", ctypes.POINTER(INT64)),
-        ("strides", ctypes.POINTER(INT64)),
-        ("byte_offset", UINT64),
-    ]
-
-
-class Versioned(ctypes.Structure):
-    _fields_ = [
-        ("version", DLPackVersion),
-        ("manager_ctx", ctypes.c_void_p),
-        ("deleter", ctypes.c_void_p),
-        ("flags", UINT64),
-        ("tensor", DLTensor),
-    ]
-
-
-class Legacy(ctypes.Structure):
-    _fields_ = [
-        ("tensor", DLTensor),
-        ("manager_ctx", ctypes.c_void_p),
-        ("deleter", ctypes.c_void_p),
-    ]
-
-
-class Error(ctypes.Structure):
-    _fields_ = [
-        ("status", ctypes.c_int32),
-        ("rule", ctypes.c_int32),
-        ("axis", ctypes.c_int32),
-        ("native_code", ctypes.c_int32),
-        ("reserved", UINT64 * 2),
-        ("message", ctypes.c_char * 224),
-    ]
-
-
-class BackendInfo(ctypes.Structure):
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("options", ctypes.c_uint32),
-        ("backend", ctypes.c_int32),
-        ("state", ctypes.c_int32),
-        ("device_count", ctypes.c_int32),
-        ("driver_code", ctypes.c_int32),
-        ("driver_version", ctypes.c_char * 64),
-        ("runtime_version", ctypes.c_char * 64),
-        ("file", ctypes.c_char * 256),
-        ("reason", ctypes.c_char * 616),
-    ]
-
-
-class Buffer(ctypes.Structure):
-    _fields_ = [
-        ("backend", ctypes.c_int32),
-        ("kind", ctypes.c_int32),
-        ("handle", UINT64),
-        ("context", UINT64),
-        ("reserved", UINT64),
-    ]
-
-
-class PointerInfo(ctypes.Structure):
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("options", ctypes.c_uint32),
-        ("backend", ctypes.c_int32),
-        ("memory", ctypes.c_int32),
-        ("device", DLDevice),
-        ("native_device", ctypes.c_int32),
-        ("properties", ctypes.c_uint32),
-        ("base", UINT64),
-        ("size", UINT64),
-        ("context", UINT64),
-    ]
-
-
-class Stream(ctypes.Structure):
-    _fields_ = [
-        ("backend", ctypes.c_int32),
-        ("kind", ctypes.c_int32),
-        ("device", DLDevice),
-        ("handle", UINT64),
-        ("context", UINT64),
-        ("reserved", UINT64),
-    ]
-
-
-class Policy(ctypes.Structure):
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("options", ctypes.c_uint32),
-        ("version", DLPackVersion),
-        ("level", ctypes.c_int32),
-        ("contiguity", ctypes.c_int32),
-        ("min_ndim", ctypes.c_int32),
-        ("max_ndim", ctypes.c_int32),
-        ("alignment", UINT64),
-        ("buffer_size", UINT64),
-        ("devices", ctypes.c_void_p),
-        ("device_count", ctypes.c_size_t),
-        ("dtypes", ctypes.c_void_p),
-        ("dtype_count", ctypes.c_size_t),
-        ("shape", ctypes.c_void_p),
-    ]
-
-
-RELEASE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.POINTER(Buffer), ctypes.POINTER(Stream))
-
-
-class WrapSpec(ctypes.Structure):
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("options", ctypes.c_uint32),
-        ("shape", ctypes.POINTER(INT64)),
-        ("strides", ctypes.POINTER(INT64)),
-        ("buffer", Buffer),
-        ("byte_offset", UINT64),
-        ("buffer_size", UINT64),
-        ("device", DLDevice),
-        ("ndim", ctypes.c_int32),
-        ("dtype", DLDataType),
-        ("tensor_flags", UINT64),
-        ("version", DLPackVersion),
-        ("release", RELEASE),
-        ("release_context", ctypes.c_void_p),
-        ("policy", ctypes.POINTER(Policy)),
-    ]
-
-
-class CopySpec(ctypes.Structure):
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("options", ctypes.c_uint32),
-        ("device", DLDevice),
-        ("stream", Stream),
-        ("target", Buffer),
-        ("target_offset", UINT64),
-        ("target_size", UINT64),
-        ("release", RELEASE),
-        ("release_context", ctypes.c_void_p),
-        ("allocator", ctypes.c_void_p),
-        ("tensor_flags", UINT64),
-        ("version", DLPackVersion),
-        ("policy", ctypes.POINTER(Policy)),
-    ]
-
-
-class IpcExportSpec(ctypes.Structure):
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("options", ctypes.c_uint32),
-        ("buffer", ctypes.c_void_p),
-        ("buffer_size", ctypes.c_size_t),
-        ("fds", ctypes.c_void_p),
-        ("fd_capacity", ctypes.c_size_t),
-    ]
-
-
-class IpcSizes(ctypes.Structure):
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("options", ctypes.c_uint32),
-        ("buffer_size", UINT64),
-        ("fd_count", UINT64),
-    ]
-
-
-class IpcImportSpec(ctypes.Structure):
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("options", ctypes.c_uint32),
-        ("buffer", ctypes.c_void_p),
-        ("buffer_size", ctypes.c_size_t),
-        ("fds", ctypes.c_void_p),
-        ("fd_count", ctypes.c_size_t),
-        ("policy", ctypes.POINTER(Policy)),
-    ]
-
+RELEASE = DLBridgeRelease
 
 # A capsule borrows its name, so the texts outlive every capsule.
 _NAME, _USED_NAME = b"dltensor", b"used_dltensor"
@@ -245,12 +76,12 @@ def int64s(values):
 
 
 def buffer_at(address):
-    return Buffer(0, 1, address)
+    return DLBridgeBuffer(0, 1, address)
 
 
 def stream(handle, device=0):
     """A CUstream, or 1 or 2, of a device."""
-    return Stream(BACKEND_CUDA, STREAM_QUEUE, DLDevice(CUDA, device), handle)
+    return DLBridgeStream(BACKEND_CUDA, STREAM_QUEUE, DLDevice(CUDA, device), handle)
 
 
 def tensor(address, device, shape, strides=None, dtype=(UINT, 8), byte_offset=0):
@@ -273,34 +104,34 @@ class Library:
     def __init__(self, path):
         self._lib = ctypes.CDLL(path)
         self._lib.dlbridge_status_name.restype = ctypes.c_char_p
-        self._lib.dlbridge_release_versioned.argtypes = [ctypes.POINTER(Versioned)]
+        self._lib.dlbridge_release_versioned.argtypes = [ctypes.POINTER(DLManagedTensorVersioned)]
         self._lib.dlbridge_release_versioned.restype = None
 
     def call(self, name, *arguments):
-        error = Error()
+        error = DLBridgeError()
         status = getattr(self._lib, "dlbridge_" + name)(*arguments, ctypes.byref(error))
         if status != 0:
             text = self._lib.dlbridge_status_name(status).decode()
             raise Rejected(text.removeprefix("DLBRIDGE_ERROR_"), error)
 
     def backend_info(self):
-        info = BackendInfo(struct_size=ctypes.sizeof(BackendInfo))
+        info = sized(DLBridgeBackendInfo)
         self.call("backend_info", BACKEND_CUDA, ctypes.byref(info))
         return info
 
     def pointer_info(self, address, device=(CUDA, 0)):
-        info = PointerInfo(struct_size=ctypes.sizeof(PointerInfo))
+        info = sized(DLBridgePointerInfo)
         buffer = buffer_at(address)
         self.call("pointer_info", ctypes.byref(buffer), DLDevice(*device), ctypes.byref(info))
         return info
 
     def validate(self, what):
         """At the level that asks the driver."""
-        policy = Policy(struct_size=ctypes.sizeof(Policy), level=LEVEL_DEVICE)
+        policy = sized(DLBridgePolicy, level=LEVEL_DEVICE)
         self.call("validate", ctypes.byref(what), UINT64(0), ctypes.byref(policy))
 
     def _wrap(self, name, kind, address, device, shape, dtype, release):
-        spec = WrapSpec(struct_size=ctypes.sizeof(WrapSpec), ndim=len(shape))
+        spec = sized(DLBridgeWrapSpec, ndim=len(shape))
         spec.shape = int64s(shape)
         spec.buffer = buffer_at(address)
         spec.device = DLDevice(*device)
@@ -312,17 +143,17 @@ class Library:
         return out
 
     def wrap(self, address, device, shape, dtype=(FLOAT, 32), release=None):
-        return self._wrap("wrap", Versioned, address, device, shape, dtype, release)
+        return self._wrap("wrap", DLManagedTensorVersioned, address, device, shape, dtype, release)
 
     def wrap_legacy(self, address, device, shape, dtype=(FLOAT, 32), release=None):
         """As the capsule that every framework takes, which has to take it."""
-        managed = self._wrap("wrap_legacy", Legacy, address, device, shape, dtype, release)
+        managed = self._wrap("wrap_legacy", DLManagedTensor, address, device, shape, dtype, release)
         return _NEW(ctypes.cast(managed, ctypes.c_void_p), _NAME, None)
 
     def import_tensor(self, capsule):
         """A dlbridge-owned tensor of a legacy capsule, which counts as used then."""
         legacy = _POINTER(capsule, _NAME)
-        out = ctypes.POINTER(Versioned)()
+        out = ctypes.POINTER(DLManagedTensorVersioned)()
         self.call("import", ctypes.c_void_p(legacy), KIND_LEGACY, None, ctypes.byref(out))
         _RENAME(capsule, _USED_NAME)
         return out
@@ -337,20 +168,20 @@ class Library:
         self.call("stream_synchronize", ctypes.byref(queue))
 
     def copy(self, source, device=(CPU, 0), target=0, size=0, queue=None, staging=False):
-        spec = CopySpec(struct_size=ctypes.sizeof(CopySpec), options=ALLOW_STAGING * staging)
+        spec = sized(DLBridgeCopySpec, options=ALLOW_STAGING * staging)
         spec.device = DLDevice(*device)
         if queue is not None:
             spec.stream = queue
         if target:
             spec.target = buffer_at(target)
             spec.target_size = size
-        out = ctypes.POINTER(Versioned)()
+        out = ctypes.POINTER(DLManagedTensorVersioned)()
         self.call("copy", ctypes.byref(source), UINT64(0), ctypes.byref(spec), ctypes.byref(out))
         return out
 
     def ipc_export(self, managed):
-        sizes = IpcSizes(struct_size=ctypes.sizeof(IpcSizes))
-        spec = IpcExportSpec(struct_size=ctypes.sizeof(IpcExportSpec))
+        sizes = sized(DLBridgeIpcSizes)
+        spec = sized(DLBridgeIpcExportSpec)
         place = ctypes.create_string_buffer(4096)
         fds = (ctypes.c_int32 * 4)()
         spec.buffer, spec.buffer_size = ctypes.addressof(place), len(place)
@@ -359,10 +190,10 @@ class Library:
         return place.raw[: sizes.buffer_size]
 
     def ipc_import(self, descriptor):
-        spec = IpcImportSpec(struct_size=ctypes.sizeof(IpcImportSpec))
+        spec = sized(DLBridgeIpcImportSpec)
         place = ctypes.create_string_buffer(descriptor, len(descriptor))
         spec.buffer, spec.buffer_size = ctypes.addressof(place), len(descriptor)
-        out = ctypes.POINTER(Versioned)()
+        out = ctypes.POINTER(DLManagedTensorVersioned)()
         self.call("ipc_import", ctypes.byref(spec), ctypes.byref(out))
         return out
 

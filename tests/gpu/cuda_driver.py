@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What of CUDA's driver API the tests call themselves, over ctypes; the fake has all of it."""
+"""The functions of CUDA's driver API that the tests call, by ctypes; the fake has all of them."""
 
 import ctypes
 import os
@@ -67,7 +67,7 @@ class Driver:
         self._call("cuStreamSynchronize", ctypes.c_void_p(stream))
 
     def write(self, address, data, stream):
-        """Puts a copy to a device on a stream; the bytes are kept until the end."""
+        """Enqueues a copy to a device; the bytes are kept until the process ends."""
         self._keep.append(ctypes.create_string_buffer(data, len(data)))
         self._call(
             "cuMemcpyHtoDAsync_v2",
@@ -99,7 +99,7 @@ class Driver:
         return place.raw
 
     def launch(self, function, stream):
-        """Runs a Python function when the stream comes to it."""
+        """Runs a Python function when the stream reaches it."""
         self._keep.append(HOST_FUNCTION(lambda _: function()))
         self._call("cuLaunchHostFunc", ctypes.c_void_p(stream), self._keep[-1], None)
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The device functions on a real NVIDIA GPU, with PyTorch, CuPy and JAX where they are installed.
+"""The device functions on a real NVIDIA GPU, with PyTorch, CuPy and JAX if installed.
 
-`./run gpu` runs it; DLBRIDGE_LIBRARY names the library. What is missing is skipped with the reason;
-without a GPU all of it is, with exit status 77. With DLBRIDGE_LIBCUDA set to the fake driver what
-needs no framework runs on that.
+`./run gpu` runs this file; DLBRIDGE_LIBRARY is the path of the library. Tests of missing frameworks
+are skipped with a reason; without a GPU everything is skipped, with exit status 77. If
+DLBRIDGE_LIBCUDA is set to the fake driver, the tests that need no framework run with it.
 """
 
 import importlib.util
@@ -24,26 +24,27 @@ def skip(reason):
 
 
 def modules():
-    """Each framework's tests only where it is there: to import it may load a driver."""
+    """The test modules; those of missing frameworks are left out, as importing one may load a
+    driver."""
     yield "with_driver"
     if os.environ.get("DLBRIDGE_LIBCUDA"):
-        print("frameworks: left out, DLBRIDGE_LIBCUDA names another driver than theirs")
+        print("frameworks: skipped, DLBRIDGE_LIBCUDA names a driver that they do not use")
         return
     for package, module in FRAMEWORKS.items():
         if importlib.util.find_spec(package) is None:
-            print(f"{package}: skipped, it is not installed for {sys.executable}")
+            print(f"{package}: skipped, not installed for {sys.executable}")
         else:
             yield module
 
 
 def main():
     if not os.environ.get("DLBRIDGE_LIBRARY"):
-        skip("DLBRIDGE_LIBRARY does not name the library to test")
+        skip("DLBRIDGE_LIBRARY is not set")
     info = bindings.load().backend_info()
     if info.state != bindings.STATE_READY:
-        skip("CUDA is not there: " + info.reason.decode())
+        skip("CUDA is not available: " + info.reason.decode())
     version, file = info.driver_version.decode(), info.file.decode()
-    print(f"driver {version} of {file}, {info.device_count} devices")
+    print(f"driver {version} from {file}, {info.device_count} devices")
     suite = unittest.TestSuite()
     for name in modules():
         suite.addTests(unittest.defaultTestLoader.loadTestsFromName(name))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The device functions on CuPy's arrays and streams."""
+"""The device functions with CuPy's arrays and streams."""
 
 import ctypes
 import unittest
@@ -29,7 +29,7 @@ def bare(x):
 
 
 def floats(managed):
-    what = managed.contents.tensor
+    what = managed.contents.dl_tensor
     shape = [what.shape[axis] for axis in range(what.ndim)]
     data = ctypes.string_at(what.data + what.byte_offset, 4 * int(numpy.prod(shape)))
     return numpy.frombuffer(data, dtype=numpy.float32).reshape(shape)
@@ -44,14 +44,14 @@ class WithCupy(unittest.TestCase):
     def test_pointers(self):
         x = cupy.arange(1000, dtype=cupy.float32)
         info = self.library.pointer_info(x[5:].data.ptr)
-        self.assertEqual((info.device.type, info.memory), (b.CUDA, b.MEMORY_DEVICE))
+        self.assertEqual((info.device.device_type, info.memory), (b.CUDA, b.MEMORY_DEVICE))
         self.library.validate(bare(x))
         managed = cupy.cuda.malloc_managed(4096)
         info = self.library.pointer_info(managed.ptr)
-        self.assertEqual((info.device.type, info.memory), (b.CUDA_MANAGED, b.MEMORY_MANAGED))
+        self.assertEqual((info.device.device_type, info.memory), (b.CUDA_MANAGED, b.MEMORY_MANAGED))
         pinned = cupy.cuda.alloc_pinned_memory(4096)
         info = self.library.pointer_info(pinned.ptr)
-        self.assertEqual((info.device.type, info.memory), (b.CUDA_HOST, b.MEMORY_PINNED))
+        self.assertEqual((info.device.device_type, info.memory), (b.CUDA_HOST, b.MEMORY_PINNED))
 
     def test_the_consumer_waits_for_the_producer(self):
         kernel = cupy.RawKernel(WAIT, "wait_and_write")
@@ -77,12 +77,12 @@ class WithCupy(unittest.TestCase):
             self.assertTrue((floats(managed) == view.get()).all())
             self.library.release(managed)
 
-    def test_there_and_back(self):
+    def test_round_trip(self):
         x = cupy.arange(24, dtype=cupy.float32)
         capsule = self.library.wrap_legacy(x.data.ptr, (b.CUDA, 0), [4, 6])
         y = cupy.fromDlpack(capsule)
         self.assertEqual(y.data.ptr, x.data.ptr)
         self.assertEqual(y.shape, (4, 6))
         managed = self.library.import_tensor(y.toDlpack())
-        self.assertEqual(managed.contents.tensor.data, x.data.ptr)
+        self.assertEqual(managed.contents.dl_tensor.data, x.data.ptr)
         self.library.release(managed)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What needs nothing but a driver."""
+"""Tests that need only a driver."""
 
 import ctypes
 import os
@@ -17,8 +17,8 @@ PATTERN = bytes((i * 7 + i // 256) % 251 for i in range(SIZE))
 
 
 def content(managed):
-    """The bytes of a tensor of the host of bytes."""
-    what = managed.contents.tensor
+    """The bytes of a host tensor whose elements are bytes."""
+    what = managed.contents.dl_tensor
     count = 1
     for axis in range(what.ndim):
         count *= what.shape[axis]
@@ -52,7 +52,7 @@ class Pointers(WithDriver):
         address = self.driver.allocate(SIZE)
         for inside in (0, 1, SIZE - 1):
             info = self.library.pointer_info(address + inside)
-            self.assertEqual((info.device.type, info.device.id), (b.CUDA, 0))
+            self.assertEqual((info.device.device_type, info.device.device_id), (b.CUDA, 0))
             self.assertEqual(info.memory, b.MEMORY_DEVICE)
             self.assertEqual(info.base, address)
             self.assertGreaterEqual(info.size, SIZE)
@@ -61,28 +61,28 @@ class Pointers(WithDriver):
     def test_managed_memory(self):
         address = self.driver.allocate_managed(SIZE)
         info = self.library.pointer_info(address + 5)
-        self.assertEqual((info.device.type, info.device.id), (b.CUDA_MANAGED, 0))
+        self.assertEqual((info.device.device_type, info.device.device_id), (b.CUDA_MANAGED, 0))
         self.assertEqual((info.memory, info.base), (b.MEMORY_MANAGED, address))
 
     def test_pinned_memory(self):
         address = self.driver.allocate_pinned(SIZE)
         info = self.library.pointer_info(address + 5)
-        self.assertEqual((info.device.type, info.device.id), (b.CUDA_HOST, 0))
+        self.assertEqual((info.device.device_type, info.device.device_id), (b.CUDA_HOST, 0))
         self.assertEqual((info.memory, info.base), (b.MEMORY_PINNED, address))
         self.assertGreaterEqual(info.size, SIZE)
 
     def test_memory_of_a_pool(self):
         address = self.driver.allocate_in_pool(SIZE, self.first)
         info = self.library.pointer_info(address)
-        self.assertEqual((info.device.type, info.device.id), (b.CUDA, 0))
+        self.assertEqual((info.device.device_type, info.device.device_id), (b.CUDA, 0))
         self.assertEqual(info.memory, b.MEMORY_DEVICE)
 
-    def test_memory_that_nobody_knows(self):
+    def test_memory_unknown_to_the_driver(self):
         place = ctypes.create_string_buffer(64)
         for address in (ctypes.addressof(place), 0):
             self.assertEqual(self.library.pointer_info(address).memory, b.MEMORY_HOST)
 
-    def test_a_true_label(self):
+    def test_a_correct_label(self):
         address = self.driver.allocate(SIZE)
         self.library.validate(b.tensor(address, (b.CUDA, 0), [SIZE]))
         self.library.validate(b.tensor(address, (b.CUDA, 0), [1], byte_offset=SIZE - 1))
@@ -92,7 +92,7 @@ class Pointers(WithDriver):
         self.library.validate(b.tensor(pinned, (b.CUDA_HOST, 0), [SIZE]))
         self.library.validate(b.tensor(pinned, (b.CPU, 0), [SIZE]))
 
-    def test_a_label_that_lies(self):
+    def test_a_wrong_label(self):
         address = self.driver.allocate(SIZE)
         for label in ((b.CPU, 0), (b.CUDA, 1), (b.CUDA_HOST, 0), (b.CUDA_MANAGED, 0)):
             what = b.tensor(address, label, [SIZE])
@@ -111,7 +111,7 @@ class Pointers(WithDriver):
 
 class Streams(WithDriver):
     def gate(self):
-        """Holds up the first stream until it is opened."""
+        """Blocks the first stream until the returned event is set."""
         event = threading.Event()
         self.driver.launch(event.wait, self.first)
         self.addCleanup(event.set)
@@ -135,7 +135,7 @@ class Streams(WithDriver):
         for _ in range(3):
             self.order(b.stream(self.first), b.stream(self.second))
 
-    def test_what_is_current_stays_so(self):
+    def test_the_current_context_is_unchanged(self):
         before = self.driver.current()
         self.library.handoff(b.stream(self.first), b.stream(1))
         self.library.handoff(b.stream(2), b.stream(self.first))
@@ -170,14 +170,14 @@ class Streams(WithDriver):
             self.rejected("CAPTURE", self.library.handoff, producer, consumer)
             self.rejected("CAPTURE", self.library.handoff, consumer, producer)
             self.rejected("CAPTURE", self.library.synchronize, producer)
-            # The capture is joined by the consumer, and again by the producer.
+            # The consumer joins the capture, which the second call brings back to the producer.
             self.library.handoff(producer, consumer, b.ALLOW_CAPTURE)
             self.library.handoff(consumer, producer)
         finally:
             self.driver.end_capture(self.first)
         self.library.handoff(producer, consumer)
 
-    def test_a_capture_elsewhere_disturbs_nothing(self):
+    def test_a_capture_on_an_unrelated_stream(self):
         other = self.driver.make_stream()
         address = self.filled()
         self.driver.begin_capture(other)
@@ -241,10 +241,12 @@ class Copies(WithDriver):
 class Tensors(WithDriver):
     def test_wrap_releases_once(self):
         released = []
-        release = b.RELEASE(lambda context, buffer, stream: released.append(buffer[0].handle))
+        release = b.DLBridgeRelease(
+            lambda context, buffer, stream: released.append(buffer[0].handle)
+        )
         address = self.filled()
         managed = self.library.wrap(address, (b.CUDA, 0), [SIZE // 4], release=release)
-        self.library.validate(managed.contents.tensor)
+        self.library.validate(managed.contents.dl_tensor)
         self.assertEqual(released, [])
         self.library.release(managed)
         self.assertEqual(released, [address])
@@ -281,7 +283,7 @@ class Processes(WithDriver):
             os._exit(code)
         self.assertEqual(os.waitpid(child, 0)[1], 0)
 
-    def test_a_look_up_makes_no_context(self):
+    def test_a_pointer_query_creates_no_context(self):
         done = subprocess.run(
             [sys.executable, "-B", __file__, "look"], capture_output=True, text=True, check=False
         )
@@ -291,8 +293,8 @@ class Processes(WithDriver):
 def import_and_look(descriptor):
     library, driver = b.load(), Driver()
     managed = library.ipc_import(descriptor)
-    library.validate(managed.contents.tensor)
-    what = managed.contents.tensor
+    library.validate(managed.contents.dl_tensor)
+    what = managed.contents.dl_tensor
     driver.make_context()
     seen = driver.read(what.data + what.byte_offset, SIZE, driver.make_stream())
     library.release(managed)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The device functions on JAX's arrays."""
+"""The device functions with JAX's arrays."""
 
 import ctypes
 import unittest
@@ -31,7 +31,7 @@ class WithJax(unittest.TestCase):
 
     def test_pointers(self):
         info = self.library.pointer_info(self.address)
-        self.assertEqual((info.device.type, info.device.id), (b.CUDA, 0))
+        self.assertEqual((info.device.device_type, info.device.device_id), (b.CUDA, 0))
         self.assertEqual(info.memory, b.MEMORY_DEVICE)
         self.library.validate(self.bare([10, 12], [12, 1]))
 
@@ -40,14 +40,14 @@ class WithJax(unittest.TestCase):
         cases = ((expected, [10, 12], [12, 1]), (expected.T, [12, 10], [1, 12]))
         for values, shape, strides in cases:
             managed = self.library.copy(self.bare(shape, strides), staging=True)
-            what = managed.contents.tensor
+            what = managed.contents.dl_tensor
             data = ctypes.string_at(what.data + what.byte_offset, 480)
             self.assertEqual(data, numpy.ascontiguousarray(values).tobytes())
             self.library.release(managed)
 
-    def test_there_and_back(self):
+    def test_round_trip(self):
         capsule = self.array.__dlpack__()
         managed = self.library.import_tensor(capsule)
-        self.assertEqual(managed.contents.tensor.data, self.address)
-        self.library.validate(managed.contents.tensor)
+        self.assertEqual(managed.contents.dl_tensor.data, self.address)
+        self.library.validate(managed.contents.dl_tensor)
         self.library.release(managed)

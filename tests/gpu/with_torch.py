@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The device functions on PyTorch's tensors and streams."""
+"""The device functions with PyTorch's tensors and streams."""
 
 import ctypes
 import subprocess
@@ -15,13 +15,13 @@ SLEEP = 200_000_000  # cycles: about a tenth of a second
 
 
 def bare(x):
-    """A bare tensor of a tensor of PyTorch's."""
+    """A DLTensor that describes a PyTorch tensor."""
     device = (b.CUDA, x.device.index) if x.is_cuda else (b.CPU, 0)
     return b.tensor(x.data_ptr(), device, list(x.shape), list(x.stride()), (b.FLOAT, 32))
 
 
 def floats(managed):
-    what = managed.contents.tensor
+    what = managed.contents.dl_tensor
     shape = [what.shape[axis] for axis in range(what.ndim)]
     count = 1
     for extent in shape:
@@ -39,7 +39,7 @@ class WithTorch(unittest.TestCase):
     def test_pointers(self):
         x = torch.arange(1000.0, device="cuda")
         info = self.library.pointer_info(x[7:].data_ptr())
-        self.assertEqual((info.device.type, info.device.id), (b.CUDA, 0))
+        self.assertEqual((info.device.device_type, info.device.device_id), (b.CUDA, 0))
         self.assertEqual(info.memory, b.MEMORY_DEVICE)
         pinned = torch.zeros(1000).pin_memory()
         self.assertEqual(self.library.pointer_info(pinned.data_ptr()).memory, b.MEMORY_PINNED)
@@ -56,9 +56,11 @@ class WithTorch(unittest.TestCase):
             self.library.validate(lie)
         self.assertEqual(caught.exception.rule, b.RULE_DEVICE_LABEL)
 
-    def test_there_and_back(self):
+    def test_round_trip(self):
         released = []
-        release = b.RELEASE(lambda context, buffer, stream: released.append(buffer[0].handle))
+        release = b.DLBridgeRelease(
+            lambda context, buffer, stream: released.append(buffer[0].handle)
+        )
         x = torch.arange(24.0, device="cuda")
         y = dlpack.from_dlpack(
             self.library.wrap_legacy(x.data_ptr(), (b.CUDA, 0), [4, 6], release=release)
@@ -66,8 +68,8 @@ class WithTorch(unittest.TestCase):
         self.assertEqual(y.data_ptr(), x.data_ptr())
         self.assertTrue(torch.equal(y, x.reshape(4, 6)))
         managed = self.library.import_tensor(dlpack.to_dlpack(y))
-        self.assertEqual(managed.contents.tensor.data, x.data_ptr())
-        self.library.validate(managed.contents.tensor)
+        self.assertEqual(managed.contents.dl_tensor.data, x.data_ptr())
+        self.library.validate(managed.contents.dl_tensor)
         del y
         self.assertEqual(released, [])
         self.library.release(managed)
@@ -106,7 +108,7 @@ class WithTorch(unittest.TestCase):
         self.library.synchronize(b.stream(producer.cuda_stream))
         self.assertTrue(producer.query())
 
-    def test_a_graph(self):
+    def test_capture(self):
         graph = torch.cuda.CUDAGraph()
         side = torch.cuda.Stream()
         x = torch.zeros(1000, device="cuda")
@@ -150,7 +152,7 @@ class WithTorch(unittest.TestCase):
 
     def test_between_two_devices(self):
         if torch.cuda.device_count() < 2:
-            self.skipTest("there is one device")
+            self.skipTest("there is only one device")
         x = torch.arange(120.0, device="cuda:0").reshape(12, 10)[:, 2:7]
         y = torch.zeros(12, 5, device="cuda:1")
         torch.cuda.synchronize()
@@ -176,7 +178,7 @@ class WithTorch(unittest.TestCase):
 def import_and_look(descriptor):
     library = b.load()
     managed = library.ipc_import(descriptor)
-    copied = library.copy(managed.contents.tensor)
+    copied = library.copy(managed.contents.dl_tensor)
     seen = torch.equal(floats(copied), torch.arange(1000.0)[100:])
     library.release(copied)
     library.release(managed)

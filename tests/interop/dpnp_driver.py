@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SYCL's objects as their OpenCL handles, and dlbridge's device calls, over ctypes."""
+"""The OpenCL handles of SYCL's objects, and dlbridge's device functions, over ctypes."""
 
 import ctypes
 import os
@@ -7,8 +7,18 @@ import pathlib
 import sys
 import tempfile
 
-from bridge import Error, Rejected
-from capsules import DLDevice, DLManagedTensorVersioned, DLPackVersion
+from bridge import Rejected
+from capsules import DLDevice, DLManagedTensorVersioned
+from structs import (
+    DLBridgeBuffer,
+    DLBridgeContextEntry,
+    DLBridgeCopySpec,
+    DLBridgeError,
+    DLBridgePointerInfo,
+    DLBridgePolicy,
+    DLBridgeStream,
+    sized,
+)
 
 ONEAPI = 14
 CPU = 1
@@ -21,105 +31,13 @@ MEMORY = {1: "HOST", 5: "USM_HOST", 6: "USM_DEVICE", 7: "USM_SHARED"}
 
 
 def use_intel_driver():
-    """Before the first OpenCL call: the driver of this Python's packages and no other."""
+    """Selects the driver of this Python's packages. Must run before the first OpenCL call."""
     driver = pathlib.Path(sys.prefix) / "lib/libintelocl.so"
     if driver.exists():
         folder = tempfile.mkdtemp(prefix="dlbridge-icd-")
         (pathlib.Path(folder) / "intel.icd").write_text(f"{driver}\n")
         os.environ["OCL_ICD_VENDORS"] = f"{folder}/"
     return driver.exists()
-
-
-class Buffer(ctypes.Structure):
-    _fields_ = [
-        ("backend", ctypes.c_int32),
-        ("kind", ctypes.c_int32),
-        ("handle", ctypes.c_uint64),
-        ("context", ctypes.c_uint64),
-        ("reserved", ctypes.c_uint64),
-    ]
-
-
-class PointerInfo(ctypes.Structure):
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("options", ctypes.c_uint32),
-        ("backend", ctypes.c_int32),
-        ("memory", ctypes.c_int32),
-        ("device", DLDevice),
-        ("native_device", ctypes.c_int32),
-        ("properties", ctypes.c_uint32),
-        ("base", ctypes.c_uint64),
-        ("size", ctypes.c_uint64),
-        ("context", ctypes.c_uint64),
-    ]
-
-
-class Stream(ctypes.Structure):
-    _fields_ = [
-        ("backend", ctypes.c_int32),
-        ("kind", ctypes.c_int32),
-        ("device", DLDevice),
-        ("handle", ctypes.c_uint64),
-        ("context", ctypes.c_uint64),
-        ("reserved", ctypes.c_uint64),
-    ]
-
-
-class ContextEntry(ctypes.Structure):
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("backend", ctypes.c_int32),
-        ("device", DLDevice),
-        ("id", ctypes.c_uint64),
-        ("platform", ctypes.c_uint64),
-        ("native_device", ctypes.c_uint64),
-        ("context", ctypes.c_uint64),
-        ("queue", ctypes.c_uint64),
-        ("queue_kind", ctypes.c_int32),
-        ("properties", ctypes.c_uint32),
-        ("uuid", ctypes.c_uint8 * 16),
-        ("release", ctypes.c_void_p),
-        ("release_context", ctypes.c_void_p),
-        ("reserved", ctypes.c_uint64 * 4),
-    ]
-
-
-class Policy(ctypes.Structure):
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("options", ctypes.c_uint32),
-        ("version", DLPackVersion),
-        ("level", ctypes.c_int32),
-        ("contiguity", ctypes.c_int32),
-        ("min_ndim", ctypes.c_int32),
-        ("max_ndim", ctypes.c_int32),
-        ("alignment", ctypes.c_uint64),
-        ("buffer_size", ctypes.c_uint64),
-        ("devices", ctypes.c_void_p),
-        ("device_count", ctypes.c_size_t),
-        ("dtypes", ctypes.c_void_p),
-        ("dtype_count", ctypes.c_size_t),
-        ("shape", ctypes.c_void_p),
-    ]
-
-
-class CopySpec(ctypes.Structure):
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("options", ctypes.c_uint32),
-        ("device", DLDevice),
-        ("stream", Stream),
-        ("target", Buffer),
-        ("target_offset", ctypes.c_uint64),
-        ("target_size", ctypes.c_uint64),
-        ("release", ctypes.c_void_p),
-        ("release_context", ctypes.c_void_p),
-        ("allocator", ctypes.c_void_p),
-        ("tensor_flags", ctypes.c_uint64),
-        ("version", DLPackVersion),
-        ("policy", ctypes.c_void_p),
-    ]
 
 
 class Devices:
@@ -131,7 +49,7 @@ class Devices:
             getattr(self._lib, name).restype = ctypes.c_char_p
 
     def _call(self, name, *arguments):
-        error = Error()
+        error = DLBridgeError()
         status = getattr(self._lib, name)(*arguments, ctypes.byref(error))
         if status != 0:
             raise Rejected(
@@ -141,20 +59,20 @@ class Devices:
             )
 
     def pointer_info(self, address, device):
-        buffer = Buffer(kind=BUFFER_ADDRESS, handle=address)
-        info = PointerInfo(struct_size=ctypes.sizeof(PointerInfo))
+        buffer = DLBridgeBuffer(kind=BUFFER_ADDRESS, handle=address)
+        info = sized(DLBridgePointerInfo)
         self._call("dlbridge_pointer_info", ctypes.byref(buffer), device, ctypes.byref(info))
         return info
 
     def validate(self, tensor, flags=0):
-        policy = Policy(struct_size=ctypes.sizeof(Policy), level=LEVEL_DEVICE)
+        policy = sized(DLBridgePolicy, level=LEVEL_DEVICE)
         self._call(
             "dlbridge_validate", ctypes.byref(tensor), ctypes.c_uint64(flags), ctypes.byref(policy)
         )
 
     def register(self, device, native_device, context, queue):
-        entry = ContextEntry(
-            struct_size=ctypes.sizeof(ContextEntry),
+        entry = sized(
+            DLBridgeContextEntry,
             backend=BACKEND_OPENCL,
             device=device,
             native_device=native_device,
@@ -170,13 +88,13 @@ class Devices:
         self._call("dlbridge_context_unregister", ctypes.c_uint64(number))
 
     def find(self, device):
-        entry = ContextEntry(struct_size=ctypes.sizeof(ContextEntry))
+        entry = sized(DLBridgeContextEntry)
         self._call("dlbridge_context_find", device, ctypes.c_uint64(0), ctypes.byref(entry))
         return entry
 
     def handoff(self, producer, consumer):
         streams = [
-            Stream(BACKEND_OPENCL, STREAM_QUEUE, DLDevice(ONEAPI, 0), queue)
+            DLBridgeStream(BACKEND_OPENCL, STREAM_QUEUE, DLDevice(ONEAPI, 0), queue)
             for queue in (producer, consumer)
         ]
         self._call(
@@ -187,13 +105,13 @@ class Devices:
         )
 
     def copy(self, tensor, queue=None, target=None, options=0):
-        """A copy of a borrowed tensor: in new memory of the host, or in that of a target tensor."""
-        spec = CopySpec(struct_size=ctypes.sizeof(CopySpec), options=options, device=DLDevice(CPU))
+        """Copies a borrowed tensor to new host memory, or to the memory of a target tensor."""
+        spec = sized(DLBridgeCopySpec, options=options, device=DLDevice(CPU))
         if queue is not None:
-            spec.stream = Stream(BACKEND_OPENCL, STREAM_QUEUE, DLDevice(ONEAPI, 0), queue)
+            spec.stream = DLBridgeStream(BACKEND_OPENCL, STREAM_QUEUE, DLDevice(ONEAPI, 0), queue)
         if target is not None:
             spec.device = target.device
-            spec.target = Buffer(kind=BUFFER_ADDRESS, handle=target.data)
+            spec.target = DLBridgeBuffer(kind=BUFFER_ADDRESS, handle=target.data)
             spec.target_offset = target.byte_offset
             info = self.pointer_info(target.data, target.device)
             spec.target_size = info.base + info.size - target.data
@@ -208,18 +126,18 @@ class Devices:
         return out.contents
 
     def synchronize(self, queue):
-        stream = Stream(BACKEND_OPENCL, STREAM_QUEUE, DLDevice(ONEAPI, 0), queue)
+        stream = DLBridgeStream(BACKEND_OPENCL, STREAM_QUEUE, DLDevice(ONEAPI, 0), queue)
         self._call("dlbridge_stream_synchronize", ctypes.byref(stream))
 
 
 class Sycl:
-    """sycl::get_native of the objects that dpctl holds: the member functions that it is made of."""
+    """sycl::get_native of dpctl's objects, through the member functions that implement it."""
 
     def __init__(self):
         with open("/proc/self/maps") as maps:
             path = next(line.split()[-1] for line in maps if "/libsycl.so" in line)
         self._lib = ctypes.CDLL(path)
-        self._opencl = ctypes.CDLL("libOpenCL.so.1")  # the one in use, whose file dpctl has chosen
+        self._opencl = ctypes.CDLL("libOpenCL.so.1")  # the loaded one, which dpctl has chosen
 
     def _native(self, name, reference, *arguments):
         function = getattr(self._lib, name)
@@ -239,7 +157,7 @@ class Sycl:
         )
 
     def read(self, queue, address, size):
-        """Bytes of USM, copied by a command of the native queue."""
+        """Bytes of USM, copied with the native queue."""
         found = ctypes.c_void_p()
         self._check("clGetCommandQueueInfo", queue, 0x1091, 8, ctypes.byref(found))  # the device
         platform = ctypes.c_void_p()

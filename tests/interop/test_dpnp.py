@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Real kDLOneAPI tensors: dpnp's arrays on SYCL's OpenCL device, known by SYCL's own context."""
+"""Real kDLOneAPI tensors: dpnp's arrays on SYCL's OpenCL device, with SYCL's context registered."""
 
 import ctypes
 import os
@@ -26,7 +26,7 @@ SIZE = VALUES.nbytes
 
 
 class OnOneApi(Handover):
-    """A capsule with the device that it is of."""
+    """A capsule and its device."""
 
     def __init__(self, capsule, device):
         super().__init__(capsule)
@@ -41,7 +41,7 @@ def make(usm_type="device"):
 
 
 def copy_of(tensor, **changes):
-    """A tensor that borrows everything of another but what is changed."""
+    """A tensor that shares another tensor's fields, except for the changes."""
     bare = DLTensor.from_buffer_copy(tensor)
     for name, value in changes.items():
         setattr(bare, name, value)
@@ -175,7 +175,7 @@ class DpnpTest(unittest.TestCase):
         self.assertEqual(sys.getrefcount(array), before)
 
     def views_of(self, array):
-        """What runs and rectangles express."""
+        """Layouts that driver copies of runs and rectangles can express."""
         return {
             "whole": array,
             "rows": array[1:3],

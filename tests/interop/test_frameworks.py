@@ -131,7 +131,7 @@ class FrameworksTest(unittest.TestCase):
         self.assertEqual(address(again), before)
         self.assertEqual(again.manager_ctx, original.manager_ctx)
         del again, original
-        del capsule  # it is the capsule's again, and its destructor releases it
+        del capsule  # the capsule owns it again, and its destructor releases it
 
     def test_the_producers_tensor_lives_as_long_as_its_last_owner(self):
         array = VALUES.copy()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is in the capsules of installed frameworks is identified, without a doubt and rightly."""
+"""dlbridge_identify identifies every capsule of installed frameworks correctly."""
 
 import ctypes
 import os
@@ -56,7 +56,7 @@ def numpy_capsules():
 
 
 def accepted(export, *arguments):
-    """The capsules of those arguments that a framework takes: not all know every dtype."""
+    """The capsules for the arguments that a framework accepts: not all support every dtype."""
     for argument in arguments:
         try:
             capsule = export(*argument)
@@ -105,7 +105,7 @@ class IdentifyTest(unittest.TestCase):
         cls.identify = Identify(os.environ["DLBRIDGE_LIBRARY"])
 
     def check(self, capsules, **least):
-        """Every capsule is known for what its name says; `least` of each name must have come."""
+        """Every capsule is identified as its name states; `least` has minimum counts per name."""
         seen = {LEGACY: 0, VERSIONED: 0}
         kept = []  # so that addresses differ
         for capsule in capsules:

@@ -11,34 +11,16 @@ import unittest
 import numpy as np
 from numpy._core import _multiarray_tests
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "examples/demo"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
-from capsules import DLTensor  # noqa: E402
+from structs import DLBridgeLayout, DLTensor, sized  # noqa: E402
 
 LAYOUTS = 30_000
 NO, YES = 0, 1
 
 
-class Layout(ctypes.Structure):
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("options", ctypes.c_uint32),
-        ("properties", ctypes.c_uint32),
-        ("item_bits", ctypes.c_uint32),
-        ("self_overlap", ctypes.c_int32),
-        ("ndim", ctypes.c_int32),
-        ("element_count", ctypes.c_int64),
-        ("packed_bytes", ctypes.c_int64),
-        ("begin", ctypes.c_int64),
-        ("end", ctypes.c_int64),
-        ("broadcast_axes", ctypes.c_uint64),
-        ("negative_axes", ctypes.c_uint64),
-        ("alignment", ctypes.c_uint64),
-    ]
-
-
 def numpy_says(shape, strides):
-    """Exact: no limit to the work. The array is described and never read."""
+    """NumPy's exact answer, without a limit of work. The array is never read."""
     array = np.lib.stride_tricks.as_strided(np.zeros(1, np.int8), shape, strides)
     return YES if _multiarray_tests.internal_overlap(array, max_work=-1) else NO
 
@@ -50,7 +32,7 @@ class Describer:
         self._layout.argtypes = [
             ctypes.POINTER(DLTensor),
             ctypes.c_uint64,
-            ctypes.POINTER(Layout),
+            ctypes.POINTER(DLBridgeLayout),
             ctypes.c_void_p,
         ]
 
@@ -62,7 +44,7 @@ class Describer:
         tensor.device.device_type = 1
         tensor.dtype.bits, tensor.dtype.lanes = 8, 1
         tensor.shape, tensor.strides = extents, steps
-        layout = Layout(struct_size=ctypes.sizeof(Layout))
+        layout = sized(DLBridgeLayout)
         status = self._layout(tensor, 0, layout, None)
         if status != 0:
             raise AssertionError(f"status {status} for {shape}, {strides}")
@@ -70,12 +52,12 @@ class Describer:
 
 
 def random_layout(dice):
-    """Small ones overlap often; long strides and extents ask for more than a glance."""
+    """A random layout. Small ones overlap often; long strides and extents need a real search."""
     ndim = dice.randint(0, 4)
     most, reach = dice.choice([(5, 12), (6, 40), (12, 300), (30, 3000)])
     shape = [0 if dice.random() < 0.02 else dice.randint(1, most) for _ in range(ndim)]
     strides = [0 if dice.random() < 0.03 else dice.randint(-reach, reach) for _ in range(ndim)]
-    if dice.random() < 0.25:  # nearly compact: at the border between the two answers
+    if dice.random() < 0.25:  # nearly compact, so that both answers occur
         product = 1
         for axis in dice.sample(range(ndim), ndim):
             strides[axis] = product + dice.randint(-1, 1)

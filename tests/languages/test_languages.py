@@ -11,51 +11,19 @@ With a fault in a plugin the run must fail; noxfile.py checks that."""
 import ctypes
 import gc
 import itertools
+import pathlib
 import sys
 import weakref
 
 import jax.numpy as jnp
 import numpy as np
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+
+from structs import DLManagedTensor, DLManagedTensorVersioned  # noqa: E402
+
 LEGACY, VERSIONED = 1, 2
 THREADS, ROUNDS = 8, 200
-
-
-class Device(ctypes.Structure):
-    _fields_ = (("type", ctypes.c_int32), ("id", ctypes.c_int32))
-
-
-class Dtype(ctypes.Structure):
-    _fields_ = (("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16))
-
-
-class Tensor(ctypes.Structure):
-    _fields_ = (
-        ("data", ctypes.c_void_p),
-        ("device", Device),
-        ("ndim", ctypes.c_int32),
-        ("dtype", Dtype),
-        ("shape", ctypes.c_void_p),
-        ("strides", ctypes.c_void_p),
-        ("byte_offset", ctypes.c_uint64),
-    )
-
-
-DELETER = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-
-
-class Legacy(ctypes.Structure):
-    _fields_ = (("tensor", Tensor), ("context", ctypes.c_void_p), ("deleter", DELETER))
-
-
-class Versioned(ctypes.Structure):
-    _fields_ = (
-        ("version", ctypes.c_uint32 * 2),
-        ("context", ctypes.c_void_p),
-        ("deleter", DELETER),
-        ("flags", ctypes.c_uint64),
-        ("tensor", Tensor),
-    )
 
 
 class Plugin(ctypes.Structure):
@@ -89,11 +57,11 @@ class Counted:
         else:
             capsule, self.name = array.__dlpack__(max_version=(1, 3)), b"used_dltensor_versioned"
             pointer = capsule_pointer(capsule, b"dltensor_versioned", self.name)
-        struct = Legacy if kind == LEGACY else Versioned
+        struct = DLManagedTensor if kind == LEGACY else DLManagedTensorVersioned
         self.inner = struct.from_address(pointer)
         self.outer = struct.from_buffer_copy(self.inner)
         self.pointer = pointer
-        self.callback = DELETER(self.delete)
+        self.callback = DLManagedTensor.Deleter(self.delete)
         self.outer.deleter = self.callback
 
     def delete(self, _outer):

@@ -6,6 +6,8 @@ import re
 import subprocess
 import sys
 
+import tomllib
+
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "abi"))
 
 import api
@@ -15,12 +17,12 @@ PUBLIC = ROOT / "include/dlbridge"
 # Folders of one machine; a slash before them belongs to a longer, relative path.
 MACHINE_PATH = re.compile(r"(?<![\w.*}])/(?:work|root|home/\w+|tmp/\w+)(?:/|\b)")
 LICENCED = {".c", ".cc", ".h", ".hpp", ".py", ".cmake", ".sh", ".map", ".rs", ".go", ".toml"}
-# What of a binding its users call, where each function of the library must be within reach.
+# The sources of a binding, and how they call a function of the library: each must be called.
 BINDINGS = {
-    "C++": r"bindings/cpp/include/.*\.hpp",
-    "Rust": r"bindings/rust/dlbridge/src/.*\.rs",
-    "Go": r"bindings/go/(?!.*_test\.go).*\.(?:go|c|h)",
-    "Python": r"bindings/python/src/.*\.(?:c|cc|h)",
+    "C++": (r"bindings/cpp/include/.*\.hpp", r"\b(?:abi::|dlbridge_)(\w+)\("),
+    "Rust": (r"bindings/rust/dlbridge/src/.*\.rs", r"\bsys::dlbridge_(\w+)"),
+    "Go": (r"bindings/go/(?!.*_test\.go).*\.(?:go|c|h)", r"\bdlbridge_(\w+)"),
+    "Python": (r"bindings/python/src/.*\.(?:c|cc|h)", r"\bdlbridge_(\w+)"),
 }
 
 
@@ -58,24 +60,15 @@ def check_since():
 
 
 def check_version():
-    """The changelog knows the version that the header states."""
-    version = re.search(r'DLBRIDGE_VERSION_STRING "(.*)"', read("include/dlbridge/dlbridge.h"))[1]
+    """The changelog and the Rust crates have the version that the header states."""
+    version = core()["macros"]["DLBRIDGE_VERSION_STRING"]["text"][0].strip().strip('"')
     if not re.search(rf"^## {re.escape(version)}\b", read("CHANGELOG.md"), re.MULTILINE):
         yield f"CHANGELOG.md has no section on {version}"
-
-
-def check_readme_functions():
-    """README's table of functions is the header's list, in its order."""
-    declared = list(core()["functions"])
-    rows = re.findall(r"^\| `(dlbridge_\w+)` \|", read("README.md"), re.MULTILINE)
-    for name in declared:
-        if name not in rows:
-            yield f"README.md: the table lacks {name}"
-    for name in rows:
-        if name not in declared:
-            yield f"README.md: the table has {name}, the header has not"
-    if sorted(rows) == sorted(declared) and rows != declared:
-        yield "README.md: the table's order is not the header's"
+    for path in ("bindings/rust/Cargo.toml", "bindings/rust/dlbridge/Cargo.toml"):
+        stated = r'^(?:version|dlbridge-sys = \{ version) = "(.*?)"'
+        found = re.findall(stated, read(path), re.MULTILINE)
+        if found != [version]:
+            yield f"{path}: expected version {version}, found {', '.join(found) or 'none'}"
 
 
 def check_readme_example():
@@ -117,15 +110,17 @@ def check_files():
 
 
 def check_bindings():
-    """Nothing that the library exports is out of a binding's reach."""
-    symbols = [line.split("@")[0] for line in read("abi/symbols.txt").split()]
-    for language, pattern in BINDINGS.items():
+    """Each function of the library is called by the hand-written part of each binding."""
+    with (ROOT / "facts/functions.toml").open("rb") as file:
+        functions = tomllib.load(file)
+    for language, (pattern, call) in BINDINGS.items():
         names = [name for name in repository_files() if re.fullmatch(pattern, name)]
-        code = re.sub(r"//[^\n]*|/\*.*?\*/", "", "\n".join(map(read, names)), flags=re.DOTALL)
-        called = set(re.findall(r"\bdlbridge_\w+(?=\W)", code))
-        for symbol in symbols:
-            if symbol not in called:
-                yield f"{language}: nothing calls {symbol}"
+        text = re.sub(r"\[facts/.*?\[/facts\]", "", "\n".join(map(read, names)), flags=re.DOTALL)
+        code = re.sub(r"//[^\n]*|/\*.*?\*/", "", text, flags=re.DOTALL)
+        called = set(re.findall(call, code))
+        for name, fact in functions.items():
+            if called.isdisjoint((name, fact.get("member"))):
+                yield f"{language}: nothing calls dlbridge_{name}"
 
 
 def check_header_lines():
@@ -136,15 +131,48 @@ def check_header_lines():
                 yield f"{path.name}:{number}: longer than 105 columns, or a tab"
 
 
+def anchors(name):
+    """The anchors that a hosting platform makes of the headings of a Markdown file."""
+    text = re.sub(r"^```.*?^```", "", read(name), flags=re.DOTALL | re.MULTILINE)
+    headings = re.findall(r"^#+ (.*)", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def check_links():
+    """Links of a Markdown file to files and headings of the repository lead somewhere."""
+    for name in repository_files():
+        if not name.endswith(".md"):
+            continue
+        text = re.sub(r"^```.*?^```|`[^`\n]*`", "", read(name), flags=re.DOTALL | re.MULTILINE)
+        for link in re.findall(r"\]\(([^()\s]+)\)", text):
+            path, _, anchor = link.partition("#")
+            if re.match(r"[a-z]+:", path):
+                continue
+            target = (ROOT / name).parent / path if path else ROOT / name
+            if not target.exists():
+                yield f"{name}: nothing is at {link}"
+            elif anchor and anchor not in anchors(target.resolve().relative_to(ROOT.resolve())):
+                yield f"{name}: no heading is called {link}"
+
+
+def check_hooks():
+    """The hooks before a commit use the version of ruff that `./run lint` uses."""
+    pinned = re.findall(r"ruff==[\d.]+", read("tests/lint/requirements.txt"))
+    for found in re.findall(r"ruff==[\d.]+", read(".pre-commit-config.yaml")):
+        if [found] != pinned:
+            yield f".pre-commit-config.yaml: {found}, tests/lint/requirements.txt: {pinned}"
+
+
 CHECKS = (
     check_since,
     check_version,
-    check_readme_functions,
     check_readme_example,
     check_readme_usage,
     check_files,
     check_bindings,
     check_header_lines,
+    check_links,
+    check_hooks,
 )
 
 

@@ -10,7 +10,7 @@ import unittest
 
 import check_repo
 
-CPP = "bindings/cpp/include/dlbridge/hpp/abi.hpp"
+CPP = "bindings/cpp/include/dlbridge/hpp/describe.hpp"
 HEADER = "include/dlbridge/dlbridge.h"
 SINCE = r" \since 0.3.0 */"
 BITS = "/** Bits of DLBridgePolicy::options."
@@ -18,7 +18,12 @@ MACHINE = "/" + "root/"
 
 # File, what is replaced, by what, and what the check says then.
 FAULTS = (
-    (HEADER, "/** What a pointer points to." + SINCE, "/** What it is. */", "has no \\since"),
+    (
+        HEADER,
+        "/** The struct that a pointer refers to." + SINCE,
+        "/** What it is. */",
+        "has no \\since",
+    ),
     (
         HEADER,
         BITS + SINCE,
@@ -26,21 +31,24 @@ FAULTS = (
         "enum DLBRIDGE_POLICY_REJECT_UNKNOWN_DTYPE has no \\since",
     ),
     (HEADER, BITS + SINCE, "", "enum DLBRIDGE_POLICY_REJECT_UNKNOWN_DTYPE has no comment"),
-    (HEADER, "/** What a consumer demands of a tensor.", "/* ", "DLBridgePolicy has no comment"),
+    (HEADER, "/** A consumer's requirements.", "/* ", "DLBridgePolicy has no comment"),
     (HEADER, "/** Calls the deleter of", "/* ", "dlbridge_release has no comment"),
     (HEADER, "#define DLBRIDGE_ABI 1", f"#define DLBRIDGE_ABI 1{' ' * 90}/* */", "columns"),
     ("CHANGELOG.md", "## 0.3.0", "## 0.3.1", "has no section on"),
-    ("README.md", "| `dlbridge_view` |", "| `dlbridge_viev` |", "the table has dlbridge_viev"),
-    ("README.md", "| `dlbridge_share` |", "| share |", "the table lacks dlbridge_share"),
+    ("bindings/rust/Cargo.toml", '"0.3.0"', '"0.3.1"', "expected version 0.3.0, found 0.3.1"),
+    ("bindings/rust/dlbridge/Cargo.toml", '"0.3.0"', '"0.3.1"', "expected version 0.3.0"),
     ("README.md", "float data[6]", "float data[7]", "is not examples/import.c"),
     ("examples/import.c", "float data[6]", "float data[7]", "is not examples/import.c"),
     ("README.md", "## Using it", "## How", "nothing on using the library"),
     ("README.md", "add_subdirectory(dlbridge)", "add_subdirectory(dl)", "no line 'add_sub"),
     ("run", "set -euo pipefail", f"set -euo pipefail # {MACHINE}", "a path of one machine"),
     ("run", "set -euo pipefail", "set -euo pipefail  ", "blanks at the end"),
-    (CPP, "dlbridge_view)", "dlbridge_viev)", "C++: nothing calls dlbridge_view"),
-    (CPP, "DLBRIDGE_HPP_FUNCTION(view,", "// (view,", "C++: nothing calls dlbridge_view"),
+    (CPP, "abi::identify(", "abi::identifies(", "C++: nothing calls dlbridge_identify"),
+    (CPP, "return static_cast<kind>(abi::identify(", "// abi::identify(", "C++: nothing calls dlb"),
     ("CMakeLists.txt", "# SPDX-License-Identifier: Apache-2.0", "#", "no SPDX line"),
+    ("README.md", "(docs/identify.md)", "(docs/identity.md)", "nothing is at docs/identity.md"),
+    ("SECURITY.md", "md#hardening)", "md#softening)", "is called docs/platforms.md#soft"),
+    (".pre-commit-config.yaml", "[ruff==0.", "[ruff==1.", ".pre-commit-config.yaml: ruff==1."),
 )
 
 
@@ -55,7 +63,7 @@ class CheckRepo(unittest.TestCase):
             for name, old, new, message in FAULTS:
                 with self.subTest(f"{name}: {message}"):
                     text = (root / name).read_text()
-                    self.assertIn(old, text)
+                    self.assertTrue(old in text, f"{name} lacks: {old}")
                     (root / name).write_text(text.replace(old, new, 1))
                     done = subprocess.run(
                         [sys.executable, "-B", root / "tests/lint/check_repo.py"],

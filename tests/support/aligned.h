@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Aligned memory for tests, on every system; no more bytes than were asked for.
+// Aligned memory for tests, on every system, without bytes beyond the requested size.
 #ifndef DLBRIDGE_TESTS_SUPPORT_ALIGNED_H_
 #define DLBRIDGE_TESTS_SUPPORT_ALIGNED_H_
 

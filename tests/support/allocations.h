@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts the allocations of the calling thread and lets the n-th one fail.
+// Counts the allocations of the calling thread and can make the n-th one fail.
 //
-// It defines malloc and its kin for the whole program, so that the library's calls come here
-// whether it is shared or static. Include it in one file of a program only. Sanitizers bring a
-// malloc of their own: there their hooks count, and nothing can be made to fail. Under valgrind
-// nothing is seen at all, nor on Windows, where each module has its own way to malloc; tests ask
-// Allocations::Counts() and CanFail() and skip.
+// It defines malloc and its relatives for the whole program, so that it sees the library's calls
+// whether the library is shared or static. Include it in one file of a program only. Sanitizers
+// bring their own malloc: there the counts come from their hooks, and no allocation can be made to
+// fail. Under valgrind, and on Windows, where each module has its own malloc, no allocation is
+// counted. Tests ask Allocations::Counts() and CanFail() and skip.
 #ifndef DLBRIDGE_TESTS_SUPPORT_ALLOCATIONS_H_
 #define DLBRIDGE_TESTS_SUPPORT_ALLOCATIONS_H_
 
@@ -31,9 +31,9 @@ namespace dlbridge_test {
 struct Tally {
   bool open;
   int64_t allocated;  // calls that returned memory
-  int64_t freed;      // calls that gave some back
-  int64_t fail_at;    // the allocation that fails, from 1; 0: none
-  int64_t asked;      // calls, failed ones too
+  int64_t freed;      // calls that freed memory
+  int64_t fail_at;    // number of the allocation that fails, from 1; 0: none
+  int64_t asked;      // calls, including failed ones
 };
 inline thread_local Tally tally = {};
 
@@ -49,7 +49,7 @@ inline void NoteFreed(const void* memory) {
   }
 }
 
-// While it lives, what this thread allocates and frees is counted. Not to be nested.
+// Counts this thread's allocations and frees while it lives. Scopes must not be nested.
 class Allocations {
  public:
   explicit Allocations(int64_t fail_at = 0) { tally = {true, 0, 0, fail_at, 0}; }
@@ -62,18 +62,18 @@ class Allocations {
   int64_t live() const { return tally.allocated - tally.freed; }
   bool failed() const { return tally.fail_at != 0 && tally.asked >= tally.fail_at; }
 
-  // Is there anything to see here?
+  // Whether allocations are counted here, and whether they can be made to fail.
   static bool Counts();
   static bool CanFail();
 };
 
-// A call that the compiler cannot leave out.
+// A call that the compiler cannot remove.
 inline void* Probe() {
   void* (*volatile allocate)(size_t) = std::malloc;
   return allocate(24);
 }
 
-// Aligned memory too: ThreadSanitizer tells of its release, but not of its allocation.
+// Aligned memory too: the hooks of ThreadSanitizer report its release but not its allocation.
 inline void* AlignedProbe() {
   void* (*volatile allocate)(size_t, size_t) = AllocateAligned;
   return allocate(64, 24);
@@ -118,7 +118,7 @@ void __sanitizer_free_hook(const volatile void* memory) {
 
 #elif !defined(_WIN32)
 
-// One file of a program includes this: see above.
+// Only one file of a program includes this header: see the top.
 // NOLINTBEGIN(misc-definitions-in-headers)
 extern "C" {
 

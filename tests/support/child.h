@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A part of a test in a process of its own: a driver is started once per process, so what needs it
-// in another state needs another process.
+// Runs part of a test in its own process. A driver is started once per process, so a test that
+// needs it in another state needs another process.
 #ifndef DLBRIDGE_TESTS_SUPPORT_CHILD_H_
 #define DLBRIDGE_TESTS_SUPPORT_CHILD_H_
 
@@ -12,7 +12,7 @@
 
 namespace dlbridge_test {
 
-// Runs `part` in a forked child; fails where an expectation failed there, or it crashed.
+// Runs `part` in a forked child; fails if an expectation failed there or the child crashed.
 template <class Part>
 testing::AssertionResult InChild(Part part) {
   std::fflush(nullptr);

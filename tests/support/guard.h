@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that ends where reading would crash, and memory that must not be written to.
+// Memory that ends at an unreadable page, and memory that can be made read-only.
 #ifndef DLBRIDGE_TESTS_SUPPORT_GUARD_H_
 #define DLBRIDGE_TESTS_SUPPORT_GUARD_H_
 
@@ -13,8 +13,8 @@
 
 namespace dlbridge_test {
 
-// `size` bytes, the last of which is the last readable one: an unreadable page follows. Before
-// them, in the same page, nothing but zeros. Read-only once Seal was called.
+// `size` bytes that end at an unreadable page. The bytes before them in the same page are zero.
+// Read-only after Seal().
 class Guarded {
  public:
   explicit Guarded(size_t size) {
@@ -42,7 +42,7 @@ class Guarded {
   T* as() const {
     return reinterpret_cast<T*>(start_);
   }
-  // The unreadable page.
+  // The unreadable page after the bytes.
   template <class T>
   T* behind() const {
     return reinterpret_cast<T*>(base_ + readable_);

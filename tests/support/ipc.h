@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Export and import between processes with the arguments that tests vary.
+// Export and import between processes; the parameters are the arguments that tests vary.
 #ifndef DLBRIDGE_TESTS_SUPPORT_IPC_H_
 #define DLBRIDGE_TESTS_SUPPORT_IPC_H_
 
@@ -10,11 +10,11 @@
 
 namespace dlbridge_test {
 
-// Room for every descriptor that this library writes. Callers ask dlbridge_ipc_export instead.
+// Large enough for every descriptor that this library writes. Callers ask dlbridge_ipc_export.
 constexpr size_t kIpcBytes = 2048;
 constexpr size_t kIpcFds = 4;
 
-// Where an export goes.
+// The buffers that an export is written to.
 struct IpcRoom {
   void* bytes = nullptr;
   size_t size = 0;
@@ -22,7 +22,7 @@ struct IpcRoom {
   size_t fd_capacity = 0;
 };
 
-// The sizes are written where the library wrote them, else left alone.
+// Updates `length` and `fd_count` where the library wrote the sizes; otherwise they are unchanged.
 inline DLBridgeStatus IpcExport(const DLManagedTensorVersioned* tensor, uint32_t options,
                                 const IpcRoom& room, size_t* length, size_t* fd_count,
                                 DLBridgeError* error) {

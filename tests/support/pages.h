@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole pages of memory, and what may be done to them.
+// Whole pages of memory and their access rights.
 #ifndef DLBRIDGE_TESTS_SUPPORT_PAGES_H_
 #define DLBRIDGE_TESTS_SUPPORT_PAGES_H_
 
@@ -47,13 +47,13 @@ enum class Access : int { kNone = PROT_NONE, kRead = PROT_READ, kWrite = PROT_RE
 
 inline size_t PageSize() { return static_cast<size_t>(sysconf(_SC_PAGESIZE)); }
 
-// nullptr where there are none.
+// Returns nullptr on failure.
 inline void* MapPages(size_t size, Access access) {
   void* pages = mmap(nullptr, size, static_cast<int>(access), MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   return pages == MAP_FAILED ? nullptr : pages;
 }
 
-// Of no pages nothing is asked: the kernel grants that, qemu-user does not.
+// A size of 0 is not passed on: the kernel accepts it, qemu-user rejects it.
 inline bool ProtectPages(void* pages, size_t size, Access access) {
   return size == 0 || mprotect(pages, size, static_cast<int>(access)) == 0;
 }

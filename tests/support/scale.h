@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much random testing a machine can bear.
+// Scales the amount of random testing to the machine.
 #ifndef DLBRIDGE_TESTS_SUPPORT_SCALE_H_
 #define DLBRIDGE_TESTS_SUPPORT_SCALE_H_
 
@@ -10,8 +10,8 @@
 
 namespace dlbridge_test {
 
-// The part of the full number of rounds: DLBRIDGE_TEST_SCALE says it as a fraction such as 0.1;
-// under valgrind and the like, where DLBRIDGE_SLOW or DLBRIDGE_SLOW_MACHINE is set, it is 0.02.
+// The fraction of the full number of rounds. DLBRIDGE_TEST_SCALE sets it, for example to 0.1. It is
+// 0.02 where DLBRIDGE_SLOW or DLBRIDGE_SLOW_MACHINE is set, as under valgrind.
 inline double Scale() {
   if (const char* scale = std::getenv("DLBRIDGE_TEST_SCALE")) {
     return std::strtod(scale, nullptr);
@@ -26,7 +26,7 @@ inline size_t Scaled(size_t rounds) {
   return scaled > 0 ? scaled : 1;
 }
 
-// A small generator whose numbers are the same everywhere, so that a failure can be seen again.
+// A small generator with the same numbers on every platform, so that a failure is reproducible.
 class Random {
  public:
   explicit Random(uint64_t seed) : state_(seed) {}

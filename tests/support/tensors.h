@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Producers of tensors that watch what becomes of what they handed out: how often the deleter was
-// called, and whether a byte was written.
+// Producers of tensors that record what happens to each tensor: how often its deleter ran, and
+// whether a byte of it was written.
 #ifndef DLBRIDGE_TESTS_SUPPORT_TENSORS_H_
 #define DLBRIDGE_TESTS_SUPPORT_TENSORS_H_
 
@@ -44,10 +44,10 @@ inline Axes CompactStrides(const Axes& shape) {
 
 constexpr int32_t kAsManyAsExtents = INT32_MAX;
 
-// What a producer is to hand out. Nothing in it has to be legal.
+// The tensor that a producer makes. Nothing in it has to be valid.
 struct TensorSpec {
   Axes shape = {2, 3};
-  Axes strides = {3, 1};  // as many as extents
+  Axes strides = {3, 1};  // one per extent
   bool null_shape = false;
   bool null_strides = false;
   bool null_data = false;
@@ -74,13 +74,13 @@ inline void Label(DLManagedTensorVersioned* managed, const TensorSpec& spec) {
   managed->flags = spec.flags;
 }
 
-// What outlives the tensor, for the test to look at.
+// State that outlives the tensor, so that the test can check it.
 struct Fate {
   std::atomic<int> deletions{0};
   std::function<void()> on_delete;
 };
 
-// The tensor and all that belongs to it; its deleter frees the whole of it.
+// The tensor and everything it owns; its deleter frees all of it.
 template <class Managed>
 struct Body {
   Managed managed;
@@ -130,7 +130,7 @@ struct Body {
   }
 };
 
-// One tensor of a producer's. Its destructor holds that the deleter ran exactly once.
+// One tensor of a producer. The destructor checks that the deleter ran exactly once.
 template <class Managed>
 class Source {
  public:
@@ -147,7 +147,7 @@ class Source {
 
   ~Source() {
     if (!has_deleter_) {
-      delete body_;  // nobody else could
+      delete body_;  // there is no deleter to call
       EXPECT_EQ(fate_->deletions, 0);
       return;
     }
@@ -159,14 +159,14 @@ class Source {
   int deletions() const { return fate_->deletions; }
   void OnDelete(std::function<void()> callback) { fate_->on_delete = std::move(callback); }
 
-  // Not a byte of struct, shape, strides and data was written, and nothing released.
+  // True if no byte of struct, shape, strides and data was written and the deleter has not run.
   bool Untouched() const {
     return deletions() == 0 && std::memcmp(&managed_, &body_->managed, sizeof managed_) == 0 &&
            shape_ == body_->shape && strides_ == body_->strides &&
            std::memcmp(memory_.data(), body_->memory.get(), memory_.size()) == 0;
   }
 
-  // As its owner, who may do so after every refusal.
+  // Calls the deleter as the owner, who may do so after every failed call.
   void Release() { body_->managed.deleter(&body_->managed); }
 
  private:
@@ -205,7 +205,7 @@ inline void LimitBuffer(DLBridgePolicy* policy, uint64_t bytes) {
   policy->buffer_size = bytes;
 }
 
-// An error as a caller has it that never initialised it.
+// An error struct that the caller never initialised.
 struct Error : DLBridgeError {
   Error() { std::memset(static_cast<DLBridgeError*>(this), 0xff, sizeof(DLBridgeError)); }
   bool Says(const char* text) const { return std::strstr(message, text) != nullptr; }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the programs here share: lines of results, and where in which file memory is mapped."""
+"""Shared by the programs: lines of results, and the file and offset of mapped memory."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Callable, NamedTuple
 
 
 class Checks:
-    """Prints one line for each check that a function makes; `leave` ends the program."""
+    """Runs checks and prints a line for each; `leave` ends the program."""
 
     def __init__(self, subject: str) -> None:
         self.subject = subject
@@ -19,7 +19,7 @@ class Checks:
     def __call__(self, name: str, check: Callable[..., Any], *arguments: Any) -> Any:
         try:
             result = check(*arguments)
-        except Exception:  # noqa: BLE001 - whatever it was, it is shown and counted
+        except Exception:  # noqa: BLE001 - every error is shown and counted
             self.failed += 1
             print(f"FAILED travel: {self.subject}: {name}", flush=True)
             traceback.print_exc(file=sys.stdout)
@@ -37,17 +37,17 @@ def expect(truth: object, *facts: Any) -> None:
 
 
 class Place(NamedTuple):
-    """Where memory is: the same in two processes says that it is the same memory."""
+    """The place of memory in a file. Equal places in two processes are the same memory."""
 
     file: str
     device: str
     inode: int
-    offset: int  # of the address in the file
+    offset: int  # the address's offset in the file
     writable: bool
 
 
 def place_of(address: int) -> Place:
-    """What is mapped at an address of this process."""
+    """The place that is mapped at an address of this process."""
     with open("/proc/self/maps") as maps:
         for line in maps:
             ends, access, offset, device, inode, *file = line.split(maxsplit=5)

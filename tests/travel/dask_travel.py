@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dask distributed: the frames that it sends are the tensor's memory; two workers hand it on."""
+"""Dask distributed: its frames are the tensor's memory, and two workers pass the tensor on."""
 
 import os
 
@@ -76,7 +76,7 @@ def look(tensor):
 
 
 def double(tensor):
-    """Writes into what arrived, and sends it on."""
+    """Writes to the received tensor and returns it."""
     np.from_dlpack(tensor)[...] *= 2
     return tensor
 

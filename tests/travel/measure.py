@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a tensor's way to another process costs, beside that of the framework's own array.
+"""The cost of sending a tensor to another process, beside that of the framework's own array.
 
-Both begin and end with an array of the framework. Medians, both ways taken in turn; a ratio above 1
-says that the way through dlbridge is the shorter."""
+Both ways start and end with an array of the framework. Medians, with the ways taken in turn. With a
+ratio above 1, the way through dlbridge is faster."""
 
 import contextlib
 import importlib
@@ -23,11 +23,11 @@ import numpy as np  # noqa: E402
 from dlbridge import _core  # noqa: E402
 
 SIZES = {"1 KiB": 1 << 10, "1 MiB": 1 << 20, "64 MiB": 64 << 20}
-SECONDS = 1.0  # for each pair of ways
+SECONDS = 1.0  # per pair of ways
 
 
 def import_extra(name):
-    """A framework of the environment, or of the folder that is named for measurements."""
+    """A framework of the environment, or of the folder DLBRIDGE_TRAVEL_EXTRA."""
     with contextlib.suppress(ImportError):
         return importlib.import_module(name)
     extra = os.environ.get("DLBRIDGE_TRAVEL_EXTRA")
@@ -80,7 +80,7 @@ def torch_case(nbytes):
         return None
 
     def back(tensor):
-        # What comes out of Ray's store is read-only, which torch cannot say.
+        # Tensors of Ray's store are read-only, which torch does not support.
         return _core.to_type(tensor, torch.Tensor, drop_read_only=True)
 
     return torch.rand(nbytes // 32, 8), back

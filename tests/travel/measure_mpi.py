@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a tensor's way to another rank and back costs, beside that of NumPy's own array: medians of
-both ways taken in turn."""
+"""The cost of sending a tensor to another rank and back, beside that of a NumPy array: medians,
+with the ways taken in turn."""
 
 import statistics
 import time
@@ -16,7 +16,7 @@ ROUNDS = 100
 
 
 def send_and_return(communicator, value, back):
-    """Rank 0 sends and gets back; rank 1 answers with what its array makes of it."""
+    """Rank 0 sends and receives; rank 1 converts to an array and sends that back."""
     if COMM.Get_rank() == 0:
         communicator.send(value(), 1)
         return back(communicator.recv(source=1))
@@ -34,7 +34,7 @@ def by_buffer(value, target):
 
 
 def ways(array):
-    """Name, NumPy's own, ours."""
+    """Yields the name, NumPy's way, and the way through dlbridge."""
     target = np.empty_like(array)
     wrapped = dlbridge.portable
 

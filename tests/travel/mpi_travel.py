@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two ranks of MPI: tensors as message buffers, and as pickles whose buffers go on their own."""
+"""Two ranks of MPI: tensors as message buffers, and as pickles with out-of-band buffers."""
 
 import traceback
 
@@ -20,7 +20,7 @@ def values():
 
 
 def message():
-    """Both ranks send and receive at once; the type of MPI is the buffer's own."""
+    """Both ranks send and receive at once; MPI's type comes from the buffer."""
     source = values() + RANK
     target = np.zeros((ROWS, COLUMNS), dtype="float32")
     sent, received = dlbridge.portable(source), dlbridge.portable(target)
@@ -52,7 +52,7 @@ def bytes_of_other_dtypes():
 
 
 def read_only_target():
-    """Rejected before anything is sent, so that no rank waits."""
+    """The tensor is rejected before anything is sent, so no rank waits."""
     target = values()
     target.flags.writeable = False
     try:
@@ -64,7 +64,7 @@ def read_only_target():
 
 
 def strided_message():
-    """A buffer of MPI is contiguous: others are rejected, and their copies are sent."""
+    """MPI needs contiguous buffers: other tensors are rejected, and their copies are sent."""
     tensor = dlbridge.portable(values()[:, ::2])
     try:
         COMM.Send(tensor, OTHER)
@@ -87,7 +87,7 @@ def pickles():
 
 
 def out_of_band():
-    """What mpi4py sends beside the pickle is the tensor's memory itself."""
+    """The out-of-band buffer that mpi4py sends is the tensor's memory."""
     source = values()
     text, buffers = MPI.pickle.dumps_oob(dlbridge.portable(source))
     expect(len(buffers) == 1 and len(text) < 400, len(buffers), len(text))
@@ -108,10 +108,10 @@ CHECKS = {
 
 
 def run(name, check):
-    """On both ranks; a rank that fails ends the other, which may wait for what will not come."""
+    """Runs a check on both ranks. A failing rank aborts the other, which may be waiting for it."""
     try:
         check()
-    except Exception:  # noqa: BLE001 - whatever it was, it is shown
+    except Exception:  # noqa: BLE001 - every error is shown
         print(f"\nFAILED travel: mpi: {name}, rank {RANK}\n{traceback.format_exc()}", flush=True)
         COMM.Abort(1)
     COMM.Barrier()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ray: a tensor that one actor puts into the object store is read by others where it lies there."""
+"""Ray: an actor puts a tensor into the object store, and others read it there without a copy."""
 
 import os
 import secrets
@@ -8,7 +8,9 @@ import tempfile
 
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
 os.environ["RAY_AUTH_MODE"] = "token"
-os.environ["RAY_AUTH_TOKEN"] = secrets.token_hex(32)  # else Ray leaves one in the home directory
+os.environ["RAY_AUTH_TOKEN"] = secrets.token_hex(
+    32
+)  # otherwise Ray writes one to the home directory
 
 import dlbridge  # noqa: E402
 import numpy as np  # noqa: E402
@@ -16,7 +18,7 @@ import ray  # noqa: E402
 from checks import Checks, expect, place_of  # noqa: E402
 
 STORE = 100 << 20
-ROWS, COLUMNS = 1024, 2048  # 8 MiB of float32: what is small, Ray does not put into its store
+ROWS, COLUMNS = 1024, 2048  # 8 MiB of float32: Ray does not put small objects into its store
 
 
 def source_of(layout):
@@ -64,7 +66,7 @@ class Reader:
         return tensor.dtype, tensor.shape, place_of(tensor.data_ptr).file, raw.readonly, bytes(raw)
 
     def keep(self, references):
-        """Only what NumPy was handed is kept of what was got."""
+        """Keeps only NumPy's array of the received tensor."""
         self.kept = np.from_dlpack(ray.get(references[0]))
 
     def kept_sum(self):
@@ -97,7 +99,7 @@ def read_where_it_lies(maker, readers, layout, make="make"):
         expect("plasma" in seen["place"].file, seen)
     processes = {first["process"], second["process"], ray.get(maker.process.remote())}
     expect(len(processes) == 3, processes)
-    # One place in one file, mapped by both: there is no second copy that could be read.
+    # Both map the same place of the same file, so there is no copy.
     expect(first["place"] == second["place"], first["place"], second["place"])
 
 
@@ -117,7 +119,7 @@ def never_written(maker, readers):
 
 
 def kept_by_the_tensor(maker, readers):
-    """The store may use memory again that nobody refers to; a tensor's owner refers to it."""
+    """The store reuses unreferenced memory; a tensor's owner keeps a reference."""
     reference = ray.get(maker.make.remote("C"))
     ray.get(readers[0].keep.remote([reference]))
     del reference
@@ -135,7 +137,7 @@ def run(check):
     name = "two actors read an adapted array in the store's own memory"
     check(name, read_where_it_lies, maker, readers, "F", "make_adapted")
     check("bfloat16, float8 and packed elements are read there too", other_dtypes, maker, readers)
-    check("nobody can write to the store", never_written, maker, readers)
+    check("no process can write to the store", never_written, maker, readers)
     check("what a tensor is over is not used again", kept_by_the_tensor, maker, readers)
 
 
@@ -152,7 +154,7 @@ def start(folder):
 
 if __name__ == "__main__":
     check = Checks("ray")
-    scratch = tempfile.mkdtemp(prefix="dlb")  # short: names of sockets are made of it
+    scratch = tempfile.mkdtemp(prefix="dlb")  # short, since socket paths start with it
     try:
         start(scratch)
         run(check)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors over multiprocessing.shared_memory: one memory, seen by two processes."""
+"""Tensors over multiprocessing.shared_memory: two processes use the same memory."""
 
 import multiprocessing
 import pickle
@@ -9,11 +9,11 @@ import dlbridge
 import numpy as np
 from checks import Checks, expect, place_of
 
-SPAWN = multiprocessing.get_context("spawn")  # a process that shares nothing but what is told
+SPAWN = multiprocessing.get_context("spawn")  # the child inherits no memory
 
 
 def seen_by_another(work, *arguments):
-    """What `work` says in a process of its own."""
+    """The result of `work` in another process."""
     here, there = SPAWN.Pipe(duplex=False)
     process = SPAWN.Process(target=answer, args=(there, work, *arguments))
     process.start()
@@ -39,7 +39,7 @@ def write_numbers(name, dtype, shape):
     place = place_of(tensor.data_ptr)
     values = np.from_dlpack(tensor)
     values[...] = numbers(shape)
-    del values, tensor  # the block cannot be closed under a tensor
+    del values, tensor  # the block cannot be closed while a tensor uses it
     block.close()
     return place
 
@@ -69,7 +69,7 @@ def kept_open():
     try:
         block.close()
     except BufferError:
-        view[...] = 1  # the memory is there still
+        view[...] = 1  # the memory is still mapped
     else:
         raise AssertionError("the block was closed under its tensor")
     finally:
@@ -91,7 +91,7 @@ def load_from_block(name, text, length):
 
 
 def pickled_into_a_block():
-    """The out-of-band buffer is put into the block once; the other process loads over it."""
+    """The out-of-band buffer is copied to the block once; the other process loads from there."""
     source = np.arange(24.0).reshape(2, 3, 4).transpose(2, 0, 1)
     buffers = []
     text = pickle.dumps(dlbridge.portable(source), 5, buffer_callback=buffers.append)

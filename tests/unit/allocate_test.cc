@@ -8,7 +8,7 @@
 #include "dlbridge/dlbridge.h"
 #include "support/tensors.h"
 
-// A request that no machine can meet is to return NULL under the sanitizers too.
+// Sanitizers abort on an impossible request by default; here it must return NULL.
 extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
 extern "C" const char* __tsan_default_options() { return "allocator_may_return_null=1"; }
 
@@ -30,7 +30,7 @@ DLManagedTensorVersioned* MustAllocate(const DLBridgeAllocateSpec& spec) {
   return out;
 }
 
-// What a spec is refused for.
+// The error that a spec leads to.
 struct Answer {
   DLBridgeStatus status;
   DLBridgeRule rule;
@@ -58,7 +58,7 @@ Answer Refused(DLBridgeStatus status, DLBridgeRule rule = DLBRIDGE_RULE_NONE) {
   return {status, rule};
 }
 
-TEST(Allocate, MakesACompactTensorThatMayBeWrittenTo) {
+TEST(Allocate, MakesAWritableCompactTensor) {
   const Axes shape = {3, 1, 5};
   DLManagedTensorVersioned* tensor = MustAllocate(Spec(shape));
   EXPECT_EQ(ShapeOf(tensor->dl_tensor), shape);
@@ -74,8 +74,8 @@ TEST(Allocate, MakesACompactTensorThatMayBeWrittenTo) {
   tensor->deleter(tensor);
 }
 
-// With the node, apart from it, and on huge pages.
-TEST(Allocate, OfAnySizeIsAlignedAndMayBeFilled) {
+// Sizes allocated inline with the node, separately, and on huge pages.
+TEST(Allocate, EverySizeIsAlignedAndWritable) {
   constexpr int64_t kMi = 1 << 20;
   for (const int64_t size : {int64_t{1}, int64_t{511}, int64_t{512}, int64_t{513}, int64_t{70000},
                              4 * kMi - 1, 4 * kMi, 5 * kMi + 1}) {
@@ -101,7 +101,7 @@ TEST(Allocate, CopiesTheShape) {
   dlbridge_release_versioned(shared);
 }
 
-TEST(Allocate, OfTheInitialiserAndADtypeIsAScalar) {
+TEST(Allocate, DefaultSpecWithADtypeMakesAScalar) {
   DLBridgeAllocateSpec spec = DLBRIDGE_ALLOCATE_SPEC_INIT;
   spec.dtype = Dtype(kDLFloat, 32);
   DLManagedTensorVersioned* tensor = MustAllocate(spec);
@@ -110,7 +110,7 @@ TEST(Allocate, OfTheInitialiserAndADtypeIsAScalar) {
   dlbridge_release_versioned(tensor);
 }
 
-TEST(Allocate, OfNothingHasNoData) {
+TEST(Allocate, EmptyTensorHasNullData) {
   const Axes shape = {3, 0, 5};
   DLManagedTensorVersioned* tensor = MustAllocate(Spec(shape));
   EXPECT_EQ(tensor->dl_tensor.data, nullptr);
@@ -119,7 +119,7 @@ TEST(Allocate, OfNothingHasNoData) {
   dlbridge_release_versioned(tensor);
 }
 
-TEST(Allocate, AlignsAsAsked) {
+TEST(Allocate, HonoursTheAlignment) {
   const Axes shape = {3};
   DLBridgeAllocateSpec spec = Spec(shape);
   for (uint64_t alignment = 1; alignment <= 1 << 16; alignment *= 2) {
@@ -149,7 +149,7 @@ TEST(Allocate, TakesSubByteElementsPackedOrPadded) {
   dlbridge_release_versioned(padded);
 }
 
-TEST(Allocate, SaysTheConsumersVersion) {
+TEST(Allocate, WritesTheConsumersVersion) {
   DLBridgeAllocateSpec spec = Spec({});
   spec.version = {1, 1};
   DLManagedTensorVersioned* tensor = MustAllocate(spec);
@@ -163,7 +163,7 @@ TEST(Allocate, SaysTheConsumersVersion) {
   EXPECT_EQ(Ask(spec), Refused(DLBRIDGE_ERROR_INVALID_ARGUMENT));
 }
 
-TEST(Allocate, RefusesWhatTheVersionCannotSay) {
+TEST(Allocate, RejectsCodesThatTheVersionLacks) {
   DLBridgeAllocateSpec spec = Spec({});
   spec.version = {1, 0};
   spec.dtype = Dtype(kDLFloat8_e5m2, 8);
@@ -175,7 +175,7 @@ TEST(Allocate, RefusesWhatTheVersionCannotSay) {
   EXPECT_EQ(Ask(spec), Refused(DLBRIDGE_ERROR_UNKNOWN_CODE, DLBRIDGE_RULE_FLAGS_UNKNOWN));
 }
 
-TEST(Allocate, RefusesBrokenTensors) {
+TEST(Allocate, RejectsInvalidTensors) {
   const Axes negative = {2, -1};
   EXPECT_EQ(Ask(Spec(negative)),
             Refused(DLBRIDGE_ERROR_INVALID_TENSOR, DLBRIDGE_RULE_EXTENT_NEGATIVE));
@@ -196,7 +196,7 @@ TEST(Allocate, RefusesBrokenTensors) {
   EXPECT_EQ(Ask(spec), Refused(DLBRIDGE_ERROR_INVALID_TENSOR, DLBRIDGE_RULE_DEVICE_ID_NEGATIVE));
 }
 
-TEST(Allocate, OfMoreThanThereIsIsOutOfMemory) {
+TEST(Allocate, ImpossibleSizeIsOutOfMemory) {
   const Axes shape = {INT64_MAX / 4};
   EXPECT_EQ(Ask(Spec(shape)), Refused(DLBRIDGE_ERROR_OUT_OF_MEMORY));
 }
@@ -219,7 +219,7 @@ TEST(Allocate, NeedsBothFunctionsOfAnAllocator) {
   EXPECT_EQ(Ask(spec), Refused(DLBRIDGE_ERROR_INVALID_ARGUMENT));
 }
 
-// An allocator of handles, which are no addresses.
+// An allocator that returns handles, which are not addresses.
 struct Handles {
   int live = 0;
   DLDevice device = Device(0);
@@ -247,7 +247,7 @@ struct Handles {
   }
 };
 
-TEST(Allocate, AsksTheAllocatorWithTheSpecsValues) {
+TEST(Allocate, PassesTheSpecsValuesToTheAllocator) {
   Handles handles;
   DLBridgeAllocator hook = DLBRIDGE_ALLOCATOR_INIT;
   hook.context = &handles;
@@ -278,7 +278,7 @@ TEST(Allocate, AsksTheAllocatorWithTheSpecsValues) {
   spec.allocator = &hook;
   handles.bytes = 99;
   dlbridge_release_versioned(MustAllocate(spec));
-  EXPECT_EQ(handles.bytes, 99U) << "an empty tensor allocates none";
+  EXPECT_EQ(handles.bytes, 99U) << "an empty tensor allocates no memory";
 }
 
 TEST(Allocate, RoundTripsThroughLegacy) {
@@ -289,7 +289,7 @@ TEST(Allocate, RoundTripsThroughLegacy) {
     DLManagedTensor* legacy = MustDowngrade(tensor);
     EXPECT_EQ(legacy->dl_tensor.data, data);
     tensor = MustUpgrade(legacy);
-    EXPECT_EQ(tensor->flags, 0U) << "it was writable before";
+    EXPECT_EQ(tensor->flags, 0U) << "writable as before the downgrade";
   }
   std::memset(data, 1, 16);
   dlbridge_release_versioned(tensor);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Backends without their drivers: what is told of them, and that nothing else suffers.
+// Backends without their drivers: the reported information, and that everything else still works.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -22,7 +22,7 @@ DLBridgeBackendInfo Info(DLBridgeBackend backend) {
   return info;
 }
 
-TEST(BackendInfo, KnowsTheCpu) {
+TEST(BackendInfo, ReportsTheCpu) {
   const DLBridgeBackendInfo info = Info(DLBRIDGE_BACKEND_CPU);
   EXPECT_EQ(info.backend, DLBRIDGE_BACKEND_CPU);
   EXPECT_EQ(info.state, DLBRIDGE_STATE_READY);
@@ -30,7 +30,7 @@ TEST(BackendInfo, KnowsTheCpu) {
   EXPECT_STREQ(info.reason, "");
 }
 
-TEST(BackendInfo, RefusesWhatIsNoBackend) {
+TEST(BackendInfo, RejectsUnknownBackends) {
   for (const DLBridgeBackend backend : {0, -1, -6}) {
     DLBridgeBackendInfo info = DLBRIDGE_BACKEND_INFO_INIT;
     Error error;
@@ -53,7 +53,7 @@ TEST(BackendInfo, IsWrittenUpToTheSmallerSize) {
   larger.info.struct_size = sizeof larger;
   Error error;
   EXPECT_EQ(dlbridge_backend_info(DLBRIDGE_BACKEND_CPU, &larger.info, &error), DLBRIDGE_OK);
-  EXPECT_EQ(larger.info.struct_size, sizeof larger.info) << "what was filled";
+  EXPECT_EQ(larger.info.struct_size, sizeof larger.info) << "set to the size that was filled";
   for (const unsigned char byte : larger.canary) {
     EXPECT_EQ(byte, 0x5a);
   }
@@ -62,7 +62,7 @@ TEST(BackendInfo, IsWrittenUpToTheSmallerSize) {
             DLBRIDGE_ERROR_INVALID_ARGUMENT);
 }
 
-TEST(PointerInfo, TakesHostMemoryForHostMemory) {
+TEST(PointerInfo, ReportsHostMemory) {
   int there = 0;
   const DLBridgeBuffer buffer = dlbridge_buffer_address(&there);
   DLBridgePointerInfo info = DLBRIDGE_POINTER_INFO_INIT;
@@ -80,7 +80,7 @@ DLBridgeStatus Ask(const DLBridgeBuffer& buffer, int32_t type, Error* error) {
   return dlbridge_pointer_info(&buffer, Device(type), &info, error);
 }
 
-TEST(PointerInfo, RefusesWhatNobodyCanBeAskedAbout) {
+TEST(PointerInfo, RejectsDevicesAndBuffersWithoutABackend) {
   int there = 0;
   DLBridgeBuffer buffer = dlbridge_buffer_address(&there);
   Error error;
@@ -107,7 +107,7 @@ TEST(PointerInfo, RefusesWhatNobodyCanBeAskedAbout) {
   }
 }
 
-// DLBRIDGE_LEVEL_DEVICE of a tensor with this label.
+// Validates a tensor of `spec` at DLBRIDGE_LEVEL_DEVICE.
 DLBridgeStatus Validate(const TensorSpec& spec, Error* error) {
   VersionedSource source(spec);
   DLBridgePolicy policy = Policy();
@@ -118,7 +118,7 @@ DLBridgeStatus Validate(const TensorSpec& spec, Error* error) {
   return status;
 }
 
-TEST(LevelDevice, TakesHostMemoryWithoutADriver) {
+TEST(LevelDevice, AcceptsHostMemoryWithoutADriver) {
   Error error;
   EXPECT_EQ(Validate(TensorSpec(), &error), DLBRIDGE_OK) << error.message;
 }
@@ -131,7 +131,7 @@ TEST(LevelDevice, IncludesTheLevelsBelow) {
   EXPECT_EQ(error.rule, DLBRIDGE_RULE_EXTENT_NEGATIVE);
 }
 
-TEST(LevelDevice, RefusesWhatCannotBeAsked) {
+TEST(LevelDevice, IsUnsupportedWithoutABackendOfTheDevice) {
   TensorSpec spec;
   spec.device = Device(kDLTrn);
   Error error;
@@ -140,7 +140,7 @@ TEST(LevelDevice, RefusesWhatCannotBeAsked) {
   EXPECT_EQ(Validate(spec, &error), DLBRIDGE_OK) << "an empty tensor touches no memory";
 }
 
-TEST(LevelDevice, IsANoteOfDiagnoseWhereNobodyCanTell) {
+TEST(LevelDevice, IsANoteInDiagnoseWhereItCannotBeChecked) {
   TensorSpec spec;
   spec.device = Device(kDLTrn, 3);
   VersionedSource source(spec);
@@ -162,7 +162,7 @@ TEST(LevelDevice, IsANoteOfDiagnoseWhereNobodyCanTell) {
 
 #ifndef _WIN32
 
-// Each driver's variable, pointed at a file that is not there.
+// Points the variable of each driver to a file that does not exist.
 void TakeDriversAway() {
   for (const char* name :
        {"DLBRIDGE_LIBCUDA", "DLBRIDGE_LIBHIP", "DLBRIDGE_LIBZE", "DLBRIDGE_LIBOPENCL"}) {
@@ -170,7 +170,7 @@ void TakeDriversAway() {
   }
 }
 
-TEST(AbsentDriver, IsToldWithEachPathAndItsReason) {
+TEST(AbsentDriver, ReportsEachPathAndTheReason) {
   EXPECT_TRUE(InChild([] {
     TakeDriversAway();
     for (const DLBridgeBackend backend : {DLBRIDGE_BACKEND_CUDA, DLBRIDGE_BACKEND_HIP,
@@ -205,7 +205,7 @@ TEST(AbsentDriver, MakesItsDevicesUnavailable) {
   }));
 }
 
-// What is absent holds nothing that a fork could break.
+// An absent driver has no state that a fork could invalidate.
 TEST(AbsentDriver, IsAbsentInAForkedChildToo) {
   EXPECT_TRUE(InChild([] {
     TakeDriversAway();
@@ -217,8 +217,8 @@ TEST(AbsentDriver, IsAbsentInAForkedChildToo) {
   }));
 }
 
-// A file that is a library, but not the driver.
-TEST(AbsentDriver, IsNotAnyLibrary) {
+// The file is a library, but not the driver.
+TEST(AbsentDriver, IsUnusableIfTheFileIsAnotherLibrary) {
   EXPECT_TRUE(InChild([] {
     for (const char* name :
          {"DLBRIDGE_LIBCUDA", "DLBRIDGE_LIBHIP", "DLBRIDGE_LIBZE", "DLBRIDGE_LIBOPENCL"}) {

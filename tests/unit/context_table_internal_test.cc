@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What other tests meet by chance only: a reader during a change, and a fork in the middle of one.
+// States that other tests reach only by chance: a read during a change, a fork during a change.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <vector>
 
-#include "device/table.h"
-#include "device/table_index.h"
-#include "device/table_slots.h"
+#include "native/table.h"
+#include "native/table_index.h"
+#include "native/table_slots.h"
 
 #ifndef _WIN32
 #include "support/child.h"
@@ -59,14 +59,15 @@ TEST(ContextTableReading, IsWholeUntilAnythingChanges) {
   EXPECT_EQ(kOwnTable.remove(first), DLBRIDGE_OK);
 }
 
-// A reader that is late looks at memory that stays, and ends.
-TEST(ContextTableReading, MayGoOnInAViewThatIsOld) {
+// A slow reader may use a replaced view: its memory stays readable and every search in it ends.
+TEST(ContextTableReading, MayContinueInAReplacedView) {
   const uint64_t id = MustAdd(3, 7);
   Reading reading;
   const View* view = reading.Begin();
   const Slot* slot = FindFirst(*view, KeyOf(DLDevice{kDLCUDA, 3}));
   ASSERT_NE(slot, nullptr);
   std::vector<uint64_t> ids;
+  ids.reserve(200);
   for (int32_t i = 0; i < 200; ++i) {
     ids.push_back(MustAdd(100 + i, 1));
   }
@@ -85,10 +86,11 @@ TEST(ContextTableReading, MayGoOnInAViewThatIsOld) {
 
 View* OtherView() { return g_index.views[~g_index.version.load() & 1].load(); }
 
-// Adds to a table that is as `interrupt` leaves it, which another thread was doing when the process
-// was forked.
+// Registers entries in a child process whose table is in the state that `interrupt` leaves. That
+// stands for another thread that was changing the table when the process forked.
 void ExpectWorksInChild(void (*interrupt)(const std::vector<uint64_t>& ids)) {
   std::vector<uint64_t> ids;
+  ids.reserve(20);
   for (int32_t i = 0; i < 20; ++i) {
     ids.push_back(MustAdd(400 + i / 2, static_cast<uint64_t>(i) + 1));
   }
@@ -135,7 +137,7 @@ TEST(ContextTableFork, RestoresAViewThatWasBeingReplaced) {
   });
 }
 
-TEST(ContextTableFork, FindsSlotsAgainThatWereBeingTaken) {
+TEST(ContextTableFork, RecoversSlotsThatWereBeingTaken) {
   ExpectWorksInChild([](const std::vector<uint64_t>& /*ids*/) {
     for (int i = 0; i < 1000; ++i) {
       TakeSlot();
@@ -143,7 +145,7 @@ TEST(ContextTableFork, FindsSlotsAgainThatWereBeingTaken) {
   });
 }
 
-TEST(ContextTableFork, FreesSlotsOnceThatWereBeingGivenBack) {
+TEST(ContextTableFork, FreesSlotsThatWereBeingReturnedOnce) {
   ExpectWorksInChild([](const std::vector<uint64_t>& ids) {
     for (const uint64_t id : ids) {
       GiveBackSlot(SlotNumberOf(id));

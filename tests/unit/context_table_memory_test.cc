@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory of the context table: as much as the entries that stand at once need, and none to end
-// one.
+// Memory of the context table: it grows with the number of live entries, and unregistering an entry
+// needs no allocation.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -14,7 +14,7 @@ namespace dlbridge_test {
 namespace {
 
 #define DLBRIDGE_SKIP_UNLESS(possible) \
-  if (!(possible)) GTEST_SKIP() << "allocations are not seen or cannot fail here"
+  if (!(possible)) GTEST_SKIP() << "allocations are not counted or cannot fail here"
 
 DLBridgeContextEntry OpenCl(int32_t device, uint64_t context) {
   DLBridgeContextEntry entry = DLBRIDGE_CONTEXT_ENTRY_INIT;
@@ -32,7 +32,7 @@ uint64_t MustRegister(const DLBridgeContextEntry& entry) {
   return id;
 }
 
-// So many entries, each of a device of its own.
+// Registers `count` entries, one per device id.
 class Entries {
  public:
   Entries(int32_t first, int32_t count) {
@@ -70,7 +70,7 @@ TEST(ContextTableMemory, IsNotNeededToUnregister) {
             DLBRIDGE_ERROR_NOT_FOUND);
 }
 
-TEST(ContextTableMemory, IsUsedAgain) {
+TEST(ContextTableMemory, IsReused) {
   DLBRIDGE_SKIP_UNLESS(Allocations::Counts());
   const Entries others(1, 64);
   MustRegister(OpenCl(100, 1));
@@ -88,11 +88,11 @@ TEST(ContextTableMemory, IsUsedAgain) {
   EXPECT_EQ(made, 0);
 }
 
-// Twice the memory each time, so that ten thousand entries take few allocations and no time; the
-// second time they take none.
+// Growth doubles the memory, so that 10,000 entries take few allocations. The second round reuses
+// the memory and takes none.
 TEST(ContextTableMemory, GrowsByDoubling) {
   DLBRIDGE_SKIP_UNLESS(Allocations::Counts());
-  for (const int64_t most : {int64_t{30}, int64_t{1}}) {  // 1: the vector of the test
+  for (const int64_t most : {int64_t{30}, int64_t{1}}) {  // 1: the test's own vector
     int64_t made = 0;
     {
       const Allocations allocations;
@@ -103,11 +103,11 @@ TEST(ContextTableMemory, GrowsByDoubling) {
   }
 }
 
-TEST(ContextTableMemory, ThatIsMissingFailsARegistrationAndNothingElse) {
+TEST(ContextTableMemory, FailedAllocationFailsOnlyTheRegistration) {
   DLBRIDGE_SKIP_UNLESS(Allocations::CanFail());
   std::vector<uint64_t> ids;
   ids.reserve(40000);
-  // Until the table has to grow beyond what other tests have left.
+  // Registers entries until the table has to grow beyond the memory that other tests left.
   DLBridgeContextEntry entry = OpenCl(20000, 1);
   int64_t failures = 0;
   while (failures < 2) {

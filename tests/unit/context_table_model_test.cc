@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The context table against a model that follows docs/context-table.md literally: random
-// registrations, ends and retains, and after each the whole table is compared.
+// The context table against a model that follows docs/context-table.md literally. Each step is a
+// random registration, end or retain, after which the whole table is compared.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,8 +26,8 @@ struct Known {
 };
 
 struct Model {
-  std::map<uint64_t, Known> known;                   // neither finished nor released
-  std::map<int32_t, std::vector<uint64_t>> devices;  // in order
+  std::map<uint64_t, Known> known;                   // registered or retained
+  std::map<int32_t, std::vector<uint64_t>> devices;  // registered, in order
   std::vector<uint64_t> released;
 };
 
@@ -82,7 +82,7 @@ class ContextTableModel : public testing::Test {
     return false;
   }
 
-  // A registration or a retain ended.
+  // Releases the entry if neither its registration nor a retain is left.
   void Settle(uint64_t id) {
     const Known& known = model_.known[id];
     if (!known.registered && known.retains == 0) {
@@ -132,7 +132,7 @@ class ContextTableModel : public testing::Test {
     Insert(entry);
   }
 
-  // An entry that is registered or kept, or 0.
+  // A random entry that is registered or retained, or 0.
   uint64_t AnyId() {
     if (model_.known.empty()) {
       return 0;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The context table: what registers, what is found, who keeps an entry and when it is released.
-// The table is the process's, so each test has device ids of its own. No driver is called: the
-// handles are numbers.
+// The context table: registration, lookup, retains, and the time of the release. The table is
+// process-wide, so each test uses its own device ids. No driver is called: the handles are numbers.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -23,7 +22,7 @@
 namespace dlbridge_test {
 namespace {
 
-// Counts the releases of entries, and remembers the last.
+// Counts the releases of entries and keeps the last entry.
 struct Releases {
   std::atomic<int> count{0};
   DLBridgeContextEntry last = DLBRIDGE_CONTEXT_ENTRY_INIT;
@@ -77,13 +76,13 @@ void MustUnregister(uint64_t id) {
   EXPECT_EQ(dlbridge_context_unregister(id, &error), DLBRIDGE_OK) << error.message;
 }
 
-// The id of what is found, or 0.
+// The id of the entry found, or 0.
 uint64_t Find(DLDevice device, uint64_t context = 0) {
   DLBridgeContextEntry found = DLBRIDGE_CONTEXT_ENTRY_INIT;
   return dlbridge_context_find(device, context, &found, nullptr) == DLBRIDGE_OK ? found.id : 0;
 }
 
-// As the table itself answers: nothing is enumerated.
+// Asks the table directly, which does not enumerate devices.
 DLBridgeStatus TableFind(DLDevice device, uint64_t context, DLBridgeContextEntry* out) {
   return dlbridge_context_table_v1()->find(device, context, out);
 }
@@ -110,7 +109,7 @@ TEST(ContextTable, HasAnExactSize) {
   EXPECT_EQ(dlbridge_context_table_v1()->version, 1U);
 }
 
-TEST(ContextTable, SaysWhichContextIsMissing) {
+TEST(ContextTable, ReportsTheMissingContext) {
   const uint64_t id = MustRegister(OneApi(101, 0x51, 0xc1));
   DLBridgeContextEntry found = DLBRIDGE_CONTEXT_ENTRY_INIT;
   Error error;
@@ -121,7 +120,7 @@ TEST(ContextTable, SaysWhichContextIsMissing) {
   MustUnregister(id);
 }
 
-TEST(ContextTable, HasNothingOfDevicesWithoutContexts) {
+TEST(ContextTable, RejectsDevicesWithoutContexts) {
   DLBridgeContextEntry found = DLBRIDGE_CONTEXT_ENTRY_INIT;
   for (const int32_t type : {int32_t{kDLCPU}, int32_t{kDLVulkan}, int32_t{kDLMetal}, 0, -5, 999}) {
     Error error;
@@ -149,7 +148,7 @@ TEST(ContextTable, PinnedAndManagedMemoryShareTheDevice) {
 
 // ------------------------------------------------------------------------------------- defaults
 
-TEST(ContextTableDefault, IsTheFirst) {
+TEST(ContextTableDefault, IsTheFirstRegistered) {
   const uint64_t first = MustRegister(Cuda(110, 0xc1));
   const uint64_t second = MustRegister(Cuda(110, 0xc2));
   EXPECT_EQ(Find(Device(kDLCUDA, 110)), first);
@@ -159,7 +158,7 @@ TEST(ContextTableDefault, IsTheFirst) {
   MustUnregister(second);
 }
 
-TEST(ContextTableDefault, IsTheOneThatAskedForIt) {
+TEST(ContextTableDefault, IsTheEntryWithTheDefaultFlag) {
   const uint64_t first = MustRegister(Cuda(111, 0xc1));
   const uint64_t second = MustRegister(Cuda(111, 0xc2, DLBRIDGE_CONTEXT_DEFAULT));
   EXPECT_EQ(Find(Device(kDLCUDA, 111)), second);
@@ -174,7 +173,7 @@ TEST(ContextTableDefault, IsTheOneThatAskedForIt) {
   MustUnregister(first);
 }
 
-TEST(ContextTableDefault, OfAnApplicationGoesBeforeAnEnumeratedOne) {
+TEST(ContextTableDefault, PrefersAnApplicationsEntryToAnEnumeratedOne) {
   const uint64_t enumerated = MustRegister(Cuda(112, 0, DLBRIDGE_CONTEXT_ENUMERATED));
   EXPECT_EQ(Find(Device(kDLCUDA, 112)), enumerated);
   const uint64_t own = MustRegister(Cuda(112, 0xc1));
@@ -183,11 +182,12 @@ TEST(ContextTableDefault, OfAnApplicationGoesBeforeAnEnumeratedOne) {
       MustRegister(Cuda(112, 0xc2, DLBRIDGE_CONTEXT_ENUMERATED | DLBRIDGE_CONTEXT_DEFAULT));
   EXPECT_EQ(Find(Device(kDLCUDA, 112)), own);
   const uint64_t other = MustRegister(Cuda(112, 0xc3));
-  EXPECT_EQ(Find(Device(kDLCUDA, 112)), own) << "the first of the application's stays";
+  EXPECT_EQ(Find(Device(kDLCUDA, 112)), own) << "the application's first entry stays";
   MustUnregister(own);
   EXPECT_EQ(Find(Device(kDLCUDA, 112)), other);
   MustUnregister(other);
-  EXPECT_EQ(Find(Device(kDLCUDA, 112)), late) << "it asked to be before its like";
+  EXPECT_EQ(Find(Device(kDLCUDA, 112)), late)
+      << "DEFAULT puts it before the other enumerated entry";
   MustUnregister(late);
   EXPECT_EQ(Find(Device(kDLCUDA, 112)), enumerated);
   MustUnregister(enumerated);
@@ -203,7 +203,7 @@ void ExpectExists(const DLBridgeContextEntry& entry) {
   EXPECT_EQ(id, 77U);
 }
 
-TEST(ContextTableConflict, IsASecondOfTheSameContext) {
+TEST(ContextTableConflict, RejectsASecondEntryOfTheSameContext) {
   Releases releases;
   const uint64_t id = MustRegister(Cuda(120, 0xc1));
   ExpectExists(With(Cuda(120, 0xc1), &releases));
@@ -213,7 +213,7 @@ TEST(ContextTableConflict, IsASecondOfTheSameContext) {
   MustUnregister(id);
 }
 
-TEST(ContextTableConflict, IsAnotherNativeDeviceUnlessItReplaces) {
+TEST(ContextTableConflict, RejectsAnotherNativeDeviceWithoutReplace) {
   Releases first;
   Releases second;
   const uint64_t a = MustRegister(With(OneApi(121, 0x51, 0xc1), &first));
@@ -226,7 +226,7 @@ TEST(ContextTableConflict, IsAnotherNativeDeviceUnlessItReplaces) {
   const uint64_t c = MustRegister(OneApi(121, 0x52, 0xc3, DLBRIDGE_CONTEXT_REPLACE));
   EXPECT_EQ(first.count, 1);
   EXPECT_EQ(first.last.id, a);
-  EXPECT_EQ(second.count, 0) << "it is kept";
+  EXPECT_EQ(second.count, 0) << "it is retained";
   EXPECT_EQ(Find(Device(kDLOneAPI, 121)), c);
   EXPECT_EQ(Find(Device(kDLOneAPI, 121), 0xc2), 0U);
   EXPECT_EQ(dlbridge_context_unregister(b, nullptr), DLBRIDGE_ERROR_NOT_FOUND);
@@ -235,7 +235,7 @@ TEST(ContextTableConflict, IsAnotherNativeDeviceUnlessItReplaces) {
   MustUnregister(c);
 }
 
-TEST(ContextTableConflict, EnumeratedEntriesGiveWay) {
+TEST(ContextTableConflict, ReplacesEnumeratedEntries) {
   Releases other;
   Releases same;
   MustRegister(With(OneApi(122, 0x51, 0xc1, DLBRIDGE_CONTEXT_ENUMERATED), &other));
@@ -252,7 +252,7 @@ TEST(ContextTableConflict, EnumeratedEntriesGiveWay) {
   MustUnregister(again);
 }
 
-TEST(ContextTableConflict, OneNativeDeviceMayHaveTwoIds) {
+TEST(ContextTableConflict, AllowsTwoIdsOfOneNativeDevice) {
   const uint64_t a = MustRegister(OneApi(124, 0x51, 0xc1));
   const uint64_t b = MustRegister(OneApi(125, 0x51, 0xc1));
   EXPECT_NE(a, b);
@@ -383,7 +383,7 @@ TEST(ContextTableOwnership, EndsWithUnregister) {
   EXPECT_EQ(releases.count, 1);
 }
 
-TEST(ContextTableOwnership, LastsAsLongAsSomebodyKeepsIt) {
+TEST(ContextTableOwnership, LastsUntilTheLastRelease) {
   Releases releases;
   const uint64_t id = MustRegister(With(Cuda(141, 0xc1), &releases));
   EXPECT_EQ(dlbridge_context_retain(id, nullptr), DLBRIDGE_OK);
@@ -401,7 +401,7 @@ TEST(ContextTableOwnership, LastsAsLongAsSomebodyKeepsIt) {
   EXPECT_EQ(releases.count, 1);
 }
 
-TEST(ContextTableOwnership, OfTheRegistrationIsNotTakenByOneReleaseTooMany) {
+TEST(ContextTableOwnership, OneReleaseTooManyDoesNotEndTheRegistration) {
   Releases releases;
   const uint64_t id = MustRegister(With(Cuda(142, 0xc1), &releases));
   Error error;
@@ -412,7 +412,7 @@ TEST(ContextTableOwnership, OfTheRegistrationIsNotTakenByOneReleaseTooMany) {
   MustUnregister(id);
 }
 
-TEST(ContextTableOwnership, IdsThatNeverWereAreNotFound) {
+TEST(ContextTableOwnership, UnusedIdsAreNotFound) {
   for (const uint64_t id : {uint64_t{0}, uint64_t{1} << 40, UINT64_MAX}) {
     EXPECT_EQ(dlbridge_context_retain(id, nullptr), DLBRIDGE_ERROR_NOT_FOUND);
     EXPECT_EQ(dlbridge_context_release(id, nullptr), DLBRIDGE_ERROR_NOT_FOUND);
@@ -420,7 +420,7 @@ TEST(ContextTableOwnership, IdsThatNeverWereAreNotFound) {
   }
 }
 
-TEST(ContextTableOwnership, IdsAreNeverUsedAgain) {
+TEST(ContextTableOwnership, IdsAreNeverReused) {
   std::set<uint64_t> seen;
   for (int i = 0; i < 200; ++i) {
     const uint64_t id = MustRegister(Cuda(143, 0xc1));
@@ -429,14 +429,14 @@ TEST(ContextTableOwnership, IdsAreNeverUsedAgain) {
   }
 }
 
-// Each status in turn, for an id that no entry has now.
+// Every function answers NOT_FOUND for an id that belongs to no live entry.
 void ExpectUnknown(uint64_t id) {
   EXPECT_EQ(dlbridge_context_retain(id, nullptr), DLBRIDGE_ERROR_NOT_FOUND) << id;
   EXPECT_EQ(dlbridge_context_release(id, nullptr), DLBRIDGE_ERROR_NOT_FOUND) << id;
   EXPECT_EQ(dlbridge_context_unregister(id, nullptr), DLBRIDGE_ERROR_NOT_FOUND) << id;
 }
 
-TEST(ContextTableOwnership, IdsOfFinishedEntriesStayUnknownWhenTheirMemoryIsUsedAgain) {
+TEST(ContextTableOwnership, IdsOfEndedEntriesStayUnknownAfterTheirMemoryIsReused) {
   std::vector<uint64_t> ended;
   for (uint64_t i = 1; i <= 40; ++i) {
     ended.push_back(MustRegister(Cuda(146, i)));
@@ -473,8 +473,8 @@ TEST(ContextTableOwnership, IdsThatDifferInAnyBitAreUnknown) {
   MustUnregister(id);
 }
 
-// The callback may come back into the table.
-TEST(ContextTableOwnership, CallbacksHoldNoLock) {
+// The callback may call functions of the table.
+TEST(ContextTableOwnership, CallbacksRunWithoutALock) {
   DLBridgeContextEntry entry = Cuda(144, 0xc1);
   static uint64_t from_callback;
   entry.release = [](void* /*user*/, const DLBridgeContextEntry* old) {
@@ -488,7 +488,7 @@ TEST(ContextTableOwnership, CallbacksHoldNoLock) {
 
 // ------------------------------------------------------------------------------------- walking
 
-TEST(ContextTableNext, MeetsEachEntryOnce) {
+TEST(ContextTableNext, ReturnsEachEntryOnce) {
   std::vector<uint64_t> ids;
   ids.reserve(40);
   for (int32_t i = 0; i < 40; ++i) {
@@ -516,7 +516,7 @@ TEST(ContextTableNext, MeetsEachEntryOnce) {
   }
 }
 
-TEST(ContextTableNext, GoesOnFromAnyNumber) {
+TEST(ContextTableNext, ContinuesFromAnyCursor) {
   const uint64_t first = MustRegister(Cuda(158, 1));
   const uint64_t middle = MustRegister(Cuda(158, 2));
   const uint64_t last = MustRegister(Cuda(158, 3));
@@ -538,7 +538,7 @@ TEST(ContextTableNext, GoesOnFromAnyNumber) {
   MustUnregister(last);
 }
 
-TEST(ContextTableNext, MayUnregisterWhatItMeets) {
+TEST(ContextTableNext, AllowsUnregisteringTheCurrentEntry) {
   for (int32_t i = 0; i < 60; ++i) {
     MustRegister(Cuda(159, static_cast<uint64_t>(i) + 1));
   }
@@ -566,7 +566,7 @@ TEST(ContextTable, FindsAmongMany) {
 
 // ------------------------------------------------------------------------------------- threads
 
-// A release callback may run only when nobody keeps the entry.
+// Checks that a release callback runs only while no thread retains the entry.
 struct Watched {
   std::atomic<int> kept{0};
   std::atomic<int> released{0};
@@ -577,7 +577,7 @@ struct Watched {
   }
 };
 
-TEST(ContextTableThreads, ReadKeepAndChangeAtOnce) {
+TEST(ContextTableThreads, ReadRetainAndChangeConcurrently) {
   std::vector<Watched> watched(Scaled(2000));
   std::atomic<bool> done{false};
   std::atomic<int> reading{0};
@@ -632,7 +632,7 @@ TEST(ContextTableThreads, ReadKeepAndChangeAtOnce) {
   }
 }
 
-// All fields of one entry come from one number.
+// All fields of one entry derive from one number.
 DLBridgeContextEntry Uniform(int32_t device, uint64_t number, uint32_t flags) {
   DLBridgeContextEntry entry = OneApi(device, number, number, flags);
   entry.platform = number;
@@ -650,12 +650,13 @@ bool IsUniform(const DLBridgeContextEntry& entry) {
   return std::memcmp(&entry, &expected, sizeof entry) == 0;
 }
 
-// A device whose entry is replaced again and again always has one, and it is never a mixture.
-TEST(ContextTableThreads, ReadersSeeEachChangeAsOne) {
+// A device whose entry is replaced repeatedly always has one, and a reader never sees a mixture.
+TEST(ContextTableThreads, ReadersSeeEachChangeAtomically) {
   std::atomic<bool> done{false};
   uint64_t id = MustRegister(Uniform(163, 1, 0));
   std::atomic<int64_t> reads{0};
   std::vector<std::thread> readers;
+  readers.reserve(2);
   for (int i = 0; i < 2; ++i) {
     readers.emplace_back([&] {
       uint64_t newest = 0;
@@ -684,11 +685,12 @@ TEST(ContextTableThreads, ReadersSeeEachChangeAsOne) {
   MustUnregister(id);
 }
 
-// Readers go on while the table is replaced by larger ones.
+// Readers continue while the table is replaced by larger ones.
 TEST(ContextTableThreads, ReadersSeeATableThatGrows) {
   std::atomic<bool> done{false};
   const uint64_t first = MustRegister(Uniform(165, 1, 0));
   std::vector<std::thread> readers;
+  readers.reserve(2);
   for (int i = 0; i < 2; ++i) {
     readers.emplace_back([&] {
       do {
@@ -699,6 +701,7 @@ TEST(ContextTableThreads, ReadersSeeATableThatGrows) {
     });
   }
   std::vector<uint64_t> ids;
+  ids.reserve(5000);
   for (int32_t i = 0; i < 5000; ++i) {
     ids.push_back(MustRegister(Uniform(2000 + i, 7, 0)));
   }
@@ -751,7 +754,7 @@ TEST(ContextTableThreads, OneOfManyRegistersAndOneUnregisters) {
 
 // ---------------------------------------------------------------------------------------- fork
 
-TEST(ContextTableFork, EntriesOfBeforeAreRefusedInTheChild) {
+TEST(ContextTableFork, ParentsEntriesAreRejectedInTheChild) {
   Releases releases;
   const uint64_t id = MustRegister(With(Cuda(170, 0xc1), &releases));
   const uint64_t other = MustRegister(Cuda(171, 0xc1));
@@ -782,8 +785,8 @@ TEST(ContextTableFork, EntriesOfBeforeAreRefusedInTheChild) {
   MustUnregister(other);
 }
 
-// What a thread that is gone was about to do is no leak of the child's: it ends without being
-// asked.
+// Ends the child with SIGKILL, so that no leak check runs: memory that a thread of the parent was
+// about to free is not a leak of the child.
 void ChangeAndVanish() {
   std::vector<uint64_t> ids;
   for (uint64_t i = 1; i <= 50; ++i) {
@@ -805,7 +808,7 @@ void ChangeAndVanish() {
   _exit(1);
 }
 
-// A thread that was in the middle of a change when the process was forked left its lock behind.
+// A thread that was changing the table at the fork leaves its lock held in the child.
 TEST(ContextTableFork, WorksWhileAnotherThreadChangesTheTable) {
   std::atomic<bool> done{false};
   std::thread writer([&] {
@@ -839,7 +842,7 @@ struct ForkingRelease {
   }
 };
 
-// Of the entries that one registration replaces, those after the fork are the parent's to release.
+// Of the entries that one registration replaces, the parent releases those after the fork.
 TEST(ContextTableFork, InACallbackLeavesTheOtherCallbacksToTheParent) {
   ForkingRelease state;
   for (uint64_t context = 1; context <= 3; ++context) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans of driver calls, carried out by a driver that is one memcpy per row, against one by one.
+// Plans of driver calls, carried out with one memcpy per row, compared with an element-wise copy.
 #include <gtest/gtest.h>
 
 #include <cstring>
 #include <random>
 #include <vector>
 
-#include "device/copy_plan.h"
+#include "native/copy_plan.h"
 #include "support/tensors.h"
 
 namespace dlbridge_test {
@@ -20,7 +20,7 @@ using dlbridge::PlanCopy;
 
 constexpr int64_t kMemory = 1 << 16;
 
-// What every driver demands of a box.
+// The rules that every driver has for a box.
 void ExpectLegal(const CopyBox& box) {
   EXPECT_GT(box.bytes, 0U);
   EXPECT_GT(box.rows, 0U);
@@ -55,10 +55,10 @@ struct Layout {
   Axes shape;
   Axes strides;
   int64_t item;
-  int64_t start;  // of element (0,...,0), in bytes
+  int64_t start;  // byte offset of element (0,...,0)
 };
 
-// Element after element, in C order.
+// Copies element by element, in C order.
 std::vector<unsigned char> OneByOne(const Layout& layout, const unsigned char* from) {
   std::vector<unsigned char> to;
   Axes index(layout.shape.size());
@@ -108,22 +108,23 @@ std::vector<unsigned char> Memory() {
   return memory;
 }
 
-TEST(CopyPlan, SaysHowManyCallsALayoutNeeds) {
+TEST(CopyPlan, CountsTheCallsOfALayout) {
   const std::vector<unsigned char> memory = Memory();
   EXPECT_EQ(ExpectSame({{}, {}, 4, 12}, memory), 1) << "a scalar";
   EXPECT_EQ(ExpectSame({{4, 6}, {6, 1}, 4, 0}, memory), 1) << "compact";
   EXPECT_EQ(ExpectSame({{4, 6}, {9, 1}, 4, 0}, memory), 1) << "a rectangle";
   EXPECT_EQ(ExpectSame({{3, 4, 5}, {60, 10, 1}, 4, 0}, memory), 1) << "a box";
   EXPECT_EQ(ExpectSame({{3, 4, 5}, {61, 10, 1}, 4, 0}, memory), 3)
-      << "planes that are no multiple of rows: a rectangle each";
+      << "plane pitch not a multiple of the row pitch: one rectangle per plane";
   EXPECT_EQ(ExpectSame({{6, 4}, {1, 6}, 4, 0}, memory), 4) << "transposed: columns as rows";
-  EXPECT_EQ(ExpectSame({{64}, {-1}, 4, 252}, memory), 64) << "backwards: one by one";
-  EXPECT_EQ(ExpectSame({{8, 6}, {0, 1}, 4, 0}, memory), 8) << "broadcast: a run each";
-  EXPECT_EQ(ExpectSame({{32}, {2}, 4, 0}, memory), 1) << "every second: rows of an element";
+  EXPECT_EQ(ExpectSame({{64}, {-1}, 4, 252}, memory), 64) << "reversed: one call per element";
+  EXPECT_EQ(ExpectSame({{8, 6}, {0, 1}, 4, 0}, memory), 8) << "broadcast: one run per row";
+  EXPECT_EQ(ExpectSame({{32}, {2}, 4, 0}, memory), 1)
+      << "every second element: rows of one element";
   EXPECT_GT(ExpectSame({{5000}, {-1}, 1, 4999}, memory), dlbridge::kMaxBoxes) << "too many";
 }
 
-TEST(CopyPlan, CopiesAnyLayoutThatItPlans) {
+TEST(CopyPlan, CopiesEveryPlannedLayoutCorrectly) {
   const std::vector<unsigned char> memory = Memory();
   std::mt19937 random(2);
   const auto below = [&random](int64_t limit) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The option COPY, against copying bit by bit.
+// The option COPY, compared with a copy made bit by bit.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ uint32_t ItemBits(DLDataType dtype, bool padded) {
   return padded ? (bits + 7) / 8 * 8 : bits;
 }
 
-// One element: the values of its bits.
+// One element, as a list of bits.
 using Element = std::vector<bool>;
 
 Element ReadElement(const void* origin, int64_t offset, uint32_t item_bits, uint32_t bits) {
@@ -57,7 +57,7 @@ std::vector<Element> ElementsOf(const DLTensor& tensor, const Axes& strides, uin
   return elements;
 }
 
-// Extents and strides of all sorts: compact, permuted, with gaps, reversed, broadcast.
+// Layouts of all kinds: compact, permuted, with gaps, reversed, broadcast.
 void PickLayout(Random* random, TensorSpec* spec) {
   const auto ndim = static_cast<size_t>(random->Between(0, 5));
   spec->shape.clear();
@@ -82,7 +82,7 @@ void PickLayout(Random* random, TensorSpec* spec) {
   }
 }
 
-// Memory that holds all elements, wherever the strides lead.
+// Chooses offsets and a memory size that cover every element of the strides.
 void PickMemory(Random* random, uint32_t item_bits, TensorSpec* spec) {
   int64_t lowest = 0;
   int64_t highest = 0;
@@ -119,7 +119,7 @@ std::string Show(const TensorSpec& spec) {
          ", lanes " + std::to_string(spec.dtype.lanes) + ", flags " + std::to_string(spec.flags);
 }
 
-// Of every copy, whatever it was made of.
+// Holds for every copy, whatever its source.
 void ExpectCanonical(const DLTensor& copy, const Axes& shape) {
   EXPECT_EQ(ShapeOf(copy), shape);
   EXPECT_EQ(StridesOf(copy), CompactStrides(shape));
@@ -131,7 +131,7 @@ void ExpectCanonical(const DLTensor& copy, const Axes& shape) {
   EXPECT_EQ(copy.data == nullptr, empty);
 }
 
-TEST(Copy, OfVersionedAgreesWithCopyingBitByBit) {
+TEST(Copy, OfVersionedAgreesWithABitwiseCopy) {
   Random random(11);
   for (size_t round = 0; round < Scaled(4000); ++round) {
     const TensorSpec spec = RandomSpec(&random);
@@ -165,7 +165,7 @@ TEST(Copy, ToLegacyIsPacked) {
   }
 }
 
-TEST(Copy, OfLegacySaysCopiedAndWritable) {
+TEST(Copy, OfLegacyIsMarkedCopiedAndIsWritable) {
   Random random(13);
   for (size_t round = 0; round < Scaled(2000); ++round) {
     TensorSpec spec = RandomSpec(&random);
@@ -188,7 +188,7 @@ TEST(Copy, OfLegacySaysCopiedAndWritable) {
   }
 }
 
-TEST(Copy, OfManyElementsOfOneIsMadeElementByElement) {
+TEST(Copy, OfABroadcastAxisRepeatsTheElements) {
   TensorSpec spec({1 << 16, 3}, {0, 1});
   spec.dtype = Dtype(kDLUInt, 8);
   LegacySource source(spec);
@@ -202,8 +202,8 @@ TEST(Copy, OfManyElementsOfOneIsMadeElementByElement) {
   dlbridge_release_versioned(copy);
 }
 
-TEST(Copy, WorksWithAsManyAxesAsThereMayBe) {
-  // Of all axes five are longer than 1; the strides of the others lead nowhere.
+TEST(Copy, WorksWithTheMaximumOfAxes) {
+  // Five of the axes are longer than 1. The strides of the others are never used.
   Axes shape(DLBRIDGE_MAX_NDIM, 1);
   Axes strides(DLBRIDGE_MAX_NDIM, INT64_MIN);
   for (size_t i = 0; i < 5; ++i) {
@@ -221,7 +221,7 @@ TEST(Copy, WorksWithAsManyAxesAsThereMayBe) {
   dlbridge_release_versioned(copy);
 }
 
-TEST(Copy, IsRefusedWhereTheCpuCannotRead) {
+TEST(Copy, IsRejectedWhereTheCpuCannotRead) {
   for (int32_t type = -1; type < 24; ++type) {
     const bool readable = dlbridge_host_accessible(type, nullptr) == DLBRIDGE_YES;
     EXPECT_EQ(readable, type == kDLCPU || type == kDLCUDAHost || type == kDLROCMHost ||
@@ -246,7 +246,7 @@ TEST(Copy, IsRefusedWhereTheCpuCannotRead) {
   }
 }
 
-TEST(Copy, OfASharedTensorLeavesTheOtherOwners) {
+TEST(Copy, OfASharedTensorKeepsTheOtherOwners) {
   LegacySource source;
   DLManagedTensorVersioned* first = MustUpgrade(source.get());
   DLManagedTensorVersioned* second = MustShare(first);
@@ -257,7 +257,7 @@ TEST(Copy, OfASharedTensorLeavesTheOtherOwners) {
   dlbridge_release_versioned(first);
 }
 
-TEST(Copy, OfACopyIsHandedOverLikeAnyOther) {
+TEST(Copy, CopiedTensorConvertsWithoutAnotherCopy) {
   LegacySource source;
   DLManagedTensorVersioned* copy = MustUpgrade(source.get(), DLBRIDGE_CONVERT_COPY);
   void* data = copy->dl_tensor.data;
@@ -316,7 +316,7 @@ void ExpectSame(const Request& a, const Request& b) {
   EXPECT_EQ(a.memory, b.memory);
 }
 
-TEST(CopyAllocator, GetsTheBytesAndTheSameValuesBackOnce) {
+TEST(CopyAllocator, FreesOnceWithTheValuesOfTheAllocation) {
   Recorder recorder;
   TensorSpec spec({3, 5}, {10, 2});
   spec.dtype = Dtype(kDLFloat4_e2m1fn, 4);
@@ -324,7 +324,7 @@ TEST(CopyAllocator, GetsTheBytesAndTheSameValuesBackOnce) {
   LegacySource source(spec);
   DLManagedTensorVersioned* copy = nullptr;
   {
-    // The functions are copied: the struct may go.
+    // The library copies the functions, so the struct need not outlive the call.
     const DLBridgeAllocator hook = recorder.Hook();
     DLBridgeConvertOptions options = Options(DLBRIDGE_CONVERT_COPY);
     options.allocator = &hook;
@@ -345,7 +345,7 @@ TEST(CopyAllocator, GetsTheBytesAndTheSameValuesBackOnce) {
   ExpectSame(recorder.freed[0], request);
 }
 
-TEST(CopyAllocator, IsNotAskedForNothing) {
+TEST(CopyAllocator, IsNotCalledForAnEmptyTensor) {
   Recorder recorder;
   const DLBridgeAllocator hook = recorder.Hook();
   DLBridgeConvertOptions options = Options(DLBRIDGE_CONVERT_COPY);
@@ -358,7 +358,7 @@ TEST(CopyAllocator, IsNotAskedForNothing) {
   EXPECT_TRUE(recorder.freed.empty());
 }
 
-TEST(CopyAllocator, ServesDowngradeToo) {
+TEST(CopyAllocator, IsUsedByDowngrade) {
   Recorder recorder;
   const DLBridgeAllocator hook = recorder.Hook();
   DLBridgeConvertOptions options = Options(DLBRIDGE_CONVERT_COPY);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random cycles of import, upgrade, downgrade, share, view, export and release against a small
-// model: flags and bytes are what went in, whether or not another owner exists.
+// model: flags and bytes stay those of the source, whether or not another owner exists.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -26,7 +26,7 @@ constexpr int64_t kColumns = 3;
 constexpr size_t kCount = kRows * kColumns;
 using Values = std::array<uint8_t, kCount>;
 
-// A producer's tensor of 4-bit numbers, packed or one to a byte, in either struct.
+// A producer's tensor of 4-bit numbers, packed or one per byte, in either struct.
 class Producer {
  public:
   explicit Producer(uint64_t flags) {
@@ -64,11 +64,11 @@ class Producer {
   int deletions_ = 0;
 };
 
-// One owner, and what the model knows of it.
+// One owner, and the model's record of it.
 struct Owner {
   void* tensor;
   DLBridgeKind kind;
-  uint64_t flags;  // all that the tensor carries, also where its struct has no room for it
+  uint64_t flags;  // all flags of the tensor, also those that a legacy struct cannot hold
   bool foreign;
 
   DLManagedTensorVersioned* versioned() const {
@@ -81,7 +81,7 @@ struct Owner {
   }
 };
 
-// The elements as the struct lays them out, read by the model's flags.
+// The elements at the strides of the struct, read by the model's flags.
 Values Read(const Owner& owner) {
   const DLTensor& tensor = owner.fields();
   const auto* bytes = static_cast<const unsigned char*>(tensor.data) + tensor.byte_offset;
@@ -124,7 +124,7 @@ class Cycle {
   }
 
  private:
-  // The first step: the tensor becomes dlbridge-owned, with all that is known of it.
+  // The first step: the tensor becomes dlbridge-owned, with all flags of the model.
   void Enter() {
     DLBridgeConvertOptions options = Options(DLBRIDGE_CONVERT_VOUCH_WRITABLE);
     options.tensor_flags = owner_.is_legacy() ? owner_.flags : 0;
@@ -149,7 +149,7 @@ class Cycle {
       owner_ = {out, DLBRIDGE_KIND_LEGACY, owner_.flags, false};
     }
   }
-  // Another owner instead of this one.
+  // Replaces this owner by another one.
   void Replace(DLManagedTensorVersioned* other) {
     EXPECT_EQ(dlbridge_release(owner_.tensor, owner_.kind), DLBRIDGE_OK);
     owner_.tensor = other;
@@ -178,7 +178,7 @@ class Cycle {
     ASSERT_EQ(kind, down ? DLBRIDGE_KIND_LEGACY : DLBRIDGE_KIND_VERSIONED);
     owner_ = {out, kind, owner_.flags, owner_.foreign};
   }
-  // The one change that an owner may make.
+  // Sets READ_ONLY, the only change that an owner may make.
   void Tighten() {
     if (!owner_.is_legacy()) {
       owner_.versioned()->flags |= kReadOnly;
@@ -223,7 +223,7 @@ class Cycle {
   DLManagedTensorVersioned* further_ = nullptr;
 };
 
-TEST(Cycle, KeepsFlagsAndBytesWithAndWithoutAFurtherShare) {
+TEST(Cycle, KeepsFlagsAndBytesWithAndWithoutAnotherShare) {
 #ifdef DLBRIDGE_TEST_SLOW_CHECKS
   const size_t rounds = Scaled(20000);
 #else

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What dlbridge decides where implementations of DLPack disagree: a test for each question, and one
-// for each of the inputs that other suites leave out. Streams, drivers and Python are not asked
-// here.
+// Decisions of dlbridge where implementations of DLPack disagree: one test for each question, and
+// one for each input that other suites leave out. Streams, drivers and Python are not covered here.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -30,7 +29,7 @@ DLBridgeStatus ValidateManaged(const DLManagedTensorVersioned* tensor, const DLB
   return dlbridge_validate_versioned(tensor, policy, error);
 }
 
-// The rule that a tensor of `spec` breaks, 0 if none; the source is released.
+// The rule that a tensor of `spec` breaks, or 0. The source is released.
 template <class Managed>
 DLBridgeRule RuleOf(const TensorSpec& spec, const DLBridgePolicy* policy = nullptr) {
   Source<Managed> source(spec);
@@ -51,7 +50,7 @@ DLBridgeRule VersionedRule(const TensorSpec& spec, const DLBridgePolicy* policy 
   return RuleOf<DLManagedTensorVersioned>(spec, policy);
 }
 
-// The rule for which a tensor of `spec` is not upgraded, 0 if it is.
+// The rule that makes upgrade reject a tensor of `spec`, or 0 if it succeeds.
 DLBridgeRule UpgradeRule(const TensorSpec& spec, const DLBridgeConvertOptions& options) {
   LegacySource source(spec);
   DLManagedTensorVersioned* out = nullptr;
@@ -107,8 +106,7 @@ DLBridgeLayout LayoutOf(const TensorSpec& spec) {
   return layout;
 }
 
-// What diagnose has to say of a versioned tensor of `spec` about `rule`: its severity, 0 if
-// nothing.
+// The severity that diagnose reports for `rule` on a versioned tensor of `spec`, or 0.
 int32_t SeverityOf(const TensorSpec& spec, DLBridgeRule rule,
                    const DLBridgePolicy* policy = nullptr) {
   VersionedSource source(spec);
@@ -150,9 +148,9 @@ TensorSpec NullStrides(const Axes& shape, DLPackVersion version = {1, 3}) {
 
 // ------------------------------------------------------------------------------- questions
 
-TEST(MajorVersion, OtherThanOneIsRefusedBeforeAnythingElseIsRead) {
+TEST(MajorVersion, OtherThanOneIsRejectedBeforeOtherFieldsAreRead) {
   for (const uint32_t major : {0U, 2U, 3U, 0xffffffffU}) {
-    // Everything up to and including `flags` is there; of `dl_tensor` nothing is.
+    // The fields up to `flags` are readable; dl_tensor is not.
     DLManagedTensorVersioned foreign = {};
     foreign.version = {major, 0};
     const Guarded memory(&foreign, offsetof(DLManagedTensorVersioned, dl_tensor));
@@ -170,7 +168,7 @@ TEST(MajorVersion, OtherThanOneIsRefusedBeforeAnythingElseIsRead) {
   EXPECT_EQ(VersionedRule(TensorSpec()), DLBRIDGE_RULE_NONE);
 }
 
-TEST(MajorVersion, IsRefusedEvenWhereTheCallerVouches) {
+TEST(MajorVersion, IsRejectedWithEveryOption) {
   TensorSpec spec;
   spec.version = {2, 0};
   for (const uint32_t flags :
@@ -181,7 +179,7 @@ TEST(MajorVersion, IsRefusedEvenWhereTheCallerVouches) {
   }
 }
 
-TEST(RefusedSource, StaysTheCallersUntouched) {
+TEST(RejectedSource, StaysUntouchedWithTheCaller) {
   TensorSpec spec({2, -1}, {1, 1});
   LegacySource source(spec);
   DLManagedTensorVersioned* out = nullptr;
@@ -191,7 +189,7 @@ TEST(RefusedSource, StaysTheCallersUntouched) {
   source.Release();
 }
 
-TEST(LegacyWritability, UnknownMeansReadOnlyUnlessTheCallerVouches) {
+TEST(LegacyWritability, UnknownMeansReadOnlyWithoutVouchWritable) {
   for (const bool vouched : {false, true}) {
     LegacySource source;
     DLManagedTensorVersioned* up =
@@ -208,7 +206,7 @@ TEST(LegacyWritability, UnknownMeansReadOnlyUnlessTheCallerVouches) {
   EXPECT_EQ(VersionedRule(FlagsSpec(kReadOnly), &writable), DLBRIDGE_RULE_NOT_WRITABLE);
 }
 
-TEST(LegacyWritability, OfABareTensorIsUnknownToo) {
+TEST(LegacyWritability, OfABorrowedTensorIsUnknownToo) {
   LegacySource source;
   DLBridgePolicy writable = Policy(DLBRIDGE_POLICY_REQUIRE_WRITABLE);
   EXPECT_EQ(dlbridge_validate(source.tensor(), 0, &writable, nullptr), DLBRIDGE_ERROR_POLICY);
@@ -219,7 +217,7 @@ TEST(LegacyWritability, OfABareTensorIsUnknownToo) {
   source.Release();
 }
 
-TEST(ReadOnlyDowngrade, IsRefusedUnlessAllowedOrCopied) {
+TEST(ReadOnlyDowngrade, IsRejectedUnlessAllowedOrCopied) {
   EXPECT_EQ(DowngradeRule(FlagsSpec(kReadOnly)), DLBRIDGE_RULE_LEGACY_READ_ONLY);
   EXPECT_EQ(DowngradeRule(FlagsSpec(kReadOnly), DLBRIDGE_CONVERT_DROP_PADDED),
             DLBRIDGE_RULE_LEGACY_READ_ONLY);
@@ -228,7 +226,7 @@ TEST(ReadOnlyDowngrade, IsRefusedUnlessAllowedOrCopied) {
   EXPECT_EQ(DowngradeRule(FlagsSpec(kReadOnly), DLBRIDGE_CONVERT_COPY), DLBRIDGE_RULE_NONE);
 }
 
-TEST(ReadOnlyDowngrade, IsRefusedAlsoWhereItStoodForUnknown) {
+TEST(ReadOnlyDowngrade, IsRejectedAlsoForUnknownWritability) {
   LegacySource source;
   DLManagedTensorVersioned* up = MustUpgrade(source.get());
   DLManagedTensor* down = nullptr;
@@ -237,13 +235,13 @@ TEST(ReadOnlyDowngrade, IsRefusedAlsoWhereItStoodForUnknown) {
   EXPECT_EQ(error.rule, DLBRIDGE_RULE_LEGACY_READ_ONLY);
   DLManagedTensorVersioned* back = MustUpgrade(MustDowngrade(up, DLBRIDGE_CONVERT_DROP_READ_ONLY),
                                                DLBRIDGE_CONVERT_VOUCH_WRITABLE);
-  EXPECT_EQ(back->flags, kReadOnly) << "and it is known again afterwards";
+  EXPECT_EQ(back->flags, kReadOnly) << "the flag is restored by the upgrade";
   dlbridge_release_versioned(back);
 }
 
 TEST(RoundTripFlags, AreKeptThroughLegacyAndBack) {
   for (uint64_t flags = 0; flags < 8; ++flags) {
-    // Canonical form makes a new node, so that it is not the original that is looked at.
+    // CANONICAL makes a new node, so that the flags are not those of the original struct.
     for (const uint32_t reshape : {0U, uint32_t{DLBRIDGE_CONVERT_CANONICAL}}) {
       TensorSpec spec = FlagsSpec(flags);
       spec.dtype = Dtype(kDLFloat4_e2m1fn, 4);
@@ -273,13 +271,13 @@ TEST(NullStrides, AreJudgedByTheVersionOfTheTensor) {
   EXPECT_EQ(VersionedRule(NullStrides({}, {1, 3})), DLBRIDGE_RULE_NONE);
 }
 
-TEST(NullStrides, AreLegalOnBareTensors) {
+TEST(NullStrides, AreValidOnBorrowedTensors) {
   LegacySource source(NullStrides({2, 3}));
   EXPECT_EQ(dlbridge_validate(source.tensor(), 0, nullptr, nullptr), DLBRIDGE_OK);
   source.Release();
 }
 
-TEST(NullStrides, AreFilledInOnOurNodeAndNeverInTheSource) {
+TEST(NullStrides, AreFilledInOnTheNodeAndNeverInTheSource) {
   const struct {
     Axes shape;
     Axes strides;
@@ -317,8 +315,8 @@ TEST(NullStrides, AreFilledInOnOurNodeAndNeverInTheSource) {
   }
 }
 
-TEST(SameStructAgain, IsNeverTakenForADoubleImport) {
-  // One struct that several capsules hold, whose deleter gives one reference back.
+TEST(SameStructAgain, IsNotTreatedAsADoubleImport) {
+  // Several capsules hold this struct; each call of its deleter drops one reference.
   static int references;
   references = 3;
   DLManagedTensor shared = {};
@@ -347,7 +345,7 @@ TensorSpec EmptySpec(bool null_data) {
   return spec;
 }
 
-TEST(EmptyTensors, AreAcceptedWithAnyPointerAndAlwaysContiguous) {
+TEST(EmptyTensors, AreValidWithAnyPointerAndContiguous) {
   for (const bool null_data : {false, true}) {
     EXPECT_EQ(LegacyRule(EmptySpec(null_data)), DLBRIDGE_RULE_NONE);
     DLBridgePolicy contiguous = Policy();
@@ -386,7 +384,7 @@ TEST(EmptyTensors, KeepDataAndStridesInConversions) {
   }
 }
 
-TEST(EmptyTensors, AreCanonicalWhereAskedForAndInCopies) {
+TEST(EmptyTensors, AreCanonicalWithCanonicalAndWithCopy) {
   for (const uint32_t flags :
        {uint32_t{DLBRIDGE_CONVERT_CANONICAL}, uint32_t{DLBRIDGE_CONVERT_COPY}}) {
     LegacySource legacy(EmptySpec(false));
@@ -403,7 +401,7 @@ TEST(EmptyTensors, AreCanonicalWhereAskedForAndInCopies) {
   }
 }
 
-TEST(NullData, IsRefusedUnlessEmpty) {
+TEST(NullData, IsRejectedUnlessEmpty) {
   TensorSpec spec;
   spec.null_data = true;
   EXPECT_EQ(LegacyRule(spec), DLBRIDGE_RULE_DATA_NULL);
@@ -414,7 +412,7 @@ TEST(NullData, IsRefusedUnlessEmpty) {
   EXPECT_EQ(LegacyRule(scalar), DLBRIDGE_RULE_DATA_NULL);
 }
 
-TEST(SizeOneAxes, AreIgnoredOnTheWayInAndCompactWhereAskedFor) {
+TEST(SizeOneAxes, AreIgnoredInChecksAndCompactWithCanonical) {
   const TensorSpec spec({2, 1, 3, 1}, {3, -12345, 1, 0});
   DLBridgePolicy strict =
       Policy(DLBRIDGE_POLICY_REJECT_NEGATIVE_STRIDES | DLBRIDGE_POLICY_REJECT_ZERO_STRIDES);
@@ -430,7 +428,7 @@ TEST(SizeOneAxes, AreIgnoredOnTheWayInAndCompactWhereAskedFor) {
   dlbridge_release_versioned(up);
 }
 
-TEST(NegativeStrides, AreLegalReportedAndRefusedByPolicyOnly) {
+TEST(NegativeStrides, AreValidReportedAndRejectedByPolicyOnly) {
   TensorSpec spec({2, 3}, {-3, 1});
   spec.start = 12;
   EXPECT_EQ(LegacyRule(spec), DLBRIDGE_RULE_NONE);
@@ -444,7 +442,7 @@ TEST(NegativeStrides, AreLegalReportedAndRefusedByPolicyOnly) {
   EXPECT_EQ(LegacyRule(spec, &refuses), DLBRIDGE_RULE_NEGATIVE_STRIDE);
 }
 
-TEST(ZeroStrides, AreLegalReportedAndRefusedByPolicyOnly) {
+TEST(ZeroStrides, AreValidReportedAndRejectedByPolicyOnly) {
   const TensorSpec spec({2, 3}, {0, 1});
   EXPECT_EQ(LegacyRule(spec), DLBRIDGE_RULE_NONE);
   EXPECT_EQ(UpgradeRule(spec), DLBRIDGE_RULE_NONE);
@@ -456,7 +454,7 @@ TEST(ZeroStrides, AreLegalReportedAndRefusedByPolicyOnly) {
   EXPECT_EQ(LegacyRule(spec, &refuses), DLBRIDGE_RULE_ZERO_STRIDE);
 }
 
-TEST(SelfOverlap, IsRefusedOnlyWhereTheTensorMustBeWritable) {
+TEST(SelfOverlap, IsRejectedOnlyWhereTheTensorMustBeWritable) {
   const TensorSpec spec({2, 3}, {0, 1});
   EXPECT_EQ(VersionedRule(spec), DLBRIDGE_RULE_NONE);
   EXPECT_EQ(SeverityOf(spec, DLBRIDGE_RULE_SELF_OVERLAP), DLBRIDGE_SEVERITY_NOTE);
@@ -474,7 +472,7 @@ TEST(SelfOverlap, IsExactUpToFourAxes) {
   EXPECT_EQ(LayoutOf(TensorSpec({3, 2, 1, 1}, {2, 3, 0, 7})).self_overlap, DLBRIDGE_NO);
 }
 
-TEST(SelfOverlap, ThatIsUndecidedCountsAsOverlap) {
+TEST(SelfOverlap, UndecidedCountsAsOverlap) {
   // Many axes whose strides no simple argument separates.
   Axes shape;
   Axes strides;
@@ -490,7 +488,7 @@ TEST(SelfOverlap, ThatIsUndecidedCountsAsOverlap) {
   EXPECT_EQ(VersionedRule(spec, &writable), DLBRIDGE_RULE_SELF_OVERLAP);
 }
 
-TEST(ByteOffset, IsFoldedWhereDataIsAnAddressAndRefusedElsewhere) {
+TEST(ByteOffset, IsFoldedWhereDataIsAnAddressAndRejectedElsewhere) {
   for (int32_t type = -1; type < 25; ++type) {
     TensorSpec spec = DeviceSpec(type);
     spec.byte_offset = 8;
@@ -505,7 +503,7 @@ TEST(ByteOffset, IsFoldedWhereDataIsAnAddressAndRefusedElsewhere) {
   }
 }
 
-TEST(ByteOffset, IsKeptUnlessAskedFor) {
+TEST(ByteOffset, IsKeptWithoutFold) {
   TensorSpec spec;
   spec.byte_offset = 8;
   LegacySource kept(spec);
@@ -521,13 +519,13 @@ TEST(ByteOffset, IsKeptUnlessAskedFor) {
   dlbridge_release_versioned(up);
 }
 
-TEST(Overflow, OfTheCountTheSizeAndTheExtentIsRefused) {
+TEST(Overflow, OfCountSizeAndOffsetsIsRejected) {
   constexpr int64_t kBig = INT64_MAX;
   EXPECT_EQ(LegacyRule(TensorSpec({kBig, 2}, {0, 0})), DLBRIDGE_RULE_COUNT_OVERFLOW);
   EXPECT_EQ(LegacyRule(TensorSpec({1LL << 32, 1LL << 31}, {0, 0})), DLBRIDGE_RULE_COUNT_OVERFLOW);
   EXPECT_EQ(LegacyRule(NullStrides({1LL << 21, 1LL << 21, 1LL << 21})),
             DLBRIDGE_RULE_COUNT_OVERFLOW);
-  // 2^64 elements are 0 in 64 bits.
+  // 2^64 elements wrap to 0 in 64 bits.
   EXPECT_EQ(LegacyRule(TensorSpec({1LL << 32, 1LL << 32}, {0, 0})), DLBRIDGE_RULE_COUNT_OVERFLOW);
   EXPECT_EQ(LegacyRule(TensorSpec({kBig / 4 + 1}, {0})), DLBRIDGE_RULE_SIZE_OVERFLOW);
   EXPECT_EQ(LegacyRule(TensorSpec({kBig / 4}, {0})), DLBRIDGE_RULE_NONE);
@@ -536,11 +534,11 @@ TEST(Overflow, OfTheCountTheSizeAndTheExtentIsRefused) {
   EXPECT_EQ(LegacyRule(TensorSpec({2}, {INT64_MIN})), DLBRIDGE_RULE_OFFSET_OVERFLOW);
   EXPECT_EQ(LegacyRule(TensorSpec({2, 2}, {kBig - 1, kBig - 1})), DLBRIDGE_RULE_OFFSET_OVERFLOW);
   EXPECT_EQ(LegacyRule(TensorSpec({2, 2}, {kBig / 2, -(kBig / 2)})), DLBRIDGE_RULE_OFFSET_OVERFLOW);
-  // An empty tensor has no size, whatever its other extents.
+  // An empty tensor has size 0, whatever its other extents are.
   EXPECT_EQ(LegacyRule(TensorSpec({kBig, kBig, 0}, {kBig, INT64_MIN, 1})), DLBRIDGE_RULE_NONE);
 }
 
-TEST(Ndim, NegativeIsRefusedBeforeAPointerIsRead) {
+TEST(Ndim, NegativeIsRejectedBeforeAPointerIsRead) {
   const Guarded page(8);
   DLTensor tensor = {};
   tensor.data = page.behind<void>();
@@ -569,7 +567,7 @@ TEST(Ndim, IsAtMost64WhateverThePolicy) {
   EXPECT_EQ(LegacyRule(TensorSpec(Axes()), &policy), DLBRIDGE_RULE_NONE);
 }
 
-TEST(DtypeWidth, ZeroBitsAndZeroLanesAreRefused) {
+TEST(DtypeWidth, ZeroBitsAndZeroLanesAreRejected) {
   for (int code = 0; code < 256; ++code) {
     EXPECT_EQ(LegacyRule(DtypeSpec(Dtype(code, 0))), DLBRIDGE_RULE_DTYPE_BITS_ZERO) << code;
   }
@@ -606,7 +604,7 @@ TEST(DtypeWidth, OfOtherIntegersAndFloatsIsDescribedAsGiven) {
   EXPECT_EQ(LayoutOf(spec).packed_bytes, 1);
 }
 
-TEST(ScalableLanes, AreRefusedWithAMessageUnlessThePolicyPassesThem) {
+TEST(ScalableLanes, AreRejectedUnlessThePolicyAllowsThem) {
   const DLBridgePolicy passes = Policy(DLBRIDGE_POLICY_ALLOW_SCALABLE_LANES);
   for (const int lanes : {0x8000, 0x8001, 0xfffe, 0xffff}) {
     const TensorSpec spec = DtypeSpec(Dtype(kDLInt, 8, lanes));
@@ -647,7 +645,7 @@ TEST(UnknownCodes, PassValidationAndAreNoted) {
   EXPECT_EQ(SeverityOf(FlagsSpec(8), DLBRIDGE_RULE_FLAGS_UNKNOWN), DLBRIDGE_SEVERITY_NOTE);
 }
 
-TEST(UnknownCodes, AreRefusedWhereThePolicySaysSo) {
+TEST(UnknownCodes, AreRejectedByPolicy) {
   DLBridgePolicy policy = Policy(DLBRIDGE_POLICY_REJECT_UNKNOWN_DTYPE);
   EXPECT_EQ(VersionedRule(DtypeSpec(Dtype(kDLBcomplex, 32)), &policy), DLBRIDGE_RULE_DTYPE_UNKNOWN);
   EXPECT_EQ(VersionedRule(DtypeSpec(Dtype(kDLFloat8_e5m2, 8)), &policy), DLBRIDGE_RULE_NONE);
@@ -666,7 +664,7 @@ TEST(UnknownCodes, AreRefusedWhereThePolicySaysSo) {
   EXPECT_EQ(VersionedRule(FlagsSpec(kPadded), &policy), DLBRIDGE_RULE_FLAGS_UNKNOWN);
 }
 
-TEST(UnknownCodes, AreRefusedByConvertersUnlessAllowed) {
+TEST(UnknownCodes, AreRejectedByConversionsUnlessAllowed) {
   const struct {
     TensorSpec spec;
     DLBridgeRule rule;
@@ -700,7 +698,7 @@ TEST(UnknownCodes, KeepTheVersionOfTheirSource) {
   EXPECT_EQ(ours->flags, spec.flags);
   dlbridge_release_versioned(ours);
 
-  // By way of legacy as well.
+  // Also through legacy and back.
   for (const uint32_t flags : {uint32_t{DLBRIDGE_CONVERT_CANONICAL}, 0U}) {
     VersionedSource other(spec);
     DLManagedTensor* down = MustDowngrade(other.get(), DLBRIDGE_CONVERT_ALLOW_UNKNOWN);
@@ -711,7 +709,7 @@ TEST(UnknownCodes, KeepTheVersionOfTheirSource) {
   }
 }
 
-// The bit may change the layout that the copy would read by.
+// The bit may change the layout, so a copy could read the wrong bytes.
 TEST(UnknownCodes, OfFlagsAreNeverCopied) {
   constexpr uint32_t kOptions = DLBRIDGE_CONVERT_COPY | DLBRIDGE_CONVERT_ALLOW_UNKNOWN;
   EXPECT_EQ(AdoptRule(FlagsSpec(1U << 5), kOptions), DLBRIDGE_RULE_FLAGS_UNKNOWN);
@@ -719,7 +717,7 @@ TEST(UnknownCodes, OfFlagsAreNeverCopied) {
   EXPECT_EQ(AdoptRule(DtypeSpec(Dtype(77, 8)), kOptions), DLBRIDGE_RULE_NONE);
 }
 
-TEST(UnknownCodes, AreNotCoveredByACopy) {
+TEST(UnknownCodes, AreNotPermittedByCopy) {
   EXPECT_EQ(DowngradeRule(FlagsSpec(1U << 5), DLBRIDGE_CONVERT_COPY), DLBRIDGE_RULE_FLAGS_UNKNOWN);
   EXPECT_EQ(AdoptRule(FlagsSpec(1U << 5), DLBRIDGE_CONVERT_COPY), DLBRIDGE_RULE_FLAGS_UNKNOWN);
   EXPECT_EQ(DowngradeRule(DtypeSpec(Dtype(77, 8)), DLBRIDGE_CONVERT_COPY),
@@ -739,14 +737,14 @@ TEST(PaddedFlag, OnAByteSizedDtypeIsKeptWithoutEffect) {
   EXPECT_EQ(layout.item_bits, 32U);
   EXPECT_EQ(layout.properties & DLBRIDGE_LAYOUT_PADDED, 0U);
   VersionedSource source(spec);
-  // Nothing is lost, so nothing has to be allowed.
+  // No information is lost, so no option is needed.
   DLManagedTensor* down = MustDowngrade(source.get());
   DLManagedTensorVersioned* up = MustUpgrade(down, DLBRIDGE_CONVERT_CANONICAL);
   EXPECT_EQ(up->flags, kPadded);
   dlbridge_release_versioned(up);
 }
 
-TEST(PaddedFlag, ItselfNeeds11) {
+TEST(PaddedFlag, RequiresVersion11) {
   EXPECT_EQ(AdoptRule(FlagsSpec(kPadded), Options(0, {1, 0})), DLBRIDGE_RULE_REQUIRED_VERSION);
   EXPECT_EQ(AdoptRule(FlagsSpec(kPadded), Options(0, {1, 1})), DLBRIDGE_RULE_NONE);
   TensorSpec spec = FlagsSpec(kPadded);
@@ -758,7 +756,7 @@ TEST(PaddedFlag, ItselfNeeds11) {
   source.Release();
 }
 
-TEST(Alignment, IsReportedAndCheckedOnlyWhereThePolicyAsks) {
+TEST(Alignment, IsReportedAndCheckedOnlyByPolicy) {
   TensorSpec spec;
   spec.start = 1;
   EXPECT_EQ(VersionedRule(spec), DLBRIDGE_RULE_NONE);
@@ -772,7 +770,7 @@ TEST(Alignment, IsReportedAndCheckedOnlyWhereThePolicyAsks) {
   EXPECT_EQ(SeverityOf(spec, DLBRIDGE_RULE_DATA_UNALIGNED), 0);
 }
 
-TEST(DeviceIds, NegativeOnesAreRefusedOthersAreKept) {
+TEST(DeviceIds, NegativeIdsAreRejectedOthersAreKept) {
   for (const int32_t type : {static_cast<int32_t>(kDLCPU), static_cast<int32_t>(kDLCUDAHost),
                              static_cast<int32_t>(kDLCUDAManaged), static_cast<int32_t>(kDLCUDA)}) {
     for (const int32_t id : {-1, INT32_MIN}) {
@@ -803,7 +801,7 @@ TEST(DeviceIds, AreWrittenAs0OnHostLikeMemoryInCanonicalForm) {
   }
 }
 
-TEST(DeviceLevel, IsTheHighestThereIs) {
+TEST(DeviceLevel, IsTheHighestLevel) {
   DLBridgePolicy policy = Policy();
   for (const int32_t level : {-1, 4, INT32_MAX}) {
     policy.level = level;
@@ -816,7 +814,7 @@ TEST(DeviceLevel, IsTheHighestThereIs) {
   }
 }
 
-TEST(NullDeleter, IsLegalOnInputAndNeverOnOurOutput) {
+TEST(NullDeleter, IsValidOnInputAndNeverOnOutput) {
   TensorSpec spec;
   spec.null_deleter = true;
   LegacySource legacy(spec);
@@ -829,8 +827,8 @@ TEST(NullDeleter, IsLegalOnInputAndNeverOnOurOutput) {
   dlbridge_release_legacy(down);
 }
 
-TEST(MaxVersion, IsOnlyAHintTheKindOfTheResultDecides) {
-  // Whatever a producer that was asked for 1.3 sends, convert brings into the form that is read.
+TEST(MaxVersion, IsAHintAndTheKindOfTheResultDecides) {
+  // Whichever form a producer sends for a request of 1.3, export makes it the form that is read.
   const DLPackVersion target = {1, 3};
   void* out = nullptr;
   DLBridgeKind kind = 0;
@@ -848,7 +846,7 @@ TEST(MaxVersion, IsOnlyAHintTheKindOfTheResultDecides) {
   versioned.Release();
 }
 
-TEST(CopyToLegacy, IsTheConsentToWhatLegacyCannotSay) {
+TEST(CopyToLegacy, PermitsEverythingThatLegacyCannotExpress) {
   TensorSpec spec = DtypeSpec(Dtype(kDLFloat4_e2m1fn, 4));
   spec.flags = kReadOnly | kPadded;
   EXPECT_EQ(DowngradeRule(spec), DLBRIDGE_RULE_LEGACY_READ_ONLY);
@@ -858,11 +856,11 @@ TEST(CopyToLegacy, IsTheConsentToWhatLegacyCannotSay) {
   EXPECT_EQ(DowngradeRule(spec, DLBRIDGE_CONVERT_COPY), DLBRIDGE_RULE_NONE);
 }
 
-TEST(CopyToLegacy, DropsIsCopiedWithoutRefusal) {
+TEST(CopyToLegacy, DropsIsCopiedWithoutAnOption) {
   EXPECT_EQ(DowngradeRule(FlagsSpec(kCopied)), DLBRIDGE_RULE_NONE);
 }
 
-TEST(VersionOnOutput, IsTheSmallerOfTheConsumersAndOurs) {
+TEST(VersionOnOutput, IsTheSmallerOfTheConsumersAndTheLibrarys) {
   const struct {
     DLPackVersion asked;
     uint32_t minor;
@@ -879,7 +877,7 @@ TEST(VersionOnOutput, IsTheSmallerOfTheConsumersAndOurs) {
   }
 }
 
-TEST(VersionOnOutput, OfATensorThatNeedsMoreIsRefused) {
+TEST(VersionOnOutput, TooSmallForTheTensorIsRejected) {
   const TensorSpec fp8 = DtypeSpec(Dtype(kDLFloat8_e5m2, 8));
   EXPECT_EQ(UpgradeRule(fp8, Options(0, {1, 0})), DLBRIDGE_RULE_REQUIRED_VERSION);
   EXPECT_EQ(UpgradeRule(fp8, Options(0, {1, 1})), DLBRIDGE_RULE_NONE);
@@ -888,7 +886,7 @@ TEST(VersionOnOutput, OfATensorThatNeedsMoreIsRefused) {
   EXPECT_EQ(AdoptRule(fp8, Options(0, {1, 0})), DLBRIDGE_RULE_REQUIRED_VERSION);
 }
 
-TEST(ExchangeApi, OfTheMajorAloneAndPastBrokenTables) {
+TEST(ExchangeApi, SkipsOtherMajorsAndBrokenTables) {
   DLPackExchangeAPI whole = {};
   whole.header.version = {1, 2};
   whole.managed_tensor_allocator = [](DLTensor*, DLManagedTensorVersioned**, void*,
@@ -951,7 +949,8 @@ TEST(Inputs, ANewerMinorWithANewDtypeOrDevice) {
   }
   TensorSpec plain;
   plain.version = {1, 12};
-  EXPECT_EQ(AdoptRule(plain), DLBRIDGE_RULE_NONE) << "usable as long as all of it is understood";
+  EXPECT_EQ(AdoptRule(plain), DLBRIDGE_RULE_NONE)
+      << "a newer minor is accepted if all codes are known";
 }
 
 TEST(Inputs, NullDeleterInAVersionedStruct) {
@@ -1000,11 +999,11 @@ TEST(Inputs, ByteOffsetNearTheEndOfTheAddressSpace) {
     spec.byte_offset = offset;
     EXPECT_EQ(LegacyRule(spec), DLBRIDGE_RULE_ADDRESS_RANGE);
     EXPECT_EQ(UpgradeRule(spec, DLBRIDGE_CONVERT_FOLD_BYTE_OFFSET), DLBRIDGE_RULE_ADDRESS_RANGE);
-    // On an opaque handle it is the offset that must not wrap.
+    // With an opaque handle only the offset must not overflow.
     spec.device = Device(kDLVulkan);
     EXPECT_EQ(LegacyRule(spec),
               offset > UINT64_MAX - 24 ? DLBRIDGE_RULE_ADDRESS_RANGE : DLBRIDGE_RULE_NONE);
-    // Empty: nothing is touched, wherever it is.
+    // An empty tensor touches no memory, so any offset is valid.
     TensorSpec empty(Axes({0}));
     empty.byte_offset = offset;
     EXPECT_EQ(LegacyRule(empty), DLBRIDGE_RULE_NONE);
@@ -1023,7 +1022,7 @@ TEST(Inputs, NullDataWithAnOffset) {
   empty.byte_offset = 4096;
   LegacySource source(empty);
   DLManagedTensorVersioned* up = MustUpgrade(source.get(), DLBRIDGE_CONVERT_FOLD_BYTE_OFFSET);
-  EXPECT_EQ(up->dl_tensor.data, nullptr) << "there is nothing to add to";
+  EXPECT_EQ(up->dl_tensor.data, nullptr) << "NULL stays NULL";
   dlbridge_release_versioned(up);
 }
 

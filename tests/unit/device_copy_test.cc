@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// dlbridge_copy on the host: to every kind of target, and nothing half done.
+// dlbridge_copy on the host: every kind of target, and no effect when it fails.
 #include <gtest/gtest.h>
 
 #ifdef __linux__
@@ -18,7 +18,7 @@
 namespace dlbridge_test {
 namespace {
 
-// A 3 x 2 source whose element (i, j) is 10 * i + j, read against its memory's order.
+// A 3 x 2 source whose element (i, j) is 10 * i + j; its strides are not in memory order.
 struct Source {
   float memory[8] = {0, 10, 20, 0, 1, 11, 21, 0};
   int64_t shape[2] = {3, 2};
@@ -27,7 +27,7 @@ struct Source {
 };
 const std::vector<float> kExpected = {0, 1, 10, 11, 20, 21};
 
-// A target of the caller's.
+// A target buffer of the caller.
 struct Target {
   alignas(64) float memory[16];
   int releases = 0;
@@ -85,7 +85,7 @@ TEST(DeviceCopy, MakesNewMemoryByDefault) {
   dlbridge_release_versioned(copy);
 }
 
-TEST(DeviceCopy, WritesToMemoryOfTheCallers) {
+TEST(DeviceCopy, WritesToTheCallersMemory) {
   const Source source;
   Target target;
   DLBridgeCopySpec spec = target.Spec(8);
@@ -95,8 +95,8 @@ TEST(DeviceCopy, WritesToMemoryOfTheCallers) {
   EXPECT_EQ(copy->dl_tensor.data, target.memory);
   EXPECT_EQ(copy->dl_tensor.byte_offset, 8U);
   EXPECT_EQ(ValuesOf(copy->dl_tensor, 6), kExpected);
-  EXPECT_EQ(target.memory[1], -1) << "nothing before";
-  EXPECT_EQ(target.memory[8], -1) << "nothing behind";
+  EXPECT_EQ(target.memory[1], -1) << "bytes before the target are unchanged";
+  EXPECT_EQ(target.memory[8], -1) << "bytes after the target are unchanged";
   DLManagedTensorVersioned* shared = MustShare(copy);
   dlbridge_release_versioned(copy);
   EXPECT_EQ(target.releases, 0);
@@ -104,7 +104,7 @@ TEST(DeviceCopy, WritesToMemoryOfTheCallers) {
   EXPECT_EQ(target.releases, 1);
 }
 
-TEST(DeviceCopy, RefusesATargetThatIsTooSmall) {
+TEST(DeviceCopy, RejectsATargetThatIsTooSmall) {
   const Source source;
   Target target;
   for (const DLBridgeCopySpec& spec :
@@ -120,7 +120,7 @@ TEST(DeviceCopy, RefusesATargetThatIsTooSmall) {
   EXPECT_EQ(target.memory[0], -1);
 }
 
-TEST(DeviceCopy, RefusesATargetInsideItsSource) {
+TEST(DeviceCopy, RejectsATargetInsideItsSource) {
   Source source;
   DLBridgeCopySpec spec = DLBRIDGE_COPY_SPEC_INIT;
   spec.target_size = 24;
@@ -130,7 +130,7 @@ TEST(DeviceCopy, RefusesATargetInsideItsSource) {
   }
 }
 
-TEST(DeviceCopy, KeepsAnEmptyTargetToo) {
+TEST(DeviceCopy, KeepsTheTargetOfAnEmptyTensor) {
   Source source;
   source.shape[1] = 0;
   Target target;
@@ -177,7 +177,7 @@ TEST(DeviceCopy, UsesTheAllocatorOfItsDevice) {
   const DLBridgeAllocator hook = allocator.Hook();
   DLBridgeCopySpec spec = DLBRIDGE_COPY_SPEC_INIT;
   spec.allocator = &hook;
-  spec.device = Device(kDLCUDAHost, 2);  // which the CPU writes to
+  spec.device = Device(kDLCUDAHost, 2);  // CPU-writable
   DLManagedTensorVersioned* copy = MustCopy(source.tensor, spec);
   EXPECT_EQ(allocator.device.device_type, kDLCUDAHost);
   EXPECT_EQ(copy->dl_tensor.device.device_type, kDLCUDAHost);
@@ -190,7 +190,7 @@ TEST(DeviceCopy, UsesTheAllocatorOfItsDevice) {
   Refused(source.tensor, spec, DLBRIDGE_ERROR_OUT_OF_MEMORY);
 }
 
-TEST(DeviceCopy, GivesMemoryBackThatItCouldNotFill) {
+TEST(DeviceCopy, FreesMemoryThatItCouldNotFill) {
   const Source source;
   Allocator allocator;
   const DLBridgeAllocator hook = allocator.Hook();
@@ -203,7 +203,7 @@ TEST(DeviceCopy, GivesMemoryBackThatItCouldNotFill) {
 }
 
 TEST(DeviceCopy, PadsAndPacks) {
-  // Four-bit elements 1 to 5, packed.
+  // 4-bit elements 1 to 5, packed.
   unsigned char packed[3] = {0x21, 0x43, 0x05};
   int64_t shape[1] = {5};
   const DLTensor tensor = {packed, Device(kDLCPU), 1, Dtype(kDLInt, 4), shape, nullptr, 0};
@@ -242,7 +242,7 @@ TEST(DeviceCopy, ValidatesItsSource) {
   Refused(source.tensor, spec, DLBRIDGE_ERROR_UNSUPPORTED);
 }
 
-TEST(DeviceCopy, RefusesSpecsThatMakeNoSense) {
+TEST(DeviceCopy, RejectsInvalidSpecs) {
   const Source source;
   Allocator allocator;
   const DLBridgeAllocator hook = allocator.Hook();
@@ -291,7 +291,7 @@ TEST(DeviceCopy, RefusesSpecsThatMakeNoSense) {
   EXPECT_EQ(target.releases, 0);
 }
 
-TEST(DeviceCopy, RefusesAStreamThatIsNone) {
+TEST(DeviceCopy, RejectsInvalidStreams) {
   const Source source;
   const DLBridgeStream wrong[] = {
       {DLBRIDGE_BACKEND_CUDA, -1, Device(kDLCUDA), 8, 0, 0},
@@ -309,7 +309,7 @@ TEST(DeviceCopy, RefusesAStreamThatIsNone) {
   dlbridge_release_versioned(MustCopy(source.tensor, spec));
 }
 
-TEST(DeviceCopy, RefusesATargetOfAnotherBackend) {
+TEST(DeviceCopy, RejectsATargetOfAnotherBackend) {
   const Source source;
   Target target;
   for (const int32_t type : {kDLCPU, kDLCUDA}) {
@@ -346,7 +346,7 @@ DLBridgeStatus Export(const DLManagedTensorVersioned* tensor, Error* error) {
   return status;
 }
 
-TEST(DeviceCopy, IsShareableWhereThatIsAskedFor) {
+TEST(DeviceCopy, IsShareableWithTheOption) {
   const Source source;
   DLBridgeCopySpec spec = DLBRIDGE_COPY_SPEC_INIT;
   spec.options = DLBRIDGE_COPY_SHAREABLE;
@@ -357,7 +357,7 @@ TEST(DeviceCopy, IsShareableWhereThatIsAskedFor) {
   dlbridge_release_versioned(copy);
 }
 
-TEST(DeviceCopy, IsNotShareableInMemoryOfOthers) {
+TEST(DeviceCopy, IsNotShareableInTheCallersMemory) {
   const Source source;
   Target target;
   DLManagedTensorVersioned* copy = MustCopy(source.tensor, target.Spec());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All findings on a tensor; the first that breaks it is what validate says.
+// All findings on a tensor; the first broken rule is the one that validate reports.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -62,7 +62,7 @@ void ExpectWellFormed(const Findings& findings) {
   }
 }
 
-// A versioned tensor in which anything may be wrong.
+// A versioned tensor in which any field may be invalid.
 struct Wild {
   Axes shape;
   Axes strides;
@@ -154,7 +154,7 @@ DLBridgePolicy PickPolicy(Random* random) {
   return policy;
 }
 
-// The first thing that breaks the tensor is what validation stops at, and nothing if it passes.
+// The first broken rule is the one that validation reports; a valid tensor has none.
 void ExpectAgreement(DLBridgeStatus status, const Error& error, const Findings& findings) {
   ExpectWellFormed(findings);
   const DLBridgeFinding* broken = FirstBroken(findings);
@@ -199,7 +199,7 @@ TEST(Diagnose, AgreesWithValidate) {
   }
   if (rounds > 10000) {
     EXPECT_GT(passed, rounds / 100);
-    EXPECT_GE(seen.size(), 25U) << "too tame";
+    EXPECT_GE(seen.size(), 25U) << "the random tensors break too few rules";
   }
 }
 
@@ -232,7 +232,7 @@ TEST(Diagnose, FindsEverythingAtOnce) {
   source.Release();
 }
 
-TEST(Diagnose, SaysExpectedAndFound) {
+TEST(Diagnose, ReportsExpectedAndFound) {
   TensorSpec spec({2, -3}, {1, 1});
   LegacySource source(spec);
   const Findings findings = Diagnose(source.get(), DLBRIDGE_KIND_LEGACY);
@@ -244,7 +244,7 @@ TEST(Diagnose, SaysExpectedAndFound) {
   source.Release();
 }
 
-TEST(Diagnose, NotesWhatIsOnlyWorthKnowing) {
+TEST(Diagnose, NotesHarmlessFindings) {
   TensorSpec spec({2, 3}, {0, 1});
   spec.device = Device(kDLCPU, 5);
   spec.dtype = Dtype(kDLFloat8_e5m2, 8);
@@ -258,7 +258,7 @@ TEST(Diagnose, NotesWhatIsOnlyWorthKnowing) {
   source.Release();
 }
 
-TEST(Diagnose, ReportsEveryAxisThatThePolicyRefuses) {
+TEST(Diagnose, ReportsEveryAxisThatThePolicyRejects) {
   TensorSpec spec({2, 3, 4, 1}, {-12, 0, -1, -5});
   spec.start = 128;
   DLBridgePolicy policy =
@@ -295,7 +295,7 @@ TEST(Diagnose, EndsWithTheFindingThatMakesTheRestUnreadable) {
   versioned.Release();
 }
 
-TEST(Diagnose, CountsMoreThanItHasRoomFor) {
+TEST(Diagnose, CountsFindingsBeyondTheCapacity) {
   TensorSpec spec({-1, -2, -3}, {1, 1, 1});
   LegacySource source(spec);
   std::array<DLBridgeFinding, 3> findings;
@@ -306,7 +306,7 @@ TEST(Diagnose, CountsMoreThanItHasRoomFor) {
             DLBRIDGE_OK);
   EXPECT_EQ(count, 3U);
   EXPECT_EQ(findings[0].axis, 0);
-  EXPECT_EQ(findings[1].axis, 0x66666666) << "behind the capacity";
+  EXPECT_EQ(findings[1].axis, 0x66666666) << "past the capacity";
   ASSERT_EQ(dlbridge_diagnose(source.get(), DLBRIDGE_KIND_LEGACY, 0, nullptr, nullptr, 0, &count,
                               nullptr),
             DLBRIDGE_OK);
@@ -314,7 +314,7 @@ TEST(Diagnose, CountsMoreThanItHasRoomFor) {
   source.Release();
 }
 
-TEST(Diagnose, RefusesBadArguments) {
+TEST(Diagnose, RejectsInvalidArguments) {
   LegacySource source;
   size_t count = 77;
   Error error;

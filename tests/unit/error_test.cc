@@ -14,10 +14,16 @@
 namespace dlbridge_test {
 namespace {
 
+// [facts/statuses.toml]
 constexpr DLBridgeStatus kLastStatus = DLBRIDGE_ERROR_AMBIGUOUS;
+constexpr const char* kLastStatusName = "DLBRIDGE_ERROR_AMBIGUOUS";
+// [/facts]
+// [facts/rules.toml]
 constexpr DLBridgeRule kLastRule = DLBRIDGE_RULE_SHAPE_MISMATCH;
+constexpr const char* kLastRuleName = "SHAPE_MISMATCH";
+// [/facts]
 
-// A call that fails for `tensor`.
+// A call that fails for an invalid `tensor`.
 DLBridgeStatus Fail(const DLTensor& tensor, DLBridgeError* error) {
   return dlbridge_validate(&tensor, 0, nullptr, error);
 }
@@ -37,7 +43,7 @@ TEST(Error, Is256BytesForEver) {
 
 TEST(Error, MayBeNull) { EXPECT_EQ(Fail(BrokenTensor(), nullptr), DLBRIDGE_ERROR_INVALID_TENSOR); }
 
-// Whatever was there before: a failing call writes all of it that has a meaning.
+// A failing call writes every field, whatever the struct contained before.
 TEST(Error, NeedsNoInitialisation) {
   for (const int fill : {0x00, 0x55, 0xff}) {
     DLBridgeError error;
@@ -52,8 +58,8 @@ TEST(Error, NeedsNoInitialisation) {
   }
 }
 
-// No byte of the caller's stack stays in what a program may log or send.
-TEST(Error, IsWrittenWholeUpToTheEndOfItsText) {
+// No byte of the caller's stack remains in an error that a program may log or send.
+TEST(Error, IsWrittenUpToTheEndOfItsText) {
   DLBridgeError first;
   DLBridgeError second;
   std::memset(&first, 0x33, sizeof first);
@@ -73,7 +79,7 @@ TEST(Error, InitialiserIsSuccess) {
   EXPECT_EQ(initialised.message[0], '\0');
 }
 
-TEST(Error, SaysExpectedFoundAndWhatToDo) {
+TEST(Error, StatesExpectedFoundAndRemedy) {
   Error error;
   Fail(BrokenTensor(), &error);
   EXPECT_EQ(error.status, DLBRIDGE_ERROR_INVALID_TENSOR);
@@ -94,7 +100,7 @@ TEST(Error, OfAnEarlierCallIsOverwritten) {
   EXPECT_LT(strnlen(error.message, sizeof error.message), 100U);
 }
 
-// Every message that these tensors can bring out, with numbers as long as they get.
+// Every message that these tensors can cause, with the longest numbers.
 TEST(Error, MessagesOfAllRulesFitAndEnd) {
   Random random(41);
   const int64_t numbers[] = {INT64_MIN, INT64_MIN + 1, -1, 0, 1, 2, INT64_MAX - 1, INT64_MAX};
@@ -125,7 +131,7 @@ TEST(Error, MessagesOfAllRulesFitAndEnd) {
     if (status != DLBRIDGE_OK) {
       ASSERT_EQ(error.status, status);
       ASSERT_LT(strnlen(error.message, sizeof error.message), sizeof error.message);
-      // A message that had to be cut would lack its end.
+      // A truncated message would fill the whole buffer.
       ASSERT_LT(strnlen(error.message, sizeof error.message), sizeof error.message - 1)
           << error.message;
       seen.insert(error.rule);
@@ -163,7 +169,7 @@ TEST(Names, OfStatusesAreDistinctAndNeverNull) {
   EXPECT_EQ(texts.size(), names.size());
   EXPECT_STREQ(dlbridge_status_name(DLBRIDGE_OK), "DLBRIDGE_OK");
   EXPECT_STREQ(dlbridge_status_name(DLBRIDGE_ERROR_VERSION), "DLBRIDGE_ERROR_VERSION");
-  EXPECT_STREQ(dlbridge_status_name(kLastStatus), "DLBRIDGE_ERROR_AMBIGUOUS");
+  EXPECT_STREQ(dlbridge_status_name(kLastStatus), kLastStatusName);
 }
 
 TEST(Names, OfRulesAreDistinctAndNeverNull) {
@@ -177,7 +183,7 @@ TEST(Names, OfRulesAreDistinctAndNeverNull) {
   EXPECT_EQ(names.size(), static_cast<size_t>(kLastRule) + 1);
   EXPECT_EQ(texts.size(), names.size());
   EXPECT_STREQ(dlbridge_rule_name(DLBRIDGE_RULE_NDIM_NEGATIVE), "NDIM_NEGATIVE");
-  EXPECT_STREQ(dlbridge_rule_name(kLastRule), "SHAPE_MISMATCH");
+  EXPECT_STREQ(dlbridge_rule_name(kLastRule), kLastRuleName);
 }
 
 TEST(Names, OfOtherIntegersAreUnknown) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chains of exchange API tables: long ones, rings, broken tables and other majors.
+// Chains of exchange API tables: long chains, cycles, incomplete tables and other major versions.
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -32,7 +32,7 @@ DLPackExchangeAPI Whole(uint32_t major, uint32_t minor) {
   return table;
 }
 
-// Each points to the next.
+// Links each table to the next.
 void Link(std::vector<DLPackExchangeAPI>* tables) {
   for (size_t i = 0; i + 1 < tables->size(); ++i) {
     (*tables)[i].header.prev_api = &(*tables)[i + 1].header;
@@ -53,25 +53,25 @@ const DLPackExchangeAPI* Find(const std::vector<DLPackExchangeAPI>& tables,
   return out;
 }
 
-TEST(ExchangeApi, TakesTheOnlyTable) {
+TEST(ExchangeApi, FindsTheOnlyTable) {
   const std::vector<DLPackExchangeAPI> tables = {Whole(1, 2)};
   EXPECT_EQ(Find(tables), &tables[0]);
 }
 
-TEST(ExchangeApi, TakesAnyMinorOfTheMajor) {
+TEST(ExchangeApi, AcceptsAnyMinorOfTheMajor) {
   for (const uint32_t minor : {0U, 2U, 3U, 9U, 0xffffffffU}) {
     const std::vector<DLPackExchangeAPI> tables = {Whole(1, minor)};
     EXPECT_EQ(Find(tables, {1, 0}), &tables[0]);
   }
 }
 
-TEST(ExchangeApi, TakesTheNewestWhereverItStands) {
+TEST(ExchangeApi, FindsTheNewestAnywhereInTheChain) {
   std::vector<DLPackExchangeAPI> tables = {Whole(1, 2), Whole(1, 5), Whole(1, 3)};
   Link(&tables);
   EXPECT_EQ(Find(tables), &tables[1]);
 }
 
-TEST(ExchangeApi, PassesOverOtherMajors) {
+TEST(ExchangeApi, SkipsOtherMajors) {
   std::vector<DLPackExchangeAPI> tables = {Whole(3, 0), Whole(2, 9), Whole(1, 2), Whole(0, 8)};
   Link(&tables);
   EXPECT_EQ(Find(tables), &tables[2]);
@@ -87,7 +87,7 @@ TEST(ExchangeApi, ReadsOnlyTheHeaderOfOtherMajors) {
   EXPECT_EQ(out, &whole);
 }
 
-TEST(ExchangeApi, PassesOverTablesWithHoles) {
+TEST(ExchangeApi, SkipsTablesThatLackAFunction) {
   for (int hole = 0; hole < 4; ++hole) {
     std::vector<DLPackExchangeAPI> tables = {Whole(1, 9), Whole(1, 2)};
     Link(&tables);
@@ -109,13 +109,13 @@ TEST(ExchangeApi, PassesOverTablesWithHoles) {
   }
 }
 
-TEST(ExchangeApi, DoesWithoutTheOptionalFunction) {
+TEST(ExchangeApi, AcceptsATableWithoutTheOptionalFunction) {
   std::vector<DLPackExchangeAPI> tables = {Whole(1, 3)};
   tables[0].dltensor_from_py_object_no_sync = nullptr;
   EXPECT_EQ(Find(tables), &tables[0]);
 }
 
-TEST(ExchangeApi, EndsInARing) {
+TEST(ExchangeApi, EndsInACycle) {
   std::vector<DLPackExchangeAPI> tables = {Whole(2, 0), Whole(3, 0)};
   Link(&tables);
   tables[1].header.prev_api = &tables[0].header;
@@ -128,7 +128,7 @@ TEST(ExchangeApi, EndsInARing) {
   EXPECT_EQ(Find(good), &good[1]);
 }
 
-TEST(ExchangeApi, LooksAt64TablesAndNoMore) {
+TEST(ExchangeApi, ReadsAtMost64Tables) {
   std::vector<DLPackExchangeAPI> tables(65, Whole(2, 0));
   Link(&tables);
   tables[63].header.version = {1, 2};
@@ -138,7 +138,7 @@ TEST(ExchangeApi, LooksAt64TablesAndNoMore) {
   EXPECT_EQ(Find(tables), nullptr);
 }
 
-TEST(ExchangeApi, KnowsMajor1Only) {
+TEST(ExchangeApi, SupportsMajor1Only) {
   const std::vector<DLPackExchangeAPI> tables = {Whole(1, 3)};
   for (const uint32_t major : {0U, 2U, 0xffffffffU}) {
     const DLPackExchangeAPI* out = nullptr;
@@ -150,7 +150,7 @@ TEST(ExchangeApi, KnowsMajor1Only) {
   }
 }
 
-TEST(ExchangeApi, RefusesNull) {
+TEST(ExchangeApi, RejectsNull) {
   const std::vector<DLPackExchangeAPI> tables = {Whole(1, 3)};
   const DLPackExchangeAPI* out = nullptr;
   Error error;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What was once found wrong, each as a test: round trips, duplicates, storage, unknown flags,
-// structs that are too small, and what a host can do with a void*.
+// Regression tests: round trips, duplicates, storage, unknown flags, structs that are too small,
+// and host access through a void*.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -26,7 +26,7 @@ TensorSpec Nibbles() {
 
 // ------------------------------------------------------------------------------------ round trips
 
-// What upgrading says after a way through legacy, where the caller knew `known` of the source.
+// The flags after a round trip through legacy, where the caller passed `known` for the source.
 uint64_t FlagsAfterTrip(uint64_t known, bool shared, uint32_t again) {
   LegacySource source(Nibbles());
   DLBridgeConvertOptions up = Options();
@@ -48,7 +48,7 @@ TEST(RoundTrip, RemembersFlagsWhetherOrNotAShareExists) {
   for (const uint64_t known : {kReadOnly, kPadded, kReadOnly | kPadded, kCopied | kPadded}) {
     for (const bool shared : {false, true}) {
       for (const uint32_t again : {0U, uint32_t{DLBRIDGE_CONVERT_VOUCH_WRITABLE}}) {
-        // Nothing said that the source may be written to.
+        // The caller did not state that the source is writable.
         EXPECT_EQ(FlagsAfterTrip(known, shared, again), known | kReadOnly)
             << "share held: " << shared << ", vouched: " << again;
       }
@@ -72,8 +72,8 @@ TEST(RoundTrip, KeepsReadOnlyThatItsOwnerSet) {
   dlbridge_release_versioned(back);
 }
 
-// Never the foreign tensor below the imported one: that could not be shared.
-TEST(RoundTrip, GivesBackWhatDowngradeWasGiven) {
+// Upgrading returns the imported tensor, not the foreign one below it, which cannot be shared.
+TEST(RoundTrip, ReturnsTheTensorThatDowngradeWasGiven) {
   VersionedSource source;
   DLManagedTensorVersioned* tensor = MustAdopt(source.get());
   DLManagedTensorVersioned* back = MustUpgrade(MustDowngrade(tensor));
@@ -84,7 +84,7 @@ TEST(RoundTrip, GivesBackWhatDowngradeWasGiven) {
   dlbridge_release_versioned(back);
 }
 
-TEST(RoundTrip, ByExportGivesSomethingThatCanBeShared) {
+TEST(RoundTrip, ByExportReturnsAShareableTensor) {
   VersionedSource source;
   void* legacy = nullptr;
   void* back = nullptr;
@@ -121,7 +121,7 @@ TEST(RoundTrip, KeepsTheFormThatImportWrote) {
   dlbridge_release_versioned(back);
 }
 
-// What import has validated stays, whatever becomes of the producer's arrays.
+// The validated copies stay, whatever the producer writes to its arrays.
 TEST(RoundTrip, KeepsTheSnapshotOfShapeAndStrides) {
   VersionedSource source;
   DLManagedTensorVersioned* tensor = MustAdopt(source.get());
@@ -180,7 +180,7 @@ std::vector<NamedCall> CallsOnVersioned() {
   };
 }
 
-TEST(ChangedStruct, IsBelievedByNoFunction) {
+TEST(ChangedStruct, IsRejectedByEveryFunction) {
   static int64_t elsewhere[2] = {1, 1};
   const std::vector<std::pair<const char*, Change>> changes = {
       {"READ_ONLY cleared", [](auto* t) { t->flags &= ~kReadOnly; }},
@@ -262,8 +262,8 @@ TEST(UpgradeMany, FindsOneDuplicateAmongAThousand) {
 
 // ----------------------------------------------------------------------------------------- storage
 
-// Storage and source in one block, which the storage's release frees: the source must be done by
-// then.
+// Storage and source in one block. The storage's release frees the block, so the source must be
+// released before.
 struct Block {
   alignas(16) char storage[1024];
   DLManagedTensor tensor;
@@ -310,7 +310,7 @@ TEST(Storage, IsReleasedAfterTheSource) {
   EXPECT_EQ(log, kSourceThenStorage);
 }
 
-TEST(Storage, IsReleasedAfterTheSourceWhereItIsImported) {
+TEST(Storage, IsReleasedAfterTheSourceOnceImported) {
   std::vector<std::string> log;
   DLManagedTensorVersioned* tensor = MustAdopt(IntoBlock(&log));
   DLManagedTensorVersioned* share = MustShare(tensor);
@@ -319,7 +319,7 @@ TEST(Storage, IsReleasedAfterTheSourceWhereItIsImported) {
   EXPECT_EQ(log, kSourceThenStorage);
 }
 
-TEST(Storage, IsReleasedAfterTheSourceWhereItIsExported) {
+TEST(Storage, IsReleasedAfterTheSourceOnceExported) {
   for (const DLPackVersion target :
        {DLPackVersion{1, 0}, DLPackVersion{1, 3}, DLPackVersion{0, 8}}) {
     for (const uint32_t options : {0U, uint32_t{DLBRIDGE_CONVERT_CANONICAL}}) {
@@ -332,7 +332,8 @@ TEST(Storage, IsReleasedAfterTheSourceWhereItIsExported) {
                                 &kind, &error),
                 DLBRIDGE_OK)
           << error.message;
-      const bool handed_back = log.size() == 1;  // the source itself: the storage is free already
+      const bool handed_back =
+          log.size() == 1;  // the source itself; the storage is already released
       EXPECT_FALSE(handed_back && log[0] == "source");
       EXPECT_EQ(dlbridge_release(out, kind), DLBRIDGE_OK);
       if (!handed_back) {
@@ -344,7 +345,7 @@ TEST(Storage, IsReleasedAfterTheSourceWhereItIsExported) {
 
 // ----------------------------------------------------------------------------------- unknown flags
 
-TEST(Copy, RejectsAFlagThatNoReleaseKnows) {
+TEST(Copy, RejectsUnknownFlags) {
   TensorSpec spec;
   spec.version = {1, 9};
   for (const int bit : {3, 4, 31, 32, 63}) {
@@ -363,8 +364,7 @@ TEST(Copy, RejectsAFlagThatNoReleaseKnows) {
   }
 }
 
-// ------------------------------------------------------------------------------------ an absurd
-// ndim
+// ------------------------------------------------------------------------------------ large ndim
 
 TEST(Ndim, OfMoreThan64IsRejectedByEveryFunction) {
   for (const int32_t ndim : {DLBRIDGE_MAX_NDIM + 1, 1000000, INT32_MAX}) {
@@ -389,7 +389,7 @@ TEST(Ndim, OfMoreThan64IsRejectedByEveryFunction) {
   EXPECT_GT(dlbridge_upgrade_storage_size(DLBRIDGE_MAX_NDIM), 0U);
 }
 
-TEST(Ndim, ThatIsNegativeIsReportedBeforeTheStorageIsMeasured) {
+TEST(Ndim, NegativeIsReportedBeforeTheStorageSizeIsChecked) {
   TensorSpec spec;
   spec.ndim = -1;
   LegacySource source(spec);
@@ -407,12 +407,12 @@ TEST(Ndim, ThatIsNegativeIsReportedBeforeTheStorageIsMeasured) {
 
 // --------------------------------------------------------------------- structs that are too small
 
-// A struct of `size` bytes at the end of a page, by every function that takes one.
+// Passes a struct of `size` bytes at the end of a page to every function that takes one.
 void ExpectSmallStructs(uint32_t size) {
   SCOPED_TRACE(size);
   const Guarded small(size < 4 ? 4 : (size + 3) & ~3U);
   *small.as<uint32_t>() = size;
-  // The entry is bound to a reference before it is read, so it is aligned.
+  // The entry is aligned, because it is bound to a reference before it is read.
   const Guarded small_entry((size + 8) / 8 * 8);
   *small_entry.as<uint32_t>() = size;
   void* given = small.as<void>();
@@ -467,13 +467,13 @@ void ExpectSmallStructs(uint32_t size) {
   legacy.Release();
 }
 
-TEST(SmallStruct, IsReadNoFurtherThanItsSize) {
+TEST(SmallStruct, IsReadOnlyUpToItsSize) {
   for (const uint32_t size : {0U, 1U, 4U, 5U, 8U, 12U, 16U}) {
     ExpectSmallStructs(size);
   }
 }
 
-// --------------------------------------------------------------------- what arrives as a void*
+// --------------------------------------------------------------------- tensors given as void*
 
 struct Arrival {
   const char* name;
@@ -496,7 +496,7 @@ const std::vector<Arrival>& BrokenArrivals() {
   return arrivals;
 }
 
-// The first word of a legacy struct is its data pointer, which is no version: so it is legacy.
+// The first word of a legacy struct is its data pointer, which is not a valid version.
 TEST(Arrival, OfABrokenLegacyTensorIsReportedByItsRule) {
   for (const Arrival& arrival : BrokenArrivals()) {
     SCOPED_TRACE(arrival.name);
@@ -510,12 +510,12 @@ TEST(Arrival, OfABrokenLegacyTensorIsReportedByItsRule) {
               DLBRIDGE_OK);
     EXPECT_EQ(error.rule, arrival.rule) << error.message;
     EXPECT_EQ(out, nullptr);
-    // The host knows what to do with it.
+    // The host can still release it.
     EXPECT_EQ(dlbridge_release(source.get(), dlbridge_identify(source.get())), DLBRIDGE_OK);
   }
 }
 
-TEST(Arrival, OfAVersionThatIsNoneIsNotVersioned) {
+TEST(Arrival, OfAnInvalidVersionIsNotVersioned) {
   for (const DLPackVersion version :
        {DLPackVersion{0, 0}, DLPackVersion{0, 8}, DLPackVersion{256, 0}, DLPackVersion{1, 256}}) {
     TensorSpec spec;
@@ -531,12 +531,12 @@ TEST(Arrival, OfAVersionThatIsNoneIsNotVersioned) {
   }
 }
 
-// Nothing excludes a legacy tensor whose data pointer happens to read as 1.1.
+// A legacy tensor whose data pointer happens to read as 1.1 cannot be excluded.
 TEST(Arrival, OfABrokenVersionedTensorIsAmbiguousUnlessItsKindIsGiven) {
   for (const Arrival& arrival : BrokenArrivals()) {
     if (arrival.rule == DLBRIDGE_RULE_DATA_NULL || arrival.rule == DLBRIDGE_RULE_EXTENT_NEGATIVE ||
         arrival.rule == DLBRIDGE_RULE_DEVICE_UNKNOWN) {
-      continue;  // what a live tensor of 64 bytes does not show, or what another rule covers
+      continue;  // not visible in the first 64 bytes, or covered by another rule
     }
     SCOPED_TRACE(arrival.name);
     TensorSpec spec;
@@ -566,7 +566,7 @@ TEST(Arrival, OfAGoodTensorNeedsNoKind) {
     ASSERT_EQ(dlbridge_import(given, DLBRIDGE_KIND_UNKNOWN, nullptr, &tensor, &error), DLBRIDGE_OK)
         << error.message;
     dlbridge_release_versioned(MustShare(tensor));
-    // Its own tensors too.
+    // Tensors that dlbridge created too.
     DLManagedTensorVersioned* again = nullptr;
     ASSERT_EQ(dlbridge_import(tensor, DLBRIDGE_KIND_UNKNOWN, nullptr, &again, &error), DLBRIDGE_OK)
         << error.message;

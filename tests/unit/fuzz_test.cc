@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fuzzer's calls as a normal test: on random bytes, the same in each run.
+// The fuzzer's calls as a normal test: random bytes, the same in each run.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -21,6 +21,6 @@ TEST(Fuzz, HoldsOnRandomBytes) {
   }
 }
 
-TEST(Fuzz, HoldsOnNothing) { dlbridge_test::Exercise(nullptr, 0); }
+TEST(Fuzz, HoldsOnEmptyInput) { dlbridge_test::Exercise(nullptr, 0); }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nothing is read past what DLPack says is there, and nothing of a producer's is written to:
-// structs and arrays that end at an unreadable page, and producers whose memory is read-only.
+// The library reads nothing past the fields and arrays that DLPack defines, and writes nothing of a
+// producer's: structs and arrays end at an unreadable page, and the producer's memory is read-only.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -18,8 +18,7 @@ namespace {
 
 int released = 0;
 
-// A tensor whose struct, shape, strides and data each end at a page of their own that nobody may
-// read.
+// A tensor whose struct, shape, strides and data each end at an unreadable page.
 template <class Managed>
 class GuardedTensor {
  public:
@@ -42,7 +41,7 @@ class GuardedTensor {
   }
   Managed* get() const { return struct_.template as<Managed>(); }
   DLTensor* tensor() const { return TensorOf(get()); }
-  // From here on a write crashes.
+  // After this call a write to the tensor crashes.
   void Seal() {
     shape_.Seal();
     strides_.Seal();
@@ -71,7 +70,7 @@ std::vector<Layout> Layouts() {
           {{3, 1, 2}, {2, INT64_MIN, 1}},
           {{2, 0, 4}, {9, 9, 9}},
           {{2, 2, 2, 2, 2, 2}, {32, 16, 8, 4, 2, 1}},
-          // Refused, and not read further for it.
+          // Rejected, without reading further.
           {{2, -1}, {1, 1}},
           {{INT64_MAX, INT64_MAX}, {1, 1}},
           {{4, 4}, {INT64_MAX, INT64_MAX}}};
@@ -116,7 +115,7 @@ TEST(GuardPage, LayoutAndFormatStayInside) {
   });
 }
 
-TEST(GuardPage, ABareTensorIsNotReadBehindItsEnd) {
+TEST(GuardPage, ABorrowedTensorIsNotReadPastItsEnd) {
   const Axes shape = {2, 3};
   const Guarded extents(shape);
   std::array<float, 6> data = {};
@@ -160,7 +159,7 @@ TEST(GuardPage, ValidateAndDiagnoseStayInside) {
   }
 }
 
-// Releases what came of a conversion, and counts the producer's deleter.
+// Releases the result of a conversion and checks that the producer's deleter ran.
 template <class Managed>
 void Finish(DLBridgeStatus status, Managed* result, bool released_at_once = false) {
   EXPECT_EQ(released, status == DLBRIDGE_OK && released_at_once ? 1 : 0);
@@ -211,7 +210,7 @@ TEST(GuardPage, UpgradeManyAndUpgradeIntoStayInside) {
     DLManagedTensorVersioned* out = nullptr;
     DLBridgeStatus status = dlbridge_upgrade_many(&source, 1, nullptr, &out, nullptr, nullptr);
     Finish(status, out);
-    // Storage must be aligned to 16 bytes, so up to 8 lie between its end and the unreadable page.
+    // Storage is aligned to 16 bytes, so up to 8 bytes separate its end from the unreadable page.
     const size_t size = dlbridge_upgrade_storage_size(source->dl_tensor.ndim);
     const Guarded memory((size + 15) / 16 * 16);
     DLBridgeStorage storage = DLBRIDGE_STORAGE_INIT;
@@ -262,7 +261,7 @@ TEST(GuardPage, AllocateStaysInsideTheSpec) {
   }
 }
 
-TEST(GuardPage, PolicyListsAreReadToTheirEndOnly) {
+TEST(GuardPage, PolicyListsAreReadOnlyToTheirEnd) {
   const std::vector<DLDevice> devices = {Device(kDLCUDA, -1), Device(kDLROCM, 0)};
   const std::vector<DLDataType> dtypes = {Dtype(kDLInt, 8), Dtype(kDLInt, 16)};
   const Guarded listed_devices(devices);
@@ -279,7 +278,7 @@ TEST(GuardPage, PolicyListsAreReadToTheirEndOnly) {
   source.Release();
 }
 
-TEST(GuardPage, TextIsReadToItsLengthOnly) {
+TEST(GuardPage, TextIsReadOnlyToItsLength) {
   for (const std::string text : {"float32", "float32x", "bfloat16x4", "dtype(1,2,3", "float8_e4m3",
                                  "dtype(", "bool", "", "float"}) {
     const Guarded memory(text.data(), text.size());
@@ -294,7 +293,7 @@ TEST(GuardPage, TextIsReadToItsLengthOnly) {
   }
 }
 
-TEST(GuardPage, TextIsWrittenToTheSizeOfTheBufferOnly) {
+TEST(GuardPage, TextIsWrittenOnlyWithinTheBuffer) {
   LegacySource source;
   for (size_t size = 0; size < 140; ++size) {
     const Guarded buffer(size);
@@ -309,9 +308,9 @@ TEST(GuardPage, TextIsWrittenToTheSizeOfTheBufferOnly) {
 
 // ---------------------------------------------------------------------------- foreign major
 
-TEST(ForeignMajor, NothingBehindTheVersionIsReadOfIt) {
+TEST(ForeignMajor, IsNotReadPastTheVersion) {
   for (const uint32_t major : {0U, 2U, 0xffffffffU}) {
-    // 8 bytes: nothing but `version`; 32: all that stays where it is across majors.
+    // 8 bytes: only `version`; 32: the fields whose position is fixed across majors.
     for (const size_t mapped : {size_t{8}, size_t{16}, size_t{24}, size_t{32}}) {
       DLManagedTensorVersioned foreign = {};
       foreign.version = {major, 0};
@@ -334,7 +333,7 @@ TEST(ForeignMajor, NothingBehindTheVersionIsReadOfIt) {
   }
 }
 
-TEST(ForeignMajor, ReleaseReadsNothingBehindTheDeleter) {
+TEST(ForeignMajor, ReleaseReadsNothingPastTheDeleter) {
   DLManagedTensorVersioned foreign = {};
   foreign.version = {2, 0};
   foreign.deleter = [](DLManagedTensorVersioned*) { ++released; };
@@ -344,7 +343,7 @@ TEST(ForeignMajor, ReleaseReadsNothingBehindTheDeleter) {
   released = 0;
 }
 
-TEST(ForeignMajor, ShareAndViewAskOnlyForTheDeleter) {
+TEST(ForeignMajor, ShareAndViewReadOnlyTheDeleter) {
   DLManagedTensorVersioned foreign = {};
   foreign.version = {2, 0};
   const Guarded memory(&foreign, 32);
@@ -378,7 +377,7 @@ TEST(Identify, Reads64BytesAndFollowsNoPointer) {
   versioned.manager_ctx = nowhere.behind<void>();
   versioned.deleter = reinterpret_cast<void (*)(DLManagedTensorVersioned*)>(nowhere.behind<void>());
   versioned.dl_tensor = legacy.dl_tensor;
-  // The last 16 bytes are out of reach: they may not be needed, for all that is known before.
+  // The last 16 bytes are unreadable: identify must not need them.
   Guarded first(&versioned, 64);
   first.Seal();
   EXPECT_EQ(dlbridge_identify(first.as<void>()), DLBRIDGE_KIND_VERSIONED);
@@ -386,7 +385,7 @@ TEST(Identify, Reads64BytesAndFollowsNoPointer) {
 
 // ------------------------------------------------------------------------------ bad pointers
 
-TEST(BadPointers, AreNotFollowedWhereNdimIsRefused) {
+TEST(BadPointers, AreNotFollowedWhereNdimIsRejected) {
   const Guarded nowhere(8);
   for (const int32_t ndim : {-1, -7, INT32_MIN, 65, 1000, INT32_MAX}) {
     DLManagedTensorVersioned tensor = {};
@@ -434,7 +433,7 @@ TEST(BadPointers, AreNotFollowedByFormatWhereNdimIsNegative) {
   EXPECT_EQ(dlbridge_tensor_format(&tensor, 0, text, sizeof text, nullptr, nullptr), DLBRIDGE_OK);
 }
 
-TEST(BadPointers, AreFollowedByFormatFor64AxesOnly) {
+TEST(BadPointers, AreFollowedByFormatForAtMost64Axes) {
   const Axes shape(64, 2);
   const Guarded extents(shape);
   DLTensor tensor = {};
@@ -478,7 +477,7 @@ TEST(BadPointers, OfDataAreNeverFollowedWithoutACopy) {
   source.Release();
 }
 
-TEST(ForeignMajor, ConvertersReadNothingBehindTheVersionEither) {
+TEST(ForeignMajor, ConversionsReadNothingPastTheVersion) {
   for (const uint32_t major : {0U, 2U, 0xffffffffU}) {
     for (const size_t mapped : {size_t{8}, size_t{16}, size_t{24}, size_t{32}}) {
       DLManagedTensorVersioned foreign = {};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Legacy or versioned, by 64 bytes: never wrong, and sure of nearly all that producers hand out.
+// Legacy or versioned, from 64 bytes: never wrong, and decided for nearly all tensors of producers.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -21,7 +21,7 @@ T* Pointer(uint64_t address) {
   return reinterpret_cast<T*>(static_cast<uintptr_t>(address));
 }
 
-// Addresses as processes see them, in this process and by the habits of drivers.
+// Typical addresses: those of this process, and of the ranges that drivers use.
 class Addresses {
  public:
   explicit Addresses(Random* random) : random_(random), heap_(4096) {
@@ -39,7 +39,7 @@ class Addresses {
   uint64_t Mapped(uint64_t alignment) { return At(mapped_, 1 << 20, alignment); }
   uint64_t HostArray() { return random_->OneIn(3) ? Stack(8) : Heap(8); }
   uint64_t Code() {
-    // Positions of this program, of a library, and without address randomisation.
+    // Addresses in this program, in a library, and without address randomisation.
     const uint64_t functions[] = {reinterpret_cast<uintptr_t>(&std::printf),
                                   reinterpret_cast<uintptr_t>(&std::strtod),
                                   reinterpret_cast<uintptr_t>(&dlbridge_identify), 0x401000};
@@ -51,7 +51,7 @@ class Addresses {
   }
   uint64_t Data(bool handle) {
     if (handle && random_->OneIn(20)) {
-      return static_cast<uint64_t>(random_->Between(1, 1000));  // a number, as on WebGPU
+      return static_cast<uint64_t>(random_->Between(1, 1000));  // a small number, as on WebGPU
     }
     switch (random_->Between(0, 5)) {
       case 0:
@@ -117,7 +117,7 @@ uint64_t PickContext(Random* random, Addresses* addresses) {
     case 0:
       return 0;
     case 1:
-      return static_cast<uint64_t>(random->Between(1, 1 << 20));  // an index, no pointer
+      return static_cast<uint64_t>(random->Between(1, 1 << 20));  // an index, not a pointer
     default:
       return random->OneIn(4) ? addresses->Mapped(16) : addresses->Heap(8);
   }
@@ -143,7 +143,7 @@ DLManagedTensorVersioned MakeVersioned(Random* random, Addresses* addresses) {
   return managed;
 }
 
-// What was said of many tensors of one kind.
+// Counts the answers for many tensors of one kind.
 struct Tally {
   size_t asked = 0;
   size_t wrong = 0;
@@ -160,7 +160,7 @@ struct Tally {
   }
 };
 
-TEST(Identify, IsNeverWrongAndSureOfNearlyAll) {
+TEST(Identify, IsNeverWrongAndDecidesNearlyAll) {
   Random random(31);
   Addresses addresses(&random);
   Tally tally;
@@ -177,7 +177,7 @@ TEST(Identify, IsNeverWrongAndSureOfNearlyAll) {
   EXPECT_GE(tally.SureRate(), 0.999);
 }
 
-// One field that a broken producer, or one of another opinion, left in a state that cannot be.
+// Gives one field an invalid value, as a faulty producer could.
 void Break(Random* random, DLTensor* tensor) {
   switch (random->Between(0, 7)) {
     case 0:
@@ -207,7 +207,7 @@ void Break(Random* random, DLTensor* tensor) {
   }
 }
 
-TEST(Identify, IsNotWrongOfBrokenTensorsEither) {
+TEST(Identify, IsNeverWrongForInvalidTensors) {
   Random random(32);
   Addresses addresses(&random);
   Tally tally;
@@ -231,7 +231,7 @@ TEST(Identify, IsNotWrongOfBrokenTensorsEither) {
   EXPECT_EQ(tally.wrong, 0U);
 }
 
-TEST(Identify, KnowsAVersionedTensorOfAnotherMajor) {
+TEST(Identify, RecognisesAVersionedTensorOfAnotherMajor) {
   Random random(33);
   Addresses addresses(&random);
   Tally tally;
@@ -239,7 +239,7 @@ TEST(Identify, KnowsAVersionedTensorOfAnotherMajor) {
     DLManagedTensorVersioned foreign = MakeVersioned(&random, &addresses);
     foreign.version = {static_cast<uint32_t>(random.Between(2, 5)),
                        static_cast<uint32_t>(random.Between(0, 9))};
-    // Nobody knows what lies behind `flags`.
+    // The layout after `flags` is unknown for another major.
     for (size_t at = offsetof(DLManagedTensorVersioned, dl_tensor); at < sizeof foreign; ++at) {
       reinterpret_cast<unsigned char*>(&foreign)[at] =
           static_cast<unsigned char>(random.Between(0, 255));
@@ -250,7 +250,7 @@ TEST(Identify, KnowsAVersionedTensorOfAnotherMajor) {
   EXPECT_GE(tally.SureRate(), 0.999);
 }
 
-TEST(Identify, KnowsOursWhateverTheySay) {
+TEST(Identify, RecognisesDlbridgeTensorsWhateverTheirFields) {
   TensorSpec spec;
   spec.device = Device(kDLWebGPU);
   LegacySource legacy(spec);
@@ -271,23 +271,23 @@ TEST(Identify, KnowsOursWhateverTheySay) {
   dlbridge_release_legacy(down);
 }
 
-TEST(Identify, DoesNotKnowNothing) {
+TEST(Identify, IsUnknownForNullAndForImpossibleBytes) {
   EXPECT_EQ(dlbridge_identify(nullptr), DLBRIDGE_KIND_UNKNOWN);
-  // What cannot be a version is legacy, so that its broken rule is reported.
+  // Bytes that cannot be a version are legacy, so that the broken rule is reported.
   alignas(8) const unsigned char zeros[64] = {};
   EXPECT_EQ(dlbridge_identify(zeros), DLBRIDGE_KIND_LEGACY);
   alignas(8) unsigned char ones[64];
   std::memset(ones, 0xff, sizeof ones);
   EXPECT_EQ(dlbridge_identify(ones), DLBRIDGE_KIND_LEGACY);
-  // A version, and nothing after it that either kind could have.
+  // A valid version, followed by bytes that neither kind can have.
   const DLPackVersion version = {1, 3};
   std::memcpy(ones, &version, sizeof version);
   EXPECT_EQ(dlbridge_identify(ones), DLBRIDGE_KIND_UNKNOWN);
 }
 
-// The bytes that really are both: the handle of a scalar reads as version 1.3, its offset as a
-// device, and its context as the ndim and dtype of another scalar.
-TEST(Identify, SaysAmbiguousWhereTheBytesAreBoth) {
+// These bytes are valid for both kinds: the handle of a scalar reads as version 1.3, its offset as
+// a device, and its context as the ndim and dtype of another scalar.
+TEST(Identify, IsAmbiguousWhereTheBytesFitBoth) {
   DLManagedTensor legacy = {};
   legacy.dl_tensor.data = Pointer<void>((uint64_t{3} << 32) | 1);
   legacy.dl_tensor.device = Device(kDLWebGPU);
@@ -300,14 +300,14 @@ TEST(Identify, SaysAmbiguousWhereTheBytesAreBoth) {
   EXPECT_EQ(dlbridge_import(&legacy, DLBRIDGE_KIND_UNKNOWN, nullptr, &out, nullptr),
             DLBRIDGE_ERROR_AMBIGUOUS);
   EXPECT_EQ(out, nullptr);
-  // Without a trace of the other kind it is legacy.
+  // Without a valid device for the versioned kind it is legacy.
   legacy.dl_tensor.byte_offset = 0;
   EXPECT_EQ(dlbridge_identify(&legacy), DLBRIDGE_KIND_LEGACY);
 }
 
-// A small handle, as WebGPU's may be, reads as the version of a later major. The lanes of a live
-// legacy tensor lie where that has its deleter, and no code lies there.
-TEST(Identify, TellsASmallHandleFromALaterMajor) {
+// A small handle, as on WebGPU, reads as the version of a later major. The dtype of a legacy tensor
+// is at the position of the versioned deleter, and its value is not a code address.
+TEST(Identify, DistinguishesASmallHandleFromALaterMajor) {
   int64_t shape[2] = {2, 3};
   DLManagedTensor legacy = {};
   legacy.dl_tensor.device = Device(kDLWebGPU);

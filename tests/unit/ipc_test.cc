@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors between processes, on memory of the host: what arrives, who owns which file descriptor,
-// and that nothing a peer sends can do harm.
+// Tensors between processes, in host memory: the imported tensor, the ownership of file
+// descriptors, and the rejection of harmful input from a peer.
 #include <gtest/gtest.h>
 
 #include "dlbridge/dlbridge.h"
@@ -68,7 +68,7 @@ size_t CountFiles(const char* folder) {
 }
 size_t OpenFiles() { return CountFiles("/proc/self/fd"); }
 
-// How many mappings of memory files there are.
+// The number of mapped memory files.
 size_t Mappings() {
   std::ifstream maps("/proc/self/maps");
   size_t count = 0;
@@ -78,7 +78,7 @@ size_t Mappings() {
   return count;
 }
 
-// What one process sends another. The file descriptors are closed with it.
+// The message that one process sends to another. Its destructor closes the file descriptors.
 struct Parcel {
   Bytes bytes;
   std::vector<int32_t> fds;
@@ -115,7 +115,7 @@ Parcel MustExport(const DLManagedTensorVersioned* tensor, uint32_t options = 0) 
 DLBridgeStatus Import(const Bytes& bytes, const std::vector<int32_t>& fds, uint32_t options,
                       DLManagedTensorVersioned** out, Error* error,
                       const DLBridgePolicy* policy = nullptr) {
-  // A vector may have no memory, which is another question than this.
+  // The data of an empty vector may be NULL, which is a different case.
   const uint8_t none = 0;
   return IpcImport(bytes.empty() ? &none : bytes.data(), bytes.size(), fds.data(), fds.size(),
                    options, policy, out, error);
@@ -128,7 +128,7 @@ DLManagedTensorVersioned* MustImport(const Parcel& parcel, uint32_t options = 0)
   return out;
 }
 
-// Refused with a status and a text, and with nothing left behind.
+// The import fails with `status` and a message that contains `says`, and leaks no descriptor.
 void ExpectRefused(const Bytes& bytes, const std::vector<int32_t>& fds, DLBridgeStatus status,
                    const char* says, uint32_t options = 0) {
   DLManagedTensorVersioned* out = nullptr;
@@ -140,7 +140,7 @@ void ExpectRefused(const Bytes& bytes, const std::vector<int32_t>& fds, DLBridge
   EXPECT_EQ(OpenFiles(), files);
 }
 
-// Can the kernel write to it on the process's behalf? Asked without risking a signal.
+// Whether the kernel can write to the memory for this process, tested without risking a signal.
 bool IsWritable(void* memory) {
   int ends[2];
   EXPECT_EQ(pipe(ends), 0);
@@ -153,7 +153,7 @@ bool IsWritable(void* memory) {
   return writable;
 }
 
-// ------------------------------------------------------------------------------- what arrives
+// ------------------------------------------------------------------------------ imported tensor
 
 TEST(Ipc, SharesTheMemoryItself) {
   DLManagedTensorVersioned* tensor = Allocate({2, 3});
@@ -171,11 +171,11 @@ TEST(Ipc, SharesTheMemoryItself) {
   Floats(arrived)[4] = 40.0F;
   EXPECT_EQ(Floats(tensor)[4], 40.0F);
   dlbridge_release_versioned(tensor);
-  EXPECT_EQ(Floats(arrived)[4], 40.0F) << "the memory lives with the last that has it";
+  EXPECT_EQ(Floats(arrived)[4], 40.0F) << "the memory lives as long as its last owner";
   dlbridge_release_versioned(arrived);
 }
 
-TEST(Ipc, CopiedIsNotSaidOfWhatIsShared) {
+TEST(Ipc, DropsIsCopied) {
   DLManagedTensorVersioned* tensor = Allocate({2}, Dtype(kDLInt, 4), kCopied | kPadded);
   const Parcel parcel = MustExport(tensor);
   DLManagedTensorVersioned* arrived = MustImport(parcel);
@@ -205,7 +205,7 @@ TEST(Ipc, ExportsViewsByTheirOwnOffsets) {
   dlbridge_release_versioned(share);
 }
 
-TEST(Ipc, KnowsTheMemoryThroughConversions) {
+TEST(Ipc, RecognisesTheMemoryAfterConversions) {
   DLManagedTensorVersioned* tensor = Allocate({8});
   Number(tensor, 8);
   const Axes shape = {2};
@@ -262,7 +262,7 @@ TEST(Ipc, LeavesNothingOpenOrMapped) {
     EXPECT_EQ(OpenFiles(), files + 1);
     const Parcel parcel = MustExport(tensor);
     DLManagedTensorVersioned* arrived = MustImport(parcel);
-    EXPECT_EQ(OpenFiles(), files + 2) << "an import keeps none of its own";
+    EXPECT_EQ(OpenFiles(), files + 2) << "an import keeps no descriptor open";
     EXPECT_EQ(Mappings(), maps + 2);
     DLManagedTensorVersioned* share = MustShare(arrived);
     dlbridge_release_versioned(arrived);
@@ -385,7 +385,7 @@ TEST(IpcProcesses, OutliveAnExporterThatWasKilled) {
   EXPECT_EQ(CountFiles("/dev/shm"), left);
 }
 
-TEST(IpcProcesses, AForkedChildLetsGoForItselfOnly) {
+TEST(IpcProcesses, AForkedChildReleasesOnlyItsOwnCopies) {
   DLManagedTensorVersioned* tensor = Allocate({4});
   Number(tensor, 4);
   DLManagedTensorVersioned* arrived = nullptr;
@@ -405,7 +405,7 @@ TEST(IpcProcesses, AForkedChildLetsGoForItselfOnly) {
 
 // ---------------------------------------------------------------------------------- read-only
 
-TEST(IpcReadOnly, ExportsGiveNoRightToWrite) {
+TEST(IpcReadOnly, ExportsAreNotWritable) {
   DLManagedTensorVersioned* plain = Allocate({4});
   DLManagedTensorVersioned* marked = Allocate({4}, Dtype(kDLFloat, 32), kReadOnly);
   for (const bool by_option : {true, false}) {
@@ -426,8 +426,8 @@ TEST(IpcReadOnly, ExportsGiveNoRightToWrite) {
   dlbridge_release_versioned(marked);
 }
 
-// READ_ONLY cannot be lost by clearing the flag of one's own struct.
-TEST(IpcReadOnly, IsOfTheDataAndNotOfTheStruct) {
+// Clearing the flag in the struct does not make the data writable.
+TEST(IpcReadOnly, BelongsToTheDataAndNotToTheStruct) {
   DLManagedTensorVersioned* tensor = Allocate({4}, Dtype(kDLFloat, 32), kReadOnly);
   tensor->flags = 0;
   uint8_t buffer[kIpcBytes];
@@ -442,7 +442,7 @@ TEST(IpcReadOnly, IsOfTheDataAndNotOfTheStruct) {
   dlbridge_release_versioned(tensor);
 }
 
-TEST(IpcReadOnly, ImportsNeedNotAskForMore) {
+TEST(IpcReadOnly, MayBeRequestedByTheImport) {
   DLManagedTensorVersioned* tensor = Allocate({4});
   const Parcel parcel = MustExport(tensor);
   DLManagedTensorVersioned* arrived = MustImport(parcel, DLBRIDGE_IPC_READ_ONLY);
@@ -455,7 +455,7 @@ TEST(IpcReadOnly, ImportsNeedNotAskForMore) {
   dlbridge_release_versioned(tensor);
 }
 
-TEST(IpcReadOnly, IsWhatThePolicyJudges) {
+TEST(IpcReadOnly, IsCheckedByThePolicy) {
   DLManagedTensorVersioned* tensor = Allocate({4});
   const Parcel parcel = MustExport(tensor, DLBRIDGE_IPC_READ_ONLY);
   const DLBridgePolicy policy = Policy(DLBRIDGE_POLICY_REQUIRE_WRITABLE);
@@ -481,7 +481,7 @@ int MemoryFile(off_t size, int seals, bool holes = false) {
   return fd;
 }
 
-// On memory of whole pages, whatever their size, of which the tensor leaves 288 bytes.
+// The files consist of whole pages, whatever the page size; the tensor leaves 288 bytes unused.
 constexpr off_t kSize = 65536;
 
 class IpcFiles : public testing::Test {
@@ -501,7 +501,7 @@ class IpcFiles : public testing::Test {
   std::unique_ptr<Parcel> parcel_;
 };
 
-TEST_F(IpcFiles, MayBeAnybodysSealedMemory) {
+TEST_F(IpcFiles, MayBeAnySealedMemoryFile) {
   const int fd = MemoryFile(kSize, kSealShrink);
   DLManagedTensorVersioned* out = nullptr;
   Error error;
@@ -525,7 +525,7 @@ TEST_F(IpcFiles, MustBeMemory) {
   Refuses(ends[1], "not of a memory file");
   Refuses(open("/", O_RDONLY | O_DIRECTORY), "not of a memory file");
   Refuses(open("/dev/null", O_RDWR), "not of a memory file");
-  // Not a file that an emulator of another processor makes up, as such a one is a memory file.
+  // A file that qemu-user does not emulate: emulated files are memory files.
   Refuses(open("/proc/self/mountinfo", O_RDONLY), "not of a memory file");
   std::string path = testing::TempDir() + "dlbridge_ipc_XXXXXX";
   const int file = mkstemp(path.data());
@@ -543,7 +543,7 @@ TEST_F(IpcFiles, MustBeMemory) {
   Refuses(1000000, "not of a memory file");
 }
 
-// A hole in it would be a signal where no huge page is left.
+// Without a free huge page, access to a hole raises a signal.
 TEST_F(IpcFiles, MustNotBeOnHugePages) {
   const int fd = static_cast<int>(syscall(SYS_memfd_create, "huge", 7U));
   if (fd < 0 || ftruncate(fd, off_t{1} << 30) != 0) {
@@ -554,7 +554,7 @@ TEST_F(IpcFiles, MustNotBeOnHugePages) {
   Refuses(fd, "not of a memory file");
 }
 
-TEST_F(IpcFiles, MustBeOpenForWhatIsSaid) {
+TEST_F(IpcFiles, MustBeOpenForTheStatedAccess) {
   const std::string path = "/proc/self/fd/" + std::to_string(parcel_->fds[0]);
   const int reading = open(path.c_str(), O_RDONLY);
   ASSERT_GE(reading, 0);
@@ -573,7 +573,7 @@ TEST_F(IpcFiles, MustBeOpenForWhatIsSaid) {
   Refuses(MemoryFile(kSize, kSealShrink | 8), "does not allow");
 }
 
-TEST_F(IpcFiles, MustBeAsManyAsAreSaid) {
+TEST_F(IpcFiles, MustMatchTheStatedCount) {
   const int32_t fd = parcel_->fds[0];
   ExpectRefused(parcel_->bytes, {}, DLBRIDGE_ERROR_DESCRIPTOR, "fd_count");
   ExpectRefused(parcel_->bytes, {fd, fd}, DLBRIDGE_ERROR_DESCRIPTOR, "fd_count");
@@ -585,7 +585,7 @@ TEST_F(IpcFiles, MustBeAsManyAsAreSaid) {
 
 // ---------------------------------------------------------------------------- altered bytes
 
-TEST_F(IpcFiles, NoPartOfADescriptorIsOne) {
+TEST_F(IpcFiles, TruncatedDescriptorsAreRejected) {
   for (size_t length = 0; length < parcel_->bytes.size(); ++length) {
     ExpectRefused(Bytes(parcel_->bytes.begin(), parcel_->bytes.begin() + static_cast<long>(length)),
                   parcel_->fds, DLBRIDGE_ERROR_DESCRIPTOR, "the descriptor");
@@ -598,7 +598,7 @@ TEST_F(IpcFiles, NoPartOfADescriptorIsOne) {
   }
 }
 
-TEST_F(IpcFiles, NoAlteredByteIsAccepted) {
+TEST_F(IpcFiles, AlteredBytesAreRejected) {
   for (size_t at = 0; at < parcel_->bytes.size(); ++at) {
     for (unsigned change = 1; change < 256; ++change) {
       Bytes altered = parcel_->bytes;
@@ -610,13 +610,13 @@ TEST_F(IpcFiles, NoAlteredByteIsAccepted) {
   }
 }
 
-TEST_F(IpcFiles, NewerFormatsAreToldApart) {
+TEST_F(IpcFiles, NewerFormatsAreReported) {
   Bytes newer = parcel_->bytes;
   newer[8] = 2;
   ExpectRefused(newer, parcel_->fds, DLBRIDGE_ERROR_DESCRIPTOR, "format 2, expected 1");
 }
 
-// A descriptor that somebody wrote on purpose: its sum is right.
+// A forged descriptor with a valid checksum.
 template <class T>
 Bytes With(const Bytes& bytes, size_t at, T value) {
   Bytes altered = bytes;
@@ -679,7 +679,7 @@ const Forgery kForgeries[] = {
     {112, 2, 8, DLBRIDGE_ERROR_DESCRIPTOR, "leaves"},
 };
 
-TEST_F(IpcFiles, ForgedDescriptorsAreJudgedAsForeignTensors) {
+TEST_F(IpcFiles, ForgedDescriptorsAreValidatedAsForeignTensors) {
   for (const Forgery& forgery : kForgeries) {
     SCOPED_TRACE(testing::Message() << forgery.at << " = " << forgery.value);
     Bytes patch = parcel_->bytes;
@@ -688,7 +688,7 @@ TEST_F(IpcFiles, ForgedDescriptorsAreJudgedAsForeignTensors) {
   }
 }
 
-// What stays inside is no harm, whoever wrote it.
+// A forged descriptor that stays inside the memory is harmless.
 TEST_F(IpcFiles, ForgedButHarmlessDescriptorsAreAccepted) {
   const Bytes moved = With(With(parcel_->bytes, 72, uint64_t{288}), 60, uint32_t{77});
   DLManagedTensorVersioned* out = nullptr;
@@ -727,7 +727,7 @@ TEST(IpcArguments, OfAnExportAreChecked) {
   dlbridge_release_versioned(tensor);
 }
 
-TEST(IpcArguments, TooLittleRoomIsToldWithBothNumbers) {
+TEST(IpcArguments, TooSmallBuffersReportBothSizes) {
   DLManagedTensorVersioned* tensor = Allocate({4});
   const size_t files = OpenFiles();
   uint8_t buffer[kIpcBytes];
@@ -790,7 +790,7 @@ void ExpectNoExport(const DLManagedTensorVersioned* tensor, DLBridgeStatus statu
   EXPECT_EQ(count, 7U);
 }
 
-TEST(IpcArguments, OtherMemoryIsRefusedWithTheRemedy) {
+TEST(IpcArguments, OtherMemoryIsRejectedWithARemedy) {
   VersionedSource foreign;
   ExpectNoExport(foreign.get(), DLBRIDGE_ERROR_UNSUPPORTED, "DLBRIDGE_ALLOCATE_SHAREABLE");
   foreign.Release();
@@ -817,7 +817,7 @@ TEST(IpcArguments, OtherMemoryIsRefusedWithTheRemedy) {
   dlbridge_release_versioned(tensor);
 }
 
-TEST(IpcArguments, BrokenAndDeviceTensorsAreRefused) {
+TEST(IpcArguments, InvalidAndDeviceTensorsAreRejected) {
   TensorSpec spec({2, -1}, {1, 1});
   VersionedSource broken(spec);
   ExpectNoExport(broken.get(), DLBRIDGE_ERROR_INVALID_TENSOR, "axis 1");
@@ -843,7 +843,7 @@ TEST(IpcArguments, BrokenAndDeviceTensorsAreRefused) {
 
 // --------------------------------------------------------------------------- out of resources
 
-TEST(IpcMemory, ThatRunsOutLeavesNothing) {
+TEST(IpcMemory, FailureLeaksNothing) {
   if (!Allocations::CanFail()) {
     GTEST_SKIP() << "a sanitizer or valgrind has its own malloc here";
   }
@@ -874,11 +874,11 @@ TEST(IpcMemory, ThatRunsOutLeavesNothing) {
     close(fd);
   }
   EXPECT_EQ(status, DLBRIDGE_OK);
-  EXPECT_EQ(asked, 0) << "an export needs none";
+  EXPECT_EQ(asked, 0) << "an export needs no allocation";
   dlbridge_release_versioned(tensor);
 }
 
-// In a child, whose limit on files is its own.
+// Runs in a child, which has its own limit on open files.
 TEST(IpcMemory, FileDescriptorsMayRunOut) {
   EXPECT_TRUE(InChild([] {
     DLManagedTensorVersioned* tensor = Allocate({4});
@@ -955,7 +955,7 @@ TEST(IpcAllocate, ChecksItsOptions) {
   EXPECT_EQ(AllocateBy(spec, &error), DLBRIDGE_OK);
 }
 
-TEST(IpcAllocate, MoreThanThereIsIsRefusedAndNotDied) {
+TEST(IpcAllocate, MoreThanAvailableIsRejectedWithoutASignal) {
   DLBridgeAllocateSpec spec = DLBRIDGE_ALLOCATE_SPEC_INIT;
   spec.dtype = {kDLFloat, 32, 1};
   spec.ndim = 1;
@@ -969,7 +969,7 @@ TEST(IpcAllocate, MoreThanThereIsIsRefusedAndNotDied) {
   EXPECT_EQ(OpenFiles(), files);
 }
 
-TEST(IpcAllocate, MemoryIsSealedAndThere) {
+TEST(IpcAllocate, MemoryIsSealedAndBacked) {
   DLManagedTensorVersioned* tensor = Allocate({5000});
   const Parcel parcel = MustExport(tensor);
   struct stat file = {};

@@ -12,7 +12,7 @@
 namespace dlbridge_test {
 namespace {
 
-// A bare tensor with its arrays.
+// A borrowed tensor with its arrays.
 struct Bare {
   Axes shape;
   Axes strides;
@@ -45,17 +45,17 @@ DLBridgeRule RuleOf(const DLTensor& tensor, uint64_t flags = 0) {
   return error.rule;
 }
 
-// The same, found by going through all elements.
+// The same layout, computed by visiting every element.
 struct Slow {
   int64_t count = 0;
-  int64_t first = 0;  // lowest element
-  int64_t last = 0;   // highest
+  int64_t first = 0;  // offset of the lowest element
+  int64_t last = 0;   // of the highest
   uint32_t flags = 0;
   uint64_t broadcast = 0;
   uint64_t negative = 0;
 };
 
-// Steps through all multi-indices, the last axis fastest; false behind the last.
+// Steps through all multi-indices, the last axis fastest; returns false after the last one.
 bool NextIndex(const Axes& shape, Axes* index) {
   for (size_t i = shape.size(); i-- > 0;) {
     if (++(*index)[i] < shape[i]) {
@@ -74,7 +74,7 @@ int64_t OffsetOf(const Axes& index, const Axes& strides) {
   return offset;
 }
 
-// Are the elements one behind the other when the axes are gone through in this order?
+// True if the elements are adjacent when the axes are visited in this order.
 bool IsCompact(const Axes& shape, const Axes& strides, bool reversed) {
   Axes extents = shape;
   Axes steps = strides;
@@ -131,7 +131,7 @@ void ExpectSame(const Bare& bare, const DLBridgeLayout& layout, uint32_t item_bi
   EXPECT_EQ(layout.negative_axes, slow.negative);
 }
 
-TEST(Layout, AgreesWithGoingThroughAllElements) {
+TEST(Layout, AgreesWithVisitingAllElements) {
   const DLDataType dtypes[] = {Dtype(kDLFloat, 32),          Dtype(kDLInt, 8),
                                Dtype(kDLFloat4_e2m1fn, 4),   Dtype(kDLUInt, 1),
                                Dtype(kDLFloat6_e2m3fn, 6),   Dtype(kDLFloat, 32, 3),
@@ -186,7 +186,7 @@ TEST(Layout, AcceptsAnyDeviceIdAndData) {
   }
 }
 
-TEST(Layout, RefusesWhatHasNone) {
+TEST(Layout, RejectsTensorsWithoutALayout) {
   Bare bare({2, 3}, {3, 1});
   bare.tensor.ndim = -1;
   EXPECT_EQ(RuleOf(bare.tensor), DLBRIDGE_RULE_NDIM_NEGATIVE);
@@ -227,10 +227,10 @@ TEST(Layout, SizesAtTheEdgeFit) {
   EXPECT_EQ(Describe(Bare({2}, {INT64_MIN}, Dtype(kDLInt, 8)).tensor).begin, INT64_MIN)
       << "an offset of 63 bits and a sign";
   EXPECT_EQ(RuleOf(Bare({2}, {INT64_MAX}, Dtype(kDLInt, 8)).tensor), DLBRIDGE_RULE_OFFSET_OVERFLOW)
-      << "the end is behind the last byte";
+      << "the end is one past the last byte";
 }
 
-TEST(Layout, TheLastAxisThatThereMayBeHasABit) {
+TEST(Layout, The64thAxisHasABit) {
   Axes shape(DLBRIDGE_MAX_NDIM, 1);
   shape[63] = 2;
   const Axes strides(DLBRIDGE_MAX_NDIM, 0);
@@ -239,7 +239,7 @@ TEST(Layout, TheLastAxisThatThereMayBeHasABit) {
   EXPECT_NE(layout.properties & DLBRIDGE_LAYOUT_BROADCAST, 0U);
 }
 
-TEST(Layout, AlignmentIsOfTheAddressOrOfTheOffsetInAHandle) {
+TEST(Layout, AlignmentIsThatOfTheAddressOrOfTheOffsetInAHandle) {
   Bare bare({2}, {1});
   bare.tensor.data = reinterpret_cast<void*>(uintptr_t{0x7000});
   EXPECT_EQ(Describe(bare.tensor).alignment, 0x1000U);
@@ -256,7 +256,7 @@ TEST(Layout, AlignmentIsOfTheAddressOrOfTheOffsetInAHandle) {
   EXPECT_EQ(Describe(bare.tensor).alignment, 0U);
 }
 
-TEST(Layout, OpaqueIsWhatDlpackSaysIsAHandle) {
+TEST(Layout, OpaqueMatchesTheHandleDevicesOfDlpack) {
   for (int32_t type = 0; type < 24; ++type) {
     Bare bare({2}, {1});
     bare.tensor.device = Device(type);
@@ -277,7 +277,7 @@ TEST(Layout, IsWrittenUpToTheSmallerSize) {
   const Bare bare({2, 3}, {3, 1});
   ASSERT_EQ(dlbridge_layout(&bare.tensor, 0, &larger.known, nullptr), DLBRIDGE_OK);
   EXPECT_EQ(larger.known.element_count, 6);
-  EXPECT_EQ(larger.known.struct_size, sizeof larger.known) << "what was filled";
+  EXPECT_EQ(larger.known.struct_size, sizeof larger.known) << "set to the size that was filled";
   for (const unsigned char byte : larger.tail) {
     EXPECT_EQ(byte, 0xaa);
   }
@@ -293,7 +293,7 @@ TEST(Layout, IsUnwrittenOnFailure) {
   EXPECT_EQ(std::memcmp(&before, &layout, sizeof layout), 0);
 }
 
-TEST(Layout, RefusesBadArguments) {
+TEST(Layout, RejectsInvalidArguments) {
   const Bare bare({2}, {1});
   DLBridgeLayout layout = DLBRIDGE_LAYOUT_INIT;
   Error error;

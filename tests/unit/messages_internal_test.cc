@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every error message has: what was expected, what was found, and a remedy that the called
-// function has. One table for the rules, one for rejected arguments; both fail where a rule or an
-// argument of the sources has no row.
+// Every error message states what was expected, what was found, and a remedy that the called
+// function offers. One table covers the rules, one the rejected arguments. Both tests fail if a
+// rule or an argument in the sources has no row.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -44,7 +44,7 @@ void ExpectPlainWords(const std::string& text) {
   }
 }
 
-// Whole, NUL-terminated, and with every other field written.
+// Not truncated, NUL-terminated, and with every other field written.
 void ExpectWellFormed(const Error& error) {
   const size_t length = strnlen(error.message, sizeof error.message);
   ASSERT_LT(length, sizeof error.message) << "no NUL";
@@ -128,7 +128,7 @@ DLBridgeStatus ShareFromStorage(Error* error) {
   return status;
 }
 
-// Policies that list something.
+// Policies with a list of devices or dtypes.
 template <size_t kCount>
 DLBridgePolicy Listing(const DLDevice (&devices)[kCount]) {
   DLBridgePolicy policy = Policy();
@@ -306,7 +306,7 @@ const RuleCase kRuleCases[] = {
        }
        return Validate(SpecOf(Dtype(kDLFloat, 32), Device(kDLCUDA)), error, Listing(devices));
      }},
-    // Long names: the list ends where the remedy would not fit any more.
+    // Long names: the list ends where the remedy would no longer fit.
     {DLBRIDGE_RULE_DEVICE_REJECTED, "cuda_managed:2147483647, cuda_managed:2147483647 or 98 more",
      "device(2147483647):2147483647", "copy it to a listed device with dlbridge_copy",
      [](Error* error) {
@@ -452,7 +452,7 @@ TEST(RuleMessages, GiveExpectedFoundAndRemedy) {
   }
 }
 
-// Rules that are only ever notes.
+// Rules that are only reported as notes.
 struct NoteCase {
   DLBridgeRule rule;
   const char* expected;
@@ -495,7 +495,7 @@ TEST(RuleMessages, NotesGiveExpectedAndFound) {
   }
 }
 
-// Rules that only a driver can answer, and the tests that break them.
+// Rules that only a driver can check, and the tests that break them.
 struct DriverCase {
   DLBridgeRule rule;
   const char* name;
@@ -549,7 +549,7 @@ TEST(RuleMessages, EveryRuleHasARow) {
 
 // ----------------------------------------------------------------------------------- arguments
 
-// A versioned float32 tensor of {2, 3} that dlbridge owns, as `change` left it.
+// A versioned float32 tensor of {2, 3} that dlbridge owns, after `change`.
 template <class Change>
 DLBridgeStatus ShareChanged(Change change, Error* error) {
   VersionedSource source;
@@ -711,7 +711,7 @@ DLBridgeStatus WithEntry(Change change, Error* error) {
   uint64_t id = 0;
   return dlbridge_context_register(&entry, &id, error);
 }
-// With OneApiEntry(902) in the table.
+// Runs with OneApiEntry(902) in the table.
 template <class Use>
 DLBridgeStatus WithRegistered(Use use) {
   const DLBridgeContextEntry entry = OneApiEntry(902);
@@ -731,8 +731,8 @@ DLBridgeStatus PastTheLastEntry(Error* error) {
   return status;
 }
 
-// An argument that is rejected: how the message begins, and what it has besides, or NULL. After a
-// beginning that ends with a space comes a number.
+// A rejected argument: the beginning of the message, and a text that it also contains, or NULL. A
+// beginning that ends with a space is followed by a number.
 struct ArgumentCase {
   const char* begins;
   const char* has;
@@ -1203,7 +1203,7 @@ const ArgumentCase kTextCases[] = {
        return dlbridge_dtype_parse("flaot32", 7, &out, error);
      },
      DLBRIDGE_ERROR_PARSE},
-    // Bytes that are no ASCII, and more than are shown.
+    // Bytes that are not ASCII, and more than the message shows.
     {"text is not a dtype: expected a name such as float32, bfloat16x4 or dtype(code,bits,lanes)",
      "found \"???? and more text than a messag...\"",
      [](Error* error) {
@@ -1770,7 +1770,7 @@ DLBridgeStatus ImportDescriptor(const std::vector<uint8_t>& bytes, Error* error,
   return status;
 }
 
-// With a 32-bit field that was altered and a checksum that fits.
+// Changes a 32-bit field and sets the matching checksum.
 DLBridgeStatus ImportForged(size_t at, uint32_t value, Error* error) {
   std::vector<uint8_t> bytes = DescriptorOfNothing();
   std::memcpy(bytes.data() + at, &value, sizeof value);
@@ -2021,7 +2021,7 @@ TEST(ArgumentMessages, NameTheArgumentAndWhatWasFound) {
 
 // ------------------------------------------------------------------------------- completeness
 
-// Arguments and problems that need a driver, a peer or a system that fails, and what tests them.
+// Arguments and problems that need a driver, a peer or a failing system, and the tests for them.
 struct Untested {
   const char* text;
   const char* why;
@@ -2050,15 +2050,14 @@ const Untested kUntested[] = {
     {"open of /proc/self/fd for reading", "the system fails"},
 };
 
-// The files of the library that are no driver's.
+// The source files outside the drivers.
 std::vector<std::filesystem::path> CoreSources() {
   const std::filesystem::path folder = TestsFolder().parent_path() / "src";
   std::vector<std::filesystem::path> files;
-  const std::regex driver("(cuda|hip|level_zero|opencl).*");
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
-    const std::string name = entry.path().filename().string();
+    const std::string top = entry.path().lexically_relative(folder).begin()->string();
     const std::string extension = entry.path().extension().string();
-    if ((extension == ".cc" || extension == ".h") && !std::regex_match(name, driver)) {
+    if ((extension == ".cc" || extension == ".h") && top != "device") {
       files.push_back(entry.path());
     }
   }
@@ -2078,7 +2077,7 @@ std::set<std::string> FindInSources(const std::vector<std::regex>& patterns) {
   return found;
 }
 
-// What rejections, checks and required pointers name.
+// The arguments that rejections, checks and required pointers name.
 const std::set<std::string>& ArgumentsOfTheSources() {
   static const std::set<std::string> found = FindInSources(
       {std::regex("Refuse(?:Argument|Status|Value|Enum|Device|Version|Size|Other|StructSize|Tail|"
@@ -2090,7 +2089,7 @@ const std::set<std::string>& ArgumentsOfTheSources() {
   return found;
 }
 
-// Problems of a subject that the function knows: a descriptor, a file, a text.
+// Problems of a subject that the function states: a descriptor, a file, a text.
 const std::set<std::string>& ProblemsOfTheSources() {
   static const std::set<std::string> found = FindInSources({std::regex(
       "Refuse(?:Bytes|Number|Length|Descriptor|File|Text)\\(\\s*error,\\s*\"([^\"]+)\"")});
@@ -2137,7 +2136,7 @@ TEST(ArgumentMessages, EveryProblemOfTheSourcesHasARow) {
   }
 }
 
-TEST(ArgumentMessages, WhatHasNoRowIsInTheSources) {
+TEST(ArgumentMessages, ExceptionsAreInTheSources) {
   std::set<std::string> known = ArgumentsOfTheSources();
   const std::set<std::string>& problems = ProblemsOfTheSources();
   known.insert(problems.begin(), problems.end());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which addresses can be pinned, and what conversions make of those that cannot. That a pinned
-// module really stays is shown in tests/plugin, with modules that are unloaded.
+// Which addresses can be pinned, and how conversions reject the others. tests/plugin tests that a
+// pinned module stays loaded, with modules that are unloaded.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -25,13 +25,13 @@ const void* AddressOf(Code* code) {
   return reinterpret_cast<const void*>(code);
 }
 
-TEST(PinModule, RefusesNull) {
+TEST(PinModule, RejectsNull) {
   Error error;
   EXPECT_EQ(dlbridge_module_pin(nullptr, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
   EXPECT_TRUE(error.Says("address")) << error.message;
 }
 
-TEST(PinModule, TakesAnyAddressOfAModule) {
+TEST(PinModule, AcceptsAnyAddressOfAModule) {
   for (const void* address :
        {AddressOf(&Function), AddressOf(&static_data), AddressOf(&std::abort),
         AddressOf(&dlbridge_module_pin), static_cast<const void*>(dlbridge_version_string())}) {
@@ -46,7 +46,7 @@ TEST(PinModule, MayBeRepeated) {
   }
 }
 
-TEST(PinModule, RefusesWhatLiesInNoModule) {
+TEST(PinModule, RejectsAddressesOutsideModules) {
   const int on_stack = 0;
   const auto on_heap = std::make_unique<int>(0);
   for (const void* address :
@@ -60,8 +60,8 @@ TEST(PinModule, RefusesWhatLiesInNoModule) {
   }
 }
 
-// Deleters of the test program, as any producer's that is not a plugin.
-TEST(PinProducer, ChangesNothingElse) {
+// The deleters are in the test program, like those of a producer that is not a plugin.
+TEST(PinProducer, LeavesConversionsOfPinnableProducersUnchanged) {
   LegacySource legacy;
   dlbridge_release_versioned(MustUpgrade(legacy.get(), kPin));
   VersionedSource adopted;
@@ -70,15 +70,15 @@ TEST(PinProducer, ChangesNothingElse) {
   dlbridge_release_legacy(MustDowngrade(downgraded.get(), kPin));
 }
 
-TEST(PinProducer, NeedsNoDeleter) {
+TEST(PinProducer, AcceptsTensorsWithoutADeleter) {
   TensorSpec spec;
   spec.null_deleter = true;
   LegacySource legacy(spec);
   dlbridge_release_versioned(MustUpgrade(legacy.get(), kPin));
 }
 
-// Gives a tensor a deleter that no module holds, for as long as this lives. It is never called: who
-// cannot keep it refuses the tensor.
+// Gives a tensor a deleter outside of all modules while the object lives. It is never called: the
+// library must reject the tensor.
 template <class Managed>
 class OutsideDeleter {
  public:
@@ -116,7 +116,7 @@ void ExpectNotFound(DLBridgeStatus status, const Error& error) {
   EXPECT_TRUE(error.Says("no loaded module")) << error.message;
 }
 
-TEST(PinProducer, RefusesADeleterOfNoModule) {
+TEST(PinProducer, RejectsDeletersOutsideModules) {
   UnpinnableSource<DLManagedTensor> legacy;
   UnpinnableSource<DLManagedTensorVersioned> versioned;
   const DLBridgeConvertOptions options = Options(kPin);
@@ -131,22 +131,22 @@ TEST(PinProducer, RefusesADeleterOfNoModule) {
   EXPECT_EQ(out_legacy, nullptr);
 }
 
-TEST(PinProducer, RefusesItInStorage) {
+TEST(PinProducer, RejectsDeletersOutsideModulesInStorage) {
   UnpinnableSource<DLManagedTensor> legacy;
   const DLBridgeConvertOptions options = Options(kPin);
   alignas(16) unsigned char memory[512];
   DLBridgeStorage storage = DLBRIDGE_STORAGE_INIT;
   storage.memory = memory;
   storage.size = sizeof memory;
-  storage.release = [](void*, void*) { ADD_FAILURE() << "nothing was put there"; };
+  storage.release = [](void*, void*) { ADD_FAILURE() << "the storage was never used"; };
   DLManagedTensorVersioned* out = nullptr;
   Error error;
   ExpectNotFound(dlbridge_upgrade_into(legacy.get(), &options, &storage, &out, &error), error);
   EXPECT_EQ(out, nullptr);
 }
 
-// All or nothing, also where only the last step fails.
-TEST(PinProducer, RefusesABatchForOneOfIt) {
+// The batch must be undone even if only the last tensor fails.
+TEST(PinProducer, RejectsABatchWithOneInvalidDeleter) {
   LegacySource first;
   UnpinnableSource<DLManagedTensor> second;
   DLManagedTensor* const sources[] = {first.get(), second.get()};
@@ -161,8 +161,8 @@ TEST(PinProducer, RefusesABatchForOneOfIt) {
   first.Release();
 }
 
-// What is handed back as it is must stay releasable too.
-TEST(PinProducer, LooksAtWhatIsHandedBack) {
+// A tensor that is returned unchanged must be releasable too.
+TEST(PinProducer, ChecksTensorsReturnedUnchanged) {
   UnpinnableSource<DLManagedTensor> legacy;
   UnpinnableSource<DLManagedTensorVersioned> versioned;
   const DLBridgeConvertOptions options = Options(kPin);
@@ -178,8 +178,8 @@ TEST(PinProducer, LooksAtWhatIsHandedBack) {
   EXPECT_EQ(out, nullptr);
 }
 
-// For a tensor of ours it is what it was made of that matters, not our own deleter.
-TEST(PinProducer, LooksBehindOurOwn) {
+// For a tensor made by the library, the deleter of its source counts, not the library's deleter.
+TEST(PinProducer, ChecksTheSourceOfATensorOfTheLibrary) {
   VersionedSource source;
   DLManagedTensorVersioned* ours = MustAdopt(source.get());
   {
@@ -195,8 +195,8 @@ TEST(PinProducer, LooksBehindOurOwn) {
   dlbridge_release_versioned(ours);
 }
 
-// The same of a legacy one of ours, whose original is handed back.
-TEST(PinProducer, LooksAtAnOriginal) {
+// The same for a legacy tensor made by the library, whose source is returned.
+TEST(PinProducer, ChecksTheReturnedSource) {
   VersionedSource source;
   DLManagedTensor* ours = MustDowngrade(source.get());
   {
@@ -210,7 +210,7 @@ TEST(PinProducer, LooksAtAnOriginal) {
   source.Release();
 }
 
-TEST(PinProducer, LooksAtTheAllocatorOfOurMemory) {
+TEST(PinProducer, AcceptsAllocatedTensors) {
   DLBridgeAllocator allocator = DLBRIDGE_ALLOCATOR_INIT;
   allocator.allocate = [](void*, DLDevice, uint64_t bytes, uint64_t alignment,
                           const DLBridgeStream* /*stream*/) {
@@ -230,8 +230,8 @@ TEST(PinProducer, LooksAtTheAllocatorOfOurMemory) {
   }
 }
 
-// A copy releases its source at once, so there is nothing to keep.
-TEST(PinProducer, LeavesACopyAlone) {
+// A copy releases its source immediately, so nothing needs to be pinned.
+TEST(PinProducer, DoesNotApplyToCopies) {
   LegacySource source;
   dlbridge_release_versioned(MustUpgrade(source.get(), kPin | DLBRIDGE_CONVERT_COPY));
 }

@@ -7,7 +7,7 @@
 namespace dlbridge_test {
 namespace {
 
-// major * 100 + minor, 0 where no release knows it.
+// major * 100 + minor of the required version; 0 where no release knows a code.
 int Required(DLDataType dtype, int32_t device, uint64_t flags = 0, DLBridgeRule* rule = nullptr) {
   DLTensor tensor = {};
   tensor.ndim = 3;  // shape and strides are not read
@@ -27,8 +27,8 @@ int Required(DLDataType dtype, int32_t device, uint64_t flags = 0, DLBridgeRule*
   return static_cast<int>(out.major * 100 + out.minor);
 }
 
-TEST(RequiredVersion, OfADeviceIsTheReleaseThatBroughtIt) {
-  // Indexed by code; 0: no release.
+TEST(RequiredVersion, OfADeviceIsItsFirstRelease) {
+  // Indexed by code; 0: in no release.
   const int since[] = {0, 2, 2, 2, 2, 0, 0, 3, 2, 2, 2, 6, 3, 6, 7, 7, 7, 100, 102, 0, 0, 0, 0};
   for (int32_t type = 0; type < static_cast<int32_t>(std::size(since)); ++type) {
     EXPECT_EQ(Required(Dtype(kDLFloat, 32), type), since[type]) << type;
@@ -40,7 +40,7 @@ TEST(RequiredVersion, OfADeviceIsTheReleaseThatBroughtIt) {
   }
 }
 
-TEST(RequiredVersion, OfADtypeIsTheReleaseThatBroughtIt) {
+TEST(RequiredVersion, OfADtypeIsItsFirstRelease) {
   const int since[] = {2,   2,   2,   4,   3,   4,   8,   101, 101, 101,
                        101, 101, 101, 101, 101, 101, 101, 101, 0};
   for (int code = 0; code < static_cast<int>(std::size(since)); ++code) {
@@ -53,7 +53,7 @@ TEST(RequiredVersion, OfADtypeIsTheReleaseThatBroughtIt) {
   }
 }
 
-TEST(RequiredVersion, OfFlagsIsTheReleaseThatBroughtThem) {
+TEST(RequiredVersion, OfFlagsIsTheirFirstRelease) {
   const DLDataType dtype = Dtype(kDLFloat, 32);
   EXPECT_EQ(Required(dtype, kDLCPU, 0), 2);
   EXPECT_EQ(Required(dtype, kDLCPU, kReadOnly), 100);
@@ -67,7 +67,7 @@ TEST(RequiredVersion, OfFlagsIsTheReleaseThatBroughtThem) {
   }
 }
 
-TEST(RequiredVersion, OfAllTogetherIsTheNewest) {
+TEST(RequiredVersion, OfATensorIsTheNewestOfItsParts) {
   EXPECT_EQ(Required(Dtype(kDLBool, 8), kDLHexagon), 8);
   EXPECT_EQ(Required(Dtype(kDLFloat8_e5m2, 8), kDLTrn, kReadOnly), 102);
   EXPECT_EQ(Required(Dtype(kDLFloat8_e5m2, 8), kDLMAIA), 101);
@@ -104,17 +104,17 @@ TEST(Negotiate, IsLegacyWhereEitherIsOlderThan10) {
   ExpectOutcome({0, 6}, {0, 5}, {DLBRIDGE_KIND_LEGACY, 0, 5});
   ExpectOutcome({2, 0}, {0, 8}, {DLBRIDGE_KIND_LEGACY, 0, 8});
   ExpectOutcome({0, 2}, {3, 0}, {DLBRIDGE_KIND_LEGACY, 0, 2});
-  // No release was 0.9.
+  // There was no release 0.9.
   ExpectOutcome({0, 99}, {1, 3}, {DLBRIDGE_KIND_LEGACY, 0, 8});
   ExpectOutcome({1, 3}, {0, 9}, {DLBRIDGE_KIND_LEGACY, 0, 8});
 }
 
-TEST(Negotiate, LetsANewerConsumerReadAnOlderMajor) {
+TEST(Negotiate, AllowsANewerConsumerToReadAnOlderMajor) {
   ExpectOutcome({1, 3}, {2, 0}, {DLBRIDGE_KIND_VERSIONED, 1, 3});
   ExpectOutcome({1, 3}, {0xffffffffU, 0}, {DLBRIDGE_KIND_VERSIONED, 1, 3});
 }
 
-TEST(Negotiate, RefusesAProducerOfAHigherMajor) {
+TEST(Negotiate, RejectsAProducerOfAHigherMajor) {
   for (const DLPackVersion producer :
        {DLPackVersion{2, 0}, DLPackVersion{3, 1}, DLPackVersion{0xffffffffU, 0}}) {
     DLBridgeKind kind = 77;
@@ -128,7 +128,7 @@ TEST(Negotiate, RefusesAProducerOfAHigherMajor) {
   }
 }
 
-TEST(Negotiate, RefusesNull) {
+TEST(Negotiate, RejectsNull) {
   DLBridgeKind kind = 0;
   DLPackVersion version = {0, 0};
   Error error;

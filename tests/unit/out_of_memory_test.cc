@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each allocation of each function fails once: its own status, nothing leaked, the source
-// untouched. And how many allocations there are at all.
+// Each allocation of each function fails once: the status is OUT_OF_MEMORY, nothing leaks, and the
+// source is untouched. The tests also check the number of allocations.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -18,8 +18,8 @@ namespace {
 #define DLBRIDGE_SKIP_UNLESS(possible) \
   if (!(possible)) GTEST_SKIP() << "a sanitizer or valgrind has its own malloc here"
 
-// Runs `call` with its first allocation failing, then its second, and so on until it succeeds;
-// `check` looks at what is left after each failure. Returns how many allocations a success takes.
+// Runs `call` with its first allocation failing, then its second, and so on until it succeeds.
+// `check` runs after each failure. Returns the number of allocations of a successful call.
 int64_t FailEach(const std::function<DLBridgeStatus(DLBridgeError*)>& call,
                  const std::function<void()>& check) {
   for (int64_t n = 1;; ++n) {
@@ -73,7 +73,7 @@ TEST(OutOfMemory, InUpgradeLeavesTheSource) {
   }
 }
 
-TEST(OutOfMemory, InUpgradeOfOurOwnLeavesItWhole) {
+TEST(OutOfMemory, InUpgradeOfADlbridgeTensorLeavesItUnchanged) {
   DLBRIDGE_SKIP_UNLESS(Allocations::CanFail());
   for (const uint32_t flags :
        {uint32_t{DLBRIDGE_CONVERT_CANONICAL}, uint32_t{DLBRIDGE_CONVERT_COPY}}) {
@@ -164,12 +164,12 @@ TEST(OutOfMemory, InShareAndViewLeavesTheParent) {
   FailEach([&](DLBridgeError* error) { return dlbridge_view(parent, &spec, &out, error); },
            untouched);
   dlbridge_release_versioned(out);
-  // Owners were not counted up by what failed.
+  // The failed calls did not add owners.
   dlbridge_release_versioned(parent);
   EXPECT_EQ(source.deletions(), 1);
 }
 
-// How many allocations the tensor takes.
+// The number of allocations of the tensor.
 int64_t FailAllocate(const Axes& shape) {
   DLBridgeAllocateSpec spec = DLBRIDGE_ALLOCATE_SPEC_INIT;
   spec.dtype = {kDLFloat, 32, 1};
@@ -186,8 +186,8 @@ int64_t FailAllocate(const Axes& shape) {
 TEST(OutOfMemory, InAllocateLeaksNothing) {
   DLBRIDGE_SKIP_UNLESS(Allocations::CanFail());
   EXPECT_EQ(FailAllocate({3, 5}), 1) << "the node, with the data";
-  EXPECT_EQ(FailAllocate({30, 50}), 2) << "the node and the data";
-  EXPECT_EQ(FailAllocate({3000, 500}), 2) << "the same on huge pages";
+  EXPECT_EQ(FailAllocate({30, 50}), 2) << "the node, and separate data";
+  EXPECT_EQ(FailAllocate({3000, 500}), 2) << "the node, and data on huge pages";
 }
 
 TEST(OutOfMemory, InACopyOfManyAxesLeavesTheSource) {
@@ -228,7 +228,7 @@ TEST(OutOfMemory, InUpgradeManyLeavesAllSources) {
   }
 }
 
-TEST(OutOfMemory, IsNeverAskedForInWhatNeedsNone) {
+TEST(OutOfMemory, IsNotUsedByFunctionsThatNeedNone) {
   DLBRIDGE_SKIP_UNLESS(Allocations::Counts());
   TensorSpec spec({2, 3}, {-3, 0});
   spec.start = 64;
@@ -255,7 +255,7 @@ TEST(OutOfMemory, IsNeverAskedForInWhatNeedsNone) {
 
 // --------------------------------------------------------------------- the caller's allocator
 
-// Memory of a test, which runs out after so many requests.
+// Memory of a test, which runs out after `left` requests.
 struct Arena {
   int left = 0;
   int live = 0;
@@ -284,7 +284,7 @@ struct Arena {
   }
 };
 
-TEST(AllocatorHook, ThatReturnsNullLeavesTheSourceOfACopy) {
+TEST(AllocatorHook, ReturningNullLeavesTheSourceOfACopy) {
   Arena arena;
   const DLBridgeAllocator hook = arena.Hook();
   DLBridgeConvertOptions options = Options(DLBRIDGE_CONVERT_COPY);
@@ -309,7 +309,7 @@ TEST(AllocatorHook, ThatReturnsNullLeavesTheSourceOfACopy) {
   versioned.Release();
 }
 
-TEST(AllocatorHook, ThatReturnsNullFailsAllocate) {
+TEST(AllocatorHook, ReturningNullFailsAllocate) {
   Arena arena;
   const DLBridgeAllocator hook = arena.Hook();
   const Axes shape = {4};
@@ -328,7 +328,7 @@ TEST(AllocatorHook, ThatReturnsNullFailsAllocate) {
   EXPECT_EQ(arena.live, 0);
 }
 
-TEST(AllocatorHook, IsNotLeftWithMemoryWhereTheNodeFails) {
+TEST(AllocatorHook, FreesTheMemoryWhereTheNodeFails) {
   DLBRIDGE_SKIP_UNLESS(Allocations::CanFail());
   alignas(256) static unsigned char memory[256];
   static int live;
@@ -356,7 +356,7 @@ TEST(AllocatorHook, IsNotLeftWithMemoryWhereTheNodeFails) {
   EXPECT_EQ(live, 0);
 }
 
-// ------------------------------------------------------------------------- how many there are
+// ------------------------------------------------------------------------ number of allocations
 
 TEST(AllocationCount, IsOneForUpgradeDowngradeAdoptShareAndView) {
   DLBRIDGE_SKIP_UNLESS(Allocations::Counts());
@@ -409,7 +409,7 @@ TEST(AllocationCount, IsZeroForUpgradeInto) {
   dlbridge_release_versioned(out);
 }
 
-TEST(AllocationCount, IsZeroForARoundTripThatYieldsTheOriginal) {
+TEST(AllocationCount, IsZeroForARoundTripToTheOriginal) {
   DLBRIDGE_SKIP_UNLESS(Allocations::Counts());
   VersionedSource source;
   DLManagedTensor* down = MustDowngrade(source.get());
@@ -418,7 +418,7 @@ TEST(AllocationCount, IsZeroForARoundTripThatYieldsTheOriginal) {
     const Allocations allocations;
     dlbridge_upgrade(down, nullptr, &up, nullptr);
     EXPECT_EQ(allocations.made(), 0);
-    EXPECT_EQ(allocations.live(), -1) << "the node between them goes";
+    EXPECT_EQ(allocations.live(), -1) << "the node in between is freed";
   }
   EXPECT_EQ(up, source.get());
   source.Release();
@@ -440,7 +440,7 @@ TEST(AllocationCount, IsOneEachAndOneForABatch) {
   dlbridge_release_versioned(outs[1]);
 }
 
-TEST(AllocationCount, ComesBackToZeroAfterEveryRefusal) {
+TEST(AllocationCount, HasNoneLiveAfterARejectedCall) {
   DLBRIDGE_SKIP_UNLESS(Allocations::Counts());
   const TensorSpec specs[] = {TensorSpec({2, -1}, {1, 1}), TensorSpec({INT64_MAX, 2}, {1, 1}),
                               TensorSpec({3}, {INT64_MAX})};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Self-overlap of random layouts, against going through all elements, and of large ones that were
-// made to overlap or not to.
+// Self-overlap of random layouts, compared with visiting every element, and of large layouts that
+// are built to overlap or not to overlap.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -34,7 +34,7 @@ DLBridgeAnswer OverlapOf(const Strided& strided) {
   return layout.self_overlap;
 }
 
-// Where each element is, by going through all of them.
+// The offset of each element.
 std::vector<int64_t> OffsetsOf(const Strided& strided) {
   std::vector<int64_t> offsets = {0};
   for (size_t axis = 0; axis < strided.shape.size(); ++axis) {
@@ -99,7 +99,7 @@ TEST(Overlap, IsExactUpToFourAxesLongerThanOne) {
   }
 }
 
-// Strides of which one is often a small combination of the others, and far beyond 32 bits.
+// Strides far beyond 32 bits; often one of them is a small combination of the others.
 Strided LongStrides(Random* random, size_t ndim) {
   Strided strided;
   int64_t combination = 0;
@@ -129,7 +129,7 @@ TEST(Overlap, IsNotDecidedByCommonDivisorsAlone) {
 }
 
 TEST(Overlap, IsUndecidedWhereTheSearchWouldTakeLong) {
-  // An exact answer would need millions of choices.
+  // An exact answer would take millions of steps.
   EXPECT_EQ(
       OverlapOf({{4000, 3999, 3998, 3997},
                  {1LL << 39, (1LL << 39) + 7919, (1LL << 39) + 104729, (1LL << 39) + 1299709}}),
@@ -150,7 +150,7 @@ TEST(Overlap, IsNeverWrongOnFiveAndSixAxes) {
     ASSERT_EQ(answer, Overlaps(strided) ? DLBRIDGE_YES : DLBRIDGE_NO) << Show(strided);
   }
   RecordProperty("undecided", static_cast<int>(undecided));
-  EXPECT_LE(undecided, rounds / 100) << "an effort so bounded that it answers nothing";
+  EXPECT_LE(undecided, rounds / 100) << "the bound on the search leaves too many layouts undecided";
 }
 
 void Shuffle(Random* random, Strided* strided) {
@@ -161,8 +161,8 @@ void Shuffle(Random* random, Strided* strided) {
   }
 }
 
-// Strides such that `steps` along the axes lead back to the same byte: the last is minus the sum of
-// the others, which are multiples of the last step.
+// Strides such that `steps` along the axes lead back to the same byte: the last stride is minus the
+// sum of the others, which are multiples of the last step.
 Strided Planted(Random* random, size_t ndim, int64_t longest) {
   Strided strided;
   Axes steps;
@@ -181,7 +181,7 @@ Strided Planted(Random* random, size_t ndim, int64_t longest) {
   return strided;
 }
 
-TEST(Overlap, ThatWasPlantedInLargeLayoutsIsFound) {
+TEST(Overlap, BuiltIntoLargeLayoutsIsFound) {
   Random random(5);
   for (size_t round = 0; round < Scaled(5000); ++round) {
     const auto ndim = static_cast<size_t>(random.Between(2, 4));
@@ -190,7 +190,7 @@ TEST(Overlap, ThatWasPlantedInLargeLayoutsIsFound) {
   }
 }
 
-TEST(Overlap, ThatWasPlantedInManyAxesIsNeverDenied) {
+TEST(Overlap, BuiltIntoManyAxesIsNeverDenied) {
   Random random(6);
   for (size_t round = 0; round < Scaled(2000); ++round) {
     const auto ndim = static_cast<size_t>(random.Between(5, 12));
@@ -199,7 +199,7 @@ TEST(Overlap, ThatWasPlantedInManyAxesIsNeverDenied) {
   }
 }
 
-// Each stride is larger than all that the faster axes reach.
+// Each stride is larger than the span of all faster axes.
 Strided Apart(Random* random, size_t ndim, int64_t longest) {
   Strided strided;
   int64_t reach = 1;
@@ -214,7 +214,7 @@ Strided Apart(Random* random, size_t ndim, int64_t longest) {
   return strided;
 }
 
-TEST(Overlap, IsExcludedWhereEveryStrideOutreachesTheFasterAxes) {
+TEST(Overlap, IsExcludedWhereEveryStrideExceedsTheFasterAxes) {
   Random random(7);
   for (size_t round = 0; round < Scaled(5000); ++round) {
     const auto ndim = static_cast<size_t>(random.Between(1, 14));
@@ -223,8 +223,8 @@ TEST(Overlap, IsExcludedWhereEveryStrideOutreachesTheFasterAxes) {
   }
 }
 
-TEST(Overlap, OfHugeExtentsTakesNoLongerThanOfSmallOnes) {
-  // Going through indices would not end.
+TEST(Overlap, OfHugeExtentsNeedsNoEnumeration) {
+  // Visiting every index would not end.
   EXPECT_EQ(OverlapOf({{1LL << 30, 1LL << 30}, {1LL << 30, 1}}), DLBRIDGE_NO);
   EXPECT_EQ(OverlapOf({{(1LL << 30) + 1, (1LL << 30) + 1}, {1LL << 30, 1}}), DLBRIDGE_YES);
   EXPECT_EQ(OverlapOf({{1000000007, 998244353}, {998244353, 1000000007}}), DLBRIDGE_NO);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who owns what after each call, and that every deleter runs exactly once.
+// Ownership after each call: every deleter runs exactly once.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,15 +24,15 @@
 namespace dlbridge_test {
 namespace {
 
-// Nothing that a call may return; outputs hold it until they are written.
+// A pointer that no call returns; outputs hold it until they are written.
 template <class T>
 T* Nowhere() {
   return reinterpret_cast<T*>(0x5a5a);
 }
 
-// --------------------------------------------------------------------------------- refusals
+// ---------------------------------------------------------------------------- rejected calls
 
-// One way to make a legacy source, or the call on it, be refused.
+// A legacy source, or a call on it, that is rejected.
 struct Refused {
   const char* name;
   TensorSpec spec;
@@ -61,7 +61,7 @@ const DLBridgePolicy& RequireF() {
   return policy;
 }
 
-// Refused whatever the kind of the source is.
+// Rejected for every kind of source.
 std::vector<Refused> CommonRefusals() {
   return {
       {"ndim_negative", With({}, [](TensorSpec* s) { s->ndim = -3; }), Options(),
@@ -112,7 +112,7 @@ std::vector<Refused> With(std::vector<Refused> list, const std::vector<Refused>&
   return list;
 }
 
-// Refused by all that allows COPY.
+// Rejected by the functions that accept COPY.
 std::vector<Refused> CopyRefusals() {
   return {
       {"copy_from_device", With({}, [](TensorSpec* s) { s->device = Device(kDLCUDA); }),
@@ -125,7 +125,7 @@ std::vector<Refused> CopyRefusals() {
   };
 }
 
-// Refused of a versioned source only.
+// Rejected for a versioned source only.
 std::vector<Refused> VersionedRefusals() {
   return {
       {"major",
@@ -177,7 +177,7 @@ std::vector<Refused> LossRefusals() {
   };
 }
 
-// Calls a converter that must refuse, and holds the source against its snapshot.
+// Calls a conversion that must fail, and compares the source with its snapshot.
 template <class From, class To, class Convert>
 void ExpectRefused(const Refused& refused, Convert convert) {
   SCOPED_TRACE(refused.name);
@@ -190,20 +190,20 @@ void ExpectRefused(const Refused& refused, Convert convert) {
   EXPECT_NE(error.message[0], '\0');
   EXPECT_EQ(out, Nowhere<To>()) << "an output was written on failure";
   EXPECT_TRUE(source.Untouched());
-  // Without an error struct the answer is the same.
+  // The result is the same without an error struct.
   EXPECT_EQ(convert(source.get(), &refused.options, &out, nullptr), refused.status);
   EXPECT_TRUE(source.Untouched());
   source.Release();
 }
 
-TEST(Refusal, LeavesTheSourceOfUpgradeToTheCaller) {
+TEST(Rejection, LeavesTheSourceOfUpgradeToTheCaller) {
   for (const Refused& refused :
        With(With(CommonRefusals(), CopyRefusals()), VersionedOutRefusals())) {
     ExpectRefused<DLManagedTensor, DLManagedTensorVersioned>(refused, dlbridge_upgrade);
   }
 }
 
-TEST(Refusal, LeavesTheSourceOfUpgradeIntoToTheCaller) {
+TEST(Rejection, LeavesTheSourceOfUpgradeIntoToTheCaller) {
   static int released = 0;
   const auto into = [](DLManagedTensor* source, const DLBridgeConvertOptions* options,
                        DLManagedTensorVersioned** out, DLBridgeError* error) {
@@ -226,14 +226,14 @@ TEST(Refusal, LeavesTheSourceOfUpgradeIntoToTheCaller) {
   EXPECT_EQ(released, 0);
 }
 
-TEST(Refusal, LeavesTheSourceOfDowngradeToTheCaller) {
+TEST(Rejection, LeavesTheSourceOfDowngradeToTheCaller) {
   for (const Refused& refused :
        With(With(With(CommonRefusals(), CopyRefusals()), VersionedRefusals()), LossRefusals())) {
     ExpectRefused<DLManagedTensorVersioned, DLManagedTensor>(refused, dlbridge_downgrade);
   }
 }
 
-TEST(Refusal, LeavesTheSourceOfImportToTheCaller) {
+TEST(Rejection, LeavesTheSourceOfImportToTheCaller) {
   const auto import = [](DLManagedTensorVersioned* source, const DLBridgeConvertOptions* options,
                          DLManagedTensorVersioned** out, DLBridgeError* error) {
     return dlbridge_import(source, DLBRIDGE_KIND_VERSIONED, options, out, error);
@@ -259,7 +259,7 @@ DLBridgeStatus ConvertTo(From* source, DLBridgeKind kind, DLPackVersion target,
   return status;
 }
 
-TEST(Refusal, LeavesTheSourceOfConvertToTheCaller) {
+TEST(Rejection, LeavesTheSourceOfExportToTheCaller) {
   const auto legacy_up = [](DLManagedTensor* source, const DLBridgeConvertOptions* options,
                             DLManagedTensorVersioned** out, DLBridgeError* error) {
     return ConvertTo(source, DLBRIDGE_KIND_LEGACY, {1, 3}, options, out, error);
@@ -288,7 +288,7 @@ TEST(Refusal, LeavesTheSourceOfConvertToTheCaller) {
   }
 }
 
-TEST(Refusal, OfLegacyThatStaysLegacyLeavesItToTheCaller) {
+TEST(Rejection, LeavesTheSourceOfALegacyToLegacyExportToTheCaller) {
   const auto stay = [](DLManagedTensor* source, const DLBridgeConvertOptions* options,
                        DLManagedTensor** out, DLBridgeError* error) {
     return ConvertTo(source, DLBRIDGE_KIND_LEGACY, {0, 8}, options, out, error);
@@ -300,7 +300,7 @@ TEST(Refusal, OfLegacyThatStaysLegacyLeavesItToTheCaller) {
   }
 }
 
-TEST(Refusal, OfViewAndShareLeavesTheParentAlone) {
+TEST(Rejection, OfViewAndShareLeavesTheParentUnchanged) {
   LegacySource source;
   DLManagedTensorVersioned* parent = MustUpgrade(source.get());
   const DLManagedTensorVersioned before = *parent;
@@ -324,7 +324,7 @@ TEST(Refusal, OfViewAndShareLeavesTheParentAlone) {
   foreign.Release();
 }
 
-TEST(Refusal, OfNullArgumentsNamesThem) {
+TEST(Rejection, OfNullArgumentsNamesThem) {
   LegacySource legacy;
   VersionedSource versioned;
   DLManagedTensorVersioned* out = nullptr;
@@ -355,7 +355,7 @@ TEST(Refusal, OfNullArgumentsNamesThem) {
   versioned.Release();
 }
 
-TEST(Refusal, OfConvertsArgumentsNamesThem) {
+TEST(Rejection, OfExportsArgumentsNamesThem) {
   LegacySource source;
   void* out = nullptr;
   DLBridgeKind kind = 0;
@@ -423,7 +423,7 @@ TEST(Success, OfACopyReleasesTheSourceAtOnce) {
   dlbridge_release_versioned(ours);
 }
 
-TEST(NullDeleter, IsLegalOnInputAndTheResultHasOne) {
+TEST(NullDeleter, IsValidOnInputAndTheResultHasADeleter) {
   TensorSpec spec;
   spec.null_deleter = true;
   LegacySource legacy(spec);
@@ -446,7 +446,7 @@ TEST(NullDeleter, IsLegalOnInputAndTheResultHasOne) {
   EXPECT_TRUE(copied.Untouched());
 }
 
-TEST(NullDeleter, ComesBackWithTheOriginal) {
+TEST(NullDeleter, IsKeptOnTheOriginal) {
   TensorSpec spec;
   spec.null_deleter = true;
   VersionedSource source(spec);
@@ -478,7 +478,7 @@ TEST(Release, CallsTheDeleterOfAnyMajor) {
 
 // ----------------------------------------------------------------------------- round trips
 
-TEST(RoundTrip, HandsTheVersionedOriginalBack) {
+TEST(RoundTrip, ReturnsTheVersionedOriginal) {
   TensorSpec spec;
   spec.version = {1, 1};
   spec.flags = kReadOnly | kCopied;
@@ -492,8 +492,8 @@ TEST(RoundTrip, HandsTheVersionedOriginalBack) {
   source.Release();
 }
 
-// The legacy tensor that was upgraded cannot record that the caller knows it to be writable.
-TEST(RoundTrip, RemembersThatALegacyTensorMayBeWrittenTo) {
+// A legacy struct cannot record writability, so the library remembers what the caller stated.
+TEST(RoundTrip, RemembersThatALegacyTensorIsWritable) {
   for (const bool is_shared : {false, true}) {
     LegacySource source;
     DLManagedTensorVersioned* up = MustUpgrade(source.get(), DLBRIDGE_CONVERT_VOUCH_WRITABLE);
@@ -509,7 +509,7 @@ TEST(RoundTrip, RemembersThatALegacyTensorMayBeWrittenTo) {
   }
 }
 
-TEST(RoundTrip, ByExportRemembersItToo) {
+TEST(RoundTrip, ByExportRemembersThatALegacyTensorIsWritable) {
   LegacySource source;
   void* up = nullptr;
   void* down = nullptr;
@@ -528,12 +528,12 @@ TEST(RoundTrip, ByExportRemembersItToo) {
   EXPECT_EQ(source.deletions(), 1);
 }
 
-TEST(RoundTrip, DoesNotGrowHoweverOftenItIsMade) {
+TEST(RoundTrip, DoesNotGrowWhenRepeated) {
   if (!Allocations::Counts()) {
     GTEST_SKIP() << "allocations cannot be counted here";
   }
   VersionedSource source;
-  // Options that the original does not satisfy, so that a new node is made each time.
+  // Options that the original does not satisfy, so that each conversion makes a new node.
   const DLBridgeConvertOptions canonical = Options(DLBRIDGE_CONVERT_CANONICAL);
   DLManagedTensorVersioned* tensor = source.get();
   const Allocations allocations;
@@ -546,12 +546,12 @@ TEST(RoundTrip, DoesNotGrowHoweverOftenItIsMade) {
       live = allocations.live();
     }
   }
-  EXPECT_EQ(live, 1) << "one node stands for the whole chain";
+  EXPECT_EQ(live, 1) << "one node replaces the whole chain";
   EXPECT_EQ(allocations.live(), live);
   tensor->deleter(tensor);
 }
 
-TEST(RoundTrip, OfASharedTensorMakesNewNodesAndStillDoesNotGrow) {
+TEST(RoundTrip, OfASharedTensorDoesNotGrowWhenRepeated) {
   if (!Allocations::Counts()) {
     GTEST_SKIP() << "allocations cannot be counted here";
   }
@@ -568,7 +568,7 @@ TEST(RoundTrip, OfASharedTensorMakesNewNodesAndStillDoesNotGrow) {
   EXPECT_EQ(allocations.live(), live);
   dlbridge_release_versioned(keeper);
   EXPECT_EQ(source.deletions(), 0);
-  // Now it is the only owner.
+  // `tensor` is now the only owner.
   dlbridge_release_versioned(tensor);
   EXPECT_EQ(source.deletions(), 1);
 }
@@ -609,14 +609,14 @@ TEST(RoundTrip, KeepsReadOnlyThroughLegacyAndBack) {
     spec.flags = kReadOnly | kPadded | kCopied;
     VersionedSource source(spec);
     DLManagedTensor* down = MustDowngrade(source.get(), DLBRIDGE_CONVERT_DROP_READ_ONLY);
-    // WRITABLE speaks of what the legacy struct leaves open; READ_ONLY was said.
+    // VOUCH_WRITABLE concerns tensors of unknown writability; this one was READ_ONLY.
     DLManagedTensorVersioned* up = MustUpgrade(down, DLBRIDGE_CONVERT_VOUCH_WRITABLE | reshape);
     EXPECT_EQ(up->flags & spec.flags, spec.flags);
     dlbridge_release_versioned(up);
   }
 }
 
-TEST(RoundTrip, KeepsReadOnlyThatStoodForUnknown) {
+TEST(RoundTrip, KeepsReadOnlyOfUnknownWritability) {
   LegacySource source;
   DLManagedTensorVersioned* keeper = MustUpgrade(source.get());
   DLManagedTensorVersioned* other = MustShare(keeper);
@@ -627,19 +627,19 @@ TEST(RoundTrip, KeepsReadOnlyThatStoodForUnknown) {
   dlbridge_release_versioned(keeper);
 }
 
-TEST(RoundTrip, AddsWhatTheCallerKnowsToTheOriginal) {
+TEST(RoundTrip, AddsTheCallersFlagsToTheOriginal) {
   VersionedSource source;
   DLManagedTensor* down = MustDowngrade(source.get());
   DLBridgeConvertOptions options = Options();
   options.tensor_flags = kReadOnly;
   DLManagedTensorVersioned* up = nullptr;
   ASSERT_EQ(dlbridge_upgrade(down, &options, &up, nullptr), DLBRIDGE_OK);
-  EXPECT_EQ(up->flags & kReadOnly, kReadOnly) << "the caller said that it is read-only";
+  EXPECT_EQ(up->flags & kReadOnly, kReadOnly) << "the caller stated READ_ONLY";
   dlbridge_release_versioned(up);
   EXPECT_EQ(source.deletions(), 1);
 }
 
-TEST(RoundTrip, GivesANewNodeWhereTheOriginalIsTooNew) {
+TEST(RoundTrip, MakesANewNodeWhereTheOriginalIsTooNew) {
   TensorSpec spec;
   spec.version = {1, 3};
   VersionedSource source(spec);
@@ -660,7 +660,7 @@ TEST(RoundTrip, SurvivesAConsumerThatClearsTheContext) {
   EXPECT_EQ(source.deletions(), 1);
 }
 
-TEST(RoundTrip, DoesNotTakeACopyOfTheStructForOurs) {
+TEST(RoundTrip, DoesNotAcceptACopyOfADlbridgeStruct) {
   VersionedSource source;
   DLManagedTensorVersioned* ours = MustAdopt(source.get());
   DLManagedTensorVersioned copied = *ours;
@@ -671,7 +671,7 @@ TEST(RoundTrip, DoesNotTakeACopyOfTheStructForOurs) {
 
 // -------------------------------------------------------------------------------- identity
 
-TEST(Convert, HandsBackWhatAlreadyFits) {
+TEST(Export, ReturnsTheSourceThatAlreadyFits) {
   LegacySource legacy;
   VersionedSource versioned;
   void* out = nullptr;
@@ -694,7 +694,7 @@ TEST(Convert, HandsBackWhatAlreadyFits) {
   versioned.Release();
 }
 
-TEST(Convert, RelabelsForAnOlderConsumerByANode) {
+TEST(Export, MakesANodeForAnOlderConsumer) {
   VersionedSource source;
   void* out = nullptr;
   DLBridgeKind kind = 0;
@@ -708,7 +708,7 @@ TEST(Convert, RelabelsForAnOlderConsumerByANode) {
   EXPECT_EQ(source.deletions(), 1);
 }
 
-TEST(Adopt, HandsOursBackAndMakesAForeignOneOurs) {
+TEST(Import, ReturnsDlbridgeTensorsAndWrapsForeignOnes) {
   VersionedSource source;
   DLManagedTensorVersioned* ours = MustAdopt(source.get());
   EXPECT_NE(ours, source.get());
@@ -721,7 +721,7 @@ TEST(Adopt, HandsOursBackAndMakesAForeignOneOurs) {
 
 // --------------------------------------------------------------------------- many owners
 
-// The graph of owners over one source, by how each comes from an earlier one.
+// Several owners of one source, each made from an earlier one.
 using Graph = std::vector<DLManagedTensorVersioned*>;
 
 Graph MakeGraph(DLManagedTensor* source, bool copied) {
@@ -732,12 +732,12 @@ Graph MakeGraph(DLManagedTensor* source, bool copied) {
   graph.push_back(MustShare(graph[0]));
   graph.push_back(MustView(graph[1], {3, 2}));
   graph.push_back(MustShare(graph[2]));
-  // A new node in the place of another share.
+  // A new node replaces another share.
   graph.push_back(MustAdopt(MustShare(graph[0]), DLBRIDGE_CONVERT_CANONICAL));
   return graph;
 }
 
-TEST(ManyOwners, ReleaseTheSourceWithTheLastInWhateverOrder) {
+TEST(ManyOwners, ReleaseTheSourceWithTheLastInAnyOrder) {
   std::array<size_t, 5> order = {0, 1, 2, 3, 4};
   int orders = 0;
   do {
@@ -746,7 +746,7 @@ TEST(ManyOwners, ReleaseTheSourceWithTheLastInWhateverOrder) {
     ASSERT_EQ(graph.size(), order.size());
     for (size_t i = 0; i < order.size(); ++i) {
       EXPECT_EQ(source.deletions(), 0);
-      // Shape, strides and data of each are still there.
+      // Shape, strides and data of each remaining owner are still valid.
       EXPECT_EQ(graph[order[i]]->dl_tensor.shape[0] * graph[order[i]]->dl_tensor.shape[1], 6);
       EXPECT_EQ(graph[order[i]]->dl_tensor.data, source.tensor()->data);
       dlbridge_release_versioned(graph[order[i]]);
@@ -763,13 +763,14 @@ TEST(ManyOwners, OfACopyFreeItsMemoryWithTheLast) {
     LegacySource source;
     const Graph graph = MakeGraph(source.get(), true);
     for (const size_t i : order) {
-      static_cast<unsigned char*>(graph[i]->dl_tensor.data)[0] = 1;  // seen by AddressSanitizer
+      static_cast<unsigned char*>(graph[i]->dl_tensor.data)[0] =
+          1;  // AddressSanitizer checks the access
       dlbridge_release_versioned(graph[i]);
     }
   } while (std::next_permutation(order.begin(), order.end()));
 }
 
-// Each handle goes its own way: released, or downgraded, or downgraded and upgraded, or adopted.
+// Ends one owner: released, downgraded, downgraded and upgraded, or imported again.
 void GoAway(DLManagedTensorVersioned* tensor, int how) {
   switch (how) {
     case 0:
@@ -787,8 +788,8 @@ void GoAway(DLManagedTensorVersioned* tensor, int how) {
   }
 }
 
-TEST(ManyOwners, MayBeConvertedInWhateverOrder) {
-  // 4^4 ways for four handles, in four rotations of their order.
+TEST(ManyOwners, MayBeConvertedInAnyOrder) {
+  // 4^4 combinations for four owners, in four rotations of their order.
   for (int ways = 0; ways < 256; ++ways) {
     for (size_t first = 0; first < 4; ++first) {
       LegacySource source;
@@ -819,10 +820,10 @@ TEST(ManyOwners, KeepTheFlagsAndTheVersion) {
   dlbridge_release_versioned(ours);
 }
 
-TEST(ManyOwners, DoNotLoseAReadOnlyThatWasSetOnTheStruct) {
+TEST(ManyOwners, KeepAReadOnlyThatWasSetOnTheStruct) {
   VersionedSource source;
   DLManagedTensorVersioned* ours = MustAdopt(source.get());
-  // An owner may tighten what it hands on; a share that comes out writable would undo it.
+  // An owner may add READ_ONLY; a writable share would undo it.
   ours->flags |= kReadOnly;
   DLManagedTensorVersioned* out = nullptr;
   if (dlbridge_share(ours, &out, nullptr) == DLBRIDGE_OK) {
@@ -841,7 +842,7 @@ TEST(ManyOwners, DoNotLoseAReadOnlyThatWasSetOnTheStruct) {
 
 // ---------------------------------------------------------------------------------- threads
 
-TEST(Threads, ShareOneTensorAtOnce) {
+TEST(Threads, ShareOneTensorConcurrently) {
   LegacySource source;
   DLManagedTensorVersioned* tensor = MustUpgrade(source.get());
   const auto work = [tensor] {
@@ -865,7 +866,7 @@ TEST(Threads, ShareOneTensorAtOnce) {
   dlbridge_release_versioned(tensor);
 }
 
-TEST(Threads, ReleaseTheOwnersOfOneTensorAtOnce) {
+TEST(Threads, ReleaseTheOwnersOfOneTensorConcurrently) {
   for (size_t round = 0; round < Scaled(300); ++round) {
     LegacySource source;
     const Graph graph = MakeGraph(source.get(), false);
@@ -897,7 +898,7 @@ TEST(Threads, ReleaseOnAForeignThreadAfterTheProducerEnded) {
   EXPECT_EQ(deleted_on, consumer_id);
 }
 
-TEST(Threads, ValidateAndFormatOneTensorAtOnce) {
+TEST(Threads, ValidateAndFormatOneTensorConcurrently) {
   LegacySource source;
   DLManagedTensorVersioned* tensor = MustUpgrade(source.get());
   std::vector<std::thread> threads;
@@ -923,7 +924,7 @@ TEST(Threads, ValidateAndFormatOneTensorAtOnce) {
   dlbridge_release_versioned(tensor);
 }
 
-#ifndef _WIN32  // nothing forks there
+#ifndef _WIN32  // no fork
 
 TEST(Threads, AChildOfForkMayUseAndReleaseTensors) {
   LegacySource source;
@@ -950,7 +951,7 @@ TEST(Threads, AChildOfForkMayUseAndReleaseTensors) {
 
 // ------------------------------------------------------------------------ caller's storage
 
-// Storage that writes down in which order things end.
+// Storage that records the order of the releases.
 struct Storage {
   alignas(16) char memory[512];
   std::string events;
@@ -967,7 +968,7 @@ struct Storage {
     auto* self = static_cast<Storage*>(context);
     EXPECT_EQ(memory, self->memory);
     self->events += "storage ";
-    std::memset(self->memory, 0xee, sizeof self->memory);  // it is the caller's again
+    std::memset(self->memory, 0xee, sizeof self->memory);  // the caller owns it again
   }
 };
 
@@ -981,7 +982,7 @@ DLManagedTensorVersioned* MustUpgradeInto(DLManagedTensor* source, const DLBridg
   return out;
 }
 
-TEST(UpgradeInto, TellsThatStorageIsFreeOnceAndAfterTheDeleter) {
+TEST(UpgradeInto, ReleasesTheStorageOnceAndAfterTheDeleter) {
   Storage storage;
   LegacySource source;
   source.OnDelete([&] { storage.events += "source "; });
@@ -1003,14 +1004,14 @@ TEST(UpgradeInto, NeedsNoCallback) {
   EXPECT_EQ(source.deletions(), 1);
 }
 
-TEST(UpgradeInto, UsesExactlyTheSizeThatIsTold) {
+TEST(UpgradeInto, UsesExactlyTheReportedSize) {
   for (int32_t ndim = 0; ndim < 9; ++ndim) {
     const Axes shape(static_cast<size_t>(ndim), 2);
     TensorSpec tensor_spec(shape);
     tensor_spec.memory = 4096;
     LegacySource source(tensor_spec);
     const size_t size = dlbridge_upgrade_storage_size(ndim);
-    void* memory = AllocateAligned(16, size);  // AddressSanitizer watches its ends
+    void* memory = AllocateAligned(16, size);  // AddressSanitizer checks its ends
     ASSERT_NE(memory, nullptr);
     DLBridgeStorage spec = DLBRIDGE_STORAGE_INIT;
     spec.memory = memory;
@@ -1031,7 +1032,7 @@ TEST(UpgradeInto, UsesExactlyTheSizeThatIsTold) {
   EXPECT_EQ(dlbridge_upgrade_storage_size(INT32_MAX), 0U);
 }
 
-TEST(UpgradeInto, RefusesStorageThatWillNotDo) {
+TEST(UpgradeInto, RejectsUnsuitableStorage) {
   LegacySource source;
   Storage storage;
   DLManagedTensorVersioned* out = nullptr;
@@ -1054,7 +1055,7 @@ TEST(UpgradeInto, RefusesStorageThatWillNotDo) {
   source.Release();
 }
 
-TEST(UpgradeInto, CannotBeSharedOrViewedUntilAdopted) {
+TEST(UpgradeInto, CannotBeSharedOrViewedBeforeImport) {
   Storage storage;
   LegacySource source;
   source.OnDelete([&] { storage.events += "source "; });
@@ -1075,7 +1076,7 @@ TEST(UpgradeInto, CannotBeSharedOrViewedUntilAdopted) {
   EXPECT_EQ(storage.events, "source storage ");
 }
 
-TEST(UpgradeInto, GivesStorageBackAfterTheLegacyOriginal) {
+TEST(UpgradeInto, ReleasesTheStorageAfterTheLegacyOriginal) {
   Storage storage;
   LegacySource source;
   source.OnDelete([&] { storage.events += "source "; });
@@ -1088,7 +1089,7 @@ TEST(UpgradeInto, GivesStorageBackAfterTheLegacyOriginal) {
   EXPECT_EQ(storage.events, "source storage ");
 }
 
-TEST(UpgradeInto, OfOurOwnLegacyKeepsWhatItsOriginalSaid) {
+TEST(UpgradeInto, OfADlbridgeLegacyTensorKeepsItsOriginalsFlags) {
   Storage storage;
   TensorSpec spec;
   spec.flags = kReadOnly | kCopied;
@@ -1103,7 +1104,7 @@ TEST(UpgradeInto, OfOurOwnLegacyKeepsWhatItsOriginalSaid) {
   EXPECT_EQ(storage.events, "source storage ");
 }
 
-TEST(UpgradeInto, OfOurOwnLegacyKeepsTheVersionOfUnknowns) {
+TEST(UpgradeInto, OfADlbridgeLegacyTensorKeepsTheVersionOfUnknownFlags) {
   Storage storage;
   TensorSpec spec;
   spec.flags = 1U << 5;
@@ -1113,11 +1114,11 @@ TEST(UpgradeInto, OfOurOwnLegacyKeepsTheVersionOfUnknowns) {
   DLManagedTensorVersioned* up =
       MustUpgradeInto(down, storage.Spec(), DLBRIDGE_CONVERT_ALLOW_UNKNOWN);
   EXPECT_EQ(up->flags, spec.flags);
-  EXPECT_EQ(up->version.minor, 7U) << "an unknown bit means what it means in its own version";
+  EXPECT_EQ(up->version.minor, 7U) << "an unknown bit is only valid with its own version";
   dlbridge_release_versioned(up);
 }
 
-TEST(UpgradeInto, OfASharedHandleLeavesTheOthers) {
+TEST(UpgradeInto, OfASharedTensorKeepsTheOtherOwners) {
   Storage storage;
   LegacySource source;
   source.OnDelete([&] { storage.events += "source "; });
@@ -1130,7 +1131,7 @@ TEST(UpgradeInto, OfASharedHandleLeavesTheOthers) {
   EXPECT_EQ(storage.events, "storage source ");
 }
 
-TEST(UpgradeInto, EndsInOrderWhereItIsTheLastOwnerOfASharedSource) {
+TEST(UpgradeInto, ReleasesInOrderAsTheLastOwnerOfASharedSource) {
   Storage storage;
   LegacySource source;
   source.OnDelete([&] { storage.events += "source "; });
@@ -1164,11 +1165,11 @@ TEST(UpgradeMany, UpgradesAllAndReleasesEach) {
   }
 }
 
-TEST(UpgradeMany, AcceptsNothing) {
+TEST(UpgradeMany, AcceptsACountOfZero) {
   EXPECT_EQ(dlbridge_upgrade_many(nullptr, 0, nullptr, nullptr, nullptr, nullptr), DLBRIDGE_OK);
 }
 
-TEST(UpgradeMany, IsAllOrNothingWhicheverFails) {
+TEST(UpgradeMany, IsAllOrNothing) {
   constexpr size_t kCount = 5;
   for (size_t bad = 0; bad < kCount; ++bad) {
     std::vector<std::unique_ptr<LegacySource>> sources;
@@ -1194,8 +1195,8 @@ TEST(UpgradeMany, IsAllOrNothingWhicheverFails) {
   }
 }
 
-TEST(UpgradeMany, LeavesOurOwnSourcesUntouchedToo) {
-  // The first two would be handed back or replaced; the third is refused.
+TEST(UpgradeMany, LeavesDlbridgeSourcesUntouched) {
+  // The first two would be returned or replaced; the third is rejected.
   VersionedSource original;
   VersionedSource replaced;
   TensorSpec spec;
@@ -1222,7 +1223,7 @@ TEST(UpgradeMany, LeavesOurOwnSourcesUntouchedToo) {
   bad.Release();
 }
 
-TEST(UpgradeMany, BlamesANullSource) {
+TEST(UpgradeMany, ReportsTheIndexOfANullSource) {
   LegacySource good;
   DLManagedTensor* inputs[] = {good.get(), nullptr};
   DLManagedTensorVersioned* outs[2] = {};
@@ -1236,7 +1237,7 @@ TEST(UpgradeMany, BlamesANullSource) {
   good.Release();
 }
 
-TEST(UpgradeMany, BlamesNoTensorForBadArguments) {
+TEST(UpgradeMany, ReportsNoIndexForInvalidArguments) {
   LegacySource good;
   DLManagedTensor* inputs[] = {good.get()};
   DLManagedTensorVersioned* outs[1] = {};

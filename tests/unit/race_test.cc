@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A producer that changes ndim while a call runs: each function decides by the copy that it loaded
-// once, and writes no further than that says. Sanitizers see what does not crash.
+// A producer changes ndim while a call runs. Each function uses the value that it loaded once and
+// writes no further than that value allows. Sanitizers detect errors that do not crash.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr int32_t kMostAxes = 2000;
 
-// Both kinds on the same arrays of ones, with room for every ndim that the other thread writes.
+// Both kinds over the same arrays of ones, with room for every ndim that the other thread writes.
 struct Flickering {
   int64_t ones[kMostAxes];
   alignas(64) float data[4] = {};
@@ -35,7 +35,7 @@ struct Flickering {
   }
 };
 
-// Calls `call` again and again while another thread writes `few` and `many` to ndim.
+// Calls `call` repeatedly while another thread writes 1 and `many` to ndim in turn.
 void WhileNdimFlickers(Flickering* tensors, int32_t many, const std::function<void()>& call) {
   std::atomic<bool> stop{false};
   std::thread producer([&] {
@@ -53,7 +53,7 @@ void WhileNdimFlickers(Flickering* tensors, int32_t many, const std::function<vo
   producer.join();
 }
 
-// The result is one of the two tensors that there were, whole.
+// The result is consistent with one of the two values of ndim.
 void ExpectWhole(const DLTensor& tensor, int32_t many) {
   ASSERT_TRUE(tensor.ndim == 1 || tensor.ndim == many) << tensor.ndim;
   for (int32_t axis = 0; axis < tensor.ndim; ++axis) {
@@ -104,8 +104,8 @@ TEST(Race, OfNdimWithCopies) {
   });
 }
 
-// ndim is above every limit half of the time.
-TEST(Race, OfAnAbsurdNdimWithWhatOnlyReads) {
+// Half of the time ndim is above every limit.
+TEST(Race, OfAHugeNdimWithReadingFunctions) {
   Flickering tensors;
   WhileNdimFlickers(&tensors, kMostAxes, [&] {
     unsigned char bytes[kIpcBytes];

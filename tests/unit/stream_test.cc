@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams as far as no driver is needed: the array API's integers, and what is refused or needs
-// nothing.
+// Streams without a driver: the integers of the array API, and handoffs that are rejected or need
+// no work.
 #include <gtest/gtest.h>
 
 #include <initializer_list>
@@ -43,10 +43,10 @@ void ExpectRefused(const Answer& answer, DLBridgeStatus status) {
   EXPECT_EQ(answer.status, status);
   EXPECT_EQ(answer.error.status, status);
   EXPECT_TRUE(answer.error.Says("stream")) << answer.error.message;
-  EXPECT_EQ(answer.stream.kind, -1) << "written in spite of the refusal";
+  EXPECT_EQ(answer.stream.kind, -1) << "an output was written on failure";
 }
 
-TEST(StreamFromArrayApi, CudaToTheLetter) {
+TEST(StreamFromArrayApi, CudaFollowsTheStandard) {
   for (const int32_t type : {kDLCUDA, kDLCUDAHost, kDLCUDAManaged}) {
     ExpectQueue(Ask(type, kNone), DLBRIDGE_BACKEND_CUDA, 1);
     ExpectQueue(Ask(type, 1), DLBRIDGE_BACKEND_CUDA, 1);
@@ -61,7 +61,7 @@ TEST(StreamFromArrayApi, CudaToTheLetter) {
   EXPECT_EQ(Ask(kDLCUDA, 1, 5).stream.device.device_id, 5);
 }
 
-TEST(StreamFromArrayApi, RocmToTheLetter) {
+TEST(StreamFromArrayApi, RocmFollowsTheStandard) {
   for (const int32_t type : {kDLROCM, kDLROCMHost}) {
     ExpectQueue(Ask(type, kNone), DLBRIDGE_BACKEND_HIP, 0);
     ExpectQueue(Ask(type, 0), DLBRIDGE_BACKEND_HIP, 0);
@@ -73,14 +73,14 @@ TEST(StreamFromArrayApi, RocmToTheLetter) {
   }
 }
 
-TEST(StreamFromArrayApi, TheCpuKnowsNoneAlone) {
+TEST(StreamFromArrayApi, TheCpuAcceptsOnlyNone) {
   ExpectKind(Ask(kDLCPU, kNone), DLBRIDGE_STREAM_HOST);
   for (const int64_t wrong : {int64_t{-1}, int64_t{0}, int64_t{1}, int64_t{4096}}) {
     ExpectRefused(Ask(kDLCPU, wrong), DLBRIDGE_ERROR_INVALID_ARGUMENT);
   }
 }
 
-TEST(StreamFromArrayApi, IntegersMeanNothingElsewhere) {
+TEST(StreamFromArrayApi, OtherDevicesRejectIntegers) {
   for (const int32_t type : {int32_t{kDLOneAPI}, int32_t{kDLOpenCL}, int32_t{kDLMetal}, 99, -5}) {
     ExpectKind(Ask(type, kNone), DLBRIDGE_STREAM_HOST);
     ExpectKind(Ask(type, -1), DLBRIDGE_STREAM_NO_SYNC);
@@ -89,7 +89,7 @@ TEST(StreamFromArrayApi, IntegersMeanNothingElsewhere) {
   }
 }
 
-TEST(StreamFromArrayApi, NeedsAPlaceToWrite) {
+TEST(StreamFromArrayApi, RejectsANullOutput) {
   Error error;
   EXPECT_EQ(dlbridge_stream_from_array_api(Device(kDLCPU), kNone, nullptr, &error),
             DLBRIDGE_ERROR_INVALID_ARGUMENT);
@@ -108,8 +108,8 @@ const DLBridgeStream kHost = {DLBRIDGE_BACKEND_CPU, DLBRIDGE_STREAM_HOST, {kDLCP
 const DLBridgeStream kNoSync = {
     DLBRIDGE_BACKEND_CUDA, DLBRIDGE_STREAM_NO_SYNC, {kDLCUDA, 0}, 0, 0, 0};
 
-// The handles below are no queues of any driver: a call would not come back.
-TEST(Handoff, NeedsNoDriverWhereNothingIsToBeDone) {
+// The handles are not queues of any driver: a call with them would crash.
+TEST(Handoff, NeedsNoDriverWithoutWork) {
   Error error;
   const DLBridgeStream queue = Stream(DLBRIDGE_BACKEND_OPENCL, DLBRIDGE_STREAM_QUEUE, 64);
   EXPECT_EQ(Handoff(queue, queue, &error), DLBRIDGE_OK) << error.message;
@@ -133,7 +133,7 @@ void ExpectBothRefuse(const DLBridgeStream& stream, const char* says) {
   EXPECT_TRUE(alone.Says(says)) << alone.message;
 }
 
-TEST(Handoff, RefusesWhatIsNoQueue) {
+TEST(Handoff, RejectsInvalidQueues) {
   const int32_t queue = DLBRIDGE_STREAM_QUEUE;
   ExpectBothRefuse(Stream(DLBRIDGE_BACKEND_CUDA, queue, 0), "legacy default stream");
   ExpectBothRefuse(Stream(DLBRIDGE_BACKEND_OPENCL, queue, 0), "no handle");
@@ -153,7 +153,7 @@ TEST(Handoff, RefusesWhatIsNoQueue) {
   EXPECT_TRUE(error.Says("found 99")) << error.message;
 }
 
-TEST(Handoff, RefusesUnknownOptionsAndMissingArguments) {
+TEST(Handoff, RejectsUnknownOptionsAndMissingArguments) {
   Error error;
   EXPECT_EQ(Handoff(kHost, kHost, &error, 4), DLBRIDGE_ERROR_INVALID_ARGUMENT);
   EXPECT_TRUE(error.Says("options"));
@@ -166,7 +166,7 @@ TEST(Handoff, RefusesUnknownOptionsAndMissingArguments) {
   EXPECT_TRUE(error.Says("NO_SYNC"));
 }
 
-TEST(Handoff, BetweenTwoBackendsWantsConsent) {
+TEST(Handoff, BetweenTwoBackendsRequiresAnOption) {
   Error error;
   const DLBridgeStream cuda = Stream(DLBRIDGE_BACKEND_CUDA, DLBRIDGE_STREAM_QUEUE, 1);
   const DLBridgeStream opencl = Stream(DLBRIDGE_BACKEND_OPENCL, DLBRIDGE_STREAM_QUEUE, 64);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The copy engine against copying element by element, with unreadable pages at both ends of source
-// and target.
-#include "strided_copy.h"
+// The copy engine compared with an element-wise copy; unreadable pages surround source and target.
+#include "copy/strided_copy.h"
 
 #include <gtest/gtest.h>
 
@@ -22,7 +21,7 @@ namespace {
 using dlbridge::CopyStrided;
 using Axes = std::vector<int64_t>;
 
-// Readable memory between two pages that are not.
+// Memory between two unreadable pages.
 class Fenced {
  public:
   explicit Fenced(size_t size) : size_((size + PageSize() - 1) / PageSize() * PageSize()) {
@@ -38,7 +37,7 @@ class Fenced {
 
   unsigned char* begin() { return base_ + PageSize(); }
   unsigned char* end() { return begin() + size_; }
-  // `bytes` that begin behind one fence or end before the other.
+  // `bytes` bytes that start after the first page or end before the second.
   unsigned char* Place(size_t bytes, bool at_end) {
     EXPECT_LE(bytes, size_);
     return at_end ? end() - bytes : begin();
@@ -63,7 +62,7 @@ struct Layout {
     return std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<int64_t>());
   }
   size_t TargetBytes() const { return (static_cast<size_t>(Count()) * to_item() + 7) / 8; }
-  // Elements from the lowest to the first, and from there to behind the highest.
+  // Elements from the lowest to the first, and from the first to one past the highest.
   std::pair<int64_t, int64_t> Reach() const {
     std::pair<int64_t, int64_t> reach = {0, 1};
     for (size_t i = 0; i < shape.size(); ++i) {
@@ -147,8 +146,8 @@ class StridedCopyTest : public testing::Test {
     return static_cast<size_t>(*below + (reach.second * layout.from_item() + 7) / 8);
   }
 
-  // With source and target at either end of their memory. One at a time is at the fence, since the
-  // other end has its own round.
+  // With source and target at either end of their memory. Only one end touches an unreadable page;
+  // the other end is tested in the second round.
   void Check(const Layout& layout) {
     for (const bool at_end : {false, true}) {
       CheckAt(layout, at_end);
@@ -165,7 +164,7 @@ class StridedCopyTest : public testing::Test {
     const unsigned char* from = source_.Place(bytes, at_end) + below;
     const std::vector<unsigned char> expected = Expected(layout, from);
     unsigned char* to = target_.Place(expected.size(), at_end);
-    // What is beside the target must stay as it is.
+    // Bytes beside the target must not change.
     constexpr size_t kBeside = 256;
     unsigned char* beside = at_end ? to - kBeside : to + expected.size();
     std::memset(beside, kUnwritten, kBeside);
@@ -181,7 +180,7 @@ class StridedCopyTest : public testing::Test {
   Fenced target_;
 };
 
-// As a compact tensor in any order of the axes, with gaps, backwards, repeated.
+// Like a compact tensor with the axes in any order, with gaps, reversed or repeated.
 Axes PickStrides(Random* random, const Axes& shape) {
   std::vector<size_t> order(shape.size());
   std::iota(order.begin(), order.end(), size_t{0});
@@ -213,7 +212,7 @@ Layout PickLayout(Random* random, int64_t elements) {
   return layout;
 }
 
-TEST_F(StridedCopyTest, OfWholeBytesAgreesWithOneByOne) {
+TEST_F(StridedCopyTest, OfWholeBytesAgreesWithElementwise) {
   Random random(22);
   const uint32_t sizes[] = {1, 2, 4, 8,  16, 1,  2,  4,  8,  3,  5,
                             6, 7, 9, 12, 15, 17, 24, 31, 32, 33, 48};
@@ -228,7 +227,7 @@ TEST_F(StridedCopyTest, OfWholeBytesAgreesWithOneByOne) {
   }
 }
 
-TEST_F(StridedCopyTest, OfBitsAgreesWithOneByOne) {
+TEST_F(StridedCopyTest, OfBitsAgreesWithElementwise) {
   Random random(23);
   const uint32_t widths[] = {1, 2, 3, 4, 5, 6, 7, 8, 12, 20, 33, 56, 57, 63, 64, 65, 100, 120, 510};
   for (size_t round = 0; round < Scaled(1500); ++round) {
@@ -242,7 +241,7 @@ TEST_F(StridedCopyTest, OfBitsAgreesWithOneByOne) {
   }
 }
 
-// Every size of tile and square, one less and one more, in each direction of either axis.
+// Every tile and square size, one less and one more, in each direction of either axis.
 TEST_F(StridedCopyTest, OfPlanesInEachDirection) {
   const int64_t extents[] = {1, 2, 3, 4, 7, 8, 15, 16, 17, 31, 33, 64, 65, 129};
   const uint32_t sizes[] = {1, 2, 4, 8, 16, 3, 12, 24, 40};
@@ -276,7 +275,7 @@ TEST_F(StridedCopyTest, OfRowsWithEachStep) {
   }
 }
 
-TEST(StridedCopyOfNothing, TouchesNothing) {
+TEST(StridedCopyOfAnEmptyTensor, AccessesNothing) {
   for (const uint32_t bits : {4U, 32U}) {
     const Axes shape = {3, 0, INT64_MAX};
     const Axes strides = {INT64_MIN, 7, INT64_MAX};
@@ -284,8 +283,8 @@ TEST(StridedCopyOfNothing, TouchesNothing) {
   }
 }
 
-// Lines are asked for ahead only where much is copied: 4 MiB and more.
-TEST_F(StridedCopyTest, OfMuchAgreesWithOneByOne) {
+// Prefetching starts at copies of 4 MiB.
+TEST_F(StridedCopyTest, OfLargeTensorsAgreesWithElementwise) {
   const Layout layouts[] = {
       {{2100, 2050}, {1, 2100}, 8},
       {{1500, 1501}, {-1, 1502}, 16},
@@ -304,14 +303,14 @@ TEST_F(StridedCopyTest, OfMuchAgreesWithOneByOne) {
   }
 }
 
-// From 32 MiB on the target is written past the cache, from its first aligned element.
-TEST(StridedCopyOfHugeRows, AgreesWithOneByOne) {
+// From 32 MiB on, stores bypass the cache, starting at the first aligned element.
+TEST(StridedCopyOfHugeRows, AgreesWithElementwise) {
   constexpr int64_t kElements = (8 << 20) + 5;
   std::vector<uint32_t> from(2 * kElements);
   std::iota(from.begin(), from.end(), 1U);
   Fenced target((kElements + 8) * sizeof(uint32_t));
   for (const int64_t step : {-1, 2}) {
-    // Where no element is ever aligned, and where the second is.
+    // Shifts where no element is aligned, and where the second one is.
     for (const int shift : {2, 12}) {
       auto* to = target.end() - kElements * sizeof(uint32_t) - shift;
       const uint32_t* first = step < 0 ? &from[kElements - 1] : from.data();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Structs that the caller fills, of callers that are older, newer, or wrong.
+// Structs that the caller fills, from older, newer and faulty callers.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace dlbridge_test {
 namespace {
 
-// A struct with the tail that a newer header might have added.
+// A struct with a tail that a newer header might have added.
 template <class T>
 struct Grown {
   T known;
@@ -34,7 +34,7 @@ void ExpectRejected(const Call& call, const void* value, DLBridgeStatus status,
   EXPECT_TRUE(error.Says(argument)) << error.message;
 }
 
-// A caller whose struct is too small, at the end of a page: no byte after it is read.
+// A struct that is too small, at the end of a page: no byte after it is read.
 template <class T>
 void ExpectSmallRejected(const char* argument, const T& good, const Call& call) {
   for (const uint32_t size : {0U, 4U, 7U, 8U, 12U, static_cast<uint32_t>(sizeof(T)) - 8U,
@@ -46,7 +46,7 @@ void ExpectSmallRejected(const char* argument, const T& good, const Call& call) 
   }
 }
 
-// A size that no struct will ever have is rejected before anything is scanned.
+// A size above 4096 is rejected before the tail is scanned.
 template <class T>
 void ExpectHugeRejected(const char* argument, const T& good, const Call& call) {
   for (const uint32_t size : {4097U, 1U << 20, UINT32_MAX}) {
@@ -57,7 +57,7 @@ void ExpectHugeRejected(const char* argument, const T& good, const Call& call) {
   }
 }
 
-// Bits 0 to 7 are DLPack's flags, bits from `unknown` on are a newer header's.
+// Bits 0 to 7 are DLPack's flags; bits from `unknown` on belong to a newer header.
 template <class T>
 void ExpectOptionsChecked(const char* argument, const T& good, const Call& call, int unknown) {
   for (int bit = 0; bit < 32; ++bit) {
@@ -86,14 +86,14 @@ void ExpectTailChecked(const char* argument, const T& good, const Call& call,
     ExpectRejected(call, &larger.known, DLBRIDGE_ERROR_TOO_NEW, argument);
     larger.tail[at] = 0;
   }
-  // The tail is read to its end only.
+  // The tail is read only to its end.
   larger.known.struct_size = sizeof(T) + 16;
   const Guarded guarded(&larger, sizeof(T) + 16);
   succeed(guarded.as<void>());
 }
 
-// `call` uses a struct like `good`, and has no effect that would have to be undone when it fails;
-// `unknown` is its first option bit that this library does not know.
+// `call` uses a struct like `good` and has no effect when it fails. `unknown` is the first option
+// bit that this library does not know.
 template <class T>
 void ExpectGrowth(const char* argument, const T& good, int unknown, const Call& call,
                   const Succeed& succeed) {
@@ -136,7 +136,7 @@ TEST(StructGrowth, OfPolicy) {
   };
   const auto succeed = [&](const void* policy) { EXPECT_EQ(call(policy, nullptr), DLBRIDGE_OK); };
   ExpectGrowth("policy", good, kPolicyUnknown, call, succeed);
-  // By every function that takes one.
+  // Every function that takes a policy rejects it.
   size_t count = 0;
   DLBridgePolicy bad = good;
   bad.struct_size = 8;
@@ -151,7 +151,7 @@ TEST(StructGrowth, OfPolicy) {
   versioned.Release();
 }
 
-// Calls `convert` with a tensor of its own and `argument`, and releases what comes of it.
+// Calls `convert` with a new tensor and `argument`, and releases the result.
 template <class Managed, class Convert>
 DLBridgeStatus ConvertAndRelease(const void* argument, DLBridgeError* error, Convert convert) {
   Source<Managed> source;
@@ -164,7 +164,7 @@ DLBridgeStatus ConvertAndRelease(const void* argument, DLBridgeError* error, Con
   return status;
 }
 
-// The growth of a struct that `convert` takes; it releases its result.
+// Checks the growth of a struct that `convert` takes; `convert` releases its result.
 template <class Managed, class T, class Convert>
 void ExpectGrowthInConversion(const char* argument, const T& good, int unknown, Convert convert) {
   const Call call = [&](const void* value, DLBridgeError* error) {
@@ -174,7 +174,7 @@ void ExpectGrowthInConversion(const char* argument, const T& good, int unknown, 
                [&](const void* value) { EXPECT_EQ(call(value, nullptr), DLBRIDGE_OK); });
 }
 
-// What `call` answers, with the tensor that it makes released.
+// Calls `call`, releases the tensor that it makes, and returns its status.
 template <class Call>
 DLBridgeStatus Released(Call call) {
   DLManagedTensorVersioned* out = nullptr;
@@ -338,7 +338,7 @@ TEST(StructGrowth, OfAllocator) {
   ExpectGrowth("allocator", good, kNoneKnown, allocate, [&](const void* allocator) {
     EXPECT_EQ(allocate(allocator, nullptr), DLBRIDGE_OK);
   });
-  // Also where nothing is going to be copied.
+  // Also checked where no copy is made.
   LegacySource source;
   DLManagedTensorVersioned* out = nullptr;
   DLBridgeConvertOptions options = DLBRIDGE_CONVERT_OPTIONS_INIT;
@@ -352,7 +352,7 @@ TEST(StructGrowth, OfAllocator) {
 
 // ------------------------------------------------------------------------- structs that are filled
 
-// `fill` writes to a T that is given as its caller has it.
+// `fill` writes to a T whose struct_size the caller set.
 template <class T, class Fill>
 void ExpectFilled(const char* argument, const T& good, Fill fill) {
   SCOPED_TRACE(argument);
@@ -372,7 +372,7 @@ void ExpectFilled(const char* argument, const T& good, Fill fill) {
   EXPECT_EQ(fill(&flag, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
   flag.options = 1U << 8;
   EXPECT_EQ(fill(&flag, &error), DLBRIDGE_ERROR_TOO_NEW);
-  // Bytes past the known part stay as they were, and the struct tells how much was filled.
+  // Bytes past the known part stay unchanged, and struct_size becomes the size that was filled.
   Grown<T> larger(good);
   EXPECT_EQ(fill(&larger.known, &error), DLBRIDGE_OK);
   EXPECT_EQ(larger.known.struct_size, sizeof(T));
@@ -384,7 +384,7 @@ void ExpectFilled(const char* argument, const T& good, Fill fill) {
   EXPECT_EQ(exact.as<T>()->struct_size, sizeof(T));
 }
 
-TEST(StructGrowth, OfWhatTheLibraryFills) {
+TEST(StructGrowth, OfOutputStructs) {
   LegacySource source;
   const DLBridgeLayout layout = DLBRIDGE_LAYOUT_INIT;
   ExpectFilled("out", layout, [&](DLBridgeLayout* out, DLBridgeError* error) {
@@ -412,7 +412,7 @@ T OnlySize() {
   return value;
 }
 
-// Compares a struct whose fields are all zero with what its initialiser makes.
+// Compares a struct of zeros with the result of its initialisers.
 template <class T>
 void ExpectZeroIsDefault(const T& initialised, const T& from_function) {
   const T zero = OnlySize<T>();
@@ -445,7 +445,7 @@ TEST(ZeroIsDefault, InEveryInitialiser) {
                                              dlbridge_ipc_import_spec_init());
 }
 
-// Each tensor is accepted or rejected alike, whether no policy, a zeroed one or zeroed options.
+// No policy, a zeroed policy and zeroed options accept and reject the same tensors.
 TEST(ZeroIsDefault, OfPolicyAndOptionsMeansNull) {
   const DLBridgePolicy policy = OnlySize<DLBridgePolicy>();
   DLBridgeConvertOptions options = OnlySize<DLBridgeConvertOptions>();

@@ -18,7 +18,7 @@ struct ViewSpec {
   int64_t offset = 0;
 };
 
-// The rule for which a view is refused, 0 if it is made; it is released then.
+// The rule that makes view fail, or 0 if it succeeds; the view is released.
 DLBridgeRule RuleOf(const DLManagedTensorVersioned* parent, const ViewSpec& view) {
   DLBridgeViewSpec spec = DLBRIDGE_VIEW_SPEC_INIT;
   spec.ndim = static_cast<int32_t>(view.shape.size());
@@ -35,7 +35,7 @@ DLBridgeRule RuleOf(const DLManagedTensorVersioned* parent, const ViewSpec& view
   return error.rule;
 }
 
-// A parent of ours, and its source.
+// A dlbridge-owned parent and its source.
 struct Parent {
   explicit Parent(const TensorSpec& spec = TensorSpec(), uint32_t flags = 0)
       : source(spec), tensor(MustAdopt(source.get(), flags)) {}
@@ -51,7 +51,7 @@ uintptr_t AddressOf(const DLTensor& tensor) {
   return reinterpret_cast<uintptr_t>(tensor.data) + tensor.byte_offset;
 }
 
-TEST(View, MayHaveAnyShapeOverTheSameElements) {
+TEST(View, AllowsAnyShapeOverTheSameElements) {
   const Parent parent;
   const Axes transposed = {1, 3};
   DLManagedTensorVersioned* view = MustView(parent.tensor, {3, 2}, &transposed);
@@ -100,7 +100,7 @@ TEST(View, MustStayInsideAtBothEnds) {
   EXPECT_EQ(RuleOf(parent.tensor, {{1000}, {0}, 5}), DLBRIDGE_RULE_NONE);
 }
 
-TEST(View, OffsetsThatOverflowAreRefused) {
+TEST(View, OffsetsThatOverflowAreRejected) {
   const Parent parent;
   for (const int64_t offset : {INT64_MAX, INT64_MAX - 1, INT64_MIN, INT64_MIN + 1}) {
     EXPECT_EQ(RuleOf(parent.tensor, {{2}, {}, offset}), DLBRIDGE_RULE_VIEW_BOUNDS);
@@ -112,7 +112,7 @@ TEST(View, OffsetsThatOverflowAreRefused) {
   EXPECT_EQ(RuleOf(parent.tensor, {{INT64_MAX}, {0}, 0}), DLBRIDGE_RULE_SIZE_OVERFLOW);
 }
 
-TEST(View, ThatIsEmptyIsAlwaysInside) {
+TEST(View, AnEmptyViewIsAlwaysInside) {
   const Parent parent;
   EXPECT_EQ(RuleOf(parent.tensor, {{0}, {}, 1000}), DLBRIDGE_RULE_NONE);
   EXPECT_EQ(RuleOf(parent.tensor, {{5, 0}, {INT64_MAX, 1}, INT64_MIN}), DLBRIDGE_RULE_NONE);
@@ -122,7 +122,7 @@ TEST(View, ThatIsEmptyIsAlwaysInside) {
   EXPECT_EQ(RuleOf(empty.tensor, {{}, {}, 0}), DLBRIDGE_RULE_VIEW_BOUNDS);
 }
 
-TEST(View, OfBrokenSpecsIsRefusedByTheirRule) {
+TEST(View, InvalidSpecsAreRejectedByTheirRule) {
   const Parent parent;
   EXPECT_EQ(RuleOf(parent.tensor, {{-1}, {}, 0}), DLBRIDGE_RULE_EXTENT_NEGATIVE);
   DLBridgeViewSpec spec = DLBRIDGE_VIEW_SPEC_INIT;
@@ -155,7 +155,7 @@ TEST(View, OfPackedElementsStartsAtAWholeByte) {
   dlbridge_release_versioned(view);
 }
 
-TEST(View, BelowTheFirstElementMovesAnAddressWhereTheOffsetCannot) {
+TEST(View, BeforeTheFirstElementMovesDataWhereTheOffsetCannot) {
   TensorSpec spec({6}, {-1});
   spec.start = 64;
   spec.byte_offset = 4;
@@ -170,8 +170,8 @@ TEST(View, BelowTheFirstElementMovesAnAddressWhereTheOffsetCannot) {
   dlbridge_release_versioned(view);
 }
 
-TEST(View, NeverAddsToWhatIsNoAddress) {
-  // Handles, and devices of which nobody says what `data` is.
+TEST(View, DoesNotChangeDataThatIsNotAnAddress) {
+  // Handles, and devices for which the meaning of `data` is not specified.
   for (const int32_t type : {kDLOpenCL, kDLVulkan, kDLMetal, kDLVPI, kDLWebGPU, kDLExtDev,
                              kDLHexagon, kDLMAIA, kDLTrn}) {
     TensorSpec spec({4}, {-1});
@@ -180,7 +180,7 @@ TEST(View, NeverAddsToWhatIsNoAddress) {
     DLManagedTensorVersioned* parent = nullptr;
     if (dlbridge_import(source.get(), DLBRIDGE_KIND_VERSIONED, nullptr, &parent, nullptr) !=
         DLBRIDGE_OK) {
-      source.Release();  // nothing lies before the start of a handle
+      source.Release();  // a handle has no bytes before its start
       continue;
     }
     DLBridgeViewSpec view = DLBRIDGE_VIEW_SPEC_INIT;
@@ -205,7 +205,7 @@ TEST(View, OnAHandleMovesTheOffset) {
   dlbridge_release_versioned(view);
 }
 
-TEST(View, OfAStructThatWasAlteredIsRefused) {
+TEST(View, OfAnAlteredStructIsRejected) {
   const Parent parent;
   int64_t elsewhere[] = {100, 100};
   DLTensor& fields = parent.tensor->dl_tensor;
@@ -230,7 +230,7 @@ TEST(View, OfAStructThatWasAlteredIsRefused) {
   fields = before;
 }
 
-TEST(View, OfAParentWhoseExtentsWereOverwrittenIsCheckedAgain) {
+TEST(View, ChecksOverwrittenExtentsOfTheParent) {
   const Parent parent;
   parent.tensor->dl_tensor.shape[0] = -5;
   EXPECT_EQ(RuleOf(parent.tensor, {{1}, {}, 0}), DLBRIDGE_RULE_EXTENT_NEGATIVE);
@@ -239,7 +239,7 @@ TEST(View, OfAParentWhoseExtentsWereOverwrittenIsCheckedAgain) {
   parent.tensor->dl_tensor.shape[0] = 2;
 }
 
-// Lowest and highest element, by the definition.
+// Lowest and highest element, from the definition.
 void ReachOf(const Axes& shape, const Axes& strides, int64_t* lowest, int64_t* highest) {
   *lowest = 0;
   *highest = 0;

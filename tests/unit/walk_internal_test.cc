@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fewest axes of a layout, and the way through them.
-#include "walk.h"
+// Layouts reduced to the fewest axes, and the iteration over them.
+#include "copy/walk.h"
 
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ using Axes = std::vector<int64_t>;
 struct Case {
   Axes shape;
   Axes strides;
-  Axes extents;  // of the walk
+  Axes extents;  // expected in the walk
   Axes steps;
   int64_t run;
 };
@@ -43,7 +43,7 @@ TEST(Walk, HasTheFewestAxes) {
       {{2, 3, 4}, {12, 1, 3}, {2, 3, 4}, {12, 1, 3}, 1},
       {{2, 3, 4}, {16, 4, 1}, {2, 12}, {16, 1}, 12},
       {{2, 1, 3, 1, 4}, {12, INT64_MAX, 4, INT64_MIN, 1}, {24}, {1}, 24},
-      // Where the product wraps, nothing continues anything.
+      // Axes are not merged where the product overflows.
       {{2, 4}, {0, INT64_C(1) << 62}, {2, 4}, {0, INT64_C(1) << 62}, 1},
   };
   for (const Case& each : cases) {
@@ -63,7 +63,7 @@ Axes OffsetsOf(const Walk& walk, int axes) {
   return offsets;
 }
 
-TEST(Walk, StepsThroughTheAxesThatItIsTold) {
+TEST(Walk, StepsThroughTheGivenNumberOfAxes) {
   const Walk walk = WalkOf({2, 3, 2}, {-100, 10, 1});
   ASSERT_EQ(walk.axes, 3);
   EXPECT_EQ(OffsetsOf(walk, 0), Axes({0}));
@@ -72,7 +72,7 @@ TEST(Walk, StepsThroughTheAxesThatItIsTold) {
   EXPECT_EQ(OffsetsOf(walk, 3), Axes({0, 1, 10, 11, 20, 21, -100, -99, -90, -89, -80, -79}));
 }
 
-TEST(Walk, WhatIsBehindTheEndNeedNotFit) {
+TEST(Walk, OffsetsPastTheEndMayOverflow) {
   const Walk walk = WalkOf({2, 2}, {INT64_MAX - 1, -INT64_MAX});
   ASSERT_EQ(walk.axes, 2);
   EXPECT_EQ(OffsetsOf(walk, 2), Axes({0, -INT64_MAX, INT64_MAX - 1, -1}));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Native memory as a tensor: what it looks like, who releases it and when, what is refused.
+// Native memory as a tensor: its fields, the time of its release, and the rejected specs.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -12,11 +12,11 @@
 namespace dlbridge_test {
 namespace {
 
-// Memory of a user's, and how often it was given back.
+// Memory of the caller, and the number of its releases.
 struct Memory {
   alignas(64) unsigned char bytes[256] = {};
   int releases = 0;
-  std::list<Axes> shapes;  // of its specs, which only point to them
+  std::list<Axes> shapes;  // shapes that its specs point to
   DLBridgeBuffer released = {0, 0, 0, 0, 0};
 
   static void Release(void* context, const DLBridgeBuffer* buffer,
@@ -48,7 +48,7 @@ DLManagedTensorVersioned* MustWrap(const DLBridgeWrapSpec& spec) {
   return out;
 }
 
-// Refused, with nothing called or written; the rule or message is for the test to look at.
+// The call fails with `status`, and calls and writes nothing. Returns the error for further checks.
 Error Refused(const DLBridgeWrapSpec& spec, const Memory& memory, DLBridgeStatus status) {
   DLManagedTensorVersioned* out = nullptr;
   Error error;
@@ -58,7 +58,7 @@ Error Refused(const DLBridgeWrapSpec& spec, const Memory& memory, DLBridgeStatus
   return error;
 }
 
-TEST(Wrap, MakesATensorOfWhatItIsTold) {
+TEST(Wrap, MakesATensorWithTheFieldsOfTheSpec) {
   Memory memory;
   const Axes shape = {2, 3};
   const Axes strides = {1, 2};
@@ -74,7 +74,7 @@ TEST(Wrap, MakesATensorOfWhatItIsTold) {
   EXPECT_EQ(tensor->dl_tensor.byte_offset, 8U);
   EXPECT_EQ(ShapeOf(tensor->dl_tensor), shape);
   EXPECT_EQ(StridesOf(tensor->dl_tensor), strides);
-  EXPECT_NE(tensor->dl_tensor.shape, spec.shape) << "a snapshot";
+  EXPECT_NE(tensor->dl_tensor.shape, spec.shape) << "the shape is copied";
   EXPECT_EQ(tensor->dl_tensor.dtype.code, kDLBfloat);
   EXPECT_EQ(memory.releases, 0);
   dlbridge_release_versioned(tensor);
@@ -90,7 +90,7 @@ TEST(Wrap, FillsStridesIn) {
   dlbridge_release_versioned(tensor);
 }
 
-TEST(Wrap, MayHaveNobodyToTell) {
+TEST(Wrap, WorksWithoutAReleaseCallback) {
   Memory memory;
   DLBridgeWrapSpec spec = Spec(&memory, {2});
   spec.release = nullptr;
@@ -146,12 +146,12 @@ TEST(Wrap, GoesThroughLegacyAndBack) {
   DLManagedTensorVersioned* tensor = MustWrap(Spec(&memory, {4}));
   DLManagedTensor* legacy = MustDowngrade(tensor);
   DLManagedTensorVersioned* back = MustUpgrade(legacy);
-  EXPECT_EQ(back->flags, 0U) << "what was known before is known again";
+  EXPECT_EQ(back->flags, 0U) << "the flags are restored";
   dlbridge_release_versioned(back);
   EXPECT_EQ(memory.releases, 1);
 }
 
-TEST(Wrap, LegacyKeepsWhatItCannotSay) {
+TEST(Wrap, LegacyKeepsFlagsThatItCannotRecord) {
   Memory memory;
   DLBridgeWrapSpec spec = Spec(&memory, {4});
   spec.tensor_flags = kCopied;
@@ -166,7 +166,7 @@ TEST(Wrap, LegacyKeepsWhatItCannotSay) {
   EXPECT_EQ(memory.releases, 1);
 }
 
-TEST(Wrap, LegacyRefusesWhatItCannotSay) {
+TEST(Wrap, LegacyRejectsWhatItCannotExpress) {
   Memory memory;
   struct {
     DLBridgeRule rule;
@@ -200,7 +200,7 @@ TEST(Wrap, LegacyRefusesWhatItCannotSay) {
   EXPECT_EQ(memory.releases, 0);
 }
 
-TEST(Wrap, ValidatesAsAnyForeignTensor) {
+TEST(Wrap, IsValidatedLikeAForeignTensor) {
   Memory memory;
   Axes shape = {2, -1};
   EXPECT_EQ(Refused(Spec(&memory, shape), memory, DLBRIDGE_ERROR_INVALID_TENSOR).rule,
@@ -214,7 +214,7 @@ TEST(Wrap, ValidatesAsAnyForeignTensor) {
   EXPECT_EQ(Refused(spec, memory, DLBRIDGE_ERROR_INVALID_TENSOR).rule, DLBRIDGE_RULE_NDIM_NEGATIVE);
   spec.options = DLBRIDGE_WRAP_SKIP_VALIDATION;
   EXPECT_EQ(Refused(spec, memory, DLBRIDGE_ERROR_INVALID_TENSOR).rule, DLBRIDGE_RULE_NDIM_NEGATIVE)
-      << "no node can be made of it";
+      << "a node cannot hold it";
   spec = Spec(&memory, shape);
   spec.buffer.handle = 0;
   EXPECT_EQ(Refused(spec, memory, DLBRIDGE_ERROR_INVALID_TENSOR).rule, DLBRIDGE_RULE_DATA_NULL);
@@ -247,10 +247,10 @@ TEST(Wrap, StaysInsideItsBuffer) {
   spec.byte_offset = 0;
   spec.policy = &policy;
   EXPECT_EQ(Refused(spec, memory, DLBRIDGE_ERROR_POLICY).rule, DLBRIDGE_RULE_BUFFER_BOUNDS)
-      << "the smaller of both binds";
+      << "the smaller limit applies";
 }
 
-TEST(Wrap, TakesEachKindOfHandleWhereItBelongs) {
+TEST(Wrap, AcceptsEachKindOfHandleOnItsDevices) {
   Memory memory;
   const Axes shape = {4};
   struct {
@@ -283,7 +283,7 @@ TEST(Wrap, TakesEachKindOfHandleWhereItBelongs) {
   }
 }
 
-TEST(Wrap, RefusesOptionsThatMakeNoSense) {
+TEST(Wrap, RejectsInvalidOptions) {
   Memory memory;
   const Axes shape = {4};
   const DLBridgePolicy policy = Policy();
@@ -325,14 +325,14 @@ TEST(Wrap, RefusesOptionsThatMakeNoSense) {
   EXPECT_EQ(dlbridge_wrap(nullptr, nullptr, nullptr), DLBRIDGE_ERROR_INVALID_ARGUMENT);
 }
 
-TEST(Wrap, RefusesAContextOnDevicesThatHaveNone) {
+TEST(Wrap, RejectsAContextOnDevicesWithoutContexts) {
   Memory memory;
   DLBridgeWrapSpec spec = Spec(&memory, {4});
   spec.buffer.context = 64;
   Refused(spec, memory, DLBRIDGE_ERROR_UNSUPPORTED);
 }
 
-// A context in the table, and when it was given back.
+// A context in the table that records its release.
 struct Context {
   uint64_t id = 0;
   int releases = 0;
@@ -360,7 +360,7 @@ struct Context {
 TEST(WrapContext, OutlivesItsRegistration) {
   Memory memory;
   Context context(0x1000, &memory);
-  const Context other(0x3000, &memory);  // so that no driver is asked for contexts
+  const Context other(0x3000, &memory);  // avoids the enumeration by a driver
   DLBridgeWrapSpec spec = Spec(&memory, {4});
   spec.device = Device(kDLOneAPI, 7);
   spec.buffer.context = 0x1000;
@@ -368,13 +368,13 @@ TEST(WrapContext, OutlivesItsRegistration) {
   DLManagedTensorVersioned* shared = MustShare(tensor);
   Error error;
   EXPECT_EQ(dlbridge_context_unregister(context.id, &error), DLBRIDGE_OK) << error.message;
-  EXPECT_EQ(context.releases, 0) << "a tensor keeps it";
+  EXPECT_EQ(context.releases, 0) << "a tensor retains it";
   Refused(spec, memory, DLBRIDGE_ERROR_NOT_FOUND);
   dlbridge_release_versioned(tensor);
   EXPECT_EQ(context.releases, 0);
   dlbridge_release_versioned(shared);
   EXPECT_EQ(context.releases, 1);
-  EXPECT_EQ(context.memory_releases_before, 1) << "the memory goes before its context";
+  EXPECT_EQ(context.memory_releases_before, 1) << "the memory is released before its context";
   EXPECT_EQ(dlbridge_context_unregister(other.id, &error), DLBRIDGE_OK);
 }
 
@@ -385,7 +385,7 @@ TEST(WrapContext, MustBeInTheTable) {
   spec.device = Device(kDLOneAPI, 7);
   spec.buffer.context = 0x2000;
   EXPECT_TRUE(Refused(spec, memory, DLBRIDGE_ERROR_NOT_FOUND).Says("context"));
-  // What is refused for its layout keeps nothing either.
+  // A spec that is rejected for its layout retains nothing either.
   spec.buffer.context = 0x1000;
   spec.ndim = -1;
   Refused(spec, memory, DLBRIDGE_ERROR_INVALID_TENSOR);
@@ -401,7 +401,7 @@ TEST(Wrap, PinsTheModuleOfItsRelease) {
   dlbridge_release_versioned(MustWrap(spec));
   EXPECT_EQ(memory.releases, 1);
   memory.releases = 0;
-  // An address in no module is nothing that could be kept.
+  // An address outside every module cannot be pinned.
   unsigned char* heap = new unsigned char[16];
   std::memcpy(&spec.release, &heap, sizeof heap);
   EXPECT_TRUE(Refused(spec, memory, DLBRIDGE_ERROR_NOT_FOUND).Says("module"));

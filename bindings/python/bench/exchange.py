@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an exchange costs beside its peers, in one run: medians as multiples of malloc and free of
+"""The cost of an exchange beside its peers, in one run: medians as multiples of malloc and free of
 128 bytes; and instructions of the loops in C, by callgrind.
 
     exchange.py                     the table
@@ -26,7 +26,7 @@ SPINS = 10000
 
 
 def optional(name):
-    """A peer that this environment may lack."""
+    """A peer that may not be installed."""
     try:
         return importlib.import_module(name)
     except ImportError:
@@ -34,7 +34,7 @@ def optional(name):
 
 
 def python_operations(torch, tvm_ffi, jax):
-    """Name -> callable without arguments; what is measured is one call of it."""
+    """Name -> callable without arguments, of which one call is measured."""
     array = numpy.zeros(SHAPE, "f4")
     own = dlbridge.from_dlpack(array)
     read, write = numpy.from_dlpack, dlbridge.from_dlpack
@@ -90,7 +90,7 @@ def timed(operation, count):
 
 
 def measure(python, c):
-    """Medians in nanoseconds; all operations take turns, so that noise meets them alike."""
+    """Medians in nanoseconds. The operations take turns, so that noise affects all of them."""
     samples = {name: [] for name in ["malloc", "loop", *python, *c]}
     for _ in range(ROUNDS):
         samples["malloc"].append(exchange_loops.memory(None, 20000))
@@ -137,7 +137,7 @@ def compare(net):
 
 
 def spin(loop, kind, count):
-    """One loop for callgrind, whose collection the loop itself switches on."""
+    """One loop for callgrind; the loop switches collection on."""
     thing = numpy.zeros(SHAPE, "f4")
     if kind == "torch":
         thing = importlib.import_module("torch").zeros(SHAPE)
@@ -145,7 +145,7 @@ def spin(loop, kind, count):
 
 
 def instructions(loop, kind):
-    """Instructions of one round; the first rounds fill caches and are taken off."""
+    """Instructions of one round; the first rounds, which fill caches, are subtracted."""
     totals = []
     for count in (SPINS // 10, SPINS):
         command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops in C around one import each: what an extension pays for an array that it is given. Each
-// returns the nanoseconds of one round; under callgrind, only the loop is counted.
+// Loops in C around one import each: the cost for an extension that receives an array. Each returns
+// the nanoseconds of one round; callgrind counts only the loop.
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <stdlib.h>
@@ -73,7 +73,7 @@ static PyObject* loop_memory(PyObject* self, PyObject* arguments) {
 
 static PyMethodDef functions[] = {
     {"owned", loop_owned, METH_VARARGS, "owned(object, rounds): import and release."},
-    {"borrowed", loop_borrowed, METH_VARARGS, "borrowed(object, rounds): borrow and give back."},
+    {"borrowed", loop_borrowed, METH_VARARGS, "borrowed(object, rounds): borrow and release."},
     {"memory", loop_memory, METH_VARARGS, "memory(None, rounds): malloc and free of 128 bytes."},
     {NULL, NULL, 0, NULL},
 };

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # dlbridge_extension(name pattern): the extension module dlbridge.<name> of the sources that match,
-# plain C, or C++ with nanobind. It exports its entry point alone and finds the library in lib/.
+# plain C, or C++ with nanobind. It exports only its entry point and finds the library in lib/.
 
 function(dlbridge_extension name pattern)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${pattern})
@@ -38,7 +38,7 @@ function(dlbridge_c_module name)
   endif()
 endfunction()
 
-# No symbols that only a debugger reads in what is released.
+# Releases have no debug symbols.
 function(dlbridge_strip name)
   target_link_options(${name} PRIVATE $<$<CONFIG:Release>:-Wl,-s>)
 endfunction()

@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-# The interpreter's headers and nanobind. Extensions use the limited API from 3.12 on: sets
-# DLBRIDGE_LIMITED_API there.
+# The interpreter's headers and nanobind. Sets DLBRIDGE_LIMITED_API for CPython 3.12 and
+# later, where extensions use the limited API.
 
 find_package(Python 3.10 REQUIRED COMPONENTS Interpreter Development.Module ${SKBUILD_SABI_COMPONENT})
 set(DLBRIDGE_LIMITED_API OFF)
 if(Python_VERSION VERSION_GREATER_EQUAL 3.12)
   set(DLBRIDGE_LIMITED_API ON)
   if(NOT TARGET Python::SABIModule)
-    # Before 3.26 CMake has no such component. It would bring the same headers, and here no library.
+    # CMake before 3.26 has no such component. It would add the same headers and no library.
     add_library(Python::SABIModule INTERFACE IMPORTED)
   endif()
 endif()
 
-# nanobind would take it where the compiler knows it, but until 2.39 glibc's side of it did not keep
-# all registers that compilers expect it to.
+# TLS descriptors need glibc 2.39: before, its resolver did not preserve all registers that compilers
+# expect it to.
 set(NB_HAS_MTLS_GNU2 OFF CACHE INTERNAL "No TLS descriptors")
 execute_process(COMMAND ${Python_EXECUTABLE} -m nanobind --cmake_dir
   OUTPUT_VARIABLE nanobind_ROOT OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The repository's toolchain of PyPI's ziglang behind one program per language, as ccache wants its
-# compilers. wheels.sh writes the programs and names their folder in DLBRIDGE_ZIG_PROGRAMS.
+# The repository's toolchain of PyPI's ziglang with one program per language, as ccache expects
+# compilers. tools/wheels.py writes the programs to the folder DLBRIDGE_ZIG_PROGRAMS.
 
 include(${CMAKE_CURRENT_LIST_DIR}/../../../cmake/toolchains/zig.cmake)
 set(CMAKE_C_COMPILER $ENV{DLBRIDGE_ZIG_PROGRAMS}/cc)

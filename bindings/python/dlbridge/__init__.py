@@ -32,7 +32,7 @@ __all__ = [
     "to_buffer",
 ]
 
-# What a program that only imports tensors does not pay for.
+# Loaded at first use: programs that only import tensors do not need these modules.
 _LAZY = {
     "Adapted": "_adapt",
     "adapt": "_adapt",

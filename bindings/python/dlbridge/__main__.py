@@ -5,10 +5,9 @@ import sys
 
 USAGE = """usage: python -m dlbridge COMMAND ...
 
-  doctor   the library, the drivers, the frameworks found, and what each pair will do
-  matrix   measures the pairs that are installed, and prints or writes the table
+  doctor   shows the library, the drivers, the frameworks found, and how each pair exchanges
 
-`python -m dlbridge COMMAND --help` says more."""
+`python -m dlbridge COMMAND --help` shows the options."""
 
 
 def main(argv: list[str]) -> int:
@@ -17,10 +16,6 @@ def main(argv: list[str]) -> int:
         from ._doctor import main as doctor
 
         return doctor(rest)
-    if command == "matrix":
-        from ._matrix import main as matrix
-
-        return matrix(rest)
     asked = command in ("-h", "--help")
     print(USAGE, file=sys.stdout if asked else sys.stderr)
     return 0 if asked else 2

@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""adapt: an object that any framework's from_dlpack takes, whatever array is inside."""
+"""adapt: wraps an array so that any framework's from_dlpack accepts it."""
 
 import dataclasses
 from typing import Any, Literal
 
 from . import _consumers, _core, _producers
+from ._constants import NEWEST_DLPACK
 
-# Device types whose `data` is an address, to which `byte_offset` may be added.
+# Device types whose `data` is an address, so that `byte_offset` can be added to it.
 _ADDRESSES = frozenset((1, 2, 3, 10, 11, 13, 14))
 _HOST = (1, 0)
 _READ_ONLY = 1  # of DLPack's flags
 
 
 class Rejection(BufferError):
-    """What the caller has to allow first; `remedy` are the arguments of adapt that allow it."""
+    """The exchange needs a permission; `remedy` has the arguments of adapt that grant it."""
 
     status = "POLICY"
     rule = None
@@ -36,7 +37,7 @@ class Options:
     copy: bool | None = None
     grad: str = "reject"
     lazy: str = "reject"
-    # As text or a pair; a pair once it is in here.
+    # Given as text or as a pair, stored as a pair.
     device: Any = None
 
     _WORDS = {
@@ -69,7 +70,7 @@ class Options:
 
 
 class _Answer:
-    """One answer in the making: the tensor as it stands, and what was done to it."""
+    """The state of one export: the tensor so far, and the changes made to it."""
 
     def __init__(
         self, array: Any, tensor: _core.Tensor, framework: _consumers.Consumer, may_copy: bool
@@ -88,10 +89,10 @@ class _Answer:
         if self.tensor.__dlpack_device__()[0] == _consumers.CPU:
             self.tensor = self.tensor.copy()
         else:
-            # On a device the producer knows best how.
+            # The producer copies memory of its devices.
             self.tensor = _producers.import_array(self.array, copy=True)
             if self.tensor.readonly:
-                # dpnp's copies are flagged as what they were copied of; this one is nobody else's.
+                # dpnp's copies keep READ_ONLY of their source; this copy has one owner.
                 self.tensor = _writable_alias(self.tensor)
         self.note_copy(why)
 
@@ -101,7 +102,7 @@ class _Answer:
 
 
 class Adapted:
-    """An array as each consumer can take it. Made by adapt; speaks DLPack."""
+    """An array in the form that each consumer accepts. Made by adapt; speaks DLPack."""
 
     __slots__ = ("_array", "_options", "_resolved", "_tensor", "copied", "rejection", "report")
 
@@ -116,12 +117,12 @@ class Adapted:
         self._tensor = _producers.import_array(self._array)
 
     def _prepared(self, array: Any) -> Any:
-        """The array without what its memory does not show, where that is allowed."""
+        """The array, detached and with its lazy operations applied where that is permitted."""
         if _producers.takes_part_in_gradients(array):
             if self._options.grad != "detach":
                 raise Rejection(
                     "expected an array that takes no part in differentiation, found one that does: "
-                    "what is done to it elsewhere would be lost to its gradient",
+                    "its gradient would miss changes made elsewhere",
                     grad="detach",
                 )
             array = _producers.detached(array)
@@ -130,7 +131,7 @@ class Adapted:
             if self._options.lazy != "resolve":
                 raise Rejection(
                     f"expected an array whose memory has its values, found a lazily "
-                    f"{' and '.join(marks)} one, which takes a copy",
+                    f"{' and '.join(marks)} one, which needs a copy",
                     lazy="resolve",
                 )
             array = _producers.resolved(array)
@@ -143,7 +144,7 @@ class Adapted:
 
     @property
     def dtype(self) -> str:
-        """DLPack's name of the dtype; ONNX Runtime tells bool from uint8 by it."""
+        """DLPack's name of the dtype. ONNX Runtime needs it to distinguish bool from uint8."""
         return self._current().dtype
 
     @property
@@ -161,7 +162,7 @@ class Adapted:
         )
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
-        """Pickled, it is its tensor: the memory travels, and neither framework nor options."""
+        """Pickles the tensor: the memory, without the framework and the options."""
         from ._pickle import reduce
 
         return reduce(self._current(), protocol)
@@ -170,7 +171,7 @@ class Adapted:
         if self._options.device is not None:
             return self._options.device
         own = self._current().__dlpack_device__()
-        # Some look here first, and their rejection would not name the remedy.
+        # Some consumers call this first. Their own rejection would not name the remedy.
         _check_device(self._framework(1, None), own, self._current().device)
         return own
 
@@ -185,8 +186,8 @@ class Adapted:
         return self._answer(1, stream, _read_version(max_version), dl_device, copy)
 
     def tensor_for(self, framework: _consumers.Consumer) -> tuple[_core.Tensor, bool]:
-        """The tensor that this consumer gets, and whether its READ_ONLY is to be left out."""
-        answer = self._recorded(framework, None, framework.newest or (1, 3), None, None)
+        """The tensor for this consumer, and whether READ_ONLY must be dropped."""
+        answer = self._recorded(framework, None, framework.newest or NEWEST_DLPACK, None, None)
         return answer.tensor, answer.drop_read_only
 
     def _answer(self, depth: int, stream: Any, asked: Any, dl_device: Any, copy: Any) -> Any:
@@ -196,12 +197,12 @@ class Adapted:
             answer.tensor,
             _version_for(framework, asked),
             drop_read_only=answer.drop_read_only,
-            # What the table has was seen to know them, also where legacy does not.
+            # Frameworks in the table support newer codes, even in legacy capsules.
             allow_newer_codes=bool(framework.name),
         )
 
     def _recorded(self, framework: Any, *ask: Any) -> "_Answer":
-        """The answer, and what was done for it where the caller can read it."""
+        """Makes the answer and records for the caller how it was made."""
         self.copied, self.report, self.rejection = False, (), None
         try:
             answer = self._made(framework, *ask)
@@ -217,7 +218,7 @@ class Adapted:
         return _consumers.by_asking(depth + 1, asked)
 
     def _made(self, framework: Any, stream: Any, asked: Any, dl_device: Any, copy: Any) -> _Answer:
-        """The tensor for this consumer, in the order in which one copy may serve all."""
+        """The tensor for this consumer. The order of the steps makes one copy serve all of them."""
         tensor = self._ordered(stream)
         may_copy = self._options.copy is not False and copy is not False
         answer = _Answer(self._array, tensor, framework, may_copy)
@@ -233,7 +234,7 @@ class Adapted:
         return answer
 
     def _ordered(self, stream: Any) -> _core.Tensor:
-        """The tensor, its work before the consumer's stream where there are streams."""
+        """The tensor, with its pending work ordered before the consumer's stream."""
         tensor = self._current()
         if tensor.__dlpack_device__()[0] == _HOST[0]:
             if stream is not None:
@@ -241,7 +242,7 @@ class Adapted:
             return tensor
         if stream is None:
             return tensor
-        # A capsule was used up when it was imported.
+        # The import has consumed a capsule.
         source = tensor if type(self._array).__name__ == "PyCapsule" else self._array
         return _producers.import_array(source, stream=stream)
 
@@ -262,7 +263,7 @@ def _check_device(framework: _consumers.Consumer, own: tuple[int, int], name: st
 
 
 def _place(answer: _Answer, options: Options, dl_device: Any) -> None:
-    """Where the consumer's ask, the caller, or the consumer's kind wants the tensor."""
+    """Moves the tensor to the device that the consumer or the caller requests."""
     own = answer.tensor.__dlpack_device__()
     wanted = own
     if dl_device is not None:
@@ -283,7 +284,7 @@ def _move(answer: _Answer, own: tuple[int, int], wanted: tuple[int, int]) -> Non
     try:
         answer.tensor = _producers.import_array(answer.array, device=wanted)
     except (RuntimeError, ValueError, TypeError) as error:
-        # Whoever asked may have another way, and looks for it on BufferError only.
+        # A consumer that can fall back does so only for BufferError.
         raise BufferError(f"expected device {wanted}, found {own}: {error}") from error
     if answer.tensor.__dlpack_device__() != wanted:
         raise BufferError(f"expected device {wanted}, found {answer.tensor.device}")
@@ -300,14 +301,14 @@ def _check_dtype(answer: _Answer) -> None:
 
 
 def _lay_out(answer: _Answer, options: Options) -> None:
-    """Strides that the consumer takes."""
+    """Makes strides that the consumer accepts."""
     framework, tensor = answer.framework, answer.tensor
     own = tensor.__dlpack_device__()[0]
     if _consumers.takes_strides(framework, own, tensor.shape, tensor.strides):
         return
     why = (
-        f"{framework.title} takes no strides but {_consumers.strides_of(framework, own)}, "
-        f"and the array has {tensor.strides} for shape {tensor.shape}"
+        f"{framework.title} accepts only strides that are {_consumers.strides_of(framework, own)}; "
+        f"the array has {tensor.strides} for shape {tensor.shape}"
     )
     if options.strides != "compact" and not answer.copied:
         raise Rejection(f"expected a layout for the consumer: {why}", strides="compact")
@@ -315,9 +316,9 @@ def _lay_out(answer: _Answer, options: Options) -> None:
 
 
 def _fold(answer: _Answer) -> None:
-    """`byte_offset` goes into `data`: several consumers reject another, or pass it over.
+    """Adds `byte_offset` to `data`: several consumers reject or ignore it.
 
-    Not for who moves data to its own device: there it finds its memory by `data`.
+    A consumer that moves data to its own device finds its memory by `data`, which stays as it is.
     """
     device = answer.tensor.__dlpack_device__()[0]
     if device in _ADDRESSES and device != answer.framework.moves_to:
@@ -325,7 +326,7 @@ def _fold(answer: _Answer) -> None:
 
 
 def _protect(answer: _Answer, options: Options, asked: Any) -> None:
-    """What may not be written to does not arrive as what may, unless the caller says so."""
+    """A read-only array must not become writable, unless the caller permits it."""
     framework, tensor = answer.framework, answer.tensor
     if not tensor.readonly:
         return
@@ -342,7 +343,7 @@ def _protect(answer: _Answer, options: Options, asked: Any) -> None:
 
 def _lose_read_only(answer: _Answer, options: Options, legacy: bool) -> None:
     title = answer.framework.title
-    how = "asks for a legacy capsule, which cannot say so" if legacy else "forgets that it is"
+    how = "requests a legacy capsule, which cannot record it" if legacy else "ignores the flag"
     why = f"the array is read-only, and {title} {how}"
     if options.readonly == "reject":
         raise Rejection(
@@ -362,7 +363,7 @@ def _writable_alias(tensor: _core.Tensor) -> _core.Tensor:
 
 
 def _version_for(framework: Any, asked: tuple[int, int] | None) -> tuple[int, int] | None:
-    """The version to answer in: of the kind asked for, as new as the consumer is known to read."""
+    """The version of the capsule: of the requested kind, as new as the consumer supports."""
     if asked is None or asked[0] < 1:
         return None
     return max(asked, framework.newest) if framework.newest is not None else asked
@@ -403,16 +404,16 @@ def adapt(
     lazy: Literal["reject", "resolve"] = "reject",
     device: str | tuple[int, int] | None = None,
 ) -> Adapted:
-    """An object to give to any framework's from_dlpack.
+    """Wraps an array for any framework's from_dlpack.
 
-    It answers each consumer in the version and layout that the consumer takes. What would cost
-    something is rejected with a BufferError that names the argument that allows it. Nothing is
-    copied but by `readonly="copy"`, `strides="compact"`, `lazy="resolve"`, `device=` or
-    `copy=True`, and only where nothing else works; `copy=True` always copies, `copy=False` never.
-    After an answer `copied` and `report` say what was done.
+    The result exports the version and layout that each consumer accepts. An export that would copy
+    or lose information is rejected with a BufferError that names the argument that permits it. Data
+    is copied only with `readonly="copy"`, `strides="compact"`, `lazy="resolve"`, `device=` or
+    `copy=True`, and only if nothing else works; `copy=True` always copies, `copy=False` never does.
+    After an export, `copied` and `report` describe what was done.
 
-    consumer: a framework's name where nothing else tells who asks: TensorFlow takes bare capsules,
-    and consumers written in C call without a Python frame of their own.
+    consumer: the framework's name, needed if nothing else identifies the consumer: TensorFlow
+    accepts only capsules, and consumers written in C have no Python frame.
     """
     options = Options(consumer, readonly, strides, copy, grad, lazy, device)
     return Adapted(x, options)

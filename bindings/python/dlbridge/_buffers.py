@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The buffer protocol: tensors of objects that have one, and buffers of tensors."""
+"""The buffer protocol: tensors over buffers, and buffers over tensors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from . import _memory
 from ._core import Tensor, buffer_address, from_dlpack, wrap
 
-# Codes of PEP 3118; how many bytes they stand for is what the buffer itself says.
+# Codes of PEP 3118. The buffer's itemsize has the number of bytes.
 _FORMATS = {
     **dict.fromkeys("bhilqn", "int"),
     **dict.fromkeys("BHILQN", "uint"),
@@ -21,7 +21,7 @@ _FORMATS = {
 _NATIVE = "@=<" if sys.byteorder == "little" else "@=>!"
 _FOREIGN = ">!" if sys.byteorder == "little" else "<"
 
-# Codes and bits of the dtypes that the buffer protocol writes.
+# Codes and bits of the dtypes that the buffer protocol has.
 _WRITTEN = frozenset(
     [(code, bits) for code in (0, 1) for bits in (8, 16, 32, 64)]
     + [(2, 16), (2, 32), (2, 64), (5, 64), (5, 128), (6, 8)]
@@ -40,11 +40,11 @@ def from_buffer(
 ) -> Tensor:
     """A tensor over the memory of any object with the buffer protocol; nothing is copied.
 
-    The buffer says dtype, shape and strides. With ``dtype``, ``shape``, ``strides`` (in elements)
-    or ``offset`` (in bytes) its bytes are taken as those instead: it must then be C-contiguous, and
-    every element lie inside it. That is how bytes become bfloat16, float8 or packed int4.
+    The buffer defines dtype, shape and strides. ``dtype``, ``shape``, ``strides`` (in elements) and
+    ``offset`` (in bytes) reinterpret its bytes: then it must be C-contiguous, and every element
+    must lie inside it. Use them to read bytes as bfloat16, float8 or packed int4.
 
-    writable: None, as the buffer says; True, a read-only buffer is rejected; False, the tensor is
+    writable: None, as the buffer states; True, a read-only buffer is rejected; False, the tensor is
     read-only. The buffer stays exported (a bytearray cannot be resized) while the tensor lives.
     """
     view = memoryview(obj)
@@ -58,10 +58,10 @@ def from_buffer(
 def to_buffer(x: Any, /) -> memoryview:
     """The elements of any object that speaks DLPack, in host memory, as a memoryview; no copy.
 
-    Of dtypes that the buffer protocol cannot write (bfloat16, float8, vectors, ...) these are the
-    bytes, as uint8: elements of one byte keep their shape, others get one more axis for the
-    bytes of each. Elements smaller than a byte that are packed come as the bytes they fill, in one
-    axis, and must be C-contiguous. What is read-only stays read-only.
+    If the buffer protocol lacks the dtype (bfloat16, float8, vectors, ...), the result is its bytes
+    as uint8: elements of one byte keep their shape, larger ones get one more axis. Packed elements
+    smaller than a byte must be C-contiguous and become one axis of bytes. A read-only tensor gives
+    a read-only memoryview.
     """
     tensor = x if isinstance(x, Tensor) else from_dlpack(x)
     code, bits, lanes = tensor.dtype_triple

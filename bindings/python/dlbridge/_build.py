@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where authors of extensions find the headers and the shared library of this package."""
+"""The headers and the shared library of this package, for extensions."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def get_library_dir() -> str:
 
 
 def get_library() -> str:
-    """The file of the shared library, as it is named to the linker. It has no development name that
-    ``-ldlbridge`` would find, since a wheel has no links: name the file, or ``-l:`` its name."""
+    """The file of the shared library, for the linker. A wheel has no symbolic link that
+    ``-ldlbridge`` would find: pass the file, or ``-l:`` and its name."""
     files = sorted((_package() / "lib").glob("libdlbridge.so.*"), key=lambda file: len(file.name))
     if not files:
         raise FileNotFoundError(f"expected libdlbridge.so.* in {get_library_dir()}, found none")
@@ -28,7 +28,7 @@ def get_library() -> str:
 
 
 def _package() -> pathlib.Path:
-    """The folder with what was built: this one, or, for development, that of the extension."""
+    """The folder of the built files: this one, or that of the extension in an editable install."""
     if (_HERE / "lib").is_dir():
         return _HERE
     from . import _core

@@ -1,8 +1,12 @@
+# Generated from facts/ by tools/facts.py; do not edit.
 # SPDX-License-Identifier: Apache-2.0
 """The enumerations of dlbridge.h and dlpack.h. Values that no list here has may arrive: they stay
 plain integers."""
 
 from enum import IntEnum, IntFlag
+
+# Newest DLPack release that this package knows.
+NEWEST_DLPACK = (1, 3)
 
 
 class Status(IntEnum):
@@ -84,7 +88,7 @@ class Rule(IntEnum):
 
 
 class Kind(IntEnum):
-    """What an address points to (DLBridgeKind)."""
+    """The struct at an address (DLBridgeKind)."""
 
     UNKNOWN = 0
     LEGACY = 1

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each framework takes and hands out: one table of facts.
+"""What each framework accepts and exports: one table of facts.
 
-Every fact was measured, and tests/interop measures it again with the framework itself.
+tests/interop measures every fact with the framework itself.
 """
 
 import dataclasses
@@ -17,63 +17,63 @@ ROCM_HOST = 11
 CUDA_MANAGED = 13
 ONEAPI = 14
 
-# Which strides a consumer takes.
+# The strides that a consumer accepts.
 ANY = "any"
 NOT_NEGATIVE = "not negative"
-PERMUTED = "those of a compact array, axes in any order"
-COMPACT = "those of a compact array, the last axis fastest"
-LAST_COMPACT = "those that are 1 on the last axis"
+PERMUTED = "compact, with the axes in any order"
+COMPACT = "C-contiguous"
+LAST_COMPACT = "1 on the last axis"
 
 FLOAT8 = "float8"
 
 
 @dataclasses.dataclass(frozen=True)
 class Consumer:
-    """One framework as a consumer. `lacks` are beginnings of names of dtypes."""
+    """One framework as a consumer. `lacks` are prefixes of dtype names."""
 
     name: str
     title: str
-    # Where its from_dlpack is: a path of attributes below the module of that name.
+    # The path of its from_dlpack below the framework's module.
     importer: str = "from_dlpack"
-    # It takes capsules only, not objects.
+    # It accepts capsules only, not objects.
     capsules: bool = False
-    # The newest version that it understands; None: it asks for legacy capsules.
+    # The newest version that it supports; None: it requests legacy capsules.
     newest: tuple[int, int] | None = None
-    # An array that is flagged READ_ONLY stays read-only there.
+    # It keeps an array with READ_ONLY read-only.
     honours_read_only: bool = False
-    # Its arrays are never written to, so that READ_ONLY is nothing that it could lose.
+    # It never writes to its arrays, so dropping READ_ONLY does no harm.
     immutable: bool = False
     strides: str = ANY
     lacks: tuple[str, ...] = ()
-    # None: it asks nobody about devices, and only keeps what it is given.
+    # None: it accepts any device, since it only holds the tensor.
     devices: frozenset[int] | None = frozenset((CPU,))
-    # It copies data at addresses that are no multiple of this, and says nothing.
+    # It silently copies data whose address is not a multiple of this.
     alignment: int = 1
-    # It copies what is elsewhere onto this device, where the last axis is compact, and never writes
-    # to what it copies.
+    # It copies tensors of other devices to this one if the last axis is compact. It never writes to
+    # the source.
     moves_to: int | None = None
-    # It tells bool from uint8 by the dtype of the object, not of the tensor.
+    # It distinguishes bool from uint8 by the dtype of the object, not of the tensor.
     bool_as_uint8: bool = False
 
     def takes(self, export: Any) -> str | None:
-        """Why this consumer will not take an export as it stands; None where it will.
+        """Why this consumer rejects an export as it is; None if it accepts it.
 
-        `export` has the attributes of what inspect finds: legacy, versioned, keywords, readonly,
+        `export` has these attributes of a report of inspect: legacy, versioned, keywords, readonly,
         dtype, device, shape, strides, byte_offset.
         """
         if not takes_device(self, export.device[0]) and self.moves_to is None:
-            return f"{self.title} has no use for memory of device type {export.device[0]}"
+            return f"{self.title} does not support memory of device type {export.device[0]}"
         if not takes_dtype(self, export.dtype):
-            return f"{self.title} has no {export.dtype}"
+            return f"{self.title} does not support {export.dtype}"
         return self._rejects_ask(export) or self._rejects_layout(export)
 
     def _rejects_ask(self, export: Any) -> str | None:
         if self.newest is None and not export.legacy:
-            return f"{self.title} asks for a legacy capsule, which the array does not hand out"
+            return f"{self.title} requests a legacy capsule, which the array does not export"
         if self.newest is not None and not export.versioned and self.name == "pyarrow":
-            return f"{self.title} takes versioned capsules only"
+            return f"{self.title} accepts versioned capsules only"
         if export.readonly and not (self.honours_read_only or self.immutable):
-            return f"{self.title} would let the array be written to, which is read-only"
+            return f"{self.title} would make the read-only array writable"
         return None
 
     def _rejects_layout(self, export: Any) -> str | None:
@@ -84,10 +84,10 @@ class Consumer:
             return None
         if takes_strides(self, export.device[0], tuple(export.shape), tuple(strides)):
             return None
-        return f"{self.title} takes no strides but {strides_of(self, export.device[0])}"
+        return f"{self.title} accepts only strides that are {strides_of(self, export.device[0])}"
 
 
-# They pass over a byte_offset, or reject it.
+# They ignore or reject a byte_offset.
 NO_BYTE_OFFSET = ("onnxruntime", "paddle", "tensorflow", "dpnp")
 _GPUS = frozenset((CPU, CUDA, CUDA_HOST, ROCM))
 
@@ -165,15 +165,15 @@ CONSUMERS = {
         ),
     )
 }
-# Packages whose modules do a framework's asking.
+# Packages whose modules call __dlpack__ for a framework.
 _PACKAGES = {name: name for name in CONSUMERS} | {"jaxlib": "jax", "dpctl": "dpnp"}
 
-# What is known of a consumer that is not in the table: what it asked with.
+# A consumer that is not in the table. Only its arguments of __dlpack__ describe it.
 STRANGER = Consumer("", "the consumer", devices=None)
 
 
 def by_name(name: str) -> Consumer:
-    """The framework of a name, or ValueError."""
+    """The framework with this name; ValueError if there is none."""
     if name not in CONSUMERS:
         known = ", ".join(CONSUMERS)
         raise ValueError(f"expected a consumer out of {known}, found {name!r}")
@@ -181,7 +181,7 @@ def by_name(name: str) -> Consumer:
 
 
 def by_module(module: Any) -> Consumer | None:
-    """The framework that a module's name belongs to."""
+    """The framework to which a module belongs."""
     return _by_name_of_module(module) if isinstance(module, str) else None
 
 
@@ -196,14 +196,14 @@ def _versioned_stranger(asked: tuple[int, int]) -> Consumer:
 
 
 def by_asking(depth: int, asked: tuple[int, int] | None) -> Consumer:
-    """The framework that calls, by the module of the frame `depth` above this function's caller.
+    """The calling framework, by the module of the frame `depth` above this function's caller.
 
-    Consumers in C have no frame: theirs is the user's, and they are strangers, of whom the ask says
-    all that is known. Whoever asks for a version knows the flags.
+    A consumer in C has no Python frame, so the frame found is the user's. Such a consumer is known
+    only by its arguments: one that passes max_version supports the flags.
     """
     try:
         framework = by_module(sys._getframe(depth + 1).f_globals.get("__name__"))
-    except ValueError:  # nobody but C below
+    except ValueError:  # no Python frame below
         framework = None
     if framework is not None:
         return framework
@@ -213,13 +213,13 @@ def by_asking(depth: int, asked: tuple[int, int] | None) -> Consumer:
 
 
 def producer_of(array: Any) -> str:
-    """The framework that made an array, or ""."""
+    """The framework of an array, or ""."""
     framework = by_module(type(array).__module__)
     return framework.name if framework is not None else ""
 
 
 def takes_device(framework: Consumer, device: int) -> bool:
-    """Whether a consumer has a use for memory of a device type."""
+    """Whether a consumer accepts memory of a device type."""
     if framework.devices is None or device in framework.devices:
         return True
     if framework.name == "torch" and device == ONEAPI:
@@ -229,12 +229,12 @@ def takes_device(framework: Consumer, device: int) -> bool:
 
 
 def takes_dtype(framework: Consumer, dtype: str) -> bool:
-    """Whether a consumer has a dtype of that name."""
+    """Whether a consumer supports a dtype."""
     return not dtype.startswith(framework.lacks)
 
 
 def strides_of(framework: Consumer, device: int) -> str:
-    """Which strides a consumer takes of memory on a device."""
+    """The strides that a consumer accepts for memory on a device."""
     if framework.moves_to is not None and framework.moves_to != device:
         return LAST_COMPACT
     return framework.strides
@@ -243,7 +243,7 @@ def strides_of(framework: Consumer, device: int) -> str:
 def takes_strides(
     framework: Consumer, device: int, shape: tuple[int, ...], strides: tuple[int, ...]
 ) -> bool:
-    """Whether a consumer takes an array laid out so."""
+    """Whether a consumer accepts this layout."""
     kind = strides_of(framework, device)
     if kind == ANY or 0 in shape:
         return True

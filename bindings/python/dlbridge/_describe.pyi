@@ -192,3 +192,7 @@ def module_pin(address: int) -> None: ...
 def get_api(abi: int = 1) -> int: ...
 
 ABI: int = 1
+
+# From the declarations in dlbridge.h, of functions that have no line above.
+# [facts/functions.toml]
+# [/facts]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python -m dlbridge doctor`: the library in use, the drivers, the frameworks that are installed,
-and what each pair of them will do. No framework is imported: some crash in each other's company."""
+"""`python -m dlbridge doctor`: the library, the drivers, the installed frameworks, and how each
+pair exchanges arrays. It imports no framework, since some crash together in one process."""
 
 import argparse
 import importlib.metadata
@@ -29,13 +29,12 @@ FRAMEWORKS = (
     "cupy",
 )
 CLASHES = ((("tensorflow", "paddle"), "crash when both are imported into one process"),)
-# What a pair does that neither of the two shows alone: producer, consumer, what comes of it.
-PAIRS = {("paddle", "jax"): "JAX rejects the (1, None) that Paddle's __dlpack_device__ says"}
+# Results of pairs that do not follow from their facts: (producer, consumer) -> result.
+PAIRS = {("paddle", "jax"): "JAX rejects the (1, None) that Paddle's __dlpack_device__ returns"}
 
 
 class Hands(SimpleNamespace):
-    """What a framework hands out for a plain float32 array: what inspect would say of it, as
-    attributes of the same names."""
+    """A framework's export of a plain float32 array, with the attributes of a report of inspect."""
 
     def __init__(self, framework: str, **facts: Any):
         plain = {
@@ -69,7 +68,7 @@ class Hands(SimpleNamespace):
 
 
 def hands_out(framework: str, version: str) -> Hands:
-    """The facts of a framework of a version, as measured."""
+    """The measured facts about a version of a framework."""
     since_versions = _at_least(version, (2, 1))
     facts: dict[str, dict[str, Any]] = {
         "numpy": {"versioned": since_versions, "keywords": since_versions, "version": (1, 0)},
@@ -105,7 +104,7 @@ def library() -> dict[str, Any]:
 
 
 def backends() -> list[dict[str, Any]]:
-    """What came of starting each driver."""
+    """The result of starting each driver."""
     found = []
     for backend in list(abi.Backend)[1:]:
         try:
@@ -126,7 +125,7 @@ def _version_of(distribution):
 
 
 def _installed(module):
-    """Is there such a module? A broken parent package or a half-removed one is not."""
+    """Whether a module is installed. Broken and partly removed packages are not."""
     try:
         return importlib.util.find_spec(module) is not None
     except (ImportError, ValueError):
@@ -134,7 +133,7 @@ def _installed(module):
 
 
 def frameworks() -> dict[str, str]:
-    """Framework -> version, "" where its package does not say it. Nothing is imported."""
+    """Framework -> version, "" if its package does not state one. Nothing is imported."""
     distributions = importlib.metadata.packages_distributions()
     found = {}
     for name in FRAMEWORKS:
@@ -145,8 +144,8 @@ def frameworks() -> dict[str, str]:
 
 
 def pairs(found: dict[str, str]) -> list[dict[str, Any]]:
-    """What each pair of frameworks will do by itself with a plain array: `rejection` is None where
-    the consumer takes it as it is, `warning` None where it does so without harm."""
+    """The result of each pair of frameworks, without dlbridge, for a plain array: `rejection` is
+    None if the consumer accepts it as it is, `warning` is None if that does no harm."""
     from ._consumers import CONSUMERS
 
     return [
@@ -159,11 +158,11 @@ def pairs(found: dict[str, str]) -> list[dict[str, Any]]:
 
 def _pair(hands, consumer, name):
     rejection = PAIRS.get((hands.framework, name)) or consumer.takes(hands)
-    # A consumer that knows READ_ONLY takes what cannot say it as read-only.
+    # A consumer that supports READ_ONLY imports legacy tensors as read-only.
     careful = consumer.immutable or consumer.honours_read_only
     warning = None
     if rejection is None and hands.immutable and not careful:
-        warning = f"it may be written to there, and {hands.framework} does not expect it"
+        warning = f"its arrays are writable there, which {hands.framework} does not expect"
     return {
         "producer": hands.framework,
         "consumer": name,
@@ -173,11 +172,11 @@ def _pair(hands, consumer, name):
 
 
 def problems(seen: dict[str, Any]) -> list[str]:
-    """What will not work, or not long."""
+    """Problems of the installation, as texts."""
     words = []
     own, package = seen["library"]["version"], seen["library"]["package"]
     if package is not None and package != own:
-        words.append(f"the package is {package}, but the library that it loaded {own}")
+        words.append(f"the package is version {package}, but the library that it loaded is {own}")
     for names, what in CLASHES:
         if all(name in seen["frameworks"] for name in names):
             words.append(f"{' and '.join(names)} {what}")
@@ -185,7 +184,7 @@ def problems(seen: dict[str, Any]) -> list[str]:
 
 
 def examine() -> dict[str, Any]:
-    """All that the doctor finds, as plain values."""
+    """The whole examination, as plain values."""
     found = frameworks()
     seen: dict[str, Any] = {
         "library": library(),
@@ -222,20 +221,20 @@ def _backend_lines(found):
 def _pair_words(pair):
     if pair["rejection"] is not None:
         return f"no: {pair['rejection']}"
-    return f"takes it, but {pair['warning']}" if pair["warning"] else "takes it"
+    return f"accepts it, but {pair['warning']}" if pair["warning"] else "accepts it"
 
 
 def _pair_lines(found):
     yield "pairs, without dlbridge, for a plain float32 array"
     for producer, group in itertools.groupby(found, key=lambda one: one["producer"]):
         words = {one["consumer"]: _pair_words(one) for one in group}
-        plainly = [name for name, said in words.items() if said == "takes it"]
-        yield f"  {producer:<12} -> {', '.join(plainly) or 'nobody'}"
+        plainly = [name for name, said in words.items() if said == "accepts it"]
+        yield f"  {producer:<12} -> {', '.join(plainly) or 'none'}"
         for name, said in words.items():
             if name not in plainly:
                 yield f"  {'':<12} -> {name}: {said}"
     if found:
-        yield "  dlbridge.adapt and dlbridge.to are for the rest; `matrix` measures all of it"
+        yield "  dlbridge.adapt and dlbridge.to serve the rest"
     else:
         yield "  none"
 

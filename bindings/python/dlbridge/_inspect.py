@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""inspect(x): what a producer really hands out. Looks only: a capsule that the producer made for
-the question is let go unused, one that is given stays as it is, and the data is never read."""
+"""inspect(x): what a producer exports. It consumes no capsule and reads no data: a capsule that the
+producer made for a question is dropped unused."""
 
 import textwrap
 from html import escape
 from typing import Any, NamedTuple
 
 from . import _picture, abi
+from ._constants import NEWEST_DLPACK as NEWEST
 from .abi import Kind, LayoutProperty, Severity, TensorFlag
 
 CAPSULES = {"dltensor": Kind.LEGACY, "dltensor_versioned": Kind.VERSIONED}
-NEWEST = (1, 3)
-# Packages that hold the arrays of a framework of another name.
+# Packages whose arrays belong to a framework of another name.
 PACKAGES = {"jaxlib": "jax", "dpctl": "dpnp"}
-# Their arrays never change once they are made, and what they hand out does not say so.
+# Their arrays never change, but their exports do not record that.
 IMMUTABLE = frozenset(("jax", "tensorflow"))
 OTHER_WAYS = ("__array_interface__", "__cuda_array_interface__")
 
@@ -52,7 +52,7 @@ def _dotted(version):
 
 
 def _attempt(function, *arguments):
-    """(result, None), or (None, what was raised, in words): a producer's errors are an answer."""
+    """Returns (result, None), or (None, text of the exception)."""
     try:
         return function(*arguments), None
     except Exception as error:
@@ -67,7 +67,7 @@ def _in_words(error):
 
 
 def _has(x, name):
-    """Has `x` the attribute? Producers are asked as consumers do it: the object, not its type."""
+    """Whether `x` has the attribute. Like consumers, this looks at the object, not at its type."""
     found, _ = _attempt(getattr, x, name, None)
     return found is not None
 
@@ -80,7 +80,7 @@ def _is_capsule(x):
 
 
 def _said(capsule):
-    """What came back of a question: its kind, where it is a capsule to look at, and in words."""
+    """The kind of a returned capsule, None if it is not a DLPack capsule, and its description."""
     found, error = _attempt(abi.capsule, capsule)
     if error is not None:
         return None, f"no capsule but an instance of {type(capsule).__name__}"
@@ -116,7 +116,7 @@ def _questions(x):
 
 
 def _tables(x):
-    """(tables of the type's exchange API, what is wrong with it)."""
+    """Returns (tables of the type's exchange API, error)."""
     chain, error = _attempt(getattr, type(x), "__dlpack_c_exchange_api__", None)
     if error is not None or chain is None:
         return [], error
@@ -130,7 +130,7 @@ def _tables(x):
 
 
 def _device_said(x):
-    """What `__dlpack_device__` says, as (type, id), and in words; None where there is none."""
+    """The result of `__dlpack_device__` as (type, id) and as text; None if there is none."""
     if not _has(x, "__dlpack_device__"):
         return None, None
     said, error = _attempt(lambda: x.__dlpack_device__())
@@ -141,14 +141,14 @@ def _device_said(x):
         return device, abi.device_format(device)
     except Exception:
         words, unprintable = _attempt(repr, said)
-        return None, f"{unprintable or words}, which is no (type, id) of integers"
+        return None, f"{unprintable or words}, which is not a (type, id) of integers"
 
 
 # ------------------------------------------------------------------------------- reading the tensor
 
 
 def _memory(fields):
-    """Where the host's memory really is, as far as drivers that are started know it."""
+    """The memory that started drivers report for a host pointer."""
     if fields.device is None or fields.device[0] != abi.DeviceType.CPU or not fields.data:
         return None
     buffer = abi.Buffer(abi.Backend.NONE, abi.BufferKind.ADDRESS, fields.data)
@@ -169,11 +169,11 @@ def _axes(mask):
 
 
 def _layout(fields, flags):
-    """(the layout as plain values, None), or (None, why there is none)."""
+    """Returns (the layout as plain values, None) or (None, error)."""
     if not fields.tensor:
         return None, "nothing past the version may be read"
-    if fields.shape is None:  # the library would read as many axes as the struct says
-        return None, f"no shape of 0 to {abi.MAX_AXES} axes is there to read"
+    if fields.shape is None:  # the library would read as many axes as the struct states
+        return None, f"there is no readable shape of 0 to {abi.MAX_AXES} axes"
     found, error = _attempt(abi.layout, fields.tensor, flags)
     if error is not None:
         return None, error
@@ -208,7 +208,7 @@ def _finding(found):
 
 
 def _strides(fields):
-    """The strides in effect: those given, or compact ones where they are NULL."""
+    """The effective strides: compact ones if the struct has NULL."""
     if fields.strides is not None or fields.shape is None:
         return fields.strides
     strides = [1] * len(fields.shape)
@@ -221,11 +221,11 @@ def _strides(fields):
 
 
 class Report:
-    """What inspect found. `str` has it in words, a notebook shows a picture, `as_dict` is data.
+    """The result of inspect. `str` describes it, a notebook shows a picture, `as_dict` is data.
 
-    `kind` is "legacy", "versioned" or None where there is no tensor to look at; what is not known
-    is None. `immutable`: it must not be written to, whatever it hands out. `consumers` maps a
-    framework to None, where it takes the tensor as it is, or to why it does not."""
+    `kind` is "legacy", "versioned", or None if there is no tensor. Unknown values are None.
+    `immutable`: the framework's arrays must not be written to, whatever the export states.
+    `consumers` maps each framework to None if it accepts the tensor as it is, or to the reason."""
 
     def __init__(self, x: Any):
         self.type = f"{type(x).__module__}.{type(x).__qualname__}"
@@ -241,7 +241,7 @@ class Report:
         self.versioned = any(ask.kind == Kind.VERSIONED for ask in self.asks)
         self._nothing()
         self._look_at_best()
-        self.asks = [ask._replace(capsule=None) for ask in self.asks]  # the source is let go
+        self.asks = [ask._replace(capsule=None) for ask in self.asks]  # drops the source
         self.consumers = _consumers(self) if self.layout and not self.broken else {}
 
     def _nothing(self):
@@ -312,7 +312,7 @@ class Report:
     # -------------------------------------------------------------------------------------- as data
 
     def as_dict(self) -> dict[str, Any]:
-        """All of it as plain values, which `json` can write."""
+        """The report as plain values that `json` can write."""
         return {
             "type": self.type,
             "speaks": {
@@ -387,7 +387,10 @@ class Report:
         for finding in self.findings:
             yield "broken" if finding["broken"] else "note", _finding_words(finding)
         if self.immutable and not self.readonly:
-            yield "caution", f"{self.framework} expects no writes, and nothing here says so"
+            yield (
+                "caution",
+                f"{self.framework} expects no writes, but the export does not record that",
+            )
         if not self.findings:
             yield "findings", "none: it keeps every rule"
         taken = [name for name, reason in self.consumers.items() if reason is None]
@@ -439,7 +442,7 @@ class Report:
     # -------------------------------------------------------------------------------- in a notebook
 
     def picture(self) -> str | None:
-        """How shape and strides walk the memory, as SVG; None where there is no legal layout."""
+        """An SVG of shape and strides in memory; None if the layout is not valid."""
         if self.layout is None or self.shape is None or self.strides is None:
             return None
         title = f"{self.dtype} {self.shape}, strides {self.strides}"
@@ -470,15 +473,15 @@ def _finding_words(finding):
 
 
 def _consumers(report):
-    """Which consumers reject it: the table is asked only once there is something to ask it of."""
+    """Framework -> why it rejects the tensor, or None. The table is imported only when needed."""
     from ._consumers import CONSUMERS
 
     return {name: consumer.takes(report) for name, consumer in CONSUMERS.items()}
 
 
 def inspect(x: Any) -> Report:
-    """What `x` really hands out: any object that speaks DLPack, or a capsule.
+    """Reports what `x` exports: `x` is any object that speaks DLPack, or a capsule.
 
-    Nothing is consumed and no data is read. A broken tensor is described, and what the producer
-    raises is part of the answer."""
+    Nothing is consumed and no data is read. A broken tensor is described, and an exception of the
+    producer is part of the report."""
     return Report(x)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Objects that speak NumPy's or CUDA's array interface but no DLPack, as tensors."""
+"""Tensors of objects that have NumPy's or CUDA's array interface but not DLPack."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from . import _memory
 from ._buffers import from_buffer, to_buffer
+from ._constants import NEWEST_DLPACK
 from ._core import Tensor, export, from_dlpack, wrap
 
 __all__ = ["from_buffer", "from_interface", "to_buffer"]
@@ -23,7 +24,7 @@ _VERSIONS = {"__array_interface__": (3,), "__cuda_array_interface__": (2, 3)}
 
 
 class _Layout(NamedTuple):
-    """What an interface says of its elements."""
+    """An interface's description of its elements."""
 
     shape: tuple[int, ...]
     dtype: str
@@ -42,10 +43,10 @@ def from_interface(
     """A tensor of an object that has ``__cuda_array_interface__`` (version 2 or 3) or
     ``__array_interface__`` (version 3); nothing is copied, and the object is kept alive.
 
-    CUDA's interface does not say on which device its memory is: the driver is asked, where there is
-    one, else it is ``cuda:0``; ``device`` says it instead. The work that the producer has on the
-    ``stream`` of its interface happens before work on the caller's ``stream``, which counts as in
-    the array API. ``writable`` as in `from_buffer`, ``validate`` as in `from_dlpack`.
+    CUDA's interface does not record the device: ``device`` sets it, else the driver is asked, and
+    without a driver it is ``cuda:0``. Work on the producer's ``stream`` is ordered before work on
+    the caller's ``stream``, a number as in the array API. ``writable`` is as in `from_buffer`,
+    ``validate`` as in `from_dlpack`.
     """
     name, fields = _interface_of(obj)
     _check_version(name, fields)
@@ -153,7 +154,7 @@ def _pointed(
 def _buffered(
     name: str, obj: Any, fields: dict[str, Any], layout: _Layout, writable: bool | None
 ) -> Tensor:
-    """NumPy's interface may leave the memory to the buffer protocol, of `data` or of the object."""
+    """Without an address, NumPy's interface uses the buffer protocol of `data` or of the object."""
     data = fields.get("data")
     view = memoryview(obj if data is None else data)
     offset = fields.get("offset", 0)
@@ -172,7 +173,7 @@ def _buffered(
 
 
 def _device_of(address: int) -> tuple[int, int]:
-    """Where the driver says that CUDA's memory is."""
+    """The device that the driver reports for CUDA memory."""
     from . import abi
 
     if address == 0:
@@ -181,14 +182,14 @@ def _device_of(address: int) -> tuple[int, int]:
         buffer = (abi.Backend.NONE, abi.BufferKind.ADDRESS, address, 0)
         found = abi.pointer_info(buffer, (_CUDA, 0))
     except (BufferError, RuntimeError):
-        return (_CUDA, 0)  # there is no driver that could tell
+        return (_CUDA, 0)  # there is no driver to ask
     return (_CUDA, 0) if found["memory"] == abi.Memory.HOST else found["device"]
 
 
 def _order(tensor: Tensor, producer: Any, consumer: Any) -> None:
-    """Puts the producer's work before what the consumer's stream does from now on."""
+    """Orders the producer's work before later work on the consumer's stream."""
     if producer is None:
-        return  # nothing is pending, the interface says
+        return  # the interface states that no work is pending
     if isinstance(producer, bool) or not isinstance(producer, int) or producer <= 0:
         raise ValueError(
             "__cuda_array_interface__: expected stream to be None, 1, 2 or a CUstream, "
@@ -205,5 +206,5 @@ def _order(tensor: Tensor, producer: Any, consumer: Any) -> None:
 def _as_asked(tensor: Tensor, validate: _memory.Level, stream: Any) -> Tensor:
     if validate == "metadata" and stream is ...:
         return tensor
-    # The work is ordered already: a capsule says no more than the tensor, and for which stream.
-    return from_dlpack(export(tensor, (1, 3)), validate=validate, stream=stream)
+    # The work is already ordered; importing the tensor again validates it and sets the stream.
+    return from_dlpack(export(tensor, NEWEST_DLPACK), validate=validate, stream=stream)

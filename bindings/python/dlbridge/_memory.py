@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What buffers, interfaces and pickles share: dtypes, and tensors that stay inside a buffer."""
+"""Shared by buffers, interfaces and pickles: dtypes, and tensors that stay inside a buffer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Level = typing.Literal["none", "struct", "metadata", "device"]
 READ_ONLY = 1
 PADDED = 4
 
-# Bytes of an element, by the kind that the buffer protocol and the array interfaces tell apart.
+# Sizes of an element in bytes, by the kinds of the buffer protocol and the array interfaces.
 _KINDS = {
     "int": (1, 2, 4, 8),
     "uint": (1, 2, 4, 8),
@@ -25,20 +25,20 @@ _KINDS = {
 
 
 def bits_of(dtype: Dtype) -> int:
-    """Bits of one element; ValueError for a text that is no dtype."""
+    """Bits of one element; ValueError for an unknown name."""
     _, bits, lanes = wrap(None, 0, (0,), dtype).dtype_triple
     return bits * lanes
 
 
 def name_of(kind: str, size: int) -> str | None:
-    """The dtype of a kind whose elements have that many bytes; None where there is none."""
+    """The dtype of a kind with elements of `size` bytes; None if there is none."""
     if size not in _KINDS.get(kind, ()):
         return None
     return "bool" if kind == "bool" else f"{kind}{8 * size}"
 
 
 def is_readonly(found: bool, writable: bool | None, what: str) -> bool:
-    """Whether a tensor of this memory is to be read-only; BufferError where it must not be."""
+    """Whether the tensor must be read-only; BufferError if `writable` forbids that."""
     if writable not in (None, True, False):
         raise TypeError(f"expected writable to be None, True or False, found {writable!r}")
     if found and writable:
@@ -49,7 +49,7 @@ def is_readonly(found: bool, writable: bool | None, what: str) -> bool:
 def element_strides(
     strides: Sequence[int] | None, shape: Sequence[int], size: int
 ) -> tuple[int, ...] | None:
-    """Strides in elements of those in bytes; those of axes that are never walked do not matter."""
+    """Converts strides from bytes to elements. Axes with one index get stride 1."""
     if strides is None or 0 in shape:
         return None
     result = []
@@ -72,9 +72,9 @@ def inside(
     offset: int = 0,
     tensor_flags: int = 0,
 ) -> Tensor:
-    """A tensor over a contiguous view, none of which's elements is outside of it.
+    """A tensor whose elements are all inside a contiguous view.
 
-    ``offset`` counts the bytes from the view's beginning to element (0, ..., 0)."""
+    ``offset`` is the number of bytes from the start of the view to element (0, ..., 0)."""
     address = buffer_address(view)
     tensor = wrap(
         view,
@@ -87,7 +87,7 @@ def inside(
         tensor_flags=tensor_flags,
     )
     if offset and tensor.data_ptr:
-        # Not every importer adds byte_offset; the bounds have been checked.
+        # Some importers ignore byte_offset. The first call has checked the bounds.
         return wrap(
             view, address + offset, shape, dtype, strides=strides, tensor_flags=tensor_flags
         )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors in pickles: by protocol 5 their memory travels as it is, out of band, uncopied."""
+"""Pickles of tensors. With protocol 5 the memory travels out of band, without a copy."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from . import _memory
 from ._buffers import from_buffer
 from ._core import Tensor, from_dlpack, wrap
 
-# Of what `reduce` writes. `rebuild` is found by its name: both belong to the format.
+# The format that `reduce` writes. The name of `rebuild` is part of it.
 FORMAT = 1
 
 _CPU = 1  # kDLCPU
-_OPAQUE = 3  # dtype code of handles, which mean nothing to another process
+_OPAQUE = 3  # dtype code of handles, which are valid in one process only
 _KNOWN_FLAGS = 7
 
 
 def portable(x: Any, /, *, copy: bool | None = None) -> Tensor:
-    """The tensor of any framework's array, ready to be pickled: in memory that the CPU can read.
+    """A tensor of any framework's array that can be pickled: in memory that the CPU can read.
 
-    It arrives as a `dlbridge.Tensor`, over the memory in which the bytes arrived: read-only where
-    that memory is. ``x`` speaks DLPack, an array interface or the buffer protocol. ``copy``: None,
-    memory of other devices is copied to the host; False, it is rejected; True, always copied.
+    Unpickling gives a `dlbridge.Tensor` over the received memory; it is read-only if that memory
+    is. ``x`` speaks DLPack, an array interface or the buffer protocol. ``copy``: None, memory of
+    other devices is copied to the host; False, it is rejected; True, it is always copied.
     """
     if copy not in (None, True, False):
         raise TypeError(f"expected copy to be None, True or False, found {copy!r}")
@@ -35,10 +35,10 @@ def portable(x: Any, /, *, copy: bool | None = None) -> Tensor:
 
 
 def reduce(tensor: Tensor, protocol: int) -> tuple[Any, ...]:
-    """What ``Tensor.__reduce_ex__`` says, and any object that has a tensor may say.
+    """The result of ``Tensor.__reduce_ex__``; other objects that hold a tensor may use it too.
 
-    The bytes are those of the memory where the elements fill it without holes, in whatever order of
-    axes; else of a compact copy. An axis of stride 0 stays one.
+    The bytes are the tensor's memory if its elements fill that without holes, in any order of axes;
+    otherwise those of a compact copy. An axis of stride 0 keeps its stride.
     """
     _check_sendable(tensor)
     flags = tensor.flags
@@ -63,7 +63,7 @@ def reduce(tensor: Tensor, protocol: int) -> tuple[Any, ...]:
 
 
 def rebuild(version: int, *state: Any) -> Tensor:
-    """The tensor of a pickle, over the very buffer that arrived. ValueError for a damaged one."""
+    """The tensor of a pickle, over the received buffer. ValueError if the pickle is damaged."""
     if version != FORMAT:
         raise ValueError(
             f"expected a pickled tensor of format {FORMAT}, found {version!r}: "
@@ -142,9 +142,9 @@ def _check_sendable(tensor: Tensor) -> None:
 
 
 def _extent(tensor: Tensor) -> tuple[int, int] | None:
-    """Where the memory begins, in bytes from element (0, ..., 0), and how much it is.
+    """The start of the memory, in bytes from element (0, ..., 0), and its size in bytes.
 
-    None where there are holes between the elements, or some overlap otherwise than by stride 0."""
+    None if there are holes between the elements, or if they overlap other than by stride 0."""
     if _is_compact(tensor):
         return 0, tensor.nbytes
     if tensor.size == 0:
@@ -162,12 +162,12 @@ def _extent(tensor: Tensor) -> tuple[int, int] | None:
     if tensor.flags & _memory.PADDED:
         bits = -(-bits // 8) * 8
     if lowest * bits % 8:
-        return None  # the lowest element shares its byte: no address says where it begins
+        return None  # the lowest element does not start at a byte
     return lowest * bits // 8, -(-step * bits // 8)
 
 
 def _is_compact(tensor: Tensor) -> bool:
-    """Whether the elements lie one after the other, the last axis fastest, as most do."""
+    """Whether the elements are C-contiguous, the common case."""
     step = 1
     for stride, extent in zip(reversed(tensor.strides), reversed(tensor.shape)):
         if extent != 1 and stride != step:
@@ -184,5 +184,5 @@ def _bytes_at(tensor: Tensor, address: int, nbytes: int) -> Tensor:
 def _payload(data: Tensor, protocol: int) -> Any:
     if protocol >= 5:
         return pickle.PickleBuffer(data)
-    # In band a buffer is copied twice over; bytes are read-only where they arrive.
+    # In band, a PickleBuffer would be copied twice. Received bytes are read-only.
     return bytes(data) if data.readonly else bytearray(data)

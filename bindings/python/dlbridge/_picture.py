@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A picture (SVG) of how shape and strides walk the memory: the elements as a grid, coloured by
-where they lie, above the memory itself. Metadata only: the data is never read.
+"""An SVG of a tensor's layout: a grid of its elements, coloured by address, above the memory.
+It shows metadata only; the data is never read.
 
 Every cell of the grid carries `data-index` and `data-offset`, every slot of the memory
 `data-offset` and `data-count`; offsets count elements from element (0, ..., 0)."""
@@ -18,11 +18,11 @@ MAX_ROWS = 6
 MAX_COLUMNS = 8
 MAX_SLICES = 3
 SLOTS_A_LINE = 24
-MAX_HOLE = 3  # a longer run of untouched memory is drawn as one box
+MAX_HOLE = 3  # longer runs of untouched memory are drawn as one box
 
 
 class Cell(NamedTuple):
-    """An element: its index, its offset from (0, ..., 0), its place in the grid."""
+    """An element: its index, its offset from (0, ..., 0), its position in the grid."""
 
     at: tuple[int, ...]
     offset: int
@@ -32,7 +32,7 @@ class Cell(NamedTuple):
 
 
 class Slot(NamedTuple):
-    """A place of the memory, where so many elements lie; a hole stands for `width` places."""
+    """A place in memory and the number of elements there; a hole spans `width` places."""
 
     offset: int
     elements: int
@@ -40,7 +40,7 @@ class Slot(NamedTuple):
 
 
 def cells(shape: list[int], strides: list[int]) -> list[Cell]:
-    """The elements that are drawn: the last two axes as a grid, those before as slices of it."""
+    """The elements to draw: the last two axes form a grid, the axes before them its slices."""
     *outer, rows, columns = [1] * (2 - len(shape)) + list(shape)
     slices = itertools.islice(
         itertools.product(*(range(min(n, MAX_SLICES)) for n in outer)), MAX_SLICES
@@ -57,8 +57,8 @@ def cells(shape: list[int], strides: list[int]) -> list[Cell]:
 
 
 def slots(drawn: list[Cell], data: int | None) -> list[Slot]:
-    """The memory that the drawn elements touch, in its order; long holes are one slot. `data` is
-    where the tensor's pointer points, in elements, where that is a whole number."""
+    """The memory that the drawn elements touch, in ascending order; a long hole is one slot. `data`
+    is the offset of the tensor's pointer in elements, or None if it is not a whole number."""
     counts: dict[int, int] = {}
     for cell in drawn:
         counts[cell.offset] = counts.get(cell.offset, 0) + 1
@@ -66,12 +66,12 @@ def slots(drawn: list[Cell], data: int | None) -> list[Slot]:
         counts.setdefault(data, 0)
     strip: list[Slot] = []
     for offset in sorted(counts):
-        behind = strip[-1].offset + strip[-1].width if strip else offset
-        hole = offset - behind
+        end = strip[-1].offset + strip[-1].width if strip else offset
+        hole = offset - end
         if hole > MAX_HOLE:
-            strip.append(Slot(behind, 0, hole))
+            strip.append(Slot(end, 0, hole))
         else:
-            strip.extend(Slot(behind + i, 0) for i in range(hole))
+            strip.extend(Slot(end + i, 0) for i in range(hole))
         strip.append(Slot(offset, counts[offset]))
     return strip
 
@@ -88,7 +88,7 @@ def colours(drawn: list[Cell]) -> dict[int, str]:
 
 
 def _size(text):
-    """So that it fits a cell."""
+    """The font size at which a text fits a cell."""
     return min(10, round(46 / max(1, len(text)), 1))
 
 
@@ -128,7 +128,7 @@ class _Canvas:
 
 
 def _left_out(shape):
-    """What the limits keep out of the picture, in words."""
+    """Texts for the parts that the limits leave out."""
     *outer, rows, columns = [1] * (2 - len(shape)) + list(shape)
     total = 1
     for extent in outer:
@@ -172,7 +172,7 @@ def _draw_slot(canvas, slot, colour, data, x, y):
 
 
 def _place_of_data(byte_offset, item_bits):
-    """Where `data` points, in elements from (0, ..., 0), if it is a whole number."""
+    """The offset of `data` in elements from (0, ..., 0); None if it is not a whole number."""
     bits = byte_offset * 8
     return -(bits // item_bits) if item_bits and bits % item_bits == 0 else None
 
@@ -180,7 +180,7 @@ def _place_of_data(byte_offset, item_bits):
 def draw(
     shape: list[int], strides: list[int], item_bits: int, byte_offset: int = 0, title: str = ""
 ) -> str:
-    """The picture of a tensor whose layout is legal, as the text of an SVG."""
+    """Draws a tensor with a valid layout; returns the text of an SVG."""
     canvas = _Canvas()
     canvas.text(MARGIN, MARGIN + 12, title or f"shape {shape}, strides {strides}")
     top = MARGIN + LINE + 6

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What must be done to some frameworks' arrays before they hand out what they mean."""
+"""Adjustments of frameworks' arrays whose own export loses information."""
 
 import sys
 from typing import Any
@@ -7,7 +7,7 @@ from typing import Any
 from . import _core, _interfaces
 from ._consumers import producer_of
 
-# NumPy's arrays of these dtypes, which the package ml_dtypes brings, reject to be exported.
+# NumPy does not export arrays of these dtypes of the package ml_dtypes.
 _ML_DTYPES = ("bfloat16", "float8_", "float6_", "float4_")
 _ONNX_FLOAT8 = {
     "tensor(float8e4m3fn)": "float8_e4m3fn",
@@ -18,7 +18,7 @@ _ONNX_FLOAT8 = {
 
 
 def lazy_marks(array: Any) -> list[str]:
-    """Which operations a torch tensor only promises: its memory does not show them."""
+    """The lazy operations of a torch tensor: they are not applied to its memory yet."""
     if producer_of(array) != "torch":
         return []
     marks = {"conjugated": "is_conj", "negated": "is_neg"}
@@ -26,12 +26,12 @@ def lazy_marks(array: Any) -> list[str]:
 
 
 def resolved(array: Any) -> Any:
-    """The same values in memory: a copy where something was only promised."""
+    """The array with its lazy operations applied: a copy if there are any."""
     return array.resolve_conj().resolve_neg()
 
 
 def takes_part_in_gradients(array: Any) -> bool:
-    """Whether a framework would lose track of what is done to the array elsewhere."""
+    """Whether the array takes part in differentiation, which misses changes made elsewhere."""
     producer = producer_of(array)
     if producer == "torch":
         return bool(getattr(array, "requires_grad", False))
@@ -41,12 +41,12 @@ def takes_part_in_gradients(array: Any) -> bool:
 
 
 def detached(array: Any) -> Any:
-    """The same memory without its part in differentiation."""
+    """The same memory, detached from differentiation."""
     return array.detach()
 
 
 def import_array(array: Any, **options: Any) -> _core.Tensor:
-    """from_dlpack, with what is known of the producer and not said by it."""
+    """from_dlpack, with facts about the producer that its export does not record."""
     if isinstance(array, _core.Tensor) and not options:
         return array
     producer = producer_of(array)
@@ -61,7 +61,7 @@ def import_array(array: Any, **options: Any) -> _core.Tensor:
 
 def _import_numpy(array: Any, options: dict[str, Any]) -> _core.Tensor:
     dtype: Any = getattr(array, "dtype", None)
-    # Those that packages register have a name that is worth to be looked at, which takes time.
+    # Only registered dtypes need a look at their name, which is slow.
     name = str(dtype.name) if dtype is not None and dtype.isbuiltin == 2 else ""
     if name.startswith(_ML_DTYPES) and options.keys() <= {"stream"}:
         step = array.dtype.itemsize
@@ -80,10 +80,10 @@ def _import_numpy(array: Any, options: dict[str, Any]) -> _core.Tensor:
     except BufferError:
         if array.flags.writeable or options:
             raise
-        # NumPy 1 hands out nothing that is read-only, and says where it is all the same.
+        # NumPy 1 does not export read-only arrays; its array interface describes them.
         return _interfaces.from_interface(array)
     if tensor.readonly and array.flags.writeable:
-        # NumPy 1 hands out legacy capsules only, which cannot say it; the array can.
+        # NumPy 1 exports legacy capsules, which do not record writability; the array does.
         tensor = _core.from_dlpack(array, **{**options, "writable": True})
     return tensor
 
@@ -91,10 +91,10 @@ def _import_numpy(array: Any, options: dict[str, Any]) -> _core.Tensor:
 def _import_onnxruntime(array: Any, options: dict[str, Any]) -> _core.Tensor:
     kind = getattr(array, "data_type", lambda: "")()
     if kind in _ONNX_FLOAT8 and options.keys() <= {"stream"} and array.device_name() == "cpu":
-        # It has them, and hands them to nobody.
+        # ONNX Runtime has these dtypes but does not export them.
         shape = tuple(array.shape())
         return _core.wrap(array, array.data_ptr(), shape, _ONNX_FLOAT8[kind])
-    # An OrtValue may be updated in place, and its legacy capsules cannot say so.
+    # An OrtValue is writable, which its legacy capsules do not record.
     tensor = _core.from_dlpack(array, **{"writable": True, **options})
     if kind == "tensor(bool)" and tensor.dtype == "uint8":
         return relabelled(tensor, "bool")
@@ -117,10 +117,10 @@ def relabelled(
 
 
 def folded(tensor: _core.Tensor) -> _core.Tensor:
-    """The same tensor with `byte_offset` 0: several consumers reject another, or pass it over."""
+    """The same tensor with `byte_offset` 0: several consumers reject or ignore another value."""
     return relabelled(tensor, tensor.dtype_triple) if tensor.byte_offset else tensor
 
 
 def imported_framework(name: str) -> Any:
-    """A framework's module where the program has imported it."""
+    """A framework's module if the program has imported it, else None."""
     return sys.modules.get(name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a tensor prints itself: its layout in one line, and the values that the CPU can read."""
+"""The text of a tensor: its layout in one line, and its values if the CPU can read them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import typing
 if typing.TYPE_CHECKING:
     from . import Tensor
 
-EDGE = 3  # entries shown at either end of an axis that is too long
-LIMIT = 7  # entries of an axis that are shown without a gap
+EDGE = 3  # entries shown at both ends of a long axis
+LIMIT = 7  # axes up to this length are shown in full
 
 
 def text_of(tensor: Tensor) -> str:
@@ -43,7 +43,7 @@ def _compact(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _values(tensor: Tensor) -> str | None:
-    """The values, a line for each innermost axis; None where they cannot be read."""
+    """The values, one line per innermost axis; None if they cannot be read."""
     try:
         view = memoryview(tensor)
     except BufferError:

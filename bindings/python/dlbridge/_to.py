@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""to: an array of any framework as an array of another."""
+"""to: converts an array of any framework to one of another."""
 
 import dataclasses
 import importlib
@@ -9,19 +9,19 @@ from typing import Any
 from . import _consumers, _core, _producers
 from ._adapt import Adapted, Options
 
-# The types of frameworks' modules through whose table a tensor becomes one of theirs.
+# Types of frameworks that have an exchange table.
 _TABLE_TYPES = {"torch": "Tensor"}
 
 
 def to(x: Any, target: Any, /, **options: Any) -> Any:
-    """The array `x` as one of `target`: a type (torch.Tensor), a framework's module, or its name.
+    """Converts `x` for `target`: a type (torch.Tensor), a framework's module, or its name.
 
-    `options` are those of adapt, and so are the rejections. A type with an exchange table is
-    reached through it, without a capsule; every other framework by its own import. NumPy gets the
-    dtypes that only the package ml_dtypes gives it as those, where it is installed.
+    `options` and rejections are those of adapt. A type with an exchange table gets the tensor
+    through the table, other frameworks through their own import. For NumPy, the dtypes of the
+    package ml_dtypes are used if it is installed.
     """
     if not options and isinstance(target, type):
-        # The fast way, for arrays that need nothing; whatever it will not do is explained below.
+        # Fast path for arrays that need no permission. Its rejections are explained below.
         try:
             result = _core.to_type(x, target)
         except (BufferError, RuntimeError, ValueError):
@@ -43,14 +43,14 @@ def _to(x: Any, target: Any, options: dict[str, Any]) -> Any:
     result = _import(framework, array)
     if isinstance(target, type) and not isinstance(result, target):
         raise TypeError(
-            f"expected a type that {framework.title} imports as, found {target!r}, where it makes "
+            f"expected the type that {framework.title} imports, found {target!r}; it makes "
             f"{type(result)!r}"
         )
     return result
 
 
 def _resolved(target: Any) -> tuple[_consumers.Consumer | None, type | None]:
-    """The framework that a target stands for, and the type whose table leads there."""
+    """The framework of a target, and the type whose exchange table leads to it."""
     if not isinstance(target, (str, types.ModuleType, type)):
         raise TypeError(
             "expected a type, a framework's module or its name, found an instance of "
@@ -75,13 +75,13 @@ def _origin(target: Any) -> str:
 
 
 def _import(framework: _consumers.Consumer, array: Adapted) -> Any:
-    """By the framework's own import, or by way of NumPy where that can do more."""
+    """Imports with the framework's own function, or through NumPy if that supports more."""
     module = importlib.import_module(framework.name)
     if framework.name == "numpy" and not _consumers.takes_dtype(framework, array.dtype):
         return _as_ml_dtype(module, array)
     if framework.name == "dpnp" and array.__dlpack_device__()[0] == _consumers.CPU:
-        # dpnp's import rejects scalars, empty arrays and most strides of the host's memory; what it
-        # makes of NumPy's arrays is a copy on its device all the same.
+        # dpnp's import rejects scalars, empty arrays and most strides in host memory. Through NumPy
+        # it also makes a copy on its device.
         numpy = importlib.import_module("numpy")
         return module.array(numpy.from_dlpack(array.tensor_for(_consumers.by_name("numpy"))[0]))
     importer: Any = module
@@ -97,7 +97,7 @@ def _attribute(owner: Any, name: str) -> Any:
 
 
 def _as_ml_dtype(numpy: Any, array: Adapted) -> Any:
-    """A NumPy array of a dtype that ml_dtypes adds; its bits travel as unsigned integers."""
+    """A NumPy array of a dtype of ml_dtypes; its bits are exchanged as unsigned integers."""
     framework = _consumers.by_name("numpy")
     try:
         dtype = getattr(importlib.import_module("ml_dtypes"), array.dtype, None)

@@ -1,24 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """The C ABI of dlbridge for Python programs: every function of the library, on addresses.
 
-For authors of bindings, tests and tools. A program that only wants to pass arrays on needs
-`dlbridge.from_dlpack`, `dlbridge.adapt` and `dlbridge.to`.
+For authors of bindings, tests and tools. Programs that exchange arrays use `dlbridge.from_dlpack`,
+`dlbridge.adapt` and `dlbridge.to`.
 
 Start with `import_tensor`, which makes a validated, dlbridge-owned tensor of any managed tensor.
 
-Structs are addresses (int): an address that is not what it is said to be is undefined behaviour, as
-in C, and NULL (0) is rejected. Shapes and strides are lists (None is
-NULL), versions (major, minor), devices (type, id), dtypes (code, bits, lanes). What a conversion
-consumes and what stays the caller's is as dlbridge.h says, and so is who releases: results are
-addresses that must be released once, by `release`, `release_versioned` or `release_legacy`.
+Structs are addresses (int). A wrong address is undefined behaviour, as in C; NULL (0) is rejected.
+Shapes and strides are lists (None is NULL), versions (major, minor), devices (type, id), dtypes
+(code, bits, lanes). Ownership is as in dlbridge.h: a resulting tensor is an address that must be
+released once, by `release`, `release_versioned` or `release_legacy`.
 
 A failed call raises BufferError (the tensor is broken or rejected), ValueError (an argument),
 MemoryError, or RuntimeError (a driver). The exception has `status`, `rule`, `axis` and a driver's
 `native_code`. An argument of the wrong type is a TypeError. The GIL is released for calls that may
 reach a driver or a foreign deleter.
 
-The ctypes structs below mirror dlpack.h; `tensor_at` reads one without reading more than the rules
-allow."""
+The ctypes structs mirror dlpack.h; `tensor_at` reads the fields that are safe to read."""
 
 import ctypes
 from typing import NamedTuple
@@ -57,6 +55,7 @@ from ._describe import (
     Allocator,
     ConvertOptions,
     Policy,
+    # [facts/functions.toml describe]
     allocate,
     backend_info,
     capsule,
@@ -114,6 +113,17 @@ from ._describe import (
     view,
     wrap,
     wrap_legacy,
+    # [/facts]
+)
+from ._structs import (
+    DLDataType,
+    DLDevice,
+    DLManagedTensor,
+    DLManagedTensorVersioned,
+    DLPackExchangeAPI,
+    DLPackExchangeAPIHeader,
+    DLPackVersion,
+    DLTensor,
 )
 
 __all__ = [
@@ -158,6 +168,7 @@ __all__ = [
     "TensorFields",
     "TensorFlag",
     "WrapOption",
+    # [facts/functions.toml all]
     "allocate",
     "backend_info",
     "capsule",
@@ -219,88 +230,15 @@ __all__ = [
     "view",
     "wrap",
     "wrap_legacy",
+    # [/facts]
 ]
-
-
-# --------------------------------------------------------------------------------- mirrored structs
-
-
-class DLPackVersion(ctypes.Structure):
-    _fields_ = [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32)]
-
-
-class DLDevice(ctypes.Structure):
-    _fields_ = [("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32)]
-
-
-class DLDataType(ctypes.Structure):
-    _fields_ = [("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16)]
-
-
-class DLTensor(ctypes.Structure):
-    _fields_ = [
-        ("data", ctypes.c_void_p),
-        ("device", DLDevice),
-        ("ndim", ctypes.c_int32),
-        ("dtype", DLDataType),
-        ("shape", ctypes.POINTER(ctypes.c_int64)),
-        ("strides", ctypes.POINTER(ctypes.c_int64)),
-        ("byte_offset", ctypes.c_uint64),
-    ]
-
-
-class DLManagedTensor(ctypes.Structure):
-    """The legacy struct. A deleter is a `DLManagedTensor.Deleter`, which gets the address."""
-
-    Deleter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-    _fields_ = [
-        ("dl_tensor", DLTensor),
-        ("manager_ctx", ctypes.c_void_p),
-        ("deleter", Deleter),
-    ]
-
-
-class DLManagedTensorVersioned(ctypes.Structure):
-    """The versioned struct, with a deleter as in DLManagedTensor."""
-
-    Deleter = DLManagedTensor.Deleter
-    _fields_ = [
-        ("version", DLPackVersion),
-        ("manager_ctx", ctypes.c_void_p),
-        ("deleter", Deleter),
-        ("flags", ctypes.c_uint64),
-        ("dl_tensor", DLTensor),
-    ]
-
-
-class DLPackExchangeAPIHeader(ctypes.Structure):
-    """Start of every table of an exchange API."""
-
-
-DLPackExchangeAPIHeader._fields_ = [
-    ("version", DLPackVersion),
-    ("prev_api", ctypes.POINTER(DLPackExchangeAPIHeader)),
-]
-
-
-class DLPackExchangeAPI(ctypes.Structure):
-    """The table of major 1; its functions as addresses."""
-
-    _fields_ = [
-        ("header", DLPackExchangeAPIHeader),
-        ("managed_tensor_allocator", ctypes.c_void_p),
-        ("managed_tensor_from_py_object_no_sync", ctypes.c_void_p),
-        ("managed_tensor_to_py_object_no_sync", ctypes.c_void_p),
-        ("dltensor_from_py_object_no_sync", ctypes.c_void_p),
-        ("current_work_stream", ctypes.c_void_p),
-    ]
 
 
 # ------------------------------------------------------------------------------- values with names
 
 
 class Buffer(NamedTuple):
-    """Memory as its driver names it (DLBridgeBuffer)."""
+    """Memory of a driver (DLBridgeBuffer)."""
 
     backend: int
     kind: int
@@ -309,7 +247,7 @@ class Buffer(NamedTuple):
 
 
 class Stream(NamedTuple):
-    """A queue of work (DLBridgeStream)."""
+    """A stream or queue of a driver (DLBridgeStream)."""
 
     backend: int
     kind: int
@@ -319,12 +257,12 @@ class Stream(NamedTuple):
 
 
 class TensorFields(NamedTuple):
-    """What stands in a tensor, as far as it may be read; None where it may not, or is not there."""
+    """The fields of a tensor. Fields that must not be read, or do not exist, are None."""
 
     kind: int
     version: tuple[int, int] | None
     flags: int | None
-    tensor: int  # address of the DLTensor; 0 where nothing past the flags may be read
+    tensor: int  # address of the DLTensor; 0 if nothing past the flags may be read
     data: int | None
     device: tuple[int, int] | None
     ndim: int | None
@@ -339,7 +277,7 @@ class ExchangeTable(NamedTuple):
 
     version: tuple[int, int]
     address: int
-    missing: list[str] | None  # functions that are NULL; None where the major is not 1
+    missing: list[str] | None  # functions that are NULL; None if the major is not 1
 
 
 # ------------------------------------------------------------------------------ reading, carefully
@@ -370,10 +308,10 @@ def _fields(kind, version, flags, tensor):
 
 
 def tensor_at(address: int, kind: int) -> TensorFields:
-    """What stands in the struct of `kind` at an address. Of a versioned one of another major
-    nothing past the flags is read; shape and strides are read for 0 to 64 axes only."""
+    """The fields of the struct of `kind` at an address. If a versioned struct has another major,
+    nothing past its flags is read. Shape and strides are read for 0 to 64 axes only."""
     if not address:
-        raise ValueError("address is NULL: no tensor is there")
+        raise ValueError("expected the address of a tensor, found NULL")
     if kind == Kind.VERSIONED:
         managed = DLManagedTensorVersioned.from_address(address)
         said = (managed.version.major, managed.version.minor)
@@ -393,7 +331,7 @@ def _missing(address):
 
 
 def exchange_tables(chain: int) -> list[ExchangeTable]:
-    """The tables of an exchange API chain, newest first; at most 64, so that a ring ends."""
+    """The tables of an exchange API chain, newest first; at most 64, in case it is cyclic."""
     tables: list[ExchangeTable] = []
     while chain and len(tables) < MAX_TABLES and chain not in [one.address for one in tables]:
         header = DLPackExchangeAPIHeader.from_address(chain)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the repository is, also for a copy of the tests that stands somewhere below it."""
+"""Finds the repository, also for a copy of the tests below it."""
 
 import pathlib
 
@@ -7,8 +7,8 @@ import pytest
 
 
 def root():
-    """The repository around this file, or a skip where the tests stand outside of one."""
+    """The repository that contains this file; skips the test if there is none."""
     for folder in pathlib.Path(__file__).resolve().parents:
         if (folder / "abi" / "symbols.txt").exists():
             return folder
-    return pytest.skip("these tests stand outside the repository, whose files they need")
+    return pytest.skip("the tests need files of the repository, which does not contain them")

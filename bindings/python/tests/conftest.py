@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests of bad input share: nothing is printed, and every deleter runs exactly once."""
+"""Shared by tests of bad input: nothing is printed, and every deleter runs exactly once."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ import pytest
 
 
 def pytest_collection_finish():
-    """What there is before the first test is left out of the collections that tests ask for."""
+    """Excludes objects created before the first test from the collections that tests start."""
     gc.collect()
     gc.freeze()
 
 
 @pytest.fixture
 def quiet(capfd, monkeypatch):
-    """Nothing is printed, by C either, and no exception goes to the hook of last resort.
+    """Nothing is printed, not by C either, and no exception is unraisable.
 
-    The destructors of capsules are Python code here, which must not run as an exception waits: a
-    test keeps a capsule that it expects to be rejected."""
+    The destructors of capsules are Python code here, which must not run while an exception is set:
+    a test keeps a capsule that it expects to be rejected."""
     unraisable = []
     monkeypatch.setattr(sys, "unraisablehook", unraisable.append)
     yield
@@ -32,7 +32,7 @@ def quiet(capfd, monkeypatch):
 
 @pytest.fixture
 def balanced(quiet):
-    """What a test's producers made is deleted exactly once, unless the test says otherwise."""
+    """Every struct of a test's producers is deleted exactly once, unless the test forgets it."""
     before = set(producers.Made.live)
     yield
     gc.collect()

@@ -1,26 +1,42 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One function for each call that a case of the corpus can name: it answers with everything that a
-case can expect. A failed call raises, which `answer` turns into status, rule, axis and message."""
+"""One function for each call that a case of the corpus can name. It returns everything that a case
+can expect. A failed call raises; `answer` converts that to status, rule, axis and message."""
 
 import ctypes
 
 from corpus_world import bits, number, numbers, texts
 from dlbridge import abi
 
-# Which exception stands for a status: the types are part of what the package promises.
-VALUE, BUFFER, DRIVER = ValueError, BufferError, RuntimeError
+# The exception for each status; the types are part of the API.
 EXCEPTIONS = {
-    **dict.fromkeys(["INVALID_ARGUMENT", "TOO_NEW", "PARSE", "NOT_FOUND", "BOUNDS"], VALUE),
-    **dict.fromkeys(["EXISTS", "DESCRIPTOR", "BUFFER_TOO_SMALL", "AMBIGUOUS"], VALUE),
-    **dict.fromkeys(["INVALID_TENSOR", "VERSION", "POLICY", "UNREPRESENTABLE"], BUFFER),
-    **dict.fromkeys(["UNKNOWN_CODE", "FOREIGN_TENSOR", "UNSUPPORTED"], BUFFER),
+    # [facts/statuses.toml]
+    "INVALID_ARGUMENT": ValueError,
+    "TOO_NEW": ValueError,
     "OUT_OF_MEMORY": MemoryError,
-    **dict.fromkeys(["FORKED", "UNAVAILABLE", "DRIVER", "CAPTURE"], DRIVER),
+    "INVALID_TENSOR": BufferError,
+    "VERSION": BufferError,
+    "POLICY": BufferError,
+    "UNREPRESENTABLE": BufferError,
+    "UNKNOWN_CODE": BufferError,
+    "FOREIGN_TENSOR": BufferError,
+    "UNSUPPORTED": BufferError,
+    "BUFFER_TOO_SMALL": ValueError,
+    "PARSE": ValueError,
+    "NOT_FOUND": ValueError,
+    "BOUNDS": ValueError,
+    "FORKED": RuntimeError,
+    "UNAVAILABLE": RuntimeError,
+    "DRIVER": RuntimeError,
+    "EXISTS": ValueError,
+    "CAPTURE": RuntimeError,
+    "DESCRIPTOR": ValueError,
+    "AMBIGUOUS": ValueError,
+    # [/facts]
 }
 
 
 def rejected(error):
-    """What an exception of the library's says, or why it is none."""
+    """The fields of an exception of the library, or why it is not one."""
     status = getattr(error, "status", None)
     if type(error) is not EXCEPTIONS.get(status):
         return {"status": f"{type(error).__name__}({error}) with status {status}"}
@@ -45,14 +61,14 @@ def answer(world, step):
 
 
 def option_bits(spec, kind):
-    """The sum of the options that a list names, or the number that stands in its place."""
+    """The sum of the named options, or the number given instead of names."""
     if "options_raw" in spec:
         return number(spec["options_raw"])
     return sum(kind[name] for name in spec.get("options", []))
 
 
 def limits_of(spec):
-    """The limits of a policy, and the options that they imply unless its options are raw."""
+    """The limits of a policy, and the options that they imply unless the options are a number."""
     given = {key: spec[key] for key in ("min_ndim", "max_ndim") if key in spec}
     if "buffer_size" in spec:
         given["buffer_size"] = number(spec["buffer_size"])
@@ -96,7 +112,7 @@ def options_of(world, step):
 
 
 def kind_of(step, handle):
-    """The kind that the step passes: UNKNOWN, or that of the object."""
+    """The kind that the step passes: UNKNOWN, or the object's kind."""
     return abi.Kind[step["kind"]] if "kind" in step else handle.kind
 
 
@@ -148,7 +164,7 @@ def described(handle, expected):
 
 
 def result(world, step, name, address, kind=abi.Kind.VERSIONED):
-    """Answers with the tensor that a call made, and gives it its name."""
+    """Returns the tensor that a call made, and stores its name."""
     expect = step["expect"]
     out = {"is": world.name_of(address)}
     world.put(name, address, abi.Kind(kind))
@@ -194,7 +210,7 @@ def call_diagnose(world, step):
 def call_layout(world, step):
     handle = world.live[step["in"]]
     layout = abi.layout(handle.tensor, handle.flags)
-    assert layout.pop("ndim") == handle.fields.ndim  # which the case says already
+    assert layout.pop("ndim") == handle.fields.ndim  # the case states it
     layout["properties"] = abi.names_of(abi.LayoutProperty, layout["properties"])
     layout["self_overlap"] = abi.Answer(layout["self_overlap"]).name
     wide = {"element_count", "packed_bytes", "begin", "end", "broadcast_axes", "negative_axes"}
@@ -202,7 +218,7 @@ def call_layout(world, step):
 
 
 def formatted(step, write):
-    """A text of its own, or through memory of the step's size."""
+    """The returned text, or the text written to a buffer of the step's size."""
     if "size" not in step:
         text = write(None)
         return {"text": text, "length": len(text.encode())}
@@ -235,7 +251,7 @@ def call_exchange(_world, step):
     for table, spec in zip(tables, step["chain"]):
         table.header.version = abi.DLPackVersion(*spec["version"])
         for name in set(functions) - set(spec.get("missing", [])):
-            setattr(table, name, 1)  # only there to be found
+            setattr(table, name, 1)  # a marker to look for
     links = list(range(1, len(tables))) + ([0] if step.get("ring") else [])
     for table, link in zip(tables, links):
         table.header.prev_api = ctypes.pointer(tables[link].header)
@@ -290,7 +306,7 @@ def call_upgrade_many(world, step):
     names = step["in"] if isinstance(step["in"], list) else [step["in"]]
     outs = step["out"] if isinstance(step["out"], list) else [step["out"]]
     made = abi.upgrade_many([world.live[one].address for one in names], options_of(world, step))
-    answers = {"failed": len(names)}  # nobody is to blame
+    answers = {"failed": len(names)}  # no tensor is the cause
     for name, out, address in zip(names, outs, made):
         world.take(name)
         answers.update(result(world, step, out, address))
@@ -304,7 +320,7 @@ def call_downgrade(world, step):
 
 
 def kept_name(world, step, out, kind=abi.Kind.VERSIONED):
-    """The result may be the source itself, which its name stands for until then."""
+    """The result may be the source itself, so the source keeps its name until then."""
     made = result(world, step, step["out"], out, kind)
     world.take(step["in"])
     return made
@@ -361,7 +377,7 @@ def call_allocate(world, step):
 
 
 def wrap_options(spec):
-    """Where they are a number, nothing is implied."""
+    """A number implies no further options."""
     given = spec.get("options", [])
     if isinstance(given, int):
         return given
@@ -423,7 +439,7 @@ def call_copy(world, step):
 
 
 def call_release(world, step):
-    if "kind" in step:  # of another struct than it is
+    if "kind" in step:  # of another struct
         abi.release(world.live[step["in"]].address, abi.Kind[step["kind"]])
     world.release(step["in"])
     return {"deleters": world.deletes()}
@@ -515,7 +531,7 @@ def call_context_find(world, step):
 
 
 def call_context_next(world, _step):
-    """Walks the whole table: which of the case's entries it meets, and how the walk ends."""
+    """Walks the table; returns the entries of the case that it finds, and how the walk ends."""
     cursor, met = 0, []
     try:
         while True:

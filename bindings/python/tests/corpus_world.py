@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tensors of one case of the corpus: its own, and those that the calls make of them."""
+"""The tensors of one case of the corpus: its objects, and the results of its calls."""
 
 import contextlib
 import ctypes
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from dlbridge import abi
 
-MEMORY = 100  # no kind of the library's: memory that no tensor describes yet
+MEMORY = 100  # not a kind of the library: memory without a tensor
 
 
 def number(value):
@@ -24,12 +24,12 @@ def texts(values):
 
 
 def bits(names, kind):
-    """The sum of the bits that a list names, or the number that stands for it."""
+    """The sum of the named bits, or the number given instead of names."""
     return names if isinstance(names, int) else sum(kind[name] for name in names or [])
 
 
 class Aligned:
-    """Memory of a wanted alignment, for as long as this object lives."""
+    """Memory of a given alignment, alive as long as this object."""
 
     def __init__(self, size, alignment):
         self._room = ctypes.create_string_buffer(size + alignment)
@@ -38,7 +38,7 @@ class Aligned:
 
 
 class Producer:
-    """A tensor or memory of the case's own, with a deleter that counts."""
+    """A tensor or memory of the case, with a counting deleter."""
 
     def __init__(self, spec):
         self.deletes = 0
@@ -87,7 +87,7 @@ class Producer:
 
     @property
     def release(self):
-        """What wrap and copy are given to call when a MEMORY is free again."""
+        """The release callback of a MEMORY for wrap and copy."""
         return self._released if self.has_deleter else None
 
     def _released(self, buffer, _stream):
@@ -98,7 +98,7 @@ class Producer:
 
 
 class Handle(NamedTuple):
-    """A tensor that a name stands for at present."""
+    """A tensor that currently has a name."""
 
     address: int
     kind: int
@@ -106,7 +106,7 @@ class Handle(NamedTuple):
 
     @property
     def tensor(self):
-        """Address of the DLTensor; also of a versioned one of another major."""
+        """The address of the DLTensor, also in a versioned struct of another major."""
         offset = abi.DLManagedTensorVersioned.dl_tensor.offset
         return self.address + (offset if self.kind == abi.Kind.VERSIONED else 0)
 
@@ -136,7 +136,7 @@ class World:
         self.live[name] = Handle(address, kind, flags)
 
     def take(self, name):
-        """A call has consumed it: the name stands for nothing any more."""
+        """A call has consumed the tensor, so its name is free."""
         self.live.pop(name, None)
         self.memories.discard(name)
 
@@ -151,7 +151,7 @@ class World:
         self.take(name)
 
     def name_of(self, address):
-        """Which of the case's own tensors or live results it is, or "new"."""
+        """The name of the tensor if it is an object or a live result of the case, or "new"."""
         for name, producer in sorted(self.producers.items()):
             if producer.kind != MEMORY and producer.address == address:
                 return name
@@ -178,7 +178,7 @@ class World:
         self.storages_in_use -= 1
 
     def allocator(self, how):
-        """Counts what it gave and got back, or gives nothing."""
+        """Counts allocations and deallocations, or always fails."""
 
         def allocate(_device, size, alignment, _stream):
             if how == "fails":
@@ -190,12 +190,12 @@ class World:
         return abi.Allocator(allocate, lambda _device, address, *_: self._blocks.pop(address))
 
     def finish(self):
-        """Releases all that is left, and says what is wrong then."""
+        """Releases the remaining tensors; returns the problems found then."""
         for name in sorted({*self.live, *self.memories}):
             self.release(name)
         for name, known in self.entries.items():
             if name not in self.ended:
-                with contextlib.suppress(ValueError):  # another registration has replaced it
+                with contextlib.suppress(ValueError):  # another registration replaced it
                     abi.context_unregister(known)
         wrong = [
             f"deleter of {name} ran {one.deletes} times"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Producers made by hand with ctypes: both DLPack structs with counted deleters, any field broken,
+"""Handmade producers, with ctypes: both DLPack structs with counted deleters and arbitrary fields,
 capsules with or without a destructor, and exchange tables."""
 
 from __future__ import annotations
@@ -12,9 +12,18 @@ import math
 import os
 import subprocess
 import sys
-from ctypes import c_char_p, c_int32, c_int64, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p
+from ctypes import c_char_p, c_int32, c_int64, c_uint64, c_void_p
 
 import pytest
+from dlbridge._structs import (
+    DLDataType,
+    DLDevice,
+    DLPackExchangeAPI,
+    DLPackVersion,
+    DLTensor,
+)
+from dlbridge._structs import DLManagedTensor as Legacy
+from dlbridge._structs import DLManagedTensorVersioned as Versioned
 
 LEGACY, VERSIONED = b"dltensor", b"dltensor_versioned"
 READ_ONLY, IS_COPIED, PADDED = 1, 2, 4
@@ -22,47 +31,9 @@ INT, UINT, FLOAT, BFLOAT, COMPLEX, BOOL, FLOAT8 = 0, 1, 2, 4, 5, 6, 10
 CPU, CUDA, CUDA_HOST = 1, 2, 3
 
 
-class DLDevice(ctypes.Structure):
-    _fields_ = [("device_type", c_int32), ("device_id", c_int32)]
-
-
-class DLDataType(ctypes.Structure):
-    _fields_ = [("code", c_uint8), ("bits", c_uint8), ("lanes", c_uint16)]
-
-
-class DLTensor(ctypes.Structure):
-    _fields_ = [
-        ("data", c_void_p),
-        ("device", DLDevice),
-        ("ndim", c_int32),
-        ("dtype", DLDataType),
-        ("shape", c_void_p),
-        ("strides", c_void_p),
-        ("byte_offset", c_uint64),
-    ]
-
-
-class Legacy(ctypes.Structure):
-    _fields_ = [("dl_tensor", DLTensor), ("manager_ctx", c_void_p), ("deleter", c_void_p)]
-
-
-class Versioned(ctypes.Structure):
-    _fields_ = [
-        ("major", c_uint32),
-        ("minor", c_uint32),
-        ("manager_ctx", c_void_p),
-        ("deleter", c_void_p),
-        ("flags", c_uint64),
-        ("dl_tensor", DLTensor),
-    ]
-
-
-assert (ctypes.sizeof(DLTensor), ctypes.sizeof(Legacy), ctypes.sizeof(Versioned)) == (48, 64, 80)
-
-
 def _python(name: str, result: object, *arguments: object) -> object:
-    """A function of CPython's own, called with the GIL. A capsule that is being destroyed goes in
-    as an address, so that it gets no new reference."""
+    """A function of CPython, called with the GIL. A capsule that is being destroyed is passed as
+    an address, so that it gets no new reference."""
     function = getattr(ctypes.PyDLL(None), name)
     function.restype, function.argtypes = result, arguments
     return function
@@ -81,7 +52,7 @@ def address_of(function: str) -> int:
     return ctypes.cast(getattr(ctypes.PyDLL(None), function), c_void_p).value
 
 
-# A capsule keeps its name by address; these stay.
+# A capsule does not copy its name, so the names are kept.
 _names: dict[bytes, ctypes.Array] = {}
 
 
@@ -94,8 +65,8 @@ def name_address(name: bytes | None) -> int | None:
 
 
 class Made:
-    """One struct, what it points to, and how often its deleter ran. It stays alive until then, so
-    that a deleter that is called twice is counted, not undefined."""
+    """A struct, its arrays, and the number of runs of its deleter. It stays alive, so that a second
+    call of the deleter is counted instead of undefined."""
 
     live: dict[int, Made] = {}
 
@@ -109,18 +80,25 @@ class Made:
         tensor = self.struct.dl_tensor
         for name, value in fields.items():
             target = self.struct if hasattr(self.struct, name) else tensor
-            setattr(target, name, self._field(value))
+            setattr(target, name, self._field(name, value))
         Made.live[self.address] = self
 
-    def _field(self, value: object) -> object:
-        """Addresses of arrays that stay as long as this does; the rest as it is."""
+    def _field(self, name: str, value: object) -> object:
+        """The value as its field takes it; arrays and addresses become pointers."""
         if isinstance(value, ctypes.Array):
             self.parts.append(value)
-            return ctypes.addressof(value)
-        return value
+            value = ctypes.addressof(value)
+        if name in ("shape", "strides"):
+            return ctypes.cast(value, ctypes.POINTER(c_int64))
+        return Versioned.Deleter(value or 0) if name == "deleter" else value
+
+    @property
+    def deleter(self) -> int | None:
+        """The address of the deleter."""
+        return ctypes.cast(self.struct.deleter, c_void_p).value
 
     def capsule(self, *, name: bytes | None = b"", destructor: bool = True) -> object:
-        """A capsule under its right name, or another (None: NULL)."""
+        """A capsule with its proper name or another one (None: NULL)."""
         name = self.name if name == b"" else name
         end = ctypes.cast(_capsule_end, c_void_p) if destructor else None
         return new_capsule(self.address, name_address(name), end)
@@ -138,13 +116,9 @@ def _destroy(capsule: int) -> None:
         if _is_valid(capsule, name):
             made = Made.live[_raw_pointer(capsule, name)]
             made.destroyed += 1
-            if made.struct.deleter:
-                _call_deleter(made.struct.deleter, made.address)
+            if made.deleter:
+                ctypes.PYFUNCTYPE(None, c_void_p)(made.deleter)(made.address)
             return
-
-
-def _call_deleter(deleter: int, address: int) -> None:
-    ctypes.PYFUNCTYPE(None, c_void_p)(deleter)(address)
 
 
 _deleter = ctypes.CFUNCTYPE(None, c_void_p)(_delete)
@@ -181,8 +155,8 @@ def _tensor_fields(fields: dict[str, object]) -> dict[str, object]:
 
 def versioned(**fields: object) -> Made:
     """A versioned struct; any field can be given."""
-    major, minor = fields.pop("version", (1, 3))
-    return Made(Versioned, {"major": major, "minor": minor, **_tensor_fields(fields)})
+    version = DLPackVersion(*fields.pop("version", (1, 3)))
+    return Made(Versioned, {"version": version, **_tensor_fields(fields)})
 
 
 def legacy(**fields: object) -> Made:
@@ -191,7 +165,7 @@ def legacy(**fields: object) -> Made:
 
 
 class Producer:
-    """Hands out the struct that is made for each ask: versioned where max_version is 1 or newer."""
+    """Exports a new struct for each request: versioned if max_version is 1.0 or newer."""
 
     def __init__(self, **fields: object) -> None:
         self.fields = fields
@@ -221,29 +195,12 @@ class Producer:
 
 
 class LegacyProducer(Producer):
-    """Knows no keywords at all, as producers of 2021."""
+    """Accepts no keywords, like producers of 2021."""
 
     def __dlpack__(self) -> object:
         self.asked.append({})
         return self.hand_out(legacy(**self.own(legacy)))
 
-
-class Table(ctypes.Structure):
-    """DLPackExchangeAPI; functions as addresses."""
-
-    _fields_ = [
-        ("major", c_uint32),
-        ("minor", c_uint32),
-        ("prev_api", c_void_p),
-        ("allocator", c_void_p),
-        ("from_object", c_void_p),
-        ("to_object", c_void_p),
-        ("lend", c_void_p),
-        ("stream", c_void_p),
-    ]
-
-
-assert ctypes.sizeof(Table) == 56
 
 _FROM = ctypes.PYFUNCTYPE(ctypes.c_int, c_void_p, ctypes.POINTER(c_void_p))
 _TO = ctypes.PYFUNCTYPE(ctypes.c_int, c_void_p, ctypes.POINTER(c_void_p))
@@ -275,11 +232,11 @@ def _stream(device_type: int, device_id: int, out: object) -> int:
 
 
 def _never() -> int:
-    raise AssertionError("this function of the table is not to be called")
+    raise AssertionError("this function of the table must not be called")
 
 
 class Received:
-    """What the table's to_object makes: it owns the tensor, which the test releases."""
+    """The result of the table's to_object. The test releases its tensor."""
 
     def __init__(self, tensor: int) -> None:
         self.tensor = tensor
@@ -291,31 +248,42 @@ _functions = {
     "allocator": _ANY(_never),
     "from_object": _FROM(_from_object),
     "to_object": _TO(_to_object),
+    "lend": None,
     "stream": _STREAM(_stream),
 }
-_tables: list[Table] = []  # a table never goes
+# The fields of a table, in the order of these functions.
+_FIELDS = dict(zip(_functions, (name for name, _ in DLPackExchangeAPI._fields_[1:])))
+_tables: list[DLPackExchangeAPI] = []  # tables stay until the process ends
 
 
 def table(
-    version: tuple[int, int] = (1, 3), *, before: Table | None = None, **functions: object
-) -> Table:
-    """A table of working functions; any of them replaced by an address, or None."""
-    made = Table(major=version[0], minor=version[1])
-    made.prev_api = None if before is None else ctypes.addressof(before)
-    for name, function in _functions.items():
-        setattr(made, name, ctypes.cast(function, c_void_p).value)
-    for name, function in functions.items():
-        setattr(made, name, function)
+    version: tuple[int, int] = (1, 3),
+    *,
+    before: DLPackExchangeAPI | None = None,
+    **functions: object,
+) -> DLPackExchangeAPI:
+    """A table of working functions; each can be replaced by an address or None."""
+    made = DLPackExchangeAPI()
+    made.header.version = DLPackVersion(*version)
+    if before is not None:
+        link(made, before)
+    for name, function in {**_functions, **functions}.items():
+        setattr(made, _FIELDS[name], ctypes.cast(function, c_void_p).value)
     _tables.append(made)
     return made
 
 
-def table_capsule(made: Table, name: bytes = b"dlpack_exchange_api") -> object:
+def link(newer: DLPackExchangeAPI, older: DLPackExchangeAPI) -> None:
+    """Makes `older` the previous table of `newer`."""
+    newer.header.prev_api = ctypes.pointer(older.header)
+
+
+def table_capsule(made: DLPackExchangeAPI, name: bytes = b"dlpack_exchange_api") -> object:
     return new_capsule(ctypes.addressof(made), name_address(name), None)
 
 
 class Tabled(Producer):
-    """Of a type with an exchange table; derive and set `__dlpack_c_exchange_api__`."""
+    """A producer with an exchange table; derive and set `__dlpack_c_exchange_api__`."""
 
     tabled = 0
 
@@ -326,7 +294,7 @@ class Tabled(Producer):
 
 
 def tabled_type(name: str = "Array", **attributes: object) -> type:
-    """A new type of its own with a table of its own."""
+    """A new type with its own table."""
     attributes.setdefault("__dlpack_c_exchange_api__", table_capsule(table()))
     return type(name, (Tabled,), attributes)
 
@@ -349,7 +317,7 @@ def release(address: int) -> None:
 
 
 def release_on_c_threads(addresses: list[int]) -> None:
-    """Releases each on a thread that Python did not start and knows nothing of."""
+    """Releases each tensor on a thread that Python did not create."""
     process = ctypes.CDLL(None)
     process.pthread_create.argtypes = [c_void_p, c_void_p, c_void_p, c_void_p]
     process.pthread_join.argtypes = [c_uint64, c_void_p]
@@ -362,14 +330,14 @@ def release_on_c_threads(addresses: list[int]) -> None:
 
 
 def take(capsule: object) -> int:
-    """What a consumer does: the address of the versioned tensor, and the capsule renamed."""
+    """Consumes a capsule: renames it and returns the address of its versioned tensor."""
     address = get_pointer(capsule, VERSIONED)
     assert set_name(capsule, name_address(b"used_" + VERSIONED)) == 0
     return address
 
 
 def struct_of(capsule: object) -> Versioned | Legacy:
-    """The struct in a capsule, to look at; it keeps the capsule."""
+    """The struct in a capsule; it keeps the capsule alive."""
     name = get_name(capsule)
     kind = Versioned if name.endswith(VERSIONED) else Legacy
     found = kind.from_address(get_pointer(capsule, name))
@@ -379,12 +347,12 @@ def struct_of(capsule: object) -> Versioned | Legacy:
 
 def extents(tensor: DLTensor, which: str) -> tuple[int, ...] | None:
     start = getattr(tensor, which)
-    return None if not start else tuple((c_int64 * tensor.ndim).from_address(start))
+    return tuple(start[: tensor.ndim]) if start else None
 
 
 @contextlib.contextmanager
 def rejected(kind, message, *, status=None, rule=None, axis=None):
-    """The block raises exactly that type, with the library's message, status, rule and axis."""
+    """The block raises exactly this type, with the library's message, status, rule and axis."""
     with pytest.raises(kind, match=message) as caught:
         yield
     error = caught.value
@@ -395,8 +363,8 @@ def rejected(kind, message, *, status=None, rule=None, axis=None):
 
 
 def run(program: str, *arguments: str) -> str:
-    """What a program prints that runs in a process of its own: it must end well and say nothing on
-    stderr. It sees this module and the package as the test does."""
+    """The output of a program in a new process, which must succeed and print nothing to stderr. It
+    can import this module and the package."""
     paths = [os.path.dirname(__file__), *filter(None, sys.path)]
     done = subprocess.run(
         [sys.executable, "-c", program, *arguments],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""adapt: each consumer gets what it can take, and nothing is lost or copied but by consent."""
+"""adapt: each consumer gets a tensor that it accepts; losses and copies need permission."""
 
 import gc
 import itertools
@@ -16,7 +16,7 @@ from dlbridge._adapt import Rejection
 
 BASE = np.arange(12, dtype=np.float32).reshape(3, 4)
 NUMPY_ASKS = {"max_version": (1, 0), "dl_device": None, "copy": None}
-# Where each framework's Python code asks, and with what.
+# The module and the keywords with which each framework calls __dlpack__.
 ASKS = {
     "torch": ("torch.utils.dlpack", {"max_version": (1, 0)}),
     "jax": ("jax._src.dlpack", {"stream": None}),
@@ -33,7 +33,7 @@ def frozen(array=BASE):
 
 
 def ask(adapted, name):
-    """Calls __dlpack__ as a framework does: from a module of its name, with its keywords."""
+    """Calls __dlpack__ like a framework: from a module of its name, with its keywords."""
     module, keywords = ASKS[name]
     space = {"__name__": module}
     exec("def ask(array, keywords):\n    return array.__dlpack__(**keywords)", space)
@@ -48,7 +48,7 @@ def address(array):
     return array.__array_interface__["data"][0]
 
 
-def test_numpy_takes_it():
+def test_numpy_accepts_it():
     array = BASE[::-1, ::-1]
     adapted = dlbridge.adapt(array)
     taken = np.from_dlpack(adapted)
@@ -59,7 +59,7 @@ def test_numpy_takes_it():
 
 
 @pytest.mark.parametrize("name", ASKS)
-def test_a_plain_array_goes_to_everyone_as_it_is(name):
+def test_a_plain_array_is_exported_unchanged_to_every_consumer(name):
     array = BASE.copy()
     adapted = dlbridge.adapt(array)
     tensor = look(ask(adapted, name), writable=True)
@@ -69,7 +69,7 @@ def test_a_plain_array_goes_to_everyone_as_it_is(name):
 
 
 @pytest.mark.parametrize("name", ["torch", "paddle", "onnxruntime"])
-def test_who_forgets_read_only_is_rejected_a_read_only_array(name):
+def test_a_consumer_that_ignores_read_only_is_rejected(name):
     adapted = dlbridge.adapt(frozen())
     with pytest.raises(
         BufferError, match=r"read-only.*readonly='copy' or readonly='drop'"
@@ -80,7 +80,7 @@ def test_who_forgets_read_only_is_rejected_a_read_only_array(name):
 
 
 @pytest.mark.parametrize("name", ["torch", "paddle", "onnxruntime"])
-def test_a_copy_may_be_written_to(name):
+def test_a_copy_is_writable(name):
     array = frozen()
     adapted = dlbridge.adapt(array, readonly="copy")
     tensor = look(ask(adapted, name), writable=True)
@@ -91,7 +91,7 @@ def test_a_copy_may_be_written_to(name):
 
 
 @pytest.mark.parametrize("name", ["torch", "paddle", "onnxruntime"])
-def test_a_caller_may_drop_it(name):
+def test_the_caller_may_drop_read_only(name):
     array = frozen()
     adapted = dlbridge.adapt(array, readonly="drop")
     tensor = look(ask(adapted, name))
@@ -100,7 +100,7 @@ def test_a_caller_may_drop_it(name):
     assert "READ_ONLY dropped" in adapted.report[0]
 
 
-def test_an_immutable_consumer_loses_nothing():
+def test_an_immutable_consumer_needs_no_permission():
     array = frozen()
     adapted = dlbridge.adapt(array)
     assert look(ask(adapted, "jax")).data_ptr == address(array)
@@ -109,21 +109,21 @@ def test_an_immutable_consumer_loses_nothing():
     assert _core.capsule_kind(capsule) == "legacy"
 
 
-def test_who_honours_read_only_gets_it_flagged():
+def test_a_consumer_that_supports_read_only_gets_the_flag():
     assert not np.from_dlpack(dlbridge.adapt(frozen())).flags.writeable
     assert look(ask(dlbridge.adapt(frozen()), "dpnp")).readonly
 
 
-def test_a_stranger_is_told_what_its_ask_can_be_told():
+def test_an_unknown_consumer_gets_what_its_request_supports():
     adapted = dlbridge.adapt(frozen())
     assert look(adapted.__dlpack__(max_version=(1, 0))).readonly
-    with pytest.raises(BufferError, match="asks for a legacy capsule"):
+    with pytest.raises(BufferError, match="requests a legacy capsule"):
         adapted.__dlpack__()
-    with pytest.raises(BufferError, match="asks for a legacy capsule"):
+    with pytest.raises(BufferError, match="requests a legacy capsule"):
         adapted.__dlpack__(max_version=(0, 8))
 
 
-def test_a_stranger_gets_no_code_that_its_version_lacks():
+def test_an_unknown_consumer_gets_no_code_newer_than_its_version():
     tensor = _core.wrap(BASE, address(BASE), (3, 4), "float8_e5m2")
     adapted = dlbridge.adapt(tensor)
     for version in (None, (0, 8), (1, 0)):
@@ -132,7 +132,7 @@ def test_a_stranger_gets_no_code_that_its_version_lacks():
     assert look(adapted.__dlpack__(max_version=(1, 1))).dtype == "float8_e5m2"
 
 
-def test_a_known_consumer_gets_what_it_is_known_to_read():
+def test_a_known_consumer_gets_the_codes_that_it_supports():
     tensor = _core.wrap(BASE, address(BASE), (3, 4), "float8_e5m2")
     for name in ("torch", "jax", "paddle"):
         assert look(ask(dlbridge.adapt(tensor), name)).dtype == "float8_e5m2"
@@ -147,7 +147,7 @@ def test_a_known_consumer_gets_what_it_is_known_to_read():
         ("onnxruntime", {"reversed", "broadcast", "stepped", "transposed"}),
     ],
 )
-def test_strides_that_a_consumer_rejects_take_consent(name, rejected):
+def test_strides_that_a_consumer_rejects_need_permission(name, rejected):
     views = {
         "plain": BASE,
         "reversed": BASE[::-1, ::-1],
@@ -171,7 +171,7 @@ def test_strides_that_a_consumer_rejects_take_consent(name, rejected):
         assert consented.copied
 
 
-def test_one_copy_serves_two_causes():
+def test_one_copy_serves_two_reasons():
     adapted = dlbridge.adapt(frozen()[::-1], strides="compact", readonly="copy")
     tensor = look(ask(adapted, "torch"), writable=True)
     assert not tensor.readonly
@@ -192,13 +192,13 @@ def test_a_dtype_that_the_consumer_lacks_is_rejected_by_name():
     assert error.value.remedy == {}
 
 
-def test_bool_is_what_onnxruntime_calls_it():
+def test_onnxruntime_gets_bool_as_uint8():
     adapted = dlbridge.adapt(BASE > 3)
     assert look(ask(adapted, "onnxruntime")).dtype == "uint8"
     assert adapted.dtype == "bool"
 
 
-def test_copies_that_are_asked_for():
+def test_requested_copies():
     array = BASE.copy()
     adapted = dlbridge.adapt(array, copy=True)
     assert address(np.from_dlpack(adapted)) != address(array)
@@ -207,10 +207,10 @@ def test_copies_that_are_asked_for():
     assert look(plain.__dlpack__(copy=True)).data_ptr != address(array)
     assert plain.copied
     np.from_dlpack(plain)
-    assert not plain.copied, "what is said is said of the last answer"
+    assert not plain.copied, "the report describes the last export"
 
 
-def test_copies_that_are_forbidden():
+def test_forbidden_copies():
     with pytest.raises(BufferError, match="copy=False"):
         dlbridge.adapt(frozen(), readonly="copy", consumer="torch").__dlpack__(
             max_version=(1, 0), copy=False
@@ -240,7 +240,7 @@ def test_bad_options(option, error):
         dlbridge.adapt(BASE, **option)
 
 
-def test_bad_asks():
+def test_bad_requests():
     adapted = dlbridge.adapt(BASE)
     with pytest.raises(TypeError, match="two integers"):
         adapted.__dlpack__(max_version="1.0")
@@ -254,7 +254,7 @@ def test_bad_asks():
         dlbridge.adapt(3)
 
 
-def test_what_a_producer_raises_passes_through():
+def test_errors_of_the_producer_pass_through():
     class Raises:
         def __dlpack__(self, **keywords):
             raise ZeroDivisionError("of the producer")
@@ -267,7 +267,7 @@ def test_what_a_producer_raises_passes_through():
 
 
 class Lazy:
-    """What adapt asks of a torch tensor, and a memory that does not show its marks."""
+    """A torch tensor as adapt uses it; its memory does not show its lazy operations."""
 
     __module__ = "torch.fake"
     requires_grad = False
@@ -299,7 +299,7 @@ class Lazy:
         return (1, 0)
 
 
-def test_what_is_only_promised_takes_consent():
+def test_lazy_operations_need_permission():
     values = np.arange(3) + 1j * np.arange(3)
     for marks in ({"conjugated": True}, {"negated": True}):
         with pytest.raises(BufferError, match=f"lazily {[*marks][0]}.*lazy='resolve'"):
@@ -311,7 +311,7 @@ def test_what_is_only_promised_takes_consent():
         adapted.__dlpack__(max_version=(1, 0), copy=False)
 
 
-def test_gradients_take_consent():
+def test_gradients_need_permission():
     values = np.arange(3.0)
     with pytest.raises(BufferError, match="grad='detach'"):
         dlbridge.adapt(Lazy(values, requires_grad=True))
@@ -319,7 +319,7 @@ def test_gradients_take_consent():
     assert address(taken) == address(values)
 
 
-def test_nothing_is_kept():
+def test_no_reference_is_kept():
     array = BASE.copy()
     watched = weakref.ref(array)
     adapted = dlbridge.adapt(array)
@@ -334,15 +334,15 @@ def test_nothing_is_kept():
     assert watched() is None
 
 
-def test_a_bare_capsule_serves_many_asks():
+def test_an_adapted_capsule_serves_many_requests():
     array = BASE.copy()
     adapted = dlbridge.adapt(array.__dlpack__(max_version=(1, 0)))
     for _ in range(2):
         assert address(np.from_dlpack(adapted)) == address(array)
 
 
-def test_nobody_below_asks():
-    """C calls with no frame of Python's below it; a table of callers must not be walked off."""
+def test_a_call_without_a_python_frame():
+    """C calls without a Python frame below; the search must not leave the stack."""
     adapted = dlbridge.adapt(BASE)
     asked = []
     thread = threading.Thread(target=lambda: asked.append(adapted.__dlpack__(max_version=(1, 0))))
@@ -352,7 +352,7 @@ def test_nobody_below_asks():
     assert _consumers.by_asking(10_000, None) is _consumers.STRANGER
 
 
-def test_rejections_keep_nothing():
+def test_rejections_keep_no_reference():
     array = frozen()
     before = sys.getrefcount(array)
     for _ in range(10):
@@ -370,7 +370,7 @@ def test_every_consumer_is_found_by_its_modules():
     assert _consumers.by_module(None) is None
 
 
-def test_takes_says_why_not():
+def test_takes_returns_the_reason():
     def export(**changes):
         plain = {
             "legacy": True,
@@ -402,7 +402,7 @@ def test_takes_says_why_not():
 
 
 def test_strides_by_kind():
-    """Against a walk through all positions: a compact array has each place once, without gaps."""
+    """Compared with a walk over all positions: a compact array has each place once, no gaps."""
     for shape in itertools.product((1, 2, 3), repeat=2):
         for strides in itertools.product((-2, -1, 0, 1, 2, 3), repeat=2):
             places = [

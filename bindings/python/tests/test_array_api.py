@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Python array API standard (2024.12 and 2025.12) on `__dlpack__`, `__dlpack_device__` and
-`from_dlpack`: each test holds dlbridge.Tensor to one demand of its text, told in the docstring."""
+`from_dlpack`: each test checks one requirement of the standard, which its docstring states."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def tensor():
 
 @pytest.fixture
 def elsewhere():
-    """On a CUDA device that nobody asks, so that no driver is needed."""
+    """A tensor on a CUDA device. No test calls the driver."""
     return _core.wrap(object(), 4096, (4,), "float32", device=(2, 1))
 
 
 def address(tensor):
-    """Of its first element."""
+    """The address of its first element."""
     return tensor.data_ptr + tensor.byte_offset
 
 
@@ -50,8 +50,8 @@ def flags(capsule):
 
 
 def test_self_is_positional_and_all_else_is_by_keyword():
-    """The object comes by position only; stream, max_version, dl_device and copy by keyword only,
-    each None by default."""
+    """The object is positional-only; stream, max_version, dl_device and copy are keyword-only and
+    None by default."""
     parameters = inspect.signature(dlbridge.Tensor.__dlpack__).parameters
     own, *others = parameters.values()
     assert own.kind is not own.KEYWORD_ONLY
@@ -61,19 +61,19 @@ def test_self_is_positional_and_all_else_is_by_keyword():
 
 @pytest.mark.parametrize("arguments", [(None,), ((1, 0),), (None, None)])
 def test_positions_are_rejected(tensor, arguments):
-    """No argument may be given by position."""
+    """No argument is positional."""
     with pytest.raises(TypeError, match="positional"):
         tensor.__dlpack__(*arguments)
 
 
 def test_unknown_keywords_are_rejected(tensor):
-    """A consumer learns by TypeError that a keyword is not known, and asks again without it."""
+    """An unknown keyword is a TypeError, after which a consumer calls again without it."""
     with pytest.raises(TypeError, match="unexpected keyword argument 'future'"):
         tensor.__dlpack__(future=None)
 
 
-def test_none_stands_for_every_default(tensor):
-    """All keywords as None ask for what no keyword asks for."""
+def test_none_is_every_default(tensor):
+    """Passing None for all keywords is the same as passing none of them."""
     capsule = tensor.__dlpack__(stream=None, max_version=None, dl_device=None, copy=None)
     plain = tensor.__dlpack__()
     assert producers.get_name(capsule) == producers.get_name(plain) == LEGACY
@@ -92,7 +92,7 @@ def test_it_returns_a_capsule(tensor, asked):
 
 
 def test_on_the_cpu_only_none_is_a_stream(tensor):
-    """Where the device has no streams, nothing but None is accepted."""
+    """A device without streams accepts only None."""
     assert tensor.__dlpack__(stream=None) is not None
     for stream in (-1, 0, 1, 2, 3, 2**40):
         with pytest.raises(ValueError, match="stream"):
@@ -116,21 +116,21 @@ def test_a_stream_is_at_least_minus_one(device):
 
 
 @pytest.mark.parametrize("device", [(2, 0), (10, 0), (4, 0), (8, 0)])
-def test_minus_one_asks_for_no_synchronisation(device):
-    """With -1 the producer must not synchronise: no driver is asked."""
+def test_minus_one_requests_no_synchronisation(device):
+    """With -1 the producer must not synchronise, so no driver is called."""
     there = from_dlpack(Producer(device=device), stream=-1)
     capsule = there.__dlpack__(stream=-1, max_version=(1, 0))
     assert exported(capsule)[0].dl_tensor.device.device_type == device[0]
 
 
 def test_zero_is_no_stream_of_cuda(elsewhere):
-    """CUDA's 0 is rejected, for it could mean three things."""
+    """0 is rejected for CUDA, since it is ambiguous."""
     with pytest.raises(ValueError, match="stream"):
         elsewhere.__dlpack__(stream=0)
 
 
 def test_none_is_the_legacy_default_stream_of_cuda(elsewhere):
-    """For CUDA None and 1 are one stream, so that neither waits for the other."""
+    """For CUDA, None and 1 are the same stream, so neither waits for the other."""
     for stream in (None, 1):
         capsule = elsewhere.__dlpack__(stream=stream, max_version=(1, 0))
         assert exported(capsule)[1] == 4096
@@ -146,8 +146,8 @@ def test_rocm_has_no_streams_1_and_2():
         assert exported(there.__dlpack__(stream=stream, max_version=(1, 0)))[1] == 4096
 
 
-def test_the_stream_is_one_of_the_device_that_is_asked_for(elsewhere):
-    """With dl_device the stream must be one of that device; for the CPU it must be None."""
+def test_the_stream_belongs_to_the_requested_device(elsewhere):
+    """The stream must belong to dl_device; for the CPU it must be None."""
     for stream in (1, 2, 77, 0):
         with pytest.raises(ValueError, match="stream"):
             elsewhere.__dlpack__(stream=stream, dl_device=HERE)
@@ -157,14 +157,14 @@ def test_the_stream_is_one_of_the_device_that_is_asked_for(elsewhere):
 
 
 def test_without_max_version_the_capsule_is_legacy(tensor):
-    """None asks for the protocol before 1.0."""
+    """None requests the protocol before 1.0."""
     assert producers.get_name(tensor.__dlpack__()) == LEGACY
     assert producers.get_name(tensor.__dlpack__(max_version=None)) == LEGACY
 
 
 @pytest.mark.parametrize("version", [(0, 0), (0, 5), (0, 8), (0, 99)])
 def test_a_consumer_before_1_0_gets_legacy(tensor, version):
-    """A producer of 1.x still makes the struct of 0.x for a consumer that knows no other."""
+    """A producer of 1.x exports the struct of 0.x to a consumer that supports no other."""
     capsule = tensor.__dlpack__(max_version=version)
     assert producers.get_name(capsule) == LEGACY
     assert exported(capsule)[1] == address(tensor)
@@ -176,18 +176,17 @@ def test_a_consumer_before_1_0_gets_legacy(tensor, version):
      ((1, 2**32 - 1), (1, 3)), ((2, 0), (1, 3)), ((7, 7), (1, 3))],
 )  # fmt: skip
 def test_the_version_is_the_consumers_or_the_own_if_that_is_older(tensor, asked, version):
-    """Of the same major: max_version where that is supported. A consumer that is newer gets the
-    producer's own."""
+    """The version is max_version if the producer supports it, else the producer's newest."""
     capsule = tensor.__dlpack__(max_version=asked)
     assert producers.get_name(capsule) == VERSIONED
     struct = exported(capsule)[0]
-    assert (struct.major, struct.minor) == version
+    assert (struct.version.major, struct.version.minor) == version
 
 
 def test_a_tensor_that_the_consumers_version_cannot_describe_is_rejected():
-    """Too old a max_version to exchange the data at all is a BufferError, and says so."""
+    """A max_version that cannot represent the data is a BufferError that names the version."""
     tensor = from_dlpack(Producer(dtype=(producers.FLOAT8, 8, 1)))
-    assert exported(tensor.__dlpack__(max_version=(1, 1)))[0].minor == 1
+    assert exported(tensor.__dlpack__(max_version=(1, 1)))[0].version.minor == 1
     with pytest.raises(BufferError, match=r"DLPack 1\.0, found a need of 1\.1") as caught:
         tensor.__dlpack__(max_version=(1, 0))
     assert (caught.value.status, caught.value.rule) == ("VERSION", "REQUIRED_VERSION")
@@ -198,14 +197,14 @@ def test_a_tensor_that_the_consumers_version_cannot_describe_is_rejected():
 
 @pytest.mark.parametrize("version", [1, "1.0", (1,), (1, 0, 0), [1, 0], (1.0, 0), ("1", "0")])
 def test_max_version_is_a_pair_of_integers(tensor, version):
-    """The version is a tuple of major and minor."""
+    """The version is a tuple (major, minor)."""
     with pytest.raises(TypeError):
         tensor.__dlpack__(max_version=version)
 
 
 @pytest.mark.parametrize("version", [(-1, 0), (1, -1), (2**32, 0), (2**80, 0), (1, 2**80)])
 def test_max_version_is_a_version(tensor, version):
-    """Numbers that no version can have are a wrong argument."""
+    """Numbers out of range are a wrong argument."""
     with pytest.raises(ValueError, match="max_version"):
         tensor.__dlpack__(max_version=version)
 
@@ -221,7 +220,7 @@ def test_without_dl_device_the_device_stays(elsewhere, asked):
 
 
 def test_dl_device_takes_what_dlpack_device_returns(tensor, elsewhere):
-    """Its format is that of __dlpack_device__; one's own device needs no copy."""
+    """It has the format of __dlpack_device__; the tensor's own device needs no copy."""
     for one in (tensor, elsewhere):
         capsule = one.__dlpack__(dl_device=one.__dlpack_device__(), max_version=(1, 0))
         assert exported(capsule)[1] == address(one)
@@ -247,15 +246,14 @@ def test_dl_device_is_a_pair(tensor, device):
 
 @pytest.mark.parametrize("device", [(2, 0), (10, 3), (4, 0), (99, 0)])
 @pytest.mark.parametrize("copy", [None, True, False])
-def test_a_device_that_cannot_be_served_is_a_buffer_error(tensor, device, copy):
+def test_an_unsupported_device_is_a_buffer_error(tensor, device, copy):
     """A device that the producer cannot handle must be rejected with BufferError."""
     with pytest.raises(BufferError, match="device"):
         tensor.__dlpack__(dl_device=device, max_version=(1, 0), copy=copy)
 
 
-def test_the_cpu_is_served_with_a_copy_only_where_one_is_allowed(elsewhere):
-    """kDLCPU is the device that must be on offer; where that takes a copy, copy=False makes it a
-    BufferError."""
+def test_the_cpu_is_supported_unless_a_copy_is_forbidden(elsewhere):
+    """kDLCPU must be supported; if that needs a copy, copy=False is a BufferError."""
     with pytest.raises(BufferError, match="copy=False"):
         elsewhere.__dlpack__(dl_device=HERE, copy=False)
 
@@ -265,23 +263,23 @@ def test_the_cpu_is_served_with_a_copy_only_where_one_is_allowed(elsewhere):
 
 @pytest.mark.parametrize("asked", ASKS)
 def test_true_always_copies(tensor, asked):
-    """True: the producer copies, in whichever version."""
+    """True: the producer copies, for every version."""
     capsule = tensor.__dlpack__(copy=True, **asked)
     assert exported(capsule)[1] != address(tensor)
     with_values = np.asarray(from_dlpack(capsule))
     assert with_values.tolist() == [[0, 1, 2], [3, 4, 5]]
 
 
-def test_a_copy_says_so(tensor):
-    """When a copy happens, the flag for it must be set; when none does, it is not."""
+def test_a_copy_has_its_flag(tensor):
+    """A copy has IS_COPIED; a tensor that is not copied does not."""
     assert flags(tensor.__dlpack__(copy=True, max_version=(1, 0))) & IS_COPIED
     assert flags(tensor.__dlpack__(copy=True, dl_device=HERE, max_version=(1, 3))) & IS_COPIED
     for copy in (None, False):
         assert not flags(tensor.__dlpack__(copy=copy, max_version=(1, 0))) & IS_COPIED
 
 
-def test_a_copy_is_a_copy_of_its_own(tensor):
-    """What is written to the copy does not reach the source, nor the other way round."""
+def test_a_copy_shares_no_memory(tensor):
+    """Writes to the copy do not change the source, and vice versa."""
     copy = np.from_dlpack(from_dlpack(tensor.__dlpack__(copy=True, max_version=(1, 0))))
     source = np.from_dlpack(tensor)
     copy[0, 0] = 7
@@ -293,7 +291,7 @@ def test_a_copy_is_a_copy_of_its_own(tensor):
 @pytest.mark.parametrize("asked", ASKS)
 @pytest.mark.parametrize("copy", [False, None])
 def test_without_need_nothing_is_copied(tensor, asked, copy):
-    """False: never a copy. None: the memory is used as it is wherever that is possible."""
+    """False: never a copy. None: the memory is shared if possible."""
     assert exported(tensor.__dlpack__(copy=copy, **asked))[1] == address(tensor)
 
 
@@ -307,17 +305,17 @@ def test_copy_is_a_boolean_or_none(tensor, copy):
 # --- __dlpack__: read-only and other rejections ---------------------------------------------------
 
 
-def test_read_only_is_said_from_1_0_on():
-    """The flag for arrays that must not be written to goes with the struct that has flags."""
+def test_read_only_is_exported_from_1_0_on():
+    """READ_ONLY is exported in the struct that has flags."""
     array = np.arange(3.0)
     array.flags.writeable = False
     assert flags(from_dlpack(array).__dlpack__(max_version=(1, 0))) & READ_ONLY
     assert not flags(from_dlpack(np.arange(3.0)).__dlpack__(max_version=(1, 0))) & READ_ONLY
 
 
-def test_what_legacy_cannot_say_is_a_buffer_error():
-    """Data that cannot be exported is rejected with BufferError: legacy has no read-only. A copy
-    may be written to, so it goes."""
+def test_read_only_in_legacy_is_a_buffer_error():
+    """Data that cannot be exported is a BufferError: legacy has no READ_ONLY. A copy is writable,
+    so it is exported."""
     array = np.arange(3.0)
     array.flags.writeable = False
     with pytest.raises(BufferError, match="read-only|READ_ONLY") as caught:
@@ -334,7 +332,7 @@ def test_a_wrong_argument_is_no_buffer_error(tensor):
 
 
 def test_the_capsule_owns_a_share_of_the_data():
-    """Whoever takes the capsule, or nobody, the data lives as long as anyone needs it."""
+    """The capsule keeps the data alive, whether it is consumed or not."""
 
     class Owner:
         data = np.arange(6.0)
@@ -352,8 +350,8 @@ def test_the_capsule_owns_a_share_of_the_data():
     assert gone() is None
 
 
-def test_every_ask_gets_a_capsule_of_its_own(tensor):
-    """A capsule is taken once; a consumer that asks again gets another."""
+def test_every_call_returns_a_new_capsule(tensor):
+    """A capsule is consumed once; each call returns another."""
     first, second = tensor.__dlpack__(max_version=(1, 0)), tensor.__dlpack__(max_version=(1, 0))
     assert producers.get_pointer(first, VERSIONED) != producers.get_pointer(second, VERSIONED)
     assert from_dlpack(first).data_ptr == from_dlpack(second).data_ptr
@@ -384,7 +382,7 @@ def test_dlpack_device_uses_the_numbers_of_dlpack(device_type):
 
 
 def test_x_is_positional_and_all_else_is_by_keyword():
-    """from_dlpack(x, /, *, device=None, copy=None); what dlbridge adds is by keyword too."""
+    """from_dlpack(x, /, *, device=None, copy=None); dlbridge's additions are keywords too."""
     first, *others = inspect.signature(from_dlpack).parameters.values()
     assert first.kind is first.POSITIONAL_ONLY
     assert [one.name for one in others][:2] == ["device", "copy"]
@@ -393,7 +391,7 @@ def test_x_is_positional_and_all_else_is_by_keyword():
 
 
 def test_it_returns_the_data_of_any_object_with_dlpack():
-    """The result holds the data of x, of whichever library it is."""
+    """The result has the data of x, for arrays of every library."""
     array = np.arange(24.0).reshape(2, 3, 4).transpose(1, 2, 0)
     for x in (array, from_dlpack(array)):
         tensor = from_dlpack(x)
@@ -410,32 +408,32 @@ def test_without_device_the_device_stays_the_same(elsewhere):
 
 
 @pytest.mark.parametrize("device", ["cpu", "cpu:0", (1, 0)])
-def test_the_cpu_can_be_asked_for(device):
-    """Memory that Python can read must be on offer where its device is given."""
+def test_the_cpu_can_be_requested(device):
+    """The CPU must be supported as a device."""
     array = np.arange(3.0)
     tensor = from_dlpack(array, device=device)
     assert tensor.data_ptr == array.ctypes.data
     assert memoryview(tensor).tolist() == [0, 1, 2]
 
 
-def test_another_device_is_asked_of_the_producer():
-    """The consumer hands its wish on as dl_device."""
+def test_another_device_is_requested_from_the_producer():
+    """The consumer passes the device as dl_device."""
     producer = Producer(device=(2, 0))
     assert from_dlpack(producer, device=(2, 0)).device == "cuda:0"
     assert producer.asked == [{"max_version": (1, 3), "dl_device": (2, 0)}]
 
 
 def test_a_move_that_copy_forbids_is_rejected(elsewhere):
-    """False: BufferError where only a copy could bring the data there, whether the producer says so
-    or answers with its own device."""
+    """False: BufferError if the data needs a copy, whether the producer raises it or returns its
+    own device."""
     for x in (elsewhere, Producer(device=(2, 0)), LegacyProducer(device=(2, 0))):
         with pytest.raises(BufferError, match="copy=False"):
             from_dlpack(x, device="cpu", copy=False)
 
 
-def test_copy_is_asked_of_the_producer_and_done_all_the_same():
-    """True: always a copy. One that the producer made is not copied again; one that ignores the
-    wish or cannot know it is copied here."""
+def test_a_copy_is_requested_from_the_producer_and_made_if_it_does_not():
+    """True: always a copy. A copy of the producer is not copied again; if the producer ignores or
+    lacks the keyword, from_dlpack copies."""
     array = np.arange(3.0)
     tensor = from_dlpack(array, copy=True)
     assert tensor.data_ptr != array.ctypes.data
@@ -452,7 +450,7 @@ def test_copy_is_asked_of_the_producer_and_done_all_the_same():
 
 @pytest.mark.parametrize("copy", [None, False])
 def test_without_need_the_memory_is_shared(copy):
-    """None: the memory as it is if possible. False: never a copy."""
+    """None: the memory is shared if possible. False: never a copy."""
     array = np.arange(3.0)
     tensor = from_dlpack(array, copy=copy)
     array[0] = 7
@@ -461,7 +459,7 @@ def test_without_need_the_memory_is_shared(copy):
 
 @pytest.mark.parametrize("error", [BufferError("dtype"), MemoryError("full"), OSError("other")])
 def test_errors_of_the_producer_are_propagated(error):
-    """What __dlpack__ raises, BufferError or another, must reach the caller."""
+    """Exceptions of __dlpack__ reach the caller."""
 
     class Rejects:
         def __dlpack__(self, **keywords):
@@ -476,21 +474,21 @@ def test_errors_of_the_producer_are_propagated(error):
 
 
 def test_numpy_rejects_what_it_cannot_export():
-    """As NumPy's own BufferError on a dtype that DLPack lacks."""
+    """For example NumPy's BufferError for a dtype that DLPack lacks."""
     with pytest.raises(BufferError, match="(?i)dtype|type|DLPack"):
         from_dlpack(np.array(["text"]))
 
 
 def test_an_object_without_dlpack_is_rejected():
-    """The standard speaks of AttributeError where the methods are missing; dlbridge's is TypeError,
-    with what was found, since a capsule or an exchange table would do as well."""
+    """The standard specifies AttributeError for missing methods. dlbridge raises TypeError with the
+    type found, since it also accepts capsules and exchange tables."""
     with pytest.raises(TypeError, match="speaks DLPack"):
         from_dlpack([1, 2, 3])
 
 
-def test_the_newest_version_is_asked_for_first_and_the_version_is_verified():
-    """The consumer asks with max_version, falls back on TypeError, and looks at what came: a
-    struct of another major is rejected although it was not asked for."""
+def test_the_newest_version_is_requested_first_and_the_result_verified():
+    """The consumer calls with max_version, falls back after a TypeError, and verifies the result: a
+    struct of another major is rejected."""
     producer = Producer()
     from_dlpack(producer)
     assert producer.asked == [{"max_version": (1, 3)}]
@@ -505,8 +503,8 @@ def test_the_newest_version_is_asked_for_first_and_the_version_is_verified():
         assert future.deleted == 1
 
 
-def test_a_capsule_is_renamed_when_it_is_taken(tensor):
-    """Once its tensor is taken, a capsule has the name that says so."""
+def test_a_consumed_capsule_is_renamed(tensor):
+    """A consumed capsule is renamed."""
     for asked, name in (({}, LEGACY), ({"max_version": (1, 0)}, VERSIONED)):
         capsule = tensor.__dlpack__(**asked)
         from_dlpack(capsule)
@@ -514,7 +512,7 @@ def test_a_capsule_is_renamed_when_it_is_taken(tensor):
 
 
 def test_a_round_trip_through_a_consumer_of_the_standard(tensor):
-    """NumPy's from_dlpack takes a tensor with the keywords of its version."""
+    """NumPy's from_dlpack imports a tensor with the keywords of its version."""
     assert np.from_dlpack(tensor).ctypes.data == address(tensor)
     if np.lib.NumpyVersion(np.__version__) >= "2.1.0":
         assert np.from_dlpack(tensor, copy=True).ctypes.data != address(tensor)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What producers hand out wrongly: each gets an exception of the right type with the library's
-message, or correct work; deleters run exactly once and nothing is printed."""
+"""Wrong exports of producers: each raises the right exception with the library's message, or works;
+deleters run exactly once and nothing is printed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.usefixtures("balanced")
 
 
 class Answers:
-    """Its __dlpack__ returns what it is told to, whatever it is asked."""
+    """A producer whose __dlpack__ returns a given object."""
 
     def __init__(self, answer):
         self.answer = answer
@@ -34,7 +34,7 @@ class Answers:
 
 
 class Raises:
-    """Its __dlpack__ raises what it is told to."""
+    """A producer whose __dlpack__ raises a given exception."""
 
     def __init__(self, error):
         self.error = error
@@ -63,7 +63,7 @@ def test_a_capsule_passes_its_tensor_once(make):
 
 
 @pytest.mark.parametrize("make", [versioned, legacy])
-def test_a_capsule_that_nobody_takes_releases_its_tensor(make):
+def test_an_unconsumed_capsule_releases_its_tensor(make):
     made = make()
     capsule = made.capsule()
     del capsule
@@ -71,7 +71,7 @@ def test_a_capsule_that_nobody_takes_releases_its_tensor(make):
 
 
 @pytest.mark.parametrize("make", [versioned, legacy])
-def test_a_capsule_without_destructor_leaves_the_tensor_to_who_takes_it(make):
+def test_a_capsule_without_destructor_leaves_its_tensor_to_the_consumer(make):
     made = make()
     capsule = made.capsule(destructor=False)
     tensor = from_dlpack(capsule)
@@ -114,13 +114,13 @@ def test_a_capsule_of_something_else_is_rejected():
 
 
 def test_a_capsule_cannot_hold_a_null_pointer():
-    """CPython rejects to make one, so there is nothing that could arrive."""
+    """CPython refuses to create such a capsule, so none can arrive."""
     with pytest.raises(ValueError, match="null pointer"):
         producers.new_capsule(None, producers.name_address(VERSIONED), None)
 
 
-def test_a_capsule_under_the_name_of_the_other_kind_is_read_as_that_kind():
-    """A legacy struct called versioned has a pointer where the major belongs."""
+def test_a_capsule_is_read_as_the_kind_of_its_name():
+    """A legacy struct in a versioned capsule has a pointer in place of the major."""
     made = legacy(deleter=None)
     capsule = made.capsule(name=VERSIONED, destructor=False)
     with rejected(BufferError, "version", status="VERSION", rule="VERSION_MAJOR"):
@@ -128,7 +128,7 @@ def test_a_capsule_under_the_name_of_the_other_kind_is_read_as_that_kind():
     assert producers.get_name(capsule) == VERSIONED
 
 
-# --- Structs that are broken ---------------------------------------------------------------------
+# --- Broken structs ---------------------------------------------------------------------
 
 BOTH = pytest.mark.parametrize("make", [versioned, legacy])
 I64 = ctypes.c_int64
@@ -157,7 +157,7 @@ BROKEN = [
 
 @BOTH
 @pytest.mark.parametrize(("fields", "status", "rule", "axis"), BROKEN, ids=lambda value: str(value))
-def test_a_broken_struct_is_rejected_and_stays_its_capsules(make, fields, status, rule, axis):
+def test_a_rejected_struct_stays_in_its_capsule(make, fields, status, rule, axis):
     made = make(**fields)
     capsule = made.capsule()
     with pytest.raises(BufferError) as caught:
@@ -174,26 +174,26 @@ def test_a_broken_struct_is_rejected_and_stays_its_capsules(make, fields, status
 
 @pytest.mark.parametrize("version", [(0, 0), (0, 8), (2, 0), (2**32 - 1, 3)])
 def test_a_versioned_struct_of_another_major_is_rejected(version):
-    """Behind `flags` nothing of it is read."""
+    """Nothing past `flags` is read."""
     made = versioned(version=version, shape=None, ndim=-7)
     capsule = made.capsule()
     with rejected(BufferError, "major", status="VERSION", rule="VERSION_MAJOR"):
         from_dlpack(capsule)
 
 
-def test_a_newer_minor_passes_where_all_of_it_is_known():
+def test_a_newer_minor_is_accepted_if_its_content_is_known():
     tensor = from_dlpack(versioned(version=(1, 99)).capsule())
     assert tensor.version == (1, 3)
     assert tensor.shape == (2, 3)
 
 
 @pytest.mark.parametrize("make", [legacy, versioned])
-def test_what_was_validated_is_what_is_used(make):
-    """A producer that changes its struct after the import changes nothing."""
+def test_the_validated_struct_is_used(make):
+    """Changes of the producer's struct after the import have no effect."""
     made = make()
     tensor = from_dlpack(made.capsule(), writable=True)
     struct = made.struct
-    shape = (ctypes.c_int64 * 2).from_address(struct.dl_tensor.shape)
+    shape = struct.dl_tensor.shape
     shape[0] = shape[1] = 2**40
     struct.dl_tensor.ndim = 1000
     struct.dl_tensor.byte_offset = 2**40
@@ -206,7 +206,7 @@ def test_what_was_validated_is_what_is_used(make):
     assert made.deleted == 1
 
 
-def test_strides_may_be_left_out_before_1_2_only():
+def test_null_strides_are_accepted_before_1_2_only():
     old = from_dlpack(versioned(version=(1, 1), strides=None).capsule())
     assert old.strides == (3, 1)
     assert from_dlpack(legacy(strides=None).capsule()).strides == (3, 1)
@@ -226,18 +226,18 @@ def test_without_validation_the_caller_vouches():
     assert tensor.flags == 1 << 3
 
 
-def test_no_deleter_is_no_error():
+def test_a_null_deleter_is_accepted():
     for make in (versioned, legacy):
         tensor = from_dlpack(make(deleter=None).capsule(destructor=False))
         assert tensor.shape == (2, 3)
         assert memoryview(tensor).tolist() == [[0, 1, 2], [3, 4, 5]]
         del tensor
-        # A capsule of the library's own, of a tensor that somebody else deletes.
+        # A capsule of the library around a tensor without a deleter.
         from_dlpack(from_dlpack(make(deleter=None).capsule(destructor=False)))
 
 
 def test_a_deleter_may_leave_an_exception_behind():
-    """PyErr_BadArgument as a deleter: a TypeError is set, and must go no further."""
+    """With PyErr_BadArgument as the deleter, a TypeError is set, which must not propagate."""
     for make in (versioned, legacy):
         made = make(deleter=producers.address_of("PyErr_BadArgument"))
         tensor = from_dlpack(made.capsule(destructor=False))
@@ -247,12 +247,12 @@ def test_a_deleter_may_leave_an_exception_behind():
         del tensor
         made.forget()
     for made in list(producers.Made.live.values()):
-        if made.struct.deleter != producers.DELETER:
+        if made.deleter != producers.DELETER:
             made.forget()
 
 
-def test_an_exception_that_is_on_its_way_survives_deleters():
-    """Tensors die while an exception unwinds the frames that hold them."""
+def test_a_pending_exception_survives_deleters():
+    """Tensors are released while an exception unwinds the frames that hold them."""
 
     def fail():
         tensors = [from_dlpack(make().capsule()) for make in (versioned, legacy)]
@@ -267,14 +267,14 @@ def test_an_exception_that_is_on_its_way_survives_deleters():
 
 
 @pytest.mark.parametrize("answer", [None, 7, "dltensor", b"", [], object(), Producer()])
-def test_an_answer_that_is_no_capsule_is_rejected(answer):
+def test_a_result_that_is_not_a_capsule_is_rejected(answer):
     with rejected(
         TypeError, "expected a capsule from __dlpack__ of .*Answers", status="INVALID_ARGUMENT"
     ):
         from_dlpack(Answers(answer))
 
 
-def test_a_versioned_answer_to_a_legacy_ask_is_taken():
+def test_a_versioned_result_of_a_legacy_request_is_accepted():
     class Odd:
         def __dlpack__(self):
             self.made = versioned(flags=producers.READ_ONLY)
@@ -288,25 +288,25 @@ def test_a_versioned_answer_to_a_legacy_ask_is_taken():
     assert odd.made.deleted == 1
 
 
-def test_a_legacy_answer_to_a_versioned_ask_is_upgraded():
+def test_a_legacy_result_of_a_versioned_request_is_upgraded():
     made = legacy()
     tensor = from_dlpack(Answers(made.capsule()))
-    assert tensor.readonly  # nobody knows
+    assert tensor.readonly  # unknown
     assert tensor.version == (1, 3)
     del tensor
     assert made.deleted == 1
     assert not from_dlpack(Answers(legacy().capsule()), writable=True).readonly
 
 
-def test_a_used_answer_is_rejected():
+def test_a_used_capsule_is_rejected():
     answers = Answers(versioned().capsule())
     from_dlpack(answers)
     with rejected(BufferError, "used_dltensor_versioned", status="INVALID_TENSOR"):
         from_dlpack(answers)
 
 
-def test_a_rejected_answer_is_destroyed_with_its_message_intact():
-    """The capsule's destructor is Python code here, which runs as the exception waits."""
+def test_a_rejected_capsule_is_destroyed_and_the_message_is_kept():
+    """The capsule's destructor is Python code here, which runs while the exception is set."""
     producer = Producer(ndim=-1)
     with rejected(BufferError, "ndim is negative", status="INVALID_TENSOR", rule="NDIM_NEGATIVE"):
         from_dlpack(producer)
@@ -314,7 +314,7 @@ def test_a_rejected_answer_is_destroyed_with_its_message_intact():
 
 
 class Signature:
-    """Collects the signatures of __dlpack__ that exist."""
+    """Signatures of __dlpack__ that exist in frameworks."""
 
     def __init__(self):
         self.asked = []
@@ -399,22 +399,22 @@ SIGNATURES = [
     "asked",
     [{}, {"copy": False}, {"copy": None}, {"device": "cpu"}, {"device": "cpu", "copy": False}],
 )
-def test_every_signature_is_served(kind, asked):
+def test_every_signature_is_supported(kind, asked):
     tensor = from_dlpack(kind(), **asked)
     assert memoryview(tensor).tolist() == [[0, 1, 2], [3, 4, 5]]
     assert not tensor.copied
 
 
 @pytest.mark.parametrize("kind", SIGNATURES)
-def test_a_copy_is_made_whatever_the_producer_knows(kind):
+def test_a_copy_is_made_for_every_signature(kind):
     tensor = from_dlpack(kind(), copy=True)
     assert memoryview(tensor).tolist() == [[0, 1, 2], [3, 4, 5]]
     assert tensor.copied
     assert not tensor.readonly
 
 
-def test_a_producer_of_max_version_is_not_asked_for_legacy_because_of_newer_keywords():
-    """Legacy would lose what is known of the tensor."""
+def test_newer_keywords_do_not_cause_a_legacy_request():
+    """A legacy tensor would lose the version and the flags."""
     for asked in ({"copy": False}, {"device": "cpu"}):
         producer = MaxVersion()
         tensor = from_dlpack(producer, **asked)
@@ -423,19 +423,19 @@ def test_a_producer_of_max_version_is_not_asked_for_legacy_because_of_newer_keyw
 
 
 @pytest.mark.parametrize("value", [None, 3, "text", ()])
-def test_a_dlpack_that_cannot_be_called_is_rejected(value):
+def test_a_dlpack_that_is_not_callable_is_rejected(value):
     kind = type("Odd", (), {"__dlpack__": value})
     with pytest.raises(TypeError, match="not callable"):
         from_dlpack(kind())
 
 
 @pytest.mark.parametrize("thing", [None, 1, "x", b"xyz", [1.0], {}, object(), type, len, Ellipsis])
-def test_an_object_that_speaks_no_dlpack_is_rejected(thing):
+def test_an_object_without_dlpack_is_rejected(thing):
     with rejected(TypeError, "speaks DLPack", status="INVALID_ARGUMENT"):
         from_dlpack(thing)
 
 
-def test_a_class_is_not_one_of_its_objects():
+def test_a_class_is_not_an_instance_of_it():
     with pytest.raises(TypeError):
         from_dlpack(Full)
 
@@ -468,7 +468,7 @@ def test_an_exception_of_the_producer_passes_unchanged(error, asked):
 
 
 def test_a_type_error_of_the_body_passes_unchanged():
-    """It looks like an unknown keyword, so the producer is asked once more, without."""
+    """The error looks like an unknown keyword, so the producer is called again without it."""
     error = TypeError("of the body")
     producer = Raises(error)
     with pytest.raises(TypeError) as caught:
@@ -487,7 +487,7 @@ def test_exceptions_of_properties_pass_unchanged():
         from_dlpack(Odd())
 
 
-def test_a_property_that_hides_itself_is_no_dlpack():
+def test_a_property_that_raises_attribute_error_is_no_dlpack():
     class Odd:
         @property
         def __dlpack__(self):
@@ -549,7 +549,7 @@ ARGUMENTS = [
 @pytest.mark.parametrize(
     ("keywords", "kind", "message"), ARGUMENTS, ids=lambda value: str(value)[:40]
 )
-def test_wrong_arguments_are_rejected_before_the_producer_is_asked(keywords, kind, message):
+def test_wrong_arguments_are_rejected_before_the_producer_is_called(keywords, kind, message):
     producer = Producer()
     with pytest.raises(kind, match=message) as caught:
         from_dlpack(producer, **keywords)
@@ -647,7 +647,7 @@ def test_to_type_rejects():
         _core.to_type(capsule, kind, drop_read_only=True, other=1)
 
 
-def test_a_tensor_cannot_be_made_by_hand():
+def test_a_tensor_cannot_be_constructed():
     for make in (
         lambda: dlbridge.Tensor(),
         lambda: object.__new__(dlbridge.Tensor),
@@ -658,7 +658,7 @@ def test_a_tensor_cannot_be_made_by_hand():
             make()
 
 
-# --- Who outlives whom ---------------------------------------------------------------------------
+# --- Lifetimes ---------------------------------------------------------------------------
 
 
 def test_a_producer_may_die_before_its_tensor():
@@ -691,7 +691,7 @@ def test_an_owner_lives_as_long_as_the_last_tensor():
 
 
 def owners(count):
-    """Owners that count themselves, with memory that stays."""
+    """Owners that count their instances, with memory that stays."""
 
     class Owner:
         alive = 0
@@ -726,7 +726,7 @@ def test_deleters_run_without_the_gil():
     assert owner.alive == 0
 
 
-def test_deleters_run_on_threads_that_python_does_not_know():
+def test_deleters_run_on_threads_that_python_did_not_create():
     owner, addresses = owners(64)
     producers.release_on_c_threads(addresses)
     assert owner.alive == 0
@@ -742,7 +742,7 @@ def test_deleters_of_foreign_tensors_run_without_the_gil():
     assert sum(one.deleted for one in made) == 64
 
 
-def test_an_owner_may_use_the_package_while_it_dies():
+def test_an_owner_may_use_the_package_in_its_destructor():
     seen = []
 
     class Owner:
@@ -757,7 +757,7 @@ def test_an_owner_may_use_the_package_while_it_dies():
 
 
 def test_a_second_import_of_the_package_takes_tensors_of_the_first():
-    """As after a reload: two states in one interpreter, and the first must go on working."""
+    """Like a reload: two states in one interpreter. The first must still work."""
     import importlib
 
     class Owner:
@@ -781,7 +781,7 @@ def test_a_second_import_of_the_package_takes_tensors_of_the_first():
         assert back.data_ptr == tensor.data_ptr
         del tensor, there, back
         assert gone() is None
-        # The second goes while a tensor of it lives on as a capsule.
+        # The second module is cleared while a capsule of its tensor lives.
         owner = Owner()
         gone = weakref.ref(owner)
         capsule = second.wrap(owner, ctypes.addressof(Owner.data), (6,), "float32").__dlpack__()
@@ -830,8 +830,8 @@ NULL_TABLED = producers.tabled_type(by_table=lambda self: None)
 USED = producers.new_capsule(64, producers.name_address(b"used_dltensor"), None)
 
 
-# Under a sanitizer, which sees what is freed twice or too early and keeps back what is freed, fewer
-# will do, and what the process has says nothing.
+# A sanitizer detects double frees and use after free, and delays frees: fewer repetitions suffice,
+# and the size of the process is meaningless.
 SANITIZED = "DLBRIDGE_SLOW_MACHINE" in os.environ
 ROUNDS = 300 if SANITIZED else 2_000
 TRIES = 2 if SANITIZED else 3
@@ -852,8 +852,8 @@ def run_loop(step, count, fails):
 
 
 def grown(step, fails):
-    """Bytes that tracemalloc and the process have more of after so many steps more: the least of a
-    few tries, since a leak shows in each and what the allocator keeps back does not."""
+    """The growth of tracemalloc's count and of the process, in bytes, by so many steps: the minimum
+    of several tries, since a leak shows in each of them, and caches of the allocator do not."""
     before = producers.Made.live
     producers.Made.live = {}
     try:
@@ -881,21 +881,21 @@ def resident():
 
 
 @pytest.mark.parametrize("name", LOOPS)
-def test_nothing_leaks_by_what_works(name):
+def test_success_leaks_nothing(name):
     traced, rss = grown(LOOPS[name], False)
     assert traced < 20_000  # less than half an object for two steps
     assert rss < 400_000 or SANITIZED  # less than two tensors for two steps
 
 
 @pytest.mark.parametrize("name", FAILS)
-def test_nothing_leaks_by_what_fails(name):
+def test_failure_leaks_nothing(name):
     traced, rss = grown(FAILS[name], True)
     assert traced < 20_000
     assert rss < 400_000 or SANITIZED
 
 
 def test_references_are_exact():
-    """Of what the package is handed and of what it holds for good."""
+    """Reference counts of arguments and of the objects that the package keeps."""
     version = (1, 3)
     producer, capsule = Producer(), versioned().capsule()
     keyed = [producer, Producer, capsule, None, True, version, dlbridge.Tensor]
@@ -912,4 +912,4 @@ def test_references_are_exact():
     changed = [late - early for early, late in zip(before, after)]
     assert changed[0] == 0 and changed[2] == 0 and changed[5] == 0, changed
     assert abs(changed[1]) <= 1, changed  # the cache of types
-    assert max(map(abs, changed)) < 60, changed  # none is lost or gained a time
+    assert max(map(abs, changed)) < 60, changed  # each use keeps the count

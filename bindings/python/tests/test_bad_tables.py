@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exchange tables made by hand: chains, tables that are broken or fail, types that change, die, or
-are more than the package remembers, and guards against what torch's table hands out."""
+"""Handmade exchange tables: chains, broken and failing tables, types that change or die or exceed
+the cache, and the guards against exports of torch's table."""
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import sys
 import weakref
@@ -17,7 +16,7 @@ from producers import Producer, Tabled, rejected, table, table_capsule, tabled_t
 
 pytestmark = pytest.mark.usefixtures("balanced")
 
-# A failing function of a table: int (PyObject*, ...), which answers with what __bool__ does.
+# A table function int (PyObject*, ...) whose result is that of __bool__.
 TRUTH = producers.address_of("PyObject_IsTrue")
 MANDATORY = ["allocator", "from_object", "to_object", "stream"]
 VERSION_TAGS = "abi3" not in _core.__file__  # the limited API has none
@@ -28,7 +27,7 @@ def offering(newest, name=b"dlpack_exchange_api", **attributes):
 
 
 def asked_by(x):
-    """Imports x; was it by the table, or by __dlpack__?"""
+    """Imports x; returns whether the table or __dlpack__ was called."""
     tensor = from_dlpack(x)
     assert memoryview(tensor).tolist() == [[0, 1, 2], [3, 4, 5]]
     assert (x.tabled, len(x.asked)) in ((1, 0), (0, 1))
@@ -47,7 +46,7 @@ def test_a_table_of_major_1_is_used(version):
 
 @pytest.mark.parametrize("version", [(0, 8), (2, 0), (99, 1)])
 def test_a_table_of_another_major_is_not_used(version):
-    """Behind its header nothing is known."""
+    """Nothing past its header is known."""
     newest = table(version, **dict.fromkeys([*MANDATORY, "lend"], 1))
     assert asked_by(offering(newest)()) == "method"
 
@@ -61,23 +60,23 @@ def test_the_chain_is_walked():
 
 
 @pytest.mark.parametrize("missing", MANDATORY)
-def test_a_table_without_a_mandatory_function_is_passed_over(missing):
+def test_a_table_without_a_mandatory_function_is_skipped(missing):
     broken = table((1, 3), **{missing: None})
     assert asked_by(offering(broken)()) == "method"
     broken = table((1, 4), before=table((1, 2)), **{missing: None})
     assert asked_by(offering(broken)()) == "table"
 
 
-def test_a_ring_of_tables_ends():
+def test_a_cyclic_chain_ends():
     first = table((2, 0))
     second = table((2, 1), before=first)
-    first.prev_api = ctypes.addressof(second)
+    producers.link(first, second)
     kind = offering(first)
     assert asked_by(kind()) == "method"
     assert set(_core.exchange_versions(kind)) == {(2, 0), (2, 1)}
 
 
-def test_a_long_chain_is_given_up():
+def test_a_long_chain_is_abandoned():
     chain = table((1, 3))
     for _ in range(100):
         chain = table((2, 0), before=chain)
@@ -85,29 +84,29 @@ def test_a_long_chain_is_given_up():
 
 
 @pytest.mark.parametrize("name", [b"dlpack_exchange_api_v2", b"dltensor", None])
-def test_a_capsule_of_another_name_holds_no_table(name):
+def test_a_capsule_of_another_name_is_ignored(name):
     kind = offering(table(), name=name)
     assert asked_by(kind()) == "method"
     assert _core.exchange_versions(kind) == []
 
 
 @pytest.mark.parametrize("value", [None, 3, "table", object(), property(lambda self: None)])
-def test_what_is_no_capsule_holds_no_table(value):
+def test_an_object_that_is_not_a_capsule_is_ignored(value):
     kind = tabled_type(__dlpack_c_exchange_api__=value)
     assert asked_by(kind()) == "method"
     assert _core.exchange_versions(kind) == []
 
 
-def test_a_table_of_the_object_itself_is_not_looked_at():
-    """Only the type's counts."""
+def test_a_table_of_the_instance_is_ignored():
+    """Only the type's table is used."""
     x = Producer()
     x.__dlpack_c_exchange_api__ = table_capsule(table(from_object=1))
     from_dlpack(x)
     assert x.asked == [{"max_version": (1, 3)}]
 
 
-def test_a_device_that_is_asked_for_is_asked_of_the_method():
-    """The table has no way to say it."""
+def test_a_requested_device_is_passed_to_the_method():
+    """The table has no parameter for a device."""
     x = tabled_type()()
     from_dlpack(x, device="cpu")
     assert (x.tabled, len(x.asked)) == (0, 1)
@@ -137,7 +136,7 @@ def test_an_exception_of_a_table_passes_unchanged(error):
 
 @pytest.mark.parametrize("answer", [True, False])
 def test_a_failure_without_exception_gets_one(answer):
-    """The function says failure without a word, or success without a tensor."""
+    """The function fails without an exception, or succeeds without a tensor."""
     x = offering(table(from_object=TRUTH), __bool__=lambda self: answer)()
     with rejected(BufferError, "failed without saying why", status="INVALID_TENSOR"):
         from_dlpack(x)
@@ -168,8 +167,8 @@ def test_a_broken_tensor_of_a_table_is_released():
 
 
 def test_a_table_that_is_replaced_later():
-    """With version tags the new one is used at once. Without, the old one stays, which its capsule
-    keeps."""
+    """With version tags the new table is used at once. Without them the old one stays in use; its
+    capsule is kept."""
     kind = tabled_type()
     assert asked_by(kind()) == "table"
     kind.__dlpack_c_exchange_api__ = table_capsule(table((2, 0)))
@@ -203,8 +202,8 @@ def test_a_subclass_inherits_the_table():
     assert asked_by(type("Derived", (tabled_type(),), {})()) == "table"
 
 
-def test_a_subclass_that_redefines_dlpack_is_asked_itself():
-    """It knows something that the table does not."""
+def test_a_subclass_that_redefines_dlpack_is_called():
+    """The subclass may have properties that the table ignores."""
 
     def dlpack(self, **keywords):
         return Producer.__dlpack__(self, **keywords)
@@ -217,7 +216,7 @@ def test_a_subclass_that_redefines_dlpack_is_asked_itself():
     assert asked_by(again()) == "table"
 
 
-def test_more_types_than_are_remembered():
+def test_more_types_than_the_cache_holds():
     kinds = [tabled_type(f"Array{i}") for i in range(20)]
     plain = [type(f"Plain{i}", (Producer,), {}) for i in range(20)]
     for _ in range(3):
@@ -227,7 +226,7 @@ def test_more_types_than_are_remembered():
 
 
 def test_types_may_die():
-    """A few are remembered; those that were met before them go."""
+    """The cache keeps a few types and evicts older ones."""
     gone = []
     for i in range(40):
         kind = tabled_type(f"Array{i}")
@@ -238,9 +237,9 @@ def test_types_may_die():
     assert sum(one() is not None for one in gone) <= 8
 
 
-def test_a_look_at_a_type_may_bring_others():
-    """Code of a metaclass runs in the middle of a look-up and fills what is remembered with others:
-    the table that is used must still be that of the type."""
+def test_a_look_up_may_trigger_others():
+    """Code of a metaclass runs during a look-up and fills the cache with other types: the table of
+    the type must still be used."""
     busy = []
 
     class Meta(type):
@@ -273,7 +272,7 @@ def test_references_of_types_are_exact():
 
 
 def torch_tensor(**answers):
-    """A type that looks like torch's, to the guard."""
+    """A type that the guard takes for torch's."""
     said = {"requires_grad": False, "is_conj": False, "is_neg": False, **answers}
     attributes = {"__module__": "torch", "requires_grad": said["requires_grad"]}
     for name in ("is_conj", "is_neg"):
@@ -290,7 +289,7 @@ def test_a_fake_tensor_of_torch_is_rejected():
 
 
 def run_guard(capability, **fields):
-    """In a process of its own: the descriptors of the first type that is met are kept for good."""
+    """In a new process, since the descriptors of the first type are kept for ever."""
     program = f"""
 import producers, sys
 from dlbridge import from_dlpack
@@ -313,7 +312,7 @@ assert x.deleted == len(x.made), x.deleted
     return producers.run(program)
 
 
-def test_torch_is_asked_itself_where_its_table_would_not_reject():
+def test_torch_is_called_if_its_table_would_not_reject():
     assert run_guard({}) == "1 0 float32\n"
     assert run_guard({"requires_grad": True}).endswith(" 1 float32\n")
     complex64 = {"dtype": (5, 64, 1), "shape": (3,), "strides": (1,)}
@@ -325,13 +324,13 @@ def test_torch_is_asked_itself_where_its_table_would_not_reject():
 # --- To a type ------------------------------------------------------------------------------------
 
 
-def test_to_type_hands_the_tensor_over():
+def test_to_type_passes_the_tensor():
     kind = tabled_type()
     made = versioned()
     got = _core.to_type(made.capsule(), kind)
     assert type(got) is producers.Received
     struct = producers.Versioned.from_address(got.tensor)
-    assert (struct.major, struct.dl_tensor.data) == (1, made.struct.dl_tensor.data)
+    assert (struct.version.major, struct.dl_tensor.data) == (1, made.struct.dl_tensor.data)
     assert made.deleted == 0
     producers.release(got.tensor)
     assert made.deleted == 1
@@ -345,7 +344,7 @@ def test_to_type_without_a_table_is_none():
     assert producers.get_name(capsule) == producers.VERSIONED
 
 
-def test_to_type_rejects_what_is_read_only():
+def test_to_type_rejects_a_read_only_tensor():
     for fields in ({"flags": producers.READ_ONLY}, {}):
         x = Producer(**fields) if fields else producers.LegacyProducer()
         with pytest.raises(BufferError, match="read-only"):
@@ -358,7 +357,7 @@ def test_to_type_rejects_what_is_read_only():
 
 @pytest.mark.parametrize("answer", [True, False])
 def test_to_type_that_fails_releases_the_tensor(answer):
-    """The function gets the tensor, answers failure or nothing, and the tensor is released once."""
+    """The function gets the tensor and fails or returns nothing; the tensor is released once."""
     made = versioned()
     kind = offering(table(to_object=producers.address_of("Py_IsInitialized")))
     if not answer:
@@ -369,7 +368,7 @@ def test_to_type_that_fails_releases_the_tensor(answer):
     assert made.deleted == 1
 
 
-def test_to_type_of_our_own():
+def test_to_type_of_dlbridge():
     made = versioned()
     tensor = _core.to_type(made.capsule(), dlbridge.Tensor)
     assert type(tensor) is dlbridge.Tensor

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The C API for extensions: one probe, built against the installed package as an author would, in
-C99 and C++11, with the version-specific and the limited API, does what the header says."""
+"""The C API for extensions: a probe, built against the installed package in C99 and C++11, with the
+version-specific and the limited API, behaves as the header states."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ SIZE = 32  # of DLBridgePyImportOptions
 
 
 def compiler():
-    """The compiler; CPython's headers as a system's, in which nobody looks for warnings."""
+    """The compiler command; CPython's headers are system headers, to ignore their warnings."""
     found = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     headers = sysconfig.get_path("include")
     if found is None or not pathlib.Path(headers, "Python.h").exists():
@@ -99,26 +99,26 @@ def test_an_older_limited_api_is_rejected_by_the_compiler(language, tmp_path):
         compile_only(tmp_path, *LANGUAGES[language], "-DPy_LIMITED_API=0x030a0000")
 
 
-def test_borrow_makes_no_owner_where_the_table_lends(probe):
+def test_borrow_makes_no_owner_if_the_table_can_borrow(probe):
     made = versioned()
     lender = probe.make(made.capsule())
     (shape, flags, _, data), owned = probe.borrow(lender, VOUCH_WRITABLE)
     assert (shape, flags, data, owned) == ((2, 3), 0, made.struct.dl_tensor.data, 0)
-    assert probe.borrow(lender, 0)[0][1] == READ_ONLY  # nobody knows
+    assert probe.borrow(lender, 0)[0][1] == READ_ONLY  # unknown
     assert probe.borrow(from_dlpack(lender), VOUCH_WRITABLE)[1] == 0
     del lender
     assert made.deleted == 1
 
 
-def test_borrow_has_an_owner_where_only_flags_say_how_elements_lie(probe):
-    """A tensor that is lent has no flags: padded elements would be read as packed ones."""
+def test_borrow_makes_an_owner_if_flags_define_the_layout(probe):
+    """A borrowed tensor has no flags: padded elements would be read as packed ones."""
     tensor = from_dlpack(versioned(dtype=(0, 4, 1), flags=PADDED).capsule())
     (_, flags, _, _), owned = probe.borrow(tensor, 0)
     assert (flags, owned) == (PADDED, 1)
 
 
 @pytest.mark.parametrize("kind", [Producer, LegacyProducer, tabled_type()])
-def test_borrow_of_others_is_given_back(probe, kind):
+def test_borrow_of_other_objects_is_released(probe, kind):
     x = kind()
     assert probe.borrow(x, 0) == (((2, 3), READ_ONLY if kind is LegacyProducer else 0, (0, 0),
                                    x.made[0].struct.dl_tensor.data), 1)  # fmt: skip
@@ -126,7 +126,7 @@ def test_borrow_of_others_is_given_back(probe, kind):
 
 
 def imported(probe, x, options=0, device=0, size=0, tail=0, stream=0):
-    """(shape, flags, version, address) of what dlbridge_py_import makes."""
+    """(shape, flags, version, address) of the result of dlbridge_py_import."""
     return probe.import_(x, options, device, size, tail, stream)
 
 
@@ -168,7 +168,7 @@ def test_import_by_each_option(probe):
         ),
     ],
 )
-def test_options_that_do_not_mean_anything_are_rejected(probe, given, status, message):
+def test_meaningless_options_are_rejected(probe, given, status, message):
     x = Producer()
     with pytest.raises(ValueError, match=re.escape(message)) as caught:
         imported(probe, x, **given)
@@ -176,7 +176,7 @@ def test_options_that_do_not_mean_anything_are_rejected(probe, given, status, me
     assert x.made == []
 
 
-def test_newer_options_that_ask_for_nothing_new_are_accepted(probe):
+def test_newer_options_that_are_zero_are_accepted(probe):
     assert imported(probe, Producer(), size=SIZE + 8)[0] == (2, 3)
     assert imported(probe, Producer(), tail=1)[0] == (2, 3)  # past struct_size: not read
 
@@ -191,7 +191,7 @@ def test_import_takes_capsules_by_the_rules(probe):
             imported(probe, capsule)
 
 
-def test_import_of_a_capsule_rejects_what_it_cannot_do(probe):
+def test_import_of_a_capsule_rejects_unsupported_options(probe):
     for make in (versioned, legacy):
         made = make()
         capsule = made.capsule()
@@ -233,7 +233,7 @@ def test_wrap_makes_capsules_for_every_consumer(probe, version, name):
     assert gone() is None
 
 
-def test_wrap_that_is_rejected_lets_the_owner_go(probe):
+def test_a_rejected_wrap_releases_the_owner(probe):
     class Owner:
         pass
 
@@ -267,7 +267,7 @@ def test_wrap_buffer_holds_the_buffer(probe):
     assert from_dlpack(probe.wrap_buffer(b"abc", 3, (1, 0))).readonly
 
 
-def test_a_table_of_ones_own_serves_everybody(probe):
+def test_an_extensions_own_table_serves_every_consumer(probe):
     made = versioned()
     ours = probe.make(made.capsule())
     assert probe.has_table(probe.Array)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python -m dlbridge`: what it finds, says and returns, and that it imports no framework."""
+"""`python -m dlbridge`: its findings, output and exit status; it imports no framework."""
 
 import json
 import os
@@ -8,12 +8,11 @@ import sys
 import types
 
 import pytest
-from dlbridge import __main__ as command
 from dlbridge import _doctor, abi
 
 
 def run(*arguments, path=()):
-    """`python -m dlbridge ...` in a process of its own, with more folders to import from."""
+    """Runs `python -m dlbridge ...` with more folders to import from."""
     folders = [*map(str, path), *filter(None, sys.path)]
     return subprocess.run(
         [sys.executable, "-m", "dlbridge", *arguments],
@@ -27,7 +26,7 @@ def run(*arguments, path=()):
 
 @pytest.fixture
 def fake_frameworks(tmp_path):
-    """Packages that look installed and cannot be imported."""
+    """Packages that look installed but cannot be imported."""
     for module, distribution, version in (
         ("tensorflow", "tensorflow-cpu", "2.21.0"),
         ("paddle", "paddlepaddle", "3.3.1"),
@@ -44,10 +43,10 @@ def fake_frameworks(tmp_path):
     return tmp_path
 
 
-def test_without_a_command_it_says_how_to_use_it():
+def test_without_a_command_it_prints_its_usage():
     ran = run()
     assert (ran.returncode, ran.stdout) == (2, "")
-    assert "doctor" in ran.stderr and "matrix" in ran.stderr
+    assert "doctor" in ran.stderr
     assert run("cure").returncode == 2
     for ask in ("-h", "--help"):
         ran = run(ask)
@@ -55,21 +54,12 @@ def test_without_a_command_it_says_how_to_use_it():
         assert ran.stdout.startswith("usage: python -m dlbridge")
 
 
-def test_options_that_are_none_are_rejected():
+def test_unknown_options_are_rejected():
     ran = run("doctor", "--colour")
     assert ran.returncode == 2 and "--colour" in ran.stderr
 
 
-def test_matrix_gets_the_rest_of_the_line(monkeypatch):
-    given = []
-    module = types.ModuleType("dlbridge._matrix")
-    module.main = lambda argv: given.append(argv) or 7
-    monkeypatch.setitem(sys.modules, "dlbridge._matrix", module)
-    assert command.main(["matrix", "--html", "doctor"]) == 7
-    assert given == [["--html", "doctor"]]
-
-
-def test_data_and_text_say_the_same(fake_frameworks):
+def test_data_and_text_agree(fake_frameworks):
     ran = run("doctor", "--json", path=[fake_frameworks])
     assert (ran.returncode, ran.stderr) == (0, "")
     seen = json.loads(ran.stdout)
@@ -97,7 +87,7 @@ def test_frameworks_are_found_by_their_distributions_and_not_imported(fake_frame
     assert any("tensorflow and paddle" in problem for problem in seen["problems"])
 
 
-def test_no_framework_that_is_installed_is_imported():
+def test_installed_frameworks_are_not_imported():
     program = (
         "import sys\n"
         "from dlbridge import _doctor\n"
@@ -116,9 +106,9 @@ def test_no_framework_that_is_installed_is_imported():
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "[]\n", "")
 
 
-def test_pairs_are_asked_of_the_table_with_what_each_hands_out(monkeypatch):
+def test_pairs_come_from_the_table_and_the_facts(monkeypatch):
     class Cautious:
-        """Takes versioned tensors only."""
+        """A consumer that accepts versioned tensors only."""
 
         immutable = honours_read_only = False
 
@@ -148,7 +138,7 @@ def test_pairs_are_asked_of_the_table_with_what_each_hands_out(monkeypatch):
         }
     )
     assert "  torch        -> torch, jax\n" in text
-    assert "  numpy        -> nobody\n" in text
+    assert "  numpy        -> none\n" in text
     assert "               -> torch: no: numpy is legacy\n" in text
     assert text.endswith("problems\n  something")
 
@@ -157,7 +147,7 @@ def consumer(**facts):
     return types.SimpleNamespace(takes=lambda found: None, **facts)
 
 
-def test_what_is_immutable_and_cannot_say_so_is_a_warning(monkeypatch):
+def test_an_immutable_producer_without_read_only_is_a_warning(monkeypatch):
     module = types.ModuleType("dlbridge._consumers")
     module.CONSUMERS = {
         "torch": consumer(immutable=False, honours_read_only=False),
@@ -171,10 +161,10 @@ def test_what_is_immutable_and_cannot_say_so_is_a_warning(monkeypatch):
     assert warned == {("jax", "torch")}
     rejected = {(one["producer"], one["consumer"]) for one in pairs if one["rejection"]}
     assert rejected == {("paddle", "jax")}
-    assert _doctor._pair_words(pairs[1]).startswith("takes it, but it may be written to there")
+    assert _doctor._pair_words(pairs[1]).startswith("accepts it, but its arrays are writable there")
 
 
-def test_facts_go_with_the_version():
+def test_facts_depend_on_the_version():
     assert _doctor.hands_out("numpy", "2.4.6").version == (1, 0)
     old = _doctor.hands_out("numpy", "1.26.4")
     assert (old.kind, old.version, old.readonly, old.keywords) == ("legacy", None, None, False)
@@ -187,15 +177,15 @@ def test_facts_go_with_the_version():
     assert abi.device_parse(_doctor.hands_out("dpnp", "0.20.0").device_name) == (14, 0)
 
 
-def test_a_package_that_meets_another_library_is_a_problem():
+def test_another_version_of_the_library_is_a_problem():
     seen = {"library": {"version": "0.2.0", "package": "0.3.0"}, "frameworks": {}}
     assert _doctor.problems(seen) == ["the package is 0.3.0, but the library that it loaded 0.2.0"]
     seen["library"]["package"] = "0.2.0"
     assert _doctor.problems(seen) == []
 
 
-def test_the_facts_are_those_of_the_real_producers():
-    """What inspect says of a plain array of each framework at hand is what the doctor tells."""
+def test_the_facts_describe_the_real_producers():
+    """The doctor's facts equal inspect's report on a plain array of each installed framework."""
     np = pytest.importorskip("numpy")
     from dlbridge._inspect import inspect
 

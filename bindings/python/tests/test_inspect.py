@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`dlbridge.inspect`: whole tensors, broken ones of every rule, producers that misbehave; and the
-picture, whose coordinates are held against the arithmetic of shape and strides."""
+"""`dlbridge.inspect`: valid tensors, broken ones for every rule, misbehaving producers; and the
+picture, whose coordinates are compared with the arithmetic of shape and strides."""
 
 import ctypes
 import gc
@@ -21,15 +21,38 @@ from dlbridge import _picture, abi, inspect
 
 SVG = "{http://www.w3.org/2000/svg}"
 
-# What only a policy, a converter, a view or a driver rejects: no tensor breaks it by itself.
+# Rules of policies, conversions, views or drivers: no tensor breaks them by itself.
 OF_DEMANDS = {
-    *("NONE", "BUFFER_BOUNDS", "CONTIGUITY", "ALIGNMENT", "DEVICE_REJECTED", "DTYPE_REJECTED"),
-    *("NOT_WRITABLE", "NEGATIVE_STRIDE", "ZERO_STRIDE", "SELF_OVERLAP", "REQUIRED_VERSION"),
-    *("LEGACY_READ_ONLY", "LEGACY_PADDED", "LEGACY_DTYPE", "LEGACY_DEVICE", "OFFSET_FOLD"),
-    *("VIEW_BOUNDS", "VIEW_OFFSET", "IN_STORAGE", "COPY_DEVICE", "DEVICE_LABEL"),
-    *("ALLOCATION_BOUNDS", "SHAPE_MISMATCH"),
+    # [facts/rules.toml]
+    "NONE",
+    "DTYPE_UNKNOWN",
+    "DEVICE_UNKNOWN",
+    "FLAGS_UNKNOWN",
+    "BUFFER_BOUNDS",
+    "CONTIGUITY",
+    "ALIGNMENT",
+    "DEVICE_REJECTED",
+    "DTYPE_REJECTED",
+    "NOT_WRITABLE",
+    "NEGATIVE_STRIDE",
+    "ZERO_STRIDE",
+    "SELF_OVERLAP",
+    "REQUIRED_VERSION",
+    "LEGACY_READ_ONLY",
+    "LEGACY_PADDED",
+    "LEGACY_DTYPE",
+    "LEGACY_DEVICE",
+    "OFFSET_FOLD",
+    "VIEW_BOUNDS",
+    "VIEW_OFFSET",
+    "IN_STORAGE",
+    "COPY_DEVICE",
+    "DEVICE_LABEL",
+    "ALLOCATION_BOUNDS",
+    "SHAPE_MISMATCH",
+    # [/facts]
 }
-# What is only ever a note.
+# Rules that are always notes.
 NOTES = {
     *("DEVICE_ID_HOST", "DATA_UNALIGNED", "VERSION_LABEL"),
     *("DTYPE_UNKNOWN", "DEVICE_UNKNOWN", "FLAGS_UNKNOWN"),
@@ -43,7 +66,7 @@ NAMES = {abi.Kind.LEGACY: b"dltensor", abi.Kind.VERSIONED: b"dltensor_versioned"
 
 @pytest.fixture(autouse=True)
 def consumers(monkeypatch):
-    """A table of two consumers, so that what is asked of them is seen."""
+    """A table of two consumers that record their calls."""
 
     class Anything:
         def takes(self, found):
@@ -64,7 +87,7 @@ def svg_of(html):
 
 
 def exercised(report):
-    """All three forms; none may fail, and the data is JSON."""
+    """Text, HTML and data of a report; none may fail, and the data must be JSON."""
     assert str(report).count("\n") >= 1
     assert repr(report).startswith("<dlbridge.inspect: ")
     data = json.loads(json.dumps(report.as_dict()))
@@ -89,7 +112,7 @@ def managed_objects():
                 yield case, name, spec
 
 
-def test_every_tensor_of_the_corpus_is_described_and_left_alone():
+def test_every_tensor_of_the_corpus_is_described_and_unchanged():
     broken, notes, count = set(), set(), 0
     for _, name, spec in managed_objects():
         world = World({name: spec})
@@ -115,8 +138,8 @@ def test_every_tensor_of_the_corpus_is_described_and_left_alone():
     assert notes >= NOTES
 
 
-def test_what_validation_rejects_is_found():
-    """A case that validates a tensor by the default policy names the rule that must be found."""
+def test_findings_have_what_validation_rejects():
+    """A case that validates with the default policy names the rule that must be found."""
     seen = 0
     for case, name, spec in managed_objects():
         step = case["steps"][0]
@@ -139,7 +162,7 @@ def test_what_validation_rejects_is_found():
     assert seen > 50
 
 
-def test_the_layout_is_the_librarys():
+def test_the_layout_equals_the_librarys():
     seen = 0
     for case in corpus():
         for step in case["steps"]:
@@ -147,7 +170,7 @@ def test_the_layout_is_the_librarys():
                 continue
             spec = case["objects"][step["in"]]
             if spec["ndim"] > 64:
-                continue  # more axes than inspect reads, and than validation lets pass
+                continue  # more axes than inspect reads and validation accepts
             bare = World({step["in"]: spec}).producers[step["in"]]
             wanted = step["expect"]["layout"]
             managed = abi.DLManagedTensorVersioned(flags=bare.flags, dl_tensor=tensor_of(bare))
@@ -165,7 +188,7 @@ def test_the_layout_is_the_librarys():
     assert seen > 50
 
 
-def test_the_real_table_answers_for_every_tensor_of_the_corpus(monkeypatch):
+def test_the_real_table_accepts_every_report_of_the_corpus(monkeypatch):
     monkeypatch.delitem(sys.modules, "dlbridge._consumers")
     known = importlib.import_module("dlbridge._consumers").CONSUMERS
     taken, rejected = set(), set()
@@ -180,7 +203,7 @@ def test_the_real_table_answers_for_every_tensor_of_the_corpus(monkeypatch):
     assert taken == rejected == set(known)
 
 
-def test_the_real_table_takes_a_plain_array(np, monkeypatch):
+def test_the_real_table_accepts_a_plain_array(np, monkeypatch):
     monkeypatch.delitem(sys.modules, "dlbridge._consumers")
     for dtype in (np.float32, np.float64, np.int64):
         report = inspect(np.zeros((3, 4), dtype))
@@ -220,7 +243,7 @@ def test_an_array(np):
     assert "taken by   easy" in str(report)
 
 
-def test_how_a_tensor_of_this_package_speaks(np):
+def test_a_tensor_of_this_package(np):
     import dlbridge
 
     tensor = dlbridge.from_dlpack(np.arange(3))
@@ -242,7 +265,7 @@ def test_arrays_that_never_change_are_a_caution(np):
     assert plain.immutable is False and "caution" not in str(plain)
 
 
-def test_a_read_only_array_rejects_a_legacy_ask(np):
+def test_a_read_only_array_rejects_a_legacy_request(np):
     array = np.arange(3)
     array.flags.writeable = False
     data = exercised(inspect(array))
@@ -268,7 +291,7 @@ def test_layouts(np, make, expected):
     assert {key: layout[key] for key in expected} == expected
 
 
-def test_null_strides_are_said_and_filled_in():
+def test_null_strides_are_reported_and_computed():
     shape = (ctypes.c_int64 * 2)(2, 3)
     memory = ctypes.create_string_buffer(24)
     managed = abi.DLManagedTensor()
@@ -283,11 +306,11 @@ def test_null_strides_are_said_and_filled_in():
     assert "(NULL)" in str(report)
 
 
-# ------------------------------------------------------------------------- producers that misbehave
+# ---------------------------------------------------------------------------- misbehaving producers
 
 
 class Producer:
-    """Answers a question by what it is told to."""
+    """A producer with given results."""
 
     def __init__(self, answer):
         self.answer = answer
@@ -331,12 +354,12 @@ def raising(error):
         ),
     ],
 )
-def test_what_a_producer_does_wrong_is_the_answer(answer, words):
+def test_errors_of_a_producer_are_reported(answer, words):
     report = inspect(Producer(answer))
     data = exercised(report)
     assert [ask["answer"] for ask in data["speaks"]["asks"]] == [words, words]
     assert data["kind"] is None and data["consumers"] == {}
-    assert "(1, None), which is no (type, id) of integers" in str(report)
+    assert "(1, None), which is not a (type, id) of integers" in str(report)
 
 
 class Unshown:
@@ -347,10 +370,10 @@ class Unshown:
         raise ValueError("no repr")
 
 
-def test_a_device_that_cannot_even_be_shown_is_said_to_be_none():
+def test_a_device_without_a_repr_is_reported():
     producer = Producer(raising(ValueError()))
     kind = type("Odd", (Producer,), {"__dlpack_device__": lambda _: Unshown()})
-    assert "ValueError: no repr, which is no (type, id)" in str(inspect(kind(producer.answer)))
+    assert "ValueError: no repr, which is not a (type, id)" in str(inspect(kind(producer.answer)))
 
 
 def test_an_interrupt_is_not_swallowed():
@@ -368,7 +391,7 @@ class OfRude(metaclass=Rude):
         raise RuntimeError(f"no {name} here")
 
 
-def test_what_speaks_no_dlpack_is_said_to():
+def test_an_object_without_dlpack_is_reported():
     for x in (3, None, object(), "text", type, OfRude(), OfRude):
         report = inspect(x)
         data = exercised(report)
@@ -376,14 +399,14 @@ def test_what_speaks_no_dlpack_is_said_to():
         assert "no __dlpack__" in str(report)
 
 
-def test_a_used_capsule_is_looked_at_no_more(np):
+def test_a_used_capsule_is_not_read(np):
     capsule = np.arange(3).__dlpack__()
     ctypes.pythonapi.PyCapsule_SetName.argtypes = [ctypes.py_object, ctypes.c_char_p]
     assert inspect(capsule).kind == "legacy"
     ctypes.pythonapi.PyCapsule_SetName(capsule, b"used_dltensor")
     report = inspect(capsule)
     assert report.kind is None and "used already" in str(report)
-    ctypes.pythonapi.PyCapsule_SetName(capsule, b"dltensor")  # so that it frees its tensor
+    ctypes.pythonapi.PyCapsule_SetName(capsule, b"dltensor")  # frees its tensor
 
 
 @pytest.mark.parametrize(
@@ -393,12 +416,12 @@ def test_a_used_capsule_is_looked_at_no_more(np):
         (lambda: new_capsule(4096, b"other", None), "its capsule is named 'other'"),
     ],
 )
-def test_an_exchange_api_that_is_none_is_said_to_be(chain, words):
+def test_an_invalid_exchange_api_is_reported(chain, words):
     kind = type("Strange", (), {"__dlpack_c_exchange_api__": chain()})
     assert words in inspect(kind()).as_dict()["speaks"]["exchange_error"]
 
 
-def test_the_source_is_let_go(np):
+def test_the_source_is_released(np):
     class Counted:
         def __init__(self):
             self.array = np.arange(5)
@@ -416,7 +439,7 @@ def test_the_source_is_let_go(np):
     exercised(report)
 
 
-def test_capsules_made_for_the_question_run_their_destructor_once():
+def test_unused_capsules_run_their_destructor_once():
     runs = []
     destructor = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(runs.append)
     shape = (ctypes.c_int64 * 1)(2)
@@ -437,7 +460,7 @@ def test_capsules_made_for_the_question_run_their_destructor_once():
 
 
 def drawn(shape, strides, byte_offset=0, bits=32):
-    """(cells by index, slots in reading order), each as the attributes of its rectangle."""
+    """(cells by index, slots in reading order), as attributes of their rectangles."""
     root = ElementTree.fromstring(_picture.draw(shape, strides, bits, byte_offset))
     width, height = float(root.get("width")), float(root.get("height"))
     assert root.get("viewBox") == f"0 0 {width:g} {height:g}"
@@ -471,7 +494,7 @@ def check_picture(shape, strides, byte_offset=0):
 
 
 def assert_neighbours(cells, index, box):
-    """A row is a line to the right, a column a line down, a slice stands beside the others."""
+    """Rows go right, columns go down, slices are side by side."""
     right = cells.get(",".join(map(str, [*index[:-1], index[-1] + 1])))
     below = cells.get(",".join(map(str, [*index[:-2], index[-2] + 1, index[-1]])))
     x, y = float(box["x"]), float(box["y"])
@@ -482,7 +505,7 @@ def assert_neighbours(cells, index, box):
 
 
 def check_slots(slots, cells, colour):
-    """The strip goes up in memory, without a gap that it does not say, and counts every cell."""
+    """The slots are in ascending order, show every gap, and count every cell."""
     touched = {}
     for box in cells.values():
         offset = int(box["data-offset"])
@@ -523,7 +546,7 @@ def check_slots(slots, cells, colour):
         ([2**40], [2**20]),
     ],
 )
-def test_the_picture_walks_memory_as_shape_and_strides_do(shape, strides):
+def test_the_picture_follows_shape_and_strides(shape, strides):
     check_picture(shape, strides)
     check_picture(shape, strides, byte_offset=16)
     check_picture(shape, strides, byte_offset=6)
@@ -538,7 +561,7 @@ def test_pictures_of_random_layouts():
         check_picture(shape, strides, chance.choice([0, 4, 5, 4000]))
 
 
-def test_where_data_points_is_drawn_before_an_offset():
+def test_the_data_pointer_is_drawn_before_an_offset():
     _, slots = drawn([3], [1], byte_offset=8)
     assert [(box["data-offset"], box["data-count"]) for box in slots[:3]] == [
         ("-2", "0"),
@@ -550,7 +573,7 @@ def test_where_data_points_is_drawn_before_an_offset():
     assert "999" in _picture.draw([3], [1], 32, 4000)
 
 
-def test_colours_go_with_the_address():
+def test_colours_follow_the_address():
     cells, _ = drawn([4], [-1])
     back, _ = drawn([4], [1])
     fills = [cells[str(i)]["fill"] for i in range(4)]
@@ -564,7 +587,7 @@ def test_an_empty_tensor_has_a_picture_without_elements():
         assert "empty" in _picture.draw(shape, [1] * len(shape), 8)
 
 
-def test_what_a_picture_leaves_out_is_said():
+def test_omitted_parts_of_a_picture_are_named():
     text = _picture.draw([5, 100, 100], [10000, 100, 1], 32)
     assert "3 of 5 slices, 6 of 100 rows, 8 of 100 columns" in text
     assert "drawn:" not in _picture.draw([3, 6, 8], [48, 8, 1], 32)
@@ -572,13 +595,13 @@ def test_what_a_picture_leaves_out_is_said():
     assert f"3 of {2**90} slices" in huge and len(huge) < 20000
 
 
-def test_what_a_producer_says_is_escaped():
+def test_texts_of_a_producer_are_escaped():
     report = inspect(Producer(raising(ValueError("<script>&"))))
     html = report._repr_html_()
     assert "<script>" not in html and "&lt;script&gt;&amp;" in html
 
 
-def test_the_picture_of_a_report_is_that_of_its_tensor(np):
+def test_the_picture_of_a_report_shows_its_tensor(np):
     report = inspect(np.arange(12, dtype=np.int16).reshape(3, 4).T)
     root = svg_of(report._repr_html_())
     offsets = [one.get("data-offset") for one in root.iter(SVG + "rect") if one.get("data-index")]

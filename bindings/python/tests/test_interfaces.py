@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors of buffers and of array interfaces, and buffers of tensors: exact, or rejected."""
+"""Tensors of buffers and of array interfaces, and buffers of tensors: exact or rejected."""
 
 import array
 import ctypes
@@ -38,7 +38,7 @@ LAYOUTS = {
 
 
 class Speaks:
-    """Has an array interface, and nothing else."""
+    """An object with an array interface only."""
 
     def __init__(self, name, fields):
         self.__dict__[name] = fields
@@ -67,7 +67,7 @@ def same_memory(tensor, array):
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_from_buffer_is_the_same_memory(name, layout):
+def test_from_buffer_shares_memory(name, layout):
     source = LAYOUTS[layout](grid(name))
     tensor = dlbridge.from_buffer(source)
     assert same_memory(tensor, source)
@@ -103,7 +103,7 @@ def test_from_buffer_writable(source):
         dlbridge.from_buffer(source, writable="yes")
 
 
-def test_from_buffer_keeps_its_source_and_lets_it_go():
+def test_from_buffer_keeps_and_releases_its_source():
     source = bytearray(8)
     tensor = dlbridge.from_buffer(source)
     with pytest.raises(BufferError):
@@ -146,7 +146,7 @@ def test_from_buffer_rejects(source, message):
         dlbridge.from_buffer(source)
 
 
-def test_from_buffer_of_one_byte_has_no_order():
+def test_from_buffer_of_single_bytes_ignores_the_order():
     assert dlbridge.from_buffer(memoryview(b"ab").cast("b")).dtype == "int8"
     source = (ctypes.c_int8.__ctype_le__ * 3)(1, 2, 3)
     assert dlbridge.from_buffer(source).dtype == "int8"
@@ -155,7 +155,7 @@ def test_from_buffer_of_one_byte_has_no_order():
     ).shape == (3,)
 
 
-def test_from_buffer_of_an_axis_that_is_never_walked():
+def test_from_buffer_ignores_strides_of_unused_axes():
     odd = np.lib.stride_tricks.as_strided(grid(), (1, 3), (7, 4))
     assert dlbridge.from_buffer(odd).shape == (1, 3)
 
@@ -211,12 +211,12 @@ def test_shape_strides_and_offset_stay_inside():
         ({"shape": (4, 2), "strides": (1,)}, "expected 2 strides"),
     ],
 )
-def test_what_is_taken_as_is_checked(wrong, message):
+def test_reinterpretations_are_checked(wrong, message):
     with pytest.raises((ValueError, TypeError), match=message):
         dlbridge.from_buffer(bytearray(16), **wrong)
 
 
-def test_only_contiguous_bytes_are_taken_as_something_else():
+def test_only_contiguous_bytes_are_reinterpreted():
     for source in (grid().T, grid()[::-1]):
         with pytest.raises(BufferError, match="expected a C-contiguous buffer"):
             dlbridge.from_buffer(source, dtype="uint32")
@@ -227,7 +227,7 @@ def test_only_contiguous_bytes_are_taken_as_something_else():
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_to_buffer_is_the_same_memory(name, layout):
+def test_to_buffer_shares_memory(name, layout):
     source = LAYOUTS[layout](grid(name))
     view = dlbridge.to_buffer(source)
     back = np.asarray(view)
@@ -237,7 +237,7 @@ def test_to_buffer_is_the_same_memory(name, layout):
     assert not source.size or back.ctypes.data == source.ctypes.data
 
 
-def test_to_buffer_of_what_the_buffer_protocol_cannot_write():
+def test_to_buffer_of_dtypes_that_the_buffer_protocol_lacks():
     source = bytearray(range(24))
     half = dlbridge.from_buffer(source, dtype="bfloat16", shape=(3, 2), strides=(-4, 2), offset=16)
     view = dlbridge.to_buffer(half)
@@ -287,7 +287,7 @@ def test_to_buffer_of_another_device():
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_array_interface_is_the_same_memory(name, layout):
+def test_array_interface_shares_memory(name, layout):
     source = LAYOUTS[layout](grid(name))
     tensor = dlbridge.from_interface(host(source))
     assert same_memory(tensor, source)
@@ -366,12 +366,12 @@ def test_interfaces_reject(make, change, message):
         dlbridge.from_interface(make(**change))
 
 
-def test_interfaces_reject_parts_of_elements():
+def test_interfaces_reject_strides_of_partial_elements():
     with pytest.raises(BufferError, match="multiples of 4 bytes, found 6 bytes at axis 1"):
         dlbridge.from_interface(cuda(strides=(12, 6)))
 
 
-def test_what_has_no_interface():
+def test_objects_without_an_interface_are_rejected():
     class Wrong:
         __array_interface__ = 3
 
@@ -416,18 +416,18 @@ def test_cuda_interface(version):
         dlbridge.from_interface(cuda(version=1))
 
 
-def test_cuda_interface_without_a_device_is_of_the_first():
-    # 4096 is no memory that a driver could know, should there be one.
+def test_cuda_interface_without_a_driver_is_on_device_0():
+    # 4096 is not memory of a driver, if there is one.
     assert dlbridge.from_interface(cuda()).device == "cuda:0"
 
 
-def test_cuda_interface_of_nothing():
+def test_cuda_interface_of_an_empty_array():
     tensor = dlbridge.from_interface(cuda(shape=(0, 3), data=(0, False)))
     assert (tensor.device, tensor.shape, tensor.data_ptr) == ("cuda:0", (0, 3), 0)
 
 
 def test_cuda_interface_streams():
-    # Of one stream there is nothing to order, and no driver is called.
+    # Work on one stream needs no order, so no driver is called.
     for producer, consumer in [(None, 7), (1, ...), (1, None), (1, 1), (2, 2), (7, 7), (9, -1)]:
         tensor = dlbridge.from_interface(cuda(stream=producer), device=(2, 0), stream=consumer)
         assert tensor.device == "cuda:0"
@@ -439,7 +439,7 @@ def test_cuda_interface_streams():
             dlbridge.from_interface(cuda(stream=1), device=(2, 0), stream=consumer)
 
 
-def test_cuda_interface_prefers_the_memory_s_home():
+def test_cuda_interface_uses_the_device_of_the_memory():
     both = cuda()
     both.__array_interface__ = grid().__array_interface__
     assert dlbridge.from_interface(both, device=(2, 0)).device == "cuda:0"
@@ -457,7 +457,7 @@ def test_cuda_interface_keeps_the_object_through_a_capsule():
     assert dead() is None
 
 
-# -------------------------------------------------------------------------- CUDA, where a driver is
+# ------------------------------------------------------------------------------- CUDA with a driver
 
 DRIVER = r"""
 import ctypes, sys
@@ -524,10 +524,10 @@ print("done")
 
 
 def test_cuda_interface_with_a_driver(tmp_path):
-    """On a stand-in for CUDA's driver, which is strict; that cuInit is called twice is its note."""
+    """Runs on the strict fake CUDA driver, which notes that cuInit is called twice."""
     driver = checkout.root() / "build" / "dev" / "tests" / "fakes" / "fake_cuda"
     if not (driver / "libcuda.so.1").exists():
-        pytest.skip("the stand-in for CUDA's driver is not built: ./run build")
+        pytest.skip("the fake CUDA driver is not built (preset dev, target fake_cuda)")
     run = subprocess.run(
         [sys.executable, "-c", DRIVER],
         capture_output=True,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Interpreters that end, that are many, and that fork: programs in processes of their own, which
-must end well and print nothing that they do not mean to."""
+"""The end of interpreters, sub-interpreters and fork: programs in new processes, which must succeed
+and print nothing unexpected."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ del view
 sys.held_by_c = made
 """,
     "released_by_c_after_the_end": """
-# An exit handler of the C library releases it, when Python is long gone.
+# An exit handler of the C library releases the tensor after Python has ended.
 address = producers.take(Owner().tensor().__dlpack__(max_version=(1, 0)))
 release = ctypes.cast(producers.library().dlbridge_release_versioned, ctypes.c_void_p)
 process = ctypes.CDLL(None)
@@ -110,9 +110,9 @@ def test_the_end_of_the_interpreter_is_quiet(name):
     assert run(ENDS[name]) == ""
 
 
-def test_garbage_may_call_a_module_that_is_being_cleared():
-    """The package goes while the interpreter lives, together with an object that calls it as it
-    dies. The call fails; nothing else does."""
+def test_destructors_may_call_a_module_that_is_being_cleared():
+    """The package is cleared while the interpreter lives, together with an object whose destructor
+    calls it. The call fails; nothing else does."""
     program = """
 def scene():
     kept = []
@@ -148,7 +148,7 @@ print(len(said) > 10)
 # --- Fork -----------------------------------------------------------------------------------------
 
 
-def test_a_forked_child_goes_on():
+def test_a_forked_child_works():
     program = """
 import warnings
 warnings.simplefilter("ignore")
@@ -173,7 +173,7 @@ assert memoryview(tensor).tolist() == [0, 1, 2, 3, 4, 5]
 
 # --- Sub-interpreters -----------------------------------------------------------------------------
 
-# Without ctypes, which not every interpreter can import.
+# Without ctypes, which some interpreters cannot import.
 INNER = """
 import array, gc, sys
 import dlbridge
@@ -207,7 +207,7 @@ for _ in range(20):
     else: raise AssertionError
 del tensor, other, one
 gc.collect()
-from_dlpack(Owner().tensor())  # lets go of what waited
+from_dlpack(Owner().tensor())  # releases waiting owners
 assert alive <= 1, alive
 kept = Owner().tensor(); capsule = kept.__dlpack__(); sys.kept = kept  # to the end
 """
@@ -243,7 +243,7 @@ OWN = pytest.mark.parametrize(
 
 
 def inner(text):
-    """Programs for another interpreter, told apart from the one that runs them."""
+    """Programs for a sub-interpreter, and the programs that run them."""
     return f"INNER = {INNER!r}\nEXCHANGE = {EXCHANGE!r}\n{OUTER}\n{text}"
 
 
@@ -275,7 +275,7 @@ assert alive == 0
 
 
 @OWN
-def test_many_sub_interpreters_come_and_go(own):
+def test_many_sub_interpreters_are_created_and_destroyed(own):
     program = f"""
 for _ in range(12):
     made = [create({own}) for _ in range(2)]
@@ -286,7 +286,7 @@ for _ in range(12):
 
 
 @OWN
-def test_sub_interpreters_work_side_by_side(own):
+def test_sub_interpreters_work_in_parallel(own):
     program = f"""
 made = [create({own}) for _ in range(4)]
 failures = []
@@ -303,8 +303,8 @@ for one in made: destroy(one)
 
 
 @OWN
-def test_a_sub_interpreter_that_is_left_to_the_end(own):
-    """Whoever does not destroy it leaves that to the process."""
+def test_a_sub_interpreter_that_is_never_destroyed(own):
+    """An interpreter that is never destroyed ends with the process."""
     program = f"made = create({own}); execute(made, INNER + EXCHANGE)"
     with_kept = inner(program)
     if sys.version_info >= (3, 12):
@@ -313,8 +313,8 @@ def test_a_sub_interpreter_that_is_left_to_the_end(own):
 
 
 def test_a_tensor_of_a_sub_interpreter_is_released_by_the_main_one():
-    """It crosses by its address, as through an engine in C. The thread may not touch the owner,
-    which waits for its interpreter."""
+    """The tensor is passed by address, as through C code. The releasing thread must not touch the
+    owner, which waits for its interpreter."""
     program = """
 import os, producers
 read, write = os.pipe()
@@ -356,8 +356,8 @@ for address in %r: release(address)
 @OWN
 @pytest.mark.parametrize("hold", ["CDLL", "PyDLL"])
 def test_a_tensor_of_the_main_interpreter_is_released_inside_another(own, hold):
-    """A thread that is in another interpreter, with its GIL or without, must not touch the owner,
-    which waits for its own interpreter."""
+    """A thread in another interpreter, with or without its GIL, must not touch the owner, which
+    waits for its own interpreter."""
     if own and sys.version_info < (3, 13):
         pytest.skip("ctypes cannot be imported with a GIL of its own before 3.13")
     program = f"""

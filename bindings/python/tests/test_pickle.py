@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors in pickles: equal, uncopied out of band, flags kept, and damaged ones rejected."""
+"""Pickles of tensors: equal, uncopied out of band, with their flags; damaged ones are rejected."""
 
 import copy
 import ctypes
@@ -29,7 +29,7 @@ LAYOUTS = {
     "broadcast": lambda a: np.broadcast_to(a[0, 0], (5, 4)),
     "windows": lambda a: np.lib.stride_tricks.sliding_window_view(a[0, 0], 2),
 }
-# Dtypes of which NumPy knows nothing, and the shape that 24 bytes of them have.
+# Dtypes that NumPy lacks, and the shape of 24 bytes of them.
 OTHERS = {
     "bfloat16": (3, 4),
     "float8_e4m3fn": (4, 6),
@@ -118,7 +118,7 @@ def test_holes_and_overlap_are_sent_as_a_copy(layout):
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("dtype", OTHERS)
-def test_dtypes_that_no_buffer_can_write(dtype, protocol):
+def test_dtypes_that_the_buffer_protocol_lacks(dtype, protocol):
     source = bytearray(range(24))
     tensor = dlbridge.from_buffer(source, dtype=dtype, shape=OTHERS[dtype])
     arrived = through(tensor, protocol)
@@ -185,11 +185,11 @@ def test_a_byte_offset_is_not_lost():
     assert np.from_dlpack(through(tensor)).tobytes() == source[6:14]
 
 
-# ------------------------------------------------------------------------------ the arriving buffer
+# ------------------------------------------------------------------------------ the received buffer
 
 
 @pytest.mark.parametrize("kind", [bytes, bytearray, lambda b: memoryview(bytes(b))])
-def test_the_tensor_is_over_the_buffer_that_arrives(kind):
+def test_the_tensor_uses_the_received_buffer(kind):
     text, buffers = sent(dlbridge.from_dlpack(grid()))
     arriving = kind(buffers[0].raw())
     arrived = pickle.loads(text, buffers=[arriving])
@@ -198,7 +198,7 @@ def test_the_tensor_is_over_the_buffer_that_arrives(kind):
     assert arrived.readonly == memoryview(arriving).readonly
 
 
-def test_the_arriving_buffer_is_kept_and_let_go():
+def test_the_received_buffer_is_kept_and_released():
     text, buffers = sent(dlbridge.from_dlpack(grid()))
     arriving = bytearray(buffers[0].raw())
     arrived = pickle.loads(text, buffers=[arriving])
@@ -208,7 +208,7 @@ def test_the_arriving_buffer_is_kept_and_let_go():
     arriving.clear()
 
 
-def test_the_sent_memory_is_kept_by_the_buffer():
+def test_the_buffer_keeps_the_sent_memory():
     source = grid()
     dead = weakref.ref(source)
     text, buffers = sent(dlbridge.from_dlpack(source))
@@ -222,7 +222,7 @@ def test_the_sent_memory_is_kept_by_the_buffer():
 
 
 def test_another_process():
-    """Its interpreter has imported nothing of dlbridge before it loads."""
+    """The other interpreter has not imported dlbridge before it loads the pickle."""
     program = (
         "import pickle, sys; t = pickle.load(sys.stdin.buffer);"
         "m = memoryview(t); print(type(t).__name__, t.shape, m.tobytes().hex())"
@@ -238,7 +238,7 @@ def test_another_process():
     assert run.stdout.decode().split() == f"Tensor {source.shape} {source.tobytes().hex()}".split()
 
 
-# ------------------------------------------------------------------------------- what cannot travel
+# ------------------------------------------------------------------- tensors that cannot be pickled
 
 
 def on_cuda():
@@ -279,7 +279,7 @@ def state(**changes):
     return tuple({**fields, **changes}.values())
 
 
-def test_the_state_is_what_reduce_writes():
+def test_the_state_equals_that_of_reduce():
     tensor = dlbridge.from_dlpack(np.zeros((2, 3), "int16"))
     function, arguments = _pickle.reduce(tensor, 5)
     assert function is _pickle.rebuild
@@ -357,7 +357,7 @@ def test_missing_and_surplus_fields_are_rejected():
 
 
 def test_every_damaged_byte_is_an_error_or_a_tensor_inside_its_buffer():
-    """A pickle is a program: what it may raise is its own. What it may not do is reach outside."""
+    """A damaged pickle may raise anything, but its tensor must not reach outside of its buffer."""
     whole = pickle.dumps(dlbridge.from_dlpack(grid("uint8")[0]))
     place = whole.index(b"_pickle") + len("_pickle")
     for at in range(place, len(whole)):
@@ -376,7 +376,7 @@ def test_every_damaged_byte_is_an_error_or_a_tensor_inside_its_buffer():
 
 
 class Legacy:
-    """Speaks DLPack and nothing else; cannot be pickled."""
+    """An object that speaks DLPack only and cannot be pickled."""
 
     def __init__(self, array):
         self.array = array
@@ -401,14 +401,14 @@ class Legacy:
         (ctypes.c_int32 * 24)(*range(24)),
     ],
 )
-def test_portable_objects_travel(source):
+def test_portable_objects_can_be_pickled(source):
     tensor = dlbridge.portable(source)
     text, buffers = sent(tensor)
     assert buffers[0].raw().tobytes() == grid("int32").tobytes()
     assert isinstance(pickle.loads(text, buffers=buffers), dlbridge.Tensor)
 
 
-def test_portable_is_no_copy_unless_told():
+def test_portable_copies_only_on_request():
     source = grid()
     assert dlbridge.portable(source).data_ptr == source.ctypes.data
     assert dlbridge.portable(source, copy=False).data_ptr == source.ctypes.data
@@ -433,14 +433,14 @@ def test_portable_of_an_array_interface():
     assert np.array_equal(np.from_dlpack(through(dlbridge.portable(speaker))), grid())
 
 
-def test_portable_of_nothing_that_could_travel():
+def test_portable_rejects_other_objects():
     for source in (3, None, [1, 2], object()):
         with pytest.raises(TypeError):
             dlbridge.portable(source)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_adapted_arrays_travel_as_their_tensors(layout):
+def test_adapted_arrays_are_pickled_as_tensors(layout):
     source = LAYOUTS[layout](grid())
     adapted = dlbridge.adapt(source, readonly="drop")
     for given in (adapted, dlbridge.portable(adapted)):
@@ -448,20 +448,20 @@ def test_adapted_arrays_travel_as_their_tensors(layout):
         arrived = pickle.loads(text, buffers=buffers)
         assert isinstance(arrived, dlbridge.Tensor)
         assert np.array_equal(np.from_dlpack(arrived), source)
-        # Where it may be written to is for the memory to say, wherever it arrives.
+        # The received memory decides whether the tensor is writable.
         assert arrived.readonly or source.flags.writeable
         if layout in ("C", "F", "permuted", "broadcast"):
             assert arrived.data_ptr == source.ctypes.data
 
 
-def test_adapted_legacy_arrays_travel():
+def test_adapted_legacy_arrays_can_be_pickled():
     adapted = dlbridge.adapt(Legacy(grid()), readonly="copy")
     for protocol in PROTOCOLS:
         assert np.array_equal(np.from_dlpack(through(adapted, protocol)), grid())
 
 
-def test_any_object_can_travel_as_its_tensor():
-    """What adapted arrays do: they pickle as the tensor that they hand out."""
+def test_any_object_can_be_pickled_as_its_tensor():
+    """Pickles as the tensor that it exports, as adapted arrays do."""
 
     class Adapted(Legacy):
         def __reduce_ex__(self, protocol):

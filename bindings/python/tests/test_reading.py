@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What reading the sources brought up: each was wrong once."""
+"""Regression tests of bugs found by reading the sources."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def memory(size: int = 16) -> tuple[object, int]:
     return owner, ctypes.addressof(owner)
 
 
-def test_read_only_memory_stays_so_whatever_flags_come_after():
+def test_read_only_memory_stays_read_only_with_later_flags():
     owner, address = memory()
     for options in ({"readonly": True, "tensor_flags": 0}, {"tensor_flags": 0, "readonly": True}):
         assert _core.wrap(owner, address, (2,), "float64", **options).readonly
@@ -30,7 +30,7 @@ def test_read_only_memory_stays_so_whatever_flags_come_after():
 
 
 class Buffer(ctypes.Structure):
-    """Py_buffer, which a memoryview does not show as it came."""
+    """Py_buffer, whose fields a memoryview changes."""
 
     _fields_ = [
         ("buf", ctypes.c_void_p),
@@ -51,7 +51,7 @@ FULL_RO = 0x11C
 
 
 def test_a_buffer_without_axes_has_no_shape_and_no_strides():
-    """CPython's rule: with ndim 0 they must be NULL."""
+    """CPython requires NULL for both if ndim is 0."""
     python = ctypes.PyDLL(None)
     get, release = python.PyObject_GetBuffer, python.PyBuffer_Release
     tensor = from_dlpack(versioned(shape=()).capsule())
@@ -67,15 +67,14 @@ def test_a_buffer_without_axes_has_no_shape_and_no_strides():
     ("shape", "strides"),
     [((1, 3), (2**62, 1)), ((1, 3), (-(2**63), 1)), ((0, 3), (2**62, 2**62))],
 )
-def test_strides_that_say_nothing_may_be_of_any_size(shape, strides):
-    """The product with the size of an element does not fit: undefined in C, which the sanitizers
-    would tell."""
+def test_unused_strides_may_have_any_size(shape, strides):
+    """The stride in bytes overflows, which is undefined in C and reported by sanitizers."""
     view = memoryview(from_dlpack(versioned(shape=shape, strides=strides).capsule()))
     assert view.shape == shape
     assert view.tolist() == ([[0.0, 1.0, 2.0]] if shape[0] else [])
 
 
-def test_strides_that_are_left_out_of_an_empty_tensor_may_not_fit():
+def test_null_strides_of_an_empty_tensor_may_overflow():
     made = versioned(version=(1, 1), shape=(0, 2**62, 2**62), strides=None)
     assert memoryview(from_dlpack(made.capsule())).nbytes == 0
 
@@ -83,8 +82,8 @@ def test_strides_that_are_left_out_of_an_empty_tensor_may_not_fit():
 # --- Copies --------------------------------------------------------------------------------------
 
 
-def test_a_copy_of_a_copy_is_one():
-    """What is shared is no longer solely its consumer's, so that it does not say IS_COPIED."""
+def test_a_copy_of_a_copy_is_a_copy():
+    """A shared copy has several owners, so it is exported without IS_COPIED."""
     source = from_dlpack(versioned().capsule()).copy()
     assert source.copied
     shares = [from_dlpack(source), from_dlpack(source.__dlpack__(max_version=(1, 3)))]
@@ -97,7 +96,7 @@ def test_a_copy_of_a_copy_is_one():
     assert from_dlpack(source, copy=False).data_ptr == source.data_ptr
 
 
-def test_copy_false_takes_no_copy_of_a_producer_that_made_one():
+def test_copy_false_rejects_a_copy_of_the_producer():
     producer = Producer(flags=producers.IS_COPIED)
     with pytest.raises(BufferError, match="copy=False"):
         from_dlpack(producer, copy=False)
@@ -136,7 +135,7 @@ def torch_class(bases, **attributes):
 
 
 def run(script: str) -> str:
-    """In a process of its own: the guard is met once."""
+    """Runs in a new process, since the guard is initialized once."""
     paths = os.pathsep.join([os.path.dirname(__file__), *sys.path])
     done = subprocess.run(
         [sys.executable, "-c", TORCH + script],
@@ -150,7 +149,7 @@ def run(script: str) -> str:
     return done.stdout
 
 
-def test_what_a_subclass_says_of_itself_is_not_asked_of_other_tensors():
+def test_overrides_of_a_subclass_do_not_affect_other_tensors():
     said = run("""
 Tensor = torch_class((producers.Tabled,))
 
@@ -165,8 +164,8 @@ print("met")
     assert said == "met\n"
 
 
-def test_a_function_of_c_is_called_with_its_own_objects_only():
-    """Two classes that call themselves torch.Tensor: functions of one read the other's memory."""
+def test_c_functions_are_called_with_their_own_objects_only():
+    """Two classes named torch.Tensor: functions of one must not read the other's memory."""
     said = run("""
 first = torch_class((producers.Tabled, list), is_conj=list.copy, is_neg=list.copy)
 from_dlpack(first())
@@ -184,8 +183,8 @@ except TypeError as error:
 
 
 @pytest.mark.skipif(sys.version_info < (3, 13), reason="no ctypes where the GIL is another")
-def test_what_another_interpreter_releases_goes_where_it_came_from():
-    """Its owner was let go of under the other interpreter's GIL, by the other's allocator."""
+def test_a_release_in_another_interpreter_returns_to_the_first():
+    """The owner was released with the other interpreter's GIL and allocator."""
     said = run("""
 import ctypes, _interpreters
 from dlbridge import _core
@@ -215,7 +214,7 @@ from_dlpack(producers.versioned().capsule())
     assert said == "released in 0\n"
 
 
-def test_a_copy_may_be_written_to_whatever_its_source():
+def test_a_copy_is_writable_whatever_its_source():
     owner, address = memory()
     frozen = _core.wrap(owner, address, (4,), "float32", readonly=True)
     copy = from_dlpack(frozen, copy=True, writable=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""to: targets by type, module and name, and what none of them will do."""
+"""to: targets by type, module and name, and rejections."""
 
 import sys
 import types
@@ -20,7 +20,7 @@ def frozen():
 
 @pytest.fixture
 def onnxruntime(monkeypatch):
-    """A module of that name whose OrtValue keeps the tensor that it was handed."""
+    """A module named onnxruntime whose OrtValue keeps its tensor."""
     module = types.ModuleType("onnxruntime")
 
     class OrtValue:
@@ -38,7 +38,7 @@ def onnxruntime(monkeypatch):
 
 @pytest.fixture
 def tensorflow(monkeypatch):
-    """A module of that name that takes bare capsules, two levels down."""
+    """A module named tensorflow that accepts capsules, two levels down."""
     module = types.ModuleType("tensorflow")
     module.experimental = types.SimpleNamespace(
         dlpack=types.SimpleNamespace(from_dlpack=lambda capsule: _core.from_dlpack(capsule))
@@ -55,7 +55,7 @@ def test_numpy(target):
     assert not dlbridge.to(frozen(), target).flags.writeable
 
 
-def test_a_type_with_a_table_is_reached_through_it():
+def test_a_type_with_a_table_is_used_through_it():
     taken = dlbridge.to(BASE, dlbridge.Tensor)
     assert isinstance(taken, dlbridge.Tensor)
     assert taken.data_ptr == BASE.__array_interface__["data"][0]
@@ -80,7 +80,7 @@ def test_options_are_those_of_adapt(onnxruntime):
     assert dlbridge.to(BASE > 3, onnxruntime).name == "bool"
 
 
-def test_another_type_of_a_framework_than_it_imports_as(onnxruntime):
+def test_a_type_that_the_framework_does_not_import(onnxruntime):
     assert isinstance(dlbridge.to(BASE, onnxruntime.OrtValue), onnxruntime.OrtValue)
     other = type("SparseTensor", (), {"__module__": "onnxruntime"})
     with pytest.raises(TypeError, match="SparseTensor"):
@@ -108,7 +108,7 @@ def test_a_framework_that_is_not_installed(monkeypatch):
         dlbridge.to(BASE, "paddle")
 
 
-def test_what_does_not_speak_dlpack():
+def test_an_object_without_dlpack():
     for target in (np, dlbridge.Tensor):
         with pytest.raises(TypeError):
             dlbridge.to(3, target)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tells scikit-build-core the version: the one that the library's header states, in a checkout or
-in a source distribution."""
+"""The version for scikit-build-core: that of the library's header, in a checkout or in a source
+distribution."""
 
 import pathlib
 import re

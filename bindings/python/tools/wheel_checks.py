@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holds the wheels to their rules: a line per wheel and rule, exit status 1 where one is broken.
+"""Checks the wheels against rules: prints a line per wheel and rule; the exit status is 1 if one is
+broken.
 
-wheel_checks.py FOLDER MACHINE [TAG...]   exactly the wheels of those tags lie there
-wheel_checks.py --faults WHEEL            the rules can fail: faults are put into copies of it
+wheel_checks.py FOLDER MACHINE [TAG...]   the folder has exactly the wheels of these tags
+wheel_checks.py --faults WHEEL            the rules report faults that are put into copies of it
 """
 
 import pathlib
@@ -30,7 +31,7 @@ SUFFIXES = {
 }
 
 Wheel = namedtuple("Wheel", "folder tag machine")
-Wheel.__doc__ = "folder: what was unpacked of it; tag: of Python and of its ABI."
+Wheel.__doc__ = "folder: the unpacked files; tag: of Python and of its ABI."
 
 
 def files(wheel):
@@ -48,7 +49,7 @@ def extensions(wheel):
 
 
 def sources():
-    """What is taken over as it is: name in the wheel to file of the repository."""
+    """Files that are copied as they are: name in the wheel -> file of the repository."""
     package = (path for path in (HERE / "dlbridge").rglob("*") if path.is_file())
     found = {f"dlbridge/{path.relative_to(HERE / 'dlbridge')}": path for path in package}
     found = {name: path for name, path in found.items() if "__pycache__" not in name}
@@ -72,7 +73,7 @@ def check_contents(wheel):
 def check_sources(wheel):
     found = files(wheel)
     return [
-        f"{name} is not the repository's"
+        f"{name} differs from the repository's file"
         for name, path in sources().items()
         if name in found and found[name].read_bytes() != path.read_bytes()
     ]
@@ -98,7 +99,7 @@ def check_machine(wheel):
 
 
 def check_needed(wheel):
-    """The one library and the C library's files; no driver, no C++ runtime, nothing of Python's."""
+    """Only the library and the C library's files: no driver, C++ runtime or library of Python."""
     complaints = []
     for path in extensions(wheel).values():
         needed = elf.dynamic(path).get("NEEDED", [])
@@ -129,7 +130,7 @@ def check_exports(wheel):
 
 
 def check_library(wheel):
-    """The library in it is the one of the release archives, by the same rules."""
+    """The library meets the rules of the release archives."""
     expected = library_checks.Expected(
         library(wheel).name,
         library_checks.read_needed(ROOT / f"abi/needed/glibc2.17-{wheel.machine}.txt"),
@@ -150,7 +151,7 @@ def check_floor(wheel):
 
 
 def floor_complaints(path, own):
-    """No symbol of a glibc that is newer than the floor; of our own library, any."""
+    """No symbol version of glibc newer than the floor; any of libdlbridge."""
     complaints = []
     for name, versions in elf.needed_versions(path).items():
         for text, users in versions.items():
@@ -167,7 +168,7 @@ def check_stripped(wheel):
 
 
 def check_hardened(wheel):
-    """No executable stack, nothing writable that is executable, all bound when it is loaded."""
+    """No executable stack, no segment both writable and executable, no lazy binding."""
     complaints = []
     for path in (library(wheel), *extensions(wheel).values()):
         segments = elf.segments(path)
@@ -214,7 +215,7 @@ def unpacked(path, folder):
 
 
 def broken(wheel):
-    """The rules that complain, and what they say."""
+    """Rule -> complaints, for each broken rule."""
     found = {name: check(wheel) for name, check in CHECKS.items()}
     return {name: complaints for name, complaints in found.items() if complaints}
 
@@ -264,13 +265,13 @@ def debug_section(path):
 
 
 def foreign_machine(path):
-    """e_machine says RISC-V."""
+    """Sets e_machine to RISC-V."""
     with path.open("r+b") as file:
         file.seek(18)
         file.write(b"\xf3\x00")
 
 
-# What is done to which file ("core" and "describe" are the extensions): which rules say so.
+# File ("core" and "describe" are the extensions), edit, and the rules that must complain.
 FAULTS = [
     ("core", patchelf("--add-needed", "libcuda.so.1"), {"needed"}),
     ("core", patchelf("--add-needed", "libstdc++.so.6"), {"needed"}),
@@ -278,7 +279,7 @@ FAULTS = [
     ("core", patchelf("--set-rpath", "/opt/lib"), {"runpath"}),
     ("core", patchelf("--set-execstack"), {"hardened"}),
     ("core", replace(b"PyInit__core", b"PyInit__cora"), {"exports"}),
-    ("core", append(f" {'/home'}/somebody/core.c ".encode()), {"paths"}),
+    ("core", append(f" {'/home'}/builder/core.c ".encode()), {"paths"}),
     ("core", debug_section, {"stripped"}),
     ("core", foreign_machine, {"machine"}),
     ("describe", replace(b"GLIBC_2.14", b"GLIBC_2.34"), {"floor"}),

@@ -1,28 +1,21 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes what dlbridge-sys takes from the C headers: the mirrors, the table of functions, and the
-layout tests, whose numbers come from a C compiler. With --check it writes nothing and fails where a
-file differs from what it would write.
-
-mirrors.py [--check] [--include FOLDER] [--crate FOLDER]
+"""What dlbridge-sys takes from the C headers: the mirrors, the table of functions, and the layout
+tests, whose numbers come from a C compiler. tools/facts.py writes and checks the files.
 """
 
-import argparse
-import difflib
 import os
 import re
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
-import header as reading
+import declarations
 
 HERE = Path(__file__).resolve().parent
 NOTICE = """// SPDX-License-Identifier: Apache-2.0
 //! {what}
 //!
-//! Generated from the C headers by tools/mirrors.py; do not edit.
+//! Generated from the C headers by tools/facts.py; do not edit.
 """
 
 INTEGERS = {
@@ -85,36 +78,35 @@ NOT_MIRRORED = {
 
 
 def rust_type(ctype):
-    """The Rust type of a C type, as it is written in the headers."""
+    """The Rust type of a C type, as libclang spells it."""
     ctype = ctype.replace("struct ", "").strip()
-    pointer = re.match(r"(.*?)\(\*(?:\{\}|\w+)\)\((.*)\)$", ctype)
+    pointer = re.match(r"(.*?)\(\*\)\((.*)\)$", ctype)
     if pointer:
-        return f"Option<{function_type(pointer[1], reading.split_parameters(pointer[2]))}>"
+        types = ", ".join(map(rust_type, split_parameters(pointer[2])))
+        return f'Option<unsafe extern "C" fn({types}){arrow(pointer[1])}>'
     array = re.match(r"(.*)\[(\d+)\]$", ctype)
     if array:
         return f"[{rust_type(array[1])}; {array[2]}]"
+    if ctype.endswith("*const"):  # a pointer that is constant itself, which Rust does not say
+        return rust_type(ctype[:-5])
     if ctype.endswith("*"):
         target = ctype[:-1].strip()
-        constant = target.startswith("const ") and target.count("*") == 0
-        if target.endswith("const"):  # a pointer that is constant itself: X* const*
-            return f"*const {rust_type(target[:-5])}"
+        constant = target.endswith("*const") or (target.startswith("const ") and "*" not in target)
         return f"*{'const' if constant else 'mut'} {rust_type(target)}"
     ctype = ctype.removeprefix("const ").strip()
     return INTEGERS.get(ctype, ctype)
 
 
-def function_type(result, parameters):
-    types = []
-    for parameter in parameters:
-        name, ctype = reading.split_declarator(parameter)
-        # A parameter without a name: the "name" is the type, or the word after it.
-        types.append(rust_type(ctype if name and is_type(ctype) else parameter))
-    return f'unsafe extern "C" fn({", ".join(types)}){arrow(result)}'
-
-
-def is_type(text):
-    """Is `text` a whole type, so that the word after it is a name?"""
-    return text.strip() not in ("", "const", "struct")
+def split_parameters(text):
+    """Splits at the commas outside parentheses."""
+    parts, depth, start = [], 0, 0
+    for i, char in enumerate(text):
+        depth += {"(": 1, ")": -1}.get(char, 0)
+        if char == "," and depth == 0:
+            parts.append(text[start:i])
+            start = i + 1
+    parts.append(text[start:])
+    return [part.strip() for part in parts if part.strip() not in ("", "void")]
 
 
 def arrow(result):
@@ -152,7 +144,7 @@ def pointer_text(pointer):
     return f"{doc(pointer.doc)}pub type {pointer.name} = Option<{signature}>;\n"
 
 
-def mirrors_text(header, values):
+def mirrors_text(header):
     parts = [
         NOTICE.format(what="Structs, constants and functions of the C ABI."),
         "use core::ffi::{CStr, c_char, c_int, c_void};\n\n",
@@ -167,7 +159,7 @@ def mirrors_text(header, values):
     parts += [struct_text(struct) for struct in header.structs]
     for constant in header.constants:
         text = constant.doc or f"`{constant.name}`."
-        value = values[constant.name]
+        value = constant.value
         kind = constant_type(constant)
         value = f"c{value}" if kind == "&CStr" else value
         parts.append(f"{doc(text)}pub const {constant.name}: {kind} = {value};\n")
@@ -183,7 +175,7 @@ def mirrors_text(header, values):
 def members(header):
     """The functions of the table, in order."""
     table = next(struct for struct in header.structs if struct.name == "DLBridgeApi")
-    return [item for item in table.fields if "(*{})" in item.type]
+    return [item for item in table.fields if "(*)" in item.type]
 
 
 def table_text(header):
@@ -322,13 +314,13 @@ def snake(name):
 
 
 def unknown(header):
-    """Names in the headers' code that nothing above has mirrored."""
-    taken = set(NOT_MIRRORED) | set(header.integers) | set(header.initialisers)
+    """Names that the headers declare and nothing above has mirrored."""
+    taken = NOT_MIRRORED | set(header.integers) | set(header.initialisers)
     taken |= {name.lower() for name in header.initialisers}
     taken |= {"DLDeviceType", "DLDataTypeCode"}
     for group in (header.structs, header.constants, header.functions, header.pointers):
         taken |= {item.name for item in group}
-    return sorted(header.tokens - taken)
+    return sorted(header.names - taken)
 
 
 def formatted(text):
@@ -338,41 +330,19 @@ def formatted(text):
     return result.stdout
 
 
+class NotMirrored(Exception):
+    """The headers declare something that the crate would lack."""
+
+
 def contents(include):
-    header = reading.read(include)
+    """Path in the crate and text of each generated file."""
+    header = declarations.read(include)
     left = unknown(header)
     if left:
-        sys.exit(f"mirrors.py: nothing mirrors {', '.join(left)}")
+        raise NotMirrored(", ".join(left))
     seen = probe(header, include)
-    values = {name: words[0] for name, words in seen["const"].items()}
     return {
-        "src/mirrors.rs": formatted(mirrors_text(header, values)),
+        "src/mirrors.rs": formatted(mirrors_text(header)),
         "src/table/members.rs": formatted(table_text(header)),
         "tests/layout.rs": formatted(layout_text(header, seen)),
     }
-
-
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--check", action="store_true")
-    parser.add_argument("--include", type=Path, default=HERE.parents[2] / "include")
-    parser.add_argument("--crate", type=Path, default=HERE.parent / "dlbridge-sys")
-    arguments = parser.parse_args()
-    stale = False
-    for name, text in contents(arguments.include).items():
-        path = arguments.crate / name
-        if not arguments.check:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text)
-            continue
-        found = path.read_text() if path.exists() else ""
-        if found != text:
-            stale = True
-            print(f"mirrors.py: {name} is out of date:")
-            lines = difflib.unified_diff(found.splitlines(), text.splitlines(), lineterm="", n=0)
-            print("\n".join(list(lines)[:20]))
-    sys.exit(1 if stale else 0)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fake's copies: each side must be what it is called, and inside its allocation.
+// The copies of the fake: each side must be of the stated kind and inside its allocation.
 #include <cstring>
 
 #include "state.h"
@@ -12,7 +12,7 @@ struct Side {
   CUmemorytype type;
   const void* host;
   CUdeviceptr device;
-  const Context* context;  // that the caller says; NULL: it says none
+  const Context* context;  // named by the caller, or NULL
   unsigned char* bytes = nullptr;
 };
 
@@ -146,7 +146,7 @@ CUresult Copy(Request request, CUstream handle, const std::string& function) {
 Side Host(const void* address) { return {CU_MEMORYTYPE_HOST, address, 0, nullptr}; }
 Side OnDevice(CUdeviceptr address) { return {CU_MEMORYTYPE_DEVICE, nullptr, address, nullptr}; }
 
-// What both structs for boxes have alike.
+// The fields that CUDA_MEMCPY3D and CUDA_MEMCPY3D_PEER share.
 template <class Parameters>
 CUresult CopyBox(const Parameters& p, bool peer, const Context* to, const Context* from,
                  CUstream stream, const std::string& function) {

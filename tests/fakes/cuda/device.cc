@@ -42,7 +42,7 @@ Device* FindDevice(CUdevice device) {
 
 }  // namespace
 
-// Handles are given out again, as the driver does.
+// Reuses the handle of a destroyed context, as the driver does.
 Context* NewContext(int device) {
   State& state = TheState();
   auto found = std::find_if(state.contexts.begin(), state.contexts.end(),
@@ -259,8 +259,8 @@ CUresult CUDAAPI cuCtxPushCurrent_v2(CUcontext handle) {
   return CUDA_SUCCESS;
 }
 
-// A planned failure takes the context off all the same, or every later test would be off by one: a
-// pop that fails can only be of a context that is gone.
+// A planned failure pops the context all the same: otherwise the context stack of every later test
+// would be off by one. A real pop fails only for a context that was destroyed.
 CUresult CUDAAPI cuCtxPopCurrent_v2(CUcontext* out) {
   if (fake_cuda::g_fast) {
     return CUDA_SUCCESS;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a test tells the fake libcuda.so.1, and asks of it. tests/fakes/README.md lists what it
-// refuses.
+// The functions with which a test controls and inspects the fake libcuda.so.1.
+// tests/fakes/README.md lists the rules that the fake enforces.
 //
-// The environment, read by cuInit: FAKE_CUDA_DEVICES (number, default 2), FAKE_CUDA_VERSION
-// (default 12020), FAKE_CUDA_INIT (what cuInit returns), FAKE_CUDA_REVERSED (1: the ordinals count
-// backwards), FAKE_CUDA_STUB (1: everything answers 34, as a toolkit's stub does),
-// FAKE_CUDA_NO_UUID.
+// Environment, read by cuInit: FAKE_CUDA_DEVICES (number, default 2), FAKE_CUDA_VERSION (default
+// 12020), FAKE_CUDA_INIT (result of cuInit), FAKE_CUDA_REVERSED (1: reverses the ordinals),
+// FAKE_CUDA_STUB (1: every call returns 34, as the toolkit's stub library does), FAKE_CUDA_NO_UUID.
 #ifndef DLBRIDGE_TESTS_FAKES_CUDA_FAKE_CUDA_H_
 #define DLBRIDGE_TESTS_FAKES_CUDA_FAKE_CUDA_H_
 
@@ -17,16 +16,16 @@ extern "C" {
 
 // The nth call of `function` from now on (1: the next) fails with `code` and does nothing.
 void fake_cuda_fail(const char* function, int code, int nth);
-// Failures that were asked for and have not come to pass.
+// Planned failures that have not happened yet.
 int fake_cuda_failures_left();
 void fake_cuda_forget_failures();
 
-// Breaches of the driver's rules so far, and the texts of all, a line each.
+// The number of violations of the driver's rules so far, and their texts, one per line.
 int fake_cuda_violations();
 const char* fake_cuda_violation_texts();
 void fake_cuda_forgive();
 
-// Names of the functions called, with a space behind each.
+// Names of the functions called, each followed by a space.
 const char* fake_cuda_log();
 void fake_cuda_clear_log();
 
@@ -37,19 +36,19 @@ struct FakeCudaCounts {
   int events_created;
   int live_streams;
   int primary_retained;  // references to primary contexts
-  int primary_created;   // times that one came to be
+  int primary_created;   // primary contexts created
   int live_mappings;     // IPC handles open
 };
 void fake_cuda_counts(FakeCudaCounts* out);
 
-// Memory as cuMemMap makes it: `reserved` bytes of addresses of which all are mapped.
+// Memory as cuMemMap makes it: `reserved` bytes of addresses, all of them mapped.
 CUdeviceptr fake_cuda_map(int device, size_t reserved);
 
-// Device memory as the device sees it; the host cannot read it.
+// Reads and writes device memory, which the host itself cannot access.
 void fake_cuda_poke(CUdeviceptr address, const void* bytes, size_t size);
 void fake_cuda_peek(CUdeviceptr address, void* bytes, size_t size);
 
-// No checks, no locks, no memory: for benchmarks of what calls a driver.
+// Switches off checks, locks and memory, for benchmarks of code that calls the driver.
 void fake_cuda_fast(int on);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fake's memory between processes: a handle says in which process the file lies.
+// IPC memory of the fake: a handle names the process that holds the file and its descriptor.
 #include <fcntl.h>
 #include <sys/mman.h>
 

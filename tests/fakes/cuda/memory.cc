@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fake's memory. What only a device reaches has addresses that fault when the host touches
-// them; the bytes lie in a file in memory, which another process can open.
+// The memory of the fake. Device memory has addresses that fault when the host touches them; its
+// bytes are in a memory file, which another process can open.
 #include <sys/mman.h>
 
 #include <cstring>
@@ -58,7 +58,7 @@ unsigned TypeOf(const Memory* memory) {
   return memory->kind == Kind::kPinned ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
 }
 
-// What one attribute is of memory, or of none.
+// Writes one attribute of an allocation, or of an unknown address (NULL).
 CUresult Attribute(CUpointer_attribute attribute, const Memory* memory, CUdeviceptr address,
                    void* out) {
   const bool host = memory != nullptr && memory->kind == Kind::kPinned;

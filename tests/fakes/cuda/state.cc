@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fake's books: calls, breaches of the rules, failures that a test asked for.
+// The records of the fake: calls, violations, and failures planned by a test.
 #include "state.h"
 
 #include <cstring>
@@ -8,7 +8,7 @@ namespace fake_cuda {
 
 bool g_fast = false;
 
-// Never destroyed: a library may call until the end of the process.
+// Never destroyed: a library may call the driver until the process ends.
 State& TheState() {
   static auto* const state = new State;
   return *state;

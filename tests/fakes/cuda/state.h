@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the files of the fake libcuda.so.1 share. One lock is held during every call.
+// Declarations shared by the files of the fake libcuda.so.1. One lock is held during every call.
 #ifndef DLBRIDGE_TESTS_FAKES_CUDA_STATE_H_
 #define DLBRIDGE_TESTS_FAKES_CUDA_STATE_H_
 
@@ -26,13 +26,13 @@ extern bool g_fast;
 
 struct Stream;
 
-// Work that was recorded by an event: done once the stream has come there.
+// A position in a stream that an event recorded; done once the stream has reached it.
 struct Marker {
   Stream* stream = nullptr;
   bool done = false;
 };
 
-// Work of a stream, which runs when somebody waits for it and not before.
+// Work of a stream. It runs only when a wait requires it.
 struct Work {
   std::shared_ptr<Marker> wait;
   std::shared_ptr<Marker> reached;
@@ -79,8 +79,8 @@ struct Memory {
   size_t size = 0;
   Context* context = nullptr;
   int device = 0;
-  unsigned char* bytes = nullptr;  // where the fake itself reaches it
-  bool registered = false;         // the bytes are a test's
+  unsigned char* bytes = nullptr;  // where the fake itself accesses it
+  bool registered = false;         // the test owns the bytes
   int file = -1;
   int opened = 0;  // kImported
   std::string handle;
@@ -93,7 +93,7 @@ struct Thread {
 
 struct State {
   std::recursive_mutex lock;
-  pid_t pid = 0;  // that called cuInit; 0: nobody did
+  pid_t pid = 0;  // the process that called cuInit; 0: none
   int version = 12020;
   bool stub = false;
   bool no_uuid = false;
@@ -119,14 +119,14 @@ struct State {
 };
 State& TheState();
 
-// The calling thread's.
+// State of the calling thread.
 Thread& ThisThread();
 Context* Current();
 
-// Notes a breach of the rules and returns the code that the driver would answer with.
+// Records a violation and returns `code`, the result that the driver would return.
 CUresult Violation(CUresult code, const std::string& text);
 
-// One call: takes the lock, writes the log, and knows whether it goes on.
+// One call: takes the lock, writes the log, and decides whether the function runs or fails.
 class Call {
  public:
   enum Needs { kNothing, kInit, kContext };
@@ -150,24 +150,24 @@ class Call {
     return fake_cuda::Violation((code), (text)); \
   }
 
-// The stream behind a handle, the special ones by the current context; NULL where there is none,
-// and then it was noted.
+// The stream of a handle; special handles are resolved in the current context. Returns NULL and
+// records a violation if there is none.
 Stream* FindStream(CUstream handle, const char* function);
 Context* FindContext(CUcontext handle, const char* function);
 Event* FindEvent(CUevent handle, const char* function);
 Context* NewContext(int device);
 void EndContext(Context* context);
 
-// What the devices say of themselves.
+// Attributes of every device.
 constexpr int kMaxPitch = 1 << 20;
 
-// Is a stream capturing in a way that forbids this thread what is not safe then?
+// True if a capture forbids calls of this thread that are unsafe during a capture.
 bool IsUnsafe();
 
 void Enqueue(Stream* stream, std::function<void()> run);
 void Finish(Stream* stream);
 
-// The allocation that an address lies in, or NULL; of pinned memory both addresses count.
+// The allocation that contains an address, or NULL. Pinned memory is found by both its addresses.
 Memory* FindMemory(CUdeviceptr address);
 void FreeMemory(Memory* memory);
 

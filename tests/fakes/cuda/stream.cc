@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fake's streams, events and captures. Work waits in its stream until somebody waits for it, so
-// that an order that nobody asked for does not come about by chance.
+// Streams, events and captures of the fake. Work stays in its stream until a wait requires it, so
+// that a missing wait shows as work that was not done.
 #include <algorithm>
 #include <utility>
 
@@ -46,7 +46,7 @@ std::shared_ptr<Marker> Mark(Stream* stream) {
   return marker;
 }
 
-// The legacy stream and the blocking ones of its context take turns.
+// Orders the legacy stream and the blocking streams of its context with each other.
 void TakeTurns(Stream* stream) {
   if (stream->legacy) {
     for (Stream& other : TheState().streams) {
@@ -75,7 +75,7 @@ void Invalidate(uint64_t capture) {
   });
 }
 
-// Work for a stream: what a capture makes of it. True where the stream takes it.
+// Checks that a stream accepts work: a capture may forbid it.
 CUresult CheckEnqueue(Stream* stream, const char* function) {
   FAKE_REQUIRE(!stream->legacy || !HasBlockingCapture(stream->context),
                CUDA_ERROR_STREAM_CAPTURE_IMPLICIT,
@@ -111,7 +111,7 @@ bool IsUnsafe() {
 
 void Enqueue(Stream* stream, std::function<void()> run) {
   if (IsActive(*stream)) {
-    return;  // it is in the graph, which nobody launches
+    return;  // recorded in the graph, which is never launched
   }
   TakeTurns(stream);
   stream->work.push_back({nullptr, nullptr, std::move(run)});
@@ -273,7 +273,7 @@ CUresult CUDAAPI cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
   return CUDA_SUCCESS;
 }
 
-// Runs a test's function when the stream comes to it: what stands for a kernel.
+// Runs a test's function when the stream reaches it; it stands for a kernel.
 CUresult CUDAAPI cuLaunchHostFunc(CUstream handle, CUhostFn function, void* data) {
   FAKE_CALL("cuLaunchHostFunc", kContext);
   FAKE_STREAM(stream, "cuLaunchHostFunc");
@@ -352,7 +352,7 @@ CUresult CUDAAPI cuStreamWaitEvent(CUstream handle, CUevent event_handle, unsign
     return fake_cuda::WaitInCapture(stream, event);
   }
   if (event->capture_id != 0) {
-    stream->capture = CU_STREAM_CAPTURE_STATUS_ACTIVE;  // drawn into the graph
+    stream->capture = CU_STREAM_CAPTURE_STATUS_ACTIVE;  // the stream joins the graph
     stream->capture_id = event->capture_id;
     return CUDA_SUCCESS;
   }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table through which tests play with the fake.
+// The table with which tests control the fake.
 #include <cstring>
 
 #include "state.h"
 
 namespace fake_hip {
 
-// Logs must not depend on addresses: what a pointer is, not where.
+// Names for the log, which must not depend on addresses.
 std::string NameOf(const void* pointer) {
   uintptr_t base = 0;
   if (FindAllocation(pointer, &base) == nullptr) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fake's copies: checked when they are enqueued, done when their stream is waited for.
+// Copies of the fake: checked when they are enqueued, done when a wait requires them.
 #include <cstring>
 
 #include "state.h"
@@ -23,7 +23,7 @@ size_t SpanOf(const Side& side, const Shape& shape) {
   return (shape.planes - 1) * side.plane_pitch + (shape.rows - 1) * side.row_pitch + shape.bytes;
 }
 
-// Where the bytes of a side are; NULL, with what is wrong, where it does not hold them.
+// The bytes of a side, or NULL and the reason in `why` if the memory does not hold them.
 char* BytesOf(const Side& side, const Shape& shape, bool device, std::string* why) {
   uintptr_t base = 0;
   const Allocation* found = FindAllocation(side.pointer, &base);

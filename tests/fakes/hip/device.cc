@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fake's start, devices and errors.
+// Initialisation, devices and errors of the fake.
 #include <unistd.h>
 
 #include <cstdio>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fake's events: of one device each, and what a graph has seen is not for others.
+// Events of the fake. Each belongs to one device; an event recorded in a graph cannot be recorded
+// again.
 #include "state.h"
 
 namespace fake_hip {
@@ -29,7 +30,7 @@ Event* FindEvent(hipEvent_t handle, const char* function) {
 
 namespace {
 
-// A wait within graphs: an edge, or the consumer joins.
+// A wait for an event of a graph: adds an edge, or makes the waiting stream join the graph.
 int WaitInGraph(const Event& event, Stream* stream) {
   if (stream->capture == hipStreamCaptureStatusNone) {
     stream->capture = hipStreamCaptureStatusActive;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a test says to the fake libamdhip64, through one table: several fakes may be loaded at once.
+// The table with which a test controls the fake libamdhip64: several fakes may be loaded at once.
 #ifndef DLBRIDGE_TESTS_FAKES_HIP_FAKE_HIP_H_
 #define DLBRIDGE_TESTS_FAKES_HIP_FAKE_HIP_H_
 
@@ -8,29 +8,30 @@
 
 enum FakeHipMemory : uint8_t { kFakeHost, kFakeDevice, kFakeManaged, kFakeRegistered, kFakeArray };
 
-// A handle is what the runtime's functions take. Nothing here is logged, counted or made to fail.
+// Handles are those of the runtime's functions. Calls through the table are not logged, counted or
+// made to fail.
 struct FakeHip {
-  // Before the start.
+  // Call before hipInit.
   void (*set_version)(int version);
   void (*set_device_count)(int count);
   void (*set_uuids)(bool available);
-  void (*reverse_devices)();  // as HIP_VISIBLE_DEVICES may
+  void (*reverse_devices)();  // as HIP_VISIBLE_DEVICES can
 
-  // The nth call of `function` from now on returns `code` and does nothing; 0: all that was planned
-  // so is forgotten.
+  // The nth call of `function` from now on returns `code` and does nothing; nth 0 clears all
+  // planned failures.
   void (*fail)(const char* function, int code, int nth);
 
-  // Calls since the last clear, each as "hipEventRecord(e1,s1)", with a blank between two.
+  // Calls since the last clear, such as "hipEventRecord(e1,s1)", separated by spaces.
   const char* (*log)();
   void (*clear_log)();
 
-  // What was refused, one per line; settle adds what is left behind: more live events, streams or
-  // mappings than that, a thread's device other than the application's, an error of the thread.
+  // Violations so far, one per line. settle adds leftovers: more live events, streams or mappings
+  // than given, a device of the thread other than the application's, an error of the thread.
   const char* (*violations)();
   void (*clear_violations)();
   void (*settle)(size_t events, size_t streams, size_t mappings);
 
-  // The application.
+  // Actions of the application.
   void (*set_device)(int device);
   int (*last_error)();
   void (*set_last_error)(int code);
@@ -41,7 +42,7 @@ struct FakeHip {
   int (*capture_state)(void* stream);
   void (*enqueue)(void* stream, int device, void (*work)(void*), void* context);
 
-  // Memory: device memory cannot be touched by the CPU; `bytes` is where its contents are.
+  // The CPU cannot touch device memory; `bytes` returns the address of its contents.
   void* (*allocate)(FakeHipMemory kind, int device, size_t size);
   void* (*bytes)(void* pointer);
   void (*hide_range)(void* pointer);  // hipMemGetAddressRange gives NULL for it
@@ -49,7 +50,7 @@ struct FakeHip {
   size_t (*live_events)();
 };
 
-// The one symbol of the table.
+// The exported symbol that returns the table.
 using FakeHipTable = const FakeHip*();
 #define DLBRIDGE_FAKE_HIP_SYMBOL "fake_hip_table"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fake's memory between processes: a handle is for another process, while the exporter lives.
+// IPC memory of the fake: a handle is valid in other processes while the exporter lives.
 #include <unistd.h>
 #include <csignal>
 #include <cstring>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fake's memory: what a pointer is, in the enumeration of the version that is played.
+// Memory of the fake. Memory types are numbered as in the version that the fake plays.
 #include <sys/mman.h>
 
 #include <cstring>
@@ -40,7 +40,7 @@ Allocation* FindAllocation(const void* pointer, uintptr_t* base) {
   return &found->second;
 }
 
-// Device memory has an address that nobody may touch.
+// Device memory gets an address that the host cannot access.
 void* AddAllocation(FakeHipMemory kind, int device, size_t size, char* bytes, bool mapped) {
   void* address = bytes;
   if (kind == kFakeDevice || kind == kFakeArray) {
@@ -80,7 +80,7 @@ FAKE_EXPORT hipError_t hipPointerGetAttributes(hipPointerAttribute_t* attributes
   }
   std::memset(attributes, 0, sizeof *attributes);
   const int type = found == nullptr ? 0 : fake_hip::TypeOf(*found);
-  // The header's enumeration has not all the values of newer runtimes.
+  // The header's enumeration lacks values of newer runtimes.
   std::memcpy(attributes, &type, sizeof type);
   attributes->device = found == nullptr ? -2 : found->device;
   if (found != nullptr) {

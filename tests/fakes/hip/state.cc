@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fake's state: the log, the failures to play, and what was refused.
+// State of the fake: the log, the planned failures, and the violations.
 #include "state.h"
 
 #include <sys/mman.h>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kArenaSize = size_t{64} << 20;
 
-// Shared with the children of a test; the first word is how much is taken.
+// Shared with the child processes of a test; the first word is the number of bytes in use.
 struct Arena {
   std::atomic<size_t> taken;
 };
@@ -27,7 +27,7 @@ Arena* MapArena() {
 
 Arena* const g_arena = MapArena();
 
-// Counts down to the failure of this call.
+// Returns the planned failure of this call, if its countdown ends here.
 int Injected(const char* function) {
   for (Failure& failure : TheState().failures) {
     if (failure.function == function && failure.countdown > 0 && --failure.countdown == 0) {
@@ -77,7 +77,7 @@ Call::Call(const char* name, const std::string& arguments, bool needs_start)
   }
 }
 
-// Up to 6 the last call is what counts; from 7 on the last that failed.
+// Up to version 6 the last call sets the error; from 7 on only a call that failed does.
 hipError_t Call::Return(int code) const {
   if (code != hipSuccess || Major() < 7) {
     TheThread().last_error = code;
@@ -94,7 +94,7 @@ char* SharedBytes(size_t size) {
   const size_t whole = (size + 4095) / 4096 * 4096;
   const size_t offset = g_arena->taken.fetch_add(whole);
   if (offset + whole > kArenaSize) {
-    abort();  // the test asks for too much
+    abort();  // the test needs too much memory
   }
   return reinterpret_cast<char*>(g_arena) + offset;
 }

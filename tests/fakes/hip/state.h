@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the files of the fake libamdhip64 share.
+// Declarations shared by the files of the fake libamdhip64.
 #ifndef DLBRIDGE_TESTS_FAKES_HIP_STATE_H_
 #define DLBRIDGE_TESTS_FAKES_HIP_STATE_H_
 
@@ -18,7 +18,8 @@
 
 #include "fake_hip.h"
 
-// How much of the runtime there is: 6 for all, 5 for what 5.2 has, 0 for no more than is needed.
+// The functions that the runtime has: 6: all; 5: those of 5.2; 0: only those that dlbridge
+// requires.
 #ifndef FAKE_HIP_LEVEL
 #define FAKE_HIP_LEVEL 6
 #endif
@@ -29,7 +30,8 @@ namespace fake_hip {
 
 struct Stream;
 
-// Work of a stream, done when somebody waits for it: a function, or that another one is done first.
+// Work of a stream, which runs when a wait requires it: a function, or a wait for another stream to
+// reach a position.
 struct Operation {
   std::function<void()> work;
   Stream* other;
@@ -40,7 +42,7 @@ struct Stream {
   std::string name;
   int device;
   bool is_default;
-  bool of_library;  // made through the runtime's function
+  bool of_library;  // created by hipStreamCreateWithFlags
   bool live = true;
   int capture = hipStreamCaptureStatusNone;
   unsigned long long graph = 0;
@@ -82,11 +84,11 @@ struct State {
   bool uuids = true;
   bool reversed = false;
   bool initialised = false;
-  pid_t process = 0;  // that initialised it
+  pid_t process = 0;  // the process that called hipInit
   std::vector<Failure> failures;
   std::string log;
   std::string violations;
-  std::vector<std::unique_ptr<Stream>> streams;  // for ever: a handle is never used twice
+  std::vector<std::unique_ptr<Stream>> streams;  // never freed: a handle is never reused
   std::vector<std::unique_ptr<Event>> events;
   std::map<uintptr_t, Allocation> memory;
   std::map<int, Stream*> defaults;
@@ -94,7 +96,7 @@ struct State {
 
 State& TheState();
 
-// Of the thread.
+// State of one thread.
 struct Thread {
   int device = 0;
   int application_device = 0;
@@ -105,12 +107,12 @@ Thread& TheThread();
 int Major();
 void Violation(const std::string& what);
 
-// One call of the runtime's: holds the lock, is logged, and may be told to fail.
+// One call of the runtime: holds the lock, is logged, and may fail as planned.
 class Call {
  public:
   Call(const char* name, const std::string& arguments, bool needs_start);
   bool fails() const { return injected_ != hipSuccess; }
-  // What the function returns, which becomes the thread's last error.
+  // Returns `code`, which becomes the thread's last error.
   hipError_t Return(int code) const;
   hipError_t Refuse(int code, const std::string& why) const;
   hipError_t Fail() const { return Return(injected_); }
@@ -123,7 +125,7 @@ class Call {
 
 Stream* DefaultStream(int device);
 Stream* AddStream(int device, bool of_library, bool is_default);
-// NULL for what is no stream, with a violation.
+// Returns NULL and records a violation if the handle is not a live stream.
 Stream* FindStream(hipStream_t stream, const char* function);
 Event* FindEvent(hipEvent_t event, const char* function);
 std::string NameOf(hipStream_t stream);
@@ -131,26 +133,26 @@ std::string NameOf(hipEvent_t event);
 std::string NameOf(const void* pointer);
 std::string Join(std::initializer_list<std::string> parts);
 
-// Does what was enqueued before `position`.
+// Runs the work that was enqueued before `position`.
 void RunUntil(Stream* stream, uint64_t position);
 void Enqueue(Stream* stream, std::function<void()> work);
 bool IsAnyBlockingCapture();
 
 // The allocation that holds an address, or NULL.
 Allocation* FindAllocation(const void* pointer, uintptr_t* base);
-// Memory that all processes of a test see.
+// Memory shared by all processes of a test.
 char* SharedBytes(size_t size);
 size_t SharedOffset(const char* bytes);
 char* SharedAt(size_t offset);
 void* AddAllocation(FakeHipMemory kind, int device, size_t size, char* bytes, bool mapped);
 void RemoveAllocation(uintptr_t base);
 
-// The 16 bytes of a device; the same in each process.
+// The UUID of a device, 16 bytes, equal in every process.
 void Uuid(int device, char* out);
 
 }  // namespace fake_hip
 
-// A runtime's function begins so.
+// Begins a function of the runtime.
 #define FAKE_CALL(name, ...)                                             \
   const fake_hip::Call call(#name, fake_hip::Join({__VA_ARGS__}), true); \
   if (call.fails()) {                                                    \

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fake's streams. Nothing runs by itself: what is waited for is done then, and what it waits
-// for before, so that a missing wait shows as work that was not done.
+// Streams of the fake. Work runs only when a wait requires it, so that a missing wait shows as work
+// that was not done.
 #include "state.h"
 
 #include <cstring>
@@ -143,7 +143,7 @@ FAKE_EXPORT hipError_t hipStreamSynchronize(hipStream_t handle) {
 }
 
 #if FAKE_HIP_LEVEL >= 6
-// Not in the headers of 5.2.
+// The headers of 5.2 do not declare it.
 FAKE_EXPORT hipError_t hipStreamGetDevice(hipStream_t handle, hipDevice_t* device);
 hipError_t hipStreamGetDevice(hipStream_t handle, hipDevice_t* device) {
   FAKE_CALL(hipStreamGetDevice, NameOf(handle))

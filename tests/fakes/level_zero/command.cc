@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queues, lists, events and the worker of the fake driver. Whatever no barrier or event keeps back
-// may run, and what was put last runs first.
+// Queues, lists, events and the worker of the fake driver. Commands that no barrier or event holds
+// back run in any order; the fake runs the last one first.
 #include "control.h"
 #include "functions.h"
 #include "world.h"
@@ -11,14 +11,15 @@
 namespace fake_ze {
 namespace {
 
-constexpr uint32_t kGroups = 2;  // one that computes and copies, one that copies
+constexpr uint32_t kGroups = 2;  // one for compute and copies, one for copies only
 
 bool IsSignalled(const std::vector<Event*>& waits) {
   return std::all_of(waits.begin(), waits.end(),
                      [](const Event* event) { return event->signalled; });
 }
 
-// A barrier without waits needs all that came before it, one with waits only these.
+// A barrier without wait events waits for all commands before it, a barrier with them only for
+// these.
 bool MayRun(const Engine& engine, size_t index) {
   const Command& command = engine.pending[index];
   if (!IsSignalled(command.waits) || (command.barrier && command.waits.empty() && index != 0)) {
@@ -70,7 +71,7 @@ void WorkForEver() {
   }
 }
 
-// Hands a command to what works on it.
+// Adds a command to the pending commands of a queue or an immediate list.
 void Enqueue(Call* call, Engine* engine, const Command& command) {
   if (command.signal != nullptr) {
     call->Require(!command.signal->signalled && command.signal->signals == 0,
@@ -108,7 +109,7 @@ Event* CheckEvent(Call* call, ze_event_handle_t handle, const char* argument, co
   return event;
 }
 
-// What all commands share.
+// Checks the arguments that all commands share.
 Command CheckCommand(Call* call, const List* list, ze_event_handle_t signal, uint32_t count,
                      ze_event_handle_t* waits) {
   Command command;
@@ -153,7 +154,7 @@ void CheckQueueDesc(Call* call, const ze_command_queue_desc_t* desc, const char*
   call->Require(desc->mode <= ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS, "desc->mode is none");
 }
 
-// Both sides of a region, row by row.
+// Adds one run per row of a region.
 void AddRuns(const ze_copy_region_t& region, unsigned char* to, uint32_t to_pitch,
              uint32_t to_slice, const unsigned char* from, uint32_t from_pitch, uint32_t from_slice,
              std::vector<Run>* runs) {
@@ -183,7 +184,7 @@ void CheckRegion(Call* call, const ze_copy_region_t* region, uint32_t pitch, uin
                 name + " has a slice pitch smaller than its slices", ZE_RESULT_ERROR_INVALID_SIZE);
 }
 
-// From the first byte of a region to its last, of what lies between too.
+// The bytes from the first to the last byte of a region, including the gaps.
 size_t ExtentOf(const ze_copy_region_t& region, uint32_t pitch, uint32_t slice) {
   const size_t depth = std::max(region.depth, 1U);
   return (depth - 1) * slice + (region.height - size_t{1}) * pitch + region.width;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a test steers the fake Level Zero driver and asks what it saw.
+// The functions with which a test controls and inspects the fake Level Zero driver.
 //
-// The environment, read by the first zeInit:
-//   FAKE_ZE_DRIVERS, FAKE_ZE_DEVICES, FAKE_ZE_SUBDEVICES  how many (2, 2 of each, 2 of each)
-//   FAKE_ZE_TABLE=driver   any context of a driver knows its memory, and *phDevice stays unwritten
-//                          for memory that is unknown, as in Intel's driver (else: each context its
-//                          own, and rubbish is written)
-//   FAKE_ZE_IPC            fd: a handle begins with a descriptor; process: and tells the process to
-//                          fetch it from; bytes: a handle is but bytes (fd)
-//   FAKE_ZE_LACKS          names of functions, with commas, that the driver does not have
-//   FAKE_ZE_INIT           what zeInit returns, such as 0x78000001
+// Environment, read by the first zeInit:
+//   FAKE_ZE_DRIVERS, FAKE_ZE_DEVICES, FAKE_ZE_SUBDEVICES  numbers (2, 2 per driver, 2 per device)
+//   FAKE_ZE_TABLE=driver   as in Intel's driver: any context of a driver knows all its memory, and
+//                          *phDevice is not written for unknown memory (else: a context knows only
+//                          its own memory, and garbage is written)
+//   FAKE_ZE_IPC            fd (default): a handle begins with a descriptor; process: it also names
+//                          the process that holds the descriptor; bytes: it is opaque
+//   FAKE_ZE_LACKS          comma-separated names of functions that the driver lacks
+//   FAKE_ZE_INIT           result of zeInit, such as 0x78000001
 #ifndef DLBRIDGE_TESTS_FAKES_LEVEL_ZERO_CONTROL_H_
 #define DLBRIDGE_TESTS_FAKES_LEVEL_ZERO_CONTROL_H_
 
@@ -19,20 +19,21 @@
 #include <cstdint>
 
 #define FAKE_ZE_CONTROLS(X)                                                                    \
-  /* The n-th call from now (1: the next) of a function, or of any (NULL), does nothing and    \
-     returns `result`. n of 0: none does. */                                                   \
+  /* The n-th call from now (1: the next) of a function (NULL: any) does nothing and returns   \
+     `result`. n of 0 cancels it. */                                                           \
   X(void, fake_ze_fail, (const char* function, uint32_t result, uint32_t n))                   \
-  /* Rules that were broken, and the first of them; forgets them. */                           \
+  /* The number of violations and the text of the first; clears them. */                       \
   X(size_t, fake_ze_violations, (char* first, size_t size))                                    \
-  /* Calls since the last time, with commas; forgets them. */                                  \
+  /* Calls since the last query, comma-separated; clears them. */                              \
   X(size_t, fake_ze_log, (char* names, size_t size))                                           \
-  /* Objects that are alive: "context", "queue", "list", "pool", "event", "memory", "ipc". */  \
+  /* Number of live objects of a kind: "context", "queue", "list", "pool", "event", "memory",  \
+   * "ipc". */                                                                                 \
   X(size_t, fake_ze_live, (const char* kind))                                                  \
   /* The next call of a function stops inside until it is released. */                         \
   X(void, fake_ze_stall, (const char* function))                                               \
   X(void, fake_ze_await_stalled, ())                                                           \
   X(void, fake_ze_release_stalled, ())                                                         \
-  /* What newer drivers have and the tables of 1.4 have no room for. */                        \
+  /* Functions of newer drivers, which the tables of 1.4 lack. */                              \
   X(ze_result_t, fake_ze_list_synchronize, (ze_command_list_handle_t list, uint64_t timeout))  \
   X(ze_result_t, fake_ze_queue_ordinal, (ze_command_queue_handle_t queue, uint32_t * ordinal)) \
   X(ze_result_t, fake_ze_put_ipc, (ze_context_handle_t context, ze_ipc_mem_handle_t handle))   \

@@ -8,7 +8,7 @@
 #include "functions.h"
 #include "world.h"
 
-// Two copies of the fake under one loader are two drivers with devices of their own.
+// Two copies of the fake under one loader are two drivers, each with its own devices.
 #ifndef FAKE_ZE_INSTANCE
 #define FAKE_ZE_INSTANCE 0
 #endif
@@ -61,7 +61,7 @@ void Initialise() {
   world.initialised = true;
 }
 
-// The convention of all lists: asked for the number, or for so many.
+// The convention of all queries of lists: a count of 0 asks for the number of handles.
 template <class T, class Handle>
 void Give(Call* call, const std::vector<T*>& all, uint32_t* count, Handle* out) {
   call->Pointer(count, "pCount");
@@ -153,7 +153,7 @@ ze_result_t zeDeviceGetProperties(ze_device_handle_t hDevice,
   pDeviceProperties->type = ZE_DEVICE_TYPE_GPU;
   pDeviceProperties->vendorId = 0x8086;
   pDeviceProperties->flags = device->root != device ? ZE_DEVICE_PROPERTY_FLAG_SUBDEVICE : 0;
-  // Rubbish where it says nothing.
+  // The field is undefined for root devices: write garbage.
   pDeviceProperties->subdeviceId = device->root != device ? device->subdevice : 0xdead;
   std::memcpy(pDeviceProperties->uuid.id, device->uuid, sizeof device->uuid);
   return ZE_RESULT_SUCCESS;
@@ -190,7 +190,7 @@ ze_result_t zeContextDestroy(ze_context_handle_t hContext) {
   }
   FAKE_OR_RETURN;
   context->alive = false;
-  // A driver may free with it what it keeps for it.
+  // A driver may free the objects of a context with it.
   for (const auto& object : TheWorld().objects) {
     object->alive = object->alive && object->context != context;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the fake driver answers a loader that asks for a table: zeroed but for what the driver has.
+// Fills the tables that a loader asks for: the driver's functions, all other entries zero.
 #ifndef DLBRIDGE_TESTS_FAKES_LEVEL_ZERO_FILL_H_
 #define DLBRIDGE_TESTS_FAKES_LEVEL_ZERO_FILL_H_
 
@@ -14,7 +14,7 @@
 
 namespace fake_ze {
 
-// Tables of which the driver has nothing.
+// For tables in which the driver has no function.
 template <class Table>
 void Fill(Table* /*table*/) {}
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions that the fake driver has, by the member of the table that each goes to. They are
-// defined with the vendor's prototypes: another signature does not compile.
+// The functions of the fake driver, each with the table member that it fills. They are defined with
+// the vendor's prototypes: a wrong signature does not compile.
 #ifndef DLBRIDGE_TESTS_FAKES_LEVEL_ZERO_FUNCTIONS_H_
 #define DLBRIDGE_TESTS_FAKES_LEVEL_ZERO_FUNCTIONS_H_
 

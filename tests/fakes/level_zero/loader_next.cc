@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A newer Level Zero loader: the real one, which this library needs and so brings along, and what
-// newer ones export besides, handed to the fake driver. Prototypes as the newer headers have them.
+// A newer Level Zero loader. It links the real loader, and forwards the functions that only newer
+// loaders export to the fake driver. Prototypes follow the newer headers.
 //
-// FAKE_ZE_LOADER_LACKS: names of functions, with commas, that answer as if the driver had them not.
-// FAKE_ZE_LOADER_BY_TYPE: zeInit fails, and drivers come by zeInitDrivers.
+// FAKE_ZE_LOADER_LACKS: comma-separated names of functions that fail as if the driver lacked them.
+// FAKE_ZE_LOADER_BY_TYPE: zeInit fails, and zeInitDrivers returns the drivers.
 #include <dlfcn.h>
 #include <level_zero/ze_api.h>
 
@@ -16,7 +16,7 @@
 
 namespace {
 
-// The newer loader's first parameter of zeInitDrivers.
+// The struct that the newer zeInitDrivers takes.
 struct InitDriverTypeDesc {
   uint32_t stype;
   const void* next;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// USM of the fake driver: anonymous files, so that another process can map them.
+// USM of the fake driver: anonymous files, which another process can map.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr uint64_t kJustBytes = UINT64_MAX;
 
-// What a handle says, by FAKE_ZE_IPC.
+// The contents of an IPC handle; FAKE_ZE_IPC selects which fields are used.
 struct HandleBytes {
   uint64_t fd;
   uint64_t reserved;
@@ -30,7 +30,7 @@ void* Map(int fd, size_t size) {
   return mapped != MAP_FAILED ? mapped : nullptr;
 }
 
-// Takes the descriptor.
+// Takes ownership of the descriptor.
 ze_result_t Add(const Allocation& allocation, void** out) {
   void* mapped = allocation.fd != -1 ? Map(allocation.fd, allocation.size) : nullptr;
   if (mapped == nullptr) {
@@ -77,7 +77,7 @@ bool IsInUse(uintptr_t base, size_t size) {
   return false;
 }
 
-// Memory of a context by its start, or the end and a broken rule.
+// The allocation of a context that starts at an address, or end() and a recorded violation.
 std::map<uintptr_t, Allocation>::iterator FindBase(Call* call, const void* address,
                                                    const Context* context) {
   auto found = TheWorld().memory.find(reinterpret_cast<uintptr_t>(address));
@@ -126,7 +126,7 @@ int OpenOf(int32_t process, int32_t fd) {
   return open(path.c_str(), O_RDWR | O_CLOEXEC);
 }
 
-// A descriptor of our own of what a handle stands for, or -1.
+// A new descriptor of the memory of a handle, or -1.
 int OpenHandle(const ze_ipc_mem_handle_t& handle) {
   HandleBytes value;
   std::memcpy(&value, handle.data, sizeof value);
@@ -309,7 +309,7 @@ ze_result_t fake_ze_put_ipc(ze_context_handle_t context, ze_ipc_mem_handle_t han
   return call.result();
 }
 
-// A handle comes from another process: a bad one is an error, and no rule of this process broken.
+// A handle comes from another process: an invalid one is an error, not a violation of this process.
 ze_result_t zeMemOpenIpcHandle(ze_context_handle_t hContext, ze_device_handle_t hDevice,
                                ze_ipc_mem_handle_t handle, ze_ipc_memory_flags_t flags,
                                void** pptr) {

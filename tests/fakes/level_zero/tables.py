@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the functions with which a Level Zero loader asks a driver for its tables.
+"""Writes the functions by which a Level Zero loader asks a driver for its tables.
 
 They are read from the vendor's ddi headers, so that each has the vendor's own prototype.
 """

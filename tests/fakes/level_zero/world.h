@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state of the fake driver: its objects, the rules it checks them by, and one call.
+// State of the fake driver: its objects, the checks of their rules, and one call.
 #ifndef DLBRIDGE_TESTS_FAKES_LEVEL_ZERO_WORLD_H_
 #define DLBRIDGE_TESTS_FAKES_LEVEL_ZERO_WORLD_H_
 
@@ -23,7 +23,7 @@ const char* NameOf(Kind kind);
 
 struct Context;
 
-// What a handle points to. None is ever freed, so that no handle comes back for another object.
+// The object of a handle. Objects are never freed, so that a handle is never reused.
 struct Object {
   explicit Object(Kind the_kind) : kind(the_kind) {}
   Object(const Object&) = delete;
@@ -32,7 +32,7 @@ struct Object {
 
   const Kind kind;
   bool alive = true;
-  Context* context = nullptr;  // that it was made in
+  Context* context = nullptr;  // in which it was created
 };
 
 struct Device;
@@ -72,8 +72,8 @@ struct Event : Object {
   Pool* pool = nullptr;
   uint32_t index = 0;
   bool signalled = false;
-  uint32_t signals = 0;  // that are enqueued
-  uint32_t waits = 0;    // likewise
+  uint32_t signals = 0;  // enqueued commands that signal it
+  uint32_t waits = 0;    // enqueued commands that wait for it
 };
 
 struct Run {
@@ -92,7 +92,7 @@ struct Command {
   List* of = nullptr;  // a closed list that is being executed
 };
 
-// What takes commands and works on them later.
+// A queue or a list: takes commands and runs them later.
 struct Engine : Object {
   explicit Engine(Kind the_kind) : Object(the_kind) {}
   Device* device = nullptr;
@@ -105,8 +105,8 @@ struct List : Engine {
   List() : Engine(kKind) {}
   bool immediate = false;
   bool closed = false;
-  uint32_t users = 0;    // calls that are in it now
-  size_t executing = 0;  // commands of it that queues have
+  uint32_t users = 0;    // calls that are using it now
+  size_t executing = 0;  // its commands that are pending in queues
   std::vector<Command> recorded;
 };
 
@@ -118,10 +118,10 @@ struct Queue : Engine {
 struct Allocation {
   size_t size;
   Context* context;
-  Device* device;  // nullptr: of the host
+  Device* device;  // nullptr: host memory
   ze_memory_type_t type;
-  int fd;         // of what it maps
-  int handle_fd;  // what IPC handles say; -1: none does
+  int fd;         // of the mapped file
+  int handle_fd;  // the descriptor in IPC handles; -1: no handle exists
   uint32_t handles;
   bool imported;
 };
@@ -156,12 +156,12 @@ struct World {
   }
 };
 
-// Lives as long as the process: its worker does.
+// Never destroyed: its worker thread runs until the process ends.
 World& TheWorld();
 
-// A number of the environment's.
+// A number from the environment.
 uint32_t Setting(const char* name, uint32_t otherwise);
-// Does the driver have a function?
+// True if the driver has a function.
 bool Has(const char* function);
 
 void BreakRule(const char* function, const std::string& what);
@@ -175,12 +175,12 @@ class Call {
   bool failed() const { return failed_; }
   ze_result_t result() const { return result_; }
 
-  // Stays inside, if the test wants that.
+  // Blocks inside the call if the test asked for it.
   void Stall();
-  // Waits until something has happened.
+  // Waits for the next change of the world.
   void Wait() { TheWorld().changed.wait(lock_); }
 
-  // Checks: each records what is wrong and makes `result` the error to return.
+  // Each check records the violation and makes `result` the error to return.
   void Break(const std::string& what, ze_result_t result = ZE_RESULT_ERROR_INVALID_ARGUMENT);
   void Require(bool holds, const std::string& what,
                ze_result_t result = ZE_RESULT_ERROR_INVALID_ARGUMENT) {
@@ -192,7 +192,7 @@ class Call {
     Require(pointer != nullptr, std::string(argument) + " is NULL",
             ZE_RESULT_ERROR_INVALID_NULL_POINTER);
   }
-  // The struct is one of its type, which extends nothing.
+  // Checks the struct's stype, and that pNext is NULL.
   template <class Struct>
   void Typed(const Struct* value, ze_structure_type_t type, const char* argument) {
     Pointer(value, argument);
@@ -216,7 +216,7 @@ class Call {
   ze_result_t result_ = ZE_RESULT_SUCCESS;
 };
 
-// Begins a driver's function. FAKE_OR_RETURN ends its checks.
+// Begins a function of the driver. FAKE_OR_RETURN ends its checks.
 #define FAKE_CALL(name) \
   Call call(#name);     \
   FAKE_OR_RETURN
@@ -226,7 +226,7 @@ class Call {
   }                       \
   static_cast<void>(0)
 
-// While it lives a call is inside a list, where no other may be.
+// Marks a list as used by this call; a second user is a violation.
 class InList {
  public:
   InList(Call* call, List* list);
@@ -243,14 +243,14 @@ Handle ToHandle(Object* object) {
   return reinterpret_cast<Handle>(object);
 }
 
-// The allocation that an address is in, or the end.
+// The allocation that contains an address, or end().
 std::map<uintptr_t, Allocation>::iterator FindAllocation(const void* address);
 
-// Is a range that a command touches memory of the host, or wholly inside memory of the context?
+// Checks that a range is host memory or lies inside an allocation of the context.
 void CheckRange(Call* call, const void* address, size_t bytes, const Context* context,
                 const char* argument);
 
-// Starts the worker, which takes what may run, the last first.
+// Starts the worker, which runs commands, the last one first.
 void Work();
 
 }  // namespace fake_ze

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every function is defined with the vendor's own prototype, so a wrong one does not compile. What
-// dlbridge calls and is missing here is met as a function that the driver lacks.
+// Every function is defined with the vendor's prototype, so a wrong one does not compile. A
+// function that dlbridge calls but the shim does not define looks like one that the driver lacks.
 #define CL_TARGET_OPENCL_VERSION 300
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include "shim.h"
@@ -20,11 +20,11 @@ namespace {
 struct State {
   std::mutex mutex;
   std::string calls;
-  std::string function;  // that is to fail
+  std::string function;  // the function that is to fail
   int code = 0;
-  int left = 0;  // calls of it until then; 0: none
+  int left = 0;  // its calls until it fails; 0: none
   bool failed = false;
-  int event_status = 0;  // of the next callback; 0: the true one
+  int event_status = 0;  // reported to the next callback; 0: the true one
   int user_event_status = 0;
   ShimLive live = {};
 };
@@ -44,7 +44,7 @@ void* Real(const char* name) {
   return symbol;
 }
 
-// 0, or the code that the call is to return.
+// Logs a call. Returns 0, or the planned failure.
 int Met(const char* name) {
   State& state = TheState();
   const std::lock_guard<std::mutex> lock(state.mutex);
@@ -76,7 +76,7 @@ cl_int CallCounted(int ShimLive::*kind, const char* name, Function* function,
   return code;
 }
 
-// A release that fails has released all the same: nothing must leak.
+// Releases the object even if the call is planned to fail, so that it does not leak.
 template <class Function, class Handle>
 cl_int Release(int ShimLive::*kind, const char* name, Function* /*prototype*/, Handle handle) {
   const int failure = Met(name);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Controls of the OpenCL shim: a library that stands before the real libOpenCL.so.1, passes every
-// call on, writes it down, and can have any of them fail.
+// Controls of the OpenCL shim: a library loaded in place of libOpenCL.so.1 that logs every call,
+// forwards it to the real library, and can make any call fail.
 #ifndef DLBRIDGE_TESTS_FAKES_OPENCL_SHIM_H_
 #define DLBRIDGE_TESTS_FAKES_OPENCL_SHIM_H_
 
@@ -8,27 +8,27 @@
 extern "C" {
 #endif
 
-// Objects that the calls through the shim have made or retained and not released.
+// Objects that calls through the shim have created or retained and not released.
 struct ShimLive {
   int events;
   int queues;
   int contexts;
-  int mems;  // retained, not made
+  int mems;  // retained, not created
 };
 
-// The n-th call from now on of `function` returns `code`, and is not passed on unless it releases.
+// The n-th call of `function` from now on returns `code`. Only a release is still forwarded.
 void shim_fail(const char* function, int code, int nth);
 
-// The next callback of an event is told this status instead of the true one.
+// The next event callback gets this status instead of the true one.
 void shim_fail_event(int status);
 
-// What a user event was last set to.
+// The last status that a user event was set to.
 int shim_user_event_status(void);
 
-// Forgets the calls and the planned failures, not what is live.
+// Clears the log and the planned failures, not the counts of live objects.
 void shim_reset(void);
 
-// Was the planned failure met?
+// True if the planned failure has happened.
 int shim_failed(void);
 
 // The calls since the last reset, separated by spaces, in `size` bytes.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Readers of Python arguments: an argument that is rejected is answered with what was expected. */
-#include "core.h"
+/* Readers of Python arguments. */
+#include "arguments.h"
 
-/* Two passes: texts are compared only where no name is the very object that was given. */
+/* The first pass compares identity; texts are compared only if no name is the given object. */
 PyObject* core_known_name(const CoreNames* names, PyObject* given) {
   PyObject* const* all = (PyObject* const*)names;
   const size_t count = sizeof *names / sizeof *all;
@@ -12,7 +12,7 @@ PyObject* core_known_name(const CoreNames* names, PyObject* given) {
       return given;
     }
   }
-  /* No name is left while the module is being cleared. */
+  /* Names are NULL while the module is being cleared. */
   for (i = 0; i < count; ++i) {
     if (all[i] != NULL && PyUnicode_Compare(given, all[i]) == 0) {
       return all[i];
@@ -63,7 +63,7 @@ static int read_pair(PyObject* value, const char* what, int64_t* first, int64_t*
     PyErr_Format(PyExc_TypeError, "expected %s, found %R", what, value);
     return -1;
   }
-  /* Enumerations of integers pass: __index__ is asked. */
+  /* core_read_integer calls __index__, so integer enumerations are accepted. */
   return core_read_integer(CORE_TUPLE_ITEM(value, 0), what, first) < 0 ||
                  core_read_integer(CORE_TUPLE_ITEM(value, 1), what, second) < 0
              ? -1

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The buffer protocol of tensors that the CPU can read. */
-#include "core.h"
+#include "buffer.h"
 
-/* How the buffer protocol writes a dtype; NULL where it cannot. */
+#include "object.h"
+
+/* The format of a dtype in the buffer protocol; NULL if it has none. */
 static const char* format_of(DLDataType dtype) {
   static const struct {
     uint8_t code, bits;
@@ -45,7 +47,7 @@ static int check_memory(const DLManagedTensorVersioned* tensor, Py_buffer* view,
   return 0;
 }
 
-/* Does the layout meet what the flags ask for? */
+/* Checks that the layout meets the requested flags. */
 static int check_layout(const DLBridgeLayout* layout, Py_buffer* view, int flags) {
   const int c = (layout->properties & DLBRIDGE_LAYOUT_C_CONTIGUOUS) != 0;
   const int f = (layout->properties & DLBRIDGE_LAYOUT_F_CONTIGUOUS) != 0;
@@ -59,14 +61,14 @@ static int check_layout(const DLBridgeLayout* layout, Py_buffer* view, int flags
   return 0;
 }
 
-/* Where an axis has at most one index, or another has none, its stride says nothing and may be so
- * large that the product does not fit. */
+/* Multiplies with wrap-around: the stride of an axis with at most one index is unused and may be
+ * too large for the product. */
 static Py_ssize_t product(Py_ssize_t one, Py_ssize_t other) {
   return (Py_ssize_t)((size_t)one * (size_t)other);
 }
 
-/* Strides in bytes, in memory of their own: the tensor's count elements. A buffer without axes has
- * neither shape nor strides. */
+/* Fills shape and strides in bytes, in allocated memory, since the tensor's strides count elements.
+ * A buffer without axes has neither. */
 static int fill_strides(const DLTensor* tensor, Py_ssize_t item, Py_buffer* view) {
   int32_t i;
   Py_ssize_t* shape;

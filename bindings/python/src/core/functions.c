@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The functions of dlbridge._core. */
-#include "core.h"
+#include "functions.h"
+
+#include "arguments.h"
+#include "limits.h"
+#include "object.h"
+#include "owners.h"
 
 /* --- from_dlpack --------------------------------------------------------------------------------
  */
@@ -8,9 +13,9 @@
 typedef struct {
   DLBridgePyImportOptions how;
   DLBridgePolicy policy;
-  CoreLimits limits; /* that `policy` points to */
+  CoreLimits limits; /* `policy` points to them */
   DLDevice device;
-  int read_only; /* make the result so */
+  int read_only; /* the result becomes read-only */
 } ImportArguments;
 
 static int read_writable(PyObject* value, ImportArguments* out) {
@@ -67,7 +72,7 @@ static int read_limits(PyObject* value, int (*read)(PyObject*, CoreLimits*), Imp
     return 0;
   }
   if ((out->policy.options & DLBRIDGE_POLICY_LIMIT_NDIM) != 0) {
-    PyErr_SetString(PyExc_ValueError, "expected ndim or shape, found both: a shape says its ndim");
+    PyErr_SetString(PyExc_ValueError, "expected ndim or shape, found both: a shape implies ndim");
     return -1;
   }
   if (read(value, &out->limits) < 0) {
@@ -110,7 +115,7 @@ static int read_import_keyword(const CoreNames* names, PyObject* name, PyObject*
   return core_unknown_keyword("from_dlpack", name);
 }
 
-/* A demand on the tensor is checked by its validation. */
+/* Validation checks the demands on a tensor, so without it they are rejected. */
 static int check_no_demands(uint32_t options) {
   const char* demand = (options & DLBRIDGE_POLICY_REQUIRE_WRITABLE) != 0 ? "writable=True"
                        : (options & DLBRIDGE_POLICY_LIMIT_NDIM) != 0     ? "ndim and shape"
@@ -139,7 +144,7 @@ static int read_import(const CoreNames* names, PyObject* const* values, PyObject
     }
   }
   if ((out->how.options & DLBRIDGE_PY_COPY_ALWAYS) != 0) {
-    /* What is copied may be written to, whatever its source. */
+    /* A copy is writable, whatever its source. */
     out->policy.options &= ~(uint32_t)DLBRIDGE_POLICY_REQUIRE_WRITABLE;
   }
   if ((out->how.options & DLBRIDGE_PY_SKIP_VALIDATION) != 0) {
@@ -149,7 +154,7 @@ static int read_import(const CoreNames* names, PyObject* const* values, PyObject
   return 0;
 }
 
-/* The stream that the tensor's work was ordered before. */
+/* The stream before which the tensor's work is ordered. */
 static int64_t stream_of(const DLBridgePyImportOptions* how) {
   return (how->options & DLBRIDGE_PY_STREAM) != 0 ? how->stream : DLBRIDGE_ARRAY_API_STREAM_NONE;
 }
@@ -172,7 +177,7 @@ static PyObject* from_dlpack(PyObject* module, PyObject* const* args, Py_ssize_t
     return NULL;
   }
   if (given.read_only) {
-    tensor->flags |= DLPACK_FLAG_BITMASK_READ_ONLY; /* which its owner may add */
+    tensor->flags |= DLPACK_FLAG_BITMASK_READ_ONLY; /* the owner may add this flag */
   }
   return core_tensor_new(state, tensor, stream_of(&given.how));
 }
@@ -211,7 +216,7 @@ static int read_wrap_keyword(const CoreNames* names, PyObject* name, PyObject* v
     if (core_read_unsigned(value, "tensor_flags of at least 0", &flags) < 0) {
       return -1;
     }
-    out->spec.tensor_flags |= flags; /* readonly may have come before */
+    out->spec.tensor_flags |= flags; /* `readonly` may have set a flag before */
     return 0;
   }
   if (name == names->nbytes) {
@@ -280,7 +285,7 @@ static PyObject* wrap(PyObject* module, PyObject* const* args, Py_ssize_t count,
 /* --- export and to_type -------------------------------------------------------------------------
  */
 
-/* Adds `option` where the keyword's value is true. */
+/* Adds `option` if the keyword's value is true. */
 static int read_option(PyObject* value, uint32_t option, uint32_t* options) {
   int truth = PyObject_IsTrue(value);
   if (truth == 1) {
@@ -353,7 +358,7 @@ static DLManagedTensorVersioned* tensor_of(CoreState* state, PyObject* object) {
   return dlbridge_py_import(&state->py, object, NULL, &tensor) < 0 ? NULL : tensor;
 }
 
-/* Most types have no way to say read-only, and nothing tells which have. */
+/* Most types cannot be read-only, and exchange tables do not report which can. */
 static int check_read_only(const CoreState* state, const DLManagedTensorVersioned* tensor,
                            PyObject* type, int drop) {
   if (drop || (tensor->flags & DLPACK_FLAG_BITMASK_READ_ONLY) == 0 ||
@@ -409,7 +414,8 @@ static PyObject* to_type(PyObject* module, PyObject* const* args, Py_ssize_t cou
   return dlbridge_py_to_type(&state->py, (PyTypeObject*)args[1], tensor);
 }
 
-/* --- What others offer ---------------------------------------------------------------------------
+/* --- Foreign types and objects
+ * ---------------------------------------------------------------------------
  */
 
 static PyObject* versions_of(const DLPackExchangeAPIHeader* header) {
@@ -471,7 +477,7 @@ static PyObject* capsule_kind(PyObject* module, PyObject* capsule) {
   return PyUnicode_FromString(strncmp(name, "used_dltensor", 13) == 0 ? "used" : "unknown");
 }
 
-/* What Python cannot ask of a read-only buffer. */
+/* Python has no function for the address of a read-only buffer. */
 static PyObject* buffer_address(PyObject* module, PyObject* object) {
   Py_buffer view;
   PyObject* result;

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The limits that from_dlpack's `ndim` and `shape` put on a tensor. */
-#include "core.h"
+#include "limits.h"
+
+#include "arguments.h"
 
 static int expected_ndim(PyObject* found) {
   PyErr_Format(PyExc_ValueError, "expected ndim from 0 to %d, found %R", DLBRIDGE_MAX_NDIM, found);
   return -1;
 }
 
-/* One number of axes; `open` where it is None. */
+/* Reads a number of axes; None means `open`. */
 static int read_axes(PyObject* value, int32_t open, int32_t* out) {
   int64_t axes;
   *out = open;
@@ -62,7 +64,7 @@ static int read_extent(PyObject* item, int64_t* out) {
   }
   if (*out < 0) {
     PyErr_Format(PyExc_ValueError,
-                 "expected extents of at least 0 in shape, found %R: None stands for any", item);
+                 "expected extents of at least 0 in shape, found %R: None accepts any", item);
     return -1;
   }
   return 0;

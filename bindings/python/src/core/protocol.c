@@ -1,63 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a tensor speaks DLPack: __dlpack__, __dlpack_device__, and the exchange table of its type. */
-#include "core.h"
+/* DLPack's protocols on the tensor object. */
+#include "protocol.h"
 
-const DLBridgePyImportOptions core_import_options = {sizeof(DLBridgePyImportOptions),
-                                                     DLBRIDGE_PY_OWNED, NULL, 0, NULL};
-
-static void release_wrapped(void* context, const DLBridgeBuffer* buffer,
-                            const struct DLBridgeStream* stream) {
-  (void)buffer;
-  if (stream != NULL) {
-    dlbridge_stream_synchronize(stream, NULL);
-  }
-  dlbridge_release_versioned((DLManagedTensorVersioned*)context);
-}
-
-/* The struct of a dlbridge-owned tensor must not lose a flag: another one is made around it. */
-DLManagedTensorVersioned* core_without_copied(DLManagedTensorVersioned* tensor) {
-  DLBridgeError error;
-  DLBridgeWrapSpec spec = DLBRIDGE_WRAP_SPEC_INIT;
-  const DLTensor* fields = &tensor->dl_tensor;
-  DLManagedTensorVersioned* out = NULL;
-  if ((tensor->flags & DLPACK_FLAG_BITMASK_IS_COPIED) == 0) {
-    return tensor;
-  }
-  spec.options = DLBRIDGE_WRAP_SKIP_VALIDATION;
-  spec.shape = fields->shape;
-  spec.strides = fields->strides;
-  spec.buffer.handle = (uint64_t)(uintptr_t)fields->data;
-  spec.byte_offset = fields->byte_offset;
-  spec.device = fields->device;
-  spec.ndim = fields->ndim;
-  spec.dtype = fields->dtype;
-  spec.tensor_flags = tensor->flags & ~(uint64_t)DLPACK_FLAG_BITMASK_IS_COPIED;
-  spec.release = release_wrapped;
-  spec.release_context = tensor;
-  if (dlbridge_wrap(&spec, &out, &error) != DLBRIDGE_OK) {
-    dlbridge_py_raise(&error);
-    dlbridge_py_release(tensor);
-  }
-  return out;
-}
-
-DLManagedTensorVersioned* core_share(TensorObject* self) {
-  DLBridgeError error;
-  DLManagedTensorVersioned* shared = NULL;
-  if (dlbridge_share(self->tensor, &shared, &error) != DLBRIDGE_OK) {
-    dlbridge_py_raise(&error);
-    return NULL;
-  }
-  return core_without_copied(shared);
-}
-
-DLManagedTensorVersioned* core_copy(TensorObject* self, DLDevice device) {
-  DLManagedTensorVersioned* tensor = core_share(self);
-  if (tensor == NULL || dlbridge_py_copied_(&tensor, &device) < 0) {
-    return NULL;
-  }
-  return tensor;
-}
+#include "arguments.h"
+#include "object.h"
+#include "owners.h"
+#include "state.h"
 
 typedef struct {
   PyObject* stream;
@@ -90,7 +38,7 @@ static int same_device(DLDevice one, DLDevice other) {
   return (int64_t)one.device_type == (int64_t)other.device_type && one.device_id == other.device_id;
 }
 
-/* Puts the work that the tensor was made ready by before the consumer's stream, which is one of the
+/* Orders the work that produced the tensor before the consumer's stream, which belongs to the
  * device that the consumer asked for. */
 static int order(const TensorObject* self, DLDevice wanted, int64_t stream) {
   const DLDevice own = self->tensor->dl_tensor.device;
@@ -111,8 +59,8 @@ static int order(const TensorObject* self, DLDevice wanted, int64_t stream) {
   return 0;
 }
 
-/* The owner that goes into the capsule: one more of this tensor, or of a copy where one is asked
- * for. */
+/* The owner for the capsule: one more owner of this tensor, or the owner of a copy if the consumer
+ * asked for one. */
 static DLManagedTensorVersioned* prepare(TensorObject* self, const Asked* asked) {
   const DLDevice own = self->tensor->dl_tensor.device;
   DLDevice wanted = own;
@@ -167,7 +115,7 @@ PyObject* core_dlpack_device(PyObject* self, PyObject* unused) {
 /* --- The exchange table ------------------------------------------------------------------------
  */
 
-/* NULL with TypeError for an object that is no dlbridge.Tensor. */
+/* NULL with TypeError if the object is not a dlbridge.Tensor. */
 static TensorObject* checked(void* object) {
   if (!core_is_tensor((PyObject*)object)) {
     PyErr_SetString(PyExc_TypeError, "expected a dlbridge.Tensor, found another object");
@@ -191,7 +139,7 @@ static int lend(void* object, DLTensor* out) {
   return 0;
 }
 
-/* What arrives is of foreign code. On failure it stays the caller's. */
+/* The tensor comes from foreign code. On failure it remains the caller's. */
 static int to_object(DLManagedTensorVersioned* tensor, void** out) {
   CoreState* state = core_state();
   PyObject* object =
@@ -210,9 +158,12 @@ static int to_object(DLManagedTensorVersioned* tensor, void** out) {
 }
 
 int core_offer_table(PyObject* type) {
-  /* Whole from the start: interpreters with a GIL each import this at once. */
-  static DLPackExchangeAPI table = {{{1, 3}, NULL}, dlbridge_py_table_allocate,
-                                    from_object,    to_object,
-                                    lend,           dlbridge_py_table_no_stream};
+  /* Initialized statically: interpreters with their own GIL may import this at the same time. */
+  static DLPackExchangeAPI table = {{{DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION}, NULL},
+                                    dlbridge_py_table_allocate,
+                                    from_object,
+                                    to_object,
+                                    lend,
+                                    dlbridge_py_table_no_stream};
   return dlbridge_py_offer(type, &table);
 }

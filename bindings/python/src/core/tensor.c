@@ -1,38 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tensor object: what it says of itself, and its end. */
-#include "core.h"
+/* The type dlbridge.Tensor: its attributes and methods. */
+#include "tensor.h"
 
-PyObject* core_tensor_new(CoreState* state, DLManagedTensorVersioned* tensor, int64_t stream) {
-  TensorObject* self = NULL;
-  if (state->tensor_type != NULL) {
-    self = PyObject_New(TensorObject, state->tensor_type);
-  } else {
-    PyErr_SetString(PyExc_RuntimeError, "dlbridge is being cleared");
-  }
-  if (self == NULL) {
-    dlbridge_py_release(tensor);
-    return NULL;
-  }
-  self->tensor = tensor;
-  self->stream = stream;
-  self->weak_references = NULL;
-  return (PyObject*)self;
-}
+#include <stddef.h>
+#include <structmember.h>
 
-static void deallocate(PyObject* object) {
-  TensorObject* self = (TensorObject*)object;
-  PyTypeObject* type = Py_TYPE(object);
-  if (self->weak_references != NULL) {
-    PyObject_ClearWeakRefs(object);
-  }
-  dlbridge_py_release(self->tensor);
-  PyObject_Free(object);
-  Py_DECREF((PyObject*)type);
-}
-
-int core_is_tensor(PyObject* object) {
-  return PyType_GetSlot(Py_TYPE(object), Py_tp_dealloc) == (void*)deallocate;
-}
+#include "arguments.h"
+#include "buffer.h"
+#include "object.h"
+#include "owners.h"
+#include "protocol.h"
 
 static const DLManagedTensorVersioned* managed(PyObject* self) {
   return ((TensorObject*)self)->tensor;
@@ -141,7 +118,7 @@ static PyObject* get_copied(PyObject* self, void* closure) {
   return PyBool_FromLong((managed(self)->flags & DLPACK_FLAG_BITMASK_IS_COPIED) != 0);
 }
 
-/* Address of the DLManagedTensorVersioned, for programs that go on in C. */
+/* The address of the DLManagedTensorVersioned, for extensions in C. */
 static PyObject* get_managed_ptr(PyObject* self, void* closure) {
   (void)closure;
   return PyLong_FromVoidPtr((void*)managed(self));
@@ -160,8 +137,8 @@ static PyGetSetDef attributes[] = {
     {"byte_offset", get_byte_offset, NULL, "Bytes from data_ptr to element (0, ..., 0).", NULL},
     {"flags", get_flags, NULL, "DLPack's flags.", NULL},
     {"version", get_version, NULL, "DLPack version of the struct, (major, minor).", NULL},
-    {"readonly", get_readonly, NULL, "Must the data not be written to?", NULL},
-    {"copied", get_copied, NULL, "Does the producer say that it made a copy?", NULL},
+    {"readonly", get_readonly, NULL, "True if the data must not be written to.", NULL},
+    {"copied", get_copied, NULL, "True if the producer states that it made a copy.", NULL},
     {"managed_ptr", get_managed_ptr, NULL,
      "Address of the DLManagedTensorVersioned, for as long as this object lives.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
@@ -266,7 +243,7 @@ static PyObject* view(PyObject* self, PyObject* const* args, Py_ssize_t count, P
   return tensor != NULL ? core_tensor_new(state, tensor, ((TensorObject*)self)->stream) : NULL;
 }
 
-/* Written in Python: no hot path prints. */
+/* Implemented in Python, since printing is not a hot path. */
 static PyObject* represent(PyObject* self) {
   PyObject* result = NULL;
   PyObject* module = PyImport_ImportModule("dlbridge._text");
@@ -290,12 +267,12 @@ static PyObject* reduce(PyObject* self, PyObject* protocol) {
 static PyMethodDef methods[] = {
     {"__dlpack__", (PyCFunction)(void (*)(void))core_dlpack, METH_FASTCALL | METH_KEYWORDS,
      "__dlpack__($self, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
-     "A capsule of one more owner of the data, as the Python array API standard says."},
+     "A capsule with one more owner of the data, as the Python array API standard defines it."},
     {"__dlpack_device__", core_dlpack_device, METH_NOARGS,
      "__dlpack_device__($self)\n--\n\nThe device, (device_type, device_id)."},
     {"copy", (PyCFunction)(void (*)(void))copy, METH_FASTCALL | METH_KEYWORDS,
      "copy($self, *, device=None)\n--\n\n"
-     "A compact copy that may be written to, on the same device or another."},
+     "A compact, writable copy on the same device or another."},
     {"view", (PyCFunction)(void (*)(void))view, METH_FASTCALL | METH_KEYWORDS,
      "view($self, shape, strides=None, offset=0)\n--\n\n"
      "The same data under another shape; strides and offset count elements, and nothing outside "
@@ -311,15 +288,15 @@ static PyMemberDef members[] = {
 };
 
 static PyType_Slot slots[] = {
-    {Py_tp_dealloc, (void*)deallocate},
+    {Py_tp_dealloc, (void*)core_tensor_deallocate},
     {Py_tp_repr, (void*)represent},
     {Py_tp_methods, methods},
     {Py_tp_members, members},
     {Py_tp_getset, attributes},
     {Py_tp_doc,
-     "A tensor that was validated and is kept alive. It speaks DLPack, the buffer protocol where "
-     "the\n"
-     "CPU can read it, and prints its layout. Made by from_dlpack, never by hand."},
+     "A validated tensor that keeps its memory alive. It speaks DLPack, and the buffer protocol "
+     "if\n"
+     "the CPU can read it; its repr shows layout and values. from_dlpack creates it."},
     {Py_bf_getbuffer, (void*)core_get_buffer},
     {Py_bf_releasebuffer, (void*)core_release_buffer},
     {0, NULL},

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Python functions that the library calls: from any thread, with or without the GIL, perhaps after
-// the interpreter is gone. Then what they would have freed is leaked, which is the safe act.
+// Python functions that the library calls from any thread, with or without the GIL. After the end
+// of the interpreter they are not called, and their memory leaks: freeing it would be unsafe.
 #include "describe.h"
 
 namespace dlbridge::python {
 namespace {
 
-// Runs `body`, which must not let an exception leave: C is above.
+// Runs `body`, which must not throw: its caller is C.
 template <class Function>
 void InPython(Function body) noexcept {
   if (!nb::is_alive()) {
@@ -18,11 +18,11 @@ void InPython(Function body) noexcept {
   } catch (nb::python_error& error) {
     error.discard_as_unraisable("a function that dlbridge called");
   } catch (const std::exception&) {
-    // No memory for the arguments, which cannot be reported here.
+    // Out of memory for the arguments; it cannot be reported here.
   }
 }
 
-// None where no work may still use the memory.
+// None if no work may still use the memory.
 nb::object FromStream(const DLBridgeStream* stream) {
   if (stream == nullptr) {
     return nb::none();

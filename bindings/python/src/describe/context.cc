@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The context table: DLDevice <-> native device, context, default queue.
+// The context table: DLDevice to native device, context and default queue.
 #include <cstring>
 
 #include "describe.h"
@@ -75,17 +75,17 @@ void BindContext(nb::module_* module) {
               nb::arg("platform") = 0, nb::arg("native_device") = 0, nb::arg("context") = 0,
               nb::arg("queue") = 0, nb::arg("queue_kind") = 0, nb::arg("properties") = 0,
               nb::arg("uuid") = nb::bytes("", 0), nb::arg("release").none() = nb::none(),
-              "Adds an entry and returns its id; release(entry) is called once when it is gone.");
+              "Adds an entry and returns its id; release(entry) is called once after its removal.");
   module->def("context_find", Find, nb::arg("device"), nb::arg("context") = 0,
               "The entry of a device, as a dict of DLBridgeContextEntry.");
   module->def("context_next", Next, nb::arg("cursor"),
               "(cursor, entry) that follows a cursor, from 0.");
   module->def("context_retain", OnEntry<dlbridge_context_retain>, nb::arg("id"),
-              "Keeps an entry from being released.");
+              "Keeps an entry until context_release.");
   module->def("context_release", OnEntry<dlbridge_context_release>, nb::arg("id"),
               "Ends one context_retain.");
   module->def("context_unregister", OnEntry<dlbridge_context_unregister>, nb::arg("id"),
-              "Takes an entry out of the table.");
+              "Removes an entry from the table.");
   module->def(
       "context_table_v1", [] { return AddressOf(dlbridge_context_table_v1()); },
       "Address of this copy's own DLBridgeContextTable.");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conversions, which consume the tensor at an address. A failed one leaves it the caller's.
+// Conversions consume the tensor at an address. On failure the caller still owns it.
 #include <cstdio>
 
 #include "describe.h"
@@ -11,7 +11,7 @@ const DLBridgeConvertOptions* Fields(const ConvertOptions* options) {
   return options != nullptr ? &options->fields : nullptr;
 }
 
-// A copying conversion asks the allocator and releases its source.
+// A copying conversion calls the allocator and releases its source.
 template <class Function>
 void Convert(ConvertOptions* options, Function call) {
   const bool own = options != nullptr && options->fields.allocator != nullptr;
@@ -96,7 +96,7 @@ std::pair<Address, DLBridgeKind> Export(Address tensor, DLBridgeKind kind, Versi
   return {AddressOf(out), out_kind};
 }
 
-// A foreign deleter may wait for a thread that wants the GIL.
+// A foreign deleter may wait for a thread that needs the GIL.
 void Release(Address tensor, DLBridgeKind kind) {
   DLBridgeStatus status = DLBRIDGE_OK;
   {
@@ -129,11 +129,12 @@ void BindConvert(nb::module_* module) {
               "Bytes of storage that upgrade_into needs.");
   module->def("upgrade_into", UpgradeInto, nb::arg("source"), nb::arg("memory"), nb::arg("size"),
               nb::arg("release").none() = nb::none(), nb::arg("options").none() = nb::none(),
-              "As upgrade, into `size` bytes at `memory`; release(memory) is called once when "
+              "Like upgrade, into `size` bytes at `memory`; release(memory) is called once when "
               "they are free again.");
   module->def("upgrade_many", UpgradeMany, nb::arg("sources"),
               nb::arg("options").none() = nb::none(),
-              "Upgrades a list, all or nothing; the exception's `failed` is the index to blame.");
+              "Upgrades a list, all or nothing; the exception's `failed` is the index of the "
+              "rejected tensor.");
   module->def("downgrade", Downgrade, nb::arg("source"), nb::arg("options").none() = nb::none(),
               "Makes a legacy tensor of the versioned one at an address, and consumes it.");
 }

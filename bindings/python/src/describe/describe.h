@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the parts of the extension `_describe` share: values, calls, and the classes of options.
+// Shared by the files of the extension `_describe`: values, calls, and the classes of options.
 #ifndef DLBRIDGE_PYTHON_DESCRIBE_H_
 #define DLBRIDGE_PYTHON_DESCRIBE_H_
 
@@ -22,7 +22,7 @@ namespace dlbridge::python {
 
 namespace nb = nanobind;
 
-// Values as Python has them: an address is an int, a struct of a few integers a tuple.
+// Values in Python: an address is an int, a small struct a tuple.
 using Address = uintptr_t;
 using Version = std::pair<uint32_t, uint32_t>;
 using Device = std::pair<int32_t, int32_t>;
@@ -55,14 +55,14 @@ inline const int64_t* Values(const Shape& shape) {
   static const int64_t kNone = 0;  // an empty list is not NULL
   return !shape ? nullptr : shape->empty() ? &kNone : shape->data();
 }
-// The number of axes: that of the shape, unless the caller says another.
+// The number of axes: `ndim` if given, else that of the shape.
 int32_t Axes(const Shape& shape, std::optional<int32_t> ndim);
 
-// The exception that stands for a failed call, with `status`, `rule`, `axis` and `native_code`.
+// The exception for a failed call, with `status`, `rule`, `axis` and `native_code`.
 nb::object ExceptionFor(DLBridgeStatus status, const DLBridgeError& error);
 [[noreturn]] void Raise(const nb::object& exception);
 
-// Runs `call`, which takes a DLBridgeError* and returns a status; a failure becomes an exception.
+// Runs `call(DLBridgeError*)`; a failure becomes an exception.
 template <class Function>
 void Call(Function call) {
   DLBridgeError error;
@@ -72,7 +72,7 @@ void Call(Function call) {
   }
 }
 
-// The same without the GIL: for calls that may reach a driver, a foreign deleter, or much memory.
+// Call without the GIL, for calls that may reach a driver or a foreign deleter, or copy memory.
 template <class Function>
 void CallReleased(Function call) {
   Call([&](DLBridgeError* error) {
@@ -81,7 +81,7 @@ void CallReleased(Function call) {
   });
 }
 
-// A DLBridgePolicy and what it points to.
+// A DLBridgePolicy and the arrays that it points to.
 struct Policy {
   DLBridgePolicy fields = DLBRIDGE_POLICY_INIT;
   std::vector<DLDevice> devices;
@@ -92,10 +92,10 @@ inline const DLBridgePolicy* Fields(const Policy* policy) {
   return policy != nullptr ? &policy->fields : nullptr;
 }
 
-// A DLBridgeAllocator of two Python functions. Each block that is out keeps the object alive.
+// A DLBridgeAllocator of two Python functions. Each live block keeps the object alive.
 struct Allocator {
   Allocator(nb::callable allocate_function, nb::callable deallocate_function);
-  // What `allocate` raised in the last call, if it did, goes before the library's OUT_OF_MEMORY.
+  // An exception of `allocate` replaces the library's OUT_OF_MEMORY.
   void Rethrow();
 
   DLBridgeAllocator fields = DLBRIDGE_ALLOCATOR_INIT;
@@ -107,14 +107,14 @@ inline const DLBridgeAllocator* Fields(const Allocator* allocator) {
   return allocator != nullptr ? &allocator->fields : nullptr;
 }
 
-// A DLBridgeConvertOptions, and the Python objects that it points into.
+// A DLBridgeConvertOptions, and the Python objects whose fields it points to.
 struct ConvertOptions {
   DLBridgeConvertOptions fields = DLBRIDGE_CONVERT_OPTIONS_INIT;
   nb::object policy;
   nb::object allocator;
 };
 
-// CallReleased for a call that may ask `allocator`, which may be NULL.
+// CallReleased for a call that uses `allocator`, which may be NULL.
 template <class Function>
 void CallAllocating(Allocator* allocator, Function call) {
   try {
@@ -127,8 +127,8 @@ void CallAllocating(Allocator* allocator, Function call) {
   }
 }
 
-// A Python function that C calls once, when something is free again. Until `Passed` is called it is
-// still this object's, as after a call that failed.
+// A Python function that C calls once as a release callback. This object owns it until `Passed`,
+// which is not called after a failed call.
 class Once {
  public:
   explicit Once(nb::object function) : function_(std::move(function)) {}
@@ -140,7 +140,7 @@ class Once {
     }
   }
 
-  // The C functions that run it; `context` is the function.
+  // The callbacks in C; `context` is the Python function.
   static void OnBuffer(void* context, const DLBridgeBuffer* buffer, const DLBridgeStream* stream);
   static void OnMemory(void* context, void* memory);
   static void OnEntry(void* context, const DLBridgeContextEntry* entry);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What drivers know: backends, memory, streams. All of it may start a driver, hence without the
-// GIL.
+// Backends, memory and streams. These calls may start a driver, so they release the GIL.
 #include "describe.h"
 
 namespace dlbridge::python {
@@ -68,10 +67,11 @@ void StreamSynchronize(Stream stream) {
 }  // namespace
 
 void BindDevice(nb::module_* module) {
-  module->def("backend_info", BackendInfo, nb::arg("backend"),
-              "What is known of a backend, as a dict of DLBridgeBackendInfo; starts its driver.");
+  module->def(
+      "backend_info", BackendInfo, nb::arg("backend"),
+      "State and versions of a backend, as a dict of DLBridgeBackendInfo; starts its driver.");
   module->def("pointer_info", PointerInfo, nb::arg("buffer"), nb::arg("device") = Device(1, 0),
-              "Where a buffer (backend, kind, handle, context) is, as a dict of "
+              "The location of a buffer (backend, kind, handle, context), as a dict of "
               "DLBridgePointerInfo.");
   module->def("stream_from_array_api", StreamFromArrayApi, nb::arg("device"),
               nb::arg("stream").none(),

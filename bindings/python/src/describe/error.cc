@@ -8,7 +8,7 @@
 namespace dlbridge::python {
 namespace {
 
-// The library cuts long messages, which may cut a character: that is no reason to fail.
+// The library truncates long messages, possibly inside a character, which must not raise.
 nb::object Decoded(const char* text) {
   const auto size = static_cast<Py_ssize_t>(std::strlen(text));
   return nb::steal(PyUnicode_DecodeUTF8(text, size, "replace"));

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Between processes of one host: descriptors as bytes and file descriptors.
+// Tensors between processes of one host: descriptors are bytes and file descriptors.
 #include "describe.h"
 
 namespace dlbridge::python {
 namespace {
 
-// What an export takes: nothing is written.
+// The sizes that an export needs; nothing is written.
 DLBridgeIpcSizes Sizes(const DLManagedTensorVersioned* tensor, uint32_t options) {
   DLBridgeIpcSizes sizes = DLBRIDGE_IPC_SIZES_INIT;
   DLBridgeIpcExportSpec spec = DLBRIDGE_IPC_EXPORT_SPEC_INIT;
@@ -55,7 +55,7 @@ void BindIpc(nb::module_* module) {
               "caller's to pass on and close.");
   module->def("ipc_import", Import, nb::arg("descriptor"), nb::arg("fds"), nb::arg("options") = 0,
               nb::arg("policy").none() = nb::none(),
-              "A tensor of what another process exported; the file descriptors stay the "
+              "A tensor that another process exported; the file descriptors remain the "
               "caller's.");
 }
 

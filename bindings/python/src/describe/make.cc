@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What makes tensors: owners, views, memory, copies; and what ends them.
+// Creates tensors (further owners, views, allocations, wraps, copies) and releases them.
 #include "describe.h"
 
 namespace dlbridge::python {
@@ -13,7 +13,7 @@ Address Share(Address tensor) {
   return AddressOf(out);
 }
 
-// Strides are read as far as `ndim` says: a list of another length is rejected here.
+// The library reads `ndim` strides, so a list of another length is rejected here.
 void CheckStrides(const Shape& shape, const Shape& strides, std::optional<int32_t> ndim) {
   const int32_t axes = Axes(shape, ndim);
   for (const Shape* list : {&shape, &strides}) {
@@ -60,7 +60,7 @@ Address Allocate(const Shape& shape, Dtype dtype, Device device, uint64_t alignm
   return AddressOf(out);
 }
 
-// Both wraps: `wrap` is the function of the library, `Managed` what it makes.
+// Both wraps: `wrap` is the library's function, `Managed` the struct that it makes.
 // NOLINTBEGIN(readability-function-size): a parameter for each keyword of Python's
 template <class Managed, DLBridgeStatus (*wrap)(const DLBridgeWrapSpec*, Managed**, DLBridgeError*)>
 Address Wrap(Buffer buffer, const Shape& shape, Dtype dtype, const Shape& strides, Device device,
@@ -120,7 +120,7 @@ Address Copy(Address source, uint64_t source_tensor_flags, Device device, uint32
   return AddressOf(out);
 }
 
-// A foreign deleter may wait for a thread that wants the GIL.
+// A foreign deleter may wait for a thread that needs the GIL.
 void ReleaseLegacy(Address tensor) {
   const nb::gil_scoped_release released;
   dlbridge_release_legacy(At<DLManagedTensor>(tensor));
@@ -148,7 +148,7 @@ void BindMake(nb::module_* module) {
   module->def("view", View, nb::arg("tensor"), nb::arg("shape").none(),
               nb::arg("strides").none() = nb::none(), nb::arg("offset") = 0, nb::kw_only(),
               nb::arg("dtype") = Dtype(0, 0, 0), nb::arg("ndim").none() = nb::none(),
-              "As share, with another shape, strides and offset in elements.");
+              "Like share, with another shape, and strides and offset in elements.");
   module->def("allocate", Allocate, nb::arg("shape").none(), nb::arg("dtype"),
               nb::arg("device") = Device(1, 0), nb::kw_only(), nb::arg("alignment") = 0,
               nb::arg("tensor_flags") = 0, nb::arg("version") = Version(0, 0),
@@ -159,7 +159,7 @@ void BindMake(nb::module_* module) {
            "A tensor of native memory; release(buffer, stream) is called once when the last owner "
            "is gone.");
   BindWrap(module, "wrap_legacy", Wrap<DLManagedTensor, dlbridge_wrap_legacy>,
-           "The same as a legacy tensor.");
+           "Like wrap, as a legacy tensor.");
   module->def("copy", Copy, nb::arg("source"), nb::arg("source_tensor_flags") = 0,
               nb::arg("device") = Device(1, 0), nb::kw_only(), nb::arg("options") = 0,
               nb::arg("stream").none() = nb::none(), nb::arg("target").none() = nb::none(),

@@ -3,9 +3,10 @@
 #include "describe.h"
 
 NB_MODULE(_describe, module) {
-  nanobind::set_leak_warnings(false);  // nothing is ever printed
+  nanobind::set_leak_warnings(false);  // the package never prints
   module.doc() =
-      "The C ABI of dlbridge on addresses (int) of live structs. The callers vouch that an address "
+      "The C ABI of dlbridge on addresses (int) of live structs. The caller guarantees that an "
+      "address "
       "is what they say; dlbridge.abi documents each function.";
   dlbridge::python::BindOptions(&module);
   dlbridge::python::BindText(&module);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The classes of options: what C passes as structs of settings.
+// The classes of options, which are structs in C.
 #include <algorithm>
 #include <cstring>
 
@@ -7,7 +7,7 @@
 
 namespace dlbridge::python {
 
-// Through memory: the device type may be any integer.
+// Copies bytes: the device type may be any integer.
 DLDevice ToDevice(const Device& device) {
   const int32_t fields[2] = {device.first, device.second};
   DLDevice out;
@@ -42,7 +42,7 @@ using Dtypes = std::optional<std::vector<Dtype>>;
 void MakePolicy(Policy* self, uint32_t options, Version version, int32_t level, int32_t contiguity,
                 int32_t min_ndim, int32_t max_ndim, uint64_t alignment, uint64_t buffer_size,
                 const Devices& devices, const Dtypes& dtypes, Shape shape) {
-  // The library reads an entry for each of `max_ndim` axes.
+  // The library reads `max_ndim` entries.
   if (shape && max_ndim > 0 && shape->size() < static_cast<size_t>(max_ndim)) {
     throw nb::value_error("shape must have max_ndim entries");
   }
@@ -76,7 +76,7 @@ void MakePolicy(Policy* self, uint32_t options, Version version, int32_t level, 
   fields.shape = Values(self->shape);
 }
 
-// The Python object of a C++ one, so that it stays while it is pointed to.
+// The Python object of a C++ object; it keeps the pointed-to object alive.
 template <class T>
 nb::object ObjectOf(const T* object) {
   return object != nullptr ? nb::find(object) : nb::none();
@@ -104,7 +104,7 @@ void BindOptions(nb::module_* module) {
            nb::arg("buffer_size") = 0, nb::arg("devices").none() = nb::none(),
            nb::arg("dtypes").none() = nb::none(), nb::arg("shape").none() = nb::none());
   nb::class_<Allocator>(*module, "Allocator",
-                        "Memory of the caller's choice: allocate(device, bytes, alignment, "
+                        "An allocator in Python: allocate(device, bytes, alignment, "
                         "stream) returns an address or None, deallocate(device, address, bytes, "
                         "alignment, stream) takes it back, once, on any thread.")
       .def(nb::init<nb::callable, nb::callable>(), nb::arg("allocate"), nb::arg("deallocate"));

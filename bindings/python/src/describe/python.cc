@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a Python program needs besides the calls: capsules, the library's file, its function table.
+// Capsules, the library's file and its function table.
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE  // dladdr
 #endif
@@ -10,7 +10,7 @@
 namespace dlbridge::python {
 namespace {
 
-// Nothing is consumed: the capsule keeps the tensor, and a look at it is valid while it lives.
+// The capsule keeps its tensor; the address is valid while the capsule lives.
 std::pair<nb::object, Address> Capsule(nb::handle object) {
   if (!PyCapsule_CheckExact(object.ptr())) {
     throw nb::type_error("not a capsule");
@@ -27,7 +27,7 @@ std::pair<nb::object, Address> Capsule(nb::handle object) {
   return {bytes.attr("decode")("utf-8", "backslashreplace"), AddressOf(pointer)};
 }
 
-// The file that the library was loaded from: the one whose functions this extension calls.
+// The file of the library that this extension calls.
 nb::object LibraryFile() {
   Dl_info info;
   if (dladdr(dlbridge_version_string(), &info) == 0 || info.dli_fname == nullptr) {
@@ -50,8 +50,7 @@ void BindPython(nb::module_* module) {
               "Keeps the module that holds an address loaded until the process ends.");
   module->def(
       "get_api", [](uint32_t abi) { return AddressOf(dlbridge_get_api(abi, sizeof(DLBridgeApi))); },
-      nb::arg("abi") = DLBRIDGE_ABI,
-      "Address of the library's DLBridgeApi; 0 where its ABI is another.");
+      nb::arg("abi") = DLBRIDGE_ABI, "Address of the library's DLBridgeApi; 0 if its ABI differs.");
   module->attr("ABI") = DLBRIDGE_ABI;
 }
 

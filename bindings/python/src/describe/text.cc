@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names: of the library, of statuses and rules, and texts to and from dtypes, devices, tensors.
+// Names of statuses and rules, versions, and texts of dtypes, devices and tensors.
 #include <nanobind/stl/string_view.h>
 
 #include <string>
@@ -10,7 +10,7 @@
 namespace dlbridge::python {
 namespace {
 
-// Writable memory of a Python object, for as long as this object lives.
+// Writable memory of a Python object, exported while this object lives.
 class Writable {
  public:
   explicit Writable(nb::handle object) {
@@ -28,7 +28,8 @@ class Writable {
   Py_buffer view_;
 };
 
-// Into memory of the caller's: the length; where it does not fit, the exception tells it too.
+// Writes to the caller's buffer and returns the length; the exception has it too if it is too
+// short.
 template <class Write>
 nb::object WriteTo(nb::handle buffer, Write write) {
   const Writable memory(buffer);
@@ -43,7 +44,7 @@ nb::object WriteTo(nb::handle buffer, Write write) {
   return nb::cast(length);
 }
 
-// A text of its own, or into `buffer` where that is given.
+// Returns the text, or writes it to `buffer` if that is given.
 template <class Write>
 nb::object Format(nb::handle buffer, Write write) {
   if (!buffer.is_none()) {
@@ -108,26 +109,27 @@ void BindText(nb::module_* module) {
   module->def("version_string", dlbridge_version_string, "Version of the library as text.");
   module->def(
       "dlpack_version", [] { return FromVersion(dlbridge_dlpack_version()); },
-      "Newest DLPack release that the library knows.");
+      "The newest DLPack release that the library supports.");
   module->def("status_name", dlbridge_status_name, nb::arg("status"), "Name of a status.");
   module->def("status_text", dlbridge_status_text, nb::arg("status"), "A sentence on a status.");
   module->def("rule_name", dlbridge_rule_name, nb::arg("rule"), "Name of a rule.");
-  module->def("rule_text", dlbridge_rule_text, nb::arg("rule"),
-              "What is wrong when a rule is broken.");
-  module->def("dtype_format", DtypeFormat, nb::arg("dtype"), nb::arg("buffer").none() = nb::none(),
-              "Name of a dtype (code, bits, lanes); into `buffer`, its length.");
+  module->def("rule_text", dlbridge_rule_text, nb::arg("rule"), "The description of a rule.");
+  module->def(
+      "dtype_format", DtypeFormat, nb::arg("dtype"), nb::arg("buffer").none() = nb::none(),
+      "The name of a dtype (code, bits, lanes); with `buffer`, writes it and returns its length.");
   module->def("device_format", DeviceFormat, nb::arg("device"),
               nb::arg("buffer").none() = nb::none(),
-              "Name of a device (type, id); into `buffer`, its length.");
+              "The name of a device (type, id); with `buffer`, writes it and returns its length.");
   module->def("tensor_format", TensorFormat, nb::arg("tensor"), nb::arg("tensor_flags") = 0,
               nb::arg("buffer").none() = nb::none(),
-              "One line on the DLTensor at an address; into `buffer`, its length.");
+              "One line about the DLTensor at an address; with `buffer`, writes it and returns its "
+              "length.");
   module->def("dtype_parse", DtypeParse, nb::arg("text"), "(code, bits, lanes) of a name.");
   module->def("device_parse", DeviceParse, nb::arg("text"), "(type, id) of a name.");
   module->def("host_accessible", HostAccessible, nb::arg("device_type"),
-              "Can the CPU certainly read memory of this device type?");
+              "True if the CPU can certainly read memory of this device type.");
   module->def("host_accessible_answer", HostAccessibleAnswer, nb::arg("device_type"),
-              "The same as an Answer, which tells NO from UNDECIDED.");
+              "Like host_accessible, as an Answer, which distinguishes NO and UNDECIDED.");
 }
 
 }  // namespace dlbridge::python

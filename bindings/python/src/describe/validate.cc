@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What only looks at a tensor: layout, validation, findings, versions, kinds.
+// Functions that only read a tensor: layout, validation, findings, versions, kinds.
 #include "describe.h"
 
 namespace dlbridge::python {
@@ -25,7 +25,7 @@ nb::dict Layout(Address tensor, uint64_t tensor_flags) {
   return out;
 }
 
-// Level DEVICE asks a driver, hence without the GIL.
+// Level DEVICE calls a driver, so the GIL is released.
 void Validate(Address tensor, uint64_t tensor_flags, const Policy* policy) {
   CallReleased([&](DLBridgeError* error) {
     return dlbridge_validate(At<DLTensor>(tensor), tensor_flags, Fields(policy), error);
@@ -107,7 +107,7 @@ Address ExchangeApiFind(Address chain, Version consumer) {
 
 void BindValidate(nb::module_* module) {
   module->def("layout", Layout, nb::arg("tensor"), nb::arg("tensor_flags") = 0,
-              "How the DLTensor at an address lies in memory, as a dict of DLBridgeLayout.");
+              "The layout of the DLTensor at an address, as a dict of DLBridgeLayout.");
   module->def("validate", Validate, nb::arg("tensor"), nb::arg("tensor_flags") = 0,
               nb::arg("policy").none() = nb::none(), "Checks the DLTensor at an address.");
   module->def("validate_legacy", ValidateLegacy, nb::arg("tensor"),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Structs, constants and functions of the C ABI.
 //!
-//! Generated from the C headers by tools/mirrors.py; do not edit.
+//! Generated from the C headers by tools/facts.py; do not edit.
 use core::ffi::{c_char, c_int, c_void, CStr};
 
 /// Kind of a device; any integer may arrive.
@@ -16,7 +16,7 @@ pub type DLBridgeStatus = i32;
 ///
 /// Since 0.3.0.
 pub type DLBridgeRule = i32;
-/// What a pointer points to.
+/// The struct that a pointer refers to.
 ///
 /// Since 0.3.0.
 pub type DLBridgeKind = i32;
@@ -24,11 +24,11 @@ pub type DLBridgeKind = i32;
 ///
 /// Since 0.3.0.
 pub type DLBridgeAnswer = i32;
-/// Which driver knows a device.
+/// The driver of a device.
 ///
 /// Since 0.3.0.
 pub type DLBridgeBackend = i32;
-/// Allocates a tensor like `prototype`; on failure calls `SetError` with the context given.
+/// Allocates a tensor like `prototype`; calls `SetError` with `error_ctx` on failure.
 pub type DLPackManagedTensorAllocator = Option<
     unsafe extern "C" fn(
         *mut DLTensor,
@@ -40,13 +40,13 @@ pub type DLPackManagedTensorAllocator = Option<
 /// Exports a Python object; the caller owns `*out`.
 pub type DLPackManagedTensorFromPyObjectNoSync =
     Option<unsafe extern "C" fn(*mut c_void, *mut *mut DLManagedTensorVersioned) -> c_int>;
-/// Fills `*out` with a borrowed tensor, valid while the Python object is.
+/// Fills `*out` with a borrowed tensor, which is valid as long as the Python object.
 pub type DLPackDLTensorFromPyObjectNoSync =
     Option<unsafe extern "C" fn(*mut c_void, *mut DLTensor) -> c_int>;
-/// Tells the stream on which the framework works at present.
+/// Returns the stream that the framework uses now.
 pub type DLPackCurrentWorkStream =
     Option<unsafe extern "C" fn(DLDeviceType, i32, *mut *mut c_void) -> c_int>;
-/// Imports a tensor, which passes to the new Python object.
+/// Imports a tensor; the new Python object owns it.
 pub type DLPackManagedTensorToPyObjectNoSync =
     Option<unsafe extern "C" fn(*mut DLManagedTensorVersioned, *mut *mut c_void) -> c_int>;
 
@@ -99,13 +99,13 @@ pub struct DLTensor {
 pub struct DLManagedTensor {
     /// offset 0
     pub dl_tensor: DLTensor,
-    /// offset 48: the producer's
+    /// offset 48: for the producer's use
     pub manager_ctx: *mut c_void,
-    /// Offset 56: frees everything, this struct too; once, from any thread; may be NULL.
+    /// Offset 56: frees the data and this struct. Called once, on any thread; may be NULL.
     pub deleter: Option<unsafe extern "C" fn(*mut DLManagedTensor)>,
 }
 
-/// A DLPack version. Another major is another layout; a higher minor only adds values.
+/// A DLPack version. A different major has a different layout; a higher minor only adds values.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct DLPackVersion {
@@ -115,16 +115,16 @@ pub struct DLPackVersion {
     pub minor: u32,
 }
 
-/// The exchange struct since 1.0. All fields up to and including `flags` stay where they are across
-/// majors, so that the deleter can always be called.
+/// The exchange struct since 1.0. The fields up to and including `flags` have the same offsets in every
+/// major, so a consumer can always call the deleter.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct DLManagedTensorVersioned {
     /// offset 0
     pub version: DLPackVersion,
-    /// offset 8: the producer's
+    /// offset 8: for the producer's use
     pub manager_ctx: *mut c_void,
-    /// Offset 16: frees everything, this struct too; once, from any thread; may be NULL.
+    /// Offset 16: frees the data and this struct. Called once, on any thread; may be NULL.
     pub deleter: Option<unsafe extern "C" fn(*mut DLManagedTensorVersioned)>,
     /// offset 24: DLPACK_FLAG_BITMASK_\*
     pub flags: u64,
@@ -220,8 +220,8 @@ pub struct DLBridgeLayout {
     pub alignment: u64,
 }
 
-/// What a consumer demands of a tensor. The arrays are borrowed for the call. At DLBRIDGE_LEVEL_STRUCT
-/// a demand that needs shape or strides is an invalid argument, never ignored.
+/// A consumer's requirements. The arrays are borrowed for the call. At DLBRIDGE_LEVEL_STRUCT a
+/// requirement on shape or strides is an invalid argument; it is never ignored.
 ///
 /// Since 0.3.0.
 #[repr(C)]
@@ -231,7 +231,7 @@ pub struct DLBridgePolicy {
     pub struct_size: u32,
     /// DLBRIDGE_POLICY_\*
     pub options: u32,
-    /// Newest DLPack that the consumer reads; {0, 0}: 1.3.
+    /// Newest DLPack that the consumer reads; {0, 0}: the default.
     pub version: DLPackVersion,
     /// DLBRIDGE_LEVEL_\*; 0: METADATA.
     pub level: i32,
@@ -260,7 +260,7 @@ pub struct DLBridgePolicy {
     pub shape: *const i64,
 }
 
-/// One thing found about a tensor; 256 bytes for ever.
+/// One finding about a tensor; 256 bytes for ever.
 ///
 /// Since 0.3.0.
 #[repr(C)]
@@ -282,7 +282,7 @@ pub struct DLBridgeFinding {
     pub found: [c_char; 96],
 }
 
-/// Memory of the caller's choice. Both functions are copied from this struct; `context` must outlive
+/// An allocator of the caller. Both functions are copied from this struct; `context` must outlive
 /// the memory.
 ///
 /// Since 0.3.0.
@@ -300,8 +300,8 @@ pub struct DLBridgeAllocator {
     pub allocate: Option<
         unsafe extern "C" fn(*mut c_void, DLDevice, u64, u64, *const DLBridgeStream) -> *mut c_void,
     >,
-    /// Gets the same values back, once, from any thread, possibly much later. The memory is free once
-    /// work on `stream` so far is done; NULL: now. Not NULL.
+    /// Called once per allocation with the same values, on any thread, possibly much later. The memory
+    /// may be reused when the work enqueued on `stream` so far is done; NULL: now. Not NULL.
     pub deallocate: Option<
         unsafe extern "C" fn(*mut c_void, DLDevice, *mut c_void, u64, u64, *const DLBridgeStream),
     >,
@@ -318,10 +318,10 @@ pub struct DLBridgeConvertOptions {
     /// DLBRIDGE_CONVERT_\*
     pub options: u32,
     /// Newest DLPack that the consumer reads. To versioned: of major
-    /// 1, {0, 0}: 1.3; the result carries the smaller of it and the
-    /// library's. dlbridge_downgrade: of major 0, {0, 0}: 0.8.
-    /// dlbridge_export: {0, 0}, since the target says it. A tensor
-    /// that needs more is rejected.
+    /// 1, {0, 0}: the default; the result carries the smaller of it
+    /// and the library's. dlbridge_downgrade: of major 0, {0, 0}: the
+    /// last legacy one. dlbridge_export: {0, 0}; its target decides.
+    /// A tensor that needs a newer version is rejected.
     pub version: DLPackVersion,
     /// DLPack flags that the caller knows of a legacy source, which
     /// cannot record them. Unused for a versioned one.
@@ -332,7 +332,7 @@ pub struct DLBridgeConvertOptions {
     pub allocator: *const DLBridgeAllocator,
 }
 
-/// Memory of the caller's for dlbridge_upgrade_into.
+/// The caller's memory for dlbridge_upgrade_into.
 ///
 /// Since 0.3.0.
 #[repr(C)]
@@ -399,13 +399,13 @@ pub struct DLBridgeAllocateSpec {
     pub alignment: u64,
     /// DLPack flags of the result, such as the padded one.
     pub tensor_flags: u64,
-    /// Newest DLPack that the consumer reads; {0, 0}: 1.3.
+    /// Newest DLPack that the consumer reads; {0, 0}: the default.
     pub version: DLPackVersion,
     /// NULL: the system's.
     pub allocator: *const DLBridgeAllocator,
 }
 
-/// What is known of a backend. Texts are NUL-terminated and cut where they do not fit.
+/// State of a backend. Texts are NUL-terminated and cut where they do not fit.
 ///
 /// Since 0.3.0.
 #[repr(C)]
@@ -512,7 +512,7 @@ pub struct DLBridgeWrapSpec {
     pub dtype: DLDataType,
     /// DLPack flags of the tensor.
     pub tensor_flags: u64,
-    /// Newest DLPack that the consumer reads; {0, 0}: 1.3.
+    /// Newest DLPack that the consumer reads; {0, 0}: the default.
     pub version: DLPackVersion,
     /// Called once when the last owner is gone, on that thread; NULL: nothing to call. Work on `stream`
     /// may still use the memory; NULL: none does. `buffer` is the one given here, for the call only.
@@ -582,7 +582,7 @@ pub struct DLBridgeContextEntry {
     pub reserved: [u64; 4],
 }
 
-/// The table as another copy or library sees it: docs/context-table.md is its specification. Every
+/// The table as other copies and libraries use it; docs/context-table.md is its specification. Every
 /// function returns a DLBridgeStatus of this header and may be called from any thread.
 ///
 /// Since 0.3.0.
@@ -608,7 +608,7 @@ pub struct DLBridgeContextTable {
     pub remove: Option<unsafe extern "C" fn(u64) -> DLBridgeStatus>,
 }
 
-/// Destination and way of a copy. All zero: to new memory of the host.
+/// Destination and ordering of a copy. All zero: to new host memory.
 ///
 /// Since 0.3.0.
 #[repr(C)]
@@ -639,13 +639,13 @@ pub struct DLBridgeCopySpec {
     pub allocator: *const DLBridgeAllocator,
     /// DLPack flags of the copy; IS_COPIED is added.
     pub tensor_flags: u64,
-    /// Newest DLPack that the consumer reads; {0, 0}: 1.3.
+    /// Newest DLPack that the consumer reads; {0, 0}: the default.
     pub version: DLPackVersion,
     /// Validate the source by it; NULL: the default policy.
     pub policy: *const DLBridgePolicy,
 }
 
-/// Where the description goes. All zero: ask for the sizes.
+/// Output of an export. All zero: ask for the sizes.
 ///
 /// Since 0.3.0.
 #[repr(C)]
@@ -665,7 +665,7 @@ pub struct DLBridgeIpcExportSpec {
     pub fd_capacity: usize,
 }
 
-/// How much an export takes.
+/// Sizes that an export needs.
 ///
 /// Since 0.3.0.
 #[repr(C)]
@@ -681,7 +681,7 @@ pub struct DLBridgeIpcSizes {
     pub fd_count: u64,
 }
 
-/// What another process sent.
+/// Input of an import: what another process sent.
 ///
 /// Since 0.3.0.
 #[repr(C)]
@@ -1068,29 +1068,29 @@ pub struct DLBridgeApi {
     >,
 }
 
-/// host memory
+/// Host memory
 pub const kDLCPU: DLDeviceType = 1;
 /// NVIDIA GPU memory
 pub const kDLCUDA: DLDeviceType = 2;
-/// host memory pinned by CUDA
+/// Host memory pinned by CUDA
 pub const kDLCUDAHost: DLDeviceType = 3;
-/// cl_mem handle
+/// An OpenCL cl_mem, a handle
 pub const kDLOpenCL: DLDeviceType = 4;
 /// Vulkan buffer handle; since 0.3
 pub const kDLVulkan: DLDeviceType = 7;
 /// Metal buffer handle
 pub const kDLMetal: DLDeviceType = 8;
-/// simulator buffer handle
+/// Simulator buffer handle
 pub const kDLVPI: DLDeviceType = 9;
 /// AMD GPU memory
 pub const kDLROCM: DLDeviceType = 10;
-/// host memory pinned by ROCm; since 0.6
+/// Host memory pinned by ROCm; since 0.6
 pub const kDLROCMHost: DLDeviceType = 11;
-/// reserved for extension devices; since 0.3
+/// Reserved for extension devices; since 0.3
 pub const kDLExtDev: DLDeviceType = 12;
 /// CUDA managed memory, host and device; since 0.6
 pub const kDLCUDAManaged: DLDeviceType = 13;
-/// unified shared memory of oneAPI; since 0.7
+/// Unified shared memory of oneAPI; since 0.7
 pub const kDLOneAPI: DLDeviceType = 14;
 /// WebGPU buffer handle; since 0.7
 pub const kDLWebGPU: DLDeviceType = 15;
@@ -1100,67 +1100,67 @@ pub const kDLHexagon: DLDeviceType = 16;
 pub const kDLMAIA: DLDeviceType = 17;
 /// AWS Trainium; since 1.2
 pub const kDLTrn: DLDeviceType = 18;
-/// Google TPU; upstream after 1.3
+/// Google TPU; in no release yet
 pub const kDLTPU: DLDeviceType = 19;
-/// host memory pinned for TPU; upstream after 1.3
+/// Host memory pinned for TPU; in no release yet
 pub const kDLTPUHost: DLDeviceType = 20;
-/// Huawei Ascend; upstream after 1.3
+/// Huawei Ascend; in no release yet
 pub const kDLAscend: DLDeviceType = 21;
-/// signed integer, two's complement
+/// Signed integer, two's complement
 pub const kDLInt: DLDataTypeCode = 0;
-/// unsigned integer
+/// Unsigned integer
 pub const kDLUInt: DLDataTypeCode = 1;
 /// IEEE 754 binary
 pub const kDLFloat: DLDataTypeCode = 2;
-/// opaque handle; since 0.4
+/// Opaque handle; since 0.4
 pub const kDLOpaqueHandle: DLDataTypeCode = 3;
-/// bfloat16; since 0.3
+/// Bfloat16; since 0.3
 pub const kDLBfloat: DLDataTypeCode = 4;
-/// complex: `bits` is both parts together; since 0.4
+/// Complex: `bits` is both parts together; since 0.4
 pub const kDLComplex: DLDataTypeCode = 5;
-/// boolean in one byte; since 0.8
+/// Boolean in one byte; since 0.8
 pub const kDLBool: DLDataTypeCode = 6;
-/// codes 7 to 17 since 1.1
+/// Eight bits; since 1.1
 pub const kDLFloat8_e3m4: DLDataTypeCode = 7;
-/// Kind of one lane of an element; its width is `DLDataType::bits`.
+/// Eight bits; since 1.1
 pub const kDLFloat8_e4m3: DLDataTypeCode = 8;
-/// Kind of one lane of an element; its width is `DLDataType::bits`.
+/// Eight bits; since 1.1
 pub const kDLFloat8_e4m3b11fnuz: DLDataTypeCode = 9;
-/// Kind of one lane of an element; its width is `DLDataType::bits`.
+/// Eight bits; since 1.1
 pub const kDLFloat8_e4m3fn: DLDataTypeCode = 10;
-/// Kind of one lane of an element; its width is `DLDataType::bits`.
+/// Eight bits; since 1.1
 pub const kDLFloat8_e4m3fnuz: DLDataTypeCode = 11;
-/// Kind of one lane of an element; its width is `DLDataType::bits`.
+/// Eight bits; since 1.1
 pub const kDLFloat8_e5m2: DLDataTypeCode = 12;
-/// Kind of one lane of an element; its width is `DLDataType::bits`.
+/// Eight bits; since 1.1
 pub const kDLFloat8_e5m2fnuz: DLDataTypeCode = 13;
-/// Kind of one lane of an element; its width is `DLDataType::bits`.
+/// Eight bits; since 1.1
 pub const kDLFloat8_e8m0fnu: DLDataTypeCode = 14;
-/// six bits, packed unless flagged as padded
+/// Six bits, packed unless flagged as padded; since 1.1
 pub const kDLFloat6_e2m3fn: DLDataTypeCode = 15;
-/// Kind of one lane of an element; its width is `DLDataType::bits`.
+/// Six bits, packed unless flagged as padded; since 1.1
 pub const kDLFloat6_e3m2fn: DLDataTypeCode = 16;
-/// four bits, packed unless flagged as padded
+/// Four bits, packed unless flagged as padded; since 1.1
 pub const kDLFloat4_e2m1fn: DLDataTypeCode = 17;
-/// complex of two bfloats; upstream after 1.3
+/// Complex of two bfloats; in no release yet
 pub const kDLBcomplex: DLDataTypeCode = 18;
 /// Newest DLPack release that this text describes.
 pub const DLPACK_MAJOR_VERSION: u32 = 1;
 /// `DLPACK_MINOR_VERSION`.
 pub const DLPACK_MINOR_VERSION: u32 = 3;
-/// Flags of DLManagedTensorVersioned. The first two since 1.0, the third since 1.1.
+/// The tensor must not be written to; since 1.0.
 pub const DLPACK_FLAG_BITMASK_READ_ONLY: u64 = 1;
-/// `DLPACK_FLAG_BITMASK_IS_COPIED`.
+/// The producer has made a copy for this consumer; since 1.0.
 pub const DLPACK_FLAG_BITMASK_IS_COPIED: u64 = 2;
-/// `DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED`.
+/// Elements of less than a byte fill a whole one; since 1.1.
 pub const DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED: u64 = 4;
 /// Success.
 pub const DLBRIDGE_OK: DLBridgeStatus = 0;
 /// The caller's fault: a NULL that is not allowed, a struct_size out of range, an option outside its
 /// range, a changed dlbridge-owned struct. The message names the argument.
 pub const DLBRIDGE_ERROR_INVALID_ARGUMENT: DLBridgeStatus = 1;
-/// The caller is newer than the library: it asks for an option, value or field that this library
-/// does not know. Such a request is never ignored.
+/// The caller is newer than the library: it asks for an option, value or field that this library does
+/// not know. Such a request is never ignored.
 pub const DLBRIDGE_ERROR_TOO_NEW: DLBridgeStatus = 2;
 /// The allocator, the system's or the caller's, returned NULL.
 pub const DLBRIDGE_ERROR_OUT_OF_MEMORY: DLBridgeStatus = 3;
@@ -1201,16 +1201,13 @@ pub const DLBRIDGE_ERROR_CAPTURE: DLBridgeStatus = 19;
 pub const DLBRIDGE_ERROR_DESCRIPTOR: DLBridgeStatus = 20;
 /// The kind of a managed tensor was not given and cannot be decided: pass its kind.
 pub const DLBRIDGE_ERROR_AMBIGUOUS: DLBridgeStatus = 21;
-/// After each rule its source: "DLPack" is the specification, "policy" a field of DLBridgePolicy,
-/// "dlbridge" a decision of this library.
-///
-/// Since 0.3.0.
+/// No rule is broken.
 pub const DLBRIDGE_RULE_NONE: DLBridgeRule = 0;
-/// version.major is 1 (DLPack: read nothing after `flags` otherwise).
+/// version.major is 1; of another major nothing after `flags` is read (DLPack).
 pub const DLBRIDGE_RULE_VERSION_MAJOR: DLBridgeRule = 1;
 /// ndim \>= 0 (DLPack).
 pub const DLBRIDGE_RULE_NDIM_NEGATIVE: DLBridgeRule = 2;
-/// ndim \<= DLBRIDGE_MAX_NDIM (dlbridge) and within the limits of the policy.
+/// ndim \<= DLBRIDGE_MAX_NDIM and within the limits of the policy (dlbridge, policy).
 pub const DLBRIDGE_RULE_NDIM_LIMIT: DLBridgeRule = 3;
 /// shape is given where ndim \> 0 (DLPack).
 pub const DLBRIDGE_RULE_SHAPE_NULL: DLBridgeRule = 4;
@@ -1224,15 +1221,15 @@ pub const DLBRIDGE_RULE_DTYPE_LANES_ZERO: DLBridgeRule = 7;
 pub const DLBRIDGE_RULE_DTYPE_LANES_SCALABLE: DLBridgeRule = 8;
 /// bool and float8 have 8 bits, float6 6, float4 4, bfloat 16 (DLPack).
 pub const DLBRIDGE_RULE_DTYPE_BITS_FIXED: DLBridgeRule = 9;
-/// The dtype code is known to the consumer's version.
+/// The dtype code is known to the consumer's version (policy, conversions).
 pub const DLBRIDGE_RULE_DTYPE_UNKNOWN: DLBridgeRule = 10;
-/// The device type is known to the consumer's version.
+/// The device type is known to the consumer's version (policy, conversions).
 pub const DLBRIDGE_RULE_DEVICE_UNKNOWN: DLBridgeRule = 11;
-/// All flag bits are known to the consumer's version.
+/// All flag bits are known to the consumer's version (policy, conversions).
 pub const DLBRIDGE_RULE_FLAGS_UNKNOWN: DLBridgeRule = 12;
 /// device_id \>= 0 (dlbridge).
 pub const DLBRIDGE_RULE_DEVICE_ID_NEGATIVE: DLBridgeRule = 13;
-/// device_id is 0 on host-like memory (DLPack); only ever a note, since producers differ.
+/// device_id is 0 on host-like memory; only a note, since producers differ (DLPack).
 pub const DLBRIDGE_RULE_DEVICE_ID_HOST: DLBridgeRule = 14;
 /// Each extent \>= 0 (DLPack).
 pub const DLBRIDGE_RULE_EXTENT_NEGATIVE: DLBridgeRule = 15;
@@ -1254,9 +1251,9 @@ pub const DLBRIDGE_RULE_BUFFER_BOUNDS: DLBridgeRule = 22;
 pub const DLBRIDGE_RULE_CONTIGUITY: DLBridgeRule = 23;
 /// The required alignment of element (0,...,0) (policy).
 pub const DLBRIDGE_RULE_ALIGNMENT: DLBridgeRule = 24;
-/// The device is one of those that the policy lists.
+/// The device is one of those that the policy lists (policy).
 pub const DLBRIDGE_RULE_DEVICE_REJECTED: DLBridgeRule = 25;
-/// The dtype is one of those that the policy lists.
+/// The dtype is one of those that the policy lists (policy).
 pub const DLBRIDGE_RULE_DTYPE_REJECTED: DLBridgeRule = 26;
 /// The tensor may be written to (policy).
 pub const DLBRIDGE_RULE_NOT_WRITABLE: DLBridgeRule = 27;
@@ -1264,53 +1261,54 @@ pub const DLBRIDGE_RULE_NOT_WRITABLE: DLBridgeRule = 27;
 pub const DLBRIDGE_RULE_NEGATIVE_STRIDE: DLBridgeRule = 28;
 /// No zero strides on axes longer than 1 (policy).
 pub const DLBRIDGE_RULE_ZERO_STRIDE: DLBridgeRule = 29;
-/// No two elements share memory, where the policy demands a writable tensor.
+/// No two elements share memory, where the policy demands a writable tensor (policy).
 pub const DLBRIDGE_RULE_SELF_OVERLAP: DLBridgeRule = 30;
-/// Element (0,...,0) is aligned to its lane's size; only ever a note.
+/// Element (0,...,0) is aligned to its lane's size; only a note (dlbridge).
 pub const DLBRIDGE_RULE_DATA_UNALIGNED: DLBridgeRule = 31;
-/// The version that a tensor carries knows all that it uses; only ever a note.
+/// The version that a tensor carries knows all that it uses; only a note (DLPack).
 pub const DLBRIDGE_RULE_VERSION_LABEL: DLBridgeRule = 32;
 /// The consumer's version can describe the tensor (conversions).
 pub const DLBRIDGE_RULE_REQUIRED_VERSION: DLBridgeRule = 33;
-/// A legacy tensor cannot record READ_ONLY (downgrade).
+/// The tensor is not READ_ONLY, which a legacy tensor cannot record (downgrade).
 pub const DLBRIDGE_RULE_LEGACY_READ_ONLY: DLBridgeRule = 34;
-/// A legacy tensor cannot record that sub-byte elements are padded (downgrade).
+/// Sub-byte elements are not padded, which a legacy tensor cannot record (downgrade).
 pub const DLBRIDGE_RULE_LEGACY_PADDED: DLBridgeRule = 35;
-/// Legacy knows dtype codes up to bool (downgrade).
+/// The legacy version knows the dtype code: those up to bool (downgrade).
 pub const DLBRIDGE_RULE_LEGACY_DTYPE: DLBridgeRule = 36;
-/// Legacy knows device types up to Hexagon (downgrade).
+/// The legacy version knows the device type: those up to Hexagon (downgrade).
 pub const DLBRIDGE_RULE_LEGACY_DEVICE: DLBridgeRule = 37;
 /// byte_offset is folded only where `data` is an address (conversions).
 pub const DLBRIDGE_RULE_OFFSET_FOLD: DLBridgeRule = 38;
-/// The elements of a view are elements of its parent's range.
+/// The elements of a view are elements of its parent's range (views).
 pub const DLBRIDGE_RULE_VIEW_BOUNDS: DLBridgeRule = 39;
-/// A view of packed sub-byte elements starts at a whole byte.
+/// A view of packed sub-byte elements starts at a whole byte (views).
 pub const DLBRIDGE_RULE_VIEW_OFFSET: DLBridgeRule = 40;
-/// The tensor lives in the caller's storage (upgrade_into), which cannot have a second owner.
+/// The tensor does not live in the caller's storage (upgrade_into), which cannot have a second owner
+/// (owners).
 pub const DLBRIDGE_RULE_IN_STORAGE: DLBridgeRule = 41;
-/// Copying needs memory that the CPU can read.
+/// The CPU can read the memory to copy (copies).
 pub const DLBRIDGE_RULE_COPY_DEVICE: DLBridgeRule = 42;
-/// The memory is where the device label says (level DEVICE: the driver was asked).
+/// The memory is where the device label says, as the driver reports it (level DEVICE).
 pub const DLBRIDGE_RULE_DEVICE_LABEL: DLBridgeRule = 43;
-/// All elements lie inside the allocation (level DEVICE: the driver was asked).
+/// All elements lie inside the allocation, as the driver reports it (level DEVICE).
 pub const DLBRIDGE_RULE_ALLOCATION_BOUNDS: DLBridgeRule = 44;
-/// Each extent is the one that the policy's shape gives.
+/// Each extent is the one that the policy's shape gives (policy).
 pub const DLBRIDGE_RULE_SHAPE_MISMATCH: DLBridgeRule = 45;
 /// As an argument: decide by the bytes. As the answer of dlbridge_identify: neither kind fits.
 pub const DLBRIDGE_KIND_UNKNOWN: DLBridgeKind = 0;
-/// DLManagedTensor
+/// A DLManagedTensor.
 pub const DLBRIDGE_KIND_LEGACY: DLBridgeKind = 1;
-/// DLManagedTensorVersioned
+/// A DLManagedTensorVersioned.
 pub const DLBRIDGE_KIND_VERSIONED: DLBridgeKind = 2;
-/// DLTensor, without an owner (dlbridge_diagnose)
+/// A DLTensor, which has no owner (dlbridge_diagnose).
 pub const DLBRIDGE_KIND_BORROWED: DLBridgeKind = 3;
 /// Only ever an answer: the bytes can be both managed kinds.
 pub const DLBRIDGE_KIND_AMBIGUOUS: DLBridgeKind = 4;
-/// Since 0.3.0.
+/// No.
 pub const DLBRIDGE_NO: DLBridgeAnswer = 0;
-/// Since 0.3.0.
+/// Yes.
 pub const DLBRIDGE_YES: DLBridgeAnswer = 1;
-/// Since 0.3.0.
+/// It cannot be decided.
 pub const DLBRIDGE_UNDECIDED: DLBridgeAnswer = 2;
 /// An extent is 0.
 pub const DLBRIDGE_LAYOUT_EMPTY: u32 = 1;
@@ -1326,62 +1324,48 @@ pub const DLBRIDGE_LAYOUT_NEGATIVE_STRIDES: u32 = 16;
 pub const DLBRIDGE_LAYOUT_PADDED: u32 = 32;
 /// `data` is a handle, not an address.
 pub const DLBRIDGE_LAYOUT_OPAQUE: u32 = 64;
-/// METADATA
+/// METADATA.
 pub const DLBRIDGE_LEVEL_DEFAULT: i32 = 0;
 /// The struct itself: version, ndim, dtype, device, flags, which pointers are NULL.
 pub const DLBRIDGE_LEVEL_STRUCT: i32 = 1;
 /// Also the `ndim` entries of shape and strides.
 pub const DLBRIDGE_LEVEL_METADATA: i32 = 2;
 /// Also asks the driver where `data` lies (a handle: what it is), which may start it. Rejects a
-/// device label that is wrong, elements outside the allocation, and what cannot be asked (UNAVAILABLE,
-/// UNSUPPORTED). kDLCPU is checked against the drivers that have been started already; memory whose
-/// size no driver knows is not checked against a size.
+/// device label that is wrong, elements outside the allocation, and what cannot be asked
+/// (UNAVAILABLE, UNSUPPORTED). kDLCPU is checked against the drivers that have been started already;
+/// memory whose size no driver knows is not checked against a size.
 pub const DLBRIDGE_LEVEL_DEVICE: i32 = 3;
-/// Codes that `version` does not know.
+/// Rejects dtype codes that `version` does not know.
 pub const DLBRIDGE_POLICY_REJECT_UNKNOWN_DTYPE: u32 = 256;
-/// Types that `version` does not know.
+/// Rejects device types that `version` does not know.
 pub const DLBRIDGE_POLICY_REJECT_UNKNOWN_DEVICE: u32 = 512;
-/// Bits that `version` does not know.
+/// Rejects flag bits that `version` does not know.
 pub const DLBRIDGE_POLICY_REJECT_UNKNOWN_FLAGS: u32 = 1024;
-/// Bits of DLBridgePolicy::options.
-///
-/// Since 0.3.0.
+/// Rejects negative strides.
 pub const DLBRIDGE_POLICY_REJECT_NEGATIVE_STRIDES: u32 = 2048;
-/// Bits of DLBridgePolicy::options.
-///
-/// Since 0.3.0.
+/// Rejects zero strides on axes longer than 1.
 pub const DLBRIDGE_POLICY_REJECT_ZERO_STRIDES: u32 = 4096;
-/// Also on tensors of version 1.2 or later.
+/// Accepts NULL strides also on tensors of version 1.2 or later.
 pub const DLBRIDGE_POLICY_ALLOW_NULL_STRIDES: u32 = 8192;
-/// lanes \>= 0x8000, taken at face value.
+/// Accepts lanes \>= 0x8000, taken at face value.
 pub const DLBRIDGE_POLICY_ALLOW_SCALABLE_LANES: u32 = 16384;
-/// Not READ_ONLY, no self-overlap.
+/// Rejects READ_ONLY tensors, and tensors with elements that overlap.
 pub const DLBRIDGE_POLICY_REQUIRE_WRITABLE: u32 = 32768;
-/// The caller knows that a legacy or borrowed
-/// tensor may be written to; READ_ONLY still
-/// binds.
+/// The caller knows that a legacy or borrowed tensor may be written to; READ_ONLY still binds.
 pub const DLBRIDGE_POLICY_VOUCH_WRITABLE: u32 = 65536;
-/// Even where a writable tensor is required.
+/// Accepts elements that overlap even where a writable tensor is required.
 pub const DLBRIDGE_POLICY_ALLOW_SELF_OVERLAP: u32 = 131072;
 /// `min_ndim` and `max_ndim` count.
 pub const DLBRIDGE_POLICY_LIMIT_NDIM: u32 = 262144;
 /// `buffer_size` counts.
 pub const DLBRIDGE_POLICY_LIMIT_BUFFER: u32 = 524288;
-/// Values of DLBridgePolicy::contiguity.
-///
-/// Since 0.3.0.
+/// Any layout.
 pub const DLBRIDGE_CONTIGUITY_ANY: i32 = 0;
-/// Values of DLBridgePolicy::contiguity.
-///
-/// Since 0.3.0.
+/// Compact, last axis fastest.
 pub const DLBRIDGE_CONTIGUITY_C: i32 = 1;
-/// Values of DLBridgePolicy::contiguity.
-///
-/// Since 0.3.0.
+/// Compact, first axis fastest.
 pub const DLBRIDGE_CONTIGUITY_F: i32 = 2;
-/// Values of DLBridgePolicy::contiguity.
-///
-/// Since 0.3.0.
+/// Either of the two.
 pub const DLBRIDGE_CONTIGUITY_C_OR_F: i32 = 3;
 /// dlbridge_validate would reject the tensor for it.
 pub const DLBRIDGE_SEVERITY_BROKEN: i32 = 1;
@@ -1396,15 +1380,15 @@ pub const DLBRIDGE_CONVERT_VOUCH_WRITABLE: u32 = 512;
 /// Accept dtype codes, device types and flag bits that the consumer's version does not know. A
 /// versioned source then keeps its version, since an unknown bit may change the layout.
 pub const DLBRIDGE_CONVERT_ALLOW_UNKNOWN: u32 = 1024;
-/// Write the result in canonical form: compact strides on empty tensors and on axes of extent 1,
-/// NULL data where empty, device id 0 on host-like memory.
+/// Write the result in canonical form: compact strides on empty tensors and on axes of extent 1, NULL
+/// data where empty, device id 0 on host-like memory.
 pub const DLBRIDGE_CONVERT_CANONICAL: u32 = 2048;
 /// Add byte_offset to data. Rejected where `data` is not an address.
 pub const DLBRIDGE_CONVERT_FOLD_BYTE_OFFSET: u32 = 4096;
 /// Copy the data (memory that the CPU reads only) to compact memory of the allocator. The result may
-/// be written to and carries IS_COPIED where it has flags; the source is released. A copy loses nothing
-/// that a downgrade would reject. Unknown flag bits are always rejected, since they may change the
-/// layout.
+/// be written to and carries IS_COPIED where it has flags; the source is released. A copy loses
+/// nothing that a downgrade would reject. Unknown flag bits are always rejected, since they may
+/// change the layout.
 pub const DLBRIDGE_CONVERT_COPY: u32 = 8192;
 /// To legacy: READ_ONLY may be lost.
 pub const DLBRIDGE_CONVERT_DROP_READ_ONLY: u32 = 16384;
@@ -1488,11 +1472,11 @@ pub const DLBRIDGE_STREAM_NO_SYNC: i32 = 2;
 pub const DLBRIDGE_STREAM_QUEUE: i32 = 3;
 /// Level Zero: an immediate ze_command_list_handle_t.
 pub const DLBRIDGE_STREAM_IMMEDIATE_LIST: i32 = 4;
-/// The host may wait where no driver can order the two queues: queues of two backends, or of two
+/// Allow the host to wait where no driver can order the two queues: queues of two backends, or of two
 /// Level Zero contexts.
 pub const DLBRIDGE_HANDOFF_ALLOW_HOST_WAIT: u32 = 256;
-/// A wait may draw the consumer's stream into the graph that the producer's is capturing; the caller
-/// joins them again.
+/// Allow a wait that draws the consumer's stream into the graph that the producer's stream is
+/// capturing. The caller must join the streams again.
 pub const DLBRIDGE_HANDOFF_ALLOW_CAPTURE: u32 = 512;
 /// In: becomes the default of its device. The first entry of a device is the default anyway.
 pub const DLBRIDGE_CONTEXT_DEFAULT: u32 = 1;
@@ -1507,8 +1491,8 @@ pub const DLBRIDGE_CONTEXT_PRIVATE: u32 = 8;
 pub const DLBRIDGE_COPY_ALLOW_STAGING: u32 = 256;
 /// Copy into memory that dlbridge_ipc_export can share; on the host, without target or allocator.
 pub const DLBRIDGE_COPY_SHAREABLE: u32 = 512;
-/// Export: the importer gets no right to write, and on the host a process of another user cannot
-/// gain it. Import: do not ask for it. A READ_ONLY tensor is always exported so.
+/// Export: the importer gets no right to write, and on the host a process of another user cannot gain
+/// it. Import: do not ask for it. A READ_ONLY tensor is always exported so.
 pub const DLBRIDGE_IPC_READ_ONLY: u32 = 256;
 /// Version of this header, semantic.
 ///
@@ -1564,9 +1548,9 @@ unsafe extern "C" {
     ///
     /// Since 0.3.0.
     pub fn dlbridge_rule_text(rule: DLBridgeRule) -> *const c_char;
-    /// Describes the layout of `tensor`, whose flags come from its versioned struct (0 otherwise). Reads
-    /// shape and strides; rejects what has no layout (rules on ndim, dtype bits and lanes, shape, overflow)
-    /// and accepts any device, id, data pointer and version. Any tensor error.
+    /// Describes the layout of `tensor`; `tensor_flags` are those of its versioned struct, or 0. Reads shape
+    /// and strides. Rejects a tensor without a layout (rules on ndim, dtype bits and lanes, shape, overflow).
+    /// Accepts any device, id, data pointer and version. Any tensor error.
     ///
     /// Since 0.3.0.
     pub fn dlbridge_layout(
@@ -1633,14 +1617,14 @@ unsafe extern "C" {
         length: *mut usize,
         error: *mut DLBridgeError,
     ) -> DLBridgeStatus;
-    /// Returns 1 where the CPU can certainly read memory of this device type, else 0. `*answer`, unless
-    /// NULL, tells NO from UNDECIDED, which is for memory where it depends on the allocation (oneAPI) and
-    /// for types of no release.
+    /// Returns 1 if the CPU can certainly read memory of this device type, else 0. `*answer`, unless NULL,
+    /// is YES, NO or UNDECIDED. UNDECIDED: it depends on the allocation (oneAPI), or no DLPack release
+    /// defines the type.
     ///
     /// Since 0.3.0.
     pub fn dlbridge_host_accessible(device_type: i32, answer: *mut DLBridgeAnswer) -> i32;
-    /// Checks a borrowed tensor, whose flags the caller knows (0 if not). `policy` may be NULL. Stops at
-    /// the first broken rule. The tensor is only read. Any tensor error.
+    /// Checks a borrowed tensor. `tensor_flags` are its DLPack flags, 0 if unknown. `policy` may be NULL.
+    /// Stops at the first broken rule. The tensor is only read. Any tensor error.
     ///
     /// Since 0.3.0.
     pub fn dlbridge_validate(
@@ -1657,7 +1641,7 @@ unsafe extern "C" {
         policy: *const DLBridgePolicy,
         error: *mut DLBridgeError,
     ) -> DLBridgeStatus;
-    /// The same for a versioned tensor; of a major other than 1 nothing but `version` is read.
+    /// The same for a versioned tensor. If its major is not 1, only `version` is read.
     ///
     /// Since 0.3.0.
     pub fn dlbridge_validate_versioned(
@@ -1667,8 +1651,8 @@ unsafe extern "C" {
     ) -> DLBridgeStatus;
     /// Reports every finding on `tensor`, a struct of `kind` (LEGACY, VERSIONED or BORROWED;
     /// `tensor_flags` is for BORROWED and 0 otherwise). Fills up to `capacity` entries of `findings` (NULL
-    /// where capacity is 0) and sets `*count` to how many findings there are, which may be more. A finding
-    /// that makes the rest unreadable is the last. DLBRIDGE_OK also where rules are broken: errors are about
+    /// where capacity is 0) and sets `*count` to the number of findings, which may be larger. A finding that
+    /// makes the rest unreadable is the last. Returns DLBRIDGE_OK for a broken tensor too: errors are about
     /// the arguments only.
     ///
     /// Since 0.3.0.
@@ -1682,11 +1666,11 @@ unsafe extern "C" {
         count: *mut usize,
         error: *mut DLBridgeError,
     ) -> DLBridgeStatus;
-    /// Makes a validated, dlbridge-owned versioned tensor of any managed tensor: THE FUNCTION FOR TENSORS
+    /// Turns any managed tensor into a validated, dlbridge-owned versioned tensor: THE FUNCTION FOR TENSORS
     /// FROM FOREIGN CODE. `kind` is LEGACY, VERSIONED, or UNKNOWN for a channel that carries a void\*.
     ///
-    /// UNKNOWN decides by exclusion: bytes that cannot be a version make the tensor legacy, so that its
-    /// broken rule is reported; a tensor that can be both kinds, or neither, is rejected with AMBIGUOUS.
+    /// UNKNOWN decides by exclusion. If the first bytes cannot be a version, the tensor is legacy, and its
+    /// broken rule is reported. A tensor that can be both kinds, or neither, is rejected with AMBIGUOUS.
     ///
     /// Success: `tensor` belongs to the library; `*out` is the caller's, is released once, and can be shared
     /// and viewed. Shape and strides are copied, NULL strides filled in; the struct of the source is never
@@ -1704,9 +1688,9 @@ unsafe extern "C" {
         out: *mut *mut DLManagedTensorVersioned,
         error: *mut DLBridgeError,
     ) -> DLBridgeStatus;
-    /// Makes of `tensor`, a struct of `kind` (LEGACY, VERSIONED or UNKNOWN, as for dlbridge_import), what
-    /// a consumer of DLPack `target` reads: legacy where target.major is 0, else versioned. `*out_kind` is
-    /// LEGACY or VERSIONED, the struct that `*out` is.
+    /// Converts `tensor`, a struct of `kind` (LEGACY, VERSIONED or UNKNOWN, as for dlbridge_import), to the
+    /// struct that a consumer of DLPack `target` reads: legacy if target.major is 0, else versioned.
+    /// `*out_kind` is LEGACY or VERSIONED, the struct that `*out` is.
     ///
     /// | source    | target 0.m (legacy)                    | target 1.m (versioned)                   |
     /// |-----------|----------------------------------------|------------------------------------------|
@@ -1716,8 +1700,8 @@ unsafe extern "C" {
     ///
     /// With CANONICAL, FOLD_BYTE_OFFSET or COPY a new tensor is made in every cell. Every tensor is
     /// validated first. ALLOW_UNKNOWN lets unknown codes and flag bits pass, ALLOW_NEWER_CODES newer codes;
-    /// DROP_READ_ONLY, DROP_PADDED and COPY let known flags pass to legacy. m above 8 in a legacy target
-    /// means 8; {0, 0} is rejected.
+    /// DROP_READ_ONLY, DROP_PADDED and COPY let known flags be lost in legacy. In a legacy target m above
+    /// 8 means 8; {0, 0} is rejected.
     /// Ownership and errors as for dlbridge_upgrade and dlbridge_downgrade. `options` may be NULL.
     ///
     /// Since 0.3.0.
@@ -1730,8 +1714,8 @@ unsafe extern "C" {
         out_kind: *mut DLBridgeKind,
         error: *mut DLBridgeError,
     ) -> DLBridgeStatus;
-    /// Calls the deleter of `tensor`, a struct of `kind` (LEGACY or VERSIONED), where it has one. NULL is
-    /// accepted. Another kind: INVALID_ARGUMENT, and nothing is called.
+    /// Calls the deleter of `tensor`, a struct of `kind` (LEGACY or VERSIONED), if it has one. NULL is
+    /// accepted. Any other kind returns INVALID_ARGUMENT and calls nothing.
     ///
     /// Since 0.3.0.
     pub fn dlbridge_release(tensor: *mut c_void, kind: DLBridgeKind) -> DLBridgeStatus;
@@ -1743,11 +1727,11 @@ unsafe extern "C" {
     ///
     /// Since 0.3.0.
     pub fn dlbridge_release_versioned(tensor: *mut DLManagedTensorVersioned);
-    /// Makes a versioned tensor of a legacy one, without copying data unless asked to.
+    /// Converts a legacy tensor to a versioned one. Copies data only with DLBRIDGE_CONVERT_COPY.
     ///
-    /// Success and failure as for dlbridge_import. A source that came from dlbridge_downgrade and has no
-    /// other owner yields the tensor that dlbridge_downgrade was given, where that satisfies the options;
-    /// else the result carries everything that tensor carried.
+    /// Success and failure as for dlbridge_import. If dlbridge_downgrade made the source and the source has
+    /// no other owner, the result is the tensor that dlbridge_downgrade was given, if it satisfies the
+    /// options. Otherwise the result carries everything that tensor carried.
     ///
     /// Since 0.3.0.
     pub fn dlbridge_upgrade(
@@ -1761,7 +1745,7 @@ unsafe extern "C" {
     ///
     /// Since 0.3.0.
     pub fn dlbridge_upgrade_storage_size(ndim: i32) -> usize;
-    /// As dlbridge_upgrade, into storage of the caller's and without allocating. The result is at the
+    /// As dlbridge_upgrade, but into the caller's storage and without allocating. The result is at the
     /// start of the storage; dlbridge_share and dlbridge_view reject it (rule IN_STORAGE). COPY is an
     /// invalid argument. A source made by dlbridge_downgrade keeps all flags, but the original itself is
     /// not handed back: the result is always in the storage. Failure: BUFFER_TOO_SMALL with the needed size,
@@ -1789,9 +1773,9 @@ unsafe extern "C" {
         failed: *mut usize,
         error: *mut DLBridgeError,
     ) -> DLBridgeStatus;
-    /// Makes a legacy tensor of a versioned one. Rejects what legacy cannot record (rules LEGACY_\*), unless
-    /// the options allow that loss or ask for a copy; IS_COPIED is dropped. The result is always a new
-    /// dlbridge-owned tensor, which remembers all flags and whether it may be written to: upgrading it
+    /// Converts a versioned tensor to a legacy one. Rejects a tensor that legacy cannot record (rules
+    /// LEGACY_\*), unless the options allow that loss or ask for a copy; IS_COPIED is dropped. The result is
+    /// always a new dlbridge-owned tensor. It remembers all flags and its writability, and upgrading it
     /// restores them. Ownership as for dlbridge_upgrade. Any tensor error; UNREPRESENTABLE; UNKNOWN_CODE;
     /// OUT_OF_MEMORY; UNSUPPORTED.
     ///
@@ -1802,7 +1786,7 @@ unsafe extern "C" {
         out: *mut *mut DLManagedTensor,
         error: *mut DLBridgeError,
     ) -> DLBridgeStatus;
-    /// Makes one more independent owner of the same data. `tensor` must be dlbridge-owned, stays the
+    /// Adds an independent owner of the same data. `tensor` must be dlbridge-owned, stays the
     /// caller's, and must stay live for the call; it may be shared from several threads at once. `*out` is
     /// the caller's and may outlive `tensor`: the data is released with its last owner. Errors:
     /// FOREIGN_TENSOR, UNSUPPORTED with rule IN_STORAGE, INVALID_ARGUMENT where the struct was changed,
@@ -1846,10 +1830,10 @@ unsafe extern "C" {
         out: *mut DLPackVersion,
         error: *mut DLBridgeError,
     ) -> DLBridgeStatus;
-    /// What a producer that can make up to `producer` hands to a consumer that reads up to `consumer`, as
-    /// the Python array API standard defines: legacy ({0, 8} at most) where either is older than 1.0, else
-    /// versioned with the smaller version. Errors: VERSION where a producer of a higher major meets a
-    /// versioned consumer of a lower one. `kind` and `version` are outputs.
+    /// Decides which struct a producer that supports versions up to `producer` hands to a consumer that
+    /// reads versions up to `consumer`, as the Python array API standard defines: legacy ({0, 8} at most) if
+    /// either is older than 1.0, else versioned with the smaller version. Errors: VERSION where a producer of
+    /// a higher major meets a versioned consumer of a lower one. `kind` and `version` are outputs.
     ///
     /// Since 0.3.0.
     pub fn dlbridge_negotiate(
@@ -1859,8 +1843,8 @@ unsafe extern "C" {
         version: *mut DLPackVersion,
         error: *mut DLBridgeError,
     ) -> DLBridgeStatus;
-    /// The newest table of a DLPackExchangeAPI chain whose major is `consumer.major` (1) and whose four
-    /// mandatory functions are all there; broken tables are skipped. At most 64 tables are read, so a ring
+    /// Finds the newest table of a DLPackExchangeAPI chain that has the major `consumer.major` (1) and all
+    /// four mandatory functions. Other tables are skipped. At most 64 tables are read, so a ring
     /// ends. `*out` is borrowed from the chain, for as long as its type lives. Errors: NOT_FOUND; VERSION
     /// where consumer.major is not 1.
     ///
@@ -1871,18 +1855,18 @@ unsafe extern "C" {
         out: *mut *const DLPackExchangeAPI,
         error: *mut DLBridgeError,
     ) -> DLBridgeStatus;
-    /// Which managed struct `tensor` points to, by its bytes alone. Reads 64 bytes, the smaller struct, and
-    /// follows no pointer. LEGACY and VERSIONED are by exclusion: the bytes cannot be the other kind (the
-    /// tensor may be broken). AMBIGUOUS: they can be both. UNKNOWN: they can be neither, and for NULL.
-    /// Tensors of this library are always recognised. docs/identify.md lists the ambiguous bytes.
+    /// Decides by its bytes which managed struct `tensor` points to. Reads 64 bytes, the size of the smaller
+    /// struct, and follows no pointer. LEGACY, VERSIONED: the bytes cannot be the other kind (the tensor may
+    /// still be broken). AMBIGUOUS: the bytes can be both. UNKNOWN: they can be neither, or `tensor` is NULL.
+    /// dlbridge-owned tensors are always recognised. docs/identify.md lists the ambiguous bytes.
     ///
     /// Since 0.3.0.
     pub fn dlbridge_identify(tensor: *const c_void) -> DLBridgeKind;
     /// Keeps the module (shared library, plugin, DLL) that holds `address` loaded until the process ends,
     /// with all that it needs, so that a deleter and static data inside it outlive its dlclose. Any address
-    /// inside will do: the deleter, or, where C forbids such a conversion, static data. The module must be
+    /// inside works: the deleter, or static data where C forbids that conversion. The module must be
     /// loaded during the call. The main program and libdlbridge.so are never unloaded, and both may be
-    /// named; a plugin that has the static library inside must pin itself if its tensors are to outlive it.
+    /// named; a plugin that contains the static library must pin itself if its tensors can outlive it.
     /// Repeating the call is harmless; it cannot be undone. It takes the lock of the system's loader, which
     /// allocates. Errors: NOT_FOUND where no module holds the address (heap, stack, code made at run time);
     /// UNSUPPORTED where the module cannot be kept, such as one in a linker namespace of its own.
@@ -1899,11 +1883,11 @@ unsafe extern "C" {
         out: *mut DLBridgeBackendInfo,
         error: *mut DLBridgeError,
     ) -> DLBridgeStatus;
-    /// Asks the driver where `buffer`, also the inside of an allocation, is. `device` is its label; kDLCPU
-    /// and {0, 0} assume nothing. The backend of `buffer->backend`, or of `device`, is asked (and started if
-    /// need be), else those that have been started already: classifying a host pointer starts no driver.
-    /// Memory that none of them knows is HOST; that is an answer, not an error. Errors: INVALID_ARGUMENT,
-    /// UNSUPPORTED for device types without a backend.
+    /// Asks the driver where `buffer` lies; it may point inside an allocation. `device` is its label; kDLCPU
+    /// and {0, 0} assume nothing. Asks the backend of `buffer->backend` or of `device`, and starts it if
+    /// needed. Without either it asks the backends that are already started: classifying a host pointer
+    /// starts no driver. Memory that no backend knows is HOST; that is an answer, not an error. Errors:
+    /// INVALID_ARGUMENT, UNSUPPORTED for device types without a backend.
     ///
     /// Since 0.3.0.
     pub fn dlbridge_pointer_info(
@@ -1912,9 +1896,9 @@ unsafe extern "C" {
         out: *mut DLBridgePointerInfo,
         error: *mut DLBridgeError,
     ) -> DLBridgeStatus;
-    /// Makes a dlbridge-owned tensor of native memory. An empty one gets NULL data and compact strides.
-    /// Where `buffer.context` is given it must be in the context table for that device, so that a consumer
-    /// finds it, and the tensor keeps that entry; a CL_MEM of another context is rejected. No driver is
+    /// Makes a dlbridge-owned tensor from native memory. An empty one gets NULL data and compact strides.
+    /// If `buffer.context` is given, the context table must have it for that device, so that a consumer can
+    /// find it; the tensor retains that entry. A CL_MEM of another context is rejected. No driver is
     /// called unless a context is given, RETAIN is asked for, or the policy's level is DEVICE.
     /// Success: the memory belongs to the tensor until `release` runs. Failure: everything is the caller's
     /// and `release` has not been called. Any tensor error; UNKNOWN_CODE; NOT_FOUND (context);
@@ -1926,8 +1910,9 @@ unsafe extern "C" {
         out: *mut *mut DLManagedTensorVersioned,
         error: *mut DLBridgeError,
     ) -> DLBridgeStatus;
-    /// The same as a legacy tensor; `version` must be {0, 0}. What legacy cannot record is rejected (rules
-    /// LEGACY_\*), except IS_COPIED, which is dropped. Upgrading the result restores all flags.
+    /// The same as a legacy tensor; `version` must be {0, 0}. Flags and codes that legacy cannot record are
+    /// rejected (rules LEGACY_\*), except IS_COPIED, which is dropped. Upgrading the result restores all
+    /// flags.
     ///
     /// Since 0.3.0.
     pub fn dlbridge_wrap_legacy(
@@ -1948,9 +1933,9 @@ unsafe extern "C" {
         out: *mut DLBridgeStream,
         error: *mut DLBridgeError,
     ) -> DLBridgeStatus;
-    /// Work that was put on `producer` happens before work that is put on `consumer` from now on; the host
-    /// does not wait. Nothing is done where both are one stream, the producer is HOST or NO_SYNC, or the
-    /// consumer is NO_SYNC; for a consumer HOST it is dlbridge_stream_synchronize(producer). docs/streams.md
+    /// Orders all work enqueued on `producer` so far before all work enqueued on `consumer` from now on; the
+    /// host does not wait. Does nothing if both are one stream, the producer is HOST or NO_SYNC, or the
+    /// consumer is NO_SYNC. For a consumer HOST it is dlbridge_stream_synchronize(producer). docs/streams.md
     /// lists the driver's calls. Errors: CAPTURE, UNSUPPORTED (see the options), INVALID_ARGUMENT.
     ///
     /// Since 0.3.0.
@@ -1960,7 +1945,7 @@ unsafe extern "C" {
         options: u32,
         error: *mut DLBridgeError,
     ) -> DLBridgeStatus;
-    /// Waits on the host until all work that was put on `stream` is done. HOST: nothing to wait for.
+    /// Blocks the host until all work enqueued on `stream` is done. HOST: nothing to wait for.
     /// NO_SYNC is an invalid argument. Errors: CAPTURE.
     ///
     /// Since 0.3.0.
@@ -1969,10 +1954,10 @@ unsafe extern "C" {
         error: *mut DLBridgeError,
     ) -> DLBridgeStatus;
     /// Adds `entry`. A device may have several contexts, of one native device. Success: `*id` names the
-    /// entry, and `release` will run once. Failure: nothing is kept and `release` is not called. Entries
-    /// that a library ENUMERATED are removed for what an application registers. Errors: EXISTS where another
-    /// registration has the same device and context, or the device with another native device and REPLACE is
-    /// not asked for; INVALID_ARGUMENT; TOO_NEW. No driver is called.
+    /// entry, and `release` will run once. Failure: nothing is kept and `release` is not called. An
+    /// application's registration replaces entries of that device that a library ENUMERATED. Errors: EXISTS
+    /// where another registration has the same device and context, or the device with another native device
+    /// and REPLACE is not asked for; INVALID_ARGUMENT; TOO_NEW. No driver is called.
     ///
     /// Since 0.3.0.
     pub fn dlbridge_context_register(
@@ -1980,8 +1965,8 @@ unsafe extern "C" {
         id: *mut u64,
         error: *mut DLBridgeError,
     ) -> DLBridgeStatus;
-    /// Finds the entry of `device` with `context`, or its default where `context` is 0. Where the table
-    /// has none for the device, its backend is started and its devices are entered: Level Zero with
+    /// Finds the entry of `device` with `context`, or the default entry if `context` is 0. If the table has
+    /// no entry for the device, its backend is started and its devices are added: Level Zero with
     /// zeDriverGetDefaultContext where the driver has it, else a PRIVATE context per driver; OpenCL a PRIVATE
     /// context per platform; CUDA and HIP with none. Pinned and managed memory share the entry of kDLCUDA or
     /// kDLROCM. `*out` is a copy, whose handles live as long as the entry: keep that with
@@ -1995,7 +1980,7 @@ unsafe extern "C" {
         error: *mut DLBridgeError,
     ) -> DLBridgeStatus;
     /// Copies the entry that follows `*cursor` (0: the first) and moves the cursor to it. Entries that are
-    /// added or removed meanwhile may be met or not; no entry is met twice. Enumerates nothing by itself.
+    /// added or removed meanwhile may be met or not; no entry is met twice. It adds no entries itself.
     /// Errors: NOT_FOUND after the last.
     ///
     /// Since 0.3.0.
@@ -2013,8 +1998,8 @@ unsafe extern "C" {
     ///
     /// Since 0.3.0.
     pub fn dlbridge_context_release(id: u64, error: *mut DLBridgeError) -> DLBridgeStatus;
-    /// Takes entry `id` out of look-ups at once; its `release` runs when it is no longer retained, which
-    /// may be now. Needs no memory. Errors: NOT_FOUND.
+    /// Removes entry `id` from look-ups at once. Its `release` runs when nothing retains it any more,
+    /// possibly during this call. Allocates no memory. Errors: NOT_FOUND.
     ///
     /// Since 0.3.0.
     pub fn dlbridge_context_unregister(id: u64, error: *mut DLBridgeError) -> DLBridgeStatus;
@@ -2025,13 +2010,13 @@ unsafe extern "C" {
     pub fn dlbridge_context_table_v1() -> *const DLBridgeContextTable;
     /// Copies `source` (any strides; `tensor_flags` as in its versioned struct) to compact memory, last axis
     /// fastest. The source is only read and stays the caller's; the call returns when the copy is whole.
-    /// Host to host: anything, sub-byte elements to packed ones or, with the padded flag in
-    /// `spec->tensor_flags`, to padded ones. Host and device, or within one backend: by contiguous runs and
-    /// rectangular copies; what 4096 of these cannot express, and copies between two backends, go through
-    /// the host where ALLOW_STAGING is given. Pinned and managed memory counts as the host's.
+    /// Host to host: any layout and dtype; sub-byte elements become packed, or padded if
+    /// `spec->tensor_flags` has the padded flag. Host and device, or within one backend: by contiguous runs
+    /// and rectangular copies. A layout that needs more than 4096 of these, and a copy between two backends,
+    /// go through host memory if ALLOW_STAGING is set. Pinned and managed memory counts as the host's.
     /// Success: `*out` is the caller's. Failure: no output, `release` not called, memory of the allocator
-    /// given back; the target's bytes are unspecified, and after DRIVER a driver that could not even be
-    /// waited for may still be at work on both. Any tensor error; UNKNOWN_CODE (also for a flag bit of the
+    /// given back; the target's bytes are unspecified, and after DRIVER, if waiting failed too, the
+    /// driver may still be working on both. Any tensor error; UNKNOWN_CODE (also for a flag bit of the
     /// source that no release knows); UNSUPPORTED (no allocator, staging not allowed); BUFFER_TOO_SMALL;
     /// OUT_OF_MEMORY; CAPTURE.
     ///
@@ -2043,14 +2028,14 @@ unsafe extern "C" {
         out: *mut *mut DLManagedTensorVersioned,
         error: *mut DLBridgeError,
     ) -> DLBridgeStatus;
-    /// Describes `tensor` for another process: bytes to `spec->buffer`, and file descriptors, which belong
-    /// to the caller, who passes them on (SCM_RIGHTS) in their order and closes its own, to `spec->fds`.
-    /// `*sizes` has their numbers, also where they did not fit (BUFFER_TOO_SMALL; nothing else is written
-    /// then). The host's memory must be SHAREABLE (dlbridge_allocate, dlbridge_copy) and lives until the last
-    /// process releases it; a device's memory stays the exporter's, which keeps the tensor until the importer
-    /// is done. Work on the tensor must be finished. The tensor stays the caller's. IS_COPIED is not carried.
-    /// A device's handle may open the whole allocation that the tensor lies in: docs/ipc.md. Errors: any
-    /// tensor error; UNSUPPORTED with the remedy; BUFFER_TOO_SMALL.
+    /// Describes `tensor` for another process: a descriptor in `spec->buffer` and file descriptors in
+    /// `spec->fds`. The file descriptors belong to the caller, who sends them in this order (SCM_RIGHTS) and
+    /// then closes its own. `*sizes` has both sizes, also on BUFFER_TOO_SMALL, which writes nothing else. The
+    /// host's memory must be SHAREABLE (dlbridge_allocate, dlbridge_copy) and lives until the last process
+    /// releases it; a device's memory stays the exporter's, which keeps the tensor until the importer is
+    /// done. Work on the tensor must be finished. The tensor stays the caller's. IS_COPIED is not carried. A
+    /// device's handle may open the whole allocation that the tensor lies in: docs/ipc.md. Errors: any tensor
+    /// error; UNSUPPORTED with the remedy; BUFFER_TOO_SMALL.
     ///
     /// Since 0.3.0.
     pub fn dlbridge_ipc_export(
@@ -2059,11 +2044,11 @@ unsafe extern "C" {
         sizes: *mut DLBridgeIpcSizes,
         error: *mut DLBridgeError,
     ) -> DLBridgeStatus;
-    /// Makes a dlbridge-owned tensor of what another process exported; bytes and file descriptors stay the
-    /// caller's in every case. It is validated as any foreign tensor, and the host's memory is checked to be
-    /// sealed and to have pages for every byte that is described, so that no peer can make a reader fault.
-    /// Errors: DESCRIPTOR where the bytes are cut short, altered, of a newer version, or do not fit the file
-    /// descriptors; any tensor error; UNAVAILABLE; DRIVER where the exporter is gone.
+    /// Makes a dlbridge-owned tensor from another process's export; descriptor and file descriptors stay the
+    /// caller's in every case. The tensor is validated like any foreign one. Host memory must be sealed and
+    /// must have pages for every byte described, so that no peer can make a reader fault. Errors: DESCRIPTOR
+    /// if the descriptor is truncated, altered, of a newer version, or does not match the file descriptors;
+    /// any tensor error; UNAVAILABLE; DRIVER where the exporter is gone.
     ///
     /// Since 0.3.0.
     pub fn dlbridge_ipc_import(

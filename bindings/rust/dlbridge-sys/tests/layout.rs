@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The mirrors compared with what a C compiler reports on the headers.
 //!
-//! Generated from the C headers by tools/mirrors.py; do not edit.
+//! Generated from the C headers by tools/facts.py; do not edit.
 #![allow(clippy::too_many_lines, clippy::wildcard_imports, clippy::cast_lossless)]
 #![allow(clippy::unreadable_literal, clippy::no_effect_underscore_binding)]
 use core::mem::{align_of, offset_of, size_of};

@@ -10,18 +10,20 @@ use dlbridge_sys as sys;
 pub struct Backend(pub i32);
 
 impl Backend {
+    // [facts/enums.toml BACKEND]
     /// Not set: the backend that the device implies.
     pub const NONE: Self = Self(sys::DLBRIDGE_BACKEND_NONE);
     /// The host.
     pub const CPU: Self = Self(sys::DLBRIDGE_BACKEND_CPU);
-    /// CUDA's driver API.
+    /// CUDA driver API: kDLCUDA, kDLCUDAHost, kDLCUDAManaged.
     pub const CUDA: Self = Self(sys::DLBRIDGE_BACKEND_CUDA);
-    /// HIP's runtime.
+    /// HIP runtime: kDLROCM, kDLROCMHost.
     pub const HIP: Self = Self(sys::DLBRIDGE_BACKEND_HIP);
-    /// Level Zero.
+    /// Level Zero: kDLOneAPI.
     pub const LEVEL_ZERO: Self = Self(sys::DLBRIDGE_BACKEND_LEVEL_ZERO);
-    /// OpenCL.
+    /// OpenCL: kDLOpenCL, and kDLOneAPI where SYCL runs on it.
     pub const OPENCL: Self = Self(sys::DLBRIDGE_BACKEND_OPENCL);
+    // [/facts]
 }
 
 /// The state of a backend.

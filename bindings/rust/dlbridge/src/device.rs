@@ -23,6 +23,7 @@ macro_rules! device_types {
 }
 
 device_types! {
+    // [facts/devices.toml]
     CPU = kDLCPU,
     CUDA = kDLCUDA,
     CUDA_HOST = kDLCUDAHost,
@@ -42,6 +43,7 @@ device_types! {
     TPU = kDLTPU,
     TPU_HOST = kDLTPUHost,
     ASCEND = kDLAscend,
+    // [/facts]
 }
 
 impl DeviceType {

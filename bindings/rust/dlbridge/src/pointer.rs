@@ -12,24 +12,26 @@ use dlbridge_sys as sys;
 pub struct Memory(pub i32);
 
 impl Memory {
-    /// Ordinary host memory, which no driver knows.
+    // [facts/enums.toml MEMORY]
+    /// Ordinary host memory: no driver knows it.
     pub const HOST: Self = Self(sys::DLBRIDGE_MEMORY_HOST);
     /// Device memory of CUDA or HIP.
     pub const DEVICE: Self = Self(sys::DLBRIDGE_MEMORY_DEVICE);
-    /// Host memory that CUDA or HIP has pinned.
+    /// Host memory that CUDA or HIP has pinned or registered.
     pub const PINNED: Self = Self(sys::DLBRIDGE_MEMORY_PINNED);
     /// Managed memory of CUDA or HIP.
     pub const MANAGED: Self = Self(sys::DLBRIDGE_MEMORY_MANAGED);
-    /// Host USM.
+    /// Host USM of Level Zero or OpenCL.
     pub const USM_HOST: Self = Self(sys::DLBRIDGE_MEMORY_USM_HOST);
     /// Device USM.
     pub const USM_DEVICE: Self = Self(sys::DLBRIDGE_MEMORY_USM_DEVICE);
     /// Shared USM.
     pub const USM_SHARED: Self = Self(sys::DLBRIDGE_MEMORY_USM_SHARED);
-    /// OpenCL shared virtual memory.
+    /// OpenCL shared virtual memory (under a cl_mem).
     pub const SVM: Self = Self(sys::DLBRIDGE_MEMORY_SVM);
     /// An OpenCL buffer object.
     pub const CL_MEM: Self = Self(sys::DLBRIDGE_MEMORY_CL_MEM);
+    // [/facts]
 }
 
 /// The memory that a pointer refers to.

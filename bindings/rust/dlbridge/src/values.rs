@@ -35,7 +35,7 @@ pub struct Version {
 }
 
 impl Version {
-    /// Not set: DLPack 1.3.
+    /// Not set.
     pub const DEFAULT: Self = Self::new(0, 0);
 
     /// `major.minor`

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every function of the C ABI, called as abi::name(...): directly, or through the table that
-// DLBRIDGE_HPP_API names. Both are one call; the forwarders vanish when inlined.
+// DLBRIDGE_HPP_API names. Either is a single call, since compilers inline the forwarders.
 #ifndef DLBRIDGE_HPP_ABI_HPP_
 #define DLBRIDGE_HPP_ABI_HPP_
 
@@ -15,8 +15,8 @@
     return ::function(arguments...);                      \
   }
 #else
-// A library older than this header has a shorter table: a missing function returns UNSUPPORTED. The
-// functions without an error parameter are in the first version of the table, or return NULL.
+// A library older than this header has a shorter table: a missing function returns UNSUPPORTED.
+// Functions without an error parameter are in every version of the table, or return NULL.
 #define DLBRIDGE_HPP_FUNCTION(name, function)                                                  \
   template <class... Arguments>                                                                \
   DLBRIDGE_HPP_INLINE auto name(Arguments... arguments) {                                      \
@@ -60,6 +60,7 @@ inline DLBridgeStatus missing(const char* function, DLBridgeError* error) noexce
 }
 #endif
 
+// [facts/functions.toml]
 DLBRIDGE_HPP_FUNCTION(version, dlbridge_version)
 DLBRIDGE_HPP_FUNCTION(version_string, dlbridge_version_string)
 DLBRIDGE_HPP_FUNCTION(dlpack_version, dlbridge_dlpack_version)
@@ -113,6 +114,7 @@ DLBRIDGE_HPP_FUNCTION(context_table_v1, dlbridge_context_table_v1)
 DLBRIDGE_HPP_FUNCTION(copy, dlbridge_copy)
 DLBRIDGE_HPP_FUNCTION(ipc_export, dlbridge_ipc_export)
 DLBRIDGE_HPP_FUNCTION(ipc_import, dlbridge_ipc_import)
+// [/facts]
 
 /// The table in use: the linked library's own, or DLBRIDGE_HPP_API.
 inline const DLBridgeApi* get_api() noexcept {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Typed arguments: one call from a managed tensor to a view whose dtype, shape and device are those
-// of a C++ type.
+// Typed arguments: one call makes a managed tensor a view whose C++ type states its dtype, shape
+// and device.
 #ifndef DLBRIDGE_HPP_ARG_HPP_
 #define DLBRIDGE_HPP_ARG_HPP_
 
@@ -36,7 +36,7 @@ constexpr bool has_addresses(std::int32_t type) noexcept {
          type != kDLVPI;
 }
 
-// Opens the elements of a tensor that was validated by the demands of an arg.
+// Gives the elements of a tensor that was validated by the policy of an arg.
 struct opener {
   template <class T, std::size_t Rank>
   static strided_view<T, Rank> open(const checked_ref& checked) noexcept {
@@ -44,13 +44,13 @@ struct opener {
   }
 };
 
-// A struct as it was when it was copied: what is validated is what is used, whatever another thread
-// does to the struct meanwhile.
+// A copy of a struct, so that another thread that changes the struct cannot change what was
+// validated.
 template <std::size_t Rank>
 class snapshot {
  public:
   explicit snapshot(const DLTensor& of) noexcept : tensor_(of) {
-    if (static_cast<std::size_t>(tensor_.ndim) == Rank) {  // else it is rejected for its ndim
+    if (static_cast<std::size_t>(tensor_.ndim) == Rank) {  // otherwise the library rejects its ndim
       tensor_.shape = copy(tensor_.shape, shape_);
       tensor_.strides = copy(tensor_.strides, strides_);
     }
@@ -86,7 +86,7 @@ class snapshot {
 
 /// A tensor as an argument of type T: its dtype, ndim, extents, device and alignment are checked by
 /// the library, so an error names the rule, what was expected and what was found. A `const T` is
-/// only read; another T also needs a tensor that may be written to and whose elements do not
+/// only read; any other T also needs a tensor that may be written to and whose elements do not
 /// overlap. `Order` demands a contiguous tensor, `Device` another device type than the CPU, whose
 /// elements only a kernel may access.
 ///
@@ -94,7 +94,7 @@ class snapshot {
 ///   const auto given = points::import(managed);   // owns: result<points>
 ///   const auto seen = points::check(tensor);      // borrows: result<points::view_type>
 ///
-/// An arg is an owner: movable, released once, empty where it was moved from.
+/// An arg is an owner: movable, released once, empty after a move from it.
 template <class T, class Shape, contiguity Order = contiguity::any, std::int32_t Device = kDLCPU>
 class arg {
   static_assert(detail::is_shape<Shape>,
@@ -110,7 +110,7 @@ class arg {
   static constexpr std::size_t rank = Shape::rank;
   using view_type = strided_view<T, rank>;
 
-  /// Of no tensor: its extents are 0.
+  /// An arg without a tensor: its extents are 0.
   arg() noexcept = default;
   arg(arg&& other) noexcept
       : owner_(std::move(other.owner_)), view_(std::exchange(other.view_, view_type())) {}
@@ -123,23 +123,23 @@ class arg {
   arg& operator=(const arg&) = delete;
   ~arg() = default;
 
-  /// Imports `source`, as dlbridge::import takes it, by the demands of this type. On success the
-  /// arg owns the tensor; on failure the source is untouched. access::vouch_writable: the caller
-  /// knows that a legacy tensor may be written to.
+  /// Imports `source`, which is any argument of dlbridge::import, by the demands of this type. On
+  /// success the arg owns the tensor; on failure the source is untouched. access::vouch_writable:
+  /// the caller knows that a legacy tensor may be written to.
   template <class Source>
   static result<arg> import(Source&& source, access how = access::on_host) noexcept {
     detail::require_source<Source>();
     const policy by = demands(how);
     return imported(dlbridge::import(std::forward<Source>(source), options(by, how)));
   }
-  /// The same of a `void*` whose kind is known.
+  /// Imports a `void*` whose kind is known.
   template <class Pointer>
   static result<arg> import(Pointer&& source, kind is, access how = access::on_host) noexcept {
     const policy by = demands(how);
     return imported(dlbridge::import(std::forward<Pointer>(source), is, options(by, how)));
   }
 
-  /// Checks a tensor that stays its owner's, and must outlive the view. Its metadata is copied to
+  /// Checks a borrowed tensor, which must outlive the view. Its metadata is copied to
   /// the view.
   template <class Managed>
   static result<view_type> check(const detail::open_handle<Managed>& tensor DLBRIDGE_HPP_BORROWS,
@@ -165,11 +165,11 @@ class arg {
   static result<view_type> check(const DLManagedTensorVersioned* tensor DLBRIDGE_HPP_BORROWS,
                                  access how = access::on_host) noexcept {
     const policy by = demands(how);
-    // READ_ONLY, which the struct records, still binds.
+    // READ_ONLY in the struct still binds.
     return check_managed(
         tensor, by, [&] { return open(tensor->dl_tensor, tensor->flags, by.vouch_writable()); });
   }
-  /// The same of a `void*`, whose kind is decided by the bytes.
+  /// Checks a `void*`, whose kind the bytes decide.
   template <class Pointer, class = std::enable_if_t<std::is_same_v<detail::plain<Pointer>, void*>>>
   static result<view_type> check(Pointer&& tensor, access how = access::on_host) noexcept {
     const kind found = identify(tensor);
@@ -193,7 +193,7 @@ class arg {
     return open(*tensor.raw(), tensor.flags(), demands(how));
   }
 
-  /// What this type demands, for other calls that take a policy.
+  /// The demands of this type, for other calls that take a policy.
   static constexpr policy demands(access how = access::on_host) noexcept {
     policy made = policy()
                       .reject_unknown_flags()
@@ -269,7 +269,7 @@ class arg {
     const DLBridgeStatus status = detail::validate_managed(tensor, by.raw(), why.sink());
     return status != DLBRIDGE_OK ? detail::failed<view_type>(why, status) : open();
   }
-  // Of a struct without a version, or whose version's demands are met: NULL strides are compact.
+  // For a struct without a version, or with one whose rules it follows: NULL strides mean compact.
   static result<view_type> open(const DLTensor& tensor, std::uint64_t flags,
                                 const policy& by) noexcept {
     return detail::snapshot<rank>(tensor).template open<T>(flags, by.allow_null_strides());

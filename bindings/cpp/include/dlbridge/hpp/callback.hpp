@@ -11,8 +11,8 @@
 
 DLBRIDGE_HPP_BEGIN
 
-/// Called for an exception that a release callback, deleter or allocator threw, from inside its
-/// catch block (std::current_exception is it), on the thread of the callback. It must not throw.
+/// Called for an exception that a release callback, deleter or allocator threw, on the thread of
+/// the callback and inside a catch block: std::current_exception() returns it. It must not throw.
 using exception_handler = void (*)() noexcept;
 
 namespace detail {
@@ -22,7 +22,7 @@ inline std::atomic<exception_handler>& handler() noexcept {
   return instance;
 }
 
-// Runs `f`; an exception is passed to the handler and dropped. Returns true where none was thrown.
+// Runs `f`; passes an exception to the handler and drops it. Returns true if none was thrown.
 template <class F>
 bool contained(F&& f) noexcept {
 #if DLBRIDGE_HPP_EXCEPTIONS
@@ -41,8 +41,8 @@ bool contained(F&& f) noexcept {
 #endif
 }
 
-// A callable on the heap, called once with the arguments of the C callback, or with none where it
-// takes none.
+// A callable on the heap, called once with the arguments of the C callback, or without arguments if
+// it takes none.
 template <class F>
 struct held_callable {
   F callable;
@@ -60,7 +60,7 @@ struct held_callable {
   }
 };
 
-// A callable (its holder) on the heap; NULL where there is no memory or copying it threw.
+// Moves a callable to the heap; NULL if there is no memory or copying it threw.
 template <class Holder, class F>
 std::unique_ptr<Holder> hold(F&& callable) noexcept {
   std::unique_ptr<Holder> held;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the compiler has, and the few helpers that C++17's own library lacks.
+// Features of the compiler, and the few helpers that the C++17 library lacks.
 #ifndef DLBRIDGE_HPP_CONFIG_HPP_
 #define DLBRIDGE_HPP_CONFIG_HPP_
 
@@ -25,14 +25,14 @@
 #define DLBRIDGE_HPP_RANGES 0
 #endif
 
-// 1 where exceptions are on. Without them there is the result face only.
+// 1 if exceptions are on. Without them, errors are available as results only.
 #if defined(__cpp_exceptions) || defined(__EXCEPTIONS) || defined(_CPPUNWIND)
 #define DLBRIDGE_HPP_EXCEPTIONS 1
 #else
 #define DLBRIDGE_HPP_EXCEPTIONS 0
 #endif
 
-// Access to an element by index, and the extents and strides by axis, work in kernels too.
+// Marks functions that kernels may call too: elements by index, extents and strides by axis.
 #if defined(__CUDACC__) || defined(__HIPCC__)
 #define DLBRIDGE_HPP_HD __host__ __device__
 #else
@@ -40,7 +40,7 @@
 #endif
 
 // The result borrows from the object or argument: clang warns where that is a temporary. Other
-// compilers have no such attribute; deleted overloads catch the commonest mistakes there.
+// compilers have no such attribute; deleted overloads catch the most common mistakes there.
 #if defined(__has_cpp_attribute)
 #if __has_cpp_attribute(clang::lifetimebound)
 #define DLBRIDGE_HPP_BORROWS [[clang::lifetimebound]]
@@ -60,8 +60,8 @@
 #define DLBRIDGE_HPP_INLINE inline
 #endif
 
-// Files with and without exceptions use two namespaces: without exceptions a callback cannot stop
-// one, and the linker would keep either of two functions of the same name.
+// Files with and without exceptions use different namespaces. Code without exceptions cannot catch
+// one in a callback, and of two functions with the same name the linker would keep either.
 #if DLBRIDGE_HPP_EXCEPTIONS
 #define DLBRIDGE_HPP_MODE(name) name
 #else
@@ -92,7 +92,7 @@ namespace detail {
 template <class...>
 inline constexpr bool always_false = false;
 
-// An option struct that may be left out: NULL is the library's default and costs nothing to pass.
+// An optional option struct: NULL is the library's default and costs nothing to pass.
 template <class T>
 class optional_ref {
  public:
@@ -115,9 +115,9 @@ inline constexpr bool is_view = false;
 
 }  // namespace detail
 
-/// A borrowed array of known size, as std::span, to which it converts. One type in every language
-/// mode, so that files compiled as C++17 and as C++20 can be linked. It is not made of a temporary
-/// that owns its elements.
+/// A borrowed array of known size, as std::span, to which it converts. It is the same type in every
+/// language mode, so that files compiled as C++17 and as C++20 can be linked. It cannot be made
+/// from a temporary that owns its elements.
 template <class T>
 class span {
  public:
@@ -127,7 +127,7 @@ class span {
   using iterator = T*;
 
   constexpr span() noexcept = default;
-  /// `size` elements at `data`, which is a pointer: the 0 of a braced list of extents is none.
+  /// `size` elements at `data`, which must be a pointer: the 0 in a braced list of extents is not.
   template <class Pointer,
             class = std::enable_if_t<
                 std::is_pointer_v<Pointer> &&
@@ -176,7 +176,7 @@ using dlpack_version = DLPackVersion;
 DLBRIDGE_HPP_END
 
 #if DLBRIDGE_HPP_RANGES
-// So that a temporary one is a std::span too.
+// So that a temporary span converts to std::span too.
 template <class T>
 inline constexpr bool std::ranges::enable_borrowed_range<dlbridge::span<T>> = true;
 #endif

@@ -14,7 +14,7 @@ DLBRIDGE_HPP_BEGIN
 class context_entry {
  public:
   constexpr context_entry() noexcept : raw_ DLBRIDGE_CONTEXT_ENTRY_INIT {}
-  /// Of a struct that was filled by other means.
+  /// From a C struct that was filled elsewhere.
   constexpr explicit context_entry(const DLBridgeContextEntry& raw) noexcept : raw_(raw) {}
   context_entry(backend whose, const dlbridge::device& where) noexcept : context_entry() {
     raw_.backend = static_cast<DLBridgeBackend>(whose);
@@ -92,12 +92,12 @@ class context_entry {
 
 namespace detail {
 
-// An id that one call ends, once.
+// An id that one call ends once.
 template <DLBridgeStatus (*End)(std::uint64_t, DLBridgeError*)>
 class unique_id {
  public:
   constexpr unique_id() noexcept = default;
-  /// Takes over `id`, which the caller has; 0 is none.
+  /// Takes over the caller's `id`; 0 means none.
   explicit constexpr unique_id(std::uint64_t id) noexcept : id_(id) {}
   unique_id(unique_id&& other) noexcept : id_(other.release()) {}
   unique_id& operator=(unique_id&& other) noexcept {
@@ -112,7 +112,7 @@ class unique_id {
   explicit operator bool() const noexcept { return id_ != 0; }
   /// Gives the id to the caller, who must end it.
   [[nodiscard]] std::uint64_t release() noexcept { return std::exchange(id_, 0); }
-  /// Ends it now; rejected (not found) where the table does not have it. Nothing to do where it is
+  /// Ends it now; rejected (not found) if the table does not have it. Nothing to do where it is
   /// empty.
   result<void> end() noexcept {
     result<void> made;
@@ -135,7 +135,7 @@ inline DLBridgeStatus end_lease(std::uint64_t id, DLBridgeError* sink) noexcept 
 
 }  // namespace detail
 
-/// An entry that this object unregisters when it goes; release() leaves it in the table for good.
+/// An entry that this object's destructor unregisters; release() leaves it in the table for good.
 using context_registration = detail::unique_id<&detail::unregister_context>;
 /// Keeps an entry from being released.
 using context_lease = detail::unique_id<&detail::end_lease>;
@@ -150,8 +150,8 @@ inline result<context_registration> context_register(const context_entry& entry)
   }
   return made;
 }
-/// The same with a callable, `release(const DLBridgeContextEntry*)` or `release()`; on failure it
-/// is destroyed uncalled.
+/// Adds an entry with a callable as its release callback, `release(const DLBridgeContextEntry*)` or
+/// `release()`; on failure it is destroyed uncalled.
 template <class F>
 result<context_registration> context_register(const context_entry& entry, F&& release) noexcept {
   using holder = detail::held_callable<std::decay_t<F>>;
@@ -186,8 +186,8 @@ inline result<context_lease> context_retain(std::uint64_t id) noexcept {
   return made;
 }
 
-/// The entries of the table, for a range-based for: copies. Entries that are added or removed
-/// meanwhile may be met or not; no entry is met twice.
+/// Copies of the table's entries, for a range-based for. Entries that are added or removed during
+/// the loop may be seen or not; no entry is seen twice.
 class contexts {
  public:
   class iterator {
@@ -226,7 +226,7 @@ class contexts {
   iterator end() const noexcept { return {}; }
 };
 
-/// This copy's own table, as other libraries see it.
+/// The table of this copy of the library, as other libraries see it.
 inline const DLBridgeContextTable* context_table() noexcept { return abi::context_table_v1(); }
 
 DLBRIDGE_HPP_END

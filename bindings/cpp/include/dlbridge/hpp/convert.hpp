@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Validation, and conversion where the kind is known at compile time. On success the source owner
-// is empty and the result owns; on failure the source still owns, also though it was passed as an
-// rvalue. Options that are left out are the library's defaults.
+// is empty and the result owns; on failure the source still owns, although it was passed as an
+// rvalue. Omitted options are the library's defaults.
 #ifndef DLBRIDGE_HPP_CONVERT_HPP_
 #define DLBRIDGE_HPP_CONVERT_HPP_
 
@@ -63,7 +63,7 @@ DLBRIDGE_HPP_INLINE result<To> produced(Call&& call) noexcept {
   return result<To>(owner_of<To>(out));
 }
 
-// Calls a validator: on success the value is what `open` returns.
+// Calls a validator; on success returns the result of `open`.
 template <class To, class Call, class Open>
 DLBRIDGE_HPP_INLINE result<To> opened(Call&& call, Open&& open) noexcept {
   error why{error::unfilled()};
@@ -76,7 +76,7 @@ DLBRIDGE_HPP_INLINE result<To> opened(Call&& call, Open&& open) noexcept {
 
 }  // namespace detail
 
-/// Validates a foreign tensor where it lies: the owner passes into one that opens its elements.
+/// Validates a foreign tensor in place: ownership passes to a type that gives its elements.
 template <class Managed>
 DLBRIDGE_HPP_INLINE result<checked<Managed>> validate(foreign<Managed>&& source,
                                                       policy_ref by = {}) noexcept {
@@ -85,7 +85,7 @@ DLBRIDGE_HPP_INLINE result<checked<Managed>> validate(foreign<Managed>&& source,
       [&] { return checked<Managed>::assume_validated(source.release()); });
 }
 
-/// Validates a managed tensor that stays the caller's, such as an argument of a C function.
+/// Validates a borrowed managed tensor, such as an argument of a C function.
 template <class Managed>
 DLBRIDGE_HPP_INLINE result<checked_ref> validate(const Managed* borrowed DLBRIDGE_HPP_BORROWS,
                                                  policy_ref by = {}) noexcept {
@@ -94,7 +94,7 @@ DLBRIDGE_HPP_INLINE result<checked_ref> validate(const Managed* borrowed DLBRIDG
       [&] { return trust::assume_validated(borrowed); });
 }
 
-/// The same for a borrowed tensor.
+/// Validates a borrowed DLTensor.
 DLBRIDGE_HPP_INLINE result<checked_ref> validate(foreign_ref borrowed,
                                                  policy_ref by = {}) noexcept {
   return detail::opened<checked_ref>(
@@ -104,7 +104,7 @@ DLBRIDGE_HPP_INLINE result<checked_ref> validate(foreign_ref borrowed,
       [&] { return trust::assume_validated(borrowed.raw(), borrowed.flags()); });
 }
 
-/// Checks the struct alone, without reading shape or strides, so that no element is opened: for a
+/// Checks the struct only, without reading shape or strides, so the result gives no elements: for a
 /// channel that only passes tensors on.
 template <class Managed>
 result<void> inspect_struct(const Managed* tensor,
@@ -122,9 +122,9 @@ inline result<void> inspect_struct(foreign_ref tensor,
   return made;
 }
 
-/// Makes a versioned tensor of a legacy one, without copying data unless asked to. Shape and
-/// strides are copied, so what was validated is what is used. What downgrade made yields the tensor
-/// that downgrade was given.
+/// Makes a versioned tensor from a legacy one, without copying data unless the options ask for it.
+/// Shape and strides are copied, so what was validated is what is used. A tensor that downgrade
+/// made becomes again the tensor that downgrade was given.
 template <class Owner>
 DLBRIDGE_HPP_INLINE result<tensor> upgrade(Owner&& source, convert_options_ref how = {}) noexcept {
   detail::require_owner<DLManagedTensor, Owner>();
@@ -132,7 +132,7 @@ DLBRIDGE_HPP_INLINE result<tensor> upgrade(Owner&& source, convert_options_ref h
     return abi::upgrade(source.get(), how.raw(), out, sink);
   });
 }
-/// The result is not validated, so it gives no elements.
+/// Upgrades without validation, so the result gives no elements.
 template <class Owner>
 DLBRIDGE_HPP_INLINE result<foreign_versioned> upgrade(Owner&& source,
                                                       const unchecked_options& how) noexcept {
@@ -147,7 +147,7 @@ inline std::size_t upgrade_storage_size(std::int32_t ndim) noexcept {
   return abi::upgrade_storage_size(ndim);
 }
 
-/// The same into storage of the caller's, without allocating.
+/// Upgrades into the caller's storage, without allocating.
 template <class Owner>
 DLBRIDGE_HPP_INLINE result<stored_tensor> upgrade_into(Owner&& source, const storage& into,
                                                        convert_options_ref how = {}) noexcept {
@@ -185,7 +185,7 @@ result<void> upgrade_all(span<foreign_legacy> sources, span<Out> outs,
     return error(status_code::invalid_argument, rule_code::none, -1,
                  "outs must be as many owners as sources, and empty");
   }
-  // An owner is its pointer: the arrays are what the C function wants.
+  // An owner has the layout of a pointer, so arrays of owners are the C function's arrays.
   result<void> made;
   const DLBridgeStatus status = abi::upgrade_many(
       reinterpret_cast<DLManagedTensor* const*>(sources.data()), sources.size(), how,
@@ -201,7 +201,7 @@ result<void> upgrade_all(span<foreign_legacy> sources, span<Out> outs,
 }  // namespace detail
 
 /// Upgrades all or none. `outs` has as many owners as `sources`, all empty. On failure `*failed`,
-/// unless NULL, is the index of the tensor that was rejected, or their number where none caused it.
+/// unless NULL, is the index of the rejected tensor, or the number of tensors if none is the cause.
 inline result<void> upgrade_many(span<foreign_legacy> sources, span<tensor> outs,
                                  convert_options_ref how = {},
                                  std::size_t* failed = nullptr) noexcept {
@@ -213,8 +213,8 @@ inline result<void> upgrade_many(span<foreign_legacy> sources, span<foreign_vers
   return detail::upgrade_all(sources, outs, how.raw(), failed);
 }
 
-/// Makes a legacy tensor of a versioned one; what legacy cannot record is rejected unless the
-/// options allow that loss or ask for a copy. Upgrading the result restores it.
+/// Makes a legacy tensor from a versioned one. A property that legacy cannot record is rejected,
+/// unless the options allow that loss or ask for a copy. Upgrading the result restores it.
 template <class Owner>
 DLBRIDGE_HPP_INLINE result<checked_legacy> downgrade(Owner&& source,
                                                      convert_options_ref how = {}) noexcept {

@@ -10,22 +10,24 @@
 
 DLBRIDGE_HPP_BEGIN
 
-/// Version of the library that is loaded, as major * 10000 + minor * 100 + patch.
+/// Version of the loaded library, as major * 10000 + minor * 100 + patch.
 inline std::uint32_t library_version() noexcept { return abi::version(); }
-/// The same as text; static.
+/// The version as text, in static memory.
 inline const char* library_version_string() noexcept { return abi::version_string(); }
 /// Newest DLPack release that the library knows.
 inline dlpack_version newest_dlpack() noexcept { return abi::dlpack_version(); }
 
-/// Answer to a question that cannot always be answered.
+/// An answer that may be unknown.
 enum class answer : std::int32_t {
+  // [facts/enums.toml ANSWER]
   no = DLBRIDGE_NO,
   yes = DLBRIDGE_YES,
   undecided = DLBRIDGE_UNDECIDED,
+  // [/facts]
 };
 
-/// Can the CPU certainly read memory of this device type, which may be any integer? `*detail`,
-/// unless NULL, tells no from undecided.
+/// Returns whether the CPU can certainly read memory of this device type, which may be any integer.
+/// `*detail`, unless NULL, distinguishes "no" from "unknown".
 inline bool host_accessible(std::int32_t type, answer* detail = nullptr) noexcept {
   DLBridgeAnswer given = DLBRIDGE_UNDECIDED;
   const bool yes = abi::host_accessible(type, &given) == 1;
@@ -38,8 +40,8 @@ inline bool host_accessible(const device& where, answer* detail = nullptr) noexc
   return host_accessible(device_type(where), detail);
 }
 
-/// The struct of a foreign tensor, borrowed. Rejected (version) where its major is not 1: nothing
-/// else of it may be read then; and (invalid argument) where the owner is empty.
+/// The struct of a foreign tensor, borrowed. Rejected (version) if its major version is not 1,
+/// since nothing else of it may be read then; rejected (invalid argument) if the owner is empty.
 inline result<foreign_ref> borrow(const foreign_versioned& owner DLBRIDGE_HPP_BORROWS) noexcept {
   if (owner && owner.get()->version.major == 1) {
     return foreign_ref(&owner.get()->dl_tensor, owner.get()->flags);
@@ -50,7 +52,7 @@ inline result<foreign_ref> borrow(const foreign_versioned& owner DLBRIDGE_HPP_BO
   detail::maker::finish(made, status);
   return made;
 }
-result<foreign_ref> borrow(const foreign_versioned&&) = delete;  // it would be gone
+result<foreign_ref> borrow(const foreign_versioned&&) = delete;  // the result would dangle
 inline result<foreign_ref> borrow(const foreign_legacy& owner DLBRIDGE_HPP_BORROWS) noexcept {
   if (owner) {
     return foreign_ref(&owner.get()->dl_tensor);
@@ -123,9 +125,9 @@ DLBridgeStatus write_name(const Tensor& of, char* buffer, std::size_t size, std:
 
 }  // namespace detail
 
-/// Writes the name of a dtype ("float32"), device ("cuda:1") or tensor (one line for logs; broken
-/// ones too), and NUL, to `into`, without allocating. The value is the length; rejected (buffer too
-/// small) where it did not fit. `*length`, unless NULL, is the length also then.
+/// Writes the name of a dtype ("float32"), device ("cuda:1") or tensor (one line for logs, even of
+/// a broken one), and NUL, to `into`, without allocating. Returns the length; rejected (buffer too
+/// small) if it does not fit. `*length`, unless NULL, is the length in both cases.
 template <class Named>
 result<std::size_t> format_to(span<char> into, const Named& of,
                               std::size_t* length = nullptr) noexcept {
@@ -139,7 +141,7 @@ result<std::size_t> format_to(span<char> into, const Named& of,
   return made;
 }
 
-/// The same as a string; "(no tensor)" for an empty owner or reference.
+/// Returns the name as a string; "(no tensor)" for an empty owner or reference.
 template <class Named>
 std::string to_string(const Named& of) {
   char buffer[256];
@@ -153,7 +155,9 @@ std::string to_string(const Named& of) {
   }
   std::string text(length + 1, '\0');
   const result<std::size_t> again = format_to(span<char>(text.data(), text.size()), of, &length);
-  text.resize(again ? length : std::strlen(text.c_str()));  // a foreign struct may change meanwhile
+  text.resize(
+      again ? length
+            : std::strlen(text.c_str()));  // a foreign struct may have changed since the first call
   return text;
 }
 
@@ -165,7 +169,7 @@ inline result<dtype> parse_dtype(std::string_view text) noexcept {
                                          &detail::maker::value(made), detail::maker::sink(made)));
   return made;
 }
-/// The same of a device; "cuda" means "cuda:0".
+/// Reads the name of a device; "cuda" means "cuda:0".
 inline result<device> parse_device(std::string_view text) noexcept {
   result<device> made;
   detail::maker::finish(made,
@@ -177,11 +181,13 @@ inline result<device> parse_device(std::string_view text) noexcept {
 // ---------------------------------------------------------------------------------------- findings
 
 enum class severity : std::int32_t {
+  // [facts/enums.toml SEVERITY]
   broken = DLBRIDGE_SEVERITY_BROKEN,
   note = DLBRIDGE_SEVERITY_NOTE,
+  // [/facts]
 };
 
-/// One thing found about a tensor.
+/// One finding about a tensor.
 class finding {
  public:
   finding() noexcept = default;
@@ -209,7 +215,7 @@ inline result<std::vector<finding>> find_all(const void* tensor, DLBridgeKind ki
   DLBridgeStatus status = DLBRIDGE_OK;
   do {
     findings.resize(count);
-    // A finding is its C struct.
+    // A finding has the layout of its C struct.
     status = abi::diagnose(tensor, kind, flags, by.raw(),
                            reinterpret_cast<DLBridgeFinding*>(findings.data()), findings.size(),
                            &count, maker::sink(made));
@@ -220,8 +226,8 @@ inline result<std::vector<finding>> find_all(const void* tensor, DLBridgeKind ki
 
 }  // namespace detail
 
-/// Every finding on a tensor, also a broken one: a value also where rules are broken, an error only
-/// where the arguments are wrong.
+/// Every finding on a tensor. Broken rules are findings in the value; the result is an error only
+/// if the arguments are wrong.
 inline result<std::vector<finding>> diagnose(const DLManagedTensor* tensor, policy_ref by = {}) {
   return detail::find_all(tensor, DLBRIDGE_KIND_LEGACY, 0, by);
 }
@@ -250,13 +256,14 @@ result<dlpack_version> required_version(const Tensor& of) noexcept {
   return made;
 }
 
-/// What a producer hands to a consumer.
+/// The version that a producer exports for a consumer.
 struct offer {
   dlbridge::kind kind = kind::unknown;
   dlpack_version version = {0, 0};
 };
 
-/// What a producer that can make up to `producer` hands to a consumer that reads up to `consumer`.
+/// Negotiates between a producer that makes up to `producer` and a consumer that reads up to
+/// `consumer`.
 inline result<offer> negotiate(dlpack_version producer, dlpack_version consumer) noexcept {
   result<offer> made;
   DLBridgeKind kind = DLBRIDGE_KIND_UNKNOWN;
@@ -276,15 +283,15 @@ inline result<const DLPackExchangeAPI*> exchange_api_find(const DLPackExchangeAP
   return made;
 }
 
-/// Which managed struct `tensor` points to, by its first 64 bytes. legacy and versioned are by
-/// exclusion; ambiguous: it can be both; unknown: it can be neither.
+/// Which managed struct `tensor` points to, by its first 64 bytes. legacy and versioned are
+/// found by exclusion; ambiguous: it can be both; unknown: it can be neither.
 inline kind identify(const void* tensor) noexcept {
   return static_cast<kind>(abi::identify(tensor));
 }
 
 namespace detail {
 
-// Why a void* is neither taken nor checked: its kind is not known.
+// The error for a void* whose kind is not known.
 inline error undecided(const void* managed, kind found) noexcept {
   if (managed == nullptr) {
     return {status_code::invalid_argument, rule_code::none, -1,
@@ -297,8 +304,8 @@ inline error undecided(const void* managed, kind found) noexcept {
 
 }  // namespace detail
 
-/// Takes over a managed tensor of unknown kind without validating it. Rejected (ambiguous), and
-/// still the caller's, where the bytes do not decide.
+/// Takes over a managed tensor of unknown kind without validating it. If the bytes do not decide
+/// the kind, it is rejected (ambiguous) and still the caller's.
 inline result<any_foreign> take(void* managed) noexcept {
   const kind found = identify(managed);
   if (found == kind::legacy) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What drivers know: which are there, and where memory is.
+// Queries to drivers: which are available, and where memory is.
 #ifndef DLBRIDGE_HPP_DRIVERS_HPP_
 #define DLBRIDGE_HPP_DRIVERS_HPP_
 
@@ -8,19 +8,21 @@
 DLBRIDGE_HPP_BEGIN
 
 enum class backend_state : std::int32_t {
+  // [facts/enums.toml STATE]
   ready = DLBRIDGE_STATE_READY,
   absent = DLBRIDGE_STATE_ABSENT,
   unusable = DLBRIDGE_STATE_UNUSABLE,
+  // [/facts]
 };
 
-/// What is known of a backend: the fields of DLBridgeBackendInfo.
+/// The state of a backend: the fields of DLBridgeBackendInfo.
 struct backend_status : DLBridgeBackendInfo {
   backend_status() noexcept : DLBridgeBackendInfo DLBRIDGE_BACKEND_INFO_INIT {}
   backend_state is() const noexcept { return static_cast<backend_state>(state); }
 };
 
-/// Starts a backend unless that was tried before, and reports the outcome; an absent driver is no
-/// error.
+/// Starts a backend unless an earlier call tried to, and reports the outcome. A missing driver is
+/// not an error.
 inline result<backend_status> backend_info(backend of) noexcept {
   result<backend_status> made;
   const DLBridgeStatus status = abi::backend_info(
@@ -30,6 +32,7 @@ inline result<backend_status> backend_info(backend of) noexcept {
 }
 
 enum class memory_kind : std::int32_t {
+  // [facts/enums.toml MEMORY]
   host = DLBRIDGE_MEMORY_HOST,
   device_memory = DLBRIDGE_MEMORY_DEVICE,
   pinned = DLBRIDGE_MEMORY_PINNED,
@@ -39,19 +42,21 @@ enum class memory_kind : std::int32_t {
   usm_shared = DLBRIDGE_MEMORY_USM_SHARED,
   svm = DLBRIDGE_MEMORY_SVM,
   cl_mem = DLBRIDGE_MEMORY_CL_MEM,
+  // [/facts]
 };
 
 /// Where memory is: the fields of DLBridgePointerInfo.
 struct memory_info : DLBridgePointerInfo {
   memory_info() noexcept : DLBridgePointerInfo DLBRIDGE_POINTER_INFO_INIT {}
   memory_kind is() const noexcept { return static_cast<memory_kind>(memory); }
-  /// The context that answered was neither registered nor named.
+  /// The answering context was neither registered nor named by the caller.
   bool context_assumed() const noexcept {
     return (properties & DLBRIDGE_POINTER_CONTEXT_ASSUMED) != 0;
   }
 };
 
-/// Asks the driver where `memory` is; `label` is its tensor's device (the CPU assumes nothing).
+/// Asks the driver where `memory` is. `label` is the device of its tensor; with the CPU as label,
+/// nothing is assumed.
 inline result<memory_info> pointer_info(const buffer& memory,
                                         const device& label = make_device(kDLCPU)) noexcept {
   result<memory_info> made;

@@ -16,12 +16,12 @@ DLBRIDGE_HPP_BEGIN
 using dtype = DLDataType;
 using device = DLDevice;
 
-/// A dtype from integers; any values.
+/// A dtype from integers of any value.
 constexpr dtype make_dtype(std::uint8_t code, std::uint8_t bits, std::uint16_t lanes = 1) noexcept {
   return {code, bits, lanes};
 }
 
-/// A device from integers; any values, since foreign device types need not be enumerators.
+/// A device from integers of any value, since foreign device types need not be enumerators.
 inline device make_device(std::int32_t type, std::int32_t id = 0) noexcept {
   const std::int32_t fields[2] = {type, id};
   device made;
@@ -44,8 +44,8 @@ inline bool equal(const device& a, const device& b) noexcept {
   return device_type(a) == device_type(b) && a.device_id == b.device_id;
 }
 
-/// The element of a bool tensor: a byte where any value but 0 is true. A foreign byte may be 2,
-/// which is undefined behaviour as a C++ bool.
+/// The element of a bool tensor: a byte, true unless it is 0. A foreign byte may be 2, which as a
+/// C++ bool is undefined behaviour.
 struct boolean {
   std::uint8_t byte = 0;
 
@@ -56,10 +56,10 @@ struct boolean {
   constexpr operator bool() const noexcept { return byte != 0; }
 };
 
-/// Which dtype the elements of a C++ type have. Specialise it for types of your own, such as a
-/// half: `static constexpr dlbridge::dtype value = dlbridge::make_dtype(kDLFloat, 16);` The type is
-/// as large as its dtype; one of less than whole bytes fills them, so it stands for padded elements
-/// only (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED).
+/// The dtype of the elements of a C++ type. Specialise it for your own types, such as a
+/// half: `static constexpr dlbridge::dtype value = dlbridge::make_dtype(kDLFloat, 16);` The type
+/// must be as large as its dtype. A type for a dtype of less than a byte fills a whole byte, so it
+/// stands for padded elements only (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED).
 template <class T, class = void>
 struct dtype_of;
 
@@ -106,16 +106,16 @@ template <class T>
 inline constexpr bool has_dtype<T, std::void_t<decltype(dtype_of<std::remove_cv_t<T>>::value)>> =
     true;
 
-// Bits of an element where elements are packed.
+// Bits of a packed element.
 template <class T>
 inline constexpr std::size_t packed_bits = std::size_t{dtype_of<std::remove_cv_t<T>>::value.bits} *
                                            dtype_of<std::remove_cv_t<T>>::value.lanes;
 
-// Can T stand only for elements that are padded to whole bytes?
+// True if T stands only for elements that are padded to whole bytes.
 template <class T>
 inline constexpr bool is_padded = packed_bits<T> % 8 != 0;
 
-// A T is as far from the next one as the elements are.
+// True if the distance between two T is that between two elements.
 template <class T>
 constexpr void require_element_size() noexcept {
   if constexpr (has_dtype<T>) {
@@ -124,7 +124,7 @@ constexpr void require_element_size() noexcept {
   }
 }
 
-// The types that may stand for elements of a foreign tensor.
+// Rejects types that cannot stand for elements of a foreign tensor.
 template <class T>
 constexpr void require_element() noexcept {
   static_assert(
@@ -137,8 +137,8 @@ constexpr void require_element() noexcept {
   require_element_size<T>();
 }
 
-// The product of extents that are not negative, modulo 2^64: 0 where one of them is, however large
-// the others are.
+// The product of non-negative extents modulo 2^64; 0 if one of them is 0, however large the others
+// are.
 DLBRIDGE_HPP_HD constexpr std::int64_t count_elements(const std::int64_t* shape,
                                                       std::size_t rank) noexcept {
   std::uint64_t count = 1;

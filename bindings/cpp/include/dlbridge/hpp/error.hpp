@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why a call failed: as a value (`error`) and as an exception that carries it (`exception`).
+// The cause of a failed call: as a value (`error`), and as an exception that carries it.
 #ifndef DLBRIDGE_HPP_ERROR_HPP_
 #define DLBRIDGE_HPP_ERROR_HPP_
 
@@ -14,6 +14,7 @@ DLBRIDGE_HPP_BEGIN
 
 /// Outcome of a call. Values that are not listed may come from a newer library.
 enum class status_code : std::int32_t {
+  // [facts/statuses.toml]
   ok = DLBRIDGE_OK,
   invalid_argument = DLBRIDGE_ERROR_INVALID_ARGUMENT,
   too_new = DLBRIDGE_ERROR_TOO_NEW,
@@ -36,10 +37,12 @@ enum class status_code : std::int32_t {
   capture = DLBRIDGE_ERROR_CAPTURE,
   descriptor = DLBRIDGE_ERROR_DESCRIPTOR,
   ambiguous = DLBRIDGE_ERROR_AMBIGUOUS,
+  // [/facts]
 };
 
 /// Which rule a tensor broke. Values that are not listed may come from a newer library.
 enum class rule_code : std::int32_t {
+  // [facts/rules.toml]
   none = DLBRIDGE_RULE_NONE,
   version_major = DLBRIDGE_RULE_VERSION_MAJOR,
   ndim_negative = DLBRIDGE_RULE_NDIM_NEGATIVE,
@@ -86,6 +89,7 @@ enum class rule_code : std::int32_t {
   device_label = DLBRIDGE_RULE_DEVICE_LABEL,
   allocation_bounds = DLBRIDGE_RULE_ALLOCATION_BOUNDS,
   shape_mismatch = DLBRIDGE_RULE_SHAPE_MISMATCH,
+  // [/facts]
 };
 
 /// Name of a status such as "DLBRIDGE_ERROR_VERSION"; static.
@@ -105,16 +109,18 @@ inline const char* text(rule_code code) noexcept {
   return abi::rule_text(static_cast<DLBridgeRule>(code));
 }
 
-/// What went wrong, in the library's words. A value of 256 bytes; copying allocates nothing. The
-/// error of a call that succeeded has status_code::ok and an empty message.
+/// The cause of a failure, with the library's message. A value of 256 bytes; copying allocates
+/// nothing. After success it has status_code::ok and an empty message.
 class error {
  public:
   /// No error.
   error() noexcept { clear(); }
-  /// For a call of the C ABI that fills it on failure: read only after that, or after set().
+  /// Uninitialised, for a call of the C ABI that fills it on failure: read it only after a failure
+  /// or
+  /// set().
   struct unfilled {};
   explicit error(unfilled /*tag*/) noexcept {}  // NOLINT(cppcoreguidelines-pro-type-member-init)
-  /// An error that the binding or the user makes; `format` and its arguments as for printf.
+  /// An error of the binding or of the user; `format` and its arguments are those of printf.
 #if defined(__GNUC__)
   __attribute__((format(printf, 5, 6)))
 #endif
@@ -134,11 +140,11 @@ class error {
   status_code status() const noexcept { return static_cast<status_code>(raw_.status); }
   /// The rule that the tensor broke, or rule_code::none.
   rule_code rule() const noexcept { return static_cast<rule_code>(raw_.rule); }
-  /// The axis concerned, from 0; -1 where none applies.
+  /// The axis concerned, from 0; -1 if none applies.
   std::int32_t axis() const noexcept { return raw_.axis; }
-  /// The code of the driver's call that failed; 0 where none did.
+  /// The error code of the driver's call that failed; 0 if no driver's call failed.
   std::int32_t native_code() const noexcept { return raw_.native_code; }
-  /// Expected, found, what to do; lives as long as this object.
+  /// Expected, found, remedy; lives as long as this object.
   const char* message() const noexcept DLBRIDGE_HPP_BORROWS { return raw_.message; }
   explicit operator bool() const noexcept { return raw_.status != DLBRIDGE_OK; }
 
@@ -155,7 +161,7 @@ class error {
   }
 
  private:
-  // The rest of the message is never read.
+  // The bytes after the end of the message are never read.
   void clear() noexcept {
     raw_.status = DLBRIDGE_OK;
     raw_.rule = DLBRIDGE_RULE_NONE;
@@ -169,7 +175,7 @@ class error {
   DLBridgeError raw_;
 };
 
-/// What result::value() throws. Copying it cannot throw.
+/// Thrown by result::value(). Copying it cannot throw.
 class exception : public std::exception {
  public:
   explicit exception(const dlbridge::error& error) noexcept : error_(error) {}

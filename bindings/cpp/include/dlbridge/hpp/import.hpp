@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// In and out: import makes a validated tensor of any managed tensor, export_to makes what a
-// consumer reads, release ends a tensor in C. On success the source passes to the result; on
-// failure the source still owns, also though it was passed as an rvalue. Options that are left out
+// import makes a validated tensor from any managed tensor, export_to makes the struct that a
+// consumer reads, release calls the deleter of a C struct. On success the source passes to the
+// result; on failure the source still owns, although it was passed as an rvalue. Omitted options
 // are the library's defaults.
 #ifndef DLBRIDGE_HPP_IMPORT_HPP_
 #define DLBRIDGE_HPP_IMPORT_HPP_
@@ -10,19 +10,19 @@
 
 DLBRIDGE_HPP_BEGIN
 
-/// What a pointer points to.
+/// The kind of struct that a pointer points to.
 enum class kind : std::int32_t {
-  /// As an argument: decide by the bytes. As the answer of identify: neither kind fits.
+  // [facts/enums.toml KIND]
   unknown = DLBRIDGE_KIND_UNKNOWN,
   legacy = DLBRIDGE_KIND_LEGACY,
   versioned = DLBRIDGE_KIND_VERSIONED,
   borrowed = DLBRIDGE_KIND_BORROWED,
-  /// Only ever an answer: the bytes can be both managed kinds.
   ambiguous = DLBRIDGE_KIND_AMBIGUOUS,
+  // [/facts]
 };
 
-/// Owns a tensor of either kind, such as export_to makes for a consumer whose version is known at
-/// run time only.
+/// Owns a tensor of either kind, such as the result of export_to for a consumer whose version is
+/// known at run time only.
 template <class Legacy, class Versioned>
 class either {
  public:
@@ -30,7 +30,7 @@ class either {
   explicit either(Legacy&& tensor) noexcept : legacy_(std::move(tensor)) {}
   explicit either(Versioned&& tensor) noexcept : versioned_(std::move(tensor)) {}
 
-  /// legacy or versioned; unknown where it is empty.
+  /// legacy or versioned; unknown if it is empty.
   dlbridge::kind kind() const noexcept {
     return legacy_ ? kind::legacy : versioned_ ? kind::versioned : kind::unknown;
   }
@@ -43,12 +43,12 @@ class either {
   [[nodiscard]] void* release() noexcept {
     return legacy_ ? static_cast<void*>(legacy_.release()) : versioned_.release();
   }
-  /// The tensor, borrowed; for validated ones.
+  /// The tensor, borrowed; only if it is validated.
   checked_ref ref() const& noexcept DLBRIDGE_HPP_BORROWS {
     return legacy_ ? legacy_.ref() : versioned_.ref();
   }
   checked_ref ref() const&& = delete;
-  /// The owner of that kind; empty where it is of the other.
+  /// Moves the tensor to an owner of that kind; empty if the tensor is of the other kind.
   Legacy legacy() && noexcept { return std::move(legacy_); }
   Versioned versioned() && noexcept { return std::move(versioned_); }
   void reset() noexcept {
@@ -65,7 +65,8 @@ using any_foreign = either<foreign_legacy, foreign_versioned>;
 
 namespace detail {
 
-// What import and export_to take: the pointer, its kind, and how to empty the owner on success.
+// The sources of import and export_to: the pointer, its kind, and how to empty the owner on
+// success.
 template <class Source, class = void>
 struct source_traits {
   static constexpr bool known = false;
@@ -118,7 +119,7 @@ struct source_traits<either<Legacy, Versioned>> {
 template <class Source>
 inline constexpr bool is_source = source_traits<plain<Source>>::known;
 
-// A pointer stays as it is on success; an owner is emptied, so it is passed by std::move.
+// Success leaves a pointer as it is, and empties an owner, which is passed by std::move.
 template <class Source>
 constexpr void require_source() noexcept {
   static_assert(
@@ -145,7 +146,7 @@ DLBRIDGE_HPP_INLINE Owner owner_of(void* pointer) noexcept {
   }
 }
 
-// A failure, made beside the result: a success stays in registers.
+// Makes the failure out of line, so that a success stays in registers.
 template <class To>
 DLBRIDGE_HPP_INLINE result<To> failed(error& why, DLBridgeStatus status) noexcept {
   why.set(status);
@@ -186,8 +187,8 @@ result<either<Legacy, Versioned>> exported(Source& source, DLBridgeKind kind, dl
 
 }  // namespace detail
 
-/// Makes a validated, dlbridge-owned tensor of any managed tensor: THE FUNCTION FOR TENSORS FROM
-/// FOREIGN CODE. `source` is a `void*` (its kind is decided by the bytes), a `DLManagedTensor*`, a
+/// Makes a validated, dlbridge-owned tensor from any managed tensor: THE FUNCTION FOR TENSORS FROM
+/// FOREIGN CODE. `source` is a `void*` (the bytes decide its kind), a `DLManagedTensor*`, a
 /// `DLManagedTensorVersioned*`, or an owner of one, by std::move. Shape and strides are copied, so
 /// what was validated is what is used; the data is not copied unless the options ask for it. On
 /// success the source belongs to the result; on failure it is untouched and still the caller's. A
@@ -200,7 +201,7 @@ DLBRIDGE_HPP_INLINE result<tensor> import(Source&& source, convert_options_ref h
     return detail::imported<tensor>(source, traits::kind(source), how.raw());
   }
 }
-/// The same of a `void*` whose kind is known.
+/// Imports a `void*` whose kind is known.
 template <class Pointer>
 DLBRIDGE_HPP_INLINE result<tensor> import(Pointer&& source, kind is,
                                           convert_options_ref how = {}) noexcept {
@@ -208,7 +209,7 @@ DLBRIDGE_HPP_INLINE result<tensor> import(Pointer&& source, kind is,
   void* pointer = source;
   return detail::imported<tensor>(pointer, static_cast<DLBridgeKind>(is), how.raw());
 }
-/// The result is not validated, so it gives no elements.
+/// Imports without validation, so the result gives no elements.
 template <class Source>
 result<foreign_versioned> import(Source&& source, const unchecked_options& how) noexcept {
   detail::require_source<Source>();
@@ -224,9 +225,9 @@ result<foreign_versioned> import(Pointer&& source, kind is, const unchecked_opti
   return detail::imported<foreign_versioned>(pointer, static_cast<DLBridgeKind>(is), how.raw());
 }
 
-/// Makes of `source`, as for import, what a consumer of DLPack `target` reads: legacy where its
-/// major is 0. A tensor that the consumer can read already is validated and handed back. The
-/// version of the options must be left out, since the target has it.
+/// Makes from `source`, an argument as for import, the struct that a consumer of DLPack `target`
+/// reads: legacy if the target's major version is 0. A tensor that the consumer can already read is
+/// validated and returned. The options must not set a version, since the target states it.
 template <class Source>
 result<any_tensor> export_to(Source&& source, dlpack_version target,
                              convert_options_ref how = {}) noexcept {
@@ -265,7 +266,7 @@ result<any_foreign> export_to(Pointer&& source, kind is, dlpack_version target,
 }
 
 /// Calls the deleter of a managed tensor that no owner of this header holds, such as one that
-/// import rejected. NULL is accepted. Rejected (invalid argument), and nothing is called, where
+/// import rejected. NULL is accepted. Rejected (invalid argument), without a call, if
 /// `is` is neither legacy nor versioned.
 template <class Pointer>
 result<void> release(Pointer managed, kind is) noexcept {

@@ -26,7 +26,7 @@ class unique_fd {
   unique_fd& operator=(const unique_fd&) = delete;
   ~unique_fd() { reset(); }
 
-  /// The descriptor, which stays this owner's; -1 where there is none.
+  /// The descriptor, borrowed; -1 if there is none.
   std::int32_t get() const noexcept { return fd_; }
   explicit operator bool() const noexcept { return fd_ >= 0; }
   [[nodiscard]] std::int32_t release() noexcept { return std::exchange(fd_, -1); }
@@ -37,7 +37,7 @@ class unique_fd {
       ::close(gone);
     }
 #else
-    static_cast<void>(gone);  // no export has descriptors there
+    static_cast<void>(gone);  // exports have no descriptors on this system
 #endif
   }
 
@@ -46,13 +46,13 @@ class unique_fd {
 };
 
 /// The description of a tensor for another process: bytes, and file descriptors that go with them
-/// (SCM_RIGHTS) in their order. The descriptors are this object's. It holds vectors, so making one
-/// may throw std::bad_alloc.
+/// (SCM_RIGHTS) in their order. It owns the descriptors. It holds vectors, so constructing one may
+/// throw std::bad_alloc.
 class ipc_message {
  public:
   ipc_message() noexcept = default;
-  /// Of bytes and descriptors that arrived: copies the bytes and takes the descriptors over.
-  /// Whether it is an export, ipc_import checks.
+  /// From received bytes and descriptors: copies the bytes and takes over the descriptors.
+  /// ipc_import checks whether they are an export.
   ipc_message(span<const unsigned char> bytes, span<unique_fd> fds)
       : bytes_(bytes.begin(), bytes.end()) {
     fds_.reserve(fds.size());
@@ -73,7 +73,7 @@ class ipc_message {
   std::vector<unique_fd> fds_;
 };
 
-/// What the importer may do.
+/// The access that the importer gets.
 enum class ipc_access : std::uint32_t {
   as_exported = 0,
   read_only = DLBRIDGE_IPC_READ_ONLY,
@@ -86,7 +86,7 @@ inline result<ipc_message> ipc_export_raw(const DLManagedTensorVersioned* tensor
   std::vector<std::int32_t> fds;
   DLBridgeIpcSizes sizes = DLBRIDGE_IPC_SIZES_INIT;
   DLBridgeStatus status = DLBRIDGE_OK;
-  do {  // the first round asks for the sizes
+  do {  // the first call returns the sizes
     message.bytes_.resize(sizes.buffer_size);
     message.fds_.resize(sizes.fd_count);
     fds.resize(sizes.fd_count);
@@ -109,15 +109,15 @@ inline result<ipc_message> ipc_export_raw(const DLManagedTensorVersioned* tensor
   return made;
 }
 
-/// Describes a tensor, which stays its owner's, for another process. Memory of the host must be
-/// shareable (allocate_spec, copy_spec); work on it must be done. May throw std::bad_alloc.
+/// Describes a borrowed tensor for another process. Host memory must be
+/// shareable (allocate_spec, copy_spec), and work on it must be finished. May throw std::bad_alloc.
 inline result<ipc_message> ipc_export(const tensor& from,
                                       ipc_access access = ipc_access::as_exported) {
   return ipc_export_raw(from.get(), static_cast<std::uint32_t>(access));
 }
 
-/// Makes a dlbridge-owned tensor of what another process exported, validated as any foreign one.
-/// The message stays the caller's.
+/// Makes a dlbridge-owned tensor from another process's export, validated like any foreign one.
+/// The message is borrowed.
 inline result<tensor> ipc_import(const ipc_message& message,
                                  ipc_access access = ipc_access::as_exported,
                                  policy_ref by = {}) noexcept {
@@ -126,7 +126,7 @@ inline result<tensor> ipc_import(const ipc_message& message,
   spec.options = static_cast<std::uint32_t>(access);
   spec.buffer = message.bytes().data();
   spec.buffer_size = message.bytes().size();
-  // An owner is its descriptor.
+  // An owner has the layout of a descriptor.
   spec.fds =
       message.fds().empty() ? nullptr : reinterpret_cast<const std::int32_t*>(message.fds().data());
   spec.fd_count = message.fds().size();

@@ -10,7 +10,7 @@ DLBRIDGE_HPP_BEGIN
 
 namespace detail {
 
-// Only a dlbridge-owned tensor outside the caller's storage can have a second owner.
+// Only a dlbridge-owned tensor that is not in the caller's storage can have a second owner.
 template <class Owner>
 constexpr void require_shareable() noexcept {
   static_assert(!std::is_same_v<Owner, stored_tensor>,
@@ -30,7 +30,7 @@ DLBRIDGE_HPP_INLINE result<tensor> share(const Owner& from) noexcept {
       [&](auto** out, DLBridgeError* sink) { return abi::share(from.get(), out, sink); });
 }
 
-/// Another shape on a tensor's data: extents, strides in elements (left out: compact, last axis
+/// Another shape on a tensor's data: extents, strides in elements (omitted: compact, last axis
 /// fastest), offset in elements, dtype. The arrays are borrowed for the call.
 class view_spec {
  public:
@@ -51,19 +51,20 @@ class view_spec {
     made.raw_.offset = elements;
     return made;
   }
-  /// Dtype of the view, of as many bits as the parent's; left out: the parent's.
+  /// Dtype of the view, of as many bits as the parent's; omitted: the parent's.
   [[nodiscard]] constexpr view_spec dtype(const dlbridge::dtype& type) const noexcept {
     view_spec made = *this;
     made.raw_.dtype = type;
     return made;
   }
-  /// As many strides as axes, or none?
+  /// True if there are as many strides as axes, or none.
   constexpr bool consistent() const noexcept {
     return raw_.strides == nullptr || strides_ == static_cast<std::size_t>(raw_.ndim);
   }
   /// Of a struct that was filled by other means.
   template <class Raw, class = std::enable_if_t<std::is_same_v<Raw, DLBridgeViewSpec>>>
-  constexpr explicit view_spec(const Raw& raw) noexcept  // no braced list of extents is one
+  constexpr explicit view_spec(
+      const Raw& raw) noexcept  // a braced list of extents must not become a view_spec
       : raw_(raw), strides_(static_cast<std::size_t>(raw.ndim)) {}
   constexpr const DLBridgeViewSpec* raw() const noexcept DLBRIDGE_HPP_BORROWS { return &raw_; }
 
@@ -81,8 +82,8 @@ inline error unlike_lengths() noexcept {
 
 }  // namespace detail
 
-/// As share, with another shape, strides, offset and dtype. The elements of the view must lie
-/// between the lowest and the highest element of `from`.
+/// Makes another owner like share, with its own shape, strides, offset and dtype. The elements of
+/// the view must lie between the lowest and the highest element of `from`.
 template <class Owner>
 DLBRIDGE_HPP_INLINE result<tensor> view(const Owner& from, const view_spec& spec) noexcept {
   detail::require_shareable<Owner>();
@@ -146,20 +147,21 @@ class allocate_spec {
   DLBridgeAllocateSpec raw_;
 };
 
-/// Allocates; the bytes are unspecified.
+/// Allocates a tensor whose bytes are unspecified.
 inline result<tensor> allocate(const allocate_spec& spec) noexcept {
   return detail::produced<tensor>(
       [&](auto** out, DLBridgeError* sink) { return abi::allocate(spec.raw(), out, sink); });
 }
 
-/// Memory of a device: an address, a cl_mem or another handle.
+/// Device memory: an address, a cl_mem or another handle.
 using buffer = DLBridgeBuffer;
 enum class buffer_kind : std::int32_t {
-  /// The kind that the device implies.
+  // [facts/enums.toml BUFFER]
   implied = DLBRIDGE_BUFFER_DEFAULT,
   address = DLBRIDGE_BUFFER_ADDRESS,
   cl_mem = DLBRIDGE_BUFFER_CL_MEM,
   handle = DLBRIDGE_BUFFER_HANDLE,
+  // [/facts]
 };
 /// Memory that may be written to. For const memory use wrap_borrowed, which makes read-only
 /// tensors.
@@ -170,12 +172,12 @@ constexpr buffer make_buffer(backend whose, buffer_kind kind, std::uint64_t hand
   return {static_cast<DLBridgeBackend>(whose), static_cast<std::int32_t>(kind), handle, context, 0};
 }
 
-/// A C callback that ends memory: called once with its context. Work on `stream` may still use the
-/// memory; NULL: none does.
+/// A C callback that frees memory, called once with its context. Work on `stream` may still use the
+/// memory; NULL: no work does.
 using release_function = void (*)(void* context, const DLBridgeBuffer* memory,
                                   const DLBridgeStream* stream);
 
-/// Destination and way of a copy; a default one copies to new memory of the host.
+/// Destination and options of a copy; a default spec copies to new host memory.
 class copy_spec {
  public:
   constexpr copy_spec() noexcept : raw_ DLBRIDGE_COPY_SPEC_INIT {}
@@ -191,7 +193,7 @@ class copy_spec {
     made.raw_.stream = *queue.raw();
     return made;
   }
-  /// Into memory of the caller's: `size` bytes at `memory`, the copy from `offset` on. `release` is
+  /// Into the caller's memory: `size` bytes at `memory`; the copy begins at `offset`. `release` is
   /// called once when the last owner of the copy is gone.
   [[nodiscard]] constexpr copy_spec into(const buffer& memory, std::uint64_t size,
                                          std::uint64_t offset = 0,
@@ -229,13 +231,13 @@ class copy_spec {
     made.raw_.version = newest;
     return made;
   }
-  /// Layouts that need too many copies of the driver may go through memory of the host.
+  /// Allows a copy through host memory where the layout needs too many driver copies.
   [[nodiscard]] constexpr copy_spec allow_staging() const noexcept {
     copy_spec made = *this;
     made.raw_.options = raw_.options | DLBRIDGE_COPY_ALLOW_STAGING;
     return made;
   }
-  /// Into memory that ipc_export can share.
+  /// Copies into memory that ipc_export can share.
   [[nodiscard]] constexpr copy_spec shareable() const noexcept {
     copy_spec made = *this;
     made.raw_.options = raw_.options | DLBRIDGE_COPY_SHAREABLE;
@@ -250,8 +252,7 @@ class copy_spec {
 };
 using copy_spec_ref = detail::optional_ref<copy_spec>;
 
-/// Copies a tensor, which is validated on the way, to compact memory; it stays its owner's. Without
-/// a spec to new memory of the host.
+/// Validates a borrowed tensor and copies it to compact memory: without a spec, to new host memory.
 inline result<tensor> copy(foreign_ref from, const copy_spec& spec = {}) noexcept {
   return detail::produced<tensor>([&](auto** out, DLBridgeError* sink) {
     return abi::copy(from.raw(), from.flags(), spec.raw(), out, sink);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a strided view to the types of other libraries that look at memory of others: mdspan of std
-// and cuda::std, Eigen::Map, xtensor's adaptors. They are known by their shape; none is included.
+// From a strided view to view types of other libraries: mdspan of std and cuda::std, Eigen::Map,
+// xtensor's adaptors. Traits recognise them by their interface; no header of theirs is included.
 #ifndef DLBRIDGE_HPP_MAP_HPP_
 #define DLBRIDGE_HPP_MAP_HPP_
 
@@ -8,7 +8,7 @@
 
 DLBRIDGE_HPP_BEGIN
 
-/// How to make a Target that views the elements of a tensor. Specialise it for types of your own:
+/// How to make a Target that views the elements of a tensor. Specialise it for your own types:
 ///
 ///   using element_type = ...;                  // const for a Target that only reads
 ///   static constexpr std::size_t rank = ...;
@@ -30,8 +30,8 @@ inline error unlike_target(rule_code broken, std::size_t axis, const char* what,
           static_cast<long long>(found)};
 }
 
-// The strides as a type wants them that demands positive ones: where an axis has one element or the
-// view has none, any stride does.
+// Strides for a type that requires positive ones: an axis of one element, or any axis of an empty
+// view, may have any stride.
 template <class T, std::size_t Rank>
 std::array<std::int64_t, Rank> positive_strides(const strided_view<T, Rank>& view) noexcept {
   std::array<std::int64_t, Rank> strides{};
@@ -39,15 +39,15 @@ std::array<std::int64_t, Rank> positive_strides(const strided_view<T, Rank>& vie
   std::int64_t next = 1;
   for (std::size_t axis = Rank; axis-- > 0;) {
     strides[axis] = view.extent(axis) <= 1 || view.empty() ? next : view.stride(axis);
-    if (view.extent(axis) > 1) {  // without elements the product may be any
+    if (view.extent(axis) > 1) {  // without elements the product may have any value
       next = next > most / view.extent(axis) ? most : next * view.extent(axis);
     }
   }
   return strides;
 }
 
-// How far elements of that shape reach with strides that are not negative, in elements; `most` + 1
-// where it is above that.
+// How far elements of that shape reach with non-negative strides, in elements; `most` + 1 if that
+// is more than `most`.
 template <std::size_t Rank>
 std::uint64_t required_span(const std::int64_t* shape,
                             const std::array<std::int64_t, Rank>& strides,
@@ -69,8 +69,8 @@ std::uint64_t required_span(const std::int64_t* shape,
   return reach;
 }
 
-// Of the axes in the order of their strides, all of them positive: the first that begins inside the
-// one before it, so that two indices may be one element; Rank where there is none.
+// With the axes in the order of their strides, all positive: the first axis whose stride lies
+// within the previous axis, so that two indices may be one element; Rank if there is none.
 template <std::size_t Rank>
 std::size_t interleaved_axis(const std::int64_t* shape,
                              const std::array<std::int64_t, Rank>& strides) noexcept {
@@ -96,7 +96,7 @@ std::size_t interleaved_axis(const std::int64_t* shape,
   return Rank;
 }
 
-// std::void_t, but as a type of its own: some compilers take two specialisations for one otherwise.
+// std::void_t as a separate type: with std::void_t some compilers take two specialisations for one.
 template <class...>
 struct void_of {
   using type = void;
@@ -140,7 +140,7 @@ struct map_traits<
     return with(view, std::make_index_sequence<rank>());
   }
 
-  /// An mdspan of no memory; one whose extents are all fixed must not be read through.
+  /// An mdspan without memory; if all its extents are fixed, it must not be read through.
   static Mdspan empty() noexcept {
     return Mdspan(typename Mdspan::data_handle_type{}, mapping_type{});
   }
@@ -167,7 +167,7 @@ struct map_traits<
             static_cast<long long>(max_index),
             static_cast<long long>(view.size())};
   }
-  // Of a compact layout; in which order the axes are makes no difference to how far it reaches.
+  // For a compact layout, whose reach does not depend on the order of its axes.
   static std::array<std::int64_t, rank> compact_strides(const view_type& view) noexcept {
     std::array<std::int64_t, rank> strides{};
     std::uint64_t next = 1;
@@ -202,7 +202,7 @@ struct map_traits<
                                        static_cast<std::int64_t>(max_index), strides[axis]);
         }
       }
-      // What layout_stride demands of its strides; else its mapping is undefined.
+      // The precondition of layout_stride; without it the mapping is undefined.
       if (detail::interleaved_axis<rank>(view.shape().data(), strides) != rank) {
         for (std::size_t axis = 0; axis < rank; ++axis) {
           strides[axis] = view.extent(axis) == 1 ? 1 : strides[axis];
@@ -224,7 +224,7 @@ struct map_traits<
     }
   }
 
-  // A mapping that has its own strides must have the tensor's.
+  // A mapping that computes its strides must arrive at the tensor's.
   template <std::size_t... Axes>
   static result<Mdspan> same(const mapping_type& mapping,
                              const std::array<std::int64_t, rank>& strides, const view_type& view,
@@ -250,8 +250,8 @@ struct map_traits<
 
 // ------------------------------------------------------------------------------------------- Eigen
 
-/// Eigen::Map of matrices (two axes) and of vectors (one axis), with any of Eigen's stride types; a
-/// const matrix type reads only. Its alignment option is checked.
+/// Eigen::Map of matrices (two axes) and of vectors (one axis), with any of Eigen's stride types. A
+/// map of a const matrix only reads. The map's alignment option is checked.
 template <template <class, int, class> class Map, class Matrix, int Options, class Stride>
 struct map_traits<
     Map<Matrix, Options, Stride>,
@@ -285,7 +285,7 @@ struct map_traits<
       if (fixed != dynamic && fixed != view.extent(axis)) {
         return detail::unlike_target(rule_code::none, axis, "the extent", fixed, view.extent(axis));
       }
-      if (strides[axis] < 0) {  // Eigen asserts that there is none
+      if (strides[axis] < 0) {  // Eigen asserts that the stride is fixed
         return detail::unlike_target(rule_code::negative_stride, axis, "the stride", 0,
                                      strides[axis]);
       }
@@ -308,7 +308,7 @@ struct map_traits<
     return build(view, static_cast<index>(outer), static_cast<index>(inner));
   }
 
-  /// A map of nothing.
+  /// An empty map.
   static target empty() noexcept {
     constexpr index rows = Matrix::RowsAtCompileTime == dynamic ? 0 : Matrix::RowsAtCompileTime;
     constexpr index cols = Matrix::ColsAtCompileTime == dynamic ? 0 : Matrix::ColsAtCompileTime;
@@ -367,27 +367,28 @@ struct map_traits<
     shape_type shape{};
     strides_type strides{};
     for (std::size_t axis = 0; axis < rank; ++axis) {
-      if (view.stride(axis) < 0 && view.extent(axis) > 1) {  // its elements lie before the pointer
+      if (view.stride(axis) < 0 &&
+          view.extent(axis) > 1) {  // elements would lie before the pointer
         return detail::unlike_target(rule_code::negative_stride, axis, "the stride", 0,
                                      view.stride(axis));
       }
       shape[axis] = static_cast<typename shape_type::value_type>(view.extent(axis));
-      // It takes a stride other than 0 on an axis of one element for a fault.
+      // It rejects a stride other than 0 on an axis of one element.
       const std::int64_t stride = view.extent(axis) == 1 ? 0 : view.stride(axis);
       strides[axis] = static_cast<typename strides_type::value_type>(stride);
     }
-    // It wants a buffer of as many elements as there are, however far its strides reach.
+    // It demands a buffer of as many elements as the shape has, however far the strides reach.
     pointer data = view.data();
     return Adaptor(storage_type(data, static_cast<std::size_t>(view.size())), shape, strides);
   }
-  /// An adaptor of nothing.
+  /// An empty adaptor.
   static Adaptor empty() {
     pointer data = nullptr;
     return Adaptor(storage_type(data, 0), shape_type{}, strides_type{});
   }
 };
 
-/// What cannot be made of nothing by itself, its traits make.
+/// A Target without a default constructor is made by its traits.
 template <class Target>
 struct blank_value<Target, typename detail::void_of<decltype(map_traits<Target>::empty())>::type> {
   static Target make() { return map_traits<Target>::empty(); }
@@ -404,11 +405,11 @@ inline constexpr bool writes_through<
 
 }  // namespace detail
 
-/// Every target views memory, so and_then and transform do not let it outlive its owner.
+/// Every target is a view, so and_then and transform do not let it outlive the owner.
 template <class Target>
 inline constexpr bool borrows<Target, std::enable_if_t<detail::can_map<Target>>> = true;
 
-/// The binding's own view is a target too.
+/// strided_view is a target too.
 template <class T, std::size_t Rank>
 struct map_traits<strided_view<T, Rank>> {
   using element_type = T;

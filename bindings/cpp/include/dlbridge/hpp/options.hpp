@@ -11,7 +11,8 @@ DLBRIDGE_HPP_BEGIN
 
 namespace detail {
 
-// An empty list is not "any": the library rejects a list without entries, which needs an address.
+// An empty list does not mean "any". The library rejects a list without entries if it has an
+// address.
 template <class T>
 constexpr const T* list_of(span<const T> entries, const T& none) noexcept {
   return entries.data() != nullptr ? entries.data() : &none;
@@ -21,19 +22,21 @@ inline constexpr DLDataType no_dtype = {0, 0, 0};
 
 }  // namespace detail
 
-/// How the elements of a tensor must lie: compact, with the last (c) or the first axis (f) fastest.
+/// The order of a tensor's elements: compact, with the last (c) or the first axis (f) fastest.
 enum class contiguity : std::int32_t {
+  // [facts/enums.toml CONTIGUITY]
   any = DLBRIDGE_CONTIGUITY_ANY,
   c = DLBRIDGE_CONTIGUITY_C,
   f = DLBRIDGE_CONTIGUITY_F,
   c_or_f = DLBRIDGE_CONTIGUITY_C_OR_F,
+  // [/facts]
 };
 
-/// What a consumer demands of a tensor; a default one is the library's default. Each function
-/// returns a policy with this demand added, so that demands can be chained. Arrays that are passed
-/// are borrowed and must outlive the policy. It validates the metadata at least: a check of the
-/// struct alone is `inspect_struct`, which opens no elements. Functions without a comment are the
-/// options and fields of DLBridgePolicy of the same name, which dlbridge.h documents.
+/// A consumer's demands on a tensor; a default policy is the library's default. Each function
+/// returns a policy with one more demand, so that demands can be chained. Arrays are borrowed and
+/// must outlive the policy. A policy validates at least the metadata; `inspect_struct` checks the
+/// struct only and gives no elements. dlbridge.h documents the functions without a comment, as the
+/// options and fields of DLBridgePolicy with the same name.
 class policy {
  public:
   constexpr policy() noexcept : raw_ DLBRIDGE_POLICY_INIT {}
@@ -44,7 +47,7 @@ class policy {
     made.raw_.version = newest;
     return made;
   }
-  /// Reads shape and strides, which is the default (DLBRIDGE_LEVEL_DEFAULT).
+  /// Reads shape and strides: the default (DLBRIDGE_LEVEL_DEFAULT).
   [[nodiscard]] constexpr policy read_metadata() const noexcept {
     policy made = *this;
     made.raw_.level = DLBRIDGE_LEVEL_METADATA;
@@ -71,10 +74,10 @@ class policy {
   [[nodiscard]] constexpr policy max_ndim(std::int32_t axes) const noexcept {
     return ndim(has(DLBRIDGE_POLICY_LIMIT_NDIM) ? raw_.min_ndim : 0, axes);
   }
-  /// Accepts this shape only: as many axes, each of that extent, -1 being any. No extents: a
+  /// Accepts this shape only: as many axes, each of that extent, where -1 means any. No extents: a
   /// scalar.
   [[nodiscard]] constexpr policy shape(span<const std::int64_t> extents) const noexcept {
-    const std::size_t most = DLBRIDGE_MAX_NDIM + 1;  // which the library rejects
+    const std::size_t most = DLBRIDGE_MAX_NDIM + 1;  // one more, which the library rejects
     policy made = ndim(static_cast<std::int32_t>(extents.size() < most ? extents.size() : most));
     made.raw_.shape = extents.data();
     return made;
@@ -90,7 +93,7 @@ class policy {
   [[nodiscard]] constexpr policy f_contiguous() const noexcept {
     return contiguity(dlbridge::contiguity::f);
   }
-  /// Bytes, a power of two, that the address of element (0,...,0) must be a multiple of.
+  /// The address of element (0,...,0) must be a multiple of so many bytes, a power of two.
   [[nodiscard]] constexpr policy alignment(std::uint64_t bytes) const noexcept {
     policy made = *this;
     made.raw_.alignment = bytes;
@@ -102,7 +105,8 @@ class policy {
     made.raw_.buffer_size = bytes;
     return made;
   }
-  /// Accepts these devices only, id -1 being any. A list without entries is an invalid argument.
+  /// Accepts these devices only; an id of -1 means any. A list without entries is an invalid
+  /// argument.
   [[nodiscard]] constexpr policy devices(span<const device> accepted) const noexcept {
     policy made = *this;
     made.raw_.devices = detail::list_of(accepted, detail::no_device);
@@ -162,8 +166,8 @@ class policy {
 };
 using policy_ref = detail::optional_ref<policy>;
 
-/// A policy whose level is the struct alone: shape and strides are not read, so it opens no
-/// elements.
+/// A policy that checks the struct only: shape and strides are not read, so no elements are
+/// available.
 class struct_policy {
  public:
   constexpr explicit struct_policy(const policy& demands = {}) noexcept : raw_(*demands.raw()) {
@@ -179,9 +183,9 @@ class struct_policy {
 /// `void* allocate(device, std::uint64_t bytes, std::uint64_t alignment)` and
 /// `void deallocate(device, void*, std::uint64_t bytes, std::uint64_t alignment)`, each with
 /// `const dlbridge::stream*` as a last parameter where it orders memory by a queue (NULL: none). A
-/// deallocate without it is called once work on the queue is done; where that cannot be waited for,
-/// the memory is leaked. The object is borrowed and must outlive the memory; deallocate may run on
-/// any thread. An allocate that throws is out of memory; see set_exception_handler.
+/// deallocate without it is called once work on the queue is finished; if dlbridge cannot wait for
+/// that, the memory is leaked. The object is borrowed and must outlive the memory; deallocate may
+/// run on any thread. An allocate that throws counts as out of memory; see set_exception_handler.
 class allocator {
  public:
   template <class A, class = std::enable_if_t<!std::is_same_v<std::remove_cv_t<A>, allocator>>>
@@ -217,7 +221,7 @@ class allocator {
         const stream copy = queue != nullptr ? stream(*queue) : stream();
         memory = object.allocate(on, bytes, alignment, queue != nullptr ? &copy : nullptr);
       } else {
-        static_cast<void>(queue);  // memory that is free now may be used by any later work
+        static_cast<void>(queue);  // any later work may use memory that is freed now
         memory = object.allocate(on, bytes, alignment);
       }
     });
@@ -240,9 +244,9 @@ class allocator {
   DLBridgeAllocator raw_;
 };
 
-/// How to convert; a default one is the library's default. What it points to (policy, allocator) is
-/// borrowed and must outlive it. Functions without a comment are the options of the same name,
-/// DLBRIDGE_CONVERT_*, which dlbridge.h documents.
+/// Options of a conversion; a default one is the library's default. The policy and the allocator
+/// are borrowed and must outlive it. dlbridge.h documents the functions without a comment, as the
+/// options DLBRIDGE_CONVERT_* of the same name.
 class convert_options {
  public:
   constexpr convert_options() noexcept : raw_ DLBRIDGE_CONVERT_OPTIONS_INIT {}
@@ -253,7 +257,7 @@ class convert_options {
     made.raw_.version = newest;
     return made;
   }
-  /// DLPack flags that the caller knows of a legacy source, which cannot record them.
+  /// DLPack flags of a legacy source, which cannot record them.
   [[nodiscard]] constexpr convert_options tensor_flags(std::uint64_t flags) const noexcept {
     convert_options made = *this;
     made.raw_.tensor_flags = flags;
@@ -267,7 +271,7 @@ class convert_options {
     return made;
   }
   convert_options policy(const dlbridge::policy&&) const = delete;  // it would be gone
-  /// Copies the data, to memory of the system's or of `allocator`.
+  /// Copies the data, to system memory or to memory of `allocator`.
   [[nodiscard]] constexpr convert_options copy() const noexcept {
     return add(DLBRIDGE_CONVERT_COPY);
   }
@@ -278,7 +282,7 @@ class convert_options {
     return made;
   }
   convert_options allocator(const dlbridge::allocator&&) const = delete;
-  /// The caller knows that a legacy source may be written to; else the result is read-only.
+  /// The caller knows that a legacy source may be written to; otherwise the result is read-only.
   [[nodiscard]] constexpr convert_options vouch_writable() const noexcept {
     return add(DLBRIDGE_CONVERT_VOUCH_WRITABLE);
   }
@@ -320,11 +324,11 @@ class convert_options {
 };
 using convert_options_ref = detail::optional_ref<convert_options>;
 
-/// Conversion without validation, or with a validation of the struct alone, so that the result
-/// counts as not validated. A type of its own: no option opens the elements of such a tensor.
+/// Conversion without validation, or with a check of the struct only: the result is not validated.
+/// It is a separate type, so that no option makes the elements of such a tensor available.
 class unchecked_options : private convert_options {
  public:
-  /// The caller knows that the tensor is valid; `how` must have no policy.
+  /// The caller knows that the tensor is valid; `how` must not have a policy.
   constexpr explicit unchecked_options(const convert_options& how = {}) noexcept
       : convert_options(how.add(DLBRIDGE_CONVERT_SKIP_VALIDATION)) {}
   /// Only the struct is checked; the policy is borrowed.
@@ -336,7 +340,8 @@ class unchecked_options : private convert_options {
   using convert_options::raw;
 };
 
-/// Memory for upgrade_into: `size` bytes, aligned to 16, that stay until the tensor was released.
+/// Memory for upgrade_into: `size` bytes, aligned to 16, that must stay until the tensor is
+/// released.
 class storage {
  public:
   constexpr storage(void* memory, std::size_t size) noexcept : raw_ DLBRIDGE_STORAGE_INIT {
@@ -362,7 +367,7 @@ class storage {
     return made;
   }
   template <class F>
-  storage release(const F&& f) const = delete;  // it would be gone when it is called
+  storage release(const F&& f) const = delete;  // it would no longer exist when it is called
 
   constexpr const DLBridgeStorage* raw() const noexcept DLBRIDGE_HPP_BORROWS { return &raw_; }
 

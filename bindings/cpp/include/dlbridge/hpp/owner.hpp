@@ -3,14 +3,13 @@
 //
 //   foreign_legacy, foreign_versioned   a foreign tensor, not validated: gives no elements
 //   checked_legacy, checked_versioned   a foreign tensor, validated where it lies
-//   tensor                              dlbridge-owned, validated, its metadata copied: can be
-//   shared stored_tensor                       the same, in storage of the caller's: cannot be
-//   shared
+//   tensor                              dlbridge-owned, validated, its metadata copied; has share
+//   stored_tensor                       the same in the caller's storage; has no share
 //
 // All are movable and not copyable, as large as a pointer, and release their tensor once. An owner
-// that was moved from, released or reset is empty; that is defined everywhere: it has no axes and
-// no data, functions reject it, releasing it again does nothing. An owner is used by one thread at
-// a time; const functions by several.
+// that was moved from, released or reset is empty. All functions define that state: no axes and no
+// data, calls reject it, releasing it again does nothing. One thread at a time uses an owner; its
+// const functions may be called by several.
 #ifndef DLBRIDGE_HPP_OWNER_HPP_
 #define DLBRIDGE_HPP_OWNER_HPP_
 
@@ -36,14 +35,14 @@ class handle {
   handle(const handle&) = delete;
   handle& operator=(const handle&) = delete;
 
-  /// The struct, which stays this owner's; NULL where it is empty.
+  /// The struct, borrowed; NULL if it is empty.
   Managed* get() const noexcept DLBRIDGE_HPP_BORROWS { return pointer_; }
   explicit operator bool() const noexcept { return pointer_ != nullptr; }
   /// Gives the struct to the caller, who must release it once, such as to a consumer.
   [[nodiscard]] DLBRIDGE_HPP_INLINE Managed* release() noexcept {
     return std::exchange(pointer_, nullptr);
   }
-  /// Releases the tensor now; nothing to do where it is empty.
+  /// Releases the tensor now; does nothing if it is empty.
   void reset() noexcept {
     if (Managed* const gone = release()) {
       release_managed(gone);
@@ -70,7 +69,7 @@ class handle {
   Managed* pointer_ = nullptr;
 };
 
-// The queries of every validated owner. Those that borrow from it are deleted for a temporary.
+// The queries of every validated owner. Queries that borrow from it are deleted for a temporary.
 template <class Managed>
 class open_handle : public handle<Managed> {
  public:
@@ -174,7 +173,7 @@ class tensor : public detail::open_handle<DLManagedTensorVersioned> {
   explicit constexpr tensor(DLManagedTensorVersioned* pointer) noexcept : open_handle(pointer) {}
 };
 
-/// Owns a validated tensor that lives in storage of the caller's (upgrade_into).
+/// Owns a validated tensor that lives in the caller's storage (upgrade_into).
 class stored_tensor : public detail::open_handle<DLManagedTensorVersioned> {
  public:
   constexpr stored_tensor() noexcept = default;

@@ -16,9 +16,9 @@ DLBRIDGE_HPP_BEGIN
 template <class T>
 class result;
 
-/// Does a T refer to memory of another object, which must outlive it? Specialise it for view types
-/// of your own, so that and_then and transform reject a view of an owner that is a temporary.
-/// Pointers count as views, except those to functions and to managed tensors, which owners release.
+/// True if a T refers to memory of another object, which must outlive it. Specialise it for your
+/// own view types, so that and_then and transform reject a view of a temporary owner. Pointers
+/// count as views, except those to functions and to managed tensors, which owners release.
 template <class T, class = void>
 inline constexpr bool borrows = std::is_reference_v<T>;
 template <class T>
@@ -42,7 +42,7 @@ template <class T, std::size_t Extent>
 inline constexpr bool borrows<std::span<T, Extent>> = true;
 #endif
 
-/// The T that stands where a result<T> has none: T{}. Specialise it for a T that has no default
+/// The T of a result<T> that failed: T{}. Specialise it for a T without a default
 /// constructor: `static T make() noexcept`.
 template <class T, class = void>
 struct blank_value {
@@ -68,7 +68,7 @@ struct maker {
   static DLBridgeError* sink(result<T>& made) noexcept {
     return made.error_.sink();
   }
-  // Records the status that the call returned; true where it succeeded.
+  // Records the status that the call returned; true if it succeeded.
   template <class T>
   DLBRIDGE_HPP_INLINE static bool finish(result<T>& made, DLBridgeStatus status) noexcept {
     made.error_.set(status);
@@ -81,11 +81,11 @@ struct nothing {};
 template <class T>
 using plain = std::remove_cv_t<std::remove_reference_t<T>>;
 
-// Would a `Next` that a function makes of a T outlive that T, which is a temporary?
+// True if a `Next` that a function makes from a temporary T would refer to that T.
 template <class T, class Next>
 inline constexpr bool dangles = borrows<Next> && !borrows<T> && !std::is_scalar_v<T>;
 
-// Does an assignment to a T write to what the T refers to, as that of Eigen::Map does? A result of
+// True if assigning to a T writes to the elements that the T views, as for Eigen::Map. A result of
 // such a type cannot be assigned.
 template <class T, class = void>
 inline constexpr bool writes_through = false;
@@ -113,14 +113,14 @@ struct assignable<false> {
 #endif
 }
 
-// What both kinds of result share.
+// The common part of both kinds of result.
 template <class T>
 class result_base : private assignable<!writes_through<T>> {
  public:
-  /// Did the call succeed?
+  /// True if the call succeeded.
   DLBRIDGE_HPP_INLINE bool has_value() const noexcept { return error_.status() == status_code::ok; }
   explicit operator bool() const noexcept { return has_value(); }
-  /// Why it did not; status_code::ok after success. A temporary result returns a copy.
+  /// The cause of the failure; status_code::ok after success. A temporary result returns a copy.
   const dlbridge::error& error() const& noexcept DLBRIDGE_HPP_BORROWS { return error_; }
   dlbridge::error error() const&& noexcept { return error_; }
 
@@ -163,10 +163,10 @@ constexpr void require_exceptions() noexcept {
 
 }  // namespace detail
 
-/// A value, or the error that stands in its place, in the manner of std::expected, to which it
-/// converts where the library has it; one type in every language mode. It lacks emplace, swap,
-/// operator==, error_or, transform_error and the constructors from tags, and has and_then and
-/// transform of values that are not const, or_else of a temporary. Differences, so that nothing is
+/// A value or an error, with the interface of std::expected, to which it converts where the
+/// standard library has it. It is the same type in every language mode. It lacks emplace, swap,
+/// operator==, error_or, transform_error and the constructors from tags; and_then and transform
+/// need a value that is not const, or_else needs a temporary. Differences, so that nothing is
 /// undefined and nothing dangles:
 ///   - `*r` of a failure is a T{} (an empty tensor, a null pointer);
 ///   - error() of a success has status_code::ok;
@@ -198,10 +198,10 @@ class [[nodiscard]] result : public detail::result_base<T> {
   const T& operator*() const&& = delete;
   const T* operator->() const& noexcept DLBRIDGE_HPP_BORROWS { return &this->value_; }
   T* operator->() & noexcept DLBRIDGE_HPP_BORROWS { return &this->value_; }
-  /// A member's result would borrow from the temporary: name the result first.
+  /// The result of a member function would borrow from the temporary: name the result first.
   const T* operator->() const&& = delete;
 
-  /// The value; throws dlbridge::exception where there is none. A temporary gives it by value, so
+  /// The value; throws dlbridge::exception if there is none. A temporary returns it by value, so
   /// that `auto&&` keeps it alive.
   T& value() & DLBRIDGE_HPP_BORROWS { return demanded(), this->value_; }
   const T& value() const& DLBRIDGE_HPP_BORROWS { return demanded(), this->value_; }

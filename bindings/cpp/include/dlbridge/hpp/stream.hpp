@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Backends, and queues of work as typed values: hand ordering over from one to another.
+// Backends, and queues of work as typed values that can be ordered one after another.
 #ifndef DLBRIDGE_HPP_STREAM_HPP_
 #define DLBRIDGE_HPP_STREAM_HPP_
 
@@ -10,32 +10,36 @@
 
 DLBRIDGE_HPP_BEGIN
 
-/// Which driver knows a device.
+/// The driver of a device.
 enum class backend : std::int32_t {
+  // [facts/enums.toml BACKEND]
   none = DLBRIDGE_BACKEND_NONE,
   cpu = DLBRIDGE_BACKEND_CPU,
   cuda = DLBRIDGE_BACKEND_CUDA,
   hip = DLBRIDGE_BACKEND_HIP,
   level_zero = DLBRIDGE_BACKEND_LEVEL_ZERO,
   opencl = DLBRIDGE_BACKEND_OPENCL,
+  // [/facts]
 };
 
 enum class stream_kind : std::int32_t {
   unset = 0,
+  // [facts/enums.toml STREAM]
   host = DLBRIDGE_STREAM_HOST,
   no_sync = DLBRIDGE_STREAM_NO_SYNC,
   queue = DLBRIDGE_STREAM_QUEUE,
   immediate_list = DLBRIDGE_STREAM_IMMEDIATE_LIST,
+  // [/facts]
 };
 
 /// A queue of work, borrowed from its framework: a value that owns nothing. A default one is not
-/// set, which functions reject. It is not made of a pointer alone, so that no queue is taken for
-/// one of another driver.
+/// set, and functions reject it. No constructor takes a pointer only, so that a queue of one driver
+/// cannot be mistaken for one of another.
 class stream {
  public:
   constexpr stream() noexcept = default;
   constexpr explicit stream(const DLBridgeStream& raw) noexcept : raw_(raw) {}
-  /// No queue: work is done when a call returns.
+  /// No queue: work is finished when a call returns.
   static stream host() noexcept { return of(backend::cpu, stream_kind::host, make_device(kDLCPU)); }
   /// The consumer on `where` orders its work itself.
   static stream no_sync(backend whose, const device& where) noexcept {
@@ -52,7 +56,7 @@ class stream {
                                std::uint64_t context) noexcept {
     return of(backend::level_zero, stream_kind::immediate_list, where, handle, context);
   }
-  /// The `stream` of the Python array API's __dlpack__; nothing stands for None.
+  /// The `stream` of the Python array API's __dlpack__; std::nullopt means None.
   static result<stream> from_array_api(const device& where,
                                        std::optional<std::int64_t> number = std::nullopt) noexcept {
     result<stream> made;
@@ -69,7 +73,7 @@ class stream {
   std::uint64_t context() const noexcept { return raw_.context; }
   constexpr const DLBridgeStream* raw() const noexcept DLBRIDGE_HPP_BORROWS { return &raw_; }
 
-  /// Waits on the host until all work that was put on it is done.
+  /// Waits on the host until all enqueued work is finished.
   result<void> synchronize() const noexcept {
     result<void> made;
     detail::maker::finish(made, abi::stream_synchronize(&raw_, detail::maker::sink(made)));
@@ -96,19 +100,21 @@ inline bool wait_for(const DLBridgeStream* queue) noexcept {
 
 }  // namespace detail
 
-/// What a hand-off may do beyond ordering two queues. Options add up.
+/// What a hand-off may do beyond ordering two queues. Options can be combined.
 enum class handoff_options : std::uint32_t {
   none = 0,
+  // [facts/enums.toml HANDOFF]
   allow_host_wait = DLBRIDGE_HANDOFF_ALLOW_HOST_WAIT,
   allow_capture = DLBRIDGE_HANDOFF_ALLOW_CAPTURE,
+  // [/facts]
 };
 constexpr handoff_options operator|(handoff_options a, handoff_options b) noexcept {
   return static_cast<handoff_options>(static_cast<std::uint32_t>(a) |
                                       static_cast<std::uint32_t>(b));
 }
 
-/// Work that was put on `producer` happens before work that is put on `consumer` from now on; the
-/// host does not wait, unless it is the consumer.
+/// Work already on `producer` happens before work that is put on `consumer` from now on. The host
+/// does not wait, unless it is the consumer.
 inline result<void> handoff(const stream& producer, const stream& consumer,
                             handoff_options how = handoff_options::none) noexcept {
   result<void> made;

@@ -21,9 +21,9 @@ class strided_view {
   using value_type = std::remove_cv_t<T>;
   static constexpr std::size_t rank = Rank;
 
-  /// A view of nothing: its extents are 0.
+  /// An empty view: its extents are 0.
   constexpr strided_view() noexcept = default;
-  /// Of memory of the caller's: both arrays have `Rank` entries and are copied.
+  /// A view of the caller's memory: both arrays have `Rank` entries and are copied.
   constexpr strided_view(T* data, const std::int64_t* shape, const std::int64_t* strides) noexcept
       : data_(data) {
     for (std::size_t axis = 0; axis < Rank; ++axis) {
@@ -31,7 +31,7 @@ class strided_view {
       strides_[axis] = strides[axis];
     }
   }
-  /// A view of T is one of const T.
+  /// A view of T converts to one of const T.
   template <class U, class = std::enable_if_t<std::is_same_v<const U, T>>>
   // NOLINTNEXTLINE(google-explicit-constructor): as T* to const T*
   constexpr strided_view(const strided_view<U, Rank>& other) noexcept
@@ -60,7 +60,7 @@ class strided_view {
   }
   constexpr bool empty() const noexcept { return size() == 0; }
 
-  /// Compact, last axis fastest; always so if empty.
+  /// True if compact, last axis fastest; always true if empty.
   constexpr bool is_c_contiguous() const noexcept {
     std::uint64_t expected = 1;
     bool compact = true;
@@ -71,7 +71,7 @@ class strided_view {
     }
     return compact || size() == 0;
   }
-  /// All elements in memory order, where the view is compact; else an empty span.
+  /// All elements in memory order if the view is compact; otherwise an empty span.
   constexpr span<T> contiguous() const noexcept {
     return is_c_contiguous() ? span<T>(data_, static_cast<std::size_t>(size())) : span<T>();
   }
@@ -83,7 +83,7 @@ class strided_view {
     std::int64_t offset = 0;
     std::size_t axis = 0;
     (..., (offset += static_cast<std::int64_t>(indices) * strides_[axis++]));
-    // NOLINTNEXTLINE(clang-analyzer-core.uninitialized.UndefReturn): no index is inside of nothing
+    // NOLINTNEXTLINE(clang-analyzer-core.uninitialized.UndefReturn): an empty view has no index
     return data_[offset];
   }
   /// Element (i, j, ...), or NULL where an index is out of its extent.

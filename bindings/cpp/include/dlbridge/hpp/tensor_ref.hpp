@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Borrowed tensors: foreign_ref, which gives no elements, and checked_ref, which does. Both are
-// valid as long as the tensor that they refer to.
+// Borrowed tensors: foreign_ref, which gives no elements, and checked_ref, which does. Either is
+// valid as long as the tensor that it refers to.
 #ifndef DLBRIDGE_HPP_TENSOR_REF_HPP_
 #define DLBRIDGE_HPP_TENSOR_REF_HPP_
 
@@ -9,14 +9,14 @@
 
 DLBRIDGE_HPP_BEGIN
 
-/// How elements are accessed. Values add up: `on_device | vouch_writable`.
+/// How elements are accessed. Values can be combined: `on_device | vouch_writable`.
 enum class access : unsigned {
   /// On the host: a tensor that the CPU cannot read is rejected.
   on_host = 0,
   /// On the tensor's device: the view is for a kernel, and the host must not read through it.
   on_device = 1,
-  /// The caller knows that a legacy or borrowed tensor, which does not record it, may be written
-  /// to.
+  /// The caller knows that a legacy or borrowed tensor, which does not record writability, may be
+  /// written to.
   vouch_writable = 2,
 };
 constexpr access operator|(access a, access b) noexcept {
@@ -34,7 +34,7 @@ constexpr void reject_unvalidated() noexcept {
                 "dlbridge: this tensor is not validated: import or validate it first");
 }
 
-// The members of a tensor that is not validated which give elements: they do not compile.
+// Members that give elements do not compile for a tensor that is not validated.
 class closed {
  public:
   template <class T, std::size_t Rank>
@@ -63,7 +63,7 @@ struct opener;
 
 }  // namespace detail
 
-/// A borrowed foreign DLTensor, and the flags that are known of it (0 if none are).
+/// A borrowed foreign DLTensor, and its known flags (0 if none).
 class foreign_ref : public detail::closed {
  public:
   constexpr foreign_ref() noexcept = default;
@@ -81,7 +81,7 @@ class foreign_ref : public detail::closed {
 /// A borrowed tensor that was validated: shape, strides and elements are safe to read.
 class checked_ref {
  public:
-  /// Of no tensor: no axes, no data.
+  /// A reference to no tensor: no axes, no data.
   constexpr checked_ref() noexcept = default;
 
   constexpr const DLTensor* raw() const noexcept { return raw_; }
@@ -90,7 +90,7 @@ class checked_ref {
   constexpr span<const std::int64_t> shape() const noexcept {
     return {raw_ != nullptr ? raw_->shape : nullptr, static_cast<std::size_t>(ndim())};
   }
-  /// In elements; empty where the producer left them out (compact, last axis fastest).
+  /// In elements; empty if the producer omitted them (compact, last axis fastest).
   constexpr span<const std::int64_t> strides() const noexcept {
     return raw_ != nullptr && raw_->strides != nullptr
                ? span<const std::int64_t>(raw_->strides, static_cast<std::size_t>(ndim()))
@@ -102,10 +102,10 @@ class checked_ref {
   dlbridge::device device() const noexcept {
     return raw_ != nullptr ? raw_->device : make_device(0);
   }
-  /// The address of element (0,...,0), which the CPU need not be able to read; NULL where the
-  /// tensor is empty, and where `data` is a handle (see handle and byte_offset).
+  /// The address of element (0,...,0), which the CPU may be unable to read. NULL if the tensor is
+  /// empty, or if `data` is a handle (see handle and byte_offset).
   const void* data() const noexcept { return opaque() ? nullptr : address(); }
-  /// `data` as it stands: an address, or the handle of an opaque device's memory.
+  /// `data` unchanged: an address, or the handle of an opaque device's memory.
   void* handle() const noexcept { return raw_ != nullptr ? raw_->data : nullptr; }
   /// Bytes from the address or handle to element (0,...,0).
   std::uint64_t byte_offset() const noexcept { return raw_ != nullptr ? raw_->byte_offset : 0; }
@@ -115,8 +115,8 @@ class checked_ref {
                ? detail::count_elements(raw_->shape, static_cast<std::size_t>(raw_->ndim))
                : 0;
   }
-  /// Must the data not be written to? Also true for a legacy or borrowed tensor, which does not
-  /// record whether it may.
+  /// True if the data must not be written to. Also true for a legacy or borrowed tensor, which does
+  /// not record that it may.
   constexpr bool read_only() const noexcept { return writable_ != answer::yes; }
 
   /// The elements as `Rank` axes of T. Rejected (policy) where dtype, ndim, alignment or device do
@@ -151,7 +151,7 @@ class checked_ref {
     std::size_t rank;
     std::size_t alignment;
     bool writable;
-    bool padded;  // an element of less than a byte fills a whole one
+    bool padded;  // an element of less than a byte fills a byte
     access how;
   };
 
@@ -160,7 +160,7 @@ class checked_ref {
   friend struct trust;
   friend struct detail::opener;
 
-  // The elements of a tensor that meets the demands of a T; none of no tensor.
+  // The elements of a tensor that meets the demands of a T; none without a tensor.
   template <class T, std::size_t Rank>
   strided_view<T, Rank> open() const noexcept {
     if (raw_ == nullptr) {
@@ -179,7 +179,7 @@ class checked_ref {
 
   template <std::size_t Rank>
   const std::int64_t* fill(std::int64_t* strides) const noexcept {
-    std::uint64_t next = 1;  // an empty tensor's extents may have any product
+    std::uint64_t next = 1;  // the extents of an empty tensor may have any product
     for (std::size_t axis = Rank; axis-- > 0;) {
       strides[axis] = static_cast<std::int64_t>(next);
       next *= static_cast<std::uint64_t>(raw_->shape[axis]);
@@ -212,7 +212,7 @@ class checked_ref {
     return type == kDLCPU ||
            (has(how, access::on_device) ? !opaque() : abi::host_accessible(type, nullptr) == 1);
   }
-  // Is `data` a handle, to which nothing can be added? The library decides by the device.
+  // True if `data` is a handle, to which no offset can be added. The library decides by the device.
   bool opaque() const noexcept {
     if (raw_ == nullptr || device_type(raw_->device) == kDLCPU) {
       return false;
@@ -221,7 +221,7 @@ class checked_ref {
     const DLBridgeStatus status = abi::layout(raw_, flags_, &layout, nullptr);
     return status == DLBRIDGE_OK && (layout.properties & DLBRIDGE_LAYOUT_OPAQUE) != 0;
   }
-  // Compact memory cannot overlap itself; the library decides for other layouts.
+  // Elements of a compact layout do not overlap; the library decides for other layouts.
   bool may_write(access how) const noexcept {
     const bool allowed = writable_ == answer::yes ||
                          (writable_ == answer::unknown && has(how, access::vouch_writable));
@@ -238,7 +238,7 @@ class checked_ref {
     return true;
   }
 
-  // The same demands as a policy, so that the library writes the error.
+  // The demands as a policy, so that the library writes the error.
   policy as_policy(const demand* wanted) const noexcept {
     const policy base = policy().allow_null_strides().allow_scalable_lanes().reject_unknown_flags();
     if (wanted == nullptr) {
@@ -326,7 +326,8 @@ inline constexpr bool borrows<foreign_ref> = true;
 template <>
 inline constexpr bool borrows<checked_ref> = true;
 
-/// The only way past validation, for callers who know that a tensor is valid.
+/// Skips validation, and is the only function that does: for callers who know that a tensor is
+/// valid.
 struct trust {
   /// The caller guarantees that `tensor`, whose flags are `flags`, is valid.
   static checked_ref assume_validated(const DLTensor* tensor, std::uint64_t flags = 0) noexcept {

@@ -10,7 +10,7 @@
 
 DLBRIDGE_HPP_BEGIN
 
-/// Native memory to make a tensor of. Arrays are borrowed for the call; the policy, too.
+/// Native memory that becomes a tensor. Arrays and the policy are borrowed for the call.
 class wrap_spec {
  public:
   constexpr wrap_spec(const buffer& memory, const device& where, const dtype& type,
@@ -22,7 +22,7 @@ class wrap_spec {
     raw_.ndim = static_cast<std::int32_t>(shape.size());
     raw_.shape = shape.data();
   }
-  /// In elements, as many as axes; left out: compact, last axis fastest.
+  /// In elements, one for each axis; omitted: compact, last axis fastest.
   [[nodiscard]] constexpr wrap_spec strides(span<const std::int64_t> elements) const noexcept {
     wrap_spec made = *this;
     made.raw_.strides = elements.data();
@@ -35,7 +35,7 @@ class wrap_spec {
     made.raw_.byte_offset = bytes;
     return made;
   }
-  /// Bytes at the handle that all elements must lie inside.
+  /// Bytes at the handle; all elements must lie inside.
   [[nodiscard]] constexpr wrap_spec buffer_size(std::uint64_t bytes) const noexcept {
     wrap_spec made = add(DLBRIDGE_WRAP_LIMIT_BUFFER);
     made.raw_.buffer_size = bytes;
@@ -61,18 +61,18 @@ class wrap_spec {
     return made;
   }
   wrap_spec policy(const dlbridge::policy&&) const = delete;
-  /// A cl_mem: the tensor holds a reference of its own.
+  /// For a cl_mem: the tensor retains it.
   [[nodiscard]] constexpr wrap_spec retain() const noexcept { return add(DLBRIDGE_WRAP_RETAIN); }
   /// Keeps the module of the release callback loaded.
   [[nodiscard]] constexpr wrap_spec pin_producer() const noexcept {
     return add(DLBRIDGE_WRAP_PIN_PRODUCER);
   }
-  /// Skips validation: the caller knows that the layout is valid, and that elements may be read by
-  /// it. No policy and no buffer_size then.
+  /// Skips validation: the caller knows that the layout is valid and may be used to read elements.
+  /// The spec must not have a policy or a buffer_size then.
   [[nodiscard]] constexpr wrap_spec assume_valid() const noexcept {
     return add(DLBRIDGE_WRAP_SKIP_VALIDATION);
   }
-  /// A C callback, called once with `context` when the last owner is gone.
+  /// A C callback, called once with `context` when the last owner is released.
   [[nodiscard]] constexpr wrap_spec release(release_function callback,
                                             void* context) const noexcept {
     wrap_spec made = *this;
@@ -84,7 +84,7 @@ class wrap_spec {
   constexpr bool consistent() const noexcept {
     return raw_.strides == nullptr || strides_ == static_cast<std::size_t>(raw_.ndim);
   }
-  /// Of a struct that was filled by other means.
+  /// From a C struct that was filled elsewhere.
   constexpr explicit wrap_spec(const DLBridgeWrapSpec& raw) noexcept
       : raw_(raw), strides_(static_cast<std::size_t>(raw.ndim)) {}
   constexpr const DLBridgeWrapSpec* raw() const noexcept DLBRIDGE_HPP_BORROWS { return &raw_; }
@@ -99,8 +99,8 @@ class wrap_spec {
   std::size_t strides_ = 0;
 };
 
-/// Makes a dlbridge-owned tensor of native memory, which belongs to it until its release callback
-/// runs.
+/// Makes a dlbridge-owned tensor from native memory, which belongs to the tensor until its release
+/// callback runs.
 inline result<tensor> wrap(const wrap_spec& spec) noexcept {
   if (!spec.consistent()) {
     return detail::unlike_lengths();
@@ -108,7 +108,7 @@ inline result<tensor> wrap(const wrap_spec& spec) noexcept {
   return detail::produced<tensor>(
       [&](auto** out, DLBridgeError* sink) { return abi::wrap(spec.raw(), out, sink); });
 }
-/// The same as a legacy tensor; what legacy cannot record is rejected.
+/// Makes a legacy tensor instead; a property that legacy cannot record is rejected.
 inline result<checked_legacy> wrap_legacy(const wrap_spec& spec) noexcept {
   if (!spec.consistent()) {
     return detail::unlike_lengths();
@@ -124,9 +124,9 @@ inline error no_memory() noexcept {
 }
 
 // The release callback of memory: a callable on the heap, called once with the buffer and the
-// stream that work may still run on, or with less. Without the stream it is called once that work
-// is done; where that cannot be waited for, the callable is leaked, so that no memory is freed
-// under the work.
+// stream on which work may still run, with the buffer, or with nothing. A callable that takes no
+// stream is called once that work is finished. If dlbridge cannot wait for it, the callable is
+// leaked, so that no memory is freed while work uses it.
 template <class F>
 struct held_release {
   F callable;
@@ -153,7 +153,7 @@ struct held_release {
   }
 };
 
-// Wraps with a callable that is kept on the heap; a failure destroys it uncalled.
+// Wraps with a callable on the heap; a failure destroys it without a call.
 template <class To, class F, class Wrap>
 result<To> wrap_with(const wrap_spec& spec, F&& release, Wrap&& wrap_function) noexcept {
   using holder = held_release<std::decay_t<F>>;
@@ -173,11 +173,11 @@ result<To> wrap_with(const wrap_spec& spec, F&& release, Wrap&& wrap_function) n
 
 }  // namespace detail
 
-/// The same with a callable, `release(const buffer&, const stream*)`, `release(const buffer&)` or
-/// `release()`, that runs once when the last owner is gone, on that thread. Work on the stream may
-/// still use the memory (NULL: none does); a callable without it is called once that work is done.
-/// What it throws goes to the exception handler. On failure it is destroyed uncalled, and the
-/// memory is the caller's.
+/// Wraps with a callable, `release(const buffer&, const stream*)`, `release(const buffer&)` or
+/// `release()`, that runs once, on the thread that releases the last owner. Work on the stream may
+/// still use the memory (NULL: no work does); a callable that takes no stream is called once that
+/// work is finished. Its exceptions go to the exception handler. On failure it is destroyed without
+/// a call, and the memory is still the caller's.
 template <class F>
 result<tensor> wrap(const wrap_spec& spec, F&& release) noexcept {
   return detail::wrap_with<tensor>(spec, std::forward<F>(release),
@@ -191,7 +191,7 @@ result<checked_legacy> wrap_legacy(const wrap_spec& spec, F&& release) noexcept 
 
 // -------------------------------------------------------------------------------------- containers
 
-/// Where the elements of a container lie. Specialise it for types of your own:
+/// Where the elements of a container lie. Specialise it for your own types:
 ///
 ///   static constexpr bool owning = ...;           // see owns_memory; false for views
 ///   static std::size_t rank(const C&);
@@ -199,14 +199,14 @@ result<checked_legacy> wrap_legacy(const wrap_spec& spec, F&& release) noexcept 
 ///   static bool layout(const C&, std::int64_t* shape, std::int64_t* strides);
 ///
 /// None of them throws. layout fills rank() entries of both, strides in elements, or returns false
-/// where there are none. C may be const. Known are ranges with data() and size() (std::vector,
-/// std::array, std::span), and what has the interface of Eigen's matrices and maps, of xtensor's
-/// containers, adaptors and views, and of std::mdspan.
+/// if the container has none. C may be const. Already supported are ranges with data() and size()
+/// (std::vector, std::array, std::span), and types with the interface of Eigen's matrices and maps,
+/// of xtensor's containers, adaptors and views, or of std::mdspan.
 template <class C, class = void>
 struct memory_traits;
 
-/// Does a range own its elements, so that it can be moved into a tensor? A type does not show that:
-/// specialise it for ranges of your own.
+/// True if a range owns its elements, so that it can be moved into a tensor. The library cannot see
+/// that from the type: specialise it for your own ranges.
 template <class C>
 inline constexpr bool owns_memory = false;
 template <class T, class Allocator>
@@ -245,15 +245,15 @@ inline constexpr bool
                                         decltype(std::declval<const C&>().data_offset())>::type> =
         true;
 
-// A container of xtensor's is what its assignments make as a temporary; its adaptors and views make
-// containers.
+// An xtensor type is a container if its temporary type is itself; the temporaries of adaptors and
+// views are containers.
 template <class C, class = void>
 inline constexpr bool owns_xtensor = false;
 template <class C>
 inline constexpr bool owns_xtensor<C, typename void_of<typename C::temporary_type>::type> =
     std::is_same_v<typename C::temporary_type, C>;
 
-// A range that has strides does not count as contiguous.
+// A type with strides does not count as a contiguous range.
 template <class C, class = void>
 inline constexpr bool has_strides = false;
 template <class C>
@@ -270,7 +270,7 @@ inline constexpr bool
 
 }  // namespace detail
 
-/// std::vector, std::array, std::span and the like: one axis.
+/// std::vector, std::array, std::span and other contiguous ranges: one axis.
 template <class C>
 struct memory_traits<C, std::enable_if_t<detail::is_contiguous_range<C>>> {
   static constexpr bool owning = owns_memory<C>;
@@ -287,7 +287,7 @@ struct memory_traits<C, std::enable_if_t<detail::is_contiguous_range<C>>> {
 template <class C>
 struct memory_traits<C, std::enable_if_t<detail::is_eigen_like<C>>> {
   static constexpr bool owning =
-      std::is_same_v<typename C::PlainObject, C>;  // a matrix is its own, a map is not
+      std::is_same_v<typename C::PlainObject, C>;  // true for a matrix, false for a map
   static constexpr bool vector = C::IsVectorAtCompileTime;
   static constexpr std::size_t rank(const C&) noexcept { return vector ? 1 : 2; }
   static auto* data(C& matrix) noexcept { return matrix.data(); }
@@ -305,7 +305,7 @@ struct memory_traits<C, std::enable_if_t<detail::is_eigen_like<C>>> {
   }
 };
 
-/// xtensor's containers, adaptors and strided views, of ranks known early or late.
+/// xtensor's containers, adaptors and strided views, with the rank fixed or known at run time.
 template <class C>
 struct memory_traits<C, std::enable_if_t<detail::is_xtensor_like<C>>> {
   static constexpr bool owning = detail::owns_xtensor<C>;
@@ -322,7 +322,7 @@ struct memory_traits<C, std::enable_if_t<detail::is_xtensor_like<C>>> {
   }
 };
 
-/// std::mdspan, cuda::std::mdspan and strided_view: views, so they can be lent only.
+/// std::mdspan, cuda::std::mdspan and strided_view: views, for wrap_borrowed only.
 template <class C>
 struct memory_traits<
     C, typename detail::void_of<typename C::mapping_type, typename C::data_handle_type>::type> {
@@ -330,7 +330,7 @@ struct memory_traits<
   static constexpr std::size_t rank(const C&) noexcept { return C::rank(); }
   static auto* data(C& view) noexcept { return view.data_handle(); }
   static bool layout(const C& view, std::int64_t* shape, std::int64_t* strides) noexcept {
-    if constexpr (C::rank() != 0) {  // a scalar has no stride to ask for
+    if constexpr (C::rank() != 0) {  // a scalar has no strides
       for (std::size_t axis = 0; axis < C::rank(); ++axis) {
         if (!view.is_strided()) {
           return false;
@@ -363,7 +363,7 @@ struct memory_traits<const strided_view<T, Rank>> : memory_traits<strided_view<T
 
 namespace detail {
 
-// Wraps the memory of a container by its traits; `wrap_function` completes the spec and calls.
+// Wraps the memory of a container by its traits; `wrap_function` completes the spec and wraps it.
 template <class C, class Wrap>
 result<tensor> wrap_container(C& container, dlpack_version newest, Wrap&& wrap_function) noexcept {
   using traits = memory_traits<C>;
@@ -409,8 +409,8 @@ struct held_container {
 
 }  // namespace detail
 
-/// A tensor over the memory of `container`, which stays the caller's and must neither go nor
-/// reallocate before the tensor's last owner has gone. Const elements make it read-only.
+/// A tensor over the memory of `container`, which is borrowed: it must be neither destroyed nor
+/// reallocated before the last owner is released. Const elements make the tensor read-only.
 template <class C>
 result<tensor> wrap_borrowed(C& container DLBRIDGE_HPP_BORROWS,
                              dlpack_version newest = {0, 0}) noexcept {
@@ -420,7 +420,7 @@ result<tensor> wrap_borrowed(C& container DLBRIDGE_HPP_BORROWS,
 template <class C>
 result<tensor> wrap_borrowed(const C&& container, dlpack_version newest = {0, 0}) = delete;
 
-/// The same; `release()` runs once when the last owner is gone, so that the caller knows when.
+/// The same; calls `release()` once, when the last owner is released.
 template <class C, class F, class = std::enable_if_t<std::is_invocable_v<std::decay_t<F>&>>>
 result<tensor> wrap_borrowed(C& container DLBRIDGE_HPP_BORROWS, F&& release,
                              dlpack_version newest = {0, 0}) noexcept {
@@ -429,9 +429,9 @@ result<tensor> wrap_borrowed(C& container DLBRIDGE_HPP_BORROWS, F&& release,
   });
 }
 
-/// A tensor over the memory of `container`, which moves in and is destroyed with the tensor's last
-/// owner. No element is copied, but for those that lie in the object itself (std::array, fixed
-/// matrices). On failure `container` is as it was.
+/// A tensor over the memory of `container`, which is moved into the tensor and destroyed with its
+/// last owner. Elements are not copied, unless they lie in the object itself (std::array, fixed
+/// matrices). On failure `container` is unchanged.
 template <class C>
 result<tensor> wrap_owned(C&& container, dlpack_version newest = {0, 0}) noexcept {
   static_assert(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The members of a table of functions.
 //!
-//! Generated from the C headers by tools/mirrors.py; do not edit.
+//! Generated from the C headers by tools/facts.py; do not edit.
 use super::{MissingFunction, Table};
 #[allow(clippy::wildcard_imports)]
 use crate::mirrors::*;

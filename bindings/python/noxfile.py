@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Builds the wheels of the package and checks them.
+
+nox -f bindings/python/noxfile.py                   every check
+nox -f bindings/python/noxfile.py -s quick          the tests alone, with this machine's compiler
+nox -f bindings/python/noxfile.py -t nightly        the checks that only a nightly run does
+nox -f bindings/python/noxfile.py -t selftest       the checks report faults
+nox -f bindings/python/noxfile.py -s tests-3.11 -- -k copy    some tests of one interpreter
+nox -f bindings/python/noxfile.py -s develop        an editable install, for work on the package
+
+Wheels and the source distribution are written to build/wheels. A wheel is built only if its sources
+changed. DLBRIDGE_OUTCOMES_DIR names the folder for python.jsonl, the results of the corpus.
+"""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import nox
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "tools"))
+
+from sessions import (  # noqa: E402
+    HERE,
+    ROOT,
+    WHEELS,
+    configure,
+    install_pinned,
+    install_wheel,
+)
+from wheels import CHOSEN, MACHINE, REQUIREMENTS, TAGS, build_wheels, interpreter  # noqa: E402
+
+SCRATCH = ROOT / "build/bindings/python"
+# Each interpreter that runs the tests, and the interpreter that builds its wheel.
+TESTED = {"3.11": "3.11", "3.10": "3.10", "3.12": "3.12", "3.13": "3.12"}
+
+configure("python")
+nox.options.allow_parallel = True
+nox.options.parallel = 2
+os.environ.setdefault("SOURCE_DATE_EPOCH", "1640995200")
+if shutil.which("ccache"):
+    os.environ.update(CMAKE_C_COMPILER_LAUNCHER="ccache", CMAKE_CXX_COMPILER_LAUNCHER="ccache")
+    os.environ.update(CCACHE_BASEDIR="/", CCACHE_NOHASHDIR="1")
+    os.environ.setdefault("CCACHE_DIR", str(ROOT / "build/ccache"))
+
+
+@nox.session
+def wheels(session):
+    """Builds the wheels. They run with glibc 2.17 and later."""
+    build_wheels(session, WHEELS, SCRATCH / "wheels")
+
+
+def build_tags():
+    return [tag for version, tag in TAGS.items() if interpreter(version)]
+
+
+@nox.session(requires=["wheels"])
+def rules(session):
+    """The wheels' contents, needed libraries, symbols and hardening; the limited API."""
+    install_pinned(session, REQUIREMENTS / "wheels.txt")
+    tags = build_tags()
+    check = str(HERE / "tools/wheel_checks.py")
+    session.run("python", "-B", check, str(WHEELS), MACHINE, *tags)
+    limited = [str(one) for one in WHEELS.glob("*-abi3-*.whl")]
+    if limited:
+        session.run("abi3audit", "--strict", "--summary", *limited)
+
+
+@nox.session(requires=["wheels"], tags=["selftest"], default=False)
+def rules_can_fail(session):
+    """The rules of the wheels report faults that are put into a wheel."""
+    install_pinned(session, REQUIREMENTS / "wheels.txt")
+    found = list(WHEELS.glob(f"*-{TAGS['3.12']}-*.whl"))
+    if not found:
+        session.skip("there is no wheel for CPython 3.12")
+    session.run("python", "-B", str(HERE / "tools/wheel_checks.py"), "--faults", str(found[0]))
+
+
+@nox.session(requires=["wheels"], tags=["nightly"], default=False)
+def reproducible(session):
+    """A second build in another folder produces the same bytes."""
+    again = SCRATCH / "wheels-again"
+    shutil.rmtree(again, ignore_errors=True)
+    build_wheels(session, again / "wheels", again / "work")
+    built = sorted((again / "wheels").iterdir())
+    differ = [one.name for one in built if one.read_bytes() != (WHEELS / one.name).read_bytes()]
+    if differ or len(built) != 1 + len(build_tags()):
+        session.error(f"of {[one.name for one in built]} these differ: {differ}")
+
+
+@nox.session(python="3.11", requires=["wheels"], tags=["nightly"], default=False)
+def sdist(session):
+    """The source distribution builds with this machine's compiler."""
+    install_pinned(session, REQUIREMENTS / "build.txt")
+    install_source(session, next(WHEELS.glob("*.tar.gz")), {"cmake.build-type": "None"})
+    session.run("python", "-c", "import dlbridge._core, dlbridge._describe")
+
+
+# ---------------------------------------------------------------------------------------- tests
+
+
+def run_tests(session, **environment):
+    """Runs pytest outside the checkout's package folder, so that it imports the installed one."""
+    session.chdir(SCRATCH)
+    options = ("-q", "-p", "no:cacheprovider", "--color=no", "-ra")
+    session.run("pytest", *options, *session.posargs, str(HERE / "tests"), env=environment)
+
+
+def tests(session):
+    """The tests on an installed wheel, the corpus and the examples of README.md included."""
+    install_pinned(session, REQUIREMENTS / "tests.txt")
+    install_wheel(session, TAGS[TESTED[session.python]])
+    outcomes = {}
+    if session.python == "3.11":
+        folder = pathlib.Path(os.environ.get("DLBRIDGE_OUTCOMES_DIR", SCRATCH)).absolute()
+        folder.mkdir(parents=True, exist_ok=True)
+        outcomes = {"DLBRIDGE_OUTCOMES": str(folder / "python.jsonl")}
+    run_tests(session, **outcomes)
+
+
+for tested in (version for version in TESTED if version in CHOSEN):
+    nox.session(tests, name=f"tests-{tested}", python=tested, requires=["wheels"])
+
+
+def install_source(session, source, settings, *options):
+    """Builds and installs the package with this machine's compiler."""
+    arguments = [f"-C{name}={value}" for name, value in settings.items()]
+    how = ("--no-deps", "--no-index", "--no-build-isolation", "--force-reinstall")
+    session.install("--quiet", *how, *arguments, *options, str(source))
+
+
+@nox.session(python="3.11")
+def sanitizers(session):
+    """The tests under AddressSanitizer and UndefinedBehaviorSanitizer, in the library too.
+
+    Python keeps some memory until it ends, so leaks are found by counting deleters.
+    """
+    if not interpreter("3.11"):
+        session.skip("Python.h of CPython 3.11 is missing")
+    install_pinned(session, REQUIREMENTS / "build.txt", REQUIREMENTS / "tests.txt")
+    settings = {
+        "build-dir": SCRATCH / "sanitizers",
+        "cmake.build-type": "RelWithDebInfo",
+        "install.strip": "false",
+        "cmake.define.DLBRIDGE_WERROR": "ON",
+        "cmake.define.DLBRIDGE_SANITIZE": "address,undefined",
+        "cmake.define.CMAKE_C_FLAGS_RELWITHDEBINFO": "-O1 -g",
+        "cmake.define.CMAKE_CXX_FLAGS_RELWITHDEBINFO": "-O1 -g",
+    }
+    session.env.update(CC="gcc", CXX="g++")
+    install_source(session, HERE, settings)
+    libraries = (("gcc", "libasan.so"), ("g++", "libstdc++.so"))
+    paths = [
+        subprocess.run((compiler, f"-print-file-name={name}"), capture_output=True, text=True)
+        for compiler, name in libraries
+    ]
+    run_tests(
+        session,
+        LD_PRELOAD=":".join(path.stdout.strip() for path in paths),
+        ASAN_OPTIONS="detect_leaks=0:allocator_may_return_null=1",
+        UBSAN_OPTIONS="print_stacktrace=1:halt_on_error=1",
+        DLBRIDGE_SLOW_MACHINE="1",
+    )
+
+
+# ----------------------------------------------------------------------------------- the sources
+
+
+@nox.session(python="3.11", requires=["wheels"])
+def types(session):
+    """The stubs describe the modules, and the package keeps to its types."""
+    install_pinned(session, REQUIREMENTS / "tests.txt", REQUIREMENTS / "types.txt")
+    install_wheel(session)
+    session.chdir(SCRATCH)
+    session.env["MYPY_CACHE_DIR"] = str(SCRATCH / "mypy")
+    stubs = [f"dlbridge.{path.stem}" for path in sorted((HERE / "dlbridge").glob("*.pyi"))]
+    allowed = str(HERE / "tools/stubs_allowed.txt")
+    session.run("python", "-m", "mypy.stubtest", "--allowlist", allowed, *stubs)
+    session.run("python", "-m", "mypy", "--package", "dlbridge")
+
+
+@nox.session(python=False)
+def lint(session):
+    """The modules and the C sources have no cycles of imports or includes."""
+    session.run(sys.executable, "-B", str(HERE / "tools/cycles.py"))
+
+
+# -------------------------------------------------------------------------------------- by hand
+
+
+def install_editable(session):
+    """Builds the extensions with debug information and installs links to the modules in Python."""
+    if not interpreter(f"{sys.version_info[0]}.{sys.version_info[1]}"):
+        session.skip("Python.h is missing (Debian: python3-dev)")
+    install_pinned(session, REQUIREMENTS / "build.txt", REQUIREMENTS / "tests.txt")
+    settings = {
+        "build-dir": SCRATCH / session.name,
+        "cmake.build-type": "RelWithDebInfo",
+        "cmake.define.DLBRIDGE_WERROR": "ON",
+        "install.strip": "false",
+    }
+    install_source(session, HERE, settings, "--editable")
+
+
+@nox.session(default=False)
+def develop(session):
+    """An editable install: only a change of an extension needs this session again."""
+    install_editable(session)
+    session.log(f"installed for {session.virtualenv.location}/bin/python")
+
+
+@nox.session(default=False)
+def quick(session):
+    """The tests with this machine's compiler and the Python that runs nox; builds no wheel."""
+    install_editable(session)
+    run_tests(session)
+
+
+@nox.session(python=False, requires=["wheels"], default=False)
+def bench(session):
+    """The cost of an exchange beside other libraries, by time and by callgrind's instructions.
+
+    `-- PYTHON` names a CPython 3.11 with frameworks; build/venv is the default.
+    """
+    python = session.posargs[0] if session.posargs else str(ROOT / "build/venv/bin/python")
+    package, loops = SCRATCH / "bench", SCRATCH / "bench/exchange_loops.so"
+    pip = (
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--no-deps",
+        "--no-index",
+        "--upgrade",
+    )
+    wheel = next(WHEELS.glob(f"*-{TAGS['3.11']}-*.whl"))
+    session.run(*pip, "--target", str(package), str(wheel))
+    ask = "import sysconfig; print(sysconfig.get_path('include'))"
+    include = session.run(python, "-c", ask, silent=True, external=True).strip()
+    library = package / "dlbridge/lib"
+    compiler = ("gcc", "-O2", "-Wall", "-Wextra", "-shared", "-fPIC", f"-I{ROOT / 'include'}")
+    link = (f"-L{library}", "-l:libdlbridge.so.1", f"-Wl,-rpath,{library}")
+    source = str(HERE / "bench/exchange_loops.c")
+    session.run(*compiler, f"-I{include}", source, "-o", str(loops), *link, external=True)
+    environment = {"PYTHONPATH": str(package)}
+    session.run(python, str(HERE / "bench/exchange.py"), env=environment, external=True)

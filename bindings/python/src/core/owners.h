@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Further owners of a tensor's data: shared with it, or of a copy. */
+#ifndef DLBRIDGE_BINDINGS_PYTHON_OWNERS_H_
+#define DLBRIDGE_BINDINGS_PYTHON_OWNERS_H_
+
+#include "object.h"
+
+/* Imports a tensor as a dlbridge-owned one: later changes of the producer's struct have no effect.
+ */
+extern const DLBridgePyImportOptions core_import_options;
+
+/* Removes IS_COPIED, which promises that the data has one owner: sharing ends that. Takes the
+ * tensor, even if it fails; NULL with an exception. */
+DLManagedTensorVersioned* core_without_copied(DLManagedTensorVersioned* tensor);
+/* One more owner of the tensor's data; NULL with an exception. */
+DLManagedTensorVersioned* core_share(TensorObject* self);
+/* A compact copy on `device`; NULL with an exception. */
+DLManagedTensorVersioned* core_copy(TensorObject* self, DLDevice device);
+
+#endif /* DLBRIDGE_BINDINGS_PYTHON_OWNERS_H_ */

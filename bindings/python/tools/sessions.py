@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the noxfiles of bindings/python, tests/interop and tests/travel share."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import nox
+
+HERE = pathlib.Path(__file__).resolve().parents[1]
+ROOT = HERE.parents[1]
+WHEELS = ROOT / "build/wheels"
+VERSIONS = ("3.10", "3.11", "3.12", "3.13")
+
+
+def configure(name):
+    """Sets the options of a noxfile and removes what could replace an installed package."""
+    nox.options.envdir = str(ROOT / "build/nox" / name)
+    nox.options.reuse_venv = "yes"
+    nox.options.default_venv_backend = "virtualenv"
+    nox.options.download_python = "never"
+    nox.options.error_on_missing_interpreters = False
+    for variable in ("PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "PYTHONOPTIMIZE"):
+        os.environ.pop(variable, None)
+    os.environ.update(PYTHONNOUSERSITE="1", PYTHONDONTWRITEBYTECODE="1", LC_ALL="C.UTF-8")
+    if shutil.which("pyenv"):
+        # The shims of pyenv run only the versions that this variable names.
+        command = ("pyenv", "versions", "--bare")
+        found = subprocess.run(command, capture_output=True, text=True).stdout.split()
+        wanted = [one for one in found if one.rpartition(".")[0] in VERSIONS]
+        os.environ["PYENV_VERSION"] = ":".join([*wanted, "system"])
+
+
+def build_wheels(session):
+    """Builds the wheels that are not current, from another noxfile."""
+    noxfile = str(HERE / "noxfile.py")
+    session.run(
+        sys.executable, "-m", "nox", "-j", "1", "-f", noxfile, "-s", "wheels", external=True
+    )
+
+
+def install_wheel(session, tag="cp311-cp311"):
+    """Installs the wheel of a tag, or skips the session; returns the wheel."""
+    found = list(WHEELS.glob(f"*-{tag}-*.whl"))
+    if not found:
+        session.skip(f"there is no wheel for {tag}: its CPython or Python.h is missing")
+    session.install("--quiet", "--no-index", "--no-deps", "--force-reinstall", str(found[0]))
+    return found[0]
+
+
+def install_pinned(session, *files):
+    """Installs requirements files that name every dependency."""
+    for file in files:
+        session.install("--quiet", "--no-deps", "-r", str(file))

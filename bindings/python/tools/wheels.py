@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Builds the source distribution and one wheel per ABI tag, for the session `wheels`."""
+
+import fcntl
+import hashlib
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+from sessions import HERE, ROOT, install_pinned
+
+ZIG = ROOT / "build/zig-venv"
+REQUIREMENTS = HERE / "requirements"
+MACHINE = "x86_64"
+# The interpreters that build a wheel, and the tags of these wheels.
+ALL_TAGS = {"3.11": "cp311-cp311", "3.12": "cp312-abi3", "3.10": "cp310-cp310"}
+# DLBRIDGE_PYTHONS limits the versions, such as "3.11 3.12".
+CHOSEN = os.environ.get("DLBRIDGE_PYTHONS", "3.10 3.11 3.12 3.13").split()
+TAGS = {version: tag for version, tag in ALL_TAGS.items() if version in CHOSEN}
+
+
+def interpreter(version):
+    """The file of CPython `version` with its headers, or None."""
+    ask = "import os, sys, sysconfig; print(sys.executable, sysconfig.get_path('include'))"
+    command = (f"python{version}", "-c", ask)
+    if not shutil.which(command[0]):
+        return None
+    answer = subprocess.run(command, capture_output=True, text=True).stdout.split()
+    return answer[0] if answer and pathlib.Path(answer[1], "Python.h").exists() else None
+
+
+def digest(*parts):
+    """A hash of texts and of the contents of files."""
+    found = hashlib.sha256()
+    for part in parts:
+        found.update(part.read_bytes() if isinstance(part, pathlib.Path) else part.encode())
+    return found.hexdigest()
+
+
+def need_zig(session):
+    """Installs the compiler of the release archives, which links for an old glibc."""
+    if not list(ZIG.glob("lib/python3*/site-packages/ziglang/zig")):
+        session.run(sys.executable, "-m", "venv", "--clear", str(ZIG), external=True)
+        pip = (str(ZIG / "bin/python"), "-m", "pip", "install", "--quiet")
+        session.run(*pip, "-r", str(ROOT / "packaging/requirements.txt"), external=True)
+    return next(ZIG.glob("lib/python3*/site-packages/ziglang/zig"))
+
+
+def compilers(folder, zig):
+    """One program per language, as ccache expects compilers. Their text decides cache hits."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for language in ("cc", "c++"):
+        program = folder / language
+        target = f"{MACHINE}-linux-gnu.2.17"
+        program.write_text(f'#!/bin/sh\nexec "{zig}" {language} -target {target} "$@"\n')
+        program.chmod(0o755)
+    cache = str(ROOT / "build/zig-cache")
+    return {
+        "DLBRIDGE_ZIG_PROGRAMS": str(folder),
+        "CCACHE_COMPILERTYPE": "clang",
+        "CCACHE_COMPILERCHECK": "content",
+        "ZIG_GLOBAL_CACHE_DIR": cache,
+        "ZIG_LOCAL_CACHE_DIR": cache,
+    }
+
+
+def backend(session, python, folder):
+    """An environment of an interpreter with the build backend.
+
+    Its path is fixed, unlike that of an isolated build of pip, so ccache finds what it compiled.
+    """
+    found = folder / "bin/python"
+    if not found.exists():
+        session.run(python, "-m", "venv", "--without-pip", str(folder), external=True)
+    pip = ("python", "-m", "pip", "--python", str(found), "install", "--quiet", "--no-deps")
+    session.run(*pip, "-r", str(REQUIREMENTS / "build.txt"))
+    return str(found)
+
+
+def make_wheel(session, python, source, work, folder, zig):
+    """Builds one wheel of unpacked sources and names it after the glibc that it needs."""
+    settings = {
+        "build-dir": work / "build",
+        "cmake.define.DLBRIDGE_WERROR": "ON",
+        "cmake.define.CMAKE_TOOLCHAIN_FILE": HERE / "cmake/zig.cmake",
+        "cmake.define.DLBRIDGE_ZIG": zig,
+        "cmake.define.DLBRIDGE_ZIG_TARGET": f"{MACHINE}-linux-gnu.2.17",
+    }
+    shutil.rmtree(work, ignore_errors=True)
+    environment = compilers(work.with_name("programs"), zig)
+    python = backend(session, python, work.with_name(f"{work.name}-tools"))
+    pip = ("python", "-m", "pip", "--python", python, "wheel", "--quiet", "--no-deps")
+    options = ["--no-build-isolation", *(f"-C{name}={value}" for name, value in settings.items())]
+    session.run(*pip, *options, "--wheel-dir", str(work / "plain"), str(source), env=environment)
+    [plain] = (work / "plain").glob("*.whl")
+    platform = f"manylinux_2_17_{MACHINE}"
+    session.run("auditwheel", "repair", "--plat", platform, "--wheel-dir", str(folder), str(plain))
+
+
+def build_wheels(session, folder, work):
+    """Builds the source distribution and the wheels in `folder` that are not current there."""
+    install_pinned(session, REQUIREMENTS / "wheels.txt")
+    folder.mkdir(parents=True, exist_ok=True)
+    work.mkdir(parents=True, exist_ok=True)
+    lock = (work / "lock").open("w")  # one build at a time; the lock ends with the process
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    build_missing(session, folder, work)
+    lock.close()
+
+
+def build_missing(session, folder, work):
+    """Wheels are identified by a hash of their sources and of the tools that build them."""
+    shutil.rmtree(work / "sdist", ignore_errors=True)
+    build = ("python", "-m", "build", "--no-isolation", "--sdist", "--outdir")
+    session.run(*build, str(work / "sdist"), str(HERE), silent=True)
+    [source] = (work / "sdist").glob("*.tar.gz")
+    for old in folder.glob("*.tar.gz"):
+        old.unlink()
+    shutil.copy(source, folder)
+    shutil.rmtree(work / "source", ignore_errors=True)
+    shutil.unpack_archive(source, work / "source")
+    [unpacked] = (work / "source").iterdir()
+    zig = need_zig(session)
+    recipe = (pathlib.Path(__file__), HERE / "cmake/zig.cmake", ROOT / "cmake/toolchains/zig.cmake")
+    recipe += (REQUIREMENTS / "build.txt", REQUIREMENTS / "wheels.txt")
+    recipe += (ROOT / "packaging/requirements.txt",)
+    for version, tag in TAGS.items():
+        python = interpreter(version)
+        if not python:
+            session.warn(f"no wheel for CPython {version}: the interpreter or Python.h is missing")
+            continue
+        stamp = work / f"{tag}.stamp"
+        current = digest(source, *recipe, python)
+        built = list(folder.glob(f"*-{tag}-*.whl"))
+        if built and stamp.exists() and stamp.read_text() == current:
+            continue
+        for old in built:
+            old.unlink()
+        make_wheel(session, python, unpacked, work / tag, folder, zig)
+        stamp.write_text(current)

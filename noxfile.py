@@ -1,0 +1,554 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The stages of `./run`, one session each. `.ci/run` lists what runs where, `run` the Debian
+packages that a session needs, and tests/stages.py has what the sessions share."""
+
+import concurrent.futures
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import nox
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "tests"))
+
+import stages  # noqa: E402 needs the path above
+from stages import BUILD, ROOT  # noqa: E402
+
+nox.options.default_venv_backend = "none"
+os.chdir(ROOT)
+# The other versions of Python are tested nightly.
+os.environ.setdefault("DLBRIDGE_PYTHONS", "3.11 3.12")
+
+# What `./run test` runs: everything but devices, header combinations and frameworks.
+CORE = "^(unit|conformance|plugin|abi|example|cpp|lint)$"
+# What the kind of library decides.
+LINKAGE = "^(conformance|plugin|abi|example)$"
+SLOW = {"DLBRIDGE_SLOW_MACHINE": "1"}
+ASAN = {
+    "ASAN_OPTIONS": "detect_leaks=1:allocator_may_return_null=1:detect_stack_use_after_return=1:"
+    "strict_string_checks=1",
+    "UBSAN_OPTIONS": "print_stacktrace=1",
+}
+TSAN = {"TSAN_OPTIONS": "halt_on_error=1:allocator_may_return_null=1"}
+PREFIX = BUILD / "bindings/prefix"
+OUTCOMES = BUILD / "bindings/outcomes"
+RELEASES = BUILD / "package"
+
+
+def stage(function):
+    """A session whose counts start at zero."""
+
+    def run(session):
+        stages.REPORTS.mkdir(parents=True, exist_ok=True)
+        (stages.REPORTS / f"{session.name}.counts").unlink(missing_ok=True)
+        function(session)
+
+    run.__doc__ = function.__doc__
+    return nox.session(run, name=function.__name__)
+
+
+# ------------------------------------------------------------------------------ the library's tests
+
+
+@stage
+def core(session):
+    """The core, the corpus and the C++ binding, gcc."""
+    binary = stages.configure(session, "dev", "-DDLBRIDGE_BUILD_BENCH=OFF")
+    stages.programs(session, binary, "-L", CORE)
+    stages.ctest(session, binary, "-L", CORE)
+
+
+@stage
+def core_asan(session):
+    """The core and the corpus under AddressSanitizer and UndefinedBehaviorSanitizer."""
+    stages.need(session, "clang++")
+    binary = stages.configure(session, "asan")
+    # `core` compares the corpus and the answers already.
+    chosen = ("-L", "^(unit|conformance|plugin)$", "-E", "^(corpus_as_generated|outcomes_test)$")
+    stages.programs(session, binary, *chosen)
+    stages.ctest(session, binary, *chosen, **SLOW, **ASAN)
+
+
+@stage
+def one(session):
+    """The tests of the preset dev whose names match a word: ./run test NAME."""
+    binary = BUILD / "dev"
+    if not (binary / "build.ninja").exists():
+        stages.configure(session, "dev", "-DDLBRIDGE_BUILD_BENCH=OFF")
+    names = "|".join(session.posargs)
+    if not stages.programs(session, binary, "-R", names):
+        session.error(f"no stage and no test is called {names}")
+    stages.ctest(session, binary, "-R", names)
+
+
+def need_device_headers(session):
+    """The headers of CUDA, and Intel's OpenCL driver for CPUs."""
+    stages.environment(session, "cuda-venv", "tests/device/requirements.txt")
+    stages.environment(session, "dpnp-venv", "tests/interop/requirements-dpnp.txt")
+
+
+@stage
+def dev(session):
+    """All tests but those with frameworks, gcc."""
+    need_device_headers(session)
+    binary = stages.build(session, "dev")
+    stages.ctest(session, binary, "-LE", "interop")
+
+
+@stage
+def asan(session):
+    """The same under AddressSanitizer and UndefinedBehaviorSanitizer."""
+    stages.need(session, "clang++")
+    need_device_headers(session)
+    stages.ctest(session, stages.build(session, "asan"), **ASAN)
+
+
+@stage
+def tsan(session):
+    """The same under ThreadSanitizer."""
+    stages.need(session, "clang++")
+    need_device_headers(session)
+    stages.ctest(session, stages.build(session, "tsan"), **TSAN)
+
+
+@stage
+def static(session):
+    """The static library, with all tests."""
+    stages.ctest(session, stages.build(session, "static"))
+
+
+@stage
+def static_linkage(session):
+    """The static library, with the tests that depend on the kind of library."""
+    binary = stages.configure(session, "static")
+    stages.programs(session, binary, "-L", LINKAGE)
+    stages.ctest(session, binary, "-L", LINKAGE)
+
+
+@stage
+def aarch64(session):
+    """A build by Debian's cross compiler for aarch64, under qemu-user."""
+    stages.need(session, "aarch64-linux-gnu-g++", "qemu-aarch64")
+    stages.ctest(session, stages.build(session, "aarch64"), **SLOW)
+
+
+def valgrind_one(program):
+    options = (
+        "--quiet",
+        "--error-exitcode=99",
+        "--leak-check=full",
+        "--child-silent-after-fork=yes",
+    )
+    kinds = "--errors-for-leak-kinds=definite,indirect,possible"
+    command = ("valgrind", *options, kinds, str(program), "--gtest_brief=1")
+    return program, subprocess.run(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env={**os.environ, **SLOW}
+    )
+
+
+@stage
+def valgrind(session):
+    """The core's tests under valgrind. Drivers are left out: they keep threads and memory."""
+    stages.need(session, "valgrind")
+    binary = stages.configure(session, "dev")
+    stages.programs(session, binary, "-L", CORE)
+    folders = ("unit", "conformance", "plugin", "cpp")
+    found = sorted(path for name in folders for path in (binary / "tests" / name).glob("*_test"))
+    bad = 0
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for program, done in pool.map(valgrind_one, found):
+            bad += done.returncode != 0
+            print("FAILED" if done.returncode else "passed", program.name, flush=True)
+            if done.returncode:
+                print(done.stdout.decode(errors="replace")[-6000:], flush=True)
+    stages.count(session, passed=len(found) - bad, failed=bad)
+    if bad or not found:
+        session.error(f"{bad} of {len(found)} programs failed")
+
+
+@stage
+def interop(session):
+    """Real frameworks: the dev build's tests and demo, and every pair of the small ones."""
+    need_device_headers(session)
+    stages.environment(session, "venv", "tests/interop/requirements.txt")
+    need_crate(session)
+    binary = stages.configure(session, "dev")
+    stages.programs(session, binary, "-L", "interop")
+    stages.ctest(session, binary, "-L", "interop")
+    stages.noxfiles(session, [("tests/interop", ())])
+
+
+def need_crate(session):
+    """The official header that a Rust crate carries; without cargo its test is skipped."""
+    folder = BUILD / "crate-manifest"
+    if (BUILD / "crates/dlpack-ffi/header/dlpack.h").exists() or not shutil.which("cargo"):
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    package = '[package]\nname = "headers"\nversion = "0.0.0"\nedition = "2021"\n'
+    crate = '[lib]\npath = "lib.rs"\n[dependencies]\ndlpack-ffi = "=1.3.0"\n'
+    (folder / "Cargo.toml").write_text(package + crate)
+    (folder / "lib.rs").touch()
+    manifest = folder / "Cargo.toml"
+    vendor = ("cargo", "vendor", "--quiet", "--manifest-path", manifest, BUILD / "crates")
+    stages.quietly(session, "cargo", *vendor)
+
+
+# --------------------------------------------------------------------------- consumers and bindings
+
+
+def build_both_kinds(session):
+    stages.build(session, "release")
+    options = ("-DDLBRIDGE_STATIC=ON", "-DDLBRIDGE_BUILD_EXAMPLES=OFF")
+    stages.build(session, "release", *options, folder="release-static")
+
+
+@stage
+def consumers(session):
+    """Every way to consume the library; installs Debian packages and removes them."""
+    build_both_kinds(session)
+    stages.build(session, "debian")
+    stages.noxfiles(session, [("tests/consumers", ())])
+
+
+def install_both_kinds(session):
+    """Installs both kinds of the library; returns the variables that name their folders."""
+    build_both_kinds(session)
+    for folder, name in (("release", "shared"), ("release-static", "static")):
+        prefix = PREFIX / name
+        command = ("cmake", "--install", BUILD / folder, "--prefix", prefix)
+        stages.quietly(session, f"install-{name}", *command)
+    OUTCOMES.mkdir(parents=True, exist_ok=True)
+    return {
+        "DLBRIDGE_PREFIX": str(PREFIX / "shared"),
+        "DLBRIDGE_PREFIX_STATIC": str(PREFIX / "static"),
+        "DLBRIDGE_OUTCOMES_DIR": str(OUTCOMES),
+    }
+
+
+def go_is_new_enough():
+    if not shutil.which("go"):
+        return False
+    found = subprocess.run(("go", "env", "GOVERSION"), capture_output=True, text=True).stdout
+    number = found.strip().removeprefix("go").split(".")
+    return [int(part) for part in number[:2]] >= [1, 26]
+
+
+def need_go(session):
+    """Installs Go where the machine has none that is new enough."""
+    if not go_is_new_enough():
+        python = stages.environment(session, "go-venv", "bindings/go/requirements.txt")
+        os.environ["PATH"] = f"{python.parent}:{os.environ['PATH']}"
+
+
+def languages_here(session):
+    if not shutil.which("cargo"):
+        session.warn("there is no cargo: Rust is left out")
+        return ["python", "cpp", "go"]
+    return ["python", "cpp", "go", "rust"]
+
+
+@stage
+def core_bindings(session):
+    """The tests of those bindings whose toolchains are installed; C++'s are in `core`."""
+    runs = [("bindings/python", ("-s", "quick"))]
+    if shutil.which("go") and go_is_new_enough():
+        runs.append(("bindings/go", ("-s", "tests")))
+    if shutil.which("cargo"):
+        runs.append(("bindings/rust", ("-s", "tests")))
+    variables = install_both_kinds(session)
+    stages.noxfiles(session, runs, **variables)
+
+
+@stage
+def bindings(session):
+    """The checks of each language, and whether all answer the corpus as C does."""
+    need_go(session)
+    shutil.rmtree(OUTCOMES, ignore_errors=True)
+    variables = install_both_kinds(session)
+    binary = stages.build(session, "dev", targets=("runner_test",))
+    answers = {"DLBRIDGE_OUTCOMES": str(OUTCOMES / "c.jsonl")}
+    stages.quietly(session, "outcomes", binary / "tests/conformance/runner_test", **answers)
+    languages = languages_here(session)
+    stages.noxfiles(session, [(f"bindings/{name}", ()) for name in languages], **variables)
+    files = [OUTCOMES / f"{name}.jsonl" for name in ("c", *languages)]
+    stages.checks(session, "python3", "-B", "tests/conformance/outcomes.py", *files)
+
+
+@stage
+def bindings_nightly(session):
+    """The other versions of Python, a reproducible wheel, the source distribution."""
+    sessions = ("rules", "tests-3.10", "tests-3.13", "reproducible", "sdist")
+    variables = {"DLBRIDGE_PYTHONS": "3.10 3.11 3.12 3.13"}
+    stages.noxfiles(session, [("bindings/python", ("-s", *sessions))], **variables)
+
+
+@stage
+def languages(session):
+    """Python, Rust, Go and C++ share tensors in one process, under AddressSanitizer."""
+    stages.need(session, "cargo", "clang++")
+    need_go(session)
+    stages.environment(session, "venv", "tests/interop/requirements.txt")
+    stages.build(session, "asan", targets=("dlbridge",))
+    stages.noxfiles(session, [("tests/languages", ())])
+
+
+@stage
+def travel(session):
+    """Tensors between processes: multiprocessing, Dask, Ray and MPI."""
+    stages.noxfiles(session, [("tests/travel", ())])
+
+
+@stage
+def matrix(session):
+    """Every pair of every framework (under 25 minutes)."""
+    stages.noxfiles(session, [("tests/interop", ("-s", "whole", "old"))])
+
+
+# ------------------------------------------------------------------------------------ ABI, package
+
+
+def abi_builds(session):
+    python = stages.environment(session, "abi-venv", "tests/abi/requirements.txt")
+    return python, *(stages.build(session, preset) for preset in ("abi", "abi-aarch64"))
+
+
+@stage
+def abi(session):
+    """The ABI of fresh builds against the recorded versions; `record` adds an unreleased one."""
+    python, *folders = abi_builds(session)
+    task = session.posargs[0] if session.posargs else "check"
+    command = (python, "-B", "tests/abi/gate.py", task, *folders)
+    if task == "check":
+        stages.checks(session, *command)
+    else:
+        session.run(*map(str, command), external=True)
+
+
+@stage
+def gate(session):
+    """Changes the ABI in copies of the repository; the gate must tell legal changes apart."""
+    python = stages.environment(session, "abi-venv", "tests/abi/requirements.txt")
+    stages.checks(session, python, "-B", "tests/abi/gate_test.py", *session.posargs)
+
+
+def zig_build(session, target, name, *options, targets=()):
+    """Builds for a target of zig, in build/zig-<name>."""
+    stages.environment(session, "zig-venv", "packaging/requirements.txt")
+    cache = str(BUILD / "zig-cache")
+    os.environ.update(ZIG_GLOBAL_CACHE_DIR=cache, ZIG_LOCAL_CACHE_DIR=cache)
+    options = (f"-DDLBRIDGE_ZIG_TARGET={target}", *options)
+    return stages.build(session, "zig", *options, folder=f"zig-{name}", targets=targets)
+
+
+def make_archive(session, machine):
+    """Builds, packs and checks the release archive of a machine."""
+    options = ("-DCMAKE_SHARED_LINKER_FLAGS=", "-DDLBRIDGE_DEBUG_SYMBOLS=ON")
+    binary = zig_build(session, f"{machine}-linux-gnu.2.17", machine, *options)
+    packed = (sys.executable, "-B", "packaging/pack.py", str(binary), str(RELEASES))
+    archive = session.run(*packed, external=True, silent=True).split()[-1]
+    checked = ("packaging/check.py", "archive", archive, machine, RELEASES / machine)
+    stages.checks(session, "python3", "-B", *checked)
+
+
+@stage
+def archives(session):
+    """The release archives for Linux, checked, with SHA256SUMS, in build/package."""
+    shutil.rmtree(RELEASES, ignore_errors=True)
+    for machine in ("x86_64", "aarch64"):
+        make_archive(session, machine)
+    names = sorted(path.name for path in RELEASES.glob("*.tar.gz"))
+    sums = subprocess.run(("sha256sum", *names), cwd=RELEASES, check=True, capture_output=True)
+    (RELEASES / "SHA256SUMS").write_bytes(sums.stdout)
+
+
+def archive_options(machine):
+    """What replaces the library of a preset by the one that `archives` has unpacked."""
+    return (
+        "-DDLBRIDGE_BUILD_BENCH=OFF",
+        f"-DDLBRIDGE_NEEDED={ROOT}/abi/needed/glibc2.17-{machine}.txt",
+        f"-DDLBRIDGE_TEST_PREFIX={RELEASES / machine}",
+    )
+
+
+@stage
+def archive_x86_64(session):
+    """All tests with the library of the release archive."""
+    options = archive_options("x86_64")
+    binary = stages.build(session, "dev", *options, folder="archive-x86_64")
+    stages.ctest(session, binary, "-LE", "interop")
+
+
+@stage
+def archive_aarch64(session):
+    """The tests that depend on the linkage, with the archive for aarch64, under qemu."""
+    options = archive_options("aarch64")
+    binary = stages.configure(session, "aarch64", *options, folder="archive-aarch64")
+    stages.programs(session, binary, "-L", LINKAGE)
+    stages.ctest(session, binary, "-L", LINKAGE, **SLOW)
+
+
+@stage
+def archive_aarch64_all(session):
+    """All tests with the library of the release archive, under qemu."""
+    options = archive_options("aarch64")
+    binary = stages.build(session, "aarch64", *options, folder="archive-aarch64")
+    stages.ctest(session, binary, **SLOW)
+
+
+@stage
+def foreign(session):
+    """The libraries for Windows and macOS."""
+    windows = zig_build(session, "x86_64-windows-gnu", "windows", targets=("dlbridge",))
+    checked = ("windows", windows / "src/dlbridge.dll")
+    stages.checks(session, "python3", "-B", "packaging/check.py", *checked)
+    options = ("-DDLBRIDGE_BUILD_EXAMPLES=ON",)
+    targets = ("dlbridge", "example_import")
+    macos = zig_build(session, "aarch64-macos.11.0", "macos", *options, targets=targets)
+    checked = ("macos", macos / "src/libdlbridge.dylib")
+    stages.checks(session, "python3", "-B", "packaging/check.py", *checked)
+
+
+@stage
+def windows(session):
+    """All tests with dlbridge.dll, under wine."""
+    options = ("-DDLBRIDGE_BUILD_TESTS=ON", "-DDLBRIDGE_BUILD_EXAMPLES=ON")
+    binary = zig_build(session, "x86_64-windows-gnu", "windows", *options)
+    # Two tests that start side by side without a prefix would both create it.
+    prefix = {"WINEPREFIX": str(binary / "wine"), "WINEDEBUG": "-all"}
+    stages.quietly(session, "wine", "/usr/lib/wine/wine64", "wineboot", "--init", **prefix)
+    stages.ctest(session, binary)
+
+
+@stage
+def faults(session):
+    """The checks of the release archives report faults that are put into a copy."""
+    stages.checks(session, "python3", "-B", "packaging/faults.py", RELEASES)
+
+
+@stage
+def tools_can_fail(session):
+    """The checks of the repository, of the bindings and of the consumers report what they must."""
+    python = stages.environment(session, "abi-venv", "tests/abi/requirements.txt")
+    stages.quietly(session, "check_repo_test", python, "-B", "tests/lint/check_repo_test.py")
+    stages.count(session, passed=1)
+    need_go(session)
+    variables = install_both_kinds(session)
+    stages.build(session, "debian")
+    stages.build(session, "asan", targets=("dlbridge",))
+    folders = ("tests/consumers", "tests/languages", "bindings/cpp", "bindings/python")
+    folders += ("bindings/rust",) if shutil.which("cargo") else ()
+    stages.noxfiles(session, [(name, ("-t", "selftest")) for name in folders], **variables)
+
+
+# -------------------------------------------------------------------------------------------- lint
+
+
+def sources(*patterns):
+    command = ("git", "ls-files", "--cached", "--others", "--exclude-standard", "--", *patterns)
+    found = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split("\n")
+    return [name for name in found if name and pathlib.Path(name).is_file()]
+
+
+@stage
+def format(session):
+    """clang-format."""
+    names = sources("*.c", "*.cc", "*.h", "*.hpp")
+    session.run("clang-format", "--dry-run", "-Werror", *names, external=True)
+
+
+@stage
+def scripts(session):
+    """shellcheck; ruff on Python."""
+    session.run("shellcheck", "run", ".ci/run", *sources("*.sh"), external=True)
+    ruff = stages.environment(session, "lint-venv", "tests/lint/requirements.txt").parent / "ruff"
+    session.run(str(ruff), "check", "--no-cache", ".", external=True)
+    session.run(str(ruff), "format", "--no-cache", "--check", ".", external=True)
+
+
+@stage
+def workflows(session):
+    """actionlint."""
+    need_go(session)
+    tool = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12"
+    target = {"GOBIN": str(BUILD / "lint-bin"), "GOFLAGS": "-buildvcs=false"}
+    stages.quietly(session, "actionlint", "go", "install", tool, **target)
+    session.run(str(BUILD / "lint-bin/actionlint"), external=True)
+
+
+@stage
+def repository(session):
+    """The texts of the repository agree with each other."""
+    python = stages.environment(session, "abi-venv", "tests/abi/requirements.txt")
+    session.run(str(python), "-B", "tests/lint/check_repo.py", external=True)
+
+
+def run_tidy(session, mode):
+    need_device_headers(session)
+    binary = stages.configure(session, "dev")
+    session.run(sys.executable, "-B", "tests/lint/tidy.py", str(binary), mode)
+
+
+@stage
+def tidy(session):
+    """clang-tidy: all its checks on the library, cheap ones on everything else."""
+    run_tidy(session, "quick")
+
+
+@stage
+def tidy_tests(session):
+    """clang-tidy on tests, benchmarks and examples, with all checks that fit tests."""
+    run_tidy(session, "tests")
+
+
+# ----------------------------------------------------------------------------------------- by hand
+
+
+@stage
+def fuzz(session):
+    """libFuzzer on the C functions for some seconds; its corpus stays in build/fuzz."""
+    stages.need(session, "clang++")
+    seconds = session.posargs[0] if session.posargs else "60"
+    binary = stages.build(session, "fuzz", targets=("core_fuzzer",))
+    corpus = binary / "corpus"
+    corpus.mkdir(exist_ok=True)
+    options = ("-max_len=200", f"-max_total_time={seconds}", "-print_final_stats=1")
+    program = str(binary / "tests/core_fuzzer")
+    session.run(program, *options, f"-artifact_prefix={binary}/", str(corpus), external=True)
+
+
+def released_library(session):
+    return {"DLBRIDGE_LIBRARY": str(stages.build(session, "release") / "src/libdlbridge.so")}
+
+
+@stage
+def demo(session):
+    """Real tensors of installed frameworks through dlbridge (under 3 minutes)."""
+    python = stages.environment(session, "venv", "tests/interop/requirements.txt")
+    command = (str(python), "-B", "examples/demo/demo.py", *session.posargs)
+    session.run(*command, external=True, env=released_library(session))
+
+
+@stage
+def bench(session):
+    """Benchmarks beside malloc and other libraries; options go to the program."""
+    need_device_headers(session)
+    stages.environment(session, "venv", "tests/interop/requirements.txt")
+    options = ("-DDLBRIDGE_BUILD_TESTS=ON", "-DDLBRIDGE_BUILD_BENCH=ON")
+    targets = ("benchmarks",)
+    binary = stages.build(session, "release", *options, folder="bench", targets=targets)
+    session.run("bench/run.sh", str(binary), *session.posargs, external=True)
+
+
+@stage
+def gpu(session):
+    """tests/gpu on an NVIDIA GPU, with the frameworks of the Python DLBRIDGE_GPU_PYTHON."""
+    python = os.environ.get("DLBRIDGE_GPU_PYTHON", "python3")
+    command = (python, "-B", "tests/gpu/test_gpu.py", *session.posargs)
+    variables = released_library(session)
+    if (
+        session.run(*command, external=True, env=variables, success_codes=[0, 77], silent=False)
+        == 77
+    ):
+        session.skip("there is no GPU")

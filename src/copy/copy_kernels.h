@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// What copies inside a plane: single elements, small squares, and one row.
+//
+// Vectors are those of gcc and clang, 16 bytes wide, which is what every processor of both
+// architectures has; wider ones were measured to gain nothing once the data is not in the cache.
+#ifndef DLBRIDGE_SRC_COPY_COPY_KERNELS_H_
+#define DLBRIDGE_SRC_COPY_COPY_KERNELS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+#include "support/checked.h"
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+// Compilers without it, such as gcc before 12, copy element by element.
+#if !defined(DLBRIDGE_SHUFFLES) && defined(__has_builtin)
+#if __has_builtin(__builtin_shufflevector)
+#define DLBRIDGE_SHUFFLES 1
+#endif
+#endif
+#ifndef DLBRIDGE_SHUFFLES
+#define DLBRIDGE_SHUFFLES 0
+#endif
+
+namespace dlbridge {
+
+// ------------------------------------------------------------------------------- one element
+
+// Each of these moves one element. Elements need no alignment.
+template <class T>
+struct MoveWhole {
+  explicit MoveWhole(int64_t /*item*/) {}
+  DLBRIDGE_INLINE void operator()(const char* from, char* to) const {
+    std::memcpy(to, from, sizeof(T));
+  }
+};
+
+// From sizeof(T) to twice as many bytes: its two ends, which may overlap.
+template <class T>
+struct MoveEnds {
+  explicit MoveEnds(int64_t item) : tail(item - static_cast<int64_t>(sizeof(T))) {}
+  DLBRIDGE_INLINE void operator()(const char* from, char* to) const {
+    std::memcpy(to, from, sizeof(T));
+    std::memcpy(to + tail, from + tail, sizeof(T));
+  }
+  int64_t tail;
+};
+
+struct MoveBytes {
+  explicit MoveBytes(int64_t item) : bytes(static_cast<size_t>(item)) {}
+  void operator()(const char* from, char* to) const { std::memcpy(to, from, bytes); }
+  size_t bytes;
+};
+
+struct Bytes16 {
+  uint64_t halves[2];
+};
+
+// ------------------------------------------------------------------------------- vectors
+
+// As many elements of type T as 16 bytes hold.
+template <class T>
+struct VectorOf {
+  static constexpr size_t Lanes() { return 16 / sizeof(T); }
+  typedef T Type __attribute__((vector_size(16)));  // NOLINT(modernize-use-using): an attribute
+  using Indices = std::make_index_sequence<Lanes()>;
+};
+
+template <class T>
+DLBRIDGE_INLINE typename VectorOf<T>::Type Load(const char* from) {
+  typename VectorOf<T>::Type vector;
+  std::memcpy(&vector, from, sizeof vector);
+  return vector;
+}
+
+// Stores what is read again soon, and what does not fit the cache anyway.
+struct Cached {
+  template <class Vector>
+  DLBRIDGE_INLINE static void Store(char* to, Vector vector) {
+    std::memcpy(to, &vector, sizeof vector);
+  }
+  static void End() {}
+};
+
+#if defined(__SSE2__)
+// Past the cache, so that the target is not read first: `to` is aligned to 16 bytes.
+struct Streamed {
+  template <class Vector>
+  DLBRIDGE_INLINE static void Store(char* to, Vector vector) {
+    __m128i bits;
+    std::memcpy(&bits, &vector, sizeof bits);
+    _mm_stream_si128(reinterpret_cast<__m128i*>(to), bits);
+  }
+  // Such stores are not ordered with those behind them, which may tell another thread of the copy.
+  static void End() { _mm_sfence(); }
+};
+#else
+using Streamed = Cached;
+#endif
+
+#if DLBRIDGE_SHUFFLES
+
+template <class T, size_t... i>
+DLBRIDGE_INLINE typename VectorOf<T>::Type InterleaveLow(typename VectorOf<T>::Type a,
+                                                         typename VectorOf<T>::Type b,
+                                                         std::index_sequence<i...> /*lanes*/) {
+  return __builtin_shufflevector(a, b, (i % 2) * sizeof...(i) + i / 2 ...);
+}
+template <class T, size_t... i>
+DLBRIDGE_INLINE typename VectorOf<T>::Type InterleaveHigh(typename VectorOf<T>::Type a,
+                                                          typename VectorOf<T>::Type b,
+                                                          std::index_sequence<i...> /*lanes*/) {
+  return __builtin_shufflevector(a, b, (i % 2) * sizeof...(i) + (sizeof...(i) + i) / 2 ...);
+}
+template <class T, size_t... i>
+DLBRIDGE_INLINE typename VectorOf<T>::Type EvenLanes(typename VectorOf<T>::Type a,
+                                                     typename VectorOf<T>::Type b,
+                                                     std::index_sequence<i...> /*lanes*/) {
+  return __builtin_shufflevector(a, b, 2 * i...);
+}
+
+// Swaps the halves of each lane of type T.
+template <class T>
+DLBRIDGE_INLINE typename VectorOf<T>::Type SwapHalves(typename VectorOf<T>::Type a) {
+  return (a << (4 * sizeof(T))) | (a >> (4 * sizeof(T)));
+}
+
+// By hand below 32 bits, where gcc takes the vector apart.
+template <class T>
+DLBRIDGE_INLINE typename VectorOf<T>::Type ReverseLanes(typename VectorOf<T>::Type a) {
+  if constexpr (sizeof(T) == 8) {
+    return __builtin_shufflevector(a, a, 1, 0);
+  } else if constexpr (sizeof(T) == 4) {
+    return __builtin_shufflevector(a, a, 3, 2, 1, 0);
+  } else {
+    using Double = std::conditional_t<sizeof(T) == 1, uint16_t, uint32_t>;
+    const auto doubles = reinterpret_cast<typename VectorOf<Double>::Type>(a);
+    return reinterpret_cast<typename VectorOf<T>::Type>(
+        SwapHalves<Double>(ReverseLanes<Double>(doubles)));
+  }
+}
+
+// A square of as many elements as a vector has lanes: after log2(lanes) rounds, in each of which
+// the rows of both halves are interleaved, rows are columns.
+template <class T>
+class Square {
+  using Vector = typename VectorOf<T>::Type;
+  using Lanes = typename VectorOf<T>::Indices;
+  static constexpr size_t Count() { return VectorOf<T>::Lanes(); }
+
+ public:
+  DLBRIDGE_INLINE void Load(const char* from, int64_t step) { LoadAll(from, step, Lanes()); }
+  DLBRIDGE_INLINE void Transpose() { Rounds<Count()>(); }
+  DLBRIDGE_INLINE void Store(char* to, int64_t step) const { StoreAll(to, step, Lanes()); }
+
+ private:
+  template <size_t... i>
+  DLBRIDGE_INLINE void LoadAll(const char* from, int64_t step, std::index_sequence<i...> /*rows*/) {
+    ((row_[i] = dlbridge::Load<T>(from + static_cast<int64_t>(i) * step)), ...);
+  }
+  template <size_t... i>
+  DLBRIDGE_INLINE void StoreAll(char* to, int64_t step, std::index_sequence<i...> /*rows*/) const {
+    (Cached::Store(to + static_cast<int64_t>(i) * step, row_[i]), ...);
+  }
+  template <size_t kLeft>
+  DLBRIDGE_INLINE void Rounds() {
+    if constexpr (kLeft > 1) {
+      Interleave(std::make_index_sequence<Count() / 2>());
+      Rounds<kLeft / 2>();
+    }
+  }
+  template <size_t... i>
+  DLBRIDGE_INLINE void Interleave(std::index_sequence<i...> /*pairs*/) {
+    const Vector low[] = {InterleaveLow<T>(row_[i], row_[i + Count() / 2], Lanes())...};
+    const Vector high[] = {InterleaveHigh<T>(row_[i], row_[i + Count() / 2], Lanes())...};
+    ((row_[2 * i] = low[i], row_[2 * i + 1] = high[i]), ...);
+  }
+
+  Vector row_[Count()];
+};
+
+template <>
+class Square<Bytes16> {
+ public:
+  DLBRIDGE_INLINE void Load(const char* from, int64_t /*step*/) {
+    std::memcpy(&item_, from, sizeof item_);
+  }
+  DLBRIDGE_INLINE void Transpose() {}
+  DLBRIDGE_INLINE void Store(char* to, int64_t /*step*/) const {
+    std::memcpy(to, &item_, sizeof item_);
+  }
+
+ private:
+  Bytes16 item_;
+};
+
+#endif  // DLBRIDGE_SHUFFLES
+
+}  // namespace dlbridge
+
+#endif  // DLBRIDGE_SRC_COPY_COPY_KERNELS_H_

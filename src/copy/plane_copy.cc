@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "copy/plane_copy.h"
+
+#include <cstring>
+#include <utility>
+
+#include "copy/copy_kernels.h"
+
+namespace dlbridge {
+namespace {
+
+// From here on neither side is in the caches of its core, and lines are asked for ahead of time.
+constexpr int64_t kFar = 4 << 20;
+// From here on the target will be in no cache when it is read.
+constexpr int64_t kHuge = 32 << 20;
+
+// How many elements are finished before the next: what they touch stays in the first-level cache.
+constexpr int64_t kBlockSide = 32;
+constexpr int64_t kBlock = kBlockSide * kBlockSide;
+// The same, as the side of a square, where each line comes from far: the second level, and that of
+// addresses.
+constexpr int64_t kFarSide = 128;
+
+int64_t Least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+// ------------------------------------------------------------------------------- row by row
+
+// One element, over and over: what is written already is the source of the rest.
+void Repeat(const char* from, int64_t item, int64_t count, char* to) {
+  constexpr int64_t kPart = 4096;  // at once, so that its source stays in the cache
+  const int64_t total = item * count;
+  std::memcpy(to, from, static_cast<size_t>(item));
+  int64_t source = item;
+  for (int64_t done = item; done < total;) {
+    const int64_t bytes = Least(source, total - done);
+    std::memcpy(to + done, to, static_cast<size_t>(bytes));
+    done += bytes;
+    source = source < kPart ? done : source;
+  }
+}
+
+void RepeatElements(const Plane& plane, const char* from, char* to) {
+  for (int64_t r = 0; r < plane.row.extent; ++r) {
+    Repeat(from + r * plane.row.from, plane.column.to, plane.column.extent, to + r * plane.row.to);
+  }
+}
+
+#if DLBRIDGE_SHUFFLES
+
+// The elements of a row from the last to the first, a vector of them at once.
+template <class T>
+struct Reversed {
+  static constexpr int64_t kStep = -1;
+  // Elements that have to be left behind the vector's.
+  static constexpr int64_t kSpare = 0;
+  static DLBRIDGE_INLINE typename VectorOf<T>::Type Read(const char* from) {
+    return ReverseLanes<T>(Load<T>(from - (16 - sizeof(T))));
+  }
+};
+
+// Every second element. What is between those of a vector is read along, and so is what is behind
+// its last, which is why there has to be one more.
+template <class T>
+struct EverySecond {
+  static constexpr int64_t kStep = 2;
+  static constexpr int64_t kSpare = 1;
+  static DLBRIDGE_INLINE typename VectorOf<T>::Type Read(const char* from) {
+    return EvenLanes<T>(Load<T>(from), Load<T>(from + 16), typename VectorOf<T>::Indices());
+  }
+};
+
+// Elements `first` to `end`, one at a time.
+template <class T, int64_t kStep>
+DLBRIDGE_INLINE void CopySome(const char* from, char* to, int64_t first, int64_t end) {
+  constexpr auto kItem = static_cast<int64_t>(sizeof(T));
+  for (int64_t i = first; i < end; ++i) {
+    std::memcpy(to + i * kItem, from + i * kStep * kItem, sizeof(T));
+  }
+}
+
+template <class T, class Pattern, class Target, size_t... i>
+DLBRIDGE_INLINE void CopyVectors(const char* from, char* to,
+                                 std::index_sequence<i...> /*vectors*/) {
+  constexpr int64_t kFromStep = Pattern::kStep * 16;
+  (Target::Store(to + 16 * i, Pattern::Read(from + static_cast<int64_t>(i) * kFromStep)), ...);
+}
+
+// `head` elements one at a time, then lines, vectors, and one at a time again.
+template <class T, class Pattern, class Target>
+DLBRIDGE_INLINE void CopyRow(const char* from, char* to, int64_t count, int64_t head) {
+  constexpr auto kLanes = static_cast<int64_t>(VectorOf<T>::Lanes());
+  constexpr int64_t kStep = Pattern::kStep;
+  constexpr auto kItem = static_cast<int64_t>(sizeof(T));
+  const int64_t end = count - Pattern::kSpare;
+  CopySome<T, kStep>(from, to, 0, head);
+  int64_t i = head;
+  for (; i + 4 * kLanes <= end; i += 4 * kLanes) {
+    CopyVectors<T, Pattern, Target>(from + i * kStep * kItem, to + i * kItem,
+                                    std::make_index_sequence<4>());
+  }
+  for (; i + kLanes <= end; i += kLanes) {
+    Target::Store(to + i * kItem, Pattern::Read(from + i * kStep * kItem));
+  }
+  CopySome<T, kStep>(from, to, i, count);
+  Target::End();
+}
+
+// How many elements before one that is aligned for streaming; -1 where none ever is, or where it
+// would not pay.
+template <class T>
+int64_t StreamHead(const Plane& plane, const char* to) {
+  const auto behind = static_cast<int64_t>(reinterpret_cast<uintptr_t>(to) % 16);
+  const int64_t ahead = (16 - behind) % 16;
+  constexpr auto kItem = static_cast<int64_t>(sizeof(T));
+  const bool pays = plane.column.extent * kItem >= kHuge;
+  return pays && ahead % kItem == 0 ? ahead / kItem : -1;
+}
+
+template <class T, class Pattern>
+void CopyRows(const Plane& plane, const char* from, char* to) {
+  for (int64_t r = 0; r < plane.row.extent; ++r) {
+    const char* source = from + r * plane.row.from;
+    char* target = to + r * plane.row.to;
+    const int64_t head = StreamHead<T>(plane, target);
+    if (head >= 0) {
+      CopyRow<T, Pattern, Streamed>(source, target, plane.column.extent, head);
+    } else {
+      CopyRow<T, Pattern, Cached>(source, target, plane.column.extent, 0);
+    }
+  }
+}
+
+#endif  // DLBRIDGE_SHUFFLES
+
+// ------------------------------------------------------------------------------- square by square
+
+// Part of a plane: its first row and column, and how many of both.
+struct Part {
+  int64_t row;
+  int64_t column;
+  int64_t rows;
+  int64_t columns;
+};
+
+// Cuts `whole` into parts of at most `rows` and `columns` and calls `visit` with each.
+template <class Visit>
+DLBRIDGE_INLINE void Cut(const Part& whole, int64_t rows, int64_t columns, const Visit& visit) {
+  for (int64_t r = 0; r < whole.rows; r += rows) {
+    for (int64_t c = 0; c < whole.columns; c += columns) {
+      visit(Part{whole.row + r, whole.column + c, Least(rows, whole.rows - r),
+                 Least(columns, whole.columns - c)});
+    }
+  }
+}
+
+Part WholeOf(const Plane& plane) { return {0, 0, plane.row.extent, plane.column.extent}; }
+
+const char* SourceAt(const Plane& plane, const char* from, int64_t row, int64_t column) {
+  return from + (row * plane.row.from + column * plane.column.from);
+}
+char* TargetAt(const Plane& plane, char* to, int64_t row, int64_t column) {
+  return to + (row * plane.row.to + column * plane.column.to);
+}
+
+// One by one, along the longer axis.
+template <class Move>
+DLBRIDGE_INLINE void CopyPart(const Move& move, const PlaneAxis& outer, const PlaneAxis& inner,
+                              const char* from, char* to) {
+  for (int64_t i = 0; i < outer.extent; ++i) {
+    const char* source = from + i * outer.from;
+    char* target = to + i * outer.to;
+    for (int64_t j = 0; j < inner.extent; ++j) {
+      move(source + j * inner.from, target + j * inner.to);
+    }
+  }
+}
+
+// Elements of any size at any distance. Where the plane crosses, lines of the source are still in
+// the cache when the next row of the target asks for their next element.
+template <class Move>
+void CopyElements(const Plane& plane, const char* from, char* to) {
+  const Move move(plane.column.to);
+  const auto copy = [&](const Part& part) {
+    const PlaneAxis row = {part.rows, plane.row.from, plane.row.to};
+    const PlaneAxis column = {part.columns, plane.column.from, plane.column.to};
+    const bool is_wide = part.columns >= part.rows;
+    CopyPart(move, is_wide ? row : column, is_wide ? column : row,
+             SourceAt(plane, from, part.row, part.column),
+             TargetAt(plane, to, part.row, part.column));
+  };
+  const Part whole = WholeOf(plane);
+  if (whole.rows <= kBlockSide && whole.columns <= kBlockSide) {
+    copy(whole);  // without a division, which takes as long as several elements
+    return;
+  }
+  const int64_t least_rows = Crosses(plane) ? Least(whole.rows, kBlockSide) : 1;
+  const int64_t columns = Least(whole.columns, kBlock / least_rows);
+  Cut(whole, kBlock / columns, columns, copy);
+}
+
+#if DLBRIDGE_SHUFFLES
+
+// Asks for lines that are not needed yet. Addresses, since they may be behind the end.
+template <int kForWriting>
+DLBRIDGE_INLINE void PrefetchLines(const void* from, int64_t ahead, int64_t step, int64_t lines) {
+  auto line = reinterpret_cast<uintptr_t>(from) + static_cast<uintptr_t>(ahead);
+  for (int64_t i = 0; i < lines; ++i, line += static_cast<uintptr_t>(step)) {
+    __builtin_prefetch(reinterpret_cast<const void*>(line), kForWriting);
+  }
+}
+
+// Transposes planes whose rows lie together in the source. A tile is as many rows as a line of the
+// source has elements, so that each line is used up at once, and not as many columns, since columns
+// whose distance is a power of two meet in the same eight places of the first-level cache.
+template <class T, bool kIsFar>
+class Transposition {
+  static constexpr int64_t kItem = sizeof(T);   // in which rows of the source and columns step
+  static constexpr int64_t kSide = 16 / kItem;  // of a square in registers
+  static constexpr int64_t kRows = kLine / kItem;
+  static constexpr int64_t kColumns = kSide > 8 ? kSide : 8;
+
+ public:
+  static void Run(const Plane& plane, const char* from, char* to) {
+    if constexpr (kIsFar) {
+      Cut(WholeOf(plane), kFarSide, kFarSide,
+          [&](const Part& block) { CopyBlock(plane, block, from, to); });
+    } else {
+      CopyBlock(plane, WholeOf(plane), from, to);
+    }
+  }
+
+ private:
+  static void CopyBlock(const Plane& plane, const Part& block, const char* from, char* to) {
+    const int64_t whole = block.columns - block.columns % kColumns;
+    const int64_t end = block.row + block.rows;
+    int64_t row = block.row;
+    for (; row + kRows <= end; row += kRows) {
+      CopyStrip(SourceAt(plane, from, row, block.column), plane.column.from,
+                TargetAt(plane, to, row, block.column), plane.row.to, whole);
+      if (whole < block.columns) {
+        CopyEdge(plane, {row, block.column + whole, kRows, block.columns - whole}, from, to);
+      }
+    }
+    CopyEdge(plane, {row, block.column, end - row, block.columns}, from, to);
+  }
+
+  static DLBRIDGE_INLINE void CopyStrip(const char* from, int64_t from_step, char* to,
+                                        int64_t to_step, int64_t columns) {
+    for (int64_t c = 0; c < columns; c += kColumns) {
+      const char* source = from + c * from_step;
+      char* target = to + c * kItem;
+      if constexpr (kIsFar) {
+        PrefetchLines<0>(source, kColumns * from_step, from_step, kColumns);
+        PrefetchLines<1>(target, kColumns * kItem, to_step, kRows);
+      }
+      CopyTile(source, from_step, target, to_step);
+    }
+  }
+  // A function of its own has all registers to itself.
+  static DLBRIDGE_NOINLINE void CopyTile(const char* from, int64_t from_step, char* to,
+                                         int64_t to_step) {
+    CopyChunks(from, from_step, to, to_step, std::make_index_sequence<kLine / 16>());
+  }
+  template <size_t... i>
+  static DLBRIDGE_INLINE void CopyChunks(const char* from, int64_t from_step, char* to,
+                                         int64_t to_step, std::index_sequence<i...> /*chunks*/) {
+    (CopySquares(from + i * 16, from_step, to + static_cast<int64_t>(i) * kSide * to_step, to_step,
+                 std::make_index_sequence<size_t{kColumns / kSide}>()),
+     ...);
+  }
+  template <size_t... i>
+  static DLBRIDGE_INLINE void CopySquares(const char* from, int64_t from_step, char* to,
+                                          int64_t to_step, std::index_sequence<i...> /*squares*/) {
+    (CopySquare(from + static_cast<int64_t>(i) * kSide * from_step, from_step, to + i * 16,
+                to_step),
+     ...);
+  }
+  // Squares that would stand over begin earlier: some elements are copied twice.
+  static DLBRIDGE_NOINLINE void CopyEdge(const Plane& plane, const Part& part, const char* from,
+                                         char* to) {
+    Cut(part, kSide, kSide, [&](const Part& square) {
+      const int64_t row = Least(square.row, plane.row.extent - kSide);
+      const int64_t column = Least(square.column, plane.column.extent - kSide);
+      CopySquare(SourceAt(plane, from, row, column), plane.column.from,
+                 TargetAt(plane, to, row, column), plane.row.to);
+    });
+  }
+  static DLBRIDGE_INLINE void CopySquare(const char* from, int64_t from_step, char* to,
+                                         int64_t to_step) {
+    Square<T> square;
+    square.Load(from, from_step);
+    square.Transpose();
+    square.Store(to, to_step);
+  }
+};
+
+// NULL where not even one square fits.
+template <class T>
+CopyPlane TransposeOf(const Plane& plane) {
+  constexpr int64_t kSide = 16 / sizeof(T);
+  if (plane.row.extent < kSide || plane.column.extent < kSide) {
+    return nullptr;
+  }
+  return plane.bytes >= kFar ? Transposition<T, true>::Run : Transposition<T, false>::Run;
+}
+
+#endif  // DLBRIDGE_SHUFFLES
+
+// ------------------------------------------------------------------------------- choosing
+
+CopyPlane ElementsOf(int64_t item) {
+  if (item > 32) {
+    return CopyElements<MoveBytes>;
+  }
+  if (item > 16) {
+    return CopyElements<MoveEnds<Bytes16>>;
+  }
+  if (item > 8) {
+    return item == 16 ? CopyElements<MoveWhole<Bytes16>> : CopyElements<MoveEnds<uint64_t>>;
+  }
+  if (item > 4) {
+    return item == 8 ? CopyElements<MoveWhole<uint64_t>> : CopyElements<MoveEnds<uint32_t>>;
+  }
+  switch (item) {
+    case 4:
+      return CopyElements<MoveWhole<uint32_t>>;
+    case 3:
+      return CopyElements<MoveEnds<uint16_t>>;
+    case 2:
+      return CopyElements<MoveWhole<uint16_t>>;
+    default:
+      return CopyElements<MoveWhole<uint8_t>>;
+  }
+}
+
+#if DLBRIDGE_SHUFFLES
+
+template <class T>
+CopyPlane VectorisedFor(const Plane& plane, bool crosses) {
+  constexpr auto kItem = static_cast<int64_t>(sizeof(T));
+  if (crosses) {
+    return Distance(plane.row.from) == kItem ? TransposeOf<T>(plane) : nullptr;
+  }
+  if constexpr (sizeof(T) <= 8) {
+    if (plane.column.from == -kItem) {
+      return CopyRows<T, Reversed<T>>;
+    }
+    if (plane.column.from == 2 * kItem) {
+      return CopyRows<T, EverySecond<T>>;
+    }
+  }
+  return nullptr;
+}
+
+// NULL where vectors do not help.
+CopyPlane VectorisedOf(const Plane& plane, bool crosses) {
+  switch (plane.column.to) {
+    case 1:
+      return VectorisedFor<uint8_t>(plane, crosses);
+    case 2:
+      return VectorisedFor<uint16_t>(plane, crosses);
+    case 4:
+      return VectorisedFor<uint32_t>(plane, crosses);
+    case 8:
+      return VectorisedFor<uint64_t>(plane, crosses);
+    case 16:
+      return VectorisedFor<Bytes16>(plane, crosses);
+    default:
+      return nullptr;
+  }
+}
+
+#else
+
+CopyPlane VectorisedOf(const Plane& /*plane*/, bool /*crosses*/) { return nullptr; }
+
+#endif  // DLBRIDGE_SHUFFLES
+
+}  // namespace
+
+CopyPlane ChooseCopy(const Plane& plane) {
+  if (plane.column.from == 0) {
+    return RepeatElements;
+  }
+  const bool crosses = Crosses(plane);
+  const CopyPlane vectorised = VectorisedOf(plane, crosses);
+  return vectorised != nullptr ? vectorised : ElementsOf(plane.column.to);
+}
+
+}  // namespace dlbridge

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which DLPack version a tensor needs, by its codes and flags.
+#ifndef DLBRIDGE_SRC_DESCRIBE_REQUIRED_H_
+#define DLBRIDGE_SRC_DESCRIBE_REQUIRED_H_
+
+#include <cstdint>
+
+#include "describe/device.h"
+#include "describe/dtype.h"
+#include "describe/version.h"
+#include "dlbridge/dlbridge.h"
+
+namespace dlbridge {
+
+// kNoRelease where no release knows one of them.
+DLBRIDGE_INLINE Version RequiredVersion(const DLTensor& tensor, uint64_t flags) {
+  const Version dtype = DtypeSince(tensor.dtype.code);
+  const Version device = DeviceTypeOf(TypeOf(tensor.device)).since;
+  const Version codes = dtype > device ? dtype : device;
+  const Version said = FlagsSince(flags);
+  return codes > said ? codes : said;
+}
+
+// The device types that a release knows, as a set.
+constexpr uint64_t DevicesKnownTo(Version version) {
+  return DeviceSet([version](const DeviceType& type) { return type.since <= version; });
+}
+// How many dtype codes, from 0 on without a gap, a release knows.
+constexpr uint8_t DtypesKnownTo(Version version) {
+  uint8_t count = 0;
+  while (count < kDtypeCodeCount && kDtypeCodes[count].since <= version) {
+    ++count;
+  }
+  return count;
+}
+
+// RequiredVersion <= kVersion for codes alone, in a few instructions: what nearly every tensor
+// meets.
+template <Version kVersion>
+DLBRIDGE_INLINE bool CodesKnownTo(const DLDevice& device, DLDataType dtype) {
+  constexpr uint64_t kDevices = DevicesKnownTo(kVersion);
+  constexpr uint8_t kDtypes = DtypesKnownTo(kVersion);
+  const auto type = static_cast<uint32_t>(TypeOf(device));
+  return dtype.code < kDtypes && type < 64 && ((kDevices >> type) & 1) != 0;
+}
+template <Version kVersion>
+DLBRIDGE_INLINE bool CodesKnownTo(const DLTensor& tensor) {
+  return CodesKnownTo<kVersion>(tensor.device, tensor.dtype);
+}
+
+// Explains why `version` is too old for the tensor.
+DLBRIDGE_COLD DLBridgeStatus RefuseCodes(const DLTensor& tensor, uint64_t flags, Version version,
+                                         DLBridgeError* error);
+
+// Refuses what `version` cannot describe.
+DLBRIDGE_INLINE DLBridgeStatus CheckCodes(const DLTensor& tensor, uint64_t flags, Version version,
+                                          DLBridgeError* error) {
+  if (DLBRIDGE_LIKELY(version == kNewestVersion && CodesKnownTo<kNewestVersion>(tensor) &&
+                      (flags & ~kAllFlags) == 0) ||
+      RequiredVersion(tensor, flags) <= version) {
+    return DLBRIDGE_OK;
+  }
+  return RefuseCodes(tensor, flags, version, error);
+}
+
+}  // namespace dlbridge
+
+#endif  // DLBRIDGE_SRC_DESCRIBE_REQUIRED_H_

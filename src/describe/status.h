@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// Statuses and rules: names, texts, and how a refusal becomes a message.
+#ifndef DLBRIDGE_SRC_DESCRIBE_STATUS_H_
+#define DLBRIDGE_SRC_DESCRIBE_STATUS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "describe/status_table.h"
+#include "describe/version.h"
+#include "dlbridge/dlbridge.h"
+#include "support/checked.h"
+#include "support/text.h"
+
+namespace dlbridge {
+
+constexpr int32_t kNoAxis = -1;
+
+// An array of a caller's; `items` is NULL where none was given.
+template <class T>
+struct List {
+  const T* items;
+  size_t count;
+};
+
+// What a refusal knows; how the two values read depends on the rule (see kRules).
+struct Refusal {
+  DLBridgeRule rule;
+  int32_t axis;
+  uint64_t expected;
+  uint64_t found;
+};
+
+// What %D and %T show. The list must outlive the refusal.
+template <class T>
+uint64_t ListFact(const List<T>& list) {
+  return reinterpret_cast<uintptr_t>(&list);
+}
+
+// What %m shows: a kind of memory (0: not told) and a device, in 64 bits.
+constexpr uint64_t MemoryFact(int32_t memory, int32_t device_type, int32_t device_id) {
+  return static_cast<uint64_t>(static_cast<uint8_t>(memory)) << 56 |
+         static_cast<uint64_t>(static_cast<uint32_t>(device_type) & 0xffffffU) << 32 |
+         static_cast<uint32_t>(device_id);
+}
+
+// Status of a call that was refused for a rule. Known when this is compiled at nearly every
+// refusal, so that readers and compilers see that a refusal is never a success.
+constexpr DLBridgeStatus kRuleStatuses[] = {
+#define DLBRIDGE_ROW(name, status, text, expected, found, remedy) DLBRIDGE_##status,
+    DLBRIDGE_RULES(DLBRIDGE_ROW)
+#undef DLBRIDGE_ROW
+};
+constexpr DLBridgeStatus StatusOfRule(DLBridgeRule rule) { return kRuleStatuses[rule]; }
+
+// Constant texts, also for a rule that this library does not know.
+const char* RuleName(DLBridgeRule rule);
+const char* RuleText(DLBridgeRule rule);
+
+// The two halves of a finding, such as "at least 0" and "-3".
+void WriteExpected(const Refusal& refusal, TextWriter* text);
+void WriteFound(const Refusal& refusal, TextWriter* text);
+
+// Fills all of `error`, where one is wanted: the caller need not have initialised it.
+DLBRIDGE_COLD void ReportRule(DLBridgeError* error, Refusal refusal);
+DLBRIDGE_COLD void ReportStatus(DLBridgeError* error, DLBridgeStatus status, const char* subject,
+                                const char* problem);
+
+// The same, returning the status to return.
+DLBRIDGE_INLINE DLBridgeStatus Refuse(DLBridgeError* error, const Refusal& refusal) {
+  ReportRule(error, refusal);
+  return StatusOfRule(refusal.rule);
+}
+DLBRIDGE_INLINE DLBridgeStatus RefuseStatus(DLBridgeError* error, DLBridgeStatus status,
+                                            const char* subject, const char* problem) {
+  ReportStatus(error, status, subject, problem);
+  return status;
+}
+DLBRIDGE_INLINE DLBridgeStatus RefuseArgument(DLBridgeError* error, const char* argument,
+                                              const char* problem) {
+  return RefuseStatus(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, argument, problem);
+}
+DLBRIDGE_INLINE DLBridgeStatus RefuseMemory(DLBridgeError* error) {
+  return RefuseStatus(error, DLBRIDGE_ERROR_OUT_OF_MEMORY, "the allocator", "had no memory");
+}
+
+// Rejects an argument with the value that was found: "policy.level must be ..., found 7".
+DLBRIDGE_COLD void ReportSigned(DLBridgeError* error, DLBridgeStatus status, const char* argument,
+                                const char* problem, int64_t found);
+DLBRIDGE_COLD void ReportUnsigned(DLBridgeError* error, DLBridgeStatus status, const char* argument,
+                                  const char* problem, uint64_t found);
+template <class T>
+DLBRIDGE_INLINE DLBridgeStatus RefuseValue(DLBridgeError* error, DLBridgeStatus status,
+                                           const char* argument, const char* problem, T found) {
+  if (std::is_signed<T>::value) {
+    ReportSigned(error, status, argument, problem, static_cast<int64_t>(found));
+  } else {
+    ReportUnsigned(error, status, argument, problem, static_cast<uint64_t>(found));
+  }
+  return status;
+}
+// Rejects a number that had to be another one: "spec.fd_count must be 1, found 2".
+DLBRIDGE_COLD DLBridgeStatus RefuseOther(DLBridgeError* error, DLBridgeStatus status,
+                                         const char* argument, uint64_t expected, uint64_t found);
+// The same of an enumeration whose newest value is `most`: a greater one comes from a newer caller.
+DLBRIDGE_INLINE DLBridgeStatus RefuseEnum(DLBridgeError* error, const char* argument,
+                                          const char* problem, int32_t found, int32_t most) {
+  return RefuseValue(error, found > most ? DLBRIDGE_ERROR_TOO_NEW : DLBRIDGE_ERROR_INVALID_ARGUMENT,
+                     argument, problem, found);
+}
+// The same of a device and of a version.
+DLBRIDGE_COLD void ReportDevice(DLBridgeError* error, DLBridgeStatus status, const char* argument,
+                                const char* problem, const DLDevice& found);
+DLBRIDGE_INLINE DLBridgeStatus RefuseDevice(DLBridgeError* error, DLBridgeStatus status,
+                                            const char* argument, const char* problem,
+                                            const DLDevice& found) {
+  ReportDevice(error, status, argument, problem, found);
+  return status;
+}
+DLBRIDGE_COLD DLBridgeStatus RefuseVersion(DLBridgeError* error, const char* argument,
+                                           const char* problem, DLPackVersion found);
+// Rejects a text to parse, and shows its beginning.
+DLBRIDGE_COLD DLBridgeStatus RefuseText(DLBridgeError* error, const char* problem,
+                                        const char* found, size_t length);
+// Rejects a size: "storage.size must be at least 184 bytes, found 100".
+DLBRIDGE_COLD DLBridgeStatus RefuseSize(DLBridgeError* error, const char* argument, uint64_t needed,
+                                        uint64_t found);
+// Rejects a struct by its struct_size, or by byte `index`, which this library does not know.
+DLBRIDGE_COLD DLBridgeStatus RefuseStructSize(DLBridgeError* error, const char* argument,
+                                              const char* bound, uint32_t limit, uint32_t found);
+DLBRIDGE_COLD DLBridgeStatus RefuseTail(DLBridgeError* error, const char* argument, uint32_t index,
+                                        uint32_t known_size);
+// Rejects entry `index` of an array, which is entry `first` once more.
+DLBRIDGE_COLD DLBridgeStatus RefuseDuplicate(DLBridgeError* error, const char* argument,
+                                             uint64_t index, uint64_t first);
+// Rejects option bits: DLPack's flags, which are bits 0 to 7, and bits that this library does not
+// know.
+DLBRIDGE_COLD DLBridgeStatus RefuseOptions(DLBridgeError* error, const char* argument,
+                                           uint32_t options, uint32_t known);
+DLBRIDGE_INLINE DLBridgeStatus CheckOptionBits(uint32_t options, uint32_t known,
+                                               const char* argument, DLBridgeError* error) {
+  return DLBRIDGE_LIKELY((options & ~known) == 0) ? DLBRIDGE_OK
+                                                  : RefuseOptions(error, argument, options, known);
+}
+// A reserved field of a struct of fixed size.
+DLBRIDGE_INLINE DLBridgeStatus CheckReserved(uint64_t value, const char* argument,
+                                             DLBridgeError* error) {
+  return DLBRIDGE_LIKELY(value == 0)
+             ? DLBRIDGE_OK
+             : RefuseValue(error, DLBRIDGE_ERROR_TOO_NEW, argument,
+                           "must have zero in its reserved field: this library gives it no meaning",
+                           value);
+}
+// The version of a result: of major 1, or {0, 0}.
+DLBRIDGE_INLINE DLBridgeStatus CheckResultVersion(DLPackVersion version, const char* argument,
+                                                  DLBridgeError* error) {
+  return DLBRIDGE_LIKELY(version.major == 1 || (version.major == 0 && version.minor == 0))
+             ? DLBRIDGE_OK
+             : RefuseVersion(error, argument,
+                             "must be of major 1, or {0, 0} for " DLBRIDGE_DEFAULT_DLPACK, version);
+}
+
+}  // namespace dlbridge
+
+#endif  // DLBRIDGE_SRC_DESCRIBE_STATUS_H_

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// The part of the CUDA driver API that this library uses, as libcuda.so.1 exports it: the library
+// builds without NVIDIA's headers. tests/device/cuda_signatures.cc compares all of it with them.
+//
+// The names are those of the functions without "_ptsz" and "_ptds": a stream is always passed
+// explicitly, so the meaning of NULL does not depend on how a program was compiled.
+#ifndef DLBRIDGE_SRC_DEVICE_CUDA_DRIVER_H_
+#define DLBRIDGE_SRC_DEVICE_CUDA_DRIVER_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#ifdef _WIN32
+#define DLBRIDGE_CUDA_CALL __stdcall
+#else
+#define DLBRIDGE_CUDA_CALL
+#endif
+
+namespace dlbridge::cuda {
+
+using Result = int32_t;
+using Device = int;
+using Address = uint64_t;
+using Context = struct ContextTag*;
+using Stream = struct StreamTag*;
+using Event = struct EventTag*;
+
+constexpr Result kSuccess = 0;
+constexpr Result kInvalidValue = 1;
+constexpr Result kStubLibrary = 34;
+constexpr Result kNoDevice = 100;
+constexpr Result kSystemNotReady = 802;
+constexpr Result kDriverMismatch = 803;
+constexpr Result kCompatNotSupported = 804;
+constexpr Result kCaptureUnsupported =
+    900;  // the first result that reports a capture as the reason
+constexpr Result kCaptureWrongThread = 908;  // the last one
+
+constexpr uint32_t kMemoryHost = 1;
+constexpr uint32_t kMemoryDevice = 2;
+
+constexpr int kMaxPitch = 11;  // a device attribute
+
+constexpr uint32_t kPointerContext = 1;
+constexpr uint32_t kPointerMemoryType = 2;
+constexpr uint32_t kPointerHostPointer = 4;
+constexpr uint32_t kPointerIsManaged = 8;
+constexpr uint32_t kPointerDeviceOrdinal = 9;
+constexpr uint32_t kPointerRangeStart = 11;
+constexpr uint32_t kPointerRangeSize = 12;
+
+constexpr uintptr_t kStreamLegacy = 1;
+constexpr uintptr_t kStreamPerThread = 2;
+constexpr unsigned kStreamNonBlocking = 1;
+constexpr unsigned kEventDisableTiming = 2;
+constexpr unsigned kIpcLazyEnablePeerAccess = 1;
+
+constexpr uint32_t kCaptureNone = 0;
+constexpr uint32_t kCaptureActive = 1;
+constexpr uint32_t kCaptureRelaxed = 2;  // a capture mode of a thread
+
+struct Uuid {
+  char bytes[16];
+};
+
+struct IpcMemHandle {
+  char reserved[64];
+};
+
+struct Copy2D {
+  size_t src_x;
+  size_t src_y;
+  uint32_t src_type;
+  const void* src_host;
+  Address src_device;
+  void* src_array;
+  size_t src_pitch;
+  size_t dst_x;
+  size_t dst_y;
+  uint32_t dst_type;
+  void* dst_host;
+  Address dst_device;
+  void* dst_array;
+  size_t dst_pitch;
+  size_t width;
+  size_t height;
+};
+
+// One struct for copies within a context and between two contexts: the fields that are reserved in
+// the former are the contexts of the latter.
+struct Copy3D {
+  size_t src_x;
+  size_t src_y;
+  size_t src_z;
+  size_t src_lod;
+  uint32_t src_type;
+  const void* src_host;
+  Address src_device;
+  void* src_array;
+  Context src_context;
+  size_t src_pitch;
+  size_t src_height;
+  size_t dst_x;
+  size_t dst_y;
+  size_t dst_z;
+  size_t dst_lod;
+  uint32_t dst_type;
+  void* dst_host;
+  Address dst_device;
+  void* dst_array;
+  Context dst_context;
+  size_t dst_pitch;
+  size_t dst_height;
+  size_t width;
+  size_t height;
+  size_t depth;
+};
+
+// ROW(member, exported name, type in cudaTypedefs.h, parameters). Every driver must have these.
+#define DLBRIDGE_CUDA_REQUIRED(ROW)                                                           \
+  ROW(init, cuInit, v2000, (unsigned))                                                        \
+  ROW(driver_get_version, cuDriverGetVersion, v2020, (int*))                                  \
+  ROW(get_error_name, cuGetErrorName, v6000, (Result, const char**))                          \
+  ROW(device_get_count, cuDeviceGetCount, v2000, (int*))                                      \
+  ROW(device_get, cuDeviceGet, v2000, (Device*, int))                                         \
+  ROW(device_get_attribute, cuDeviceGetAttribute, v2000, (int*, uint32_t, Device))            \
+  ROW(pointer_get_attributes, cuPointerGetAttributes, v7000,                                  \
+      (unsigned, uint32_t*, void**, Address))                                                 \
+  ROW(pointer_get_attribute, cuPointerGetAttribute, v4000, (void*, uint32_t, Address))        \
+  ROW(mem_get_address_range, cuMemGetAddressRange_v2, v3020, (Address*, size_t*, Address))    \
+  ROW(ctx_get_current, cuCtxGetCurrent, v4000, (Context*))                                    \
+  ROW(ctx_push_current, cuCtxPushCurrent_v2, v4000, (Context))                                \
+  ROW(ctx_pop_current, cuCtxPopCurrent_v2, v4000, (Context*))                                 \
+  ROW(ctx_get_device, cuCtxGetDevice, v2000, (Device*))                                       \
+  ROW(primary_ctx_retain, cuDevicePrimaryCtxRetain, v7000, (Context*, Device))                \
+  ROW(primary_ctx_release, cuDevicePrimaryCtxRelease_v2, v11000, (Device))                    \
+  ROW(stream_get_ctx, cuStreamGetCtx, v9020, (Stream, Context*))                              \
+  ROW(stream_is_capturing, cuStreamIsCapturing, v10000, (Stream, uint32_t*))                  \
+  ROW(stream_create, cuStreamCreate, v2000, (Stream*, unsigned))                              \
+  ROW(stream_destroy, cuStreamDestroy_v2, v4000, (Stream))                                    \
+  ROW(stream_synchronize, cuStreamSynchronize, v2000, (Stream))                               \
+  ROW(stream_wait_event, cuStreamWaitEvent, v3020, (Stream, Event, unsigned))                 \
+  ROW(thread_exchange_capture_mode, cuThreadExchangeStreamCaptureMode, v10010, (uint32_t*))   \
+  ROW(event_create, cuEventCreate, v2000, (Event*, unsigned))                                 \
+  ROW(event_record, cuEventRecord, v2000, (Event, Stream))                                    \
+  ROW(event_destroy, cuEventDestroy_v2, v4000, (Event))                                       \
+  ROW(memcpy_dtoh_async, cuMemcpyDtoHAsync_v2, v3020, (void*, Address, size_t, Stream))       \
+  ROW(memcpy_htod_async, cuMemcpyHtoDAsync_v2, v3020, (Address, const void*, size_t, Stream)) \
+  ROW(memcpy_dtod_async, cuMemcpyDtoDAsync_v2, v3020, (Address, Address, size_t, Stream))     \
+  ROW(memcpy_peer_async, cuMemcpyPeerAsync, v4000,                                            \
+      (Address, Context, Address, Context, size_t, Stream))                                   \
+  ROW(memcpy_2d_async, cuMemcpy2DAsync_v2, v3020, (const Copy2D*, Stream))                    \
+  ROW(memcpy_3d_async, cuMemcpy3DAsync_v2, v3020, (const Copy3D*, Stream))                    \
+  ROW(memcpy_3d_peer_async, cuMemcpy3DPeerAsync, v4000, (const Copy3D*, Stream))              \
+  ROW(ipc_get_mem_handle, cuIpcGetMemHandle, v4010, (IpcMemHandle*, Address))                 \
+  ROW(ipc_open_mem_handle, cuIpcOpenMemHandle_v2, v11000, (Address*, IpcMemHandle, unsigned)) \
+  ROW(ipc_close_mem_handle, cuIpcCloseMemHandle, v4010, (Address))
+
+// Older drivers lack these.
+#define DLBRIDGE_CUDA_OPTIONAL(ROW)                                   \
+  ROW(device_get_uuid, cuDeviceGetUuid_v2, v11040, (Uuid*, Device))   \
+  ROW(ctx_get_id, cuCtxGetId, v12000, (Context, unsigned long long*)) \
+  ROW(stream_get_capture_info, cuStreamGetCaptureInfo_v2, v11030,     \
+      (Stream, uint32_t*, uint64_t*, void**, const void**, size_t*))
+
+// NOLINTBEGIN(bugprone-macro-parentheses): declarators take none
+struct Driver {
+#define DLBRIDGE_ROW(member, name, version, parameters) \
+  Result(DLBRIDGE_CUDA_CALL* member) parameters;
+  DLBRIDGE_CUDA_REQUIRED(DLBRIDGE_ROW)
+  DLBRIDGE_CUDA_OPTIONAL(DLBRIDGE_ROW)
+#undef DLBRIDGE_ROW
+};
+// NOLINTEND(bugprone-macro-parentheses)
+
+}  // namespace dlbridge::cuda
+
+#endif  // DLBRIDGE_SRC_DEVICE_CUDA_DRIVER_H_

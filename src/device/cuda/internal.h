@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Declarations that the files of the CUDA backend share.
+#ifndef DLBRIDGE_SRC_DEVICE_CUDA_INTERNAL_H_
+#define DLBRIDGE_SRC_DEVICE_CUDA_INTERNAL_H_
+
+#include <cstdint>
+
+#include "describe/boundary.h"
+#include "device/cuda/driver.h"
+#include "native/backend.h"
+
+namespace dlbridge::cuda {
+
+// A device, as found when the backend started.
+struct DeviceRecord {
+  Device handle;
+  Uuid uuid;  // zero if the driver does not report it
+};
+
+// Filled by Start, constant afterwards.
+struct Cuda {
+  Driver driver;
+  unsigned pointer_attributes;  // how many of the attributes in memory.cc this driver knows
+  int device_count;
+  DeviceRecord* devices;
+};
+extern Cuda g_cuda;
+
+// The driver's name of a result, or NULL.
+const char* ResultName(Result result);
+
+// Returns DRIVER, or CAPTURE if the driver failed because a capture is in progress.
+DLBRIDGE_COLD DLBridgeStatus RefuseCall(DLBridgeError* error, const char* call, Result result);
+
+DLBRIDGE_INLINE DLBridgeStatus Check(Result result, const char* call, DLBridgeError* error) {
+  return DLBRIDGE_LIKELY(result == kSuccess) ? DLBRIDGE_OK : RefuseCall(error, call, result);
+}
+
+// Runs `body` with `context` current on this thread, then restores the previous context.
+template <class Body>
+DLBRIDGE_INLINE DLBridgeStatus InContext(Context context, DLBridgeError* error, const Body& body) {
+  DLBRIDGE_TRY(Check(g_cuda.driver.ctx_push_current(context), "cuCtxPushCurrent", error));
+  const DLBridgeStatus status = body();
+  Context popped = nullptr;
+  const Result result = g_cuda.driver.ctx_pop_current(&popped);
+  return status != DLBRIDGE_OK ? status : Check(result, "cuCtxPopCurrent", error);
+}
+
+// Runs `body`, which creates or destroys an object of the library, in the relaxed capture mode: a
+// capture in another stream neither breaks nor forbids it.
+template <class Body>
+DLBridgeStatus WhileCapturing(DLBridgeError* error, const Body& body) {
+  uint32_t mode = kCaptureRelaxed;
+  DLBRIDGE_TRY(Check(g_cuda.driver.thread_exchange_capture_mode(&mode),
+                     "cuThreadExchangeStreamCaptureMode", error));
+  const DLBridgeStatus status = body();
+  const Result result = g_cuda.driver.thread_exchange_capture_mode(&mode);
+  return status != DLBRIDGE_OK ? status : Check(result, "cuThreadExchangeStreamCaptureMode", error);
+}
+
+// Distinguishes a context from a later one with the same handle; 0 if the driver is too old.
+DLBridgeStatus IdOf(Context context, uint64_t* out, DLBridgeError* error);
+
+// The context for memory and streams of a device that name none: the current context if it belongs
+// to that device, else the device's primary context, which stays retained.
+DLBridgeStatus ContextOfDevice(int32_t ordinal, const char* argument, Context* out,
+                               DLBridgeError* error);
+
+inline bool IsSpecial(const DLBridgeStream& stream) { return stream.handle <= kStreamPerThread; }
+inline Stream HandleOf(const DLBridgeStream& stream) {
+  return reinterpret_cast<Stream>(static_cast<uintptr_t>(stream.handle));
+}
+
+DLBridgeStatus ContextOfStream(const DLBridgeStream& stream, const char* argument, Context* out,
+                               DLBridgeError* error);
+
+// Rejects a stream that is capturing or whose capture has failed. Its context is current.
+DLBridgeStatus RequireNoCapture(Stream stream, const char* argument, DLBridgeError* error);
+
+// What the driver reports about an address. `type` is 0 if the driver does not know it.
+struct PointerFacts {
+  uint32_t type;
+  uint32_t managed;
+  int ordinal;
+  Context context;  // also NULL for memory of pools and of cuMemMap
+  Address base;     // for memory of cuMemMap: the start of the reservation, which tensors may fill
+  uint64_t size;
+};
+DLBridgeStatus AskFacts(Address address, PointerFacts* out, DLBridgeError* error);
+
+// The operations of the backend, each in the file of its concept: see struct Backend.
+DLBridgeStatus PointerInfo(const DLBridgeBuffer& buffer, DLDevice label, DLBridgePointerInfo* out,
+                           DLBridgeError* error);
+DLBridgeStatus Enumerate(int32_t device_type, DLBridgeError* error);
+DLBridgeStatus Handoff(const DLBridgeStream& producer, const DLBridgeStream& consumer,
+                       uint32_t options, DLBridgeError* error);
+DLBridgeStatus Synchronize(const DLBridgeStream& stream, DLBridgeError* error);
+DLBridgeStatus CopyBegin(CopyJob* job, DLBridgeError* error);
+DLBridgeStatus CopyPart(CopyJob* job, const CopyBox& box, DLBridgeError* error);
+DLBridgeStatus CopyFinish(CopyJob* job, DLBridgeError* error);
+DLBridgeStatus IpcExport(const DLBridgeBuffer& buffer, DLDevice label, IpcHandle* out,
+                         DLBridgeError* error);
+DLBridgeStatus IpcImport(const IpcHandle& handle, DLDevice label, IpcMapping* out,
+                         DLBridgeError* error);
+void IpcClose(const IpcMapping& mapping);
+
+}  // namespace dlbridge::cuda
+
+#endif  // DLBRIDGE_SRC_DEVICE_CUDA_INTERNAL_H_

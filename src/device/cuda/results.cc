@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// CUDA's results: their names, and how they are reported.
+#include "device/cuda/internal.h"
+#include "support/text.h"
+
+namespace dlbridge::cuda {
+
+const char* ResultName(Result result) {
+  const char* name = nullptr;
+  if (g_cuda.driver.get_error_name == nullptr ||
+      g_cuda.driver.get_error_name(result, &name) != kSuccess) {
+    return nullptr;
+  }
+  return name;
+}
+
+DLBridgeStatus RefuseCall(DLBridgeError* error, const char* call, Result result) {
+  const char* name = ResultName(result);
+  const DLBridgeStatus status = RefuseDriver(error, call, result, name);
+  const bool capture = result >= kCaptureUnsupported && result <= kCaptureWrongThread;
+  if (!capture) {
+    return status;
+  }
+  char problem[160];
+  TextWriter text(problem, sizeof problem);
+  text.String("is refused while a stream is capturing a graph: ").Signed(result);
+  if (name != nullptr) {
+    text.String(" (").String(name).Character(')');
+  }
+  return RefuseStatus(error, DLBRIDGE_ERROR_CAPTURE, call, problem);
+}
+
+}  // namespace dlbridge::cuda

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copies of HIP: boxes on one stream, which is synchronised at the end.
+//
+// A job without a stream gets one of the library's, which does not wait for other streams. The
+// default stream would not do: a capture anywhere in the process forbids copies on it. The library
+// keeps such streams per device; each job has one for itself.
+#include "device/handle_pool.h"
+#include "device/hip/internal.h"
+#include "support/checked.h"
+
+namespace dlbridge::hip {
+namespace {
+
+constexpr int32_t kPooledDevices = 32;
+HandlePool g_streams[kPooledDevices];
+
+// The contents of CopyJob::state, by index.
+enum : uint8_t { kStream, kDevice, kOwned };
+
+Stream StreamOf(const CopyJob& job) {
+  return reinterpret_cast<Stream>(static_cast<uintptr_t>(job.state[kStream]));
+}
+
+DLBridgeStatus EnterFor(const CopyJob& job, DeviceScope* scope, DLBridgeError* error) {
+  return job.state[kStream] == 0 ? scope->Enter(static_cast<int32_t>(job.state[kDevice]), error)
+                                 : DLBRIDGE_OK;
+}
+
+int32_t KindOf(const CopyJob& job) {
+  if (job.from.on_host) {
+    return kHostToDevice;
+  }
+  return job.to.on_host ? kDeviceToHost : kDeviceToDevice;
+}
+
+DLBridgeStatus BorrowStream(CopyJob* job, DLBridgeError* error) {
+  if (job->stream.handle == 0) {
+    DLBRIDGE_TRY(CheckDevice(job->stream.device.device_id, "stream", error));
+  }
+  DLBRIDGE_TRY(RequireNoCapture(HandleOf(job->stream), "stream", error));
+  job->state[kStream] = job->stream.handle;
+  job->state[kDevice] = static_cast<uint32_t>(job->stream.device.device_id);
+  return DLBRIDGE_OK;
+}
+
+DLBridgeStatus CreateStream(int32_t device, Stream* stream, DLBridgeError* error) {
+  DeviceScope scope;
+  DLBRIDGE_TRY(scope.Enter(device, error));
+  DLBRIDGE_HIP_TRY(hipStreamCreateWithFlags, stream, kStreamNonBlocking);
+  return DLBRIDGE_OK;
+}
+
+DLBridgeStatus TakeStream(CopyJob* job, DLBridgeError* error) {
+  const CopySide& side = job->to.on_host ? job->from : job->to;
+  const int32_t device = side.device.device_id;
+  DLBRIDGE_TRY(CheckDevice(device, job->to.on_host ? "source" : "target", error));
+  Stream stream = device < kPooledDevices ? g_streams[device].Take() : nullptr;
+  if (stream == nullptr) {
+    DLBRIDGE_TRY(CreateStream(device, &stream, error));
+  }
+  job->state[kStream] = reinterpret_cast<uintptr_t>(stream);
+  job->state[kDevice] = static_cast<uint32_t>(device);
+  job->state[kOwned] = 1;
+  return DLBRIDGE_OK;
+}
+
+// A stream whose work failed is not reused.
+void GiveStream(const CopyJob& job, bool reusable) {
+  const auto device = static_cast<int32_t>(job.state[kDevice]);
+  if (job.state[kOwned] != 0 &&
+      (!reusable || device >= kPooledDevices || !g_streams[device].Give(StreamOf(job))) &&
+      g_hip.driver.hipStreamDestroy(StreamOf(job)) != kSuccess) {
+    g_hip.driver.hipGetLastError();
+  }
+}
+
+// Rows and planes of a box at absolute addresses, with the pitches that CopyBox guarantees.
+struct Region {
+  uint64_t to;
+  uint64_t from;
+  uint64_t bytes;
+  uint64_t rows;
+  uint64_t planes;
+  uint64_t to_row_pitch;
+  uint64_t from_row_pitch;
+  uint64_t to_plane_pitch;
+  uint64_t from_plane_pitch;
+};
+
+void* ToPointer(uint64_t address) { return reinterpret_cast<void*>(address); }
+
+DLBridgeStatus CopyRun(const CopyJob& job, uint64_t to, uint64_t from, uint64_t bytes,
+                       DLBridgeError* error) {
+  DLBRIDGE_HIP_TRY(hipMemcpyAsync, ToPointer(to), ToPointer(from), bytes, KindOf(job),
+                   StreamOf(job));
+  return DLBRIDGE_OK;
+}
+
+DLBridgeStatus CopyPlane(const CopyJob& job, const Region& region, DLBridgeError* error) {
+  uint64_t whole = 0;
+  const bool compact = region.to_row_pitch == region.bytes && region.from_row_pitch == region.bytes;
+  if ((compact || region.rows == 1) && !MulOverflows(region.bytes, region.rows, &whole)) {
+    return CopyRun(job, region.to, region.from, whole, error);
+  }
+  DLBRIDGE_HIP_TRY(hipMemcpy2DAsync, ToPointer(region.to), region.to_row_pitch,
+                   ToPointer(region.from), region.from_row_pitch, region.bytes, region.rows,
+                   KindOf(job), StreamOf(job));
+  return DLBRIDGE_OK;
+}
+
+// The runtime counts the plane pitch in rows.
+PitchedPointer Pitched(uint64_t address, const Region& region, uint64_t row_pitch,
+                       uint64_t plane_pitch) {
+  return {ToPointer(address), row_pitch, region.bytes, plane_pitch / row_pitch};
+}
+
+DLBridgeStatus CopyVolume(const CopyJob& job, const Region& region, DLBridgeError* error) {
+  Copy3D copy = {};
+  copy.to = Pitched(region.to, region, region.to_row_pitch, region.to_plane_pitch);
+  copy.from = Pitched(region.from, region, region.from_row_pitch, region.from_plane_pitch);
+  copy.extent = {region.bytes, region.rows, region.planes};
+  copy.kind = KindOf(job);
+  DLBRIDGE_HIP_TRY(hipMemcpy3DAsync, &copy, StreamOf(job));
+  return DLBRIDGE_OK;
+}
+
+DLBridgeStatus CopyPlanes(const CopyJob& job, const Region& region, DLBridgeError* error) {
+  Region plane = region;
+  for (uint64_t i = 0; i < region.planes; ++i) {
+    DLBRIDGE_TRY(CopyPlane(job, plane, error));
+    plane.to += region.to_plane_pitch;
+    plane.from += region.from_plane_pitch;
+  }
+  return DLBRIDGE_OK;
+}
+
+// Planes of one row are the rows of one plane.
+Region RegionOf(const CopyJob& job, const CopyBox& box) {
+  const bool flat = box.rows == 1;
+  return {job.to.buffer.handle + box.to_offset,
+          job.from.buffer.handle + box.from_offset,
+          box.bytes,
+          flat ? box.planes : box.rows,
+          flat ? 1 : box.planes,
+          flat ? box.to_plane_pitch : box.to_row_pitch,
+          flat ? box.from_plane_pitch : box.from_row_pitch,
+          box.to_plane_pitch,
+          box.from_plane_pitch};
+}
+
+}  // namespace
+
+DLBridgeStatus CopyBegin(CopyJob* job, DLBridgeError* error) {
+  job->state[kOwned] = 0;
+  return job->stream.kind == DLBRIDGE_STREAM_QUEUE ? BorrowStream(job, error)
+                                                   : TakeStream(job, error);
+}
+
+DLBridgeStatus CopyPart(CopyJob* job, const CopyBox& box, DLBridgeError* error) {
+  if (box.bytes == 0 || box.rows == 0 || box.planes == 0) {
+    return DLBRIDGE_OK;
+  }
+  DeviceScope scope;
+  DLBRIDGE_TRY(EnterFor(*job, &scope, error));
+  const Region region = RegionOf(*job, box);
+  const bool volume = region.planes > 1 && g_hip.driver.hipMemcpy3DAsync != nullptr;
+  DLBRIDGE_TRY(volume ? CopyVolume(*job, region, error) : CopyPlanes(*job, region, error));
+  return scope.Leave(error);
+}
+
+DLBridgeStatus CopyFinish(CopyJob* job, DLBridgeError* error) {
+  DeviceScope scope;
+  DLBRIDGE_TRY(EnterFor(*job, &scope, error));
+  const Result code = g_hip.driver.hipStreamSynchronize(StreamOf(*job));
+  GiveStream(*job, code == kSuccess);
+  if (code != kSuccess) {
+    return RefuseCall(error, "hipStreamSynchronize", code);
+  }
+  return scope.Leave(error);
+}
+
+}  // namespace dlbridge::hip

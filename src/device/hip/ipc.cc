@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// HIP memory between processes: the runtime's handle and the identity of the device.
+#include <cstring>
+
+#include "describe/device.h"
+#include "device/hip/internal.h"
+
+namespace dlbridge::hip {
+namespace {
+
+// The contents of IpcHandle::bytes, in this order and without gaps.
+struct Wire {
+  IpcMemHandle handle;
+  Identity device;
+};
+static_assert(sizeof(Wire) == 96 && sizeof(Wire) <= sizeof(IpcHandle::bytes), "a fixed format");
+
+// The contents of IpcMapping::state, by index.
+enum : uint8_t { kAddress, kDevice };
+
+DLBridgeStatus CheckFunctions(DLBridgeError* error) {
+  const Driver& driver = g_hip.driver;
+  return driver.hipIpcGetMemHandle != nullptr && driver.hipIpcOpenMemHandle != nullptr &&
+                 driver.hipIpcCloseMemHandle != nullptr
+             ? DLBRIDGE_OK
+             : RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "this HIP runtime",
+                            "has no hipIpc functions, so that it shares no memory");
+}
+
+DLBridgeStatus CheckShareable(const DLBridgePointerInfo& found, DLBridgeError* error) {
+  if (found.memory != DLBRIDGE_MEMORY_DEVICE) {
+    return RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "tensor",
+                        "is not in device memory of HIP, the only kind that it shares between "
+                        "processes: copy it there, or to shareable memory of the host");
+  }
+  if (found.size == 0) {
+    return RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "tensor",
+                        "lies in an allocation whose start HIP does not tell, so that it cannot be "
+                        "shared: expected memory of hipMalloc");
+  }
+  return CheckDevice(found.native_device, "tensor", error);
+}
+
+DLBridgeStatus Read(const IpcHandle& handle, Wire* wire, DLBridgeError* error) {
+  const bool whole = handle.length == sizeof *wire && handle.fd_count == 0;
+  if (whole) {
+    std::memcpy(wire, handle.bytes, sizeof *wire);
+  }
+  if (!whole || (wire->device.kind != kUuid && wire->device.kind != kPciBusId)) {
+    return RefuseStatus(error, DLBRIDGE_ERROR_DESCRIPTOR, "buffer",
+                        "has a HIP handle of another size or kind: expected 96 bytes, of a device "
+                        "that goes by its UUID or PCI bus, and no file descriptor");
+  }
+  return DLBRIDGE_OK;
+}
+
+// Finds the device by its identity: ordinals differ between processes (HIP_VISIBLE_DEVICES).
+DLBridgeStatus FindDevice(const Identity& wanted, int32_t* device, DLBridgeError* error) {
+  for (int32_t i = 0; i < g_hip.device_count; ++i) {
+    Identity identity;
+    DLBRIDGE_TRY(Identify(i, &identity, error));
+    if (std::memcmp(&identity, &wanted, sizeof identity) == 0) {
+      *device = i;
+      return DLBRIDGE_OK;
+    }
+  }
+  return RefuseStatus(error, DLBRIDGE_ERROR_UNAVAILABLE, "the exporter's device",
+                      "is not among HIP's here: see ROCR_VISIBLE_DEVICES and HIP_VISIBLE_DEVICES");
+}
+
+DLBridgeStatus Open(const Wire& wire, int32_t device, void** address, DLBridgeError* error) {
+  DeviceScope scope;
+  DLBRIDGE_TRY(scope.Enter(device, error));
+  DLBRIDGE_HIP_TRY(hipIpcOpenMemHandle, address, wire.handle, kIpcLazyPeerAccess);
+  return DLBRIDGE_OK;
+}
+
+void Close(void* address, int32_t device) {
+  DeviceScope scope;
+  if (scope.Enter(device, nullptr) == DLBRIDGE_OK &&
+      g_hip.driver.hipIpcCloseMemHandle(address) != kSuccess) {
+    g_hip.driver.hipGetLastError();
+  }
+}
+
+// The size in the message is not trusted: compare it with the size that the runtime reports.
+DLBridgeStatus CheckSize(void* address, uint64_t size, DLBridgeError* error) {
+  void* base = nullptr;
+  size_t mapped = 0;
+  // Without the runtime's answer the size cannot be verified.
+  const auto result = g_hip.driver.hipMemGetAddressRange(&base, &mapped, address);
+  if (result != kSuccess) {
+    g_hip.driver.hipGetLastError();
+    return RefuseDriver(error, "hipMemGetAddressRange", result, nullptr);
+  }
+  return size <= mapped ? DLBRIDGE_OK
+                        : RefuseStatus(error, DLBRIDGE_ERROR_DESCRIPTOR, "buffer",
+                                       "says more bytes than the memory of its HIP handle has");
+}
+
+}  // namespace
+
+DLBridgeStatus IpcExport(const DLBridgeBuffer& buffer, DLDevice label, IpcHandle* out,
+                         DLBridgeError* error) {
+  DLBRIDGE_TRY(CheckFunctions(error));
+  DLBridgePointerInfo found = DLBRIDGE_POINTER_INFO_INIT;
+  DLBRIDGE_TRY(PointerInfo(buffer, label, &found, error));
+  DLBRIDGE_TRY(CheckShareable(found, error));
+  Wire wire;
+  DLBRIDGE_TRY(Identify(found.native_device, &wire.device, error));
+  DLBRIDGE_HIP_TRY(hipIpcGetMemHandle, &wire.handle, reinterpret_cast<void*>(found.base));
+  std::memset(out, 0, sizeof *out);
+  std::memcpy(out->bytes, &wire, sizeof wire);
+  out->length = sizeof wire;
+  out->offset = buffer.handle - found.base;
+  out->size = found.size;
+  return DLBRIDGE_OK;
+}
+
+DLBridgeStatus IpcImport(const IpcHandle& handle, DLDevice /*label*/, IpcMapping* out,
+                         DLBridgeError* error) {
+  DLBRIDGE_TRY(CheckFunctions(error));
+  Wire wire;
+  DLBRIDGE_TRY(Read(handle, &wire, error));
+  int32_t device = -1;
+  DLBRIDGE_TRY(FindDevice(wire.device, &device, error));
+  void* address = nullptr;
+  DLBRIDGE_TRY(Open(wire, device, &address, error));
+  const DLBridgeStatus status = CheckSize(address, handle.size, error);
+  if (status != DLBRIDGE_OK) {
+    Close(address, device);
+    return status;
+  }
+  std::memset(out, 0, sizeof *out);
+  out->buffer = dlbridge_buffer_address(address);
+  out->buffer.backend = DLBRIDGE_BACKEND_HIP;
+  out->device = MakeDevice(kDLROCM, device);
+  out->size = handle.size;
+  out->state[kAddress] = out->buffer.handle;
+  out->state[kDevice] = static_cast<uint32_t>(device);
+  return DLBRIDGE_OK;
+}
+
+void IpcClose(const IpcMapping& mapping) {
+  if (IsStarted(kHipBackend)) {
+    Close(reinterpret_cast<void*>(static_cast<uintptr_t>(mapping.state[kAddress])),
+          static_cast<int32_t>(mapping.state[kDevice]));
+  }
+}
+
+}  // namespace dlbridge::hip

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// HIP's results: their names, and how they are reported.
+#include "device/hip/internal.h"
+#include "support/text.h"
+
+namespace dlbridge::hip {
+
+const char* ResultName(Result result) { return g_hip.driver.hipGetErrorName(result); }
+
+DLBridgeStatus RefuseCall(DLBridgeError* error, const char* call, Result code) {
+  const char* name = ResultName(code);
+  g_hip.driver.hipGetLastError();
+  if (code < kFirstCaptureError || code > kLastCaptureError) {
+    return RefuseDriver(error, call, code, name);
+  }
+  char problem[160];
+  TextWriter text(problem, sizeof problem);
+  text.String("failed with ").Signed(code).String(" (").String(name != nullptr ? name : "");
+  text.String("): a stream is capturing a graph, which forbids it until the capture has ended");
+  return RefuseStatus(error, DLBRIDGE_ERROR_CAPTURE, call, problem);
+}
+
+}  // namespace dlbridge::hip

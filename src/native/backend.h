@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// The interface that every driver implements, and the functions that find and start a backend.
+//
+// A backend is a table of functions. `start` is called first, once and by one thread. The others
+// are called only after it returned DLBRIDGE_STATE_READY. The library holds no lock during these
+// calls, except during `start`.
+#ifndef DLBRIDGE_SRC_NATIVE_BACKEND_H_
+#define DLBRIDGE_SRC_NATIVE_BACKEND_H_
+
+#include <atomic>
+#include <cstdint>
+
+#include "dlbridge/dlbridge.h"
+#include "native/fork.h"
+#include "support/checked.h"
+
+namespace dlbridge {
+
+// The bytes that one driver call copies: planes of rows of contiguous bytes. Pitches are in bytes
+// and not smaller than the rows or planes that they step over. The pitch of rows is below 2^31; the
+// pitch of planes is at most that many times the pitch of rows; a single row or plane has pitch 0.
+// Offsets count from each side's handle and wrap around, as addresses do.
+struct CopyBox {
+  uint64_t bytes;  // of a row
+  uint64_t rows;
+  uint64_t planes;
+  uint64_t from_offset;
+  uint64_t from_row_pitch;
+  uint64_t from_plane_pitch;
+  uint64_t to_offset;
+  uint64_t to_row_pitch;
+  uint64_t to_plane_pitch;
+};
+
+// One side of a copy.
+struct CopySide {
+  bool on_host;  // an address that the CPU may use; else memory of the job's backend
+  DLDevice device;
+  DLBridgeBuffer buffer;
+};
+
+// A copy in progress. `state` belongs to the backend.
+struct CopyJob {
+  CopySide from;
+  CopySide to;
+  DLBridgeStream stream;  // kind 0: the backend chooses
+  bool rows_alone;        // set by copy_begin: a rectangle takes one call per row
+  uint64_t state[6];
+};
+
+// The largest number of file descriptors in one export.
+constexpr uint32_t kMaxIpcFds = 4;
+
+// The data by which another process finds memory of a device.
+struct IpcHandle {
+  uint8_t bytes[256];  // from the driver, with the identity of the device
+  uint32_t length;
+  uint64_t offset;  // of the address from the start of the memory that the handle refers to
+  uint64_t size;    // bytes of that memory
+  int32_t fds[kMaxIpcFds];
+  uint32_t fd_count;
+};
+
+// Memory of another process, mapped here.
+struct IpcMapping {
+  DLBridgeBuffer buffer;  // at the start of the mapping
+  DLDevice device;
+  uint64_t size;
+  uint64_t state[2];
+};
+
+struct Backend {
+  DLBridgeBackend id;
+  const char* name;
+
+  // Loads the driver and initialises it. Fills `info` except struct_size and backend, which are
+  // set; the rest is zero on entry. Returns the state.
+  int32_t (*start)(DLBridgeBackendInfo* info);
+
+  // Fills `*out` (zeroed, native_device -1) if the driver knows the memory; else leaves
+  // `out->memory` 0 and returns DLBRIDGE_OK. A `label` of kDLCPU gives no information.
+  DLBridgeStatus (*pointer_info)(const DLBridgeBuffer& buffer, DLDevice label,
+                                 DLBridgePointerInfo* out, DLBridgeError* error);
+
+  // Enters the driver's devices of this DLPack type into the table of the process.
+  DLBridgeStatus (*enumerate)(int32_t device_type, DLBridgeError* error);
+
+  // Both streams belong to this backend, have kind QUEUE or IMMEDIATE_LIST, and differ.
+  DLBridgeStatus (*handoff)(const DLBridgeStream& producer, const DLBridgeStream& consumer,
+                            uint32_t options, DLBridgeError* error);
+  DLBridgeStatus (*synchronize)(const DLBridgeStream& stream, DLBridgeError* error);
+
+  // The order is begin, any number of boxes, finish. finish is called after each begin that
+  // succeeded. It waits for the enqueued work even if a box failed, and returns its own first
+  // failure.
+  DLBridgeStatus (*copy_begin)(CopyJob* job, DLBridgeError* error);
+  DLBridgeStatus (*copy_box)(CopyJob* job, const CopyBox& box, DLBridgeError* error);
+  DLBridgeStatus (*copy_finish)(CopyJob* job, DLBridgeError* error);
+
+  // OpenCL only, else NULL. check_handle: is the handle a buffer, and of buffer.context if that is
+  // set?
+  DLBridgeStatus (*check_handle)(const DLBridgeBuffer& buffer, DLBridgeError* error);
+  DLBridgeStatus (*retain_handle)(const DLBridgeBuffer& buffer, DLBridgeError* error);
+  void (*release_handle)(const DLBridgeBuffer& buffer);
+
+  // NULL if the driver shares no memory between processes. The address may lie inside an
+  // allocation. The caller owns the file descriptors of an export; an import does not close them.
+  DLBridgeStatus (*ipc_export)(const DLBridgeBuffer& buffer, DLDevice label, IpcHandle* out,
+                               DLBridgeError* error);
+  DLBridgeStatus (*ipc_import)(const IpcHandle& handle, DLDevice label, IpcMapping* out,
+                               DLBridgeError* error);
+  void (*ipc_close)(const IpcMapping& mapping);
+};
+
+// Each is a constant expression in the driver's backend.cc, or in without_devices.cc.
+extern const Backend kCpuBackend;
+extern const Backend kCudaBackend;
+extern const Backend kHipBackend;
+extern const Backend kLevelZeroBackend;
+extern const Backend kOpenClBackend;
+
+// The backend of an id, or NULL.
+const Backend* FindBackend(DLBridgeBackend id);
+
+// The backends that a DLPack device type can belong to, in the order in which they are asked: two
+// for kDLOneAPI, none for types without a backend.
+struct BackendList {
+  const Backend* backends[2];
+  uint32_t count;
+};
+BackendList BackendsOf(int32_t device_type);
+
+// Is the id NONE or one of the device type's backends?
+bool IsBackendOf(DLBridgeBackend id, int32_t device_type);
+
+// Rejects a backend that is not one of the device's; the message lists those.
+DLBRIDGE_COLD DLBridgeStatus RefuseBackend(DLBridgeError* error, const char* argument,
+                                           const DLDevice& device, DLBridgeBackend found);
+
+// For each backend that is ready: one more than the fork generation that started it. Set once.
+extern std::atomic<uint32_t> g_ready[6];
+
+// Is the backend ready, without starting it? False in a forked child whose parent started it: the
+// child must not call the driver, not even in a deleter.
+inline bool IsStarted(const Backend& backend) {
+  return g_ready[backend.id].load(std::memory_order_acquire) == ForkGeneration() + 1;
+}
+
+// Starts the backend if necessary. Returns UNAVAILABLE or FORKED if it is not ready.
+DLBRIDGE_COLD DLBridgeStatus StartSlowly(const Backend& backend, DLBridgeError* error);
+inline DLBridgeStatus StartBackend(const Backend& backend, DLBridgeError* error) {
+  return DLBRIDGE_LIKELY(IsStarted(backend)) ? DLBRIDGE_OK : StartSlowly(backend, error);
+}
+
+// Returns DRIVER; the message has the call, its code and, unless NULL, the driver's name of the
+// code.
+DLBridgeStatus RefuseDriver(DLBridgeError* error, const char* call, int64_t code, const char* name);
+
+}  // namespace dlbridge
+
+#endif  // DLBRIDGE_SRC_NATIVE_BACKEND_H_

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "native/pointer.h"
+
+#include <cstring>
+
+#include "describe/boundary.h"
+#include "describe/device.h"
+#include "native/backend.h"
+#include "validate/device_facts.h"
+
+namespace dlbridge {
+namespace {
+
+constexpr DLBridgeBackend kAll[] = {DLBRIDGE_BACKEND_CUDA, DLBRIDGE_BACKEND_HIP,
+                                    DLBRIDGE_BACKEND_LEVEL_ZERO, DLBRIDGE_BACKEND_OPENCL};
+
+void ClearInfo(DLBridgePointerInfo* out) {
+  std::memset(out, 0, sizeof *out);
+  out->struct_size = sizeof *out;
+  out->device = MakeDevice(kDLCPU, 0);
+  out->native_device = -1;
+}
+
+// The answer for memory that no driver knows.
+void HostMemory(DLBridgePointerInfo* out) {
+  ClearInfo(out);
+  out->backend = DLBRIDGE_BACKEND_CPU;
+  out->memory = DLBRIDGE_MEMORY_HOST;
+}
+
+bool IsUsable(const Backend& backend) { return StartBackend(backend, nullptr) == DLBRIDGE_OK; }
+
+// Leaves `out->memory` 0 if the driver is not available.
+DLBridgeStatus AskOne(const Backend& backend, const DLBridgeBuffer& buffer, DLDevice label,
+                      DLBridgePointerInfo* out, DLBridgeError* error) {
+  ClearInfo(out);
+  return IsUsable(backend) ? backend.pointer_info(buffer, label, out, error) : DLBRIDGE_OK;
+}
+
+// Reports a missing driver only if none of the list is available: for kDLOneAPI one of the two may
+// be installed alone.
+DLBridgeStatus AskList(const BackendList& list, const DLBridgeBuffer& buffer, DLDevice label,
+                       DLBridgePointerInfo* out, DLBridgeError* error) {
+  const Backend* missing = nullptr;
+  bool asked = false;
+  for (uint32_t i = 0; i < list.count; ++i) {
+    const Backend& backend = *list.backends[i];
+    const DLBridgeStatus status = AskOne(backend, buffer, label, out, error);
+    if (status != DLBRIDGE_OK || out->memory != 0) {
+      return status;
+    }
+    asked = asked || IsStarted(backend);
+    missing = missing == nullptr && !IsUsable(backend) ? &backend : missing;
+  }
+  // A backend started before fork() may own this pointer.
+  if (missing != nullptr && (!asked || StartBackend(*missing, nullptr) == DLBRIDGE_ERROR_FORKED)) {
+    return StartBackend(*missing, error);
+  }
+  HostMemory(out);
+  return DLBRIDGE_OK;
+}
+
+// Leaves `out->memory` 0 if the driver is not started.
+DLBridgeStatus AskIfStarted(DLBridgeBackend id, const DLBridgeBuffer& buffer, DLDevice label,
+                            DLBridgePointerInfo* out, DLBridgeError* error) {
+  const Backend& backend = *FindBackend(id);
+  ClearInfo(out);
+  return IsStarted(backend) ? backend.pointer_info(buffer, label, out, error) : DLBRIDGE_OK;
+}
+
+// The caller does not name the owner of the memory: ask only drivers that are started.
+DLBridgeStatus AskStarted(const DLBridgeBuffer& buffer, DLDevice label, DLBridgePointerInfo* out,
+                          DLBridgeError* error) {
+  for (const DLBridgeBackend id : kAll) {
+    const DLBridgeStatus status = AskIfStarted(id, buffer, label, out, error);
+    if (status != DLBRIDGE_OK || out->memory != 0) {
+      return status;
+    }
+  }
+  HostMemory(out);
+  return DLBRIDGE_OK;
+}
+
+DLBridgeStatus RefuseUnasked(DLDevice label, DLBridgeError* error) {
+  return RefuseDevice(error, DLBRIDGE_ERROR_UNSUPPORTED, "device",
+                      "must be of a type whose driver this build can ask: CPU, CUDA, ROCm, oneAPI "
+                      "or OpenCL",
+                      label);
+}
+
+// Is there a driver that can be asked about the device's `data`?
+DLBridgeStatus CheckAskable(DLDevice label, DLBridgeError* error) {
+  return ImpliedBufferKind(TypeOf(label)) == DLBRIDGE_BUFFER_HANDLE ? RefuseUnasked(label, error)
+                                                                    : DLBRIDGE_OK;
+}
+
+DLBridgeStatus CheckBuffer(const DLBridgeBuffer& buffer, DLDevice label, DLBridgeError* error) {
+  DLBRIDGE_TRY(CheckReserved(buffer.reserved, "buffer", error));
+  if (buffer.kind != DLBRIDGE_BUFFER_ADDRESS && buffer.kind != DLBRIDGE_BUFFER_CL_MEM) {
+    return RefuseEnum(error, "buffer.kind",
+                      "must be ADDRESS (1) or CL_MEM (2): no driver can be asked about other "
+                      "handles",
+                      buffer.kind, DLBRIDGE_BUFFER_HANDLE);
+  }
+  if (buffer.backend != DLBRIDGE_BACKEND_NONE && FindBackend(buffer.backend) == nullptr) {
+    return RefuseEnum(error, "buffer.backend", "must be NONE (0) or one of CPU (1) to OPENCL (5)",
+                      buffer.backend, DLBRIDGE_BACKEND_OPENCL);
+  }
+  if (buffer.kind == DLBRIDGE_BUFFER_CL_MEM && buffer.handle == 0) {
+    return RefuseArgument(error, "buffer.handle", "must not be NULL for a CL_MEM");
+  }
+  const bool opencl = buffer.backend == DLBRIDGE_BACKEND_OPENCL ||
+                      (buffer.backend == DLBRIDGE_BACKEND_NONE && TypeOf(label) == kDLOpenCL);
+  if (buffer.kind == DLBRIDGE_BUFFER_CL_MEM && !opencl) {
+    return RefuseEnum(error, "buffer.backend",
+                      "must be OPENCL (5) for a CL_MEM, or NONE with an OpenCL device",
+                      buffer.backend, DLBRIDGE_BACKEND_OPENCL);
+  }
+  return DLBRIDGE_OK;
+}
+
+bool IsSameDevice(const DLDevice& a, const DLDevice& b) {
+  return TypeOf(a) == TypeOf(b) && a.device_id == b.device_id;
+}
+
+// Does the label match the memory that was found? The device id of host-like memory is ignored.
+bool IsTrueLabel(const DLDevice& label, const DLBridgePointerInfo& found) {
+  const int32_t type = TypeOf(label);
+  // Every CUDA device can access managed memory, and producers label it with their device.
+  if (type == kDLCUDA && found.memory == DLBRIDGE_MEMORY_MANAGED) {
+    return TypeOf(found.device) == kDLCUDAManaged;
+  }
+  if (type == kDLCPU) {
+    // The CPU can also read pinned, managed, host and shared memory.
+    return found.memory != DLBRIDGE_MEMORY_DEVICE && found.memory != DLBRIDGE_MEMORY_USM_DEVICE;
+  }
+  if (DeviceTypeOf(type).host_like) {
+    return type == TypeOf(found.device);
+  }
+  return IsSameDevice(label, found.device);
+}
+
+}  // namespace
+
+DLBridgeStatus AskPointer(const DLBridgeBuffer& buffer, DLDevice label, DLBridgePointerInfo* out,
+                          DLBridgeError* error) {
+  ClearInfo(out);
+  DLBRIDGE_TRY(CheckBuffer(buffer, label, error));
+  if (buffer.backend > DLBRIDGE_BACKEND_CPU) {
+    return AskList({{FindBackend(buffer.backend), nullptr}, 1}, buffer, label, out, error);
+  }
+  if (TypeOf(label) == kDLCPU || buffer.backend == DLBRIDGE_BACKEND_CPU) {
+    return AskStarted(buffer, label, out, error);
+  }
+  const BackendList list = BackendsOf(TypeOf(label));
+  if (list.count == 0) {
+    return RefuseUnasked(label, error);
+  }
+  return AskList(list, buffer, label, out, error);
+}
+
+DeviceVerdict JudgeDevice(const TouchedMemory& memory, DLBridgeError* error) {
+  const int32_t type = TypeOf(memory.device);
+  DLBridgeBuffer buffer = dlbridge_buffer_address(memory.data);
+  if (type == kDLOpenCL) {
+    buffer.kind = DLBRIDGE_BUFFER_CL_MEM;
+  } else {
+    // Use the first byte that is touched: `data` itself may point to another allocation.
+    buffer.handle += memory.begin;
+  }
+  DLBridgePointerInfo found;
+  const DLBridgeStatus status = AskPointer(buffer, memory.device, &found, error);
+  const uint64_t label = MemoryFact(0, type, memory.device.device_id);
+  if (status != DLBRIDGE_OK) {
+    return {status, false, {DLBRIDGE_RULE_DEVICE_LABEL, kNoAxis, label, 0}};
+  }
+  if (!IsTrueLabel(memory.device, found)) {
+    return {DLBRIDGE_OK,
+            true,
+            {DLBRIDGE_RULE_DEVICE_LABEL, kNoAxis, label,
+             MemoryFact(found.memory, TypeOf(found.device), found.device.device_id)}};
+  }
+  const uint64_t base =
+      type == kDLOpenCL ? 0 : found.base - reinterpret_cast<uintptr_t>(memory.data);
+  if (found.size != 0 && memory.end - base > found.size) {
+    return {DLBRIDGE_OK,
+            true,
+            {DLBRIDGE_RULE_ALLOCATION_BOUNDS, kNoAxis, found.size, memory.end - base - 1}};
+  }
+  return {DLBRIDGE_OK, false, {}};
+}
+
+}  // namespace dlbridge
+
+extern "C" {
+
+DLBridgeStatus dlbridge_pointer_info(const DLBridgeBuffer* buffer, DLDevice device,
+                                     DLBridgePointerInfo* out, DLBridgeError* error) {
+  DLBRIDGE_REQUIRE(buffer);
+  DLBRIDGE_REQUIRE(out);
+  DLBRIDGE_TRY(dlbridge::CheckOut(out, "out", error));
+  DLBridgePointerInfo info;
+  const DLDevice label = dlbridge::DeviceOrCpu(device);
+  DLBridgeBuffer asked = *buffer;
+  if (asked.kind == DLBRIDGE_BUFFER_DEFAULT) {
+    DLBRIDGE_TRY(dlbridge::CheckAskable(label, error));
+    asked.kind = dlbridge::ImpliedBufferKind(dlbridge::TypeOf(label));
+  }
+  DLBRIDGE_TRY(dlbridge::AskPointer(asked, label, &info, error));
+  dlbridge::WriteOut(info, out);
+  return DLBRIDGE_OK;
+}
+
+}  // extern "C"

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+// Streams: the array API's integers, and the driver calls that order two queues.
+#include "native/stream.h"
+
+#include "describe/boundary.h"
+#include "describe/device.h"
+#include "native/backend.h"
+#include "support/text.h"
+
+namespace dlbridge {
+namespace {
+
+constexpr uint32_t kHandoffOptions =
+    DLBRIDGE_HANDOFF_ALLOW_HOST_WAIT | DLBRIDGE_HANDOFF_ALLOW_CAPTURE;
+
+DLBridgeStream MakeStream(DLBridgeBackend backend, int32_t kind, DLDevice device, uint64_t handle) {
+  return {backend, kind, device, handle, 0, 0};
+}
+
+DLBridgeStatus CudaStream(DLDevice device, int64_t stream, DLBridgeStream* out,
+                          DLBridgeError* error) {
+  const int64_t value = stream == DLBRIDGE_ARRAY_API_STREAM_NONE ? 1 : stream;
+  if (value == 0) {
+    return RefuseArgument(error, "stream",
+                          "must not be 0 for CUDA, which is ambiguous: expected None or 1 for the "
+                          "legacy default stream, 2 for the per-thread one, a cudaStream_t, or -1");
+  }
+  if (value < -1) {
+    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "stream",
+                       "must be None, -1, 1, 2 or a cudaStream_t for CUDA", stream);
+  }
+  *out = value == -1 ? MakeStream(DLBRIDGE_BACKEND_CUDA, DLBRIDGE_STREAM_NO_SYNC, device, 0)
+                     : MakeStream(DLBRIDGE_BACKEND_CUDA, DLBRIDGE_STREAM_QUEUE, device,
+                                  static_cast<uint64_t>(value));
+  return DLBRIDGE_OK;
+}
+
+DLBridgeStatus RocmStream(DLDevice device, int64_t stream, DLBridgeStream* out,
+                          DLBridgeError* error) {
+  const int64_t value = stream == DLBRIDGE_ARRAY_API_STREAM_NONE ? 0 : stream;
+  if (value < -1 || value == 1 || value == 2) {
+    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "stream",
+                       "must be None, -1, 0 or a hipStream_t for ROCm, which has no 1 and 2",
+                       stream);
+  }
+  *out = value == -1 ? MakeStream(DLBRIDGE_BACKEND_HIP, DLBRIDGE_STREAM_NO_SYNC, device, 0)
+                     : MakeStream(DLBRIDGE_BACKEND_HIP, DLBRIDGE_STREAM_QUEUE, device,
+                                  static_cast<uint64_t>(value));
+  return DLBRIDGE_OK;
+}
+
+// Devices for which the standard does not define the integers.
+DLBridgeStatus OtherStream(DLDevice device, int64_t stream, DLBridgeStream* out,
+                           DLBridgeError* error) {
+  const int32_t type = TypeOf(device);
+  const BackendList list = BackendsOf(type);
+  const DLBridgeBackend backend =
+      list.count == 1 ? list.backends[0]->id : static_cast<DLBridgeBackend>(DLBRIDGE_BACKEND_NONE);
+  if (stream == DLBRIDGE_ARRAY_API_STREAM_NONE) {
+    *out = MakeStream(backend, DLBRIDGE_STREAM_HOST, device, 0);
+    return DLBRIDGE_OK;
+  }
+  if (type == kDLCPU) {
+    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "stream",
+                       "must be None on the CPU, which has no streams", stream);
+  }
+  if (stream == -1) {
+    *out = MakeStream(backend, DLBRIDGE_STREAM_NO_SYNC, device, 0);
+    return DLBRIDGE_OK;
+  }
+  return RefuseValue(error, DLBRIDGE_ERROR_UNSUPPORTED, "stream",
+                     "is an integer, which the standard gives no meaning on this device: fill a "
+                     "DLBridgeStream with the native queue",
+                     stream);
+}
+
+// Requires a backend that has queues, and no NULL where the driver would dereference it or where,
+// in CUDA, its meaning depends on how a program was compiled.
+DLBridgeStatus CheckQueue(const DLBridgeStream& stream, const char* argument,
+                          DLBridgeError* error) {
+  const Backend* backend = FindBackend(stream.backend);
+  if (backend == nullptr || backend->synchronize == nullptr) {
+    return RefuseEnum(error, argument,
+                      "must have the backend of its queue: CUDA (2), HIP (3), LEVEL_ZERO (4) or "
+                      "OPENCL (5)",
+                      stream.backend, DLBRIDGE_BACKEND_OPENCL);
+  }
+  const bool list = stream.kind == DLBRIDGE_STREAM_IMMEDIATE_LIST;
+  if (list && stream.backend != DLBRIDGE_BACKEND_LEVEL_ZERO) {
+    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, argument,
+                       "is an immediate list, which only the backend LEVEL_ZERO (4) has",
+                       stream.backend);
+  }
+  if (stream.handle == 0 && stream.backend == DLBRIDGE_BACKEND_CUDA) {
+    return RefuseArgument(error, argument,
+                          "has no handle: expected 1 for CUDA's legacy default stream, 2 for the "
+                          "per-thread one, or a CUstream");
+  }
+  if (stream.handle == 0 && stream.backend != DLBRIDGE_BACKEND_HIP) {
+    return RefuseArgument(error, argument, "has no handle: expected a queue of the driver");
+  }
+  if ((stream.handle == 1 || stream.handle == 2) && stream.backend == DLBRIDGE_BACKEND_HIP) {
+    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, argument,
+                       "has the handle 1 or 2, which HIP follows as an address: expected 0 for "
+                       "the default stream, or a hipStream_t",
+                       stream.handle);
+  }
+  return DLBRIDGE_OK;
+}
+
+}  // namespace
+
+DLBridgeStatus CheckStream(const DLBridgeStream& stream, const char* argument,
+                           DLBridgeError* error) {
+  DLBRIDGE_TRY(CheckReserved(stream.reserved, argument, error));
+  if (stream.kind == 0) {
+    return RefuseArgument(error, argument, "is not set: its kind is 0");
+  }
+  if (stream.kind == DLBRIDGE_STREAM_HOST || stream.kind == DLBRIDGE_STREAM_NO_SYNC) {
+    return DLBRIDGE_OK;
+  }
+  if (!IsQueue(stream)) {
+    return RefuseValue(
+        error, stream.kind < 0 ? DLBRIDGE_ERROR_INVALID_ARGUMENT : DLBRIDGE_ERROR_TOO_NEW, argument,
+        "must be of kind HOST (1), NO_SYNC (2), QUEUE (3) or IMMEDIATE_LIST (4)", stream.kind);
+  }
+  return CheckQueue(stream, argument, error);
+}
+
+namespace {
+
+// A queue's handle identifies it; special handles also need the device.
+bool IsSameStream(const DLBridgeStream& a, const DLBridgeStream& b) {
+  const bool special = a.handle <= 2;
+  return a.backend == b.backend && a.kind == b.kind && a.handle == b.handle &&
+         (!special || a.device.device_id == b.device.device_id);
+}
+
+DLBridgeStatus Synchronize(const DLBridgeStream& stream, DLBridgeError* error) {
+  const Backend& backend = *FindBackend(stream.backend);
+  DLBRIDGE_TRY(StartBackend(backend, error));
+  return backend.synchronize(stream, error);
+}
+
+DLBRIDGE_COLD DLBridgeStatus RefuseTwoBackends(DLBridgeBackend producer, DLBridgeBackend consumer,
+                                               DLBridgeError* error) {
+  char problem[160];
+  TextWriter(problem, sizeof problem)
+      .String("are queues of two backends, ")
+      .Signed(producer)
+      .String(" and ")
+      .Signed(consumer)
+      .String(
+          ", which no driver orders: set DLBRIDGE_HANDOFF_ALLOW_HOST_WAIT to let the host wait");
+  return RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "producer and consumer", problem);
+}
+
+DLBridgeStatus Handoff(const DLBridgeStream& producer, const DLBridgeStream& consumer,
+                       uint32_t options, DLBridgeError* error) {
+  if (producer.backend == consumer.backend) {
+    const Backend& backend = *FindBackend(producer.backend);
+    DLBRIDGE_TRY(StartBackend(backend, error));
+    return backend.handoff(producer, consumer, options, error);
+  }
+  if ((options & DLBRIDGE_HANDOFF_ALLOW_HOST_WAIT) == 0) {
+    return RefuseTwoBackends(producer.backend, consumer.backend, error);
+  }
+  return Synchronize(producer, error);
+}
+
+}  // namespace
+}  // namespace dlbridge
+
+extern "C" {
+
+DLBridgeStatus dlbridge_stream_from_array_api(DLDevice device, int64_t stream, DLBridgeStream* out,
+                                              DLBridgeError* error) {
+  DLBRIDGE_REQUIRE(out);
+  switch (dlbridge::TypeOf(device)) {
+    case kDLCUDA:
+    case kDLCUDAHost:
+    case kDLCUDAManaged:
+      return dlbridge::CudaStream(device, stream, out, error);
+    case kDLROCM:
+    case kDLROCMHost:
+      return dlbridge::RocmStream(device, stream, out, error);
+    default:
+      return dlbridge::OtherStream(device, stream, out, error);
+  }
+}
+
+DLBridgeStatus dlbridge_stream_handoff(const DLBridgeStream* producer,
+                                       const DLBridgeStream* consumer, uint32_t options,
+                                       DLBridgeError* error) {
+  DLBRIDGE_REQUIRE(producer);
+  DLBRIDGE_REQUIRE(consumer);
+  DLBRIDGE_TRY(dlbridge::CheckOptionBits(options, dlbridge::kHandoffOptions, "options", error));
+  DLBRIDGE_TRY(dlbridge::CheckStream(*producer, "producer", error));
+  DLBRIDGE_TRY(dlbridge::CheckStream(*consumer, "consumer", error));
+  if (!dlbridge::IsQueue(*producer) || consumer->kind == DLBRIDGE_STREAM_NO_SYNC ||
+      dlbridge::IsSameStream(*producer, *consumer)) {
+    return DLBRIDGE_OK;
+  }
+  if (consumer->kind == DLBRIDGE_STREAM_HOST) {
+    return dlbridge::Synchronize(*producer, error);
+  }
+  return dlbridge::Handoff(*producer, *consumer, options, error);
+}
+
+DLBridgeStatus dlbridge_stream_synchronize(const DLBridgeStream* stream, DLBridgeError* error) {
+  DLBRIDGE_REQUIRE(stream);
+  if (stream->kind == DLBRIDGE_STREAM_NO_SYNC) {
+    return dlbridge::RefuseArgument(error, "stream", "is NO_SYNC, which is no queue to wait for");
+  }
+  DLBRIDGE_TRY(dlbridge::CheckStream(*stream, "stream", error));
+  return dlbridge::IsQueue(*stream) ? dlbridge::Synchronize(*stream, error) : DLBRIDGE_OK;
+}
+
+}  // extern "C"

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "protocol/module.h"
+
+#include "describe/boundary.h"
+
+#ifdef _WIN32
+#define WIN32_LEAN_AND_MEAN
+#include <windows.h>
+#else
+#include <dlfcn.h>
+#ifdef __GLIBC__
+#include <link.h>
+#endif
+#endif
+
+namespace dlbridge {
+namespace {
+
+DLBridgeStatus RefuseUnknownAddress(DLBridgeError* error) {
+  return RefuseStatus(error, DLBRIDGE_ERROR_NOT_FOUND, "address",
+                      "lies in no loaded module; name a function or static data of the module");
+}
+
+}  // namespace
+
+#ifdef _WIN32
+
+DLBridgeStatus PinModule(const void* address, DLBridgeError* error) {
+  HMODULE module = nullptr;
+  const DWORD flags = GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS | GET_MODULE_HANDLE_EX_FLAG_PIN;
+  // With that flag the "name" is any address inside.
+  const bool found = GetModuleHandleExA(flags, static_cast<LPCSTR>(address), &module) != 0;
+  return found ? DLBRIDGE_OK : RefuseUnknownAddress(error);
+}
+
+#else
+namespace {
+
+DLBridgeStatus RefuseModule(DLBridgeError* error) {
+  return RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "the module of address",
+                      "cannot be kept loaded: the loader does not find it again by its name in "
+                      "this library's own linker namespace");
+}
+
+// Opens a module that is loaded, for good. Closing the handle takes back no more than this count.
+void* OpenForGood(const char* name) {
+  void* handle = dlopen(name, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+  if (handle == nullptr) {
+    dlerror();  // the caller has our status, and need not find a message that is not its own
+  } else {
+    dlclose(handle);
+  }
+  return handle;
+}
+
+}  // namespace
+
+#ifdef __GLIBC__
+
+// A module is its link_map. The name alone may lead to another one: namespaces do not share theirs.
+DLBridgeStatus PinModule(const void* address, DLBridgeError* error) {
+  Dl_info info;
+  void* module = nullptr;
+  if (dladdr1(address, &info, &module, RTLD_DL_LINKMAP) == 0) {
+    return RefuseUnknownAddress(error);
+  }
+  const char* name = static_cast<const link_map*>(module)->l_name;
+  const bool main_program = name[0] == '\0';
+  // glibc's handles are the link_maps.
+  return main_program || OpenForGood(name) == module ? DLBRIDGE_OK : RefuseModule(error);
+}
+
+#else
+
+DLBridgeStatus PinModule(const void* address, DLBridgeError* error) {
+  Dl_info info;
+  if (dladdr(address, &info) == 0) {
+    return RefuseUnknownAddress(error);
+  }
+  return OpenForGood(info.dli_fname) != nullptr ? DLBRIDGE_OK : RefuseModule(error);
+}
+
+#endif  // __GLIBC__
+#endif  // _WIN32
+
+}  // namespace dlbridge
+
+extern "C" {
+
+DLBridgeStatus dlbridge_module_pin(const void* address, DLBridgeError* error) {
+  DLBRIDGE_REQUIRE(address);
+  return dlbridge::PinModule(address, error);
+}
+
+}  // extern "C"

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// Conversions within one kind: versioned to versioned, and legacy to legacy.
+#include "copy/copy.h"
+#include "describe/boundary.h"
+#include "describe/required.h"
+#include "protocol/convert.h"
+
+namespace dlbridge {
+namespace {
+
+// The version of a node that is made of a versioned tensor.
+DLPackVersion LabelOf(const Subject& subject, const Options& options) {
+  const bool unknown = RequiredVersion(subject.tensor, subject.flags) > options.version;
+  return unknown ? subject.label : ToDLPack(options.version);
+}
+
+DLBridgeStatus MakeVersioned(const Subject& subject, const Options& options, Node** out,
+                             DLBridgeError* error) {
+  DLBRIDGE_TRY(MakeNode(subject, options, subject.flags, out, error));
+  FillVersioned(*out, subject.tensor, LabelOf(subject, options));
+  Reform(options, *out, &(*out)->versioned.dl_tensor);
+  return DLBRIDGE_OK;
+}
+
+DLBridgeStatus CopyVersioned(const Subject& subject, const Options& options, Node** out,
+                             DLBridgeError* error) {
+  FirstBroken sink(error);
+  if (!CheckHead(subject, *options.policy, &sink)) {
+    return sink.failure();
+  }
+  DLBRIDGE_TRY(CopyToNode(subject, options, (subject.flags & ~kReadOnly) | kCopied, out, error));
+  const DLPackVersion label = LabelOf(subject, options);
+  (*out)->versioned.version = label;
+  (*out)->minor = label.minor;
+  return DLBRIDGE_OK;
+}
+
+// Hands the source back, once the rules for its layout are met too.
+DLBridgeStatus PrepareAsIs(const Subject& subject, const Options& options, Prepared* out,
+                           DLBridgeError* error) {
+  *out = {nullptr, nullptr, Prepared::How::kAsIs};
+  return options.Validates() ? Validate(subject, *options.policy, error) : DLBRIDGE_OK;
+}
+
+DLBridgeStatus PrepareVersioned(const Subject& subject, Node* old, const Options& options,
+                                Wants wants, Prepared* out, DLBridgeError* error) {
+  const bool fits = wants == Wants::kAnyVersioned || old != nullptr;
+  if (fits && !options.Reshapes() && LabelFits(subject, options)) {
+    return PrepareAsIs(subject, options, out, error);
+  }
+  *out = {nullptr, old, Prepared::How::kCopy};
+  if (options.Has(DLBRIDGE_CONVERT_COPY)) {
+    return CopyVersioned(subject, options, &out->node, error);
+  }
+  out->how = old != nullptr ? Prepared::How::kReplace : Prepared::How::kWrap;
+  return MakeVersioned(subject, options, &out->node, error);
+}
+
+// The flags that are known of a legacy tensor: of a dlbridge-owned one, those that it lost as well.
+uint64_t KnownFlags(const Node* node, const Options& options) {
+  return options.tensor_flags | (node != nullptr ? node->flags : 0);
+}
+
+DLBridgeStatus MakeLegacy(const Subject& subject, const Options& options, Node** out,
+                          DLBridgeError* error) {
+  DLBRIDGE_TRY(MakeNode(subject, options, subject.flags, out, error));
+  FillLegacy(*out, subject.tensor, kNewestVersion - kFirstVersioned);
+  Reform(options, *out, &(*out)->legacy.dl_tensor);
+  return DLBRIDGE_OK;
+}
+
+DLBridgeStatus PrepareLegacy(const Subject& subject, Node* old, const Options& options,
+                             Prepared* out, DLBridgeError* error) {
+  if (!options.Reshapes()) {
+    return PrepareAsIs(subject, options, out, error);
+  }
+  *out = {nullptr, old, Prepared::How::kCopy};
+  if (options.Has(DLBRIDGE_CONVERT_COPY)) {
+    return CopyToLegacy(subject, options, &out->node, error);
+  }
+  out->how = old != nullptr ? Prepared::How::kReplace : Prepared::How::kWrap;
+  return MakeLegacy(subject, options, &out->node, error);
+}
+
+DLBridgeStatus CheckLegacySource(const Subject& subject, const Options& options,
+                                 DLBridgeError* error) {
+  FirstBroken sink(error);
+  if (!CheckConvertible(subject, options, &sink)) {
+    return sink.failure();
+  }
+  DLBRIDGE_TRY(CheckFold(subject, options, error));
+  return CheckLegacyCodes(subject, options, error);
+}
+
+}  // namespace
+
+DLBridgeStatus Rewrap(DLManagedTensorVersioned* source, const Options& options, Wants wants,
+                      DLManagedTensorVersioned** out, DLBridgeError* error) {
+  Subject subject;
+  DLBRIDGE_TRY(LoadVersioned(*source, &subject, error));
+  DLBRIDGE_TRY(CheckSource(subject, options, error));
+  Prepared prepared;
+  DLBRIDGE_TRY(PrepareVersioned(subject, HeapNode(source), options, wants, &prepared, error));
+  void* result = nullptr;
+  DLBRIDGE_TRY(PinAndCommit(prepared, options, SourceKind::kVersioned, source, &result, error));
+  *out = static_cast<DLManagedTensorVersioned*>(result);
+  return DLBRIDGE_OK;
+}
+
+DLBridgeStatus PassLegacy(DLManagedTensor* source, const Options& options, DLManagedTensor** out,
+                          DLBridgeError* error) {
+  Node* old = OwnNode(source);
+  const Subject subject = LegacySubject(*source, KnownFlags(old, options), options);
+  DLBRIDGE_TRY(old != nullptr ? CheckOwnedLegacy(old, subject.tensor, error) : DLBRIDGE_OK);
+  DLBRIDGE_TRY(CheckLegacySource(subject, options, error));
+  Prepared prepared;
+  DLBRIDGE_TRY(PrepareLegacy(subject, old, options, &prepared, error));
+  void* result = nullptr;
+  DLBRIDGE_TRY(PinAndCommit(prepared, options, SourceKind::kLegacy, source, &result, error));
+  *out = static_cast<DLManagedTensor*>(result);
+  return DLBRIDGE_OK;
+}
+
+}  // namespace dlbridge

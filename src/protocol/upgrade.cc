@@ -1,0 +1,517 @@
+// SPDX-License-Identifier: Apache-2.0
+// Legacy to versioned.
+#include <cstdlib>
+#include <type_traits>
+
+#include "copy/copy.h"
+#include "describe/boundary.h"
+#include "describe/required.h"
+#include "protocol/convert.h"
+#include "support/pointer_set.h"
+
+namespace dlbridge {
+namespace {
+
+// A node needs storage of this alignment.
+constexpr uintptr_t kStorageAlignment = 16;
+static_assert(alignof(Node) <= kStorageAlignment, "a node fits aligned storage");
+
+// The flags of the result of a foreign legacy source: unknown is READ_ONLY.
+uint64_t ResultFlags(const Options& options) {
+  return options.tensor_flags | (options.Has(DLBRIDGE_CONVERT_VOUCH_WRITABLE) ? 0 : kReadOnly);
+}
+
+// Fills a node whose arrays are complete.
+DLBRIDGE_INLINE void FillUpgraded(const Subject& subject, const Options& options, Node* node) {
+  FillVersioned(node, subject.tensor, ToDLPack(options.version));
+  if (DLBRIDGE_UNLIKELY(options.Reshapes())) {
+    Reform(options, node, &node->versioned.dl_tensor);
+  }
+}
+
+DLBridgeStatus MakeUpgraded(const Subject& subject, const Options& options, uint64_t flags,
+                            Node** out, DLBridgeError* error) {
+  DLBRIDGE_TRY(CheckSource(subject, options, error));
+  Node* node = nullptr;
+  DLBRIDGE_TRY(MakeNode(subject, options, flags, &node, error));
+  FillUpgraded(subject, options, node);
+  *out = node;
+  return DLBRIDGE_OK;
+}
+
+// ---------------------------------------------------------------------------------- in storage
+
+constexpr size_t StorageSize(int32_t ndim) { return NodeSize(ndim) + sizeof(StorageTail); }
+
+DLBRIDGE_INLINE DLBridgeStatus CheckStorage(const DLBridgeStorage* storage, DLBridgeError* error) {
+  DLBRIDGE_TRY(CheckStruct(storage, "storage", error));
+  DLBRIDGE_TRY(CheckOptionBits(storage->options, 0, "storage.options", error));
+  if (DLBRIDGE_UNLIKELY(storage->memory == nullptr)) {
+    return RefuseArgument(error, "storage.memory", "is not set");
+  }
+  const auto misaligned = reinterpret_cast<uintptr_t>(storage->memory) % kStorageAlignment;
+  if (DLBRIDGE_UNLIKELY(misaligned != 0)) {
+    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "storage.memory",
+                       "must be aligned to 16 bytes; bytes past such an address",
+                       static_cast<int64_t>(misaligned));
+  }
+  return DLBRIDGE_OK;
+}
+
+// Is a source inside the part of the storage that is written to?
+DLBRIDGE_INLINE bool IsInside(const DLBridgeStorage& storage, size_t size,
+                              const DLManagedTensor* source) {
+  const uintptr_t distance = reinterpret_cast<uintptr_t>(source) + sizeof *source -
+                             reinterpret_cast<uintptr_t>(storage.memory);
+  return distance - 1 < size + sizeof *source - 1;
+}
+
+// Makes a node in the storage, for a tensor whose struct passed its checks.
+DLBridgeStatus MakeInStorage(const Subject& subject, const Options& options, uint64_t flags,
+                             const DLBridgeStorage& storage, DLBridgeError* error) {
+  const int32_t ndim = subject.tensor.ndim;
+  if (DLBRIDGE_UNLIKELY(storage.size < StorageSize(ndim))) {
+    return RefuseSize(error, "storage.size", StorageSize(ndim), storage.size);
+  }
+  auto* node = static_cast<Node*>(storage.memory);
+  InitNode(node, ndim, flags);
+  FirstBroken sink(error);
+  if (DLBRIDGE_UNLIKELY(!Snapshot(subject, options, node, &sink))) {
+    return sink.failure();
+  }
+  FillUpgraded(subject, options, node);
+  return DLBRIDGE_OK;
+}
+
+// Marks a node that is complete as one in the caller's storage.
+DLBRIDGE_INLINE void EnterStorage(const DLBridgeStorage& storage, Node* node) {
+  node->in_storage = true;
+  *static_cast<StorageTail*>(node->tail()) = {storage.release, storage.release_context};
+}
+
+DLBridgeStatus WrapForeignInto(DLManagedTensor* source, const Options& options,
+                               const DLBridgeStorage& storage, DLBridgeError* error) {
+  const Subject subject = LegacySubject(*source, options.tensor_flags, options);
+  DLBRIDGE_TRY(CheckSource(subject, options, error));
+  if (IsInside(storage, StorageSize(subject.tensor.ndim), source)) {
+    return RefuseArgument(error, "storage.memory", "holds the source, which it must not");
+  }
+  DLBRIDGE_TRY(MakeInStorage(subject, options, ResultFlags(options), storage, error));
+  DLBRIDGE_TRY(PinIfAsked(options, SourceKind::kLegacy, source, error));
+  auto* node = static_cast<Node*>(storage.memory);
+  BecomeRoot(node, SourceKind::kLegacy, source);
+  EnterStorage(storage, node);
+  return DLBRIDGE_OK;
+}
+
+// ------------------------------------------------------------------------------- plain options
+
+template <uint32_t kOptions>
+constexpr bool kValidates = (kOptions & DLBRIDGE_CONVERT_SKIP_VALIDATION) == 0;
+
+template <uint32_t kOptions>
+DLBRIDGE_NOINLINE DLBridgeStatus UpgradeGenerally(DLManagedTensor* source,
+                                                  DLManagedTensorVersioned** out,
+                                                  DLBridgeError* error) {
+  return Upgrade(source, PlainOptions<kOptions>::kValue, Wants::kAnyVersioned, out, error);
+}
+
+// Fast path: a legacy tensor that dlbridge did not create, with options that are known when this is
+// compiled. Not inlined: the entry point, which jumps to one of them, then needs no stack of its
+// own.
+template <uint32_t kOptions>
+DLBRIDGE_NOINLINE DLBridgeStatus UpgradePlain(DLManagedTensor* source,
+                                              DLManagedTensorVersioned** out,
+                                              DLBridgeError* error) {
+  constexpr const Options& kPlain = PlainOptions<kOptions>::kValue;
+  const Subject subject = LegacySubject(*source, 0, kPlain);
+  if (DLBRIDGE_UNLIKELY(!(IsPlainSource<kDefaultVersion, kValidates<kOptions>>(subject)))) {
+    return UpgradeGenerally<kOptions>(source, out, error);
+  }
+  Node* node = AllocateNode(subject.tensor.ndim, 0);
+  if (DLBRIDGE_UNLIKELY(node == nullptr)) {
+    return RefuseMemory(error);
+  }
+  InitNode(node, subject.tensor.ndim, ResultFlags(kPlain));
+  const DLBridgeStatus status = FillAxes<kValidates<kOptions>>(subject, node, error);
+  if (DLBRIDGE_UNLIKELY(status != DLBRIDGE_OK)) {
+    DiscardNode(node);
+    return status;
+  }
+  FillUpgraded(subject, kPlain, node);
+  BecomeRoot(node, SourceKind::kLegacy, source);
+  *out = &node->versioned;
+  return DLBRIDGE_OK;
+}
+
+template <uint32_t kOptions>
+DLBRIDGE_NOINLINE DLBridgeStatus UpgradeIntoGenerally(DLManagedTensor* source,
+                                                      const DLBridgeStorage& storage,
+                                                      DLManagedTensorVersioned** out,
+                                                      DLBridgeError* error) {
+  DLBRIDGE_TRY(WrapForeignInto(source, PlainOptions<kOptions>::kValue, storage, error));
+  *out = static_cast<DLManagedTensorVersioned*>(storage.memory);
+  return DLBRIDGE_OK;
+}
+
+template <uint32_t kOptions>
+DLBRIDGE_INLINE DLBridgeStatus UpgradePlainInto(DLManagedTensor* source,
+                                                const DLBridgeStorage& storage,
+                                                DLManagedTensorVersioned** out,
+                                                DLBridgeError* error) {
+  constexpr const Options& kPlain = PlainOptions<kOptions>::kValue;
+  const Subject subject = LegacySubject(*source, 0, kPlain);
+  if (DLBRIDGE_UNLIKELY(!(IsPlainSource<kDefaultVersion, kValidates<kOptions>>(subject)) ||
+                        storage.size < StorageSize(subject.tensor.ndim) ||
+                        IsInside(storage, StorageSize(subject.tensor.ndim), source))) {
+    return UpgradeIntoGenerally<kOptions>(source, storage, out, error);
+  }
+  auto* node = static_cast<Node*>(storage.memory);
+  InitNode(node, subject.tensor.ndim, ResultFlags(kPlain));
+  DLBRIDGE_TRY(FillAxes<kValidates<kOptions>>(subject, node, error));
+  FillUpgraded(subject, kPlain, node);
+  BecomeRoot(node, SourceKind::kLegacy, source);
+  EnterStorage(storage, node);
+  *out = &node->versioned;
+  return DLBRIDGE_OK;
+}
+
+// Calls `function` with the bits of plain options as a constant.
+constexpr uint32_t kSkip = DLBRIDGE_CONVERT_SKIP_VALIDATION;
+constexpr uint32_t kVouch = DLBRIDGE_CONVERT_VOUCH_WRITABLE;
+static_assert((kSkip | kVouch) == kPlainBits, "one case for each combination");
+template <class Function>
+DLBRIDGE_INLINE DLBridgeStatus WithPlainBits(uint32_t options, Function function) {
+  switch (options) {
+    case kSkip:
+      return function(std::integral_constant<uint32_t, kSkip>());
+    case kVouch:
+      return function(std::integral_constant<uint32_t, kVouch>());
+    case kSkip | kVouch:
+      return function(std::integral_constant<uint32_t, kSkip | kVouch>());
+    default:
+      return function(std::integral_constant<uint32_t, 0>());
+  }
+}
+
+// ------------------------------------------------------------------------ dlbridge-owned sources
+
+DLBridgeStatus CopyUpgraded(const Subject& subject, const Options& options, Node** out,
+                            DLBridgeError* error) {
+  FirstBroken sink(error);
+  // A copy reads by the layout, so it is validated even where validation is skipped.
+  if (options.Has(DLBRIDGE_CONVERT_SKIP_VALIDATION) &&
+      !CheckHead(subject, *options.policy, &sink)) {
+    return sink.failure();
+  }
+  DLBRIDGE_TRY(CheckSource(subject, options, error));
+  return CopyToNode(subject, options, (subject.flags & ~kReadOnly) | kCopied, out, error);
+}
+
+// The source was made by this library, from a versioned tensor or native memory: restore its flags.
+DLBridgeStatus LoadOwnLegacy(Node* node, const Options& options, Subject* out,
+                             DLBridgeError* error) {
+  *out = LegacySubject(node->legacy, options.tensor_flags | node->flags, options);
+  out->may_write = (out->flags & kReadOnly) == 0;
+  return CheckOwnedLegacy(node, out->tensor, error);
+}
+
+// Unknown codes and bits mean what they mean in the version that they came with.
+void KeepVersion(const Node& old, const Subject& subject, const Options& options, Node* node) {
+  if (RequiredVersion(subject.tensor, subject.flags) > options.version) {
+    node->minor = old.minor;
+    node->versioned.version = {kMajor, old.minor};
+  }
+}
+
+// The versioned tensor that `old` was made of, where it may be handed back.
+bool YieldsSource(Node* old, const Subject& subject, const Options& options) {
+  if (!HoldsVersioned(*old) || options.Reshapes()) {
+    return false;
+  }
+  const auto& source = *static_cast<DLManagedTensorVersioned*>(old->root->source);
+  Subject original;
+  if (LoadVersioned(source, &original, nullptr) != DLBRIDGE_OK) {
+    return false;
+  }
+  return original.flags == subject.flags && original.label.minor == old->minor &&
+         IsSameTensor(original.tensor, old, subject.tensor) && Satisfies(original, options);
+}
+
+DLBRIDGE_COLD DLBridgeStatus PrepareOwn(Node* old, const Options& options, Wants wants,
+                                        Prepared* out, DLBridgeError* error) {
+  Subject subject;
+  DLBRIDGE_TRY(LoadOwnLegacy(old, options, &subject, error));
+  if (wants == Wants::kAnyVersioned && YieldsSource(old, subject, options)) {
+    *out = {nullptr, old, Prepared::How::kOriginal};
+    return DLBRIDGE_OK;
+  }
+  *out = {nullptr, old, Prepared::How::kReplace};
+  DLBRIDGE_TRY(MakeUpgraded(subject, options, subject.flags, &out->node, error));
+  KeepVersion(*old, subject, options, out->node);
+  return DLBRIDGE_OK;
+}
+
+// Not cold: that would be compiled for size.
+DLBRIDGE_NOINLINE DLBridgeStatus PrepareCopy(const DLManagedTensor& source, Node* old,
+                                             const Options& options, Prepared* out,
+                                             DLBridgeError* error) {
+  *out = {nullptr, nullptr, Prepared::How::kCopy};
+  if (old == nullptr) {
+    return CopyUpgraded(LegacySubject(source, options.tensor_flags, options), options, &out->node,
+                        error);
+  }
+  Subject subject;
+  DLBRIDGE_TRY(LoadOwnLegacy(old, options, &subject, error));
+  DLBRIDGE_TRY(CopyUpgraded(subject, options, &out->node, error));
+  KeepVersion(*old, subject, options, out->node);
+  return DLBRIDGE_OK;
+}
+
+// In storage the original cannot be handed back.
+DLBridgeStatus ReplaceInto(Node* old, const Options& options, const DLBridgeStorage& storage,
+                           DLBridgeError* error) {
+  Subject subject;
+  DLBRIDGE_TRY(LoadOwnLegacy(old, options, &subject, error));
+  DLBRIDGE_TRY(CheckSource(subject, options, error));
+  DLBRIDGE_TRY(MakeInStorage(subject, options, subject.flags, storage, error));
+  DLBRIDGE_TRY(PinIfAsked(options, SourceKind::kLegacy, &old->legacy, error));
+  auto* node = static_cast<Node*>(storage.memory);
+  KeepVersion(*old, subject, options, node);
+  Replace(node, old);
+  EnterStorage(storage, node);
+  return DLBRIDGE_OK;
+}
+
+// --------------------------------------------------------------------------------- a whole batch
+
+// Calls `step` with each index until one fails, whose index goes to `*failed`.
+template <class Step>
+DLBRIDGE_INLINE DLBridgeStatus ForEach(size_t count, size_t* failed, Step step) {
+  for (size_t i = 0; i < count; ++i) {
+    const DLBridgeStatus status = step(i);
+    if (DLBRIDGE_UNLIKELY(status != DLBRIDGE_OK)) {
+      *failed = i;
+      return status;
+    }
+  }
+  return DLBRIDGE_OK;
+}
+
+// Takes back what was prepared of a batch.
+void AbandonMany(const Prepared* prepared, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    Abandon(prepared[i]);
+  }
+}
+
+// The working memory of a batch: what is prepared, and which tensors were given.
+struct Batch {
+  DLManagedTensor* const* sources;
+  size_t count;
+  Prepared* prepared;
+  PointerSet seen;
+};
+
+DLBridgeStatus PrepareOne(Batch* batch, size_t i, const Options& options, DLBridgeError* error) {
+  DLManagedTensor* source = batch->sources[i];
+  if (DLBRIDGE_UNLIKELY(source == nullptr)) {
+    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "sources",
+                       "must not hold NULL; index", static_cast<int64_t>(i));
+  }
+  const size_t first = batch->seen.Add(source, i, batch->sources);
+  if (DLBRIDGE_UNLIKELY(first != i)) {
+    return RefuseDuplicate(error, "sources", i, first);
+  }
+  return PrepareUpgrade(source, options, Wants::kAnyVersioned, &batch->prepared[i], error);
+}
+
+DLBridgeStatus PrepareMany(Batch* batch, const Options& options, size_t* failed,
+                           DLBridgeError* error) {
+  size_t rejected = 0;
+  const DLBridgeStatus status = ForEach(batch->count, &rejected, [=, &options](size_t i) {
+    return PrepareOne(batch, i, options, error);
+  });
+  if (DLBRIDGE_UNLIKELY(status != DLBRIDGE_OK)) {
+    AbandonMany(batch->prepared, rejected);
+    *failed = rejected;
+  }
+  return status;
+}
+
+DLBridgeStatus UpgradeMany(Batch* batch, const Options& options, DLManagedTensorVersioned** outs,
+                           size_t* failed, DLBridgeError* error) {
+  DLBRIDGE_TRY(PrepareMany(batch, options, failed, error));
+  const DLBridgeStatus status = ForEach(batch->count, failed, [=, &options](size_t i) {
+    return PinIfAsked(options, SourceKind::kLegacy, batch->sources[i], error);
+  });
+  if (DLBRIDGE_UNLIKELY(status != DLBRIDGE_OK)) {
+    AbandonMany(batch->prepared, batch->count);
+    return status;
+  }
+  for (size_t i = 0; i < batch->count; ++i) {
+    outs[i] = static_cast<DLManagedTensorVersioned*>(
+        Commit(batch->prepared[i], SourceKind::kLegacy, batch->sources[i]));
+  }
+  return DLBRIDGE_OK;
+}
+
+DLBridgeStatus RefuseCopyHere(DLBridgeError* error) {
+  return RefuseArgument(error, "options.options",
+                        "has DLBRIDGE_CONVERT_COPY, which is for dlbridge_upgrade and "
+                        "dlbridge_import");
+}
+
+}  // namespace
+
+DLBridgeStatus PrepareUpgrade(DLManagedTensor* source, const Options& options, Wants wants,
+                              Prepared* out, DLBridgeError* error) {
+  Node* old = OwnNode(source);
+  if (DLBRIDGE_UNLIKELY(options.Has(DLBRIDGE_CONVERT_COPY))) {
+    return PrepareCopy(*source, old, options, out, error);
+  }
+  if (DLBRIDGE_UNLIKELY(old != nullptr)) {
+    return PrepareOwn(old, options, wants, out, error);
+  }
+  *out = {nullptr, nullptr, Prepared::How::kWrap};
+  const Subject subject = LegacySubject(*source, options.tensor_flags, options);
+  return MakeUpgraded(subject, options, ResultFlags(options), &out->node, error);
+}
+
+DLBridgeStatus Upgrade(DLManagedTensor* source, const Options& options, Wants wants,
+                       DLManagedTensorVersioned** out, DLBridgeError* error) {
+  Prepared prepared;
+  DLBRIDGE_TRY(PrepareUpgrade(source, options, wants, &prepared, error));
+  void* result = nullptr;
+  DLBRIDGE_TRY(PinAndCommit(prepared, options, SourceKind::kLegacy, source, &result, error));
+  *out = static_cast<DLManagedTensorVersioned*>(result);
+  return DLBRIDGE_OK;
+}
+
+namespace {
+
+DLBRIDGE_NOINLINE DLBridgeStatus UpgradeWithOptions(DLManagedTensor* source,
+                                                    const DLBridgeConvertOptions* options,
+                                                    DLManagedTensorVersioned** out,
+                                                    DLBridgeError* error) {
+  Options storage;
+  const Options* resolved = nullptr;
+  DLBRIDGE_TRY(ResolveOptions(options, Target::kVersioned, &storage, &resolved, error));
+  DLBRIDGE_TRY(CheckUpgradeOptions(*resolved, error));
+  return Upgrade(source, *resolved, Wants::kAnyVersioned, out, error);
+}
+
+DLBRIDGE_NOINLINE DLBridgeStatus UpgradeIntoWithOptions(DLManagedTensor* source,
+                                                        const DLBridgeConvertOptions* options,
+                                                        const DLBridgeStorage& storage,
+                                                        DLManagedTensorVersioned** out,
+                                                        DLBridgeError* error) {
+  Options local;
+  const Options* resolved = nullptr;
+  DLBRIDGE_TRY(ResolveOptions(options, Target::kVersioned, &local, &resolved, error));
+  DLBRIDGE_TRY(CheckUpgradeOptions(*resolved, error));
+  if (resolved->Has(DLBRIDGE_CONVERT_COPY)) {
+    return RefuseCopyHere(error);
+  }
+  Node* old = OwnNode(source);
+  DLBRIDGE_TRY(old != nullptr ? ReplaceInto(old, *resolved, storage, error)
+                              : WrapForeignInto(source, *resolved, storage, error));
+  *out = static_cast<DLManagedTensorVersioned*>(storage.memory);
+  return DLBRIDGE_OK;
+}
+
+// dlbridge_upgrade_into with storage that was checked.
+DLBRIDGE_INLINE DLBridgeStatus UpgradeIntoChecked(DLManagedTensor* source,
+                                                  const DLBridgeConvertOptions* options,
+                                                  const DLBridgeStorage& storage,
+                                                  DLManagedTensorVersioned** out,
+                                                  DLBridgeError* error) {
+  if (DLBRIDGE_UNLIKELY(OwnNode(source) != nullptr) || (options != nullptr && !IsPlain(options))) {
+    return UpgradeIntoWithOptions(source, options, storage, out, error);
+  }
+  if (options == nullptr) {
+    return UpgradePlainInto<0>(source, storage, out, error);
+  }
+  return WithPlainBits(options->options, [=, &storage](auto bits) {
+    return UpgradePlainInto<bits()>(source, storage, out, error);
+  });
+}
+
+// A batch with its working memory, in one allocation.
+DLBridgeStatus UpgradeBatch(DLManagedTensor* const* sources, size_t count, const Options& options,
+                            DLManagedTensorVersioned** outs, size_t* failed, DLBridgeError* error) {
+  size_t bytes = 0;
+  if (count > PointerSet::kMostEntries || MulOverflows(count, sizeof(Prepared), &bytes)) {
+    return RefuseMemory(error);
+  }
+  const size_t set_bytes = PointerSet::BytesFor(count);
+  auto* memory = static_cast<char*>(std::calloc(1, bytes + set_bytes));
+  if (memory == nullptr) {
+    return RefuseMemory(error);
+  }
+  Batch batch = {sources, count, reinterpret_cast<Prepared*>(memory + set_bytes),
+                 PointerSet(memory, count)};
+  const DLBridgeStatus status = UpgradeMany(&batch, options, outs, failed, error);
+  std::free(memory);
+  return status;
+}
+
+}  // namespace
+}  // namespace dlbridge
+
+extern "C" {
+
+DLBridgeStatus dlbridge_upgrade(DLManagedTensor* source, const DLBridgeConvertOptions* options,
+                                DLManagedTensorVersioned** out, DLBridgeError* error) {
+  DLBRIDGE_REQUIRE(source);
+  DLBRIDGE_REQUIRE(out);
+  if (DLBRIDGE_LIKELY(dlbridge::OwnNode(source) == nullptr)) {
+    if (options == nullptr) {
+      return dlbridge::UpgradePlain<0>(source, out, error);
+    }
+    if (dlbridge::IsPlain(options)) {
+      return dlbridge::WithPlainBits(options->options, [=](auto bits) {
+        return dlbridge::UpgradePlain<bits()>(source, out, error);
+      });
+    }
+  }
+  return dlbridge::UpgradeWithOptions(source, options, out, error);
+}
+
+size_t dlbridge_upgrade_storage_size(int32_t ndim) {
+  return ndim < 0 || ndim > DLBRIDGE_MAX_NDIM ? 0 : dlbridge::StorageSize(ndim);
+}
+
+DLBridgeStatus dlbridge_upgrade_into(DLManagedTensor* source, const DLBridgeConvertOptions* options,
+                                     const DLBridgeStorage* storage, DLManagedTensorVersioned** out,
+                                     DLBridgeError* error) {
+  DLBRIDGE_REQUIRE(source);
+  DLBRIDGE_REQUIRE(storage);
+  DLBRIDGE_REQUIRE(out);
+  DLBRIDGE_TRY(dlbridge::CheckStorage(storage, error));
+  return dlbridge::UpgradeIntoChecked(source, options, *storage, out, error);
+}
+
+DLBridgeStatus dlbridge_upgrade_many(DLManagedTensor* const* sources, size_t count,
+                                     const DLBridgeConvertOptions* options,
+                                     DLManagedTensorVersioned** outs, size_t* failed,
+                                     DLBridgeError* error) {
+  size_t unwanted = 0;
+  size_t* index = failed != nullptr ? failed : &unwanted;
+  *index = count;
+  if (count != 0) {
+    DLBRIDGE_REQUIRE(sources);
+    DLBRIDGE_REQUIRE(outs);
+  }
+  dlbridge::Options storage;
+  const dlbridge::Options* resolved = nullptr;
+  DLBRIDGE_TRY(
+      dlbridge::ResolveOptions(options, dlbridge::Target::kVersioned, &storage, &resolved, error));
+  DLBRIDGE_TRY(dlbridge::CheckUpgradeOptions(*resolved, error));
+  if (resolved->Has(DLBRIDGE_CONVERT_COPY)) {
+    return dlbridge::RefuseCopyHere(error);
+  }
+  return dlbridge::UpgradeBatch(sources, count, *resolved, outs, index, error);
+}
+
+}  // extern "C"

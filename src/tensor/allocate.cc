@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tensor/allocate.h"
+
+#include "describe/boundary.h"
+#include "describe/required.h"
+#include "support/memory.h"
+#include "tensor/ipc_host.h"
+#include "tensor/options.h"
+#include "validate/rules.h"
+
+namespace dlbridge {
+namespace {
+
+// Payloads up to this size are allocated inline after the node: aligned memory of its own costs
+// several times as much as the rest of a small tensor.
+constexpr uint64_t kMostInside = 512;
+
+// The bytes that a node needs beyond its tail to hold the tensor's memory as well; 0 where it does
+// not.
+uint64_t RoomInside(const NewTensor& tensor) {
+  if (tensor.allocator != nullptr || tensor.shareable || tensor.alignment > kDefaultAlignment) {
+    return 0;
+  }
+  uint64_t bits = ItemBits(tensor.dtype, tensor.flags);
+  for (int32_t i = 0; i < tensor.ndim; ++i) {
+    if (MulOverflows(bits, tensor.shape[i], &bits)) {
+      return 0;
+    }
+  }
+  const uint64_t bytes = bits / 8 + (bits % 8 != 0 ? 1 : 0);
+  return bytes != 0 && bytes <= kMostInside ? bytes + tensor.alignment - 1 : 0;
+}
+
+void* AlignUp(void* memory, uint64_t alignment) {
+  const auto address = reinterpret_cast<uintptr_t>(memory) + (alignment - 1);
+  return reinterpret_cast<void*>(address & ~(alignment - 1));
+}
+
+// Fills the tail with memory of the tensor; false where there is none. `room` is what follows the
+// tail.
+bool AcquireMemory(const NewTensor& tensor, uint64_t bytes, uint64_t room, AllocationTail* tail) {
+  *tail = {nullptr, room != 0, bytes, tensor.alignment, tensor.device, nullptr, nullptr};
+  if (bytes == 0) {
+    return true;
+  }
+  if (room != 0) {
+    tail->memory = AlignUp(tail + 1, tensor.alignment);
+  } else if (tensor.allocator == nullptr) {
+    tail->memory = AllocateAligned(tensor.alignment, bytes);
+  } else {
+    tail->context = tensor.allocator->context;
+    tail->deallocate = tensor.allocator->deallocate;
+    tail->memory =
+        tensor.allocator->allocate(tail->context, tensor.device, bytes, tensor.alignment, nullptr);
+  }
+  return tail->memory != nullptr;
+}
+
+// Writes shape and compact strides to the node and finds the size. What has room inside was found
+// to fit, so that it needs no further look.
+DLBridgeStatus PlaceAxes(const NewTensor& tensor, uint64_t room, Node* node, int64_t* bytes,
+                         DLBridgeError* error) {
+  if (room != 0) {
+    CopyAxes(tensor.ndim, tensor.shape, nullptr, node->shape(), node->strides());
+    *bytes = static_cast<int64_t>(room - (tensor.alignment - 1));
+    return DLBRIDGE_OK;
+  }
+  Extent extent =
+      ScanTensor<true>(tensor.ndim, tensor.shape, nullptr, node->shape(), node->strides());
+  ByteExtent reach;
+  FirstBroken sink(error);
+  if (CheckExtent(tensor.ndim, node->shape(), nullptr, ItemBits(tensor.dtype, tensor.flags),
+                  &extent, &reach, &sink)) {
+    *bytes = reach.packed;
+  }
+  return sink.status();
+}
+
+DLBridgeStatus FillAllocated(const NewTensor& tensor, uint64_t room, Node* node,
+                             DLBridgeError* error) {
+  int64_t bytes = 0;
+  DLBRIDGE_TRY(PlaceAxes(tensor, room, node, &bytes, error));
+  auto* tail = static_cast<AllocationTail*>(node->tail());
+  if (tensor.shareable && bytes != 0) {
+    DLBRIDGE_TRY(AcquireShareable(static_cast<uint64_t>(bytes), tensor.alignment, tail, error));
+  } else if (!AcquireMemory(tensor, static_cast<uint64_t>(bytes), room, tail)) {
+    return RefuseMemory(error);
+  }
+  const DLTensor filled = {
+      tail->memory, tensor.device, tensor.ndim, tensor.dtype, nullptr, nullptr, 0};
+  FillVersioned(node, filled, ToDLPack(tensor.version));
+  BecomeRoot(node, SourceKind::kAllocation, nullptr);
+  return DLBRIDGE_OK;
+}
+
+DLBridgeStatus CheckAllocateOptions(const DLBridgeAllocateSpec& spec, DLDevice device,
+                                    DLBridgeError* error) {
+  DLBRIDGE_TRY(CheckOptionBits(spec.options, DLBRIDGE_ALLOCATE_SHAREABLE, "spec.options", error));
+  if (spec.options != 0 && spec.allocator != nullptr) {
+    return RefuseArgument(error, "spec.options",
+                          "has DLBRIDGE_ALLOCATE_SHAREABLE, which needs the CPU and no allocator, "
+                          "found an allocator");
+  }
+  if (spec.options != 0 && TypeOf(device) != kDLCPU) {
+    return RefuseDevice(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "spec.options",
+                        "has DLBRIDGE_ALLOCATE_SHAREABLE, which needs the CPU and no allocator",
+                        device);
+  }
+  return DLBRIDGE_OK;
+}
+
+DLBridgeStatus CheckSpec(const DLBridgeAllocateSpec& spec, DLDevice device, DLBridgeError* error) {
+  if (Packed(spec.dtype) == 0) {
+    return RefuseArgument(error, "spec.dtype", "is not set");
+  }
+  if (spec.alignment != 0 && !IsPowerOfTwo(spec.alignment)) {
+    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "spec.alignment",
+                       "must be 0 or a power of two", spec.alignment);
+  }
+  DLBRIDGE_TRY(CheckResultVersion(spec.version, "spec.version", error));
+  DLBRIDGE_TRY(CheckAllocator(spec.allocator, "spec.allocator", error));
+  DLBRIDGE_TRY(CheckAllocateOptions(spec, device, error));
+  if (spec.allocator == nullptr && TypeOf(device) != kDLCPU) {
+    return RefuseDevice(error, DLBRIDGE_ERROR_UNSUPPORTED, "spec.device",
+                        "must be the CPU without an allocator", device);
+  }
+  return DLBRIDGE_OK;
+}
+
+// The rules that the spec's own tensor must meet, as if a producer had made it.
+DLBridgeStatus CheckPrototype(const DLBridgeAllocateSpec& spec, DLDevice device, Version version,
+                              DLBridgeError* error) {
+  // A stand-in for the data, which is not there yet.
+  const DLTensor tensor = {const_cast<DLBridgeAllocateSpec*>(&spec), device,  spec.ndim, spec.dtype,
+                           const_cast<int64_t*>(spec.shape),         nullptr, 0};
+  FirstBroken sink(error);
+  if (!CheckHead(BorrowedSubject(tensor, spec.tensor_flags, true), kDefaultPolicy, &sink)) {
+    return sink.failure();
+  }
+  return CheckCodes(tensor, spec.tensor_flags, version, error);
+}
+
+DLBridgeStatus Allocate(const DLBridgeAllocateSpec& spec, Node** out, DLBridgeError* error) {
+  const DLDevice device = DeviceOrCpu(spec.device);
+  DLBRIDGE_TRY(CheckSpec(spec, device, error));
+  const Version version = SharedVersion(spec.version);
+  DLBRIDGE_TRY(CheckPrototype(spec, device, version, error));
+  const NewTensor tensor = {spec.ndim,
+                            spec.shape,
+                            device,
+                            spec.dtype,
+                            spec.tensor_flags,
+                            version,
+                            spec.alignment != 0 ? spec.alignment : kDefaultAlignment,
+                            spec.allocator,
+                            (spec.options & DLBRIDGE_ALLOCATE_SHAREABLE) != 0};
+  return AllocateTensor(tensor, out, error);
+}
+
+}  // namespace
+
+DLBridgeStatus AllocateTensor(const NewTensor& tensor, Node** out, DLBridgeError* error) {
+  const uint64_t room = RoomInside(tensor);
+  Node* node = AllocateNode(tensor.ndim, sizeof(AllocationTail) + room);
+  if (node == nullptr) {
+    return RefuseMemory(error);
+  }
+  InitNode(node, tensor.ndim, tensor.flags);
+  const DLBridgeStatus status = FillAllocated(tensor, room, node, error);
+  if (status != DLBRIDGE_OK) {
+    DiscardNode(node);
+    return status;
+  }
+  *out = node;
+  return DLBRIDGE_OK;
+}
+
+}  // namespace dlbridge
+
+extern "C" {
+
+DLBridgeStatus dlbridge_allocate(const DLBridgeAllocateSpec* spec, DLManagedTensorVersioned** out,
+                                 DLBridgeError* error) {
+  DLBRIDGE_REQUIRE(spec);
+  DLBRIDGE_REQUIRE(out);
+  DLBRIDGE_TRY(dlbridge::CheckStruct(spec, "spec", error));
+  dlbridge::Node* node = nullptr;
+  DLBRIDGE_TRY(dlbridge::Allocate(*spec, &node, error));
+  *out = &node->versioned;
+  return DLBRIDGE_OK;
+}
+
+}  // extern "C"

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tensor/node.h"
+
+#include <cstdlib>
+
+#include "support/memory.h"
+
+namespace dlbridge {
+namespace {
+
+// Gives storage back to the caller.
+DLBRIDGE_COLD void ReturnStorage(Node* node) {
+  const StorageTail tail = *static_cast<StorageTail*>(node->tail());
+  if (tail.release != nullptr) {
+    tail.release(tail.context, node);
+  }
+}
+
+void FreeAllocation(const AllocationTail& tail) {
+  if (tail.memory == nullptr || tail.inside) {
+    return;
+  }
+  if (tail.deallocate == nullptr) {
+    FreeAligned(tail.memory);
+  } else {
+    tail.deallocate(tail.context, tail.device, tail.memory, tail.bytes, tail.alignment, nullptr);
+  }
+}
+
+// The memory goes before its context.
+DLBRIDGE_NOINLINE void DestroyWrapped(Node* root) {
+  const WrapTail tail = *static_cast<WrapTail*>(root->tail());
+  std::free(root);
+  if (tail.release != nullptr) {
+    tail.release(tail.context, &tail.buffer, nullptr);
+  }
+  if (DLBRIDGE_UNLIKELY(tail.retained || tail.entry != 0)) {
+    EndKeeping(tail);
+  }
+}
+
+DLBRIDGE_NOINLINE void DestroyAllocation(Node* root) {
+  FreeAllocation(*static_cast<AllocationTail*>(root->tail()));
+  std::free(root);
+}
+
+template <class Managed>
+DLBRIDGE_INLINE void ReleaseSource(void* source) {
+  ReleaseTensor(static_cast<Managed*>(source));
+}
+
+// Storage is given back after the deleter of what it held.
+DLBRIDGE_NOINLINE void DestroyInStorage(Node* root) {
+  if (root->source_kind == SourceKind::kLegacy) {
+    ReleaseSource<DLManagedTensor>(root->source);
+  } else {
+    ReleaseSource<DLManagedTensorVersioned>(root->source);
+  }
+  ReturnStorage(root);
+}
+
+// The last handle is gone. The node is freed first, and the source's deleter is the last call,
+// which compilers make a jump: a chain of sources needs no stack.
+DLBRIDGE_INLINE void DestroyRoot(Node* root) {
+  if (DLBRIDGE_UNLIKELY(root->in_storage)) {
+    return DestroyInStorage(root);
+  }
+  void* source = root->source;
+  const SourceKind kind = root->source_kind;
+  if (DLBRIDGE_LIKELY(kind == SourceKind::kLegacy)) {
+    std::free(root);
+    return ReleaseSource<DLManagedTensor>(source);
+  }
+  if (kind == SourceKind::kVersioned) {
+    std::free(root);
+    return ReleaseSource<DLManagedTensorVersioned>(source);
+  }
+  return kind == SourceKind::kWrapped ? DestroyWrapped(root) : DestroyAllocation(root);
+}
+
+bool LeaveOwners(Node* root) { return root->owners.fetch_sub(1, std::memory_order_acq_rel) == 1; }
+
+// A handle in storage that is not the root: the storage is given back last.
+DLBRIDGE_NOINLINE void LeaveStorage(Node* node) {
+  if (LeaveOwners(node->root)) {
+    DestroyRoot(node->root);
+  }
+  ReturnStorage(node);
+}
+
+// A handle that is not alone, or not the root.
+DLBRIDGE_NOINLINE void LeaveRoot(Node* node) {
+  Node* root = node->root;
+  if (root != node) {
+    if (DLBRIDGE_UNLIKELY(node->in_storage)) {
+      return LeaveStorage(node);
+    }
+    std::free(node);
+  }
+  if (LeaveOwners(root)) {
+    return DestroyRoot(root);
+  }
+}
+
+}  // namespace
+
+void Replace(Node* node, Node* old) {
+  Node* root = old->root;
+  const bool has_tail =
+      root->source_kind != SourceKind::kLegacy && root->source_kind != SourceKind::kVersioned;
+  const bool moves = root == old && !has_tail && root->owners.load(std::memory_order_acquire) == 1;
+  if (moves) {
+    BecomeRoot(node, root->source_kind, root->source);
+    std::free(old);
+    return;
+  }
+  node->root = root;
+  if (old != root) {
+    std::free(old);
+  }
+}
+
+bool HoldsVersioned(const Node& node) {
+  const Node& root = *node.root;
+  return root.source_kind == SourceKind::kVersioned && node.wraps_source && !node.in_storage &&
+         !root.in_storage && root.owners.load(std::memory_order_acquire) == 1;
+}
+
+void* TakeSource(Node* node) {
+  Node* root = node->root;
+  void* source = root->source;
+  if (root != node) {
+    std::free(root);
+  }
+  std::free(node);
+  return source;
+}
+
+void ReleaseNode(Node* node) {
+  // A sole owner cannot be joined meanwhile, so it needs no read-modify-write.
+  if (DLBRIDGE_LIKELY(node->root == node && node->owners.load(std::memory_order_acquire) == 1)) {
+    return DestroyRoot(node);
+  }
+  return LeaveRoot(node);
+}
+
+void DiscardNode(Node* node) { std::free(node); }
+
+// `self` is at the start of the node, which cannot be taken from manager_ctx: consumers may clear
+// it.
+void DeleteVersioned(DLManagedTensorVersioned* self) { ReleaseNode(reinterpret_cast<Node*>(self)); }
+void DeleteLegacy(DLManagedTensor* self) { ReleaseNode(reinterpret_cast<Node*>(self)); }
+
+}  // namespace dlbridge

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every finding on a tensor, by the same rules as validation.
+#include "describe/boundary.h"
+#include "validate/rules.h"
+
+namespace dlbridge {
+namespace {
+
+class Collector {
+ public:
+  static constexpr bool kCollects = true;
+  Collector(DLBridgeFinding* findings, size_t capacity)
+      : findings_(findings), capacity_(capacity) {}
+  bool Broken(const Refusal& refusal) {
+    Add(refusal, DLBRIDGE_SEVERITY_BROKEN, StatusOfRule(refusal.rule));
+    return false;
+  }
+  void Note(const Refusal& refusal) { Add(refusal, DLBRIDGE_SEVERITY_NOTE, DLBRIDGE_OK); }
+  // An unanswerable check is reported as a note, not as an error.
+  bool Unanswered(DLBridgeStatus /*status*/, const Refusal& refusal) {
+    Note(refusal);
+    return false;
+  }
+  DLBridgeError* error() const { return nullptr; }
+  size_t count() const { return count_; }
+
+ private:
+  void Add(const Refusal& refusal, int32_t severity, DLBridgeStatus status) {
+    if (count_ < capacity_) {
+      DLBridgeFinding& finding = findings_[count_];
+      finding.rule = refusal.rule;
+      finding.axis = refusal.axis;
+      finding.severity = severity;
+      finding.status = status;
+      finding.reserved[0] = 0;
+      finding.reserved[1] = 0;
+      TextWriter expected(finding.expected, sizeof finding.expected);
+      WriteExpected(refusal, &expected);
+      TextWriter found(finding.found, sizeof finding.found);
+      WriteFound(refusal, &found);
+    }
+    ++count_;
+  }
+
+  DLBridgeFinding* findings_;
+  size_t capacity_;
+  size_t count_ = 0;
+};
+
+void Diagnose(const void* tensor, DLBridgeKind kind, uint64_t flags, const Policy& policy,
+              Collector* sink) {
+  const bool vouched = policy.Has(DLBRIDGE_POLICY_VOUCH_WRITABLE);
+  if (kind == DLBRIDGE_KIND_LEGACY) {
+    const auto& legacy = *static_cast<const DLManagedTensor*>(tensor);
+    CheckTensor(BorrowedSubject(legacy.dl_tensor, 0, vouched), policy, sink);
+  } else if (kind == DLBRIDGE_KIND_BORROWED) {
+    CheckTensor(BorrowedSubject(*static_cast<const DLTensor*>(tensor), flags, vouched), policy,
+                sink);
+  } else {
+    const auto& versioned = *static_cast<const DLManagedTensorVersioned*>(tensor);
+    const DLPackVersion label = LoadVersion(versioned.version);
+    if (label.major != kMajor) {
+      sink->Broken({DLBRIDGE_RULE_VERSION_MAJOR, kNoAxis, kMajor, label.major});
+      return;
+    }
+    CheckTensor(VersionedSubject(versioned, label), policy, sink);
+  }
+}
+
+}  // namespace
+}  // namespace dlbridge
+
+extern "C" {
+
+DLBridgeStatus dlbridge_diagnose(const void* tensor, DLBridgeKind kind, uint64_t tensor_flags,
+                                 const DLBridgePolicy* policy, DLBridgeFinding* findings,
+                                 size_t capacity, size_t* count, DLBridgeError* error) {
+  DLBRIDGE_REQUIRE(tensor);
+  DLBRIDGE_REQUIRE(count);
+  if (findings == nullptr && capacity != 0) {
+    return dlbridge::RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "findings",
+                                 "must not be NULL with a capacity that is not 0", capacity);
+  }
+  if (kind < DLBRIDGE_KIND_LEGACY || kind > DLBRIDGE_KIND_BORROWED) {
+    return dlbridge::RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "kind",
+                                 "must be LEGACY (1), VERSIONED (2) or BORROWED (3)", kind);
+  }
+  if (kind != DLBRIDGE_KIND_BORROWED && tensor_flags != 0) {
+    return dlbridge::RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "tensor_flags",
+                                 "must be 0 for a managed tensor", tensor_flags);
+  }
+  dlbridge::Policy storage;
+  const dlbridge::Policy* rules = nullptr;
+  DLBRIDGE_TRY(dlbridge::ResolvePolicy(policy, &storage, &rules, error));
+  dlbridge::Collector sink(findings, capacity);
+  dlbridge::Diagnose(tensor, kind, tensor_flags, *rules, &sink);
+  *count = sink.count();
+  return DLBRIDGE_OK;
+}
+
+}  // extern "C"

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+// The passes over shape and strides: one for count and compactness, one for the reach of strides
+// that are not compact. All arithmetic is checked; nothing else of the tensor is read.
+#ifndef DLBRIDGE_SRC_VALIDATE_EXTENT_H_
+#define DLBRIDGE_SRC_VALIDATE_EXTENT_H_
+
+#include <cstdint>
+
+#include "support/checked.h"
+#include "support/load.h"
+
+namespace dlbridge {
+
+// What shape and strides say, in elements.
+struct Extent {
+  int64_t count;  // number of elements; 0 when empty
+  int64_t first;  // offset of the lowest element; <= 0
+  int64_t limit;  // offset behind the highest element; 0 when empty
+  bool negative;  // an extent is negative: nothing else is meant
+  bool overflow;  // `count` does not fit
+  bool compact;   // C order, axes of extent 1 aside; always so when empty
+};
+
+// The same in bytes, relative to element (0,...,0).
+struct ByteExtent {
+  int64_t begin;
+  int64_t end;
+  int64_t packed;
+};
+
+// ScanAxes for a tensor whose product of extents overflows: it is refused, unless an extent is 0.
+// It starts again, so that what is copied is still what is checked.
+template <bool kStrides, bool kCopy>
+DLBRIDGE_COLD Extent ScanHugeAxes(int32_t ndim, const int64_t* shape, const int64_t* strides,
+                                  int64_t* shape_out, int64_t* strides_out) {
+  int64_t product = 1;
+  int64_t signs = 0;
+  bool empty = false;
+  bool overflow = false;
+  for (int32_t i = ndim - 1; i >= 0; --i) {
+    const int64_t extent = Load(shape + i);
+    if (kCopy) {
+      shape_out[i] = extent;
+      strides_out[i] = kStrides ? Load(strides + i) : product;
+    }
+    signs |= extent;
+    empty |= extent == 0;
+    if (MulOverflows(product, extent > 1 ? extent : 1, &product)) {
+      overflow = true;
+      product = 0;
+    }
+  }
+  return {0, 0, 0, signs < 0, overflow && !empty, true};
+}
+
+// Reads each entry once, from the last axis to the first, and writes it to `shape_out` and
+// `strides_out` where kCopy: what was checked is what is kept. Strides that are not given are the
+// product of max(1, later extents), or 0 where that overflows, as only an empty tensor may.
+template <bool kStrides, bool kCopy>
+DLBRIDGE_INLINE Extent ScanAxes(int32_t ndim, const int64_t* shape, const int64_t* strides,
+                                int64_t* shape_out, int64_t* strides_out) {
+  // Strides that are filled in must not become 0 behind an empty axis; elsewhere a product of 0
+  // says that the tensor is empty.
+  constexpr bool kFills = kCopy && !kStrides;
+  int64_t product = 1;
+  int64_t signs = 0;
+  bool compact = true;
+  bool empty = false;
+  for (int64_t i = int64_t{ndim} - 1; i >= 0; --i) {
+    const int64_t extent = Load(shape + i);
+    const int64_t stride = kStrides ? Load(strides + i) : product;
+    if (kCopy) {
+      shape_out[i] = extent;
+      strides_out[i] = stride;
+    }
+    signs |= extent;
+    if (kStrides && DLBRIDGE_UNLIKELY(stride != product)) {
+      compact &= extent == 1;
+    }
+    if (kFills) {
+      empty |= extent == 0;
+    }
+    if (MulOverflows(product, kFills && extent < 1 ? 1 : extent, &product)) {
+      return ScanHugeAxes<kStrides, kCopy>(ndim, shape, strides, shape_out, strides_out);
+    }
+  }
+  if (!kFills) {
+    empty = product == 0;
+  }
+  const int64_t count = empty ? 0 : product;
+  return {count, 0, count, signs < 0, false, compact || empty};
+}
+
+template <bool kCopy>
+DLBRIDGE_INLINE Extent ScanTensor(int32_t ndim, const int64_t* shape, const int64_t* strides,
+                                  int64_t* shape_out, int64_t* strides_out) {
+  return strides != nullptr ? ScanAxes<true, kCopy>(ndim, shape, strides, shape_out, strides_out)
+                            : ScanAxes<false, kCopy>(ndim, shape, nullptr, shape_out, strides_out);
+}
+
+// The first `count` entries; strides that are not given are left to ScanAxes.
+DLBRIDGE_COLD inline void CopyRest(size_t count, const int64_t* shape, const int64_t* strides,
+                                   int64_t* shape_out, int64_t* strides_out) {
+  for (size_t i = 0; i < count; ++i) {
+    shape_out[i] = Load(shape + i);
+    if (strides != nullptr) {
+      strides_out[i] = Load(strides + i);
+    }
+  }
+}
+
+// The number of elements of a tensor whose strides are the products of later extents, or are not
+// given, and whose product fits; -1 for any other and for one with a negative extent. `ndim` is
+// above 0. The same pass as ScanAxes, without what only other tensors need. Where kCopy, all
+// entries are copied in any case.
+template <bool kStrides, bool kCopy>
+DLBRIDGE_INLINE int64_t ScanCompactAxes(int32_t ndim, const int64_t* shape, const int64_t* strides,
+                                        int64_t* shape_out, int64_t* strides_out) {
+  int64_t product = 1;
+  int64_t signs = 0;
+  auto i = static_cast<size_t>(static_cast<uint32_t>(ndim));
+  do {
+    --i;
+    const int64_t extent = Load(shape + i);
+    const int64_t stride = kStrides ? Load(strides + i) : product;
+    if (kCopy) {
+      shape_out[i] = extent;
+      strides_out[i] = stride;
+    }
+    signs |= extent;
+    if (DLBRIDGE_UNLIKELY(kStrides && stride != product) ||
+        DLBRIDGE_UNLIKELY(MulOverflows(product, extent, &product))) {
+      if (kCopy) {
+        CopyRest(i, shape, kStrides ? strides : nullptr, shape_out, strides_out);
+      }
+      return -1;
+    }
+  } while (i != 0);
+  // Strides that are filled in must not become 0 before an empty axis: that is left to ScanAxes.
+  const bool filled = kCopy && !kStrides && product == 0;
+  return DLBRIDGE_LIKELY(signs >= 0 && !filled) ? product : -1;
+}
+
+template <bool kCopy>
+DLBRIDGE_INLINE int64_t ScanCompact(int32_t ndim, const int64_t* shape, const int64_t* strides,
+                                    int64_t* shape_out, int64_t* strides_out) {
+  if (DLBRIDGE_UNLIKELY(ndim == 0)) {
+    return 1;
+  }
+  return DLBRIDGE_LIKELY(strides != nullptr)
+             ? ScanCompactAxes<true, kCopy>(ndim, shape, strides, shape_out, strides_out)
+             : ScanCompactAxes<false, kCopy>(ndim, shape, nullptr, shape_out, strides_out);
+}
+
+// Copies shape and strides without a look at them; NULL strides are filled in as ScanAxes does.
+DLBRIDGE_INLINE void CopyAxes(int32_t ndim, const int64_t* shape, const int64_t* strides,
+                              int64_t* shape_out, int64_t* strides_out) {
+  if (DLBRIDGE_UNLIKELY(strides == nullptr)) {
+    ScanAxes<false, true>(ndim, shape, nullptr, shape_out, strides_out);
+    return;
+  }
+  for (auto i = static_cast<size_t>(static_cast<uint32_t>(ndim)); i != 0;) {
+    --i;
+    shape_out[i] = Load(shape + i);
+    strides_out[i] = Load(strides + i);
+  }
+}
+
+// Is an extent 0?
+inline bool HasZero(int32_t ndim, const int64_t* shape) {
+  uint64_t least = UINT64_MAX;
+  for (int32_t i = 0; i < ndim; ++i) {
+    const auto extent = static_cast<uint64_t>(shape[i]);
+    least = extent < least ? extent : least;
+  }
+  return least == 0;
+}
+
+// Finds `first` and `limit` where the strides are not compact and no extent is below 1; false where
+// they do not fit 63 bits. The arrays are a copy.
+[[nodiscard]] DLBRIDGE_INLINE bool ReachOfStrides(int32_t ndim, const int64_t* shape,
+                                                  const int64_t* strides, Extent* extent) {
+  int64_t first = 0;
+  int64_t last = 0;
+  for (int32_t i = 0; i < ndim; ++i) {
+    const int64_t steps = shape[i] - 1;
+    int64_t reach = 0;
+    if (MulOverflows(steps, strides[i], &reach)) {
+      return false;
+    }
+    int64_t* side = reach < 0 ? &first : &last;
+    if (AddOverflows(*side, reach, side)) {
+      return false;
+    }
+  }
+  extent->first = first;
+  return !AddOverflows(last, 1, &extent->limit);
+}
+
+// Elements that are not whole bytes. By value, so that the common way keeps its registers.
+struct BitExtent {
+  ByteExtent bytes;
+  bool packed_fits;
+  bool reach_fits;
+};
+DLBRIDGE_COLD inline BitExtent BytesOfBits(Extent extent, uint32_t item_bits) {
+  const Wide begin = (static_cast<Wide>(extent.first) * item_bits) >> 3;
+  const Wide end = (static_cast<Wide>(extent.limit) * item_bits + 7) >> 3;
+  const Wide packed = (static_cast<Wide>(extent.count) * item_bits + 7) >> 3;
+  const ByteExtent bytes = {static_cast<int64_t>(begin), static_cast<int64_t>(end),
+                            static_cast<int64_t>(packed)};
+  return {bytes, bytes.packed == packed, bytes.begin == begin && bytes.end == end};
+}
+
+// Elements to bytes; false where that does not fit.
+[[nodiscard]] DLBRIDGE_INLINE bool BytesOf(const Extent& extent, uint32_t item_bits,
+                                           ByteExtent* out, bool* packed_fits) {
+  if (DLBRIDGE_UNLIKELY(item_bits % 8 != 0)) {
+    const BitExtent bits = BytesOfBits(extent, item_bits);
+    *out = bits.bytes;
+    *packed_fits = bits.packed_fits;
+    return bits.reach_fits;
+  }
+  const int64_t item = item_bits / 8;
+  *packed_fits = !MulOverflows(extent.count, item, &out->packed);
+  if (DLBRIDGE_LIKELY(extent.compact)) {
+    out->begin = 0;
+    out->end = out->packed;
+    return true;
+  }
+  const bool overflow = MulOverflows(extent.first, item, &out->begin);
+  return !MulOverflows(extent.limit, item, &out->end) && !overflow;
+}
+
+}  // namespace dlbridge
+
+#endif  // DLBRIDGE_SRC_VALIDATE_EXTENT_H_

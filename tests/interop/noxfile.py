@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Exchanges tensors between every pair of frameworks, natively and through dlbridge.
+
+nox -f tests/interop/noxfile.py                 the small frameworks and the tests of the engine
+nox -f tests/interop/noxfile.py -s whole old    all frameworks and old consumers (under 25 minutes)
+nox -f tests/interop/noxfile.py -s record       records what `whole` and `old` measured:
+                                                results.json and docs/interop.md
+
+Results are written to build/interop. The package is the wheel of bindings/python.
+"""
+
+import pathlib
+import sys
+
+import nox
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bindings/python/tools"))
+
+from sessions import ROOT, build_wheels, configure, install_pinned, install_wheel  # noqa: E402
+
+HERE = pathlib.Path(__file__).resolve().parent
+SCRATCH = ROOT / "build/interop"
+BINDING = ROOT / "bindings/python"
+RECORDED = HERE / "results.json"
+DOCUMENT = ROOT / "docs/interop.md"
+SMALL = ("numpy", "jax", "tvm_ffi", "onnxruntime", "pyarrow")
+
+nox.options.sessions = ["engine", "small"]
+configure("interop")
+
+
+def prepare(session, requirements):
+    """Installs pinned packages and the wheel of dlbridge, which is built if it is not current."""
+    build_wheels(session)
+    install_pinned(session, requirements)
+    install_wheel(session)
+    SCRATCH.joinpath("tmp").mkdir(parents=True, exist_ok=True)
+    session.env.update(TMPDIR=str(SCRATCH / "tmp"), PYTHONPATH=str(HERE))
+
+
+def matrix(session, *arguments, **options):
+    return session.run("python", "-m", "matrix", *map(str, arguments), **options)
+
+
+@nox.session(python="3.11")
+def engine(session):
+    """The matrix reports faults, survives crashes and demands proofs."""
+    prepare(session, BINDING / "requirements/tests.txt")
+    tests = str(HERE / "matrix/test_engine.py")
+    session.run("pytest", "-q", "-p", "no:cacheprovider", *session.posargs, tests)
+
+
+def measure(session, name, *arguments):
+    """Measures, and compares with the results on record."""
+    out = SCRATCH / f"{name}.json"
+    matrix(session, "measure", out, *arguments)
+    matrix(session, "compare", out, RECORDED, "main" if name == "small" else name)
+    matrix(session, "document", RECORDED, DOCUMENT)
+
+
+@nox.session(python="3.11")
+def small(session):
+    """The frameworks whose packages are small."""
+    prepare(session, HERE / "requirements-small.txt")
+    measure(session, "small", *SMALL)
+
+
+@nox.session(python="3.11")
+def whole(session):
+    """All frameworks."""
+    prepare(session, HERE / "requirements-matrix.txt")
+    measure(session, "main")
+
+
+# CPython 3.11 is the newest version that the old packages have wheels for.
+@nox.session(python="3.11")
+def old(session):
+    """Consumers from the time before versioned tensors."""
+    prepare(session, HERE / "requirements-old.txt")
+    measure(session, "old", "--no-facts")
+
+
+@nox.session(python="3.11")
+def record(session):
+    """Records the results that `whole` and `old` wrote."""
+    prepare(session, HERE / "requirements-small.txt")
+    sources = [f"{name}={SCRATCH / name}.json" for name in ("main", "old")]
+    matrix(session, "record", RECORDED, *sources)
+    DOCUMENT.write_text(matrix(session, "document", RECORDED, silent=True), encoding="utf-8")

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""clang-tidy on the files of a compile database, side by side; prints each complaint once.
+
+tidy.py BUILD quick    the library with the checks of .clang-tidy, all other files with cheap ones
+tidy.py BUILD tests    all other files with the checks that fit tests
+"""
+
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+OTHERS = ("tests/", "bench/", "examples/")
+# Few matchers: clang-tidy also applies them to the headers of GoogleTest.
+CHEAP = "-*,bugprone-use-after-move,bugprone-unused-raii,bugprone-sizeof-expression"
+# What tests are looked at for: the analyzer would follow the macros of GoogleTest for minutes, and
+# of the kinds of bugs those are left out that matter in a library.
+TESTS = (
+    "-clang-analyzer-*,-bugprone-*,bugprone-use-after-move,bugprone-sizeof-*,bugprone-suspicious-*,"
+    "bugprone-string-*,bugprone-copy-*,bugprone-macro-*,bugprone-unused-raii,bugprone-misplaced-*"
+)
+
+
+def database(build):
+    """The files of the compile database, relative to the repository."""
+    commands = json.loads((build / "compile_commands.json").read_text())
+    paths = {pathlib.Path(one["file"]) for one in commands}
+    return sorted(str(path.relative_to(ROOT)) for path in paths if path.is_relative_to(ROOT))
+
+
+def scripted():
+    """The programs that scripts compile."""
+    patterns = ("tests/abi/*_client.c", "tests/consumers/program.*")
+    return sorted(str(path.relative_to(ROOT)) for one in patterns for path in ROOT.glob(one))
+
+
+def jobs(build, mode):
+    """Pairs of a file and the options for it."""
+    files = database(build)
+    project = ["-p", str(build), "--extra-arg=-Wno-unknown-warning-option"]
+    checks = f"--checks={CHEAP if mode == 'quick' else TESTS}"
+    found = [(name, [*project, checks]) for name in files if name.startswith(OTHERS)]
+    if mode == "quick":
+        found += [(name, project) for name in files if name.startswith("src/")]
+        found += [(name, ["--", "-Iinclude"]) for name in scripted()]
+    return found
+
+
+def tidy(job):
+    name, options = job
+    command = ["clang-tidy", "--quiet", "--warnings-as-errors=*", name, *options]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    return name, done.returncode, done.stdout
+
+
+def main():
+    build, mode = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2]
+    bad, complaints = [], set()
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for name, status, said in pool.map(tidy, jobs(build, mode)):
+            complaints.update(re.findall(r"^.*(?:error|warning): .*$", said, re.MULTILINE))
+            if status != 0:
+                bad.append(name)
+    print(*sorted(complaints), sep="\n")
+    print(f"clang-tidy: {len(bad)} files with complaints: {' '.join(bad)}")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

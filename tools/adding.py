@@ -1,0 +1,228 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Measures what it takes to add a rule, a status, a dtype code, a device type and a C function.
+
+In a scratch copy of the repository it makes the edits of additions.py, regenerates (facts.py write)
+and runs the quick checks. Then it leaves out each edit in turn: a check must find that, and the
+table names it.
+
+adding.py [NAME ...]   all of them, or those whose name begins so
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import additions
+
+ROOT = Path(__file__).resolve().parents[1]
+LIMITS = {"rule": 3, "status": 3, "dtype code": 3, "device type": 3, "C function": 8}
+LANGUAGES = ("C++", "Rust", "Go", "Python")
+# Sources that a change of the facts can break, which compile in seconds.
+SOURCES = ("status.cc", "dtype.cc", "device.cc", "version.cc", "api.cc", "validate.cc", "format.cc")
+PKG_CONFIG = """\
+Name: dlbridge
+Description: the headers of a scratch copy
+Version: 0
+Cflags: -I{root}/include
+Libs:
+"""
+
+
+class Copy:
+    """A copy of the files of the repository, under git's eyes, with this checkout's tools."""
+
+    def __init__(self, folder):
+        self.root = Path(folder)
+        listed = git(ROOT, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+        for name in filter(None, listed.split("\0")):
+            if (ROOT / name).is_file() or (ROOT / name).is_symlink():
+                (self.root / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(ROOT / name, self.root / name, follow_symlinks=False)
+        (self.root / "build").mkdir(exist_ok=True)
+        if (ROOT / "build/abi-venv").exists():
+            (self.root / "build/abi-venv").symlink_to((ROOT / "build/abi-venv").resolve())
+        (self.root / "build/pkg").mkdir()
+        (self.root / "build/pkg/dlbridge.pc").write_text(PKG_CONFIG.format(root=self.root))
+        git(self.root, "init", "--quiet")
+        self.commit()
+
+    def commit(self):
+        git(self.root, "add", "--all")
+        identity = ("-c", "user.name=adding", "-c", "user.email=adding@localhost")
+        git(self.root, *identity, "commit", "--quiet", "--no-verify", "--message", "Before")
+
+    def reset(self):
+        git(self.root, "reset", "--quiet", "--hard")
+        git(self.root, "clean", "--quiet", "-d", "--force")
+
+    def make(self, edits):
+        for edit in edits:
+            path = self.root / edit.path
+            path.write_text(edit.apply(path.read_text()))
+
+    def changed(self):
+        return set(git(self.root, "diff", "--name-only").split())
+
+    def run(self, *command, folder="", **environment):
+        """What a command says where it fails; empty where it succeeds."""
+        environment = {**os.environ, **environment}
+        done = subprocess.run(
+            command, cwd=self.root / folder, env=environment, capture_output=True, text=True
+        )
+        said = done.stdout + done.stderr
+        return "" if done.returncode == 0 else said.strip() or f"exit status {done.returncode}"
+
+
+def git(folder, *words):
+    command = ("git", "-C", str(folder), *words)
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+# ---- The checks, cheapest first. Each says what is wrong, or nothing. ---------------------------
+
+
+def facts(copy):
+    return copy.run(sys.executable, "-B", "tools/facts.py", "check")
+
+
+def repository(copy):
+    python = copy.root / "build/abi-venv/bin/python"
+    return copy.run(str(python), "-B", "tests/lint/check_repo.py")
+
+
+def changelog(copy):
+    """What the gate's check of the same name compares: new functions are in the changelog."""
+    added = {line[1:] for line in git(copy.root, "diff", "abi/symbols.txt").splitlines()
+             if line.startswith("+dlbridge_")}  # fmt: skip
+    names = {name.split("@")[0] for name in added}
+    text = (copy.root / additions.CHANGELOG).read_text()
+    return "\n".join(f"CHANGELOG.md: nothing on {name}" for name in names if name not in text)
+
+
+def core(copy):
+    wanted = [path for path in (copy.root / "src").rglob("*.cc") if path.name in SOURCES]
+    options = ("-std=c++17", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-Isrc", "-Iinclude")
+    return copy.run("c++", *options, *map(str, wanted))
+
+
+def cpp(copy):
+    (copy.root / "build/use.cc").write_text('#include "dlbridge/dlbridge.hpp"\n')
+    options = ("-std=c++17", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-Iinclude")
+    return copy.run("c++", *options, "-Ibindings/cpp/include", "build/use.cc")
+
+
+def tests(copy):
+    """The tests that were edited compile."""
+    edited = [name for name in sorted(copy.changed()) if name.startswith("tests/unit/")]
+    options = ("-std=c++17", "-fsyntax-only", "-Isrc", "-Itests", "-Iinclude")
+    return copy.run("c++", *options, *edited) if edited else ""
+
+
+def rust(copy):
+    command = ("cargo", "check", "--quiet", "--offline", "--package", "dlbridge")
+    target = str(ROOT / "build/adding/rust")
+    return copy.run(*command, folder="bindings/rust", CARGO_TARGET_DIR=target)
+
+
+def go(copy):
+    return copy.run(
+        "go", "vet", ".", folder="bindings/go", PKG_CONFIG_PATH=str(copy.root / "build/pkg")
+    )
+
+
+CHECKS = (facts, repository, changelog, core, cpp, tests)
+TOOLCHAINS = {"cargo": rust, "go": go}
+
+
+def checks():
+    return [*CHECKS, *(check for tool, check in TOOLCHAINS.items() if shutil.which(tool))]
+
+
+def first_complaint(copy):
+    """The check that finds something, and its first line; None where all are content."""
+    for check in checks():
+        said = check(copy)
+        if said:
+            return check.__name__, gist(said).replace(str(copy.root) + "/", "")
+    return None
+
+
+def gist(said):
+    """The line of an output that says what is wrong: a compiler's first error, else the first."""
+    lines = said.splitlines()
+    return next((line for line in lines if "error" in line), lines[0])
+
+
+# ---- The measurement ----------------------------------------------------------------------------
+
+
+def regenerate(copy):
+    """What facts.py write says where it fails, which is a check, too."""
+    return copy.run(sys.executable, "-B", "tools/facts.py", "write")
+
+
+def complete(copy, edits):
+    """Makes all edits; files by hand, and files generated. Nothing may complain."""
+    copy.make(edits)
+    said = regenerate(copy)
+    by_hand = {edit.path for edit in edits}
+    found = ("write", said) if said else first_complaint(copy)
+    if found:
+        raise SystemExit(f"with all edits the check {found[0]} says: {found[1]}")
+    return sorted(by_hand), sorted(copy.changed() - by_hand)
+
+
+def without_each(copy, edits):
+    """Pairs of a file that is left out and the complaint about that, or None."""
+    for path in dict.fromkeys(edit.path for edit in edits):
+        copy.reset()
+        copy.make(edit for edit in edits if edit.path != path)
+        said = regenerate(copy)
+        yield path, ("facts", said.splitlines()[0]) if said else first_complaint(copy)
+
+
+def measure(copy, name, edits):
+    """Prints what adding it takes; true where that is within the limit and nothing is missed."""
+    copy.reset()
+    by_hand, generated = complete(copy, edits)
+    count = f"{len(by_hand)} files by hand (at most {LIMITS[name]})"
+    print(f"\n{name}: {count}, {len(generated)} generated", flush=True)
+    for path, found in without_each(copy, edits):
+        what = next(edit.what for edit in edits if edit.path == path)
+        said = f"left out: {found[0]}: {found[1]}" if found else "left out: not found"
+        print(f"  by hand    {path} ({what}); {said[:150]}")
+        # The corpus, which is generated, tests the names of codes without a test by hand.
+        if not found and what != "test":
+            return False
+    for path in generated:
+        print(f"  generated  {path}")
+    return len(by_hand) <= LIMITS[name]
+
+
+def main():
+    version = next(
+        line.split('"')[1]
+        for line in (ROOT / additions.HEADER).read_text().splitlines()
+        if "define DLBRIDGE_VERSION_STRING" in line
+    )
+    wanted = tuple(sys.argv[1:]) or ("",)
+    skipped = [tool for tool in TOOLCHAINS if not shutil.which(tool)]
+    print(f"not installed, so not checked: {', '.join(skipped)}" if skipped else "all toolchains")
+    with tempfile.TemporaryDirectory(prefix="adding-") as folder:
+        copy = Copy(folder)
+        results = {
+            name: measure(copy, name, edits)
+            for name, edits in additions.all_of(version).items()
+            if name.startswith(wanted)
+        }
+    failed = [name for name, good in results.items() if not good]
+    print(f"\n{len(results)} additions" + (f"; FAILED: {', '.join(failed)}" if failed else ""))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is edited by hand to add a rule, a status, a dtype code, a device type and a C function: the
+smallest set of edits, as a developer would make them. adding.py counts and checks them; the gate's
+own test (tests/abi/gate_changes.py) adds the same function."""
+
+from typing import NamedTuple, Optional
+
+HEADER = "include/dlbridge/dlbridge.h"
+CHANGELOG = "CHANGELOG.md"
+
+
+class Edit(NamedTuple):
+    """`text` goes before `anchor`, or after it, or to the end of the file where there is none."""
+
+    path: str
+    text: str
+    anchor: Optional[str] = None
+    after: bool = False
+    what: str = ""  # its part of the work: fact, check, test ...
+
+    def apply(self, old):
+        if self.anchor is None:
+            return old + self.text
+        if self.anchor not in old:
+            raise ValueError(f"{self.path} lacks: {self.anchor}")
+        new = self.anchor + self.text if self.after else self.text + self.anchor
+        return old.replace(self.anchor, new, 1)
+
+
+RULE = (
+    Edit(
+        "facts/rules.toml",
+        '\n[NDIM_ODD]\nnumber = 46\nsince = "0.3.0"\nstatus = "ERROR_POLICY"\n'
+        'doc = "ndim is even"\nsource = "policy"\ntext = "ndim is odd"\nexpected = "an even ndim"\n'
+        'found = "%i"\nremedy = "reshape it"\n',
+        what="fact",
+    ),
+    Edit(
+        "src/validate/rules.h",
+        "template <class Sink>\n"
+        "bool CheckEvenNdim(const LayoutView& view, Sink* sink) {\n"
+        "  return view.tensor.ndim % 2 == 0 ||\n"
+        "         !sink->Broken({DLBRIDGE_RULE_NDIM_ODD, kNoAxis, 0, Bits(view.tensor.ndim)});\n"
+        "}\n\n",
+        "// What the policy demands of the layout.\n",
+        what="check",
+    ),
+    Edit(
+        "src/validate/rules.h",
+        "CheckEvenNdim(view, sink) && ",
+        "CheckShape(view, policy, sink) && CheckBuffer(",
+        what="check",
+    ),
+    Edit(
+        "tests/unit/messages_internal_test.cc",
+        '    {DLBRIDGE_RULE_NDIM_ODD, "an even ndim", "1", "reshape it",\n'
+        "     [](Error* error) { return Validate(TensorSpec({3}), error); }},\n",
+        "    {DLBRIDGE_RULE_SHAPE_MISMATCH,",
+        what="test",
+    ),
+)
+
+STATUS = (
+    Edit(
+        "facts/statuses.toml",
+        '\n[ERROR_TIRED]\nnumber = 22\nsince = "0.3.0"\ndoc = "The library is tired."\n'
+        'text = "The library is tired."\npython = "RuntimeError"\n',
+        what="fact",
+    ),
+    Edit(
+        "src/protocol/api.cc",
+        'static_assert(DLBRIDGE_ERROR_TIRED != 0, "a status that something reports");\n\n',
+        "// The table's size in its first version",
+        what="check",
+    ),
+    Edit(
+        "tests/unit/error_test.cc",
+        "TEST(Names, OfTheNewStatus) {\n"
+        '  EXPECT_STREQ(dlbridge_status_text(DLBRIDGE_ERROR_TIRED), "The library is tired.");\n'
+        "}\n\n",
+        "TEST(Names, OfOtherIntegersAreUnknown) {",
+        what="test",
+    ),
+)
+
+DTYPE = (
+    Edit(
+        "facts/dtypes.toml",
+        '\n[Float3_e1m1fn]\ncode = 19\nsince = "upstream"\ndoc = "Three bits."\n'
+        'name = "float3_e1m1fn"\nfixed_bits = 3\n',
+        what="fact",
+    ),
+    Edit(
+        "tests/unit/decisions_test.cc",
+        "TEST(DtypeWidth, IsFixedForTheNewCode) {\n"
+        "  EXPECT_EQ(LegacyRule(DtypeSpec(Dtype(kDLFloat3_e1m1fn, 4))),\n"
+        "            DLBRIDGE_RULE_DTYPE_BITS_FIXED);\n"
+        "}\n\n",
+        "TEST(DtypeWidth, ZeroBitsAndZeroLanesAreRefused) {",
+        what="test",
+    ),
+)
+
+DEVICE = (
+    Edit(
+        "facts/devices.toml",
+        '\n[Abacus]\ncode = 22\nsince = "upstream"\ndoc = "Beads on wires."\nname = "abacus"\n'
+        'data = "unknown"\nhost_like = false\nreadable = "no"\n',
+        what="fact",
+    ),
+    Edit(
+        "tests/unit/decisions_test.cc",
+        "TEST(UnknownCodes, AcceptTheNewDevice) {\n"
+        "  EXPECT_EQ(VersionedRule(DeviceSpec(kDLAbacus)), DLBRIDGE_RULE_NONE);\n"
+        "}\n\n",
+        "TEST(UnknownCodes, AreRefusedWhereThePolicySaysSo) {",
+        what="test",
+    ),
+)
+
+PROTOTYPE = "int32_t dlbridge_twice(int32_t value)"
+
+
+def function(version):
+    """dlbridge_twice, new in `version`."""
+    return (
+        Edit(
+            HEADER,
+            f"/** Twice the value. \\since {version} */\nDLBRIDGE_API {PROTOTYPE};\n\n",
+            "/** The library's table, static;",
+            what="declaration",
+        ),
+        Edit(
+            "src/describe/version.cc",
+            f"{PROTOTYPE} {{ return 2 * value; }}\n\n",
+            "const char* dlbridge_version_string(void)",
+            what="definition",
+        ),
+        Edit(
+            "tests/unit/api_test.cc",
+            "TEST(Twice, IsTwice) { EXPECT_EQ(dlbridge_twice(2), 4); }\n\n",
+            "TEST(Api, HoldsEveryFunction) {",
+            what="test",
+        ),
+        Edit(
+            CHANGELOG,
+            "- `dlbridge_twice`.\n",
+            " (unreleased)\n\n",
+            after=True,
+            what="changelog",
+        ),
+        Edit(
+            "bindings/cpp/include/dlbridge/hpp/describe.hpp",
+            "/// Twice the value.\n"
+            "inline std::int32_t twice(std::int32_t value) noexcept {\n"
+            "  return abi::twice(value);\n}\n\n",
+            "/// Answer to a question that cannot always be answered.",
+            what="C++",
+        ),
+        Edit(
+            "bindings/rust/dlbridge/src/values.rs",
+            "    /// Twice the value.\n    #[must_use]\n    pub fn twice(value: i32) -> i32 {\n"
+            "        // SAFETY: takes any integer.\n"
+            "        unsafe { sys::dlbridge_twice(value) }\n    }\n\n",
+            "    /// `major.minor`\n",
+            what="Rust",
+        ),
+        Edit(
+            "bindings/go/protocol.go",
+            "// Twice is twice the value.\n"
+            "func Twice(value int32) int32 {\n"
+            "\treturn int32(C.dlbridge_twice(C.int32_t(value)))\n}\n\n",
+            "// NewestVersion is the newest",
+            what="Go",
+        ),
+        Edit(
+            "bindings/python/src/describe/text.cc",
+            '  module->def("twice", dlbridge_twice, nb::arg("value"), "Twice the value.");\n',
+            '  module->def("status_name",',
+            what="Python",
+        ),
+    )
+
+
+def all_of(version):
+    return {
+        "rule": RULE,
+        "status": STATUS,
+        "dtype code": DTYPE,
+        "device type": DEVICE,
+        "C function": function(version),
+    }

@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""One source of facts: facts/*.toml describes statuses, rules, enumerations, dtype codes, device
+types and functions once; this writes the files and regions that repeat them.
+
+facts.py write   writes what differs, and names it
+facts.py check   writes nothing; fails and names the file to edit where something differs
+facts.py names   prints the names of functions, constants and structs of dlbridge.h
+
+The members of the function table and the crate dlbridge-sys are derived from the declarations in
+dlbridge.h, which libclang reads (tests/abi/requirements.txt; build/abi-venv is used where it is
+there). Without libclang they are left as they are: the initialiser in api.cc, which the facts give,
+then compiles only if the table is right.
+"""
+
+import argparse
+import importlib.util
+import os
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from facts_lib import functions, load, outputs, text, usage
+
+
+def differing(root):
+    """Complaints on the facts, and (path, text) of each file that differs from what they give."""
+    facts = load.read(root)
+    complaints = list(load.problems(facts))
+    changed = {}
+    if not complaints:
+        for path, new in outputs.all_of(root, facts):
+            if (root / path).read_text() != new:
+                changed[path] = new
+    return complaints, changed
+
+
+def write(root):
+    functions.append_new(root)
+    # What the generated enumerations bring may be named by a declaration: a second round reads it.
+    for _ in range(2):
+        complaints, changed = differing(root)
+        for path, new in changed.items():
+            (root / path).write_text(new)
+            print(f"wrote {path}")
+    return complaints
+
+
+def check(root):
+    complaints = [*functions.unknown(root)]
+    more, changed = differing(root)
+    fact = load.read(root)
+    complaints += more or [*usage.unused(root, fact), *usage.stated(root, fact)]
+    for path, new in changed.items():
+        where = text.first_difference((root / path).read_text(), new)
+        complaints.append(f"{path}:{where}; edit that file of facts/, then tools/facts.py write")
+    return complaints
+
+
+def names(root):
+    facts = load.read(root)
+    found = [f"dlbridge_{one.name}" for one in facts.functions]
+    found += [f"DLBRIDGE_{one.name}" for one in facts.statuses]
+    found += [f"DLBRIDGE_RULE_{one.name}" for one in facts.rules]
+    found += [group.prefix + one.name for group in facts.groups for one in group.members]
+    print("\n".join([*found, *functions.structs(root)]))
+    return []
+
+
+def use_libclang():
+    """Goes on with the Python of build/abi-venv where this one has no libclang."""
+    python = Path(__file__).resolve().parents[1] / "build/abi-venv/bin/python"
+    if importlib.util.find_spec("clang") is None and python.exists():
+        os.execv(python, [str(python), "-B", *sys.argv])
+
+
+COMMANDS = {"write": write, "check": check, "names": names}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("command", choices=COMMANDS)
+    parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parents[1])
+    options = parser.parse_args()
+    try:
+        complaints = COMMANDS[options.command](options.root)
+    except text.Problem as problem:
+        complaints = [str(problem)]
+    if complaints:
+        print("\n".join(complaints))
+    elif options.command != "names":
+        print(f"facts.py {options.command}: no complaints")
+    return 1 if complaints else 0
+
+
+if __name__ == "__main__":
+    use_libclang()
+    sys.exit(main())

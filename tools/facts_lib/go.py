@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The constants of the Go binding."""
+
+import re
+
+from .c import rule_doc
+from .load import UPSTREAM
+from .text import line_comment
+
+# Words that Go does not write with one capital.
+WORDS = "CL CPU CUDA DType HIP ID IPC NDim OK OpenCL SVM USM"
+CAPITALS = {word.upper(): word for word in WORDS.split()}
+HEAD = """\
+// Code generated from facts/ by tools/facts.py. DO NOT EDIT.
+// SPDX-License-Identifier: Apache-2.0
+// The constants of dlbridge.h and dlpack.h.
+
+package dlbridge
+"""
+NEWER = "Values that are not listed may come from a newer library."
+
+
+def camel(name):
+    return "".join(CAPITALS.get(word, word.capitalize()) for word in name.split("_"))
+
+
+TYPES = {
+    "DeviceType": ("int32", "is the kind of device that memory belongs to", "integer"),
+    "DTypeCode": ("uint8", "is the kind of one lane of an element", "byte"),
+    "TensorFlags": ("uint64", "are DLPack's flags of a tensor", "bit"),
+}
+
+
+def constants(facts):
+    names = {f"dlbridge_{one.name}": one["go"] for one in facts.functions if one["go"]}
+    statuses = [
+        _row("Status", camel(one.name.removeprefix("ERROR_")), one) for one in facts.statuses
+    ]
+    rules = [(f"Rule{camel(one.name)}", one.number, rule_doc(one)) for one in facts.rules]
+    dlpack = {
+        "DeviceType": [_row("Device", one.name, one) for one in facts.devices],
+        "DTypeCode": [_row("Code", _code(one.name), one) for one in facts.dtypes],
+        "TensorFlags": [_row("Flag", camel(one.name), one, "1 << {}") for one in facts.flags],
+    }
+    parts = [HEAD, _block("Status", statuses, names), _block("Rule", rules, names)]
+    parts += [_group(group, names) for group in facts.groups]
+    for name, rows in dlpack.items():
+        kind, meaning, value = TYPES[name]
+        about = f"{name} {meaning}. Foreign code may pass any {value}."
+        parts.append(_typed(name, kind, about, rows, names))
+    return "\n".join(parts)
+
+
+def _row(prefix, name, one, value="{}"):
+    return prefix + name, value.format(one.number), _dated(one)
+
+
+def _group(group, names):
+    go = group["go"]
+    value = "1 << {}" if group["bits"] else "{}"
+    prefix = camel(group.name)
+    rows = [(prefix + camel(one.name), value.format(one.number), one.doc) for one in group.members]
+    about = go["doc"] if group["bits"] else f"{go['doc']} {NEWER}"
+    kind = "uint32" if group["bits"] else "int32"
+    return _typed(go["type"], kind, about, rows, names)
+
+
+def _typed(name, kind, about, rows, names):
+    comment = "\n".join(line_comment(about, "// "))
+    return f"{comment}\ntype {name} {kind}\n\n{_block(name, rows, names)}"
+
+
+def _block(kind, rows, names):
+    lines = ["const ("]
+    for name, value, doc in rows:
+        lines += [*line_comment(_doc(doc, names), "\t// "), f"\t{name} {kind} = {value}"]
+    return "\n".join([*lines, ")", ""])
+
+
+def _doc(doc, names):
+    """A comment of the header with the names that Go has for what it names."""
+    doc = re.sub(r"\bdlbridge_\w+", lambda m: f"[{names[m[0]]}]" if m[0] in names else m[0], doc)
+    doc = doc.replace("DLBRIDGE_MAX_NDIM", "[MaxNDim]")
+    return re.sub(r"\b(must be|a) NULL", r"\1 nil", doc)
+
+
+def _code(name):
+    kind, _, form = name.partition("_")
+    return kind + form.upper()
+
+
+def _dated(one):
+    """The comment of a code of DLPack with the release that brought it; that of a status alone."""
+    if "name" not in one.more or one.since == "0.2":
+        return one.doc
+    since = "in no release yet" if one.since == UPSTREAM else f"since {one.since}"
+    return f"{one.doc.rstrip('.')}; {since}."

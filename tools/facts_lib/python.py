@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The constants of the Python binding, and its lists of functions."""
+
+import re
+
+from .c import member
+from .text import replace
+
+ABI = "bindings/python/dlbridge/abi.py"
+STUBS = "bindings/python/dlbridge/_describe.pyi"
+# What abi.py has besides the functions of the library: of the extension, and its own.
+OF_EXTENSION = ("capsule", "host_accessible_answer", "library_file")
+OWN = ("exchange_tables", "name_of", "names_of", "tensor_at")
+
+HEAD = '''\
+# Generated from facts/ by tools/facts.py; do not edit.
+# SPDX-License-Identifier: Apache-2.0
+"""The enumerations of dlbridge.h and dlpack.h. Values that no list here has may arrive: they stay
+plain integers."""
+
+from enum import IntEnum, IntFlag
+
+# Newest DLPack release that this package knows.
+NEWEST_DLPACK = ({newest})
+'''
+TAIL = '''
+
+def name_of(kind: type[IntEnum], value: int) -> str:
+    """The name of a value, or the number where no list has it."""
+    try:
+        return kind(value).name
+    except ValueError:
+        return str(value)
+
+
+def names_of(kind: type[IntFlag], bits: int) -> list[str]:
+    """The names of the bits that are set, lowest first; a bit without a name as its number."""
+    known = {flag.value: str(flag.name) for flag in kind.__members__.values()}
+    return [known.get(1 << i, str(1 << i)) for i in range(bits.bit_length()) if bits >> i & 1]
+'''
+
+
+def constants(facts):
+    newest = facts.dlpack["newest"].replace(".", ", ")
+    statuses = [(one.name.removeprefix("ERROR_"), one.number) for one in facts.statuses]
+    flags = "DLPack's flags of a versioned tensor (DLPACK_FLAG_BITMASK_*)."
+    return "".join(
+        [
+            HEAD.format(newest=newest),
+            _class("Status", "Outcome of a call (DLBridgeStatus).", statuses),
+            _class("Rule", "Which rule a tensor broke (DLBridgeRule).", _plain(facts.rules)),
+            *map(_group, facts.groups),
+            _class("TensorFlag", flags, _bits(facts.flags), "IntFlag"),
+            _class("DeviceType", "DLPack's device types (DLDeviceType).", _plain(facts.devices)),
+            _class("DtypeCode", "DLPack's dtype codes (DLDataTypeCode).", _plain(facts.dtypes)),
+            TAIL,
+        ]
+    )
+
+
+def _plain(items):
+    return [(one.name, one.number) for one in items]
+
+
+def _bits(items):
+    return [(one.name, f"1 << {one.number}") for one in items]
+
+
+def _group(group):
+    python = group["python"]
+    if group["bits"]:
+        return _class(python["type"], python["doc"], _bits(group.members), "IntFlag")
+    return _class(python["type"], python["doc"], _plain(group.members))
+
+
+def _class(name, doc, rows, base="IntEnum"):
+    body = "".join(f"    {constant} = {value}\n" for constant, value in rows)
+    return f'\n\nclass {name}({base}):\n    """{doc}"""\n\n{body}'
+
+
+def regions(facts):
+    names = [member(one) for one in facts.functions]
+    described = sorted((*names, *OF_EXTENSION))
+    yield ABI, "facts/functions.toml describe", "".join(f"    {name},\n" for name in described)
+    everything = sorted((*described, *OWN))
+    yield ABI, "facts/functions.toml all", "".join(f'    "{name}",\n' for name in everything)
+
+
+# The convention of dlbridge.abi for the types of C.
+TYPES = {
+    "DLDevice": "tuple[int, int]",
+    "DLDataType": "tuple[int, int, int]",
+    "DLPackVersion": "tuple[int, int]",
+    "const char *": "str",
+    "void": "None",
+    "DLBridgeStatus": "None",
+}
+
+
+def stubs(facts, declared, text):
+    """The stubs with a line for each function that has none by hand, by the convention."""
+    by_hand = text[: text.index("[facts/functions.toml]")]
+    lines = []
+    for one in facts.functions:
+        if not re.search(rf"^def {member(one)}\(", by_hand, re.MULTILINE):
+            lines.append(_stub(member(one), declared[f"dlbridge_{one.name}"]))
+    return replace(text, "facts/functions.toml", "".join(lines), STUBS)
+
+
+def _stub(name, declared):
+    parameters, results = [], []
+    for kind, what in declared["parameters"]:
+        if kind.endswith("*") and not kind.startswith("const ") and what != "error":
+            results.append(TYPES.get(kind[:-1].strip(), "int"))
+        elif what != "error":
+            parameters.append(f"{what}: {TYPES.get(kind, 'int')}")
+    result = TYPES.get(declared["result"], "int")
+    results = results if result == "None" else [result, *results]
+    answer = f"tuple[{', '.join(results)}]" if len(results) > 1 else (results or ["None"])[0]
+    return f"def {name}({', '.join(parameters)}) -> {answer}: ...\n"

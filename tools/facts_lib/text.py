@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Generated regions in hand-written files, and the wrapping of comments.
+
+A region stands between a line that contains "[facts/FILE.toml NAME]" (NAME where a file gives
+several) and the next line that contains "[/facts]". Both lines are written by hand and stay.
+"""
+
+import re
+import textwrap
+
+
+class Problem(Exception):
+    """Something that a person has to fix before anything can be written."""
+
+
+def regions(text):
+    """The marks of all regions of a text."""
+    return re.findall(r"\[(facts/\w+\.toml(?: \w+)?)\]", text)
+
+
+def replace(text, mark, body, path):
+    """The text with another body in the region of `mark`."""
+    begin = text.find(f"[{mark}]")
+    if begin < 0:
+        raise Problem(f"{path}: no line with [{mark}]")
+    start = text.index("\n", begin) + 1
+    end = text.find("[/facts]", start)
+    if end < 0:
+        raise Problem(f"{path}: no line with [/facts] after [{mark}]")
+    end = text.rindex("\n", 0, end) + 1
+    return text[:start] + body + text[end:]
+
+
+def first_difference(old, new):
+    """Line number and what is there, of the first line that differs."""
+    lines = new.splitlines()
+    for number, line in enumerate(old.splitlines(), 1):
+        if number > len(lines) or line != lines[number - 1]:
+            wanted = lines[number - 1].strip() if number <= len(lines) else "nothing"
+            return f"{number}: has '{line.strip()[:60]}', the facts give '{wanted[:60]}'"
+    return f"{len(old.splitlines()) + 1}: ends, the facts give more"
+
+
+def wrap(text, width):
+    return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
+
+
+def c_comment(text, indent="  ", width=103, begin="/** "):
+    """A comment of C before an item."""
+    if len(indent + begin + text) + 3 <= width + 2:
+        return [f"{indent}{begin}{text} */"]
+    lines = wrap(text, width - len(indent) - 3)
+    # The first line has the opening before it and the last one the end after it.
+    first = [f"{indent}{begin}{lines[0]}"]
+    middle = [f"{indent} * {line}" for line in lines[1:]]
+    both = first + middle
+    if len(both[-1]) + 3 > width + 2:
+        head, _, tail = both[-1].rpartition(" ")
+        both[-1:] = [head, f"{indent} * {tail}"]
+    both[-1] += " */"
+    return both
+
+
+def line_comment(text, prefix, width=100):
+    """A comment of lines that each begin with a prefix."""
+    return [prefix + line for line in wrap(text, width - len(prefix))]

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Facts that nothing uses: a rule or status that no source reports, and what no test names."""
+
+import re
+
+SUFFIXES = (".c", ".cc", ".h")
+
+
+def unused(root, facts):
+    sources, tests = _words(root / "src"), _words(root / "tests")
+    given = {f"DLBRIDGE_{rule['status']}" for rule in facts.rules}
+    for name, items, prefix in (
+        ("rules", facts.rules, "DLBRIDGE_RULE_"),
+        ("statuses", facts.statuses, "DLBRIDGE_"),
+        ("functions", facts.functions, "dlbridge_"),
+    ):
+        for one in items:
+            if prefix + one.name not in sources | given:
+                yield f"src: nothing uses {prefix}{one.name} of facts/{name}.toml"
+            if prefix + one.name not in tests:
+                yield f"tests: no test names {prefix}{one.name} of facts/{name}.toml"
+
+
+# Texts by hand that state a release of DLPack, in which all of its users read it.
+STATED = {
+    "bindings/go/types.go": "{default}",
+    "bindings/rust/dlbridge/src/values.rs": "DLPack {default}",
+    "bindings/cpp/include/dlbridge/hpp/config.hpp": "DLPack {default}",
+    "README.md": "DLPack {newest}",
+}
+FOLDERS = ("include", "src", "bindings/cpp/include", "bindings/rust/dlbridge/src", "bindings/go")
+
+
+def stated(root, facts):
+    """Complaints on texts that state another release, and on places that repeat the release."""
+    for path, text in STATED.items():
+        wanted = text.format(**facts.dlpack)
+        if wanted not in (root / path).read_text():
+            yield f"{path}: lacks '{wanted}'; facts/dlpack.toml has the numbers"
+    release = re.compile(rf"(?<![\d.]){re.escape(facts.dlpack['newest'])}(?![\d.])")
+    paths = [path for folder in FOLDERS for path in sorted((root / folder).rglob("*"))]
+    for path in paths:
+        name = str(path.relative_to(root))
+        by_hand = path.suffix in (*SUFFIXES, ".hpp", ".rs", ".go") and not _is_exempt(name)
+        if by_hand and release.search(re.sub(REGION, "", path.read_text())):
+            yield f"{name}: states a release of DLPack, which stands in facts/dlpack.toml"
+
+
+def _is_exempt(name):
+    """Texts that may state it, generated files and tests."""
+    return name in STATED or name.endswith(("_test.go", "constants.go")) or "/internal/" in name
+
+
+def _words(folder):
+    """The words of the sources of a folder, without what is generated."""
+    words = set()
+    for path in folder.rglob("*"):
+        if path.suffix in SUFFIXES and path.is_file():
+            text = path.read_text()
+            if not text.startswith("// Generated"):
+                words.update(re.findall(r"\w+", re.sub(REGION, "", text)))
+    return words
+
+
+REGION = re.compile(r"\[facts/.*?\[/facts\]", re.DOTALL)
