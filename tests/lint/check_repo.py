@@ -124,6 +124,16 @@ def check_bindings():
                 yield f"{language}: nothing calls dlbridge_{name}"
 
 
+def check_cpp_names():
+    """Each constant and struct of the C header has its place in the C++ binding."""
+    pattern = re.compile(BINDINGS["C++"][0])
+    text = "\n".join(read(name) for name in repository_files() if pattern.fullmatch(name))
+    words, header = set(re.findall(r"\w+", text)), core()
+    for name in (*header["constants"], *header["structs"]):
+        if name not in words:
+            yield f"C++: the binding lacks {name}"
+
+
 def check_header_lines():
     """The public headers are laid out by hand: 105 columns, no tabs."""
     for path in sorted(PUBLIC.glob("*.h")):
@@ -183,6 +193,7 @@ CHECKS = (
     check_readme_usage,
     check_files,
     check_bindings,
+    check_cpp_names,
     check_header_lines,
     check_links,
     check_presets,
