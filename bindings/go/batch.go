@@ -104,13 +104,13 @@ func UpgradeMany(sources []*Legacy, options *ConvertOptions) (*Batch, error) {
 	numbers := few[:0]
 	for i, source := range sources {
 		if err := takeSource(source); err != nil {
-			giveBack(sources[:i])
+			cancelTake(sources[:i])
 			return nil, &BatchError{i, err}
 		}
 		numbers = append(numbers, source.number())
 	}
 	if err := batch.upgrade(unsafe.SliceData(numbers), len(numbers), options); err != nil {
-		giveBack(sources)
+		cancelTake(sources)
 		return nil, err
 	}
 	return batch, nil
@@ -123,9 +123,9 @@ func takeSource(source *Legacy) error {
 	return source.take()
 }
 
-func giveBack(sources []*Legacy) {
+func cancelTake(sources []*Legacy) {
 	for _, source := range sources {
-		source.giveBack()
+		source.cancelTake()
 	}
 }
 

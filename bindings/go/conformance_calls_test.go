@@ -274,7 +274,7 @@ func (w *world) callTwice(step object, in []string) object {
 // answerOfBatch is the answer of a batch that returned err.
 func answerOfBatch(err error, count int) object {
 	answer := answerOf(err)
-	answer["failed"] = count // C returns the count where no tensor caused the error, or none failed.
+	answer["failed"] = count // C returns the count if no tensor caused the error.
 	var failure *dlbridge.BatchError
 	if errors.As(err, &failure) && failure.Index >= 0 {
 		answer["failed"] = failure.Index

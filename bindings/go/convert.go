@@ -144,7 +144,7 @@ func (o *owner) convert(options *ConvertOptions, call conversion) (C.godl_result
 		err = check(result)
 	}
 	if err != nil {
-		o.giveBack()
+		o.cancelTake()
 		return C.godl_result{}, err
 	}
 	return result, nil
@@ -242,7 +242,7 @@ func (l *Legacy) upgrade(options *ConvertOptions, t *Tensor) error {
 	}
 	result := C.godl_upgrade_plain(l.number())
 	if result.status != C.DLBRIDGE_OK {
-		l.giveBack()
+		l.cancelTake()
 		return failure(result)
 	}
 	t.become(result)
@@ -293,7 +293,7 @@ func (t *Tensor) importOf(source *owner, options *ConvertOptions) (*Tensor, erro
 	}
 	made, err := t.importFrom(source.pointer(), source.kind, options)
 	if err != nil {
-		source.giveBack()
+		source.cancelTake()
 	}
 	return made, err
 }
@@ -306,7 +306,7 @@ func (f *Foreign) Accept(policy *Policy) (*Tensor, error) {
 		return nil, err
 	}
 	if err := f.described().validate(policy); err != nil {
-		f.giveBack()
+		f.cancelTake()
 		return nil, err
 	}
 	return &Tensor{owner: owner{address: f.address, kind: KindVersioned}}, nil
@@ -342,7 +342,7 @@ func (o *owner) Export(target Version, options *ConvertOptions) (unsafe.Pointer,
 	}
 	pointer, kind, err := Export(o.pointer(), o.kind, target, options)
 	if err != nil {
-		o.giveBack()
+		o.cancelTake()
 		return nil, KindUnknown, err
 	}
 	return pointer, kind, nil

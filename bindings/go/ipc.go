@@ -60,8 +60,8 @@ func filesOf(numbers []C.int32_t) []*os.File {
 
 // ImportIPC makes a dlbridge-owned tensor of what another process exported: its bytes and its files,
 // which the caller still owns in every case. It is validated by policy (nil: the default), and the
-// host's memory is checked to be sealed and large enough, so that no other process can cause a page
-// fault here.
+// host memory is checked to be sealed and large enough, so that no other process can cause a bus
+// error here.
 func ImportIPC(descriptor []byte, files []*os.File, options IPCOptions, policy *Policy) (*Tensor, error) {
 	if err := policy.valid(); err != nil {
 		return nil, err

@@ -64,7 +64,7 @@ func (o *owner) done() {
 	}
 }
 
-// take begins a call that consumes the tensor. If that call fails, giveBack must follow; if it succeeds,
+// take begins a call that consumes the tensor. If that call fails, cancelTake must follow; if it succeeds,
 // the state stays.
 func (o *owner) take() error {
 	for {
@@ -84,8 +84,8 @@ func (o *owner) take() error {
 	}
 }
 
-// giveBack ends a take whose call failed. A Close in the meantime takes effect now.
-func (o *owner) giveBack() {
+// cancelTake ends a take whose call failed. A Close in the meantime takes effect now.
+func (o *owner) cancelTake() {
 	if o.state.Load()&stateAuto != 0 {
 		onHeap(o).startCleanup()
 	}
@@ -94,7 +94,7 @@ func (o *owner) giveBack() {
 	}
 }
 
-// onHeap returns an owner with stateAuto, which is on the heap since AutoClose. It hides that giveBack
+// onHeap returns an owner with stateAuto, which is on the heap since AutoClose. It hides that cancelTake
 // keeps the owner, so that the compiler does not move every owner to the heap.
 func onHeap(o *owner) *owner {
 	return (*owner)(pointerOf(C.uintptr_t(uintptr(unsafe.Pointer(o)))))

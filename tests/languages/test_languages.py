@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Python passes tensors of NumPy and JAX to Rust, which shares them with Go and C++ in threads. The
-owners are released in every order, and each deleter runs once, after the last release. The library must
-be built with AddressSanitizer, which reports a use after the release.
+owners are released in every order, and each deleter runs once, after the last release. The library
+must be built with AddressSanitizer, which reports a use after the release.
 
     test_languages.py RUST_PLUGIN GO_PLUGIN CPP_PLUGIN [--fault=drop-twice|never-drop]
 

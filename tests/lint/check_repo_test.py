@@ -50,6 +50,7 @@ FAULTS = (
     ("CMakeLists.txt", "# SPDX-License-Identifier: Apache-2.0", "#", "no SPDX line"),
     ("README.md", "(docs/identify.md)", "(docs/identity.md)", "nothing is at docs/identity.md"),
     ("SECURITY.md", "md#hardening)", "md#softening)", "is called docs/platforms.md#soft"),
+    ("README.md", "| `tsan` |", "| `msan` |", "the table lacks the preset tsan"),
     (".pre-commit-config.yaml", "[ruff==0.", "[ruff==1.", ".pre-commit-config.yaml: ruff==1."),
 )
 

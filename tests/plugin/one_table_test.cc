@@ -263,7 +263,7 @@ TEST(OneTable, OfAnotherLibraryBehavesLikeDlbridges) {
       ASSERT_EQ(table->add(&entry, &id), DLBRIDGE_OK);
       entry = Entry(0x52, 0xc2, &first);
       ASSERT_EQ(table->add(&entry, &kept), DLBRIDGE_OK);
-      EXPECT_EQ(enumerated, 1) << "the enumerated entry was replaced";
+      EXPECT_EQ(enumerated, 1) << "the enumerated entry must be replaced";
       EXPECT_GT(kept, id);
       entry = Entry(0x53, 0xc3, &second);
       EXPECT_EQ(table->add(&entry, &id), DLBRIDGE_ERROR_EXISTS);

@@ -74,7 +74,7 @@ func FuzzForeign(f *testing.F) {
 	})
 }
 
-// admit imports a producer's tensor, or releases it where it is rejected.
+// admit imports a producer's tensor, or releases it if it is rejected.
 func admit(t *testing.T, p *ctest.Producer, legacy bool, options *dlbridge.ConvertOptions) *dlbridge.Tensor {
 	borrowed := dlbridge.Borrow(p.Borrowed(), 0)
 	if borrowed.String() == "" {
