@@ -1,9 +1,10 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
- * What every client of recipes.py starts with; clients.py puts it at the start of a version's
- * client.c, which is recorded. All that a client passes by pointer lies at the end of a page, with
- * bytes before it that must stay as they are, and a page after it that must not be touched: the
- * library neither reads nor writes past what the version's header declares. C99 and C++11.
+ * The start of every client that recipes.py describes; clients.py copies it to the start of a
+ * version's client.c, which is recorded. Every object that a client passes by pointer ends at the
+ * end of a page; the page after it is inaccessible, and the bytes before the object must not
+ * change. So the library may not read or write outside what the version's header declares. C99 and
+ * C++11.
  */
 #if !defined(_GNU_SOURCE)
 #define _GNU_SOURCE
@@ -63,7 +64,7 @@ static void* guarded(size_t size) {
   return block->object;
 }
 
-/* Whether the bytes before every object are untouched; gives the memory back. */
+/* Whether the bytes before every object are unchanged; also unmaps the memory. */
 static int untouched(void) {
   int good = g_count <= BLOCKS;
   int i;
@@ -77,7 +78,7 @@ static int untouched(void) {
   return good;
 }
 
-/* A tensor of float32 and shape {2, 3} whose deleter counts. */
+/* A tensor of float32 and shape {2, 3} whose deleter counts its calls. */
 static float g_data[6];
 static int64_t g_shape[2] = {2, 3};
 static int g_deleted;
@@ -123,12 +124,12 @@ static DLManagedTensorVersioned* versioned(void) {
   return tensor;
 }
 
-/* A slot for a result, which is not NULL before. */
+/* A location for a result, initialised to NULL. */
 #define SLOT(type, name)                              \
   type** const name = (type**)guarded(sizeof(type*)); \
   *name = NULL
 
-/* A function of the table is the exported one of its name. */
+/* Checks that a member of the function table is the exported function of that name. */
 static int is_symbol(const char* name, const void* function) {
   void* const symbol = dlsym(RTLD_DEFAULT, name);
   void* member = NULL;
@@ -138,7 +139,7 @@ static int is_symbol(const char* name, const void* function) {
   return 0;
 }
 
-/* ---- Callbacks, which look at what they are given -------------------------------------------- */
+/* ---- Callbacks, which check their arguments -------------------------------------------------- */
 
 static unsigned char g_pool[1024];
 static int g_allocated;
@@ -213,7 +214,7 @@ static DLBridgeWrapSpec* wrap_spec(void) {
   return made;
 }
 
-/* An entry of a device that no machine has. */
+/* An entry for a device that no machine has. */
 static DLBridgeContextEntry* entry(void) {
   MAKE(DLBridgeContextEntry, made, DLBRIDGE_CONTEXT_ENTRY_INIT);
   made->backend = DLBRIDGE_BACKEND_CUDA;

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The binding's headers: no include cycles, and a place for everything in the C header."""
+"""The binding's headers have no include cycles."""
 
 import pathlib
 import re
-import subprocess
-import sys
 import unittest
 
 BINDING = pathlib.Path(__file__).resolve().parents[1]
@@ -43,15 +41,6 @@ class Headers(unittest.TestCase):
     def test_a_cycle_is_found(self):
         self.assertIsNone(find_cycle({"a": ["b", "c"], "b": ["c"], "c": []}))
         self.assertEqual(find_cycle({"a": ["b"], "b": ["c"], "c": ["b"]}), ["b", "c"])
-
-    def test_each_function_struct_and_constant_of_c_is_used(self):
-        command = [sys.executable, "-B", ROOT / "tools/facts.py", "names"]
-        names = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
-        self.assertGreater(len(names), 200)
-        used = set()
-        for path in INCLUDE.rglob("hpp/*.hpp"):
-            used |= set(re.findall(r"\w+", path.read_text()))
-        self.assertEqual([name for name in names if name not in used], [])
 
 
 if __name__ == "__main__":

@@ -1,30 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** \file
- * DLPack for authors of CPython extensions: any Python object that speaks DLPack, in whichever way,
- * becomes a validated DLManagedTensorVersioned in one call, and tensors become capsules for consumers
- * of any version. C99 and C++11 on top of Python.h; the shared library itself never needs Python.
+ * DLPack for authors of CPython extensions. One call makes a validated DLManagedTensorVersioned of any
+ * Python object that supports DLPack; another makes a capsule for a consumer of any DLPack version. C99
+ * and C++11 on top of Python.h; the shared library itself never needs Python.
  *
- * Python.h comes first in the including file, as CPython asks. The version-specific API serves from
- * 3.10 on, the limited API from 3.12 (Py_LIMITED_API >= 0x030c0000); free-threaded builds compile too.
+ * Include Python.h first, as CPython requires. The version-specific API works from 3.10 on, the limited
+ * API from 3.12 (Py_LIMITED_API >= 0x030c0000). Free-threaded builds compile too.
  *
- * STATE. What is looked up once is kept in a DLBridgePy, one per interpreter: put it in the module's
- * state, dlbridge_py_init it in Py_mod_exec, and call dlbridge_py_traverse and dlbridge_py_clear from
- * the module's m_traverse, m_clear and m_free.
+ * STATE. A DLBridgePy caches names and types, one per interpreter. Put it in the module's state, call
+ * dlbridge_py_init in Py_mod_exec, and dlbridge_py_traverse and dlbridge_py_clear in the module's
+ * m_traverse, m_clear and m_free.
  *
- * THREADS. Every function needs the GIL (an attached thread state) unless its comment says otherwise.
+ * THREADS. Every function needs the GIL (an attached thread state) unless its comment states otherwise.
  * Deleters of tensors made here may run on any thread, with or without the GIL.
  *
- * STREAMS. On the CPU there is nothing to order. Elsewhere `stream` of the options is the consumer's,
- * as the Python array API counts streams; the default stands for the legacy default stream. The
- * producer orders its work before it, in __dlpack__ or, by its exchange table, through
- * dlbridge_stream_handoff.
+ * STREAMS. The CPU needs no ordering. On other devices `stream` of the options is the consumer's stream,
+ * as an integer of the Python array API; the default is the legacy default stream. The producer's
+ * __dlpack__ orders its work before that stream; for an exchange table dlbridge_stream_handoff does.
  *
  * ERRORS. A function that fails returns -1 or NULL with an exception set. Exceptions of a producer pass
- * through unchanged. Those of the library are BufferError (a tensor that is broken or rejected),
- * TypeError (an object that does not speak DLPack), ValueError (an argument), MemoryError and
- * RuntimeError (a driver), with the library's message and the attributes `status`, `rule` (names),
- * `axis` and `native_code` (of a driver); all but `status` are None where none applies. On failure a
- * tensor or capsule stays with its owner, unless the function's comment says otherwise.
+ * through unchanged. The library raises BufferError (a broken or rejected tensor), TypeError (an object
+ * without DLPack support), ValueError (an argument), MemoryError and RuntimeError (a driver), with its
+ * message and the attributes `status`, `rule` (names), `axis` and `native_code` (of a driver). All but
+ * `status` are None if they do not apply. On failure a tensor or capsule stays with its owner, unless
+ * the function's comment states otherwise.
  * \since 0.3.0
  */
 #ifndef DLBRIDGE_CPYTHON_API_H_
@@ -51,49 +50,49 @@ extern "C" {
  * State
  * ------------------------------------------------------------------------------------------- */
 
-/** Types whose exchange table a DLBridgePy remembers; of more, the oldest is forgotten. \since 0.3.0 */
+/** Number of types that a DLBridgePy caches; the oldest entry makes room for a new one. \since 0.3.0 */
 enum { DLBRIDGE_PY_TYPES = 8 };
 
-/** How the tensors of a type are to be asked, beyond what it says itself. \since 0.3.0 */
+/** Types whose exchange table is not sufficient: the checks that they need first. \since 0.3.0 */
 enum {
-  DLBRIDGE_PY_GUARD_NONE = 0,  /**< As it offers itself. */
-  DLBRIDGE_PY_GUARD_TORCH = 1, /**< torch: its table hands out conjugated and negated views with their
-                                    raw values, and what requires a gradient. */
-  DLBRIDGE_PY_GUARD_FAKE = 2   /**< torch's fake tensors have no data at all. */
+  DLBRIDGE_PY_GUARD_NONE = 0,  /**< No further check. */
+  DLBRIDGE_PY_GUARD_TORCH = 1, /**< torch: its table exports conjugated and negated views by their raw
+                                    values, and tensors that require a gradient. */
+  DLBRIDGE_PY_GUARD_FAKE = 2   /**< torch's fake tensors have no data. */
 };
 
-/** What is known of one type. \since 0.3.0 */
+/** Cached facts of one type. \since 0.3.0 */
 typedef struct DLBridgePyType {
-  PyTypeObject* type;             /**< Held; NULL: the entry is free. */
-  PyObject* capsule;              /**< Held, so that `table` stays; NULL where there is none. */
-  const DLPackExchangeAPI* table; /**< The newest that is understood, or NULL. */
-  unsigned int version_tag;       /**< Of the type when it was looked at; 0 where that is not known. */
+  PyTypeObject* type;             /**< A strong reference; NULL: the entry is free. */
+  PyObject* capsule;              /**< A strong reference that keeps `table` alive, or NULL. */
+  const DLPackExchangeAPI* table; /**< The newest table that dlbridge supports, or NULL. */
+  unsigned int version_tag;       /**< The type's version tag when it was cached; 0: unknown. */
   int guard;                      /**< DLBRIDGE_PY_GUARD_* */
 } DLBridgePyType;
 
-/** What outlives the interpreter: deleters on other threads ask it whether the GIL may still be taken,
- * and leave there what they must not release themselves. \since 0.3.0 */
+/** Outlives the interpreter. Deleters on other threads check here whether they may still take the GIL,
+ * and leave objects here that they cannot release themselves. \since 0.3.0 */
 typedef struct DLBridgePyLife {
-  void* left;       /**< Stack of DLBridgePyKept that wait for a thread of their interpreter. */
-  int64_t users;    /**< State and kept objects that point here. */
-  int alive;        /**< 0 from the interpreter's end on. */
-  int is_main;      /**< Of the main interpreter, whose GIL PyGILState_Ensure takes. */
+  void* left;       /**< Stack of DLBridgePyKept, to be released on a thread of the interpreter. */
+  int64_t users;    /**< Reference count: the state, and kept objects. */
+  int alive;        /**< 0 once the interpreter finalizes. */
+  int is_main;      /**< Main interpreter: PyGILState_Ensure takes its GIL. */
 } DLBridgePyLife;
 
-/** State of one interpreter; all members are this header's own. \since 0.3.0 */
+/** State of one interpreter; all members are private to this header. \since 0.3.0 */
 typedef struct DLBridgePy {
   PyObject* dlpack_name;     /* "__dlpack__" */
   PyObject* table_name;      /* "__dlpack_c_exchange_api__" */
-  PyObject* version;         /* (1, 3) */
+  PyObject* version;         /* the newest that is asked for */
   PyObject* version_keyword; /* ("max_version",) */
-  PyObject* requires_grad;   /* torch's descriptors; NULL until torch is met */
+  PyObject* requires_grad;   /* torch's descriptors; NULL until the first torch tensor */
   PyObject* is_conj;
   PyObject* is_neg;
   DLBridgePyLife* life;
   DLBridgePyType types[DLBRIDGE_PY_TYPES];
-  unsigned int next_type; /* entry to be forgotten next */
+  unsigned int next_type; /* entry to be replaced next */
 #ifdef Py_GIL_DISABLED
-  PyMutex mutex; /* over `types`; entries are never forgotten there */
+  PyMutex mutex; /* protects `types`; free-threaded builds never replace an entry */
 #endif
 } DLBridgePy;
 
@@ -102,10 +101,10 @@ typedef struct DLBridgePyKept {
   struct DLBridgePyKept* next;
   DLBridgePyLife* life;
   PyObject* object;
-  Py_buffer view; /* view.obj is NULL where an object is kept as such */
+  Py_buffer view; /* view.obj is NULL if `object` is kept instead */
 } DLBridgePyKept;
 
-/* Integers that threads share, without <stdatomic.h>, which C++ and C99 lack. */
+/* Atomic integers and pointers without <stdatomic.h>, which C++ and C99 lack. */
 #if defined(_MSC_VER) && !defined(__clang__)
 #include <intrin.h>
 static inline int64_t dlbridge_py_add_(int64_t* value, int64_t more) {
@@ -147,32 +146,34 @@ static inline void dlbridge_py_store_(int* place, int value) {
  * Errors
  * ------------------------------------------------------------------------------------------- */
 
-/** The exception type that stands for `status`; borrowed. \since 0.3.0 */
+/** The exception type for `status`; a borrowed reference. \since 0.3.0 */
 static inline PyObject* dlbridge_py_error_type(DLBridgeStatus status) {
   switch (status) {
-    case DLBRIDGE_ERROR_OUT_OF_MEMORY:
-      return PyExc_MemoryError;
+    /* [facts/statuses.toml] */
     case DLBRIDGE_ERROR_INVALID_ARGUMENT:
     case DLBRIDGE_ERROR_TOO_NEW:
+    case DLBRIDGE_ERROR_BUFFER_TOO_SMALL:
     case DLBRIDGE_ERROR_PARSE:
     case DLBRIDGE_ERROR_NOT_FOUND:
     case DLBRIDGE_ERROR_BOUNDS:
-    case DLBRIDGE_ERROR_BUFFER_TOO_SMALL:
-    case DLBRIDGE_ERROR_DESCRIPTOR:
     case DLBRIDGE_ERROR_EXISTS:
+    case DLBRIDGE_ERROR_DESCRIPTOR:
     case DLBRIDGE_ERROR_AMBIGUOUS:
       return PyExc_ValueError;
+    case DLBRIDGE_ERROR_OUT_OF_MEMORY:
+      return PyExc_MemoryError;
     case DLBRIDGE_ERROR_FORKED:
     case DLBRIDGE_ERROR_UNAVAILABLE:
     case DLBRIDGE_ERROR_DRIVER:
     case DLBRIDGE_ERROR_CAPTURE:
       return PyExc_RuntimeError;
+    /* [/facts] */
     default:
       return PyExc_BufferError;
   }
 }
 
-/* Sets an attribute to a new reference; 0 or -1. */
+/* Sets an attribute and takes the reference `value`; returns 0 or -1. */
 static inline int dlbridge_py_set_(PyObject* object, const char* name, PyObject* value) {
   int status = -1;
   if (value != NULL) {
@@ -182,13 +183,13 @@ static inline int dlbridge_py_set_(PyObject* object, const char* name, PyObject*
   return status;
 }
 
-/* A name, or None for NULL; a new reference. */
+/* Returns a new reference to a string, or to None for NULL. */
 static inline PyObject* dlbridge_py_name_(const char* name) {
   return name != NULL ? PyUnicode_FromString(name) : Py_NewRef(Py_None);
 }
 
-/* Raises `type` with a message, a new reference that is taken (NULL: an exception is set already), and
- * the attributes that every error of the library has; returns -1. */
+/* Raises `type` with the attributes of the library's errors; returns -1. Takes the reference `message`
+ * (NULL: an exception is already set). */
 static inline int dlbridge_py_raise_as_(PyObject* type, PyObject* message, DLBridgeStatus status,
                                         DLBridgeRule rule, int32_t axis, int32_t native_code) {
   static const char prefix[] = "DLBRIDGE_ERROR_";
@@ -218,14 +219,14 @@ static inline int dlbridge_py_raise_as_(PyObject* type, PyObject* message, DLBri
 
 /** Raises `error`; returns -1. \since 0.3.0 */
 static inline int dlbridge_py_raise(const DLBridgeError* error) {
-  /* A message that was cut may end inside a character. */
+  /* A truncated message may end inside a UTF-8 character. */
   return dlbridge_py_raise_as_(
       dlbridge_py_error_type(error->status),
       PyUnicode_DecodeUTF8(error->message, (Py_ssize_t)strlen(error->message), "replace"),
       error->status, error->rule, error->axis, error->native_code);
 }
 
-/* Raises an error of this header's own, with a message for PyUnicode_FromFormat; returns -1. */
+/* Raises an error with a message in the format of PyUnicode_FromFormat; returns -1. */
 static inline int dlbridge_py_reject_(PyObject* type, DLBridgeStatus status, DLBridgeRule rule,
                                       const char* format, ...) {
   PyObject* message;
@@ -236,7 +237,7 @@ static inline int dlbridge_py_reject_(PyObject* type, DLBridgeStatus status, DLB
   return dlbridge_py_raise_as_(type, message, status, rule, -1, 0);
 }
 
-/* An exception that is set aside while a deleter runs. */
+/* Saves the current exception while a deleter runs. */
 #if PY_VERSION_HEX >= 0x030c0000
 typedef PyObject* DLBridgePyPending_;
 static inline DLBridgePyPending_ dlbridge_py_set_aside_(void) { return PyErr_GetRaisedException(); }
@@ -257,8 +258,8 @@ static inline void dlbridge_py_put_back_(DLBridgePyPending_ pending) {
 }
 #endif
 
-/** Releases `tensor` (NULL is accepted) without touching the exception that is set, and without letting
- * one out that the deleter sets. \since 0.3.0 */
+/** Releases `tensor` (NULL is accepted). Keeps the current exception, and discards an exception that the
+ * deleter sets. \since 0.3.0 */
 static inline void dlbridge_py_release(DLManagedTensorVersioned* tensor) {
   if (tensor == NULL) {
     return;
@@ -286,7 +287,7 @@ static inline void dlbridge_py_life_drop_(DLBridgePyLife* life) {
   }
 }
 
-/* Lets go of what is kept; needs the GIL of its interpreter. */
+/* Releases the kept object; needs the GIL of its interpreter. */
 static inline void dlbridge_py_let_go_(DLBridgePyKept* kept) {
   DLBridgePyPending_ pending = dlbridge_py_set_aside_();
   DLBridgePyLife* life = kept->life;
@@ -300,9 +301,9 @@ static inline void dlbridge_py_let_go_(DLBridgePyKept* kept) {
   dlbridge_py_life_drop_(life);
 }
 
-/** Lets go of objects whose tensors were released where that could not be done: those of a
- * sub-interpreter, and those of the main one released by a thread
- * inside another. dlbridge_py_import and dlbridge_py_wrap do so first. \since 0.3.0 */
+/** Releases the objects that a deleter could not release: objects of a sub-interpreter, and objects of
+ * the main interpreter whose tensor was released by a thread in another interpreter.
+ * dlbridge_py_import and dlbridge_py_wrap call this first. \since 0.3.0 */
 static inline void dlbridge_py_collect(DLBridgePy* py) {
   if (py->life != NULL && dlbridge_py_look_at_(&py->life->left) != NULL) {
     DLBridgePyKept* kept = (DLBridgePyKept*)dlbridge_py_swap_(&py->life->left, NULL);
@@ -314,8 +315,8 @@ static inline void dlbridge_py_collect(DLBridgePy* py) {
   }
 }
 
-/* Is this thread at work in another interpreter than the main one? Then PyGILState_Ensure would stay
- * there, or before 3.12 wait for the very GIL that this thread has. */
+/* Returns 1 if this thread runs in an interpreter other than the main one. PyGILState_Ensure would then
+ * stay in that interpreter or, before 3.12, deadlock on the GIL that this thread holds. */
 static inline int dlbridge_py_is_elsewhere_(void) {
   PyThreadState* known = PyGILState_GetThisThreadState();
   if (known == NULL) {
@@ -326,7 +327,7 @@ static inline int dlbridge_py_is_elsewhere_(void) {
   }
 #if PY_VERSION_HEX < 0x030c0000
   {
-    /* Has this thread the GIL, by a state that PyGILState does not know? */
+    /* The thread may hold the GIL through a state that PyGILState does not know. */
     const PyThreadState* current = _PyThreadState_UncheckedGet();
     return current != NULL && current != known && current->thread_id == PyThread_get_thread_ident();
   }
@@ -335,9 +336,9 @@ static inline int dlbridge_py_is_elsewhere_(void) {
 #endif
 }
 
-/* `release` of dlbridge_wrap: any thread, with or without the GIL. When the interpreter is at its end,
- * its objects can no longer be touched from here: they are left to it. Where work may still
- * use the memory, the host waits for it: a Python object cannot. */
+/* `release` callback of dlbridge_wrap, on any thread, with or without the GIL. If the interpreter is
+ * finalizing, its objects must not be accessed and are leaked. If work on `stream` may still use the
+ * memory, the host waits for it, because a Python object cannot. */
 static inline void dlbridge_py_released_(void* context, const DLBridgeBuffer* buffer,
                                          const struct DLBridgeStream* stream) {
   DLBridgePyKept* kept = (DLBridgePyKept*)context;
@@ -359,7 +360,7 @@ static inline void dlbridge_py_released_(void* context, const DLBridgeBuffer* bu
   } while (!dlbridge_py_replace_(&kept->life->left, kept->next, kept));
 }
 
-/* Garbage that holds the module may call it while all of it is cleared. */
+/* During garbage collection, objects that refer to the module may call it after it was cleared. */
 static inline int dlbridge_py_check_state_(const DLBridgePy* py) {
   if (py->life == NULL) {
     PyErr_SetString(PyExc_RuntimeError, "expected a module in use, found one that is being cleared");
@@ -368,7 +369,7 @@ static inline int dlbridge_py_check_state_(const DLBridgePy* py) {
   return 0;
 }
 
-/* Memory for what is kept, of nothing yet. NULL with MemoryError. */
+/* Allocates an empty DLBridgePyKept. Returns NULL with MemoryError on failure. */
 static inline DLBridgePyKept* dlbridge_py_kept_(DLBridgePy* py) {
   DLBridgePyKept* kept;
   if (dlbridge_py_check_state_(py) < 0) {
@@ -384,7 +385,7 @@ static inline DLBridgePyKept* dlbridge_py_kept_(DLBridgePy* py) {
   return kept;
 }
 
-/* Wraps with `kept`, which is let go of where that fails. */
+/* Wraps memory that `kept` keeps alive; releases `kept` on failure. */
 static inline int dlbridge_py_wrap_kept_(DLBridgePyKept* kept, DLBridgeWrapSpec* spec,
                                          DLManagedTensorVersioned** out) {
   DLBridgeError error;
@@ -397,9 +398,9 @@ static inline int dlbridge_py_wrap_kept_(DLBridgePyKept* kept, DLBridgeWrapSpec*
   return 0;
 }
 
-/** Makes a tensor of memory that the Python object `owner` keeps alive: as dlbridge_wrap, whose
- * `release` and `release_context` are set here. The tensor holds a reference to `owner` until its last
- * owner is gone. An extension's own type makes its tensors so. \since 0.3.0 */
+/** Makes a tensor of memory that the Python object `owner` keeps alive, for extension types that own
+ * memory. As dlbridge_wrap; this function sets `release` and `release_context`. The tensor holds a
+ * reference to `owner` until its last owner is released. \since 0.3.0 */
 static inline int dlbridge_py_wrap(DLBridgePy* py, PyObject* owner, const DLBridgeWrapSpec* spec,
                                    DLManagedTensorVersioned** out) {
   DLBridgeWrapSpec copy = *spec;
@@ -413,8 +414,8 @@ static inline int dlbridge_py_wrap(DLBridgePy* py, PyObject* owner, const DLBrid
   return dlbridge_py_wrap_kept_(kept, &copy, out);
 }
 
-/** The same for memory that a buffer keeps alive: `*view` passes to the tensor, also where this
- * fails. \since 0.3.0 */
+/** The same for memory of a buffer. `*view` passes to the tensor on success and is released on
+ * failure. \since 0.3.0 */
 static inline int dlbridge_py_wrap_buffer(DLBridgePy* py, Py_buffer* view,
                                           const DLBridgeWrapSpec* spec,
                                           DLManagedTensorVersioned** out) {
@@ -432,10 +433,10 @@ static inline int dlbridge_py_wrap_buffer(DLBridgePy* py, Py_buffer* view,
 }
 
 /* ---------------------------------------------------------------------------------------------
- * State: begin and end
+ * State: initialisation and clean-up
  * ------------------------------------------------------------------------------------------- */
 
-/* Called by atexit, before the interpreter stops giving its GIL to other threads. */
+/* Called by atexit, while other threads can still take the GIL. */
 static inline PyObject* dlbridge_py_at_exit_(PyObject* self, PyObject* unused) {
   DLBridgePyLife* life = (DLBridgePyLife*)PyCapsule_GetPointer(self, "dlbridge_py_life");
   (void)unused;
@@ -450,7 +451,7 @@ static inline void dlbridge_py_life_destroy_(PyObject* capsule) {
   dlbridge_py_life_drop_((DLBridgePyLife*)PyCapsule_GetPointer(capsule, "dlbridge_py_life"));
 }
 
-/* Registers the end of `life` with atexit, which owns one use of it. */
+/* Registers the end of `life` with atexit, which holds one reference. */
 static inline int dlbridge_py_register_exit_(DLBridgePyLife* life) {
   static PyMethodDef method = {"dlbridge_at_exit", dlbridge_py_at_exit_, METH_NOARGS, NULL};
   PyObject *capsule, *function = NULL, *module = NULL, *result = NULL;
@@ -486,13 +487,15 @@ static inline int dlbridge_py_start_life_(DLBridgePy* py) {
   return dlbridge_py_register_exit_(py->life);
 }
 
-/** Fills `py`, which may hold anything before. On failure (-1) it is ready for dlbridge_py_clear.
- * \since 0.3.0 */
+/** Initialises `py`, whose previous content is ignored. After a failure (-1) dlbridge_py_clear may be
+ * called. \since 0.3.0 */
 static inline int dlbridge_py_init(DLBridgePy* py) {
   memset(py, 0, sizeof *py);
   py->dlpack_name = PyUnicode_InternFromString("__dlpack__");
   py->table_name = PyUnicode_InternFromString("__dlpack_c_exchange_api__");
+  /* [facts/dlpack.toml] */
   py->version = Py_BuildValue("(ii)", 1, 3);
+  /* [/facts] */
   py->version_keyword = Py_BuildValue("(N)", PyUnicode_InternFromString("max_version"));
   if (py->dlpack_name == NULL || py->table_name == NULL || py->version == NULL ||
       py->version_keyword == NULL) {
@@ -514,7 +517,7 @@ static inline int dlbridge_py_traverse(DLBridgePy* py, visitproc visit, void* ar
   return 0;
 }
 
-/* Forgets a type; the entry is free before anything else can run. */
+/* Frees an entry. The entry is empty before the references are dropped, which may run other code. */
 static inline void dlbridge_py_forget_(DLBridgePyType* entry) {
   PyTypeObject* type = entry->type;
   PyObject* capsule = entry->capsule;
@@ -523,14 +526,14 @@ static inline void dlbridge_py_forget_(DLBridgePyType* entry) {
   Py_XDECREF(capsule);
 }
 
-/** For the module's m_clear and m_free; may be called again. Afterwards nothing but
- * dlbridge_py_init may be done with `py`; tensors made before live on. \since 0.3.0 */
+/** For the module's m_clear and m_free; may be called twice. Afterwards `py` may only be passed to
+ * dlbridge_py_init. Tensors made before stay valid. \since 0.3.0 */
 static inline void dlbridge_py_clear(DLBridgePy* py) {
   int i;
   DLBridgePyLife* life = py->life;
   if (life != NULL) {
-    /* The main interpreter may outlive the module, and its GIL can be taken until it ends; what
-     * other interpreters leave is not collected. */
+    /* The main interpreter may outlive the module, and threads can take its GIL until it finalizes.
+     * Objects that later deleters leave for other interpreters are leaked. */
     if (!life->is_main || !Py_IsInitialized()) {
       dlbridge_py_store_(&life->alive, 0);
     }
@@ -554,7 +557,7 @@ static inline void dlbridge_py_clear(DLBridgePy* py) {
  * Types and their exchange tables
  * ------------------------------------------------------------------------------------------- */
 
-/* A type's version tag changes with everything that its look-ups would find; 0 is no tag. */
+/* CPython changes a type's version tag when the result of an attribute look-up may change; 0: no tag. */
 static inline unsigned int dlbridge_py_tag_(PyTypeObject* type) {
 #ifdef Py_LIMITED_API
   (void)type;
@@ -564,7 +567,7 @@ static inline unsigned int dlbridge_py_tag_(PyTypeObject* type) {
 #endif
 }
 
-/* Does the class say `name` itself, not by a base? */
+/* Returns 1 if the class itself defines `name`, not a base; -1 on error. */
 static inline int dlbridge_py_says_(PyObject* type, PyObject* name) {
   int found;
   PyObject* names = PyObject_GetAttrString(type, "__dict__");
@@ -576,7 +579,7 @@ static inline int dlbridge_py_says_(PyObject* type, PyObject* name) {
   return found;
 }
 
-/* Is an attribute this text? */
+/* Returns 1 if an attribute is this string. */
 static inline int dlbridge_py_reads_(PyObject* object, const char* attribute, const char* text) {
   PyObject* value = PyObject_GetAttrString(object, attribute);
   int same = value != NULL && PyUnicode_Check(value) &&
@@ -590,8 +593,8 @@ static inline int dlbridge_py_is_(PyObject* type, const char* module, const char
   return dlbridge_py_reads_(type, "__name__", name) && dlbridge_py_reads_(type, "__module__", module);
 }
 
-/* What the classes of `type`, nearest first, say of its guard, and whether __dlpack__ was redefined
- * nearer than the table: then it knows something that the table does not. */
+/* The guard that a type needs, and whether a class nearer than the one with the table redefines
+ * __dlpack__: the table then misses what __dlpack__ does. */
 typedef struct DLBridgePyBases_ {
   int guard;
   int redefined;
@@ -627,7 +630,7 @@ static inline int dlbridge_py_bases_(DLBridgePy* py, PyTypeObject* type, DLBridg
   return 0;
 }
 
-/* The newest table in the capsule's chain that is understood; NULL where there is none. */
+/* Returns the newest table in the capsule's chain that dlbridge supports, or NULL. */
 static inline const DLPackExchangeAPI* dlbridge_py_table_(PyObject* capsule) {
   const DLPackExchangeAPI* table = NULL;
   if (PyCapsule_CheckExact(capsule)) {
@@ -642,7 +645,7 @@ static inline const DLPackExchangeAPI* dlbridge_py_table_(PyObject* capsule) {
   return table;
 }
 
-/* Looks at `type` anew. The references of `out` are new ones. */
+/* Inspects `type`. The references in `out` are new. */
 static inline int dlbridge_py_look_(DLBridgePy* py, PyTypeObject* type, DLBridgePyType* out) {
   DLBridgePyBases_ bases;
   memset(out, 0, sizeof *out);
@@ -664,11 +667,11 @@ static inline int dlbridge_py_look_(DLBridgePy* py, PyTypeObject* type, DLBridge
   return 0;
 }
 
-/* Does the entry still say what a look would? */
+/* Returns 1 if the cached entry is still valid. */
 static inline int dlbridge_py_holds_(const DLBridgePy* py, const DLBridgePyType* entry) {
 #ifdef Py_LIMITED_API
-  /* Without version tags: a table that was found is kept, and a type that had none and can change is
-   * asked for one again. */
+  /* The limited API has no version tags: a table that was found stays cached, and a mutable type that
+   * had none is asked again. */
   int none = 1;
   if (entry->table == NULL && !(PyType_GetFlags(entry->type) & Py_TPFLAGS_IMMUTABLETYPE)) {
     PyObject* capsule = PyObject_GetAttr((PyObject*)entry->type, py->table_name);
@@ -687,15 +690,15 @@ static inline const DLBridgePyType* dlbridge_py_known_(const DLBridgePy* py, PyT
   int i;
   for (i = 0; i < DLBRIDGE_PY_TYPES; ++i) {
     if (py->types[i].type == type) {
-      /* To ask may run code of the type's, which may bring other types here. */
+      /* The check may run code of the type, which may replace this entry. */
       return dlbridge_py_holds_(py, &py->types[i]) && py->types[i].type == type ? &py->types[i] : NULL;
     }
   }
   return NULL;
 }
 
-/* Where to remember `type`: where it was before it changed, in a free entry, or in place of the one
- * that was met longest ago. */
+/* The entry for `type`: the one that it had before it changed, else the next one in turn, which is free
+ * or the oldest. */
 static inline DLBridgePyType* dlbridge_py_place_(DLBridgePy* py, PyTypeObject* type) {
   int i;
   for (i = 0; i < DLBRIDGE_PY_TYPES; ++i) {
@@ -707,8 +710,8 @@ static inline DLBridgePyType* dlbridge_py_place_(DLBridgePy* py, PyTypeObject* t
 }
 
 #ifdef Py_GIL_DISABLED
-/* Another thread may read an entry while it is forgotten: what is known stays, and more than the cache
- * holds is looked at each time. */
+/* Another thread may read an entry at any time, so entries are never replaced. Types that do not fit
+ * into the cache are inspected each time. */
 static inline int dlbridge_py_type_(DLBridgePy* py, PyTypeObject* type, DLBridgePyType* out) {
   const DLBridgePyType* known;
   DLBridgePyType* free_entry;
@@ -739,8 +742,8 @@ static inline int dlbridge_py_type_(DLBridgePy* py, PyTypeObject* type, DLBridge
 }
 static inline void dlbridge_py_type_done_(DLBridgePyType* entry) { dlbridge_py_forget_(entry); }
 #else
-/* The caller calls into other code only through what it copied out, of which `table` must outlive
- * that: so it holds the capsule. */
+/* The caller uses its copy of the entry while it calls other code, which may replace the entry. The copy
+ * holds the capsule, so that `table` stays valid. */
 static inline int dlbridge_py_type_(DLBridgePy* py, PyTypeObject* type, DLBridgePyType* out) {
   const DLBridgePyType* known = dlbridge_py_known_(py, type);
   if (known == NULL) {
@@ -764,9 +767,9 @@ static inline int dlbridge_py_type_(DLBridgePy* py, PyTypeObject* type, DLBridge
 static inline void dlbridge_py_type_done_(DLBridgePyType* entry) { Py_XDECREF(entry->capsule); }
 #endif
 
-/** The exchange table by which objects of `type` are imported here: the newest of its chain that is
- * understood and whole; NULL, without an exception, where the type has none, where a subclass redefines
- * __dlpack__, and where looking failed. Borrowed from the type, for as long as its attribute stays.
+/** The exchange table that dlbridge_py_import uses for objects of `type`: the newest supported and
+ * complete one of its chain. NULL, without an exception, if the type has none, if a subclass redefines
+ * __dlpack__, or if the look-up failed. Borrowed: valid as long as the type's attribute.
  * \since 0.3.0 */
 static inline const DLPackExchangeAPI* dlbridge_py_exchange_api(DLBridgePy* py, PyTypeObject* type) {
   DLBridgePyType entry;
@@ -784,33 +787,33 @@ static inline const DLPackExchangeAPI* dlbridge_py_exchange_api(DLBridgePy* py, 
 
 /** Bits of DLBridgePyImportOptions::options. \since 0.3.0 */
 enum {
-  /** The caller knows that a legacy or borrowed tensor may be written to. Without it, unknown is
+  /** The caller states that a legacy or borrowed tensor is writable. Without it, such a tensor is
    * READ_ONLY. */
   DLBRIDGE_PY_VOUCH_WRITABLE = 1 << 8,
   /** Skip validation: the caller knows that the tensor is valid. `policy` must be NULL. */
   DLBRIDGE_PY_SKIP_VALIDATION = 1 << 9,
   /** The result is dlbridge-owned, as that of dlbridge_import: it can be shared and viewed, and its
-   * producer can no longer change it. Without it, a versioned tensor is handed out as it came. */
+   * producer can no longer change it. Without it, a versioned tensor is returned unchanged. */
   DLBRIDGE_PY_OWNED = 1 << 10,
   /** A producer that would have to copy rejects the request. Without COPY_NEVER and COPY_ALWAYS the
-   * producer decides. */
+   * producer decides whether to copy. */
   DLBRIDGE_PY_COPY_NEVER = 1 << 11,
-  /** What does not come as a copy is copied here: to the host, unless `device` is set. */
+  /** If the producer does not copy, dlbridge does: to `device`, or to the host if it is NULL. */
   DLBRIDGE_PY_COPY_ALWAYS = 1 << 12,
-  /** `stream` counts. */
+  /** `stream` is set. */
   DLBRIDGE_PY_STREAM = 1 << 13
 };
 
-/** How to import; all zero but `struct_size` is what a NULL pointer stands for. All pointers are
- * borrowed for the call. \since 0.3.0 */
+/** How to import. All zero but `struct_size` means the same as a NULL pointer. All pointers are borrowed
+ * for the call. \since 0.3.0 */
 typedef struct DLBridgePyImportOptions {
   uint32_t struct_size;         /**< sizeof(DLBridgePyImportOptions) */
   uint32_t options;             /**< DLBRIDGE_PY_* */
-  const DLDevice* device;       /**< Where the tensor is wanted; NULL: where it is. */
-  int64_t stream;               /**< The consumer's, as the Python array API counts them. Read with
-                                     DLBRIDGE_PY_STREAM; must be 0 without it: the legacy default. */
-  const DLBridgePolicy* policy; /**< Validate by it; NULL: the default policy, with dtypes, devices and
-                                     flag bits that no release knows rejected. */
+  const DLDevice* device;       /**< Target device; NULL: the tensor's own. */
+  int64_t stream;               /**< The consumer's, as an integer of the Python array API. Read
+                                     only with DLBRIDGE_PY_STREAM, else 0: the legacy default. */
+  const DLBridgePolicy* policy; /**< Policy for validation; NULL: the default policy, plus rejection of
+                                     dtypes, devices and flag bits that no release knows. */
 } DLBridgePyImportOptions;
 
 /** Static initialiser. \since 0.3.0 */
@@ -822,8 +825,8 @@ static inline DLBridgePyImportOptions dlbridge_py_import_options_init(void) {
   return value;
 }
 
-/* The policy that NULL stands for: as in conversions, a code that no release knows is rejected,
- * however the tensor came. */
+/* The policy for NULL: a code that no release knows is rejected, as in conversions, for every kind of
+ * source. */
 static inline const DLBridgePolicy* dlbridge_py_policy_(const DLBridgePyImportOptions* options) {
   static const DLBridgePolicy known = {
       (uint32_t)sizeof(DLBridgePolicy),
@@ -844,7 +847,7 @@ static inline const DLBridgePolicy* dlbridge_py_policy_(const DLBridgePyImportOp
   return options->policy != NULL ? options->policy : &known;
 }
 
-/* Is there nothing in it that is newer than DLPack 1.0? */
+/* Returns 1 if the tensor uses nothing newer than DLPack 1.0. */
 static inline int dlbridge_py_is_plain_(const DLTensor* tensor, uint64_t tensor_flags) {
   const uint64_t known = DLPACK_FLAG_BITMASK_READ_ONLY | DLPACK_FLAG_BITMASK_IS_COPIED;
   const int64_t device = (int64_t)tensor->device.device_type;
@@ -852,7 +855,7 @@ static inline int dlbridge_py_is_plain_(const DLTensor* tensor, uint64_t tensor_
          device <= kDLCUDAHost;
 }
 
-/* What to validate by: NULL, which is the fastest, where the policy has nothing to add. */
+/* The policy to pass: NULL, which is the fastest, if the default policy adds nothing for this tensor. */
 static inline const DLBridgePolicy* dlbridge_py_needed_(const DLBridgePyImportOptions* options,
                                                         const DLTensor* tensor,
                                                         uint64_t tensor_flags) {
@@ -861,18 +864,18 @@ static inline const DLBridgePolicy* dlbridge_py_needed_(const DLBridgePyImportOp
              : dlbridge_py_policy_(options);
 }
 
-/* Validates a versioned tensor where it is. */
+/* Validates a versioned tensor without a conversion. */
 static inline DLBridgeStatus dlbridge_py_validate_(const DLManagedTensorVersioned* tensor,
                                                    const DLBridgePyImportOptions* options,
                                                    DLBridgeError* error) {
-  /* Of another major, nothing but the version may be read. */
+  /* In another major only the version may be read. */
   const DLBridgePolicy* policy =
       tensor->version.major == 1 ? dlbridge_py_needed_(options, &tensor->dl_tensor, tensor->flags)
                                  : NULL;
   return dlbridge_validate_versioned(tensor, policy, error);
 }
 
-/* As dlbridge_import, by these options. */
+/* Calls dlbridge_import with the equivalent of these options. */
 static inline DLBridgeStatus dlbridge_py_owned_(void* tensor, DLBridgeKind kind,
                                                 const DLBridgePyImportOptions* options,
                                                 DLManagedTensorVersioned** out,
@@ -890,7 +893,7 @@ static inline DLBridgeStatus dlbridge_py_owned_(void* tensor, DLBridgeKind kind,
   return dlbridge_import(tensor, kind, &convert, out, error);
 }
 
-/* Makes `*out` of a managed tensor, which stays the caller's on failure. */
+/* Turns a managed tensor into `*out`; on failure it stays the caller's. */
 static inline int dlbridge_py_accept_(void* tensor, DLBridgeKind kind,
                                       const DLBridgePyImportOptions* options,
                                       DLManagedTensorVersioned** out) {
@@ -909,7 +912,7 @@ static inline int dlbridge_py_accept_(void* tensor, DLBridgeKind kind,
   return status == DLBRIDGE_OK ? 0 : dlbridge_py_raise(&error);
 }
 
-/* A capsule that is none of a live tensor: what it is instead. */
+/* Rejects a capsule without a live tensor, with the reason. */
 static inline int dlbridge_py_reject_capsule_(const char* name) {
   if (name != NULL && strncmp(name, "used_dltensor", 13) == 0) {
     dlbridge_py_reject_(PyExc_BufferError, DLBRIDGE_ERROR_INVALID_TENSOR, DLBRIDGE_RULE_NONE,
@@ -927,8 +930,8 @@ static inline int dlbridge_py_reject_capsule_(const char* name) {
   return -1;
 }
 
-/* What a consumer owes a capsule whose tensor it took: another name, so that it is not taken twice and
- * its destructor leaves it alone. */
+/* Renames the capsule after its tensor was taken, as the protocol requires: the tensor cannot be taken
+ * again, and the destructor does not release it. */
 static inline int dlbridge_py_take_(PyObject* capsule, const char* used,
                                     DLManagedTensorVersioned** out) {
   if (PyCapsule_SetName(capsule, used) != 0) {
@@ -959,32 +962,32 @@ static inline int dlbridge_py_by_capsule_(PyObject* capsule, const DLBridgePyImp
 
 /* --- By __dlpack__ ---------------------------------------------------------------------------- */
 
-/* Appends a keyword and its value, a new reference, to the arguments of a call. */
+/* Adds a keyword argument; takes the reference `value`. */
 static inline int dlbridge_py_keyword_(PyObject* keywords, const char* name, PyObject* value) {
   int status = value != NULL ? PyDict_SetItemString(keywords, name, value) : -1;
   Py_XDECREF(value);
   return status;
 }
 
-/* What a producer is asked for: the fewer keywords, the older are the producers that know them. */
+/* The keywords to pass: older producers know fewer of them. */
 enum {
   DLBRIDGE_PY_ASK_STREAM_ = 0,  /* `stream`, of the first protocol */
   DLBRIDGE_PY_ASK_VERSION_ = 1, /* `max_version` too */
   DLBRIDGE_PY_ASK_ALL_ = 2      /* `dl_device` and `copy` too */
 };
 
-/* Does the caller say whether to copy? */
+/* Returns 1 if the caller set one of the COPY options. */
 static inline int dlbridge_py_says_copy_(const DLBridgePyImportOptions* options) {
   return (options->options & (DLBRIDGE_PY_COPY_NEVER | DLBRIDGE_PY_COPY_ALWAYS)) != 0;
 }
 
-/* The consumer's stream, as the Python array API counts them. */
+/* The consumer's stream as an integer of the Python array API. */
 static inline int64_t dlbridge_py_stream_(const DLBridgePyImportOptions* options) {
   return (options->options & DLBRIDGE_PY_STREAM) != 0 ? options->stream
                                                       : DLBRIDGE_ARRAY_API_STREAM_NONE;
 }
 
-/* The keywords; a new dict. */
+/* Returns the keywords as a new dict. */
 static inline PyObject* dlbridge_py_keywords_(DLBridgePy* py, const DLBridgePyImportOptions* options,
                                               int ask) {
   PyObject* keywords = PyDict_New();
@@ -1010,7 +1013,7 @@ static inline PyObject* dlbridge_py_keywords_(DLBridgePy* py, const DLBridgePyIm
   return keywords;
 }
 
-/* __dlpack__ with just those keywords. */
+/* Calls __dlpack__ with the keywords of `ask`. */
 static inline PyObject* dlbridge_py_call_with_(DLBridgePy* py, PyObject* object,
                                                const DLBridgePyImportOptions* options, int ask) {
   PyObject *method, *none, *keywords, *result = NULL;
@@ -1026,7 +1029,7 @@ static inline PyObject* dlbridge_py_call_with_(DLBridgePy* py, PyObject* object,
   return result;
 }
 
-/* __dlpack__(max_version=(1, 3)), which most producers understand, without a dict or a bound method. */
+/* Calls __dlpack__(max_version=...), which most producers support, without a dict or bound method. */
 static inline PyObject* dlbridge_py_call_usual_(DLBridgePy* py, PyObject* object) {
   PyObject* arguments[3];
   arguments[0] = NULL;
@@ -1036,7 +1039,7 @@ static inline PyObject* dlbridge_py_call_usual_(DLBridgePy* py, PyObject* object
                                    1 | PY_VECTORCALL_ARGUMENTS_OFFSET, py->version_keyword);
 }
 
-/* Turns the AttributeError of an object without __dlpack__ into a TypeError; others stay. */
+/* Turns the AttributeError of an object without __dlpack__ into a TypeError; keeps other exceptions. */
 static inline void dlbridge_py_explain_(DLBridgePy* py, PyObject* object) {
   if (PyErr_ExceptionMatches(PyExc_AttributeError)) {
     DLBridgePyPending_ pending = dlbridge_py_set_aside_();
@@ -1057,8 +1060,8 @@ static inline void dlbridge_py_explain_(DLBridgePy* py, PyObject* object) {
   }
 }
 
-/* What __dlpack__ answers: asked as the protocol is today, then, where the producer does not know those
- * keywords, as it was in its second and its first version. */
+/* Calls __dlpack__ with the keywords of the current protocol. If the producer does not know them, tries
+ * those of the second and then of the first version. */
 static inline PyObject* dlbridge_py_ask_(DLBridgePy* py, PyObject* object,
                                          const DLBridgePyImportOptions* options) {
   PyObject* result;
@@ -1079,8 +1082,8 @@ static inline PyObject* dlbridge_py_ask_(DLBridgePy* py, PyObject* object,
   return result;
 }
 
-/* Lets go of a capsule while an exception may be set: its destructor is the producer's code, perhaps
- * Python code, which would run into that exception. */
+/* Drops a capsule while an exception may be set. Its destructor is the producer's code, perhaps Python
+ * code, which must not run with an exception set. */
 static inline void dlbridge_py_drop_capsule_(PyObject* capsule) {
   DLBridgePyPending_ pending = dlbridge_py_set_aside_();
   Py_DECREF(capsule);
@@ -1110,8 +1113,8 @@ static inline int dlbridge_py_by_method_(DLBridgePy* py, PyObject* object,
 
 /* --- Guards ----------------------------------------------------------------------------------- */
 
-/* Calls a method without arguments through its descriptor; a new reference. What only calls itself
- * torch.Tensor is none of the descriptor's objects, which CPython then says. */
+/* Calls a method without arguments through its descriptor; returns a new reference. For an object that
+ * only pretends to be a torch.Tensor, CPython raises TypeError. */
 static inline PyObject* dlbridge_py_ask_method_(PyObject* descriptor, PyObject* object) {
 #ifndef Py_LIMITED_API
   if (Py_IS_TYPE(descriptor, &PyMethodDescr_Type)) {
@@ -1124,7 +1127,7 @@ static inline PyObject* dlbridge_py_ask_method_(PyObject* descriptor, PyObject* 
   return PyObject_CallFunctionObjArgs(descriptor, object, NULL);
 }
 
-/* Reads an attribute through its descriptor; a new reference. */
+/* Reads an attribute through its descriptor; returns a new reference. */
 static inline PyObject* dlbridge_py_ask_attribute_(PyObject* descriptor, PyObject* object) {
 #ifndef Py_LIMITED_API
   if (Py_IS_TYPE(descriptor, &PyGetSetDescr_Type)) {
@@ -1137,14 +1140,14 @@ static inline PyObject* dlbridge_py_ask_attribute_(PyObject* descriptor, PyObjec
   return PyObject_CallMethod(descriptor, "__get__", "O", object);
 }
 
-/* 0, 1 or -1; takes the reference. */
+/* Returns the truth value 0 or 1, or -1; takes the reference. */
 static inline int dlbridge_py_truth_(PyObject* value) {
   int truth = value == Py_True ? 1 : value == Py_False ? 0 : value != NULL ? PyObject_IsTrue(value) : -1;
   Py_XDECREF(value);
   return truth;
 }
 
-/* torch.Tensor itself, from which `type` inherits; a new reference. */
+/* Returns a new reference to torch.Tensor, a base of `type`. */
 static inline PyObject* dlbridge_py_torch_class_(PyTypeObject* type) {
   Py_ssize_t i, count;
   PyObject* found = (PyObject*)type;
@@ -1165,8 +1168,8 @@ static inline PyObject* dlbridge_py_torch_class_(PyTypeObject* type) {
   return found;
 }
 
-/* Finds torch's descriptors by the type of one of its tensors: those of torch.Tensor, since a subclass
- * may have its own, which say nothing of other tensors, nor of what the table hands out. */
+/* Finds the descriptors of torch.Tensor, starting from the type of a tensor. A subclass may override
+ * them, and its versions apply neither to other tensors nor to the table's exports. */
 static inline int dlbridge_py_meet_torch_(DLBridgePy* py, PyTypeObject* type) {
   PyObject *torch, *requires_grad, *is_conj, *is_neg;
   torch = dlbridge_py_torch_class_(type);
@@ -1189,14 +1192,15 @@ static inline int dlbridge_py_meet_torch_(DLBridgePy* py, PyTypeObject* type) {
   return 0;
 }
 
-/* Is the answer of one of torch's methods yes? Not asked where `code` rules it out. */
+/* Calls one of torch's methods and returns its truth value; 0 without a call if `code` rules it out. */
 static inline int dlbridge_py_torch_says_(PyObject* method, PyObject* object, int possible) {
   return possible ? dlbridge_py_truth_(dlbridge_py_ask_method_(method, object)) : 0;
 }
 
-/* 1: the table hands out just what torch's __dlpack__ would; 0: ask __dlpack__, which rejects it; -1.
- * `code` is the tensor's dtype code, or -1 where it is not known yet: integers and booleans have no
- * gradient and are never conjugated or negated, and only complex numbers are conjugated. */
+/* Returns 1 if the table exports the same as torch's __dlpack__, 0 if __dlpack__ must be called, which
+ * rejects the tensor, -1 on error. `code` is the tensor's dtype code, or -1 if it is not known yet:
+ * integers and booleans have no gradient and are never conjugated or negated, and only complex numbers
+ * are conjugated. */
 static inline int dlbridge_py_guard_torch_(DLBridgePy* py, PyObject* object, int code) {
   int requires_grad, conjugated, negated;
   if (code == kDLInt || code == kDLUInt || code == kDLBool) {
@@ -1221,7 +1225,7 @@ static inline int dlbridge_py_guard_torch_(DLBridgePy* py, PyObject* object, int
   return !requires_grad && !conjugated;
 }
 
-/* As dlbridge_py_guard_torch_, for whatever guard there is. */
+/* As dlbridge_py_guard_torch_, for any guard. */
 static inline int dlbridge_py_guard_(DLBridgePy* py, PyObject* object, int guard, int code) {
   return guard == DLBRIDGE_PY_GUARD_TORCH ? dlbridge_py_guard_torch_(py, object, code) : 1;
 }
@@ -1235,8 +1239,8 @@ static inline int dlbridge_py_reject_fake_(void) {
 
 /* --- By the exchange table -------------------------------------------------------------------- */
 
-/* The producer's stream, as its table names it. Devices whose queues the table cannot name: -1 without
- * an exception. */
+/* The producer's current stream from its table. Returns -1 without an exception for devices whose queues
+ * the table cannot name. */
 static inline int dlbridge_py_work_stream_(const DLPackExchangeAPI* table, DLDevice device,
                                            DLBridgeStream* out) {
   int64_t type = (int64_t)device.device_type;
@@ -1259,7 +1263,8 @@ static inline int dlbridge_py_work_stream_(const DLPackExchangeAPI* table, DLDev
   return 0;
 }
 
-/* Puts the producer's work before the consumer's. 1: done; 0: the table cannot, ask __dlpack__; -1. */
+/* Orders the producer's work before the consumer's. Returns 1 if done, 0 if the table cannot and
+ * __dlpack__ must be called, -1 on error. */
 static inline int dlbridge_py_order_(const DLPackExchangeAPI* table, const DLTensor* tensor,
                                      const DLBridgePyImportOptions* options) {
   int64_t type = (int64_t)tensor->device.device_type;
@@ -1280,7 +1285,7 @@ static inline int dlbridge_py_order_(const DLPackExchangeAPI* table, const DLTen
   return 1;
 }
 
-/* The exception of a table of `type` that failed, or one that reports it. */
+/* A function of the table of `type` failed: keeps its exception, or sets one; returns -1. */
 static inline int dlbridge_py_table_failed_(PyTypeObject* type) {
   if (!PyErr_Occurred()) {
     dlbridge_py_reject_(PyExc_BufferError, DLBRIDGE_ERROR_INVALID_TENSOR, DLBRIDGE_RULE_NONE,
@@ -1291,7 +1296,7 @@ static inline int dlbridge_py_table_failed_(PyTypeObject* type) {
   return -1;
 }
 
-/* 1: `*out` is the caller's; 0: the table cannot, ask __dlpack__; -1. */
+/* Returns 1 if `*out` is set, 0 if __dlpack__ must be called, -1 on error. */
 static inline int dlbridge_py_by_table_(DLBridgePy* py, const DLBridgePyType* type, PyObject* object,
                                         const DLBridgePyImportOptions* options,
                                         DLManagedTensorVersioned** out) {
@@ -1315,7 +1320,7 @@ static inline int dlbridge_py_by_table_(DLBridgePy* py, const DLBridgePyType* ty
   return status;
 }
 
-/* --- By whichever way there is ---------------------------------------------------------------- */
+/* --- By capsule, table or __dlpack__ ---------------------------------------------------------- */
 
 static inline int dlbridge_py_by_any_(DLBridgePy* py, PyObject* object,
                                       const DLBridgePyImportOptions* options,
@@ -1342,7 +1347,7 @@ static inline int dlbridge_py_by_any_(DLBridgePy* py, PyObject* object,
   return status < 0 ? -1 : 0;
 }
 
-/* Copies to `device` (of the host where it is NULL), and releases the source in any case. */
+/* Copies to `device` (NULL: the host) and releases the source, also on failure. */
 static inline int dlbridge_py_copied_(DLManagedTensorVersioned** tensor, const DLDevice* device) {
   DLBridgeError error;
   DLBridgeStatus status;
@@ -1364,7 +1369,7 @@ static inline int dlbridge_py_copied_(DLManagedTensorVersioned** tensor, const D
   return status == DLBRIDGE_OK ? 0 : -1;
 }
 
-/* Brings what came where it is wanted, and copies it where that is wanted and did not happen. */
+/* Copies the tensor if it is not on the wanted device, or if the caller wants a copy and has none. */
 static inline int dlbridge_py_fit_(const DLBridgePyImportOptions* options,
                                    DLManagedTensorVersioned** tensor) {
   const DLTensor* fields = &(*tensor)->dl_tensor;
@@ -1394,7 +1399,7 @@ static inline int dlbridge_py_fit_(const DLBridgePyImportOptions* options,
     *tensor = NULL;
     return -1;
   }
-  /* A copy that its producer flags as what it was copied of may still not be written to. */
+  /* Some producers copy and keep the source's READ_ONLY: such a copy is not writable. */
   if ((options->options & DLBRIDGE_PY_COPY_ALWAYS) != 0 && (!copied || (on_host && !writable))) {
     return dlbridge_py_copied_(tensor, options->device);
   }
@@ -1407,7 +1412,7 @@ static inline int dlbridge_py_reject_argument_(const char* message) {
                              "%s", message);
 }
 
-/* The name of the lowest bit that is a flag of DLPack's and none of the options. */
+/* The name of the lowest DLPack flag in `bits`. */
 static inline const char* dlbridge_py_flag_name_(uint32_t bits) {
   return (bits & DLPACK_FLAG_BITMASK_READ_ONLY) != 0 ? "DLPACK_FLAG_BITMASK_READ_ONLY"
          : (bits & DLPACK_FLAG_BITMASK_IS_COPIED) != 0
@@ -1417,7 +1422,7 @@ static inline const char* dlbridge_py_flag_name_(uint32_t bits) {
              : "a bit below 8, where DLPack has its flags";
 }
 
-/* `struct_size` first, and no byte beyond it. */
+/* Reads `struct_size` first, and no byte past it. */
 static inline int dlbridge_py_check_size_(const DLBridgePyImportOptions* options) {
   const unsigned char* bytes = (const unsigned char*)options;
   const uint32_t size = options->struct_size;
@@ -1479,12 +1484,12 @@ static inline int dlbridge_py_check_options_(const DLBridgePyImportOptions* opti
   return 0;
 }
 
-/** Makes a tensor of any object that speaks DLPack: by its type's exchange table, else by __dlpack__
- * with keywords, else by __dlpack__ without, or of a capsule of either name. `options` may be NULL.
- * `*out` is the caller's: versioned, of major 1, validated. It is the producer's own tensor where that
- * handed out a versioned one and DLBRIDGE_PY_OWNED is not set (nothing is allocated then), else it is
- * dlbridge-owned. A capsule that is rejected still owns its tensor. Where only `device` or a COPY
- * option cannot be met, the capsule was taken and the tensor is released. \since 0.3.0 */
+/** Makes a tensor of any object that supports DLPack: through its type's exchange table, else through
+ * __dlpack__ with keywords, else without; or of a capsule of either name. `options` may be NULL. `*out`
+ * belongs to the caller; it is versioned, of major 1, and validated. If the producer exports a versioned
+ * tensor and DLBRIDGE_PY_OWNED is not set, it is the producer's own tensor and nothing is allocated;
+ * else it is dlbridge-owned. A rejected capsule still owns its tensor. If only `device` or a COPY option
+ * cannot be met, the capsule was already taken and the tensor is released. \since 0.3.0 */
 static inline int dlbridge_py_import(DLBridgePy* py, PyObject* object,
                                      const DLBridgePyImportOptions* options,
                                      DLManagedTensorVersioned** out) {
@@ -1506,9 +1511,9 @@ static inline int dlbridge_py_import(DLBridgePy* py, PyObject* object,
   return 0;
 }
 
-/** Takes the tensor out of a capsule, by the protocol's rules: on success the capsule is renamed and
- * `*out` is the caller's, as from dlbridge_py_import. On failure the capsule still owns its tensor.
- * `device`, STREAM and the COPY options have no meaning here: ValueError where they are set.
+/** Takes the tensor out of a capsule. On success the capsule is renamed and `*out` belongs to the
+ * caller, as from dlbridge_py_import. On failure the capsule still owns its tensor. `device`, STREAM and
+ * the COPY options do not apply: ValueError if one is set.
  * \since 0.3.0 */
 static inline int dlbridge_py_import_capsule(PyObject* capsule,
                                              const DLBridgePyImportOptions* options,
@@ -1531,14 +1536,14 @@ static inline int dlbridge_py_import_capsule(PyObject* capsule,
   return dlbridge_py_by_capsule_(capsule, options, out);
 }
 
-/** A tensor for the length of a call. \since 0.3.0 */
+/** A tensor that is borrowed for the duration of a call. \since 0.3.0 */
 typedef struct DLBridgePyBorrowed {
-  DLTensor tensor;                 /**< What was asked for. */
-  uint64_t tensor_flags;           /**< Its DLPack flags; READ_ONLY also where it is not known. */
-  DLManagedTensorVersioned* owner; /**< Released by dlbridge_py_give_back; NULL: the object itself. */
+  DLTensor tensor;                 /**< The tensor. */
+  uint64_t tensor_flags;           /**< Its DLPack flags; READ_ONLY if writability is unknown. */
+  DLManagedTensorVersioned* owner; /**< Released by dlbridge_py_give_back; NULL: the object owns it. */
 } DLBridgePyBorrowed;
 
-/* By the table's function that makes no owner. As dlbridge_py_by_table_. */
+/* Borrows a tensor through the exchange table. Returns as dlbridge_py_by_table_. */
 static inline int dlbridge_py_lend_(DLBridgePy* py, const DLBridgePyType* type, PyObject* object,
                                     const DLBridgePyImportOptions* options, DLBridgePyBorrowed* out) {
   int status;
@@ -1548,13 +1553,13 @@ static inline int dlbridge_py_lend_(DLBridgePy* py, const DLBridgePyType* type, 
   }
   out->owner = NULL;
   if (out->tensor.dtype.bits < 8) {
-    return 0; /* whether such elements are padded, only the flags of an owner tell */
+    return 0; /* only an owner's flags record whether these elements are padded */
   }
   status = dlbridge_py_guard_(py, object, type->guard, out->tensor.dtype.code);
   if (status != 1) {
     return status;
   }
-  /* A borrowed tensor has no flags. torch never says that a tensor must not be written to. */
+  /* A borrowed tensor has no flags. torch never marks a tensor read-only. */
   out->tensor_flags = type->guard == DLBRIDGE_PY_GUARD_TORCH ||
                               (options->options & DLBRIDGE_PY_VOUCH_WRITABLE) != 0
                           ? 0
@@ -1568,15 +1573,15 @@ static inline int dlbridge_py_lend_(DLBridgePy* py, const DLBridgePyType* type, 
   return dlbridge_py_order_(type->table, &out->tensor, options);
 }
 
-/* Only an owned tensor says that it may be written to. */
+/* Returns 1 if the policy requires a writable tensor; only an owned tensor records that. */
 static inline int dlbridge_py_must_write_(const DLBridgePyImportOptions* options) {
   return options->policy != NULL && (options->policy->options & DLBRIDGE_POLICY_REQUIRE_WRITABLE) != 0;
 }
 
-/** Looks at the tensor of any object that speaks DLPack for the length of a call: where its type's
- * exchange table has the function for it, nothing is allocated. `object` must stay, unaltered, until
- * dlbridge_py_give_back. A capsule is taken, as by dlbridge_py_import.
- * `options->device` and the COPY options have no meaning here: ValueError where they are set.
+/** Borrows the tensor of any object that supports DLPack for the duration of a call. If the exchange
+ * table of its type can lend tensors, nothing is allocated. `object` must stay alive and unchanged until
+ * dlbridge_py_give_back. A capsule is taken, as by dlbridge_py_import. `options->device` and the COPY
+ * options do not apply: ValueError if one is set.
  * \since 0.3.0 */
 static inline int dlbridge_py_borrow(DLBridgePy* py, PyObject* object,
                                      const DLBridgePyImportOptions* options,
@@ -1615,7 +1620,7 @@ static inline int dlbridge_py_borrow(DLBridgePy* py, PyObject* object,
   return 0;
 }
 
-/** Ends what dlbridge_py_borrow began; also with an exception set. \since 0.3.0 */
+/** Ends a dlbridge_py_borrow. May be called with an exception set. \since 0.3.0 */
 static inline void dlbridge_py_give_back(DLBridgePyBorrowed* borrowed) {
   dlbridge_py_release(borrowed->owner);
   borrowed->owner = NULL;
@@ -1625,7 +1630,7 @@ static inline void dlbridge_py_give_back(DLBridgePyBorrowed* borrowed) {
  * Export
  * ------------------------------------------------------------------------------------------- */
 
-/* The names are compared as addresses first: who takes a tensor gives its capsule another. */
+/* Names are compared by address first. A consumer that takes the tensor renames the capsule. */
 static inline const char* dlbridge_py_versioned_name_(void) {
   static const char name[] = "dltensor_versioned";
   return name;
@@ -1635,7 +1640,7 @@ static inline const char* dlbridge_py_legacy_name_(void) {
   return name;
 }
 
-/* A capsule that was not taken releases its tensor, whatever exception is set meanwhile. */
+/* The destructor releases the tensor if it was not taken, and keeps the current exception. */
 static inline void dlbridge_py_destroy_versioned_(PyObject* capsule) {
   const char* name = PyCapsule_GetName(capsule);
   if (name == dlbridge_py_versioned_name_() ||
@@ -1653,18 +1658,18 @@ static inline void dlbridge_py_destroy_legacy_(PyObject* capsule) {
   }
 }
 
-/** A capsule that owns `tensor`, for consumers of DLPack 1; the tensor passes to it on success.
+/** Makes a capsule for consumers of DLPack 1. On success the capsule owns `tensor`.
  * \since 0.3.0 */
 static inline PyObject* dlbridge_py_capsule_versioned(DLManagedTensorVersioned* tensor) {
   return PyCapsule_New(tensor, dlbridge_py_versioned_name_(), dlbridge_py_destroy_versioned_);
 }
 
-/** The same of a legacy tensor. \since 0.3.0 */
+/** The same for a legacy tensor. \since 0.3.0 */
 static inline PyObject* dlbridge_py_capsule_legacy(DLManagedTensor* tensor) {
   return PyCapsule_New(tensor, dlbridge_py_legacy_name_(), dlbridge_py_destroy_legacy_);
 }
 
-/* Makes a tensor of a version that the consumer reads, where it is newer. */
+/* Relabels the tensor if its version is newer than the consumer's. */
 static inline int dlbridge_py_label_(DLManagedTensorVersioned** tensor, DLPackVersion newest) {
   DLBridgeError error;
   DLBridgeConvertOptions convert = DLBRIDGE_CONVERT_OPTIONS_INIT;
@@ -1705,11 +1710,11 @@ static inline PyObject* dlbridge_py_capsule_downgraded_(DLManagedTensorVersioned
   return capsule;
 }
 
-/** A capsule for a consumer that reads DLPack up to `newest`: legacy where that is NULL or its major is
- * 0, as a __dlpack__ without max_version asks, else versioned, with a version no newer than asked for.
- * `tensor` passes to the capsule, and is released where this fails: share it before, if it is still
- * needed. `options` are DLBRIDGE_CONVERT_* for the downgrade, such as DROP_READ_ONLY; legacy cannot say
- * READ_ONLY, so that is rejected without. \since 0.3.0 */
+/** Makes a capsule for a consumer that reads DLPack up to `newest`. If `newest` is NULL or of major 0,
+ * as for a __dlpack__ call without max_version, the capsule is legacy; else it is versioned, of at most
+ * that version. `tensor` passes to the capsule and is released on failure: share it first if you still
+ * need it. `options` are DLBRIDGE_CONVERT_* bits for the downgrade. Legacy cannot record READ_ONLY, so a
+ * READ_ONLY tensor is rejected without DROP_READ_ONLY. \since 0.3.0 */
 static inline PyObject* dlbridge_py_capsule(DLManagedTensorVersioned* tensor,
                                             const DLPackVersion* newest, uint32_t options) {
   PyObject* capsule;
@@ -1728,10 +1733,10 @@ static inline PyObject* dlbridge_py_capsule(DLManagedTensorVersioned* tensor,
 }
 
 /* ---------------------------------------------------------------------------------------------
- * An exchange table for an own type
+ * An exchange table for an extension type
  * ------------------------------------------------------------------------------------------- */
 
-/** The table's allocator: memory of the host. Needs no GIL. \since 0.3.0 */
+/** Allocator for the table: host memory. Needs no GIL. \since 0.3.0 */
 static inline int dlbridge_py_table_allocate(DLTensor* prototype, DLManagedTensorVersioned** out,
                                              void* error_context,
                                              void (*set_error)(void* error_context, const char* kind,
@@ -1753,7 +1758,7 @@ static inline int dlbridge_py_table_allocate(DLTensor* prototype, DLManagedTenso
   return -1;
 }
 
-/** The table's stream of a type whose work is done when a call returns. \since 0.3.0 */
+/** Stream function for the table, for types whose work is done when a call returns. \since 0.3.0 */
 static inline int dlbridge_py_table_no_stream(DLDeviceType device_type, int32_t device_id,
                                               void** out_current_stream) {
   (void)device_type;
@@ -1762,11 +1767,11 @@ static inline int dlbridge_py_table_no_stream(DLDeviceType device_type, int32_t 
   return 0;
 }
 
-/** Fills `table` for a type: `from_object` hands out an owner (dlbridge_share of the tensor that the
- * object has), `to_object` makes an object of any tensor, which passes to it (dlbridge_import
- * makes it dlbridge-owned), `lend` (may be NULL) fills a borrowed one. All are called with the
- * GIL and return 0, or -1 with an exception set. A table must never move or go: make it static. Its
- * version is DLPack's of this library. \since 0.3.0 */
+/** Fills `table` for a type. `from_object` exports an owner (dlbridge_share of the object's tensor).
+ * `to_object` makes an object of any tensor, which then owns it (dlbridge_import makes the tensor
+ * dlbridge-owned). `lend` (may be NULL) fills a borrowed tensor. All are called with the GIL and return
+ * 0, or -1 with an exception set. A table must never move or be freed: make it static. Its version is
+ * the library's DLPack version. \since 0.3.0 */
 static inline void dlbridge_py_table_init(DLPackExchangeAPI* table,
                                           DLPackManagedTensorFromPyObjectNoSync from_object,
                                           DLPackManagedTensorToPyObjectNoSync to_object,
@@ -1780,7 +1785,7 @@ static inline void dlbridge_py_table_init(DLPackExchangeAPI* table,
   table->current_work_stream = dlbridge_py_table_no_stream;
 }
 
-/** Offers `table`, which must stay for ever, as `type.__dlpack_c_exchange_api__`. \since 0.3.0 */
+/** Sets `type.__dlpack_c_exchange_api__` to `table`, which must never be freed. \since 0.3.0 */
 static inline int dlbridge_py_offer(PyObject* type, DLPackExchangeAPI* table) {
   int status = -1;
   PyObject* capsule = PyCapsule_New(table, "dlpack_exchange_api", NULL);
@@ -1791,12 +1796,12 @@ static inline int dlbridge_py_offer(PyObject* type, DLPackExchangeAPI* table) {
   return status;
 }
 
-/* What is handed to a table that may fail before or after it calls the deleter (both are seen): the
- * tensor itself is released once, by the first of both. */
+/* A proxy of the tensor for a table, whose function may fail before or after it calls the deleter (both
+ * occur). The tensor is released once, by the deleter or by the caller. */
 typedef struct DLBridgePyHanded_ {
   DLManagedTensorVersioned shell;
-  void* tensor;  /* DLManagedTensorVersioned*; NULL once it was released */
-  int64_t users; /* of this memory: the call, and the table until it calls the deleter */
+  void* tensor;  /* DLManagedTensorVersioned*; NULL after its release */
+  int64_t users; /* reference count: the call, and the table until it calls the deleter */
 } DLBridgePyHanded_;
 
 static inline void dlbridge_py_handed_drop_(DLBridgePyHanded_* handed) {
@@ -1816,7 +1821,7 @@ static inline void dlbridge_py_handed_deleter_(DLManagedTensorVersioned* self) {
   dlbridge_py_handed_drop_(handed);
 }
 
-/* NULL with MemoryError. */
+/* Returns NULL with MemoryError on failure. */
 static inline DLBridgePyHanded_* dlbridge_py_hand_(DLManagedTensorVersioned* tensor) {
   DLBridgePyHanded_* handed = (DLBridgePyHanded_*)malloc(sizeof *handed);
   if (handed == NULL) {
@@ -1831,7 +1836,7 @@ static inline DLBridgePyHanded_* dlbridge_py_hand_(DLManagedTensorVersioned* ten
   return handed;
 }
 
-/* A table that failed and never called the deleter has no use of the memory any more. */
+/* Releases the tensor of a failed call whose table never called the deleter. */
 static inline void dlbridge_py_take_back_(DLBridgePyHanded_* handed) {
   DLBridgePyPending_ pending = dlbridge_py_set_aside_();
   DLManagedTensorVersioned* tensor =
@@ -1844,8 +1849,8 @@ static inline void dlbridge_py_take_back_(DLBridgePyHanded_* handed) {
   dlbridge_py_put_back_(pending);
 }
 
-/** Makes an object of `type` of a tensor, through the exchange table of `type`. The tensor passes to
- * this call, and is released where it fails. Without a usable table: NULL with TypeError.
+/** Makes an object of `type` from a tensor, through the exchange table of `type`. The call consumes the
+ * tensor and releases it on failure. Without a usable table: NULL with TypeError.
  * \since 0.3.0 */
 static inline PyObject* dlbridge_py_to_type(DLBridgePy* py, PyTypeObject* type,
                                             DLManagedTensorVersioned* tensor) {

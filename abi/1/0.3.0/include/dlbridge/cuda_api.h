@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** \file
- * Typed makers for programs that have NVIDIA's cuda.h: what the structs of dlbridge.h hold as integers
- * is written and read here as what it is. C99 and C++11, nothing to link beyond dlbridge itself.
+ * Converts between the types of NVIDIA's cuda.h and the integers in the structs of dlbridge.h. All
+ * functions are inline: nothing but dlbridge is linked. C99 and C++11.
  * \since 0.3.0
  */
 #ifndef DLBRIDGE_CUDA_API_H_
@@ -23,7 +23,8 @@ static inline DLDevice dlbridge_device_cuda(int device) {
   return result;
 }
 
-/** Memory at `address`: of a device, managed, or the host's address of pinned memory. \since 0.3.0 */
+/** Memory at `address`: device memory, managed memory, or pinned memory by its host address.
+ * \since 0.3.0 */
 static inline DLBridgeBuffer dlbridge_buffer_cuda(CUdeviceptr address) {
   DLBridgeBuffer result = DLBRIDGE_BUFFER_INIT;
   result.backend = DLBRIDGE_BACKEND_CUDA;
@@ -33,14 +34,14 @@ static inline DLBridgeBuffer dlbridge_buffer_cuda(CUdeviceptr address) {
   return result;
 }
 
-/** The address of a buffer, as in what `release` of dlbridge_wrap receives. \since 0.3.0 */
+/** The address of a buffer, such as the one that the release callback of dlbridge_wrap receives.
+ * \since 0.3.0 */
 static inline CUdeviceptr dlbridge_cuda_address(DLBridgeBuffer buffer) {
   return (CUdeviceptr)buffer.handle;
 }
 
-/** `stream` on the device with ordinal `device`. NULL is taken for CU_STREAM_LEGACY, as it is where
- * CUDA_API_PER_THREAD_DEFAULT_STREAM is not defined, and for CU_STREAM_PER_THREAD where it is.
- * \since 0.3.0 */
+/** `stream` on the device with ordinal `device`. As in cuda.h, NULL means CU_STREAM_PER_THREAD if
+ * CUDA_API_PER_THREAD_DEFAULT_STREAM is defined, else CU_STREAM_LEGACY. \since 0.3.0 */
 static inline DLBridgeStream dlbridge_stream_cuda(CUstream stream, int device) {
   DLBridgeStream result = DLBRIDGE_STREAM_INIT;
 #ifdef CUDA_API_PER_THREAD_DEFAULT_STREAM
@@ -56,13 +57,13 @@ static inline DLBridgeStream dlbridge_stream_cuda(CUstream stream, int device) {
   return result;
 }
 
-/** The stream of a DLBridgeStream. \since 0.3.0 */
+/** The CUstream of a DLBridgeStream. \since 0.3.0 */
 static inline CUstream dlbridge_cuda_stream(const DLBridgeStream* stream) {
   return (CUstream)(uintptr_t)stream->handle;
 }
 
-/** An entry to register: `context` (NULL: the primary one) and `queue` (NULL: none) of the device with
- * ordinal `device`. Both are borrowed and must outlive the entry. \since 0.3.0 */
+/** A context table entry of the device with ordinal `device`: `context` (NULL: the primary context) and
+ * default `queue` (NULL: none). Both are borrowed and must outlive the entry. \since 0.3.0 */
 static inline DLBridgeContextEntry dlbridge_context_entry_cuda(int device, CUcontext context,
                                                                CUstream queue) {
   DLBridgeContextEntry result = DLBRIDGE_CONTEXT_ENTRY_INIT;
@@ -75,7 +76,7 @@ static inline DLBridgeContextEntry dlbridge_context_entry_cuda(int device, CUcon
   return result;
 }
 
-/** The context of an entry; NULL stands for the primary one. \since 0.3.0 */
+/** The context of an entry; NULL means the primary context. \since 0.3.0 */
 static inline CUcontext dlbridge_cuda_context(const DLBridgeContextEntry* entry) {
   return (CUcontext)(uintptr_t)entry->context;
 }
@@ -85,12 +86,13 @@ static inline CUstream dlbridge_cuda_queue(const DLBridgeContextEntry* entry) {
   return (CUstream)(uintptr_t)entry->queue;
 }
 
-/** The ordinal of an entry's device. \since 0.3.0 */
+/** The device ordinal of an entry. \since 0.3.0 */
 static inline int dlbridge_cuda_ordinal(const DLBridgeContextEntry* entry) {
   return (int)entry->native_device;
 }
 
-/** The context that memory was allocated in; NULL for memory of pools and of cuMemMap. \since 0.3.0 */
+/** The context that the memory was allocated in; NULL for memory from pools and cuMemMap.
+ * \since 0.3.0 */
 static inline CUcontext dlbridge_cuda_memory_context(const DLBridgePointerInfo* info) {
   return (CUcontext)(uintptr_t)info->context;
 }

@@ -7,8 +7,8 @@
  * START HERE. dlbridge_import turns any managed tensor from foreign code into a validated versioned
  * tensor; dlbridge_export turns it into what a consumer can read; dlbridge_release ends it.
  *
- * THREADS. Every function may be called from any thread at any time, also on the same object where
- * the parameter is `const`. An object that a call consumes must not be used by another call. Deleters
+ * THREADS. Every function may be called from any thread at any time. Several calls may use one object
+ * at once where the parameter is `const`. No other call may use an object that a call consumes. Deleters
  * may run on any thread. No function takes a lock, keeps thread-local state, reads the environment,
  * prints, aborts or throws. Exceptions: dlbridge_module_pin, also where an option asks for it, takes
  * the lock of the system's loader; functions that call a driver, see "Devices".
@@ -22,11 +22,12 @@
  * any error every input is untouched and still the caller's, no deleter and no callback has been
  * called, and no output but `*error` has been written, unless the function's comment names one. A
  * deleter is called exactly once; a NULL deleter is legal on input, and the outputs always have one,
- * except where the original tensor of a round trip is handed back as it was. Release callbacks run
- * after the deleter of what the memory held. A tensor is dlbridge-owned if this copy of the library
- * made it. Of a dlbridge-owned struct the owner may set READ_ONLY, which then binds; a function that
- * finds its ndim, shape pointer, strides pointer, version or another flag changed returns
- * DLBRIDGE_ERROR_INVALID_ARGUMENT (for the major version perhaps DLBRIDGE_ERROR_VERSION).
+ * except where the original tensor of a round trip is handed back unchanged. The release callback of a
+ * memory block runs after the deleter of the tensor in it. A tensor is dlbridge-owned if this copy of
+ * the library made it. The owner of a dlbridge-owned struct may set its READ_ONLY flag, and every
+ * function then respects it. If ndim, the shape pointer, the strides pointer, the version or another
+ * flag was changed, functions return DLBRIDGE_ERROR_INVALID_ARGUMENT (DLBRIDGE_ERROR_VERSION is possible
+ * for the major).
  *
  * ERRORS. A function that can fail returns a DLBridgeStatus and takes a DLBridgeError* last, which
  * may be NULL and needs no initialisation. Where a comment says "any tensor error", the status is
@@ -42,14 +43,21 @@
  *     does not know and for newer values of an enumeration
  *   - structs that the library fills are written up to the smaller of both sizes, and `struct_size`
  *     is then the number of bytes that were filled.
- * ZERO IS THE DEFAULT. A struct whose fields are all zero but `struct_size` means what a NULL pointer
- * means where NULL is allowed, else the default of its comment, or is rejected with "X is not set".
+ * ZERO IS THE DEFAULT. A struct whose fields are all zero except `struct_size` means the same as a NULL
+ * pointer where NULL is allowed. Elsewhere each zero has the default of its comment, or is rejected with
+ * "X is not set".
  * Structs of fixed size have reserved fields, which must be zero (DLBRIDGE_ERROR_TOO_NEW).
+ * [facts/dlpack.toml]
+ * The default of a version, {0, 0}, is DLPack 1.3 in all of ABI 1, since a
+ * newer library must not change what a compiled caller receives.
+ * [/facts]
  *
  * FLAGS AND OPTIONS. DLPack's flags are always `uint64_t tensor_flags`. Option bits are always
  * `uint32_t options` and lie in bits 8 to 30, so that a DLPack flag given as an option is rejected.
  *
  * FOREIGN ENUMERATIONS (device types, dtype codes, flags) are integers: any value may arrive.
+ *
+ * GENERATED. `tools/facts.py write` writes the lines between [facts/...] and [/facts] from that file.
  *
  * ABI. DLBRIDGE_ABI, the number in the file name, names what is frozen: within it this header only
  * grows, and a program compiled with any version of it runs with every later one. Messages and texts
@@ -113,6 +121,7 @@ extern "C" {
  * \since 0.3.0 */
 typedef int32_t DLBridgeStatus;
 
+/* [facts/statuses.toml] */
 /** \since 0.3.0 */
 enum {
   /** Success. */
@@ -120,8 +129,8 @@ enum {
   /** The caller's fault: a NULL that is not allowed, a struct_size out of range, an option outside its
    * range, a changed dlbridge-owned struct. The message names the argument. */
   DLBRIDGE_ERROR_INVALID_ARGUMENT = 1,
-  /** The caller is newer than the library: it asks for an option, value or field that this library
-   * does not know. Such a request is never ignored. */
+  /** The caller is newer than the library: it asks for an option, value or field that this library does
+   * not know. Such a request is never ignored. */
   DLBRIDGE_ERROR_TOO_NEW = 2,
   /** The allocator, the system's or the caller's, returned NULL. */
   DLBRIDGE_ERROR_OUT_OF_MEMORY = 3,
@@ -163,20 +172,23 @@ enum {
   /** The kind of a managed tensor was not given and cannot be decided: pass its kind. */
   DLBRIDGE_ERROR_AMBIGUOUS = 21
 };
+/* [/facts] */
 
 /** Which rule a tensor broke, or 0. Values this header does not list may come from a newer library.
  * \since 0.3.0 */
 typedef int32_t DLBridgeRule;
 
+/* [facts/rules.toml] */
 /** After each rule its source: "DLPack" is the specification, "policy" a field of DLBridgePolicy,
- * "dlbridge" a decision of this library. \since 0.3.0 */
+ * "dlbridge" a decision of this library; other words name what applies it. \since 0.3.0 */
 enum {
+  /** No rule is broken. */
   DLBRIDGE_RULE_NONE = 0,
-  /** version.major is 1 (DLPack: read nothing after `flags` otherwise). */
+  /** version.major is 1; of another major nothing after `flags` is read (DLPack). */
   DLBRIDGE_RULE_VERSION_MAJOR = 1,
   /** ndim >= 0 (DLPack). */
   DLBRIDGE_RULE_NDIM_NEGATIVE = 2,
-  /** ndim <= DLBRIDGE_MAX_NDIM (dlbridge) and within the limits of the policy. */
+  /** ndim <= DLBRIDGE_MAX_NDIM and within the limits of the policy (dlbridge, policy). */
   DLBRIDGE_RULE_NDIM_LIMIT = 3,
   /** shape is given where ndim > 0 (DLPack). */
   DLBRIDGE_RULE_SHAPE_NULL = 4,
@@ -190,15 +202,15 @@ enum {
   DLBRIDGE_RULE_DTYPE_LANES_SCALABLE = 8,
   /** bool and float8 have 8 bits, float6 6, float4 4, bfloat 16 (DLPack). */
   DLBRIDGE_RULE_DTYPE_BITS_FIXED = 9,
-  /** The dtype code is known to the consumer's version. */
+  /** The dtype code is known to the consumer's version (policy, conversions). */
   DLBRIDGE_RULE_DTYPE_UNKNOWN = 10,
-  /** The device type is known to the consumer's version. */
+  /** The device type is known to the consumer's version (policy, conversions). */
   DLBRIDGE_RULE_DEVICE_UNKNOWN = 11,
-  /** All flag bits are known to the consumer's version. */
+  /** All flag bits are known to the consumer's version (policy, conversions). */
   DLBRIDGE_RULE_FLAGS_UNKNOWN = 12,
   /** device_id >= 0 (dlbridge). */
   DLBRIDGE_RULE_DEVICE_ID_NEGATIVE = 13,
-  /** device_id is 0 on host-like memory (DLPack); only ever a note, since producers differ. */
+  /** device_id is 0 on host-like memory; only a note, since producers differ (DLPack). */
   DLBRIDGE_RULE_DEVICE_ID_HOST = 14,
   /** Each extent >= 0 (DLPack). */
   DLBRIDGE_RULE_EXTENT_NEGATIVE = 15,
@@ -220,9 +232,9 @@ enum {
   DLBRIDGE_RULE_CONTIGUITY = 23,
   /** The required alignment of element (0,...,0) (policy). */
   DLBRIDGE_RULE_ALIGNMENT = 24,
-  /** The device is one of those that the policy lists. */
+  /** The device is one of those that the policy lists (policy). */
   DLBRIDGE_RULE_DEVICE_REJECTED = 25,
-  /** The dtype is one of those that the policy lists. */
+  /** The dtype is one of those that the policy lists (policy). */
   DLBRIDGE_RULE_DTYPE_REJECTED = 26,
   /** The tensor may be written to (policy). */
   DLBRIDGE_RULE_NOT_WRITABLE = 27,
@@ -230,39 +242,41 @@ enum {
   DLBRIDGE_RULE_NEGATIVE_STRIDE = 28,
   /** No zero strides on axes longer than 1 (policy). */
   DLBRIDGE_RULE_ZERO_STRIDE = 29,
-  /** No two elements share memory, where the policy demands a writable tensor. */
+  /** No two elements share memory, where the policy demands a writable tensor (policy). */
   DLBRIDGE_RULE_SELF_OVERLAP = 30,
-  /** Element (0,...,0) is aligned to its lane's size; only ever a note. */
+  /** Element (0,...,0) is aligned to its lane's size; only a note (dlbridge). */
   DLBRIDGE_RULE_DATA_UNALIGNED = 31,
-  /** The version that a tensor carries knows all that it uses; only ever a note. */
+  /** The version that a tensor carries knows all that it uses; only a note (DLPack). */
   DLBRIDGE_RULE_VERSION_LABEL = 32,
   /** The consumer's version can describe the tensor (conversions). */
   DLBRIDGE_RULE_REQUIRED_VERSION = 33,
-  /** A legacy tensor cannot record READ_ONLY (downgrade). */
+  /** The tensor is not READ_ONLY, which a legacy tensor cannot record (downgrade). */
   DLBRIDGE_RULE_LEGACY_READ_ONLY = 34,
-  /** A legacy tensor cannot record that sub-byte elements are padded (downgrade). */
+  /** Sub-byte elements are not padded, which a legacy tensor cannot record (downgrade). */
   DLBRIDGE_RULE_LEGACY_PADDED = 35,
-  /** Legacy knows dtype codes up to bool (downgrade). */
+  /** The legacy version knows the dtype code: those up to bool (downgrade). */
   DLBRIDGE_RULE_LEGACY_DTYPE = 36,
-  /** Legacy knows device types up to Hexagon (downgrade). */
+  /** The legacy version knows the device type: those up to Hexagon (downgrade). */
   DLBRIDGE_RULE_LEGACY_DEVICE = 37,
   /** byte_offset is folded only where `data` is an address (conversions). */
   DLBRIDGE_RULE_OFFSET_FOLD = 38,
-  /** The elements of a view are elements of its parent's range. */
+  /** The elements of a view are elements of its parent's range (views). */
   DLBRIDGE_RULE_VIEW_BOUNDS = 39,
-  /** A view of packed sub-byte elements starts at a whole byte. */
+  /** A view of packed sub-byte elements starts at a whole byte (views). */
   DLBRIDGE_RULE_VIEW_OFFSET = 40,
-  /** The tensor lives in the caller's storage (upgrade_into), which cannot have a second owner. */
+  /** The tensor does not live in the caller's storage (upgrade_into), which cannot have a second owner
+   * (owners). */
   DLBRIDGE_RULE_IN_STORAGE = 41,
-  /** Copying needs memory that the CPU can read. */
+  /** The CPU can read the memory to copy (copies). */
   DLBRIDGE_RULE_COPY_DEVICE = 42,
-  /** The memory is where the device label says (level DEVICE: the driver was asked). */
+  /** The memory is where the device label says, as the driver reports it (level DEVICE). */
   DLBRIDGE_RULE_DEVICE_LABEL = 43,
-  /** All elements lie inside the allocation (level DEVICE: the driver was asked). */
+  /** All elements lie inside the allocation, as the driver reports it (level DEVICE). */
   DLBRIDGE_RULE_ALLOCATION_BOUNDS = 44,
-  /** Each extent is the one that the policy's shape gives. */
+  /** Each extent is the one that the policy's shape gives (policy). */
   DLBRIDGE_RULE_SHAPE_MISMATCH = 45
 };
+/* [/facts] */
 
 /** What went wrong; the caller's memory, nothing to free. 256 bytes for ever. It needs no
  * initialisation: a failing call writes every field and a NUL-terminated message, whose unused bytes
@@ -311,29 +325,42 @@ DLBRIDGE_API const char* dlbridge_rule_text(DLBridgeRule rule);
  * Kinds and answers
  * ------------------------------------------------------------------------------------------- */
 
-/** What a pointer points to. \since 0.3.0 */
+/** The struct that a pointer refers to. \since 0.3.0 */
 typedef int32_t DLBridgeKind;
 
+/* [facts/enums.toml KIND] */
 /** \since 0.3.0 */
 enum {
   /** As an argument: decide by the bytes. As the answer of dlbridge_identify: neither kind fits. */
   DLBRIDGE_KIND_UNKNOWN = 0,
-  DLBRIDGE_KIND_LEGACY = 1,    /**< DLManagedTensor */
-  DLBRIDGE_KIND_VERSIONED = 2, /**< DLManagedTensorVersioned */
-  DLBRIDGE_KIND_BORROWED = 3,  /**< DLTensor, without an owner (dlbridge_diagnose) */
-  DLBRIDGE_KIND_AMBIGUOUS = 4  /**< Only ever an answer: the bytes can be both managed kinds. */
+  /** A DLManagedTensor. */
+  DLBRIDGE_KIND_LEGACY = 1,
+  /** A DLManagedTensorVersioned. */
+  DLBRIDGE_KIND_VERSIONED = 2,
+  /** A DLTensor, which has no owner (dlbridge_diagnose). */
+  DLBRIDGE_KIND_BORROWED = 3,
+  /** Only ever an answer: the bytes can be both managed kinds. */
+  DLBRIDGE_KIND_AMBIGUOUS = 4
 };
+/* [/facts] */
 
 /** Answer to a question that cannot always be answered. \since 0.3.0 */
 typedef int32_t DLBridgeAnswer;
 
+/* [facts/enums.toml ANSWER] */
 /** \since 0.3.0 */
-enum { DLBRIDGE_NO = 0, DLBRIDGE_YES = 1, DLBRIDGE_UNDECIDED = 2 };
+enum {
+  DLBRIDGE_NO = 0,        /**< No. */
+  DLBRIDGE_YES = 1,       /**< Yes. */
+  DLBRIDGE_UNDECIDED = 2  /**< It cannot be decided. */
+};
+/* [/facts] */
 
 /* ---------------------------------------------------------------------------------------------
  * Describe: metadata only, `data` is never touched
  * ------------------------------------------------------------------------------------------- */
 
+/* [facts/enums.toml LAYOUT] */
 /** Bits of DLBridgeLayout::properties. \since 0.3.0 */
 enum {
   DLBRIDGE_LAYOUT_EMPTY = 1 << 0,            /**< An extent is 0. */
@@ -344,6 +371,7 @@ enum {
   DLBRIDGE_LAYOUT_PADDED = 1 << 5,           /**< Elements of less than a byte fill a whole one. */
   DLBRIDGE_LAYOUT_OPAQUE = 1 << 6            /**< `data` is a handle, not an address. */
 };
+/* [/facts] */
 
 /** How a tensor lies in memory. Axes of extent 1 never count, whatever their stride. \since 0.3.0 */
 typedef struct DLBridgeLayout {
@@ -375,9 +403,9 @@ static inline DLBridgeLayout dlbridge_layout_init(void) {
   return value;
 }
 
-/** Describes the layout of `tensor`, whose flags come from its versioned struct (0 otherwise). Reads
- * shape and strides; rejects what has no layout (rules on ndim, dtype bits and lanes, shape, overflow)
- * and accepts any device, id, data pointer and version. Any tensor error. \since 0.3.0 */
+/** Describes the layout of `tensor`; `tensor_flags` are those of its versioned struct, or 0. Reads shape
+ * and strides. Rejects a tensor without a layout (rules on ndim, dtype bits and lanes, shape, overflow).
+ * Accepts any device, id, data pointer and version. Any tensor error. \since 0.3.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_layout(const DLTensor* tensor, uint64_t tensor_flags,
                                             DLBridgeLayout* out, DLBridgeError* error);
 
@@ -412,61 +440,78 @@ DLBRIDGE_API DLBridgeStatus dlbridge_tensor_format(const DLTensor* tensor, uint6
                                                    char* buffer, size_t size, size_t* length,
                                                    DLBridgeError* error);
 
-/** Returns 1 where the CPU can certainly read memory of this device type, else 0. `*answer`, unless
- * NULL, tells NO from UNDECIDED, which is for memory where it depends on the allocation (oneAPI) and
- * for types of no release. \since 0.3.0 */
+/** Returns 1 if the CPU can certainly read memory of this device type, else 0. `*answer`, unless NULL,
+ * is YES, NO or UNDECIDED. UNDECIDED: it depends on the allocation (oneAPI), or no DLPack release
+ * defines the type. \since 0.3.0 */
 DLBRIDGE_API int32_t dlbridge_host_accessible(int32_t device_type, DLBridgeAnswer* answer);
 
 /* ---------------------------------------------------------------------------------------------
  * Validate
  * ------------------------------------------------------------------------------------------- */
 
+/* [facts/enums.toml LEVEL] */
 /** How much a validation reads: values of DLBridgePolicy::level. \since 0.3.0 */
 enum {
-  DLBRIDGE_LEVEL_DEFAULT = 0, /**< METADATA */
+  /** METADATA. */
+  DLBRIDGE_LEVEL_DEFAULT = 0,
   /** The struct itself: version, ndim, dtype, device, flags, which pointers are NULL. */
   DLBRIDGE_LEVEL_STRUCT = 1,
   /** Also the `ndim` entries of shape and strides. */
   DLBRIDGE_LEVEL_METADATA = 2,
   /** Also asks the driver where `data` lies (a handle: what it is), which may start it. Rejects a
-   * device label that is wrong, elements outside the allocation, and what cannot be asked (UNAVAILABLE,
-   * UNSUPPORTED). kDLCPU is checked against the drivers that have been started already; memory whose
-   * size no driver knows is not checked against a size. */
+   * device label that is wrong, elements outside the allocation, and what cannot be asked
+   * (UNAVAILABLE, UNSUPPORTED). kDLCPU is checked against the drivers that have been started already;
+   * memory whose size no driver knows is not checked against a size. */
   DLBRIDGE_LEVEL_DEVICE = 3
 };
+/* [/facts] */
 
+/* [facts/enums.toml POLICY] */
 /** Bits of DLBridgePolicy::options. \since 0.3.0 */
 enum {
-  DLBRIDGE_POLICY_REJECT_UNKNOWN_DTYPE = 1 << 8,   /**< Codes that `version` does not know. */
-  DLBRIDGE_POLICY_REJECT_UNKNOWN_DEVICE = 1 << 9,  /**< Types that `version` does not know. */
-  DLBRIDGE_POLICY_REJECT_UNKNOWN_FLAGS = 1 << 10,  /**< Bits that `version` does not know. */
+  /** Rejects dtype codes that `version` does not know. */
+  DLBRIDGE_POLICY_REJECT_UNKNOWN_DTYPE = 1 << 8,
+  /** Rejects device types that `version` does not know. */
+  DLBRIDGE_POLICY_REJECT_UNKNOWN_DEVICE = 1 << 9,
+  /** Rejects flag bits that `version` does not know. */
+  DLBRIDGE_POLICY_REJECT_UNKNOWN_FLAGS = 1 << 10,
+  /** Rejects negative strides. */
   DLBRIDGE_POLICY_REJECT_NEGATIVE_STRIDES = 1 << 11,
+  /** Rejects zero strides on axes longer than 1. */
   DLBRIDGE_POLICY_REJECT_ZERO_STRIDES = 1 << 12,
-  DLBRIDGE_POLICY_ALLOW_NULL_STRIDES = 1 << 13,    /**< Also on tensors of version 1.2 or later. */
-  DLBRIDGE_POLICY_ALLOW_SCALABLE_LANES = 1 << 14,  /**< lanes >= 0x8000, taken at face value. */
-  DLBRIDGE_POLICY_REQUIRE_WRITABLE = 1 << 15,      /**< Not READ_ONLY, no self-overlap. */
-  DLBRIDGE_POLICY_VOUCH_WRITABLE = 1 << 16,        /**< The caller knows that a legacy or borrowed
-                                                        tensor may be written to; READ_ONLY still
-                                                        binds. */
-  DLBRIDGE_POLICY_ALLOW_SELF_OVERLAP = 1 << 17,    /**< Even where a writable tensor is required. */
-  DLBRIDGE_POLICY_LIMIT_NDIM = 1 << 18,            /**< `min_ndim` and `max_ndim` count. */
-  DLBRIDGE_POLICY_LIMIT_BUFFER = 1 << 19           /**< `buffer_size` counts. */
+  /** Accepts NULL strides also on tensors of version 1.2 or later. */
+  DLBRIDGE_POLICY_ALLOW_NULL_STRIDES = 1 << 13,
+  /** Accepts lanes >= 0x8000, taken at face value. */
+  DLBRIDGE_POLICY_ALLOW_SCALABLE_LANES = 1 << 14,
+  /** Rejects READ_ONLY tensors, and tensors with elements that overlap. */
+  DLBRIDGE_POLICY_REQUIRE_WRITABLE = 1 << 15,
+  /** The caller knows that a legacy or borrowed tensor may be written to; READ_ONLY still binds. */
+  DLBRIDGE_POLICY_VOUCH_WRITABLE = 1 << 16,
+  /** Accepts elements that overlap even where a writable tensor is required. */
+  DLBRIDGE_POLICY_ALLOW_SELF_OVERLAP = 1 << 17,
+  /** `min_ndim` and `max_ndim` count. */
+  DLBRIDGE_POLICY_LIMIT_NDIM = 1 << 18,
+  /** `buffer_size` counts. */
+  DLBRIDGE_POLICY_LIMIT_BUFFER = 1 << 19
 };
+/* [/facts] */
 
+/* [facts/enums.toml CONTIGUITY] */
 /** Values of DLBridgePolicy::contiguity. \since 0.3.0 */
 enum {
-  DLBRIDGE_CONTIGUITY_ANY = 0,
-  DLBRIDGE_CONTIGUITY_C = 1,
-  DLBRIDGE_CONTIGUITY_F = 2,
-  DLBRIDGE_CONTIGUITY_C_OR_F = 3
+  DLBRIDGE_CONTIGUITY_ANY = 0,    /**< Any layout. */
+  DLBRIDGE_CONTIGUITY_C = 1,      /**< Compact, last axis fastest. */
+  DLBRIDGE_CONTIGUITY_F = 2,      /**< Compact, first axis fastest. */
+  DLBRIDGE_CONTIGUITY_C_OR_F = 3  /**< Either of the two. */
 };
+/* [/facts] */
 
-/** What a consumer demands of a tensor. The arrays are borrowed for the call. At DLBRIDGE_LEVEL_STRUCT
- * a demand that needs shape or strides is an invalid argument, never ignored. \since 0.3.0 */
+/** A consumer's requirements. The arrays are borrowed for the call. At DLBRIDGE_LEVEL_STRUCT a
+ * requirement on shape or strides is an invalid argument; it is never ignored. \since 0.3.0 */
 typedef struct DLBridgePolicy {
   uint32_t struct_size;     /**< sizeof(DLBridgePolicy) */
   uint32_t options;         /**< DLBRIDGE_POLICY_* */
-  DLPackVersion version;    /**< Newest DLPack that the consumer reads; {0, 0}: 1.3. */
+  DLPackVersion version;    /**< Newest DLPack that the consumer reads; {0, 0}: the default. */
   int32_t level;            /**< DLBRIDGE_LEVEL_*; 0: METADATA. */
   int32_t contiguity;       /**< DLBRIDGE_CONTIGUITY_* */
   int32_t min_ndim;         /**< Smallest and largest ndim accepted, 0 to DLBRIDGE_MAX_NDIM. Read */
@@ -493,8 +538,8 @@ static inline DLBridgePolicy dlbridge_policy_init(void) {
   return value;
 }
 
-/** Checks a borrowed tensor, whose flags the caller knows (0 if not). `policy` may be NULL. Stops at
- * the first broken rule. The tensor is only read. Any tensor error. \since 0.3.0 */
+/** Checks a borrowed tensor. `tensor_flags` are its DLPack flags, 0 if unknown. `policy` may be NULL.
+ * Stops at the first broken rule. The tensor is only read. Any tensor error. \since 0.3.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_validate(const DLTensor* tensor, uint64_t tensor_flags,
                                               const DLBridgePolicy* policy, DLBridgeError* error);
 
@@ -503,19 +548,20 @@ DLBRIDGE_API DLBridgeStatus dlbridge_validate_legacy(const DLManagedTensor* tens
                                                      const DLBridgePolicy* policy,
                                                      DLBridgeError* error);
 
-/** The same for a versioned tensor; of a major other than 1 nothing but `version` is read.
- * \since 0.3.0 */
+/** The same for a versioned tensor. If its major is not 1, only `version` is read. \since 0.3.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_validate_versioned(const DLManagedTensorVersioned* tensor,
                                                         const DLBridgePolicy* policy,
                                                         DLBridgeError* error);
 
+/* [facts/enums.toml SEVERITY] */
 /** How bad a finding is. \since 0.3.0 */
 enum {
   DLBRIDGE_SEVERITY_BROKEN = 1, /**< dlbridge_validate would reject the tensor for it. */
   DLBRIDGE_SEVERITY_NOTE = 2    /**< For information only. */
 };
+/* [/facts] */
 
-/** One thing found about a tensor; 256 bytes for ever. \since 0.3.0 */
+/** One finding about a tensor; 256 bytes for ever. \since 0.3.0 */
 typedef struct DLBridgeFinding {
   DLBridgeRule rule;     /**< DLBRIDGE_RULE_* */
   int32_t axis;          /**< Axis concerned, or -1. */
@@ -528,8 +574,8 @@ typedef struct DLBridgeFinding {
 
 /** Reports every finding on `tensor`, a struct of `kind` (LEGACY, VERSIONED or BORROWED;
  * `tensor_flags` is for BORROWED and 0 otherwise). Fills up to `capacity` entries of `findings` (NULL
- * where capacity is 0) and sets `*count` to how many findings there are, which may be more. A finding
- * that makes the rest unreadable is the last. DLBRIDGE_OK also where rules are broken: errors are about
+ * where capacity is 0) and sets `*count` to the number of findings, which may be larger. A finding that
+ * makes the rest unreadable is the last. Returns DLBRIDGE_OK for a broken tensor too: errors are about
  * the arguments only. \since 0.3.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_diagnose(const void* tensor, DLBridgeKind kind,
                                               uint64_t tensor_flags, const DLBridgePolicy* policy,
@@ -540,10 +586,10 @@ DLBRIDGE_API DLBridgeStatus dlbridge_diagnose(const void* tensor, DLBridgeKind k
  * Convert
  * ------------------------------------------------------------------------------------------- */
 
-/** How work on a stream is ordered; see "Streams". */
+/** A stream, which orders work; see "Streams". */
 struct DLBridgeStream;
 
-/** Memory of the caller's choice. Both functions are copied from this struct; `context` must outlive
+/** An allocator of the caller. Both functions are copied from this struct; `context` must outlive
  * the memory. \since 0.3.0 */
 typedef struct DLBridgeAllocator {
   uint32_t struct_size; /**< sizeof(DLBridgeAllocator) */
@@ -553,8 +599,8 @@ typedef struct DLBridgeAllocator {
    * The memory may be used by work on `stream`; NULL: by anything from now on. Not NULL. */
   void* (*allocate)(void* context, DLDevice device, uint64_t bytes, uint64_t alignment,
                     const struct DLBridgeStream* stream);
-  /** Gets the same values back, once, from any thread, possibly much later. The memory is free once
-   * work on `stream` so far is done; NULL: now. Not NULL. */
+  /** Called once per allocation with the same values, on any thread, possibly much later. The memory
+   * may be reused when the work enqueued on `stream` so far is done; NULL: now. Not NULL. */
   void (*deallocate)(void* context, DLDevice device, void* memory, uint64_t bytes, uint64_t alignment,
                      const struct DLBridgeStream* stream);
 } DLBridgeAllocator;
@@ -568,6 +614,7 @@ static inline DLBridgeAllocator dlbridge_allocator_init(void) {
   return value;
 }
 
+/* [facts/enums.toml CONVERT] */
 /** Bits of DLBridgeConvertOptions::options. \since 0.3.0 */
 enum {
   /** Skip validation: the caller knows that the tensor is valid. Only ndim and a NULL shape are
@@ -579,15 +626,15 @@ enum {
   /** Accept dtype codes, device types and flag bits that the consumer's version does not know. A
    * versioned source then keeps its version, since an unknown bit may change the layout. */
   DLBRIDGE_CONVERT_ALLOW_UNKNOWN = 1 << 10,
-  /** Write the result in canonical form: compact strides on empty tensors and on axes of extent 1,
-   * NULL data where empty, device id 0 on host-like memory. */
+  /** Write the result in canonical form: compact strides on empty tensors and on axes of extent 1, NULL
+   * data where empty, device id 0 on host-like memory. */
   DLBRIDGE_CONVERT_CANONICAL = 1 << 11,
   /** Add byte_offset to data. Rejected where `data` is not an address. */
   DLBRIDGE_CONVERT_FOLD_BYTE_OFFSET = 1 << 12,
   /** Copy the data (memory that the CPU reads only) to compact memory of the allocator. The result may
-   * be written to and carries IS_COPIED where it has flags; the source is released. A copy loses nothing
-   * that a downgrade would reject. Unknown flag bits are always rejected, since they may change the
-   * layout. */
+   * be written to and carries IS_COPIED where it has flags; the source is released. A copy loses
+   * nothing that a downgrade would reject. Unknown flag bits are always rejected, since they may
+   * change the layout. */
   DLBRIDGE_CONVERT_COPY = 1 << 13,
   /** To legacy: READ_ONLY may be lost. */
   DLBRIDGE_CONVERT_DROP_READ_ONLY = 1 << 14,
@@ -602,16 +649,17 @@ enum {
    * pin. */
   DLBRIDGE_CONVERT_PIN_PRODUCER = 1 << 17
 };
+/* [/facts] */
 
 /** How to convert. All pointers are borrowed for the call. \since 0.3.0 */
 typedef struct DLBridgeConvertOptions {
   uint32_t struct_size;               /**< sizeof(DLBridgeConvertOptions) */
   uint32_t options;                   /**< DLBRIDGE_CONVERT_* */
   DLPackVersion version;              /**< Newest DLPack that the consumer reads. To versioned: of major
-                                           1, {0, 0}: 1.3; the result carries the smaller of it and the
-                                           library's. dlbridge_downgrade: of major 0, {0, 0}: 0.8.
-                                           dlbridge_export: {0, 0}, since the target says it. A tensor
-                                           that needs more is rejected. */
+                                           1, {0, 0}: the default; the result carries the smaller of it
+                                           and the library's. dlbridge_downgrade: of major 0, {0, 0}: the
+                                           last legacy one. dlbridge_export: {0, 0}; its target decides.
+                                           A tensor that needs a newer version is rejected. */
   uint64_t tensor_flags;              /**< DLPack flags that the caller knows of a legacy source, which
                                            cannot record them. Unused for a versioned one. */
   const DLBridgePolicy* policy;       /**< Validate by it first; NULL: the default policy. */
@@ -628,11 +676,11 @@ static inline DLBridgeConvertOptions dlbridge_convert_options_init(void) {
   return value;
 }
 
-/** Makes a validated, dlbridge-owned versioned tensor of any managed tensor: THE FUNCTION FOR TENSORS
+/** Turns any managed tensor into a validated, dlbridge-owned versioned tensor: THE FUNCTION FOR TENSORS
  * FROM FOREIGN CODE. `kind` is LEGACY, VERSIONED, or UNKNOWN for a channel that carries a void*.
  *
- * UNKNOWN decides by exclusion: bytes that cannot be a version make the tensor legacy, so that its
- * broken rule is reported; a tensor that can be both kinds, or neither, is rejected with AMBIGUOUS.
+ * UNKNOWN decides by exclusion. If the first bytes cannot be a version, the tensor is legacy, and its
+ * broken rule is reported. A tensor that can be both kinds, or neither, is rejected with AMBIGUOUS.
  *
  * Success: `tensor` belongs to the library; `*out` is the caller's, is released once, and can be shared
  * and viewed. Shape and strides are copied, NULL strides filled in; the struct of the source is never
@@ -645,9 +693,9 @@ DLBRIDGE_API DLBridgeStatus dlbridge_import(void* tensor, DLBridgeKind kind,
                                             const DLBridgeConvertOptions* options,
                                             DLManagedTensorVersioned** out, DLBridgeError* error);
 
-/** Makes of `tensor`, a struct of `kind` (LEGACY, VERSIONED or UNKNOWN, as for dlbridge_import), what
- * a consumer of DLPack `target` reads: legacy where target.major is 0, else versioned. `*out_kind` is
- * LEGACY or VERSIONED, the struct that `*out` is.
+/** Converts `tensor`, a struct of `kind` (LEGACY, VERSIONED or UNKNOWN, as for dlbridge_import), to the
+ * struct that a consumer of DLPack `target` reads: legacy if target.major is 0, else versioned.
+ * `*out_kind` is LEGACY or VERSIONED, the struct that `*out` is.
  *
  * | source    | target 0.m (legacy)                    | target 1.m (versioned)                   |
  * |-----------|----------------------------------------|------------------------------------------|
@@ -657,16 +705,16 @@ DLBRIDGE_API DLBridgeStatus dlbridge_import(void* tensor, DLBridgeKind kind,
  *
  * With CANONICAL, FOLD_BYTE_OFFSET or COPY a new tensor is made in every cell. Every tensor is
  * validated first. ALLOW_UNKNOWN lets unknown codes and flag bits pass, ALLOW_NEWER_CODES newer codes;
- * DROP_READ_ONLY, DROP_PADDED and COPY let known flags pass to legacy. m above 8 in a legacy target
- * means 8; {0, 0} is rejected.
+ * DROP_READ_ONLY, DROP_PADDED and COPY let known flags be lost in legacy. In a legacy target m above
+ * 8 means 8; {0, 0} is rejected.
  * Ownership and errors as for dlbridge_upgrade and dlbridge_downgrade. `options` may be NULL.
  * \since 0.3.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_export(void* tensor, DLBridgeKind kind, DLPackVersion target,
                                             const DLBridgeConvertOptions* options, void** out,
                                             DLBridgeKind* out_kind, DLBridgeError* error);
 
-/** Calls the deleter of `tensor`, a struct of `kind` (LEGACY or VERSIONED), where it has one. NULL is
- * accepted. Another kind: INVALID_ARGUMENT, and nothing is called. \since 0.3.0 */
+/** Calls the deleter of `tensor`, a struct of `kind` (LEGACY or VERSIONED), if it has one. NULL is
+ * accepted. Any other kind returns INVALID_ARGUMENT and calls nothing. \since 0.3.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_release(void* tensor, DLBridgeKind kind);
 
 /** Calls the deleter of `tensor`, where it has one. NULL is accepted. \since 0.3.0 */
@@ -675,16 +723,16 @@ DLBRIDGE_API void dlbridge_release_legacy(DLManagedTensor* tensor);
 /** The same for a versioned tensor of any major: nothing after `deleter` is read. \since 0.3.0 */
 DLBRIDGE_API void dlbridge_release_versioned(DLManagedTensorVersioned* tensor);
 
-/** Makes a versioned tensor of a legacy one, without copying data unless asked to.
+/** Converts a legacy tensor to a versioned one. Copies data only with DLBRIDGE_CONVERT_COPY.
  *
- * Success and failure as for dlbridge_import. A source that came from dlbridge_downgrade and has no
- * other owner yields the tensor that dlbridge_downgrade was given, where that satisfies the options;
- * else the result carries everything that tensor carried. \since 0.3.0 */
+ * Success and failure as for dlbridge_import. If dlbridge_downgrade made the source and the source has
+ * no other owner, the result is the tensor that dlbridge_downgrade was given, if it satisfies the
+ * options. Otherwise the result carries everything that tensor carried. \since 0.3.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_upgrade(DLManagedTensor* source,
                                              const DLBridgeConvertOptions* options,
                                              DLManagedTensorVersioned** out, DLBridgeError* error);
 
-/** Memory of the caller's for dlbridge_upgrade_into. \since 0.3.0 */
+/** The caller's memory for dlbridge_upgrade_into. \since 0.3.0 */
 typedef struct DLBridgeStorage {
   uint32_t struct_size; /**< sizeof(DLBridgeStorage) */
   uint32_t options;     /**< 0 */
@@ -710,7 +758,7 @@ static inline DLBridgeStorage dlbridge_storage_init(void) {
  * DLBRIDGE_MAX_NDIM. \since 0.3.0 */
 DLBRIDGE_API size_t dlbridge_upgrade_storage_size(int32_t ndim);
 
-/** As dlbridge_upgrade, into storage of the caller's and without allocating. The result is at the
+/** As dlbridge_upgrade, but into the caller's storage and without allocating. The result is at the
  * start of the storage; dlbridge_share and dlbridge_view reject it (rule IN_STORAGE). COPY is an
  * invalid argument. A source made by dlbridge_downgrade keeps all flags, but the original itself is
  * not handed back: the result is always in the storage. Failure: BUFFER_TOO_SMALL with the needed size,
@@ -730,16 +778,16 @@ DLBRIDGE_API DLBridgeStatus dlbridge_upgrade_many(DLManagedTensor* const* source
                                                   DLManagedTensorVersioned** outs, size_t* failed,
                                                   DLBridgeError* error);
 
-/** Makes a legacy tensor of a versioned one. Rejects what legacy cannot record (rules LEGACY_*), unless
- * the options allow that loss or ask for a copy; IS_COPIED is dropped. The result is always a new
- * dlbridge-owned tensor, which remembers all flags and whether it may be written to: upgrading it
+/** Converts a versioned tensor to a legacy one. Rejects a tensor that legacy cannot record (rules
+ * LEGACY_*), unless the options allow that loss or ask for a copy; IS_COPIED is dropped. The result is
+ * always a new dlbridge-owned tensor. It remembers all flags and its writability, and upgrading it
  * restores them. Ownership as for dlbridge_upgrade. Any tensor error; UNREPRESENTABLE; UNKNOWN_CODE;
  * OUT_OF_MEMORY; UNSUPPORTED. \since 0.3.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_downgrade(DLManagedTensorVersioned* source,
                                                const DLBridgeConvertOptions* options,
                                                DLManagedTensor** out, DLBridgeError* error);
 
-/** Makes one more independent owner of the same data. `tensor` must be dlbridge-owned, stays the
+/** Adds an independent owner of the same data. `tensor` must be dlbridge-owned, stays the
  * caller's, and must stay live for the call; it may be shared from several threads at once. `*out` is
  * the caller's and may outlive `tensor`: the data is released with its last owner. Errors:
  * FOREIGN_TENSOR, UNSUPPORTED with rule IN_STORAGE, INVALID_ARGUMENT where the struct was changed,
@@ -776,12 +824,14 @@ DLBRIDGE_API DLBridgeStatus dlbridge_view(const DLManagedTensorVersioned* tensor
                                           const DLBridgeViewSpec* spec,
                                           DLManagedTensorVersioned** out, DLBridgeError* error);
 
+/* [facts/enums.toml ALLOCATE] */
 /** Bits of DLBridgeAllocateSpec::options. \since 0.3.0 */
 enum {
   /** Memory that dlbridge_ipc_export can share with other processes: an anonymous memory file, sealed
    * against changes of its size. On the CPU and without an allocator. */
   DLBRIDGE_ALLOCATE_SHAREABLE = 1 << 8
 };
+/* [/facts] */
 
 /** A tensor to allocate. \since 0.3.0 */
 typedef struct DLBridgeAllocateSpec {
@@ -793,7 +843,7 @@ typedef struct DLBridgeAllocateSpec {
   DLDevice device;                    /**< {0, 0}: the CPU; another one needs an allocator. */
   uint64_t alignment;                 /**< Bytes, a power of two; 0: 256. */
   uint64_t tensor_flags;              /**< DLPack flags of the result, such as the padded one. */
-  DLPackVersion version;              /**< Newest DLPack that the consumer reads; {0, 0}: 1.3. */
+  DLPackVersion version;              /**< Newest DLPack that the consumer reads; {0, 0}: the default. */
   const DLBridgeAllocator* allocator; /**< NULL: the system's. */
 } DLBridgeAllocateSpec;
 
@@ -824,16 +874,17 @@ DLBRIDGE_API DLBridgeStatus dlbridge_allocate(const DLBridgeAllocateSpec* spec,
 DLBRIDGE_API DLBridgeStatus dlbridge_required_version(const DLTensor* tensor, uint64_t tensor_flags,
                                                       DLPackVersion* out, DLBridgeError* error);
 
-/** What a producer that can make up to `producer` hands to a consumer that reads up to `consumer`, as
- * the Python array API standard defines: legacy ({0, 8} at most) where either is older than 1.0, else
- * versioned with the smaller version. Errors: VERSION where a producer of a higher major meets a
- * versioned consumer of a lower one. `kind` and `version` are outputs. \since 0.3.0 */
+/** Decides which struct a producer that supports versions up to `producer` hands to a consumer that
+ * reads versions up to `consumer`, as the Python array API standard defines: legacy ({0, 8} at most) if
+ * either is older than 1.0, else versioned with the smaller version. Errors: VERSION where a producer of
+ * a higher major meets a versioned consumer of a lower one. `kind` and `version` are outputs.
+ * \since 0.3.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_negotiate(DLPackVersion producer, DLPackVersion consumer,
                                                DLBridgeKind* kind, DLPackVersion* version,
                                                DLBridgeError* error);
 
-/** The newest table of a DLPackExchangeAPI chain whose major is `consumer.major` (1) and whose four
- * mandatory functions are all there; broken tables are skipped. At most 64 tables are read, so a ring
+/** Finds the newest table of a DLPackExchangeAPI chain that has the major `consumer.major` (1) and all
+ * four mandatory functions. Other tables are skipped. At most 64 tables are read, so a ring
  * ends. `*out` is borrowed from the chain, for as long as its type lives. Errors: NOT_FOUND; VERSION
  * where consumer.major is not 1. \since 0.3.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_exchange_api_find(const DLPackExchangeAPIHeader* chain,
@@ -845,10 +896,10 @@ DLBRIDGE_API DLBridgeStatus dlbridge_exchange_api_find(const DLPackExchangeAPIHe
  * Identify
  * ------------------------------------------------------------------------------------------- */
 
-/** Which managed struct `tensor` points to, by its bytes alone. Reads 64 bytes, the smaller struct, and
- * follows no pointer. LEGACY and VERSIONED are by exclusion: the bytes cannot be the other kind (the
- * tensor may be broken). AMBIGUOUS: they can be both. UNKNOWN: they can be neither, and for NULL.
- * Tensors of this library are always recognised. docs/identify.md lists the ambiguous bytes.
+/** Decides by its bytes which managed struct `tensor` points to. Reads 64 bytes, the size of the smaller
+ * struct, and follows no pointer. LEGACY, VERSIONED: the bytes cannot be the other kind (the tensor may
+ * still be broken). AMBIGUOUS: the bytes can be both. UNKNOWN: they can be neither, or `tensor` is NULL.
+ * dlbridge-owned tensors are always recognised. docs/identify.md lists the ambiguous bytes.
  * \since 0.3.0 */
 DLBRIDGE_API DLBridgeKind dlbridge_identify(const void* tensor);
 
@@ -858,9 +909,9 @@ DLBRIDGE_API DLBridgeKind dlbridge_identify(const void* tensor);
 
 /** Keeps the module (shared library, plugin, DLL) that holds `address` loaded until the process ends,
  * with all that it needs, so that a deleter and static data inside it outlive its dlclose. Any address
- * inside will do: the deleter, or, where C forbids such a conversion, static data. The module must be
+ * inside works: the deleter, or static data where C forbids that conversion. The module must be
  * loaded during the call. The main program and libdlbridge.so are never unloaded, and both may be
- * named; a plugin that has the static library inside must pin itself if its tensors are to outlive it.
+ * named; a plugin that contains the static library must pin itself if its tensors can outlive it.
  * Repeating the call is harmless; it cannot be undone. It takes the lock of the system's loader, which
  * allocates. Errors: NOT_FOUND where no module holds the address (heap, stack, code made at run time);
  * UNSUPPORTED where the module cannot be kept, such as one in a linker namespace of its own.
@@ -886,9 +937,10 @@ DLBRIDGE_API DLBridgeStatus dlbridge_module_pin(const void* address, DLBridgeErr
  * and DRIVER with the name of the driver's call and its code.
  * ------------------------------------------------------------------------------------------- */
 
-/** Which driver knows a device. \since 0.3.0 */
+/** The driver of a device. \since 0.3.0 */
 typedef int32_t DLBridgeBackend;
 
+/* [facts/enums.toml BACKEND] */
 /** \since 0.3.0 */
 enum {
   DLBRIDGE_BACKEND_NONE = 0,       /**< Not set: the backend that the device implies. */
@@ -898,15 +950,18 @@ enum {
   DLBRIDGE_BACKEND_LEVEL_ZERO = 4, /**< Level Zero: kDLOneAPI. */
   DLBRIDGE_BACKEND_OPENCL = 5      /**< OpenCL: kDLOpenCL, and kDLOneAPI where SYCL runs on it. */
 };
+/* [/facts] */
 
+/* [facts/enums.toml STATE] */
 /** Values of DLBridgeBackendInfo::state. \since 0.3.0 */
 enum {
-  DLBRIDGE_STATE_READY = 1,   /**< Loaded, initialised, at least one device. */
-  DLBRIDGE_STATE_ABSENT = 2,  /**< No driver library could be loaded. */
-  DLBRIDGE_STATE_UNUSABLE = 3 /**< Loaded, but it does not initialise or has no device. */
+  DLBRIDGE_STATE_READY = 1,    /**< Loaded, initialised, at least one device. */
+  DLBRIDGE_STATE_ABSENT = 2,   /**< No driver library could be loaded. */
+  DLBRIDGE_STATE_UNUSABLE = 3  /**< Loaded, but it does not initialise or has no device. */
 };
+/* [/facts] */
 
-/** What is known of a backend. Texts are NUL-terminated and cut where they do not fit. \since 0.3.0 */
+/** State of a backend. Texts are NUL-terminated and cut where they do not fit. \since 0.3.0 */
 typedef struct DLBridgeBackendInfo {
   uint32_t struct_size;     /**< In: sizeof(DLBridgeBackendInfo). Out: bytes filled. */
   uint32_t options;         /**< In: 0. */
@@ -937,6 +992,7 @@ static inline DLBridgeBackendInfo dlbridge_backend_info_init(void) {
 DLBRIDGE_API DLBridgeStatus dlbridge_backend_info(DLBridgeBackend backend, DLBridgeBackendInfo* out,
                                                   DLBridgeError* error);
 
+/* [facts/enums.toml BUFFER] */
 /** Values of DLBridgeBuffer::kind. \since 0.3.0 */
 enum {
   /** The kind that the device implies: CL_MEM for kDLOpenCL, HANDLE for kDLVulkan, kDLMetal, kDLWebGPU
@@ -949,6 +1005,7 @@ enum {
   /** Another opaque handle: of Vulkan, Metal, WebGPU, VPI. No driver is asked about it. */
   DLBRIDGE_BUFFER_HANDLE = 3
 };
+/* [/facts] */
 
 /** Memory of a device, as its driver names it; 32 bytes for ever. \since 0.3.0 */
 typedef struct DLBridgeBuffer {
@@ -980,6 +1037,7 @@ static inline DLBridgeBuffer dlbridge_buffer_address(const void* address) {
   return buffer;
 }
 
+/* [facts/enums.toml MEMORY] */
 /** Values of DLBridgePointerInfo::memory. \since 0.3.0 */
 enum {
   DLBRIDGE_MEMORY_HOST = 1,       /**< Ordinary host memory: no driver knows it. */
@@ -992,13 +1050,16 @@ enum {
   DLBRIDGE_MEMORY_SVM = 8,        /**< OpenCL shared virtual memory (under a cl_mem). */
   DLBRIDGE_MEMORY_CL_MEM = 9      /**< An OpenCL buffer object. */
 };
+/* [/facts] */
 
+/* [facts/enums.toml POINTER] */
 /** Bits of DLBridgePointerInfo::properties. \since 0.3.0 */
 enum {
   /** A context that was neither registered nor named knew the memory; on Level Zero any context of a
    * driver may answer, so it need not be the one that allocated. */
   DLBRIDGE_POINTER_CONTEXT_ASSUMED = 1 << 0
 };
+/* [/facts] */
 
 /** Where memory is. \since 0.3.0 */
 typedef struct DLBridgePointerInfo {
@@ -1026,14 +1087,15 @@ static inline DLBridgePointerInfo dlbridge_pointer_info_init(void) {
   return value;
 }
 
-/** Asks the driver where `buffer`, also the inside of an allocation, is. `device` is its label; kDLCPU
- * and {0, 0} assume nothing. The backend of `buffer->backend`, or of `device`, is asked (and started if
- * need be), else those that have been started already: classifying a host pointer starts no driver.
- * Memory that none of them knows is HOST; that is an answer, not an error. Errors: INVALID_ARGUMENT,
- * UNSUPPORTED for device types without a backend. \since 0.3.0 */
+/** Asks the driver where `buffer` lies; it may point inside an allocation. `device` is its label; kDLCPU
+ * and {0, 0} assume nothing. Asks the backend of `buffer->backend` or of `device`, and starts it if
+ * needed. Without either it asks the backends that are already started: classifying a host pointer
+ * starts no driver. Memory that no backend knows is HOST; that is an answer, not an error. Errors:
+ * INVALID_ARGUMENT, UNSUPPORTED for device types without a backend. \since 0.3.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_pointer_info(const DLBridgeBuffer* buffer, DLDevice device,
                                                   DLBridgePointerInfo* out, DLBridgeError* error);
 
+/* [facts/enums.toml WRAP] */
 /** Bits of DLBridgeWrapSpec::options. \since 0.3.0 */
 enum {
   /** Skip validation: the caller knows that the layout is valid. Only what a node needs is checked, and
@@ -1047,6 +1109,7 @@ enum {
   /** `buffer_size` counts. */
   DLBRIDGE_WRAP_LIMIT_BUFFER = 1 << 11
 };
+/* [/facts] */
 
 /** Native memory to make a tensor of. The arrays are borrowed for the call. \since 0.3.0 */
 typedef struct DLBridgeWrapSpec {
@@ -1064,7 +1127,7 @@ typedef struct DLBridgeWrapSpec {
   int32_t ndim;                 /**< Number of axes; 0: a scalar. */
   DLDataType dtype;             /**< Dtype of the elements; must be set. */
   uint64_t tensor_flags;        /**< DLPack flags of the tensor. */
-  DLPackVersion version;        /**< Newest DLPack that the consumer reads; {0, 0}: 1.3. */
+  DLPackVersion version;        /**< Newest DLPack that the consumer reads; {0, 0}: the default. */
   /** Called once when the last owner is gone, on that thread; NULL: nothing to call. Work on `stream`
    * may still use the memory; NULL: none does. `buffer` is the one given here, for the call only. */
   void (*release)(void* context, const DLBridgeBuffer* buffer, const struct DLBridgeStream* stream);
@@ -1083,9 +1146,9 @@ static inline DLBridgeWrapSpec dlbridge_wrap_spec_init(void) {
   return value;
 }
 
-/** Makes a dlbridge-owned tensor of native memory. An empty one gets NULL data and compact strides.
- * Where `buffer.context` is given it must be in the context table for that device, so that a consumer
- * finds it, and the tensor keeps that entry; a CL_MEM of another context is rejected. No driver is
+/** Makes a dlbridge-owned tensor from native memory. An empty one gets NULL data and compact strides.
+ * If `buffer.context` is given, the context table must have it for that device, so that a consumer can
+ * find it; the tensor retains that entry. A CL_MEM of another context is rejected. No driver is
  * called unless a context is given, RETAIN is asked for, or the policy's level is DEVICE.
  * Success: the memory belongs to the tensor until `release` runs. Failure: everything is the caller's
  * and `release` has not been called. Any tensor error; UNKNOWN_CODE; NOT_FOUND (context);
@@ -1093,9 +1156,9 @@ static inline DLBridgeWrapSpec dlbridge_wrap_spec_init(void) {
 DLBRIDGE_API DLBridgeStatus dlbridge_wrap(const DLBridgeWrapSpec* spec,
                                           DLManagedTensorVersioned** out, DLBridgeError* error);
 
-/** The same as a legacy tensor; `version` must be {0, 0}. What legacy cannot record is rejected (rules
- * LEGACY_*), except IS_COPIED, which is dropped. Upgrading the result restores all flags.
- * \since 0.3.0 */
+/** The same as a legacy tensor; `version` must be {0, 0}. Flags and codes that legacy cannot record are
+ * rejected (rules LEGACY_*), except IS_COPIED, which is dropped. Upgrading the result restores all
+ * flags. \since 0.3.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_wrap_legacy(const DLBridgeWrapSpec* spec, DLManagedTensor** out,
                                                  DLBridgeError* error);
 
@@ -1103,16 +1166,20 @@ DLBRIDGE_API DLBridgeStatus dlbridge_wrap_legacy(const DLBridgeWrapSpec* spec, D
  * Streams
  * ------------------------------------------------------------------------------------------- */
 
+/* [facts/enums.toml STREAM] */
 /** Values of DLBridgeStream::kind; 0 is "not set". \since 0.3.0 */
 enum {
-  DLBRIDGE_STREAM_HOST = 1,    /**< No queue: work is done when a call returns. */
-  DLBRIDGE_STREAM_NO_SYNC = 2, /**< The consumer orders its work itself. */
+  /** No queue: work is done when a call returns. */
+  DLBRIDGE_STREAM_HOST = 1,
+  /** The consumer orders its work itself. */
+  DLBRIDGE_STREAM_NO_SYNC = 2,
   /** CUstream (1 and 2 are CUDA's special ones, 0 is not used), hipStream_t (0: the default),
    * cl_command_queue, ze_command_queue_handle_t. */
   DLBRIDGE_STREAM_QUEUE = 3,
   /** Level Zero: an immediate ze_command_list_handle_t. */
   DLBRIDGE_STREAM_IMMEDIATE_LIST = 4
 };
+/* [/facts] */
 
 /** A queue of work, borrowed; 40 bytes for ever. \since 0.3.0 */
 typedef struct DLBridgeStream {
@@ -1144,26 +1211,28 @@ static inline DLBridgeStream dlbridge_stream_init(void) {
 DLBRIDGE_API DLBridgeStatus dlbridge_stream_from_array_api(DLDevice device, int64_t stream,
                                                            DLBridgeStream* out, DLBridgeError* error);
 
+/* [facts/enums.toml HANDOFF] */
 /** Bits of the `options` of dlbridge_stream_handoff. \since 0.3.0 */
 enum {
-  /** The host may wait where no driver can order the two queues: queues of two backends, or of two
+  /** Allow the host to wait where no driver can order the two queues: queues of two backends, or of two
    * Level Zero contexts. */
   DLBRIDGE_HANDOFF_ALLOW_HOST_WAIT = 1 << 8,
-  /** A wait may draw the consumer's stream into the graph that the producer's is capturing; the caller
-   * joins them again. */
+  /** Allow a wait that draws the consumer's stream into the graph that the producer's stream is
+   * capturing. The caller must join the streams again. */
   DLBRIDGE_HANDOFF_ALLOW_CAPTURE = 1 << 9
 };
+/* [/facts] */
 
-/** Work that was put on `producer` happens before work that is put on `consumer` from now on; the host
- * does not wait. Nothing is done where both are one stream, the producer is HOST or NO_SYNC, or the
- * consumer is NO_SYNC; for a consumer HOST it is dlbridge_stream_synchronize(producer). docs/streams.md
+/** Orders all work enqueued on `producer` so far before all work enqueued on `consumer` from now on; the
+ * host does not wait. Does nothing if both are one stream, the producer is HOST or NO_SYNC, or the
+ * consumer is NO_SYNC. For a consumer HOST it is dlbridge_stream_synchronize(producer). docs/streams.md
  * lists the driver's calls. Errors: CAPTURE, UNSUPPORTED (see the options), INVALID_ARGUMENT.
  * \since 0.3.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_stream_handoff(const DLBridgeStream* producer,
                                                     const DLBridgeStream* consumer, uint32_t options,
                                                     DLBridgeError* error);
 
-/** Waits on the host until all work that was put on `stream` is done. HOST: nothing to wait for.
+/** Blocks the host until all work enqueued on `stream` is done. HOST: nothing to wait for.
  * NO_SYNC is an invalid argument. Errors: CAPTURE. \since 0.3.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_stream_synchronize(const DLBridgeStream* stream,
                                                         DLBridgeError* error);
@@ -1176,6 +1245,7 @@ DLBRIDGE_API DLBridgeStatus dlbridge_stream_synchronize(const DLBridgeStream* st
  * module exports it, and keeps that module loaded. Look-ups take no lock.
  * ------------------------------------------------------------------------------------------- */
 
+/* [facts/enums.toml CONTEXT] */
 /** Bits of DLBridgeContextEntry::properties. \since 0.3.0 */
 enum {
   /** In: becomes the default of its device. The first entry of a device is the default anyway. */
@@ -1187,6 +1257,7 @@ enum {
   /** The context was made for the table: no other library uses it unless it asks the table. */
   DLBRIDGE_CONTEXT_PRIVATE = 1 << 3
 };
+/* [/facts] */
 
 /** One context of one device; 128 bytes for ever. \since 0.3.0 */
 typedef struct DLBridgeContextEntry {
@@ -1221,15 +1292,15 @@ static inline DLBridgeContextEntry dlbridge_context_entry_init(void) {
 }
 
 /** Adds `entry`. A device may have several contexts, of one native device. Success: `*id` names the
- * entry, and `release` will run once. Failure: nothing is kept and `release` is not called. Entries
- * that a library ENUMERATED are removed for what an application registers. Errors: EXISTS where another
- * registration has the same device and context, or the device with another native device and REPLACE is
- * not asked for; INVALID_ARGUMENT; TOO_NEW. No driver is called. \since 0.3.0 */
+ * entry, and `release` will run once. Failure: nothing is kept and `release` is not called. An
+ * application's registration replaces entries of that device that a library ENUMERATED. Errors: EXISTS
+ * where another registration has the same device and context, or the device with another native device
+ * and REPLACE is not asked for; INVALID_ARGUMENT; TOO_NEW. No driver is called. \since 0.3.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_context_register(const DLBridgeContextEntry* entry, uint64_t* id,
                                                       DLBridgeError* error);
 
-/** Finds the entry of `device` with `context`, or its default where `context` is 0. Where the table
- * has none for the device, its backend is started and its devices are entered: Level Zero with
+/** Finds the entry of `device` with `context`, or the default entry if `context` is 0. If the table has
+ * no entry for the device, its backend is started and its devices are added: Level Zero with
  * zeDriverGetDefaultContext where the driver has it, else a PRIVATE context per driver; OpenCL a PRIVATE
  * context per platform; CUDA and HIP with none. Pinned and managed memory share the entry of kDLCUDA or
  * kDLROCM. `*out` is a copy, whose handles live as long as the entry: keep that with
@@ -1239,7 +1310,7 @@ DLBRIDGE_API DLBridgeStatus dlbridge_context_find(DLDevice device, uint64_t cont
                                                   DLBridgeContextEntry* out, DLBridgeError* error);
 
 /** Copies the entry that follows `*cursor` (0: the first) and moves the cursor to it. Entries that are
- * added or removed meanwhile may be met or not; no entry is met twice. Enumerates nothing by itself.
+ * added or removed meanwhile may be met or not; no entry is met twice. It adds no entries itself.
  * Errors: NOT_FOUND after the last. \since 0.3.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_context_next(uint64_t* cursor, DLBridgeContextEntry* out,
                                                   DLBridgeError* error);
@@ -1252,11 +1323,11 @@ DLBRIDGE_API DLBridgeStatus dlbridge_context_retain(uint64_t id, DLBridgeError* 
  * Errors: NOT_FOUND where the entry is not retained. \since 0.3.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_context_release(uint64_t id, DLBridgeError* error);
 
-/** Takes entry `id` out of look-ups at once; its `release` runs when it is no longer retained, which
- * may be now. Needs no memory. Errors: NOT_FOUND. \since 0.3.0 */
+/** Removes entry `id` from look-ups at once. Its `release` runs when nothing retains it any more,
+ * possibly during this call. Allocates no memory. Errors: NOT_FOUND. \since 0.3.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_context_unregister(uint64_t id, DLBridgeError* error);
 
-/** The table as another copy or library sees it: docs/context-table.md is its specification. Every
+/** The table as other copies and libraries use it; docs/context-table.md is its specification. Every
  * function returns a DLBridgeStatus of this header and may be called from any thread. \since 0.3.0 */
 typedef struct DLBridgeContextTable {
   uint32_t struct_size; /**< Of the table; members are only ever added. */
@@ -1277,6 +1348,7 @@ DLBRIDGE_API const DLBridgeContextTable* dlbridge_context_table_v1(void);
  * Copy
  * ------------------------------------------------------------------------------------------- */
 
+/* [facts/enums.toml COPY] */
 /** Bits of DLBridgeCopySpec::options. \since 0.3.0 */
 enum {
   /** Layouts that need more than 4096 copies of the driver, and copies between two backends, may go
@@ -1285,8 +1357,9 @@ enum {
   /** Copy into memory that dlbridge_ipc_export can share; on the host, without target or allocator. */
   DLBRIDGE_COPY_SHAREABLE = 1 << 9
 };
+/* [/facts] */
 
-/** Destination and way of a copy. All zero: to new memory of the host. \since 0.3.0 */
+/** Destination and ordering of a copy. All zero: to new host memory. \since 0.3.0 */
 typedef struct DLBridgeCopySpec {
   uint32_t struct_size;               /**< sizeof(DLBridgeCopySpec) */
   uint32_t options;                   /**< DLBRIDGE_COPY_* */
@@ -1302,7 +1375,7 @@ typedef struct DLBridgeCopySpec {
   void* release_context;              /**< Passed to `release`. */
   const DLBridgeAllocator* allocator; /**< Memory of `device`; NULL: the system's, on the host. */
   uint64_t tensor_flags;              /**< DLPack flags of the copy; IS_COPIED is added. */
-  DLPackVersion version;              /**< Newest DLPack that the consumer reads; {0, 0}: 1.3. */
+  DLPackVersion version;              /**< Newest DLPack that the consumer reads; {0, 0}: the default. */
   const DLBridgePolicy* policy;       /**< Validate the source by it; NULL: the default policy. */
 } DLBridgeCopySpec;
 
@@ -1319,13 +1392,13 @@ static inline DLBridgeCopySpec dlbridge_copy_spec_init(void) {
 
 /** Copies `source` (any strides; `tensor_flags` as in its versioned struct) to compact memory, last axis
  * fastest. The source is only read and stays the caller's; the call returns when the copy is whole.
- * Host to host: anything, sub-byte elements to packed ones or, with the padded flag in
- * `spec->tensor_flags`, to padded ones. Host and device, or within one backend: by contiguous runs and
- * rectangular copies; what 4096 of these cannot express, and copies between two backends, go through
- * the host where ALLOW_STAGING is given. Pinned and managed memory counts as the host's.
+ * Host to host: any layout and dtype; sub-byte elements become packed, or padded if
+ * `spec->tensor_flags` has the padded flag. Host and device, or within one backend: by contiguous runs
+ * and rectangular copies. A layout that needs more than 4096 of these, and a copy between two backends,
+ * go through host memory if ALLOW_STAGING is set. Pinned and managed memory counts as the host's.
  * Success: `*out` is the caller's. Failure: no output, `release` not called, memory of the allocator
- * given back; the target's bytes are unspecified, and after DRIVER a driver that could not even be
- * waited for may still be at work on both. Any tensor error; UNKNOWN_CODE (also for a flag bit of the
+ * given back; the target's bytes are unspecified, and after DRIVER, if waiting failed too, the
+ * driver may still be working on both. Any tensor error; UNKNOWN_CODE (also for a flag bit of the
  * source that no release knows); UNSUPPORTED (no allocator, staging not allowed); BUFFER_TOO_SMALL;
  * OUT_OF_MEMORY; CAPTURE. \since 0.3.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_copy(const DLTensor* source, uint64_t tensor_flags,
@@ -1336,14 +1409,16 @@ DLBRIDGE_API DLBridgeStatus dlbridge_copy(const DLTensor* source, uint64_t tenso
  * Between processes of one host
  * ------------------------------------------------------------------------------------------- */
 
+/* [facts/enums.toml IPC] */
 /** Bits of DLBridgeIpcExportSpec::options and DLBridgeIpcImportSpec::options. \since 0.3.0 */
 enum {
-  /** Export: the importer gets no right to write, and on the host a process of another user cannot
-   * gain it. Import: do not ask for it. A READ_ONLY tensor is always exported so. */
+  /** Export: the importer gets no right to write, and on the host a process of another user cannot gain
+   * it. Import: do not ask for it. A READ_ONLY tensor is always exported so. */
   DLBRIDGE_IPC_READ_ONLY = 1 << 8
 };
+/* [/facts] */
 
-/** Where the description goes. All zero: ask for the sizes. \since 0.3.0 */
+/** Output of an export. All zero: ask for the sizes. \since 0.3.0 */
 typedef struct DLBridgeIpcExportSpec {
   uint32_t struct_size; /**< sizeof(DLBridgeIpcExportSpec) */
   uint32_t options;     /**< DLBRIDGE_IPC_* */
@@ -1362,7 +1437,7 @@ static inline DLBridgeIpcExportSpec dlbridge_ipc_export_spec_init(void) {
   return value;
 }
 
-/** How much an export takes. \since 0.3.0 */
+/** Sizes that an export needs. \since 0.3.0 */
 typedef struct DLBridgeIpcSizes {
   uint32_t struct_size; /**< In: sizeof(DLBridgeIpcSizes). Out: bytes filled. */
   uint32_t options;     /**< In: 0. */
@@ -1379,19 +1454,19 @@ static inline DLBridgeIpcSizes dlbridge_ipc_sizes_init(void) {
   return value;
 }
 
-/** Describes `tensor` for another process: bytes to `spec->buffer`, and file descriptors, which belong
- * to the caller, who passes them on (SCM_RIGHTS) in their order and closes its own, to `spec->fds`.
- * `*sizes` has their numbers, also where they did not fit (BUFFER_TOO_SMALL; nothing else is written
- * then). The host's memory must be SHAREABLE (dlbridge_allocate, dlbridge_copy) and lives until the last
- * process releases it; a device's memory stays the exporter's, which keeps the tensor until the importer
- * is done. Work on the tensor must be finished. The tensor stays the caller's. IS_COPIED is not carried.
- * A device's handle may open the whole allocation that the tensor lies in: docs/ipc.md. Errors: any
- * tensor error; UNSUPPORTED with the remedy; BUFFER_TOO_SMALL. \since 0.3.0 */
+/** Describes `tensor` for another process: a descriptor in `spec->buffer` and file descriptors in
+ * `spec->fds`. The file descriptors belong to the caller, who sends them in this order (SCM_RIGHTS) and
+ * then closes its own. `*sizes` has both sizes, also on BUFFER_TOO_SMALL, which writes nothing else. The
+ * host's memory must be SHAREABLE (dlbridge_allocate, dlbridge_copy) and lives until the last process
+ * releases it; a device's memory stays the exporter's, which keeps the tensor until the importer is
+ * done. Work on the tensor must be finished. The tensor stays the caller's. IS_COPIED is not carried. A
+ * device's handle may open the whole allocation that the tensor lies in: docs/ipc.md. Errors: any tensor
+ * error; UNSUPPORTED with the remedy; BUFFER_TOO_SMALL. \since 0.3.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_ipc_export(const DLManagedTensorVersioned* tensor,
                                                 const DLBridgeIpcExportSpec* spec,
                                                 DLBridgeIpcSizes* sizes, DLBridgeError* error);
 
-/** What another process sent. \since 0.3.0 */
+/** Input of an import: what another process sent. \since 0.3.0 */
 typedef struct DLBridgeIpcImportSpec {
   uint32_t struct_size;         /**< sizeof(DLBridgeIpcImportSpec) */
   uint32_t options;             /**< DLBRIDGE_IPC_* */
@@ -1412,11 +1487,11 @@ static inline DLBridgeIpcImportSpec dlbridge_ipc_import_spec_init(void) {
   return value;
 }
 
-/** Makes a dlbridge-owned tensor of what another process exported; bytes and file descriptors stay the
- * caller's in every case. It is validated as any foreign tensor, and the host's memory is checked to be
- * sealed and to have pages for every byte that is described, so that no peer can make a reader fault.
- * Errors: DESCRIPTOR where the bytes are cut short, altered, of a newer version, or do not fit the file
- * descriptors; any tensor error; UNAVAILABLE; DRIVER where the exporter is gone. \since 0.3.0 */
+/** Makes a dlbridge-owned tensor from another process's export; descriptor and file descriptors stay the
+ * caller's in every case. The tensor is validated like any foreign one. Host memory must be sealed and
+ * must have pages for every byte described, so that no peer can make a reader fault. Errors: DESCRIPTOR
+ * if the descriptor is truncated, altered, of a newer version, or does not match the file descriptors;
+ * any tensor error; UNAVAILABLE; DRIVER where the exporter is gone. \since 0.3.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_ipc_import(const DLBridgeIpcImportSpec* spec,
                                                 DLManagedTensorVersioned** out, DLBridgeError* error);
 
@@ -1428,6 +1503,7 @@ DLBRIDGE_API DLBridgeStatus dlbridge_ipc_import(const DLBridgeIpcImportSpec* spe
 typedef struct DLBridgeApi {
   uint32_t struct_size; /**< Of the library's table: ask DLBRIDGE_API_HAS before a call. */
   uint32_t abi;         /**< DLBRIDGE_ABI of the library. */
+  /* [facts/functions.toml] */
   uint32_t (*version)(void);
   const char* (*version_string)(void);
   DLPackVersion (*dlpack_version)(void);
@@ -1523,9 +1599,10 @@ typedef struct DLBridgeApi {
                                DLBridgeError* error);
   DLBridgeStatus (*ipc_import)(const DLBridgeIpcImportSpec* spec, DLManagedTensorVersioned** out,
                                DLBridgeError* error);
+  /* [/facts] */
 } DLBridgeApi;
 
-/** Does the table have `function`, a member's name? \since 0.3.0 */
+/** True if the table has `function`, a member's name. \since 0.3.0 */
 #define DLBRIDGE_API_HAS(api, function)                                               \
   ((api)->struct_size >= offsetof(DLBridgeApi, function) + sizeof((api)->function) && \
    (api)->function != NULL)

@@ -2,17 +2,18 @@
  * SPDX-License-Identifier: Apache-2.0
  * DLPack's structs and constants in this project's own words.
  *
- * The names, values and layouts are the public facts of DLPack 1.3 and of what upstream has added
- * since. This header carries the official header's include guard, so that the two can be included
- * in one program in either order:
+ * The names, values and layouts are the public facts of DLPack's newest release and of the constants
+ * that upstream has added since. This header carries the official header's include guard, so that one
+ * program can include both in either order:
  *
  *  - this one first: the official header finds its guard set and adds nothing;
- *  - an official one first (0.6 or later): only what that version lacks is added here. Enumerators
- *    that an older header lacks come as anonymous enumerations: the same names and values, of
- *    another type in C++. An official header that says 1.3 may or may not have the constants that
- *    upstream added after 1.3 without a new number, so none of those is added then: use the integer.
+ *  - an official one first (0.6 or later): this header adds only the items that version lacks. Missing
+ *    enumerators are added as anonymous enumerations: the same names and values, of
+ *    another type in C++. Upstream added constants after the newest release without a new version
+ *    number, so an official header of that release may or may not have them. They are not added then:
+ *    use the integer.
  *
- * All layouts are those of 64-bit little-endian targets; others are refused at compile time.
+ * All layouts are those of 64-bit little-endian targets; other targets are a compile-time error.
  */
 #ifndef DLBRIDGE_DLPACK_H_
 #define DLBRIDGE_DLPACK_H_
@@ -31,9 +32,11 @@
 #ifndef DLPACK_DLPACK_H_
 #define DLPACK_DLPACK_H_
 
+/* [facts/dlpack.toml version] */
 /* Newest DLPack release that this text describes. */
 #define DLPACK_MAJOR_VERSION 1
 #define DLPACK_MINOR_VERSION 3
+/* [/facts] */
 
 /* Code written for the official header may use these two. */
 #ifdef __cplusplus
@@ -50,31 +53,34 @@ extern "C" {
 #endif
 
 /* Kind of device that `DLTensor::data` belongs to. 5 and 6 were never assigned.
- * A value from foreign code may be any integer: read it by memcpy, never switch without default. */
+ * Foreign code may store any integer here: read the field with memcpy, and give every switch a
+ * default. */
 #ifdef __cplusplus
 typedef enum : int32_t {
 #else
 typedef enum {
 #endif
-  kDLCPU = 1,          /* host memory */
+  /* [facts/devices.toml] */
+  kDLCPU = 1,          /* Host memory */
   kDLCUDA = 2,         /* NVIDIA GPU memory */
-  kDLCUDAHost = 3,     /* host memory pinned by CUDA */
-  kDLOpenCL = 4,       /* cl_mem handle */
+  kDLCUDAHost = 3,     /* Host memory pinned by CUDA */
+  kDLOpenCL = 4,       /* An OpenCL cl_mem, a handle */
   kDLVulkan = 7,       /* Vulkan buffer handle; since 0.3 */
   kDLMetal = 8,        /* Metal buffer handle */
-  kDLVPI = 9,          /* simulator buffer handle */
+  kDLVPI = 9,          /* Simulator buffer handle */
   kDLROCM = 10,        /* AMD GPU memory */
-  kDLROCMHost = 11,    /* host memory pinned by ROCm; since 0.6 */
-  kDLExtDev = 12,      /* reserved for extension devices; since 0.3 */
+  kDLROCMHost = 11,    /* Host memory pinned by ROCm; since 0.6 */
+  kDLExtDev = 12,      /* Reserved for extension devices; since 0.3 */
   kDLCUDAManaged = 13, /* CUDA managed memory, host and device; since 0.6 */
-  kDLOneAPI = 14,      /* unified shared memory of oneAPI; since 0.7 */
+  kDLOneAPI = 14,      /* Unified shared memory of oneAPI; since 0.7 */
   kDLWebGPU = 15,      /* WebGPU buffer handle; since 0.7 */
   kDLHexagon = 16,     /* Qualcomm Hexagon; since 0.7 */
   kDLMAIA = 17,        /* Microsoft MAIA; since 1.0 */
   kDLTrn = 18,         /* AWS Trainium; since 1.2 */
-  kDLTPU = 19,         /* Google TPU; upstream after 1.3 */
-  kDLTPUHost = 20,     /* host memory pinned for TPU; upstream after 1.3 */
-  kDLAscend = 21       /* Huawei Ascend; upstream after 1.3 */
+  kDLTPU = 19,         /* Google TPU; in no release yet */
+  kDLTPUHost = 20,     /* Host memory pinned for TPU; in no release yet */
+  kDLAscend = 21       /* Huawei Ascend; in no release yet */
+  /* [/facts] */
 } DLDeviceType;
 
 /* Which device. `device_id` is 0 for CPU, pinned and managed memory. */
@@ -85,25 +91,27 @@ typedef struct {
 
 /* Kind of one lane of an element; its width is `DLDataType::bits`. */
 typedef enum {
-  kDLInt = 0U,                 /* signed integer, two's complement */
-  kDLUInt = 1U,                /* unsigned integer */
-  kDLFloat = 2U,               /* IEEE 754 binary */
-  kDLOpaqueHandle = 3U,        /* opaque handle; since 0.4 */
-  kDLBfloat = 4U,              /* bfloat16; since 0.3 */
-  kDLComplex = 5U,             /* complex: `bits` is both parts together; since 0.4 */
-  kDLBool = 6U,                /* boolean in one byte; since 0.8 */
-  kDLFloat8_e3m4 = 7U,         /* codes 7 to 17 since 1.1 */
-  kDLFloat8_e4m3 = 8U,
-  kDLFloat8_e4m3b11fnuz = 9U,
-  kDLFloat8_e4m3fn = 10U,
-  kDLFloat8_e4m3fnuz = 11U,
-  kDLFloat8_e5m2 = 12U,
-  kDLFloat8_e5m2fnuz = 13U,
-  kDLFloat8_e8m0fnu = 14U,
-  kDLFloat6_e2m3fn = 15U,      /* six bits, packed unless flagged as padded */
-  kDLFloat6_e3m2fn = 16U,
-  kDLFloat4_e2m1fn = 17U,      /* four bits, packed unless flagged as padded */
-  kDLBcomplex = 18U            /* complex of two bfloats; upstream after 1.3 */
+  /* [facts/dtypes.toml] */
+  kDLInt = 0U,                /* Signed integer, two's complement */
+  kDLUInt = 1U,               /* Unsigned integer */
+  kDLFloat = 2U,              /* IEEE 754 binary */
+  kDLOpaqueHandle = 3U,       /* Opaque handle; since 0.4 */
+  kDLBfloat = 4U,             /* Bfloat16; since 0.3 */
+  kDLComplex = 5U,            /* Complex: `bits` is both parts together; since 0.4 */
+  kDLBool = 6U,               /* Boolean in one byte; since 0.8 */
+  kDLFloat8_e3m4 = 7U,        /* Eight bits; since 1.1 */
+  kDLFloat8_e4m3 = 8U,        /* Eight bits; since 1.1 */
+  kDLFloat8_e4m3b11fnuz = 9U, /* Eight bits; since 1.1 */
+  kDLFloat8_e4m3fn = 10U,     /* Eight bits; since 1.1 */
+  kDLFloat8_e4m3fnuz = 11U,   /* Eight bits; since 1.1 */
+  kDLFloat8_e5m2 = 12U,       /* Eight bits; since 1.1 */
+  kDLFloat8_e5m2fnuz = 13U,   /* Eight bits; since 1.1 */
+  kDLFloat8_e8m0fnu = 14U,    /* Eight bits; since 1.1 */
+  kDLFloat6_e2m3fn = 15U,     /* Six bits, packed unless flagged as padded; since 1.1 */
+  kDLFloat6_e3m2fn = 16U,     /* Six bits, packed unless flagged as padded; since 1.1 */
+  kDLFloat4_e2m1fn = 17U,     /* Four bits, packed unless flagged as padded; since 1.1 */
+  kDLBcomplex = 18U           /* Complex of two bfloats; in no release yet */
+  /* [/facts] */
 } DLDataTypeCode;
 
 /* Type of one element: `lanes` values of `bits` bits each. */
@@ -128,8 +136,8 @@ typedef struct {
 /* The legacy exchange struct, of DLPack before 1.0: no version, no flags. */
 typedef struct DLManagedTensor {
   DLTensor dl_tensor; /* offset 0 */
-  void* manager_ctx;  /* offset 48: the producer's */
-  /* Offset 56: frees everything, this struct too; once, from any thread; may be NULL. */
+  void* manager_ctx;  /* offset 48: for the producer's use */
+  /* Offset 56: frees the data and this struct. Called once, on any thread; may be NULL. */
   void (*deleter)(struct DLManagedTensor* self);
 } DLManagedTensor;
 
@@ -139,7 +147,8 @@ typedef struct DLManagedTensor {
 
 #else /* an official header came first */
 
-/* Which one? 0.x has no DLPACK_MAJOR_VERSION. As one number: minor + 100 * major, 0.x as tens. */
+/* Its version as one number: 100 * major + minor. 0.x has no DLPACK_MAJOR_VERSION but DLPACK_VERSION,
+ * which is ten times the minor. */
 #ifdef DLPACK_MAJOR_VERSION
 #define DLBRIDGE_OFFICIAL_DLPACK_ (DLPACK_MAJOR_VERSION * 100 + DLPACK_MINOR_VERSION)
 #else
@@ -149,6 +158,7 @@ typedef struct DLManagedTensor {
 #error "dlbridge: the dlpack.h included before this header is older than 0.6"
 #endif
 
+/* [facts/dlpack.toml added] */
 #if DLBRIDGE_OFFICIAL_DLPACK_ < 7
 enum { kDLOneAPI = 14, kDLWebGPU = 15, kDLHexagon = 16 };
 #endif
@@ -179,6 +189,7 @@ enum { kDLTrn = 18 };
 #if DLBRIDGE_OFFICIAL_DLPACK_ < 103
 enum { kDLTPU = 19, kDLTPUHost = 20, kDLAscend = 21, kDLBcomplex = 18U };
 #endif
+/* [/facts] */
 
 #endif /* DLPACK_DLPACK_H_ */
 
@@ -186,30 +197,35 @@ enum { kDLTPU = 19, kDLTPUHost = 20, kDLAscend = 21, kDLBcomplex = 18U };
 extern "C" {
 #endif
 
-/* Flags of DLManagedTensorVersioned. The first two since 1.0, the third since 1.1. */
+/* Flags of DLManagedTensorVersioned. */
+/* [facts/dlpack.toml flags] */
+/* The tensor must not be written to; since 1.0. */
 #ifndef DLPACK_FLAG_BITMASK_READ_ONLY
 #define DLPACK_FLAG_BITMASK_READ_ONLY (1UL << 0UL)
 #endif
+/* The producer has made a copy for this consumer; since 1.0. */
 #ifndef DLPACK_FLAG_BITMASK_IS_COPIED
 #define DLPACK_FLAG_BITMASK_IS_COPIED (1UL << 1UL)
 #endif
+/* Elements of less than a byte fill a whole one; since 1.1. */
 #ifndef DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
 #define DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED (1UL << 2UL)
 #endif
+/* [/facts] */
 
 #if !defined(DLBRIDGE_OFFICIAL_DLPACK_) || DLBRIDGE_OFFICIAL_DLPACK_ < 100
-/* A DLPack version. Another major is another layout; a higher minor only adds values. */
+/* A DLPack version. A different major has a different layout; a higher minor only adds values. */
 typedef struct {
   uint32_t major; /* offset 0 */
   uint32_t minor; /* offset 4 */
 } DLPackVersion;
 
-/* The exchange struct since 1.0. All fields up to and including `flags` stay where they are across
- * majors, so that the deleter can always be called. */
+/* The exchange struct since 1.0. The fields up to and including `flags` have the same offsets in every
+ * major, so a consumer can always call the deleter. */
 typedef struct DLManagedTensorVersioned {
   DLPackVersion version; /* offset 0 */
-  void* manager_ctx;     /* offset 8: the producer's */
-  /* Offset 16: frees everything, this struct too; once, from any thread; may be NULL. */
+  void* manager_ctx;     /* offset 8: for the producer's use */
+  /* Offset 16: frees the data and this struct. Called once, on any thread; may be NULL. */
   void (*deleter)(struct DLManagedTensorVersioned* self);
   uint64_t flags;     /* offset 24: DLPACK_FLAG_BITMASK_* */
   DLTensor dl_tensor; /* offset 32 */
@@ -223,7 +239,7 @@ typedef struct DLManagedTensorVersioned DLManagedTensorVersioned;
 /* The C exchange API: a table that a Python type offers in `__dlpack_c_exchange_api__`. All its
  * functions return 0 on success; none of them synchronises streams. */
 
-/* Allocates a tensor like `prototype`; on failure calls `SetError` with the context given. */
+/* Allocates a tensor like `prototype`; calls `SetError` with `error_ctx` on failure. */
 typedef int (*DLPackManagedTensorAllocator)(DLTensor* prototype, DLManagedTensorVersioned** out,
                                             void* error_ctx,
                                             void (*SetError)(void* error_ctx, const char* kind,
@@ -231,12 +247,12 @@ typedef int (*DLPackManagedTensorAllocator)(DLTensor* prototype, DLManagedTensor
 /* Exports a Python object; the caller owns `*out`. */
 typedef int (*DLPackManagedTensorFromPyObjectNoSync)(void* py_object,
                                                      DLManagedTensorVersioned** out);
-/* Fills `*out` with a borrowed tensor, valid while the Python object is. */
+/* Fills `*out` with a borrowed tensor, which is valid as long as the Python object. */
 typedef int (*DLPackDLTensorFromPyObjectNoSync)(void* py_object, DLTensor* out);
-/* Tells the stream on which the framework works at present. */
+/* Returns the stream that the framework uses now. */
 typedef int (*DLPackCurrentWorkStream)(DLDeviceType device_type, int32_t device_id,
                                        void** out_current_stream);
-/* Imports a tensor, which passes to the new Python object. */
+/* Imports a tensor; the new Python object owns it. */
 typedef int (*DLPackManagedTensorToPyObjectNoSync)(DLManagedTensorVersioned* tensor,
                                                    void** out_py_object);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * HIP's own types to and from those of dlbridge.h, for programs that have AMD's headers. All of it
- * is inline: nothing of HIP is linked on its account. C99 and C++11.
+ * Converts between the types of AMD's HIP headers and the integers in the structs of dlbridge.h. All
+ * functions are inline: nothing but dlbridge is linked. C99 and C++11.
  *
- * Define __HIP_PLATFORM_AMD__ as 1 where the compiler is not hipcc.
+ * Define __HIP_PLATFORM_AMD__ as 1 if the compiler is not hipcc.
  */
 #ifndef DLBRIDGE_HIP_API_H_
 #define DLBRIDGE_HIP_API_H_
@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-/** Device `ordinal` as DLPack labels it. \since 0.3.0 */
+/** The DLPack device of ordinal `ordinal`. \since 0.3.0 */
 static inline DLDevice dlbridge_device_hip(int ordinal) {
   DLDevice device;
   device.device_type = kDLROCM;
@@ -27,22 +27,22 @@ static inline DLDevice dlbridge_device_hip(int ordinal) {
   return device;
 }
 
-/** Device, pinned or managed memory of HIP. \since 0.3.0 */
+/** HIP device, pinned or managed memory. \since 0.3.0 */
 static inline DLBridgeBuffer dlbridge_buffer_hip(hipDeviceptr_t pointer) {
   DLBridgeBuffer buffer = dlbridge_buffer_address(pointer);
   buffer.backend = DLBRIDGE_BACKEND_HIP;
   return buffer;
 }
 
-/** The pointer of such a buffer; NULL for buffers that are none of HIP's. \since 0.3.0 */
+/** The pointer of a HIP buffer; NULL for buffers of other backends. \since 0.3.0 */
 static inline hipDeviceptr_t dlbridge_hip_pointer(const DLBridgeBuffer* buffer) {
   return buffer->backend == DLBRIDGE_BACKEND_HIP && buffer->kind == DLBRIDGE_BUFFER_ADDRESS
              ? (hipDeviceptr_t)(uintptr_t)buffer->handle
              : NULL;
 }
 
-/** A stream of device `ordinal`; NULL is that device's default stream. hipStreamPerThread and
- * hipStreamLegacy are refused by what takes streams. \since 0.3.0 */
+/** A stream of device `ordinal`; NULL is that device's default stream. Functions that take a stream
+ * reject hipStreamPerThread and hipStreamLegacy. \since 0.3.0 */
 static inline DLBridgeStream dlbridge_stream_hip(hipStream_t stream, int ordinal) {
   DLBridgeStream result = DLBRIDGE_STREAM_INIT;
   result.backend = DLBRIDGE_BACKEND_HIP;
@@ -53,15 +53,15 @@ static inline DLBridgeStream dlbridge_stream_hip(hipStream_t stream, int ordinal
   return result;
 }
 
-/** The hipStream_t of such a stream; NULL, the default stream, for all others. \since 0.3.0 */
+/** The hipStream_t of a HIP stream; NULL, which is HIP's default stream, for all others. \since 0.3.0 */
 static inline hipStream_t dlbridge_hip_stream(const DLBridgeStream* stream) {
   return stream->backend == DLBRIDGE_BACKEND_HIP && stream->kind == DLBRIDGE_STREAM_QUEUE
              ? (hipStream_t)(uintptr_t)stream->handle
              : NULL;
 }
 
-/** An entry for dlbridge_device_register: device `ordinal`, which stands for its own context in HIP,
- * with a default stream; NULL: none. \since 0.3.0 */
+/** A context table entry of device `ordinal` with a default stream (NULL: none). HIP has no context
+ * handles, so the entry's context is 0. \since 0.3.0 */
 static inline DLBridgeContextEntry dlbridge_context_entry_hip(int ordinal, hipStream_t stream) {
   DLBridgeContextEntry entry = DLBRIDGE_CONTEXT_ENTRY_INIT;
   entry.backend = DLBRIDGE_BACKEND_HIP;
@@ -72,7 +72,7 @@ static inline DLBridgeContextEntry dlbridge_context_entry_hip(int ordinal, hipSt
   return entry;
 }
 
-/** The ordinal of an entry; -1 for entries that are none of HIP's. \since 0.3.0 */
+/** The device ordinal of a HIP entry; -1 for entries of other backends. \since 0.3.0 */
 static inline int dlbridge_hip_device(const DLBridgeContextEntry* entry) {
   return entry->backend == DLBRIDGE_BACKEND_HIP ? (int)entry->native_device : -1;
 }

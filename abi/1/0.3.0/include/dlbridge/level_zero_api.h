@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** \file
- * Typed makers for programs that have Level Zero's ze_api.h: what the structs of dlbridge.h hold as
- * Typed makers for programs that have Level Zero's ze_api.h: what the structs of dlbridge.h hold as
+ * Converts between the types of Level Zero's ze_api.h and the integers in the structs of dlbridge.h. All
+ * functions are inline: nothing but dlbridge is linked. C99 and C++11.
  * \since 0.3.0
  */
 #ifndef DLBRIDGE_LEVEL_ZERO_API_H_
@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-/** USM at `address`, of `context` (NULL: not said). \since 0.3.0 */
+/** Unified shared memory at `address`, allocated in `context` (NULL: not given). \since 0.3.0 */
 static inline DLBridgeBuffer dlbridge_buffer_level_zero(const void* address,
                                                         ze_context_handle_t context) {
   DLBridgeBuffer result = DLBRIDGE_BUFFER_INIT;
@@ -26,7 +26,8 @@ static inline DLBridgeBuffer dlbridge_buffer_level_zero(const void* address,
   return result;
 }
 
-/** The address of a buffer, as in what `release` of dlbridge_wrap receives. \since 0.3.0 */
+/** The address of a buffer, such as the one that the release callback of dlbridge_wrap receives.
+ * \since 0.3.0 */
 static inline void* dlbridge_level_zero_address(DLBridgeBuffer buffer) {
   return (void*)(uintptr_t)buffer.handle;
 }
@@ -44,8 +45,8 @@ static inline DLBridgeStream dlbridge_stream_level_zero(ze_command_list_handle_t
   return result;
 }
 
-/** The queue `queue` of `context`; it is of the native device that the context table has for `device`.
- * \since 0.3.0 */
+/** The queue `queue` of `context`. Its native device is the one in the context table's entry of
+ * `device`. \since 0.3.0 */
 static inline DLBridgeStream dlbridge_stream_level_zero_queue(ze_command_queue_handle_t queue,
                                                               ze_context_handle_t context,
                                                               DLDevice device) {
@@ -58,8 +59,8 @@ static inline DLBridgeStream dlbridge_stream_level_zero_queue(ze_command_queue_h
   return result;
 }
 
-/** An entry to register: `context` on `native` of `driver`, as the kDLOneAPI device with id `id`. All
- * are borrowed and must outlive the entry. \since 0.3.0 */
+/** A context table entry: `context` on device `native` of `driver`, as kDLOneAPI device `id`. The
+ * handles are borrowed and must outlive the entry. \since 0.3.0 */
 static inline DLBridgeContextEntry dlbridge_context_entry_level_zero(int32_t id,
                                                                      ze_driver_handle_t driver,
                                                                      ze_device_handle_t native,
@@ -96,15 +97,14 @@ static inline ze_context_handle_t dlbridge_level_zero_context(const DLBridgeCont
   return (ze_context_handle_t)(uintptr_t)entry->context;
 }
 
-/** The immediate list that is the default queue of an entry; NULL where there is none, or one of
- * another kind. \since 0.3.0 */
+/** The default queue of an entry if it is an immediate list, else NULL. \since 0.3.0 */
 static inline ze_command_list_handle_t dlbridge_level_zero_list(const DLBridgeContextEntry* entry) {
   return entry->queue_kind == DLBRIDGE_STREAM_IMMEDIATE_LIST
              ? (ze_command_list_handle_t)(uintptr_t)entry->queue
              : NULL;
 }
 
-/** The context that knew the memory of a DLBridgePointerInfo; NULL where none did. \since 0.3.0 */
+/** The context in which the memory of a DLBridgePointerInfo was found; NULL if none. \since 0.3.0 */
 static inline ze_context_handle_t dlbridge_level_zero_pointer_context(
     const DLBridgePointerInfo* info) {
   return info->backend == DLBRIDGE_BACKEND_LEVEL_ZERO

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Typed makers for users of OpenCL: the handles of dlbridge.h are integers, so that it needs no
- * vendor's header; here they are what CL/cl.h calls them. C99 and C++11, nothing to link.
+ * Converts between the types of OpenCL's CL/cl.h and the integers in the structs of dlbridge.h. All
+ * functions are inline: nothing but dlbridge is linked. C99 and C++11.
  */
 #ifndef DLBRIDGE_OPENCL_API_H_
 #define DLBRIDGE_OPENCL_API_H_
@@ -14,8 +14,8 @@
 extern "C" {
 #endif
 
-/** A buffer object, to be labelled kDLOpenCL. `context`, or NULL where it need not be said, is what
- * it is checked against. \since 0.3.0 */
+/** A buffer object, for a tensor labelled kDLOpenCL. Its context must be `context`; NULL: not checked.
+ * \since 0.3.0 */
 static inline DLBridgeBuffer dlbridge_buffer_cl_mem(cl_mem mem, cl_context context) {
   DLBridgeBuffer buffer = DLBRIDGE_BUFFER_INIT;
   buffer.backend = DLBRIDGE_BACKEND_OPENCL;
@@ -25,8 +25,8 @@ static inline DLBridgeBuffer dlbridge_buffer_cl_mem(cl_mem mem, cl_context conte
   return buffer;
 }
 
-/** A USM pointer that an OpenCL driver has allocated (cl_intel_unified_shared_memory) in `context`,
- * or NULL where that is not known; to be labelled kDLOneAPI. \since 0.3.0 */
+/** A USM pointer that an OpenCL driver allocated (cl_intel_unified_shared_memory) in `context`
+ * (NULL: not known), for a tensor labelled kDLOneAPI. \since 0.3.0 */
 static inline DLBridgeBuffer dlbridge_buffer_cl_usm(const void* pointer, cl_context context) {
   DLBridgeBuffer buffer = dlbridge_buffer_address(pointer);
   buffer.backend = DLBRIDGE_BACKEND_OPENCL;
@@ -34,7 +34,7 @@ static inline DLBridgeBuffer dlbridge_buffer_cl_usm(const void* pointer, cl_cont
   return buffer;
 }
 
-/** A queue of the device that has the label `device`. \since 0.3.0 */
+/** A queue of the native device that is labelled `device`. \since 0.3.0 */
 static inline DLBridgeStream dlbridge_stream_opencl(cl_command_queue queue, DLDevice device) {
   DLBridgeStream stream = DLBRIDGE_STREAM_INIT;
   stream.backend = DLBRIDGE_BACKEND_OPENCL;
@@ -45,9 +45,9 @@ static inline DLBridgeStream dlbridge_stream_opencl(cl_command_queue queue, DLDe
   return stream;
 }
 
-/** An entry for the context table: `device` is the label (kDLOpenCL, or kDLOneAPI with the number that
- * SYCL gives the device), `queue` its default queue or NULL. All handles are borrowed; whoever wants
- * the table to hold references retains them and sets `release`. \since 0.3.0 */
+/** A context table entry: `device` is the label (kDLOpenCL, or kDLOneAPI with the id that SYCL gives the
+ * device), `queue` the default queue or NULL. All handles are borrowed: to make the table own
+ * references, retain the handles and set `release`. \since 0.3.0 */
 static inline DLBridgeContextEntry dlbridge_context_entry_opencl(DLDevice device,
                                                                  cl_platform_id platform,
                                                                  cl_device_id native_device,
