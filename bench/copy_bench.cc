@@ -4,12 +4,12 @@
 //
 //   CONTESTANT ITERATIONS ITEM NDIM EXTENT... STRIDE...
 //
-// with the bytes of an element and the source's layout in elements; the answer is the nanoseconds
-// of CPU time of one iteration. Contestants:
+// with the bytes of an element and the source's layout in elements. The answer is the CPU time of
+// one iteration in nanoseconds. Contestants:
 //
 //   memcpy       the bytes of the result, from contiguous memory
-//   into         dlbridge_upgrade with COPY, into memory that is mapped already
-//   copy         the same, the library allocates, and the result is released
+//   into         dlbridge_upgrade with COPY, to memory that is already mapped
+//   copy         the same, but the library allocates, and the result is released
 //   malloc_free  128 bytes
 #include <sys/mman.h>
 #include <time.h>
@@ -34,7 +34,7 @@ constexpr size_t kHugePage = 2 << 20;
 constexpr size_t kSourceBytes = 160 << 20;
 constexpr size_t kTargetBytes = 80 << 20;
 
-// As copy_peer.py maps it: huge pages, all of them touched.
+// Mapped as in copy_peer.py: huge pages, all touched.
 char* MapWarm(size_t bytes) {
   void* pages =
       mmap(nullptr, bytes + kHugePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -60,7 +60,7 @@ struct Job {
     }
     return static_cast<size_t>(bytes);
   }
-  // Where the first element is, for the lowest to be at 0.
+  // Offset of the first element if the lowest is at 0.
   int64_t Start() const {
     int64_t start = 0;
     for (size_t i = 0; i < shape.size(); ++i) {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The copies that are measured: layouts of the source, in elements, and what is to be reached."""
+"""The measured copies: layouts of the source, in elements, and the targets."""
 
 import math
 from typing import NamedTuple, Optional
@@ -16,7 +16,7 @@ class Case(NamedTuple):
         return self.item * math.prod(self.shape)
 
     def start(self):
-        """Of the first element in bytes, for the lowest to be at 0."""
+        """Offset in bytes of the first element if the lowest is at 0."""
         back = (min(0, (e - 1) * s) for e, s in zip(self.shape, self.strides))
         return -self.item * sum(back)
 
@@ -46,7 +46,7 @@ CASES = [
     Case("32x32 float32 transposed", 4, (32, 32), (1, 32)),
 ]
 
-# Against malloc + free of 128 bytes, release included.
+# As multiples of malloc + free of 128 bytes, release included.
 SMALL = [
     Case("3x4 float32", 4, (3, 4), (4, 1), 5),
     Case("3x4 float32 transposed", 4, (3, 4), (1, 3), 5),

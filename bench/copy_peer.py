@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""copy_peer.py numpy|torch: copies as copy_report.py asks for them, with one thread.
+"""copy_peer.py numpy|torch: runs the copies that copy_report.py requests, with one thread.
 
-The lines are those of copy_bench.cc, the contestants here "into" (memory that is mapped already)
+The lines are those of copy_bench.cc, the contestants here "into" (memory that is already mapped)
 and "copy" (the framework allocates). The answer is nanoseconds of CPU time, or "-" for a layout
-that the framework does not know. The first line written is the framework's version.
+that the framework does not support. The first line written is the framework's version.
 """
 
 import ctypes
@@ -22,7 +22,7 @@ KEPT = []
 
 
 def map_warm(size):
-    """As copy_bench.cc maps it: huge pages, all of them touched."""
+    """Mapped as in copy_bench.cc: huge pages, all touched."""
     memory = mmap.mmap(-1, size + HUGE_PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
     skip = -address % HUGE_PAGE

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs copy_bench and prints the speed of copies as fractions of memcpy of the same bytes.
 
-Behind each figure stands the target, where there is one; "!" where it is missed. NumPy and
-PyTorch, where a Python has them, copy the same layouts with one thread in a process of their own.
-Contestants take turns in a random order, so that what else the machine does meets all of them, and
-all copy between memory that is mapped already; what a call costs that also allocates is a table of
-its own.
+The target follows a figure in brackets, with "!" where it is missed. NumPy and PyTorch, if a Python
+with them is given, copy the same layouts with one thread in separate processes. Contestants take
+turns in a random order, so that other load on the machine affects all of them. They copy between
+memory that is already mapped; calls that also allocate have a separate table.
 """
 
 import argparse
@@ -47,7 +46,7 @@ class Runner:
 
 
 def start_peer(python, name):
-    """None where that Python does not have it."""
+    """None if that Python does not have it."""
     if not python or not os.path.exists(python):
         return None
     runner = Runner([python, "-B", PEER, name])
@@ -59,7 +58,7 @@ def start_peer(python, name):
 
 
 def calibrate(runner, contestant, words, seconds):
-    """Iterations that take about so long."""
+    """The number of iterations that take about that time."""
     time = runner.ask(contestant, 1, words)
     time = min(time, runner.ask(contestant, 3, words))
     return max(1, round(seconds * 1e9 / time))
@@ -89,7 +88,7 @@ def quartiles(values):
 
 
 def fraction(base, times):
-    """Of the medians, and between which bounds half of the rounds were."""
+    """The fraction by medians, and by the quartiles of the rounds."""
     if not times:
         return None
     low, middle, high = quartiles(times)
@@ -127,7 +126,7 @@ def report_into(bench, peers, options):
         cells = [cell(fraction(base, found.pop("dlbridge")), case.target)]
         cells += [cell(fraction(base, times)) for times in found.values()]
         rows.append([case.title, f"{statistics.median(base) / 1000:.1f} us", *cells])
-    title = "Into memory that is mapped already: fraction of memcpy of the same bytes"
+    title = "Into memory that is already mapped: fraction of memcpy of the same bytes"
     print_table(title, ["memcpy", "dlbridge", *(peer.version for peer in peers)], rows)
 
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times the core's operations beside malloc + free and beside tvm-ffi, in one run. Names are
+// Times the core's operations, malloc + free and tvm-ffi in one run. Names are
 // operation/ndim/strides; report.py prints their ratios.
 #include <benchmark/benchmark.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs each operation often under callgrind, which writes one dump for each, named
-// operation/ndim/strides/extent; instructions.py reads them.
+// Runs each operation many times under callgrind, which writes a dump for each, named
+// operation/ndim/strides/extent. instructions.py reads the dumps.
 #include <valgrind/callgrind.h>
 
 #include <string>
@@ -13,7 +13,7 @@ using dlbridge_bench::NameOf;
 using dlbridge_bench::Shape;
 using dlbridge_bench::Strides;
 
-constexpr int kWarmUp = 16;  // symbols are bound, the allocator's cache is filled
+constexpr int kWarmUp = 16;  // binds symbols and fills the allocator's cache
 constexpr int kTimes = 1000;
 
 template <typename Operation>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a call of ours adds to the calls of a driver. The driver is the fake with its checks
-// switched off, so what is left of it is the cost of a call; beside each operation stand the same
-// calls made directly, through pointers from dlsym, as a program without dlbridge would make them.
+// The cost that dlbridge adds to the calls of a driver. The driver is the fake one with its checks
+// off, so that only the cost of a call is left. For comparison, each operation has a benchmark of
+// the same driver calls through pointers from dlsym, as in a program without dlbridge.
 #include <benchmark/benchmark.h>
 #include <cuda.h>
 #include <dlfcn.h>
@@ -21,7 +21,7 @@ Function* Symbol(const char* name) {
   return reinterpret_cast<Function*>(dlsym(library, name));
 }
 
-// Two streams of one context; the fake follows no handle while it is fast.
+// Two streams of one context; the fake driver checks no handle while it is fast.
 struct Pair {
   CUcontext context = nullptr;
   CUstream producer = nullptr;
@@ -57,7 +57,7 @@ const Pair& ThePair() {
   return pair;
 }
 
-// Fast from here to the end of a benchmark, but for the first call, which fills the pool.
+// Makes the fake driver fast until the end of a benchmark.
 class Fast {
  public:
   Fast() { fake_cuda_fast(1); }

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What calls for devices cost: what is added to a driver's calls, look-ups, and the first call.
+"""The cost of device calls: the cost added to driver calls, look-ups, and the first call.
 
-Prints nanoseconds of CPU time, medians of many runs that are interleaved at random; behind them the
-target, "!" where it is missed.
+Prints nanoseconds of CPU time: medians of many runs, interleaved at random. The target follows in
+brackets, with "!" where it is missed.
 """
 
 import argparse
@@ -12,7 +12,7 @@ import sys
 
 from report import measure, medians
 
-# Name shown: (benchmark, what is subtracted or None, target).
+# Title: (benchmark, benchmark to subtract or None, target).
 ADDED = {
     "hand-off, added to the driver's calls": ("Handoff", "HandoffCallsOnly", 30),
     "hand-off of one stream": ("HandoffOfOneStream", None, None),
@@ -22,7 +22,7 @@ TABLE = {
     "look-up of a default, 8 devices": ("LookupDefault/8", None, 10),
     "look-up of a context, 8 devices": ("LookupContext/8", None, 10),
     "retain + release": ("RetainRelease/1", None, None),
-    "a bare copy of an entry": ("CopyEntry", None, None),
+    "a plain copy of an entry": ("CopyEntry", None, None),
 }
 
 
@@ -40,7 +40,7 @@ def main():
     parser.add_argument("--folder", required=True, type=pathlib.Path, help="of the programs")
     parser.add_argument("--repetitions", type=int, default=31)
     arguments = parser.parse_args()
-    print("Nanoseconds on a fake of CUDA's driver with its checks switched off, and of the table")
+    print("Nanoseconds on a fake CUDA driver with its checks off, and of the context table")
     for program, rows in (("device_bench", ADDED), ("table_bench", TABLE)):
         path = arguments.folder / program
         if not path.exists():
@@ -48,7 +48,7 @@ def main():
             continue
         for line in lines(medians(measure(path, arguments.repetitions, 0.01, [])), rows):
             print(line)
-    print("\nMicroseconds until a driver of this machine is started, or known to be missing")
+    print("\nMicroseconds until a driver of this machine is started, or found to be missing")
     subprocess.run([arguments.folder / "first_call"], check=True)
 
 

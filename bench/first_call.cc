@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the first call of a process that needs a driver costs, and what the next one does: a process
-// each, since a driver is looked for once. It prints microseconds.
+// Times the first call of a process that needs a driver, and the next one, in microseconds. Each
+// backend has a process, since a process looks for a driver once.
 #include <sys/wait.h>
 #include <unistd.h>
 

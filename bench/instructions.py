@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs core_instructions under callgrind and prints instructions per operation, less the loop.
 
-Behind each figure stands the target, where there is one; "!" where it is missed. Exit status 1
-where the cost of an operation of dlbridge grows faster than ndim, or with the number of elements:
-counts do not depend on the machine's load.
+The target follows a figure in brackets, with "!" where it is missed. Exit status 1 if the cost of
+an operation of dlbridge grows faster than ndim, or with the number of elements. Counts do not
+depend on the load of the machine.
 """
 
 import argparse
@@ -23,7 +23,7 @@ TOTAL = re.compile(r"^totals: (\d+)$", re.MULTILINE)
 
 
 def count(binary):
-    """Instructions per operation by name, the loop's own taken off."""
+    """Instructions per operation by name, without those of the loop."""
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder) / "callgrind"
         command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", binary]
@@ -56,7 +56,7 @@ def growth(found, operation, strides):
 
 
 def report_growth(found, operations):
-    """Linear: the last axes cost no more than 1.25 times what those before cost, and 2."""
+    """Linear: a further axis costs at most 1.25 times the earlier ones, plus 2."""
     print(f"\nInstructions per further axis, from ndim {' to '.join(map(str, NDIMS))}")
     bad = []
     for operation in operations:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operations that are measured: each a class whose constructor prepares and whose call operator
-// is one operation, release included. The benchmark takes their time, the other program counts
-// their instructions.
+// The measured operations. Each is a class whose constructor prepares, and whose call operator is
+// one operation, release included. core_bench measures their time, core_instructions their
+// instructions.
 #ifndef DLBRIDGE_BENCH_OPERATIONS_H_
 #define DLBRIDGE_BENCH_OPERATIONS_H_
 
@@ -21,7 +21,7 @@ namespace dlbridge_bench {
 
 enum class Strides { kNull, kGiven, kPermuted };
 
-// A tensor to work on. Its data is never touched, so there need not be any.
+// A tensor whose data is never accessed, so it has none.
 struct Shape {
   int32_t ndim = 4;
   Strides strides = Strides::kGiven;
@@ -44,8 +44,8 @@ inline void Require(bool fine, const char* what) {
 inline void DeleteNothing(DLManagedTensor* /*self*/) {}
 inline void DeleteNothing(DLManagedTensorVersioned* /*self*/) {}
 
-// What a producer hands out: float32 on the CPU, with a deleter that does nothing, so that one
-// struct serves every iteration.
+// A producer's tensor: float32 on the CPU, with a deleter that does nothing, so that one struct
+// serves every iteration.
 class Source {
  public:
   explicit Source(const Shape& shape)
@@ -94,7 +94,7 @@ class Source {
   DLManagedTensorVersioned versioned_ = {};
 };
 
-// The loop around an operation.
+// No operation: the cost of the loop.
 struct Nothing {
   explicit Nothing(const Shape& /*shape*/) {}
   void operator()() {}
@@ -122,7 +122,7 @@ class Validate {
   DLBridgeError error_;
 };
 
-// Options that say nothing are not passed.
+// Options without a set bit are not passed.
 template <uint32_t kFlags>
 class Upgrade {
  public:
@@ -199,7 +199,7 @@ class Share {
   DLBridgeError error_;
 };
 
-// Native memory, as a framework hands out its own.
+// Native memory, as a framework exports its own.
 template <uint32_t kOptions>
 class Wrap {
  public:
@@ -230,7 +230,7 @@ class Wrap {
 };
 
 #ifdef DLBRIDGE_BENCH_TVM_FFI
-// The peer's way from a legacy tensor to a versioned one.
+// The peer's conversion from a legacy tensor to a versioned one.
 class TvmImportExport {
  public:
   explicit TvmImportExport(const Shape& shape) : source_(shape) {}
@@ -247,7 +247,7 @@ class TvmImportExport {
   Source source_;
 };
 
-// The peer's export of a tensor that it has already, as sharing is dlbridge's.
+// The peer's export of a tensor that it already has: the counterpart of share.
 class TvmExport {
  public:
   explicit TvmExport(const Shape& shape) : source_(shape) {
@@ -266,7 +266,7 @@ class TvmExport {
 };
 #endif
 
-// Calls `visit.template Operation<Class>(name)` for each operation beside the loop itself.
+// Calls `visit.template Operation<Class>(name)` for each operation except the loop itself.
 template <typename Visitor>
 void VisitOperations(Visitor& visit) {
   visit.template Operation<Validate>("validate");
@@ -284,7 +284,7 @@ void VisitOperations(Visitor& visit) {
 #endif
 }
 
-// How strides are called in the names of benchmarks and counts.
+// The names of strides in the names of benchmarks and counts.
 inline const char* NameOf(Strides strides) {
   switch (strides) {
     case Strides::kNull:

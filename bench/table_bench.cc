@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The context table: what a look-up and keeping an entry cost, by the number of entries.
+// The context table: the cost of a look-up and of retaining an entry, by the number of entries.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace {
 
 DLDevice Cuda(int64_t id) { return {kDLCUDA, static_cast<int32_t>(id)}; }
 
-// As many devices as asked for, with two contexts each.
+// Registers the given number of devices, with two contexts each.
 class Registered {
  public:
   explicit Registered(int64_t devices) {
@@ -40,7 +40,7 @@ class Registered {
   std::vector<uint64_t> ids_;
 };
 
-// What every look-up has to do: the measure for the rest on a machine that does other things too.
+// The least that a look-up must do: the reference for the others on a machine under load.
 void CopyEntry(benchmark::State& state) {
   const DLBridgeContextEntry from = DLBRIDGE_CONTEXT_ENTRY_INIT;
   DLBridgeContextEntry entry;
@@ -86,7 +86,7 @@ void RetainRelease(benchmark::State& state) {
 }
 BENCHMARK(RetainRelease)->Arg(1)->Arg(64);
 
-// Beside entries that stay, so that memory would grow if ended entries kept any.
+// With entries that stay registered, so that memory would grow if ended entries kept theirs.
 void RegisterUnregister(benchmark::State& state) {
   const Registered registered(state.range(0));
   DLBridgeContextEntry entry = DLBRIDGE_CONTEXT_ENTRY_INIT;

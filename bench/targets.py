@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is to be reached, and how both reports print it.
+"""The targets, and how both reports print them.
 
 A target is (multiple of malloc + free of 128 bytes, instructions) by operation and ndim, for
-contiguous float32; "permuted" has a column of its own.
+contiguous float32; "permuted" has its own table.
 """
 
 NDIMS = (1, 4, 8)
@@ -38,13 +38,13 @@ TARGETS = {
     ("downgrade", 4): (1.6, 200),
     ("share", 4): (1.6, 200),
 }
-# What another operation of the same run costs, and no more.
+# The target is the cost of another operation in the same run.
 LIKE = {"wrap_vouched": "upgrade_vouched"}
 PERMUTED_TARGETS = {("validate", 4): (1.6, 260)}
 
 
 def target(operation, ndim, strides, unit, found):
-    """`unit` is 0 for the multiple and 1 for instructions; None where nothing is demanded."""
+    """`unit` is 0 for the multiple and 1 for instructions; None without a target."""
     if operation in LIKE:
         return found.get((LIKE[operation], ndim, strides))
     table = PERMUTED_TARGETS if strides == "permuted" else TARGETS
@@ -53,7 +53,7 @@ def target(operation, ndim, strides, unit, found):
 
 
 def cell(value, goal, digits):
-    """Such as "2.21 (2.4)", with an exclamation mark where the goal is missed."""
+    """Such as "2.21 (2.4)", with an exclamation mark if the target is missed."""
     if value is None:
         return ""
     text = f"{value:.{digits}f}"

@@ -5,7 +5,6 @@ types and functions once; this writes the files and regions that repeat them.
 
 facts.py write   writes what differs, and names it
 facts.py check   writes nothing; fails and names the file to edit where something differs
-facts.py names   prints the names of functions, constants and structs of dlbridge.h
 
 The members of the function table and the crate dlbridge-sys are derived from the declarations in
 dlbridge.h, which libclang reads (tests/abi/requirements.txt; build/abi-venv is used where it is
@@ -58,16 +57,6 @@ def check(root):
     return complaints
 
 
-def names(root):
-    facts = load.read(root)
-    found = [f"dlbridge_{one.name}" for one in facts.functions]
-    found += [f"DLBRIDGE_{one.name}" for one in facts.statuses]
-    found += [f"DLBRIDGE_RULE_{one.name}" for one in facts.rules]
-    found += [group.prefix + one.name for group in facts.groups for one in group.members]
-    print("\n".join([*found, *functions.structs(root)]))
-    return []
-
-
 def use_libclang():
     """Goes on with the Python of build/abi-venv where this one has no libclang."""
     python = Path(__file__).resolve().parents[1] / "build/abi-venv/bin/python"
@@ -75,22 +64,16 @@ def use_libclang():
         os.execv(python, [str(python), "-B", *sys.argv])
 
 
-COMMANDS = {"write": write, "check": check, "names": names}
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("command", choices=COMMANDS)
+    parser.add_argument("command", choices=("write", "check"))
     parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parents[1])
     options = parser.parse_args()
     try:
-        complaints = COMMANDS[options.command](options.root)
+        complaints = {"write": write, "check": check}[options.command](options.root)
     except text.Problem as problem:
         complaints = [str(problem)]
-    if complaints:
-        print("\n".join(complaints))
-    elif options.command != "names":
-        print(f"facts.py {options.command}: no complaints")
+    print("\n".join(complaints) or f"facts.py {options.command}: no complaints")
     return 1 if complaints else 0
 
 

@@ -6,17 +6,17 @@ package dlbridge
 // #include "bridge.h"
 import "C"
 
-// AllocateSpec is a tensor to allocate.
+// AllocateSpec describes a tensor to allocate.
 type AllocateSpec struct {
 	Shape     []int64
 	DType     DType
-	Device    Device // The zero value stands for the CPU; another device needs an Allocator.
+	Device    Device // The zero value is the CPU; another device needs an Allocator.
 	Options   AllocateOptions
 	Alignment uint64 // A power of two; 0: 256.
 	// TensorFlags are the DLPack flags of the tensor.
 	TensorFlags TensorFlags
 	Version     Version    // Newest DLPack that the consumer reads; the zero value: the default.
-	Allocator   *Allocator // nil: the system's.
+	Allocator   *Allocator // nil: the system's allocator.
 }
 
 // Allocate allocates a compact dlbridge-owned tensor; its bytes are unspecified.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Allocators: memory of the caller's choice.
+// Allocators that the caller provides.
 
 package dlbridge
 
@@ -13,15 +13,15 @@ import (
 )
 
 // AllocateFunc returns `bytes` (never 0) of memory of device, aligned to alignment (a power of two), or
-// nil. The memory must not be the Go heap's, unless it is pinned. It may be used by work on stream; the
-// zero Stream: by anything from now on. A panic counts as nil; see [OnPanic].
+// nil. The memory must not be on the Go heap, unless it is pinned. Work on stream may use it; with the
+// zero Stream any code may use it from now on. A panic counts as nil; see [OnPanic].
 type AllocateFunc func(device Device, bytes, alignment uint64, stream Stream) unsafe.Pointer
 
-// DeallocateFunc gets the same values back, once, on any thread and possibly much later. The memory is
-// free once work on stream so far is done; the zero Stream: now.
+// DeallocateFunc receives the same values, once, on any thread and possibly much later. The memory is
+// unused after the work that is on stream now; with the zero Stream it is unused now.
 type DeallocateFunc func(device Device, memory unsafe.Pointer, bytes, alignment uint64, stream Stream)
 
-// Allocator is memory of the caller's choice, given by two Go functions.
+// Allocator allocates and frees memory with two Go functions.
 type Allocator struct {
 	allocate   AllocateFunc
 	deallocate DeallocateFunc
@@ -42,15 +42,15 @@ func NewAllocator(allocate AllocateFunc, deallocate DeallocateFunc) (*Allocator,
 	return a, nil
 }
 
-// Blocks is the number of blocks that are allocated and of calls that are in progress.
+// Blocks is the number of allocated blocks and of calls in progress.
 func (a *Allocator) Blocks() int {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
 	return a.users
 }
 
-// Close ends the allocator: no call accepts it from then on. Memory that it gave is still deallocated by
-// its function. Closing again does nothing. It always returns nil.
+// Close ends the allocator: no call accepts it from then on. Its function still deallocates its memory.
+// Closing again does nothing. It always returns nil.
 func (a *Allocator) Close() error {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
@@ -61,7 +61,7 @@ func (a *Allocator) Close() error {
 	return nil
 }
 
-// forget deletes the handle once C cannot use it any more.
+// forget deletes the handle when C can no longer use it.
 func (a *Allocator) forget() {
 	if a.closed && a.users == 0 && a.handle != 0 {
 		a.handle.Delete()

@@ -18,7 +18,7 @@ import (
 
 // BatchError is the error of a batch.
 type BatchError struct {
-	// Index of the tensor that was rejected; -1 where none caused the error.
+	// Index of the tensor that was rejected; -1 if none caused the error.
 	Index int
 	// Err is an *Error, ErrClosed or ErrInUse.
 	Err error
@@ -35,7 +35,7 @@ func (e *BatchError) Error() string {
 // Unwrap is the error of the tensor.
 func (e *BatchError) Unwrap() error { return e.Err }
 
-// Batch owns tensors that one call has made. They share one piece of Go's memory, which is kept while
+// Batch owns tensors that one call has made. They share one Go allocation, which lives while
 // any of them is reachable.
 type Batch struct {
 	tensors []Tensor
@@ -58,7 +58,8 @@ func (b *Batch) All() iter.Seq2[int, *Tensor] {
 	}
 }
 
-// Close closes all tensors, in one crossing into C for those that are not in use; see [Tensor.Close]. It always returns nil.
+// Close closes all tensors, in one crossing into C for those that are not in use; see [Tensor.Close]. It
+// always returns nil.
 func (b *Batch) Close() error {
 	if len(b.tensors) == 0 {
 		return nil
@@ -82,8 +83,8 @@ func (b *Batch) Close() error {
 	return nil
 }
 
-// ImportMany imports the legacy tensors at pointers, all or none, in one crossing into C. They must be
-// live and the caller's; on any error, a [*BatchError], they still are. A pointer given twice and
+// ImportMany imports the legacy tensors at pointers, all or none, in one crossing into C. The caller
+// must own them; on any error, a [*BatchError], the caller still owns them. A pointer given twice and
 // ConvertCopy are invalid arguments.
 func ImportMany(pointers []unsafe.Pointer, options *ConvertOptions) (*Batch, error) {
 	batch := new(Batch)
@@ -95,7 +96,7 @@ func ImportMany(pointers []unsafe.Pointer, options *ConvertOptions) (*Batch, err
 }
 
 // UpgradeMany upgrades all sources or none, in one crossing into C. Success consumes them all, and the
-// results have their order. On any error, a [*BatchError], all are untouched and still to be closed.
+// results have their order. On any error, a [*BatchError], all are untouched and must still be closed.
 // ConvertCopy is an invalid argument.
 func UpgradeMany(sources []*Legacy, options *ConvertOptions) (*Batch, error) {
 	batch := new(Batch)
@@ -103,13 +104,13 @@ func UpgradeMany(sources []*Legacy, options *ConvertOptions) (*Batch, error) {
 	numbers := few[:0]
 	for i, source := range sources {
 		if err := takeSource(source); err != nil {
-			giveBack(sources[:i])
+			cancelTake(sources[:i])
 			return nil, &BatchError{i, err}
 		}
 		numbers = append(numbers, source.number())
 	}
 	if err := batch.upgrade(unsafe.SliceData(numbers), len(numbers), options); err != nil {
-		giveBack(sources)
+		cancelTake(sources)
 		return nil, err
 	}
 	return batch, nil
@@ -122,9 +123,9 @@ func takeSource(source *Legacy) error {
 	return source.take()
 }
 
-func giveBack(sources []*Legacy) {
+func cancelTake(sources []*Legacy) {
 	for _, source := range sources {
-		source.giveBack()
+		source.cancelTake()
 	}
 }
 
@@ -173,7 +174,7 @@ func upgradeMany(from *C.uintptr_t, count int, options *ConvertOptions, to []C.u
 	return C.godl_upgrade_many(from, C.size_t(count), 1, &given, options.Policy.lists(), &to[0])
 }
 
-// upgradeManyDevice asks drivers, which may run Go callbacks: everything that C gets is on the heap.
+// upgradeManyDevice asks drivers, which may run Go callbacks: all memory that C gets is on the heap.
 func upgradeManyDevice(from []C.uintptr_t, options *ConvertOptions, to []C.uintptr_t) C.godl_result {
 	given := options.c()
 	numbers := append(make([]C.uintptr_t, 0, 2*len(to)), from...)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Benchmarks; bench.sh gives the figures as multiples of MallocFree.
+// Benchmarks; noxfile.py prints the figures as multiples of MallocFree.
 
 package dlbridge_test
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The callbacks that the library gets: each calls an exported Go function or does its work here.
+// The callbacks of the library: each calls an exported Go function or does its work here.
 // The context of a callback is its handle in Go, never a pointer into Go's memory.
 #include "bridge.h"
 

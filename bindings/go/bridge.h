@@ -10,7 +10,7 @@
 #include <string.h>
 
 // The outcome of a call that can fail. The caller frees `error`, which is NULL after success and
-// where malloc failed.
+// if malloc failed.
 typedef struct godl_result {
   uintptr_t value;
   DLBridgeError* error;
@@ -20,7 +20,7 @@ typedef struct godl_result {
   int32_t axis;
 } godl_result;
 
-// A DLBridgePolicy without pointers, so that it may lie in Go's memory.
+// A DLBridgePolicy without pointers, so that it may be in Go memory.
 typedef struct godl_policy {
   int32_t given;  // 0: the default policy
   int32_t level;
@@ -117,14 +117,14 @@ static inline godl_result godl_validate(uintptr_t tensor, DLBridgeKind kind, uin
   return godl_finish(godl_validate_kind(tensor, kind, flags, &policy, &error), &error, 0);
 }
 
-// The same for a policy that asks drivers. A context may then end, whose release callback is in Go;
-// godl_validate is declared to call nothing back.
+// The same for a policy that asks drivers. A driver may then release a context whose callback is in
+// Go, and godl_validate is declared to call no Go function.
 static inline godl_result godl_validate_device(uintptr_t tensor, DLBridgeKind kind, uint64_t flags,
                                                const godl_policy* given, godl_lists lists) {
   return godl_validate(tensor, kind, flags, given, lists);
 }
 
-// Reports up to `capacity` findings; `value` is how many there are.
+// Reports up to `capacity` findings; `value` is the number of all findings.
 static inline godl_result godl_diagnose(uintptr_t tensor, DLBridgeKind kind, uint64_t flags,
                                         const godl_policy* given, godl_lists lists,
                                         DLBridgeFinding* findings, size_t capacity) {
@@ -212,7 +212,7 @@ static inline godl_result godl_device_parse(const char* text, size_t length, DLD
 
 // ------------------------------------------------------------------------------------- convert
 
-// A DLBridgeContextEntry without pointers: a handle of Go in its place could be mistaken for one.
+// A DLBridgeContextEntry without pointers, since cgo could mistake a Go handle for one.
 typedef struct godl_context {
   DLBridgeBackend backend;
   DLDevice device;
@@ -358,7 +358,7 @@ static inline godl_result godl_downgrade(uintptr_t source, int32_t given_any, go
   return godl_finish(status, &error, (uintptr_t)out);
 }
 
-// As godl_validate_device is to godl_validate.
+// The same for a policy that asks drivers; see godl_validate_device.
 static inline godl_result godl_upgrade_many_device(const uintptr_t* sources, size_t count,
                                                    int32_t given_any, const godl_options* given,
                                                    godl_lists lists, uintptr_t* outs) {
@@ -368,7 +368,7 @@ static inline godl_result godl_upgrade_many_device(const uintptr_t* sources, siz
 // ------------------------------------------------------------------------------------- storage
 
 // Storage for one upgraded tensor. `state` has a bit for each of its users: the tensor, the Storage
-// in Go, and a call that is in progress. The last one frees it.
+// in Go, and a call in progress. The last user frees it.
 typedef struct godl_storage {
   _Alignas(16) int32_t state;
   int32_t padding;
@@ -476,8 +476,8 @@ enum { GODL_STATE_RELEASING = 8 };
 // the rest of the batch.
 static inline void godl_release_owners(godl_owner* owners, size_t count) {
   for (size_t i = 0; i < count; ++i) {
-    // Another Close of the same batch may run at the same time: the one that clears the bit
-    // releases.
+    // Another Close of the same batch may run at the same time: the call that clears the bit
+    // releases the tensor.
     const uint32_t bit = GODL_STATE_RELEASING;
     if ((__atomic_fetch_and(&owners[i].state, ~bit, __ATOMIC_ACQ_REL) & bit) == 0) continue;
     dlbridge_release_versioned((DLManagedTensorVersioned*)owners[i].address);
@@ -641,7 +641,7 @@ static inline godl_result godl_copy(uintptr_t tensor, DLBridgeKind kind, uint64_
 
 // ------------------------------------------------------------------------------------- processes
 
-// `sizes` is also filled where buffer or fds are too small.
+// `sizes` is also filled if buffer or fds are too small.
 static inline godl_result godl_ipc_export(uintptr_t tensor, uint32_t options, void* buffer,
                                           size_t size, int32_t* fds, size_t capacity,
                                           DLBridgeIpcSizes* sizes) {
@@ -834,8 +834,8 @@ static inline DLBridgePolicy godl_element_policy(const DLDataType* dtype, uint64
   return policy;
 }
 
-// Validates a tensor for Read or Write and copies its layout. The struct of a tensor that was
-// accepted is still its producer's, so the copy is what is validated last.
+// Validates a tensor for Read or Write and copies its layout. The producer may still change the
+// struct of an accepted tensor, so the copy is validated last.
 static inline godl_result godl_open(uintptr_t tensor, DLDataType dtype, uint64_t alignment,
                                     int32_t writable, godl_look* out) {
   const DLManagedTensorVersioned* versioned = (const DLManagedTensorVersioned*)tensor;

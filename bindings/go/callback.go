@@ -15,20 +15,20 @@ import (
 )
 
 // PanicHandler gets the value of each panic of a callback. It runs on the goroutine of the callback; a
-// panic of the handler itself is dropped.
+// panic of the handler itself is ignored.
 type PanicHandler func(value any)
 
 var panicHandler atomic.Pointer[PanicHandler]
 
-// errExit is the reported value where a callback called runtime.Goexit.
+// errExit is the reported value if a callback called runtime.Goexit.
 var errExit = errors.New("dlbridge: a callback called runtime.Goexit")
 
 // OnPanic sets the handler of panics in callbacks; nil, the default: none. A panic never crosses into C:
 // a release callback then counts as having run, an allocator as having no memory.
 //
 // A callback runs on the thread that C calls it on. It must not call [runtime.Goexit], nor testing's
-// FailNow, which does: that cannot be stopped and would skip C's frames. The handler gets an error as
-// the value then.
+// FailNow, which calls it: it cannot be stopped and would skip C's frames. The handler then gets an
+// error as the value.
 func OnPanic(handler PanicHandler) {
 	if handler == nil {
 		panicHandler.Store(nil)
@@ -98,9 +98,9 @@ func dlbridgeGoRelease(number C.uintptr_t, buffer C.DLBridgeBuffer, stream C.DLB
 	hook.released(bufferOf(buffer), streamOf(stream))
 }
 
-// ReleaseFunc is called once when the last owner of a tensor is gone, on any thread, with the buffer that
-// was given. Work on stream may still use the memory; the zero Stream: none does. It may use this
-// package. A panic in it goes to [OnPanic].
+// ReleaseFunc is called once after the last owner of a tensor is released, on any thread, with the
+// wrapped buffer. Work on stream may still use the memory; with the zero Stream none does. It may use
+// this package. A panic in it goes to [OnPanic].
 type ReleaseFunc func(buffer Buffer, stream Stream)
 
 func (hook ReleaseFunc) released(buffer Buffer, stream Stream) {

@@ -129,7 +129,7 @@ func TestDeallocateThatPanics(t *testing.T) {
 	}
 }
 
-// Closed while its memory is in use, an allocator still takes that memory back.
+// An allocator that is closed while its memory is in use still deallocates it.
 func TestAllocatorClosedFirst(t *testing.T) {
 	var out atomic.Int32
 	allocator := must(dlbridge.NewAllocator(

@@ -61,12 +61,12 @@ func (w *world) in(step object) handle {
 }
 
 func callValidate(w *world, step object) object {
-	return said(w.in(step).Validate(policyOf(step["policy"])))
+	return answerOf(w.in(step).Validate(policyOf(step["policy"])))
 }
 
 func callDiagnose(w *world, step object) object {
 	found, err := w.in(step).Diagnose(policyOf(step["policy"]))
-	answer := said(err)
+	answer := answerOf(err)
 	list := []object{}
 	for _, finding := range found {
 		severity := "NOTE"
@@ -83,7 +83,7 @@ func callDiagnose(w *world, step object) object {
 
 func callLayout(w *world, step object) object {
 	layout, err := w.in(step).Layout()
-	answer := said(err)
+	answer := answerOf(err)
 	answer["layout"] = object{
 		"properties":     flagNames(uint32(layout.Properties), layoutProperties),
 		"item_bits":      layout.ItemBits,
@@ -111,7 +111,7 @@ func written(step object, format func([]byte) (int, error)) object {
 		buffer = buffer[:signed(step["size"])]
 	}
 	length, err := format(buffer)
-	answer := said(err)
+	answer := answerOf(err)
 	answer["length"] = length
 	end := min(length, max(len(buffer)-1, 0))
 	answer["text"] = string(buffer[:end])
@@ -128,14 +128,14 @@ func callDeviceFormat(_ *world, step object) object {
 
 func callDTypeParse(_ *world, step object) object {
 	dtype, err := dlbridge.ParseDType(step["text"].(string))
-	answer := said(err)
+	answer := answerOf(err)
 	answer["dtype"] = dtypeList(dtype)
 	return answer
 }
 
 func callDeviceParse(_ *world, step object) object {
 	device, err := dlbridge.ParseDevice(step["text"].(string))
-	answer := said(err)
+	answer := answerOf(err)
 	answer["device"] = deviceList(device)
 	return answer
 }
@@ -151,14 +151,14 @@ func callHostAccessible(_ *world, step object) object {
 
 func callRequiredVersion(w *world, step object) object {
 	version, err := w.in(step).RequiredVersion()
-	answer := said(err)
+	answer := answerOf(err)
 	answer["version"] = versionList(version)
 	return answer
 }
 
 func callNegotiate(_ *world, step object) object {
 	kind, version, err := dlbridge.Negotiate(versionFrom(step["producer"]), versionFrom(step["consumer"]))
-	answer := said(err)
+	answer := answerOf(err)
 	answer["kind"] = kindNames[kind]
 	answer["version"] = versionList(version)
 	return answer
@@ -177,7 +177,7 @@ func callExchange(_ *world, step object) object {
 	chain := ctest.Chain(tables, step["ring"] == true)
 	defer ctest.FreeChain(chain)
 	found, err := dlbridge.FindExchangeAPI(chain, versionFrom(step["consumer"]))
-	answer := said(err)
+	answer := answerOf(err)
 	answer["index"] = -1
 	if err == nil {
 		answer["index"] = (uintptr(found.Pointer()) - uintptr(chain)) / ctest.TableSize
@@ -200,13 +200,13 @@ func callModulePin(w *world, step object) object {
 		held := w.in(step)
 		address = uintptr(ctest.Data(held.pointer, held.kind))
 	}
-	return said(dlbridge.ModulePin(address))
+	return answerOf(dlbridge.ModulePin(address))
 }
 
 func callUpgrade(w *world, step object) object {
 	source := w.in(step).tensor.(*dlbridge.Legacy)
 	made, err := source.Upgrade(w.optionsOf(step))
-	answer := said(err)
+	answer := answerOf(err)
 	if err == nil {
 		w.take(step["in"].(string))
 		w.addTensor(step, step["out"].(string), made, answer)
@@ -230,7 +230,7 @@ func callUpgradeInto(w *world, step object) object {
 	}
 	w.storages = append(w.storages, storage)
 	made, err := held.tensor.(*dlbridge.Legacy).UpgradeInto(storage, w.optionsOf(step))
-	answer := said(err)
+	answer := answerOf(err)
 	if err == nil {
 		w.take(step["in"].(string))
 		w.addTensor(step, step["out"].(string), made, answer)
@@ -248,7 +248,7 @@ func callUpgradeMany(w *world, step object) object {
 		sources = append(sources, w.live[name].tensor.(*dlbridge.Legacy))
 	}
 	made, err := dlbridge.UpgradeMany(sources, w.optionsOf(step))
-	answer := saidOfBatch(err, len(sources))
+	answer := answerOfBatch(err, len(sources))
 	for i := 0; err == nil && i < made.Len(); i++ {
 		w.take(in[i])
 		w.addTensor(step, out[i], made.At(i), answer)
@@ -268,13 +268,13 @@ func (w *world) callTwice(step object, in []string) object {
 	for _, name := range in {
 		w.put(name, w.live[name].pointer, ctest.Legacy)
 	}
-	return saidOfBatch(err, len(in))
+	return answerOfBatch(err, len(in))
 }
 
-// saidOfBatch is the answer of a batch that returned err.
-func saidOfBatch(err error, count int) object {
-	answer := said(err)
-	answer["failed"] = count // C returns the count where no tensor caused the error, or none failed.
+// answerOfBatch is the answer of a batch that returned err.
+func answerOfBatch(err error, count int) object {
+	answer := answerOf(err)
+	answer["failed"] = count // C returns the count if no tensor caused the error.
 	var failure *dlbridge.BatchError
 	if errors.As(err, &failure) && failure.Index >= 0 {
 		answer["failed"] = failure.Index
@@ -291,7 +291,7 @@ func callDowngrade(w *world, step object) object {
 	case *dlbridge.Tensor:
 		made, err = source.Downgrade(w.optionsOf(step))
 	}
-	answer := said(err)
+	answer := answerOf(err)
 	if err == nil {
 		w.take(step["in"].(string))
 		w.addLegacy(step, step["out"].(string), made, answer)
@@ -326,7 +326,7 @@ func (w *world) keep(step object) {
 func callImport(w *world, step object) object {
 	pointer, kind := w.given(step)
 	made, err := dlbridge.Import(pointer, kind, w.optionsOf(step))
-	answer := said(err)
+	answer := answerOf(err)
 	if err != nil {
 		w.keep(step)
 		return answer
@@ -339,7 +339,7 @@ func callImport(w *world, step object) object {
 func callExport(w *world, step object) object {
 	pointer, kind := w.given(step)
 	made, out, err := dlbridge.Export(pointer, kind, versionFrom(step["target"]), w.optionsOf(step))
-	answer := said(err)
+	answer := answerOf(err)
 	if err != nil {
 		w.keep(step)
 		return answer
@@ -354,7 +354,7 @@ func callExport(w *world, step object) object {
 
 func callShare(w *world, step object) object {
 	made, err := w.validated(step["in"].(string)).Share()
-	answer := said(err)
+	answer := answerOf(err)
 	if err == nil {
 		w.addTensor(step, step["out"].(string), made, answer)
 	}
@@ -373,14 +373,14 @@ func callView(w *world, step object) object {
 	}
 	made, err := parent.View(dlbridge.ViewSpec{DType: dtypeFrom(spec["dtype"]), Shape: shape,
 		Strides: strides, Offset: offset})
-	answer := said(err)
+	answer := answerOf(err)
 	if err == nil {
 		w.addTensor(step, step["out"].(string), made, answer)
 	}
 	return answer
 }
 
-// onlyKeys fails where a raw call would ignore a key of the case.
+// onlyKeys fails if a raw call would ignore a key of the case.
 func (w *world) onlyKeys(spec object, known ...string) {
 	for key := range spec {
 		if !slices.Contains(known, key) {
@@ -389,7 +389,8 @@ func (w *world) onlyKeys(spec object, known ...string) {
 	}
 }
 
-// rawAnswer is the answer of a call that this package cannot make: with an ndim that the shape has not.
+// rawAnswer is the answer of a call that this package cannot make: with an ndim that differs from the
+// shape's.
 func (w *world) rawAnswer(step object, raw ctest.Answer) object {
 	if raw.Status == 0 {
 		answer := object{"status": "OK"}
@@ -400,7 +401,7 @@ func (w *world) rawAnswer(step object, raw ctest.Answer) object {
 		w.addTensor(step, step["out"].(string), made, answer)
 		return answer
 	}
-	return said(&dlbridge.Error{Status: dlbridge.Status(raw.Status), Rule: dlbridge.Rule(raw.Rule),
+	return answerOf(&dlbridge.Error{Status: dlbridge.Status(raw.Status), Rule: dlbridge.Rule(raw.Rule),
 		Axis: raw.Axis, Message: raw.Message})
 }
 
@@ -427,7 +428,7 @@ func callAllocate(w *world, step object) object {
 		given.Allocator = w.allocator(step["allocator"])
 	}
 	made, err := dlbridge.Allocate(given)
-	answer := said(err)
+	answer := answerOf(err)
 	if err == nil {
 		w.addTensor(step, step["out"].(string), made, answer)
 		aligned := max(given.Alignment, 1)

@@ -46,7 +46,7 @@ var (
 	contextProperties = []string{"DEFAULT", "REPLACE", "ENUMERATED", "PRIVATE"}
 )
 
-// valueOf is the value of a name, or the number itself; 0 where there is none.
+// valueOf is the value of a name, or the number itself; 0 if there is none.
 func valueOf(value any, known []string) int32 {
 	if name, is := value.(string); is {
 		return int32(slices.Index(known, name))
@@ -91,7 +91,7 @@ func (m *memory) released(buffer dlbridge.Buffer, _ dlbridge.Stream) {
 	m.deletes++
 }
 
-// release is the callback of a MEMORY; nil where it has no deleter.
+// release is the callback of a MEMORY; nil if it has no deleter.
 func (m *memory) release() dlbridge.ReleaseFunc {
 	if !m.deleter {
 		return nil
@@ -115,7 +115,7 @@ func (w *world) bufferOf(value any, address uint64) dlbridge.Buffer {
 
 func callBackendInfo(_ *world, step object) object {
 	info, err := dlbridge.QueryBackend(dlbridge.Backend(valueOf(step["backend"], backends)))
-	answer := said(err)
+	answer := answerOf(err)
 	answer["info"] = object{
 		"backend":         nameOfValue(int32(info.Backend), backends),
 		"state":           nameOfValue(int32(info.State), states),
@@ -132,7 +132,7 @@ func callBackendInfo(_ *world, step object) object {
 func callPointerInfo(w *world, step object) object {
 	buffer := w.bufferOf(step["buffer"], w.memories[step["in"].(string)].address)
 	info, err := dlbridge.QueryPointer(buffer, deviceFrom(step["device"]))
-	answer := said(err)
+	answer := answerOf(err)
 	answer["info"] = object{
 		"backend":       nameOfValue(int32(info.Backend), backends),
 		"device":        deviceList(info.Device),
@@ -174,7 +174,7 @@ func callWrap(w *world, step object) object {
 			[2]int32(deviceList(spec.Device)), [3]int(dtypeList(spec.DType))))
 	}
 	made, err := dlbridge.Wrap(spec)
-	answer := said(err)
+	answer := answerOf(err)
 	if err == nil {
 		w.takeMemory(step["in"])
 		w.addTensor(step, step["out"].(string), made, answer)
@@ -184,7 +184,7 @@ func callWrap(w *world, step object) object {
 
 func callWrapLegacy(w *world, step object) object {
 	made, err := dlbridge.WrapLegacy(w.wrapSpec(step))
-	answer := said(err)
+	answer := answerOf(err)
 	if err == nil {
 		w.takeMemory(step["in"])
 		w.addLegacy(step, step["out"].(string), made, answer)
@@ -212,7 +212,7 @@ func callCopy(w *world, step object) object {
 		spec.Allocator = w.allocator(step["allocator"])
 	}
 	made, err := w.in(step).Copy(spec)
-	answer := said(err)
+	answer := answerOf(err)
 	if err == nil {
 		w.takeMemory(given["target"])
 		w.addTensor(step, step["out"].(string), made, answer)
@@ -241,7 +241,7 @@ func callStreamFromArrayAPI(_ *world, step object) object {
 		number = signed(step["stream"])
 	}
 	stream, err := dlbridge.StreamFromArrayAPI(deviceFrom(step["device"]), number)
-	answer := said(err)
+	answer := answerOf(err)
 	if err == nil {
 		answer["stream"] = object{
 			"backend": nameOfValue(int32(stream.Backend), backends),
@@ -256,11 +256,11 @@ func callStreamFromArrayAPI(_ *world, step object) object {
 
 func callStreamHandoff(_ *world, step object) object {
 	options := dlbridge.HandoffOptions(handoffBits(step["handoff"]))
-	return said(dlbridge.StreamHandoff(streamOf(step["producer"]), streamOf(step["consumer"]), options))
+	return answerOf(dlbridge.StreamHandoff(streamOf(step["producer"]), streamOf(step["consumer"]), options))
 }
 
 func callStreamSynchronize(_ *world, step object) object {
-	return said(streamOf(step["stream"]).Synchronize())
+	return answerOf(streamOf(step["stream"]).Synchronize())
 }
 
 func callContextRegister(w *world, step object) object {
@@ -291,7 +291,7 @@ func callContextRegister(w *world, step object) object {
 		w.entries[step["out"].(string)] = id
 		w.takeMemory(step["in"])
 	}
-	return said(err)
+	return answerOf(err)
 }
 
 // entryName is the name of an entry of the case, or "other".
@@ -306,7 +306,7 @@ func (w *world) entryName(id uint64) string {
 
 func callContextFind(w *world, step object) object {
 	entry, err := dlbridge.ContextFind(deviceFrom(step["device"]), handleFrom(step["context"]))
-	answer := said(err)
+	answer := answerOf(err)
 	if err != nil {
 		return answer
 	}
@@ -336,7 +336,7 @@ func callContextNext(w *world, _ object) object {
 	for {
 		entry, next, err := dlbridge.ContextNext(cursor)
 		if err != nil {
-			answer := said(err)
+			answer := answerOf(err)
 			answer["entries"] = entries
 			return answer
 		}
@@ -352,7 +352,7 @@ func (w *world) onEntry(step object, function func(uint64) error) object {
 	if !known {
 		id = 1<<64 - 1
 	}
-	answer := said(function(id))
+	answer := answerOf(function(id))
 	answer["deleters"] = w.deletes()
 	return answer
 }

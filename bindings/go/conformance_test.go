@@ -92,7 +92,7 @@ func differences(expect, answer object) string {
 	return text
 }
 
-// runCase runs one case and returns its outcome and what was wrong, or "".
+// runCase runs one case and returns its outcome and the failures, or "".
 func runCase(t testing.TB, test testCase) (outcome, string) {
 	w := newWorld(t, test.Objects)
 	result := outcome{test.Name, true, []object{}}

@@ -27,7 +27,7 @@ type tensor interface {
 	String() string
 }
 
-// handle is the tensor that a name stands for.
+// handle is the tensor of a name.
 type handle struct {
 	tensor
 	pointer unsafe.Pointer
@@ -184,7 +184,7 @@ func (w *world) allocator(how any) *dlbridge.Allocator {
 	return made
 }
 
-// finish releases everything that is left and returns what is wrong then, or "".
+// finish releases everything that is left and returns the failures, or "".
 func (w *world) finish() string {
 	for name := range w.live {
 		w.release(name)
@@ -383,7 +383,7 @@ var (
 	answerNames  = []string{"NO", "YES", "UNDECIDED"}
 )
 
-// policyOf is nil where a step has no policy.
+// policyOf is nil if a step has no policy.
 func policyOf(value any) *dlbridge.Policy {
 	spec, given := value.(object)
 	if !given {
@@ -421,7 +421,7 @@ func policyOf(value any) *dlbridge.Policy {
 	return policy
 }
 
-// optionsOf is nil where a step has no options.
+// optionsOf is nil if a step has no options.
 func (w *world) optionsOf(step object) *dlbridge.ConvertOptions {
 	spec, given := step["options"].(object)
 	if !given && step["allocator"] == nil {
@@ -439,8 +439,8 @@ func (w *world) optionsOf(step object) *dlbridge.ConvertOptions {
 	return options
 }
 
-// said is the answer of a call that returned err, which may be nil.
-func said(err error) object {
+// answerOf is the answer of a call that returned err, which may be nil.
+func answerOf(err error) object {
 	var failure *dlbridge.Error
 	switch {
 	case err == nil:

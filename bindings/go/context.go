@@ -23,9 +23,9 @@ type ContextEntry struct {
 	Queue        Handle // Default queue, borrowed; zero: none.
 	QueueKind    StreamKind
 	Properties   ContextProperties
-	UUID         [16]byte // Of the device; zero where unknown.
-	// Release, when registering, is called once when the entry is unregistered and no tensor keeps it,
-	// on any thread; nil: the handles are borrowed and must outlive their use. A panic in it goes to
+	UUID         [16]byte // Of the device; zero if unknown.
+	// Release, when registering, is called once after the entry is unregistered and no tensor retains
+	// it, on any thread; nil: the handles are borrowed and must outlive their use. A panic in it goes to
 	// [OnPanic]. In an entry that was found it is nil.
 	Release func(ContextEntry)
 }
@@ -77,8 +77,8 @@ func dlbridgeGoContext(number C.uintptr_t, entry C.godl_context) {
 	guard(func() { hook(contextOf(entry)) })
 }
 
-// ContextRegister adds an entry to the table of the process and returns its id. On any error nothing is
-// kept and Release is not called.
+// ContextRegister adds an entry to the table of the process and returns its id. On any error the table
+// is unchanged and Release is not called.
 func ContextRegister(entry ContextEntry) (uint64, error) {
 	var hook C.uintptr_t
 	if entry.Release != nil {
@@ -94,7 +94,7 @@ func ContextRegister(entry ContextEntry) (uint64, error) {
 	return uint64(result.value), nil
 }
 
-// ContextFind finds the entry of device with context, or its default where context is zero. It may start
+// ContextFind finds the entry of device with context, or its default if context is zero. It may start
 // the backend of the device. Keep the entry's handles alive with [ContextRetain].
 func ContextFind(device Device, context Handle) (ContextEntry, error) {
 	return contextAnswer(C.godl_context_find(device.c(), C.uint64_t(context.number)))
@@ -108,8 +108,8 @@ func contextAnswer(answer C.godl_context_result) (ContextEntry, error) {
 }
 
 // ContextNext is the entry that follows cursor in the table (0: the first), and the next cursor;
-// StatusNotFound after the last. Entries that are added or removed meanwhile may be met or not; no entry
-// is met twice.
+// StatusNotFound after the last. An entry that is added or removed meanwhile may be skipped; no entry is
+// returned twice.
 func ContextNext(cursor uint64) (ContextEntry, uint64, error) {
 	answer := C.godl_context_next(C.uint64_t(cursor))
 	entry, err := contextAnswer(answer)
@@ -126,23 +126,23 @@ func Contexts() iter.Seq[ContextEntry] {
 	}
 }
 
-// ContextRetain keeps entry id from being released; StatusNotFound where it is no longer registered.
+// ContextRetain keeps entry id from being released; StatusNotFound if it is no longer registered.
 func ContextRetain(id uint64) error {
 	return check(C.godl_context_retain(C.uint64_t(id)))
 }
 
-// ContextRelease ends one [ContextRetain]; the last, of an entry that was unregistered, runs its Release.
+// ContextRelease ends one [ContextRetain]. The last one of an unregistered entry runs its Release.
 func ContextRelease(id uint64) error {
 	return check(C.godl_context_release(C.uint64_t(id)))
 }
 
-// ContextUnregister takes entry id out of look-ups at once; its Release runs when it is no longer
+// ContextUnregister removes entry id from the table. Its Release runs when the entry is no longer
 // retained, which may be now.
 func ContextUnregister(id uint64) error {
 	return check(C.godl_context_unregister(C.uint64_t(id)))
 }
 
-// ContextTable is this library's own table, a DLBridgeContextTable, for C code that wants it.
+// ContextTable is this library's own table, a DLBridgeContextTable, for C code.
 func ContextTable() unsafe.Pointer {
 	return unsafe.Pointer(C.dlbridge_context_table_v1())
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conversions: foreign tensors become dlbridge-owned ones, and those what a consumer reads.
+// Conversions: of foreign tensors to dlbridge-owned ones, and of those for a consumer.
 
 package dlbridge
 
@@ -15,10 +15,10 @@ import (
 // Import makes a validated, dlbridge-owned tensor of the managed tensor at pointer: the function for
 // tensors from foreign code. kind is KindLegacy, KindVersioned, or KindUnknown for a channel that
 // carries a void*; a tensor that can be of either kind is then rejected (StatusAmbiguous). nil options
-// stand for the zero value.
+// mean the zero value.
 //
-// pointer must be a live managed tensor of the caller's. Success consumes it. On any error it is
-// untouched and still the caller's. The result can be shared and viewed; a legacy tensor becomes
+// pointer must be a live managed tensor that the caller owns. Success consumes it. On any error it is
+// untouched, and the caller still owns it. The result can be shared and viewed; a legacy tensor becomes
 // read-only without ConvertVouchWritable.
 func Import(pointer unsafe.Pointer, kind Kind, options *ConvertOptions) (*Tensor, error) {
 	return new(Tensor).importFrom(pointer, kind, options)
@@ -46,10 +46,10 @@ func importBy(number C.uintptr_t, kind Kind, options *ConvertOptions) (C.godl_re
 	})
 }
 
-// Export makes of the managed tensor at pointer, of a kind as for [Import], what a consumer of DLPack
-// target reads: the result is a legacy tensor where target.Major is 0, else a versioned one, and the
-// caller's to hand over or to [Release]. A tensor that the consumer can read as it is comes back as it
-// is. Success consumes pointer. On any error it is untouched and still the caller's.
+// Export converts the managed tensor at pointer, of a kind as for [Import], for a consumer of DLPack
+// target. The result is a legacy tensor if target.Major is 0, else a versioned one. The caller owns it,
+// and passes it on or calls [Release]. A tensor that the consumer can already read is returned as it
+// is. Success consumes pointer. On any error it is untouched, and the caller still owns it.
 func Export(pointer unsafe.Pointer, kind Kind, target Version, options *ConvertOptions) (unsafe.Pointer, Kind, error) {
 	result, err := exportBy(C.uintptr_t(uintptr(pointer)), kind, target, options)
 	if err == nil {
@@ -67,9 +67,9 @@ func exportBy(number C.uintptr_t, kind Kind, target Version, options *ConvertOpt
 	})
 }
 
-// Release calls the deleter of the managed tensor at pointer, where it has one: of what [Export] or
-// Detach returned and no consumer took. nil is accepted. A kind other than KindLegacy or KindVersioned
-// is an invalid argument, and nothing is called.
+// Release calls the deleter of the managed tensor at pointer, if it has one. Call it for a result of
+// [Export] or Detach that no consumer took. nil is accepted. A kind other than KindLegacy or
+// KindVersioned is an invalid argument, and nothing is called.
 func Release(pointer unsafe.Pointer, kind Kind) error {
 	if C.dlbridge_release(pointer, C.DLBridgeKind(kind)) != C.DLBRIDGE_OK {
 		return invalid(fmt.Sprintf("kind: expected KindLegacy or KindVersioned, found %d", kind))
@@ -77,18 +77,19 @@ func Release(pointer unsafe.Pointer, kind Kind) error {
 	return nil
 }
 
-// ConvertOptions say how to convert. The zero value, like nil, is the default.
+// ConvertOptions are the options of a conversion. The zero value, like nil, is the default.
 type ConvertOptions struct {
 	Options ConvertBits
 	// Version is the newest DLPack that the consumer reads; a tensor that needs more is rejected. To
-	// versioned: of major 1, the zero value is the default. To legacy: of major 0, the zero value stands
-	// for 0.8. [Export]: must be zero.
+	// versioned: of major 1, the zero value means the default. To legacy: of major 0, the zero value means 0.8.
+	// [Export]: must be zero.
 	Version Version
-	// TensorFlags are DLPack flags that the caller knows of a legacy source, which cannot record them.
+	// TensorFlags are DLPack flags of a legacy source that the caller knows and the source cannot
+	// record.
 	TensorFlags TensorFlags
 	// Policy validates the source first; nil: the default policy.
 	Policy *Policy
-	// Allocator gives the memory of a copy; nil: the system's.
+	// Allocator allocates the memory of a copy; nil: the system's allocator.
 	Allocator *Allocator
 }
 
@@ -143,7 +144,7 @@ func (o *owner) convert(options *ConvertOptions, call conversion) (C.godl_result
 		err = check(result)
 	}
 	if err != nil {
-		o.giveBack()
+		o.cancelTake()
 		return C.godl_result{}, err
 	}
 	return result, nil
@@ -177,28 +178,28 @@ type Foreign struct {
 	owner
 }
 
-// Tensor owns a versioned tensor that was validated, or of which the caller asked to skip that. [Read]
-// and [Write] reach its elements. A dlbridge-owned tensor can be shared and viewed.
+// Tensor owns a versioned tensor that was validated, unless the caller asked to skip the validation.
+// [Read] and [Write] reach its elements. A dlbridge-owned tensor can be shared and viewed.
 type Tensor struct {
 	_ [0]validated
 	owner
 }
 
-// Markers: without them Go would convert a *Foreign to a *Tensor, which was never validated.
+// Markers: without them Go would convert a *Foreign, which is not validated, to a *Tensor.
 type (
 	legacy    struct{}
 	foreign   struct{}
 	validated struct{}
 )
 
-// TakeLegacy takes ownership of the DLManagedTensor at pointer, which must be live and the caller's,
-// without validating it. [Import] takes and validates in one call.
+// TakeLegacy takes ownership of the live DLManagedTensor at pointer, which the caller must own, without
+// validating it. [Import] takes and validates in one call.
 func TakeLegacy(pointer unsafe.Pointer) *Legacy {
 	return &Legacy{owner: owner{address: uintptr(pointer), kind: KindLegacy}}
 }
 
-// TakeVersioned takes ownership of the DLManagedTensorVersioned at pointer, which must be live and the
-// caller's, without validating it. [Import] takes and validates in one call.
+// TakeVersioned takes ownership of the live DLManagedTensorVersioned at pointer, which the caller must
+// own, without validating it. [Import] takes and validates in one call.
 func TakeVersioned(pointer unsafe.Pointer) *Foreign {
 	return &Foreign{owner: owner{address: uintptr(pointer), kind: KindVersioned}}
 }
@@ -223,7 +224,7 @@ func pointerOf(number C.uintptr_t) unsafe.Pointer {
 // Upgrade makes a versioned tensor of a legacy one, without copying data unless asked to. Shape and
 // strides are copied. A legacy tensor does not record whether it may be written to, so the result is
 // read-only without ConvertVouchWritable.
-// Success consumes the legacy tensor; on any error it is untouched and still to be closed.
+// Success consumes the legacy tensor; on any error it is untouched and must still be closed.
 func (l *Legacy) Upgrade(options *ConvertOptions) (*Tensor, error) {
 	t := new(Tensor)
 	if err := l.upgrade(options, t); err != nil {
@@ -241,7 +242,7 @@ func (l *Legacy) upgrade(options *ConvertOptions, t *Tensor) error {
 	}
 	result := C.godl_upgrade_plain(l.number())
 	if result.status != C.DLBRIDGE_OK {
-		l.giveBack()
+		l.cancelTake()
 		return failure(result)
 	}
 	t.become(result)
@@ -258,8 +259,8 @@ func (l *Legacy) upgradeBy(options *ConvertOptions, t *Tensor) error {
 	return err
 }
 
-// UpgradeInto is Upgrade into storage, without allocating memory of C's. The result cannot be shared or
-// viewed. On any error the storage is free again.
+// UpgradeInto is Upgrade into storage, without allocating C memory. The result cannot be shared or
+// viewed. On any error the storage is unused again.
 func (l *Legacy) UpgradeInto(storage *Storage, options *ConvertOptions) (*Tensor, error) {
 	room, err := storage.begin()
 	if err != nil {
@@ -280,8 +281,8 @@ func (f *Foreign) Import(options *ConvertOptions) (*Tensor, error) {
 	return new(Tensor).importOf(&f.owner, options)
 }
 
-// Import makes a dlbridge-owned tensor of one that was only accepted. One that is dlbridge-owned already
-// and satisfies the options comes back as it is, in a new owner.
+// Import makes a dlbridge-owned tensor of one that was only accepted. A tensor that is dlbridge-owned
+// already and satisfies the options is returned as it is, in a new owner.
 func (t *Tensor) Import(options *ConvertOptions) (*Tensor, error) {
 	return new(Tensor).importOf(&t.owner, options)
 }
@@ -292,27 +293,27 @@ func (t *Tensor) importOf(source *owner, options *ConvertOptions) (*Tensor, erro
 	}
 	made, err := t.importFrom(source.pointer(), source.kind, options)
 	if err != nil {
-		source.giveBack()
+		source.cancelTake()
 	}
 	return made, err
 }
 
 // Accept validates a foreign tensor in place and makes a Tensor of the same struct, which allocates
 // nothing in C. The result cannot be shared or viewed, and the producer must not change the struct while
-// it lives; [Foreign.Import] has neither limit. On any error the foreign tensor is still to be closed.
+// it lives; [Foreign.Import] has neither limit. On any error the foreign tensor must still be closed.
 func (f *Foreign) Accept(policy *Policy) (*Tensor, error) {
 	if err := f.take(); err != nil {
 		return nil, err
 	}
 	if err := f.described().validate(policy); err != nil {
-		f.giveBack()
+		f.cancelTake()
 		return nil, err
 	}
 	return &Tensor{owner: owner{address: f.address, kind: KindVersioned}}, nil
 }
 
-// Downgrade makes a legacy tensor of a versioned one. It rejects what legacy cannot record, unless the
-// options allow that loss or ask for a copy. Ownership as for [Legacy.Upgrade].
+// Downgrade makes a legacy tensor of a versioned one. A property that legacy cannot record is an error,
+// unless the options allow its loss or ask for a copy. Ownership as for [Legacy.Upgrade].
 func (f *Foreign) Downgrade(options *ConvertOptions) (*Legacy, error) {
 	return f.downgrade(options)
 }
@@ -334,14 +335,14 @@ func (o *owner) downgrade(options *ConvertOptions) (*Legacy, error) {
 
 // Export makes of the tensor what a consumer of DLPack target reads, for the caller to hand over or to
 // [Release]; see the function [Export]. Success consumes the tensor; on any error it is untouched and
-// still to be closed.
+// must still be closed.
 func (o *owner) Export(target Version, options *ConvertOptions) (unsafe.Pointer, Kind, error) {
 	if err := o.take(); err != nil {
 		return nil, KindUnknown, err
 	}
 	pointer, kind, err := Export(o.pointer(), o.kind, target, options)
 	if err != nil {
-		o.giveBack()
+		o.cancelTake()
 		return nil, KindUnknown, err
 	}
 	return pointer, kind, nil

@@ -8,16 +8,17 @@ import "C"
 
 import "runtime/cgo"
 
-// CopySpec is the destination and way of a copy. The zero value copies to new memory of the host.
+// CopySpec describes the destination and the options of a copy. The zero value copies to new memory of
+// the host.
 type CopySpec struct {
 	Options CopyOptions
-	Device  Device // Device of the copy; the zero value stands for the CPU.
+	Device  Device // Device of the copy; the zero value is the CPU.
 	// Stream orders the copy after earlier work on it; the zero value: all work on the source is done.
 	Stream       Stream
 	Target       Buffer // The caller's memory; the zero value: allocate.
 	TargetOffset uint64 // Bytes from the handle to the copy.
 	TargetSize   uint64 // Bytes at the handle; 0 without a target.
-	// Release is called when the last owner of a copy in the caller's memory is gone; may be nil.
+	// Release is called after the last owner of a copy in the caller's memory is released; may be nil.
 	Release   ReleaseFunc
 	Allocator *Allocator // Memory of the device; nil: the system's, on the host.
 	// TensorFlags are the DLPack flags of the copy; FlagIsCopied is added.
@@ -44,8 +45,8 @@ func (s *CopySpec) c() C.godl_copy_spec {
 // copy is complete. On any error Release was not called.
 func (b Borrowed) Copy(spec CopySpec) (*Tensor, error) { return b.copy(spec) }
 
-// Copy copies the tensor, which is validated, only read and stays the owner's, to compact memory; the
-// call returns when the copy is complete. On any error Release was not called.
+// Copy copies the tensor, which is validated and only read, to compact memory; the call returns when the
+// copy is complete. On any error Release was not called.
 func (o *owner) Copy(spec CopySpec) (*Tensor, error) {
 	if err := o.use(); err != nil {
 		return nil, err

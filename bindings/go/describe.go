@@ -44,19 +44,19 @@ func (d described) validate(policy *Policy) error {
 		policy.lists()))
 }
 
-// validateDevice asks drivers, which may run Go callbacks.
+// validateDevice is for policies that ask drivers, which may run Go callbacks.
 func (d described) validateDevice(policy *Policy) error {
 	given := policy.c()
 	return check(C.godl_validate_device(d.number(), C.DLBridgeKind(d.kind), C.uint64_t(d.flags), &given,
 		policy.lists()))
 }
 
-// Finding is one thing found about a tensor.
+// Finding is a broken rule of a tensor, or a note about it.
 type Finding struct {
 	Rule     Rule
 	Axis     int // Axis concerned, or -1.
 	Severity Severity
-	Status   Status // What validation would return for it; StatusOK for a note.
+	Status   Status // The status that validation would return for it; StatusOK for a note.
 	Expected string // Such as "at least 0".
 	Found    string // Such as "-3".
 }
@@ -97,7 +97,7 @@ func findings(entries []C.DLBridgeFinding) []Finding {
 	return list
 }
 
-// Layout is how a tensor lies in memory. Axes of extent 1 never count, whatever their stride.
+// Layout is the layout of a tensor in memory. The strides of axes of extent 1 are ignored.
 type Layout struct {
 	Properties    LayoutProperties
 	ItemBits      uint32 // Bits from one element to the next.
@@ -165,7 +165,7 @@ func (b Borrowed) Validate(policy *Policy) error { return b.validate(policy) }
 // Diagnose reports every finding on the tensor.
 func (b Borrowed) Diagnose(policy *Policy) ([]Finding, error) { return b.diagnose(policy) }
 
-// Layout describes how the tensor lies in memory; it rejects a tensor that has no layout.
+// Layout is the tensor's layout in memory; it rejects a tensor that has none.
 func (b Borrowed) Layout() (Layout, error) { return b.layout() }
 
 // RequiredVersion is the oldest DLPack that can describe the tensor.
@@ -174,13 +174,13 @@ func (b Borrowed) RequiredVersion() (Version, error) { return b.requiredVersion(
 // String is one line for logs; it works on broken tensors too.
 func (b Borrowed) String() string { return text(b.format) }
 
-// described is the tensor of an owner, between use and done.
+// described is the tensor of an owner; call it between use and done.
 func (o *owner) described() described {
 	return described{pointer: o.pointer(), kind: o.kind}
 }
 
 // Validate checks the tensor against policy (nil: the default) and stops at the first broken rule.
-// The tensor is only read and stays the owner's.
+// The tensor is only read.
 func (o *owner) Validate(policy *Policy) error {
 	if err := o.use(); err != nil {
 		return err
@@ -191,7 +191,7 @@ func (o *owner) Validate(policy *Policy) error {
 }
 
 // Diagnose reports every finding on the tensor. A finding that makes the rest
-// unreadable is the last. Errors are about the policy only.
+// unreadable is the last. Only an invalid policy is an error.
 func (o *owner) Diagnose(policy *Policy) ([]Finding, error) {
 	if err := o.use(); err != nil {
 		return nil, err
@@ -200,7 +200,7 @@ func (o *owner) Diagnose(policy *Policy) ([]Finding, error) {
 	return o.described().diagnose(policy)
 }
 
-// Layout describes how the tensor lies in memory; it rejects a tensor that has no layout.
+// Layout is the tensor's layout in memory; it rejects a tensor that has none.
 func (o *owner) Layout() (Layout, error) {
 	if err := o.use(); err != nil {
 		return Layout{}, err
@@ -218,7 +218,8 @@ func (o *owner) RequiredVersion() (Version, error) {
 	return o.described().requiredVersion()
 }
 
-// String is one line for logs; it works on broken tensors too. After Close it is the text of [ErrClosed].
+// String is one line for logs; it works on broken tensors too. After Close it is the text of
+// [ErrClosed].
 func (o *owner) String() string {
 	if err := o.use(); err != nil {
 		return err.Error()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Drivers: their state, and where memory is.
+// Drivers: their state, and the memory that they know.
 
 package dlbridge
 
@@ -11,15 +11,15 @@ type BackendInfo struct {
 	Backend        Backend
 	State          State
 	DeviceCount    int    // Devices of this process; 0 unless StateReady.
-	DriverCode     int    // What the driver's initialisation returned; 0 where none was called.
-	DriverVersion  string // Empty where unknown.
-	RuntimeVersion string // Of the loader or runtime; empty where there is none.
-	File           string // The library in use; empty where StateAbsent.
+	DriverCode     int    // What the driver's initialisation returned; 0 if none was called.
+	DriverVersion  string // Empty if unknown.
+	RuntimeVersion string // Of the loader or runtime; empty if there is none.
+	File           string // The library in use; empty if StateAbsent.
 	Reason         string // Why it is not ready: each path tried, or the driver's call and code.
 }
 
-// QueryBackend starts a backend unless that was tried before, and reports the outcome. An absent driver
-// is no error.
+// QueryBackend starts a backend unless that was tried before, and reports its state. An absent driver
+// is not an error.
 func QueryBackend(backend Backend) (BackendInfo, error) {
 	var out C.DLBridgeBackendInfo
 	result := C.godl_backend_info(C.DLBridgeBackend(backend), &out)
@@ -38,20 +38,20 @@ func QueryBackend(backend Backend) (BackendInfo, error) {
 	}, nil
 }
 
-// PointerInfo is where memory is.
+// PointerInfo describes the memory that a pointer refers to.
 type PointerInfo struct {
-	Backend      Backend // Which driver knows it; BackendCPU where none does.
+	Backend      Backend // The driver that knows it; BackendCPU if none does.
 	Device       Device  // As DLPack labels it.
 	Memory       Memory
-	NativeDevice int // Index of the driver's device for it; -1 where there is none.
+	NativeDevice int // Index of the driver's device for it; -1 if there is none.
 	Properties   PointerProperties
-	Base         uint64 // Start of the allocation; 0 for a cl_mem and where unknown.
+	Base         uint64 // Start of the allocation; 0 for a cl_mem and if unknown.
 	Size         uint64 // Bytes of the allocation; 0: unknown.
-	Context      Handle // CUcontext, ze_context_handle_t or cl_context; zero where none is known.
+	Context      Handle // CUcontext, ze_context_handle_t or cl_context; zero if none is known.
 }
 
-// QueryPointer asks the driver where a buffer, also the inside of an allocation, is. device is its
-// label; the CPU and the zero value assume nothing. Memory that no driver knows is MemoryHost.
+// QueryPointer asks the driver what memory a buffer is; it may point inside an allocation. device is
+// its label; the CPU and the zero value assume nothing. Memory that no driver knows is MemoryHost.
 func QueryPointer(buffer Buffer, device Device) (PointerInfo, error) {
 	var out C.DLBridgePointerInfo
 	result := C.godl_pointer_info(buffer.c(), device.c(), &out)

@@ -5,16 +5,16 @@
 // # Start here
 //
 // [Import] makes a validated [Tensor] of any managed tensor from foreign code. [Read] and [Write] reach
-// its elements. [Export] makes what a consumer can read, and [Release] releases what no consumer took.
+// its elements. [Export] converts for a consumer, and [Release] releases a tensor that no consumer took.
 // [FromSlice], [Wrap] and [Allocate] make tensors of Go slices, of native memory, and of new memory.
 //
 // # Ownership
 //
 // A tensor is released by Close, once; Close may be called again and from any goroutine. A call that
-// consumes a tensor does so only on success: on any error the tensor is untouched and still to be closed.
-// Every use of a tensor that was closed or consumed returns [ErrClosed]. A tensor that is closed while
-// another goroutine uses it is released when the last use ends. AutoClose leaves the closing to the
-// garbage collector, at a higher price.
+// consumes a tensor does so only on success: on any error the tensor is untouched and must still be
+// closed. Every use of a tensor that was closed or consumed returns [ErrClosed]. A tensor that is closed
+// while another goroutine uses it is released when the last use ends. AutoClose leaves the closing to
+// the garbage collector, which costs more.
 //
 // # Errors
 //

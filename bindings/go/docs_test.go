@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything public is documented. The race detector adds nothing here.
+// Every public name is documented.
 
 //go:build !race
 

@@ -38,16 +38,17 @@ type MutableElements[T Element] struct {
 // writing keeps Go from converting an Elements to a MutableElements.
 type writing struct{}
 
-// reading is what both have in common. It differs for each T, so that Go converts no Elements to one
-// of another type, and it has no exported name, so that no literal makes one of the other.
+// reading is the part that both have in common. It differs for each T, so that Go converts no Elements
+// to one of another type, and it has no exported name, so that no literal makes one of the other.
 type reading[T Element] struct {
 	*look
 }
 
-// look is what Elements of any type have. Copies of an Elements share it, so that it is closed once.
+// look is the part that Elements of all types have in common. Copies of an Elements share it, so that it
+// is closed once.
 type look struct {
 	owner   *owner
-	base    unsafe.Pointer // Element (0,...,0); nil where there are no elements, and after Close.
+	base    unsafe.Pointer // Element (0,...,0); nil if there are no elements, and after Close.
 	shape   []int
 	strides []int // In bytes.
 	length  int
@@ -55,11 +56,11 @@ type look struct {
 	closed  atomic.Bool
 }
 
-// sliced has the looks that gave a slice and are still open. The garbage collector does not see that the
-// slice needs their tensor, and must not close it.
+// sliced has the looks that returned a slice and are still open. The garbage collector does not see that
+// the slice needs their tensor, and must not close it.
 var sliced sync.Map
 
-// Read gives the elements of a tensor for reading. It rejects a tensor whose dtype is not T's
+// Read returns the elements of a tensor for reading. It rejects a tensor whose dtype is not T's
 // (RuleDTypeRejected), whose memory the CPU cannot read (RuleDeviceRejected), whose elements are not
 // aligned for Go (RuleAlignment), or that has an unknown flag (RuleFlagsUnknown).
 func Read[T Element](t *Tensor) (*Elements[T], error) {
@@ -70,8 +71,8 @@ func Read[T Element](t *Tensor) (*Elements[T], error) {
 	return e, nil
 }
 
-// Write gives the elements of a tensor for reading and writing. It rejects what [Read] rejects, and a
-// tensor that is read-only (RuleNotWritable) or has elements that share memory (RuleSelfOverlap).
+// Write returns the elements of a tensor for reading and writing. It rejects all that [Read] rejects,
+// and a tensor that is read-only (RuleNotWritable) or has elements that share memory (RuleSelfOverlap).
 func Write[T Element](t *Tensor) (*MutableElements[T], error) {
 	e := &MutableElements[T]{reading: reading[T]{new(look)}}
 	if err := e.open(&t.owner, DTypeOf[T](), true); err != nil {
@@ -108,7 +109,7 @@ func openElements(o *owner, dtype DType, writable bool, out *C.godl_look) error 
 	return check(C.godl_open(o.number(), dtype.c(), C.uint64_t(alignment), wanted, out))
 }
 
-// describe takes over a layout that was validated: nothing here overflows.
+// describe stores a validated layout, so nothing here overflows.
 func (e *look) describe(layout *C.godl_look, size int) {
 	ndim := int(layout.ndim)
 	axes := make([]int, 2*ndim)
@@ -138,8 +139,8 @@ func addressOf(address uintptr) unsafe.Pointer {
 	return *(*unsafe.Pointer)(unsafe.Pointer(&address))
 }
 
-// Close ends the access: reading or writing an element panics with [ErrClosed] from then on, and there
-// are no elements any more. Closing again does nothing. It always returns nil.
+// Close ends the access: reading or writing an element then panics with [ErrClosed], and Len is 0.
+// Closing again does nothing. It always returns nil.
 func (e *look) Close() error {
 	if e.closed.CompareAndSwap(false, true) {
 		e.base, e.length, e.shape, e.strides = nil, 0, nil, nil
@@ -155,13 +156,13 @@ func (e *look) Len() int { return e.length }
 // NDim is the number of axes; 0 after Close.
 func (e *look) NDim() int { return len(e.shape) }
 
-// Dim is the extent of an axis; it panics where there is no such axis.
+// Dim is the extent of an axis; it panics if there is no such axis.
 func (e *look) Dim(axis int) int { return e.shape[axis] }
 
 // Contiguous reports whether the elements lie compactly, the last axis fastest.
 func (e *look) Contiguous() bool { return e.compact }
 
-// element is the address for At; the caller keeps the look alive while it uses that.
+// element is the address for At; the caller keeps the look alive while it uses the address.
 func (e *look) element(index []int) unsafe.Pointer {
 	if len(index) != len(e.shape) || e.base == nil {
 		e.rejectIndex(index)
@@ -197,7 +198,7 @@ func (e *look) strided(place int) unsafe.Pointer {
 	return unsafe.Add(e.base, offset)
 }
 
-// At is the element at one index for each axis; it panics where an index is out of range or the number
+// At is the element at one index for each axis; it panics if an index is out of range or the number
 // of indices is not the number of axes.
 func (e *reading[T]) At(index ...int) T {
 	value := *(*T)(e.element(index))
@@ -206,7 +207,7 @@ func (e *reading[T]) At(index ...int) T {
 }
 
 // Index is the element at a place below Len, in the order of the last axis fastest. It is fast on
-// contiguous tensors. It panics where the place is out of range.
+// contiguous tensors. It panics if the place is out of range.
 func (e *reading[T]) Index(place int) T {
 	var zero T
 	value := *(*T)(e.place(place, unsafe.Sizeof(zero)))
@@ -225,8 +226,8 @@ func (e *reading[T]) All() iter.Seq2[int, T] {
 	}
 }
 
-// CopyTo copies elements, last axis fastest, and returns how many: the smaller of Len and the length
-// of target. It panics after Close.
+// CopyTo copies elements, last axis fastest, and returns their number: the smaller of Len and the
+// length of target. It panics after Close.
 func (e *reading[T]) CopyTo(target []T) int {
 	e.mustBeOpen()
 	count := min(e.length, len(target))
@@ -256,9 +257,9 @@ func (e *MutableElements[T]) SetIndex(place int, value T) {
 // ReadOnly is the same elements for reading only. Both are closed together.
 func (e *MutableElements[T]) ReadOnly() *Elements[T] { return &Elements[T]{e.reading} }
 
-// Slice is the memory of a contiguous tensor itself; StatusPolicy with RuleContiguity where it is not
-// contiguous. The slice must not be used after Close, which Go cannot check. Elements that gave a slice
-// must be closed: AutoClose does not release their tensor before.
+// Slice is the memory of a contiguous tensor itself; StatusPolicy with RuleContiguity if it is not
+// contiguous. The slice must not be used after Close, which Go cannot check. Elements that returned a
+// slice must be closed: AutoClose does not release their tensor before.
 func (e *MutableElements[T]) Slice() ([]T, error) {
 	if e.closed.Load() {
 		return nil, ErrClosed

@@ -16,7 +16,7 @@ import (
 	"dlbridge/bindings/go/internal/ctest"
 )
 
-// panicked is the value that call panics with; nil where it does not.
+// panicked is the value that call panics with, or nil.
 func panicked(call func()) (value any) {
 	defer func() { value = recover() }()
 	call()
@@ -119,7 +119,7 @@ func TestReadRejections(t *testing.T) {
 }
 
 // No method for reading gives a slice or a pointer, through which memory could be written.
-func TestReadGivesNothingToWriteThrough(t *testing.T) {
+func TestReadReturnsNothingWritable(t *testing.T) {
 	read := reflect.TypeFor[*dlbridge.Elements[float32]]()
 	for i := range read.NumMethod() {
 		method := read.Method(i)
@@ -210,7 +210,7 @@ func TestLendNothing(t *testing.T) {
 	}
 }
 
-// Each type of element goes out and comes back as the dtype that it is.
+// A round trip of each type of element keeps its dtype.
 func TestElementTypes(t *testing.T) {
 	roundTrip(t, "int8", int8(-3))
 	roundTrip(t, "int16", int16(-300))
@@ -266,7 +266,7 @@ func TestHalves(t *testing.T) {
 	}
 }
 
-// A tensor without strides, which only an accepted one can be.
+// A tensor without strides: only an accepted one can have none.
 func TestReadWithoutStrides(t *testing.T) {
 	p := ctest.New(ctest.Spec{Bytes: []byte{1, 2, 3, 4, 5, 6}, DeviceType: 1, NDim: 2, Code: 1, Bits: 8,
 		Lanes: 1, Shape: []int64{2, 3}, Major: 1, Minor: 1, Deleter: true})
@@ -307,7 +307,7 @@ func TestCopiesOfElementsCloseOnce(t *testing.T) {
 	isError(t, err, dlbridge.ErrInUse) // by the other elements
 	_ = tensor.Close()
 	if other.At(1) != 2 {
-		t.Error("released under its reader")
+		t.Error("released while it was read")
 	}
 	_ = other.Close()
 }

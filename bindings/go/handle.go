@@ -17,7 +17,7 @@ func HandleOf(pointer unsafe.Pointer) Handle {
 	return Handle{uint64(uintptr(pointer))}
 }
 
-// UnsafeHandle is the handle of an integer that came from a driver. It is unsafe as [unsafe.Pointer] is:
+// UnsafeHandle is the handle of an integer that came from a driver. It is as unsafe as [unsafe.Pointer]:
 // nothing checks that number is a live address or handle.
 func UnsafeHandle(number uint64) Handle { return Handle{number} }
 

@@ -16,7 +16,7 @@ type Info struct {
 	Device     Device
 	DType      DType
 	Shape      []int64
-	Strides    []int64 // In elements; nil where a tensor that was only accepted has none.
+	Strides    []int64 // In elements; nil if an accepted tensor has none.
 	ByteOffset uint64
 }
 
@@ -57,7 +57,7 @@ func infoOf(tensor *C.DLTensor) Info {
 	}
 }
 
-// dataOf is the data pointer as an integer: it may be a handle, which is no pointer of Go.
+// dataOf is the data pointer as an integer: it may be a handle, which is not a Go pointer.
 func dataOf(tensor *C.DLTensor) uintptr {
 	return *(*uintptr)(unsafe.Pointer(&tensor.data))
 }
@@ -70,7 +70,7 @@ func listOf(list *C.int64_t, ndim C.int32_t) []int64 {
 	return unsafe.Slice((*int64)(unsafe.Pointer(list)), ndim)
 }
 
-// axes copies a C array; nil for NULL, empty where there are no axes.
+// axes copies a C array; nil for NULL, empty if there are no axes.
 func axes(list *C.int64_t, ndim C.int32_t) []int64 {
 	if list == nil && ndim > 0 {
 		return nil

@@ -13,10 +13,10 @@ import (
 	"unsafe"
 )
 
-// ExportIPC describes the tensor for another process: bytes, and files that go with them in their
-// order (SCM_RIGHTS, or [os/exec.Cmd.ExtraFiles]) and are the caller's to close. The host's memory must
-// be shareable (AllocateShareable, CopyShareable); a device's memory stays the exporter's, which keeps
-// the tensor until the importer is done. Work on the tensor must be finished.
+// ExportIPC describes the tensor for another process: bytes, and files that are sent with
+// them in order (SCM_RIGHTS, or [os/exec.Cmd.ExtraFiles]) and that the caller closes. Host memory must
+// be shareable (AllocateShareable, CopyShareable). Device memory still belongs to the exporter, which
+// keeps the tensor until the importer no longer uses it. Work on the tensor must be finished.
 func (t *Tensor) ExportIPC(options IPCOptions) ([]byte, []*os.File, error) {
 	if err := t.use(); err != nil {
 		return nil, nil, err
@@ -42,7 +42,7 @@ func (t *Tensor) exportIPC(options IPCOptions, descriptor []byte, numbers []C.in
 	return sizes, check(result)
 }
 
-// startOf is the address of a list; nil where it is empty.
+// startOf is the address of a list; nil if it is empty.
 func startOf(numbers []C.int32_t) *C.int32_t {
 	if len(numbers) == 0 {
 		return nil
@@ -59,8 +59,9 @@ func filesOf(numbers []C.int32_t) []*os.File {
 }
 
 // ImportIPC makes a dlbridge-owned tensor of what another process exported: its bytes and its files,
-// which stay the caller's in every case. It is validated by policy (nil: the default), and the host's
-// memory is checked to be sealed and large enough, so that no peer can make a reader fault.
+// which the caller still owns in every case. It is validated by policy (nil: the default), and the
+// host memory is checked to be sealed and large enough, so that no other process can cause a bus
+// error here.
 func ImportIPC(descriptor []byte, files []*os.File, options IPCOptions, policy *Policy) (*Tensor, error) {
 	if err := policy.valid(); err != nil {
 		return nil, err

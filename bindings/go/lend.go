@@ -9,7 +9,7 @@ import (
 	"unsafe"
 )
 
-// LendSpec says how a slice is lent. The zero value lends all of it, as one axis, writable.
+// LendSpec describes the tensor of a slice. The zero value lends all of it, as one axis, writable.
 type LendSpec struct {
 	Shape   []int64 // nil: one axis as long as the slice.
 	Strides []int64 // In elements; nil: compact, last axis fastest.
@@ -17,13 +17,13 @@ type LendSpec struct {
 	// TensorFlags are the DLPack flags of the tensor.
 	TensorFlags TensorFlags
 	Version     Version // Newest DLPack that the consumer reads; the zero value: the default.
-	// Release is called once when the last owner is gone, on any thread; may be nil. Until then the
+	// Release is called once after the last owner is released, on any thread; may be nil. Until then the
 	// consumer may read the slice, and write to it unless FlagReadOnly is set.
 	Release func()
 }
 
 // FromSlice lends a slice as a tensor on the CPU, without copying it: the slice is pinned until the
-// last owner of the tensor is gone. The layout must stay inside the slice.
+// last owner of the tensor is released. The layout must stay inside the slice.
 func FromSlice[T Element](slice []T, spec LendSpec) (*Tensor, error) {
 	wrapped, err := wrapOf(slice, spec)
 	if err != nil {
@@ -80,7 +80,7 @@ func wrapOf[T Element](slice []T, spec LendSpec) (*WrapSpec, error) {
 	}, nil
 }
 
-// loan is a slice that is pinned for a tensor.
+// loan is a slice that is pinned while a tensor uses it.
 type loan struct {
 	pins    runtime.Pinner
 	release func()

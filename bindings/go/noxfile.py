@@ -126,7 +126,7 @@ def race(session):
 
 @check
 def static(session):
-    """The tests with the static library, where no shared one can be found."""
+    """The tests with the static library, without a path to the shared one."""
     if not os.environ.get("DLBRIDGE_PREFIX_STATIC"):
         session.skip("DLBRIDGE_PREFIX_STATIC is not set")
     use(session, "DLBRIDGE_PREFIX_STATIC")

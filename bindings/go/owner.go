@@ -22,9 +22,9 @@ const (
 	stateUse                          // One use.
 )
 
-// owner holds a managed tensor of C. The state ensures that the tensor is released once, not while a call
-// uses it, and not after a call has consumed it. It has no pointers, so that a batch of owners costs the
-// garbage collector nothing.
+// owner holds a managed tensor of C. The state ensures that the tensor is released once, not while a
+// call uses it, and not after a call has consumed it. It has no pointers, so that a batch of owners
+// costs the garbage collector nothing.
 type owner struct {
 	address uintptr // Of the managed tensor, in C's memory.
 	state   atomic.Uint32
@@ -37,7 +37,7 @@ var cleanups = struct {
 	of map[uintptr]*autoClose
 }{of: map[uintptr]*autoClose{}}
 
-// autoClose is one AutoClose that is pending.
+// autoClose is a pending AutoClose.
 type autoClose struct {
 	cleanup runtime.Cleanup
 	owner   uintptr // Its address, where another owner may be later.
@@ -64,7 +64,7 @@ func (o *owner) done() {
 	}
 }
 
-// take begins a call that consumes the tensor. If that call fails, giveBack must follow; if it succeeds,
+// take begins a call that consumes the tensor. If that call fails, cancelTake must follow; if it succeeds,
 // the state stays.
 func (o *owner) take() error {
 	for {
@@ -84,8 +84,8 @@ func (o *owner) take() error {
 	}
 }
 
-// giveBack ends a take whose call failed. A Close in the meantime takes effect now.
-func (o *owner) giveBack() {
+// cancelTake ends a take whose call failed. A Close in the meantime takes effect now.
+func (o *owner) cancelTake() {
 	if o.state.Load()&stateAuto != 0 {
 		onHeap(o).startCleanup()
 	}
@@ -94,7 +94,7 @@ func (o *owner) giveBack() {
 	}
 }
 
-// onHeap returns an owner with stateAuto, which is on the heap since AutoClose. It hides that giveBack
+// onHeap returns an owner with stateAuto, which is on the heap since AutoClose. It hides that cancelTake
 // keeps the owner, so that the compiler does not move every owner to the heap.
 func onHeap(o *owner) *owner {
 	return (*owner)(pointerOf(C.uintptr_t(uintptr(unsafe.Pointer(o)))))
@@ -178,8 +178,8 @@ func (o *owner) AutoClose() error {
 }
 
 // Pointer is the managed tensor itself, borrowed: valid until the owner is closed, detached or
-// consumed; nil after that. Of a tensor that closes itself (AutoClose) it is valid while the owner is
-// reachable: see [runtime.KeepAlive].
+// consumed; nil after that. With AutoClose it is valid while the owner is reachable: see
+// [runtime.KeepAlive].
 func (o *owner) Pointer() unsafe.Pointer {
 	if o.state.Load()&(stateClosed|stateTaken) != 0 {
 		return nil
@@ -187,8 +187,8 @@ func (o *owner) Pointer() unsafe.Pointer {
 	return o.pointer()
 }
 
-// Detach gives the managed tensor to the caller, who must release it ([Release]) or hand it to a
-// consumer that does.
+// Detach transfers ownership of the managed tensor to the caller, who must release it ([Release]) or
+// pass it to a consumer that releases it.
 func (o *owner) Detach() (unsafe.Pointer, error) {
 	if err := o.take(); err != nil {
 		return nil, err

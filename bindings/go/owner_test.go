@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Owners: released once, in whichever order functions are called.
+// Owners: released once, in any order of calls.
 
 package dlbridge_test
 
@@ -173,7 +173,7 @@ func TestConsumeWhileInUse(t *testing.T) {
 	isError(t, err, dlbridge.ErrInUse)
 	_ = tensor.Close()
 	if look.At(1, 2) != 5 {
-		t.Error("closing the tensor took the memory from under its reader")
+		t.Error("closing the tensor released memory that was read")
 	}
 	_ = look.Close()
 }

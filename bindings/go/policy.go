@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Policies: what a consumer demands of a tensor.
+// Policies: the requirements of a consumer.
 
 package dlbridge
 
@@ -12,14 +12,14 @@ import (
 	"unsafe"
 )
 
-// Policy is what a consumer demands of a tensor. The zero value, like nil, is the default policy: what
-// DLPack itself demands, at most [MaxNDim] axes, any device and dtype.
+// Policy has the requirements of a consumer. The zero value, like nil, is the default policy: the rules
+// of DLPack itself, at most [MaxNDim] axes, any device and dtype.
 type Policy struct {
 	Options PolicyOptions
 	// Version is the newest DLPack that the consumer reads; the zero value: the default.
 	Version Version
-	// Level says how much is read; 0: LevelMetadata. At LevelStruct a demand that needs shape or
-	// strides is an invalid argument, never ignored.
+	// Level limits the memory that is read; 0: LevelMetadata. At LevelStruct a requirement on shape or
+	// strides is an invalid argument.
 	Level      Level
 	Contiguity Contiguity
 	// MinNDim and MaxNDim are the smallest and largest ndim accepted. They are read with
@@ -35,7 +35,7 @@ type Policy struct {
 	// DTypes that are accepted; nil: all. An empty list is an invalid argument.
 	DTypes []DType
 	// Shape has the extents that the tensor must have, -1 for any; nil: any shape. Its length is the
-	// only ndim accepted: PolicyLimitNDim may be left out, or both limits must be that length.
+	// only ndim accepted: without PolicyLimitNDim, or with both limits equal to that length.
 	Shape []int64
 }
 
@@ -80,7 +80,7 @@ func (p *Policy) c() C.godl_policy {
 	return given
 }
 
-// lists are the lists of the policy as C takes them: the structs have the same layout.
+// lists are the lists of the policy for C: the structs have the same layout.
 func (p *Policy) lists() C.godl_lists {
 	if p == nil {
 		return C.godl_lists{}
@@ -99,7 +99,7 @@ func listLength[T any](list []T) C.int32_t {
 	return C.int32_t(min(len(list), math.MaxInt32))
 }
 
-// The structs that stand for each other have the same sizes.
+// The structs of Go and C have the same sizes.
 var (
 	_ = [1]struct{}{}[unsafe.Sizeof(Device{})-C.sizeof_DLDevice]
 	_ = [1]struct{}{}[unsafe.Sizeof(DType{})-C.sizeof_DLDataType]

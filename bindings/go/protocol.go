@@ -21,12 +21,12 @@ func LibraryVersionNumber() uint32 { return uint32(C.dlbridge_version()) }
 // NewestVersion is the newest DLPack release that the library knows.
 func NewestVersion() Version { return versionOf(C.dlbridge_dlpack_version()) }
 
-// API is the library's table of functions, a DLBridgeApi, for C code that wants it; nil where the
+// API is the library's table of functions, a DLBridgeApi, for C code; nil if the
 // library has another ABI than this package was built with.
 func API() unsafe.Pointer { return unsafe.Pointer(C.godl_api()) }
 
-// Negotiate returns what a producer that makes up to one version hands to a consumer that reads up to
-// another: KindLegacy or KindVersioned, and the version.
+// Negotiate returns what a producer of DLPack up to one version exports to a consumer up to another:
+// KindLegacy or KindVersioned, and the version.
 func Negotiate(producer, consumer Version) (Kind, Version, error) {
 	var version C.DLPackVersion
 	result := C.godl_negotiate(producer.c(), consumer.c(), &version)
@@ -36,9 +36,9 @@ func Negotiate(producer, consumer Version) (Kind, Version, error) {
 	return Kind(result.extra), versionOf(version), nil
 }
 
-// Identify tells a legacy tensor from a versioned one by the bytes alone, of which it reads 64:
-// KindAmbiguous where they can be both, KindUnknown where they can be neither, and for nil. The memory
-// must be C's, or pinned. [Import] with KindUnknown does this itself.
+// Identify distinguishes legacy and versioned tensors by their first 64 bytes alone: KindAmbiguous if
+// they can be both, KindUnknown if they can be neither, and for nil. The memory
+// must be C memory, or pinned. [Import] with KindUnknown calls it.
 func Identify(tensor unsafe.Pointer) Kind {
 	return Kind(C.godl_identify(C.uintptr_t(uintptr(tensor))))
 }
@@ -54,8 +54,8 @@ type ExchangeAPI struct {
 	pointer unsafe.Pointer
 }
 
-// FindExchangeAPI finds the newest table of a chain that a consumer understands and whose mandatory
-// functions are all there. chain is a DLPackExchangeAPI in memory of C's, or pinned.
+// FindExchangeAPI finds the newest table of a chain that a consumer understands and that has all
+// mandatory functions. chain is a DLPackExchangeAPI in C memory, or pinned.
 func FindExchangeAPI(chain unsafe.Pointer, consumer Version) (ExchangeAPI, error) {
 	result := C.godl_exchange_api_find(C.uintptr_t(uintptr(chain)), consumer.c())
 	if result.status != C.DLBRIDGE_OK {

@@ -65,7 +65,7 @@ func TestBorrowedTensor(t *testing.T) {
 	isError(t, dlbridge.Borrow(nil, 0).Validate(nil), dlbridge.StatusInvalidArgument)
 }
 
-// More findings than the first call has room for.
+// More findings than fit into the buffer of the first call.
 func TestDiagnoseMany(t *testing.T) {
 	shape, strides := make([]int64, 20), make([]int64, 20)
 	for i := range shape {
@@ -190,7 +190,7 @@ func TestPolicyOfShape(t *testing.T) {
 		{Options: dlbridge.PolicyLimitNDim, MaxNDim: 1}} {
 		isError(t, borrowed.Validate(&policy), dlbridge.StatusPolicy, dlbridge.RuleNDimLimit)
 	}
-	// A limit without its option, limits that differ from the shape, and empty lists.
+	// Rejected: a limit without its option, limits that differ from the shape, and empty lists.
 	for _, policy := range []dlbridge.Policy{{MaxNDim: 2}, {BufferSize: 24}, {Shape: make([]int64, 65)},
 		{Options: dlbridge.PolicyLimitNDim, Shape: []int64{2, 3}}, {MaxNDim: 3, Shape: []int64{2, 3}},
 		{Devices: []dlbridge.Device{}}, {DTypes: []dlbridge.DType{}},
@@ -242,7 +242,7 @@ func TestViewOfAnotherDType(t *testing.T) {
 	isError(t, err, dlbridge.StatusInvalidArgument)
 }
 
-func TestRoundTripHandsBackTheOriginal(t *testing.T) {
+func TestRoundTripReturnsTheOriginal(t *testing.T) {
 	p := producer(t)
 	foreign := dlbridge.TakeVersioned(p.Versioned())
 	legacy := must(foreign.Downgrade(nil))(t)

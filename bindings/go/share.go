@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// More owners of the same data.
+// Further owners of the same data.
 
 package dlbridge
 
@@ -16,8 +16,8 @@ import (
 	"unsafe"
 )
 
-// Share makes one more independent owner of the same data; the data is released with its last owner.
-// The tensor must be dlbridge-owned: one that was only accepted is rejected (StatusForeignTensor).
+// Share makes another, independent owner of the same data; the data is released with its last owner.
+// The tensor must be dlbridge-owned: a tensor that was only accepted is rejected (StatusForeignTensor).
 func (t *Tensor) Share() (*Tensor, error) {
 	out := new(Tensor)
 	if err := t.share(out); err != nil {
@@ -39,9 +39,10 @@ func (t *Tensor) share(out *Tensor) error {
 	return nil
 }
 
-// ViewSpec is another shape on the data of a tensor. The zero value is its first element as a scalar.
+// ViewSpec is a shape, strides and an offset on the data of a tensor. The zero value is its first
+// element as a scalar.
 type ViewSpec struct {
-	DType   DType // Of as many bits as the parent's; the zero value: the parent's.
+	DType   DType // With as many bits as the parent's; the zero value: the parent's.
 	Shape   []int64
 	Strides []int64 // In elements; nil: compact, last axis fastest.
 	Offset  int64   // Elements from the parent's (0,...,0) to the view's.

@@ -9,7 +9,7 @@ import "C"
 import "sync"
 
 // Storage is C's memory for one upgraded tensor at a time ([Legacy.UpgradeInto]). It may be used again
-// once that tensor was released.
+// after that tensor was released.
 type Storage struct {
 	mutex sync.Mutex
 	room  *C.godl_storage

@@ -19,7 +19,7 @@ type Stream struct {
 	Context Handle // Level Zero: the ze_context_handle_t of the queue. Else zero.
 }
 
-// ArrayAPIStreamNone stands for None among the array API's integers.
+// ArrayAPIStreamNone is the value for Python's None among the array API's integers.
 const ArrayAPIStreamNone int64 = C.DLBRIDGE_ARRAY_API_STREAM_NONE
 
 func (s Stream) c() C.DLBridgeStream {
@@ -48,8 +48,8 @@ func StreamFromArrayAPI(device Device, number int64) (Stream, error) {
 	return streamOf(out), nil
 }
 
-// StreamHandoff makes work that was put on producer happen before work that is put on consumer from now on;
-// the host does not wait, unless the consumer is StreamHost.
+// StreamHandoff makes work that was put on producer happen before work that is put on consumer from now
+// on; the host does not wait, unless the consumer is StreamHost.
 func StreamHandoff(producer, consumer Stream, options HandoffOptions) error {
 	return check(C.godl_stream_handoff(producer.c(), consumer.c(), C.uint32_t(options)))
 }

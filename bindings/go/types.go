@@ -25,8 +25,8 @@ import (
 // MaxNDim is the largest ndim that any function accepts; no policy raises it.
 const MaxNDim = C.DLBRIDGE_MAX_NDIM
 
-// Version is a version of DLPack. Where a struct of this package has one, the zero value stands for
-// 1.3: a newer one is asked for explicitly.
+// Version is a version of DLPack. In the structs of this package the zero value means 1.3; a newer
+// version must be given explicitly.
 type Version struct {
 	Major, Minor uint32
 }
@@ -81,8 +81,8 @@ func (d DType) String() string {
 	return text(d.Format)
 }
 
-// Format writes the name and a NUL to buffer and returns the length of the name. Where that does not
-// fit, as much as fits is written, and the error is StatusBufferTooSmall.
+// Format writes the name and a NUL to buffer and returns the length of the name. If that does not fit,
+// the text is cut and the error is StatusBufferTooSmall.
 func (d DType) Format(buffer []byte) (int, error) {
 	result := C.godl_dtype_format(d.c(), start(buffer), C.size_t(len(buffer)))
 	return int(result.value), check(result)
@@ -124,15 +124,15 @@ func (t DeviceType) HostAccessible() bool {
 	return C.dlbridge_host_accessible(C.int32_t(t), nil) == 1
 }
 
-// HostAccess is the full answer: AnswerUndecided where it depends on the allocation, and for device
-// types of no DLPack release.
+// HostAccess is the full answer: AnswerUndecided if it depends on the allocation, and for device
+// types that no DLPack release defines.
 func (t DeviceType) HostAccess() Answer {
 	var answer C.DLBridgeAnswer
 	C.dlbridge_host_accessible(C.int32_t(t), &answer)
 	return Answer(answer)
 }
 
-// start is the address of a buffer; nil where it is empty.
+// start is the address of a buffer; nil if it is empty.
 func start(buffer []byte) *C.char {
 	if len(buffer) == 0 {
 		return nil

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Native memory becomes a tensor.
+// Tensors of native memory.
 
 package dlbridge
 
@@ -11,10 +11,10 @@ import (
 	"unsafe"
 )
 
-// Buffer is memory of a device, as its driver names it.
+// Buffer is memory of a device: an address or a driver's handle.
 type Buffer struct {
-	Backend Backend    // Whose memory; BackendNone: the one that the device implies.
-	Kind    BufferKind // What the handle is; BufferDefault: what the device implies.
+	Backend Backend    // The driver of the memory; BackendNone: that of the device.
+	Kind    BufferKind // The kind of the handle; BufferDefault: that of the device.
 	Handle  Handle     // The address or handle; see [HandleOf] and [UnsafeHandle].
 	Context Handle     // ze_context_handle_t or cl_context that it belongs to; zero: not set.
 }
@@ -38,7 +38,7 @@ func bufferOf(b C.DLBridgeBuffer) Buffer {
 		Handle{uint64(b.context)}}
 }
 
-// WrapSpec is native memory to make a tensor of. Go's memory is lent by [FromSlice] instead.
+// WrapSpec describes native memory to make a tensor of. For Go memory use [FromSlice].
 type WrapSpec struct {
 	Options    WrapOptions
 	Buffer     Buffer
@@ -54,12 +54,12 @@ type WrapSpec struct {
 	TensorFlags TensorFlags
 	Version     Version // Newest DLPack that the consumer reads; the zero value: the default.
 	Policy      *Policy // nil: the default policy.
-	// Release is called when the last owner is gone; nil: nothing is called.
+	// Release is called after the last owner is released; nil: nothing is called.
 	Release ReleaseFunc
 }
 
 // Wrap makes a dlbridge-owned tensor of native memory, which then belongs to the tensor until Release
-// has run. On any error the memory is the caller's and Release was not called.
+// has run. On any error the caller still owns the memory, and Release was not called.
 func Wrap(spec WrapSpec) (*Tensor, error) {
 	result, err := spec.wrap(false)
 	if err != nil {
@@ -85,7 +85,7 @@ func (spec *WrapSpec) wrap(legacy bool) (C.godl_result, error) {
 	return spec.wrapWith(hook, legacy)
 }
 
-// wrapWith registers hook, and deletes it again on any error.
+// wrapWith registers hook, and removes it on any error.
 func (spec *WrapSpec) wrapWith(hook releaser, legacy bool) (C.godl_result, error) {
 	if err := sameLength(spec.Shape, spec.Strides); err != nil {
 		return C.godl_result{}, err

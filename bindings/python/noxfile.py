@@ -103,6 +103,7 @@ def sdist(session):
 
 def run_tests(session, **environment):
     """Runs pytest outside the checkout's package folder, so that it imports the installed one."""
+    SCRATCH.mkdir(parents=True, exist_ok=True)
     session.chdir(SCRATCH)
     options = ("-q", "-p", "no:cacheprovider", "--color=no", "-ra")
     session.run("pytest", *options, *session.posargs, str(HERE / "tests"), env=environment)
@@ -114,7 +115,7 @@ def tests(session):
     install_wheel(session, TAGS[TESTED[session.python]])
     outcomes = {}
     if session.python == "3.11":
-        folder = pathlib.Path(os.environ.get("DLBRIDGE_OUTCOMES_DIR", SCRATCH)).absolute()
+        folder = ROOT / os.environ.get("DLBRIDGE_OUTCOMES_DIR", SCRATCH)
         folder.mkdir(parents=True, exist_ok=True)
         outcomes = {"DLBRIDGE_OUTCOMES": str(folder / "python.jsonl")}
     run_tests(session, **outcomes)

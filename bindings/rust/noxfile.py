@@ -60,6 +60,12 @@ def use(session, folder, target):
     session.env["CARGO_INCREMENTAL"] = "0"
 
 
+def cache(session, compiler):
+    """Compiles the bundled source with ccache, if it is installed."""
+    if shutil.which("ccache") is not None:
+        session.env["CXX"] = f"ccache {compiler}"
+
+
 def check(function=None, tags=()):
     """A session that uses the shared library; it is skipped without cargo."""
     if function is None:
@@ -213,6 +219,7 @@ def packages(session):
     installed = (prefix(session) / "lib/pkgconfig/dlbridge.pc").read_text()
     other.write_text(re.sub("(?m)^abi=.*", "abi=99", installed))
     use(session, SCRATCH / "other_abi", SCRATCH / "package")
+    cache(session, "c++")
     with session.chdir(unpack_packages(session)):
         session.run("cargo", "test", "--doc", "-p", "dlbridge")
         layout = ("cargo", "test", "-p", "dlbridge-sys", "--test", "layout")
@@ -231,6 +238,7 @@ def fuzz(session):
     found = SCRATCH / "fuzz/corpus"
     found.mkdir(parents=True, exist_ok=True)
     session.env["CARGO_TARGET_DIR"] = str(SCRATCH / "fuzz/target")
+    cache(session, "clang++")
     # A deleter of the corpus may be NULL, so the target counts leaks itself.
     session.env["ASAN_OPTIONS"] = "detect_leaks=0"
     with session.chdir("fuzz"):

@@ -1,6 +1,6 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
- * host PLUGIN: takes the tensors of a plugin, closes the plugin, and goes on using them.
+ * host PLUGIN: takes the tensors of a plugin, closes the plugin, and continues to use them.
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -15,8 +15,8 @@ static void show(const char* name, const DLManagedTensorVersioned* tensor) {
   printf("\n");
 }
 
-/* Any tensor that comes as a void*: validated and shared, or logged and released. Its producer
- * stays loaded. These lines are all that such a host needs. */
+/* Takes any tensor that arrives as a void*: validates and shares it, or logs the error and releases
+ * it. Its producer stays loaded. A host needs no more than these lines. */
 static DLManagedTensorVersioned* accept(void* given, DLManagedTensorVersioned** share) {
   DLBridgeConvertOptions options = DLBRIDGE_CONVERT_OPTIONS_INIT;
   options.options = DLBRIDGE_CONVERT_PIN_PRODUCER;

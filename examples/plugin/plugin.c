@@ -8,7 +8,7 @@
 
 #include "dlbridge/dlbridge.h"
 
-/* The first is the library's: its memory and its deleter stay, whatever becomes of the plugin. */
+/* The first is the library's: memory and deleter stay when the plugin is unloaded. */
 void* plugin_squares(void) {
   const int64_t shape[1] = {5};
   const DLDataType int32 = {kDLInt, 32, 1};
@@ -22,8 +22,8 @@ void* plugin_squares(void) {
   return tensor;
 }
 
-/* The second is made by hand, without dlbridge: all of it goes with the plugin, so a host that
- * keeps the tensor has to keep the plugin loaded. */
+/* The second is made by hand, without dlbridge: all of it is unloaded with the plugin, so a host
+ * that keeps the tensor must keep the plugin loaded. */
 static int32_t primes[5] = {2, 3, 5, 7, 11};
 static int64_t shape_of_primes[1] = {5};
 static DLManagedTensor tensor_of_primes;

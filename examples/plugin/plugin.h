@@ -1,6 +1,6 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
- * What host and plugin agree on: plain DLPack through a void*, and who owns what.
+ * The interface of host and plugin: plain DLPack through a void*, and the ownership of each part.
  */
 #ifndef DLBRIDGE_EXAMPLES_PLUGIN_PLUGIN_H_
 #define DLBRIDGE_EXAMPLES_PLUGIN_PLUGIN_H_

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
- * Functions with one fault each, to be loaded in front of the library (LD_PRELOAD): which one is
- * chosen by a macro. They stand for a library that the programs here must not be content with.
+ * Functions with one fault each, which LD_PRELOAD loads before the library; a macro selects one.
+ * They stand for a faulty library, which the consumers' programs must reject.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

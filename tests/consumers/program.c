@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
- * A user of the library in C: upgrades a tensor, lets a crafted one be refused, releases. Called
- * with the version that the library must have; says what is not as it should be and fails then.
+ * A user of the library in C: upgrades a tensor, sees a crafted one rejected, releases. The
+ * argument is the version that the library must have. Prints the first failed expectation and fails
+ * then.
  */
 #include <stdint.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A user of the library in C++11 and later, with exceptions and the C++ runtime. Called with the
-// version that the library must have; says what is not as it should be and fails then.
+// A user of the library in C++11 and later, with exceptions and the C++ runtime. The argument is
+// the version that the library must have. Prints the first failed expectation and fails then.
 #include <cstdint>
 #include <iostream>
 #include <limits>
@@ -30,7 +30,7 @@ Tensor upgrade(DLManagedTensor& legacy) {
   return Tensor(tensor);
 }
 
-bool refuses(DLManagedTensor& legacy) {
+bool rejects(DLManagedTensor& legacy) {
   try {
     upgrade(legacy);
   } catch (const std::runtime_error&) {
@@ -53,7 +53,7 @@ void check(const std::string& version) {
   legacy.dl_tensor.shape = shape;
   legacy.deleter = [](DLManagedTensor*) { ++deleted; };
 
-  demand(refuses(legacy) && deleted == 0, "a crafted shape was accepted");
+  demand(rejects(legacy) && deleted == 0, "a crafted shape was accepted");
   shape[0] = 2;
   Tensor tensor = upgrade(legacy);
   demand(tensor->dl_tensor.data == data && deleted == 0, "wrong tensor");

@@ -3,8 +3,8 @@
 #include <numeric>
 #include <vector>
 
-#include "native/backend.h"
 #include "device/cuda_fixture.h"
+#include "native/backend.h"
 
 namespace dlbridge_test {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // CUDA memory between processes. A handle of the fake names a file of the exporter, so that the
 // importer maps the same memory. Each process starts its own driver.
-#include "native/backend.h"
 #include "device/cuda_fixture.h"
+#include "native/backend.h"
 #include "support/child.h"
 
 namespace dlbridge_test {

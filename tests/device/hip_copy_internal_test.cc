@@ -3,8 +3,8 @@
 #include <cstring>
 #include <vector>
 
-#include "native/backend.h"
 #include "hip_world.h"
+#include "native/backend.h"
 
 namespace dlbridge_test {
 namespace {

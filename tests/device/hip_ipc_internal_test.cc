@@ -5,8 +5,8 @@
 
 #include <cstring>
 
-#include "native/backend.h"
 #include "hip_world.h"
+#include "native/backend.h"
 
 namespace dlbridge_test {
 namespace {

@@ -3,8 +3,8 @@
 #include <cstring>
 #include <utility>
 
-#include "native/backend.h"
 #include "device/level_zero_world.h"
+#include "native/backend.h"
 
 namespace {
 

@@ -7,8 +7,8 @@
 
 #include <cstring>
 
-#include "native/backend.h"
 #include "device/level_zero_world.h"
+#include "native/backend.h"
 
 namespace {
 

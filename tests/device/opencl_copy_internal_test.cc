@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "native/backend.h"
 #include "device/opencl_world.h"
+#include "native/backend.h"
 #include "support/scale.h"
 
 namespace dlbridge_test {

@@ -2,8 +2,8 @@
 // The driver queries for a tensor of a cl_mem: whether the handle is a buffer, and its references.
 #include <string>
 
-#include "native/backend.h"
 #include "device/opencl_world.h"
+#include "native/backend.h"
 #include "support/child.h"
 
 namespace dlbridge_test {

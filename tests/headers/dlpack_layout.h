@@ -1,6 +1,6 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
- * The facts of DLPack, for the compiler to check against whichever dlpack.h was included before.
+ * The facts of DLPack, which the compiler checks against the dlpack.h that was included before.
  * DLPACK_FACTS is the newest release that this header claims to describe, as major * 100 + minor;
  * 199 adds what upstream has added after the newest release. C11 and C++11.
  */
@@ -42,7 +42,7 @@ FIELD(DLManagedTensor, dl_tensor, 0, 48);
 FIELD(DLManagedTensor, manager_ctx, 48, 8);
 FIELD(DLManagedTensor, deleter, 56, 8);
 
-/* 1.0 and 1.1 name the versioned struct by its tag only, which C minds. */
+/* 1.0 and 1.1 declare the versioned struct with a tag only, which matters in C. */
 #if DLPACK_FACTS >= 100
 SIZE(DLPackVersion, 8, 4);
 FIELD(DLPackVersion, major, 0, 4);

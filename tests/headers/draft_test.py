@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compiles the draft of the next version beside the public header: it must be an addition to it.
+"""Compiles the draft of the next version with the public header: it may only add to it.
 
 draft_test.py --include DIR --draft FILE
 
@@ -16,14 +16,14 @@ WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
 COMPILERS = (("gcc", "c99"), ("gcc", "c++11"), ("clang", "c99"), ("clang", "c++11"))
 USE = "DLBridgeStatus (*use)(size_t*, DLBridgeError*) = dlbridge_stream_collect;\n"
 
-# What is replaced, and by what.
+# Pairs of a text in the draft and its replacement.
 FAULTS = (
-    # A field in front of an earlier one, or one that is lost.
+    # A field before an earlier one; a removed field.
     ("  int32_t memory;", "  int32_t before;\n  int32_t memory;"),
     ("  size_t fd_count;\n", ""),
-    # An earlier field of another size.
+    # An earlier field with another size.
     ("  uint32_t properties;", "  uint16_t properties;"),
-    # An option bit that 0.3.0 has already, and one among DLPack's flags.
+    # An option bit that 0.3.0 already has; one among DLPack's flags.
     ("DLBRIDGE_IPC_POOL = 1 << 9", "DLBRIDGE_IPC_POOL = 1 << 8"),
     ("DLBRIDGE_IPC_POOL = 1 << 9", "DLBRIDGE_IPC_POOL = 1 << 2"),
     # A function of 0.3.0 with other parameters.

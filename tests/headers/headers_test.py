@@ -3,9 +3,9 @@
 
 headers_test.py --include DIR [--official FILE]
 
-Without --official: each header alone and twice, and the DLPack facts against ours. With it: ours
-before and after that official dlpack.h, and the same facts against the official one. Where that
-file is not at hand: a message and exit status 77.
+Without --official: each header alone and twice, and the DLPack facts against dlbridge's dlpack.h.
+With it: dlbridge's headers before and after that official dlpack.h, and the same facts against the
+official one. If that file is missing: a message and exit status 77.
 """
 
 import argparse
@@ -21,7 +21,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror")
 STANDARDS = {".c": ("c99", "c11"), ".cc": ("c++11", "c++17", "c++20")}
 HEADERS = ("dlpack.h", "dlbridge.h")
-OURS = 199  # ours knows what upstream has added after 1.3
+OURS = 199  # dlbridge's header has upstream's additions after 1.3
 USER = '#include "user.h"\n'
 LAYOUT = '#include "dlpack_layout.h"\n'
 
@@ -42,7 +42,7 @@ def facts(number, standard):
     return "" if standard == "c99" else f"#define DLPACK_FACTS {number}\n{LAYOUT}"
 
 
-# Must be refused, or nothing here proves anything: a wrong fact, a conversion that may lose.
+# Must be rejected, to show that the compilations can fail: wrong facts, a narrowing conversion.
 WRONG = (
     "#define DLPACK_FACTS 199\n" + LAYOUT + "SIZE(DLTensor, 49, 8);\n",
     "#define DLPACK_FACTS 199\n" + LAYOUT + "FIELD(DLTensor, ndim, 20, 4);\n",
@@ -58,7 +58,7 @@ def sources_wrong():
 
 
 def sources_alone(standard):
-    """Label and text of what is compiled with our headers only."""
+    """Label and text of each source with dlbridge's headers only."""
     for header in HEADERS:
         include = f'#include "dlbridge/{header}"\n'
         yield f"{header} alone", include + "typedef DLTensor used;\n"
@@ -67,10 +67,10 @@ def sources_alone(standard):
 
 
 def sources_official(path, standard):
-    """Label and text of what is compiled with an official header."""
+    """Label and text of each source with an official header."""
     _, number = official_version(path)
     official = f'#include "{path}"\n'
-    # From 1.3 on a header may or may not have the newer constants, so ours adds none.
+    # From 1.3 on a header may or may not have the newer constants, so dlbridge's adds none.
     after = number if number >= 103 else OURS
     yield "official alone", official + facts(number, standard)
     for header in HEADERS:
@@ -81,7 +81,7 @@ def sources_official(path, standard):
 
 
 def compile_one(compiler, standard, suffix, include, text):
-    """What the compiler says; empty when it accepts the text."""
+    """The compiler's messages; empty if it accepts the text."""
     with tempfile.TemporaryDirectory() as folder:
         source = pathlib.Path(folder) / f"source{suffix}"
         source.write_text(text)
@@ -106,7 +106,7 @@ def compile_one(compiler, standard, suffix, include, text):
 
 
 def compile_all(include, official):
-    """Failures as pairs of label and message, and how many sources were compiled."""
+    """Failures as pairs of label and message, and the number of compiled sources."""
     jobs = []
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
 

@@ -1,7 +1,6 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
- * What a user's source does with dlbridge.h: names every type and static initialiser. Compiled
- * only.
+ * Uses dlbridge.h as a user's source does: names every type and static initialiser. Compiled only.
  */
 static inline int32_t dlbridge_header_user(void) {
   DLBridgeError error = DLBRIDGE_ERROR_INIT;

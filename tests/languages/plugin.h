@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the plugins of this test offer, each written in a language of its own on that language's
- * binding, so that they can hand one tensor to each other. */
+ * The functions of each plugin of this test. Each plugin is written in one language with the
+ * binding of that language, and they pass one tensor to each other. */
 #ifndef DLBRIDGE_TESTS_LANGUAGES_PLUGIN_H_
 #define DLBRIDGE_TESTS_LANGUAGES_PLUGIN_H_
 
@@ -12,11 +12,11 @@
 extern "C" {
 #endif
 
-/* Takes a tensor of float32 as foreign: validates it, makes it one of the binding's own and adds
- * its elements up. `*holder` keeps it until `drop`. The tensor is consumed in every case: where the
- * status is not 0 it has been released. */
+/* Imports a foreign tensor of float32 with the binding and sums its elements. `*holder` owns it
+ * until `drop`. The tensor is consumed in every case: it has been released if the status is not
+ * 0. */
 typedef int32_t (*TakeFunction)(DLManagedTensorVersioned* tensor, uintptr_t* holder, double* sum);
-/* One more owner of what a holder keeps. */
+/* Another owner of a holder's tensor. */
 typedef int32_t (*ShareFunction)(uintptr_t holder, DLManagedTensorVersioned** out);
 typedef void (*DropFunction)(uintptr_t holder);
 
@@ -26,18 +26,18 @@ typedef struct Plugin {
   DropFunction drop;
 } Plugin;
 
-/* Rust's plugin is also the one that Python speaks to. `managed` is a struct of `kind`, which is
- * consumed on status 0. One thread for each of the `count` plugins takes a share; then they, and
- * last in number Rust's own owner, let go one after another as `order` says, which holds 0 to
- * `count` once each. `deletes` counts what the producer's deleter does: 0 until the last has let
- * go, then 1.
- * `*sum` is what each added up. A failure is told as text of `size` bytes at `message`. */
+/* Python calls this function of Rust's plugin. `managed` is a struct of `kind`, which is consumed
+ * on status 0. Each of the `count` plugins takes a share in its own thread. Then the plugins, and
+ * Rust's own owner with the number `count`, release their tensors one after another in `order`,
+ * which has 0 to `count` once each. `deletes` is the number of runs of the producer's deleter: 0
+ * until the last release, then 1. `*sum` is the sum that each plugin read. On failure the message
+ * is written to the `size` bytes at `message`. */
 typedef int32_t (*ExchangeFunction)(void* managed, int32_t kind, const Plugin* plugins,
                                     uint32_t count, const uint32_t* order, const int32_t* deletes,
                                     double* sum, char* message, uint32_t size);
 
-/* The same without an order: `threads` threads, each of which shares, hands over, shares what it
- * handed over with the next plugin and drops both, `rounds` times. */
+/* The same without an order: each of `threads` threads passes a share to a plugin, passes a share
+ * of that to the next plugin, and drops both, `rounds` times. */
 typedef int32_t (*StormFunction)(void* managed, int32_t kind, const Plugin* plugins, uint32_t count,
                                  uint32_t threads, uint32_t rounds, double sum, char* message,
                                  uint32_t size);

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Python hands tensors of NumPy and JAX to Rust, which shares them with Go and C++ in threads; all
-let go in every order, and each deleter runs once: when the last has let go. The library must be one
-with AddressSanitizer inside, so that whatever is used after its end is seen.
+"""Python passes tensors of NumPy and JAX to Rust, which shares them with Go and C++ in threads. The
+owners are released in every order, and each deleter runs once, after the last release. The library
+must be built with AddressSanitizer, which reports a use after the release.
 
     test_languages.py RUST_PLUGIN GO_PLUGIN CPP_PLUGIN [--fault=drop-twice|never-drop]
 
-With a fault in a plugin's place the run must fail; run.sh holds it to that."""
+With a fault in a plugin the run must fail; noxfile.py checks that."""
 
 import ctypes
 import gc
@@ -35,7 +35,7 @@ class Plugin(ctypes.Structure):
 
 
 def capsule_pointer(capsule, name, used):
-    """Consumes a capsule as the protocol says."""
+    """Consumes a capsule as the protocol requires."""
     api = ctypes.pythonapi
     api.PyCapsule_GetPointer.restype = ctypes.c_void_p
     api.PyCapsule_GetPointer.argtypes = (ctypes.py_object, ctypes.c_char_p)
@@ -46,7 +46,7 @@ def capsule_pointer(capsule, name, used):
 
 
 class Counted:
-    """The tensor of an array, whose deleter counts before it does what it did before."""
+    """The tensor of an array, whose deleter counts, then calls the original."""
 
     def __init__(self, array, kind):
         self.kind = kind
@@ -69,7 +69,7 @@ class Counted:
         self.inner.deleter(self.pointer)
 
 
-# A name in the closure would keep it; a bytes object must stay where a capsule's name is.
+# The names of capsules must stay in memory as long as the capsules.
 NAMES = (b"used_dltensor", b"used_dltensor_versioned")
 
 
@@ -108,7 +108,7 @@ def load(paths):
 
 
 def put_in_fault(plugins, fault):
-    """Spoils the last plugin, so that it can be seen that this would not pass."""
+    """Puts a fault into the last plugin, which the run must report."""
     good = ctypes.CFUNCTYPE(None, ctypes.c_size_t)(plugins[-1].drop)
     times = {"drop-twice": 2, "never-drop": 0}[fault]
 
@@ -122,7 +122,7 @@ def put_in_fault(plugins, fault):
 
 
 def call(function, counted, *arguments):
-    """Hands the tensor over; what went wrong is an exception."""
+    """Passes the tensor to a function of Rust; a failure is an exception."""
     message = ctypes.create_string_buffer(512)
     status = function(ctypes.byref(counted.outer), counted.kind, *arguments, message, 512)
     if status != 0:
@@ -171,7 +171,7 @@ def storm(rust, plugins, name, make, kind):
 
 
 def is_watched():
-    """Is AddressSanitizer in this process?"""
+    """Whether AddressSanitizer is loaded in this process."""
     return hasattr(ctypes.CDLL(None), "__asan_init")
 
 

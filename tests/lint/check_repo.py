@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Holds the texts of the repository to each other. Prints what disagrees; exit status 1 then."""
 
+import json
 import pathlib
 import re
 import subprocess
@@ -123,6 +124,16 @@ def check_bindings():
                 yield f"{language}: nothing calls dlbridge_{name}"
 
 
+def check_cpp_names():
+    """Each constant and struct of the C header has its place in the C++ binding."""
+    pattern = re.compile(BINDINGS["C++"][0])
+    text = "\n".join(read(name) for name in repository_files() if pattern.fullmatch(name))
+    words, header = set(re.findall(r"\w+", text)), core()
+    for name in (*header["constants"], *header["structs"]):
+        if name not in words:
+            yield f"C++: the binding lacks {name}"
+
+
 def check_header_lines():
     """The public headers are laid out by hand: 105 columns, no tabs."""
     for path in sorted(PUBLIC.glob("*.h")):
@@ -155,6 +166,18 @@ def check_links():
                 yield f"{name}: no heading is called {link}"
 
 
+def check_presets():
+    """README's table of presets has those of CMakePresets.json."""
+    listed = json.loads(read("CMakePresets.json"))["configurePresets"]
+    presets = {preset["name"] for preset in listed if not preset.get("hidden")}
+    table = re.search(r"^\| preset \|.*?\n\n", read("README.md"), re.DOTALL | re.MULTILINE)
+    rows = re.findall(r"^\| (`.*?) \|", table[0] if table else "", re.MULTILINE)
+    shown = set(re.findall(r"`(\S+)`", " ".join(rows)))
+    for name in sorted(presets ^ shown):
+        fault = "lacks the" if name in presets else "has another"
+        yield f"README.md: the table {fault} preset {name}"
+
+
 def check_hooks():
     """The hooks before a commit use the version of ruff that `./run lint` uses."""
     pinned = re.findall(r"ruff==[\d.]+", read("tests/lint/requirements.txt"))
@@ -170,8 +193,10 @@ CHECKS = (
     check_readme_usage,
     check_files,
     check_bindings,
+    check_cpp_names,
     check_header_lines,
     check_links,
+    check_presets,
     check_hooks,
 )
 

@@ -11,6 +11,7 @@ import unittest
 import check_repo
 
 CPP = "bindings/cpp/include/dlbridge/hpp/describe.hpp"
+WRAP = "bindings/cpp/include/dlbridge/hpp/wrap.hpp"
 HEADER = "include/dlbridge/dlbridge.h"
 SINCE = r" \since 0.3.0 */"
 BITS = "/** Bits of DLBridgePolicy::options."
@@ -45,9 +46,11 @@ FAULTS = (
     ("run", "set -euo pipefail", "set -euo pipefail  ", "blanks at the end"),
     (CPP, "abi::identify(", "abi::identifies(", "C++: nothing calls dlbridge_identify"),
     (CPP, "return static_cast<kind>(abi::identify(", "// abi::identify(", "C++: nothing calls dlb"),
+    (WRAP, "DLBRIDGE_WRAP_RETAIN", "1U << 10", "C++: the binding lacks DLBRIDGE_WRAP_RETAIN"),
     ("CMakeLists.txt", "# SPDX-License-Identifier: Apache-2.0", "#", "no SPDX line"),
     ("README.md", "(docs/identify.md)", "(docs/identity.md)", "nothing is at docs/identity.md"),
     ("SECURITY.md", "md#hardening)", "md#softening)", "is called docs/platforms.md#soft"),
+    ("README.md", "| `tsan` |", "| `msan` |", "the table lacks the preset tsan"),
     (".pre-commit-config.yaml", "[ruff==0.", "[ruff==1.", ".pre-commit-config.yaml: ruff==1."),
 )
 

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
- * A context table of another library, written after docs/context-table.md alone: no header of
- * dlbridge's is read. Entries are never freed and at most 256 in number.
+ * The context table of another library, written from docs/context-table.md only: it includes no
+ * header of dlbridge. It holds at most 256 entries and never frees them.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -49,12 +49,12 @@ _Static_assert(sizeof(Table) == 56, "as specified");
 
 typedef struct Slot {
   Entry entry;
-  int rank; /* the smaller goes before its like */
+  int rank; /* among equal entries the smallest rank comes first */
   unsigned generation;
-  atomic_ulong owners; /* 2 for each that keeps it, 1 while it is registered */
+  atomic_ulong owners; /* 2 for each retain, plus 1 while it is registered */
 } Slot;
 
-static Slot slots[CAPACITY]; /* the id is the number of the slot plus 1 */
+static Slot slots[CAPACITY]; /* the id is the index of the slot plus 1 */
 static atomic_uint count;
 static atomic_uint generation;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -115,7 +115,7 @@ static void drop(Slot* slot, unsigned long owners) {
   }
 }
 
-/* Under the lock. What gave way is told by its number. */
+/* Called with the lock held. `gone` gets the indices of the entries that the new one replaces. */
 static int32_t insert(const Entry* entry, uint64_t* id, unsigned* gone, unsigned* gone_count) {
   const unsigned used = atomic_load(&count);
   int rank = (int)used;
@@ -283,7 +283,7 @@ static int32_t take_out(uint64_t id) {
 }
 
 #ifdef FOREIGN_TABLE_VERSION
-/* One that does not qualify: all are to pass it over. */
+/* A table of another version, which every library must ignore. */
 static const Table table = {sizeof(Table), FOREIGN_TABLE_VERSION, add, find, next, retain, release,
                             take_out};
 #else

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
- * A plugin that links the static library. Nothing of it is hidden here by a version script or an
- * option: the library's symbols are hidden in the archive.
+ * A plugin that links the static library. No version script or option hides the symbols here: they
+ * are hidden in the archive.
  */
 #include <stddef.h>
 
@@ -9,11 +9,11 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* The functions of the copy inside. */
+/* The function table of the copy inside. */
 EXPORT const DLBridgeApi* hidden_api(void);
 const DLBridgeApi* hidden_api(void) { return dlbridge_get_api(DLBRIDGE_ABI, sizeof(DLBridgeApi)); }
 
-/* Shares a tensor that it allocated itself, by the names of the functions; returns the status. */
+/* Allocates a tensor and shares it by calls to the functions' names; returns the status. */
 EXPORT DLBridgeStatus hidden_share(void);
 DLBridgeStatus hidden_share(void) {
   DLBridgeAllocateSpec spec = DLBRIDGE_ALLOCATE_SPEC_INIT;

@@ -12,7 +12,7 @@
 
 namespace dlbridge_test {
 
-// Is this file loaded? Asking neither loads nor keeps it.
+// True if the file is loaded. The query neither loads nor keeps it.
 inline bool IsLoaded(const std::string& path) {
   void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_NOLOAD);
   if (handle != nullptr) {
@@ -59,7 +59,7 @@ class Plugin {
   void* handle_;
 };
 
-// Does it hold what plugin.h says?
+// True if it holds the elements that plugin.h states.
 inline bool HoldsTheSix(const DLTensor& tensor) {
   const auto* values = static_cast<const float*>(tensor.data);
   bool right = tensor.ndim == 2 && tensor.shape[0] == 2 && tensor.shape[1] == 3;

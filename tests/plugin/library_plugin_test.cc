@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A host that knows nothing of dlbridge, and plugins that use it: their tensors outlive them, since
-// the library's own memory and deleter do. This program does not link the library.
+// A host without dlbridge, and plugins that use it. Their tensors outlive the plugins, since memory
+// and deleter are the library's. This program does not link the library.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,7 +19,7 @@ namespace {
 
 class LibraryPlugin : public testing::TestWithParam<const char*> {
  protected:
-  // The tensor of a plugin that is closed by now.
+  // The tensor of a plugin that is already closed.
   static DLManagedTensorVersioned* MakeAndClose() {
     Plugin plugin(GetParam());
     DLManagedTensorVersioned* tensor = plugin.Make();
@@ -91,7 +91,7 @@ void ReleaseAtExit() {
   std::fputs("released at exit\n", stderr);
 }
 
-// The first thing registered is the last to run.
+// The handler that is registered first runs last.
 TEST_P(LibraryPlugin, DeleterRunsAtExit) {
   const auto exits = [] {
     std::atexit(ReleaseAtExit);
@@ -101,7 +101,7 @@ TEST_P(LibraryPlugin, DeleterRunsAtExit) {
   EXPECT_EXIT(exits(), testing::ExitedWithCode(0), "released at exit");
 }
 
-// Behind every handler of the program, when modules are finished.
+// Runs after every handler of the program, when the loader finishes modules.
 struct ReleasedByDestructor {
   ~ReleasedByDestructor() {
     if (tensor != nullptr) {
@@ -121,7 +121,7 @@ TEST_P(LibraryPlugin, DeleterRunsInAStaticDestructor) {
   EXPECT_EXIT(exits(), testing::ExitedWithCode(0), "released by a destructor");
 }
 
-// Who forgets its tensor leaks it, and nothing else happens.
+// A host that never releases its tensor leaks it, without another effect.
 TEST_P(LibraryPlugin, ProcessMayEndWithALiveTensor) {
   const auto exits = [] {
     static DLManagedTensorVersioned* kept = MakeAndClose();

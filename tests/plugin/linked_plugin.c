@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  * A plugin that links dlbridge: memory and deleter are the library's. With the static library they
- * lie in the plugin itself, which then has to stay.
+ * lie in the plugin itself, which then must stay loaded.
  */
 #include <stddef.h>
 

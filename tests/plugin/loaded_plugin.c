@@ -1,7 +1,6 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
- * A plugin that loads dlbridge itself, from DLBRIDGE_LIBRARY, and closes it again as soon as it has
- * its tensor.
+ * A plugin that loads dlbridge from DLBRIDGE_LIBRARY, and closes it as soon as it has its tensor.
  */
 #include <dlfcn.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One context table per process: copies of the library under other names, and another library that
-// has a table, in the orders in which they can be loaded and used. This program links none of them,
-// and each case runs in a process of its own.
+// One context table per process: copies of the library under other names, and another library with
+// a table, loaded and used in every possible order. This program links none of them, and each case
+// runs in a separate process.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
@@ -50,7 +50,7 @@ bool Has(const DLBridgeContextTable* table, uint64_t context) {
   return table->find(kDevice, context, &found) == DLBRIDGE_OK && found.context == context;
 }
 
-// What one registers the other finds, keeps and ends, and the callback runs once.
+// One copy registers an entry, the other finds, retains and releases it; the callback runs once.
 void ExpectOneTable(const DLBridgeApi& first, const DLBridgeApi& second) {
   int releases = 0;
   const DLBridgeContextEntry entry = Entry(0x51, 0xc1, &releases);
@@ -91,7 +91,7 @@ TEST(OneTable, IsThatOfTheCopyLoadedFirstWhicheverIsUsedFirst) {
   }
 }
 
-TEST(OneTable, StaysThatOfTheFirstWhereTheSecondComesLater) {
+TEST(OneTable, StaysThatOfTheFirstIfTheSecondComesLater) {
   EXPECT_TRUE(InChild([] {
     const DLBridgeApi* first = ApiOf(COPY_7);
     int releases = 0;
@@ -107,7 +107,7 @@ TEST(OneTable, StaysThatOfTheFirstWhereTheSecondComesLater) {
   }));
 }
 
-TEST(OneTable, MayBeAnotherLibrarys) {
+TEST(OneTable, MayBeThatOfAnotherLibrary) {
   for (const char* path : {FOREIGN_TABLE, OLDER_TABLE}) {
     EXPECT_TRUE(InChild([&] {
       const DLBridgeContextTable* table = TableOf(path);
@@ -136,7 +136,7 @@ const DLBridgeApi* HiddenApi() {
   return get_api != nullptr ? get_api() : nullptr;
 }
 
-TEST(OneTable, OfAHiddenCopyIsWhatItFindsElseItsOwn) {
+TEST(OneTable, OfAHiddenCopyIsAFoundOneOrItsOwn) {
   EXPECT_TRUE(InChild([] {
     const DLBridgeApi* hidden = HiddenApi();
     const DLBridgeApi* first = ApiOf(COPY_7);
@@ -159,7 +159,7 @@ TEST(OneTable, OfAHiddenCopyIsWhatItFindsElseItsOwn) {
   }));
 }
 
-// Nothing of a static copy is found by others, so nothing is missing when it is unloaded.
+// Other copies do not find the table of a static copy, so nothing dangles when it is unloaded.
 TEST(OneTable, IsNotThatOfAHiddenCopyThatIsClosed) {
   EXPECT_TRUE(InChild([] {
     void* plugin = dlopen(HIDDEN_COPY, RTLD_NOW | RTLD_LOCAL);
@@ -201,8 +201,8 @@ TEST(OneTable, KeepsAHiddenCopyThatUsesItsOwn) {
 
 #endif
 
-// The object does not ask to stay loaded, although it must.
-TEST(OneTable, KeepsTheObjectLoadedThatHasIt) {
+// The object must stay loaded, although it was not linked with -z nodelete.
+TEST(OneTable, KeepsItsObjectLoaded) {
   EXPECT_TRUE(InChild([] {
     void* plugin = dlopen(FOREIGN_TABLE, RTLD_NOW | RTLD_LOCAL);
     ASSERT_NE(plugin, nullptr) << dlerror();
@@ -221,7 +221,7 @@ TEST(OneTable, KeepsTheObjectLoadedThatHasIt) {
   }));
 }
 
-TEST(OneTable, IsNotTheOtherLibrarysThatCameLater) {
+TEST(OneTable, IsNotThatOfALibraryLoadedLater) {
   EXPECT_TRUE(InChild([] {
     const DLBridgeApi* first = ApiOf(COPY_7);
     const DLBridgeContextTable* table = TableOf(FOREIGN_TABLE);
@@ -248,8 +248,8 @@ TEST(OneTable, IsNeverOneOfAnotherVersion) {
   }));
 }
 
-// The other library keeps to the specification in what the orders above do not show.
-TEST(OneTable, OfAnotherLibraryBehavesAsOurs) {
+// Parts of the specification that the orders above do not cover, on the other library's table.
+TEST(OneTable, OfAnotherLibraryBehavesLikeDlbridges) {
   for (const char* path : {FOREIGN_TABLE, COPY_7}) {
     EXPECT_TRUE(InChild([&] {
       const DLBridgeContextTable* table = TableOf(path);
@@ -263,7 +263,7 @@ TEST(OneTable, OfAnotherLibraryBehavesAsOurs) {
       ASSERT_EQ(table->add(&entry, &id), DLBRIDGE_OK);
       entry = Entry(0x52, 0xc2, &first);
       ASSERT_EQ(table->add(&entry, &kept), DLBRIDGE_OK);
-      EXPECT_EQ(enumerated, 1) << "it gave way";
+      EXPECT_EQ(enumerated, 1) << "the enumerated entry must be replaced";
       EXPECT_GT(kept, id);
       entry = Entry(0x53, 0xc3, &second);
       EXPECT_EQ(table->add(&entry, &id), DLBRIDGE_ERROR_EXISTS);

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
- * A plugin that knows nothing of dlbridge: data, shape and deleter lie in the plugin itself and go
- * with it. Compiled with PLUGIN_PINS_ITSELF, it knows of dlbridge and stays.
+ * A plugin without dlbridge: data, shape and deleter lie in the plugin itself and are unloaded with
+ * it. Compiled with PLUGIN_PINS_ITSELF, it uses dlbridge to stay loaded.
  */
 #include <stddef.h>
 #include <stdlib.h>

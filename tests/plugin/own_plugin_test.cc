@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plugins whose deleter, shape and data lie in the plugin itself: gone with its dlclose, unless the
-// module is pinned, by the host, by a conversion or by the plugin.
+// Plugins whose deleter, shape and data lie in the plugin itself. dlclose unloads them, unless the
+// host, a conversion or the plugin pins the module.
 #include <gtest/gtest.h>
 
 #include <csignal>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr uint32_t kPin = DLBRIDGE_CONVERT_PIN_PRODUCER;
 
-// A copy of the plugin for one test alone, since what was pinned stays for the others too.
+// A copy of the plugin for this test only, since a pinned module stays loaded for later tests.
 class OwnPlugin : public testing::Test {
  protected:
   static std::string Copy(const char* plugin) {
@@ -38,8 +38,8 @@ class OwnPlugin : public testing::Test {
   int expected_deletions_ = 1;
 };
 
-// A sanitizer reports the fault and exits; without one the process dies of it. Who lives on says
-// so.
+// A sanitizer reports the fault and exits; without one the fault ends the process. A process that
+// survives exits with kLivesOn.
 constexpr int kLivesOn = 42;
 bool DiedOfAFault(int status) {
   const bool reported = WIFEXITED(status) && WEXITSTATUS(status) != kLivesOn;
@@ -54,25 +54,25 @@ bool DiedOfAFault(int status) {
   std::_Exit(kLivesOn);
 }
 
-TEST_F(OwnPlugin, UnpinnedIsGone) {
+TEST_F(OwnPlugin, UnpinnedIsUnloaded) {
   DLManagedTensorVersioned* tensor = plugin_.Make(&deletions_);
   plugin_.Close();
   EXPECT_FALSE(plugin_.IsLoaded());
   EXPECT_EXIT(tensor->deleter(tensor); std::_Exit(kLivesOn), DiedOfAFault, "");
   EXPECT_EXIT(ReadAndLiveOn(tensor->dl_tensor), DiedOfAFault, "");
-  std::free(tensor);  // what the deleter would have done
+  std::free(tensor);  // in place of the deleter
   expected_deletions_ = 0;
 }
 
-// An upgrade alone snapshots shape and strides, and cannot keep data and deleter.
-TEST_F(OwnPlugin, UnpinnedUpgradeIsGoneToo) {
+// An upgrade without a pin copies shape and strides, but cannot keep data and deleter.
+TEST_F(OwnPlugin, UnpinnedUpgradeIsUnloaded) {
   DLManagedTensor* source = plugin_.MakeLegacy(&deletions_);
   DLManagedTensorVersioned* tensor = MustUpgrade(source);
   plugin_.Close();
   EXPECT_FALSE(plugin_.IsLoaded());
   EXPECT_EQ(ShapeOf(tensor->dl_tensor), (Axes{2, 3}));
   EXPECT_EXIT(dlbridge_release_versioned(tensor); std::_Exit(kLivesOn), DiedOfAFault, "");
-  // The library has no way to let go of the source without its deleter: the test gives it another.
+  // The library cannot drop the source without its deleter, so the test sets another one.
   source->deleter = [](DLManagedTensor* self) { std::free(self); };
   dlbridge_release_versioned(tensor);
   expected_deletions_ = 0;
@@ -141,7 +141,7 @@ TEST_F(OwnPlugin, PinnedByADowngradeStays) {
   dlbridge_release_legacy(tensor);
 }
 
-TEST_F(OwnPlugin, PinnedByAnAdoptionStays) {
+TEST_F(OwnPlugin, PinnedByAnImportStays) {
   DLManagedTensorVersioned* tensor = MustAdopt(plugin_.Make(&deletions_), kPin);
   DLManagedTensorVersioned* share = MustShare(tensor);
   plugin_.Close();
@@ -150,8 +150,8 @@ TEST_F(OwnPlugin, PinnedByAnAdoptionStays) {
   dlbridge_release_versioned(share);
 }
 
-// A tensor that is ours already, made without pinning.
-TEST_F(OwnPlugin, PinnedBehindOurOwnStays) {
+// A dlbridge-owned tensor, made without pinning.
+TEST_F(OwnPlugin, PinnedBelowADlbridgeOwnedTensorStays) {
   DLManagedTensorVersioned* tensor = MustUpgrade(plugin_.MakeLegacy(&deletions_));
   tensor = MustAdopt(tensor, kPin);
   plugin_.Close();
@@ -159,8 +159,8 @@ TEST_F(OwnPlugin, PinnedBehindOurOwnStays) {
   dlbridge_release_versioned(tensor);
 }
 
-// Handed back as it is, with the plugin's own deleter.
-TEST_F(OwnPlugin, PinnedWhereItIsHandedBackStays) {
+// Returned unchanged, with the plugin's deleter.
+TEST_F(OwnPlugin, PinnedTensorThatIsReturnedStays) {
   DLManagedTensorVersioned* source = plugin_.Make(&deletions_);
   const DLBridgeConvertOptions options = Options(kPin);
   void* out = nullptr;
@@ -198,7 +198,7 @@ TEST_F(OwnPlugin, PinnedIsReleasedInAForkedChildAndInItsParent) {
   EXPECT_TRUE(release());
 }
 
-// Behind every handler of the program, when modules are finished.
+// Runs after every handler of the program, when the loader finishes modules.
 struct ReleasedByDestructor {
   ~ReleasedByDestructor() {
     if (tensor != nullptr) {
@@ -223,7 +223,7 @@ TEST_F(OwnPlugin, PinnedIsReleasedAtTheEndOfTheProcess) {
   expected_deletions_ = 0;
 }
 
-TEST_F(OwnPlugin, RefusedIsNotPinned) {
+TEST_F(OwnPlugin, RejectedIsNotPinned) {
   DLManagedTensor* source = plugin_.MakeLegacy(&deletions_);
   source->dl_tensor.shape = nullptr;
   const DLBridgeConvertOptions options = Options(kPin);
@@ -234,7 +234,7 @@ TEST_F(OwnPlugin, RefusedIsNotPinned) {
   EXPECT_FALSE(plugin_.IsLoaded());
 }
 
-// A copy has released its source by the time the plugin goes.
+// A copy has released its source before the plugin is unloaded.
 TEST_F(OwnPlugin, CopiedIsNotPinned) {
   DLManagedTensorVersioned* tensor =
       MustUpgrade(plugin_.MakeLegacy(&deletions_), kPin | DLBRIDGE_CONVERT_COPY);

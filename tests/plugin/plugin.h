@@ -1,6 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
- * What the plugins of these tests export. Each makes a tensor of six floats, 0 to 5, as 2 x 3.
+ * The functions that the plugins of these tests export. Each makes a 2 x 3 tensor of the floats 0
+ * to 5.
  */
 #ifndef DLBRIDGE_TESTS_PLUGIN_PLUGIN_H_
 #define DLBRIDGE_TESTS_PLUGIN_PLUGIN_H_
@@ -13,11 +14,11 @@
 extern "C" {
 #endif
 
-/* NULL where it fails. `deletions`, which must outlive the tensor, counts the calls of the plugin's
- * own deleter, where the plugin has one. */
+/* NULL on failure. `deletions`, which must outlive the tensor, counts the calls of the plugin's
+ * deleter, if the plugin has one. */
 PLUGIN_EXPORT DLManagedTensorVersioned* plugin_make(int* deletions);
 
-/* The same as a legacy tensor; only of plugins with a deleter of their own. */
+/* Makes a legacy tensor; only in plugins with their own deleter. */
 PLUGIN_EXPORT DLManagedTensor* plugin_make_legacy(int* deletions);
 
 #ifdef __cplusplus

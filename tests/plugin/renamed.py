@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Copies a shared library under another SONAME, which has as many letters.
+"""Copies a shared library under another SONAME of the same length.
 
 renamed.py LIBRARY SONAME COPY
 """

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plugin that links the static library, in a program that links the shared one: the copy inside
-// exports nothing, and its calls stay inside.
+// A plugin that links the static library, in a program that links the shared one. The copy inside
+// the plugin exports nothing, and the plugin calls its own copy.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several copies of the library in one process: the one that this program links, the same file from
-// another path, and one with another SONAME. Tensors of one are foreign to the others.
+// Several copies of the library in one process: the one that this program links, the same file at
+// another path, and one with another SONAME. Tensors of one copy are foreign to the others.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <pthread.h>
@@ -39,7 +39,7 @@ const DLBridgeApi* ApiOf(const std::string& path) {
   return get_api == nullptr ? nullptr : get_api(DLBRIDGE_ABI, sizeof(DLBridgeApi));
 }
 
-// Copied once: a file that is loaded must not be written to.
+// Copied once, since a loaded file must not be written to.
 std::string CopyElsewhere() {
   const std::filesystem::path folder = std::filesystem::path(COPY).replace_filename("elsewhere");
   std::filesystem::create_directories(folder);
@@ -88,7 +88,7 @@ INSTANTIATE_TEST_SUITE_P(Of, TwoCopies, testing::Bool(), [](const auto& info) {
   return info.param ? "AnotherPath" : "AnotherSoname";
 });
 
-// A table that leads into the copy that was loaded first would mix two versions of the library.
+// A table with functions of the copy that was loaded first would mix two versions of the library.
 TEST_P(TwoCopies, EachTableLeadsIntoItsOwnFile) {
   const auto* table = reinterpret_cast<const unsigned char*>(other_);
   for (size_t offset = offsetof(DLBridgeApi, version); offset < sizeof(DLBridgeApi);
@@ -118,7 +118,7 @@ TEST_P(TwoCopies, TensorsOfTheOtherAreForeign) {
   dlbridge_release_versioned(tensor);
 }
 
-TEST_P(TwoCopies, EitherImportsWhatTheOtherMade) {
+TEST_P(TwoCopies, EitherImportsTensorsOfTheOther) {
   LegacySource source;
   DLManagedTensorVersioned* theirs = OtherUpgrade(source.get());
   DLManagedTensorVersioned* mine = MustAdopt(theirs);
@@ -136,8 +136,8 @@ TEST_P(TwoCopies, EitherImportsWhatTheOtherMade) {
   other_->release_versioned(their_share);
 }
 
-// READ_ONLY is not lost on a way through legacy, since neither trusts what it did not make.
-TEST_P(TwoCopies, RoundTripThroughBothKeepsWhatIsBinding) {
+// READ_ONLY is not lost in a legacy tensor, since neither copy trusts a tensor of the other.
+TEST_P(TwoCopies, RoundTripThroughBothKeepsReadOnly) {
   TensorSpec spec;
   spec.flags = kReadOnly;
   VersionedSource source(spec);
@@ -151,7 +151,7 @@ TEST_P(TwoCopies, RoundTripThroughBothKeepsWhatIsBinding) {
   dlbridge_release_versioned(tensor);
 }
 
-TEST_P(TwoCopies, EitherReleasesWhatTheOtherMade) {
+TEST_P(TwoCopies, EitherReleasesTensorsOfTheOther) {
   LegacySource first;
   other_->release_versioned(MustUpgrade(first.get()));
   EXPECT_EQ(first.deletions(), 1);
@@ -166,7 +166,7 @@ TEST_P(TwoCopies, TheOtherCanBePinned) {
   dlbridge_release_versioned(MustAdopt(theirs, DLBRIDGE_CONVERT_PIN_PRODUCER));
 }
 
-// A thread whose stack has 64 KiB, or the least that the machine allows; `part` runs in it.
+// Runs `part` on a thread with a stack of 64 KiB, or the system's minimum.
 template <class Part>
 void OnSmallStack(Part part) {
   pthread_attr_t attributes;
@@ -183,8 +183,8 @@ void OnSmallStack(Part part) {
   pthread_attr_destroy(&attributes);
 }
 
-// Two consumers hand one tensor to and fro, each with a copy of its own: the last release must not
-// recurse once for each time. The tail call behind that is the optimiser's.
+// Two consumers with different copies pass one tensor to each other many times. The last release
+// must not recurse once per import; the optimiser's tail call prevents that.
 TEST_P(TwoCopies, AChainOfImportsEndsOnASmallStack) {
 #ifdef DLBRIDGE_TEST_INSTRUMENTED
   const int imports = 100;
@@ -202,7 +202,7 @@ TEST_P(TwoCopies, AChainOfImportsEndsOnASmallStack) {
   EXPECT_EQ(source.deletions(), 1);
 }
 
-TEST_P(TwoCopies, TensorsOfOursAreForeignToTheOther) {
+TEST_P(TwoCopies, OwnTensorsAreForeignToTheOther) {
   LegacySource source;
   DLManagedTensorVersioned* tensor = MustUpgrade(source.get());
   DLManagedTensorVersioned* out = nullptr;

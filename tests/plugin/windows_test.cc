@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Modules on Windows: the library stays when the plugin that brought it is unloaded, and so does a
-// plugin that was pinned. This program does not link the library.
+// Modules on Windows: the library stays loaded when the plugin that loaded it is unloaded, and so
+// does a pinned plugin. This program does not link the library.
 #include <gtest/gtest.h>
 #define WIN32_LEAN_AND_MEAN
 #include <windows.h>
@@ -22,7 +22,7 @@ F* Find(HMODULE module, const char* name) {
 
 bool IsLoaded(const std::string& path) { return GetModuleHandleA(path.c_str()) != nullptr; }
 
-// The plugin, from a copy for one test alone: what was pinned stays for the others too.
+// A copy of the plugin for this test only, since a pinned module stays loaded for later tests.
 class Unloading : public testing::Test {
  protected:
   void Load(const std::string& plugin) {

@@ -21,15 +21,6 @@ def declarations(root, text=None):
     return api.declarations(root / HEADER, text)
 
 
-def structs(root):
-    """The structs of the header; none without libclang."""
-    if declarations(root) is None:
-        return []
-    import api
-
-    return list(api.read_header(root / HEADER)["structs"])
-
-
 def unknown(root):
     """Complaints on functions of the header without a fact, and on facts without a function."""
     found = declarations(root)

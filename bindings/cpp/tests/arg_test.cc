@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Typed arguments: one call from a managed tensor to elements of a known type, or the library's
-// error.
+// Typed arguments: one call makes a managed tensor elements of a known type, or returns the
+// library's error.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -113,7 +113,7 @@ TEST(Arg, RejectsByTheLibrarysRules) {
   EXPECT_EQ(Rejected<Points>(source).rule(), db::rule_code::version_major);
 }
 
-TEST(Arg, WritesOnlyWhereItMay) {
+TEST(Arg, WritesOnlyWithPermission) {
   Foreign source;
   {
     const Writable writable = Writable::import(&source.versioned).value();
@@ -138,7 +138,7 @@ TEST(Arg, WritesOnlyWhereItMay) {
   EXPECT_TRUE(Points::check(&overlapping.versioned));
 }
 
-TEST(Arg, ChecksWhatStaysItsOwners) {
+TEST(Arg, ChecksBorrowedTensors) {
   Foreign source;
   const db::tensor imported = db::import(&source.versioned).value();
   EXPECT_EQ(Points::check(imported).value()(1, 2), 5);
@@ -168,7 +168,7 @@ TEST(Arg, ChecksAVoidPointer) {
   EXPECT_EQ(Writable::check(legacy).error().rule(), db::rule_code::not_writable);
   void* null = nullptr;
   EXPECT_EQ(Points::check(null).error().status(), db::status_code::invalid_argument);
-  source.versioned.dl_tensor.dtype.lanes = 0;  // so broken that the bytes fit neither kind
+  source.versioned.dl_tensor.dtype.lanes = 0;  // broken, so that the bytes fit neither kind
   EXPECT_EQ(Points::check(versioned).error().status(), db::status_code::ambiguous);
   EXPECT_EQ(source.deletes, 0);
 }
@@ -205,8 +205,8 @@ TEST(Arg, ScalarsAndOtherDevices) {
 #endif
 
 #ifndef UNDER_TSAN
-// What was validated is what is used: another thread, which is a misbehaving producer, changes the
-// extents and the strides while arguments are checked. No view reaches past the six elements.
+// A misbehaving producer's thread changes extents and strides while arguments are checked. No view
+// may reach past the six elements, since the view has the values that were validated.
 TEST(Arg, AnotherThreadChangesTheStruct) {
   Foreign source;
   std::atomic<bool> done{false};

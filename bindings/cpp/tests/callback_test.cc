@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// C++ callables as C callbacks: called once, on any thread; exceptions do not leave them.
+// C++ callables as C callbacks: called once, on any thread; no exception leaves them.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -17,7 +17,7 @@ namespace db = dlbridge;
 std::atomic<int> reported{0};
 std::string last;  // NOLINT(bugprone-throwing-static-initialization): of a test
 
-// Sets the handler for the length of a test.
+// Sets the exception handler for the duration of a test.
 class Reports {
  public:
   Reports() : before_(db::set_exception_handler(&Note)) { reported = 0; }
@@ -72,7 +72,7 @@ TEST(Release, GetsTheStream) {
   };
   db::wrap(SpecOf(values, shape), note).value().reset();
   EXPECT_EQ(calls, 1);
-  EXPECT_EQ(seen, nullptr);  // no work is left
+  EXPECT_EQ(seen, nullptr);  // no work is pending
   const db::stream queue = db::stream::queue(db::backend::cuda, db::make_device(kDLCUDA), 77);
   const DLBridgeBuffer memory = db::buffer_of(values.data());
   std::uint64_t handle = 0;
@@ -86,7 +86,7 @@ TEST(Release, WithoutAStreamWaits) {
   const DLBridgeBuffer memory = db::buffer_of(&value);
   int calls = 0;
   const auto count = [&] { ++calls; };
-  const db::stream unset;  // which cannot be waited for
+  const db::stream unset;  // dlbridge cannot wait for it
   auto* held = new Held<decltype(count)>{count};
   Held<decltype(count)>::run(held, &memory, unset.raw());
   EXPECT_EQ(calls, 0);
@@ -117,7 +117,7 @@ TEST(Release, ThrowIsReportedAndDropped) {
   EXPECT_NO_THROW(lent.reset());
   EXPECT_EQ(reported, 1);
   EXPECT_EQ(last, "from a release");
-  EXPECT_EQ(alive.use_count(), 1);  // the callable is gone all the same
+  EXPECT_EQ(alive.use_count(), 1);  // the callable is destroyed nevertheless
   db::wrap(SpecOf(values, shape), [] { throw 1; }).value().reset();
   EXPECT_EQ(last, "something else");
 }
@@ -195,7 +195,7 @@ TEST(Allocator, ThrowIsOutOfMemory) {
   EXPECT_EQ(last, "from a deallocate");
 }
 
-// The queue that later versions of the library order memory by.
+// An allocator that takes the queue by which its memory is ordered.
 struct QueuePool {
   void* allocate(db::device /*on*/, std::uint64_t bytes, std::uint64_t alignment,
                  const db::stream* queue) {
@@ -222,12 +222,12 @@ TEST(Allocator, GetsTheStream) {
   EXPECT_EQ(pool.deallocated_on, 77U);
   const std::int64_t shape[] = {2};
   EXPECT_TRUE(db::allocate(db::allocate_spec(db::dtype_of<float>::value, shape).allocator(memory)));
-  EXPECT_EQ(pool.allocated_on, 0U);  // no queue: free at once
+  EXPECT_EQ(pool.allocated_on, 0U);  // no queue: freed at once
   EXPECT_EQ(pool.deallocated_on, 0U);
 }
 
-// A pool that takes no stream gets its memory once the work is done; where that cannot be waited
-// for (here: a queue that is not set), the memory is not freed under it.
+// A pool that takes no stream gets its memory back once the work is finished. If dlbridge cannot
+// wait for the work (here: a queue that is not set), the memory is not freed.
 TEST(Allocator, WithoutAStreamWaits) {
   Pool pool;
   const db::allocator memory(pool);
@@ -288,7 +288,7 @@ TEST(Context, RegistrationLeaseAndRange) {
   EXPECT_EQ(met, 1);
   db::context_lease lease = db::context_retain(registered.id()).value();
   EXPECT_TRUE(registered.end());
-  EXPECT_TRUE(registered.end());  // twice is nothing
+  EXPECT_TRUE(registered.end());  // a second time does nothing
   EXPECT_EQ(calls, 0);
   lease = db::context_lease();
   EXPECT_EQ(calls, 1);
@@ -334,7 +334,7 @@ TEST(Ipc, DescriptorsAreOwned) {
   const db::tensor imported = db::ipc_import(message).value();
   EXPECT_EQ((imported.elements<const float, 1>().value()(1)), 5);
   EXPECT_TRUE(imported.read_only());
-  // What arrives over a socket: bytes and descriptors, which the message takes over.
+  // As received from a socket: bytes and descriptors, which the message takes over.
   db::unique_fd moved[1];
   moved[0] = db::unique_fd(::dup(message.fds()[0].get()));
   const db::ipc_message arrived(message.bytes(), moved);
@@ -344,7 +344,7 @@ TEST(Ipc, DescriptorsAreOwned) {
   EXPECT_EQ(db::ipc_import(cut).error().status(), db::status_code::descriptor);
 }
 
-// A callable that throws when it is copied is no tensor's callback: nothing terminates.
+// A callable that throws when it is copied does not become a callback, and nothing terminates.
 struct ThrowsWhenCopied {
   ThrowsWhenCopied() = default;
   ThrowsWhenCopied(const ThrowsWhenCopied& /*other*/) { throw 1; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the conformance corpus (tests/conformance/cases.json) by the binding's public API. With
-// DLBRIDGE_OUTCOMES=file the answers of each step are written there, a line a case.
+// Runs the conformance corpus (tests/conformance/cases.json) through the binding's public API. With
+// DLBRIDGE_OUTCOMES=file it writes the answers of each step to that file, one line per case.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -67,7 +67,8 @@ json Expected(const json& expect, const json& answer) {
   return kept;
 }
 
-// Runs one case, adds its steps' answers to `answers`, and returns what is not as expected.
+// Runs one case, adds the answers of its steps to `answers`, and returns the differences from the
+// expectation.
 std::string RunCase(const json& test, json* answers) {
   World world(test["objects"]);
   std::string failures;
@@ -118,7 +119,7 @@ TEST(Conformance, AllCases) {
 }
 
 // A wrong expectation must fail.
-TEST(Conformance, SeesWrongExpectations) {
+TEST(Conformance, DetectsWrongExpectations) {
   json document = Load();
   for (json& test : document["cases"]) {
     if (!Skipped(test)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The arguments of a step, made by the binding's builders.
+// The arguments of a step, made with the binding's builders.
 #ifndef DLBRIDGE_CPP_TESTS_CORPUS_ARGUMENTS_H_
 #define DLBRIDGE_CPP_TESTS_CORPUS_ARGUMENTS_H_
 
@@ -26,7 +26,7 @@ struct Arguments {
   }
 };
 
-// A policy and what it points to.
+// A policy and the arrays that it points to.
 class PolicyArgument {
  public:
   explicit PolicyArgument(const json& spec)
@@ -106,7 +106,7 @@ class PolicyArgument {
   std::vector<db::dtype> dtypes_;
 };
 
-// The options of a converter, of one type or the other; left out where the step has none.
+// The options of a converter, of either type; omitted if the step has none.
 class OptionsArgument {
  public:
   explicit OptionsArgument(const Arguments& a) : given_(a.Has("options") || a.Has("allocator")) {
@@ -129,7 +129,7 @@ class OptionsArgument {
     }
   }
 
-  // f(convert_options_ref) or f(unchecked_options), as the step wants it.
+  // Calls f(convert_options_ref) or f(unchecked_options), as the step demands.
   template <class F>
   json Pass(F&& f) const {
     if (skip_) {
@@ -184,7 +184,7 @@ inline db::stream StreamOf(const json& spec) {
                      NumberOr(spec, "context", 0), 0});
 }
 
-// A wrap_spec and what it points to. Counts and pointers that disagree, and bits without a name,
+// A wrap_spec and the arrays that it points to. Counts that contradict pointers, and unnamed bits,
 // are set in the C struct.
 class WrapArgument {
  public:

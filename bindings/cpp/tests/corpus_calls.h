@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One function for each call that a case of the corpus can name, by the binding's public API.
+// One function for each call of the corpus, through the binding's public API.
 #ifndef DLBRIDGE_CPP_TESTS_CORPUS_CALLS_H_
 #define DLBRIDGE_CPP_TESTS_CORPUS_CALLS_H_
 
@@ -50,7 +50,7 @@ inline Slot SlotOf(DLManagedTensorVersioned* tensor) {
   return slot;
 }
 
-// Answers with the tensor that a call made, and gives it its name.
+// Answers with the tensor that a call made, and stores it under its name.
 inline void AddResult(const Arguments& a, const std::string& name, Slot&& made, json* answer) {
   (*answer)["is"] = a.world.NameOf(made.pointer());
   const Slot& slot = a.world.Put(name, std::move(made));
@@ -63,7 +63,7 @@ inline void AddResult(const Arguments& a, const std::string& name, Slot&& made, 
   }
 }
 
-// The same of a result; the input's name is dropped where the call took it.
+// Does the same for a result; drops the input's name if the call consumed it.
 template <class T>
 json Finish(const Arguments& a, db::result<T>&& made, bool takes_before = false,
             bool takes_after = false) {
@@ -153,7 +153,7 @@ inline json CallLayout(const Arguments& a) {
   return answer;
 }
 
-// The three functions that write a text, into a buffer and as a string.
+// The three functions that write text, to a buffer and as a string.
 template <class Named>
 json CallFormat(const Arguments& a, const Named& named) {
   std::vector<char> buffer(4096, '#');
@@ -220,7 +220,7 @@ inline json CallModulePin(const Arguments& a) {
   return Answer(db::module_pin(address).error());
 }
 
-// Functions that are only there to be found.
+// Functions of an exchange table, never called.
 inline void FillTable(const json& spec, DLPackExchangeAPI* table) {
   *table = {{VersionFrom(spec["version"]), nullptr},
             [](DLTensor*, DLManagedTensorVersioned**, void*,
@@ -282,7 +282,7 @@ inline json CallUpgradeInto(const Arguments& a) {
   });
 }
 
-// The name's owner no longer owns: the call took the tensor by its address.
+// Empties the name's owner: the call consumed the tensor by its address.
 inline void Forget(Slot* slot) {
   static_cast<void>(slot->legacy.release());
   static_cast<void>(slot->versioned.release());
@@ -297,7 +297,7 @@ json UpgradeMany(const Arguments& a, const How& how) {
   const Names out = NameList(a.step["out"]);
   std::vector<db::foreign_legacy> sources;
   for (const std::string& name : in) {
-    sources.emplace_back(a.world.slots[name].legacy.get());  // a case may give one tensor twice
+    sources.emplace_back(a.world.slots[name].legacy.get());  // a case may pass one tensor twice
   }
   std::vector<Out> outs(in.size());
   std::size_t failed = 12345;
@@ -305,7 +305,7 @@ json UpgradeMany(const Arguments& a, const How& how) {
   json answer = Answer(made.error());
   answer["failed"] = failed;
   for (db::foreign_legacy& source : sources) {
-    static_cast<void>(source.release());  // still the slot's
+    static_cast<void>(source.release());  // the slot still owns it
   }
   for (std::size_t i = 0; made && i < in.size(); ++i) {
     Forget(&a.world.slots[in[i]]);
@@ -326,7 +326,7 @@ inline json CallDowngrade(const Arguments& a) {
     return Finish(a, db::downgrade(std::move(a.In().versioned), how), true);
   });
 }
-// The kind that the step gives, else the object's; an owner has its kind by its type.
+// The kind that the step states, else the object's; the type of an owner states its kind.
 inline db::kind KindOf(const Arguments& a) {
   return a.Has("kind") ? static_cast<db::kind>(ValueOf(a.step["kind"], kKinds))
                        : db::kind::borrowed;
@@ -397,7 +397,7 @@ json WithTensor(const Arguments& a, Call&& call) {
   Slot& in = a.In();
   const db::tensor owned = db::tensor::assume_validated(in.versioned.get());
   db::result<db::tensor> made = call(owned);
-  static_cast<void>(const_cast<db::tensor&>(owned).release());  // it stays the slot's
+  static_cast<void>(const_cast<db::tensor&>(owned).release());  // the slot keeps it
   return Finish(a, std::move(made));
 }
 inline json CallShare(const Arguments& a) {

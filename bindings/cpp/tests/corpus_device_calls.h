@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The calls of the corpus on devices.
+// The calls of the corpus that concern devices.
 #ifndef DLBRIDGE_CPP_TESTS_CORPUS_DEVICE_CALLS_H_
 #define DLBRIDGE_CPP_TESTS_CORPUS_DEVICE_CALLS_H_
 
@@ -146,7 +146,7 @@ inline json CallContextFind(const Arguments& a) {
   }
   return answer;
 }
-// The range gives the entries; the function itself reports how the walk ends.
+// The range gives the entries; the C function reports the status at the end.
 inline json CallContextNext(const Arguments& a) {
   json entries = json::array();
   std::uint64_t last = 0;
@@ -166,7 +166,7 @@ inline json CallContextNext(const Arguments& a) {
 
 inline json CallContextRetain(const Arguments& a) {
   auto lease = db::context_retain(a.world.IdOf(a.step["entry"]));
-  static_cast<void>(lease->release());  // ended by a step of its own
+  static_cast<void>(lease->release());  // a later step ends it
   json answer = Answer(lease.error());
   answer["deleters"] = a.world.Deletes();
   return answer;

@@ -34,7 +34,7 @@ inline std::vector<std::int64_t> Numbers(const json& values) {
   for (const json& value : values) {
     numbers.push_back(Signed(value));
   }
-  numbers.reserve(1);  // an empty list is a list: it is not NULL
+  numbers.reserve(1);  // an empty list is not NULL
   return numbers;
 }
 inline std::vector<unsigned char> BytesOf(const std::string& hex) {
@@ -77,7 +77,7 @@ inline json Strings(const std::int64_t* values, std::int32_t count) {
 
 inline const Names kKinds = {"UNKNOWN", "LEGACY", "VERSIONED", "BORROWED", "AMBIGUOUS"};
 
-// A name's place in the list; the number itself where a case wants a value that has no name.
+// The index of a name in the list, or the number itself for a value without a name.
 inline std::int32_t ValueOf(const json& value, const Names& names) {
   if (value.is_number()) {
     return value.get<std::int32_t>();
@@ -106,7 +106,7 @@ inline std::uint32_t PropertyBits(const json& value, const Names& names) {
   }
   return bits;
 }
-// Options lie above DLPack's flags.
+// Option bits start above DLPack's flags.
 inline std::uint32_t OptionBits(const json& value, const Names& names) {
   return value.is_number() ? value.get<std::uint32_t>() : PropertyBits(value, names) << 8;
 }
@@ -120,7 +120,7 @@ inline json PropertyNames(std::uint32_t bits, const Names& names) {
   return found;
 }
 
-// A tensor or memory of the case's own, whose deleter counts.
+// A tensor or memory of the case, whose deleter counts its calls.
 class Producer {
  public:
   explicit Producer(const json& spec)
@@ -177,7 +177,7 @@ class Producer {
   std::vector<unsigned char> bytes_;
 };
 
-// What a name stands for at present: one of these.
+// The current object of a name: one of these.
 struct Slot {
   db::foreign_legacy legacy;
   db::foreign_versioned versioned;
@@ -242,7 +242,7 @@ class World {
     }
   }
 
-  // Which of the case's own tensors or live results the pointer is, or "new".
+  // The name of the tensor or live result that the pointer points to, or "new".
   std::string NameOf(const void* pointer) const {
     for (const auto& [name, producer] : producers_) {
       if (pointer == &producer->legacy || pointer == &producer->versioned) {
@@ -260,7 +260,7 @@ class World {
     made_[name] = slot.pointer();
     return slots[name] = std::move(slot);
   }
-  // The call took the tensor: the name stands for nothing.
+  // The call consumed the tensor: the name has no object.
   void Take(const std::string& name) {
     slots.erase(name);
     made_.erase(name);
@@ -270,7 +270,7 @@ class World {
     if (slot.memory != nullptr && slot.memory->has_deleter) {
       ++slot.memory->deletes;
     }
-    Take(name);  // owners release
+    Take(name);  // the owners release
   }
   json Deletes() const {
     json counts = json::object();
@@ -313,7 +313,7 @@ class World {
     return "other";
   }
 
-  // Releases all that is left, and returns what is wrong then, or "".
+  // Releases everything that is left, and returns a description of leaks, or "".
   std::string Finish() {
     while (!slots.empty()) {
       Release(std::string(slots.begin()->first));

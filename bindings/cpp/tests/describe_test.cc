@@ -32,7 +32,7 @@ TEST(Result, HasTheInterfaceOfExpected) {
   const auto four = [](const db::error&) { return db::result<int>(4); };
   EXPECT_EQ(db::result<int>(none.error()).or_else(four).value(), 4);
   EXPECT_NO_THROW(db::result<void>().value());
-  // An error without an error status still is a failure.
+  // An error without an error status is still a failure.
   EXPECT_FALSE(db::result<int>(db::error()));
 #if defined(__cpp_lib_expected)
   const std::expected<int, db::error> standard = db::result<int>(5);
@@ -106,7 +106,7 @@ TEST(Describe, FindsAll) {
   EXPECT_GE(db::diagnose(&source.legacy).value().size(), 64U);
 }
 
-TEST(Describe, TakesWhatTheBytesDecide) {
+TEST(Describe, TakesATensorWhoseKindTheBytesDecide) {
   Foreign source;
   db::tensor owned = db::upgrade(source.as_legacy()).value();
   db::any_foreign taken = db::take(owned.release()).value();
@@ -166,7 +166,7 @@ TEST(Policy, LimitsOfNdim) {
   EXPECT_EQ(RuleOf(source, db::policy().ndim(0, 1)), db::rule_code::ndim_limit);
   EXPECT_EQ(RuleOf(source, db::policy().max_ndim(0)), db::rule_code::ndim_limit);
   EXPECT_EQ(RuleOf(source, db::policy().min_ndim(3)), db::rule_code::ndim_limit);
-  // Limits that exclude each other are a mistake of the caller's.
+  // Limits that exclude each other are an invalid argument.
   EXPECT_EQ(db::validate(&std::as_const(source.legacy), db::policy().min_ndim(3).max_ndim(2))
                 .error()
                 .status(),
@@ -189,7 +189,7 @@ TEST(Policy, ExactShape) {
   EXPECT_EQ(RuleOf(source, db::policy().shape({})), db::rule_code::ndim_limit);
 }
 
-// A list without entries is a mistake of the caller's, and never "any".
+// A list without entries is an invalid argument, and never means "any".
 TEST(Policy, EmptyListsAreRejected) {
   Foreign source;
   const std::vector<db::device> no_devices;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A producer of tensors for the tests: legacy and versioned structs whose deleters count.
+// A producer of tensors for the tests: legacy and versioned structs whose deleters count calls.
 #ifndef DLBRIDGE_CPP_TESTS_FOREIGN_H_
 #define DLBRIDGE_CPP_TESTS_FOREIGN_H_
 
@@ -10,7 +10,7 @@
 
 namespace dlbridge_cpp_test {
 
-// A 2 x 3 float tensor of the elements 0 to 5, over memory of its own.
+// A 2 x 3 float tensor with the elements 0 to 5 in its own memory.
 class Foreign {
  public:
   Foreign() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors as mdspan and back: std::mdspan, or cuda::std::mdspan where CUDA_MDSPAN is defined. Says
-// what is not as it should be; exit status 1 then.
+// Tensors as mdspan and back: std::mdspan, or cuda::std::mdspan if CUDA_MDSPAN is defined. Prints
+// each failed expectation; exit status 1 then.
 #ifdef CUDA_MDSPAN
 #include <cuda/std/array>
 #include <cuda/std/mdspan>
@@ -26,7 +26,7 @@ namespace db = dlbridge;
 int failures = 0;
 void Expect(bool fulfilled, const char* what) {
   if (!fulfilled) {
-    std::printf("not so: %s\n", what);
+    std::printf("failed: %s\n", what);
     ++failures;
   }
 }
@@ -59,7 +59,7 @@ void ToViews(const db::tensor& tensor) {
   EXPECT(tensor.map<Cube>().error().rule() == db::rule_code::ndim_limit);
 }
 
-// mdspan's layouts cannot express negative strides, nor two elements in one place.
+// mdspan's layouts can express neither negative strides nor overlapping elements.
 void ToViewsThatCannotBe(const db::tensor& tensor) {
   const std::int64_t shape[] = {2, 3};
   const std::int64_t negative[] = {-3, 1};
@@ -89,7 +89,7 @@ void ToViewsThatCannotBe(const db::tensor& tensor) {
   EXPECT(At(scalar.map<Scalar>().value()) == 4);
 }
 
-// Two elements in one place, by strides that are not 0; and further than the index type counts.
+// Overlapping elements by strides that are not 0; a reach beyond the range of the index type.
 void ToViewsOfOtherReach() {
   const db::tensor flat = db::wrap_owned(std::vector<float>(10000)).value();
   const std::int64_t sliding[] = {8, 3};
@@ -99,12 +99,12 @@ void ToViewsOfOtherReach() {
   const auto overlapping = windows.map<Reading>();
   EXPECT(overlapping.error().rule() == db::rule_code::self_overlap);
   EXPECT(overlapping.error().axis() >= 0 && overlapping.error().message()[0] != 0);
-  // No element twice, but not in an order that the layout has.
+  // No overlap, but an order that the layout cannot have.
   const std::int64_t square[] = {2, 2};
   const std::int64_t interleaved[] = {3, 2};
   const db::tensor mixed = db::view(flat, db::view_spec(square).strides(interleaved)).value();
   EXPECT(!mixed.map<Reading>());
-  // The stride of an axis of one element does not count, whichever axis is the fastest.
+  // The stride of an axis of one element is ignored, whichever axis is the fastest.
   const std::int64_t cube[] = {3, 1, 2};
   const std::int64_t fortran[] = {1, 77, 3};
   const db::tensor columns = db::view(flat, db::view_spec(cube).strides(fortran)).value();
@@ -124,7 +124,7 @@ void ToViewsOfOtherReach() {
   const std::int64_t none[] = {100, 0};
   const db::tensor nothing = db::view(flat, db::view_spec(none)).value();
   EXPECT((nothing.map<md::mdspan<float, Small>>()).has_value());
-  // The extents' product is more than any integer, but for the 0.
+  // Without the 0, the product of the extents would overflow.
   const std::int64_t endless[] = {2, std::int64_t{1} << 40, std::int64_t{1} << 40, 0};
   const db::tensor vast = db::view(flat, db::view_spec(endless)).value();
   using Four = md::dextents<std::int64_t, 4>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Own memory as tensors and tensors as views: std containers, Eigen, xtensor, strided views,
-// without a copy; read-only tensors.
+// Containers as tensors and tensors as views, without a copy: std containers, Eigen, xtensor,
+// strided views; read-only tensors.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -30,15 +30,15 @@ namespace {
 
 namespace db = dlbridge;
 
-// An int4 in a byte of its own.
+// An int4 that fills a byte.
 struct PaddedInt4 {
   std::uint8_t byte = 0;
 };
-// Two in one byte.
+// Two int4 in one byte.
 struct Int4Pair {
   std::uint8_t byte = 0;
 };
-// A range that gives const elements through const, and yet owns none.
+// A range that passes its constness to the elements although it owns none.
 struct DeepView {
   float* data() { return elements; }
   const float* data() const { return elements; }
@@ -66,7 +66,8 @@ TEST(Elements, OfLessThanAByte) {
   Foreign source;
   source.versioned.dl_tensor.dtype = db::make_dtype(kDLInt, 4);
   const auto checked = db::validate(source.as_versioned()).value();
-  const auto packed = checked.elements<const PaddedInt4, 2>();  // would be twice the memory
+  const auto packed =
+      checked.elements<const PaddedInt4, 2>();  // the elements would need twice the memory
   EXPECT_EQ(packed.error().rule(), db::rule_code::dtype_rejected);
   EXPECT_STRNE(packed.error().message(), "");
   source.versioned.flags = DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED;
@@ -83,8 +84,8 @@ TEST(Elements, OfLessThanAByte) {
   EXPECT_EQ(inside.flags(), DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED);
 }
 
-// Extents whose product is more than any integer, but for the 0.
-TEST(Elements, OfNoneWithLargeExtents) {
+// Without the 0, the product of the extents would overflow.
+TEST(Elements, EmptyWithLargeExtents) {
   constexpr std::int64_t large = std::int64_t{1} << 40;
   Foreign source;
   std::int64_t shape[] = {large, large, 0};
@@ -105,7 +106,7 @@ TEST(Elements, OfNoneWithLargeExtents) {
   }
 }
 
-TEST(Elements, OfNoneAtAnOddAddress) {
+TEST(Elements, EmptyAtAnOddAddress) {
   Foreign source;
   source.shape[0] = 0;
   source.versioned.dl_tensor.byte_offset = 1;
@@ -129,7 +130,7 @@ TEST(Wrap, FailureLeavesTheVector) {
   std::vector<float> values = {1, 2, 3};
   const auto rejected = db::wrap_owned(std::move(values), {9, 0});
   EXPECT_FALSE(rejected);
-  // NOLINTNEXTLINE(bugprone-use-after-move,clang-analyzer-cplusplus.Move): a failure takes nothing
+  // NOLINTNEXTLINE(bugprone-use-after-move,clang-analyzer-cplusplus.Move): a failure moves nothing
   EXPECT_EQ(values.size(), 3U);
 }
 
@@ -147,7 +148,7 @@ TEST(Wrap, BorrowedAndConst) {
   EXPECT_EQ((read_only.elements<const std::int16_t, 1>().value()(1)), 2);
 }
 
-TEST(Wrap, SaysWhenItIsFree) {
+TEST(Wrap, CallsBackWhenMemoryIsFree) {
   std::vector<double> values(4);
   int freed = 0;
   {
@@ -263,7 +264,7 @@ TEST(Elements, WritingNeedsASayAndNoOverlap) {
   EXPECT_FALSE((Rejection<const float, 2>(versioned)));
 }
 
-TEST(Elements, UnknownFlagsMayMeanAnotherLayout) {
+TEST(Elements, RejectUnknownFlags) {
   Foreign source;
   source.versioned.flags = std::uint64_t{1} << 40;
   const auto checked = db::validate(source.as_versioned()).value();
@@ -321,7 +322,7 @@ TEST(Eigen, BothWays) {
   EXPECT_FALSE((lent.map<Eigen::Map<Wrong>>()));
 }
 
-TEST(Eigen, OfNoRows) {
+TEST(Eigen, WithoutRows) {
   for (const bool rows : {false, true}) {
     const std::int64_t shape[] = {rows ? 5 : 0, rows ? 0 : 5};
     const db::tensor empty =

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the types forbid. With MISUSE defined as one of the numbers the file must not compile, and
-// the error must match the regular expression after `says`; as 0, every corrected twin must compile
-// without a warning. misuse.sh tries them all.
+// Misuses that the types forbid. With MISUSE defined as the number of a misuse, the file must not
+// compile, and the error must match the regular expression after `says`. With MISUSE=0 every
+// corrected variant must compile without a warning. programs.cmake makes a test of each.
 #include <array>
 #include <vector>
 
@@ -17,7 +17,7 @@ struct Pool {
                   std::uint64_t /*alignment*/) {}
 };
 
-// An int4 in two bytes, which is one too many.
+// An int4 in two bytes: one too many.
 struct Wide {
   std::uint16_t bits = 0;
 };
@@ -26,7 +26,7 @@ struct dlbridge::dtype_of<Wide> {
   static constexpr dlbridge::dtype value = dlbridge::make_dtype(kDLInt, 4);
 };
 
-// An int4 in a byte of its own.
+// An int4 that fills a byte.
 struct Nibble {
   std::uint8_t bits = 0;
 };
@@ -35,7 +35,7 @@ struct dlbridge::dtype_of<Nibble> {
   static constexpr dlbridge::dtype value = dlbridge::make_dtype(kDLInt, 4);
 };
 
-// A range that gives const elements through const, and owns none.
+// A range that passes its constness to the elements, and owns none.
 struct DeepView {
   float* data() { return elements; }
   const float* data() const { return elements; }
@@ -129,7 +129,7 @@ std::int64_t keeps_a_shape_of_a_temporary(const db::tensor& tensor) {
 #endif
 }
 
-// MISUSE 7: writing to what can only be read
+// MISUSE 7: writing to read-only elements
 // says: (assignment of read-only location|cannot assign to return value)
 void writes_to_const(const db::tensor& tensor) {
 #if MISUSE == 7
@@ -182,7 +182,7 @@ db::tensor forgets_to_move(db::foreign_legacy& tensor) {
 #endif
 }
 
-// MISUSE 12: an upgrade of what is versioned already
+// MISUSE 12: an upgrade of a versioned tensor
 // says: the call takes the other kind of tensor
 db::tensor upgrades_the_wrong_kind(db::foreign_versioned& tensor) {
 #if MISUSE == 12
@@ -232,7 +232,7 @@ db::tensor gives_an_lvalue(std::vector<float>& values) {
 #endif
 }
 
-// MISUSE 17: a view that owns nothing, as if it did
+// MISUSE 17: wrap_owned of a view, which owns nothing
 // says: a view owns no elements
 db::tensor gives_a_view(std::vector<float>& values) {
 #if MISUSE == 17
@@ -252,7 +252,7 @@ db::tensor lends_a_temporary() {
 #endif
 }
 
-// MISUSE 19: bits that are not elements in memory
+// MISUSE 19: a container without elements in memory
 // says: it is not known where this type's elements lie \(std::vector<bool> has none in memory\)
 db::tensor lends_bits() {
 #if MISUSE == 19
@@ -263,7 +263,7 @@ db::tensor lends_bits() {
 #endif
 }
 
-// MISUSE 20: options that refer to a policy that is gone
+// MISUSE 20: options that refer to a destroyed policy
 // says: (use of deleted function .*policy\(|call to deleted member function 'policy')
 db::tensor forgets_the_policy(db::foreign_legacy& tensor) {
 #if MISUSE == 20
@@ -275,7 +275,7 @@ db::tensor forgets_the_policy(db::foreign_legacy& tensor) {
   return db::upgrade(std::move(tensor), how).value();
 }
 
-// MISUSE 21: options that refer to an allocator that is gone
+// MISUSE 21: options that refer to a destroyed allocator
 // says: (use of deleted function .*allocator\(|call to deleted member function 'allocator')
 db::tensor forgets_the_allocator(db::foreign_legacy& tensor, Pool& pool) {
 #if MISUSE == 21
@@ -287,7 +287,7 @@ db::tensor forgets_the_allocator(db::foreign_legacy& tensor, Pool& pool) {
   return db::upgrade(std::move(tensor), how).value();
 }
 
-// MISUSE 22: a callback that is gone when it is called
+// MISUSE 22: a callback that is destroyed before it is called
 // says: (use of deleted function .*release|call to deleted member function 'release')
 db::storage forgets_the_callback(void* memory, std::size_t size, void (*&freed)()) {
 #if MISUSE == 22
@@ -298,7 +298,7 @@ db::storage forgets_the_callback(void* memory, std::size_t size, void (*&freed)(
 #endif
 }
 
-// MISUSE 23: a tensor that is not validated, as one that is
+// MISUSE 23: a tensor that is not validated as a validated one
 // says: (conversion from .*foreign<|no viable conversion from .*foreign<)
 db::tensor trusts_without_looking(db::foreign_legacy& tensor) {
 #if MISUSE == 23
@@ -330,7 +330,7 @@ db::checked_legacy casts_to_checked(db::foreign_legacy& tensor) {
 #endif
 }
 
-// MISUSE 26: an error that is ignored
+// MISUSE 26: an ignored error
 // says: (ignoring return|ignoring returned value|Wunused-result)
 void ignores_a_refusal(const db::stream& stream) {
 #if MISUSE == 26
@@ -350,7 +350,7 @@ bool maps_to_anything(const db::tensor& tensor) {
 #endif
 }
 
-// MISUSE 28: a queue of one driver as any number
+// MISUSE 28: a queue from a plain number
 // says: no matching (function for call|conversion for)
 db::stream takes_a_bare_handle(void* queue) {
 #if MISUSE == 28
@@ -361,7 +361,7 @@ db::stream takes_a_bare_handle(void* queue) {
 #endif
 }
 
-// MISUSE 29: a view that a member of a temporary result's value gives
+// MISUSE 29: a view from a member of a temporary result's value
 // says: (use of deleted function .*operator->|overload resolution selected deleted operator '->')
 std::int64_t looks_through_a_temporary(const db::tensor& tensor) {
 #if MISUSE == 29
@@ -372,7 +372,7 @@ std::int64_t looks_through_a_temporary(const db::tensor& tensor) {
 #endif
 }
 
-// MISUSE 30: the shape of a view that is gone
+// MISUSE 30: the shape of a destroyed view
 // says: (use of deleted function .*shape|call to deleted member function 'shape')
 std::int64_t keeps_a_shape_of_a_view(const db::tensor& tensor) {
 #if MISUSE == 30
@@ -384,7 +384,7 @@ std::int64_t keeps_a_shape_of_a_view(const db::tensor& tensor) {
   return shape[0];
 }
 
-// MISUSE 31: the strides of a view that is gone
+// MISUSE 31: the strides of a destroyed view
 // says: (use of deleted function .*strides|call to deleted member function 'strides')
 std::int64_t keeps_strides_of_a_view(const db::tensor& tensor) {
 #if MISUSE == 31
@@ -396,7 +396,7 @@ std::int64_t keeps_strides_of_a_view(const db::tensor& tensor) {
   return strides[0];
 }
 
-// MISUSE 32: a struct whose owner is gone
+// MISUSE 32: a struct whose owner is destroyed
 // says: (use of deleted function .*borrow|call to deleted function 'borrow')
 db::foreign_ref borrows_from_a_temporary(DLManagedTensorVersioned* tensor, bool& empty) {
 #if MISUSE == 32
@@ -410,7 +410,7 @@ db::foreign_ref borrows_from_a_temporary(DLManagedTensorVersioned* tensor, bool&
   return *borrowed;
 }
 
-// MISUSE 33: the same of a legacy tensor
+// MISUSE 33: a legacy struct whose owner is destroyed
 // says: (use of deleted function .*borrow|call to deleted function 'borrow')
 db::foreign_ref borrows_from_a_legacy_temporary(DLManagedTensor* tensor) {
 #if MISUSE == 33
@@ -423,7 +423,7 @@ db::foreign_ref borrows_from_a_legacy_temporary(DLManagedTensor* tensor) {
   return *borrowed;
 }
 
-// MISUSE 34: a spec of a shape that is gone
+// MISUSE 34: a spec that refers to a destroyed shape
 // says: no matching (function for call|conversion for|constructor for)
 db::tensor forgets_the_shape() {
 #if MISUSE == 34
@@ -435,7 +435,7 @@ db::tensor forgets_the_shape() {
   return db::allocate(spec).value();
 }
 
-// MISUSE 35: a policy of dtypes that are gone
+// MISUSE 35: a policy that refers to destroyed dtypes
 // says: (no matching function|could not convert|no viable conversion|cannot convert)
 db::policy forgets_the_dtypes() {
 #if MISUSE == 35
@@ -456,7 +456,7 @@ db::tensor braces_extents() {
 #endif
 }
 
-// MISUSE 37: const memory as memory that may be written to
+// MISUSE 37: const memory as writable memory
 // says: (use of deleted function .*buffer_of|call to deleted function 'buffer_of')
 db::buffer drops_const_of_memory(const float* data, float* own) {
 #if MISUSE == 37
@@ -470,7 +470,7 @@ db::buffer drops_const_of_memory(const float* data, float* own) {
 
 const db::policy ConstPolicy() { return db::policy(); }  // NOLINT(readability-const-return-type)
 
-// MISUSE 38: options that refer to a temporary policy that is const
+// MISUSE 38: options that refer to a const temporary policy
 // says: (use of deleted function .*policy\(|call to deleted member function 'policy')
 db::convert_options forgets_a_const_policy(const db::convert_options& base,
                                            const db::policy& demands) {
@@ -483,7 +483,7 @@ db::convert_options forgets_a_const_policy(const db::convert_options& base,
 #endif
 }
 
-// MISUSE 39: const options that refer to an allocator that is gone
+// MISUSE 39: const options that refer to a destroyed allocator
 // says: (use of deleted function .*allocator\(|call to deleted member function 'allocator')
 db::convert_options forgets_an_allocator(const db::convert_options& base, Pool& pool,
                                          const db::allocator& memory) {
@@ -506,7 +506,7 @@ bool reads_a_wide_type(const db::tensor& tensor) {
 #endif
 }
 
-// MISUSE 41: a view that hands its constness on, as if it owned its elements
+// MISUSE 41: a view that passes its constness on, as if it owned its elements
 // says: a view owns no elements
 db::tensor gives_a_deep_view(std::vector<float>& values) {
 #if MISUSE == 41
@@ -529,7 +529,7 @@ bool assigns_a_map(const db::tensor& tensor) {
 
 using Points = db::arg<const float, db::shape<-1, 3>>;
 
-// MISUSE 43: a view of an owner that and_then hands over as a temporary
+// MISUSE 43: a view of an owner that and_then passes as a temporary
 // says: the function returns a view of a temporary owner
 float chains_a_view(db::foreign_legacy& tensor) {
   const auto open = [](const db::tensor& t) { return t.elements<const float, 2>(); };
@@ -542,7 +542,7 @@ float chains_a_view(db::foreign_legacy& tensor) {
   return view(1, 2);
 }
 
-// MISUSE 44: the same by transform
+// MISUSE 44: a view of an owner that transform passes as a temporary
 // says: the function returns a view of a temporary owner
 std::int64_t transforms_to_a_view(db::foreign_legacy& tensor) {
   const auto shape_of = [](const db::tensor& t) { return t.shape(); };
@@ -578,7 +578,7 @@ bool imports_a_borrowed_tensor(DLTensor* tensor, DLManagedTensor* managed) {
 #endif
 }
 
-// MISUSE 47: the address of an owner as that of a tensor
+// MISUSE 47: the address of an owner as the address of a tensor
 // says: expected a void\*, a managed tensor, or an owner of one
 bool imports_an_address(db::foreign_versioned& tensor) {
 #if MISUSE == 47
@@ -598,7 +598,7 @@ bool imports_without_moving(db::foreign_versioned& tensor) {
 #endif
 }
 
-// MISUSE 49: a kind beside a type that has one
+// MISUSE 49: a kind for a type that states its kind
 // says: a kind is given for a void\* only
 bool imports_with_two_kinds(DLManagedTensor* tensor) {
 #if MISUSE == 49
@@ -608,7 +608,7 @@ bool imports_with_two_kinds(DLManagedTensor* tensor) {
 #endif
 }
 
-// MISUSE 50: writing through an argument that only reads
+// MISUSE 50: writing through a read-only argument
 // says: (assignment of read-only location|cannot assign to return value)
 void writes_to_a_const_argument(const db::arg<float, db::shape<-1>>& writable,
                                 const db::arg<const float, db::shape<-1>>& reading) {
@@ -630,7 +630,7 @@ float forgets_an_index_of_an_argument(const Points& points) {
 #endif
 }
 
-// MISUSE 52: a view of an argument that is gone
+// MISUSE 52: a view of a destroyed argument
 // says: (use of deleted function .*view|call to deleted member function 'view')
 float keeps_a_view_of_an_argument(void* managed) {
 #if MISUSE == 52
@@ -642,7 +642,7 @@ float keeps_a_view_of_an_argument(void* managed) {
   return view(0, 0);
 }
 
-// MISUSE 53: a view of a tensor that is gone
+// MISUSE 53: a view of a destroyed tensor
 // says: (use of deleted function .*check|call to deleted function 'check')
 float checks_a_temporary(const db::tensor& tensor) {
 #if MISUSE == 53
@@ -673,7 +673,7 @@ bool takes_structs(void* managed) {
 #endif
 }
 
-// MISUSE 56: a negative extent that means nothing
+// MISUSE 56: a negative extent other than -1
 // says: an extent is a number of elements, or -1 for any
 bool takes_a_negative_extent(void* managed) {
 #if MISUSE == 56
@@ -683,7 +683,7 @@ bool takes_a_negative_extent(void* managed) {
 #endif
 }
 
-// MISUSE 57: elements of memory that has no addresses
+// MISUSE 57: elements of memory without addresses
 // says: memory of this device type is a handle: it has no elements to address
 bool takes_handles(void* managed) {
 #if MISUSE == 57
@@ -695,7 +695,7 @@ bool takes_handles(void* managed) {
 #endif
 }
 
-// MISUSE 58: an argument that takes a tensor without validation
+// MISUSE 58: an argument from a tensor without validation
 // says: no matching (function for call|conversion for|member function)
 bool skips_the_checks_of_an_argument(void* managed) {
 #if MISUSE == 58

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Borrowed results that outlive their owner, where the compiler has a lifetimebound attribute
-// (clang), as misuse.cc for all compilers.
+// Borrowed results that outlive their owner, for compilers with a lifetimebound attribute (clang);
+// see misuse.cc.
 // flags: -Wdangling -Wreturn-stack-address
 #include "dlbridge/dlbridge.hpp"
 
 namespace db = dlbridge;
 
-// MISUSE 1: the message of an error that is gone
+// MISUSE 1: the message of a destroyed error
 // says: temporary whose address is used as value of local variable 'why'
 bool keeps_a_message(const db::tensor& tensor) {
 #if MISUSE == 1
@@ -18,7 +18,7 @@ bool keeps_a_message(const db::tensor& tensor) {
   return why[0] != '\0';
 }
 
-// MISUSE 2: the struct of an owner that is gone
+// MISUSE 2: the struct of a destroyed owner
 // says: temporary whose address is used as value of local variable 'managed'
 bool keeps_a_struct(const db::tensor& tensor) {
 #if MISUSE == 2

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the types forbid where exceptions are off, as misuse.cc for all files.
+// Misuses that the types forbid where exceptions are off; see misuse.cc.
 // flags: -fno-exceptions
 #include "dlbridge/dlbridge.hpp"
 
 namespace db = dlbridge;
 
-// MISUSE 1: exceptions where there are none
+// MISUSE 1: value(), which throws
 // says: value\(\) throws, and exceptions are off: ask has_value\(\)
 bool throws_without_exceptions(db::foreign_legacy& tensor) {
   const auto made = db::validate(std::move(tensor));
@@ -16,7 +16,7 @@ bool throws_without_exceptions(db::foreign_legacy& tensor) {
 #endif
 }
 
-// MISUSE 2: an element by a function that throws
+// MISUSE 2: at(), which throws
 // says: value\(\) throws, and exceptions are off: ask has_value\(\)
 float reads_at(const db::strided_view<const float, 1>& view) {
 #if MISUSE == 2

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One program of two files, this one compiled twice: with exceptions it has main and a callback
-// that throws, without them the same functions of the header, which cannot catch.
+// One program from this file compiled twice. With exceptions it has main and a callback that
+// throws; without them it has the same functions of the header, which cannot catch.
 #include <cstdio>
 #include <vector>
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Owners: each tensor is released once, whatever is done to its owner; validation, conversion,
 // Owners: each tensor is released once in every case; import, export, validation, conversion,
-// sharing; errors with status, rule, axis and message. with status, rule, axis and message.
+// sharing; errors with status, rule, axis and message.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -32,7 +31,7 @@ TEST(Owner, ReleasesOnce) {
   EXPECT_EQ(source.deletes, 1);
 }
 
-TEST(Owner, AssignmentReleasesWhatWasThere) {
+TEST(Owner, AssignmentReleasesTheOldTensor) {
   Foreign a;
   Foreign b;
   db::foreign_versioned owner = a.as_versioned();
@@ -86,7 +85,7 @@ TEST(Validate, OpensElements) {
   EXPECT_EQ(checked.data(), source.elements.data());
 }
 
-TEST(Validate, RefusalLeavesTheOwner) {
+TEST(Validate, RejectionLeavesTheOwner) {
   Foreign source;
   source.versioned.dl_tensor.ndim = -1;
   db::foreign_versioned foreign = source.as_versioned();
@@ -96,9 +95,9 @@ TEST(Validate, RefusalLeavesTheOwner) {
   EXPECT_EQ(rejected.error().rule(), db::rule_code::ndim_negative);
   EXPECT_EQ(rejected.error().axis(), -1);
   EXPECT_NE(std::string(rejected.error().message()).find("-1"), std::string::npos);
-  EXPECT_TRUE(foreign);  // NOLINT(bugprone-use-after-move): a failure takes nothing
+  EXPECT_TRUE(foreign);  // NOLINT(bugprone-use-after-move): a failure moves nothing
   EXPECT_EQ(source.deletes, 0);
-  // The value that is not there is an empty owner.
+  // The value of a failure is an empty owner.
   EXPECT_FALSE(*rejected);
   EXPECT_EQ(rejected->shape().size(), 0U);
 }
@@ -124,10 +123,10 @@ TEST(Import, OfAVoidPointer) {
   void* managed = &source.versioned;
   {
     const db::tensor imported = db::import(managed).value();
-    EXPECT_NE(imported.get(), &source.versioned);  // dlbridge-owned, with metadata of its own
+    EXPECT_NE(imported.get(), &source.versioned);  // dlbridge-owned, with its own metadata
     EXPECT_EQ((imported.elements<float, 2>().value()(1, 2)), 5);
     EXPECT_TRUE(db::share(imported));
-    source.shape[0] = 1 << 20;  // what a producer does afterwards changes nothing
+    source.shape[0] = 1 << 20;  // later changes by the producer have no effect
     EXPECT_EQ(imported.shape()[0], 2);
   }
   EXPECT_EQ(source.deletes, 1);
@@ -172,7 +171,7 @@ TEST(Import, LegacyIsReadOnlyUnlessVouched) {
   EXPECT_FALSE(db::import(&b.legacy, db::convert_options().vouch_writable()).value().read_only());
 }
 
-TEST(Import, UncheckedStaysClosed) {
+TEST(Import, UncheckedGivesNoElements) {
   Foreign source;
   source.versioned.dl_tensor.shape[0] = -5;
   db::foreign_versioned made = db::import(&source.versioned, db::unchecked_options()).value();
@@ -183,10 +182,10 @@ TEST(Export, OfAVoidPointer) {
   Foreign source;
   void* managed = &source.versioned;
   db::any_tensor any = db::export_to(managed, {1, 3}).value();
-  EXPECT_EQ(any.get(), managed);  // the consumer can read it as it is
+  EXPECT_EQ(any.get(), managed);  // the consumer can read it unchanged
   EXPECT_EQ(db::export_to(std::move(any), {0, 0}).error().status(),
             db::status_code::invalid_argument);
-  // NOLINTNEXTLINE(bugprone-use-after-move): a failure takes nothing
+  // NOLINTNEXTLINE(bugprone-use-after-move): a failure moves nothing
   db::any_tensor legacy = db::export_to(std::move(any), {0, 8}).value();
   EXPECT_FALSE(any);  // NOLINT(bugprone-use-after-move): empty, which is defined
   EXPECT_EQ(legacy.kind(), db::kind::legacy);
@@ -194,7 +193,7 @@ TEST(Export, OfAVoidPointer) {
   EXPECT_EQ(source.deletes, 1);
 }
 
-// Formerly a dangling reference: a temporary result gives its value by value.
+// No dangling reference: a temporary result gives its value by value.
 TEST(Result, AutoReferenceKeepsTheOwner) {
   Foreign source;
   {
@@ -256,7 +255,7 @@ TEST(Convert, ViewsStayInside) {
   EXPECT_EQ(unlike.error().status(), db::status_code::invalid_argument);
 }
 
-TEST(Convert, EmptyOwnersAreRefused) {
+TEST(Convert, EmptyOwnersAreRejected) {
   db::foreign_legacy none;
   EXPECT_EQ(db::upgrade(std::move(none)).error().status(), db::status_code::invalid_argument);
   const db::tensor gone;
@@ -276,14 +275,14 @@ TEST(Convert, RoundTripReturnsTheOriginal) {
   db::checked_legacy legacy = db::downgrade(source.as_versioned()).value();
   db::tensor back = db::upgrade(std::move(legacy)).value();
   EXPECT_EQ(back.get(), &source.versioned);
-  // It is the producer's struct, which cannot be shared before it is imported.
+  // The struct is the producer's, which must be imported before it can be shared.
   const auto rejected = db::share(back);
   EXPECT_EQ(rejected.error().status(), db::status_code::foreign_tensor);
   const db::tensor owned = db::import(std::move(back)).value();
   EXPECT_TRUE(db::share(owned));
 }
 
-TEST(Export, ToWhatTheConsumerReads) {
+TEST(Export, ToTheStructThatTheConsumerReads) {
   Foreign source;
   db::any_tensor any = db::export_to(source.as_versioned(), {0, 8}).value();
   EXPECT_EQ(any.kind(), db::kind::legacy);
@@ -295,7 +294,7 @@ TEST(Export, ToWhatTheConsumerReads) {
   EXPECT_EQ(source.deletes, 1);
 }
 
-TEST(Convert, UncheckedStaysClosed) {
+TEST(Convert, UncheckedGivesNoElements) {
   Foreign source;
   source.legacy.dl_tensor.shape[0] = -5;
   db::foreign_versioned made = db::upgrade(source.as_legacy(), db::unchecked_options()).value();

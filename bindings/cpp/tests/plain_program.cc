@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Results without exceptions: compiles without exceptions and RTTI, in any language mode, after an
-// official dlpack.h (OFFICIAL_DLPACK), and through a table that dlsym found instead of linked
-// functions (USE_TABLE, the library's file as argument). Exit status 1 on failure.
+// Results without exceptions. Compiles without exceptions and RTTI, in any language mode, after an
+// official dlpack.h (OFFICIAL_DLPACK), and with a table from dlsym instead of linked functions
+// (USE_TABLE, the library's file as argument). Exit status 1 on failure.
 #ifdef OFFICIAL_DLPACK
 #include <dlpack/dlpack.h>
 #endif
@@ -76,7 +76,7 @@ void Wrap() {
   EXPECT(freed == 1);
 }
 
-// What is borrowed is a std::span where the library has that.
+// Spans convert to std::span if the standard library has it.
 void Spans() {
 #if defined(__cpp_lib_span)
   const std::vector<float> values(3);
@@ -96,7 +96,7 @@ void Spans() {
 #endif
 }
 
-// A result is a std::expected where the library has that.
+// A result converts to std::expected if the standard library has it.
 void Expected() {
 #if defined(__cpp_lib_expected)
   const std::expected<db::dtype, db::error> parsed = db::parse_dtype("int8");

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# What only the binding as a project of its own tests, by the compiler of the build: programs in
-# several modes, misuses that must not compile, warnings, and cost. Each label is a session of
-# noxfile.py, and `cpp_programs` the target that builds the programs.
+# Tests of the binding as a separate project, with the compiler of the build: programs in several
+# modes, misuses that must not compile, warnings, and cost. noxfile.py has a session for each label;
+# the target `cpp_programs` builds the programs.
 include(CheckCXXSourceCompiles)
 
 add_custom_target(cpp_programs)

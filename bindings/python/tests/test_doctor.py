@@ -179,7 +179,8 @@ def test_facts_depend_on_the_version():
 
 def test_another_version_of_the_library_is_a_problem():
     seen = {"library": {"version": "0.2.0", "package": "0.3.0"}, "frameworks": {}}
-    assert _doctor.problems(seen) == ["the package is 0.3.0, but the library that it loaded 0.2.0"]
+    expected = "the package is version 0.3.0, but the library that it loaded is 0.2.0"
+    assert _doctor.problems(seen) == [expected]
     seen["library"]["package"] = "0.2.0"
     assert _doctor.problems(seen) == []
 
@@ -190,7 +191,7 @@ def test_the_facts_describe_the_real_producers():
     from dlbridge._inspect import inspect
 
     real = inspect(np.zeros((3, 4), np.float32))
-    told = _doctor.hands_out("numpy", np.__version__)
+    facts = _doctor.hands_out("numpy", np.__version__)
     for fact in (
         "framework",
         "kind",
@@ -201,8 +202,8 @@ def test_the_facts_describe_the_real_producers():
         "readonly",
         "immutable",
     ):
-        assert getattr(real, fact) == getattr(told, fact), fact
+        assert getattr(real, fact) == getattr(facts, fact), fact
     for fact in ("shape", "strides", "ndim", "dtype", "dtype_triple", "device", "device_name"):
-        assert getattr(real, fact) == getattr(told, fact), fact
-    assert real.contiguous == told.contiguous and real.flags == told.flags
+        assert getattr(real, fact) == getattr(facts, fact), fact
+    assert real.contiguous == facts.contiguous and real.flags == facts.flags
     assert (real.empty, real.broadcast, real.negative) == (False, False, False)

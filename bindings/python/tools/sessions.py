@@ -17,6 +17,10 @@ VERSIONS = ("3.10", "3.11", "3.12", "3.13")
 
 def configure(name):
     """Sets the options of a noxfile and removes what could replace an installed package."""
+    # nox has changed to the folder of the noxfile; this makes the path of --report relative to the
+    # repository.
+    os.chdir(ROOT)
+    (ROOT / "build/reports").mkdir(parents=True, exist_ok=True)
     nox.options.envdir = str(ROOT / "build/nox" / name)
     nox.options.reuse_venv = "yes"
     nox.options.default_venv_backend = "virtualenv"

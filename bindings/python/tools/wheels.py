@@ -63,14 +63,24 @@ def compilers(folder, zig):
         "CCACHE_COMPILERCHECK": "content",
         "ZIG_GLOBAL_CACHE_DIR": cache,
         "ZIG_LOCAL_CACHE_DIR": cache,
-        # pip installs the pinned versions into the environments that it builds wheels in.
-        "PIP_BUILD_CONSTRAINT": str(REQUIREMENTS / "build.txt"),
-        "PIP_CONSTRAINT": str(REQUIREMENTS / "build.txt"),
     }
 
 
+def backend(session, python, folder):
+    """An environment of an interpreter with the build backend.
+
+    Its path is fixed, unlike that of an isolated build of pip, so ccache finds what it compiled.
+    """
+    found = folder / "bin/python"
+    if not found.exists():
+        session.run(python, "-m", "venv", "--without-pip", str(folder), external=True)
+    pip = ("python", "-m", "pip", "--python", str(found), "install", "--quiet", "--no-deps")
+    session.run(*pip, "-r", str(REQUIREMENTS / "build.txt"))
+    return str(found)
+
+
 def make_wheel(session, python, source, work, folder, zig):
-    """Builds one wheel from the source distribution and names it after the glibc that it needs."""
+    """Builds one wheel of unpacked sources and names it after the glibc that it needs."""
     settings = {
         "build-dir": work / "build",
         "cmake.define.DLBRIDGE_WERROR": "ON",
@@ -80,8 +90,9 @@ def make_wheel(session, python, source, work, folder, zig):
     }
     shutil.rmtree(work, ignore_errors=True)
     environment = compilers(work.with_name("programs"), zig)
+    python = backend(session, python, work.with_name(f"{work.name}-tools"))
     pip = ("python", "-m", "pip", "--python", python, "wheel", "--quiet", "--no-deps")
-    options = [f"-C{name}={value}" for name, value in settings.items()]
+    options = ["--no-build-isolation", *(f"-C{name}={value}" for name, value in settings.items())]
     session.run(*pip, *options, "--wheel-dir", str(work / "plain"), str(source), env=environment)
     [plain] = (work / "plain").glob("*.whl")
     platform = f"manylinux_2_17_{MACHINE}"
@@ -108,6 +119,9 @@ def build_missing(session, folder, work):
     for old in folder.glob("*.tar.gz"):
         old.unlink()
     shutil.copy(source, folder)
+    shutil.rmtree(work / "source", ignore_errors=True)
+    shutil.unpack_archive(source, work / "source")
+    [unpacked] = (work / "source").iterdir()
     zig = need_zig(session)
     recipe = (pathlib.Path(__file__), HERE / "cmake/zig.cmake", ROOT / "cmake/toolchains/zig.cmake")
     recipe += (REQUIREMENTS / "build.txt", REQUIREMENTS / "wheels.txt")
@@ -124,5 +138,5 @@ def build_missing(session, folder, work):
             continue
         for old in built:
             old.unlink()
-        make_wheel(session, python, source, work / tag, folder, zig)
+        make_wheel(session, python, unpacked, work / tag, folder, zig)
         stamp.write_text(current)

@@ -36,7 +36,7 @@ fn link_installed() -> bool {
     true
 }
 
-/// A pkg-config variable of the installed library; empty where it has none.
+/// A pkg-config variable of the installed library; empty if it has none.
 fn variable(name: &str) -> String {
     pkg_config::get_variable(NAME, name).unwrap_or_default()
 }

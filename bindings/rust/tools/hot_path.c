@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Repeats a validated upgrade and its release as often as the first argument states: the reference for
- * programs/src/bin/hot_path.rs. */
+ * Repeats a validated upgrade and its release as often as the first argument states: the reference
+ * for programs/src/bin/hot_path.rs. */
 #include <dlbridge/dlbridge.h>
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same operations in C and in C++, and malloc+free of 128 bytes, in turns in one run: medians
-// of many rounds, as multiples of the malloc (x).
+// Times the same operations in C and in C++, and malloc+free of 128 bytes, interleaved in one run:
+// medians of many rounds, also as multiples of malloc+free (x).
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

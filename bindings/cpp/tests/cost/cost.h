@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The same operations in C and in C++, each in a file of its own, so that what the binding adds can
- * be counted. All return 1 on success, as a user writes them. */
+ * The same operations in C and in C++, in separate files, so that the cost of the binding can be
+ * counted. They are written as a user writes them, and return 1 on success. */
 #ifndef DLBRIDGE_CPP_TESTS_COST_H_
 #define DLBRIDGE_CPP_TESTS_COST_H_
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The operations as a careful user of the C ABI writes them: with an error, and a source that was
- * not consumed is released. */
+ * The operations as a careful user of the C ABI writes them: with an error struct, and with the
+ * release of a source that was not consumed. */
 #include "cost.h"
 
 int c_validate(const DLManagedTensor* tensor) {

@@ -14,7 +14,7 @@ int cpp_upgrade(DLManagedTensor* tensor) {
 int cpp_import(void* tensor) { return dlbridge::import(tensor).has_value() ? 1 : 0; }
 
 int cpp_share(const DLManagedTensorVersioned* tensor) {
-  // A user's program has an owner; here it is made of the pointer at no cost.
+  // A user's program has an owner; here a cast of the pointer makes one at no cost.
   static_assert(sizeof(dlbridge::tensor) == sizeof tensor);
   const auto& owner = *reinterpret_cast<const dlbridge::tensor*>(&tensor);
   return dlbridge::share(owner).has_value() ? 1 : 0;

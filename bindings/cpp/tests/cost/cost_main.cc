@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// cost OPERATION: runs `c_validate`, `cpp_upgrade` and so on 1000 times on a tensor of four axes;
-// run under callgrind, which counts inside that function only.
+// cost FUNCTION: runs a function such as `c_validate` or `cpp_upgrade` 1000 times on a tensor of
+// four axes, under callgrind, which counts inside that function only.
 #include <cstdio>
 #include <cstring>
 

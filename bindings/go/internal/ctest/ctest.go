@@ -91,7 +91,7 @@ func compact(shape []int64) []int64 {
 	return strides
 }
 
-// block copies bytes to C memory, which is there also for none.
+// block copies bytes to C memory, also if there are none.
 func (p *Producer) block(bytes []byte) unsafe.Pointer {
 	block := C.CBytes(append(bytes, 0))
 	p.blocks = append(p.blocks, block)
@@ -109,7 +109,7 @@ func (p *Producer) list(values []int64) *C.int64_t {
 	return (*C.int64_t)(p.block(bytes))
 }
 
-// Free gives the memory back; the deleters must have run.
+// Free frees the memory; the deleters must have run.
 func (p *Producer) Free() {
 	C.free(unsafe.Pointer(p.c))
 	for _, block := range p.blocks {
@@ -235,7 +235,7 @@ func Chain(tables []Table, ring bool) unsafe.Pointer {
 	return unsafe.Pointer(C.ctest_chain(&list[0], C.size_t(len(list)), closed))
 }
 
-// FreeChain gives a chain back.
+// FreeChain frees a chain.
 func FreeChain(chain unsafe.Pointer) { C.free(chain) }
 
 // TableSize is the size of one table of a chain.

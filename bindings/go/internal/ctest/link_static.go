@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Links the static library, by pkg-config, where the build tag dlbridge_static asks for it.
+// Links the static library, by pkg-config, with the build tag dlbridge_static.
 
 //go:build dlbridge_static
 

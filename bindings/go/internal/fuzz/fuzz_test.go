@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package fuzz_test has the fuzz targets: no input of foreign code causes undefined behaviour. The seeds
-// run as tests. It is a package of its own, since fuzzing builds everything that it needs again.
+// run as tests. It is a separate package, since fuzzing compiles the package and its dependencies again.
 package fuzz_test
 
 import (
@@ -74,7 +74,7 @@ func FuzzForeign(f *testing.F) {
 	})
 }
 
-// admit imports a producer's tensor, or releases it where it is rejected.
+// admit imports a producer's tensor, or releases it if it is rejected.
 func admit(t *testing.T, p *ctest.Producer, legacy bool, options *dlbridge.ConvertOptions) *dlbridge.Tensor {
 	borrowed := dlbridge.Borrow(p.Borrowed(), 0)
 	if borrowed.String() == "" {

@@ -11,8 +11,8 @@ import (
 	dlbridge "dlbridge/bindings/go"
 )
 
-// PluginSum consumes a tensor of float32 of either kind and returns the sum of its elements; -1 where it
-// is rejected, and then it stays the caller's.
+// PluginSum consumes a tensor of float32 of either kind and returns the sum of its elements, or -1 if
+// it is rejected: then the caller still owns it.
 //
 //export PluginSum
 func PluginSum(pointer unsafe.Pointer) float64 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A validated upgrade of a foreign legacy tensor and its drop, ndim 4: malloc and free of 128
-//! bytes, the C functions, this crate, and dlpark, twice: as its user writes it, and at its best.
+//! bytes, the C functions, this crate, and dlpark in two forms: as documented, and its fastest.
 
 use criterion::{criterion_group, criterion_main, Criterion};
 use dlbridge::{sys, ConvertOptions, LegacyTensor, Storage};
@@ -44,7 +44,7 @@ fn producer() -> NonNull<sys::DLManagedTensor> {
 fn in_c(raw: NonNull<sys::DLManagedTensor>) {
     let mut error = std::mem::MaybeUninit::uninit();
     let mut out = null_mut();
-    // SAFETY: live, and what the functions ask for.
+    // SAFETY: live, as the functions require.
     unsafe {
         let error: *mut sys::DLBridgeError = error.as_mut_ptr();
         assert_eq!(sys::dlbridge_upgrade(raw.as_ptr(), null(), &raw mut out, error), 0);
@@ -58,7 +58,7 @@ fn dlpark_legacy(raw: NonNull<sys::DLManagedTensor>) -> legacy::Dlpack {
     unsafe { legacy::Dlpack::from_raw(raw.as_ptr().cast::<DLManagedTensor>()) }.unwrap()
 }
 
-/// As its documentation shows it: the imported tensor in a box is the context of the new one.
+/// As its documentation shows: the boxed imported tensor is the context of the new one.
 fn dlpark_boxed(raw: NonNull<sys::DLManagedTensor>) -> versioned::Dlpack {
     let imported = dlpark_legacy(raw);
     let tensor = imported.validate().unwrap();
@@ -83,7 +83,7 @@ unsafe impl OpaqueContext for Imported {
         self.0
     }
     unsafe fn drop_raw(raw: *mut c_void) {
-        // SAFETY: what `into_raw` gave.
+        // SAFETY: the result of `into_raw`.
         drop(unsafe { legacy::Dlpack::from_raw(raw.cast()) });
     }
 }
@@ -109,7 +109,7 @@ fn upgrade(criterion: &mut Criterion) {
     // SAFETY: live, and its memory exists; each owner is released before the next is made.
     let owner = || unsafe { LegacyTensor::from_raw(black_box(raw)) };
     let mut group = criterion.benchmark_group("upgrade");
-    // SAFETY: memory of the C library's, given back at once.
+    // SAFETY: memory of the C library, freed at once.
     group.bench_function("malloc_free_128", |b| b.iter(|| unsafe { free(black_box(malloc(128))) }));
     group.bench_function("c", |b| b.iter(|| in_c(black_box(raw))));
     group.bench_function("dlbridge", |b| b.iter(|| black_box(owner().upgrade()).is_ok()));

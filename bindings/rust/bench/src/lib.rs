@@ -1,2 +1,2 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Nothing: the measurements are in benches.
+//! Empty: the benchmarks are in benches.

@@ -7,7 +7,7 @@ use dlbridge_sys::{Library, LoadError, MissingFunction, DLBRIDGE_ABI};
 use std::path::PathBuf;
 use std::process::Command;
 
-/// A shared library that is made of `source`.
+/// A shared library that is compiled from `source`.
 fn build(name: &str, source: &str) -> PathBuf {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
     let (code, library) = (folder.join(format!("{name}.c")), folder.join(format!("{name}.so")));
@@ -19,7 +19,7 @@ fn build(name: &str, source: &str) -> PathBuf {
     library
 }
 
-/// A library whose table has `size` bytes and `abi`, and NULL for all functions but `version`.
+/// A library whose table has `size` bytes and `abi`, and NULL for all functions except `version`.
 fn fake(name: &str, size: usize, abi: u32) -> PathBuf {
     let source = format!(
         "#include <stddef.h>\n#include <stdint.h>\n
@@ -33,7 +33,7 @@ fn fake(name: &str, size: usize, abi: u32) -> PathBuf {
 }
 
 fn load(path: PathBuf) -> Result<Library, LoadError> {
-    // SAFETY: made by this test, or no dlbridge.
+    // SAFETY: made by this test, or not a dlbridge library.
     unsafe { Library::open(path) }
 }
 
@@ -61,10 +61,10 @@ fn another_abi_is_rejected() {
 
 #[test]
 fn a_function_that_an_older_library_lacks_is_an_error() {
-    // Two functions long: the second is NULL, the third is not there.
+    // Two functions long: the second is NULL, the third is missing.
     let table = load(fake("old", 24, DLBRIDGE_ABI)).unwrap().table();
     assert_eq!(table.size(), 24);
-    // SAFETY: the fake's own.
+    // SAFETY: a function of the fake.
     assert_eq!(unsafe { table.version().unwrap()() }, 7);
     assert_eq!(table.version_string().unwrap_err(), MissingFunction("version_string"));
     let missing = table.dlpack_version().unwrap_err();

@@ -12,7 +12,7 @@ use std::ptr::null_mut;
 /// Makes a validated, dlbridge-owned [`Tensor`] of any managed tensor: the function for tensors
 /// from foreign code. [`Kind::Unknown`] decides by the bytes, for a channel that carries a `void*`.
 ///
-/// Where the kind is known by type, [`LegacyTensor::upgrade`](crate::LegacyTensor::upgrade) and
+/// If the kind is known by type, [`LegacyTensor::upgrade`](crate::LegacyTensor::upgrade) and
 /// [`VersionedTensor::import`](crate::VersionedTensor::import) do the same.
 ///
 /// # Safety
@@ -23,7 +23,7 @@ use std::ptr::null_mut;
 /// # Errors
 ///
 /// The tensor is untouched, and the caller still owns it. Any rule of the policy;
-/// [`Status::AMBIGUOUS`] where the kind is unknown and the bytes can be both kinds or neither;
+/// [`Status::AMBIGUOUS`] if the kind is unknown and the bytes can be both kinds or neither;
 /// [`Status::INVALID_ARGUMENT`] for NULL and for options that concern legacy results only; no
 /// memory.
 #[inline]

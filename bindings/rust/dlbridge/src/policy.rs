@@ -16,7 +16,7 @@ pub enum Level {
     Struct,
     /// Also shape and strides; the default.
     Metadata,
-    /// Also asks the driver where the data lies, which may start it.
+    /// Also asks the driver for the place of the data, which may start the driver.
     Device,
 }
 

@@ -101,7 +101,7 @@ impl Stream {
     ///
     /// A driver's call that fails; a stream that captures a graph; queues that no driver can order.
     pub fn hand_off(&self, consumer: &Self, options: HandOff) -> Result<(), Error> {
-        // SAFETY: guaranteed where the streams were made.
+        // SAFETY: guaranteed by the code that made the streams.
         call(|error| unsafe {
             sys::dlbridge_stream_handoff(
                 &raw const self.raw,
@@ -118,7 +118,7 @@ impl Stream {
     ///
     /// A driver's call that fails; a stream that captures a graph; [`Stream::no_sync`].
     pub fn synchronize(&self) -> Result<(), Error> {
-        // SAFETY: guaranteed where the stream was made.
+        // SAFETY: guaranteed by the code that made the stream.
         call(|error| unsafe { sys::dlbridge_stream_synchronize(&raw const self.raw, error) })
     }
 }
@@ -142,7 +142,7 @@ impl HandOff {
         Self { bits }
     }
 
-    /// The host may wait where no driver can order the two.
+    /// The host may wait if no driver can order the two queues.
     #[must_use]
     pub const fn allow_host_wait(self) -> Self {
         Self { bits: self.bits | sys::DLBRIDGE_HANDOFF_ALLOW_HOST_WAIT }

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Misuse that the types forbid. Each file of `tests/compile_fail` compiles as it stands, and
-//! with `--cfg bad` it must fail with the errors that its second line names, and with no other.
+//! Misuse that the types forbid. Each file of `tests/compile_fail` compiles unchanged, and with
+//! `--cfg bad` it must fail with exactly the errors that its second line names.
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The crate of these sources, built into a folder of this test's own, where nothing else is: cargo
-/// says which file it is.
+/// The library file of this crate, built in a separate folder; cargo reports its path.
 fn library() -> PathBuf {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("compile_fail");
@@ -19,7 +18,7 @@ fn library() -> PathBuf {
         .output()
         .expect("cargo runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let text = String::from_utf8(output.stdout).expect("cargo tells UTF-8");
+    let text = String::from_utf8(output.stdout).expect("cargo writes UTF-8");
     let messages = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let mut files = messages
         .filter(|message| message["target"]["name"] == "dlbridge")
@@ -27,14 +26,14 @@ fn library() -> PathBuf {
         .flatten()
         .filter_map(|file| file.as_str().map(PathBuf::from))
         .filter(|file| file.extension().is_some_and(|end| end == "rlib"));
-    let file = files.next().expect("cargo says which file it built");
+    let file = files.next().expect("cargo reports the file that it built");
     assert!(files.next().is_none(), "cargo built the crate twice");
     file
 }
 
-/// The codes of the errors that rustc tells of `file`.
+/// The codes of the errors that rustc reports for `file`.
 fn errors(library: &Path, file: &Path, bad: bool) -> Vec<String> {
-    let folder = library.parent().expect("the crate lies in a folder");
+    let folder = library.parent().expect("the crate is in a folder");
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let mut command = Command::new(rustc);
     command.args(["--edition", "2021", "--crate-type", "lib", "--emit", "metadata", "-o"]);
@@ -50,7 +49,7 @@ fn errors(library: &Path, file: &Path, bad: bool) -> Vec<String> {
         command.args(["--cfg", "bad"]);
     }
     let output = command.arg(file).output().expect("rustc runs");
-    let text = String::from_utf8(output.stderr).expect("rustc tells UTF-8");
+    let text = String::from_utf8(output.stderr).expect("rustc writes UTF-8");
     let messages = text
         .lines()
         .map(|line| serde_json::from_str::<Value>(line).unwrap_or_else(|_| panic!("{line}")));
@@ -59,7 +58,7 @@ fn errors(library: &Path, file: &Path, bad: bool) -> Vec<String> {
         Some(code) => code.to_owned(),
         None => message["message"].as_str().unwrap_or_default().to_owned(),
     };
-    // "aborting due to 1 previous error" has no code and says nothing.
+    // "aborting due to 1 previous error" is not an error of its own.
     let codes = errors.map(code).filter(|code| !code.starts_with("aborting"));
     codes.collect()
 }
@@ -76,7 +75,7 @@ fn misuse_does_not_compile() {
         let codes = second.trim_start_matches("// ").split(':').next().expect("codes");
         let codes = codes.split(' ').collect::<Vec<_>>();
         assert!(codes.iter().all(|code| code.starts_with('E')), "{}: {second}", file.display());
-        assert_eq!(errors(&library, &file, false), [""; 0], "{} as it stands", file.display());
+        assert_eq!(errors(&library, &file, false), [""; 0], "{} unchanged", file.display());
         assert_eq!(errors(&library, &file, true), codes, "{} with --cfg bad", file.display());
         count += 1;
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A foreign tensor that is made of any bytes, and everything that Rust does to one. Every element
-//! that validation accepts is read: a sanitizer would see memory that does not exist.
+//! Makes a foreign tensor of the input and calls everything that accepts one. Every element that
+//! validation accepts is read, so that a sanitizer reports reads outside its memory.
 
 use dlbridge::{
     sys, BorrowedTensor, Contiguity, ConvertOptions, CopySpec, DeviceType, Dtype, Element,
@@ -12,12 +12,12 @@ use std::hint::black_box;
 use std::ptr::{null_mut, NonNull};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Bytes that tensors lie in. Their contents do not matter.
+/// The size of the memory of all tensors. Its contents are irrelevant.
 const MEMORY: usize = 512;
-/// Most axes that lists are long enough for.
+/// The length of the lists of extents and strides.
 const AXES: usize = 8;
 
-/// Takes numbers off the input; zeros past its end.
+/// Reads numbers from the input; zeros past its end.
 struct Input<'a>(&'a [u8]);
 
 impl Input<'_> {
@@ -27,7 +27,7 @@ impl Input<'_> {
         first
     }
 
-    /// Small ones mostly, and sometimes any.
+    /// Mostly small numbers, sometimes any.
     fn number(&mut self) -> i64 {
         match self.byte() {
             255 => i64::from_le_bytes(std::array::from_fn(|_| self.byte())),
@@ -42,7 +42,7 @@ impl Input<'_> {
     }
 }
 
-/// A producer: the structs, what they point to, and how often its deleter ran.
+/// A producer: the structs, the data that they point to, and the number of runs of its deleter.
 struct Producer {
     deletes: AtomicUsize,
     legacy: sys::DLManagedTensor,
@@ -63,11 +63,11 @@ unsafe extern "C" fn delete_versioned(tensor: *mut sys::DLManagedTensorVersioned
 }
 
 impl Producer {
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // any number will do
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // any number is valid
     fn new(input: &mut Input<'_>) -> Box<Self> {
         let mut memory = vec![0x3f80_0000_3f80_0000; MEMORY / 8].into_boxed_slice();
-        // Lists are AXES long, so ndim may only claim more where that is rejected: above the limit
-        // of every policy that is used here.
+        // Lists are AXES long, so a larger ndim must be rejected: it is above the limit of every
+        // policy that is used here.
         let ndim = match input.byte() {
             255 => -1,
             254 => i32::MAX,
@@ -129,12 +129,12 @@ impl Producer {
     }
 }
 
-/// What a validated tensor must meet before an element is read: all of it is in the memory.
+/// The policy for reading elements: all of them are in the memory.
 fn policy() -> Policy<'static> {
     Policy::new().buffer_size(MEMORY as u64).max_ndim(64).allow_scalable_lanes()
 }
 
-/// Reads every element, up to as many as there are different ones in the memory.
+/// Reads every element, up to the number of bytes of the memory.
 fn read<T: Element>(tensor: &Tensor) {
     if let Ok(elements) = tensor.as_slice::<T>() {
         for element in elements {
@@ -148,15 +148,15 @@ fn read<T: Element>(tensor: &Tensor) {
     }
 }
 
-/// Describes it, where its lists are as long as it states: that much a caller guarantees.
-fn look(bare: &BorrowedTensor<'_>) {
-    if usize::try_from(bare.ndim()).is_ok_and(|ndim| ndim > AXES) {
+/// Describes it if its lists have `ndim` entries, which a caller must guarantee.
+fn look(borrowed: &BorrowedTensor<'_>) {
+    if usize::try_from(borrowed.ndim()).is_ok_and(|ndim| ndim > AXES) {
         return;
     }
-    let _ = bare.layout();
-    let _ = bare.diagnose(&policy());
-    let _ = bare.required_version();
-    let text = bare.describe().expect("any tensor has a description");
+    let _ = borrowed.layout();
+    let _ = borrowed.diagnose(&policy());
+    let _ = borrowed.required_version();
+    let text = borrowed.describe().expect("any tensor has a description");
     assert!(!text.is_empty());
 }
 
@@ -167,7 +167,7 @@ fn use_up(tensor: Tensor, input: &mut Input<'_>) {
         read::<f32>(&tensor);
         read::<u8>(&tensor);
         read::<i64>(&tensor);
-        // A driver would take the address for what it is not.
+        // A driver would interpret the address as a handle.
         let small = view.layout().is_ok_and(|layout| layout.packed_bytes() < 1 << 16);
         if small && view.device().device_type == DeviceType::CPU {
             let _ = view.copy(&CopySpec::new()).map(UniqueTensor::into_shared);
@@ -203,7 +203,7 @@ fn import_legacy(tensor: LegacyTensor, input: &mut Input<'_>) {
     let _ = tensor.diagnose(&policy().contiguity(Contiguity::C).require_writable());
     let policy = policy();
     let options = ConvertOptions::new().policy(&policy);
-    // SAFETY: the memory is this target's own.
+    // SAFETY: this target owns the memory.
     let writable = unsafe { options.vouch_writable() };
     let options = if input.flag() { writable.canonical() } else { options };
     let options = if input.flag() { options.allow_unknown() } else { options };
@@ -220,8 +220,8 @@ fn import_legacy(tensor: LegacyTensor, input: &mut Input<'_>) {
 }
 
 fn import_versioned(tensor: VersionedTensor, input: &mut Input<'_>) {
-    if let Some(bare) = tensor.as_borrowed() {
-        look(&bare);
+    if let Some(borrowed) = tensor.as_borrowed() {
+        look(&borrowed);
     }
     let _ = tensor.diagnose(&policy());
     let policy = policy().allow_null_strides();
@@ -233,7 +233,7 @@ fn import_versioned(tensor: VersionedTensor, input: &mut Input<'_>) {
         Ok(tensor) => use_up(tensor, input),
         Err(rejected) => {
             assert!(!rejected.error.message().is_empty());
-            // Of another major nothing is known, also not where its lists are.
+            // The layout of another major is unknown, and so is the place of its lists.
             if rejected.value.version().major == 1 {
                 import_unknown(rejected.value.into_raw().as_ptr().cast(), Kind::Versioned, input);
             }
@@ -241,11 +241,11 @@ fn import_versioned(tensor: VersionedTensor, input: &mut Input<'_>) {
     }
 }
 
-/// Imports a tensor that was rejected once more, as a pointer of a kind that is not given.
+/// Imports a rejected tensor again, as a pointer of unknown kind.
 fn import_unknown(tensor: *mut c_void, kind: Kind, input: &mut Input<'_>) {
     let policy = policy();
     let options = ConvertOptions::new().policy(&policy).allow_unknown();
-    // SAFETY: live, and on failure still this function's.
+    // SAFETY: live, and on failure still owned by this function.
     unsafe {
         let seen = dlbridge::identify(tensor);
         match dlbridge::import(tensor, Kind::Unknown, &options) {
@@ -261,14 +261,14 @@ fn import_unknown(tensor: *mut c_void, kind: Kind, input: &mut Input<'_>) {
     }
 }
 
-/// Does all of it; panics, or a sanitizer stops it, where something is wrong.
+/// Runs one input; panics, or is stopped by a sanitizer, on an error.
 pub fn import(bytes: &[u8]) {
     let mut input = Input(bytes);
     let legacy = input.flag();
     let mut producer = Producer::new(&mut input);
     let has_deleter = producer.legacy.deleter.is_some();
-    // SAFETY: the structs outlive the tensors that are made of them, which end in these calls. What
-    // the metadata claims is read only where it lies in the memory.
+    // SAFETY: the structs outlive the tensors that are made of them, which end in these calls. Only
+    // elements inside the memory are read.
     unsafe {
         if legacy {
             let raw = NonNull::from(&mut producer.legacy);

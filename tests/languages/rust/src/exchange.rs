@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One tensor in the hands of all plugins, each in a thread of its own.
+//! Shares one tensor with all plugins, each in its own thread.
 
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Condvar, Mutex};
@@ -17,13 +17,13 @@ pub struct Plugin {
     drop: unsafe extern "C" fn(usize),
 }
 
-/// How often the producer's deleter has run.
+/// The number of runs of the producer's deleter.
 pub struct Deletes<'a>(&'a AtomicI32);
 
 impl Deletes<'_> {
     /// # Safety
     ///
-    /// `count` is live and written to by the deleter alone.
+    /// `count` is live, and only the deleter writes to it.
     pub unsafe fn new(count: *const i32) -> Self {
         // SAFETY: an AtomicI32 is an i32 in memory.
         Self(unsafe { &*count.cast() })
@@ -37,7 +37,7 @@ impl Deletes<'_> {
     }
 }
 
-/// A plugin's own owner, and what it read.
+/// An owner in a plugin, and the sum that it read.
 struct Held {
     plugin: Plugin,
     holder: usize,
@@ -94,19 +94,19 @@ impl<'a> Turns<'a> {
         Self { order, next: Mutex::new(0), moved: Condvar::new() }
     }
 
-    /// Runs `end` when it is `owner`'s turn, and looks at the deleters before and after.
+    /// Runs `end` when it is `owner`'s turn, and checks the deleter's count before and after.
     fn take(&self, owner: usize, deletes: &Deletes<'_>, end: impl FnOnce()) -> Result<(), String> {
         let mut next = self.next.lock().unwrap();
         while self.order[*next] as usize != owner {
             next = self.moved.wait(next).unwrap();
         }
-        let before = deletes.are(0, "while somebody held the tensor");
+        let before = deletes.are(0, "while the tensor had an owner");
         end();
         let last = *next + 1 == self.order.len();
         let after = if last {
-            deletes.are(1, "when the last had let go")
+            deletes.are(1, "after the last release")
         } else {
-            deletes.are(0, "before the last let go")
+            deletes.are(0, "before the last release")
         };
         *next += 1;
         self.moved.notify_all();
@@ -114,15 +114,15 @@ impl<'a> Turns<'a> {
     }
 }
 
-/// Each plugin takes a share in a thread of its own; all let go as `order` says, where the number
-/// behind the plugins' is `tensor`'s. The sum that all of them read.
+/// Each plugin takes a share in its own thread; all are released in `order`, where the number after
+/// those of the plugins is that of `tensor`. Returns the sum that all of them read.
 pub fn in_order(
     tensor: Tensor,
     plugins: &[Plugin],
     order: &[u32],
     deletes: &Deletes<'_>,
 ) -> Result<f64, String> {
-    // All shares are there before the first goes.
+    // All shares are taken before the first is released.
     let held = thread::scope(|scope| {
         let threads: Vec<_> = plugins
             .iter()
@@ -151,7 +151,7 @@ fn share(tensor: &Tensor) -> Result<Tensor, String> {
     tensor.share().map_err(|error| error.to_string())
 }
 
-/// `threads` threads share, hand over, pass on and let go at once, `rounds` times.
+/// `threads` threads share, pass on and release tensors at the same time, `rounds` times each.
 pub fn storm(
     tensor: &Tensor,
     plugins: &[Plugin],

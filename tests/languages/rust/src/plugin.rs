@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The plugin of plugin.h in Rust, and what Python calls to hand a tensor to all plugins.
+//! The plugin of plugin.h in Rust, and the functions that Python calls to share a tensor with all
+//! plugins.
 
 mod exchange;
 
@@ -12,7 +13,7 @@ use dlbridge::{import, ConvertOptions, Error, Kind, Tensor, VersionedTensor};
 
 /// `DLBRIDGE_KIND_LEGACY`
 const LEGACY: i32 = 1;
-/// What C is told of a panic.
+/// The status after a panic.
 const PANICKED: i32 = -1;
 
 fn status_of(error: &Error) -> i32 {
@@ -24,15 +25,15 @@ fn sum_of(tensor: &Tensor) -> Result<f64, Error> {
     Ok(tensor.as_strided::<f32>()?.iter().map(|value| f64::from(*value)).sum())
 }
 
-/// Imports a foreign tensor; one that is rejected stays its owner's.
+/// Imports a foreign tensor; the caller still owns a rejected one.
 fn receive(managed: NonNull<c_void>, kind: i32) -> Result<Tensor, Error> {
     let kind = if kind == LEGACY { Kind::Legacy } else { Kind::Versioned };
-    // SAFETY: the caller guarantees that it is a live tensor of that kind, and its own.
+    // SAFETY: the caller guarantees that it is a live tensor of that kind that it owns.
     unsafe { import(managed.as_ptr(), kind, &ConvertOptions::DEFAULT) }
 }
 
 fn take(tensor: NonNull<DLManagedTensorVersioned>) -> Result<(Box<Tensor>, f64), Error> {
-    // SAFETY: the caller guarantees that it is a live tensor, and gives it.
+    // SAFETY: the caller guarantees that it is a live tensor, and transfers its ownership.
     let foreign = unsafe { VersionedTensor::from_raw(tensor) };
     let tensor = foreign.import(&ConvertOptions::DEFAULT)?;
     let sum = sum_of(&tensor)?;
@@ -41,7 +42,7 @@ fn take(tensor: NonNull<DLManagedTensorVersioned>) -> Result<(Box<Tensor>, f64),
 
 /// # Safety
 ///
-/// As `TakeFunction` of plugin.h says.
+/// As `TakeFunction` of plugin.h requires.
 #[no_mangle]
 pub unsafe extern "C" fn rust_take(
     tensor: NonNull<DLManagedTensorVersioned>,
@@ -50,7 +51,7 @@ pub unsafe extern "C" fn rust_take(
 ) -> i32 {
     match catch_unwind(|| take(tensor)) {
         Ok(Ok((owner, total))) => {
-            // SAFETY: the caller gives places to write to.
+            // SAFETY: the caller passes writable places.
             unsafe {
                 *sum = total;
                 *holder = Box::into_raw(owner) as usize;
@@ -64,14 +65,14 @@ pub unsafe extern "C" fn rust_take(
 
 /// # Safety
 ///
-/// As `ShareFunction` of plugin.h says.
+/// As `ShareFunction` of plugin.h requires.
 #[no_mangle]
 pub unsafe extern "C" fn rust_share(holder: usize, out: *mut *mut DLManagedTensorVersioned) -> i32 {
     // SAFETY: a holder is what `rust_take` made, and not yet dropped.
     let owner = unsafe { &*(holder as *const Tensor) };
     match owner.share() {
         Ok(shared) => {
-            // SAFETY: the caller gives a place to write to.
+            // SAFETY: the caller passes a writable place.
             unsafe { *out = shared.into_raw().as_ptr() };
             0
         }
@@ -81,19 +82,19 @@ pub unsafe extern "C" fn rust_share(holder: usize, out: *mut *mut DLManagedTenso
 
 /// # Safety
 ///
-/// As `DropFunction` of plugin.h says.
+/// As `DropFunction` of plugin.h requires.
 #[no_mangle]
 pub unsafe extern "C" fn rust_drop(holder: usize) {
     // SAFETY: a holder is what `rust_take` made, and dropped once.
     drop(unsafe { Box::from_raw(holder as *mut Tensor) });
 }
 
-/// What a call came to, as C is told: 0, or 1 and a text.
+/// The result of a call for C: 0, or 1 and a message.
 ///
 /// # Safety
 ///
-/// `message` is `size` bytes to write to.
-unsafe fn tell(call: impl FnOnce() -> Result<(), String>, message: *mut u8, size: u32) -> i32 {
+/// `size` bytes at `message` are writable.
+unsafe fn report(call: impl FnOnce() -> Result<(), String>, message: *mut u8, size: u32) -> i32 {
     let problem = match catch_unwind(AssertUnwindSafe(call)) {
         Ok(Ok(())) => return 0,
         Ok(Err(problem)) => problem,
@@ -110,7 +111,7 @@ unsafe fn tell(call: impl FnOnce() -> Result<(), String>, message: *mut u8, size
 
 /// # Safety
 ///
-/// As `ExchangeFunction` of plugin.h says.
+/// As `ExchangeFunction` of plugin.h requires.
 #[no_mangle]
 pub unsafe extern "C" fn rust_exchange(
     managed: NonNull<c_void>,
@@ -123,7 +124,7 @@ pub unsafe extern "C" fn rust_exchange(
     message: *mut u8,
     size: u32,
 ) -> i32 {
-    // SAFETY: the caller gives all of them as plugin.h says.
+    // SAFETY: the caller gives all of them as plugin.h requires.
     unsafe {
         let plugins = std::slice::from_raw_parts(plugins, count as usize);
         let order = std::slice::from_raw_parts(order, count as usize + 1);
@@ -133,13 +134,13 @@ pub unsafe extern "C" fn rust_exchange(
             *sum = exchange::in_order(tensor, plugins, order, &deletes)?;
             Ok(())
         };
-        tell(call, message, size)
+        report(call, message, size)
     }
 }
 
 /// # Safety
 ///
-/// As `StormFunction` of plugin.h says.
+/// As `StormFunction` of plugin.h requires.
 #[no_mangle]
 pub unsafe extern "C" fn rust_storm(
     managed: NonNull<c_void>,
@@ -152,13 +153,13 @@ pub unsafe extern "C" fn rust_storm(
     message: *mut u8,
     size: u32,
 ) -> i32 {
-    // SAFETY: the caller gives all of them as plugin.h says.
+    // SAFETY: the caller gives all of them as plugin.h requires.
     unsafe {
         let plugins = std::slice::from_raw_parts(plugins, count as usize);
         let call = || {
             let tensor = receive(managed, kind).map_err(|error| error.to_string())?;
             exchange::storm(&tensor, plugins, threads as usize, rounds as usize, sum)
         };
-        tell(call, message, size)
+        report(call, message, size)
     }
 }

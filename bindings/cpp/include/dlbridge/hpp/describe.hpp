@@ -155,9 +155,7 @@ std::string to_string(const Named& of) {
   }
   std::string text(length + 1, '\0');
   const result<std::size_t> again = format_to(span<char>(text.data(), text.size()), of, &length);
-  text.resize(
-      again ? length
-            : std::strlen(text.c_str()));  // a foreign struct may have changed since the first call
+  text.resize(again ? length : std::strlen(text.c_str()));  // a foreign struct may have changed
   return text;
 }
 

@@ -63,8 +63,7 @@ class view_spec {
   }
   /// Of a struct that was filled by other means.
   template <class Raw, class = std::enable_if_t<std::is_same_v<Raw, DLBridgeViewSpec>>>
-  constexpr explicit view_spec(
-      const Raw& raw) noexcept  // a braced list of extents must not become a view_spec
+  constexpr explicit view_spec(const Raw& raw) noexcept  // not from a braced list of extents
       : raw_(raw), strides_(static_cast<std::size_t>(raw.ndim)) {}
   constexpr const DLBridgeViewSpec* raw() const noexcept DLBRIDGE_HPP_BORROWS { return &raw_; }
 

@@ -285,7 +285,7 @@ struct map_traits<
       if (fixed != dynamic && fixed != view.extent(axis)) {
         return detail::unlike_target(rule_code::none, axis, "the extent", fixed, view.extent(axis));
       }
-      if (strides[axis] < 0) {  // Eigen asserts that the stride is fixed
+      if (strides[axis] < 0) {  // Eigen asserts that none is negative
         return detail::unlike_target(rule_code::negative_stride, axis, "the stride", 0,
                                      strides[axis]);
       }
@@ -367,8 +367,7 @@ struct map_traits<
     shape_type shape{};
     strides_type strides{};
     for (std::size_t axis = 0; axis < rank; ++axis) {
-      if (view.stride(axis) < 0 &&
-          view.extent(axis) > 1) {  // elements would lie before the pointer
+      if (view.stride(axis) < 0 && view.extent(axis) > 1) {  // elements before the pointer
         return detail::unlike_target(rule_code::negative_stride, axis, "the stride", 0,
                                      view.stride(axis));
       }

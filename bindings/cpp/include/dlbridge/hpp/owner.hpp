@@ -143,8 +143,7 @@ class checked : public detail::open_handle<Managed> {
   /// The caller guarantees that the tensor is valid.
   static checked assume_validated(Managed* tensor) noexcept { return checked(tensor); }
   /// A validated tensor is accepted where a foreign one is.
-  operator foreign<Managed>() && noexcept {  // NOLINT(google-explicit-constructor): a validated
-                                             // tensor is one
+  operator foreign<Managed>() && noexcept {  // NOLINT(google-explicit-constructor): it is one
     return foreign<Managed>(this->release());
   }
 

@@ -166,7 +166,7 @@ constexpr void require_exceptions() noexcept {
 /// A value or an error, with the interface of std::expected, to which it converts where the
 /// standard library has it. It is the same type in every language mode. It lacks emplace, swap,
 /// operator==, error_or, transform_error and the constructors from tags; and_then and transform
-/// need a value that is not const, or_else needs a temporary. Differences, so that nothing is
+/// need a result that is not const, or_else needs a temporary. Differences, so that nothing is
 /// undefined and nothing dangles:
 ///   - `*r` of a failure is a T{} (an empty tensor, a null pointer);
 ///   - error() of a success has status_code::ok;

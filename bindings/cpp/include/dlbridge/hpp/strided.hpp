@@ -83,8 +83,7 @@ class strided_view {
     std::int64_t offset = 0;
     std::size_t axis = 0;
     (..., (offset += static_cast<std::int64_t>(indices) * strides_[axis++]));
-    // NOLINTNEXTLINE(clang-analyzer-core.uninitialized.UndefReturn): an empty view has no valid
-    // index
+    // NOLINTNEXTLINE(clang-analyzer-core.uninitialized.UndefReturn): an empty view has no index
     return data_[offset];
   }
   /// Element (i, j, ...), or NULL where an index is out of its extent.

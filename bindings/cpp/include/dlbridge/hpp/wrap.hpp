@@ -287,7 +287,7 @@ struct memory_traits<C, std::enable_if_t<detail::is_contiguous_range<C>>> {
 template <class C>
 struct memory_traits<C, std::enable_if_t<detail::is_eigen_like<C>>> {
   static constexpr bool owning =
-      std::is_same_v<typename C::PlainObject, C>;  // true for a matrix, false for a map
+      std::is_same_v<typename C::PlainObject, C>;  // a matrix is its own, a map is not
   static constexpr bool vector = C::IsVectorAtCompileTime;
   static constexpr std::size_t rank(const C&) noexcept { return vector ? 1 : 2; }
   static auto* data(C& matrix) noexcept { return matrix.data(); }

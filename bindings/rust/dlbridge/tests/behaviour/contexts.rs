@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The table of contexts, streams, and what drivers know, where there is none.
+//! The context table, streams, and pointer information on a machine without drivers.
 
 use crate::producer::Runs;
 use dlbridge::{
@@ -14,7 +14,7 @@ fn a_registration_ends_with_its_owner() {
     let runs = Runs::default();
     let spec = ContextSpec::new(Backend::CUDA, DEVICE, 7, 0x1234).queue(0x99).uuid([1; 16]);
     let counted = runs.clone();
-    // SAFETY: no driver gets to see the handles.
+    // SAFETY: no driver uses the handles.
     let registration = unsafe { spec.register(move |_| counted.add()) }.unwrap();
     // SAFETY: as above.
     let again = unsafe { spec.register(|_| unreachable!()) };
@@ -50,7 +50,7 @@ fn streams_without_a_driver() {
     let no_sync = Stream::no_sync(Backend::CUDA, DEVICE);
     Stream::HOST.hand_off(&no_sync, HandOff::new().allow_host_wait().allow_capture()).unwrap();
     assert_eq!(no_sync.synchronize().unwrap_err().status(), Status::INVALID_ARGUMENT);
-    // SAFETY: no driver gets to see it.
+    // SAFETY: no driver uses it.
     let stream = unsafe { Stream::from_array_api(Device::CPU, None) }.unwrap();
     assert_eq!(stream.as_raw().kind, sys::DLBRIDGE_STREAM_HOST);
     // SAFETY: as above.

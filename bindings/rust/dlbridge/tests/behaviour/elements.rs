@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Elements: which are reached, how, and what is rejected.
+//! Access to elements, and its rejections.
 
 use crate::producer::{legacy, Runs};
 use dlbridge::{
@@ -12,7 +12,7 @@ fn matrix() -> UniqueTensor {
 }
 
 #[test]
-fn a_slice_takes_the_right_type_and_order() {
+fn a_slice_requires_the_right_type_and_order() {
     let tensor = matrix().into_shared();
     assert_eq!(tensor.as_slice::<i32>().unwrap(), [0, 1, 2, 3, 4, 5]);
     assert_eq!(tensor.as_slice::<u32>().unwrap_err().rule(), Rule::DTYPE_REJECTED);
@@ -102,13 +102,13 @@ fn a_policy_limits_ndim_and_shape() {
     assert_eq!(rule(&Policy::new().min_ndim(1)), (Rule::NONE, None));
     assert_eq!(rule(&Policy::new().min_ndim(3)), limit);
     assert_eq!(rule(&Policy::new().max_ndim(1)), limit);
-    // No axis at all is a limit of its own.
+    // Zero axes are a valid limit.
     assert_eq!(rule(&Policy::new().max_ndim(0)), limit);
     assert_eq!(rule(&Policy::new().shape(&[])), limit);
     assert_eq!(rule(&Policy::new().shape(&[2, 3])), (Rule::NONE, None));
     assert_eq!(rule(&Policy::new().shape(&[-1, 3])), (Rule::NONE, None));
     assert_eq!(rule(&Policy::new().shape(&[-1, 4])), (Rule::SHAPE_MISMATCH, Some(1)));
-    // An extent of 0 is a number like any other.
+    // An extent of 0 is compared like any other.
     assert_eq!(rule(&Policy::new().shape(&[0, 3])), (Rule::SHAPE_MISMATCH, Some(0)));
     assert_eq!(rule(&Policy::new().shape(&[6])), limit);
     let error = tensor.validate(&Policy::new().devices(&[])).unwrap_err();
@@ -140,7 +140,7 @@ fn lanes_of_less_than_a_byte_fill_an_element() {
     let packed = UniqueTensor::try_from(vec![Nibbles(0x21), Nibbles(0x43)]).unwrap();
     assert_eq!(packed.as_slice::<Nibbles>().unwrap(), [Nibbles(0x21), Nibbles(0x43)]);
     assert_eq!(packed.as_slice::<u8>().unwrap_err().rule(), Rule::DTYPE_REJECTED);
-    // An element of whole bytes lies the same way where the flags declare it padded.
+    // The padded flag does not change the layout of elements of whole bytes.
     let shape = [2];
     let spec = AllocateSpec::new(packed.dtype(), &shape).tensor_flags(Flags::PADDED);
     let padded = spec.allocate().unwrap().zeroed().unwrap();
@@ -195,7 +195,7 @@ fn overlapping_elements_are_never_written_to() {
 }
 
 #[test]
-fn memory_of_a_device_is_out_of_reach() {
+fn device_memory_is_rejected() {
     let runs = Runs::default();
     let tensor = crate::producer::versioned(&runs, |raw| raw.dl_tensor.device.device_type = 2);
     let tensor = tensor.into_validated(&Policy::DEFAULT).unwrap();
@@ -217,7 +217,7 @@ fn unaligned_elements_are_rejected() {
 }
 
 #[test]
-fn a_borrowed_look_at_a_foreign_tensor() {
+fn a_borrowed_tensor_is_described() {
     let runs = Runs::default();
     let tensor = legacy(&runs);
     let policy = Policy::new().contiguity(Contiguity::C).dtypes(&[Dtype::F32]);
@@ -270,7 +270,7 @@ fn other_types_of_elements() {
 
 #[cfg(feature = "half")]
 #[test]
-fn halves() {
+fn half_precision_elements() {
     let values = vec![half::bf16::from_f32(1.5); 2];
     let tensor = UniqueTensor::try_from(values.clone()).unwrap();
     assert_eq!(tensor.dtype().to_string(), "bfloat16");

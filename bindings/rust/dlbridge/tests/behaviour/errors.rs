@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Errors on their way through `?` into errors of other types: the rule is found by a downcast, and
-//! what was rejected is released.
+//! The operator `?` converts errors to other types: a downcast finds the rule, and the rejected
+//! tensor is released.
 
 use crate::producer::{legacy_with, Runs};
 use dlbridge::{ConvertOptions, LegacyTensor, Rule, Status, UniqueTensor};
@@ -11,7 +11,7 @@ fn broken(runs: &Runs) -> LegacyTensor {
     legacy_with(runs, |raw| unsafe { *raw.dl_tensor.shape.add(1) = -7 })
 }
 
-/// One function for each way into an error, each by a different `?`.
+/// One function for each call that fails, each with its own conversion by `?`.
 macro_rules! ways {
     ($module:ident, $error:ty, [$($name:ident: $call:expr,)*]) => {
         mod $module {
@@ -79,7 +79,7 @@ fn the_rule_is_found_in_an_anyhow_error() {
 }
 
 #[test]
-fn memory_of_rust_takes_the_same_way() {
+fn errors_of_rust_memory_are_converted_too() {
     fn lend(vec: Vec<u8>) -> Result<UniqueTensor, Box<dyn Error>> {
         Ok(UniqueTensor::try_from_vec(vec, &[3])?)
     }

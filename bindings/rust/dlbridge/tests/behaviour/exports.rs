@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Rust's own memory: lent without copies, and given back.
+//! Rust's own memory: exported without copies, and returned on failure.
 
 use crate::producer::Runs;
 use dlbridge::{
@@ -8,7 +8,7 @@ use dlbridge::{
 use std::sync::Arc;
 
 #[test]
-fn a_vector_is_lent_where_it_is() {
+fn a_vector_is_not_copied() {
     let mut vec = Vec::with_capacity(100);
     vec.extend([1_u16, 2, 3, 4]);
     let start = vec.as_ptr();
@@ -20,7 +20,7 @@ fn a_vector_is_lent_where_it_is() {
 }
 
 #[test]
-fn a_rejected_vector_comes_back_whole() {
+fn a_rejected_vector_is_returned_unchanged() {
     let mut vec = Vec::with_capacity(10);
     vec.push(1_u64);
     let rejected = UniqueTensor::try_from_vec(vec, &[2]).unwrap_err();
@@ -37,7 +37,7 @@ fn empty_vectors() {
     assert!(tensor.as_slice::<f32>().unwrap().is_empty());
     let tensor = UniqueTensor::from_vec(Vec::<f32>::with_capacity(9), &[0, 4]).unwrap();
     assert!(tensor.as_slice::<f32>().unwrap().is_empty());
-    // Elements that the shape leaves out are freed with the others.
+    // Elements outside the shape are freed with the others.
     drop(UniqueTensor::from_vec(vec![1_u8; 1000], &[0]).unwrap());
 }
 

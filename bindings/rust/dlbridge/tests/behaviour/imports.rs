@@ -24,7 +24,7 @@ fn a_pointer_of_any_kind_is_imported() {
     // SAFETY: as above.
     let imported = unsafe { import(new, Kind::Versioned, DEFAULT) }.unwrap();
     assert_eq!(imported.flags(), Flags::NONE);
-    // A dlbridge-owned tensor is recognised and handed back.
+    // A dlbridge-owned tensor is recognised and returned as it is.
     let own = imported.into_raw().as_ptr();
     // SAFETY: as above.
     let again = unsafe { import(own.cast(), Kind::Unknown, DEFAULT) }.unwrap();
@@ -34,7 +34,7 @@ fn a_pointer_of_any_kind_is_imported() {
 }
 
 #[test]
-fn a_rejected_pointer_stays_the_callers() {
+fn the_caller_still_owns_a_rejected_pointer() {
     let runs = Runs::default();
     // SAFETY: the shape is the producer's.
     let broken = legacy_with(&runs, |raw| unsafe { *raw.dl_tensor.shape = -7 });
@@ -88,7 +88,7 @@ fn an_unknown_kind_is_decided_by_exclusion() {
 }
 
 #[test]
-fn an_export_is_what_its_target_reads() {
+fn an_export_is_readable_by_its_target() {
     let runs = Runs::default();
     // SAFETY: nothing is written to it.
     let options = unsafe { ConvertOptions::new().drop_read_only() };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the crate promises: ownership, imports and errors, elements, threads, and panics.
+//! The behaviour of the crate: ownership, imports and errors, elements, threads, and panics.
 
-// Elements come back as they were given.
+// Tests compare elements with the same values.
 #![allow(clippy::float_cmp)]
 
 mod contexts;

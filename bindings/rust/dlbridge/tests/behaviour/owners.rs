@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Each deleter runs once, whatever becomes of the owner.
+//! Each deleter runs once, however its owner ends.
 
 use crate::producer::{legacy, legacy_with, versioned, Runs};
 use dlbridge::{
@@ -32,20 +32,20 @@ fn the_last_of_several_owners_runs_it() {
 }
 
 #[test]
-fn a_rejected_owner_is_handed_back() {
+fn a_rejected_owner_is_returned() {
     let runs = Runs::default();
     let policy = Policy::new().max_ndim(1);
     let rejected = legacy(&runs).try_upgrade(&ConvertOptions::new().policy(&policy)).unwrap_err();
     assert_eq!(rejected.error.status(), Status::POLICY);
     assert_eq!(rejected.error.rule(), Rule::NDIM_LIMIT);
     assert_eq!(runs.get(), 0);
-    // What was rejected for one consumer may do for the next.
+    // A tensor that one consumer rejects may satisfy the next.
     drop(rejected.value.upgrade().unwrap());
     assert_eq!(runs.get(), 1);
 }
 
 #[test]
-fn a_question_mark_releases_what_was_rejected() {
+fn a_question_mark_releases_the_rejected_tensor() {
     fn import(tensor: LegacyTensor) -> Result<Tensor, Error> {
         Ok(tensor.try_upgrade(&ConvertOptions::DEFAULT)?)
     }
@@ -114,7 +114,7 @@ fn a_round_trip_keeps_the_flags() {
     let legacy = rejected.value.downgrade(&loss).unwrap();
     let back = legacy.upgrade_with(&writable).unwrap();
     assert_eq!(back.flags(), Flags::READ_ONLY);
-    // The original, which is the producer's: it cannot be shared until it is imported.
+    // The result is the producer's own tensor, which cannot be shared until it is imported.
     assert_eq!(back.share().unwrap_err().status(), Status::FOREIGN_TENSOR);
     let imported = back.into_versioned().import(&ConvertOptions::DEFAULT).unwrap();
     drop(imported.share().unwrap());
@@ -148,7 +148,7 @@ fn an_export_has_the_kind_of_its_target() {
     let runs = Runs::default();
     let options = ConvertOptions::DEFAULT;
     let made = legacy(&runs).export(Version::new(1, 1), &options).unwrap();
-    let Exported::Versioned(tensor) = made else { panic!("a versioned tensor was asked for") };
+    let Exported::Versioned(tensor) = made else { panic!("expected a versioned tensor") };
     assert_eq!(tensor.version(), Version::new(1, 1));
     // SAFETY: nothing writes to it.
     let options = unsafe { ConvertOptions::new().drop_read_only() };
@@ -159,7 +159,7 @@ fn an_export_has_the_kind_of_its_target() {
 }
 
 #[test]
-fn a_batch_is_upgraded_whole_or_not_at_all() {
+fn a_batch_is_upgraded_as_a_whole_or_rejected() {
     let runs = Runs::default();
     let good = || legacy(&runs);
     let broken = legacy_with(&runs, |raw| raw.dl_tensor.dtype.bits = 0);
@@ -178,7 +178,7 @@ fn a_batch_is_upgraded_whole_or_not_at_all() {
 }
 
 #[test]
-fn storage_is_borrowed_and_free_again() {
+fn storage_can_be_used_again_after_its_tensor() {
     let runs = Runs::default();
     let mut storage = Storage::<512>::new();
     for _ in 0..3 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Panics of callbacks: caught, counted, and never seen by the library.
+//! Panics of callbacks are caught and counted, and never reach the library.
 
 use dlbridge::{
     caught_panics, sys, AllocateSpec, Allocator, AllocatorHook, Buffer, Device, Dtype, Status,
@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 static ALONE: Mutex<()> = Mutex::new(());
 static DATA: [f32; 2] = [1.0, 2.0];
 
-/// How many panics `f` made the crate catch. Nothing is printed of them.
+/// The number of panics that the crate catches while `f` runs. They are not printed.
 fn caught(f: impl FnOnce()) -> u64 {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let before = caught_panics();
@@ -30,7 +30,7 @@ fn panicking() -> Tensor {
 #[test]
 fn a_release_that_panics_counts_as_done() {
     assert_eq!(caught(|| drop(panicking())), 1);
-    // Dropped with its last owner, wherever that is.
+    // The callback runs with the last owner, on any thread.
     let elsewhere = || {
         let tensor = panicking();
         let shared = tensor.share().unwrap();

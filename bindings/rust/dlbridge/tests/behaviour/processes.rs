@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Tensors between processes: here both ends are one, which takes the same way.
+//! Tensors between processes: here one process is both exporter and importer, with the same calls.
 
 use dlbridge::{AllocateSpec, Dtype, Error, Flags, IpcExport, Policy, Rule, Status, Tensor};
 use std::os::fd::AsFd;
 
 #[test]
-fn shareable_memory_is_seen_by_the_other_side() {
+fn the_importer_reads_shareable_memory() {
     let tensor = shareable();
     let exported = tensor.ipc_export().unwrap();
     let fds = exported.fds.iter().map(AsFd::as_fd).collect::<Vec<_>>();
@@ -30,17 +30,17 @@ fn shareable() -> Tensor {
     spec.allocate().unwrap().copied_from(&[1_i32, 2, 3]).unwrap().into_shared()
 }
 
-/// The other side, which asks for the right to write.
+/// The importer, which asks for the right to write.
 fn imported(exported: &IpcExport) -> Result<Tensor, Error> {
     let fds = exported.fds.iter().map(AsFd::as_fd).collect::<Vec<_>>();
-    // SAFETY: nothing writes while elements are referred to.
+    // SAFETY: nothing writes while references to elements exist.
     unsafe { Tensor::ipc_import_writable(&exported.bytes, &fds, &Policy::DEFAULT) }
 }
 
 #[test]
-fn what_is_exported_for_reading_is_not_written_to() {
+fn a_read_only_export_cannot_be_written_to() {
     let tensor = shareable();
-    // The right that was not given is not gained by asking.
+    // Asking for the right to write does not grant it.
     match imported(&tensor.ipc_export().unwrap()) {
         Ok(seen) => {
             assert!(seen.flags().contains(Flags::READ_ONLY));
@@ -54,9 +54,9 @@ fn what_is_exported_for_reading_is_not_written_to() {
 }
 
 #[test]
-fn what_is_exported_for_writing_is_written_to() {
+fn a_writable_export_can_be_written_to() {
     let tensor = shareable();
-    // SAFETY: nothing here refers to an element while the other side writes.
+    // SAFETY: no reference to an element exists while the importer writes.
     let exported = unsafe { tensor.ipc_export_writable() }.unwrap();
     let seen = imported(&exported).unwrap();
     assert!(!seen.flags().contains(Flags::READ_ONLY));

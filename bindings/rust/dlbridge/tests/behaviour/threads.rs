@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What may cross threads, and what then happens.
+//! Types that may cross threads, and their use there.
 
 use crate::producer::{legacy, Runs};
 use dlbridge::{
@@ -9,7 +9,7 @@ use dlbridge::{
     VersionedTensor, ViewSpec, WrapSpec,
 };
 
-/// `true` where `$type` is `$trait`: an inherent item goes before that of a trait.
+/// Whether `$type` is `$trait`: an inherent item takes precedence over that of a trait.
 macro_rules! is {
     ($type:ty: $trait:ident) => {{
         #[allow(dead_code)]
@@ -39,7 +39,7 @@ macro_rules! neither {
 }
 
 #[test]
-fn send_and_sync_are_where_the_contract_allows() {
+fn send_and_sync_follow_the_contract() {
     // Any thread may read and release a tensor.
     both!(LegacyTensor, VersionedTensor, Tensor, UniqueTensor, UninitTensor, StoredTensor<'static>);
     both!(
@@ -57,7 +57,7 @@ fn send_and_sync_are_where_the_contract_allows() {
         ContextSpec
     );
     both!(Stream, ContextInfo, Registration, RetainedContext);
-    // Tables of Python's take the interpreter's lock; raw structs have no owner.
+    // Python's tables require the interpreter's lock; raw structs have no owner.
     neither!(ExchangeApi<'static>, sys::DLManagedTensor, sys::DLTensor);
     const { assert!(!is!(std::rc::Rc<u8>: Send) && is!(u8: Send)) };
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// E0277: foreign bytes are read as Rust's bool, which most bytes are not.
+// E0277: foreign bytes are read as Rust's bool, for which most bytes are invalid.
 use dlbridge::{Bool, Tensor};
 
 pub fn read(tensor: &Tensor) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// E0133: read-only memory is given away as any other in safe code.
+// E0133: safe code exports read-only memory to a consumer that may write.
 use dlbridge::ConvertOptions;
 
 pub fn options() -> ConvertOptions<'static> {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// E0133: a tensor of foreign code enters in safe code.
+// E0133: safe code imports a foreign tensor.
 use dlbridge::{import, ConvertOptions, Error, Kind, Tensor};
 use std::ffi::c_void;
 

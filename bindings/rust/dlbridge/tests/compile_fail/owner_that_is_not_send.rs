@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// E0277 E0277: an owner that must stay on its thread.
+// E0277 E0277: a tensor gets an owner that must stay on its thread.
 use dlbridge::Tensor;
 use std::rc::Rc;
 

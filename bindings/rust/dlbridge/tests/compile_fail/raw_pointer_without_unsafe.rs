@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// E0133: a raw pointer enters in safe code.
+// E0133: safe code takes ownership of a raw pointer.
 use dlbridge::{sys::DLManagedTensor, LegacyTensor};
 use std::ptr::NonNull;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// E0277: a release that holds what must stay on its thread.
+// E0277: a release callback owns a value that must stay on its thread.
 use dlbridge::{Error, Tensor, WrapSpec};
 use std::rc::Rc;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// E0133: validation is skipped in safe code.
+// E0133: safe code skips the validation.
 use dlbridge::ConvertOptions;
 
 pub fn options() -> ConvertOptions<'static> {

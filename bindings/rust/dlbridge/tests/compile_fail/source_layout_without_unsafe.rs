@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// E0133: the layout of a source is asserted in safe code.
+// E0133: safe code asserts the layout of a source.
 use dlbridge::ConvertOptions;
 
 pub fn options() -> ConvertOptions<'static> {

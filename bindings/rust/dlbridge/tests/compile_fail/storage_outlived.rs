@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// E0597: a tensor outlives the storage that it lies in.
+// E0597: a tensor outlives its storage.
 use dlbridge::{ConvertOptions, LegacyTensor, Storage};
 
 pub fn upgrade(tensor: LegacyTensor) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// E0499: storage is used while a tensor lies in it.
+// E0499: storage is used while it contains a tensor.
 use dlbridge::{ConvertOptions, LegacyTensor, Storage};
 
 pub fn upgrade(tensor: LegacyTensor) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// E0133: a legacy source is declared writable in safe code.
+// E0133: safe code declares a legacy source writable.
 use dlbridge::ConvertOptions;
 
 pub fn options() -> ConvertOptions<'static> {

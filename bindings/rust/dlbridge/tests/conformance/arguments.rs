@@ -66,12 +66,12 @@ pub fn strings(values: &[i64]) -> Value {
     values.iter().map(ToString::to_string).collect()
 }
 
-/// Names in a list; none where there is no list.
+/// Names in a list; empty if there is no list.
 pub fn names(value: &Value) -> Vec<&str> {
     value.as_array().into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
-/// A policy and what it borrows.
+/// A policy and the lists that it borrows.
 pub struct PolicyHolder {
     devices: Option<Vec<Device>>,
     dtypes: Option<Vec<Dtype>>,
@@ -150,7 +150,7 @@ pub fn with_options<R>(
     let holder = PolicyHolder::new(&spec["policy"]);
     let policy = holder.get();
     let options = ConvertOptions::new().version(version(&spec["version"]));
-    // SAFETY: elements are looked at only where the case has bytes, which are as it says.
+    // SAFETY: elements are read only if the case has bytes, which match its description.
     let mut options = unsafe { options.tensor_flags(Flags(unsigned(&spec["tensor_flags"], 0))) };
     if !spec["policy"].is_null() {
         options = options.policy(&policy);
@@ -164,7 +164,7 @@ pub fn with_options<R>(
 
 fn with_option<'a>(options: ConvertOptions<'a>, name: &str) -> ConvertOptions<'a> {
     match name {
-        // SAFETY: elements are looked at only where the case has bytes.
+        // SAFETY: elements are read only if the case has bytes.
         "SKIP_VALIDATION" => unsafe { options.skip_validation() },
         // SAFETY: nothing writes to it.
         "VOUCH_WRITABLE" => unsafe { options.vouch_writable() },

@@ -103,7 +103,7 @@ fn bytes(live: &Live) -> Value {
 /// Answers with the tensor that a call made, and gives it its name.
 pub fn add_result(step: &Value, name: &Value, live: Live, world: &mut World, answer: &mut Value) {
     answer["is"] = world.name_of(live.pointer());
-    // A tensor that was handed back is the one that was taken.
+    // A tensor that is returned as it is, is the one that was taken.
     if !step["in"].is_null() && world.taken == live.pointer() {
         answer["is"] = step["in"].clone();
     }
@@ -114,7 +114,7 @@ pub fn add_result(step: &Value, name: &Value, live: Live, world: &mut World, ans
     world.put(name, live);
 }
 
-/// What a call that takes `in` made, or the tensor that it handed back.
+/// The result of a call that takes `in`, or the tensor that it returned.
 fn converted(step: &Value, world: &mut World, result: Result<Live, (Error, Live)>) -> Value {
     match result {
         Ok(live) => {
@@ -131,7 +131,7 @@ fn converted(step: &Value, world: &mut World, result: Result<Live, (Error, Live)
     }
 }
 
-/// What a call that takes nothing made.
+/// The result of a call that takes no tensor.
 pub fn made(step: &Value, world: &mut World, result: Result<Live, Error>) -> Value {
     let mut seen = answer(&result);
     if let Ok(live) = result {
@@ -217,7 +217,7 @@ pub fn tensor_format(step: &Value, world: &mut World) -> Value {
     text(&world.get(&step["in"]).borrowed().describe().unwrap())
 }
 
-/// A buffer that is too short is the raw layer's alone to give.
+/// Only the raw functions accept a buffer that is too short.
 pub fn dtype_format(step: &Value, _world: &mut World) -> Value {
     let dtype = dtype(&step["dtype"]);
     let Some(size) = step["size"].as_u64() else { return text(&dtype.to_string()) };
@@ -237,7 +237,7 @@ pub fn dtype_format(step: &Value, _world: &mut World) -> Value {
     seen
 }
 
-/// As [`answer`], for the calls that only the raw layer can make.
+/// As [`answer`], for calls that only the raw functions can make.
 pub fn raw_answer(status: sys::DLBridgeStatus, error: &sys::DLBridgeError) -> Value {
     if status == sys::DLBRIDGE_OK {
         return json!({"status": "OK"});
@@ -299,7 +299,7 @@ pub fn identify(step: &Value, world: &mut World) -> Value {
     json!({"status": "OK", "kind": kind_name(unsafe { dlbridge::identify(pointer) })})
 }
 
-/// The address is that of a tensor's data, or a text of the library's own.
+/// The address is that of a tensor's data, or of a text in the library.
 pub fn module_pin(step: &Value, world: &mut World) -> Value {
     let address: *const c_void = if step["in"].is_null() {
         dlbridge::version_string().as_ptr().cast()
@@ -307,7 +307,7 @@ pub fn module_pin(step: &Value, world: &mut World) -> Value {
         // SAFETY: a live tensor.
         unsafe { (*world.get(&step["in"]).borrowed().as_ptr()).data.cast_const() }
     };
-    // SAFETY: the library is loaded; other addresses are of no module.
+    // SAFETY: the library is loaded; other addresses belong to no module.
     answer(&unsafe { dlbridge::module_pin(address) })
 }
 
@@ -379,7 +379,7 @@ pub fn upgrade_many(step: &Value, world: &mut World) -> Value {
         Err(rejected) => {
             for (index, tensor) in rejected.tensors.into_iter().enumerate() {
                 if names[..index].contains(&names[index]) {
-                    // Its first owner is back already.
+                    // Its first owner was already returned.
                     std::mem::forget(tensor);
                 } else {
                     world.put(&names[index], Live::Legacy(tensor));
@@ -406,7 +406,7 @@ pub fn downgrade(step: &Value, world: &mut World) -> Value {
     converted(step, world, result.map(Live::Legacy))
 }
 
-/// The tensor as a pointer: both calls leave it to the caller where they fail.
+/// The tensor as a pointer: if a call fails, the caller still owns it.
 pub fn import(step: &Value, world: &mut World) -> Value {
     let source = world.take(&step["in"]);
     let (pointer, kind) = (source.pointer().cast_mut(), kind_of(step, &source));
@@ -432,8 +432,8 @@ pub fn export(step: &Value, world: &mut World) -> Value {
     given(step, world, source, result)
 }
 
-/// As [`converted`], for a source that was passed as a pointer: where the call took it, its owner here
-/// has none any more.
+/// As [`converted`], for a source that was passed as a pointer: if the call took it, its owner here
+/// must not release it.
 fn given(step: &Value, world: &mut World, source: Live, result: Result<Live, Error>) -> Value {
     match result {
         Ok(made) => {
@@ -444,7 +444,7 @@ fn given(step: &Value, world: &mut World, source: Live, result: Result<Live, Err
     }
 }
 
-/// Only a validated tensor can be shared in Rust: what is not one takes the raw layer.
+/// Only a validated tensor can be shared in Rust: other tensors use the raw functions.
 pub fn share(step: &Value, world: &mut World) -> Value {
     let result = match world.get(&step["in"]) {
         Live::Tensor(tensor) => tensor.share(),
@@ -453,15 +453,15 @@ pub fn share(step: &Value, world: &mut World) -> Value {
     made(step, world, result.map(Live::Tensor))
 }
 
-/// A raw owner as a validated one, so that the crate tells the refusal.
+/// Treats a raw owner as validated, so that the crate reports the rejection.
 fn raw_share(live: &Live) -> Result<Tensor, Error> {
     with_borrowed(live, Tensor::share)
 }
 
-/// Calls `f` with a struct that is not a validated tensor, which the library then refuses.
+/// Calls `f` with a struct that is not a validated tensor, which the library then rejects.
 fn with_borrowed<R>(live: &Live, f: impl FnOnce(&Tensor) -> R) -> R {
     let raw = NonNull::new(live.raw_versioned().cast_mut()).unwrap();
-    // SAFETY: no element is looked at, and the owner stays who it was.
+    // SAFETY: no element is read, and the owner does not change.
     let borrowed = std::mem::ManuallyDrop::new(unsafe { Tensor::from_raw_validated(raw) });
     f(&borrowed)
 }
@@ -473,7 +473,7 @@ pub fn view(step: &Value, world: &mut World) -> Value {
     let mut spec = ViewSpec::new(shape.as_deref().unwrap_or(&[]));
     spec = spec.offset(crate::arguments::signed(&given["offset"], 0)).dtype(dtype(&given["dtype"]));
     if let Some(ndim) = given["ndim"].as_i64() {
-        // SAFETY: the library refuses what does not fit before it reads the lists.
+        // SAFETY: the library rejects a wrong number of axes before it reads the lists.
         unsafe { spec.as_raw_mut() }.ndim = i32::try_from(ndim).unwrap();
     }
     if let Some(strides) = &strides {
@@ -500,10 +500,10 @@ pub fn allocate(step: &Value, world: &mut World) -> Value {
         spec = spec.allocator(allocator);
     }
     if let Some(ndim) = given["ndim"].as_i64() {
-        // SAFETY: the library refuses what does not fit before it reads the lists.
+        // SAFETY: the library rejects a wrong number of axes before it reads the lists.
         unsafe { spec.as_raw_mut() }.ndim = i32::try_from(ndim).unwrap();
     }
-    // SAFETY: no element is looked at.
+    // SAFETY: no element is read.
     let result = spec.allocate().map(|tensor| unsafe { tensor.assume_init() }.into_shared());
     let aligned = match unsigned(&given["alignment"], 0) {
         0 => 256,
@@ -526,7 +526,7 @@ pub fn check(_step: &Value, world: &mut World) -> Value {
     json!({"status": "OK", "deleters": world.deletes()})
 }
 
-/// Functions that are only there to be found.
+/// Functions that are never called.
 unsafe extern "C" fn no_allocator(
     _prototype: *mut sys::DLTensor,
     _out: *mut *mut sys::DLManagedTensorVersioned,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The calls of the corpus that have to do with devices. None needs a driver.
+//! The calls of the corpus that concern devices. None needs a driver.
 
 use crate::arguments::{device, device_json, dtype, list, names, unsigned, version, PolicyHolder};
 use crate::calls::{answer, made, raw_answer};
@@ -31,7 +31,7 @@ const COPY_OPTIONS: &[&str] = &["ALLOW_STAGING", "SHAREABLE"];
 const HANDOFF_OPTIONS: &[&str] = &["ALLOW_HOST_WAIT", "ALLOW_CAPTURE"];
 const CONTEXT_PROPERTIES: &[&str] = &["DEFAULT", "REPLACE", "ENUMERATED", "PRIVATE"];
 
-/// A name, or the number itself where a case wants one that has no name.
+/// The number of a name, or the number itself for values without a name.
 fn value_of(value: &Value, known: &[&str], otherwise: i32) -> i32 {
     match value {
         Value::Null => otherwise,
@@ -47,7 +47,7 @@ fn name_of(value: i32, known: &[&str]) -> Value {
     name.map_or(json!(value), |name| json!(name))
 }
 
-/// Options lie above DLPack's flags.
+/// Option bits start above DLPack's flags.
 fn options_of(value: &Value, known: &[&str]) -> u32 {
     if value.is_number() {
         bits_of(value, known)
@@ -89,7 +89,7 @@ fn stream_of(spec: &Value) -> Stream {
         context: unsigned(&spec["context"], 0),
         reserved: 0,
     };
-    // SAFETY: no driver gets to see it.
+    // SAFETY: no driver uses it.
     unsafe { Stream::from_raw(raw) }
 }
 
@@ -153,7 +153,7 @@ pub fn pointer_info(step: &Value, world: &mut World) -> Value {
         other => unsafe { (*other.borrowed().as_ptr()).data },
     };
     let buffer = buffer_of(&step["buffer"], data);
-    // SAFETY: no driver gets to see it.
+    // SAFETY: no driver uses it.
     let info = unsafe { dlbridge::pointer_info(buffer, device(&step["device"])) };
     let mut seen = answer(&info);
     let Ok(info) = info else { return seen };
@@ -169,7 +169,7 @@ pub fn pointer_info(step: &Value, world: &mut World) -> Value {
     seen
 }
 
-/// What counts for a producer when its memory is free again.
+/// Counts for a producer that its memory was released.
 fn counter(producer: &Producer) -> impl FnOnce(Released) + Send + 'static {
     let deletes = producer.deletes.clone();
     let address = producer.data() as u64;
@@ -179,7 +179,7 @@ fn counter(producer: &Producer) -> impl FnOnce(Released) + Send + 'static {
     }
 }
 
-/// Calls `make` with the spec of a step and, where the memory has one, its release.
+/// Calls `make` with the spec of a step and the release of its memory, if it has one.
 fn with_wrap<R>(
     step: &Value,
     world: &World,
@@ -203,11 +203,11 @@ fn with_wrap<R>(
     if !given["policy"].is_null() {
         spec = spec.policy(&policy);
     }
-    // SAFETY: the library refuses what does not fit before it reads the lists; elements are looked
-    // at only where the case has bytes.
+    // SAFETY: the library rejects a wrong number of axes before it reads the lists; elements are
+    // read only if the case has bytes.
     let raw = unsafe { spec.as_raw_mut() };
     let options = options_of(&given["options"], WRAP_OPTIONS);
-    // A number is all options; names are added to those that the methods have set.
+    // A number replaces all options; names are added to those that the methods have set.
     raw.options = if given["options"].is_number() { options } else { raw.options | options };
     if let Some(ndim) = given["ndim"].as_i64() {
         raw.ndim = i32::try_from(ndim).unwrap();
@@ -272,7 +272,7 @@ pub fn copy(step: &Value, world: &mut World) -> Value {
         let target = buffer_of(&given["buffer"], memory.data());
         let offset = unsigned(&given["target_offset"], 0);
         let size = unsigned(&given["target_size"], 0);
-        // SAFETY: the memory is the case's.
+        // SAFETY: the case owns the memory.
         unsafe { source.copy_into(&spec, target, offset, size, counter(memory)) }
     };
     if result.is_ok() && !given["target"].is_null() {
@@ -283,7 +283,7 @@ pub fn copy(step: &Value, world: &mut World) -> Value {
 
 pub fn stream_from_array_api(step: &Value, _world: &mut World) -> Value {
     let number = (!step["stream"].is_null()).then(|| crate::arguments::signed(&step["stream"], 0));
-    // SAFETY: no driver gets to see it.
+    // SAFETY: no driver uses it.
     let stream = unsafe { Stream::from_array_api(device(&step["device"]), number) };
     let mut seen = answer(&stream);
     if let Ok(stream) = &stream {
@@ -325,7 +325,7 @@ pub fn context_register(step: &Value, world: &mut World) -> Value {
             deletes.fetch_add(1, Ordering::Relaxed);
         }
     };
-    // SAFETY: no driver gets to see it.
+    // SAFETY: no driver uses it.
     let result = unsafe { spec.register(release) };
     let seen = answer(&result);
     if let Ok(registration) = result {
@@ -347,8 +347,8 @@ pub fn context_find(step: &Value, world: &mut World) -> Value {
     seen
 }
 
-/// Walks the whole table: which of the case's entries it meets, and how the walk ends, which only
-/// the raw layer tells.
+/// Walks the whole table: which of the case's entries it returns, and how the walk ends, which only
+/// the raw functions report.
 pub fn context_next(_step: &Value, world: &mut World) -> Value {
     let met = dlbridge::contexts().map(|info| info.expect("an entry").id());
     let met = met.map(|id| world.entry_name(id)).filter(|name| *name != "other").collect::<Value>();
@@ -373,7 +373,7 @@ pub fn context_retain(step: &Value, world: &mut World) -> Value {
     seen
 }
 
-/// Only what was retained can be released in Rust: else the raw layer is asked.
+/// Only a retained entry can be released in Rust; other entries use the raw functions.
 pub fn context_release(step: &Value, world: &mut World) -> Value {
     let mut seen = if let Some(kept) = world.kept(&step["entry"]) {
         answer(&kept.release())

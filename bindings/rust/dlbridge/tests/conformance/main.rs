@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Runs tests/conformance/cases.json of the repository through this crate. With
-//! `DLBRIDGE_OUTCOMES=FILE` what each step answered is written there, a line a case.
+//! `DLBRIDGE_OUTCOMES=FILE` the answers of all steps are written there, one line for each case.
 
-// A runner is read more often than it runs.
+// Short code is more important than speed in this runner.
 #![allow(clippy::format_push_string, clippy::format_collect)]
 
 mod arguments;
@@ -62,7 +62,7 @@ const CALLS: [(&str, Call); 41] = [
     ("context_unregister", device_calls::context_unregister),
 ];
 
-/// There is one table of contexts in a process: one test at a time.
+/// All tests share the context table of the process, so they run one at a time.
 static ALONE: Mutex<()> = Mutex::new(());
 
 fn load() -> Value {
@@ -84,8 +84,8 @@ fn expected_of(expect: &Value, answer: &Value) -> Value {
     Value::Object(keys.map(|key| (key.clone(), answer[key].clone())).collect::<Map<_, _>>())
 }
 
-/// Runs one case; what is wrong, or "". `answers` receives what each step answered. After a wrong
-/// answer a step may name a tensor that does not exist.
+/// Runs one case and returns its failures, or "". `answers` receives the answer of each step. After
+/// a wrong answer a step may name a tensor that does not exist.
 fn run(case: &Value, answers: &mut Vec<Value>) -> String {
     let steps = catch_unwind(AssertUnwindSafe(|| run_steps(case, answers)));
     steps.unwrap_or_else(|_| " the case cannot go on\n".to_owned())
@@ -139,9 +139,9 @@ fn all_cases() {
     assert!(ran > 2000 && skipped < 600, "{ran} cases ran, {skipped} were skipped");
 }
 
-/// A corpus that cannot fail is useless: a wrong expectation must be seen.
+/// A wrong expectation is reported.
 #[test]
-fn sees_wrong_expectations() {
+fn wrong_expectations_are_reported() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let mut document = load();
     for case in document["cases"].as_array_mut().expect("cases") {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The tensors of one case: those that the case describes, and those that the calls make of them.
+//! The tensors of one case: those that it describes, and the results of its calls.
 
 use crate::arguments::{device, dtype, list_or_empty, unsigned, version};
 use dlbridge::{
@@ -14,14 +14,14 @@ use std::ptr::{null, null_mut, NonNull};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::Arc;
 
-/// A tensor or memory of the case's own, with a deleter that counts.
+/// A tensor or memory that the case describes, with a deleter that counts.
 pub struct Producer {
     pub has_deleter: bool,
     pub deletes: Arc<AtomicI64>,
     kind: String,
     legacy: sys::DLManagedTensor,
     versioned: sys::DLManagedTensorVersioned,
-    // What the structs point to.
+    // The data that the structs point to.
     _shape: Vec<i64>,
     _strides: Vec<i64>,
     _bytes: Vec<u8>,
@@ -90,8 +90,8 @@ impl Producer {
     fn live(&mut self, name: &str) -> Live {
         let legacy = NonNull::from(&mut self.legacy);
         let versioned = NonNull::from(&mut self.versioned);
-        // SAFETY: the structs are what their kinds state for as long as the case runs; elements
-        // are looked at only where the case has bytes.
+        // SAFETY: the structs are valid for their kinds for as long as the case runs; elements
+        // are read only if the case has bytes.
         unsafe {
             match self.kind.as_str() {
                 "LEGACY" => Live::Legacy(LegacyTensor::from_raw(legacy)),
@@ -126,7 +126,7 @@ pub fn bytes_of(hex: &str) -> Vec<u8> {
     digits.map(byte).collect()
 }
 
-/// What a name stands for at present.
+/// The current value of a name.
 #[derive(Debug)]
 pub enum Live {
     Legacy(LegacyTensor),
@@ -151,13 +151,14 @@ impl Live {
         }
     }
 
-    /// The tensor inside, to be described; of any version, as the corpus's structs are all there.
+    /// The tensor inside, for its description; of any version, since the corpus has complete
+    /// structs.
     pub fn borrowed(&self) -> BorrowedTensor<'_> {
         match self {
             Self::Legacy(tensor) => tensor.as_borrowed(),
             Self::Versioned(tensor) => {
                 let raw = tensor.as_ptr();
-                // SAFETY: the structs of the corpus are whole.
+                // SAFETY: the structs of the corpus are complete.
                 unsafe {
                     let inside = NonNull::new_unchecked(std::ptr::addr_of_mut!((*raw).dl_tensor));
                     BorrowedTensor::from_raw(inside, Flags((*raw).flags))
@@ -170,7 +171,7 @@ impl Live {
         }
     }
 
-    /// As a versioned struct, for calls that only the raw layer can make of it.
+    /// As a versioned struct, for calls that only the raw functions can make.
     pub fn raw_versioned(&self) -> *const sys::DLManagedTensorVersioned {
         assert!(!matches!(self, Self::Legacy(_) | Self::Borrowed(_) | Self::Memory(_)));
         self.pointer().cast()
@@ -195,7 +196,7 @@ impl Live {
     }
 }
 
-/// The allocator hook: counts what it gave and got back, or fails.
+/// The allocator hook: counts its allocations and deallocations, or fails.
 pub struct Counting {
     fails: bool,
     blocks: Arc<AtomicI64>,
@@ -323,7 +324,7 @@ impl World {
         AllocatorHook::new(Counting { fails, blocks: self.blocks.clone() })
     }
 
-    /// Storage for an upgrade, counted where the upgrade succeeds.
+    /// Storage for an upgrade, counted if the upgrade succeeds.
     pub fn storage(&mut self, size: usize) -> sys::DLBridgeStorage {
         self.storages.push(vec![0_u128; size / 16 + 2]);
         let memory = self.storages.last_mut().unwrap().as_mut_ptr();
@@ -345,7 +346,7 @@ impl World {
         self.entries.insert(name.as_str().expect("a name").to_owned(), entry);
     }
 
-    /// The id of an entry, or one that none has.
+    /// The id of an entry, or an id that no entry has.
     pub fn entry_id(&self, name: &Value) -> u64 {
         self.entries.get(name.as_str().expect("a name")).map_or(u64::MAX, |entry| entry.id)
     }
@@ -367,7 +368,7 @@ impl World {
         self.entries.get_mut(name.as_str().unwrap())?.registration.take()
     }
 
-    /// Releases all that is left, and returns what is wrong then, or "".
+    /// Releases everything that is left and returns the failures, or "".
     pub fn finish(&mut self) -> String {
         while let Some(name) = self.live.keys().next().cloned() {
             self.release(&json!(name));

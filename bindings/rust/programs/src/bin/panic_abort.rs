@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A release that panics. Built to unwind it continues and exits with 0; built with
-//! `panic = "abort"` the process aborts inside the callback, and nothing crosses the boundary.
+//! A release that panics. With `panic = "unwind"` the program continues and exits with 0; with
+//! `panic = "abort"` the process aborts inside the callback, so no panic reaches the library.
 
 use dlbridge::{caught_panics, Buffer, Dtype, WrapSpec};
 
