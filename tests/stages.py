@@ -159,7 +159,7 @@ def run_noxfile(path, options, variables):
     (LOG / name).write_text(done.stdout)
     sessions = json.loads(report.read_text())["sessions"] if report.exists() else []
     if done.returncode != 0 and all(one["result"] != "failed" for one in sessions):
-        sessions.append({"name": "all", "signature": "all", "result": "failed"})
+        sessions.append({"name": "all", "signatures": ["all"], "result": "failed"})
     return path, sessions, done.stdout
 
 
@@ -185,9 +185,10 @@ def noxfiles(session, runs, **variables):
                 kind = kinds.get(one["result"], "failed")
                 found[kind] += 1
                 word = "FAILED" if kind == "failed" else kind
-                print(f"{word} {path}: {one['signature']}", flush=True)
+                name, reason = one["signatures"][0], one.get("reason")
+                print(f"{word} {path}: {name}{f' ({reason})' if reason else ''}", flush=True)
                 if kind == "failed":
-                    print(section(output, one["signature"]), flush=True)
+                    print(section(output, name), flush=True)
     count(session, **found)
     if found["failed"] or not any(found.values()):
         session.error(f"{found['failed']} of {sum(found.values())} sessions failed")
