@@ -52,9 +52,15 @@ def stage(function):
 # ------------------------------------------------------------------------------ the library's tests
 
 
+def need_libclang(session):
+    """The parser of the public headers, which tools/facts.py uses in some tests."""
+    return stages.environment(session, "abi-venv", "tests/abi/requirements.txt")
+
+
 @stage
 def core(session):
     """The core, the corpus and the C++ binding, gcc."""
+    need_libclang(session)
     binary = stages.configure(session, "dev", "-DDLBRIDGE_BUILD_BENCH=OFF")
     stages.programs(session, binary, "-L", CORE)
     stages.ctest(session, binary, "-L", CORE)
@@ -84,7 +90,8 @@ def one(session):
 
 
 def need_device_headers(session):
-    """The headers of CUDA, and Intel's OpenCL driver for CPUs."""
+    """The headers of CUDA, Intel's OpenCL driver for CPUs, and libclang."""
+    need_libclang(session)
     stages.environment(session, "cuda-venv", "tests/device/requirements.txt")
     stages.environment(session, "dpnp-venv", "tests/interop/requirements-dpnp.txt")
 
@@ -314,7 +321,7 @@ def matrix(session):
 
 
 def abi_builds(session):
-    python = stages.environment(session, "abi-venv", "tests/abi/requirements.txt")
+    python = need_libclang(session)
     return python, *(stages.build(session, preset) for preset in ("abi", "abi-aarch64"))
 
 
@@ -333,7 +340,7 @@ def abi(session):
 @stage
 def gate(session):
     """Changes the ABI in copies of the repository; the gate must tell legal changes apart."""
-    python = stages.environment(session, "abi-venv", "tests/abi/requirements.txt")
+    python = need_libclang(session)
     stages.checks(session, python, "-B", "tests/abi/gate_test.py", *session.posargs)
 
 
@@ -434,7 +441,7 @@ def faults(session):
 @stage
 def tools_can_fail(session):
     """The checks of the repository, of the bindings and of the consumers report what they must."""
-    python = stages.environment(session, "abi-venv", "tests/abi/requirements.txt")
+    python = need_libclang(session)
     stages.quietly(session, "check_repo_test", python, "-B", "tests/lint/check_repo_test.py")
     stages.count(session, passed=1)
     need_go(session)
@@ -484,7 +491,7 @@ def workflows(session):
 @stage
 def repository(session):
     """The texts of the repository agree with each other."""
-    python = stages.environment(session, "abi-venv", "tests/abi/requirements.txt")
+    python = need_libclang(session)
     session.run(str(python), "-B", "tests/lint/check_repo.py", external=True)
 
 
