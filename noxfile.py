@@ -67,6 +67,14 @@ def core(session):
 
 
 @stage
+def without_devices(session):
+    """A library without drivers, with the same tests less those that need one."""
+    binary = stages.configure(session, "dev", "-DDLBRIDGE_DEVICES=OFF", folder="without-devices")
+    stages.programs(session, binary, "-L", CORE)
+    stages.ctest(session, binary, "-L", CORE)
+
+
+@stage
 def core_asan(session):
     """The core and the corpus under AddressSanitizer and UndefinedBehaviorSanitizer."""
     stages.need(session, "clang++")
