@@ -215,8 +215,8 @@ DLBRIDGE_INLINE void PrefetchLines(const void* from, int64_t ahead, int64_t step
 // distance is a power of two share the same eight ways of the first-level cache.
 template <class T, bool kIsFar>
 class Transposition {
-  static constexpr int64_t kItem =
-      sizeof(T);  // row stride in the source, column stride in the target
+  // The stride of rows in the source and of columns in the target.
+  static constexpr int64_t kItem = sizeof(T);
   static constexpr int64_t kSide = 16 / kItem;  // side of a square in registers
   static constexpr int64_t kRows = kLine / kItem;
   static constexpr int64_t kColumns = kSide > 8 ? kSide : 8;
