@@ -20,9 +20,9 @@ constexpr Version kNoRelease = 0xffffffff;
 #define DLBRIDGE_DEFAULT_DLPACK "1.3"
 constexpr Version kOldestVersion = 2;      // 0.2: the first with DLManagedTensor
 constexpr Version kLegacyVersion = 8;      // 0.8: the last legacy one
-constexpr Version kStridesSince = 102;     // 1.2: strides must be given
-constexpr Version kNewestVersion = 103;    // 1.3: the newest that is known
-constexpr Version kDefaultVersion = 103;   // 1.3: of {0, 0}, for all of ABI 1
+constexpr Version kStridesSince = 102;     // 1.2: strides must not be NULL
+constexpr Version kNewestVersion = 103;    // 1.3: the newest that this library knows
+constexpr Version kDefaultVersion = 103;   // 1.3: the meaning of {0, 0} in all of ABI 1
 constexpr Version kPaddedFlagSince = 101;  // 1.1: the padded flag
 // [/facts]
 
