@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# `cpack` makes one archive of runtime and development together; where the prefix is /usr, so that
-# the folders are Debian's, it makes the packages libdlbridge<abi> and libdlbridge-dev instead.
+# `cpack` makes one archive with the components runtime and development. With the prefix /usr, which
+# gives Debian's folders, it makes the packages libdlbridge<abi> and libdlbridge-dev instead.
 
 string(TOLOWER ${CMAKE_SYSTEM_NAME} system)
 set(CPACK_PACKAGE_NAME dlbridge)
@@ -15,7 +15,7 @@ set(CPACK_COMPONENTS_ALL runtime development documentation)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_VERBATIM_VARIABLES ON)
 
-# For a foreign target the packages' dependencies cannot be found here.
+# The dependencies of Debian packages cannot be found when cross-compiling.
 if(CMAKE_INSTALL_PREFIX STREQUAL "/usr" AND NOT DLBRIDGE_STATIC AND NOT CMAKE_CROSSCOMPILING)
   include(cmake/debian.cmake)
 else()

@@ -13,13 +13,13 @@ set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
-set(CPACK_DEBIAN_PACKAGE_MULTIARCH same) # heeded from CMake 3.31 on
+set(CPACK_DEBIAN_PACKAGE_MULTIARCH same) # ignored before CMake 3.31
 
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME ${runtime_package})
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION libs)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SHLIBDEPS ON)
 if(DLBRIDGE_DEBUG_SYMBOLS)
-  set(CPACK_STRIP_FILES OFF) # cpack strips what it has separated
+  set(CPACK_STRIP_FILES OFF) # cpack strips the file after it has separated the debug information
   set(CPACK_DEBIAN_RUNTIME_DEBUGINFO_PACKAGE ON)
 endif()
 set(CPACK_POST_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/cmake/package/finish_debian.cmake)
@@ -36,16 +36,17 @@ set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "${runtime_package} (= ${PROJECT_VE
 set(CPACK_DEBIAN_DEVELOPMENT_DESCRIPTION "This package has what it takes to build programs with libdlbridge: the headers,
 and what the linker, CMake and pkg-config ask for.")
 
-# Which version a program that is linked with the library depends on. An option, a level or a member of a
-# struct may be newer than the function that takes it, and only a new minor version brings them: so a
-# program needs the minor version that it was built with, whichever functions it calls.
+# The version that a linked program depends on. An option, a level or a member of a struct may be newer
+# than the function that takes it, and only new minor versions add them. So a program needs the minor
+# version that it was built with, whichever functions it calls.
 set(least ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}.0)
 file(WRITE ${files}/shlibs "libdlbridge ${DLBRIDGE_HEADER_ABI} ${runtime_package} (>= ${least})\n")
 
-# The same for dpkg-shlibdeps, which prefers a symbols file: each name of the linker's version script.
+# The same as a symbols file, which dpkg-shlibdeps prefers. It lists each name of the linker's version
+# script.
 function(dlbridge_debian_symbols map out)
   file(READ ${map} text)
-  string(REPLACE ";" "" text "${text}") # which would separate elements of a list
+  string(REPLACE ";" "" text "${text}") # a semicolon would separate elements of a list
   set(symbols "libdlbridge.so.${DLBRIDGE_HEADER_ABI} ${runtime_package} #MINVER#")
   string(APPEND symbols "\n* Build-Depends-Package: libdlbridge-dev")
   string(REGEX MATCHALL "DLBRIDGE_[0-9.]+ {[^}]*}" nodes "${text}")
@@ -62,7 +63,7 @@ endfunction()
 dlbridge_debian_symbols(${PROJECT_SOURCE_DIR}/src/dlbridge.map ${files}/symbols)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/dlbridge.map)
 
-# Debian's own changelog, of one entry. SOURCE_DATE_EPOCH states its time, else it is now.
+# Debian's changelog, with one entry. Its time is SOURCE_DATE_EPOCH if set, else the current time.
 string(TIMESTAMP date "%a, %d %b %Y %H:%M:%S +0000" UTC)
 configure_file(cmake/package/changelog.in ${files}/changelog @ONLY)
 execute_process(COMMAND gzip --best --no-name --force ${files}/changelog COMMAND_ERROR_IS_FATAL ANY)

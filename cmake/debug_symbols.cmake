@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# Debug information of a release. The code is the same with it and without it; packages strip the library
-# and bring the information in a file of its own, which debuggers find by the build id.
+# Debug information of a release. It does not change the code. Packages strip the library and put the
+# information into a separate file, which debuggers find by the build id.
 
-# dlbridge_debug_symbols(target): source files are named from the repository's root.
+# dlbridge_debug_symbols(target): paths of source files are relative to the repository's root.
 function(dlbridge_debug_symbols target)
   if(DLBRIDGE_DEBUG_SYMBOLS)
     target_compile_options(${target} PRIVATE

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Hardening of the library, as far as the compiler and the linker have it. The checks of
-# tests/abi/library_checks.py read the result from the built file.
+# Hardening of the library, as far as compiler and linker support it. tests/abi/library_checks.py checks
+# the built file.
 
 # dlbridge_add_option(target flag): adds a compiler option if the compiler accepts it.
 function(dlbridge_add_option target flag)
@@ -21,8 +21,8 @@ function(dlbridge_harden_objects target)
     dlbridge_add_option(${target} -mbranch-protection=standard)
   endif()
   if(NOT WIN32 AND NOT APPLE)
-    # The loader binds every function at load anyway. Calls through the GOT save the jump that a PLT
-    # entry costs, which pays for the landing pads.
+    # The loader binds every function at load time, so PLT entries gain nothing. Calls through the GOT
+    # save one jump each, which compensates for the landing pads.
     dlbridge_add_option(${target} -fno-plt)
     if(NOT DLBRIDGE_SANITIZE)
       target_compile_options(${target} PRIVATE
@@ -32,9 +32,9 @@ function(dlbridge_harden_objects target)
 endfunction()
 
 # -fstack-protector-strong also protects functions that only take the address of a local variable.
-# The entry points of these files do, since they pass policies and results on; they have no array that
-# could overflow, and the check costs up to 4 % of their instructions. Functions with arrays of
-# characters keep it.
+# The entry points of these files do so to pass on policies and results. They have no array that could
+# overflow, and the check costs up to 4 % of their instructions. Functions with arrays of characters
+# keep it.
 function(dlbridge_harden_hot_sources)
   foreach(source IN ITEMS
           validate/rules.cc tensor/validate.cc protocol/upgrade.cc protocol/downgrade.cc)
@@ -42,14 +42,15 @@ function(dlbridge_harden_hot_sources)
   endforeach()
 endfunction()
 
-# dlbridge_harden_link(target): marks an x86_64 file as compatible with CET. GNU ld drops the mark where
-# a start file lacks it, as Debian's crti.o does. Its _init has no landing pad either: without DT_INIT
-# and DT_FINI nothing calls it. The names given are defined nowhere, so ld writes no such entries.
+# dlbridge_harden_link(target): marks an x86_64 file as compatible with CET. Without these flags, GNU ld
+# drops the mark because Debian's start file crti.o lacks it. The _init in crti.o has no landing pad, so
+# it must not be called: the symbols given for -init and -fini do not exist, and ld therefore writes
+# neither DT_INIT nor DT_FINI.
 function(dlbridge_harden_link target)
   if(NOT CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64" OR NOT DLBRIDGE_HAS_fcf_protection_full)
     return()
   endif()
-  # A toolchain that links nothing to find out cannot be asked.
+  # Linker flags cannot be checked if the toolchain does not link in try_compile.
   if(CMAKE_TRY_COMPILE_TARGET_TYPE STREQUAL "STATIC_LIBRARY")
     return()
   endif()

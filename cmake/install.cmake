@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-# What is installed, in components: `runtime` is what a program needs to run, `development` what it
-# needs to be built, `documentation` what goes with both. No installed file names a folder of the
-# build or the prefix, so that an installation can be moved as a whole.
+# Installs three components: `runtime` has the files that a program needs to run, `development` those
+# that it needs to be built, and `documentation` those that belong to both. No installed file contains
+# a path of the build or the prefix, so an installation can be moved as a whole.
 
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-# The first version that had each ABI number. A program that asks for an older version was written
-# for another ABI; what was called ABI 1 before 0.3 was never published.
+# The first version with each ABI number. A program that asks for an older version was written for
+# another ABI. Versions before 0.3 also had the number 1, but were never published.
 set(DLBRIDGE_ABI_1_SINCE 0.3)
 
 set(DLBRIDGE_ABI_SINCE ${DLBRIDGE_ABI_${DLBRIDGE_HEADER_ABI}_SINCE})
 if(NOT DEFINED DLBRIDGE_ABI_${DLBRIDGE_HEADER_ABI}_SINCE)
-  message(FATAL_ERROR "cmake/install.cmake does not say since when there is ABI ${DLBRIDGE_HEADER_ABI}")
+  message(FATAL_ERROR "cmake/install.cmake does not set DLBRIDGE_ABI_${DLBRIDGE_HEADER_ABI}_SINCE")
 endif()
 
 install(TARGETS dlbridge
@@ -29,7 +29,7 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/bindings/cpp/include/dlbridge
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   COMPONENT development
   FILES_MATCHING PATTERN "*.hpp")
-# Not DOCDIR, which may be that of a project around this one.
+# Not DOCDIR, which may belong to a project that includes this one.
 install(FILES
   ${PROJECT_SOURCE_DIR}/LICENSE
   ${PROJECT_SOURCE_DIR}/README.md
@@ -37,8 +37,8 @@ install(FILES
   DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/dlbridge
   COMPONENT documentation)
 
-# find_package(dlbridge). A shared and a static library may be installed into one prefix, one after the
-# other: each brings a file of targets, and all other files are the same to the byte.
+# find_package(dlbridge). A shared and a static library can be installed into one prefix, one after the
+# other: each has its own file of targets, and all other files are identical.
 if(DLBRIDGE_STATIC)
   set(linkage static)
 else()
@@ -64,7 +64,8 @@ install(FILES
   DESTINATION ${package_dir}
   COMPONENT development)
 
-# pkg-config dlbridge, and dlbridge-static, which names the archive where both are installed. Folders given as absolute paths stay so; others follow the file.
+# pkg-config dlbridge, and dlbridge-static, which names the archive in case both are installed. Absolute
+# folders are kept; relative ones are relative to the .pc file.
 function(dlbridge_pc_folder out folder)
   if(IS_ABSOLUTE ${folder})
     set(${out} ${folder} PARENT_SCOPE)

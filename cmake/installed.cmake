@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# The targets dlbridge and dlbridge::dlbridge of DLBRIDGE_TEST_PREFIX, an installed library or a
-# folder where an archive was unpacked, so that tests and examples are built with its headers and run
-# with its file. Nothing is installed then.
+# The targets dlbridge and dlbridge::dlbridge from DLBRIDGE_TEST_PREFIX, an installed library or an
+# unpacked archive. Tests and examples are built with its headers and run with its library. Nothing is
+# installed.
 
 file(GLOB prefix ${DLBRIDGE_TEST_PREFIX} ${DLBRIDGE_TEST_PREFIX}/dlbridge-*)
 find_package(dlbridge ${PROJECT_VERSION} EXACT REQUIRED CONFIG

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# dlbridge_library(source...): the targets dlbridge (alias dlbridge::dlbridge), shared (alias
-# dlbridge::shared) or static (alias dlbridge::static), and
-# dlbridge_objects, the same objects for tests that reach behind the C ABI.
+# dlbridge_library(source...): the target dlbridge (alias dlbridge::dlbridge), which is a shared library
+# (alias dlbridge::shared) or a static one (alias dlbridge::static), and the target dlbridge_objects,
+# the same objects for tests of internal functions.
 
-# dlopen and dladdr, and the locks: files of their own before glibc 2.34.
+# dlopen, dladdr and the locks are in separate libraries before glibc 2.34.
 set(DLBRIDGE_SYSTEM_LIBRARIES ${CMAKE_DL_LIBS})
 if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
   list(APPEND DLBRIDGE_SYSTEM_LIBRARIES pthread)
@@ -23,8 +23,8 @@ function(dlbridge_library)
     CXX_VISIBILITY_PRESET hidden
     VISIBILITY_INLINES_HIDDEN ON
     UNITY_BUILD OFF)
-  # -O3 gains nothing here (measured), so Release is built like the rest. Thread-safe statics would
-  # need the C++ runtime.
+  # -O3 gains nothing (measured), so Release uses -O2 like RelWithDebInfo. Thread-safe statics would need
+  # the C++ runtime.
   target_compile_options(dlbridge_objects PRIVATE
     -fno-exceptions -fno-rtti -fno-threadsafe-statics
     $<$<CONFIG:Release>:-O2>)
@@ -32,13 +32,13 @@ function(dlbridge_library)
     dlbridge_small_objects(dlbridge_objects)
   endif()
   if(CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64" AND CMAKE_SYSTEM_NAME STREQUAL "Linux")
-    # Atomics that are chosen at run time would bring a constructor along.
+    # Outline atomics would need a constructor, which chooses them at run time.
     target_compile_options(dlbridge_objects PRIVATE -mno-outline-atomics)
   endif()
   dlbridge_harden_objects(dlbridge_objects)
   dlbridge_harden_hot_sources()
   dlbridge_debug_symbols(dlbridge_objects)
-  # The warnings are our business and not that of a project around this one.
+  # A project that includes this one chooses its own warnings.
   if(PROJECT_IS_TOP_LEVEL)
     target_compile_options(dlbridge_objects PRIVATE
       -Wall -Wextra -Wpedantic -Wconversion
@@ -47,7 +47,7 @@ function(dlbridge_library)
 
   if(DLBRIDGE_STATIC)
     set(linkage static)
-    # Hidden, so that a module with a copy inside exports nothing of it, and uses no other copy.
+    # Hidden symbols: a module with a static copy exports none of them and uses no other copy.
     target_compile_definitions(dlbridge_objects PRIVATE DLBRIDGE_STATIC)
     add_library(dlbridge STATIC $<TARGET_OBJECTS:dlbridge_objects>)
     target_compile_definitions(dlbridge INTERFACE DLBRIDGE_STATIC)
@@ -57,7 +57,7 @@ function(dlbridge_library)
     dlbridge_shared_link()
   endif()
   add_library(dlbridge::${linkage} ALIAS dlbridge)
-  # An installed package may have both; it says which one is dlbridge::dlbridge.
+  # An installed package may have both; its configuration chooses which one is dlbridge::dlbridge.
   set_target_properties(dlbridge PROPERTIES
     EXPORT_NAME ${linkage}
     DLBRIDGE_VERSION ${PROJECT_VERSION}
@@ -66,23 +66,22 @@ function(dlbridge_library)
   target_include_directories(dlbridge INTERFACE
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>)
   target_link_libraries(dlbridge PRIVATE ${DLBRIDGE_SYSTEM_LIBRARIES})
-  # Linked by the C driver and without what CMake would add for C++, nothing of the C++ runtime is
-  # found, let alone needed.
+  # Links with the C compiler and without CMake's implicit C++ libraries, so that a dependency on the
+  # C++ runtime is a link error.
   set_target_properties(dlbridge PROPERTIES LINKER_LANGUAGE C DEBUG_POSTFIX "")
   set(CMAKE_CXX_IMPLICIT_LINK_LIBRARIES "" PARENT_SCOPE)
 endfunction()
 
-# dlbridge_small_objects(target): for a library without drivers, whose users count bytes: optimised for
-# size, and copies go element by element (the vector kernels take 25 KB).
+# dlbridge_small_objects(target): a library without drivers is optimised for size. It copies element by
+# element, since the vector kernels take 25 KB.
 function(dlbridge_small_objects target)
   target_compile_definitions(${target} PRIVATE DLBRIDGE_WITHOUT_DEVICES DLBRIDGE_SHUFFLES=0)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release,RelWithDebInfo>:-Os>)
 endfunction()
 
-# How the shared library is linked; tests/abi/library_file_test.py and the checks of packaging/ hold
-# the file to it.
+# Links the shared library. tests/abi/library_file_test.py and the checks of packaging/ check the file.
 function(dlbridge_shared_link)
-  # SOVERSION is the ABI's number; the file's name says the version as well.
+  # SOVERSION is the ABI number; the file name also has the version.
   set_target_properties(dlbridge PROPERTIES
     SOVERSION ${DLBRIDGE_HEADER_ABI}
     VERSION ${DLBRIDGE_HEADER_ABI}.${PROJECT_VERSION})
@@ -90,13 +89,13 @@ function(dlbridge_shared_link)
     # One name for every version, as vendors name theirs: dlbridge.dll and libdlbridge.dll.a.
     set_target_properties(dlbridge PROPERTIES PREFIX "")
   elseif(APPLE)
-    # As CMake would say it itself, if it knew of which macOS a cross compiler is.
+    # The install name that CMake would set if it knew the macOS version of a cross compiler.
     set_target_properties(dlbridge PROPERTIES NO_SONAME ON)
     target_link_options(dlbridge PRIVATE
       -Wl,-install_name,@rpath/libdlbridge.${DLBRIDGE_HEADER_ABI}.dylib)
   endif()
   if(WIN32 OR APPLE)
-    # In place of -z nodelete.
+    # Replaces -z nodelete.
     target_sources(dlbridge PRIVATE resident.c)
     target_compile_options(dlbridge PRIVATE -O2)
   else()
@@ -118,7 +117,8 @@ function(dlbridge_elf_link)
   if(DLBRIDGE_DEBUG_SYMBOLS)
     target_link_options(dlbridge PRIVATE -Wl,--build-id=sha1)
   endif()
-  # A sanitizer, ours or that of a project around this one, is found in the program.
+  # Symbols of a sanitizer are defined in the program. It may be enabled here or by a project that
+  # includes this one.
   if(PROJECT_IS_TOP_LEVEL AND NOT DLBRIDGE_SANITIZE)
     target_link_options(dlbridge PRIVATE -Wl,-z,defs)
   endif()

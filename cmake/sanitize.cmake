@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# Sanitizers instrument the library itself and all that is built with it.
+# Sanitizers instrument the library and all targets that are built with it.
 
 if(DLBRIDGE_SANITIZE)
   set(options -fsanitize=${DLBRIDGE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   if(DLBRIDGE_SANITIZE MATCHES "undefined" AND CMAKE_CXX_COMPILER_ID MATCHES "Clang")
-    # These two need C++ type information, which the library does without.
+    # These two checks need RTTI, which the library is built without.
     list(APPEND options -fno-sanitize=function,vptr)
   endif()
   add_compile_options(${options})

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# GTest::gtest_main and nlohmann_json::nlohmann_json. For a foreign target nothing that is installed
-# can be linked: there GoogleTest is built from the sources that Debian's package googletest brings.
+# GTest::gtest_main and nlohmann_json::nlohmann_json. When cross-compiling, the installed libraries
+# cannot be linked: GoogleTest is then built from the sources of Debian's package googletest.
 
 find_package(nlohmann_json REQUIRED)
 if(NOT CMAKE_CROSSCOMPILING)
@@ -15,7 +15,7 @@ if(NOT EXISTS ${DLBRIDGE_GOOGLETEST}/googletest/CMakeLists.txt)
 endif()
 add_subdirectory(${DLBRIDGE_GOOGLETEST}/googletest ${PROJECT_BINARY_DIR}/googletest EXCLUDE_FROM_ALL)
 
-# The folder that it stands in has the host's headers too, which a foreign target must not see.
+# Its include folder also has the host's headers, which a cross compiler must not see.
 get_target_property(json_include nlohmann_json::nlohmann_json INTERFACE_INCLUDE_DIRECTORIES)
 list(GET json_include 0 json_include)
 set(json_alone ${PROJECT_BINARY_DIR}/nlohmann_json)

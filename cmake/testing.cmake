@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 
-# What is tested is the library, as it is released or instrumented; the programs that do so compile in
-# a third of the time like this. zig would otherwise check for undefined behaviour in them, with no
-# runtime for it.
+# The library is tested as it is released or instrumented, but test programs are not optimised: they
+# compile in a third of the time. zig checks for undefined behaviour by default and has no runtime for
+# that, so the check is disabled when cross-compiling.
 set(DLBRIDGE_TEST_OPTIONS -O0 -g1)
 if(CMAKE_CROSSCOMPILING)
   list(APPEND DLBRIDGE_TEST_OPTIONS -fno-sanitize=undefined)
 endif()
 
-# dlbridge_add_test_program(label source): a GoogleTest program and its ctest, called after the
-# source. The programs of a label stand together in <build>/tests/<label>, where `./run test` finds
-# them again. It does not link the library, nor find its headers.
+# dlbridge_add_test_program(label source): a GoogleTest program and its ctest, named after the source.
+# The programs of a label are in <build>/tests/<label>, where `./run test` finds them. The program
+# neither links the library nor finds its headers.
 function(dlbridge_add_test_program label source)
   get_filename_component(name ${source} NAME_WE)
   add_executable(${name} ${source})
@@ -28,14 +28,14 @@ function(dlbridge_add_test_program label source)
   set_tests_properties(${name} PROPERTIES LABELS ${label})
 endfunction()
 
-# dlbridge_add_test(label source): the same with the library, or its objects for *_internal_test.cc.
+# dlbridge_add_test(label source): the same with the library, or with its objects for *_internal_test.cc.
 function(dlbridge_add_test label source)
   get_filename_component(name ${source} NAME_WE)
   if(name MATCHES "_internal_test$" AND NOT TARGET dlbridge_objects)
     return() # an installed library has no objects
   endif()
   dlbridge_add_test_program(${label} ${source})
-  # Those of an archive are the same to the byte, which is checked: so what was compiled once serves.
+  # An archive has identical headers, which is checked, so compiled test programs can be reused with it.
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/include)
   if(name MATCHES "_internal_test$")
     target_link_libraries(${name} PRIVATE dlbridge_objects)
@@ -44,7 +44,8 @@ function(dlbridge_add_test label source)
   endif()
 endfunction()
 
-# dlbridge_add_script_test(name label script args...): a Python script. Exit status 77: skipped.
+# dlbridge_add_script_test(name label script args...): a ctest that runs a Python script. Exit status 77
+# means skipped.
 function(dlbridge_add_script_test name label script)
   add_test(NAME ${name} COMMAND ${Python3_EXECUTABLE} -B ${script} ${ARGN} COMMAND_EXPAND_LISTS)
   set_tests_properties(${name} PROPERTIES LABELS ${label} SKIP_RETURN_CODE 77)

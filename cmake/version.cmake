@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The version and the ABI number are stated in the public header and nowhere else.
+# Reads the version and the ABI number from the public header, the only place that states them.
 # Sets DLBRIDGE_HEADER_VERSION and DLBRIDGE_HEADER_ABI.
 
 set(header ${CMAKE_CURRENT_LIST_DIR}/../include/dlbridge/dlbridge.h)
@@ -21,6 +21,7 @@ dlbridge_read_define(DLBRIDGE_ABI "[0-9]+" DLBRIDGE_HEADER_ABI)
 
 set(DLBRIDGE_HEADER_VERSION ${major}.${minor}.${patch})
 if(NOT string STREQUAL "\"${DLBRIDGE_HEADER_VERSION}\"")
-  message(FATAL_ERROR "DLBRIDGE_VERSION_STRING is ${string}, the numbers say ${DLBRIDGE_HEADER_VERSION}")
+  message(FATAL_ERROR "DLBRIDGE_VERSION_STRING is ${string}, but the version numbers give "
+    "${DLBRIDGE_HEADER_VERSION}")
 endif()
 unset(text)

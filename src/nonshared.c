@@ -1,15 +1,15 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
- * Functions that older versions of glibc have in libc_nonshared.a only. Their code there has no
- * landing pads, and one object without them makes the linker drop IBT, SHSTK and BTI from the whole
- * file. The version script hides these names.
+ * Defines functions that older versions of glibc have only in libc_nonshared.a. The objects there
+ * have no landing pads, and a single such object makes the linker drop IBT, SHSTK and BTI from the
+ * whole file. The version script hides these names.
  */
 #include <stddef.h>
 #include <sys/stat.h>
 
 #if defined(__GLIBC__) && !__GLIBC_PREREQ(2, 33)
 
-/* Which layout of `struct stat` is asked for; each of these machines has one. */
+/* The layout of `struct stat` to ask for. Each machine has one layout. */
 #ifdef __x86_64__
 #define STAT_LAYOUT 1
 #else

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
- * Keeps the shared library loaded where the linker has no -z nodelete: its deleters must outlive
- * the plugin that brought it. Runs once, when the library is loaded.
+ * Keeps the shared library loaded on systems whose linker has no -z nodelete: its deleters may be
+ * called after the plugin that loaded it is unloaded. Runs once, when the library is loaded.
  */
 #ifdef _WIN32
 

@@ -2,11 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures what it takes to add a rule, a status, a dtype code, a device type and a C function.
 
-In a scratch copy of the repository it makes the edits of additions.py, regenerates (facts.py write)
-and runs the quick checks. Then it leaves out each edit in turn: a check must find that, and the
-table names it.
+In a scratch copy of the repository it makes the edits of additions.py, runs facts.py write and runs
+the quick checks. Then it leaves out each edit in turn: a check must fail, and the output names it.
 
-adding.py [NAME ...]   all of them, or those whose name begins so
+adding.py [NAME ...]   all additions, or those whose names begin with one of the arguments
 """
 
 import os
@@ -21,7 +20,7 @@ import additions
 ROOT = Path(__file__).resolve().parents[1]
 LIMITS = {"rule": 3, "status": 3, "dtype code": 3, "device type": 3, "C function": 8}
 LANGUAGES = ("C++", "Rust", "Go", "Python")
-# Sources that a change of the facts can break, which compile in seconds.
+# Sources that a change of the facts can break. They compile in seconds.
 SOURCES = ("status.cc", "dtype.cc", "device.cc", "version.cc", "api.cc", "validate.cc", "format.cc")
 PKG_CONFIG = """\
 Name: dlbridge
@@ -33,7 +32,7 @@ Libs:
 
 
 class Copy:
-    """A copy of the files of the repository, under git's eyes, with this checkout's tools."""
+    """A copy of the repository's files in a new git repository, with this checkout's tools."""
 
     def __init__(self, folder):
         self.root = Path(folder)
@@ -68,7 +67,7 @@ class Copy:
         return set(git(self.root, "diff", "--name-only").split())
 
     def run(self, *command, folder="", **environment):
-        """What a command says where it fails; empty where it succeeds."""
+        """The output of a command that fails; empty if it succeeds."""
         environment = {**os.environ, **environment}
         done = subprocess.run(
             command, cwd=self.root / folder, env=environment, capture_output=True, text=True
@@ -82,7 +81,7 @@ def git(folder, *words):
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
-# ---- The checks, cheapest first. Each says what is wrong, or nothing. ---------------------------
+# ---- The checks, cheapest first. Each returns its complaint, or an empty string. -----------------
 
 
 def facts(copy):
@@ -95,13 +94,13 @@ def repository(copy):
 
 
 def corpus(copy):
-    """The cases of the corpus can be generated; their messages are recorded with a build."""
+    """The cases of the corpus can be generated. Recording their messages would need a build."""
     build = "import generate; generate.build()"
     return copy.run(sys.executable, "-B", "-c", build, folder="tests/conformance")
 
 
 def changelog(copy):
-    """What the gate's check of the same name compares: new functions are in the changelog."""
+    """New functions are in the changelog, as the gate's check of the same name requires."""
     added = {line[1:] for line in git(copy.root, "diff", "abi/symbols.txt").splitlines()
              if line.startswith("+dlbridge_")}  # fmt: skip
     names = {name.split("@")[0] for name in added}
@@ -150,7 +149,7 @@ def checks():
 
 
 def first_complaint(copy):
-    """The check that finds something, and its first line; None where all are content."""
+    """The first check that fails, and the gist of its complaint; None if all succeed."""
     for check in checks():
         said = check(copy)
         if said:
@@ -159,7 +158,7 @@ def first_complaint(copy):
 
 
 def gist(said):
-    """The line of an output that says what is wrong: a compiler's first error, else the first."""
+    """The line of an output that describes the error: the first with "error", else the first."""
     lines = said.splitlines()
     return next((line for line in lines if "error" in line), lines[0])
 
@@ -168,12 +167,12 @@ def gist(said):
 
 
 def regenerate(copy):
-    """What facts.py write says where it fails, which is a check, too."""
+    """The output of facts.py write if it fails, which counts as a failed check."""
     return copy.run(sys.executable, "-B", "tools/facts.py", "write")
 
 
 def complete(copy, edits):
-    """Makes all edits; files by hand, and files generated. Nothing may complain."""
+    """Makes all edits, which must pass all checks; returns the edited and the generated files."""
     copy.make(edits)
     said = regenerate(copy)
     by_hand = {edit.path for edit in edits}
@@ -184,7 +183,7 @@ def complete(copy, edits):
 
 
 def without_each(copy, edits):
-    """Pairs of a file that is left out and the complaint about that, or None."""
+    """Pairs of a file whose edits are left out and the complaint that follows, or None."""
     for path in dict.fromkeys(edit.path for edit in edits):
         copy.reset()
         copy.make(edit for edit in edits if edit.path != path)
@@ -193,7 +192,7 @@ def without_each(copy, edits):
 
 
 def measure(copy, name, edits):
-    """Prints what adding it takes; true where that is within the limit and nothing is missed."""
+    """Prints the files to edit; true if there are few enough and no left-out edit is missed."""
     copy.reset()
     by_hand, generated = complete(copy, edits)
     count = f"{len(by_hand)} files by hand (at most {LIMITS[name]})"
@@ -202,7 +201,7 @@ def measure(copy, name, edits):
         what = next(edit.what for edit in edits if edit.path == path)
         said = f"left out: {found[0]}: {found[1]}" if found else "left out: not found"
         print(f"  by hand    {path} ({what}); {said[:150]}")
-        # The corpus, which is generated, tests the names of codes without a test by hand.
+        # A test by hand may be left out if the generated corpus already tests the addition.
         if not found and what != "test":
             return False
     for path in generated:

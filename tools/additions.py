@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is edited by hand to add a rule, a status, a dtype code, a device type and a C function: the
-smallest set of edits, as a developer would make them. adding.py counts and checks them; the gate's
-own test (tests/abi/gate_changes.py) adds the same function."""
+"""The edits by hand that add a rule, a status, a dtype code, a device type and a C function: the
+smallest set that a developer would make. adding.py counts and checks them; the test of the gate
+(tests/abi/gate_changes.py) adds the same function."""
 
 from typing import NamedTuple, Optional
 
@@ -10,13 +10,13 @@ CHANGELOG = "CHANGELOG.md"
 
 
 class Edit(NamedTuple):
-    """`text` goes before `anchor`, or after it, or to the end of the file where there is none."""
+    """Inserts `text` before `anchor`, or after it, or at the end of the file without an anchor."""
 
     path: str
     text: str
     anchor: Optional[str] = None
     after: bool = False
-    what: str = ""  # its part of the work: fact, check, test ...
+    what: str = ""  # the purpose of the edit: fact, check, test ...
 
     def apply(self, old):
         if self.anchor is None:

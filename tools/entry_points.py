@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks where the entry points of the library are and which way its folders depend on each other.
+"""Checks in which files the library defines its entry points, and the dependencies of its folders.
 
-A C function belongs in a file whose name is part of its own: dlbridge_stream_handoff in stream.cc,
+A C function must be in a file whose name is part of its own: dlbridge_stream_handoff in stream.cc,
 dlbridge_context_table_v1 in table.cc or context.cc. A file may include headers of its own folder
-and of folders below it (LAYERS), and no header includes itself through others. The drivers' folders
-have the same files, and the same functions in their Backend tables.
+and of lower folders (LAYERS). Include cycles are not allowed. The drivers' folders must have the
+same files, and the same functions in their Backend tables.
 """
 
 import argparse
@@ -45,7 +45,7 @@ def definitions(src):
 
 
 def predicts(name, path):
-    """Is the file's name a word of the function's, or several in a row?"""
+    """True if the file's name is a word, or several consecutive words, of the function's name."""
     words = name.removeprefix("dlbridge_").split("_")
     stem = path.stem.split("_")
     return any(words[i : i + len(stem)] == stem for i in range(len(words)))
@@ -80,7 +80,7 @@ def upward(graph):
 
 
 def misfiled(graph):
-    """Only generated or platform files lie beside the folders."""
+    """Only nonshared.c and resident.c are outside the folders."""
     for path in graph:
         if "/" not in path and path not in ("nonshared.c", "resident.c"):
             yield f"src/{path} is in no folder"
@@ -110,7 +110,7 @@ DRIVER_FILES += ["internal.h", "memory.cc", "results.cc", "streams.cc"]
 
 
 def driver_files(src):
-    """A driver that lacks a file says so in backend.cc."""
+    """A driver that lacks a file must have a comment about that in its backend.cc."""
     for folder in sorted(path for path in (src / "device").glob("*") if path.is_dir()):
         backend = folder / "backend.cc"
         text = backend.read_text() if backend.is_file() else ""
@@ -120,7 +120,7 @@ def driver_files(src):
 
 
 def driver_functions(src):
-    """Each slot of the Backend table has a function of the same name in every driver, or NULL."""
+    """Each slot of the Backend table must have the same function name in every driver, or NULL."""
     slots = {}
     for backend in sorted((src / "device").glob("*/backend.cc")):
         table = re.search(r"constexpr Backend \w+ = \{(.*?)\};", backend.read_text(), re.DOTALL)

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """One source of facts: facts/*.toml describes statuses, rules, enumerations, dtype codes, device
-types and functions once; this writes the files and regions that repeat them.
+types and functions once. This script writes the files and regions that repeat them.
 
-facts.py write   writes what differs, and names it
-facts.py check   writes nothing; fails and names the file to edit where something differs
+facts.py write   writes the files that differ, and names them
+facts.py check   writes nothing; if a file differs, fails and names the file to edit
 
 The members of the function table and the crate dlbridge-sys are derived from the declarations in
-dlbridge.h, which libclang reads (tests/abi/requirements.txt; build/abi-venv is used where it is
-there). Without libclang they are left as they are: the initialiser in api.cc, which the facts give,
-then compiles only if the table is right.
+dlbridge.h, which libclang reads (tests/abi/requirements.txt; build/abi-venv is used if it exists).
+Without libclang they are not changed. The initialiser in api.cc, which is written from the facts,
+then only compiles if the table is right.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from facts_lib import functions, load, outputs, text, usage
 
 
 def differing(root):
-    """Complaints on the facts, and (path, text) of each file that differs from what they give."""
+    """Complaints on the facts, and the path and new text of each file that differs from them."""
     facts = load.read(root)
     complaints = list(load.problems(facts))
     changed = {}
@@ -37,7 +37,7 @@ def differing(root):
 
 def write(root):
     functions.append_new(root)
-    # What the generated enumerations bring may be named by a declaration: a second round reads it.
+    # Declarations may use constants that the first round generates; the second round reads them.
     for _ in range(2):
         complaints, changed = differing(root)
         for path, new in changed.items():
@@ -58,7 +58,7 @@ def check(root):
 
 
 def use_libclang():
-    """Goes on with the Python of build/abi-venv where this one has no libclang."""
+    """Restarts with the Python of build/abi-venv if this one has no libclang."""
     python = Path(__file__).resolve().parents[1] / "build/abi-venv/bin/python"
     if importlib.util.find_spec("clang") is None and python.exists():
         os.execv(python, [str(python), "-B", *sys.argv])

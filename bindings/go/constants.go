@@ -7,28 +7,30 @@ package dlbridge
 const (
 	// Success.
 	StatusOK Status = 0
-	// The caller's fault: a nil that is not allowed, a struct_size out of range, an option outside its
-	// range, a changed dlbridge-owned struct. The message names the argument.
+	// The caller's fault: a nil that is not allowed, a struct_size or option out of range, or a
+	// changed dlbridge-owned struct. The message names the argument.
 	StatusInvalidArgument Status = 1
 	// The caller is newer than the library: it asks for an option, value or field that this library
 	// does not know. Such a request is never ignored.
 	StatusTooNew Status = 2
-	// The allocator, the system's or the caller's, returned NULL.
+	// The allocator of the system or of the caller returned NULL.
 	StatusOutOfMemory Status = 3
-	// The producer's fault: the tensor breaks DLPack itself; `rule` names the rule.
+	// The producer's fault: the tensor breaks a rule of DLPack; `rule` names it.
 	StatusInvalidTensor Status = 4
-	// Wrong major version, or the tensor needs a newer DLPack than the consumer reads.
+	// Wrong major version, or the tensor needs a newer DLPack version than the consumer reads.
 	StatusVersion Status = 5
-	// A legal tensor that the policy of this consumer rejects; `rule` names the demand.
+	// The tensor is legal, but the policy of this consumer rejects it; `rule` names the demand.
 	StatusPolicy Status = 6
-	// The target cannot represent what the source records, and the options do not allow the loss.
+	// The source has a property that the target cannot represent, and the options do not allow the
+	// loss.
 	StatusUnrepresentable Status = 7
-	// A dtype code, device type or flag bit that the consumer's DLPack release does not know, where
-	// knowing it matters.
+	// The consumer's DLPack release does not know a dtype code, device type or flag bit that it needs
+	// to know.
 	StatusUnknownCode Status = 8
 	// The function works on dlbridge-owned tensors only: call [Import] first.
 	StatusForeignTensor Status = 9
-	// Legal, but this build cannot do it, such as copying memory that the CPU cannot read.
+	// The request is legal, but this build cannot do it. Example: copying memory that the CPU cannot
+	// read.
 	StatusUnsupported Status = 10
 	// The caller's buffer or storage is too small; the message has the needed size.
 	StatusBufferTooSmall Status = 11
@@ -40,32 +42,33 @@ const (
 	StatusBounds Status = 14
 	// The process was forked after the backend had been started; start it in the child only.
 	StatusForked Status = 15
-	// No driver for the device, or none of its devices; [QueryBackend] reports the reason.
+	// There is no driver for the device, or the driver has no device; [QueryBackend] reports the
+	// reason.
 	StatusUnavailable Status = 16
-	// A driver's call failed; the message has its name, `native_code` its code.
+	// A driver call failed; the message has its name, `native_code` its code.
 	StatusDriver Status = 17
-	// The context table has another entry of that device or context.
+	// The context table has another entry for that device or context.
 	StatusExists Status = 18
-	// A stream is capturing a graph, where that is not allowed.
+	// A stream is capturing a graph, which the call does not allow.
 	StatusCapture Status = 19
-	// The bytes or file descriptors that another process sent are not an export.
+	// The bytes or file descriptors from another process are not a valid export.
 	StatusDescriptor Status = 20
-	// The kind of a managed tensor was not given and cannot be decided: pass its kind.
+	// The kind of a managed tensor was not given, and its bytes do not decide it: pass its kind.
 	StatusAmbiguous Status = 21
 )
 
 const (
 	// No rule is broken.
 	RuleNone Rule = 0
-	// version.major is 1; of another major nothing after `flags` is read (DLPack).
+	// version.major is 1; with another major no field after `flags` is read (DLPack).
 	RuleVersionMajor Rule = 1
 	// ndim >= 0 (DLPack).
 	RuleNDimNegative Rule = 2
 	// ndim <= [MaxNDim] and within the limits of the policy (dlbridge, policy).
 	RuleNDimLimit Rule = 3
-	// shape is given where ndim > 0 (DLPack).
+	// shape is not NULL if ndim > 0 (DLPack).
 	RuleShapeNull Rule = 4
-	// strides are given where ndim > 0 and the tensor's version is 1.2 or later (DLPack 1.2).
+	// strides are not NULL if ndim > 0 and the tensor's version is 1.2 or later (DLPack 1.2).
 	RuleStridesNull Rule = 5
 	// bits >= 1 (dlbridge).
 	RuleDTypeBitsZero Rule = 6
@@ -91,23 +94,23 @@ const (
 	RuleCountOverflow Rule = 16
 	// The packed size in bytes fits 63 bits (dlbridge).
 	RuleSizeOverflow Rule = 17
-	// Offsets of the first and last byte touched fit 63 bits and a sign (dlbridge).
+	// The offsets of the first and last byte fit 63 bits and a sign (dlbridge).
 	RuleOffsetOverflow Rule = 18
 	// data is not NULL unless the tensor is empty (DLPack).
 	RuleDataNull Rule = 19
-	// data + byte_offset + bytes touched stays inside the address space (dlbridge).
+	// All bytes from data + byte_offset lie inside the address space (dlbridge).
 	RuleAddressRange Rule = 20
-	// On an opaque handle no element lies before its start (dlbridge).
+	// No element lies before the start of an opaque handle (dlbridge).
 	RuleHandleRange Rule = 21
 	// All elements lie inside `buffer_size` bytes from `data` (policy).
 	RuleBufferBounds Rule = 22
-	// The required contiguity (policy).
+	// The layout has the required contiguity (policy).
 	RuleContiguity Rule = 23
-	// The required alignment of element (0,...,0) (policy).
+	// Element (0,...,0) has the required alignment (policy).
 	RuleAlignment Rule = 24
-	// The device is one of those that the policy lists (policy).
+	// The policy lists the device (policy).
 	RuleDeviceRejected Rule = 25
-	// The dtype is one of those that the policy lists (policy).
+	// The policy lists the dtype (policy).
 	RuleDTypeRejected Rule = 26
 	// The tensor may be written to (policy).
 	RuleNotWritable Rule = 27
@@ -115,11 +118,11 @@ const (
 	RuleNegativeStride Rule = 28
 	// No zero strides on axes longer than 1 (policy).
 	RuleZeroStride Rule = 29
-	// No two elements share memory, where the policy demands a writable tensor (policy).
+	// No two elements share memory if the policy demands a writable tensor (policy).
 	RuleSelfOverlap Rule = 30
-	// Element (0,...,0) is aligned to its lane's size; only a note (dlbridge).
+	// Element (0,...,0) is aligned to the size of its lane; only a note (dlbridge).
 	RuleDataUnaligned Rule = 31
-	// The version that a tensor carries knows all that it uses; only a note (DLPack).
+	// The version that a tensor carries has all codes and flags that it uses; only a note (DLPack).
 	RuleVersionLabel Rule = 32
 	// The consumer's version can describe the tensor (conversions).
 	RuleRequiredVersion Rule = 33
@@ -127,13 +130,13 @@ const (
 	RuleLegacyReadOnly Rule = 34
 	// Sub-byte elements are not padded, which a legacy tensor cannot record (downgrade).
 	RuleLegacyPadded Rule = 35
-	// The legacy version knows the dtype code: those up to bool (downgrade).
+	// The legacy version knows the dtype code: codes up to bool (downgrade).
 	RuleLegacyDType Rule = 36
-	// The legacy version knows the device type: those up to Hexagon (downgrade).
+	// The legacy version knows the device type: types up to Hexagon (downgrade).
 	RuleLegacyDevice Rule = 37
-	// byte_offset is folded only where `data` is an address (conversions).
+	// byte_offset is folded only if `data` is an address (conversions).
 	RuleOffsetFold Rule = 38
-	// The elements of a view are elements of its parent's range (views).
+	// All elements of a view lie inside the range of its parent (views).
 	RuleViewBounds Rule = 39
 	// A view of packed sub-byte elements starts at a whole byte (views).
 	RuleViewOffset Rule = 40
@@ -142,11 +145,11 @@ const (
 	RuleInStorage Rule = 41
 	// The CPU can read the memory to copy (copies).
 	RuleCopyDevice Rule = 42
-	// The memory is where the device label says, as the driver reports it (level DEVICE).
+	// The driver reports the memory on the device that the label names (level DEVICE).
 	RuleDeviceLabel Rule = 43
-	// All elements lie inside the allocation, as the driver reports it (level DEVICE).
+	// All elements lie inside the allocation that the driver reports (level DEVICE).
 	RuleAllocationBounds Rule = 44
-	// Each extent is the one that the policy's shape gives (policy).
+	// Each extent equals the one in the policy's shape (policy).
 	RuleShapeMismatch Rule = 45
 )
 
@@ -155,7 +158,7 @@ const (
 type Kind int32
 
 const (
-	// As an argument: decide by the bytes. As the answer of [Identify]: neither kind fits.
+	// As an argument: the bytes decide. As the answer of [Identify]: the bytes fit neither kind.
 	KindUnknown Kind = 0
 	// A DLManagedTensor.
 	KindLegacy Kind = 1
@@ -163,7 +166,7 @@ const (
 	KindVersioned Kind = 2
 	// A DLTensor, which has no owner ([Tensor.Diagnose]).
 	KindBorrowed Kind = 3
-	// Only ever an answer: the bytes can be both managed kinds.
+	// Only an answer, never an argument: the bytes fit both managed kinds.
 	KindAmbiguous Kind = 4
 )
 
@@ -186,34 +189,34 @@ type LayoutProperties uint32
 const (
 	// An extent is 0.
 	LayoutEmpty LayoutProperties = 1 << 0
-	// Compact, last axis fastest; always so if empty.
+	// Compact, last axis fastest; always set if empty.
 	LayoutCContiguous LayoutProperties = 1 << 1
-	// Compact, first axis fastest; always so if empty.
+	// Compact, first axis fastest; always set if empty.
 	LayoutFContiguous LayoutProperties = 1 << 2
 	// Some axis longer than 1 has stride 0.
 	LayoutBroadcast LayoutProperties = 1 << 3
 	// Some axis longer than 1 has a negative stride.
 	LayoutNegativeStrides LayoutProperties = 1 << 4
-	// Elements of less than a byte fill a whole one.
+	// Sub-byte elements are padded to whole bytes.
 	LayoutPadded LayoutProperties = 1 << 5
 	// `data` is a handle, not an address.
 	LayoutOpaque LayoutProperties = 1 << 6
 )
 
-// Level says how much a validation reads. Values that are not listed may come from a newer library.
+// Level is how much a validation reads. Values that are not listed may come from a newer library.
 type Level int32
 
 const (
 	// METADATA.
 	LevelDefault Level = 0
-	// The struct itself: version, ndim, dtype, device, flags, which pointers are NULL.
+	// The struct itself: version, ndim, dtype, device, flags, and which pointers are NULL.
 	LevelStruct Level = 1
 	// Also the `ndim` entries of shape and strides.
 	LevelMetadata Level = 2
-	// Also asks the driver where `data` lies (a handle: what it is), which may start it. Rejects a
-	// device label that is wrong, elements outside the allocation, and what cannot be asked
-	// (UNAVAILABLE, UNSUPPORTED). kDLCPU is checked against the drivers that have been started
-	// already; memory whose size no driver knows is not checked against a size.
+	// Also asks the driver about `data`, which may start the driver. Rejects a wrong device label,
+	// elements outside the allocation, and memory that no driver can be asked about (UNAVAILABLE,
+	// UNSUPPORTED). For kDLCPU only drivers that are already started are asked. The size is not
+	// checked if no driver knows it.
 	LevelDevice Level = 3
 )
 
@@ -233,17 +236,17 @@ const (
 	PolicyRejectZeroStrides PolicyOptions = 1 << 12
 	// Accepts NULL strides also on tensors of version 1.2 or later.
 	PolicyAllowNullStrides PolicyOptions = 1 << 13
-	// Accepts lanes >= 0x8000, taken at face value.
+	// Accepts lanes >= 0x8000 as that many lanes.
 	PolicyAllowScalableLanes PolicyOptions = 1 << 14
 	// Rejects READ_ONLY tensors, and tensors with elements that overlap.
 	PolicyRequireWritable PolicyOptions = 1 << 15
-	// The caller knows that a legacy or borrowed tensor may be written to; READ_ONLY still binds.
+	// The caller knows that a legacy or borrowed tensor is writable; READ_ONLY still binds.
 	PolicyVouchWritable PolicyOptions = 1 << 16
-	// Accepts elements that overlap even where a writable tensor is required.
+	// Accepts elements that overlap, even if a writable tensor is required.
 	PolicyAllowSelfOverlap PolicyOptions = 1 << 17
-	// `min_ndim` and `max_ndim` count.
+	// `min_ndim` and `max_ndim` are read.
 	PolicyLimitNDim PolicyOptions = 1 << 18
-	// `buffer_size` counts.
+	// `buffer_size` is read.
 	PolicyLimitBuffer PolicyOptions = 1 << 19
 )
 
@@ -262,11 +265,11 @@ const (
 	ContiguityCOrF Contiguity = 3
 )
 
-// Severity says how bad a finding is. Values that are not listed may come from a newer library.
+// Severity is the severity of a finding. Values that are not listed may come from a newer library.
 type Severity int32
 
 const (
-	// [Tensor.Validate] would reject the tensor for it.
+	// A broken rule, for which [Tensor.Validate] rejects the tensor.
 	SeverityBroken Severity = 1
 	// For information only.
 	SeverityNote Severity = 2
@@ -277,22 +280,23 @@ type ConvertBits uint32
 
 const (
 	// Skip validation: the caller knows that the tensor is valid. Only ndim and a nil shape are
-	// checked. The policy must be nil. A COPY is validated all the same, since it reads by the layout.
+	// checked. The policy must be nil. A COPY is validated nevertheless, since it depends on the
+	// layout.
 	ConvertSkipValidation ConvertBits = 1 << 8
-	// The caller knows that a legacy source may be written to. Without it the result is READ_ONLY.
-	// Does not lift a READ_ONLY that is recorded.
+	// The caller knows that a legacy source is writable. Without this bit the result is READ_ONLY. A
+	// recorded READ_ONLY stays.
 	ConvertVouchWritable ConvertBits = 1 << 9
 	// Accept dtype codes, device types and flag bits that the consumer's version does not know. A
 	// versioned source then keeps its version, since an unknown bit may change the layout.
 	ConvertAllowUnknown ConvertBits = 1 << 10
 	// Write the result in canonical form: compact strides on empty tensors and on axes of extent 1,
-	// NULL data where empty, device id 0 on host-like memory.
+	// NULL data if empty, device id 0 on host-like memory.
 	ConvertCanonical ConvertBits = 1 << 11
-	// Add byte_offset to data. Rejected where `data` is not an address.
+	// Add byte_offset to data. Rejected if `data` is not an address.
 	ConvertFoldByteOffset ConvertBits = 1 << 12
-	// Copy the data (memory that the CPU reads only) to compact memory of the allocator. The result
-	// may be written to and carries IS_COPIED where it has flags; the source is released. A copy loses
-	// nothing that a downgrade would reject. Unknown flag bits are always rejected, since they may
+	// Copy the data to compact memory of the allocator; the CPU must be able to read it. The result is
+	// writable; a versioned result has IS_COPIED. The source is released. A downgrade with COPY also
+	// accepts READ_ONLY and padded tensors. Unknown flag bits are always rejected, since they may
 	// change the layout.
 	ConvertCopy ConvertBits = 1 << 13
 	// To legacy: READ_ONLY may be lost.
@@ -302,9 +306,10 @@ const (
 	// To legacy: accept dtype codes and device types newer than the legacy version.
 	ConvertAllowNewerCodes ConvertBits = 1 << 16
 	// Keep the module of the producer's deleter loaded, as [ModulePin] does: for producers in plugins.
-	// For a dlbridge-owned tensor it is the deleter of its source, or the `deallocate` of its memory.
-	// It is done last: a source that is rejected for another reason pins nothing (of a batch, modules
-	// pinned before the failing one stay pinned). A NULL deleter and a COPY have nothing to pin.
+	// For a dlbridge-owned tensor this is the module of its source's deleter, or of the `deallocate`
+	// of its memory. This is the last step: a source that is rejected for another reason pins nothing.
+	// In a batch, modules pinned before the failing one stay pinned. Nothing is pinned for a nil
+	// deleter or a COPY.
 	ConvertPinProducer ConvertBits = 1 << 17
 )
 
@@ -312,13 +317,12 @@ const (
 type AllocateOptions uint32
 
 const (
-	// Memory that [Tensor.ExportIPC] can share with other processes: an anonymous memory file, sealed
-	// against changes of its size. On the CPU and without an allocator.
+	// Allocate memory that [Tensor.ExportIPC] can share with other processes: an anonymous memory
+	// file, sealed against changes of its size. Only on the CPU and without an allocator.
 	AllocateShareable AllocateOptions = 1 << 8
 )
 
-// Backend is the driver that knows a device. Values that are not listed may come from a newer
-// library.
+// Backend is the driver of a device. Values that are not listed may come from a newer library.
 type Backend int32
 
 const (
@@ -332,7 +336,7 @@ const (
 	BackendHIP Backend = 3
 	// Level Zero: kDLOneAPI.
 	BackendLevelZero Backend = 4
-	// OpenCL: kDLOpenCL, and kDLOneAPI where SYCL runs on it.
+	// OpenCL: kDLOpenCL, and kDLOneAPI if SYCL uses OpenCL.
 	BackendOpenCL Backend = 5
 )
 
@@ -341,7 +345,7 @@ const (
 type State int32
 
 const (
-	// Loaded, initialised, at least one device.
+	// Loaded and initialised, with at least one device.
 	StateReady State = 1
 	// No driver library could be loaded.
 	StateAbsent State = 2
@@ -349,8 +353,8 @@ const (
 	StateUnusable State = 3
 )
 
-// BufferKind says what the handle of a [Buffer] is. Values that are not listed may come from a
-// newer library.
+// BufferKind is the kind of handle of a [Buffer]. Values that are not listed may come from a newer
+// library.
 type BufferKind int32
 
 const (
@@ -359,9 +363,9 @@ const (
 	BufferDefault BufferKind = 0
 	// An address: host memory, CUdeviceptr, HIP, USM or SVM pointer, pinned or managed memory.
 	BufferAddress BufferKind = 1
-	// A cl_mem, which is a handle: nothing is ever added to it.
+	// A cl_mem, which is a handle: no offset is ever added to it.
 	BufferCLMem BufferKind = 2
-	// Another opaque handle: of Vulkan, Metal, WebGPU, VPI. No driver is asked about it.
+	// Another opaque handle: Vulkan, Metal, WebGPU, VPI. No driver is asked about it.
 	BufferHandle BufferKind = 3
 )
 
@@ -394,8 +398,8 @@ const (
 type PointerProperties uint32
 
 const (
-	// A context that was neither registered nor named knew the memory; on Level Zero any context of a
-	// driver may answer, so it need not be the one that allocated.
+	// The context that knows the memory was neither registered nor named by the caller. On Level Zero
+	// any context of a driver may know the memory, so it need not be the one that allocated it.
 	PointerContextAssumed PointerProperties = 1 << 0
 )
 
@@ -403,29 +407,30 @@ const (
 type WrapOptions uint32
 
 const (
-	// Skip validation: the caller knows that the layout is valid. Only what a node needs is checked,
-	// and an empty tensor stays as it was given. `policy` must be nil and LIMIT_BUFFER not set.
+	// Skip validation: the caller knows that the layout is valid. Of the layout only ndim and a nil
+	// shape are checked, and an empty tensor is not changed. `policy` must be nil and LIMIT_BUFFER not
+	// set.
 	WrapSkipValidation WrapOptions = 1 << 8
 	// Keep the module of `release` loaded, as [ModulePin] does.
 	WrapPinProducer WrapOptions = 1 << 9
-	// CL_MEM: the tensor holds a reference of its own to the cl_mem (clRetainMemObject), which keeps
-	// its context too.
+	// CL_MEM: the tensor holds its own reference to the cl_mem (clRetainMemObject), which also keeps
+	// its context.
 	WrapRetain WrapOptions = 1 << 10
-	// `buffer_size` counts.
+	// `buffer_size` is read.
 	WrapLimitBuffer WrapOptions = 1 << 11
 )
 
-// StreamKind says what the handle of a [Stream] is. Values that are not listed may come from a
-// newer library.
+// StreamKind is the kind of handle of a [Stream]. Values that are not listed may come from a newer
+// library.
 type StreamKind int32
 
 const (
-	// No queue: work is done when a call returns.
+	// No queue: the work of a call is complete when it returns.
 	StreamHost StreamKind = 1
 	// The consumer orders its work itself.
 	StreamNoSync StreamKind = 2
-	// CUstream (1 and 2 are CUDA's special ones, 0 is not used), hipStream_t (0: the default),
-	// cl_command_queue, ze_command_queue_handle_t.
+	// CUstream (1 and 2 are CUDA's special streams, 0 is rejected), hipStream_t (0: the default
+	// stream), cl_command_queue, ze_command_queue_handle_t.
 	StreamQueue StreamKind = 3
 	// Level Zero: an immediate ze_command_list_handle_t.
 	StreamImmediateList StreamKind = 4
@@ -435,10 +440,10 @@ const (
 type HandoffOptions uint32
 
 const (
-	// Allow the host to wait where no driver can order the two queues: queues of two backends, or of
-	// two Level Zero contexts.
+	// Allow the host to wait if no driver can order the two queues: queues of two backends, or of two
+	// Level Zero contexts.
 	HandoffAllowHostWait HandoffOptions = 1 << 8
-	// Allow a wait that draws the consumer's stream into the graph that the producer's stream is
+	// Allow a wait that adds the consumer's stream to the graph that the producer's stream is
 	// capturing. The caller must join the streams again.
 	HandoffAllowCapture HandoffOptions = 1 << 9
 )
@@ -447,11 +452,11 @@ const (
 type ContextProperties uint32
 
 const (
-	// In: becomes the default of its device. The first entry of a device is the default anyway.
+	// In: the entry becomes the default of its device. The first entry of a device always is.
 	ContextDefault ContextProperties = 1 << 0
 	// In: removes entries of the same device with another native device.
 	ContextReplace ContextProperties = 1 << 1
-	// A library found the device itself; an application's registration takes precedence.
+	// A library found the device itself. A registration by an application takes precedence.
 	ContextEnumerated ContextProperties = 1 << 2
 	// The context was made for the table: no other library uses it unless it asks the table.
 	ContextPrivate ContextProperties = 1 << 3
@@ -461,10 +466,11 @@ const (
 type CopyOptions uint32
 
 const (
-	// Layouts that need more than 4096 copies of the driver, and copies between two backends, may go
-	// through host memory.
+	// Allow a copy through host memory for layouts that need more than 4096 driver copies, and between
+	// two backends.
 	CopyAllowStaging CopyOptions = 1 << 8
-	// Copy into memory that [Tensor.ExportIPC] can share; on the host, without target or allocator.
+	// Copy into memory that [Tensor.ExportIPC] can share. Only on the host, without target or
+	// allocator.
 	CopyShareable CopyOptions = 1 << 9
 )
 
@@ -473,7 +479,7 @@ type IPCOptions uint32
 
 const (
 	// Export: the importer gets no right to write, and on the host a process of another user cannot
-	// gain it. Import: do not ask for it. A READ_ONLY tensor is always exported so.
+	// gain it. Import: do not ask for that right. A READ_ONLY tensor is always exported this way.
 	IPCReadOnly IPCOptions = 1 << 8
 )
 
@@ -535,7 +541,7 @@ const (
 	CodeOpaqueHandle DTypeCode = 3
 	// Bfloat16; since 0.3.
 	CodeBfloat DTypeCode = 4
-	// Complex: `bits` is both parts together; since 0.4.
+	// Complex: `bits` counts both parts; since 0.4.
 	CodeComplex DTypeCode = 5
 	// Boolean in one byte; since 0.8.
 	CodeBool DTypeCode = 6
@@ -573,6 +579,6 @@ const (
 	FlagReadOnly TensorFlags = 1 << 0
 	// The producer has made a copy for this consumer.
 	FlagIsCopied TensorFlags = 1 << 1
-	// Elements of less than a byte fill a whole one.
+	// Sub-byte elements are padded to whole bytes.
 	FlagIsSubbyteTypePadded TensorFlags = 1 << 2
 )

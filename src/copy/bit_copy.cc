@@ -8,12 +8,12 @@
 namespace dlbridge {
 namespace {
 
-// As many as one 64-bit read holds wherever in a byte they start, and the writer beside what it
-// keeps.
+// The number of bits that are moved at once. With up to 7 bits of an incomplete byte they fit 64
+// bits, both in ReadBits and in BitWriter.
 constexpr int64_t kPiece = 56;
 
-// `count` bits, at most kPiece, from bit `at` on; bits count from the lowest of the first byte, and
-// `at` is negative below it. No byte is read that has none of them.
+// Reads `count` bits, at most kPiece, from bit `at`, which counts from the lowest bit of the byte
+// `from` and may be negative. Only bytes with such bits are read.
 uint64_t ReadBits(const unsigned char* from, Wide at, int64_t count) {
   const auto first = static_cast<int64_t>(at >> 3);
   const auto shift = static_cast<int>(at & 7);
@@ -25,7 +25,7 @@ uint64_t ReadBits(const unsigned char* from, Wide at, int64_t count) {
   return (value >> shift) & ((uint64_t{1} << count) - 1);
 }
 
-// Writes bits one behind the other.
+// Writes bits one after the other.
 class BitWriter {
  public:
   explicit BitWriter(unsigned char* to) : to_(to) {}
@@ -44,7 +44,7 @@ class BitWriter {
     std::memcpy(to_, from, static_cast<size_t>(count));
     to_ += count;
   }
-  // Fills the byte with zeros.
+  // Fills the current byte with zeros.
   void EndByte() {
     if (!AtByte()) {
       Put(0, 8 - kept_);
@@ -54,10 +54,10 @@ class BitWriter {
  private:
   unsigned char* to_;
   uint64_t value_ = 0;
-  int64_t kept_ = 0;  // bits of `value_` that are no whole byte yet
+  int64_t kept_ = 0;  // number of bits in `value_`, which are not yet a whole byte
 };
 
-// `count` bits that lie together in the source, to lie together in the target.
+// Copies `count` contiguous bits.
 void CopyRun(const unsigned char* from, Wide at, Wide count, BitWriter* writer) {
   if ((at & 7) == 0 && writer->AtByte()) {
     const auto bytes = static_cast<int64_t>(count >> 3);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements that are no whole bytes, from any layout to compact memory.
+// Copies elements that are not whole bytes from any layout to compact memory.
 #ifndef DLBRIDGE_SRC_COPY_BIT_COPY_H_
 #define DLBRIDGE_SRC_COPY_BIT_COPY_H_
 

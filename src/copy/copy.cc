@@ -56,7 +56,7 @@ DLBridgeStatus CopyToNode(const Subject& subject, const Options& options, uint64
   if (DeviceTypeOf(type).readable != DLBRIDGE_YES) {
     return Refuse(error, {DLBRIDGE_RULE_COPY_DEVICE, kNoAxis, 0, static_cast<uint32_t>(type)});
   }
-  // Unknown bits may change the layout that the copy reads by.
+  // Unknown flag bits may change the layout of the source.
   if ((subject.flags & ~kAllFlags) != 0) {
     return Refuse(error, {DLBRIDGE_RULE_FLAGS_UNKNOWN, kNoAxis, kAllFlags, subject.flags});
   }

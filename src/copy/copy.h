@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strided to compact: what every copy shares, and the copy of the converters, which is on the host.
+// Strided to compact copies: the part that all copies share, and the copy that conversions make on
+// the host.
 #ifndef DLBRIDGE_SRC_COPY_COPY_H_
 #define DLBRIDGE_SRC_COPY_COPY_H_
 
@@ -13,8 +14,8 @@
 
 namespace dlbridge {
 
-// A private snapshot of shape and strides, without an allocation where they are few: what is
-// checked is what is copied by.
+// A private copy of shape and strides, so that the checked layout is the one that the copy uses. It
+// allocates memory only for many axes.
 class LayoutSnapshot {
  public:
   explicit LayoutSnapshot(int32_t ndim);  // not negative
@@ -22,7 +23,7 @@ class LayoutSnapshot {
   LayoutSnapshot(const LayoutSnapshot&) = delete;
   LayoutSnapshot& operator=(const LayoutSnapshot&) = delete;
 
-  // Checks the layout whatever options say, since it decides which bytes are read.
+  // Always checks the layout, also when validation is skipped: it decides which bytes are read.
   DLBridgeStatus Take(const Subject& subject, const Policy& policy, DLBridgeError* error);
 
   int32_t ndim() const { return ndim_; }
@@ -33,24 +34,24 @@ class LayoutSnapshot {
   static constexpr int32_t kInPlace = 16;
 
   int32_t ndim_;
-  int64_t* shape_;  // NULL where there was no memory
+  int64_t* shape_;  // NULL if there was no memory
   int64_t in_place_[2 * kInPlace];
 };
 
-// The bits of each element on their way.
+// Widths of an element in bits.
 struct ItemWidths {
-  uint32_t element;  // that mean something
-  uint32_t from;     // from one to the next, padded where the flags say so
-  uint32_t to;
+  uint32_t element;  // without padding
+  uint32_t from;     // from one element of the source to the next, with padding if flagged
+  uint32_t to;       // the same of the target
 };
 ItemWidths WidthsOf(DLDataType dtype, uint64_t from_flags, uint64_t to_flags);
 
-// Copies elements whose first is at `from`, laid out as a snapshot says, to compact memory.
+// Copies elements to compact memory. Element (0,...,0) is at `from`.
 void CopyElements(const void* from, const LayoutSnapshot& layout, const ItemWidths& widths,
                   void* to);
 
-// Copies the tensor of `subject` to compact memory of the options' allocator, as a root of its own
-// with `flags`; elements are padded there where `flags` says so. The source stays as it is.
+// Copies the tensor of `subject` to compact memory of the options' allocator. The result is a new
+// root with `flags`, its elements padded if `flags` has the padded flag. The source is not changed.
 DLBridgeStatus CopyToNode(const Subject& subject, const Options& options, uint64_t flags,
                           Node** out, DLBridgeError* error);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What copies inside a plane: single elements, small squares, and one row.
+// The kernels of a plane: they copy single elements, small squares, and rows.
 //
-// Vectors are those of gcc and clang, 16 bytes wide, which is what every processor of both
-// architectures has; wider ones were measured to gain nothing once the data is not in the cache.
+// Vectors are the vector types of gcc and clang, 16 bytes wide, which every x86-64 and 64-bit Arm
+// processor supports. Wider vectors gained nothing (measured) for data that is not in the cache.
 #ifndef DLBRIDGE_SRC_COPY_COPY_KERNELS_H_
 #define DLBRIDGE_SRC_COPY_COPY_KERNELS_H_
 
@@ -18,7 +18,7 @@
 #include <emmintrin.h>
 #endif
 
-// Compilers without it, such as gcc before 12, copy element by element.
+// Without __builtin_shufflevector, as in gcc before 12, elements are copied one by one.
 #if !defined(DLBRIDGE_SHUFFLES) && defined(__has_builtin)
 #if __has_builtin(__builtin_shufflevector)
 #define DLBRIDGE_SHUFFLES 1
@@ -41,7 +41,7 @@ struct MoveWhole {
   }
 };
 
-// From sizeof(T) to twice as many bytes: its two ends, which may overlap.
+// For elements of sizeof(T) to 2 * sizeof(T) bytes: moves both ends, which may overlap.
 template <class T>
 struct MoveEnds {
   explicit MoveEnds(int64_t item) : tail(item - static_cast<int64_t>(sizeof(T))) {}
@@ -64,7 +64,7 @@ struct Bytes16 {
 
 // ------------------------------------------------------------------------------- vectors
 
-// As many elements of type T as 16 bytes hold.
+// A vector of 16 bytes with elements of type T.
 template <class T>
 struct VectorOf {
   static constexpr size_t Lanes() { return 16 / sizeof(T); }
@@ -79,7 +79,7 @@ DLBRIDGE_INLINE typename VectorOf<T>::Type Load(const char* from) {
   return vector;
 }
 
-// Stores what is read again soon, and what does not fit the cache anyway.
+// Ordinary stores, through the cache.
 struct Cached {
   template <class Vector>
   DLBRIDGE_INLINE static void Store(char* to, Vector vector) {
@@ -89,7 +89,8 @@ struct Cached {
 };
 
 #if defined(__SSE2__)
-// Past the cache, so that the target is not read first: `to` is aligned to 16 bytes.
+// Stores that bypass the cache, so that the lines of the target are not read first. `to` must be
+// aligned to 16 bytes.
 struct Streamed {
   template <class Vector>
   DLBRIDGE_INLINE static void Store(char* to, Vector vector) {
@@ -97,7 +98,8 @@ struct Streamed {
     std::memcpy(&bits, &vector, sizeof bits);
     _mm_stream_si128(reinterpret_cast<__m128i*>(to), bits);
   }
-  // Such stores are not ordered with those behind them, which may tell another thread of the copy.
+  // These stores are not ordered with later ones, which may tell another thread that the copy is
+  // complete.
   static void End() { _mm_sfence(); }
 };
 #else
@@ -131,7 +133,7 @@ DLBRIDGE_INLINE typename VectorOf<T>::Type SwapHalves(typename VectorOf<T>::Type
   return (a << (4 * sizeof(T))) | (a >> (4 * sizeof(T)));
 }
 
-// By hand below 32 bits, where gcc takes the vector apart.
+// Written out for elements below 32 bits, for which gcc would split the vector.
 template <class T>
 DLBRIDGE_INLINE typename VectorOf<T>::Type ReverseLanes(typename VectorOf<T>::Type a) {
   if constexpr (sizeof(T) == 8) {
@@ -146,8 +148,8 @@ DLBRIDGE_INLINE typename VectorOf<T>::Type ReverseLanes(typename VectorOf<T>::Ty
   }
 }
 
-// A square of as many elements as a vector has lanes: after log2(lanes) rounds, in each of which
-// the rows of both halves are interleaved, rows are columns.
+// A square with as many rows as a vector has lanes. Each round of the transposition interleaves the
+// rows of both halves; after log2(lanes) rounds the rows are columns.
 template <class T>
 class Square {
   using Vector = typename VectorOf<T>::Type;

@@ -9,25 +9,25 @@
 namespace dlbridge {
 namespace {
 
-// From here on neither side is in the caches of its core, and lines are asked for ahead of time.
+// From this size in bytes the data is in no cache of the core, and lines are prefetched.
 constexpr int64_t kFar = 4 << 20;
-// From here on the target will be in no cache when it is read.
+// From this size in bytes the target will be in no cache when it is read.
 constexpr int64_t kHuge = 32 << 20;
 
-// How many elements are finished before the next: what they touch stays in the first-level cache.
+// The side of a block: the lines that a block touches stay in the first-level cache.
 constexpr int64_t kBlockSide = 32;
 constexpr int64_t kBlock = kBlockSide * kBlockSide;
-// The same, as the side of a square, where each line comes from far: the second level, and that of
-// addresses.
+// The side of a block of data that is in no cache: its lines stay in the second-level cache, and
+// its pages in the second-level TLB.
 constexpr int64_t kFarSide = 128;
 
 int64_t Least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 // ------------------------------------------------------------------------------- row by row
 
-// One element, over and over: what is written already is the source of the rest.
+// Repeats one element. The part already written is the source of the next part.
 void Repeat(const char* from, int64_t item, int64_t count, char* to) {
-  constexpr int64_t kPart = 4096;  // at once, so that its source stays in the cache
+  constexpr int64_t kPart = 4096;  // least size of a large part: the source stays in the cache
   const int64_t total = item * count;
   std::memcpy(to, from, static_cast<size_t>(item));
   int64_t source = item;
@@ -47,19 +47,19 @@ void RepeatElements(const Plane& plane, const char* from, char* to) {
 
 #if DLBRIDGE_SHUFFLES
 
-// The elements of a row from the last to the first, a vector of them at once.
+// Reads the elements of a row in reverse order, a vector at a time.
 template <class T>
 struct Reversed {
   static constexpr int64_t kStep = -1;
-  // Elements that have to be left behind the vector's.
+  // Number of elements that must follow those of a vector in the source.
   static constexpr int64_t kSpare = 0;
   static DLBRIDGE_INLINE typename VectorOf<T>::Type Read(const char* from) {
     return ReverseLanes<T>(Load<T>(from - (16 - sizeof(T))));
   }
 };
 
-// Every second element. What is between those of a vector is read along, and so is what is behind
-// its last, which is why there has to be one more.
+// Reads every second element. The elements between them are read as well, and so is the one after
+// the last. One more element must follow, so that no byte past the end is read.
 template <class T>
 struct EverySecond {
   static constexpr int64_t kStep = 2;
@@ -69,7 +69,7 @@ struct EverySecond {
   }
 };
 
-// Elements `first` to `end`, one at a time.
+// Copies the elements from `first` up to `end`, one at a time.
 template <class T, int64_t kStep>
 DLBRIDGE_INLINE void CopySome(const char* from, char* to, int64_t first, int64_t end) {
   constexpr auto kItem = static_cast<int64_t>(sizeof(T));
@@ -85,7 +85,8 @@ DLBRIDGE_INLINE void CopyVectors(const char* from, char* to,
   (Target::Store(to + 16 * i, Pattern::Read(from + static_cast<int64_t>(i) * kFromStep)), ...);
 }
 
-// `head` elements one at a time, then lines, vectors, and one at a time again.
+// Copies `head` elements one at a time, then four vectors at a time, single vectors, and the rest
+// one at a time.
 template <class T, class Pattern, class Target>
 DLBRIDGE_INLINE void CopyRow(const char* from, char* to, int64_t count, int64_t head) {
   constexpr auto kLanes = static_cast<int64_t>(VectorOf<T>::Lanes());
@@ -105,8 +106,8 @@ DLBRIDGE_INLINE void CopyRow(const char* from, char* to, int64_t count, int64_t 
   Target::End();
 }
 
-// How many elements before one that is aligned for streaming; -1 where none ever is, or where it
-// would not pay.
+// The number of elements before the first one that is aligned for streaming; -1 if none is aligned,
+// or if the row is too short for streaming to be faster.
 template <class T>
 int64_t StreamHead(const Plane& plane, const char* to) {
   const auto behind = static_cast<int64_t>(reinterpret_cast<uintptr_t>(to) % 16);
@@ -134,7 +135,7 @@ void CopyRows(const Plane& plane, const char* from, char* to) {
 
 // ------------------------------------------------------------------------------- square by square
 
-// Part of a plane: its first row and column, and how many of both.
+// Part of a plane: its first row and column, and the numbers of rows and columns.
 struct Part {
   int64_t row;
   int64_t column;
@@ -162,7 +163,7 @@ char* TargetAt(const Plane& plane, char* to, int64_t row, int64_t column) {
   return to + (row * plane.row.to + column * plane.column.to);
 }
 
-// One by one, along the longer axis.
+// Copies element by element; `inner` is the longer axis.
 template <class Move>
 DLBRIDGE_INLINE void CopyPart(const Move& move, const PlaneAxis& outer, const PlaneAxis& inner,
                               const char* from, char* to) {
@@ -175,8 +176,8 @@ DLBRIDGE_INLINE void CopyPart(const Move& move, const PlaneAxis& outer, const Pl
   }
 }
 
-// Elements of any size at any distance. Where the plane crosses, lines of the source are still in
-// the cache when the next row of the target asks for their next element.
+// Copies elements of any size at any distance. It works in blocks, so that in a plane that crosses
+// the lines of the source are still in the cache for the next row of the target.
 template <class Move>
 void CopyElements(const Plane& plane, const char* from, char* to) {
   const Move move(plane.column.to);
@@ -190,7 +191,7 @@ void CopyElements(const Plane& plane, const char* from, char* to) {
   };
   const Part whole = WholeOf(plane);
   if (whole.rows <= kBlockSide && whole.columns <= kBlockSide) {
-    copy(whole);  // without a division, which takes as long as several elements
+    copy(whole);  // avoids the division, which takes as long as copying several elements
     return;
   }
   const int64_t least_rows = Crosses(plane) ? Least(whole.rows, kBlockSide) : 1;
@@ -200,7 +201,7 @@ void CopyElements(const Plane& plane, const char* from, char* to) {
 
 #if DLBRIDGE_SHUFFLES
 
-// Asks for lines that are not needed yet. Addresses, since they may be behind the end.
+// Prefetches lines. It computes with integers: the addresses may be past the end of the memory.
 template <int kForWriting>
 DLBRIDGE_INLINE void PrefetchLines(const void* from, int64_t ahead, int64_t step, int64_t lines) {
   auto line = reinterpret_cast<uintptr_t>(from) + static_cast<uintptr_t>(ahead);
@@ -209,13 +210,14 @@ DLBRIDGE_INLINE void PrefetchLines(const void* from, int64_t ahead, int64_t step
   }
 }
 
-// Transposes planes whose rows lie together in the source. A tile is as many rows as a line of the
-// source has elements, so that each line is used up at once, and not as many columns, since columns
-// whose distance is a power of two meet in the same eight places of the first-level cache.
+// Transposes planes whose rows are adjacent in the source. A tile has as many rows as a line of the
+// source has elements, so that each line is used completely. It has few columns: columns whose
+// distance is a power of two share the same eight ways of the first-level cache.
 template <class T, bool kIsFar>
 class Transposition {
-  static constexpr int64_t kItem = sizeof(T);   // in which rows of the source and columns step
-  static constexpr int64_t kSide = 16 / kItem;  // of a square in registers
+  // The stride of rows in the source and of columns in the target.
+  static constexpr int64_t kItem = sizeof(T);
+  static constexpr int64_t kSide = 16 / kItem;  // side of a square in registers
   static constexpr int64_t kRows = kLine / kItem;
   static constexpr int64_t kColumns = kSide > 8 ? kSide : 8;
 
@@ -256,7 +258,7 @@ class Transposition {
       CopyTile(source, from_step, target, to_step);
     }
   }
-  // A function of its own has all registers to itself.
+  // Not inlined, so that it can use all registers.
   static DLBRIDGE_NOINLINE void CopyTile(const char* from, int64_t from_step, char* to,
                                          int64_t to_step) {
     CopyChunks(from, from_step, to, to_step, std::make_index_sequence<kLine / 16>());
@@ -275,7 +277,7 @@ class Transposition {
                 to_step),
      ...);
   }
-  // Squares that would stand over begin earlier: some elements are copied twice.
+  // A square that would exceed the plane begins earlier: some elements are copied twice.
   static DLBRIDGE_NOINLINE void CopyEdge(const Plane& plane, const Part& part, const char* from,
                                          char* to) {
     Cut(part, kSide, kSide, [&](const Part& square) {
@@ -294,7 +296,7 @@ class Transposition {
   }
 };
 
-// NULL where not even one square fits.
+// NULL if the plane is smaller than one square.
 template <class T>
 CopyPlane TransposeOf(const Plane& plane) {
   constexpr int64_t kSide = 16 / sizeof(T);
@@ -352,7 +354,7 @@ CopyPlane VectorisedFor(const Plane& plane, bool crosses) {
   return nullptr;
 }
 
-// NULL where vectors do not help.
+// NULL if vectors do not help.
 CopyPlane VectorisedOf(const Plane& plane, bool crosses) {
   switch (plane.column.to) {
     case 1:

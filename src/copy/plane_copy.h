@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The copy of one plane: two axes, the one that the target is written along, and the one that the
-// source lies along.
+// The copy of one plane, that is, two axes: the fastest axis of the target and, where possible, the
+// fastest axis of the source.
 #ifndef DLBRIDGE_SRC_COPY_PLANE_COPY_H_
 #define DLBRIDGE_SRC_COPY_PLANE_COPY_H_
 
@@ -10,7 +10,7 @@ namespace dlbridge {
 
 constexpr int64_t kLine = 64;  // bytes of a cache line
 
-// One axis, in bytes.
+// One axis: its extent, and its strides in source and target in bytes.
 struct PlaneAxis {
   int64_t extent;
   int64_t from;
@@ -19,14 +19,14 @@ struct PlaneAxis {
 
 struct Plane {
   PlaneAxis row;
-  PlaneAxis column;  // the fastest of the target, whose elements are `column.to` bytes each
-  int64_t bytes;     // of the whole copy
+  PlaneAxis column;  // the fastest axis of the target; an element has `column.to` bytes
+  int64_t bytes;     // size of the whole copy, of which the plane is a part
 };
 
-// Of a stride, whichever way it goes.
+// The absolute value of a stride.
 inline int64_t Distance(int64_t stride) { return stride < 0 ? -stride : stride; }
 
-// Does the plane lie in the source the other way round than in the target?
+// True if the row axis is faster than the column axis in the source: the copy transposes.
 inline bool Crosses(const Plane& plane) {
   return plane.row.extent > 1 && plane.row.from != 0 &&
          Distance(plane.row.from) < Distance(plane.column.from);
@@ -34,8 +34,8 @@ inline bool Crosses(const Plane& plane) {
 
 using CopyPlane = void (*)(const Plane& plane, const char* from, char* to);
 
-// The fastest way for planes such as this one, wherever they begin. A plane that crosses has no
-// negative `row.from`.
+// The fastest kernel for planes of this form. Where the plane crosses, `row.from` must not be
+// negative.
 CopyPlane ChooseCopy(const Plane& plane);
 
 }  // namespace dlbridge

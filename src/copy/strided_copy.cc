@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The copy is cut into planes; everything else is a loop around them.
+// Splits a copy into planes and loops over them.
 #include "copy/strided_copy.h"
 
 #include <cstring>
@@ -11,7 +11,8 @@
 namespace dlbridge {
 namespace {
 
-// The axes in bytes, from the slowest of the target; what lies together on both sides is one item.
+// The axes in bytes, from the slowest of the target. Elements that are adjacent in source and
+// target are one item.
 class Job {
  public:
   Job(const Walk& walk, int64_t element) : axes_(walk.axes), item_(element * RunOf(walk)) {
@@ -36,7 +37,7 @@ class Job {
       plane.row = Take(RowAxis(plane.column));
     }
     if (plane.row.from < 0 && Crosses(plane)) {
-      // Backwards, so that rows lie together: a negative stride is for the target to bear.
+      // Reverses the rows, so that the source stride is positive and the target stride negative.
       from += (plane.row.extent - 1) * plane.row.from;
       to += (plane.row.extent - 1) * plane.row.to;
       plane.row.from = -plane.row.from;
@@ -46,8 +47,9 @@ class Job {
   }
 
  private:
-  // The axis that the source lies along, if that is not the column: best one that fills a line of
-  // the cache, so that no line is left half used. Else the next slower one.
+  // Chooses the row axis: the fastest axis of the source if it is not the column. An axis that
+  // fills a line of the cache is preferred, so that lines are used completely. If the column is the
+  // fastest axis of the source, the next slower axis of the target.
   int RowAxis(const PlaneAxis& column) const {
     if (axes_ == 1) {
       return 0;
@@ -56,8 +58,8 @@ class Job {
     const int any = filling >= 0 ? filling : Nearest(column, false);
     return any >= 0 ? any : axes_ - 1;
   }
-  // The axis with the shortest steps in the source, where they are shorter than the column's; -1
-  // where there is none.
+  // The axis with the shortest stride in the source, if it is shorter than the column's; -1 if
+  // there is none.
   int Nearest(const PlaneAxis& column, bool fills_line) const {
     int nearest = -1;
     int64_t least = Distance(column.from);
@@ -83,7 +85,7 @@ class Job {
     return taken;
   }
 
-  // As in Steps, with an offset on either side.
+  // Like Steps::Next, with an offset for source and target.
   bool Next(uint64_t* from, uint64_t* to) {
     for (int i = axes_ - 1; i >= 0; --i) {
       const auto from_step = static_cast<uint64_t>(axis_[i].from);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A layout as it is walked through: the fewest axes that visit the same elements in the same order.
+// The fewest axes that visit the same elements as a layout in the same order.
 //
-// A copy to compact memory writes element after element, in C order; the walk says where each comes
-// from. Its last `RunOf` elements lie together, as often as the axes before say, each of which has
-// one distance between its steps: two axes are a rectangle, three a box.
+// A copy to compact memory writes its elements in C order; the walk describes where each element is
+// in the source. Runs of `RunOf` elements are adjacent in the source. The other axes give the
+// distances between the runs: with one such axis the runs are a rectangle, with two a box.
 #ifndef DLBRIDGE_SRC_COPY_WALK_H_
 #define DLBRIDGE_SRC_COPY_WALK_H_
 
@@ -16,8 +16,8 @@ namespace dlbridge {
 // A tensor of less than 2^63 elements has at most 62 axes longer than 1.
 constexpr int kMaxWalkAxes = 62;
 
-// Axes of extent 1 are left out and those that continue each other joined, from the slowest to the
-// fastest; strides count elements. A single element has no axes.
+// The axes from the slowest to the fastest. Axes of extent 1 are left out, and axes that continue
+// each other are joined. Strides count elements. A single element has no axes.
 struct Walk {
   int64_t extent[kMaxWalkAxes];
   int64_t stride[kMaxWalkAxes];
@@ -27,13 +27,14 @@ struct Walk {
   int64_t last_extent() const { return extent[axes - 1]; }
 };
 
-// Does an axis of this stride go on where one of `stride` and `extent` inside it ends?
+// True if an outer axis continues an inner axis of `extent` and `stride`, so that both are one
+// axis.
 inline bool Continues(int64_t outer_stride, int64_t extent, int64_t stride) {
   int64_t joined = 0;
   return !MulOverflows(stride, extent, &joined) && outer_stride == joined;
 }
 
-// No extent is 0, and their product fits 63 bits.
+// No extent may be 0, and their product must fit 63 bits.
 inline Walk MakeWalk(int32_t ndim, const int64_t* shape, const int64_t* strides) {
   Walk walk;
   walk.axes = 0;
@@ -54,18 +55,19 @@ inline Walk MakeWalk(int32_t ndim, const int64_t* shape, const int64_t* strides)
   return walk;
 }
 
-// How many elements lie together wherever the walk is: the last axis, where its stride is 1.
+// The number of elements of each run: the extent of the last axis if its stride is 1, else 1.
 inline int64_t RunOf(const Walk& walk) {
   return walk.axes > 0 && walk.last_stride() == 1 ? walk.last_extent() : 1;
 }
 
-// Goes through the first `axes` axes of a walk and tells how many elements from the first it is.
+// Iterates over the first `axes` axes of a walk; offset() is the distance from element 0 in
+// elements.
 class Steps {
  public:
   Steps(const Walk& walk, int axes) : walk_(walk), axes_(axes) {}
   int64_t offset() const { return static_cast<int64_t>(offset_); }
 
-  // False behind the last step.
+  // False after the last step.
   bool Next() {
     for (int i = axes_ - 1; i >= 0; --i) {
       offset_ += Unsigned(walk_.stride[i]);
@@ -84,7 +86,7 @@ class Steps {
   const Walk& walk_;
   int axes_;
   int64_t index_[kMaxWalkAxes] = {};
-  uint64_t offset_ = 0;  // wraps between two steps, where one behind the end may not fit
+  uint64_t offset_ = 0;  // unsigned: the offset past the end of an axis may not fit 63 bits
 };
 
 }  // namespace dlbridge

@@ -33,7 +33,7 @@ DLBridgeStatus CheckStructSize(const void* object, uint32_t first_size, uint32_t
 DLBridgeStatus CheckOutSize(const void* out, uint32_t first_size, const char* argument,
                             DLBridgeError* error) {
   DLBRIDGE_TRY(CheckSize(SizeOf(out), first_size, argument, error));
-  // `options` follows struct_size in every struct that may grow.
+  // Every growable struct has `options` after struct_size.
   uint32_t options = 0;
   std::memcpy(&options, static_cast<const unsigned char*>(out) + sizeof(uint32_t), sizeof options);
   return CheckOptionBits(options, 0, argument, error);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The C boundary: what every entry point asks of its arguments.
+// The C boundary: the checks that every entry point makes on its arguments.
 #ifndef DLBRIDGE_SRC_DESCRIBE_BOUNDARY_H_
 #define DLBRIDGE_SRC_DESCRIBE_BOUNDARY_H_
 
@@ -10,7 +10,7 @@
 #include "describe/status.h"
 #include "support/checked.h"
 
-// Refuses a NULL where a pointer is required, by the argument's name.
+// Rejects a NULL pointer; the message names the argument.
 #define DLBRIDGE_REQUIRE(argument)                                             \
   do {                                                                         \
     if (DLBRIDGE_UNLIKELY((argument) == nullptr)) {                            \
@@ -18,7 +18,7 @@
     }                                                                          \
   } while (false)
 
-// Passes an error on to the caller.
+// Returns an error to the caller.
 #define DLBRIDGE_TRY(expression)                        \
   do {                                                  \
     const DLBridgeStatus try_status = (expression);     \
@@ -29,29 +29,29 @@
 
 namespace dlbridge {
 
-// A struct of more bytes than this is not one of this library: nothing of it is scanned.
+// A larger struct_size cannot be valid: the struct is rejected without scanning its bytes.
 constexpr uint32_t kMaxStructSize = 4096;
 
-// Size of the first version of a struct, in 0.3.0. One that has grown since says so here.
+// Size of the first version of a struct, in 0.3.0. A struct that has grown since specialises it.
 template <class T>
 constexpr uint32_t FirstSize() {
   return sizeof(T);
 }
 
-// `struct_size`, the first field, before anything else of a struct is read.
+// Reads `struct_size`, the first field, before any other field.
 DLBRIDGE_INLINE uint32_t SizeOf(const void* object) {
   uint32_t size = 0;
   std::memcpy(&size, object, sizeof size);
   return size;
 }
 
-// Checks the size of a struct that the caller filled: at least `first_size`, at most
-// kMaxStructSize, and zero after `known_size`, all that this build knows.
+// Checks the size of a struct that the caller filled: at least `first_size` and at most
+// kMaxStructSize. All bytes after `known_size`, the size in this build, must be zero.
 DLBridgeStatus CheckStructSize(const void* object, uint32_t first_size, uint32_t known_size,
                                const char* argument, DLBridgeError* error);
 
-// The whole struct may be read afterwards: every version since the first has all of its fields. One
-// that has grown is read with ReadStruct.
+// For a struct that has not grown since its first version: all of its fields may be read
+// afterwards. A struct that has grown is read with ReadStruct.
 template <class T>
 DLBRIDGE_INLINE DLBridgeStatus CheckStruct(const T* object, const char* argument,
                                            DLBridgeError* error) {
@@ -62,9 +62,9 @@ DLBRIDGE_INLINE DLBridgeStatus CheckStruct(const T* object, const char* argument
   return CheckStructSize(object, FirstSize<T>(), sizeof(T), argument, error);
 }
 
-// Checks a struct and copies it to one of today's size; fields that the caller does not have are
-// zero. The caller's must not be referred to as the whole struct: a compiler takes a reference for
-// a promise that all of it can be read.
+// Checks a struct and copies it to one of the current size; fields that the caller does not have
+// are zero. Never form a reference to `*object`: compilers assume that all bytes of a referenced
+// object can be read.
 template <class T>
 DLBridgeStatus ReadStruct(const T* object, const char* argument, T* out, DLBridgeError* error) {
   DLBRIDGE_TRY(CheckStructSize(object, FirstSize<T>(), sizeof(T), argument, error));
@@ -77,13 +77,13 @@ DLBridgeStatus ReadStruct(const T* object, const char* argument, T* out, DLBridg
 DLBridgeStatus CheckOutSize(const void* out, uint32_t first_size, const char* argument,
                             DLBridgeError* error);
 
-// Checks a struct that the library is to fill. Its options are 0 so far.
+// Checks a struct that the library will fill. No options are defined for such structs yet.
 template <class T>
 DLBRIDGE_INLINE DLBridgeStatus CheckOut(const T* out, const char* argument, DLBridgeError* error) {
   return CheckOutSize(out, FirstSize<T>(), argument, error);
 }
 
-// Writes such a struct up to the smaller of both sizes, and that number to its struct_size.
+// Fills such a struct up to the smaller of both sizes and sets struct_size to that number.
 template <class T>
 DLBRIDGE_INLINE void WriteOut(const T& value, T* out) {
   const uint32_t size = SizeOf(out);

@@ -8,7 +8,8 @@
 namespace dlbridge {
 namespace {
 
-// A 32-bit integer, as `device(-3)` and `cpu:-1` may hold for types and ids that should not be.
+// Reads a 32-bit integer. It may be negative: invalid types and ids are written as `device(-3)` and
+// `cpu:-1`.
 bool TakeInteger(TextReader* text, int32_t* out) {
   const bool negative = text->Take("-");
   uint64_t magnitude = 0;
@@ -21,7 +22,7 @@ bool TakeInteger(TextReader* text, int32_t* out) {
   return true;
 }
 
-// The rest behind the type: nothing, or a colon and the id.
+// Reads the text after the type: nothing, or a colon and the id.
 bool ParseId(TextReader text, int32_t type, DLDevice* out) {
   int32_t id = 0;
   if (!text.AtEnd() && !(text.Take(":") && TakeInteger(&text, &id))) {
@@ -37,7 +38,7 @@ bool ParseId(TextReader text, int32_t type, DLDevice* out) {
 bool ParseDevice(TextReader text, DLDevice* out) {
   for (uint32_t code = 0; code < kDeviceTypeCount; ++code) {
     TextReader rest = text;
-    // A name may begin another, as cuda does cuda_host: the rest decides.
+    // A name may be a prefix of another (cuda, cuda_host): the text after it decides.
     if (kDeviceTypes[code].name != nullptr && rest.Take(kDeviceTypes[code].name) &&
         ParseId(rest, static_cast<int32_t>(code), out)) {
       return true;

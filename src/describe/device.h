@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Device types: names, what `data` is on them, and since when they are known.
+// Device types: name, first release, and whether `data` is an address or a handle.
 #ifndef DLBRIDGE_SRC_DESCRIBE_DEVICE_H_
 #define DLBRIDGE_SRC_DESCRIBE_DEVICE_H_
 
@@ -13,19 +13,19 @@
 
 namespace dlbridge {
 
-// What DLTensor::data is.
+// The meaning of DLTensor::data.
 enum class DataIs : uint8_t {
-  kAddress,  // adding to it is allowed
+  kAddress,  // offsets may be added to it
   kHandle,   // opaque: offsets count from its start, and nothing lies before it
-  kUnknown   // nobody says; nothing is added to it and nothing assumed
+  kUnknown   // not specified: no offset is added to it and nothing is assumed
 };
 
 struct DeviceType {
   const char* name;
   Version since;
   DataIs data;
-  bool host_like;           // device_id should be 0
-  DLBridgeAnswer readable;  // by the CPU
+  bool host_like;           // host memory: device_id should be 0
+  DLBridgeAnswer readable;  // can the CPU read it?
 };
 
 // Indexed by code; 0, 5 and 6 were never assigned and have no name.
@@ -57,13 +57,13 @@ inline constexpr DeviceType kDeviceTypes[] = {
 };
 constexpr uint32_t kDeviceTypeCount = sizeof(kDeviceTypes) / sizeof(kDeviceTypes[0]);
 
-// The row of any integer.
+// The row of a code; for an unknown code, a row without a name.
 DLBRIDGE_INLINE const DeviceType& DeviceTypeOf(int32_t code) {
   return kDeviceTypes[static_cast<uint32_t>(code) < kDeviceTypeCount ? static_cast<uint32_t>(code)
                                                                      : 0];
 }
 
-// Reads the type as the integer that it is: an enumeration of foreign code may hold any value.
+// Reads the type as an integer: foreign code may store any value in the enumeration.
 DLBRIDGE_INLINE int32_t TypeOf(const DLDevice& device) {
   int32_t code = 0;
   std::memcpy(&code, &device, sizeof code);
@@ -86,20 +86,20 @@ DLBRIDGE_INLINE int32_t ImpliedBufferKind(int32_t type) {
                                                     : DLBRIDGE_BUFFER_ADDRESS;
 }
 
-// {0, 0} of a spec is the CPU.
+// {0, 0} in a spec means the CPU.
 DLBRIDGE_INLINE DLDevice DeviceOrCpu(const DLDevice& device) {
   const int32_t type = TypeOf(device);
   return MakeDevice(type == 0 && device.device_id == 0 ? static_cast<int32_t>(kDLCPU) : type,
                     device.device_id);
 }
 
-// A device in one register, for the %g of a refusal.
+// A device as one integer, for %g in a message.
 DLBRIDGE_INLINE uint64_t Packed(const DLDevice& device) {
   return static_cast<uint64_t>(static_cast<uint32_t>(TypeOf(device))) << 32 |
          static_cast<uint32_t>(device.device_id);
 }
 
-// The device types of which `holds` is true, as a set.
+// The device types for which `holds` is true, as a bit set.
 template <class Holds>
 constexpr uint64_t DeviceSet(Holds holds) {
   uint64_t set = 0;
@@ -109,8 +109,8 @@ constexpr uint64_t DeviceSet(Holds holds) {
   return set;
 }
 
-// The same device as it is written: host-like memory has no id. A negative one breaks a rule and
-// stays as it is.
+// The device in canonical form: host-like memory has the id 0. A negative id breaks a rule and is
+// left unchanged.
 DLBRIDGE_INLINE DLDevice CanonicalDevice(const DLDevice& device) {
   const int32_t type = TypeOf(device);
   return MakeDevice(type,

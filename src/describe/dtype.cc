@@ -10,7 +10,7 @@
 namespace dlbridge {
 namespace {
 
-// A code that the tables name, with a width that its name can say.
+// True if the table has a name for the code and the name can express the width.
 bool HasName(DLDataType dtype) {
   if (dtype.code >= kDtypeCodeCount || dtype.bits == 0 || dtype.lanes == 0) {
     return false;
@@ -19,12 +19,13 @@ bool HasName(DLDataType dtype) {
   return fixed == 0 || fixed == dtype.bits;
 }
 
-// Names that hold their width already: "bool", "float8_e4m3"; bfloat spells it: "bfloat16".
+// True if the width is written after the name: "float32", "bfloat16". Names such as "bool" and
+// "float8_e4m3" imply it.
 bool SpellsBits(unsigned code) {
   return FixedBits(static_cast<uint8_t>(code)) == 0 || code == kDLBfloat;
 }
 
-// A number that follows `before`.
+// Reads `before` and the number after it.
 bool TakeField(TextReader* text, const char* before, uint64_t maximum, uint64_t* out) {
   return text->Take(before) && text->TakeNumber(maximum, out);
 }

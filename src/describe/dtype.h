@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dtype codes: names, widths, and since when they are known.
+// Dtype codes: name, width, first release.
 #ifndef DLBRIDGE_SRC_DESCRIBE_DTYPE_H_
 #define DLBRIDGE_SRC_DESCRIBE_DTYPE_H_
 
@@ -13,8 +13,8 @@
 namespace dlbridge {
 
 struct DtypeCode {
-  const char* name;    // as in "float32", less the width where that varies
-  Version since;       // first release that knows it
+  const char* name;    // as in "float32", without a width that varies
+  Version since;       // first release that has it
   uint8_t fixed_bits;  // the only width allowed; 0: any
 };
 
@@ -55,7 +55,7 @@ DLBRIDGE_INLINE Version DtypeSince(uint8_t code) {
   return code < kDtypeCodeCount ? kDtypeCodes[code].since : kNoRelease;
 }
 
-// A dtype in one register, for the %t of a refusal.
+// A dtype as one integer, for %t in a message.
 constexpr uint64_t Packed(DLDataType dtype) {
   return static_cast<uint64_t>(dtype.code) | static_cast<uint64_t>(dtype.bits) << 8 |
          static_cast<uint64_t>(dtype.lanes) << 16;
@@ -71,7 +71,7 @@ constexpr uint32_t ItemBits(DLDataType dtype, uint64_t flags) {
   return (flags & kPadded) != 0 ? (bits + 7U) & ~7U : bits;
 }
 
-// Bytes that an element is naturally aligned to: a lane's size, or half of it for complex numbers.
+// Natural alignment of an element in bytes: the size of a lane, or half of it for complex numbers.
 uint64_t NaturalAlignment(DLDataType dtype);
 
 void WriteDtype(DLDataType dtype, TextWriter* text);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One line on a tensor, whatever state it is in.
+// Describes a tensor in one line, including an invalid one.
 #include "describe/boundary.h"
 #include "describe/device.h"
 #include "describe/dtype.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The buffer-and-length convention that all functions share which write a text.
+// The buffer-and-length convention of all functions that write a text.
 #ifndef DLBRIDGE_SRC_DESCRIBE_OUTPUT_H_
 #define DLBRIDGE_SRC_DESCRIBE_OUTPUT_H_
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which version a tensor needs.
 #include "describe/required.h"
 
 #include "describe/boundary.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which DLPack version a tensor needs, by its codes and flags.
+// The DLPack version that a tensor needs for its codes and flags.
 #ifndef DLBRIDGE_SRC_DESCRIBE_REQUIRED_H_
 #define DLBRIDGE_SRC_DESCRIBE_REQUIRED_H_
 
@@ -12,7 +12,7 @@
 
 namespace dlbridge {
 
-// kNoRelease where no release knows one of them.
+// kNoRelease if no release has one of them.
 DLBRIDGE_INLINE Version RequiredVersion(const DLTensor& tensor, uint64_t flags) {
   const Version dtype = DtypeSince(tensor.dtype.code);
   const Version device = DeviceTypeOf(TypeOf(tensor.device)).since;
@@ -21,11 +21,11 @@ DLBRIDGE_INLINE Version RequiredVersion(const DLTensor& tensor, uint64_t flags) 
   return codes > said ? codes : said;
 }
 
-// The device types that a release knows, as a set.
+// The device types that a release has, as a bit set.
 constexpr uint64_t DevicesKnownTo(Version version) {
   return DeviceSet([version](const DeviceType& type) { return type.since <= version; });
 }
-// How many dtype codes, from 0 on without a gap, a release knows.
+// The number of dtype codes that a release has. They start at 0 and have no gap.
 constexpr uint8_t DtypesKnownTo(Version version) {
   uint8_t count = 0;
   while (count < kDtypeCodeCount && kDtypeCodes[count].since <= version) {
@@ -34,8 +34,7 @@ constexpr uint8_t DtypesKnownTo(Version version) {
   return count;
 }
 
-// RequiredVersion <= kVersion for codes alone, in a few instructions: what nearly every tensor
-// meets.
+// Fast path: RequiredVersion <= kVersion for the codes alone. True for nearly every tensor.
 template <Version kVersion>
 DLBRIDGE_INLINE bool CodesKnownTo(const DLDevice& device, DLDataType dtype) {
   constexpr uint64_t kDevices = DevicesKnownTo(kVersion);
@@ -48,11 +47,11 @@ DLBRIDGE_INLINE bool CodesKnownTo(const DLTensor& tensor) {
   return CodesKnownTo<kVersion>(tensor.device, tensor.dtype);
 }
 
-// Explains why `version` is too old for the tensor.
+// Reports why `version` is too old for the tensor.
 DLBRIDGE_COLD DLBridgeStatus RefuseCodes(const DLTensor& tensor, uint64_t flags, Version version,
                                          DLBridgeError* error);
 
-// Refuses what `version` cannot describe.
+// Rejects codes and flags that `version` does not have.
 DLBRIDGE_INLINE DLBridgeStatus CheckCodes(const DLTensor& tensor, uint64_t flags, Version version,
                                           DLBridgeError* error) {
   if (DLBRIDGE_LIKELY(version == kNewestVersion && CodesKnownTo<kNewestVersion>(tensor) &&

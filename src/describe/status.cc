@@ -33,7 +33,7 @@ constexpr RuleRow kRules[] = {
 #undef DLBRIDGE_ROW
 };
 
-// The tables are in the order of the header's numbers.
+// The position of each row in the table, to compare with the numbers of the header.
 enum StatusOrder {
 #define DLBRIDGE_ROW(name, text) kStatusOrder_##name,
   DLBRIDGE_STATUSES(DLBRIDGE_ROW)
@@ -56,7 +56,7 @@ DLBRIDGE_STATUSES(DLBRIDGE_ROW)
 DLBRIDGE_RULES(DLBRIDGE_ROW)
 #undef DLBRIDGE_ROW
 
-// A value of the header without a row does not compile.
+// A value of the header without a row in the table does not compile.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic error "-Wswitch"
 constexpr bool HasRow(decltype(DLBRIDGE_RULE_NONE) rule) {
@@ -117,11 +117,12 @@ void WriteMemory(uint64_t fact, TextWriter* text) {
   text->Character(':').Signed(static_cast<int32_t>(fact));
 }
 
-// Lists end after this many entries or characters, so that the remedy fits; the rest is counted.
+// A message shows at most this many entries or characters of a list, so that the remedy fits; the
+// rest is counted.
 constexpr size_t kMostListed = 6;
 constexpr size_t kListRoom = 76;
 
-// How many entries fit.
+// The number of entries that fit.
 template <class T, class Write>
 size_t CountListed(const List<T>& list, Write write) {
   TextWriter measure(nullptr, 0);
@@ -162,7 +163,7 @@ void WriteDtypes(const List<DLDataType>& dtypes, TextWriter* text) {
   WriteList(dtypes, text, [](DLDataType dtype, TextWriter* to) { WriteDtype(dtype, to); });
 }
 
-// Limits of ndim: both in one value, the lower one in the upper half.
+// Writes the limits of ndim. Both are in one value, the lower limit in the upper half.
 void WriteLimits(uint64_t limits, TextWriter* text) {
   const uint64_t least = limits >> 32;
   const uint64_t most = static_cast<uint32_t>(limits);
@@ -175,7 +176,7 @@ void WriteLimits(uint64_t limits, TextWriter* text) {
   }
 }
 
-// One placeholder of a template of the rule table.
+// Writes the value of one placeholder of the rule table.
 void WriteValue(char placeholder, uint64_t value, TextWriter* text) {
   switch (placeholder) {
     case 'i':
@@ -254,7 +255,7 @@ void WriteFound(const Refusal& refusal, TextWriter* text) {
 
 namespace {
 
-// All fields but the message, which the writer that is returned gets.
+// Fills all fields but the message and returns a writer for the message.
 TextWriter BeginReport(DLBridgeError* error, DLBridgeStatus status, DLBridgeRule rule,
                        int32_t axis) {
   error->status = status;
@@ -270,7 +271,7 @@ TextWriter BeginReport(DLBridgeError* error, DLBridgeStatus status) {
   return BeginReport(error, status, DLBRIDGE_RULE_NONE, kNoAxis);
 }
 
-// Calls `write` with a writer of the message, where an error is wanted.
+// Calls `write` with a writer for the message, unless `error` is NULL.
 template <class Write>
 DLBridgeStatus Report(DLBridgeError* error, DLBridgeStatus status, Write write) {
   if (error != nullptr) {
@@ -280,8 +281,8 @@ DLBridgeStatus Report(DLBridgeError* error, DLBridgeStatus status, Write write) 
   return status;
 }
 
-// A text that was rejected is shown up to this many bytes; other bytes than printable ASCII, which
-// could make the message invalid UTF-8, as '?'.
+// A message shows at most this many bytes of a rejected text. Bytes other than printable ASCII are
+// shown as '?', so that the message stays valid UTF-8.
 constexpr size_t kMostQuoted = 32;
 
 bool IsPrintable(char character) { return character >= ' ' && character <= '~'; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Statuses and rules: names, texts, and how a refusal becomes a message.
+// Statuses and rules: names, texts, and the messages of rejections.
 #ifndef DLBRIDGE_SRC_DESCRIBE_STATUS_H_
 #define DLBRIDGE_SRC_DESCRIBE_STATUS_H_
 
@@ -17,14 +17,14 @@ namespace dlbridge {
 
 constexpr int32_t kNoAxis = -1;
 
-// An array of a caller's; `items` is NULL where none was given.
+// An array of the caller; `items` is NULL if none was given.
 template <class T>
 struct List {
   const T* items;
   size_t count;
 };
 
-// What a refusal knows; how the two values read depends on the rule (see kRules).
+// A broken rule. The rule decides how the two values are written (facts/rules.toml).
 struct Refusal {
   DLBridgeRule rule;
   int32_t axis;
@@ -32,21 +32,21 @@ struct Refusal {
   uint64_t found;
 };
 
-// What %D and %T show. The list must outlive the refusal.
+// The value of %D and %T. The list must outlive the refusal.
 template <class T>
 uint64_t ListFact(const List<T>& list) {
   return reinterpret_cast<uintptr_t>(&list);
 }
 
-// What %m shows: a kind of memory (0: not told) and a device, in 64 bits.
+// The value of %m: a kind of memory (0: not reported) and a device, in 64 bits.
 constexpr uint64_t MemoryFact(int32_t memory, int32_t device_type, int32_t device_id) {
   return static_cast<uint64_t>(static_cast<uint8_t>(memory)) << 56 |
          static_cast<uint64_t>(static_cast<uint32_t>(device_type) & 0xffffffU) << 32 |
          static_cast<uint32_t>(device_id);
 }
 
-// Status of a call that was refused for a rule. Known when this is compiled at nearly every
-// refusal, so that readers and compilers see that a refusal is never a success.
+// Status of a call that rejects a tensor for a rule. Nearly every caller passes a constant, so the
+// compiler sees that the status is never DLBRIDGE_OK.
 constexpr DLBridgeStatus kRuleStatuses[] = {
 #define DLBRIDGE_ROW(name, status, text, expected, found, remedy) DLBRIDGE_##status,
     DLBRIDGE_RULES(DLBRIDGE_ROW)
@@ -54,20 +54,20 @@ constexpr DLBridgeStatus kRuleStatuses[] = {
 };
 constexpr DLBridgeStatus StatusOfRule(DLBridgeRule rule) { return kRuleStatuses[rule]; }
 
-// Constant texts, also for a rule that this library does not know.
+// Never NULL; a rule that this library does not know has a text, too.
 const char* RuleName(DLBridgeRule rule);
 const char* RuleText(DLBridgeRule rule);
 
-// The two halves of a finding, such as "at least 0" and "-3".
+// Write the two halves of a finding, such as "at least 0" and "-3".
 void WriteExpected(const Refusal& refusal, TextWriter* text);
 void WriteFound(const Refusal& refusal, TextWriter* text);
 
-// Fills all of `error`, where one is wanted: the caller need not have initialised it.
+// Fill all fields of `error`, which may be uninitialised, or NULL.
 DLBRIDGE_COLD void ReportRule(DLBridgeError* error, Refusal refusal);
 DLBRIDGE_COLD void ReportStatus(DLBridgeError* error, DLBridgeStatus status, const char* subject,
                                 const char* problem);
 
-// The same, returning the status to return.
+// The same, and return the status.
 DLBRIDGE_INLINE DLBridgeStatus Refuse(DLBridgeError* error, const Refusal& refusal) {
   ReportRule(error, refusal);
   return StatusOfRule(refusal.rule);
@@ -100,16 +100,16 @@ DLBRIDGE_INLINE DLBridgeStatus RefuseValue(DLBridgeError* error, DLBridgeStatus 
   }
   return status;
 }
-// Rejects a number that had to be another one: "spec.fd_count must be 1, found 2".
+// Rejects a number that must have one value: "spec.fd_count must be 1, found 2".
 DLBRIDGE_COLD DLBridgeStatus RefuseOther(DLBridgeError* error, DLBridgeStatus status,
                                          const char* argument, uint64_t expected, uint64_t found);
-// The same of an enumeration whose newest value is `most`: a greater one comes from a newer caller.
+// The same for an enumeration whose newest value is `most`; a greater value is from a newer caller.
 DLBRIDGE_INLINE DLBridgeStatus RefuseEnum(DLBridgeError* error, const char* argument,
                                           const char* problem, int32_t found, int32_t most) {
   return RefuseValue(error, found > most ? DLBRIDGE_ERROR_TOO_NEW : DLBRIDGE_ERROR_INVALID_ARGUMENT,
                      argument, problem, found);
 }
-// The same of a device and of a version.
+// The same for a device and for a version.
 DLBRIDGE_COLD void ReportDevice(DLBridgeError* error, DLBridgeStatus status, const char* argument,
                                 const char* problem, const DLDevice& found);
 DLBRIDGE_INLINE DLBridgeStatus RefuseDevice(DLBridgeError* error, DLBridgeStatus status,
@@ -120,18 +120,18 @@ DLBRIDGE_INLINE DLBridgeStatus RefuseDevice(DLBridgeError* error, DLBridgeStatus
 }
 DLBRIDGE_COLD DLBridgeStatus RefuseVersion(DLBridgeError* error, const char* argument,
                                            const char* problem, DLPackVersion found);
-// Rejects a text to parse, and shows its beginning.
+// Rejects a text that cannot be parsed; the message shows its beginning.
 DLBRIDGE_COLD DLBridgeStatus RefuseText(DLBridgeError* error, const char* problem,
                                         const char* found, size_t length);
 // Rejects a size: "storage.size must be at least 184 bytes, found 100".
 DLBRIDGE_COLD DLBridgeStatus RefuseSize(DLBridgeError* error, const char* argument, uint64_t needed,
                                         uint64_t found);
-// Rejects a struct by its struct_size, or by byte `index`, which this library does not know.
+// Reject a struct for its struct_size, or for byte `index`, which is not zero and not known here.
 DLBRIDGE_COLD DLBridgeStatus RefuseStructSize(DLBridgeError* error, const char* argument,
                                               const char* bound, uint32_t limit, uint32_t found);
 DLBRIDGE_COLD DLBridgeStatus RefuseTail(DLBridgeError* error, const char* argument, uint32_t index,
                                         uint32_t known_size);
-// Rejects entry `index` of an array, which is entry `first` once more.
+// Rejects entry `index` of an array, a duplicate of entry `first`.
 DLBRIDGE_COLD DLBridgeStatus RefuseDuplicate(DLBridgeError* error, const char* argument,
                                              uint64_t index, uint64_t first);
 // Rejects option bits: DLPack's flags, which are bits 0 to 7, and bits that this library does not
@@ -143,7 +143,7 @@ DLBRIDGE_INLINE DLBridgeStatus CheckOptionBits(uint32_t options, uint32_t known,
   return DLBRIDGE_LIKELY((options & ~known) == 0) ? DLBRIDGE_OK
                                                   : RefuseOptions(error, argument, options, known);
 }
-// A reserved field of a struct of fixed size.
+// Checks a reserved field of a struct of fixed size.
 DLBRIDGE_INLINE DLBridgeStatus CheckReserved(uint64_t value, const char* argument,
                                              DLBridgeError* error) {
   return DLBRIDGE_LIKELY(value == 0)
@@ -152,7 +152,7 @@ DLBRIDGE_INLINE DLBridgeStatus CheckReserved(uint64_t value, const char* argumen
                            "must have zero in its reserved field: this library gives it no meaning",
                            value);
 }
-// The version of a result: of major 1, or {0, 0}.
+// Checks the version of a result: major 1, or {0, 0}.
 DLBRIDGE_INLINE DLBridgeStatus CheckResultVersion(DLPackVersion version, const char* argument,
                                                   DLBridgeError* error) {
   return DLBRIDGE_LIKELY(version.major == 1 || (version.major == 0 && version.minor == 0))

@@ -1,6 +1,6 @@
 // Generated from facts/statuses.toml and facts/rules.toml by tools/facts.py; do not edit.
 // SPDX-License-Identifier: Apache-2.0
-// The one table of statuses and the one table of rules.
+// The table of statuses and the table of rules.
 #ifndef DLBRIDGE_SRC_DESCRIBE_STATUS_TABLE_H_
 #define DLBRIDGE_SRC_DESCRIBE_STATUS_TABLE_H_
 
@@ -32,7 +32,7 @@
   X(ERROR_AMBIGUOUS, "The kind of the tensor was not given and cannot be decided.")
 
 // X(name, status, text, expected, found, remedy), in the order of their numbers. facts/rules.toml
-// explains the % in `expected` and `found`.
+// explains the placeholders in `expected` and `found`.
 #define DLBRIDGE_RULES(X) \
   X(NONE, OK, \
     "no rule is broken", \

@@ -5,7 +5,7 @@
 namespace dlbridge {
 namespace {
 
-// The table's size in its first version, 0.3.0; a client cannot have been compiled with less.
+// The table's size in its first version, 0.3.0. No client was compiled with a smaller one.
 constexpr size_t kFirstSize = offsetof(DLBridgeApi, ipc_import) + sizeof(DLBridgeApi::ipc_import);
 
 // clang-format off

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the conversions share.
 #include "protocol/convert.h"
 
 #include "describe/boundary.h"
@@ -9,7 +8,7 @@
 namespace dlbridge {
 namespace {
 
-// Compact strides where strides mean nothing: on empty tensors and on axes of extent 1.
+// Writes compact strides where strides have no meaning: on empty tensors and on axes of extent 1.
 void CanonicaliseStrides(Node* node, bool empty) {
   const int64_t* shape = node->shape();
   int64_t* strides = node->strides();
@@ -34,7 +33,7 @@ void Canonicalise(Node* node, DLTensor* tensor) {
   tensor->device = CanonicalDevice(tensor->device);
 }
 
-// NULL stays NULL: it has nothing to point to. Only an empty tensor's address can wrap.
+// NULL data stays NULL. Only the address of an empty tensor can wrap: others were checked.
 void FoldByteOffset(DLTensor* tensor) {
   if (tensor->data != nullptr) {
     tensor->data =
@@ -43,7 +42,7 @@ void FoldByteOffset(DLTensor* tensor) {
   tensor->byte_offset = 0;
 }
 
-// What a root calls to release its source; NULL where that is the library's own business.
+// The function that a root calls to release its source; NULL if it is a function of this library.
 const void* ReleaserOf(Node* root) {
   switch (root->source_kind) {
     case SourceKind::kLegacy:
@@ -59,7 +58,7 @@ const void* ReleaserOf(Node* root) {
   return reinterpret_cast<const void*>(static_cast<AllocationTail*>(root->tail())->deallocate);
 }
 
-// The same of any tensor, dlbridge-owned or foreign.
+// The same for any tensor, dlbridge-owned or foreign.
 template <class Managed>
 const void* ReleaserOf(const Managed& tensor) {
   const Node* node = OwnNode(&tensor);
@@ -75,7 +74,7 @@ bool HasSameArray(int32_t ndim, const int64_t* a, const int64_t* b) {
   return true;
 }
 
-// Strides that are not given were filled in; a producer that gave them since is another tensor.
+// If the source has no strides, the node's must be the compact ones that were filled in.
 bool HasSameStrides(const DLTensor& source, Node* node) {
   if (source.strides != nullptr) {
     return HasSameArray(node->ndim, source.strides, node->strides());
@@ -172,7 +171,7 @@ void* Commit(const Prepared& prepared, SourceKind kind, void* source) {
       BecomeRoot(node, kind, source);
       break;
     case Prepared::How::kReplace:
-      // A preparation that succeeded has its node.
+      // `node` is not NULL: the preparation succeeded.
       // NOLINTNEXTLINE(clang-analyzer-core.NullDereference)
       node->wraps_source = false;
       Replace(node, prepared.old);

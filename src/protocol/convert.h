@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What upgrade, downgrade, import and export share.
+// The parts that upgrade, downgrade, import and export share.
 //
-// Every conversion is prepared first, without touching the source, and committed when nothing can
+// Every conversion is prepared first, without changing the source. It is committed when no step can
 // fail any more.
 #ifndef DLBRIDGE_SRC_PROTOCOL_CONVERT_H_
 #define DLBRIDGE_SRC_PROTOCOL_CONVERT_H_
@@ -18,22 +18,22 @@
 
 namespace dlbridge {
 
-// A conversion that needs only to be committed.
+// A prepared conversion.
 struct Prepared {
   enum class How : uint8_t {
-    kWrap,      // `node` is new and takes the source
-    kReplace,   // `node` is new and takes the place of `old`, a dlbridge-owned handle
-    kOriginal,  // `old` ends, and its source is the result
-    kAsIs,      // the source is the result
-    kCopy       // `node` is new and has its own data; the source is released
+    kWrap,      // the result is `node`, which becomes the owner of the source
+    kReplace,   // the result is `node`, which replaces `old`, a dlbridge-owned handle
+    kOriginal,  // the result is the source of `old`, which is freed
+    kAsIs,      // the result is the source
+    kCopy       // the result is `node`, which has its own data; the source is released
   };
   Node* node;
   Node* old;
   How how;
 };
 
-// Checks the struct itself and, where the options ask for it, all that the policy demands of it.
-// Without validation only that is checked without which no node can be made.
+// Checks the struct itself against the policy. If validation is skipped, checks only what is needed
+// to make a node.
 template <class Sink>
 DLBRIDGE_INLINE bool CheckConvertible(const Subject& subject, const Options& options, Sink* sink) {
   const DLTensor& tensor = subject.tensor;
@@ -49,10 +49,10 @@ DLBRIDGE_INLINE bool CheckConvertible(const Subject& subject, const Options& opt
   return true;
 }
 
-// Rejects a fold where `data` is not an address.
+// Rejects FOLD_BYTE_OFFSET if `data` is not an address.
 DLBridgeStatus CheckFold(const Subject& subject, const Options& options, DLBridgeError* error);
 
-// A legacy tensor with the flags that are known of it.
+// A legacy source with its known flags.
 DLBRIDGE_INLINE Subject LegacySubject(const DLManagedTensor& source, uint64_t flags,
                                       const Options& options) {
   const bool vouched = options.Has(DLBRIDGE_CONVERT_VOUCH_WRITABLE) ||
@@ -60,7 +60,8 @@ DLBRIDGE_INLINE Subject LegacySubject(const DLManagedTensor& source, uint64_t fl
   return BorrowedSubject(source.dl_tensor, flags, vouched);
 }
 
-// All that a source must meet to become a versioned tensor for this consumer, its layout aside.
+// Checks whether a source can become a versioned tensor for this consumer. Its layout is checked
+// later.
 DLBRIDGE_INLINE DLBridgeStatus CheckSource(const Subject& subject, const Options& options,
                                            DLBridgeError* error) {
   FirstBroken sink(error);
@@ -76,7 +77,7 @@ DLBRIDGE_INLINE DLBridgeStatus CheckSource(const Subject& subject, const Options
   return CheckCodes(subject.tensor, subject.flags, options.version, error);
 }
 
-// Copies shape and strides to `node`, and validates the copy where the options ask for it.
+// Copies shape and strides to `node`, and validates the copy unless validation is skipped.
 template <class Sink>
 DLBRIDGE_INLINE bool Snapshot(const Subject& subject, const Options& options, Node* node,
                               Sink* sink) {
@@ -88,7 +89,7 @@ DLBRIDGE_INLINE bool Snapshot(const Subject& subject, const Options& options, No
   return true;
 }
 
-// A node with a copy of the arrays and with `flags`, its struct not yet filled.
+// Makes a node with a copy of the arrays and with `flags`. Its DLPack struct is not filled yet.
 DLBRIDGE_INLINE DLBridgeStatus MakeNode(const Subject& subject, const Options& options,
                                         uint64_t flags, Node** out, DLBridgeError* error) {
   Node* node = AllocateNode(subject.tensor.ndim, 0);
@@ -107,8 +108,8 @@ DLBRIDGE_INLINE DLBridgeStatus MakeNode(const Subject& subject, const Options& o
 
 // --------------------------------------------------------------------------------- fast path
 
-// Does a source meet all but the layout rules, for a consumer of kVersion? One that this does not
-// recognise goes the general way from its beginning.
+// True if a source breaks no rule, the layout rules aside, for a consumer of kVersion. A source
+// that is not recognised takes the general path from its beginning.
 template <Version kVersion, bool kValidates>
 DLBRIDGE_INLINE bool IsPlainSource(const Subject& subject) {
   const DLTensor& tensor = subject.tensor;
@@ -118,13 +119,13 @@ DLBRIDGE_INLINE bool IsPlainSource(const Subject& subject) {
   return head && CodesKnownTo<kVersion>(tensor);
 }
 
-// Validates the copies of the arrays in `node` by the default policy. Field by field, so that the
-// fast path keeps them in registers.
+// Validates the copies of the arrays in `node` by the default policy. The fields are separate
+// parameters, so that the fast path keeps them in registers.
 DLBRIDGE_NOINLINE DLBridgeStatus CheckCopies(Node* node, void* data, DLDevice device,
                                              DLDataType dtype, uint64_t byte_offset,
                                              bool has_strides, DLBridgeError* error);
 
-// Copies the arrays to `node`, and validates the copies by the default policy.
+// Copies the arrays to `node`. With kValidates it validates the copies by the default policy.
 template <bool kValidates>
 DLBRIDGE_INLINE DLBridgeStatus FillAxes(const Subject& subject, Node* node, DLBridgeError* error) {
   const DLTensor& tensor = subject.tensor;
@@ -143,23 +144,23 @@ DLBRIDGE_INLINE DLBridgeStatus FillAxes(const Subject& subject, Node* node, DLBr
 // Applies CANONICAL and FOLD_BYTE_OFFSET to a filled node.
 DLBRIDGE_COLD void Reform(const Options& options, Node* node, DLTensor* tensor);
 
-// Does the struct of a source still describe what its node does? Then either stands for the other.
+// True if the source and the struct `own` of `node` describe the same tensor.
 bool IsSameTensor(const DLTensor& source, Node* node, const DLTensor& own);
 
-// May a versioned tensor of that label be handed back to a consumer with these options?
+// True if the tensor's version allows returning it unchanged to a consumer with these options.
 bool LabelFits(const Subject& subject, const Options& options);
-// Does a tensor of major 1, handed back as it is, satisfy these options?
+// True if a tensor of major 1, returned unchanged, satisfies these options.
 bool Satisfies(const Subject& subject, const Options& options);
 
 // Rejects dtype codes, device types and flag bits that the legacy version of the options does not
-// know, unless the options let them pass.
+// know, unless the options accept them.
 DLBridgeStatus CheckLegacyCodes(const Subject& subject, const Options& options,
                                 DLBridgeError* error);
-// Rejects what a legacy tensor cannot record, unless the options allow the loss.
+// Rejects flags that a legacy tensor cannot record, unless the options allow the loss.
 DLBridgeStatus CheckLosses(const Subject& subject, const Options& options, DLBridgeError* error);
 
-// Keeps the module loaded that releases `source`, of `kind`, where the options ask for it. The last
-// step that can fail: a source that is rejected pins nothing.
+// Keeps the module that releases `source` loaded, if the options have PIN_PRODUCER. This is the
+// last step that can fail, so that a rejected source pins nothing.
 DLBRIDGE_COLD DLBridgeStatus PinProducer(SourceKind kind, const void* source, DLBridgeError* error);
 DLBRIDGE_INLINE DLBridgeStatus PinIfAsked(const Options& options, SourceKind kind,
                                           const void* source, DLBridgeError* error) {
@@ -169,39 +170,38 @@ DLBRIDGE_INLINE DLBridgeStatus PinIfAsked(const Options& options, SourceKind kin
   return PinProducer(kind, source, error);
 }
 
-// Takes a preparation back.
+// Frees a preparation that is not committed.
 void Abandon(const Prepared& prepared);
 
-// Carries a preparation out and returns what the caller gets: the source of kOriginal or kAsIs, or
-// the node.
+// Commits a preparation and returns the result (see Prepared::How).
 void* Commit(const Prepared& prepared, SourceKind kind, void* source);
 
-// Both, for a single source: `*out` is what the caller gets.
+// PinIfAsked, then Commit or Abandon, for a single source.
 DLBridgeStatus PinAndCommit(const Prepared& prepared, const Options& options, SourceKind kind,
                             void* source, void** out, DLBridgeError* error);
 
-// What an upgrade may hand back.
+// The tensors that an upgrade may return: any versioned tensor, or dlbridge-owned ones only.
 enum class Wants : uint8_t { kAnyVersioned, kOwned };
 
-// The conversions between the entry points' checks of their arguments and their results.
+// The conversions, without the entry points' checks of their arguments.
 DLBridgeStatus PrepareUpgrade(DLManagedTensor* source, const Options& options, Wants wants,
                               Prepared* out, DLBridgeError* error);
 DLBridgeStatus Upgrade(DLManagedTensor* source, const Options& options, Wants wants,
                        DLManagedTensorVersioned** out, DLBridgeError* error);
 DLBridgeStatus Downgrade(DLManagedTensorVersioned* source, const Options& options,
                          DLManagedTensor** out, DLBridgeError* error);
-// A versioned tensor for a versioned consumer: as it is where it fits, else a node.
+// Versioned to versioned: returns the source if the consumer can read it, else a new node.
 DLBridgeStatus Rewrap(DLManagedTensorVersioned* source, const Options& options, Wants wants,
                       DLManagedTensorVersioned** out, DLBridgeError* error);
-// A legacy tensor for a legacy consumer, likewise.
+// Legacy to legacy, likewise.
 DLBridgeStatus PassLegacy(DLManagedTensor* source, const Options& options, DLManagedTensor** out,
                           DLBridgeError* error);
 
-// A copy as a legacy tensor, a root of its own.
+// Copies the data to a legacy tensor, which is a new root.
 DLBridgeStatus CopyToLegacy(const Subject& subject, const Options& options, Node** out,
                             DLBridgeError* error);
 
-// The kind of `tensor`: `kind` where that is LEGACY or VERSIONED, else by its bytes.
+// Sets `*out` to `kind` if that is LEGACY or VERSIONED. With UNKNOWN the bytes decide.
 DLBridgeStatus DecideKind(const void* tensor, DLBridgeKind kind, DLBridgeKind* out,
                           DLBridgeError* error);
 

@@ -8,7 +8,7 @@
 namespace dlbridge {
 namespace {
 
-// Do elements of this dtype lie elsewhere when they are padded?
+// True if the padded flag changes the layout of this dtype.
 bool PaddingMatters(const Subject& subject) {
   return ItemBits(subject.tensor.dtype, subject.flags) != ItemBits(subject.tensor.dtype, 0);
 }
@@ -26,7 +26,7 @@ bool IsNewer(Version since, const Options& options) {
   return since > options.version && since != kNoRelease;
 }
 
-// Codes of a release that the legacy consumer does not know.
+// Rejects codes that are newer than the legacy consumer's version.
 DLBridgeStatus CheckNewerCodes(const Subject& subject, const Options& options,
                                DLBridgeError* error) {
   if (options.Has(DLBRIDGE_CONVERT_ALLOW_NEWER_CODES | DLBRIDGE_CONVERT_COPY)) {
@@ -58,7 +58,7 @@ DLBridgeStatus MakeDowngraded(const Subject& subject, const Options& options, No
   return DLBRIDGE_OK;
 }
 
-// Options of a downgrade that are known at compile time.
+// Options of a downgrade, as a constant.
 template <uint32_t kOptions>
 struct PlainDowngrade {
   static constexpr Options kValue = {kOptions,        kLegacyVersion, kLegacyVersion, 0,
@@ -116,8 +116,8 @@ DLBridgeStatus Prepare(const Subject& subject, Node* old, const Options& options
     *out = {nullptr, nullptr, Prepared::How::kCopy};
     return CopyToLegacy(subject, options, &out->node, error);
   }
-  // Never the legacy tensor that a source was made of: that one cannot record what is known of
-  // this.
+  // A source that was made of a legacy tensor never returns that tensor: it does not record the
+  // flags of the source.
   *out = {nullptr, old, old != nullptr ? Prepared::How::kReplace : Prepared::How::kWrap};
   return MakeDowngraded(subject, options, &out->node, error);
 }
@@ -130,7 +130,7 @@ DLBridgeStatus CopyToLegacy(const Subject& subject, const Options& options, Node
   if (!CheckHead(subject, *options.policy, &sink)) {
     return sink.failure();
   }
-  // Packed, since a legacy tensor cannot record padding.
+  // Elements are packed, since a legacy tensor cannot record padding.
   const uint64_t lost = kReadOnly | (PaddingMatters(subject) ? kPadded : 0);
   DLBRIDGE_TRY(CopyToNode(subject, options, (subject.flags & ~lost) | kCopied, out, error));
   const DLTensor tensor = (*out)->versioned.dl_tensor;
@@ -189,7 +189,7 @@ DLBridgeStatus dlbridge_downgrade(DLManagedTensorVersioned* source,
                                   DLBridgeError* error) {
   DLBRIDGE_REQUIRE(source);
   DLBRIDGE_REQUIRE(out);
-  // Before anything else of it is read.
+  // With another major, no other field may be read.
   const DLPackVersion label = dlbridge::LoadVersion(source->version);
   DLBRIDGE_TRY(dlbridge::CheckMajor(label, error));
   if (DLBRIDGE_LIKELY(dlbridge::OwnNode(source) == nullptr)) {

@@ -6,7 +6,7 @@
 namespace dlbridge {
 namespace {
 
-// A longer chain is a ring.
+// Limit on the length of a chain, which may be a ring.
 constexpr int kMaxTables = 64;
 
 bool IsWhole(const DLPackExchangeAPI& table) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any managed tensor to what a consumer of a given DLPack version reads.
+// Converts any managed tensor for a consumer of a given DLPack version.
 #include "describe/boundary.h"
 #include "protocol/convert.h"
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Legacy or versioned, by the 64 bytes that both structs have.
+// Decides between legacy and versioned by the first 64 bytes, which both structs have.
 //
-// By exclusion. Bytes that cannot be a version make a tensor legacy. Where they can be one, there
-// are conditions that every live tensor of a kind meets, and a kind is the answer only where its
-// conditions hold and the other's do not. docs/identify.md lists the bytes that meet both, or
-// neither.
+// If the first bytes cannot be a version, the tensor is legacy. Otherwise the bytes are checked
+// against conditions that every live tensor of a kind meets. A kind is the answer only if its
+// conditions hold and those of the other kind do not. docs/identify.md lists the bytes that meet
+// the conditions of both kinds or of neither.
 #include <cstring>
 
 #include "describe/boundary.h"
@@ -18,17 +18,19 @@ namespace {
 constexpr size_t kReadable = sizeof(DLManagedTensor);
 static_assert(kReadable <= sizeof(DLManagedTensorVersioned), "legacy is the smaller struct");
 
-// Versions beyond this are not expected to come; a pointer's lower half hardly ever looks so small.
+// Versions above this are not expected. The lower half of a pointer is hardly ever that small.
 constexpr uint32_t kMaxPlausibleVersion = 255;
 // Code and arrays are never mapped in the first page.
 constexpr uint64_t kFirstPage = 4096;
-// Programs lie below this on x86-64 and 64-bit Arm, unless they ask for five levels of page tables.
+// The end of the user address space on x86-64 and 64-bit Arm, unless a program asks for five levels
+// of page tables.
 constexpr uint64_t kUserSpace = uint64_t{1} << 48;
 
-// The bytes of a struct, whose alignment is that of a pointer, read at any offset as any type.
+// The bytes of a struct, which can be read as any type at any offset. The struct is aligned like a
+// pointer.
 class Bytes {
  public:
-  // Word by word, since the producer may write to the struct meanwhile.
+  // Loads each word once: the producer may write to the struct meanwhile.
   explicit Bytes(const void* tensor) {
     const auto* words = static_cast<const LoadedQuad*>(tensor);
     for (size_t i = 0; i < kReadable / sizeof(uint64_t); ++i) {
@@ -47,10 +49,10 @@ class Bytes {
   unsigned char bytes_[kReadable];
 };
 
-// NULL, or somewhere that code can be.
+// NULL, or an address that can be code.
 bool CanBeDeleter(uint64_t pointer) { return pointer == 0 || pointer >= kFirstPage; }
 
-// The fields of a DLTensor that cannot be anything: `at` is where the DLTensor begins.
+// Checks the fields of a DLTensor at offset `at` that cannot have just any value.
 bool CanBeTensor(const Bytes& bytes, size_t at, size_t readable_arrays) {
   const auto type = bytes.At<int32_t>(at + offsetof(DLTensor, device));
   const auto id = bytes.At<int32_t>(at + offsetof(DLTensor, device) + sizeof(int32_t));
@@ -61,7 +63,7 @@ bool CanBeTensor(const Bytes& bytes, size_t at, size_t readable_arrays) {
   }
   // Without axes the arrays are not read, so their pointers may hold anything.
   for (size_t i = 0; ndim != 0 && i < readable_arrays; ++i) {
-    // shape, then strides: arrays of 64-bit integers, in memory that exists.
+    // shape, then strides: aligned arrays outside the first page.
     const auto array = bytes.At<uint64_t>(at + offsetof(DLTensor, shape) + i * sizeof(int64_t*));
     const bool may_be_null = i != 0;
     if (array == 0 ? !may_be_null : array < kFirstPage || array % alignof(int64_t) != 0) {
@@ -76,16 +78,16 @@ bool CanBeLegacy(const Bytes& bytes) {
          CanBeDeleter(bytes.At<uint64_t>(offsetof(DLManagedTensor, deleter)));
 }
 
-// Can the first eight bytes be the version of a versioned tensor? No release has a major of 0 with
-// flags, and a data pointer is hardly ever that small.
+// True if the first eight bytes can be a version. A versioned tensor never has major 0, and a data
+// pointer hardly ever has two halves that small.
 bool CanBeVersion(const Bytes& bytes) {
   const auto version = bytes.At<DLPackVersion>(offsetof(DLManagedTensorVersioned, version));
   return version.major != 0 && version.major <= kMaxPlausibleVersion &&
          version.minor <= kMaxPlausibleVersion;
 }
 
-// A small number where legacy has its device type and versioned its context: no pointer is so
-// small.
+// True if the bytes that are the device of a legacy tensor, or the context of a versioned one, are
+// a plausible device. No pointer is that small.
 bool LooksLikeDevice(const Bytes& bytes) {
   constexpr int32_t kSmallType = 255;
   constexpr int32_t kSmallId = 65535;
@@ -94,20 +96,21 @@ bool LooksLikeDevice(const Bytes& bytes) {
   return type > 0 && type <= kSmallType && id >= -kSmallId && id <= kSmallId;
 }
 
-// Of an unknown major only the deleter is known. Bytes that could as well be a legacy tensor with
-// one broken field are not taken for it.
+// With another major only the deleter can be checked. Bytes that can also be a legacy tensor with
+// one broken field are not accepted.
 bool CanBeOtherMajor(const Bytes& bytes) {
   const auto deleter = bytes.At<uint64_t>(offsetof(DLManagedTensorVersioned, deleter));
   return deleter < kUserSpace && !LooksLikeDevice(bytes);
 }
 
-// Of bytes that can be a version.
+// For bytes that can be a version.
 bool CanBeVersioned(const Bytes& bytes) {
   if (!CanBeDeleter(bytes.At<uint64_t>(offsetof(DLManagedTensorVersioned, deleter)))) {
     return false;
   }
   const auto version = bytes.At<DLPackVersion>(offsetof(DLManagedTensorVersioned, version));
-  // After `flags` only major 1 is known; of its DLTensor, the first 32 bytes are inside.
+  // The fields after `flags` are only known for major 1. The 64 bytes contain the first 32 bytes of
+  // its DLTensor.
   return version.major == kMajor
              ? CanBeTensor(bytes, offsetof(DLManagedTensorVersioned, dl_tensor), 1)
              : CanBeOtherMajor(bytes);

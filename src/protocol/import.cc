@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any managed tensor of foreign code to a dlbridge-owned versioned one.
+// Converts any managed tensor to a dlbridge-owned versioned tensor.
 #include "describe/boundary.h"
 #include "protocol/convert.h"
 

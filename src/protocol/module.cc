@@ -28,7 +28,7 @@ DLBridgeStatus RefuseUnknownAddress(DLBridgeError* error) {
 DLBridgeStatus PinModule(const void* address, DLBridgeError* error) {
   HMODULE module = nullptr;
   const DWORD flags = GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS | GET_MODULE_HANDLE_EX_FLAG_PIN;
-  // With that flag the "name" is any address inside.
+  // With FROM_ADDRESS the "name" is any address inside the module.
   const bool found = GetModuleHandleExA(flags, static_cast<LPCSTR>(address), &module) != 0;
   return found ? DLBRIDGE_OK : RefuseUnknownAddress(error);
 }
@@ -42,11 +42,11 @@ DLBridgeStatus RefuseModule(DLBridgeError* error) {
                       "this library's own linker namespace");
 }
 
-// Opens a module that is loaded, for good. Closing the handle takes back no more than this count.
+// Marks a loaded module as never to be unloaded. dlclose only drops the reference of this dlopen.
 void* OpenForGood(const char* name) {
   void* handle = dlopen(name, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
   if (handle == nullptr) {
-    dlerror();  // the caller has our status, and need not find a message that is not its own
+    dlerror();  // clears the message: the caller gets a status instead
   } else {
     dlclose(handle);
   }
@@ -57,7 +57,8 @@ void* OpenForGood(const char* name) {
 
 #ifdef __GLIBC__
 
-// A module is its link_map. The name alone may lead to another one: namespaces do not share theirs.
+// The link_map identifies a module. A name alone is not sufficient: in another linker namespace it
+// can mean another module.
 DLBridgeStatus PinModule(const void* address, DLBridgeError* error) {
   Dl_info info;
   void* module = nullptr;
@@ -66,7 +67,7 @@ DLBridgeStatus PinModule(const void* address, DLBridgeError* error) {
   }
   const char* name = static_cast<const link_map*>(module)->l_name;
   const bool main_program = name[0] == '\0';
-  // glibc's handles are the link_maps.
+  // In glibc a handle of dlopen is the link_map.
   return main_program || OpenForGood(name) == module ? DLBRIDGE_OK : RefuseModule(error);
 }
 

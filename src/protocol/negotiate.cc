@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which version a producer and a consumer share.
+// Finds the version that a producer and a consumer share.
 #include "describe/boundary.h"
 #include "describe/status.h"
 #include "describe/version.h"

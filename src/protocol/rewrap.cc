@@ -8,7 +8,7 @@
 namespace dlbridge {
 namespace {
 
-// The version of a node that is made of a versioned tensor.
+// The version of a new node: unknown codes and flags keep the version of their tensor.
 DLPackVersion LabelOf(const Subject& subject, const Options& options) {
   const bool unknown = RequiredVersion(subject.tensor, subject.flags) > options.version;
   return unknown ? subject.label : ToDLPack(options.version);
@@ -35,7 +35,7 @@ DLBridgeStatus CopyVersioned(const Subject& subject, const Options& options, Nod
   return DLBRIDGE_OK;
 }
 
-// Hands the source back, once the rules for its layout are met too.
+// Prepares to return the source unchanged, after checking its layout.
 DLBridgeStatus PrepareAsIs(const Subject& subject, const Options& options, Prepared* out,
                            DLBridgeError* error) {
   *out = {nullptr, nullptr, Prepared::How::kAsIs};
@@ -56,7 +56,7 @@ DLBridgeStatus PrepareVersioned(const Subject& subject, Node* old, const Options
   return MakeVersioned(subject, options, &out->node, error);
 }
 
-// The flags that are known of a legacy tensor: of a dlbridge-owned one, those that it lost as well.
+// The known flags of a legacy tensor; a dlbridge-owned one has flags that its struct cannot record.
 uint64_t KnownFlags(const Node* node, const Options& options) {
   return options.tensor_flags | (node != nullptr ? node->flags : 0);
 }

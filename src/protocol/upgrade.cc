@@ -16,7 +16,7 @@ namespace {
 constexpr uintptr_t kStorageAlignment = 16;
 static_assert(alignof(Node) <= kStorageAlignment, "a node fits aligned storage");
 
-// The flags of the result of a foreign legacy source: unknown is READ_ONLY.
+// The flags of the result for a foreign legacy source: READ_ONLY unless known to be writable.
 uint64_t ResultFlags(const Options& options) {
   return options.tensor_flags | (options.Has(DLBRIDGE_CONVERT_VOUCH_WRITABLE) ? 0 : kReadOnly);
 }
@@ -58,7 +58,7 @@ DLBRIDGE_INLINE DLBridgeStatus CheckStorage(const DLBridgeStorage* storage, DLBr
   return DLBRIDGE_OK;
 }
 
-// Is a source inside the part of the storage that is written to?
+// True if a source overlaps the part of the storage that is written to.
 DLBRIDGE_INLINE bool IsInside(const DLBridgeStorage& storage, size_t size,
                               const DLManagedTensor* source) {
   const uintptr_t distance = reinterpret_cast<uintptr_t>(source) + sizeof *source -
@@ -66,7 +66,7 @@ DLBRIDGE_INLINE bool IsInside(const DLBridgeStorage& storage, size_t size,
   return distance - 1 < size + sizeof *source - 1;
 }
 
-// Makes a node in the storage, for a tensor whose struct passed its checks.
+// Makes a node in the storage for a tensor whose struct was checked.
 DLBridgeStatus MakeInStorage(const Subject& subject, const Options& options, uint64_t flags,
                              const DLBridgeStorage& storage, DLBridgeError* error) {
   const int32_t ndim = subject.tensor.ndim;
@@ -83,7 +83,7 @@ DLBridgeStatus MakeInStorage(const Subject& subject, const Options& options, uin
   return DLBRIDGE_OK;
 }
 
-// Marks a node that is complete as one in the caller's storage.
+// Marks a complete node as one in the caller's storage.
 DLBRIDGE_INLINE void EnterStorage(const DLBridgeStorage& storage, Node* node) {
   node->in_storage = true;
   *static_cast<StorageTail*>(node->tail()) = {storage.release, storage.release_context};
@@ -116,9 +116,8 @@ DLBRIDGE_NOINLINE DLBridgeStatus UpgradeGenerally(DLManagedTensor* source,
   return Upgrade(source, PlainOptions<kOptions>::kValue, Wants::kAnyVersioned, out, error);
 }
 
-// Fast path: a legacy tensor that dlbridge did not create, with options that are known when this is
-// compiled. Not inlined: the entry point, which jumps to one of them, then needs no stack of its
-// own.
+// Fast path: a legacy tensor that dlbridge did not create, with options that are constants. Not
+// inlined, so that the entry point only jumps to one of these functions and needs no stack frame.
 template <uint32_t kOptions>
 DLBRIDGE_NOINLINE DLBridgeStatus UpgradePlain(DLManagedTensor* source,
                                               DLManagedTensorVersioned** out,
@@ -176,7 +175,7 @@ DLBRIDGE_INLINE DLBridgeStatus UpgradePlainInto(DLManagedTensor* source,
   return DLBRIDGE_OK;
 }
 
-// Calls `function` with the bits of plain options as a constant.
+// WithPlainBits calls `function` with the bits of plain options as a constant.
 constexpr uint32_t kSkip = DLBRIDGE_CONVERT_SKIP_VALIDATION;
 constexpr uint32_t kVouch = DLBRIDGE_CONVERT_VOUCH_WRITABLE;
 static_assert((kSkip | kVouch) == kPlainBits, "one case for each combination");
@@ -199,7 +198,7 @@ DLBRIDGE_INLINE DLBridgeStatus WithPlainBits(uint32_t options, Function function
 DLBridgeStatus CopyUpgraded(const Subject& subject, const Options& options, Node** out,
                             DLBridgeError* error) {
   FirstBroken sink(error);
-  // A copy reads by the layout, so it is validated even where validation is skipped.
+  // A copy depends on the layout, so the tensor is validated even with SKIP_VALIDATION.
   if (options.Has(DLBRIDGE_CONVERT_SKIP_VALIDATION) &&
       !CheckHead(subject, *options.policy, &sink)) {
     return sink.failure();
@@ -208,7 +207,7 @@ DLBridgeStatus CopyUpgraded(const Subject& subject, const Options& options, Node
   return CopyToNode(subject, options, (subject.flags & ~kReadOnly) | kCopied, out, error);
 }
 
-// The source was made by this library, from a versioned tensor or native memory: restore its flags.
+// Loads a dlbridge-owned legacy source and restores its flags, which its struct cannot record.
 DLBridgeStatus LoadOwnLegacy(Node* node, const Options& options, Subject* out,
                              DLBridgeError* error) {
   *out = LegacySubject(node->legacy, options.tensor_flags | node->flags, options);
@@ -216,7 +215,8 @@ DLBridgeStatus LoadOwnLegacy(Node* node, const Options& options, Subject* out,
   return CheckOwnedLegacy(node, out->tensor, error);
 }
 
-// Unknown codes and bits mean what they mean in the version that they came with.
+// A tensor with codes or flags that the consumer's version does not know keeps its version, which
+// defines their meaning.
 void KeepVersion(const Node& old, const Subject& subject, const Options& options, Node* node) {
   if (RequiredVersion(subject.tensor, subject.flags) > options.version) {
     node->minor = old.minor;
@@ -224,7 +224,7 @@ void KeepVersion(const Node& old, const Subject& subject, const Options& options
   }
 }
 
-// The versioned tensor that `old` was made of, where it may be handed back.
+// True if the versioned tensor that `old` was made of may be returned.
 bool YieldsSource(Node* old, const Subject& subject, const Options& options) {
   if (!HoldsVersioned(*old) || options.Reshapes()) {
     return false;
@@ -252,7 +252,7 @@ DLBRIDGE_COLD DLBridgeStatus PrepareOwn(Node* old, const Options& options, Wants
   return DLBRIDGE_OK;
 }
 
-// Not cold: that would be compiled for size.
+// Not DLBRIDGE_COLD: cold functions are optimised for size.
 DLBRIDGE_NOINLINE DLBridgeStatus PrepareCopy(const DLManagedTensor& source, Node* old,
                                              const Options& options, Prepared* out,
                                              DLBridgeError* error) {
@@ -268,7 +268,7 @@ DLBRIDGE_NOINLINE DLBridgeStatus PrepareCopy(const DLManagedTensor& source, Node
   return DLBRIDGE_OK;
 }
 
-// In storage the original cannot be handed back.
+// Replaces `old` by a node in storage; the source of `old` cannot be returned there.
 DLBridgeStatus ReplaceInto(Node* old, const Options& options, const DLBridgeStorage& storage,
                            DLBridgeError* error) {
   Subject subject;
@@ -285,7 +285,7 @@ DLBridgeStatus ReplaceInto(Node* old, const Options& options, const DLBridgeStor
 
 // --------------------------------------------------------------------------------- a whole batch
 
-// Calls `step` with each index until one fails, whose index goes to `*failed`.
+// Calls `step` with each index until one fails, and sets `*failed` to the index that failed.
 template <class Step>
 DLBRIDGE_INLINE DLBridgeStatus ForEach(size_t count, size_t* failed, Step step) {
   for (size_t i = 0; i < count; ++i) {
@@ -298,14 +298,14 @@ DLBRIDGE_INLINE DLBridgeStatus ForEach(size_t count, size_t* failed, Step step) 
   return DLBRIDGE_OK;
 }
 
-// Takes back what was prepared of a batch.
+// Frees the first `count` preparations of a batch.
 void AbandonMany(const Prepared* prepared, size_t count) {
   for (size_t i = 0; i < count; ++i) {
     Abandon(prepared[i]);
   }
 }
 
-// The working memory of a batch: what is prepared, and which tensors were given.
+// The working memory of a batch: its preparations, and the set of its sources.
 struct Batch {
   DLManagedTensor* const* sources;
   size_t count;
@@ -437,7 +437,7 @@ DLBRIDGE_INLINE DLBridgeStatus UpgradeIntoChecked(DLManagedTensor* source,
   });
 }
 
-// A batch with its working memory, in one allocation.
+// Upgrades a batch. Its working memory is one allocation.
 DLBridgeStatus UpgradeBatch(DLManagedTensor* const* sources, size_t count, const Options& options,
                             DLManagedTensorVersioned** outs, size_t* failed, DLBridgeError* error) {
   size_t bytes = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arithmetic that says when it overflowed, and the hints that keep refusals off the hot path.
+// Arithmetic that reports overflow, and hints that keep error paths out of the hot path.
 #ifndef DLBRIDGE_SRC_SUPPORT_CHECKED_H_
 #define DLBRIDGE_SRC_SUPPORT_CHECKED_H_
 
@@ -13,10 +13,10 @@
 
 namespace dlbridge {
 
-// For sums and products that 64 bits cannot hold.
-__extension__ typedef __int128 Wide;  // NOLINT(modernize-use-using): only so it is no warning
+// For sums and products that do not fit 64 bits.
+__extension__ typedef __int128 Wide;  // NOLINT(modernize-use-using): a using alias would warn
 
-// True where the exact result does not fit `*out`.
+// True if the exact result does not fit `*out`.
 template <class A, class B, class C>
 [[nodiscard]] DLBRIDGE_INLINE bool AddOverflows(A a, B b, C* out) {
   return __builtin_add_overflow(a, b, out);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Included before every source: the C library checks the bounds of its functions where the compiler
-// knows them. Level 3 would add code to hot paths, which compute sizes at run time. The checks need
-// optimisation; an outer definition and sanitizers take precedence.
+// Included before every source. Enables the bounds checks of the C library's functions where the
+// compiler knows the bounds. Level 3 would add code to hot paths, which compute sizes at run time.
+// The checks need optimisation. A definition on the command line and sanitizers take precedence.
 #ifndef DLBRIDGE_SRC_SUPPORT_FORTIFY_H_
 #define DLBRIDGE_SRC_SUPPORT_FORTIFY_H_
 

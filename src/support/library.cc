@@ -65,7 +65,7 @@ namespace {
 
 void* Open(const char* name, bool loaded_only, TextWriter* reason) {
   void* handle = dlopen(name, RTLD_NOW | RTLD_LOCAL | (loaded_only ? RTLD_NOLOAD : 0));
-  // The message is taken in either case: the caller need not find one that is not its own.
+  // dlerror() also clears the message, so the caller of dlbridge does not find it later.
   const char* why = handle == nullptr ? dlerror() : nullptr;
   if (handle == nullptr && !loaded_only) {
     Tried(name, why, reason);
@@ -75,7 +75,7 @@ void* Open(const char* name, bool loaded_only, TextWriter* reason) {
 
 #ifdef __GLIBC__
 
-// A privileged program does not take its drivers from the environment.
+// A privileged program must not take its drivers from the environment.
 const char* Variable(const char* name) { return secure_getenv(name); }
 
 struct Search {
@@ -94,8 +94,8 @@ int Matches(dl_phdr_info* info, size_t /*size*/, void* search_argument) {
   return path.String(info->dlpi_name).fits() ? 1 : 0;
 }
 
-// Packages bring drivers of their own under other names; a second copy knows none of the first
-// one's memory.
+// Some packages bundle a driver under another name. If such a copy is loaded, it is used: a second
+// copy of a driver does not know the memory of the first one.
 void* OpenPrefixed(const char* prefix) {
   Search search = {prefix, {0}};
   if (prefix == nullptr || dl_iterate_phdr(Matches, &search) == 0) {

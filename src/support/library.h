@@ -11,21 +11,23 @@
 namespace dlbridge {
 
 struct LibraryNames {
-  const char* variable;  // of the environment: a file that is taken instead of all others
-  const char*
-      loaded_prefix;  // a file that is loaded already and whose name begins so goes first; NULL
-  const char* const* names;  // tried in this order: first whether one is loaded, then for loading
+  // Environment variable that names a file to use instead of all others.
+  const char* variable;
+  // An already loaded file whose name has this prefix is used first; NULL: none.
+  const char* loaded_prefix;
+  // First each name is looked up among the loaded libraries, then each is loaded, in this order.
+  const char* const* names;
   uint32_t count;
 };
 
-// A handle, or NULL. `file` receives where it was found, `reason` each name that was tried with
-// what the loader said.
+// A handle, or NULL. `file` receives the path of the library, `reason` each name that was tried
+// with the error of the loader.
 void* OpenLibrary(const LibraryNames& names, TextWriter* file, TextWriter* reason);
 
-// NULL where the library has no such symbol.
+// NULL if the library has no such symbol.
 void* FindSymbol(void* library, const char* name);
 
-// Sets a function pointer; false, and NULL, where the library has no such symbol.
+// Sets a function pointer; returns false and sets NULL if the library has no such symbol.
 template <class Function>
 bool BindSymbol(void* library, const char* name, Function** out) {
   *out = reinterpret_cast<Function*>(FindSymbol(library, name));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loads of foreign memory. Another thread may write to a producer's struct during a call, so each
-// field is loaded once, and what was checked is what is used: a compiler may not load it again.
+// field is loaded exactly once, and the checked copy is used. The atomic load keeps the compiler
+// from loading the field again.
 #ifndef DLBRIDGE_SRC_SUPPORT_LOAD_H_
 #define DLBRIDGE_SRC_SUPPORT_LOAD_H_
 
@@ -12,7 +13,7 @@
 
 namespace dlbridge {
 
-// May be read where another type was written.
+// These types may alias objects of any other type.
 typedef uint32_t __attribute__((may_alias)) LoadedWord;  // NOLINT(modernize-use-using)
 typedef uint64_t __attribute__((may_alias)) LoadedQuad;  // NOLINT(modernize-use-using)
 
@@ -21,7 +22,7 @@ DLBRIDGE_INLINE T Load(const T* field) {
   return __atomic_load_n(field, __ATOMIC_RELAXED);
 }
 
-// A field of four bytes that is a struct or an enumeration, as an integer.
+// Loads a four-byte struct or enumeration as an integer.
 DLBRIDGE_INLINE uint32_t LoadWord(const void* field) {
   return __atomic_load_n(static_cast<const LoadedWord*>(field), __ATOMIC_RELAXED);
 }
@@ -34,13 +35,13 @@ DLBRIDGE_INLINE DLDataType DtypeOfWord(uint32_t word) {
 DLBRIDGE_INLINE DLDevice LoadDevice(const DLDevice& device) {
   const uint32_t type = LoadWord(&device.device_type);
   DLDevice loaded;
-  // Field by field: joined in one register, compilers take it apart again.
+  // Two loads: compilers would split a single 64-bit load into its halves again.
   std::memcpy(&loaded.device_type, &type, sizeof type);
   loaded.device_id = Load(&device.device_id);
   return loaded;
 }
 
-// A copy of the struct. Its arrays are still the producer's.
+// A copy of the struct; shape and strides still point to the producer's arrays.
 DLBRIDGE_INLINE DLTensor LoadTensor(const DLTensor& tensor) {
   DLTensor loaded;
   loaded.data = Load(&tensor.data);

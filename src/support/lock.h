@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A lock that needs no initialiser at run time. It is for what happens rarely; look-ups take none.
+// A lock that needs no initialiser at run time. It is for rare operations; look-ups take no lock.
 #ifndef DLBRIDGE_SRC_SUPPORT_LOCK_H_
 #define DLBRIDGE_SRC_SUPPORT_LOCK_H_
 
@@ -29,7 +29,7 @@ class Lock {
  public:
   void Acquire() { pthread_mutex_lock(&mutex_); }
   void Release() { pthread_mutex_unlock(&mutex_); }
-  // In a forked child, where whoever held it is gone.
+  // For a forked child: the thread that held the lock does not exist there.
   void ResetInChild() { pthread_mutex_init(&mutex_, nullptr); }
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Aligned memory of the system's; on Windows it is given back by a call of its own.
+// Aligned memory from the system. On Windows it needs its own function to free it.
 #ifndef DLBRIDGE_SRC_SUPPORT_MEMORY_H_
 #define DLBRIDGE_SRC_SUPPORT_MEMORY_H_
 
@@ -16,26 +16,26 @@ namespace dlbridge {
 
 #ifdef _WIN32
 
-// nullptr where there is none. `alignment` is a power of two.
+// nullptr if there is no memory. `alignment` is a power of two.
 inline void* AllocateAligned(size_t alignment, size_t bytes) {
   return _aligned_malloc(bytes, alignment);
 }
 
 #else
 
-// What is large comes on huge pages where the kernel has them: small ones are mapped one by one
-// when they are first written to, which takes longer than to fill them.
+// Large blocks use huge pages where the kernel has them. Small pages are mapped one by one at the
+// first write, which takes longer than filling them.
 constexpr size_t kHugePage = size_t{2} << 20;
 constexpr size_t kLeastOnHugePages = 2 * kHugePage;
 
-// Whole huge pages only. Advice, which may be refused.
+// Covers whole huge pages only. The kernel may ignore the advice.
 inline void AdviseHugePages([[maybe_unused]] void* memory, [[maybe_unused]] size_t bytes) {
 #ifdef MADV_HUGEPAGE
   madvise(memory, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
 #endif
 }
 
-// nullptr where there is none. `alignment` is a power of two.
+// nullptr if there is no memory. `alignment` is a power of two.
 inline void* AllocateAligned(size_t alignment, size_t bytes) {
   const bool is_large = bytes >= kLeastOnHugePages;
   const size_t least = is_large ? kHugePage : sizeof(void*);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads names and decimal numbers off a text of known length.
+// Reads names and decimal numbers from a text of known length.
 #ifndef DLBRIDGE_SRC_SUPPORT_PARSE_H_
 #define DLBRIDGE_SRC_SUPPORT_PARSE_H_
 
@@ -15,7 +15,8 @@ class TextReader {
 
   bool AtEnd() const { return at_ == end_; }
 
-  // Each moves on and says true where the text goes on so; else nothing has moved.
+  // Take and TakeNumber consume a match and return true; otherwise they leave the position
+  // unchanged.
   bool Take(const char* expected) {
     const size_t length = std::strlen(expected);
     if (static_cast<size_t>(end_ - at_) < length || std::memcmp(at_, expected, length) != 0) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds out whether a pointer of an array was there before: a hash table of indices, of fixed size.
+// Finds duplicate pointers in an array: a hash table of indices, of fixed size.
 #ifndef DLBRIDGE_SRC_SUPPORT_POINTER_SET_H_
 #define DLBRIDGE_SRC_SUPPORT_POINTER_SET_H_
 
@@ -14,16 +14,16 @@ class PointerSet {
  public:
   static constexpr size_t kMostEntries = size_t{1} << 30;
 
-  // Bytes of memory, a multiple of 8, that a set of so many entries needs.
+  // Bytes of memory that a set of `entries` needs, a multiple of 8.
   static size_t BytesFor(size_t entries) { return SlotsFor(entries) * sizeof(uint32_t); }
 
-  // `memory` is zero.
+  // `memory` must be zeroed.
   PointerSet(void* memory, size_t entries)
       : slots_(static_cast<uint32_t*>(memory)),
         shift_(64 - static_cast<uint32_t>(__builtin_ctzll(SlotsFor(entries)))),
         mask_(SlotsFor(entries) - 1) {}
 
-  // Adds entry `index` of `all`, and returns the index of the first entry of the same value.
+  // Adds entry `index` of `all` and returns the index of the first entry with the same value.
   template <class T>
   DLBRIDGE_INLINE size_t Add(const void* pointer, size_t index, T* const* all) {
     constexpr uint64_t kGolden = 0x9e3779b97f4a7c15U;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text into a buffer of fixed size: truncates, counts on, needs no locale and no allocation.
+// Writes text to a buffer of fixed size. Truncates what does not fit but counts its length. Needs
+// no locale and no allocation.
 #ifndef DLBRIDGE_SRC_SUPPORT_TEXT_H_
 #define DLBRIDGE_SRC_SUPPORT_TEXT_H_
 
@@ -10,7 +11,7 @@ namespace dlbridge {
 
 class TextWriter {
  public:
-  // `size` is 0 where only the length is wanted; `buffer` may be NULL then.
+  // With a `size` of 0 only the length is counted; `buffer` may be NULL then.
   TextWriter(char* buffer, size_t size) : buffer_(buffer), size_(size) { Terminate(); }
 
   TextWriter& Character(char character);
@@ -19,7 +20,7 @@ class TextWriter {
   TextWriter& Unsigned(uint64_t value);
   TextWriter& Hex(uint64_t value);  // with 0x
 
-  // Length of the whole text without NUL, whether it fitted or not.
+  // Length of the whole text without NUL, including what did not fit.
   size_t length() const { return length_; }
   bool fits() const { return length_ < size_; }
 

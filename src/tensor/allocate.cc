@@ -11,12 +11,12 @@
 namespace dlbridge {
 namespace {
 
-// Payloads up to this size are allocated inline after the node: aligned memory of its own costs
-// several times as much as the rest of a small tensor.
+// Payloads up to this size are allocated inline after the node: a separate aligned allocation takes
+// several times as long as the rest of a small tensor.
 constexpr uint64_t kMostInside = 512;
 
-// The bytes that a node needs beyond its tail to hold the tensor's memory as well; 0 where it does
-// not.
+// The bytes after the tail of a node that also holds the tensor's memory; 0 if the memory is
+// allocated separately.
 uint64_t RoomInside(const NewTensor& tensor) {
   if (tensor.allocator != nullptr || tensor.shareable || tensor.alignment > kDefaultAlignment) {
     return 0;
@@ -36,8 +36,8 @@ void* AlignUp(void* memory, uint64_t alignment) {
   return reinterpret_cast<void*>(address & ~(alignment - 1));
 }
 
-// Fills the tail with memory of the tensor; false where there is none. `room` is what follows the
-// tail.
+// Allocates the tensor's memory and fills the tail; false if there is no memory. `room` is the
+// number of bytes after the tail.
 bool AcquireMemory(const NewTensor& tensor, uint64_t bytes, uint64_t room, AllocationTail* tail) {
   *tail = {nullptr, room != 0, bytes, tensor.alignment, tensor.device, nullptr, nullptr};
   if (bytes == 0) {
@@ -56,8 +56,8 @@ bool AcquireMemory(const NewTensor& tensor, uint64_t bytes, uint64_t room, Alloc
   return tail->memory != nullptr;
 }
 
-// Writes shape and compact strides to the node and finds the size. What has room inside was found
-// to fit, so that it needs no further look.
+// Writes shape and compact strides to the node and computes the size. RoomInside has already
+// checked the size of a tensor that is stored inline.
 DLBridgeStatus PlaceAxes(const NewTensor& tensor, uint64_t room, Node* node, int64_t* bytes,
                          DLBridgeError* error) {
   if (room != 0) {
@@ -127,10 +127,10 @@ DLBridgeStatus CheckSpec(const DLBridgeAllocateSpec& spec, DLDevice device, DLBr
   return DLBRIDGE_OK;
 }
 
-// The rules that the spec's own tensor must meet, as if a producer had made it.
+// Checks the tensor that the spec describes by the rules for a producer's tensor.
 DLBridgeStatus CheckPrototype(const DLBridgeAllocateSpec& spec, DLDevice device, Version version,
                               DLBridgeError* error) {
-  // A stand-in for the data, which is not there yet.
+  // The data is not allocated yet: any address that is not NULL stands for it.
   const DLTensor tensor = {const_cast<DLBridgeAllocateSpec*>(&spec), device,  spec.ndim, spec.dtype,
                            const_cast<int64_t*>(spec.shape),         nullptr, 0};
   FirstBroken sink(error);

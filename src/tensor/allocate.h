@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors with memory of their own.
+// Tensors that own their memory.
 #ifndef DLBRIDGE_SRC_TENSOR_ALLOCATE_H_
 #define DLBRIDGE_SRC_TENSOR_ALLOCATE_H_
 
@@ -11,7 +11,7 @@
 
 namespace dlbridge {
 
-// The alignment that DLPack speaks of, and more than any consumer asks for.
+// The alignment that dlpack.h asks for, and more than any consumer needs.
 constexpr uint64_t kDefaultAlignment = 256;
 
 struct NewTensor {
@@ -20,13 +20,13 @@ struct NewTensor {
   DLDevice device;
   DLDataType dtype;
   uint64_t flags;
-  Version version;  // that the tensor will say
+  Version version;  // the version that the tensor will carry
   uint64_t alignment;
   const DLBridgeAllocator* allocator;  // NULL: the system's
-  bool shareable = false;              // with other processes; without an allocator
+  bool shareable = false;              // with other processes; only without an allocator
 };
 
-// A compact versioned tensor, a root of its own.
+// Makes a compact versioned tensor, which is a root.
 DLBridgeStatus AllocateTensor(const NewTensor& tensor, Node** out, DLBridgeError* error);
 
 }  // namespace dlbridge

@@ -23,7 +23,7 @@ namespace dlbridge {
 
 namespace {
 
-// Numbers of the kernel's, which the headers of an old libc lack.
+// Constants of the kernel that the headers of an old libc lack.
 constexpr unsigned kCloseOnExec = 1;
 constexpr unsigned kAllowSealing = 2;
 constexpr unsigned kNoExecSeal = 8;
@@ -34,10 +34,11 @@ constexpr int kSealShrink = 2;
 constexpr int kSealGrow = 4;
 constexpr unsigned long kTmpfs = 0x01021994;
 
-// Allocated in parts: a signal ends a call, which then begins anew and must come to an end.
+// Pages are allocated in parts of this size: a signal interrupts a call, which is then repeated and
+// must be able to finish.
 constexpr uint64_t kPart = uint64_t{64} << 20;
 
-// What a failed call of the system's means to the caller.
+// Reports a failed system call.
 DLBRIDGE_COLD DLBridgeStatus RefuseSystem(DLBridgeError* error, const char* call, int code) {
   const bool scarce = code == ENOMEM || code == ENOSPC || code == EMFILE || code == ENFILE ||
                       code == EFBIG || code == EAGAIN;
@@ -56,13 +57,13 @@ int OpenMemoryFile() {
     return static_cast<int>(
         syscall(SYS_memfd_create, "dlbridge", flags | kCloseOnExec | kAllowSealing));
   };
-  // Kernels before 6.3 do not know the flag, some later ones demand it.
+  // Kernels before 6.3 do not know the flag; some later ones require it.
   const int fd = open(kNoExecSeal);
   return fd >= 0 || errno != EINVAL ? fd : open(0);
 }
 
-// More than the machine has would get the process killed instead of refused, and more than the
-// limit on files a signal.
+// A size above these limits must be rejected here: with more memory than the machine has the
+// process would be killed, and past the limit on the file size it would get a signal.
 bool CanEverFit(uint64_t size) {
   struct sysinfo info;
   rlimit limit;
@@ -73,7 +74,8 @@ bool CanEverFit(uint64_t size) {
   return size <= all && size <= limit.rlim_cur;
 }
 
-// Gives the file its pages now: a page that is missing later would be a signal, not an error.
+// Allocates the pages now: a page that cannot be allocated later would cause a signal, not an
+// error.
 int AllocatePages(int fd, uint64_t size) {
   uint64_t done = 0;
   while (done < size) {
@@ -87,7 +89,7 @@ int AllocatePages(int fd, uint64_t size) {
   return 0;
 }
 
-// Its size is fixed from now on, and another user cannot open it anew.
+// Fixes the size of the file, and keeps other users from opening it again.
 int SealFile(int fd) {
   const bool sealed =
       fchmod(fd, S_IRUSR) == 0 && fcntl(fd, kAddSeals, kSealShrink | kSealGrow | kSealSeal) == 0;
@@ -111,7 +113,7 @@ DLBridgeStatus FillFile(int fd, uint64_t size, void** memory, DLBridgeError* err
   return DLBRIDGE_OK;
 }
 
-// The file of shareable memory stands in the place of an allocator's context.
+// A tail of shareable memory stores its file descriptor as the allocator's context.
 void* ContextOf(int fd) { return reinterpret_cast<void*>(static_cast<uintptr_t>(fd)); }
 int FileOf(const void* context) { return static_cast<int>(reinterpret_cast<uintptr_t>(context)); }
 
@@ -137,8 +139,9 @@ DLBRIDGE_COLD DLBridgeStatus RefuseFile(DLBridgeError* error, const char* proble
   return RefuseStatus(error, DLBRIDGE_ERROR_DESCRIPTOR, "the file descriptor", problem);
 }
 
-// Can a peer make a reader of the first `size` bytes fault? Not where they are in memory now and
-// the file cannot shrink; a hole that is made later reads as zeros.
+// Rejects a file in which a peer could make a reader of the first `size` bytes fault. A reader is
+// safe if the bytes are allocated and the file cannot shrink; a hole that is made later reads as
+// zeros.
 DLBridgeStatus CheckFile(int fd, uint64_t size, DLBridgeError* error) {
   const int seals = fcntl(fd, kGetSeals);
   struct stat file;
@@ -150,7 +153,7 @@ DLBridgeStatus CheckFile(int fd, uint64_t size, DLBridgeError* error) {
   if ((seals & kSealShrink) == 0) {
     return RefuseFile(error, "is of a memory file that is not sealed against shrinking");
   }
-  // Of a larger file the pages that are counted below could all be past the described ones.
+  // In a larger file, all pages that are counted below could lie past `size`.
   if (file.st_size < 0 || static_cast<uint64_t>(file.st_size) != size) {
     return RefuseOther(error, DLBRIDGE_ERROR_DESCRIPTOR, "the size of the memory file", size,
                        static_cast<uint64_t>(file.st_size));
@@ -161,7 +164,7 @@ DLBridgeStatus CheckFile(int fd, uint64_t size, DLBridgeError* error) {
   return DLBRIDGE_OK;
 }
 
-// Were all pages written to? Moves the position of the file and back.
+// True if all pages were written to. Moves the position of the file and restores it.
 bool HasNoHole(int fd, uint64_t size) {
   const off_t before = lseek(fd, 0, SEEK_CUR);
   const off_t hole = lseek(fd, 0, SEEK_HOLE);
@@ -169,9 +172,9 @@ bool HasNoHole(int fd, uint64_t size) {
   return hole >= 0 && static_cast<uint64_t>(hole) >= size;
 }
 
-// Pages can also be allocated past the end of a file, so counting them proves nothing about those
-// of a mapping: they are made present, unless all of them were written to. Kernels before 5.14
-// cannot.
+// Makes the pages of the mapping present unless all of them were written to. The count of CheckFile
+// is not sufficient, since pages can also be allocated past the end of a file. Kernels before 5.14
+// cannot do it and return EINVAL, which is accepted.
 DLBridgeStatus MakePresent(int fd, void* mapped, uint64_t size, DLBridgeError* error) {
   constexpr int kPopulateRead = 22;  // MADV_POPULATE_READ, newer than the oldest headers
   if (HasNoHole(fd, size) || madvise(mapped, size, kPopulateRead) == 0 || errno == EINVAL) {
@@ -234,7 +237,7 @@ DLBridgeStatus ExportFile(const AllocationTail& tail, bool read_only, int32_t* f
     *fd = fcntl(file, F_DUPFD_CLOEXEC, 0);
     return *fd >= 0 ? DLBRIDGE_OK : RefuseSystem(error, "fcntl", errno);
   }
-  // Only an opening of its own has a mode of its own.
+  // A duplicate would keep the access mode, so the file is opened again.
   char path[40];
   TextWriter(path, sizeof path).String("/proc/self/fd/").Signed(file);
   *fd = open(path, O_RDONLY | O_CLOEXEC);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of the host that processes share: an anonymous file of fixed size, mapped. It is gone with
-// the last process that has it; no name is left behind.
+// Host memory that processes share: a mapped anonymous file of fixed size. It has no name, and the
+// kernel frees it with the last process that has it.
 #ifndef DLBRIDGE_SRC_TENSOR_IPC_HOST_H_
 #define DLBRIDGE_SRC_TENSOR_IPC_HOST_H_
 
@@ -11,23 +11,23 @@
 
 namespace dlbridge {
 
-// Fills a tail with at least `bytes`, which is not 0, of shareable memory.
+// Fills a tail with at least `bytes` of shareable memory. `bytes` must not be 0.
 DLBridgeStatus AcquireShareable(uint64_t bytes, uint64_t alignment, AllocationTail* tail,
                                 DLBridgeError* error);
 
-// Is the memory of a root such?
+// Does the root own shareable memory?
 bool IsShareable(const AllocationTail& tail);
 
-// A new file descriptor of shareable memory, the caller's.
+// Makes a new file descriptor of shareable memory, which the caller owns.
 DLBridgeStatus ExportFile(const AllocationTail& tail, bool read_only, int32_t* fd,
                           DLBridgeError* error);
 
-// Fills a tail with `size` bytes, not 0, of a file that another process sent and may not be what it
-// should. `fd` stays the caller's.
+// Fills a tail with the `size` bytes, not 0, of a file that another process sent. The file is not
+// trusted. The caller keeps `fd`.
 DLBridgeStatus ImportFile(int32_t fd, uint64_t size, bool read_only, AllocationTail* tail,
                           DLBridgeError* error);
 
-// Closes what an export opened and nobody gets.
+// Closes the file descriptors of an export that failed.
 void CloseFiles(const int32_t* fds, uint32_t count);
 
 }  // namespace dlbridge

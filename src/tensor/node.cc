@@ -8,7 +8,7 @@
 namespace dlbridge {
 namespace {
 
-// Gives storage back to the caller.
+// Returns storage to the caller.
 DLBRIDGE_COLD void ReturnStorage(Node* node) {
   const StorageTail tail = *static_cast<StorageTail*>(node->tail());
   if (tail.release != nullptr) {
@@ -27,7 +27,7 @@ void FreeAllocation(const AllocationTail& tail) {
   }
 }
 
-// The memory goes before its context.
+// The memory is released before its context.
 DLBRIDGE_NOINLINE void DestroyWrapped(Node* root) {
   const WrapTail tail = *static_cast<WrapTail*>(root->tail());
   std::free(root);
@@ -49,7 +49,7 @@ DLBRIDGE_INLINE void ReleaseSource(void* source) {
   ReleaseTensor(static_cast<Managed*>(source));
 }
 
-// Storage is given back after the deleter of what it held.
+// The storage is returned after the deleter of the source.
 DLBRIDGE_NOINLINE void DestroyInStorage(Node* root) {
   if (root->source_kind == SourceKind::kLegacy) {
     ReleaseSource<DLManagedTensor>(root->source);
@@ -59,8 +59,8 @@ DLBRIDGE_NOINLINE void DestroyInStorage(Node* root) {
   ReturnStorage(root);
 }
 
-// The last handle is gone. The node is freed first, and the source's deleter is the last call,
-// which compilers make a jump: a chain of sources needs no stack.
+// Called when the last handle has been released. The node is freed first, so that the source's
+// deleter is a tail call: a chain of sources does not use up the stack.
 DLBRIDGE_INLINE void DestroyRoot(Node* root) {
   if (DLBRIDGE_UNLIKELY(root->in_storage)) {
     return DestroyInStorage(root);
@@ -80,7 +80,7 @@ DLBRIDGE_INLINE void DestroyRoot(Node* root) {
 
 bool LeaveOwners(Node* root) { return root->owners.fetch_sub(1, std::memory_order_acq_rel) == 1; }
 
-// A handle in storage that is not the root: the storage is given back last.
+// Releases a handle in storage that is not the root; its storage is returned last.
 DLBRIDGE_NOINLINE void LeaveStorage(Node* node) {
   if (LeaveOwners(node->root)) {
     DestroyRoot(node->root);
@@ -88,7 +88,7 @@ DLBRIDGE_NOINLINE void LeaveStorage(Node* node) {
   ReturnStorage(node);
 }
 
-// A handle that is not alone, or not the root.
+// Releases a handle that is not the only one, or not the root.
 DLBRIDGE_NOINLINE void LeaveRoot(Node* node) {
   Node* root = node->root;
   if (root != node) {
@@ -137,7 +137,7 @@ void* TakeSource(Node* node) {
 }
 
 void ReleaseNode(Node* node) {
-  // A sole owner cannot be joined meanwhile, so it needs no read-modify-write.
+  // Only an owner can add another one, so the sole owner needs no atomic read-modify-write.
   if (DLBRIDGE_LIKELY(node->root == node && node->owners.load(std::memory_order_acquire) == 1)) {
     return DestroyRoot(node);
   }
@@ -146,7 +146,7 @@ void ReleaseNode(Node* node) {
 
 void DiscardNode(Node* node) { std::free(node); }
 
-// `self` is at the start of the node, which cannot be taken from manager_ctx: consumers may clear
+// Finds the node by `self`, which is its first member. manager_ctx is not used: consumers may clear
 // it.
 void DeleteVersioned(DLManagedTensorVersioned* self) { ReleaseNode(reinterpret_cast<Node*>(self)); }
 void DeleteLegacy(DLManagedTensor* self) { ReleaseNode(reinterpret_cast<Node*>(self)); }

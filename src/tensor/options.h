@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A DLBridgeConvertOptions, checked and brought into the form that converters read.
+// A checked DLBridgeConvertOptions, in the form that conversions read.
 #ifndef DLBRIDGE_SRC_TENSOR_OPTIONS_H_
 #define DLBRIDGE_SRC_TENSOR_OPTIONS_H_
 
@@ -13,14 +13,14 @@
 
 namespace dlbridge {
 
-// What a conversion makes.
+// The kind of tensor that a conversion makes.
 enum class Target : uint8_t { kVersioned, kLegacy };
 
-// No default values: where the default options are used, no field is written.
+// No default values, so that a call with the default options writes no field.
 struct Options {
   uint32_t options;
   Version version;  // of the result, or of a legacy consumer
-  Version reads;  // newest that a versioned consumer reads, also above those that this build knows
+  Version reads;    // newest that a versioned consumer reads; may be newer than this build knows
   uint64_t tensor_flags;
   const Policy* policy;
   const DLBridgeAllocator* allocator;
@@ -37,18 +37,17 @@ struct Options {
   }
 };
 
-// The default options but for the option bits.
+// The default options with other option bits.
 template <uint32_t kOptions>
 struct PlainOptions {
   static constexpr Options kValue = {kOptions,        kDefaultVersion, kDefaultVersion, 0,
                                      &kDefaultPolicy, nullptr,         kDefaultPolicy};
 };
 
-// Options with no more than these bits are so common that their values are folded into code of
-// their own.
+// Options with only these bits are so common that code is compiled for each combination.
 constexpr uint32_t kPlainBits = DLBRIDGE_CONVERT_SKIP_VALIDATION | DLBRIDGE_CONVERT_VOUCH_WRITABLE;
 
-// Are these the default options but for kPlainBits? struct_size is read before the rest.
+// True for the default options, kPlainBits aside. struct_size is read before any other field.
 DLBRIDGE_INLINE bool IsPlain(const DLBridgeConvertOptions* options) {
   if (DLBRIDGE_UNLIKELY(SizeOf(options) != sizeof *options)) {
     return false;
@@ -63,17 +62,17 @@ constexpr Options kDefaultOptions = PlainOptions<0>::kValue;
 constexpr Options kDefaultDowngrade = {0,       kLegacyVersion, kLegacyVersion, 0, &kDefaultPolicy,
                                        nullptr, kDefaultPolicy};
 
-// Checks `source` and fills `*out`, which must not move afterwards.
+// Checks `source` and fills `*out`, which must not be copied: it may point into itself.
 DLBridgeStatus ReadOptions(const DLBridgeConvertOptions* source, Target target, Options* out,
                            DLBridgeError* error);
 
-// Rejects options that concern legacy results only: nothing is lost on the way in.
+// Rejects options that only concern legacy results.
 DLBridgeStatus CheckUpgradeOptions(const Options& options, DLBridgeError* error);
 
 DLBridgeStatus CheckAllocator(const DLBridgeAllocator* allocator, const char* argument,
                               DLBridgeError* error);
 
-// The options of a caller's pointer: the default ones where it is NULL, else `*storage`.
+// Sets `*out` to the caller's options, read into `*storage`, or to the default options for NULL.
 inline DLBridgeStatus ResolveOptions(const DLBridgeConvertOptions* source, Target target,
                                      Options* storage, const Options** out, DLBridgeError* error) {
   *out = target == Target::kVersioned ? &kDefaultOptions : &kDefaultDowngrade;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a dlbridge-owned struct still has to be: its owner may set READ_ONLY and nothing else.
+// Checks that a dlbridge-owned struct is unchanged: its owner may set READ_ONLY and nothing else.
 #ifndef DLBRIDGE_SRC_TENSOR_OWNED_H_
 #define DLBRIDGE_SRC_TENSOR_OWNED_H_
 
@@ -9,17 +9,17 @@
 
 namespace dlbridge {
 
-// Do ndim and the arrays of a struct still belong to its node?
+// True if ndim and the arrays of a struct are still those of its node.
 DLBRIDGE_INLINE bool HasOwnArrays(Node* node, const DLTensor& tensor) {
   return tensor.ndim == node->ndim && tensor.shape == node->shape() &&
          tensor.strides == node->strides();
 }
 
-// Flags that differ from those that were recorded: READ_ONLY may have been added, and is recorded
-// now, so that it binds. False for any other difference.
+// For flags that differ from the recorded ones. If only READ_ONLY was added, records it, so that it
+// binds, and returns true; false for any other difference.
 DLBRIDGE_COLD bool AddsReadOnly(Node* node, uint64_t flags);
 
-// Are version and flags those that were recorded, READ_ONLY aside?
+// True if the version and the flags are the recorded ones, except for an added READ_ONLY.
 DLBRIDGE_INLINE bool HasOwnFlags(Node* node, uint64_t flags, uint32_t minor) {
   return minor == node->minor &&
          (DLBRIDGE_LIKELY(flags == Load(&node->flags)) || AddsReadOnly(node, flags));
@@ -37,7 +37,7 @@ DLBRIDGE_INLINE DLBridgeStatus CheckOwned(Node* node, const Subject& subject,
   return RefuseChanged(node, subject.tensor, subject.flags, subject.label, error);
 }
 
-// Of a legacy tensor only the arrays can be checked: flags and version are the node's.
+// A legacy struct has neither flags nor version, so only ndim and the arrays can be checked.
 DLBRIDGE_INLINE DLBridgeStatus CheckOwnedLegacy(Node* node, const DLTensor& tensor,
                                                 DLBridgeError* error) {
   return DLBRIDGE_LIKELY(HasOwnArrays(node, tensor))
@@ -55,15 +55,16 @@ DLBRIDGE_INLINE DLBridgeStatus LoadVersioned(const DLManagedTensorVersioned& ten
   return node != nullptr ? CheckOwned(node, *out, error) : DLBRIDGE_OK;
 }
 
-// The node of a tensor that conversions may take apart; one in storage they treat as a foreign one,
-// so that the storage stays in use until the result is released.
+// The node of a dlbridge-owned tensor that a conversion may replace; NULL for others. A tensor in
+// storage is treated as a foreign one, so that the storage stays in use until the result is
+// released.
 template <class Managed>
 DLBRIDGE_INLINE Node* HeapNode(const Managed* tensor) {
   Node* node = OwnNode(tensor);
   return node != nullptr && !node->in_storage ? node : nullptr;
 }
 
-// The node of a tensor that can have a second owner.
+// Finds the node of a tensor that can have a second owner.
 DLBRIDGE_INLINE DLBridgeStatus FindSharableNode(const DLManagedTensorVersioned* tensor, Node** out,
                                                 DLBridgeError* error) {
   Node* node = OwnNode(tensor);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The end of a tensor, foreign or dlbridge-owned: its deleter is called.
+// Releases a tensor, foreign or dlbridge-owned, by its deleter.
 #include "describe/status.h"
 #include "tensor/node.h"
 

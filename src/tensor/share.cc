@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One more owner of the same data, as it is.
+// Makes one more owner of the same data, with the same layout.
 #include <cstring>
 
 #include "describe/boundary.h"
@@ -8,7 +8,7 @@
 namespace dlbridge {
 namespace {
 
-// Shape and strides are one block in every node: one short loop over pairs of numbers.
+// Shape and strides are one block in every node, so one loop over pairs of numbers copies both.
 DLBRIDGE_INLINE void CopyArrays(const int64_t* from, int32_t ndim, int64_t* to) {
   const int64_t* end = from + 2 * static_cast<ptrdiff_t>(ndim);
   for (; from != end; from += 2, to += 2) {
@@ -16,7 +16,7 @@ DLBRIDGE_INLINE void CopyArrays(const int64_t* from, int32_t ndim, int64_t* to) 
   }
 }
 
-// Is the copy of a struct in a new node still as `sibling` made the struct?
+// True if the struct, here its copy in a new node, is still as `sibling` recorded it.
 DLBRIDGE_INLINE bool IsUnchanged(Node* sibling, const DLManagedTensorVersioned& copy) {
   return HasOwnArrays(sibling, copy.dl_tensor) && copy.version.major == kMajor &&
          HasOwnFlags(sibling, copy.flags, copy.version.minor);
@@ -37,12 +37,12 @@ DLBRIDGE_INLINE DLBridgeStatus Share(const DLManagedTensorVersioned* tensor,
   if (DLBRIDGE_UNLIKELY(node == nullptr)) {
     return RefuseMemory(error);
   }
-  // The copy is checked, and used.
+  // The copy is what is checked and used: the owner may write to the struct meanwhile.
   std::memcpy(&node->versioned, tensor, sizeof *tensor);
   if (DLBRIDGE_UNLIKELY(!IsUnchanged(sibling, node->versioned))) {
     return DiscardShare(sibling, node, error);
   }
-  // READ_ONLY that the owner has set binds the share as well.
+  // If the owner has set READ_ONLY, the share is READ_ONLY, too.
   InitShare(node, *sibling, node->versioned.flags);
   CopyArrays(sibling->shape(), ndim, node->shape());
   node->versioned.manager_ctx = node;

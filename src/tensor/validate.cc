@@ -10,7 +10,7 @@ namespace dlbridge {
 
 namespace {
 
-// A borrowed or legacy tensor, by a policy of the caller's.
+// Validates a borrowed or legacy tensor by the caller's policy.
 DLBRIDGE_NOINLINE DLBridgeStatus ValidateBorrowed(const DLTensor& tensor, uint64_t flags,
                                                   const DLBridgePolicy* policy,
                                                   DLBridgeError* error) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One more owner of the same data, under another shape.
+// Makes one more owner of the same data, with another layout.
 #include <cstring>
 
 #include "describe/boundary.h"
@@ -10,8 +10,8 @@
 namespace dlbridge {
 namespace {
 
-// The node of a tensor that can have a second owner, and a copy of the struct, which must still be
-// as it was made: its ndim and arrays are what the node's memory holds.
+// Finds the node of a tensor that can have a second owner, and copies the struct. The struct must
+// be unchanged, so that its ndim and arrays are those of the node.
 DLBridgeStatus FindSharable(const DLManagedTensorVersioned* tensor, Node** out, Subject* subject,
                             DLBridgeError* error) {
   DLBRIDGE_TRY(FindSharableNode(tensor, out, error));
@@ -30,7 +30,8 @@ DLBridgeStatus CheckSpec(const DLBridgeViewSpec* spec, DLBridgeError* error) {
   return sink.status();
 }
 
-// The dtype of the view: the parent's, or one of as many bits that the parent's version knows.
+// Checks the dtype of a view. It must have as many bits as the parent's, and the parent's version
+// must know it.
 DLBridgeStatus CheckViewDtype(DLDataType dtype, const Subject& parent, DLBridgeError* error) {
   FirstBroken sink(error);
   if (!IsPlainDtype(dtype) && !CheckOddDtype(dtype, kDefaultPolicy, &sink)) {
@@ -59,8 +60,8 @@ DLBridgeStatus FindDtype(const DLBridgeViewSpec& spec, Subject* parent, DLBridge
   return DLBRIDGE_OK;
 }
 
-// The elements between which the parent lies. They were checked when it was made, but its arrays
-// can be written to, so they are copied and checked again.
+// Computes the range of elements of the parent. The owner can write to its arrays, so they are
+// copied and checked again.
 DLBridgeStatus ParentExtent(const Subject& parent, Extent* out, DLBridgeError* error) {
   const DLTensor& tensor = parent.tensor;
   int64_t shape[DLBRIDGE_MAX_NDIM];
@@ -73,7 +74,7 @@ DLBridgeStatus ParentExtent(const Subject& parent, Extent* out, DLBridgeError* e
   return sink.status();
 }
 
-// Is [offset + first, offset + limit) of the view inside the parent's?
+// Checks that [offset + first, offset + limit) of the view is inside the parent's range.
 DLBridgeStatus CheckInside(const Extent& parent, const Extent& view, int64_t offset,
                            DLBridgeError* error) {
   const Wide first = static_cast<Wide>(offset) + view.first;
@@ -89,8 +90,8 @@ DLBridgeStatus CheckInside(const Extent& parent, const Extent& view, int64_t off
   return DLBRIDGE_OK;
 }
 
-// Moves element (0,...,0) by `bytes`, in byte_offset where that stays positive, else in data, which
-// then must be an address.
+// Moves element (0,...,0) by `bytes`. Changes byte_offset if the result is not negative, else data,
+// which must be an address then.
 DLBridgeStatus MoveOrigin(int64_t bytes, DLTensor* tensor, DLBridgeError* error) {
   const Wide offset = static_cast<Wide>(tensor->byte_offset) + bytes;
   if (offset >= 0) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// DLBRIDGE_LEVEL_DEVICE: what validation asks of the drivers. The driver side defines it.
+// DLBRIDGE_LEVEL_DEVICE: the question that validation asks the drivers. src/native defines it.
 #ifndef DLBRIDGE_SRC_VALIDATE_DEVICE_FACTS_H_
 #define DLBRIDGE_SRC_VALIDATE_DEVICE_FACTS_H_
 
@@ -10,18 +10,18 @@
 
 namespace dlbridge {
 
-// The memory that a tensor touches, from its `data` on.
+// The memory that a tensor touches.
 struct TouchedMemory {
   const void* data;
   DLDevice device;
-  uint64_t begin;  // offsets from `data`; they wrap for what lies before an address
+  uint64_t begin;  // offsets from `data`, modulo 2^64: negative offsets wrap
   uint64_t end;
 };
 
-// DLBRIDGE_LEVEL_DEVICE: what came of asking whether a tensor is where it says.
+// The answer to the question whether the memory is on the device that the tensor names.
 struct DeviceVerdict {
-  DLBridgeStatus status;  // of the question, with the error filled where nobody can tell
-  bool refused;           // by the rule of `refusal`
+  DLBridgeStatus status;  // not DLBRIDGE_OK if no driver can answer; the error has the reason
+  bool refused;           // the memory breaks the rule of `refusal`
   Refusal refusal;
 };
 DeviceVerdict JudgeDevice(const TouchedMemory& memory, DLBridgeError* error);

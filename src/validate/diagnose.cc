@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every finding on a tensor, by the same rules as validation.
+// Reports every finding on a tensor, by the rules that validation uses.
 #include "describe/boundary.h"
 #include "validate/rules.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The passes over shape and strides: one for count and compactness, one for the reach of strides
-// that are not compact. All arithmetic is checked; nothing else of the tensor is read.
+// The passes over shape and strides: one for count and compactness, one for the range of offsets if
+// the strides are not compact. All arithmetic is checked. No other part of the tensor is read.
 #ifndef DLBRIDGE_SRC_VALIDATE_EXTENT_H_
 #define DLBRIDGE_SRC_VALIDATE_EXTENT_H_
 
@@ -11,14 +11,14 @@
 
 namespace dlbridge {
 
-// What shape and strides say, in elements.
+// The elements that shape and strides describe. Offsets count elements.
 struct Extent {
   int64_t count;  // number of elements; 0 when empty
   int64_t first;  // offset of the lowest element; <= 0
-  int64_t limit;  // offset behind the highest element; 0 when empty
-  bool negative;  // an extent is negative: nothing else is meant
-  bool overflow;  // `count` does not fit
-  bool compact;   // C order, axes of extent 1 aside; always so when empty
+  int64_t limit;  // offset past the highest element; 0 when empty
+  bool negative;  // an extent is negative; all other fields are meaningless then
+  bool overflow;  // `count` does not fit 63 bits
+  bool compact;   // C order, ignoring axes of extent 1; true when empty
 };
 
 // The same in bytes, relative to element (0,...,0).
@@ -28,8 +28,8 @@ struct ByteExtent {
   int64_t packed;
 };
 
-// ScanAxes for a tensor whose product of extents overflows: it is refused, unless an extent is 0.
-// It starts again, so that what is copied is still what is checked.
+// ScanAxes for a tensor whose product of extents overflows; such a tensor is valid only if an
+// extent is 0. It starts again from the last axis, so that the copied values are the checked ones.
 template <bool kStrides, bool kCopy>
 DLBRIDGE_COLD Extent ScanHugeAxes(int32_t ndim, const int64_t* shape, const int64_t* strides,
                                   int64_t* shape_out, int64_t* strides_out) {
@@ -53,14 +53,15 @@ DLBRIDGE_COLD Extent ScanHugeAxes(int32_t ndim, const int64_t* shape, const int6
   return {0, 0, 0, signs < 0, overflow && !empty, true};
 }
 
-// Reads each entry once, from the last axis to the first, and writes it to `shape_out` and
-// `strides_out` where kCopy: what was checked is what is kept. Strides that are not given are the
-// product of max(1, later extents), or 0 where that overflows, as only an empty tensor may.
+// Reads each entry once, from the last axis to the first. With kCopy it also writes them to
+// `shape_out` and `strides_out`, so that the checked values are the kept ones. Without kStrides a
+// stride is the product of max(1, extent) over the later axes. Where that overflows, which only an
+// empty tensor may do, the stride is 0.
 template <bool kStrides, bool kCopy>
 DLBRIDGE_INLINE Extent ScanAxes(int32_t ndim, const int64_t* shape, const int64_t* strides,
                                 int64_t* shape_out, int64_t* strides_out) {
-  // Strides that are filled in must not become 0 behind an empty axis; elsewhere a product of 0
-  // says that the tensor is empty.
+  // Strides that are filled in must not become 0 before an empty axis, so extents of 0 are counted
+  // as 1. Otherwise a product of 0 means that the tensor is empty.
   constexpr bool kFills = kCopy && !kStrides;
   int64_t product = 1;
   int64_t signs = 0;
@@ -98,7 +99,7 @@ DLBRIDGE_INLINE Extent ScanTensor(int32_t ndim, const int64_t* shape, const int6
                             : ScanAxes<false, kCopy>(ndim, shape, nullptr, shape_out, strides_out);
 }
 
-// The first `count` entries; strides that are not given are left to ScanAxes.
+// Copies the first `count` entries. If `strides` is NULL, ScanAxes fills the strides later.
 DLBRIDGE_COLD inline void CopyRest(size_t count, const int64_t* shape, const int64_t* strides,
                                    int64_t* shape_out, int64_t* strides_out) {
   for (size_t i = 0; i < count; ++i) {
@@ -109,10 +110,9 @@ DLBRIDGE_COLD inline void CopyRest(size_t count, const int64_t* shape, const int
   }
 }
 
-// The number of elements of a tensor whose strides are the products of later extents, or are not
-// given, and whose product fits; -1 for any other and for one with a negative extent. `ndim` is
-// above 0. The same pass as ScanAxes, without what only other tensors need. Where kCopy, all
-// entries are copied in any case.
+// Fast path of ScanAxes for ndim > 0. Returns the number of elements if the strides are compact, or
+// NULL, and the product of extents fits. Returns -1 for any other tensor. With kCopy all entries
+// are copied in either case.
 template <bool kStrides, bool kCopy>
 DLBRIDGE_INLINE int64_t ScanCompactAxes(int32_t ndim, const int64_t* shape, const int64_t* strides,
                                         int64_t* shape_out, int64_t* strides_out) {
@@ -136,7 +136,7 @@ DLBRIDGE_INLINE int64_t ScanCompactAxes(int32_t ndim, const int64_t* shape, cons
       return -1;
     }
   } while (i != 0);
-  // Strides that are filled in must not become 0 before an empty axis: that is left to ScanAxes.
+  // Strides that are filled in must not become 0 before an empty axis: ScanAxes handles that.
   const bool filled = kCopy && !kStrides && product == 0;
   return DLBRIDGE_LIKELY(signs >= 0 && !filled) ? product : -1;
 }
@@ -152,7 +152,7 @@ DLBRIDGE_INLINE int64_t ScanCompact(int32_t ndim, const int64_t* shape, const in
              : ScanCompactAxes<false, kCopy>(ndim, shape, nullptr, shape_out, strides_out);
 }
 
-// Copies shape and strides without a look at them; NULL strides are filled in as ScanAxes does.
+// Copies shape and strides without checking them; NULL strides are filled in as ScanAxes does.
 DLBRIDGE_INLINE void CopyAxes(int32_t ndim, const int64_t* shape, const int64_t* strides,
                               int64_t* shape_out, int64_t* strides_out) {
   if (DLBRIDGE_UNLIKELY(strides == nullptr)) {
@@ -176,8 +176,8 @@ inline bool HasZero(int32_t ndim, const int64_t* shape) {
   return least == 0;
 }
 
-// Finds `first` and `limit` where the strides are not compact and no extent is below 1; false where
-// they do not fit 63 bits. The arrays are a copy.
+// Computes `first` and `limit` for strides that are not compact; false if they do not fit 63 bits.
+// No extent may be below 1. The arrays must be a copy.
 [[nodiscard]] DLBRIDGE_INLINE bool ReachOfStrides(int32_t ndim, const int64_t* shape,
                                                   const int64_t* strides, Extent* extent) {
   int64_t first = 0;
@@ -197,7 +197,8 @@ inline bool HasZero(int32_t ndim, const int64_t* shape) {
   return !AddOverflows(last, 1, &extent->limit);
 }
 
-// Elements that are not whole bytes. By value, so that the common way keeps its registers.
+// Bytes of elements that are not whole bytes. Passed by value, so that the fast path of BytesOf can
+// keep its values in registers.
 struct BitExtent {
   ByteExtent bytes;
   bool packed_fits;
@@ -212,7 +213,7 @@ DLBRIDGE_COLD inline BitExtent BytesOfBits(Extent extent, uint32_t item_bits) {
   return {bytes, bytes.packed == packed, bytes.begin == begin && bytes.end == end};
 }
 
-// Elements to bytes; false where that does not fit.
+// Converts elements to bytes; false if the offsets do not fit.
 [[nodiscard]] DLBRIDGE_INLINE bool BytesOf(const Extent& extent, uint32_t item_bits,
                                            ByteExtent* out, bool* packed_fits) {
   if (DLBRIDGE_UNLIKELY(item_bits % 8 != 0)) {

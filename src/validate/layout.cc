@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a tensor lies in memory, whatever its data, device and version are.
+// The layout of a tensor, whatever its data, device and version are.
 #include <cstring>
 
 #include "describe/boundary.h"
@@ -8,7 +8,7 @@
 namespace dlbridge {
 namespace {
 
-// Layout checks only that a layout exists.
+// The policy of dlbridge_layout, which checks only that the tensor has a layout.
 constexpr Policy LayoutPolicy() {
   Policy policy = kDefaultPolicy;
   policy.options = DLBRIDGE_POLICY_ALLOW_NULL_STRIDES | DLBRIDGE_POLICY_ALLOW_SCALABLE_LANES;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two elements share memory where some d != 0 has |d[i]| <= extent[i] - 1 and d . strides = 0. Most
-// tensors are settled by looking at sorted strides. For the others a search chooses the steps d[i]
-// axis by axis, the shortest axes first. Reach and greatest common divisor of the axes that are
-// left limit the steps that can still lead back to 0; of the last two axes they are the answer.
-// Past a bounded number of choices the answer is DLBRIDGE_UNDECIDED.
+// Two elements share memory if some d != 0 has |d[i]| <= extent[i] - 1 and d . strides = 0. For
+// most tensors the sorted strides decide. For the others a search chooses the steps d[i] axis by
+// axis, the shortest axes first. The reach and the greatest common divisor of the remaining axes
+// limit the steps that can still lead back to 0. For the last two axes they give the answer without
+// a choice. After a bounded number of choices the answer is DLBRIDGE_UNDECIDED.
 #include "validate/overlap.h"
 
 #include "support/checked.h"
@@ -13,9 +13,9 @@ namespace {
 
 // A tensor of 2^63 elements has at most 62 axes longer than 1.
 constexpr int kMaxAxes = 64;
-// What the search may try: less than a millisecond.
+// Limit on the choices of the search, which takes less than a millisecond.
 constexpr int kMaxChoices = 5000;
-// Sums of the search stay below twice this.
+// Limit on the reach of all axes: sums in the search stay below twice this.
 constexpr int64_t kMaxReach = int64_t{1} << 62;
 
 struct Axis {
@@ -28,10 +28,10 @@ struct Axes {
   int count;
 };
 
-// ------------------------------------------------------------------- settled by sorted strides
+// --------------------------------------------------------------------- decided by sorted strides
 
-// Of INT64_MIN, which only an axis of extent 2 can have, the nearest that fits: all other axes
-// together reach less than either.
+// The absolute value of a stride. INT64_MIN becomes INT64_MAX: only an axis of extent 2 can have
+// that stride, and all other axes together reach less than either value.
 int64_t Magnitude(int64_t stride) {
   if (stride == INT64_MIN) {
     return INT64_MAX;
@@ -39,7 +39,8 @@ int64_t Magnitude(int64_t stride) {
   return stride < 0 ? -stride : stride;
 }
 
-// The axes longer than 1 by ascending stride; false where there are more than a tensor can have.
+// Collects the axes longer than 1, by ascending stride; false if there are more than a tensor can
+// have.
 bool Collect(int32_t ndim, const int64_t* shape, const int64_t* strides, Axes* out) {
   out->count = 0;
   for (int32_t i = 0; i < ndim; ++i) {
@@ -59,7 +60,7 @@ bool Collect(int32_t ndim, const int64_t* shape, const int64_t* strides, Axes* o
   return true;
 }
 
-// Axes that continue each other, as in any slice of a compact tensor, count as one.
+// Joins axes that continue each other, as in any slice of a compact tensor.
 void Merge(Axes* axes) {
   int kept = 0;
   for (int i = 1; i < axes->count; ++i) {
@@ -74,8 +75,8 @@ void Merge(Axes* axes) {
   axes->count = kept + 1;
 }
 
-// An axis whose stride is longer than all shorter axes together reach separates its slices: it
-// goes. Returns the reach of what is left.
+// Removes each axis whose stride is longer than the reach of all shorter axes together: its slices
+// cannot overlap. Returns the reach of the remaining axes.
 Wide DropSeparating(Axes* axes) {
   Wide reach = 0;
   for (int i = 0; i < axes->count; ++i) {
@@ -102,7 +103,7 @@ bool HasEqualStrides(const Axes& axes) {
   return false;
 }
 
-// More elements than places.
+// True if there are more elements than distinct offsets: some must overlap.
 bool IsCrowded(const Axes& axes, Wide reach) {
   Wide count = 1;
   for (int i = 0; i < axes.count; ++i) {
@@ -116,7 +117,7 @@ bool IsCrowded(const Axes& axes, Wide reach) {
 // (a + b) mod m, for 0 <= a, b < m < 2^62.
 int64_t AddModulo(int64_t a, int64_t b, int64_t m) { return a + b < m ? a + b : a + b - m; }
 
-// a * b mod m. A division of wide numbers would need the compiler's run-time library.
+// a * b mod m. A 128-bit division would need the compiler's run-time library.
 int64_t MultiplyModulo(int64_t a, int64_t b, int64_t m) {
   int64_t product = 0;
   if (!MulOverflows(a, b, &product)) {
@@ -164,7 +165,7 @@ void SortBySteps(Axes* axes) {
 
 class Search {
  public:
-  // Of at least two axes, which together reach less than 2^62.
+  // `axes` has at least two axes, which together reach less than 2^62.
   explicit Search(const Axes& axes) : axes_(axes) {
     int64_t gcd = axes.axis[0].stride;
     int64_t reach = axes.axis[0].steps * gcd;
@@ -182,24 +183,24 @@ class Search {
   DLBridgeAnswer Run() { return Choose(axes_.count - 1, 0, true); }
 
  private:
-  // Of the axes before one: how far they reach, and what they need of its steps c, which is
-  // c * stride = target modulo their greatest common divisor.
+  // For one axis: the reach of the axes before it, and the condition on its steps c, which is
+  // c * stride = target modulo the greatest common divisor of the axes before it.
   struct Level {
     int64_t reach;
-    int64_t gcd;  // with this axis
+    int64_t gcd;  // of the axes before and this one
     int64_t modulus;
     int64_t inverse;
   };
 
-  // Can the axes up to `i` add up to `target`? Where all later ones have made no step, `zero`, d
-  // and -d are both solutions or neither.
+  // Can the steps of the axes up to `i` add up to `target`? `zero`: all later axes have 0 steps.
+  // Then -d is a solution whenever d is, so negative steps need not be tried.
   DLBridgeAnswer Choose(int i, int64_t target, bool zero) {
     const Axis& axis = axes_.axis[i];
     const Level& level = level_[i];
     if (target % level.gcd != 0) {
       return DLBRIDGE_NO;
     }
-    // Of the last two, no step of one is no step of the other.
+    // With 0 steps of axis 1, axis 0 would have 0 steps as well, and d would be 0.
     int64_t low = zero ? (i == 1 ? 1 : 0) : -axis.steps;
     low = Larger(low, -FloorDivide(level.reach - target, axis.stride));
     const int64_t high = Smaller(axis.steps, FloorDivide(level.reach + target, axis.stride));
@@ -219,8 +220,8 @@ class Search {
     return DLBRIDGE_NO;
   }
 
-  // The first number of steps from `low` on that leaves the axes before a multiple of their
-  // greatest common divisor.
+  // The least number of steps, at least `low`, after which the rest of `target` is a multiple of
+  // the greatest common divisor of the axes before.
   static int64_t FirstFrom(int64_t low, int64_t target, const Level& level) {
     const int64_t quotient = Modulo(target / level.gcd, level.modulus);
     const int64_t residue = MultiplyModulo(quotient, level.inverse, level.modulus);

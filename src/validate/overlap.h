@@ -9,8 +9,8 @@
 
 namespace dlbridge {
 
-// For a tensor that is not empty and whose count and reach fit 63 bits. NO and YES are exact;
-// DLBRIDGE_UNDECIDED where a bounded effort does not tell.
+// The tensor must not be empty, and its count and reach must fit 63 bits. NO and YES are exact. The
+// answer is DLBRIDGE_UNDECIDED if the bounded search finds none.
 DLBridgeAnswer SelfOverlap(int32_t ndim, const int64_t* shape, const int64_t* strides);
 
 }  // namespace dlbridge

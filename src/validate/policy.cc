@@ -120,7 +120,7 @@ DLBridgeStatus CheckBufferLimit(const DLBridgePolicy& policy, DLBridgeError* err
   return DLBRIDGE_OK;
 }
 
-// A demand that shape and strides decide must not be ignored where they are not read.
+// LEVEL_STRUCT does not read shape and strides, so it rejects demands that depend on them.
 DLBridgeStatus CheckLevel(const DLBridgePolicy& policy, DLBridgeError* error) {
   constexpr uint32_t kNeedArrays = DLBRIDGE_POLICY_REJECT_NEGATIVE_STRIDES |
                                    DLBRIDGE_POLICY_REJECT_ZERO_STRIDES |
@@ -143,7 +143,7 @@ bool Demands(const DLBridgePolicy& policy) {
          policy.level == DLBRIDGE_LEVEL_DEVICE;
 }
 
-// The consumer's newest version as the tables count; legacy consumers keep theirs.
+// The newest version that the consumer knows; that of a legacy consumer is a legacy version.
 Version VersionOf(DLPackVersion version) {
   if (version.major == 0 && version.minor != 0) {
     return LegacyVersion(version);

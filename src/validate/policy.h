@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A DLBridgePolicy, checked and brought into the form that validation reads.
+// A checked DLBridgePolicy, in the form that validation reads.
 #ifndef DLBRIDGE_SRC_VALIDATE_POLICY_H_
 #define DLBRIDGE_SRC_VALIDATE_POLICY_H_
 
@@ -12,17 +12,17 @@
 
 namespace dlbridge {
 
-// No default values: where the default policy is used, no field is written.
+// No default values, so that a call with the default policy writes no field.
 struct Policy {
   int32_t max_ndim;
   int32_t min_ndim;
   uint32_t options;
   int32_t level;
-  bool demands;  // anything beyond what DLPack itself asks: keeps the common path short
+  bool demands;  // the policy demands more than DLPack does; false keeps the common path short
   int32_t contiguity;
   Version version;
   uint64_t alignment;
-  uint64_t buffer_size;  // read with LIMIT_BUFFER
+  uint64_t buffer_size;  // only read with LIMIT_BUFFER
   List<DLDevice> devices;
   List<DLDataType> dtypes;
   const int64_t* shape;  // `max_ndim` extents, or NULL
@@ -46,7 +46,7 @@ constexpr Policy kDefaultPolicy = {DLBRIDGE_MAX_NDIM,
 // Checks `source` and fills `*out`.
 DLBridgeStatus ReadPolicy(const DLBridgePolicy* source, Policy* out, DLBridgeError* error);
 
-// The policy of a caller's pointer: the default one where it is NULL, else `*storage`.
+// Sets `*out` to the caller's policy, read into `*storage`, or to the default policy for NULL.
 inline DLBridgeStatus ResolvePolicy(const DLBridgePolicy* source, Policy* storage,
                                     const Policy** out, DLBridgeError* error) {
   *out = &kDefaultPolicy;

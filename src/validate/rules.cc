@@ -28,7 +28,7 @@ bool IsFortranContiguous(const LayoutView& view) {
     return true;
   }
   uint64_t product = 1;
-  // Strides that are not given are those of C order: also F order if one axis is longer than 1.
+  // NULL strides mean C order, which is also F order if at most one axis is longer than 1.
   const bool c_order = view.strides == nullptr;
   int longer = 0;
   for (int32_t i = 0; i < view.tensor.ndim; ++i) {

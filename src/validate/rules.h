@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules, each stated once: what stops at the first broken one and what collects all of them are
-// the same code with another sink.
+// The rules, each stated once. Validation, which stops at the first broken rule, and diagnosis,
+// which collects all findings, are the same code with different sinks.
 //
-// A sink has `Broken(refusal)`, true to stop; `Note(refusal)`; `Unanswered(status, refusal)` for
-// what only a driver knows that cannot be asked; and kCollects, whether notes are wanted and every
-// axis is to be reported.
+// A sink has
+// - `Broken(refusal)`: a rule is broken; returns true to stop,
+// - `Note(refusal)`: a finding that never rejects,
+// - `Unanswered(status, refusal)`: no driver can answer; returns true to stop,
+// - kCollects: true if the sink wants notes and every axis that breaks a rule.
 #ifndef DLBRIDGE_SRC_VALIDATE_RULES_H_
 #define DLBRIDGE_SRC_VALIDATE_RULES_H_
 
@@ -23,21 +25,21 @@
 
 namespace dlbridge {
 
-// What is to be validated: a copy of a tensor's fields, and what is known of it from around it. The
-// arrays are still the producer's.
+// The tensor to validate: a copy of its fields, and its flags and version. Shape and strides still
+// point to the producer's arrays.
 struct Subject {
   DLTensor tensor;
   uint64_t flags;
-  DLPackVersion label;  // that the tensor carries; {0, 0} for legacy and borrowed ones
-  Version version;      // the same as the tables count; 0 for legacy and borrowed ones
-  bool may_write;       // nothing forbids it: versioned and not READ_ONLY, or vouched for
+  DLPackVersion label;  // the version that the tensor carries; {0, 0} for legacy and borrowed ones
+  Version version;      // the same as one number; 0 for legacy and borrowed ones
+  bool may_write;       // versioned and not READ_ONLY, or the caller assumes that it is writable
 };
 
 DLBRIDGE_INLINE Subject BorrowedSubject(const DLTensor& tensor, uint64_t flags, bool vouched) {
   return {LoadTensor(tensor), flags, {0, 0}, 0, vouched && (flags & kReadOnly) == 0};
 }
 
-// Only for a tensor of major 1: of another, nothing after `version` may be read.
+// Only for major 1: with another major, no field after `version` may be read.
 DLBRIDGE_INLINE Subject VersionedSubject(const DLManagedTensorVersioned& tensor,
                                          DLPackVersion label) {
   const uint64_t flags = Load(&tensor.flags);
@@ -45,7 +47,7 @@ DLBRIDGE_INLINE Subject VersionedSubject(const DLManagedTensorVersioned& tensor,
           (flags & kReadOnly) == 0};
 }
 
-// Stops at the first broken rule and explains it.
+// Stops at the first broken rule and reports it.
 class FirstBroken {
  public:
   static constexpr bool kCollects = false;
@@ -55,14 +57,14 @@ class FirstBroken {
     return true;
   }
   void Note(const Refusal& /*refusal*/) {}
-  // The driver could not be asked, and the error says why: what cannot be checked is refused.
+  // The error already has the reason. A tensor that cannot be checked is rejected.
   bool Unanswered(DLBridgeStatus status, const Refusal& /*refusal*/) {
     status_ = status;
     return true;
   }
   DLBridgeError* error() const { return error_; }
   DLBridgeStatus status() const { return status_; }
-  // The status behind a check that failed, which is never success.
+  // The status after a failed check, which is never DLBRIDGE_OK.
   DLBRIDGE_INLINE DLBridgeStatus failure() const {
     if (status_ == DLBRIDGE_OK) {
       __builtin_unreachable();
@@ -79,7 +81,7 @@ constexpr uint64_t Bits(int64_t value) { return static_cast<uint64_t>(value); }
 
 // ------------------------------------------------------------------------------- struct level
 
-// Each check below is false where nothing more may be read.
+// Each check below returns false if no later check may run.
 template <class Sink>
 DLBRIDGE_COLD bool RefuseNdim(int32_t ndim, int32_t least, int32_t most, Sink* sink) {
   if (ndim < 0) {
@@ -91,12 +93,12 @@ DLBRIDGE_COLD bool RefuseNdim(int32_t ndim, int32_t least, int32_t most, Sink* s
   return false;
 }
 
-// Negative numbers are huge unsigned ones.
+// True also for a negative ndim, which is huge as an unsigned number.
 constexpr bool IsAbove(int32_t ndim, int32_t most) {
   return static_cast<uint32_t>(ndim) > static_cast<uint32_t>(most);
 }
 
-// Is the dtype one of plain width and lanes? The rare rest is looked at in CheckOddDtype.
+// Fast path: true if width and lanes break no rule. CheckOddDtype checks all other dtypes.
 DLBRIDGE_INLINE bool IsPlainDtype(DLDataType dtype) {
   const unsigned fixed = FixedBits(dtype.code);
   return dtype.bits != 0 && dtype.lanes - 1U < kMaxLanes && (fixed == 0 || fixed == dtype.bits);
@@ -123,7 +125,7 @@ DLBRIDGE_COLD bool CheckOddDtype(DLDataType dtype, const Policy& policy, Sink* s
   return true;
 }
 
-// A code that `policy.version` does not know is rejected where the policy asks for it, else noted.
+// A code that `policy.version` does not know is rejected if the policy says so, else noted.
 template <class Sink>
 bool CheckKnown(bool known, bool refuse, const Refusal& refusal, Sink* sink) {
   if (known) {
@@ -154,7 +156,7 @@ bool CheckUnknowns(const Subject& subject, const Policy& policy, Sink* sink) {
                     {DLBRIDGE_RULE_FLAGS_UNKNOWN, kNoAxis, known, subject.flags}, sink);
 }
 
-// Are device and dtype on the policy's lists?
+// Does the policy list the device, or the dtype?
 bool ListsDevice(const Policy& policy, const DLDevice& device);
 bool ListsDtype(const Policy& policy, DLDataType dtype);
 
@@ -175,7 +177,7 @@ bool CheckLeastNdim(int32_t ndim, const Policy& policy, Sink* sink) {
   return ndim >= policy.min_ndim || RefuseNdim(ndim, policy.min_ndim, policy.max_ndim, sink);
 }
 
-// What the policy demands of the struct itself.
+// The demands of the policy on the struct itself.
 template <class Sink>
 bool CheckStructDemands(const Subject& subject, const Policy& policy, Sink* sink) {
   if (!CheckLeastNdim(subject.tensor.ndim, policy, sink) || !CheckUnknowns(subject, policy, sink) ||
@@ -186,7 +188,7 @@ bool CheckStructDemands(const Subject& subject, const Policy& policy, Sink* sink
          !sink->Broken({DLBRIDGE_RULE_NOT_WRITABLE, kNoAxis, 0, subject.flags & kReadOnly});
 }
 
-// Notes on the struct, which no policy rejects.
+// Notes on the struct. No policy rejects these.
 template <class Sink>
 void NoteStruct(const Subject& subject, Sink* sink) {
   const DLTensor& tensor = subject.tensor;
@@ -206,7 +208,7 @@ template <class Sink>
 bool CheckPointers(const Subject& subject, const Policy& policy, Sink* sink) {
   const DLTensor& tensor = subject.tensor;
   if (tensor.ndim == 0) {
-    // A scalar has one element, which must be somewhere.
+    // A scalar has one element, so its data must not be NULL.
     return DLBRIDGE_LIKELY(tensor.data != nullptr) ||
            !sink->Broken({DLBRIDGE_RULE_DATA_NULL, kNoAxis, 1, 0});
   }
@@ -221,7 +223,7 @@ bool CheckPointers(const Subject& subject, const Policy& policy, Sink* sink) {
   return true;
 }
 
-// DLBRIDGE_LEVEL_STRUCT: reads the struct alone.
+// DLBRIDGE_LEVEL_STRUCT: reads the struct but not its arrays.
 template <class Sink>
 bool CheckHead(const Subject& subject, const Policy& policy, Sink* sink) {
   const DLTensor& tensor = subject.tensor;
@@ -251,7 +253,7 @@ bool CheckHead(const Subject& subject, const Policy& policy, Sink* sink) {
 template <class Sink>
 DLBRIDGE_COLD void RefuseNegativeExtents(int32_t ndim, const int64_t* shape, Sink* sink) {
   for (int32_t i = 0; i < ndim; ++i) {
-    // The scan before wrote, or read, every entry.
+    // The scan has read or written every entry.
     // NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult)
     if (shape[i] < 0 && sink->Broken({DLBRIDGE_RULE_EXTENT_NEGATIVE, i, 0, Bits(shape[i])})) {
       return;
@@ -259,8 +261,8 @@ DLBRIDGE_COLD void RefuseNegativeExtents(int32_t ndim, const int64_t* shape, Sin
   }
 }
 
-// Shape and strides alone, of any tensor, whatever its data. `shape` and `strides` are where to
-// read them a second time: the copies, where copies were made.
+// Checks shape and strides only. `shape` and `strides` are read a second time: they are the copies
+// if the scan made copies.
 template <class Sink>
 bool CheckExtent(int32_t ndim, const int64_t* shape, const int64_t* strides, uint32_t item_bits,
                  Extent* extent, ByteExtent* bytes, Sink* sink) {
@@ -289,8 +291,8 @@ bool CheckExtent(int32_t ndim, const int64_t* shape, const int64_t* strides, uin
   return true;
 }
 
-// data + byte_offset + [begin, end) stays inside the address space, and not before a handle's
-// start.
+// Checks that data + byte_offset + [begin, end) stays inside the address space and, on a handle,
+// does not begin before its start.
 template <class Sink>
 bool CheckAddresses(const DLTensor& tensor, const ByteExtent& bytes, Sink* sink) {
   const DataIs data = DeviceTypeOf(TypeOf(tensor.device)).data;
@@ -310,7 +312,7 @@ bool CheckAddresses(const DLTensor& tensor, const ByteExtent& bytes, Sink* sink)
   return true;
 }
 
-// All that a demand on the layout looks at.
+// The input of the checks of layout demands.
 struct LayoutView {
   DLTensor tensor;
   const int64_t* shape;
@@ -319,7 +321,7 @@ struct LayoutView {
   ByteExtent bytes;
 };
 
-// Column-major, axes of extent 1 aside.
+// Column-major, ignoring axes of extent 1.
 bool IsFortranContiguous(const LayoutView& view);
 // Largest power of two that divides the address of element (0,...,0), as in DLBridgeLayout.
 uint64_t AlignmentOf(const DLTensor& tensor);
@@ -328,7 +330,7 @@ template <class Sink>
 bool CheckStrideSigns(const LayoutView& view, const Policy& policy, Sink* sink) {
   const bool negative = policy.Has(DLBRIDGE_POLICY_REJECT_NEGATIVE_STRIDES);
   const bool zero = policy.Has(DLBRIDGE_POLICY_REJECT_ZERO_STRIDES);
-  // NULL strides and empty tensors have none to look at.
+  // NULL strides are positive, and the strides of an empty tensor do not matter.
   if (!(negative || zero) || view.strides == nullptr || view.extent.count == 0) {
     return true;
   }
@@ -361,14 +363,14 @@ bool CheckContiguity(const LayoutView& view, const Policy& policy, Sink* sink) {
 
 template <class Sink>
 bool CheckAlignment(const LayoutView& view, const Policy& policy, Sink* sink) {
-  // The address 0, with alignment 0, is a multiple of everything.
+  // AlignmentOf is 0 for the address 0, which is a multiple of every alignment.
   const uint64_t alignment = AlignmentOf(view.tensor);
   return policy.alignment == 0 || view.extent.count == 0 || alignment == 0 ||
          alignment >= policy.alignment ||
          !sink->Broken({DLBRIDGE_RULE_ALIGNMENT, kNoAxis, policy.alignment, alignment});
 }
 
-// The buffer begins at `data`; the offset of each byte from there must be inside.
+// The buffer begins at `data`; every byte that the tensor touches must be inside.
 template <class Sink>
 bool CheckBuffer(const LayoutView& view, const Policy& policy, Sink* sink) {
   if (!policy.Has(DLBRIDGE_POLICY_LIMIT_BUFFER) || view.extent.count == 0) {
@@ -417,7 +419,7 @@ bool CheckDevice(const LayoutView& view, const Policy& policy, Sink* sink) {
   return !verdict.refused || !sink->Broken(verdict.refusal);
 }
 
-// The extents that the policy gives; it has as many as the tensor.
+// Compares the extents with the policy's shape, which has as many axes as the tensor (CheckHead).
 template <class Sink>
 bool CheckShape(const LayoutView& view, const Policy& policy, Sink* sink) {
   for (int32_t i = 0; policy.shape != nullptr && i < view.tensor.ndim; ++i) {
@@ -430,7 +432,7 @@ bool CheckShape(const LayoutView& view, const Policy& policy, Sink* sink) {
   return true;
 }
 
-// What the policy demands of the layout.
+// The demands of the policy on the layout.
 template <class Sink>
 bool CheckLayoutDemands(const LayoutView& view, const Policy& policy, Sink* sink) {
   return CheckShape(view, policy, sink) && CheckBuffer(view, policy, sink) &&
@@ -454,7 +456,8 @@ void NoteLayout(const LayoutView& view, const Policy& policy, Sink* sink) {
   }
 }
 
-// DLBRIDGE_LEVEL_METADATA of arrays that only this call writes to, whose first pass found `extent`.
+// DLBRIDGE_LEVEL_METADATA for arrays that only this call writes to; `extent` is from their first
+// pass.
 template <class Sink>
 bool CheckScanned(const Subject& subject, const Policy& policy, const int64_t* shape,
                   const int64_t* strides, Extent extent, Sink* sink) {
@@ -497,7 +500,7 @@ bool CheckLayout(const Subject& subject, const Policy& policy, int64_t* shape_ou
   return CheckScanned(subject, policy, shape_out, strides_out, extent, sink);
 }
 
-// Both levels, as far as the policy asks, by a copy of the arrays.
+// Both levels, as far as the policy asks, on a copy of the arrays.
 template <class Sink>
 void CheckTensor(const Subject& subject, const Policy& policy, Sink* sink) {
   if (CheckHead(subject, policy, sink) && policy.level >= DLBRIDGE_LEVEL_METADATA) {
@@ -509,10 +512,11 @@ void CheckTensor(const Subject& subject, const Policy& policy, Sink* sink) {
 
 // ---------------------------------------------------------------------------------- fast path
 
-// Most tensors are compact and break no rule. These predicates recognise them without anything that
-// only a rejection needs; a tensor that they do not recognise goes the way above, which decides.
+// Most tensors are compact and break no rule. These predicates recognise such tensors with as
+// little code as possible. A tensor that they do not recognise may still be valid: the checks above
+// decide.
 
-// Do all rules of the struct level hold, by the default policy?
+// True if the struct breaks no rule of the default policy.
 DLBRIDGE_INLINE bool IsPlainHead(const Subject& subject) {
   const DLTensor& tensor = subject.tensor;
   return !IsAbove(tensor.ndim, DLBRIDGE_MAX_NDIM) && IsPlainDtype(tensor.dtype) &&
@@ -523,8 +527,8 @@ DLBRIDGE_INLINE bool IsPlainHead(const Subject& subject) {
               : tensor.data != nullptr);
 }
 
-// Do the bytes of a compact tensor of `count` elements, -1 where it is not one, fit? Elements that
-// are no whole bytes are not recognised.
+// True if the bytes of a compact tensor of `count` elements fit; `count` is -1 for other tensors.
+// Elements that are not whole bytes are not recognised.
 DLBRIDGE_INLINE bool FitsCompact(const Subject& subject, int64_t count) {
   const DLTensor& tensor = subject.tensor;
   const uint32_t item_bits = static_cast<uint32_t>(tensor.dtype.bits) * tensor.dtype.lanes;
@@ -538,7 +542,7 @@ DLBRIDGE_INLINE bool FitsCompact(const Subject& subject, int64_t count) {
            !AddOverflows(end, static_cast<uint64_t>(bytes), &end)));
 }
 
-// Does a tensor pass the default policy, as far as this can tell?
+// True if the tensor surely passes the default policy.
 DLBRIDGE_INLINE bool IsPlainlyValid(const Subject& subject) {
   const DLTensor& tensor = subject.tensor;
   return IsPlainHead(subject) &&
@@ -546,8 +550,8 @@ DLBRIDGE_INLINE bool IsPlainlyValid(const Subject& subject) {
                                                  nullptr));
 }
 
-// By the default policy. Field by field, so that callers keep them in registers: a struct would be
-// written to memory before it is known whether it is needed.
+// Validates by the default policy. The fields are separate parameters, so that callers keep them in
+// registers: a struct would have to be written to memory even on the fast path.
 DLBRIDGE_NOINLINE DLBridgeStatus ValidateFields(void* data, DLDevice device, int32_t ndim,
                                                 DLDataType dtype, int64_t* shape, int64_t* strides,
                                                 uint64_t byte_offset, uint64_t flags,

@@ -10,8 +10,8 @@ WIDTH = 105
 
 
 def enumeration(names, doc, since):
-    """An enumeration of (name, value, doc). Comments stand after the constants where all fit, else
-    before them."""
+    """An enumeration of (name, value, doc). Comments follow the constants if all fit, else they
+    precede them."""
     about = f"{doc} \\since {since}".strip()
     width = max(len(f"  {name} = {value},") for name, value, _ in names)
     last = len(names) - 1
@@ -27,7 +27,7 @@ def enumeration(names, doc, since):
 
 
 def _dated(item, doc, since):
-    """A comment, with the version where the item is newer than its enumeration."""
+    """A comment, with the version if the item is newer than its enumeration."""
     return doc if item.since == since else f"{doc} \\since {item.since}"
 
 
@@ -45,7 +45,8 @@ def rule_doc(rule):
 
 RULES = (
     'After each rule its source: "DLPack" is the specification, "policy" a field of'
-    ' DLBridgePolicy, "dlbridge" a decision of this library; other words name what applies it.'
+    ' DLBridgePolicy, "dlbridge" a decision of this library; other words name the functions that'
+    " apply it."
 )
 
 
@@ -68,7 +69,7 @@ def group(one):
 
 
 def exceptions(facts):
-    """Cases of a switch that gives Python's exception for a status; its default is BufferError."""
+    """Cases of a switch from status to Python exception; its default is BufferError."""
     kinds = {}
     for one in facts.statuses[1:]:
         kinds.setdefault(one["python"], []).append(f"    case DLBRIDGE_{one.name}:\n")
@@ -124,8 +125,9 @@ def api_initialiser(facts):
 VERSION_SCRIPT = """\
 /* Generated from facts/functions.toml by tools/facts.py; do not edit.
  * SPDX-License-Identifier: Apache-2.0
- * What the shared library exports: every function by name, so that a program that needs a newer
- * library fails when it is loaded and not at its first call. Nodes of releases never change.
+ * The exports of the shared library. Every function is listed by name, so that a program that needs
+ * a newer library fails when it is loaded and not at its first call. Nodes of releases never
+ * change.
  */
 """
 
@@ -160,7 +162,7 @@ def _dlpack_doc(item):
 
 
 def since_words(since):
-    """Nothing for what legacy DLPack always had."""
+    """The release in words; empty for items that DLPack had from its first release."""
     return {"0.2": "", UPSTREAM: "in no release yet"}.get(since, f"since {since}")
 
 
@@ -174,7 +176,7 @@ def dlpack_enum(items, suffix=""):
 
 
 def dlpack_added(facts):
-    """What an official header of an older release lacks, by that release."""
+    """The constants that official headers of older releases lack, by release."""
     newest = version(facts.dlpack["newest"])
     added = {}
     for items, suffix in ((facts.devices, ""), (facts.dtypes, "U")):
@@ -197,7 +199,7 @@ def _enum_lines(constants):
 
 def dlpack_version(facts):
     major, minor = facts.dlpack["newest"].split(".")
-    about = "/* Newest DLPack release that this text describes. */\n"
+    about = "/* Newest DLPack release that this file describes. */\n"
     return f"{about}#define DLPACK_MAJOR_VERSION {major}\n#define DLPACK_MINOR_VERSION {minor}\n"
 
 
@@ -233,7 +235,7 @@ def string(text):
 STATUS_TABLE = """\
 // Generated from facts/statuses.toml and facts/rules.toml by tools/facts.py; do not edit.
 // SPDX-License-Identifier: Apache-2.0
-// The one table of statuses and the one table of rules.
+// The table of statuses and the table of rules.
 #ifndef {guard}
 #define {guard}
 
@@ -244,7 +246,7 @@ STATUS_TABLE = """\
 {statuses}
 
 // X(name, status, text, expected, found, remedy), in the order of their numbers. facts/rules.toml
-// explains the % in `expected` and `found`.
+// explains the placeholders in `expected` and `found`.
 #define DLBRIDGE_RULES(X) \\
 {rules}
 
@@ -280,7 +282,7 @@ def dtype_table(facts):
 
 
 def device_table(facts):
-    """Indexed by code, with rows for codes that were never assigned."""
+    """The rows of all codes from 0 on, including codes that were never assigned."""
     none = "    {nullptr, kNoRelease, DataIs::kUnknown, false, DLBRIDGE_UNDECIDED},\n"
     by_code = {one.number: one for one in facts.devices}
     return "".join(
@@ -299,9 +301,9 @@ def versions(facts):
     rows = (
         ("kOldestVersion", "oldest", "the first with DLManagedTensor"),
         ("kLegacyVersion", "legacy", "the last legacy one"),
-        ("kStridesSince", "strides_since", "strides must be given"),
-        ("kNewestVersion", "newest", "the newest that is known"),
-        ("kDefaultVersion", "default", "of {0, 0}, for all of ABI 1"),
+        ("kStridesSince", "strides_since", "strides must not be NULL"),
+        ("kNewestVersion", "newest", "the newest that this library knows"),
+        ("kDefaultVersion", "default", "the meaning of {0, 0} in all of ABI 1"),
     )
     known = [(name, facts.dlpack[key], text) for name, key, text in rows]
     known += [("kPaddedFlagSince", facts.flags[-1].since, "the padded flag")]

@@ -4,7 +4,7 @@
 from .c import in_table, member
 
 FOLDER = "bindings/cpp/include/dlbridge/hpp"
-# Which header of the binding has the enumeration of a group.
+# The header of the binding that has the enumeration of a group.
 GROUPS = {
     "KIND": "import.hpp",
     "ANSWER": "describe.hpp",

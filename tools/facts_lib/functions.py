@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The functions that dlbridge.h declares, as libclang reads them, beside functions.toml."""
+"""The functions that dlbridge.h declares, read by libclang, compared with functions.toml."""
 
 import re
 import sys
@@ -11,8 +11,8 @@ HEADER = "include/dlbridge/dlbridge.h"
 
 
 def declarations(root, text=None):
-    """Of each function its result, its parameters and its comment; None without libclang. `text`
-    is the header, where it is not what the file has."""
+    """The result, parameters and comment of each function; None without libclang. `text` is the
+    text of the header if it differs from the file."""
     sys.path.insert(0, str(root / "tests/abi"))
     try:
         import api
@@ -40,8 +40,8 @@ def _known(root):
 
 
 def append_new(root):
-    """Appends to the facts what the header has and they lack, in the order of the header. The table
-    is frozen once released, so that what comes after is in the order of its registration."""
+    """Appends the functions of the header that the facts lack, in the order of the header. The
+    function table only grows at its end, so that this is also the order of the table."""
     found = declarations(root)
     if found is None:
         return

@@ -7,7 +7,7 @@ from .c import rule_doc
 from .load import UPSTREAM
 from .text import line_comment
 
-# Words that Go does not write with one capital.
+# Words that are not written with exactly one capital in Go.
 WORDS = "CL CPU CUDA DType HIP ID IPC NDim OK OpenCL SVM USM"
 CAPITALS = {word.upper(): word for word in WORDS.split()}
 HEAD = """\
@@ -78,7 +78,7 @@ def _block(kind, rows, names):
 
 
 def _doc(doc, names):
-    """A comment of the header with the names that Go has for what it names."""
+    """A comment of the header, with Go's names for functions and constants."""
     doc = re.sub(r"\bdlbridge_\w+", lambda m: f"[{names[m[0]]}]" if m[0] in names else m[0], doc)
     doc = doc.replace("DLBRIDGE_MAX_NDIM", "[MaxNDim]")
     return re.sub(r"\b(must be|a) NULL", r"\1 nil", doc)
@@ -90,7 +90,7 @@ def _code(name):
 
 
 def _dated(one):
-    """The comment of a code of DLPack with the release that brought it; that of a status alone."""
+    """The comment of a DLPack code with the release that added it; other comments unchanged."""
     if "name" not in one.more or one.since == "0.2":
         return one.doc
     since = "in no release yet" if one.since == UPSTREAM else f"since {one.since}"

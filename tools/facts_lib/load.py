@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads facts/*.toml. What the writers need beyond a value as it is written is a method here."""
+"""Reads facts/*.toml into objects. Values that are derived from the text are methods here."""
 
 from dataclasses import dataclass, field
 
@@ -13,7 +13,7 @@ class Item:
     """One status, rule, constant, flag, dtype code, device type or function."""
 
     name: str
-    number: int = 0  # of a bit its place
+    number: int = 0  # the number of the bit for option bits and flags
     since: str = ""
     doc: str = ""
     more: dict = field(default_factory=dict)
@@ -86,14 +86,14 @@ def _group(name, value):
 
 
 def version(text):
-    """A DLPack release as one number that compares; None for what is in no release."""
+    """A DLPack release as one number that can be compared; None for "upstream"."""
     if text == UPSTREAM:
         return None
     major, minor = map(int, text.split("."))
     return major * 100 + minor
 
 
-# What each item must have, by the file that describes it.
+# The fields that each item must have, by the file that describes it.
 NEEDED = {
     "statuses": ("doc", "text"),
     "rules": ("doc", "text", "status"),

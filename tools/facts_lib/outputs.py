@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which file has which region, and which files are generated as a whole."""
+"""The regions of each file, and the files that are generated as a whole."""
 
 from . import c, cpp, docs, functions, go, python, rust, tests
 from .text import Problem, replace
@@ -11,7 +11,7 @@ SOURCES = ("status_table.h", "dtype.h", "device.h", "version.h", "api.cc", "dlbr
 
 
 def _find(root, folder, name):
-    """A source file by its name, in whichever folder of `folder` it is."""
+    """Finds a source file by its name in all subfolders of `folder`."""
     paths = sorted((root / folder).rglob(name))
     if len(paths) != 1:
         raise Problem(f"{folder}: {len(paths)} files called {name}, expected 1")
@@ -19,7 +19,7 @@ def _find(root, folder, name):
 
 
 def all_of(root, facts):
-    """Pairs of a path and the whole text that the facts give it."""
+    """Pairs of a path and the complete text that the facts give for it."""
     source = {name: _find(root, "src", name) for name in SOURCES}
     yield from _whole(facts, source)
     found = {}

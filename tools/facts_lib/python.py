@@ -8,15 +8,15 @@ from .text import replace
 
 ABI = "bindings/python/dlbridge/abi.py"
 STUBS = "bindings/python/dlbridge/_describe.pyi"
-# What abi.py has besides the functions of the library: of the extension, and its own.
+# Functions of abi.py that are not functions of the library: those of the extension, and its own.
 OF_EXTENSION = ("capsule", "host_accessible_answer", "library_file")
 OWN = ("exchange_tables", "name_of", "names_of", "tensor_at")
 
 HEAD = '''\
 # Generated from facts/ by tools/facts.py; do not edit.
 # SPDX-License-Identifier: Apache-2.0
-"""The enumerations of dlbridge.h and dlpack.h. Values that no list here has may arrive: they stay
-plain integers."""
+"""The enumerations of dlbridge.h and dlpack.h. Values that are not listed here are possible: they
+stay plain integers."""
 
 from enum import IntEnum, IntFlag
 
@@ -26,7 +26,7 @@ NEWEST_DLPACK = ({newest})
 TAIL = '''
 
 def name_of(kind: type[IntEnum], value: int) -> str:
-    """The name of a value, or the number where no list has it."""
+    """The name of a value, or the number if it has no name."""
     try:
         return kind(value).name
     except ValueError:
@@ -34,7 +34,7 @@ def name_of(kind: type[IntEnum], value: int) -> str:
 
 
 def names_of(kind: type[IntFlag], bits: int) -> list[str]:
-    """The names of the bits that are set, lowest first; a bit without a name as its number."""
+    """The names of the bits that are set, lowest first; for a bit without a name, its value."""
     known = {flag.value: str(flag.name) for flag in kind.__members__.values()}
     return [known.get(1 << i, str(1 << i)) for i in range(bits.bit_length()) if bits >> i & 1]
 '''
@@ -86,7 +86,7 @@ def regions(facts):
     yield ABI, "facts/functions.toml all", "".join(f'    "{name}",\n' for name in everything)
 
 
-# The convention of dlbridge.abi for the types of C.
+# The Python types that dlbridge.abi uses for the types of C.
 TYPES = {
     "DLDevice": "tuple[int, int]",
     "DLDataType": "tuple[int, int, int]",
@@ -98,7 +98,7 @@ TYPES = {
 
 
 def stubs(facts, declared, text):
-    """The stubs with a line for each function that has none by hand, by the convention."""
+    """The stubs, with a generated line for each function that has no line by hand."""
     by_hand = text[: text.index("[facts/functions.toml]")]
     lines = []
     for one in facts.functions:

@@ -27,7 +27,7 @@ def crate(root):
         yield f"{SYS}/{name}", text
 
 
-# The modules with a type of its own for an enumeration.
+# The modules that define a type for an enumeration.
 TYPES = {"BACKEND": "backend.rs", "MEMORY": "pointer.rs"}
 
 

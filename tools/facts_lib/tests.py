@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests take from the facts: names and releases of codes, and lists of functions."""
+"""The parts of tests that are generated: names and releases of codes, and lists of functions."""
 
 from .c import in_table, member
 from .load import UPSTREAM, version
@@ -57,7 +57,7 @@ def _device_sets(facts):
 
 
 def _values(facts):
-    """The constants by the release that has them, for the compiler to compare with any dlpack.h."""
+    """The constants by release, which the compiler compares with any dlpack.h."""
     known = {}
     for one in (*facts.devices, *facts.dtypes):
         at = version(one.since) or 199
@@ -93,7 +93,7 @@ def _python(facts):
         f'    "{one.name.removeprefix("ERROR_")}": {one["python"]},\n' for one in facts.statuses[1:]
     ]
     yield f"{folder}/corpus_calls.py", "facts/statuses.toml", "".join(rows)
-    # What no tensor breaks by itself: a policy, a converter, a view or a driver rejects it.
+    # Rules that no tensor breaks by itself: policies, conversions, views and drivers apply them.
     rows = [f'    "{one.name}",\n' for one in facts.rules if not _of_tensors(one)]
     yield f"{folder}/test_inspect.py", "facts/rules.toml", "".join(rows)
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Generated regions in hand-written files, and the wrapping of comments.
 
-A region stands between a line that contains "[facts/FILE.toml NAME]" (NAME where a file gives
-several) and the next line that contains "[/facts]". Both lines are written by hand and stay.
+A region is between a line that contains "[facts/FILE.toml NAME]" (with a NAME if the file gives
+several regions) and the next line that contains "[/facts]". Both lines are written by hand.
 """
 
 import re
@@ -10,7 +10,7 @@ import textwrap
 
 
 class Problem(Exception):
-    """Something that a person has to fix before anything can be written."""
+    """An error that must be fixed by hand before any file can be written."""
 
 
 def regions(text):
@@ -32,7 +32,7 @@ def replace(text, mark, body, path):
 
 
 def first_difference(old, new):
-    """Line number and what is there, of the first line that differs."""
+    """The number and the text of the first line that differs."""
     lines = new.splitlines()
     for number, line in enumerate(old.splitlines(), 1):
         if number > len(lines) or line != lines[number - 1]:
@@ -50,7 +50,7 @@ def c_comment(text, indent="  ", width=103, begin="/** "):
     if len(indent + begin + text) + 3 <= width + 2:
         return [f"{indent}{begin}{text} */"]
     lines = wrap(text, width - len(indent) - 3)
-    # The first line has the opening before it and the last one the end after it.
+    # The opening of the comment precedes the first line, its end follows the last one.
     first = [f"{indent}{begin}{lines[0]}"]
     middle = [f"{indent} * {line}" for line in lines[1:]]
     both = first + middle

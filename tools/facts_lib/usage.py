@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Facts that nothing uses: a rule or status that no source reports, and what no test names."""
+"""Finds facts that are not used: items that no source or no test names."""
 
 import re
 
@@ -21,7 +21,7 @@ def unused(root, facts):
                 yield f"tests: no test names {prefix}{one.name} of facts/{name}.toml"
 
 
-# Texts by hand that state a release of DLPack, in which all of its users read it.
+# The files, written by hand, that state a release of DLPack for users to read.
 STATED = {
     "bindings/go/types.go": "{default}",
     "bindings/rust/dlbridge/src/values.rs": "DLPack {default}",
@@ -32,7 +32,7 @@ FOLDERS = ("include", "src", "bindings/cpp/include", "bindings/rust/dlbridge/src
 
 
 def stated(root, facts):
-    """Complaints on texts that state another release, and on places that repeat the release."""
+    """Complaints on files that state another release, and on other files that state a release."""
     for path, text in STATED.items():
         wanted = text.format(**facts.dlpack)
         if wanted not in (root / path).read_text():
@@ -47,12 +47,12 @@ def stated(root, facts):
 
 
 def _is_exempt(name):
-    """Texts that may state it, generated files and tests."""
+    """Files that may state a release, generated files and tests."""
     return name in STATED or name.endswith(("_test.go", "constants.go")) or "/internal/" in name
 
 
 def _words(folder):
-    """The words of the sources of a folder, without what is generated."""
+    """The words of the sources of a folder, without generated parts."""
     words = set()
     for path in folder.rglob("*"):
         if path.suffix in SUFFIXES and path.is_file():

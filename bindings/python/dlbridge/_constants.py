@@ -1,7 +1,7 @@
 # Generated from facts/ by tools/facts.py; do not edit.
 # SPDX-License-Identifier: Apache-2.0
-"""The enumerations of dlbridge.h and dlpack.h. Values that no list here has may arrive: they stay
-plain integers."""
+"""The enumerations of dlbridge.h and dlpack.h. Values that are not listed here are possible: they
+stay plain integers."""
 
 from enum import IntEnum, IntFlag
 
@@ -153,7 +153,7 @@ class Contiguity(IntEnum):
 
 
 class Severity(IntEnum):
-    """How bad a finding is."""
+    """The severity of a finding."""
 
     BROKEN = 1
     NOTE = 2
@@ -181,7 +181,7 @@ class AllocateOption(IntFlag):
 
 
 class Backend(IntEnum):
-    """Who knows a device (DLBridgeBackend)."""
+    """The driver of a device (DLBridgeBackend)."""
 
     NONE = 0
     CPU = 1
@@ -192,7 +192,7 @@ class Backend(IntEnum):
 
 
 class State(IntEnum):
-    """What came of starting a backend."""
+    """The outcome of starting a backend."""
 
     READY = 1
     ABSENT = 2
@@ -209,7 +209,7 @@ class BufferKind(IntEnum):
 
 
 class Memory(IntEnum):
-    """Kind of memory that pointer_info found."""
+    """Kind of memory, as pointer_info reports it."""
 
     HOST = 1
     DEVICE = 2
@@ -332,7 +332,7 @@ class DtypeCode(IntEnum):
 
 
 def name_of(kind: type[IntEnum], value: int) -> str:
-    """The name of a value, or the number where no list has it."""
+    """The name of a value, or the number if it has no name."""
     try:
         return kind(value).name
     except ValueError:
@@ -340,6 +340,6 @@ def name_of(kind: type[IntEnum], value: int) -> str:
 
 
 def names_of(kind: type[IntFlag], bits: int) -> list[str]:
-    """The names of the bits that are set, lowest first; a bit without a name as its number."""
+    """The names of the bits that are set, lowest first; for a bit without a name, its value."""
     known = {flag.value: str(flag.name) for flag in kind.__members__.values()}
     return [known.get(1 << i, str(1 << i)) for i in range(bits.bit_length()) if bits >> i & 1]

@@ -2,7 +2,7 @@
 // Copies of HIP: boxes on one stream, which is synchronised at the end.
 //
 // A job without a stream gets one of the library's, which does not wait for other streams. The
-// default stream would not do: a capture anywhere in the process forbids copies on it. The library
+// default stream cannot be used: a capture anywhere in the process forbids copies on it. The library
 // keeps such streams per device; each job has one for itself.
 #include "device/handle_pool.h"
 #include "device/hip/internal.h"

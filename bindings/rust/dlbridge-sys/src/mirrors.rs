@@ -1116,7 +1116,7 @@ pub const kDLFloat: DLDataTypeCode = 2;
 pub const kDLOpaqueHandle: DLDataTypeCode = 3;
 /// Bfloat16; since 0.3
 pub const kDLBfloat: DLDataTypeCode = 4;
-/// Complex: `bits` is both parts together; since 0.4
+/// Complex: `bits` counts both parts; since 0.4
 pub const kDLComplex: DLDataTypeCode = 5;
 /// Boolean in one byte; since 0.8
 pub const kDLBool: DLDataTypeCode = 6;
@@ -1144,7 +1144,7 @@ pub const kDLFloat6_e3m2fn: DLDataTypeCode = 16;
 pub const kDLFloat4_e2m1fn: DLDataTypeCode = 17;
 /// Complex of two bfloats; in no release yet
 pub const kDLBcomplex: DLDataTypeCode = 18;
-/// Newest DLPack release that this text describes.
+/// Newest DLPack release that this file describes.
 pub const DLPACK_MAJOR_VERSION: u32 = 1;
 /// `DLPACK_MINOR_VERSION`.
 pub const DLPACK_MINOR_VERSION: u32 = 3;
@@ -1152,32 +1152,34 @@ pub const DLPACK_MINOR_VERSION: u32 = 3;
 pub const DLPACK_FLAG_BITMASK_READ_ONLY: u64 = 1;
 /// The producer has made a copy for this consumer; since 1.0.
 pub const DLPACK_FLAG_BITMASK_IS_COPIED: u64 = 2;
-/// Elements of less than a byte fill a whole one; since 1.1.
+/// Sub-byte elements are padded to whole bytes; since 1.1.
 pub const DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED: u64 = 4;
 /// Success.
 pub const DLBRIDGE_OK: DLBridgeStatus = 0;
-/// The caller's fault: a NULL that is not allowed, a struct_size out of range, an option outside its
-/// range, a changed dlbridge-owned struct. The message names the argument.
+/// The caller's fault: a NULL that is not allowed, a struct_size or option out of range, or a changed
+/// dlbridge-owned struct. The message names the argument.
 pub const DLBRIDGE_ERROR_INVALID_ARGUMENT: DLBridgeStatus = 1;
 /// The caller is newer than the library: it asks for an option, value or field that this library does
 /// not know. Such a request is never ignored.
 pub const DLBRIDGE_ERROR_TOO_NEW: DLBridgeStatus = 2;
-/// The allocator, the system's or the caller's, returned NULL.
+/// The allocator of the system or of the caller returned NULL.
 pub const DLBRIDGE_ERROR_OUT_OF_MEMORY: DLBridgeStatus = 3;
-/// The producer's fault: the tensor breaks DLPack itself; `rule` names the rule.
+/// The producer's fault: the tensor breaks a rule of DLPack; `rule` names it.
 pub const DLBRIDGE_ERROR_INVALID_TENSOR: DLBridgeStatus = 4;
-/// Wrong major version, or the tensor needs a newer DLPack than the consumer reads.
+/// Wrong major version, or the tensor needs a newer DLPack version than the consumer reads.
 pub const DLBRIDGE_ERROR_VERSION: DLBridgeStatus = 5;
-/// A legal tensor that the policy of this consumer rejects; `rule` names the demand.
+/// The tensor is legal, but the policy of this consumer rejects it; `rule` names the demand.
 pub const DLBRIDGE_ERROR_POLICY: DLBridgeStatus = 6;
-/// The target cannot represent what the source records, and the options do not allow the loss.
+/// The source has a property that the target cannot represent, and the options do not allow the
+/// loss.
 pub const DLBRIDGE_ERROR_UNREPRESENTABLE: DLBridgeStatus = 7;
-/// A dtype code, device type or flag bit that the consumer's DLPack release does not know, where
-/// knowing it matters.
+/// The consumer's DLPack release does not know a dtype code, device type or flag bit that it needs to
+/// know.
 pub const DLBRIDGE_ERROR_UNKNOWN_CODE: DLBridgeStatus = 8;
 /// The function works on dlbridge-owned tensors only: call dlbridge_import first.
 pub const DLBRIDGE_ERROR_FOREIGN_TENSOR: DLBridgeStatus = 9;
-/// Legal, but this build cannot do it, such as copying memory that the CPU cannot read.
+/// The request is legal, but this build cannot do it. Example: copying memory that the CPU cannot
+/// read.
 pub const DLBRIDGE_ERROR_UNSUPPORTED: DLBridgeStatus = 10;
 /// The caller's buffer or storage is too small; the message has the needed size.
 pub const DLBRIDGE_ERROR_BUFFER_TOO_SMALL: DLBridgeStatus = 11;
@@ -1189,29 +1191,30 @@ pub const DLBRIDGE_ERROR_NOT_FOUND: DLBridgeStatus = 13;
 pub const DLBRIDGE_ERROR_BOUNDS: DLBridgeStatus = 14;
 /// The process was forked after the backend had been started; start it in the child only.
 pub const DLBRIDGE_ERROR_FORKED: DLBridgeStatus = 15;
-/// No driver for the device, or none of its devices; dlbridge_backend_info reports the reason.
+/// There is no driver for the device, or the driver has no device; dlbridge_backend_info reports the
+/// reason.
 pub const DLBRIDGE_ERROR_UNAVAILABLE: DLBridgeStatus = 16;
-/// A driver's call failed; the message has its name, `native_code` its code.
+/// A driver call failed; the message has its name, `native_code` its code.
 pub const DLBRIDGE_ERROR_DRIVER: DLBridgeStatus = 17;
-/// The context table has another entry of that device or context.
+/// The context table has another entry for that device or context.
 pub const DLBRIDGE_ERROR_EXISTS: DLBridgeStatus = 18;
-/// A stream is capturing a graph, where that is not allowed.
+/// A stream is capturing a graph, which the call does not allow.
 pub const DLBRIDGE_ERROR_CAPTURE: DLBridgeStatus = 19;
-/// The bytes or file descriptors that another process sent are not an export.
+/// The bytes or file descriptors from another process are not a valid export.
 pub const DLBRIDGE_ERROR_DESCRIPTOR: DLBridgeStatus = 20;
-/// The kind of a managed tensor was not given and cannot be decided: pass its kind.
+/// The kind of a managed tensor was not given, and its bytes do not decide it: pass its kind.
 pub const DLBRIDGE_ERROR_AMBIGUOUS: DLBridgeStatus = 21;
 /// No rule is broken.
 pub const DLBRIDGE_RULE_NONE: DLBridgeRule = 0;
-/// version.major is 1; of another major nothing after `flags` is read (DLPack).
+/// version.major is 1; with another major no field after `flags` is read (DLPack).
 pub const DLBRIDGE_RULE_VERSION_MAJOR: DLBridgeRule = 1;
 /// ndim \>= 0 (DLPack).
 pub const DLBRIDGE_RULE_NDIM_NEGATIVE: DLBridgeRule = 2;
 /// ndim \<= DLBRIDGE_MAX_NDIM and within the limits of the policy (dlbridge, policy).
 pub const DLBRIDGE_RULE_NDIM_LIMIT: DLBridgeRule = 3;
-/// shape is given where ndim \> 0 (DLPack).
+/// shape is not NULL if ndim \> 0 (DLPack).
 pub const DLBRIDGE_RULE_SHAPE_NULL: DLBridgeRule = 4;
-/// strides are given where ndim \> 0 and the tensor's version is 1.2 or later (DLPack 1.2).
+/// strides are not NULL if ndim \> 0 and the tensor's version is 1.2 or later (DLPack 1.2).
 pub const DLBRIDGE_RULE_STRIDES_NULL: DLBridgeRule = 5;
 /// bits \>= 1 (dlbridge).
 pub const DLBRIDGE_RULE_DTYPE_BITS_ZERO: DLBridgeRule = 6;
@@ -1237,23 +1240,23 @@ pub const DLBRIDGE_RULE_EXTENT_NEGATIVE: DLBridgeRule = 15;
 pub const DLBRIDGE_RULE_COUNT_OVERFLOW: DLBridgeRule = 16;
 /// The packed size in bytes fits 63 bits (dlbridge).
 pub const DLBRIDGE_RULE_SIZE_OVERFLOW: DLBridgeRule = 17;
-/// Offsets of the first and last byte touched fit 63 bits and a sign (dlbridge).
+/// The offsets of the first and last byte fit 63 bits and a sign (dlbridge).
 pub const DLBRIDGE_RULE_OFFSET_OVERFLOW: DLBridgeRule = 18;
 /// data is not NULL unless the tensor is empty (DLPack).
 pub const DLBRIDGE_RULE_DATA_NULL: DLBridgeRule = 19;
-/// data + byte_offset + bytes touched stays inside the address space (dlbridge).
+/// All bytes from data + byte_offset lie inside the address space (dlbridge).
 pub const DLBRIDGE_RULE_ADDRESS_RANGE: DLBridgeRule = 20;
-/// On an opaque handle no element lies before its start (dlbridge).
+/// No element lies before the start of an opaque handle (dlbridge).
 pub const DLBRIDGE_RULE_HANDLE_RANGE: DLBridgeRule = 21;
 /// All elements lie inside `buffer_size` bytes from `data` (policy).
 pub const DLBRIDGE_RULE_BUFFER_BOUNDS: DLBridgeRule = 22;
-/// The required contiguity (policy).
+/// The layout has the required contiguity (policy).
 pub const DLBRIDGE_RULE_CONTIGUITY: DLBridgeRule = 23;
-/// The required alignment of element (0,...,0) (policy).
+/// Element (0,...,0) has the required alignment (policy).
 pub const DLBRIDGE_RULE_ALIGNMENT: DLBridgeRule = 24;
-/// The device is one of those that the policy lists (policy).
+/// The policy lists the device (policy).
 pub const DLBRIDGE_RULE_DEVICE_REJECTED: DLBridgeRule = 25;
-/// The dtype is one of those that the policy lists (policy).
+/// The policy lists the dtype (policy).
 pub const DLBRIDGE_RULE_DTYPE_REJECTED: DLBridgeRule = 26;
 /// The tensor may be written to (policy).
 pub const DLBRIDGE_RULE_NOT_WRITABLE: DLBridgeRule = 27;
@@ -1261,11 +1264,11 @@ pub const DLBRIDGE_RULE_NOT_WRITABLE: DLBridgeRule = 27;
 pub const DLBRIDGE_RULE_NEGATIVE_STRIDE: DLBridgeRule = 28;
 /// No zero strides on axes longer than 1 (policy).
 pub const DLBRIDGE_RULE_ZERO_STRIDE: DLBridgeRule = 29;
-/// No two elements share memory, where the policy demands a writable tensor (policy).
+/// No two elements share memory if the policy demands a writable tensor (policy).
 pub const DLBRIDGE_RULE_SELF_OVERLAP: DLBridgeRule = 30;
-/// Element (0,...,0) is aligned to its lane's size; only a note (dlbridge).
+/// Element (0,...,0) is aligned to the size of its lane; only a note (dlbridge).
 pub const DLBRIDGE_RULE_DATA_UNALIGNED: DLBridgeRule = 31;
-/// The version that a tensor carries knows all that it uses; only a note (DLPack).
+/// The version that a tensor carries has all codes and flags that it uses; only a note (DLPack).
 pub const DLBRIDGE_RULE_VERSION_LABEL: DLBridgeRule = 32;
 /// The consumer's version can describe the tensor (conversions).
 pub const DLBRIDGE_RULE_REQUIRED_VERSION: DLBridgeRule = 33;
@@ -1273,13 +1276,13 @@ pub const DLBRIDGE_RULE_REQUIRED_VERSION: DLBridgeRule = 33;
 pub const DLBRIDGE_RULE_LEGACY_READ_ONLY: DLBridgeRule = 34;
 /// Sub-byte elements are not padded, which a legacy tensor cannot record (downgrade).
 pub const DLBRIDGE_RULE_LEGACY_PADDED: DLBridgeRule = 35;
-/// The legacy version knows the dtype code: those up to bool (downgrade).
+/// The legacy version knows the dtype code: codes up to bool (downgrade).
 pub const DLBRIDGE_RULE_LEGACY_DTYPE: DLBridgeRule = 36;
-/// The legacy version knows the device type: those up to Hexagon (downgrade).
+/// The legacy version knows the device type: types up to Hexagon (downgrade).
 pub const DLBRIDGE_RULE_LEGACY_DEVICE: DLBridgeRule = 37;
-/// byte_offset is folded only where `data` is an address (conversions).
+/// byte_offset is folded only if `data` is an address (conversions).
 pub const DLBRIDGE_RULE_OFFSET_FOLD: DLBridgeRule = 38;
-/// The elements of a view are elements of its parent's range (views).
+/// All elements of a view lie inside the range of its parent (views).
 pub const DLBRIDGE_RULE_VIEW_BOUNDS: DLBridgeRule = 39;
 /// A view of packed sub-byte elements starts at a whole byte (views).
 pub const DLBRIDGE_RULE_VIEW_OFFSET: DLBridgeRule = 40;
@@ -1288,13 +1291,14 @@ pub const DLBRIDGE_RULE_VIEW_OFFSET: DLBridgeRule = 40;
 pub const DLBRIDGE_RULE_IN_STORAGE: DLBridgeRule = 41;
 /// The CPU can read the memory to copy (copies).
 pub const DLBRIDGE_RULE_COPY_DEVICE: DLBridgeRule = 42;
-/// The memory is where the device label says, as the driver reports it (level DEVICE).
+/// The driver reports the memory on the device that the label names (level DEVICE).
 pub const DLBRIDGE_RULE_DEVICE_LABEL: DLBridgeRule = 43;
-/// All elements lie inside the allocation, as the driver reports it (level DEVICE).
+/// All elements lie inside the allocation that the driver reports (level DEVICE).
 pub const DLBRIDGE_RULE_ALLOCATION_BOUNDS: DLBridgeRule = 44;
-/// Each extent is the one that the policy's shape gives (policy).
+/// Each extent equals the one in the policy's shape (policy).
 pub const DLBRIDGE_RULE_SHAPE_MISMATCH: DLBridgeRule = 45;
-/// As an argument: decide by the bytes. As the answer of dlbridge_identify: neither kind fits.
+/// As an argument: the bytes decide. As the answer of dlbridge_identify: the bytes fit neither
+/// kind.
 pub const DLBRIDGE_KIND_UNKNOWN: DLBridgeKind = 0;
 /// A DLManagedTensor.
 pub const DLBRIDGE_KIND_LEGACY: DLBridgeKind = 1;
@@ -1302,7 +1306,7 @@ pub const DLBRIDGE_KIND_LEGACY: DLBridgeKind = 1;
 pub const DLBRIDGE_KIND_VERSIONED: DLBridgeKind = 2;
 /// A DLTensor, which has no owner (dlbridge_diagnose).
 pub const DLBRIDGE_KIND_BORROWED: DLBridgeKind = 3;
-/// Only ever an answer: the bytes can be both managed kinds.
+/// Only an answer, never an argument: the bytes fit both managed kinds.
 pub const DLBRIDGE_KIND_AMBIGUOUS: DLBridgeKind = 4;
 /// No.
 pub const DLBRIDGE_NO: DLBridgeAnswer = 0;
@@ -1312,28 +1316,28 @@ pub const DLBRIDGE_YES: DLBridgeAnswer = 1;
 pub const DLBRIDGE_UNDECIDED: DLBridgeAnswer = 2;
 /// An extent is 0.
 pub const DLBRIDGE_LAYOUT_EMPTY: u32 = 1;
-/// Compact, last axis fastest; always so if empty.
+/// Compact, last axis fastest; always set if empty.
 pub const DLBRIDGE_LAYOUT_C_CONTIGUOUS: u32 = 2;
-/// Compact, first axis fastest; always so if empty.
+/// Compact, first axis fastest; always set if empty.
 pub const DLBRIDGE_LAYOUT_F_CONTIGUOUS: u32 = 4;
 /// Some axis longer than 1 has stride 0.
 pub const DLBRIDGE_LAYOUT_BROADCAST: u32 = 8;
 /// Some axis longer than 1 has a negative stride.
 pub const DLBRIDGE_LAYOUT_NEGATIVE_STRIDES: u32 = 16;
-/// Elements of less than a byte fill a whole one.
+/// Sub-byte elements are padded to whole bytes.
 pub const DLBRIDGE_LAYOUT_PADDED: u32 = 32;
 /// `data` is a handle, not an address.
 pub const DLBRIDGE_LAYOUT_OPAQUE: u32 = 64;
 /// METADATA.
 pub const DLBRIDGE_LEVEL_DEFAULT: i32 = 0;
-/// The struct itself: version, ndim, dtype, device, flags, which pointers are NULL.
+/// The struct itself: version, ndim, dtype, device, flags, and which pointers are NULL.
 pub const DLBRIDGE_LEVEL_STRUCT: i32 = 1;
 /// Also the `ndim` entries of shape and strides.
 pub const DLBRIDGE_LEVEL_METADATA: i32 = 2;
-/// Also asks the driver where `data` lies (a handle: what it is), which may start it. Rejects a
-/// device label that is wrong, elements outside the allocation, and what cannot be asked
-/// (UNAVAILABLE, UNSUPPORTED). kDLCPU is checked against the drivers that have been started already;
-/// memory whose size no driver knows is not checked against a size.
+/// Also asks the driver about `data`, which may start the driver. Rejects a wrong device label,
+/// elements outside the allocation, and memory that no driver can be asked about (UNAVAILABLE,
+/// UNSUPPORTED). For kDLCPU only drivers that are already started are asked. The size is not checked
+/// if no driver knows it.
 pub const DLBRIDGE_LEVEL_DEVICE: i32 = 3;
 /// Rejects dtype codes that `version` does not know.
 pub const DLBRIDGE_POLICY_REJECT_UNKNOWN_DTYPE: u32 = 256;
@@ -1347,17 +1351,17 @@ pub const DLBRIDGE_POLICY_REJECT_NEGATIVE_STRIDES: u32 = 2048;
 pub const DLBRIDGE_POLICY_REJECT_ZERO_STRIDES: u32 = 4096;
 /// Accepts NULL strides also on tensors of version 1.2 or later.
 pub const DLBRIDGE_POLICY_ALLOW_NULL_STRIDES: u32 = 8192;
-/// Accepts lanes \>= 0x8000, taken at face value.
+/// Accepts lanes \>= 0x8000 as that many lanes.
 pub const DLBRIDGE_POLICY_ALLOW_SCALABLE_LANES: u32 = 16384;
 /// Rejects READ_ONLY tensors, and tensors with elements that overlap.
 pub const DLBRIDGE_POLICY_REQUIRE_WRITABLE: u32 = 32768;
-/// The caller knows that a legacy or borrowed tensor may be written to; READ_ONLY still binds.
+/// The caller knows that a legacy or borrowed tensor is writable; READ_ONLY still binds.
 pub const DLBRIDGE_POLICY_VOUCH_WRITABLE: u32 = 65536;
-/// Accepts elements that overlap even where a writable tensor is required.
+/// Accepts elements that overlap, even if a writable tensor is required.
 pub const DLBRIDGE_POLICY_ALLOW_SELF_OVERLAP: u32 = 131072;
-/// `min_ndim` and `max_ndim` count.
+/// `min_ndim` and `max_ndim` are read.
 pub const DLBRIDGE_POLICY_LIMIT_NDIM: u32 = 262144;
-/// `buffer_size` counts.
+/// `buffer_size` is read.
 pub const DLBRIDGE_POLICY_LIMIT_BUFFER: u32 = 524288;
 /// Any layout.
 pub const DLBRIDGE_CONTIGUITY_ANY: i32 = 0;
@@ -1367,28 +1371,29 @@ pub const DLBRIDGE_CONTIGUITY_C: i32 = 1;
 pub const DLBRIDGE_CONTIGUITY_F: i32 = 2;
 /// Either of the two.
 pub const DLBRIDGE_CONTIGUITY_C_OR_F: i32 = 3;
-/// dlbridge_validate would reject the tensor for it.
+/// A broken rule, for which dlbridge_validate rejects the tensor.
 pub const DLBRIDGE_SEVERITY_BROKEN: i32 = 1;
 /// For information only.
 pub const DLBRIDGE_SEVERITY_NOTE: i32 = 2;
 /// Skip validation: the caller knows that the tensor is valid. Only ndim and a NULL shape are
-/// checked. The policy must be NULL. A COPY is validated all the same, since it reads by the layout.
+/// checked. The policy must be NULL. A COPY is validated nevertheless, since it depends on the
+/// layout.
 pub const DLBRIDGE_CONVERT_SKIP_VALIDATION: u32 = 256;
-/// The caller knows that a legacy source may be written to. Without it the result is READ_ONLY. Does
-/// not lift a READ_ONLY that is recorded.
+/// The caller knows that a legacy source is writable. Without this bit the result is READ_ONLY. A
+/// recorded READ_ONLY stays.
 pub const DLBRIDGE_CONVERT_VOUCH_WRITABLE: u32 = 512;
 /// Accept dtype codes, device types and flag bits that the consumer's version does not know. A
 /// versioned source then keeps its version, since an unknown bit may change the layout.
 pub const DLBRIDGE_CONVERT_ALLOW_UNKNOWN: u32 = 1024;
 /// Write the result in canonical form: compact strides on empty tensors and on axes of extent 1, NULL
-/// data where empty, device id 0 on host-like memory.
+/// data if empty, device id 0 on host-like memory.
 pub const DLBRIDGE_CONVERT_CANONICAL: u32 = 2048;
-/// Add byte_offset to data. Rejected where `data` is not an address.
+/// Add byte_offset to data. Rejected if `data` is not an address.
 pub const DLBRIDGE_CONVERT_FOLD_BYTE_OFFSET: u32 = 4096;
-/// Copy the data (memory that the CPU reads only) to compact memory of the allocator. The result may
-/// be written to and carries IS_COPIED where it has flags; the source is released. A copy loses
-/// nothing that a downgrade would reject. Unknown flag bits are always rejected, since they may
-/// change the layout.
+/// Copy the data to compact memory of the allocator; the CPU must be able to read it. The result is
+/// writable; a versioned result has IS_COPIED. The source is released. A downgrade with COPY also
+/// accepts READ_ONLY and padded tensors. Unknown flag bits are always rejected, since they may change
+/// the layout.
 pub const DLBRIDGE_CONVERT_COPY: u32 = 8192;
 /// To legacy: READ_ONLY may be lost.
 pub const DLBRIDGE_CONVERT_DROP_READ_ONLY: u32 = 16384;
@@ -1397,13 +1402,13 @@ pub const DLBRIDGE_CONVERT_DROP_PADDED: u32 = 32768;
 /// To legacy: accept dtype codes and device types newer than the legacy version.
 pub const DLBRIDGE_CONVERT_ALLOW_NEWER_CODES: u32 = 65536;
 /// Keep the module of the producer's deleter loaded, as dlbridge_module_pin does: for producers in
-/// plugins. For a dlbridge-owned tensor it is the deleter of its source, or the `deallocate` of its
-/// memory. It is done last: a source that is rejected for another reason pins nothing (of a batch,
-/// modules pinned before the failing one stay pinned). A NULL deleter and a COPY have nothing to
-/// pin.
+/// plugins. For a dlbridge-owned tensor this is the module of its source's deleter, or of the
+/// `deallocate` of its memory. This is the last step: a source that is rejected for another reason
+/// pins nothing. In a batch, modules pinned before the failing one stay pinned. Nothing is pinned for
+/// a NULL deleter or a COPY.
 pub const DLBRIDGE_CONVERT_PIN_PRODUCER: u32 = 131072;
-/// Memory that dlbridge_ipc_export can share with other processes: an anonymous memory file, sealed
-/// against changes of its size. On the CPU and without an allocator.
+/// Allocate memory that dlbridge_ipc_export can share with other processes: an anonymous memory file,
+/// sealed against changes of its size. Only on the CPU and without an allocator.
 pub const DLBRIDGE_ALLOCATE_SHAREABLE: u32 = 256;
 /// Not set: the backend that the device implies.
 pub const DLBRIDGE_BACKEND_NONE: DLBridgeBackend = 0;
@@ -1415,9 +1420,9 @@ pub const DLBRIDGE_BACKEND_CUDA: DLBridgeBackend = 2;
 pub const DLBRIDGE_BACKEND_HIP: DLBridgeBackend = 3;
 /// Level Zero: kDLOneAPI.
 pub const DLBRIDGE_BACKEND_LEVEL_ZERO: DLBridgeBackend = 4;
-/// OpenCL: kDLOpenCL, and kDLOneAPI where SYCL runs on it.
+/// OpenCL: kDLOpenCL, and kDLOneAPI if SYCL uses OpenCL.
 pub const DLBRIDGE_BACKEND_OPENCL: DLBridgeBackend = 5;
-/// Loaded, initialised, at least one device.
+/// Loaded and initialised, with at least one device.
 pub const DLBRIDGE_STATE_READY: i32 = 1;
 /// No driver library could be loaded.
 pub const DLBRIDGE_STATE_ABSENT: i32 = 2;
@@ -1428,9 +1433,9 @@ pub const DLBRIDGE_STATE_UNUSABLE: i32 = 3;
 pub const DLBRIDGE_BUFFER_DEFAULT: i32 = 0;
 /// An address: host memory, CUdeviceptr, HIP, USM or SVM pointer, pinned or managed memory.
 pub const DLBRIDGE_BUFFER_ADDRESS: i32 = 1;
-/// A cl_mem, which is a handle: nothing is ever added to it.
+/// A cl_mem, which is a handle: no offset is ever added to it.
 pub const DLBRIDGE_BUFFER_CL_MEM: i32 = 2;
-/// Another opaque handle: of Vulkan, Metal, WebGPU, VPI. No driver is asked about it.
+/// Another opaque handle: Vulkan, Metal, WebGPU, VPI. No driver is asked about it.
 pub const DLBRIDGE_BUFFER_HANDLE: i32 = 3;
 /// Ordinary host memory: no driver knows it.
 pub const DLBRIDGE_MEMORY_HOST: i32 = 1;
@@ -1450,49 +1455,51 @@ pub const DLBRIDGE_MEMORY_USM_SHARED: i32 = 7;
 pub const DLBRIDGE_MEMORY_SVM: i32 = 8;
 /// An OpenCL buffer object.
 pub const DLBRIDGE_MEMORY_CL_MEM: i32 = 9;
-/// A context that was neither registered nor named knew the memory; on Level Zero any context of a
-/// driver may answer, so it need not be the one that allocated.
+/// The context that knows the memory was neither registered nor named by the caller. On Level Zero
+/// any context of a driver may know the memory, so it need not be the one that allocated it.
 pub const DLBRIDGE_POINTER_CONTEXT_ASSUMED: u32 = 1;
-/// Skip validation: the caller knows that the layout is valid. Only what a node needs is checked, and
-/// an empty tensor stays as it was given. `policy` must be NULL and LIMIT_BUFFER not set.
+/// Skip validation: the caller knows that the layout is valid. Of the layout only ndim and a NULL
+/// shape are checked, and an empty tensor is not changed. `policy` must be NULL and LIMIT_BUFFER not
+/// set.
 pub const DLBRIDGE_WRAP_SKIP_VALIDATION: u32 = 256;
 /// Keep the module of `release` loaded, as dlbridge_module_pin does.
 pub const DLBRIDGE_WRAP_PIN_PRODUCER: u32 = 512;
-/// CL_MEM: the tensor holds a reference of its own to the cl_mem (clRetainMemObject), which keeps its
-/// context too.
+/// CL_MEM: the tensor holds its own reference to the cl_mem (clRetainMemObject), which also keeps its
+/// context.
 pub const DLBRIDGE_WRAP_RETAIN: u32 = 1024;
-/// `buffer_size` counts.
+/// `buffer_size` is read.
 pub const DLBRIDGE_WRAP_LIMIT_BUFFER: u32 = 2048;
-/// No queue: work is done when a call returns.
+/// No queue: the work of a call is complete when it returns.
 pub const DLBRIDGE_STREAM_HOST: i32 = 1;
 /// The consumer orders its work itself.
 pub const DLBRIDGE_STREAM_NO_SYNC: i32 = 2;
-/// CUstream (1 and 2 are CUDA's special ones, 0 is not used), hipStream_t (0: the default),
+/// CUstream (1 and 2 are CUDA's special streams, 0 is rejected), hipStream_t (0: the default stream),
 /// cl_command_queue, ze_command_queue_handle_t.
 pub const DLBRIDGE_STREAM_QUEUE: i32 = 3;
 /// Level Zero: an immediate ze_command_list_handle_t.
 pub const DLBRIDGE_STREAM_IMMEDIATE_LIST: i32 = 4;
-/// Allow the host to wait where no driver can order the two queues: queues of two backends, or of two
+/// Allow the host to wait if no driver can order the two queues: queues of two backends, or of two
 /// Level Zero contexts.
 pub const DLBRIDGE_HANDOFF_ALLOW_HOST_WAIT: u32 = 256;
-/// Allow a wait that draws the consumer's stream into the graph that the producer's stream is
-/// capturing. The caller must join the streams again.
+/// Allow a wait that adds the consumer's stream to the graph that the producer's stream is capturing.
+/// The caller must join the streams again.
 pub const DLBRIDGE_HANDOFF_ALLOW_CAPTURE: u32 = 512;
-/// In: becomes the default of its device. The first entry of a device is the default anyway.
+/// In: the entry becomes the default of its device. The first entry of a device always is.
 pub const DLBRIDGE_CONTEXT_DEFAULT: u32 = 1;
 /// In: removes entries of the same device with another native device.
 pub const DLBRIDGE_CONTEXT_REPLACE: u32 = 2;
-/// A library found the device itself; an application's registration takes precedence.
+/// A library found the device itself. A registration by an application takes precedence.
 pub const DLBRIDGE_CONTEXT_ENUMERATED: u32 = 4;
 /// The context was made for the table: no other library uses it unless it asks the table.
 pub const DLBRIDGE_CONTEXT_PRIVATE: u32 = 8;
-/// Layouts that need more than 4096 copies of the driver, and copies between two backends, may go
-/// through host memory.
+/// Allow a copy through host memory for layouts that need more than 4096 driver copies, and between
+/// two backends.
 pub const DLBRIDGE_COPY_ALLOW_STAGING: u32 = 256;
-/// Copy into memory that dlbridge_ipc_export can share; on the host, without target or allocator.
+/// Copy into memory that dlbridge_ipc_export can share. Only on the host, without target or
+/// allocator.
 pub const DLBRIDGE_COPY_SHAREABLE: u32 = 512;
 /// Export: the importer gets no right to write, and on the host a process of another user cannot gain
-/// it. Import: do not ask for it. A READ_ONLY tensor is always exported so.
+/// it. Import: do not ask for that right. A READ_ONLY tensor is always exported this way.
 pub const DLBRIDGE_IPC_READ_ONLY: u32 = 256;
 /// Version of this header, semantic.
 ///

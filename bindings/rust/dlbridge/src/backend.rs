@@ -21,7 +21,7 @@ impl Backend {
     pub const HIP: Self = Self(sys::DLBRIDGE_BACKEND_HIP);
     /// Level Zero: kDLOneAPI.
     pub const LEVEL_ZERO: Self = Self(sys::DLBRIDGE_BACKEND_LEVEL_ZERO);
-    /// OpenCL: kDLOpenCL, and kDLOneAPI where SYCL runs on it.
+    /// OpenCL: kDLOpenCL, and kDLOneAPI if SYCL uses OpenCL.
     pub const OPENCL: Self = Self(sys::DLBRIDGE_BACKEND_OPENCL);
     // [/facts]
 }
