@@ -220,7 +220,7 @@ HIP_TEST(HipIpc, MemoryThatCannotBeShared) {
   void* hidden = fake.allocate(kFakeDevice, 0, 64);
   fake.hide_range(hidden);
   EXPECT_EQ(Export(hidden, &handle, &error), DLBRIDGE_ERROR_UNSUPPORTED);
-  EXPECT_TRUE(Contains(error.message, "whose start HIP does not tell")) << error.message;
+  EXPECT_TRUE(Contains(error.message, "whose start HIP does not report")) << error.message;
 }
 
 HIP_TEST(HipIpc, CallsOfAnExportThatFail) {
