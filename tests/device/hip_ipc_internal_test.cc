@@ -180,7 +180,7 @@ TEST(HipIpc, AlteredDescriptors) {
     altered = handle;
     altered.size = kSize + 1;
     EXPECT_EQ(Import(altered, &mapping, &error), DLBRIDGE_ERROR_DESCRIPTOR);
-    EXPECT_TRUE(Contains(error.message, "more bytes")) << error.message;
+    EXPECT_TRUE(Contains(error.message, "a larger size")) << error.message;
     altered = handle;
     altered.bytes[70] ^= 1;
     EXPECT_EQ(Import(altered, &mapping, &error), DLBRIDGE_ERROR_UNAVAILABLE);

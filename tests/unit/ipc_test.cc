@@ -594,7 +594,7 @@ TEST_F(IpcFiles, TruncatedDescriptorsAreRejected) {
     Bytes longer = parcel_->bytes;
     longer.resize(longer.size() + more);
     ExpectRefused(longer, parcel_->fds, DLBRIDGE_ERROR_DESCRIPTOR,
-                  more < 4000 ? "long" : "spec.buffer_size");
+                  more < 4000 ? "length" : "spec.buffer_size");
   }
 }
 
@@ -639,7 +639,7 @@ struct Forgery {
 };
 
 const Forgery kForgeries[] = {
-    {8, 0, 4, DLBRIDGE_ERROR_DESCRIPTOR, "altered"},
+    {8, 0, 4, DLBRIDGE_ERROR_DESCRIPTOR, "corrupt"},
     {24, 0, 4, DLBRIDGE_ERROR_DESCRIPTOR, "contradict each other"},
     {24, 2, 4, DLBRIDGE_ERROR_DESCRIPTOR, "contradict each other"},
     {24, 3, 4, DLBRIDGE_ERROR_DESCRIPTOR, "kind of memory"},
@@ -649,21 +649,21 @@ const Forgery kForgeries[] = {
     {40, 99, 1, DLBRIDGE_ERROR_UNKNOWN_CODE, ""},
     {41, 0, 1, DLBRIDGE_ERROR_INVALID_TENSOR, "bits"},
     {42, 0, 2, DLBRIDGE_ERROR_INVALID_TENSOR, "lanes"},
-    {42, 9, 2, DLBRIDGE_ERROR_DESCRIPTOR, "leaves"},
-    {44, 0xffffffff, 4, DLBRIDGE_ERROR_DESCRIPTOR, "arrays"},
+    {42, 9, 2, DLBRIDGE_ERROR_DESCRIPTOR, "exceeds"},
+    {44, 0xffffffff, 4, DLBRIDGE_ERROR_DESCRIPTOR, "axes"},
     {44, 2, 4, DLBRIDGE_ERROR_DESCRIPTOR, "arrays"},
-    {44, 65, 4, DLBRIDGE_ERROR_DESCRIPTOR, "arrays"},
+    {44, 65, 4, DLBRIDGE_ERROR_DESCRIPTOR, "axes"},
     {48, 1 << 20, 8, DLBRIDGE_ERROR_UNKNOWN_CODE, ""},
     {56, 0, 4, DLBRIDGE_ERROR_VERSION, "version"},
     {56, 2, 4, DLBRIDGE_ERROR_VERSION, "version"},
-    {64, 0, 8, DLBRIDGE_ERROR_DESCRIPTOR, "leaves"},
-    {64, kSize - 289, 8, DLBRIDGE_ERROR_DESCRIPTOR, "leaves"},
+    {64, 0, 8, DLBRIDGE_ERROR_DESCRIPTOR, "exceeds"},
+    {64, kSize - 289, 8, DLBRIDGE_ERROR_DESCRIPTOR, "exceeds"},
     {64, kSize + 1, 8, DLBRIDGE_ERROR_DESCRIPTOR, "size of the memory file"},
     {64, UINT64_MAX, 8, DLBRIDGE_ERROR_DESCRIPTOR, "size of the memory file"},
-    {72, 289, 8, DLBRIDGE_ERROR_DESCRIPTOR, "leaves"},
-    {72, UINT64_MAX, 8, DLBRIDGE_ERROR_DESCRIPTOR, "leaves"},
-    {80, 289, 8, DLBRIDGE_ERROR_DESCRIPTOR, "leaves"},
-    {80, UINT64_MAX, 8, DLBRIDGE_ERROR_DESCRIPTOR, "leaves"},
+    {72, 289, 8, DLBRIDGE_ERROR_DESCRIPTOR, "exceeds"},
+    {72, UINT64_MAX, 8, DLBRIDGE_ERROR_DESCRIPTOR, "exceeds"},
+    {80, 289, 8, DLBRIDGE_ERROR_DESCRIPTOR, "exceeds"},
+    {80, UINT64_MAX, 8, DLBRIDGE_ERROR_DESCRIPTOR, "exceeds"},
     {88, 1, 4, DLBRIDGE_ERROR_DESCRIPTOR, "arrays"},
     {88, 257, 4, DLBRIDGE_ERROR_DESCRIPTOR, "arrays"},
     {92, 0, 4, DLBRIDGE_ERROR_DESCRIPTOR, "fd_count"},
@@ -672,11 +672,11 @@ const Forgery kForgeries[] = {
     {100, 1, 4, DLBRIDGE_ERROR_DESCRIPTOR, "does not know"},
     {104, UINT64_MAX, 8, DLBRIDGE_ERROR_INVALID_TENSOR, "axis 0"},
     {104, 0, 8, DLBRIDGE_ERROR_DESCRIPTOR, "contradict each other"},
-    {104, 16385, 8, DLBRIDGE_ERROR_DESCRIPTOR, "leaves"},
+    {104, 16385, 8, DLBRIDGE_ERROR_DESCRIPTOR, "exceeds"},
     {104, INT64_MAX, 8, DLBRIDGE_ERROR_INVALID_TENSOR, ""},
     {112, INT64_MAX, 8, DLBRIDGE_ERROR_INVALID_TENSOR, ""},
-    {112, UINT64_MAX, 8, DLBRIDGE_ERROR_DESCRIPTOR, "leaves"},
-    {112, 2, 8, DLBRIDGE_ERROR_DESCRIPTOR, "leaves"},
+    {112, UINT64_MAX, 8, DLBRIDGE_ERROR_DESCRIPTOR, "exceeds"},
+    {112, 2, 8, DLBRIDGE_ERROR_DESCRIPTOR, "exceeds"},
 };
 
 TEST_F(IpcFiles, ForgedDescriptorsAreValidatedAsForeignTensors) {
