@@ -13,10 +13,10 @@ DLBridgeStatus FormatText(char* buffer, size_t size, size_t* length, DLBridgeErr
                           Write write) {
   if (buffer == nullptr && size != 0) {
     return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "buffer",
-                       "must not be NULL with a size that is not 0", size);
+                       "must not be NULL with a non-zero size", size);
   }
   if (buffer == nullptr && length == nullptr) {
-    return RefuseArgument(error, "length", "must not be NULL where buffer is");
+    return RefuseArgument(error, "length", "must not be NULL if buffer is NULL");
   }
   TextWriter text(buffer, size);
   write(&text);

@@ -216,10 +216,10 @@ void WriteValue(char placeholder, uint64_t value, TextWriter* text) {
       WriteDtypes(*reinterpret_cast<const List<DLDataType>*>(value), text);
       break;
     case 'w':
-      text->String(value != 0 ? "READ_ONLY" : "a tensor that does not record writability");
+      text->String(value != 0 ? "READ_ONLY" : "no record of writability");
       break;
     default:  // 'o'
-      text->String(value == DLBRIDGE_YES ? "an overlap" : "undecided");
+      text->String(value == DLBRIDGE_YES ? "an overlap" : "a possible overlap");
       break;
   }
 }
@@ -410,7 +410,8 @@ DLBridgeStatus RefuseOptions(DLBridgeError* error, const char* argument, uint32_
     return Report(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, [=](TextWriter* text) {
       const uint32_t bit = LowestBit(flags);
       text->String(argument).String(": bit ").Unsigned(bit).String(" is ").String(FlagName(bit));
-      text->String(", a flag of DLPack; flags belong in tensor_flags, options are bits 8 to 30");
+      text->String(
+          "; options are bits 8 to 30: clear it, or set it in tensor_flags if the call has that");
     });
   }
   return Report(error, DLBRIDGE_ERROR_TOO_NEW, [=](TextWriter* text) {

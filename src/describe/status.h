@@ -82,7 +82,7 @@ DLBRIDGE_INLINE DLBridgeStatus RefuseArgument(DLBridgeError* error, const char* 
   return RefuseStatus(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, argument, problem);
 }
 DLBRIDGE_INLINE DLBridgeStatus RefuseMemory(DLBridgeError* error) {
-  return RefuseStatus(error, DLBRIDGE_ERROR_OUT_OF_MEMORY, "the allocator", "had no memory");
+  return RefuseStatus(error, DLBRIDGE_ERROR_OUT_OF_MEMORY, "the allocator", "is out of memory");
 }
 
 // Rejects an argument with the value that was found: "policy.level must be ..., found 7".
@@ -149,7 +149,7 @@ DLBRIDGE_INLINE DLBridgeStatus CheckReserved(uint64_t value, const char* argumen
   return DLBRIDGE_LIKELY(value == 0)
              ? DLBRIDGE_OK
              : RefuseValue(error, DLBRIDGE_ERROR_TOO_NEW, argument,
-                           "must have zero in its reserved field: this library gives it no meaning",
+                           "must have zero in its reserved field, which this version does not use",
                            value);
 }
 // Checks the version of a result: major 1, or {0, 0}.

@@ -9,27 +9,27 @@
 // X(name, text), in the order of their numbers.
 #define DLBRIDGE_STATUSES(X) \
   X(OK, "Success.") \
-  X(ERROR_INVALID_ARGUMENT, "An argument of the call is not allowed.") \
-  X(ERROR_TOO_NEW, "The caller asks for something that this library is too old to know.") \
-  X(ERROR_OUT_OF_MEMORY, "The allocator had no memory.") \
+  X(ERROR_INVALID_ARGUMENT, "An argument of the call is invalid.") \
+  X(ERROR_TOO_NEW, "The caller uses an option, value or field that this library is too old to know.") \
+  X(ERROR_OUT_OF_MEMORY, "The allocator is out of memory.") \
   X(ERROR_INVALID_TENSOR, "The tensor breaks a rule of DLPack.") \
-  X(ERROR_VERSION, "The DLPack versions do not fit together.") \
+  X(ERROR_VERSION, "The DLPack versions are not compatible.") \
   X(ERROR_POLICY, "The tensor is legal, but the policy rejects it.") \
   X(ERROR_UNREPRESENTABLE, "The target cannot represent what the source records.") \
   X(ERROR_UNKNOWN_CODE, "A dtype code, device type or flag bit is unknown.") \
   X(ERROR_FOREIGN_TENSOR, "The tensor is not dlbridge-owned: import it first.") \
-  X(ERROR_UNSUPPORTED, "The request is legal, but this build cannot do it.") \
+  X(ERROR_UNSUPPORTED, "The request is legal, but this build does not support it.") \
   X(ERROR_BUFFER_TOO_SMALL, "The buffer or storage is too small.") \
   X(ERROR_PARSE, "The text is not the name of a dtype or device.") \
   X(ERROR_NOT_FOUND, "Nothing suitable was found.") \
-  X(ERROR_BOUNDS, "The view would leave the elements of its parent.") \
+  X(ERROR_BOUNDS, "The view would exceed the elements of its parent.") \
   X(ERROR_FORKED, "The backend was started before this process was forked.") \
-  X(ERROR_UNAVAILABLE, "There is no driver or no device of the kind.") \
-  X(ERROR_DRIVER, "A call of the driver failed.") \
-  X(ERROR_EXISTS, "The context table has another entry of that device or context.") \
+  X(ERROR_UNAVAILABLE, "The driver or the device is not available.") \
+  X(ERROR_DRIVER, "A driver call failed.") \
+  X(ERROR_EXISTS, "The context table already has an entry for the device or context.") \
   X(ERROR_CAPTURE, "A stream is capturing a graph.") \
-  X(ERROR_DESCRIPTOR, "The bytes that another process sent are not an export of a tensor.") \
-  X(ERROR_AMBIGUOUS, "The kind of the tensor was not given and cannot be decided.")
+  X(ERROR_DESCRIPTOR, "The bytes or file descriptors from another process are not an export of a tensor.") \
+  X(ERROR_AMBIGUOUS, "The kind of the tensor was not given and cannot be determined.")
 
 // X(name, status, text, expected, found, remedy), in the order of their numbers. facts/rules.toml
 // explains the placeholders in `expected` and `found`.
@@ -40,7 +40,7 @@
     "", \
     "") \
   X(VERSION_MAJOR, ERROR_VERSION, \
-    "another major version", \
+    "the major version is not supported", \
     "DLPack major 1", \
     "major %u", \
     "call its deleter and read nothing else") \
@@ -48,7 +48,7 @@
     "ndim is negative", \
     "at least 0", \
     "%i", \
-    "the producer must fix it") \
+    "correct it in the producer, or in the call's spec") \
   X(NDIM_LIMIT, ERROR_POLICY, \
     "ndim is outside the limits", \
     "%r", \
@@ -58,54 +58,54 @@
     "shape is NULL", \
     "%i extents", \
     "NULL", \
-    "the producer must fix it") \
+    "correct it in the producer, or in the call's spec") \
   X(STRIDES_NULL, ERROR_INVALID_TENSOR, \
     "strides are NULL in a tensor of DLPack 1.2 or later", \
     "%i strides", \
     "NULL", \
-    "the producer must set them; functions with a policy accept it with DLBRIDGE_POLICY_ALLOW_NULL_STRIDES") \
+    "set them in the producer, or set DLBRIDGE_POLICY_ALLOW_NULL_STRIDES in the policy") \
   X(DTYPE_BITS_ZERO, ERROR_INVALID_TENSOR, \
     "the dtype has no bits", \
     "at least 1", \
     "%u", \
-    "the producer must fix it") \
+    "correct it in the producer, or in the call's spec") \
   X(DTYPE_LANES_ZERO, ERROR_INVALID_TENSOR, \
     "the dtype has no lanes", \
     "at least 1", \
     "%u", \
-    "the producer must fix it") \
+    "correct it in the producer, or in the call's spec") \
   X(DTYPE_LANES_SCALABLE, ERROR_INVALID_TENSOR, \
-    "the dtype is a scalable vector", \
+    "the dtype is a scalable vector, whose size is unknown", \
     "at most 32767 lanes", \
     "%u", \
-    "its size is unknown; functions with a policy accept it with DLBRIDGE_POLICY_ALLOW_SCALABLE_LANES") \
+    "convert it to a dtype of known size, or set DLBRIDGE_POLICY_ALLOW_SCALABLE_LANES in the policy") \
   X(DTYPE_BITS_FIXED, ERROR_INVALID_TENSOR, \
     "the dtype has a fixed width", \
     "%u bits", \
     "%t", \
-    "the producer must fix it") \
+    "correct it in the producer, or in the call's spec") \
   X(DTYPE_UNKNOWN, ERROR_UNKNOWN_CODE, \
     "the dtype code is unknown", \
     "a code of DLPack %v", \
     "code %u", \
-    "convert it to a known dtype; conversions accept it with DLBRIDGE_CONVERT_ALLOW_UNKNOWN, a policy without _REJECT_UNKNOWN_DTYPE") \
+    "convert it to a known dtype, set DLBRIDGE_CONVERT_ALLOW_UNKNOWN, or clear DLBRIDGE_POLICY_REJECT_UNKNOWN_DTYPE") \
   X(DEVICE_UNKNOWN, ERROR_UNKNOWN_CODE, \
     "the device type is unknown", \
     "a type of DLPack %v", \
     "type %i", \
-    "move it to a known device; conversions accept it with DLBRIDGE_CONVERT_ALLOW_UNKNOWN, a policy without _REJECT_UNKNOWN_DEVICE") \
+    "move it to a known device, set DLBRIDGE_CONVERT_ALLOW_UNKNOWN, or clear DLBRIDGE_POLICY_REJECT_UNKNOWN_DEVICE") \
   X(FLAGS_UNKNOWN, ERROR_UNKNOWN_CODE, \
     "a flag bit is unknown", \
     "flags within %x", \
     "%x", \
-    "clear it in the producer; conversions accept it with DLBRIDGE_CONVERT_ALLOW_UNKNOWN, a policy without _REJECT_UNKNOWN_FLAGS") \
+    "clear the bit in the producer or the spec, set DLBRIDGE_CONVERT_ALLOW_UNKNOWN, or clear DLBRIDGE_POLICY_REJECT_UNKNOWN_FLAGS") \
   X(DEVICE_ID_NEGATIVE, ERROR_INVALID_TENSOR, \
     "the device id is negative", \
     "at least 0", \
     "%i", \
-    "the producer must fix it") \
+    "correct it in the producer, or in the call's spec") \
   X(DEVICE_ID_HOST, OK, \
-    "host-like memory has a device id", \
+    "the device id of host-like memory is not 0", \
     "0", \
     "%i", \
     "") \
@@ -113,49 +113,49 @@
     "an extent is negative", \
     "at least 0", \
     "%i", \
-    "the producer must fix it") \
+    "correct it in the producer, or in the call's spec") \
   X(COUNT_OVERFLOW, ERROR_INVALID_TENSOR, \
     "the number of elements overflows", \
-    "at most 9223372036854775807", \
+    "at most 9223372036854775807 elements", \
     "a larger product", \
-    "the producer must fix it") \
+    "correct it in the producer, or in the call's spec") \
   X(SIZE_OVERFLOW, ERROR_INVALID_TENSOR, \
     "the size in bytes overflows", \
-    "at most 9223372036854775807", \
+    "at most 9223372036854775807 bytes", \
     "%i elements", \
-    "the producer must fix it") \
+    "correct it in the producer, or in the call's spec") \
   X(OFFSET_OVERFLOW, ERROR_INVALID_TENSOR, \
     "an element's offset overflows", \
-    "offsets of 63 bits", \
-    "larger strides", \
-    "the producer must fix it") \
+    "offsets that fit 63 bits and a sign", \
+    "larger offsets", \
+    "correct it in the producer, or in the call's spec") \
   X(DATA_NULL, ERROR_INVALID_TENSOR, \
     "data is NULL", \
     "memory of %i elements", \
     "NULL", \
-    "the producer must fix it") \
+    "correct it in the producer, or in the call's spec") \
   X(ADDRESS_RANGE, ERROR_INVALID_TENSOR, \
-    "the tensor leaves the address space", \
-    "addresses of 64 bits", \
+    "the tensor exceeds the address space", \
+    "addresses that fit 64 bits", \
     "byte_offset %u", \
-    "the producer must fix it") \
+    "correct it in the producer, or in the call's spec") \
   X(HANDLE_RANGE, ERROR_INVALID_TENSOR, \
     "the tensor begins before its handle", \
-    "bytes from 0", \
-    "%i", \
-    "the producer must fix it") \
+    "bytes from 0 on", \
+    "byte %i", \
+    "correct it in the producer, or in the call's spec") \
   X(BUFFER_BOUNDS, ERROR_POLICY, \
-    "the tensor leaves its buffer", \
-    "bytes within 0 to %u", \
+    "the tensor exceeds its buffer", \
+    "bytes in [0, %u)", \
     "byte %i", \
     "correct the shape, the strides, the offset or buffer_size") \
   X(CONTIGUITY, ERROR_POLICY, \
-    "not contiguous as demanded", \
+    "the tensor is not contiguous as the policy requires", \
     "%c", \
-    "other strides", \
+    "another layout", \
     "make a compact copy with dlbridge_copy") \
   X(ALIGNMENT, ERROR_POLICY, \
-    "not aligned as demanded", \
+    "the data is not aligned as the policy requires", \
     "a multiple of %u bytes", \
     "a multiple of %u", \
     "make an aligned copy with dlbridge_copy") \
@@ -170,10 +170,10 @@
     "%t", \
     "convert it to a listed dtype before the call") \
   X(NOT_WRITABLE, ERROR_POLICY, \
-    "the tensor may not be written to", \
+    "writing to the tensor is not permitted", \
     "a writable tensor", \
     "%w", \
-    "make a copy with dlbridge_copy; DLBRIDGE_POLICY_VOUCH_WRITABLE is for tensors that do not record writability") \
+    "make a copy with dlbridge_copy; if writability is not recorded but you know it, set DLBRIDGE_POLICY_VOUCH_WRITABLE") \
   X(NEGATIVE_STRIDE, ERROR_POLICY, \
     "a stride is negative", \
     "at least 0", \
@@ -186,7 +186,7 @@
     "make a compact copy with dlbridge_copy") \
   X(SELF_OVERLAP, ERROR_POLICY, \
     "elements share memory", \
-    "distinct elements to write to", \
+    "elements that do not overlap", \
     "%o", \
     "make a compact copy with dlbridge_copy, or set DLBRIDGE_POLICY_ALLOW_SELF_OVERLAP") \
   X(DATA_UNALIGNED, OK, \
@@ -195,54 +195,54 @@
     "a multiple of %u", \
     "") \
   X(VERSION_LABEL, OK, \
-    "the tensor uses more than its version knows", \
+    "the tensor uses features that are newer than its version", \
     "DLPack %v", \
     "%v", \
     "") \
   X(REQUIRED_VERSION, ERROR_VERSION, \
     "the consumer is too old for the tensor", \
     "at most DLPack %v", \
-    "a need of %v", \
-    "ask for a newer version; conversions accept it with DLBRIDGE_CONVERT_ALLOW_UNKNOWN") \
+    "a tensor that needs %v", \
+    "request a newer version, or set DLBRIDGE_CONVERT_ALLOW_UNKNOWN") \
   X(LEGACY_READ_ONLY, ERROR_UNREPRESENTABLE, \
     "a legacy tensor cannot record READ_ONLY", \
-    "a writable tensor", \
+    "a tensor without READ_ONLY", \
     "READ_ONLY", \
-    "keep it versioned; dlbridge_downgrade and dlbridge_export accept DLBRIDGE_CONVERT_COPY or _DROP_READ_ONLY") \
+    "keep it versioned, or downgrade it with DLBRIDGE_CONVERT_COPY or DLBRIDGE_CONVERT_DROP_READ_ONLY") \
   X(LEGACY_PADDED, ERROR_UNREPRESENTABLE, \
     "a legacy tensor cannot record padding", \
     "packed elements", \
     "padded %t", \
-    "keep it versioned; dlbridge_downgrade and dlbridge_export accept DLBRIDGE_CONVERT_COPY or _DROP_PADDED") \
+    "keep it versioned, or downgrade it with DLBRIDGE_CONVERT_COPY or DLBRIDGE_CONVERT_DROP_PADDED") \
   X(LEGACY_DTYPE, ERROR_UNREPRESENTABLE, \
     "the legacy version does not know the dtype code", \
     "a code of DLPack %v", \
     "%t", \
-    "keep it versioned; dlbridge_downgrade and dlbridge_export accept DLBRIDGE_CONVERT_ALLOW_NEWER_CODES") \
+    "keep it versioned, or downgrade it with DLBRIDGE_CONVERT_ALLOW_NEWER_CODES") \
   X(LEGACY_DEVICE, ERROR_UNREPRESENTABLE, \
     "the legacy version does not know the device type", \
     "a type of DLPack %v", \
     "%d", \
-    "keep it versioned; dlbridge_downgrade and dlbridge_export accept DLBRIDGE_CONVERT_ALLOW_NEWER_CODES") \
+    "keep it versioned, or downgrade it with DLBRIDGE_CONVERT_ALLOW_NEWER_CODES") \
   X(OFFSET_FOLD, ERROR_UNSUPPORTED, \
-    "byte_offset cannot be folded", \
-    "data that is an address", \
+    "byte_offset cannot be added to data", \
+    "a device whose data is an address", \
     "%d", \
-    "do not set DLBRIDGE_CONVERT_FOLD_BYTE_OFFSET") \
+    "clear DLBRIDGE_CONVERT_FOLD_BYTE_OFFSET") \
   X(VIEW_BOUNDS, ERROR_BOUNDS, \
-    "the view leaves its parent", \
-    "elements bounded by %i", \
+    "the view exceeds its parent", \
+    "no element beyond %i", \
     "element %i", \
-    "correct shape, strides or offset") \
+    "correct the shape, the strides or the offset of the spec") \
   X(VIEW_OFFSET, ERROR_BOUNDS, \
     "the view does not start at a whole byte", \
     "a multiple of 8 bits", \
     "bit %i", \
-    "correct the offset") \
+    "correct the offset of the spec") \
   X(IN_STORAGE, ERROR_UNSUPPORTED, \
-    "the tensor lives in its caller's storage", \
+    "the tensor is in storage of the caller", \
     "a tensor on the heap", \
-    "storage", \
+    "a tensor in storage", \
     "call dlbridge_import first") \
   X(COPY_DEVICE, ERROR_UNSUPPORTED, \
     "the CPU cannot read the memory to copy", \
@@ -250,13 +250,13 @@
     "%d", \
     "copy it with dlbridge_copy") \
   X(DEVICE_LABEL, ERROR_INVALID_TENSOR, \
-    "the memory is not where the device label says", \
+    "the memory is not on the device of the tensor", \
     "%m", \
     "%m", \
-    "the producer must label it as the driver does") \
+    "set the device that the driver reports, in the producer or in the call's spec") \
   X(ALLOCATION_BOUNDS, ERROR_INVALID_TENSOR, \
-    "the tensor leaves its allocation", \
-    "bytes within 0 to %u", \
+    "the tensor exceeds its allocation", \
+    "bytes in [0, %u)", \
     "byte %i", \
     "correct the shape, the strides or the pointer") \
   X(SHAPE_MISMATCH, ERROR_POLICY, \

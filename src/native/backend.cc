@@ -65,18 +65,26 @@ DLBridgeStatus Started(const Backend& backend, const Slot** out, DLBridgeError* 
   if (slot->generation != ForkGeneration() && slot->info.state == DLBRIDGE_STATE_READY &&
       backend.id != DLBRIDGE_BACKEND_CPU) {
     return RefuseStatus(error, DLBRIDGE_ERROR_FORKED, backend.name,
-                        "was started before this process was forked: start it in the child only");
+                        "was started before this process was forked: start it only in the child");
   }
   *out = slot;
   return DLBRIDGE_OK;
 }
 
+// A message shows the start of a longer reason; dlbridge_backend_info has all of it.
+constexpr size_t kReasonRoom = 156;
+
 DLBRIDGE_COLD DLBridgeStatus RefuseUnavailable(const Backend& backend, const Slot& slot,
                                                DLBridgeError* error) {
+  char start[kReasonRoom];
+  TextWriter reason(start, sizeof start);
+  reason.String(slot.info.reason);
   char problem[220];
   TextWriter(problem, sizeof problem)
-      .String("is not available (details: dlbridge_backend_info): ")
-      .String(slot.info.reason);
+      .String("is not available: ")
+      .String(start)
+      .String(reason.fits() ? "" : "...")
+      .String(" (details: dlbridge_backend_info)");
   return RefuseStatus(error, DLBRIDGE_ERROR_UNAVAILABLE, backend.name, problem);
 }
 

@@ -19,18 +19,19 @@ DLBRIDGE_COLD DLBridgeStatus Explain(DLBridgeStatus status, const char* not_foun
     case DLBRIDGE_ERROR_NOT_FOUND:
       return RefuseStatus(error, status, kTable, not_found);
     case DLBRIDGE_ERROR_EXISTS:
-      return RefuseStatus(error, status, kTable,
-                          "has that device and context already, or the device with another native "
-                          "device: unregister it first, or set DLBRIDGE_CONTEXT_REPLACE in the "
-                          "latter case");
+      return RefuseStatus(
+          error, status, kTable,
+          "already has this device and context, or this device with another native device: "
+          "unregister it first, or, for another native device, set DLBRIDGE_CONTEXT_REPLACE");
     case DLBRIDGE_ERROR_FORKED:
       return RefuseStatus(error, status, kTable,
-                          "has that entry of before this process was forked, where its handles are "
-                          "worth nothing: register the device anew in the child");
+                          "has this entry from before this process was forked, and its handles are "
+                          "invalid in the child: register the device again in the child");
     case DLBRIDGE_ERROR_OUT_OF_MEMORY:
-      return RefuseStatus(error, status, kTable, "had no memory");
+      return RefuseStatus(error, status, kTable, "is out of memory");
     default:
-      return RefuseValue(error, status, kTable, "of the process returned another status", status);
+      return RefuseValue(error, status, kTable, "of the process returned an unexpected status",
+                         status);
   }
 }
 
@@ -56,7 +57,7 @@ DLBRIDGE_COLD DLBridgeStatus RefuseMissing(DLDevice device, uint64_t context,
                                            DLBridgeError* error) {
   char problem[200];
   TextWriter text(problem, sizeof problem);
-  text.String("has no ").String(context != 0 ? "such context of " : "device ");
+  text.String("has no ").String(context != 0 ? "such context for " : "device ");
   WriteDevice(device, &text);
   text.String(": register it with dlbridge_context_register");
   return RefuseStatus(error, DLBRIDGE_ERROR_NOT_FOUND, kTable, problem);
@@ -163,17 +164,20 @@ DLBridgeStatus dlbridge_context_next(uint64_t* cursor, DLBridgeContextEntry* out
 
 DLBridgeStatus dlbridge_context_retain(uint64_t id, DLBridgeError* error) {
   return dlbridge::ExplainedEntry(dlbridge::SharedTable().retain(id),
-                                  "must have a registered entry of the id", id, error);
+                                  "has no such entry: expected the id of a registered entry", id,
+                                  error);
 }
 
 DLBridgeStatus dlbridge_context_release(uint64_t id, DLBridgeError* error) {
   return dlbridge::ExplainedEntry(dlbridge::SharedTable().release(id),
-                                  "must have a retained entry of the id", id, error);
+                                  "has no such entry: expected the id of a retained entry", id,
+                                  error);
 }
 
 DLBridgeStatus dlbridge_context_unregister(uint64_t id, DLBridgeError* error) {
   return dlbridge::ExplainedEntry(dlbridge::SharedTable().remove(id),
-                                  "must have a registered entry of the id", id, error);
+                                  "has no such entry: expected the id of a registered entry", id,
+                                  error);
 }
 
 }  // extern "C"

@@ -59,7 +59,8 @@ DLBridgeStatus FindOwner(const Side& side, const char* argument, const Backend**
     DLBRIDGE_TRY(AskPointer(side.side.buffer, side.side.device, &info, error));
     if (info.backend == DLBRIDGE_BACKEND_CPU) {
       return RefuseStatus(error, DLBRIDGE_ERROR_NOT_FOUND, argument,
-                          "is known to no driver in any registered context: register its context");
+                          "is known to no driver in any registered context: register its context "
+                          "with dlbridge_context_register");
     }
     *out = FindBackend(info.backend);
   }
@@ -321,7 +322,7 @@ DLBridgeStatus Move(Transfer* transfer, DLBridgeError* error) {
   DLBRIDGE_TRY(ResolveSide("source", &transfer->from, error));
   DLBRIDGE_TRY(ResolveSide("spec.target", &transfer->to, error));
   if (Overlap(*transfer)) {
-    return RefuseArgument(error, "spec.target", "shares bytes with the source");
+    return RefuseArgument(error, "spec.target", "shares bytes with the source: use other memory");
   }
   DLBRIDGE_TRY(AwaitStream(*transfer, error));
   return Carry(transfer, error);

@@ -37,7 +37,7 @@ DLBridgeStatus CheckTargetMemory(const DLBridgeCopySpec& spec, DLBridgeError* er
   if (spec.target_offset > spec.target_size) {
     char problem[80];
     TextWriter(problem, sizeof problem)
-        .String("must not be above target_size, which is ")
+        .String("must be at most target_size, which is ")
         .Unsigned(spec.target_size);
     return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "spec.target_offset", problem,
                        spec.target_offset);
@@ -75,7 +75,7 @@ DLBridgeStatus CheckNoTarget(const DLBridgeCopySpec& spec, DLBridgeError* error)
   }
   if (spec.allocator == nullptr && TypeOf(spec.device) != kDLCPU) {
     return RefuseDevice(error, DLBRIDGE_ERROR_UNSUPPORTED, "spec.device",
-                        "must be the CPU without a target and without an allocator", spec.device);
+                        "must be the CPU unless spec.target or spec.allocator is set", spec.device);
   }
   return DLBRIDGE_OK;
 }

@@ -73,9 +73,9 @@ DLBRIDGE_COLD DLBridgeStatus RefuseBytes(DLBridgeError* error, const char* probl
 DLBRIDGE_COLD DLBridgeStatus RefuseFormat(uint32_t format, DLBridgeError* error) {
   char problem[120];
   TextWriter(problem, sizeof problem)
-      .String("is of format ")
+      .String("has format ")
       .Unsigned(format)
-      .String(", expected 1: a newer library wrote it, update this one");
+      .String(", expected 1: a newer version of the library wrote it; update this one");
   return RefuseBytes(error, problem);
 }
 
@@ -95,10 +95,10 @@ DLBRIDGE_COLD DLBridgeStatus RefuseLength(DLBridgeError* error, const char* prob
 // Checks the magic, the format, the length and the checksum.
 DLBridgeStatus CheckWhole(const uint8_t* bytes, size_t length, DLBridgeError* error) {
   if (length < kAtArrays) {
-    return RefuseLength(error, "is cut short: expected at least ", kAtArrays, length);
+    return RefuseLength(error, "is truncated: expected at least ", kAtArrays, length);
   }
   if (std::memcmp(bytes, kMagic, sizeof kMagic) != 0) {
-    return RefuseBytes(error, "does not begin as one of dlbridge_ipc_export");
+    return RefuseBytes(error, "does not begin like a descriptor of dlbridge_ipc_export");
   }
   const auto format = Get<uint32_t>(bytes, kAtFormat);
   if (format > kFormat) {
@@ -106,10 +106,11 @@ DLBridgeStatus CheckWhole(const uint8_t* bytes, size_t length, DLBridgeError* er
   }
   const auto stated = Get<uint32_t>(bytes, kAtLength);
   if (stated != length) {
-    return RefuseLength(error, "is not as long as it says: expected ", stated, length);
+    return RefuseLength(error, "has a length that differs from its own length field: expected ",
+                        stated, length);
   }
   if (format != kFormat || Get<uint64_t>(bytes, kAtChecksum) != ChecksumOf(bytes, length)) {
-    return RefuseBytes(error, "was altered: its checksum is wrong");
+    return RefuseBytes(error, "is corrupt: its checksum does not match");
   }
   return DLBRIDGE_OK;
 }
@@ -119,7 +120,7 @@ DLBridgeStatus CheckShape(const Descriptor& descriptor, const uint8_t* bytes, si
                           DLBridgeError* error) {
   static_assert(kDescriptorAxes == 64 && kDescriptorHandle == 256, "as the messages say");
   if (descriptor.ndim < 0 || descriptor.ndim > kDescriptorAxes) {
-    return RefuseNumber(error, "must have arrays of 0 to 64 axes", descriptor.ndim);
+    return RefuseNumber(error, "must have 0 to 64 axes", descriptor.ndim);
   }
   if (descriptor.handle_length > kDescriptorHandle) {
     return RefuseNumber(error, "must have a handle of at most 256 bytes after its arrays",
@@ -127,16 +128,16 @@ DLBridgeStatus CheckShape(const Descriptor& descriptor, const uint8_t* bytes, si
   }
   const size_t expected = LengthOf(descriptor.ndim, descriptor.handle_length);
   if (expected != length) {
-    return RefuseLength(error, "has not the length of its arrays: expected ", expected, length);
+    return RefuseLength(error, "has a length that does not match its arrays: expected ", expected,
+                        length);
   }
   if (descriptor.fd_count > kDescriptorMaxFds) {
     static_assert(kDescriptorMaxFds == 4, "as the message says");
-    return RefuseNumber(error,
-                        "asks for more file descriptors than there may be: expected at most 4",
+    return RefuseNumber(error, "needs too many file descriptors: expected at most 4",
                         descriptor.fd_count);
   }
   if (descriptor.memory > SharedAs::kDeviceHandle) {
-    return RefuseNumber(error, "is of a kind of memory that this library does not know",
+    return RefuseNumber(error, "has a kind of memory that this library does not know",
                         static_cast<uint32_t>(descriptor.memory));
   }
   const uint32_t unknown = Get<uint32_t>(bytes, kAtOptions) | Get<uint32_t>(bytes, kAtReserved);

@@ -92,8 +92,8 @@ Node* RootOf(const DLManagedTensorVersioned& tensor) {
 
 DLBRIDGE_COLD DLBridgeStatus RefuseHostMemory(DLBridgeError* error) {
   return RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "the tensor's memory",
-                      "is not of the shareable kind: allocate it with "
-                      "DLBRIDGE_ALLOCATE_SHAREABLE, or copy it with DLBRIDGE_COPY_SHAREABLE");
+                      "is not shareable: allocate it with DLBRIDGE_ALLOCATE_SHAREABLE, or copy it "
+                      "with DLBRIDGE_COPY_SHAREABLE");
 }
 
 DLBridgeStatus ExportHost(Node* root, const DLTensor& tensor, const Reach& reach, Export* out,
@@ -194,11 +194,11 @@ DLBridgeStatus CheckExportSpec(const DLBridgeIpcExportSpec* spec, DLBridgeError*
   DLBRIDGE_TRY(CheckOptionBits(spec->options, kKnownOptions, "spec.options", error));
   if (spec->buffer == nullptr && spec->buffer_size != 0) {
     return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "spec.buffer",
-                       "must not be NULL with a buffer_size that is not 0", spec->buffer_size);
+                       "must not be NULL with a non-zero buffer_size", spec->buffer_size);
   }
   if (spec->fds == nullptr && spec->fd_capacity != 0) {
     return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "spec.fds",
-                       "must not be NULL with an fd_capacity that is not 0", spec->fd_capacity);
+                       "must not be NULL with a non-zero fd_capacity", spec->fd_capacity);
   }
   return DLBRIDGE_OK;
 }
@@ -282,16 +282,17 @@ DLBridgeStatus CheckPeer(const Descriptor& peer, size_t fd_count, Reach* reach,
   }
   // IS_COPIED would permit the consumer to write, but the memory is shared.
   if ((peer.flags & kCopied) != 0) {
-    return RefuseDescriptor(error, "has IS_COPIED for memory that is shared");
+    return RefuseDescriptor(error, "has the flag IS_COPIED, which shared memory cannot have");
   }
   DLBRIDGE_TRY(CheckHeadOf(peer, error));
   DLBRIDGE_TRY(FindReach(peer, reach, error));
   if (!IsConsistent(peer, reach->empty)) {
-    return RefuseDescriptor(error, "has a device, memory and file descriptors that do not fit");
+    return RefuseDescriptor(
+        error, "has a device, kind of memory and file descriptors that contradict each other");
   }
   const Wide origin = static_cast<Wide>(peer.data_offset) + peer.byte_offset;
   if (peer.data_offset > peer.size || (!reach->empty && !IsInside(*reach, origin, peer.size))) {
-    return RefuseDescriptor(error, "has a tensor that leaves the memory it describes");
+    return RefuseDescriptor(error, "has a tensor that exceeds the memory it describes");
   }
   return DLBRIDGE_OK;
 }
@@ -404,7 +405,7 @@ DLBridgeStatus CheckImportSpec(const DLBridgeIpcImportSpec* spec, DLBridgeError*
   }
   if (spec->fds == nullptr && spec->fd_count != 0) {
     return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "spec.fds",
-                       "must not be NULL with an fd_count that is not 0", spec->fd_count);
+                       "must not be NULL with a non-zero fd_count", spec->fd_count);
   }
   return DLBRIDGE_OK;
 }

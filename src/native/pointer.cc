@@ -82,10 +82,10 @@ DLBridgeStatus AskStarted(const DLBridgeBuffer& buffer, DLDevice label, DLBridge
 }
 
 DLBridgeStatus RefuseUnasked(DLDevice label, DLBridgeError* error) {
-  return RefuseDevice(error, DLBRIDGE_ERROR_UNSUPPORTED, "device",
-                      "must be of a type whose driver this build can ask: CPU, CUDA, ROCm, oneAPI "
-                      "or OpenCL",
-                      label);
+  return RefuseDevice(
+      error, DLBRIDGE_ERROR_UNSUPPORTED, "device",
+      "must be of a type whose driver this build can call: CPU, CUDA, ROCm, oneAPI or OpenCL",
+      label);
 }
 
 // Is there a driver that can be asked about the device's `data`?
@@ -98,8 +98,7 @@ DLBridgeStatus CheckBuffer(const DLBridgeBuffer& buffer, DLDevice label, DLBridg
   DLBRIDGE_TRY(CheckReserved(buffer.reserved, "buffer", error));
   if (buffer.kind != DLBRIDGE_BUFFER_ADDRESS && buffer.kind != DLBRIDGE_BUFFER_CL_MEM) {
     return RefuseEnum(error, "buffer.kind",
-                      "must be ADDRESS (1) or CL_MEM (2): no driver can be asked about other "
-                      "handles",
+                      "must be ADDRESS (1) or CL_MEM (2): no driver describes other handles",
                       buffer.kind, DLBRIDGE_BUFFER_HANDLE);
   }
   if (buffer.backend != DLBRIDGE_BACKEND_NONE && FindBackend(buffer.backend) == nullptr) {

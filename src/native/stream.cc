@@ -21,9 +21,10 @@ DLBridgeStatus CudaStream(DLDevice device, int64_t stream, DLBridgeStream* out,
                           DLBridgeError* error) {
   const int64_t value = stream == DLBRIDGE_ARRAY_API_STREAM_NONE ? 1 : stream;
   if (value == 0) {
-    return RefuseArgument(error, "stream",
-                          "must not be 0 for CUDA, which is ambiguous: expected None or 1 for the "
-                          "legacy default stream, 2 for the per-thread one, a cudaStream_t, or -1");
+    return RefuseArgument(
+        error, "stream",
+        "must not be 0 for CUDA, where it is ambiguous: expected None or 1 for the legacy default "
+        "stream, 2 for the per-thread one, a cudaStream_t, or -1 for no synchronization");
   }
   if (value < -1) {
     return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "stream",
@@ -39,9 +40,9 @@ DLBridgeStatus RocmStream(DLDevice device, int64_t stream, DLBridgeStream* out,
                           DLBridgeError* error) {
   const int64_t value = stream == DLBRIDGE_ARRAY_API_STREAM_NONE ? 0 : stream;
   if (value < -1 || value == 1 || value == 2) {
-    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "stream",
-                       "must be None, -1, 0 or a hipStream_t for ROCm, which has no 1 and 2",
-                       stream);
+    return RefuseValue(
+        error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "stream",
+        "must be None, -1, 0 or a hipStream_t for ROCm, which does not define 1 and 2", stream);
   }
   *out = value == -1 ? MakeStream(DLBRIDGE_BACKEND_HIP, DLBRIDGE_STREAM_NO_SYNC, device, 0)
                      : MakeStream(DLBRIDGE_BACKEND_HIP, DLBRIDGE_STREAM_QUEUE, device,
@@ -69,8 +70,8 @@ DLBridgeStatus OtherStream(DLDevice device, int64_t stream, DLBridgeStream* out,
     return DLBRIDGE_OK;
   }
   return RefuseValue(error, DLBRIDGE_ERROR_UNSUPPORTED, "stream",
-                     "is an integer, which the standard gives no meaning on this device: fill a "
-                     "DLBridgeStream with the native queue",
+                     "must be None or -1 on this device, where the array API defines no other "
+                     "integer: fill a DLBridgeStream with the native queue",
                      stream);
 }
 
@@ -101,7 +102,7 @@ DLBridgeStatus CheckQueue(const DLBridgeStream& stream, const char* argument,
   }
   if ((stream.handle == 1 || stream.handle == 2) && stream.backend == DLBRIDGE_BACKEND_HIP) {
     return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, argument,
-                       "has the handle 1 or 2, which HIP follows as an address: expected 0 for "
+                       "has the handle 1 or 2, which HIP would use as an address: expected 0 for "
                        "the default stream, or a hipStream_t",
                        stream.handle);
   }
@@ -151,7 +152,7 @@ DLBRIDGE_COLD DLBridgeStatus RefuseTwoBackends(DLBridgeBackend producer, DLBridg
       .String(" and ")
       .Signed(consumer)
       .String(
-          ", which no driver orders: set DLBRIDGE_HANDOFF_ALLOW_HOST_WAIT to let the host wait");
+          ", which no driver can order: set DLBRIDGE_HANDOFF_ALLOW_HOST_WAIT to let the host wait");
   return RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "producer and consumer", problem);
 }
 
@@ -210,7 +211,9 @@ DLBridgeStatus dlbridge_stream_handoff(const DLBridgeStream* producer,
 DLBridgeStatus dlbridge_stream_synchronize(const DLBridgeStream* stream, DLBridgeError* error) {
   DLBRIDGE_REQUIRE(stream);
   if (stream->kind == DLBRIDGE_STREAM_NO_SYNC) {
-    return dlbridge::RefuseArgument(error, "stream", "is NO_SYNC, which is no queue to wait for");
+    return dlbridge::RefuseArgument(error, "stream",
+                                    "is of kind NO_SYNC, which names no queue to wait for: "
+                                    "expected HOST (1), QUEUE (3) or IMMEDIATE_LIST (4)");
   }
   DLBRIDGE_TRY(dlbridge::CheckStream(*stream, "stream", error));
   return dlbridge::IsQueue(*stream) ? dlbridge::Synchronize(*stream, error) : DLBRIDGE_OK;

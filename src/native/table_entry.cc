@@ -121,7 +121,7 @@ DLBridgeStatus CheckEntry(const DLBridgeContextEntry& entry, DLBridgeError* erro
   }
   if (entry.id != 0) {
     return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "entry.id",
-                       "must be 0: the table gives it", entry.id);
+                       "must be 0: the table assigns it", entry.id);
   }
   DLBRIDGE_TRY(CheckUnknown(entry, error));
   DLBRIDGE_TRY(CheckDevice(entry, error));

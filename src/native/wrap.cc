@@ -29,11 +29,11 @@ DLBridgeStatus CheckNative(const DLBridgeWrapSpec& spec, DLBridgeError* error) {
   }
   const int32_t implied = ImpliedBufferKind(type);
   if (spec.buffer.kind != DLBRIDGE_BUFFER_DEFAULT && spec.buffer.kind != implied) {
-    return RefuseEnum(error, "spec.buffer.kind",
-                      "must be 0, or CL_MEM (2) for OpenCL, HANDLE (3) for Vulkan, Metal, WebGPU "
-                      "and VPI, else ADDRESS (1); SVM and USM become a cl_mem by "
-                      "CL_MEM_USE_HOST_PTR",
-                      spec.buffer.kind, DLBRIDGE_BUFFER_HANDLE);
+    return RefuseEnum(
+        error, "spec.buffer.kind",
+        "must be 0, or CL_MEM (2) for OpenCL, HANDLE (3) for Vulkan, Metal, WebGPU and VPI, else "
+        "ADDRESS (1); turn SVM and USM into a cl_mem with CL_MEM_USE_HOST_PTR",
+        spec.buffer.kind, DLBRIDGE_BUFFER_HANDLE);
   }
   DLBRIDGE_TRY(CheckReserved(spec.buffer.reserved, "spec.buffer", error));
   if (!IsBackendOf(spec.buffer.backend, type)) {
@@ -41,7 +41,7 @@ DLBridgeStatus CheckNative(const DLBridgeWrapSpec& spec, DLBridgeError* error) {
   }
   if (Has(spec, DLBRIDGE_WRAP_RETAIN) && implied != DLBRIDGE_BUFFER_CL_MEM) {
     return RefuseDevice(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "spec.options",
-                        "has DLBRIDGE_WRAP_RETAIN, which is for OpenCL", spec.device);
+                        "has DLBRIDGE_WRAP_RETAIN, which is only for OpenCL", spec.device);
   }
   return DLBRIDGE_OK;
 }
@@ -133,14 +133,14 @@ DLBridgeStatus KeepContext(const DLBridgeWrapSpec& spec, uint64_t* entry, DLBrid
   if (spec.buffer.backend != DLBRIDGE_BACKEND_NONE && spec.buffer.backend != found.backend) {
     char problem[80];
     TextWriter(problem, sizeof problem)
-        .String("must be that of the context's entry in the table, ")
+        .String("must be the backend of the context's entry in the table, ")
         .Signed(found.backend);
     return RefuseEnum(error, "spec.buffer.backend", problem, spec.buffer.backend,
                       DLBRIDGE_BACKEND_OPENCL);
   }
   if (SharedTable().retain(found.id) != DLBRIDGE_OK) {
     return RefuseStatus(error, DLBRIDGE_ERROR_NOT_FOUND, "spec.buffer.context",
-                        "was unregistered meanwhile: register it for as long as it is used");
+                        "was unregistered by another thread: keep it registered while it is used");
   }
   *entry = found.id;
   return DLBRIDGE_OK;

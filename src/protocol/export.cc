@@ -22,7 +22,8 @@ DLBridgeStatus ReadExportOptions(const DLBridgeConvertOptions* options, DLPackVe
   if (options != nullptr) {
     DLBRIDGE_TRY(CheckStruct(options, "options", error));
     if (options->version.major != 0 || options->version.minor != 0) {
-      return RefuseVersion(error, "options.version", "must be {0, 0}: the target is the version",
+      return RefuseVersion(error, "options.version",
+                           "must be {0, 0}: dlbridge_export takes the version from target",
                            options->version);
     }
     const Target kind = versioned ? Target::kVersioned : Target::kLegacy;

@@ -17,8 +17,9 @@ namespace dlbridge {
 namespace {
 
 DLBridgeStatus RefuseUnknownAddress(DLBridgeError* error) {
-  return RefuseStatus(error, DLBRIDGE_ERROR_NOT_FOUND, "address",
-                      "lies in no loaded module; name a function or static data of the module");
+  return RefuseStatus(
+      error, DLBRIDGE_ERROR_NOT_FOUND, "address",
+      "is in no loaded module: pass the address of a function or of static data of the module");
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "describe/required.h"
 #include "protocol/convert.h"
 #include "support/pointer_set.h"
+#include "support/text.h"
 
 namespace dlbridge {
 namespace {
@@ -52,7 +53,7 @@ DLBRIDGE_INLINE DLBridgeStatus CheckStorage(const DLBridgeStorage* storage, DLBr
   const auto misaligned = reinterpret_cast<uintptr_t>(storage->memory) % kStorageAlignment;
   if (DLBRIDGE_UNLIKELY(misaligned != 0)) {
     return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "storage.memory",
-                       "must be aligned to 16 bytes; bytes past such an address",
+                       "must be aligned to 16 bytes: expected an address modulo 16 of 0",
                        static_cast<int64_t>(misaligned));
   }
   return DLBRIDGE_OK;
@@ -94,7 +95,7 @@ DLBridgeStatus WrapForeignInto(DLManagedTensor* source, const Options& options,
   const Subject subject = LegacySubject(*source, options.tensor_flags, options);
   DLBRIDGE_TRY(CheckSource(subject, options, error));
   if (IsInside(storage, StorageSize(subject.tensor.ndim), source)) {
-    return RefuseArgument(error, "storage.memory", "holds the source, which it must not");
+    return RefuseArgument(error, "storage.memory", "overlaps the source: use other memory");
   }
   DLBRIDGE_TRY(MakeInStorage(subject, options, ResultFlags(options), storage, error));
   DLBRIDGE_TRY(PinIfAsked(options, SourceKind::kLegacy, source, error));
@@ -313,11 +314,18 @@ struct Batch {
   PointerSet seen;
 };
 
+DLBRIDGE_COLD DLBridgeStatus RefuseNullAt(size_t index, DLBridgeError* error) {
+  char problem[80];
+  TextWriter(problem, sizeof problem)
+      .String("must not contain NULL, found NULL at index ")
+      .Unsigned(index);
+  return RefuseArgument(error, "sources", problem);
+}
+
 DLBridgeStatus PrepareOne(Batch* batch, size_t i, const Options& options, DLBridgeError* error) {
   DLManagedTensor* source = batch->sources[i];
   if (DLBRIDGE_UNLIKELY(source == nullptr)) {
-    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "sources",
-                       "must not hold NULL; index", static_cast<int64_t>(i));
+    return RefuseNullAt(i, error);
   }
   const size_t first = batch->seen.Add(source, i, batch->sources);
   if (DLBRIDGE_UNLIKELY(first != i)) {

@@ -17,11 +17,26 @@
 namespace dlbridge {
 namespace {
 
-void Tried(const char* name, const char* why, TextWriter* reason) {
-  if (reason->length() != 0) {
-    reason->String("; ");
+// Moves past a prefix of `*text`.
+bool Skip(const char** text, const char* prefix) {
+  const size_t length = std::strlen(prefix);
+  if (std::strncmp(*text, prefix, length) != 0) {
+    return false;
   }
-  reason->String(name).String(": ").String(why != nullptr ? why : "cannot be loaded");
+  *text += length;
+  return true;
+}
+
+// Adds "cannot open NAME: WHY". glibc's messages already begin with the name.
+void Tried(const char* name, const char* why, TextWriter* reason) {
+  reason->String(reason->length() != 0 ? "; cannot open " : "cannot open ").String(name);
+  if (why == nullptr) {
+    return;
+  }
+  if (Skip(&why, name) && Skip(&why, ": ")) {
+    Skip(&why, "cannot open shared object file: ");
+  }
+  reason->String(": ").String(why);
 }
 
 }  // namespace

@@ -122,7 +122,7 @@ DLBridgeStatus CheckSpec(const DLBridgeAllocateSpec& spec, DLDevice device, DLBr
   DLBRIDGE_TRY(CheckAllocateOptions(spec, device, error));
   if (spec.allocator == nullptr && TypeOf(device) != kDLCPU) {
     return RefuseDevice(error, DLBRIDGE_ERROR_UNSUPPORTED, "spec.device",
-                        "must be the CPU without an allocator", device);
+                        "must be the CPU unless spec.allocator is set", device);
   }
   return DLBRIDGE_OK;
 }

@@ -46,8 +46,8 @@ DLBRIDGE_COLD DLBridgeStatus RefuseSystem(DLBridgeError* error, const char* call
   TextWriter(problem, sizeof problem)
       .String("failed with errno ")
       .Signed(code)
-      .String(scarce ? ", there is no memory or file descriptor left"
-                     : ", memory cannot be shared here");
+      .String(scarce ? ": no memory or file descriptor is left"
+                     : ": this system cannot share memory");
   return RefuseStatus(error, scarce ? DLBRIDGE_ERROR_OUT_OF_MEMORY : DLBRIDGE_ERROR_UNSUPPORTED,
                       call, problem);
 }
@@ -148,10 +148,10 @@ DLBridgeStatus CheckFile(int fd, uint64_t size, DLBridgeError* error) {
   struct statfs system;
   if (seals < 0 || fstat(fd, &file) != 0 || fstatfs(fd, &system) != 0 || !S_ISREG(file.st_mode) ||
       static_cast<unsigned long>(system.f_type) != kTmpfs) {
-    return RefuseFile(error, "is not of a memory file");
+    return RefuseFile(error, "does not refer to a memory file (memfd)");
   }
   if ((seals & kSealShrink) == 0) {
-    return RefuseFile(error, "is of a memory file that is not sealed against shrinking");
+    return RefuseFile(error, "refers to a memory file that is not sealed against shrinking");
   }
   // In a larger file, all pages that are counted below could lie past `size`.
   if (file.st_size < 0 || static_cast<uint64_t>(file.st_size) != size) {
@@ -159,7 +159,7 @@ DLBridgeStatus CheckFile(int fd, uint64_t size, DLBridgeError* error) {
                        static_cast<uint64_t>(file.st_size));
   }
   if (static_cast<Wide>(file.st_blocks) * 512 < static_cast<Wide>(size)) {
-    return RefuseFile(error, "is of a memory file with holes");
+    return RefuseFile(error, "refers to a memory file with holes");
   }
   return DLBRIDGE_OK;
 }
@@ -180,7 +180,7 @@ DLBridgeStatus MakePresent(int fd, void* mapped, uint64_t size, DLBridgeError* e
   if (HasNoHole(fd, size) || madvise(mapped, size, kPopulateRead) == 0 || errno == EINVAL) {
     return DLBRIDGE_OK;
   }
-  return RefuseFile(error, "is of a memory file whose pages cannot be had");
+  return RefuseFile(error, "refers to a memory file whose pages cannot be loaded");
 }
 
 DLBridgeStatus CheckWritable(int fd, DLBridgeError* error) {
@@ -188,8 +188,8 @@ DLBridgeStatus CheckWritable(int fd, DLBridgeError* error) {
   return flags >= 0 && (flags & O_ACCMODE) == O_RDWR
              ? DLBRIDGE_OK
              : RefuseFile(error,
-                          "is not open for writing, but the descriptor says so: import it "
-                          "with DLBRIDGE_IPC_READ_ONLY");
+                          "is not open for writing, but the tensor is writable: import it with "
+                          "DLBRIDGE_IPC_READ_ONLY");
 }
 
 }  // namespace
@@ -254,7 +254,7 @@ DLBridgeStatus ImportFile(int32_t fd, uint64_t size, bool read_only, AllocationT
   void* mapped = mmap(nullptr, size, rights, MAP_SHARED, fd, 0);
   if (mapped == MAP_FAILED) {
     return errno == EPERM || errno == EACCES
-               ? RefuseFile(error, "does not allow what the descriptor says")
+               ? RefuseFile(error, "does not permit the access that the descriptor states")
                : RefuseSystem(error, "mmap", errno);
   }
   const DLBridgeStatus status = MakePresent(fd, mapped, size, error);

@@ -38,8 +38,8 @@ DLBridgeStatus RefuseChanged(Node* node, const DLTensor& tensor, uint64_t flags,
   }
   if (!HasOwnArrays(node, tensor)) {
     return RefuseArgument(error, tensor.shape != node->shape() ? "shape" : "strides",
-                          "of a dlbridge-owned tensor points elsewhere: expected the array that "
-                          "the library made; use dlbridge_view for another layout");
+                          "of a dlbridge-owned tensor must point to the array that the library "
+                          "made: use dlbridge_view for another layout");
   }
   if (label.major != kMajor || label.minor != node->minor) {
     char problem[80];

@@ -79,7 +79,7 @@ DLBridgeStatus dlbridge_diagnose(const void* tensor, DLBridgeKind kind, uint64_t
   DLBRIDGE_REQUIRE(count);
   if (findings == nullptr && capacity != 0) {
     return dlbridge::RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "findings",
-                                 "must not be NULL with a capacity that is not 0", capacity);
+                                 "must not be NULL with a non-zero capacity", capacity);
   }
   if (kind < DLBRIDGE_KIND_LEGACY || kind > DLBRIDGE_KIND_BORROWED) {
     return dlbridge::RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "kind",

@@ -47,12 +47,11 @@ DLBridgeStatus CheckList(const void* list, size_t count, const char* argument,
                          DLBridgeError* error) {
   if (list == nullptr && count != 0) {
     return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, argument,
-                       "must not be NULL with a count that is not 0", count);
+                       "must not be NULL with a non-zero count", count);
   }
   if (list != nullptr && count == 0) {
     return RefuseArgument(error, argument,
-                          "has count 0: set it to NULL to accept all; a policy that accepts none "
-                          "does not exist");
+                          "has count 0: set it to NULL to accept all; a policy cannot reject all");
   }
   return DLBRIDGE_OK;
 }
@@ -131,8 +130,8 @@ DLBridgeStatus CheckLevel(const DLBridgePolicy& policy, DLBridgeError* error) {
       (overlap || Has(policy, kNeedArrays) || policy.alignment != 0 ||
        policy.contiguity != DLBRIDGE_CONTIGUITY_ANY || policy.shape != nullptr)) {
     return RefuseArgument(error, "policy.level",
-                          "must be METADATA for demands on shape, strides, buffer, alignment or "
-                          "overlap, found STRUCT");
+                          "must be METADATA (2) or DEVICE (3) to check shape, strides, buffer, "
+                          "alignment or overlap, found STRUCT (1)");
   }
   return DLBRIDGE_OK;
 }

@@ -112,7 +112,7 @@ json Expected(const json& expect, const json& answer) {
 
 // Addresses and ids differ from run to run.
 bool IsOfThisRun(const std::string& text) {
-  static const std::regex value("0x[0-9a-f]{9,}|entry of the id, found [0-9]+");
+  static const std::regex value("0x[0-9a-f]{9,}|id of a [a-z]+ entry, found [0-9]+");
   return std::regex_search(text, value);
 }
 

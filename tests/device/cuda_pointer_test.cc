@@ -221,7 +221,7 @@ TEST_F(CudaPointer, AnExtentThatLeavesTheAllocationIsReportedWithBothRanges) {
   Error error;
   EXPECT_EQ(Validate(address, kDevice, 65, 0, &error), DLBRIDGE_ERROR_INVALID_TENSOR);
   EXPECT_EQ(error.rule, DLBRIDGE_RULE_ALLOCATION_BOUNDS);
-  EXPECT_TRUE(error.Says("0 to 64")) << error.message;
+  EXPECT_TRUE(error.Says("[0, 64)")) << error.message;
   EXPECT_TRUE(error.Says("byte 64")) << error.message;
   EXPECT_EQ(Validate(address + 63, kDevice, 2, 0, &error), DLBRIDGE_ERROR_INVALID_TENSOR);
   EXPECT_EQ(Validate(address, kDevice, 1, 64, &error), DLBRIDGE_ERROR_INVALID_TENSOR);

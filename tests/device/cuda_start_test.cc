@@ -77,7 +77,7 @@ TEST(CudaStart, UnusableWithTheDriversCode) {
   const InitFailure failures[] = {
       {"100", "cuInit failed with 100 (CUDA_ERROR_NO_DEVICE): the machine has no NVIDIA device"},
       {"802", "cuInit failed with 802 (CUDA_ERROR_SYSTEM_NOT_READY): the system's services"},
-      {"803", "cuInit failed with 803 (CUDA_ERROR_SYSTEM_DRIVER_MISMATCH): the kernel's module"},
+      {"803", "cuInit failed with 803 (CUDA_ERROR_SYSTEM_DRIVER_MISMATCH): the kernel module"},
       {"804", "cuInit failed with 804: the compatibility package"},
       {"999", "cuInit failed with 999 (CUDA_ERROR_UNKNOWN)"},
       {"46", "cuInit failed with 46"},

@@ -409,7 +409,7 @@ TEST_F(CudaStream, TwoCapturesAreNotJoined) {
   Error error;
   EXPECT_EQ(Handoff(producer_, consumer_, &error, DLBRIDGE_HANDOFF_ALLOW_CAPTURE),
             DLBRIDGE_ERROR_CAPTURE);
-  EXPECT_TRUE(error.Says("one graph")) << error.message;
+  EXPECT_TRUE(error.Says("the same graph")) << error.message;
   for (const int nth : {1, 2}) {
     fake_cuda_fail("cuStreamGetCaptureInfo_v2", CUDA_ERROR_UNKNOWN, nth);
     EXPECT_EQ(Handoff(producer_, consumer_, &error), DLBRIDGE_ERROR_DRIVER);

@@ -203,10 +203,10 @@ HIP_TEST(HipCopy, DevicesThatDoNotExist) {
   for (const int id : {-1, 2}) {
     EXPECT_EQ(Transfer(Device(memory.device, id), Host(memory.host), box, {}, &error),
               DLBRIDGE_ERROR_INVALID_ARGUMENT);
-    EXPECT_TRUE(Contains(error.message, "source is of device")) << error.message;
+    EXPECT_TRUE(Contains(error.message, "source names device")) << error.message;
     EXPECT_EQ(Transfer(Host(memory.host), Device(memory.device, id), box, {}, &error),
               DLBRIDGE_ERROR_INVALID_ARGUMENT);
-    EXPECT_TRUE(Contains(error.message, "target is of device")) << error.message;
+    EXPECT_TRUE(Contains(error.message, "target names device")) << error.message;
     EXPECT_EQ(Transfer(Host(memory.host), Device(memory.device, 0), box,
                        dlbridge_stream_hip(nullptr, id), &error),
               DLBRIDGE_ERROR_INVALID_ARGUMENT);

@@ -180,7 +180,7 @@ TEST(HipIpc, AlteredDescriptors) {
     altered = handle;
     altered.size = kSize + 1;
     EXPECT_EQ(Import(altered, &mapping, &error), DLBRIDGE_ERROR_DESCRIPTOR);
-    EXPECT_TRUE(Contains(error.message, "more bytes")) << error.message;
+    EXPECT_TRUE(Contains(error.message, "a larger size")) << error.message;
     altered = handle;
     altered.bytes[70] ^= 1;
     EXPECT_EQ(Import(altered, &mapping, &error), DLBRIDGE_ERROR_UNAVAILABLE);
@@ -220,7 +220,7 @@ HIP_TEST(HipIpc, MemoryThatCannotBeShared) {
   void* hidden = fake.allocate(kFakeDevice, 0, 64);
   fake.hide_range(hidden);
   EXPECT_EQ(Export(hidden, &handle, &error), DLBRIDGE_ERROR_UNSUPPORTED);
-  EXPECT_TRUE(Contains(error.message, "whose start HIP does not tell")) << error.message;
+  EXPECT_TRUE(Contains(error.message, "whose start HIP does not report")) << error.message;
 }
 
 HIP_TEST(HipIpc, CallsOfAnExportThatFail) {

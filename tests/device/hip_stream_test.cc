@@ -194,10 +194,11 @@ HIP_TEST(HipStream, WrongDevices) {
   void* stream = fake.stream(1);
   DLBridgeError error = DLBRIDGE_ERROR_INIT;
   EXPECT_EQ(Handoff(On(stream, 0), On(nullptr, 0), 0, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
-  EXPECT_STREQ(error.message, "producer says device 0, but its queue runs on device 1");
+  EXPECT_STREQ(error.message, "producer names device 0, but its queue runs on device 1");
   for (const int id : {-1, 2}) {
     EXPECT_EQ(Handoff(On(nullptr, id), On(stream, 1), 0, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
-    EXPECT_TRUE(Contains(error.message, "but HIP has 2 here")) << error.message;
+    EXPECT_TRUE(Contains(error.message, "expected 0 to 1, the devices that HIP has"))
+        << error.message;
     EXPECT_EQ(Handoff(On(stream, 1), On(nullptr, id), 0, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
     const DLBridgeStream wrong = On(nullptr, id);
     EXPECT_EQ(dlbridge_stream_synchronize(&wrong, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
@@ -332,12 +333,12 @@ HIP_TEST(HipStream, Captures) {
   const uint32_t allow = DLBRIDGE_HANDOFF_ALLOW_CAPTURE;
   const Capture cases[] = {
       {1, 5, 1, 5, 0, DLBRIDGE_OK, ""},
-      {1, 5, 1, 6, allow, DLBRIDGE_ERROR_CAPTURE, "are capturing two graphs"},
+      {1, 5, 1, 6, allow, DLBRIDGE_ERROR_CAPTURE, "are not known to capture the same graph"},
       {1, 5, 0, 0, 0, DLBRIDGE_ERROR_CAPTURE, "DLBRIDGE_HANDOFF_ALLOW_CAPTURE"},
       {1, 5, 0, 0, allow, DLBRIDGE_OK, ""},
       {0, 0, 1, 5, allow, DLBRIDGE_ERROR_CAPTURE, "consumer is capturing a graph"},
-      {2, 5, 0, 0, allow, DLBRIDGE_ERROR_CAPTURE, "producer was capturing"},
-      {1, 5, 2, 5, allow, DLBRIDGE_ERROR_CAPTURE, "consumer was capturing"}};
+      {2, 5, 0, 0, allow, DLBRIDGE_ERROR_CAPTURE, "producer has a capture that was invalidated"},
+      {1, 5, 2, 5, allow, DLBRIDGE_ERROR_CAPTURE, "consumer has a capture that was invalidated"}};
   for (const Capture& entry : cases) {
     void* producer = fake.stream(0);
     void* consumer = fake.stream(1);
@@ -390,7 +391,7 @@ HIP_TEST(HipStream, TheDefaultStreamDuringACapture) {
   EXPECT_EQ(dlbridge_stream_synchronize(&stream, &error), DLBRIDGE_ERROR_CAPTURE);
   const DLBridgeStream captured = On(capturing, 0);
   EXPECT_EQ(dlbridge_stream_synchronize(&captured, &error), DLBRIDGE_ERROR_CAPTURE);
-  EXPECT_TRUE(Contains(error.message, "nothing may wait")) << error.message;
+  EXPECT_TRUE(Contains(error.message, "no wait for it is allowed")) << error.message;
   EXPECT_EQ(fake.capture_state(capturing), 1);
   fake.capture(capturing, 0, 0);
 }

@@ -303,7 +303,7 @@ inline void CheckAltered(const IpcLetter& letter, const std::function<int()>& ma
   ExpectNoImport(other, DLBRIDGE_ERROR_DESCRIPTOR, "checksum", mappings);
   other = letter;
   --other.length;
-  ExpectNoImport(other, DLBRIDGE_ERROR_DESCRIPTOR, "not as long as it says", mappings);
+  ExpectNoImport(other, DLBRIDGE_ERROR_DESCRIPTOR, "differs from its own length field", mappings);
 }
 
 }  // namespace dlbridge_test

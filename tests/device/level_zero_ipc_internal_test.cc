@@ -246,7 +246,7 @@ LEVEL_ZERO_TEST(LevelZeroIpc, Altered) {
   };
   IpcHandle handle = good;
   handle.length = 87;
-  refused(handle, DLBRIDGE_ERROR_DESCRIPTOR, "another length than 88");
+  refused(handle, DLBRIDGE_ERROR_DESCRIPTOR, "must have 88 bytes");
   handle = good;
   handle.bytes[84] |= 4;
   refused(handle, DLBRIDGE_ERROR_DESCRIPTOR, "flag that this version does not know");
@@ -255,19 +255,19 @@ LEVEL_ZERO_TEST(LevelZeroIpc, Altered) {
   refused(handle, DLBRIDGE_ERROR_DESCRIPTOR, "number of file descriptors");
   handle = good;
   handle.bytes[64] ^= 1;
-  refused(handle, DLBRIDGE_ERROR_UNAVAILABLE, "none of Level Zero's devices");
+  refused(handle, DLBRIDGE_ERROR_UNAVAILABLE, "not visible in this process");
   handle = good;
   handle.bytes[80] ^= 1;
-  refused(handle, DLBRIDGE_ERROR_UNAVAILABLE, "none of Level Zero's devices");
+  refused(handle, DLBRIDGE_ERROR_UNAVAILABLE, "not visible in this process");
   handle = good;
   handle.size = 4097;
-  refused(handle, DLBRIDGE_ERROR_DESCRIPTOR, "more bytes than the memory has");
+  refused(handle, DLBRIDGE_ERROR_DESCRIPTOR, "a larger size than the memory");
   // A handle without a descriptor that names a descriptor of the importer.
   handle = good;
   handle.bytes[84] &= 0xfd;
   handle.fd_count = 0;
   handle.bytes[0] = static_cast<uint8_t>(good.fds[0]);
-  refused(handle, DLBRIDGE_ERROR_DESCRIPTOR, "names a file descriptor of this process");
+  refused(handle, DLBRIDGE_ERROR_DESCRIPTOR, "refers to a file descriptor of this process");
   handle = good;
   handle.fds[0] = -1;
   refused(handle, DLBRIDGE_ERROR_DRIVER, "zeMemOpenIpcHandle");

@@ -107,7 +107,8 @@ TEST_F(OpenClStart, AnotherLibraryIsUnusable) {
     setenv("DLBRIDGE_LIBOPENCL", "libm.so.6", 1);
     const DLBridgeBackendInfo info = Start();
     EXPECT_EQ(info.state, DLBRIDGE_STATE_UNUSABLE);
-    EXPECT_STREQ(info.reason, "has no function clGetPlatformIDs: expected OpenCL 1.2 or later");
+    EXPECT_STREQ(info.reason,
+                 "the library has no function clGetPlatformIDs: expected OpenCL 1.2 or later");
   }));
 }
 

@@ -180,8 +180,11 @@ TEST(AbsentDriver, ReportsEachPathAndTheReason) {
       EXPECT_EQ(info.device_count, 0);
       EXPECT_STREQ(info.file, "");
       const std::string reason = info.reason;
-      EXPECT_EQ(reason.find("/nowhere/libnone.so: "), 0U) << reason;
+      EXPECT_EQ(reason.find("cannot open /nowhere/libnone.so: "), 0U) << reason;
       EXPECT_NE(reason.find("No such file"), std::string::npos) << reason;
+#ifdef __GLIBC__
+      EXPECT_EQ(reason.rfind("libnone"), reason.find("libnone")) << reason;
+#endif
     }
   }));
 }
@@ -201,7 +204,21 @@ TEST(AbsentDriver, MakesItsDevicesUnavailable) {
     const DLBridgeStream queue = {
         DLBRIDGE_BACKEND_CUDA, DLBRIDGE_STREAM_QUEUE, {kDLCUDA, 0}, 1, 0, 0};
     EXPECT_EQ(dlbridge_stream_synchronize(&queue, &error), DLBRIDGE_ERROR_UNAVAILABLE);
-    EXPECT_TRUE(error.Says("CUDA is not available")) << error.message;
+    EXPECT_TRUE(error.Says("CUDA is not available: cannot open /nowhere/libnone.so"))
+        << error.message;
+    EXPECT_TRUE(error.Says(" (details: dlbridge_backend_info)")) << error.message;
+  }));
+}
+
+// The message keeps its end if the reason is long.
+TEST(AbsentDriver, ALongReasonIsShortened) {
+  EXPECT_TRUE(InChild([] {
+    setenv("DLBRIDGE_LIBCUDA", ("/" + std::string(200, 'x')).c_str(), 1);
+    Error error;
+    const DLBridgeStream queue = {
+        DLBRIDGE_BACKEND_CUDA, DLBRIDGE_STREAM_QUEUE, {kDLCUDA, 0}, 1, 0, 0};
+    EXPECT_EQ(dlbridge_stream_synchronize(&queue, &error), DLBRIDGE_ERROR_UNAVAILABLE);
+    EXPECT_TRUE(error.Says("xxx... (details: dlbridge_backend_info)")) << error.message;
   }));
 }
 

@@ -115,7 +115,7 @@ TEST(ContextTable, ReportsTheMissingContext) {
   Error error;
   EXPECT_EQ(dlbridge_context_find(Device(kDLOneAPI, 101), 0xc2, &found, &error),
             DLBRIDGE_ERROR_NOT_FOUND);
-  EXPECT_TRUE(error.Says("no such context of oneapi:101")) << error.message;
+  EXPECT_TRUE(error.Says("no such context for oneapi:101")) << error.message;
   EXPECT_EQ(found.id, 0U);
   MustUnregister(id);
 }

@@ -86,7 +86,8 @@ TEST(Error, StatesExpectedFoundAndRemedy) {
   EXPECT_EQ(error.rule, DLBRIDGE_RULE_NDIM_NEGATIVE);
   EXPECT_EQ(error.axis, -1);
   EXPECT_STREQ(error.message,
-               "ndim is negative: expected at least 0, found -3; the producer must fix it");
+               "ndim is negative: expected at least 0, found -3; correct it in the producer, or in "
+               "the call's spec");
 }
 
 TEST(Error, OfAnEarlierCallIsOverwritten) {

@@ -521,12 +521,12 @@ TEST_F(IpcFiles, MustBeSealedAndLargeEnough) {
 TEST_F(IpcFiles, MustBeMemory) {
   int ends[2] = {-1, -1};
   ASSERT_EQ(pipe(ends), 0);
-  Refuses(ends[0], "not of a memory file");
-  Refuses(ends[1], "not of a memory file");
-  Refuses(open("/", O_RDONLY | O_DIRECTORY), "not of a memory file");
-  Refuses(open("/dev/null", O_RDWR), "not of a memory file");
+  Refuses(ends[0], "not refer to a memory file");
+  Refuses(ends[1], "not refer to a memory file");
+  Refuses(open("/", O_RDONLY | O_DIRECTORY), "not refer to a memory file");
+  Refuses(open("/dev/null", O_RDWR), "not refer to a memory file");
   // A file that qemu-user does not emulate: emulated files are memory files.
-  Refuses(open("/proc/self/mountinfo", O_RDONLY), "not of a memory file");
+  Refuses(open("/proc/self/mountinfo", O_RDONLY), "not refer to a memory file");
   std::string path = testing::TempDir() + "dlbridge_ipc_XXXXXX";
   const int file = mkstemp(path.data());
   ASSERT_GE(file, 0);
@@ -539,8 +539,8 @@ TEST_F(IpcFiles, MustBeMemory) {
   unlink(shared);
   EXPECT_EQ(posix_fallocate(named, 0, kSize), 0);
   Refuses(named, "not sealed");
-  Refuses(-1, "not of a memory file");
-  Refuses(1000000, "not of a memory file");
+  Refuses(-1, "not refer to a memory file");
+  Refuses(1000000, "not refer to a memory file");
 }
 
 // Without a free huge page, access to a hole raises a signal.
@@ -551,7 +551,7 @@ TEST_F(IpcFiles, MustNotBeOnHugePages) {
     GTEST_SKIP() << "there are no huge memory files";
   }
   EXPECT_EQ(fcntl(fd, kAddSeals, kSealShrink), 0);
-  Refuses(fd, "not of a memory file");
+  Refuses(fd, "not refer to a memory file");
 }
 
 TEST_F(IpcFiles, MustBeOpenForTheStatedAccess) {
@@ -567,10 +567,10 @@ TEST_F(IpcFiles, MustBeOpenForTheStatedAccess) {
   close(reading);
   const int writing = open(path.c_str(), O_WRONLY);
   ExpectRefused(parcel_->bytes, {writing}, DLBRIDGE_ERROR_DESCRIPTOR, "not open for writing");
-  ExpectRefused(parcel_->bytes, {writing}, DLBRIDGE_ERROR_DESCRIPTOR, "does not allow",
+  ExpectRefused(parcel_->bytes, {writing}, DLBRIDGE_ERROR_DESCRIPTOR, "does not permit",
                 DLBRIDGE_IPC_READ_ONLY);
   close(writing);
-  Refuses(MemoryFile(kSize, kSealShrink | 8), "does not allow");
+  Refuses(MemoryFile(kSize, kSealShrink | 8), "does not permit");
 }
 
 TEST_F(IpcFiles, MustMatchTheStatedCount) {
@@ -594,7 +594,7 @@ TEST_F(IpcFiles, TruncatedDescriptorsAreRejected) {
     Bytes longer = parcel_->bytes;
     longer.resize(longer.size() + more);
     ExpectRefused(longer, parcel_->fds, DLBRIDGE_ERROR_DESCRIPTOR,
-                  more < 4000 ? "long" : "spec.buffer_size");
+                  more < 4000 ? "length" : "spec.buffer_size");
   }
 }
 
@@ -639,44 +639,44 @@ struct Forgery {
 };
 
 const Forgery kForgeries[] = {
-    {8, 0, 4, DLBRIDGE_ERROR_DESCRIPTOR, "altered"},
-    {24, 0, 4, DLBRIDGE_ERROR_DESCRIPTOR, "do not fit"},
-    {24, 2, 4, DLBRIDGE_ERROR_DESCRIPTOR, "do not fit"},
+    {8, 0, 4, DLBRIDGE_ERROR_DESCRIPTOR, "corrupt"},
+    {24, 0, 4, DLBRIDGE_ERROR_DESCRIPTOR, "contradict each other"},
+    {24, 2, 4, DLBRIDGE_ERROR_DESCRIPTOR, "contradict each other"},
     {24, 3, 4, DLBRIDGE_ERROR_DESCRIPTOR, "kind of memory"},
-    {28, DLBRIDGE_BACKEND_NONE, 4, DLBRIDGE_ERROR_DESCRIPTOR, "do not fit"},
-    {28, DLBRIDGE_BACKEND_CUDA, 4, DLBRIDGE_ERROR_DESCRIPTOR, "do not fit"},
-    {32, kDLCUDA, 4, DLBRIDGE_ERROR_DESCRIPTOR, "do not fit"},
+    {28, DLBRIDGE_BACKEND_NONE, 4, DLBRIDGE_ERROR_DESCRIPTOR, "contradict each other"},
+    {28, DLBRIDGE_BACKEND_CUDA, 4, DLBRIDGE_ERROR_DESCRIPTOR, "contradict each other"},
+    {32, kDLCUDA, 4, DLBRIDGE_ERROR_DESCRIPTOR, "contradict each other"},
     {40, 99, 1, DLBRIDGE_ERROR_UNKNOWN_CODE, ""},
     {41, 0, 1, DLBRIDGE_ERROR_INVALID_TENSOR, "bits"},
     {42, 0, 2, DLBRIDGE_ERROR_INVALID_TENSOR, "lanes"},
-    {42, 9, 2, DLBRIDGE_ERROR_DESCRIPTOR, "leaves"},
-    {44, 0xffffffff, 4, DLBRIDGE_ERROR_DESCRIPTOR, "arrays"},
+    {42, 9, 2, DLBRIDGE_ERROR_DESCRIPTOR, "exceeds"},
+    {44, 0xffffffff, 4, DLBRIDGE_ERROR_DESCRIPTOR, "axes"},
     {44, 2, 4, DLBRIDGE_ERROR_DESCRIPTOR, "arrays"},
-    {44, 65, 4, DLBRIDGE_ERROR_DESCRIPTOR, "arrays"},
+    {44, 65, 4, DLBRIDGE_ERROR_DESCRIPTOR, "axes"},
     {48, 1 << 20, 8, DLBRIDGE_ERROR_UNKNOWN_CODE, ""},
     {56, 0, 4, DLBRIDGE_ERROR_VERSION, "version"},
     {56, 2, 4, DLBRIDGE_ERROR_VERSION, "version"},
-    {64, 0, 8, DLBRIDGE_ERROR_DESCRIPTOR, "leaves"},
-    {64, kSize - 289, 8, DLBRIDGE_ERROR_DESCRIPTOR, "leaves"},
+    {64, 0, 8, DLBRIDGE_ERROR_DESCRIPTOR, "exceeds"},
+    {64, kSize - 289, 8, DLBRIDGE_ERROR_DESCRIPTOR, "exceeds"},
     {64, kSize + 1, 8, DLBRIDGE_ERROR_DESCRIPTOR, "size of the memory file"},
     {64, UINT64_MAX, 8, DLBRIDGE_ERROR_DESCRIPTOR, "size of the memory file"},
-    {72, 289, 8, DLBRIDGE_ERROR_DESCRIPTOR, "leaves"},
-    {72, UINT64_MAX, 8, DLBRIDGE_ERROR_DESCRIPTOR, "leaves"},
-    {80, 289, 8, DLBRIDGE_ERROR_DESCRIPTOR, "leaves"},
-    {80, UINT64_MAX, 8, DLBRIDGE_ERROR_DESCRIPTOR, "leaves"},
+    {72, 289, 8, DLBRIDGE_ERROR_DESCRIPTOR, "exceeds"},
+    {72, UINT64_MAX, 8, DLBRIDGE_ERROR_DESCRIPTOR, "exceeds"},
+    {80, 289, 8, DLBRIDGE_ERROR_DESCRIPTOR, "exceeds"},
+    {80, UINT64_MAX, 8, DLBRIDGE_ERROR_DESCRIPTOR, "exceeds"},
     {88, 1, 4, DLBRIDGE_ERROR_DESCRIPTOR, "arrays"},
     {88, 257, 4, DLBRIDGE_ERROR_DESCRIPTOR, "arrays"},
     {92, 0, 4, DLBRIDGE_ERROR_DESCRIPTOR, "fd_count"},
-    {92, 5, 4, DLBRIDGE_ERROR_DESCRIPTOR, "more file descriptors"},
+    {92, 5, 4, DLBRIDGE_ERROR_DESCRIPTOR, "too many file descriptors"},
     {96, 1, 4, DLBRIDGE_ERROR_DESCRIPTOR, "does not know"},
     {100, 1, 4, DLBRIDGE_ERROR_DESCRIPTOR, "does not know"},
     {104, UINT64_MAX, 8, DLBRIDGE_ERROR_INVALID_TENSOR, "axis 0"},
-    {104, 0, 8, DLBRIDGE_ERROR_DESCRIPTOR, "do not fit"},
-    {104, 16385, 8, DLBRIDGE_ERROR_DESCRIPTOR, "leaves"},
+    {104, 0, 8, DLBRIDGE_ERROR_DESCRIPTOR, "contradict each other"},
+    {104, 16385, 8, DLBRIDGE_ERROR_DESCRIPTOR, "exceeds"},
     {104, INT64_MAX, 8, DLBRIDGE_ERROR_INVALID_TENSOR, ""},
     {112, INT64_MAX, 8, DLBRIDGE_ERROR_INVALID_TENSOR, ""},
-    {112, UINT64_MAX, 8, DLBRIDGE_ERROR_DESCRIPTOR, "leaves"},
-    {112, 2, 8, DLBRIDGE_ERROR_DESCRIPTOR, "leaves"},
+    {112, UINT64_MAX, 8, DLBRIDGE_ERROR_DESCRIPTOR, "exceeds"},
+    {112, 2, 8, DLBRIDGE_ERROR_DESCRIPTOR, "exceeds"},
 };
 
 TEST_F(IpcFiles, ForgedDescriptorsAreValidatedAsForeignTensors) {

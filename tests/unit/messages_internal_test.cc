@@ -153,7 +153,7 @@ struct RuleCase {
   int32_t axis = -1;
 };
 
-constexpr const char* kProducer = "the producer must fix it";
+constexpr const char* kProducer = "correct it in the producer, or in the call's spec";
 constexpr const char* kCompact = "make a compact copy with dlbridge_copy";
 
 const RuleCase kRuleCases[] = {
@@ -195,8 +195,7 @@ const RuleCase kRuleCases[] = {
        return Validate(spec, error);
      }},
     {DLBRIDGE_RULE_STRIDES_NULL, "2 strides", "NULL",
-     "the producer must set them; functions with a policy accept it with "
-     "DLBRIDGE_POLICY_ALLOW_NULL_STRIDES",
+     "set them in the producer, or set DLBRIDGE_POLICY_ALLOW_NULL_STRIDES in the policy",
      [](Error* error) {
        TensorSpec spec;
        spec.null_strides = true;
@@ -207,27 +206,27 @@ const RuleCase kRuleCases[] = {
     {DLBRIDGE_RULE_DTYPE_LANES_ZERO, "at least 1", "0", kProducer,
      [](Error* error) { return Validate(SpecOf(Dtype(kDLFloat, 32, 0)), error); }},
     {DLBRIDGE_RULE_DTYPE_LANES_SCALABLE, "at most 32767 lanes", "32768",
-     "its size is unknown; functions with a policy accept it with "
-     "DLBRIDGE_POLICY_ALLOW_SCALABLE_LANES",
+     "convert it to a dtype of known size, or set DLBRIDGE_POLICY_ALLOW_SCALABLE_LANES in the "
+     "policy",
      [](Error* error) { return Validate(SpecOf(Dtype(kDLFloat, 32, 32768)), error); }},
     {DLBRIDGE_RULE_DTYPE_BITS_FIXED, "8 bits", "dtype(6,1,1)", kProducer,
      [](Error* error) { return Validate(SpecOf(Dtype(kDLBool, 1)), error); }},
     {DLBRIDGE_RULE_DTYPE_UNKNOWN, "a code of DLPack 1.3", "code 99",
-     "convert it to a known dtype; conversions accept it with DLBRIDGE_CONVERT_ALLOW_UNKNOWN, a "
-     "policy without _REJECT_UNKNOWN_DTYPE",
+     "convert it to a known dtype, set DLBRIDGE_CONVERT_ALLOW_UNKNOWN, or clear "
+     "DLBRIDGE_POLICY_REJECT_UNKNOWN_DTYPE",
      [](Error* error) {
        return Validate(SpecOf(Dtype(99, 32)), error, Policy(DLBRIDGE_POLICY_REJECT_UNKNOWN_DTYPE));
      }},
     {DLBRIDGE_RULE_DEVICE_UNKNOWN, "a type of DLPack 1.3", "type 99",
-     "move it to a known device; conversions accept it with DLBRIDGE_CONVERT_ALLOW_UNKNOWN, a "
-     "policy without _REJECT_UNKNOWN_DEVICE",
+     "move it to a known device, set DLBRIDGE_CONVERT_ALLOW_UNKNOWN, or clear "
+     "DLBRIDGE_POLICY_REJECT_UNKNOWN_DEVICE",
      [](Error* error) {
        return Validate(SpecOf(Dtype(kDLFloat, 32), Device(99)), error,
                        Policy(DLBRIDGE_POLICY_REJECT_UNKNOWN_DEVICE));
      }},
     {DLBRIDGE_RULE_FLAGS_UNKNOWN, "flags within 0x7", "0xffffffffffffff00",
-     "clear it in the producer; conversions accept it with DLBRIDGE_CONVERT_ALLOW_UNKNOWN, a "
-     "policy without _REJECT_UNKNOWN_FLAGS",
+     "clear the bit in the producer or the spec, set DLBRIDGE_CONVERT_ALLOW_UNKNOWN, or clear "
+     "DLBRIDGE_POLICY_REJECT_UNKNOWN_FLAGS",
      [](Error* error) {
        TensorSpec spec;
        spec.flags = ~uint64_t{0xff};
@@ -240,13 +239,16 @@ const RuleCase kRuleCases[] = {
        return Validate(TensorSpec({2, -3}, {3, 1}), error);
      },
      1},
-    {DLBRIDGE_RULE_COUNT_OVERFLOW, "at most 9223372036854775807", "a larger product", kProducer,
+    {DLBRIDGE_RULE_COUNT_OVERFLOW, "at most 9223372036854775807 elements", "a larger product",
+     kProducer,
      [](Error* error) {
        return Validate(TensorSpec({int64_t{1} << 40, int64_t{1} << 40}), error);
      }},
-    {DLBRIDGE_RULE_SIZE_OVERFLOW, "at most 9223372036854775807", "4611686018427387904 elements",
-     kProducer, [](Error* error) { return Validate(TensorSpec(Axes({int64_t{1} << 62})), error); }},
-    {DLBRIDGE_RULE_OFFSET_OVERFLOW, "offsets of 63 bits", "larger strides", kProducer,
+    {DLBRIDGE_RULE_SIZE_OVERFLOW, "at most 9223372036854775807 bytes",
+     "4611686018427387904 elements", kProducer,
+     [](Error* error) { return Validate(TensorSpec(Axes({int64_t{1} << 62})), error); }},
+    {DLBRIDGE_RULE_OFFSET_OVERFLOW, "offsets that fit 63 bits and a sign", "larger offsets",
+     kProducer,
      [](Error* error) {
        return Validate(TensorSpec({2, 3}, {INT64_MAX, 1}), error);
      }},
@@ -256,27 +258,27 @@ const RuleCase kRuleCases[] = {
        spec.null_data = true;
        return Validate(spec, error);
      }},
-    {DLBRIDGE_RULE_ADDRESS_RANGE, "addresses of 64 bits", "byte_offset 18446744073709551615",
+    {DLBRIDGE_RULE_ADDRESS_RANGE, "addresses that fit 64 bits", "byte_offset 18446744073709551615",
      kProducer,
      [](Error* error) {
        TensorSpec spec;
        spec.byte_offset = UINT64_MAX;
        return Validate(spec, error);
      }},
-    {DLBRIDGE_RULE_HANDLE_RANGE, "bytes from 0", "-12", kProducer,
+    {DLBRIDGE_RULE_HANDLE_RANGE, "bytes from 0 on", "byte -12", kProducer,
      [](Error* error) {
        TensorSpec spec({2, 3}, {-3, 1});
        spec.device = Device(kDLOpenCL);
        return Validate(spec, error);
      }},
-    {DLBRIDGE_RULE_BUFFER_BOUNDS, "bytes within 0 to 20", "byte 23",
+    {DLBRIDGE_RULE_BUFFER_BOUNDS, "bytes in [0, 20)", "byte 23",
      "correct the shape, the strides, the offset or buffer_size",
      [](Error* error) {
        DLBridgePolicy policy = Policy();
        LimitBuffer(&policy, 20);
        return Validate(TensorSpec(), error, policy);
      }},
-    {DLBRIDGE_RULE_CONTIGUITY, "F order", "other strides", kCompact,
+    {DLBRIDGE_RULE_CONTIGUITY, "F order", "another layout", kCompact,
      [](Error* error) {
        DLBridgePolicy policy = Policy();
        policy.contiguity = DLBRIDGE_CONTIGUITY_F;
@@ -330,16 +332,16 @@ const RuleCase kRuleCases[] = {
        return Validate(SpecOf(Dtype(254, 255, 32767)), error, Listing(dtypes));
      }},
     {DLBRIDGE_RULE_NOT_WRITABLE, "a writable tensor", "READ_ONLY",
-     "make a copy with dlbridge_copy; DLBRIDGE_POLICY_VOUCH_WRITABLE is for tensors that do not "
-     "record writability",
+     "make a copy with dlbridge_copy; if writability is not recorded but you know it, set "
+     "DLBRIDGE_POLICY_VOUCH_WRITABLE",
      [](Error* error) {
        TensorSpec spec;
        spec.flags = kReadOnly;
        return Validate(spec, error, Policy(DLBRIDGE_POLICY_REQUIRE_WRITABLE));
      }},
-    {DLBRIDGE_RULE_NOT_WRITABLE, "a writable tensor", "a tensor that does not record writability",
-     "make a copy with dlbridge_copy; DLBRIDGE_POLICY_VOUCH_WRITABLE is for tensors that do not "
-     "record writability",
+    {DLBRIDGE_RULE_NOT_WRITABLE, "a writable tensor", "no record of writability",
+     "make a copy with dlbridge_copy; if writability is not recorded but you know it, set "
+     "DLBRIDGE_POLICY_VOUCH_WRITABLE",
      [](Error* error) {
        LegacySource source;
        const DLBridgePolicy policy = Policy(DLBRIDGE_POLICY_REQUIRE_WRITABLE);
@@ -360,48 +362,46 @@ const RuleCase kRuleCases[] = {
                        Policy(DLBRIDGE_POLICY_REJECT_ZERO_STRIDES));
      },
      1},
-    {DLBRIDGE_RULE_SELF_OVERLAP, "distinct elements to write to", "an overlap",
+    {DLBRIDGE_RULE_SELF_OVERLAP, "elements that do not overlap", "an overlap",
      "make a compact copy with dlbridge_copy, or set DLBRIDGE_POLICY_ALLOW_SELF_OVERLAP",
      [](Error* error) {
        return Validate(TensorSpec({2, 3}, {1, 1}), error, Policy(DLBRIDGE_POLICY_REQUIRE_WRITABLE));
      }},
-    {DLBRIDGE_RULE_REQUIRED_VERSION, "at most DLPack 1.0", "a need of 1.1",
-     "ask for a newer version; conversions accept it with DLBRIDGE_CONVERT_ALLOW_UNKNOWN",
+    {DLBRIDGE_RULE_REQUIRED_VERSION, "at most DLPack 1.0", "a tensor that needs 1.1",
+     "request a newer version, or set DLBRIDGE_CONVERT_ALLOW_UNKNOWN",
      [](Error* error) {
        return Import(SpecOf(Dtype(kDLFloat8_e4m3fn, 8)), error, Options(0, {1, 0}));
      }},
-    {DLBRIDGE_RULE_LEGACY_READ_ONLY, "a writable tensor", "READ_ONLY",
-     "keep it versioned; dlbridge_downgrade and dlbridge_export accept DLBRIDGE_CONVERT_COPY or "
-     "_DROP_READ_ONLY",
+    {DLBRIDGE_RULE_LEGACY_READ_ONLY, "a tensor without READ_ONLY", "READ_ONLY",
+     "keep it versioned, or downgrade it with DLBRIDGE_CONVERT_COPY or "
+     "DLBRIDGE_CONVERT_DROP_READ_ONLY",
      [](Error* error) {
        TensorSpec spec;
        spec.flags = kReadOnly;
        return Downgrade(spec, error);
      }},
     {DLBRIDGE_RULE_LEGACY_PADDED, "packed elements", "padded uint4",
-     "keep it versioned; dlbridge_downgrade and dlbridge_export accept DLBRIDGE_CONVERT_COPY or "
-     "_DROP_PADDED",
+     "keep it versioned, or downgrade it with DLBRIDGE_CONVERT_COPY or "
+     "DLBRIDGE_CONVERT_DROP_PADDED",
      [](Error* error) {
        TensorSpec spec = SpecOf(Dtype(kDLUInt, 4));
        spec.flags = kPadded;
        return Downgrade(spec, error);
      }},
     {DLBRIDGE_RULE_LEGACY_DTYPE, "a code of DLPack 0.8", "float8_e4m3fn",
-     "keep it versioned; dlbridge_downgrade and dlbridge_export accept "
-     "DLBRIDGE_CONVERT_ALLOW_NEWER_CODES",
+     "keep it versioned, or downgrade it with DLBRIDGE_CONVERT_ALLOW_NEWER_CODES",
      [](Error* error) { return Downgrade(SpecOf(Dtype(kDLFloat8_e4m3fn, 8)), error); }},
     {DLBRIDGE_RULE_LEGACY_DEVICE, "a type of DLPack 0.8", "maia",
-     "keep it versioned; dlbridge_downgrade and dlbridge_export accept "
-     "DLBRIDGE_CONVERT_ALLOW_NEWER_CODES",
+     "keep it versioned, or downgrade it with DLBRIDGE_CONVERT_ALLOW_NEWER_CODES",
      [](Error* error) { return Downgrade(SpecOf(Dtype(kDLFloat, 32), Device(kDLMAIA)), error); }},
-    {DLBRIDGE_RULE_OFFSET_FOLD, "data that is an address", "opencl",
-     "do not set DLBRIDGE_CONVERT_FOLD_BYTE_OFFSET",
+    {DLBRIDGE_RULE_OFFSET_FOLD, "a device whose data is an address", "opencl",
+     "clear DLBRIDGE_CONVERT_FOLD_BYTE_OFFSET",
      [](Error* error) {
        return Upgrade(SpecOf(Dtype(kDLFloat, 32), Device(kDLOpenCL)), error,
                       Options(DLBRIDGE_CONVERT_FOLD_BYTE_OFFSET));
      }},
-    {DLBRIDGE_RULE_VIEW_BOUNDS, "elements bounded by 5", "element 6",
-     "correct shape, strides or offset",
+    {DLBRIDGE_RULE_VIEW_BOUNDS, "no element beyond 5", "element 6",
+     "correct the shape, the strides or the offset of the spec",
      [](Error* error) {
        const int64_t shape[] = {2};
        DLBridgeViewSpec view = DLBRIDGE_VIEW_SPEC_INIT;
@@ -410,14 +410,14 @@ const RuleCase kRuleCases[] = {
        view.offset = 5;
        return View(TensorSpec(), view, error);
      }},
-    {DLBRIDGE_RULE_VIEW_OFFSET, "a multiple of 8 bits", "bit 4", "correct the offset",
+    {DLBRIDGE_RULE_VIEW_OFFSET, "a multiple of 8 bits", "bit 4", "correct the offset of the spec",
      [](Error* error) {
        DLBridgeViewSpec view = DLBRIDGE_VIEW_SPEC_INIT;
        view.offset = 1;
        return View(SpecOf(Dtype(kDLUInt, 4)), view, error);
      }},
-    {DLBRIDGE_RULE_IN_STORAGE, "a tensor on the heap", "storage", "call dlbridge_import first",
-     ShareFromStorage},
+    {DLBRIDGE_RULE_IN_STORAGE, "a tensor on the heap", "a tensor in storage",
+     "call dlbridge_import first", ShareFromStorage},
     {DLBRIDGE_RULE_COPY_DEVICE, "memory that the host can read", "cuda",
      "copy it with dlbridge_copy",
      [](Error* error) {
@@ -818,7 +818,8 @@ const ArgumentCase kStructCases[] = {
 };
 
 const ArgumentCase kPolicyCases[] = {
-    {"policy.options: bit 0 is DLPACK_FLAG_BITMASK_READ_ONLY", "options are bits 8 to 30",
+    {"policy.options: bit 0 is DLPACK_FLAG_BITMASK_READ_ONLY; options are bits 8 to 30",
+     "clear it, or set it in tensor_flags if the call has that",
      [](Error* error) {
        return WithPolicy([](DLBridgePolicy* policy) { policy->options = 1; }, error);
      }},
@@ -832,7 +833,8 @@ const ArgumentCase kPolicyCases[] = {
        return WithPolicy([](DLBridgePolicy* policy) { policy->level = 9; }, error);
      },
      DLBRIDGE_ERROR_TOO_NEW},
-    {"policy.level must be METADATA for demands on", "alignment or overlap, found STRUCT",
+    {"policy.level must be METADATA (2) or DEVICE (3) to check shape",
+     "alignment or overlap, found STRUCT (1)",
      [](Error* error) {
        return WithPolicy(
            [](DLBridgePolicy* policy) {
@@ -894,7 +896,7 @@ const ArgumentCase kPolicyCases[] = {
      [](Error* error) {
        return WithPolicy([](DLBridgePolicy* policy) { policy->buffer_size = 24; }, error);
      }},
-    {"policy.devices must not be NULL with a count that is not 0", "found 3",
+    {"policy.devices must not be NULL with a non-zero count", "found 3",
      [](Error* error) {
        return WithPolicy([](DLBridgePolicy* policy) { policy->device_count = 3; }, error);
      }},
@@ -916,7 +918,7 @@ const ArgumentCase kPolicyCases[] = {
            },
            error);
      }},
-    {"policy.dtypes must not be NULL with a count that is not 0", "found 4",
+    {"policy.dtypes must not be NULL with a non-zero count", "found 4",
      [](Error* error) {
        return WithPolicy([](DLBridgePolicy* policy) { policy->dtype_count = 4; }, error);
      }},
@@ -934,7 +936,7 @@ const ArgumentCase kConvertCases[] = {
      [](Error* error) {
        return Downgrade(TensorSpec(), error, Options(0, {1, 2}));
      }},
-    {"options.version must be {0, 0}: the target is the version", "found 1.1",
+    {"options.version must be {0, 0}: dlbridge_export takes the version from target", "found 1.1",
      [](Error* error) {
        return Export(DLBRIDGE_KIND_VERSIONED, {1, 2}, {1, 1}, error);
      }},
@@ -1063,7 +1065,8 @@ const ArgumentCase kOwnedCases[] = {
        return ShareChanged([](DLManagedTensorVersioned* tensor) { tensor->dl_tensor.ndim = 1; },
                            error);
      }},
-    {"shape of a dlbridge-owned tensor points elsewhere", "use dlbridge_view for another layout",
+    {"shape of a dlbridge-owned tensor must point to the array",
+     "use dlbridge_view for another layout",
      [](Error* error) {
        return ShareChanged(
            [](DLManagedTensorVersioned* tensor) {
@@ -1071,7 +1074,8 @@ const ArgumentCase kOwnedCases[] = {
            },
            error);
      }},
-    {"strides of a dlbridge-owned tensor points elsewhere", "use dlbridge_view for another layout",
+    {"strides of a dlbridge-owned tensor must point to the array",
+     "use dlbridge_view for another layout",
      [](Error* error) {
        return ShareChanged(
            [](DLManagedTensorVersioned* tensor) { tensor->dl_tensor.strides = nullptr; }, error);
@@ -1112,7 +1116,7 @@ const ArgumentCase kStorageAndBatchCases[] = {
        return WithStorage([](DLBridgeStorage* storage) { storage->size = 16; }, error);
      },
      DLBRIDGE_ERROR_BUFFER_TOO_SMALL},
-    {"sources must not hold NULL; index", "found 1",
+    {"sources must not contain NULL", "found NULL at index 1",
      [](Error* error) {
        LegacySource source;
        const DLBridgeStatus status = UpgradeMany({source.get(), nullptr}, 0, error);
@@ -1151,7 +1155,7 @@ const ArgumentCase kViewAndAllocateCases[] = {
      [](Error* error) {
        return WithAllocateSpec([](DLBridgeAllocateSpec* spec) { spec->version = {0, 8}; }, error);
      }},
-    {"spec.device must be the CPU without an allocator", "found cuda:1",
+    {"spec.device must be the CPU unless spec.allocator is set", "found cuda:1",
      [](Error* error) {
        return WithAllocateSpec(
            [](DLBridgeAllocateSpec* spec) { spec->device = Device(kDLCUDA, 1); }, error);
@@ -1219,11 +1223,11 @@ const ArgumentCase kTextCases[] = {
        return dlbridge_device_parse("cuda:x", 6, &out, error);
      },
      DLBRIDGE_ERROR_PARSE},
-    {"buffer must not be NULL with a size that is not 0", "found 9",
+    {"buffer must not be NULL with a non-zero size", "found 9",
      [](Error* error) {
        return dlbridge_device_format(Device(kDLCPU), nullptr, 9, nullptr, error);
      }},
-    {"length must not be NULL where buffer is", nullptr,
+    {"length must not be NULL if buffer is NULL", nullptr,
      [](Error* error) {
        return dlbridge_device_format(Device(kDLCPU), nullptr, 0, nullptr, error);
      }},
@@ -1233,7 +1237,7 @@ const ArgumentCase kTextCases[] = {
        return dlbridge_dtype_format(Dtype(kDLFloat, 32), buffer, sizeof buffer, nullptr, error);
      },
      DLBRIDGE_ERROR_BUFFER_TOO_SMALL},
-    {"findings must not be NULL with a capacity that is not 0", "found 5",
+    {"findings must not be NULL with a non-zero capacity", "found 5",
      [](Error* error) {
        size_t count = 0;
        const DLTensor tensor = {};
@@ -1279,7 +1283,8 @@ const ArgumentCase kVersionAndModuleCases[] = {
        return dlbridge_exchange_api_find(&chain, {1, 0}, &out, error);
      },
      DLBRIDGE_ERROR_NOT_FOUND},
-    {"address lies in no loaded module", "name a function or static data of the module",
+    {"address is in no loaded module",
+     "pass the address of a function or of static data of the module",
      [](Error* error) { return dlbridge_module_pin(reinterpret_cast<void*>(16), error); },
      DLBRIDGE_ERROR_NOT_FOUND},
     {"backend must be one of CPU (1) to OPENCL (5)", "found 9",
@@ -1327,7 +1332,7 @@ const ArgumentCase kWrapCases[] = {
            },
            error);
      }},
-    {"spec.buffer.backend must be that of the context's entry in the table, 5", "found 4",
+    {"spec.buffer.backend must be the backend of the context's entry in the table, 5", "found 4",
      [](Error* error) {
        return WithRegistered([error] {
          return WithWrapSpec(
@@ -1339,7 +1344,7 @@ const ArgumentCase kWrapCases[] = {
              error);
        });
      }},
-    {"spec.options has DLBRIDGE_WRAP_RETAIN, which is for OpenCL", "found cuda:1",
+    {"spec.options has DLBRIDGE_WRAP_RETAIN, which is only for OpenCL", "found cuda:1",
      [](Error* error) {
        return WithWrapSpec(
            [](DLBridgeWrapSpec* spec) {
@@ -1421,7 +1426,7 @@ const ArgumentCase kCopyCases[] = {
            error);
      },
      DLBRIDGE_ERROR_TOO_NEW},
-    {"spec.target_offset must not be above target_size, which is 64", "found 65",
+    {"spec.target_offset must be at most target_size, which is 64", "found 65",
      [](Error* error) {
        return WithCopySpec(
            [](DLBridgeCopySpec* spec) {
@@ -1457,7 +1462,7 @@ const ArgumentCase kCopyCases[] = {
      [](Error* error) {
        return WithCopySpec([](DLBridgeCopySpec* spec) { spec->target_size = 24; }, error);
      }},
-    {"spec.device must be the CPU without a target and without an allocator", "found cuda:2",
+    {"spec.device must be the CPU unless spec.target or spec.allocator is set", "found cuda:2",
      [](Error* error) {
        return WithCopySpec([](DLBridgeCopySpec* spec) { spec->device = Device(kDLCUDA, 2); },
                            error);
@@ -1519,7 +1524,7 @@ const ArgumentCase kStreamCases[] = {
      [](Error* error) { return FromArrayApi(Device(kDLROCM), 2, error); }},
     {"stream must be None on the CPU", "found 5",
      [](Error* error) { return FromArrayApi(Device(kDLCPU), 5, error); }},
-    {"stream is an integer, which the standard gives no meaning on this device", "found 33",
+    {"stream must be None or -1 on this device", "found 33",
      [](Error* error) { return FromArrayApi(Device(kDLOpenCL), 33, error); },
      DLBRIDGE_ERROR_UNSUPPORTED},
     {"options has bit 20 set, found 0x100000", "knows 0x300",
@@ -1547,7 +1552,7 @@ const ArgumentCase kStreamCases[] = {
      [](Error* error) {
        return Handoff(Stream(DLBRIDGE_BACKEND_OPENCL, DLBRIDGE_STREAM_QUEUE, 0), error);
      }},
-    {"producer has the handle 1 or 2, which HIP follows as an address", "found 2",
+    {"producer has the handle 1 or 2, which HIP would use as an address", "found 2",
      [](Error* error) {
        return Handoff(Stream(DLBRIDGE_BACKEND_HIP, DLBRIDGE_STREAM_QUEUE, 2), error);
      }},
@@ -1563,7 +1568,7 @@ const ArgumentCase kStreamCases[] = {
        const DLBridgeStream consumer = DLBRIDGE_STREAM_INIT;
        return dlbridge_stream_handoff(&producer, &consumer, 0, error);
      }},
-    {"stream is NO_SYNC, which is no queue to wait for", nullptr,
+    {"stream is of kind NO_SYNC, which names no queue to wait for", nullptr,
      [](Error* error) {
        const DLBridgeStream stream = Stream(DLBRIDGE_BACKEND_CUDA, DLBRIDGE_STREAM_NO_SYNC, 0);
        return dlbridge_stream_synchronize(&stream, error);
@@ -1611,7 +1616,7 @@ const ArgumentCase kPointerCases[] = {
            },
            error);
      }},
-    {"device must be of a type whose driver this build can ask: CPU, CUDA, ROCm", "found vulkan:1",
+    {"device must be of a type whose driver this build can call: CPU, CUDA, ROCm", "found vulkan:1",
      [](Error* error) {
        return AskAbout(
            Device(kDLVulkan, 1), [](DLBridgeBuffer*, DLBridgePointerInfo*) {}, error);
@@ -1624,7 +1629,7 @@ const ArgumentCase kContextCases[] = {
      [](Error* error) {
        return WithEntry([](DLBridgeContextEntry* entry) { entry->struct_size = 120; }, error);
      }},
-    {"entry.id must be 0: the table gives it", "found 77",
+    {"entry.id must be 0: the table assigns it", "found 77",
      [](Error* error) {
        return WithEntry([](DLBridgeContextEntry* entry) { entry->id = 77; }, error);
      }},
@@ -1705,7 +1710,7 @@ const ArgumentCase kContextCases[] = {
        return WithEntry(
            [](DLBridgeContextEntry* entry) { entry->queue_kind = DLBRIDGE_STREAM_QUEUE; }, error);
      }},
-    {"the context table has that device and context already", "set DLBRIDGE_CONTEXT_REPLACE",
+    {"the context table already has this device and context", "set DLBRIDGE_CONTEXT_REPLACE",
      [](Error* error) {
        return WithRegistered([error] {
          return WithEntry([](DLBridgeContextEntry* entry) { entry->device.device_id = 902; },
@@ -1715,13 +1720,13 @@ const ArgumentCase kContextCases[] = {
      DLBRIDGE_ERROR_EXISTS},
     {"the context table has no entry after the cursor", nullptr, PastTheLastEntry,
      DLBRIDGE_ERROR_NOT_FOUND},
-    {"the context table must have a registered entry of the id", "found 123456789",
-     [](Error* error) { return dlbridge_context_unregister(123456789, error); },
+    {"the context table has no such entry: expected the id of a registered entry",
+     "found 123456789", [](Error* error) { return dlbridge_context_unregister(123456789, error); },
      DLBRIDGE_ERROR_NOT_FOUND},
-    {"the context table must have a registered entry of the id", "found 123456788",
-     [](Error* error) { return dlbridge_context_retain(123456788, error); },
+    {"the context table has no such entry: expected the id of a registered entry",
+     "found 123456788", [](Error* error) { return dlbridge_context_retain(123456788, error); },
      DLBRIDGE_ERROR_NOT_FOUND},
-    {"the context table must have a retained entry of the id", "found 123456787",
+    {"the context table has no such entry: expected the id of a retained entry", "found 123456787",
      [](Error* error) { return dlbridge_context_release(123456787, error); },
      DLBRIDGE_ERROR_NOT_FOUND},
     {"device must be of CUDA, ROCm, oneAPI or OpenCL", "found vulkan:1",
@@ -1799,15 +1804,15 @@ DLBridgeStatus WithImportSpec(Change change, Error* error) {
 }
 
 const ArgumentCase kIpcCases[] = {
-    {"spec.buffer must not be NULL with a buffer_size that is not 0", "found 12",
+    {"spec.buffer must not be NULL with a non-zero buffer_size", "found 12",
      [](Error* error) {
        return WithExportSpec([](DLBridgeIpcExportSpec* spec) { spec->buffer_size = 12; }, error);
      }},
-    {"spec.fds must not be NULL with an fd_capacity that is not 0", "found 2",
+    {"spec.fds must not be NULL with a non-zero fd_capacity", "found 2",
      [](Error* error) {
        return WithExportSpec([](DLBridgeIpcExportSpec* spec) { spec->fd_capacity = 2; }, error);
      }},
-    {"the tensor's memory is not of the shareable kind", "copy it with DLBRIDGE_COPY_SHAREABLE",
+    {"the tensor's memory is not shareable", "copy it with DLBRIDGE_COPY_SHAREABLE",
      [](Error* error) { return WithExportSpec([](DLBridgeIpcExportSpec*) {}, error); },
      DLBRIDGE_ERROR_UNSUPPORTED},
     {"the tensor's device has no memory that processes can share", "found vulkan:0",
@@ -1833,7 +1838,7 @@ const ArgumentCase kIpcCases[] = {
      DLBRIDGE_ERROR_BUFFER_TOO_SMALL},
     {"spec.buffer is not set", nullptr,
      [](Error* error) { return WithImportSpec([](DLBridgeIpcImportSpec*) {}, error); }},
-    {"spec.fds must not be NULL with an fd_count that is not 0", "found 3",
+    {"spec.fds must not be NULL with a non-zero fd_count", "found 3",
      [](Error* error) {
        return WithImportSpec(
            [](DLBridgeIpcImportSpec* spec) {
@@ -1855,39 +1860,40 @@ const ArgumentCase kIpcCases[] = {
     {"spec.fd_count must be 0", "found 2",
      [](Error* error) { return ImportDescriptor(DescriptorOfNothing(), error, 2); },
      DLBRIDGE_ERROR_DESCRIPTOR},
-    {"the descriptor is cut short: expected at least 104 bytes", "found 10",
+    {"the descriptor is truncated: expected at least 104 bytes", "found 10",
      [](Error* error) { return ImportDescriptor(std::vector<uint8_t>(10), error); },
      DLBRIDGE_ERROR_DESCRIPTOR},
-    {"the descriptor does not begin as one of dlbridge_ipc_export", nullptr,
+    {"the descriptor does not begin like a descriptor of dlbridge_ipc_export", nullptr,
      [](Error* error) { return ImportDescriptor(std::vector<uint8_t>(200), error); },
      DLBRIDGE_ERROR_DESCRIPTOR},
-    {"the descriptor is of format 6, expected 1", "update this one",
+    {"the descriptor has format 6, expected 1", "update this one",
      [](Error* error) { return ImportForged(8, 6, error); }, DLBRIDGE_ERROR_DESCRIPTOR},
-    {"the descriptor is not as long as it says: expected 119 bytes", "found 120",
-     [](Error* error) { return ImportForged(12, 119, error); }, DLBRIDGE_ERROR_DESCRIPTOR},
-    {"the descriptor was altered: its checksum is wrong", nullptr,
+    {"the descriptor has a length that differs from its own length field: expected 119 bytes",
+     "found 120", [](Error* error) { return ImportForged(12, 119, error); },
+     DLBRIDGE_ERROR_DESCRIPTOR},
+    {"the descriptor is corrupt: its checksum does not match", nullptr,
      [](Error* error) {
        std::vector<uint8_t> bytes = DescriptorOfNothing();
        bytes.back() ^= 1;
        return ImportDescriptor(bytes, error);
      },
      DLBRIDGE_ERROR_DESCRIPTOR},
-    {"the descriptor must have arrays of 0 to 64 axes", "found 65",
+    {"the descriptor must have 0 to 64 axes", "found 65",
      [](Error* error) { return ImportForged(44, 65, error); }, DLBRIDGE_ERROR_DESCRIPTOR},
     {"the descriptor must have a handle of at most 256 bytes after its arrays", "found 257",
      [](Error* error) { return ImportForged(88, 257, error); }, DLBRIDGE_ERROR_DESCRIPTOR},
-    {"the descriptor has not the length of its arrays: expected 136 bytes", "found 120",
+    {"the descriptor has a length that does not match its arrays: expected 136 bytes", "found 120",
      [](Error* error) { return ImportForged(44, 2, error); }, DLBRIDGE_ERROR_DESCRIPTOR},
-    {"the descriptor asks for more file descriptors than there may be: expected at most 4",
-     "found 5", [](Error* error) { return ImportForged(92, 5, error); }, DLBRIDGE_ERROR_DESCRIPTOR},
-    {"the descriptor is of a kind of memory that this library does not know", "found 11",
+    {"the descriptor needs too many file descriptors: expected at most 4", "found 5",
+     [](Error* error) { return ImportForged(92, 5, error); }, DLBRIDGE_ERROR_DESCRIPTOR},
+    {"the descriptor has a kind of memory that this library does not know", "found 11",
      [](Error* error) { return ImportForged(24, 11, error); }, DLBRIDGE_ERROR_DESCRIPTOR},
     {"the descriptor has a bit that this library does not know: expected 0", "found 64",
      [](Error* error) { return ImportForged(96, 64, error); }, DLBRIDGE_ERROR_DESCRIPTOR},
-    {"the descriptor has IS_COPIED for memory that is shared", nullptr,
+    {"the descriptor has the flag IS_COPIED, which shared memory cannot have", nullptr,
      [](Error* error) { return ImportForged(48, 2, error); }, DLBRIDGE_ERROR_DESCRIPTOR},
-    {"the descriptor has a device, memory and file descriptors that do not fit", nullptr,
-     [](Error* error) { return ImportForged(24, 1, error); }, DLBRIDGE_ERROR_DESCRIPTOR},
+    {"the descriptor has a device, kind of memory and file descriptors that contradict each other",
+     nullptr, [](Error* error) { return ImportForged(24, 1, error); }, DLBRIDGE_ERROR_DESCRIPTOR},
 };
 
 // --------------------------------------------------------------------------------- NULL pointers
@@ -2033,13 +2039,13 @@ const Untested kUntested[] = {
     {"spec.fd_capacity", "ipc_test.cc, with memory that can be shared"},
     {"the file descriptor", "ipc_test.cc"},
     {"the size of the memory file", "ipc_test.cc"},
-    {"is not of a memory file", "ipc_test.cc"},
-    {"is of a memory file that is not sealed against shrinking", "ipc_test.cc"},
-    {"is of a memory file with holes", "ipc_test.cc"},
-    {"is of a memory file whose pages cannot be had", "ipc_test.cc"},
-    {"is not open for writing, but the descriptor says so: import it ", "ipc_test.cc"},
-    {"does not allow what the descriptor says", "ipc_test.cc"},
-    {"has a tensor that leaves the memory it describes", "ipc_test.cc"},
+    {"does not refer to a memory file (memfd)", "ipc_test.cc"},
+    {"refers to a memory file that is not sealed against shrinking", "ipc_test.cc"},
+    {"refers to a memory file with holes", "ipc_test.cc"},
+    {"refers to a memory file whose pages cannot be loaded", "ipc_test.cc"},
+    {"is not open for writing, but the tensor is writable: import it with ", "ipc_test.cc"},
+    {"does not permit the access that the descriptor states", "ipc_test.cc"},
+    {"has a tensor that exceeds the memory it describes", "ipc_test.cc"},
     {"describes more memory than the driver mapped", "ipc_checks.h"},
     {"memory of the host", "a system without memory files"},
     {"fallocate", "the system fails"},

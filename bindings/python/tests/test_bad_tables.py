@@ -138,7 +138,7 @@ def test_an_exception_of_a_table_passes_unchanged(error):
 def test_a_failure_without_exception_gets_one(answer):
     """The function fails without an exception, or succeeds without a tensor."""
     x = offering(table(from_object=TRUTH), __bool__=lambda self: answer)()
-    with rejected(BufferError, "failed without saying why", status="INVALID_TENSOR"):
+    with rejected(BufferError, "failed without setting an exception", status="INVALID_TENSOR"):
         from_dlpack(x)
 
 

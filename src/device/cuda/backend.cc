@@ -32,8 +32,9 @@ struct Hint {
 constexpr Hint kHints[] = {
     {kStubLibrary, "the toolkit's stub was loaded in place of the driver"},
     {kNoDevice, "the machine has no NVIDIA device, or CUDA_VISIBLE_DEVICES hides all"},
-    {kSystemNotReady, "the system's services, such as the fabric manager, are not up"},
-    {kDriverMismatch, "the kernel's module is of another version: restart the machine"},
+    {kSystemNotReady, "the system's services, such as the fabric manager, are not running"},
+    {kDriverMismatch,
+     "the kernel module and the driver library have different versions: restart the machine"},
     {kCompatNotSupported, "the compatibility package does not support this device"},
 };
 

@@ -28,7 +28,9 @@ DLBridgeStatus ContextOfSide(const CopySide& side, const char* argument, Context
   PointerFacts facts;
   DLBRIDGE_TRY(AskFacts(side.buffer.handle, &facts, error));
   if (facts.type == 0) {
-    return RefuseArgument(error, argument, "is not memory that CUDA knows in this process");
+    return RefuseArgument(error, argument,
+                          "is not known to CUDA in this process: expected memory that CUDA "
+                          "allocated or registered here");
   }
   *ordinal = facts.ordinal;
   *context = facts.context;

@@ -20,18 +20,18 @@ bool IsSameUuid(const Uuid& a, const Uuid& b) { return std::memcmp(&a, &b, sizeo
 DLBridgeStatus CheckShareable(const PointerFacts& facts, DLBridgeError* error) {
   if (facts.type != kMemoryDevice || facts.managed != 0) {
     return RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "the memory",
-                        "is not CUDA's device memory, the only kind that CUDA shares between "
-                        "processes: copy it there (cuMemAlloc)");
+                        "is not device memory of CUDA, the only memory that CUDA shares between "
+                        "processes: copy it to memory of cuMemAlloc or cudaMalloc");
   }
   if (facts.context == nullptr || facts.ordinal < 0 || facts.ordinal >= g_cuda.device_count) {
     return RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "the memory",
-                        "is of a pool (cuMemAllocAsync) or of cuMemMap, which CUDA's handles do "
-                        "not cover: copy it to memory of cuMemAlloc or cudaMalloc");
+                        "is from a pool (cuMemAllocAsync) or cuMemMap, which CUDA's IPC handles do "
+                        "not support: copy it to memory of cuMemAlloc or cudaMalloc");
   }
   return IsSameUuid(g_cuda.devices[facts.ordinal].uuid, kNoUuid)
              ? RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "the driver",
-                            "does not tell the device's UUID, by which another process would "
-                            "find it: install one for CUDA 11.4 or later")
+                            "does not report the UUID of the device, which another process needs "
+                            "to find it: install a driver for CUDA 11.4 or later")
              : DLBRIDGE_OK;
 }
 
@@ -50,16 +50,16 @@ DLBridgeStatus AskHandle(Address base, IpcMemHandle* out, DLBridgeError* error) 
   const Result result = g_cuda.driver.ipc_get_mem_handle(out, base);
   return result != kInvalidValue
              ? Check(result, "cuIpcGetMemHandle", error)
-             : RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "the memory",
-                            "is none that CUDA gives a handle of (cuIpcGetMemHandle: 1, "
-                            "CUDA_ERROR_INVALID_VALUE): copy it to memory of cuMemAlloc or "
-                            "cudaMalloc");
+             : RefuseStatus(
+                   error, DLBRIDGE_ERROR_UNSUPPORTED, "the memory",
+                   "cannot be shared by CUDA (cuIpcGetMemHandle: 1, CUDA_ERROR_INVALID_VALUE): "
+                   "copy it to memory of cuMemAlloc or cudaMalloc");
 }
 
 DLBridgeStatus ReadMessage(const IpcHandle& handle, Message* out, DLBridgeError* error) {
   if (handle.length != sizeof *out || handle.fd_count != 0) {
     return RefuseStatus(error, DLBRIDGE_ERROR_DESCRIPTOR, "the descriptor",
-                        "is not what CUDA exported: it has another length, or file descriptors");
+                        "is not an export of CUDA: it has another length, or file descriptors");
   }
   std::memcpy(out, handle.bytes, sizeof *out);
   return DLBRIDGE_OK;
@@ -72,9 +72,9 @@ DLBridgeStatus FindDevice(const Uuid& uuid, int32_t* out, DLBridgeError* error) 
       return DLBRIDGE_OK;
     }
   }
-  return RefuseStatus(error, DLBRIDGE_ERROR_UNAVAILABLE, "the exporter's device",
-                      "is none of this process: the UUID is unknown here, so "
-                      "CUDA_VISIBLE_DEVICES may hide it");
+  return RefuseStatus(
+      error, DLBRIDGE_ERROR_UNAVAILABLE, "the exporter's device",
+      "is not visible in this process, where no device has its UUID: check CUDA_VISIBLE_DEVICES");
 }
 
 // The size in the message is not trusted: compare it with the driver's.
@@ -83,7 +83,7 @@ DLBridgeStatus CheckSize(Address start, uint64_t size, DLBridgeError* error) {
   DLBRIDGE_TRY(AskRange(start, &range, error));
   if (start - range.base > range.size || size > range.size - (start - range.base)) {
     return RefuseStatus(error, DLBRIDGE_ERROR_DESCRIPTOR, "the descriptor",
-                        "says that the memory is larger than what CUDA mapped for it");
+                        "states a larger size than the memory that CUDA mapped");
   }
   return DLBRIDGE_OK;
 }

@@ -23,7 +23,7 @@ DLBridgeStatus RefuseCall(DLBridgeError* error, const char* call, Result result)
   }
   char problem[160];
   TextWriter text(problem, sizeof problem);
-  text.String("is refused while a stream is capturing a graph: ").Signed(result);
+  text.String("is not allowed while a stream is capturing a graph: ").Signed(result);
   if (name != nullptr) {
     text.String(" (").String(name).Character(')');
   }

@@ -50,14 +50,15 @@ DLBRIDGE_COLD DLBridgeStatus JudgeCaptures(const Capture& producer, const Captur
     return (options & DLBRIDGE_HANDOFF_ALLOW_CAPTURE) != 0
                ? DLBRIDGE_OK
                : RefuseCapture(error, "producer",
-                               "is capturing a graph, and a wait would draw the consumer into "
-                               "it: hand over after the capture, or allow it "
-                               "(DLBRIDGE_HANDOFF_ALLOW_CAPTURE) and join both streams again");
+                               "is capturing a graph, and a wait would add the consumer to it: "
+                               "hand over after the capture, or set DLBRIDGE_HANDOFF_ALLOW_CAPTURE "
+                               "and join both streams again");
   }
   return producer.id == consumer.id && producer.id != 0
              ? DLBRIDGE_OK
              : RefuseCapture(error, "producer and consumer",
-                             "are not known to be capturing one graph, and two cannot be ordered");
+                             "are not known to capture the same graph, and streams of two captures "
+                             "cannot be ordered: end one of the captures first");
 }
 
 // A hand-off in progress. The contexts of producer and consumer are often the same.
@@ -143,8 +144,8 @@ DLBridgeStatus RequireNoCapture(Stream stream, const char* argument, DLBridgeErr
   return state == kCaptureNone
              ? DLBRIDGE_OK
              : RefuseCapture(error, argument,
-                             "is capturing a graph, during which nobody may wait for it: end the "
-                             "capture first");
+                             "is capturing a graph, and no wait for it is allowed until the "
+                             "capture ends: end the capture first");
 }
 
 DLBridgeStatus Synchronize(const DLBridgeStream& stream, DLBridgeError* error) {

@@ -62,8 +62,8 @@ DLBridgeStatus Identify(int32_t device, Identity* out, DLBridgeError* error) {
   }
   if (g_hip.driver.hipDeviceGetPCIBusId == nullptr) {
     return RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "this HIP runtime",
-                        "tells neither the UUID nor the PCI bus of a device, so that another "
-                        "process cannot find it");
+                        "reports neither the UUID nor the PCI bus of a device, so that another "
+                        "process cannot find the device");
   }
   char bus[sizeof out->bytes] = {};
   DLBRIDGE_HIP_TRY(hipDeviceGetPCIBusId, bus, static_cast<int32_t>(sizeof bus), device);
@@ -78,11 +78,11 @@ DLBridgeStatus CheckDevice(int32_t device, const char* argument, DLBridgeError* 
   }
   char problem[120];
   TextWriter(problem, sizeof problem)
-      .String("is of device ")
+      .String("names device ")
       .Signed(device)
-      .String(", but HIP has ")
-      .Signed(g_hip.device_count)
-      .String(" here, counted from 0");
+      .String(": expected 0 to ")
+      .Signed(g_hip.device_count - 1)
+      .String(", the devices that HIP has in this process");
   return RefuseArgument(error, argument, problem);
 }
 

@@ -24,19 +24,20 @@ DLBridgeStatus CheckFunctions(DLBridgeError* error) {
                  driver.hipIpcCloseMemHandle != nullptr
              ? DLBRIDGE_OK
              : RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "this HIP runtime",
-                            "has no hipIpc functions, so that it shares no memory");
+                            "has no hipIpc functions, so that it cannot share memory");
 }
 
 DLBridgeStatus CheckShareable(const DLBridgePointerInfo& found, DLBridgeError* error) {
   if (found.memory != DLBRIDGE_MEMORY_DEVICE) {
-    return RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "tensor",
-                        "is not in device memory of HIP, the only kind that it shares between "
-                        "processes: copy it there, or to shareable memory of the host");
+    return RefuseStatus(
+        error, DLBRIDGE_ERROR_UNSUPPORTED, "tensor",
+        "is not in device memory of HIP, the only memory that HIP shares between processes: copy "
+        "it to memory of hipMalloc, or to the host with DLBRIDGE_COPY_SHAREABLE");
   }
   if (found.size == 0) {
     return RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "tensor",
-                        "lies in an allocation whose start HIP does not tell, so that it cannot be "
-                        "shared: expected memory of hipMalloc");
+                        "is in an allocation whose start HIP does not report, so that it cannot be "
+                        "shared: copy it to memory of hipMalloc");
   }
   return CheckDevice(found.native_device, "tensor", error);
 }
@@ -48,8 +49,8 @@ DLBridgeStatus Read(const IpcHandle& handle, Wire* wire, DLBridgeError* error) {
   }
   if (!whole || (wire->device.kind != kUuid && wire->device.kind != kPciBusId)) {
     return RefuseStatus(error, DLBRIDGE_ERROR_DESCRIPTOR, "buffer",
-                        "has a HIP handle of another size or kind: expected 96 bytes, of a device "
-                        "that goes by its UUID or PCI bus, and no file descriptor");
+                        "has a HIP handle of another size or kind: expected 96 bytes with the UUID "
+                        "or PCI bus of the device, and no file descriptor");
   }
   return DLBRIDGE_OK;
 }
@@ -64,8 +65,9 @@ DLBridgeStatus FindDevice(const Identity& wanted, int32_t* device, DLBridgeError
       return DLBRIDGE_OK;
     }
   }
-  return RefuseStatus(error, DLBRIDGE_ERROR_UNAVAILABLE, "the exporter's device",
-                      "is not among HIP's here: see ROCR_VISIBLE_DEVICES and HIP_VISIBLE_DEVICES");
+  return RefuseStatus(
+      error, DLBRIDGE_ERROR_UNAVAILABLE, "the exporter's device",
+      "is not visible in this process: check ROCR_VISIBLE_DEVICES and HIP_VISIBLE_DEVICES");
 }
 
 DLBridgeStatus Open(const Wire& wire, int32_t device, void** address, DLBridgeError* error) {
@@ -93,9 +95,10 @@ DLBridgeStatus CheckSize(void* address, uint64_t size, DLBridgeError* error) {
     g_hip.driver.hipGetLastError();
     return RefuseDriver(error, "hipMemGetAddressRange", result, nullptr);
   }
-  return size <= mapped ? DLBRIDGE_OK
-                        : RefuseStatus(error, DLBRIDGE_ERROR_DESCRIPTOR, "buffer",
-                                       "says more bytes than the memory of its HIP handle has");
+  return size <= mapped
+             ? DLBRIDGE_OK
+             : RefuseStatus(error, DLBRIDGE_ERROR_DESCRIPTOR, "buffer",
+                            "states a larger size than the memory of its HIP handle has");
 }
 
 }  // namespace

@@ -55,7 +55,7 @@ DLBRIDGE_COLD DLBridgeStatus RefuseType(int32_t type, DLBridgeError* error) {
   TextWriter(problem, sizeof problem)
       .String("is memory of hipMemoryType ")
       .Signed(type)
-      .String(", which is no address: expected device, pinned or managed memory");
+      .String(", which has no address: expected device, pinned or managed memory");
   return RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "buffer.handle", problem);
 }
 

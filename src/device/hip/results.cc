@@ -16,7 +16,7 @@ DLBridgeStatus RefuseCall(DLBridgeError* error, const char* call, Result code) {
   char problem[160];
   TextWriter text(problem, sizeof problem);
   text.String("failed with ").Signed(code).String(" (").String(name != nullptr ? name : "");
-  text.String("): a stream is capturing a graph, which forbids it until the capture has ended");
+  text.String("): not allowed while a stream is capturing a graph");
   return RefuseStatus(error, DLBRIDGE_ERROR_CAPTURE, call, problem);
 }
 

@@ -11,7 +11,7 @@ DLBRIDGE_COLD DLBridgeStatus RefuseLabel(const char* argument, int32_t labelled,
                                          DLBridgeError* error) {
   char problem[120];
   TextWriter(problem, sizeof problem)
-      .String("says device ")
+      .String("names device ")
       .Signed(labelled)
       .String(", but its queue runs on device ")
       .Signed(found);
@@ -78,8 +78,8 @@ DLBridgeStatus CheckOneGraph(Stream producer, Stream consumer, DLBridgeError* er
   DLBRIDGE_TRY(AskGraph(consumer, &graphs[1], error));
   if (graphs[0] == 0 || graphs[0] != graphs[1]) {
     return RefuseCapture("producer and consumer",
-                         "are capturing two graphs, between which no wait is possible: end one of "
-                         "the captures first",
+                         "are not known to capture the same graph, and streams of two captures "
+                         "cannot be ordered: end one of the captures first",
                          error);
   }
   return DLBRIDGE_OK;
@@ -90,7 +90,7 @@ DLBRIDGE_COLD DLBridgeStatus JudgeCapture(const DLBridgeStream& producer, int32_
                                           uint32_t options, DLBridgeError* error) {
   if (producer_state > kCaptureActive || consumer_state > kCaptureActive) {
     return RefuseCapture(producer_state > kCaptureActive ? "producer" : "consumer",
-                         "was capturing a graph, which was invalidated: end that capture first",
+                         "has a capture that was invalidated: end it first (hipStreamEndCapture)",
                          error);
   }
   if (producer_state == kCaptureNone) {
@@ -104,8 +104,8 @@ DLBRIDGE_COLD DLBridgeStatus JudgeCapture(const DLBridgeStream& producer, int32_
   }
   if ((options & DLBRIDGE_HANDOFF_ALLOW_CAPTURE) == 0) {
     return RefuseCapture("producer",
-                         "is capturing a graph, into which the wait would draw the consumer: allow "
-                         "it (DLBRIDGE_HANDOFF_ALLOW_CAPTURE) or hand over after the capture",
+                         "is capturing a graph, and a wait would add the consumer to it: hand over "
+                         "after the capture, or set DLBRIDGE_HANDOFF_ALLOW_CAPTURE",
                          error);
   }
   return DLBRIDGE_OK;
@@ -154,8 +154,8 @@ DLBridgeStatus RequireNoCapture(Stream stream, const char* argument, DLBridgeErr
   return DLBRIDGE_LIKELY(state == kCaptureNone)
              ? DLBRIDGE_OK
              : RefuseCapture(argument,
-                             "is capturing a graph, during which nothing may wait for it: end the "
-                             "capture first",
+                             "is capturing a graph, and no wait for it is allowed until the "
+                             "capture ends: end the capture first",
                              error);
 }
 

@@ -43,8 +43,8 @@ DLBridgeStatus FindSide(const CopyJob& job, const CopySide& side, const char* ar
   return out->type != kUnknown
              ? DLBRIDGE_OK
              : RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, argument,
-                            "is memory that no context of Level Zero knows: name the "
-                            "ze_context_handle_t that allocated it, or register that");
+                            "is memory that no context of Level Zero knows: pass the "
+                            "ze_context_handle_t that allocated it, or register that context");
 }
 
 // Both sides of a copy, and the context and device of its list.
@@ -78,8 +78,8 @@ DLBridgeStatus CheckDrivers(const CopyJob& job, const Route& route, DLBridgeErro
   return from == list || from == nullptr || list == nullptr
              ? DLBRIDGE_OK
              : RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "source and copy",
-                            "are memory or a queue of two drivers, between which Level Zero does "
-                            "not copy: copy through the host");
+                            "belong to two drivers, between which Level Zero does not copy: set "
+                            "DLBRIDGE_COPY_ALLOW_STAGING to copy through host memory");
 }
 
 DLBridgeStatus FindContexts(const CopyJob& job, Route* route, DLBridgeError* error) {
@@ -88,7 +88,7 @@ DLBridgeStatus FindContexts(const CopyJob& job, Route* route, DLBridgeError* err
   route->context = HasStream(job) ? job.stream.context : (to != 0 ? to : from);
   if (to != 0 && to != route->context) {
     return RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "stream",
-                        "is of another ze_context_handle_t than the memory that is copied to: "
+                        "belongs to another ze_context_handle_t than the memory that is copied to: "
                         "expected a queue of that context, or none");
   }
   route->from_context = from != route->context ? from : 0;
@@ -335,7 +335,7 @@ DLBridgeStatus CopyPart(CopyJob* job, const CopyBox& box, DLBridgeError* error) 
   }
   if (box.bytes > SIZE_MAX) {
     return RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "a row",
-                        "has more bytes than a size_t of this process counts");
+                        "has more bytes than a size_t can hold");
   }
   CopyBox turned = box;
   if (box.rows == 1) {

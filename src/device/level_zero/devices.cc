@@ -262,7 +262,7 @@ DLBridgeStatus NativeDevice(DLDevice label, uint64_t context, const char* argume
   if (root == nullptr) {
     return RefuseArgument(error, argument,
                           "has a device that neither Level Zero nor the context table knows: "
-                          "expected one of dlbridge_context_next, or a smaller id");
+                          "expected one that dlbridge_context_next reports, or a smaller id");
   }
   *out = root->device;
   return DLBRIDGE_OK;

@@ -109,8 +109,8 @@ DLBridgeStatus FindExportable(const DLBridgeBuffer& buffer, DLDevice label, Memo
     return DLBRIDGE_OK;
   }
   return RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "the tensor",
-                      "is not device USM of Level Zero, which is all that its driver shares: copy "
-                      "it to such memory, or to the host with DLBRIDGE_COPY_SHAREABLE");
+                      "is not device USM of Level Zero, the only memory that its driver shares: "
+                      "copy it to device USM, or to the host with DLBRIDGE_COPY_SHAREABLE");
 }
 
 DLBridgeStatus RefuseBytes(DLBridgeError* error, const char* problem) {
@@ -119,7 +119,7 @@ DLBridgeStatus RefuseBytes(DLBridgeError* error, const char* problem) {
 
 DLBridgeStatus Read(const IpcHandle& handle, Export* out, DLBridgeError* error) {
   if (handle.length != sizeof *out) {
-    return RefuseBytes(error, "has another length than 88");
+    return RefuseBytes(error, "must have 88 bytes");
   }
   std::memcpy(out, handle.bytes, sizeof *out);
   if ((out->flags & ~(kIsSubDevice | kHasDescriptor)) != 0) {
@@ -127,7 +127,7 @@ DLBridgeStatus Read(const IpcHandle& handle, Export* out, DLBridgeError* error) 
   }
   const uint32_t wanted = (out->flags & kHasDescriptor) != 0 ? 1 : 0;
   if (handle.fd_count != wanted) {
-    return RefuseBytes(error, "does not fit the number of file descriptors that came with it");
+    return RefuseBytes(error, "does not match the number of file descriptors that came with it");
   }
   if (wanted != 0) {
     Patch(&out->handle, handle.fds[0]);
@@ -142,9 +142,9 @@ DLBridgeStatus FindIdentified(const Export& made, const DeviceRecord** out, DLBr
       return DLBRIDGE_OK;
     }
   }
-  return RefuseStatus(error, DLBRIDGE_ERROR_UNAVAILABLE, "the device of the memory",
-                      "is none of Level Zero's devices in this process: let it see the device "
-                      "(ZE_AFFINITY_MASK, ZE_FLAT_DEVICE_HIERARCHY)");
+  return RefuseStatus(
+      error, DLBRIDGE_ERROR_UNAVAILABLE, "the device of the memory",
+      "is not visible in this process: check ZE_AFFINITY_MASK and ZE_FLAT_DEVICE_HIERARCHY");
 }
 
 bool IsEntryOf(const DLBridgeContextEntry& entry, const DeviceRecord& device) {
@@ -176,7 +176,8 @@ DLBridgeStatus FindTarget(DLDevice label, const DeviceRecord& device, DLBridgeCo
   }
   return found ? DLBRIDGE_OK
                : RefuseStatus(error, DLBRIDGE_ERROR_NOT_FOUND, "the context table",
-                              "has no context of the memory's device: register one");
+                              "has no context of the memory's device: register one with "
+                              "dlbridge_context_register");
 }
 
 // The size in the message is not trusted.
@@ -186,7 +187,7 @@ DLBridgeStatus CheckSize(Context context, const void* address, uint64_t size,
   size_t mapped = 0;
   DLBRIDGE_ZE_TRY(zeMemGetAddressRange, context, address, &base, &mapped);
   return mapped >= size ? DLBRIDGE_OK
-                        : RefuseBytes(error, "says more bytes than the memory has that it opens");
+                        : RefuseBytes(error, "states a larger size than the memory that it opens");
 }
 
 DLBridgeStatus Open(const Export& made, const DLBridgeContextEntry& entry,
@@ -207,7 +208,8 @@ DLBridgeStatus CheckNamesNone(const Export& made, DLBridgeError* error) {
   int32_t fd = -1;
   const bool own = (made.flags & kHasDescriptor) == 0 && process == 0;
   return own && FindDescriptor(made.handle, &fd)
-             ? RefuseBytes(error, "names a file descriptor of this process and brings none")
+             ? RefuseBytes(error,
+                           "refers to a file descriptor of this process, but none came with it")
              : DLBRIDGE_OK;
 }
 
@@ -246,7 +248,7 @@ DLBridgeStatus IpcImport(const IpcHandle& handle, DLDevice label, IpcMapping* ou
   DLBRIDGE_TRY(FindTarget(label, *device, &entry, error));
   if (SharedTable().retain(entry.id) != DLBRIDGE_OK) {
     return RefuseStatus(error, DLBRIDGE_ERROR_NOT_FOUND, "the context table",
-                        "lost the context of the memory's device meanwhile: try again");
+                        "no longer has the context of the memory's device: try again");
   }
   void* address = nullptr;
   const DLBridgeStatus status = Open(made, entry, *device, handle.size, &address, error);

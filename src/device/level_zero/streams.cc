@@ -122,11 +122,10 @@ DLBridgeStatus SynchronizeList(const DLBridgeStream& stream, DLBridgeError* erro
 
 DLBridgeStatus RequireContext(const DLBridgeStream& stream, const char* argument,
                               DLBridgeError* error) {
-  return stream.context != 0
-             ? DLBRIDGE_OK
-             : RefuseArgument(error, argument,
-                              "has no context: expected the ze_context_handle_t of its queue, "
-                              "which the queue itself does not tell");
+  return stream.context != 0 ? DLBRIDGE_OK
+                             : RefuseArgument(error, argument,
+                                              "has no context: expected the ze_context_handle_t of "
+                                              "its queue, which the driver does not report");
 }
 
 DLBridgeStatus OrdinalOf(Queue queue, uint32_t* ordinal, DLBridgeError* error) {
@@ -148,8 +147,8 @@ DLBridgeStatus Handoff(const DLBridgeStream& producer, const DLBridgeStream& con
     return (options & DLBRIDGE_HANDOFF_ALLOW_HOST_WAIT) != 0
                ? Synchronize(producer, error)
                : RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "producer and consumer",
-                              "are queues of two contexts, which share no events: allow the host "
-                              "to wait (DLBRIDGE_HANDOFF_ALLOW_HOST_WAIT)");
+                              "are queues of two contexts, which share no events: set "
+                              "DLBRIDGE_HANDOFF_ALLOW_HOST_WAIT to let the host wait");
   }
   EventPair* pair = nullptr;
   DLBRIDGE_TRY(

@@ -188,12 +188,14 @@ int32_t Start(DLBridgeBackendInfo* info) {
     return DLBRIDGE_STATE_ABSENT;
   }
   if (const char* missing = Bind(library)) {
-    reason.String("has no function ").String(missing).String(": expected OpenCL 1.2 or later");
+    reason.String("the library has no function ")
+        .String(missing)
+        .String(": expected OpenCL 1.2 or later");
     return DLBRIDGE_STATE_UNUSABLE;
   }
   Failure failure = {nullptr, kSuccess};
   if (!FindPlatforms(&failure)) {
-    reason.String("there was no memory for its list of devices");
+    reason.String("no memory for the list of devices");
     return DLBRIDGE_STATE_UNUSABLE;
   }
   return g_opencl.device_count == 0 ? Unusable(failure, info, &reason) : Ready(library, info);

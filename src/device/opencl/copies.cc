@@ -31,11 +31,10 @@ DLBridgeStatus SideContext(const CopySide& side, Context* out, DLBridgeError* er
   DLBridgePointerInfo info = DLBRIDGE_POINTER_INFO_INIT;
   DLBRIDGE_TRY(UsmInfo(side.buffer, side.device, &info, error));
   *out = ToHandle<Context>(info.context);
-  return *out != nullptr
-             ? DLBRIDGE_OK
-             : RefuseStatus(error, DLBRIDGE_ERROR_NOT_FOUND, "buffer.context",
-                            "cannot be found out: no context of the table knows this address; "
-                            "register the one that it was allocated in");
+  return *out != nullptr ? DLBRIDGE_OK
+                         : RefuseStatus(error, DLBRIDGE_ERROR_NOT_FOUND, "buffer.context",
+                                        "is unknown: no context in the context table has allocated "
+                                        "this address; register the one that did");
 }
 
 // OpenCL has no copy between a cl_mem and USM, nor between two contexts.
@@ -47,18 +46,17 @@ DLBridgeStatus CheckSides(const CopyJob& job, DLBridgeError* error) {
   }
   if (from != to) {
     return RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "the copy",
-                        "is between a cl_mem and USM, which OpenCL copies by way of the host only: "
-                        "allow staging");
+                        "is between a cl_mem and USM, which OpenCL copies only through host "
+                        "memory: set DLBRIDGE_COPY_ALLOW_STAGING");
   }
   Context one = nullptr;
   Context other = nullptr;
   DLBRIDGE_TRY(SideContext(job.from, &one, error));
   DLBRIDGE_TRY(SideContext(job.to, &other, error));
-  return one == other
-             ? DLBRIDGE_OK
-             : RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "the copy",
-                            "is between two OpenCL contexts, which goes by way of the host "
-                            "only: allow staging");
+  return one == other ? DLBRIDGE_OK
+                      : RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "the copy",
+                                     "is between two contexts, which OpenCL copies only through "
+                                     "host memory: set DLBRIDGE_COPY_ALLOW_STAGING");
 }
 
 // The caller's queue names the context of addresses that no registered context knows.
@@ -69,11 +67,10 @@ DLBridgeStatus StreamContext(const CopyJob& job, Context* out, DLBridgeError* er
   }
   Context context = nullptr;
   DLBRIDGE_TRY(SideContext(DeviceSide(job), &context, error));
-  return context == *out
-             ? DLBRIDGE_OK
-             : RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "stream",
-                            "is of another cl_context than the memory: expected a queue of that "
-                            "context, or none");
+  return context == *out ? DLBRIDGE_OK
+                         : RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "stream",
+                                        "belongs to another cl_context than the memory: expected a "
+                                        "queue of that context, or none");
 }
 
 DLBridgeStatus JobContext(const CopyJob& job, Context* out, DLBridgeError* error) {
@@ -141,7 +138,7 @@ DLBridgeStatus ChooseMemcpy(CopyJob* job, Context context, DLBridgeError* error)
   DLBRIDGE_TRY(ContextPlatform(context, &platform, error));
   if (platform == nullptr || platform->enqueue_memcpy == nullptr) {
     return RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "the driver of this USM",
-                        "has no clEnqueueMemcpyINTEL");
+                        "has no clEnqueueMemcpyINTEL, which a copy of USM needs");
   }
   job->state[kMemcpy] = ToInteger(platform->enqueue_memcpy);
   job->rows_alone = true;  // USM has no rectangle copies
