@@ -32,7 +32,7 @@ LayoutSnapshot::~LayoutSnapshot() {
 DLBridgeStatus LayoutSnapshot::Take(const Subject& subject, const Policy& policy,
                                     DLBridgeError* error) {
   if (shape_ == nullptr) {
-    return RefuseMemory(error);
+    return RejectMemory(error);
   }
   FirstBroken sink(error);
   CheckLayout(subject, policy, shape_, shape_ + ndim_, &sink);
@@ -54,11 +54,11 @@ DLBridgeStatus CopyToNode(const Subject& subject, const Options& options, uint64
   const DLTensor& from = subject.tensor;
   const int32_t type = TypeOf(from.device);
   if (DeviceTypeOf(type).readable != DLBRIDGE_YES) {
-    return Refuse(error, {DLBRIDGE_RULE_COPY_DEVICE, kNoAxis, 0, static_cast<uint32_t>(type)});
+    return Reject(error, {DLBRIDGE_RULE_COPY_DEVICE, kNoAxis, 0, static_cast<uint32_t>(type)});
   }
   // Unknown flag bits may change the layout of the source.
   if ((subject.flags & ~kAllFlags) != 0) {
-    return Refuse(error, {DLBRIDGE_RULE_FLAGS_UNKNOWN, kNoAxis, kAllFlags, subject.flags});
+    return Reject(error, {DLBRIDGE_RULE_FLAGS_UNKNOWN, kNoAxis, kAllFlags, subject.flags});
   }
   LayoutSnapshot layout(from.ndim);
   DLBRIDGE_TRY(layout.Take(subject, *options.policy, error));

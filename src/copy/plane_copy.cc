@@ -110,11 +110,11 @@ DLBRIDGE_INLINE void CopyRow(const char* from, char* to, int64_t count, int64_t 
 // or if the row is too short for streaming to be faster.
 template <class T>
 int64_t StreamHead(const Plane& plane, const char* to) {
-  const auto behind = static_cast<int64_t>(reinterpret_cast<uintptr_t>(to) % 16);
-  const int64_t ahead = (16 - behind) % 16;
+  const auto excess = static_cast<int64_t>(reinterpret_cast<uintptr_t>(to) % 16);
+  const int64_t missing = (16 - excess) % 16;
   constexpr auto kItem = static_cast<int64_t>(sizeof(T));
   const bool pays = plane.column.extent * kItem >= kHuge;
-  return pays && ahead % kItem == 0 ? ahead / kItem : -1;
+  return pays && missing % kItem == 0 ? missing / kItem : -1;
 }
 
 template <class T, class Pattern>

@@ -7,10 +7,10 @@ namespace {
 DLBridgeStatus CheckSize(uint32_t size, uint32_t first_size, const char* argument,
                          DLBridgeError* error) {
   if (size < first_size) {
-    return RefuseStructSize(error, argument, "at least", first_size, size);
+    return RejectStructSize(error, argument, "at least", first_size, size);
   }
   if (size > kMaxStructSize) {
-    return RefuseStructSize(error, argument, "at most", kMaxStructSize, size);
+    return RejectStructSize(error, argument, "at most", kMaxStructSize, size);
   }
   return DLBRIDGE_OK;
 }
@@ -24,7 +24,7 @@ DLBridgeStatus CheckStructSize(const void* object, uint32_t first_size, uint32_t
   const auto* bytes = static_cast<const unsigned char*>(object);
   for (uint32_t i = known_size; i < size; ++i) {
     if (bytes[i] != 0) {
-      return RefuseTail(error, argument, i, known_size);
+      return RejectTail(error, argument, i, known_size);
     }
   }
   return DLBRIDGE_OK;

@@ -14,7 +14,7 @@
 #define DLBRIDGE_REQUIRE(argument)                                             \
   do {                                                                         \
     if (DLBRIDGE_UNLIKELY((argument) == nullptr)) {                            \
-      return ::dlbridge::RefuseArgument(error, #argument, "must not be NULL"); \
+      return ::dlbridge::RejectArgument(error, #argument, "must not be NULL"); \
     }                                                                          \
   } while (false)
 

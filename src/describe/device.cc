@@ -83,7 +83,7 @@ DLBridgeStatus dlbridge_device_parse(const char* text, size_t length, DLDevice* 
   if (dlbridge::ParseDevice(dlbridge::TextReader(text, length), out)) {
     return DLBRIDGE_OK;
   }
-  return dlbridge::RefuseText(error,
+  return dlbridge::RejectText(error,
                               "is not a device: expected a name such as cpu:0, cuda:1 or "
                               "device(type):id",
                               text, length);

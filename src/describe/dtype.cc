@@ -112,7 +112,7 @@ DLBridgeStatus dlbridge_dtype_parse(const char* text, size_t length, DLDataType*
       return DLBRIDGE_OK;
     }
   }
-  return dlbridge::RefuseText(error,
+  return dlbridge::RejectText(error,
                               "is not a dtype: expected a name such as float32, bfloat16x4 or "
                               "dtype(code,bits,lanes)",
                               text, length);

@@ -12,11 +12,11 @@ template <class Write>
 DLBridgeStatus FormatText(char* buffer, size_t size, size_t* length, DLBridgeError* error,
                           Write write) {
   if (buffer == nullptr && size != 0) {
-    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "buffer",
+    return RejectValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "buffer",
                        "must not be NULL with a non-zero size", size);
   }
   if (buffer == nullptr && length == nullptr) {
-    return RefuseArgument(error, "length", "must not be NULL if buffer is NULL");
+    return RejectArgument(error, "length", "must not be NULL if buffer is NULL");
   }
   TextWriter text(buffer, size);
   write(&text);
@@ -24,7 +24,7 @@ DLBridgeStatus FormatText(char* buffer, size_t size, size_t* length, DLBridgeErr
     *length = text.length();
   }
   if (size != 0 && !text.fits()) {
-    return RefuseSize(error, "size", text.length() + 1, size);
+    return RejectSize(error, "size", text.length() + 1, size);
   }
   return DLBRIDGE_OK;
 }

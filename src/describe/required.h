@@ -17,8 +17,8 @@ DLBRIDGE_INLINE Version RequiredVersion(const DLTensor& tensor, uint64_t flags) 
   const Version dtype = DtypeSince(tensor.dtype.code);
   const Version device = DeviceTypeOf(TypeOf(tensor.device)).since;
   const Version codes = dtype > device ? dtype : device;
-  const Version said = FlagsSince(flags);
-  return codes > said ? codes : said;
+  const Version flags_since = FlagsSince(flags);
+  return codes > flags_since ? codes : flags_since;
 }
 
 // The device types that a release has, as a bit set.
@@ -48,7 +48,7 @@ DLBRIDGE_INLINE bool CodesKnownTo(const DLTensor& tensor) {
 }
 
 // Reports why `version` is too old for the tensor.
-DLBRIDGE_COLD DLBridgeStatus RefuseCodes(const DLTensor& tensor, uint64_t flags, Version version,
+DLBRIDGE_COLD DLBridgeStatus RejectCodes(const DLTensor& tensor, uint64_t flags, Version version,
                                          DLBridgeError* error);
 
 // Rejects codes and flags that `version` does not have.
@@ -59,7 +59,7 @@ DLBRIDGE_INLINE DLBridgeStatus CheckCodes(const DLTensor& tensor, uint64_t flags
       RequiredVersion(tensor, flags) <= version) {
     return DLBRIDGE_OK;
   }
-  return RefuseCodes(tensor, flags, version, error);
+  return RejectCodes(tensor, flags, version, error);
 }
 
 }  // namespace dlbridge

@@ -245,12 +245,12 @@ const char* RuleText(DLBridgeRule rule) {
                                                   : "this library does not know the rule";
 }
 
-void WriteExpected(const Refusal& refusal, TextWriter* text) {
-  Expand(RowOf(refusal.rule).expected, refusal.expected, text);
+void WriteExpected(const Violation& violation, TextWriter* text) {
+  Expand(RowOf(violation.rule).expected, violation.expected, text);
 }
 
-void WriteFound(const Refusal& refusal, TextWriter* text) {
-  Expand(RowOf(refusal.rule).found, refusal.found, text);
+void WriteFound(const Violation& violation, TextWriter* text) {
+  Expand(RowOf(violation.rule).found, violation.found, text);
 }
 
 namespace {
@@ -298,19 +298,20 @@ const char* FlagName(uint32_t bit) {
 
 }  // namespace
 
-void ReportRule(DLBridgeError* error, Refusal refusal) {
+void ReportRule(DLBridgeError* error, Violation violation) {
   if (error == nullptr) {
     return;
   }
-  const RuleRow& row = RowOf(refusal.rule);
-  TextWriter text = BeginReport(error, StatusOfRule(refusal.rule), refusal.rule, refusal.axis);
-  if (refusal.axis >= 0) {
-    text.String("axis ").Signed(refusal.axis).String(": ");
+  const RuleRow& row = RowOf(violation.rule);
+  TextWriter text =
+      BeginReport(error, StatusOfRule(violation.rule), violation.rule, violation.axis);
+  if (violation.axis >= 0) {
+    text.String("axis ").Signed(violation.axis).String(": ");
   }
   text.String(row.text).String(": expected ");
-  WriteExpected(refusal, &text);
+  WriteExpected(violation, &text);
   text.String(", found ");
-  WriteFound(refusal, &text);
+  WriteFound(violation, &text);
   text.String("; ").String(row.remedy);
 }
 
@@ -334,7 +335,7 @@ void ReportUnsigned(DLBridgeError* error, DLBridgeStatus status, const char* arg
   });
 }
 
-DLBridgeStatus RefuseOther(DLBridgeError* error, DLBridgeStatus status, const char* argument,
+DLBridgeStatus RejectOther(DLBridgeError* error, DLBridgeStatus status, const char* argument,
                            uint64_t expected, uint64_t found) {
   return Report(error, status, [=](TextWriter* text) {
     text->String(argument).String(" must be ").Unsigned(expected);
@@ -350,7 +351,7 @@ void ReportDevice(DLBridgeError* error, DLBridgeStatus status, const char* argum
   });
 }
 
-DLBridgeStatus RefuseVersion(DLBridgeError* error, const char* argument, const char* problem,
+DLBridgeStatus RejectVersion(DLBridgeError* error, const char* argument, const char* problem,
                              DLPackVersion found) {
   return Report(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, [=](TextWriter* text) {
     text->String(argument).Character(' ').String(problem).String(", found ");
@@ -358,7 +359,7 @@ DLBridgeStatus RefuseVersion(DLBridgeError* error, const char* argument, const c
   });
 }
 
-DLBridgeStatus RefuseText(DLBridgeError* error, const char* problem, const char* found,
+DLBridgeStatus RejectText(DLBridgeError* error, const char* problem, const char* found,
                           size_t length) {
   return Report(error, DLBRIDGE_ERROR_PARSE, [=](TextWriter* text) {
     text->String("text ").String(problem).String(", found \"");
@@ -369,7 +370,7 @@ DLBridgeStatus RefuseText(DLBridgeError* error, const char* problem, const char*
   });
 }
 
-DLBridgeStatus RefuseSize(DLBridgeError* error, const char* argument, uint64_t needed,
+DLBridgeStatus RejectSize(DLBridgeError* error, const char* argument, uint64_t needed,
                           uint64_t found) {
   return Report(error, DLBRIDGE_ERROR_BUFFER_TOO_SMALL, [=](TextWriter* text) {
     text->String(argument).String(" must be at least ").Unsigned(needed);
@@ -377,7 +378,7 @@ DLBridgeStatus RefuseSize(DLBridgeError* error, const char* argument, uint64_t n
   });
 }
 
-DLBridgeStatus RefuseStructSize(DLBridgeError* error, const char* argument, const char* bound,
+DLBridgeStatus RejectStructSize(DLBridgeError* error, const char* argument, const char* bound,
                                 uint32_t limit, uint32_t found) {
   return Report(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, [=](TextWriter* text) {
     text->String(argument).String("->struct_size must be ").String(bound).Character(' ');
@@ -386,7 +387,7 @@ DLBridgeStatus RefuseStructSize(DLBridgeError* error, const char* argument, cons
   });
 }
 
-DLBridgeStatus RefuseTail(DLBridgeError* error, const char* argument, uint32_t index,
+DLBridgeStatus RejectTail(DLBridgeError* error, const char* argument, uint32_t index,
                           uint32_t known_size) {
   return Report(error, DLBRIDGE_ERROR_TOO_NEW, [=](TextWriter* text) {
     text->String(argument).String(" has a setting in byte ").Unsigned(index);
@@ -395,7 +396,7 @@ DLBridgeStatus RefuseTail(DLBridgeError* error, const char* argument, uint32_t i
   });
 }
 
-DLBridgeStatus RefuseDuplicate(DLBridgeError* error, const char* argument, uint64_t index,
+DLBridgeStatus RejectDuplicate(DLBridgeError* error, const char* argument, uint64_t index,
                                uint64_t first) {
   return Report(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, [=](TextWriter* text) {
     text->String(argument).Character('[').Unsigned(index).String("] is the same tensor as ");
@@ -403,7 +404,7 @@ DLBridgeStatus RefuseDuplicate(DLBridgeError* error, const char* argument, uint6
   });
 }
 
-DLBridgeStatus RefuseOptions(DLBridgeError* error, const char* argument, uint32_t options,
+DLBridgeStatus RejectOptions(DLBridgeError* error, const char* argument, uint32_t options,
                              uint32_t known) {
   const uint32_t flags = options & 0xff;
   if (flags != 0) {

@@ -54,7 +54,7 @@ DLBridgeStatus Started(const Backend& backend, const Slot** out, DLBridgeError* 
   Slot* slot = &g_slots[backend.id];
   if (slot->state.load(std::memory_order_acquire) == 0) {
     if (!WatchForks()) {
-      return RefuseMemory(error);
+      return RejectMemory(error);
     }
     const Locked locked(&slot->lock);
     if (slot->state.load(std::memory_order_relaxed) == 0) {
@@ -64,7 +64,7 @@ DLBridgeStatus Started(const Backend& backend, const Slot** out, DLBridgeError* 
   // A driver that is absent or failed to start holds nothing that a fork could break.
   if (slot->generation != ForkGeneration() && slot->info.state == DLBRIDGE_STATE_READY &&
       backend.id != DLBRIDGE_BACKEND_CPU) {
-    return RefuseStatus(error, DLBRIDGE_ERROR_FORKED, backend.name,
+    return RejectStatus(error, DLBRIDGE_ERROR_FORKED, backend.name,
                         "was started before this process was forked: start it only in the child");
   }
   *out = slot;
@@ -74,7 +74,7 @@ DLBridgeStatus Started(const Backend& backend, const Slot** out, DLBridgeError* 
 // A message shows the start of a longer reason; dlbridge_backend_info has all of it.
 constexpr size_t kReasonRoom = 156;
 
-DLBRIDGE_COLD DLBridgeStatus RefuseUnavailable(const Backend& backend, const Slot& slot,
+DLBRIDGE_COLD DLBridgeStatus RejectUnavailable(const Backend& backend, const Slot& slot,
                                                DLBridgeError* error) {
   char start[kReasonRoom];
   TextWriter reason(start, sizeof start);
@@ -85,7 +85,7 @@ DLBRIDGE_COLD DLBridgeStatus RefuseUnavailable(const Backend& backend, const Slo
       .String(start)
       .String(reason.fits() ? "" : "...")
       .String(" (details: dlbridge_backend_info)");
-  return RefuseStatus(error, DLBRIDGE_ERROR_UNAVAILABLE, backend.name, problem);
+  return RejectStatus(error, DLBRIDGE_ERROR_UNAVAILABLE, backend.name, problem);
 }
 
 }  // namespace
@@ -124,7 +124,7 @@ bool IsBackendOf(DLBridgeBackend id, int32_t device_type) {
   return id == DLBRIDGE_BACKEND_NONE;
 }
 
-DLBridgeStatus RefuseBackend(DLBridgeError* error, const char* argument, const DLDevice& device,
+DLBridgeStatus RejectBackend(DLBridgeError* error, const char* argument, const DLDevice& device,
                              DLBridgeBackend found) {
   const BackendList list = BackendsOf(TypeOf(device));
   char problem[120];
@@ -136,7 +136,7 @@ DLBridgeStatus RefuseBackend(DLBridgeError* error, const char* argument, const D
   }
   text.String(" for ");
   WriteDevice(device, &text);
-  return RefuseEnum(error, argument, problem, found, DLBRIDGE_BACKEND_OPENCL);
+  return RejectEnum(error, argument, problem, found, DLBRIDGE_BACKEND_OPENCL);
 }
 
 DLBridgeStatus StartSlowly(const Backend& backend, DLBridgeError* error) {
@@ -144,7 +144,7 @@ DLBridgeStatus StartSlowly(const Backend& backend, DLBridgeError* error) {
   DLBRIDGE_TRY(Started(backend, &slot, error));
   return DLBRIDGE_LIKELY(slot->info.state == DLBRIDGE_STATE_READY)
              ? DLBRIDGE_OK
-             : RefuseUnavailable(backend, *slot, error);
+             : RejectUnavailable(backend, *slot, error);
 }
 
 void ResetBackendsInChild() {
@@ -160,7 +160,7 @@ void ResetBackendsInChild() {
 #endif
 }
 
-DLBridgeStatus RefuseDriver(DLBridgeError* error, const char* call, int64_t code,
+DLBridgeStatus RejectDriver(DLBridgeError* error, const char* call, int64_t code,
                             const char* name) {
   char problem[160];
   TextWriter text(problem, sizeof problem);
@@ -168,7 +168,7 @@ DLBridgeStatus RefuseDriver(DLBridgeError* error, const char* call, int64_t code
   if (name != nullptr) {
     text.String(" (").String(name).Character(')');
   }
-  const DLBridgeStatus status = RefuseStatus(error, DLBRIDGE_ERROR_DRIVER, call, problem);
+  const DLBridgeStatus status = RejectStatus(error, DLBRIDGE_ERROR_DRIVER, call, problem);
   if (error != nullptr) {
     error->native_code = static_cast<int32_t>(code);
   }
@@ -185,7 +185,7 @@ DLBridgeStatus dlbridge_backend_info(DLBridgeBackend backend, DLBridgeBackendInf
   DLBRIDGE_TRY(dlbridge::CheckOut(out, "out", error));
   const dlbridge::Backend* found = dlbridge::FindBackend(backend);
   if (found == nullptr) {
-    return dlbridge::RefuseEnum(error, "backend", "must be one of CPU (1) to OPENCL (5)", backend,
+    return dlbridge::RejectEnum(error, "backend", "must be one of CPU (1) to OPENCL (5)", backend,
                                 DLBRIDGE_BACKEND_OPENCL);
   }
   const dlbridge::Slot* slot = nullptr;

@@ -134,7 +134,7 @@ BackendList BackendsOf(int32_t device_type);
 bool IsBackendOf(DLBridgeBackend id, int32_t device_type);
 
 // Rejects a backend that is not one of the device's; the message lists those.
-DLBRIDGE_COLD DLBridgeStatus RefuseBackend(DLBridgeError* error, const char* argument,
+DLBRIDGE_COLD DLBridgeStatus RejectBackend(DLBridgeError* error, const char* argument,
                                            const DLDevice& device, DLBridgeBackend found);
 
 // For each backend that is ready: one more than the fork generation that started it. Set once.
@@ -154,7 +154,7 @@ inline DLBridgeStatus StartBackend(const Backend& backend, DLBridgeError* error)
 
 // Returns DRIVER; the message has the call, its code and, unless NULL, the driver's name of the
 // code.
-DLBridgeStatus RefuseDriver(DLBridgeError* error, const char* call, int64_t code, const char* name);
+DLBridgeStatus RejectDriver(DLBridgeError* error, const char* call, int64_t code, const char* name);
 
 }  // namespace dlbridge
 

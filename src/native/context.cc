@@ -17,20 +17,20 @@ DLBRIDGE_COLD DLBridgeStatus Explain(DLBridgeStatus status, const char* not_foun
                                      DLBridgeError* error) {
   switch (status) {
     case DLBRIDGE_ERROR_NOT_FOUND:
-      return RefuseStatus(error, status, kTable, not_found);
+      return RejectStatus(error, status, kTable, not_found);
     case DLBRIDGE_ERROR_EXISTS:
-      return RefuseStatus(
+      return RejectStatus(
           error, status, kTable,
           "already has this device and context, or this device with another native device: "
           "unregister it first, or, for another native device, set DLBRIDGE_CONTEXT_REPLACE");
     case DLBRIDGE_ERROR_FORKED:
-      return RefuseStatus(error, status, kTable,
+      return RejectStatus(error, status, kTable,
                           "has this entry from before this process was forked, and its handles are "
                           "invalid in the child: register the device again in the child");
     case DLBRIDGE_ERROR_OUT_OF_MEMORY:
-      return RefuseStatus(error, status, kTable, "is out of memory");
+      return RejectStatus(error, status, kTable, "is out of memory");
     default:
-      return RefuseValue(error, status, kTable, "of the process returned an unexpected status",
+      return RejectValue(error, status, kTable, "of the process returned an unexpected status",
                          status);
   }
 }
@@ -43,7 +43,7 @@ DLBRIDGE_INLINE DLBridgeStatus Explained(DLBridgeStatus status, const char* not_
 // The message for a status about an entry, with its id.
 DLBRIDGE_COLD DLBridgeStatus ExplainEntry(DLBridgeStatus status, const char* not_found, uint64_t id,
                                           DLBridgeError* error) {
-  return status == DLBRIDGE_ERROR_NOT_FOUND ? RefuseValue(error, status, kTable, not_found, id)
+  return status == DLBRIDGE_ERROR_NOT_FOUND ? RejectValue(error, status, kTable, not_found, id)
                                             : Explain(status, not_found, error);
 }
 
@@ -53,14 +53,14 @@ DLBRIDGE_INLINE DLBridgeStatus ExplainedEntry(DLBridgeStatus status, const char*
                                                 : ExplainEntry(status, not_found, id, error);
 }
 
-DLBRIDGE_COLD DLBridgeStatus RefuseMissing(DLDevice device, uint64_t context,
+DLBRIDGE_COLD DLBridgeStatus RejectMissing(DLDevice device, uint64_t context,
                                            DLBridgeError* error) {
   char problem[200];
   TextWriter text(problem, sizeof problem);
   text.String("has no ").String(context != 0 ? "such context for " : "device ");
   WriteDevice(device, &text);
   text.String(": register it with dlbridge_context_register");
-  return RefuseStatus(error, DLBRIDGE_ERROR_NOT_FOUND, kTable, problem);
+  return RejectStatus(error, DLBRIDGE_ERROR_NOT_FOUND, kTable, problem);
 }
 
 // Has the backend of an unknown device enter its devices into the table.
@@ -69,7 +69,7 @@ DLBRIDGE_COLD DLBridgeStatus Enumerate(DLDevice device, DLBridgeError* error) {
   const BackendList list = BackendsOf(TypeOf(device));
   const Backend* backend = list.backends[0];
   if (backend == nullptr || backend->enumerate == nullptr) {
-    return RefuseDevice(error, DLBRIDGE_ERROR_UNSUPPORTED, "device",
+    return RejectDevice(error, DLBRIDGE_ERROR_UNSUPPORTED, "device",
                         "must be of CUDA, ROCm, oneAPI or OpenCL, whose contexts this build knows",
                         device);
   }
@@ -85,7 +85,7 @@ DLBRIDGE_COLD DLBridgeStatus FindEnumerated(DLDevice device, uint64_t context,
     DLBRIDGE_TRY(Enumerate(device, error));
   }
   const DLBridgeStatus status = table.find(device, context, out);
-  return status == DLBRIDGE_ERROR_NOT_FOUND ? RefuseMissing(device, context, error)
+  return status == DLBRIDGE_ERROR_NOT_FOUND ? RejectMissing(device, context, error)
                                             : Explained(status, kTable, error);
 }
 
@@ -118,7 +118,7 @@ DLBridgeStatus IsContextOf(DLBridgeBackend backend, const DLBridgeBuffer& buffer
     *out = TypeOf(label) == kDLOpenCL && backend == DLBRIDGE_BACKEND_OPENCL;
     return DLBRIDGE_OK;
   }
-  return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "buffer.backend",
+  return RejectValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "buffer.backend",
                      "must be LEVEL_ZERO (4) or OPENCL (5) for a context that the context table "
                      "does not have",
                      buffer.backend);

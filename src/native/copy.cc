@@ -46,7 +46,7 @@ DLBridgeStatus FindOwner(const Side& side, const char* argument, const Backend**
                          DLBridgeError* error) {
   const BackendList list = BackendsOf(TypeOf(side.side.device));
   if (list.count == 0) {
-    return RefuseDevice(error, DLBRIDGE_ERROR_UNSUPPORTED, argument,
+    return RejectDevice(error, DLBRIDGE_ERROR_UNSUPPORTED, argument,
                         "must be on a device whose driver this build can call: CPU, CUDA, ROCm, "
                         "oneAPI or OpenCL",
                         side.side.device);
@@ -58,7 +58,7 @@ DLBridgeStatus FindOwner(const Side& side, const char* argument, const Backend**
     DLBridgePointerInfo info;
     DLBRIDGE_TRY(AskPointer(side.side.buffer, side.side.device, &info, error));
     if (info.backend == DLBRIDGE_BACKEND_CPU) {
-      return RefuseStatus(error, DLBRIDGE_ERROR_NOT_FOUND, argument,
+      return RejectStatus(error, DLBRIDGE_ERROR_NOT_FOUND, argument,
                           "is known to no driver in any registered context: register its context "
                           "with dlbridge_context_register");
     }
@@ -112,8 +112,8 @@ DLBridgeStatus ReportKept(DLBridgeStatus status, const DLBridgeError& kept, DLBr
   return status;
 }
 
-DLBridgeStatus RefuseStaging(DLBridgeError* error) {
-  return RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "source",
+DLBridgeStatus RejectStaging(DLBridgeError* error) {
+  return RejectStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "source",
                       "layout needs more than 4096 copies of one driver, or two drivers; set "
                       "DLBRIDGE_COPY_ALLOW_STAGING to copy through host memory");
 }
@@ -125,7 +125,7 @@ DLBridgeStatus RunPlan(const Transfer& transfer, const CopyPlan& plan, const Sid
   CopyJob job = {from.side, to.side, StreamFor(transfer, backend), false, {0, 0, 0, 0, 0, 0}};
   DLBRIDGE_TRY(backend.copy_begin(&job, error));
   const DLBridgeStatus status = job.rows_alone && TooManyRows(plan)
-                                    ? RefuseStaging(error)
+                                    ? RejectStaging(error)
                                     : RunBoxes(plan, backend, &job, from.offset, to.offset, error);
   const DLBridgeStatus finished =
       backend.copy_finish(&job, status == DLBRIDGE_OK ? error : nullptr);
@@ -217,7 +217,7 @@ DLBridgeStatus FetchExtent(const Transfer& transfer, void* to, DLBridgeError* er
   const auto bytes = static_cast<uint64_t>(reach.end - reach.begin);
   const Bounce extent(bytes, transfer.unfinished);
   if (extent.memory() == nullptr) {
-    return RefuseMemory(error);
+    return RejectMemory(error);
   }
   Side lowest = transfer.from;
   lowest.offset += static_cast<uint64_t>(reach.begin);
@@ -245,7 +245,7 @@ DLBridgeStatus Stage(const Transfer& transfer, DLBridgeError* error) {
   }
   const Bounce compact(transfer.packed, transfer.unfinished);
   if (compact.memory() == nullptr) {
-    return RefuseMemory(error);
+    return RejectMemory(error);
   }
   DLBRIDGE_TRY(Fetch(transfer, compact.side(), error));
   return RunBytes(transfer, transfer.packed, compact.side(), transfer.to, error);
@@ -262,7 +262,7 @@ bool OneDriver(const Transfer& transfer) {
 DLBridgeStatus CarryDirectly(const Transfer& transfer, DLBridgeError* error) {
   CopyPlan plan;
   if (!OneDriver(transfer) || !PlanTransfer(transfer, &plan)) {
-    return RefuseStaging(error);
+    return RejectStaging(error);
   }
   return RunPlan(transfer, plan, transfer.from, transfer.to, error);
 }
@@ -322,7 +322,7 @@ DLBridgeStatus Move(Transfer* transfer, DLBridgeError* error) {
   DLBRIDGE_TRY(ResolveSide("source", &transfer->from, error));
   DLBRIDGE_TRY(ResolveSide("spec.target", &transfer->to, error));
   if (Overlap(*transfer)) {
-    return RefuseArgument(error, "spec.target", "shares bytes with the source: use other memory");
+    return RejectArgument(error, "spec.target", "shares bytes with the source: use other memory");
   }
   DLBRIDGE_TRY(AwaitStream(*transfer, error));
   return Carry(transfer, error);
@@ -385,7 +385,7 @@ DLBridgeStatus CopySnapshot(const DLTensor& source, uint64_t flags, const DLBrid
 DLBridgeStatus CheckSourceFlags(uint64_t flags, DLBridgeError* error) {
   return (flags & ~kAllFlags) == 0
              ? DLBRIDGE_OK
-             : Refuse(error, {DLBRIDGE_RULE_FLAGS_UNKNOWN, kNoAxis, kAllFlags, flags});
+             : Reject(error, {DLBRIDGE_RULE_FLAGS_UNKNOWN, kNoAxis, kAllFlags, flags});
 }
 
 DLBridgeStatus Copy(const DLTensor& source, uint64_t flags, const DLBridgeCopySpec& spec,

@@ -21,13 +21,13 @@ bool HasTarget(const DLBridgeCopySpec& spec) { return spec.target.handle != 0; }
 DLBridgeStatus CheckTargetBuffer(const DLBridgeCopySpec& spec, DLBridgeError* error) {
   const int32_t type = TypeOf(spec.device);
   if (spec.target.kind != DLBRIDGE_BUFFER_DEFAULT && spec.target.kind != ImpliedBufferKind(type)) {
-    return RefuseEnum(error, "spec.target.kind",
+    return RejectEnum(error, "spec.target.kind",
                       "must be 0, or CL_MEM (2) for OpenCL, else ADDRESS (1)", spec.target.kind,
                       DLBRIDGE_BUFFER_HANDLE);
   }
   DLBRIDGE_TRY(CheckReserved(spec.target.reserved, "spec.target", error));
   if (!IsBackendOf(spec.target.backend, type)) {
-    return RefuseBackend(error, "spec.target.backend", spec.device, spec.target.backend);
+    return RejectBackend(error, "spec.target.backend", spec.device, spec.target.backend);
   }
   return DLBRIDGE_OK;
 }
@@ -39,17 +39,17 @@ DLBridgeStatus CheckTargetMemory(const DLBridgeCopySpec& spec, DLBridgeError* er
     TextWriter(problem, sizeof problem)
         .String("must be at most target_size, which is ")
         .Unsigned(spec.target_size);
-    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "spec.target_offset", problem,
+    return RejectValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "spec.target_offset", problem,
                        spec.target_offset);
   }
   if (spec.allocator != nullptr) {
-    return RefuseArgument(error, "spec.allocator",
+    return RejectArgument(error, "spec.allocator",
                           "must be NULL with a target, found an allocator");
   }
   uint64_t end = 0;
   if (TypeOf(spec.device) != kDLOpenCL &&
       AddOverflows(spec.target.handle, spec.target_size, &end)) {
-    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "spec.target_size",
+    return RejectValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "spec.target_size",
                        "leaves the address space", spec.target_size);
   }
   return DLBRIDGE_OK;
@@ -70,11 +70,11 @@ bool NamesStream(const DLBridgeStream& stream) {
 
 DLBridgeStatus CheckNoTarget(const DLBridgeCopySpec& spec, DLBridgeError* error) {
   if (NamesTarget(spec)) {
-    return RefuseArgument(error, "spec.target.handle",
+    return RejectArgument(error, "spec.target.handle",
                           "is not set, but other fields of the target are");
   }
   if (spec.allocator == nullptr && TypeOf(spec.device) != kDLCPU) {
-    return RefuseDevice(error, DLBRIDGE_ERROR_UNSUPPORTED, "spec.device",
+    return RejectDevice(error, DLBRIDGE_ERROR_UNSUPPORTED, "spec.device",
                         "must be the CPU unless spec.target or spec.allocator is set", spec.device);
   }
   return DLBRIDGE_OK;
@@ -83,14 +83,14 @@ DLBridgeStatus CheckNoTarget(const DLBridgeCopySpec& spec, DLBridgeError* error)
 DLBridgeStatus CheckShareable(const DLBridgeCopySpec& spec, DLBridgeError* error) {
   const bool shareable = (spec.options & DLBRIDGE_COPY_SHAREABLE) != 0;
   if (shareable && (HasTarget(spec) || spec.allocator != nullptr)) {
-    return RefuseArgument(error, "spec.options",
+    return RejectArgument(error, "spec.options",
                           HasTarget(spec) ? "has DLBRIDGE_COPY_SHAREABLE, which needs the CPU, no "
                                             "target and no allocator, found a target"
                                           : "has DLBRIDGE_COPY_SHAREABLE, which needs the CPU, no "
                                             "target and no allocator, found an allocator");
   }
   if (shareable && TypeOf(spec.device) != kDLCPU) {
-    return RefuseDevice(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "spec.options",
+    return RejectDevice(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "spec.options",
                         "has DLBRIDGE_COPY_SHAREABLE, which needs the CPU, no target and no "
                         "allocator",
                         spec.device);
@@ -125,7 +125,7 @@ DLBridgeStatus PackedBytes(const LayoutSnapshot& layout, uint32_t item_bits, uin
   const int64_t count = CountElements(layout);
   const Wide bytes = (static_cast<Wide>(count) * item_bits + 7) >> 3;
   if (bytes > INT64_MAX) {
-    return Refuse(error, {DLBRIDGE_RULE_SIZE_OVERFLOW, kNoAxis, 0, Bits(count)});
+    return Reject(error, {DLBRIDGE_RULE_SIZE_OVERFLOW, kNoAxis, 0, Bits(count)});
   }
   *out = static_cast<uint64_t>(bytes);
   return DLBRIDGE_OK;
@@ -176,11 +176,11 @@ DLBridgeStatus UseTarget(const DLTensor& source, const LayoutSnapshot& layout,
                          const DLBridgeCopySpec& spec, Version version, CopyTarget* out,
                          DLBridgeError* error) {
   if (out->bytes > spec.target_size - spec.target_offset) {
-    return RefuseSize(error, "spec.target_size", spec.target_offset + out->bytes, spec.target_size);
+    return RejectSize(error, "spec.target_size", spec.target_offset + out->bytes, spec.target_size);
   }
   Node* node = AllocateNode(source.ndim, sizeof(WrapTail));
   if (node == nullptr) {
-    return RefuseMemory(error);
+    return RejectMemory(error);
   }
   WrapTarget(source, layout, spec, version, out->bytes, node);
   out->node = node;
@@ -194,7 +194,7 @@ DLBridgeStatus CheckCopySpec(const DLBridgeCopySpec& spec, DLBridgeError* error)
   DLBRIDGE_TRY(CheckOptionBits(spec.options, kKnownOptions, "spec.options", error));
   DLBRIDGE_TRY(CheckResultVersion(spec.version, "spec.version", error));
   if (spec.device.device_id < 0) {
-    return Refuse(error,
+    return Reject(error,
                   {DLBRIDGE_RULE_DEVICE_ID_NEGATIVE, kNoAxis, 0, Bits(spec.device.device_id)});
   }
   if (NamesStream(spec.stream)) {

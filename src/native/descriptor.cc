@@ -66,51 +66,51 @@ uint64_t ChecksumOf(const uint8_t* bytes, size_t length) {
   return sum;
 }
 
-DLBRIDGE_COLD DLBridgeStatus RefuseBytes(DLBridgeError* error, const char* problem) {
-  return RefuseStatus(error, DLBRIDGE_ERROR_DESCRIPTOR, "the descriptor", problem);
+DLBRIDGE_COLD DLBridgeStatus RejectBytes(DLBridgeError* error, const char* problem) {
+  return RejectStatus(error, DLBRIDGE_ERROR_DESCRIPTOR, "the descriptor", problem);
 }
 
-DLBRIDGE_COLD DLBridgeStatus RefuseFormat(uint32_t format, DLBridgeError* error) {
+DLBRIDGE_COLD DLBridgeStatus RejectFormat(uint32_t format, DLBridgeError* error) {
   char problem[120];
   TextWriter(problem, sizeof problem)
       .String("has format ")
       .Unsigned(format)
       .String(", expected 1: a newer version of the library wrote it; update this one");
-  return RefuseBytes(error, problem);
+  return RejectBytes(error, problem);
 }
 
 // Rejects a descriptor with an invalid number.
 template <class T>
-DLBRIDGE_COLD DLBridgeStatus RefuseNumber(DLBridgeError* error, const char* problem, T found) {
-  return RefuseValue(error, DLBRIDGE_ERROR_DESCRIPTOR, "the descriptor", problem, found);
+DLBRIDGE_COLD DLBridgeStatus RejectNumber(DLBridgeError* error, const char* problem, T found) {
+  return RejectValue(error, DLBRIDGE_ERROR_DESCRIPTOR, "the descriptor", problem, found);
 }
 
-DLBRIDGE_COLD DLBridgeStatus RefuseLength(DLBridgeError* error, const char* problem,
+DLBRIDGE_COLD DLBridgeStatus RejectLength(DLBridgeError* error, const char* problem,
                                           uint64_t expected, uint64_t found) {
   char text[120];
   TextWriter(text, sizeof text).String(problem).Unsigned(expected).String(" bytes");
-  return RefuseNumber(error, text, found);
+  return RejectNumber(error, text, found);
 }
 
 // Checks the magic, the format, the length and the checksum.
 DLBridgeStatus CheckWhole(const uint8_t* bytes, size_t length, DLBridgeError* error) {
   if (length < kAtArrays) {
-    return RefuseLength(error, "is truncated: expected at least ", kAtArrays, length);
+    return RejectLength(error, "is truncated: expected at least ", kAtArrays, length);
   }
   if (std::memcmp(bytes, kMagic, sizeof kMagic) != 0) {
-    return RefuseBytes(error, "does not begin like a descriptor of dlbridge_ipc_export");
+    return RejectBytes(error, "does not begin like a descriptor of dlbridge_ipc_export");
   }
   const auto format = Get<uint32_t>(bytes, kAtFormat);
   if (format > kFormat) {
-    return RefuseFormat(format, error);
+    return RejectFormat(format, error);
   }
   const auto stated = Get<uint32_t>(bytes, kAtLength);
   if (stated != length) {
-    return RefuseLength(error, "has a length that differs from its own length field: expected ",
+    return RejectLength(error, "has a length that differs from its own length field: expected ",
                         stated, length);
   }
   if (format != kFormat || Get<uint64_t>(bytes, kAtChecksum) != ChecksumOf(bytes, length)) {
-    return RefuseBytes(error, "is corrupt: its checksum does not match");
+    return RejectBytes(error, "is corrupt: its checksum does not match");
   }
   return DLBRIDGE_OK;
 }
@@ -120,29 +120,29 @@ DLBridgeStatus CheckShape(const Descriptor& descriptor, const uint8_t* bytes, si
                           DLBridgeError* error) {
   static_assert(kDescriptorAxes == 64 && kDescriptorHandle == 256, "as the messages say");
   if (descriptor.ndim < 0 || descriptor.ndim > kDescriptorAxes) {
-    return RefuseNumber(error, "must have 0 to 64 axes", descriptor.ndim);
+    return RejectNumber(error, "must have 0 to 64 axes", descriptor.ndim);
   }
   if (descriptor.handle_length > kDescriptorHandle) {
-    return RefuseNumber(error, "must have a handle of at most 256 bytes after its arrays",
+    return RejectNumber(error, "must have a handle of at most 256 bytes after its arrays",
                         descriptor.handle_length);
   }
   const size_t expected = LengthOf(descriptor.ndim, descriptor.handle_length);
   if (expected != length) {
-    return RefuseLength(error, "has a length that does not match its arrays: expected ", expected,
+    return RejectLength(error, "has a length that does not match its arrays: expected ", expected,
                         length);
   }
   if (descriptor.fd_count > kDescriptorMaxFds) {
     static_assert(kDescriptorMaxFds == 4, "as the message says");
-    return RefuseNumber(error, "needs too many file descriptors: expected at most 4",
+    return RejectNumber(error, "needs too many file descriptors: expected at most 4",
                         descriptor.fd_count);
   }
   if (descriptor.memory > SharedAs::kDeviceHandle) {
-    return RefuseNumber(error, "has a kind of memory that this library does not know",
+    return RejectNumber(error, "has a kind of memory that this library does not know",
                         static_cast<uint32_t>(descriptor.memory));
   }
   const uint32_t unknown = Get<uint32_t>(bytes, kAtOptions) | Get<uint32_t>(bytes, kAtReserved);
   if (unknown != 0) {
-    return RefuseNumber(error, "has a bit that this library does not know: expected 0", unknown);
+    return RejectNumber(error, "has a bit that this library does not know: expected 0", unknown);
   }
   return DLBRIDGE_OK;
 }

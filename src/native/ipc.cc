@@ -90,8 +90,8 @@ Node* RootOf(const DLManagedTensorVersioned& tensor) {
   return node != nullptr ? node->root : nullptr;
 }
 
-DLBRIDGE_COLD DLBridgeStatus RefuseHostMemory(DLBridgeError* error) {
-  return RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "the tensor's memory",
+DLBRIDGE_COLD DLBridgeStatus RejectHostMemory(DLBridgeError* error) {
+  return RejectStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "the tensor's memory",
                       "is not shareable: allocate it with DLBRIDGE_ALLOCATE_SHAREABLE, or copy it "
                       "with DLBRIDGE_COPY_SHAREABLE");
 }
@@ -100,13 +100,13 @@ DLBridgeStatus ExportHost(Node* root, const DLTensor& tensor, const Reach& reach
                           DLBridgeError* error) {
   const auto* tail = root != nullptr ? static_cast<AllocationTail*>(root->tail()) : nullptr;
   if (tail == nullptr || !IsShareable(*tail)) {
-    return RefuseHostMemory(error);
+    return RejectHostMemory(error);
   }
   const uint64_t origin = reinterpret_cast<uintptr_t>(tensor.data) + tensor.byte_offset -
                           reinterpret_cast<uintptr_t>(tail->memory);
   // The owner may have changed the data pointer of the struct.
   if (!IsInside(reach, static_cast<Wide>(origin), tail->bytes)) {
-    return RefuseHostMemory(error);
+    return RejectHostMemory(error);
   }
   out->descriptor.memory = SharedAs::kHostFile;
   out->descriptor.backend = DLBRIDGE_BACKEND_CPU;
@@ -130,7 +130,7 @@ DLBridgeStatus TakeHandle(const IpcHandle& handle, const Reach& reach, Export* o
                           DLBridgeError* error) {
   if (!IsInside(reach, static_cast<Wide>(handle.offset), handle.size)) {
     const Wide last = static_cast<Wide>(handle.offset) + reach.end - 1;
-    return Refuse(error, {DLBRIDGE_RULE_ALLOCATION_BOUNDS, kNoAxis, handle.size,
+    return Reject(error, {DLBRIDGE_RULE_ALLOCATION_BOUNDS, kNoAxis, handle.size,
                           static_cast<uint64_t>(last)});
   }
   Descriptor* descriptor = &out->descriptor;
@@ -147,7 +147,7 @@ DLBridgeStatus ExportDevice(const DLTensor& tensor, const Reach& reach, Export* 
                             DLBridgeError* error) {
   const Backend* backend = SharingBackend(TypeOf(tensor.device));
   if (backend == nullptr) {
-    return RefuseDevice(error, DLBRIDGE_ERROR_UNSUPPORTED, "the tensor's device",
+    return RejectDevice(error, DLBRIDGE_ERROR_UNSUPPORTED, "the tensor's device",
                         "has no memory that processes can share: copy it to the host with "
                         "DLBRIDGE_COPY_SHAREABLE",
                         tensor.device);
@@ -193,11 +193,11 @@ DLBridgeStatus CheckExportSpec(const DLBridgeIpcExportSpec* spec, DLBridgeError*
   DLBRIDGE_TRY(CheckStruct(spec, "spec", error));
   DLBRIDGE_TRY(CheckOptionBits(spec->options, kKnownOptions, "spec.options", error));
   if (spec->buffer == nullptr && spec->buffer_size != 0) {
-    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "spec.buffer",
+    return RejectValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "spec.buffer",
                        "must not be NULL with a non-zero buffer_size", spec->buffer_size);
   }
   if (spec->fds == nullptr && spec->fd_capacity != 0) {
-    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "spec.fds",
+    return RejectValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "spec.fds",
                        "must not be NULL with a non-zero fd_capacity", spec->fd_capacity);
   }
   return DLBRIDGE_OK;
@@ -216,8 +216,8 @@ DLBridgeStatus HandOver(const Export& made, const DLBridgeIpcExportSpec& spec,
   if (length > spec.buffer_size || fd_count > spec.fd_capacity) {
     CloseFiles(made.fds, fd_count);
     return length > spec.buffer_size
-               ? RefuseSize(error, "spec.buffer_size", length, spec.buffer_size)
-               : RefuseSize(error, "spec.fd_capacity", fd_count, spec.fd_capacity);
+               ? RejectSize(error, "spec.buffer_size", length, spec.buffer_size)
+               : RejectSize(error, "spec.fd_capacity", fd_count, spec.fd_capacity);
   }
   std::memcpy(spec.buffer, bytes, length);
   for (uint32_t i = 0; i < fd_count; ++i) {
@@ -228,8 +228,8 @@ DLBridgeStatus HandOver(const Export& made, const DLBridgeIpcExportSpec& spec,
 
 // -------------------------------------------------------------------------------------- import
 
-DLBRIDGE_COLD DLBridgeStatus RefuseDescriptor(DLBridgeError* error, const char* problem) {
-  return RefuseStatus(error, DLBRIDGE_ERROR_DESCRIPTOR, "the descriptor", problem);
+DLBRIDGE_COLD DLBridgeStatus RejectDescriptor(DLBridgeError* error, const char* problem) {
+  return RejectStatus(error, DLBRIDGE_ERROR_DESCRIPTOR, "the descriptor", problem);
 }
 
 bool IsHostFile(const Descriptor& peer) {
@@ -274,25 +274,25 @@ DLBridgeStatus CheckHeadOf(const Descriptor& peer, DLBridgeError* error) {
 DLBridgeStatus CheckPeer(const Descriptor& peer, size_t fd_count, Reach* reach,
                          DLBridgeError* error) {
   if (peer.fd_count != fd_count) {
-    return RefuseOther(error, DLBRIDGE_ERROR_DESCRIPTOR, "spec.fd_count", peer.fd_count, fd_count);
+    return RejectOther(error, DLBRIDGE_ERROR_DESCRIPTOR, "spec.fd_count", peer.fd_count, fd_count);
   }
   // The meaning of all other fields depends on the major version.
   if (peer.version.major != kMajor) {
-    return Refuse(error, {DLBRIDGE_RULE_VERSION_MAJOR, kNoAxis, kMajor, peer.version.major});
+    return Reject(error, {DLBRIDGE_RULE_VERSION_MAJOR, kNoAxis, kMajor, peer.version.major});
   }
   // IS_COPIED would permit the consumer to write, but the memory is shared.
   if ((peer.flags & kCopied) != 0) {
-    return RefuseDescriptor(error, "has the flag IS_COPIED, which shared memory cannot have");
+    return RejectDescriptor(error, "has the flag IS_COPIED, which shared memory cannot have");
   }
   DLBRIDGE_TRY(CheckHeadOf(peer, error));
   DLBRIDGE_TRY(FindReach(peer, reach, error));
   if (!IsConsistent(peer, reach->empty)) {
-    return RefuseDescriptor(
+    return RejectDescriptor(
         error, "has a device, kind of memory and file descriptors that contradict each other");
   }
   const Wide origin = static_cast<Wide>(peer.data_offset) + peer.byte_offset;
   if (peer.data_offset > peer.size || (!reach->empty && !IsInside(*reach, origin, peer.size))) {
-    return RefuseDescriptor(error, "has a tensor that exceeds the memory it describes");
+    return RejectDescriptor(error, "has a tensor that exceeds the memory it describes");
   }
   return DLBRIDGE_OK;
 }
@@ -328,7 +328,7 @@ DLBridgeStatus OpenDevice(const Descriptor& peer, const int32_t* fds, MappingTai
   DLBRIDGE_TRY(backend->ipc_import(handle, peer.device, &out->mapping, error));
   if (out->mapping.size < peer.size) {
     backend->ipc_close(out->mapping);
-    return RefuseDescriptor(error, "describes more memory than the driver mapped");
+    return RejectDescriptor(error, "describes more memory than the driver mapped");
   }
   out->backend = backend;
   out->tail = {};
@@ -375,7 +375,7 @@ DLBridgeStatus MakeImported(const Descriptor& peer, const int32_t* fds, bool rea
                             const Policy& policy, Node** out, DLBridgeError* error) {
   Node* node = AllocateNode(peer.ndim, sizeof(MappingTail));
   if (node == nullptr) {
-    return RefuseMemory(error);
+    return RejectMemory(error);
   }
   InitNode(node, peer.ndim, peer.flags | (read_only ? kReadOnly : 0));
   auto* tail = static_cast<MappingTail*>(node->tail());
@@ -401,10 +401,10 @@ DLBridgeStatus CheckImportSpec(const DLBridgeIpcImportSpec* spec, DLBridgeError*
   DLBRIDGE_TRY(CheckStruct(spec, "spec", error));
   DLBRIDGE_TRY(CheckOptionBits(spec->options, kKnownOptions, "spec.options", error));
   if (spec->buffer == nullptr) {
-    return RefuseArgument(error, "spec.buffer", "is not set");
+    return RejectArgument(error, "spec.buffer", "is not set");
   }
   if (spec->fds == nullptr && spec->fd_count != 0) {
-    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "spec.fds",
+    return RejectValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "spec.fds",
                        "must not be NULL with a non-zero fd_count", spec->fd_count);
   }
   return DLBRIDGE_OK;
@@ -415,7 +415,7 @@ DLBridgeStatus Import(const DLBridgeIpcImportSpec& spec, Node** out, DLBridgeErr
   const Policy* rules = nullptr;
   DLBRIDGE_TRY(ResolvePolicy(spec.policy, &storage, &rules, error));
   if (spec.buffer_size > kDescriptorMaxSize) {
-    return RefuseValue(error, DLBRIDGE_ERROR_DESCRIPTOR, "spec.buffer_size", "must be at most 2048",
+    return RejectValue(error, DLBRIDGE_ERROR_DESCRIPTOR, "spec.buffer_size", "must be at most 2048",
                        spec.buffer_size);
   }
   // A copy: the peer may still write to memory that it shares with this process.

@@ -81,8 +81,8 @@ DLBridgeStatus AskStarted(const DLBridgeBuffer& buffer, DLDevice label, DLBridge
   return DLBRIDGE_OK;
 }
 
-DLBridgeStatus RefuseUnasked(DLDevice label, DLBridgeError* error) {
-  return RefuseDevice(
+DLBridgeStatus RejectUnasked(DLDevice label, DLBridgeError* error) {
+  return RejectDevice(
       error, DLBRIDGE_ERROR_UNSUPPORTED, "device",
       "must be of a type whose driver this build can call: CPU, CUDA, ROCm, oneAPI or OpenCL",
       label);
@@ -90,28 +90,28 @@ DLBridgeStatus RefuseUnasked(DLDevice label, DLBridgeError* error) {
 
 // Is there a driver that can be asked about the device's `data`?
 DLBridgeStatus CheckAskable(DLDevice label, DLBridgeError* error) {
-  return ImpliedBufferKind(TypeOf(label)) == DLBRIDGE_BUFFER_HANDLE ? RefuseUnasked(label, error)
+  return ImpliedBufferKind(TypeOf(label)) == DLBRIDGE_BUFFER_HANDLE ? RejectUnasked(label, error)
                                                                     : DLBRIDGE_OK;
 }
 
 DLBridgeStatus CheckBuffer(const DLBridgeBuffer& buffer, DLDevice label, DLBridgeError* error) {
   DLBRIDGE_TRY(CheckReserved(buffer.reserved, "buffer", error));
   if (buffer.kind != DLBRIDGE_BUFFER_ADDRESS && buffer.kind != DLBRIDGE_BUFFER_CL_MEM) {
-    return RefuseEnum(error, "buffer.kind",
+    return RejectEnum(error, "buffer.kind",
                       "must be ADDRESS (1) or CL_MEM (2): no driver describes other handles",
                       buffer.kind, DLBRIDGE_BUFFER_HANDLE);
   }
   if (buffer.backend != DLBRIDGE_BACKEND_NONE && FindBackend(buffer.backend) == nullptr) {
-    return RefuseEnum(error, "buffer.backend", "must be NONE (0) or one of CPU (1) to OPENCL (5)",
+    return RejectEnum(error, "buffer.backend", "must be NONE (0) or one of CPU (1) to OPENCL (5)",
                       buffer.backend, DLBRIDGE_BACKEND_OPENCL);
   }
   if (buffer.kind == DLBRIDGE_BUFFER_CL_MEM && buffer.handle == 0) {
-    return RefuseArgument(error, "buffer.handle", "must not be NULL for a CL_MEM");
+    return RejectArgument(error, "buffer.handle", "must not be NULL for a CL_MEM");
   }
   const bool opencl = buffer.backend == DLBRIDGE_BACKEND_OPENCL ||
                       (buffer.backend == DLBRIDGE_BACKEND_NONE && TypeOf(label) == kDLOpenCL);
   if (buffer.kind == DLBRIDGE_BUFFER_CL_MEM && !opencl) {
-    return RefuseEnum(error, "buffer.backend",
+    return RejectEnum(error, "buffer.backend",
                       "must be OPENCL (5) for a CL_MEM, or NONE with an OpenCL device",
                       buffer.backend, DLBRIDGE_BACKEND_OPENCL);
   }
@@ -153,7 +153,7 @@ DLBridgeStatus AskPointer(const DLBridgeBuffer& buffer, DLDevice label, DLBridge
   }
   const BackendList list = BackendsOf(TypeOf(label));
   if (list.count == 0) {
-    return RefuseUnasked(label, error);
+    return RejectUnasked(label, error);
   }
   return AskList(list, buffer, label, out, error);
 }

@@ -21,13 +21,13 @@ DLBridgeStatus CudaStream(DLDevice device, int64_t stream, DLBridgeStream* out,
                           DLBridgeError* error) {
   const int64_t value = stream == DLBRIDGE_ARRAY_API_STREAM_NONE ? 1 : stream;
   if (value == 0) {
-    return RefuseArgument(
+    return RejectArgument(
         error, "stream",
         "must not be 0 for CUDA, where it is ambiguous: expected None or 1 for the legacy default "
         "stream, 2 for the per-thread one, a cudaStream_t, or -1 for no synchronization");
   }
   if (value < -1) {
-    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "stream",
+    return RejectValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "stream",
                        "must be None, -1, 1, 2 or a cudaStream_t for CUDA", stream);
   }
   *out = value == -1 ? MakeStream(DLBRIDGE_BACKEND_CUDA, DLBRIDGE_STREAM_NO_SYNC, device, 0)
@@ -40,7 +40,7 @@ DLBridgeStatus RocmStream(DLDevice device, int64_t stream, DLBridgeStream* out,
                           DLBridgeError* error) {
   const int64_t value = stream == DLBRIDGE_ARRAY_API_STREAM_NONE ? 0 : stream;
   if (value < -1 || value == 1 || value == 2) {
-    return RefuseValue(
+    return RejectValue(
         error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "stream",
         "must be None, -1, 0 or a hipStream_t for ROCm, which does not define 1 and 2", stream);
   }
@@ -62,14 +62,14 @@ DLBridgeStatus OtherStream(DLDevice device, int64_t stream, DLBridgeStream* out,
     return DLBRIDGE_OK;
   }
   if (type == kDLCPU) {
-    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "stream",
+    return RejectValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "stream",
                        "must be None on the CPU, which has no streams", stream);
   }
   if (stream == -1) {
     *out = MakeStream(backend, DLBRIDGE_STREAM_NO_SYNC, device, 0);
     return DLBRIDGE_OK;
   }
-  return RefuseValue(error, DLBRIDGE_ERROR_UNSUPPORTED, "stream",
+  return RejectValue(error, DLBRIDGE_ERROR_UNSUPPORTED, "stream",
                      "must be None or -1 on this device, where the array API defines no other "
                      "integer: fill a DLBridgeStream with the native queue",
                      stream);
@@ -81,27 +81,27 @@ DLBridgeStatus CheckQueue(const DLBridgeStream& stream, const char* argument,
                           DLBridgeError* error) {
   const Backend* backend = FindBackend(stream.backend);
   if (backend == nullptr || backend->synchronize == nullptr) {
-    return RefuseEnum(error, argument,
+    return RejectEnum(error, argument,
                       "must have the backend of its queue: CUDA (2), HIP (3), LEVEL_ZERO (4) or "
                       "OPENCL (5)",
                       stream.backend, DLBRIDGE_BACKEND_OPENCL);
   }
   const bool list = stream.kind == DLBRIDGE_STREAM_IMMEDIATE_LIST;
   if (list && stream.backend != DLBRIDGE_BACKEND_LEVEL_ZERO) {
-    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, argument,
+    return RejectValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, argument,
                        "is an immediate list, which only the backend LEVEL_ZERO (4) has",
                        stream.backend);
   }
   if (stream.handle == 0 && stream.backend == DLBRIDGE_BACKEND_CUDA) {
-    return RefuseArgument(error, argument,
+    return RejectArgument(error, argument,
                           "has no handle: expected 1 for CUDA's legacy default stream, 2 for the "
                           "per-thread one, or a CUstream");
   }
   if (stream.handle == 0 && stream.backend != DLBRIDGE_BACKEND_HIP) {
-    return RefuseArgument(error, argument, "has no handle: expected a queue of the driver");
+    return RejectArgument(error, argument, "has no handle: expected a queue of the driver");
   }
   if ((stream.handle == 1 || stream.handle == 2) && stream.backend == DLBRIDGE_BACKEND_HIP) {
-    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, argument,
+    return RejectValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, argument,
                        "has the handle 1 or 2, which HIP would use as an address: expected 0 for "
                        "the default stream, or a hipStream_t",
                        stream.handle);
@@ -115,13 +115,13 @@ DLBridgeStatus CheckStream(const DLBridgeStream& stream, const char* argument,
                            DLBridgeError* error) {
   DLBRIDGE_TRY(CheckReserved(stream.reserved, argument, error));
   if (stream.kind == 0) {
-    return RefuseArgument(error, argument, "is not set: its kind is 0");
+    return RejectArgument(error, argument, "is not set: its kind is 0");
   }
   if (stream.kind == DLBRIDGE_STREAM_HOST || stream.kind == DLBRIDGE_STREAM_NO_SYNC) {
     return DLBRIDGE_OK;
   }
   if (!IsQueue(stream)) {
-    return RefuseValue(
+    return RejectValue(
         error, stream.kind < 0 ? DLBRIDGE_ERROR_INVALID_ARGUMENT : DLBRIDGE_ERROR_TOO_NEW, argument,
         "must be of kind HOST (1), NO_SYNC (2), QUEUE (3) or IMMEDIATE_LIST (4)", stream.kind);
   }
@@ -143,7 +143,7 @@ DLBridgeStatus Synchronize(const DLBridgeStream& stream, DLBridgeError* error) {
   return backend.synchronize(stream, error);
 }
 
-DLBRIDGE_COLD DLBridgeStatus RefuseTwoBackends(DLBridgeBackend producer, DLBridgeBackend consumer,
+DLBRIDGE_COLD DLBridgeStatus RejectTwoBackends(DLBridgeBackend producer, DLBridgeBackend consumer,
                                                DLBridgeError* error) {
   char problem[160];
   TextWriter(problem, sizeof problem)
@@ -153,7 +153,7 @@ DLBRIDGE_COLD DLBridgeStatus RefuseTwoBackends(DLBridgeBackend producer, DLBridg
       .Signed(consumer)
       .String(
           ", which no driver can order: set DLBRIDGE_HANDOFF_ALLOW_HOST_WAIT to let the host wait");
-  return RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "producer and consumer", problem);
+  return RejectStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "producer and consumer", problem);
 }
 
 DLBridgeStatus Handoff(const DLBridgeStream& producer, const DLBridgeStream& consumer,
@@ -164,7 +164,7 @@ DLBridgeStatus Handoff(const DLBridgeStream& producer, const DLBridgeStream& con
     return backend.handoff(producer, consumer, options, error);
   }
   if ((options & DLBRIDGE_HANDOFF_ALLOW_HOST_WAIT) == 0) {
-    return RefuseTwoBackends(producer.backend, consumer.backend, error);
+    return RejectTwoBackends(producer.backend, consumer.backend, error);
   }
   return Synchronize(producer, error);
 }
@@ -211,7 +211,7 @@ DLBridgeStatus dlbridge_stream_handoff(const DLBridgeStream* producer,
 DLBridgeStatus dlbridge_stream_synchronize(const DLBridgeStream* stream, DLBridgeError* error) {
   DLBRIDGE_REQUIRE(stream);
   if (stream->kind == DLBRIDGE_STREAM_NO_SYNC) {
-    return dlbridge::RefuseArgument(error, "stream",
+    return dlbridge::RejectArgument(error, "stream",
                                     "is of kind NO_SYNC, which names no queue to wait for: "
                                     "expected HOST (1), QUEUE (3) or IMMEDIATE_LIST (4)");
   }

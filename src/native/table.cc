@@ -28,7 +28,7 @@ void Finish(Slot* slot) {
   const DLBridgeContextEntry entry = ReadEntry(*slot);
   {
     const Locked locked(&g_lock);
-    GiveBackSlot(SlotNumberOf(entry.id));
+    ReturnSlot(SlotNumberOf(entry.id));
   }
   if (entry.release != nullptr) {
     entry.release(entry.release_context, &entry);
@@ -121,7 +121,7 @@ Slot* EndRegistrations(Slot* list) {
     Slot* slot = list;
     list = slot->next != 0 ? SlotAt(slot->next) : nullptr;
     if (IsStale(IdOf(*slot))) {
-      GiveBackSlot(SlotNumberOf(IdOf(*slot)));
+      ReturnSlot(SlotNumberOf(IdOf(*slot)));
     } else if (EndRegistration(slot)) {
       slot->next = finished != nullptr ? SlotNumberOf(IdOf(*finished)) : 0;
       finished = slot;
@@ -142,7 +142,7 @@ Slot* NewSlot(const DLBridgeContextEntry& added) {
   DLBridgeContextEntry entry = added;
   entry.id = NextId(number);
   if (entry.id == 0) {
-    GiveBackSlot(number);
+    ReturnSlot(number);
     return nullptr;
   }
   // These two bits are requests, not properties of the entry.

@@ -19,18 +19,18 @@ bool IsKey(int32_t device_type) {
 
 DLBridgeStatus CheckDevice(const DLBridgeContextEntry& entry, DLBridgeError* error) {
   if (!IsKey(TypeOf(entry.device))) {
-    return RefuseDevice(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "entry.device",
+    return RejectDevice(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "entry.device",
                         "must be kDLCUDA, kDLROCM, kDLOpenCL or kDLOneAPI, which stand for their "
                         "pinned and managed memory too",
                         entry.device);
   }
   if (entry.device.device_id < 0) {
-    return RefuseDevice(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "entry.device",
+    return RejectDevice(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "entry.device",
                         "must not have a negative id", entry.device);
   }
   // IsBackendOf also accepts NONE; an entry must name its backend.
   if (entry.backend == DLBRIDGE_BACKEND_NONE || !IsBackendOf(entry.backend, TypeOf(entry.device))) {
-    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "entry.backend",
+    return RejectValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "entry.backend",
                        "must be the device's: CUDA (2), HIP (3), OPENCL (5), for kDLOneAPI "
                        "LEVEL_ZERO (4) or OPENCL (5)",
                        entry.backend);
@@ -43,19 +43,19 @@ DLBridgeStatus CheckHandles(const DLBridgeContextEntry& entry, DLBridgeError* er
   const bool ordinals =
       entry.backend == DLBRIDGE_BACKEND_CUDA || entry.backend == DLBRIDGE_BACKEND_HIP;
   if (ordinals && entry.native_device > INT32_MAX) {
-    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "entry.native_device",
+    return RejectValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "entry.native_device",
                        "must be the ordinal in CUDA and HIP", entry.native_device);
   }
   if (ordinals && entry.platform != 0) {
-    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "entry.platform",
+    return RejectValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "entry.platform",
                        "must be 0 in CUDA and HIP", entry.platform);
   }
   if (entry.backend == DLBRIDGE_BACKEND_HIP && entry.context != 0) {
-    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "entry.context",
+    return RejectValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "entry.context",
                        "must be 0 in HIP, which has no contexts", entry.context);
   }
   if (!ordinals && (entry.native_device == 0 || entry.context == 0)) {
-    return RefuseArgument(error, entry.context == 0 ? "entry.context" : "entry.native_device",
+    return RejectArgument(error, entry.context == 0 ? "entry.context" : "entry.native_device",
                           "must not be NULL in Level Zero and OpenCL");
   }
   return DLBRIDGE_OK;
@@ -76,7 +76,7 @@ DLBRIDGE_COLD DLBridgeStatus RejectTooNew(const char* argument, const char* expe
   TextWriter text(problem, sizeof problem);
   text.String(expected).String(", found ").Hex(found);
   text.String("; a newer library may support it");
-  return RefuseStatus(error, DLBRIDGE_ERROR_TOO_NEW, argument, problem);
+  return RejectStatus(error, DLBRIDGE_ERROR_TOO_NEW, argument, problem);
 }
 
 // Fields that a newer library may define are checked first, since they may change the meaning of
@@ -97,14 +97,14 @@ DLBridgeStatus CheckUnknown(const DLBridgeContextEntry& entry, DLBridgeError* er
 
 DLBridgeStatus CheckQueueAndFlags(const DLBridgeContextEntry& entry, DLBridgeError* error) {
   if (!QueueKindFits(entry)) {
-    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "entry.queue_kind",
+    return RejectValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "entry.queue_kind",
                        "must be 0 without a queue, else QUEUE (3) or, in Level Zero, "
                        "IMMEDIATE_LIST (4)",
                        entry.queue_kind);
   }
   const uint32_t both = DLBRIDGE_CONTEXT_ENUMERATED | DLBRIDGE_CONTEXT_REPLACE;
   if ((entry.properties & both) == both) {
-    return RefuseArgument(
+    return RejectArgument(
         error, "entry.properties",
         "must not have both DLBRIDGE_CONTEXT_ENUMERATED and DLBRIDGE_CONTEXT_REPLACE, "
         "found both");
@@ -116,11 +116,11 @@ DLBridgeStatus CheckQueueAndFlags(const DLBridgeContextEntry& entry, DLBridgeErr
 
 DLBridgeStatus CheckEntry(const DLBridgeContextEntry& entry, DLBridgeError* error) {
   if (entry.struct_size != sizeof entry) {
-    return RefuseOther(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "entry.struct_size", sizeof entry,
+    return RejectOther(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "entry.struct_size", sizeof entry,
                        entry.struct_size);
   }
   if (entry.id != 0) {
-    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "entry.id",
+    return RejectValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "entry.id",
                        "must be 0: the table assigns it", entry.id);
   }
   DLBRIDGE_TRY(CheckUnknown(entry, error));

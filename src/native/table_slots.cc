@@ -24,7 +24,7 @@ uint32_t TakeSlot() {
   return g_highest_slot < SlotsIn(CountSegments()) ? ++g_highest_slot : 0;
 }
 
-void GiveBackSlot(uint32_t number) {
+void ReturnSlot(uint32_t number) {
   SlotAt(number)->next = g_free_slot;
   g_free_slot = number;
 }
@@ -66,7 +66,7 @@ void ReclaimSlots(uint32_t highest, bool (*is_used)(uint32_t number)) {
   g_free_slot = 0;
   for (uint32_t number = highest; number != 0; --number) {
     if (!is_used(number)) {
-      GiveBackSlot(number);
+      ReturnSlot(number);
     }
   }
 }

@@ -182,7 +182,7 @@ inline void SeparateFromReaders() { std::atomic_thread_fence(std::memory_order_r
 
 // The number of a free slot, or 0: then AddSegment must add more.
 uint32_t TakeSlot();
-void GiveBackSlot(uint32_t number);
+void ReturnSlot(uint32_t number);
 uint32_t CountSegments();
 // Takes over zeroed memory for the slots of one more segment.
 void AddSegment(Slot* slots);

@@ -20,23 +20,23 @@ int32_t Start(DLBridgeBackendInfo* info) {
 // Callers compare these slots with NULL before they start a backend, to reject a function that its
 // driver never supports. A slot is set where the driver supports the function, so that the answer
 // is UNAVAILABLE. Only `start` is ever called.
-DLBridgeStatus Refuse(int32_t device_type, DLBridgeError* error) {
+DLBridgeStatus Reject(int32_t device_type, DLBridgeError* error) {
   return StartBackend(*BackendsOf(device_type).backends[0], error);
 }
 DLBridgeStatus Enumerate(int32_t device_type, DLBridgeError* error) {
-  return Refuse(device_type, error);
+  return Reject(device_type, error);
 }
 DLBridgeStatus IpcExport(const DLBridgeBuffer& /*buffer*/, DLDevice label, IpcHandle* /*out*/,
                          DLBridgeError* error) {
-  return Refuse(TypeOf(label), error);
+  return Reject(TypeOf(label), error);
 }
 DLBridgeStatus IpcImport(const IpcHandle& /*handle*/, DLDevice label, IpcMapping* /*out*/,
                          DLBridgeError* error) {
-  return Refuse(TypeOf(label), error);
+  return Reject(TypeOf(label), error);
 }
 
 DLBridgeStatus Synchronize(const DLBridgeStream& stream, DLBridgeError* error) {
-  return Refuse(TypeOf(stream.device), error);
+  return Reject(TypeOf(stream.device), error);
 }
 
 constexpr Backend Absent(DLBridgeBackend id, const char* name, bool shares) {

@@ -22,14 +22,14 @@ bool Has(const DLBridgeWrapSpec& spec, uint32_t option) { return (spec.options &
 DLBridgeStatus CheckNative(const DLBridgeWrapSpec& spec, DLBridgeError* error) {
   const int32_t type = TypeOf(spec.device);
   if (type == 0 && spec.device.device_id == 0) {
-    return RefuseArgument(error, "spec.device", "is not set");
+    return RejectArgument(error, "spec.device", "is not set");
   }
   if (Packed(spec.dtype) == 0) {
-    return RefuseArgument(error, "spec.dtype", "is not set");
+    return RejectArgument(error, "spec.dtype", "is not set");
   }
   const int32_t implied = ImpliedBufferKind(type);
   if (spec.buffer.kind != DLBRIDGE_BUFFER_DEFAULT && spec.buffer.kind != implied) {
-    return RefuseEnum(
+    return RejectEnum(
         error, "spec.buffer.kind",
         "must be 0, or CL_MEM (2) for OpenCL, HANDLE (3) for Vulkan, Metal, WebGPU and VPI, else "
         "ADDRESS (1); turn SVM and USM into a cl_mem with CL_MEM_USE_HOST_PTR",
@@ -37,10 +37,10 @@ DLBridgeStatus CheckNative(const DLBridgeWrapSpec& spec, DLBridgeError* error) {
   }
   DLBRIDGE_TRY(CheckReserved(spec.buffer.reserved, "spec.buffer", error));
   if (!IsBackendOf(spec.buffer.backend, type)) {
-    return RefuseBackend(error, "spec.buffer.backend", spec.device, spec.buffer.backend);
+    return RejectBackend(error, "spec.buffer.backend", spec.device, spec.buffer.backend);
   }
   if (Has(spec, DLBRIDGE_WRAP_RETAIN) && implied != DLBRIDGE_BUFFER_CL_MEM) {
-    return RefuseDevice(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "spec.options",
+    return RejectDevice(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "spec.options",
                         "has DLBRIDGE_WRAP_RETAIN, which is only for OpenCL", spec.device);
   }
   return DLBRIDGE_OK;
@@ -50,16 +50,16 @@ DLBridgeStatus CheckWrapOptions(const DLBridgeWrapSpec& spec, DLBridgeError* err
   DLBRIDGE_TRY(CheckOptionBits(spec.options, kKnownOptions, "spec.options", error));
   DLBRIDGE_TRY(CheckResultVersion(spec.version, "spec.version", error));
   if (spec.buffer_size != 0 && !Has(spec, DLBRIDGE_WRAP_LIMIT_BUFFER)) {
-    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "spec.buffer_size",
+    return RejectValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "spec.buffer_size",
                        "must be 0 without DLBRIDGE_WRAP_LIMIT_BUFFER", spec.buffer_size);
   }
   if (Has(spec, DLBRIDGE_WRAP_SKIP_VALIDATION) && spec.policy != nullptr) {
-    return RefuseArgument(error, "spec.options",
+    return RejectArgument(error, "spec.options",
                           "has DLBRIDGE_WRAP_SKIP_VALIDATION, which excludes a policy, found a "
                           "policy");
   }
   if (Has(spec, DLBRIDGE_WRAP_SKIP_VALIDATION) && Has(spec, DLBRIDGE_WRAP_LIMIT_BUFFER)) {
-    return RefuseArgument(error, "spec.options",
+    return RejectArgument(error, "spec.options",
                           "has DLBRIDGE_WRAP_SKIP_VALIDATION, which excludes "
                           "DLBRIDGE_WRAP_LIMIT_BUFFER, found both");
   }
@@ -111,7 +111,7 @@ DLBridgeStatus MakeWrapped(const DLTensor& tensor, const DLBridgeWrapSpec& spec,
   DLBRIDGE_TRY(CheckSource(subject, options, error));
   Node* node = AllocateNode(tensor.ndim, sizeof(WrapTail));
   if (DLBRIDGE_UNLIKELY(node == nullptr)) {
-    return RefuseMemory(error);
+    return RejectMemory(error);
   }
   InitNode(node, tensor.ndim, spec.tensor_flags);
   FirstBroken sink(error);
@@ -135,11 +135,11 @@ DLBridgeStatus KeepContext(const DLBridgeWrapSpec& spec, uint64_t* entry, DLBrid
     TextWriter(problem, sizeof problem)
         .String("must be the backend of the context's entry in the table, ")
         .Signed(found.backend);
-    return RefuseEnum(error, "spec.buffer.backend", problem, spec.buffer.backend,
+    return RejectEnum(error, "spec.buffer.backend", problem, spec.buffer.backend,
                       DLBRIDGE_BACKEND_OPENCL);
   }
   if (SharedTable().retain(found.id) != DLBRIDGE_OK) {
-    return RefuseStatus(error, DLBRIDGE_ERROR_NOT_FOUND, "spec.buffer.context",
+    return RejectStatus(error, DLBRIDGE_ERROR_NOT_FOUND, "spec.buffer.context",
                         "was unregistered by another thread: keep it registered while it is used");
   }
   *entry = found.id;
@@ -263,7 +263,7 @@ DLBRIDGE_NOINLINE DLBridgeStatus WrapUnchecked(const DLBridgeWrapSpec& spec,
   const int32_t ndim = spec.ndim;
   Node* node = AllocateNode(ndim, sizeof(WrapTail));
   if (DLBRIDGE_UNLIKELY(node == nullptr)) {
-    return RefuseMemory(error);
+    return RejectMemory(error);
   }
   InitNode(node, ndim, spec.tensor_flags);
   CopyAxes(ndim, spec.shape, spec.strides, node->shape(), node->strides());
@@ -312,7 +312,7 @@ DLBRIDGE_NOINLINE DLBridgeStatus WrapValidated(const DLBridgeWrapSpec& spec,
   }
   Node* node = AllocateNode(spec.ndim, sizeof(WrapTail));
   if (DLBRIDGE_UNLIKELY(node == nullptr)) {
-    return RefuseMemory(error);
+    return RejectMemory(error);
   }
   InitNode(node, spec.ndim, spec.tensor_flags);
   const int64_t count =
@@ -340,7 +340,7 @@ DLBRIDGE_NOINLINE DLBridgeStatus WrapAsDemanded(const DLBridgeWrapSpec& spec,
 DLBridgeStatus WrapLegacy(const DLBridgeWrapSpec& spec, DLManagedTensor** out,
                           DLBridgeError* error) {
   if (spec.version.major != 0 || spec.version.minor != 0) {
-    return RefuseVersion(error, "spec.version", "must be {0, 0} for a legacy tensor", spec.version);
+    return RejectVersion(error, "spec.version", "must be {0, 0} for a legacy tensor", spec.version);
   }
   Options options;
   DLBRIDGE_TRY(ReadWrapOptions(spec, &options, error));

@@ -102,7 +102,7 @@ DLBridgeStatus CheckFold(const Subject& subject, const Options& options, DLBridg
       DeviceTypeOf(type).data == DataIs::kAddress) {
     return DLBRIDGE_OK;
   }
-  return Refuse(error, {DLBRIDGE_RULE_OFFSET_FOLD, kNoAxis, 0, static_cast<uint32_t>(type)});
+  return Reject(error, {DLBRIDGE_RULE_OFFSET_FOLD, kNoAxis, 0, static_cast<uint32_t>(type)});
 }
 
 bool IsSameTensor(const DLTensor& source, Node* node, const DLTensor& own) {

@@ -41,7 +41,7 @@ DLBRIDGE_INLINE bool CheckConvertible(const Subject& subject, const Options& opt
     return CheckHead(subject, *options.policy, sink);
   }
   if (DLBRIDGE_UNLIKELY(IsAbove(tensor.ndim, DLBRIDGE_MAX_NDIM))) {
-    return RefuseNdim(tensor.ndim, 0, DLBRIDGE_MAX_NDIM, sink);
+    return RejectNdim(tensor.ndim, 0, DLBRIDGE_MAX_NDIM, sink);
   }
   if (DLBRIDGE_UNLIKELY(tensor.shape == nullptr && tensor.ndim != 0)) {
     return !sink->Broken({DLBRIDGE_RULE_SHAPE_NULL, kNoAxis, Bits(tensor.ndim), 0});
@@ -94,7 +94,7 @@ DLBRIDGE_INLINE DLBridgeStatus MakeNode(const Subject& subject, const Options& o
                                         uint64_t flags, Node** out, DLBridgeError* error) {
   Node* node = AllocateNode(subject.tensor.ndim, 0);
   if (DLBRIDGE_UNLIKELY(node == nullptr)) {
-    return RefuseMemory(error);
+    return RejectMemory(error);
   }
   InitNode(node, subject.tensor.ndim, flags);
   FirstBroken sink(error);

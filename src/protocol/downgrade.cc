@@ -17,7 +17,7 @@ bool PaddingMatters(const Subject& subject) {
 DLBridgeStatus CheckUnknown(const Subject& subject, const Options& options, DLBridgeError* error) {
   const bool unknown = RequiredVersion(subject.tensor, subject.flags) == kNoRelease;
   if (unknown && !options.Has(DLBRIDGE_CONVERT_ALLOW_UNKNOWN)) {
-    return RefuseCodes(subject.tensor, subject.flags, kLegacyVersion, error);
+    return RejectCodes(subject.tensor, subject.flags, kLegacyVersion, error);
   }
   return DLBRIDGE_OK;
 }
@@ -34,12 +34,12 @@ DLBridgeStatus CheckNewerCodes(const Subject& subject, const Options& options,
   }
   const DLTensor& tensor = subject.tensor;
   if (IsNewer(DtypeSince(tensor.dtype.code), options)) {
-    return Refuse(error, {DLBRIDGE_RULE_LEGACY_DTYPE, kNoAxis, Packed(options.version),
+    return Reject(error, {DLBRIDGE_RULE_LEGACY_DTYPE, kNoAxis, Packed(options.version),
                           Packed(tensor.dtype)});
   }
   const int32_t type = TypeOf(tensor.device);
   if (IsNewer(DeviceTypeOf(type).since, options)) {
-    return Refuse(error, {DLBRIDGE_RULE_LEGACY_DEVICE, kNoAxis, Packed(options.version),
+    return Reject(error, {DLBRIDGE_RULE_LEGACY_DEVICE, kNoAxis, Packed(options.version),
                           static_cast<uint32_t>(type)});
   }
   return DLBRIDGE_OK;
@@ -83,7 +83,7 @@ DLBRIDGE_INLINE DLBridgeStatus DowngradePlain(DLManagedTensorVersioned* source, 
   }
   Node* node = AllocateNode(subject.tensor.ndim, 0);
   if (DLBRIDGE_UNLIKELY(node == nullptr)) {
-    return RefuseMemory(error);
+    return RejectMemory(error);
   }
   InitNode(node, subject.tensor.ndim, subject.flags);
   const DLBridgeStatus status = FillAxes<kValidates>(subject, node, error);
@@ -147,11 +147,11 @@ DLBridgeStatus CheckLegacyCodes(const Subject& subject, const Options& options,
 DLBridgeStatus CheckLosses(const Subject& subject, const Options& options, DLBridgeError* error) {
   if ((subject.flags & kReadOnly) != 0 &&
       !options.Has(DLBRIDGE_CONVERT_DROP_READ_ONLY | DLBRIDGE_CONVERT_COPY)) {
-    return Refuse(error, {DLBRIDGE_RULE_LEGACY_READ_ONLY, kNoAxis, 0, 0});
+    return Reject(error, {DLBRIDGE_RULE_LEGACY_READ_ONLY, kNoAxis, 0, 0});
   }
   if (PaddingMatters(subject) &&
       !options.Has(DLBRIDGE_CONVERT_DROP_PADDED | DLBRIDGE_CONVERT_COPY)) {
-    return Refuse(error, {DLBRIDGE_RULE_LEGACY_PADDED, kNoAxis, 0, Packed(subject.tensor.dtype)});
+    return Reject(error, {DLBRIDGE_RULE_LEGACY_PADDED, kNoAxis, 0, Packed(subject.tensor.dtype)});
   }
   return CheckLegacyCodes(subject, options, error);
 }

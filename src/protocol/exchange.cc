@@ -27,7 +27,7 @@ DLBridgeStatus dlbridge_exchange_api_find(const DLPackExchangeAPIHeader* chain,
   DLBRIDGE_REQUIRE(chain);
   DLBRIDGE_REQUIRE(out);
   if (consumer.major != dlbridge::kMajor) {
-    return dlbridge::RefuseValue(error, DLBRIDGE_ERROR_VERSION, "consumer.major",
+    return dlbridge::RejectValue(error, DLBRIDGE_ERROR_VERSION, "consumer.major",
                                  "must be 1, the only major whose table is known", consumer.major);
   }
   const DLPackExchangeAPI* newest = nullptr;
@@ -42,7 +42,7 @@ DLBridgeStatus dlbridge_exchange_api_find(const DLPackExchangeAPIHeader* chain,
     }
   }
   if (newest == nullptr) {
-    return dlbridge::RefuseStatus(error, DLBRIDGE_ERROR_NOT_FOUND, "the chain",
+    return dlbridge::RejectStatus(error, DLBRIDGE_ERROR_NOT_FOUND, "the chain",
                                   "has no complete table of major 1 among its first 64");
   }
   *out = newest;

@@ -8,7 +8,7 @@ namespace {
 
 DLBridgeStatus CheckTarget(DLPackVersion target, DLBridgeError* error) {
   if (target.major > kMajor || (target.major == 0 && target.minor == 0)) {
-    return RefuseVersion(error, "target",
+    return RejectVersion(error, "target",
                          "must be the consumer's DLPack version, of major 0 or 1 and not {0, 0}",
                          target);
   }
@@ -22,7 +22,7 @@ DLBridgeStatus ReadExportOptions(const DLBridgeConvertOptions* options, DLPackVe
   if (options != nullptr) {
     DLBRIDGE_TRY(CheckStruct(options, "options", error));
     if (options->version.major != 0 || options->version.minor != 0) {
-      return RefuseVersion(error, "options.version",
+      return RejectVersion(error, "options.version",
                            "must be {0, 0}: dlbridge_export takes the version from target",
                            options->version);
     }

@@ -156,16 +156,16 @@ DLBridgeStatus DecideKind(const void* tensor, DLBridgeKind kind, DLBridgeKind* o
     return DLBRIDGE_OK;
   }
   if (kind != DLBRIDGE_KIND_UNKNOWN) {
-    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "kind",
+    return RejectValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "kind",
                        "must be LEGACY (1), VERSIONED (2) or UNKNOWN (0)", kind);
   }
   *out = Identify(tensor);
   if (*out == DLBRIDGE_KIND_AMBIGUOUS) {
-    return RefuseStatus(error, DLBRIDGE_ERROR_AMBIGUOUS, "tensor",
+    return RejectStatus(error, DLBRIDGE_ERROR_AMBIGUOUS, "tensor",
                         "can be both a legacy and a versioned tensor: pass its kind");
   }
   if (*out == DLBRIDGE_KIND_UNKNOWN) {
-    return RefuseStatus(error, DLBRIDGE_ERROR_AMBIGUOUS, "tensor",
+    return RejectStatus(error, DLBRIDGE_ERROR_AMBIGUOUS, "tensor",
                         "has a version, but can be neither a legacy nor a valid versioned tensor: "
                         "pass its kind to learn which rule it breaks");
   }

@@ -16,8 +16,8 @@
 namespace dlbridge {
 namespace {
 
-DLBridgeStatus RefuseUnknownAddress(DLBridgeError* error) {
-  return RefuseStatus(
+DLBridgeStatus RejectUnknownAddress(DLBridgeError* error) {
+  return RejectStatus(
       error, DLBRIDGE_ERROR_NOT_FOUND, "address",
       "is in no loaded module: pass the address of a function or of static data of the module");
 }
@@ -31,14 +31,14 @@ DLBridgeStatus PinModule(const void* address, DLBridgeError* error) {
   const DWORD flags = GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS | GET_MODULE_HANDLE_EX_FLAG_PIN;
   // With FROM_ADDRESS the "name" is any address inside the module.
   const bool found = GetModuleHandleExA(flags, static_cast<LPCSTR>(address), &module) != 0;
-  return found ? DLBRIDGE_OK : RefuseUnknownAddress(error);
+  return found ? DLBRIDGE_OK : RejectUnknownAddress(error);
 }
 
 #else
 namespace {
 
-DLBridgeStatus RefuseModule(DLBridgeError* error) {
-  return RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "the module of address",
+DLBridgeStatus RejectModule(DLBridgeError* error) {
+  return RejectStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "the module of address",
                       "cannot be kept loaded: the loader does not find it again by its name in "
                       "this library's own linker namespace");
 }
@@ -64,12 +64,12 @@ DLBridgeStatus PinModule(const void* address, DLBridgeError* error) {
   Dl_info info;
   void* module = nullptr;
   if (dladdr1(address, &info, &module, RTLD_DL_LINKMAP) == 0) {
-    return RefuseUnknownAddress(error);
+    return RejectUnknownAddress(error);
   }
   const char* name = static_cast<const link_map*>(module)->l_name;
   const bool main_program = name[0] == '\0';
   // In glibc a handle of dlopen is the link_map.
-  return main_program || OpenForGood(name) == module ? DLBRIDGE_OK : RefuseModule(error);
+  return main_program || OpenForGood(name) == module ? DLBRIDGE_OK : RejectModule(error);
 }
 
 #else
@@ -77,9 +77,9 @@ DLBridgeStatus PinModule(const void* address, DLBridgeError* error) {
 DLBridgeStatus PinModule(const void* address, DLBridgeError* error) {
   Dl_info info;
   if (dladdr(address, &info) == 0) {
-    return RefuseUnknownAddress(error);
+    return RejectUnknownAddress(error);
   }
-  return OpenForGood(info.dli_fname) != nullptr ? DLBRIDGE_OK : RefuseModule(error);
+  return OpenForGood(info.dli_fname) != nullptr ? DLBRIDGE_OK : RejectModule(error);
 }
 
 #endif  // __GLIBC__

@@ -9,7 +9,7 @@ namespace dlbridge {
 
 namespace {
 
-DLBRIDGE_COLD DLBridgeStatus RefuseMajors(uint32_t producer, uint32_t consumer,
+DLBRIDGE_COLD DLBridgeStatus RejectMajors(uint32_t producer, uint32_t consumer,
                                           DLBridgeError* error) {
   char problem[140];
   TextWriter(problem, sizeof problem)
@@ -18,7 +18,7 @@ DLBRIDGE_COLD DLBridgeStatus RefuseMajors(uint32_t producer, uint32_t consumer,
       .String(", but the consumer reads up to ")
       .Unsigned(consumer)
       .String("; the producer must offer the consumer's major, or legacy");
-  return RefuseStatus(error, DLBRIDGE_ERROR_VERSION, "the producer's major version", problem);
+  return RejectStatus(error, DLBRIDGE_ERROR_VERSION, "the producer's major version", problem);
 }
 
 bool Older(DLPackVersion a, DLPackVersion b) {
@@ -43,7 +43,7 @@ DLBridgeStatus dlbridge_negotiate(DLPackVersion producer, DLPackVersion consumer
     return DLBRIDGE_OK;
   }
   if (producer.major > consumer.major) {
-    return dlbridge::RefuseMajors(producer.major, consumer.major, error);
+    return dlbridge::RejectMajors(producer.major, consumer.major, error);
   }
   *kind = DLBRIDGE_KIND_VERSIONED;
   *version = older;

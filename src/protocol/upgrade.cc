@@ -48,11 +48,11 @@ DLBRIDGE_INLINE DLBridgeStatus CheckStorage(const DLBridgeStorage* storage, DLBr
   DLBRIDGE_TRY(CheckStruct(storage, "storage", error));
   DLBRIDGE_TRY(CheckOptionBits(storage->options, 0, "storage.options", error));
   if (DLBRIDGE_UNLIKELY(storage->memory == nullptr)) {
-    return RefuseArgument(error, "storage.memory", "is not set");
+    return RejectArgument(error, "storage.memory", "is not set");
   }
   const auto misaligned = reinterpret_cast<uintptr_t>(storage->memory) % kStorageAlignment;
   if (DLBRIDGE_UNLIKELY(misaligned != 0)) {
-    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "storage.memory",
+    return RejectValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "storage.memory",
                        "must be aligned to 16 bytes: expected an address modulo 16 of 0",
                        static_cast<int64_t>(misaligned));
   }
@@ -72,7 +72,7 @@ DLBridgeStatus MakeInStorage(const Subject& subject, const Options& options, uin
                              const DLBridgeStorage& storage, DLBridgeError* error) {
   const int32_t ndim = subject.tensor.ndim;
   if (DLBRIDGE_UNLIKELY(storage.size < StorageSize(ndim))) {
-    return RefuseSize(error, "storage.size", StorageSize(ndim), storage.size);
+    return RejectSize(error, "storage.size", StorageSize(ndim), storage.size);
   }
   auto* node = static_cast<Node*>(storage.memory);
   InitNode(node, ndim, flags);
@@ -95,7 +95,7 @@ DLBridgeStatus WrapForeignInto(DLManagedTensor* source, const Options& options,
   const Subject subject = LegacySubject(*source, options.tensor_flags, options);
   DLBRIDGE_TRY(CheckSource(subject, options, error));
   if (IsInside(storage, StorageSize(subject.tensor.ndim), source)) {
-    return RefuseArgument(error, "storage.memory", "overlaps the source: use other memory");
+    return RejectArgument(error, "storage.memory", "overlaps the source: use other memory");
   }
   DLBRIDGE_TRY(MakeInStorage(subject, options, ResultFlags(options), storage, error));
   DLBRIDGE_TRY(PinIfAsked(options, SourceKind::kLegacy, source, error));
@@ -130,7 +130,7 @@ DLBRIDGE_NOINLINE DLBridgeStatus UpgradePlain(DLManagedTensor* source,
   }
   Node* node = AllocateNode(subject.tensor.ndim, 0);
   if (DLBRIDGE_UNLIKELY(node == nullptr)) {
-    return RefuseMemory(error);
+    return RejectMemory(error);
   }
   InitNode(node, subject.tensor.ndim, ResultFlags(kPlain));
   const DLBridgeStatus status = FillAxes<kValidates<kOptions>>(subject, node, error);
@@ -314,22 +314,22 @@ struct Batch {
   PointerSet seen;
 };
 
-DLBRIDGE_COLD DLBridgeStatus RefuseNullAt(size_t index, DLBridgeError* error) {
+DLBRIDGE_COLD DLBridgeStatus RejectNullAt(size_t index, DLBridgeError* error) {
   char problem[80];
   TextWriter(problem, sizeof problem)
       .String("must not contain NULL, found NULL at index ")
       .Unsigned(index);
-  return RefuseArgument(error, "sources", problem);
+  return RejectArgument(error, "sources", problem);
 }
 
 DLBridgeStatus PrepareOne(Batch* batch, size_t i, const Options& options, DLBridgeError* error) {
   DLManagedTensor* source = batch->sources[i];
   if (DLBRIDGE_UNLIKELY(source == nullptr)) {
-    return RefuseNullAt(i, error);
+    return RejectNullAt(i, error);
   }
   const size_t first = batch->seen.Add(source, i, batch->sources);
   if (DLBRIDGE_UNLIKELY(first != i)) {
-    return RefuseDuplicate(error, "sources", i, first);
+    return RejectDuplicate(error, "sources", i, first);
   }
   return PrepareUpgrade(source, options, Wants::kAnyVersioned, &batch->prepared[i], error);
 }
@@ -364,8 +364,8 @@ DLBridgeStatus UpgradeMany(Batch* batch, const Options& options, DLManagedTensor
   return DLBRIDGE_OK;
 }
 
-DLBridgeStatus RefuseCopyHere(DLBridgeError* error) {
-  return RefuseArgument(error, "options.options",
+DLBridgeStatus RejectCopyHere(DLBridgeError* error) {
+  return RejectArgument(error, "options.options",
                         "has DLBRIDGE_CONVERT_COPY, which is for dlbridge_upgrade and "
                         "dlbridge_import");
 }
@@ -419,7 +419,7 @@ DLBRIDGE_NOINLINE DLBridgeStatus UpgradeIntoWithOptions(DLManagedTensor* source,
   DLBRIDGE_TRY(ResolveOptions(options, Target::kVersioned, &local, &resolved, error));
   DLBRIDGE_TRY(CheckUpgradeOptions(*resolved, error));
   if (resolved->Has(DLBRIDGE_CONVERT_COPY)) {
-    return RefuseCopyHere(error);
+    return RejectCopyHere(error);
   }
   Node* old = OwnNode(source);
   DLBRIDGE_TRY(old != nullptr ? ReplaceInto(old, *resolved, storage, error)
@@ -450,12 +450,12 @@ DLBridgeStatus UpgradeBatch(DLManagedTensor* const* sources, size_t count, const
                             DLManagedTensorVersioned** outs, size_t* failed, DLBridgeError* error) {
   size_t bytes = 0;
   if (count > PointerSet::kMostEntries || MulOverflows(count, sizeof(Prepared), &bytes)) {
-    return RefuseMemory(error);
+    return RejectMemory(error);
   }
   const size_t set_bytes = PointerSet::BytesFor(count);
   auto* memory = static_cast<char*>(std::calloc(1, bytes + set_bytes));
   if (memory == nullptr) {
-    return RefuseMemory(error);
+    return RejectMemory(error);
   }
   Batch batch = {sources, count, reinterpret_cast<Prepared*>(memory + set_bytes),
                  PointerSet(memory, count)};
@@ -517,7 +517,7 @@ DLBridgeStatus dlbridge_upgrade_many(DLManagedTensor* const* sources, size_t cou
       dlbridge::ResolveOptions(options, dlbridge::Target::kVersioned, &storage, &resolved, error));
   DLBRIDGE_TRY(dlbridge::CheckUpgradeOptions(*resolved, error));
   if (resolved->Has(DLBRIDGE_CONVERT_COPY)) {
-    return dlbridge::RefuseCopyHere(error);
+    return dlbridge::RejectCopyHere(error);
   }
   return dlbridge::UpgradeBatch(sources, count, *resolved, outs, index, error);
 }

@@ -28,7 +28,7 @@ bool Skip(const char** text, const char* prefix) {
 }
 
 // Adds "cannot open NAME: WHY". glibc's messages already begin with the name.
-void Tried(const char* name, const char* why, TextWriter* reason) {
+void AppendReason(const char* name, const char* why, TextWriter* reason) {
   reason->String(reason->length() != 0 ? "; cannot open " : "cannot open ").String(name);
   if (why == nullptr) {
     return;
@@ -51,7 +51,7 @@ void* Open(const char* name, bool loaded_only, TextWriter* reason) {
     module = LoadLibraryA(name);
   }
   if (module == nullptr && !loaded_only) {
-    Tried(name, nullptr, reason);
+    AppendReason(name, nullptr, reason);
   }
   return reinterpret_cast<void*>(module);
 }
@@ -83,7 +83,7 @@ void* Open(const char* name, bool loaded_only, TextWriter* reason) {
   // dlerror() also clears the message, so the caller of dlbridge does not find it later.
   const char* why = handle == nullptr ? dlerror() : nullptr;
   if (handle == nullptr && !loaded_only) {
-    Tried(name, why, reason);
+    AppendReason(name, why, reason);
   }
   return handle;
 }

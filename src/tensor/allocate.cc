@@ -84,7 +84,7 @@ DLBridgeStatus FillAllocated(const NewTensor& tensor, uint64_t room, Node* node,
   if (tensor.shareable && bytes != 0) {
     DLBRIDGE_TRY(AcquireShareable(static_cast<uint64_t>(bytes), tensor.alignment, tail, error));
   } else if (!AcquireMemory(tensor, static_cast<uint64_t>(bytes), room, tail)) {
-    return RefuseMemory(error);
+    return RejectMemory(error);
   }
   const DLTensor filled = {
       tail->memory, tensor.device, tensor.ndim, tensor.dtype, nullptr, nullptr, 0};
@@ -97,12 +97,12 @@ DLBridgeStatus CheckAllocateOptions(const DLBridgeAllocateSpec& spec, DLDevice d
                                     DLBridgeError* error) {
   DLBRIDGE_TRY(CheckOptionBits(spec.options, DLBRIDGE_ALLOCATE_SHAREABLE, "spec.options", error));
   if (spec.options != 0 && spec.allocator != nullptr) {
-    return RefuseArgument(error, "spec.options",
+    return RejectArgument(error, "spec.options",
                           "has DLBRIDGE_ALLOCATE_SHAREABLE, which needs the CPU and no allocator, "
                           "found an allocator");
   }
   if (spec.options != 0 && TypeOf(device) != kDLCPU) {
-    return RefuseDevice(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "spec.options",
+    return RejectDevice(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "spec.options",
                         "has DLBRIDGE_ALLOCATE_SHAREABLE, which needs the CPU and no allocator",
                         device);
   }
@@ -111,17 +111,17 @@ DLBridgeStatus CheckAllocateOptions(const DLBridgeAllocateSpec& spec, DLDevice d
 
 DLBridgeStatus CheckSpec(const DLBridgeAllocateSpec& spec, DLDevice device, DLBridgeError* error) {
   if (Packed(spec.dtype) == 0) {
-    return RefuseArgument(error, "spec.dtype", "is not set");
+    return RejectArgument(error, "spec.dtype", "is not set");
   }
   if (spec.alignment != 0 && !IsPowerOfTwo(spec.alignment)) {
-    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "spec.alignment",
+    return RejectValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "spec.alignment",
                        "must be 0 or a power of two", spec.alignment);
   }
   DLBRIDGE_TRY(CheckResultVersion(spec.version, "spec.version", error));
   DLBRIDGE_TRY(CheckAllocator(spec.allocator, "spec.allocator", error));
   DLBRIDGE_TRY(CheckAllocateOptions(spec, device, error));
   if (spec.allocator == nullptr && TypeOf(device) != kDLCPU) {
-    return RefuseDevice(error, DLBRIDGE_ERROR_UNSUPPORTED, "spec.device",
+    return RejectDevice(error, DLBRIDGE_ERROR_UNSUPPORTED, "spec.device",
                         "must be the CPU unless spec.allocator is set", device);
   }
   return DLBRIDGE_OK;
@@ -163,7 +163,7 @@ DLBridgeStatus AllocateTensor(const NewTensor& tensor, Node** out, DLBridgeError
   const uint64_t room = RoomInside(tensor);
   Node* node = AllocateNode(tensor.ndim, sizeof(AllocationTail) + room);
   if (node == nullptr) {
-    return RefuseMemory(error);
+    return RejectMemory(error);
   }
   InitNode(node, tensor.ndim, tensor.flags);
   const DLBridgeStatus status = FillAllocated(tensor, room, node, error);

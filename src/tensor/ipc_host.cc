@@ -39,7 +39,7 @@ constexpr unsigned long kTmpfs = 0x01021994;
 constexpr uint64_t kPart = uint64_t{64} << 20;
 
 // Reports a failed system call.
-DLBRIDGE_COLD DLBridgeStatus RefuseSystem(DLBridgeError* error, const char* call, int code) {
+DLBRIDGE_COLD DLBridgeStatus RejectSystem(DLBridgeError* error, const char* call, int code) {
   const bool scarce = code == ENOMEM || code == ENOSPC || code == EMFILE || code == ENFILE ||
                       code == EFBIG || code == EAGAIN;
   char problem[120];
@@ -48,7 +48,7 @@ DLBRIDGE_COLD DLBridgeStatus RefuseSystem(DLBridgeError* error, const char* call
       .Signed(code)
       .String(scarce ? ": no memory or file descriptor is left"
                      : ": this system cannot share memory");
-  return RefuseStatus(error, scarce ? DLBRIDGE_ERROR_OUT_OF_MEMORY : DLBRIDGE_ERROR_UNSUPPORTED,
+  return RejectStatus(error, scarce ? DLBRIDGE_ERROR_OUT_OF_MEMORY : DLBRIDGE_ERROR_UNSUPPORTED,
                       call, problem);
 }
 
@@ -99,15 +99,15 @@ int SealFile(int fd) {
 DLBridgeStatus FillFile(int fd, uint64_t size, void** memory, DLBridgeError* error) {
   int code = AllocatePages(fd, size);
   if (code != 0) {
-    return RefuseSystem(error, "fallocate", code);
+    return RejectSystem(error, "fallocate", code);
   }
   code = SealFile(fd);
   if (code != 0) {
-    return RefuseSystem(error, "sealing a memory file", code);
+    return RejectSystem(error, "sealing a memory file", code);
   }
   void* mapped = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   if (mapped == MAP_FAILED) {
-    return RefuseSystem(error, "mmap", errno);
+    return RejectSystem(error, "mmap", errno);
   }
   *memory = mapped;
   return DLBRIDGE_OK;
@@ -135,8 +135,8 @@ void FillTail(void* memory, uint64_t size, AllocationTail* tail) {
   tail->device = MakeDevice(kDLCPU, 0);
 }
 
-DLBRIDGE_COLD DLBridgeStatus RefuseFile(DLBridgeError* error, const char* problem) {
-  return RefuseStatus(error, DLBRIDGE_ERROR_DESCRIPTOR, "the file descriptor", problem);
+DLBRIDGE_COLD DLBridgeStatus RejectFile(DLBridgeError* error, const char* problem) {
+  return RejectStatus(error, DLBRIDGE_ERROR_DESCRIPTOR, "the file descriptor", problem);
 }
 
 // Rejects a file in which a peer could make a reader of the first `size` bytes fault. A reader is
@@ -148,18 +148,18 @@ DLBridgeStatus CheckFile(int fd, uint64_t size, DLBridgeError* error) {
   struct statfs system;
   if (seals < 0 || fstat(fd, &file) != 0 || fstatfs(fd, &system) != 0 || !S_ISREG(file.st_mode) ||
       static_cast<unsigned long>(system.f_type) != kTmpfs) {
-    return RefuseFile(error, "does not refer to a memory file (memfd)");
+    return RejectFile(error, "does not refer to a memory file (memfd)");
   }
   if ((seals & kSealShrink) == 0) {
-    return RefuseFile(error, "refers to a memory file that is not sealed against shrinking");
+    return RejectFile(error, "refers to a memory file that is not sealed against shrinking");
   }
   // In a larger file, all pages that are counted below could lie past `size`.
   if (file.st_size < 0 || static_cast<uint64_t>(file.st_size) != size) {
-    return RefuseOther(error, DLBRIDGE_ERROR_DESCRIPTOR, "the size of the memory file", size,
+    return RejectOther(error, DLBRIDGE_ERROR_DESCRIPTOR, "the size of the memory file", size,
                        static_cast<uint64_t>(file.st_size));
   }
   if (static_cast<Wide>(file.st_blocks) * 512 < static_cast<Wide>(size)) {
-    return RefuseFile(error, "refers to a memory file with holes");
+    return RejectFile(error, "refers to a memory file with holes");
   }
   return DLBRIDGE_OK;
 }
@@ -180,14 +180,14 @@ DLBridgeStatus MakePresent(int fd, void* mapped, uint64_t size, DLBridgeError* e
   if (HasNoHole(fd, size) || madvise(mapped, size, kPopulateRead) == 0 || errno == EINVAL) {
     return DLBRIDGE_OK;
   }
-  return RefuseFile(error, "refers to a memory file whose pages cannot be loaded");
+  return RejectFile(error, "refers to a memory file whose pages cannot be loaded");
 }
 
 DLBridgeStatus CheckWritable(int fd, DLBridgeError* error) {
   const int flags = fcntl(fd, F_GETFL);
   return flags >= 0 && (flags & O_ACCMODE) == O_RDWR
              ? DLBRIDGE_OK
-             : RefuseFile(error,
+             : RejectFile(error,
                           "is not open for writing, but the tensor is writable: import it with "
                           "DLBRIDGE_IPC_READ_ONLY");
 }
@@ -203,16 +203,16 @@ DLBridgeStatus AcquireShareable(uint64_t bytes, uint64_t alignment, AllocationTa
         .String("must be at most ")
         .Unsigned(page)
         .String(", the size of a page, for SHAREABLE memory");
-    return RefuseValue(error, DLBRIDGE_ERROR_UNSUPPORTED, "spec.alignment", problem, alignment);
+    return RejectValue(error, DLBRIDGE_ERROR_UNSUPPORTED, "spec.alignment", problem, alignment);
   }
   uint64_t size = 0;
   if (AddOverflows(bytes, page - 1, &size) || !CanEverFit(size)) {
-    return RefuseMemory(error);
+    return RejectMemory(error);
   }
   size -= size % page;
   const int fd = OpenMemoryFile();
   if (fd < 0) {
-    return RefuseSystem(error, "memfd_create", errno);
+    return RejectSystem(error, "memfd_create", errno);
   }
   void* memory = nullptr;
   const DLBridgeStatus status = FillFile(fd, size, &memory, error);
@@ -235,13 +235,13 @@ DLBridgeStatus ExportFile(const AllocationTail& tail, bool read_only, int32_t* f
   const int file = FileOf(tail.context);
   if (!read_only) {
     *fd = fcntl(file, F_DUPFD_CLOEXEC, 0);
-    return *fd >= 0 ? DLBRIDGE_OK : RefuseSystem(error, "fcntl", errno);
+    return *fd >= 0 ? DLBRIDGE_OK : RejectSystem(error, "fcntl", errno);
   }
   // A duplicate would keep the access mode, so the file is opened again.
   char path[40];
   TextWriter(path, sizeof path).String("/proc/self/fd/").Signed(file);
   *fd = open(path, O_RDONLY | O_CLOEXEC);
-  return *fd >= 0 ? DLBRIDGE_OK : RefuseSystem(error, "open of /proc/self/fd for reading", errno);
+  return *fd >= 0 ? DLBRIDGE_OK : RejectSystem(error, "open of /proc/self/fd for reading", errno);
 }
 
 DLBridgeStatus ImportFile(int32_t fd, uint64_t size, bool read_only, AllocationTail* tail,
@@ -254,8 +254,8 @@ DLBridgeStatus ImportFile(int32_t fd, uint64_t size, bool read_only, AllocationT
   void* mapped = mmap(nullptr, size, rights, MAP_SHARED, fd, 0);
   if (mapped == MAP_FAILED) {
     return errno == EPERM || errno == EACCES
-               ? RefuseFile(error, "does not permit the access that the descriptor states")
-               : RefuseSystem(error, "mmap", errno);
+               ? RejectFile(error, "does not permit the access that the descriptor states")
+               : RejectSystem(error, "mmap", errno);
   }
   const DLBridgeStatus status = MakePresent(fd, mapped, size, error);
   if (status != DLBRIDGE_OK) {
@@ -277,8 +277,8 @@ void CloseFiles(const int32_t* fds, uint32_t count) {
 
 namespace {
 
-DLBridgeStatus RefuseSystem(DLBridgeError* error) {
-  return RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "memory of the host",
+DLBridgeStatus RejectSystem(DLBridgeError* error) {
+  return RejectStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "memory of the host",
                       "cannot be shared on this system, which has no sealed memory files");
 }
 
@@ -286,19 +286,19 @@ DLBridgeStatus RefuseSystem(DLBridgeError* error) {
 
 DLBridgeStatus AcquireShareable(uint64_t /*bytes*/, uint64_t /*alignment*/,
                                 AllocationTail* /*tail*/, DLBridgeError* error) {
-  return RefuseSystem(error);
+  return RejectSystem(error);
 }
 
 bool IsShareable(const AllocationTail& /*tail*/) { return false; }
 
 DLBridgeStatus ExportFile(const AllocationTail& /*tail*/, bool /*read_only*/, int32_t* /*fd*/,
                           DLBridgeError* error) {
-  return RefuseSystem(error);
+  return RejectSystem(error);
 }
 
 DLBridgeStatus ImportFile(int32_t /*fd*/, uint64_t /*size*/, bool /*read_only*/,
                           AllocationTail* /*tail*/, DLBridgeError* error) {
-  return RefuseSystem(error);
+  return RejectSystem(error);
 }
 
 void CloseFiles(const int32_t* /*fds*/, uint32_t /*count*/) {}

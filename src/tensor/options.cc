@@ -18,7 +18,7 @@ DLBridgeStatus CheckVersion(DLPackVersion version, Target target, DLBridgeError*
     return CheckResultVersion(version, "options.version", error);
   }
   return version.major == 0 ? DLBRIDGE_OK
-                            : RefuseVersion(error, "options.version",
+                            : RejectVersion(error, "options.version",
                                             "must be of major 0, or {0, 0} for 0.8", version);
 }
 
@@ -27,7 +27,7 @@ DLBridgeStatus CheckOptions(const DLBridgeConvertOptions& options, Target target
   DLBRIDGE_TRY(CheckOptionBits(options.options, kKnownOptions, "options.options", error));
   DLBRIDGE_TRY(CheckVersion(options.version, target, error));
   if (options.policy != nullptr && (options.options & DLBRIDGE_CONVERT_SKIP_VALIDATION) != 0) {
-    return RefuseArgument(error, "options.policy",
+    return RejectArgument(error, "options.policy",
                           "must be NULL with DLBRIDGE_CONVERT_SKIP_VALIDATION, found a policy");
   }
   return CheckAllocator(options.allocator, "options.allocator", error);
@@ -43,10 +43,10 @@ DLBridgeStatus CheckAllocator(const DLBridgeAllocator* allocator, const char* ar
   DLBRIDGE_TRY(CheckStruct(allocator, argument, error));
   DLBRIDGE_TRY(CheckOptionBits(allocator->options, 0, "allocator.options", error));
   if (allocator->allocate == nullptr) {
-    return RefuseArgument(error, "allocator.allocate", "is not set");
+    return RejectArgument(error, "allocator.allocate", "is not set");
   }
   if (allocator->deallocate == nullptr) {
-    return RefuseArgument(error, "allocator.deallocate", "is not set");
+    return RejectArgument(error, "allocator.deallocate", "is not set");
   }
   return DLBRIDGE_OK;
 }
@@ -80,7 +80,7 @@ DLBridgeStatus CheckUpgradeOptions(const Options& options, DLBridgeError* error)
   };
   for (const Row& row : kRows) {
     if (options.Has(row.option)) {
-      return RefuseArgument(error, "options.options", row.problem);
+      return RejectArgument(error, "options.options", row.problem);
     }
   }
   return DLBRIDGE_OK;

@@ -6,14 +6,14 @@
 namespace dlbridge {
 namespace {
 
-DLBridgeStatus RefuseFlags(uint64_t recorded, uint64_t found, DLBridgeError* error) {
+DLBridgeStatus RejectFlags(uint64_t recorded, uint64_t found, DLBridgeError* error) {
   char problem[160];
   TextWriter(problem, sizeof problem)
       .String("of a dlbridge-owned tensor were changed: only READ_ONLY may be added, expected ")
       .Hex(recorded)
       .String(", found ")
       .Hex(found);
-  return RefuseArgument(error, "flags", problem);
+  return RejectArgument(error, "flags", problem);
 }
 
 }  // namespace
@@ -27,17 +27,17 @@ bool AddsReadOnly(Node* node, uint64_t flags) {
   return true;
 }
 
-DLBridgeStatus RefuseChanged(Node* node, const DLTensor& tensor, uint64_t flags,
+DLBridgeStatus RejectChanged(Node* node, const DLTensor& tensor, uint64_t flags,
                              DLPackVersion label, DLBridgeError* error) {
   if (tensor.ndim != node->ndim) {
     char problem[120];
     TextWriter(problem, sizeof problem)
         .String("of a dlbridge-owned tensor was changed: expected ")
         .Signed(node->ndim);
-    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "ndim", problem, tensor.ndim);
+    return RejectValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "ndim", problem, tensor.ndim);
   }
   if (!HasOwnArrays(node, tensor)) {
-    return RefuseArgument(error, tensor.shape != node->shape() ? "shape" : "strides",
+    return RejectArgument(error, tensor.shape != node->shape() ? "shape" : "strides",
                           "of a dlbridge-owned tensor must point to the array that the library "
                           "made: use dlbridge_view for another layout");
   }
@@ -46,9 +46,9 @@ DLBridgeStatus RefuseChanged(Node* node, const DLTensor& tensor, uint64_t flags,
     TextWriter(problem, sizeof problem)
         .String("of a dlbridge-owned tensor was changed: expected 1.")
         .Unsigned(node->minor);
-    return RefuseVersion(error, "version", problem, label);
+    return RejectVersion(error, "version", problem, label);
   }
-  return RefuseFlags(node->flags, flags, error);
+  return RejectFlags(node->flags, flags, error);
 }
 
 }  // namespace dlbridge

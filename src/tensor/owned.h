@@ -25,7 +25,7 @@ DLBRIDGE_INLINE bool HasOwnFlags(Node* node, uint64_t flags, uint32_t minor) {
          (DLBRIDGE_LIKELY(flags == Load(&node->flags)) || AddsReadOnly(node, flags));
 }
 
-DLBRIDGE_COLD DLBridgeStatus RefuseChanged(Node* node, const DLTensor& tensor, uint64_t flags,
+DLBRIDGE_COLD DLBridgeStatus RejectChanged(Node* node, const DLTensor& tensor, uint64_t flags,
                                            DLPackVersion label, DLBridgeError* error);
 
 DLBRIDGE_INLINE DLBridgeStatus CheckOwned(Node* node, const Subject& subject,
@@ -34,7 +34,7 @@ DLBRIDGE_INLINE DLBridgeStatus CheckOwned(Node* node, const Subject& subject,
                       HasOwnFlags(node, subject.flags, subject.label.minor))) {
     return DLBRIDGE_OK;
   }
-  return RefuseChanged(node, subject.tensor, subject.flags, subject.label, error);
+  return RejectChanged(node, subject.tensor, subject.flags, subject.label, error);
 }
 
 // A legacy struct has neither flags nor version, so only ndim and the arrays can be checked.
@@ -42,7 +42,7 @@ DLBRIDGE_INLINE DLBridgeStatus CheckOwnedLegacy(Node* node, const DLTensor& tens
                                                 DLBridgeError* error) {
   return DLBRIDGE_LIKELY(HasOwnArrays(node, tensor))
              ? DLBRIDGE_OK
-             : RefuseChanged(node, tensor, node->flags, {kMajor, node->minor}, error);
+             : RejectChanged(node, tensor, node->flags, {kMajor, node->minor}, error);
 }
 
 // Loads a versioned tensor, foreign or dlbridge-owned.
@@ -69,11 +69,11 @@ DLBRIDGE_INLINE DLBridgeStatus FindSharableNode(const DLManagedTensorVersioned* 
                                                 DLBridgeError* error) {
   Node* node = OwnNode(tensor);
   if (DLBRIDGE_UNLIKELY(node == nullptr)) {
-    return RefuseStatus(error, DLBRIDGE_ERROR_FOREIGN_TENSOR, "tensor",
+    return RejectStatus(error, DLBRIDGE_ERROR_FOREIGN_TENSOR, "tensor",
                         "is not dlbridge-owned: call dlbridge_import first");
   }
   if (DLBRIDGE_UNLIKELY(node->in_storage)) {
-    return Refuse(error, {DLBRIDGE_RULE_IN_STORAGE, kNoAxis, 0, 0});
+    return Reject(error, {DLBRIDGE_RULE_IN_STORAGE, kNoAxis, 0, 0});
   }
   *out = node;
   return DLBRIDGE_OK;

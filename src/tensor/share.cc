@@ -25,7 +25,7 @@ DLBRIDGE_INLINE bool IsUnchanged(Node* sibling, const DLManagedTensorVersioned& 
 DLBRIDGE_NOINLINE DLBridgeStatus DiscardShare(Node* sibling, Node* node, DLBridgeError* error) {
   const DLManagedTensorVersioned copy = node->versioned;
   DiscardNode(node);
-  return RefuseChanged(sibling, copy.dl_tensor, copy.flags, copy.version, error);
+  return RejectChanged(sibling, copy.dl_tensor, copy.flags, copy.version, error);
 }
 
 DLBRIDGE_INLINE DLBridgeStatus Share(const DLManagedTensorVersioned* tensor,
@@ -35,7 +35,7 @@ DLBRIDGE_INLINE DLBridgeStatus Share(const DLManagedTensorVersioned* tensor,
   const int32_t ndim = sibling->ndim;
   Node* node = AllocateNode(ndim, 0);
   if (DLBRIDGE_UNLIKELY(node == nullptr)) {
-    return RefuseMemory(error);
+    return RejectMemory(error);
   }
   // The copy is what is checked and used: the owner may write to the struct meanwhile.
   std::memcpy(&node->versioned, tensor, sizeof *tensor);

@@ -23,7 +23,7 @@ DLBridgeStatus CheckSpec(const DLBridgeViewSpec* spec, DLBridgeError* error) {
   DLBRIDGE_TRY(CheckOptionBits(spec->options, 0, "spec.options", error));
   FirstBroken sink(error);
   if (IsAbove(spec->ndim, DLBRIDGE_MAX_NDIM)) {
-    RefuseNdim(spec->ndim, 0, DLBRIDGE_MAX_NDIM, &sink);
+    RejectNdim(spec->ndim, 0, DLBRIDGE_MAX_NDIM, &sink);
   } else if (spec->ndim > 0 && spec->shape == nullptr) {
     sink.Broken({DLBRIDGE_RULE_SHAPE_NULL, kNoAxis, Bits(spec->ndim), 0});
   }
@@ -44,7 +44,7 @@ DLBridgeStatus CheckViewDtype(DLDataType dtype, const Subject& parent, DLBridgeE
     WriteDtype(parent.tensor.dtype, &text);
     text.String(", found ");
     WriteDtype(dtype, &text);
-    return RefuseArgument(error, "spec.dtype", problem);
+    return RejectArgument(error, "spec.dtype", problem);
   }
   DLTensor tensor = parent.tensor;
   tensor.dtype = dtype;
@@ -80,11 +80,11 @@ DLBridgeStatus CheckInside(const Extent& parent, const Extent& view, int64_t off
   const Wide first = static_cast<Wide>(offset) + view.first;
   const Wide limit = static_cast<Wide>(offset) + view.limit;
   if (first < parent.first) {
-    return Refuse(error, {DLBRIDGE_RULE_VIEW_BOUNDS, kNoAxis, Bits(parent.first),
+    return Reject(error, {DLBRIDGE_RULE_VIEW_BOUNDS, kNoAxis, Bits(parent.first),
                           static_cast<uint64_t>(first)});
   }
   if (limit > parent.limit) {
-    return Refuse(error, {DLBRIDGE_RULE_VIEW_BOUNDS, kNoAxis, Bits(parent.limit - 1),
+    return Reject(error, {DLBRIDGE_RULE_VIEW_BOUNDS, kNoAxis, Bits(parent.limit - 1),
                           static_cast<uint64_t>(limit - 1)});
   }
   return DLBRIDGE_OK;
@@ -99,7 +99,7 @@ DLBridgeStatus MoveOrigin(int64_t bytes, DLTensor* tensor, DLBridgeError* error)
     return DLBRIDGE_OK;
   }
   if (DeviceTypeOf(TypeOf(tensor->device)).data != DataIs::kAddress) {
-    return Refuse(error, {DLBRIDGE_RULE_HANDLE_RANGE, kNoAxis, 0, static_cast<uint64_t>(offset)});
+    return Reject(error, {DLBRIDGE_RULE_HANDLE_RANGE, kNoAxis, 0, static_cast<uint64_t>(offset)});
   }
   tensor->data = reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(tensor->data) +
                                          static_cast<uint64_t>(offset));
@@ -126,7 +126,7 @@ DLBridgeStatus FillView(const Subject& parent, const DLBridgeViewSpec& spec, Nod
   DLBRIDGE_TRY(CheckInside(outer, inner, spec.offset, error));
   const Wide bits = static_cast<Wide>(spec.offset) * item_bits;
   if (bits % 8 != 0) {
-    return Refuse(error, {DLBRIDGE_RULE_VIEW_OFFSET, kNoAxis, 0, static_cast<uint64_t>(bits)});
+    return Reject(error, {DLBRIDGE_RULE_VIEW_OFFSET, kNoAxis, 0, static_cast<uint64_t>(bits)});
   }
   return MoveOrigin(static_cast<int64_t>(bits / 8), &node->versioned.dl_tensor, error);
 }
@@ -140,7 +140,7 @@ DLBridgeStatus View(const DLManagedTensorVersioned* tensor, const DLBridgeViewSp
   DLBRIDGE_TRY(FindDtype(*spec, &parent, error));
   Node* node = AllocateNode(spec->ndim, 0);
   if (node == nullptr) {
-    return RefuseMemory(error);
+    return RejectMemory(error);
   }
   InitNode(node, spec->ndim, parent.flags);
   const DLBridgeStatus status = FillView(parent, *spec, node, error);

@@ -21,8 +21,8 @@ struct TouchedMemory {
 // The answer to the question whether the memory is on the device that the tensor names.
 struct DeviceVerdict {
   DLBridgeStatus status;  // not DLBRIDGE_OK if no driver can answer; the error has the reason
-  bool refused;           // the memory breaks the rule of `refusal`
-  Refusal refusal;
+  bool rejected;          // the memory breaks the rule of `violation`
+  Violation violation;
 };
 DeviceVerdict JudgeDevice(const TouchedMemory& memory, DLBridgeError* error);
 

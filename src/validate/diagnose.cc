@@ -11,33 +11,33 @@ class Collector {
   static constexpr bool kCollects = true;
   Collector(DLBridgeFinding* findings, size_t capacity)
       : findings_(findings), capacity_(capacity) {}
-  bool Broken(const Refusal& refusal) {
-    Add(refusal, DLBRIDGE_SEVERITY_BROKEN, StatusOfRule(refusal.rule));
+  bool Broken(const Violation& violation) {
+    Add(violation, DLBRIDGE_SEVERITY_BROKEN, StatusOfRule(violation.rule));
     return false;
   }
-  void Note(const Refusal& refusal) { Add(refusal, DLBRIDGE_SEVERITY_NOTE, DLBRIDGE_OK); }
+  void Note(const Violation& violation) { Add(violation, DLBRIDGE_SEVERITY_NOTE, DLBRIDGE_OK); }
   // An unanswerable check is reported as a note, not as an error.
-  bool Unanswered(DLBridgeStatus /*status*/, const Refusal& refusal) {
-    Note(refusal);
+  bool Unanswered(DLBridgeStatus /*status*/, const Violation& violation) {
+    Note(violation);
     return false;
   }
   DLBridgeError* error() const { return nullptr; }
   size_t count() const { return count_; }
 
  private:
-  void Add(const Refusal& refusal, int32_t severity, DLBridgeStatus status) {
+  void Add(const Violation& violation, int32_t severity, DLBridgeStatus status) {
     if (count_ < capacity_) {
       DLBridgeFinding& finding = findings_[count_];
-      finding.rule = refusal.rule;
-      finding.axis = refusal.axis;
+      finding.rule = violation.rule;
+      finding.axis = violation.axis;
       finding.severity = severity;
       finding.status = status;
       finding.reserved[0] = 0;
       finding.reserved[1] = 0;
       TextWriter expected(finding.expected, sizeof finding.expected);
-      WriteExpected(refusal, &expected);
+      WriteExpected(violation, &expected);
       TextWriter found(finding.found, sizeof finding.found);
-      WriteFound(refusal, &found);
+      WriteFound(violation, &found);
     }
     ++count_;
   }
@@ -78,15 +78,15 @@ DLBridgeStatus dlbridge_diagnose(const void* tensor, DLBridgeKind kind, uint64_t
   DLBRIDGE_REQUIRE(tensor);
   DLBRIDGE_REQUIRE(count);
   if (findings == nullptr && capacity != 0) {
-    return dlbridge::RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "findings",
+    return dlbridge::RejectValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "findings",
                                  "must not be NULL with a non-zero capacity", capacity);
   }
   if (kind < DLBRIDGE_KIND_LEGACY || kind > DLBRIDGE_KIND_BORROWED) {
-    return dlbridge::RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "kind",
+    return dlbridge::RejectValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "kind",
                                  "must be LEGACY (1), VERSIONED (2) or BORROWED (3)", kind);
   }
   if (kind != DLBRIDGE_KIND_BORROWED && tensor_flags != 0) {
-    return dlbridge::RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "tensor_flags",
+    return dlbridge::RejectValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "tensor_flags",
                                  "must be 0 for a managed tensor", tensor_flags);
   }
   dlbridge::Policy storage;

@@ -19,7 +19,7 @@ constexpr Policy kLayoutPolicy = LayoutPolicy();
 DLBridgeStatus CheckDescribable(const DLTensor& tensor, DLBridgeError* error) {
   FirstBroken sink(error);
   if (IsAbove(tensor.ndim, DLBRIDGE_MAX_NDIM)) {
-    RefuseNdim(tensor.ndim, 0, DLBRIDGE_MAX_NDIM, &sink);
+    RejectNdim(tensor.ndim, 0, DLBRIDGE_MAX_NDIM, &sink);
   } else if (!IsPlainDtype(tensor.dtype) && !CheckOddDtype(tensor.dtype, kLayoutPolicy, &sink)) {
     return sink.status();
   } else if (tensor.ndim > 0 && tensor.shape == nullptr) {

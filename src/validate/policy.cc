@@ -24,20 +24,20 @@ bool Has(const DLBridgePolicy& policy, uint32_t option) { return (policy.options
 
 DLBridgeStatus CheckRanges(const DLBridgePolicy& policy, DLBridgeError* error) {
   if (policy.level < DLBRIDGE_LEVEL_DEFAULT || policy.level > DLBRIDGE_LEVEL_DEVICE) {
-    return RefuseEnum(error, "policy.level",
+    return RejectEnum(error, "policy.level",
                       "must be STRUCT (1), METADATA (2), DEVICE (3) or 0 for METADATA",
                       policy.level, DLBRIDGE_LEVEL_DEVICE);
   }
   if (policy.version.major > kMajor) {
-    return RefuseVersion(error, "policy.version", "must be of major 0 or 1", policy.version);
+    return RejectVersion(error, "policy.version", "must be of major 0 or 1", policy.version);
   }
   if (policy.contiguity < DLBRIDGE_CONTIGUITY_ANY ||
       policy.contiguity > DLBRIDGE_CONTIGUITY_C_OR_F) {
-    return RefuseEnum(error, "policy.contiguity", "must be ANY (0), C (1), F (2) or C_OR_F (3)",
+    return RejectEnum(error, "policy.contiguity", "must be ANY (0), C (1), F (2) or C_OR_F (3)",
                       policy.contiguity, DLBRIDGE_CONTIGUITY_C_OR_F);
   }
   if (policy.alignment != 0 && !IsPowerOfTwo(policy.alignment)) {
-    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "policy.alignment",
+    return RejectValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "policy.alignment",
                        "must be 0 or a power of two", policy.alignment);
   }
   return DLBRIDGE_OK;
@@ -46,11 +46,11 @@ DLBridgeStatus CheckRanges(const DLBridgePolicy& policy, DLBridgeError* error) {
 DLBridgeStatus CheckList(const void* list, size_t count, const char* argument,
                          DLBridgeError* error) {
   if (list == nullptr && count != 0) {
-    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, argument,
+    return RejectValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, argument,
                        "must not be NULL with a non-zero count", count);
   }
   if (list != nullptr && count == 0) {
-    return RefuseArgument(error, argument,
+    return RejectArgument(error, argument,
                           "has count 0: set it to NULL to accept all; a policy cannot reject all");
   }
   return DLBRIDGE_OK;
@@ -59,7 +59,7 @@ DLBridgeStatus CheckList(const void* list, size_t count, const char* argument,
 DLBridgeStatus CheckNdimLimits(const DLBridgePolicy& policy, DLBridgeError* error) {
   if (!Has(policy, DLBRIDGE_POLICY_LIMIT_NDIM)) {
     if (policy.min_ndim != 0 || policy.max_ndim != 0) {
-      return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT,
+      return RejectValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT,
                          policy.max_ndim != 0 ? "policy.max_ndim" : "policy.min_ndim",
                          "must be 0 without DLBRIDGE_POLICY_LIMIT_NDIM",
                          policy.max_ndim != 0 ? policy.max_ndim : policy.min_ndim);
@@ -67,7 +67,7 @@ DLBridgeStatus CheckNdimLimits(const DLBridgePolicy& policy, DLBridgeError* erro
     return DLBRIDGE_OK;
   }
   if (policy.max_ndim < 0 || policy.max_ndim > DLBRIDGE_MAX_NDIM) {
-    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "policy.max_ndim", "must be 0 to 64",
+    return RejectValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "policy.max_ndim", "must be 0 to 64",
                        policy.max_ndim);
   }
   if (policy.min_ndim < 0 || policy.min_ndim > policy.max_ndim) {
@@ -75,13 +75,13 @@ DLBridgeStatus CheckNdimLimits(const DLBridgePolicy& policy, DLBridgeError* erro
     TextWriter(problem, sizeof problem)
         .String("must be 0 to max_ndim, which is ")
         .Signed(policy.max_ndim);
-    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "policy.min_ndim", problem,
+    return RejectValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "policy.min_ndim", problem,
                        policy.min_ndim);
   }
   return DLBRIDGE_OK;
 }
 
-DLBRIDGE_COLD DLBridgeStatus RefuseShape(const DLBridgePolicy& policy, DLBridgeError* error) {
+DLBRIDGE_COLD DLBridgeStatus RejectShape(const DLBridgePolicy& policy, DLBridgeError* error) {
   char problem[180];
   TextWriter(problem, sizeof problem)
       .String(
@@ -92,7 +92,7 @@ DLBRIDGE_COLD DLBridgeStatus RefuseShape(const DLBridgePolicy& policy, DLBridgeE
       .Signed(policy.min_ndim)
       .String(" and max_ndim ")
       .Signed(policy.max_ndim);
-  return RefuseArgument(error, "policy.shape", problem);
+  return RejectArgument(error, "policy.shape", problem);
 }
 
 DLBridgeStatus CheckShape(const DLBridgePolicy& policy, DLBridgeError* error) {
@@ -100,11 +100,11 @@ DLBridgeStatus CheckShape(const DLBridgePolicy& policy, DLBridgeError* error) {
     return DLBRIDGE_OK;
   }
   if (!Has(policy, DLBRIDGE_POLICY_LIMIT_NDIM) || policy.min_ndim != policy.max_ndim) {
-    return RefuseShape(policy, error);
+    return RejectShape(policy, error);
   }
   for (int32_t i = 0; i < policy.max_ndim; ++i) {
     if (policy.shape[i] < -1) {
-      return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "policy.shape",
+      return RejectValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "policy.shape",
                          "must have extents of 0 or more, or -1 for any", policy.shape[i]);
     }
   }
@@ -113,7 +113,7 @@ DLBridgeStatus CheckShape(const DLBridgePolicy& policy, DLBridgeError* error) {
 
 DLBridgeStatus CheckBufferLimit(const DLBridgePolicy& policy, DLBridgeError* error) {
   if (policy.buffer_size != 0 && !Has(policy, DLBRIDGE_POLICY_LIMIT_BUFFER)) {
-    return RefuseValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "policy.buffer_size",
+    return RejectValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "policy.buffer_size",
                        "must be 0 without DLBRIDGE_POLICY_LIMIT_BUFFER", policy.buffer_size);
   }
   return DLBRIDGE_OK;
@@ -129,7 +129,7 @@ DLBridgeStatus CheckLevel(const DLBridgePolicy& policy, DLBridgeError* error) {
   if (policy.level == DLBRIDGE_LEVEL_STRUCT &&
       (overlap || Has(policy, kNeedArrays) || policy.alignment != 0 ||
        policy.contiguity != DLBRIDGE_CONTIGUITY_ANY || policy.shape != nullptr)) {
-    return RefuseArgument(error, "policy.level",
+    return RejectArgument(error, "policy.level",
                           "must be METADATA (2) or DEVICE (3) to check shape, strides, buffer, "
                           "alignment or overlap, found STRUCT (1)");
   }

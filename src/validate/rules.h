@@ -3,9 +3,9 @@
 // which collects all findings, are the same code with different sinks.
 //
 // A sink has
-// - `Broken(refusal)`: a rule is broken; returns true to stop,
-// - `Note(refusal)`: a finding that never rejects,
-// - `Unanswered(status, refusal)`: no driver can answer; returns true to stop,
+// - `Broken(violation)`: a rule is broken; returns true to stop,
+// - `Note(violation)`: a finding that never rejects,
+// - `Unanswered(status, violation)`: no driver can answer; returns true to stop,
 // - kCollects: true if the sink wants notes and every axis that breaks a rule.
 #ifndef DLBRIDGE_SRC_VALIDATE_RULES_H_
 #define DLBRIDGE_SRC_VALIDATE_RULES_H_
@@ -52,13 +52,13 @@ class FirstBroken {
  public:
   static constexpr bool kCollects = false;
   explicit FirstBroken(DLBridgeError* error) : error_(error) {}
-  DLBRIDGE_INLINE bool Broken(const Refusal& refusal) {
-    status_ = Refuse(error_, refusal);
+  DLBRIDGE_INLINE bool Broken(const Violation& violation) {
+    status_ = Reject(error_, violation);
     return true;
   }
-  void Note(const Refusal& /*refusal*/) {}
+  void Note(const Violation& /*violation*/) {}
   // The error already has the reason. A tensor that cannot be checked is rejected.
-  bool Unanswered(DLBridgeStatus status, const Refusal& /*refusal*/) {
+  bool Unanswered(DLBridgeStatus status, const Violation& /*violation*/) {
     status_ = status;
     return true;
   }
@@ -83,7 +83,7 @@ constexpr uint64_t Bits(int64_t value) { return static_cast<uint64_t>(value); }
 
 // Each check below returns false if no later check may run.
 template <class Sink>
-DLBRIDGE_COLD bool RefuseNdim(int32_t ndim, int32_t least, int32_t most, Sink* sink) {
+DLBRIDGE_COLD bool RejectNdim(int32_t ndim, int32_t least, int32_t most, Sink* sink) {
   if (ndim < 0) {
     sink->Broken({DLBRIDGE_RULE_NDIM_NEGATIVE, kNoAxis, 0, Bits(ndim)});
   } else {
@@ -127,14 +127,14 @@ DLBRIDGE_COLD bool CheckOddDtype(DLDataType dtype, const Policy& policy, Sink* s
 
 // A code that `policy.version` does not know is rejected if the policy says so, else noted.
 template <class Sink>
-bool CheckKnown(bool known, bool refuse, const Refusal& refusal, Sink* sink) {
+bool CheckKnown(bool known, bool reject, const Violation& violation, Sink* sink) {
   if (known) {
     return true;
   }
-  if (refuse) {
-    return !sink->Broken(refusal);
+  if (reject) {
+    return !sink->Broken(violation);
   }
-  sink->Note(refusal);
+  sink->Note(violation);
   return true;
 }
 
@@ -174,7 +174,7 @@ bool CheckLists(const DLTensor& tensor, const Policy& policy, Sink* sink) {
 
 template <class Sink>
 bool CheckLeastNdim(int32_t ndim, const Policy& policy, Sink* sink) {
-  return ndim >= policy.min_ndim || RefuseNdim(ndim, policy.min_ndim, policy.max_ndim, sink);
+  return ndim >= policy.min_ndim || RejectNdim(ndim, policy.min_ndim, policy.max_ndim, sink);
 }
 
 // The demands of the policy on the struct itself.
@@ -228,7 +228,7 @@ template <class Sink>
 bool CheckHead(const Subject& subject, const Policy& policy, Sink* sink) {
   const DLTensor& tensor = subject.tensor;
   if (DLBRIDGE_UNLIKELY(IsAbove(tensor.ndim, policy.max_ndim))) {
-    return RefuseNdim(tensor.ndim, policy.min_ndim, policy.max_ndim, sink);
+    return RejectNdim(tensor.ndim, policy.min_ndim, policy.max_ndim, sink);
   }
   if (DLBRIDGE_UNLIKELY(!IsPlainDtype(tensor.dtype)) &&
       !CheckOddDtype(tensor.dtype, policy, sink)) {
@@ -251,7 +251,7 @@ bool CheckHead(const Subject& subject, const Policy& policy, Sink* sink) {
 // ----------------------------------------------------------------------------- metadata level
 
 template <class Sink>
-DLBRIDGE_COLD void RefuseNegativeExtents(int32_t ndim, const int64_t* shape, Sink* sink) {
+DLBRIDGE_COLD void RejectNegativeExtents(int32_t ndim, const int64_t* shape, Sink* sink) {
   for (int32_t i = 0; i < ndim; ++i) {
     // The scan has read or written every entry.
     // NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult)
@@ -267,7 +267,7 @@ template <class Sink>
 bool CheckExtent(int32_t ndim, const int64_t* shape, const int64_t* strides, uint32_t item_bits,
                  Extent* extent, ByteExtent* bytes, Sink* sink) {
   if (DLBRIDGE_UNLIKELY(extent->negative)) {
-    RefuseNegativeExtents(ndim, shape, sink);
+    RejectNegativeExtents(ndim, shape, sink);
     return false;
   }
   if (DLBRIDGE_UNLIKELY(extent->overflow)) {
@@ -414,9 +414,9 @@ bool CheckDevice(const LayoutView& view, const Policy& policy, Sink* sink) {
                                 tensor.byte_offset + Bits(view.bytes.end)};
   const DeviceVerdict verdict = JudgeDevice(memory, sink->error());
   if (verdict.status != DLBRIDGE_OK) {
-    return !sink->Unanswered(verdict.status, verdict.refusal);
+    return !sink->Unanswered(verdict.status, verdict.violation);
   }
-  return !verdict.refused || !sink->Broken(verdict.refusal);
+  return !verdict.rejected || !sink->Broken(verdict.violation);
 }
 
 // Compares the extents with the policy's shape, which has as many axes as the tensor (CheckHead).
@@ -448,9 +448,9 @@ void NoteLayout(const LayoutView& view, const Policy& policy, Sink* sink) {
   if (view.extent.count != 0 && alignment != 0 && alignment < natural) {
     sink->Note({DLBRIDGE_RULE_DATA_UNALIGNED, kNoAxis, natural, alignment});
   }
-  const bool refused = policy.Has(DLBRIDGE_POLICY_REQUIRE_WRITABLE) &&
-                       !policy.Has(DLBRIDGE_POLICY_ALLOW_SELF_OVERLAP);
-  const DLBridgeAnswer overlap = refused ? DLBRIDGE_NO : OverlapOf(view);
+  const bool rejected = policy.Has(DLBRIDGE_POLICY_REQUIRE_WRITABLE) &&
+                        !policy.Has(DLBRIDGE_POLICY_ALLOW_SELF_OVERLAP);
+  const DLBridgeAnswer overlap = rejected ? DLBRIDGE_NO : OverlapOf(view);
   if (overlap != DLBRIDGE_NO) {
     sink->Note({DLBRIDGE_RULE_SELF_OVERLAP, kNoAxis, 0, Bits(overlap)});
   }
@@ -572,7 +572,7 @@ DLBRIDGE_INLINE DLBridgeStatus CheckMajor(DLPackVersion label, DLBridgeError* er
   if (DLBRIDGE_LIKELY(label.major == kMajor)) {
     return DLBRIDGE_OK;
   }
-  return Refuse(error, {DLBRIDGE_RULE_VERSION_MAJOR, kNoAxis, kMajor, label.major});
+  return Reject(error, {DLBRIDGE_RULE_VERSION_MAJOR, kNoAxis, kMajor, label.major});
 }
 
 }  // namespace dlbridge

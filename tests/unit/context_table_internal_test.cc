@@ -148,7 +148,7 @@ TEST(ContextTableFork, RecoversSlotsThatWereBeingTaken) {
 TEST(ContextTableFork, FreesSlotsThatWereBeingReturnedOnce) {
   ExpectWorksInChild([](const std::vector<uint64_t>& ids) {
     for (const uint64_t id : ids) {
-      GiveBackSlot(SlotNumberOf(id));
+      ReturnSlot(SlotNumberOf(id));
     }
   });
 }

@@ -2086,7 +2086,7 @@ std::set<std::string> FindInSources(const std::vector<std::regex>& patterns) {
 // The arguments that rejections, checks and required pointers name.
 const std::set<std::string>& ArgumentsOfTheSources() {
   static const std::set<std::string> found = FindInSources(
-      {std::regex("Refuse(?:Argument|Status|Value|Enum|Device|Version|Size|Other|StructSize|Tail|"
+      {std::regex("Reject(?:Argument|Status|Value|Enum|Device|Version|Size|Other|StructSize|Tail|"
                   "Duplicate|Options|Signed|Unsigned|Backend|System)\\("
                   "\\s*error,\\s*(?:DLBRIDGE_ERROR_[A-Z_]+,\\s*)?\"([^\"]+)\""),
        std::regex("(?:CheckReserved|CheckStruct|CheckOut|CheckStream|CheckOptionBits|"
@@ -2098,7 +2098,7 @@ const std::set<std::string>& ArgumentsOfTheSources() {
 // Problems of a subject that the function states: a descriptor, a file, a text.
 const std::set<std::string>& ProblemsOfTheSources() {
   static const std::set<std::string> found = FindInSources({std::regex(
-      "Refuse(?:Bytes|Number|Length|Descriptor|File|Text)\\(\\s*error,\\s*\"([^\"]+)\"")});
+      "Reject(?:Bytes|Number|Length|Descriptor|File|Text)\\(\\s*error,\\s*\"([^\"]+)\"")});
   return found;
 }
 

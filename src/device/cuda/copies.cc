@@ -28,7 +28,7 @@ DLBridgeStatus ContextOfSide(const CopySide& side, const char* argument, Context
   PointerFacts facts;
   DLBRIDGE_TRY(AskFacts(side.buffer.handle, &facts, error));
   if (facts.type == 0) {
-    return RefuseArgument(error, argument,
+    return RejectArgument(error, argument,
                           "is not known to CUDA in this process: expected memory that CUDA "
                           "allocated or registered here");
   }

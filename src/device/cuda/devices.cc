@@ -68,7 +68,7 @@ DLBridgeStatus PrimaryOf(int32_t ordinal, Context* out, DLBridgeError* error) {
   return RetainPrimary(ordinal, out, error);
 }
 
-DLBRIDGE_COLD DLBridgeStatus RefuseOrdinal(int32_t ordinal, const char* argument,
+DLBRIDGE_COLD DLBridgeStatus RejectOrdinal(int32_t ordinal, const char* argument,
                                            DLBridgeError* error) {
   char problem[120];
   TextWriter(problem, sizeof problem)
@@ -77,7 +77,7 @@ DLBRIDGE_COLD DLBridgeStatus RefuseOrdinal(int32_t ordinal, const char* argument
       .String(": expected 0 to ")
       .Signed(g_cuda.device_count - 1)
       .String(", the devices that CUDA has in this process");
-  return RefuseArgument(error, argument, problem);
+  return RejectArgument(error, argument, problem);
 }
 
 }  // namespace
@@ -94,7 +94,7 @@ DLBridgeStatus IdOf(Context context, uint64_t* out, DLBridgeError* error) {
 DLBridgeStatus ContextOfDevice(int32_t ordinal, const char* argument, Context* out,
                                DLBridgeError* error) {
   if (ordinal < 0 || ordinal >= g_cuda.device_count) {
-    return RefuseOrdinal(ordinal, argument, error);
+    return RejectOrdinal(ordinal, argument, error);
   }
   Context current = nullptr;
   DLBRIDGE_TRY(Check(g_cuda.driver.ctx_get_current(&current), "cuCtxGetCurrent", error));

@@ -30,10 +30,10 @@ extern Cuda g_cuda;
 const char* ResultName(Result result);
 
 // Returns DRIVER, or CAPTURE if the driver failed because a capture is in progress.
-DLBRIDGE_COLD DLBridgeStatus RefuseCall(DLBridgeError* error, const char* call, Result result);
+DLBRIDGE_COLD DLBridgeStatus RejectCall(DLBridgeError* error, const char* call, Result result);
 
 DLBRIDGE_INLINE DLBridgeStatus Check(Result result, const char* call, DLBridgeError* error) {
-  return DLBRIDGE_LIKELY(result == kSuccess) ? DLBRIDGE_OK : RefuseCall(error, call, result);
+  return DLBRIDGE_LIKELY(result == kSuccess) ? DLBRIDGE_OK : RejectCall(error, call, result);
 }
 
 // Runs `body` with `context` current on this thread, then restores the previous context.

@@ -19,17 +19,17 @@ bool IsSameUuid(const Uuid& a, const Uuid& b) { return std::memcmp(&a, &b, sizeo
 
 DLBridgeStatus CheckShareable(const PointerFacts& facts, DLBridgeError* error) {
   if (facts.type != kMemoryDevice || facts.managed != 0) {
-    return RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "the memory",
+    return RejectStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "the memory",
                         "is not device memory of CUDA, the only memory that CUDA shares between "
                         "processes: copy it to memory of cuMemAlloc or cudaMalloc");
   }
   if (facts.context == nullptr || facts.ordinal < 0 || facts.ordinal >= g_cuda.device_count) {
-    return RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "the memory",
+    return RejectStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "the memory",
                         "is from a pool (cuMemAllocAsync) or cuMemMap, which CUDA's IPC handles do "
                         "not support: copy it to memory of cuMemAlloc or cudaMalloc");
   }
   return IsSameUuid(g_cuda.devices[facts.ordinal].uuid, kNoUuid)
-             ? RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "the driver",
+             ? RejectStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "the driver",
                             "does not report the UUID of the device, which another process needs "
                             "to find it: install a driver for CUDA 11.4 or later")
              : DLBRIDGE_OK;
@@ -50,7 +50,7 @@ DLBridgeStatus AskHandle(Address base, IpcMemHandle* out, DLBridgeError* error) 
   const Result result = g_cuda.driver.ipc_get_mem_handle(out, base);
   return result != kInvalidValue
              ? Check(result, "cuIpcGetMemHandle", error)
-             : RefuseStatus(
+             : RejectStatus(
                    error, DLBRIDGE_ERROR_UNSUPPORTED, "the memory",
                    "cannot be shared by CUDA (cuIpcGetMemHandle: 1, CUDA_ERROR_INVALID_VALUE): "
                    "copy it to memory of cuMemAlloc or cudaMalloc");
@@ -58,7 +58,7 @@ DLBridgeStatus AskHandle(Address base, IpcMemHandle* out, DLBridgeError* error) 
 
 DLBridgeStatus ReadMessage(const IpcHandle& handle, Message* out, DLBridgeError* error) {
   if (handle.length != sizeof *out || handle.fd_count != 0) {
-    return RefuseStatus(error, DLBRIDGE_ERROR_DESCRIPTOR, "the descriptor",
+    return RejectStatus(error, DLBRIDGE_ERROR_DESCRIPTOR, "the descriptor",
                         "is not an export of CUDA: it has another length, or file descriptors");
   }
   std::memcpy(out, handle.bytes, sizeof *out);
@@ -72,7 +72,7 @@ DLBridgeStatus FindDevice(const Uuid& uuid, int32_t* out, DLBridgeError* error) 
       return DLBRIDGE_OK;
     }
   }
-  return RefuseStatus(
+  return RejectStatus(
       error, DLBRIDGE_ERROR_UNAVAILABLE, "the exporter's device",
       "is not visible in this process, where no device has its UUID: check CUDA_VISIBLE_DEVICES");
 }
@@ -82,7 +82,7 @@ DLBridgeStatus CheckSize(Address start, uint64_t size, DLBridgeError* error) {
   Range range;
   DLBRIDGE_TRY(AskRange(start, &range, error));
   if (start - range.base > range.size || size > range.size - (start - range.base)) {
-    return RefuseStatus(error, DLBRIDGE_ERROR_DESCRIPTOR, "the descriptor",
+    return RejectStatus(error, DLBRIDGE_ERROR_DESCRIPTOR, "the descriptor",
                         "states a larger size than the memory that CUDA mapped");
   }
   return DLBRIDGE_OK;

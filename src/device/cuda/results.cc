@@ -14,9 +14,9 @@ const char* ResultName(Result result) {
   return name;
 }
 
-DLBridgeStatus RefuseCall(DLBridgeError* error, const char* call, Result result) {
+DLBridgeStatus RejectCall(DLBridgeError* error, const char* call, Result result) {
   const char* name = ResultName(result);
-  const DLBridgeStatus status = RefuseDriver(error, call, result, name);
+  const DLBridgeStatus status = RejectDriver(error, call, result, name);
   const bool capture = result >= kCaptureUnsupported && result <= kCaptureWrongThread;
   if (!capture) {
     return status;
@@ -27,7 +27,7 @@ DLBridgeStatus RefuseCall(DLBridgeError* error, const char* call, Result result)
   if (name != nullptr) {
     text.String(" (").String(name).Character(')');
   }
-  return RefuseStatus(error, DLBRIDGE_ERROR_CAPTURE, call, problem);
+  return RejectStatus(error, DLBRIDGE_ERROR_CAPTURE, call, problem);
 }
 
 }  // namespace dlbridge::cuda

@@ -30,33 +30,33 @@ DLBridgeStatus AskCaptureId(Stream stream, uint64_t* out, DLBridgeError* error) 
       "cuStreamGetCaptureInfo", error);
 }
 
-DLBRIDGE_COLD DLBridgeStatus RefuseCapture(DLBridgeError* error, const char* argument,
+DLBRIDGE_COLD DLBridgeStatus RejectCapture(DLBridgeError* error, const char* argument,
                                            const char* problem) {
-  return RefuseStatus(error, DLBRIDGE_ERROR_CAPTURE, argument, problem);
+  return RejectStatus(error, DLBRIDGE_ERROR_CAPTURE, argument, problem);
 }
 
 DLBRIDGE_COLD DLBridgeStatus JudgeCaptures(const Capture& producer, const Capture& consumer,
                                            uint32_t options, DLBridgeError* error) {
   if (producer.state > kCaptureActive || consumer.state > kCaptureActive) {
-    return RefuseCapture(error, producer.state > kCaptureActive ? "producer" : "consumer",
+    return RejectCapture(error, producer.state > kCaptureActive ? "producer" : "consumer",
                          "has a capture that failed: end it first (cuStreamEndCapture)");
   }
   if (producer.state == kCaptureNone) {
-    return RefuseCapture(error, "consumer",
+    return RejectCapture(error, "consumer",
                          "is capturing a graph, which cannot wait for work outside of it: hand "
                          "over before the capture begins, or capture the producer as well");
   }
   if (consumer.state == kCaptureNone) {
     return (options & DLBRIDGE_HANDOFF_ALLOW_CAPTURE) != 0
                ? DLBRIDGE_OK
-               : RefuseCapture(error, "producer",
+               : RejectCapture(error, "producer",
                                "is capturing a graph, and a wait would add the consumer to it: "
                                "hand over after the capture, or set DLBRIDGE_HANDOFF_ALLOW_CAPTURE "
                                "and join both streams again");
   }
   return producer.id == consumer.id && producer.id != 0
              ? DLBRIDGE_OK
-             : RefuseCapture(error, "producer and consumer",
+             : RejectCapture(error, "producer and consumer",
                              "are not known to capture the same graph, and streams of two captures "
                              "cannot be ordered: end one of the captures first");
 }
@@ -143,7 +143,7 @@ DLBridgeStatus RequireNoCapture(Stream stream, const char* argument, DLBridgeErr
   DLBRIDGE_TRY(AskCapture(stream, &state, error));
   return state == kCaptureNone
              ? DLBRIDGE_OK
-             : RefuseCapture(error, argument,
+             : RejectCapture(error, argument,
                              "is capturing a graph, and no wait for it is allowed until the "
                              "capture ends: end the capture first");
 }

@@ -2,8 +2,8 @@
 // Copies of HIP: boxes on one stream, which is synchronised at the end.
 //
 // A job without a stream gets one of the library's, which does not wait for other streams. The
-// default stream cannot be used: a capture anywhere in the process forbids copies on it. The library
-// keeps such streams per device; each job has one for itself.
+// default stream cannot be used: a capture anywhere in the process forbids copies on it. The
+// library keeps such streams per device; each job has one for itself.
 #include "device/handle_pool.h"
 #include "device/hip/internal.h"
 #include "support/checked.h"
@@ -174,7 +174,7 @@ DLBridgeStatus CopyFinish(CopyJob* job, DLBridgeError* error) {
   const Result code = g_hip.driver.hipStreamSynchronize(StreamOf(*job));
   GiveStream(*job, code == kSuccess);
   if (code != kSuccess) {
-    return RefuseCall(error, "hipStreamSynchronize", code);
+    return RejectCall(error, "hipStreamSynchronize", code);
   }
   return scope.Leave(error);
 }

@@ -61,7 +61,7 @@ DLBridgeStatus Identify(int32_t device, Identity* out, DLBridgeError* error) {
     return DLBRIDGE_OK;
   }
   if (g_hip.driver.hipDeviceGetPCIBusId == nullptr) {
-    return RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "this HIP runtime",
+    return RejectStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "this HIP runtime",
                         "reports neither the UUID nor the PCI bus of a device, so that another "
                         "process cannot find the device");
   }
@@ -83,7 +83,7 @@ DLBridgeStatus CheckDevice(int32_t device, const char* argument, DLBridgeError* 
       .String(": expected 0 to ")
       .Signed(g_hip.device_count - 1)
       .String(", the devices that HIP has in this process");
-  return RefuseArgument(error, argument, problem);
+  return RejectArgument(error, argument, problem);
 }
 
 DLBridgeStatus DeviceScope::Enter(int32_t device, DLBridgeError* error) {

@@ -14,7 +14,7 @@
   do {                                                          \
     const Result try_code = g_hip.driver.function(__VA_ARGS__); \
     if (DLBRIDGE_UNLIKELY(try_code != kSuccess)) {              \
-      return RefuseCall(error, #function, try_code);            \
+      return RejectCall(error, #function, try_code);            \
     }                                                           \
   } while (false)
 
@@ -34,7 +34,7 @@ const char* ResultName(Result result);
 // Returns DRIVER, or CAPTURE for calls that a graph capture forbids. Clears the runtime's last
 // error too: a program that gets the error from this library must not find it again after its next
 // kernel launch.
-DLBRIDGE_COLD DLBridgeStatus RefuseCall(DLBridgeError* error, const char* call, Result code);
+DLBRIDGE_COLD DLBridgeStatus RejectCall(DLBridgeError* error, const char* call, Result code);
 
 // Finds where memory lies; `out` as for Backend::pointer_info.
 DLBridgeStatus PointerInfo(const DLBridgeBuffer& buffer, DLDevice label, DLBridgePointerInfo* out,

@@ -23,19 +23,19 @@ DLBridgeStatus CheckFunctions(DLBridgeError* error) {
   return driver.hipIpcGetMemHandle != nullptr && driver.hipIpcOpenMemHandle != nullptr &&
                  driver.hipIpcCloseMemHandle != nullptr
              ? DLBRIDGE_OK
-             : RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "this HIP runtime",
+             : RejectStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "this HIP runtime",
                             "has no hipIpc functions, so that it cannot share memory");
 }
 
 DLBridgeStatus CheckShareable(const DLBridgePointerInfo& found, DLBridgeError* error) {
   if (found.memory != DLBRIDGE_MEMORY_DEVICE) {
-    return RefuseStatus(
+    return RejectStatus(
         error, DLBRIDGE_ERROR_UNSUPPORTED, "tensor",
         "is not in device memory of HIP, the only memory that HIP shares between processes: copy "
         "it to memory of hipMalloc, or to the host with DLBRIDGE_COPY_SHAREABLE");
   }
   if (found.size == 0) {
-    return RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "tensor",
+    return RejectStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "tensor",
                         "is in an allocation whose start HIP does not report, so that it cannot be "
                         "shared: copy it to memory of hipMalloc");
   }
@@ -48,7 +48,7 @@ DLBridgeStatus Read(const IpcHandle& handle, Wire* wire, DLBridgeError* error) {
     std::memcpy(wire, handle.bytes, sizeof *wire);
   }
   if (!whole || (wire->device.kind != kUuid && wire->device.kind != kPciBusId)) {
-    return RefuseStatus(error, DLBRIDGE_ERROR_DESCRIPTOR, "buffer",
+    return RejectStatus(error, DLBRIDGE_ERROR_DESCRIPTOR, "buffer",
                         "has a HIP handle of another size or kind: expected 96 bytes with the UUID "
                         "or PCI bus of the device, and no file descriptor");
   }
@@ -65,7 +65,7 @@ DLBridgeStatus FindDevice(const Identity& wanted, int32_t* device, DLBridgeError
       return DLBRIDGE_OK;
     }
   }
-  return RefuseStatus(
+  return RejectStatus(
       error, DLBRIDGE_ERROR_UNAVAILABLE, "the exporter's device",
       "is not visible in this process: check ROCR_VISIBLE_DEVICES and HIP_VISIBLE_DEVICES");
 }
@@ -93,11 +93,11 @@ DLBridgeStatus CheckSize(void* address, uint64_t size, DLBridgeError* error) {
   const auto result = g_hip.driver.hipMemGetAddressRange(&base, &mapped, address);
   if (result != kSuccess) {
     g_hip.driver.hipGetLastError();
-    return RefuseDriver(error, "hipMemGetAddressRange", result, nullptr);
+    return RejectDriver(error, "hipMemGetAddressRange", result, nullptr);
   }
   return size <= mapped
              ? DLBRIDGE_OK
-             : RefuseStatus(error, DLBRIDGE_ERROR_DESCRIPTOR, "buffer",
+             : RejectStatus(error, DLBRIDGE_ERROR_DESCRIPTOR, "buffer",
                             "states a larger size than the memory of its HIP handle has");
 }
 

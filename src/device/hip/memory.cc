@@ -37,7 +37,7 @@ DLBridgeStatus AskRange(uint64_t address, DLBridgePointerInfo* out, DLBridgeErro
       g_hip.driver.hipMemGetAddressRange(&base, &size, reinterpret_cast<void*>(address));
   if (DLBRIDGE_UNLIKELY(code != kSuccess)) {
     if (!IsUnknownRange(code)) {
-      return RefuseCall(error, "hipMemGetAddressRange", code);
+      return RejectCall(error, "hipMemGetAddressRange", code);
     }
     g_hip.driver.hipGetLastError();
     return DLBRIDGE_OK;
@@ -50,20 +50,20 @@ DLBridgeStatus AskRange(uint64_t address, DLBridgePointerInfo* out, DLBridgeErro
   return DLBRIDGE_OK;
 }
 
-DLBRIDGE_COLD DLBridgeStatus RefuseType(int32_t type, DLBridgeError* error) {
+DLBRIDGE_COLD DLBridgeStatus RejectType(int32_t type, DLBridgeError* error) {
   char problem[120];
   TextWriter(problem, sizeof problem)
       .String("is memory of hipMemoryType ")
       .Signed(type)
       .String(", which has no address: expected device, pinned or managed memory");
-  return RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "buffer.handle", problem);
+  return RejectStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "buffer.handle", problem);
 }
 
 // Before 6.0 the runtime reports unknown memory as an invalid value and keeps that as the thread's
 // last error.
 DLBridgeStatus Unknown(Result code, DLBridgeError* error) {
   if (code != kInvalidValue || g_hip.major >= 6) {
-    return RefuseCall(error, "hipPointerGetAttributes", code);
+    return RejectCall(error, "hipPointerGetAttributes", code);
   }
   g_hip.driver.hipGetLastError();
   return DLBRIDGE_OK;
@@ -84,7 +84,7 @@ DLBridgeStatus PointerInfo(const DLBridgeBuffer& buffer, DLDevice /*label*/,
   }
   const int32_t memory = MemoryOf(found);
   if (memory <= 0) {
-    return memory == 0 ? DLBRIDGE_OK : RefuseType(found.type, error);
+    return memory == 0 ? DLBRIDGE_OK : RejectType(found.type, error);
   }
   DLBRIDGE_TRY(AskRange(buffer.handle, out, error));
   const bool pinned = memory == DLBRIDGE_MEMORY_PINNED;

@@ -7,7 +7,7 @@
 namespace dlbridge::hip {
 namespace {
 
-DLBRIDGE_COLD DLBridgeStatus RefuseLabel(const char* argument, int32_t labelled, int32_t found,
+DLBRIDGE_COLD DLBridgeStatus RejectLabel(const char* argument, int32_t labelled, int32_t found,
                                          DLBridgeError* error) {
   char problem[120];
   TextWriter(problem, sizeof problem)
@@ -15,7 +15,7 @@ DLBRIDGE_COLD DLBridgeStatus RefuseLabel(const char* argument, int32_t labelled,
       .Signed(labelled)
       .String(", but its queue runs on device ")
       .Signed(found);
-  return RefuseArgument(error, argument, problem);
+  return RejectArgument(error, argument, problem);
 }
 
 // Asks the runtime; -1 if it has no function for that.
@@ -32,7 +32,7 @@ DLBridgeStatus AskDevice(Stream stream, int32_t* device, DLBridgeError* error) {
   *device = driver.hipGetStreamDeviceId(stream);
   if (*device < 0) {  // not an error code
     driver.hipGetLastError();
-    return RefuseDriver(error, "hipGetStreamDeviceId", *device, nullptr);
+    return RejectDriver(error, "hipGetStreamDeviceId", *device, nullptr);
   }
   return DLBRIDGE_OK;
 }
@@ -51,7 +51,7 @@ DLBridgeStatus DeviceOf(const DLBridgeStream& stream, const char* argument, int3
     return CheckDevice(labelled, argument, error);
   }
   if (DLBRIDGE_UNLIKELY(*device != labelled && TypeOf(stream.device) == kDLROCM)) {
-    return RefuseLabel(argument, labelled, *device, error);
+    return RejectLabel(argument, labelled, *device, error);
   }
   return DLBRIDGE_OK;
 }
@@ -67,8 +67,8 @@ DLBridgeStatus AskGraph(Stream stream, unsigned long long* graph, DLBridgeError*
   return DLBRIDGE_OK;
 }
 
-DLBridgeStatus RefuseCapture(const char* argument, const char* problem, DLBridgeError* error) {
-  return RefuseStatus(error, DLBRIDGE_ERROR_CAPTURE, argument, problem);
+DLBridgeStatus RejectCapture(const char* argument, const char* problem, DLBridgeError* error) {
+  return RejectStatus(error, DLBRIDGE_ERROR_CAPTURE, argument, problem);
 }
 
 // Both streams are capturing: a wait is possible only within one graph.
@@ -77,7 +77,7 @@ DLBridgeStatus CheckOneGraph(Stream producer, Stream consumer, DLBridgeError* er
   DLBRIDGE_TRY(AskGraph(producer, &graphs[0], error));
   DLBRIDGE_TRY(AskGraph(consumer, &graphs[1], error));
   if (graphs[0] == 0 || graphs[0] != graphs[1]) {
-    return RefuseCapture("producer and consumer",
+    return RejectCapture("producer and consumer",
                          "are not known to capture the same graph, and streams of two captures "
                          "cannot be ordered: end one of the captures first",
                          error);
@@ -89,12 +89,12 @@ DLBRIDGE_COLD DLBridgeStatus JudgeCapture(const DLBridgeStream& producer, int32_
                                           const DLBridgeStream& consumer, int32_t consumer_state,
                                           uint32_t options, DLBridgeError* error) {
   if (producer_state > kCaptureActive || consumer_state > kCaptureActive) {
-    return RefuseCapture(producer_state > kCaptureActive ? "producer" : "consumer",
+    return RejectCapture(producer_state > kCaptureActive ? "producer" : "consumer",
                          "has a capture that was invalidated: end it first (hipStreamEndCapture)",
                          error);
   }
   if (producer_state == kCaptureNone) {
-    return RefuseCapture("consumer",
+    return RejectCapture("consumer",
                          "is capturing a graph, which cannot wait for work outside of it: hand "
                          "over before the capture begins",
                          error);
@@ -103,7 +103,7 @@ DLBRIDGE_COLD DLBridgeStatus JudgeCapture(const DLBridgeStream& producer, int32_
     return CheckOneGraph(HandleOf(producer), HandleOf(consumer), error);
   }
   if ((options & DLBRIDGE_HANDOFF_ALLOW_CAPTURE) == 0) {
-    return RefuseCapture("producer",
+    return RejectCapture("producer",
                          "is capturing a graph, and a wait would add the consumer to it: hand over "
                          "after the capture, or set DLBRIDGE_HANDOFF_ALLOW_CAPTURE",
                          error);
@@ -153,7 +153,7 @@ DLBridgeStatus RequireNoCapture(Stream stream, const char* argument, DLBridgeErr
   DLBRIDGE_TRY(AskCapture(stream, &state, error));
   return DLBRIDGE_LIKELY(state == kCaptureNone)
              ? DLBRIDGE_OK
-             : RefuseCapture(argument,
+             : RejectCapture(argument,
                              "is capturing a graph, and no wait for it is allowed until the "
                              "capture ends: end the capture first",
                              error);

@@ -42,7 +42,7 @@ DLBridgeStatus FindSide(const CopyJob& job, const CopySide& side, const char* ar
   }
   return out->type != kUnknown
              ? DLBRIDGE_OK
-             : RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, argument,
+             : RejectStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, argument,
                             "is memory that no context of Level Zero knows: pass the "
                             "ze_context_handle_t that allocated it, or register that context");
 }
@@ -77,7 +77,7 @@ DLBridgeStatus CheckDrivers(const CopyJob& job, const Route& route, DLBridgeErro
   Driver list = route.from_context != 0 ? ListDriver(job, route) : from;
   return from == list || from == nullptr || list == nullptr
              ? DLBRIDGE_OK
-             : RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "source and copy",
+             : RejectStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "source and copy",
                             "belong to two drivers, between which Level Zero does not copy: set "
                             "DLBRIDGE_COPY_ALLOW_STAGING to copy through host memory");
 }
@@ -87,7 +87,7 @@ DLBridgeStatus FindContexts(const CopyJob& job, Route* route, DLBridgeError* err
   const uint64_t to = job.to.on_host ? 0 : route->to.context;
   route->context = HasStream(job) ? job.stream.context : (to != 0 ? to : from);
   if (to != 0 && to != route->context) {
-    return RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "stream",
+    return RejectStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "stream",
                         "belongs to another ze_context_handle_t than the memory that is copied to: "
                         "expected a queue of that context, or none");
   }
@@ -222,7 +222,7 @@ DLBridgeStatus CopyRegion(const CopyJob& job, const CopyBox& box, uint64_t depth
   }
   return result == kSuccess || IsLacking(result)
              ? DLBRIDGE_OK
-             : RefuseCall(error, "zeCommandListAppendMemoryCopyRegion", result);
+             : RejectCall(error, "zeCommandListAppendMemoryCopyRegion", result);
 }
 
 DLBridgeStatus CopyRun(const CopyJob& job, const CopyBox& box, DLBridgeError* error) {
@@ -299,7 +299,7 @@ DLBridgeStatus Wait(const Copy& copy, bool* done, DLBridgeError* error) {
   if (result != kSuccess) {
     *done = false;
     ReturnPair(copy.pair, 1);
-    return RefuseCall(error, "zeEventHostSynchronize", result);
+    return RejectCall(error, "zeEventHostSynchronize", result);
   }
   *done = true;
   return ReturnSignalled(copy.pair, error);
@@ -312,7 +312,7 @@ DLBridgeStatus CopyBegin(CopyJob* job, DLBridgeError* error) {
   DLBRIDGE_TRY(FindRoute(*job, &route, error));
   auto* copy = static_cast<Copy*>(std::calloc(1, sizeof(Copy)));
   if (copy == nullptr) {
-    return RefuseMemory(error);
+    return RejectMemory(error);
   }
   copy->from_context = ToHandle<Context>(route.from_context);
   job->rows_alone = route.from_context != 0;
@@ -334,7 +334,7 @@ DLBridgeStatus CopyPart(CopyJob* job, const CopyBox& box, DLBridgeError* error) 
     return DLBRIDGE_OK;
   }
   if (box.bytes > SIZE_MAX) {
-    return RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "a row",
+    return RejectStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "a row",
                         "has more bytes than a size_t can hold");
   }
   CopyBox turned = box;

@@ -260,7 +260,7 @@ DLBridgeStatus NativeDevice(DLDevice label, uint64_t context, const char* argume
   }
   const DeviceRecord* root = TypeOf(label) == kDLOneAPI ? FindRoot(label.device_id) : nullptr;
   if (root == nullptr) {
-    return RefuseArgument(error, argument,
+    return RejectArgument(error, argument,
                           "has a device that neither Level Zero nor the context table knows: "
                           "expected one that dlbridge_context_next reports, or a smaller id");
   }

@@ -65,7 +65,7 @@ DLBridgeStatus Reclaim(EventPair* pair, bool* reclaimed, DLBridgeError* error) {
     return DLBRIDGE_OK;
   }
   if (result != kSuccess) {
-    return RefuseCall(error, "zeEventQueryStatus", result);
+    return RejectCall(error, "zeEventQueryStatus", result);
   }
   for (uint32_t i = 0; i < pair->signalled; ++i) {
     DLBRIDGE_ZE_TRY(zeEventHostReset, pair->events[i]);
@@ -149,7 +149,7 @@ DLBridgeStatus CreatePool(uint64_t context, Block* block, DLBridgeError* error) 
 DLBridgeStatus AddBlock(ContextEvents* events, EventPair** out, DLBridgeError* error) {
   void* memory = std::malloc(sizeof(Block));
   if (memory == nullptr) {
-    return RefuseMemory(error);
+    return RejectMemory(error);
   }
   Block* block = new (memory) Block{};
   const DLBridgeStatus status = CreatePool(events->context, block, error);
@@ -169,7 +169,7 @@ DLBridgeStatus AddBlock(ContextEvents* events, EventPair** out, DLBridgeError* e
 DLBridgeStatus TakePair(uint64_t context, uint64_t entry, EventPair** out, DLBridgeError* error) {
   ContextEvents* events = EventsOf(context, entry);
   if (events == nullptr) {
-    return RefuseMemory(error);
+    return RejectMemory(error);
   }
   *out = nullptr;
   DLBRIDGE_TRY(TakeFrom(events, out, error));
@@ -184,7 +184,7 @@ void ReturnPair(EventPair* pair, uint32_t signalled) {
 DLBridgeStatus ReturnSignalled(EventPair* pair, DLBridgeError* error) {
   const Result result = g_ze.zeEventHostReset(pair->events[0]);
   ReturnPair(pair, result == kSuccess ? 0 : 1);
-  return result == kSuccess ? DLBRIDGE_OK : RefuseCall(error, "zeEventHostReset", result);
+  return result == kSuccess ? DLBRIDGE_OK : RejectCall(error, "zeEventHostReset", result);
 }
 
 uint64_t EntryOf(DLDevice device, uint64_t context) {

@@ -16,7 +16,7 @@ extern Functions g_ze;
 
 // The name of a result in ze_api.h with its hexadecimal value, or NULL.
 const char* ResultName(Result result);
-DLBRIDGE_COLD DLBridgeStatus RefuseCall(DLBridgeError* error, const char* call, Result result);
+DLBRIDGE_COLD DLBridgeStatus RejectCall(DLBridgeError* error, const char* call, Result result);
 
 // Calls a function of the driver, and returns an error if that fails.
 #define DLBRIDGE_ZE_TRY(name, ...)                                          \
@@ -24,7 +24,7 @@ DLBRIDGE_COLD DLBridgeStatus RefuseCall(DLBridgeError* error, const char* call, 
     const ::dlbridge::level_zero::Result ze_result =                        \
         ::dlbridge::level_zero::g_ze.name(__VA_ARGS__);                     \
     if (DLBRIDGE_UNLIKELY(ze_result != ::dlbridge::level_zero::kSuccess)) { \
-      return ::dlbridge::level_zero::RefuseCall(error, #name, ze_result);   \
+      return ::dlbridge::level_zero::RejectCall(error, #name, ze_result);   \
     }                                                                       \
   } while (false)
 

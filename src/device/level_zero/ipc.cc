@@ -29,7 +29,7 @@ static_assert(sizeof(Export) == 88, "part of the format");
 #ifdef _WIN32
 
 bool FindDescriptor(const IpcHandleT& /*handle*/, int32_t* /*fd*/) { return false; }
-bool TellsProcess(const IpcHandleT& /*handle*/) { return false; }
+bool HasProcess(const IpcHandleT& /*handle*/) { return false; }
 int32_t Duplicate(int32_t /*fd*/) { return -1; }
 
 #else
@@ -48,7 +48,7 @@ bool FindDescriptor(const IpcHandleT& handle, int32_t* fd) {
 
 // Intel's newer handles have in bytes 16 to 19 the process to fetch the descriptor from. Then the
 // driver fetches it itself, and the descriptor must stay open in this process.
-bool TellsProcess(const IpcHandleT& handle) {
+bool HasProcess(const IpcHandleT& handle) {
   int32_t process = 0;
   std::memcpy(&process, handle.data + 16, sizeof process);
   return process == getpid();
@@ -73,7 +73,7 @@ void PutHandle(Context context, const IpcHandleT& handle) {
 
 DLBridgeStatus TakeDescriptor(Context context, Export* made, IpcHandle* out, DLBridgeError* error) {
   int32_t fd = -1;
-  if (TellsProcess(made->handle) || !FindDescriptor(made->handle, &fd)) {
+  if (HasProcess(made->handle) || !FindDescriptor(made->handle, &fd)) {
     return DLBRIDGE_OK;
   }
   const int32_t copy = Duplicate(fd);
@@ -86,7 +86,7 @@ DLBridgeStatus TakeDescriptor(Context context, Export* made, IpcHandle* out, DLB
     return DLBRIDGE_OK;
   }
   PutHandle(context, made->handle);
-  return RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "the descriptor of the memory",
+  return RejectStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "the descriptor of the memory",
                       "cannot be duplicated: close some file descriptors of this process");
 }
 
@@ -108,26 +108,26 @@ DLBridgeStatus FindExportable(const DLBridgeBuffer& buffer, DLDevice label, Memo
   if (out->type == kDevice && out->record != nullptr) {
     return DLBRIDGE_OK;
   }
-  return RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "the tensor",
+  return RejectStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "the tensor",
                       "is not device USM of Level Zero, the only memory that its driver shares: "
                       "copy it to device USM, or to the host with DLBRIDGE_COPY_SHAREABLE");
 }
 
-DLBridgeStatus RefuseBytes(DLBridgeError* error, const char* problem) {
-  return RefuseStatus(error, DLBRIDGE_ERROR_DESCRIPTOR, "the handle of Level Zero", problem);
+DLBridgeStatus RejectBytes(DLBridgeError* error, const char* problem) {
+  return RejectStatus(error, DLBRIDGE_ERROR_DESCRIPTOR, "the handle of Level Zero", problem);
 }
 
 DLBridgeStatus Read(const IpcHandle& handle, Export* out, DLBridgeError* error) {
   if (handle.length != sizeof *out) {
-    return RefuseBytes(error, "must have 88 bytes");
+    return RejectBytes(error, "must have 88 bytes");
   }
   std::memcpy(out, handle.bytes, sizeof *out);
   if ((out->flags & ~(kIsSubDevice | kHasDescriptor)) != 0) {
-    return RefuseBytes(error, "has a flag that this version does not know");
+    return RejectBytes(error, "has a flag that this version does not know");
   }
   const uint32_t wanted = (out->flags & kHasDescriptor) != 0 ? 1 : 0;
   if (handle.fd_count != wanted) {
-    return RefuseBytes(error, "does not match the number of file descriptors that came with it");
+    return RejectBytes(error, "does not match the number of file descriptors that came with it");
   }
   if (wanted != 0) {
     Patch(&out->handle, handle.fds[0]);
@@ -142,7 +142,7 @@ DLBridgeStatus FindIdentified(const Export& made, const DeviceRecord** out, DLBr
       return DLBRIDGE_OK;
     }
   }
-  return RefuseStatus(
+  return RejectStatus(
       error, DLBRIDGE_ERROR_UNAVAILABLE, "the device of the memory",
       "is not visible in this process: check ZE_AFFINITY_MASK and ZE_FLAT_DEVICE_HIERARCHY");
 }
@@ -175,7 +175,7 @@ DLBridgeStatus FindTarget(DLDevice label, const DeviceRecord& device, DLBridgeCo
     }
   }
   return found ? DLBRIDGE_OK
-               : RefuseStatus(error, DLBRIDGE_ERROR_NOT_FOUND, "the context table",
+               : RejectStatus(error, DLBRIDGE_ERROR_NOT_FOUND, "the context table",
                               "has no context of the memory's device: register one with "
                               "dlbridge_context_register");
 }
@@ -187,7 +187,7 @@ DLBridgeStatus CheckSize(Context context, const void* address, uint64_t size,
   size_t mapped = 0;
   DLBRIDGE_ZE_TRY(zeMemGetAddressRange, context, address, &base, &mapped);
   return mapped >= size ? DLBRIDGE_OK
-                        : RefuseBytes(error, "states a larger size than the memory that it opens");
+                        : RejectBytes(error, "states a larger size than the memory that it opens");
 }
 
 DLBridgeStatus Open(const Export& made, const DLBridgeContextEntry& entry,
@@ -208,7 +208,7 @@ DLBridgeStatus CheckNamesNone(const Export& made, DLBridgeError* error) {
   int32_t fd = -1;
   const bool own = (made.flags & kHasDescriptor) == 0 && process == 0;
   return own && FindDescriptor(made.handle, &fd)
-             ? RefuseBytes(error,
+             ? RejectBytes(error,
                            "refers to a file descriptor of this process, but none came with it")
              : DLBRIDGE_OK;
 }
@@ -247,7 +247,7 @@ DLBridgeStatus IpcImport(const IpcHandle& handle, DLDevice label, IpcMapping* ou
   DLBridgeContextEntry entry;
   DLBRIDGE_TRY(FindTarget(label, *device, &entry, error));
   if (SharedTable().retain(entry.id) != DLBRIDGE_OK) {
-    return RefuseStatus(error, DLBRIDGE_ERROR_NOT_FOUND, "the context table",
+    return RejectStatus(error, DLBRIDGE_ERROR_NOT_FOUND, "the context table",
                         "no longer has the context of the memory's device: try again");
   }
   void* address = nullptr;

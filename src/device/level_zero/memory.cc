@@ -178,9 +178,9 @@ DLBridgeStatus FindMemory(const DLBridgeBuffer& buffer, DLDevice label, Memory* 
   if (buffer.context == 0) {
     return AskLabelThenAll(buffer.handle, label, out, error);
   }
-  bool ours = false;
-  DLBRIDGE_TRY(IsContextOf(DLBRIDGE_BACKEND_LEVEL_ZERO, buffer, label, &ours, error));
-  return ours ? AskContext(buffer.context, buffer.handle, out, error) : DLBRIDGE_OK;
+  bool belongs = false;
+  DLBRIDGE_TRY(IsContextOf(DLBRIDGE_BACKEND_LEVEL_ZERO, buffer, label, &belongs, error));
+  return belongs ? AskContext(buffer.context, buffer.handle, out, error) : DLBRIDGE_OK;
 }
 
 DLDevice LabelOf(const Memory& memory, DLDevice label) {

@@ -51,8 +51,8 @@ const char* ResultName(Result result) {
   return nullptr;
 }
 
-DLBridgeStatus RefuseCall(DLBridgeError* error, const char* call, Result result) {
-  return RefuseDriver(error, call, result, ResultName(result));
+DLBridgeStatus RejectCall(DLBridgeError* error, const char* call, Result result) {
+  return RejectDriver(error, call, result, ResultName(result));
 }
 
 }  // namespace dlbridge::level_zero

@@ -17,7 +17,7 @@ Result AppendBarrier(List list, EventPair* pair, uint32_t side) {
 DLBridgeStatus FillList(List list, EventPair* pair, uint32_t side, DLBridgeError* error) {
   const Result result = AppendBarrier(list, pair, side);
   if (result != kSuccess) {
-    return RefuseCall(error, "zeCommandListAppendBarrier", result);
+    return RejectCall(error, "zeCommandListAppendBarrier", result);
   }
   DLBRIDGE_ZE_TRY(zeCommandListClose, list);
   return DLBRIDGE_OK;
@@ -69,7 +69,7 @@ DLBridgeStatus Submit(const DLBridgeStream& stream, EventPair* pair, uint32_t si
     return DLBRIDGE_OK;
   }
   const Result result = AppendBarrier(ToHandle<List>(stream.handle), pair, side);
-  return result == kSuccess ? DLBRIDGE_OK : RefuseCall(error, "zeCommandListAppendBarrier", result);
+  return result == kSuccess ? DLBRIDGE_OK : RejectCall(error, "zeCommandListAppendBarrier", result);
 }
 
 // `*submitted` counts the events that will be signalled.
@@ -115,7 +115,7 @@ DLBridgeStatus SynchronizeList(const DLBridgeStream& stream, DLBridgeError* erro
     return DLBRIDGE_OK;
   }
   return IsLacking(result) ? SynchronizeByEvent(stream, error)
-                           : RefuseCall(error, "zeCommandListHostSynchronize", result);
+                           : RejectCall(error, "zeCommandListHostSynchronize", result);
 }
 
 }  // namespace
@@ -123,7 +123,7 @@ DLBridgeStatus SynchronizeList(const DLBridgeStream& stream, DLBridgeError* erro
 DLBridgeStatus RequireContext(const DLBridgeStream& stream, const char* argument,
                               DLBridgeError* error) {
   return stream.context != 0 ? DLBRIDGE_OK
-                             : RefuseArgument(error, argument,
+                             : RejectArgument(error, argument,
                                               "has no context: expected the ze_context_handle_t of "
                                               "its queue, which the driver does not report");
 }
@@ -136,7 +136,7 @@ DLBridgeStatus OrdinalOf(Queue queue, uint32_t* ordinal, DLBridgeError* error) {
   const Result result = g_ze.zeCommandQueueGetOrdinal(queue, ordinal);
   return result == kSuccess || IsLacking(result)
              ? DLBRIDGE_OK
-             : RefuseCall(error, "zeCommandQueueGetOrdinal", result);
+             : RejectCall(error, "zeCommandQueueGetOrdinal", result);
 }
 
 DLBridgeStatus Handoff(const DLBridgeStream& producer, const DLBridgeStream& consumer,
@@ -146,7 +146,7 @@ DLBridgeStatus Handoff(const DLBridgeStream& producer, const DLBridgeStream& con
   if (producer.context != consumer.context) {
     return (options & DLBRIDGE_HANDOFF_ALLOW_HOST_WAIT) != 0
                ? Synchronize(producer, error)
-               : RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "producer and consumer",
+               : RejectStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "producer and consumer",
                               "are queues of two contexts, which share no events: set "
                               "DLBRIDGE_HANDOFF_ALLOW_HOST_WAIT to let the host wait");
   }

@@ -32,7 +32,7 @@ DLBridgeStatus SideContext(const CopySide& side, Context* out, DLBridgeError* er
   DLBRIDGE_TRY(UsmInfo(side.buffer, side.device, &info, error));
   *out = ToHandle<Context>(info.context);
   return *out != nullptr ? DLBRIDGE_OK
-                         : RefuseStatus(error, DLBRIDGE_ERROR_NOT_FOUND, "buffer.context",
+                         : RejectStatus(error, DLBRIDGE_ERROR_NOT_FOUND, "buffer.context",
                                         "is unknown: no context in the context table has allocated "
                                         "this address; register the one that did");
 }
@@ -45,7 +45,7 @@ DLBridgeStatus CheckSides(const CopyJob& job, DLBridgeError* error) {
     return DLBRIDGE_OK;
   }
   if (from != to) {
-    return RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "the copy",
+    return RejectStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "the copy",
                         "is between a cl_mem and USM, which OpenCL copies only through host "
                         "memory: set DLBRIDGE_COPY_ALLOW_STAGING");
   }
@@ -54,7 +54,7 @@ DLBridgeStatus CheckSides(const CopyJob& job, DLBridgeError* error) {
   DLBRIDGE_TRY(SideContext(job.from, &one, error));
   DLBRIDGE_TRY(SideContext(job.to, &other, error));
   return one == other ? DLBRIDGE_OK
-                      : RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "the copy",
+                      : RejectStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "the copy",
                                      "is between two contexts, which OpenCL copies only through "
                                      "host memory: set DLBRIDGE_COPY_ALLOW_STAGING");
 }
@@ -68,7 +68,7 @@ DLBridgeStatus StreamContext(const CopyJob& job, Context* out, DLBridgeError* er
   Context context = nullptr;
   DLBRIDGE_TRY(SideContext(DeviceSide(job), &context, error));
   return context == *out ? DLBRIDGE_OK
-                         : RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "stream",
+                         : RejectStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "stream",
                                         "belongs to another cl_context than the memory: expected a "
                                         "queue of that context, or none");
 }
@@ -117,7 +117,7 @@ bool TakeDefaultQueue(CopyJob* job, Context context) {
 }
 
 // Orders the copy after earlier work, also on out-of-order queues.
-DLBridgeStatus OrderBehind(const CopyJob& job, DLBridgeError* error) {
+DLBridgeStatus OrderAfterEarlierWork(const CopyJob& job, DLBridgeError* error) {
   return Check(g_opencl.call.clEnqueueBarrierWithWaitList(QueueOf(job), 0, nullptr, nullptr),
                "clEnqueueBarrierWithWaitList", error);
 }
@@ -137,7 +137,7 @@ DLBridgeStatus ChooseMemcpy(CopyJob* job, Context context, DLBridgeError* error)
   const PlatformRecord* platform = nullptr;
   DLBRIDGE_TRY(ContextPlatform(context, &platform, error));
   if (platform == nullptr || platform->enqueue_memcpy == nullptr) {
-    return RefuseStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "the driver of this USM",
+    return RejectStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "the driver of this USM",
                         "has no clEnqueueMemcpyINTEL, which a copy of USM needs");
   }
   job->state[kMemcpy] = ToInteger(platform->enqueue_memcpy);
@@ -280,7 +280,8 @@ DLBridgeStatus CopyBegin(CopyJob* job, DLBridgeError* error) {
   DLBRIDGE_TRY(JobContext(*job, &context, error));
   DLBRIDGE_TRY(ChooseMemcpy(job, context, error));
   DLBRIDGE_TRY(ChooseQueue(job, context, error));
-  const DLBridgeStatus status = job->state[kOwnQueue] != 0 ? DLBRIDGE_OK : OrderBehind(*job, error);
+  const DLBridgeStatus status =
+      job->state[kOwnQueue] != 0 ? DLBRIDGE_OK : OrderAfterEarlierWork(*job, error);
   if (status != DLBRIDGE_OK) {
     LetGo(job, nullptr);
   }

@@ -111,13 +111,13 @@ DLBridgeStatus ContextDevices(Context context, DeviceList* out, DLBridgeError* e
                      "clGetContextInfo", error));
   auto* devices = static_cast<Device*>(std::malloc(size + sizeof(Device)));
   if (devices == nullptr) {
-    return RefuseMemory(error);
+    return RejectMemory(error);
   }
   const int32_t code =
       g_opencl.call.clGetContextInfo(context, kContextDevices, size, devices, nullptr);
   if (code != kSuccess) {
     std::free(devices);
-    return RefuseCall(error, "clGetContextInfo", code);
+    return RejectCall(error, "clGetContextInfo", code);
   }
   *out = {devices, static_cast<uint32_t>(size / sizeof(Device))};
   return DLBRIDGE_OK;

@@ -31,7 +31,7 @@ DLBridgeStatus Connect(Event marker, Queue consumer, Event user, DLBridgeError* 
   const int32_t code = g_opencl.call.clSetEventCallback(marker, kComplete, Signal, user);
   if (code != kSuccess) {
     Signal(marker, kComplete, user);
-    return RefuseCall(error, "clSetEventCallback", code);
+    return RejectCall(error, "clSetEventCallback", code);
   }
   return DLBRIDGE_OK;
 }

@@ -33,11 +33,11 @@ struct OpenCl {
 extern OpenCl g_opencl;
 
 const char* ResultName(int32_t code);
-DLBridgeStatus RefuseCall(DLBridgeError* error, const char* call, int32_t code);
+DLBridgeStatus RejectCall(DLBridgeError* error, const char* call, int32_t code);
 
 // Returns DRIVER unless the result is CL_SUCCESS.
 inline DLBridgeStatus Check(int32_t code, const char* call, DLBridgeError* error) {
-  return code == kSuccess ? DLBRIDGE_OK : RefuseCall(error, call, code);
+  return code == kSuccess ? DLBRIDGE_OK : RejectCall(error, call, code);
 }
 
 template <class Handle>

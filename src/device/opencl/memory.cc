@@ -115,11 +115,11 @@ DLBridgeStatus AskTable(uint64_t address, DLDevice label, Round round, Usm* out,
 
 DLBridgeStatus AskAll(const DLBridgeBuffer& buffer, DLDevice label, Usm* out,
                       DLBridgeError* error) {
-  bool ours = false;
+  bool belongs = false;
   if (buffer.context != 0) {
-    DLBRIDGE_TRY(IsContextOf(DLBRIDGE_BACKEND_OPENCL, buffer, label, &ours, error));
+    DLBRIDGE_TRY(IsContextOf(DLBRIDGE_BACKEND_OPENCL, buffer, label, &belongs, error));
   }
-  if (ours) {
+  if (belongs) {
     DLBRIDGE_TRY(AskNamedContext(buffer.context, buffer.handle, out, error));
   }
   DLBridgeStatus status = DLBRIDGE_OK;
@@ -189,7 +189,7 @@ DLBridgeStatus CheckType(const DLBridgeBuffer& buffer, DLBridgeError* error) {
   DLBRIDGE_TRY(AskMem(buffer, kMemType, &type, error));
   return type == kMemObjectBuffer
              ? DLBRIDGE_OK
-             : RefuseArgument(
+             : RejectArgument(
                    error, "buffer.handle",
                    "is a cl_mem of another type: expected a buffer, not an image or pipe");
 }
@@ -268,7 +268,7 @@ DLBridgeStatus CheckHandle(const DLBridgeBuffer& buffer, DLBridgeError* error) {
       .Hex(ToInteger(context))
       .String(", found ")
       .Hex(buffer.context);
-  return RefuseArgument(error, "buffer.context", problem);
+  return RejectArgument(error, "buffer.context", problem);
 }
 
 DLBridgeStatus RetainHandle(const DLBridgeBuffer& buffer, DLBridgeError* error) {

@@ -90,8 +90,8 @@ const char* ResultName(int32_t code) {
   return nullptr;
 }
 
-DLBridgeStatus RefuseCall(DLBridgeError* error, const char* call, int32_t code) {
-  return RefuseDriver(error, call, code, ResultName(code));
+DLBridgeStatus RejectCall(DLBridgeError* error, const char* call, int32_t code) {
+  return RejectDriver(error, call, code, ResultName(code));
 }
 
 }  // namespace dlbridge::opencl

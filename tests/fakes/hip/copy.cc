@@ -71,10 +71,10 @@ hipError_t Copy(const Call& call, const Side& to, const Side& from, const Shape&
     return call.Return(hipErrorContextIsDestroyed);
   }
   if (stream->capture != hipStreamCaptureStatusNone) {
-    return call.Refuse(hipErrorStreamCaptureUnsupported, "a copy that a graph would keep");
+    return call.Reject(hipErrorStreamCaptureUnsupported, "a copy that a graph would keep");
   }
   if (kind == hipMemcpyHostToHost || kind == hipMemcpyDefault) {
-    return call.Refuse(hipErrorInvalidMemcpyDirection, "a direction that says nothing");
+    return call.Reject(hipErrorInvalidMemcpyDirection, "a direction that says nothing");
   }
   std::string why;
   const bool to_device = kind != hipMemcpyDeviceToHost;
@@ -82,7 +82,7 @@ hipError_t Copy(const Call& call, const Side& to, const Side& from, const Shape&
   char* to_bytes = BytesOf(to, shape, to_device, &why);
   char* from_bytes = BytesOf(from, shape, from_device, &why);
   if (to_bytes == nullptr || from_bytes == nullptr) {
-    return call.Refuse(hipErrorInvalidValue, why);
+    return call.Reject(hipErrorInvalidValue, why);
   }
   const Work work = {to_bytes, from_bytes, to, from, shape};
   Enqueue(stream, [work] { Run(work); });
@@ -112,7 +112,7 @@ FAKE_EXPORT hipError_t hipMemcpy2DAsync(void* to, size_t to_pitch, const void* f
   FAKE_CALL(hipMemcpy2DAsync, Text(to_pitch), Text(from_pitch), Text(width), Text(height),
             Text(kind), fake_hip::NameOf(stream))
   if (!fake_hip::IsPitch(to_pitch, width) || !fake_hip::IsPitch(from_pitch, width)) {
-    return call.Refuse(hipErrorInvalidPitchValue, "a pitch that holds no row");
+    return call.Reject(hipErrorInvalidPitchValue, "a pitch that holds no row");
   }
   return fake_hip::Copy(call, {to, to_pitch, 0}, {from, from_pitch, 0}, {width, height, 1}, kind,
                         stream);
@@ -125,14 +125,14 @@ FAKE_EXPORT hipError_t hipMemcpy3DAsync(const hipMemcpy3DParms* copy, hipStream_
   const hipPitchedPtr& to = copy->dstPtr;
   const hipPitchedPtr& from = copy->srcPtr;
   if (copy->srcArray != nullptr || copy->dstArray != nullptr) {
-    return call.Refuse(hipErrorInvalidValue, "an array and a pointer");
+    return call.Reject(hipErrorInvalidValue, "an array and a pointer");
   }
   if (!fake_hip::IsPitch(to.pitch, copy->extent.width) ||
       !fake_hip::IsPitch(from.pitch, copy->extent.width)) {
-    return call.Refuse(hipErrorInvalidPitchValue, "a pitch that holds no row");
+    return call.Reject(hipErrorInvalidPitchValue, "a pitch that holds no row");
   }
   if (to.ysize < copy->extent.height || from.ysize < copy->extent.height) {
-    return call.Refuse(hipErrorInvalidValue, "planes that overlap");
+    return call.Reject(hipErrorInvalidValue, "planes that overlap");
   }
   return fake_hip::Copy(call, {to.ptr, to.pitch, to.pitch * to.ysize},
                         {from.ptr, from.pitch, from.pitch * from.ysize},

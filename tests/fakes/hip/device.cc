@@ -58,7 +58,7 @@ FAKE_EXPORT hipError_t hipDriverGetVersion(int* version) {
 FAKE_EXPORT hipError_t hipDeviceGetUuid(hipUUID* uuid, hipDevice_t device) {
   FAKE_CALL(hipDeviceGetUuid, std::to_string(device))
   if (device < 0 || device >= TheState().device_count) {
-    return call.Refuse(hipErrorInvalidDevice, "no such device");
+    return call.Reject(hipErrorInvalidDevice, "no such device");
   }
   fake_hip::Uuid(device, uuid->bytes);
   return call.Return(hipSuccess);
@@ -80,7 +80,7 @@ FAKE_EXPORT hipError_t hipGetDevice(int* device) {
 FAKE_EXPORT hipError_t hipSetDevice(int device) {
   FAKE_CALL(hipSetDevice, std::to_string(device))
   if (device < 0 || device >= TheState().device_count) {
-    return call.Refuse(hipErrorInvalidDevice, "no such device");
+    return call.Reject(hipErrorInvalidDevice, "no such device");
   }
   TheThread().device = device;
   return call.Return(hipSuccess);
@@ -89,10 +89,10 @@ FAKE_EXPORT hipError_t hipSetDevice(int device) {
 FAKE_EXPORT hipError_t hipDeviceGetPCIBusId(char* bus, int length, int device) {
   FAKE_CALL(hipDeviceGetPCIBusId, std::to_string(device))
   if (device < 0 || device >= TheState().device_count) {
-    return call.Refuse(hipErrorInvalidDevice, "no such device");
+    return call.Reject(hipErrorInvalidDevice, "no such device");
   }
   if (length < 13) {
-    return call.Refuse(hipErrorInvalidValue, "no room for 0000:00:00.0");
+    return call.Reject(hipErrorInvalidValue, "no room for 0000:00:00.0");
   }
   const int physical = TheState().reversed ? TheState().device_count - 1 - device : device;
   std::snprintf(bus, static_cast<size_t>(length), "0000:%02x:00.0", physical + 3);

@@ -69,7 +69,7 @@ extern "C" {
 FAKE_EXPORT hipError_t hipEventCreateWithFlags(hipEvent_t* event, unsigned flags) {
   FAKE_CALL(hipEventCreateWithFlags, std::to_string(flags))
   if (flags != hipEventDisableTiming) {
-    return call.Refuse(hipErrorInvalidValue, "an event that keeps time");
+    return call.Reject(hipErrorInvalidValue, "an event that keeps time");
   }
   auto& events = fake_hip::TheState().events;
   events.push_back(std::make_unique<Event>());
@@ -97,10 +97,10 @@ FAKE_EXPORT hipError_t hipEventRecord(hipEvent_t handle, hipStream_t stream_hand
     return call.Return(hipErrorContextIsDestroyed);
   }
   if (event->device != stream->device) {
-    return call.Refuse(hipErrorInvalidHandle, "event and stream are of two devices");
+    return call.Reject(hipErrorInvalidHandle, "event and stream are of two devices");
   }
   if (event->captured) {
-    return call.Refuse(hipErrorInvalidHandle, "an event that a graph has seen");
+    return call.Reject(hipErrorInvalidHandle, "an event that a graph has seen");
   }
   event->stream = stream;
   event->position = stream->enqueued();
@@ -118,10 +118,10 @@ FAKE_EXPORT hipError_t hipStreamWaitEvent(hipStream_t stream_handle, hipEvent_t 
     return call.Return(hipErrorContextIsDestroyed);
   }
   if (flags != 0) {
-    return call.Refuse(hipErrorInvalidValue, "flags");
+    return call.Reject(hipErrorInvalidValue, "flags");
   }
   if (event->stream == nullptr) {
-    return call.Refuse(hipSuccess, "an event that was never recorded: nothing waits");
+    return call.Reject(hipSuccess, "an event that was never recorded: nothing waits");
   }
   return call.Return(fake_hip::Wait(*event, stream));
 }

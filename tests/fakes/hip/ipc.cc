@@ -43,10 +43,10 @@ FAKE_EXPORT hipError_t hipIpcGetMemHandle(hipIpcMemHandle_t* out, void* pointer)
   uintptr_t base = 0;
   const Allocation* found = FindAllocation(pointer, &base);
   if (found == nullptr || found->kind != kFakeDevice) {
-    return call.Refuse(hipErrorInvalidValue, "no memory of a device");
+    return call.Reject(hipErrorInvalidValue, "no memory of a device");
   }
   if (base != reinterpret_cast<uintptr_t>(pointer)) {
-    return call.Refuse(hipErrorInvalidValue, "not the start of an allocation");
+    return call.Reject(hipErrorInvalidValue, "not the start of an allocation");
   }
   Handle handle = {};
   std::memcpy(handle.mark, fake_hip::kMark, sizeof handle.mark);
@@ -65,7 +65,7 @@ FAKE_EXPORT hipError_t hipIpcOpenMemHandle(void** pointer, hipIpcMemHandle_t in,
   Handle handle;
   std::memcpy(&handle, &in, sizeof handle);
   if (flags != hipIpcMemLazyEnablePeerAccess) {
-    return call.Refuse(hipErrorInvalidValue, "flags");
+    return call.Reject(hipErrorInvalidValue, "flags");
   }
   if (std::memcmp(handle.mark, fake_hip::kMark, sizeof handle.mark) != 0 ||
       kill(handle.exporter, 0) != 0) {
@@ -75,7 +75,7 @@ FAKE_EXPORT hipError_t hipIpcOpenMemHandle(void** pointer, hipIpcMemHandle_t in,
     return call.Return(hipErrorInvalidContext);
   }
   if (!fake_hip::IsOfCurrentDevice(handle)) {
-    return call.Refuse(hipErrorInvalidDevicePointer, "memory of another device than the thread's");
+    return call.Reject(hipErrorInvalidDevicePointer, "memory of another device than the thread's");
   }
   *pointer = fake_hip::AddAllocation(kFakeDevice, fake_hip::TheThread().device, handle.size,
                                      fake_hip::SharedAt(handle.offset), true);
@@ -87,10 +87,10 @@ FAKE_EXPORT hipError_t hipIpcCloseMemHandle(void* pointer) {
   uintptr_t base = 0;
   const Allocation* found = FindAllocation(pointer, &base);
   if (found == nullptr || !found->mapped || base != reinterpret_cast<uintptr_t>(pointer)) {
-    return call.Refuse(hipErrorInvalidHandle, "nothing that was opened");
+    return call.Reject(hipErrorInvalidHandle, "nothing that was opened");
   }
   if (found->device != fake_hip::TheThread().device) {
-    return call.Refuse(hipErrorInvalidHandle, "memory of another device than the thread's");
+    return call.Reject(hipErrorInvalidHandle, "memory of another device than the thread's");
   }
   fake_hip::RemoveAllocation(base);
   return call.Return(hipSuccess);

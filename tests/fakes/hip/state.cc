@@ -85,7 +85,7 @@ hipError_t Call::Return(int code) const {
   return static_cast<hipError_t>(code);
 }
 
-hipError_t Call::Refuse(int code, const std::string& why) const {
+hipError_t Call::Reject(int code, const std::string& why) const {
   Violation(name_ + ": " + why);
   return Return(code);
 }

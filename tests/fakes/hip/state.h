@@ -114,7 +114,7 @@ class Call {
   bool fails() const { return injected_ != hipSuccess; }
   // Returns `code`, which becomes the thread's last error.
   hipError_t Return(int code) const;
-  hipError_t Refuse(int code, const std::string& why) const;
+  hipError_t Reject(int code, const std::string& why) const;
   hipError_t Fail() const { return Return(injected_); }
 
  private:

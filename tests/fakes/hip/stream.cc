@@ -107,7 +107,7 @@ extern "C" {
 FAKE_EXPORT hipError_t hipStreamCreateWithFlags(hipStream_t* stream, unsigned int flags) {
   FAKE_CALL(hipStreamCreateWithFlags, std::to_string(flags))
   if (flags != hipStreamNonBlocking) {
-    return call.Refuse(hipErrorInvalidValue, "a stream that the default stream waits for");
+    return call.Reject(hipErrorInvalidValue, "a stream that the default stream waits for");
   }
   *stream =
       reinterpret_cast<hipStream_t>(fake_hip::AddStream(fake_hip::TheThread().device, true, false));
@@ -118,7 +118,7 @@ FAKE_EXPORT hipError_t hipStreamDestroy(hipStream_t handle) {
   FAKE_CALL(hipStreamDestroy, NameOf(handle))
   Stream* stream = FindStream(handle, "hipStreamDestroy");
   if (stream == nullptr || handle == nullptr) {
-    return call.Refuse(hipErrorInvalidHandle, "nothing to destroy");
+    return call.Reject(hipErrorInvalidHandle, "nothing to destroy");
   }
   fake_hip::RunUntil(stream, stream->enqueued());
   stream->live = false;
@@ -133,10 +133,10 @@ FAKE_EXPORT hipError_t hipStreamSynchronize(hipStream_t handle) {
   }
   if (stream->capture != hipStreamCaptureStatusNone) {
     stream->capture = hipStreamCaptureStatusInvalidated;
-    return call.Refuse(hipErrorStreamCaptureUnsupported, "a stream that is capturing");
+    return call.Reject(hipErrorStreamCaptureUnsupported, "a stream that is capturing");
   }
   if (handle == nullptr && fake_hip::IsAnyBlockingCapture()) {
-    return call.Refuse(hipErrorStreamCaptureImplicit, "the default stream during a capture");
+    return call.Reject(hipErrorStreamCaptureImplicit, "the default stream during a capture");
   }
   fake_hip::RunUntil(stream, stream->enqueued());
   return call.Return(hipSuccess);
