@@ -916,9 +916,8 @@ static inline int dlbridge_py_accept_(void* tensor, DLBridgeKind kind,
 static inline int dlbridge_py_reject_capsule_(const char* name) {
   if (name != NULL && strncmp(name, "used_dltensor", 13) == 0) {
     dlbridge_py_reject_(PyExc_BufferError, DLBRIDGE_ERROR_INVALID_TENSOR, DLBRIDGE_RULE_NONE,
-                        "expected a capsule whose tensor was not taken yet, found one named "
-                        "\"%s\": ask "
-                        "its producer for another",
+                        "expected a capsule whose tensor was not taken yet, found one named \"%s\": "
+                        "request another from its producer",
                         name);
   } else {
     dlbridge_py_reject_(PyExc_TypeError, DLBRIDGE_ERROR_INVALID_ARGUMENT, DLBRIDGE_RULE_NONE,
@@ -1053,9 +1052,8 @@ static inline void dlbridge_py_explain_(DLBridgePy* py, PyObject* object) {
     }
     PyErr_Clear();
     dlbridge_py_reject_(PyExc_TypeError, DLBRIDGE_ERROR_INVALID_ARGUMENT, DLBRIDGE_RULE_NONE,
-                        "expected an object that speaks DLPack (__dlpack__, an exchange table, or "
-                        "a DLPack "
-                        "capsule), found an instance of %R",
+                        "expected an object that supports DLPack (__dlpack__, an exchange table, or "
+                        "a DLPack capsule), found an instance of %R",
                         (PyObject*)Py_TYPE(object));
   }
 }
@@ -1217,9 +1215,8 @@ static inline int dlbridge_py_guard_torch_(DLBridgePy* py, PyObject* object, int
   }
   if (negated) {
     dlbridge_py_reject_(PyExc_BufferError, DLBRIDGE_ERROR_UNREPRESENTABLE, DLBRIDGE_RULE_NONE,
-                        "expected a tensor whose memory holds its values, found a view of torch's "
-                        "that is "
-                        "negated as it is read: take resolve_neg() of it");
+                        "expected a tensor whose memory holds its values, found a torch view that is "
+                        "negated on reading: call its resolve_neg() first");
     return -1;
   }
   return !requires_grad && !conjugated;
@@ -1232,8 +1229,7 @@ static inline int dlbridge_py_guard_(DLBridgePy* py, PyObject* object, int guard
 
 static inline int dlbridge_py_reject_fake_(void) {
   dlbridge_py_reject_(PyExc_BufferError, DLBRIDGE_ERROR_INVALID_TENSOR, DLBRIDGE_RULE_DATA_NULL,
-                      "expected a tensor with data, found a fake tensor of torch's, which has "
-                      "none");
+                      "expected a tensor with data, found a torch fake tensor, which has none");
   return -1;
 }
 
@@ -1289,8 +1285,8 @@ static inline int dlbridge_py_order_(const DLPackExchangeAPI* table, const DLTen
 static inline int dlbridge_py_table_failed_(PyTypeObject* type) {
   if (!PyErr_Occurred()) {
     dlbridge_py_reject_(PyExc_BufferError, DLBRIDGE_ERROR_INVALID_TENSOR, DLBRIDGE_RULE_NONE,
-                        "expected an answer from the exchange table of %R, which failed without "
-                        "saying why",
+                        "expected a tensor from the exchange table of %R, which failed without "
+                        "setting an exception",
                         (PyObject*)type);
   }
   return -1;
@@ -1382,9 +1378,8 @@ static inline int dlbridge_py_fit_(const DLBridgePyImportOptions* options,
   const int on_host = (int64_t)fields->device.device_type == kDLCPU;
   if (elsewhere && never) {
     dlbridge_py_reject_(PyExc_BufferError, DLBRIDGE_ERROR_UNSUPPORTED, DLBRIDGE_RULE_NONE,
-                        "expected a tensor on device (%d, %d), found one on (%d, %d), and "
-                        "copy=False forbids "
-                        "to move it",
+                        "expected a tensor on device (%d, %d), found one on (%d, %d), which "
+                        "copy=False forbids to copy",
                         (int)options->device->device_type, (int)options->device->device_id,
                         (int)fields->device.device_type, (int)fields->device.device_id);
     dlbridge_py_release(*tensor);
@@ -1393,8 +1388,8 @@ static inline int dlbridge_py_fit_(const DLBridgePyImportOptions* options,
   }
   if (never && copied) {
     dlbridge_py_reject_(PyExc_BufferError, DLBRIDGE_ERROR_UNSUPPORTED, DLBRIDGE_RULE_NONE,
-                        "expected the producer's own memory, as copy=False asks, found a copy that "
-                        "it made");
+                        "expected the producer's own memory because of copy=False, found a copy that "
+                        "the producer made");
     dlbridge_py_release(*tensor);
     *tensor = NULL;
     return -1;
@@ -1419,7 +1414,7 @@ static inline const char* dlbridge_py_flag_name_(uint32_t bits) {
              ? "DLPACK_FLAG_BITMASK_IS_COPIED"
          : (bits & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED) != 0
              ? "DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED"
-             : "a bit below 8, where DLPack has its flags";
+             : "a bit below 8, reserved for DLPack's flags";
 }
 
 /* Reads `struct_size` first, and no byte past it. */
@@ -1526,7 +1521,7 @@ static inline int dlbridge_py_import_capsule(PyObject* capsule,
   if (options->device != NULL || dlbridge_py_says_copy_(options) ||
       (options->options & DLBRIDGE_PY_STREAM) != 0) {
     return dlbridge_py_reject_argument_(
-        "options: expected no device, copy or stream for a capsule, whose tensor is there already");
+        "options: expected no device, copy or stream for a capsule, whose tensor exists already");
   }
   if (!PyCapsule_CheckExact(capsule)) {
     return dlbridge_py_reject_(PyExc_TypeError, DLBRIDGE_ERROR_INVALID_ARGUMENT, DLBRIDGE_RULE_NONE,

@@ -126,28 +126,30 @@ typedef int32_t DLBridgeStatus;
 enum {
   /** Success. */
   DLBRIDGE_OK = 0,
-  /** The caller's fault: a NULL that is not allowed, a struct_size out of range, an option outside its
-   * range, a changed dlbridge-owned struct. The message names the argument. */
+  /** The caller's fault: a NULL that is not allowed, a struct_size or option out of range, or a changed
+   * dlbridge-owned struct. The message names the argument. */
   DLBRIDGE_ERROR_INVALID_ARGUMENT = 1,
   /** The caller is newer than the library: it asks for an option, value or field that this library does
    * not know. Such a request is never ignored. */
   DLBRIDGE_ERROR_TOO_NEW = 2,
-  /** The allocator, the system's or the caller's, returned NULL. */
+  /** The allocator of the system or of the caller returned NULL. */
   DLBRIDGE_ERROR_OUT_OF_MEMORY = 3,
-  /** The producer's fault: the tensor breaks DLPack itself; `rule` names the rule. */
+  /** The producer's fault: the tensor breaks a rule of DLPack; `rule` names it. */
   DLBRIDGE_ERROR_INVALID_TENSOR = 4,
-  /** Wrong major version, or the tensor needs a newer DLPack than the consumer reads. */
+  /** Wrong major version, or the tensor needs a newer DLPack version than the consumer reads. */
   DLBRIDGE_ERROR_VERSION = 5,
-  /** A legal tensor that the policy of this consumer rejects; `rule` names the demand. */
+  /** The tensor is legal, but the policy of this consumer rejects it; `rule` names the demand. */
   DLBRIDGE_ERROR_POLICY = 6,
-  /** The target cannot represent what the source records, and the options do not allow the loss. */
+  /** The source has a property that the target cannot represent, and the options do not allow the
+   * loss. */
   DLBRIDGE_ERROR_UNREPRESENTABLE = 7,
-  /** A dtype code, device type or flag bit that the consumer's DLPack release does not know, where
-   * knowing it matters. */
+  /** The consumer's DLPack release does not know a dtype code, device type or flag bit that it needs to
+   * know. */
   DLBRIDGE_ERROR_UNKNOWN_CODE = 8,
   /** The function works on dlbridge-owned tensors only: call dlbridge_import first. */
   DLBRIDGE_ERROR_FOREIGN_TENSOR = 9,
-  /** Legal, but this build cannot do it, such as copying memory that the CPU cannot read. */
+  /** The request is legal, but this build cannot do it. Example: copying memory that the CPU cannot
+   * read. */
   DLBRIDGE_ERROR_UNSUPPORTED = 10,
   /** The caller's buffer or storage is too small; the message has the needed size. */
   DLBRIDGE_ERROR_BUFFER_TOO_SMALL = 11,
@@ -159,17 +161,18 @@ enum {
   DLBRIDGE_ERROR_BOUNDS = 14,
   /** The process was forked after the backend had been started; start it in the child only. */
   DLBRIDGE_ERROR_FORKED = 15,
-  /** No driver for the device, or none of its devices; dlbridge_backend_info reports the reason. */
+  /** There is no driver for the device, or the driver has no device; dlbridge_backend_info reports the
+   * reason. */
   DLBRIDGE_ERROR_UNAVAILABLE = 16,
-  /** A driver's call failed; the message has its name, `native_code` its code. */
+  /** A driver call failed; the message has its name, `native_code` its code. */
   DLBRIDGE_ERROR_DRIVER = 17,
-  /** The context table has another entry of that device or context. */
+  /** The context table has another entry for that device or context. */
   DLBRIDGE_ERROR_EXISTS = 18,
-  /** A stream is capturing a graph, where that is not allowed. */
+  /** A stream is capturing a graph, which the call does not allow. */
   DLBRIDGE_ERROR_CAPTURE = 19,
-  /** The bytes or file descriptors that another process sent are not an export. */
+  /** The bytes or file descriptors from another process are not a valid export. */
   DLBRIDGE_ERROR_DESCRIPTOR = 20,
-  /** The kind of a managed tensor was not given and cannot be decided: pass its kind. */
+  /** The kind of a managed tensor was not given, and its bytes do not decide it: pass its kind. */
   DLBRIDGE_ERROR_AMBIGUOUS = 21
 };
 /* [/facts] */
@@ -180,19 +183,19 @@ typedef int32_t DLBridgeRule;
 
 /* [facts/rules.toml] */
 /** After each rule its source: "DLPack" is the specification, "policy" a field of DLBridgePolicy,
- * "dlbridge" a decision of this library; other words name what applies it. \since 0.3.0 */
+ * "dlbridge" a decision of this library; other words name the functions that apply it. \since 0.3.0 */
 enum {
   /** No rule is broken. */
   DLBRIDGE_RULE_NONE = 0,
-  /** version.major is 1; of another major nothing after `flags` is read (DLPack). */
+  /** version.major is 1; with another major no field after `flags` is read (DLPack). */
   DLBRIDGE_RULE_VERSION_MAJOR = 1,
   /** ndim >= 0 (DLPack). */
   DLBRIDGE_RULE_NDIM_NEGATIVE = 2,
   /** ndim <= DLBRIDGE_MAX_NDIM and within the limits of the policy (dlbridge, policy). */
   DLBRIDGE_RULE_NDIM_LIMIT = 3,
-  /** shape is given where ndim > 0 (DLPack). */
+  /** shape is not NULL if ndim > 0 (DLPack). */
   DLBRIDGE_RULE_SHAPE_NULL = 4,
-  /** strides are given where ndim > 0 and the tensor's version is 1.2 or later (DLPack 1.2). */
+  /** strides are not NULL if ndim > 0 and the tensor's version is 1.2 or later (DLPack 1.2). */
   DLBRIDGE_RULE_STRIDES_NULL = 5,
   /** bits >= 1 (dlbridge). */
   DLBRIDGE_RULE_DTYPE_BITS_ZERO = 6,
@@ -218,23 +221,23 @@ enum {
   DLBRIDGE_RULE_COUNT_OVERFLOW = 16,
   /** The packed size in bytes fits 63 bits (dlbridge). */
   DLBRIDGE_RULE_SIZE_OVERFLOW = 17,
-  /** Offsets of the first and last byte touched fit 63 bits and a sign (dlbridge). */
+  /** The offsets of the first and last byte fit 63 bits and a sign (dlbridge). */
   DLBRIDGE_RULE_OFFSET_OVERFLOW = 18,
   /** data is not NULL unless the tensor is empty (DLPack). */
   DLBRIDGE_RULE_DATA_NULL = 19,
-  /** data + byte_offset + bytes touched stays inside the address space (dlbridge). */
+  /** All bytes from data + byte_offset lie inside the address space (dlbridge). */
   DLBRIDGE_RULE_ADDRESS_RANGE = 20,
-  /** On an opaque handle no element lies before its start (dlbridge). */
+  /** No element lies before the start of an opaque handle (dlbridge). */
   DLBRIDGE_RULE_HANDLE_RANGE = 21,
   /** All elements lie inside `buffer_size` bytes from `data` (policy). */
   DLBRIDGE_RULE_BUFFER_BOUNDS = 22,
-  /** The required contiguity (policy). */
+  /** The layout has the required contiguity (policy). */
   DLBRIDGE_RULE_CONTIGUITY = 23,
-  /** The required alignment of element (0,...,0) (policy). */
+  /** Element (0,...,0) has the required alignment (policy). */
   DLBRIDGE_RULE_ALIGNMENT = 24,
-  /** The device is one of those that the policy lists (policy). */
+  /** The policy lists the device (policy). */
   DLBRIDGE_RULE_DEVICE_REJECTED = 25,
-  /** The dtype is one of those that the policy lists (policy). */
+  /** The policy lists the dtype (policy). */
   DLBRIDGE_RULE_DTYPE_REJECTED = 26,
   /** The tensor may be written to (policy). */
   DLBRIDGE_RULE_NOT_WRITABLE = 27,
@@ -242,11 +245,11 @@ enum {
   DLBRIDGE_RULE_NEGATIVE_STRIDE = 28,
   /** No zero strides on axes longer than 1 (policy). */
   DLBRIDGE_RULE_ZERO_STRIDE = 29,
-  /** No two elements share memory, where the policy demands a writable tensor (policy). */
+  /** No two elements share memory if the policy demands a writable tensor (policy). */
   DLBRIDGE_RULE_SELF_OVERLAP = 30,
-  /** Element (0,...,0) is aligned to its lane's size; only a note (dlbridge). */
+  /** Element (0,...,0) is aligned to the size of its lane; only a note (dlbridge). */
   DLBRIDGE_RULE_DATA_UNALIGNED = 31,
-  /** The version that a tensor carries knows all that it uses; only a note (DLPack). */
+  /** The version that a tensor carries has all codes and flags that it uses; only a note (DLPack). */
   DLBRIDGE_RULE_VERSION_LABEL = 32,
   /** The consumer's version can describe the tensor (conversions). */
   DLBRIDGE_RULE_REQUIRED_VERSION = 33,
@@ -254,13 +257,13 @@ enum {
   DLBRIDGE_RULE_LEGACY_READ_ONLY = 34,
   /** Sub-byte elements are not padded, which a legacy tensor cannot record (downgrade). */
   DLBRIDGE_RULE_LEGACY_PADDED = 35,
-  /** The legacy version knows the dtype code: those up to bool (downgrade). */
+  /** The legacy version knows the dtype code: codes up to bool (downgrade). */
   DLBRIDGE_RULE_LEGACY_DTYPE = 36,
-  /** The legacy version knows the device type: those up to Hexagon (downgrade). */
+  /** The legacy version knows the device type: types up to Hexagon (downgrade). */
   DLBRIDGE_RULE_LEGACY_DEVICE = 37,
-  /** byte_offset is folded only where `data` is an address (conversions). */
+  /** byte_offset is folded only if `data` is an address (conversions). */
   DLBRIDGE_RULE_OFFSET_FOLD = 38,
-  /** The elements of a view are elements of its parent's range (views). */
+  /** All elements of a view lie inside the range of its parent (views). */
   DLBRIDGE_RULE_VIEW_BOUNDS = 39,
   /** A view of packed sub-byte elements starts at a whole byte (views). */
   DLBRIDGE_RULE_VIEW_OFFSET = 40,
@@ -269,11 +272,11 @@ enum {
   DLBRIDGE_RULE_IN_STORAGE = 41,
   /** The CPU can read the memory to copy (copies). */
   DLBRIDGE_RULE_COPY_DEVICE = 42,
-  /** The memory is where the device label says, as the driver reports it (level DEVICE). */
+  /** The driver reports the memory on the device that the label names (level DEVICE). */
   DLBRIDGE_RULE_DEVICE_LABEL = 43,
-  /** All elements lie inside the allocation, as the driver reports it (level DEVICE). */
+  /** All elements lie inside the allocation that the driver reports (level DEVICE). */
   DLBRIDGE_RULE_ALLOCATION_BOUNDS = 44,
-  /** Each extent is the one that the policy's shape gives (policy). */
+  /** Each extent equals the one in the policy's shape (policy). */
   DLBRIDGE_RULE_SHAPE_MISMATCH = 45
 };
 /* [/facts] */
@@ -331,7 +334,8 @@ typedef int32_t DLBridgeKind;
 /* [facts/enums.toml KIND] */
 /** \since 0.3.0 */
 enum {
-  /** As an argument: decide by the bytes. As the answer of dlbridge_identify: neither kind fits. */
+  /** As an argument: the bytes decide. As the answer of dlbridge_identify: the bytes fit neither
+   * kind. */
   DLBRIDGE_KIND_UNKNOWN = 0,
   /** A DLManagedTensor. */
   DLBRIDGE_KIND_LEGACY = 1,
@@ -339,7 +343,7 @@ enum {
   DLBRIDGE_KIND_VERSIONED = 2,
   /** A DLTensor, which has no owner (dlbridge_diagnose). */
   DLBRIDGE_KIND_BORROWED = 3,
-  /** Only ever an answer: the bytes can be both managed kinds. */
+  /** Only an answer, never an argument: the bytes fit both managed kinds. */
   DLBRIDGE_KIND_AMBIGUOUS = 4
 };
 /* [/facts] */
@@ -364,11 +368,11 @@ enum {
 /** Bits of DLBridgeLayout::properties. \since 0.3.0 */
 enum {
   DLBRIDGE_LAYOUT_EMPTY = 1 << 0,            /**< An extent is 0. */
-  DLBRIDGE_LAYOUT_C_CONTIGUOUS = 1 << 1,     /**< Compact, last axis fastest; always so if empty. */
-  DLBRIDGE_LAYOUT_F_CONTIGUOUS = 1 << 2,     /**< Compact, first axis fastest; always so if empty. */
+  DLBRIDGE_LAYOUT_C_CONTIGUOUS = 1 << 1,     /**< Compact, last axis fastest; always set if empty. */
+  DLBRIDGE_LAYOUT_F_CONTIGUOUS = 1 << 2,     /**< Compact, first axis fastest; always set if empty. */
   DLBRIDGE_LAYOUT_BROADCAST = 1 << 3,        /**< Some axis longer than 1 has stride 0. */
   DLBRIDGE_LAYOUT_NEGATIVE_STRIDES = 1 << 4, /**< Some axis longer than 1 has a negative stride. */
-  DLBRIDGE_LAYOUT_PADDED = 1 << 5,           /**< Elements of less than a byte fill a whole one. */
+  DLBRIDGE_LAYOUT_PADDED = 1 << 5,           /**< Sub-byte elements are padded to whole bytes. */
   DLBRIDGE_LAYOUT_OPAQUE = 1 << 6            /**< `data` is a handle, not an address. */
 };
 /* [/facts] */
@@ -454,14 +458,14 @@ DLBRIDGE_API int32_t dlbridge_host_accessible(int32_t device_type, DLBridgeAnswe
 enum {
   /** METADATA. */
   DLBRIDGE_LEVEL_DEFAULT = 0,
-  /** The struct itself: version, ndim, dtype, device, flags, which pointers are NULL. */
+  /** The struct itself: version, ndim, dtype, device, flags, and which pointers are NULL. */
   DLBRIDGE_LEVEL_STRUCT = 1,
   /** Also the `ndim` entries of shape and strides. */
   DLBRIDGE_LEVEL_METADATA = 2,
-  /** Also asks the driver where `data` lies (a handle: what it is), which may start it. Rejects a
-   * device label that is wrong, elements outside the allocation, and what cannot be asked
-   * (UNAVAILABLE, UNSUPPORTED). kDLCPU is checked against the drivers that have been started already;
-   * memory whose size no driver knows is not checked against a size. */
+  /** Also asks the driver about `data`, which may start the driver. Rejects a wrong device label,
+   * elements outside the allocation, and memory that no driver can be asked about (UNAVAILABLE,
+   * UNSUPPORTED). For kDLCPU only drivers that are already started are asked. The size is not checked
+   * if no driver knows it. */
   DLBRIDGE_LEVEL_DEVICE = 3
 };
 /* [/facts] */
@@ -481,17 +485,17 @@ enum {
   DLBRIDGE_POLICY_REJECT_ZERO_STRIDES = 1 << 12,
   /** Accepts NULL strides also on tensors of version 1.2 or later. */
   DLBRIDGE_POLICY_ALLOW_NULL_STRIDES = 1 << 13,
-  /** Accepts lanes >= 0x8000, taken at face value. */
+  /** Accepts lanes >= 0x8000 as that many lanes. */
   DLBRIDGE_POLICY_ALLOW_SCALABLE_LANES = 1 << 14,
   /** Rejects READ_ONLY tensors, and tensors with elements that overlap. */
   DLBRIDGE_POLICY_REQUIRE_WRITABLE = 1 << 15,
-  /** The caller knows that a legacy or borrowed tensor may be written to; READ_ONLY still binds. */
+  /** The caller knows that a legacy or borrowed tensor is writable; READ_ONLY still binds. */
   DLBRIDGE_POLICY_VOUCH_WRITABLE = 1 << 16,
-  /** Accepts elements that overlap even where a writable tensor is required. */
+  /** Accepts elements that overlap, even if a writable tensor is required. */
   DLBRIDGE_POLICY_ALLOW_SELF_OVERLAP = 1 << 17,
-  /** `min_ndim` and `max_ndim` count. */
+  /** `min_ndim` and `max_ndim` are read. */
   DLBRIDGE_POLICY_LIMIT_NDIM = 1 << 18,
-  /** `buffer_size` counts. */
+  /** `buffer_size` is read. */
   DLBRIDGE_POLICY_LIMIT_BUFFER = 1 << 19
 };
 /* [/facts] */
@@ -554,9 +558,9 @@ DLBRIDGE_API DLBridgeStatus dlbridge_validate_versioned(const DLManagedTensorVer
                                                         DLBridgeError* error);
 
 /* [facts/enums.toml SEVERITY] */
-/** How bad a finding is. \since 0.3.0 */
+/** The severity of a finding. \since 0.3.0 */
 enum {
-  DLBRIDGE_SEVERITY_BROKEN = 1, /**< dlbridge_validate would reject the tensor for it. */
+  DLBRIDGE_SEVERITY_BROKEN = 1, /**< A broken rule, for which dlbridge_validate rejects the tensor. */
   DLBRIDGE_SEVERITY_NOTE = 2    /**< For information only. */
 };
 /* [/facts] */
@@ -618,23 +622,24 @@ static inline DLBridgeAllocator dlbridge_allocator_init(void) {
 /** Bits of DLBridgeConvertOptions::options. \since 0.3.0 */
 enum {
   /** Skip validation: the caller knows that the tensor is valid. Only ndim and a NULL shape are
-   * checked. The policy must be NULL. A COPY is validated all the same, since it reads by the layout. */
+   * checked. The policy must be NULL. A COPY is validated nevertheless, since it depends on the
+   * layout. */
   DLBRIDGE_CONVERT_SKIP_VALIDATION = 1 << 8,
-  /** The caller knows that a legacy source may be written to. Without it the result is READ_ONLY. Does
-   * not lift a READ_ONLY that is recorded. */
+  /** The caller knows that a legacy source is writable. Without this bit the result is READ_ONLY. A
+   * recorded READ_ONLY stays. */
   DLBRIDGE_CONVERT_VOUCH_WRITABLE = 1 << 9,
   /** Accept dtype codes, device types and flag bits that the consumer's version does not know. A
    * versioned source then keeps its version, since an unknown bit may change the layout. */
   DLBRIDGE_CONVERT_ALLOW_UNKNOWN = 1 << 10,
   /** Write the result in canonical form: compact strides on empty tensors and on axes of extent 1, NULL
-   * data where empty, device id 0 on host-like memory. */
+   * data if empty, device id 0 on host-like memory. */
   DLBRIDGE_CONVERT_CANONICAL = 1 << 11,
-  /** Add byte_offset to data. Rejected where `data` is not an address. */
+  /** Add byte_offset to data. Rejected if `data` is not an address. */
   DLBRIDGE_CONVERT_FOLD_BYTE_OFFSET = 1 << 12,
-  /** Copy the data (memory that the CPU reads only) to compact memory of the allocator. The result may
-   * be written to and carries IS_COPIED where it has flags; the source is released. A copy loses
-   * nothing that a downgrade would reject. Unknown flag bits are always rejected, since they may
-   * change the layout. */
+  /** Copy the data to compact memory of the allocator; the CPU must be able to read it. The result is
+   * writable; a versioned result has IS_COPIED. The source is released. A downgrade with COPY also
+   * accepts READ_ONLY and padded tensors. Unknown flag bits are always rejected, since they may change
+   * the layout. */
   DLBRIDGE_CONVERT_COPY = 1 << 13,
   /** To legacy: READ_ONLY may be lost. */
   DLBRIDGE_CONVERT_DROP_READ_ONLY = 1 << 14,
@@ -643,10 +648,10 @@ enum {
   /** To legacy: accept dtype codes and device types newer than the legacy version. */
   DLBRIDGE_CONVERT_ALLOW_NEWER_CODES = 1 << 16,
   /** Keep the module of the producer's deleter loaded, as dlbridge_module_pin does: for producers in
-   * plugins. For a dlbridge-owned tensor it is the deleter of its source, or the `deallocate` of its
-   * memory. It is done last: a source that is rejected for another reason pins nothing (of a batch,
-   * modules pinned before the failing one stay pinned). A NULL deleter and a COPY have nothing to
-   * pin. */
+   * plugins. For a dlbridge-owned tensor this is the module of its source's deleter, or of the
+   * `deallocate` of its memory. This is the last step: a source that is rejected for another reason
+   * pins nothing. In a batch, modules pinned before the failing one stay pinned. Nothing is pinned for
+   * a NULL deleter or a COPY. */
   DLBRIDGE_CONVERT_PIN_PRODUCER = 1 << 17
 };
 /* [/facts] */
@@ -827,8 +832,8 @@ DLBRIDGE_API DLBridgeStatus dlbridge_view(const DLManagedTensorVersioned* tensor
 /* [facts/enums.toml ALLOCATE] */
 /** Bits of DLBridgeAllocateSpec::options. \since 0.3.0 */
 enum {
-  /** Memory that dlbridge_ipc_export can share with other processes: an anonymous memory file, sealed
-   * against changes of its size. On the CPU and without an allocator. */
+  /** Allocate memory that dlbridge_ipc_export can share with other processes: an anonymous memory file,
+   * sealed against changes of its size. Only on the CPU and without an allocator. */
   DLBRIDGE_ALLOCATE_SHAREABLE = 1 << 8
 };
 /* [/facts] */
@@ -948,14 +953,14 @@ enum {
   DLBRIDGE_BACKEND_CUDA = 2,       /**< CUDA driver API: kDLCUDA, kDLCUDAHost, kDLCUDAManaged. */
   DLBRIDGE_BACKEND_HIP = 3,        /**< HIP runtime: kDLROCM, kDLROCMHost. */
   DLBRIDGE_BACKEND_LEVEL_ZERO = 4, /**< Level Zero: kDLOneAPI. */
-  DLBRIDGE_BACKEND_OPENCL = 5      /**< OpenCL: kDLOpenCL, and kDLOneAPI where SYCL runs on it. */
+  DLBRIDGE_BACKEND_OPENCL = 5      /**< OpenCL: kDLOpenCL, and kDLOneAPI if SYCL uses OpenCL. */
 };
 /* [/facts] */
 
 /* [facts/enums.toml STATE] */
 /** Values of DLBridgeBackendInfo::state. \since 0.3.0 */
 enum {
-  DLBRIDGE_STATE_READY = 1,    /**< Loaded, initialised, at least one device. */
+  DLBRIDGE_STATE_READY = 1,    /**< Loaded and initialised, with at least one device. */
   DLBRIDGE_STATE_ABSENT = 2,   /**< No driver library could be loaded. */
   DLBRIDGE_STATE_UNUSABLE = 3  /**< Loaded, but it does not initialise or has no device. */
 };
@@ -1000,9 +1005,9 @@ enum {
   DLBRIDGE_BUFFER_DEFAULT = 0,
   /** An address: host memory, CUdeviceptr, HIP, USM or SVM pointer, pinned or managed memory. */
   DLBRIDGE_BUFFER_ADDRESS = 1,
-  /** A cl_mem, which is a handle: nothing is ever added to it. */
+  /** A cl_mem, which is a handle: no offset is ever added to it. */
   DLBRIDGE_BUFFER_CL_MEM = 2,
-  /** Another opaque handle: of Vulkan, Metal, WebGPU, VPI. No driver is asked about it. */
+  /** Another opaque handle: Vulkan, Metal, WebGPU, VPI. No driver is asked about it. */
   DLBRIDGE_BUFFER_HANDLE = 3
 };
 /* [/facts] */
@@ -1055,8 +1060,8 @@ enum {
 /* [facts/enums.toml POINTER] */
 /** Bits of DLBridgePointerInfo::properties. \since 0.3.0 */
 enum {
-  /** A context that was neither registered nor named knew the memory; on Level Zero any context of a
-   * driver may answer, so it need not be the one that allocated. */
+  /** The context that knows the memory was neither registered nor named by the caller. On Level Zero
+   * any context of a driver may know the memory, so it need not be the one that allocated it. */
   DLBRIDGE_POINTER_CONTEXT_ASSUMED = 1 << 0
 };
 /* [/facts] */
@@ -1098,15 +1103,16 @@ DLBRIDGE_API DLBridgeStatus dlbridge_pointer_info(const DLBridgeBuffer* buffer, 
 /* [facts/enums.toml WRAP] */
 /** Bits of DLBridgeWrapSpec::options. \since 0.3.0 */
 enum {
-  /** Skip validation: the caller knows that the layout is valid. Only what a node needs is checked, and
-   * an empty tensor stays as it was given. `policy` must be NULL and LIMIT_BUFFER not set. */
+  /** Skip validation: the caller knows that the layout is valid. Of the layout only ndim and a NULL
+   * shape are checked, and an empty tensor is not changed. `policy` must be NULL and LIMIT_BUFFER not
+   * set. */
   DLBRIDGE_WRAP_SKIP_VALIDATION = 1 << 8,
   /** Keep the module of `release` loaded, as dlbridge_module_pin does. */
   DLBRIDGE_WRAP_PIN_PRODUCER = 1 << 9,
-  /** CL_MEM: the tensor holds a reference of its own to the cl_mem (clRetainMemObject), which keeps its
-   * context too. */
+  /** CL_MEM: the tensor holds its own reference to the cl_mem (clRetainMemObject), which also keeps its
+   * context. */
   DLBRIDGE_WRAP_RETAIN = 1 << 10,
-  /** `buffer_size` counts. */
+  /** `buffer_size` is read. */
   DLBRIDGE_WRAP_LIMIT_BUFFER = 1 << 11
 };
 /* [/facts] */
@@ -1167,13 +1173,13 @@ DLBRIDGE_API DLBridgeStatus dlbridge_wrap_legacy(const DLBridgeWrapSpec* spec, D
  * ------------------------------------------------------------------------------------------- */
 
 /* [facts/enums.toml STREAM] */
-/** Values of DLBridgeStream::kind; 0 is "not set". \since 0.3.0 */
+/** Values of DLBridgeStream::kind; 0 means "not set". \since 0.3.0 */
 enum {
-  /** No queue: work is done when a call returns. */
+  /** No queue: the work of a call is complete when it returns. */
   DLBRIDGE_STREAM_HOST = 1,
   /** The consumer orders its work itself. */
   DLBRIDGE_STREAM_NO_SYNC = 2,
-  /** CUstream (1 and 2 are CUDA's special ones, 0 is not used), hipStream_t (0: the default),
+  /** CUstream (1 and 2 are CUDA's special streams, 0 is rejected), hipStream_t (0: the default stream),
    * cl_command_queue, ze_command_queue_handle_t. */
   DLBRIDGE_STREAM_QUEUE = 3,
   /** Level Zero: an immediate ze_command_list_handle_t. */
@@ -1214,11 +1220,11 @@ DLBRIDGE_API DLBridgeStatus dlbridge_stream_from_array_api(DLDevice device, int6
 /* [facts/enums.toml HANDOFF] */
 /** Bits of the `options` of dlbridge_stream_handoff. \since 0.3.0 */
 enum {
-  /** Allow the host to wait where no driver can order the two queues: queues of two backends, or of two
+  /** Allow the host to wait if no driver can order the two queues: queues of two backends, or of two
    * Level Zero contexts. */
   DLBRIDGE_HANDOFF_ALLOW_HOST_WAIT = 1 << 8,
-  /** Allow a wait that draws the consumer's stream into the graph that the producer's stream is
-   * capturing. The caller must join the streams again. */
+  /** Allow a wait that adds the consumer's stream to the graph that the producer's stream is capturing.
+   * The caller must join the streams again. */
   DLBRIDGE_HANDOFF_ALLOW_CAPTURE = 1 << 9
 };
 /* [/facts] */
@@ -1248,11 +1254,11 @@ DLBRIDGE_API DLBridgeStatus dlbridge_stream_synchronize(const DLBridgeStream* st
 /* [facts/enums.toml CONTEXT] */
 /** Bits of DLBridgeContextEntry::properties. \since 0.3.0 */
 enum {
-  /** In: becomes the default of its device. The first entry of a device is the default anyway. */
+  /** In: the entry becomes the default of its device. The first entry of a device always is. */
   DLBRIDGE_CONTEXT_DEFAULT = 1 << 0,
   /** In: removes entries of the same device with another native device. */
   DLBRIDGE_CONTEXT_REPLACE = 1 << 1,
-  /** A library found the device itself; an application's registration takes precedence. */
+  /** A library found the device itself. A registration by an application takes precedence. */
   DLBRIDGE_CONTEXT_ENUMERATED = 1 << 2,
   /** The context was made for the table: no other library uses it unless it asks the table. */
   DLBRIDGE_CONTEXT_PRIVATE = 1 << 3
@@ -1351,10 +1357,11 @@ DLBRIDGE_API const DLBridgeContextTable* dlbridge_context_table_v1(void);
 /* [facts/enums.toml COPY] */
 /** Bits of DLBridgeCopySpec::options. \since 0.3.0 */
 enum {
-  /** Layouts that need more than 4096 copies of the driver, and copies between two backends, may go
-   * through host memory. */
+  /** Allow a copy through host memory for layouts that need more than 4096 driver copies, and between
+   * two backends. */
   DLBRIDGE_COPY_ALLOW_STAGING = 1 << 8,
-  /** Copy into memory that dlbridge_ipc_export can share; on the host, without target or allocator. */
+  /** Copy into memory that dlbridge_ipc_export can share. Only on the host, without target or
+   * allocator. */
   DLBRIDGE_COPY_SHAREABLE = 1 << 9
 };
 /* [/facts] */
@@ -1413,7 +1420,7 @@ DLBRIDGE_API DLBridgeStatus dlbridge_copy(const DLTensor* source, uint64_t tenso
 /** Bits of DLBridgeIpcExportSpec::options and DLBridgeIpcImportSpec::options. \since 0.3.0 */
 enum {
   /** Export: the importer gets no right to write, and on the host a process of another user cannot gain
-   * it. Import: do not ask for it. A READ_ONLY tensor is always exported so. */
+   * it. Import: do not ask for that right. A READ_ONLY tensor is always exported this way. */
   DLBRIDGE_IPC_READ_ONLY = 1 << 8
 };
 /* [/facts] */

@@ -33,7 +33,7 @@
 #define DLPACK_DLPACK_H_
 
 /* [facts/dlpack.toml version] */
-/* Newest DLPack release that this text describes. */
+/* Newest DLPack release that this file describes. */
 #define DLPACK_MAJOR_VERSION 1
 #define DLPACK_MINOR_VERSION 3
 /* [/facts] */
@@ -97,7 +97,7 @@ typedef enum {
   kDLFloat = 2U,              /* IEEE 754 binary */
   kDLOpaqueHandle = 3U,       /* Opaque handle; since 0.4 */
   kDLBfloat = 4U,             /* Bfloat16; since 0.3 */
-  kDLComplex = 5U,            /* Complex: `bits` is both parts together; since 0.4 */
+  kDLComplex = 5U,            /* Complex: `bits` counts both parts; since 0.4 */
   kDLBool = 6U,               /* Boolean in one byte; since 0.8 */
   kDLFloat8_e3m4 = 7U,        /* Eight bits; since 1.1 */
   kDLFloat8_e4m3 = 8U,        /* Eight bits; since 1.1 */
@@ -207,7 +207,7 @@ extern "C" {
 #ifndef DLPACK_FLAG_BITMASK_IS_COPIED
 #define DLPACK_FLAG_BITMASK_IS_COPIED (1UL << 1UL)
 #endif
-/* Elements of less than a byte fill a whole one; since 1.1. */
+/* Sub-byte elements are padded to whole bytes; since 1.1. */
 #ifndef DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
 #define DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED (1UL << 2UL)
 #endif
