@@ -96,6 +96,12 @@ def check_structs(tree, _):
 def check_api(tree, builds):
     """The headers are the same for both architectures, and today's API has everything that each
     recorded API has."""
+    try:
+        _ = tree.api
+    except api.ParseError as error:
+        yield str(error)
+        yield from _changes_of_headers(tree)
+        return
     for name in api.CORE:
         if (
             api.read_header(tree.include / "dlbridge" / name, "aarch64")
@@ -117,6 +123,14 @@ def check_api(tree, builds):
                     yield f"{one.version}: {added.item}: was added in a patch version"
     versions = [one.version for one in recorded]
     yield from tree.reviewed.unused(r"(?!unit:|case:)", versions)
+
+
+def _changes_of_headers(tree):
+    """What changed in the C headers, if dlbridge.hpp does not compile with them."""
+    today = api.read(tree.include, None)
+    for one in tree.recorded():
+        for found in compare.differences({"headers": one.api["headers"]}, today):
+            yield f"{one.version}: {found.item}: {found.text}"
 
 
 def check_draft(tree, builds):

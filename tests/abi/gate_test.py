@@ -162,10 +162,12 @@ def presets(change):
 
 def noticed_by(change, copy):
     """The checks that fail after a change, and the output."""
-    change.edit(copy)
     only = change.noticed_by or change.checks
-    of_texts = only and only <= OF_TEXTS
-    if change.recorded or not of_texts or not copy.is_built(presets(change)):
+    of_texts = only and only <= OF_TEXTS and not change.recorded
+    if of_texts and not copy.is_built(presets(change)):
+        copy.build(presets(change))  # of the unchanged copy: not every such change compiles
+    change.edit(copy)
+    if not of_texts:
         copy.build(presets(change))
     if change.recorded:
         done = copy.gate("record", presets(change))
