@@ -76,6 +76,9 @@ def next_version(copy, patch=False):
     copy.replace(
         "CHANGELOG.md", f"## {before}", f"## {text} (unreleased)\n\n## {before}", first=True
     )
+    copy.replace("bindings/rust/Cargo.toml", f'version = "{before}"', f'version = "{text}"')
+    sys_crate = 'dlbridge-sys = {{ version = "{}"'.format
+    copy.replace("bindings/rust/dlbridge/Cargo.toml", sys_crate(before), sys_crate(text))
 
 
 def name_in_changelog(copy, name):
@@ -89,11 +92,11 @@ def struct_grown(copy):
     review(copy, "StructGrowth.OfViewSpec")
     grow_view_spec(copy)
     keep_view_spec(copy)
+    last = "[CONTIGUITY.C_OR_F]\nvalue = 3\n"
     copy.replace(
-        HEADER,
-        "  DLBRIDGE_CONTIGUITY_C_OR_F = 3 ",
-        "  DLBRIDGE_CONTIGUITY_C_OR_F = 3,\n  DLBRIDGE_CONTIGUITY_NEW = 4 ",
+        "facts/enums.toml", last, f'[CONTIGUITY.NEWEST]\nvalue = 4\ndoc = "A new one."\n\n{last}'
     )
+    copy.regenerate()
 
 
 def grow_view_spec(copy, default="0"):
