@@ -156,6 +156,7 @@ def legal_c_added(copy):
         "  int (*pick[2])(const char* const* names, int (*less)(int, int));\n} DLBridgeNew;\n\n"
         "/** True if the table has",
     )
+    copy.append("bindings/cpp/include/dlbridge/hpp/abi.hpp", "using added = ::DLBridgeNew;")
     name_in_changelog(copy, "DLBridgeNew")
 
 
@@ -199,7 +200,7 @@ def written_otherwise(copy):
     copy.replace(HEADER, "char message[224]; ", "char message[0xe0];")
     copy.replace(HEADER, "  int32_t severity; ", "  DLBridgeStatus severity; ")
     copy.replace(HEADER, "storage_size(int32_t ndim)", "storage_size(DLBridgeStatus ndim)")
-    copy.replace(HEADER, "/** What a pointer points to.", "/** The kind of a tensor.")
+    copy.replace(HEADER, "/** The struct that a pointer refers to.", "/** The kind of a tensor.")
 
 
 @change("declarations drafted", checks=("draft", "api", "structs"))
