@@ -69,6 +69,12 @@ struct IpcMapping {
   uint64_t state[2];
 };
 
+// A point in the work of a stream: all that was enqueued before it. Its holder frees it once.
+struct StreamMark {
+  DLBridgeBackend backend;
+  uint64_t state[4];  // belongs to the backend
+};
+
 struct Backend {
   DLBridgeBackend id;
   const char* name;
@@ -110,6 +116,25 @@ struct Backend {
   DLBridgeStatus (*ipc_import)(const IpcHandle& handle, DLDevice label, IpcMapping* out,
                                DLBridgeError* error);
   void (*ipc_close)(const IpcMapping& mapping);
+
+  // Orders later work of the stream after its earlier work. NULL if all streams of the backend are
+  // in order.
+  DLBridgeStatus (*barrier)(const DLBridgeStream& stream, DLBridgeError* error);
+
+  // Marks the work that is enqueued on the stream now, and submits that work to the device. A
+  // stream that is capturing is rejected before anything is recorded. On failure nothing is kept.
+  DLBridgeStatus (*mark)(const DLBridgeStream& stream, StreamMark* out, DLBridgeError* error);
+  // Is the marked work over? Does not wait. Work that a fault has ended is over, and so is the work
+  // of a context that was destroyed or lost.
+  DLBridgeStatus (*mark_query)(const StreamMark& mark, bool* over, DLBridgeError* error);
+  // Waits until the marked work is over.
+  DLBridgeStatus (*mark_wait)(const StreamMark& mark, DLBridgeError* error);
+  // Frees a mark, also of work that is not over.
+  void (*mark_free)(const StreamMark& mark);
+
+  // Ends a copy like copy_finish, but does not wait: it marks the copy and all earlier work of its
+  // stream. Called only for jobs with a stream of the caller's. On failure it has waited.
+  DLBridgeStatus (*copy_submit)(CopyJob* job, StreamMark* out, DLBridgeError* error);
 };
 
 // Each is a constant expression in the driver's backend.cc, or in without_devices.cc.

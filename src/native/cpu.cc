@@ -27,6 +27,12 @@ constexpr Backend kCpuBackend = {DLBRIDGE_BACKEND_CPU,
                                  nullptr,
                                  nullptr,
                                  nullptr,
+                                 nullptr,
+                                 nullptr,
+                                 nullptr,
+                                 nullptr,
+                                 nullptr,
+                                 nullptr,
                                  nullptr};
 
 }  // namespace dlbridge

@@ -143,6 +143,16 @@ DLBridgeStatus Synchronize(const DLBridgeStream& stream, DLBridgeError* error) {
   return backend.synchronize(stream, error);
 }
 
+// Hands a queue over to itself. A queue that is in order needs nothing.
+DLBridgeStatus Barrier(const DLBridgeStream& stream, DLBridgeError* error) {
+  const Backend& backend = *FindBackend(stream.backend);
+  if (backend.barrier == nullptr) {
+    return DLBRIDGE_OK;
+  }
+  DLBRIDGE_TRY(StartBackend(backend, error));
+  return backend.barrier(stream, error);
+}
+
 DLBRIDGE_COLD DLBridgeStatus RejectTwoBackends(DLBridgeBackend producer, DLBridgeBackend consumer,
                                                DLBridgeError* error) {
   char problem[160];
@@ -198,9 +208,11 @@ DLBridgeStatus dlbridge_stream_handoff(const DLBridgeStream* producer,
   DLBRIDGE_TRY(dlbridge::CheckOptionBits(options, dlbridge::kHandoffOptions, "options", error));
   DLBRIDGE_TRY(dlbridge::CheckStream(*producer, "producer", error));
   DLBRIDGE_TRY(dlbridge::CheckStream(*consumer, "consumer", error));
-  if (!dlbridge::IsQueue(*producer) || consumer->kind == DLBRIDGE_STREAM_NO_SYNC ||
-      dlbridge::IsSameStream(*producer, *consumer)) {
+  if (!dlbridge::IsQueue(*producer) || consumer->kind == DLBRIDGE_STREAM_NO_SYNC) {
     return DLBRIDGE_OK;
+  }
+  if (dlbridge::IsSameStream(*producer, *consumer)) {
+    return dlbridge::Barrier(*producer, error);
   }
   if (consumer->kind == DLBRIDGE_STREAM_HOST) {
     return dlbridge::Synchronize(*producer, error);

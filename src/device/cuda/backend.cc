@@ -179,6 +179,12 @@ constexpr Backend kCudaBackend = {DLBRIDGE_BACKEND_CUDA,
                                   nullptr,
                                   cuda::IpcExport,
                                   cuda::IpcImport,
-                                  cuda::IpcClose};
+                                  cuda::IpcClose,
+                                  nullptr,
+                                  nullptr,
+                                  nullptr,
+                                  nullptr,
+                                  nullptr,
+                                  nullptr};
 
 }  // namespace dlbridge

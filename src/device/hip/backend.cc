@@ -141,6 +141,12 @@ constexpr Backend kHipBackend = {DLBRIDGE_BACKEND_HIP,
                                  nullptr,
                                  hip::IpcExport,
                                  hip::IpcImport,
-                                 hip::IpcClose};
+                                 hip::IpcClose,
+                                 nullptr,
+                                 nullptr,
+                                 nullptr,
+                                 nullptr,
+                                 nullptr,
+                                 nullptr};
 
 }  // namespace dlbridge

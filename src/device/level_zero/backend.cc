@@ -170,6 +170,12 @@ constexpr Backend kLevelZeroBackend = {DLBRIDGE_BACKEND_LEVEL_ZERO,
                                        nullptr,
                                        level_zero::IpcExport,
                                        level_zero::IpcImport,
-                                       level_zero::IpcClose};
+                                       level_zero::IpcClose,
+                                       nullptr,
+                                       nullptr,
+                                       nullptr,
+                                       nullptr,
+                                       nullptr,
+                                       nullptr};
 
 }  // namespace dlbridge

@@ -222,6 +222,12 @@ constexpr Backend kOpenClBackend = {DLBRIDGE_BACKEND_OPENCL,
                                     opencl::ReleaseHandle,
                                     nullptr,
                                     nullptr,
+                                    nullptr,
+                                    nullptr,
+                                    nullptr,
+                                    nullptr,
+                                    nullptr,
+                                    nullptr,
                                     nullptr};
 
 }  // namespace dlbridge
