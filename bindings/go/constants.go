@@ -401,6 +401,17 @@ const (
 	// The context that knows the memory was neither registered nor named by the caller. On Level Zero
 	// any context of a driver may know the memory, so it need not be the one that allocated it.
 	PointerContextAssumed PointerProperties = 1 << 0
+	// `peers` has the driver's answer: it was asked for, the memory is on a device, and the driver can
+	// tell.
+	PointerPeersKnown PointerProperties = 1 << 1
+)
+
+// PointerOptions are the bits of the options of [PointerInfoOf].
+type PointerOptions uint32
+
+const (
+	// Ask the driver for `peers`, by one call per device.
+	PointerInfoPeers PointerOptions = 1 << 8
 )
 
 // WrapOptions are the bits of [WrapSpec.Options].
@@ -418,6 +429,10 @@ const (
 	WrapRetain WrapOptions = 1 << 10
 	// `buffer_size` is read.
 	WrapLimitBuffer WrapOptions = 1 << 11
+	// `release` orders the end of the memory after the work of the stream that it receives, for
+	// instance by freeing it on that stream: dlbridge_release_after may call it before that work is
+	// over.
+	WrapReleaseOnStream WrapOptions = 1 << 12
 )
 
 // StreamKind is the kind of handle of a [Stream]. Values that are not listed may come from a newer
@@ -472,6 +487,14 @@ const (
 	// Copy into memory that [Tensor.ExportIPC] can share. Only on the host, without target or
 	// allocator.
 	CopyShareable CopyOptions = 1 << 9
+)
+
+// CollectOptions are the bits of the options of [Collect].
+type CollectOptions uint32
+
+const (
+	// First wait for the work of all tensors that are held now.
+	CollectWait CollectOptions = 1 << 8
 )
 
 // IPCOptions are the bits of the options of [Tensor.ExportIPC] and [ImportIPC].

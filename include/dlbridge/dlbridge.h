@@ -78,9 +78,9 @@
 
 /** Version of this header, semantic. \since 0.3.0 */
 #define DLBRIDGE_VERSION_MAJOR 0
-#define DLBRIDGE_VERSION_MINOR 3
+#define DLBRIDGE_VERSION_MINOR 4
 #define DLBRIDGE_VERSION_PATCH 0
-#define DLBRIDGE_VERSION_STRING "0.3.0"
+#define DLBRIDGE_VERSION_STRING "0.4.0"
 
 /** Number of the ABI that this header describes. \since 0.3.0 */
 #define DLBRIDGE_ABI 1
@@ -1062,14 +1062,17 @@ enum {
 enum {
   /** The context that knows the memory was neither registered nor named by the caller. On Level Zero
    * any context of a driver may know the memory, so it need not be the one that allocated it. */
-  DLBRIDGE_POINTER_CONTEXT_ASSUMED = 1 << 0
+  DLBRIDGE_POINTER_CONTEXT_ASSUMED = 1 << 0,
+  /** `peers` has the driver's answer: it was asked for, the memory is on a device, and the driver can
+   * tell. \since 0.4.0 */
+  DLBRIDGE_POINTER_PEERS_KNOWN = 1 << 1
 };
 /* [/facts] */
 
 /** Where memory is. \since 0.3.0 */
 typedef struct DLBridgePointerInfo {
   uint32_t struct_size;    /**< In: sizeof(DLBridgePointerInfo). Out: bytes filled. */
-  uint32_t options;        /**< In: 0. */
+  uint32_t options;        /**< In: DLBRIDGE_POINTER_INFO_*. */
   DLBridgeBackend backend; /**< Which driver knows it; CPU where none does. */
   int32_t memory;          /**< DLBRIDGE_MEMORY_* */
   DLDevice device;         /**< As DLPack labels it; id 0 on host, pinned and managed memory. */
@@ -1079,18 +1082,28 @@ typedef struct DLBridgePointerInfo {
   uint64_t base;           /**< Start of the allocation; for a cl_mem 0; 0 also where unknown. */
   uint64_t size;           /**< Bytes of the allocation; 0: unknown. */
   uint64_t context;        /**< CUcontext, ze_context_handle_t or cl_context; 0 where none is known. */
+  uint64_t peers;          /**< Bit i: device i of the backend can access memory of `native_device`,
+                                directly or once peer access is enabled; the device itself included, at
+                                most 64 devices. Valid with PEERS_KNOWN. \since 0.4.0 */
 } DLBridgePointerInfo;
 
 /** Static initialiser. \since 0.3.0 */
 #define DLBRIDGE_POINTER_INFO_INIT                                                                 \
   {sizeof(DLBridgePointerInfo), 0, DLBRIDGE_BACKEND_NONE, 0, DLBRIDGE_NO_DEVICE, 0, 0, \
-   0, 0, 0}
+   0, 0, 0, 0}
 
 /** The same as a value. \since 0.3.0 */
 static inline DLBridgePointerInfo dlbridge_pointer_info_init(void) {
   DLBridgePointerInfo value = DLBRIDGE_POINTER_INFO_INIT;
   return value;
 }
+
+/* [facts/enums.toml POINTER_INFO] */
+/** Bits of DLBridgePointerInfo::options. \since 0.4.0 */
+enum {
+  DLBRIDGE_POINTER_INFO_PEERS = 1 << 8  /**< Ask the driver for `peers`, by one call per device. */
+};
+/* [/facts] */
 
 /** Asks the driver where `buffer` lies; it may point inside an allocation. `device` is its label; kDLCPU
  * and {0, 0} assume nothing. Asks the backend of `buffer->backend` or of `device`, and starts it if
@@ -1113,7 +1126,11 @@ enum {
    * context. */
   DLBRIDGE_WRAP_RETAIN = 1 << 10,
   /** `buffer_size` is read. */
-  DLBRIDGE_WRAP_LIMIT_BUFFER = 1 << 11
+  DLBRIDGE_WRAP_LIMIT_BUFFER = 1 << 11,
+  /** `release` orders the end of the memory after the work of the stream that it receives, for instance
+   * by freeing it on that stream: dlbridge_release_after may call it before that work is over. \since
+   * 0.4.0 */
+  DLBRIDGE_WRAP_RELEASE_ON_STREAM = 1 << 12
 };
 /* [/facts] */
 
@@ -1135,7 +1152,8 @@ typedef struct DLBridgeWrapSpec {
   uint64_t tensor_flags;        /**< DLPack flags of the tensor. */
   DLPackVersion version;        /**< Newest DLPack that the consumer reads; {0, 0}: the default. */
   /** Called once when the last owner is gone, on that thread; NULL: nothing to call. Work on `stream`
-   * may still use the memory; NULL: none does. `buffer` is the one given here, for the call only. */
+   * may still use the memory; NULL: none does, as always without RELEASE_ON_STREAM. `buffer` is the one
+   * given here; both are valid for the call only. */
   void (*release)(void* context, const DLBridgeBuffer* buffer, const struct DLBridgeStream* stream);
   void* release_context;        /**< Passed to `release`; may be NULL. */
   const DLBridgePolicy* policy; /**< Validate by it; NULL: the default policy. */
@@ -1230,9 +1248,9 @@ enum {
 /* [/facts] */
 
 /** Orders all work enqueued on `producer` so far before all work enqueued on `consumer` from now on; the
- * host does not wait. Does nothing if both are one stream, the producer is HOST or NO_SYNC, or the
- * consumer is NO_SYNC. For a consumer HOST it is dlbridge_stream_synchronize(producer). docs/streams.md
- * lists the driver's calls. Errors: CAPTURE, UNSUPPORTED (see the options), INVALID_ARGUMENT.
+ * host does not wait. If both are one queue, which may run its work out of order, its later work waits for
+ * its earlier work. Does nothing if the producer is HOST or NO_SYNC, or the consumer is NO_SYNC. For a
+ * consumer HOST it is dlbridge_stream_synchronize(producer). docs/streams.md lists the driver's calls. Errors: CAPTURE, UNSUPPORTED (see the options), INVALID_ARGUMENT.
  * \since 0.3.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_stream_handoff(const DLBridgeStream* producer,
                                                     const DLBridgeStream* consumer, uint32_t options,
@@ -1412,6 +1430,59 @@ DLBRIDGE_API DLBridgeStatus dlbridge_copy(const DLTensor* source, uint64_t tenso
                                           const DLBridgeCopySpec* spec, DLManagedTensorVersioned** out,
                                           DLBridgeError* error);
 
+/** As dlbridge_copy of a dlbridge-owned tensor, but returns as soon as the copy is enqueued on
+ * `spec->stream`, a queue of the one driver that copies (HOST: the copy is complete on return). The
+ * library holds source and copy until the queue has done the work: the caller may release both at once,
+ * and dlbridge_collect frees what is held. `*out` may be used by later work on that queue; other queues
+ * need dlbridge_stream_handoff, and the host dlbridge_stream_synchronize. Host memory on either side must
+ * not be written, and that of the copy not be read, before the queue has done the work. The allocator
+ * receives the stream. Success and failure as for dlbridge_copy; a failure has waited for the work that
+ * was enqueued. Errors: those of dlbridge_copy and dlbridge_share; UNSUPPORTED where the copy needs host
+ * memory in between or both sides are on the host; CAPTURE where the stream is capturing a graph;
+ * INVALID_ARGUMENT for ALLOW_STAGING and streams of kind NO_SYNC. \since 0.4.0 */
+DLBRIDGE_API DLBridgeStatus dlbridge_copy_async(const DLManagedTensorVersioned* source,
+                                                const DLBridgeCopySpec* spec,
+                                                DLManagedTensorVersioned** out, DLBridgeError* error);
+
+/* ---------------------------------------------------------------------------------------------
+ * Release after the work of streams
+ *
+ * A consumer that has enqueued work on a tensor may release it before that work has run:
+ *
+ *     dlbridge_release_after(tensor, DLBRIDGE_KIND_VERSIONED, &stream, 1, &error);
+ *
+ * No deleter runs on a thread of a driver, where it could not call the driver. Deleters of tensors that
+ * the library holds run in dlbridge_copy_async, dlbridge_release_after and dlbridge_collect, in no other
+ * function, on the calling thread and outside all locks. At the end of the process, and in a forked
+ * child, the tensors that are still held are never released.
+ * ------------------------------------------------------------------------------------------- */
+
+/** Releases `tensor`, a managed tensor of any maker (`kind` LEGACY or VERSIONED), when the work enqueued
+ * so far on each of the `count` streams is over; the host does not wait. Streams of kind HOST have no
+ * work: with these alone the tensor is released at once. So is the last owner of a tensor of dlbridge_wrap
+ * with RELEASE_ON_STREAM and one queue: its callback receives the queue. Else the library holds the
+ * tensor; this call also releases up to 8 tensors held before, whose work is over. Work that a fault of
+ * the device has ended is over. Success: the tensor belongs to the library. Failure: the tensor is the
+ * caller's and nothing is held. Errors: INVALID_ARGUMENT (also for count 0 and kind NO_SYNC), CAPTURE
+ * where a stream is capturing a graph, OUT_OF_MEMORY. \since 0.4.0 */
+DLBRIDGE_API DLBridgeStatus dlbridge_release_after(void* tensor, DLBridgeKind kind,
+                                                   const DLBridgeStream* streams, size_t count,
+                                                   DLBridgeError* error);
+
+/* [facts/enums.toml COLLECT] */
+/** Bits of the `options` of dlbridge_collect. \since 0.4.0 */
+enum {
+  DLBRIDGE_COLLECT_WAIT = 1 << 8  /**< First wait for the work of all tensors that are held now. */
+};
+/* [/facts] */
+
+/** Releases the tensors that the library holds whose work is over. `options` 0 does not wait for work.
+ * `*left`, unless NULL, receives the number of tensors and copies that are still held, also on failure;
+ * those that another thread is just examining or releasing are counted. Call it where a tensor's memory is
+ * needed again, or now and then. Errors: DRIVER where a driver cannot tell whether work is over; that
+ * tensor stays held, and the others have been released. \since 0.4.0 */
+DLBRIDGE_API DLBridgeStatus dlbridge_collect(uint32_t options, size_t* left, DLBridgeError* error);
+
 /* ---------------------------------------------------------------------------------------------
  * Between processes of one host
  * ------------------------------------------------------------------------------------------- */
@@ -1433,10 +1504,13 @@ typedef struct DLBridgeIpcExportSpec {
   size_t buffer_size;   /**< Bytes at `buffer`. */
   int32_t* fds;         /**< Receives file descriptors; NULL where `fd_capacity` is 0. */
   size_t fd_capacity;   /**< Entries of `fds`. */
+  /** Queue whose work enqueued so far the importer will wait for; NULL or of kind HOST: the work on the
+   * tensor is finished. \since 0.4.0 */
+  const DLBridgeStream* stream;
 } DLBridgeIpcExportSpec;
 
 /** Static initialiser. \since 0.3.0 */
-#define DLBRIDGE_IPC_EXPORT_SPEC_INIT {sizeof(DLBridgeIpcExportSpec), 0, NULL, 0, NULL, 0}
+#define DLBRIDGE_IPC_EXPORT_SPEC_INIT {sizeof(DLBridgeIpcExportSpec), 0, NULL, 0, NULL, 0, NULL}
 
 /** The same as a value. \since 0.3.0 */
 static inline DLBridgeIpcExportSpec dlbridge_ipc_export_spec_init(void) {
@@ -1466,7 +1540,7 @@ static inline DLBridgeIpcSizes dlbridge_ipc_sizes_init(void) {
  * then closes its own. `*sizes` has both sizes, also on BUFFER_TOO_SMALL, which writes nothing else. The
  * host's memory must be SHAREABLE (dlbridge_allocate, dlbridge_copy) and lives until the last process
  * releases it; a device's memory stays the exporter's, which keeps the tensor until the importer is
- * done. Work on the tensor must be finished. The tensor stays the caller's. IS_COPIED is not carried. A
+ * done. Work on the tensor must be finished, unless `spec->stream` names its queue. The tensor stays the caller's. IS_COPIED is not carried. A
  * device's handle may open the whole allocation that the tensor lies in: docs/ipc.md. Errors: any tensor
  * error; UNSUPPORTED with the remedy; BUFFER_TOO_SMALL. \since 0.3.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_ipc_export(const DLManagedTensorVersioned* tensor,
@@ -1482,11 +1556,14 @@ typedef struct DLBridgeIpcImportSpec {
   const int32_t* fds;           /**< The file descriptors; NULL where `fd_count` is 0. */
   size_t fd_count;              /**< Their number. */
   const DLBridgePolicy* policy; /**< Validate by it; NULL: the default policy. */
+  /** Queue that waits for the exporter's work, if the export named a stream; NULL or of kind HOST: the
+   * call waits. \since 0.4.0 */
+  const DLBridgeStream* stream;
 } DLBridgeIpcImportSpec;
 
 /** Static initialiser; `buffer` must be set. \since 0.3.0 */
 #define DLBRIDGE_IPC_IMPORT_SPEC_INIT \
-  {sizeof(DLBridgeIpcImportSpec), 0, NULL, 0, NULL, 0, NULL}
+  {sizeof(DLBridgeIpcImportSpec), 0, NULL, 0, NULL, 0, NULL, NULL}
 
 /** The same as a value. \since 0.3.0 */
 static inline DLBridgeIpcImportSpec dlbridge_ipc_import_spec_init(void) {
@@ -1606,6 +1683,11 @@ typedef struct DLBridgeApi {
                                DLBridgeError* error);
   DLBridgeStatus (*ipc_import)(const DLBridgeIpcImportSpec* spec, DLManagedTensorVersioned** out,
                                DLBridgeError* error);
+  DLBridgeStatus (*copy_async)(const DLManagedTensorVersioned* source, const DLBridgeCopySpec* spec,
+                               DLManagedTensorVersioned** out, DLBridgeError* error);
+  DLBridgeStatus (*release_after)(void* tensor, DLBridgeKind kind, const DLBridgeStream* streams,
+                                  size_t count, DLBridgeError* error);
+  DLBridgeStatus (*collect)(uint32_t options, size_t* left, DLBridgeError* error);
   /* [/facts] */
 } DLBridgeApi;
 

@@ -30,13 +30,13 @@ DLBridgeStatus CheckStructSize(const void* object, uint32_t first_size, uint32_t
   return DLBRIDGE_OK;
 }
 
-DLBridgeStatus CheckOutSize(const void* out, uint32_t first_size, const char* argument,
-                            DLBridgeError* error) {
+DLBridgeStatus CheckOutSize(const void* out, uint32_t first_size, uint32_t known_options,
+                            const char* argument, DLBridgeError* error) {
   DLBRIDGE_TRY(CheckSize(SizeOf(out), first_size, argument, error));
   // Every growable struct has `options` after struct_size.
   uint32_t options = 0;
   std::memcpy(&options, static_cast<const unsigned char*>(out) + sizeof(uint32_t), sizeof options);
-  return CheckOptionBits(options, 0, argument, error);
+  return CheckOptionBits(options, known_options, argument, error);
 }
 
 }  // namespace dlbridge

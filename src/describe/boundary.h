@@ -37,6 +37,18 @@ template <class T>
 constexpr uint32_t FirstSize() {
   return sizeof(T);
 }
+template <>
+constexpr uint32_t FirstSize<DLBridgePointerInfo>() {
+  return offsetof(DLBridgePointerInfo, peers);
+}
+template <>
+constexpr uint32_t FirstSize<DLBridgeIpcExportSpec>() {
+  return offsetof(DLBridgeIpcExportSpec, stream);
+}
+template <>
+constexpr uint32_t FirstSize<DLBridgeIpcImportSpec>() {
+  return offsetof(DLBridgeIpcImportSpec, stream);
+}
 
 // Reads `struct_size`, the first field, before any other field.
 DLBRIDGE_INLINE uint32_t SizeOf(const void* object) {
@@ -74,13 +86,23 @@ DLBridgeStatus ReadStruct(const T* object, const char* argument, T* out, DLBridg
   return DLBRIDGE_OK;
 }
 
-DLBridgeStatus CheckOutSize(const void* out, uint32_t first_size, const char* argument,
-                            DLBridgeError* error);
+DLBridgeStatus CheckOutSize(const void* out, uint32_t first_size, uint32_t known_options,
+                            const char* argument, DLBridgeError* error);
 
-// Checks a struct that the library will fill. No options are defined for such structs yet.
+// Checks a struct that the library will fill.
 template <class T>
 DLBRIDGE_INLINE DLBridgeStatus CheckOut(const T* out, const char* argument, DLBridgeError* error) {
-  return CheckOutSize(out, FirstSize<T>(), argument, error);
+  return CheckOutSize(out, FirstSize<T>(), 0, argument, error);
+}
+
+// Reads the options of such a struct, which has these known option bits.
+template <class T>
+DLBRIDGE_INLINE DLBridgeStatus CheckOut(const T* out, uint32_t known_options, const char* argument,
+                                        uint32_t* options, DLBridgeError* error) {
+  DLBRIDGE_TRY(CheckOutSize(out, FirstSize<T>(), known_options, argument, error));
+  std::memcpy(options, reinterpret_cast<const unsigned char*>(out) + sizeof(uint32_t),
+              sizeof *options);
+  return DLBRIDGE_OK;
 }
 
 // Fills such a struct up to the smaller of both sizes and sets struct_size to that number.

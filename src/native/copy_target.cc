@@ -132,8 +132,8 @@ DLBridgeStatus PackedBytes(const LayoutSnapshot& layout, uint32_t item_bits, uin
 }
 
 DLBridgeStatus Allocate(const DLTensor& source, const LayoutSnapshot& layout,
-                        const DLBridgeCopySpec& spec, Version version, CopyTarget* out,
-                        DLBridgeError* error) {
+                        const DLBridgeCopySpec& spec, const DLBridgeStream* stream, Version version,
+                        CopyTarget* out, DLBridgeError* error) {
   const NewTensor tensor = {source.ndim,
                             layout.shape(),
                             CanonicalDevice(spec.device),
@@ -142,7 +142,8 @@ DLBridgeStatus Allocate(const DLTensor& source, const LayoutSnapshot& layout,
                             version,
                             kDefaultAlignment,
                             spec.allocator,
-                            (spec.options & DLBRIDGE_COPY_SHAREABLE) != 0};
+                            (spec.options & DLBRIDGE_COPY_SHAREABLE) != 0,
+                            stream};
   DLBRIDGE_TRY(AllocateTensor(tensor, &out->node, error));
   out->buffer = dlbridge_buffer_address(out->node->versioned.dl_tensor.data);
   out->buffer.kind = ImpliedBufferKind(TypeOf(spec.device));
@@ -168,7 +169,7 @@ void WrapTarget(const DLTensor& source, const LayoutSnapshot& layout, const DLBr
                            nullptr,
                            bytes != 0 ? spec.target_offset : 0};
   FillVersioned(node, tensor, ToDLPack(version));
-  *static_cast<WrapTail*>(node->tail()) = {nullptr, nullptr, TargetBuffer(spec), 0, false};
+  *static_cast<WrapTail*>(node->tail()) = {nullptr, nullptr, TargetBuffer(spec), 0, false, false};
   BecomeRoot(node, SourceKind::kWrapped, nullptr);
 }
 
@@ -207,12 +208,13 @@ DLBridgeStatus CheckCopySpec(const DLBridgeCopySpec& spec, DLBridgeError* error)
 }
 
 DLBridgeStatus MakeTarget(const DLTensor& source, const LayoutSnapshot& layout,
-                          const DLBridgeCopySpec& spec, CopyTarget* out, DLBridgeError* error) {
+                          const DLBridgeCopySpec& spec, const DLBridgeStream* stream,
+                          CopyTarget* out, DLBridgeError* error) {
   const Version version = SharedVersion(spec.version);
   DLBRIDGE_TRY(CheckResult(source, spec, version, error));
   DLBRIDGE_TRY(PackedBytes(layout, ItemBits(source.dtype, spec.tensor_flags), &out->bytes, error));
   return HasTarget(spec) ? UseTarget(source, layout, spec, version, out, error)
-                         : Allocate(source, layout, spec, version, out, error);
+                         : Allocate(source, layout, spec, stream, version, out, error);
 }
 
 void CommitTarget(const DLBridgeCopySpec& spec, CopyTarget* target) {

@@ -20,9 +20,11 @@ struct CopyTarget {
 
 DLBridgeStatus CheckCopySpec(const DLBridgeCopySpec& spec, DLBridgeError* error);
 
-// Makes a compact tensor of the source's shape; its bytes are not yet written.
+// Makes a compact tensor of the source's shape; its bytes are not yet written. `stream` is passed
+// to the allocator: only work on it will use the memory. NULL: anything may.
 DLBridgeStatus MakeTarget(const DLTensor& source, const LayoutSnapshot& layout,
-                          const DLBridgeCopySpec& spec, CopyTarget* out, DLBridgeError* error);
+                          const DLBridgeCopySpec& spec, const DLBridgeStream* stream,
+                          CopyTarget* out, DLBridgeError* error);
 
 // Called when the copy is complete: from now on the caller's memory is released with the tensor.
 void CommitTarget(const DLBridgeCopySpec& spec, CopyTarget* target);

@@ -22,6 +22,7 @@ void InChild() {
   g_fork_generation.fetch_add(1, std::memory_order_relaxed);
   ResetBackendsInChild();
   ResetTableInChild();
+  ResetPendingInChild();
 }
 
 }  // namespace

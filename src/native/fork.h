@@ -20,6 +20,8 @@ bool WatchForks();
 // another thread counts as started.
 void ResetBackendsInChild();
 void ResetTableInChild();
+// What waits for streams is leaked: no driver may be called for it.
+void ResetPendingInChild();
 
 }  // namespace dlbridge
 

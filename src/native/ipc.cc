@@ -189,8 +189,9 @@ DLBridgeStatus ExportTensor(const DLManagedTensorVersioned& tensor, uint32_t opt
              : ExportDevice(subject.tensor, reach, out, error);
 }
 
-DLBridgeStatus CheckExportSpec(const DLBridgeIpcExportSpec* spec, DLBridgeError* error) {
-  DLBRIDGE_TRY(CheckStruct(spec, "spec", error));
+DLBridgeStatus ReadExportSpec(const DLBridgeIpcExportSpec* given, DLBridgeIpcExportSpec* spec,
+                              DLBridgeError* error) {
+  DLBRIDGE_TRY(ReadStruct(given, "spec", spec, error));
   DLBRIDGE_TRY(CheckOptionBits(spec->options, kKnownOptions, "spec.options", error));
   if (spec->buffer == nullptr && spec->buffer_size != 0) {
     return RejectValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "spec.buffer",
@@ -397,8 +398,9 @@ DLBridgeStatus MakeImported(const Descriptor& peer, const int32_t* fds, bool rea
   return DLBRIDGE_OK;
 }
 
-DLBridgeStatus CheckImportSpec(const DLBridgeIpcImportSpec* spec, DLBridgeError* error) {
-  DLBRIDGE_TRY(CheckStruct(spec, "spec", error));
+DLBridgeStatus ReadImportSpec(const DLBridgeIpcImportSpec* given, DLBridgeIpcImportSpec* spec,
+                              DLBridgeError* error) {
+  DLBRIDGE_TRY(ReadStruct(given, "spec", spec, error));
   DLBRIDGE_TRY(CheckOptionBits(spec->options, kKnownOptions, "spec.options", error));
   if (spec->buffer == nullptr) {
     return RejectArgument(error, "spec.buffer", "is not set");
@@ -441,20 +443,22 @@ DLBridgeStatus dlbridge_ipc_export(const DLManagedTensorVersioned* tensor,
   DLBRIDGE_REQUIRE(tensor);
   DLBRIDGE_REQUIRE(spec);
   DLBRIDGE_REQUIRE(sizes);
-  DLBRIDGE_TRY(dlbridge::CheckExportSpec(spec, error));
+  DLBridgeIpcExportSpec read;
+  DLBRIDGE_TRY(dlbridge::ReadExportSpec(spec, &read, error));
   DLBRIDGE_TRY(dlbridge::CheckOut(sizes, "sizes", error));
   dlbridge::Export made;
-  DLBRIDGE_TRY(dlbridge::ExportTensor(*tensor, spec->options, &made, error));
-  return dlbridge::HandOver(made, *spec, sizes, error);
+  DLBRIDGE_TRY(dlbridge::ExportTensor(*tensor, read.options, &made, error));
+  return dlbridge::HandOver(made, read, sizes, error);
 }
 
 DLBridgeStatus dlbridge_ipc_import(const DLBridgeIpcImportSpec* spec,
                                    DLManagedTensorVersioned** out, DLBridgeError* error) {
   DLBRIDGE_REQUIRE(spec);
   DLBRIDGE_REQUIRE(out);
-  DLBRIDGE_TRY(dlbridge::CheckImportSpec(spec, error));
+  DLBridgeIpcImportSpec read;
+  DLBRIDGE_TRY(dlbridge::ReadImportSpec(spec, &read, error));
   dlbridge::Node* node = nullptr;
-  DLBRIDGE_TRY(dlbridge::Import(*spec, &node, error));
+  DLBRIDGE_TRY(dlbridge::Import(read, &node, error));
   *out = &node->versioned;
   return DLBRIDGE_OK;
 }

@@ -130,13 +130,6 @@ DLBridgeStatus CheckStream(const DLBridgeStream& stream, const char* argument,
 
 namespace {
 
-// A queue's handle identifies it; special handles also need the device.
-bool IsSameStream(const DLBridgeStream& a, const DLBridgeStream& b) {
-  const bool special = a.handle <= 2;
-  return a.backend == b.backend && a.kind == b.kind && a.handle == b.handle &&
-         (!special || a.device.device_id == b.device.device_id);
-}
-
 DLBridgeStatus Synchronize(const DLBridgeStream& stream, DLBridgeError* error) {
   const Backend& backend = *FindBackend(stream.backend);
   DLBRIDGE_TRY(StartBackend(backend, error));

@@ -17,6 +17,13 @@ inline bool IsQueue(const DLBridgeStream& stream) {
   return stream.kind == DLBRIDGE_STREAM_QUEUE || stream.kind == DLBRIDGE_STREAM_IMMEDIATE_LIST;
 }
 
+// Are both the same queue? A handle identifies it; special handles also need the device.
+inline bool IsSameStream(const DLBridgeStream& a, const DLBridgeStream& b) {
+  const bool special = a.handle <= 2;
+  return a.backend == b.backend && a.kind == b.kind && a.handle == b.handle &&
+         (!special || a.device.device_id == b.device.device_id);
+}
+
 }  // namespace dlbridge
 
 #endif  // DLBRIDGE_SRC_NATIVE_STREAM_H_

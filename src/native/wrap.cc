@@ -13,7 +13,8 @@ namespace dlbridge {
 namespace {
 
 constexpr uint32_t kKnownOptions = DLBRIDGE_WRAP_SKIP_VALIDATION | DLBRIDGE_WRAP_PIN_PRODUCER |
-                                   DLBRIDGE_WRAP_RETAIN | DLBRIDGE_WRAP_LIMIT_BUFFER;
+                                   DLBRIDGE_WRAP_RETAIN | DLBRIDGE_WRAP_LIMIT_BUFFER |
+                                   DLBRIDGE_WRAP_RELEASE_ON_STREAM;
 
 constexpr uint32_t kSkip = DLBRIDGE_CONVERT_SKIP_VALIDATION;
 
@@ -66,6 +67,13 @@ DLBridgeStatus CheckWrapOptions(const DLBridgeWrapSpec& spec, DLBridgeError* err
   return DLBRIDGE_OK;
 }
 
+DLBridgeStatus CheckRelease(const DLBridgeWrapSpec& spec, DLBridgeError* error) {
+  return spec.release != nullptr || !Has(spec, DLBRIDGE_WRAP_RELEASE_ON_STREAM)
+             ? DLBRIDGE_OK
+             : RejectArgument(error, "spec.release",
+                              "is NULL, but spec.options has DLBRIDGE_WRAP_RELEASE_ON_STREAM");
+}
+
 // Takes the smaller of the policy's buffer size and the spec's.
 void LimitBuffer(uint64_t size, Options* options) {
   const Policy* policy = options->policy;
@@ -83,6 +91,7 @@ void LimitBuffer(uint64_t size, Options* options) {
 DLBridgeStatus ReadWrapOptions(const DLBridgeWrapSpec& spec, Options* storage,
                                DLBridgeError* error) {
   DLBRIDGE_TRY(CheckWrapOptions(spec, error));
+  DLBRIDGE_TRY(CheckRelease(spec, error));
   *storage = kDefaultOptions;
   storage->options = Has(spec, DLBRIDGE_WRAP_SKIP_VALIDATION) ? kSkip : 0;
   storage->version = SharedVersion(spec.version);
@@ -210,6 +219,7 @@ DLBRIDGE_INLINE void FillTail(const DLBridgeWrapSpec& spec, WrapTail* tail) {
   tail->buffer = BufferOf(spec);
   tail->entry = 0;
   tail->retained = false;
+  tail->on_stream = Has(spec, DLBRIDGE_WRAP_RELEASE_ON_STREAM);
 }
 
 // Makes `node` the root of the memory. The last step cannot fail.

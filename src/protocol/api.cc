@@ -66,6 +66,9 @@ constexpr DLBridgeApi kApi = {
     dlbridge_copy,
     dlbridge_ipc_export,
     dlbridge_ipc_import,
+    dlbridge_copy_async,
+    dlbridge_release_after,
+    dlbridge_collect,
     // [/facts]
 };
 // clang-format on

@@ -50,8 +50,8 @@ bool AcquireMemory(const NewTensor& tensor, uint64_t bytes, uint64_t room, Alloc
   } else {
     tail->context = tensor.allocator->context;
     tail->deallocate = tensor.allocator->deallocate;
-    tail->memory =
-        tensor.allocator->allocate(tail->context, tensor.device, bytes, tensor.alignment, nullptr);
+    tail->memory = tensor.allocator->allocate(tail->context, tensor.device, bytes, tensor.alignment,
+                                              tensor.stream);
   }
   return tail->memory != nullptr;
 }

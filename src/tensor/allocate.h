@@ -22,8 +22,9 @@ struct NewTensor {
   uint64_t flags;
   Version version;  // the version that the tensor will carry
   uint64_t alignment;
-  const DLBridgeAllocator* allocator;  // NULL: the system's
-  bool shareable = false;              // with other processes; only without an allocator
+  const DLBridgeAllocator* allocator;      // NULL: the system's
+  bool shareable = false;                  // with other processes; only without an allocator
+  const DLBridgeStream* stream = nullptr;  // for the allocator: only its work uses the memory
 };
 
 // Makes a compact versioned tensor, which is a root.

@@ -28,11 +28,11 @@ void FreeAllocation(const AllocationTail& tail) {
 }
 
 // The memory is released before its context.
-DLBRIDGE_NOINLINE void DestroyWrapped(Node* root) {
+DLBRIDGE_NOINLINE void DestroyWrapped(Node* root, const DLBridgeStream* stream) {
   const WrapTail tail = *static_cast<WrapTail*>(root->tail());
   std::free(root);
   if (tail.release != nullptr) {
-    tail.release(tail.context, &tail.buffer, nullptr);
+    tail.release(tail.context, &tail.buffer, stream);
   }
   if (DLBRIDGE_UNLIKELY(tail.retained || tail.entry != 0)) {
     EndKeeping(tail);
@@ -75,7 +75,7 @@ DLBRIDGE_INLINE void DestroyRoot(Node* root) {
     std::free(root);
     return ReleaseSource<DLManagedTensorVersioned>(source);
   }
-  return kind == SourceKind::kWrapped ? DestroyWrapped(root) : DestroyAllocation(root);
+  return kind == SourceKind::kWrapped ? DestroyWrapped(root, nullptr) : DestroyAllocation(root);
 }
 
 bool LeaveOwners(Node* root) { return root->owners.fetch_sub(1, std::memory_order_acq_rel) == 1; }
@@ -142,6 +142,25 @@ void ReleaseNode(Node* node) {
     return DestroyRoot(node);
   }
   return LeaveRoot(node);
+}
+
+// What the tail keeps besides the memory, such as the context, must outlive the stream's work.
+bool IsStreamOrdered(const Node& node) {
+  Node* root = node.root;
+  if (root->source_kind != SourceKind::kWrapped || node.in_storage ||
+      root->owners.load(std::memory_order_acquire) != 1) {
+    return false;
+  }
+  const auto* tail = static_cast<const WrapTail*>(root->tail());
+  return tail->on_stream && tail->entry == 0 && !tail->retained;
+}
+
+void ReleaseNodeOn(Node* node, const DLBridgeStream& stream) {
+  Node* root = node->root;
+  if (root != node) {
+    std::free(node);
+  }
+  DestroyWrapped(root, &stream);
 }
 
 void DiscardNode(Node* node) { std::free(node); }

@@ -80,6 +80,7 @@ struct WrapTail {
   DLBridgeBuffer buffer;
   uint64_t entry;  // of the context table, retained by this root; 0: none
   bool retained;   // the root holds a reference to the handle
+  bool on_stream;  // `release` accepts a stream whose work still uses the memory
 };
 // Releases the references of a tail: the context entry and the handle.
 DLBRIDGE_COLD void EndKeeping(const WrapTail& tail);
@@ -179,6 +180,11 @@ void* TakeSource(Node* node);
 
 // Releases one handle; the last one releases the data.
 void ReleaseNode(Node* node);
+
+// Is the handle the last one of memory whose release callback accepts a stream?
+bool IsStreamOrdered(const Node& node);
+// Releases such a handle; the callback receives the stream.
+void ReleaseNodeOn(Node* node, const DLBridgeStream& stream);
 
 // Frees a node that never became an owner.
 void DiscardNode(Node* node);

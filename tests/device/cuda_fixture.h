@@ -13,15 +13,11 @@
 #include "dlbridge/cuda_api.h"
 #include "dlbridge/dlbridge.h"
 #include "fake_cuda.h"
+#include "support/error.h"
 
 namespace dlbridge_test {
 
 inline void UseFakeCuda() { setenv("DLBRIDGE_LIBCUDA", FAKE_CUDA_FILE, 1); }
-
-struct Error : DLBridgeError {
-  Error() {}
-  bool Says(const char* text) const { return std::strstr(message, text) != nullptr; }
-};
 
 #define EXPECT_CUDA(call) EXPECT_EQ((call), CUDA_SUCCESS)
 

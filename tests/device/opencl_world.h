@@ -20,6 +20,7 @@
 
 #include "../fakes/opencl/shim.h"
 #include "dlbridge/opencl_api.h"
+#include "support/error.h"
 
 #if defined(__SANITIZE_THREAD__)
 #define DLBRIDGE_TEST_TSAN 1
@@ -118,10 +119,6 @@ cl_uint References(Handle handle, Ask ask, cl_uint what) {
   EXPECT_EQ(ask(handle, what, sizeof count, &count, nullptr), CL_SUCCESS);
   return count;
 }
-
-struct Error : DLBridgeError {
-  Error() : DLBridgeError(DLBRIDGE_ERROR_INIT) {}
-};
 
 // The driver's platforms and devices, and objects that are released at the end of the test.
 class World : public testing::Test {

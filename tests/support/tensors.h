@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "dlbridge/dlbridge.h"
+#include "error.h"
 
 namespace dlbridge_test {
 
@@ -206,11 +207,6 @@ inline void LimitBuffer(DLBridgePolicy* policy, uint64_t bytes) {
 }
 
 // An error struct that the caller never initialised.
-struct Error : DLBridgeError {
-  Error() { std::memset(static_cast<DLBridgeError*>(this), 0xff, sizeof(DLBridgeError)); }
-  bool Says(const char* text) const { return std::strstr(message, text) != nullptr; }
-};
-
 inline Axes ShapeOf(const DLTensor& tensor) {
   return tensor.shape == nullptr ? Axes() : Axes(tensor.shape, tensor.shape + tensor.ndim);
 }

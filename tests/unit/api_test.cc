@@ -73,6 +73,9 @@ TEST(Api, HoldsEveryFunction) {
   DLBRIDGE_MEMBER(copy, copy);
   DLBRIDGE_MEMBER(ipc_export, ipc_export);
   DLBRIDGE_MEMBER(ipc_import, ipc_import);
+  DLBRIDGE_MEMBER(copy_async, copy_async);
+  DLBRIDGE_MEMBER(release_after, release_after);
+  DLBRIDGE_MEMBER(collect, collect);
   // [/facts]
 #undef DLBRIDGE_MEMBER
   // A function added to the table must also be added to the list above.

@@ -226,6 +226,13 @@ class PointerProperty(IntFlag):
     """Bits of the properties of pointer_info."""
 
     CONTEXT_ASSUMED = 1 << 0
+    PEERS_KNOWN = 1 << 1
+
+
+class PointerOption(IntFlag):
+    """Bits of pointer_info(options=)."""
+
+    PEERS = 1 << 8
 
 
 class WrapOption(IntFlag):
@@ -235,6 +242,7 @@ class WrapOption(IntFlag):
     PIN_PRODUCER = 1 << 9
     RETAIN = 1 << 10
     LIMIT_BUFFER = 1 << 11
+    RELEASE_ON_STREAM = 1 << 12
 
 
 class StreamKind(IntEnum):
@@ -267,6 +275,12 @@ class CopyOption(IntFlag):
 
     ALLOW_STAGING = 1 << 8
     SHAREABLE = 1 << 9
+
+
+class CollectOption(IntFlag):
+    """Bits of collect(options=)."""
+
+    WAIT = 1 << 8
 
 
 class IpcOption(IntFlag):

@@ -460,7 +460,7 @@ pub struct DLBridgeBuffer {
 pub struct DLBridgePointerInfo {
     /// In: sizeof(DLBridgePointerInfo). Out: bytes filled.
     pub struct_size: u32,
-    /// In: 0.
+    /// In: DLBRIDGE_POINTER_INFO_\*.
     pub options: u32,
     /// Which driver knows it; CPU where none does.
     pub backend: DLBridgeBackend,
@@ -479,6 +479,12 @@ pub struct DLBridgePointerInfo {
     pub size: u64,
     /// CUcontext, ze_context_handle_t or cl_context; 0 where none is known.
     pub context: u64,
+    /// Bit i: device i of the backend can access memory of `native_device`,
+    /// directly or once peer access is enabled; the device itself included, at
+    /// most 64 devices. Valid with PEERS_KNOWN.
+    ///
+    /// Since 0.4.0.
+    pub peers: u64,
 }
 
 /// Native memory to make a tensor of. The arrays are borrowed for the call.
@@ -515,7 +521,8 @@ pub struct DLBridgeWrapSpec {
     /// Newest DLPack that the consumer reads; {0, 0}: the default.
     pub version: DLPackVersion,
     /// Called once when the last owner is gone, on that thread; NULL: nothing to call. Work on `stream`
-    /// may still use the memory; NULL: none does. `buffer` is the one given here, for the call only.
+    /// may still use the memory; NULL: none does, as always without RELEASE_ON_STREAM. `buffer` is the one
+    /// given here; both are valid for the call only.
     pub release:
         Option<unsafe extern "C" fn(*mut c_void, *const DLBridgeBuffer, *const DLBridgeStream)>,
     /// Passed to `release`; may be NULL.
@@ -663,6 +670,11 @@ pub struct DLBridgeIpcExportSpec {
     pub fds: *mut i32,
     /// Entries of `fds`.
     pub fd_capacity: usize,
+    /// Queue whose work enqueued so far the importer will wait for; NULL or of kind HOST: the work on the
+    /// tensor is finished.
+    ///
+    /// Since 0.4.0.
+    pub stream: *const DLBridgeStream,
 }
 
 /// Sizes that an export needs.
@@ -701,6 +713,11 @@ pub struct DLBridgeIpcImportSpec {
     pub fd_count: usize,
     /// Validate by it; NULL: the default policy.
     pub policy: *const DLBridgePolicy,
+    /// Queue that waits for the exporter's work, if the export named a stream; NULL or of kind HOST: the
+    /// call waits.
+    ///
+    /// Since 0.4.0.
+    pub stream: *const DLBridgeStream,
 }
 
 /// All functions in one table. It grows at the end only.
@@ -1066,6 +1083,28 @@ pub struct DLBridgeApi {
             *mut DLBridgeError,
         ) -> DLBridgeStatus,
     >,
+    /// `dlbridge_copy_async`.
+    pub copy_async: Option<
+        unsafe extern "C" fn(
+            *const DLManagedTensorVersioned,
+            *const DLBridgeCopySpec,
+            *mut *mut DLManagedTensorVersioned,
+            *mut DLBridgeError,
+        ) -> DLBridgeStatus,
+    >,
+    /// `dlbridge_release_after`.
+    pub release_after: Option<
+        unsafe extern "C" fn(
+            *mut c_void,
+            DLBridgeKind,
+            *const DLBridgeStream,
+            usize,
+            *mut DLBridgeError,
+        ) -> DLBridgeStatus,
+    >,
+    /// `dlbridge_collect`.
+    pub collect:
+        Option<unsafe extern "C" fn(u32, *mut usize, *mut DLBridgeError) -> DLBridgeStatus>,
 }
 
 /// Host memory
@@ -1458,6 +1497,13 @@ pub const DLBRIDGE_MEMORY_CL_MEM: i32 = 9;
 /// The context that knows the memory was neither registered nor named by the caller. On Level Zero
 /// any context of a driver may know the memory, so it need not be the one that allocated it.
 pub const DLBRIDGE_POINTER_CONTEXT_ASSUMED: u32 = 1;
+/// `peers` has the driver's answer: it was asked for, the memory is on a device, and the driver can
+/// tell.
+///
+/// Since 0.4.0.
+pub const DLBRIDGE_POINTER_PEERS_KNOWN: u32 = 2;
+/// Ask the driver for `peers`, by one call per device.
+pub const DLBRIDGE_POINTER_INFO_PEERS: u32 = 256;
 /// Skip validation: the caller knows that the layout is valid. Of the layout only ndim and a NULL
 /// shape are checked, and an empty tensor is not changed. `policy` must be NULL and LIMIT_BUFFER not
 /// set.
@@ -1469,6 +1515,10 @@ pub const DLBRIDGE_WRAP_PIN_PRODUCER: u32 = 512;
 pub const DLBRIDGE_WRAP_RETAIN: u32 = 1024;
 /// `buffer_size` is read.
 pub const DLBRIDGE_WRAP_LIMIT_BUFFER: u32 = 2048;
+/// `release` orders the end of the memory after the work of the stream that it receives, for instance
+/// by freeing it on that stream: dlbridge_release_after may call it before that work is over. \since
+/// 0.4.0
+pub const DLBRIDGE_WRAP_RELEASE_ON_STREAM: u32 = 4096;
 /// No queue: the work of a call is complete when it returns.
 pub const DLBRIDGE_STREAM_HOST: i32 = 1;
 /// The consumer orders its work itself.
@@ -1498,6 +1548,8 @@ pub const DLBRIDGE_COPY_ALLOW_STAGING: u32 = 256;
 /// Copy into memory that dlbridge_ipc_export can share. Only on the host, without target or
 /// allocator.
 pub const DLBRIDGE_COPY_SHAREABLE: u32 = 512;
+/// First wait for the work of all tensors that are held now.
+pub const DLBRIDGE_COLLECT_WAIT: u32 = 256;
 /// Export: the importer gets no right to write, and on the host a process of another user cannot gain
 /// it. Import: do not ask for that right. A READ_ONLY tensor is always exported this way.
 pub const DLBRIDGE_IPC_READ_ONLY: u32 = 256;
@@ -1506,11 +1558,11 @@ pub const DLBRIDGE_IPC_READ_ONLY: u32 = 256;
 /// Since 0.3.0.
 pub const DLBRIDGE_VERSION_MAJOR: u32 = 0;
 /// `DLBRIDGE_VERSION_MINOR`.
-pub const DLBRIDGE_VERSION_MINOR: u32 = 3;
+pub const DLBRIDGE_VERSION_MINOR: u32 = 4;
 /// `DLBRIDGE_VERSION_PATCH`.
 pub const DLBRIDGE_VERSION_PATCH: u32 = 0;
 /// `DLBRIDGE_VERSION_STRING`.
-pub const DLBRIDGE_VERSION_STRING: &CStr = c"0.3.0";
+pub const DLBRIDGE_VERSION_STRING: &CStr = c"0.4.0";
 /// Number of the ABI that this header describes.
 ///
 /// Since 0.3.0.
@@ -1941,9 +1993,9 @@ unsafe extern "C" {
         error: *mut DLBridgeError,
     ) -> DLBridgeStatus;
     /// Orders all work enqueued on `producer` so far before all work enqueued on `consumer` from now on; the
-    /// host does not wait. Does nothing if both are one stream, the producer is HOST or NO_SYNC, or the
-    /// consumer is NO_SYNC. For a consumer HOST it is dlbridge_stream_synchronize(producer). docs/streams.md
-    /// lists the driver's calls. Errors: CAPTURE, UNSUPPORTED (see the options), INVALID_ARGUMENT.
+    /// host does not wait. If both are one queue, which may run its work out of order, its later work waits for
+    /// its earlier work. Does nothing if the producer is HOST or NO_SYNC, or the consumer is NO_SYNC. For a
+    /// consumer HOST it is dlbridge_stream_synchronize(producer). docs/streams.md lists the driver's calls. Errors: CAPTURE, UNSUPPORTED (see the options), INVALID_ARGUMENT.
     ///
     /// Since 0.3.0.
     pub fn dlbridge_stream_handoff(
@@ -2035,12 +2087,59 @@ unsafe extern "C" {
         out: *mut *mut DLManagedTensorVersioned,
         error: *mut DLBridgeError,
     ) -> DLBridgeStatus;
+    /// As dlbridge_copy of a dlbridge-owned tensor, but returns as soon as the copy is enqueued on
+    /// `spec->stream`, a queue of the one driver that copies (HOST: the copy is complete on return). The
+    /// library holds source and copy until the queue has done the work: the caller may release both at once,
+    /// and dlbridge_collect frees what is held. `*out` may be used by later work on that queue; other queues
+    /// need dlbridge_stream_handoff, and the host dlbridge_stream_synchronize. Host memory on either side must
+    /// not be written, and that of the copy not be read, before the queue has done the work. The allocator
+    /// receives the stream. Success and failure as for dlbridge_copy; a failure has waited for the work that
+    /// was enqueued. Errors: those of dlbridge_copy and dlbridge_share; UNSUPPORTED where the copy needs host
+    /// memory in between or both sides are on the host; CAPTURE where the stream is capturing a graph;
+    /// INVALID_ARGUMENT for ALLOW_STAGING and streams of kind NO_SYNC.
+    ///
+    /// Since 0.4.0.
+    pub fn dlbridge_copy_async(
+        source: *const DLManagedTensorVersioned,
+        spec: *const DLBridgeCopySpec,
+        out: *mut *mut DLManagedTensorVersioned,
+        error: *mut DLBridgeError,
+    ) -> DLBridgeStatus;
+    /// Releases `tensor`, a managed tensor of any maker (`kind` LEGACY or VERSIONED), when the work enqueued
+    /// so far on each of the `count` streams is over; the host does not wait. Streams of kind HOST have no
+    /// work: with these alone the tensor is released at once. So is the last owner of a tensor of dlbridge_wrap
+    /// with RELEASE_ON_STREAM and one queue: its callback receives the queue. Else the library holds the
+    /// tensor; this call also releases up to 8 tensors held before, whose work is over. Work that a fault of
+    /// the device has ended is over. Success: the tensor belongs to the library. Failure: the tensor is the
+    /// caller's and nothing is held. Errors: INVALID_ARGUMENT (also for count 0 and kind NO_SYNC), CAPTURE
+    /// where a stream is capturing a graph, OUT_OF_MEMORY.
+    ///
+    /// Since 0.4.0.
+    pub fn dlbridge_release_after(
+        tensor: *mut c_void,
+        kind: DLBridgeKind,
+        streams: *const DLBridgeStream,
+        count: usize,
+        error: *mut DLBridgeError,
+    ) -> DLBridgeStatus;
+    /// Releases the tensors that the library holds whose work is over. `options` 0 does not wait for work.
+    /// `*left`, unless NULL, receives the number of tensors and copies that are still held, also on failure;
+    /// those that another thread is just examining or releasing are counted. Call it where a tensor's memory is
+    /// needed again, or now and then. Errors: DRIVER where a driver cannot tell whether work is over; that
+    /// tensor stays held, and the others have been released.
+    ///
+    /// Since 0.4.0.
+    pub fn dlbridge_collect(
+        options: u32,
+        left: *mut usize,
+        error: *mut DLBridgeError,
+    ) -> DLBridgeStatus;
     /// Describes `tensor` for another process: a descriptor in `spec->buffer` and file descriptors in
     /// `spec->fds`. The file descriptors belong to the caller, who sends them in this order (SCM_RIGHTS) and
     /// then closes its own. `*sizes` has both sizes, also on BUFFER_TOO_SMALL, which writes nothing else. The
     /// host's memory must be SHAREABLE (dlbridge_allocate, dlbridge_copy) and lives until the last process
     /// releases it; a device's memory stays the exporter's, which keeps the tensor until the importer is
-    /// done. Work on the tensor must be finished. The tensor stays the caller's. IS_COPIED is not carried. A
+    /// done. Work on the tensor must be finished, unless `spec->stream` names its queue. The tensor stays the caller's. IS_COPIED is not carried. A
     /// device's handle may open the whole allocation that the tensor lies in: docs/ipc.md. Errors: any tensor
     /// error; UNSUPPORTED with the remedy; BUFFER_TOO_SMALL.
     ///

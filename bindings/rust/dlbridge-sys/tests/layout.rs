@@ -540,7 +540,7 @@ fn layout_dlbridge_buffer() {
 
 #[test]
 fn layout_dlbridge_pointer_info() {
-    assert_eq!(size_of::<DLBridgePointerInfo>(), 56);
+    assert_eq!(size_of::<DLBridgePointerInfo>(), 64);
     assert_eq!(align_of::<DLBridgePointerInfo>(), 8);
     assert_eq!(offset_of!(DLBridgePointerInfo, struct_size), 0);
     assert_eq!(field(|s: &DLBridgePointerInfo| &s.struct_size), 4);
@@ -562,6 +562,8 @@ fn layout_dlbridge_pointer_info() {
     assert_eq!(field(|s: &DLBridgePointerInfo| &s.size), 8);
     assert_eq!(offset_of!(DLBridgePointerInfo, context), 48);
     assert_eq!(field(|s: &DLBridgePointerInfo| &s.context), 8);
+    assert_eq!(offset_of!(DLBridgePointerInfo, peers), 56);
+    assert_eq!(field(|s: &DLBridgePointerInfo| &s.peers), 8);
     let _all = |s: DLBridgePointerInfo| {
         let DLBridgePointerInfo {
             struct_size: _,
@@ -574,6 +576,7 @@ fn layout_dlbridge_pointer_info() {
             base: _,
             size: _,
             context: _,
+            peers: _,
         } = s;
     };
 }
@@ -792,7 +795,7 @@ fn layout_dlbridge_copy_spec() {
 
 #[test]
 fn layout_dlbridge_ipc_export_spec() {
-    assert_eq!(size_of::<DLBridgeIpcExportSpec>(), 40);
+    assert_eq!(size_of::<DLBridgeIpcExportSpec>(), 48);
     assert_eq!(align_of::<DLBridgeIpcExportSpec>(), 8);
     assert_eq!(offset_of!(DLBridgeIpcExportSpec, struct_size), 0);
     assert_eq!(field(|s: &DLBridgeIpcExportSpec| &s.struct_size), 4);
@@ -806,6 +809,8 @@ fn layout_dlbridge_ipc_export_spec() {
     assert_eq!(field(|s: &DLBridgeIpcExportSpec| &s.fds), 8);
     assert_eq!(offset_of!(DLBridgeIpcExportSpec, fd_capacity), 32);
     assert_eq!(field(|s: &DLBridgeIpcExportSpec| &s.fd_capacity), 8);
+    assert_eq!(offset_of!(DLBridgeIpcExportSpec, stream), 40);
+    assert_eq!(field(|s: &DLBridgeIpcExportSpec| &s.stream), 8);
     let _all = |s: DLBridgeIpcExportSpec| {
         let DLBridgeIpcExportSpec {
             struct_size: _,
@@ -814,6 +819,7 @@ fn layout_dlbridge_ipc_export_spec() {
             buffer_size: _,
             fds: _,
             fd_capacity: _,
+            stream: _,
         } = s;
     };
 }
@@ -837,7 +843,7 @@ fn layout_dlbridge_ipc_sizes() {
 
 #[test]
 fn layout_dlbridge_ipc_import_spec() {
-    assert_eq!(size_of::<DLBridgeIpcImportSpec>(), 48);
+    assert_eq!(size_of::<DLBridgeIpcImportSpec>(), 56);
     assert_eq!(align_of::<DLBridgeIpcImportSpec>(), 8);
     assert_eq!(offset_of!(DLBridgeIpcImportSpec, struct_size), 0);
     assert_eq!(field(|s: &DLBridgeIpcImportSpec| &s.struct_size), 4);
@@ -853,6 +859,8 @@ fn layout_dlbridge_ipc_import_spec() {
     assert_eq!(field(|s: &DLBridgeIpcImportSpec| &s.fd_count), 8);
     assert_eq!(offset_of!(DLBridgeIpcImportSpec, policy), 40);
     assert_eq!(field(|s: &DLBridgeIpcImportSpec| &s.policy), 8);
+    assert_eq!(offset_of!(DLBridgeIpcImportSpec, stream), 48);
+    assert_eq!(field(|s: &DLBridgeIpcImportSpec| &s.stream), 8);
     let _all = |s: DLBridgeIpcImportSpec| {
         let DLBridgeIpcImportSpec {
             struct_size: _,
@@ -862,13 +870,14 @@ fn layout_dlbridge_ipc_import_spec() {
             fds: _,
             fd_count: _,
             policy: _,
+            stream: _,
         } = s;
     };
 }
 
 #[test]
 fn layout_dlbridge_api() {
-    assert_eq!(size_of::<DLBridgeApi>(), 432);
+    assert_eq!(size_of::<DLBridgeApi>(), 456);
     assert_eq!(align_of::<DLBridgeApi>(), 8);
     assert_eq!(offset_of!(DLBridgeApi, struct_size), 0);
     assert_eq!(field(|s: &DLBridgeApi| &s.struct_size), 4);
@@ -980,6 +989,12 @@ fn layout_dlbridge_api() {
     assert_eq!(field(|s: &DLBridgeApi| &s.ipc_export), 8);
     assert_eq!(offset_of!(DLBridgeApi, ipc_import), 424);
     assert_eq!(field(|s: &DLBridgeApi| &s.ipc_import), 8);
+    assert_eq!(offset_of!(DLBridgeApi, copy_async), 432);
+    assert_eq!(field(|s: &DLBridgeApi| &s.copy_async), 8);
+    assert_eq!(offset_of!(DLBridgeApi, release_after), 440);
+    assert_eq!(field(|s: &DLBridgeApi| &s.release_after), 8);
+    assert_eq!(offset_of!(DLBridgeApi, collect), 448);
+    assert_eq!(field(|s: &DLBridgeApi| &s.collect), 8);
     let _all = |s: DLBridgeApi| {
         let DLBridgeApi {
             struct_size: _,
@@ -1037,6 +1052,9 @@ fn layout_dlbridge_api() {
             copy: _,
             ipc_export: _,
             ipc_import: _,
+            copy_async: _,
+            release_after: _,
+            collect: _,
         } = s;
     };
 }
@@ -1225,10 +1243,13 @@ fn constants() {
     assert_eq!(DLBRIDGE_MEMORY_SVM as i128, 8);
     assert_eq!(DLBRIDGE_MEMORY_CL_MEM as i128, 9);
     assert_eq!(DLBRIDGE_POINTER_CONTEXT_ASSUMED as i128, 1);
+    assert_eq!(DLBRIDGE_POINTER_PEERS_KNOWN as i128, 2);
+    assert_eq!(DLBRIDGE_POINTER_INFO_PEERS as i128, 256);
     assert_eq!(DLBRIDGE_WRAP_SKIP_VALIDATION as i128, 256);
     assert_eq!(DLBRIDGE_WRAP_PIN_PRODUCER as i128, 512);
     assert_eq!(DLBRIDGE_WRAP_RETAIN as i128, 1024);
     assert_eq!(DLBRIDGE_WRAP_LIMIT_BUFFER as i128, 2048);
+    assert_eq!(DLBRIDGE_WRAP_RELEASE_ON_STREAM as i128, 4096);
     assert_eq!(DLBRIDGE_STREAM_HOST as i128, 1);
     assert_eq!(DLBRIDGE_STREAM_NO_SYNC as i128, 2);
     assert_eq!(DLBRIDGE_STREAM_QUEUE as i128, 3);
@@ -1241,11 +1262,12 @@ fn constants() {
     assert_eq!(DLBRIDGE_CONTEXT_PRIVATE as i128, 8);
     assert_eq!(DLBRIDGE_COPY_ALLOW_STAGING as i128, 256);
     assert_eq!(DLBRIDGE_COPY_SHAREABLE as i128, 512);
+    assert_eq!(DLBRIDGE_COLLECT_WAIT as i128, 256);
     assert_eq!(DLBRIDGE_IPC_READ_ONLY as i128, 256);
     assert_eq!(DLBRIDGE_VERSION_MAJOR as i128, 0);
-    assert_eq!(DLBRIDGE_VERSION_MINOR as i128, 3);
+    assert_eq!(DLBRIDGE_VERSION_MINOR as i128, 4);
     assert_eq!(DLBRIDGE_VERSION_PATCH as i128, 0);
-    assert_eq!(DLBRIDGE_VERSION_STRING, c"0.3.0");
+    assert_eq!(DLBRIDGE_VERSION_STRING, c"0.4.0");
     assert_eq!(DLBRIDGE_ABI as i128, 1);
     assert_eq!(DLBRIDGE_MAX_NDIM as i128, 64);
     assert_eq!(DLBRIDGE_ARRAY_API_STREAM_NONE as i128, -9223372036854775808);
@@ -1278,7 +1300,7 @@ fn initialisers() {
         hex(&DLBridgeBuffer::INIT),
         "0000000000000000000000000000000000000000000000000000000000000000"
     );
-    assert_eq!(hex(&DLBridgePointerInfo::INIT), "3800000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000");
+    assert_eq!(hex(&DLBridgePointerInfo::INIT), "40000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000");
     assert_eq!(hex(&DLBridgeWrapSpec::INIT), "8000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000");
     assert_eq!(
         hex(&DLBridgeStream::INIT),
@@ -1286,12 +1308,9 @@ fn initialisers() {
     );
     assert_eq!(hex(&DLBridgeContextEntry::INIT), "8000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000");
     assert_eq!(hex(&DLBridgeCopySpec::INIT), "9800000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000");
-    assert_eq!(
-        hex(&DLBridgeIpcExportSpec::INIT),
-        "28000000000000000000000000000000000000000000000000000000000000000000000000000000"
-    );
+    assert_eq!(hex(&DLBridgeIpcExportSpec::INIT), "300000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000");
     assert_eq!(hex(&DLBridgeIpcSizes::INIT), "180000000000000000000000000000000000000000000000");
-    assert_eq!(hex(&DLBridgeIpcImportSpec::INIT), "300000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000");
+    assert_eq!(hex(&DLBridgeIpcImportSpec::INIT), "3800000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000");
 }
 
 #[cfg(feature = "link")]
@@ -1522,6 +1541,21 @@ fn functions() {
         *mut *mut DLManagedTensorVersioned,
         *mut DLBridgeError,
     ) -> DLBridgeStatus = dlbridge_copy;
+    let _: unsafe extern "C" fn(
+        *const DLManagedTensorVersioned,
+        *const DLBridgeCopySpec,
+        *mut *mut DLManagedTensorVersioned,
+        *mut DLBridgeError,
+    ) -> DLBridgeStatus = dlbridge_copy_async;
+    let _: unsafe extern "C" fn(
+        *mut c_void,
+        DLBridgeKind,
+        *const DLBridgeStream,
+        usize,
+        *mut DLBridgeError,
+    ) -> DLBridgeStatus = dlbridge_release_after;
+    let _: unsafe extern "C" fn(u32, *mut usize, *mut DLBridgeError) -> DLBridgeStatus =
+        dlbridge_collect;
     let _: unsafe extern "C" fn(
         *const DLManagedTensorVersioned,
         *const DLBridgeIpcExportSpec,

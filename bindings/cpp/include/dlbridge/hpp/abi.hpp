@@ -114,6 +114,9 @@ DLBRIDGE_HPP_FUNCTION(context_table_v1, dlbridge_context_table_v1)
 DLBRIDGE_HPP_FUNCTION(copy, dlbridge_copy)
 DLBRIDGE_HPP_FUNCTION(ipc_export, dlbridge_ipc_export)
 DLBRIDGE_HPP_FUNCTION(ipc_import, dlbridge_ipc_import)
+DLBRIDGE_HPP_FUNCTION(copy_async, dlbridge_copy_async)
+DLBRIDGE_HPP_FUNCTION(release_after, dlbridge_release_after)
+DLBRIDGE_HPP_FUNCTION(collect, dlbridge_collect)
 // [/facts]
 
 /// The table in use: the linked library's own, or DLBRIDGE_HPP_API.

@@ -877,4 +877,57 @@ impl Table {
     > {
         member!(self, ipc_import)
     }
+
+    /// `dlbridge_copy_async`.
+    ///
+    /// # Errors
+    ///
+    /// The library is older and lacks it.
+    pub fn copy_async(
+        self,
+    ) -> Result<
+        unsafe extern "C" fn(
+            *const DLManagedTensorVersioned,
+            *const DLBridgeCopySpec,
+            *mut *mut DLManagedTensorVersioned,
+            *mut DLBridgeError,
+        ) -> DLBridgeStatus,
+        MissingFunction,
+    > {
+        member!(self, copy_async)
+    }
+
+    /// `dlbridge_release_after`.
+    ///
+    /// # Errors
+    ///
+    /// The library is older and lacks it.
+    pub fn release_after(
+        self,
+    ) -> Result<
+        unsafe extern "C" fn(
+            *mut c_void,
+            DLBridgeKind,
+            *const DLBridgeStream,
+            usize,
+            *mut DLBridgeError,
+        ) -> DLBridgeStatus,
+        MissingFunction,
+    > {
+        member!(self, release_after)
+    }
+
+    /// `dlbridge_collect`.
+    ///
+    /// # Errors
+    ///
+    /// The library is older and lacks it.
+    pub fn collect(
+        self,
+    ) -> Result<
+        unsafe extern "C" fn(u32, *mut usize, *mut DLBridgeError) -> DLBridgeStatus,
+        MissingFunction,
+    > {
+        member!(self, collect)
+    }
 }

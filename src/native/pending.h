@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tensors that the library holds until streams have done the work that uses them.
+//
+// The deleters run on a thread that calls one of the functions for such tensors, outside all locks:
+// on a driver's own thread a deleter could not call the driver.
+#ifndef DLBRIDGE_SRC_NATIVE_PENDING_H_
+#define DLBRIDGE_SRC_NATIVE_PENDING_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "dlbridge/dlbridge.h"
+#include "native/backend.h"
+
+namespace dlbridge {
+
+// A held tensor of either kind.
+struct HeldTensor {
+  void* tensor;
+  DLBridgeKind kind;
+};
+
+// Up to two tensors and the marks of the work that uses them. The marks follow the struct.
+struct Pending {
+  Pending* next;
+  HeldTensor tensors[2];
+  uint32_t tensor_count;
+  uint32_t mark_count;
+
+  StreamMark* marks() { return reinterpret_cast<StreamMark*>(this + 1); }
+};
+static_assert(sizeof(Pending) % alignof(StreamMark) == 0, "the marks are aligned");
+
+// With room for `marks` marks, and empty. NULL if there is no memory.
+Pending* MakePending(size_t marks);
+
+inline void Hold(void* tensor, DLBridgeKind kind, Pending* pending) {
+  pending->tensors[pending->tensor_count++] = {tensor, kind};
+}
+
+// Frees the marks and the struct; the tensors stay the caller's.
+void DiscardPending(Pending* pending);
+
+// The same, and releases the tensors.
+void ReleasePending(Pending* pending);
+
+// Holds the tensors until all marks are over. Cannot fail.
+void AddPending(Pending* pending);
+
+// Releases some of the oldest tensors whose marks are over. Costs at most one query of a mark that
+// is not over.
+void PollPending();
+
+// Releases all tensors whose marks are over; `wait` waits for the marks. Continues after a failure
+// of a driver and returns the first one; that tensor stays held. `*left` receives the number of
+// tensors that are held, or are being released by another thread.
+DLBridgeStatus CollectPending(bool wait, size_t* left, DLBridgeError* error);
+
+}  // namespace dlbridge
+
+#endif  // DLBRIDGE_SRC_NATIVE_PENDING_H_
