@@ -135,6 +135,11 @@ struct Backend {
   // Ends a copy like copy_finish, but does not wait: it marks the copy and all earlier work of its
   // stream. Called only for jobs with a stream of the caller's. On failure it has waited.
   DLBridgeStatus (*copy_submit)(CopyJob* job, StreamMark* out, DLBridgeError* error);
+
+  // Sets bit i of `*capable` if the backend's device i can access memory of `native_device`, and the
+  // bit of `native_device` itself. Devices from 64 on have no bit. `native_device` is an index as in
+  // DLBridgePointerInfo::native_device.
+  DLBridgeStatus (*peers)(int32_t native_device, uint64_t* capable, DLBridgeError* error);
 };
 
 // Each is a constant expression in the driver's backend.cc, or in without_devices.cc.

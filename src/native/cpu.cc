@@ -33,6 +33,7 @@ constexpr Backend kCpuBackend = {DLBRIDGE_BACKEND_CPU,
                                  nullptr,
                                  nullptr,
                                  nullptr,
+                                 nullptr,
                                  nullptr};
 
 }  // namespace dlbridge

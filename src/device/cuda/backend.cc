@@ -185,6 +185,7 @@ constexpr Backend kCudaBackend = {DLBRIDGE_BACKEND_CUDA,
                                   nullptr,
                                   nullptr,
                                   nullptr,
+                                  nullptr,
                                   nullptr};
 
 }  // namespace dlbridge

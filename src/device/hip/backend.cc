@@ -147,6 +147,7 @@ constexpr Backend kHipBackend = {DLBRIDGE_BACKEND_HIP,
                                  nullptr,
                                  nullptr,
                                  nullptr,
+                                 nullptr,
                                  nullptr};
 
 }  // namespace dlbridge

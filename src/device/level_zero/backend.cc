@@ -176,6 +176,7 @@ constexpr Backend kLevelZeroBackend = {DLBRIDGE_BACKEND_LEVEL_ZERO,
                                        nullptr,
                                        nullptr,
                                        nullptr,
+                                       nullptr,
                                        nullptr};
 
 }  // namespace dlbridge

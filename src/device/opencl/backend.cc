@@ -228,6 +228,7 @@ constexpr Backend kOpenClBackend = {DLBRIDGE_BACKEND_OPENCL,
                                     nullptr,
                                     nullptr,
                                     nullptr,
+                                    nullptr,
                                     nullptr};
 
 }  // namespace dlbridge
