@@ -119,9 +119,9 @@ TEST_F(CudaIpc, AnotherProcessSeesTheMemory) {
     Error error;
     ASSERT_EQ(Import(handle_, &mapping, &error), DLBRIDGE_OK) << error.message;
     EXPECT_EQ(Log(),
-              "cuCtxGetCurrent cuDevicePrimaryCtxRetain cuCtxGetId cuCtxGetId "
-              "cuCtxPushCurrent_v2 cuIpcOpenMemHandle_v2 cuMemGetAddressRange_v2 "
-              "cuCtxPopCurrent_v2 ");
+              "cuCtxGetCurrent cuDevicePrimaryCtxRetain cuCtxGetId cuCtxPushCurrent_v2 "
+              "cuThreadExchangeStreamCaptureMode cuCtxGetId cuIpcOpenMemHandle_v2 "
+              "cuMemGetAddressRange_v2 cuThreadExchangeStreamCaptureMode cuCtxPopCurrent_v2 ");
     EXPECT_EQ(mapping.size, kSize);
     EXPECT_EQ(mapping.device.device_id, 0);
     char text[4] = {};
@@ -130,8 +130,9 @@ TEST_F(CudaIpc, AnotherProcessSeesTheMemory) {
     fake_cuda_clear_log();
     kCudaBackend.ipc_close(mapping);
     EXPECT_EQ(Log(),
-              "cuCtxGetId cuCtxPushCurrent_v2 cuThreadExchangeStreamCaptureMode "
-              "cuIpcCloseMemHandle cuThreadExchangeStreamCaptureMode cuCtxPopCurrent_v2 ");
+              "cuPointerGetAttributes cuCtxPushCurrent_v2 cuThreadExchangeStreamCaptureMode "
+              "cuCtxGetId cuIpcCloseMemHandle cuThreadExchangeStreamCaptureMode "
+              "cuCtxPopCurrent_v2 ");
     ExpectClean();
   }));
 }

@@ -148,6 +148,7 @@ static_assert(cuda::kPointerMemoryType == CU_POINTER_ATTRIBUTE_MEMORY_TYPE);
 static_assert(cuda::kPointerHostPointer == CU_POINTER_ATTRIBUTE_HOST_POINTER);
 static_assert(cuda::kPointerIsManaged == CU_POINTER_ATTRIBUTE_IS_MANAGED);
 static_assert(cuda::kPointerDeviceOrdinal == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL);
+static_assert(cuda::kPointerIsIpcCapable == CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE);
 static_assert(cuda::kPointerRangeStart == CU_POINTER_ATTRIBUTE_RANGE_START_ADDR);
 static_assert(cuda::kPointerRangeSize == CU_POINTER_ATTRIBUTE_RANGE_SIZE);
 static_assert(cuda::kStreamNonBlocking == CU_STREAM_NON_BLOCKING);

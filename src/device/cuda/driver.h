@@ -46,6 +46,7 @@ constexpr uint32_t kPointerMemoryType = 2;
 constexpr uint32_t kPointerHostPointer = 4;
 constexpr uint32_t kPointerIsManaged = 8;
 constexpr uint32_t kPointerDeviceOrdinal = 9;
+constexpr uint32_t kPointerIsIpcCapable = 10;
 constexpr uint32_t kPointerRangeStart = 11;
 constexpr uint32_t kPointerRangeSize = 12;
 

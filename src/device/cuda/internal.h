@@ -88,6 +88,9 @@ struct PointerFacts {
 };
 DLBridgeStatus AskFacts(Address address, PointerFacts* out, DLBridgeError* error);
 
+// Does the driver report that cuIpcGetMemHandle supports the memory?
+bool IsIpcCapable(Address address);
+
 // The operations of the backend, each in the file of its concept: see struct Backend.
 DLBridgeStatus PointerInfo(const DLBridgeBuffer& buffer, DLDevice label, DLBridgePointerInfo* out,
                            DLBridgeError* error);

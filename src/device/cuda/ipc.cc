@@ -45,15 +45,20 @@ DLBridgeStatus AskRange(Address address, Range* out, DLBridgeError* error) {
                "cuMemGetAddressRange", error);
 }
 
-// cuIpcGetMemHandle reports memory that it cannot share as an invalid value.
+// cuIpcGetMemHandle reports memory that it cannot share as an invalid value. The driver's attribute
+// only explains that: some drivers report cudaMalloc's memory as not capable.
 DLBridgeStatus AskHandle(Address base, IpcMemHandle* out, DLBridgeError* error) {
   const Result result = g_cuda.driver.ipc_get_mem_handle(out, base);
-  return result != kInvalidValue
-             ? Check(result, "cuIpcGetMemHandle", error)
-             : RejectStatus(
-                   error, DLBRIDGE_ERROR_UNSUPPORTED, "the memory",
-                   "cannot be shared by CUDA (cuIpcGetMemHandle: 1, CUDA_ERROR_INVALID_VALUE): "
-                   "copy it to memory of cuMemAlloc or cudaMalloc");
+  if (result != kInvalidValue) {
+    return Check(result, "cuIpcGetMemHandle", error);
+  }
+  return RejectStatus(
+      error, DLBRIDGE_ERROR_UNSUPPORTED, "the memory",
+      IsIpcCapable(base)
+          ? "cannot be shared by CUDA (cuIpcGetMemHandle: 1, CUDA_ERROR_INVALID_VALUE), although "
+            "the driver reports it as suitable: copy it to other memory of cuMemAlloc or cudaMalloc"
+          : "cannot be shared by CUDA (cuIpcGetMemHandle: 1, CUDA_ERROR_INVALID_VALUE), and the "
+            "driver reports it as not suitable: copy it to memory of cuMemAlloc or cudaMalloc");
 }
 
 DLBridgeStatus ReadMessage(const IpcHandle& handle, Message* out, DLBridgeError* error) {
@@ -119,8 +124,10 @@ DLBridgeStatus IpcExport(const DLBridgeBuffer& buffer, DLDevice /*label*/, IpcHa
   Message message = {{}, g_cuda.devices[facts.ordinal].uuid};
   Range range = {0, 0};
   const DLBridgeStatus status = InContext(facts.context, error, [&] {
-    DLBRIDGE_TRY(AskRange(buffer.handle, &range, error));
-    return AskHandle(range.base, &message.handle, error);
+    return WhileCapturing(error, [&] {
+      DLBRIDGE_TRY(AskRange(buffer.handle, &range, error));
+      return AskHandle(range.base, &message.handle, error);
+    });
   });
   if (status != DLBRIDGE_OK) {
     return status;
@@ -142,10 +149,13 @@ DLBridgeStatus IpcImport(const IpcHandle& handle, DLDevice /*label*/, IpcMapping
   Context context = nullptr;
   uint64_t id = 0;
   DLBRIDGE_TRY(ContextOfDevice(ordinal, "the exporter's device", &context, error));
-  DLBRIDGE_TRY(IdOf(context, &id, error));
   Address start = 0;
-  const DLBridgeStatus status =
-      InContext(context, error, [&] { return Open(message, handle.size, &start, error); });
+  const DLBridgeStatus status = InContext(context, error, [&] {
+    return WhileCapturing(error, [&] {
+      DLBRIDGE_TRY(IdOf(context, &id, error));
+      return Open(message, handle.size, &start, error);
+    });
+  });
   if (status != DLBRIDGE_OK) {
     if (start != 0) {
       Close(context, start);
@@ -160,16 +170,30 @@ DLBridgeStatus IpcImport(const IpcHandle& handle, DLDevice /*label*/, IpcMapping
   return DLBRIDGE_OK;
 }
 
-// There is no caller to report a failure to. A destroyed context has already removed the mapping.
+// There is no caller to report a failure to. A destroyed context has already removed the mapping,
+// and its handle must not be used. So ask about the address, which is always allowed: while the
+// driver knows the mapping, its context is alive. The id tells the context from an earlier one with
+// the same handle.
 void IpcClose(const IpcMapping& mapping) {
-  if (!IsStarted(kCudaBackend)) {
+  PointerFacts facts;
+  if (!IsStarted(kCudaBackend) || AskFacts(mapping.buffer.handle, &facts, nullptr) != DLBRIDGE_OK ||
+      facts.type == 0) {
     return;
   }
   const auto context = reinterpret_cast<Context>(static_cast<uintptr_t>(mapping.state[0]));
-  uint64_t id = 0;
-  if (IdOf(context, &id, nullptr) == DLBRIDGE_OK && id == mapping.state[1]) {
-    Close(context, mapping.buffer.handle);
+  if (facts.context != nullptr && facts.context != context) {
+    return;
   }
+  InContext(context, nullptr, [&] {
+    return WhileCapturing(nullptr, [&] {
+      uint64_t id = 0;
+      DLBRIDGE_TRY(IdOf(context, &id, nullptr));
+      return id != mapping.state[1]
+                 ? DLBRIDGE_OK
+                 : Check(g_cuda.driver.ipc_close_mem_handle(mapping.buffer.handle),
+                         "cuIpcCloseMemHandle", nullptr);
+    });
+  });
 }
 
 }  // namespace dlbridge::cuda

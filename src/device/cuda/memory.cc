@@ -45,6 +45,12 @@ DLBridgeStatus AskFacts(Address address, PointerFacts* out, DLBridgeError* error
   return Query(address, values, error);
 }
 
+bool IsIpcCapable(Address address) {
+  uint32_t capable = 0;
+  return g_cuda.driver.pointer_get_attribute(&capable, kPointerIsIpcCapable, address) == kSuccess &&
+         capable != 0;
+}
+
 // The driver writes directly into `*out`: reading back what it has just written costs more than the
 // rest of the call.
 DLBridgeStatus PointerInfo(const DLBridgeBuffer& buffer, DLDevice /*label*/,

@@ -78,6 +78,9 @@ CUresult Attribute(CUpointer_attribute attribute, const Memory* memory, CUdevice
       *static_cast<CUcontext*>(out) =
           memory == nullptr || orphan ? nullptr : reinterpret_cast<CUcontext>(memory->context);
       return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+      *static_cast<unsigned*>(out) = memory != nullptr && memory->kind == Kind::kDevice ? 1 : 0;
+      return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
       *static_cast<CUdeviceptr*>(out) = memory == nullptr ? 0 : memory->address;
       return CUDA_SUCCESS;
@@ -102,7 +105,7 @@ CUresult Attribute(CUpointer_attribute attribute, const Memory* memory, CUdevice
 }
 
 bool NeedsNewDriver(CUpointer_attribute attribute) {
-  return TheState().version < 10020 && attribute >= CU_POINTER_ATTRIBUTE_RANGE_START_ADDR;
+  return TheState().version < 10020 && attribute >= CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE;
 }
 
 }  // namespace
