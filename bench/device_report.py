@@ -18,6 +18,12 @@ ADDED = {
     "hand-off of one stream": ("HandoffOfOneStream", None, None),
     "pointer_info, added to the driver's query": ("PointerInfo", "PointerInfoCallsOnly", 15),
 }
+# Title: (benchmark, the same work by raw calls).
+BESIDE = {
+    "hand-off": ("Handoff", "HandoffRaw"),
+    "copy on a stream, 4 KiB": ("CopyAsync", "CopyRaw"),
+    "release after a stream": ("ReleaseAfter", "ReleaseRaw"),
+}
 TABLE = {
     "look-up of a default, 8 devices": ("LookupDefault/8", None, 10),
     "look-up of a context, 8 devices": ("LookupContext/8", None, 10),
@@ -35,6 +41,20 @@ def lines(times, rows):
         yield f"{title:<45}{text}"
 
 
+def ratios(times):
+    for title, (name, raw) in BESIDE.items():
+        yield f"{title:<45}{times[name]:8.0f} / {times[raw]:.0f} = {times[name] / times[raw]:.2f}"
+
+
+def beside_opencl(folder, repetitions):
+    path = folder / "opencl_bench"
+    if not path.exists():
+        print("opencl_bench was not built: no headers or loader of OpenCL")
+        return
+    for line in ratios(medians(measure(path, repetitions, 0.01, []))):
+        print(line)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--folder", required=True, type=pathlib.Path, help="of the programs")
@@ -48,6 +68,8 @@ def main():
             continue
         for line in lines(medians(measure(path, arguments.repetitions, 0.01, [])), rows):
             print(line)
+    print("\nNanoseconds on the first OpenCL device, dlbridge / raw calls = ratio")
+    beside_opencl(arguments.folder, arguments.repetitions)
     print("\nMicroseconds until a driver of this machine is started, or found to be missing")
     subprocess.run([arguments.folder / "first_call"], check=True)
 

@@ -191,13 +191,31 @@ DeviceVerdict JudgeDevice(const TouchedMemory& memory, DLBridgeError* error) {
 
 }  // namespace dlbridge
 
+namespace dlbridge {
+namespace {
+
+// The devices that can access the memory, if it is on a device and its driver can tell.
+DLBridgeStatus AskPeers(DLBridgePointerInfo* info, DLBridgeError* error) {
+  const Backend& backend = *FindBackend(info->backend);
+  if (info->native_device < 0 || backend.peers == nullptr) {
+    return DLBRIDGE_OK;
+  }
+  DLBRIDGE_TRY(backend.peers(info->native_device, &info->peers, error));
+  info->properties |= DLBRIDGE_POINTER_PEERS_KNOWN;
+  return DLBRIDGE_OK;
+}
+
+}  // namespace
+}  // namespace dlbridge
+
 extern "C" {
 
 DLBridgeStatus dlbridge_pointer_info(const DLBridgeBuffer* buffer, DLDevice device,
                                      DLBridgePointerInfo* out, DLBridgeError* error) {
   DLBRIDGE_REQUIRE(buffer);
   DLBRIDGE_REQUIRE(out);
-  DLBRIDGE_TRY(dlbridge::CheckOut(out, "out", error));
+  uint32_t options = 0;
+  DLBRIDGE_TRY(dlbridge::CheckOut(out, DLBRIDGE_POINTER_INFO_PEERS, "out", &options, error));
   DLBridgePointerInfo info;
   const DLDevice label = dlbridge::DeviceOrCpu(device);
   DLBridgeBuffer asked = *buffer;
@@ -206,6 +224,9 @@ DLBridgeStatus dlbridge_pointer_info(const DLBridgeBuffer* buffer, DLDevice devi
     asked.kind = dlbridge::ImpliedBufferKind(dlbridge::TypeOf(label));
   }
   DLBRIDGE_TRY(dlbridge::AskPointer(asked, label, &info, error));
+  if ((options & DLBRIDGE_POINTER_INFO_PEERS) != 0) {
+    DLBRIDGE_TRY(dlbridge::AskPeers(&info, error));
+  }
   dlbridge::WriteOut(info, out);
   return DLBRIDGE_OK;
 }

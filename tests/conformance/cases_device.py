@@ -637,6 +637,105 @@ def levels(c):
     c.cases[-1]["steps"][0]["policy"] = {"level": "DEVICE"}
 
 
+def releases_after(c):
+    host = {"kind": "HOST"}
+    queue = {"backend": "CUDA", "kind": "QUEUE", "device": [2, 0], "handle": "4096"}
+
+    def case(name, streams, expect=None, source=None, **more):
+        deleters = {"t": 0 if expect else 1}
+        c.add(
+            f"release_after/{name}",
+            {"t": source or real("VERSIONED")},
+            step(
+                "release_after",
+                {**(expect or ok()), "deleters": deleters},
+                **{"in": "t"},
+                streams=streams,
+                **more,
+            ),
+            step("collect", ok(left=0)),
+        )
+
+    case("host", [host])
+    case("host-twice", [host, host])
+    case("legacy", [host], source=real("LEGACY"))
+    case("no-stream", [], bad_argument())
+    case("not-set", [{"kind": 0}], bad_argument())
+    case("no-sync", [{"kind": "NO_SYNC"}], bad_argument())
+    case("second-no-sync", [host, {"kind": "NO_SYNC"}], bad_argument())
+    case("kind-unknown", [{"kind": 9}], error("ERROR_TOO_NEW"))
+    case("queue-of-the-cpu", [{**queue, "backend": "CPU"}], bad_argument())
+    case("queue-without-a-handle", [{**queue, "handle": "0"}], bad_argument())
+    c.add("collect/nothing", {}, step("collect", ok(left=0)))
+    c.add("collect/wait", {}, step("collect", ok(left=0), collect=["WAIT"]))
+    c.add("collect/flag-as-option", {}, step("collect", bad_argument(), collect=1))
+    c.add("collect/option-unknown", {}, step("collect", error("ERROR_TOO_NEW"), collect=1 << 9))
+
+
+def copies_async(c):
+    host = {"kind": "HOST"}
+    queue = {"backend": "CUDA", "kind": "QUEUE", "device": [2, 0], "handle": "4096"}
+
+    def case(name, stream, expect, **spec):
+        source = real("VERSIONED", strides=["1", "2"])
+        given = {"device": [1, 0], **({"stream": stream} if stream else {}), **spec}
+        c.add(
+            f"copy_async/{name}",
+            {"t": source},
+            step("import", ok(), **{"in": "t"}, out="o"),
+            step("copy_async", expect, **{"in": "o"}, out="v", spec=given),
+            step("collect", ok(left=0)),
+        )
+
+    transposed = real("VERSIONED", strides=["1", "2"])
+    whole = {**copied(transposed), "bytes": element_bytes(transposed, COUNTING)}
+    case("host", host, whole)
+    case("not-set", None, bad_argument())
+    case("no-sync", {"kind": "NO_SYNC"}, bad_argument())
+    case("staging", host, bad_argument(), options=["ALLOW_STAGING"])
+    case("host-memory-on-a-queue", queue, error("ERROR_UNSUPPORTED"))
+    case("version-2.0", host, bad_argument(), version=[2, 0])
+    c.add(
+        "copy_async/foreign",
+        {"t": real("VERSIONED")},
+        step(
+            "copy_async",
+            error("ERROR_FOREIGN_TENSOR"),
+            **{"in": "t"},
+            out="v",
+            spec={"device": [1, 0], "stream": host},
+        ),
+    )
+
+
+def misuse_of_streams(c):
+    host = {"kind": "HOST"}
+
+    def case(call, name, expect, **arguments):
+        c.add(
+            f"{call}/misuse-{name}",
+            {"t": real("VERSIONED")},
+            step(call, expect, **{"in": "t"}, **arguments),
+            abi=True,
+        )
+
+    for null in ("tensor", "streams"):
+        case("release_after", f"null-{null}", bad_argument(), null=[null], streams=[host])
+    for kind in ("UNKNOWN", "BORROWED", "AMBIGUOUS"):
+        case("release_after", f"kind-{kind}", bad_argument(), kind=kind, streams=[host])
+    no_memory = error("ERROR_OUT_OF_MEMORY")
+    case("release_after", "no-memory", no_memory, streams=[host], fail=1)
+    for null in ("source", "spec", "out"):
+        case(
+            "copy_async",
+            f"null-{null}",
+            bad_argument(),
+            null=[null],
+            out="v",
+            spec={"device": [1, 0], "stream": host},
+        )
+
+
 def misuse(c):
     def case(call, name, expect=None, objects=None, **arguments):
         c.add(
@@ -654,7 +753,7 @@ def misuse(c):
         case(call, "huge", struct={"name": "wrap", "size": "huge"}, **of_memory)
         case(call, "flag-0", struct={"name": "wrap", "options": 1}, **of_memory)
         too_new = error("ERROR_TOO_NEW")
-        for bit in (12, 30, 31):
+        for bit in (13, 30, 31):
             damage = {"name": "wrap", "options": 1 << bit}
             case(call, f"option-{bit}", too_new, struct=damage, **of_memory)
         case(
@@ -736,4 +835,7 @@ def add(corpus):
     handoffs(corpus)
     tables(corpus)
     levels(corpus)
+    releases_after(corpus)
+    copies_async(corpus)
     misuse(corpus)
+    misuse_of_streams(corpus)

@@ -22,7 +22,9 @@ inline const std::vector<std::string> kStates = {"", "READY", "ABSENT", "UNUSABL
 inline const std::vector<std::string> kMemories = {
     "",         "HOST",       "DEVICE",     "PINNED", "MANAGED",
     "USM_HOST", "USM_DEVICE", "USM_SHARED", "SVM",    "CL_MEM"};
-inline const std::vector<std::string> kWrapOptions = {"SKIP_VALIDATION", "PIN_PRODUCER", "RETAIN"};
+inline const std::vector<std::string> kWrapOptions = {"SKIP_VALIDATION", "PIN_PRODUCER", "RETAIN",
+                                                      "LIMIT_BUFFER", "RELEASE_ON_STREAM"};
+inline const std::vector<std::string> kCollectOptions = {"WAIT"};
 inline const std::vector<std::string> kCopyOptions = {"ALLOW_STAGING", "SHAREABLE"};
 inline const std::vector<std::string> kHandoffOptions = {"ALLOW_HOST_WAIT", "ALLOW_CAPTURE"};
 inline const std::vector<std::string> kContextProperties = {"DEFAULT", "REPLACE", "ENUMERATED",
@@ -244,6 +246,60 @@ inline json CallCopy(Arguments* a) {
     a->world.Take(a->step["spec"]["target"]);
   }
   return FinishOwner(a, status, error, out);
+}
+
+inline json CallCopyAsync(Arguments* a) {
+  const CopyArgument spec(a);
+  DLBridgeCopySpec filled = *spec.get();
+  if (a->step["spec"].contains("stream")) {
+    filled.stream = StreamOf(a->step["spec"]["stream"]);
+  }
+  DLBridgeError error = Uninitialised();
+  DLManagedTensorVersioned* out = nullptr;
+  const auto* in = static_cast<const DLManagedTensorVersioned*>(a->In().pointer);
+  DLBridgeStatus status = DLBRIDGE_OK;
+  {
+    const Counted counted(a->step.value("fail", 0));
+    status = dlbridge_copy_async(a->Or("source", in), a->Or("spec", &filled), a->Or("out", &out),
+                                 &error);
+  }
+  if (status == DLBRIDGE_OK && a->step["spec"].contains("target")) {
+    a->world.Take(a->step["spec"]["target"]);
+  }
+  return FinishOwner(a, status, error, out);
+}
+
+inline json CallReleaseAfter(Arguments* a) {
+  DLBridgeError error = Uninitialised();
+  std::vector<DLBridgeStream> streams;
+  for (const json& stream : a->step["streams"]) {
+    streams.push_back(StreamOf(stream));
+  }
+  const DLBridgeStream unused = DLBRIDGE_STREAM_INIT;
+  const DLBridgeStream* first = streams.empty() ? &unused : streams.data();
+  const Handle in = a->In();
+  const DLBridgeKind kind = a->Has("kind") ? ValueOf(a->step["kind"], kKinds) : in.kind;
+  DLBridgeStatus status = DLBRIDGE_OK;
+  {
+    const Counted counted(a->step.value("fail", 0));
+    status = dlbridge_release_after(a->Or("tensor", in.pointer), kind, a->Or("streams", first),
+                                    streams.size(), &error);
+  }
+  if (status == DLBRIDGE_OK) {
+    a->world.Take(a->step["in"]);
+  }
+  json answer = Answer(status, error);
+  answer["deleters"] = a->world.Deletes();
+  return answer;
+}
+
+inline json CallCollect(Arguments* a) {
+  DLBridgeError error = Uninitialised();
+  size_t left = 0;
+  const uint32_t options = OptionsOf(a->step, "collect", kCollectOptions);
+  json answer = Answer(dlbridge_collect(options, &left, &error), error);
+  answer["left"] = left;
+  return answer;
 }
 
 inline json CallStreamFromArrayApi(Arguments* a) {
