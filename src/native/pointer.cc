@@ -194,6 +194,16 @@ DeviceVerdict JudgeDevice(const TouchedMemory& memory, DLBridgeError* error) {
 namespace dlbridge {
 namespace {
 
+// Checks the struct and reads its options. PEERS needs a struct that has the field.
+DLBridgeStatus ReadPointerOptions(const DLBridgePointerInfo* out, uint32_t* options,
+                                  DLBridgeError* error) {
+  DLBRIDGE_TRY(CheckOut(out, DLBRIDGE_POINTER_INFO_PEERS, "out", options, error));
+  if ((*options & DLBRIDGE_POINTER_INFO_PEERS) != 0 && SizeOf(out) < sizeof *out) {
+    return RejectSize(error, "out.struct_size", sizeof *out, SizeOf(out));
+  }
+  return DLBRIDGE_OK;
+}
+
 // The devices that can access the memory, if it is on a device and its driver can tell.
 DLBridgeStatus AskPeers(DLBridgePointerInfo* info, DLBridgeError* error) {
   const Backend& backend = *FindBackend(info->backend);
@@ -215,7 +225,7 @@ DLBridgeStatus dlbridge_pointer_info(const DLBridgeBuffer* buffer, DLDevice devi
   DLBRIDGE_REQUIRE(buffer);
   DLBRIDGE_REQUIRE(out);
   uint32_t options = 0;
-  DLBRIDGE_TRY(dlbridge::CheckOut(out, DLBRIDGE_POINTER_INFO_PEERS, "out", &options, error));
+  DLBRIDGE_TRY(dlbridge::ReadPointerOptions(out, &options, error));
   DLBridgePointerInfo info;
   const DLDevice label = dlbridge::DeviceOrCpu(device);
   DLBridgeBuffer asked = *buffer;
@@ -227,6 +237,7 @@ DLBridgeStatus dlbridge_pointer_info(const DLBridgeBuffer* buffer, DLDevice devi
   if ((options & DLBRIDGE_POINTER_INFO_PEERS) != 0) {
     DLBRIDGE_TRY(dlbridge::AskPeers(&info, error));
   }
+  info.options = options;
   dlbridge::WriteOut(info, out);
   return DLBRIDGE_OK;
 }
