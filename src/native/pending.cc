@@ -12,7 +12,8 @@
 namespace dlbridge {
 namespace {
 
-// First in, first out. A thread takes one entry at a time and looks at it without the lock.
+// A ring: a thread takes the first entry, looks at it without the lock, and appends it if its work
+// is not over.
 struct Queue {
   Lock lock;
   Pending* first = nullptr;
@@ -27,17 +28,6 @@ void Append(Pending* pending) {
   const Locked locked(&g_queue.lock);
   (g_queue.first == nullptr ? g_queue.first : g_queue.last->next) = pending;
   g_queue.last = pending;
-  ++g_queue.queued;
-}
-
-// Returns an entry to the front: its order is kept.
-void Return(Pending* pending) {
-  const Locked locked(&g_queue.lock);
-  pending->next = g_queue.first;
-  g_queue.first = pending;
-  if (g_queue.last == nullptr) {
-    g_queue.last = pending;
-  }
   ++g_queue.queued;
 }
 
@@ -134,16 +124,19 @@ void AddPending(Pending* pending) {
   Append(pending);
 }
 
+// Each call that adds an entry polls, so that the list stays short: several entries that are over,
+// and one that is not, which goes to the end so that a slow stream does not hide the others.
 void PollPending() {
-  constexpr int kMost = 8;  // of the calls that add one entry each, so that they keep up
+  constexpr int kMost = 8;
   for (int i = 0; i < kMost; ++i) {
     Pending* pending = TakeFirst();
     if (pending == nullptr) {
       return;
     }
     bool over = false;
-    if (Examine(pending, false, &over, nullptr) != DLBRIDGE_OK || !over) {
-      return Return(pending);
+    Examine(pending, false, &over, nullptr);
+    if (!over) {
+      return Append(pending);
     }
     Finish(pending);
   }

@@ -47,8 +47,8 @@ void ReleasePending(Pending* pending);
 // Holds the tensors until all marks are over. Cannot fail.
 void AddPending(Pending* pending);
 
-// Releases some of the oldest tensors whose marks are over. Costs at most one query of a mark that
-// is not over.
+// Releases some of the tensors whose marks are over. Costs at most one query of a mark that is not
+// over.
 void PollPending();
 
 // Releases all tensors whose marks are over; `wait` waits for the marks. Continues after a failure
