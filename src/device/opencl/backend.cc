@@ -223,11 +223,12 @@ constexpr Backend kOpenClBackend = {DLBRIDGE_BACKEND_OPENCL,
                                     nullptr,
                                     nullptr,
                                     nullptr,
-                                    nullptr,
-                                    nullptr,
-                                    nullptr,
-                                    nullptr,
-                                    nullptr,
-                                    nullptr};
+                                    opencl::Barrier,
+                                    opencl::Mark,
+                                    opencl::MarkQuery,
+                                    opencl::MarkWait,
+                                    opencl::MarkFree,
+                                    opencl::CopySubmit,
+                                    opencl::DescribeHandle};
 
 }  // namespace dlbridge
