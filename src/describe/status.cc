@@ -216,7 +216,9 @@ void WriteValue(char placeholder, uint64_t value, TextWriter* text) {
       WriteDtypes(*reinterpret_cast<const List<DLDataType>*>(value), text);
       break;
     case 'w':
-      text->String(value != 0 ? "READ_ONLY" : "no record of writability");
+      text->String(value == kReadOnlyMem ? "CL_MEM_READ_ONLY: set READ_ONLY"
+                   : value != 0          ? "READ_ONLY"
+                                         : "no record of writability");
       break;
     default:  // 'o'
       text->String(value == DLBRIDGE_YES ? "an overlap" : "a possible overlap");

@@ -45,6 +45,9 @@ constexpr uint64_t MemoryFact(int32_t memory, int32_t device_type, int32_t devic
          static_cast<uint32_t>(device_id);
 }
 
+// A value of %w; the others are the flag READ_ONLY, or 0 if writability is not recorded.
+constexpr uint64_t kReadOnlyMem = uint64_t{1} << 32;
+
 // Status of a call that rejects a tensor for a rule. Nearly every caller passes a constant, so the
 // compiler sees that the status is never DLBRIDGE_OK.
 constexpr DLBridgeStatus kRuleStatuses[] = {

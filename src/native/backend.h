@@ -45,7 +45,7 @@ struct CopyJob {
   CopySide to;
   DLBridgeStream stream;  // kind 0: the backend chooses
   bool rows_alone;        // set by copy_begin: a rectangle takes one call per row
-  uint64_t state[6];
+  uint64_t state[8];
 };
 
 // The largest number of file descriptors in one export.
@@ -67,6 +67,13 @@ struct IpcMapping {
   DLDevice device;
   uint64_t size;
   uint64_t state[2];
+};
+
+// The memory that a handle refers to.
+struct HandleFacts {
+  DLBridgeBuffer memory;  // another handle, of which this one is a part; or an address of the host
+  uint64_t offset;        // of the handle's first byte in that memory
+  bool read_only;         // kernels must not write to it
 };
 
 // A point in the work of a stream: all that was enqueued before it. Its holder frees it once.
@@ -103,9 +110,10 @@ struct Backend {
   DLBridgeStatus (*copy_box)(CopyJob* job, const CopyBox& box, DLBridgeError* error);
   DLBridgeStatus (*copy_finish)(CopyJob* job, DLBridgeError* error);
 
-  // OpenCL only, else NULL. check_handle: is the handle a buffer, and of buffer.context if that is
-  // set?
-  DLBridgeStatus (*check_handle)(const DLBridgeBuffer& buffer, DLBridgeError* error);
+  // OpenCL only, else NULL. check_handle: is the handle a buffer, of buffer.context if that is set,
+  // and on the device of the label? If `writable`, may kernels write to it?
+  DLBridgeStatus (*check_handle)(const DLBridgeBuffer& buffer, DLDevice label, bool writable,
+                                 DLBridgeError* error);
   DLBridgeStatus (*retain_handle)(const DLBridgeBuffer& buffer, DLBridgeError* error);
   void (*release_handle)(const DLBridgeBuffer& buffer);
 
@@ -140,6 +148,10 @@ struct Backend {
   // bit of `native_device` itself. Devices from 64 on have no bit. `native_device` is an index as in
   // DLBridgePointerInfo::native_device.
   DLBridgeStatus (*peers)(int32_t native_device, uint64_t* capable, DLBridgeError* error);
+
+  // OpenCL only, else NULL. Two handles that share bytes have the same `memory`, or host addresses.
+  DLBridgeStatus (*describe_handle)(const DLBridgeBuffer& buffer, HandleFacts* out,
+                                    DLBridgeError* error) = nullptr;
 };
 
 // Each is a constant expression in the driver's backend.cc, or in without_devices.cc.

@@ -158,6 +158,17 @@ DLBridgeStatus AskPointer(const DLBridgeBuffer& buffer, DLDevice label, DLBridge
   return AskList(list, buffer, label, out, error);
 }
 
+namespace {
+
+// Does the tensor permit writing, although kernels must not write to its memory?
+DeviceVerdict JudgeAccess(const DLBridgeBuffer& buffer, DLBridgeError* error) {
+  HandleFacts facts = {buffer, 0, false};
+  const DLBridgeStatus status = kOpenClBackend.describe_handle(buffer, &facts, error);
+  return {status, facts.read_only, {DLBRIDGE_RULE_NOT_WRITABLE, kNoAxis, 0, kReadOnlyMem}};
+}
+
+}  // namespace
+
 DeviceVerdict JudgeDevice(const TouchedMemory& memory, DLBridgeError* error) {
   const int32_t type = TypeOf(memory.device);
   DLBridgeBuffer buffer = dlbridge_buffer_address(memory.data);
@@ -185,6 +196,9 @@ DeviceVerdict JudgeDevice(const TouchedMemory& memory, DLBridgeError* error) {
     return {DLBRIDGE_OK,
             true,
             {DLBRIDGE_RULE_ALLOCATION_BOUNDS, kNoAxis, found.size, memory.end - base - 1}};
+  }
+  if (type == kDLOpenCL && memory.may_write) {
+    return JudgeAccess(buffer, error);
   }
   return {DLBRIDGE_OK, false, {}};
 }

@@ -289,22 +289,44 @@ DLBridgeStatus AwaitStream(const Transfer& transfer, DLBridgeError* error) {
   return dlbridge_stream_synchronize(&stream, error);
 }
 
-// Do the two sides share bytes?
-bool Overlap(const Transfer& transfer) {
-  const DLBridgeBuffer& a = transfer.from.side.buffer;
-  const DLBridgeBuffer& b = transfer.to.side.buffer;
-  uint64_t from = transfer.from.offset + static_cast<uint64_t>(transfer.reach.begin);
-  uint64_t to = transfer.to.offset;
-  if (transfer.from.backend != transfer.to.backend || a.kind != b.kind ||
-      (a.kind != DLBRIDGE_BUFFER_ADDRESS && a.handle != b.handle)) {
-    return false;
+// Where a side begins: in memory of one driver, or of the host (NULL).
+struct Place {
+  const Backend* backend;
+  uint64_t object;  // a handle; 0: addresses
+  uint64_t begin;
+};
+
+DLBridgeStatus Locate(const Side& side, uint64_t offset, Place* out, DLBridgeError* error) {
+  const DLBridgeBuffer& buffer = side.side.buffer;
+  if (buffer.kind == DLBRIDGE_BUFFER_ADDRESS) {
+    *out = {side.backend, 0, buffer.handle + offset};
+    return DLBRIDGE_OK;
   }
-  if (a.kind == DLBRIDGE_BUFFER_ADDRESS) {
-    from += a.handle;
-    to += b.handle;
+  HandleFacts facts = {buffer, 0, false};
+  DLBRIDGE_TRY(side.backend->describe_handle(buffer, &facts, error));
+  const uint64_t handle = facts.memory.handle;
+  const uint64_t begin = facts.offset + offset;
+  if (facts.memory.kind == DLBRIDGE_BUFFER_ADDRESS) {
+    *out = {nullptr, 0, handle + begin};
+  } else {
+    *out = {side.backend, handle, begin};
   }
+  return DLBRIDGE_OK;
+}
+
+// Rejects two sides that share bytes.
+DLBridgeStatus CheckOverlap(const Transfer& transfer, DLBridgeError* error) {
+  Place from;
+  Place to;
+  const auto first = static_cast<uint64_t>(transfer.reach.begin);
+  DLBRIDGE_TRY(Locate(transfer.from, transfer.from.offset + first, &from, error));
+  DLBRIDGE_TRY(Locate(transfer.to, transfer.to.offset, &to, error));
   const auto bytes = static_cast<uint64_t>(transfer.reach.end - transfer.reach.begin);
-  return from < to + transfer.packed && to < from + bytes;
+  const bool same = from.backend == to.backend && from.object == to.object;
+  return same && from.begin < to.begin + transfer.packed && to.begin < from.begin + bytes
+             ? RejectArgument(error, "spec.target",
+                              "shares bytes with the source: use other memory")
+             : DLBRIDGE_OK;
 }
 
 // Only a queue of the one driver that copies can order the copy.
@@ -335,9 +357,7 @@ DLBridgeStatus Enqueue(const Transfer& transfer, DLBridgeError* error) {
 DLBridgeStatus Move(Transfer* transfer, DLBridgeError* error) {
   DLBRIDGE_TRY(ResolveSide("source", &transfer->from, error));
   DLBRIDGE_TRY(ResolveSide("spec.target", &transfer->to, error));
-  if (Overlap(*transfer)) {
-    return RejectArgument(error, "spec.target", "shares bytes with the source: use other memory");
-  }
+  DLBRIDGE_TRY(CheckOverlap(*transfer, error));
   if (transfer->mark != nullptr) {
     return Enqueue(*transfer, error);
   }

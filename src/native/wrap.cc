@@ -132,12 +132,21 @@ DLBridgeStatus MakeWrapped(const DLTensor& tensor, const DLBridgeWrapSpec& spec,
   return DLBRIDGE_OK;
 }
 
-// Retains the table's entry of the memory's context.
+bool HasMem(const DLBridgeWrapSpec& spec) {
+  return TypeOf(spec.device) == kDLOpenCL && spec.buffer.handle != 0;
+}
+
+// Retains the table's entry of the memory's context. A cl_mem needs no entry: its driver knows the
+// context.
 DLBridgeStatus KeepContext(const DLBridgeWrapSpec& spec, uint64_t* entry, DLBridgeError* error) {
   if (spec.buffer.context == 0) {
     return DLBRIDGE_OK;
   }
   DLBridgeContextEntry found;
+  if (HasMem(spec) &&
+      SharedTable().find(spec.device, spec.buffer.context, &found) == DLBRIDGE_ERROR_NOT_FOUND) {
+    return DLBRIDGE_OK;
+  }
   DLBRIDGE_TRY(FindContext(spec.device, spec.buffer.context, &found, error));
   if (spec.buffer.backend != DLBRIDGE_BACKEND_NONE && spec.buffer.backend != found.backend) {
     char problem[80];
@@ -162,18 +171,19 @@ DLBRIDGE_INLINE DLBridgeBuffer BufferOf(const DLBridgeWrapSpec& spec) {
   return buffer;
 }
 
-DLBridgeStatus KeepHandle(const DLBridgeWrapSpec& spec, bool* retained, DLBridgeError* error) {
-  const bool retain = Has(spec, DLBRIDGE_WRAP_RETAIN);
-  if (TypeOf(spec.device) != kDLOpenCL || spec.buffer.handle == 0 ||
-      (spec.buffer.context == 0 && !retain)) {
+// Checks a cl_mem and retains it if that is asked for, or if no entry keeps its context.
+DLBridgeStatus KeepHandle(const DLBridgeWrapSpec& spec, WrapTail* tail, DLBridgeError* error) {
+  const bool named = spec.buffer.context != 0;
+  const bool retain = Has(spec, DLBRIDGE_WRAP_RETAIN) || (named && tail->entry == 0);
+  if (!HasMem(spec) || !(named || retain)) {
     return DLBRIDGE_OK;
   }
-  const DLBridgeBuffer buffer = BufferOf(spec);
+  const bool writable = (spec.tensor_flags & kReadOnly) == 0;
   DLBRIDGE_TRY(StartBackend(kOpenClBackend, error));
-  DLBRIDGE_TRY(kOpenClBackend.check_handle(buffer, error));
+  DLBRIDGE_TRY(kOpenClBackend.check_handle(tail->buffer, spec.device, writable, error));
   if (retain) {
-    DLBRIDGE_TRY(kOpenClBackend.retain_handle(buffer, error));
-    *retained = true;
+    DLBRIDGE_TRY(kOpenClBackend.retain_handle(tail->buffer, error));
+    tail->retained = true;
   }
   return DLBRIDGE_OK;
 }
@@ -195,7 +205,7 @@ namespace {
 DLBridgeStatus Keep(const DLBridgeWrapSpec& spec, WrapTail* tail, DLBridgeError* error) {
   DLBridgeStatus status = KeepContext(spec, &tail->entry, error);
   if (status == DLBRIDGE_OK) {
-    status = KeepHandle(spec, &tail->retained, error);
+    status = KeepHandle(spec, tail, error);
   }
   if (status == DLBRIDGE_OK && (spec.options & DLBRIDGE_WRAP_PIN_PRODUCER) != 0 &&
       spec.release != nullptr) {

@@ -16,6 +16,7 @@ struct TouchedMemory {
   DLDevice device;
   uint64_t begin;  // offsets from `data`, modulo 2^64: negative offsets wrap
   uint64_t end;
+  bool may_write;  // the tensor permits its consumers to write to the memory
 };
 
 // The answer to the question whether the memory is on the device that the tensor names.

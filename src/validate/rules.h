@@ -319,6 +319,7 @@ struct LayoutView {
   const int64_t* strides;  // NULL: compact
   Extent extent;
   ByteExtent bytes;
+  bool may_write;  // as in Subject
 };
 
 // Column-major, ignoring axes of extent 1.
@@ -411,7 +412,7 @@ bool CheckDevice(const LayoutView& view, const Policy& policy, Sink* sink) {
   const DLTensor& tensor = view.tensor;
   const TouchedMemory memory = {tensor.data, tensor.device,
                                 tensor.byte_offset + Bits(view.bytes.begin),
-                                tensor.byte_offset + Bits(view.bytes.end)};
+                                tensor.byte_offset + Bits(view.bytes.end), view.may_write};
   const DeviceVerdict verdict = JudgeDevice(memory, sink->error());
   if (verdict.status != DLBRIDGE_OK) {
     return !sink->Unanswered(verdict.status, verdict.violation);
@@ -477,8 +478,8 @@ bool CheckScanned(const Subject& subject, const Policy& policy, const int64_t* s
     }
   }
   if (Sink::kCollects || policy.demands) {
-    const LayoutView view = {tensor, shape, tensor.strides != nullptr ? strides : nullptr, extent,
-                             bytes};
+    const LayoutView view = {tensor, shape, tensor.strides != nullptr ? strides : nullptr,
+                             extent, bytes, subject.may_write};
     if (!CheckLayoutDemands(view, policy, sink)) {
       return false;
     }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies between real memory, compared with the same copies made byte by byte.
+#include <atomic>
 #include <cstring>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "device/opencl_world.h"
@@ -137,8 +139,9 @@ TEST_F(OpenClCopy, ARectangleIsOneCall) {
   cl_mem mem = MakeMem(host);
   Copy(Host(&host), Mem(mem), {{16, 4, 5, 0, 32, 128, 0, 16, 64}});
   EXPECT_EQ(Calls(),
-            "clGetMemObjectInfo clGetContextInfo clGetContextInfo clCreateCommandQueue "
-            "clEnqueueWriteBufferRect clFinish clReleaseCommandQueue");
+            "clGetMemObjectInfo clGetMemObjectInfo clGetContextInfo clGetContextInfo "
+            "clCreateCommandQueue clSetMemObjectDestructorCallback clEnqueueWriteBufferRect "
+            "clFinish");
 }
 
 TEST_F(OpenClCopy, PlanesOfOneRowAreARectangle) {
@@ -204,8 +207,8 @@ TEST_F(OpenClCopy, TheCallersQueueOrdersTheCopyAfterItsWork) {
   ASSERT_EQ(OpenCl().copy_finish(&job, &error), DLBRIDGE_OK) << error.message;
   EXPECT_EQ(host, after);
   EXPECT_EQ(Calls(),
-            "clGetCommandQueueInfo clGetMemObjectInfo clEnqueueBarrierWithWaitList "
-            "clEnqueueReadBuffer clFinish");
+            "clGetCommandQueueInfo clGetMemObjectInfo clGetMemObjectInfo "
+            "clEnqueueBarrierWithWaitList clEnqueueReadBuffer clFinish");
   EXPECT_EQ(CL(clReleaseEvent)(gate), CL_SUCCESS);
 }
 
@@ -220,7 +223,8 @@ TEST_F(OpenClCopy, TheDefaultQueueOfTheTableIsUsed) {
   cl_mem mem = MakeMem(Bytes(kSize));
   Copy(Host(&host), Mem(mem), {Line(kSize, 0, 0)});
   EXPECT_EQ(Calls(),
-            "clGetMemObjectInfo clEnqueueBarrierWithWaitList clEnqueueWriteBuffer clFinish");
+            "clGetMemObjectInfo clGetMemObjectInfo clEnqueueBarrierWithWaitList "
+            "clEnqueueWriteBuffer clFinish");
   EXPECT_EQ(Content(mem), Pattern(1));
   SHIM(shim_fail)("clEnqueueBarrierWithWaitList", CL_OUT_OF_RESOURCES, 1);
   EXPECT_EQ(Begin(Host(&host), Mem(mem), &error), DLBRIDGE_ERROR_DRIVER);
@@ -259,6 +263,9 @@ TEST_F(OpenClCopy, EachCallOfTheBeginningThatFailsLeaksNothing) {
     EXPECT_EQ(SHIM(shim_failed)(), 1);
     ExpectNothingLive();
   }
+  SHIM(shim_fail)("clGetMemObjectInfo", CL_OUT_OF_HOST_MEMORY, 2);
+  EXPECT_EQ(Begin(Host(&host), Mem(mem), nullptr), DLBRIDGE_ERROR_DRIVER);
+  ExpectNothingLive();
   cl_command_queue queue = MakeQueue(context_);
   for (const char* function : {"clGetCommandQueueInfo", "clEnqueueBarrierWithWaitList"}) {
     SHIM(shim_fail)(function, CL_OUT_OF_HOST_MEMORY, 1);
@@ -308,12 +315,135 @@ TEST_F(OpenClCopy, EachCallOfTheEndThatFailsIsReportedAndLeaksNothing) {
   for (const char* function : {"clFinish", "clReleaseCommandQueue"}) {
     CopyJob job = Job(Host(&host), Mem(mem));
     Error error;
+    // So that the queue is not kept.
+    SHIM(shim_fail)("clSetMemObjectDestructorCallback", CL_OUT_OF_HOST_MEMORY, 1);
     ASSERT_EQ(OpenCl().copy_begin(&job, &error), DLBRIDGE_OK) << error.message;
     SHIM(shim_fail)(function, CL_OUT_OF_RESOURCES, 1);
     EXPECT_EQ(OpenCl().copy_finish(&job, &error), DLBRIDGE_ERROR_DRIVER);
     EXPECT_EQ(error.message, std::string(function) + " failed with -5 (CL_OUT_OF_RESOURCES)");
     ExpectNothingLive();
   }
+}
+
+// ------------------------------------------------------------------------------------ kept queues
+
+TEST_F(OpenClCopy, AQueueIsKeptForTheNextCopy) {
+  Bytes host = Pattern(1);
+  cl_mem mem = MakeMem(Bytes(kSize));
+  for (int i = 0; i < 3; ++i) {
+    SHIM(shim_reset)();
+    Copy(Host(&host), Mem(mem), {Line(kSize, 0, 0)});
+    EXPECT_EQ(Calls().find("clCreateCommandQueue") != std::string::npos, i == 0) << Calls();
+    EXPECT_EQ(Calls().find("clReleaseCommandQueue"), std::string::npos) << Calls();
+    EXPECT_EQ(KeptQueues(), 1);
+  }
+  EXPECT_EQ(Content(mem), host);
+}
+
+TEST_F(OpenClCopy, OneQueueIsKeptForEachContext) {
+  Bytes host = Pattern(1);
+  cl_context other = MakeContext();
+  cl_mem mems[] = {MakeMem(Bytes(kSize)), MakeMem(Bytes(kSize)), MakeMem(Bytes(kSize), other)};
+  for (int i = 0; i < 3; ++i) {
+    for (cl_mem mem : mems) {
+      Copy(Host(&host), Mem(mem), {Line(kSize, 0, 0)});
+    }
+    EXPECT_EQ(KeptQueues(), 2);
+  }
+}
+
+// The context of a kept queue ends with the application's last object in it.
+TEST_F(OpenClCopy, AKeptQueueDoesNotKeepItsContext) {
+  Bytes host = Pattern(1);
+  for (int i = 0; i < 40; ++i) {
+    cl_int code = CL_SUCCESS;
+    cl_context context = CL(clCreateContext)(nullptr, 1, &device_, nullptr, nullptr, &code);
+    ASSERT_EQ(code, CL_SUCCESS);
+    cl_mem first = CL(clCreateBuffer)(context, CL_MEM_READ_WRITE, kSize, nullptr, &code);
+    cl_mem second = CL(clCreateBuffer)(context, CL_MEM_READ_WRITE, kSize, nullptr, &code);
+    const cl_uint before = References(context, CL(clGetContextInfo), CL_CONTEXT_REFERENCE_COUNT);
+    Copy(Host(&host), Mem(first), {Line(kSize, 0, 0)});
+    EXPECT_EQ(KeptQueues(), 1);
+    Copy(Host(&host), Mem(second), {Line(kSize, 0, 0)});
+    EXPECT_EQ(KeptQueues(), 1);
+    // The queue is tied to the first buffer; the second still keeps the context.
+    EXPECT_EQ(CL(clReleaseMemObject)(first), CL_SUCCESS);
+    EXPECT_TRUE(Settles([&] { return KeptQueues() == 0; }));
+    EXPECT_TRUE(Settles([&] {
+      return References(context, CL(clGetContextInfo), CL_CONTEXT_REFERENCE_COUNT) == before - 1;
+    }));
+    Copy(Host(&host), Mem(second), {Line(kSize, 0, 0)});
+    EXPECT_EQ(KeptQueues(), 1);
+    EXPECT_EQ(CL(clReleaseContext)(context), CL_SUCCESS);
+    EXPECT_EQ(CL(clReleaseMemObject)(second), CL_SUCCESS);
+    EXPECT_TRUE(Settles([&] { return KeptQueues() == 0; }));
+  }
+}
+
+TEST_F(OpenClCopy, AQueueThatIsInUseWhenItsBufferEndsIsReleasedAfterTheCopy) {
+  Bytes host = Pattern(1);
+  cl_int code = CL_SUCCESS;
+  cl_mem first = CL(clCreateBuffer)(context_, CL_MEM_READ_WRITE, kSize, nullptr, &code);
+  cl_mem second = MakeMem(Bytes(kSize));
+  Copy(Host(&host), Mem(first), {Line(kSize, 0, 0)});
+  CopyJob job = Job(Host(&host), Mem(second));
+  Error error;
+  ASSERT_EQ(OpenCl().copy_begin(&job, &error), DLBRIDGE_OK) << error.message;
+  EXPECT_EQ(CL(clReleaseMemObject)(first), CL_SUCCESS);
+  EXPECT_EQ(OpenCl().copy_box(&job, Line(kSize, 0, 0), &error), DLBRIDGE_OK) << error.message;
+  EXPECT_EQ(KeptQueues(), 1);
+  EXPECT_EQ(OpenCl().copy_finish(&job, &error), DLBRIDGE_OK) << error.message;
+  EXPECT_TRUE(Settles([&] { return KeptQueues() == 0; }));
+  EXPECT_EQ(Content(second), host);
+}
+
+TEST_F(OpenClCopy, AKeptQueueThatFailsIsReleased) {
+  Bytes host = Pattern(1);
+  cl_mem mem = MakeMem(Bytes(kSize));
+  Copy(Host(&host), Mem(mem), {Line(kSize, 0, 0)});
+  CopyJob job = Job(Host(&host), Mem(mem));
+  Error error;
+  ASSERT_EQ(OpenCl().copy_begin(&job, &error), DLBRIDGE_OK) << error.message;
+  SHIM(shim_fail)("clFinish", CL_OUT_OF_RESOURCES, 1);
+  EXPECT_EQ(OpenCl().copy_finish(&job, &error), DLBRIDGE_ERROR_DRIVER);
+  EXPECT_EQ(KeptQueues(), 0);
+  Copy(Host(&host), Mem(mem), {Line(kSize, 0, 0)});
+  EXPECT_EQ(KeptQueues(), 0);  // until the buffer ends
+  EXPECT_EQ(Content(mem), host);
+}
+
+TEST_F(OpenClCopy, ManyContextsKeepFewQueues) {
+  Bytes host = Pattern(1);
+  for (int i = 0; i < 30; ++i) {
+    Copy(Host(&host), Mem(MakeMem(Bytes(kSize), MakeContext())), {Line(kSize, 0, 0)});
+  }
+  EXPECT_EQ(KeptQueues(), 16);
+}
+
+TEST_F(OpenClCopy, ThreadsShareTheKeptQueue) {
+  const Bytes source = Pattern(1);
+  std::vector<std::thread> threads;
+  std::atomic<int> failures = {0};
+  threads.reserve(4);
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (int round = 0; round < 50; ++round) {
+        Bytes from = source;
+        Bytes to(kSize);
+        cl_int code = CL_SUCCESS;
+        cl_mem mem = CL(clCreateBuffer)(context_, CL_MEM_READ_WRITE, kSize, nullptr, &code);
+        Copy(Host(&from), Mem(mem), {Line(kSize, 0, 0)});
+        Copy(Mem(mem), Host(&to), {Line(kSize, 0, 0)});
+        failures += to == source ? 0 : 1;
+        failures += CL(clReleaseMemObject)(mem) == CL_SUCCESS ? 0 : 1;
+      }
+    });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  EXPECT_EQ(failures, 0);
+  EXPECT_TRUE(Settles([&] { return KeptQueues() == 0; }));
 }
 
 class OpenClUsmCopy : public OpenClCopy {

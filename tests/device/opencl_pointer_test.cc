@@ -78,11 +78,52 @@ TEST_F(OpenClPointer, ABufferIsOnTheDeviceOfItsContext) {
   ExpectNothingLive();
 }
 
-TEST_F(OpenClPointer, AnUnregisteredIdIsAccepted) {
-  cl_mem mem = MakeBuffer(context_, 8);
+TEST_F(OpenClPointer, AnIdThatNoDeviceHasIsRejected) {
+  cl_mem mem = MakeBuffer(context_, 64);
+  const DLBridgePointerInfo info = Info(dlbridge_buffer_cl_mem(mem, nullptr), {kDLOpenCL, 77});
+  EXPECT_EQ(info.device.device_id, Index());
+  EXPECT_EQ(info.native_device, Index());
+  Error error;
+  EXPECT_EQ(Validate(mem, {kDLOpenCL, 77}, 16, &error), DLBRIDGE_ERROR_INVALID_TENSOR);
+  EXPECT_EQ(error.rule, DLBRIDGE_RULE_DEVICE_LABEL);
+  EXPECT_NE(std::string(error.message).find("opencl:77"), std::string::npos) << error.message;
+}
+
+TEST_F(OpenClPointer, AnIdThatTheApplicationRegisteredIsAccepted) {
+  cl_mem mem = MakeBuffer(context_, 64);
+  Register({kDLOpenCL, 77}, device_, context_);
   const DLBridgePointerInfo info = Info(dlbridge_buffer_cl_mem(mem, nullptr), {kDLOpenCL, 77});
   EXPECT_EQ(info.device.device_id, 77);
   EXPECT_EQ(info.native_device, Index());
+  Error error;
+  EXPECT_EQ(Validate(mem, {kDLOpenCL, 77}, 16, &error), DLBRIDGE_OK) << error.message;
+}
+
+// Level DEVICE: kernels must not write to the memory, so the tensor must be READ_ONLY.
+TEST_F(OpenClPointer, AWritableTensorOfAReadOnlyBufferIsRejected) {
+  DLBridgePolicy policy = DLBRIDGE_POLICY_INIT;
+  policy.level = DLBRIDGE_LEVEL_DEVICE;
+  int64_t count = 16;
+  int64_t stride = 1;
+  DLManagedTensorVersioned tensor = {};
+  tensor.version = {1, 3};
+  tensor.dl_tensor = {MakeBufferOf(context_, CL_MEM_READ_ONLY, 64, nullptr),
+                      {kDLOpenCL, Index()},
+                      1,
+                      {kDLFloat, 32, 1},
+                      &count,
+                      &stride,
+                      0};
+  Error error;
+  EXPECT_EQ(dlbridge_validate_versioned(&tensor, &policy, &error), DLBRIDGE_ERROR_POLICY);
+  EXPECT_EQ(error.rule, DLBRIDGE_RULE_NOT_WRITABLE);
+  EXPECT_NE(std::string(error.message).find("CL_MEM_READ_ONLY: set READ_ONLY"), std::string::npos)
+      << error.message;
+  tensor.flags = DLPACK_FLAG_BITMASK_READ_ONLY;
+  EXPECT_EQ(dlbridge_validate_versioned(&tensor, &policy, &error), DLBRIDGE_OK) << error.message;
+  tensor.flags = 0;
+  tensor.dl_tensor.data = MakeBuffer(context_, 64);
+  EXPECT_EQ(dlbridge_validate_versioned(&tensor, &policy, &error), DLBRIDGE_OK) << error.message;
 }
 
 TEST_F(OpenClPointer, WithoutADeviceTheIdIsTheEnumeratedOne) {

@@ -177,10 +177,117 @@ TEST_F(OpenClStream, QueuesOfTwoDrivers) {
   GTEST_SKIP() << "there is one driver only";
 }
 
-TEST_F(OpenClStream, TheSameQueueNeedsNoCall) {
+TEST_F(OpenClStream, AnInOrderQueueNeedsNoBarrierForItself) {
   cl_command_queue queue = MakeQueue(context_);
   ExpectHandoff(queue, queue);
-  EXPECT_EQ(Calls(), "");
+  EXPECT_EQ(Calls(), "clGetCommandQueueInfo");
+}
+
+TEST_F(OpenClStream, AnOutOfOrderQueueWaitsForItself) {
+  cl_command_queue queue = MakeQueue(context_, true);
+  cl_event gate = Gate(context_);
+  Produce(queue, context_, gate);
+  ExpectHandoff(queue, queue);
+  EXPECT_EQ(Calls(), "clGetCommandQueueInfo clEnqueueBarrierWithWaitList");
+  cl_event done = Consume(queue, context_);
+  EXPECT_GT(StatusOf(done), CL_COMPLETE);
+  Open(gate);
+  EXPECT_EQ(CL(clWaitForEvents)(1, &done), CL_SUCCESS);
+  EXPECT_EQ(seen_, std::vector<char>(kSize, kAfter));
+  ExpectNothingLive();
+}
+
+TEST_F(OpenClStream, EachCallForTheSameQueueThatFailsIsReported) {
+  cl_command_queue queue = MakeQueue(context_, true);
+  for (const char* function : {"clGetCommandQueueInfo", "clEnqueueBarrierWithWaitList"}) {
+    SHIM(shim_fail)(function, CL_OUT_OF_RESOURCES, 1);
+    Error error;
+    EXPECT_EQ(Handoff(queue, queue, &error), DLBRIDGE_ERROR_DRIVER);
+    EXPECT_EQ(error.message, std::string(function) + " failed with -5 (CL_OUT_OF_RESOURCES)");
+  }
+}
+
+// A kernel that takes long writes 7 to every element; the consumer reads without any other order.
+class OpenClKernel : public OpenClStream {
+ protected:
+  static constexpr size_t kItems = 4096;
+
+  void SetUp() override {
+    OpenClStream::SetUp();
+    if (IsSkipped()) {
+      return;
+    }
+    const char* source =
+        "__kernel void slow(__global int* out, int rounds) {"
+        "  int i = get_global_id(0), value = i;"
+        "  for (int k = 0; k < rounds; ++k) value = value * 1664525 + 1013904223;"
+        "  out[i] = value == 12345 ? 1 : 7;"
+        "}";
+    cl_int code = CL_SUCCESS;
+    program_ = CL(clCreateProgramWithSource)(context_, 1, &source, nullptr, &code);
+    ASSERT_EQ(CL(clBuildProgram)(program_, 1, &device_, "", nullptr, nullptr), CL_SUCCESS);
+    kernel_ = CL(clCreateKernel)(program_, "slow", &code);
+    ASSERT_EQ(code, CL_SUCCESS);
+    mem_ = MakeBuffer(context_, kItems * sizeof(cl_int));
+    const cl_int rounds = 2000;
+    CL(clSetKernelArg)(kernel_, 0, sizeof mem_, &mem_);
+    CL(clSetKernelArg)(kernel_, 1, sizeof rounds, &rounds);
+  }
+
+  void TearDown() override {
+    if (kernel_ != nullptr) {
+      EXPECT_EQ(CL(clReleaseKernel)(kernel_), CL_SUCCESS);
+      EXPECT_EQ(CL(clReleaseProgram)(program_), CL_SUCCESS);
+    }
+    OpenClStream::TearDown();
+  }
+
+  // Returns the number of elements that the consumer sees without the kernel's result.
+  int WrongOnce(cl_command_queue producer, cl_command_queue consumer) {
+    const cl_int zero = 0;
+    const size_t items = kItems;
+    EXPECT_EQ(CL(clEnqueueFillBuffer)(producer, mem_, &zero, sizeof zero, 0, kItems * sizeof zero,
+                                      0, nullptr, nullptr),
+              CL_SUCCESS);
+    EXPECT_EQ(CL(clFinish)(producer), CL_SUCCESS);
+    EXPECT_EQ(CL(clEnqueueNDRangeKernel)(producer, kernel_, 1, nullptr, &items, nullptr, 0, nullptr,
+                                         nullptr),
+              CL_SUCCESS);
+    EXPECT_EQ(CL(clFlush)(producer), CL_SUCCESS);
+    ExpectHandoff(producer, consumer);
+    std::vector<cl_int> seen(kItems);
+    EXPECT_EQ(CL(clEnqueueReadBuffer)(consumer, mem_, CL_TRUE, 0, kItems * sizeof(cl_int),
+                                      seen.data(), 0, nullptr, nullptr),
+              CL_SUCCESS);
+    EXPECT_EQ(CL(clFinish)(producer), CL_SUCCESS);
+    int wrong = 0;
+    for (const cl_int value : seen) {
+      wrong += value != 7 ? 1 : 0;
+    }
+    return wrong;
+  }
+
+  int WrongIn100Runs(cl_command_queue producer, cl_command_queue consumer) {
+    int wrong = 0;
+    for (int run = 0; run < 100; ++run) {
+      wrong += WrongOnce(producer, consumer);
+    }
+    return wrong;
+  }
+
+ private:
+  cl_program program_ = nullptr;
+  cl_kernel kernel_ = nullptr;
+  cl_mem mem_ = nullptr;
+};
+
+TEST_F(OpenClKernel, AnOutOfOrderQueueSeesItsOwnWork) {
+  cl_command_queue queue = MakeQueue(context_, true);
+  EXPECT_EQ(WrongIn100Runs(queue, queue), 0);
+}
+
+TEST_F(OpenClKernel, AnotherQueueSeesTheWork) {
+  EXPECT_EQ(WrongIn100Runs(MakeQueue(context_, true), MakeQueue(context_, true)), 0);
 }
 
 TEST_F(OpenClStream, TheHostWaits) {

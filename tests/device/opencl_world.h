@@ -163,17 +163,23 @@ class World : public testing::Test {
       EXPECT_EQ(CL(clReleaseContext)(context), CL_SUCCESS);
     }
     if (!contexts_.empty()) {
+      EXPECT_TRUE(Settles([this] { return Live().queues == live_.queues; }))
+          << "a queue outlives the buffer that it is tied to";
       SHIM(shim_reset)();
     }
   }
 
-  // Checks that the library released everything that it created and retained since the test began.
+  // Checks that the library released everything that it created and retained since the test began,
+  // except for one queue per context, which it keeps as long as the test's buffers live.
   void ExpectNothingLive() {
     const ShimLive live = Live();
     EXPECT_EQ(live.events, live_.events);
-    EXPECT_EQ(live.queues, live_.queues);
+    EXPECT_GE(live.queues, live_.queues);
+    EXPECT_LE(live.queues, live_.queues + static_cast<int>(contexts_.size()));
     EXPECT_EQ(live.mems, live_.mems);
   }
+
+  int KeptQueues() const { return Live().queues - live_.queues; }
 
   static bool HasUsm(cl_platform_id platform) {
     return CL(clGetExtensionFunctionAddressForPlatform)(platform, "clGetMemAllocInfoINTEL") !=
@@ -216,11 +222,35 @@ class World : public testing::Test {
   }
 
   cl_mem MakeBuffer(cl_context context, size_t size, void* content = nullptr) {
+    return MakeBufferOf(context,
+                        CL_MEM_READ_WRITE | (content != nullptr ? CL_MEM_COPY_HOST_PTR : 0), size,
+                        content);
+  }
+
+  cl_mem MakeBufferOf(cl_context context, cl_mem_flags flags, size_t size, void* host) {
     cl_int code = CL_SUCCESS;
-    const cl_mem_flags flags = CL_MEM_READ_WRITE | (content != nullptr ? CL_MEM_COPY_HOST_PTR : 0);
-    mems_.push_back(CL(clCreateBuffer)(context, flags, size, content, &code));
+    mems_.push_back(CL(clCreateBuffer)(context, flags, size, host, &code));
     EXPECT_EQ(code, CL_SUCCESS);
     return mems_.back();
+  }
+
+  // Released before its parent.
+  cl_mem MakeSubBuffer(cl_mem parent, size_t offset, size_t size) {
+    const cl_buffer_region region = {offset, size};
+    cl_int code = CL_SUCCESS;
+    mems_.insert(mems_.begin(),
+                 CL(clCreateSubBuffer)(parent, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &code));
+    EXPECT_EQ(code, CL_SUCCESS);
+    return mems_.front();
+  }
+
+  // The smallest offset of a sub-buffer but 0.
+  size_t SubBufferStep() const {
+    cl_uint bits = 0;
+    EXPECT_EQ(
+        CL(clGetDeviceInfo)(device_, CL_DEVICE_MEM_BASE_ADDR_ALIGN, sizeof bits, &bits, nullptr),
+        CL_SUCCESS);
+    return bits / 8;
   }
 
   std::vector<cl_platform_id> platforms_;

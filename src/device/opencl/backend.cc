@@ -223,12 +223,13 @@ constexpr Backend kOpenClBackend = {DLBRIDGE_BACKEND_OPENCL,
                                     nullptr,
                                     nullptr,
                                     nullptr,
+                                    opencl::Barrier,
+                                    opencl::Mark,
+                                    opencl::MarkQuery,
+                                    opencl::MarkWait,
+                                    opencl::MarkFree,
+                                    opencl::CopySubmit,
                                     nullptr,
-                                    nullptr,
-                                    nullptr,
-                                    nullptr,
-                                    nullptr,
-                                    nullptr,
-                                    nullptr};
+                                    opencl::DescribeHandle};
 
 }  // namespace dlbridge

@@ -1,14 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies of OpenCL: runs and rectangles of buffers, runs of USM.
 #include "describe/device.h"
+#include "device/opencl/events.h"
 #include "device/opencl/internal.h"
+#include "device/opencl/kept_queues.h"
 #include "native/table.h"
 
 namespace dlbridge::opencl {
 namespace {
 
 // The contents of CopyJob::state, by index.
-enum : uint8_t { kQueue, kOwnQueue, kKeptEntry, kMemcpy };
+enum : uint8_t {
+  kQueue,
+  kSlot,       // of a kept queue
+  kOwnQueue,   // 1: the queue is leased for this copy
+  kKeptEntry,  // of the table, whose default queue is used
+  kMemcpy,
+  kThrough,    // the context of temporary buffers, if the host may not access the memory
+  kTemporary,  // the current one
+  kFree        // its unused bytes
+};
 
 enum class Place : uint8_t { kHost, kMem, kUsm };
 
@@ -92,13 +103,16 @@ DLBridgeStatus DeviceFor(Context context, DLDevice label, Device* out, DLBridgeE
   return DLBRIDGE_OK;
 }
 
-DLBridgeStatus MakeQueue(CopyJob* job, Context context, DLBridgeError* error) {
+// A queue for this copy alone, kept from an earlier copy or new.
+DLBridgeStatus LeaseQueue(CopyJob* job, Context context, DLBridgeError* error) {
+  const CopySide& side = DeviceSide(*job);
   Device device = nullptr;
-  DLBRIDGE_TRY(DeviceFor(context, DeviceSide(*job).device, &device, error));
-  int32_t code = kSuccess;
-  Queue queue = g_opencl.call.clCreateCommandQueue(context, device, 0, &code);
-  DLBRIDGE_TRY(Check(code, "clCreateCommandQueue", error));
-  job->state[kQueue] = ToInteger(queue);
+  DLBRIDGE_TRY(DeviceFor(context, side.device, &device, error));
+  Mem anchor = PlaceOf(side) == Place::kMem ? ToHandle<Mem>(side.buffer.handle) : nullptr;
+  QueueLease lease = {nullptr, 0};
+  DLBRIDGE_TRY(TakeQueue(context, device, anchor, &lease, error));
+  job->state[kQueue] = ToInteger(lease.queue);
+  job->state[kSlot] = lease.slot;
   job->state[kOwnQueue] = 1;
   return DLBRIDGE_OK;
 }
@@ -116,18 +130,12 @@ bool TakeDefaultQueue(CopyJob* job, Context context) {
   return true;
 }
 
-// Orders the copy after earlier work, also on out-of-order queues.
-DLBridgeStatus OrderAfterEarlierWork(const CopyJob& job, DLBridgeError* error) {
-  return Check(g_opencl.call.clEnqueueBarrierWithWaitList(QueueOf(job), 0, nullptr, nullptr),
-               "clEnqueueBarrierWithWaitList", error);
-}
-
 DLBridgeStatus ChooseQueue(CopyJob* job, Context context, DLBridgeError* error) {
   if (job->stream.kind == DLBRIDGE_STREAM_QUEUE) {
     job->state[kQueue] = job->stream.handle;
     return DLBRIDGE_OK;
   }
-  return TakeDefaultQueue(job, context) ? DLBRIDGE_OK : MakeQueue(job, context, error);
+  return TakeDefaultQueue(job, context) ? DLBRIDGE_OK : LeaseQueue(job, context, error);
 }
 
 DLBridgeStatus ChooseMemcpy(CopyJob* job, Context context, DLBridgeError* error) {
@@ -145,72 +153,172 @@ DLBridgeStatus ChooseMemcpy(CopyJob* job, Context context, DLBridgeError* error)
   return DLBRIDGE_OK;
 }
 
-DLBridgeStatus LetGo(CopyJob* job, DLBridgeError* error) {
-  int32_t code = kSuccess;
+// Does the driver reject reads or writes of this memory by the host? Then the copy goes through
+// temporary buffers: the flags do not concern copies between buffers.
+DLBridgeStatus ChooseThrough(CopyJob* job, Context context, DLBridgeError* error) {
+  const CopySide& side = DeviceSide(*job);
+  if (job->from.on_host == job->to.on_host || PlaceOf(side) != Place::kMem) {
+    return DLBRIDGE_OK;
+  }
+  uint64_t flags = 0;
+  DLBRIDGE_TRY(MemFlags(side.buffer, &flags, error));
+  const uint64_t denied = job->to.on_host ? kMemHostWriteOnly : kMemHostReadOnly;
+  if ((flags & (denied | kMemHostNoAccess)) != 0) {
+    job->state[kThrough] = ToInteger(context);
+  }
+  return DLBRIDGE_OK;
+}
+
+// Commands that use the buffer keep it until they are done.
+void DropTemporary(CopyJob* job) {
+  if (job->state[kTemporary] != 0) {
+    g_opencl.call.clReleaseMemObject(ToHandle<Mem>(job->state[kTemporary]));
+    job->state[kTemporary] = 0;
+  }
+}
+
+// `usable`: the queue may serve further copies.
+DLBridgeStatus LetGo(CopyJob* job, bool usable, DLBridgeError* error) {
+  DropTemporary(job);
+  DLBridgeStatus status = DLBRIDGE_OK;
   if (job->state[kOwnQueue] != 0) {
-    code = g_opencl.call.clReleaseCommandQueue(QueueOf(*job));
+    status = GiveQueue({QueueOf(*job), job->state[kSlot]}, usable, error);
   }
   if (job->state[kKeptEntry] != 0) {
     SharedTable().release(job->state[kKeptEntry]);
   }
-  return Check(code, "clReleaseCommandQueue", error);
+  return status;
 }
 
-DLBridgeStatus Run(const CopyJob& job, uint64_t bytes, uint64_t from, uint64_t to,
-                   DLBridgeError* error) {
+DLBridgeStatus Memcpy(const CopyJob& job, const CopyBox& box, DLBridgeError* error) {
+  return Check(ToHandle<EnqueueMemcpy*>(job.state[kMemcpy])(
+                   QueueOf(job), kFalse, ToHandle<void*>(job.to.buffer.handle + box.to_offset),
+                   ToHandle<const void*>(job.from.buffer.handle + box.from_offset), box.bytes, 0,
+                   nullptr, nullptr),
+               "clEnqueueMemcpyINTEL", error);
+}
+
+// One command. It waits for `before` unless that is NULL, and fills `*done` unless that is NULL.
+struct Command {
+  Queue queue;
+  CopySide from;
+  CopySide to;
+  const Event* before;
+  Event* done;
+
+  uint32_t waits() const { return before != nullptr ? 1 : 0; }
+};
+
+DLBridgeStatus Run(const Command& on, const CopyBox& box, DLBridgeError* error) {
   const Functions& call = g_opencl.call;
-  Queue queue = QueueOf(job);
-  const uint64_t source = job.from.buffer.handle;
-  const uint64_t target = job.to.buffer.handle;
-  if (job.state[kMemcpy] != 0) {
-    return Check(ToHandle<EnqueueMemcpy*>(job.state[kMemcpy])(
-                     queue, kFalse, ToHandle<void*>(target + to),
-                     ToHandle<const void*>(source + from), bytes, 0, nullptr, nullptr),
-                 "clEnqueueMemcpyINTEL", error);
+  const uint64_t source = on.from.buffer.handle;
+  const uint64_t target = on.to.buffer.handle;
+  const uint64_t from = box.from_offset;
+  const uint64_t to = box.to_offset;
+  if (on.from.on_host) {
+    return Check(call.clEnqueueWriteBuffer(on.queue, ToHandle<Mem>(target), kFalse, to, box.bytes,
+                                           ToHandle<const void*>(source + from), on.waits(),
+                                           on.before, on.done),
+                 "clEnqueueWriteBuffer", error);
   }
-  if (job.from.on_host) {
+  if (on.to.on_host) {
     return Check(
-        call.clEnqueueWriteBuffer(queue, ToHandle<Mem>(target), kFalse, to, bytes,
-                                  ToHandle<const void*>(source + from), 0, nullptr, nullptr),
-        "clEnqueueWriteBuffer", error);
+        call.clEnqueueReadBuffer(on.queue, ToHandle<Mem>(source), kFalse, from, box.bytes,
+                                 ToHandle<void*>(target + to), on.waits(), on.before, on.done),
+        "clEnqueueReadBuffer", error);
   }
-  if (job.to.on_host) {
-    return Check(call.clEnqueueReadBuffer(queue, ToHandle<Mem>(source), kFalse, from, bytes,
-                                          ToHandle<void*>(target + to), 0, nullptr, nullptr),
-                 "clEnqueueReadBuffer", error);
-  }
-  return Check(call.clEnqueueCopyBuffer(queue, ToHandle<Mem>(source), ToHandle<Mem>(target), from,
-                                        to, bytes, 0, nullptr, nullptr),
+  return Check(call.clEnqueueCopyBuffer(on.queue, ToHandle<Mem>(source), ToHandle<Mem>(target),
+                                        from, to, box.bytes, on.waits(), on.before, on.done),
                "clEnqueueCopyBuffer", error);
 }
 
-DLBridgeStatus Rectangle(const CopyJob& job, const CopyBox& box, DLBridgeError* error) {
+DLBridgeStatus Rectangle(const Command& on, const CopyBox& box, DLBridgeError* error) {
   const Functions& call = g_opencl.call;
-  Queue queue = QueueOf(job);
-  const uint64_t source = job.from.buffer.handle;
-  const uint64_t target = job.to.buffer.handle;
-  const size_t from[3] = {job.from.on_host ? 0 : box.from_offset, 0, 0};
-  const size_t to[3] = {job.to.on_host ? 0 : box.to_offset, 0, 0};
+  const uint64_t source = on.from.buffer.handle;
+  const uint64_t target = on.to.buffer.handle;
+  const size_t from[3] = {on.from.on_host ? 0 : box.from_offset, 0, 0};
+  const size_t to[3] = {on.to.on_host ? 0 : box.to_offset, 0, 0};
   const size_t region[3] = {box.bytes, box.rows, box.planes};
-  if (job.from.on_host) {
-    return Check(call.clEnqueueWriteBufferRect(
-                     queue, ToHandle<Mem>(target), kFalse, to, from, region, box.to_row_pitch,
-                     box.to_plane_pitch, box.from_row_pitch, box.from_plane_pitch,
-                     ToHandle<const void*>(source + box.from_offset), 0, nullptr, nullptr),
+  if (on.from.on_host) {
+    return Check(call.clEnqueueWriteBufferRect(on.queue, ToHandle<Mem>(target), kFalse, to, from,
+                                               region, box.to_row_pitch, box.to_plane_pitch,
+                                               box.from_row_pitch, box.from_plane_pitch,
+                                               ToHandle<const void*>(source + box.from_offset),
+                                               on.waits(), on.before, on.done),
                  "clEnqueueWriteBufferRect", error);
   }
-  if (job.to.on_host) {
+  if (on.to.on_host) {
     return Check(call.clEnqueueReadBufferRect(
-                     queue, ToHandle<Mem>(source), kFalse, from, to, region, box.from_row_pitch,
+                     on.queue, ToHandle<Mem>(source), kFalse, from, to, region, box.from_row_pitch,
                      box.from_plane_pitch, box.to_row_pitch, box.to_plane_pitch,
-                     ToHandle<void*>(target + box.to_offset), 0, nullptr, nullptr),
+                     ToHandle<void*>(target + box.to_offset), on.waits(), on.before, on.done),
                  "clEnqueueReadBufferRect", error);
   }
-  return Check(
-      call.clEnqueueCopyBufferRect(queue, ToHandle<Mem>(source), ToHandle<Mem>(target), from, to,
-                                   region, box.from_row_pitch, box.from_plane_pitch,
-                                   box.to_row_pitch, box.to_plane_pitch, 0, nullptr, nullptr),
-      "clEnqueueCopyBufferRect", error);
+  return Check(call.clEnqueueCopyBufferRect(on.queue, ToHandle<Mem>(source), ToHandle<Mem>(target),
+                                            from, to, region, box.from_row_pitch,
+                                            box.from_plane_pitch, box.to_row_pitch,
+                                            box.to_plane_pitch, on.waits(), on.before, on.done),
+               "clEnqueueCopyBufferRect", error);
+}
+
+DLBridgeStatus Enqueue(const Command& on, const CopyBox& box, DLBridgeError* error) {
+  return box.rows == 1 && box.planes == 1 ? Run(on, box, error) : Rectangle(on, box, error);
+}
+
+// The least size of a temporary buffer: a copy of many small runs creates few.
+constexpr uint64_t kLeastTemporary = 1 << 16;
+
+DLBridgeStatus MakeTemporary(CopyJob* job, uint64_t size, DLBridgeError* error) {
+  DropTemporary(job);
+  int32_t code = kSuccess;
+  Mem made = g_opencl.call.clCreateBuffer(ToHandle<Context>(job->state[kThrough]), kMemReadWrite,
+                                          size, nullptr, &code);
+  DLBRIDGE_TRY(Check(code, "clCreateBuffer", error));
+  job->state[kTemporary] = ToInteger(made);
+  job->state[kFree] = size;
+  return DLBRIDGE_OK;
+}
+
+// Finds `bytes` at the end of the current temporary buffer, or makes another one.
+DLBridgeStatus Reserve(CopyJob* job, uint64_t bytes, uint64_t* offset, DLBridgeError* error) {
+  if (job->state[kTemporary] == 0 || job->state[kFree] < bytes) {
+    const uint64_t size = bytes > kLeastTemporary ? bytes : kLeastTemporary;
+    DLBRIDGE_TRY(MakeTemporary(job, size, error));
+  }
+  job->state[kFree] -= bytes;
+  *offset = job->state[kFree];
+  return DLBRIDGE_OK;
+}
+
+// Into a compact temporary buffer and out of it. The event orders the two on out-of-order queues.
+DLBridgeStatus GoThrough(CopyJob* job, const CopyBox& box, DLBridgeError* error) {
+  const uint64_t plane = box.bytes * box.rows;
+  CopyBox in = box;
+  DLBRIDGE_TRY(Reserve(job, plane * box.planes, &in.to_offset, error));
+  in.to_row_pitch = box.bytes;
+  in.to_plane_pitch = plane;
+  CopyBox out = box;
+  out.from_offset = in.to_offset;
+  out.from_row_pitch = box.bytes;
+  out.from_plane_pitch = plane;
+  CopySide temporary = DeviceSide(*job);
+  temporary.buffer.handle = job->state[kTemporary];
+  Queue queue = QueueOf(*job);
+  Event done = nullptr;
+  DLBRIDGE_TRY(Enqueue({queue, job->from, temporary, nullptr, &done}, in, error));
+  const DLBridgeStatus status = Enqueue({queue, temporary, job->to, &done, nullptr}, out, error);
+  g_opencl.call.clReleaseEvent(done);
+  return status;
+}
+
+// A run or a rectangle.
+DLBridgeStatus One(CopyJob* job, const CopyBox& box, DLBridgeError* error) {
+  if (job->state[kMemcpy] != 0) {
+    return Memcpy(*job, box, error);
+  }
+  return job->state[kThrough] != 0
+             ? GoThrough(job, box, error)
+             : Enqueue({QueueOf(*job), job->from, job->to, nullptr, nullptr}, box, error);
 }
 
 // Rows must not overlap, and a plane must consist of whole rows.
@@ -226,19 +334,20 @@ bool IsRectangle(const CopyJob& job, const CopyBox& box) {
          AreRows(box.bytes, box.to_row_pitch);
 }
 
-DLBridgeStatus Rows(const CopyJob& job, const CopyBox& box, DLBridgeError* error) {
+DLBridgeStatus Rows(CopyJob* job, const CopyBox& box, DLBridgeError* error) {
   for (uint64_t row = 0; row < box.rows; ++row) {
-    DLBRIDGE_TRY(Run(job, box.bytes, box.from_offset + row * box.from_row_pitch,
-                     box.to_offset + row * box.to_row_pitch, error));
+    const uint64_t from = box.from_offset + row * box.from_row_pitch;
+    const uint64_t to = box.to_offset + row * box.to_row_pitch;
+    DLBRIDGE_TRY(One(job, {box.bytes, 1, 1, from, 0, 0, to, 0, 0}, error));
   }
   return DLBRIDGE_OK;
 }
 
-DLBridgeStatus Plane(const CopyJob& job, const CopyBox& box, DLBridgeError* error) {
-  return box.rows > 1 && IsRectangle(job, box) ? Rectangle(job, box, error) : Rows(job, box, error);
+DLBridgeStatus Plane(CopyJob* job, const CopyBox& box, DLBridgeError* error) {
+  return box.rows > 1 && IsRectangle(*job, box) ? One(job, box, error) : Rows(job, box, error);
 }
 
-DLBridgeStatus Planes(const CopyJob& job, const CopyBox& box, DLBridgeError* error) {
+DLBridgeStatus Planes(CopyJob* job, const CopyBox& box, DLBridgeError* error) {
   CopyBox plane = box;
   plane.planes = 1;
   plane.from_plane_pitch = 0;
@@ -251,11 +360,11 @@ DLBridgeStatus Planes(const CopyJob& job, const CopyBox& box, DLBridgeError* err
   return DLBRIDGE_OK;
 }
 
-DLBridgeStatus Box(const CopyJob& job, const CopyBox& box, DLBridgeError* error) {
-  const bool whole = box.planes > 1 && IsRectangle(job, box) &&
+DLBridgeStatus Box(CopyJob* job, const CopyBox& box, DLBridgeError* error) {
+  const bool whole = box.planes > 1 && IsRectangle(*job, box) &&
                      ArePlanes(box.rows, box.from_row_pitch, box.from_plane_pitch) &&
                      ArePlanes(box.rows, box.to_row_pitch, box.to_plane_pitch);
-  return whole ? Rectangle(job, box, error) : Planes(job, box, error);
+  return whole ? One(job, box, error) : Planes(job, box, error);
 }
 
 CopyBox PlanesAsRows(const CopyBox& box) {
@@ -279,23 +388,35 @@ DLBridgeStatus CopyBegin(CopyJob* job, DLBridgeError* error) {
   DLBRIDGE_TRY(CheckSides(*job, error));
   DLBRIDGE_TRY(JobContext(*job, &context, error));
   DLBRIDGE_TRY(ChooseMemcpy(job, context, error));
+  DLBRIDGE_TRY(ChooseThrough(job, context, error));
   DLBRIDGE_TRY(ChooseQueue(job, context, error));
   const DLBridgeStatus status =
-      job->state[kOwnQueue] != 0 ? DLBRIDGE_OK : OrderAfterEarlierWork(*job, error);
+      job->state[kOwnQueue] != 0 ? DLBRIDGE_OK : OrderWork(QueueOf(*job), error);
   if (status != DLBRIDGE_OK) {
-    LetGo(job, nullptr);
+    LetGo(job, true, nullptr);
   }
   return status;
 }
 
 DLBridgeStatus CopyPart(CopyJob* job, const CopyBox& box, DLBridgeError* error) {
-  return box.rows == 1 ? Plane(*job, PlanesAsRows(box), error) : Box(*job, box, error);
+  return box.rows == 1 ? Plane(job, PlanesAsRows(box), error) : Box(job, box, error);
 }
 
 DLBridgeStatus CopyFinish(CopyJob* job, DLBridgeError* error) {
   const DLBridgeStatus done = Check(g_opencl.call.clFinish(QueueOf(*job)), "clFinish", error);
-  const DLBridgeStatus let_go = LetGo(job, done == DLBRIDGE_OK ? error : nullptr);
-  return done != DLBRIDGE_OK ? done : let_go;
+  const bool usable = done == DLBRIDGE_OK;
+  const DLBridgeStatus let_go = LetGo(job, usable, usable ? error : nullptr);
+  return usable ? let_go : done;
+}
+
+// Later work of the stream sees the copy, also on an out-of-order queue.
+DLBridgeStatus CopySubmit(CopyJob* job, StreamMark* out, DLBridgeError* error) {
+  const DLBridgeStatus status = OrderAndMark(QueueOf(*job), out, error);
+  if (status != DLBRIDGE_OK) {
+    CopyFinish(job, nullptr);
+    return status;
+  }
+  return LetGo(job, true, error);
 }
 
 }  // namespace dlbridge::opencl

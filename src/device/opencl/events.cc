@@ -5,8 +5,13 @@
 
 namespace dlbridge::opencl {
 
-DLBridgeStatus Barrier(Queue queue, Event event, DLBridgeError* error) {
+DLBridgeStatus WaitFor(Queue queue, Event event, DLBridgeError* error) {
   return Check(g_opencl.call.clEnqueueBarrierWithWaitList(queue, 1, &event, nullptr),
+               "clEnqueueBarrierWithWaitList", error);
+}
+
+DLBridgeStatus OrderWork(Queue queue, DLBridgeError* error) {
+  return Check(g_opencl.call.clEnqueueBarrierWithWaitList(queue, 0, nullptr, nullptr),
                "clEnqueueBarrierWithWaitList", error);
 }
 
@@ -23,7 +28,7 @@ void DLBRIDGE_CL_CALL Signal(Event /*marker*/, int32_t status, void* user) {
 // Enqueues a barrier for the user event on the consumer's queue, and has the marker set the event.
 // If that fails, sets the event at once: nothing else would.
 DLBridgeStatus Connect(Event marker, Queue consumer, Event user, DLBridgeError* error) {
-  const DLBridgeStatus status = Barrier(consumer, user, error);
+  const DLBridgeStatus status = WaitFor(consumer, user, error);
   if (status != DLBRIDGE_OK) {
     g_opencl.call.clReleaseEvent(user);
     return status;
@@ -43,6 +48,63 @@ DLBridgeStatus Bridge(Event marker, Queue consumer, Context context, DLBridgeErr
   Event user = g_opencl.call.clCreateUserEvent(context, &code);
   DLBRIDGE_TRY(Check(code, "clCreateUserEvent", error));
   return Connect(marker, consumer, user, error);
+}
+
+// --------------------------------------------------------------------------------------- marks
+
+namespace {
+
+Event EventOf(const StreamMark& mark) { return ToHandle<Event>(mark.state[0]); }
+
+// Submits the event's command: the driver need not start commands that were not flushed.
+DLBridgeStatus Submit(Queue queue, Event event, StreamMark* out, DLBridgeError* error) {
+  const int32_t code = g_opencl.call.clFlush(queue);
+  if (code != kSuccess) {
+    g_opencl.call.clReleaseEvent(event);
+    return RejectCall(error, "clFlush", code);
+  }
+  *out = {DLBRIDGE_BACKEND_OPENCL, {ToInteger(event), 0, 0, 0}};
+  return DLBRIDGE_OK;
+}
+
+}  // namespace
+
+DLBridgeStatus OrderAndMark(Queue queue, StreamMark* out, DLBridgeError* error) {
+  Event event = nullptr;
+  DLBRIDGE_TRY(Check(g_opencl.call.clEnqueueBarrierWithWaitList(queue, 0, nullptr, &event),
+                     "clEnqueueBarrierWithWaitList", error));
+  return Submit(queue, event, out, error);
+}
+
+DLBridgeStatus Mark(const DLBridgeStream& stream, StreamMark* out, DLBridgeError* error) {
+  auto* queue = ToHandle<Queue>(stream.handle);
+  Event event = nullptr;
+  DLBRIDGE_TRY(Check(g_opencl.call.clEnqueueMarkerWithWaitList(queue, 0, nullptr, &event),
+                     "clEnqueueMarkerWithWaitList", error));
+  return Submit(queue, event, out, error);
+}
+
+// A negative status is that of work that has failed.
+DLBridgeStatus MarkQuery(const StreamMark& mark, bool* over, DLBridgeError* error) {
+  int32_t status = kComplete;
+  DLBRIDGE_TRY(Check(
+      g_opencl.call.clGetEventInfo(EventOf(mark), kEventStatus, sizeof status, &status, nullptr),
+      "clGetEventInfo", error));
+  *over = status <= kComplete;
+  return DLBRIDGE_OK;
+}
+
+DLBridgeStatus MarkWait(const StreamMark& mark, DLBridgeError* error) {
+  Event event = EventOf(mark);
+  const int32_t code = g_opencl.call.clWaitForEvents(1, &event);
+  // The wait also ends when the work has failed.
+  return code == kWaitListFailed ? DLBRIDGE_OK : Check(code, "clWaitForEvents", error);
+}
+
+void MarkFree(const StreamMark& mark) {
+  if (IsStarted(kOpenClBackend)) {
+    g_opencl.call.clReleaseEvent(EventOf(mark));
+  }
 }
 
 }  // namespace dlbridge::opencl

@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Events of OpenCL as barriers: a queue waits for one.
+// Events of OpenCL: a queue waits for one, or marks its work with one.
 #ifndef DLBRIDGE_SRC_DEVICE_OPENCL_EVENTS_H_
 #define DLBRIDGE_SRC_DEVICE_OPENCL_EVENTS_H_
 
 #include "device/opencl/driver.h"
-#include "dlbridge/dlbridge.h"
+#include "native/backend.h"
 
 namespace dlbridge::opencl {
 
 // Later work of the queue waits for an event of its context.
-DLBridgeStatus Barrier(Queue queue, Event event, DLBridgeError* error);
+DLBridgeStatus WaitFor(Queue queue, Event event, DLBridgeError* error);
+
+// Later work of the queue waits for all its earlier work, also on an out-of-order queue.
+DLBridgeStatus OrderWork(Queue queue, DLBridgeError* error);
+
+// The same, and marks the earlier work. Submits all to the device.
+DLBridgeStatus OrderAndMark(Queue queue, StreamMark* out, DLBridgeError* error);
 
 // The same for an event of another context. A wait list accepts only events of its own context, so
 // a user event of `context`, which is the consumer's, stands for the marker.

@@ -75,6 +75,9 @@ DLBridgeStatus ContextPlatform(Context context, const PlatformRecord** out, DLBr
 DLBridgeStatus QueueContext(Queue queue, Context* out, DLBridgeError* error);
 DLBridgeStatus MemContext(const DLBridgeBuffer& buffer, Context* out, DLBridgeError* error);
 
+// The flags with which a cl_mem was created; a sub-buffer inherits its parent's.
+DLBridgeStatus MemFlags(const DLBridgeBuffer& buffer, uint64_t* out, DLBridgeError* error);
+
 // Does the table have exactly this device under the label? Retains nothing.
 bool IsLabelled(DLDevice label, Device device);
 
@@ -108,7 +111,8 @@ DLBridgeStatus UsmInfo(const DLBridgeBuffer& buffer, DLDevice label, DLBridgePoi
 DLBridgeStatus Enumerate(int32_t device_type, DLBridgeError* error);
 DLBridgeStatus PointerInfo(const DLBridgeBuffer& buffer, DLDevice label, DLBridgePointerInfo* out,
                            DLBridgeError* error);
-DLBridgeStatus CheckHandle(const DLBridgeBuffer& buffer, DLBridgeError* error);
+DLBridgeStatus CheckHandle(const DLBridgeBuffer& buffer, DLDevice label, bool writable,
+                           DLBridgeError* error);
 DLBridgeStatus RetainHandle(const DLBridgeBuffer& buffer, DLBridgeError* error);
 void ReleaseHandle(const DLBridgeBuffer& buffer);
 DLBridgeStatus Handoff(const DLBridgeStream& producer, const DLBridgeStream& consumer,
@@ -117,6 +121,13 @@ DLBridgeStatus Synchronize(const DLBridgeStream& stream, DLBridgeError* error);
 DLBridgeStatus CopyBegin(CopyJob* job, DLBridgeError* error);
 DLBridgeStatus CopyPart(CopyJob* job, const CopyBox& box, DLBridgeError* error);
 DLBridgeStatus CopyFinish(CopyJob* job, DLBridgeError* error);
+DLBridgeStatus Barrier(const DLBridgeStream& stream, DLBridgeError* error);
+DLBridgeStatus Mark(const DLBridgeStream& stream, StreamMark* out, DLBridgeError* error);
+DLBridgeStatus MarkQuery(const StreamMark& mark, bool* over, DLBridgeError* error);
+DLBridgeStatus MarkWait(const StreamMark& mark, DLBridgeError* error);
+void MarkFree(const StreamMark& mark);
+DLBridgeStatus CopySubmit(CopyJob* job, StreamMark* out, DLBridgeError* error);
+DLBridgeStatus DescribeHandle(const DLBridgeBuffer& buffer, HandleFacts* out, DLBridgeError* error);
 
 }  // namespace dlbridge::opencl
 

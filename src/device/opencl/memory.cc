@@ -209,7 +209,9 @@ DLBridgeStatus AskSvm(const DLBridgeBuffer& buffer, DLBridgePointerInfo* out,
 }
 
 // OpenCL does not report which device of its context a cl_mem is on. Takes the label's device if
-// the context has it, else the context's first.
+// the context has it, else the context's first. The id of another device is kept: libraries may
+// number devices differently. An id that no device has, and one that an application registered for
+// another device, are not kept.
 DLBridgeStatus PlaceMem(Context context, DLDevice label, DLBridgePointerInfo* out,
                         DLBridgeError* error) {
   DeviceList list;
@@ -220,7 +222,7 @@ DLBridgeStatus PlaceMem(Context context, DLDevice label, DLBridgePointerInfo* ou
   FreeDevices(&list);
   Device device = fits ? named.device() : first;
   out->native_device = DeviceIndex(device);
-  const bool lies = named.registered() && !fits;
+  const bool lies = named.device() == nullptr || (named.registered() && !fits);
   const bool labelled = TypeOf(label) == kDLOpenCL;
   out->device = MakeDevice(
       kDLOpenCL, labelled && !lies ? label.device_id : IdOfDevice(kDLOpenCL, device, label));
@@ -255,10 +257,13 @@ DLBridgeStatus MemContext(const DLBridgeBuffer& buffer, Context* out, DLBridgeEr
   return AskMem(buffer, kMemContext, out, error);
 }
 
-DLBridgeStatus CheckHandle(const DLBridgeBuffer& buffer, DLBridgeError* error) {
-  Context context = nullptr;
-  DLBRIDGE_TRY(CheckType(buffer, error));
-  DLBRIDGE_TRY(MemContext(buffer, &context, error));
+DLBridgeStatus MemFlags(const DLBridgeBuffer& buffer, uint64_t* out, DLBridgeError* error) {
+  return AskMem(buffer, kMemFlags, out, error);
+}
+
+namespace {
+
+DLBridgeStatus CheckContext(const DLBridgeBuffer& buffer, Context context, DLBridgeError* error) {
   if (buffer.context == 0 || buffer.context == ToInteger(context)) {
     return DLBRIDGE_OK;
   }
@@ -269,6 +274,67 @@ DLBridgeStatus CheckHandle(const DLBridgeBuffer& buffer, DLBridgeError* error) {
       .String(", found ")
       .Hex(buffer.context);
   return RejectArgument(error, "buffer.context", problem);
+}
+
+DLBridgeStatus CheckLabel(Context context, DLDevice label, DLBridgeError* error) {
+  DLBridgePointerInfo info = DLBRIDGE_POINTER_INFO_INIT;
+  DLBRIDGE_TRY(PlaceMem(context, label, &info, error));
+  if (info.device.device_id == label.device_id) {
+    return DLBRIDGE_OK;
+  }
+  return Reject(error,
+                {DLBRIDGE_RULE_DEVICE_LABEL, kNoAxis, MemoryFact(0, kDLOpenCL, label.device_id),
+                 MemoryFact(DLBRIDGE_MEMORY_CL_MEM, kDLOpenCL, info.device.device_id)});
+}
+
+DLBridgeStatus CheckAccess(const DLBridgeBuffer& buffer, DLBridgeError* error) {
+  uint64_t flags = 0;
+  DLBRIDGE_TRY(MemFlags(buffer, &flags, error));
+  return (flags & kMemReadOnly) == 0
+             ? DLBRIDGE_OK
+             : RejectArgument(error, "tensor_flags",
+                              "must have READ_ONLY: the cl_mem was created with CL_MEM_READ_ONLY; "
+                              "set DLPACK_FLAG_BITMASK_READ_ONLY, or create it with "
+                              "CL_MEM_READ_WRITE");
+}
+
+// A buffer that uses memory of the host shares it with every other buffer made of that memory.
+DLBridgeStatus UseHostMemory(uint64_t flags, HandleFacts* facts, DLBridgeError* error) {
+  if ((flags & kMemUseHostPointer) != 0) {
+    void* host = nullptr;
+    DLBRIDGE_TRY(AskMem(facts->memory, kMemHostPointer, &host, error));
+    facts->memory = dlbridge_buffer_address(host);
+  }
+  return DLBRIDGE_OK;
+}
+
+}  // namespace
+
+DLBridgeStatus CheckHandle(const DLBridgeBuffer& buffer, DLDevice label, bool writable,
+                           DLBridgeError* error) {
+  Context context = nullptr;
+  DLBRIDGE_TRY(CheckType(buffer, error));
+  DLBRIDGE_TRY(MemContext(buffer, &context, error));
+  DLBRIDGE_TRY(CheckContext(buffer, context, error));
+  DLBRIDGE_TRY(CheckLabel(context, label, error));
+  return writable ? CheckAccess(buffer, error) : DLBRIDGE_OK;
+}
+
+DLBridgeStatus DescribeHandle(const DLBridgeBuffer& buffer, HandleFacts* out,
+                              DLBridgeError* error) {
+  uint64_t flags = 0;
+  Mem parent = nullptr;
+  DLBRIDGE_TRY(MemFlags(buffer, &flags, error));
+  DLBRIDGE_TRY(AskMem(buffer, kMemParent, &parent, error));
+  *out = {buffer, 0, (flags & kMemReadOnly) != 0};
+  if (parent != nullptr) {
+    size_t offset = 0;
+    DLBRIDGE_TRY(AskMem(buffer, kMemOffset, &offset, error));
+    out->memory.handle = ToInteger(parent);
+    out->offset = offset;
+    DLBRIDGE_TRY(MemFlags(out->memory, &flags, error));
+  }
+  return UseHostMemory(flags, out, error);
 }
 
 DLBridgeStatus RetainHandle(const DLBridgeBuffer& buffer, DLBridgeError* error) {

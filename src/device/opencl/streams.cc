@@ -12,7 +12,7 @@ Queue QueueOf(const DLBridgeStream& stream) { return ToHandle<Queue>(stream.hand
 DLBridgeStatus Order(Event marker, Queue producer, Queue consumer, Context bridged,
                      DLBridgeError* error) {
   DLBRIDGE_TRY(Check(g_opencl.call.clFlush(producer), "clFlush", error));
-  return bridged == nullptr ? Barrier(consumer, marker, error)
+  return bridged == nullptr ? WaitFor(consumer, marker, error)
                             : Bridge(marker, consumer, bridged, error);
 }
 
@@ -39,6 +39,14 @@ DLBridgeStatus Handoff(const DLBridgeStream& producer, const DLBridgeStream& con
       Order(marker, QueueOf(producer), QueueOf(consumer), from == to ? nullptr : to, error);
   g_opencl.call.clReleaseEvent(marker);
   return status;
+}
+
+DLBridgeStatus Barrier(const DLBridgeStream& stream, DLBridgeError* error) {
+  uint64_t properties = 0;
+  DLBRIDGE_TRY(Check(g_opencl.call.clGetCommandQueueInfo(QueueOf(stream), kQueueProperties,
+                                                         sizeof properties, &properties, nullptr),
+                     "clGetCommandQueueInfo", error));
+  return (properties & kOutOfOrder) == 0 ? DLBRIDGE_OK : OrderWork(QueueOf(stream), error);
 }
 
 DLBridgeStatus Synchronize(const DLBridgeStream& stream, DLBridgeError* error) {

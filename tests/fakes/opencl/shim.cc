@@ -76,6 +76,14 @@ cl_int CallCounted(int ShimLive::*kind, const char* name, Function* function,
   return code;
 }
 
+// A command that creates an event if `event` is not NULL.
+template <class Function, class... Arguments>
+cl_int Command(cl_event* event, const char* name, Function* function, Arguments... arguments) {
+  const cl_int code = Call(name, function, arguments..., event);
+  Count(&ShimLive::events, code == CL_SUCCESS && event != nullptr ? 1 : 0);
+  return code;
+}
+
 // Releases the object even if the call is planned to fail, so that it does not leak.
 template <class Function, class Handle>
 cl_int Release(int ShimLive::*kind, const char* name, Function* /*prototype*/, Handle handle) {
@@ -246,6 +254,16 @@ cl_int clGetCommandQueueInfo(cl_command_queue queue, cl_command_queue_info what,
 }
 cl_int clFlush(cl_command_queue queue) { return Call("clFlush", clFlush, queue); }
 cl_int clFinish(cl_command_queue queue) { return Call("clFinish", clFinish, queue); }
+cl_mem clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size, void* host,
+                      cl_int* code) {
+  return Create(&ShimLive::mems, code, "clCreateBuffer", clCreateBuffer, context, flags, size,
+                host);
+}
+cl_int clSetMemObjectDestructorCallback(cl_mem mem, void(CL_CALLBACK* notify)(cl_mem, void*),
+                                        void* user) {
+  return Call("clSetMemObjectDestructorCallback", clSetMemObjectDestructorCallback, mem, notify,
+              user);
+}
 cl_int clGetMemObjectInfo(cl_mem mem, cl_mem_info what, size_t size, void* value,
                           size_t* size_ret) {
   return Call("clGetMemObjectInfo", clGetMemObjectInfo, mem, what, size, value, size_ret);
@@ -276,60 +294,69 @@ cl_int clSetEventCallback(cl_event event, cl_int type,
   return Call("clSetEventCallback", clSetEventCallback, event, type, Lie,
               static_cast<void*>(callback));
 }
+cl_int clGetEventInfo(cl_event event, cl_event_info what, size_t size, void* value,
+                      size_t* size_ret) {
+  return Call("clGetEventInfo", clGetEventInfo, event, what, size, value, size_ret);
+}
+cl_int clWaitForEvents(cl_uint count, const cl_event* events) {
+  return Call("clWaitForEvents", clWaitForEvents, count, events);
+}
 cl_int clReleaseEvent(cl_event event) {
   return Release(&ShimLive::events, "clReleaseEvent", clReleaseEvent, event);
 }
 cl_int clEnqueueMarkerWithWaitList(cl_command_queue queue, cl_uint count, const cl_event* events,
                                    cl_event* event) {
-  return CallCounted(&ShimLive::events, "clEnqueueMarkerWithWaitList", clEnqueueMarkerWithWaitList,
-                     queue, count, events, event);
+  return Command(event, "clEnqueueMarkerWithWaitList", clEnqueueMarkerWithWaitList, queue, count,
+                 events);
 }
 cl_int clEnqueueBarrierWithWaitList(cl_command_queue queue, cl_uint count, const cl_event* events,
                                     cl_event* event) {
-  return Call("clEnqueueBarrierWithWaitList", clEnqueueBarrierWithWaitList, queue, count, events,
-              event);
+  return Command(event, "clEnqueueBarrierWithWaitList", clEnqueueBarrierWithWaitList, queue, count,
+                 events);
 }
 cl_int clEnqueueReadBuffer(cl_command_queue queue, cl_mem mem, cl_bool blocking, size_t offset,
                            size_t size, void* to, cl_uint count, const cl_event* events,
                            cl_event* event) {
-  return Call("clEnqueueReadBuffer", clEnqueueReadBuffer, queue, mem, blocking, offset, size, to,
-              count, events, event);
+  return Command(event, "clEnqueueReadBuffer", clEnqueueReadBuffer, queue, mem, blocking, offset,
+                 size, to, count, events);
 }
 cl_int clEnqueueWriteBuffer(cl_command_queue queue, cl_mem mem, cl_bool blocking, size_t offset,
                             size_t size, const void* from, cl_uint count, const cl_event* events,
                             cl_event* event) {
-  return Call("clEnqueueWriteBuffer", clEnqueueWriteBuffer, queue, mem, blocking, offset, size,
-              from, count, events, event);
+  return Command(event, "clEnqueueWriteBuffer", clEnqueueWriteBuffer, queue, mem, blocking, offset,
+                 size, from, count, events);
 }
 cl_int clEnqueueCopyBuffer(cl_command_queue queue, cl_mem from, cl_mem to, size_t from_offset,
                            size_t to_offset, size_t size, cl_uint count, const cl_event* events,
                            cl_event* event) {
-  return Call("clEnqueueCopyBuffer", clEnqueueCopyBuffer, queue, from, to, from_offset, to_offset,
-              size, count, events, event);
+  return Command(event, "clEnqueueCopyBuffer", clEnqueueCopyBuffer, queue, from, to, from_offset,
+                 to_offset, size, count, events);
 }
 cl_int clEnqueueReadBufferRect(cl_command_queue queue, cl_mem mem, cl_bool blocking,
                                const size_t* origin, const size_t* host_origin,
                                const size_t* region, size_t row, size_t slice, size_t host_row,
                                size_t host_slice, void* to, cl_uint count, const cl_event* events,
                                cl_event* event) {
-  return Call("clEnqueueReadBufferRect", clEnqueueReadBufferRect, queue, mem, blocking, origin,
-              host_origin, region, row, slice, host_row, host_slice, to, count, events, event);
+  return Command(event, "clEnqueueReadBufferRect", clEnqueueReadBufferRect, queue, mem, blocking,
+                 origin, host_origin, region, row, slice, host_row, host_slice, to, count, events);
 }
 cl_int clEnqueueWriteBufferRect(cl_command_queue queue, cl_mem mem, cl_bool blocking,
                                 const size_t* origin, const size_t* host_origin,
                                 const size_t* region, size_t row, size_t slice, size_t host_row,
                                 size_t host_slice, const void* from, cl_uint count,
                                 const cl_event* events, cl_event* event) {
-  return Call("clEnqueueWriteBufferRect", clEnqueueWriteBufferRect, queue, mem, blocking, origin,
-              host_origin, region, row, slice, host_row, host_slice, from, count, events, event);
+  return Command(event, "clEnqueueWriteBufferRect", clEnqueueWriteBufferRect, queue, mem, blocking,
+                 origin, host_origin, region, row, slice, host_row, host_slice, from, count,
+                 events);
 }
 cl_int clEnqueueCopyBufferRect(cl_command_queue queue, cl_mem from, cl_mem to,
                                const size_t* from_origin, const size_t* to_origin,
                                const size_t* region, size_t from_row, size_t from_slice,
                                size_t to_row, size_t to_slice, cl_uint count,
                                const cl_event* events, cl_event* event) {
-  return Call("clEnqueueCopyBufferRect", clEnqueueCopyBufferRect, queue, from, to, from_origin,
-              to_origin, region, from_row, from_slice, to_row, to_slice, count, events, event);
+  return Command(event, "clEnqueueCopyBufferRect", clEnqueueCopyBufferRect, queue, from, to,
+                 from_origin, to_origin, region, from_row, from_slice, to_row, to_slice, count,
+                 events);
 }
 
 }  // extern "C"

@@ -13,7 +13,7 @@ struct ShimLive {
   int events;
   int queues;
   int contexts;
-  int mems;  // retained, not created
+  int mems;
 };
 
 // The n-th call of `function` from now on returns `code`. Only a release is still forwarded.
