@@ -63,6 +63,13 @@ foreach(source IN LISTS level_zero_tests)
     FAKE_LEVEL_ZERO="$<TARGET_FILE:fake_level_zero>"
     FAKE_LEVEL_ZERO_2="$<TARGET_FILE:fake_level_zero_2>"
     FAKE_LEVEL_ZERO_LOADER="$<TARGET_FILE:fake_level_zero_loader>")
+  # The loader's validation layer also checks the calls. In the tests of the fake it would reject the
+  # invalid calls that the fake must see.
+  if(NOT name STREQUAL "level_zero_fake_test")
+    add_test(NAME ${name}_validated COMMAND ${name})
+    set_tests_properties(${name}_validated PROPERTIES LABELS device
+      ENVIRONMENT "ZE_ENABLE_VALIDATION_LAYER=1;ZE_ENABLE_PARAMETER_VALIDATION=1")
+  endif()
   add_dependencies(${name} fake_level_zero fake_level_zero_2 fake_level_zero_loader
                    level_zero_signatures level_zero_veneer)
 endforeach()

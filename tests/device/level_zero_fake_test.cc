@@ -43,6 +43,48 @@ LEVEL_ZERO_TEST(LevelZeroFake, Handles) {
   EXPECT_EQ(world.fake.fake_ze_live("driver"), 2U);
 }
 
+LEVEL_ZERO_TEST(LevelZeroFake, Peers) {
+  ze_bool_t value = 0;
+  const auto ask = [&](ze_device_handle_t device, ze_device_handle_t peer) {
+    value = 2;
+    return world.ze.zeDeviceCanAccessPeer(device, peer, &value);
+  };
+  Broken(world, ask(world.devices[0], world.devices[2]),
+         "zeDeviceCanAccessPeer: hPeerDevice is of another driver");
+  Broken(world, world.ze.zeDeviceCanAccessPeer(world.devices[0], world.devices[1], nullptr),
+         "zeDeviceCanAccessPeer: value is NULL");
+  const auto is = [&](ze_device_handle_t device, ze_device_handle_t peer) {
+    EXPECT_EQ(ask(device, peer), ZE_RESULT_SUCCESS);
+    return value;
+  };
+  EXPECT_EQ(is(world.devices[0], world.devices[0]), 1);
+  EXPECT_EQ(is(world.devices[0], world.devices[1]), 0);
+  EXPECT_EQ(is(world.parts[0][0], world.parts[0][1]), 1);
+  EXPECT_EQ(is(world.parts[0][0], world.devices[0]), 0);
+}
+
+// Work that has not run is lost, and only contexts can be destroyed.
+LEVEL_ZERO_TEST(LevelZeroFake, LostDevice) {
+  const ze_context_desc_t desc = {ZE_STRUCTURE_TYPE_CONTEXT_DESC, nullptr, 0};
+  ze_context_handle_t context = nullptr;
+  EXPECT_EQ(world.ze.zeContextCreate(world.drivers[0], &desc, &context), ZE_RESULT_SUCCESS);
+  const ze_command_queue_desc_t queue = World::QueueDesc(0);
+  ze_command_list_handle_t list = nullptr;
+  EXPECT_EQ(world.ze.zeCommandListCreateImmediate(context, world.devices[0], &queue, &list),
+            ZE_RESULT_SUCCESS);
+  ze_context_handle_t other = world.MakeContext();
+  ze_event_handle_t event = world.MakeEvent(other);
+  std::thread waiter([&] {
+    EXPECT_EQ(world.ze.zeEventHostSynchronize(event, UINT64_MAX), ZE_RESULT_ERROR_DEVICE_LOST);
+  });
+  world.fake.fake_ze_lose(1);
+  waiter.join();
+  EXPECT_EQ(world.ze.zeEventQueryStatus(event), ZE_RESULT_ERROR_DEVICE_LOST);
+  EXPECT_EQ(world.ze.zeCommandListDestroy(list), ZE_RESULT_ERROR_DEVICE_LOST);
+  EXPECT_EQ(world.ze.zeContextDestroy(context), ZE_RESULT_SUCCESS);
+  world.fake.fake_ze_lose(0);
+}
+
 LEVEL_ZERO_TEST(LevelZeroFake, EventsOfADestroyedContext) {
   const ze_context_desc_t desc = {ZE_STRUCTURE_TYPE_CONTEXT_DESC, nullptr, 0};
   ze_context_handle_t context = nullptr;
@@ -285,6 +327,31 @@ LEVEL_ZERO_TEST(LevelZeroFake, Pools) {
          "zeEventCreate: desc->index is none of the pool, or taken");
   Broken(world, world.ze.zeEventPoolDestroy(pool),
          "zeEventPoolDestroy: hEventPool still has events");
+  const std::string hidden = ": hEvent is of a pool that is not visible to the host";
+  Broken(world, world.ze.zeEventHostSignal(event), ("zeEventHostSignal" + hidden).c_str());
+  Broken(world, world.ze.zeEventHostReset(event), ("zeEventHostReset" + hidden).c_str());
+  Broken(world, world.ze.zeEventQueryStatus(event), ("zeEventQueryStatus" + hidden).c_str());
+  Broken(world, world.ze.zeEventHostSynchronize(event, 0),
+         ("zeEventHostSynchronize" + hidden).c_str());
+  EXPECT_EQ(world.ze.zeEventDestroy(event), ZE_RESULT_SUCCESS);
+  EXPECT_EQ(world.ze.zeEventPoolDestroy(pool), ZE_RESULT_SUCCESS);
+}
+
+LEVEL_ZERO_TEST(LevelZeroFake, SignalScope) {
+  ze_context_handle_t context = world.MakeContext();
+  const ze_event_pool_desc_t desc = {ZE_STRUCTURE_TYPE_EVENT_POOL_DESC, nullptr,
+                                     ZE_EVENT_POOL_FLAG_HOST_VISIBLE, 1};
+  ze_event_pool_handle_t pool = nullptr;
+  EXPECT_EQ(world.ze.zeEventPoolCreate(context, &desc, 0, nullptr, &pool), ZE_RESULT_SUCCESS);
+  const ze_event_desc_t event_desc = {ZE_STRUCTURE_TYPE_EVENT_DESC, nullptr, 0,
+                                      ZE_EVENT_SCOPE_FLAG_DEVICE, ZE_EVENT_SCOPE_FLAG_HOST};
+  ze_event_handle_t event = nullptr;
+  EXPECT_EQ(world.ze.zeEventCreate(pool, &event_desc, &event), ZE_RESULT_SUCCESS);
+  Broken(world, world.ze.zeEventQueryStatus(event),
+         "zeEventQueryStatus: hEvent has a signal scope without the host");
+  Broken(world, world.ze.zeEventHostSynchronize(event, 0),
+         "zeEventHostSynchronize: hEvent has a signal scope without the host");
+  EXPECT_EQ(world.ze.zeEventHostSignal(event), ZE_RESULT_SUCCESS);
   EXPECT_EQ(world.ze.zeEventDestroy(event), ZE_RESULT_SUCCESS);
   EXPECT_EQ(world.ze.zeEventPoolDestroy(pool), ZE_RESULT_SUCCESS);
 }
@@ -373,6 +440,13 @@ LEVEL_ZERO_TEST(LevelZeroFake, Regions) {
          (begin + "dstRegion and srcRegion have different sizes").c_str());
   const ze_copy_region_t large = {0, 0, 0, 4, 1000, 0};
   Broken(world, copy(large, 8, 0, large), (begin + "dstptr leaves its allocation").c_str());
+  const ze_copy_region_t nine = {0, 0, 0, 4, 9, 0};
+  Broken(world, copy(nine, 8, 0, nine), (begin + "dstRegion and srcRegion overlap").c_str());
+  // Rows of one region between the rows of the other.
+  EXPECT_EQ(world.ze.zeCommandListAppendMemoryCopyRegion(list, memory, &nine, 8, 0, memory + 4,
+                                                         &nine, 8, 0, nullptr, 0, nullptr),
+            ZE_RESULT_SUCCESS);
+  EXPECT_EQ(world.fake.fake_ze_list_synchronize(list, UINT64_MAX), ZE_RESULT_SUCCESS);
 }
 
 TEST(LevelZeroFake, CalledBeforeInit) {

@@ -124,6 +124,7 @@ MEMBER(ComponentVersionT, patch, zel_component_version_t, component_lib_version.
   static_assert(level_zero::ours == theirs, #theirs " has another value");
 CONSTANT(kSuccess, ZE_RESULT_SUCCESS)
 CONSTANT(kNotReady, ZE_RESULT_NOT_READY)
+CONSTANT(kDeviceLost, ZE_RESULT_ERROR_DEVICE_LOST)
 CONSTANT(kUninitialized, ZE_RESULT_ERROR_UNINITIALIZED)
 CONSTANT(kUnsupportedFeature, ZE_RESULT_ERROR_UNSUPPORTED_FEATURE)
 #define TYPE(ours, theirs) \

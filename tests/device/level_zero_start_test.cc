@@ -54,7 +54,14 @@ TEST(LevelZeroStart, Intercepted) {
                       }));
 }
 
+// With the validation layer, an invalid call does not reach the driver.
 TEST(LevelZeroStart, Validated) {
+  EXPECT_TRUE(dlbridge_test::InWorld(
+      {{"ZE_ENABLE_VALIDATION_LAYER", "1"}, {"ZE_ENABLE_PARAMETER_VALIDATION", "1"}},
+      [](const dlbridge_test::World& world) {
+        EXPECT_EQ(world.ze.zeContextDestroy(nullptr), ZE_RESULT_ERROR_INVALID_NULL_HANDLE);
+        EXPECT_EQ(world.fake.Log(), "");
+      }));
   EXPECT_TRUE(
       Started({{"ZE_ENABLE_VALIDATION_LAYER", "1"}, {"ZE_ENABLE_PARAMETER_VALIDATION", "1"}},
               [](const DLBridgeBackendInfo& info) {

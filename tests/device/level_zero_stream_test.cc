@@ -82,10 +82,36 @@ struct Lists {
   DLBridgeStream consumer;
 };
 
-LEVEL_ZERO_TEST(LevelZeroStream, SameStream) {
-  const Lists lists(&world);
+LEVEL_ZERO_TEST(LevelZeroStream, CallsOfOneList) {
+  Lists lists(&world);
   MustHandoff(lists.producer, lists.producer);
-  EXPECT_EQ(world.fake.Log(), "");
+  EXPECT_EQ(world.fake.Log(), "zeCommandListAppendBarrier");
+  lists.producer.context = 0;
+  MustHandoff(lists.producer, lists.producer);
+  EXPECT_EQ(world.fake.Log(), "zeCommandListAppendBarrier");
+  world.fake.fake_ze_fail("zeCommandListAppendBarrier", kDeviceLost, 1);
+  Error error;
+  EXPECT_EQ(Handoff(lists.producer, lists.producer, 0, &error), DLBRIDGE_ERROR_DRIVER);
+  EXPECT_TRUE(error.Says("zeCommandListAppendBarrier")) << error.message;
+}
+
+// A list that hands over to itself: it runs the newest command first, unless a barrier is between.
+LEVEL_ZERO_TEST(LevelZeroStream, OrdersOneList) {
+  const Lists lists(&world);
+  unsigned char* a = world.AllocDevice(lists.context, world.devices[0]);
+  unsigned char* b = world.AllocDevice(lists.context, world.devices[0]);
+  unsigned char* c = world.AllocDevice(lists.context, world.devices[0]);
+  a[0] = 42;
+  ze_event_handle_t gate = world.MakeEvent(lists.context);
+  const dlbridge_test::Loader& ze = world.ze;
+  EXPECT_EQ(ze.zeCommandListAppendMemoryCopy(lists.first, b, a, 1, nullptr, 1, &gate),
+            ZE_RESULT_SUCCESS);
+  MustHandoff(lists.producer, lists.producer);
+  EXPECT_EQ(ze.zeCommandListAppendMemoryCopy(lists.first, c, b, 1, nullptr, 0, nullptr),
+            ZE_RESULT_SUCCESS);
+  EXPECT_EQ(ze.zeEventHostSignal(gate), ZE_RESULT_SUCCESS);
+  EXPECT_EQ(world.fake.fake_ze_list_synchronize(lists.first, UINT64_MAX), ZE_RESULT_SUCCESS);
+  EXPECT_EQ(c[0], 42);
 }
 
 LEVEL_ZERO_TEST(LevelZeroStream, CallsOfTwoLists) {
@@ -142,6 +168,25 @@ LEVEL_ZERO_TEST(LevelZeroStream, ManyInFlight) {
     MustHandoff(lists.producer, lists.consumer);
     lists.Settle();
   }
+}
+
+// Repeated bursts of handoffs use the pools of the first one.
+LEVEL_ZERO_TEST(LevelZeroStream, ManyBursts) {
+  const Lists lists(&world);
+  ze_event_handle_t gate = world.MakeEvent(lists.context);
+  for (int burst = 0; burst < 20; ++burst) {
+    EXPECT_EQ(world.ze.zeCommandListAppendBarrier(lists.first, nullptr, 1, &gate),
+              ZE_RESULT_SUCCESS);
+    for (int i = 0; i < 3 * kPairs; ++i) {
+      MustHandoff(lists.producer, lists.consumer);
+    }
+    EXPECT_EQ(world.ze.zeEventHostSignal(gate), ZE_RESULT_SUCCESS);
+    EXPECT_EQ(world.fake.fake_ze_list_synchronize(lists.first, UINT64_MAX), ZE_RESULT_SUCCESS);
+    EXPECT_EQ(world.fake.fake_ze_list_synchronize(lists.second, UINT64_MAX), ZE_RESULT_SUCCESS);
+    EXPECT_EQ(world.ze.zeEventHostReset(gate), ZE_RESULT_SUCCESS);
+    ASSERT_EQ(world.fake.fake_ze_live("pool"), 3U + 1U) << burst;  // and the gate's
+  }
+  world.kept.pools = 3;
 }
 
 // A new context with the handle of a destroyed one must not use the old pool.
@@ -262,6 +307,71 @@ LEVEL_ZERO_TEST(LevelZeroStream, CallsOfTwoQueues) {
   }
   world.kept.pools = 1;
   world.kept.lists = size_t{2} * kPairs;
+}
+
+LEVEL_ZERO_TEST(LevelZeroStream, CallsOfOneQueue) {
+  Queues queues(&world);
+  for (int i = 0; i < kPairs; ++i) {
+    MustHandoff(queues.producer, queues.producer);
+    EXPECT_EQ(world.fake.Log(), std::string(i == 0 ? kPoolOf32 : "") +
+                                    "zeCommandListCreate,zeCommandListAppendBarrier,"
+                                    "zeCommandListClose,zeCommandQueueExecuteCommandLists");
+    EXPECT_EQ(world.ze.zeCommandQueueSynchronize(queues.first, UINT64_MAX), ZE_RESULT_SUCCESS);
+    world.fake.Log();
+  }
+  for (int i = 0; i < 2 * kPairs; ++i) {
+    MustHandoff(queues.producer, queues.producer);
+    EXPECT_EQ(world.fake.Log(),
+              "zeEventQueryStatus,zeEventHostReset,zeCommandQueueExecuteCommandLists");
+    EXPECT_EQ(world.ze.zeCommandQueueSynchronize(queues.first, UINT64_MAX), ZE_RESULT_SUCCESS);
+    world.fake.Log();
+  }
+  queues.producer.context = 0;
+  Error error;
+  EXPECT_EQ(Handoff(queues.producer, queues.producer, 0, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
+  EXPECT_TRUE(error.Says("producer has no context")) << error.message;
+  world.kept.pools = 1;
+  world.kept.lists = kPairs;
+}
+
+// A closed list with one copy that waits for `gate`, or for nothing.
+ze_command_list_handle_t MakeCopy(const World& world, ze_context_handle_t context,
+                                  unsigned char* to, const unsigned char* from,
+                                  ze_event_handle_t gate) {
+  const ze_command_list_desc_t desc = {ZE_STRUCTURE_TYPE_COMMAND_LIST_DESC, nullptr, 0, 0};
+  ze_command_list_handle_t made = nullptr;
+  EXPECT_EQ(world.ze.zeCommandListCreate(context, world.devices[0], &desc, &made),
+            ZE_RESULT_SUCCESS);
+  EXPECT_EQ(world.ze.zeCommandListAppendMemoryCopy(made, to, from, 1, nullptr,
+                                                   gate != nullptr ? 1 : 0, &gate),
+            ZE_RESULT_SUCCESS);
+  EXPECT_EQ(world.ze.zeCommandListClose(made), ZE_RESULT_SUCCESS);
+  return made;
+}
+
+// Lists that one queue executes run the newest command first, unless a barrier is between.
+LEVEL_ZERO_TEST(LevelZeroStream, OrdersOneQueue) {
+  const Queues queues(&world);
+  unsigned char* a = world.AllocDevice(queues.context, world.devices[0]);
+  unsigned char* b = world.AllocDevice(queues.context, world.devices[0]);
+  unsigned char* c = world.AllocDevice(queues.context, world.devices[0]);
+  a[0] = 42;
+  ze_event_handle_t gate = world.MakeEvent(queues.context);
+  const dlbridge_test::Loader& ze = world.ze;
+  ze_command_list_handle_t first = MakeCopy(world, queues.context, b, a, gate);
+  ze_command_list_handle_t second = MakeCopy(world, queues.context, c, b, nullptr);
+  EXPECT_EQ(ze.zeCommandQueueExecuteCommandLists(queues.first, 1, &first, nullptr),
+            ZE_RESULT_SUCCESS);
+  MustHandoff(queues.producer, queues.producer);
+  EXPECT_EQ(ze.zeCommandQueueExecuteCommandLists(queues.first, 1, &second, nullptr),
+            ZE_RESULT_SUCCESS);
+  EXPECT_EQ(ze.zeEventHostSignal(gate), ZE_RESULT_SUCCESS);
+  EXPECT_EQ(ze.zeCommandQueueSynchronize(queues.first, UINT64_MAX), ZE_RESULT_SUCCESS);
+  EXPECT_EQ(c[0], 42);
+  EXPECT_EQ(ze.zeCommandListDestroy(first), ZE_RESULT_SUCCESS);
+  EXPECT_EQ(ze.zeCommandListDestroy(second), ZE_RESULT_SUCCESS);
+  world.kept.pools = 1;
+  world.kept.lists = 1;
 }
 
 // In the reverse direction each list belongs to the other device.
@@ -400,6 +510,10 @@ LEVEL_ZERO_TEST(LevelZeroStream, EachCallOfQueuesFails) {
   });
   EXPECT_EQ(world.ze.zeCommandQueueSynchronize(queues.first, UINT64_MAX), ZE_RESULT_SUCCESS);
   EXPECT_EQ(world.ze.zeCommandQueueSynchronize(queues.second, UINT64_MAX), ZE_RESULT_SUCCESS);
+  FailInTurn(world, [&](DLBridgeError* error) {
+    return Handoff(queues.producer, queues.producer, 0, error);
+  });
+  EXPECT_EQ(world.ze.zeCommandQueueSynchronize(queues.first, UINT64_MAX), ZE_RESULT_SUCCESS);
   world.kept.pools = 1;
   world.kept.lists = world.fake.fake_ze_live("list");
   EXPECT_LE(world.kept.lists, 2U * kPairs);

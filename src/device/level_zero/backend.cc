@@ -171,12 +171,12 @@ constexpr Backend kLevelZeroBackend = {DLBRIDGE_BACKEND_LEVEL_ZERO,
                                        level_zero::IpcExport,
                                        level_zero::IpcImport,
                                        level_zero::IpcClose,
-                                       nullptr,
-                                       nullptr,
-                                       nullptr,
-                                       nullptr,
-                                       nullptr,
-                                       nullptr,
-                                       nullptr};
+                                       level_zero::Barrier,
+                                       level_zero::Mark,
+                                       level_zero::MarkQuery,
+                                       level_zero::MarkWait,
+                                       level_zero::MarkFree,
+                                       level_zero::CopySubmit,
+                                       level_zero::Peers};
 
 }  // namespace dlbridge

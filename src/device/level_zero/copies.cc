@@ -13,6 +13,7 @@ struct Copy {
   Queue queue;           // executes the list, which then belongs to this copy; else NULL
   bool own;              // the list belongs to this copy
   Context from_context;  // the source's context if it differs from the list's; else NULL
+  Owner owner;           // of the list's context
   EventPair* pair;
   uint32_t appended;
 };
@@ -155,8 +156,8 @@ DLBridgeStatus MakeList(const CopyJob& job, const Route& route, Copy* copy, DLBr
 // The copy starts after the work that is already on the stream.
 DLBridgeStatus Prepare(const CopyJob& job, const Route& route, Copy* copy, DLBridgeError* error) {
   const DLDevice side = job.to.on_host ? route.from.key : route.to.key;
-  const uint64_t entry = EntryOf(HasStream(job) ? job.stream.device : side, route.context);
-  DLBRIDGE_TRY(TakePair(route.context, entry, &copy->pair, error));
+  copy->owner = OwnerOf(HasStream(job) ? job.stream.device : side, route.context);
+  DLBRIDGE_TRY(TakePair(route.context, copy->owner.entry, &copy->pair, error));
   DLBRIDGE_TRY(MakeList(job, route, copy, error));
   if (HasStream(job)) {
     DLBRIDGE_ZE_TRY(zeCommandListAppendBarrier, copy->list, nullptr, 0, nullptr);
@@ -279,20 +280,26 @@ DLBridgeStatus Close(const Copy& copy, DLBridgeError* error) {
 }
 
 // The driver rejected the barrier. The copies of a queue's list have not started. Those of an
-// immediate list have; this function waits for them if the loader has another function for that.
-bool IsDoneAnyway(const Copy& copy) {
-  return copy.queue != nullptr ||
-         (g_ze.zeCommandListHostSynchronize != nullptr &&
-          g_ze.zeCommandListHostSynchronize(copy.list, UINT64_MAX) == kSuccess);
+// immediate list have; this function waits for them in another way. On a list of the library only
+// newer loaders can.
+bool IsDoneAnyway(const CopyJob& job, const Copy& copy) {
+  if (copy.queue != nullptr) {
+    return true;
+  }
+  if (!copy.own) {
+    return Synchronize(job.stream, nullptr) == DLBRIDGE_OK;
+  }
+  return g_ze.zeCommandListHostSynchronize != nullptr &&
+         g_ze.zeCommandListHostSynchronize(copy.list, UINT64_MAX) == kSuccess;
 }
 
 // Waits for the copies. `*done` is true if the list may be destroyed. A list that a device may
 // still execute is leaked instead.
-DLBridgeStatus Wait(const Copy& copy, bool* done, DLBridgeError* error) {
+DLBridgeStatus Wait(const CopyJob& job, const Copy& copy, bool* done, DLBridgeError* error) {
   const DLBridgeStatus closed = Close(copy, error);
   if (closed != DLBRIDGE_OK) {
-    *done = IsDoneAnyway(copy);
     ReturnPair(copy.pair, 0);
+    *done = IsDoneAnyway(job, copy);
     return closed;
   }
   const Result result = g_ze.zeEventHostSynchronize(copy.pair->events[0], UINT64_MAX);
@@ -354,13 +361,30 @@ DLBridgeStatus CopyFinish(CopyJob* job, DLBridgeError* error) {
   bool done = true;
   DLBridgeStatus status = DLBRIDGE_OK;
   if (copy->appended != 0) {
-    status = Wait(*copy, &done, error);
+    status = Wait(*job, *copy, &done, error);
   } else {
     ReturnPair(copy->pair, 0);
   }
   if (done) {
     const DLBridgeStatus dropped = DropList(copy, status == DLBRIDGE_OK ? error : nullptr);
     status = status == DLBRIDGE_OK ? dropped : status;
+  }
+  std::free(copy);
+  return status;
+}
+
+DLBridgeStatus CopySubmit(CopyJob* job, StreamMark* out, DLBridgeError* error) {
+  Copy* copy = CopyOf(*job);
+  job->state[0] = 0;
+  const DLBridgeStatus status = Close(*copy, error);
+  if (status == DLBRIDGE_OK) {
+    copy->pair->copy = copy->own ? copy->list : nullptr;
+    MakeMark(copy->pair, copy->owner, out);
+  } else {
+    ReturnPair(copy->pair, 0);
+    if (IsDoneAnyway(*job, *copy)) {
+      DropList(copy, nullptr);
+    }
   }
   std::free(copy);
   return status;

@@ -208,6 +208,24 @@ DLBridgeStatus EnterDriver(DriverRecord* driver, DLBridgeError* error) {
   return status;
 }
 
+constexpr int32_t kMostPeers = 64;
+
+// Devices of two drivers cannot access each other's memory: a driver does not know the other's
+// handles.
+DLBridgeStatus CanAccess(const DeviceRecord& device, const DeviceRecord& owner, bool* able,
+                         DLBridgeError* error) {
+  *able = &device == &owner;
+  if (*able || device.driver != owner.driver) {
+    return DLBRIDGE_OK;
+  }
+  uint8_t value = 0;
+  const Result result = g_ze.zeDeviceCanAccessPeer(device.device, owner.device, &value);
+  *able = result == kSuccess && value != 0;
+  return result == kSuccess || IsLacking(result)
+             ? DLBRIDGE_OK
+             : RejectCall(error, "zeDeviceCanAccessPeer", result);
+}
+
 }  // namespace
 
 Result FindDevices(GetDrivers* get_drivers, const char** call) {
@@ -265,6 +283,23 @@ DLBridgeStatus NativeDevice(DLDevice label, uint64_t context, const char* argume
                           "expected one that dlbridge_context_next reports, or a smaller id");
   }
   *out = root->device;
+  return DLBRIDGE_OK;
+}
+
+DLBridgeStatus Peers(int32_t native_device, uint64_t* capable, DLBridgeError* error) {
+  const DeviceRecord* owner = FindRoot(native_device);
+  if (owner == nullptr) {
+    return RejectArgument(error, "native_device", "is not a device of Level Zero");
+  }
+  *capable = 0;
+  for (uint32_t i = 0; i < g_devices.count; ++i) {
+    const DeviceRecord& device = g_devices.records[i];
+    bool able = false;
+    if (device.is_root && device.index < kMostPeers) {
+      DLBRIDGE_TRY(CanAccess(device, *owner, &able, error));
+      *capable |= uint64_t{able} << device.index;
+    }
+  }
   return DLBRIDGE_OK;
 }
 

@@ -13,6 +13,7 @@ using Result = uint32_t;
 
 constexpr Result kSuccess = 0;
 constexpr Result kNotReady = 1;
+constexpr Result kDeviceLost = 0x70000001;
 constexpr Result kUninitialized = 0x78000001;
 constexpr Result kUnsupportedFeature = 0x78000003;
 
@@ -163,6 +164,7 @@ struct ComponentVersionT {
   X(zeDeviceGet, (Driver driver, uint32_t * count, Device * devices))                             \
   X(zeDeviceGetSubDevices, (Device device, uint32_t * count, Device * devices))                   \
   X(zeDeviceGetProperties, (Device device, DevicePropertiesT * properties))                       \
+  X(zeDeviceCanAccessPeer, (Device device, Device peer, uint8_t * value))                         \
   X(zeContextCreate, (Driver driver, const ContextDescT* desc, Context* context))                 \
   X(zeContextDestroy, (Context context))                                                          \
   X(zeMemGetAllocProperties,                                                                      \

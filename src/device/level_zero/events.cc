@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Events are in pools per context. Pairs are taken in turn, so the next one is the one used longest
-// ago, which is probably done. A new pool is created only if no pair is free after a few queries.
+// Events are in pools per context, each a block of pairs. Blocks and their pairs are taken in turn,
+// so the next one is the one used longest ago, which is probably done. A new pool is created only
+// if no pair is free after a few queries.
+//
+// A mark is a pair. A pair whose mark was freed too early is in use like one of a handoff: it is
+// reset when a later call takes it.
 #include "device/level_zero/events.h"
 
 #include <cstdlib>
@@ -11,10 +15,11 @@
 namespace dlbridge::level_zero {
 namespace {
 
-enum State : uint32_t { kFree = 0, kTaken = 1, kInUse = 2 };
+// kPinned: in use, and retains the entry of its context.
+enum State : uint32_t { kFree = 0, kTaken = 1, kInUse = 2, kPinned = 3 };
 
 constexpr uint32_t kPairs = 16;       // of a pool
-constexpr uint32_t kMostQueries = 8;  // before another pool is created
+constexpr uint32_t kMostQueries = 8;  // before another pool is created, half of them in one block
 
 struct Block {
   Block* next;
@@ -29,9 +34,13 @@ struct ContextEvents {
   uint64_t context;
   uint64_t entry;
   std::atomic<Block*> blocks;
+  std::atomic<Block*> turn;  // the block to look at first; NULL if there is none
 };
 
 std::atomic<ContextEvents*> g_contexts;
+
+// How many pairs are pinned.
+std::atomic<uint32_t> g_pinned;
 
 template <class Node>
 void Push(std::atomic<Node*>* head, Node* node) {
@@ -50,33 +59,91 @@ ContextEvents* EventsOf(uint64_t context, uint64_t entry) {
   if (events == nullptr) {
     void* memory = std::malloc(sizeof(ContextEvents));
     if (memory != nullptr) {
-      events = new (memory) ContextEvents{nullptr, context, entry, {nullptr}};
+      events = new (memory) ContextEvents{nullptr, context, entry, {nullptr}, {nullptr}};
       Push(&g_contexts, events);
     }
   }
   return events;
 }
 
-// Resets the events of a pair if they are signalled. The last one to be signalled is queried.
+// The status of the event that is signalled last.
+Result Query(const EventPair& pair) {
+  return g_ze.zeEventQueryStatus(pair.events[pair.signalled - 1]);
+}
+
+// Resets a pair whose events are signalled. A list that cannot be destroyed is leaked.
+DLBridgeStatus Reset(EventPair* pair, DLBridgeError* error) {
+  List copy = pair->copy;
+  pair->copy = nullptr;
+  if (copy != nullptr) {
+    DLBRIDGE_ZE_TRY(zeCommandListDestroy, copy);
+  }
+  for (uint32_t i = 0; i < pair->signalled; ++i) {
+    DLBRIDGE_ZE_TRY(zeEventHostReset, pair->events[i]);
+  }
+  return DLBRIDGE_OK;
+}
+
 DLBridgeStatus Reclaim(EventPair* pair, bool* reclaimed, DLBridgeError* error) {
-  Event last = pair->events[pair->signalled - 1];
-  const Result result = g_ze.zeEventQueryStatus(last);
+  const Result result = Query(*pair);
   if (result == kNotReady) {
     return DLBRIDGE_OK;
   }
   if (result != kSuccess) {
     return RejectCall(error, "zeEventQueryStatus", result);
   }
-  for (uint32_t i = 0; i < pair->signalled; ++i) {
-    DLBRIDGE_ZE_TRY(zeEventHostReset, pair->events[i]);
-  }
+  DLBRIDGE_TRY(Reset(pair, error));
   *reclaimed = true;
   return DLBRIDGE_OK;
 }
 
+// A lost device does no more work.
+bool IsOver(Result result) { return result == kSuccess || result == kDeviceLost; }
+
+// Returns a pair that may be pinned. If its work is not over, the pair keeps the pin.
+void Settle(EventPair* pair, uint64_t pin) {
+  const Result result = Query(*pair);
+  if (pin != 0 && !IsOver(result)) {
+    pair->pin = pin;
+    g_pinned.fetch_add(1, std::memory_order_relaxed);
+    pair->state.store(kPinned, std::memory_order_release);
+    return;
+  }
+  const bool reset = result == kSuccess && Reset(pair, nullptr) == DLBRIDGE_OK;
+  ReturnPair(pair, reset ? 0 : pair->signalled);
+  if (pin != 0) {
+    // May call the release callback, which may destroy the context.
+    SharedTable().release(pin);
+  }
+}
+
+bool TryTakePinned(EventPair* pair) {
+  uint32_t state = kPinned;
+  return pair->state.compare_exchange_strong(state, kTaken, std::memory_order_acquire,
+                                             std::memory_order_relaxed);
+}
+
+// The context of a pinned pair may be unregistered: then no handoff takes its pairs again.
+void SettlePinned() {
+  uint32_t queries = kMostQueries;
+  for (ContextEvents* events = g_contexts.load(std::memory_order_acquire); events != nullptr;
+       events = events->next) {
+    for (Block* block = events->blocks.load(std::memory_order_acquire); block != nullptr;
+         block = block->next) {
+      for (EventPair& pair : block->pairs) {
+        if (queries != 0 && TryTakePinned(&pair)) {
+          --queries;
+          g_pinned.fetch_sub(1, std::memory_order_relaxed);
+          Settle(&pair, pair.pin);
+        }
+      }
+    }
+  }
+}
+
 DLBridgeStatus TryTake(EventPair* pair, uint32_t* queries, bool* taken, DLBridgeError* error) {
   uint32_t state = pair->state.load(std::memory_order_relaxed);
-  if (state == kTaken || (state == kInUse && *queries == kMostQueries) ||
+  if (state == kTaken || state == kPinned || (state == kInUse && *queries == 0) ||
       !pair->state.compare_exchange_strong(state, kTaken, std::memory_order_acquire,
                                            std::memory_order_relaxed)) {
     return DLBRIDGE_OK;
@@ -85,7 +152,7 @@ DLBridgeStatus TryTake(EventPair* pair, uint32_t* queries, bool* taken, DLBridge
     *taken = true;
     return DLBRIDGE_OK;
   }
-  ++*queries;
+  --*queries;
   const DLBridgeStatus status = Reclaim(pair, taken, error);
   if (!*taken) {
     pair->state.store(kInUse, std::memory_order_release);
@@ -93,7 +160,7 @@ DLBridgeStatus TryTake(EventPair* pair, uint32_t* queries, bool* taken, DLBridge
   return status;
 }
 
-// Takes the next available pair of a block, if any.
+// Takes the next available pair of a block, if any. At most `*queries` events are queried.
 DLBridgeStatus TakeFromBlock(Block* block, uint32_t* queries, EventPair** out,
                              DLBridgeError* error) {
   for (uint32_t i = 0; i < kPairs && *out == nullptr; ++i) {
@@ -106,10 +173,20 @@ DLBridgeStatus TakeFromBlock(Block* block, uint32_t* queries, EventPair** out,
 }
 
 DLBridgeStatus TakeFrom(ContextEvents* events, EventPair** out, DLBridgeError* error) {
-  uint32_t queries = 0;
-  Block* block = events->blocks.load(std::memory_order_acquire);
-  for (; block != nullptr && *out == nullptr; block = block->next) {
+  Block* const first = events->turn.load(std::memory_order_acquire);
+  uint32_t left = kMostQueries;
+  for (Block* block = first; block != nullptr;) {
+    Block* const next =
+        block->next != nullptr ? block->next : events->blocks.load(std::memory_order_acquire);
+    const uint32_t share = next == block || left < kMostQueries / 2 ? left : kMostQueries / 2;
+    uint32_t queries = share;
     DLBRIDGE_TRY(TakeFromBlock(block, &queries, out, error));
+    left -= share - queries;
+    if (*out != nullptr || next == first) {
+      break;
+    }
+    events->turn.store(next, std::memory_order_release);
+    block = next;
   }
   return DLBRIDGE_OK;
 }
@@ -160,13 +237,32 @@ DLBridgeStatus AddBlock(ContextEvents* events, EventPair** out, DLBridgeError* e
   block->pairs[0].state.store(kTaken, std::memory_order_relaxed);
   block->turn.store(1, std::memory_order_relaxed);
   Push(&events->blocks, block);
+  events->turn.store(block, std::memory_order_release);
   *out = &block->pairs[0];
   return DLBRIDGE_OK;
 }
 
 }  // namespace
 
+Owner OwnerOf(DLDevice device, uint64_t context) {
+  const DLBridgeContextTable& table = SharedTable();
+  DLBridgeContextEntry entry;
+  bool found = table.find(device, context, &entry) == DLBRIDGE_OK;
+  // A context of several devices may be registered for another of them.
+  for (uint64_t cursor = 0; !found && table.next(&cursor, &entry) == DLBRIDGE_OK;) {
+    found = entry.backend == DLBRIDGE_BACKEND_LEVEL_ZERO && entry.context == context;
+  }
+  if (!found) {
+    return {0, false, false};
+  }
+  return {entry.id, (entry.properties & DLBRIDGE_CONTEXT_ENUMERATED) != 0,
+          entry.release != nullptr};
+}
+
 DLBridgeStatus TakePair(uint64_t context, uint64_t entry, EventPair** out, DLBridgeError* error) {
+  if (g_pinned.load(std::memory_order_relaxed) != 0) {
+    SettlePinned();
+  }
   ContextEvents* events = EventsOf(context, entry);
   if (events == nullptr) {
     return RejectMemory(error);
@@ -187,9 +283,79 @@ DLBridgeStatus ReturnSignalled(EventPair* pair, DLBridgeError* error) {
   return result == kSuccess ? DLBRIDGE_OK : RejectCall(error, "zeEventHostReset", result);
 }
 
-uint64_t EntryOf(DLDevice device, uint64_t context) {
-  DLBridgeContextEntry entry;
-  return SharedTable().find(device, context, &entry) == DLBRIDGE_OK ? entry.id : 0;
+namespace {
+
+// The parts of StreamMark::state.
+enum MarkPart : uint32_t {
+  kPair = 0,
+  kWatch = 1,  // an entry whose removal makes the handles invalid, or 0
+  kPin = 2,    // an entry that the mark retains, or 0
+};
+
+EventPair* PairOf(const StreamMark& mark) { return ToHandle<EventPair*>(mark.state[kPair]); }
+
+// Is the context of a mark gone? Its work is over then.
+bool IsGone(const StreamMark& mark) {
+  const uint64_t entry = mark.state[kWatch];
+  if (entry == 0) {
+    return false;
+  }
+  const bool gone = SharedTable().retain(entry) != DLBRIDGE_OK;
+  if (!gone) {
+    SharedTable().release(entry);
+  }
+  return gone;
+}
+
+}  // namespace
+
+void MakeMark(EventPair* pair, const Owner& owner, StreamMark* out) {
+  pair->signalled = 1;
+  const bool pinned = owner.waits && SharedTable().retain(owner.entry) == DLBRIDGE_OK;
+  const bool watched = !owner.lasts && !pinned;
+  *out = {DLBRIDGE_BACKEND_LEVEL_ZERO,
+          {ToInteger(pair), watched ? owner.entry : 0, pinned ? owner.entry : 0, 0}};
+}
+
+DLBridgeStatus Mark(const DLBridgeStream& stream, StreamMark* out, DLBridgeError* error) {
+  DLBRIDGE_TRY(RequireContext(stream, "stream", error));
+  const Owner owner = OwnerOf(stream.device, stream.context);
+  EventPair* pair = nullptr;
+  DLBRIDGE_TRY(TakePair(stream.context, owner.entry, &pair, error));
+  const DLBridgeStatus status = SignalEnd(stream, "stream", pair, error);
+  if (status != DLBRIDGE_OK) {
+    ReturnPair(pair, 0);
+    return status;
+  }
+  MakeMark(pair, owner, out);
+  return DLBRIDGE_OK;
+}
+
+DLBridgeStatus MarkQuery(const StreamMark& mark, bool* over, DLBridgeError* error) {
+  const Result result = IsGone(mark) ? kSuccess : Query(*PairOf(mark));
+  *over = IsOver(result);
+  return *over || result == kNotReady ? DLBRIDGE_OK
+                                      : RejectCall(error, "zeEventQueryStatus", result);
+}
+
+DLBridgeStatus MarkWait(const StreamMark& mark, DLBridgeError* error) {
+  if (IsGone(mark)) {
+    return DLBRIDGE_OK;
+  }
+  const Result result = g_ze.zeEventHostSynchronize(PairOf(mark)->events[0], UINT64_MAX);
+  return IsOver(result) ? DLBRIDGE_OK : RejectCall(error, "zeEventHostSynchronize", result);
+}
+
+void MarkFree(const StreamMark& mark) {
+  // A forked child has neither the work nor a reference to the context.
+  if (!IsStarted(kLevelZeroBackend)) {
+    return;
+  }
+  if (IsGone(mark)) {
+    ReturnPair(PairOf(mark), 1);  // not taken again: no other context gets the entry's id
+  } else {
+    Settle(PairOf(mark), mark.state[kPin]);
+  }
 }
 
 }  // namespace dlbridge::level_zero

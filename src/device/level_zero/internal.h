@@ -68,6 +68,8 @@ DLBridgeStatus NativeDevice(DLDevice label, uint64_t context, const char* argume
 
 DLBridgeStatus Enumerate(int32_t device_type, DLBridgeError* error);
 
+DLBridgeStatus Peers(int32_t native_device, uint64_t* capable, DLBridgeError* error);
+
 // Memory that a context knows.
 struct Memory {
   uint64_t context;
@@ -100,10 +102,17 @@ DLBridgeStatus OrdinalOf(Queue queue, uint32_t* ordinal, DLBridgeError* error);
 DLBridgeStatus Handoff(const DLBridgeStream& producer, const DLBridgeStream& consumer,
                        uint32_t options, DLBridgeError* error);
 DLBridgeStatus Synchronize(const DLBridgeStream& stream, DLBridgeError* error);
+DLBridgeStatus Barrier(const DLBridgeStream& stream, DLBridgeError* error);
+
+DLBridgeStatus Mark(const DLBridgeStream& stream, StreamMark* out, DLBridgeError* error);
+DLBridgeStatus MarkQuery(const StreamMark& mark, bool* over, DLBridgeError* error);
+DLBridgeStatus MarkWait(const StreamMark& mark, DLBridgeError* error);
+void MarkFree(const StreamMark& mark);
 
 DLBridgeStatus CopyBegin(CopyJob* job, DLBridgeError* error);
 DLBridgeStatus CopyPart(CopyJob* job, const CopyBox& box, DLBridgeError* error);
 DLBridgeStatus CopyFinish(CopyJob* job, DLBridgeError* error);
+DLBridgeStatus CopySubmit(CopyJob* job, StreamMark* out, DLBridgeError* error);
 
 DLBridgeStatus IpcExport(const DLBridgeBuffer& buffer, DLDevice label, IpcHandle* out,
                          DLBridgeError* error);

@@ -37,10 +37,10 @@ DLBridgeStatus MakeList(uint64_t context, EventPair* pair, uint32_t side, Barrie
 
 // Prepares the list that a queue executes: the pair's, unless it is for a different device or
 // group.
-DLBridgeStatus PrepareQueue(const DLBridgeStream& stream, EventPair* pair, uint32_t side,
-                            DLBridgeError* error) {
+DLBridgeStatus PrepareQueue(const DLBridgeStream& stream, const char* argument, EventPair* pair,
+                            uint32_t side, DLBridgeError* error) {
   BarrierList wanted = {nullptr, nullptr, 0};
-  DLBRIDGE_TRY(NativeDevice(stream.device, stream.context, kSides[side], &wanted.device, error));
+  DLBRIDGE_TRY(NativeDevice(stream.device, stream.context, argument, &wanted.device, error));
   DLBRIDGE_TRY(OrdinalOf(ToHandle<Queue>(stream.handle), &wanted.ordinal, error));
   BarrierList* list = &pair->lists[side];
   if (list->list != nullptr && list->device == wanted.device && list->ordinal == wanted.ordinal) {
@@ -55,9 +55,9 @@ DLBridgeStatus PrepareQueue(const DLBridgeStream& stream, EventPair* pair, uint3
   return DLBRIDGE_OK;
 }
 
-DLBridgeStatus Prepare(const DLBridgeStream& stream, EventPair* pair, uint32_t side,
-                       DLBridgeError* error) {
-  return stream.kind == DLBRIDGE_STREAM_QUEUE ? PrepareQueue(stream, pair, side, error)
+DLBridgeStatus Prepare(const DLBridgeStream& stream, const char* argument, EventPair* pair,
+                       uint32_t side, DLBridgeError* error) {
+  return stream.kind == DLBRIDGE_STREAM_QUEUE ? PrepareQueue(stream, argument, pair, side, error)
                                               : DLBRIDGE_OK;
 }
 
@@ -75,8 +75,8 @@ DLBridgeStatus Submit(const DLBridgeStream& stream, EventPair* pair, uint32_t si
 // `*submitted` counts the events that will be signalled.
 DLBridgeStatus Order(const DLBridgeStream& producer, const DLBridgeStream& consumer,
                      EventPair* pair, uint32_t* submitted, DLBridgeError* error) {
-  DLBRIDGE_TRY(Prepare(producer, pair, 0, error));
-  DLBRIDGE_TRY(Prepare(consumer, pair, 1, error));
+  DLBRIDGE_TRY(Prepare(producer, kSides[0], pair, 0, error));
+  DLBRIDGE_TRY(Prepare(consumer, kSides[1], pair, 1, error));
   DLBRIDGE_TRY(Submit(producer, pair, 0, error));
   *submitted = 1;
   DLBRIDGE_TRY(Submit(consumer, pair, 1, error));
@@ -96,7 +96,8 @@ DLBridgeStatus WaitByEvent(const DLBridgeStream& stream, EventPair* pair, uint32
 DLBridgeStatus SynchronizeByEvent(const DLBridgeStream& stream, DLBridgeError* error) {
   DLBRIDGE_TRY(RequireContext(stream, "stream", error));
   EventPair* pair = nullptr;
-  DLBRIDGE_TRY(TakePair(stream.context, EntryOf(stream.device, stream.context), &pair, error));
+  DLBRIDGE_TRY(
+      TakePair(stream.context, OwnerOf(stream.device, stream.context).entry, &pair, error));
   uint32_t submitted = 0;
   const DLBridgeStatus status = WaitByEvent(stream, pair, &submitted, error);
   if (status != DLBRIDGE_OK) {
@@ -152,10 +153,31 @@ DLBridgeStatus Handoff(const DLBridgeStream& producer, const DLBridgeStream& con
   }
   EventPair* pair = nullptr;
   DLBRIDGE_TRY(
-      TakePair(producer.context, EntryOf(producer.device, producer.context), &pair, error));
+      TakePair(producer.context, OwnerOf(producer.device, producer.context).entry, &pair, error));
   uint32_t submitted = 0;
   const DLBridgeStatus status = Order(producer, consumer, pair, &submitted, error);
   ReturnPair(pair, submitted);
+  return status;
+}
+
+DLBridgeStatus SignalEnd(const DLBridgeStream& stream, const char* argument, EventPair* pair,
+                         DLBridgeError* error) {
+  DLBRIDGE_TRY(Prepare(stream, argument, pair, 0, error));
+  return Submit(stream, pair, 0, error);
+}
+
+// A queue executes a closed list, and executes it again only after the pair's event was signalled.
+DLBridgeStatus Barrier(const DLBridgeStream& stream, DLBridgeError* error) {
+  if (stream.kind == DLBRIDGE_STREAM_IMMEDIATE_LIST) {
+    DLBRIDGE_ZE_TRY(zeCommandListAppendBarrier, ToHandle<List>(stream.handle), nullptr, 0, nullptr);
+    return DLBRIDGE_OK;
+  }
+  DLBRIDGE_TRY(RequireContext(stream, kSides[0], error));
+  EventPair* pair = nullptr;
+  DLBRIDGE_TRY(
+      TakePair(stream.context, OwnerOf(stream.device, stream.context).entry, &pair, error));
+  const DLBridgeStatus status = SignalEnd(stream, kSides[0], pair, error);
+  ReturnPair(pair, status == DLBRIDGE_OK ? 1 : 0);
   return status;
 }
 

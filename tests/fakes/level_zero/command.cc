@@ -30,21 +30,29 @@ bool MayRun(const Engine& engine, size_t index) {
                       [](const Command& before) { return before.barrier; });
 }
 
-void RunOne(Engine* engine, size_t index) {
-  const Command command = engine->pending[index];
+// Removes a command that has run or never will.
+Command Remove(Engine* engine, size_t index) {
+  Command command = engine->pending[index];
   engine->pending.erase(engine->pending.begin() + static_cast<std::ptrdiff_t>(index));
-  for (const Run& run : command.runs) {
-    std::memcpy(run.to, run.from, run.bytes);
-  }
   for (Event* event : command.waits) {
     --event->waits;
   }
   if (command.signal != nullptr) {
-    command.signal->signalled = true;
     --command.signal->signals;
   }
   if (command.of != nullptr) {
     --command.of->executing;
+  }
+  return command;
+}
+
+void RunOne(Engine* engine, size_t index) {
+  const Command command = Remove(engine, index);
+  for (const Run& run : command.runs) {
+    std::memcpy(run.to, run.from, run.bytes);
+  }
+  if (command.signal != nullptr) {
+    command.signal->signalled = true;
   }
 }
 
@@ -190,6 +198,29 @@ size_t ExtentOf(const ze_copy_region_t& region, uint32_t pitch, uint32_t slice) 
   return (depth - 1) * slice + (region.height - size_t{1}) * pitch + region.width;
 }
 
+void CheckOnHost(Call* call, const Event& event) {
+  call->Require(event.pool->host_visible, "hEvent is of a pool that is not visible to the host",
+                ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT);
+}
+
+void CheckHostWaits(Call* call, const Event& event) {
+  CheckOnHost(call, event);
+  call->Require(event.flushes_to_host, "hEvent has a signal scope without the host",
+                ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT);
+}
+
+// Does a row that is written overlap a row that is read? All rows have one length.
+bool Overlap(std::vector<Run> runs) {
+  std::sort(runs.begin(), runs.end(), [](const Run& a, const Run& b) { return a.from < b.from; });
+  return std::any_of(runs.begin(), runs.end(), [&runs](const Run& writer) {
+    // The first row that ends after the start of the written one.
+    const auto reader = std::partition_point(runs.begin(), runs.end(), [&writer](const Run& run) {
+      return run.from + run.bytes <= writer.to;
+    });
+    return reader != runs.end() && reader->from < writer.to + writer.bytes;
+  });
+}
+
 void CheckRuns(Call* call, const List* list, const Context* from, const std::vector<Run>& runs) {
   for (const Run& run : runs) {
     CheckRange(call, run.to, run.bytes, list->context, "dstptr");
@@ -198,6 +229,14 @@ void CheckRuns(Call* call, const List* list, const Context* from, const std::vec
 }
 
 }  // namespace
+
+void DropWork() {
+  for (Engine* engine : TheWorld().engines) {
+    while (!engine->pending.empty()) {
+      Remove(engine, engine->pending.size() - 1);
+    }
+  }
+}
 
 void Work() {
   if (!TheWorld().working) {
@@ -287,7 +326,7 @@ ze_result_t zeCommandQueueSynchronize(ze_command_queue_handle_t hCommandQueue, u
     }
     call.Wait();
   }
-  return ZE_RESULT_SUCCESS;
+  return Call::Waited();
 }
 
 ze_result_t fake_ze_queue_ordinal(ze_command_queue_handle_t queue, uint32_t* ordinal) {
@@ -368,7 +407,7 @@ ze_result_t fake_ze_list_synchronize(ze_command_list_handle_t list, uint64_t tim
     }
     call.Wait();
   }
-  return ZE_RESULT_SUCCESS;
+  return Call::Waited();
 }
 
 ze_result_t zeCommandListAppendBarrier(ze_command_list_handle_t hCommandList,
@@ -452,6 +491,9 @@ ze_result_t zeCommandListAppendMemoryCopyRegion(
   fake_ze::AddRuns(*dstRegion, static_cast<unsigned char*>(dstptr), dstPitch, dstSlicePitch,
                    static_cast<const unsigned char*>(srcptr), srcPitch, srcSlicePitch,
                    &command.runs);
+  call.Require(!fake_ze::Overlap(command.runs), "dstRegion and srcRegion overlap",
+               ZE_RESULT_ERROR_OVERLAPPING_REGIONS);
+  FAKE_OR_RETURN;
   fake_ze::Append(&call, list, command);
   return call.result();
 }
@@ -471,6 +513,7 @@ ze_result_t zeEventPoolCreate(ze_context_handle_t hContext, const ze_event_pool_
                ZE_RESULT_ERROR_INVALID_ENUMERATION);
   FAKE_OR_RETURN;
   auto* pool = TheWorld().Make<Pool>(context);
+  pool->host_visible = (desc->flags & ZE_EVENT_POOL_FLAG_HOST_VISIBLE) != 0;
   pool->taken.resize(desc->count);
   *phEventPool = fake_ze::ToHandle<ze_event_pool_handle_t>(pool);
   return ZE_RESULT_SUCCESS;
@@ -503,6 +546,7 @@ ze_result_t zeEventCreate(ze_event_pool_handle_t hEventPool, const ze_event_desc
   auto* event = TheWorld().Make<Event>(pool->context);
   event->pool = pool;
   event->index = desc->index;
+  event->flushes_to_host = (desc->signal & ZE_EVENT_SCOPE_FLAG_HOST) != 0;
   pool->taken[desc->index] = true;
   *phEvent = fake_ze::ToHandle<ze_event_handle_t>(event);
   return ZE_RESULT_SUCCESS;
@@ -524,6 +568,8 @@ ze_result_t zeEventHostSignal(ze_event_handle_t hEvent) {
   FAKE_CALL(zeEventHostSignal);
   auto* event = call.Get<Event>(hEvent, "hEvent");
   FAKE_OR_RETURN;
+  fake_ze::CheckOnHost(&call, *event);
+  FAKE_OR_RETURN;
   call.Require(!event->signalled && event->signals == 0,
                "hEvent is signalled, or about to be, and was not reset",
                ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT);
@@ -537,18 +583,22 @@ ze_result_t zeEventHostSynchronize(ze_event_handle_t hEvent, uint64_t timeout) {
   FAKE_CALL(zeEventHostSynchronize);
   auto* event = call.Get<Event>(hEvent, "hEvent");
   FAKE_OR_RETURN;
-  while (!event->signalled) {
+  fake_ze::CheckHostWaits(&call, *event);
+  FAKE_OR_RETURN;
+  while (!event->signalled && !TheWorld().lost) {
     if (timeout != UINT64_MAX) {
       return ZE_RESULT_NOT_READY;
     }
     call.Wait();
   }
-  return ZE_RESULT_SUCCESS;
+  return Call::Waited();
 }
 
 ze_result_t zeEventQueryStatus(ze_event_handle_t hEvent) {
   FAKE_CALL(zeEventQueryStatus);
   const auto* event = call.Get<Event>(hEvent, "hEvent");
+  FAKE_OR_RETURN;
+  fake_ze::CheckHostWaits(&call, *event);
   FAKE_OR_RETURN;
   return event->signalled ? ZE_RESULT_SUCCESS : ZE_RESULT_NOT_READY;
 }
@@ -556,6 +606,8 @@ ze_result_t zeEventQueryStatus(ze_event_handle_t hEvent) {
 ze_result_t zeEventHostReset(ze_event_handle_t hEvent) {
   FAKE_CALL(zeEventHostReset);
   auto* event = call.Get<Event>(hEvent, "hEvent");
+  FAKE_OR_RETURN;
+  fake_ze::CheckOnHost(&call, *event);
   FAKE_OR_RETURN;
   call.Require(event->signals == 0 && event->waits == 0, "hEvent is still in use",
                ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT);

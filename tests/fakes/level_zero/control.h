@@ -8,6 +8,8 @@
 //                          its own memory, and garbage is written)
 //   FAKE_ZE_IPC            fd (default): a handle begins with a descriptor; process: it also names
 //                          the process that holds the descriptor; bytes: it is opaque
+//   FAKE_ZE_PEERS          comma-separated pairs like 0>1: the first root device of each driver can
+//                          access memory of the second one (else: no device can access another's)
 //   FAKE_ZE_LACKS          comma-separated names of functions that the driver lacks
 //   FAKE_ZE_INIT           result of zeInit, such as 0x78000001
 #ifndef DLBRIDGE_TESTS_FAKES_LEVEL_ZERO_CONTROL_H_
@@ -22,6 +24,9 @@
   /* The n-th call from now (1: the next) of a function (NULL: any) does nothing and returns   \
      `result`. n of 0 cancels it. */                                                           \
   X(void, fake_ze_fail, (const char* function, uint32_t result, uint32_t n))                   \
+  /* The device hangs and is reset: work that has not run never runs, and every call but       \
+     zeContextDestroy returns ZE_RESULT_ERROR_DEVICE_LOST. 0 ends that. */                     \
+  X(void, fake_ze_lose, (uint32_t lost))                                                       \
   /* The number of violations and the text of the first; clears them. */                       \
   X(size_t, fake_ze_violations, (char* first, size_t size))                                    \
   /* Calls since the last query, comma-separated; clears them. */                              \

@@ -20,6 +20,7 @@ Device* AddDevice(Driver* driver, size_t index) {
   Device* device = TheWorld().Make<Device>(nullptr);
   device->driver = driver;
   device->root = device;
+  device->index = index;
   device->uuid[0] = 0xd1;
   device->uuid[1] = FAKE_ZE_INSTANCE;
   device->uuid[2] = static_cast<uint8_t>(TheWorld().drivers.size());
@@ -46,6 +47,18 @@ void AddDriver() {
     AddParts(driver->devices.back());
   }
   TheWorld().drivers.push_back(driver);
+}
+
+// Of root devices only FAKE_ZE_PEERS.
+bool CanAccess(const Device& device, const Device& peer) {
+  if (device.root == peer.root) {
+    return &device == &peer || (device.root != &device && peer.root != &peer);
+  }
+  const char* value = std::getenv("FAKE_ZE_PEERS");
+  const std::string peers = "," + std::string(value != nullptr ? value : "") + ",";
+  const std::string pair =
+      "," + std::to_string(device.root->index) + ">" + std::to_string(peer.root->index) + ",";
+  return peers.find(pair) != std::string::npos;
 }
 
 void Initialise() {
@@ -159,6 +172,19 @@ ze_result_t zeDeviceGetProperties(ze_device_handle_t hDevice,
   return ZE_RESULT_SUCCESS;
 }
 
+ze_result_t zeDeviceCanAccessPeer(ze_device_handle_t hDevice, ze_device_handle_t hPeerDevice,
+                                  ze_bool_t* value) {
+  FAKE_CALL(zeDeviceCanAccessPeer);
+  const auto* device = call.Get<Device>(hDevice, "hDevice");
+  const auto* peer = call.Get<Device>(hPeerDevice, "hPeerDevice");
+  call.Pointer(value, "value");
+  FAKE_OR_RETURN;
+  call.Require(device->driver == peer->driver, "hPeerDevice is of another driver");
+  FAKE_OR_RETURN;
+  *value = fake_ze::CanAccess(*device, *peer) ? 1 : 0;
+  return ZE_RESULT_SUCCESS;
+}
+
 ze_result_t zeContextCreate(ze_driver_handle_t hDriver, const ze_context_desc_t* desc,
                             ze_context_handle_t* phContext) {
   FAKE_CALL(zeContextCreate);
@@ -179,13 +205,14 @@ ze_result_t zeContextDestroy(ze_context_handle_t hContext) {
   FAKE_CALL(zeContextDestroy);
   auto* context = call.Get<Context>(hContext, "hContext");
   FAKE_OR_RETURN;
+  // The objects of a lost device cannot be destroyed before.
   for (const auto& [base, allocation] : TheWorld().memory) {
-    call.Require(allocation.context != context, "hContext still has memory",
+    call.Require(allocation.context != context || TheWorld().lost, "hContext still has memory",
                  ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE);
   }
   for (const auto& object : TheWorld().objects) {
     const bool works = object->kind == Kind::kQueue || object->kind == Kind::kList;
-    call.Require(object->context != context || !object->alive || !works,
+    call.Require(object->context != context || !object->alive || !works || TheWorld().lost,
                  "hContext still has queues or lists", ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE);
   }
   FAKE_OR_RETURN;

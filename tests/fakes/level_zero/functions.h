@@ -14,7 +14,8 @@
 #define FAKE_ZE_DEVICE(X)                 \
   X(Get, zeDeviceGet)                     \
   X(GetSubDevices, zeDeviceGetSubDevices) \
-  X(GetProperties, zeDeviceGetProperties)
+  X(GetProperties, zeDeviceGetProperties) \
+  X(CanAccessPeer, zeDeviceCanAccessPeer)
 #define FAKE_ZE_CONTEXT(X)   \
   X(Create, zeContextCreate) \
   X(Destroy, zeContextDestroy)

@@ -62,6 +62,11 @@ Call::Call(const char* name) : name_(name), lock_(TheWorld().mutex) {
     result_ = world.failing_result;
     return;
   }
+  if (world.lost && std::strcmp(name, "zeContextDestroy") != 0) {
+    failed_ = true;
+    result_ = ZE_RESULT_ERROR_DEVICE_LOST;
+    return;
+  }
   Require(world.initialised || std::strcmp(name, "zeInit") == 0, "was called before zeInit",
           ZE_RESULT_ERROR_UNINITIALIZED);
 }
@@ -128,6 +133,15 @@ void fake_ze_fail(const char* function, uint32_t result, uint32_t n) {
   TheWorld().failing = function != nullptr ? function : "";
   TheWorld().failing_result = static_cast<ze_result_t>(result);
   TheWorld().failing_in = n;
+}
+
+void fake_ze_lose(uint32_t lost) {
+  const Guard guard(TheWorld().mutex);
+  TheWorld().lost = lost != 0;
+  if (lost != 0) {
+    fake_ze::DropWork();
+  }
+  TheWorld().changed.notify_all();
 }
 
 size_t fake_ze_violations(char* first, size_t size) {

@@ -49,6 +49,7 @@ struct Device : Object {
   Device() : Object(kKind) {}
   Driver* driver = nullptr;
   Device* root = nullptr;
+  size_t index = 0;  // among the root devices of the driver
   uint32_t subdevice = 0;
   uint8_t uuid[ZE_MAX_DEVICE_UUID_SIZE] = {};
   std::vector<Device*> parts;
@@ -63,6 +64,7 @@ struct Context : Object {
 struct Pool : Object {
   static constexpr Kind kKind = Kind::kPool;
   Pool() : Object(kKind) {}
+  bool host_visible = false;
   std::vector<bool> taken;
 };
 
@@ -71,6 +73,7 @@ struct Event : Object {
   Event() : Object(kKind) {}
   Pool* pool = nullptr;
   uint32_t index = 0;
+  bool flushes_to_host = false;  // the scope of its signal includes the host
   bool signalled = false;
   uint32_t signals = 0;  // enqueued commands that signal it
   uint32_t waits = 0;    // enqueued commands that wait for it
@@ -137,6 +140,7 @@ struct World {
   ze_result_t failing_result = ZE_RESULT_SUCCESS;
   std::string stalling;
   bool stalled = false;
+  bool lost = false;
   bool any_context_knows = false;
   std::string ipc = "fd";
   std::vector<std::unique_ptr<Object>> objects;
@@ -174,6 +178,10 @@ class Call {
 
   bool failed() const { return failed_; }
   ze_result_t result() const { return result_; }
+  // The result of a wait that ended: it ends early if the device is lost.
+  static ze_result_t Waited() {
+    return TheWorld().lost ? ZE_RESULT_ERROR_DEVICE_LOST : ZE_RESULT_SUCCESS;
+  }
 
   // Blocks inside the call if the test asked for it.
   void Stall();
@@ -249,6 +257,9 @@ std::map<uintptr_t, Allocation>::iterator FindAllocation(const void* address);
 // Checks that a range is host memory or lies inside an allocation of the context.
 void CheckRange(Call* call, const void* address, size_t bytes, const Context* context,
                 const char* argument);
+
+// Drops all work that has not run.
+void DropWork();
 
 // Starts the worker, which runs commands, the last one first.
 void Work();
