@@ -83,8 +83,8 @@ DLBridgeStatus Layout(const DLTensor& tensor, uint64_t flags, DLBridgeLayout* ou
   ByteExtent bytes;
   if (CheckExtent(tensor.ndim, shape, strides, ItemBits(tensor.dtype, flags), &extent, &bytes,
                   &sink)) {
-    Describe({tensor, shape, tensor.strides != nullptr ? strides : nullptr, extent, bytes}, flags,
-             out);
+    Describe({tensor, shape, tensor.strides != nullptr ? strides : nullptr, extent, bytes, false},
+             flags, out);
   }
   return sink.status();
 }

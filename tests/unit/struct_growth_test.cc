@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <functional>
 
@@ -34,11 +35,16 @@ void ExpectRejected(const Call& call, const void* value, DLBridgeStatus status,
   EXPECT_TRUE(error.Says(argument)) << error.message;
 }
 
+// Size of the first version of a struct; a struct that has grown since specialises it.
+template <class T>
+constexpr uint32_t kFirstSize = sizeof(T);
+template <>
+constexpr uint32_t kFirstSize<DLBridgePointerInfo> = offsetof(DLBridgePointerInfo, peers);
+
 // A struct that is too small, at the end of a page: no byte after it is read.
 template <class T>
 void ExpectSmallRejected(const char* argument, const T& good, const Call& call) {
-  for (const uint32_t size : {0U, 4U, 7U, 8U, 12U, static_cast<uint32_t>(sizeof(T)) - 8U,
-                              static_cast<uint32_t>(sizeof(T)) - 1U}) {
+  for (const uint32_t size : {0U, 4U, 7U, 8U, 12U, kFirstSize<T> - 8U, kFirstSize<T> - 1U}) {
     T smaller = good;
     smaller.struct_size = size;
     const Guarded guarded(&smaller, std::max(size & ~3U, 4U));
@@ -290,7 +296,7 @@ TEST(StructGrowth, OfWrapSpec) {
       return dlbridge_wrap(static_cast<const DLBridgeWrapSpec*>(spec), out, error);
     });
   };
-  ExpectGrowth("spec", good, 12, wrap,
+  ExpectGrowth("spec", good, 13, wrap,
                [&](const void* spec) { EXPECT_EQ(wrap(spec, nullptr), DLBRIDGE_OK); });
   const Call legacy = [&](const void* spec, DLBridgeError* error) {
     DLManagedTensor* out = nullptr;
@@ -299,7 +305,7 @@ TEST(StructGrowth, OfWrapSpec) {
     dlbridge_release_legacy(out);
     return status;
   };
-  ExpectGrowth("spec", good, 12, legacy,
+  ExpectGrowth("spec", good, 13, legacy,
                [&](const void* spec) { EXPECT_EQ(legacy(spec, nullptr), DLBRIDGE_OK); });
 }
 
@@ -354,10 +360,10 @@ TEST(StructGrowth, OfAllocator) {
 
 // `fill` writes to a T whose struct_size the caller set.
 template <class T, class Fill>
-void ExpectFilled(const char* argument, const T& good, Fill fill) {
+void ExpectFilled(const char* argument, const T& good, Fill fill, int unknown = 8) {
   SCOPED_TRACE(argument);
   Error error;
-  for (const uint32_t size : {0U, 4U, static_cast<uint32_t>(sizeof(T)) - 1U}) {
+  for (const uint32_t size : {0U, 4U, kFirstSize<T> - 1U}) {
     T smaller = good;
     smaller.struct_size = size;
     const Guarded guarded(&smaller, std::max(size & ~3U, 4U));
@@ -370,8 +376,13 @@ void ExpectFilled(const char* argument, const T& good, Fill fill) {
   T flag = good;
   flag.options = 1;
   EXPECT_EQ(fill(&flag, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
-  flag.options = 1U << 8;
+  flag.options = 1U << unknown;
   EXPECT_EQ(fill(&flag, &error), DLBRIDGE_ERROR_TOO_NEW);
+  // A caller of the first version gets what it knows.
+  T first = good;
+  first.struct_size = kFirstSize<T>;
+  const Guarded older(&first, kFirstSize<T>);
+  EXPECT_EQ(fill(older.as<T>(), &error), DLBRIDGE_OK);
   // Bytes past the known part stay unchanged, and struct_size becomes the size that was filled.
   Grown<T> larger(good);
   EXPECT_EQ(fill(&larger.known, &error), DLBRIDGE_OK);
@@ -395,11 +406,28 @@ TEST(StructGrowth, OfOutputStructs) {
     return dlbridge_backend_info(DLBRIDGE_BACKEND_CPU, out, error);
   });
   const DLBridgePointerInfo pointer = DLBRIDGE_POINTER_INFO_INIT;
-  ExpectFilled("out", pointer, [&](DLBridgePointerInfo* out, DLBridgeError* error) {
+  const auto ask = [&](DLBridgePointerInfo* out, DLBridgeError* error) {
     const DLBridgeBuffer buffer = dlbridge_buffer_address(source.tensor()->data);
     return dlbridge_pointer_info(&buffer, Device(kDLCPU), out, error);
-  });
+  };
+  ExpectFilled("out", pointer, ask, 9);
   source.Release();
+}
+
+// The host's memory has no peers, and the option stays set for the next call.
+TEST(StructGrowth, PeersNeedTheFieldThatReceivesThem) {
+  float memory = 0;
+  const DLBridgeBuffer buffer = dlbridge_buffer_address(&memory);
+  DLBridgePointerInfo info = DLBRIDGE_POINTER_INFO_INIT;
+  info.options = DLBRIDGE_POINTER_INFO_PEERS;
+  Error error;
+  ASSERT_EQ(dlbridge_pointer_info(&buffer, Device(kDLCPU), &info, &error), DLBRIDGE_OK);
+  EXPECT_EQ(info.options, static_cast<uint32_t>(DLBRIDGE_POINTER_INFO_PEERS));
+  EXPECT_EQ(info.properties & DLBRIDGE_POINTER_PEERS_KNOWN, 0U);
+  info.struct_size = offsetof(DLBridgePointerInfo, peers);
+  EXPECT_EQ(dlbridge_pointer_info(&buffer, Device(kDLCPU), &info, &error),
+            DLBRIDGE_ERROR_BUFFER_TOO_SMALL);
+  EXPECT_TRUE(error.Says("out.struct_size")) << error.message;
 }
 
 // ---------------------------------------------------------------------------- zero is the default
