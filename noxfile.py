@@ -296,10 +296,12 @@ def bindings(session):
 
 @stage
 def bindings_nightly(session):
-    """Other Pythons, reproducible wheels, source distribution; clang-tidy on C++'s tests."""
+    """Other Pythons, reproducible wheels, sdist; clang-tidy on C++'s tests; staticcheck on Go."""
     sessions = ("rules", "tests-3.10", "tests-3.13", "reproducible", "sdist")
     variables = {"DLBRIDGE_PYTHONS": "3.10 3.11 3.12 3.13", **install_both_kinds(session)}
     runs = [("bindings/python", ("-s", *sessions)), ("bindings/cpp", ("-k", "tidy"))]
+    need_go(session)
+    runs.append(("bindings/go", ("-s", "staticcheck")))
     stages.noxfiles(session, runs, **variables)
 
 
