@@ -138,7 +138,7 @@ def rejections_of_wrap(case):
     case("kind-unknown", wrap_spec(buffer={"kind": 9}), error("ERROR_TOO_NEW"))
     case("backend-of-another", wrap_spec(device=[2, 0], buffer={"backend": "HIP"}), bad_argument())
     case("retain-of-address", wrap_spec(options=["RETAIN"]), bad_argument())
-    case("options-unknown", wrap_spec(options=1 << 12), error("ERROR_TOO_NEW"))
+    case("options-unknown", wrap_spec(options=1 << 13), error("ERROR_TOO_NEW"))
     case("flag-as-option", wrap_spec(options=1), bad_argument())
     case("size-without-limit", wrap_spec(buffer_size=24, options=0), bad_argument())
     case("version-2.0", wrap_spec(version=[2, 0]), bad_argument())
