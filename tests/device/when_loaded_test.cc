@@ -455,7 +455,7 @@ TYPED_TEST(WhenLoaded, WhileThreadsAsk) {
     for (int i = 0; i < 4; ++i) {
       threads.emplace_back([&] {
         bool ready = false;
-        for (int after = 0; after < 50;) {
+        for (int after = 0; after < 50 && !this->HasFailure();) {
           const bool must_be_ready = ready || loaded;
           const DLBridgeBackendInfo info = Info(TypeParam::kBackend);
           ready = info.state == DLBRIDGE_STATE_READY;
@@ -468,7 +468,7 @@ TYPED_TEST(WhenLoaded, WhileThreadsAsk) {
         }
       });
     }
-    while (asked < 50) {
+    while (asked < 50 && !this->HasFailure()) {
       std::this_thread::yield();
     }
     void* copy = Import(path);
@@ -489,7 +489,7 @@ TYPED_TEST(WhenLoaded, WhileThreadsAskAndAnotherCopyFails) {
     const std::string path = this->Bring("jax");
     for (int i = 0; i < 4; ++i) {
       threads.emplace_back([&] {
-        for (bool ready = false; !ready;) {
+        for (bool ready = false; !ready && !this->HasFailure();) {
           const bool must_be_ready = loaded;
           const DLBridgeBackendInfo info = Info(TypeParam::kBackend);
           ready = info.state == DLBRIDGE_STATE_READY;
@@ -555,7 +555,7 @@ TEST_F(WhenCudaIsLoaded, ForkedDuringTheStart) {
       void* copy = Import(path);
       stop_in_init = true;
       std::thread starting([] { EXPECT_EQ(Ask().state, DLBRIDGE_STATE_READY); });
-      while (!stopped) {
+      while (!stopped && !HasFailure()) {
         std::this_thread::yield();
       }
       EXPECT_TRUE(InChild([] {
