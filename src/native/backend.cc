@@ -20,65 +20,184 @@ constexpr const Backend* kBackends[] = {nullptr,      &kCpuBackend,       &kCuda
                                         &kHipBackend, &kLevelZeroBackend, &kOpenClBackend};
 constexpr uint32_t kBackendCount = sizeof(kBackends) / sizeof(kBackends[0]);
 
-// The state of a backend in this process. `info` is written before `state` and is constant
-// afterwards.
+// The outcome of a start.
+struct Report {
+  DLBridgeBackendInfo info;
+  uint32_t generation;  // of the process that started it
+  bool about_foreign;   // about a copy that this library did not load
+};
+
+// The state of a backend in this process. A report is constant once `report` points to it, so
+// readers need no lock.
 struct Slot {
-  std::atomic<int32_t> state{0};      // 0: not started
-  std::atomic<bool> starting{false};  // also read by a child that was forked during the start
-  uint32_t generation = 0;            // of the process that started it
-  DLBridgeBackendInfo info = {};
+  std::atomic<const Report*> report{nullptr};  // NULL: not started
+  std::atomic<bool> starting{false};           // also read by a child that was forked meanwhile
+  std::atomic<bool> lost{false};               // this process is such a child
+  LibrarySearch search;
+  // At most one about no copy or our own, then one about a foreign copy, then the one that is
+  // READY.
+  Report reports[3] = {};
+  uint32_t count = 0;  // of reports that were published
   Lock lock;
 };
 
 Slot g_slots[kBackendCount];
 static_assert(sizeof(g_ready) / sizeof(g_ready[0]) == kBackendCount, "one for each");
 
-void Start(const Backend& backend, Slot* slot) {
-  std::memset(&slot->info, 0, sizeof slot->info);
-  slot->info.struct_size = sizeof slot->info;
-  slot->info.backend = backend.id;
-  slot->generation = ForkGeneration();
-  slot->starting.store(true, std::memory_order_relaxed);
-  const int32_t state = backend.start(&slot->info);
-  slot->info.state = state;
-  slot->starting.store(false, std::memory_order_relaxed);
-  slot->state.store(state, std::memory_order_release);
-  if (state == DLBRIDGE_STATE_READY) {
-    g_ready[backend.id].store(slot->generation + 1, std::memory_order_release);
+bool IsReady(const Report& report) { return report.info.state == DLBRIDGE_STATE_READY; }
+
+void Prepare(const Backend& backend, const char* file, Report* out) {
+  std::memset(out, 0, sizeof *out);
+  out->info.struct_size = sizeof out->info;
+  out->info.backend = backend.id;
+  out->generation = ForkGeneration();
+  TextWriter(out->info.file, sizeof out->info.file).String(file);
+}
+
+// Starts one copy of the driver.
+void Try(const Backend& backend, const LibraryCopy& copy, Slot* slot, Report* out) {
+  Prepare(backend, copy.file, out);
+  slot->starting.store(copy.handle != nullptr, std::memory_order_relaxed);
+  out->info.state = backend.start(copy.handle, &out->info);
+  if (copy.handle != nullptr) {
+    slot->search.AddTried(copy.handle);
   }
 }
 
-// A driver that was absent at the first request is not searched for again: the search is expensive,
-// and results must not depend on when a framework loads a library.
-DLBridgeStatus Started(const Backend& backend, const Slot** out, DLBridgeError* error) {
-  Slot* slot = &g_slots[backend.id];
-  if (slot->state.load(std::memory_order_acquire) == 0) {
-    if (!WatchForks()) {
-      return RejectMemory(error);
-    }
-    const Locked locked(&slot->lock);
-    if (slot->state.load(std::memory_order_relaxed) == 0) {
-      Start(backend, slot);
+void Publish(const Backend& backend, const Report& report, Slot* slot) {
+  Report* kept = &slot->reports[slot->count++];
+  *kept = report;
+  slot->report.store(kept, std::memory_order_release);
+  if (IsReady(report)) {
+    g_ready[backend.id].store(report.generation + 1, std::memory_order_release);
+  }
+  slot->starting.store(false, std::memory_order_relaxed);
+}
+
+// Tries the copies that are in the process, in the order in which they were loaded. The report is
+// about the one that is ready, else about the first.
+void TryLoaded(const Backend& backend, Slot* slot, Report* out) {
+  LibraryCopy copy;
+  while (!IsReady(*out) && slot->search.FindLoaded(backend.library, &copy)) {
+    Report report;
+    Try(backend, copy, slot, &report);
+    report.about_foreign = true;
+    if (out->info.state == 0 || IsReady(report)) {
+      *out = report;
     }
   }
-  // A driver that is absent or failed to start holds nothing that a fork could break.
-  if (slot->generation != ForkGeneration() && slot->info.state == DLBRIDGE_STATE_READY &&
-      backend.id != DLBRIDGE_BACKEND_CPU) {
-    return RejectStatus(error, DLBRIDGE_ERROR_FORKED, backend.name,
-                        "was started before this process was forked: start it only in the child");
+}
+
+// Loads a copy and tries it. A report that exists is only replaced by success.
+void TryOwn(const Backend& backend, Slot* slot, Report* out) {
+  Report report;
+  Prepare(backend, "", &report);
+  TextWriter reason(report.info.reason, sizeof report.info.reason);
+  LibraryCopy copy;
+  if (slot->search.Load(backend.library, &copy, &reason)) {
+    Try(backend, copy, slot, &report);
+  } else {
+    report.info.state = DLBRIDGE_STATE_ABSENT;
   }
-  *out = slot;
+  if (out->info.state == 0 || IsReady(report)) {
+    *out = report;
+  }
+}
+
+// The first start. The lock is held.
+DLBridgeStatus Start(const Backend& backend, Slot* slot, DLBridgeError* error) {
+  if (!slot->search.Begin(backend.library)) {
+    return RejectMemory(error);
+  }
+  const uint64_t loads = LoadCount();
+  Report report;
+  Prepare(backend, "", &report);
+  if (backend.library.count == 0) {
+    Try(backend, {nullptr, ""}, slot, &report);
+  } else {
+    TryLoaded(backend, slot, &report);
+    if (!IsReady(report)) {
+      TryOwn(backend, slot, &report);
+    }
+  }
+  Publish(backend, report, slot);
+  slot->search.FoundNoMore(loads);
   return DLBRIDGE_OK;
+}
+
+DLBridgeStatus StartFirst(const Backend& backend, Slot* slot, DLBridgeError* error) {
+  if (!WatchForks()) {
+    return RejectMemory(error);
+  }
+  const Locked locked(&slot->lock);
+  return slot->report.load(std::memory_order_relaxed) == nullptr ? Start(backend, slot, error)
+                                                                 : DLBRIDGE_OK;
+}
+
+// Tries a copy that was found after the first start, unless another thread was faster.
+void StartCopy(const Backend& backend, const LibraryCopy& copy, Slot* slot) {
+  const Locked locked(&slot->lock);
+  const Report& last = *slot->report.load(std::memory_order_relaxed);
+  if (IsReady(last) || slot->search.IsTried(copy.handle)) {
+    return;
+  }
+  Report report;
+  Try(backend, copy, slot, &report);
+  report.about_foreign = true;
+  if (IsReady(report) || !last.about_foreign) {
+    Publish(backend, report, slot);
+  }
+  slot->starting.store(false, std::memory_order_relaxed);
+}
+
+// A framework may bring its own copy of a driver at any time. The result must not depend on whether
+// that was before or after the first request. No lock is held during the search: it waits for the
+// loader, which in turn may wait for a constructor that calls this library.
+void StartLater(const Backend& backend, Slot* slot) {
+  const uint64_t loads = LoadCount();
+  LibraryCopy copy;
+  if (!slot->search.MayHaveMore(loads)) {
+    return;
+  }
+  while (!IsReady(*slot->report.load(std::memory_order_acquire)) &&
+         slot->search.FindLoaded(backend.library, &copy)) {
+    StartCopy(backend, copy, slot);
+  }
+  slot->search.FoundNoMore(loads);
+}
+
+DLBRIDGE_COLD DLBridgeStatus RejectForked(const Backend& backend, DLBridgeError* error) {
+  return RejectStatus(error, DLBRIDGE_ERROR_FORKED, backend.name,
+                      "was started before this process was forked: start it only in the child");
+}
+
+DLBridgeStatus Started(const Backend& backend, const Report** out, DLBridgeError* error) {
+  Slot* slot = &g_slots[backend.id];
+  if (slot->lost.load(std::memory_order_relaxed)) {
+    return RejectForked(backend, error);
+  }
+  const Report* report = slot->report.load(std::memory_order_acquire);
+  if (report == nullptr) {
+    DLBRIDGE_TRY(StartFirst(backend, slot, error));
+  } else if (!IsReady(*report) && backend.library.count != 0) {
+    StartLater(backend, slot);
+  }
+  report = slot->report.load(std::memory_order_acquire);
+  *out = report;
+  // A driver that is absent or failed to start holds nothing that a fork could break.
+  const bool inherited = IsReady(*report) && report->generation != ForkGeneration();
+  return inherited && backend.id != DLBRIDGE_BACKEND_CPU ? RejectForked(backend, error)
+                                                         : DLBRIDGE_OK;
 }
 
 // A message shows the start of a longer reason; dlbridge_backend_info has all of it.
 constexpr size_t kReasonRoom = 156;
 
-DLBRIDGE_COLD DLBridgeStatus RejectUnavailable(const Backend& backend, const Slot& slot,
+DLBRIDGE_COLD DLBridgeStatus RejectUnavailable(const Backend& backend, const Report& report,
                                                DLBridgeError* error) {
   char start[kReasonRoom];
   TextWriter reason(start, sizeof start);
-  reason.String(slot.info.reason);
+  reason.String(report.info.reason);
   char problem[220];
   TextWriter(problem, sizeof problem)
       .String("is not available: ")
@@ -140,11 +259,10 @@ DLBridgeStatus RejectBackend(DLBridgeError* error, const char* argument, const D
 }
 
 DLBridgeStatus StartSlowly(const Backend& backend, DLBridgeError* error) {
-  const Slot* slot = nullptr;
-  DLBRIDGE_TRY(Started(backend, &slot, error));
-  return DLBRIDGE_LIKELY(slot->info.state == DLBRIDGE_STATE_READY)
-             ? DLBRIDGE_OK
-             : RejectUnavailable(backend, *slot, error);
+  const Report* report = nullptr;
+  DLBRIDGE_TRY(Started(backend, &report, error));
+  return DLBRIDGE_LIKELY(IsReady(*report)) ? DLBRIDGE_OK
+                                           : RejectUnavailable(backend, *report, error);
 }
 
 void ResetBackendsInChild() {
@@ -153,8 +271,7 @@ void ResetBackendsInChild() {
     slot.lock.ResetInChild();
     if (slot.starting.load(std::memory_order_relaxed)) {
       slot.starting.store(false, std::memory_order_relaxed);
-      slot.info.state = DLBRIDGE_STATE_READY;
-      slot.state.store(DLBRIDGE_STATE_READY, std::memory_order_relaxed);
+      slot.lost.store(true, std::memory_order_relaxed);
     }
   }
 #endif
@@ -188,9 +305,9 @@ DLBridgeStatus dlbridge_backend_info(DLBridgeBackend backend, DLBridgeBackendInf
     return dlbridge::RejectEnum(error, "backend", "must be one of CPU (1) to OPENCL (5)", backend,
                                 DLBRIDGE_BACKEND_OPENCL);
   }
-  const dlbridge::Slot* slot = nullptr;
-  DLBRIDGE_TRY(dlbridge::Started(*found, &slot, error));
-  dlbridge::WriteOut(slot->info, out);
+  const dlbridge::Report* report = nullptr;
+  DLBRIDGE_TRY(dlbridge::Started(*found, &report, error));
+  dlbridge::WriteOut(report->info, out);
   return DLBRIDGE_OK;
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The interface that every driver implements, and the functions that find and start a backend.
 //
-// A backend is a table of functions. `start` is called first, once and by one thread. The others
-// are called only after it returned DLBRIDGE_STATE_READY. The library holds no lock during these
-// calls, except during `start`.
+// A backend is a table of functions. `start` is called first, by one thread at a time, and once for
+// each copy of the driver's library until it returns DLBRIDGE_STATE_READY. The others are called
+// only after that. The library holds no lock during these calls, except during `start`.
 #ifndef DLBRIDGE_SRC_NATIVE_BACKEND_H_
 #define DLBRIDGE_SRC_NATIVE_BACKEND_H_
 
@@ -13,6 +13,7 @@
 #include "dlbridge/dlbridge.h"
 #include "native/fork.h"
 #include "support/checked.h"
+#include "support/library.h"
 
 namespace dlbridge {
 
@@ -86,9 +87,13 @@ struct Backend {
   DLBridgeBackend id;
   const char* name;
 
-  // Loads the driver and initialises it. Fills `info` except struct_size and backend, which are
-  // set; the rest is zero on entry. Returns the state.
-  int32_t (*start)(DLBridgeBackendInfo* info);
+  // How the driver's library is found. Without a name: there is none.
+  LibraryNames library;
+
+  // Initialises the driver of a copy of that library; `library` is NULL if there is none. Fills
+  // `info` except struct_size, backend and file, which are set; the rest is zero on entry. Returns
+  // the state. If it is not READY, nothing of the copy is kept.
+  int32_t (*start)(void* library, DLBridgeBackendInfo* info);
 
   // Fills `*out` (zeroed, native_device -1) if the driver knows the memory; else leaves
   // `out->memory` 0 and returns DLBRIDGE_OK. A `label` of kDLCPU gives no information.
@@ -188,7 +193,8 @@ inline bool IsStarted(const Backend& backend) {
   return g_ready[backend.id].load(std::memory_order_acquire) == ForkGeneration() + 1;
 }
 
-// Starts the backend if necessary. Returns UNAVAILABLE or FORKED if it is not ready.
+// Starts the backend if necessary. Returns UNAVAILABLE or FORKED if it is not ready. Another copy
+// of the driver may come later, so the next call may succeed: call it once for one decision.
 DLBRIDGE_COLD DLBridgeStatus StartSlowly(const Backend& backend, DLBridgeError* error);
 inline DLBridgeStatus StartBackend(const Backend& backend, DLBridgeError* error) {
   return DLBRIDGE_LIKELY(IsStarted(backend)) ? DLBRIDGE_OK : StartSlowly(backend, error);

@@ -5,7 +5,7 @@
 namespace dlbridge {
 namespace {
 
-int32_t Start(DLBridgeBackendInfo* info) {
+int32_t Start(void* /*library*/, DLBridgeBackendInfo* info) {
   info->device_count = 1;
   return DLBRIDGE_STATE_READY;
 }
@@ -14,6 +14,7 @@ int32_t Start(DLBridgeBackendInfo* info) {
 
 constexpr Backend kCpuBackend = {DLBRIDGE_BACKEND_CPU,
                                  "the CPU",
+                                 {},
                                  Start,
                                  nullptr,
                                  nullptr,

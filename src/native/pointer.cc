@@ -28,36 +28,50 @@ void HostMemory(DLBridgePointerInfo* out) {
   out->memory = DLBRIDGE_MEMORY_HOST;
 }
 
-bool IsUsable(const Backend& backend) { return StartBackend(backend, nullptr) == DLBRIDGE_OK; }
+// The answers of the backends of a device type.
+struct Asked {
+  bool any;                // has one answered?
+  const Backend* missing;  // the first that is not available
+  DLBridgeStatus why;      // what it returned
+};
 
-// Leaves `out->memory` 0 if the driver is not available.
-DLBridgeStatus AskOne(const Backend& backend, const DLBridgeBuffer& buffer, DLDevice label,
-                      DLBridgePointerInfo* out, DLBridgeError* error) {
-  ClearInfo(out);
-  return IsUsable(backend) ? backend.pointer_info(buffer, label, out, error) : DLBRIDGE_OK;
+// Leaves `out->memory` 0 if no driver knows the memory or is available.
+DLBridgeStatus AskEach(const BackendList& list, const DLBridgeBuffer& buffer, DLDevice label,
+                       DLBridgePointerInfo* out, Asked* asked, DLBridgeError* error) {
+  *asked = {false, nullptr, DLBRIDGE_OK};
+  for (uint32_t i = 0; i < list.count && out->memory == 0; ++i) {
+    const Backend& backend = *list.backends[i];
+    const DLBridgeStatus started = StartBackend(backend, nullptr);
+    ClearInfo(out);
+    if (started == DLBRIDGE_OK) {
+      DLBRIDGE_TRY(backend.pointer_info(buffer, label, out, error));
+      asked->any = true;
+    } else if (asked->missing == nullptr) {
+      asked->missing = &backend;
+      asked->why = started;
+    }
+  }
+  return DLBRIDGE_OK;
 }
 
 // Reports a missing driver only if none of the list is available: for kDLOneAPI one of the two may
 // be installed alone.
 DLBridgeStatus AskList(const BackendList& list, const DLBridgeBuffer& buffer, DLDevice label,
                        DLBridgePointerInfo* out, DLBridgeError* error) {
-  const Backend* missing = nullptr;
-  bool asked = false;
-  for (uint32_t i = 0; i < list.count; ++i) {
-    const Backend& backend = *list.backends[i];
-    const DLBridgeStatus status = AskOne(backend, buffer, label, out, error);
-    if (status != DLBRIDGE_OK || out->memory != 0) {
-      return status;
+  for (;;) {
+    Asked asked;
+    DLBRIDGE_TRY(AskEach(list, buffer, label, out, &asked, error));
+    if (out->memory != 0) {
+      return DLBRIDGE_OK;
     }
-    asked = asked || IsStarted(backend);
-    missing = missing == nullptr && !IsUsable(backend) ? &backend : missing;
+    // A backend started before fork() may own this pointer.
+    if (asked.missing == nullptr || (asked.any && asked.why != DLBRIDGE_ERROR_FORKED)) {
+      HostMemory(out);
+      return DLBRIDGE_OK;
+    }
+    // If the driver has become available meanwhile, it is asked too.
+    DLBRIDGE_TRY(StartBackend(*asked.missing, error));
   }
-  // A backend started before fork() may own this pointer.
-  if (missing != nullptr && (!asked || StartBackend(*missing, nullptr) == DLBRIDGE_ERROR_FORKED)) {
-    return StartBackend(*missing, error);
-  }
-  HostMemory(out);
-  return DLBRIDGE_OK;
 }
 
 // Leaves `out->memory` 0 if the driver is not started.

@@ -12,7 +12,7 @@ namespace {
 
 constexpr char kReason[] = "this library was built without drivers (DLBRIDGE_DEVICES=OFF)";
 
-int32_t Start(DLBridgeBackendInfo* info) {
+int32_t Start(void* /*library*/, DLBridgeBackendInfo* info) {
   TextWriter(info->reason, sizeof info->reason).String(kReason);
   return DLBRIDGE_STATE_ABSENT;
 }

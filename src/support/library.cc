@@ -9,7 +9,7 @@
 #include <windows.h>
 #else
 #include <dlfcn.h>
-#ifdef __GLIBC__
+#ifdef __linux__
 #include <link.h>
 #endif
 #endif
@@ -58,8 +58,6 @@ void* Open(const char* name, bool loaded_only, TextWriter* reason) {
 
 const char* Variable(const char* name) { return std::getenv(name); }
 
-void* OpenPrefixed(const char* /*prefix*/) { return nullptr; }
-
 void WriteFile(void* library, const char* /*name*/, TextWriter* file) {
   char path[260];
   if (GetModuleFileNameA(reinterpret_cast<HMODULE>(library), path, sizeof path) != 0) {
@@ -93,32 +91,6 @@ void* Open(const char* name, bool loaded_only, TextWriter* reason) {
 // A privileged program must not take its drivers from the environment.
 const char* Variable(const char* name) { return secure_getenv(name); }
 
-struct Search {
-  const char* prefix;
-  char path[4096];
-};
-
-int Matches(dl_phdr_info* info, size_t /*size*/, void* search_argument) {
-  auto* search = static_cast<Search*>(search_argument);
-  const char* slash = std::strrchr(info->dlpi_name, '/');
-  const char* base = slash != nullptr ? slash + 1 : info->dlpi_name;
-  if (std::strncmp(base, search->prefix, std::strlen(search->prefix)) != 0) {
-    return 0;
-  }
-  TextWriter path(search->path, sizeof search->path);
-  return path.String(info->dlpi_name).fits() ? 1 : 0;
-}
-
-// Some packages bundle a driver under another name. If such a copy is loaded, it is used: a second
-// copy of a driver does not know the memory of the first one.
-void* OpenPrefixed(const char* prefix) {
-  Search search = {prefix, {0}};
-  if (prefix == nullptr || dl_iterate_phdr(Matches, &search) == 0) {
-    return nullptr;
-  }
-  return Open(search.path, true, nullptr);
-}
-
 void WriteFile(void* library, const char* name, TextWriter* file) {
   link_map* map = nullptr;
   const bool found = dlinfo(library, RTLD_DI_LINKMAP, static_cast<void*>(&map)) == 0;
@@ -128,8 +100,6 @@ void WriteFile(void* library, const char* name, TextWriter* file) {
 #else
 
 const char* Variable(const char* name) { return std::getenv(name); }
-
-void* OpenPrefixed(const char* /*prefix*/) { return nullptr; }
 
 void WriteFile(void* /*library*/, const char* name, TextWriter* file) { file->String(name); }
 
@@ -147,34 +117,139 @@ void* FindSymbol(void* library, const char* name) {
 
 #endif  // _WIN32
 
+#ifdef __linux__
+
 namespace {
 
-void* OpenAny(const LibraryNames& names, bool loaded_only, TextWriter* file, TextWriter* reason) {
-  for (uint32_t i = 0; i < names.count; ++i) {
-    void* library = Open(names.names[i], loaded_only, reason);
-    if (library != nullptr) {
-      WriteFile(library, names.names[i], file);
-      return library;
-    }
+int TakeCount(dl_phdr_info* info, size_t /*size*/, void* count) {
+  *static_cast<uint64_t*>(count) = info->dlpi_adds;
+  return 1;
+}
+
+struct Match {
+  const char* prefix;
+  uint32_t skip;  // how many matches come before it
+  char path[4096];
+};
+
+int TakeMatch(dl_phdr_info* info, size_t /*size*/, void* argument) {
+  auto* match = static_cast<Match*>(argument);
+  const char* slash = std::strrchr(info->dlpi_name, '/');
+  const char* base = slash != nullptr ? slash + 1 : info->dlpi_name;
+  if (std::strncmp(base, match->prefix, std::strlen(match->prefix)) != 0) {
+    return 0;
   }
-  return nullptr;
+  TextWriter path(match->path, sizeof match->path);
+  return path.String(info->dlpi_name).fits() && match->skip-- == 0 ? 1 : 0;
+}
+
+// Finds the path of a loaded file whose name has the prefix, in the order of loading. It is opened
+// after the walk: the loader forbids that meanwhile.
+bool FindMatch(const char* prefix, uint32_t number, Match* out) {
+  out->prefix = prefix;
+  out->skip = number;
+  return dl_iterate_phdr(TakeMatch, static_cast<void*>(out)) != 0;
 }
 
 }  // namespace
 
-void* OpenLibrary(const LibraryNames& names, TextWriter* file, TextWriter* reason) {
-  const char* chosen = Variable(names.variable);
-  if (chosen != nullptr && chosen[0] != '\0') {
-    const LibraryNames only = {nullptr, nullptr, &chosen, 1};
-    return OpenAny(only, false, file, reason);
+uint64_t LoadCount() {
+  uint64_t count = 0;
+  dl_iterate_phdr(TakeCount, static_cast<void*>(&count));
+  return count;
+}
+
+#else
+
+namespace {
+
+struct Match {
+  char path[1];
+};
+bool FindMatch(const char* /*prefix*/, uint32_t /*number*/, Match* /*out*/) { return false; }
+
+}  // namespace
+
+uint64_t LoadCount() { return 0; }
+
+#endif  // __linux__
+
+bool LibrarySearch::Begin(const LibraryNames& names) {
+  const char* value = names.variable != nullptr ? Variable(names.variable) : nullptr;
+  if (value == nullptr || value[0] == '\0') {
+    return true;
   }
-  void* library = OpenPrefixed(names.loaded_prefix);
-  if (library != nullptr) {
-    WriteFile(library, names.loaded_prefix, file);
-    return library;
+  // A copy: the environment may change before a later search.
+  const size_t size = std::strlen(value) + 1;
+  chosen_ = static_cast<char*>(std::malloc(size));
+  if (chosen_ == nullptr) {
+    return false;
   }
-  library = OpenAny(names, true, file, reason);
-  return library != nullptr ? library : OpenAny(names, false, file, reason);
+  std::memcpy(chosen_, value, size);
+  return true;
+}
+
+bool LibrarySearch::FindLoaded(const LibraryNames& names, LibraryCopy* out) const {
+  const bool has_room = IsTried(nullptr);
+  if (!has_room) {
+    return false;
+  }
+  if (chosen_ != nullptr) {
+    return Take(Open(chosen_, true, nullptr), chosen_, out);
+  }
+  Match match;
+  for (uint32_t i = 0; FindMatch(names.prefix, i, &match); ++i) {
+    if (Take(Open(match.path, true, nullptr), match.path, out)) {
+      return true;
+    }
+  }
+  // The file may have another name if the name in it, its SONAME, is one of these.
+  for (uint32_t i = 0; i < names.count; ++i) {
+    if (Take(Open(names.names[i], true, nullptr), names.names[i], out)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool LibrarySearch::Load(const LibraryNames& names, LibraryCopy* out, TextWriter* reason) const {
+  if (chosen_ != nullptr) {
+    return Take(Open(chosen_, false, reason), chosen_, out);
+  }
+  for (uint32_t i = 0; i < names.count; ++i) {
+    if (Take(Open(names.names[i], false, reason), names.names[i], out)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool LibrarySearch::Take(void* handle, const char* name, LibraryCopy* out) const {
+  if (handle == nullptr || IsTried(handle)) {
+    return false;
+  }
+  out->handle = handle;
+  TextWriter file(out->file, sizeof out->file);
+  WriteFile(handle, name, &file);
+  return true;
+}
+
+void LibrarySearch::AddTried(void* handle) {
+  for (std::atomic<void*>& tried : tried_) {
+    if (tried.load(std::memory_order_relaxed) == nullptr) {
+      tried.store(handle, std::memory_order_release);
+      return;
+    }
+  }
+}
+
+bool LibrarySearch::IsTried(void* handle) const {
+  for (const std::atomic<void*>& tried : tried_) {
+    if (tried.load(std::memory_order_acquire) == handle) {
+      return true;
+    }
+  }
+  return false;
 }
 
 }  // namespace dlbridge

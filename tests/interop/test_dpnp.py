@@ -4,6 +4,7 @@
 import ctypes
 import os
 import pathlib
+import random
 import sys
 import unittest
 
@@ -46,6 +47,21 @@ def copy_of(tensor, **changes):
     for name, value in changes.items():
         setattr(bare, name, value)
     return bare
+
+
+def random_view(chance):
+    """A view of a new array, most with steps, cut, backwards or transposed."""
+    shape = [chance.randint(1, 9) for _ in range(chance.randint(1, 4))]
+    dtype = chance.choice([np.uint8, np.int16, np.float32, np.float64])
+    values = np.arange(np.prod(shape)).reshape(shape).astype(dtype)
+    array = dpnp.array(values, usm_type=chance.choice(["device", "shared", "host"]))
+    parts = [
+        slice(chance.randrange(extent), extent, chance.choice([1, 1, 2, 3]))
+        if chance.random() < 0.7
+        else slice(None, None, -1)
+        for extent in shape
+    ]
+    return array[tuple(parts)].transpose(*chance.sample(range(len(shape)), len(shape)))
 
 
 class DpnpTest(unittest.TestCase):
@@ -255,6 +271,56 @@ class DpnpTest(unittest.TestCase):
             self.devices.handoff(producer_queue, consumer_queue)
             seen = self.sycl.read(consumer_queue, tensor.data, 4 << 20)
             np.testing.assert_array_equal(np.frombuffer(seen, np.float32), 2 * count + 1)
+            del capsule
+
+    def slow_work(self, value, size):
+        """An array whose kernels are still on SYCL's queue; each element will be 2 * value + 1."""
+        array = dpnp.full(size, value, dtype=dpnp.float32)
+        for _ in range(20):
+            array = dpnp.sin(array) * 0 + array
+        return array * 2 + 1
+
+    def test_work_after_a_handoff_of_an_out_of_order_queue_to_itself_waits(self):
+        self.assertFalse(self.queue.is_in_order)  # SYCL's default
+        queue = self.sycl.queue(self.queue)
+        size, wrong = 1 << 18, 0
+        for count in range(100):
+            array = self.slow_work(count, size)
+            tensor = look(capsule := array.__dlpack__()).dl_tensor
+            self.devices.handoff(queue, queue)
+            seen = np.frombuffer(self.sycl.read(queue, tensor.data, 4 * size), np.float32)
+            wrong += int((seen != 2 * count + 1).sum())
+            self.queue.wait()
+            del capsule
+        self.assertEqual(wrong, 0)
+
+    def test_copies_on_an_out_of_order_queue_wait(self):
+        size = 1 << 18
+        for count in range(20):
+            array = self.slow_work(count, size)
+            tensor = look(capsule := array.__dlpack__()).dl_tensor
+            copied = self.devices.copy(tensor, self.sycl.queue(self.queue))
+            seen = np.from_dlpack(OnOneApi(wrap(copied), (CPU, 0)))
+            np.testing.assert_array_equal(seen, 2 * count + 1)
+            del capsule
+
+    def test_random_layouts_are_copied_or_rejected(self):
+        chance = random.Random(3)
+        for number in range(300):
+            view = random_view(chance)
+            expected = dpnp.asnumpy(view)
+            tensor = look(capsule := view.__dlpack__()).dl_tensor
+            for queue in (None, self.sycl.queue(self.queue)):
+                for options in (0, COPY_ALLOW_STAGING):
+                    with self.subTest(number, queue=queue is not None, options=options):
+                        try:
+                            copied = self.devices.copy(tensor, queue, options=options)
+                        except Rejected as rejection:
+                            self.assertEqual(rejection.status, "UNSUPPORTED")
+                            self.assertEqual(options, 0)
+                            continue
+                        seen = np.from_dlpack(OnOneApi(wrap(copied), (CPU, 0)))
+                        np.testing.assert_array_equal(seen, expected)
             del capsule
 
     def test_the_host_waits_for_a_queue_of_sycls(self):

@@ -20,6 +20,7 @@ constexpr const char* kNames[] = {"nvcuda.dll"};
 // Never libcuda.so: that is the name of the toolkit's stub.
 constexpr const char* kNames[] = {"libcuda.so.1"};
 #endif
+constexpr LibraryNames kLibrary = {"DLBRIDGE_LIBCUDA", "libcuda.so.", kNames, 1};
 
 // The pointer attributes that report an allocation's range exist since this release.
 constexpr int kRangeVersion = 10020;
@@ -142,21 +143,21 @@ int32_t StartDriver(DLBridgeBackendInfo* info) {
   return result == kSuccess ? StartDevices(info) : Unusable("cuInit", result, info);
 }
 
-int32_t Start(DLBridgeBackendInfo* info) {
-  TextWriter file(info->file, sizeof info->file);
-  TextWriter reason(info->reason, sizeof info->reason);
-  void* library = OpenLibrary({"DLBRIDGE_LIBCUDA", nullptr, kNames, 1}, &file, &reason);
-  if (library == nullptr) {
-    return DLBRIDGE_STATE_ABSENT;
-  }
-  // Discards the reasons of names that were tried before this one.
-  TextWriter found(info->reason, sizeof info->reason);
+int32_t Start(void* library, DLBridgeBackendInfo* info) {
   const char* lacking = Bind(library);
   if (lacking != nullptr) {
-    found.String("the driver is too old: it lacks ").String(lacking);
+    TextWriter(info->reason, sizeof info->reason)
+        .String("the driver is too old: it lacks ")
+        .String(lacking);
     return DLBRIDGE_STATE_UNUSABLE;
   }
-  return StartDriver(info);
+  const int32_t state = StartDriver(info);
+  if (state != DLBRIDGE_STATE_READY) {
+    std::free(g_cuda.devices);  // another copy of the driver may be started later
+    g_cuda.devices = nullptr;
+    g_cuda.device_count = 0;
+  }
+  return state;
 }
 
 }  // namespace
@@ -166,6 +167,7 @@ namespace dlbridge {
 
 constexpr Backend kCudaBackend = {DLBRIDGE_BACKEND_CUDA,
                                   "CUDA",
+                                  cuda::kLibrary,
                                   cuda::Start,
                                   cuda::PointerInfo,
                                   cuda::Enumerate,

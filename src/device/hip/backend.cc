@@ -22,7 +22,8 @@ constexpr const char* kPrefix = "libamdhip64";
 constexpr const char* kNames[] = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5",
                                   "libamdhip64.so"};
 #endif
-constexpr uint32_t kNameCount = sizeof(kNames) / sizeof(kNames[0]);
+constexpr LibraryNames kLibrary = {"DLBRIDGE_LIBHIP", kPrefix, kNames,
+                                   sizeof(kNames) / sizeof(kNames[0])};
 
 struct Symbol {
   const char* name;
@@ -107,17 +108,10 @@ bool Initialise(DLBridgeBackendInfo* info, TextWriter* reason) {
   return true;
 }
 
-int32_t Start(DLBridgeBackendInfo* info) {
-  TextWriter file(info->file, sizeof info->file);
+int32_t Start(void* library, DLBridgeBackendInfo* info) {
   TextWriter reason(info->reason, sizeof info->reason);
-  void* library = OpenLibrary({"DLBRIDGE_LIBHIP", kPrefix, kNames, kNameCount}, &file, &reason);
-  if (library == nullptr) {
-    return DLBRIDGE_STATE_ABSENT;
-  }
-  TextWriter why(info->reason,
-                 sizeof info->reason);  // discards the reasons of names that were tried before
-  const bool ready =
-      Bind(library, &g_hip.driver, &why) && AskVersions(info, &why) && Initialise(info, &why);
+  const bool ready = Bind(library, &g_hip.driver, &reason) && AskVersions(info, &reason) &&
+                     Initialise(info, &reason);
   return ready ? DLBRIDGE_STATE_READY : DLBRIDGE_STATE_UNUSABLE;
 }
 
@@ -128,6 +122,7 @@ namespace dlbridge {
 
 constexpr Backend kHipBackend = {DLBRIDGE_BACKEND_HIP,
                                  "HIP",
+                                 hip::kLibrary,
                                  hip::Start,
                                  hip::PointerInfo,
                                  hip::Enumerate,

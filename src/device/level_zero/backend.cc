@@ -19,6 +19,7 @@ constexpr const char* kNames[] = {"ze_loader.dll"};
 #else
 constexpr const char* kNames[] = {"libze_loader.so.1"};
 #endif
+constexpr LibraryNames kLibrary = {"DLBRIDGE_LIBZE", "libze_loader.so", kNames, 1};
 
 struct Symbol {
   const char* name;
@@ -116,10 +117,12 @@ void WriteDriverVersion(DLBridgeBackendInfo* info) {
   }
 }
 
-int32_t StartLoaded(void* library, DLBridgeBackendInfo* info, TextWriter* reason) {
+// zeInit is called once per copy of the loader: its result is final there.
+int32_t Start(void* library, DLBridgeBackendInfo* info) {
+  TextWriter reason(info->reason, sizeof info->reason);
   const char* missing = Bind(library);
   if (missing != nullptr) {
-    reason->String("the loader has no ").String(missing);
+    reason.String("the loader has no ").String(missing);
     return DLBRIDGE_STATE_UNUSABLE;
   }
   GetDrivers* drivers = nullptr;
@@ -131,23 +134,16 @@ int32_t StartLoaded(void* library, DLBridgeBackendInfo* info, TextWriter* reason
     result = FindDevices(drivers, &call);
   }
   if (result != kSuccess) {
-    WriteFailure(call, result, reason);
+    WriteFailure(call, result, &reason);
     return DLBRIDGE_STATE_UNUSABLE;
   }
   if (g_devices.count == 0) {
-    reason->String("no driver has a device");
+    reason.String("no driver has a device");
     return DLBRIDGE_STATE_UNUSABLE;
   }
   info->device_count = g_devices.roots;
   WriteDriverVersion(info);
   return DLBRIDGE_STATE_READY;
-}
-
-int32_t Start(DLBridgeBackendInfo* info) {
-  TextWriter file(info->file, sizeof info->file);
-  TextWriter reason(info->reason, sizeof info->reason);
-  void* library = OpenLibrary({"DLBRIDGE_LIBZE", nullptr, kNames, 1}, &file, &reason);
-  return library == nullptr ? DLBRIDGE_STATE_ABSENT : StartLoaded(library, info, &reason);
 }
 
 }  // namespace
@@ -157,6 +153,7 @@ namespace dlbridge {
 
 constexpr Backend kLevelZeroBackend = {DLBRIDGE_BACKEND_LEVEL_ZERO,
                                        "Level Zero",
+                                       level_zero::kLibrary,
                                        level_zero::Start,
                                        level_zero::PointerInfo,
                                        level_zero::Enumerate,

@@ -20,6 +20,8 @@ constexpr const char* kNames[] = {
     "libOpenCL.so.1"
 #endif
 };
+// Packages bundle the loader as libOpenCL-<hash>.so.1.
+constexpr LibraryNames kLibrary = {"DLBRIDGE_LIBOPENCL", "libOpenCL", kNames, 1};
 
 // The first failure of the search, reported if no device is found.
 struct Failure {
@@ -174,19 +176,23 @@ int32_t Unusable(const Failure& failure, DLBridgeBackendInfo* info, TextWriter* 
 
 int32_t Ready(void* library, DLBridgeBackendInfo* info) {
   info->device_count = static_cast<int32_t>(g_opencl.device_count);
-  info->reason[0] = '\0';
   WriteVersions(info);
   WriteLoaderVersion(library, info);
   return DLBRIDGE_STATE_READY;
 }
 
-int32_t Start(DLBridgeBackendInfo* info) {
-  TextWriter file(info->file, sizeof info->file);
+// Another copy of the library may be started later.
+void Forget() {
+  std::free(g_opencl.platforms);
+  std::free(g_opencl.devices);
+  g_opencl.platforms = nullptr;
+  g_opencl.platform_count = 0;
+  g_opencl.devices = nullptr;
+  g_opencl.device_count = 0;
+}
+
+int32_t Start(void* library, DLBridgeBackendInfo* info) {
   TextWriter reason(info->reason, sizeof info->reason);
-  void* library = OpenLibrary({"DLBRIDGE_LIBOPENCL", nullptr, kNames, 1}, &file, &reason);
-  if (library == nullptr) {
-    return DLBRIDGE_STATE_ABSENT;
-  }
   if (const char* missing = Bind(library)) {
     reason.String("the library has no function ")
         .String(missing)
@@ -194,11 +200,16 @@ int32_t Start(DLBridgeBackendInfo* info) {
     return DLBRIDGE_STATE_UNUSABLE;
   }
   Failure failure = {nullptr, kSuccess};
-  if (!FindPlatforms(&failure)) {
+  const bool enough = FindPlatforms(&failure);
+  if (enough && g_opencl.device_count != 0) {
+    return Ready(library, info);
+  }
+  Forget();
+  if (!enough) {
     reason.String("no memory for the list of devices");
     return DLBRIDGE_STATE_UNUSABLE;
   }
-  return g_opencl.device_count == 0 ? Unusable(failure, info, &reason) : Ready(library, info);
+  return Unusable(failure, info, &reason);
 }
 
 }  // namespace
@@ -209,6 +220,7 @@ namespace dlbridge {
 // OpenCL shares no memory between processes: there is no ipc.cc, and its slots are NULL.
 constexpr Backend kOpenClBackend = {DLBRIDGE_BACKEND_OPENCL,
                                     "OpenCL",
+                                    opencl::kLibrary,
                                     opencl::Start,
                                     opencl::PointerInfo,
                                     opencl::Enumerate,
