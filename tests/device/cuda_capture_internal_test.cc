@@ -6,8 +6,8 @@
 #include <thread>
 #include <vector>
 
-#include "device/cuda/internal.h"
 #include "device/cuda_fixture.h"
+#include "native/backend.h"
 
 namespace dlbridge_test {
 namespace {
@@ -116,7 +116,7 @@ class CudaCapture : public CudaTest {
     ExpectOk(kCudaBackend.ipc_export(dlbridge_buffer_cuda(memory_), kDevice, &handle, &error),
              error, "ipc_export");
     uint64_t peers = 0;
-    ExpectOk(dlbridge::cuda::Peers(0, &peers, &error), error, "peers");
+    ExpectOk(kCudaBackend.peers(0, &peers, &error), error, "peers");
   }
 
   void Copy(const DLBridgeStream& stream, bool submit) {

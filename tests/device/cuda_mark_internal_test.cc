@@ -3,8 +3,8 @@
 // them.
 #include <vector>
 
-#include "device/cuda/internal.h"
 #include "device/cuda_fixture.h"
+#include "native/backend.h"
 #include "support/child.h"
 
 namespace dlbridge_test {
@@ -95,10 +95,12 @@ constexpr char kPush[] = "cuCtxPushCurrent_v2 cuThreadExchangeStreamCaptureMode 
 constexpr char kPop[] = "cuThreadExchangeStreamCaptureMode cuCtxPopCurrent_v2 ";
 
 TEST_F(CudaMark, MakesTheseCalls) {
+  kCudaBackend.mark_free(MustMark(stream_));
+  fake_cuda_clear_log();
   StreamMark mark = MustMark(stream_);
   EXPECT_EQ(Log(),
             "cuStreamGetCtx cuCtxPushCurrent_v2 cuStreamIsCapturing "
-            "cuThreadExchangeStreamCaptureMode cuMemAlloc_v2 cuPointerGetAttributes cuCtxGetId "
+            "cuThreadExchangeStreamCaptureMode cuPointerGetAttributes cuCtxGetId "
             "cuEventCreate cuEventRecord cuThreadExchangeStreamCaptureMode cuCtxPopCurrent_v2 ");
   MustWait(mark);
   EXPECT_EQ(Log(), std::string("cuPointerGetAttributes ") + kPush + "cuEventSynchronize " + kPop);
@@ -113,6 +115,18 @@ TEST_F(CudaMark, MakesTheseCalls) {
             "cuThreadExchangeStreamCaptureMode cuPointerGetAttributes cuCtxGetId "
             "cuEventRecord cuThreadExchangeStreamCaptureMode cuCtxPopCurrent_v2 ");
   kCudaBackend.mark_free(mark);
+}
+
+TEST_F(CudaMark, TheFirstOfAContextAllocatesAWitness) {
+  CUcontext context = nullptr;
+  CUstream stream = MakeOther(&context);
+  fake_cuda_clear_log();
+  for (int i = 0; i < 3; ++i) {
+    const StreamMark mark = MustMark(stream);
+    EXPECT_EQ(Log().find("cuMemAlloc_v2") != std::string::npos, i == 0);
+    kCudaBackend.mark_free(mark);
+  }
+  EXPECT_CUDA(cuCtxDestroy(context));
 }
 
 TEST_F(CudaMark, FreeingItEarlyDestroysItsEvent) {
@@ -325,44 +339,6 @@ TEST_F(CudaMark, InMoreContextsThanTheLibraryRemembers) {
   EXPECT_CUDA(cuCtxDestroy(later));
   EXPECT_TRUE(IsOver(mark)) << "the entries of destroyed contexts are used again";
   kCudaBackend.mark_free(mark);
-}
-
-TEST(CudaPeers, DevicesThatCanAccessAnother) {
-  EXPECT_TRUE(InChild([] {
-    UseFakeCuda();
-    setenv("FAKE_CUDA_DEVICES", "3", 1);
-    ASSERT_EQ(dlbridge::StartBackend(kCudaBackend, nullptr), DLBRIDGE_OK);
-    Error error;
-    for (int device = 0; device < 3; ++device) {
-      // The fake: each device can access the next one.
-      const uint64_t expected = uint64_t{1} << device | uint64_t{1} << (device + 2) % 3;
-      uint64_t capable = 0;
-      EXPECT_EQ(dlbridge::cuda::Peers(device, &capable, &error), DLBRIDGE_OK) << error.message;
-      EXPECT_EQ(capable, expected) << device;
-    }
-    for (const int device : {-1, 3}) {
-      uint64_t capable = 0;
-      EXPECT_EQ(dlbridge::cuda::Peers(device, &capable, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
-      EXPECT_TRUE(error.Says("expected 0 to 2")) << error.message;
-    }
-    uint64_t capable = 0;
-    fake_cuda_fail("cuDeviceCanAccessPeer", CUDA_ERROR_UNKNOWN, 2);
-    EXPECT_EQ(dlbridge::cuda::Peers(0, &capable, &error), DLBRIDGE_ERROR_DRIVER);
-    EXPECT_TRUE(error.Says("cuDeviceCanAccessPeer")) << error.message;
-    EXPECT_EQ(fake_cuda_violations(), 0) << fake_cuda_violation_texts();
-  }));
-}
-
-TEST(CudaPeers, OfSixtyFiveDevicesTheFirst64) {
-  EXPECT_TRUE(InChild([] {
-    UseFakeCuda();
-    setenv("FAKE_CUDA_DEVICES", "65", 1);
-    ASSERT_EQ(dlbridge::StartBackend(kCudaBackend, nullptr), DLBRIDGE_OK);
-    uint64_t capable = 0;
-    EXPECT_EQ(dlbridge::cuda::Peers(64, &capable, nullptr), DLBRIDGE_OK);
-    EXPECT_EQ(capable, uint64_t{1} << 63);
-    EXPECT_EQ(fake_cuda_violations(), 0) << fake_cuda_violation_texts();
-  }));
 }
 
 }  // namespace
