@@ -83,6 +83,12 @@ struct StreamMark {
   uint64_t state[4];  // belongs to the backend
 };
 
+// Bits of DLBridgePointerInfo::properties that no caller of the library sees.
+enum : uint32_t {
+  kPointerPiece = 1U << 30,    // the range is a piece of virtual memory; another may follow it
+  kPointerUnmapped = 1U << 31  // reserved virtual memory of the backend: no memory is there
+};
+
 struct Backend {
   DLBridgeBackend id;
   const char* name;

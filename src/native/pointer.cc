@@ -153,6 +153,18 @@ bool IsTrueLabel(const DLDevice& label, const DLBridgePointerInfo& found) {
   return IsSameDevice(label, found.device);
 }
 
+// Adds the piece of virtual memory that follows `found`, if there is one.
+bool AddNextPiece(DLBridgeBuffer buffer, const DLDevice& label, DLBridgePointerInfo* found) {
+  DLBridgePointerInfo next;
+  buffer.handle = found->base + found->size;
+  const bool follows = (found->properties & kPointerPiece) != 0 &&
+                       AskPointer(buffer, label, &next, nullptr) == DLBRIDGE_OK &&
+                       (next.properties & kPointerPiece) != 0 && next.base == buffer.handle &&
+                       IsSameDevice(next.device, found->device);
+  found->size += follows ? next.size : 0;
+  return follows;
+}
+
 }  // namespace
 
 DLBridgeStatus AskPointer(const DLBridgeBuffer& buffer, DLDevice label, DLBridgePointerInfo* out,
@@ -204,12 +216,19 @@ DeviceVerdict JudgeDevice(const TouchedMemory& memory, DLBridgeError* error) {
             {DLBRIDGE_RULE_DEVICE_LABEL, kNoAxis, label,
              MemoryFact(found.memory, TypeOf(found.device), found.device.device_id)}};
   }
-  const uint64_t base =
-      type == kDLOpenCL ? 0 : found.base - reinterpret_cast<uintptr_t>(memory.data);
-  if (found.size != 0 && memory.end - base > found.size) {
+  if ((found.properties & kPointerUnmapped) != 0) {
     return {DLBRIDGE_OK,
             true,
-            {DLBRIDGE_RULE_ALLOCATION_BOUNDS, kNoAxis, found.size, memory.end - base - 1}};
+            {DLBRIDGE_RULE_ALLOCATION_BOUNDS, kNoAxis, 0, memory.end - memory.begin - 1}};
+  }
+  const uint64_t base =
+      type == kDLOpenCL ? 0 : found.base - reinterpret_cast<uintptr_t>(memory.data);
+  while (found.size != 0 && memory.end - base > found.size) {
+    if (!AddNextPiece(buffer, memory.device, &found)) {
+      return {DLBRIDGE_OK,
+              true,
+              {DLBRIDGE_RULE_ALLOCATION_BOUNDS, kNoAxis, found.size, memory.end - base - 1}};
+    }
   }
   if (type == kDLOpenCL && memory.may_write) {
     return JudgeAccess(buffer, error);
@@ -262,9 +281,15 @@ DLBridgeStatus dlbridge_pointer_info(const DLBridgeBuffer* buffer, DLDevice devi
     asked.kind = dlbridge::ImpliedBufferKind(dlbridge::TypeOf(label));
   }
   DLBRIDGE_TRY(dlbridge::AskPointer(asked, label, &info, error));
+  if ((info.properties & dlbridge::kPointerUnmapped) != 0) {
+    return dlbridge::RejectArgument(error, "buffer",
+                                    "is virtual memory that is reserved but not mapped: map memory "
+                                    "there first (cuMemMap)");
+  }
   if ((options & DLBRIDGE_POINTER_INFO_PEERS) != 0) {
     DLBRIDGE_TRY(dlbridge::AskPeers(&info, error));
   }
+  info.properties &= ~uint32_t{dlbridge::kPointerPiece};
   info.options = options;
   dlbridge::WriteOut(info, out);
   return DLBRIDGE_OK;

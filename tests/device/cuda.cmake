@@ -58,7 +58,8 @@ function(dlbridge_add_cuda_test source fake)
   target_compile_definitions(${name} PRIVATE FAKE_CUDA_FILE="$<TARGET_FILE:${fake}>")
 endfunction()
 foreach(name cuda_start cuda_pointer cuda_stream cuda_copy_internal cuda_ipc_internal
-    cuda_fake cuda_tensor cuda_tensor_ipc cuda_pending)
+    cuda_capture_internal cuda_mark_internal cuda_peers_internal cuda_fake cuda_tensor
+    cuda_tensor_ipc cuda_pending)
   dlbridge_add_cuda_test(${name}_test.cc fake_cuda)
 endforeach()
 dlbridge_add_cuda_test(cuda_old_driver_test.cc fake_cuda_old)

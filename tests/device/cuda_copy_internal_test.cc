@@ -101,7 +101,7 @@ class CudaCopy : public CudaTest {
 };
 
 constexpr char kBegin[] =
-    "cuPointerGetAttributes cuDeviceGetAttribute cuCtxPushCurrent_v2 "
+    "cuPointerGetAttributes cuCtxPushCurrent_v2 "
     "cuThreadExchangeStreamCaptureMode cuStreamCreate cuThreadExchangeStreamCaptureMode "
     "cuCtxPopCurrent_v2 ";
 constexpr char kFinish[] =
@@ -156,6 +156,107 @@ TEST_F(CudaCopy, APitchAboveTheDevicesLimit) {
   Bytes host(kSize, 0);
   MustCopy(Job(OnDevice(large), OnHost(&host)), {16, 2, 1, 0, pitch, 0, 0, 16, 0});
   EXPECT_EQ(Bytes(host.begin(), host.begin() + 32), Bytes(source_.begin(), source_.begin() + 32));
+}
+
+int Occurrences(const std::string& text, const std::string& word) {
+  int found = 0;
+  for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) {
+    ++found;
+  }
+  return found;
+}
+
+// Within a device the driver may refuse pitches that cuMemAllocPitch did not compute. Then each row
+// is one call, and the driver is not asked again.
+TEST_F(CudaCopy, ARefusedPitchIsCopiedRowByRow) {
+  const struct {
+    CopyBox box;
+    const char* refused;
+    int rows;
+  } cases[] = {{{10, 20, 1, 3, 32, 0, 5, 16, 0}, "cuMemcpy2DAsync_v2 ", 40},
+               {{10, 6, 5, 3, 32, 256, 5, 16, 96}, "cuMemcpy3DAsync_v2 ", 60},
+               {{10, 6, 5, 3, 32, 257, 5, 16, 96}, "cuMemcpy2DAsync_v2 ", 60}};
+  for (const auto& one : cases) {
+    CopyJob job = Job(OnDevice(from_), OnDevice(to_));
+    Error error;
+    ASSERT_EQ(kCudaBackend.copy_begin(&job, &error), DLBRIDGE_OK) << error.message;
+    EXPECT_FALSE(job.rows_alone);
+    fake_cuda_clear_log();
+    EXPECT_EQ(kCudaBackend.copy_box(&job, one.box, &error), DLBRIDGE_OK) << error.message;
+    EXPECT_TRUE(job.rows_alone);
+    EXPECT_EQ(kCudaBackend.copy_box(&job, one.box, &error), DLBRIDGE_OK) << error.message;
+    const std::string log = Log();
+    EXPECT_EQ(Occurrences(log, one.refused), 1) << log;
+    EXPECT_EQ(Occurrences(log, "cuMemcpyDtoDAsync_v2 "), one.rows) << log;
+    EXPECT_EQ(kCudaBackend.copy_finish(&job, &error), DLBRIDGE_OK) << error.message;
+    Bytes expected(kSize, 0);
+    Expect(one.box, source_, &expected);
+    EXPECT_EQ(Peek(to_), expected);
+    const Bytes zeros(kSize, 0);
+    fake_cuda_poke(to_, zeros.data(), kSize);
+  }
+}
+
+TEST_F(CudaCopy, AnAcceptedPitchIsOneCall) {
+  const struct {
+    CopyBox box;
+    const char* call;
+  } cases[] = {{{10, 4, 1, 3, 512, 0, 5, 1024, 0}, "cuMemcpy2DAsync_v2 "},
+               {{10, 2, 2, 3, 512, 1024, 5, 512, 2048}, "cuMemcpy3DAsync_v2 "}};
+  for (const auto& one : cases) {
+    MustCopy(Job(OnDevice(from_), OnDevice(to_)), one.box);
+    Bytes expected(kSize, 0);
+    Expect(one.box, source_, &expected);
+    EXPECT_EQ(Peek(to_), expected);
+    const std::string log = Log();
+    EXPECT_EQ(Occurrences(log, one.call), 1) << log;
+    EXPECT_EQ(Occurrences(log, "cuMemcpyDtoDAsync"), 0) << log;
+    const Bytes zeros(kSize, 0);
+    fake_cuda_poke(to_, zeros.data(), kSize);
+    fake_cuda_clear_log();
+  }
+}
+
+// To and from the host an invalid value is an error.
+TEST_F(CudaCopy, ARefusedPitchOfTheHostIsAnError) {
+  Bytes host(kSize, 0);
+  CopyJob job = Job(OnDevice(from_), OnHost(&host));
+  Error error;
+  ASSERT_EQ(kCudaBackend.copy_begin(&job, &error), DLBRIDGE_OK) << error.message;
+  fake_cuda_fail("cuMemcpy2DAsync_v2", CUDA_ERROR_INVALID_VALUE, 1);
+  EXPECT_EQ(kCudaBackend.copy_box(&job, {8, 2, 1, 0, 8, 0, 0, 8, 0}, &error),
+            DLBRIDGE_ERROR_DRIVER);
+  EXPECT_EQ(kCudaBackend.copy_finish(&job, &error), DLBRIDGE_OK);
+}
+
+TEST_F(CudaCopy, BetweenContextsOfOneDevice) {
+  CUcontext other = nullptr;
+  EXPECT_CUDA(cuCtxCreate(&other, nullptr, 0, 0));
+  CUdeviceptr far = 0;
+  EXPECT_CUDA(cuMemAlloc(&far, kSize));
+  EXPECT_CUDA(cuCtxPopCurrent(&other));
+  const CopyBox box = {10, 20, 1, 3, 32, 0, 5, 16, 0};
+  MustCopy(Job(OnDevice(from_), OnDevice(far)), box);
+  Bytes expected(kSize, 0);
+  Expect(box, source_, &expected);
+  EXPECT_EQ(Peek(far), expected);
+  EXPECT_CUDA(cuCtxDestroy(other));
+}
+
+TEST_F(CudaCopy, VirtualMemoryThatIsNotMapped) {
+  const CUdeviceptr reserved = fake_cuda_map_pieces(0, 4 * kSize, kSize, kSize, 2);
+  Bytes host(2 * kSize, 0);
+  for (const int hidden : {0, 1}) {
+    fake_cuda_hide_unmapped(hidden);
+    CopyJob job = Job(OnDevice(reserved), OnHost(&host));
+    Error error;
+    EXPECT_EQ(kCudaBackend.copy_begin(&job, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
+    EXPECT_TRUE(error.Says("source")) << error.message;
+    EXPECT_TRUE(error.Says("not mapped")) << error.message;
+  }
+  fake_cuda_hide_unmapped(0);
+  // A copy may reach from one piece into the next.
+  MustCopy(Job(OnDevice(reserved + kSize), OnHost(&host)), {2 * kSize, 1, 1, 0, 0, 0, 0, 0, 0});
 }
 
 TEST_F(CudaCopy, EmptyBoxesMakeNoCall) {
@@ -236,11 +337,64 @@ TEST_F(CudaCopy, OnTheCallersStream) {
   MustCopy(job, {1, 1, 1, 0, 0, 0, 0, 0, 0});
   EXPECT_EQ(host[0], 99);
   EXPECT_EQ(Log(),
-            "cuPointerGetAttributes cuDeviceGetAttribute cuStreamGetCtx cuCtxPushCurrent_v2 "
+            "cuPointerGetAttributes cuStreamGetCtx cuCtxPushCurrent_v2 "
             "cuStreamIsCapturing cuCtxPopCurrent_v2 " +
                 Between("cuMemcpyDtoHAsync_v2") +
                 "cuCtxPushCurrent_v2 cuThreadExchangeStreamCaptureMode cuStreamSynchronize "
                 "cuThreadExchangeStreamCaptureMode cuCtxPopCurrent_v2 ");
+  const Current current(context_);
+  EXPECT_CUDA(cuStreamDestroy(stream));
+}
+
+// A submitted copy is in the stream, and the host did not wait: pageable host memory is written
+// when the mark is over.
+TEST_F(CudaCopy, SubmittedItDoesNotWait) {
+  CUstream stream = MakeStream();
+  {
+    const Current current(context_);
+    EXPECT_CUDA(cuLaunchHostFunc(stream, Poke, &from_));
+  }
+  Bytes host(kSize, 0);
+  CopyJob job = Job(OnDevice(from_), OnHost(&host));
+  job.stream = dlbridge_stream_cuda(stream, 0);
+  Error error;
+  ASSERT_EQ(kCudaBackend.copy_begin(&job, &error), DLBRIDGE_OK) << error.message;
+  EXPECT_EQ(kCudaBackend.copy_box(&job, {1, 1, 1, 0, 0, 0, 0, 0, 0}, &error), DLBRIDGE_OK);
+  fake_cuda_clear_log();
+  dlbridge::StreamMark mark = {};
+  EXPECT_EQ(kCudaBackend.copy_submit(&job, &mark, &error), DLBRIDGE_OK) << error.message;
+  EXPECT_EQ(Log(),
+            "cuCtxPushCurrent_v2 cuThreadExchangeStreamCaptureMode cuMemAlloc_v2 "
+            "cuPointerGetAttributes cuCtxGetId cuEventCreate cuEventRecord "
+            "cuThreadExchangeStreamCaptureMode cuCtxPopCurrent_v2 ");
+  EXPECT_EQ(host[0], 0) << "the host waited";
+  bool over = true;
+  EXPECT_EQ(kCudaBackend.mark_query(mark, &over, &error), DLBRIDGE_OK) << error.message;
+  EXPECT_FALSE(over);
+  EXPECT_EQ(kCudaBackend.mark_wait(mark, &error), DLBRIDGE_OK) << error.message;
+  EXPECT_EQ(host[0], 99);
+  kCudaBackend.mark_free(mark);
+  const Current current(context_);
+  EXPECT_CUDA(cuStreamDestroy(stream));
+}
+
+TEST_F(CudaCopy, ASubmissionThatFailsHasWaited) {
+  CUstream stream = MakeStream();
+  for (const char* call :
+       {"cuCtxPushCurrent", "cuEventCreate", "cuEventRecord", "cuCtxPopCurrent"}) {
+    Bytes host(kSize, 0);
+    CopyJob job = Job(OnDevice(from_), OnHost(&host));
+    job.stream = dlbridge_stream_cuda(stream, 0);
+    Error error;
+    ASSERT_EQ(kCudaBackend.copy_begin(&job, &error), DLBRIDGE_OK) << error.message;
+    EXPECT_EQ(kCudaBackend.copy_box(&job, {kSize, 1, 1, 0, 0, 0, 0, 0, 0}, &error), DLBRIDGE_OK);
+    const bool versioned = std::strncmp(call, "cuCtx", 5) == 0;
+    fake_cuda_fail((std::string(call) + (versioned ? "_v2" : "")).c_str(), CUDA_ERROR_UNKNOWN, 1);
+    dlbridge::StreamMark mark = {};
+    EXPECT_EQ(kCudaBackend.copy_submit(&job, &mark, &error), DLBRIDGE_ERROR_DRIVER);
+    EXPECT_TRUE(error.Says(call)) << error.message;
+    EXPECT_EQ(host, source_) << call << ": the call did not wait";
+  }
   const Current current(context_);
   EXPECT_CUDA(cuStreamDestroy(stream));
 }
@@ -283,7 +437,6 @@ TEST_F(CudaCopy, EachCallOfTheBeginningThatFailsIsNamed) {
   } failing[] = {
       {"cuPointerGetAttributes", 1, "cuPointerGetAttributes"},
       {"cuPointerGetAttributes", 2, "cuPointerGetAttributes"},
-      {"cuDeviceGetAttribute", 1, "cuDeviceGetAttribute"},
       {"cuCtxPushCurrent_v2", 1, "cuCtxPushCurrent"},
       {"cuThreadExchangeStreamCaptureMode", 1, "cuThreadExchangeStreamCaptureMode"},
       {"cuStreamCreate", 1, "cuStreamCreate"},

@@ -3,6 +3,10 @@
 // test that passes on the fake is meaningful.
 #include <dlfcn.h>
 
+#include <functional>
+#include <thread>
+#include <utility>
+
 #include "device/cuda_fixture.h"
 #include "support/child.h"
 
@@ -124,10 +128,39 @@ TEST_F(CudaFake, RejectsWorkInADestroyedContext) {
   CUevent event = nullptr;
   ExpectRefused(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), CUDA_ERROR_CONTEXT_IS_DESTROYED,
                 "in a destroyed context");
-  unsigned long long id = 0;
-  EXPECT_EQ(cuCtxGetId(other, &id), CUDA_ERROR_CONTEXT_IS_DESTROYED);
-  EXPECT_EQ(fake_cuda_violations(), 0) << "querying is allowed";
   EXPECT_CUDA(PopOnce());
+}
+
+TEST_F(CudaFake, RejectsTheIdOfADestroyedContext) {
+  CUcontext other = nullptr;
+  EXPECT_CUDA(cuCtxCreate(&other, nullptr, 0, 1));
+  unsigned long long before = 0;
+  EXPECT_CUDA(cuCtxGetId(other, &before));
+  EXPECT_CUDA(cuCtxDestroy(other));
+  unsigned long long id = 0;
+  ExpectRefused(cuCtxGetId(other, &id), CUDA_ERROR_CONTEXT_IS_DESTROYED, "of a destroyed context");
+  fake_cuda_garbage_ids(1);
+  ExpectRefused(cuCtxGetId(other, &id), CUDA_SUCCESS, "of a destroyed context");
+  EXPECT_NE(id, before);
+  fake_cuda_garbage_ids(0);
+}
+
+TEST_F(CudaFake, AFaultIsReturnedByAllLaterCalls) {
+  CUevent event = MakeEvent();
+  EXPECT_CUDA(cuEventRecord(event, stream_));
+  fake_cuda_fault(context_, CUDA_ERROR_ILLEGAL_ADDRESS);
+  CUcontext context = nullptr;
+  CUpointer_attribute attribute = CU_POINTER_ATTRIBUTE_MEMORY_TYPE;
+  unsigned type = 0;
+  void* place = &type;
+  EXPECT_EQ(cuEventQuery(event), CUDA_ERROR_ILLEGAL_ADDRESS);
+  EXPECT_EQ(cuEventSynchronize(event), CUDA_ERROR_ILLEGAL_ADDRESS);
+  EXPECT_EQ(cuEventDestroy(event), CUDA_ERROR_ILLEGAL_ADDRESS);
+  EXPECT_EQ(cuStreamSynchronize(stream_), CUDA_ERROR_ILLEGAL_ADDRESS);
+  EXPECT_EQ(cuStreamGetCtx(stream_, &context), CUDA_ERROR_ILLEGAL_ADDRESS);
+  EXPECT_EQ(cuPointerGetAttributes(1, &attribute, &place, memory_), CUDA_ERROR_ILLEGAL_ADDRESS);
+  fake_cuda_fault(context_, 0);
+  EXPECT_CUDA(cuEventDestroy(event));
 }
 
 TEST_F(CudaFake, RejectsAPrimaryContextReleasedTwice) {
@@ -167,6 +200,28 @@ TEST_F(CudaFake, RejectsWrongUseOfEvents) {
   ExpectRefused(cuEventRecord(theirs, stream_), CUDA_ERROR_INVALID_HANDLE, "another context");
   EXPECT_CUDA(cuCtxDestroy(other));
   EXPECT_CUDA(cuEventDestroy(event));
+}
+
+TEST_F(CudaFake, RejectsQueriesOfWrongEvents) {
+  CUevent event = MakeEvent();
+  ExpectRefused(cuEventQuery(event), CUDA_ERROR_INVALID_VALUE, "never recorded");
+  ExpectRefused(cuEventSynchronize(event), CUDA_ERROR_INVALID_VALUE, "never recorded");
+  EXPECT_CUDA(cuEventRecord(event, stream_));
+  EXPECT_EQ(cuEventQuery(event), CUDA_ERROR_NOT_READY);
+  EXPECT_CUDA(cuEventSynchronize(event));
+  EXPECT_CUDA(cuEventQuery(event));
+  CUcontext other = nullptr;
+  EXPECT_CUDA(cuCtxCreate(&other, nullptr, 0, 1));
+  ExpectRefused(cuEventQuery(event), CUDA_ERROR_INVALID_CONTEXT, "another context");
+  EXPECT_CUDA(cuCtxDestroy(other));
+  EXPECT_CUDA(cuEventDestroy(event));
+  ExpectRefused(cuEventQuery(event), CUDA_ERROR_INVALID_HANDLE, "no live event");
+}
+
+CUstreamCaptureStatus StatusOf(CUstream stream) {
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  EXPECT_CUDA(cuStreamIsCapturing(stream, &status));
+  return status;
 }
 
 class CudaFakeCapture : public CudaFake {
@@ -216,22 +271,202 @@ TEST_F(CudaFakeCapture, RejectsTheLegacyStreamDuringABlockingCapture) {
   ExpectRefused(cuEventRecord(event_, CU_STREAM_LEGACY), CUDA_ERROR_STREAM_CAPTURE_IMPLICIT,
                 "legacy stream");
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  EXPECT_EQ(StatusOf(other_), CU_STREAM_CAPTURE_STATUS_INVALIDATED);
+  CUgraph graph = nullptr;
+  EXPECT_EQ(cuStreamEndCapture(other_, &graph), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+  EXPECT_CUDA(cuStreamBeginCapture(other_, CU_STREAM_CAPTURE_MODE_RELAXED));
   EXPECT_EQ(cuStreamIsCapturing(CU_STREAM_LEGACY, &status), CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
   EXPECT_EQ(fake_cuda_violations(), 0) << "querying is allowed";
+  EXPECT_EQ(StatusOf(other_), CU_STREAM_CAPTURE_STATUS_ACTIVE);
 }
 
+// Each unsafe call fails, does nothing, and invalidates the capture.
 TEST_F(CudaFakeCapture, RejectsUnsafeCallsDuringACapture) {
-  CUstream stream = nullptr;
-  CUevent event = nullptr;
-  char host[64];
-  ExpectRefused(cuStreamCreate(&stream, 0), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "forbids it");
-  ExpectRefused(cuStreamDestroy(stream_), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "forbids it");
-  ExpectRefused(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING),
-                CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "forbids it");
-  ExpectRefused(cuMemcpyDtoHAsync(host, memory_, 64, stream_),
-                CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "what may wait");
+  static char host[64];
+  static CUipcMemHandle handle;
+  const std::pair<const char*, std::function<CUresult()>> calls[] = {
+      {"cuMemAlloc",
+       [] {
+         CUdeviceptr p;
+         return cuMemAlloc(&p, 64);
+       }},
+      {"cuMemAllocManaged",
+       [] {
+         CUdeviceptr p;
+         return cuMemAllocManaged(&p, 64, CU_MEM_ATTACH_GLOBAL);
+       }},
+      {"cuMemHostAlloc",
+       [] {
+         void* p;
+         return cuMemHostAlloc(&p, 64, 0);
+       }},
+      {"cuMemHostRegister", [] { return cuMemHostRegister(host, 64, 0); }},
+      {"cuMemHostUnregister", [] { return cuMemHostUnregister(host); }},
+      {"cuMemFree", [this] { return cuMemFree(memory_); }},
+      {"cuMemFreeHost", [] { return cuMemFreeHost(host); }},
+      {"cuMemGetAddressRange",
+       [this] {
+         CUdeviceptr p;
+         size_t n;
+         return cuMemGetAddressRange(&p, &n, memory_);
+       }},
+      {"cuStreamCreate",
+       [] {
+         CUstream s;
+         return cuStreamCreate(&s, 0);
+       }},
+      {"cuStreamDestroy", [this] { return cuStreamDestroy(stream_); }},
+      {"cuStreamSynchronize", [this] { return cuStreamSynchronize(stream_); }},
+      {"cuEventCreate",
+       [] {
+         CUevent e;
+         return cuEventCreate(&e, CU_EVENT_DISABLE_TIMING);
+       }},
+      {"cuEventQuery", [this] { return cuEventQuery(event_); }},
+      {"cuEventSynchronize", [this] { return cuEventSynchronize(event_); }},
+      {"cuEventDestroy", [this] { return cuEventDestroy(event_); }},
+      {"cuCtxGetId",
+       [this] {
+         unsigned long long id;
+         return cuCtxGetId(context_, &id);
+       }},
+      {"cuCtxCreate",
+       [] {
+         CUcontext c;
+         return cuCtxCreate(&c, nullptr, 0, 0);
+       }},
+      {"cuCtxDestroy", [this] { return cuCtxDestroy(context_); }},
+      {"cuDeviceGetCount",
+       [] {
+         int n;
+         return cuDeviceGetCount(&n);
+       }},
+      {"cuDeviceGetAttribute",
+       [] {
+         int n;
+         return cuDeviceGetAttribute(&n, CU_DEVICE_ATTRIBUTE_MAX_PITCH, 0);
+       }},
+      {"cuDeviceCanAccessPeer",
+       [] {
+         int n;
+         return cuDeviceCanAccessPeer(&n, 0, 1);
+       }},
+      {"cuDevicePrimaryCtxGetState",
+       [] {
+         unsigned f;
+         int n;
+         return cuDevicePrimaryCtxGetState(0, &f, &n);
+       }},
+      {"cuDevicePrimaryCtxRetain",
+       [] {
+         CUcontext c;
+         return cuDevicePrimaryCtxRetain(&c, 0);
+       }},
+      {"cuDevicePrimaryCtxRelease", [] { return cuDevicePrimaryCtxRelease(0); }},
+      {"cuDevicePrimaryCtxReset", [] { return cuDevicePrimaryCtxReset(0); }},
+      {"cuIpcGetMemHandle", [this] { return cuIpcGetMemHandle(&handle, memory_); }},
+      {"cuIpcOpenMemHandle",
+       [] {
+         CUdeviceptr p;
+         return cuIpcOpenMemHandle(&p, handle, 1);
+       }},
+      {"cuIpcCloseMemHandle", [this] { return cuIpcCloseMemHandle(memory_); }},
+      {"cuMemcpyDtoHAsync", [this] { return cuMemcpyDtoHAsync(host, memory_, 64, stream_); }},
+  };
+  CUgraph graph = nullptr;
+  EXPECT_CUDA(cuStreamEndCapture(other_, &graph));
+  for (const auto& call : calls) {
+    EXPECT_CUDA(cuStreamBeginCapture(other_, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    ExpectRefused(call.second(), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, call.first);
+    EXPECT_EQ(StatusOf(other_), CU_STREAM_CAPTURE_STATUS_INVALIDATED) << call.first;
+    EXPECT_EQ(cuStreamEndCapture(other_, &graph), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+  }
+  EXPECT_CUDA(cuStreamBeginCapture(other_, CU_STREAM_CAPTURE_MODE_GLOBAL));
   ExpectRefused(cuMemcpyDtoHAsync(host, memory_, 64, other_), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
                 "that is capturing");
+}
+
+TEST_F(CudaFakeCapture, AllowsSafeCallsDuringACapture) {
+  CUcontext context = nullptr;
+  EXPECT_CUDA(cuStreamGetCtx(other_, &context));
+  EXPECT_CUDA(cuCtxGetCurrent(&context));
+  CUdevice device = 0;
+  EXPECT_CUDA(cuCtxGetDevice(&device));
+  EXPECT_CUDA(cuCtxPushCurrent(context));
+  EXPECT_CUDA(PopOnce());
+  CUpointer_attribute attribute = CU_POINTER_ATTRIBUTE_MEMORY_TYPE;
+  unsigned type = 0;
+  void* place = &type;
+  EXPECT_CUDA(cuPointerGetAttributes(1, &attribute, &place, memory_));
+  EXPECT_CUDA(cuPointerGetAttribute(&type, attribute, memory_));
+  EXPECT_CUDA(cuEventRecord(event_, stream_));
+  EXPECT_CUDA(cuStreamWaitEvent(stream_, event_, 0));
+  EXPECT_EQ(StatusOf(other_), CU_STREAM_CAPTURE_STATUS_ACTIVE);
+}
+
+// What cuThreadExchangeStreamCaptureMode describes: the mode of the capture, the mode of the
+// calling thread, and whether the thread itself captures.
+TEST_F(CudaFake, TheModesDecideWhichCallsACaptureForbids) {
+  constexpr CUstreamCaptureMode kGlobal = CU_STREAM_CAPTURE_MODE_GLOBAL;
+  constexpr CUstreamCaptureMode kLocal = CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+  constexpr CUstreamCaptureMode kRelaxed = CU_STREAM_CAPTURE_MODE_RELAXED;
+  for (const CUstreamCaptureMode capture : {kGlobal, kLocal, kRelaxed}) {
+    for (const CUstreamCaptureMode set : {kGlobal, kLocal, kRelaxed}) {
+      for (const bool elsewhere : {false, true}) {
+        EXPECT_CUDA(cuStreamBeginCapture(stream_, capture));
+        CUresult result = CUDA_SUCCESS;
+        const auto call = [&] {
+          CUstreamCaptureMode mode = set;
+          EXPECT_CUDA(cuCtxPushCurrent(context_));
+          EXPECT_CUDA(cuThreadExchangeStreamCaptureMode(&mode));
+          unsigned long long id = 0;
+          result = cuCtxGetId(context_, &id);
+          EXPECT_CUDA(cuThreadExchangeStreamCaptureMode(&mode));
+          EXPECT_CUDA(PopOnce());
+        };
+        if (elsewhere) {
+          std::thread(call).join();
+        } else {
+          call();
+        }
+        const bool forbidden = set != kRelaxed && (elsewhere ? set == kGlobal && capture == kGlobal
+                                                             : capture != kRelaxed);
+        EXPECT_EQ(result == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, forbidden)
+            << capture << " " << set << " " << elsewhere;
+        CUgraph graph = nullptr;
+        EXPECT_EQ(cuStreamEndCapture(stream_, &graph),
+                  forbidden ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED : CUDA_SUCCESS);
+        fake_cuda_forgive();
+      }
+    }
+  }
+  CUstreamCaptureMode none = static_cast<CUstreamCaptureMode>(3);
+  ExpectRefused(cuThreadExchangeStreamCaptureMode(&none), CUDA_ERROR_INVALID_VALUE, "no mode");
+}
+
+// RELAXED does not allow calls that conflict with the capture itself.
+TEST_F(CudaFakeCapture, RejectsQueriesOfCapturedEvents) {
+  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+  EXPECT_CUDA(cuThreadExchangeStreamCaptureMode(&mode));
+  EXPECT_CUDA(cuEventRecord(event_, other_));
+  ExpectRefused(cuEventQuery(event_), CUDA_ERROR_CAPTURED_EVENT, "that a capture recorded");
+  EXPECT_EQ(StatusOf(other_), CU_STREAM_CAPTURE_STATUS_INVALIDATED);
+  EXPECT_CUDA(cuThreadExchangeStreamCaptureMode(&mode));
+}
+
+TEST_F(CudaFakeCapture, RejectsTheWrongEndOfACapture) {
+  CUgraph graph = nullptr;
+  CUresult result = CUDA_SUCCESS;
+  std::thread([&] {
+    EXPECT_CUDA(cuCtxPushCurrent(context_));
+    result = cuStreamEndCapture(other_, &graph);
+    EXPECT_CUDA(PopOnce());
+  }).join();
+  ExpectRefused(result, CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD, "in another thread");
+  EXPECT_CUDA(cuEventRecord(event_, other_));
+  EXPECT_CUDA(cuStreamWaitEvent(stream_, event_, 0));  // joins the capture
+  ExpectRefused(cuStreamEndCapture(stream_, &graph), CUDA_ERROR_STREAM_CAPTURE_UNMATCHED,
+                "did not begin");
 }
 
 TEST_F(CudaFake, RejectsInvalidBeginAndEndOfCaptures) {
@@ -276,6 +511,58 @@ TEST_F(CudaFake, RejectsRangesOfUnknownMemory) {
   EXPECT_CUDA(cuMemAllocManaged(&managed, 64, CU_MEM_ATTACH_GLOBAL));
   ExpectRefused(cuMemGetAddressRange(&base, &size, managed), CUDA_ERROR_NOT_FOUND, "does not know");
   ExpectRefused(cuMemFree(1), CUDA_ERROR_INVALID_VALUE, "no allocation");
+}
+
+TEST_F(CudaFake, TellsMappedFromReservedMemory) {
+  const CUdeviceptr reserved = fake_cuda_map_pieces(0, 4 * 4096, 4096, 4096, 2);
+  const auto ask = [&](CUpointer_attribute attribute, size_t offset) {
+    uint64_t value = 0;
+    EXPECT_CUDA(cuPointerGetAttribute(&value, attribute, reserved + offset));
+    return value;
+  };
+  EXPECT_EQ(ask(CU_POINTER_ATTRIBUTE_MAPPED, 0), 0U);
+  EXPECT_EQ(ask(CU_POINTER_ATTRIBUTE_MAPPED, 4096), 1U);
+  EXPECT_EQ(ask(CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, 4096), reserved);
+  EXPECT_EQ(ask(CU_POINTER_ATTRIBUTE_RANGE_SIZE, 0), 4U * 4096);
+  CUdeviceptr base = 0;
+  size_t size = 0;
+  EXPECT_CUDA(cuMemGetAddressRange(&base, &size, reserved + 2 * 4096 + 1));
+  EXPECT_EQ(base, reserved + 2 * 4096);
+  EXPECT_EQ(size, 4096U);
+  ExpectRefused(cuMemGetAddressRange(&base, &size, reserved), CUDA_ERROR_NOT_FOUND, "not mapped");
+  static char host[2 * 4096];
+  EXPECT_CUDA(cuMemcpyDtoHAsync(host, reserved + 4096, sizeof host, stream_));
+  ExpectRefused(cuMemcpyDtoHAsync(host, reserved + 4097, sizeof host, stream_),
+                CUDA_ERROR_INVALID_VALUE, "not mapped");
+  EXPECT_CUDA(cuStreamSynchronize(stream_));
+}
+
+// Refused without a violation: the library cannot know the pitches that a driver accepts.
+TEST_F(CudaFake, RefusesPitchesThatWereNotComputed) {
+  CUdeviceptr from = 0;
+  CUdeviceptr to = 0;
+  EXPECT_CUDA(cuMemAlloc(&from, 4096));
+  EXPECT_CUDA(cuMemAlloc(&to, 4096));
+  CUDA_MEMCPY2D copy = {};
+  copy.srcMemoryType = CU_MEMORYTYPE_DEVICE;
+  copy.srcDevice = from;
+  copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+  copy.dstDevice = to;
+  copy.WidthInBytes = 16;
+  copy.Height = 2;
+  copy.srcPitch = 512;
+  for (const size_t pitch : {16, 100, 513}) {
+    copy.dstPitch = pitch;
+    EXPECT_EQ(cuMemcpy2DAsync(&copy, stream_), CUDA_ERROR_INVALID_VALUE) << pitch;
+  }
+  copy.dstPitch = 1024;
+  EXPECT_CUDA(cuMemcpy2DAsync(&copy, stream_));
+}
+
+TEST_F(CudaFake, RejectsPeersOfADeviceItself) {
+  int can = 0;
+  ExpectRefused(cuDeviceCanAccessPeer(&can, 0, 0), CUDA_ERROR_INVALID_DEVICE, "and itself");
+  ExpectRefused(cuDeviceCanAccessPeer(&can, 0, 2), CUDA_ERROR_INVALID_DEVICE, "does not exist");
 }
 
 TEST_F(CudaFake, DeviceMemoryFaultsOnTheHost) {

@@ -119,7 +119,8 @@ TEST_F(CudaIpc, AnotherProcessSeesTheMemory) {
     Error error;
     ASSERT_EQ(Import(handle_, &mapping, &error), DLBRIDGE_OK) << error.message;
     EXPECT_EQ(Log(),
-              "cuCtxGetCurrent cuDevicePrimaryCtxRetain cuCtxGetId cuCtxPushCurrent_v2 "
+              "cuCtxGetCurrent cuThreadExchangeStreamCaptureMode cuDevicePrimaryCtxGetState "
+              "cuDevicePrimaryCtxRetain cuThreadExchangeStreamCaptureMode cuCtxPushCurrent_v2 "
               "cuThreadExchangeStreamCaptureMode cuCtxGetId cuIpcOpenMemHandle_v2 "
               "cuMemGetAddressRange_v2 cuThreadExchangeStreamCaptureMode cuCtxPopCurrent_v2 ");
     EXPECT_EQ(mapping.size, kSize);
@@ -133,6 +134,42 @@ TEST_F(CudaIpc, AnotherProcessSeesTheMemory) {
               "cuPointerGetAttributes cuCtxPushCurrent_v2 cuThreadExchangeStreamCaptureMode "
               "cuCtxGetId cuIpcCloseMemHandle cuThreadExchangeStreamCaptureMode "
               "cuCtxPopCurrent_v2 ");
+    ExpectClean();
+  }));
+}
+
+TEST_F(CudaIpc, ACaptureSurvivesOpeningAndClosing) {
+  EXPECT_TRUE(InChild([&] {
+    Start();
+    EXPECT_CUDA(cuCtxPushCurrent(MakeContext(0)));
+    CUstream stream = nullptr;
+    EXPECT_CUDA(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    EXPECT_CUDA(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    IpcMapping mapping = {};
+    Error error;
+    EXPECT_EQ(Import(handle_, &mapping, &error), DLBRIDGE_OK) << error.message;
+    kCudaBackend.ipc_close(mapping);
+    CUgraph graph = nullptr;
+    EXPECT_CUDA(cuStreamEndCapture(stream, &graph));
+    CUcontext popped = nullptr;
+    EXPECT_CUDA(cuCtxPopCurrent(&popped));
+    ExpectClean();
+  }));
+}
+
+// A destroyed context has removed the mapping; another one may have its handle.
+TEST_F(CudaIpc, ClosingAfterTheContextWasDestroyed) {
+  EXPECT_TRUE(InChild([&] {
+    Start();
+    CUcontext context = MakeContext(0);
+    EXPECT_CUDA(cuCtxPushCurrent(context));
+    IpcMapping mapping = {};
+    Error error;
+    EXPECT_EQ(Import(handle_, &mapping, &error), DLBRIDGE_OK) << error.message;
+    EXPECT_CUDA(cuCtxDestroy(context));
+    kCudaBackend.ipc_close(mapping);
+    EXPECT_EQ(MakeContext(0), context) << "the fake reuses handles";
+    kCudaBackend.ipc_close(mapping);
     ExpectClean();
   }));
 }
@@ -256,10 +293,14 @@ TEST_F(CudaIpc, EachCallOfAnImportThatFailsIsNamed) {
     const struct {
       const char* call;
       int nth;
-    } failing[] = {
-        {"cuCtxGetCurrent", 1},    {"cuDevicePrimaryCtxRetain", 1}, {"cuCtxGetId", 1},
-        {"cuCtxGetId", 2},         {"cuIpcOpenMemHandle_v2", 1},    {"cuMemGetAddressRange_v2", 1},
-        {"cuCtxPopCurrent_v2", 1}, {"cuCtxPushCurrent_v2", 1}};
+    } failing[] = {{"cuCtxGetCurrent", 1},
+                   {"cuDevicePrimaryCtxRetain", 1},
+                   {"cuCtxGetId", 1},
+                   {"cuThreadExchangeStreamCaptureMode", 1},
+                   {"cuIpcOpenMemHandle_v2", 1},
+                   {"cuMemGetAddressRange_v2", 1},
+                   {"cuCtxPopCurrent_v2", 1},
+                   {"cuCtxPushCurrent_v2", 1}};
     for (const auto& one : failing) {
       fake_cuda_fail(one.call, CUDA_ERROR_UNKNOWN, one.nth);
       IpcMapping mapping = {};
@@ -358,6 +399,7 @@ TEST(CudaIpcExport, EachCallThatFailsIsNamed) {
     Error error;
     EXPECT_EQ(Export(address, &handle, &error), DLBRIDGE_ERROR_UNSUPPORTED);
     EXPECT_TRUE(error.Says("cudaMalloc")) << error.message;
+    EXPECT_TRUE(error.Says("the driver reports it as suitable")) << error.message;
     ExpectClean();
   }));
 }

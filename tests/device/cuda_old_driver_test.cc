@@ -20,7 +20,9 @@ TEST_F(CudaOldDriver, EachHandoffMakesAnEventAndDestroysIt) {
     EXPECT_EQ(Log(),
               "cuStreamGetCtx cuCtxPushCurrent_v2 cuStreamIsCapturing cuStreamIsCapturing "
               "cuThreadExchangeStreamCaptureMode cuEventCreate cuThreadExchangeStreamCaptureMode "
-              "cuEventRecord cuStreamWaitEvent cuCtxPopCurrent_v2 cuEventDestroy_v2 ");
+              "cuEventRecord cuStreamWaitEvent cuCtxPopCurrent_v2 "
+              "cuThreadExchangeStreamCaptureMode cuEventDestroy_v2 "
+              "cuThreadExchangeStreamCaptureMode ");
     EXPECT_EQ(Counts().live_events, 0);
   }
   const Current current(context_);

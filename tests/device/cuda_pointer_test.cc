@@ -149,6 +149,95 @@ TEST_F(CudaPointer, MemoryOfPoolsAndOfMap) {
   EXPECT_CUDA(cuStreamDestroy(stream));
 }
 
+// PyTorch's expandable segments: a large reservation with memory mapped piece by piece.
+class CudaVirtual : public CudaPointer {
+ protected:
+  static constexpr size_t kPiece = 4096;
+
+  void SetUp() override {
+    CudaPointer::SetUp();
+    // [unmapped][piece][piece][piece][unmapped ...]
+    reserved_ = fake_cuda_map_pieces(1, 64 * kPiece, kPiece, kPiece, 3);
+    first_ = reserved_ + kPiece;
+  }
+
+  CUdeviceptr reserved_ = 0;
+  CUdeviceptr first_ = 0;
+  const DLDevice device_ = {kDLCUDA, 1};
+};
+
+TEST_F(CudaVirtual, TheRangeIsThatOfThePiece) {
+  const DLBridgePointerInfo info = Ask(first_ + kPiece + 5);
+  EXPECT_EQ(info.memory, DLBRIDGE_MEMORY_DEVICE);
+  EXPECT_EQ(info.base, first_ + kPiece);
+  EXPECT_EQ(info.size, kPiece);
+  EXPECT_EQ(info.properties, 0U);
+}
+
+TEST_F(CudaVirtual, ATensorMayFillSeveralPieces) {
+  Error error;
+  EXPECT_EQ(Validate(first_, device_, 3 * kPiece, 0, &error), DLBRIDGE_OK) << error.message;
+  EXPECT_EQ(Validate(first_ + 7, device_, kPiece, 0, &error), DLBRIDGE_OK) << error.message;
+  EXPECT_EQ(Validate(first_, device_, 3 * kPiece + 1, 0, &error), DLBRIDGE_ERROR_INVALID_TENSOR);
+  EXPECT_EQ(error.rule, DLBRIDGE_RULE_ALLOCATION_BOUNDS);
+  EXPECT_TRUE(error.Says("[0, 12288)")) << error.message;
+}
+
+TEST_F(CudaVirtual, UnmappedMemoryIsOutOfBounds) {
+  for (const int hidden : {0, 1}) {
+    fake_cuda_hide_unmapped(hidden);
+    Error error;
+    EXPECT_EQ(Validate(reserved_, device_, 64, 0, &error), DLBRIDGE_ERROR_INVALID_TENSOR);
+    EXPECT_EQ(error.rule, DLBRIDGE_RULE_ALLOCATION_BOUNDS) << error.message;
+    EXPECT_TRUE(error.Says("[0, 0)")) << error.message;
+    EXPECT_EQ(Validate(first_ + 3 * kPiece, device_, 1, 0, &error), DLBRIDGE_ERROR_INVALID_TENSOR);
+    const DLBridgeBuffer buffer = dlbridge_buffer_cuda(reserved_);
+    DLBridgePointerInfo info = DLBRIDGE_POINTER_INFO_INIT;
+    EXPECT_EQ(dlbridge_pointer_info(&buffer, device_, &info, &error),
+              DLBRIDGE_ERROR_INVALID_ARGUMENT);
+    EXPECT_TRUE(error.Says("reserved but not mapped")) << error.message;
+  }
+  fake_cuda_hide_unmapped(0);
+}
+
+TEST_F(CudaVirtual, OfADriverThatDoesNotKnowThePieceTheReservationIsReported) {
+  fake_cuda_fail("cuMemGetAddressRange_v2", CUDA_ERROR_NOT_FOUND, 1);
+  const DLBridgePointerInfo info = Ask(first_);
+  EXPECT_EQ(info.base, reserved_);
+  EXPECT_EQ(info.size, 64 * kPiece);
+}
+
+TEST_F(CudaVirtual, EachCallThatFailsIsNamed) {
+  const DLBridgeBuffer buffer = dlbridge_buffer_cuda(first_);
+  for (const char* call : {"cuCtxGetCurrent", "cuDevicePrimaryCtxRetain", "cuCtxPushCurrent",
+                           "cuThreadExchangeStreamCaptureMode", "cuMemGetAddressRange"}) {
+    std::string name = call;
+    name += name == "cuCtxPushCurrent" || name == "cuMemGetAddressRange" ? "_v2" : "";
+    fake_cuda_fail(name.c_str(), CUDA_ERROR_UNKNOWN, 1);
+    DLBridgePointerInfo info = DLBRIDGE_POINTER_INFO_INIT;
+    Error error;
+    EXPECT_EQ(dlbridge_pointer_info(&buffer, device_, &info, &error), DLBRIDGE_ERROR_DRIVER);
+    EXPECT_TRUE(error.Says(call)) << error.message;
+  }
+}
+
+// Two allocations of a pool may be neighbours; a tensor must not reach from one into the other.
+TEST_F(CudaVirtual, MemoryOfPoolsIsOneRange) {
+  CUstream stream = MakeStream();
+  CUdeviceptr pooled = 0;
+  {
+    const Current current(context_);
+    EXPECT_CUDA(cuMemAllocAsync(&pooled, 64, stream));
+  }
+  fake_cuda_clear_log();
+  EXPECT_EQ(Ask(pooled).size, 64U);
+  EXPECT_EQ(Log(), "cuPointerGetAttributes cuPointerGetAttribute ");
+  Error error;
+  EXPECT_EQ(Validate(pooled, kDevice, 65, 0, &error), DLBRIDGE_ERROR_INVALID_TENSOR);
+  const Current current(context_);
+  EXPECT_CUDA(cuStreamDestroy(stream));
+}
+
 TEST_F(CudaPointer, UnknownMemoryIsHostMemory) {
   int on_stack = 0;
   for (const CUdeviceptr address :

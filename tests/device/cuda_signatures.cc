@@ -71,6 +71,7 @@ struct IsSameFunction<R (*)(P...), S (*)(Q...)> {
 #define PFN_OF(name, version) PFN_##name##_##version
 // cudaTypedefs.h names the types without the "_v2" of the exported names.
 using PFN_cuMemGetAddressRange_v2_v3020 = PFN_cuMemGetAddressRange_v3020;
+using PFN_cuMemAlloc_v2_v3020 = PFN_cuMemAlloc_v3020;
 using PFN_cuCtxPushCurrent_v2_v4000 = PFN_cuCtxPushCurrent_v4000;
 using PFN_cuCtxPopCurrent_v2_v4000 = PFN_cuCtxPopCurrent_v4000;
 using PFN_cuDevicePrimaryCtxRelease_v2_v11000 = PFN_cuDevicePrimaryCtxRelease_v11000;
@@ -133,8 +134,12 @@ static_assert(sizeof(cuda::IpcMemHandle) == sizeof(CUipcMemHandle));
 
 static_assert(cuda::kSuccess == CUDA_SUCCESS);
 static_assert(cuda::kInvalidValue == CUDA_ERROR_INVALID_VALUE);
+static_assert(cuda::kDeinitialized == CUDA_ERROR_DEINITIALIZED);
 static_assert(cuda::kStubLibrary == CUDA_ERROR_STUB_LIBRARY);
 static_assert(cuda::kNoDevice == CUDA_ERROR_NO_DEVICE);
+static_assert(cuda::kNotFound == CUDA_ERROR_NOT_FOUND);
+static_assert(cuda::kNotReady == CUDA_ERROR_NOT_READY);
+static_assert(cuda::kContextIsDestroyed == CUDA_ERROR_CONTEXT_IS_DESTROYED);
 static_assert(cuda::kSystemNotReady == CUDA_ERROR_SYSTEM_NOT_READY);
 static_assert(cuda::kDriverMismatch == CUDA_ERROR_SYSTEM_DRIVER_MISMATCH);
 static_assert(cuda::kCompatNotSupported == CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE);
@@ -146,11 +151,14 @@ static_assert(cuda::kMaxPitch == CU_DEVICE_ATTRIBUTE_MAX_PITCH);
 static_assert(cuda::kPointerContext == CU_POINTER_ATTRIBUTE_CONTEXT);
 static_assert(cuda::kPointerMemoryType == CU_POINTER_ATTRIBUTE_MEMORY_TYPE);
 static_assert(cuda::kPointerHostPointer == CU_POINTER_ATTRIBUTE_HOST_POINTER);
+static_assert(cuda::kPointerBufferId == CU_POINTER_ATTRIBUTE_BUFFER_ID);
 static_assert(cuda::kPointerIsManaged == CU_POINTER_ATTRIBUTE_IS_MANAGED);
 static_assert(cuda::kPointerDeviceOrdinal == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL);
 static_assert(cuda::kPointerIsIpcCapable == CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE);
 static_assert(cuda::kPointerRangeStart == CU_POINTER_ATTRIBUTE_RANGE_START_ADDR);
 static_assert(cuda::kPointerRangeSize == CU_POINTER_ATTRIBUTE_RANGE_SIZE);
+static_assert(cuda::kPointerMapped == CU_POINTER_ATTRIBUTE_MAPPED);
+static_assert(cuda::kPointerPool == CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE);
 static_assert(cuda::kStreamNonBlocking == CU_STREAM_NON_BLOCKING);
 static_assert(cuda::kEventDisableTiming == CU_EVENT_DISABLE_TIMING);
 static_assert(cuda::kIpcLazyEnablePeerAccess == CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);

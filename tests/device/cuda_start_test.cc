@@ -120,10 +120,20 @@ TEST(CudaStart, NoDevicesLeft) {
 }
 
 TEST(CudaStart, EachCallThatFailsIsNamed) {
-  for (const char* call : {"cuDriverGetVersion", "cuInit", "cuDeviceGetCount", "cuDeviceGet"}) {
+  const struct {
+    const char* call;
+    int nth;
+  } failing[] = {{"cuDriverGetVersion", 1},
+                 {"cuInit", 1},
+                 {"cuThreadExchangeStreamCaptureMode", 1},
+                 {"cuThreadExchangeStreamCaptureMode", 2},
+                 {"cuDeviceGetCount", 1},
+                 {"cuDeviceGet", 1}};
+  for (const auto& one : failing) {
+    const char* call = one.call;
     EXPECT_TRUE(InChild([&] {
       UseFakeCuda();
-      fake_cuda_fail(call, CUDA_ERROR_UNKNOWN, 1);
+      fake_cuda_fail(call, CUDA_ERROR_UNKNOWN, one.nth);
       const DLBridgeBackendInfo info = Info();
       EXPECT_EQ(info.state, DLBRIDGE_STATE_UNUSABLE);
       EXPECT_EQ(std::string(info.reason),
@@ -137,6 +147,33 @@ TEST(CudaStart, WorksWithoutUuids) {
     UseFakeCuda();
     fake_cuda_fail("cuDeviceGetUuid_v2", CUDA_ERROR_UNKNOWN, 1);
     EXPECT_EQ(Info().state, DLBRIDGE_STATE_READY);
+  }));
+}
+
+// The largest pitch of rectangles is then not known: copies go row by row.
+TEST(CudaStart, WorksWithoutAPitchLimit) {
+  EXPECT_TRUE(InChild([] {
+    UseFakeCuda();
+    fake_cuda_fail("cuDeviceGetAttribute", CUDA_ERROR_UNKNOWN, 1);
+    EXPECT_EQ(Info().state, DLBRIDGE_STATE_READY);
+  }));
+}
+
+TEST(CudaStart, DuringACapture) {
+  EXPECT_TRUE(InChild([] {
+    UseFakeCuda();
+    EXPECT_CUDA(cuInit(0));
+    CUcontext context = nullptr;
+    CUstream stream = nullptr;
+    EXPECT_CUDA(cuCtxCreate(&context, nullptr, 0, 0));
+    EXPECT_CUDA(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    EXPECT_CUDA(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    EXPECT_EQ(Info().state, DLBRIDGE_STATE_READY);
+    CUgraph graph = nullptr;
+    EXPECT_CUDA(cuStreamEndCapture(stream, &graph));
+    EXPECT_EQ(Counts().capture_mode, CU_STREAM_CAPTURE_MODE_GLOBAL);
+    // The fake records a second cuInit.
+    EXPECT_STREQ(fake_cuda_violation_texts(), "cuInit more than once\n");
   }));
 }
 

@@ -33,13 +33,17 @@ class CudaDevice final : public TensorDevice {
   DLBridgeBuffer Allocate(size_t bytes) override {
     CUdeviceptr address = 0;
     EXPECT_CUDA(cuCtxPushCurrent(context_));
+    const CUstreamCaptureMode mode = Exchange(CU_STREAM_CAPTURE_MODE_RELAXED);
     EXPECT_CUDA(cuMemAlloc(&address, bytes));
+    Exchange(mode);
     Leave();
     return dlbridge_buffer_cuda(address);
   }
   void Free(const DLBridgeBuffer& buffer) override {
     EXPECT_CUDA(cuCtxPushCurrent(context_));
+    const CUstreamCaptureMode mode = Exchange(CU_STREAM_CAPTURE_MODE_RELAXED);
     EXPECT_CUDA(cuMemFree(dlbridge_cuda_address(buffer)));
+    Exchange(mode);
     Leave();
   }
   void Fill(const DLBridgeBuffer& buffer, const TensorBytes& bytes) override {
@@ -61,6 +65,12 @@ class CudaDevice final : public TensorDevice {
   static void Leave() {
     CUcontext popped = nullptr;
     EXPECT_CUDA(cuCtxPopCurrent(&popped));
+  }
+
+  // As frameworks' allocators do, which work while a graph is captured.
+  static CUstreamCaptureMode Exchange(CUstreamCaptureMode mode) {
+    EXPECT_CUDA(cuThreadExchangeStreamCaptureMode(&mode));
+    return mode;
   }
 
   int ordinal_;

@@ -38,7 +38,7 @@ TEST_F(CudaTensor, CallsThatFail) {
                 {"cuStreamCreate", "cuMemcpy2DAsync_v2", "cuStreamSynchronize"});
   CheckFailures(&device, &host_, &device,
                 {"cuPointerGetAttributes", "cuMemcpy2DAsync_v2", "cuStreamDestroy_v2"});
-  CheckFailures(&device, &device, &device, {"cuDeviceGetAttribute", "cuMemcpy2DAsync_v2"});
+  CheckFailures(&device, &device, &device, {"cuMemcpyDtoDAsync_v2", "cuMemcpy2DAsync_v2"});
 }
 
 TEST_F(CudaTensor, CallsThatFailOnTheWayThroughTheHost) {

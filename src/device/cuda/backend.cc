@@ -22,7 +22,7 @@ constexpr const char* kNames[] = {"libcuda.so.1"};
 #endif
 constexpr LibraryNames kLibrary = {"DLBRIDGE_LIBCUDA", "libcuda.so.", kNames, 1};
 
-// The pointer attributes that report an allocation's range exist since this release.
+// The pointer attributes that report the range and the mapping exist since this release.
 constexpr int kRangeVersion = 10020;
 
 // An explanation in addition to the driver's name of a code.
@@ -102,6 +102,9 @@ Result FindDevices() {
         g_cuda.driver.device_get_uuid(&record->uuid, record->handle) != kSuccess) {
       record->uuid = {};
     }
+    int pitch = 0;
+    const Result asked = g_cuda.driver.device_get_attribute(&pitch, kMaxPitch, record->handle);
+    record->max_pitch = asked == kSuccess && pitch > 0 ? static_cast<uint64_t>(pitch) : 0;
   }
   return kSuccess;
 }
@@ -130,6 +133,19 @@ int32_t StartDevices(DLBridgeBackendInfo* info) {
   return DLBRIDGE_STATE_READY;
 }
 
+// The program may be capturing a graph already.
+int32_t StartRelaxed(DLBridgeBackendInfo* info) {
+  constexpr char kExchange[] = "cuThreadExchangeStreamCaptureMode";
+  uint32_t mode = kCaptureRelaxed;
+  const Result relaxed = g_cuda.driver.thread_exchange_capture_mode(&mode);
+  if (relaxed != kSuccess) {
+    return Unusable(kExchange, relaxed, info);
+  }
+  const int32_t state = StartDevices(info);
+  const Result restored = g_cuda.driver.thread_exchange_capture_mode(&mode);
+  return restored == kSuccess ? state : Unusable(kExchange, restored, info);
+}
+
 int32_t StartDriver(DLBridgeBackendInfo* info) {
   int version = 0;
   const Result asked = g_cuda.driver.driver_get_version(&version);
@@ -137,10 +153,10 @@ int32_t StartDriver(DLBridgeBackendInfo* info) {
     return Unusable("cuDriverGetVersion", asked, info);
   }
   WriteVersion(version, info);
-  g_cuda.pointer_attributes = version >= kRangeVersion ? 6 : 4;
+  g_cuda.pointer_attributes = version >= kRangeVersion ? 7 : 4;
   const Result result = g_cuda.driver.init(0);
   info->driver_code = result;
-  return result == kSuccess ? StartDevices(info) : Unusable("cuInit", result, info);
+  return result == kSuccess ? StartRelaxed(info) : Unusable("cuInit", result, info);
 }
 
 int32_t Start(void* library, DLBridgeBackendInfo* info) {
@@ -183,11 +199,11 @@ constexpr Backend kCudaBackend = {DLBRIDGE_BACKEND_CUDA,
                                   cuda::IpcImport,
                                   cuda::IpcClose,
                                   nullptr,
-                                  nullptr,
-                                  nullptr,
-                                  nullptr,
-                                  nullptr,
-                                  nullptr,
-                                  nullptr};
+                                  cuda::Mark,
+                                  cuda::MarkQuery,
+                                  cuda::MarkWait,
+                                  cuda::MarkFree,
+                                  cuda::CopySubmit,
+                                  cuda::Peers};
 
 }  // namespace dlbridge

@@ -3,6 +3,7 @@
 //
 // Without a stream of the caller, a copy gets its own. Its stream does not wait for the legacy
 // default stream, so the copy also works while another stream is capturing a graph.
+#include "device/cuda/events.h"
 #include "device/cuda/internal.h"
 
 namespace dlbridge::cuda {
@@ -27,10 +28,15 @@ DLBridgeStatus ContextOfSide(const CopySide& side, const char* argument, Context
                              int32_t* ordinal, DLBridgeError* error) {
   PointerFacts facts;
   DLBRIDGE_TRY(AskFacts(side.buffer.handle, &facts, error));
-  if (facts.type == 0) {
+  if (facts.type == 0 && !IsUnmapped(facts)) {
     return RejectArgument(error, argument,
                           "is not known to CUDA in this process: expected memory that CUDA "
                           "allocated or registered here");
+  }
+  if (IsUnmapped(facts)) {
+    return RejectArgument(error, argument,
+                          "is virtual memory that is reserved but not mapped: map memory there "
+                          "first (cuMemMap)");
   }
   *ordinal = facts.ordinal;
   *context = facts.context;
@@ -38,16 +44,8 @@ DLBridgeStatus ContextOfSide(const CopySide& side, const char* argument, Context
                                   : ContextOfDevice(facts.ordinal, argument, context, error);
 }
 
-DLBridgeStatus AskPitchLimit(int32_t ordinal, CopyJob* job, DLBridgeError* error) {
-  if (ordinal < 0 || ordinal >= g_cuda.device_count) {
-    return DLBRIDGE_OK;
-  }
-  int limit = 0;
-  DLBRIDGE_TRY(
-      Check(g_cuda.driver.device_get_attribute(&limit, kMaxPitch, g_cuda.devices[ordinal].handle),
-            "cuDeviceGetAttribute", error));
-  job->state[kPitchLimit] = limit > 0 ? static_cast<uint64_t>(limit) : 0;
-  return DLBRIDGE_OK;
+uint64_t PitchLimitOf(int32_t ordinal) {
+  return ordinal >= 0 && ordinal < g_cuda.device_count ? g_cuda.devices[ordinal].max_pitch : 0;
 }
 
 DLBridgeStatus FindSides(CopyJob* job, DLBridgeError* error) {
@@ -62,7 +60,8 @@ DLBridgeStatus FindSides(CopyJob* job, DLBridgeError* error) {
     SetState(job, kToContext, context);
   }
   SetState(job, kContext, context);
-  return AskPitchLimit(ordinal, job, error);
+  job->state[kPitchLimit] = PitchLimitOf(ordinal);
+  return DLBRIDGE_OK;
 }
 
 // Uses the relaxed capture mode, which permits calls that a capture in another stream would forbid,
@@ -79,7 +78,8 @@ DLBridgeStatus OwnStream(CopyJob* job, DLBridgeError* error) {
     return Check(g_cuda.driver.stream_create(&stream, kStreamNonBlocking), "cuStreamCreate", error);
   });
   if (status != DLBRIDGE_OK && stream != nullptr) {
-    g_cuda.driver.stream_destroy(stream);
+    InJob(*job, nullptr,
+          [&] { return Check(g_cuda.driver.stream_destroy(stream), "cuStreamDestroy", nullptr); });
   }
   SetState(job, kStream, stream);
   job->state[kOwnStream] = 1;
@@ -149,25 +149,30 @@ Copy Rectangle(const CopyJob& job, const Part& part) {
   return copy;
 }
 
-DLBridgeStatus CopyPlane(const CopyJob& job, const Part& part, DLBridgeError* error) {
+// A call of the driver that was made.
+struct Called {
+  Result result;
+  const char* name;
+};
+
+Called CopyPlane(const CopyJob& job, const Part& part) {
   const auto copy = Rectangle<Copy2D>(job, part);
-  return Check(g_cuda.driver.memcpy_2d_async(&copy, StreamOf(job)), "cuMemcpy2DAsync", error);
+  return {g_cuda.driver.memcpy_2d_async(&copy, StreamOf(job)), "cuMemcpy2DAsync"};
 }
 
 // The driver counts the plane pitch in rows.
-DLBridgeStatus CopyVolume(const CopyJob& job, const Part& part, DLBridgeError* error) {
+Called CopyVolume(const CopyJob& job, const Part& part) {
   auto copy = Rectangle<Copy3D>(job, part);
   const bool flat = part.box.planes == 1;
   copy.src_height = flat ? part.box.rows : part.box.from_plane_pitch / part.box.from_row_pitch;
   copy.dst_height = flat ? part.box.rows : part.box.to_plane_pitch / part.box.to_row_pitch;
   copy.depth = part.box.planes;
   if (!IsPeer(job)) {
-    return Check(g_cuda.driver.memcpy_3d_async(&copy, StreamOf(job)), "cuMemcpy3DAsync", error);
+    return {g_cuda.driver.memcpy_3d_async(&copy, StreamOf(job)), "cuMemcpy3DAsync"};
   }
   copy.src_context = StateOf<Context>(job, kFromContext);
   copy.dst_context = StateOf<Context>(job, kToContext);
-  return Check(g_cuda.driver.memcpy_3d_peer_async(&copy, StreamOf(job)), "cuMemcpy3DPeerAsync",
-               error);
+  return {g_cuda.driver.memcpy_3d_peer_async(&copy, StreamOf(job)), "cuMemcpy3DPeerAsync"};
 }
 
 // Rows of a rectangle must not overlap, and the pitch must not exceed the device's limit.
@@ -177,7 +182,7 @@ bool IsPitch(uint64_t pitch, uint64_t bytes, uint64_t limit) {
 
 bool IsRectangle(const CopyJob& job, const CopyBox& box) {
   const uint64_t limit = job.state[kPitchLimit];
-  return IsPitch(box.from_row_pitch, box.bytes, limit) &&
+  return !job.rows_alone && IsPitch(box.from_row_pitch, box.bytes, limit) &&
          IsPitch(box.to_row_pitch, box.bytes, limit);
 }
 
@@ -199,14 +204,25 @@ DLBridgeStatus CopyRows(const CopyJob& job, const Part& part, DLBridgeError* err
   return DLBRIDGE_OK;
 }
 
-DLBridgeStatus CopyOnePlane(const CopyJob& job, const Part& part, DLBridgeError* error) {
-  if (part.box.rows == 1 || !IsRectangle(job, part.box)) {
-    return CopyRows(job, part, error);
-  }
-  return IsPeer(job) ? CopyVolume(job, part, error) : CopyPlane(job, part, error);
+// Between addresses of devices, the driver may refuse pitches that cuMemAllocPitch did not compute.
+// Nothing was enqueued then, and rows are never refused.
+bool IsRefused(const CopyJob& job, const Called& called) {
+  return called.result == kInvalidValue && !job.from.on_host && !job.to.on_host;
 }
 
-DLBridgeStatus CopyPlanes(const CopyJob& job, Part part, DLBridgeError* error) {
+DLBridgeStatus CopyOnePlane(CopyJob* job, const Part& part, DLBridgeError* error) {
+  if (part.box.rows == 1 || !IsRectangle(*job, part.box)) {
+    return CopyRows(*job, part, error);
+  }
+  const Called called = IsPeer(*job) ? CopyVolume(*job, part) : CopyPlane(*job, part);
+  if (IsRefused(*job, called)) {
+    job->rows_alone = true;
+    return CopyRows(*job, part, error);
+  }
+  return Check(called.result, called.name, error);
+}
+
+DLBridgeStatus CopyPlanes(CopyJob* job, Part part, DLBridgeError* error) {
   const uint64_t planes = part.box.planes;
   part.box.planes = 1;
   for (uint64_t plane = 0; plane < planes; ++plane) {
@@ -217,11 +233,15 @@ DLBridgeStatus CopyPlanes(const CopyJob& job, Part part, DLBridgeError* error) {
   return DLBRIDGE_OK;
 }
 
-DLBridgeStatus CopyAll(const CopyJob& job, const CopyBox& box, DLBridgeError* error) {
-  const Part part = {job.from.buffer.handle + box.from_offset, job.to.buffer.handle + box.to_offset,
-                     box};
-  if (box.planes > 1 && IsRectangle(job, box) && IsVolume(box)) {
-    return CopyVolume(job, part, error);
+DLBridgeStatus CopyAll(CopyJob* job, const CopyBox& box, DLBridgeError* error) {
+  const Part part = {job->from.buffer.handle + box.from_offset,
+                     job->to.buffer.handle + box.to_offset, box};
+  if (box.planes > 1 && IsRectangle(*job, box) && IsVolume(box)) {
+    const Called called = CopyVolume(*job, part);
+    if (!IsRefused(*job, called)) {
+      return Check(called.result, called.name, error);
+    }
+    job->rows_alone = true;
   }
   return CopyPlanes(job, part, error);
 }
@@ -241,7 +261,7 @@ DLBridgeStatus CopyPart(CopyJob* job, const CopyBox& box, DLBridgeError* error) 
   if (box.bytes == 0 || box.rows == 0 || box.planes == 0) {
     return DLBRIDGE_OK;
   }
-  return InJob(*job, error, [&] { return CopyAll(*job, box, error); });
+  return InJob(*job, error, [&] { return CopyAll(job, box, error); });
 }
 
 DLBridgeStatus CopyFinish(CopyJob* job, DLBridgeError* error) {
@@ -252,6 +272,18 @@ DLBridgeStatus CopyFinish(CopyJob* job, DLBridgeError* error) {
     DLBRIDGE_TRY(Check(waited, "cuStreamSynchronize", error));
     return Check(ended, "cuStreamDestroy", error);
   });
+}
+
+DLBridgeStatus CopySubmit(CopyJob* job, StreamMark* out, DLBridgeError* error) {
+  *out = {};
+  const DLBridgeStatus status = InJob(*job, error, [&] {
+    return MarkStream(StateOf<Context>(*job, kContext), StreamOf(*job), out, error);
+  });
+  if (status != DLBRIDGE_OK) {
+    MarkFree(*out);
+    CopyFinish(job, nullptr);
+  }
+  return status;
 }
 
 }  // namespace dlbridge::cuda

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // CUDA's devices and contexts: which context something belongs to, and the primary ones.
+#include <atomic>
 #include <cstring>
 
 #include "device/cuda/internal.h"
@@ -10,62 +11,91 @@
 namespace dlbridge::cuda {
 namespace {
 
-// The primary context of a device, retained by the first operation that needs it. It is never
-// released: releasing it could destroy the context while work of this library is still queued.
-struct Primary {
-  Context context;
-  uint64_t id;
-};
-
+// The devices whose primary context the library has retained. It is never released: releasing it
+// could destroy the context while work of this library is still queued.
 constexpr int kPrimaries = 64;
-Primary g_primaries[kPrimaries];
-Lock g_primaries_lock;  // never held during a call of the driver
+std::atomic<bool> g_retained[kPrimaries];
 
-Primary Remembered(int32_t ordinal) {
-  const Locked locked(&g_primaries_lock);
-  return ordinal < kPrimaries ? g_primaries[ordinal] : Primary{nullptr, 0};
+bool WasRetained(int32_t ordinal) {
+  return ordinal < kPrimaries && g_retained[ordinal].exchange(true, std::memory_order_relaxed);
 }
 
-// Returns false if another thread was faster or there is no room. The caller then has one reference
-// too many.
-bool Remember(int32_t ordinal, const Primary& primary) {
-  const Locked locked(&g_primaries_lock);
-  if (ordinal >= kPrimaries ||
-      (g_primaries[ordinal].context == primary.context && g_primaries[ordinal].id == primary.id)) {
-    return false;
-  }
-  g_primaries[ordinal] = primary;
-  return true;
-}
-
-// A program may reset a device, which destroys the context no matter who retains it.
-bool IsAlive(const Primary& primary) {
-  uint64_t id = 0;
-  return primary.context != nullptr && IdOf(primary.context, &id, nullptr) == DLBRIDGE_OK &&
-         id == primary.id;
-}
-
-DLBridgeStatus RetainPrimary(int32_t ordinal, Context* out, DLBridgeError* error) {
-  const Device device = g_cuda.devices[ordinal].handle;
-  Primary primary = {nullptr, 0};
-  DLBRIDGE_TRY(Check(g_cuda.driver.primary_ctx_retain(&primary.context, device),
-                     "cuDevicePrimaryCtxRetain", error));
-  DLBridgeStatus status = IdOf(primary.context, &primary.id, error);
-  if (status != DLBRIDGE_OK || (ordinal < kPrimaries && !Remember(ordinal, primary))) {
-    const Result released = g_cuda.driver.primary_ctx_release(device);
-    status = status != DLBRIDGE_OK ? status : Check(released, "cuDevicePrimaryCtxRelease", error);
-  }
-  *out = primary.context;
-  return status;
+// Asks for the context each time: a program may reset a device, which destroys the context no
+// matter who retains it. One reference is enough as long as the context is active.
+DLBridgeStatus RetainPrimary(Device device, int32_t ordinal, Context* out, DLBridgeError* error) {
+  unsigned flags = 0;
+  int active = 0;
+  DLBRIDGE_TRY(Check(g_cuda.driver.primary_ctx_get_state(device, &flags, &active),
+                     "cuDevicePrimaryCtxGetState", error));
+  DLBRIDGE_TRY(
+      Check(g_cuda.driver.primary_ctx_retain(out, device), "cuDevicePrimaryCtxRetain", error));
+  return WasRetained(ordinal) && active != 0
+             ? Check(g_cuda.driver.primary_ctx_release(device), "cuDevicePrimaryCtxRelease", error)
+             : DLBRIDGE_OK;
 }
 
 DLBridgeStatus PrimaryOf(int32_t ordinal, Context* out, DLBridgeError* error) {
-  const Primary primary = Remembered(ordinal);
-  if (IsAlive(primary)) {
-    *out = primary.context;
-    return DLBRIDGE_OK;
+  return WhileCapturing(
+      error, [&] { return RetainPrimary(g_cuda.devices[ordinal].handle, ordinal, out, error); });
+}
+
+// The witnesses of contexts, by handle. An entry may be that of an earlier context with the handle.
+struct ContextWitness {
+  Context context;
+  Witness witness;
+};
+constexpr int kWitnesses = 64;
+ContextWitness g_witnesses[kWitnesses];
+Lock g_witnesses_lock;  // never held during a call of the driver
+
+// Not const, because the driver's prototype lacks it.
+uint32_t g_buffer_attributes[] = {kPointerMemoryType, kPointerBufferId};
+
+// The number of the buffer at an address, or 0.
+Result BufferAt(Address address, uint64_t* out) {
+  uint32_t type = 0;
+  uint64_t buffer = 0;
+  void* values[] = {&type, &buffer};
+  const Result result =
+      g_cuda.driver.pointer_get_attributes(2, g_buffer_attributes, values, address);
+  *out = type == kMemoryDevice ? buffer : 0;
+  return result;
+}
+
+bool IsLive(const Witness& witness) {
+  uint64_t buffer = 0;
+  return witness.address != 0 && BufferAt(witness.address, &buffer) == kSuccess &&
+         buffer == witness.buffer;
+}
+
+ContextWitness ReadWitness(int index) {
+  const Locked locked(&g_witnesses_lock);
+  return g_witnesses[index];
+}
+
+// The index of the context's entry, else of one that can be used for it, else -1.
+int FindWitness(Context context) {
+  int unused = -1;
+  for (int i = 0; i < kWitnesses; ++i) {
+    const ContextWitness entry = ReadWitness(i);
+    if (entry.context == context) {
+      return i;
+    }
+    unused = unused < 0 && entry.context == nullptr ? i : unused;
   }
-  return RetainPrimary(ordinal, out, error);
+  for (int i = 0; i < kWitnesses && unused < 0; ++i) {
+    unused = IsLive(ReadWitness(i).witness) ? -1 : i;
+  }
+  return unused;
+}
+
+Witness MakeWitness() {
+  Witness witness = {0, 0};
+  if (g_cuda.driver.mem_alloc(&witness.address, 1) != kSuccess ||
+      BufferAt(witness.address, &witness.buffer) != kSuccess || witness.buffer == 0) {
+    return {0, 0};
+  }
+  return witness;
 }
 
 DLBRIDGE_COLD DLBridgeStatus RejectOrdinal(int32_t ordinal, const char* argument,
@@ -88,6 +118,31 @@ DLBridgeStatus IdOf(Context context, uint64_t* out, DLBridgeError* error) {
     DLBRIDGE_TRY(Check(g_cuda.driver.ctx_get_id(context, &id), "cuCtxGetId", error));
   }
   *out = id;
+  return DLBRIDGE_OK;
+}
+
+// Without memory for it, or in more contexts than there are entries, a context has no witness.
+Witness WitnessOf(Context context) {
+  const int index = FindWitness(context);
+  if (index < 0) {
+    return {0, 0};
+  }
+  const ContextWitness known = ReadWitness(index);
+  if (known.context == context && IsLive(known.witness)) {
+    return known.witness;
+  }
+  const Witness made = MakeWitness();
+  const Locked locked(&g_witnesses_lock);
+  g_witnesses[index] = {context, made};
+  return made;
+}
+
+DLBridgeStatus AskAlive(const Witness& witness, bool* alive, DLBridgeError* error) {
+  uint64_t buffer = witness.buffer;
+  if (witness.address != 0) {
+    DLBRIDGE_TRY(Check(BufferAt(witness.address, &buffer), "cuPointerGetAttributes", error));
+  }
+  *alive = buffer == witness.buffer;
   return DLBRIDGE_OK;
 }
 
@@ -115,6 +170,27 @@ DLBridgeStatus ContextOfStream(const DLBridgeStream& stream, const char* argumen
     return ContextOfDevice(stream.device.device_id, argument, out, error);
   }
   return Check(g_cuda.driver.stream_get_ctx(HandleOf(stream), out), "cuStreamGetCtx", error);
+}
+
+// The driver answers for pairs of two devices only.
+DLBridgeStatus Peers(int32_t native_device, uint64_t* capable, DLBridgeError* error) {
+  if (native_device < 0 || native_device >= g_cuda.device_count) {
+    return RejectOrdinal(native_device, "native_device", error);
+  }
+  *capable = 0;
+  return WhileCapturing(error, [&]() -> DLBridgeStatus {
+    for (int i = 0; i < g_cuda.device_count && i < 64; ++i) {
+      int can = i == native_device ? 1 : 0;
+      if (i != native_device) {
+        DLBRIDGE_TRY(
+            Check(g_cuda.driver.device_can_access_peer(&can, g_cuda.devices[i].handle,
+                                                       g_cuda.devices[native_device].handle),
+                  "cuDeviceCanAccessPeer", error));
+      }
+      *capable |= uint64_t{can != 0} << i;
+    }
+    return DLBRIDGE_OK;
+  });
 }
 
 DLBridgeStatus Enumerate(int32_t /*device_type*/, DLBridgeError* error) {

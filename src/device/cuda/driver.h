@@ -27,8 +27,12 @@ using Event = struct EventTag*;
 
 constexpr Result kSuccess = 0;
 constexpr Result kInvalidValue = 1;
+constexpr Result kDeinitialized = 4;
 constexpr Result kStubLibrary = 34;
 constexpr Result kNoDevice = 100;
+constexpr Result kNotFound = 500;
+constexpr Result kNotReady = 600;
+constexpr Result kContextIsDestroyed = 709;
 constexpr Result kSystemNotReady = 802;
 constexpr Result kDriverMismatch = 803;
 constexpr Result kCompatNotSupported = 804;
@@ -44,11 +48,14 @@ constexpr int kMaxPitch = 11;  // a device attribute
 constexpr uint32_t kPointerContext = 1;
 constexpr uint32_t kPointerMemoryType = 2;
 constexpr uint32_t kPointerHostPointer = 4;
+constexpr uint32_t kPointerBufferId = 7;
 constexpr uint32_t kPointerIsManaged = 8;
 constexpr uint32_t kPointerDeviceOrdinal = 9;
 constexpr uint32_t kPointerIsIpcCapable = 10;
 constexpr uint32_t kPointerRangeStart = 11;
 constexpr uint32_t kPointerRangeSize = 12;
+constexpr uint32_t kPointerMapped = 13;
+constexpr uint32_t kPointerPool = 17;
 
 constexpr uintptr_t kStreamLegacy = 1;
 constexpr uintptr_t kStreamPerThread = 2;
@@ -125,14 +132,17 @@ struct Copy3D {
   ROW(device_get_count, cuDeviceGetCount, v2000, (int*))                                      \
   ROW(device_get, cuDeviceGet, v2000, (Device*, int))                                         \
   ROW(device_get_attribute, cuDeviceGetAttribute, v2000, (int*, uint32_t, Device))            \
+  ROW(device_can_access_peer, cuDeviceCanAccessPeer, v4000, (int*, Device, Device))           \
   ROW(pointer_get_attributes, cuPointerGetAttributes, v7000,                                  \
       (unsigned, uint32_t*, void**, Address))                                                 \
   ROW(pointer_get_attribute, cuPointerGetAttribute, v4000, (void*, uint32_t, Address))        \
   ROW(mem_get_address_range, cuMemGetAddressRange_v2, v3020, (Address*, size_t*, Address))    \
+  ROW(mem_alloc, cuMemAlloc_v2, v3020, (Address*, size_t))                                    \
   ROW(ctx_get_current, cuCtxGetCurrent, v4000, (Context*))                                    \
   ROW(ctx_push_current, cuCtxPushCurrent_v2, v4000, (Context))                                \
   ROW(ctx_pop_current, cuCtxPopCurrent_v2, v4000, (Context*))                                 \
   ROW(ctx_get_device, cuCtxGetDevice, v2000, (Device*))                                       \
+  ROW(primary_ctx_get_state, cuDevicePrimaryCtxGetState, v7000, (Device, unsigned*, int*))    \
   ROW(primary_ctx_retain, cuDevicePrimaryCtxRetain, v7000, (Context*, Device))                \
   ROW(primary_ctx_release, cuDevicePrimaryCtxRelease_v2, v11000, (Device))                    \
   ROW(stream_get_ctx, cuStreamGetCtx, v9020, (Stream, Context*))                              \
@@ -144,6 +154,8 @@ struct Copy3D {
   ROW(thread_exchange_capture_mode, cuThreadExchangeStreamCaptureMode, v10010, (uint32_t*))   \
   ROW(event_create, cuEventCreate, v2000, (Event*, unsigned))                                 \
   ROW(event_record, cuEventRecord, v2000, (Event, Stream))                                    \
+  ROW(event_query, cuEventQuery, v2000, (Event))                                              \
+  ROW(event_synchronize, cuEventSynchronize, v2000, (Event))                                  \
   ROW(event_destroy, cuEventDestroy_v2, v4000, (Event))                                       \
   ROW(memcpy_dtoh_async, cuMemcpyDtoHAsync_v2, v3020, (void*, Address, size_t, Stream))       \
   ROW(memcpy_htod_async, cuMemcpyHtoDAsync_v2, v3020, (Address, const void*, size_t, Stream)) \

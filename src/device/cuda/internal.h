@@ -14,7 +14,8 @@ namespace dlbridge::cuda {
 // A device, as found when the backend started.
 struct DeviceRecord {
   Device handle;
-  Uuid uuid;  // zero if the driver does not report it
+  Uuid uuid;           // zero if the driver does not report it
+  uint64_t max_pitch;  // of rectangles; 0 if the driver does not report it
 };
 
 // Filled by Start, constant afterwards.
@@ -25,6 +26,9 @@ struct Cuda {
   DeviceRecord* devices;
 };
 extern Cuda g_cuda;
+
+// Has a fault ended the work of a context? The driver then returns it from every later call.
+bool IsFault(int64_t result);
 
 // The driver's name of a result, or NULL.
 const char* ResultName(Result result);
@@ -46,8 +50,9 @@ DLBRIDGE_INLINE DLBridgeStatus InContext(Context context, DLBridgeError* error, 
   return status != DLBRIDGE_OK ? status : Check(result, "cuCtxPopCurrent", error);
 }
 
-// Runs `body`, which creates or destroys an object of the library, in the relaxed capture mode: a
-// capture in another stream neither breaks nor forbids it.
+// Runs `body` in the relaxed capture mode: a capture in another stream neither breaks nor forbids
+// it. All calls that wait, create, open or destroy need this, and so do queries that are not known
+// to be safe. tests/fakes/README.md lists the calls that are.
 template <class Body>
 DLBridgeStatus WhileCapturing(DLBridgeError* error, const Body& body) {
   uint32_t mode = kCaptureRelaxed;
@@ -58,13 +63,24 @@ DLBridgeStatus WhileCapturing(DLBridgeError* error, const Body& body) {
   return status != DLBRIDGE_OK ? status : Check(result, "cuThreadExchangeStreamCaptureMode", error);
 }
 
-// Distinguishes a context from a later one with the same handle; 0 if the driver is too old.
+// Distinguishes a context from a later one with the same handle; 0 if the driver is too old. The
+// context must be alive: the result for a destroyed one is undefined. Needs the relaxed mode.
 DLBridgeStatus IdOf(Context context, uint64_t* out, DLBridgeError* error);
 
 // The context for memory and streams of a device that name none: the current context if it belongs
 // to that device, else the device's primary context, which stays retained.
 DLBridgeStatus ContextOfDevice(int32_t ordinal, const char* argument, Context* out,
                                DLBridgeError* error);
+
+// Memory of the library in a context. A destroyed context takes it along, so it shows whether the
+// context still exists; a destroyed context itself must not be asked.
+struct Witness {
+  Address address;  // 0: there is none, and the context is taken to be alive
+  uint64_t buffer;  // the driver never uses the number of a buffer again
+};
+// The context is current, in the relaxed mode.
+Witness WitnessOf(Context context);
+DLBridgeStatus AskAlive(const Witness& witness, bool* alive, DLBridgeError* error);
 
 inline bool IsSpecial(const DLBridgeStream& stream) { return stream.handle <= kStreamPerThread; }
 inline Stream HandleOf(const DLBridgeStream& stream) {
@@ -83,9 +99,15 @@ struct PointerFacts {
   uint32_t managed;
   int ordinal;
   Context context;  // also NULL for memory of pools and of cuMemMap
-  Address base;     // for memory of cuMemMap: the start of the reservation, which tensors may fill
+  Address base;     // for memory of cuMemMap: the start of the reservation
   uint64_t size;
+  uint32_t mapped;  // 0: no memory is mapped there
 };
+// Is the address in a reservation (cuMemAddressReserve) to which nothing is mapped?
+inline bool IsUnmapped(const PointerFacts& facts) {
+  return facts.mapped == 0 && facts.size != 0 && facts.context == nullptr && facts.managed == 0 &&
+         facts.type != kMemoryHost;
+}
 DLBridgeStatus AskFacts(Address address, PointerFacts* out, DLBridgeError* error);
 
 // Does the driver report that cuIpcGetMemHandle supports the memory?
@@ -106,6 +128,13 @@ DLBridgeStatus IpcExport(const DLBridgeBuffer& buffer, DLDevice label, IpcHandle
 DLBridgeStatus IpcImport(const IpcHandle& handle, DLDevice label, IpcMapping* out,
                          DLBridgeError* error);
 void IpcClose(const IpcMapping& mapping);
+DLBridgeStatus Mark(const DLBridgeStream& stream, StreamMark* out, DLBridgeError* error);
+DLBridgeStatus MarkQuery(const StreamMark& mark, bool* over, DLBridgeError* error);
+DLBridgeStatus MarkWait(const StreamMark& mark, DLBridgeError* error);
+void MarkFree(const StreamMark& mark);
+DLBridgeStatus CopySubmit(CopyJob* job, StreamMark* out, DLBridgeError* error);
+// Sets bit i of `*capable` if device i can access memory of `native_device`, for the first 64.
+DLBridgeStatus Peers(int32_t native_device, uint64_t* capable, DLBridgeError* error);
 
 }  // namespace dlbridge::cuda
 

@@ -5,10 +5,11 @@
 namespace dlbridge::cuda {
 namespace {
 
-// No attribute requires a current context, and none creates one. Not const, because the driver's
-// prototype lacks it.
+// No attribute requires a current context, none creates one, and asking is allowed during captures.
+// Not const, because the driver's prototype lacks it.
 uint32_t g_attributes[] = {kPointerMemoryType, kPointerDeviceOrdinal, kPointerIsManaged,
-                           kPointerContext,    kPointerRangeStart,    kPointerRangeSize};
+                           kPointerContext,    kPointerRangeStart,    kPointerRangeSize,
+                           kPointerMapped};
 
 constexpr DLDevice Label(DLDeviceType type, int32_t id) { return {type, id}; }
 
@@ -36,12 +37,68 @@ DLBRIDGE_INLINE DLBridgeStatus Query(Address address, void** values, DLBridgeErr
                "cuPointerGetAttributes", error);
 }
 
+// Memory of pools is one range, as the driver reports it. Older drivers have no pools.
+bool IsOfPool(Address address) {
+  void* pool = nullptr;
+  return g_cuda.driver.pointer_get_attribute(static_cast<void*>(&pool), kPointerPool, address) ==
+             kSuccess &&
+         pool != nullptr;
+}
+
+// cuMemMap puts memory into a reservation, piece by piece. The range is then that of the piece; if
+// the driver does not know it, the whole reservation.
+DLBRIDGE_COLD DLBridgeStatus PlacePiece(Address address, DLBridgePointerInfo* out,
+                                        DLBridgeError* error) {
+  Context context = nullptr;
+  DLBRIDGE_TRY(ContextOfDevice(out->native_device, "the memory", &context, error));
+  Address base = 0;
+  size_t size = 0;
+  Result result = kSuccess;
+  DLBRIDGE_TRY(InContext(context, error, [&] {
+    return WhileCapturing(error, [&] {
+      result = g_cuda.driver.mem_get_address_range(&base, &size, address);
+      const bool unknown = result == kNotFound || result == kInvalidValue;
+      return unknown ? DLBRIDGE_OK : Check(result, "cuMemGetAddressRange", error);
+    });
+  }));
+  if (result == kSuccess && address - base < size) {
+    out->base = base;
+    out->size = size;
+    out->properties |= kPointerPiece;
+  }
+  return DLBRIDGE_OK;
+}
+
+// The driver may report no device for it.
+DLBRIDGE_COLD void PlaceUnmapped(DLDevice label, DLBridgePointerInfo* out) {
+  out->memory = DLBRIDGE_MEMORY_DEVICE;
+  out->properties |= kPointerUnmapped;
+  out->device = out->native_device >= 0 ? Label(kDLCUDA, out->native_device) : label;
+}
+
+// What cuPointerGetAttributes reports beside the fields of DLBridgePointerInfo.
+struct Kind {
+  uint32_t type;
+  uint32_t managed;
+  uint32_t mapped;
+};
+
+DLBridgeStatus PlaceDevice(const Kind& kind, Address address, DLBridgePointerInfo* out,
+                           DLBridgeError* error) {
+  out->memory = kind.managed != 0 ? DLBRIDGE_MEMORY_MANAGED : DLBRIDGE_MEMORY_DEVICE;
+  out->device = kind.managed != 0 ? Label(kDLCUDAManaged, 0) : Label(kDLCUDA, out->native_device);
+  const bool whole =
+      out->context != 0 || kind.managed != 0 || out->size == 0 || out->native_device < 0;
+  return DLBRIDGE_LIKELY(whole) || IsOfPool(address) ? DLBRIDGE_OK
+                                                     : PlacePiece(address, out, error);
+}
+
 }  // namespace
 
 DLBridgeStatus AskFacts(Address address, PointerFacts* out, DLBridgeError* error) {
-  *out = {0, 0, -1, nullptr, 0, 0};
+  *out = {0, 0, -1, nullptr, 0, 0, 1};
   void* values[] = {&out->type, &out->ordinal, &out->managed, static_cast<void*>(&out->context),
-                    &out->base, &out->size};
+                    &out->base, &out->size,    &out->mapped};
   return Query(address, values, error);
 }
 
@@ -53,23 +110,26 @@ bool IsIpcCapable(Address address) {
 
 // The driver writes directly into `*out`: reading back what it has just written costs more than the
 // rest of the call.
-DLBridgeStatus PointerInfo(const DLBridgeBuffer& buffer, DLDevice /*label*/,
-                           DLBridgePointerInfo* out, DLBridgeError* error) {
-  uint32_t type = 0;
-  uint32_t managed = 0;
-  void* values[] = {&type, &out->native_device, &managed, &out->context, &out->base, &out->size};
+DLBridgeStatus PointerInfo(const DLBridgeBuffer& buffer, DLDevice label, DLBridgePointerInfo* out,
+                           DLBridgeError* error) {
+  Kind kind = {0, 0, 1};
+  void* values[] = {&kind.type, &out->native_device, &kind.managed, &out->context,
+                    &out->base, &out->size,          &kind.mapped};
   DLBRIDGE_TRY(Query(buffer.handle, values, error));
-  if (type != kMemoryHost && type != kMemoryDevice) {
+  const bool unmapped = DLBRIDGE_UNLIKELY(kind.mapped == 0) && out->size != 0 &&
+                        out->context == 0 && kind.managed == 0 && kind.type != kMemoryHost;
+  if (kind.type != kMemoryHost && kind.type != kMemoryDevice && !unmapped) {
     return DLBRIDGE_OK;
   }
   out->backend = DLBRIDGE_BACKEND_CUDA;
   out->native_device = out->native_device >= 0 ? out->native_device : -1;
-  if (type == kMemoryHost && managed == 0) {
-    return PlacePinned(buffer.handle, out, error);
+  if (unmapped) {
+    PlaceUnmapped(label, out);
+    return DLBRIDGE_OK;
   }
-  out->memory = managed != 0 ? DLBRIDGE_MEMORY_MANAGED : DLBRIDGE_MEMORY_DEVICE;
-  out->device = managed != 0 ? Label(kDLCUDAManaged, 0) : Label(kDLCUDA, out->native_device);
-  return DLBRIDGE_OK;
+  return kind.type == kMemoryHost && kind.managed == 0
+             ? PlacePinned(buffer.handle, out, error)
+             : PlaceDevice(kind, buffer.handle, out, error);
 }
 
 }  // namespace dlbridge::cuda

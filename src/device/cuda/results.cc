@@ -5,6 +5,25 @@
 
 namespace dlbridge::cuda {
 
+// cuda.h: ECC_UNCORRECTABLE, NVLINK_UNCORRECTABLE, CONTAINED, ILLEGAL_ADDRESS, LAUNCH_TIMEOUT,
+// ASSERT, HARDWARE_STACK_ERROR to LAUNCH_FAILED, EXTERNAL_DEVICE.
+bool IsFault(int64_t result) {
+  switch (result) {
+    case 214:
+    case 220:
+    case 226:
+    case 700:
+    case 702:
+    case 710:
+    case 911:
+    case kContextIsDestroyed:
+    case kDeinitialized:
+      return true;
+    default:
+      return result >= 714 && result <= 719;
+  }
+}
+
 const char* ResultName(Result result) {
   const char* name = nullptr;
   if (g_cuda.driver.get_error_name == nullptr ||

@@ -153,7 +153,10 @@ DLBridgeStatus Synchronize(const DLBridgeStream& stream, DLBridgeError* error) {
   DLBRIDGE_TRY(ContextOfStream(stream, "stream", &context, error));
   return InContext(context, error, [&] {
     DLBRIDGE_TRY(RequireNoCapture(HandleOf(stream), "stream", error));
-    return Check(g_cuda.driver.stream_synchronize(HandleOf(stream)), "cuStreamSynchronize", error);
+    return WhileCapturing(error, [&] {
+      return Check(g_cuda.driver.stream_synchronize(HandleOf(stream)), "cuStreamSynchronize",
+                   error);
+    });
   });
 }
 

@@ -45,6 +45,18 @@ CUresult ResolveHost(Side* side, const std::string& function) {
   return CUDA_SUCCESS;
 }
 
+bool IsMappedUpTo(const Memory& memory, size_t offset, size_t span) {
+  const size_t end = offset + span;
+  while (offset < end) {
+    const Piece* piece = FindPiece(memory, offset);
+    if (piece == nullptr) {
+      return false;
+    }
+    offset = memory.kind == Kind::kMapped ? piece->offset + piece->size : end;
+  }
+  return true;
+}
+
 CUresult ResolveDevice(Side* side, size_t span, const std::string& function) {
   const Memory* memory = FindMemory(side->device);
   FAKE_REQUIRE(memory != nullptr, CUDA_ERROR_INVALID_VALUE,
@@ -52,6 +64,8 @@ CUresult ResolveDevice(Side* side, size_t span, const std::string& function) {
   const size_t offset = side->device - memory->address;
   FAKE_REQUIRE(offset < memory->size && span <= memory->size - offset, CUDA_ERROR_INVALID_VALUE,
                function + " leaves its allocation");
+  FAKE_REQUIRE(IsMappedUpTo(*memory, offset, span), CUDA_ERROR_INVALID_VALUE,
+               function + " of memory that is not mapped");
   const bool owned = memory->context != nullptr;
   FAKE_REQUIRE(side->context == nullptr || (owned ? side->context == memory->context
                                                   : side->context->device == memory->device),
@@ -65,6 +79,11 @@ CUresult Resolve(Side* side, size_t span, const std::string& function) {
                CUDA_ERROR_INVALID_VALUE, function + " of another kind than host or device");
   return side->type == CU_MEMORYTYPE_HOST ? ResolveHost(side, function)
                                           : ResolveDevice(side, span, function);
+}
+
+int DeviceOf(const Side& side) {
+  const Memory* memory = side.type == CU_MEMORYTYPE_DEVICE ? FindMemory(side.device) : nullptr;
+  return memory != nullptr ? memory->device : -1;
 }
 
 const Context* OwnerOf(const Side& side) {
@@ -101,6 +120,15 @@ struct Request {
   bool peer;
 };
 
+// Within a device the driver may refuse pitches that cuMemAllocPitch did not compute.
+bool IsRefusedPitch(const Request& request) {
+  const bool one_device =
+      DeviceOf(request.to) >= 0 && DeviceOf(request.to) == DeviceOf(request.from);
+  const bool computed =
+      request.to_pitch.row % kPitchStep == 0 && request.from_pitch.row % kPitchStep == 0;
+  return one_device && !computed && (request.shape.height > 1 || request.shape.depth > 1);
+}
+
 CUresult CheckRequest(Request* request, const std::string& function) {
   FAKE_REQUIRE(request->shape.width > 0 && request->shape.height > 0 && request->shape.depth > 0,
                CUDA_ERROR_INVALID_VALUE, function + " of nothing");
@@ -132,9 +160,11 @@ CUresult Copy(Request request, CUstream handle, const std::string& function) {
                function + " on a stream of another context than the current one");
   FAKE_REQUIRE(stream->capture == CU_STREAM_CAPTURE_STATUS_NONE,
                CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, function + " on a stream that is capturing");
-  FAKE_REQUIRE(!IsUnsafe(), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
-               function + " while a capture forbids what may wait");
+  FAKE_UNSAFE(function.c_str());
   const CUresult result = CheckRequest(&request, function);
+  if (result == CUDA_SUCCESS && IsRefusedPitch(request)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
   if (result == CUDA_SUCCESS) {
     Enqueue(stream, [=] {
       CopyBytes(request.to, request.to_pitch, request.from, request.from_pitch, request.shape);

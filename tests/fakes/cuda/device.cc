@@ -25,6 +25,7 @@ constexpr Name kNames[] = {
     {CUDA_ERROR_INVALID_DEVICE, "CUDA_ERROR_INVALID_DEVICE"},
     {CUDA_ERROR_INVALID_CONTEXT, "CUDA_ERROR_INVALID_CONTEXT"},
     {CUDA_ERROR_INVALID_HANDLE, "CUDA_ERROR_INVALID_HANDLE"},
+    {CUDA_ERROR_ILLEGAL_ADDRESS, "CUDA_ERROR_ILLEGAL_ADDRESS"},
     {CUDA_ERROR_CONTEXT_IS_DESTROYED, "CUDA_ERROR_CONTEXT_IS_DESTROYED"},
     {CUDA_ERROR_SYSTEM_NOT_READY, "CUDA_ERROR_SYSTEM_NOT_READY"},
     {CUDA_ERROR_SYSTEM_DRIVER_MISMATCH, "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH"},
@@ -74,6 +75,10 @@ void EndContext(Context* context) {
     Finish(&stream.second);
   }
   context->alive = false;
+  if (state.faulted == context) {
+    state.faulted = nullptr;
+    state.fault = CUDA_SUCCESS;
+  }
   for (auto event = state.events.begin(); event != state.events.end();) {
     const bool gone = event->context == context;
     event = gone ? state.events.erase(event) : std::next(event);
@@ -155,12 +160,14 @@ CUresult CUDAAPI cuGetErrorName(CUresult error, const char** text) {
 
 CUresult CUDAAPI cuDeviceGetCount(int* count) {
   FAKE_CALL("cuDeviceGetCount", kInit);
+  FAKE_UNSAFE("cuDeviceGetCount");
   *count = static_cast<int>(TheState().devices.size());
   return CUDA_SUCCESS;
 }
 
 CUresult CUDAAPI cuDeviceGet(CUdevice* device, int ordinal) {
   FAKE_CALL("cuDeviceGet", kInit);
+  FAKE_UNSAFE("cuDeviceGet");
   FAKE_REQUIRE(fake_cuda::FindDevice(ordinal) != nullptr, CUDA_ERROR_INVALID_DEVICE,
                "cuDeviceGet of a device that does not exist");
   *device = ordinal;
@@ -169,6 +176,7 @@ CUresult CUDAAPI cuDeviceGet(CUdevice* device, int ordinal) {
 
 CUresult CUDAAPI cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice device) {
   FAKE_CALL("cuDeviceGetAttribute", kInit);
+  FAKE_UNSAFE("cuDeviceGetAttribute");
   FAKE_REQUIRE(fake_cuda::FindDevice(device) != nullptr, CUDA_ERROR_INVALID_DEVICE,
                "cuDeviceGetAttribute of a device that does not exist");
   FAKE_REQUIRE(attribute == CU_DEVICE_ATTRIBUTE_MAX_PITCH, CUDA_ERROR_INVALID_VALUE,
@@ -180,6 +188,7 @@ CUresult CUDAAPI cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, 
 #ifndef FAKE_CUDA_OLD
 CUresult CUDAAPI cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice device) {
   FAKE_CALL("cuDeviceGetUuid_v2", kInit);
+  FAKE_UNSAFE("cuDeviceGetUuid");
   const Device* found = fake_cuda::FindDevice(device);
   FAKE_REQUIRE(found != nullptr, CUDA_ERROR_INVALID_DEVICE,
                "cuDeviceGetUuid of a device that does not exist");
@@ -196,21 +205,38 @@ CUresult CUDAAPI cuCtxGetId(CUcontext context, unsigned long long* id) {
     return CUDA_SUCCESS;
   }
   FAKE_CALL("cuCtxGetId", kInit);
+  FAKE_UNSAFE("cuCtxGetId");
   const Context* found =
       context == nullptr ? Current() : fake_cuda::FindContext(context, "cuCtxGetId");
   if (found == nullptr) {
     return CUDA_ERROR_INVALID_CONTEXT;
   }
   if (!found->alive) {
-    return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    *id = ~found->id;
+    return fake_cuda::Violation(
+        TheState().garbage_ids ? CUDA_SUCCESS : CUDA_ERROR_CONTEXT_IS_DESTROYED,
+        "cuCtxGetId of a destroyed context");
   }
   *id = found->id;
   return CUDA_SUCCESS;
 }
 #endif
 
+// Device i can access the next device, and the last one the first.
+CUresult CUDAAPI cuDeviceCanAccessPeer(int* out, CUdevice device, CUdevice peer) {
+  FAKE_CALL("cuDeviceCanAccessPeer", kInit);
+  FAKE_UNSAFE("cuDeviceCanAccessPeer");
+  FAKE_REQUIRE(fake_cuda::FindDevice(device) != nullptr && fake_cuda::FindDevice(peer) != nullptr,
+               CUDA_ERROR_INVALID_DEVICE, "cuDeviceCanAccessPeer of a device that does not exist");
+  FAKE_REQUIRE(device != peer, CUDA_ERROR_INVALID_DEVICE,
+               "cuDeviceCanAccessPeer of a device and itself");
+  *out = (device + 1) % static_cast<int>(TheState().devices.size()) == peer ? 1 : 0;
+  return CUDA_SUCCESS;
+}
+
 CUresult CUDAAPI cuCtxCreate_v4(CUcontext* out, CUctxCreateParams*, unsigned, CUdevice device) {
   FAKE_CALL("cuCtxCreate_v4", kInit);
+  FAKE_UNSAFE("cuCtxCreate");
   FAKE_REQUIRE(fake_cuda::FindDevice(device) != nullptr, CUDA_ERROR_INVALID_DEVICE,
                "cuCtxCreate on a device that does not exist");
   Context* context = fake_cuda::NewContext(device);
@@ -220,7 +246,8 @@ CUresult CUDAAPI cuCtxCreate_v4(CUcontext* out, CUctxCreateParams*, unsigned, CU
 }
 
 CUresult CUDAAPI cuCtxDestroy_v2(CUcontext handle) {
-  FAKE_CALL("cuCtxDestroy_v2", kInit);
+  FAKE_CALL("cuCtxDestroy_v2", kHost);
+  FAKE_UNSAFE("cuCtxDestroy");
   Context* context = fake_cuda::FindContext(handle, "cuCtxDestroy");
   if (context == nullptr) {
     return CUDA_ERROR_INVALID_CONTEXT;
@@ -234,7 +261,7 @@ CUresult CUDAAPI cuCtxDestroy_v2(CUcontext handle) {
 }
 
 CUresult CUDAAPI cuCtxGetCurrent(CUcontext* out) {
-  FAKE_CALL("cuCtxGetCurrent", kInit);
+  FAKE_CALL("cuCtxGetCurrent", kHost);
   *out = reinterpret_cast<CUcontext>(Current());
   return CUDA_SUCCESS;
 }
@@ -249,7 +276,7 @@ CUresult CUDAAPI cuCtxPushCurrent_v2(CUcontext handle) {
   if (fake_cuda::g_fast) {
     return CUDA_SUCCESS;
   }
-  FAKE_CALL("cuCtxPushCurrent_v2", kInit);
+  FAKE_CALL("cuCtxPushCurrent_v2", kHost);
   Context* context = fake_cuda::FindContext(handle, "cuCtxPushCurrent");
   if (context == nullptr) {
     return CUDA_ERROR_INVALID_CONTEXT;
@@ -265,7 +292,7 @@ CUresult CUDAAPI cuCtxPopCurrent_v2(CUcontext* out) {
   if (fake_cuda::g_fast) {
     return CUDA_SUCCESS;
   }
-  const fake_cuda::Call call("cuCtxPopCurrent_v2", fake_cuda::Call::kInit);
+  const fake_cuda::Call call("cuCtxPopCurrent_v2", fake_cuda::Call::kHost);
   FAKE_REQUIRE(Current() != nullptr, CUDA_ERROR_INVALID_CONTEXT,
                "cuCtxPopCurrent without a pushed context");
   if (out != nullptr && !call.refused()) {
@@ -277,6 +304,7 @@ CUresult CUDAAPI cuCtxPopCurrent_v2(CUcontext* out) {
 
 CUresult CUDAAPI cuDevicePrimaryCtxGetState(CUdevice device, unsigned* flags, int* active) {
   FAKE_CALL("cuDevicePrimaryCtxGetState", kInit);
+  FAKE_UNSAFE("cuDevicePrimaryCtxGetState");
   const Device* found = fake_cuda::FindDevice(device);
   FAKE_REQUIRE(found != nullptr, CUDA_ERROR_INVALID_DEVICE,
                "cuDevicePrimaryCtxGetState of a device that does not exist");
@@ -287,6 +315,7 @@ CUresult CUDAAPI cuDevicePrimaryCtxGetState(CUdevice device, unsigned* flags, in
 
 CUresult CUDAAPI cuDevicePrimaryCtxRetain(CUcontext* out, CUdevice device) {
   FAKE_CALL("cuDevicePrimaryCtxRetain", kInit);
+  FAKE_UNSAFE("cuDevicePrimaryCtxRetain");
   Device* found = fake_cuda::FindDevice(device);
   FAKE_REQUIRE(found != nullptr, CUDA_ERROR_INVALID_DEVICE,
                "cuDevicePrimaryCtxRetain of a device that does not exist");
@@ -301,6 +330,7 @@ CUresult CUDAAPI cuDevicePrimaryCtxRetain(CUcontext* out, CUdevice device) {
 
 CUresult CUDAAPI cuDevicePrimaryCtxRelease_v2(CUdevice device) {
   FAKE_CALL("cuDevicePrimaryCtxRelease_v2", kInit);
+  FAKE_UNSAFE("cuDevicePrimaryCtxRelease");
   Device* found = fake_cuda::FindDevice(device);
   FAKE_REQUIRE(found != nullptr && found->retained > 0, CUDA_ERROR_INVALID_CONTEXT,
                "cuDevicePrimaryCtxRelease of what is not retained");
@@ -313,6 +343,7 @@ CUresult CUDAAPI cuDevicePrimaryCtxRelease_v2(CUdevice device) {
 
 CUresult CUDAAPI cuDevicePrimaryCtxReset_v2(CUdevice device) {
   FAKE_CALL("cuDevicePrimaryCtxReset_v2", kInit);
+  FAKE_UNSAFE("cuDevicePrimaryCtxReset");
   Device* found = fake_cuda::FindDevice(device);
   FAKE_REQUIRE(found != nullptr, CUDA_ERROR_INVALID_DEVICE,
                "cuDevicePrimaryCtxReset of a device that does not exist");

@@ -43,6 +43,20 @@ void fake_cuda_counts(FakeCudaCounts* out);
 
 // Memory as cuMemMap makes it: `reserved` bytes of addresses, all of them mapped.
 CUdeviceptr fake_cuda_map(int device, size_t reserved);
+// The same, with `count` pieces of `piece` bytes mapped from byte `first` on.
+CUdeviceptr fake_cuda_map_pieces(int device, size_t reserved, size_t first, size_t piece,
+                                 int count);
+// Lets the driver report no type and no device for reserved memory that is not mapped.
+void fake_cuda_hide_unmapped(int on);
+
+// A fault of the device ends the work of the context: all later work returns `code`. 0 removes it.
+void fake_cuda_fault(CUcontext context, int code);
+
+// cuCtxGetId returns success and garbage for a destroyed context.
+void fake_cuda_garbage_ids(int on);
+
+// The device works until all streams are empty.
+void fake_cuda_run();
 
 // Reads and writes device memory, which the host itself cannot access.
 void fake_cuda_poke(CUdeviceptr address, const void* bytes, size_t size);

@@ -69,6 +69,7 @@ extern "C" {
 
 CUresult CUDAAPI cuIpcGetMemHandle(CUipcMemHandle* out, CUdeviceptr address) {
   FAKE_CALL("cuIpcGetMemHandle", kContext);
+  FAKE_UNSAFE("cuIpcGetMemHandle");
   const Memory* memory = fake_cuda::FindMemory(address);
   FAKE_REQUIRE(memory != nullptr && memory->address == address, CUDA_ERROR_INVALID_VALUE,
                "cuIpcGetMemHandle of an address that is no start of an allocation");
@@ -90,6 +91,7 @@ CUresult CUDAAPI cuIpcGetMemHandle(CUipcMemHandle* out, CUdeviceptr address) {
 
 CUresult CUDAAPI cuIpcOpenMemHandle_v2(CUdeviceptr* out, CUipcMemHandle in, unsigned flags) {
   FAKE_CALL("cuIpcOpenMemHandle_v2", kContext);
+  FAKE_UNSAFE("cuIpcOpenMemHandle");
   FAKE_REQUIRE(flags == CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS, CUDA_ERROR_INVALID_VALUE,
                "cuIpcOpenMemHandle without its only flag");
   fake_cuda::Handle handle;
@@ -115,6 +117,7 @@ CUresult CUDAAPI cuIpcOpenMemHandle_v2(CUdeviceptr* out, CUipcMemHandle in, unsi
 
 CUresult CUDAAPI cuIpcCloseMemHandle(CUdeviceptr address) {
   FAKE_CALL("cuIpcCloseMemHandle", kContext);
+  FAKE_UNSAFE("cuIpcCloseMemHandle");
   Memory* memory = fake_cuda::FindMemory(address);
   FAKE_REQUIRE(memory != nullptr && memory->opened > 0 && memory->address == address,
                CUDA_ERROR_INVALID_VALUE, "cuIpcCloseMemHandle of what was not opened");

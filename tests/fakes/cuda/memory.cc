@@ -3,6 +3,7 @@
 // bytes are in a memory file, which another process can open.
 #include <sys/mman.h>
 
+#include <cstdint>
 #include <cstring>
 
 #include "state.h"
@@ -22,7 +23,11 @@ void* MapFile(int file, size_t size) {
 
 CUdeviceptr AddressOf(const void* pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
 
-Memory* Enter(const Memory& memory) { return &(TheState().memory[memory.address] = memory); }
+Memory* Enter(const Memory& memory) {
+  Memory* entered = &(TheState().memory[memory.address] = memory);
+  entered->number = TheState().next_number++;
+  return entered;
+}
 
 Memory* AllocateOnDevice(Kind kind, size_t size, int device, Context* context) {
   Memory memory;
@@ -51,8 +56,17 @@ Memory* AllocateOnHost(Kind kind, size_t size, bool other_address) {
   return Enter(memory);
 }
 
-unsigned TypeOf(const Memory* memory) {
-  if (memory == nullptr) {
+bool IsMapped(const Memory& memory, CUdeviceptr address) {
+  return FindPiece(memory, address - memory.address) != nullptr;
+}
+
+// The driver may not know more about an unmapped address than its reservation.
+bool IsHidden(const Memory* memory, CUdeviceptr address) {
+  return memory == nullptr || (TheState().hide_unmapped && !IsMapped(*memory, address));
+}
+
+unsigned TypeOf(const Memory* memory, CUdeviceptr address) {
+  if (IsHidden(memory, address)) {
     return 0;
   }
   return memory->kind == Kind::kPinned ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
@@ -66,10 +80,10 @@ CUresult Attribute(CUpointer_attribute attribute, const Memory* memory, CUdevice
       memory != nullptr && (memory->kind == Kind::kPool || memory->kind == Kind::kMapped);
   switch (static_cast<int>(attribute)) {
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
-      *static_cast<unsigned*>(out) = TypeOf(memory);
+      *static_cast<unsigned*>(out) = TypeOf(memory, address);
       return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-      *static_cast<int*>(out) = memory == nullptr ? -2 : memory->device;
+      *static_cast<int*>(out) = IsHidden(memory, address) ? -2 : memory->device;
       return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_IS_MANAGED:
       *static_cast<unsigned*>(out) = memory != nullptr && memory->kind == Kind::kManaged ? 1 : 0;
@@ -87,6 +101,18 @@ CUresult Attribute(CUpointer_attribute attribute, const Memory* memory, CUdevice
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
       *static_cast<size_t*>(out) = memory == nullptr ? 0 : memory->size;
       return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_MAPPED:
+      *static_cast<unsigned*>(out) = memory != nullptr && IsMapped(*memory, address) ? 1 : 0;
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_BUFFER_ID:
+      *static_cast<uint64_t*>(out) = memory == nullptr ? 0 : memory->number;
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE: {
+      static int pool = 0;
+      const bool pooled = memory != nullptr && memory->kind == Kind::kPool;
+      *static_cast<void**>(out) = pooled ? &pool : nullptr;
+      return CUDA_SUCCESS;
+    }
     case CU_POINTER_ATTRIBUTE_HOST_POINTER: {
       const bool reachable = memory != nullptr && (host || memory->kind == Kind::kManaged);
       if (!reachable) {
@@ -109,6 +135,19 @@ bool NeedsNewDriver(CUpointer_attribute attribute) {
 }
 
 }  // namespace
+
+const Piece* FindPiece(const Memory& memory, size_t offset) {
+  static const Piece whole = {0, SIZE_MAX};
+  if (memory.kind != Kind::kMapped) {
+    return &whole;
+  }
+  for (const Piece& piece : memory.pieces) {
+    if (offset - piece.offset < piece.size) {
+      return &piece;
+    }
+  }
+  return nullptr;
+}
 
 Memory* FindMemory(CUdeviceptr address) {
   for (auto& entry : TheState().memory) {
@@ -143,6 +182,29 @@ using fake_cuda::TheState;
 
 namespace {
 
+// 64 bytes of device 0 in a context.
+void FastAttribute(CUpointer_attribute attribute, CUdeviceptr address, void* out) {
+  switch (static_cast<int>(attribute)) {
+    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+      *static_cast<unsigned*>(out) = CU_MEMORYTYPE_DEVICE;
+      break;
+    case CU_POINTER_ATTRIBUTE_CONTEXT:
+      *static_cast<uint64_t*>(out) = 1;
+      break;
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+      *static_cast<uint64_t*>(out) = address;
+      break;
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+      *static_cast<uint64_t*>(out) = 64;
+      break;
+    case CU_POINTER_ATTRIBUTE_BUFFER_ID:
+      *static_cast<uint64_t*>(out) = 1;
+      break;
+    default:
+      *static_cast<unsigned*>(out) = attribute == CU_POINTER_ATTRIBUTE_MAPPED ? 1 : 0;
+  }
+}
+
 CUresult Free(CUdeviceptr address, const char* function) {
   Memory* memory = fake_cuda::FindMemory(address);
   FAKE_REQUIRE(memory != nullptr, CUDA_ERROR_INVALID_VALUE,
@@ -157,6 +219,7 @@ extern "C" {
 
 CUresult CUDAAPI cuMemAlloc_v2(CUdeviceptr* out, size_t size) {
   FAKE_CALL("cuMemAlloc_v2", kContext);
+  FAKE_UNSAFE("cuMemAlloc");
   fake_cuda::Context* context = fake_cuda::Current();
   *out = fake_cuda::AllocateOnDevice(Kind::kDevice, size, context->device, context)->address;
   return CUDA_SUCCESS;
@@ -175,12 +238,14 @@ CUresult CUDAAPI cuMemAllocAsync(CUdeviceptr* out, size_t size, CUstream stream)
 
 CUresult CUDAAPI cuMemAllocManaged(CUdeviceptr* out, size_t size, unsigned) {
   FAKE_CALL("cuMemAllocManaged", kContext);
+  FAKE_UNSAFE("cuMemAllocManaged");
   *out = fake_cuda::AllocateOnHost(Kind::kManaged, size, false)->address;
   return CUDA_SUCCESS;
 }
 
 CUresult CUDAAPI cuMemHostAlloc(void** out, size_t size, unsigned flags) {
   FAKE_CALL("cuMemHostAlloc", kContext);
+  FAKE_UNSAFE("cuMemHostAlloc");
   const bool other_address = (flags & CU_MEMHOSTALLOC_WRITECOMBINED) != 0;
   *out = fake_cuda::AllocateOnHost(Kind::kPinned, size, other_address)->bytes;
   return CUDA_SUCCESS;
@@ -188,6 +253,7 @@ CUresult CUDAAPI cuMemHostAlloc(void** out, size_t size, unsigned flags) {
 
 CUresult CUDAAPI cuMemHostRegister_v2(void* pointer, size_t size, unsigned) {
   FAKE_CALL("cuMemHostRegister_v2", kContext);
+  FAKE_UNSAFE("cuMemHostRegister");
   Memory memory;
   memory.kind = Kind::kPinned;
   memory.size = size;
@@ -202,11 +268,13 @@ CUresult CUDAAPI cuMemHostRegister_v2(void* pointer, size_t size, unsigned) {
 
 CUresult CUDAAPI cuMemHostUnregister(void* pointer) {
   FAKE_CALL("cuMemHostUnregister", kContext);
+  FAKE_UNSAFE("cuMemHostUnregister");
   return Free(fake_cuda::AddressOf(pointer), "cuMemHostUnregister");
 }
 
 CUresult CUDAAPI cuMemHostGetDevicePointer_v2(CUdeviceptr* out, void* pointer, unsigned) {
   FAKE_CALL("cuMemHostGetDevicePointer_v2", kContext);
+  FAKE_UNSAFE("cuMemHostGetDevicePointer");
   const CUdeviceptr address = fake_cuda::AddressOf(pointer);
   const Memory* memory = fake_cuda::FindMemory(address);
   FAKE_REQUIRE(memory != nullptr, CUDA_ERROR_INVALID_VALUE,
@@ -217,11 +285,13 @@ CUresult CUDAAPI cuMemHostGetDevicePointer_v2(CUdeviceptr* out, void* pointer, u
 
 CUresult CUDAAPI cuMemFreeHost(void* pointer) {
   FAKE_CALL("cuMemFreeHost", kContext);
+  FAKE_UNSAFE("cuMemFreeHost");
   return Free(fake_cuda::AddressOf(pointer), "cuMemFreeHost");
 }
 
 CUresult CUDAAPI cuMemFree_v2(CUdeviceptr address) {
   FAKE_CALL("cuMemFree_v2", kContext);
+  FAKE_UNSAFE("cuMemFree");
   return Free(address, "cuMemFree");
 }
 
@@ -237,12 +307,9 @@ CUresult CUDAAPI cuPointerGetAttribute(void* out, CUpointer_attribute attribute,
 CUresult CUDAAPI cuPointerGetAttributes(unsigned count, CUpointer_attribute* attributes,
                                         void** values, CUdeviceptr address) {
   if (fake_cuda::g_fast) {
-    *static_cast<unsigned*>(values[0]) = CU_MEMORYTYPE_DEVICE;
-    *static_cast<int*>(values[1]) = 0;
-    *static_cast<unsigned*>(values[2]) = 0;
-    *static_cast<CUcontext*>(values[3]) = nullptr;
-    *static_cast<CUdeviceptr*>(values[4]) = address;
-    *static_cast<size_t*>(values[5]) = 64;
+    for (unsigned i = 0; i < count; ++i) {
+      FastAttribute(attributes[i], address, values[i]);
+    }
     return CUDA_SUCCESS;
   }
   FAKE_CALL("cuPointerGetAttributes", kInit);
@@ -262,17 +329,31 @@ CUresult CUDAAPI cuPointerGetAttributes(unsigned count, CUpointer_attribute* att
 
 CUresult CUDAAPI cuMemGetAddressRange_v2(CUdeviceptr* base, size_t* size, CUdeviceptr address) {
   FAKE_CALL("cuMemGetAddressRange_v2", kContext);
+  FAKE_UNSAFE("cuMemGetAddressRange");
   const Memory* memory = fake_cuda::FindMemory(address);
   FAKE_REQUIRE(memory != nullptr && memory->kind != Kind::kManaged, CUDA_ERROR_NOT_FOUND,
                "cuMemGetAddressRange of memory that it does not know");
-  *base = memory->address;
-  *size = memory->size;
+  const fake_cuda::Piece* piece = fake_cuda::FindPiece(*memory, address - memory->address);
+  FAKE_REQUIRE(piece != nullptr, CUDA_ERROR_NOT_FOUND,
+               "cuMemGetAddressRange of memory that is not mapped");
+  const bool mapped = memory->kind == Kind::kMapped;
+  *base = memory->address + piece->offset;
+  *size = mapped ? piece->size : memory->size;
   return CUDA_SUCCESS;
 }
 
 CUdeviceptr fake_cuda_map(int device, size_t reserved) {
+  return fake_cuda_map_pieces(device, reserved, 0, reserved, 1);
+}
+
+CUdeviceptr fake_cuda_map_pieces(int device, size_t reserved, size_t first, size_t piece,
+                                 int count) {
   const std::lock_guard<std::recursive_mutex> guard(TheState().lock);
-  return fake_cuda::AllocateOnDevice(Kind::kMapped, reserved, device, nullptr)->address;
+  Memory* memory = fake_cuda::AllocateOnDevice(Kind::kMapped, reserved, device, nullptr);
+  for (int i = 0; i < count; ++i) {
+    memory->pieces.push_back({first + static_cast<size_t>(i) * piece, piece});
+  }
+  return memory->address;
 }
 
 void fake_cuda_poke(CUdeviceptr address, const void* bytes, size_t size) {

@@ -55,6 +55,9 @@ CUresult CheckState(const std::string& function, Call::Needs needs) {
   if (state.pid != getpid()) {
     return Violation(CUDA_ERROR_NOT_INITIALIZED, function + " in a forked child");
   }
+  if (needs != Call::kHost && state.fault != CUDA_SUCCESS) {
+    return state.fault;
+  }
   if (needs == Call::kContext && Current() == nullptr) {
     return Violation(CUDA_ERROR_INVALID_CONTEXT, function + " without a current context");
   }
@@ -143,6 +146,15 @@ void fake_cuda_counts(FakeCudaCounts* out) {
     out->live_mappings += memory.second.opened;
   }
 }
+
+void fake_cuda_fault(CUcontext context, int code) {
+  const Guard guard(TheState().lock);
+  TheState().faulted = code != 0 ? reinterpret_cast<fake_cuda::Context*>(context) : nullptr;
+  TheState().fault = static_cast<CUresult>(code);
+}
+
+void fake_cuda_garbage_ids(int on) { TheState().garbage_ids = on != 0; }
+void fake_cuda_hide_unmapped(int on) { TheState().hide_unmapped = on != 0; }
 
 void fake_cuda_fast(int on) { fake_cuda::g_fast = on != 0; }
 }

@@ -48,7 +48,10 @@ struct Stream {
   std::deque<Work> work;
   CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
   uint64_t capture_id = 0;
+  // Of the stream in which the capture began:
+  bool origin = false;
   CUstreamCaptureMode capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+  std::thread::id capture_thread;
 };
 
 struct Context {
@@ -73,8 +76,16 @@ struct Device {
 
 enum class Kind { kDevice, kPool, kMapped, kPinned, kManaged, kImported };
 
+// A part of a reservation to which memory is mapped.
+struct Piece {
+  size_t offset;
+  size_t size;
+};
+
 struct Memory {
   Kind kind = Kind::kDevice;
+  uint64_t number = 0;        // never used again
+  std::vector<Piece> pieces;  // kMapped
   CUdeviceptr address = 0;
   size_t size = 0;
   Context* context = nullptr;
@@ -104,6 +115,11 @@ struct State {
   std::map<CUdeviceptr, Memory> memory;
   std::map<std::thread::id, Thread> threads;
   uint64_t next_id = 1;
+  uint64_t next_number = 1;
+  Context* faulted = nullptr;  // a fault ended its work
+  CUresult fault = CUDA_SUCCESS;
+  bool garbage_ids = false;
+  bool hide_unmapped = false;
   int events_created = 0;
   int primary_created = 0;
 
@@ -129,7 +145,8 @@ CUresult Violation(CUresult code, const std::string& text);
 // One call: takes the lock, writes the log, and decides whether the function runs or fails.
 class Call {
  public:
-  enum Needs { kNothing, kInit, kContext };
+  // kHost: calls that a fault does not affect.
+  enum Needs { kNothing, kHost, kInit, kContext };
   Call(const char* function, Needs needs);
   bool refused() const { return result_ != CUDA_SUCCESS; }
   CUresult result() const { return result_; }
@@ -160,9 +177,16 @@ void EndContext(Context* context);
 
 // Attributes of every device.
 constexpr int kMaxPitch = 1 << 20;
+// Pitches of cuMemAllocPitch are multiples of this.
+constexpr size_t kPitchStep = 512;
 
-// True if a capture forbids calls of this thread that are unsafe during a capture.
-bool IsUnsafe();
+// Fails if a capture forbids calls of this thread that are unsafe during a capture, and invalidates
+// the captures that forbid it.
+CUresult CheckUnsafe(const char* function);
+#define FAKE_UNSAFE(function)                             \
+  if (fake_cuda::CheckUnsafe(function) != CUDA_SUCCESS) { \
+    return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;         \
+  }
 
 void Enqueue(Stream* stream, std::function<void()> run);
 void Finish(Stream* stream);
@@ -170,6 +194,9 @@ void Finish(Stream* stream);
 // The allocation that contains an address, or NULL. Pinned memory is found by both its addresses.
 Memory* FindMemory(CUdeviceptr address);
 void FreeMemory(Memory* memory);
+
+// The part of the memory to which something is mapped around an offset, or NULL.
+const Piece* FindPiece(const Memory& memory, size_t offset);
 
 }  // namespace fake_cuda
 

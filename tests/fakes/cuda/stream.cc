@@ -75,11 +75,40 @@ void Invalidate(uint64_t capture) {
   });
 }
 
+// Does the capture that began in this stream forbid unsafe calls of the calling thread?
+bool Forbids(const Stream& stream) {
+  const CUstreamCaptureMode mode = ThisThread().mode;
+  if (mode == CU_STREAM_CAPTURE_MODE_RELAXED) {
+    return false;
+  }
+  if (stream.capture_thread == std::this_thread::get_id()) {
+    return stream.capture_mode != CU_STREAM_CAPTURE_MODE_RELAXED;
+  }
+  return mode == CU_STREAM_CAPTURE_MODE_GLOBAL &&
+         stream.capture_mode == CU_STREAM_CAPTURE_MODE_GLOBAL;
+}
+
+// Work on the legacy stream has an implicit dependency on the blocking streams.
+void InvalidateBlocking(const Context* context) {
+  std::vector<uint64_t> captures;
+  ForAllStreams([&](const Stream* stream) {
+    if (stream->context == context && stream->blocking && IsActive(*stream)) {
+      captures.push_back(stream->capture_id);
+    }
+  });
+  for (const uint64_t capture : captures) {
+    Invalidate(capture);
+  }
+}
+
 // Checks that a stream accepts work: a capture may forbid it.
 CUresult CheckEnqueue(Stream* stream, const char* function) {
-  FAKE_REQUIRE(!stream->legacy || !HasBlockingCapture(stream->context),
-               CUDA_ERROR_STREAM_CAPTURE_IMPLICIT,
-               std::string(function) + " on the legacy stream while a blocking one is capturing");
+  if (stream->legacy && HasBlockingCapture(stream->context)) {
+    InvalidateBlocking(stream->context);
+    return Violation(
+        CUDA_ERROR_STREAM_CAPTURE_IMPLICIT,
+        std::string(function) + " on the legacy stream while a blocking one is capturing");
+  }
   FAKE_REQUIRE(stream->capture != CU_STREAM_CAPTURE_STATUS_INVALIDATED,
                CUDA_ERROR_STREAM_CAPTURE_INVALIDATED,
                std::string(function) + " on a stream whose capture has failed");
@@ -101,12 +130,19 @@ CUresult WaitInCapture(Stream* stream, Event* event) {
 
 }  // namespace
 
-bool IsUnsafe() {
-  bool unsafe = false;
+CUresult CheckUnsafe(const char* function) {
+  std::vector<uint64_t> captures;
   ForAllStreams([&](const Stream* stream) {
-    unsafe = unsafe || (IsActive(*stream) && stream->capture_mode == CU_STREAM_CAPTURE_MODE_GLOBAL);
+    if (IsActive(*stream) && stream->origin && Forbids(*stream)) {
+      captures.push_back(stream->capture_id);
+    }
   });
-  return unsafe && ThisThread().mode != CU_STREAM_CAPTURE_MODE_RELAXED;
+  for (const uint64_t capture : captures) {
+    Invalidate(capture);
+  }
+  FAKE_REQUIRE(captures.empty(), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+               std::string(function) + " while a capture forbids it");
+  return CUDA_SUCCESS;
 }
 
 void Enqueue(Stream* stream, std::function<void()> run) {
@@ -157,6 +193,31 @@ Event* FindEvent(CUevent handle, const char* function) {
   return nullptr;
 }
 
+// Checks that an event can be asked or waited for.
+CUresult CheckAsked(CUevent handle, const char* function) {
+  FAKE_UNSAFE(function);
+  const Event* event = FindEvent(handle, function);
+  if (event == nullptr) {
+    return CUDA_ERROR_INVALID_HANDLE;
+  }
+  const std::string name = function;
+  if (event->capture_id != 0) {
+    Invalidate(event->capture_id);
+    return Violation(CUDA_ERROR_CAPTURED_EVENT, name + " of an event that a capture recorded");
+  }
+  FAKE_REQUIRE(event->context == Current(), CUDA_ERROR_INVALID_CONTEXT,
+               name + " of an event of another context than the current one");
+  FAKE_REQUIRE(event->marker != nullptr, CUDA_ERROR_INVALID_VALUE,
+               name + " of an event that was never recorded");
+  return CUDA_SUCCESS;
+}
+
+void RunUntil(const std::shared_ptr<Marker>& marker) {
+  if (!marker->done) {
+    Run(marker->stream, marker.get());
+  }
+}
+
 }  // namespace fake_cuda
 
 using fake_cuda::Event;
@@ -175,8 +236,7 @@ extern "C" {
 
 CUresult CUDAAPI cuStreamCreate(CUstream* out, unsigned flags) {
   FAKE_CALL("cuStreamCreate", kContext);
-  FAKE_REQUIRE(!fake_cuda::IsUnsafe(), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
-               "cuStreamCreate while a capture forbids it");
+  FAKE_UNSAFE("cuStreamCreate");
   TheState().streams.emplace_back();
   Stream* stream = &TheState().streams.back();
   stream->context = fake_cuda::Current();
@@ -190,8 +250,7 @@ CUresult CUDAAPI cuStreamDestroy_v2(CUstream handle) {
   FAKE_STREAM(stream, "cuStreamDestroy");
   FAKE_REQUIRE(reinterpret_cast<uintptr_t>(handle) > 2, CUDA_ERROR_INVALID_HANDLE,
                "cuStreamDestroy of a special stream");
-  FAKE_REQUIRE(!fake_cuda::IsUnsafe(), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
-               "cuStreamDestroy while a capture forbids it");
+  FAKE_UNSAFE("cuStreamDestroy");
   fake_cuda::Finish(stream);
   TheState().streams.remove_if([&](const Stream& other) { return &other == stream; });
   return CUDA_SUCCESS;
@@ -205,6 +264,7 @@ CUresult CUDAAPI cuStreamSynchronize(CUstream handle) {
     return fake_cuda::Violation(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
                                 "cuStreamSynchronize while the stream is capturing");
   }
+  FAKE_UNSAFE("cuStreamSynchronize");
   const CUresult result = fake_cuda::CheckEnqueue(stream, "cuStreamSynchronize");
   if (result == CUDA_SUCCESS) {
     fake_cuda::TakeTurns(stream);
@@ -245,7 +305,9 @@ CUresult CUDAAPI cuStreamBeginCapture_v2(CUstream handle, CUstreamCaptureMode mo
                CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
                "cuStreamBeginCapture on the legacy stream or during a capture");
   stream->capture = CU_STREAM_CAPTURE_STATUS_ACTIVE;
+  stream->origin = true;
   stream->capture_mode = mode;
+  stream->capture_thread = std::this_thread::get_id();
   stream->capture_id = TheState().next_id++;
   return CUDA_SUCCESS;
 }
@@ -255,12 +317,18 @@ CUresult CUDAAPI cuStreamEndCapture(CUstream handle, CUgraph* graph) {
   FAKE_STREAM(stream, "cuStreamEndCapture");
   FAKE_REQUIRE(stream->capture != CU_STREAM_CAPTURE_STATUS_NONE, CUDA_ERROR_ILLEGAL_STATE,
                "cuStreamEndCapture without a capture");
+  FAKE_REQUIRE(stream->origin, CUDA_ERROR_STREAM_CAPTURE_UNMATCHED,
+               "cuStreamEndCapture on a stream that did not begin the capture");
+  FAKE_REQUIRE(stream->capture_mode == CU_STREAM_CAPTURE_MODE_RELAXED ||
+                   stream->capture_thread == std::this_thread::get_id(),
+               CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD, "cuStreamEndCapture in another thread");
   const uint64_t capture = stream->capture_id;
   const bool failed = stream->capture == CU_STREAM_CAPTURE_STATUS_INVALIDATED;
   fake_cuda::ForAllStreams([&](Stream* other) {
     if (other->capture_id == capture) {
       other->capture = CU_STREAM_CAPTURE_STATUS_NONE;
       other->capture_id = 0;
+      other->origin = false;
     }
   });
   *graph = nullptr;
@@ -268,7 +336,12 @@ CUresult CUDAAPI cuStreamEndCapture(CUstream handle, CUgraph* graph) {
 }
 
 CUresult CUDAAPI cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
-  FAKE_CALL("cuThreadExchangeStreamCaptureMode", kInit);
+  if (fake_cuda::g_fast) {
+    return CUDA_SUCCESS;
+  }
+  FAKE_CALL("cuThreadExchangeStreamCaptureMode", kHost);
+  FAKE_REQUIRE(*mode >= CU_STREAM_CAPTURE_MODE_GLOBAL && *mode <= CU_STREAM_CAPTURE_MODE_RELAXED,
+               CUDA_ERROR_INVALID_VALUE, "cuThreadExchangeStreamCaptureMode with no mode");
   std::swap(*mode, fake_cuda::ThisThread().mode);
   return CUDA_SUCCESS;
 }
@@ -286,8 +359,7 @@ CUresult CUDAAPI cuLaunchHostFunc(CUstream handle, CUhostFn function, void* data
 
 CUresult CUDAAPI cuEventCreate(CUevent* out, unsigned flags) {
   FAKE_CALL("cuEventCreate", kContext);
-  FAKE_REQUIRE(!fake_cuda::IsUnsafe(), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
-               "cuEventCreate while a capture forbids it");
+  FAKE_UNSAFE("cuEventCreate");
   FAKE_REQUIRE(flags == CU_EVENT_DISABLE_TIMING, CUDA_ERROR_INVALID_VALUE,
                "cuEventCreate of an event that takes the time");
   TheState().events.emplace_back();
@@ -299,11 +371,38 @@ CUresult CUDAAPI cuEventCreate(CUevent* out, unsigned flags) {
 
 CUresult CUDAAPI cuEventDestroy_v2(CUevent handle) {
   FAKE_CALL("cuEventDestroy_v2", kInit);
+  FAKE_UNSAFE("cuEventDestroy");
   Event* event = fake_cuda::FindEvent(handle, "cuEventDestroy");
   if (event == nullptr) {
     return CUDA_ERROR_INVALID_HANDLE;
   }
   TheState().events.remove_if([&](const Event& other) { return &other == event; });
+  return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI cuEventQuery(CUevent handle) {
+  if (fake_cuda::g_fast) {
+    return CUDA_SUCCESS;
+  }
+  FAKE_CALL("cuEventQuery", kContext);
+  const CUresult checked = fake_cuda::CheckAsked(handle, "cuEventQuery");
+  if (checked != CUDA_SUCCESS) {
+    return checked;
+  }
+  return fake_cuda::FindEvent(handle, "cuEventQuery")->marker->done ? CUDA_SUCCESS
+                                                                    : CUDA_ERROR_NOT_READY;
+}
+
+CUresult CUDAAPI cuEventSynchronize(CUevent handle) {
+  if (fake_cuda::g_fast) {
+    return CUDA_SUCCESS;
+  }
+  FAKE_CALL("cuEventSynchronize", kContext);
+  const CUresult checked = fake_cuda::CheckAsked(handle, "cuEventSynchronize");
+  if (checked != CUDA_SUCCESS) {
+    return checked;
+  }
+  fake_cuda::RunUntil(fake_cuda::FindEvent(handle, "cuEventSynchronize")->marker);
   return CUDA_SUCCESS;
 }
 
@@ -360,6 +459,14 @@ CUresult CUDAAPI cuStreamWaitEvent(CUstream handle, CUevent event_handle, unsign
   stream->work.push_back({event->marker, nullptr, nullptr});
   return CUDA_SUCCESS;
 }
+}
+
+extern "C" void fake_cuda_run() {
+  const std::lock_guard<std::recursive_mutex> guard(TheState().lock);
+  fake_cuda::ForAllStreams([](Stream* stream) { fake_cuda::Finish(stream); });
+  for (fake_cuda::Context& context : TheState().contexts) {
+    fake_cuda::Finish(&context.legacy);
+  }
 }
 
 #ifndef FAKE_CUDA_OLD
