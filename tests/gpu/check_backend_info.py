@@ -8,9 +8,10 @@ import shutil
 import sys
 from importlib import metadata
 
-import bindings as b
 from checks import Checks
 from cuda_driver import Driver
+
+import bindings as b
 
 PACKAGES = ("torch", "cupy-cuda13x", "cupy-cuda12x", "jax", "jaxlib", "numba-cuda", "cuda-core")
 ATTRIBUTES = {

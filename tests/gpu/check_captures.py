@@ -9,11 +9,12 @@ import concurrent.futures
 import os
 import pathlib
 
-import bindings as b
 import captures
 import memory
 from checks import Checks
 from cuda_driver import CAPTURE_MODES, RELAXED, Driver
+
+import bindings as b
 
 # The functions of the library's tables of driver functions; tests/gpu/bundle.py writes the file.
 IN_USE = pathlib.Path(__file__).with_name("driver_calls.txt")

@@ -6,9 +6,10 @@ import pathlib
 import subprocess
 import sys
 
-import bindings as b
 from checks import Checks
 from dead_contexts import CASES, ENDS, UNDEFINED
+
+import bindings as b
 
 PROGRAM = pathlib.Path(__file__).with_name("dead_contexts.py")
 

@@ -5,9 +5,10 @@ more than 4 GiB. The pitches that the driver itself accepts on the device are me
 import ctypes
 import os
 
-import bindings as b
 from checks import Checks
 from cuda_driver import ADDRESS, DEVICE, HANDLE, SIZE, Copy2D, Driver
+
+import bindings as b
 
 GIB = 1 << 30
 MANY = 65_537
@@ -20,8 +21,10 @@ class Layout:
 
     def __init__(self, shape, strides, offset=0):
         self.shape, self.strides, self.offset = shape, strides, offset
-        self.size = offset + 1 + sum(
-            (extent - 1) * stride for extent, stride in zip(shape, strides, strict=True)
+        self.size = (
+            offset
+            + 1
+            + sum((extent - 1) * stride for extent, stride in zip(shape, strides, strict=True))
         )
 
     def runs(self):
@@ -139,7 +142,9 @@ class Copies(Checks):
     def test_pitches_of_the_driver(self):
         for height in (2, 3):
             for pitch in PITCHES:
-                with self.check(f"cuMemcpy2DAsync on the device, {height} rows, pitch {pitch}") as m:
+                with self.check(
+                    f"cuMemcpy2DAsync on the device, {height} rows, pitch {pitch}"
+                ) as m:
                     m["to equal pitch"] = self.raw_2d(pitch, pitch, pitch, height)
                     m["to rows of one byte"] = self.raw_2d(pitch, 1, 1, height)
                     m["to a pitch of 512"] = self.raw_2d(pitch, 512, min(pitch, 512), height)
@@ -152,7 +157,9 @@ class Copies(Checks):
             self.skipTest("too slow under compute-sanitizer")
         free = self.driver.free_bytes()
         if free < 2 * size + GIB:
-            self.skipTest(f"the device has {free >> 20} MiB free, {2 * size + GIB >> 20} are needed")
+            self.skipTest(
+                f"the device has {free >> 20} MiB free, {2 * size + GIB >> 20} are needed"
+            )
         address = self.driver.allocate(size)
         self.addCleanup(self.driver.free, address)
         zero = ctypes.c_uint8(0)

@@ -3,9 +3,10 @@
 
 from unittest import SkipTest
 
-import bindings as b
 from checks import Checks
 from exchange import COUNT, SHAPE, Exchange, Framework
+
+import bindings as b
 
 cupy = b.need_module("cupy")
 

@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """JAX's arrays, through the C ABI and through the Python package."""
 
-import os
 from unittest import SkipTest
 
-import bindings as b
 from checks import Checks
 from exchange import COUNT, SHAPE, Exchange, Framework
 
-# JAX would take most of the device's memory at its start.
-os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
+import bindings as b
+
 jax = b.need_module("jax")
 numpy = b.need_module("numpy")
 

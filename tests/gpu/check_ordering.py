@@ -5,10 +5,11 @@ does not wait for it reads the old bytes."""
 import ctypes
 import threading
 
-import bindings as b
 from checks import Checks
 from cuda_driver import HANDLE, LEGACY, PER_THREAD, Driver
 from gate import Gates
+
+import bindings as b
 
 SIZE = 4096
 OLD, NEW = bytes(SIZE), bytes(i % 251 + 1 for i in range(SIZE))

@@ -5,11 +5,12 @@ its own copy of the library) finds the same device."""
 import subprocess
 import sys
 
-import bindings as b
 from checks import Checks
 from cuda_driver import Driver
 from exchange import Interface
 from gate import Gates
+
+import bindings as b
 
 SHAPE = [4, 6]
 SIZE = 4 * 24

@@ -8,10 +8,11 @@ validation at the level DEVICE. Every question is asked with and without a curre
 import concurrent.futures
 import ctypes
 
-import bindings as b
 import memory
 from checks import Checks
 from cuda_driver import ADDRESS, SIZE, Driver
+
+import bindings as b
 
 # Names and numbers of CUpointer_attribute, without P2P_TOKENS, which changes the memory's behaviour.
 ATTRIBUTES = {

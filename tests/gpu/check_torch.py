@@ -3,9 +3,10 @@
 
 from unittest import SkipTest
 
-import bindings as b
 from checks import Checks
 from exchange import COUNT, SHAPE, Exchange, Framework
+
+import bindings as b
 
 torch = b.need_module("torch")
 
@@ -38,9 +39,7 @@ class Torch(Framework):
             "transposed": array.T,
             "every second column": array[:, ::2],
         }
-        return {
-            name: (view, list(view.shape), list(view.stride())) for name, view in views.items()
-        }
+        return {name: (view, list(view.shape), list(view.stride())) for name, view in views.items()}
 
     def stream(self):
         stream = torch.cuda.Stream()

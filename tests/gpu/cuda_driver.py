@@ -147,9 +147,7 @@ class Driver:
 
     def has_primary_context(self, device=0):
         flags, active = ctypes.c_uint(), ctypes.c_int()
-        self.call(
-            "cuDevicePrimaryCtxGetState", device, ctypes.byref(flags), ctypes.byref(active)
-        )
+        self.call("cuDevicePrimaryCtxGetState", device, ctypes.byref(flags), ctypes.byref(active))
         return active.value != 0
 
     def make_context(self, device=0):
@@ -203,7 +201,11 @@ class Driver:
         """Enqueues a copy to a device; the bytes are kept until the process ends."""
         self._keep.append(ctypes.create_string_buffer(data, len(data)))
         self.call(
-            "cuMemcpyHtoDAsync_v2", ADDRESS(address), self._keep[-1], SIZE(len(data)), HANDLE(stream)
+            "cuMemcpyHtoDAsync_v2",
+            ADDRESS(address),
+            self._keep[-1],
+            SIZE(len(data)),
+            HANDLE(stream),
         )
 
     def copy_on_device(self, to, source, size, stream):
@@ -212,9 +214,7 @@ class Driver:
 
     def read(self, address, size, stream):
         place = ctypes.create_string_buffer(size)
-        self.call(
-            "cuMemcpyDtoHAsync_v2", place, ADDRESS(address), SIZE(size), HANDLE(stream)
-        )
+        self.call("cuMemcpyDtoHAsync_v2", place, ADDRESS(address), SIZE(size), HANDLE(stream))
         self.synchronize(stream)
         return place.raw
 

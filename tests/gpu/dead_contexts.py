@@ -8,14 +8,15 @@ import ctypes
 import json
 import sys
 
-import bindings as b
 from cuda_driver import ADDRESS, HANDLE, Driver, out
+
+import bindings as b
 
 SIZE = 1 << 16
 
 
 def answer(function, *arguments):
-    """"OK" or the status of a rejected call, with its driver's code."""
+    """ "OK" or the status of a rejected call, with its driver's code."""
     try:
         function(*arguments)
     except b.Rejected as error:

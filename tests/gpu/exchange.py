@@ -6,9 +6,10 @@ A module derives a class from Exchange and Checks and gives it a Framework.
 
 import contextlib
 
-import bindings as b
 from cuda_driver import Driver
 from gate import Gates
+
+import bindings as b
 
 COUNT = 24
 SHAPE = [4, 6]

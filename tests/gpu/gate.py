@@ -55,9 +55,7 @@ class Gates:
 
     def _target(self):
         """Kernels for sm_75 run on all later devices; older devices need their own number."""
-        major, minor = (
-            self._driver.attribute(number) for number in (COMPUTE_MAJOR, COMPUTE_MINOR)
-        )
+        major, minor = (self._driver.attribute(number) for number in (COMPUTE_MAJOR, COMPUTE_MINOR))
         return min(75, 10 * (major or 9) + (minor or 0))
 
     def close(self, stream):

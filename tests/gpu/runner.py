@@ -70,8 +70,15 @@ def run_module(module, folder, log):
     log.write(f"==> {module}\n")
     log.flush()
     command = (sys.executable, "-B", str(HERE / "checks.py"), module, str(path))
+    # JAX would take most of the device's memory at its start.
+    variables = {**os.environ, "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
     process = subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=log,
+        stderr=log,
+        start_new_session=True,
+        env=variables,
     )
     reason = ending(process)
     lines = read_lines(path)
