@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Raw driver calls to make while a stream is capturing a graph: one recipe for each function.
 
-Most functions are asked about a stream beside the one that captures. Those of `ON_THE_STREAM` are also
-called with the capturing stream itself.
+Most functions are called on things beside the stream that captures. Those of `ON_THE_STREAM` are
+also called with the capturing stream itself.
 """
 
 import ctypes

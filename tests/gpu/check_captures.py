@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Calls while a stream captures a graph: their results, and whether the capture survives.
 
-The driver's own functions are measured; so it shows which of them break a capture, and which of those a
-thread in the mode RELAXED may call. The library's functions must leave every capture intact.
+The driver's own functions are measured: which of them break a capture, and which of those a thread
+in the mode RELAXED may call. The library's functions must leave every capture intact.
 """
 
 import concurrent.futures
+import functools
 import os
 import pathlib
 
@@ -90,11 +91,13 @@ class Captures(Checks):
         for name, call in captures.ON_THE_STREAM.items():
             with self.check(f"{name}, another stream") as measured:
                 self.driver_has(name)
-                other = self.world.other
-                measured.update(self.cells(lambda _, call=call: call(self.world, other)))
+                measured.update(self.cells(functools.partial(self.beside, call)))
             with self.check(f"{name}, the capturing stream") as measured:
                 self.driver_has(name)
                 measured.update(self.cells(lambda s, call=call: call(self.world, s)))
+
+    def beside(self, call, _):
+        return call(self.world, self.world.other)
 
     def driver_has(self, name):
         if not self.driver.has(name):

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Copies by the library, in shapes that drivers may reject: odd pitches, rows of one byte, many rows,
-more than 4 GiB. The pitches that the driver itself accepts on the device are measured."""
+"""Copies in shapes that drivers may reject: odd pitches, rows of one byte, many rows, more than 4 GiB.
+
+The pitches that the driver itself accepts for rectangles on the device are measured.
+"""
 
 import ctypes
 import os

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Order between streams, shown by data: a closed gate holds the producer's work back, so a consumer that
-does not wait for it reads the old bytes."""
+"""Order between streams, shown by data.
+
+A closed gate holds the producer's work back: a consumer that does not wait for it reads the old bytes.
+"""
 
 import ctypes
 import threading

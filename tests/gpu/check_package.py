@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Python package on memory of the driver, without a framework: what it is made of (cpython_api.h,
-its own copy of the library) finds the same device."""
+"""The Python package, that is cpython_api.h and a second copy of the library, without a framework."""
 
 import subprocess
 import sys

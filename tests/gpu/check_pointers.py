@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Each kind of memory: what the driver's attributes say, and what the library answers.
 
-The attributes are recorded, not asserted. The answers follow from the header: dlbridge_pointer_info, and
-validation at the level DEVICE. Every question is asked with and without a current context.
+The attributes are recorded. The answers of dlbridge_pointer_info, and of validation at the level
+DEVICE, follow from the header. Every question is asked with and without a current context.
 """
 
 import concurrent.futures
@@ -14,7 +14,7 @@ from cuda_driver import ADDRESS, SIZE, Driver
 
 import bindings as b
 
-# Names and numbers of CUpointer_attribute, without P2P_TOKENS, which changes the memory's behaviour.
+# CUpointer_attribute, without P2P_TOKENS: that query changes the memory's behaviour.
 ATTRIBUTES = {
     "CONTEXT": 1,
     "MEMORY_TYPE": 2,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Times of the library's calls beside raw driver calls, and of exchanges beside the frameworks' own.
+"""Times of calls beside raw driver calls, and of exchanges beside the frameworks' own.
 
 Both are measured in turn, round after round. Nothing about times is asserted.
 """

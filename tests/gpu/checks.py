@@ -3,7 +3,7 @@
 
 checks.py MODULE FILE    the checks of check_MODULE.py; the lines are appended to FILE
 
-A line has `module`, `check`, `result` (passed, failed, skipped), `reason`, `measured` and `seconds`.
+A line has `module`, `check`, `result` (passed, failed, skipped), `reason`, `measured`, `seconds`.
 """
 
 import contextlib

@@ -98,7 +98,7 @@ def memory_after(end):
 
 
 def handoff_after(end):
-    """Hand-offs in a context, in the one that follows it, and again: no event of the first is used."""
+    """Hand-offs in a context and in those that follow it: no event of an earlier one is used."""
     world = World()
     measured = {}
     for turn in ("first", "second", "third"):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A kernel that keeps a stream busy until the host opens it.
 
-The driver compiles the text of the kernel, so no compiler is needed. A gate that nobody opens gives up
-after some seconds and records that, so that a mistake cannot block the device.
+The driver compiles the text of the kernel, so no compiler is needed. A gate that is not opened gives
+up after some seconds and records that: a mistake cannot block the device.
 """
 
 import ctypes

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the modules, each in a process of its own, and sums up their checks.
 
-runner.py [FOLDER [MODULE...]]    FOLDER (gpu-results) receives results.jsonl, summary.txt and log.txt
+runner.py [FOLDER [MODULE...]]    FOLDER: gpu-results; gets results.jsonl, summary.txt, log.txt
 
 Status 0: nothing failed. 1: a check failed. 2: there is no CUDA driver or no device. Environment:
 DLBRIDGE_LIBRARY names the library, DLBRIDGE_GPU_LIMIT the seconds that a module may take (60).
