@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Copies in shapes that drivers may reject: odd pitches, rows of one byte, many rows, more than 4 GiB.
+"""Copies in shapes that drivers may reject: odd pitches, rows of a byte, many rows, over 4 GiB.
 
 The pitches that the driver itself accepts for rectangles on the device are measured.
 """

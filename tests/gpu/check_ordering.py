@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Order between streams, shown by data.
 
-A closed gate holds the producer's work back: a consumer that does not wait for it reads the old bytes.
+A closed gate holds the producer's work back: a consumer that does not wait reads the old bytes.
 """
 
 import ctypes

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Python package, that is cpython_api.h and a second copy of the library, without a framework."""
+"""The Python package, so cpython_api.h and a second copy of the library, without a framework."""
 
 import subprocess
 import sys

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A kernel that keeps a stream busy until the host opens it.
 
-The driver compiles the text of the kernel, so no compiler is needed. A gate that is not opened gives
+The driver compiles the text of the kernel: no compiler is needed. A gate that is not opened gives
 up after some seconds and records that: a mistake cannot block the device.
 """
 
