@@ -297,10 +297,12 @@ def load():
 def need_package():
     """The package dlbridge; else the check is skipped."""
     try:
-        return importlib.import_module("dlbridge")
+        package = importlib.import_module("dlbridge")
+        importlib.import_module("dlbridge._core")
     except ImportError as error:
         version = ".".join(map(str, sys.version_info[:2]))
         raise SkipTest(f"Python {version} cannot import the package dlbridge: {error}") from error
+    return package
 
 
 def need_module(name):

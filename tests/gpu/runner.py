@@ -114,12 +114,17 @@ def table(lines):
 
 
 def notes(lines):
-    """What failed and what was skipped, each with its reason."""
-    for kind in ("failed", "skipped"):
-        for line in lines:
-            if line["result"] == kind:
-                text = f"{kind}: {line['module']}, {line['check']}: {line['reason']}"
-                yield from textwrap.wrap(text, WIDTH, subsequent_indent="    ")
+    """What failed, and how many checks were skipped for which reason."""
+    for line in lines:
+        if line["result"] == "failed":
+            yield f"failed: {line['module']}, {line['check']}: {line['reason']}"
+    skipped = ((line["module"], line["reason"]) for line in lines if line["result"] == "skipped")
+    for (module, reason), count in collections.Counter(skipped).items():
+        yield f"skipped: {module}, {count} check{'s' * (count > 1)}: {reason}"
+
+
+def wrapped(text):
+    return textwrap.wrap(text, WIDTH, subsequent_indent="    ")
 
 
 def status_of(lines):
@@ -142,7 +147,9 @@ def main():
             results.writelines(json.dumps(line) + "\n" for line in found)
             results.flush()
             lines += found
-    text = "\n".join((*table(lines), *notes(lines))) + "\n"
+    text = (
+        "\n".join((*table(lines), *(row for note in notes(lines) for row in wrapped(note)))) + "\n"
+    )
     (folder / "summary.txt").write_text(text)
     print(text, end="")
     sys.exit(status_of(lines))
