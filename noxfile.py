@@ -2,7 +2,9 @@
 """The stages of `./run`, one session each. `.ci/run` lists what runs where, `run` the Debian
 packages that a session needs, and tests/stages.py has what the sessions share."""
 
+import collections
 import concurrent.futures
+import json
 import os
 import pathlib
 import shutil
@@ -563,14 +565,87 @@ def bench(session):
     session.run(*report, external=True)
 
 
+# ------------------------------------------------------------------------------------ NVIDIA GPUs
+
+GPU = BUILD / "gpu"
+GPU_MACHINE = "x86_64"
+
+
+def zig():
+    """The compiler of the archives, which links for an old glibc."""
+    return next((BUILD / "zig-venv").glob("lib/python3*/site-packages/ziglang/zig"))
+
+
+def make_timings(session):
+    """The C program of the bundle; it runs with glibc 2.17."""
+    program = GPU / "timings"
+    command = (zig(), "cc", "-target", f"{GPU_MACHINE}-linux-gnu.2.17", "-std=c99", "-O2", "-s")
+    files = (f"-I{ROOT / 'include'}", "tests/gpu/timings.c", "-ldl", "-o", program)
+    stages.quietly(session, "gpu-timings", *command, *files)
+    return program
+
+
+def make_wheel(session):
+    """The wheel for CPython 3.12 and later."""
+    options = ("-f", "bindings/python/noxfile.py", "-s", "wheels")
+    nox_command = (sys.executable, "-m", "nox", *options)
+    stages.quietly(session, "gpu-wheel", *nox_command, DLBRIDGE_PYTHONS="3.12")
+    found = list((BUILD / "wheels").glob("*-cp312-abi3-*.whl"))
+    if not found:
+        session.error("there is no wheel for CPython 3.12: it is not installed, or its Python.h")
+    return found[0]
+
+
+def bundle_parts(session):
+    """The library of the release archive, the C program and the wheel."""
+    make_archive(session, GPU_MACHINE)
+    (library,) = (RELEASES / GPU_MACHINE).glob("*/lib/libdlbridge.so.1")
+    GPU.mkdir(parents=True, exist_ok=True)
+    return library, make_timings(session), make_wheel(session)
+
+
 @stage
 def gpu(session):
-    """tests/gpu on an NVIDIA GPU, with the frameworks of the Python DLBRIDGE_GPU_PYTHON."""
-    python = os.environ.get("DLBRIDGE_GPU_PYTHON", "python3")
-    command = (python, "-B", "tests/gpu/test_gpu.py", *session.posargs)
-    variables = released_library(session)
-    if (
-        session.run(*command, external=True, env=variables, success_codes=[0, 77], silent=False)
-        == 77
-    ):
-        session.skip("there is no GPU")
+    """tests/gpu on an NVIDIA GPU; `--bundle FILE` only packs them for a machine without a network.
+
+    DLBRIDGE_GPU_PYTHON names the Python that has the frameworks.
+    """
+    packed = session.posargs[:1] == ["--bundle"]
+    if packed and len(session.posargs) != 2:
+        session.error("expected --bundle FILE")
+    file = pathlib.Path(session.posargs[1] if packed else GPU / "bundle.tar.gz")
+    parts = bundle_parts(session)
+    make = ("python3", "-B", "tests/gpu/bundle.py", *parts, file)
+    session.run(*map(str, make), external=True)
+    if packed:
+        return
+    shutil.rmtree(GPU / "dlbridge-gpu", ignore_errors=True)
+    shutil.unpack_archive(file, GPU)
+    run_bundle(session, GPU / "dlbridge-gpu/run-gpu.sh", GPU / "results")
+
+
+def run_bundle(session, script, results):
+    """Runs the bundle and counts its checks."""
+    status = subprocess.run(("sh", script, results, *session.posargs)).returncode
+    if status == 2:
+        session.skip(f"there is no GPU: {results}/summary.txt")
+    lines = (results / "results.jsonl").read_text().splitlines()
+    found = collections.Counter(json.loads(line)["result"] for line in lines)
+    stages.count(session, **found)
+    if status != 0:
+        session.error(f"{found['failed']} checks failed: {results}/summary.txt")
+
+
+@stage
+def bundle(session):
+    """The bundle for a machine with a GPU, run here without a network and with the fake driver."""
+    stages.environment(session, "cuda-venv", "tests/device/requirements.txt")
+    fake = (
+        stages.build(session, "dev", targets=("fake_cuda",)) / "tests/fakes/fake_cuda/libcuda.so.1"
+    )
+    library, timings, wheel = bundle_parts(session)
+    # The interpreter that built the wheel.
+    python = BUILD / "bindings/python/wheels/cp312-abi3-tools/bin/python"
+    command = (python, "-B", "tests/gpu/bundle_test.py", library, timings, fake, wheel)
+    stages.quietly(session, "bundle", *command)
+    stages.count(session, passed=1)

@@ -21,7 +21,7 @@ endif()
 function(dlbridge_add_fake_cuda target)
   set(folder ${PROJECT_SOURCE_DIR}/tests/fakes/cuda)
   add_library(${target} SHARED ${folder}/copy.cc ${folder}/device.cc ${folder}/ipc.cc
-    ${folder}/memory.cc ${folder}/state.cc ${folder}/stream.cc)
+    ${folder}/kernel.cc ${folder}/memory.cc ${folder}/state.cc ${folder}/stream.cc)
   target_include_directories(${target} PUBLIC ${folder})
   target_include_directories(${target} SYSTEM PUBLIC ${cuda_include})
   target_compile_options(${target} PRIVATE -O2 -Wall -Wextra $<$<BOOL:${DLBRIDGE_WERROR}>:-Werror>)
@@ -64,10 +64,13 @@ foreach(name cuda_start cuda_pointer cuda_stream cuda_copy_internal cuda_ipc_int
 endforeach()
 dlbridge_add_cuda_test(cuda_old_driver_test.cc fake_cuda_old)
 
-# The GPU tests of `./run gpu` that need only a driver.
+# The bundle of `./run gpu --bundle`, packed from this build and run with the fake driver.
 if(NOT DLBRIDGE_STATIC AND NOT DLBRIDGE_SANITIZE)
-  dlbridge_add_script_test(cuda_gpu_tests_on_the_fake device
-    ${PROJECT_SOURCE_DIR}/tests/gpu/test_gpu.py)
-  set_tests_properties(cuda_gpu_tests_on_the_fake PROPERTIES ENVIRONMENT
-    "DLBRIDGE_LIBRARY=$<TARGET_FILE:dlbridge>;DLBRIDGE_LIBCUDA=$<TARGET_FILE:fake_cuda>")
+  add_executable(gpu_timings ${PROJECT_SOURCE_DIR}/tests/gpu/timings.c)
+  target_include_directories(gpu_timings PRIVATE ${PROJECT_SOURCE_DIR}/include)
+  target_link_libraries(gpu_timings PRIVATE ${CMAKE_DL_LIBS})
+  set_target_properties(gpu_timings PROPERTIES C_STANDARD 99)
+  target_compile_options(gpu_timings PRIVATE -Wall -Wextra -Wpedantic -Werror)
+  dlbridge_add_script_test(gpu_bundle_on_the_fake device ${PROJECT_SOURCE_DIR}/tests/gpu/bundle_test.py
+    $<TARGET_FILE:dlbridge> $<TARGET_FILE:gpu_timings> $<TARGET_FILE:fake_cuda>)
 endif()

@@ -20,10 +20,18 @@ from ctypes import (
     sizeof,
 )
 
-_PATH = pathlib.Path(__file__).resolve().parents[2] / "bindings/python/dlbridge/_structs.py"
-_spec = importlib.util.spec_from_file_location("dlpack_structs", _PATH)
-_dlpack = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(_dlpack)
+_PACKAGE = pathlib.Path(__file__).resolve().parents[2] / "bindings/python/dlbridge"
+
+
+def module_of_package(name):
+    """A module of the package that imports nothing else of it, without the package."""
+    spec = importlib.util.spec_from_file_location(f"dlbridge{name}", _PACKAGE / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+_dlpack = module_of_package("_structs")
 
 DLPackVersion = _dlpack.DLPackVersion
 DLDevice = _dlpack.DLDevice

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Each kind of memory, shared with another process: what works, and how the rest is rejected.
+
+A rejection must be UNSUPPORTED and name a remedy; the driver's own answers are recorded beside it.
+"""
+
+import ctypes
+import importlib.util
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import ipc_peer
+import memory
+from checks import Checks
+from cuda_driver import ADDRESS, HANDLE, Driver, IpcHandle, out
+
+import bindings as b
+
+PEER = pathlib.Path(ipc_peer.__file__)
+# What the library must share; everything else may be rejected.
+SHARED = ("alloc", "inside")
+LEGACY_CAPABLE, ALLOWED_HANDLES = 10, 14
+EXPANDABLE = "expandable_segments:True"
+
+
+def peer(task, *arguments, fds=(), **variables):
+    """What another process prints, as JSON, and how it ended."""
+    command = (sys.executable, "-B", str(PEER), task, *arguments)
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        pass_fds=fds,
+        timeout=50,
+        env={**os.environ, **variables},
+        check=False,
+    )
+    print(done.stderr, file=sys.stderr)
+    try:
+        printed = json.loads(done.stdout.strip().rpartition("\n")[2])
+    except json.JSONDecodeError:
+        printed = {"output": done.stdout[-500:], "errors": done.stderr[-500:]}
+    return printed | {"exit": done.returncode}
+
+
+class Ipc(Checks):
+    @classmethod
+    def setUpClass(cls):
+        cls.library = b.need_device()
+        cls.driver = Driver()
+        cls.driver.use_primary_context()
+        cls.stream = cls.driver.make_stream()
+
+    def filled(self, made):
+        if made.size:
+            size = min(made.size, len(ipc_peer.PATTERN))
+            self.driver.write(made.address, ipc_peer.PATTERN[:size], self.stream)
+            self.driver.synchronize(self.stream)
+
+    def share(self, address, device, measured):
+        """The status of the export and, if it works, what the other process saw."""
+        managed = self.library.wrap(address, device, [len(ipc_peer.PATTERN)])
+        try:
+            descriptor, fds = self.library.ipc_export(managed)
+        except b.Rejected as error:
+            measured |= {"export": error.status, "message": error.message}
+        else:
+            measured |= {"export": "OK", "bytes": len(descriptor), "fds": len(fds)}
+            numbers = [str(fd) for fd in fds]
+            measured |= peer("import", descriptor.hex(), *numbers, fds=fds)
+            for fd in fds:
+                os.close(fd)
+        self.library.release(managed)
+
+    def judge(self, name, measured):
+        if measured["export"] == "OK":
+            self.assertEqual((measured.get("seen"), measured["exit"]), (True, 0), measured)
+        else:
+            self.assertEqual(measured["export"], "UNSUPPORTED", measured.get("message"))
+            self.assertNotIn(name, SHARED)
+
+    def test_kinds(self):
+        labels = {"managed": b.MANAGED, "pinned": b.PINNED, "registered": b.PINNED}
+        left_out = ("virtual_reserved", "virtual_partly", "host", "null")
+        for maker in memory.MAKERS:
+            name = maker.__name__
+            if name not in left_out:
+                with self.check(f"dlbridge: {name}") as measured:
+                    made = maker(self.driver)
+                    if name in labels:
+                        # The host fills it; the device's functions need no special case then.
+                        ctypes.memmove(made.address, ipc_peer.PATTERN, len(ipc_peer.PATTERN))
+                    else:
+                        self.filled(made)
+                    self.share(made.address, labels.get(name, b.CUDA), measured)
+                    self.judge(name, measured)
+
+    def test_driver(self):
+        """The driver's ways to share, tried on each kind."""
+        for maker in memory.MAKERS:
+            with self.check(f"driver: {maker.__name__}") as measured:
+                address = maker(self.driver).address
+                place = ADDRESS(address)
+                for number in (LEGACY_CAPABLE, ALLOWED_HANDLES):
+                    value, reference = out(ctypes.c_uint64)
+                    code = self.driver.result("cuPointerGetAttribute", reference, number, place)
+                    measured[f"attribute {number}"] = [code, value.value]
+                handle = ctypes.byref(IpcHandle())
+                measured["cuIpcGetMemHandle"] = self.result("cuIpcGetMemHandle", handle, place)
+                name = "cuMemPoolExportPointer"
+                measured[name] = self.result(name, handle, place)
+                measured["cuMemExportToShareableHandle"] = self.exported(address)
+
+    def result(self, name, *arguments):
+        return self.driver.result(name, *arguments) if self.driver.has(name) else "absent"
+
+    def exported(self, address):
+        """The codes of retaining an allocation's handle and of exporting it."""
+        if not self.driver.has("cuMemExportToShareableHandle"):
+            return "absent"
+        handle, reference = out(ctypes.c_uint64)
+        codes = [self.driver.result("cuMemRetainAllocationHandle", reference, HANDLE(address))]
+        if codes[0] == 0:
+            fd, place = out(ctypes.c_int)
+            fd.value = -1
+            zero = ctypes.c_uint64(0)
+            name = "cuMemExportToShareableHandle"
+            codes.append(self.driver.result(name, place, handle, memory.FILE_DESCRIPTOR, zero))
+            if fd.value >= 0:
+                os.close(fd.value)
+        return codes
+
+    def test_the_exporters_own_process(self):
+        made = memory.alloc(self.driver)
+        self.filled(made)
+        managed = self.library.wrap(made.address, b.CUDA, [len(ipc_peer.PATTERN)])
+        descriptor, fds = self.library.ipc_export(managed)
+        try:
+            self.library.release(self.library.ipc_import(descriptor, fds))
+            self.measured["import"] = "OK"
+        except b.Rejected as error:
+            self.measured |= {"import": error.status, "message": error.message}
+        self.library.release(managed)
+
+    def test_an_exporter_that_has_ended(self):
+        """The importer gets an error or old bytes, and does not crash."""
+        exported = peer("export")
+        self.measured |= {"exporter": exported}
+        if exported.get("export") == "OK" and not exported["fds"]:
+            self.measured["importer"] = peer("import", exported["descriptor"])
+            self.assertEqual(self.measured["importer"]["exit"], 0)
+
+    def test_torch(self):
+        """Tensors of PyTorch's allocators, each configured in a process of its own."""
+        if importlib.util.find_spec("torch") is None:
+            self.skipTest("torch is not installed")
+        configurations = {
+            "default": {},
+            "expandable segments": {"PYTORCH_CUDA_ALLOC_CONF": EXPANDABLE},
+            "asynchronous pool": {"PYTORCH_CUDA_ALLOC_CONF": "backend:cudaMallocAsync"},
+        }
+        for name, variables in configurations.items():
+            with self.check(f"torch: {name}") as measured:
+                measured |= peer("torch", **variables)
+                self.assertEqual(measured["exit"], 0)
+                self.assertIn(measured.get("export"), ("OK", "UNSUPPORTED"))
+                if measured["export"] == "OK":
+                    self.assertEqual(measured["peer"].get("seen"), True)
