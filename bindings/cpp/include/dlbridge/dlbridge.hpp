@@ -26,6 +26,7 @@
 #include "dlbridge/hpp/import.hpp"
 // The other headers, by name.
 #include "dlbridge/hpp/arg.hpp"
+#include "dlbridge/hpp/async.hpp"
 #include "dlbridge/hpp/context.hpp"
 #include "dlbridge/hpp/convert.hpp"
 #include "dlbridge/hpp/describe.hpp"
