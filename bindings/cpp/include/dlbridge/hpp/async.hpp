@@ -62,7 +62,8 @@ constexpr void require_kind() noexcept {
 /// std::move, or a managed tensor. On success it belongs to the library, and its deleter runs in a
 /// later copy_async, release_after or collect, on the thread of that call; with stream::host()
 /// alone it runs now. On failure (a queue that is capturing a graph, no queue, no memory) the
-/// source still owns, although it was passed as an rvalue: the work may still use it.
+/// source still owns, although it was passed as an rvalue: the work may still use it. So name the
+/// owner: a temporary would be released then.
 template <class Source>
 result<void> release_after(Source&& source, span<const stream> queues) noexcept {
   detail::require_source<Source>();
@@ -93,9 +94,11 @@ result<void> release_after(Pointer&& managed, kind is, const stream& queue) noex
   return release_after(std::forward<Pointer>(managed), is, span<const stream>(&queue, 1));
 }
 
+/// What collect does besides releasing the tensors whose work is over.
 enum class collect_options : std::uint32_t {
   none = 0,
   // [facts/enums.toml COLLECT]
+  wait = DLBRIDGE_COLLECT_WAIT,
   // [/facts]
 };
 constexpr collect_options operator|(collect_options a, collect_options b) noexcept {

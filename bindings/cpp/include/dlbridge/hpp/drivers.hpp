@@ -49,6 +49,7 @@ enum class memory_kind : std::int32_t {
 enum class pointer_options : std::uint32_t {
   none = 0,
   // [facts/enums.toml POINTER_INFO]
+  peers = DLBRIDGE_POINTER_INFO_PEERS,
   // [/facts]
 };
 constexpr pointer_options operator|(pointer_options a, pointer_options b) noexcept {
