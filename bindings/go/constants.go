@@ -406,7 +406,7 @@ const (
 	PointerPeersKnown PointerProperties = 1 << 1
 )
 
-// PointerOptions are the bits of the options of [PointerInfoOf].
+// PointerOptions are the bits of the options of [QueryPointer].
 type PointerOptions uint32
 
 const (

@@ -16,6 +16,8 @@ GROUPS = {
     "MEMORY": "drivers.hpp",
     "STREAM": "stream.hpp",
     "HANDOFF": "stream.hpp",
+    "COLLECT": "async.hpp",
+    "POINTER_INFO": "drivers.hpp",
 }
 
 

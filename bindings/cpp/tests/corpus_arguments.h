@@ -9,7 +9,9 @@
 
 namespace dlbridge_cpp_test {
 
-inline const Names kWrapOptions = {"SKIP_VALIDATION", "PIN_PRODUCER", "RETAIN"};
+inline const Names kWrapOptions = {"SKIP_VALIDATION", "PIN_PRODUCER", "RETAIN", "LIMIT_BUFFER",
+                                   "RELEASE_ON_STREAM"};
+inline const Names kCollectOptions = {"WAIT"};
 inline const Names kCopyOptions = {"ALLOW_STAGING", "SHAREABLE"};
 inline const Names kBackends = {"NONE", "CPU", "CUDA", "HIP", "LEVEL_ZERO", "OPENCL"};
 inline const Names kBufferKinds = {"DEFAULT", "ADDRESS", "CL_MEM", "HANDLE"};
@@ -229,6 +231,7 @@ class WrapArgument {
     spec = (bits & DLBRIDGE_WRAP_SKIP_VALIDATION) != 0 ? spec.assume_valid() : spec;
     spec = (bits & DLBRIDGE_WRAP_PIN_PRODUCER) != 0 ? spec.pin_producer() : spec;
     spec = (bits & DLBRIDGE_WRAP_RETAIN) != 0 ? spec.retain() : spec;
+    spec = (bits & DLBRIDGE_WRAP_RELEASE_ON_STREAM) != 0 ? spec.release_on_stream() : spec;
     if (value.is_number()) {
       DLBridgeWrapSpec raw = *spec.raw();
       raw.options = bits;
@@ -267,6 +270,7 @@ class CopyArgument {
       allocator_.emplace(a.world.Allocator(a.step["allocator"]));
       spec = spec.allocator(*allocator_);
     }
+    spec = given.contains("stream") ? spec.on(StreamOf(given["stream"])) : spec;
     const json options = given.value("options", json::array());
     const std::uint32_t bits = OptionBits(options, kCopyOptions);
     spec = (bits & DLBRIDGE_COPY_ALLOW_STAGING) != 0 ? spec.allow_staging() : spec;

@@ -58,6 +58,41 @@ inline json CallCopy(const Arguments& a) {
   }
   return Finish(a, std::move(made));
 }
+inline json CallCopyAsync(const Arguments& a) {
+  const CopyArgument argument(a);
+  const bool into = a.step["spec"].contains("target");
+  return WithTensor(a, [&](const db::tensor& owned) {
+    auto made = db::copy_async(owned, argument.spec);
+    if (made && into) {
+      a.world.Take(a.step["spec"]["target"]);
+    }
+    return made;
+  });
+}
+
+inline json CallReleaseAfter(const Arguments& a) {
+  std::vector<db::stream> queues;
+  for (const json& queue : a.step["streams"]) {
+    queues.push_back(StreamOf(queue));
+  }
+  Slot& in = a.In();
+  const auto ended = in.legacy ? db::release_after(std::move(in.legacy), queues)
+                               : db::release_after(std::move(in.versioned), queues);
+  if (ended) {
+    a.world.Take(a.step["in"]);
+  }
+  json answer = Answer(ended.error());
+  answer["deleters"] = a.world.Deletes();
+  return answer;
+}
+inline json CallCollect(const Arguments& a) {
+  const std::uint32_t how = OptionBits(a.step.value("collect", json::array()), kCollectOptions);
+  std::size_t left = 99;
+  const auto held = db::collect(static_cast<db::collect_options>(how), &left);
+  json answer = Answer(held.error());
+  answer["left"] = held ? *held : left;
+  return answer;
+}
 
 inline json CallStreamFromArrayApi(const Arguments& a) {
   const json& value = a.step["stream"];

@@ -714,3 +714,34 @@ bool takes_padded_elements(void* managed) {
   return db::import(managed).value_or(db::tensor()).ndim() == 1;
 #endif
 }
+
+// MISUSE 60: an owner that a stream still uses, and that the caller keeps
+// says: the call consumes the owner: pass std::move\(owner\)
+bool releases_without_moving(db::tensor& tensor, const db::stream& queue) {
+#if MISUSE == 60
+  return db::release_after(tensor, queue).has_value();
+#else
+  return db::release_after(std::move(tensor), queue).has_value();
+#endif
+}
+
+// MISUSE 61: a tensor whose kind the library would have to guess
+// says: release_after of a void\* takes its kind as the second argument
+bool releases_an_unknown_kind(void* managed, const db::stream& queue) {
+#if MISUSE == 61
+  return db::release_after(managed, queue).has_value();
+#else
+  return db::release_after(managed, db::kind::versioned, queue).has_value();
+#endif
+}
+
+// MISUSE 62: an asynchronous copy of a tensor that the library cannot hold
+// says: only a dlbridge-owned tensor can be shared and viewed: import it first
+bool copies_a_foreign_tensor(db::checked_versioned& tensor, const db::stream& queue) {
+#if MISUSE == 62
+  return db::copy_async(tensor, queue).has_value();
+#else
+  const db::tensor imported = db::import(std::move(tensor)).value();
+  return db::copy_async(imported, queue).has_value();
+#endif
+}

@@ -110,6 +110,17 @@ void Expected() {
 #endif
 }
 
+// Without a driver: streams of the host.
+void Async() {
+  auto source = db::wrap_owned(std::vector<float>{1, 2, 3});
+  auto copied = db::copy_async(*source, db::stream::host());
+  EXPECT(copied && (*copied->elements<const float, 1>())(2) == 3);
+  EXPECT(db::release_after(std::move(*source), db::stream::host()).has_value());
+  EXPECT(source->get() == nullptr);
+  EXPECT(!db::release_after(std::move(*copied), db::stream()) && copied->get() != nullptr);
+  EXPECT(*db::collect(db::collect_options::wait) == 0);
+}
+
 void Describe() {
   EXPECT((*db::negotiate({1, 3}, {0, 8})).kind == db::kind::legacy);
   EXPECT(db::identify(nullptr) == db::kind::unknown);
@@ -140,6 +151,24 @@ bool Load(const char* file) {
   return api != nullptr;
 }
 
+// The tensor stays the owner's where the library cannot hold it.
+void OlderLibraryHoldsNothing() {
+  const std::uint32_t size = table.struct_size;
+  table.struct_size = offsetof(DLBridgeApi, copy_async);
+  auto owned = db::wrap_owned(std::vector<float>{1, 2});
+  const auto copied = db::copy_async(*owned, db::stream::host());
+  EXPECT(copied.error().status() == db::status_code::unsupported);
+  EXPECT(std::strstr(copied.error().message(), "lacks dlbridge_copy_async") != nullptr);
+  const auto rejected = db::release_after(std::move(*owned), db::stream::host());
+  EXPECT(rejected.error().status() == db::status_code::unsupported);
+  EXPECT(owned->get() != nullptr);
+  std::size_t left = 99;
+  EXPECT(db::collect(db::collect_options::none, &left).error().status() ==
+         db::status_code::unsupported);
+  EXPECT(left == 0);
+  table.struct_size = size;
+}
+
 // A library that is older than the header has a shorter table.
 void OlderLibrary() {
   const std::uint32_t size = table.struct_size;
@@ -162,12 +191,14 @@ int main(int argc, char** argv) {
     return 1;
   }
   OlderLibrary();
+  OlderLibraryHoldsNothing();
 #else
   static_cast<void>(argc);
   static_cast<void>(argv);
 #endif
   Upgrade();
   Wrap();
+  Async();
   Describe();
   Expected();
   Spans();

@@ -5,7 +5,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 /// The oldest library that has all functions that the crate declares.
-const OLDEST: &str = "0.3.0";
+const OLDEST: &str = "0.4.0";
 
 /// Its name in pkg-config.
 const NAME: &str = "dlbridge";

@@ -8,6 +8,7 @@
 ///
 /// OWNERSHIP. An owner releases its tensor once, in its destructor, in reset(), or not at all after
 /// release(). A call that consumes an owner takes it by std::move and empties it on success only.
+/// release_after leaves the release to the library, once the work on a queue is over.
 /// Borrowed objects (spans, refs, views, maps) are valid as long as the owner is not empty.
 /// Functions that borrow are deleted for temporaries, or lifetimebound where the compiler has that
 /// attribute.
@@ -26,6 +27,7 @@
 #include "dlbridge/hpp/import.hpp"
 // The other headers, by name.
 #include "dlbridge/hpp/arg.hpp"
+#include "dlbridge/hpp/async.hpp"
 #include "dlbridge/hpp/context.hpp"
 #include "dlbridge/hpp/convert.hpp"
 #include "dlbridge/hpp/describe.hpp"

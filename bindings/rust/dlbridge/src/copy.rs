@@ -163,18 +163,31 @@ impl BorrowedTensor<'_> {
         size: u64,
         release: F,
     ) -> Result<UniqueTensor, Error> {
-        let context = Box::into_raw(Box::new(release));
-        let spec = sys::DLBridgeCopySpec {
-            target: *target.as_raw(),
-            target_offset: offset,
-            target_size: size,
-            release: Some(call_release::<F>),
-            release_context: context.cast(),
-            ..spec.raw
-        };
-        // SAFETY: guaranteed by the caller; a call that fails has not taken the callback.
-        unsafe { copy(self, &spec).inspect_err(|_| drop(Box::from_raw(context))) }
+        // SAFETY: guaranteed by the caller.
+        with_target(spec, target, offset, size, release, |spec| unsafe { copy(self, spec) })
     }
+}
+
+/// Calls `make` with a spec that has the target and owns `release`.
+pub(crate) fn with_target<F: FnOnce(Released) + Send + 'static, T>(
+    spec: &CopySpec<'_>,
+    target: Buffer,
+    offset: u64,
+    size: u64,
+    release: F,
+    make: impl FnOnce(&sys::DLBridgeCopySpec) -> Result<T, Error>,
+) -> Result<T, Error> {
+    let context = Box::into_raw(Box::new(release));
+    let spec = sys::DLBridgeCopySpec {
+        target: *target.as_raw(),
+        target_offset: offset,
+        target_size: size,
+        release: Some(call_release::<F>),
+        release_context: context.cast(),
+        ..spec.raw
+    };
+    // SAFETY: a call that fails has not taken the callback.
+    make(&spec).inspect_err(|_| drop(unsafe { Box::from_raw(context) }))
 }
 
 impl TensorView<'_> {

@@ -3,11 +3,12 @@
 
 use crate::error::{call, Error, Status};
 use crate::policy::Policy;
+use crate::stream::Stream;
 use crate::tensor::Tensor;
 use crate::text::pointer_of;
 use dlbridge_sys as sys;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
-use std::ptr::null_mut;
+use std::ptr::{null, null_mut};
 
 /// A tensor described for another process: bytes, and file descriptors that go with them in their
 /// order.
@@ -29,7 +30,18 @@ impl Tensor {
     /// [`Status::UNSUPPORTED`](crate::Status::UNSUPPORTED) with the remedy.
     pub fn ipc_export(&self) -> Result<IpcExport, Error> {
         // SAFETY: no process gets the right to write.
-        unsafe { self.export_by(sys::DLBRIDGE_IPC_READ_ONLY) }
+        unsafe { self.export_by(sys::DLBRIDGE_IPC_READ_ONLY, None) }
+    }
+
+    /// As [`Tensor::ipc_export`], while work on the tensor may still be on `stream`: the importer
+    /// waits for what was put on it so far.
+    ///
+    /// # Errors
+    ///
+    /// As above; a stream that captures a graph, or whose driver has no events for other processes.
+    pub fn ipc_export_after(&self, stream: &Stream) -> Result<IpcExport, Error> {
+        // SAFETY: as above.
+        unsafe { self.export_by(sys::DLBRIDGE_IPC_READ_ONLY, Some(stream)) }
     }
 
     /// The same for a process that may write, unless the tensor is read-only.
@@ -43,10 +55,24 @@ impl Tensor {
     /// As above.
     pub unsafe fn ipc_export_writable(&self) -> Result<IpcExport, Error> {
         // SAFETY: guaranteed by the caller.
-        unsafe { self.export_by(0) }
+        unsafe { self.export_by(0, None) }
     }
 
-    unsafe fn export_by(&self, options: u32) -> Result<IpcExport, Error> {
+    /// As [`Tensor::ipc_export_writable`], after `stream` as [`Tensor::ipc_export_after`].
+    ///
+    /// # Safety
+    ///
+    /// As for [`Tensor::ipc_export_writable`].
+    ///
+    /// # Errors
+    ///
+    /// As for [`Tensor::ipc_export_after`].
+    pub unsafe fn ipc_export_writable_after(&self, stream: &Stream) -> Result<IpcExport, Error> {
+        // SAFETY: guaranteed by the caller.
+        unsafe { self.export_by(0, Some(stream)) }
+    }
+
+    unsafe fn export_by(&self, options: u32, stream: Option<&Stream>) -> Result<IpcExport, Error> {
         // Enough for today's exports; the library reports a larger size if it needs one.
         let (mut bytes, mut fds) = (vec![0_u8; 1024], vec![-1_i32; 4]);
         loop {
@@ -56,6 +82,7 @@ impl Tensor {
                 buffer_size: bytes.len(),
                 fds: fds.as_mut_ptr(),
                 fd_capacity: fds.len(),
+                stream: stream.map_or(null(), |stream| stream.as_raw()),
                 ..sys::DLBridgeIpcExportSpec::INIT
             };
             let mut sizes = sys::DLBridgeIpcSizes::INIT;
@@ -99,7 +126,27 @@ impl Tensor {
         policy: &Policy<'_>,
     ) -> Result<Self, Error> {
         // SAFETY: guaranteed by the caller.
-        unsafe { import(bytes, fds, sys::DLBRIDGE_IPC_READ_ONLY, policy) }
+        unsafe { import(bytes, fds, sys::DLBRIDGE_IPC_READ_ONLY, policy, None) }
+    }
+
+    /// As [`Tensor::ipc_import`]. If the export named a stream, `stream` waits for the exporter's
+    /// work; [`Tensor::ipc_import`] waits on the host.
+    ///
+    /// # Safety
+    ///
+    /// As above. The CPU reads no element before `stream` was synchronised.
+    ///
+    /// # Errors
+    ///
+    /// As above.
+    pub unsafe fn ipc_import_on(
+        bytes: &[u8],
+        fds: &[BorrowedFd<'_>],
+        policy: &Policy<'_>,
+        stream: &Stream,
+    ) -> Result<Self, Error> {
+        // SAFETY: guaranteed by the caller.
+        unsafe { import(bytes, fds, sys::DLBRIDGE_IPC_READ_ONLY, policy, Some(stream)) }
     }
 
     /// The same, writable if it was exported so.
@@ -117,7 +164,26 @@ impl Tensor {
         policy: &Policy<'_>,
     ) -> Result<Self, Error> {
         // SAFETY: guaranteed by the caller.
-        unsafe { import(bytes, fds, 0, policy) }
+        unsafe { import(bytes, fds, 0, policy, None) }
+    }
+
+    /// As [`Tensor::ipc_import_writable`], on `stream` as [`Tensor::ipc_import_on`].
+    ///
+    /// # Safety
+    ///
+    /// As for [`Tensor::ipc_import_on`].
+    ///
+    /// # Errors
+    ///
+    /// As above.
+    pub unsafe fn ipc_import_writable_on(
+        bytes: &[u8],
+        fds: &[BorrowedFd<'_>],
+        policy: &Policy<'_>,
+        stream: &Stream,
+    ) -> Result<Self, Error> {
+        // SAFETY: guaranteed by the caller.
+        unsafe { import(bytes, fds, 0, policy, Some(stream)) }
     }
 }
 
@@ -129,6 +195,7 @@ unsafe fn import(
     fds: &[BorrowedFd<'_>],
     options: u32,
     policy: &Policy<'_>,
+    stream: Option<&Stream>,
 ) -> Result<Tensor, Error> {
     let fds = fds.iter().map(AsRawFd::as_raw_fd).collect::<Vec<_>>();
     let spec = sys::DLBridgeIpcImportSpec {
@@ -138,6 +205,7 @@ unsafe fn import(
         fds: pointer_of(&fds),
         fd_count: fds.len(),
         policy: policy.as_raw(),
+        stream: stream.map_or(null(), |stream| stream.as_raw()),
         ..sys::DLBridgeIpcImportSpec::INIT
     };
     let mut out = null_mut();

@@ -89,10 +89,47 @@ impl PointerInfo {
         self.raw.context
     }
 
+    /// The devices of the backend that can access the memory, directly or once peer access is
+    /// enabled: bit i for device i, at most 64. `None` unless
+    /// [`PointerOptions::peers`] asked and the driver can tell.
+    #[must_use]
+    pub const fn peers(&self) -> Option<u64> {
+        if self.raw.properties & sys::DLBRIDGE_POINTER_PEERS_KNOWN == 0 {
+            return None;
+        }
+        Some(self.raw.peers)
+    }
+
     /// The struct of the C ABI.
     #[must_use]
     pub const fn as_raw(&self) -> &sys::DLBridgePointerInfo {
         &self.raw
+    }
+}
+
+/// What [`pointer_info_with`] asks for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PointerOptions {
+    bits: u32,
+}
+
+impl PointerOptions {
+    /// The place of the memory only.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { bits: 0 }
+    }
+
+    /// The options of the C ABI; bits that the library does not know are rejected.
+    #[must_use]
+    pub const fn from_bits(bits: u32) -> Self {
+        Self { bits }
+    }
+
+    /// Also [`PointerInfo::peers`], by one call per device.
+    #[must_use]
+    pub const fn peers(self) -> Self {
+        Self { bits: self.bits | sys::DLBRIDGE_POINTER_INFO_PEERS }
     }
 }
 
@@ -108,7 +145,26 @@ impl PointerInfo {
 /// A driver that cannot be asked; [`Status::UNSUPPORTED`](crate::Status::UNSUPPORTED) for device
 /// types without a backend.
 pub unsafe fn pointer_info(buffer: Buffer, device: Device) -> Result<PointerInfo, Error> {
+    // SAFETY: guaranteed by the caller.
+    unsafe { pointer_info_with(buffer, device, PointerOptions::new()) }
+}
+
+/// The same by `options`.
+///
+/// # Safety
+///
+/// As above.
+///
+/// # Errors
+///
+/// As above.
+pub unsafe fn pointer_info_with(
+    buffer: Buffer,
+    device: Device,
+    options: PointerOptions,
+) -> Result<PointerInfo, Error> {
     let mut raw = sys::DLBridgePointerInfo::INIT;
+    raw.options = options.bits;
     // SAFETY: guaranteed by the caller.
     call(|error| unsafe {
         sys::dlbridge_pointer_info(buffer.as_raw(), device.raw(), &raw mut raw, error)

@@ -9,6 +9,7 @@ use dlbridge_sys as sys;
 /// A borrowed queue of work: the code that makes it of a handle guarantees that the queue lives as
 /// long as any copy of this value is used.
 #[derive(Clone, Copy, Debug)]
+#[repr(transparent)] // a list of streams is a list of the C struct
 pub struct Stream {
     raw: sys::DLBridgeStream,
 }

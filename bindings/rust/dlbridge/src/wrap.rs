@@ -91,7 +91,8 @@ impl Released {
         self.buffer
     }
 
-    /// The queue whose work may still use the memory, live for the call; `None` if no work does.
+    /// The queue whose work may still use the memory, live for the call; `None` if no work does, as
+    /// always without [`WrapSpec::release_on_stream`].
     /// [`Stream::from_raw`](crate::Stream::from_raw) makes it usable.
     #[must_use]
     pub const fn stream(&self) -> Option<&sys::DLBridgeStream> {
@@ -191,6 +192,19 @@ impl<'a> WrapSpec<'a> {
     #[must_use]
     pub const fn retain(mut self) -> Self {
         self.raw.options |= sys::DLBRIDGE_WRAP_RETAIN;
+        self
+    }
+
+    /// The release callback orders the end of the memory after the work of
+    /// [`Released::stream`], for instance by freeing it on that stream:
+    /// [`Tensor::release_after`] may call it before that work is over.
+    ///
+    /// # Safety
+    ///
+    /// Every callback that is passed with this spec does so.
+    #[must_use]
+    pub const unsafe fn release_on_stream(mut self) -> Self {
+        self.raw.options |= sys::DLBRIDGE_WRAP_RELEASE_ON_STREAM;
         self
     }
 

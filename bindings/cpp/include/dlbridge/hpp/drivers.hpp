@@ -45,6 +45,18 @@ enum class memory_kind : std::int32_t {
   // [/facts]
 };
 
+/// What pointer_info asks for beyond the place of the memory.
+enum class pointer_options : std::uint32_t {
+  none = 0,
+  // [facts/enums.toml POINTER_INFO]
+  peers = DLBRIDGE_POINTER_INFO_PEERS,
+  // [/facts]
+};
+constexpr pointer_options operator|(pointer_options a, pointer_options b) noexcept {
+  return static_cast<pointer_options>(static_cast<std::uint32_t>(a) |
+                                      static_cast<std::uint32_t>(b));
+}
+
 /// Where memory is: the fields of DLBridgePointerInfo.
 struct memory_info : DLBridgePointerInfo {
   memory_info() noexcept : DLBridgePointerInfo DLBRIDGE_POINTER_INFO_INIT {}
@@ -53,21 +65,31 @@ struct memory_info : DLBridgePointerInfo {
   bool context_assumed() const noexcept {
     return (properties & DLBRIDGE_POINTER_CONTEXT_ASSUMED) != 0;
   }
+  /// `peers` has the driver's answer; see pointer_options::peers.
+  bool peers_known() const noexcept { return (properties & DLBRIDGE_POINTER_PEERS_KNOWN) != 0; }
+  /// Device `id` of the backend can access the memory, directly or once peer access is enabled.
+  /// False also where the driver was not asked, or cannot tell.
+  bool accessible_from(std::int32_t id) const noexcept {
+    return peers_known() && id >= 0 && id < 64 && (peers >> id & 1) != 0;
+  }
 };
 
 /// Asks the driver where `memory` is. `label` is the device of its tensor; with the CPU as label,
 /// nothing is assumed.
 inline result<memory_info> pointer_info(const buffer& memory,
-                                        const device& label = make_device(kDLCPU)) noexcept {
+                                        const device& label = make_device(kDLCPU),
+                                        pointer_options how = pointer_options::none) noexcept {
   result<memory_info> made;
+  detail::maker::value(made).options = static_cast<std::uint32_t>(how);
   const DLBridgeStatus status =
       abi::pointer_info(&memory, label, &detail::maker::value(made), detail::maker::sink(made));
   detail::maker::finish(made, status);
   return made;
 }
 inline result<memory_info> pointer_info(const void* address,
-                                        const device& label = make_device(kDLCPU)) noexcept {
-  return pointer_info(dlbridge_buffer_address(address), label);
+                                        const device& label = make_device(kDLCPU),
+                                        pointer_options how = pointer_options::none) noexcept {
+  return pointer_info(dlbridge_buffer_address(address), label, how);
 }
 
 DLBRIDGE_HPP_END

@@ -9,6 +9,7 @@
 #endif
 
 #include "dlbridge/hpp/convert.hpp"
+#include "dlbridge/hpp/stream.hpp"
 
 DLBRIDGE_HPP_BEGIN
 
@@ -68,7 +69,7 @@ class ipc_message {
 
  private:
   friend result<ipc_message> ipc_export_raw(const DLManagedTensorVersioned* tensor,
-                                            std::uint32_t options);
+                                            std::uint32_t options, stream_ref after);
   std::vector<unsigned char> bytes_;
   std::vector<unique_fd> fds_;
 };
@@ -80,7 +81,7 @@ enum class ipc_access : std::uint32_t {
 };
 
 inline result<ipc_message> ipc_export_raw(const DLManagedTensorVersioned* tensor,
-                                          std::uint32_t options) {
+                                          std::uint32_t options, stream_ref after = {}) {
   result<ipc_message> made;
   ipc_message& message = detail::maker::value(made);
   std::vector<std::int32_t> fds;
@@ -96,6 +97,7 @@ inline result<ipc_message> ipc_export_raw(const DLManagedTensorVersioned* tensor
     spec.buffer_size = message.bytes_.size();
     spec.fds = fds.empty() ? nullptr : fds.data();
     spec.fd_capacity = fds.size();
+    spec.stream = after.raw();
     sizes = DLBRIDGE_IPC_SIZES_INIT;
     status = abi::ipc_export(tensor, &spec, &sizes, detail::maker::sink(made));
   } while (status == DLBRIDGE_ERROR_BUFFER_TOO_SMALL &&
@@ -110,17 +112,23 @@ inline result<ipc_message> ipc_export_raw(const DLManagedTensorVersioned* tensor
 }
 
 /// Describes a borrowed tensor for another process. Host memory must be
-/// shareable (allocate_spec, copy_spec), and work on it must be finished. May throw std::bad_alloc.
+/// shareable (allocate_spec, copy_spec). Work on it must be finished, except that on the queue
+/// `after`, for which the importer will wait. May throw std::bad_alloc.
 inline result<ipc_message> ipc_export(const tensor& from,
-                                      ipc_access access = ipc_access::as_exported) {
-  return ipc_export_raw(from.get(), static_cast<std::uint32_t>(access));
+                                      ipc_access access = ipc_access::as_exported,
+                                      stream_ref after = {}) {
+  return ipc_export_raw(from.get(), static_cast<std::uint32_t>(access), after);
+}
+inline result<ipc_message> ipc_export(const tensor& from, const stream& after) {
+  return ipc_export(from, ipc_access::as_exported, after);
 }
 
 /// Makes a dlbridge-owned tensor from another process's export, validated like any foreign one.
-/// The message is borrowed.
+/// The message is borrowed. If the export named a queue, the call waits for the exporter's work, or
+/// the importer's queue `on` does.
 inline result<tensor> ipc_import(const ipc_message& message,
-                                 ipc_access access = ipc_access::as_exported,
-                                 policy_ref by = {}) noexcept {
+                                 ipc_access access = ipc_access::as_exported, policy_ref by = {},
+                                 stream_ref on = {}) noexcept {
   static_assert(sizeof(unique_fd) == sizeof(std::int32_t) && std::is_standard_layout_v<unique_fd>);
   DLBridgeIpcImportSpec spec = DLBRIDGE_IPC_IMPORT_SPEC_INIT;
   spec.options = static_cast<std::uint32_t>(access);
@@ -131,8 +139,12 @@ inline result<tensor> ipc_import(const ipc_message& message,
       message.fds().empty() ? nullptr : reinterpret_cast<const std::int32_t*>(message.fds().data());
   spec.fd_count = message.fds().size();
   spec.policy = by.raw();
+  spec.stream = on.raw();
   return detail::produced<tensor>(
       [&](auto** out, DLBridgeError* sink) { return abi::ipc_import(&spec, out, sink); });
+}
+inline result<tensor> ipc_import(const ipc_message& message, const stream& on) noexcept {
+  return ipc_import(message, ipc_access::as_exported, {}, on);
 }
 
 DLBRIDGE_HPP_END

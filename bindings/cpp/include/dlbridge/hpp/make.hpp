@@ -172,7 +172,7 @@ constexpr buffer make_buffer(backend whose, buffer_kind kind, std::uint64_t hand
 }
 
 /// A C callback that frees memory, called once with its context. Work on `stream` may still use the
-/// memory; NULL: no work does.
+/// memory; NULL: no work does, as always without wrap_spec::release_on_stream.
 using release_function = void (*)(void* context, const DLBridgeBuffer* memory,
                                   const DLBridgeStream* stream);
 

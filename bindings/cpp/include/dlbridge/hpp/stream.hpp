@@ -90,6 +90,9 @@ class stream {
   DLBridgeStream raw_ = {DLBRIDGE_BACKEND_NONE, 0, DLBRIDGE_NO_DEVICE, 0, 0, 0};
 };
 
+/// An optional queue.
+using stream_ref = detail::optional_ref<stream>;
+
 namespace detail {
 
 // Waits for work that may still use the memory of a release callback; false where it cannot wait.

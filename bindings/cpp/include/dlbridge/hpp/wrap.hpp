@@ -80,6 +80,12 @@ class wrap_spec {
     made.raw_.release_context = context;
     return made;
   }
+  /// The release callback orders the end of the memory after the work of the stream that it
+  /// receives, for instance by freeing it on that stream: release_after may call it at once, with
+  /// the stream. A callable that takes no stream then waits for that work.
+  [[nodiscard]] constexpr wrap_spec release_on_stream() const noexcept {
+    return add(DLBRIDGE_WRAP_RELEASE_ON_STREAM);
+  }
 
   constexpr bool consistent() const noexcept {
     return raw_.strides == nullptr || strides_ == static_cast<std::size_t>(raw_.ndim);
@@ -175,9 +181,9 @@ result<To> wrap_with(const wrap_spec& spec, F&& release, Wrap&& wrap_function) n
 
 /// Wraps with a callable, `release(const buffer&, const stream*)`, `release(const buffer&)` or
 /// `release()`, that runs once, on the thread that releases the last owner. Work on the stream may
-/// still use the memory (NULL: no work does); a callable that takes no stream is called once that
-/// work is finished. Its exceptions go to the exception handler. On failure it is destroyed without
-/// a call, and the memory is still the caller's.
+/// still use the memory (NULL: no work does, as always without release_on_stream); a callable that
+/// takes no stream is called once that work is finished. Its exceptions go to the exception
+/// handler. On failure it is destroyed without a call, and the memory is still the caller's.
 template <class F>
 result<tensor> wrap(const wrap_spec& spec, F&& release) noexcept {
   return detail::wrap_with<tensor>(spec, std::forward<F>(release),

@@ -13,4 +13,5 @@ mod owners;
 mod panics;
 mod processes;
 mod producer;
+mod streams;
 mod threads;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Tensors between processes: here one process is both exporter and importer, with the same calls.
 
-use dlbridge::{AllocateSpec, Dtype, Error, Flags, IpcExport, Policy, Rule, Status, Tensor};
+use dlbridge::{
+    AllocateSpec, Dtype, Error, Flags, IpcExport, Policy, Rule, Status, Stream, Tensor,
+};
 use std::os::fd::AsFd;
 
 #[test]
@@ -65,6 +67,33 @@ fn a_writable_export_can_be_written_to() {
     seen.as_mut_slice::<i32>().unwrap().copy_from_slice(&[4, 5, 6]);
     drop(seen);
     assert_eq!(tensor.as_slice::<i32>().unwrap(), [4, 5, 6]);
+}
+
+/// The host's work is finished; the calls read the streams that they are given.
+#[test]
+fn streams_order_an_export_and_an_import() {
+    let exported = shareable().ipc_export_after(&Stream::HOST).unwrap();
+    let fds = exported.fds.iter().map(AsFd::as_fd).collect::<Vec<_>>();
+    let (bytes, policy) = (&exported.bytes, &Policy::DEFAULT);
+    // SAFETY: nothing writes.
+    let seen = unsafe { Tensor::ipc_import_on(bytes, &fds, policy, &Stream::HOST) }.unwrap();
+    assert_eq!(seen.as_slice::<i32>().unwrap(), [1, 2, 3]);
+    // SAFETY: as above.
+    let writable = unsafe { shareable().ipc_export_writable_after(&Stream::HOST) }.unwrap();
+    let fds = writable.fds.iter().map(AsFd::as_fd).collect::<Vec<_>>();
+    // SAFETY: as above.
+    let seen =
+        unsafe { Tensor::ipc_import_writable_on(&writable.bytes, &fds, policy, &Stream::HOST) };
+    assert!(!seen.unwrap().flags().contains(Flags::READ_ONLY));
+    // SAFETY: no stream, which is rejected.
+    let unset = unsafe { Stream::from_raw(dlbridge::sys::DLBridgeStream::INIT) };
+    assert_eq!(
+        shareable().ipc_export_after(&unset).unwrap_err().status(),
+        Status::INVALID_ARGUMENT
+    );
+    // SAFETY: as above.
+    let rejected = unsafe { Tensor::ipc_import_on(bytes, &fds, policy, &unset) };
+    assert_eq!(rejected.unwrap_err().status(), Status::INVALID_ARGUMENT);
 }
 
 #[test]

@@ -459,7 +459,7 @@ fn raw_share(live: &Live) -> Result<Tensor, Error> {
 }
 
 /// Calls `f` with a struct that is not a validated tensor, which the library then rejects.
-fn with_borrowed<R>(live: &Live, f: impl FnOnce(&Tensor) -> R) -> R {
+pub fn with_borrowed<R>(live: &Live, f: impl FnOnce(&Tensor) -> R) -> R {
     let raw = NonNull::new(live.raw_versioned().cast_mut()).unwrap();
     // SAFETY: no element is read, and the owner does not change.
     let borrowed = std::mem::ManuallyDrop::new(unsafe { Tensor::from_raw_validated(raw) });

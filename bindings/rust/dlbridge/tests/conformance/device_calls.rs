@@ -2,11 +2,11 @@
 //! The calls of the corpus that concern devices. None needs a driver.
 
 use crate::arguments::{device, device_json, dtype, list, names, unsigned, version, PolicyHolder};
-use crate::calls::{answer, made, raw_answer};
+use crate::calls::{answer, made, raw_answer, with_borrowed};
 use crate::world::{bytes_of, Live, Producer, World};
 use dlbridge::{
-    sys, Backend, BackendState, Buffer, ContextInfo, ContextSpec, CopySpec, Flags, HandOff,
-    Released, Stream, WrapSpec,
+    sys, Backend, BackendState, Buffer, CollectOptions, ContextInfo, ContextSpec, CopySpec, Error,
+    Flags, HandOff, Released, Stream, Tensor, UniqueTensor, WrapSpec,
 };
 use serde_json::{json, Value};
 use std::sync::atomic::Ordering;
@@ -26,7 +26,9 @@ const MEMORIES: &[&str] = &[
     "SVM",
     "CL_MEM",
 ];
-const WRAP_OPTIONS: &[&str] = &["SKIP_VALIDATION", "PIN_PRODUCER", "RETAIN"];
+const WRAP_OPTIONS: &[&str] =
+    &["SKIP_VALIDATION", "PIN_PRODUCER", "RETAIN", "LIMIT_BUFFER", "RELEASE_ON_STREAM"];
+const COLLECT_OPTIONS: &[&str] = &["WAIT"];
 const COPY_OPTIONS: &[&str] = &["ALLOW_STAGING", "SHAREABLE"];
 const HANDOFF_OPTIONS: &[&str] = &["ALLOW_HOST_WAIT", "ALLOW_CAPTURE"];
 const CONTEXT_PROPERTIES: &[&str] = &["DEFAULT", "REPLACE", "ENUMERATED", "PRIVATE"];
@@ -247,7 +249,13 @@ pub fn wrap_legacy(step: &Value, world: &mut World) -> Value {
     made(step, world, result.map(Live::Legacy))
 }
 
-pub fn copy(step: &Value, world: &mut World) -> Value {
+/// Calls `make` with the spec of a step and its target, if it has one: buffer, offset, size, and
+/// what counts its release.
+fn with_copy<R>(
+    step: &Value,
+    world: &World,
+    make: impl FnOnce(&CopySpec<'_>, Option<Target<'_>>) -> R,
+) -> R {
     let given = &step["spec"];
     let allocator = step["allocator"].as_str().map(|how| world.allocator(how == "fails"));
     let holder = PolicyHolder::new(&given["policy"]);
@@ -262,23 +270,101 @@ pub fn copy(step: &Value, world: &mut World) -> Value {
     if let Some(allocator) = &allocator {
         spec = spec.allocator(allocator);
     }
+    if !given["stream"].is_null() {
+        spec = spec.stream(stream_of(&given["stream"]));
+    }
     // SAFETY: no pointer is altered.
     unsafe { spec.as_raw_mut() }.options = options_of(&given["options"], COPY_OPTIONS);
-    let source = world.get(&step["in"]).borrowed();
-    let result = if given["target"].is_null() {
-        source.copy(&spec)
-    } else {
+    let target = (!given["target"].is_null()).then(|| {
         let memory = world.memory(&given["target"]);
-        let target = buffer_of(&given["buffer"], memory.data());
-        let offset = unsigned(&given["target_offset"], 0);
-        let size = unsigned(&given["target_size"], 0);
-        // SAFETY: the case owns the memory.
-        unsafe { source.copy_into(&spec, target, offset, size, counter(memory)) }
-    };
-    if result.is_ok() && !given["target"].is_null() {
-        drop(world.take(&given["target"]));
+        Target {
+            buffer: buffer_of(&given["buffer"], memory.data()),
+            offset: unsigned(&given["target_offset"], 0),
+            size: unsigned(&given["target_size"], 0),
+            memory,
+        }
+    });
+    make(&spec, target)
+}
+
+/// The memory that a step copies to.
+struct Target<'a> {
+    buffer: Buffer,
+    offset: u64,
+    size: u64,
+    memory: &'a Producer,
+}
+
+/// The answer of a copy, which takes its target over.
+fn copied(step: &Value, world: &mut World, result: Result<Tensor, Error>) -> Value {
+    let target = &step["spec"]["target"];
+    if result.is_ok() && !target.is_null() {
+        drop(world.take(target));
     }
-    made(step, world, result.map(|tensor| Live::Tensor(tensor.into_shared())))
+    made(step, world, result.map(Live::Tensor))
+}
+
+pub fn copy(step: &Value, world: &mut World) -> Value {
+    let source = world.get(&step["in"]).borrowed();
+    let result = with_copy(step, world, |spec, target| match target {
+        None => source.copy(spec),
+        Some(to) => {
+            let release = counter(to.memory);
+            // SAFETY: the case owns the memory.
+            unsafe { source.copy_into(spec, to.buffer, to.offset, to.size, release) }
+        }
+    });
+    copied(step, world, result.map(UniqueTensor::into_shared))
+}
+
+/// Only a validated tensor can be copied so in Rust: other tensors are treated as one, which the
+/// library rejects.
+pub fn copy_async(step: &Value, world: &mut World) -> Value {
+    let result = with_borrowed(world.get(&step["in"]), |source| {
+        with_copy(step, world, |spec, target| match target {
+            None => source.copy_async(spec),
+            Some(to) => {
+                let release = counter(to.memory);
+                // SAFETY: the case owns the memory.
+                unsafe { source.copy_into_async(spec, to.buffer, to.offset, to.size, release) }
+            }
+        })
+    });
+    // SAFETY: no driver makes a copy of the corpus, so each is complete.
+    let done = result.map(|pending| unsafe { pending.assume_done() }.into_shared());
+    copied(step, world, done)
+}
+
+pub fn release_after(step: &Value, world: &mut World) -> Value {
+    let streams = step["streams"].as_array().expect("streams").iter().map(stream_of);
+    let streams = streams.collect::<Vec<_>>();
+    let result = match world.take(&step["in"]) {
+        Live::Legacy(tensor) => {
+            tensor.release_after(&streams).map_err(|back| (back.error, Live::Legacy(back.value)))
+        }
+        Live::Tensor(tensor) => {
+            tensor.release_after(&streams).map_err(|back| (back.error, Live::Tensor(back.value)))
+        }
+        other => other
+            .into_versioned()
+            .release_after(&streams)
+            .map_err(|back| (back.error, Live::Versioned(back.value))),
+    };
+    let result = result.map_err(|(error, live)| {
+        world.put(&step["in"], live);
+        error
+    });
+    let mut seen = answer(&result);
+    seen["deleters"] = world.deletes();
+    seen
+}
+
+pub fn collect(step: &Value, _world: &mut World) -> Value {
+    let options = CollectOptions::from_bits(options_of(&step["collect"], COLLECT_OPTIONS));
+    let left = dlbridge::collect(options);
+    let mut seen = answer(&left);
+    seen["left"] = json!(left.unwrap_or(0));
+    seen
 }
 
 pub fn stream_from_array_api(step: &Value, _world: &mut World) -> Value {

@@ -18,7 +18,7 @@ use world::World;
 
 /// The calls that a case can name.
 type Call = fn(&Value, &mut World) -> Value;
-const CALLS: [(&str, Call); 41] = [
+const CALLS: [(&str, Call); 44] = [
     ("validate", calls::validate),
     ("validate_legacy", calls::validate),
     ("validate_versioned", calls::validate),
@@ -51,6 +51,9 @@ const CALLS: [(&str, Call); 41] = [
     ("wrap", device_calls::wrap),
     ("wrap_legacy", device_calls::wrap_legacy),
     ("copy", device_calls::copy),
+    ("copy_async", device_calls::copy_async),
+    ("release_after", device_calls::release_after),
+    ("collect", device_calls::collect),
     ("stream_from_array_api", device_calls::stream_from_array_api),
     ("stream_handoff", device_calls::stream_handoff),
     ("stream_synchronize", device_calls::stream_synchronize),
