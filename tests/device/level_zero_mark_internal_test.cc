@@ -307,10 +307,10 @@ struct OwnContext {
   DLBridgeStream Stream(int32_t id) const {
     return dlbridge_stream_level_zero(list, context, OneApi(id));
   }
-  void DestroyList() const {
+  void Settle() const {
     EXPECT_EQ(world.fake.fake_ze_list_synchronize(list, UINT64_MAX), ZE_RESULT_SUCCESS);
-    EXPECT_EQ(world.ze.zeCommandListDestroy(list), ZE_RESULT_SUCCESS);
   }
+  void DestroyList() const { EXPECT_EQ(world.ze.zeCommandListDestroy(list), ZE_RESULT_SUCCESS); }
 
   const World& world;
   ze_context_handle_t context = nullptr;
@@ -329,6 +329,7 @@ void ExpectOverWhenGone(World& world, int32_t label) {
   const uint64_t entry = world.Register(0, 0, own.context);
   const StreamMark first = MustMark(own.Stream(label));
   const StreamMark second = MustMark(own.Stream(label));
+  own.Settle();
   own.DestroyList();
   Free(first);
   Unregister(entry);
@@ -398,7 +399,7 @@ struct Owned {
   }
   void Finish() const {
     gate.Open();
-    EXPECT_EQ(world.fake.fake_ze_list_synchronize(own.list, UINT64_MAX), ZE_RESULT_SUCCESS);
+    own.Settle();
   }
 
   World& world;

@@ -33,8 +33,8 @@ struct EventPair {
 struct Owner {
   uint64_t entry;  // its id, which distinguishes contexts that had one handle at different times;
                    // or 0: the context has no entry
-  bool lasts;  // enumerated: the context is never destroyed
-  bool waits;  // has a release callback, which runs when nothing retains the entry
+  bool lasts;      // enumerated: the context is never destroyed
+  bool waits;      // has a release callback, which runs when nothing retains the entry
 };
 Owner OwnerOf(DLDevice device, uint64_t context);
 
