@@ -488,6 +488,7 @@ LEVEL_ZERO_TEST(LevelZeroMark, Threads) {
         world.MakeImmediate(ends.context, world.devices[0]), ends.context, OneApi(0)));
   }
   std::vector<std::thread> threads;
+  threads.reserve(streams.size());
   for (const DLBridgeStream& stream : streams) {
     threads.emplace_back([&stream] {
       for (int n = 0; n < 200; ++n) {

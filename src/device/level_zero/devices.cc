@@ -210,7 +210,7 @@ DLBridgeStatus EnterDriver(DriverRecord* driver, DLBridgeError* error) {
 
 constexpr int32_t kMostPeers = 64;
 
-// Devices of two drivers cannot access each other's memory: a driver does not know the other's
+// Devices of two drivers do not access each other's memory: a driver does not know the other's
 // handles.
 DLBridgeStatus CanAccess(const DeviceRecord& device, const DeviceRecord& owner, bool* able,
                          DLBridgeError* error) {
@@ -292,13 +292,10 @@ DLBridgeStatus Peers(int32_t native_device, uint64_t* capable, DLBridgeError* er
     return RejectArgument(error, "native_device", "is not a device of Level Zero");
   }
   *capable = 0;
-  for (uint32_t i = 0; i < g_devices.count; ++i) {
-    const DeviceRecord& device = g_devices.records[i];
+  for (int32_t i = 0; i < g_devices.roots && i < kMostPeers; ++i) {
     bool able = false;
-    if (device.is_root && device.index < kMostPeers) {
-      DLBRIDGE_TRY(CanAccess(device, *owner, &able, error));
-      *capable |= uint64_t{able} << device.index;
-    }
+    DLBRIDGE_TRY(CanAccess(*FindRoot(i), *owner, &able, error));
+    *capable |= uint64_t{able} << i;
   }
   return DLBRIDGE_OK;
 }

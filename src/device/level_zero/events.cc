@@ -123,20 +123,24 @@ bool TryTakePinned(EventPair* pair) {
                                              std::memory_order_relaxed);
 }
 
+void SettlePinned(Block* block, uint32_t* queries) {
+  for (EventPair& pair : block->pairs) {
+    if (*queries != 0 && TryTakePinned(&pair)) {
+      --*queries;
+      g_pinned.fetch_sub(1, std::memory_order_relaxed);
+      Settle(&pair, pair.pin);
+    }
+  }
+}
+
 // The context of a pinned pair may be unregistered: then no handoff takes its pairs again.
-void SettlePinned() {
+void SettleAllPinned() {
   uint32_t queries = kMostQueries;
   for (ContextEvents* events = g_contexts.load(std::memory_order_acquire); events != nullptr;
        events = events->next) {
     for (Block* block = events->blocks.load(std::memory_order_acquire); block != nullptr;
          block = block->next) {
-      for (EventPair& pair : block->pairs) {
-        if (queries != 0 && TryTakePinned(&pair)) {
-          --queries;
-          g_pinned.fetch_sub(1, std::memory_order_relaxed);
-          Settle(&pair, pair.pin);
-        }
-      }
+      SettlePinned(block, &queries);
     }
   }
 }
@@ -261,7 +265,7 @@ Owner OwnerOf(DLDevice device, uint64_t context) {
 
 DLBridgeStatus TakePair(uint64_t context, uint64_t entry, EventPair** out, DLBridgeError* error) {
   if (g_pinned.load(std::memory_order_relaxed) != 0) {
-    SettlePinned();
+    SettleAllPinned();
   }
   ContextEvents* events = EventsOf(context, entry);
   if (events == nullptr) {
