@@ -100,12 +100,6 @@ DLBridgeStatus CheckQueue(const DLBridgeStream& stream, const char* argument,
   if (stream.handle == 0 && stream.backend != DLBRIDGE_BACKEND_HIP) {
     return RejectArgument(error, argument, "has no handle: expected a queue of the driver");
   }
-  if ((stream.handle == 1 || stream.handle == 2) && stream.backend == DLBRIDGE_BACKEND_HIP) {
-    return RejectValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, argument,
-                       "has the handle 1 or 2, which HIP would use as an address: expected 0 for "
-                       "the default stream, or a hipStream_t",
-                       stream.handle);
-  }
   return DLBRIDGE_OK;
 }
 

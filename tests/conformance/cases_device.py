@@ -479,7 +479,6 @@ def handoffs(c):
     case("queue-of-the-cpu", {**queue, "backend": "CPU"}, host, bad_argument())
     case("queue-of-nobody", {**queue, "backend": "NONE"}, host, bad_argument())
     case("cuda-handle-0", {**queue, "handle": "0"}, host, bad_argument())
-    case("hip-handle-1", {**other, "handle": "1"}, host, bad_argument())
     case("list-of-cuda", {**queue, "kind": "IMMEDIATE_LIST"}, host, bad_argument())
     case("options-unknown", host, host, error("ERROR_TOO_NEW"), handoff=1 << 10)
     case("flag-as-option", host, host, bad_argument(), handoff=1)

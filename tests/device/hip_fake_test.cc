@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of the fake libamdhip64 itself: each rule in tests/fakes/README.md is violated once.
 #include <cstring>
+#include <future>
+#include <thread>
+#include <vector>
 
 #include "hip_world.h"
 
@@ -29,6 +32,12 @@ void ExpectRefused(const FakeHip& fake, const char* words) {
   EXPECT_TRUE(Contains(fake.violations(), words)) << fake.violations();
   fake.clear_violations();
   fake.set_last_error(0);
+}
+
+// The headers of 5.2 do not declare it.
+using GetDeviceFunction = hipError_t(hipStream_t, hipDevice_t*);
+GetDeviceFunction* GetDevice() {
+  return reinterpret_cast<GetDeviceFunction*>(Symbol("hipStreamGetDevice"));
 }
 
 hipStream_t Stream(const FakeHip& fake, int device) {
@@ -99,12 +108,42 @@ HIP_TEST(HipFake, LeakedHandles) {
   fake.clear_violations();
 }
 
-HIP_TEST(HipFake, HandlesOneAndTwo) {
+HIP_TEST(HipFake, HandleOne) {
+  fake.set_version(kHip62);
   Init();
-  for (const uintptr_t handle : {1, 2}) {
-    EXPECT_NE(FAKE(hipStreamSynchronize)(reinterpret_cast<hipStream_t>(handle)), hipSuccess);
-    ExpectRefused(fake, "hipStreamSynchronize: the handle 1 or 2");
-  }
+  auto* const legacy = reinterpret_cast<hipStream_t>(uintptr_t{1});
+  EXPECT_NE(FAKE(hipStreamSynchronize)(legacy), hipSuccess);
+  ExpectRefused(fake, "hipStreamSynchronize: the handle 1");
+  fake.set_version(kHip6);
+  EXPECT_EQ(FAKE(hipStreamSynchronize)(legacy), hipSuccess);
+  hipDevice_t device = 0;
+  EXPECT_NE(GetDevice()(legacy, &device), hipSuccess);
+  ExpectRefused(fake, "hipStreamGetDevice: the handle 1");
+}
+
+// The per-thread stream is one of the thread and of its current device, and ends with the thread.
+HIP_TEST(HipFake, HandleTwo) {
+  Init();
+  int done = 0;
+  const auto enqueue = [&] {
+    fake.enqueue(
+        hipStreamPerThread, 1, [](void* work) { ++*static_cast<int*>(work); }, &done);
+  };
+  enqueue();
+  EXPECT_EQ(FAKE(hipStreamSynchronize)(hipStreamPerThread), hipSuccess);
+  SetDevice(1);
+  std::thread([&] {
+    SetDevice(1);
+    EXPECT_EQ(FAKE(hipStreamSynchronize)(hipStreamPerThread), hipSuccess);
+    EXPECT_EQ(done, 0);
+    enqueue();
+  }).join();
+  EXPECT_EQ(done, 1);
+  EXPECT_EQ(FAKE(hipStreamSynchronize)(hipStreamPerThread), hipSuccess);
+  EXPECT_EQ(done, 2);
+  EXPECT_NE(FAKE(hipStreamDestroy)(hipStreamPerThread), hipSuccess);
+  ExpectRefused(fake, "nothing to destroy");
+  SetDevice(0);
 }
 
 HIP_TEST(HipFake, InvalidStreams) {
@@ -122,8 +161,12 @@ HIP_TEST(HipFake, InvalidStreams) {
   ExpectRefused(fake, "hipStreamIsCapturing: a stream that was destroyed");
   EXPECT_NE(FAKE(hipStreamGetCaptureInfo)(stream, &status, &graph), hipSuccess);
   ExpectRefused(fake, "hipStreamGetCaptureInfo: a stream that was destroyed");
+  hipDevice_t device = 0;
   EXPECT_EQ(FAKE(hipGetStreamDeviceId)(stream), -1);
-  ExpectRefused(fake, "hipGetStreamDeviceId: a stream that was destroyed");
+  EXPECT_EQ(GetDevice()(stream, &device), hipErrorContextIsDestroyed);
+  EXPECT_STREQ(fake.violations(), "") << "these two functions check the handle";
+  EXPECT_EQ(FAKE(hipGetStreamDeviceId)(reinterpret_cast<hipStream_t>(&local)), -1);
+  ExpectRefused(fake, "hipGetStreamDeviceId: no stream");
   EXPECT_NE(FAKE(hipStreamDestroy)(stream), hipSuccess);
   ExpectRefused(fake, "hipStreamDestroy: a stream that was destroyed");
   EXPECT_NE(FAKE(hipStreamDestroy)(nullptr), hipSuccess);
@@ -146,6 +189,180 @@ HIP_TEST(HipFake, WaitsDuringACapture) {
   EXPECT_EQ(FAKE(hipStreamSynchronize)(stream), hipErrorStreamCaptureUnsupported);
   ExpectRefused(fake, "a stream that is capturing");
   EXPECT_EQ(fake.capture_state(stream), hipStreamCaptureStatusInvalidated);
+}
+
+constexpr int kModes[] = {hipStreamCaptureModeGlobal, hipStreamCaptureModeThreadLocal,
+                          hipStreamCaptureModeRelaxed};
+
+// Calls `function` in each mode of the thread while a capture in each mode is in progress, on this
+// thread or on another. Expects that RELAXED alone keeps a capture that concerns the thread.
+template <class Function>
+void ExpectInRelaxedModeOnly(const FakeHip& fake, const char* name, const Function& function) {
+  for (const int capture : kModes) {
+    for (const int mode : kModes) {
+      for (const bool own : {true, false}) {
+        auto* stream = static_cast<hipStream_t>(fake.non_blocking_stream(0));
+        const auto begin = [&] { fake.capture_in_mode(stream, capture, 5); };
+        std::promise<void> end;
+        std::promise<void> began;
+        std::thread other([&] {
+          own ? void() : begin();
+          began.set_value();
+          end.get_future().wait();
+        });
+        began.get_future().wait();
+        own ? begin() : void();
+        const bool concerned = capture == hipStreamCaptureModeGlobal ||
+                               (own && capture == hipStreamCaptureModeThreadLocal);
+        const bool fails = concerned && mode != hipStreamCaptureModeRelaxed;
+        fake.set_thread_mode(mode);
+        EXPECT_EQ(function(), fails ? hipErrorStreamCaptureUnsupported : hipSuccess) << name;
+        EXPECT_EQ(fake.capture_state(stream),
+                  fails ? hipStreamCaptureStatusInvalidated : hipStreamCaptureStatusActive)
+            << name << capture << mode << own;
+        EXPECT_EQ(Contains(fake.violations(), "during a capture, in a mode other than RELAXED"),
+                  fails);
+        fake.set_thread_mode(hipStreamCaptureModeGlobal);
+        fake.capture(stream, 0, 0);
+        fake.clear_violations();
+        fake.set_last_error(0);
+        end.set_value();
+        other.join();
+      }
+    }
+  }
+}
+
+HIP_TEST(HipFake, UnsafeCallsDuringACapture) {
+  Init();
+  hipStream_t idle = Stream(fake, 0);
+  ExpectInRelaxedModeOnly(fake, "hipStreamSynchronize",
+                          [&] { return FAKE(hipStreamSynchronize)(idle); });
+  hipEvent_t event = Event();
+  EXPECT_EQ(FAKE(hipEventRecord)(event, idle), hipSuccess);
+  ExpectInRelaxedModeOnly(fake, "hipEventSynchronize",
+                          [&] { return FAKE(hipEventSynchronize)(event); });
+  ExpectInRelaxedModeOnly(fake, "hipEventQuery", [&] { return FAKE(hipEventQuery)(event); });
+  ExpectInRelaxedModeOnly(fake, "hipEventCreateWithFlags", [&] {
+    hipEvent_t created = nullptr;
+    return FAKE(hipEventCreateWithFlags)(&created, hipEventDisableTiming);
+  });
+  std::vector<hipEvent_t> events(13);
+  for (hipEvent_t& one : events) {
+    one = Event();
+  }
+  ExpectInRelaxedModeOnly(fake, "hipEventDestroy", [&] {
+    const hipError_t result = FAKE(hipEventDestroy)(events.back());
+    events.resize(events.size() - (result == hipSuccess ? 1 : 0));
+    return result;
+  });
+  std::vector<hipStream_t> streams;
+  ExpectInRelaxedModeOnly(fake, "hipStreamCreateWithFlags", [&] {
+    hipStream_t created = nullptr;
+    const hipError_t result = FAKE(hipStreamCreateWithFlags)(&created, hipStreamNonBlocking);
+    if (result == hipSuccess) {
+      streams.push_back(created);
+    }
+    return result;
+  });
+  ExpectInRelaxedModeOnly(fake, "hipStreamDestroy", [&] {
+    const hipError_t result = FAKE(hipStreamDestroy)(streams.back());
+    streams.resize(streams.size() - (result == hipSuccess ? 1 : 0));
+    return result;
+  });
+  void* device = fake.allocate(kFakeDevice, 0, 64);
+  ExpectInRelaxedModeOnly(fake, "hipIpcGetMemHandle", [&] {
+    hipIpcMemHandle_t handle;
+    return FAKE(hipIpcGetMemHandle)(&handle, device);
+  });
+}
+
+// Runtimes before 6.1 look at no mode, and break no capture.
+HIP_TEST(HipFake, WaitsDuringACaptureBefore61) {
+  fake.set_version(kHip60);
+  Init();
+  auto* capturing = static_cast<hipStream_t>(fake.non_blocking_stream(0));
+  hipStream_t idle = Stream(fake, 0);
+  hipEvent_t event = Event();
+  EXPECT_EQ(FAKE(hipEventRecord)(event, idle), hipSuccess);
+  fake.capture(capturing, hipStreamCaptureStatusActive, 5);
+  fake.set_thread_mode(hipStreamCaptureModeRelaxed);
+  EXPECT_EQ(FAKE(hipStreamSynchronize)(idle), hipErrorStreamCaptureUnsupported);
+  EXPECT_EQ(FAKE(hipEventSynchronize)(event), hipErrorStreamCaptureUnsupported);
+  EXPECT_EQ(FAKE(hipEventQuery)(event), hipSuccess);
+  EXPECT_EQ(fake.capture_state(capturing), hipStreamCaptureStatusActive);
+  fake.set_thread_mode(hipStreamCaptureModeGlobal);
+}
+
+HIP_TEST(HipFake, AModeThatIsNotRestored) {
+  Init();
+  hipStreamCaptureMode mode = hipStreamCaptureModeRelaxed;
+  EXPECT_EQ(FAKE(hipThreadExchangeStreamCaptureMode)(&mode), hipSuccess);
+  EXPECT_EQ(mode, hipStreamCaptureModeGlobal);
+  fake.settle(0, 0, 0);
+  ExpectRefused(fake, "capture mode: the thread's is not the application's any more");
+  EXPECT_EQ(FAKE(hipThreadExchangeStreamCaptureMode)(&mode), hipSuccess);
+  EXPECT_EQ(mode, hipStreamCaptureModeRelaxed);
+}
+
+HIP_TEST(HipFake, EventsOfAStreamThatCapturesOrIsDestroyed) {
+  Init();
+  fake.set_thread_mode(hipStreamCaptureModeRelaxed);
+  for (const auto& function : {FAKE(hipEventQuery), FAKE(hipEventSynchronize)}) {
+    hipStream_t stream = Stream(fake, 0);
+    hipEvent_t event = Event();
+    EXPECT_NE(function(event), hipSuccess);
+    ExpectRefused(fake, "an event that was never recorded");
+    EXPECT_EQ(FAKE(hipEventRecord)(event, stream), hipSuccess);
+    EXPECT_EQ(function(event), hipSuccess);
+    fake.capture(stream, hipStreamCaptureStatusActive, 5);
+    EXPECT_EQ(function(event), hipErrorCapturedEvent);
+    ExpectRefused(fake, "an event of a stream that is capturing");
+    EXPECT_EQ(fake.capture_state(stream), hipStreamCaptureStatusInvalidated);
+    fake.capture(stream, 0, 0);
+    fake.destroy_stream(stream);
+    EXPECT_NE(function(event), hipSuccess);
+    ExpectRefused(fake, "an event of a stream that was destroyed");
+  }
+  fake.set_thread_mode(hipStreamCaptureModeGlobal);
+}
+
+// Work that is not over: the last error until HIP 6, none from 7 on.
+HIP_TEST(HipFake, EventsThatAreNotReady) {
+  Init();
+  hipStream_t stream = Stream(fake, 0);
+  hipEvent_t event = Event();
+  fake.enqueue(
+      stream, 0, [](void*) {}, nullptr);
+  EXPECT_EQ(FAKE(hipEventRecord)(event, stream), hipSuccess);
+  EXPECT_EQ(FAKE(hipEventQuery)(event), hipErrorNotReady);
+  EXPECT_EQ(fake.last_error(), hipErrorNotReady);
+  fake.set_version(kHip7);
+  fake.set_last_error(5);
+  EXPECT_EQ(FAKE(hipEventQuery)(event), hipErrorNotReady);
+  EXPECT_EQ(fake.last_error(), 5);
+  fake.set_last_error(0);
+  fake.run(stream, 0);
+  EXPECT_EQ(FAKE(hipEventQuery)(event), hipSuccess);
+}
+
+HIP_TEST(HipFake, CallsAfterAFault) {
+  Init();
+  fake.fault(700);
+  int device = 0;
+  EXPECT_EQ(static_cast<int>(FAKE(hipGetDevice)(&device)), 700);
+  EXPECT_EQ(static_cast<int>(FAKE(hipStreamSynchronize)(nullptr)), 700);
+  fake.fault(0);
+  EXPECT_EQ(FAKE(hipGetDevice)(&device), hipSuccess);
+}
+
+HIP_TEST(HipFake, PeersThatDoNotExist) {
+  Init();
+  int can = 0;
+  EXPECT_EQ(FAKE(hipDeviceCanAccessPeer)(&can, 0, 2), hipErrorInvalidDevice);
+  ExpectRefused(fake, "hipDeviceCanAccessPeer: no such device");
+  EXPECT_EQ(FAKE(hipDeviceCanAccessPeer)(&can, 0, 0), hipSuccess);
+  EXPECT_EQ(can, 0);
 }
 
 HIP_TEST(HipFake, EventsWithTiming) {
@@ -204,13 +421,13 @@ HIP_TEST(HipFake, GraphsAndEventsFromOutside) {
   hipStream_t capturing = Stream(fake, 0);
   hipStream_t plain = Stream(fake, 0);
   hipStream_t other = Stream(fake, 0);
+  hipEvent_t outside = Event();
+  hipEvent_t inside = Event();
   fake.capture(capturing, hipStreamCaptureStatusActive, 5);
   fake.capture(other, hipStreamCaptureStatusActive, 6);
-  hipEvent_t outside = Event();
   EXPECT_EQ(FAKE(hipEventRecord)(outside, plain), hipSuccess);
   EXPECT_EQ(FAKE(hipStreamWaitEvent)(capturing, outside, 0), hipErrorStreamCaptureIsolation);
   ExpectRefused(fake, "a graph that waits for what is outside");
-  hipEvent_t inside = Event();
   EXPECT_EQ(FAKE(hipEventRecord)(inside, capturing), hipSuccess);
   EXPECT_EQ(FAKE(hipStreamWaitEvent)(other, inside, 0), hipErrorStreamCaptureMerge);
   ExpectRefused(fake, "an event of another graph");
@@ -284,6 +501,22 @@ HIP_TEST(HipFake, InvalidVolumes) {
   ExpectRefused(fake, "an array and a pointer");
 }
 
+// The last plane may be cut off in the allocation, but not for the runtimes from 5.7 on.
+HIP_TEST(HipFake, VolumesWithoutTheEndOfTheLastPlane) {
+  Init();
+  hipStream_t stream = Stream(fake, 0);
+  void* device = fake.allocate(kFakeDevice, 0, 2112 + 1984);
+  static char host[4096];
+  hipMemcpy3DParms copy = {};
+  copy.dstPtr = {device, 64, 64, 33};
+  copy.srcPtr = {host, 64, 64, 31};
+  copy.extent = {64, 31, 2};
+  copy.kind = hipMemcpyHostToDevice;
+  EXPECT_EQ(FAKE(hipMemcpy3DAsync)(&copy, stream), hipErrorInvalidValue);
+  fake.set_version(kHip5);
+  EXPECT_EQ(FAKE(hipMemcpy3DAsync)(&copy, stream), hipSuccess);
+}
+
 HIP_TEST(HipFake, InvalidMemoryHandles) {
   Init();
   void* device = fake.allocate(kFakeDevice, 0, 64);
@@ -292,6 +525,9 @@ HIP_TEST(HipFake, InvalidMemoryHandles) {
   ExpectRefused(fake, "not the start of an allocation");
   EXPECT_NE(FAKE(hipIpcGetMemHandle)(&handle, fake.allocate(kFakeHost, 0, 64)), hipSuccess);
   ExpectRefused(fake, "no memory of a device");
+  void* mapped = fake.allocate(kFakeDevice, 0, 64);
+  fake.unshareable(mapped);
+  EXPECT_EQ(FAKE(hipIpcGetMemHandle)(&handle, mapped), hipErrorInvalidValue);
   EXPECT_EQ(FAKE(hipIpcGetMemHandle)(&handle, device), hipSuccess);
   void* opened = nullptr;
   EXPECT_NE(FAKE(hipIpcOpenMemHandle)(&opened, handle, 1), hipSuccess);

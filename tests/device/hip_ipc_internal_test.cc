@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <thread>
 
 #include "hip_world.h"
 #include "native/backend.h"
@@ -136,13 +137,36 @@ TEST(HipIpc, CloseInAForkedChildCallsNothing) {
   });
 }
 
+// Neither an import nor its end forbids or breaks the capture of another thread.
+TEST(HipIpc, DuringACapture) {
+  WithExporter(DLBRIDGE_FAKE_HIP6, [](const FakeHip& fake, const IpcHandle& handle) {
+    StartHip(fake);
+    for (const int mode : {hipStreamCaptureModeGlobal, hipStreamCaptureModeThreadLocal,
+                           hipStreamCaptureModeRelaxed}) {
+      void* capturing = fake.stream(0);
+      std::thread([&] { fake.capture(capturing, 1, 5); }).join();
+      fake.set_thread_mode(mode);
+      IpcMapping mapping;
+      DLBridgeError error = DLBRIDGE_ERROR_INIT;
+      ASSERT_EQ(Import(handle, &mapping, &error), DLBRIDGE_OK) << error.message;
+      EXPECT_EQ(fake.thread_mode(), mode);
+      kHipBackend.ipc_close(mapping);
+      EXPECT_EQ(fake.thread_mode(), mode);
+      EXPECT_EQ(fake.capture_state(capturing), 1) << mode;
+      fake.capture(capturing, 0, 0);
+      fake.set_thread_mode(hipStreamCaptureModeGlobal);
+    }
+  });
+}
+
 TEST(HipIpc, CallsOfAnImportThatFail) {
   WithExporter(DLBRIDGE_FAKE_HIP6, [](const FakeHip& fake, const IpcHandle& handle) {
     StartHip(fake);
     IpcMapping mapping;
     DLBridgeError error = DLBRIDGE_ERROR_INIT;
-    for (const char* function : {"hipDeviceGetUuid", "hipGetDevice", "hipSetDevice",
-                                 "hipIpcOpenMemHandle", "hipMemGetAddressRange"}) {
+    for (const char* function :
+         {"hipDeviceGetUuid", "hipGetDevice", "hipSetDevice", "hipThreadExchangeStreamCaptureMode",
+          "hipIpcOpenMemHandle", "hipMemGetAddressRange"}) {
       fake.fail(function, 999, 1);
       EXPECT_EQ(Import(handle, &mapping, &error), DLBRIDGE_ERROR_DRIVER);
       EXPECT_TRUE(Contains(error.message, function)) << error.message;
@@ -221,6 +245,15 @@ HIP_TEST(HipIpc, MemoryThatCannotBeShared) {
   fake.hide_range(hidden);
   EXPECT_EQ(Export(hidden, &handle, &error), DLBRIDGE_ERROR_UNSUPPORTED);
   EXPECT_TRUE(Contains(error.message, "whose start HIP does not report")) << error.message;
+  void* mapped = fake.allocate(kFakeDevice, 0, 64);
+  fake.unshareable(mapped);
+  EXPECT_EQ(Export(mapped, &handle, &error), DLBRIDGE_ERROR_UNSUPPORTED);
+  EXPECT_TRUE(Contains(error.message,
+                       "pool (hipMallocAsync) or of hipMemMap: copy it to memory of "
+                       "hipMalloc"))
+      << error.message;
+  EXPECT_EQ(error.native_code, 1);
+  EXPECT_EQ(fake.last_error(), 0);
 }
 
 HIP_TEST(HipIpc, CallsOfAnExportThatFail) {
@@ -228,8 +261,9 @@ HIP_TEST(HipIpc, CallsOfAnExportThatFail) {
   void* memory = fake.allocate(kFakeDevice, 1, 64);
   IpcHandle handle;
   DLBridgeError error = DLBRIDGE_ERROR_INIT;
-  for (const char* function : {"hipPointerGetAttributes", "hipMemGetAddressRange",
-                               "hipDeviceGetUuid", "hipIpcGetMemHandle"}) {
+  for (const char* function :
+       {"hipPointerGetAttributes", "hipMemGetAddressRange", "hipDeviceGetUuid",
+        "hipThreadExchangeStreamCaptureMode", "hipIpcGetMemHandle"}) {
     fake.fail(function, 999, 1);
     EXPECT_EQ(Export(memory, &handle, &error), DLBRIDGE_ERROR_DRIVER);
     EXPECT_TRUE(Contains(error.message, function)) << error.message;

@@ -45,10 +45,11 @@ HIP_TEST(HipStream, TheFirstHandoffMakesAnEvent) {
   fake.set_device(1);
   const DLBridgeStream producer = On(fake.stream(0), 0);
   ExpectHandoff(producer, On(fake.stream(0), 0));
-  EXPECT_STREQ(fake.log(),
-               "hipStreamGetDevice(s1) hipStreamIsCapturing(s1) hipStreamIsCapturing(s2) "
-               "hipGetDevice() hipSetDevice(0) hipEventCreateWithFlags(2) "
-               "hipEventRecord(e1,s1) hipStreamWaitEvent(s2,e1,0) hipSetDevice(1)");
+  EXPECT_EQ(fake.log(),
+            "hipStreamGetDevice(s1) hipStreamIsCapturing(s1) hipStreamIsCapturing(s2) "
+            "hipGetDevice() hipSetDevice(0) " +
+                Relaxed("hipEventCreateWithFlags(2)") +
+                " hipEventRecord(e1,s1) hipStreamWaitEvent(s2,e1,0) hipSetDevice(1)");
 }
 
 // Only creations and default streams depend on the thread's device.
@@ -204,12 +205,109 @@ HIP_TEST(HipStream, WrongDevices) {
     EXPECT_EQ(dlbridge_stream_synchronize(&wrong, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
   }
   for (const uintptr_t handle : {1, 2}) {
-    const DLBridgeStream wrong = On(reinterpret_cast<void*>(handle), 0);
+    const DLBridgeStream wrong = On(reinterpret_cast<void*>(handle), 2);
     EXPECT_EQ(Handoff(wrong, On(stream, 1)), DLBRIDGE_ERROR_INVALID_ARGUMENT);
     EXPECT_EQ(Handoff(On(stream, 1), wrong), DLBRIDGE_ERROR_INVALID_ARGUMENT);
     EXPECT_EQ(dlbridge_stream_synchronize(&wrong, nullptr), DLBRIDGE_ERROR_INVALID_ARGUMENT);
   }
   EXPECT_FALSE(Contains(fake.log(), "Event")) << fake.log();
+}
+
+// The special streams of another device than the thread's, and of the thread's.
+HIP_TEST(HipStream, ThePerThreadStream) {
+  StartHip(fake);
+  const DLBridgeStream stream = On(fake.stream(0), 0);
+  const DLBridgeStream own = On(hipStreamPerThread, 1);
+  EXPECT_EQ(WarmCalls(fake, own, stream),
+            "hipGetDevice() hipSetDevice(1) hipStreamIsCapturing(2) hipStreamIsCapturing(s1) "
+            "hipEventRecord(e1,2) hipStreamWaitEvent(s1,e1,0) hipSetDevice(0)");
+  EXPECT_EQ(WarmCalls(fake, stream, own),
+            "hipStreamGetDevice(s1) hipStreamIsCapturing(s1) hipGetDevice() hipSetDevice(1) "
+            "hipStreamIsCapturing(2) hipEventRecord(e2,s1) hipStreamWaitEvent(2,e2,0) "
+            "hipSetDevice(0)");
+  fake.clear_log();
+  EXPECT_EQ(dlbridge_stream_synchronize(&own, nullptr), DLBRIDGE_OK);
+  EXPECT_EQ(fake.log(), "hipGetDevice() hipSetDevice(1) hipStreamIsCapturing(2) " +
+                            Relaxed("hipStreamSynchronize(2)") + " hipSetDevice(0)");
+  fake.clear_log();
+  ExpectHandoff(own, own);
+  EXPECT_STREQ(fake.log(), "");
+  ExpectHandoff(own, On(hipStreamPerThread, 0));
+}
+
+// The library uses the stream of the calling thread and of the label's device.
+TEST(HipStream, ThePerThreadStreamIsOrdered) {
+  for (const char* library : {DLBRIDGE_FAKE_HIP0, DLBRIDGE_FAKE_HIP5, DLBRIDGE_FAKE_HIP6}) {
+    EXPECT_TRUE(WithFakeHip(library, [](const FakeHip& fake) {
+      StartHip(fake);
+      int value = 0;
+      const auto enqueue = [&] {
+        fake.enqueue(
+            hipStreamPerThread, 1, [](void* work) { *static_cast<int*>(work) += 7; }, &value);
+      };
+      enqueue();
+      const DLBridgeStream stream = On(fake.stream(0), 0);
+      ExpectHandoff(On(hipStreamPerThread, 0), stream);
+      EXPECT_EQ(dlbridge_stream_synchronize(&stream, nullptr), DLBRIDGE_OK);
+      std::thread([&] {
+        ExpectHandoff(On(hipStreamPerThread, 1), stream);
+        EXPECT_EQ(dlbridge_stream_synchronize(&stream, nullptr), DLBRIDGE_OK);
+      }).join();
+      EXPECT_EQ(value, 0);
+      ExpectHandoff(On(hipStreamPerThread, 1), stream);
+      EXPECT_EQ(dlbridge_stream_synchronize(&stream, nullptr), DLBRIDGE_OK);
+      EXPECT_EQ(value, 7);
+      enqueue();
+      const DLBridgeStream own = On(hipStreamPerThread, 1);
+      EXPECT_EQ(dlbridge_stream_synchronize(&own, nullptr), DLBRIDGE_OK);
+      EXPECT_EQ(value, 14);
+    }));
+  }
+}
+
+// hipStreamLegacy is the default stream, in runtimes that know it.
+HIP_TEST(HipStream, TheLegacyStream) {
+  StartHip(fake);
+  const DLBridgeStream stream = On(fake.stream(0), 0);
+  auto* const legacy = reinterpret_cast<void*>(uintptr_t{1});
+  EXPECT_EQ(WarmCalls(fake, On(legacy, 1), stream),
+            "hipStreamIsCapturing(1) hipStreamIsCapturing(s1) hipGetDevice() hipSetDevice(1) "
+            "hipEventRecord(e1,1) hipStreamWaitEvent(s1,e1,0) hipSetDevice(0)");
+  int value = 0;
+  fake.enqueue(
+      nullptr, 1, [](void* work) { *static_cast<int*>(work) = 7; }, &value);
+  const DLBridgeStream other = On(legacy, 1);
+  EXPECT_EQ(dlbridge_stream_synchronize(&other, nullptr), DLBRIDGE_OK);
+  EXPECT_EQ(value, 7);
+}
+
+HIP_TEST(HipStream, TheLegacyStreamOfARuntimeThatFollowsIt) {
+  fake.set_version(kHip62);
+  StartHip(fake);
+  const DLBridgeStream stream = On(fake.stream(0), 0);
+  const DLBridgeStream legacy = On(reinterpret_cast<void*>(uintptr_t{1}), 0);
+  DLBridgeError error = DLBRIDGE_ERROR_INIT;
+  EXPECT_EQ(Handoff(legacy, stream, 0, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
+  EXPECT_TRUE(Contains(error.message, "producer has the handle 1 (hipStreamLegacy), which HIP "))
+      << error.message;
+  EXPECT_TRUE(Contains(error.message, "or a hipStream_t, found 1")) << error.message;
+  EXPECT_EQ(Handoff(stream, legacy, 0, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
+  EXPECT_TRUE(Contains(error.message, "consumer has the handle 1")) << error.message;
+  EXPECT_EQ(dlbridge_stream_synchronize(&legacy, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
+  EXPECT_FALSE(Contains(fake.log(), "IsCapturing(1)")) << fake.log();
+}
+
+// The array API's integers are those of the standard, which has no names for these streams.
+HIP_TEST(HipStream, TheArrayApiHasNoSpecialStreams) {
+  StartHip(fake);
+  DLBridgeStream out;
+  for (const int64_t stream : {1, 2}) {
+    DLBridgeError error = DLBRIDGE_ERROR_INIT;
+    EXPECT_EQ(dlbridge_stream_from_array_api(dlbridge_device_hip(0), stream, &out, &error),
+              DLBRIDGE_ERROR_INVALID_ARGUMENT);
+    EXPECT_TRUE(Contains(error.message, ("found " + std::to_string(stream)).c_str()))
+        << error.message;
+  }
 }
 
 // Pinned memory has device 0 by convention, whatever the device of its stream is.
@@ -223,8 +321,13 @@ HIP_TEST(HipStream, TheDeviceOfPinnedMemoryIsNotCompared) {
 HIP_TEST(HipStream, EachCallThatFails) {
   StartHip(fake);
   void* producer = fake.stream(1);
-  const char* functions[] = {"hipStreamGetDevice",     "hipStreamIsCapturing", "hipGetDevice",
-                             "hipSetDevice",           "hipEventRecord",       "hipStreamWaitEvent",
+  const char* functions[] = {"hipStreamGetDevice",
+                             "hipStreamIsCapturing",
+                             "hipGetDevice",
+                             "hipSetDevice",
+                             "hipThreadExchangeStreamCaptureMode",
+                             "hipEventRecord",
+                             "hipStreamWaitEvent",
                              "hipEventCreateWithFlags"};
   for (const char* function : functions) {
     fake.fail(function, 999, 1);
@@ -243,6 +346,23 @@ HIP_TEST(HipStream, EachCallThatFails) {
     EXPECT_TRUE(Contains(error.message, function)) << error.message;
   }
   fake.set_device(0);
+}
+
+// The error has the runtime's code, also if a capture is the reason.
+HIP_TEST(HipStream, TheCodeOfEachError) {
+  StartHip(fake);
+  const DLBridgeStream stream = On(fake.stream(0), 0);
+  for (const int code : {1, 17, 100, 101, 400, 700, 709, 719, 900, 901, 902, 903, 904, 905, 906,
+                         907, 908, 909, 999}) {
+    const bool capture = code >= 900 && code <= 908;
+    fake.fail("hipEventRecord", code, 1);
+    DLBridgeError error = DLBRIDGE_ERROR_INIT;
+    EXPECT_EQ(Handoff(stream, On(fake.stream(0), 0), 0, &error),
+              capture ? DLBRIDGE_ERROR_CAPTURE : DLBRIDGE_ERROR_DRIVER);
+    EXPECT_EQ(error.native_code, code);
+    EXPECT_TRUE(Contains(error.message, std::to_string(code).c_str())) << error.message;
+    EXPECT_EQ(fake.last_error(), 0);
+  }
 }
 
 // The library can only clear the thread's error.
@@ -288,14 +408,13 @@ HIP_TEST(HipStream, Synchronize) {
   const DLBridgeStream stream = On(fake.stream(1), 1);
   const DLBridgeStream other = On(nullptr, 1);
   EXPECT_EQ(dlbridge_stream_synchronize(&stream, nullptr), DLBRIDGE_OK);
-  EXPECT_STREQ(fake.log(), "hipStreamIsCapturing(s1) hipStreamSynchronize(s1)");
+  EXPECT_EQ(fake.log(), "hipStreamIsCapturing(s1) " + Relaxed("hipStreamSynchronize(s1)"));
   fake.clear_log();
   EXPECT_EQ(dlbridge_stream_synchronize(&other, nullptr), DLBRIDGE_OK);
-  EXPECT_STREQ(fake.log(),
-               "hipStreamIsCapturing(NULL) hipGetDevice() hipSetDevice(1) "
-               "hipStreamSynchronize(NULL) hipSetDevice(0)");
-  for (const char* function :
-       {"hipStreamIsCapturing", "hipGetDevice", "hipSetDevice", "hipStreamSynchronize"}) {
+  EXPECT_EQ(fake.log(), "hipStreamIsCapturing(NULL) hipGetDevice() hipSetDevice(1) " +
+                            Relaxed("hipStreamSynchronize(NULL)") + " hipSetDevice(0)");
+  for (const char* function : {"hipStreamIsCapturing", "hipGetDevice", "hipSetDevice",
+                               "hipThreadExchangeStreamCaptureMode", "hipStreamSynchronize"}) {
     fake.fail(function, 999, 1);
     DLBridgeError error = DLBRIDGE_ERROR_INIT;
     EXPECT_EQ(dlbridge_stream_synchronize(&other, &error), DLBRIDGE_ERROR_DRIVER);
@@ -367,11 +486,12 @@ HIP_TEST(HipStream, TheCallsOfAHandoffWithinAGraph) {
   fake.capture(consumer, 1, 5);
   fake.clear_log();
   ExpectHandoff(On(producer, 0), On(consumer, 0));
-  EXPECT_STREQ(fake.log(),
-               "hipStreamGetDevice(s1) hipStreamIsCapturing(s1) hipStreamIsCapturing(s2) "
-               "hipStreamGetCaptureInfo(s1) hipStreamGetCaptureInfo(s2) hipGetDevice() "
-               "hipEventCreateWithFlags(2) hipEventRecord(e2,s1) hipStreamWaitEvent(s2,e2,0) "
-               "hipEventDestroy(e2)");
+  EXPECT_EQ(fake.log(),
+            "hipStreamGetDevice(s1) hipStreamIsCapturing(s1) hipStreamIsCapturing(s2) "
+            "hipStreamGetCaptureInfo(s1) hipStreamGetCaptureInfo(s2) hipGetDevice() " +
+                Relaxed("hipEventCreateWithFlags(2)") +
+                " hipEventRecord(e2,s1) hipStreamWaitEvent(s2,e2,0) " +
+                Relaxed("hipEventDestroy(e2)"));
   fake.fail("hipStreamGetCaptureInfo", 999, 2);
   EXPECT_EQ(Handoff(On(producer, 0), On(consumer, 0)), DLBRIDGE_ERROR_DRIVER);
   fake.capture(producer, 0, 0);

@@ -19,6 +19,8 @@ namespace dlbridge_test {
 
 constexpr int kHip5 = 50221153;
 constexpr int kHip571 = 50731921;
+constexpr int kHip60 = 60032830;
+constexpr int kHip62 = 60241134;
 constexpr int kHip6 = 60443484;
 constexpr int kHip7 = 70051831;
 
@@ -63,6 +65,12 @@ inline void StartHip(const FakeHip& fake) {
   const DLBridgeBackendInfo info = HipInfo();
   ASSERT_EQ(info.state, DLBRIDGE_STATE_READY) << info.reason;
   fake.clear_log();
+}
+
+// The log of calls in the RELAXED capture mode, on a thread in the default mode.
+inline std::string Relaxed(const std::string& calls) {
+  return "hipThreadExchangeStreamCaptureMode(2) " + calls +
+         " hipThreadExchangeStreamCaptureMode(0)";
 }
 
 inline bool Contains(const char* text, const char* part) {

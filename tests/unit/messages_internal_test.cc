@@ -1552,10 +1552,6 @@ const ArgumentCase kStreamCases[] = {
      [](Error* error) {
        return Handoff(Stream(DLBRIDGE_BACKEND_OPENCL, DLBRIDGE_STREAM_QUEUE, 0), error);
      }},
-    {"producer has the handle 1 or 2, which HIP would use as an address", "found 2",
-     [](Error* error) {
-       return Handoff(Stream(DLBRIDGE_BACKEND_HIP, DLBRIDGE_STREAM_QUEUE, 2), error);
-     }},
     {"producer and consumer are queues of two backends, 2 and 5",
      "set DLBRIDGE_HANDOFF_ALLOW_HOST_WAIT",
      [](Error* error) {

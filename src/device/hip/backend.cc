@@ -82,6 +82,7 @@ bool AskVersions(DLBridgeBackendInfo* info, TextWriter* reason) {
   if (!Succeeded("hipRuntimeGetVersion", driver.hipRuntimeGetVersion(&version), info, reason)) {
     return false;
   }
+  g_hip.version = version;
   g_hip.major = version / 10000000;
   TextWriter runtime_text(info->runtime_version, sizeof info->runtime_version);
   WriteVersion(version, &runtime_text);
@@ -120,29 +121,11 @@ int32_t Start(void* library, DLBridgeBackendInfo* info) {
 
 namespace dlbridge {
 
-constexpr Backend kHipBackend = {DLBRIDGE_BACKEND_HIP,
-                                 "HIP",
-                                 hip::kLibrary,
-                                 hip::Start,
-                                 hip::PointerInfo,
-                                 hip::Enumerate,
-                                 hip::Handoff,
-                                 hip::Synchronize,
-                                 hip::CopyBegin,
-                                 hip::CopyPart,
-                                 hip::CopyFinish,
-                                 nullptr,
-                                 nullptr,
-                                 nullptr,
-                                 hip::IpcExport,
-                                 hip::IpcImport,
-                                 hip::IpcClose,
-                                 nullptr,
-                                 nullptr,
-                                 nullptr,
-                                 nullptr,
-                                 nullptr,
-                                 nullptr,
-                                 nullptr};
+constexpr Backend kHipBackend = {
+    DLBRIDGE_BACKEND_HIP, "HIP",         hip::kLibrary,    hip::Start,     hip::PointerInfo,
+    hip::Enumerate,       hip::Handoff,  hip::Synchronize, hip::CopyBegin, hip::CopyPart,
+    hip::CopyFinish,      nullptr,       nullptr,          nullptr,        hip::IpcExport,
+    hip::IpcImport,       hip::IpcClose, nullptr,          hip::Mark,      hip::MarkQuery,
+    hip::MarkWait,        hip::MarkFree, hip::CopySubmit,  hip::Peers};
 
 }  // namespace dlbridge

@@ -5,7 +5,7 @@
 // default stream cannot be used: a capture anywhere in the process forbids copies on it. The
 // library keeps such streams per device; each job has one for itself.
 #include "device/handle_pool.h"
-#include "device/hip/internal.h"
+#include "device/hip/capture.h"
 #include "support/checked.h"
 
 namespace dlbridge::hip {
@@ -21,9 +21,10 @@ Stream StreamOf(const CopyJob& job) {
   return reinterpret_cast<Stream>(static_cast<uintptr_t>(job.state[kStream]));
 }
 
-DLBridgeStatus EnterFor(const CopyJob& job, DeviceScope* scope, DLBridgeError* error) {
-  return job.state[kStream] == 0 ? scope->Enter(static_cast<int32_t>(job.state[kDevice]), error)
-                                 : DLBRIDGE_OK;
+int32_t DeviceOfJob(const CopyJob& job) { return static_cast<int32_t>(job.state[kDevice]); }
+
+DLBridgeStatus EnterForJob(const CopyJob& job, DeviceScope* scope, DLBridgeError* error) {
+  return EnterFor(job.state[kStream], DeviceOfJob(job), scope, error);
 }
 
 int32_t KindOf(const CopyJob& job) {
@@ -34,20 +35,12 @@ int32_t KindOf(const CopyJob& job) {
 }
 
 DLBridgeStatus BorrowStream(CopyJob* job, DLBridgeError* error) {
-  if (job->stream.handle == 0) {
-    DLBRIDGE_TRY(CheckDevice(job->stream.device.device_id, "stream", error));
-  }
-  DLBRIDGE_TRY(RequireNoCapture(HandleOf(job->stream), "stream", error));
+  DeviceScope scope;
+  DLBRIDGE_TRY(CheckHandle(job->stream, "stream", error));
+  DLBRIDGE_TRY(RequireNoCapture(job->stream, "stream", &scope, error));
   job->state[kStream] = job->stream.handle;
   job->state[kDevice] = static_cast<uint32_t>(job->stream.device.device_id);
-  return DLBRIDGE_OK;
-}
-
-DLBridgeStatus CreateStream(int32_t device, Stream* stream, DLBridgeError* error) {
-  DeviceScope scope;
-  DLBRIDGE_TRY(scope.Enter(device, error));
-  DLBRIDGE_HIP_TRY(hipStreamCreateWithFlags, stream, kStreamNonBlocking);
-  return DLBRIDGE_OK;
+  return scope.Leave(error);
 }
 
 DLBridgeStatus TakeStream(CopyJob* job, DLBridgeError* error) {
@@ -66,11 +59,10 @@ DLBridgeStatus TakeStream(CopyJob* job, DLBridgeError* error) {
 
 // A stream whose work failed is not reused.
 void GiveStream(const CopyJob& job, bool reusable) {
-  const auto device = static_cast<int32_t>(job.state[kDevice]);
+  const int32_t device = DeviceOfJob(job);
   if (job.state[kOwned] != 0 &&
-      (!reusable || device >= kPooledDevices || !g_streams[device].Give(StreamOf(job))) &&
-      g_hip.driver.hipStreamDestroy(StreamOf(job)) != kSuccess) {
-    g_hip.driver.hipGetLastError();
+      (!reusable || device >= kPooledDevices || !g_streams[device].Give(StreamOf(job)))) {
+    DestroyStream(StreamOf(job));
   }
 }
 
@@ -114,16 +106,6 @@ PitchedPointer Pitched(uint64_t address, const Region& region, uint64_t row_pitc
   return {ToPointer(address), row_pitch, region.bytes, plane_pitch / row_pitch};
 }
 
-DLBridgeStatus CopyVolume(const CopyJob& job, const Region& region, DLBridgeError* error) {
-  Copy3D copy = {};
-  copy.to = Pitched(region.to, region, region.to_row_pitch, region.to_plane_pitch);
-  copy.from = Pitched(region.from, region, region.from_row_pitch, region.from_plane_pitch);
-  copy.extent = {region.bytes, region.rows, region.planes};
-  copy.kind = KindOf(job);
-  DLBRIDGE_HIP_TRY(hipMemcpy3DAsync, &copy, StreamOf(job));
-  return DLBRIDGE_OK;
-}
-
 DLBridgeStatus CopyPlanes(const CopyJob& job, const Region& region, DLBridgeError* error) {
   Region plane = region;
   for (uint64_t i = 0; i < region.planes; ++i) {
@@ -132,6 +114,28 @@ DLBridgeStatus CopyPlanes(const CopyJob& job, const Region& region, DLBridgeErro
     plane.from += region.from_plane_pitch;
   }
   return DLBRIDGE_OK;
+}
+
+// Runtimes from 5.7 on reject volumes with a row pitch of 2^31-1 or more than the largest
+// allocation, and volumes of which the allocation does not hold all rows of the last plane's pitch.
+// They reject no planes.
+bool IsRejectedVolume(Result code) { return code == kInvalidValue || code == kInvalidPitchValue; }
+
+DLBridgeStatus CopyVolume(const CopyJob& job, const Region& region, DLBridgeError* error) {
+  Copy3D copy = {};
+  copy.to = Pitched(region.to, region, region.to_row_pitch, region.to_plane_pitch);
+  copy.from = Pitched(region.from, region, region.from_row_pitch, region.from_plane_pitch);
+  copy.extent = {region.bytes, region.rows, region.planes};
+  copy.kind = KindOf(job);
+  const Result code = g_hip.driver.hipMemcpy3DAsync(&copy, StreamOf(job));
+  if (DLBRIDGE_LIKELY(code == kSuccess)) {
+    return DLBRIDGE_OK;
+  }
+  if (!IsRejectedVolume(code)) {
+    return RejectCall(error, "hipMemcpy3DAsync", code);
+  }
+  g_hip.driver.hipGetLastError();
+  return CopyPlanes(job, region, error);
 }
 
 // Planes of one row are the rows of one plane.
@@ -161,7 +165,7 @@ DLBridgeStatus CopyPart(CopyJob* job, const CopyBox& box, DLBridgeError* error) 
     return DLBRIDGE_OK;
   }
   DeviceScope scope;
-  DLBRIDGE_TRY(EnterFor(*job, &scope, error));
+  DLBRIDGE_TRY(EnterForJob(*job, &scope, error));
   const Region region = RegionOf(*job, box);
   const bool volume = region.planes > 1 && g_hip.driver.hipMemcpy3DAsync != nullptr;
   DLBRIDGE_TRY(volume ? CopyVolume(*job, region, error) : CopyPlanes(*job, region, error));
@@ -170,13 +174,18 @@ DLBridgeStatus CopyPart(CopyJob* job, const CopyBox& box, DLBridgeError* error) 
 
 DLBridgeStatus CopyFinish(CopyJob* job, DLBridgeError* error) {
   DeviceScope scope;
-  DLBRIDGE_TRY(EnterFor(*job, &scope, error));
-  const Result code = g_hip.driver.hipStreamSynchronize(StreamOf(*job));
-  GiveStream(*job, code == kSuccess);
-  if (code != kSuccess) {
-    return RejectCall(error, "hipStreamSynchronize", code);
+  DLBRIDGE_TRY(EnterForJob(*job, &scope, error));
+  const DLBridgeStatus status = WaitFor(StreamOf(*job), DeviceOfJob(*job), &scope, error);
+  GiveStream(*job, status == DLBRIDGE_OK);
+  return status == DLBRIDGE_OK ? scope.Leave(error) : status;
+}
+
+DLBridgeStatus CopySubmit(CopyJob* job, StreamMark* out, DLBridgeError* error) {
+  const DLBridgeStatus status = Mark(job->stream, out, error);
+  if (status != DLBRIDGE_OK) {
+    static_cast<void>(CopyFinish(job, nullptr));
   }
-  return scope.Leave(error);
+  return status;
 }
 
 }  // namespace dlbridge::hip

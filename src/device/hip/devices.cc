@@ -72,6 +72,20 @@ DLBridgeStatus Identify(int32_t device, Identity* out, DLBridgeError* error) {
   return DLBRIDGE_OK;
 }
 
+// The runtime says that a device cannot access its own memory by peer access.
+DLBridgeStatus Peers(int32_t native_device, uint64_t* capable, DLBridgeError* error) {
+  *capable = 0;
+  DLBRIDGE_TRY(CheckDevice(native_device, "native_device", error));
+  for (int32_t device = 0; device < g_hip.device_count && device < 64; ++device) {
+    int32_t can = device == native_device ? 1 : 0;
+    if (can == 0 && g_hip.driver.hipDeviceCanAccessPeer != nullptr) {
+      DLBRIDGE_HIP_TRY(hipDeviceCanAccessPeer, &can, device, native_device);
+    }
+    *capable |= static_cast<uint64_t>(can != 0) << device;
+  }
+  return DLBRIDGE_OK;
+}
+
 DLBridgeStatus CheckDevice(int32_t device, const char* argument, DLBridgeError* error) {
   if (DLBRIDGE_LIKELY(device >= 0 && device < g_hip.device_count)) {
     return DLBRIDGE_OK;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Events of HIP for hand-offs, kept for the next one.
+// Events of HIP for hand-offs and marks, kept for the next one.
 #ifndef DLBRIDGE_SRC_DEVICE_HIP_EVENTS_H_
 #define DLBRIDGE_SRC_DEVICE_HIP_EVENTS_H_
 
@@ -17,6 +17,9 @@ DLBridgeStatus TakeEvent(int32_t device, bool capturing, DeviceScope* scope, Eve
 
 // Returns the event to the pool if it is reusable and the pool has room, else destroys it.
 void GiveEvent(int32_t device, bool reusable, Event event);
+
+// Waits for an event by querying it, in the RELAXED capture mode.
+Result PollEvent(Event event);
 
 }  // namespace dlbridge::hip
 

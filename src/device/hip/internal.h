@@ -23,7 +23,8 @@ namespace dlbridge::hip {
 // Filled by Start, constant afterwards.
 struct Hip {
   Driver driver;
-  int32_t major;  // version of the runtime
+  int32_t version;  // of the runtime, such as 60443484
+  int32_t major;
   int32_t device_count;
 };
 extern Hip g_hip;
@@ -36,6 +37,9 @@ const char* ResultName(Result result);
 // kernel launch.
 DLBRIDGE_COLD DLBridgeStatus RejectCall(DLBridgeError* error, const char* call, Result code);
 
+// Is it a fault of a device, which ended the work there? Later calls return the same.
+bool IsFault(Result code);
+
 // Finds where memory lies; `out` as for Backend::pointer_info.
 DLBridgeStatus PointerInfo(const DLBridgeBuffer& buffer, DLDevice label, DLBridgePointerInfo* out,
                            DLBridgeError* error);
@@ -47,6 +51,12 @@ DLBridgeStatus Synchronize(const DLBridgeStream& stream, DLBridgeError* error);
 DLBridgeStatus CopyBegin(CopyJob* job, DLBridgeError* error);
 DLBridgeStatus CopyPart(CopyJob* job, const CopyBox& box, DLBridgeError* error);
 DLBridgeStatus CopyFinish(CopyJob* job, DLBridgeError* error);
+DLBridgeStatus CopySubmit(CopyJob* job, StreamMark* out, DLBridgeError* error);
+
+DLBridgeStatus Mark(const DLBridgeStream& stream, StreamMark* out, DLBridgeError* error);
+DLBridgeStatus MarkQuery(const StreamMark& mark, bool* over, DLBridgeError* error);
+DLBridgeStatus MarkWait(const StreamMark& mark, DLBridgeError* error);
+void MarkFree(const StreamMark& mark);
 
 DLBridgeStatus IpcExport(const DLBridgeBuffer& buffer, DLDevice label, IpcHandle* out,
                          DLBridgeError* error);
@@ -65,14 +75,11 @@ constexpr uint8_t kUuid = 1;
 constexpr uint8_t kPciBusId = 2;
 DLBridgeStatus Identify(int32_t device, Identity* out, DLBridgeError* error);
 
+// Bit i of `capable`: device i can access memory of `native_device`. Only the first 64 have a bit.
+DLBridgeStatus Peers(int32_t native_device, uint64_t* capable, DLBridgeError* error);
+
 // Rejects the id of a device that does not exist. `argument` names its source in the message.
 DLBridgeStatus CheckDevice(int32_t device, const char* argument, DLBridgeError* error);
-
-// The capture state of a stream: kCapture*.
-DLBridgeStatus AskCapture(Stream stream, int32_t* state, DLBridgeError* error);
-
-// Rejects a stream that is capturing: the host cannot wait for it.
-DLBridgeStatus RequireNoCapture(Stream stream, const char* argument, DLBridgeError* error);
 
 // Changes the thread's current device, which decides the device of the default stream and of new
 // objects. The destructor restores the previous device.
@@ -94,6 +101,31 @@ class DeviceScope {
 inline Stream HandleOf(const DLBridgeStream& stream) {
   return reinterpret_cast<Stream>(static_cast<uintptr_t>(stream.handle));
 }
+
+// The default stream (0 and 1) and the thread's own (2) belong to the thread's current device.
+inline bool IsSpecial(uint64_t handle) { return handle <= kPerThreadStream; }
+
+// Rejects a special handle that the runtime or its device does not have.
+DLBridgeStatus CheckHandle(const DLBridgeStream& stream, const char* argument,
+                           DLBridgeError* error);
+
+// The device of a stream: the label's for a special stream, the runtime's answer for others. Checks
+// the handle as CheckHandle does.
+DLBridgeStatus DeviceOf(const DLBridgeStream& stream, const char* argument, int32_t* device,
+                        DLBridgeError* error);
+
+// Makes the device current if the stream is special.
+inline DLBridgeStatus EnterFor(uint64_t handle, int32_t device, DeviceScope* scope,
+                               DLBridgeError* error) {
+  return IsSpecial(handle) ? scope->Enter(device, error) : DLBRIDGE_OK;
+}
+
+// Lets the host wait for a stream. The device is that of a special stream, and is current then.
+DLBridgeStatus WaitFor(Stream stream, int32_t device, DeviceScope* scope, DLBridgeError* error);
+
+// A stream of the library, which waits for no other stream.
+DLBridgeStatus CreateStream(int32_t device, Stream* stream, DLBridgeError* error);
+void DestroyStream(Stream stream);
 
 }  // namespace dlbridge::hip
 

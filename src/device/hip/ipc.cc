@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "describe/device.h"
-#include "device/hip/internal.h"
+#include "device/hip/capture.h"
 
 namespace dlbridge::hip {
 namespace {
@@ -42,6 +42,26 @@ DLBridgeStatus CheckShareable(const DLBridgePointerInfo& found, DLBridgeError* e
   return CheckDevice(found.native_device, "tensor", error);
 }
 
+// hipIpcGetMemHandle reports memory that it cannot share as an invalid value.
+DLBridgeStatus AskHandle(uint64_t base, IpcMemHandle* out, DLBridgeError* error) {
+  RelaxedScope relaxed;
+  DLBRIDGE_TRY(relaxed.Enter(error));
+  const Result code =
+      g_hip.driver.hipIpcGetMemHandle(out, reinterpret_cast<void*>(static_cast<uintptr_t>(base)));
+  if (code != kInvalidValue && code != kNotSupported) {
+    return code == kSuccess ? DLBRIDGE_OK : RejectCall(error, "hipIpcGetMemHandle", code);
+  }
+  g_hip.driver.hipGetLastError();
+  const DLBridgeStatus status = RejectStatus(
+      error, DLBRIDGE_ERROR_UNSUPPORTED, "tensor",
+      "is in memory that hipIpcGetMemHandle rejects, such as memory of a pool (hipMallocAsync) or "
+      "of hipMemMap: copy it to memory of hipMalloc, and export the copy");
+  if (error != nullptr) {
+    error->native_code = code;
+  }
+  return status;
+}
+
 DLBridgeStatus Read(const IpcHandle& handle, Wire* wire, DLBridgeError* error) {
   const bool whole = handle.length == sizeof *wire && handle.fd_count == 0;
   if (whole) {
@@ -73,13 +93,16 @@ DLBridgeStatus FindDevice(const Identity& wanted, int32_t* device, DLBridgeError
 DLBridgeStatus Open(const Wire& wire, int32_t device, void** address, DLBridgeError* error) {
   DeviceScope scope;
   DLBRIDGE_TRY(scope.Enter(device, error));
+  RelaxedScope relaxed;
+  DLBRIDGE_TRY(relaxed.Enter(error));
   DLBRIDGE_HIP_TRY(hipIpcOpenMemHandle, address, wire.handle, kIpcLazyPeerAccess);
   return DLBRIDGE_OK;
 }
 
 void Close(void* address, int32_t device) {
   DeviceScope scope;
-  if (scope.Enter(device, nullptr) == DLBRIDGE_OK &&
+  RelaxedScope relaxed;
+  if (scope.Enter(device, nullptr) == DLBRIDGE_OK && relaxed.Enter(nullptr) == DLBRIDGE_OK &&
       g_hip.driver.hipIpcCloseMemHandle(address) != kSuccess) {
     g_hip.driver.hipGetLastError();
   }
@@ -111,7 +134,7 @@ DLBridgeStatus IpcExport(const DLBridgeBuffer& buffer, DLDevice label, IpcHandle
   DLBRIDGE_TRY(CheckShareable(found, error));
   Wire wire;
   DLBRIDGE_TRY(Identify(found.native_device, &wire.device, error));
-  DLBRIDGE_HIP_TRY(hipIpcGetMemHandle, &wire.handle, reinterpret_cast<void*>(found.base));
+  DLBRIDGE_TRY(AskHandle(found.base, &wire.handle, error));
   std::memset(out, 0, sizeof *out);
   std::memcpy(out->bytes, &wire, sizeof wire);
   out->length = sizeof wire;

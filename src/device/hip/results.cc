@@ -17,7 +17,29 @@ DLBridgeStatus RejectCall(DLBridgeError* error, const char* call, Result code) {
   TextWriter text(problem, sizeof problem);
   text.String("failed with ").Signed(code).String(" (").String(name != nullptr ? name : "");
   text.String("): not allowed while a stream is capturing a graph");
-  return RejectStatus(error, DLBRIDGE_ERROR_CAPTURE, call, problem);
+  const DLBridgeStatus status = RejectStatus(error, DLBRIDGE_ERROR_CAPTURE, call, problem);
+  if (error != nullptr) {
+    error->native_code = code;
+  }
+  return status;
+}
+
+// The runtime's errors of a faulty device since 7.0 (218, 300, 700, 719, 999), and those that
+// hip_runtime_api.h describes as faults (214, 702, 710). Earlier runtimes end the process.
+bool IsFault(Result code) {
+  switch (code) {
+    case kEccNotCorrectable:
+    case kInvalidKernelFile:
+    case kInvalidSource:
+    case kIllegalAddress:
+    case kLaunchTimeOut:
+    case kAssert:
+    case kLaunchFailure:
+    case kUnknown:
+      return true;
+    default:
+      return false;
+  }
 }
 
 }  // namespace dlbridge::hip

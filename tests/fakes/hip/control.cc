@@ -51,13 +51,40 @@ void Settle(size_t events, size_t streams, size_t mappings) {
   if (TheThread().device != TheThread().application_device) {
     Violation("device: the thread's is not the application's any more");
   }
-  if (TheThread().last_error != hipSuccess) {
+  if (TheThread().mode != TheThread().application_mode) {
+    Violation("capture mode: the thread's is not the application's any more");
+  }
+  if (TheThread().last_error != hipSuccess && TheState().fault == hipSuccess) {
     Violation("last error: " + std::to_string(TheThread().last_error) + " is left behind");
   }
 }
 
 Stream* StreamAt(void* stream, int device) {
-  return stream == nullptr ? DefaultStream(device) : static_cast<Stream*>(stream);
+  if (stream == nullptr) {
+    return DefaultStream(device);
+  }
+  return stream == hipStreamPerThread ? OwnStream(device) : static_cast<Stream*>(stream);
+}
+
+void CaptureAs(void* handle, int state, int mode, unsigned long long graph) {
+  const Guard guard(TheState().mutex);
+  auto* stream = static_cast<Stream*>(handle);
+  stream->capture = state;
+  stream->graph = graph;
+  stream->origin = state != hipStreamCaptureStatusNone;
+  stream->thread = std::this_thread::get_id();
+  stream->mode = mode;
+}
+
+void Run(void* handle, int device) {
+  const Guard guard(TheState().mutex);
+  Stream* stream = StreamAt(handle, device);
+  RunUntil(stream, stream->enqueued());
+}
+
+void SetMode(int mode) {
+  TheThread().mode = mode;
+  TheThread().application_mode = mode;
 }
 
 void* Allocate(FakeHipMemory kind, int device, size_t size) {
@@ -95,6 +122,13 @@ const FakeHip kTable = {
     [](int count) { TheState().device_count = count; },
     [](bool available) { TheState().uuids = available; },
     [] { TheState().reversed = true; },
+    [](int device, int peer, bool accessible) {
+      if (accessible) {
+        TheState().no_peers.erase({device, peer});
+      } else {
+        TheState().no_peers.insert({device, peer});
+      }
+    },
     Fail,
     [] { return TheState().log.c_str(); },
     [] { TheState().log.clear(); },
@@ -104,20 +138,46 @@ const FakeHip kTable = {
     SetDevice,
     [] { return TheThread().last_error; },
     [](int code) { TheThread().last_error = code; },
-    [](int device) -> void* { return AddStream(device, false, false); },
-    [](void* stream) { static_cast<Stream*>(stream)->live = false; },
-    [](void* stream, int state, unsigned long long graph) {
-      static_cast<Stream*>(stream)->capture = state;
-      static_cast<Stream*>(stream)->graph = graph;
+    [](int device) -> void* {
+      const Guard guard(TheState().mutex);
+      return AddStream(device, false, false);
     },
-    [](void* stream) { return static_cast<Stream*>(stream)->capture; },
+    [](int device) -> void* {
+      const Guard guard(TheState().mutex);
+      Stream* stream = AddStream(device, false, false);
+      stream->blocking = false;
+      return stream;
+    },
+    [](void* stream) {
+      const Guard guard(TheState().mutex);
+      DestroyStream(static_cast<Stream*>(stream));
+    },
+    [](void* stream, int state, unsigned long long graph) {
+      CaptureAs(stream, state, hipStreamCaptureModeGlobal, graph);
+    },
+    [](void* stream, int mode, unsigned long long graph) {
+      CaptureAs(stream, hipStreamCaptureStatusActive, mode, graph);
+    },
+    [](void* stream) {
+      const Guard guard(TheState().mutex);
+      return static_cast<Stream*>(stream)->capture;
+    },
+    [] { return TheThread().mode; },
+    SetMode,
+    [](int code) { TheState().fault = code; },
     [](void* stream, int device, void (*work)(void*), void* context) {
       const Guard guard(TheState().mutex);
       Enqueue(StreamAt(stream, device), [work, context] { work(context); });
     },
+    Run,
+    [] { TheState().run_after_queries = true; },
     Allocate,
     Bytes,
     HideRange,
+    [](void* pointer) {
+      uintptr_t base = 0;
+      FindAllocation(pointer, &base)->unshareable = true;
+    },
     [](void* pointer) { RemoveAllocation(reinterpret_cast<uintptr_t>(pointer)); },
     [] { return CountLiveEvents(); },
 };

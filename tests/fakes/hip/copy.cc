@@ -89,6 +89,20 @@ hipError_t Copy(const Call& call, const Side& to, const Side& from, const Shape&
   return call.Return(hipSuccess);
 }
 
+#if FAKE_HIP_LEVEL > 0
+// Runtimes from 5.7 on reject a volume if the allocation has fewer bytes than this product of whole
+// planes, although the copy leaves out the end of the last plane.
+bool HoldsWholePlanes(const hipPitchedPtr& side, const hipExtent& extent) {
+  uintptr_t base = 0;
+  const Allocation* found = FindAllocation(side.ptr, &base);
+  if (TheState().version < 50700000 || found == nullptr || side.xsize == 0 || side.ysize == 0) {
+    return true;
+  }
+  const size_t plane = side.xsize * side.ysize;
+  return plane * (found->size / plane) >= extent.width * extent.height * extent.depth;
+}
+#endif
+
 bool IsPitch(size_t pitch, size_t bytes) { return pitch >= bytes && pitch < INT32_MAX; }
 
 std::string Text(size_t number) { return std::to_string(number); }
@@ -133,6 +147,10 @@ FAKE_EXPORT hipError_t hipMemcpy3DAsync(const hipMemcpy3DParms* copy, hipStream_
   }
   if (to.ysize < copy->extent.height || from.ysize < copy->extent.height) {
     return call.Reject(hipErrorInvalidValue, "planes that overlap");
+  }
+  if (!fake_hip::HoldsWholePlanes(to, copy->extent) ||
+      !fake_hip::HoldsWholePlanes(from, copy->extent)) {
+    return call.Return(hipErrorInvalidValue);
   }
   return fake_hip::Copy(call, {to.ptr, to.pitch, to.pitch * to.ysize},
                         {from.ptr, from.pitch, from.pitch * from.ysize},

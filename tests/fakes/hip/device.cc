@@ -2,6 +2,7 @@
 // Initialisation, devices and errors of the fake.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 
@@ -61,6 +62,16 @@ FAKE_EXPORT hipError_t hipDeviceGetUuid(hipUUID* uuid, hipDevice_t device) {
     return call.Reject(hipErrorInvalidDevice, "no such device");
   }
   fake_hip::Uuid(device, uuid->bytes);
+  return call.Return(hipSuccess);
+}
+
+// A device is no peer of itself.
+FAKE_EXPORT hipError_t hipDeviceCanAccessPeer(int* can, int device, int peer) {
+  FAKE_CALL(hipDeviceCanAccessPeer, std::to_string(device), std::to_string(peer))
+  if (device < 0 || peer < 0 || std::max(device, peer) >= TheState().device_count) {
+    return call.Reject(hipErrorInvalidDevice, "no such device");
+  }
+  *can = device != peer && TheState().no_peers.count({device, peer}) == 0 ? 1 : 0;
   return call.Return(hipSuccess);
 }
 #endif

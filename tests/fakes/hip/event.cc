@@ -55,6 +55,24 @@ int Wait(const Event& event, Stream* stream) {
   return hipSuccess;
 }
 
+// The check of a query or a wait, which reads the stream that the event was recorded on.
+int CheckEvent(const Event& event, bool waits, const char* function) {
+  if (event.stream == nullptr) {
+    Violation(std::string(function) + ": an event that was never recorded");
+    return hipErrorInvalidHandle;
+  }
+  if (!event.stream->live) {
+    Violation(std::string(function) + ": an event of a stream that was destroyed");
+    return hipErrorContextIsDestroyed;
+  }
+  if (event.captured || event.stream->capture == hipStreamCaptureStatusActive) {
+    event.stream->capture = hipStreamCaptureStatusInvalidated;
+    Violation(std::string(function) + ": an event of a stream that is capturing");
+    return hipErrorCapturedEvent;
+  }
+  return waits ? CheckWait(event.stream, function) : CheckUnsafe(function);
+}
+
 }  // namespace
 }  // namespace fake_hip
 
@@ -71,6 +89,7 @@ FAKE_EXPORT hipError_t hipEventCreateWithFlags(hipEvent_t* event, unsigned flags
   if (flags != hipEventDisableTiming) {
     return call.Reject(hipErrorInvalidValue, "an event that keeps time");
   }
+  FAKE_UNSAFE(hipEventCreateWithFlags)
   auto& events = fake_hip::TheState().events;
   events.push_back(std::make_unique<Event>());
   events.back()->name = "e" + std::to_string(events.size());
@@ -85,7 +104,37 @@ FAKE_EXPORT hipError_t hipEventDestroy(hipEvent_t handle) {
   if (event == nullptr) {
     return call.Return(hipErrorContextIsDestroyed);
   }
+  FAKE_UNSAFE(hipEventDestroy)
   event->live = false;
+  return call.Return(hipSuccess);
+}
+
+FAKE_EXPORT hipError_t hipEventQuery(hipEvent_t handle) {
+  FAKE_CALL(hipEventQuery, NameOf(handle))
+  const Event* event = FindEvent(handle, "hipEventQuery");
+  if (event == nullptr) {
+    return call.Return(hipErrorInvalidHandle);
+  }
+  if (const int code = fake_hip::CheckEvent(*event, false, "hipEventQuery")) {
+    return call.Return(code);
+  }
+  const bool over = event->stream->done >= event->position;
+  if (fake_hip::TheState().run_after_queries) {
+    fake_hip::RunUntil(event->stream, event->position);
+  }
+  return call.Return(over ? hipSuccess : hipErrorNotReady);
+}
+
+FAKE_EXPORT hipError_t hipEventSynchronize(hipEvent_t handle) {
+  FAKE_CALL(hipEventSynchronize, NameOf(handle))
+  const Event* event = FindEvent(handle, "hipEventSynchronize");
+  if (event == nullptr) {
+    return call.Return(hipErrorInvalidHandle);
+  }
+  if (const int code = fake_hip::CheckEvent(*event, true, "hipEventSynchronize")) {
+    return call.Return(code);
+  }
+  fake_hip::RunUntil(event->stream, event->position);
   return call.Return(hipSuccess);
 }
 

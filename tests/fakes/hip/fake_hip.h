@@ -16,6 +16,7 @@ struct FakeHip {
   void (*set_device_count)(int count);
   void (*set_uuids)(bool available);
   void (*reverse_devices)();  // as HIP_VISIBLE_DEVICES can
+  void (*set_peer)(int device, int peer, bool accessible);
 
   // The nth call of `function` from now on returns `code` and does nothing; nth 0 clears all
   // planned failures.
@@ -36,16 +37,28 @@ struct FakeHip {
   int (*last_error)();
   void (*set_last_error)(int code);
   void* (*stream)(int device);
-  void (*destroy_stream)(void* stream);
-  void (*capture)(void* stream, int state,
-                  unsigned long long graph);  // 0 none, 1 active, 2 invalid
+  void* (*non_blocking_stream)(int device);  // the default stream does not wait for it
+  void (*destroy_stream)(void* stream);      // after its work, as the runtime does
+
+  // Sets the state of a capture: 0 none, 1 active, 2 invalid. It is one of the calling thread, in
+  // the global mode or the given one.
+  void (*capture)(void* stream, int state, unsigned long long graph);
+  void (*capture_in_mode)(void* stream, int mode, unsigned long long graph);
   int (*capture_state)(void* stream);
+  int (*thread_mode)();
+  void (*set_thread_mode)(int mode);
+
+  // A device fault: each later call returns this code. 0 ends that.
+  void (*fault)(int code);
   void (*enqueue)(void* stream, int device, void (*work)(void*), void* context);
+  void (*run)(void* stream, int device);  // the device does the work of a stream
+  void (*run_after_queries)();            // ... of an event, after each query
 
   // The CPU cannot touch device memory; `bytes` returns the address of its contents.
   void* (*allocate)(FakeHipMemory kind, int device, size_t size);
   void* (*bytes)(void* pointer);
-  void (*hide_range)(void* pointer);  // hipMemGetAddressRange gives NULL for it
+  void (*hide_range)(void* pointer);   // hipMemGetAddressRange gives NULL for it
+  void (*unshareable)(void* pointer);  // as memory of hipMemMap is
   void (*free)(void* pointer);
   size_t (*live_events)();
 };

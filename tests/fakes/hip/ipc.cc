@@ -40,6 +40,7 @@ extern "C" {
 
 FAKE_EXPORT hipError_t hipIpcGetMemHandle(hipIpcMemHandle_t* out, void* pointer) {
   FAKE_CALL(hipIpcGetMemHandle, NameOf(pointer))
+  FAKE_UNSAFE(hipIpcGetMemHandle)
   uintptr_t base = 0;
   const Allocation* found = FindAllocation(pointer, &base);
   if (found == nullptr || found->kind != kFakeDevice) {
@@ -47,6 +48,9 @@ FAKE_EXPORT hipError_t hipIpcGetMemHandle(hipIpcMemHandle_t* out, void* pointer)
   }
   if (base != reinterpret_cast<uintptr_t>(pointer)) {
     return call.Reject(hipErrorInvalidValue, "not the start of an allocation");
+  }
+  if (found->unshareable) {
+    return call.Return(hipErrorInvalidValue);
   }
   Handle handle = {};
   std::memcpy(handle.mark, fake_hip::kMark, sizeof handle.mark);
@@ -62,6 +66,7 @@ FAKE_EXPORT hipError_t hipIpcGetMemHandle(hipIpcMemHandle_t* out, void* pointer)
 FAKE_EXPORT hipError_t hipIpcOpenMemHandle(void** pointer, hipIpcMemHandle_t in,
                                            unsigned int flags) {
   FAKE_CALL(hipIpcOpenMemHandle, std::to_string(flags))
+  FAKE_UNSAFE(hipIpcOpenMemHandle)
   Handle handle;
   std::memcpy(&handle, &in, sizeof handle);
   if (flags != hipIpcMemLazyEnablePeerAccess) {
@@ -84,6 +89,7 @@ FAKE_EXPORT hipError_t hipIpcOpenMemHandle(void** pointer, hipIpcMemHandle_t in,
 
 FAKE_EXPORT hipError_t hipIpcCloseMemHandle(void* pointer) {
   FAKE_CALL(hipIpcCloseMemHandle, NameOf(pointer))
+  FAKE_UNSAFE(hipIpcCloseMemHandle)
   uintptr_t base = 0;
   const Allocation* found = FindAllocation(pointer, &base);
   if (found == nullptr || !found->mapped || base != reinterpret_cast<uintptr_t>(pointer)) {

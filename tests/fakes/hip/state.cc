@@ -48,6 +48,13 @@ State& TheState() {
   return *state;
 }
 
+Thread::~Thread() {
+  const std::lock_guard<std::recursive_mutex> guard(TheState().mutex);
+  for (const auto& stream : own_streams) {
+    DestroyStream(stream.second);
+  }
+}
+
 Thread& TheThread() {
   static thread_local Thread thread;
   return thread;
@@ -75,11 +82,15 @@ Call::Call(const char* name, const std::string& arguments, bool needs_start)
   if (state.initialised && state.process != getpid()) {
     Violation(name_ + ": in a forked child");
   }
+  if (state.fault != hipSuccess && needs_start) {
+    injected_ = state.fault;
+  }
 }
 
-// Up to version 6 the last call sets the error; from 7 on only a call that failed does.
+// Up to version 6 the last call sets the error; from 7 on only a call that failed does, and work
+// that is not over is no failure.
 hipError_t Call::Return(int code) const {
-  if (code != hipSuccess || Major() < 7) {
+  if ((code != hipSuccess && code != hipErrorNotReady) || Major() < 7) {
     TheThread().last_error = code;
   }
   return static_cast<hipError_t>(code);

@@ -13,7 +13,10 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "fake_hip.h"
@@ -43,9 +46,13 @@ struct Stream {
   int device;
   bool is_default;
   bool of_library;  // created by hipStreamCreateWithFlags
+  bool blocking = true;
   bool live = true;
   int capture = hipStreamCaptureStatusNone;
   unsigned long long graph = 0;
+  bool origin = false;  // a capture began on this stream, on this thread, in this mode
+  std::thread::id thread;
+  int mode = hipStreamCaptureModeGlobal;
   std::deque<Operation> pending;
   uint64_t done = 0;
 
@@ -69,6 +76,7 @@ struct Allocation {
   char* bytes;
   bool hidden_range;
   bool mapped;  // from another process
+  bool unshareable = false;
 };
 
 struct Failure {
@@ -83,6 +91,7 @@ struct State {
   int device_count = 2;
   bool uuids = true;
   bool reversed = false;
+  bool run_after_queries = false;
   bool initialised = false;
   pid_t process = 0;  // the process that called hipInit
   std::vector<Failure> failures;
@@ -92,15 +101,25 @@ struct State {
   std::vector<std::unique_ptr<Event>> events;
   std::map<uintptr_t, Allocation> memory;
   std::map<int, Stream*> defaults;
+  std::set<std::pair<int, int>> no_peers;
+  int fault = hipSuccess;
 };
 
 State& TheState();
 
-// State of one thread.
+// State of one thread. Its own streams, one for each device, end with it.
 struct Thread {
   int device = 0;
   int application_device = 0;
   int last_error = 0;
+  int mode = hipStreamCaptureModeGlobal;
+  int application_mode = hipStreamCaptureModeGlobal;
+  std::map<int, Stream*> own_streams;
+
+  Thread() = default;
+  ~Thread();
+  Thread(const Thread&) = delete;
+  Thread& operator=(const Thread&) = delete;
 };
 Thread& TheThread();
 
@@ -124,9 +143,12 @@ class Call {
 };
 
 Stream* DefaultStream(int device);
+Stream* OwnStream(int device);  // of the calling thread
 Stream* AddStream(int device, bool of_library, bool is_default);
 // Returns NULL and records a violation if the handle is not a live stream.
 Stream* FindStream(hipStream_t stream, const char* function);
+// Was it a stream? The functions that report a stream's device check that.
+bool WasDestroyed(hipStream_t stream);
 Event* FindEvent(hipEvent_t event, const char* function);
 std::string NameOf(hipStream_t stream);
 std::string NameOf(hipEvent_t event);
@@ -137,6 +159,14 @@ std::string Join(std::initializer_list<std::string> parts);
 void RunUntil(Stream* stream, uint64_t position);
 void Enqueue(Stream* stream, std::function<void()> work);
 bool IsAnyBlockingCapture();
+void DestroyStream(Stream* stream);
+
+// Fails as the runtime's waits do while a graph is captured; `stream` may be NULL. Returns the
+// code.
+int CheckWait(Stream* stream, const char* function);
+// Fails as the runtime's allocations do: the fake applies that to everything that creates,
+// destroys or maps an object.
+int CheckUnsafe(const char* function);
 
 // The allocation that holds an address, or NULL.
 Allocation* FindAllocation(const void* pointer, uintptr_t* base);
@@ -157,6 +187,12 @@ void Uuid(int device, char* out);
   const fake_hip::Call call(#name, fake_hip::Join({__VA_ARGS__}), true); \
   if (call.fails()) {                                                    \
     return call.Fail();                                                  \
+  }
+
+// Rejects an unsafe call during a capture.
+#define FAKE_UNSAFE(name)                                \
+  if (const int unsafe = fake_hip::CheckUnsafe(#name)) { \
+    return call.Return(unsafe);                          \
   }
 
 #endif  // DLBRIDGE_TESTS_FAKES_HIP_STATE_H_

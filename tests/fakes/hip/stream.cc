@@ -29,6 +29,7 @@ Stream* AddStream(int device, bool of_library, bool is_default) {
   stream->name = is_default ? "default" + std::to_string(device) : "s" + Number(streams.size() - 1);
   stream->device = device;
   stream->of_library = of_library;
+  stream->blocking = !of_library;
   stream->is_default = is_default;
   return stream;
 }
@@ -41,9 +42,18 @@ Stream* DefaultStream(int device) {
   return stream;
 }
 
-std::string NameOf(hipStream_t stream) {
+Stream* OwnStream(int device) {
+  Stream*& stream = TheThread().own_streams[device];
   if (stream == nullptr) {
-    return "NULL";
+    stream = AddStream(device, false, false);
+  }
+  return stream;
+}
+
+std::string NameOf(hipStream_t stream) {
+  const auto handle = reinterpret_cast<uintptr_t>(stream);
+  if (handle <= 2) {
+    return handle == 0 ? "NULL" : std::to_string(handle);
   }
   const int index = IndexOf(stream);
   return index < 0 ? "?" : TheState().streams[static_cast<size_t>(index)]->name;
@@ -53,8 +63,14 @@ Stream* FindStream(hipStream_t handle, const char* function) {
   if (handle == nullptr) {
     return DefaultStream(TheThread().device);
   }
-  if (reinterpret_cast<uintptr_t>(handle) <= 2) {
-    Violation(std::string(function) + ": the handle 1 or 2, which older runtimes follow");
+  if (handle == hipStreamPerThread) {
+    return OwnStream(TheThread().device);
+  }
+  if (reinterpret_cast<uintptr_t>(handle) == 1) {
+    if (TheState().version >= 60400000) {
+      return DefaultStream(TheThread().device);
+    }
+    Violation(std::string(function) + ": the handle 1, which older runtimes follow");
     return nullptr;
   }
   const int index = IndexOf(handle);
@@ -87,13 +103,72 @@ void Enqueue(Stream* stream, std::function<void()> work) {
   stream->pending.push_back({std::move(work), nullptr, 0});
 }
 
+void DestroyStream(Stream* stream) {
+  RunUntil(stream, stream->enqueued());
+  stream->live = false;
+}
+
 bool IsAnyBlockingCapture() {
   for (const auto& stream : TheState().streams) {
-    if (stream->live && !stream->of_library && stream->capture == hipStreamCaptureStatusActive) {
+    if (stream->live && stream->blocking && stream->capture == hipStreamCaptureStatusActive) {
       return true;
     }
   }
   return false;
+}
+
+bool WasDestroyed(hipStream_t handle) {
+  const int index = IndexOf(handle);
+  return index >= 0 && !TheState().streams[static_cast<size_t>(index)]->live;
+}
+
+namespace {
+
+bool IsDefault(hipStream_t stream) { return reinterpret_cast<uintptr_t>(stream) <= 1; }
+
+// Runtimes before 6.1 reject waits during a capture in every mode, but keep the capture.
+bool IgnoresModes() { return TheState().version >= 50300000 && TheState().version < 60100000; }
+
+// Captures that a call of this thread must not disturb: its own ones, unless they are relaxed, and
+// the global ones of all threads. `invalidate`: they are lost.
+bool IsAnyOtherCapture(bool invalidate) {
+  bool found = false;
+  for (const auto& stream : TheState().streams) {
+    const bool own = stream->thread == std::this_thread::get_id();
+    const bool counts = stream->mode == hipStreamCaptureModeGlobal ||
+                        (own && stream->mode == hipStreamCaptureModeThreadLocal);
+    if (stream->live && stream->origin && counts && stream->capture != hipStreamCaptureStatusNone) {
+      found = true;
+      stream->capture = invalidate ? hipStreamCaptureStatusInvalidated : stream->capture;
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+int CheckWait(Stream* stream, const char* function) {
+  if (stream != nullptr && stream->capture != hipStreamCaptureStatusNone) {
+    stream->capture = hipStreamCaptureStatusInvalidated;
+    Violation(std::string(function) + ": a stream that is capturing");
+    return hipErrorStreamCaptureUnsupported;
+  }
+  if (IgnoresModes()) {
+    return IsAnyOtherCapture(false) ? hipErrorStreamCaptureUnsupported : hipSuccess;
+  }
+  return CheckUnsafe(function);
+}
+
+int CheckUnsafe(const char* function) {
+#if FAKE_HIP_LEVEL > 0
+  if (TheThread().mode != hipStreamCaptureModeRelaxed && IsAnyOtherCapture(true)) {
+    Violation(std::string(function) + ": during a capture, in a mode other than RELAXED");
+    return hipErrorStreamCaptureUnsupported;
+  }
+#else
+  static_cast<void>(function);  // a runtime without modes has no such rule
+#endif
+  return hipSuccess;
 }
 
 }  // namespace fake_hip
@@ -109,6 +184,7 @@ FAKE_EXPORT hipError_t hipStreamCreateWithFlags(hipStream_t* stream, unsigned in
   if (flags != hipStreamNonBlocking) {
     return call.Reject(hipErrorInvalidValue, "a stream that the default stream waits for");
   }
+  FAKE_UNSAFE(hipStreamCreateWithFlags)
   *stream =
       reinterpret_cast<hipStream_t>(fake_hip::AddStream(fake_hip::TheThread().device, true, false));
   return call.Return(hipSuccess);
@@ -117,11 +193,11 @@ FAKE_EXPORT hipError_t hipStreamCreateWithFlags(hipStream_t* stream, unsigned in
 FAKE_EXPORT hipError_t hipStreamDestroy(hipStream_t handle) {
   FAKE_CALL(hipStreamDestroy, NameOf(handle))
   Stream* stream = FindStream(handle, "hipStreamDestroy");
-  if (stream == nullptr || handle == nullptr) {
+  if (stream == nullptr || reinterpret_cast<uintptr_t>(handle) <= 2) {
     return call.Reject(hipErrorInvalidHandle, "nothing to destroy");
   }
-  fake_hip::RunUntil(stream, stream->enqueued());
-  stream->live = false;
+  FAKE_UNSAFE(hipStreamDestroy)
+  fake_hip::DestroyStream(stream);
   return call.Return(hipSuccess);
 }
 
@@ -131,12 +207,11 @@ FAKE_EXPORT hipError_t hipStreamSynchronize(hipStream_t handle) {
   if (stream == nullptr) {
     return call.Return(hipErrorContextIsDestroyed);
   }
-  if (stream->capture != hipStreamCaptureStatusNone) {
-    stream->capture = hipStreamCaptureStatusInvalidated;
-    return call.Reject(hipErrorStreamCaptureUnsupported, "a stream that is capturing");
-  }
-  if (handle == nullptr && fake_hip::IsAnyBlockingCapture()) {
+  if (fake_hip::IsDefault(handle) && fake_hip::IsAnyBlockingCapture()) {
     return call.Reject(hipErrorStreamCaptureImplicit, "the default stream during a capture");
+  }
+  if (const int code = fake_hip::CheckWait(stream, "hipStreamSynchronize")) {
+    return call.Return(code);
   }
   fake_hip::RunUntil(stream, stream->enqueued());
   return call.Return(hipSuccess);
@@ -147,6 +222,12 @@ FAKE_EXPORT hipError_t hipStreamSynchronize(hipStream_t handle) {
 FAKE_EXPORT hipError_t hipStreamGetDevice(hipStream_t handle, hipDevice_t* device);
 hipError_t hipStreamGetDevice(hipStream_t handle, hipDevice_t* device) {
   FAKE_CALL(hipStreamGetDevice, NameOf(handle))
+  if (reinterpret_cast<uintptr_t>(handle) == 1) {
+    return call.Reject(hipErrorInvalidHandle, "the handle 1, which all runtimes follow here");
+  }
+  if (fake_hip::WasDestroyed(handle)) {
+    return call.Return(hipErrorContextIsDestroyed);
+  }
   const Stream* stream = FindStream(handle, "hipStreamGetDevice");
   if (stream == nullptr) {
     return call.Return(hipErrorContextIsDestroyed);
@@ -159,7 +240,10 @@ hipError_t hipStreamGetDevice(hipStream_t handle, hipDevice_t* device) {
 #if FAKE_HIP_LEVEL > 0
 FAKE_EXPORT int hipGetStreamDeviceId(hipStream_t handle) {
   const fake_hip::Call call("hipGetStreamDeviceId", NameOf(handle), true);
-  const Stream* stream = call.fails() ? nullptr : FindStream(handle, "hipGetStreamDeviceId");
+  if (call.fails() || fake_hip::WasDestroyed(handle)) {
+    return -1;
+  }
+  const Stream* stream = FindStream(handle, "hipGetStreamDeviceId");
   return stream == nullptr ? -1 : stream->device;
 }
 
@@ -169,7 +253,7 @@ FAKE_EXPORT hipError_t hipStreamIsCapturing(hipStream_t handle, hipStreamCapture
   if (stream == nullptr) {
     return call.Return(hipErrorContextIsDestroyed);
   }
-  if (handle == nullptr && fake_hip::IsAnyBlockingCapture()) {
+  if (fake_hip::IsDefault(handle) && fake_hip::IsAnyBlockingCapture()) {
     return call.Return(hipErrorStreamCaptureImplicit);
   }
   *status = static_cast<hipStreamCaptureStatus>(stream->capture);
@@ -185,6 +269,14 @@ FAKE_EXPORT hipError_t hipStreamGetCaptureInfo(hipStream_t handle, hipStreamCapt
   }
   *status = static_cast<hipStreamCaptureStatus>(stream->capture);
   *graph = stream->graph;
+  return call.Return(hipSuccess);
+}
+
+FAKE_EXPORT hipError_t hipThreadExchangeStreamCaptureMode(hipStreamCaptureMode* mode) {
+  FAKE_CALL(hipThreadExchangeStreamCaptureMode, std::to_string(*mode))
+  const int previous = fake_hip::TheThread().mode;
+  fake_hip::TheThread().mode = *mode;
+  *mode = static_cast<hipStreamCaptureMode>(previous);
   return call.Return(hipSuccess);
 }
 #endif
