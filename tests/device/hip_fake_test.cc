@@ -240,6 +240,7 @@ HIP_TEST(HipFake, UnsafeCallsDuringACapture) {
                           [&] { return FAKE(hipStreamSynchronize)(idle); });
   hipEvent_t event = Event();
   EXPECT_EQ(FAKE(hipEventRecord)(event, idle), hipSuccess);
+  fake.run(idle, 0);
   ExpectInRelaxedModeOnly(fake, "hipEventSynchronize",
                           [&] { return FAKE(hipEventSynchronize)(event); });
   ExpectInRelaxedModeOnly(fake, "hipEventQuery", [&] { return FAKE(hipEventQuery)(event); });
@@ -285,6 +286,7 @@ HIP_TEST(HipFake, WaitsDuringACaptureBefore61) {
   hipStream_t idle = Stream(fake, 0);
   hipEvent_t event = Event();
   EXPECT_EQ(FAKE(hipEventRecord)(event, idle), hipSuccess);
+  fake.run(idle, 0);
   fake.capture(capturing, hipStreamCaptureStatusActive, 5);
   fake.set_thread_mode(hipStreamCaptureModeRelaxed);
   EXPECT_EQ(FAKE(hipStreamSynchronize)(idle), hipErrorStreamCaptureUnsupported);
@@ -314,6 +316,7 @@ HIP_TEST(HipFake, EventsOfAStreamThatCapturesOrIsDestroyed) {
     EXPECT_NE(function(event), hipSuccess);
     ExpectRefused(fake, "an event that was never recorded");
     EXPECT_EQ(FAKE(hipEventRecord)(event, stream), hipSuccess);
+    fake.run(stream, 0);
     EXPECT_EQ(function(event), hipSuccess);
     fake.capture(stream, hipStreamCaptureStatusActive, 5);
     EXPECT_EQ(function(event), hipErrorCapturedEvent);
@@ -332,8 +335,6 @@ HIP_TEST(HipFake, EventsThatAreNotReady) {
   Init();
   hipStream_t stream = Stream(fake, 0);
   hipEvent_t event = Event();
-  fake.enqueue(
-      stream, 0, [](void*) {}, nullptr);
   EXPECT_EQ(FAKE(hipEventRecord)(event, stream), hipSuccess);
   EXPECT_EQ(FAKE(hipEventQuery)(event), hipErrorNotReady);
   EXPECT_EQ(fake.last_error(), hipErrorNotReady);

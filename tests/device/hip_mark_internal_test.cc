@@ -147,8 +147,11 @@ HIP_TEST(HipMark, FreedBeforeItIsOver) {
   fake.enqueue(stream, 1, Increase, &done);
   kHipBackend.mark_free(Mark(On(stream, 1)));
   EXPECT_EQ(done, 0) << "freeing does not wait";
-  const StreamMark mark = Mark(On(fake.stream(1), 1));
+  void* other = fake.stream(1);
+  const StreamMark mark = Mark(On(other, 1));
+  fake.run(other, 1);
   EXPECT_TRUE(IsOver(mark));
+  EXPECT_EQ(done, 0);
   kHipBackend.mark_free(mark);
   EXPECT_EQ(fake.live_events(), 1U);
   fake.run(stream, 1);
@@ -192,6 +195,7 @@ HIP_TEST(HipMark, AStreamThatCapturesLater) {
   StartHip(fake);
   void* stream = fake.stream(1);
   const StreamMark mark = Mark(On(stream, 1));
+  fake.run(stream, 1);
   fake.capture(stream, hipStreamCaptureStatusActive, 5);
   EXPECT_FALSE(IsOver(mark)) << "not known before the capture ends";
   DLBridgeError error = DLBRIDGE_ERROR_INIT;
@@ -220,7 +224,8 @@ TEST(HipMark, AStreamThatWasDestroyed) {
       Wait(mark);
       kHipBackend.mark_free(mark);
       const StreamMark next = Mark(On(fake.stream(1), 1));  // the same event
-      EXPECT_TRUE(IsOver(next));
+      EXPECT_FALSE(IsOver(next));
+      Wait(next);
       kHipBackend.mark_free(next);
     }));
   }

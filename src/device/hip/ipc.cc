@@ -54,8 +54,8 @@ DLBridgeStatus AskHandle(uint64_t base, IpcMemHandle* out, DLBridgeError* error)
   g_hip.driver.hipGetLastError();
   const DLBridgeStatus status = RejectStatus(
       error, DLBRIDGE_ERROR_UNSUPPORTED, "tensor",
-      "is in memory that hipIpcGetMemHandle rejects, such as memory of a pool (hipMallocAsync) or "
-      "of hipMemMap: copy it to memory of hipMalloc, and export the copy");
+      "is in memory that hipIpcGetMemHandle rejects, as it does memory of hipMemMap (PyTorch's "
+      "expandable segments) and of graphs: copy it to memory of hipMalloc, and export the copy");
   if (error != nullptr) {
     error->native_code = code;
   }

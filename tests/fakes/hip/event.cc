@@ -151,10 +151,13 @@ FAKE_EXPORT hipError_t hipEventRecord(hipEvent_t handle, hipStream_t stream_hand
   if (event->captured) {
     return call.Reject(hipErrorInvalidHandle, "an event that a graph has seen");
   }
-  event->stream = stream;
-  event->position = stream->enqueued();
   event->captured = stream->capture != hipStreamCaptureStatusNone;
   event->graph = stream->graph;
+  if (!event->captured) {
+    fake_hip::Enqueue(stream, [] {});  // the runtime enqueues a marker, even on an idle stream
+  }
+  event->stream = stream;
+  event->position = stream->enqueued();
   return call.Return(hipSuccess);
 }
 
