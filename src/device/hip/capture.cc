@@ -93,7 +93,7 @@ RelaxedScope::~RelaxedScope() {
 
 Result RelaxedScope::Enter() {
   const auto exchange = g_hip.driver.hipThreadExchangeStreamCaptureMode;
-  if (exchange == nullptr) {
+  if (exchange != nullptr) {
     return kSuccess;
   }
   const Result code = exchange(&mode_);
