@@ -86,18 +86,18 @@ DLBRIDGE_COLD DLBridgeStatus JudgeCapture(const DLBridgeStream& producer, int32_
 }  // namespace
 
 RelaxedScope::~RelaxedScope() {
-  if (entered_ && g_hip.driver.hipThreadExchangeStreamCaptureMode(&mode_) != kSuccess) {
+  if (exchange_ != nullptr && exchange_(&mode_) != kSuccess) {
     g_hip.driver.hipGetLastError();
   }
 }
 
 Result RelaxedScope::Enter() {
   const auto exchange = g_hip.driver.hipThreadExchangeStreamCaptureMode;
-  if (exchange != nullptr) {
+  if (exchange == nullptr) {
     return kSuccess;
   }
   const Result code = exchange(&mode_);
-  entered_ = code == kSuccess;
+  exchange_ = code == kSuccess ? exchange : nullptr;
   return code;
 }
 

@@ -24,7 +24,7 @@ class RelaxedScope {
 
  private:
   int32_t mode_ = kModeRelaxed;
-  bool entered_ = false;
+  Result (*exchange_)(int32_t*) = nullptr;  // set if there is a mode to restore
 };
 
 // Rejects a hand-off that the captures of its streams do not allow. `*capturing`: does either

@@ -72,15 +72,25 @@ DLBridgeStatus Identify(int32_t device, Identity* out, DLBridgeError* error) {
   return DLBRIDGE_OK;
 }
 
-// The runtime says that a device cannot access its own memory by peer access.
+namespace {
+
+// By peer access, a device cannot access its own memory.
+DLBridgeStatus AskAccess(int32_t device, int32_t peer, int32_t* can, DLBridgeError* error) {
+  *can = device == peer ? 1 : 0;
+  if (device != peer && g_hip.driver.hipDeviceCanAccessPeer != nullptr) {
+    DLBRIDGE_HIP_TRY(hipDeviceCanAccessPeer, can, device, peer);
+  }
+  return DLBRIDGE_OK;
+}
+
+}  // namespace
+
 DLBridgeStatus Peers(int32_t native_device, uint64_t* capable, DLBridgeError* error) {
   *capable = 0;
   DLBRIDGE_TRY(CheckDevice(native_device, "native_device", error));
   for (int32_t device = 0; device < g_hip.device_count && device < 64; ++device) {
-    int32_t can = device == native_device ? 1 : 0;
-    if (can == 0 && g_hip.driver.hipDeviceCanAccessPeer != nullptr) {
-      DLBRIDGE_HIP_TRY(hipDeviceCanAccessPeer, &can, device, native_device);
-    }
+    int32_t can = 0;
+    DLBRIDGE_TRY(AskAccess(device, native_device, &can, error));
     *capable |= static_cast<uint64_t>(can != 0) << device;
   }
   return DLBRIDGE_OK;
