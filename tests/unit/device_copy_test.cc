@@ -296,7 +296,6 @@ TEST(DeviceCopy, RejectsInvalidStreams) {
   const DLBridgeStream wrong[] = {
       {DLBRIDGE_BACKEND_CUDA, -1, Device(kDLCUDA), 8, 0, 0},
       {DLBRIDGE_BACKEND_CUDA, DLBRIDGE_STREAM_QUEUE, Device(kDLCUDA), 0, 0, 0},
-      {DLBRIDGE_BACKEND_HIP, DLBRIDGE_STREAM_QUEUE, Device(kDLROCM), 1, 0, 0},
       {DLBRIDGE_BACKEND_LEVEL_ZERO, DLBRIDGE_STREAM_QUEUE, Device(kDLOneAPI), 0, 0, 0},
       {DLBRIDGE_BACKEND_OPENCL, DLBRIDGE_STREAM_IMMEDIATE_LIST, Device(kDLOpenCL), 8, 0, 0}};
   for (const DLBridgeStream& stream : wrong) {
