@@ -526,6 +526,8 @@ HIP_TEST(HipFake, InvalidMemoryHandles) {
   ExpectRefused(fake, "not the start of an allocation");
   EXPECT_NE(FAKE(hipIpcGetMemHandle)(&handle, fake.allocate(kFakeHost, 0, 64)), hipSuccess);
   ExpectRefused(fake, "no memory of a device");
+  EXPECT_NE(FAKE(hipIpcGetMemHandle)(&handle, fake.allocate(kFakeDevice, 1, 64)), hipSuccess);
+  ExpectRefused(fake, "memory of another device than the thread's");
   void* mapped = fake.allocate(kFakeDevice, 0, 64);
   fake.unshareable(mapped);
   EXPECT_EQ(FAKE(hipIpcGetMemHandle)(&handle, mapped), hipErrorInvalidValue);

@@ -261,8 +261,8 @@ HIP_TEST(HipIpc, CallsOfAnExportThatFail) {
   IpcHandle handle;
   DLBridgeError error = DLBRIDGE_ERROR_INIT;
   for (const char* function :
-       {"hipPointerGetAttributes", "hipMemGetAddressRange", "hipDeviceGetUuid",
-        "hipThreadExchangeStreamCaptureMode", "hipIpcGetMemHandle"}) {
+       {"hipPointerGetAttributes", "hipMemGetAddressRange", "hipDeviceGetUuid", "hipGetDevice",
+        "hipSetDevice", "hipThreadExchangeStreamCaptureMode", "hipIpcGetMemHandle"}) {
     fake.fail(function, 999, 1);
     EXPECT_EQ(Export(memory, &handle, &error), DLBRIDGE_ERROR_DRIVER);
     EXPECT_TRUE(Contains(error.message, function)) << error.message;

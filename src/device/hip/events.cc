@@ -9,6 +9,7 @@
 #include "device/hip/events.h"
 
 #ifdef _WIN32
+#define WIN32_LEAN_AND_MEAN
 #include <windows.h>
 #else
 #include <ctime>

@@ -42,14 +42,17 @@ DLBridgeStatus CheckShareable(const DLBridgePointerInfo& found, DLBridgeError* e
   return CheckDevice(found.native_device, "tensor", error);
 }
 
-// hipIpcGetMemHandle reports memory that it cannot share as an invalid value.
-DLBridgeStatus AskHandle(uint64_t base, IpcMemHandle* out, DLBridgeError* error) {
+// hipIpcGetMemHandle reports memory that it cannot share as an invalid value. The runtime looks for
+// the memory on the thread's device.
+DLBridgeStatus AskHandle(uint64_t base, int32_t device, IpcMemHandle* out, DLBridgeError* error) {
+  DeviceScope scope;
+  DLBRIDGE_TRY(scope.Enter(device, error));
   RelaxedScope relaxed;
   DLBRIDGE_TRY(relaxed.Enter(error));
   const Result code =
       g_hip.driver.hipIpcGetMemHandle(out, reinterpret_cast<void*>(static_cast<uintptr_t>(base)));
   if (code != kInvalidValue && code != kNotSupported) {
-    return code == kSuccess ? DLBRIDGE_OK : RejectCall(error, "hipIpcGetMemHandle", code);
+    return code == kSuccess ? scope.Leave(error) : RejectCall(error, "hipIpcGetMemHandle", code);
   }
   g_hip.driver.hipGetLastError();
   const DLBridgeStatus status = RejectStatus(
@@ -134,7 +137,7 @@ DLBridgeStatus IpcExport(const DLBridgeBuffer& buffer, DLDevice label, IpcHandle
   DLBRIDGE_TRY(CheckShareable(found, error));
   Wire wire;
   DLBRIDGE_TRY(Identify(found.native_device, &wire.device, error));
-  DLBRIDGE_TRY(AskHandle(found.base, &wire.handle, error));
+  DLBRIDGE_TRY(AskHandle(found.base, found.native_device, &wire.handle, error));
   std::memset(out, 0, sizeof *out);
   std::memcpy(out->bytes, &wire, sizeof wire);
   out->length = sizeof wire;

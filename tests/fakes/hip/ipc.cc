@@ -49,6 +49,9 @@ FAKE_EXPORT hipError_t hipIpcGetMemHandle(hipIpcMemHandle_t* out, void* pointer)
   if (base != reinterpret_cast<uintptr_t>(pointer)) {
     return call.Reject(hipErrorInvalidValue, "not the start of an allocation");
   }
+  if (found->device != fake_hip::TheThread().device) {
+    return call.Reject(hipErrorInvalidValue, "memory of another device than the thread's");
+  }
   if (found->unshareable) {
     return call.Return(hipErrorInvalidValue);
   }
