@@ -41,8 +41,8 @@ static inline hipDeviceptr_t dlbridge_hip_pointer(const DLBridgeBuffer* buffer) 
              : NULL;
 }
 
-/** A stream of device `ordinal`. NULL is that device's default stream, hipStreamPerThread its stream of
- * the thread that makes a call. Runtimes before 6.4 reject hipStreamLegacy. \since 0.3.0 */
+/** A stream of device `ordinal`. NULL is that device's default stream, hipStreamPerThread its stream
+ * of the calling thread. Runtimes before 6.4 reject hipStreamLegacy. \since 0.3.0 */
 static inline DLBridgeStream dlbridge_stream_hip(hipStream_t stream, int ordinal) {
   DLBridgeStream result = DLBRIDGE_STREAM_INIT;
   result.backend = DLBRIDGE_BACKEND_HIP;
