@@ -39,6 +39,19 @@ DLBridgeStatus PrimaryOf(int32_t ordinal, Context* out, DLBridgeError* error) {
       error, [&] { return RetainPrimary(g_cuda.devices[ordinal].handle, ordinal, out, error); });
 }
 
+// The current context if it belongs to the device, else NULL.
+DLBridgeStatus CurrentOf(int32_t ordinal, Context* out, DLBridgeError* error) {
+  *out = nullptr;
+  Context current = nullptr;
+  DLBRIDGE_TRY(Check(g_cuda.driver.ctx_get_current(&current), "cuCtxGetCurrent", error));
+  if (current != nullptr) {
+    Device device = -1;
+    DLBRIDGE_TRY(Check(g_cuda.driver.ctx_get_device(&device), "cuCtxGetDevice", error));
+    *out = device == g_cuda.devices[ordinal].handle ? current : nullptr;
+  }
+  return DLBRIDGE_OK;
+}
+
 // The witnesses of contexts, by handle. An entry may be that of an earlier context with the handle.
 struct ContextWitness {
   Context context;
@@ -151,17 +164,23 @@ DLBridgeStatus ContextOfDevice(int32_t ordinal, const char* argument, Context* o
   if (ordinal < 0 || ordinal >= g_cuda.device_count) {
     return RejectOrdinal(ordinal, argument, error);
   }
-  Context current = nullptr;
-  DLBRIDGE_TRY(Check(g_cuda.driver.ctx_get_current(&current), "cuCtxGetCurrent", error));
-  if (current != nullptr) {
-    Device device = -1;
-    DLBRIDGE_TRY(Check(g_cuda.driver.ctx_get_device(&device), "cuCtxGetDevice", error));
-    if (device == g_cuda.devices[ordinal].handle) {
-      *out = current;
-      return DLBRIDGE_OK;
-    }
+  DLBRIDGE_TRY(CurrentOf(ordinal, out, error));
+  return *out != nullptr ? DLBRIDGE_OK : PrimaryOf(ordinal, out, error);
+}
+
+DLBridgeStatus ExistingContextOf(int32_t ordinal, Context* out, DLBridgeError* error) {
+  DLBRIDGE_TRY(CurrentOf(ordinal, out, error));
+  if (*out != nullptr) {
+    return DLBRIDGE_OK;
   }
-  return PrimaryOf(ordinal, out, error);
+  unsigned flags = 0;
+  int active = 0;
+  DLBRIDGE_TRY(WhileCapturing(error, [&] {
+    return Check(
+        g_cuda.driver.primary_ctx_get_state(g_cuda.devices[ordinal].handle, &flags, &active),
+        "cuDevicePrimaryCtxGetState", error);
+  }));
+  return active != 0 ? PrimaryOf(ordinal, out, error) : DLBRIDGE_OK;
 }
 
 DLBridgeStatus ContextOfStream(const DLBridgeStream& stream, const char* argument, Context* out,

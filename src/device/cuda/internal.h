@@ -72,6 +72,9 @@ DLBridgeStatus IdOf(Context context, uint64_t* out, DLBridgeError* error);
 DLBridgeStatus ContextOfDevice(int32_t ordinal, const char* argument, Context* out,
                                DLBridgeError* error);
 
+// The same without creating a primary context; NULL if the device has neither. `ordinal` exists.
+DLBridgeStatus ExistingContextOf(int32_t ordinal, Context* out, DLBridgeError* error);
+
 // Memory of the library in a context. A destroyed context takes it along, so it shows whether the
 // context still exists; a destroyed context itself must not be asked.
 struct Witness {
