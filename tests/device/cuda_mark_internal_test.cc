@@ -292,7 +292,10 @@ TEST_F(CudaMark, EachCallOfAMarkThatFailsIsNamed) {
     EXPECT_EQ(fake_cuda_failures_left(), 0) << one.call;
     EXPECT_EQ(Counts().context_depth, 0) << one.call;
     EXPECT_LE(Counts().live_events, before_.live_events + 1) << one.call;
+    EXPECT_EQ(mark.state[0], 0U) << one.call << ": a mark was kept";
   }
+  // The last one recorded the event from the pool and could not keep it.
+  EXPECT_EQ(Counts().live_events, before_.live_events);
 }
 
 // Without memory for its witness a context is taken to be alive.

@@ -237,6 +237,7 @@ DLBridgeStatus Mark(const DLBridgeStream& stream, StreamMark* out, DLBridgeError
   });
   if (status != DLBRIDGE_OK) {
     MarkFree(*out);
+    *out = {};
   }
   return status;
 }
