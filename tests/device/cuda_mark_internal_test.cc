@@ -233,7 +233,7 @@ TEST_F(CudaMark, WorkThatAFaultHasEndedIsOver) {
 // A driver may report the fault first from any of the calls.
 TEST_F(CudaMark, AFaultIsRecognisedFromEachCall) {
   const StreamMark mark = MustMark(stream_);
-  for (const int fault : {214, 220, 226, 700, 702, 709, 710, 714, 717, 719, 911}) {
+  for (const int fault : {201, 214, 220, 226, 700, 702, 709, 710, 714, 717, 719, 911}) {
     for (const char* call : {"cuPointerGetAttributes", "cuCtxPushCurrent_v2",
                              "cuThreadExchangeStreamCaptureMode", "cuEventQuery"}) {
       fake_cuda_fail(call, fault, 1);

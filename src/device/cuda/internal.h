@@ -27,7 +27,8 @@ struct Cuda {
 };
 extern Cuda g_cuda;
 
-// Has a fault ended the work of a context? The driver then returns it from every later call.
+// Has a fault ended the work of a context, or has the context ended? The driver returns a fault
+// from every later call.
 bool IsFault(int64_t result);
 
 // The driver's name of a result, or NULL.
