@@ -52,6 +52,20 @@ DLBridgeStatus CurrentOf(int32_t ordinal, Context* out, DLBridgeError* error) {
   return DLBRIDGE_OK;
 }
 
+// The driver answers for pairs of two devices only.
+DLBridgeStatus AskPeers(int32_t owner, uint64_t* capable, DLBridgeError* error) {
+  for (int i = 0; i < g_cuda.device_count && i < 64; ++i) {
+    int can = i == owner ? 1 : 0;
+    if (i != owner) {
+      DLBRIDGE_TRY(Check(g_cuda.driver.device_can_access_peer(&can, g_cuda.devices[i].handle,
+                                                              g_cuda.devices[owner].handle),
+                         "cuDeviceCanAccessPeer", error));
+    }
+    *capable |= uint64_t{can != 0} << i;
+  }
+  return DLBRIDGE_OK;
+}
+
 // The witnesses of contexts, by handle. An entry may be that of an earlier context with the handle.
 struct ContextWitness {
   Context context;
@@ -191,25 +205,12 @@ DLBridgeStatus ContextOfStream(const DLBridgeStream& stream, const char* argumen
   return Check(g_cuda.driver.stream_get_ctx(HandleOf(stream), out), "cuStreamGetCtx", error);
 }
 
-// The driver answers for pairs of two devices only.
 DLBridgeStatus Peers(int32_t native_device, uint64_t* capable, DLBridgeError* error) {
   if (native_device < 0 || native_device >= g_cuda.device_count) {
     return RejectOrdinal(native_device, "native_device", error);
   }
   *capable = 0;
-  return WhileCapturing(error, [&]() -> DLBridgeStatus {
-    for (int i = 0; i < g_cuda.device_count && i < 64; ++i) {
-      int can = i == native_device ? 1 : 0;
-      if (i != native_device) {
-        DLBRIDGE_TRY(
-            Check(g_cuda.driver.device_can_access_peer(&can, g_cuda.devices[i].handle,
-                                                       g_cuda.devices[native_device].handle),
-                  "cuDeviceCanAccessPeer", error));
-      }
-      *capable |= uint64_t{can != 0} << i;
-    }
-    return DLBRIDGE_OK;
-  });
+  return WhileCapturing(error, [&] { return AskPeers(native_device, capable, error); });
 }
 
 DLBridgeStatus Enumerate(int32_t /*device_type*/, DLBridgeError* error) {
