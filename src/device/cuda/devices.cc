@@ -53,14 +53,17 @@ DLBridgeStatus CurrentOf(int32_t ordinal, Context* out, DLBridgeError* error) {
 }
 
 // The driver answers for pairs of two devices only.
+Result CanAccess(int32_t device, int32_t owner, int* out) {
+  *out = 1;
+  return device == owner ? kSuccess
+                         : g_cuda.driver.device_can_access_peer(out, g_cuda.devices[device].handle,
+                                                                g_cuda.devices[owner].handle);
+}
+
 DLBridgeStatus AskPeers(int32_t owner, uint64_t* capable, DLBridgeError* error) {
   for (int i = 0; i < g_cuda.device_count && i < 64; ++i) {
-    int can = i == owner ? 1 : 0;
-    if (i != owner) {
-      DLBRIDGE_TRY(Check(g_cuda.driver.device_can_access_peer(&can, g_cuda.devices[i].handle,
-                                                              g_cuda.devices[owner].handle),
-                         "cuDeviceCanAccessPeer", error));
-    }
+    int can = 0;
+    DLBRIDGE_TRY(Check(CanAccess(i, owner, &can), "cuDeviceCanAccessPeer", error));
     *capable |= uint64_t{can != 0} << i;
   }
   return DLBRIDGE_OK;
