@@ -154,6 +154,7 @@ TEST_F(CudaMark, AHandoffUsesAnotherEvent) {
 
 TEST_F(CudaMark, ManyAtOnceAreBounded) {
   std::vector<StreamMark> marks;
+  marks.reserve(100);
   for (int i = 0; i < 100; ++i) {
     marks.push_back(MustMark(stream_));
   }
@@ -325,6 +326,7 @@ TEST_F(CudaMark, InAForkedChildCallsNoDriver) {
 TEST_F(CudaMark, InMoreContextsThanTheLibraryRemembers) {
   std::vector<CUcontext> contexts(70);
   std::vector<StreamMark> marks;
+  marks.reserve(contexts.size());
   for (CUcontext& context : contexts) {
     marks.push_back(MustMark(MakeOther(&context)));
   }
