@@ -82,6 +82,8 @@ void HandoffCallsOnly(benchmark::State& state) {
   auto* get_ctx = Symbol<decltype(cuStreamGetCtx)>("cuStreamGetCtx");
   auto* push = Symbol<decltype(cuCtxPushCurrent)>("cuCtxPushCurrent_v2");
   auto* is_capturing = Symbol<decltype(cuStreamIsCapturing)>("cuStreamIsCapturing");
+  auto* exchange =
+      Symbol<decltype(cuThreadExchangeStreamCaptureMode)>("cuThreadExchangeStreamCaptureMode");
   auto* get_id = Symbol<decltype(cuCtxGetId)>("cuCtxGetId");
   auto* record = Symbol<decltype(cuEventRecord)>("cuEventRecord");
   auto* wait = Symbol<decltype(cuStreamWaitEvent)>("cuStreamWaitEvent");
@@ -95,7 +97,10 @@ void HandoffCallsOnly(benchmark::State& state) {
     benchmark::DoNotOptimize(push(context));
     benchmark::DoNotOptimize(is_capturing(pair.consumer, &status));
     benchmark::DoNotOptimize(is_capturing(pair.producer, &status));
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    benchmark::DoNotOptimize(exchange(&mode));
     benchmark::DoNotOptimize(get_id(context, &id));
+    benchmark::DoNotOptimize(exchange(&mode));
     benchmark::DoNotOptimize(record(pair.event, pair.producer));
     benchmark::DoNotOptimize(wait(pair.consumer, pair.event, 0));
     benchmark::DoNotOptimize(pop(&context));
@@ -129,18 +134,22 @@ void PointerInfoCallsOnly(benchmark::State& state) {
   auto* ask = Symbol<decltype(cuPointerGetAttributes)>("cuPointerGetAttributes");
   const Fast fast;
   for ([[maybe_unused]] auto step : state) {
-    CUpointer_attribute attributes[] = {
-        CU_POINTER_ATTRIBUTE_MEMORY_TYPE,      CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
-        CU_POINTER_ATTRIBUTE_IS_MANAGED,       CU_POINTER_ATTRIBUTE_CONTEXT,
-        CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE};
+    CUpointer_attribute attributes[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                        CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+                                        CU_POINTER_ATTRIBUTE_IS_MANAGED,
+                                        CU_POINTER_ATTRIBUTE_CONTEXT,
+                                        CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
+                                        CU_POINTER_ATTRIBUTE_RANGE_SIZE,
+                                        CU_POINTER_ATTRIBUTE_MAPPED};
     unsigned type = 0;
     int ordinal = -1;
     unsigned managed = 0;
     CUcontext context = nullptr;
     CUdeviceptr base = 0;
     size_t size = 0;
-    void* values[] = {&type, &ordinal, &managed, &context, &base, &size};
-    benchmark::DoNotOptimize(ask(6, attributes, values, pair.memory));
+    unsigned mapped = 0;
+    void* values[] = {&type, &ordinal, &managed, &context, &base, &size, &mapped};
+    benchmark::DoNotOptimize(ask(7, attributes, values, pair.memory));
     benchmark::DoNotOptimize(size);
   }
 }

@@ -63,6 +63,7 @@ foreach(name cuda_start cuda_pointer cuda_stream cuda_copy_internal cuda_ipc_int
   dlbridge_add_cuda_test(${name}_test.cc fake_cuda)
 endforeach()
 dlbridge_add_cuda_test(cuda_old_driver_test.cc fake_cuda_old)
+dlbridge_add_cuda_test(cuda_old_mark_internal_test.cc fake_cuda_old)
 
 # The bundle of `./run gpu --bundle`, packed from this build and run with the fake driver.
 if(NOT DLBRIDGE_STATIC AND NOT DLBRIDGE_SANITIZE)

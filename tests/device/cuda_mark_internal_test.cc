@@ -154,6 +154,7 @@ TEST_F(CudaMark, AHandoffUsesAnotherEvent) {
 
 TEST_F(CudaMark, ManyAtOnceAreBounded) {
   std::vector<StreamMark> marks;
+  marks.reserve(100);
   for (int i = 0; i < 100; ++i) {
     marks.push_back(MustMark(stream_));
   }
@@ -233,7 +234,7 @@ TEST_F(CudaMark, WorkThatAFaultHasEndedIsOver) {
 // A driver may report the fault first from any of the calls.
 TEST_F(CudaMark, AFaultIsRecognisedFromEachCall) {
   const StreamMark mark = MustMark(stream_);
-  for (const int fault : {214, 220, 226, 700, 702, 709, 710, 714, 717, 719, 911}) {
+  for (const int fault : {201, 214, 220, 226, 700, 702, 709, 710, 714, 717, 719, 911}) {
     for (const char* call : {"cuPointerGetAttributes", "cuCtxPushCurrent_v2",
                              "cuThreadExchangeStreamCaptureMode", "cuEventQuery"}) {
       fake_cuda_fail(call, fault, 1);
@@ -292,7 +293,10 @@ TEST_F(CudaMark, EachCallOfAMarkThatFailsIsNamed) {
     EXPECT_EQ(fake_cuda_failures_left(), 0) << one.call;
     EXPECT_EQ(Counts().context_depth, 0) << one.call;
     EXPECT_LE(Counts().live_events, before_.live_events + 1) << one.call;
+    EXPECT_EQ(mark.state[0], 0U) << one.call << ": a mark was kept";
   }
+  // The last one recorded the event from the pool and could not keep it.
+  EXPECT_EQ(Counts().live_events, before_.live_events);
 }
 
 // Without memory for its witness a context is taken to be alive.
@@ -322,6 +326,7 @@ TEST_F(CudaMark, InAForkedChildCallsNoDriver) {
 TEST_F(CudaMark, InMoreContextsThanTheLibraryRemembers) {
   std::vector<CUcontext> contexts(70);
   std::vector<StreamMark> marks;
+  marks.reserve(contexts.size());
   for (CUcontext& context : contexts) {
     marks.push_back(MustMark(MakeOther(&context)));
   }

@@ -156,11 +156,18 @@ class CudaVirtual : public CudaPointer {
 
   void SetUp() override {
     CudaPointer::SetUp();
+    EXPECT_CUDA(cuCtxCreate(&other_, nullptr, 0, 1));
     // [unmapped][piece][piece][piece][unmapped ...]
     reserved_ = fake_cuda_map_pieces(1, 64 * kPiece, kPiece, kPiece, 3);
     first_ = reserved_ + kPiece;
   }
 
+  void TearDown() override {
+    EXPECT_CUDA(cuCtxDestroy(other_));
+    CudaPointer::TearDown();
+  }
+
+  CUcontext other_ = nullptr;  // of device 1, current
   CUdeviceptr reserved_ = 0;
   CUdeviceptr first_ = 0;
   const DLDevice device_ = {kDLCUDA, 1};
@@ -209,7 +216,7 @@ TEST_F(CudaVirtual, OfADriverThatDoesNotKnowThePieceTheReservationIsReported) {
 
 TEST_F(CudaVirtual, EachCallThatFailsIsNamed) {
   const DLBridgeBuffer buffer = dlbridge_buffer_cuda(first_);
-  for (const char* call : {"cuCtxGetCurrent", "cuDevicePrimaryCtxRetain", "cuCtxPushCurrent",
+  for (const char* call : {"cuCtxGetCurrent", "cuCtxGetDevice", "cuCtxPushCurrent",
                            "cuThreadExchangeStreamCaptureMode", "cuMemGetAddressRange"}) {
     std::string name = call;
     name += name == "cuCtxPushCurrent" || name == "cuMemGetAddressRange" ? "_v2" : "";
@@ -219,6 +226,28 @@ TEST_F(CudaVirtual, EachCallThatFailsIsNamed) {
     EXPECT_EQ(dlbridge_pointer_info(&buffer, device_, &info, &error), DLBRIDGE_ERROR_DRIVER);
     EXPECT_TRUE(error.Says(call)) << error.message;
   }
+}
+
+// The primary context is used if it is active, and not created.
+TEST_F(CudaVirtual, AQuestionCreatesNoContext) {
+  EXPECT_CUDA(cuCtxPushCurrent(context_));
+  const int created = Counts().primary_created;
+  EXPECT_EQ(Ask(first_).size, 64 * kPiece);
+  EXPECT_EQ(Counts().primary_created, created);
+  CUcontext primary = nullptr;
+  EXPECT_CUDA(cuDevicePrimaryCtxRetain(&primary, 1));
+  EXPECT_EQ(Ask(first_).size, kPiece);
+  for (const char* call : {"cuDevicePrimaryCtxGetState", "cuDevicePrimaryCtxRetain"}) {
+    const DLBridgeBuffer buffer = dlbridge_buffer_cuda(first_);
+    DLBridgePointerInfo info = DLBRIDGE_POINTER_INFO_INIT;
+    Error error;
+    fake_cuda_fail(call, CUDA_ERROR_UNKNOWN, 1);
+    EXPECT_EQ(dlbridge_pointer_info(&buffer, device_, &info, &error), DLBRIDGE_ERROR_DRIVER);
+    EXPECT_TRUE(error.Says(call)) << error.message;
+  }
+  CUcontext popped = nullptr;
+  EXPECT_CUDA(cuCtxPopCurrent(&popped));
+  EXPECT_CUDA(cuDevicePrimaryCtxRelease(1));
 }
 
 // Two allocations of a pool may be neighbours; a tensor must not reach from one into the other.

@@ -137,6 +137,7 @@ static_assert(cuda::kInvalidValue == CUDA_ERROR_INVALID_VALUE);
 static_assert(cuda::kDeinitialized == CUDA_ERROR_DEINITIALIZED);
 static_assert(cuda::kStubLibrary == CUDA_ERROR_STUB_LIBRARY);
 static_assert(cuda::kNoDevice == CUDA_ERROR_NO_DEVICE);
+static_assert(cuda::kInvalidContext == CUDA_ERROR_INVALID_CONTEXT);
 static_assert(cuda::kNotFound == CUDA_ERROR_NOT_FOUND);
 static_assert(cuda::kNotReady == CUDA_ERROR_NOT_READY);
 static_assert(cuda::kContextIsDestroyed == CUDA_ERROR_CONTEXT_IS_DESTROYED);

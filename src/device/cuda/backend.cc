@@ -181,29 +181,11 @@ int32_t Start(void* library, DLBridgeBackendInfo* info) {
 
 namespace dlbridge {
 
-constexpr Backend kCudaBackend = {DLBRIDGE_BACKEND_CUDA,
-                                  "CUDA",
-                                  cuda::kLibrary,
-                                  cuda::Start,
-                                  cuda::PointerInfo,
-                                  cuda::Enumerate,
-                                  cuda::Handoff,
-                                  cuda::Synchronize,
-                                  cuda::CopyBegin,
-                                  cuda::CopyPart,
-                                  cuda::CopyFinish,
-                                  nullptr,
-                                  nullptr,
-                                  nullptr,
-                                  cuda::IpcExport,
-                                  cuda::IpcImport,
-                                  cuda::IpcClose,
-                                  nullptr,
-                                  cuda::Mark,
-                                  cuda::MarkQuery,
-                                  cuda::MarkWait,
-                                  cuda::MarkFree,
-                                  cuda::CopySubmit,
-                                  cuda::Peers};
+constexpr Backend kCudaBackend = {
+    DLBRIDGE_BACKEND_CUDA, "CUDA",         cuda::kLibrary,    cuda::Start,     cuda::PointerInfo,
+    cuda::Enumerate,       cuda::Handoff,  cuda::Synchronize, cuda::CopyBegin, cuda::CopyPart,
+    cuda::CopyFinish,      nullptr,        nullptr,           nullptr,         cuda::IpcExport,
+    cuda::IpcImport,       cuda::IpcClose, nullptr,           cuda::Mark,      cuda::MarkQuery,
+    cuda::MarkWait,        cuda::MarkFree, cuda::CopySubmit,  cuda::Peers};
 
 }  // namespace dlbridge

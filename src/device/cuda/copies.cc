@@ -281,6 +281,7 @@ DLBridgeStatus CopySubmit(CopyJob* job, StreamMark* out, DLBridgeError* error) {
   });
   if (status != DLBRIDGE_OK) {
     MarkFree(*out);
+    *out = {};
     CopyFinish(job, nullptr);
   }
   return status;

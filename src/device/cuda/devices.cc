@@ -39,6 +39,36 @@ DLBridgeStatus PrimaryOf(int32_t ordinal, Context* out, DLBridgeError* error) {
       error, [&] { return RetainPrimary(g_cuda.devices[ordinal].handle, ordinal, out, error); });
 }
 
+// The current context if it belongs to the device, else NULL.
+DLBridgeStatus CurrentOf(int32_t ordinal, Context* out, DLBridgeError* error) {
+  *out = nullptr;
+  Context current = nullptr;
+  DLBRIDGE_TRY(Check(g_cuda.driver.ctx_get_current(&current), "cuCtxGetCurrent", error));
+  if (current != nullptr) {
+    Device device = -1;
+    DLBRIDGE_TRY(Check(g_cuda.driver.ctx_get_device(&device), "cuCtxGetDevice", error));
+    *out = device == g_cuda.devices[ordinal].handle ? current : nullptr;
+  }
+  return DLBRIDGE_OK;
+}
+
+// The driver answers for pairs of two devices only.
+Result CanAccess(int32_t device, int32_t owner, int* out) {
+  *out = 1;
+  return device == owner ? kSuccess
+                         : g_cuda.driver.device_can_access_peer(out, g_cuda.devices[device].handle,
+                                                                g_cuda.devices[owner].handle);
+}
+
+DLBridgeStatus AskPeers(int32_t owner, uint64_t* capable, DLBridgeError* error) {
+  for (int i = 0; i < g_cuda.device_count && i < 64; ++i) {
+    int can = 0;
+    DLBRIDGE_TRY(Check(CanAccess(i, owner, &can), "cuDeviceCanAccessPeer", error));
+    *capable |= uint64_t{can != 0} << i;
+  }
+  return DLBRIDGE_OK;
+}
+
 // The witnesses of contexts, by handle. An entry may be that of an earlier context with the handle.
 struct ContextWitness {
   Context context;
@@ -151,17 +181,23 @@ DLBridgeStatus ContextOfDevice(int32_t ordinal, const char* argument, Context* o
   if (ordinal < 0 || ordinal >= g_cuda.device_count) {
     return RejectOrdinal(ordinal, argument, error);
   }
-  Context current = nullptr;
-  DLBRIDGE_TRY(Check(g_cuda.driver.ctx_get_current(&current), "cuCtxGetCurrent", error));
-  if (current != nullptr) {
-    Device device = -1;
-    DLBRIDGE_TRY(Check(g_cuda.driver.ctx_get_device(&device), "cuCtxGetDevice", error));
-    if (device == g_cuda.devices[ordinal].handle) {
-      *out = current;
-      return DLBRIDGE_OK;
-    }
+  DLBRIDGE_TRY(CurrentOf(ordinal, out, error));
+  return *out != nullptr ? DLBRIDGE_OK : PrimaryOf(ordinal, out, error);
+}
+
+DLBridgeStatus ExistingContextOf(int32_t ordinal, Context* out, DLBridgeError* error) {
+  DLBRIDGE_TRY(CurrentOf(ordinal, out, error));
+  if (*out != nullptr) {
+    return DLBRIDGE_OK;
   }
-  return PrimaryOf(ordinal, out, error);
+  unsigned flags = 0;
+  int active = 0;
+  DLBRIDGE_TRY(WhileCapturing(error, [&] {
+    return Check(
+        g_cuda.driver.primary_ctx_get_state(g_cuda.devices[ordinal].handle, &flags, &active),
+        "cuDevicePrimaryCtxGetState", error);
+  }));
+  return active != 0 ? PrimaryOf(ordinal, out, error) : DLBRIDGE_OK;
 }
 
 DLBridgeStatus ContextOfStream(const DLBridgeStream& stream, const char* argument, Context* out,
@@ -172,25 +208,12 @@ DLBridgeStatus ContextOfStream(const DLBridgeStream& stream, const char* argumen
   return Check(g_cuda.driver.stream_get_ctx(HandleOf(stream), out), "cuStreamGetCtx", error);
 }
 
-// The driver answers for pairs of two devices only.
 DLBridgeStatus Peers(int32_t native_device, uint64_t* capable, DLBridgeError* error) {
   if (native_device < 0 || native_device >= g_cuda.device_count) {
     return RejectOrdinal(native_device, "native_device", error);
   }
   *capable = 0;
-  return WhileCapturing(error, [&]() -> DLBridgeStatus {
-    for (int i = 0; i < g_cuda.device_count && i < 64; ++i) {
-      int can = i == native_device ? 1 : 0;
-      if (i != native_device) {
-        DLBRIDGE_TRY(
-            Check(g_cuda.driver.device_can_access_peer(&can, g_cuda.devices[i].handle,
-                                                       g_cuda.devices[native_device].handle),
-                  "cuDeviceCanAccessPeer", error));
-      }
-      *capable |= uint64_t{can != 0} << i;
-    }
-    return DLBRIDGE_OK;
-  });
+  return WhileCapturing(error, [&] { return AskPeers(native_device, capable, error); });
 }
 
 DLBridgeStatus Enumerate(int32_t /*device_type*/, DLBridgeError* error) {

@@ -30,6 +30,7 @@ constexpr Result kInvalidValue = 1;
 constexpr Result kDeinitialized = 4;
 constexpr Result kStubLibrary = 34;
 constexpr Result kNoDevice = 100;
+constexpr Result kInvalidContext = 201;
 constexpr Result kNotFound = 500;
 constexpr Result kNotReady = 600;
 constexpr Result kContextIsDestroyed = 709;

@@ -14,8 +14,8 @@ enum : uint32_t { kEmpty = 0, kBusy = 1, kIdle = 2 };
 // Each slot has its own cache line, so that threads do not share lines.
 struct alignas(64) EventSlot {
   std::atomic<uint32_t> state;
-  std::atomic<uint64_t> context_id;  // written while the slot is busy
-  Context context;
+  std::atomic<uint64_t> context_id;  // written while the slot is busy, as is the context
+  std::atomic<Context> context;
   Event event;
 };
 
@@ -67,13 +67,13 @@ EventSlot* FindEmpty(uint64_t context_id) {
 // A destroyed context took its events along, and must not be asked whether it still exists. But if
 // another context has its handle now, it does not.
 bool IsStale(const EventSlot& slot, Context context, uint64_t context_id) {
-  return slot.context == context && !IsOf(slot, context_id);
+  return slot.context.load(std::memory_order_relaxed) == context && !IsOf(slot, context_id);
 }
 
 EventSlot* FindStale(Context context, uint64_t context_id) {
   for (EventSlot& slot : g_slots) {
-    if (Claim(&slot, kIdle)) {
-      if (IsStale(slot, context, context_id)) {
+    if (IsStale(slot, context, context_id) && Claim(&slot, kIdle)) {
+      if (DLBRIDGE_LIKELY(IsStale(slot, context, context_id))) {
         return &slot;
       }
       Return(&slot, kIdle);
@@ -93,7 +93,7 @@ EventSlot* FindRoom(Context context, uint64_t context_id) {
 
 void Fill(EventSlot* slot, Context context, uint64_t context_id, Event event) {
   slot->context_id.store(context_id, std::memory_order_relaxed);
-  slot->context = context;
+  slot->context.store(context, std::memory_order_relaxed);
   slot->event = event;
 }
 
@@ -237,6 +237,7 @@ DLBridgeStatus Mark(const DLBridgeStream& stream, StreamMark* out, DLBridgeError
   });
   if (status != DLBRIDGE_OK) {
     MarkFree(*out);
+    *out = {};
   }
   return status;
 }

@@ -27,7 +27,8 @@ struct Cuda {
 };
 extern Cuda g_cuda;
 
-// Has a fault ended the work of a context? The driver then returns it from every later call.
+// Has a fault ended the work of a context, or has the context ended? The driver returns a fault
+// from every later call.
 bool IsFault(int64_t result);
 
 // The driver's name of a result, or NULL.
@@ -71,6 +72,9 @@ DLBridgeStatus IdOf(Context context, uint64_t* out, DLBridgeError* error);
 // to that device, else the device's primary context, which stays retained.
 DLBridgeStatus ContextOfDevice(int32_t ordinal, const char* argument, Context* out,
                                DLBridgeError* error);
+
+// The same without creating a primary context; NULL if the device has neither. `ordinal` exists.
+DLBridgeStatus ExistingContextOf(int32_t ordinal, Context* out, DLBridgeError* error);
 
 // Memory of the library in a context. A destroyed context takes it along, so it shows whether the
 // context still exists; a destroyed context itself must not be asked.

@@ -45,12 +45,16 @@ bool IsOfPool(Address address) {
          pool != nullptr;
 }
 
-// cuMemMap puts memory into a reservation, piece by piece. The range is then that of the piece; if
-// the driver does not know it, the whole reservation.
+// cuMemMap puts memory into a reservation, piece by piece. The range is then that of the piece. It
+// is the whole reservation if the driver does not know the piece, or if the device has no context
+// to ask in: a question must not create one.
 DLBRIDGE_COLD DLBridgeStatus PlacePiece(Address address, DLBridgePointerInfo* out,
                                         DLBridgeError* error) {
   Context context = nullptr;
-  DLBRIDGE_TRY(ContextOfDevice(out->native_device, "the memory", &context, error));
+  DLBRIDGE_TRY(ExistingContextOf(out->native_device, &context, error));
+  if (context == nullptr) {
+    return DLBRIDGE_OK;
+  }
   Address base = 0;
   size_t size = 0;
   Result result = kSuccess;
@@ -87,8 +91,8 @@ DLBridgeStatus PlaceDevice(const Kind& kind, Address address, DLBridgePointerInf
                            DLBridgeError* error) {
   out->memory = kind.managed != 0 ? DLBRIDGE_MEMORY_MANAGED : DLBRIDGE_MEMORY_DEVICE;
   out->device = kind.managed != 0 ? Label(kDLCUDAManaged, 0) : Label(kDLCUDA, out->native_device);
-  const bool whole =
-      out->context != 0 || kind.managed != 0 || out->size == 0 || out->native_device < 0;
+  const bool whole = out->context != 0 || kind.managed != 0 || out->size == 0 ||
+                     out->native_device < 0 || out->native_device >= g_cuda.device_count;
   return DLBRIDGE_LIKELY(whole) || IsOfPool(address) ? DLBRIDGE_OK
                                                      : PlacePiece(address, out, error);
 }

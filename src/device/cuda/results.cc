@@ -5,8 +5,8 @@
 
 namespace dlbridge::cuda {
 
-// cuda.h: ECC_UNCORRECTABLE, NVLINK_UNCORRECTABLE, CONTAINED, ILLEGAL_ADDRESS, LAUNCH_TIMEOUT,
-// ASSERT, HARDWARE_STACK_ERROR to LAUNCH_FAILED, EXTERNAL_DEVICE.
+// Also a context that no longer exists. cuda.h: ECC_UNCORRECTABLE, NVLINK_UNCORRECTABLE, CONTAINED,
+// ILLEGAL_ADDRESS, LAUNCH_TIMEOUT, ASSERT, HARDWARE_STACK_ERROR to LAUNCH_FAILED, EXTERNAL_DEVICE.
 bool IsFault(int64_t result) {
   switch (result) {
     case 214:
@@ -16,6 +16,7 @@ bool IsFault(int64_t result) {
     case 702:
     case 710:
     case 911:
+    case kInvalidContext:
     case kContextIsDestroyed:
     case kDeinitialized:
       return true;
