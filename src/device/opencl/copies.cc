@@ -51,8 +51,7 @@ DLBridgeStatus SideContext(const CopySide& side, Context* out, DLBridgeError* er
                                         "this address; register the one that did");
 }
 
-// PoCL 3.1 crashes in clEnqueueCopyBufferRect if either buffer is a sub-buffer, and rejects bytes
-// of two sub-buffers that do not overlap if the sub-buffers do.
+// PoCL 3.1 crashes in clEnqueueCopyBufferRect if either buffer is a sub-buffer.
 DLBridgeStatus UseParents(CopyJob* job, DLBridgeError* error) {
   if (PlaceOf(job->from) == Place::kMem) {
     DLBRIDGE_TRY(ToParent(&job->from.buffer, &job->state[kFromOffset], error));
