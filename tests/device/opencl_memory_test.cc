@@ -132,6 +132,30 @@ TEST_F(OpenClMemory, DisjointBytesOfOneParentAreCopied) {
   EXPECT_EQ(Read(parent), Moved(0, 4 * step_, 4 * step_));
 }
 
+// PoCL 3.1 crashes if the driver's function for rectangles gets a sub-buffer.
+TEST_F(OpenClMemory, RectanglesOfSubBuffersAreCopied) {
+  cl_mem parent = Parent();
+  cl_mem elsewhere = MakeBuffer(context_, kSize, content_.data());
+  cl_mem one = MakeSubBuffer(parent, step_, kSize / 4);
+  for (cl_mem other : {MakeSubBuffer(parent, kSize / 2, kSize / 4), elsewhere,
+                       MakeSubBuffer(elsewhere, 2 * step_, kSize / 4)}) {
+    int64_t shape[] = {6, 8};
+    int64_t strides[] = {20, 1};
+    const DLTensor source = {one, Label(), 2, {kDLUInt, 8, 1}, shape, strides, 5};
+    Error error;
+    EXPECT_EQ(Copy(source, Label(), dlbridge_buffer_cl_mem(other, nullptr), 11, {}, &error),
+              DLBRIDGE_OK)
+        << error.message;
+    Bytes seen(6 * 8);
+    EXPECT_EQ(CL(clEnqueueReadBuffer)(reader_, other, CL_TRUE, 11, seen.size(), seen.data(), 0,
+                                      nullptr, nullptr),
+              CL_SUCCESS);
+    for (size_t i = 0; i < seen.size(); ++i) {
+      EXPECT_EQ(seen[i], content_[step_ + 5 + i / 8 * 20 + i % 8]);
+    }
+  }
+}
+
 // Sub-buffers that overlap, and a sub-buffer and its parent: the bytes of the copy do not.
 TEST_F(OpenClMemory, DisjointBytesOfOverlappingBuffersAreCopied) {
   cl_mem parent = Parent();

@@ -229,7 +229,7 @@ class OpenClKernel : public OpenClStream {
     kernel_ = CL(clCreateKernel)(program_, "slow", &code);
     ASSERT_EQ(code, CL_SUCCESS);
     mem_ = MakeBuffer(context_, kItems * sizeof(cl_int));
-    const cl_int rounds = 2000;
+    const cl_int rounds = 500;
     CL(clSetKernelArg)(kernel_, 0, sizeof mem_, &mem_);
     CL(clSetKernelArg)(kernel_, 1, sizeof rounds, &rounds);
   }

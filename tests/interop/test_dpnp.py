@@ -323,6 +323,24 @@ class DpnpTest(unittest.TestCase):
                         np.testing.assert_array_equal(seen, expected)
             del capsule
 
+    def test_a_queue_of_sycls_hands_over_to_itself(self):
+        """SYCL's default queue is out of order: only the hand-off orders the read."""
+        self.assertFalse(self.queue.is_in_order)
+        queue = self.sycl.queue(self.queue)
+        wrong = 0
+        for count in range(100):
+            array = dpnp.full(1 << 18, count, dtype=dpnp.float32)
+            for _ in range(5):
+                array = dpnp.sin(array) * 0 + array
+            array = array * 2 + 1
+            tensor = look(capsule := array.__dlpack__()).dl_tensor
+            self.devices.handoff(queue, queue)
+            seen = np.frombuffer(self.sycl.read(queue, tensor.data, 4 << 18), np.float32)
+            wrong += int((seen != 2 * count + 1).sum())
+            self.queue.wait()
+            del capsule
+        self.assertEqual(wrong, 0)
+
     def test_the_host_waits_for_a_queue_of_sycls(self):
         array = dpnp.full(1 << 20, 3, dtype=dpnp.float32, usm_type="shared") * 5
         self.devices.synchronize(self.sycl.queue(self.queue))

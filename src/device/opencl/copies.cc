@@ -11,12 +11,15 @@ namespace {
 
 // The contents of CopyJob::state, by index.
 enum : uint8_t {
+  kFromOffset,  // of a sub-buffer in its parent, which the copy uses
+  kToOffset,
   kQueue,
   kSlot,       // of a kept queue
   kOwnQueue,   // 1: the queue is leased for this copy
   kKeptEntry,  // of the table, whose default queue is used
   kMemcpy,
-  kThrough,    // the context of temporary buffers, if the host may not access the memory
+  kContext,    // of temporary buffers
+  kThrough,    // 1: everything goes through them
   kTemporary,  // the current one
   kFree        // its unused bytes
 };
@@ -46,6 +49,15 @@ DLBridgeStatus SideContext(const CopySide& side, Context* out, DLBridgeError* er
                          : RejectStatus(error, DLBRIDGE_ERROR_NOT_FOUND, "buffer.context",
                                         "is unknown: no context in the context table has allocated "
                                         "this address; register the one that did");
+}
+
+// PoCL 3.1 crashes in clEnqueueCopyBufferRect if either buffer is a sub-buffer.
+DLBridgeStatus UseParents(CopyJob* job, DLBridgeError* error) {
+  if (PlaceOf(job->from) == Place::kMem) {
+    DLBRIDGE_TRY(ToParent(&job->from.buffer, &job->state[kFromOffset], error));
+  }
+  return PlaceOf(job->to) == Place::kMem ? ToParent(&job->to.buffer, &job->state[kToOffset], error)
+                                         : DLBRIDGE_OK;
 }
 
 // OpenCL has no copy between a cl_mem and USM, nor between two contexts.
@@ -155,7 +167,7 @@ DLBridgeStatus ChooseMemcpy(CopyJob* job, Context context, DLBridgeError* error)
 
 // Does the driver reject reads or writes of this memory by the host? Then the copy goes through
 // temporary buffers: the flags do not concern copies between buffers.
-DLBridgeStatus ChooseThrough(CopyJob* job, Context context, DLBridgeError* error) {
+DLBridgeStatus ChooseThrough(CopyJob* job, DLBridgeError* error) {
   const CopySide& side = DeviceSide(*job);
   if (job->from.on_host == job->to.on_host || PlaceOf(side) != Place::kMem) {
     return DLBRIDGE_OK;
@@ -164,7 +176,7 @@ DLBridgeStatus ChooseThrough(CopyJob* job, Context context, DLBridgeError* error
   DLBRIDGE_TRY(MemFlags(side.buffer, &flags, error));
   const uint64_t denied = job->to.on_host ? kMemHostWriteOnly : kMemHostReadOnly;
   if ((flags & (denied | kMemHostNoAccess)) != 0) {
-    job->state[kThrough] = ToInteger(context);
+    job->state[kThrough] = 1;
   }
   return DLBRIDGE_OK;
 }
@@ -271,7 +283,7 @@ constexpr uint64_t kLeastTemporary = 1 << 16;
 DLBridgeStatus MakeTemporary(CopyJob* job, uint64_t size, DLBridgeError* error) {
   DropTemporary(job);
   int32_t code = kSuccess;
-  Mem made = g_opencl.call.clCreateBuffer(ToHandle<Context>(job->state[kThrough]), kMemReadWrite,
+  Mem made = g_opencl.call.clCreateBuffer(ToHandle<Context>(job->state[kContext]), kMemReadWrite,
                                           size, nullptr, &code);
   DLBRIDGE_TRY(Check(code, "clCreateBuffer", error));
   job->state[kTemporary] = ToInteger(made);
@@ -311,12 +323,20 @@ DLBridgeStatus GoThrough(CopyJob* job, const CopyBox& box, DLBridgeError* error)
   return status;
 }
 
+// In one buffer, OpenCL copies a rectangle only to one of the same pitches.
+bool IsTwisted(const CopyJob& job, const CopyBox& box) {
+  const bool one_buffer = !job.from.on_host && job.from.buffer.handle == job.to.buffer.handle;
+  const bool rectangle = box.rows > 1 || box.planes > 1;
+  return one_buffer && rectangle &&
+         (box.from_row_pitch != box.to_row_pitch || box.from_plane_pitch != box.to_plane_pitch);
+}
+
 // A run or a rectangle.
 DLBridgeStatus One(CopyJob* job, const CopyBox& box, DLBridgeError* error) {
   if (job->state[kMemcpy] != 0) {
     return Memcpy(*job, box, error);
   }
-  return job->state[kThrough] != 0
+  return job->state[kThrough] != 0 || IsTwisted(*job, box)
              ? GoThrough(job, box, error)
              : Enqueue({QueueOf(*job), job->from, job->to, nullptr, nullptr}, box, error);
 }
@@ -386,9 +406,11 @@ DLBridgeStatus CopyBegin(CopyJob* job, DLBridgeError* error) {
   }
   Context context = nullptr;
   DLBRIDGE_TRY(CheckSides(*job, error));
+  DLBRIDGE_TRY(UseParents(job, error));
   DLBRIDGE_TRY(JobContext(*job, &context, error));
+  job->state[kContext] = ToInteger(context);
   DLBRIDGE_TRY(ChooseMemcpy(job, context, error));
-  DLBRIDGE_TRY(ChooseThrough(job, context, error));
+  DLBRIDGE_TRY(ChooseThrough(job, error));
   DLBRIDGE_TRY(ChooseQueue(job, context, error));
   const DLBridgeStatus status =
       job->state[kOwnQueue] != 0 ? DLBRIDGE_OK : OrderWork(QueueOf(*job), error);
@@ -399,7 +421,10 @@ DLBridgeStatus CopyBegin(CopyJob* job, DLBridgeError* error) {
 }
 
 DLBridgeStatus CopyPart(CopyJob* job, const CopyBox& box, DLBridgeError* error) {
-  return box.rows == 1 ? Plane(job, PlanesAsRows(box), error) : Box(job, box, error);
+  CopyBox moved = box;
+  moved.from_offset += job->state[kFromOffset];
+  moved.to_offset += job->state[kToOffset];
+  return box.rows == 1 ? Plane(job, PlanesAsRows(moved), error) : Box(job, moved, error);
 }
 
 DLBridgeStatus CopyFinish(CopyJob* job, DLBridgeError* error) {

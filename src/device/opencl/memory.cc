@@ -257,6 +257,18 @@ DLBridgeStatus MemContext(const DLBridgeBuffer& buffer, Context* out, DLBridgeEr
   return AskMem(buffer, kMemContext, out, error);
 }
 
+DLBridgeStatus ToParent(DLBridgeBuffer* buffer, uint64_t* offset, DLBridgeError* error) {
+  Mem parent = nullptr;
+  size_t origin = 0;
+  DLBRIDGE_TRY(AskMem(*buffer, kMemParent, &parent, error));
+  if (parent != nullptr) {
+    DLBRIDGE_TRY(AskMem(*buffer, kMemOffset, &origin, error));
+    buffer->handle = ToInteger(parent);
+  }
+  *offset = origin;
+  return DLBRIDGE_OK;
+}
+
 DLBridgeStatus MemFlags(const DLBridgeBuffer& buffer, uint64_t* out, DLBridgeError* error) {
   return AskMem(buffer, kMemFlags, out, error);
 }
@@ -323,17 +335,9 @@ DLBridgeStatus CheckHandle(const DLBridgeBuffer& buffer, DLDevice label, bool wr
 DLBridgeStatus DescribeHandle(const DLBridgeBuffer& buffer, HandleFacts* out,
                               DLBridgeError* error) {
   uint64_t flags = 0;
-  Mem parent = nullptr;
   DLBRIDGE_TRY(MemFlags(buffer, &flags, error));
-  DLBRIDGE_TRY(AskMem(buffer, kMemParent, &parent, error));
   *out = {buffer, 0, (flags & kMemReadOnly) != 0};
-  if (parent != nullptr) {
-    size_t offset = 0;
-    DLBRIDGE_TRY(AskMem(buffer, kMemOffset, &offset, error));
-    out->memory.handle = ToInteger(parent);
-    out->offset = offset;
-    DLBRIDGE_TRY(MemFlags(out->memory, &flags, error));
-  }
+  DLBRIDGE_TRY(ToParent(&out->memory, &out->offset, error));
   return UseHostMemory(flags, out, error);
 }
 
