@@ -195,6 +195,9 @@ constexpr size_t kReasonRoom = 156;
 
 DLBRIDGE_COLD DLBridgeStatus RejectUnavailable(const Backend& backend, const Report& report,
                                                DLBridgeError* error) {
+  if (error == nullptr) {
+    return DLBRIDGE_ERROR_UNAVAILABLE;  // for kDLOneAPI every request may come here
+  }
   char start[kReasonRoom];
   TextWriter reason(start, sizeof start);
   reason.String(report.info.reason);
