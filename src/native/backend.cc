@@ -59,9 +59,6 @@ void Try(const Backend& backend, const LibraryCopy& copy, Slot* slot, Report* ou
   Prepare(backend, copy.file, out);
   slot->starting.store(copy.handle != nullptr, std::memory_order_relaxed);
   out->info.state = backend.start(copy.handle, &out->info);
-  if (copy.handle != nullptr) {
-    slot->search.AddTried(copy.handle);
-  }
 }
 
 void Publish(const Backend& backend, const Report& report, Slot* slot) {
@@ -81,6 +78,7 @@ void TryLoaded(const Backend& backend, Slot* slot, Report* out) {
   while (!IsReady(*out) && slot->search.FindLoaded(backend.library, &copy)) {
     Report report;
     Try(backend, copy, slot, &report);
+    slot->search.AddTried(copy.handle);
     report.about_foreign = true;
     if (out->info.state == 0 || IsReady(report)) {
       *out = report;
@@ -96,6 +94,7 @@ void TryOwn(const Backend& backend, Slot* slot, Report* out) {
   LibraryCopy copy;
   if (slot->search.Load(backend.library, &copy, &reason)) {
     Try(backend, copy, slot, &report);
+    slot->search.AddTried(copy.handle);
   } else {
     report.info.state = DLBRIDGE_STATE_ABSENT;
   }
@@ -147,6 +146,7 @@ void StartCopy(const Backend& backend, const LibraryCopy& copy, Slot* slot) {
   if (IsReady(report) || !last.about_foreign) {
     Publish(backend, report, slot);
   }
+  slot->search.AddTried(copy.handle);  // after the report: threads that find no copy return that
   slot->starting.store(false, std::memory_order_relaxed);
 }
 
@@ -195,6 +195,9 @@ constexpr size_t kReasonRoom = 156;
 
 DLBRIDGE_COLD DLBridgeStatus RejectUnavailable(const Backend& backend, const Report& report,
                                                DLBridgeError* error) {
+  if (error == nullptr) {
+    return DLBRIDGE_ERROR_UNAVAILABLE;  // for kDLOneAPI every request may come here
+  }
   char start[kReasonRoom];
   TextWriter reason(start, sizeof start);
   reason.String(report.info.reason);

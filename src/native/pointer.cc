@@ -28,49 +28,36 @@ void HostMemory(DLBridgePointerInfo* out) {
   out->memory = DLBRIDGE_MEMORY_HOST;
 }
 
-// The answers of the backends of a device type.
-struct Asked {
-  bool any;                // has one answered?
-  const Backend* missing;  // the first that is not available
-  DLBridgeStatus why;      // what it returned
-};
-
-// Leaves `out->memory` 0 if no driver knows the memory or is available.
-DLBridgeStatus AskEach(const BackendList& list, const DLBridgeBuffer& buffer, DLDevice label,
-                       DLBridgePointerInfo* out, Asked* asked, DLBridgeError* error) {
-  *asked = {false, nullptr, DLBRIDGE_OK};
-  for (uint32_t i = 0; i < list.count && out->memory == 0; ++i) {
-    const Backend& backend = *list.backends[i];
-    const DLBridgeStatus started = StartBackend(backend, nullptr);
-    ClearInfo(out);
-    if (started == DLBRIDGE_OK) {
-      DLBRIDGE_TRY(backend.pointer_info(buffer, label, out, error));
-      asked->any = true;
-    } else if (asked->missing == nullptr) {
-      asked->missing = &backend;
-      asked->why = started;
-    }
-  }
-  return DLBRIDGE_OK;
-}
-
 // Reports a missing driver only if none of the list is available: for kDLOneAPI one of the two may
 // be installed alone.
 DLBridgeStatus AskList(const BackendList& list, const DLBridgeBuffer& buffer, DLDevice label,
                        DLBridgePointerInfo* out, DLBridgeError* error) {
   for (;;) {
-    Asked asked;
-    DLBRIDGE_TRY(AskEach(list, buffer, label, out, &asked, error));
-    if (out->memory != 0) {
-      return DLBRIDGE_OK;
+    const Backend* missing = nullptr;
+    DLBridgeStatus why = DLBRIDGE_OK;
+    bool asked = false;
+    for (uint32_t i = 0; i < list.count; ++i) {
+      const Backend& backend = *list.backends[i];
+      const DLBridgeStatus started = StartBackend(backend, nullptr);
+      if (DLBRIDGE_LIKELY(started == DLBRIDGE_OK)) {
+        ClearInfo(out);
+        const DLBridgeStatus status = backend.pointer_info(buffer, label, out, error);
+        if (status != DLBRIDGE_OK || out->memory != 0) {
+          return status;
+        }
+        asked = true;
+      } else if (missing == nullptr) {
+        missing = &backend;
+        why = started;
+      }
     }
     // A backend started before fork() may own this pointer.
-    if (asked.missing == nullptr || (asked.any && asked.why != DLBRIDGE_ERROR_FORKED)) {
+    if (missing == nullptr || (asked && why != DLBRIDGE_ERROR_FORKED)) {
       HostMemory(out);
       return DLBRIDGE_OK;
     }
     // If the driver has become available meanwhile, it is asked too.
-    DLBRIDGE_TRY(StartBackend(*asked.missing, error));
+    DLBRIDGE_TRY(StartBackend(*missing, error));
   }
 }
 

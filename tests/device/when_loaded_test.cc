@@ -44,10 +44,15 @@ bool NamesADriver(const char* name) {
 
 }  // namespace
 
+// A sanitizer's own function knows which memory the loader uses.
+extern "C" __attribute__((weak)) void* __interceptor_dlopen(const char* name, int flags);
+
 // Takes the place of the C library's function for the whole process.
 extern "C" void* dlopen(const char* name, int flags) noexcept {
   using Open = void*(const char*, int);
-  static auto* const real = reinterpret_cast<Open*>(dlsym(RTLD_NEXT, "dlopen"));
+  static auto* const real = __interceptor_dlopen != nullptr
+                                ? __interceptor_dlopen
+                                : reinterpret_cast<Open*>(dlsym(RTLD_NEXT, "dlopen"));
   ++opens;
   if ((flags & RTLD_NOLOAD) != 0 || !NamesADriver(name)) {
     return real(name, flags);
