@@ -196,7 +196,7 @@ class Exchange:
         consumer, other = self.framework.stream()
         # The first call of each kind may wait for the device.
         with self.framework.on(producer):
-            self.framework.fill(array, 0.0)
+            self.framework.fill(array, 1.0)
         with self.framework.on(consumer):
             self.framework.values(self.framework.copy(array))
         gate = gates.close(handle)
