@@ -41,7 +41,7 @@ VARIABLES = {
     # Streams that share a connection wait for each other, the closed gate of a test included.
     "CUDA_DEVICE_MAX_CONNECTIONS": "32",
 }
-# Loading a kernel at its first use may wait for those that run. Frameworks have too many to load all.
+# Loading a kernel at its first use may wait for those that run. Frameworks have too many for that.
 WITHOUT_FRAMEWORKS = {"CUDA_MODULE_LOADING": "EAGER"}
 KINDS = ("passed", "failed", "skipped")
 WIDTH = 80
