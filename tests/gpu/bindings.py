@@ -307,7 +307,11 @@ def need_package():
 
 def need_module(name):
     """A framework; else the module is skipped."""
-    if importlib.util.find_spec(name) is None:
+    try:
+        found = importlib.util.find_spec(name)
+    except ModuleNotFoundError:  # nor is the package that would contain it
+        found = None
+    if found is None:
         raise SkipTest(f"{name} is not installed")
     return importlib.import_module(name)
 

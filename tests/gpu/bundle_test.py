@@ -125,7 +125,7 @@ class Bundle(unittest.TestCase):
     def judge_skipped(self, skipped):
         """Only what this machine lacks is left out, each time with a reason."""
         allowed = (
-            r"(torch|cupy|jax|compute-sanitizer) is not installed",
+            r"(torch|cupy|jax|numba|cuda.core|compute-sanitizer) is not installed",
             r"the driver has no cu\w+",
             r"the device has \d+ MiB free, .*",
             r"the host has \d+ MiB free",

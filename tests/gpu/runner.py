@@ -30,11 +30,13 @@ MODULES = (
     "torch",
     "cupy",
     "jax",
+    "numba",
+    "cuda_core",
     "ipc",
     "timings",
     "sanitizer",
 )
-FRAMEWORKS = ("torch", "cupy", "jax", "timings")
+FRAMEWORKS = ("torch", "cupy", "jax", "numba", "cuda_core", "timings")
 VARIABLES = {
     # JAX would take most of the device's memory at its start.
     "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
