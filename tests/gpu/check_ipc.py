@@ -5,12 +5,7 @@ A rejection must be UNSUPPORTED and name a remedy; the driver's own answers are 
 """
 
 import ctypes
-import importlib.util
-import json
 import os
-import pathlib
-import subprocess
-import sys
 
 import ipc_peer
 import memory
@@ -19,31 +14,9 @@ from cuda_driver import ADDRESS, HANDLE, Driver, IpcHandle, out
 
 import bindings as b
 
-PEER = pathlib.Path(ipc_peer.__file__)
 # What the library must share; everything else may be rejected.
 SHARED = ("alloc", "inside")
 LEGACY_CAPABLE, ALLOWED_HANDLES = 10, 14
-EXPANDABLE = "expandable_segments:True"
-
-
-def peer(task, *arguments, fds=(), **variables):
-    """What another process prints, as JSON, and how it ended."""
-    command = (sys.executable, "-B", str(PEER), task, *arguments)
-    done = subprocess.run(
-        command,
-        capture_output=True,
-        text=True,
-        pass_fds=fds,
-        timeout=50,
-        env={**os.environ, **variables},
-        check=False,
-    )
-    print(done.stderr, file=sys.stderr)
-    try:
-        printed = json.loads(done.stdout.strip().rpartition("\n")[2])
-    except json.JSONDecodeError:
-        printed = {"output": done.stdout[-500:], "errors": done.stderr[-500:]}
-    return printed | {"exit": done.returncode}
 
 
 class Ipc(Checks):
@@ -70,7 +43,7 @@ class Ipc(Checks):
         else:
             measured |= {"export": "OK", "bytes": len(descriptor), "fds": len(fds)}
             numbers = [str(fd) for fd in fds]
-            measured |= peer("import", descriptor.hex(), *numbers, fds=fds)
+            measured |= ipc_peer.ask("import", descriptor.hex(), *numbers, fds=fds)
             for fd in fds:
                 os.close(fd)
         self.library.release(managed)
@@ -147,25 +120,8 @@ class Ipc(Checks):
 
     def test_an_exporter_that_has_ended(self):
         """The importer gets an error or old bytes, and does not crash."""
-        exported = peer("export")
+        exported = ipc_peer.ask("export")
         self.measured |= {"exporter": exported}
         if exported.get("export") == "OK" and not exported["fds"]:
-            self.measured["importer"] = peer("import", exported["descriptor"])
+            self.measured["importer"] = ipc_peer.ask("import", exported["descriptor"])
             self.assertEqual(self.measured["importer"]["exit"], 0)
-
-    def test_torch(self):
-        """Tensors of PyTorch's allocators, each configured in a process of its own."""
-        if importlib.util.find_spec("torch") is None:
-            self.skipTest("torch is not installed")
-        configurations = {
-            "default": {},
-            "expandable segments": {"PYTORCH_CUDA_ALLOC_CONF": EXPANDABLE},
-            "asynchronous pool": {"PYTORCH_CUDA_ALLOC_CONF": "backend:cudaMallocAsync"},
-        }
-        for name, variables in configurations.items():
-            with self.check(f"torch: {name}") as measured:
-                measured |= peer("torch", **variables)
-                self.assertEqual(measured["exit"], 0)
-                self.assertIn(measured.get("export"), ("OK", "UNSUPPORTED"))
-                if measured["export"] == "OK":
-                    self.assertEqual(measured["peer"].get("seen"), True)

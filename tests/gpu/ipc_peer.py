@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The other process of check_ipc.py. It prints what it saw as JSON.
+"""The other process of check_ipc.py and check_ipc_torch.py. It prints what it saw as JSON.
 
 ipc_peer.py import DESCRIPTOR [FD...]    imports a tensor of the pattern and reads it
 ipc_peer.py export                       exports a tensor and ends
@@ -7,6 +7,7 @@ ipc_peer.py torch                        exports a tensor of PyTorch to another 
 """
 
 import json
+import os
 import subprocess
 import sys
 
@@ -16,6 +17,26 @@ from cuda_driver import Driver
 import bindings as b
 
 PATTERN = bytes(i % 251 for i in range(4096))
+
+
+def ask(task, *arguments, fds=(), **variables):
+    """What another process prints, as JSON, and how it ended."""
+    command = (sys.executable, "-B", __file__, task, *arguments)
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        pass_fds=fds,
+        timeout=50,
+        env={**os.environ, **variables},
+        check=False,
+    )
+    print(done.stderr, file=sys.stderr)
+    try:
+        printed = json.loads(done.stdout.strip().rpartition("\n")[2])
+    except json.JSONDecodeError:
+        printed = {"output": done.stdout[-500:], "errors": done.stderr[-500:]}
+    return printed | {"exit": done.returncode}
 
 
 def imported(descriptor, *fds):
@@ -59,9 +80,7 @@ def torch():
     result["backend"] = module.cuda.get_allocator_backend()
     if result["export"] == "OK":
         numbers = [str(fd) for fd in result["fds"]]
-        command = (sys.executable, "-B", __file__, "import", result["descriptor"], *numbers)
-        done = subprocess.run(command, pass_fds=result["fds"], stdout=subprocess.PIPE, check=True)
-        result["peer"] = json.loads(done.stdout)
+        result["peer"] = ask("import", result["descriptor"], *numbers, fds=result["fds"])
     return result
 
 

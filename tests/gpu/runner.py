@@ -33,10 +33,11 @@ MODULES = (
     "numba",
     "cuda_core",
     "ipc",
+    "ipc_torch",
     "timings",
     "sanitizer",
 )
-FRAMEWORKS = ("torch", "cupy", "jax", "numba", "cuda_core", "timings")
+FRAMEWORKS = ("torch", "cupy", "jax", "numba", "cuda_core", "ipc_torch", "timings")
 VARIABLES = {
     # JAX would take most of the device's memory at its start.
     "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
