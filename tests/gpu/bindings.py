@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests on a GPU call of libdlbridge, by ctypes. This is no binding."""
+"""The functions of libdlbridge that the tests on a GPU call, by ctypes. This is no binding."""
 
 import ctypes
 import importlib

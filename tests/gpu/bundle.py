@@ -51,7 +51,7 @@ def fill(folder, library, timings, wheel):
         with zipfile.ZipFile(wheel) as archive:
             archive.extractall(package)
     else:
-        # What the tests read of the package without importing it.
+        # The files of the package that the tests read without importing it.
         for name in ("_structs.py", "_constants.py"):
             put(ROOT / "bindings/python/dlbridge" / name, package / "dlbridge" / name)
 

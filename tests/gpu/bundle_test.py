@@ -69,7 +69,7 @@ class Bundle(unittest.TestCase):
 
     @classmethod
     def make_path(cls):
-        """A folder with sh and python3, and with what must not be called."""
+        """A folder with sh, python3 and the forbidden programs."""
         path = cls.folder / "path"
         path.mkdir()
         (path / "sh").symlink_to(shutil.which("sh"))
@@ -124,7 +124,7 @@ class Bundle(unittest.TestCase):
         self.assertFalse((self.folder / "called").exists())
 
     def judge_skipped(self, skipped):
-        """Only what this machine lacks is left out, each time with a reason."""
+        """Checks are skipped only for things that this machine lacks."""
         allowed = (
             r"(torch|cupy|jax|numba|cuda.core|compute-sanitizer) is not installed",
             r"the driver has no cu\w+",

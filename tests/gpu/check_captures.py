@@ -17,9 +17,9 @@ from cuda_driver import CAPTURE_MODES, RELAXED, Driver
 
 import bindings as b
 
-# The functions of the library's tables of driver functions; tests/gpu/bundle.py writes the file.
+# The names in the library's tables of driver functions; tests/gpu/bundle.py writes the file.
 IN_USE = pathlib.Path(__file__).with_name("driver_calls.txt")
-# What a capture may forbid even to a thread in the mode RELAXED; no document says.
+# A capture may forbid these even to a thread in the mode RELAXED: no document excludes that.
 MAY_FAIL = ("ipc_export",)
 
 

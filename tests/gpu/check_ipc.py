@@ -14,7 +14,7 @@ from cuda_driver import ADDRESS, HANDLE, Driver, IpcHandle, out
 
 import bindings as b
 
-# What the library must share; everything else may be rejected.
+# Memory that the library must share; it may reject other kinds.
 SHARED = ("alloc", "inside")
 LEGACY_CAPABLE, ALLOWED_HANDLES = 10, 14
 

@@ -181,7 +181,7 @@ class Ordering(Checks):
         self.library.release(source)
 
     def test_release_after(self):
-        """The memory stays until the stream has read it, and is given back then."""
+        """The memory stays until the stream has read it; then it is released."""
         self.library.need("release_after", "collect")
         released = []
         gate = self.produce(self.producer)

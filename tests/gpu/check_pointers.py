@@ -53,7 +53,7 @@ ACCEPTED = {
     "registered": ("CPU", "CUDAHost"),
     "host": ("CPU",),
 }
-# Memory that is not, or not wholly, there: no tensor on it may pass.
+# Ranges in which not every address has memory: tensors on them must be rejected.
 ABSENT = ("virtual_reserved", "virtual_partly")
 LABELS = (b.CPU, b.CUDA, b.PINNED, b.MANAGED)
 FILLS = (0x11, 0xEE)

@@ -110,7 +110,7 @@ class Timings(Checks):
         )
 
     def test_python(self):
-        """What a call by ctypes costs, to read the other modules' seconds by."""
+        """The cost of a call by ctypes, to compare the seconds of other modules with."""
         b.need_device()
         driver, place = Driver(), ctypes.c_int()
         call = driver.result

@@ -28,7 +28,7 @@ class Checks(unittest.TestCase):
 
     @contextlib.contextmanager
     def check(self, name):
-        """A row. What goes wrong in it is its result, and the next row runs all the same."""
+        """A row of a matrix. A failure in it is its result, and the next row runs."""
         measured = {}
         with self.subTest(name=name, measured=measured, began=time.monotonic()):
             print(f"{name} ...", file=sys.stderr, flush=True)
@@ -42,7 +42,7 @@ def reason_of(error):
 
 
 class Lines(unittest.TestResult):
-    """Writes a line as soon as a check has ended: what runs later may end the process."""
+    """Writes a line as soon as a check has ended: a later check may end the process."""
 
     def __init__(self, module, file):
         super().__init__()
@@ -117,7 +117,7 @@ def load(module, result):
 def main():
     module, path = sys.argv[1:]
     faulthandler.enable()
-    # The stack of a module that hangs, in the log, before the runner ends it.
+    # Logs the stack of a module that hangs, before the runner ends it.
     faulthandler.dump_traceback_later(0.9 * float(os.environ.get("DLBRIDGE_GPU_LIMIT", "60")))
     sys.path[:0] = [str(HERE), str(HERE.parent / "support")]
     # Modules import this file by its name; without this they would get a copy.

@@ -34,7 +34,7 @@ class DriverError(Exception):
 
 
 def out(kind):
-    """A place for a result, and what to pass for it."""
+    """A place for a result, and the pointer to pass."""
     place = kind()
     return place, ctypes.byref(place)
 

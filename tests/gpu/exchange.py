@@ -127,7 +127,7 @@ class Exchange:
                 self.library.release(managed)
 
     def test_consumer(self):
-        """The framework takes a wrapped pointer and gives it back once."""
+        """The framework takes a wrapped pointer and releases it once."""
         array = self.framework.make()
         producer = b.Producer(self.library, self.framework.address(array), SHAPE)
         taken = self.framework.take(producer)
@@ -144,7 +144,7 @@ class Exchange:
         self.assertEqual(len(producer.released), 1)
 
     def settle(self):
-        """What makes a framework release foreign tensors that it keeps for a while."""
+        """Makes the framework release foreign tensors that it has kept."""
 
     def test_copies_to_the_host(self):
         for name, (view, shape, strides) in self.framework.views(self.array).items():
