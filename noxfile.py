@@ -639,9 +639,8 @@ def run_bundle(session, script, results):
 def bundle(session):
     """The bundle for a machine with a GPU, run here without a network and with the fake driver."""
     stages.environment(session, "cuda-venv", "tests/device/requirements.txt")
-    fake = (
-        stages.build(session, "dev", targets=("fake_cuda",)) / "tests/fakes/fake_cuda/libcuda.so.1"
-    )
+    binary = stages.build(session, "dev", targets=("fake_cuda",))
+    fake = binary / "tests/fakes/fake_cuda/libcuda.so.1"
     library, timings, wheel = bundle_parts(session)
     command = ("-B", "tests/gpu/bundle_test.py", library, timings, fake)
     if wheel is None:
