@@ -5,12 +5,15 @@ A rejection must be UNSUPPORTED and name a remedy; the driver's own answers are 
 """
 
 import ctypes
+import json
 import os
+import time
 
 import ipc_peer
 import memory
 from checks import Checks
 from cuda_driver import ADDRESS, HANDLE, Driver, IpcHandle, out
+from gate import Gates
 
 import bindings as b
 
@@ -105,6 +108,36 @@ class Ipc(Checks):
             if fd.value >= 0:
                 os.close(fd.value)
         return codes
+
+    def test_order(self):
+        """The importer's stream waits for work of the exporter that a gate holds back."""
+        if not self.driver.has("cuIpcGetEventHandle"):
+            self.skipTest("the driver has no cuIpcGetEventHandle")
+        makers = (memory.alloc, memory.pool_with_handles, memory.virtual_with_handles)
+        for maker in makers:
+            with self.check(f"ordered: {maker.__name__}") as measured:
+                self.ordered(maker(self.driver), measured)
+
+    def ordered(self, made, measured):
+        size = len(ipc_peer.PATTERN)
+        new, gates = memory.alloc(self.driver), Gates(self.driver, seconds=20)
+        self.filled(new)
+        gate = gates.close(self.stream)
+        self.addCleanup(gate.open)
+        self.driver.copy_on_device(made.address, new.address, size, self.stream)
+        managed = self.library.wrap(made.address, b.CUDA, [size])
+        descriptor, fds = self.library.ipc_export(managed, b.stream_of(self.stream))
+        measured |= {"bytes": len(descriptor), "fds": len(fds)}
+        with ipc_peer.start("wait", descriptor.hex(), *map(str, fds), fds=fds) as peer:
+            self.assertEqual(peer.stdout.readline(), "imported\n")
+            self.assertTrue(gate.held(), "the host waited for the exporter's work")
+            time.sleep(0.2)  # the importer's read is waiting now
+            gate.open()
+            self.driver.synchronize(self.stream)
+            self.assertEqual(json.loads(peer.stdout.read()), {"seen": True})
+        self.library.release(managed)
+        for fd in fds:
+            os.close(fd)
 
     def test_the_exporters_own_process(self):
         made = memory.alloc(self.driver)

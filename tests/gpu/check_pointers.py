@@ -181,6 +181,15 @@ class Pointers(Checks):
             measured[more] = how(self.answer, b.tensor(made.address, label, [rest + more]))
         self.assertEqual(measured, {0: "accepted", 1: "ALLOCATION_BOUNDS"})
 
+    def test_peers(self):
+        """Bit i: device i can access the memory."""
+        made = self.make(memory.alloc)
+        info = self.library.pointer_info(made.address, options=b.PointerOption.PEERS)
+        self.measured |= {"peers": info.peers, "properties": info.properties}
+        self.assertTrue(info.properties & b.PointerProperty.PEERS_KNOWN)
+        self.assertEqual(info.peers & 1, 1)
+        self.assertEqual(info.peers >> self.library.backend_info().device_count, 0)
+
     def test_another_device(self):
         made = self.make(memory.alloc)
         device = (b.DeviceType.CUDA, self.library.backend_info().device_count)

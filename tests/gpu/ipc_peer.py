@@ -2,6 +2,7 @@
 """The other process of check_ipc.py and check_ipc_torch.py. It prints what it saw as JSON.
 
 ipc_peer.py import DESCRIPTOR [FD...]    imports a tensor of the pattern and reads it
+ipc_peer.py wait DESCRIPTOR [FD...]      the same on a stream; prints "imported" before it reads
 ipc_peer.py export                       exports a tensor and ends
 ipc_peer.py torch                        exports a tensor of PyTorch to another `import`
 """
@@ -39,6 +40,12 @@ def ask(task, *arguments, fds=(), **variables):
     return printed | {"exit": done.returncode}
 
 
+def start(task, *arguments, fds=()):
+    """Another process whose output the caller reads."""
+    command = (sys.executable, "-B", __file__, task, *arguments)
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, pass_fds=fds)
+
+
 def imported(descriptor, *fds):
     library, driver = b.load(), Driver()
     try:
@@ -54,6 +61,18 @@ def imported(descriptor, *fds):
         seen = b.content(managed)
     library.release(managed)
     return {"import": "OK", "seen": seen == PATTERN}
+
+
+def waiting(descriptor, *fds):
+    library, driver = b.load(), Driver()
+    driver.use_primary_context()
+    stream = driver.make_stream()
+    queue = b.stream_of(stream)
+    managed = library.ipc_import(bytes.fromhex(descriptor), [int(fd) for fd in fds], queue)
+    print("imported", flush=True)
+    seen = driver.read(b.address_of(managed), len(PATTERN), stream)
+    library.release(managed)
+    return {"seen": seen == PATTERN}
 
 
 def exported(library, address):
@@ -84,7 +103,7 @@ def torch():
     return result
 
 
-TASKS = {"import": imported, "export": export, "torch": torch}
+TASKS = {"import": imported, "wait": waiting, "export": export, "torch": torch}
 
 if __name__ == "__main__":
     print(json.dumps(TASKS[sys.argv[1]](*sys.argv[2:])), flush=True)
