@@ -41,6 +41,12 @@ def reason_of(error):
     return f"{error[0].__name__}: {text.splitlines()[0]}" if text else error[0].__name__
 
 
+def name_of(test):
+    """The name of a test method; that of a set-up is "setUpClass (module.Class)"."""
+    whole = test.id()
+    return whole.split()[0] if " " in whole else whole.rpartition(".")[2].removeprefix("test_")
+
+
 class Lines(unittest.TestResult):
     """Writes a line as soon as a check has ended: a later check may end the process."""
 
@@ -57,7 +63,7 @@ class Lines(unittest.TestResult):
         """`test` is a test method, a row of one, or unittest's stand-in for a module's set-up."""
         params = getattr(test, "params", {})
         self._rows += 1
-        name = params.get("name") or test.id().rpartition(".")[2].removeprefix("test_")
+        name = params.get("name") or name_of(test)
         line = {
             "module": self._module,
             "check": name,
