@@ -675,5 +675,32 @@ TEST_F(CudaFake, RejectsInvalidMemoryHandles) {
   EXPECT_CUDA(cuCtxDestroy(other));
 }
 
+TEST_F(CudaFake, RejectsOtherKernelsThanTheGate) {
+  CUmodule module = nullptr;
+  CUfunction function = nullptr;
+  ExpectRefused(cuModuleLoadData(&module, ".entry add()"), CUDA_ERROR_INVALID_PTX, "another text");
+  EXPECT_CUDA(cuModuleLoadData(&module, ".entry gate()"));
+  ExpectRefused(cuModuleGetFunction(&function, module, "add"), CUDA_ERROR_NOT_FOUND,
+                "another function");
+  ExpectRefused(cuLaunchKernel(nullptr, 1, 1, 1, 1, 1, 1, 0, stream_, nullptr, nullptr),
+                CUDA_ERROR_INVALID_HANDLE, "no function");
+}
+
+TEST_F(CudaFake, TheGateRunsUntilItsFlagIsSetOrItsLimit) {
+  CUmodule module = nullptr;
+  CUfunction gate = nullptr;
+  EXPECT_CUDA(cuModuleLoadData(&module, ".entry gate()"));
+  EXPECT_CUDA(cuModuleGetFunction(&gate, module, "gate"));
+  for (const bool open : {false, true}) {
+    uint32_t flags[2] = {open ? 1U : 0U, 0};
+    auto address = reinterpret_cast<uint64_t>(flags);
+    uint64_t nanoseconds = 1000;
+    void* parameters[] = {&address, &nanoseconds};
+    EXPECT_CUDA(cuLaunchKernel(gate, 1, 1, 1, 1, 1, 1, 0, stream_, parameters, nullptr));
+    EXPECT_CUDA(cuStreamSynchronize(stream_));
+    EXPECT_EQ(flags[1], open ? 0U : 1U) << "whether it gave up";
+  }
+}
+
 }  // namespace
 }  // namespace dlbridge_test

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests on a GPU call of libdlbridge, by ctypes. This is no binding."""
+"""The functions of libdlbridge that the tests on a GPU call, by ctypes. This is no binding."""
 
 import ctypes
 import importlib
@@ -41,6 +41,8 @@ HandoffOption = constants.HandoffOption
 Kind = constants.Kind
 Level = constants.Level
 Memory = constants.Memory
+PointerOption = constants.PointerOption
+PointerProperty = constants.PointerProperty
 Rule = constants.Rule
 State = constants.State
 Status = constants.Status
@@ -154,8 +156,8 @@ class Library:
         self.call("backend_info", Backend.CUDA, ctypes.byref(info))
         return info
 
-    def pointer_info(self, address, device=CUDA):
-        info = sized(DLBridgePointerInfo)
+    def pointer_info(self, address, device=CUDA, options=0):
+        info = sized(DLBridgePointerInfo, options=options)
         buffer = buffer_at(address)
         self.call("pointer_info", ctypes.byref(buffer), DLDevice(*device), ctypes.byref(info))
         return info
@@ -244,24 +246,28 @@ class Library:
         self.call("collect", options, ctypes.byref(left))
         return left.value
 
-    def ipc_export(self, managed):
-        """The descriptor and its file descriptors."""
+    def ipc_export(self, managed, queue=None):
+        """The descriptor and its file descriptors; the importer waits for the work on `queue`."""
         sizes = sized(DLBridgeIpcSizes)
         spec = sized(DLBridgeIpcExportSpec)
         place = ctypes.create_string_buffer(4096)
         fds = (ctypes.c_int32 * 8)()
         spec.buffer, spec.buffer_size = ctypes.addressof(place), len(place)
         spec.fds, spec.fd_capacity = ctypes.addressof(fds), len(fds)
+        if queue is not None:
+            spec.stream = ctypes.addressof(queue)
         self.call("ipc_export", managed, ctypes.byref(spec), ctypes.byref(sizes))
         return place.raw[: sizes.buffer_size], list(fds[: sizes.fd_count])
 
-    def ipc_import(self, descriptor, fds=()):
+    def ipc_import(self, descriptor, fds=(), queue=None):
         spec = sized(DLBridgeIpcImportSpec)
         place = ctypes.create_string_buffer(descriptor, len(descriptor))
         array = (ctypes.c_int32 * max(len(fds), 1))(*fds)
         spec.buffer, spec.buffer_size = ctypes.addressof(place), len(descriptor)
         if fds:
             spec.fds, spec.fd_count = ctypes.addressof(array), len(fds)
+        if queue is not None:
+            spec.stream = ctypes.addressof(queue)
         out = Tensor()
         self.call("ipc_import", ctypes.byref(spec), ctypes.byref(out))
         return out
@@ -307,7 +313,11 @@ def need_package():
 
 def need_module(name):
     """A framework; else the module is skipped."""
-    if importlib.util.find_spec(name) is None:
+    try:
+        found = importlib.util.find_spec(name)
+    except ModuleNotFoundError:  # nor is the package that would contain it
+        found = None
+    if found is None:
         raise SkipTest(f"{name} is not installed")
     return importlib.import_module(name)
 

@@ -51,7 +51,7 @@ def fill(folder, library, timings, wheel):
         with zipfile.ZipFile(wheel) as archive:
             archive.extractall(package)
     else:
-        # What the tests read of the package without importing it.
+        # The files of the package that the tests read without importing it.
         for name in ("_structs.py", "_constants.py"):
             put(ROOT / "bindings/python/dlbridge" / name, package / "dlbridge" / name)
 
@@ -78,11 +78,16 @@ def make(library, timings, wheel, file):
         folder = pathlib.Path(scratch) / NAME
         fill(folder, library, timings, wheel)
         pack(folder, file)
-    size = pathlib.Path(file).stat().st_size
-    if size > MOST_BYTES:
-        raise SystemExit(f"bundle.py: {file} has {size} bytes, more than {MOST_BYTES}")
+    return pathlib.Path(file).stat().st_size
+
+
+def main():
+    file = sys.argv[4]
+    size = make(*sys.argv[1:])
     print(f"{file}: {size} bytes")
+    if size > MOST_BYTES:
+        sys.exit(f"bundle.py: that is more than {MOST_BYTES}")
 
 
 if __name__ == "__main__":
-    make(*sys.argv[1:])
+    main()

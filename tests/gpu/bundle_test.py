@@ -69,7 +69,7 @@ class Bundle(unittest.TestCase):
 
     @classmethod
     def make_path(cls):
-        """A folder with sh and python3, and with what must not be called."""
+        """A folder with sh, python3 and the forbidden programs."""
         path = cls.folder / "path"
         path.mkdir()
         (path / "sh").symlink_to(shutil.which("sh"))
@@ -103,6 +103,7 @@ class Bundle(unittest.TestCase):
         folder = {"LD_LIBRARY_PATH": str(pathlib.Path(FAKE).parent)}
         return self.run_bundle(*arguments, **folder, **variables)
 
+    @unittest.skipUnless(WHEEL, "a build with debug information may be larger")
     def test_size(self):
         self.assertLessEqual(self.archive.stat().st_size, bundle.MOST_BYTES)
 
@@ -123,14 +124,14 @@ class Bundle(unittest.TestCase):
         self.assertFalse((self.folder / "called").exists())
 
     def judge_skipped(self, skipped):
-        """Only what this machine lacks is left out, each time with a reason."""
+        """Checks are skipped only for things that this machine lacks."""
         allowed = (
-            r"(torch|cupy|jax|compute-sanitizer) is not installed",
+            r"(torch|cupy|jax|numba|cuda.core|compute-sanitizer) is not installed",
             r"the driver has no cu\w+",
             r"the device has \d+ MiB free, .*",
             r"the host has \d+ MiB free",
             r"another process .*|the other process .*",
-            r"the library knows no size, .*",
+            r"the library knows no size|not all of the range has memory",
             *(() if WHEEL else (r"Python .* cannot import the package dlbridge: .*",)),
         )
         for line in skipped:

@@ -252,11 +252,20 @@ def import_pool(w):
 
 
 def pool_pointer(w):
-    """An allocation of a pool with handles, and its pool."""
+    """An allocation of a pool, and the same pool as this process imports it."""
     made = pool(w)
     arguments = SIZE(LENGTH), HANDLE(made), HANDLE(w.other)
     name = "cuMemAllocFromPoolAsync"
-    return w.disposable(w.driver.get, ADDRESS, name, *arguments), made
+    address = w.disposable(w.driver.get, ADDRESS, name, *arguments)
+    return address, w.disposable(import_of, w, made)
+
+
+def import_of(w, made):
+    zero = ctypes.c_uint64(0)
+    name = "cuMemPoolExportToShareableHandle"
+    fd = w.driver.get(ctypes.c_int, name, HANDLE(made), memory.FILE_DESCRIPTOR, zero)
+    name = "cuMemPoolImportFromShareableHandle"
+    return w.driver.get(HANDLE, name, HANDLE(fd), memory.FILE_DESCRIPTOR, zero)
 
 
 def export_pointer(w):
@@ -367,6 +376,7 @@ CALLS = {
 ON_THE_STREAM = {
     "cuStreamGetCtx": lambda w, s: w.raw("cuStreamGetCtx", HANDLE(s), out(HANDLE)[1]),
     "cuStreamGetDevice": lambda w, s: w.raw("cuStreamGetDevice", HANDLE(s), out(ctypes.c_int)[1]),
+    "cuStreamGetId": lambda w, s: w.raw("cuStreamGetId", HANDLE(s), out(ctypes.c_uint64)[1]),
     "cuStreamIsCapturing": lambda w, s: w.raw(
         "cuStreamIsCapturing", HANDLE(s), out(ctypes.c_int)[1]
     ),

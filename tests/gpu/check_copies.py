@@ -203,7 +203,7 @@ class Copies(Checks):
     def test_more_than_4_gib_to_the_host(self):
         size = 4 * GIB + 4097
         available = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-        if available < size + 2 * GIB:
+        if available < size + 2 * GIB and not os.environ.get("DLBRIDGE_GPU_LARGE"):
             self.skipTest(f"the host has {available >> 20} MiB free")
         source = self.big(size)
         offsets = [0, 4 * GIB - 1, 4 * GIB, size - 1]

@@ -5,45 +5,21 @@ A rejection must be UNSUPPORTED and name a remedy; the driver's own answers are 
 """
 
 import ctypes
-import importlib.util
 import json
 import os
-import pathlib
-import subprocess
-import sys
+import time
 
 import ipc_peer
 import memory
 from checks import Checks
 from cuda_driver import ADDRESS, HANDLE, Driver, IpcHandle, out
+from gate import Gates
 
 import bindings as b
 
-PEER = pathlib.Path(ipc_peer.__file__)
-# What the library must share; everything else may be rejected.
+# Memory that the library must share; it may reject other kinds.
 SHARED = ("alloc", "inside")
 LEGACY_CAPABLE, ALLOWED_HANDLES = 10, 14
-EXPANDABLE = "expandable_segments:True"
-
-
-def peer(task, *arguments, fds=(), **variables):
-    """What another process prints, as JSON, and how it ended."""
-    command = (sys.executable, "-B", str(PEER), task, *arguments)
-    done = subprocess.run(
-        command,
-        capture_output=True,
-        text=True,
-        pass_fds=fds,
-        timeout=50,
-        env={**os.environ, **variables},
-        check=False,
-    )
-    print(done.stderr, file=sys.stderr)
-    try:
-        printed = json.loads(done.stdout.strip().rpartition("\n")[2])
-    except json.JSONDecodeError:
-        printed = {"output": done.stdout[-500:], "errors": done.stderr[-500:]}
-    return printed | {"exit": done.returncode}
 
 
 class Ipc(Checks):
@@ -70,7 +46,7 @@ class Ipc(Checks):
         else:
             measured |= {"export": "OK", "bytes": len(descriptor), "fds": len(fds)}
             numbers = [str(fd) for fd in fds]
-            measured |= peer("import", descriptor.hex(), *numbers, fds=fds)
+            measured |= ipc_peer.ask("import", descriptor.hex(), *numbers, fds=fds)
             for fd in fds:
                 os.close(fd)
         self.library.release(managed)
@@ -133,6 +109,36 @@ class Ipc(Checks):
                 os.close(fd.value)
         return codes
 
+    def test_order(self):
+        """The importer's stream waits for work of the exporter that a gate holds back."""
+        if not self.driver.has("cuIpcGetEventHandle"):
+            self.skipTest("the driver has no cuIpcGetEventHandle")
+        makers = (memory.alloc, memory.pool_with_handles, memory.virtual_with_handles)
+        for maker in makers:
+            with self.check(f"ordered: {maker.__name__}") as measured:
+                self.ordered(maker(self.driver), measured)
+
+    def ordered(self, made, measured):
+        size = len(ipc_peer.PATTERN)
+        new, gates = memory.alloc(self.driver), Gates(self.driver, seconds=20)
+        self.filled(new)
+        gate = gates.close(self.stream)
+        self.addCleanup(gate.open)
+        self.driver.copy_on_device(made.address, new.address, size, self.stream)
+        managed = self.library.wrap(made.address, b.CUDA, [size])
+        descriptor, fds = self.library.ipc_export(managed, b.stream_of(self.stream))
+        measured |= {"bytes": len(descriptor), "fds": len(fds)}
+        with ipc_peer.start("wait", descriptor.hex(), *map(str, fds), fds=fds) as peer:
+            self.assertEqual(peer.stdout.readline(), "imported\n")
+            self.assertTrue(gate.held(), "the host waited for the exporter's work")
+            time.sleep(0.2)  # the importer's read is waiting now
+            gate.open()
+            self.driver.synchronize(self.stream)
+            self.assertEqual(json.loads(peer.stdout.read()), {"seen": True})
+        self.library.release(managed)
+        for fd in fds:
+            os.close(fd)
+
     def test_the_exporters_own_process(self):
         made = memory.alloc(self.driver)
         self.filled(made)
@@ -147,25 +153,8 @@ class Ipc(Checks):
 
     def test_an_exporter_that_has_ended(self):
         """The importer gets an error or old bytes, and does not crash."""
-        exported = peer("export")
+        exported = ipc_peer.ask("export")
         self.measured |= {"exporter": exported}
         if exported.get("export") == "OK" and not exported["fds"]:
-            self.measured["importer"] = peer("import", exported["descriptor"])
+            self.measured["importer"] = ipc_peer.ask("import", exported["descriptor"])
             self.assertEqual(self.measured["importer"]["exit"], 0)
-
-    def test_torch(self):
-        """Tensors of PyTorch's allocators, each configured in a process of its own."""
-        if importlib.util.find_spec("torch") is None:
-            self.skipTest("torch is not installed")
-        configurations = {
-            "default": {},
-            "expandable segments": {"PYTORCH_CUDA_ALLOC_CONF": EXPANDABLE},
-            "asynchronous pool": {"PYTORCH_CUDA_ALLOC_CONF": "backend:cudaMallocAsync"},
-        }
-        for name, variables in configurations.items():
-            with self.check(f"torch: {name}") as measured:
-                measured |= peer("torch", **variables)
-                self.assertEqual(measured["exit"], 0)
-                self.assertIn(measured.get("export"), ("OK", "UNSUPPORTED"))
-                if measured["export"] == "OK":
-                    self.assertEqual(measured["peer"].get("seen"), True)

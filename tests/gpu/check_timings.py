@@ -70,6 +70,8 @@ class Timings(Checks):
                 measure(measured, b.need_module(name))
 
     def torch(self, measured, torch):
+        if not torch.cuda.is_available():
+            self.skipTest("torch finds no CUDA device")
         array = torch.zeros(24, device="cuda")
         own = torch.from_dlpack
         to = self.dlbridge.to
@@ -87,6 +89,8 @@ class Timings(Checks):
             measured["from cupy"] = in_turn(lambda: own(theirs), lambda: to(theirs, torch.Tensor))
 
     def cupy(self, measured, cupy):
+        if not cupy.cuda.is_available():
+            self.skipTest("cupy finds no CUDA device")
         array = cupy.zeros(24, dtype=cupy.float32)
         measured["to itself"] = in_turn(
             lambda: cupy.from_dlpack(array),
@@ -94,7 +98,11 @@ class Timings(Checks):
         )
 
     def jax(self, measured, jax):
-        array = jax.numpy.zeros(24, dtype=jax.numpy.float32, device=jax.devices("cuda")[0])
+        try:
+            device = jax.devices("cuda")[0]
+        except RuntimeError as error:
+            self.skipTest(f"jax finds no CUDA device: {error}")
+        array = jax.numpy.zeros(24, dtype=jax.numpy.float32, device=device)
         array.block_until_ready()
         own = jax.dlpack.from_dlpack
         measured["to itself"] = in_turn(
@@ -102,7 +110,7 @@ class Timings(Checks):
         )
 
     def test_python(self):
-        """What a call by ctypes costs, to read the other modules' seconds by."""
+        """The cost of a call by ctypes, to compare the seconds of other modules with."""
         b.need_device()
         driver, place = Driver(), ctypes.c_int()
         call = driver.result

@@ -28,7 +28,7 @@ class Checks(unittest.TestCase):
 
     @contextlib.contextmanager
     def check(self, name):
-        """A row. What goes wrong in it is its result, and the next row runs all the same."""
+        """A row of a matrix. A failure in it is its result, and the next row runs."""
         measured = {}
         with self.subTest(name=name, measured=measured, began=time.monotonic()):
             print(f"{name} ...", file=sys.stderr, flush=True)
@@ -41,8 +41,14 @@ def reason_of(error):
     return f"{error[0].__name__}: {text.splitlines()[0]}" if text else error[0].__name__
 
 
+def name_of(test):
+    """The name of a test method; that of a set-up is "setUpClass (module.Class)"."""
+    whole = test.id()
+    return whole.split()[0] if " " in whole else whole.rpartition(".")[2].removeprefix("test_")
+
+
 class Lines(unittest.TestResult):
-    """Writes a line as soon as a check has ended: what runs later may end the process."""
+    """Writes a line as soon as a check has ended: a later check may end the process."""
 
     def __init__(self, module, file):
         super().__init__()
@@ -57,7 +63,7 @@ class Lines(unittest.TestResult):
         """`test` is a test method, a row of one, or unittest's stand-in for a module's set-up."""
         params = getattr(test, "params", {})
         self._rows += 1
-        name = params.get("name") or test.id().rpartition(".")[2].removeprefix("test_")
+        name = params.get("name") or name_of(test)
         line = {
             "module": self._module,
             "check": name,
@@ -117,7 +123,7 @@ def load(module, result):
 def main():
     module, path = sys.argv[1:]
     faulthandler.enable()
-    # The stack of a module that hangs, in the log, before the runner ends it.
+    # Logs the stack of a module that hangs, before the runner ends it.
     faulthandler.dump_traceback_later(0.9 * float(os.environ.get("DLBRIDGE_GPU_LIMIT", "60")))
     sys.path[:0] = [str(HERE), str(HERE.parent / "support")]
     # Modules import this file by its name; without this they would get a copy.

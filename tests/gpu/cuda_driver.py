@@ -34,7 +34,7 @@ class DriverError(Exception):
 
 
 def out(kind):
-    """A place for a result, and what to pass for it."""
+    """A place for a result, and the pointer to pass."""
     place = kind()
     return place, ctypes.byref(place)
 
@@ -96,8 +96,6 @@ class IpcHandle(ctypes.Structure):
 
 class Driver:
     def __init__(self, start=True):
-        # Lazy loading of a kernel may wait for the kernels that run, the gate of a test included.
-        os.environ.setdefault("CUDA_MODULE_LOADING", "EAGER")
         self._lib = ctypes.CDLL(os.environ.get("DLBRIDGE_LIBCUDA") or "libcuda.so.1")
         self._keep = []
         if start:

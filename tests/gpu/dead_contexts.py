@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a process measures about a context that is destroyed or reset.
+"""The cases of check_contexts.py: one process each, with a context that is destroyed or reset.
 
-dead_contexts.py CASE END    prints it as JSON
+dead_contexts.py CASE END    prints the measured values as JSON
 """
 
 import ctypes
@@ -16,7 +16,7 @@ SIZE = 1 << 16
 
 
 def answer(function, *arguments):
-    """ "OK" or the status of a rejected call, with its driver's code."""
+    """OK, or the status of a rejected call with its rule and the driver's code."""
     try:
         function(*arguments)
     except b.Rejected as error:
@@ -153,7 +153,7 @@ def pointer_query(end):
 ENDS = {"destroyed": destroyed, "reset": reset}
 CASES = {"memory_after": memory_after, "handoff_after": handoff_after}
 CASES |= {"special_after": special_after}
-# What the driver documents as undefined: recorded, and a crash is an answer.
+# The driver's documents leave these undefined: the results are recorded, a crash included.
 UNDEFINED = {"ids": ids, "pointer_query": pointer_query, "stream_after": stream_after}
 
 

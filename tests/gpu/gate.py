@@ -44,8 +44,8 @@ DONE:
 class Gates:
     """Loads the kernel into the current context."""
 
-    def __init__(self, driver):
-        self._driver = driver
+    def __init__(self, driver, seconds=SECONDS):
+        self._driver, self._seconds = driver, seconds
         text = PTX.format(target=self._target()).encode()
         module = driver.get(HANDLE, "cuModuleLoadData", ctypes.c_char_p(text))
         self._kernel = driver.get(HANDLE, "cuModuleGetFunction", HANDLE(module), b"gate")
@@ -63,18 +63,19 @@ class Gates:
         flags = self._flags + 8 * self._used
         self._used += 1
         ctypes.memset(flags, 0, 8)
-        address, limit = ctypes.c_uint64(flags), ctypes.c_uint64(SECONDS * 10**9)
+        address, limit = ctypes.c_uint64(flags), ctypes.c_uint64(self._seconds * 10**9)
         places = [ctypes.cast(ctypes.pointer(one), HANDLE) for one in (address, limit)]
         parameters = (HANDLE * 2)(*places)
         shape = [ctypes.c_uint(1)] * 6 + [ctypes.c_uint(0)]
         self._driver.call(
             "cuLaunchKernel", HANDLE(self._kernel), *shape, HANDLE(stream), parameters, None
         )
-        return Gate(flags)
+        return Gate(flags, self._seconds)
 
 
 class Gate:
-    def __init__(self, flags):
+    def __init__(self, flags, seconds):
+        self._seconds = seconds
         self._flags = ctypes.c_uint32.from_address(flags)
         self._gave_up = ctypes.c_uint32.from_address(flags + 4)
         self._closed_at = time.monotonic()
@@ -84,5 +85,5 @@ class Gate:
 
     def held(self):
         """False if the gate was not closed all the time until now: a result proves nothing then."""
-        in_time = time.monotonic() - self._closed_at < SECONDS
+        in_time = time.monotonic() - self._closed_at < self._seconds
         return in_time and not self._gave_up.value

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The other process of check_ipc.py. It prints what it saw as JSON.
+"""The other process of check_ipc.py and check_ipc_torch.py. It prints what it saw as JSON.
 
 ipc_peer.py import DESCRIPTOR [FD...]    imports a tensor of the pattern and reads it
+ipc_peer.py wait DESCRIPTOR [FD...]      the same on a stream; prints "imported" before it reads
 ipc_peer.py export                       exports a tensor and ends
 ipc_peer.py torch                        exports a tensor of PyTorch to another `import`
 """
 
 import json
+import os
 import subprocess
 import sys
 
@@ -16,6 +18,32 @@ from cuda_driver import Driver
 import bindings as b
 
 PATTERN = bytes(i % 251 for i in range(4096))
+
+
+def ask(task, *arguments, fds=(), **variables):
+    """What another process prints, as JSON, and how it ended."""
+    command = (sys.executable, "-B", __file__, task, *arguments)
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        pass_fds=fds,
+        timeout=50,
+        env={**os.environ, **variables},
+        check=False,
+    )
+    print(done.stderr, file=sys.stderr)
+    try:
+        printed = json.loads(done.stdout.strip().rpartition("\n")[2])
+    except json.JSONDecodeError:
+        printed = {"output": done.stdout[-500:], "errors": done.stderr[-500:]}
+    return printed | {"exit": done.returncode}
+
+
+def start(task, *arguments, fds=()):
+    """Another process whose output the caller reads."""
+    command = (sys.executable, "-B", __file__, task, *arguments)
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, pass_fds=fds)
 
 
 def imported(descriptor, *fds):
@@ -33,6 +61,18 @@ def imported(descriptor, *fds):
         seen = b.content(managed)
     library.release(managed)
     return {"import": "OK", "seen": seen == PATTERN}
+
+
+def waiting(descriptor, *fds):
+    library, driver = b.load(), Driver()
+    driver.use_primary_context()
+    stream = driver.make_stream()
+    queue = b.stream_of(stream)
+    managed = library.ipc_import(bytes.fromhex(descriptor), [int(fd) for fd in fds], queue)
+    print("imported", flush=True)
+    seen = driver.read(b.address_of(managed), len(PATTERN), stream)
+    library.release(managed)
+    return {"seen": seen == PATTERN}
 
 
 def exported(library, address):
@@ -59,13 +99,11 @@ def torch():
     result["backend"] = module.cuda.get_allocator_backend()
     if result["export"] == "OK":
         numbers = [str(fd) for fd in result["fds"]]
-        command = (sys.executable, "-B", __file__, "import", result["descriptor"], *numbers)
-        done = subprocess.run(command, pass_fds=result["fds"], stdout=subprocess.PIPE, check=True)
-        result["peer"] = json.loads(done.stdout)
+        result["peer"] = ask("import", result["descriptor"], *numbers, fds=result["fds"])
     return result
 
 
-TASKS = {"import": imported, "export": export, "torch": torch}
+TASKS = {"import": imported, "wait": waiting, "export": export, "torch": torch}
 
 if __name__ == "__main__":
     print(json.dumps(TASKS[sys.argv[1]](*sys.argv[2:])), flush=True)

@@ -76,6 +76,9 @@ def virtual_properties(handle_types):
 
 
 def granularity(driver, properties):
+    """2 MiB, the size of all devices so far, where the driver does not report it."""
+    if not driver.has("cuMemGetAllocationGranularity"):
+        return 2 << 20
     return driver.get(SIZE, "cuMemGetAllocationGranularity", ctypes.byref(properties), 0)
 
 

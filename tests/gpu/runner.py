@@ -4,7 +4,8 @@
 runner.py [FOLDER [MODULE...]]    FOLDER: gpu-results; gets results.jsonl, summary.txt, log.txt
 
 Status 0: nothing failed. 1: a check failed. 2: there is no CUDA driver or no device. Environment:
-DLBRIDGE_LIBRARY names the library, DLBRIDGE_GPU_LIMIT the seconds that a module may take (60).
+DLBRIDGE_LIBRARY names the library, DLBRIDGE_GPU_LIMIT the seconds that a module may take (60). With
+DLBRIDGE_GPU_LARGE=1 a check may use more memory than the system reports as free.
 """
 
 import collections
@@ -29,10 +30,22 @@ MODULES = (
     "torch",
     "cupy",
     "jax",
+    "numba",
+    "cuda_core",
     "ipc",
+    "ipc_torch",
     "timings",
     "sanitizer",
 )
+FRAMEWORKS = ("torch", "cupy", "jax", "numba", "cuda_core", "ipc_torch", "timings")
+VARIABLES = {
+    # JAX would take most of the device's memory at its start.
+    "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
+    # Streams that share a connection wait for each other, the closed gate of a test included.
+    "CUDA_DEVICE_MAX_CONNECTIONS": "32",
+}
+# Loading a kernel at its first use may wait for those that run. Frameworks have too many for that.
+WITHOUT_FRAMEWORKS = {"CUDA_MODULE_LOADING": "EAGER"}
 KINDS = ("passed", "failed", "skipped")
 WIDTH = 80
 LIMIT = float(os.environ.get("DLBRIDGE_GPU_LIMIT", "60"))
@@ -70,15 +83,13 @@ def run_module(module, folder, log):
     log.write(f"==> {module}\n")
     log.flush()
     command = (sys.executable, "-B", str(HERE / "checks.py"), module, str(path))
-    # JAX would take most of the device's memory at its start.
-    variables = {**os.environ, "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
     process = subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
         stdout=log,
         stderr=log,
         start_new_session=True,
-        env=variables,
+        env=os.environ | VARIABLES | ({} if module in FRAMEWORKS else WITHOUT_FRAMEWORKS),
     )
     reason = ending(process)
     lines = read_lines(path)
