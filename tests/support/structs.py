@@ -118,6 +118,7 @@ class DLBridgePointerInfo(Structure):
         ("base", c_uint64),
         ("size", c_uint64),
         ("context", c_uint64),
+        ("peers", c_uint64),
     ]
 
 
@@ -201,6 +202,7 @@ class DLBridgeIpcExportSpec(Structure):
         ("buffer_size", c_uint64),
         ("fds", c_void_p),
         ("fd_capacity", c_uint64),
+        ("stream", c_void_p),
     ]
 
 
@@ -222,6 +224,7 @@ class DLBridgeIpcImportSpec(Structure):
         ("fds", c_void_p),
         ("fd_count", c_uint64),
         ("policy", c_void_p),
+        ("stream", c_void_p),
     ]
 
 
