@@ -570,9 +570,10 @@ static inline godl_result godl_backend_info(DLBridgeBackend backend, DLBridgeBac
 }
 
 static inline godl_result godl_pointer_info(DLBridgeBuffer buffer, DLDevice device,
-                                            DLBridgePointerInfo* out) {
+                                            uint32_t options, DLBridgePointerInfo* out) {
   DLBridgeError error;
   *out = dlbridge_pointer_info_init();
+  out->options = options;
   return godl_finish(dlbridge_pointer_info(&buffer, device, out, &error), &error, 0);
 }
 
@@ -608,46 +609,87 @@ typedef struct godl_copy_spec {
   godl_policy policy;
 } godl_copy_spec;
 
+// A spec, and the structs that it points to.
+typedef struct godl_filled_copy {
+  DLBridgeCopySpec spec;
+  DLBridgePolicy policy;
+  DLBridgeAllocator allocator;
+} godl_filled_copy;
+
+static inline void godl_fill_copy(const godl_copy_spec* given, godl_lists lists,
+                                  godl_filled_copy* out) {
+  out->spec = dlbridge_copy_spec_init();
+  out->spec.options = given->options;
+  out->spec.device = given->device;
+  out->spec.version = given->version;
+  out->spec.stream = given->stream;
+  out->spec.target = given->target;
+  out->spec.target_offset = given->target_offset;
+  out->spec.target_size = given->target_size;
+  out->spec.tensor_flags = given->tensor_flags;
+  out->spec.release = given->release != 0 ? godl_hook_release : NULL;
+  out->spec.release_context = (void*)given->release;
+  if (given->allocator != 0) {
+    out->allocator = godl_allocator(given->allocator);
+    out->spec.allocator = &out->allocator;
+  }
+  if (given->policy.given) {
+    godl_fill_policy(&given->policy, lists, &out->policy);
+    out->spec.policy = &out->policy;
+  }
+}
+
 static inline godl_result godl_copy(uintptr_t tensor, DLBridgeKind kind, uint64_t flags,
                                     godl_copy_spec given, godl_lists lists) {
   DLBridgeError error;
-  DLBridgePolicy policy;
-  DLBridgeAllocator allocator;
-  DLBridgeCopySpec spec = dlbridge_copy_spec_init();
+  godl_filled_copy filled;
   DLManagedTensorVersioned* out = NULL;
   const DLTensor* inside = godl_inside(tensor, kind, &flags);
   if (inside == NULL && tensor != 0) return godl_other_major(tensor);
-  spec.options = given.options;
-  spec.device = given.device;
-  spec.version = given.version;
-  spec.stream = given.stream;
-  spec.target = given.target;
-  spec.target_offset = given.target_offset;
-  spec.target_size = given.target_size;
-  spec.tensor_flags = given.tensor_flags;
-  spec.release = given.release != 0 ? godl_hook_release : NULL;
-  spec.release_context = (void*)given.release;
-  if (given.allocator != 0) {
-    allocator = godl_allocator(given.allocator);
-    spec.allocator = &allocator;
-  }
-  if (given.policy.given) {
-    godl_fill_policy(&given.policy, lists, &policy);
-    spec.policy = &policy;
-  }
-  const DLBridgeStatus status = dlbridge_copy(inside, flags, &spec, &out, &error);
+  godl_fill_copy(&given, lists, &filled);
+  const DLBridgeStatus status = dlbridge_copy(inside, flags, &filled.spec, &out, &error);
   return godl_finish(status, &error, (uintptr_t)out);
+}
+
+static inline godl_result godl_copy_async(uintptr_t tensor, godl_copy_spec given,
+                                          godl_lists lists) {
+  DLBridgeError error;
+  godl_filled_copy filled;
+  DLManagedTensorVersioned* out = NULL;
+  godl_fill_copy(&given, lists, &filled);
+  const DLBridgeStatus status =
+      dlbridge_copy_async((const DLManagedTensorVersioned*)tensor, &filled.spec, &out, &error);
+  return godl_finish(status, &error, (uintptr_t)out);
+}
+
+// An empty list is not NULL, so that the library rejects its length.
+static inline godl_result godl_release_after(uintptr_t tensor, DLBridgeKind kind,
+                                             const DLBridgeStream* streams, size_t count) {
+  static const DLBridgeStream none;
+  DLBridgeError error;
+  return godl_finish(
+      dlbridge_release_after((void*)tensor, kind, count > 0 ? streams : &none, count, &error),
+      &error, 0);
+}
+
+// `value` is the number that is still held, also after a failure.
+static inline godl_result godl_collect(uint32_t options) {
+  DLBridgeError error;
+  size_t left = 0;
+  const DLBridgeStatus status = dlbridge_collect(options, &left, &error);
+  return godl_finish(status, &error, left);
 }
 
 // ------------------------------------------------------------------------------------- processes
 
 // `sizes` is also filled if buffer or fds are too small.
-static inline godl_result godl_ipc_export(uintptr_t tensor, uint32_t options, void* buffer,
-                                          size_t size, int32_t* fds, size_t capacity,
-                                          DLBridgeIpcSizes* sizes) {
+static inline godl_result godl_ipc_export(uintptr_t tensor, uint32_t options,
+                                          const DLBridgeStream* stream, void* buffer, size_t size,
+                                          int32_t* fds, size_t capacity, DLBridgeIpcSizes* sizes) {
   DLBridgeError error;
   DLBridgeIpcExportSpec spec = dlbridge_ipc_export_spec_init();
   spec.options = options;
+  spec.stream = stream;
   spec.buffer = buffer;
   spec.buffer_size = size;
   spec.fds = fds;
@@ -659,13 +701,15 @@ static inline godl_result godl_ipc_export(uintptr_t tensor, uint32_t options, vo
 }
 
 static inline godl_result godl_ipc_import(const void* buffer, size_t length, const int32_t* fds,
-                                          size_t count, uint32_t options, const godl_policy* given,
+                                          size_t count, uint32_t options,
+                                          const DLBridgeStream* stream, const godl_policy* given,
                                           godl_lists lists) {
   DLBridgeError error;
   DLBridgePolicy policy;
   DLBridgeIpcImportSpec spec = dlbridge_ipc_import_spec_init();
   DLManagedTensorVersioned* out = NULL;
   spec.options = options;
+  spec.stream = stream;
   spec.buffer = buffer;
   spec.buffer_size = length;
   spec.fds = count > 0 ? fds : NULL;

@@ -99,8 +99,8 @@ func dlbridgeGoRelease(number C.uintptr_t, buffer C.DLBridgeBuffer, stream C.DLB
 }
 
 // ReleaseFunc is called once after the last owner of a tensor is released, on any thread, with the
-// wrapped buffer. Work on stream may still use the memory; with the zero Stream none does. It may use
-// this package. A panic in it goes to [OnPanic].
+// wrapped buffer. Work on stream may still use the memory; with the zero Stream none does, as always
+// without WrapReleaseOnStream. It may use this package. A panic in it goes to [OnPanic].
 type ReleaseFunc func(buffer Buffer, stream Stream)
 
 func (hook ReleaseFunc) released(buffer Buffer, stream Stream) {

@@ -20,6 +20,9 @@ func init() {
 		"wrap":                  callWrap,
 		"wrap_legacy":           callWrapLegacy,
 		"copy":                  callCopy,
+		"copy_async":            callCopyAsync,
+		"release_after":         callReleaseAfter,
+		"collect":               callCollect,
 		"stream_from_array_api": callStreamFromArrayAPI,
 		"stream_handoff":        callStreamHandoff,
 		"stream_synchronize":    callStreamSynchronize,
@@ -40,7 +43,8 @@ var (
 	streamKinds       = []string{"", "HOST", "NO_SYNC", "QUEUE", "IMMEDIATE_LIST"}
 	states            = []string{"", "READY", "ABSENT", "UNUSABLE"}
 	memories          = []string{"", "HOST", "DEVICE", "PINNED", "MANAGED", "USM_HOST", "USM_DEVICE", "USM_SHARED", "SVM", "CL_MEM"}
-	wrapOptions       = []string{"SKIP_VALIDATION", "PIN_PRODUCER", "RETAIN", "LIMIT_BUFFER"}
+	wrapOptions       = []string{"SKIP_VALIDATION", "PIN_PRODUCER", "RETAIN", "LIMIT_BUFFER", "RELEASE_ON_STREAM"}
+	collectOptions    = []string{"WAIT"}
 	copyOptions       = []string{"ALLOW_STAGING", "SHAREABLE"}
 	handoffOptions    = []string{"ALLOW_HOST_WAIT", "ALLOW_CAPTURE"}
 	contextProperties = []string{"DEFAULT", "REPLACE", "ENUMERATED", "PRIVATE"}
@@ -192,7 +196,7 @@ func callWrapLegacy(w *world, step object) object {
 	return answer
 }
 
-func callCopy(w *world, step object) object {
+func (w *world) copySpec(step object) dlbridge.CopySpec {
 	given := step["spec"].(object)
 	spec := dlbridge.CopySpec{
 		Options:     dlbridge.CopyOptions(optionsFrom(given, copyOptions)),
@@ -211,12 +215,51 @@ func callCopy(w *world, step object) object {
 	if step["allocator"] != nil {
 		spec.Allocator = w.allocator(step["allocator"])
 	}
-	made, err := w.in(step).Copy(spec)
+	if given["stream"] != nil {
+		spec.Stream = streamOf(given["stream"])
+	}
+	return spec
+}
+
+func (w *world) copied(step object, made *dlbridge.Tensor, err error) object {
 	answer := answerOf(err)
 	if err == nil {
-		w.takeMemory(given["target"])
+		w.takeMemory(step["spec"].(object)["target"])
 		w.addTensor(step, step["out"].(string), made, answer)
 	}
+	return answer
+}
+
+func callCopy(w *world, step object) object {
+	made, err := w.in(step).Copy(w.copySpec(step))
+	return w.copied(step, made, err)
+}
+
+func callCopyAsync(w *world, step object) object {
+	made, err := w.validated(step["in"].(string)).CopyAsync(w.copySpec(step))
+	return w.copied(step, made, err)
+}
+
+func callReleaseAfter(w *world, step object) object {
+	streams := []dlbridge.Stream{}
+	for _, stream := range step["streams"].([]any) {
+		streams = append(streams, streamOf(stream))
+	}
+	name := step["in"].(string)
+	err := w.live[name].tensor.(dlbridge.Managed).ReleaseAfter(streams...)
+	if err == nil {
+		w.take(name)
+	}
+	answer := answerOf(err)
+	answer["deleters"] = w.deletes()
+	return answer
+}
+
+func callCollect(_ *world, step object) object {
+	options := optionsFrom(object{"options": step["collect"]}, collectOptions)
+	left, err := dlbridge.Collect(dlbridge.CollectOptions(options))
+	answer := answerOf(err)
+	answer["left"] = left
 	return answer
 }
 

@@ -153,6 +153,7 @@ func (o *owner) convert(options *ConvertOptions, call conversion) (C.godl_result
 // Managed is a managed tensor of any kind: a [*Legacy], [*Foreign] or [*Tensor].
 type Managed interface {
 	Close() error
+	ReleaseAfter(streams ...Stream) error
 	Validate(policy *Policy) error
 	Diagnose(policy *Policy) ([]Finding, error)
 	Export(target Version, options *ConvertOptions) (unsafe.Pointer, Kind, error)

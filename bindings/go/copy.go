@@ -14,6 +14,7 @@ type CopySpec struct {
 	Options CopyOptions
 	Device  Device // Device of the copy; the zero value is the CPU.
 	// Stream orders the copy after earlier work on it; the zero value: all work on the source is done.
+	// [Tensor.CopyAsync] needs it.
 	Stream       Stream
 	Target       Buffer // The caller's memory; the zero value: allocate.
 	TargetOffset uint64 // Bytes from the handle to the copy.
@@ -56,21 +57,29 @@ func (o *owner) Copy(spec CopySpec) (*Tensor, error) {
 }
 
 func (d described) copy(spec CopySpec) (*Tensor, error) {
-	if err := spec.Policy.valid(); err != nil {
+	return spec.run(func(given C.godl_copy_spec) C.godl_result {
+		return C.godl_copy(d.number(), C.DLBridgeKind(d.kind), C.uint64_t(d.flags), given,
+			spec.Policy.lists())
+	})
+}
+
+// run calls a copying function with the spec's callback and allocator; on failure it removes the
+// callback.
+func (s *CopySpec) run(call func(C.godl_copy_spec) C.godl_result) (*Tensor, error) {
+	if err := s.Policy.valid(); err != nil {
 		return nil, err
 	}
-	number, err := spec.Allocator.begin()
+	number, err := s.Allocator.begin()
 	if err != nil {
 		return nil, err
 	}
-	defer spec.Allocator.end()
-	given := spec.c()
+	defer s.Allocator.end()
+	given := s.c()
 	given.allocator = number
-	if spec.Release != nil {
-		given.release = C.uintptr_t(cgo.NewHandle(spec.Release))
+	if s.Release != nil {
+		given.release = C.uintptr_t(cgo.NewHandle(s.Release))
 	}
-	result := C.godl_copy(d.number(), C.DLBridgeKind(d.kind), C.uint64_t(d.flags), given,
-		spec.Policy.lists())
+	result := call(given)
 	if result.status != C.DLBRIDGE_OK {
 		if given.release != 0 {
 			cgo.Handle(given.release).Delete()

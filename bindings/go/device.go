@@ -48,13 +48,27 @@ type PointerInfo struct {
 	Base         uint64 // Start of the allocation; 0 for a cl_mem and if unknown.
 	Size         uint64 // Bytes of the allocation; 0: unknown.
 	Context      Handle // CUcontext, ze_context_handle_t or cl_context; zero if none is known.
+	// Peers has bit i if device i of the backend can access the memory, directly or once peer access is
+	// enabled; at most 64 devices. Valid with PointerPeersKnown.
+	Peers uint64
+}
+
+// AccessibleFrom reports whether device id of the backend can access the memory, directly or once peer
+// access is enabled. It is false also if the driver was not asked ([PointerInfoPeers]) or cannot tell.
+func (i PointerInfo) AccessibleFrom(id int) bool {
+	return i.Properties&PointerPeersKnown != 0 && id >= 0 && id < 64 && i.Peers>>id&1 != 0
 }
 
 // QueryPointer asks the driver what memory a buffer is; it may point inside an allocation. device is
-// its label; the CPU and the zero value assume nothing. Memory that no driver knows is MemoryHost.
-func QueryPointer(buffer Buffer, device Device) (PointerInfo, error) {
+// its label; the CPU and the zero value assume nothing. Memory that no driver knows is MemoryHost. The
+// options are combined.
+func QueryPointer(buffer Buffer, device Device, options ...PointerOptions) (PointerInfo, error) {
 	var out C.DLBridgePointerInfo
-	result := C.godl_pointer_info(buffer.c(), device.c(), &out)
+	var bits PointerOptions
+	for _, option := range options {
+		bits |= option
+	}
+	result := C.godl_pointer_info(buffer.c(), device.c(), C.uint32_t(bits), &out)
 	if result.status != C.DLBRIDGE_OK {
 		return PointerInfo{}, failure(result)
 	}
@@ -67,5 +81,6 @@ func QueryPointer(buffer Buffer, device Device) (PointerInfo, error) {
 		Base:         uint64(out.base),
 		Size:         uint64(out.size),
 		Context:      Handle{uint64(out.context)},
+		Peers:        uint64(out.peers),
 	}, nil
 }

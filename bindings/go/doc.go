@@ -14,7 +14,8 @@
 // consumes a tensor does so only on success: on any error the tensor is untouched and must still be
 // closed. Every use of a tensor that was closed or consumed returns [ErrClosed]. A tensor that is closed
 // while another goroutine uses it is released when the last use ends. AutoClose leaves the closing to
-// the garbage collector, which costs more.
+// the garbage collector, which costs more. ReleaseAfter leaves it to the library, once the work on a
+// stream is over.
 //
 // # Errors
 //

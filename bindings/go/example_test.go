@@ -123,6 +123,31 @@ func ExampleWrite() {
 	// Output: [1 20 3]
 }
 
+// A consumer enqueues work on a tensor and releases it without waiting for that work.
+func ExampleTensor_ReleaseAfter() {
+	stream, err := dlbridge.StreamFromArrayAPI(dlbridge.CPU, dlbridge.ArrayAPIStreamNone)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	tensor, err := dlbridge.FromSlice([]int32{1, 2, 3}, dlbridge.LendSpec{
+		Release: func() { fmt.Println("released") }})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	// launch(tensor, stream)
+	if err := tensor.ReleaseAfter(stream); err != nil {
+		_ = stream.Synchronize() // The tensor is still the caller's, and the work uses it.
+		_ = tensor.Close()
+	}
+	left, err := dlbridge.Collect(dlbridge.CollectWait)
+	fmt.Println(left, err)
+	// Output:
+	// released
+	// 0 <nil>
+}
+
 func ExampleNegotiate() {
 	kind, version, err := dlbridge.Negotiate(dlbridge.NewestVersion(), dlbridge.Version{Major: 1, Minor: 1})
 	fmt.Println(kind == dlbridge.KindVersioned, version, err)

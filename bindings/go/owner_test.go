@@ -77,6 +77,8 @@ func TestUseAfterClose(t *testing.T) {
 		"read":     func() error { _, err := dlbridge.Read[float32](tensor); return err },
 		"write":    func() error { _, err := dlbridge.Write[float32](tensor); return err },
 		"auto":     tensor.AutoClose,
+		"after":    func() error { return tensor.ReleaseAfter(dlbridge.Stream{}) },
+		"async":    func() error { _, err := tensor.CopyAsync(dlbridge.CopySpec{}); return err },
 		"export": func() error {
 			_, _, err := tensor.Export(dlbridge.Version{Major: 1}, nil)
 			return err

@@ -6,7 +6,7 @@ from __future__ import annotations
 import importlib
 import typing
 
-from ._core import Tensor, __version__, from_dlpack
+from ._core import Tensor, __version__, collect, from_dlpack
 
 if typing.TYPE_CHECKING:
     from ._adapt import Adapted, adapt
@@ -21,6 +21,7 @@ __all__ = [
     "Tensor",
     "__version__",
     "adapt",
+    "collect",
     "from_buffer",
     "from_dlpack",
     "from_interface",

@@ -410,9 +410,9 @@ def wrap_with(function, kind):
     return call
 
 
-def call_copy(world, step):
+def copied(world, step, function, *arguments):
+    """Calls a copying function with the spec of a step, which takes its target over."""
     spec = step["spec"]
-    handle = world.live[step["in"]]
     more = {}
     if "target" in spec:
         memory = world.producers[spec["target"]]
@@ -422,9 +422,10 @@ def call_copy(world, step):
             "target_size": number(spec.get("target_size", 0)),
             "release": memory.release,
         }
-    out = abi.copy(
-        handle.tensor,
-        handle.flags,
+    if "stream" in spec:
+        more["stream"] = stream_of(spec["stream"])
+    out = function(
+        *arguments,
         spec.get("device", (0, 0)),
         options=bits(spec.get("options"), abi.CopyOption),
         tensor_flags=number(spec.get("tensor_flags", 0)),
@@ -436,6 +437,31 @@ def call_copy(world, step):
     if "target" in spec:
         world.take(spec["target"])
     return result(world, step, step["out"], out)
+
+
+def call_copy(world, step):
+    handle = world.live[step["in"]]
+    return copied(world, step, abi.copy, handle.tensor, handle.flags)
+
+
+def call_copy_async(world, step):
+    return copied(world, step, abi.copy_async, world.live[step["in"]].address)
+
+
+def call_release_after(world, step):
+    handle = world.live[step["in"]]
+    streams = [stream_of(stream) for stream in step["streams"]]
+    try:
+        abi.release_after(handle.address, handle.kind, streams)
+    except (BufferError, MemoryError, RuntimeError, ValueError) as error:
+        error.more = {"deleters": world.deletes()}
+        raise
+    world.take(step["in"])
+    return {"deleters": world.deletes()}
+
+
+def call_collect(_world, step):
+    return {"left": abi.collect(bits(step.get("collect"), abi.CollectOption))}
 
 
 def call_release(world, step):
@@ -588,6 +614,9 @@ CALLS = {
     "wrap": wrap_with(abi.wrap, abi.Kind.VERSIONED),
     "wrap_legacy": wrap_with(abi.wrap_legacy, abi.Kind.LEGACY),
     "copy": call_copy,
+    "copy_async": call_copy_async,
+    "release_after": call_release_after,
+    "collect": call_collect,
     "stream_from_array_api": call_stream_from_array_api,
     "stream_handoff": call_stream_handoff,
     "stream_synchronize": call_stream_synchronize,

@@ -35,11 +35,13 @@ ENUMERATIONS = {
     "BUFFER": abi.BufferKind,
     "MEMORY": abi.Memory,
     "POINTER": abi.PointerProperty,
+    "POINTER_INFO": abi.PointerOption,
     "WRAP": abi.WrapOption,
     "STREAM": abi.StreamKind,
     "HANDOFF": abi.HandoffOption,
     "CONTEXT": abi.ContextProperty,
     "COPY": abi.CopyOption,
+    "COLLECT": abi.CollectOption,
     "IPC": abi.IpcOption,
     "ERROR": abi.Status,
 }

@@ -186,6 +186,31 @@ int core_read_stream(PyObject* value, int64_t* out) {
   return *out == DLBRIDGE_ARRAY_API_STREAM_NONE ? out_of_range("a stream", value) : 0;
 }
 
+static int read_small(PyObject* value, const char* what, int32_t* out) {
+  int64_t wide;
+  if (core_read_integer(value, what, &wide) < 0) {
+    return -1;
+  }
+  *out = (int32_t)wide;
+  return wide < INT32_MIN || wide > INT32_MAX ? out_of_range(what, value) : 0;
+}
+
+int core_read_native_stream(PyObject* value, DLBridgeStream* out) {
+  static const char expected[] = "a stream: (backend, kind, device, handle, context)";
+  *out = dlbridge_stream_init();
+  if (CORE_TUPLE_SIZE(value) != 5) {
+    PyErr_Format(PyExc_TypeError, "expected %s, found %R", expected, value);
+    return -1;
+  }
+  return read_small(CORE_TUPLE_ITEM(value, 0), expected, &out->backend) < 0 ||
+                 read_small(CORE_TUPLE_ITEM(value, 1), expected, &out->kind) < 0 ||
+                 core_read_device(CORE_TUPLE_ITEM(value, 2), &out->device) < 0 ||
+                 core_read_unsigned(CORE_TUPLE_ITEM(value, 3), expected, &out->handle) < 0 ||
+                 core_read_unsigned(CORE_TUPLE_ITEM(value, 4), expected, &out->context) < 0
+             ? -1
+             : 0;
+}
+
 int core_read_unsigned(PyObject* value, const char* what, uint64_t* out) {
   PyObject* number = PyNumber_Index(value);
   if (number == NULL) {

@@ -19,6 +19,8 @@ int core_read_version(PyObject* value, DLPackVersion* out, int* given);
 /* Adds DLBRIDGE_PY_COPY_* to the options. */
 int core_read_copy(PyObject* value, uint32_t* options);
 int core_read_stream(PyObject* value, int64_t* out);
+/* A tuple (backend, kind, device, handle, context), such as an abi.Stream. */
+int core_read_native_stream(PyObject* value, DLBridgeStream* out);
 int core_read_unsigned(PyObject* value, const char* what, uint64_t* out);
 /* A sequence of integers; free `*out` with PyMem_Free. */
 int core_read_extents(PyObject* value, const char* what, int64_t** out, int32_t* count);

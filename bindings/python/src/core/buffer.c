@@ -120,13 +120,18 @@ static int fill(const DLManagedTensorVersioned* tensor, const DLBridgeLayout* la
 }
 
 int core_get_buffer(PyObject* self, Py_buffer* view, int flags) {
-  const DLManagedTensorVersioned* tensor = ((TensorObject*)self)->tensor;
-  const char* format = format_of(tensor->dl_tensor.dtype);
+  const DLManagedTensorVersioned* tensor = core_live(self);
+  const char* format;
   DLBridgeLayout layout = DLBRIDGE_LAYOUT_INIT;
   DLBridgeError error;
+  if (tensor == NULL) {
+    view->obj = NULL;
+    return -1;
+  }
   if (check_memory(tensor, view, flags) < 0) {
     return -1;
   }
+  format = format_of(tensor->dl_tensor.dtype);
   if (format == NULL) {
     return reject(view,
                   "expected a dtype that the buffer protocol can write, found another: "
@@ -140,11 +145,12 @@ int core_get_buffer(PyObject* self, Py_buffer* view, int flags) {
     return -1;
   }
   view->obj = Py_NewRef(self);
+  ++((TensorObject*)self)->buffers;
   return 0;
 }
 
 void core_release_buffer(PyObject* self, Py_buffer* view) {
-  (void)self;
   PyMem_Free(view->internal);
   view->internal = NULL;
+  --((TensorObject*)self)->buffers;
 }

@@ -265,6 +265,25 @@ static int read_wrap(const CoreNames* names, PyObject* const* args, PyObject* ke
   return 0;
 }
 
+/* The object that keeps the memory alive, a new reference. A Tensor may be released before it ends,
+ * so its memory is kept by a Tensor that nothing else refers to. */
+static PyObject* owner_of(CoreState* state, PyObject* owner) {
+  DLManagedTensorVersioned* shared;
+  if (!core_is_tensor(owner)) {
+    return Py_NewRef(owner);
+  }
+  shared = core_share((TensorObject*)owner);
+  return shared != NULL ? core_tensor_new(state, shared, ((TensorObject*)owner)->stream) : NULL;
+}
+
+static int wrap_owned(CoreState* state, PyObject* given, const DLBridgeWrapSpec* spec,
+                      DLManagedTensorVersioned** out) {
+  PyObject* owner = owner_of(state, given);
+  int status = owner != NULL ? dlbridge_py_wrap(&state->py, owner, spec, out) : -1;
+  Py_XDECREF(owner);
+  return status;
+}
+
 static PyObject* wrap(PyObject* module, PyObject* const* args, Py_ssize_t count,
                       PyObject* keywords) {
   CoreState* state = core_state_of_module(module);
@@ -275,7 +294,7 @@ static PyObject* wrap(PyObject* module, PyObject* const* args, Py_ssize_t count,
     status = read_wrap(&state->names, args, keywords, &given);
   }
   if (status == 0) {
-    status = dlbridge_py_wrap(&state->py, args[0], &given.spec, &tensor);
+    status = wrap_owned(state, args[0], &given.spec, &tensor);
   }
   PyMem_Free(given.shape);
   PyMem_Free(given.strides);
@@ -414,6 +433,38 @@ static PyObject* to_type(PyObject* module, PyObject* const* args, Py_ssize_t cou
   return dlbridge_py_to_type(&state->py, (PyTypeObject*)args[1], tensor);
 }
 
+/* --- collect ------------------------------------------------------------------------------------
+ */
+
+static PyObject* collect(PyObject* module, PyObject* const* args, Py_ssize_t count,
+                         PyObject* keywords) {
+  CoreState* state = core_state_of_module(module);
+  Py_ssize_t i, named = keywords != NULL ? CORE_TUPLE_SIZE(keywords) : 0;
+  DLBridgeError error;
+  DLBridgeStatus status;
+  uint32_t options = 0;
+  size_t left = 0;
+  if (core_positional("collect", count, 0, 0) < 0) {
+    return NULL;
+  }
+  for (i = 0; i < named; ++i) {
+    PyObject* name = core_known_name(&state->names, CORE_TUPLE_ITEM(keywords, i));
+    if (name != state->names.wait) {
+      core_unknown_keyword("collect", name);
+      return NULL;
+    }
+    if (read_option(args[i], DLBRIDGE_COLLECT_WAIT, &options) < 0) {
+      return NULL;
+    }
+  }
+  Py_BEGIN_ALLOW_THREADS status = dlbridge_collect(options, &left, &error);
+  Py_END_ALLOW_THREADS if (status != DLBRIDGE_OK) {
+    dlbridge_py_raise(&error);
+    return NULL;
+  }
+  return PyLong_FromSize_t(left);
+}
+
 /* --- Foreign types and objects
  * ---------------------------------------------------------------------------
  */
@@ -507,6 +558,10 @@ PyMethodDef core_functions[] = {
     {"to_type", (PyCFunction)(void (*)(void))to_type, METH_FASTCALL | METH_KEYWORDS,
      "to_type($module, x, type, /, *, drop_read_only=False)\n--\n\n"
      "An object of `type` through its exchange table; None where it has none."},
+    {"collect", (PyCFunction)(void (*)(void))collect, METH_FASTCALL | METH_KEYWORDS,
+     "collect($module, *, wait=False)\n--\n\n"
+     "Releases the tensors of release_after whose work is over, on this thread, and returns the "
+     "number that is still held; `wait` waits for the work of all that are held now."},
     {"exchange_versions", exchange_versions, METH_O,
      "exchange_versions($module, type, /)\n--\n\n"
      "Versions of the tables that a type offers, newest first."},

@@ -15,6 +15,7 @@ PyObject* core_tensor_new(CoreState* state, DLManagedTensorVersioned* tensor, in
   }
   self->tensor = tensor;
   self->stream = stream;
+  self->buffers = 0;
   self->weak_references = NULL;
   return (PyObject*)self;
 }
@@ -32,4 +33,13 @@ void core_tensor_deallocate(PyObject* object) {
 
 int core_is_tensor(PyObject* object) {
   return PyType_GetSlot(Py_TYPE(object), Py_tp_dealloc) == (void*)core_tensor_deallocate;
+}
+
+const DLManagedTensorVersioned* core_live(PyObject* object) {
+  const DLManagedTensorVersioned* tensor = ((TensorObject*)object)->tensor;
+  if (tensor == NULL) {
+    dlbridge_py_reject_(PyExc_ValueError, DLBRIDGE_ERROR_INVALID_ARGUMENT, DLBRIDGE_RULE_NONE,
+                        "expected a tensor, found one that release_after has released");
+  }
+  return tensor;
 }

@@ -44,6 +44,9 @@ DLManagedTensorVersioned* core_without_copied(DLManagedTensorVersioned* tensor) 
 DLManagedTensorVersioned* core_share(TensorObject* self) {
   DLBridgeError error;
   DLManagedTensorVersioned* shared = NULL;
+  if (core_live((PyObject*)self) == NULL) {
+    return NULL;
+  }
   if (dlbridge_share(self->tensor, &shared, &error) != DLBRIDGE_OK) {
     dlbridge_py_raise(&error);
     return NULL;

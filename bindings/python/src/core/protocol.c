@@ -40,8 +40,7 @@ static int same_device(DLDevice one, DLDevice other) {
 
 /* Orders the work that produced the tensor before the consumer's stream, which belongs to the
  * device that the consumer asked for. */
-static int order(const TensorObject* self, DLDevice wanted, int64_t stream) {
-  const DLDevice own = self->tensor->dl_tensor.device;
+static int order(const TensorObject* self, DLDevice own, DLDevice wanted, int64_t stream) {
   DLBridgeStream producer, consumer;
   DLBridgeError error;
   if (dlbridge_stream_from_array_api(wanted, stream, &consumer, &error) != DLBRIDGE_OK) {
@@ -62,10 +61,14 @@ static int order(const TensorObject* self, DLDevice wanted, int64_t stream) {
 /* The owner for the capsule: one more owner of this tensor, or the owner of a copy if the consumer
  * asked for one. */
 static DLManagedTensorVersioned* prepare(TensorObject* self, const Asked* asked) {
-  const DLDevice own = self->tensor->dl_tensor.device;
-  DLDevice wanted = own;
+  const DLManagedTensorVersioned* tensor = core_live((PyObject*)self);
+  DLDevice own, wanted;
   uint32_t copy = 0;
   int64_t stream;
+  if (tensor == NULL) {
+    return NULL;
+  }
+  own = wanted = tensor->dl_tensor.device;
   if (core_read_copy(asked->copy, &copy) < 0 ||
       (asked->dl_device != NULL && asked->dl_device != Py_None &&
        core_read_device(asked->dl_device, &wanted) < 0)) {
@@ -80,7 +83,7 @@ static DLManagedTensorVersioned* prepare(TensorObject* self, const Asked* asked)
     return NULL;
   }
   if ((int64_t)own.device_type != kDLCPU || (asked->stream != NULL && asked->stream != Py_None)) {
-    if (core_read_stream(asked->stream, &stream) < 0 || order(self, wanted, stream) < 0) {
+    if (core_read_stream(asked->stream, &stream) < 0 || order(self, own, wanted, stream) < 0) {
       return NULL;
     }
   }
@@ -105,11 +108,16 @@ PyObject* core_dlpack(PyObject* self, PyObject* const* args, Py_ssize_t count, P
 }
 
 PyObject* core_dlpack_device(PyObject* self, PyObject* unused) {
+  const DLManagedTensorVersioned* tensor = core_live(self);
+  DLDevice device;
   int32_t type;
-  const DLDevice* device = &((TensorObject*)self)->tensor->dl_tensor.device;
   (void)unused;
-  memcpy(&type, &device->device_type, sizeof type);
-  return Py_BuildValue("(ii)", (int)type, (int)device->device_id);
+  if (tensor == NULL) {
+    return NULL;
+  }
+  device = tensor->dl_tensor.device;
+  memcpy(&type, &device.device_type, sizeof type);
+  return Py_BuildValue("(ii)", (int)type, (int)device.device_id);
 }
 
 /* --- The exchange table ------------------------------------------------------------------------
@@ -132,7 +140,7 @@ static int from_object(void* object, DLManagedTensorVersioned** out) {
 
 static int lend(void* object, DLTensor* out) {
   TensorObject* self = checked(object);
-  if (self == NULL) {
+  if (self == NULL || core_live((PyObject*)self) == NULL) {
     return -1;
   }
   *out = self->tensor->dl_tensor;

@@ -88,6 +88,7 @@ static int make_names(CoreNames* names) {
       {&names->allow_newer_codes, "allow_newer_codes"},
       {&names->ndim, "ndim"},
       {&names->shape, "shape"},
+      {&names->wait, "wait"},
   };
   size_t i;
   for (i = 0; i < sizeof all / sizeof *all; ++i) {

@@ -36,6 +36,7 @@ typedef struct {
   PyObject* allow_newer_codes;
   PyObject* ndim;
   PyObject* shape;
+  PyObject* wait;
 } CoreNames;
 
 typedef struct CoreState {

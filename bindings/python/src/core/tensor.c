@@ -11,19 +11,20 @@
 #include "owners.h"
 #include "protocol.h"
 
-static const DLManagedTensorVersioned* managed(PyObject* self) {
-  return ((TensorObject*)self)->tensor;
-}
-static const DLTensor* fields(PyObject* self) { return &managed(self)->dl_tensor; }
-
 /* --- Attributes ---------------------------------------------------------------------------------
  */
 
+/* The values are copied first: a collection that the tuple starts may run Python code. */
 static PyObject* extents(const int64_t* values, int32_t count) {
+  int64_t copies[DLBRIDGE_MAX_NDIM];
   int32_t i;
-  PyObject* result = PyTuple_New(count);
+  PyObject* result;
+  if (count > 0) {
+    memcpy(copies, values, (size_t)count * sizeof *copies);
+  }
+  result = PyTuple_New(count);
   for (i = 0; result != NULL && i < count; ++i) {
-    PyObject* value = PyLong_FromLongLong(values[i]);
+    PyObject* value = PyLong_FromLongLong(copies[i]);
     if (value == NULL || PyTuple_SetItem(result, i, value) < 0) {
       Py_CLEAR(result);
     }
@@ -31,116 +32,116 @@ static PyObject* extents(const int64_t* values, int32_t count) {
   return result;
 }
 
-static PyObject* get_shape(PyObject* self, void* closure) {
-  (void)closure;
-  return extents(fields(self)->shape, fields(self)->ndim);
+static PyObject* get_shape(const DLManagedTensorVersioned* tensor) {
+  return extents(tensor->dl_tensor.shape, tensor->dl_tensor.ndim);
 }
 
-static PyObject* get_strides(PyObject* self, void* closure) {
-  (void)closure;
-  return extents(fields(self)->strides, fields(self)->ndim);
+static PyObject* get_strides(const DLManagedTensorVersioned* tensor) {
+  return extents(tensor->dl_tensor.strides, tensor->dl_tensor.ndim);
 }
 
-static PyObject* get_ndim(PyObject* self, void* closure) {
-  (void)closure;
-  return PyLong_FromLong(fields(self)->ndim);
+static PyObject* get_ndim(const DLManagedTensorVersioned* tensor) {
+  return PyLong_FromLong(tensor->dl_tensor.ndim);
 }
 
-static int read_layout(PyObject* self, DLBridgeLayout* layout) {
+static int read_layout(const DLManagedTensorVersioned* tensor, DLBridgeLayout* layout) {
   DLBridgeError error;
   *layout = dlbridge_layout_init();
-  if (dlbridge_layout(fields(self), managed(self)->flags, layout, &error) != DLBRIDGE_OK) {
+  if (dlbridge_layout(&tensor->dl_tensor, tensor->flags, layout, &error) != DLBRIDGE_OK) {
     return dlbridge_py_raise(&error);
   }
   return 0;
 }
 
-static PyObject* get_size(PyObject* self, void* closure) {
+static PyObject* get_size(const DLManagedTensorVersioned* tensor) {
   DLBridgeLayout layout;
-  (void)closure;
-  return read_layout(self, &layout) < 0 ? NULL : PyLong_FromLongLong(layout.element_count);
+  return read_layout(tensor, &layout) < 0 ? NULL : PyLong_FromLongLong(layout.element_count);
 }
 
-static PyObject* get_nbytes(PyObject* self, void* closure) {
+static PyObject* get_nbytes(const DLManagedTensorVersioned* tensor) {
   DLBridgeLayout layout;
-  (void)closure;
-  return read_layout(self, &layout) < 0 ? NULL : PyLong_FromLongLong(layout.packed_bytes);
+  return read_layout(tensor, &layout) < 0 ? NULL : PyLong_FromLongLong(layout.packed_bytes);
 }
 
-static PyObject* get_dtype(PyObject* self, void* closure) {
+static PyObject* get_dtype(const DLManagedTensorVersioned* tensor) {
   char text[64];
-  (void)closure;
-  dlbridge_dtype_format(fields(self)->dtype, text, sizeof text, NULL, NULL);
+  dlbridge_dtype_format(tensor->dl_tensor.dtype, text, sizeof text, NULL, NULL);
   return PyUnicode_FromString(text);
 }
 
-static PyObject* get_dtype_triple(PyObject* self, void* closure) {
-  const DLDataType dtype = fields(self)->dtype;
-  (void)closure;
+static PyObject* get_dtype_triple(const DLManagedTensorVersioned* tensor) {
+  const DLDataType dtype = tensor->dl_tensor.dtype;
   return Py_BuildValue("(iii)", (int)dtype.code, (int)dtype.bits, (int)dtype.lanes);
 }
 
-static PyObject* get_device(PyObject* self, void* closure) {
+static PyObject* get_device(const DLManagedTensorVersioned* tensor) {
   char text[64];
-  (void)closure;
-  dlbridge_device_format(fields(self)->device, text, sizeof text, NULL, NULL);
+  dlbridge_device_format(tensor->dl_tensor.device, text, sizeof text, NULL, NULL);
   return PyUnicode_FromString(text);
 }
 
-static PyObject* get_data_ptr(PyObject* self, void* closure) {
-  (void)closure;
-  return PyLong_FromVoidPtr(fields(self)->data);
+static PyObject* get_data_ptr(const DLManagedTensorVersioned* tensor) {
+  return PyLong_FromVoidPtr(tensor->dl_tensor.data);
 }
 
-static PyObject* get_byte_offset(PyObject* self, void* closure) {
-  (void)closure;
-  return PyLong_FromUnsignedLongLong(fields(self)->byte_offset);
+static PyObject* get_byte_offset(const DLManagedTensorVersioned* tensor) {
+  return PyLong_FromUnsignedLongLong(tensor->dl_tensor.byte_offset);
 }
 
-static PyObject* get_flags(PyObject* self, void* closure) {
-  (void)closure;
-  return PyLong_FromUnsignedLongLong(managed(self)->flags);
+static PyObject* get_flags(const DLManagedTensorVersioned* tensor) {
+  return PyLong_FromUnsignedLongLong(tensor->flags);
 }
 
-static PyObject* get_version(PyObject* self, void* closure) {
-  const DLPackVersion version = managed(self)->version;
-  (void)closure;
+static PyObject* get_version(const DLManagedTensorVersioned* tensor) {
+  const DLPackVersion version = tensor->version;
   return Py_BuildValue("(II)", (unsigned)version.major, (unsigned)version.minor);
 }
 
-static PyObject* get_readonly(PyObject* self, void* closure) {
-  (void)closure;
-  return PyBool_FromLong((managed(self)->flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0);
+static PyObject* get_readonly(const DLManagedTensorVersioned* tensor) {
+  return PyBool_FromLong((tensor->flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0);
 }
 
-static PyObject* get_copied(PyObject* self, void* closure) {
-  (void)closure;
-  return PyBool_FromLong((managed(self)->flags & DLPACK_FLAG_BITMASK_IS_COPIED) != 0);
+static PyObject* get_copied(const DLManagedTensorVersioned* tensor) {
+  return PyBool_FromLong((tensor->flags & DLPACK_FLAG_BITMASK_IS_COPIED) != 0);
 }
 
 /* The address of the DLManagedTensorVersioned, for extensions in C. */
-static PyObject* get_managed_ptr(PyObject* self, void* closure) {
-  (void)closure;
-  return PyLong_FromVoidPtr((void*)managed(self));
+static PyObject* get_managed_ptr(const DLManagedTensorVersioned* tensor) {
+  return PyLong_FromVoidPtr((void*)tensor);
 }
 
+/* The closure of an attribute: reads it from a tensor that is not released. */
+typedef struct {
+  PyObject* (*read)(const DLManagedTensorVersioned* tensor);
+} Attribute;
+
+static PyObject* get(PyObject* self, void* closure) {
+  const DLManagedTensorVersioned* tensor = core_live(self);
+  return tensor != NULL ? ((const Attribute*)closure)->read(tensor) : NULL;
+}
+
+#define ATTRIBUTE(name, function, text)              \
+  {                                                  \
+    name, get, NULL, text, &(Attribute) { function } \
+  }
+
 static PyGetSetDef attributes[] = {
-    {"shape", get_shape, NULL, "Extents, a tuple.", NULL},
-    {"strides", get_strides, NULL, "Strides in elements, a tuple.", NULL},
-    {"ndim", get_ndim, NULL, "Number of axes.", NULL},
-    {"size", get_size, NULL, "Number of elements.", NULL},
-    {"nbytes", get_nbytes, NULL, "Bytes of the elements laid out compactly.", NULL},
-    {"dtype", get_dtype, NULL, "Name of the dtype, such as \"float32\".", NULL},
-    {"dtype_triple", get_dtype_triple, NULL, "DLPack's (code, bits, lanes).", NULL},
-    {"device", get_device, NULL, "Name of the device, such as \"cpu:0\".", NULL},
-    {"data_ptr", get_data_ptr, NULL, "DLPack's data pointer, without byte_offset.", NULL},
-    {"byte_offset", get_byte_offset, NULL, "Bytes from data_ptr to element (0, ..., 0).", NULL},
-    {"flags", get_flags, NULL, "DLPack's flags.", NULL},
-    {"version", get_version, NULL, "DLPack version of the struct, (major, minor).", NULL},
-    {"readonly", get_readonly, NULL, "True if the data must not be written to.", NULL},
-    {"copied", get_copied, NULL, "True if the producer states that it made a copy.", NULL},
-    {"managed_ptr", get_managed_ptr, NULL,
-     "Address of the DLManagedTensorVersioned, for as long as this object lives.", NULL},
+    ATTRIBUTE("shape", get_shape, "Extents, a tuple."),
+    ATTRIBUTE("strides", get_strides, "Strides in elements, a tuple."),
+    ATTRIBUTE("ndim", get_ndim, "Number of axes."),
+    ATTRIBUTE("size", get_size, "Number of elements."),
+    ATTRIBUTE("nbytes", get_nbytes, "Bytes of the elements laid out compactly."),
+    ATTRIBUTE("dtype", get_dtype, "Name of the dtype, such as \"float32\"."),
+    ATTRIBUTE("dtype_triple", get_dtype_triple, "DLPack's (code, bits, lanes)."),
+    ATTRIBUTE("device", get_device, "Name of the device, such as \"cpu:0\"."),
+    ATTRIBUTE("data_ptr", get_data_ptr, "DLPack's data pointer, without byte_offset."),
+    ATTRIBUTE("byte_offset", get_byte_offset, "Bytes from data_ptr to element (0, ..., 0)."),
+    ATTRIBUTE("flags", get_flags, "DLPack's flags."),
+    ATTRIBUTE("version", get_version, "DLPack version of the struct, (major, minor)."),
+    ATTRIBUTE("readonly", get_readonly, "True if the data must not be written to."),
+    ATTRIBUTE("copied", get_copied, "True if the producer states that it made a copy."),
+    ATTRIBUTE("managed_ptr", get_managed_ptr,
+              "Address of the DLManagedTensorVersioned, until this object ends or is released."),
     {NULL, NULL, NULL, NULL, NULL},
 };
 
@@ -149,12 +150,13 @@ static PyGetSetDef attributes[] = {
 
 static PyObject* copy(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
   CoreState* state = core_state_of_type(Py_TYPE(self));
-  DLDevice device = fields(self)->device;
+  DLDevice device;
   Py_ssize_t i, named = keywords != NULL ? CORE_TUPLE_SIZE(keywords) : 0;
   DLManagedTensorVersioned* tensor;
-  if (state == NULL || core_positional("copy", count, 0, 0) < 0) {
+  if (state == NULL || core_live(self) == NULL || core_positional("copy", count, 0, 0) < 0) {
     return NULL;
   }
+  device = ((TensorObject*)self)->tensor->dl_tensor.device;
   for (i = 0; i < named; ++i) {
     PyObject* name = core_known_name(&state->names, CORE_TUPLE_ITEM(keywords, i));
     if (name != state->names.device) {
@@ -243,10 +245,78 @@ static PyObject* view(PyObject* self, PyObject* const* args, Py_ssize_t count, P
   return tensor != NULL ? core_tensor_new(state, tensor, ((TensorObject*)self)->stream) : NULL;
 }
 
+/* Reads one argument of release_after: a stream of the array API on `device`, or the fields of an
+ * abi.Stream. */
+static int read_stream(PyObject* value, DLDevice device, DLBridgeStream* out) {
+  DLBridgeError error;
+  int64_t stream;
+  if (PyTuple_Check(value)) {
+    return core_read_native_stream(value, out);
+  }
+  if (core_read_stream(value, &stream) < 0) {
+    return -1;
+  }
+  return dlbridge_stream_from_array_api(device, stream, out, &error) != DLBRIDGE_OK
+             ? dlbridge_py_raise(&error)
+             : 0;
+}
+
+/* While the call runs without the GIL, the object has no tensor. */
+static int give_away(TensorObject* self, const DLBridgeStream* streams, Py_ssize_t count) {
+  DLBridgeError error;
+  DLBridgeStatus status;
+  DLManagedTensorVersioned* tensor = self->tensor;
+  if (self->buffers != 0) {
+    return dlbridge_py_reject_(PyExc_BufferError, DLBRIDGE_ERROR_INVALID_ARGUMENT,
+                               DLBRIDGE_RULE_NONE,
+                               "expected a tensor whose buffers are released, found %zd in use, "
+                               "such as a memoryview",
+                               self->buffers);
+  }
+  if (core_live((PyObject*)self) == NULL) {
+    return -1;
+  }
+  self->tensor = NULL;
+  Py_BEGIN_ALLOW_THREADS status =
+      dlbridge_release_after(tensor, DLBRIDGE_KIND_VERSIONED, streams, (size_t)count, &error);
+  Py_END_ALLOW_THREADS if (status != DLBRIDGE_OK) {
+    self->tensor = tensor;
+    return dlbridge_py_raise(&error);
+  }
+  return 0;
+}
+
+static PyObject* release_after(PyObject* self, PyObject* const* args, Py_ssize_t count) {
+  DLBridgeStream* streams;
+  Py_ssize_t i;
+  int status = core_live(self) == NULL ? -1 : 0;
+  DLDevice device;
+  if (status < 0) {
+    return NULL;
+  }
+  device = ((TensorObject*)self)->tensor->dl_tensor.device;
+  streams = (DLBridgeStream*)PyMem_Malloc(((size_t)count + 1) * sizeof *streams);
+  if (streams == NULL) {
+    return PyErr_NoMemory();
+  }
+  for (i = 0; status == 0 && i < count; ++i) {
+    status = read_stream(args[i], device, &streams[i]);
+  }
+  if (status == 0) {
+    status = give_away((TensorObject*)self, streams, count);
+  }
+  PyMem_Free(streams);
+  return status < 0 ? NULL : Py_NewRef(Py_None);
+}
+
 /* Implemented in Python, since printing is not a hot path. */
 static PyObject* represent(PyObject* self) {
   PyObject* result = NULL;
-  PyObject* module = PyImport_ImportModule("dlbridge._text");
+  PyObject* module;
+  if (((TensorObject*)self)->tensor == NULL) {
+    return PyUnicode_FromString("dlbridge.Tensor(released)");
+  }
+  module = PyImport_ImportModule("dlbridge._text");
   if (module != NULL) {
     result = PyObject_CallMethod(module, "text_of", "O", self);
     Py_DECREF(module);
@@ -278,6 +348,11 @@ static PyMethodDef methods[] = {
      "The same data under another shape; strides and offset count elements, and nothing outside "
      "this "
      "tensor's own elements can be reached."},
+    {"release_after", (PyCFunction)(void (*)(void))release_after, METH_FASTCALL,
+     "release_after($self, stream, /, *more)\n--\n\n"
+     "Releases the tensor when the work that is on the streams now is over; the host does not "
+     "wait. "
+     "Every later use of this object raises ValueError. A failure leaves the tensor as it is."},
     {"__reduce_ex__", reduce, METH_O, "__reduce_ex__($self, protocol)\n--\n\nFor pickle."},
     {NULL, NULL, 0, NULL},
 };

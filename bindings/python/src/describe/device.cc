@@ -25,9 +25,10 @@ nb::dict BackendInfo(DLBridgeBackend backend) {
   return out;
 }
 
-nb::dict PointerInfo(Buffer buffer, Device device) {
+nb::dict PointerInfo(Buffer buffer, Device device, uint32_t options) {
   const DLBridgeBuffer given = ToBuffer(buffer);
   DLBridgePointerInfo info = DLBRIDGE_POINTER_INFO_INIT;
+  info.options = options;
   CallReleased([&](DLBridgeError* error) {
     return dlbridge_pointer_info(&given, ToDevice(device), &info, error);
   });
@@ -40,6 +41,7 @@ nb::dict PointerInfo(Buffer buffer, Device device) {
   out["base"] = info.base;
   out["size"] = info.size;
   out["context"] = info.context;
+  out["peers"] = info.peers;
   return out;
 }
 
@@ -71,8 +73,9 @@ void BindDevice(nb::module_* module) {
       "backend_info", BackendInfo, nb::arg("backend"),
       "State and versions of a backend, as a dict of DLBridgeBackendInfo; starts its driver.");
   module->def("pointer_info", PointerInfo, nb::arg("buffer"), nb::arg("device") = Device(1, 0),
+              nb::arg("options") = 0,
               "The location of a buffer (backend, kind, handle, context), as a dict of "
-              "DLBridgePointerInfo.");
+              "DLBridgePointerInfo; `peers` is valid if the properties have PEERS_KNOWN.");
   module->def("stream_from_array_api", StreamFromArrayApi, nb::arg("device"),
               nb::arg("stream").none(),
               "(backend, kind, device, handle, context) of the array API's `stream`.");

@@ -6,10 +6,8 @@ namespace dlbridge::python {
 namespace {
 
 // The sizes that an export needs; nothing is written.
-DLBridgeIpcSizes Sizes(const DLManagedTensorVersioned* tensor, uint32_t options) {
+DLBridgeIpcSizes Sizes(const DLManagedTensorVersioned* tensor, const DLBridgeIpcExportSpec& spec) {
   DLBridgeIpcSizes sizes = DLBRIDGE_IPC_SIZES_INIT;
-  DLBridgeIpcExportSpec spec = DLBRIDGE_IPC_EXPORT_SPEC_INIT;
-  spec.options = options;
   CallReleased([&](DLBridgeError* error) {
     const DLBridgeStatus status = dlbridge_ipc_export(tensor, &spec, &sizes, error);
     return status == DLBRIDGE_ERROR_BUFFER_TOO_SMALL ? DLBRIDGE_OK : status;
@@ -17,13 +15,16 @@ DLBridgeIpcSizes Sizes(const DLManagedTensorVersioned* tensor, uint32_t options)
   return sizes;
 }
 
-std::pair<nb::bytes, std::vector<int32_t>> Export(Address address, uint32_t options) {
+std::pair<nb::bytes, std::vector<int32_t>> Export(Address address, uint32_t options,
+                                                  const std::optional<Stream>& stream) {
   const auto* tensor = At<DLManagedTensorVersioned>(address);
-  DLBridgeIpcSizes sizes = Sizes(tensor, options);
-  std::vector<char> buffer(sizes.buffer_size);
-  std::vector<int32_t> fds(sizes.fd_count);
+  const DLBridgeStream after = stream ? ToStream(*stream) : DLBridgeStream{};
   DLBridgeIpcExportSpec spec = DLBRIDGE_IPC_EXPORT_SPEC_INIT;
   spec.options = options;
+  spec.stream = stream ? &after : nullptr;
+  DLBridgeIpcSizes sizes = Sizes(tensor, spec);
+  std::vector<char> buffer(sizes.buffer_size);
+  std::vector<int32_t> fds(sizes.fd_count);
   spec.buffer = buffer.empty() ? nullptr : buffer.data();
   spec.buffer_size = buffer.size();
   spec.fds = fds.empty() ? nullptr : fds.data();
@@ -34,8 +35,10 @@ std::pair<nb::bytes, std::vector<int32_t>> Export(Address address, uint32_t opti
 }
 
 Address Import(const nb::bytes& descriptor, const std::vector<int32_t>& fds, uint32_t options,
-               const Policy* policy) {
+               const Policy* policy, const std::optional<Stream>& stream) {
+  const DLBridgeStream on = stream ? ToStream(*stream) : DLBridgeStream{};
   DLBridgeIpcImportSpec spec = DLBRIDGE_IPC_IMPORT_SPEC_INIT;
+  spec.stream = stream ? &on : nullptr;
   spec.options = options;
   spec.buffer = descriptor.data();
   spec.buffer_size = descriptor.size();
@@ -50,13 +53,16 @@ Address Import(const nb::bytes& descriptor, const std::vector<int32_t>& fds, uin
 }  // namespace
 
 void BindIpc(nb::module_* module) {
-  module->def("ipc_export", Export, nb::arg("tensor"), nb::arg("options") = 0,
-              "(bytes, file descriptors) for another process. The file descriptors are the "
-              "caller's to pass on and close.");
-  module->def("ipc_import", Import, nb::arg("descriptor"), nb::arg("fds"), nb::arg("options") = 0,
-              nb::arg("policy").none() = nb::none(),
-              "A tensor that another process exported; the file descriptors remain the "
-              "caller's.");
+  module->def(
+      "ipc_export", Export, nb::arg("tensor"), nb::arg("options") = 0,
+      nb::arg("stream").none() = nb::none(),
+      "(bytes, file descriptors) for another process, which waits for the work on `stream`. "
+      "The file descriptors are the caller's to pass on and close.");
+  module->def(
+      "ipc_import", Import, nb::arg("descriptor"), nb::arg("fds"), nb::arg("options") = 0,
+      nb::arg("policy").none() = nb::none(), nb::arg("stream").none() = nb::none(),
+      "A tensor that another process exported; `stream`, or without one the call, waits for "
+      "the exporter's work. The file descriptors remain the caller's.");
 }
 
 }  // namespace dlbridge::python

@@ -91,11 +91,13 @@ Address Wrap(Buffer buffer, const Shape& shape, Dtype dtype, const Shape& stride
 }
 // NOLINTEND(readability-function-size)
 
-// A parameter for each keyword of Python's. NOLINTNEXTLINE(readability-function-size)
-Address Copy(Address source, uint64_t source_tensor_flags, Device device, uint32_t options,
-             std::optional<Stream> stream, std::optional<Buffer> target, uint64_t target_offset,
-             uint64_t target_size, nb::object release, Allocator* allocator, uint64_t tensor_flags,
-             Version version, const Policy* policy) {
+// NOLINTBEGIN(readability-function-size): a parameter for each keyword of Python's
+// Fills a spec and passes it to `copy`, which calls one of the library's functions.
+template <class Function>
+Address CopyBy(Function copy, Device device, uint32_t options, const std::optional<Stream>& stream,
+               const std::optional<Buffer>& target, uint64_t target_offset, uint64_t target_size,
+               nb::object release, Allocator* allocator, uint64_t tensor_flags, Version version,
+               const Policy* policy) {
   Once once(std::move(release));
   DLBridgeCopySpec spec = DLBRIDGE_COPY_SPEC_INIT;
   spec.options = options;
@@ -113,11 +115,62 @@ Address Copy(Address source, uint64_t source_tensor_flags, Device device, uint32
   spec.version = ToVersion(version);
   spec.policy = Fields(policy);
   DLManagedTensorVersioned* out = nullptr;
-  CallAllocating(allocator, [&](DLBridgeError* error) {
-    return dlbridge_copy(At<DLTensor>(source), source_tensor_flags, &spec, &out, error);
-  });
+  CallAllocating(allocator, [&](DLBridgeError* error) { return copy(&spec, &out, error); });
   once.Passed();
   return AddressOf(out);
+}
+
+Address Copy(Address source, uint64_t source_tensor_flags, Device device, uint32_t options,
+             std::optional<Stream> stream, std::optional<Buffer> target, uint64_t target_offset,
+             uint64_t target_size, nb::object release, Allocator* allocator, uint64_t tensor_flags,
+             Version version, const Policy* policy) {
+  const auto copy = [&](const DLBridgeCopySpec* spec, DLManagedTensorVersioned** out,
+                        DLBridgeError* error) {
+    return dlbridge_copy(At<DLTensor>(source), source_tensor_flags, spec, out, error);
+  };
+  return CopyBy(copy, device, options, stream, target, target_offset, target_size,
+                std::move(release), allocator, tensor_flags, version, policy);
+}
+
+Address CopyAsync(Address source, Device device, uint32_t options, std::optional<Stream> stream,
+                  std::optional<Buffer> target, uint64_t target_offset, uint64_t target_size,
+                  nb::object release, Allocator* allocator, uint64_t tensor_flags, Version version,
+                  const Policy* policy) {
+  const auto copy = [&](const DLBridgeCopySpec* spec, DLManagedTensorVersioned** out,
+                        DLBridgeError* error) {
+    return dlbridge_copy_async(At<DLManagedTensorVersioned>(source), spec, out, error);
+  };
+  return CopyBy(copy, device, options, stream, target, target_offset, target_size,
+                std::move(release), allocator, tensor_flags, version, policy);
+}
+// NOLINTEND(readability-function-size)
+
+void ReleaseAfter(Address tensor, DLBridgeKind kind, const std::vector<Stream>& streams) {
+  std::vector<DLBridgeStream> given;
+  given.reserve(streams.size() + 1);  // an empty list is not NULL
+  for (const Stream& stream : streams) {
+    given.push_back(ToStream(stream));
+  }
+  CallReleased([&](DLBridgeError* error) {
+    return dlbridge_release_after(At<void>(tensor), kind, given.data(), given.size(), error);
+  });
+}
+
+// A failure has the number of tensors that are still held, too.
+size_t Collect(uint32_t options) {
+  size_t left = 0;
+  DLBridgeError error;
+  DLBridgeStatus status = DLBRIDGE_OK;
+  {
+    const nb::gil_scoped_release released;
+    status = dlbridge_collect(options, &left, &error);
+  }
+  if (status != DLBRIDGE_OK) {
+    const nb::object exception = ExceptionFor(status, error);
+    exception.attr("left") = left;
+    Raise(exception);
+  }
+  return left;
 }
 
 // A foreign deleter may wait for a thread that needs the GIL.
@@ -168,6 +221,22 @@ void BindMake(nb::module_* module) {
               nb::arg("tensor_flags") = 0, nb::arg("version") = Version(0, 0),
               nb::arg("policy").none() = nb::none(),
               "Copies the DLTensor at an address to compact memory; it is only read.");
+  module->def("copy_async", CopyAsync, nb::arg("source"), nb::arg("device") = Device(1, 0),
+              nb::kw_only(), nb::arg("options") = 0, nb::arg("stream").none() = nb::none(),
+              nb::arg("target").none() = nb::none(), nb::arg("target_offset") = 0,
+              nb::arg("target_size") = 0, nb::arg("release").none() = nb::none(),
+              nb::arg("allocator").none() = nb::none(), nb::arg("tensor_flags") = 0,
+              nb::arg("version") = Version(0, 0), nb::arg("policy").none() = nb::none(),
+              "Like copy, of the dlbridge-owned DLManagedTensorVersioned at an address; returns as "
+              "soon as the copy is enqueued on `stream`.");
+  module->def(
+      "release_after", ReleaseAfter, nb::arg("tensor"), nb::arg("kind"), nb::arg("streams"),
+      "Releases the struct of `kind` at an address when the work that is on the streams now "
+      "is over; after a failure it is still the caller's.");
+  module->def(
+      "collect", Collect, nb::arg("options") = 0,
+      "Releases the held tensors whose work is over; returns the number that is still held, "
+      "which a failure has as `left`.");
   module->def("release_legacy", ReleaseLegacy, nb::arg("tensor"),
               "Calls the deleter of the DLManagedTensor at an address; 0 is accepted.");
   module->def("release_versioned", ReleaseVersioned, nb::arg("tensor"),

@@ -119,7 +119,7 @@ fn a_copy_goes_to_the_callers_memory() {
     let counted = runs.clone();
     // SAFETY: as above.
     let small = unsafe { six().copy_into_async(&on_host(), target, 8, 28, move |_| counted.add()) };
-    assert_eq!(small.unwrap_err().status(), Status::BOUNDS);
+    assert_eq!(small.unwrap_err().status(), Status::BUFFER_TOO_SMALL);
     assert_eq!(runs.get(), 1);
 }
 
