@@ -40,11 +40,12 @@ CUdeviceptr MakeMemory() {
 }
 
 DLBridgeStatus Export(CUdeviceptr address, IpcHandle* out, Error* error) {
-  return kCudaBackend.ipc_export(dlbridge_buffer_cuda(address), kLabel, out, error);
+  return kCudaBackend.ipc_export(dlbridge_buffer_cuda(address), kLabel, {0, 4, nullptr}, out,
+                                 error);
 }
 
 DLBridgeStatus Import(const IpcHandle& handle, IpcMapping* out, Error* error) {
-  return kCudaBackend.ipc_import(handle, kLabel, out, error);
+  return kCudaBackend.ipc_import(handle, kLabel, nullptr, out, error);
 }
 
 void ExpectClean() {
@@ -364,8 +365,8 @@ TEST(CudaIpcExport, MemoryThatCudaDoesNotShare) {
     const struct {
       CUdeviceptr address;
       const char* text;
-    } cases[] = {{pooled, "cuMemAllocAsync"},
-                 {fake_cuda_map(0, kSize), "cuMemMap"},
+    } cases[] = {{pooled, "CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR"},
+                 {fake_cuda_map(0, kSize), "cuMemAlloc"},
                  {managed, "device memory"},
                  {reinterpret_cast<CUdeviceptr>(pinned), "device memory"},
                  {reinterpret_cast<CUdeviceptr>(&on_stack), "device memory"}};

@@ -1847,12 +1847,12 @@ const ArgumentCase kIpcCases[] = {
            },
            error);
      }},
-    {"spec.buffer_size must be at most 2048", "found 2049",
+    {"spec.buffer_size must be at most 4096", "found 4097",
      [](Error* error) {
        return WithImportSpec(
            [](DLBridgeIpcImportSpec* spec) {
              spec->buffer = g_memory;
-             spec->buffer_size = 2049;
+             spec->buffer_size = 4097;
            },
            error);
      },
@@ -1866,7 +1866,7 @@ const ArgumentCase kIpcCases[] = {
     {"the descriptor does not begin like a descriptor of dlbridge_ipc_export", nullptr,
      [](Error* error) { return ImportDescriptor(std::vector<uint8_t>(200), error); },
      DLBRIDGE_ERROR_DESCRIPTOR},
-    {"the descriptor has format 6, expected 1", "update this one",
+    {"the descriptor has format 6, expected 1 or 2", "update this one",
      [](Error* error) { return ImportForged(8, 6, error); }, DLBRIDGE_ERROR_DESCRIPTOR},
     {"the descriptor has a length that differs from its own length field: expected 119 bytes",
      "found 120", [](Error* error) { return ImportForged(12, 119, error); },

@@ -48,10 +48,10 @@ DLBridgeStatus CopyBegin(CopyJob* job, DLBridgeError* error);
 DLBridgeStatus CopyPart(CopyJob* job, const CopyBox& box, DLBridgeError* error);
 DLBridgeStatus CopyFinish(CopyJob* job, DLBridgeError* error);
 
-DLBridgeStatus IpcExport(const DLBridgeBuffer& buffer, DLDevice label, IpcHandle* out,
-                         DLBridgeError* error);
-DLBridgeStatus IpcImport(const IpcHandle& handle, DLDevice label, IpcMapping* out,
-                         DLBridgeError* error);
+DLBridgeStatus IpcExport(const DLBridgeBuffer& buffer, DLDevice label, const IpcRequest& request,
+                         IpcHandle* out, DLBridgeError* error);
+DLBridgeStatus IpcImport(const IpcHandle& handle, DLDevice label, const DLBridgeStream* stream,
+                         IpcMapping* out, DLBridgeError* error);
 void IpcClose(const IpcMapping& mapping);
 
 DLBridgeStatus Enumerate(int32_t device_type, DLBridgeError* error);
