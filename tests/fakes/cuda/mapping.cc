@@ -163,11 +163,10 @@ using fake_cuda::TheState;
     return CUDA_ERROR_INVALID_VALUE;                              \
   }
 
-#ifndef FAKE_CUDA_OLD
 extern "C" {
 
-CUresult CUDAAPI cuMemCreate(CUmemGenericAllocationHandle* out, size_t size,
-                             const CUmemAllocationProp* prop, unsigned long long flags) {
+FAKE_NEWER CUresult CUDAAPI cuMemCreate(CUmemGenericAllocationHandle* out, size_t size,
+                                        const CUmemAllocationProp* prop, unsigned long long flags) {
   FAKE_CALL("cuMemCreate", kInit);
   FAKE_REQUIRE(flags == 0 && size != 0 && size % kGranularity == 0, CUDA_ERROR_INVALID_VALUE,
                "cuMemCreate of a size that is no multiple of the granularity");
@@ -193,7 +192,7 @@ CUresult CUDAAPI cuMemCreate(CUmemGenericAllocationHandle* out, size_t size,
   return CUDA_SUCCESS;
 }
 
-CUresult CUDAAPI cuMemRelease(CUmemGenericAllocationHandle handle) {
+FAKE_NEWER CUresult CUDAAPI cuMemRelease(CUmemGenericAllocationHandle handle) {
   FAKE_CALL("cuMemRelease", kInit);
   FAKE_UNSAFE("cuMemRelease");
   FAKE_ALLOCATION(allocation, "cuMemRelease");
@@ -202,8 +201,8 @@ CUresult CUDAAPI cuMemRelease(CUmemGenericAllocationHandle handle) {
   return CUDA_SUCCESS;
 }
 
-CUresult CUDAAPI cuMemAddressReserve(CUdeviceptr* out, size_t size, size_t alignment,
-                                     CUdeviceptr hint, unsigned long long flags) {
+FAKE_NEWER CUresult CUDAAPI cuMemAddressReserve(CUdeviceptr* out, size_t size, size_t alignment,
+                                                CUdeviceptr hint, unsigned long long flags) {
   FAKE_CALL("cuMemAddressReserve", kInit);
   FAKE_UNSAFE("cuMemAddressReserve");
   FAKE_REQUIRE(alignment == 0 && hint == 0 && flags == 0, CUDA_ERROR_INVALID_VALUE,
@@ -222,7 +221,7 @@ CUresult CUDAAPI cuMemAddressReserve(CUdeviceptr* out, size_t size, size_t align
   return CUDA_SUCCESS;
 }
 
-CUresult CUDAAPI cuMemAddressFree(CUdeviceptr address, size_t size) {
+FAKE_NEWER CUresult CUDAAPI cuMemAddressFree(CUdeviceptr address, size_t size) {
   FAKE_CALL("cuMemAddressFree", kInit);
   FAKE_UNSAFE("cuMemAddressFree");
   Reservation* reservation = fake_cuda::FindReservation(address, size);
@@ -240,8 +239,9 @@ CUresult CUDAAPI cuMemAddressFree(CUdeviceptr address, size_t size) {
 
 // The file descriptors and sizes of an import are foreign: a size that does not fit the memory
 // fails without a violation.
-CUresult CUDAAPI cuMemMap(CUdeviceptr address, size_t size, size_t offset,
-                          CUmemGenericAllocationHandle handle, unsigned long long flags) {
+FAKE_NEWER CUresult CUDAAPI cuMemMap(CUdeviceptr address, size_t size, size_t offset,
+                                     CUmemGenericAllocationHandle handle,
+                                     unsigned long long flags) {
   FAKE_CALL("cuMemMap", kInit);
   FAKE_UNSAFE("cuMemMap");
   FAKE_ALLOCATION(allocation, "cuMemMap");
@@ -273,7 +273,7 @@ CUresult CUDAAPI cuMemMap(CUdeviceptr address, size_t size, size_t offset,
   return CUDA_SUCCESS;
 }
 
-CUresult CUDAAPI cuMemUnmap(CUdeviceptr address, size_t size) {
+FAKE_NEWER CUresult CUDAAPI cuMemUnmap(CUdeviceptr address, size_t size) {
   FAKE_CALL("cuMemUnmap", kInit);
   FAKE_UNSAFE("cuMemUnmap");
   FAKE_REQUIRE(fake_cuda::IsWhole(address, size), CUDA_ERROR_INVALID_VALUE,
@@ -289,8 +289,8 @@ CUresult CUDAAPI cuMemUnmap(CUdeviceptr address, size_t size) {
   return CUDA_SUCCESS;
 }
 
-CUresult CUDAAPI cuMemSetAccess(CUdeviceptr address, size_t size, const CUmemAccessDesc* desc,
-                                size_t count) {
+FAKE_NEWER CUresult CUDAAPI cuMemSetAccess(CUdeviceptr address, size_t size,
+                                           const CUmemAccessDesc* desc, size_t count) {
   FAKE_CALL("cuMemSetAccess", kInit);
   FAKE_UNSAFE("cuMemSetAccess");
   FAKE_REQUIRE(fake_cuda::IsWhole(address, size), CUDA_ERROR_INVALID_VALUE,
@@ -305,7 +305,8 @@ CUresult CUDAAPI cuMemSetAccess(CUdeviceptr address, size_t size, const CUmemAcc
 }
 
 // Memory that was not mapped fails without a violation: this is how a program learns it.
-CUresult CUDAAPI cuMemRetainAllocationHandle(CUmemGenericAllocationHandle* out, void* address) {
+FAKE_NEWER CUresult CUDAAPI cuMemRetainAllocationHandle(CUmemGenericAllocationHandle* out,
+                                                        void* address) {
   FAKE_CALL("cuMemRetainAllocationHandle", kInit);
   FAKE_UNSAFE("cuMemRetainAllocationHandle");
   const Memory* memory = fake_cuda::FindMemory(reinterpret_cast<CUdeviceptr>(address));
@@ -317,8 +318,8 @@ CUresult CUDAAPI cuMemRetainAllocationHandle(CUmemGenericAllocationHandle* out, 
   return CUDA_SUCCESS;
 }
 
-CUresult CUDAAPI cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp* out,
-                                                        CUmemGenericAllocationHandle handle) {
+FAKE_NEWER CUresult CUDAAPI cuMemGetAllocationPropertiesFromHandle(
+    CUmemAllocationProp* out, CUmemGenericAllocationHandle handle) {
   FAKE_CALL("cuMemGetAllocationPropertiesFromHandle", kInit);
   FAKE_UNSAFE("cuMemGetAllocationPropertiesFromHandle");
   FAKE_ALLOCATION(allocation, "cuMemGetAllocationPropertiesFromHandle");
@@ -330,9 +331,10 @@ CUresult CUDAAPI cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp* out
   return CUDA_SUCCESS;
 }
 
-CUresult CUDAAPI cuMemExportToShareableHandle(void* out, CUmemGenericAllocationHandle handle,
-                                              CUmemAllocationHandleType type,
-                                              unsigned long long flags) {
+FAKE_NEWER CUresult CUDAAPI cuMemExportToShareableHandle(void* out,
+                                                         CUmemGenericAllocationHandle handle,
+                                                         CUmemAllocationHandleType type,
+                                                         unsigned long long flags) {
   FAKE_CALL("cuMemExportToShareableHandle", kInit);
   FAKE_UNSAFE("cuMemExportToShareableHandle");
   FAKE_ALLOCATION(allocation, "cuMemExportToShareableHandle");
@@ -345,8 +347,9 @@ CUresult CUDAAPI cuMemExportToShareableHandle(void* out, CUmemGenericAllocationH
   return CUDA_SUCCESS;
 }
 
-CUresult CUDAAPI cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* out, void* handle,
-                                                CUmemAllocationHandleType type) {
+FAKE_NEWER CUresult CUDAAPI cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* out,
+                                                           void* handle,
+                                                           CUmemAllocationHandleType type) {
   FAKE_CALL("cuMemImportFromShareableHandle", kInit);
   FAKE_UNSAFE("cuMemImportFromShareableHandle");
   FAKE_REQUIRE(type == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, CUDA_ERROR_INVALID_VALUE,
@@ -363,4 +366,3 @@ CUresult CUDAAPI cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* ou
   return CUDA_SUCCESS;
 }
 }
-#endif

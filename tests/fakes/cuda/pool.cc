@@ -132,10 +132,9 @@ using fake_cuda::TheState;
     return CUDA_ERROR_INVALID_VALUE;                  \
   }
 
-#ifndef FAKE_CUDA_OLD
 extern "C" {
 
-CUresult CUDAAPI cuMemPoolCreate(CUmemoryPool* out, const CUmemPoolProps* props) {
+FAKE_NEWER CUresult CUDAAPI cuMemPoolCreate(CUmemoryPool* out, const CUmemPoolProps* props) {
   FAKE_CALL("cuMemPoolCreate", kInit);
   FAKE_REQUIRE(props->allocType == CU_MEM_ALLOCATION_TYPE_PINNED &&
                    props->location.type == CU_MEM_LOCATION_TYPE_DEVICE && props->location.id >= 0 &&
@@ -147,7 +146,7 @@ CUresult CUDAAPI cuMemPoolCreate(CUmemoryPool* out, const CUmemPoolProps* props)
   return CUDA_SUCCESS;
 }
 
-CUresult CUDAAPI cuMemPoolDestroy(CUmemoryPool handle) {
+FAKE_NEWER CUresult CUDAAPI cuMemPoolDestroy(CUmemoryPool handle) {
   FAKE_CALL("cuMemPoolDestroy", kInit);
   FAKE_UNSAFE("cuMemPoolDestroy");
   FAKE_POOL(pool, "cuMemPoolDestroy");
@@ -158,8 +157,8 @@ CUresult CUDAAPI cuMemPoolDestroy(CUmemoryPool handle) {
   return CUDA_SUCCESS;
 }
 
-CUresult CUDAAPI cuMemAllocFromPoolAsync(CUdeviceptr* out, size_t size, CUmemoryPool handle,
-                                         CUstream) {
+FAKE_NEWER CUresult CUDAAPI cuMemAllocFromPoolAsync(CUdeviceptr* out, size_t size,
+                                                    CUmemoryPool handle, CUstream) {
   FAKE_CALL("cuMemAllocFromPoolAsync", kContext);
   FAKE_POOL(pool, "cuMemAllocFromPoolAsync");
   FAKE_REQUIRE(!pool->imported, CUDA_ERROR_INVALID_VALUE,
@@ -170,7 +169,8 @@ CUresult CUDAAPI cuMemAllocFromPoolAsync(CUdeviceptr* out, size_t size, CUmemory
   return CUDA_SUCCESS;
 }
 
-CUresult CUDAAPI cuMemPoolSetAccess(CUmemoryPool handle, const CUmemAccessDesc* map, size_t count) {
+FAKE_NEWER CUresult CUDAAPI cuMemPoolSetAccess(CUmemoryPool handle, const CUmemAccessDesc* map,
+                                               size_t count) {
   FAKE_CALL("cuMemPoolSetAccess", kInit);
   FAKE_UNSAFE("cuMemPoolSetAccess");
   FAKE_POOL(pool, "cuMemPoolSetAccess");
@@ -184,9 +184,9 @@ CUresult CUDAAPI cuMemPoolSetAccess(CUmemoryPool handle, const CUmemAccessDesc* 
 }
 
 // A pool that cannot be exported fails without a violation: this is how a program learns it.
-CUresult CUDAAPI cuMemPoolExportToShareableHandle(void* out, CUmemoryPool handle,
-                                                  CUmemAllocationHandleType type,
-                                                  unsigned long long flags) {
+FAKE_NEWER CUresult CUDAAPI cuMemPoolExportToShareableHandle(void* out, CUmemoryPool handle,
+                                                             CUmemAllocationHandleType type,
+                                                             unsigned long long flags) {
   FAKE_CALL("cuMemPoolExportToShareableHandle", kInit);
   FAKE_UNSAFE("cuMemPoolExportToShareableHandle");
   FAKE_POOL(pool, "cuMemPoolExportToShareableHandle");
@@ -205,9 +205,9 @@ CUresult CUDAAPI cuMemPoolExportToShareableHandle(void* out, CUmemoryPool handle
   return CUDA_SUCCESS;
 }
 
-CUresult CUDAAPI cuMemPoolImportFromShareableHandle(CUmemoryPool* out, void* handle,
-                                                    CUmemAllocationHandleType type,
-                                                    unsigned long long flags) {
+FAKE_NEWER CUresult CUDAAPI cuMemPoolImportFromShareableHandle(CUmemoryPool* out, void* handle,
+                                                               CUmemAllocationHandleType type,
+                                                               unsigned long long flags) {
   FAKE_CALL("cuMemPoolImportFromShareableHandle", kInit);
   FAKE_UNSAFE("cuMemPoolImportFromShareableHandle");
   FAKE_REQUIRE(flags == 0 && type == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
@@ -233,7 +233,8 @@ CUresult CUDAAPI cuMemPoolImportFromShareableHandle(CUmemoryPool* out, void* han
   return CUDA_SUCCESS;
 }
 
-CUresult CUDAAPI cuMemPoolExportPointer(CUmemPoolPtrExportData* out, CUdeviceptr address) {
+FAKE_NEWER CUresult CUDAAPI cuMemPoolExportPointer(CUmemPoolPtrExportData* out,
+                                                   CUdeviceptr address) {
   FAKE_CALL("cuMemPoolExportPointer", kInit);
   FAKE_UNSAFE("cuMemPoolExportPointer");
   const Memory* memory = fake_cuda::FindMemory(address);
@@ -253,8 +254,8 @@ CUresult CUDAAPI cuMemPoolExportPointer(CUmemPoolPtrExportData* out, CUdeviceptr
   return CUDA_SUCCESS;
 }
 
-CUresult CUDAAPI cuMemPoolImportPointer(CUdeviceptr* out, CUmemoryPool handle,
-                                        CUmemPoolPtrExportData* in) {
+FAKE_NEWER CUresult CUDAAPI cuMemPoolImportPointer(CUdeviceptr* out, CUmemoryPool handle,
+                                                   CUmemPoolPtrExportData* in) {
   FAKE_CALL("cuMemPoolImportPointer", kInit);
   FAKE_UNSAFE("cuMemPoolImportPointer");
   FAKE_POOL(pool, "cuMemPoolImportPointer");
@@ -276,4 +277,3 @@ CUresult CUDAAPI cuMemPoolImportPointer(CUdeviceptr* out, CUmemoryPool handle,
   return CUDA_SUCCESS;
 }
 }
-#endif

@@ -218,6 +218,13 @@ class Call {
     return fake_cuda::Violation((code), (text)); \
   }
 
+// Functions that the older driver (FAKE_CUDA_OLD) does not export.
+#ifdef FAKE_CUDA_OLD
+#define FAKE_NEWER __attribute__((visibility("hidden")))
+#else
+#define FAKE_NEWER
+#endif
+
 // The stream of a handle; special handles are resolved in the current context. Returns NULL and
 // records a violation if there is none.
 Stream* FindStream(CUstream handle, const char* function);
