@@ -219,6 +219,26 @@ TEST_F(CudaIpc, TheCurrentContextOfTheDeviceIsUsed) {
   }));
 }
 
+// CUDA lets one context of each device open the handles of another process.
+TEST_F(CudaIpc, AnotherContextOfTheDevice) {
+  EXPECT_TRUE(InChild([&] {
+    Start();
+    IpcMapping mapping = {};
+    Error error;
+    ASSERT_EQ(Import(handle_, &mapping, &error), DLBRIDGE_OK) << error.message;
+    EXPECT_CUDA(cuCtxPushCurrent(MakeContext(0)));
+    IpcMapping other = {};
+    EXPECT_EQ(Import(handle_, &other, &error), DLBRIDGE_ERROR_UNSUPPORTED);
+    EXPECT_TRUE(error.Says("another context of this process")) << error.message;
+    CUcontext popped = nullptr;
+    EXPECT_CUDA(cuCtxPopCurrent(&popped));
+    ASSERT_EQ(Import(handle_, &other, &error), DLBRIDGE_OK) << error.message;
+    kCudaBackend.ipc_close(other);
+    kCudaBackend.ipc_close(mapping);
+    ExpectClean();
+  }));
+}
+
 TEST_F(CudaIpc, TheFakeRejectsClosingInAnotherContext) {
   EXPECT_TRUE(InChild([&] {
     Start();

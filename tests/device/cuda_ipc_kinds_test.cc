@@ -97,6 +97,17 @@ TEST(CudaIpcKinds, TheImportersOrdinalsMayDiffer) {
   BetweenTwoProcesses(Chunks(), ExportTo, reversed(Chunks()), import);
 }
 
+// The file descriptors keep the chunks; the data of a pool's pointer needs the exporter.
+TEST(CudaIpcKinds, AnEndedExporter) {
+  AfterTheExporter(Chunks(), [](TensorDevice* device, const IpcLetter& letter) {
+    CheckImport(device, letter, OpenMemory);
+  });
+  AfterTheExporter(Pools(), [](TensorDevice*, const IpcLetter& letter) {
+    ExpectNoImport(letter, DLBRIDGE_ERROR_DRIVER, "cuMemPoolImportPointer", OpenMemory);
+    EXPECT_EQ(Counts().live_pools, 0);
+  });
+}
+
 // ---------------------------------------------------------------------------- foreign descriptors
 
 // Whatever an altered descriptor leads to, nothing stays open.
@@ -372,6 +383,36 @@ void ExpectNoExport(CUdeviceptr address, int64_t elements, const char* text,
 }
 
 class CudaIpcRefusals : public CudaTest {};
+
+// The bytes that a tensor touches decide which chunks are exported, also before its first element.
+TEST_F(CudaIpcRefusals, NegativeStridesReachTheChunkBefore) {
+  Segment segment(3);
+  for (size_t i = 0; i < 3; ++i) {
+    segment.Map(i, kChunk, 0, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+  }
+  const int64_t shape = 16;
+  const int64_t stride = -1;
+  DLBridgeWrapSpec spec = DLBRIDGE_WRAP_SPEC_INIT;
+  spec.ndim = 1;
+  spec.shape = &shape;
+  spec.strides = &stride;
+  spec.buffer = dlbridge_buffer_cuda(segment.base() + 2 * kChunk + 8);
+  spec.dtype = {kDLInt, 8, 1};
+  spec.device = kDevice;
+  Error error;
+  DLManagedTensorVersioned* tensor = nullptr;
+  ASSERT_EQ(dlbridge_wrap(&spec, &tensor, &error), DLBRIDGE_OK) << error.message;
+  const IpcLetter letter = ExportLetter(tensor);
+  EXPECT_EQ(letter.fd_count, 2U) << "the second and the third chunk";
+  uint64_t size = 0;
+  std::memcpy(&size, letter.bytes + kAtMemorySize, sizeof size);
+  EXPECT_EQ(size, 2 * kChunk);
+  uint64_t offset = 0;
+  std::memcpy(&offset, letter.bytes + kAtMemorySize + 8, sizeof offset);
+  EXPECT_EQ(offset, kChunk + 8);
+  CloseFds(letter);
+  tensor->deleter(tensor);
+}
 
 TEST_F(CudaIpcRefusals, APoolThatWasNotCreatedForSharing) {
   const Current current(context_);

@@ -38,11 +38,11 @@ bool HasPoolFunctions() {
 DLBRIDGE_COLD DLBridgeStatus RejectPool(Result result, DLBridgeError* error) {
   char problem[240];
   TextWriter(problem, sizeof problem)
-      .String("is from a pool that was not created for sharing (cuMemPoolExportToShareableHandle: ")
+      .String("is from a pool that is not for sharing, or imported (")
+      .String("cuMemPoolExportToShareableHandle: ")
       .Signed(result)
-      .String(
-          "): create the pool with CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, or copy the "
-          "tensor to memory of cuMemAlloc or cudaMalloc");
+      .String("): create the pool with CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, or copy the ")
+      .String("tensor to memory of cuMemAlloc or cudaMalloc");
   return RejectStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "the memory", problem);
 }
 
