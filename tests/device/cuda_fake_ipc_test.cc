@@ -2,6 +2,8 @@
 // Tests of the fake driver's rules for memory and events between processes: tests/fakes/README.md.
 #include <fcntl.h>
 
+#include <functional>
+
 #include "cuda_ipc_memory.h"
 #include "support/child.h"
 
@@ -271,29 +273,42 @@ TEST_F(CudaFakeIpc, RejectsWrongUseOfInterprocessEvents) {
   ExpectRefused(cuEventDestroy(event), CUDA_SUCCESS, "that another process may open");
 }
 
+// Each of them also ends the capture.
 TEST_F(CudaFakeIpc, RejectsUnsafeCallsDuringACapture) {
-  CUstream capturing = nullptr;
-  EXPECT_CUDA(cuStreamCreate(&capturing, CU_STREAM_NON_BLOCKING));
-  EXPECT_CUDA(cuStreamBeginCapture(capturing, CU_STREAM_CAPTURE_MODE_GLOBAL));
   CUdeviceptr base = 0;
   CUmemoryPool pool = nullptr;
   CUmemGenericAllocationHandle handle = 0;
   CUevent event = nullptr;
-  const CUipcEventHandle no_event = {};
-  const auto refused = [](CUresult result) {
-    ExpectRefused(result, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "while a capture forbids it");
+  CUmemAllocationProp prop = {};
+  CUmemPoolPtrExportData data = {};
+  CUipcEventHandle event_handle = {};
+  unsigned long long id = 0;
+  int fd = -1;
+  const auto refused = [&](const std::function<CUresult()>& call) {
+    EXPECT_CUDA(cuStreamBeginCapture(stream_, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    ExpectRefused(call(), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "while a capture forbids it");
+    CUgraph graph = nullptr;
+    EXPECT_EQ(cuStreamEndCapture(stream_, &graph), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
   };
-  refused(cuMemAddressReserve(&base, kChunk, 0, 0, 0));
-  refused(cuMemPoolImportFromShareableHandle(&pool, nullptr, kFd, 0));
-  refused(cuMemImportFromShareableHandle(&handle, nullptr, kFd));
-  refused(cuMemMap(0, kChunk, 0, 0, 0));
-  refused(cuMemUnmap(0, kChunk));
-  refused(cuMemAddressFree(0, kChunk));
-  refused(cuMemPoolDestroy(nullptr));
-  refused(cuIpcOpenEventHandle(&event, no_event));
-  CUgraph graph = nullptr;
-  EXPECT_CUDA(cuStreamEndCapture(capturing, &graph));
-  EXPECT_CUDA(cuStreamDestroy(capturing));
+  refused([&] { return cuMemAddressReserve(&base, kChunk, 0, 0, 0); });
+  refused([&] { return cuMemAddressFree(0, kChunk); });
+  refused([&] { return cuMemMap(0, kChunk, 0, 0, 0); });
+  refused([&] { return cuMemUnmap(0, kChunk); });
+  refused([&] { return cuMemSetAccess(0, kChunk, nullptr, 1); });
+  refused([&] { return cuMemRelease(0); });
+  refused([&] { return cuMemRetainAllocationHandle(&handle, nullptr); });
+  refused([&] { return cuMemGetAllocationPropertiesFromHandle(&prop, 0); });
+  refused([&] { return cuMemExportToShareableHandle(&fd, 0, kFd, 0); });
+  refused([&] { return cuMemImportFromShareableHandle(&handle, nullptr, kFd); });
+  refused([&] { return cuMemPoolDestroy(nullptr); });
+  refused([&] { return cuMemPoolSetAccess(nullptr, nullptr, 1); });
+  refused([&] { return cuMemPoolExportToShareableHandle(&fd, nullptr, kFd, 0); });
+  refused([&] { return cuMemPoolImportFromShareableHandle(&pool, nullptr, kFd, 0); });
+  refused([&] { return cuMemPoolExportPointer(&data, 0); });
+  refused([&] { return cuMemPoolImportPointer(&base, nullptr, &data); });
+  refused([&] { return cuIpcGetEventHandle(&event_handle, nullptr); });
+  refused([&] { return cuIpcOpenEventHandle(&event, event_handle); });
+  refused([&] { return cuStreamGetId(stream_, &id); });
 }
 
 }  // namespace

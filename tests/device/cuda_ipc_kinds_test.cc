@@ -108,6 +108,57 @@ TEST(CudaIpcKinds, AnEndedExporter) {
   });
 }
 
+// A capture of the same thread on another stream survives the export, the import and the release.
+struct Capture {
+  Capture() {
+    EXPECT_CUDA(cuCtxCreate(&context, nullptr, 0, 1));
+    EXPECT_CUDA(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    EXPECT_CUDA(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    CUcontext popped = nullptr;
+    EXPECT_CUDA(cuCtxPopCurrent(&popped));
+  }
+  Capture(const Capture&) = delete;
+  Capture& operator=(const Capture&) = delete;
+  ~Capture() {
+    EXPECT_CUDA(cuCtxPushCurrent(context));
+    CUgraph graph = nullptr;
+    EXPECT_CUDA(cuStreamEndCapture(stream, &graph));
+    EXPECT_CUDA(cuStreamDestroy(stream));
+    EXPECT_CUDA(cuCtxDestroy(context));
+  }
+  CUcontext context = nullptr;
+  CUstream stream = nullptr;
+};
+
+void ExportDuringACapture(int socket, TensorDevice* device) {
+  const DLBridgeBuffer memory = device->Allocate(kSharedBytes);
+  device->Fill(memory, SharedContent());
+  int released = 0;
+  DLManagedTensorVersioned* tensor = WrapShared(memory, device->label(), &released);
+  IpcLetter letter;
+  {
+    const Capture capture;
+    letter = ExportLetter(tensor);
+  }
+  SendLetter(socket, letter);
+  CloseFds(letter);
+  char end = 0;
+  EXPECT_EQ(read(socket, &end, 1), 0);
+  tensor->deleter(tensor);
+  device->Free(memory);
+}
+
+void ImportDuringACapture(TensorDevice* device, const IpcLetter& letter, int /*socket*/) {
+  const Capture capture;
+  CheckImport(device, letter, OpenMemory);
+}
+
+TEST(CudaIpcKinds, DuringACaptureOfAnotherStream) {
+  BetweenTwoProcesses(Plain(), ExportDuringACapture, Plain(), ImportDuringACapture);
+  BetweenTwoProcesses(Pools(), ExportDuringACapture, Pools(), ImportDuringACapture);
+  BetweenTwoProcesses(Chunks(), ExportDuringACapture, Chunks(), ImportDuringACapture);
+}
+
 // ---------------------------------------------------------------------------- foreign descriptors
 
 // Whatever an altered descriptor leads to, nothing stays open.

@@ -26,11 +26,10 @@ bool HasMappingFunctions() {
 DLBRIDGE_COLD DLBridgeStatus RejectMemory(Address address, DLBridgeError* error) {
   char problem[240];
   TextWriter(problem, sizeof problem)
-      .String(
-          "is neither from cuMemAlloc nor from a pool or cuMemMap that this driver can share "
-          "(IS_LEGACY_CUDA_IPC_CAPABLE: ")
-      .Unsigned(IsIpcCapable(address) ? 1 : 0)
-      .String("): copy it to memory of cuMemAlloc or cudaMalloc");
+      .String("is neither from cuMemAlloc nor from a pool or cuMemMap that this driver can share, ")
+      .String(IsIpcCapable(address) ? "although the driver reports it as suitable"
+                                    : "and the driver reports it as not suitable")
+      .String(": copy it to memory of cuMemAlloc or cudaMalloc");
   return RejectStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "the memory", problem);
 }
 
