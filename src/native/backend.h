@@ -49,13 +49,25 @@ struct CopyJob {
   uint64_t state[12];
 };
 
-// The largest number of file descriptors in one export.
-constexpr uint32_t kMaxIpcFds = 4;
+// The largest number of file descriptors in one export: as many as Linux sends in one message
+// (SCM_MAX_FD).
+constexpr uint32_t kMaxIpcFds = 253;
+
+// The largest handle of a backend: CUDA's, of memory with kMaxIpcFds chunks.
+constexpr uint32_t kMaxIpcHandle = 2304;
+
+// What a backend exports.
+struct IpcRequest {
+  int64_t begin;  // the bytes that the tensor touches, from the address of its first element on
+  int64_t end;
+  const DLBridgeStream* stream;  // a queue; NULL: the work on the memory is finished
+};
 
 // The data by which another process finds memory of a device.
 struct IpcHandle {
-  uint8_t bytes[256];  // from the driver, with the identity of the device
+  uint8_t bytes[kMaxIpcHandle];  // from the driver, with the identity of the device
   uint32_t length;
+  uint32_t format;  // of the descriptor: 1 if library 0.3.0 can import it, else 2
   uint64_t offset;  // of the address from the start of the memory that the handle refers to
   uint64_t size;    // bytes of that memory
   int32_t fds[kMaxIpcFds];
@@ -67,7 +79,7 @@ struct IpcMapping {
   DLBridgeBuffer buffer;  // at the start of the mapping
   DLDevice device;
   uint64_t size;
-  uint64_t state[2];
+  uint64_t state[3];  // belongs to the backend
 };
 
 // The memory that a handle refers to.
@@ -130,10 +142,12 @@ struct Backend {
 
   // NULL if the driver shares no memory between processes. The address may lie inside an
   // allocation. The caller owns the file descriptors of an export; an import does not close them.
-  DLBridgeStatus (*ipc_export)(const DLBridgeBuffer& buffer, DLDevice label, IpcHandle* out,
-                               DLBridgeError* error);
-  DLBridgeStatus (*ipc_import)(const IpcHandle& handle, DLDevice label, IpcMapping* out,
-                               DLBridgeError* error);
+  // If the handle has an event, the import makes `stream` wait for it; NULL: the host waits; kind
+  // NO_SYNC: nothing waits.
+  DLBridgeStatus (*ipc_export)(const DLBridgeBuffer& buffer, DLDevice label,
+                               const IpcRequest& request, IpcHandle* out, DLBridgeError* error);
+  DLBridgeStatus (*ipc_import)(const IpcHandle& handle, DLDevice label,
+                               const DLBridgeStream* stream, IpcMapping* out, DLBridgeError* error);
   void (*ipc_close)(const IpcMapping& mapping);
 
   // Orders later work of the stream after its earlier work. NULL if all streams of the backend are

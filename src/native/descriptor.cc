@@ -11,7 +11,6 @@ namespace dlbridge {
 namespace {
 
 constexpr uint8_t kMagic[8] = {'D', 'L', 'B', 'R', 'I', 'P', 'C', 0};
-constexpr uint32_t kFormat = 1;
 
 // Offsets of the fields. The targets are little-endian, and so is the format.
 enum Field : uint32_t {
@@ -35,7 +34,7 @@ enum Field : uint32_t {
   kAtReserved = 100,
   kAtArrays = 104
 };
-static_assert(kAtArrays + 16 * kDescriptorAxes + kDescriptorHandle <= kDescriptorMaxSize,
+static_assert(kAtArrays + 16 * kDescriptorAxes + kMaxIpcHandle <= kDescriptorMaxSize,
               "the largest one fits");
 static_assert(sizeof(DLDevice) == 8 && sizeof(DLDataType) == 4 && sizeof(DLPackVersion) == 8,
               "fields of the format");
@@ -75,7 +74,7 @@ DLBRIDGE_COLD DLBridgeStatus RejectFormat(uint32_t format, DLBridgeError* error)
   TextWriter(problem, sizeof problem)
       .String("has format ")
       .Unsigned(format)
-      .String(", expected 1: a newer version of the library wrote it; update this one");
+      .String(", expected 1 or 2: a newer version of the library wrote it; update this one");
   return RejectBytes(error, problem);
 }
 
@@ -92,6 +91,14 @@ DLBRIDGE_COLD DLBridgeStatus RejectLength(DLBridgeError* error, const char* prob
   return RejectNumber(error, text, found);
 }
 
+// Rejects a number above a limit of the format.
+DLBRIDGE_COLD DLBridgeStatus RejectLimit(DLBridgeError* error, const char* problem, uint32_t limit,
+                                         const char* rest, uint32_t found) {
+  char text[120];
+  TextWriter(text, sizeof text).String(problem).Unsigned(limit).String(rest);
+  return RejectNumber(error, text, found);
+}
+
 // Checks the magic, the format, the length and the checksum.
 DLBridgeStatus CheckWhole(const uint8_t* bytes, size_t length, DLBridgeError* error) {
   if (length < kAtArrays) {
@@ -101,7 +108,7 @@ DLBridgeStatus CheckWhole(const uint8_t* bytes, size_t length, DLBridgeError* er
     return RejectBytes(error, "does not begin like a descriptor of dlbridge_ipc_export");
   }
   const auto format = Get<uint32_t>(bytes, kAtFormat);
-  if (format > kFormat) {
+  if (format > kNewestFormat) {
     return RejectFormat(format, error);
   }
   const auto stated = Get<uint32_t>(bytes, kAtLength);
@@ -109,7 +116,7 @@ DLBridgeStatus CheckWhole(const uint8_t* bytes, size_t length, DLBridgeError* er
     return RejectLength(error, "has a length that differs from its own length field: expected ",
                         stated, length);
   }
-  if (format != kFormat || Get<uint64_t>(bytes, kAtChecksum) != ChecksumOf(bytes, length)) {
+  if (format == 0 || Get<uint64_t>(bytes, kAtChecksum) != ChecksumOf(bytes, length)) {
     return RejectBytes(error, "is corrupt: its checksum does not match");
   }
   return DLBRIDGE_OK;
@@ -118,23 +125,23 @@ DLBridgeStatus CheckWhole(const uint8_t* bytes, size_t length, DLBridgeError* er
 // Checks the numbers that locate other fields, and the reserved fields.
 DLBridgeStatus CheckShape(const Descriptor& descriptor, const uint8_t* bytes, size_t length,
                           DLBridgeError* error) {
-  static_assert(kDescriptorAxes == 64 && kDescriptorHandle == 256, "as the messages say");
+  static_assert(kDescriptorAxes == 64, "as the message says");
+  const FormatLimits& limits = kFormatLimits[descriptor.format];
   if (descriptor.ndim < 0 || descriptor.ndim > kDescriptorAxes) {
     return RejectNumber(error, "must have 0 to 64 axes", descriptor.ndim);
   }
-  if (descriptor.handle_length > kDescriptorHandle) {
-    return RejectNumber(error, "must have a handle of at most 256 bytes after its arrays",
-                        descriptor.handle_length);
+  if (descriptor.handle_length > limits.handle) {
+    return RejectLimit(error, "must have a handle of at most ", limits.handle,
+                       " bytes after its arrays", descriptor.handle_length);
   }
   const size_t expected = LengthOf(descriptor.ndim, descriptor.handle_length);
   if (expected != length) {
     return RejectLength(error, "has a length that does not match its arrays: expected ", expected,
                         length);
   }
-  if (descriptor.fd_count > kDescriptorMaxFds) {
-    static_assert(kDescriptorMaxFds == 4, "as the message says");
-    return RejectNumber(error, "needs too many file descriptors: expected at most 4",
-                        descriptor.fd_count);
+  if (descriptor.fd_count > limits.fds) {
+    return RejectLimit(error, "needs too many file descriptors: expected at most ", limits.fds, "",
+                       descriptor.fd_count);
   }
   if (descriptor.memory > SharedAs::kDeviceHandle) {
     return RejectNumber(error, "has a kind of memory that this library does not know",
@@ -148,6 +155,7 @@ DLBridgeStatus CheckShape(const Descriptor& descriptor, const uint8_t* bytes, si
 }
 
 void ReadHead(const uint8_t* bytes, Descriptor* out) {
+  out->format = Get<uint32_t>(bytes, kAtFormat);
   out->memory = static_cast<SharedAs>(Get<uint32_t>(bytes, kAtMemory));
   out->backend = Get<int32_t>(bytes, kAtBackend);
   std::memcpy(&out->device, bytes + kAtDevice, sizeof out->device);
@@ -169,7 +177,7 @@ size_t WriteDescriptor(const Descriptor& descriptor, uint8_t* out) {
   const size_t array = sizeof(int64_t) * static_cast<size_t>(descriptor.ndim);
   std::memset(out, 0, kAtArrays);
   std::memcpy(out, kMagic, sizeof kMagic);
-  Put(out, kAtFormat, kFormat);
+  Put(out, kAtFormat, descriptor.format);
   Put(out, kAtLength, static_cast<uint32_t>(length));
   Put(out, kAtMemory, static_cast<uint32_t>(descriptor.memory));
   Put(out, kAtBackend, descriptor.backend);

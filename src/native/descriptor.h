@@ -12,15 +12,25 @@
 namespace dlbridge {
 
 constexpr int32_t kDescriptorAxes = 64;
-constexpr uint32_t kDescriptorHandle = 256;
-// The format's maximum. The size that an export needs is reported to its caller.
-constexpr size_t kDescriptorMaxSize = 2048;
-constexpr uint32_t kDescriptorMaxFds = kMaxIpcFds;
+
+// The two formats differ in these limits and in the handle. Format 1 is written wherever it is
+// sufficient, so that library 0.3.0 can read it.
+struct FormatLimits {
+  uint32_t handle;  // bytes
+  uint32_t fds;
+};
+constexpr uint32_t kNewestFormat = 2;
+constexpr FormatLimits kFormatLimits[kNewestFormat + 1] = {
+    {0, 0}, {256, 4}, {kMaxIpcHandle, kMaxIpcFds}};
+
+// The maximum of all formats. The size that an export needs is reported to its caller.
+constexpr size_t kDescriptorMaxSize = 4096;
 
 // The kind of memory. The numbers are part of the format.
 enum class SharedAs : uint32_t { kNothing = 0, kHostFile = 1, kDeviceHandle = 2 };
 
 struct Descriptor {
+  uint32_t format;
   SharedAs memory;
   DLBridgeBackend backend;
   DLDevice device;
@@ -35,7 +45,7 @@ struct Descriptor {
   uint32_t fd_count;
   int64_t shape[kDescriptorAxes];
   int64_t strides[kDescriptorAxes];
-  uint8_t handle[kDescriptorHandle];
+  uint8_t handle[kMaxIpcHandle];
 };
 
 // Writes a descriptor to `out`, which has kDescriptorMaxSize bytes, and returns its length.

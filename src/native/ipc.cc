@@ -7,12 +7,14 @@
 #include "describe/required.h"
 #include "native/backend.h"
 #include "native/descriptor.h"
+#include "native/stream.h"
 #include "support/text.h"
 #include "tensor/ipc_host.h"
 #include "tensor/owned.h"
 #include "validate/rules.h"
 
 namespace dlbridge {
+
 namespace {
 
 constexpr uint32_t kKnownOptions = DLBRIDGE_IPC_READ_ONLY;
@@ -20,7 +22,7 @@ constexpr uint32_t kKnownOptions = DLBRIDGE_IPC_READ_ONLY;
 // The result of an export.
 struct Export {
   Descriptor descriptor;
-  int32_t fds[kDescriptorMaxFds];
+  int32_t fds[kMaxIpcFds];
 };
 
 // The bytes that a tensor touches, from element (0,...,0) on.
@@ -134,6 +136,7 @@ DLBridgeStatus TakeHandle(const IpcHandle& handle, const Reach& reach, Export* o
                           static_cast<uint64_t>(last)});
   }
   Descriptor* descriptor = &out->descriptor;
+  descriptor->format = handle.format;
   descriptor->memory = SharedAs::kDeviceHandle;
   descriptor->handle_length = handle.length;
   std::memcpy(descriptor->handle, handle.bytes, handle.length);
@@ -143,14 +146,27 @@ DLBridgeStatus TakeHandle(const IpcHandle& handle, const Reach& reach, Export* o
   return DLBRIDGE_OK;
 }
 
-DLBridgeStatus ExportDevice(const DLTensor& tensor, const Reach& reach, Export* out,
-                            DLBridgeError* error) {
+DLBRIDGE_COLD DLBridgeStatus RejectForeignQueue(DLBridgeBackend expected, DLBridgeBackend found,
+                                                DLBridgeError* error) {
+  char problem[160];
+  TextWriter(problem, sizeof problem)
+      .String("must be a queue of the memory's backend (")
+      .Signed(expected)
+      .String("), or NULL after you have waited for the work");
+  return RejectValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "spec.stream", problem, found);
+}
+
+DLBridgeStatus ExportDevice(const DLTensor& tensor, const Reach& reach, const DLBridgeStream* queue,
+                            Export* out, DLBridgeError* error) {
   const Backend* backend = SharingBackend(TypeOf(tensor.device));
   if (backend == nullptr) {
     return RejectDevice(error, DLBRIDGE_ERROR_UNSUPPORTED, "the tensor's device",
                         "has no memory that processes can share: copy it to the host with "
                         "DLBRIDGE_COPY_SHAREABLE",
                         tensor.device);
+  }
+  if (queue != nullptr && queue->backend != backend->id) {
+    return RejectForeignQueue(backend->id, queue->backend, error);
   }
   DLBRIDGE_TRY(StartBackend(*backend, error));
   out->descriptor.backend = backend->id;
@@ -160,7 +176,9 @@ DLBridgeStatus ExportDevice(const DLTensor& tensor, const Reach& reach, Export* 
   buffer.handle += tensor.byte_offset;
   IpcHandle handle;
   std::memset(&handle, 0, sizeof handle);
-  DLBRIDGE_TRY(backend->ipc_export(buffer, tensor.device, &handle, error));
+  handle.format = 1;
+  const IpcRequest request = {reach.begin, reach.end, queue};
+  DLBRIDGE_TRY(backend->ipc_export(buffer, tensor.device, request, &handle, error));
   const DLBridgeStatus status = TakeHandle(handle, reach, out, error);
   if (status != DLBRIDGE_OK) {
     CloseFiles(handle.fds, handle.fd_count);
@@ -168,10 +186,21 @@ DLBridgeStatus ExportDevice(const DLTensor& tensor, const Reach& reach, Export* 
   return status;
 }
 
-DLBridgeStatus ExportTensor(const DLManagedTensorVersioned& tensor, uint32_t options, Export* out,
-                            DLBridgeError* error) {
+// Host memory has no queue: the work on it must be finished.
+DLBridgeStatus CheckHostStream(const DLBridgeStream* stream, DLBridgeError* error) {
+  return stream == nullptr || stream->kind == DLBRIDGE_STREAM_HOST
+             ? DLBRIDGE_OK
+             : RejectValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "spec.stream",
+                           "must be NULL or of kind HOST (1) for host memory: wait for the work on "
+                           "it before the export",
+                           stream->kind);
+}
+
+DLBridgeStatus ExportTensor(const DLManagedTensorVersioned& tensor, uint32_t options,
+                            const DLBridgeStream* stream, Export* out, DLBridgeError* error) {
   std::memset(out, 0, sizeof *out);
   Descriptor* descriptor = &out->descriptor;
+  descriptor->format = 1;
   Subject subject;
   DLBRIDGE_TRY(LoadVersioned(tensor, &subject, error));
   DLBRIDGE_TRY(Describe(subject, descriptor, error));
@@ -179,19 +208,25 @@ DLBridgeStatus ExportTensor(const DLManagedTensorVersioned& tensor, uint32_t opt
     descriptor->flags |= kReadOnly;
   }
   Reach reach = {};
+  const bool on_host = TypeOf(descriptor->device) == kDLCPU;
+  DLBRIDGE_TRY(on_host ? CheckHostStream(stream, error) : DLBRIDGE_OK);
   DLBRIDGE_TRY(FindReach(*descriptor, &reach, error));
   if (reach.empty) {
     descriptor->byte_offset = 0;
     return DLBRIDGE_OK;
   }
-  return TypeOf(descriptor->device) == kDLCPU
-             ? ExportHost(RootOf(tensor), subject.tensor, reach, out, error)
-             : ExportDevice(subject.tensor, reach, out, error);
+  const DLBridgeStream* queue = stream != nullptr && IsQueue(*stream) ? stream : nullptr;
+  return on_host ? ExportHost(RootOf(tensor), subject.tensor, reach, out, error)
+                 : ExportDevice(subject.tensor, reach, queue, out, error);
 }
 
-DLBridgeStatus ReadExportSpec(const DLBridgeIpcExportSpec* given, DLBridgeIpcExportSpec* spec,
+DLBridgeStatus CheckSpecStream(const DLBridgeStream* stream, DLBridgeError* error) {
+  return stream == nullptr ? DLBRIDGE_OK : CheckStream(*stream, "spec.stream", error);
+}
+
+DLBridgeStatus ReadExportSpec(const DLBridgeIpcExportSpec* source, DLBridgeIpcExportSpec* spec,
                               DLBridgeError* error) {
-  DLBRIDGE_TRY(ReadStruct(given, "spec", spec, error));
+  DLBRIDGE_TRY(ReadStruct(source, "spec", spec, error));
   DLBRIDGE_TRY(CheckOptionBits(spec->options, kKnownOptions, "spec.options", error));
   if (spec->buffer == nullptr && spec->buffer_size != 0) {
     return RejectValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "spec.buffer",
@@ -201,7 +236,7 @@ DLBridgeStatus ReadExportSpec(const DLBridgeIpcExportSpec* given, DLBridgeIpcExp
     return RejectValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "spec.fds",
                        "must not be NULL with a non-zero fd_capacity", spec->fd_capacity);
   }
-  return DLBRIDGE_OK;
+  return CheckSpecStream(spec->stream, error);
 }
 
 // Writes the sizes, and the export if it fits.
@@ -235,7 +270,7 @@ DLBRIDGE_COLD DLBridgeStatus RejectDescriptor(DLBridgeError* error, const char* 
 
 bool IsHostFile(const Descriptor& peer) {
   return peer.backend == DLBRIDGE_BACKEND_CPU && TypeOf(peer.device) == kDLCPU &&
-         peer.handle_length == 0 && peer.fd_count == 1;
+         peer.format == 1 && peer.handle_length == 0 && peer.fd_count == 1;
 }
 
 bool IsDeviceHandle(const Descriptor& peer) {
@@ -244,8 +279,8 @@ bool IsDeviceHandle(const Descriptor& peer) {
 }
 
 bool IsNothing(const Descriptor& peer) {
-  return peer.backend == DLBRIDGE_BACKEND_NONE && peer.handle_length == 0 && peer.fd_count == 0 &&
-         peer.size == 0 && peer.data_offset == 0 && peer.byte_offset == 0;
+  return peer.format == 1 && peer.backend == DLBRIDGE_BACKEND_NONE && peer.handle_length == 0 &&
+         peer.fd_count == 0 && peer.size == 0 && peer.data_offset == 0 && peer.byte_offset == 0;
 }
 
 // Are the parts of a well-formed descriptor consistent?
@@ -311,22 +346,26 @@ void CloseMapping(void* context, DLDevice /*device*/, void* /*memory*/, uint64_t
   mapped.backend->ipc_close(mapped.mapping);
 }
 
-DLBridgeStatus OpenDevice(const Descriptor& peer, const int32_t* fds, MappingTail* out,
-                          DLBridgeError* error) {
+DLBridgeStatus OpenDevice(const Descriptor& peer, const DLBridgeIpcImportSpec& spec,
+                          MappingTail* out, DLBridgeError* error) {
   const Backend* backend = SharingBackend(TypeOf(peer.device));
   DLBRIDGE_TRY(StartBackend(*backend, error));
   IpcHandle handle;
   std::memset(&handle, 0, sizeof handle);
   std::memcpy(handle.bytes, peer.handle, peer.handle_length);
   handle.length = peer.handle_length;
+  handle.format = peer.format;
   handle.offset = peer.data_offset;
   handle.size = peer.size;
   handle.fd_count = peer.fd_count;
   for (uint32_t i = 0; i < peer.fd_count; ++i) {
-    handle.fds[i] = fds[i];
+    handle.fds[i] = spec.fds[i];
   }
+  // The work of a call without a queue is complete when it returns, so the host waits.
+  const bool host_waits = spec.stream == nullptr || spec.stream->kind == DLBRIDGE_STREAM_HOST;
   std::memset(&out->mapping, 0, sizeof out->mapping);
-  DLBRIDGE_TRY(backend->ipc_import(handle, peer.device, &out->mapping, error));
+  DLBRIDGE_TRY(backend->ipc_import(handle, peer.device, host_waits ? nullptr : spec.stream,
+                                   &out->mapping, error));
   if (out->mapping.size < peer.size) {
     backend->ipc_close(out->mapping);
     return RejectDescriptor(error, "describes more memory than the driver mapped");
@@ -342,15 +381,15 @@ DLBridgeStatus OpenDevice(const Descriptor& peer, const int32_t* fds, MappingTai
 }
 
 // Maps the memory of the descriptor, and records it in the tail of the node.
-DLBridgeStatus OpenMemory(const Descriptor& peer, const int32_t* fds, bool read_only,
+DLBridgeStatus OpenMemory(const Descriptor& peer, const DLBridgeIpcImportSpec& spec, bool read_only,
                           MappingTail* out, DLBridgeError* error) {
   out->tail = {};
   out->tail.device = peer.device;
   switch (peer.memory) {
     case SharedAs::kHostFile:
-      return ImportFile(fds[0], peer.size, read_only, &out->tail, error);
+      return ImportFile(spec.fds[0], peer.size, read_only, &out->tail, error);
     case SharedAs::kDeviceHandle:
-      return OpenDevice(peer, fds, out, error);
+      return OpenDevice(peer, spec, out, error);
     default:
       return DLBRIDGE_OK;
   }
@@ -372,15 +411,16 @@ void FillImported(const Descriptor& peer, const AllocationTail& tail, Node* node
 }
 
 // Once the memory is open, the node owns it.
-DLBridgeStatus MakeImported(const Descriptor& peer, const int32_t* fds, bool read_only,
-                            const Policy& policy, Node** out, DLBridgeError* error) {
+DLBridgeStatus MakeImported(const Descriptor& peer, const DLBridgeIpcImportSpec& spec,
+                            bool read_only, const Policy& policy, Node** out,
+                            DLBridgeError* error) {
   Node* node = AllocateNode(peer.ndim, sizeof(MappingTail));
   if (node == nullptr) {
     return RejectMemory(error);
   }
   InitNode(node, peer.ndim, peer.flags | (read_only ? kReadOnly : 0));
   auto* tail = static_cast<MappingTail*>(node->tail());
-  DLBridgeStatus status = OpenMemory(peer, fds, read_only, tail, error);
+  DLBridgeStatus status = OpenMemory(peer, spec, read_only, tail, error);
   if (status != DLBRIDGE_OK) {
     DiscardNode(node);
     return status;
@@ -398,9 +438,9 @@ DLBridgeStatus MakeImported(const Descriptor& peer, const int32_t* fds, bool rea
   return DLBRIDGE_OK;
 }
 
-DLBridgeStatus ReadImportSpec(const DLBridgeIpcImportSpec* given, DLBridgeIpcImportSpec* spec,
+DLBridgeStatus ReadImportSpec(const DLBridgeIpcImportSpec* source, DLBridgeIpcImportSpec* spec,
                               DLBridgeError* error) {
-  DLBRIDGE_TRY(ReadStruct(given, "spec", spec, error));
+  DLBRIDGE_TRY(ReadStruct(source, "spec", spec, error));
   DLBRIDGE_TRY(CheckOptionBits(spec->options, kKnownOptions, "spec.options", error));
   if (spec->buffer == nullptr) {
     return RejectArgument(error, "spec.buffer", "is not set");
@@ -409,7 +449,7 @@ DLBridgeStatus ReadImportSpec(const DLBridgeIpcImportSpec* given, DLBridgeIpcImp
     return RejectValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "spec.fds",
                        "must not be NULL with a non-zero fd_count", spec->fd_count);
   }
-  return DLBRIDGE_OK;
+  return CheckSpecStream(spec->stream, error);
 }
 
 DLBridgeStatus Import(const DLBridgeIpcImportSpec& spec, Node** out, DLBridgeError* error) {
@@ -417,7 +457,7 @@ DLBridgeStatus Import(const DLBridgeIpcImportSpec& spec, Node** out, DLBridgeErr
   const Policy* rules = nullptr;
   DLBRIDGE_TRY(ResolvePolicy(spec.policy, &storage, &rules, error));
   if (spec.buffer_size > kDescriptorMaxSize) {
-    return RejectValue(error, DLBRIDGE_ERROR_DESCRIPTOR, "spec.buffer_size", "must be at most 2048",
+    return RejectValue(error, DLBRIDGE_ERROR_DESCRIPTOR, "spec.buffer_size", "must be at most 4096",
                        spec.buffer_size);
   }
   // A copy: the peer may still write to memory that it shares with this process.
@@ -429,7 +469,7 @@ DLBridgeStatus Import(const DLBridgeIpcImportSpec& spec, Node** out, DLBridgeErr
   DLBRIDGE_TRY(CheckPeer(peer, spec.fd_count, &reach, error));
   const bool read_only =
       (spec.options & DLBRIDGE_IPC_READ_ONLY) != 0 || (peer.flags & kReadOnly) != 0;
-  return MakeImported(peer, spec.fds, read_only, *rules, out, error);
+  return MakeImported(peer, spec, read_only, *rules, out, error);
 }
 
 }  // namespace
@@ -443,22 +483,22 @@ DLBridgeStatus dlbridge_ipc_export(const DLManagedTensorVersioned* tensor,
   DLBRIDGE_REQUIRE(tensor);
   DLBRIDGE_REQUIRE(spec);
   DLBRIDGE_REQUIRE(sizes);
-  DLBridgeIpcExportSpec read;
-  DLBRIDGE_TRY(dlbridge::ReadExportSpec(spec, &read, error));
+  DLBridgeIpcExportSpec given;
+  DLBRIDGE_TRY(dlbridge::ReadExportSpec(spec, &given, error));
   DLBRIDGE_TRY(dlbridge::CheckOut(sizes, "sizes", error));
   dlbridge::Export made;
-  DLBRIDGE_TRY(dlbridge::ExportTensor(*tensor, read.options, &made, error));
-  return dlbridge::HandOver(made, read, sizes, error);
+  DLBRIDGE_TRY(dlbridge::ExportTensor(*tensor, given.options, given.stream, &made, error));
+  return dlbridge::HandOver(made, given, sizes, error);
 }
 
 DLBridgeStatus dlbridge_ipc_import(const DLBridgeIpcImportSpec* spec,
                                    DLManagedTensorVersioned** out, DLBridgeError* error) {
   DLBRIDGE_REQUIRE(spec);
   DLBRIDGE_REQUIRE(out);
-  DLBridgeIpcImportSpec read;
-  DLBRIDGE_TRY(dlbridge::ReadImportSpec(spec, &read, error));
+  DLBridgeIpcImportSpec given;
+  DLBRIDGE_TRY(dlbridge::ReadImportSpec(spec, &given, error));
   dlbridge::Node* node = nullptr;
-  DLBRIDGE_TRY(dlbridge::Import(read, &node, error));
+  DLBRIDGE_TRY(dlbridge::Import(given, &node, error));
   *out = &node->versioned;
   return DLBRIDGE_OK;
 }

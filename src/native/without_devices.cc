@@ -26,11 +26,12 @@ DLBridgeStatus Reject(int32_t device_type, DLBridgeError* error) {
 DLBridgeStatus Enumerate(int32_t device_type, DLBridgeError* error) {
   return Reject(device_type, error);
 }
-DLBridgeStatus IpcExport(const DLBridgeBuffer& /*buffer*/, DLDevice label, IpcHandle* /*out*/,
-                         DLBridgeError* error) {
+DLBridgeStatus IpcExport(const DLBridgeBuffer& /*buffer*/, DLDevice label,
+                         const IpcRequest& /*request*/, IpcHandle* /*out*/, DLBridgeError* error) {
   return Reject(TypeOf(label), error);
 }
-DLBridgeStatus IpcImport(const IpcHandle& /*handle*/, DLDevice label, IpcMapping* /*out*/,
+DLBridgeStatus IpcImport(const IpcHandle& /*handle*/, DLDevice label,
+                         const DLBridgeStream* /*stream*/, IpcMapping* /*out*/,
                          DLBridgeError* error) {
   return Reject(TypeOf(label), error);
 }

@@ -21,7 +21,8 @@ endif()
 function(dlbridge_add_fake_cuda target)
   set(folder ${PROJECT_SOURCE_DIR}/tests/fakes/cuda)
   add_library(${target} SHARED ${folder}/copy.cc ${folder}/device.cc ${folder}/ipc.cc
-    ${folder}/kernel.cc ${folder}/memory.cc ${folder}/state.cc ${folder}/stream.cc)
+    ${folder}/ipc_event.cc ${folder}/kernel.cc ${folder}/mapping.cc ${folder}/memory.cc
+    ${folder}/pool.cc ${folder}/state.cc ${folder}/stream.cc)
   target_include_directories(${target} PUBLIC ${folder})
   target_include_directories(${target} SYSTEM PUBLIC ${cuda_include})
   target_compile_options(${target} PRIVATE -O2 -Wall -Wextra $<$<BOOL:${DLBRIDGE_WERROR}>:-Werror>)
@@ -58,8 +59,8 @@ function(dlbridge_add_cuda_test source fake)
   target_compile_definitions(${name} PRIVATE FAKE_CUDA_FILE="$<TARGET_FILE:${fake}>")
 endfunction()
 foreach(name cuda_start cuda_pointer cuda_stream cuda_copy_internal cuda_ipc_internal
-    cuda_capture_internal cuda_mark_internal cuda_peers_internal cuda_fake cuda_tensor
-    cuda_tensor_ipc cuda_pending)
+    cuda_capture_internal cuda_mark_internal cuda_peers_internal cuda_ipc_kinds cuda_ipc_event
+    cuda_fake cuda_fake_ipc cuda_tensor cuda_tensor_ipc cuda_pending)
   dlbridge_add_cuda_test(${name}_test.cc fake_cuda)
 endforeach()
 dlbridge_add_cuda_test(cuda_old_driver_test.cc fake_cuda_old)

@@ -112,9 +112,13 @@ class CudaCapture : public CudaTest {
       ExpectOk(kCudaBackend.pointer_info(dlbridge_buffer_cuda(address), kDevice, &info, &error),
                error, "pointer_info");
     }
-    dlbridge::IpcHandle handle = {};
-    ExpectOk(kCudaBackend.ipc_export(dlbridge_buffer_cuda(memory_), kDevice, &handle, &error),
-             error, "ipc_export");
+    const DLBridgeStream stream = dlbridge_stream_cuda(stream_, 0);
+    for (const DLBridgeStream* order : {static_cast<const DLBridgeStream*>(nullptr), &stream}) {
+      dlbridge::IpcHandle handle = {};
+      ExpectOk(kCudaBackend.ipc_export(dlbridge_buffer_cuda(memory_), kDevice, {0, 8, order},
+                                       &handle, &error),
+               error, "ipc_export");
+    }
     uint64_t peers = 0;
     ExpectOk(kCudaBackend.peers(0, &peers, &error), error, "peers");
   }

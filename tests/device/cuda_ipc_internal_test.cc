@@ -40,11 +40,12 @@ CUdeviceptr MakeMemory() {
 }
 
 DLBridgeStatus Export(CUdeviceptr address, IpcHandle* out, Error* error) {
-  return kCudaBackend.ipc_export(dlbridge_buffer_cuda(address), kLabel, out, error);
+  return kCudaBackend.ipc_export(dlbridge_buffer_cuda(address), kLabel, {0, 4, nullptr}, out,
+                                 error);
 }
 
 DLBridgeStatus Import(const IpcHandle& handle, IpcMapping* out, Error* error) {
-  return kCudaBackend.ipc_import(handle, kLabel, out, error);
+  return kCudaBackend.ipc_import(handle, kLabel, nullptr, out, error);
 }
 
 void ExpectClean() {
@@ -218,6 +219,26 @@ TEST_F(CudaIpc, TheCurrentContextOfTheDeviceIsUsed) {
   }));
 }
 
+// CUDA lets one context of each device open the handles of another process.
+TEST_F(CudaIpc, AnotherContextOfTheDevice) {
+  EXPECT_TRUE(InChild([&] {
+    Start();
+    IpcMapping mapping = {};
+    Error error;
+    ASSERT_EQ(Import(handle_, &mapping, &error), DLBRIDGE_OK) << error.message;
+    EXPECT_CUDA(cuCtxPushCurrent(MakeContext(0)));
+    IpcMapping other = {};
+    EXPECT_EQ(Import(handle_, &other, &error), DLBRIDGE_ERROR_UNSUPPORTED);
+    EXPECT_TRUE(error.Says("another context of this process")) << error.message;
+    CUcontext popped = nullptr;
+    EXPECT_CUDA(cuCtxPopCurrent(&popped));
+    ASSERT_EQ(Import(handle_, &other, &error), DLBRIDGE_OK) << error.message;
+    kCudaBackend.ipc_close(other);
+    kCudaBackend.ipc_close(mapping);
+    ExpectClean();
+  }));
+}
+
 TEST_F(CudaIpc, TheFakeRejectsClosingInAnotherContext) {
   EXPECT_TRUE(InChild([&] {
     Start();
@@ -364,8 +385,8 @@ TEST(CudaIpcExport, MemoryThatCudaDoesNotShare) {
     const struct {
       CUdeviceptr address;
       const char* text;
-    } cases[] = {{pooled, "cuMemAllocAsync"},
-                 {fake_cuda_map(0, kSize), "cuMemMap"},
+    } cases[] = {{pooled, "CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR"},
+                 {fake_cuda_map(0, kSize), "cuMemAlloc"},
                  {managed, "device memory"},
                  {reinterpret_cast<CUdeviceptr>(pinned), "device memory"},
                  {reinterpret_cast<CUdeviceptr>(&on_stack), "device memory"}};

@@ -48,6 +48,28 @@ TEST_F(CudaOldDriver, CapturesWithoutIdsAreNotJoined) {
   EXPECT_CUDA(cuStreamDestroy(consumer));
 }
 
+// An event of the library could belong to a destroyed context, or to a stream whose handle another
+// stream has now.
+TEST_F(CudaOldDriver, StreamsAreNotExported) {
+  CUstream native = MakeStream();
+  const DLBridgeStream stream = dlbridge_stream_cuda(native, 0);
+  DLBridgeWrapSpec spec = DLBRIDGE_WRAP_SPEC_INIT;
+  spec.buffer = dlbridge_buffer_cuda(Allocate(64));
+  spec.dtype = {kDLInt, 8, 1};
+  spec.device = kDevice;
+  Error error;
+  DLManagedTensorVersioned* tensor = nullptr;
+  ASSERT_EQ(dlbridge_wrap(&spec, &tensor, &error), DLBRIDGE_OK) << error.message;
+  DLBridgeIpcExportSpec to = DLBRIDGE_IPC_EXPORT_SPEC_INIT;
+  to.stream = &stream;
+  DLBridgeIpcSizes sizes = DLBRIDGE_IPC_SIZES_INIT;
+  EXPECT_EQ(dlbridge_ipc_export(tensor, &to, &sizes, &error), DLBRIDGE_ERROR_UNSUPPORTED);
+  EXPECT_TRUE(error.Says("CUDA 12.0")) << error.message;
+  tensor->deleter(tensor);
+  const Current current(context_);
+  EXPECT_CUDA(cuStreamDestroy(native));
+}
+
 TEST_F(CudaOldDriver, SpecialStreamsUseTheRetainedPrimaryContext) {
   const DLBridgeStream legacy = dlbridge_stream_cuda(CU_STREAM_LEGACY, 0);
   for (int i = 0; i < 2; ++i) {

@@ -83,6 +83,7 @@ using PFN_cuMemcpyDtoDAsync_v2_v3020 = PFN_cuMemcpyDtoDAsync_v3020;
 using PFN_cuMemcpy2DAsync_v2_v3020 = PFN_cuMemcpy2DAsync_v3020;
 using PFN_cuMemcpy3DAsync_v2_v3020 = PFN_cuMemcpy3DAsync_v3020;
 using PFN_cuIpcOpenMemHandle_v2_v11000 = PFN_cuIpcOpenMemHandle_v11000;
+using PFN_cuMemFree_v2_v3020 = PFN_cuMemFree_v3020;
 using PFN_cuDeviceGetUuid_v2_v11040 = PFN_cuDeviceGetUuid_v11040;
 using PFN_cuStreamGetCaptureInfo_v2_v11030 = PFN_cuStreamGetCaptureInfo_v11030;
 
@@ -131,6 +132,20 @@ CHECK_BOX(CUDA_MEMCPY3D, reserved0, reserved1)
 CHECK_BOX(CUDA_MEMCPY3D_PEER, srcContext, dstContext)
 static_assert(sizeof(cuda::Uuid) == sizeof(CUuuid));
 static_assert(sizeof(cuda::IpcMemHandle) == sizeof(CUipcMemHandle));
+static_assert(sizeof(cuda::IpcEventHandle) == sizeof(CUipcEventHandle));
+static_assert(sizeof(cuda::PoolPointer) == sizeof(CUmemPoolPtrExportData));
+static_assert(sizeof(cuda::Location) == sizeof(CUmemLocation));
+static_assert(sizeof(cuda::AccessDesc) == sizeof(CUmemAccessDesc));
+static_assert(sizeof(cuda::AllocationProp) == sizeof(CUmemAllocationProp));
+CHECK_FIELD(cuda::Location, type, CUmemLocation, type)
+CHECK_FIELD(cuda::Location, id, CUmemLocation, id)
+CHECK_FIELD(cuda::AccessDesc, location, CUmemAccessDesc, location)
+CHECK_FIELD(cuda::AccessDesc, flags, CUmemAccessDesc, flags)
+CHECK_FIELD(cuda::AllocationProp, type, CUmemAllocationProp, type)
+CHECK_FIELD(cuda::AllocationProp, handle_types, CUmemAllocationProp, requestedHandleTypes)
+CHECK_FIELD(cuda::AllocationProp, location, CUmemAllocationProp, location)
+CHECK_FIELD(cuda::AllocationProp, win32_meta_data, CUmemAllocationProp, win32HandleMetaData)
+CHECK_FIELD(cuda::AllocationProp, flags, CUmemAllocationProp, allocFlags)
 
 static_assert(cuda::kSuccess == CUDA_SUCCESS);
 static_assert(cuda::kInvalidValue == CUDA_ERROR_INVALID_VALUE);
@@ -138,9 +153,11 @@ static_assert(cuda::kDeinitialized == CUDA_ERROR_DEINITIALIZED);
 static_assert(cuda::kStubLibrary == CUDA_ERROR_STUB_LIBRARY);
 static_assert(cuda::kNoDevice == CUDA_ERROR_NO_DEVICE);
 static_assert(cuda::kInvalidContext == CUDA_ERROR_INVALID_CONTEXT);
+static_assert(cuda::kAlreadyMapped == CUDA_ERROR_ALREADY_MAPPED);
 static_assert(cuda::kNotFound == CUDA_ERROR_NOT_FOUND);
 static_assert(cuda::kNotReady == CUDA_ERROR_NOT_READY);
 static_assert(cuda::kContextIsDestroyed == CUDA_ERROR_CONTEXT_IS_DESTROYED);
+static_assert(cuda::kNotSupported == CUDA_ERROR_NOT_SUPPORTED);
 static_assert(cuda::kSystemNotReady == CUDA_ERROR_SYSTEM_NOT_READY);
 static_assert(cuda::kDriverMismatch == CUDA_ERROR_SYSTEM_DRIVER_MISMATCH);
 static_assert(cuda::kCompatNotSupported == CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE);
@@ -162,6 +179,10 @@ static_assert(cuda::kPointerMapped == CU_POINTER_ATTRIBUTE_MAPPED);
 static_assert(cuda::kPointerPool == CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE);
 static_assert(cuda::kStreamNonBlocking == CU_STREAM_NON_BLOCKING);
 static_assert(cuda::kEventDisableTiming == CU_EVENT_DISABLE_TIMING);
+static_assert(cuda::kEventInterprocess == CU_EVENT_INTERPROCESS);
+static_assert(cuda::kHandleFileDescriptor == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+static_assert(cuda::kLocationDevice == CU_MEM_LOCATION_TYPE_DEVICE);
+static_assert(cuda::kAccessReadWrite == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
 static_assert(cuda::kIpcLazyEnablePeerAccess == CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
 static_assert(cuda::kCaptureNone == CU_STREAM_CAPTURE_STATUS_NONE);
 static_assert(cuda::kCaptureActive == CU_STREAM_CAPTURE_STATUS_ACTIVE);

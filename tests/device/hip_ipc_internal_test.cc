@@ -19,11 +19,12 @@ using dlbridge::kHipBackend;
 constexpr size_t kSize = 4096;
 
 DLBridgeStatus Export(void* memory, IpcHandle* out, DLBridgeError* error) {
-  return kHipBackend.ipc_export(dlbridge_buffer_hip(memory), dlbridge_device_hip(0), out, error);
+  return kHipBackend.ipc_export(dlbridge_buffer_hip(memory), dlbridge_device_hip(0),
+                                {0, 4, nullptr}, out, error);
 }
 
 DLBridgeStatus Import(const IpcHandle& handle, IpcMapping* out, DLBridgeError* error) {
-  return kHipBackend.ipc_import(handle, dlbridge_device_hip(0), out, error);
+  return kHipBackend.ipc_import(handle, dlbridge_device_hip(0), nullptr, out, error);
 }
 
 // The message from one child to the other.
@@ -253,6 +254,32 @@ HIP_TEST(HipIpc, MemoryThatCannotBeShared) {
       << error.message;
   EXPECT_EQ(error.native_code, 1);
   EXPECT_EQ(fake.last_error(), 0);
+}
+
+// HIP's events cannot order the work of two processes.
+HIP_TEST(HipIpc, AStreamIsRejected) {
+  StartHip(fake);
+  void* memory = fake.allocate(kFakeDevice, 0, 64);
+  const DLBridgeStream stream = dlbridge_stream_hip(nullptr, 0);
+  IpcHandle handle = {};
+  DLBridgeError error = DLBRIDGE_ERROR_INIT;
+  EXPECT_EQ(kHipBackend.ipc_export(dlbridge_buffer_hip(memory), dlbridge_device_hip(0),
+                                   {0, 4, &stream}, &handle, &error),
+            DLBRIDGE_ERROR_UNSUPPORTED);
+  EXPECT_TRUE(Contains(error.message, "dlbridge_stream_synchronize")) << error.message;
+  EXPECT_EQ(handle.length, 0U);
+}
+
+// Format 2 is CUDA's.
+HIP_TEST(HipIpc, AnotherFormatIsRejected) {
+  StartHip(fake);
+  IpcHandle handle = {};
+  DLBridgeError error = DLBRIDGE_ERROR_INIT;
+  ASSERT_EQ(Export(fake.allocate(kFakeDevice, 0, 64), &handle, &error), DLBRIDGE_OK);
+  EXPECT_EQ(handle.format, 1U);
+  handle.format = 2;
+  IpcMapping mapping;
+  EXPECT_EQ(Import(handle, &mapping, &error), DLBRIDGE_ERROR_DESCRIPTOR);
 }
 
 HIP_TEST(HipIpc, CallsOfAnExportThatFail) {

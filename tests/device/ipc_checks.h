@@ -153,30 +153,38 @@ inline void ExportTo(int socket, TensorDevice* device) {
   device->Free(memory);
 }
 
-// `process` sets up the device of a process and passes it to a function; `import` runs in the
-// importer.
-template <class Process, class Import>
-void BetweenProcesses(Process process, Import import) {
+// `exporter_process` and `process` set up the device of a process and pass it to a function.
+// `export_to` runs in the exporter with its socket, `import` in the importer.
+template <class ExporterProcess, class Export, class Process, class Import>
+void BetweenTwoProcesses(ExporterProcess exporter_process, Export export_to, Process process,
+                         Import import) {
   int sockets[2];
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets), 0);
   std::fflush(nullptr);
   const pid_t exporter = fork();
   if (exporter == 0) {
     close(sockets[1]);
-    process([&](TensorDevice* device) { ExportTo(sockets[0], device); });
+    exporter_process([&](auto* device) { export_to(sockets[0], device); });
     std::fflush(nullptr);
     _exit(testing::Test::HasFailure() ? 1 : 0);
   }
   close(sockets[0]);
   EXPECT_TRUE(InChild([&] {
     const IpcLetter letter = ReceiveLetter(sockets[1]);
-    process([&](TensorDevice* device) { import(device, letter); });
+    process([&](auto* device) { import(device, letter, sockets[1]); });
     CloseFds(letter);
   }));
   close(sockets[1]);
   int status = -1;
   EXPECT_EQ(waitpid(exporter, &status, 0), exporter);
   EXPECT_EQ(status, 0) << "the exporter failed";
+}
+
+template <class Process, class Import>
+void BetweenProcesses(Process process, Import import) {
+  BetweenTwoProcesses(
+      process, ExportTo, process,
+      [&](TensorDevice* device, const IpcLetter& letter, int) { import(device, letter); });
 }
 
 // Like BetweenProcesses, but the exporter has ended before the importer starts.

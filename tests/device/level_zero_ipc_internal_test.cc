@@ -72,8 +72,8 @@ IpcHandle Receive(int socket) {
 
 DLBridgeStatus Export(const void* address, ze_context_handle_t context, IpcHandle* out,
                       Error* error) {
-  return kLevelZeroBackend.ipc_export(dlbridge_buffer_level_zero(address, context), OneApi(0), out,
-                                      error);
+  return kLevelZeroBackend.ipc_export(dlbridge_buffer_level_zero(address, context), OneApi(0),
+                                      {0, 4, nullptr}, out, error);
 }
 
 IpcHandle MustExport(const void* address, ze_context_handle_t context) {
@@ -86,7 +86,7 @@ IpcHandle MustExport(const void* address, ze_context_handle_t context) {
 IpcMapping MustImport(const IpcHandle& handle, DLDevice label) {
   IpcMapping mapping = {};
   Error error;
-  EXPECT_EQ(kLevelZeroBackend.ipc_import(handle, label, &mapping, &error), DLBRIDGE_OK)
+  EXPECT_EQ(kLevelZeroBackend.ipc_import(handle, label, nullptr, &mapping, &error), DLBRIDGE_OK)
       << error.message;
   return mapping;
 }
@@ -240,13 +240,16 @@ LEVEL_ZERO_TEST(LevelZeroIpc, Altered) {
   const auto refused = [&](const IpcHandle& handle, DLBridgeStatus status, const char* text) {
     IpcMapping mapping = {};
     Error error;
-    EXPECT_EQ(kLevelZeroBackend.ipc_import(handle, OneApi(0), &mapping, &error), status);
+    EXPECT_EQ(kLevelZeroBackend.ipc_import(handle, OneApi(0), nullptr, &mapping, &error), status);
     EXPECT_TRUE(error.Says(text)) << error.message;
     EXPECT_EQ(mapping.buffer.handle, 0U);
   };
   IpcHandle handle = good;
   handle.length = 87;
   refused(handle, DLBRIDGE_ERROR_DESCRIPTOR, "must have 88 bytes");
+  handle = good;
+  handle.format = 2;
+  refused(handle, DLBRIDGE_ERROR_DESCRIPTOR, "format 1");
   handle = good;
   handle.bytes[84] |= 4;
   refused(handle, DLBRIDGE_ERROR_DESCRIPTOR, "flag that this version does not know");
@@ -275,6 +278,22 @@ LEVEL_ZERO_TEST(LevelZeroIpc, Altered) {
   world.kept.contexts = 0;
 }
 
+LEVEL_ZERO_TEST(LevelZeroIpc, AStreamIsRejected) {
+  Start(world);
+  ze_context_handle_t context = world.MakeContext();
+  const unsigned char* memory = world.AllocDevice(context, world.devices[0]);
+  DLBridgeStream stream = DLBRIDGE_STREAM_INIT;
+  stream.backend = DLBRIDGE_BACKEND_LEVEL_ZERO;
+  stream.kind = DLBRIDGE_STREAM_QUEUE;
+  IpcHandle handle = {};
+  Error error;
+  EXPECT_EQ(kLevelZeroBackend.ipc_export(dlbridge_buffer_level_zero(memory, context), OneApi(0),
+                                         {0, 4, &stream}, &handle, &error),
+            DLBRIDGE_ERROR_UNSUPPORTED);
+  EXPECT_TRUE(error.Says("dlbridge_stream_synchronize")) << error.message;
+  EXPECT_EQ(handle.length, 0U);
+}
+
 LEVEL_ZERO_TEST(LevelZeroIpc, EachExportCallFails) {
   Start(world);
   ze_context_handle_t context = world.MakeContext();
@@ -298,7 +317,7 @@ LEVEL_ZERO_TEST(LevelZeroIpc, EachImportCallFails) {
     world.fake.fake_ze_fail(call, kDeviceLost, 1);
     IpcMapping mapping = {};
     Error error;
-    EXPECT_EQ(kLevelZeroBackend.ipc_import(handle, OneApi(0), &mapping, &error),
+    EXPECT_EQ(kLevelZeroBackend.ipc_import(handle, OneApi(0), nullptr, &mapping, &error),
               DLBRIDGE_ERROR_DRIVER);
     EXPECT_TRUE(error.Says(call)) << error.message;
   }

@@ -11,8 +11,8 @@
 namespace dlbridge_test {
 
 // Large enough for every descriptor that this library writes. Callers ask dlbridge_ipc_export.
-constexpr size_t kIpcBytes = 2048;
-constexpr size_t kIpcFds = 4;
+constexpr size_t kIpcBytes = 4096;
+constexpr size_t kIpcFds = 253;
 
 // The buffers that an export is written to.
 struct IpcRoom {
@@ -20,6 +20,7 @@ struct IpcRoom {
   size_t size = 0;
   int32_t* fds = nullptr;
   size_t fd_capacity = 0;
+  const DLBridgeStream* stream = nullptr;
 };
 
 // Updates `length` and `fd_count` where the library wrote the sizes; otherwise they are unchanged.
@@ -32,6 +33,7 @@ inline DLBridgeStatus IpcExport(const DLManagedTensorVersioned* tensor, uint32_t
   spec.buffer_size = room.size;
   spec.fds = room.fds;
   spec.fd_capacity = room.fd_capacity;
+  spec.stream = room.stream;
   DLBridgeIpcSizes sizes = DLBRIDGE_IPC_SIZES_INIT;
   sizes.buffer_size = *length;
   sizes.fd_count = *fd_count;
@@ -43,7 +45,8 @@ inline DLBridgeStatus IpcExport(const DLManagedTensorVersioned* tensor, uint32_t
 
 inline DLBridgeStatus IpcImport(const void* bytes, size_t size, const int32_t* fds, size_t fd_count,
                                 uint32_t options, const DLBridgePolicy* policy,
-                                DLManagedTensorVersioned** out, DLBridgeError* error) {
+                                DLManagedTensorVersioned** out, DLBridgeError* error,
+                                const DLBridgeStream* stream = nullptr) {
   DLBridgeIpcImportSpec spec = DLBRIDGE_IPC_IMPORT_SPEC_INIT;
   spec.options = options;
   spec.buffer = bytes;
@@ -51,6 +54,7 @@ inline DLBridgeStatus IpcImport(const void* bytes, size_t size, const int32_t* f
   spec.fds = fds;
   spec.fd_count = fd_count;
   spec.policy = policy;
+  spec.stream = stream;
   return dlbridge_ipc_import(&spec, out, error);
 }
 

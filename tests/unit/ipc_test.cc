@@ -617,8 +617,8 @@ TEST_F(IpcFiles, AlteredBytesAreRejected) {
 
 TEST_F(IpcFiles, NewerFormatsAreReported) {
   Bytes newer = parcel_->bytes;
-  newer[8] = 2;
-  ExpectRefused(newer, parcel_->fds, DLBRIDGE_ERROR_DESCRIPTOR, "format 2, expected 1");
+  newer[8] = 3;
+  ExpectRefused(newer, parcel_->fds, DLBRIDGE_ERROR_DESCRIPTOR, "format 3, expected 1 or 2");
 }
 
 // A forged descriptor with a valid checksum.

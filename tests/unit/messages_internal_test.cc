@@ -1772,8 +1772,9 @@ DLBridgeStatus ImportDescriptor(const std::vector<uint8_t>& bytes, Error* error,
 }
 
 // Changes a 32-bit field and sets the matching checksum.
-DLBridgeStatus ImportForged(size_t at, uint32_t value, Error* error) {
+DLBridgeStatus ImportForged(size_t at, uint32_t value, Error* error, uint32_t format = 1) {
   std::vector<uint8_t> bytes = DescriptorOfNothing();
+  std::memcpy(bytes.data() + 8, &format, sizeof format);
   std::memcpy(bytes.data() + at, &value, sizeof value);
   const uint64_t sum = ChecksumOf(bytes);
   std::memcpy(bytes.data() + 16, &sum, sizeof sum);
@@ -1799,7 +1800,30 @@ DLBridgeStatus WithImportSpec(Change change, Error* error) {
   return dlbridge_ipc_import(&spec, &out, error);
 }
 
+constexpr DLBridgeStream kUnsetStream = DLBRIDGE_STREAM_INIT;
+constexpr DLBridgeStream kUnorderedStream = {
+    DLBRIDGE_BACKEND_NONE, DLBRIDGE_STREAM_NO_SYNC, {kDLCPU, 0}, 0, 0, 0};
+
 const ArgumentCase kIpcCases[] = {
+    {"spec.stream is not set: its kind is 0", nullptr,
+     [](Error* error) {
+       return WithExportSpec([](DLBridgeIpcExportSpec* spec) { spec->stream = &kUnsetStream; },
+                             error);
+     }},
+    {"spec.stream must be NULL or of kind HOST (1) for host memory", "found 2",
+     [](Error* error) {
+       return WithExportSpec([](DLBridgeIpcExportSpec* spec) { spec->stream = &kUnorderedStream; },
+                             error);
+     }},
+    {"spec.stream is not set: its kind is 0", nullptr,
+     [](Error* error) {
+       return WithImportSpec(
+           [](DLBridgeIpcImportSpec* spec) {
+             spec->buffer = g_memory;
+             spec->stream = &kUnsetStream;
+           },
+           error);
+     }},
     {"spec.buffer must not be NULL with a non-zero buffer_size", "found 12",
      [](Error* error) {
        return WithExportSpec([](DLBridgeIpcExportSpec* spec) { spec->buffer_size = 12; }, error);
@@ -1843,12 +1867,12 @@ const ArgumentCase kIpcCases[] = {
            },
            error);
      }},
-    {"spec.buffer_size must be at most 2048", "found 2049",
+    {"spec.buffer_size must be at most 4096", "found 4097",
      [](Error* error) {
        return WithImportSpec(
            [](DLBridgeIpcImportSpec* spec) {
              spec->buffer = g_memory;
-             spec->buffer_size = 2049;
+             spec->buffer_size = 4097;
            },
            error);
      },
@@ -1862,7 +1886,7 @@ const ArgumentCase kIpcCases[] = {
     {"the descriptor does not begin like a descriptor of dlbridge_ipc_export", nullptr,
      [](Error* error) { return ImportDescriptor(std::vector<uint8_t>(200), error); },
      DLBRIDGE_ERROR_DESCRIPTOR},
-    {"the descriptor has format 6, expected 1", "update this one",
+    {"the descriptor has format 6, expected 1 or 2", "update this one",
      [](Error* error) { return ImportForged(8, 6, error); }, DLBRIDGE_ERROR_DESCRIPTOR},
     {"the descriptor has a length that differs from its own length field: expected 119 bytes",
      "found 120", [](Error* error) { return ImportForged(12, 119, error); },
@@ -1882,6 +1906,13 @@ const ArgumentCase kIpcCases[] = {
      [](Error* error) { return ImportForged(44, 2, error); }, DLBRIDGE_ERROR_DESCRIPTOR},
     {"the descriptor needs too many file descriptors: expected at most 4", "found 5",
      [](Error* error) { return ImportForged(92, 5, error); }, DLBRIDGE_ERROR_DESCRIPTOR},
+    // The handle and the file descriptors of format 2 have other limits.
+    {"the descriptor must have a handle of at most 2304 bytes after its arrays", "found 2305",
+     [](Error* error) { return ImportForged(88, 2305, error, 2); }, DLBRIDGE_ERROR_DESCRIPTOR},
+    {"the descriptor needs too many file descriptors: expected at most 253", "found 254",
+     [](Error* error) { return ImportForged(92, 254, error, 2); }, DLBRIDGE_ERROR_DESCRIPTOR},
+    {"the descriptor has a device, kind of memory and file descriptors that contradict each other",
+     nullptr, [](Error* error) { return ImportForged(8, 2, error); }, DLBRIDGE_ERROR_DESCRIPTOR},
     {"the descriptor has a kind of memory that this library does not know", "found 11",
      [](Error* error) { return ImportForged(24, 11, error); }, DLBRIDGE_ERROR_DESCRIPTOR},
     {"the descriptor has a bit that this library does not know: expected 0", "found 64",

@@ -24,6 +24,8 @@ constexpr LibraryNames kLibrary = {"DLBRIDGE_LIBCUDA", "libcuda.so.", kNames, 1}
 
 // The pointer attributes that report the range and the mapping exist since this release.
 constexpr int kRangeVersion = 10020;
+// The one that reports its pool, and the functions that share pools, since this release.
+constexpr int kPoolVersion = 11030;
 
 // An explanation in addition to the driver's name of a code.
 struct Hint {
@@ -154,6 +156,7 @@ int32_t StartDriver(DLBridgeBackendInfo* info) {
   }
   WriteVersion(version, info);
   g_cuda.pointer_attributes = version >= kRangeVersion ? 7 : 4;
+  g_cuda.reports_pools = version >= kPoolVersion;
   const Result result = g_cuda.driver.init(0);
   info->driver_code = result;
   return result == kSuccess ? StartRelaxed(info) : Unusable("cuInit", result, info);

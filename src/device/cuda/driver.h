@@ -24,6 +24,8 @@ using Address = uint64_t;
 using Context = struct ContextTag*;
 using Stream = struct StreamTag*;
 using Event = struct EventTag*;
+using Pool = struct PoolTag*;
+using Allocation = unsigned long long;  // a handle of memory of cuMemCreate
 
 constexpr Result kSuccess = 0;
 constexpr Result kInvalidValue = 1;
@@ -31,9 +33,11 @@ constexpr Result kDeinitialized = 4;
 constexpr Result kStubLibrary = 34;
 constexpr Result kNoDevice = 100;
 constexpr Result kInvalidContext = 201;
+constexpr Result kAlreadyMapped = 208;
 constexpr Result kNotFound = 500;
 constexpr Result kNotReady = 600;
 constexpr Result kContextIsDestroyed = 709;
+constexpr Result kNotSupported = 801;
 constexpr Result kSystemNotReady = 802;
 constexpr Result kDriverMismatch = 803;
 constexpr Result kCompatNotSupported = 804;
@@ -62,7 +66,11 @@ constexpr uintptr_t kStreamLegacy = 1;
 constexpr uintptr_t kStreamPerThread = 2;
 constexpr unsigned kStreamNonBlocking = 1;
 constexpr unsigned kEventDisableTiming = 2;
+constexpr unsigned kEventInterprocess = 4;
 constexpr unsigned kIpcLazyEnablePeerAccess = 1;
+constexpr uint32_t kHandleFileDescriptor = 1;  // a bit of the types of handles
+constexpr uint32_t kLocationDevice = 1;
+constexpr uint32_t kAccessReadWrite = 3;
 
 constexpr uint32_t kCaptureNone = 0;
 constexpr uint32_t kCaptureActive = 1;
@@ -74,6 +82,34 @@ struct Uuid {
 
 struct IpcMemHandle {
   char reserved[64];
+};
+
+struct IpcEventHandle {
+  char reserved[64];
+};
+
+// The data that finds memory in an imported pool.
+struct PoolPointer {
+  unsigned char reserved[64];
+};
+
+struct Location {
+  uint32_t type;
+  int id;
+};
+
+struct AccessDesc {
+  Location location;
+  uint32_t flags;
+};
+
+// The properties of memory of cuMemCreate.
+struct AllocationProp {
+  uint32_t type;
+  uint32_t handle_types;
+  Location location;
+  void* win32_meta_data;
+  unsigned char flags[8];
 };
 
 struct Copy2D {
@@ -170,10 +206,39 @@ struct Copy3D {
   ROW(ipc_open_mem_handle, cuIpcOpenMemHandle_v2, v11000, (Address*, IpcMemHandle, unsigned)) \
   ROW(ipc_close_mem_handle, cuIpcCloseMemHandle, v4010, (Address))
 
+// For memory of pools and of cuMemMap, and for the order of work, between processes.
+#define DLBRIDGE_CUDA_SHARING(ROW)                                                             \
+  ROW(stream_get_id, cuStreamGetId, v12000, (Stream, unsigned long long*))                     \
+  ROW(ipc_get_event_handle, cuIpcGetEventHandle, v4010, (IpcEventHandle*, Event))              \
+  ROW(ipc_open_event_handle, cuIpcOpenEventHandle, v4010, (Event*, IpcEventHandle))            \
+  ROW(mem_free, cuMemFree_v2, v3020, (Address))                                                \
+  ROW(mem_pool_export, cuMemPoolExportToShareableHandle, v11020,                               \
+      (void*, Pool, uint32_t, unsigned long long))                                             \
+  ROW(mem_pool_import, cuMemPoolImportFromShareableHandle, v11020,                             \
+      (Pool*, void*, uint32_t, unsigned long long))                                            \
+  ROW(mem_pool_export_pointer, cuMemPoolExportPointer, v11020, (PoolPointer*, Address))        \
+  ROW(mem_pool_import_pointer, cuMemPoolImportPointer, v11020, (Address*, Pool, PoolPointer*)) \
+  ROW(mem_pool_set_access, cuMemPoolSetAccess, v11020, (Pool, const AccessDesc*, size_t))      \
+  ROW(mem_pool_destroy, cuMemPoolDestroy, v11020, (Pool))                                      \
+  ROW(mem_retain, cuMemRetainAllocationHandle, v11000, (Allocation*, void*))                   \
+  ROW(mem_release, cuMemRelease, v10020, (Allocation))                                         \
+  ROW(mem_get_properties, cuMemGetAllocationPropertiesFromHandle, v10020,                      \
+      (AllocationProp*, Allocation))                                                           \
+  ROW(mem_export, cuMemExportToShareableHandle, v10020,                                        \
+      (void*, Allocation, uint32_t, unsigned long long))                                       \
+  ROW(mem_import, cuMemImportFromShareableHandle, v10020, (Allocation*, void*, uint32_t))      \
+  ROW(mem_address_reserve, cuMemAddressReserve, v10020,                                        \
+      (Address*, size_t, size_t, Address, unsigned long long))                                 \
+  ROW(mem_address_free, cuMemAddressFree, v10020, (Address, size_t))                           \
+  ROW(mem_map, cuMemMap, v10020, (Address, size_t, size_t, Allocation, unsigned long long))    \
+  ROW(mem_unmap, cuMemUnmap, v10020, (Address, size_t))                                        \
+  ROW(mem_set_access, cuMemSetAccess, v10020, (Address, size_t, const AccessDesc*, size_t))
+
 // Older drivers lack these.
 #define DLBRIDGE_CUDA_OPTIONAL(ROW)                                   \
   ROW(device_get_uuid, cuDeviceGetUuid_v2, v11040, (Uuid*, Device))   \
   ROW(ctx_get_id, cuCtxGetId, v12000, (Context, unsigned long long*)) \
+  DLBRIDGE_CUDA_SHARING(ROW)                                          \
   ROW(stream_get_capture_info, cuStreamGetCaptureInfo_v2, v11030,     \
       (Stream, uint32_t*, uint64_t*, void**, const void**, size_t*))
 

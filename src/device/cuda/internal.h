@@ -22,6 +22,7 @@ struct DeviceRecord {
 struct Cuda {
   Driver driver;
   unsigned pointer_attributes;  // how many of the attributes in memory.cc this driver knows
+  bool reports_pools;           // the driver can report and export the pool of memory
   int device_count;
   DeviceRecord* devices;
 };
@@ -127,10 +128,10 @@ DLBridgeStatus Synchronize(const DLBridgeStream& stream, DLBridgeError* error);
 DLBridgeStatus CopyBegin(CopyJob* job, DLBridgeError* error);
 DLBridgeStatus CopyPart(CopyJob* job, const CopyBox& box, DLBridgeError* error);
 DLBridgeStatus CopyFinish(CopyJob* job, DLBridgeError* error);
-DLBridgeStatus IpcExport(const DLBridgeBuffer& buffer, DLDevice label, IpcHandle* out,
-                         DLBridgeError* error);
-DLBridgeStatus IpcImport(const IpcHandle& handle, DLDevice label, IpcMapping* out,
-                         DLBridgeError* error);
+DLBridgeStatus IpcExport(const DLBridgeBuffer& buffer, DLDevice label, const IpcRequest& request,
+                         IpcHandle* out, DLBridgeError* error);
+DLBridgeStatus IpcImport(const IpcHandle& handle, DLDevice label, const DLBridgeStream* stream,
+                         IpcMapping* out, DLBridgeError* error);
 void IpcClose(const IpcMapping& mapping);
 DLBridgeStatus Mark(const DLBridgeStream& stream, StreamMark* out, DLBridgeError* error);
 DLBridgeStatus MarkQuery(const StreamMark& mark, bool* over, DLBridgeError* error);

@@ -58,10 +58,10 @@ DLBridgeStatus MarkQuery(const StreamMark& mark, bool* over, DLBridgeError* erro
 DLBridgeStatus MarkWait(const StreamMark& mark, DLBridgeError* error);
 void MarkFree(const StreamMark& mark);
 
-DLBridgeStatus IpcExport(const DLBridgeBuffer& buffer, DLDevice label, IpcHandle* out,
-                         DLBridgeError* error);
-DLBridgeStatus IpcImport(const IpcHandle& handle, DLDevice label, IpcMapping* out,
-                         DLBridgeError* error);
+DLBridgeStatus IpcExport(const DLBridgeBuffer& buffer, DLDevice label, const IpcRequest& request,
+                         IpcHandle* out, DLBridgeError* error);
+DLBridgeStatus IpcImport(const IpcHandle& handle, DLDevice label, const DLBridgeStream* stream,
+                         IpcMapping* out, DLBridgeError* error);
 void IpcClose(const IpcMapping& mapping);
 
 DLBridgeStatus Enumerate(int32_t device_type, DLBridgeError* error);

@@ -27,6 +27,17 @@ DLBridgeStatus CheckFunctions(DLBridgeError* error) {
                             "has no hipIpc functions, so that it cannot share memory");
 }
 
+// HIP's interprocess events report success while the recorded work still runs (ROCm/hip issue
+// 3778).
+DLBridgeStatus CheckNoStream(const IpcRequest& request, DLBridgeError* error) {
+  return request.stream == nullptr
+             ? DLBRIDGE_OK
+             : RejectStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "spec.stream",
+                            "is not supported by HIP, whose events cannot order the work of two "
+                            "processes: call dlbridge_stream_synchronize on it, then export with "
+                            "NULL");
+}
+
 DLBridgeStatus CheckShareable(const DLBridgePointerInfo& found, DLBridgeError* error) {
   if (found.memory != DLBRIDGE_MEMORY_DEVICE) {
     return RejectStatus(
@@ -66,7 +77,7 @@ DLBridgeStatus AskHandle(uint64_t base, int32_t device, IpcMemHandle* out, DLBri
 }
 
 DLBridgeStatus Read(const IpcHandle& handle, Wire* wire, DLBridgeError* error) {
-  const bool whole = handle.length == sizeof *wire && handle.fd_count == 0;
+  const bool whole = handle.format == 1 && handle.length == sizeof *wire && handle.fd_count == 0;
   if (whole) {
     std::memcpy(wire, handle.bytes, sizeof *wire);
   }
@@ -129,9 +140,10 @@ DLBridgeStatus CheckSize(void* address, uint64_t size, DLBridgeError* error) {
 
 }  // namespace
 
-DLBridgeStatus IpcExport(const DLBridgeBuffer& buffer, DLDevice label, IpcHandle* out,
-                         DLBridgeError* error) {
+DLBridgeStatus IpcExport(const DLBridgeBuffer& buffer, DLDevice label, const IpcRequest& request,
+                         IpcHandle* out, DLBridgeError* error) {
   DLBRIDGE_TRY(CheckFunctions(error));
+  DLBRIDGE_TRY(CheckNoStream(request, error));
   DLBridgePointerInfo found = DLBRIDGE_POINTER_INFO_INIT;
   DLBRIDGE_TRY(PointerInfo(buffer, label, &found, error));
   DLBRIDGE_TRY(CheckShareable(found, error));
@@ -141,13 +153,14 @@ DLBridgeStatus IpcExport(const DLBridgeBuffer& buffer, DLDevice label, IpcHandle
   std::memset(out, 0, sizeof *out);
   std::memcpy(out->bytes, &wire, sizeof wire);
   out->length = sizeof wire;
+  out->format = 1;
   out->offset = buffer.handle - found.base;
   out->size = found.size;
   return DLBRIDGE_OK;
 }
 
-DLBridgeStatus IpcImport(const IpcHandle& handle, DLDevice /*label*/, IpcMapping* out,
-                         DLBridgeError* error) {
+DLBridgeStatus IpcImport(const IpcHandle& handle, DLDevice /*label*/,
+                         const DLBridgeStream* /*stream*/, IpcMapping* out, DLBridgeError* error) {
   DLBRIDGE_TRY(CheckFunctions(error));
   Wire wire;
   DLBRIDGE_TRY(Read(handle, &wire, error));

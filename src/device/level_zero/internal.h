@@ -114,10 +114,10 @@ DLBridgeStatus CopyPart(CopyJob* job, const CopyBox& box, DLBridgeError* error);
 DLBridgeStatus CopyFinish(CopyJob* job, DLBridgeError* error);
 DLBridgeStatus CopySubmit(CopyJob* job, StreamMark* out, DLBridgeError* error);
 
-DLBridgeStatus IpcExport(const DLBridgeBuffer& buffer, DLDevice label, IpcHandle* out,
-                         DLBridgeError* error);
-DLBridgeStatus IpcImport(const IpcHandle& handle, DLDevice label, IpcMapping* out,
-                         DLBridgeError* error);
+DLBridgeStatus IpcExport(const DLBridgeBuffer& buffer, DLDevice label, const IpcRequest& request,
+                         IpcHandle* out, DLBridgeError* error);
+DLBridgeStatus IpcImport(const IpcHandle& handle, DLDevice label, const DLBridgeStream* stream,
+                         IpcMapping* out, DLBridgeError* error);
 void IpcClose(const IpcMapping& mapping);
 
 }  // namespace dlbridge::level_zero

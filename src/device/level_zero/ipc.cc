@@ -102,6 +102,14 @@ bool IsIdentified(const DeviceRecord& device, const Export& made) {
          device.is_sub_device == ((made.flags & kIsSubDevice) != 0);
 }
 
+DLBridgeStatus CheckNoStream(const IpcRequest& request, DLBridgeError* error) {
+  return request.stream == nullptr
+             ? DLBRIDGE_OK
+             : RejectStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "spec.stream",
+                            "is not supported by Level Zero: call dlbridge_stream_synchronize on "
+                            "it, then export with NULL");
+}
+
 DLBridgeStatus FindExportable(const DLBridgeBuffer& buffer, DLDevice label, Memory* out,
                               DLBridgeError* error) {
   DLBRIDGE_TRY(FindMemory(buffer, label, out, error));
@@ -118,8 +126,8 @@ DLBridgeStatus RejectBytes(DLBridgeError* error, const char* problem) {
 }
 
 DLBridgeStatus Read(const IpcHandle& handle, Export* out, DLBridgeError* error) {
-  if (handle.length != sizeof *out) {
-    return RejectBytes(error, "must have 88 bytes");
+  if (handle.format != 1 || handle.length != sizeof *out) {
+    return RejectBytes(error, "must have 88 bytes, in a descriptor of format 1");
   }
   std::memcpy(out, handle.bytes, sizeof *out);
   if ((out->flags & ~(kIsSubDevice | kHasDescriptor)) != 0) {
@@ -215,8 +223,9 @@ DLBridgeStatus CheckNamesNone(const Export& made, DLBridgeError* error) {
 
 }  // namespace
 
-DLBridgeStatus IpcExport(const DLBridgeBuffer& buffer, DLDevice label, IpcHandle* out,
-                         DLBridgeError* error) {
+DLBridgeStatus IpcExport(const DLBridgeBuffer& buffer, DLDevice label, const IpcRequest& request,
+                         IpcHandle* out, DLBridgeError* error) {
+  DLBRIDGE_TRY(CheckNoStream(request, error));
   Memory memory;
   DLBRIDGE_TRY(FindExportable(buffer, label, &memory, error));
   const auto context = ToHandle<Context>(memory.context);
@@ -231,14 +240,15 @@ DLBridgeStatus IpcExport(const DLBridgeBuffer& buffer, DLDevice label, IpcHandle
   DLBRIDGE_TRY(TakeDescriptor(context, &made, &result, error));
   std::memcpy(result.bytes, &made, sizeof made);
   result.length = sizeof made;
+  result.format = 1;
   result.offset = buffer.handle - ToInteger(base);
   result.size = size;
   *out = result;
   return DLBRIDGE_OK;
 }
 
-DLBridgeStatus IpcImport(const IpcHandle& handle, DLDevice label, IpcMapping* out,
-                         DLBridgeError* error) {
+DLBridgeStatus IpcImport(const IpcHandle& handle, DLDevice label, const DLBridgeStream* /*stream*/,
+                         IpcMapping* out, DLBridgeError* error) {
   Export made;
   DLBRIDGE_TRY(Read(handle, &made, error));
   DLBRIDGE_TRY(CheckNamesNone(made, error));

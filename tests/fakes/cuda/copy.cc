@@ -62,10 +62,10 @@ CUresult ResolveDevice(Side* side, size_t span, const std::string& function) {
   FAKE_REQUIRE(memory != nullptr, CUDA_ERROR_INVALID_VALUE,
                function + " of an address that no device knows");
   const size_t offset = side->device - memory->address;
-  FAKE_REQUIRE(offset < memory->size && span <= memory->size - offset, CUDA_ERROR_INVALID_VALUE,
-               function + " leaves its allocation");
-  FAKE_REQUIRE(IsMappedUpTo(*memory, offset, span), CUDA_ERROR_INVALID_VALUE,
-               function + " of memory that is not mapped");
+  FAKE_REQUIRE(IsReachable(*memory, offset, span), CUDA_ERROR_INVALID_VALUE,
+               function + " leaves its allocation, or the memory that is accessible");
+  FAKE_REQUIRE(memory->reservation != nullptr || IsMappedUpTo(*memory, offset, span),
+               CUDA_ERROR_INVALID_VALUE, function + " of memory that is not mapped");
   const bool owned = memory->context != nullptr;
   FAKE_REQUIRE(side->context == nullptr || (owned ? side->context == memory->context
                                                   : side->context->device == memory->device),

@@ -37,7 +37,11 @@ struct FakeCudaCounts {
   int live_streams;
   int primary_retained;  // references to primary contexts
   int primary_created;   // primary contexts created
-  int live_mappings;     // IPC handles open
+  int live_mappings;     // IPC handles open, and memory of imported pools
+  int live_pools;        // without the default pools
+  int live_allocations;  // handles of cuMemCreate, cuMemRetainAllocationHandle and imports
+  int live_reservations;
+  int live_chunks;  // mappings of cuMemMap
 };
 void fake_cuda_counts(FakeCudaCounts* out);
 

@@ -104,12 +104,19 @@ CUresult CUDAAPI cuIpcOpenMemHandle_v2(CUdeviceptr* out, CUipcMemHandle in, unsi
   const auto device = static_cast<size_t>(Current()->device);
   FAKE_REQUIRE(TheState().devices[device].physical == handle.physical, CUDA_ERROR_INVALID_CONTEXT,
                "cuIpcOpenMemHandle on another device than the memory's");
+  const fake_cuda::Context* current = Current();
+  auto& opener = TheState().openers[{handle.pid, handle.physical}];
+  if (opener.first != nullptr && opener.first->alive && opener.first->id == opener.second &&
+      opener.first != current) {
+    return CUDA_ERROR_ALREADY_MAPPED;
+  }
   const std::string text(in.reserved, sizeof in.reserved);
   Memory* memory = fake_cuda::FindOpened(text);
   memory = memory != nullptr ? memory : fake_cuda::Map(handle, text);
   if (memory == nullptr) {
     return CUDA_ERROR_INVALID_HANDLE;
   }
+  opener = {Current(), current->id};
   ++memory->opened;
   *out = memory->address;
   return CUDA_SUCCESS;

@@ -9,9 +9,8 @@
 #include "state.h"
 
 namespace fake_cuda {
-namespace {
 
-void* Reserve(size_t size) {
+void* ReserveAddresses(size_t size) {
   void* address = mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   return address == MAP_FAILED ? nullptr : address;
 }
@@ -21,27 +20,14 @@ void* MapFile(int file, size_t size) {
   return bytes == MAP_FAILED ? nullptr : bytes;
 }
 
+namespace {
+
 CUdeviceptr AddressOf(const void* pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
 
 Memory* Enter(const Memory& memory) {
   Memory* entered = &(TheState().memory[memory.address] = memory);
   entered->number = TheState().next_number++;
   return entered;
-}
-
-Memory* AllocateOnDevice(Kind kind, size_t size, int device, Context* context) {
-  Memory memory;
-  memory.kind = kind;
-  memory.size = size;
-  memory.device = device;
-  memory.context = context;
-  memory.file = memfd_create("fake_cuda", MFD_CLOEXEC);
-  if (memory.file < 0 || ftruncate(memory.file, static_cast<off_t>(size)) != 0) {
-    return nullptr;
-  }
-  memory.bytes = static_cast<unsigned char*>(MapFile(memory.file, size));
-  memory.address = AddressOf(Reserve(size));
-  return Enter(memory);
 }
 
 Memory* AllocateOnHost(Kind kind, size_t size, bool other_address) {
@@ -52,7 +38,7 @@ Memory* AllocateOnHost(Kind kind, size_t size, bool other_address) {
   memory.context = Current();
   memory.bytes = static_cast<unsigned char*>(
       mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-  memory.address = AddressOf(other_address ? Reserve(size) : memory.bytes);
+  memory.address = AddressOf(other_address ? ReserveAddresses(size) : memory.bytes);
   return Enter(memory);
 }
 
@@ -70,6 +56,15 @@ unsigned TypeOf(const Memory* memory, CUdeviceptr address) {
     return 0;
   }
   return memory->kind == Kind::kPinned ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+}
+
+// The range of an allocation; for memory of cuMemMap that of its reservation.
+Reservation RangeOf(const Memory* memory) {
+  if (memory == nullptr) {
+    return {};
+  }
+  return memory->reservation != nullptr ? *memory->reservation
+                                        : Reservation{memory->address, memory->size, nullptr};
 }
 
 // Writes one attribute of an allocation, or of an unknown address (NULL).
@@ -96,10 +91,14 @@ CUresult Attribute(CUpointer_attribute attribute, const Memory* memory, CUdevice
       *static_cast<unsigned*>(out) = memory != nullptr && memory->kind == Kind::kDevice ? 1 : 0;
       return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
-      *static_cast<CUdeviceptr*>(out) = memory == nullptr ? 0 : memory->address;
+      *static_cast<CUdeviceptr*>(out) = RangeOf(memory).address;
       return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
-      *static_cast<size_t*>(out) = memory == nullptr ? 0 : memory->size;
+      *static_cast<size_t*>(out) = RangeOf(memory).size;
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
+      *static_cast<CUmemoryPool*>(out) =
+          memory == nullptr ? nullptr : reinterpret_cast<CUmemoryPool>(memory->pool);
       return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_MAPPED:
       *static_cast<unsigned*>(out) = memory != nullptr && IsMapped(*memory, address) ? 1 : 0;
@@ -107,12 +106,6 @@ CUresult Attribute(CUpointer_attribute attribute, const Memory* memory, CUdevice
     case CU_POINTER_ATTRIBUTE_BUFFER_ID:
       *static_cast<uint64_t*>(out) = memory == nullptr ? 0 : memory->number;
       return CUDA_SUCCESS;
-    case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE: {
-      static int pool = 0;
-      const bool pooled = memory != nullptr && memory->kind == Kind::kPool;
-      *static_cast<void**>(out) = pooled ? &pool : nullptr;
-      return CUDA_SUCCESS;
-    }
     case CU_POINTER_ATTRIBUTE_HOST_POINTER: {
       const bool reachable = memory != nullptr && (host || memory->kind == Kind::kManaged);
       if (!reachable) {
@@ -131,10 +124,27 @@ CUresult Attribute(CUpointer_attribute attribute, const Memory* memory, CUdevice
 }
 
 bool NeedsNewDriver(CUpointer_attribute attribute) {
-  return TheState().version < 10020 && attribute >= CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE;
+  const int version = TheState().version;
+  return (version < 10020 && attribute >= CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE) ||
+         (version < 11030 && attribute >= CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE);
 }
 
 }  // namespace
+
+Memory* AllocateOnDevice(Kind kind, size_t size, int device, Context* context) {
+  Memory memory;
+  memory.kind = kind;
+  memory.size = size;
+  memory.device = device;
+  memory.context = context;
+  memory.file = memfd_create("fake_cuda", MFD_CLOEXEC);
+  if (memory.file < 0 || ftruncate(memory.file, static_cast<off_t>(size)) != 0) {
+    return nullptr;
+  }
+  memory.bytes = static_cast<unsigned char*>(MapFile(memory.file, size));
+  memory.address = AddressOf(ReserveAddresses(size));
+  return Enter(memory);
+}
 
 const Piece* FindPiece(const Memory& memory, size_t offset) {
   static const Piece whole = {0, SIZE_MAX};
@@ -209,6 +219,9 @@ CUresult Free(CUdeviceptr address, const char* function) {
   Memory* memory = fake_cuda::FindMemory(address);
   FAKE_REQUIRE(memory != nullptr, CUDA_ERROR_INVALID_VALUE,
                std::string(function) + " of no allocation");
+  FAKE_REQUIRE(memory->reservation == nullptr && memory->kind != Kind::kImported,
+               CUDA_ERROR_INVALID_VALUE,
+               std::string(function) + " of memory of cuMemMap or of an IPC handle");
   fake_cuda::FreeMemory(memory);
   return CUDA_SUCCESS;
 }
@@ -232,7 +245,9 @@ CUresult CUDAAPI cuMemAllocAsync(CUdeviceptr* out, size_t size, CUstream stream)
     return CUDA_ERROR_INVALID_HANDLE;
   }
   const int device = found->context->device;
-  *out = fake_cuda::AllocateOnDevice(Kind::kPool, size, device, nullptr)->address;
+  Memory* memory = fake_cuda::AllocateOnDevice(Kind::kPool, size, device, nullptr);
+  memory->pool = fake_cuda::DefaultPool(device);
+  *out = memory->address;
   return CUDA_SUCCESS;
 }
 
@@ -301,6 +316,9 @@ CUresult CUDAAPI cuPointerGetAttribute(void* out, CUpointer_attribute attribute,
   const Memory* memory = fake_cuda::FindMemory(address);
   FAKE_REQUIRE(memory != nullptr, CUDA_ERROR_INVALID_VALUE,
                "cuPointerGetAttribute, which fails for memory that CUDA does not know");
+  if (fake_cuda::NeedsNewDriver(attribute)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
   return fake_cuda::Attribute(attribute, memory, address, out);
 }
 

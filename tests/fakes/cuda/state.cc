@@ -144,7 +144,15 @@ void fake_cuda_counts(FakeCudaCounts* out) {
   }
   for (const auto& memory : state.memory) {
     out->live_mappings += memory.second.opened;
+    out->live_chunks += memory.second.reservation != nullptr ? 1 : 0;
   }
+  for (const fake_cuda::Pool& pool : state.pools) {
+    out->live_pools += pool.is_default ? 0 : 1;
+  }
+  for (const fake_cuda::Allocation& allocation : state.allocations) {
+    out->live_allocations += allocation.handles;
+  }
+  out->live_reservations = static_cast<int>(state.reservations.size());
 }
 
 void fake_cuda_fault(CUcontext context, int code) {

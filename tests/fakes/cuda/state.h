@@ -6,6 +6,7 @@
 #include <cuda.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdint>
 #include <cstdlib>
 #include <deque>
@@ -16,6 +17,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "fake_cuda.h"
@@ -43,6 +45,7 @@ struct Context;
 
 struct Stream {
   Context* context = nullptr;
+  uint64_t id = 0;  // set by the first cuStreamGetId
   bool blocking = true;
   bool legacy = false;
   std::deque<Work> work;
@@ -62,8 +65,18 @@ struct Context {
   std::map<std::thread::id, Stream> per_thread;
 };
 
+// The state of an event between processes, in a file that they share.
+struct SharedEvent {
+  std::atomic<uint64_t> recorded;
+  std::atomic<uint64_t> done;
+};
+
 struct Event {
   Context* context = nullptr;
+  SharedEvent* shared = nullptr;  // of an interprocess event
+  int file = -1;                  // of `shared`, in the exporter
+  bool exported = false;          // another process may open it
+  bool imported = false;
   uint64_t capture_id = 0;  // of the capture that it was recorded in, or 0
   std::shared_ptr<Marker> marker;
 };
@@ -82,6 +95,35 @@ struct Piece {
   size_t size;
 };
 
+// A stream-ordered pool. The process and number identify the exporter's pool.
+struct Pool {
+  int device = 0;
+  bool is_default = false;
+  bool exportable = false;
+  bool exported = false;
+  bool imported = false;
+  bool accessible = true;  // from its device
+  pid_t process = 0;
+  int number = 0;
+};
+
+// Memory of cuMemCreate. Its file has its size and, in its name, its device and types of handles.
+struct Allocation {
+  int file = -1;
+  size_t size = 0;
+  int device = 0;
+  unsigned handle_types = 0;
+  int handles = 0;
+  int mappings = 0;
+};
+
+// A range of cuMemAddressReserve. `bytes` is where the fake itself accesses the mapped memory.
+struct Reservation {
+  CUdeviceptr address = 0;
+  size_t size = 0;
+  unsigned char* bytes = nullptr;
+};
+
 struct Memory {
   Kind kind = Kind::kDevice;
   uint64_t number = 0;        // never used again
@@ -95,6 +137,10 @@ struct Memory {
   int file = -1;
   int opened = 0;  // kImported
   std::string handle;
+  Pool* pool = nullptr;                // kPool
+  Reservation* reservation = nullptr;  // kMapped by cuMemMap
+  Allocation* allocation = nullptr;
+  bool accessible = true;
 };
 
 struct Thread {
@@ -112,6 +158,11 @@ struct State {
   std::list<Context> contexts;
   std::list<Stream> streams;
   std::list<Event> events;
+  std::list<Pool> pools;
+  std::list<Allocation> allocations;
+  std::list<Reservation> reservations;
+  // The context that opened memory of another process's device, by both.
+  std::map<std::pair<pid_t, int>, std::pair<Context*, uint64_t>> openers;
   std::map<CUdeviceptr, Memory> memory;
   std::map<std::thread::id, Thread> threads;
   uint64_t next_id = 1;
@@ -167,6 +218,13 @@ class Call {
     return fake_cuda::Violation((code), (text)); \
   }
 
+// Functions that the older driver (FAKE_CUDA_OLD) does not export.
+#ifdef FAKE_CUDA_OLD
+#define FAKE_NEWER __attribute__((visibility("hidden")))
+#else
+#define FAKE_NEWER
+#endif
+
 // The stream of a handle; special handles are resolved in the current context. Returns NULL and
 // records a violation if there is none.
 Stream* FindStream(CUstream handle, const char* function);
@@ -194,6 +252,23 @@ void Finish(Stream* stream);
 // The allocation that contains an address, or NULL. Pinned memory is found by both its addresses.
 Memory* FindMemory(CUdeviceptr address);
 void FreeMemory(Memory* memory);
+Memory* AllocateOnDevice(Kind kind, size_t size, int device, Context* context);
+
+// A page-aligned range of addresses that fault, and the bytes of a file.
+void* ReserveAddresses(size_t size);
+void* MapFile(int file, size_t size);
+
+// The pool that cuMemAllocAsync uses on a device.
+Pool* DefaultPool(int device);
+
+// The part of the memory's range that starts `offset` bytes after its start and goes on over
+// adjacent mappings: are `span` bytes of it mapped and accessible?
+bool IsReachable(const Memory& memory, size_t offset, size_t span);
+
+// Interprocess events: the record of one, and the wait for one.
+void MakeShared(Event* event);
+void RecordShared(Event* event, Stream* stream);
+void WaitForShared(SharedEvent* shared, uint64_t record);
 
 // The part of the memory to which something is mapped around an offset, or NULL.
 const Piece* FindPiece(const Memory& memory, size_t offset);

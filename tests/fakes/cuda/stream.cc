@@ -207,7 +207,7 @@ CUresult CheckAsked(CUevent handle, const char* function) {
   }
   FAKE_REQUIRE(event->context == Current(), CUDA_ERROR_INVALID_CONTEXT,
                name + " of an event of another context than the current one");
-  FAKE_REQUIRE(event->marker != nullptr, CUDA_ERROR_INVALID_VALUE,
+  FAKE_REQUIRE(event->marker != nullptr || event->imported, CUDA_ERROR_INVALID_VALUE,
                name + " of an event that was never recorded");
   return CUDA_SUCCESS;
 }
@@ -360,10 +360,13 @@ CUresult CUDAAPI cuLaunchHostFunc(CUstream handle, CUhostFn function, void* data
 CUresult CUDAAPI cuEventCreate(CUevent* out, unsigned flags) {
   FAKE_CALL("cuEventCreate", kContext);
   FAKE_UNSAFE("cuEventCreate");
-  FAKE_REQUIRE(flags == CU_EVENT_DISABLE_TIMING, CUDA_ERROR_INVALID_VALUE,
-               "cuEventCreate of an event that takes the time");
+  FAKE_REQUIRE((flags & ~unsigned{CU_EVENT_INTERPROCESS}) == CU_EVENT_DISABLE_TIMING,
+               CUDA_ERROR_INVALID_VALUE, "cuEventCreate of an event that takes the time");
   TheState().events.emplace_back();
   TheState().events.back().context = fake_cuda::Current();
+  if ((flags & CU_EVENT_INTERPROCESS) != 0) {
+    fake_cuda::MakeShared(&TheState().events.back());
+  }
   ++TheState().events_created;
   *out = reinterpret_cast<CUevent>(&TheState().events.back());
   return CUDA_SUCCESS;
@@ -376,6 +379,8 @@ CUresult CUDAAPI cuEventDestroy_v2(CUevent handle) {
   if (event == nullptr) {
     return CUDA_ERROR_INVALID_HANDLE;
   }
+  FAKE_REQUIRE(!event->exported, CUDA_SUCCESS,
+               "cuEventDestroy of an event that another process may open");
   TheState().events.remove_if([&](const Event& other) { return &other == event; });
   return CUDA_SUCCESS;
 }
@@ -389,8 +394,10 @@ CUresult CUDAAPI cuEventQuery(CUevent handle) {
   if (checked != CUDA_SUCCESS) {
     return checked;
   }
-  return fake_cuda::FindEvent(handle, "cuEventQuery")->marker->done ? CUDA_SUCCESS
-                                                                    : CUDA_ERROR_NOT_READY;
+  const Event* event = fake_cuda::FindEvent(handle, "cuEventQuery");
+  const bool done =
+      event->imported ? event->shared->done >= event->shared->recorded : event->marker->done;
+  return done ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
 
 CUresult CUDAAPI cuEventSynchronize(CUevent handle) {
@@ -402,7 +409,12 @@ CUresult CUDAAPI cuEventSynchronize(CUevent handle) {
   if (checked != CUDA_SUCCESS) {
     return checked;
   }
-  fake_cuda::RunUntil(fake_cuda::FindEvent(handle, "cuEventSynchronize")->marker);
+  const Event* event = fake_cuda::FindEvent(handle, "cuEventSynchronize");
+  if (event->imported) {
+    fake_cuda::WaitForShared(event->shared, event->shared->recorded);
+  } else {
+    fake_cuda::RunUntil(event->marker);
+  }
   return CUDA_SUCCESS;
 }
 
@@ -426,6 +438,7 @@ CUresult CUDAAPI cuEventRecord(CUevent event_handle, CUstream handle) {
   if (event->capture_id == 0) {
     fake_cuda::TakeTurns(stream);
     event->marker = fake_cuda::Mark(stream);
+    fake_cuda::RecordShared(event, stream);
   }
   return CUDA_SUCCESS;
 }
@@ -441,8 +454,8 @@ CUresult CUDAAPI cuStreamWaitEvent(CUstream handle, CUevent event_handle, unsign
     return CUDA_ERROR_INVALID_HANDLE;
   }
   FAKE_REQUIRE(flags == 0, CUDA_ERROR_INVALID_VALUE, "cuStreamWaitEvent with flags");
-  FAKE_REQUIRE(event->marker != nullptr || event->capture_id != 0, CUDA_ERROR_INVALID_VALUE,
-               "cuStreamWaitEvent for an event that was never recorded");
+  FAKE_REQUIRE(event->marker != nullptr || event->capture_id != 0 || event->imported,
+               CUDA_ERROR_INVALID_VALUE, "cuStreamWaitEvent for an event that was never recorded");
   const CUresult result = fake_cuda::CheckEnqueue(stream, "cuStreamWaitEvent");
   if (result != CUDA_SUCCESS) {
     return result;
@@ -456,7 +469,13 @@ CUresult CUDAAPI cuStreamWaitEvent(CUstream handle, CUevent event_handle, unsign
     return CUDA_SUCCESS;
   }
   fake_cuda::TakeTurns(stream);
-  stream->work.push_back({event->marker, nullptr, nullptr});
+  if (event->imported) {
+    fake_cuda::SharedEvent* shared = event->shared;
+    const uint64_t record = shared->recorded;
+    stream->work.push_back({nullptr, nullptr, [=] { fake_cuda::WaitForShared(shared, record); }});
+  } else {
+    stream->work.push_back({event->marker, nullptr, nullptr});
+  }
   return CUDA_SUCCESS;
 }
 }
