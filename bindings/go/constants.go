@@ -445,7 +445,8 @@ const (
 	// The consumer orders its work itself.
 	StreamNoSync StreamKind = 2
 	// CUstream (1 and 2 are CUDA's special streams, 0 is rejected), hipStream_t (0: the default
-	// stream), cl_command_queue, ze_command_queue_handle_t.
+	// stream, 2: that of the calling thread, 1 from HIP 6.4: the legacy one), cl_command_queue,
+	// ze_command_queue_handle_t.
 	StreamQueue StreamKind = 3
 	// Level Zero: an immediate ze_command_list_handle_t.
 	StreamImmediateList StreamKind = 4

@@ -991,8 +991,9 @@ static inline DLBridgeBackendInfo dlbridge_backend_info_init(void) {
   return value;
 }
 
-/** Starts `backend` (CPU to OPENCL) unless that was tried before, and reports the outcome. An absent
- * driver is no error. Errors: FORKED; INVALID_ARGUMENT for NONE and below, TOO_NEW above OPENCL.
+/** Starts `backend` (CPU to OPENCL) unless it is READY, and reports the outcome. An absent driver is no
+ * error, and is found by a later call once any library has loaded it into the process; so is a copy that
+ * works where another copy does not. Errors: FORKED; INVALID_ARGUMENT for NONE and below, TOO_NEW above OPENCL.
  * \since 0.3.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_backend_info(DLBridgeBackend backend, DLBridgeBackendInfo* out,
                                                   DLBridgeError* error);
@@ -1197,8 +1198,9 @@ enum {
   DLBRIDGE_STREAM_HOST = 1,
   /** The consumer orders its work itself. */
   DLBRIDGE_STREAM_NO_SYNC = 2,
-  /** CUstream (1 and 2 are CUDA's special streams, 0 is rejected), hipStream_t (0: the default stream),
-   * cl_command_queue, ze_command_queue_handle_t. */
+  /** CUstream (1 and 2 are CUDA's special streams, 0 is rejected), hipStream_t (0: the default stream,
+   * 2: that of the calling thread, 1 from HIP 6.4: the legacy one), cl_command_queue,
+   * ze_command_queue_handle_t. */
   DLBRIDGE_STREAM_QUEUE = 3,
   /** Level Zero: an immediate ze_command_list_handle_t. */
   DLBRIDGE_STREAM_IMMEDIATE_LIST = 4

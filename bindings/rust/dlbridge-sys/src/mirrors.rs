@@ -1523,8 +1523,9 @@ pub const DLBRIDGE_WRAP_RELEASE_ON_STREAM: u32 = 4096;
 pub const DLBRIDGE_STREAM_HOST: i32 = 1;
 /// The consumer orders its work itself.
 pub const DLBRIDGE_STREAM_NO_SYNC: i32 = 2;
-/// CUstream (1 and 2 are CUDA's special streams, 0 is rejected), hipStream_t (0: the default stream),
-/// cl_command_queue, ze_command_queue_handle_t.
+/// CUstream (1 and 2 are CUDA's special streams, 0 is rejected), hipStream_t (0: the default stream,
+/// 2: that of the calling thread, 1 from HIP 6.4: the legacy one), cl_command_queue,
+/// ze_command_queue_handle_t.
 pub const DLBRIDGE_STREAM_QUEUE: i32 = 3;
 /// Level Zero: an immediate ze_command_list_handle_t.
 pub const DLBRIDGE_STREAM_IMMEDIATE_LIST: i32 = 4;
@@ -1933,8 +1934,9 @@ unsafe extern "C" {
     /// Since 0.3.0.
     pub fn dlbridge_module_pin(address: *const c_void, error: *mut DLBridgeError)
         -> DLBridgeStatus;
-    /// Starts `backend` (CPU to OPENCL) unless that was tried before, and reports the outcome. An absent
-    /// driver is no error. Errors: FORKED; INVALID_ARGUMENT for NONE and below, TOO_NEW above OPENCL.
+    /// Starts `backend` (CPU to OPENCL) unless it is READY, and reports the outcome. An absent driver is no
+    /// error, and is found by a later call once any library has loaded it into the process; so is a copy that
+    /// works where another copy does not. Errors: FORKED; INVALID_ARGUMENT for NONE and below, TOO_NEW above OPENCL.
     ///
     /// Since 0.3.0.
     pub fn dlbridge_backend_info(
