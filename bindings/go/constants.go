@@ -214,9 +214,10 @@ const (
 	// Also the `ndim` entries of shape and strides.
 	LevelMetadata Level = 2
 	// Also asks the driver about `data`, which may start the driver. Rejects a wrong device label,
-	// elements outside the allocation, and memory that no driver can be asked about (UNAVAILABLE,
-	// UNSUPPORTED). For kDLCPU only drivers that are already started are asked. The size is not
-	// checked if no driver knows it.
+	// elements outside the allocation or the mapped memory, a writable tensor of memory that kernels
+	// must not write to, and memory that no driver can be asked about (UNAVAILABLE, UNSUPPORTED). For
+	// kDLCPU only drivers that are already started are asked. The size is not checked if no driver
+	// knows it.
 	LevelDevice Level = 3
 )
 

@@ -463,9 +463,10 @@ enum {
   /** Also the `ndim` entries of shape and strides. */
   DLBRIDGE_LEVEL_METADATA = 2,
   /** Also asks the driver about `data`, which may start the driver. Rejects a wrong device label,
-   * elements outside the allocation, and memory that no driver can be asked about (UNAVAILABLE,
-   * UNSUPPORTED). For kDLCPU only drivers that are already started are asked. The size is not checked
-   * if no driver knows it. */
+   * elements outside the allocation or the mapped memory, a writable tensor of memory that kernels
+   * must not write to, and memory that no driver can be asked about (UNAVAILABLE, UNSUPPORTED). For
+   * kDLCPU only drivers that are already started are asked. The size is not checked if no driver knows
+   * it. */
   DLBRIDGE_LEVEL_DEVICE = 3
 };
 /* [/facts] */
@@ -1109,8 +1110,10 @@ enum {
 /** Asks the driver where `buffer` lies; it may point inside an allocation. `device` is its label; kDLCPU
  * and {0, 0} assume nothing. Asks the backend of `buffer->backend` or of `device`, and starts it if
  * needed. Without either it asks the backends that are already started: classifying a host pointer
- * starts no driver. Memory that no backend knows is HOST; that is an answer, not an error. Errors:
- * INVALID_ARGUMENT, UNSUPPORTED for device types without a backend. \since 0.3.0 */
+ * starts no driver. Memory that no backend knows is HOST; that is an answer, not an error. Of virtual
+ * memory, `base` and `size` are those of the mapped piece. Errors: INVALID_ARGUMENT, also for virtual
+ * memory that is reserved but not mapped; UNSUPPORTED for device types without a backend.
+ * \since 0.3.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_pointer_info(const DLBridgeBuffer* buffer, DLDevice device,
                                                   DLBridgePointerInfo* out, DLBridgeError* error);
 
@@ -1173,8 +1176,10 @@ static inline DLBridgeWrapSpec dlbridge_wrap_spec_init(void) {
 
 /** Makes a dlbridge-owned tensor from native memory. An empty one gets NULL data and compact strides.
  * If `buffer.context` is given, the context table must have it for that device, so that a consumer can
- * find it; the tensor retains that entry. A CL_MEM of another context is rejected. No driver is
- * called unless a context is given, RETAIN is asked for, or the policy's level is DEVICE.
+ * find it; the tensor retains that entry. A CL_MEM needs no entry: its driver confirms the context, and
+ * the tensor keeps a reference to the cl_mem as with RETAIN. A CL_MEM of another context is rejected, as
+ * is one that kernels must not write to for a tensor without READ_ONLY. No driver is called unless a
+ * context is given, RETAIN is asked for, or the policy's level is DEVICE.
  * Success: the memory belongs to the tensor until `release` runs. Failure: everything is the caller's
  * and `release` has not been called. Any tensor error; UNKNOWN_CODE; NOT_FOUND (context);
  * OUT_OF_MEMORY. \since 0.3.0 */
