@@ -993,9 +993,9 @@ static inline DLBridgeBackendInfo dlbridge_backend_info_init(void) {
 }
 
 /** Starts `backend` (CPU to OPENCL) unless it is READY, and reports the outcome. An absent driver is no
- * error, and is found by a later call once any library has loaded it into the process; so is a copy that
- * works where another copy does not. Errors: FORKED; INVALID_ARGUMENT for NONE and below, TOO_NEW above OPENCL.
- * \since 0.3.0 */
+ * error, and is found by a later call once any library has loaded it into the process; so is a copy
+ * that works where another copy does not. Errors: FORKED; INVALID_ARGUMENT for NONE and below, TOO_NEW
+ * above OPENCL. \since 0.3.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_backend_info(DLBridgeBackend backend, DLBridgeBackendInfo* out,
                                                   DLBridgeError* error);
 
@@ -1255,10 +1255,10 @@ enum {
 /* [/facts] */
 
 /** Orders all work enqueued on `producer` so far before all work enqueued on `consumer` from now on; the
- * host does not wait. If both are one queue, which may run its work out of order, its later work waits for
- * its earlier work. Does nothing if the producer is HOST or NO_SYNC, or the consumer is NO_SYNC. For a
- * consumer HOST it is dlbridge_stream_synchronize(producer). docs/streams.md lists the driver's calls. Errors: CAPTURE, UNSUPPORTED (see the options), INVALID_ARGUMENT.
- * \since 0.3.0 */
+ * host does not wait. If both are one queue, which may run its work out of order, its later work waits
+ * for its earlier work. Does nothing if the producer is HOST or NO_SYNC, or the consumer is NO_SYNC.
+ * For a consumer HOST it is dlbridge_stream_synchronize(producer). docs/streams.md lists the driver's
+ * calls. Errors: CAPTURE, UNSUPPORTED (see the options), INVALID_ARGUMENT. \since 0.3.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_stream_handoff(const DLBridgeStream* producer,
                                                     const DLBridgeStream* consumer, uint32_t options,
                                                     DLBridgeError* error);
@@ -1441,12 +1441,12 @@ DLBRIDGE_API DLBridgeStatus dlbridge_copy(const DLTensor* source, uint64_t tenso
  * `spec->stream`, a queue of the one driver that copies (HOST: the copy is complete on return). The
  * library holds source and copy until the queue has done the work: the caller may release both at once,
  * and dlbridge_collect frees what is held. `*out` may be used by later work on that queue; other queues
- * need dlbridge_stream_handoff, and the host dlbridge_stream_synchronize. Host memory on either side must
- * not be written, and that of the copy not be read, before the queue has done the work. The allocator
- * receives the stream. Success and failure as for dlbridge_copy; a failure has waited for the work that
- * was enqueued. Errors: those of dlbridge_copy and dlbridge_share; UNSUPPORTED where the copy needs host
- * memory in between or both sides are on the host; CAPTURE where the stream is capturing a graph;
- * INVALID_ARGUMENT for ALLOW_STAGING and streams of kind NO_SYNC. \since 0.4.0 */
+ * need dlbridge_stream_handoff, and the host dlbridge_stream_synchronize. Host memory on either side
+ * must not be written, and that of the copy not be read, before the queue has done the work. The
+ * allocator receives the stream. Success and failure as for dlbridge_copy; a failure has waited for the
+ * work that was enqueued. Errors: those of dlbridge_copy and dlbridge_share; UNSUPPORTED where the copy
+ * needs host memory in between or both sides are on the host; CAPTURE where the stream is capturing a
+ * graph; INVALID_ARGUMENT for ALLOW_STAGING and streams of kind NO_SYNC. \since 0.4.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_copy_async(const DLManagedTensorVersioned* source,
                                                 const DLBridgeCopySpec* spec,
                                                 DLManagedTensorVersioned** out, DLBridgeError* error);
@@ -1466,12 +1466,12 @@ DLBRIDGE_API DLBridgeStatus dlbridge_copy_async(const DLManagedTensorVersioned* 
 
 /** Releases `tensor`, a managed tensor of any maker (`kind` LEGACY or VERSIONED), when the work enqueued
  * so far on each of the `count` streams is over; the host does not wait. Streams of kind HOST have no
- * work: with these alone the tensor is released at once. So is the last owner of a tensor of dlbridge_wrap
- * with RELEASE_ON_STREAM and one queue: its callback receives the queue. Else the library holds the
- * tensor; this call also releases up to 8 tensors held before, whose work is over. Work that a fault of
- * the device has ended is over. Success: the tensor belongs to the library. Failure: the tensor is the
- * caller's and nothing is held. Errors: INVALID_ARGUMENT (also for count 0 and kind NO_SYNC), CAPTURE
- * where a stream is capturing a graph, OUT_OF_MEMORY. \since 0.4.0 */
+ * work: with these alone the tensor is released at once. So is the last owner of a tensor of
+ * dlbridge_wrap with RELEASE_ON_STREAM and one queue: its callback receives the queue. Else the library
+ * holds the tensor; this call also releases up to 8 tensors held before, whose work is over. Work that
+ * a fault of the device has ended is over. Success: the tensor belongs to the library. Failure: the
+ * tensor is the caller's and nothing is held. Errors: INVALID_ARGUMENT (also for count 0 and kind
+ * NO_SYNC), CAPTURE where a stream is capturing a graph, OUT_OF_MEMORY. \since 0.4.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_release_after(void* tensor, DLBridgeKind kind,
                                                    const DLBridgeStream* streams, size_t count,
                                                    DLBridgeError* error);
@@ -1485,9 +1485,9 @@ enum {
 
 /** Releases the tensors that the library holds whose work is over. `options` 0 does not wait for work.
  * `*left`, unless NULL, receives the number of tensors and copies that are still held, also on failure;
- * those that another thread is just examining or releasing are counted. Call it where a tensor's memory is
- * needed again, or now and then. Errors: DRIVER where a driver cannot tell whether work is over; that
- * tensor stays held, and the others have been released. \since 0.4.0 */
+ * those that another thread is just examining or releasing are counted. Call it where a tensor's memory
+ * is needed again, or now and then. Errors: DRIVER where a driver cannot tell whether work is over;
+ * that tensor stays held, and the others have been released. \since 0.4.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_collect(uint32_t options, size_t* left, DLBridgeError* error);
 
 /* ---------------------------------------------------------------------------------------------
@@ -1544,12 +1544,13 @@ static inline DLBridgeIpcSizes dlbridge_ipc_sizes_init(void) {
 
 /** Describes `tensor` for another process: a descriptor in `spec->buffer` and file descriptors in
  * `spec->fds`. The file descriptors belong to the caller, who sends them in this order (SCM_RIGHTS) and
- * then closes its own. `*sizes` has both sizes, also on BUFFER_TOO_SMALL, which writes nothing else. The
- * host's memory must be SHAREABLE (dlbridge_allocate, dlbridge_copy) and lives until the last process
- * releases it; a device's memory stays the exporter's, which keeps the tensor until the importer is
- * done. Work on the tensor must be finished, unless `spec->stream` names its queue. The tensor stays the caller's. IS_COPIED is not carried. A
- * device's handle may open the whole allocation that the tensor lies in: docs/ipc.md. Errors: any tensor
- * error; UNSUPPORTED with the remedy; BUFFER_TOO_SMALL. \since 0.3.0 */
+ * then closes its own. `*sizes` has both sizes, also on BUFFER_TOO_SMALL, which writes nothing else.
+ * The host's memory must be SHAREABLE (dlbridge_allocate, dlbridge_copy) and lives until the last
+ * process releases it; a device's memory stays the exporter's, which keeps the tensor until the
+ * importer is done. Work on the tensor must be finished, unless `spec->stream` names its queue. The
+ * tensor stays the caller's. IS_COPIED is not carried. A device's handle may open the whole allocation
+ * that the tensor lies in: docs/ipc.md. Errors: any tensor error; UNSUPPORTED with the remedy;
+ * BUFFER_TOO_SMALL. \since 0.3.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_ipc_export(const DLManagedTensorVersioned* tensor,
                                                 const DLBridgeIpcExportSpec* spec,
                                                 DLBridgeIpcSizes* sizes, DLBridgeError* error);
