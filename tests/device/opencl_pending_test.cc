@@ -78,6 +78,22 @@ TEST_F(OpenClPending, CopiesOnTheQueue) {
   ExpectNothingLive();
 }
 
+TEST_F(OpenClPending, AQueueOfAnotherDriver) {
+  OpenClBuffers device(Label(), context_, MakeQueue(context_), MakeQueue(context_));
+  const DLBridgeBuffer buffer = device.Allocate(64);
+  Releases releases;
+  DLManagedTensorVersioned* tensor = WrapBuffer(buffer, Label(), {16}, &releases);
+  DLBridgeCopySpec spec = DLBRIDGE_COPY_SPEC_INIT;
+  spec.stream = {DLBRIDGE_BACKEND_CUDA, DLBRIDGE_STREAM_QUEUE, {kDLCUDA, 0}, 4096, 0, 0};
+  DLManagedTensorVersioned* copy = nullptr;
+  Error error;
+  EXPECT_EQ(dlbridge_copy_async(tensor, &spec, &copy, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
+  EXPECT_TRUE(error.Says("spec.stream.backend must be NONE (0) or OpenCL (5)")) << error.message;
+  tensor->deleter(tensor);
+  device.Free(buffer);
+  ExpectNothingLive();
+}
+
 TEST_F(OpenClPending, MarksThatFail) {
   cl_command_queue queue = MakeQueue(context_);
   UserEventGate gate(context_, queue);

@@ -688,6 +688,20 @@ DLBridgeStatus FromArrayApi(DLDevice device, int64_t stream, Error* error) {
   return dlbridge_stream_from_array_api(device, stream, &out, error);
 }
 
+// A copy of a host tensor on a stream; `change` sets the stream.
+template <class Change>
+DLBridgeStatus CopyAsync(Change change, Error* error) {
+  LegacySource source;
+  DLManagedTensorVersioned* tensor = MustUpgrade(source.get());
+  DLBridgeCopySpec spec = DLBRIDGE_COPY_SPEC_INIT;
+  change(&spec);
+  DLManagedTensorVersioned* out = nullptr;
+  const DLBridgeStatus status = dlbridge_copy_async(tensor, &spec, &out, error);
+  dlbridge_release_versioned(out);
+  dlbridge_release_versioned(tensor);
+  return status;
+}
+
 template <class Change>
 DLBridgeStatus AskAbout(DLDevice device, Change change, Error* error) {
   DLBridgeBuffer buffer = dlbridge_buffer_address(g_memory);
@@ -798,7 +812,7 @@ const ArgumentCase kStructCases[] = {
            Device(kDLCPU),
            [](DLBridgeBuffer*, DLBridgePointerInfo* info) { info->struct_size = 7; }, error);
      }},
-    {"out has bit 9 set, found 0x200", "knows 0x0",
+    {"out has bit 9 set, found 0x200", "knows 0x100",
      [](Error* error) {
        return AskAbout(
            Device(kDLCPU),
@@ -1296,6 +1310,15 @@ const ArgumentCase kVersionAndModuleCases[] = {
 };
 
 const ArgumentCase kWrapCases[] = {
+    {"spec.release is NULL, but spec.options has DLBRIDGE_WRAP_RELEASE_ON_STREAM", nullptr,
+     [](Error* error) {
+       return WithWrapSpec(
+           [](DLBridgeWrapSpec* spec) {
+             spec->release = nullptr;
+             spec->options = DLBRIDGE_WRAP_RELEASE_ON_STREAM;
+           },
+           error);
+     }},
     {"spec.device is not set", nullptr,
      [](Error* error) {
        return WithWrapSpec([](DLBridgeWrapSpec* spec) { spec->device = Device(0); }, error);
@@ -1571,7 +1594,83 @@ const ArgumentCase kStreamCases[] = {
      }},
 };
 
+const ArgumentCase kPendingCases[] = {
+    {"kind must be LEGACY (1) or VERSIONED (2)", "found 0",
+     [](Error* error) {
+       const DLBridgeStream stream = Stream(DLBRIDGE_BACKEND_NONE, DLBRIDGE_STREAM_HOST, 0);
+       LegacySource source;
+       const DLBridgeStatus status =
+           dlbridge_release_after(source.get(), DLBRIDGE_KIND_UNKNOWN, &stream, 1, error);
+       source.Release();
+       return status;
+     }},
+    {"count must be at least 1: a tensor that no stream uses is released by dlbridge_release",
+     nullptr,
+     [](Error* error) {
+       const DLBridgeStream stream = DLBRIDGE_STREAM_INIT;
+       LegacySource source;
+       const DLBridgeStatus status =
+           dlbridge_release_after(source.get(), DLBRIDGE_KIND_LEGACY, &stream, 0, error);
+       source.Release();
+       return status;
+     }},
+    {"streams[0] is of kind NO_SYNC, which names no work to wait for", nullptr,
+     [](Error* error) {
+       const DLBridgeStream stream = Stream(DLBRIDGE_BACKEND_NONE, DLBRIDGE_STREAM_NO_SYNC, 0);
+       LegacySource source;
+       const DLBridgeStatus status =
+           dlbridge_release_after(source.get(), DLBRIDGE_KIND_LEGACY, &stream, 1, error);
+       source.Release();
+       return status;
+     }},
+    {"streams must not be NULL", nullptr,
+     [](Error* error) {
+       LegacySource source;
+       const DLBridgeStatus status =
+           dlbridge_release_after(source.get(), DLBRIDGE_KIND_LEGACY, nullptr, 1, error);
+       source.Release();
+       return status;
+     }},
+    {"options has bit 9 set, found 0x200", "knows 0x100",
+     [](Error* error) { return dlbridge_collect(1 << 9, nullptr, error); }, DLBRIDGE_ERROR_TOO_NEW},
+    {"spec.stream is of kind NO_SYNC, which names no queue to copy on", nullptr,
+     [](Error* error) {
+       return CopyAsync([](DLBridgeCopySpec* spec) { spec->stream.kind = DLBRIDGE_STREAM_NO_SYNC; },
+                        error);
+     }},
+    {"spec.options has DLBRIDGE_COPY_ALLOW_STAGING, but a copy through host memory must wait",
+     "call dlbridge_copy",
+     [](Error* error) {
+       return CopyAsync(
+           [](DLBridgeCopySpec* spec) {
+             spec->stream.kind = DLBRIDGE_STREAM_HOST;
+             spec->options = DLBRIDGE_COPY_ALLOW_STAGING;
+           },
+           error);
+     }},
+    {"the copy is between two memories of the host, which no queue can order", "call dlbridge_copy",
+     [](Error* error) {
+       return CopyAsync(
+           [](DLBridgeCopySpec* spec) {
+             spec->stream = Stream(DLBRIDGE_BACKEND_CUDA, DLBRIDGE_STREAM_QUEUE, 4096);
+           },
+           error);
+     },
+     DLBRIDGE_ERROR_UNSUPPORTED},
+};
+
 const ArgumentCase kPointerCases[] = {
+    {"out.struct_size must be at least ", "found ",
+     [](Error* error) {
+       return AskAbout(
+           Device(kDLCPU),
+           [](DLBridgeBuffer*, DLBridgePointerInfo* info) {
+             info->options = DLBRIDGE_POINTER_INFO_PEERS;
+             info->struct_size -= 8;
+           },
+           error);
+     },
+     DLBRIDGE_ERROR_BUFFER_TOO_SMALL},
     {"buffer must have zero in its reserved field", "found 3",
      [](Error* error) {
        return AskAbout(
@@ -2022,6 +2121,7 @@ std::vector<ArgumentCase> AllArgumentCases() {
   add(kWrapCases);
   add(kCopyCases);
   add(kStreamCases);
+  add(kPendingCases);
   add(kPointerCases);
   add(kContextCases);
   add(kIpcCases);
@@ -2061,6 +2161,7 @@ struct Untested {
 };
 const Untested kUntested[] = {
     {"the allocator", "out_of_memory_test.cc"},
+    {"spec.stream.backend", "opencl_pending_test.cc"},
     {"spec.buffer.context", "another thread unregisters it at the same moment"},
     {"the module of address", "the loader does not find a module again by its name"},
     {"spec.fd_capacity", "ipc_test.cc, with memory that can be shared"},
