@@ -20,6 +20,8 @@ from cuda_driver import (
 )
 
 BYTES = 1 << 16
+# Of memory for another process: smaller allocations may share a block, which is opened as a whole.
+BLOCK = 2 << 20
 FILE_DESCRIPTOR = 1  # CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
 READ_WRITE = 3  # CU_MEM_ACCESS_FLAGS_PROT_READWRITE
 
@@ -196,7 +198,7 @@ def imported(driver):
     exporter = Exporter(1)
     place, reference = out(ADDRESS)
     driver.call("cuIpcOpenMemHandle_v2", reference, exporter.memory_handle(), 1)
-    return Memory(place.value, BYTES, exporter)
+    return Memory(place.value, BLOCK, exporter)
 
 
 def host(driver):
@@ -233,7 +235,7 @@ def export(count):
     handles = {"memory": [], "events": []}
     for _ in range(count):
         handle = IpcHandle()
-        address = ADDRESS(driver.allocate(BYTES))
+        address = ADDRESS(driver.allocate(BLOCK))
         driver.call("cuIpcGetMemHandle", ctypes.byref(handle), address)
         handles["memory"].append(bytes(handle).hex())
         if driver.has("cuIpcGetEventHandle"):
