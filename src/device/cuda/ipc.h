@@ -35,6 +35,12 @@ static_assert(sizeof(IpcMessage) == 152, "part of the format");
 static_assert(sizeof(IpcMessage) + sizeof(uint64_t) * kMaxIpcFds <= kMaxIpcHandle,
               "the largest message fits");
 
+// Runs `body` in a context, in the relaxed capture mode.
+template <class Body>
+DLBridgeStatus InRelaxedContext(Context context, DLBridgeError* error, const Body& body) {
+  return InContext(context, error, [&] { return WhileCapturing(error, body); });
+}
+
 // The start and size of the allocation, or of the chunk of mapped memory, that contains an address.
 struct Range {
   Address base;
