@@ -224,7 +224,9 @@ DLBridgeStatus OpenHandle(const IpcMessage& message, Address* out, DLBridgeError
 DLBridgeStatus OpenAllocation(const IpcMessage& message, uint64_t size, Address* out,
                               DLBridgeError* error) {
   DLBRIDGE_TRY(OpenHandle(message, out, error));
-  const DLBridgeStatus status = CheckSize(*out, size, error);
+  Range range;
+  DLBridgeStatus status = AskRange(*out, &range, error);
+  status = status != DLBRIDGE_OK ? status : CheckSize(range, *out, size, error);
   if (status != DLBRIDGE_OK) {
     g_cuda.driver.ipc_close_mem_handle(*out);
     *out = 0;
@@ -308,9 +310,7 @@ DLBridgeStatus AskRange(Address address, Range* out, DLBridgeError* error) {
                "cuMemGetAddressRange", error);
 }
 
-DLBridgeStatus CheckSize(Address start, uint64_t size, DLBridgeError* error) {
-  Range range;
-  DLBRIDGE_TRY(AskRange(start, &range, error));
+DLBridgeStatus CheckSize(const Range& range, Address start, uint64_t size, DLBridgeError* error) {
   return start - range.base > range.size || size > range.size - (start - range.base)
              ? RejectMessage(error, "states a larger size than the memory that CUDA mapped")
              : DLBRIDGE_OK;

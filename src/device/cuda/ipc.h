@@ -48,8 +48,8 @@ struct Range {
 };
 DLBridgeStatus AskRange(Address address, Range* out, DLBridgeError* error);
 
-// Rejects a size in a message that is larger than the memory that CUDA mapped.
-DLBridgeStatus CheckSize(Address start, uint64_t size, DLBridgeError* error);
+// Rejects a size in a message that is larger than the memory from `start` to the end of the range.
+DLBridgeStatus CheckSize(const Range& range, Address start, uint64_t size, DLBridgeError* error);
 
 // Enters a new file descriptor of the driver into an export, which owns it.
 void AddFile(int fd, IpcHandle* out);
