@@ -257,6 +257,23 @@ TEST_F(CudaFakeIpc, HandlesOfMappedMemory) {
   EXPECT_EQ(size, kChunk);
 }
 
+// As with fake_cuda_hide_unmapped: no type, but the range of the reservation.
+TEST_F(CudaFakeIpc, AReservationWithoutMemory) {
+  CUdeviceptr base = 0;
+  EXPECT_CUDA(cuMemAddressReserve(&base, 2 * kChunk, 0, 0, 0));
+  unsigned type = 9;
+  unsigned mapped = 9;
+  size_t size = 0;
+  CUpointer_attribute attributes[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_MAPPED,
+                                      CU_POINTER_ATTRIBUTE_RANGE_SIZE};
+  void* values[] = {&type, &mapped, &size};
+  EXPECT_CUDA(cuPointerGetAttributes(3, attributes, values, base + kChunk));
+  EXPECT_EQ(type, 0U);
+  EXPECT_EQ(mapped, 0U);
+  EXPECT_EQ(size, 2 * kChunk);
+  EXPECT_CUDA(cuMemAddressFree(base, 2 * kChunk));
+}
+
 TEST_F(CudaFakeIpc, RejectsWrongUseOfInterprocessEvents) {
   CUevent event = nullptr;
   EXPECT_CUDA(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));

@@ -157,6 +157,29 @@ TEST(CudaIpcEvent, NoSyncDoesNotWait) {
       });
 }
 
+// docs/streams.md lists the calls.
+TEST(CudaIpcEvent, TheCallsOfAnImport) {
+  BetweenTwoProcesses(
+      InCudaContext<CudaDevice>(), ExportUnfinished, InCudaContext<CudaDevice>(),
+      [](TensorDevice* device, const IpcLetter& letter, int socket) {
+        const DLBridgeStream stream = device->stream();
+        Error error;
+        DLManagedTensorVersioned* tensor = nullptr;
+        fake_cuda_clear_log();
+        ASSERT_EQ(ImportWithStream(letter, &stream, &tensor, &error), DLBRIDGE_OK) << error.message;
+        EXPECT_EQ(Log(),
+                  "cuStreamGetCtx cuCtxPushCurrent_v2 cuStreamIsCapturing cuCtxPopCurrent_v2 "
+                  "cuCtxGetCurrent cuCtxGetDevice cuCtxPushCurrent_v2 "
+                  "cuThreadExchangeStreamCaptureMode cuCtxGetId cuIpcOpenMemHandle_v2 "
+                  "cuMemGetAddressRange_v2 cuThreadExchangeStreamCaptureMode cuCtxPopCurrent_v2 "
+                  "cuStreamGetCtx cuCtxPushCurrent_v2 cuThreadExchangeStreamCaptureMode "
+                  "cuIpcOpenEventHandle cuStreamWaitEvent cuEventDestroy_v2 "
+                  "cuThreadExchangeStreamCaptureMode cuCtxPopCurrent_v2 ");
+        tensor->deleter(tensor);
+        Answer(socket);
+      });
+}
+
 TEST(CudaIpcEvent, TheDescriptorHasTheNewerFormat) {
   BetweenTwoProcesses(InCudaContext<CudaDevice>(), ExportUnfinished, Plain(),
                       [](TensorDevice*, const IpcLetter& letter, int socket) {
@@ -316,6 +339,24 @@ TEST_F(CudaIpcExportEvents, AStreamHasOneEvent) {
     EXPECT_EQ(Counts().events_created, 2);
     EXPECT_CUDA(cuStreamDestroy(one));
     EXPECT_CUDA(cuStreamDestroy(two));
+  });
+}
+
+// docs/streams.md lists the calls.
+TEST_F(CudaIpcExportEvents, TheCallsOfAnExport) {
+  WithTensor([](TensorDevice* device, DLManagedTensorVersioned* tensor) {
+    IpcLetter letter;
+    Error error;
+    ASSERT_EQ(Export(tensor, NativeStream(device), &letter, &error), DLBRIDGE_OK) << error.message;
+    fake_cuda_clear_log();
+    ASSERT_EQ(Export(tensor, NativeStream(device), &letter, &error), DLBRIDGE_OK) << error.message;
+    EXPECT_EQ(Log(),
+              "cuStreamGetCtx cuCtxPushCurrent_v2 cuStreamIsCapturing cuCtxPopCurrent_v2 "
+              "cuPointerGetAttributes cuCtxPushCurrent_v2 cuThreadExchangeStreamCaptureMode "
+              "cuPointerGetAttribute cuMemGetAddressRange_v2 cuIpcGetMemHandle "
+              "cuThreadExchangeStreamCaptureMode cuCtxPopCurrent_v2 "
+              "cuStreamGetCtx cuCtxPushCurrent_v2 cuThreadExchangeStreamCaptureMode cuCtxGetId "
+              "cuStreamGetId cuEventRecord cuThreadExchangeStreamCaptureMode cuCtxPopCurrent_v2 ");
   });
 }
 

@@ -96,10 +96,8 @@ DLBridgeStatus ExportMemory(Address address, const IpcRequest& request, IpcMessa
   if (context == nullptr) {
     DLBRIDGE_TRY(ContextOfDevice(facts.ordinal, "the memory", &context, error));
   }
-  return InContext(context, error, [&] {
-    return WhileCapturing(error,
+  return InRelaxedContext(context, error,
                           [&] { return ExportKind(facts, address, request, message, out, error); });
-  });
 }
 
 // Library 0.3.0 can import memory of cuMemAlloc without an event.
@@ -226,7 +224,9 @@ DLBridgeStatus OpenHandle(const IpcMessage& message, Address* out, DLBridgeError
 DLBridgeStatus OpenAllocation(const IpcMessage& message, uint64_t size, Address* out,
                               DLBridgeError* error) {
   DLBRIDGE_TRY(OpenHandle(message, out, error));
-  const DLBridgeStatus status = CheckSize(*out, size, error);
+  Range range;
+  DLBridgeStatus status = AskRange(*out, &range, error);
+  status = status != DLBRIDGE_OK ? status : CheckSize(range, *out, size, error);
   if (status != DLBRIDGE_OK) {
     g_cuda.driver.ipc_close_mem_handle(*out);
     *out = 0;
@@ -255,10 +255,8 @@ DLBridgeStatus ImportMemory(const IpcMessage& message, const IpcHandle& handle, 
   Context context = nullptr;
   DLBRIDGE_TRY(ContextOfDevice(ordinal, "the exporter's device", &context, error));
   out->device = {kDLCUDA, ordinal};
-  const DLBridgeStatus status = InContext(context, error, [&] {
-    return WhileCapturing(
-        error, [&] { return ImportKind(message, handle, ordinal, context, out, error); });
-  });
+  const DLBridgeStatus status = InRelaxedContext(
+      context, error, [&] { return ImportKind(message, handle, ordinal, context, out, error); });
   // Leaving the context can fail after the memory was opened.
   if (status != DLBRIDGE_OK && out->state[kKind] != 0) {
     IpcClose(*out);
@@ -275,12 +273,20 @@ void OnDevice(int32_t ordinal, const Body& body) {
   if (ContextOfDevice(ordinal, "the device", &context, nullptr) != DLBRIDGE_OK) {
     return;
   }
-  InContext(context, nullptr, [&] {
-    return WhileCapturing(nullptr, [&] {
-      body();
-      return DLBRIDGE_OK;
-    });
+  InRelaxedContext(context, nullptr, [&] {
+    body();
+    return DLBRIDGE_OK;
   });
+}
+
+// The context is current.
+DLBridgeStatus CloseHandle(const IpcMapping& mapping, Context context) {
+  uint64_t id = 0;
+  DLBRIDGE_TRY(IdOf(context, &id, nullptr));
+  return id != mapping.state[kContextId]
+             ? DLBRIDGE_OK
+             : Check(g_cuda.driver.ipc_close_mem_handle(mapping.buffer.handle),
+                     "cuIpcCloseMemHandle", nullptr);
 }
 
 // A destroyed context has already removed the mapping, and its handle must not be used. So ask
@@ -292,19 +298,9 @@ void CloseAllocation(const IpcMapping& mapping) {
     return;
   }
   const auto context = reinterpret_cast<Context>(static_cast<uintptr_t>(mapping.state[kContext]));
-  if (facts.context != nullptr && facts.context != context) {
-    return;
+  if (facts.context == nullptr || facts.context == context) {
+    InRelaxedContext(context, nullptr, [&] { return CloseHandle(mapping, context); });
   }
-  InContext(context, nullptr, [&] {
-    return WhileCapturing(nullptr, [&] {
-      uint64_t id = 0;
-      DLBRIDGE_TRY(IdOf(context, &id, nullptr));
-      return id != mapping.state[kContextId]
-                 ? DLBRIDGE_OK
-                 : Check(g_cuda.driver.ipc_close_mem_handle(mapping.buffer.handle),
-                         "cuIpcCloseMemHandle", nullptr);
-    });
-  });
 }
 
 }  // namespace
@@ -314,9 +310,7 @@ DLBridgeStatus AskRange(Address address, Range* out, DLBridgeError* error) {
                "cuMemGetAddressRange", error);
 }
 
-DLBridgeStatus CheckSize(Address start, uint64_t size, DLBridgeError* error) {
-  Range range;
-  DLBRIDGE_TRY(AskRange(start, &range, error));
+DLBridgeStatus CheckSize(const Range& range, Address start, uint64_t size, DLBridgeError* error) {
   return start - range.base > range.size || size > range.size - (start - range.base)
              ? RejectMessage(error, "states a larger size than the memory that CUDA mapped")
              : DLBRIDGE_OK;

@@ -35,6 +35,12 @@ static_assert(sizeof(IpcMessage) == 152, "part of the format");
 static_assert(sizeof(IpcMessage) + sizeof(uint64_t) * kMaxIpcFds <= kMaxIpcHandle,
               "the largest message fits");
 
+// Runs `body` in a context, in the relaxed capture mode.
+template <class Body>
+DLBridgeStatus InRelaxedContext(Context context, DLBridgeError* error, const Body& body) {
+  return InContext(context, error, [&] { return WhileCapturing(error, body); });
+}
+
 // The start and size of the allocation, or of the chunk of mapped memory, that contains an address.
 struct Range {
   Address base;
@@ -42,8 +48,8 @@ struct Range {
 };
 DLBridgeStatus AskRange(Address address, Range* out, DLBridgeError* error);
 
-// Rejects a size in a message that is larger than the memory that CUDA mapped.
-DLBridgeStatus CheckSize(Address start, uint64_t size, DLBridgeError* error);
+// Rejects a size in a message that is larger than the memory from `start` to the end of the range.
+DLBridgeStatus CheckSize(const Range& range, Address start, uint64_t size, DLBridgeError* error);
 
 // Enters a new file descriptor of the driver into an export, which owns it.
 void AddFile(int fd, IpcHandle* out);

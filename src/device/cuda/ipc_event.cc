@@ -169,23 +169,24 @@ DLBridgeStatus Take(const Target& target, IpcEventSlot** out, DLBridgeError* err
 }
 
 // The context is current.
-DLBridgeStatus Record(const Target& target, IpcEventHandle* out, DLBridgeError* error) {
-  IpcEventSlot* slot = nullptr;
-  DLBRIDGE_TRY(Take(target, &slot, error));
-  const DLBridgeStatus status =
-      Check(g_cuda.driver.event_record(slot->event, target.stream), "cuEventRecord", error);
-  *out = slot->handle;
-  Return(slot, kIdle);
-  return status;
-}
-
-// The context is current.
 DLBridgeStatus AskIds(Target* target, DLBridgeError* error) {
   DLBRIDGE_TRY(IdOf(target->context, &target->context_id, error));
   unsigned long long id = 0;
   DLBRIDGE_TRY(Check(g_cuda.driver.stream_get_id(target->stream, &id), "cuStreamGetId", error));
   target->stream_id = id;
   return DLBRIDGE_OK;
+}
+
+// The context is current.
+DLBridgeStatus Record(Target* target, IpcEventHandle* out, DLBridgeError* error) {
+  DLBRIDGE_TRY(AskIds(target, error));
+  IpcEventSlot* slot = nullptr;
+  DLBRIDGE_TRY(Take(*target, &slot, error));
+  const DLBridgeStatus status =
+      Check(g_cuda.driver.event_record(slot->event, target->stream), "cuEventRecord", error);
+  *out = slot->handle;
+  Return(slot, kIdle);
+  return status;
 }
 
 // An imported event may be destroyed while a stream waits for it (cuEventDestroy).
@@ -221,12 +222,7 @@ DLBridgeStatus RecordIpcEvent(const DLBridgeStream& stream, IpcEventHandle* out,
                               DLBridgeError* error) {
   Target target = {HandleOf(stream), nullptr, 0, 0};
   DLBRIDGE_TRY(ContextOfStream(stream, "spec.stream", &target.context, error));
-  return InContext(target.context, error, [&] {
-    return WhileCapturing(error, [&] {
-      DLBRIDGE_TRY(AskIds(&target, error));
-      return Record(target, out, error);
-    });
-  });
+  return InRelaxedContext(target.context, error, [&] { return Record(&target, out, error); });
 }
 
 DLBridgeStatus WaitForIpcEvent(const IpcEventHandle& handle, int32_t ordinal,
@@ -236,9 +232,7 @@ DLBridgeStatus WaitForIpcEvent(const IpcEventHandle& handle, int32_t ordinal,
   DLBRIDGE_TRY(stream != nullptr
                    ? ContextOfStream(*stream, "spec.stream", &context, error)
                    : ContextOfDevice(ordinal, "the exporter's device", &context, error));
-  return InContext(context, error, [&] {
-    return WhileCapturing(error, [&] { return Wait(handle, stream, error); });
-  });
+  return InRelaxedContext(context, error, [&] { return Wait(handle, stream, error); });
 }
 
 }  // namespace dlbridge::cuda

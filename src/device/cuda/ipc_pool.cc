@@ -127,6 +127,13 @@ DLBridgeStatus Open(const IpcMessage& message, int32_t fd, PoolImport* made, DLB
   return status;
 }
 
+// The attributes report the range of imported memory (NVIDIA/cuda-python pull request 2224).
+DLBridgeStatus CheckImport(Address start, uint64_t size, DLBridgeError* error) {
+  PointerFacts facts;
+  DLBRIDGE_TRY(AskFacts(start, &facts, error));
+  return CheckSize({facts.base, facts.size}, start, size, error);
+}
+
 }  // namespace
 
 DLBridgeStatus AskPool(Address address, Pool* out, DLBridgeError* error) {
@@ -177,7 +184,7 @@ DLBridgeStatus ImportPool(const IpcMessage& message, const IpcHandle& handle, in
     return status;
   }
   PoolImport* entry = Enter(made);
-  status = CheckSize(entry->start, handle.size, error);
+  status = CheckImport(entry->start, handle.size, error);
   if (status != DLBRIDGE_OK) {
     Drop(entry);
     return status;

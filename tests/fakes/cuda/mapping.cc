@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 
@@ -17,16 +18,17 @@ namespace {
 // As on NVIDIA's devices.
 constexpr size_t kGranularity = size_t{2} << 20;
 
-// Addresses that are aligned to the granularity.
+// Addresses that are aligned to the granularity. At least one granule of addresses that are never
+// used follows them, so that no two reservations are adjacent.
 void* ReserveAligned(size_t size) {
-  auto* all = static_cast<unsigned char*>(ReserveAddresses(size + kGranularity));
+  auto* all = static_cast<unsigned char*>(ReserveAddresses(size + 2 * kGranularity));
   if (all == nullptr) {
     return nullptr;
   }
   const size_t before = kGranularity - reinterpret_cast<uintptr_t>(all) % kGranularity;
   munmap(all, before);
   if (before < kGranularity) {
-    munmap(all + before + size, kGranularity - before);
+    munmap(all + before + size + kGranularity, kGranularity - before);
   }
   return all + before;
 }
@@ -50,16 +52,6 @@ void EndIfUnused(Allocation* allocation) {
     close(allocation->file);
     TheState().allocations.remove_if([&](const Allocation& other) { return &other == allocation; });
   }
-}
-
-Reservation* FindReservation(CUdeviceptr address, size_t size) {
-  for (Reservation& reservation : TheState().reservations) {
-    const size_t offset = address - reservation.address;
-    if (offset < reservation.size && size <= reservation.size - offset) {
-      return &reservation;
-    }
-  }
-  return nullptr;
 }
 
 // The mapping that starts at an address, or NULL.
@@ -130,6 +122,16 @@ bool ReadFile(int file, Allocation* out) {
 }
 
 }  // namespace
+
+Reservation* FindReservation(CUdeviceptr address, size_t size) {
+  for (Reservation& reservation : TheState().reservations) {
+    const size_t offset = address - reservation.address;
+    if (offset < reservation.size && size <= reservation.size - offset) {
+      return &reservation;
+    }
+  }
+  return nullptr;
+}
 
 bool IsReachable(const Memory& memory, size_t offset, size_t span) {
   if (offset >= memory.size || (memory.pool != nullptr && !memory.pool->accessible)) {
@@ -210,6 +212,9 @@ FAKE_NEWER CUresult CUDAAPI cuMemAddressReserve(CUdeviceptr* out, size_t size, s
   if (size == 0 || size % kGranularity != 0) {
     return CUDA_ERROR_INVALID_VALUE;  // the size may come from another process
   }
+  if (size > SIZE_MAX / 2) {
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  }
   void* addresses = fake_cuda::ReserveAligned(size);
   void* bytes = fake_cuda::ReserveAddresses(size);
   if (addresses == nullptr || bytes == nullptr) {
@@ -230,7 +235,7 @@ FAKE_NEWER CUresult CUDAAPI cuMemAddressFree(CUdeviceptr address, size_t size) {
       CUDA_ERROR_INVALID_VALUE, "cuMemAddressFree of something else than a reservation");
   FAKE_REQUIRE(!fake_cuda::Overlaps(address, size), CUDA_ERROR_INVALID_VALUE,
                "cuMemAddressFree of addresses that are mapped");
-  munmap(reinterpret_cast<void*>(address), size);
+  munmap(reinterpret_cast<void*>(address), size + kGranularity);
   munmap(reservation->bytes, size);
   TheState().reservations.remove_if(
       [&](const Reservation& other) { return &other == reservation; });

@@ -58,13 +58,13 @@ unsigned TypeOf(const Memory* memory, CUdeviceptr address) {
   return memory->kind == Kind::kPinned ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
 }
 
-// The range of an allocation; for memory of cuMemMap that of its reservation.
-Reservation RangeOf(const Memory* memory) {
-  if (memory == nullptr) {
-    return {};
+// The range of an allocation; for memory of cuMemMap, and where nothing is mapped, the reservation.
+Reservation RangeOf(const Memory* memory, CUdeviceptr address) {
+  if (memory != nullptr && memory->reservation == nullptr) {
+    return {memory->address, memory->size, nullptr};
   }
-  return memory->reservation != nullptr ? *memory->reservation
-                                        : Reservation{memory->address, memory->size, nullptr};
+  const Reservation* reservation = FindReservation(address, 1);
+  return reservation != nullptr ? *reservation : Reservation{};
 }
 
 // Writes one attribute of an allocation, or of an unknown address (NULL).
@@ -91,10 +91,10 @@ CUresult Attribute(CUpointer_attribute attribute, const Memory* memory, CUdevice
       *static_cast<unsigned*>(out) = memory != nullptr && memory->kind == Kind::kDevice ? 1 : 0;
       return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
-      *static_cast<CUdeviceptr*>(out) = RangeOf(memory).address;
+      *static_cast<CUdeviceptr*>(out) = RangeOf(memory, address).address;
       return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
-      *static_cast<size_t*>(out) = RangeOf(memory).size;
+      *static_cast<size_t*>(out) = RangeOf(memory, address).size;
       return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
       *static_cast<CUmemoryPool*>(out) =

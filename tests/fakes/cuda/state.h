@@ -261,6 +261,9 @@ void* MapFile(int file, size_t size);
 // The pool that cuMemAllocAsync uses on a device.
 Pool* DefaultPool(int device);
 
+// The reservation that contains all of the bytes, or NULL.
+Reservation* FindReservation(CUdeviceptr address, size_t size);
+
 // The part of the memory's range that starts `offset` bytes after its start and goes on over
 // adjacent mappings: are `span` bytes of it mapped and accessible?
 bool IsReachable(const Memory& memory, size_t offset, size_t span);
