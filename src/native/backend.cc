@@ -31,14 +31,14 @@ struct Report {
 // readers need no lock.
 struct Slot {
   std::atomic<const Report*> report{nullptr};  // NULL: not started
-  std::atomic<bool> starting{false};           // also read by a child that was forked meanwhile
-  std::atomic<bool> lost{false};               // this process is such a child
+  Lock lock;
   LibrarySearch search;
   // At most one about no copy or our own, then one about a foreign copy, then the one that is
   // READY.
   Report reports[3] = {};
-  uint32_t count = 0;  // of reports that were published
-  Lock lock;
+  uint32_t count = 0;                 // of reports that were published
+  std::atomic<bool> starting{false};  // also read by a child that was forked meanwhile
+  std::atomic<bool> lost{false};      // this process is such a child
 };
 
 Slot g_slots[kBackendCount];

@@ -28,36 +28,52 @@ void HostMemory(DLBridgePointerInfo* out) {
   out->memory = DLBRIDGE_MEMORY_HOST;
 }
 
+// Which backends answered.
+struct Answers {
+  bool any;
+  const Backend* missing;  // the first that is not available, or NULL
+  DLBridgeStatus why;      // what its start returned
+};
+
+// Asks each backend until one knows the memory. Leaves `out->memory` 0 if none does.
+DLBRIDGE_INLINE DLBridgeStatus AskEach(const BackendList& list, const DLBridgeBuffer& buffer,
+                                       DLDevice label, DLBridgePointerInfo* out, Answers* answers,
+                                       DLBridgeError* error) {
+  for (uint32_t i = 0; i < list.count && out->memory == 0; ++i) {
+    const Backend& backend = *list.backends[i];
+    const DLBridgeStatus started = StartBackend(backend, nullptr);
+    if (DLBRIDGE_LIKELY(started == DLBRIDGE_OK)) {
+      ClearInfo(out);
+      const DLBridgeStatus status = backend.pointer_info(buffer, label, out, error);
+      if (status != DLBRIDGE_OK) {
+        return status;
+      }
+      answers->any = true;
+    } else if (answers->missing == nullptr) {
+      answers->missing = &backend;
+      answers->why = started;
+    }
+  }
+  return DLBRIDGE_OK;
+}
+
 // Reports a missing driver only if none of the list is available: for kDLOneAPI one of the two may
 // be installed alone.
 DLBridgeStatus AskList(const BackendList& list, const DLBridgeBuffer& buffer, DLDevice label,
                        DLBridgePointerInfo* out, DLBridgeError* error) {
   for (;;) {
-    const Backend* missing = nullptr;
-    DLBridgeStatus why = DLBRIDGE_OK;
-    bool asked = false;
-    for (uint32_t i = 0; i < list.count; ++i) {
-      const Backend& backend = *list.backends[i];
-      const DLBridgeStatus started = StartBackend(backend, nullptr);
-      if (DLBRIDGE_LIKELY(started == DLBRIDGE_OK)) {
-        ClearInfo(out);
-        const DLBridgeStatus status = backend.pointer_info(buffer, label, out, error);
-        if (status != DLBRIDGE_OK || out->memory != 0) {
-          return status;
-        }
-        asked = true;
-      } else if (missing == nullptr) {
-        missing = &backend;
-        why = started;
-      }
+    Answers answers = {false, nullptr, DLBRIDGE_OK};
+    DLBRIDGE_TRY(AskEach(list, buffer, label, out, &answers, error));
+    if (out->memory != 0) {
+      return DLBRIDGE_OK;
     }
     // A backend started before fork() may own this pointer.
-    if (missing == nullptr || (asked && why != DLBRIDGE_ERROR_FORKED)) {
+    if (answers.missing == nullptr || (answers.any && answers.why != DLBRIDGE_ERROR_FORKED)) {
       HostMemory(out);
       return DLBRIDGE_OK;
     }
     // If the driver has become available meanwhile, it is asked too.
-    DLBRIDGE_TRY(StartBackend(*missing, error));
+    DLBRIDGE_TRY(StartBackend(*answers.missing, error));
   }
 }
 

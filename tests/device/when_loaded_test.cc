@@ -217,7 +217,7 @@ class WhenLoaded : public testing::Test {
 
   // Installs a copy where the loader finds it by its name. It has no devices if `hidden`.
   std::string Install(bool hidden) const {
-    const std::string path = folder_.Copy(Driver::kFake, std::string("usr/lib/") + Driver::kSoname);
+    std::string path = folder_.Copy(Driver::kFake, std::string("usr/lib/") + Driver::kSoname);
     TheInstalled()[Driver::kSoname] = {path, [hidden](void* copy) {
                                          if (hidden) {
                                            Driver::HideDevices(copy);
@@ -457,6 +457,7 @@ TYPED_TEST(WhenLoaded, WhileThreadsAsk) {
     std::atomic<int> asked{0};
     std::vector<std::thread> threads;
     const std::string path = this->Bring("torch");
+    threads.reserve(4);
     for (int i = 0; i < 4; ++i) {
       threads.emplace_back([&] {
         bool ready = false;
@@ -492,6 +493,7 @@ TYPED_TEST(WhenLoaded, WhileThreadsAskAndAnotherCopyFails) {
     std::atomic<bool> loaded{false};
     std::vector<std::thread> threads;
     const std::string path = this->Bring("jax");
+    threads.reserve(4);
     for (int i = 0; i < 4; ++i) {
       threads.emplace_back([&] {
         for (bool ready = false; !ready && !this->HasFailure();) {
