@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A driver that comes after the first request. Frameworks bring their own copy of a driver in a
 // folder of their own; the result must not depend on whether they are imported before or after the
-// first call of this library. Each test runs in its own process, which has neither driver.
+// first call of this library. Each test runs in its own process, which has no driver.
 #include <cuda.h>
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -38,8 +38,12 @@ std::map<std::string, Installed>& TheInstalled() {
 std::atomic<int> opens{0};  // calls of dlopen
 
 bool NamesADriver(const char* name) {
-  return name != nullptr && std::strchr(name, '/') == nullptr &&
-         (std::strncmp(name, "libamdhip64", 11) == 0 || std::strncmp(name, "libcuda.so", 10) == 0);
+  for (const char* prefix : {"libamdhip64", "libcuda.so", "libze_loader", "libOpenCL"}) {
+    if (name != nullptr && std::strncmp(name, prefix, std::strlen(prefix)) == 0) {
+      return true;
+    }
+  }
+  return false;
 }
 
 }  // namespace
@@ -576,6 +580,50 @@ TEST_F(WhenCudaIsLoaded, ForkedDuringTheStart) {
       ExpectUses(copy, path);
     })) << later;
   }
+}
+
+// Loaders of Level Zero and OpenCL. Each copy finds its drivers once, when it is first asked: a
+// copy that found none keeps that result, and the next copy is asked anew.
+void ExpectLoaders(const std::string& loader, const char* name, DLBridgeBackend backend,
+                   const char* variable, const char* without, const char* with) {
+  const Folder folder;
+  EXPECT_TRUE(InChild([&] {
+    EXPECT_EQ(Info(backend).state, DLBRIDGE_STATE_ABSENT);
+    setenv(variable, without, 1);
+    const std::string first = folder.Copy(loader, std::string("first/") + name);
+    Import(first);
+    for (int i = 0; i < 2; ++i) {
+      const DLBridgeBackendInfo info = Info(backend);
+      EXPECT_EQ(info.state, DLBRIDGE_STATE_UNUSABLE);
+      EXPECT_EQ(info.file, first);
+      setenv(variable, with, 1);
+    }
+    const std::string second = folder.Copy(loader, std::string("second/") + name);
+    Import(second);
+    const DLBridgeBackendInfo info = Info(backend);
+    EXPECT_EQ(info.state, DLBRIDGE_STATE_READY) << info.reason;
+    EXPECT_EQ(info.file, second);
+    EXPECT_GT(info.device_count, 0);
+    EXPECT_STREQ(info.reason, "");
+  }));
+}
+
+TEST(WhenLevelZeroIsLoaded, AfterACopyWithoutDrivers) {
+#ifdef FAKE_LEVEL_ZERO
+  ExpectLoaders(LEVEL_ZERO_LOADER, "libze_loader.so.1", DLBRIDGE_BACKEND_LEVEL_ZERO,
+                "ZE_ENABLE_ALT_DRIVERS", "/nowhere/libze.so", FAKE_LEVEL_ZERO);
+#else
+  GTEST_SKIP() << "Level Zero's headers or loader were not found";
+#endif
+}
+
+TEST(WhenOpenClIsLoaded, AfterACopyWithoutDrivers) {
+#ifdef OPENCL_LOADER
+  ExpectLoaders(OPENCL_LOADER, "libOpenCL-0a1b2c3d.so.1.0.0", DLBRIDGE_BACKEND_OPENCL,
+                "OCL_ICD_VENDORS", OPENCL_ICD "/none/", OPENCL_ICD "/pocl/");
+#else
+  GTEST_SKIP() << "OpenCL's loader or PoCL was not found";
+#endif
 }
 
 }  // namespace
