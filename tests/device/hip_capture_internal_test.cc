@@ -126,7 +126,8 @@ const Operation kOperations[] = {
      [](const FakeHip& fake, DLBridgeError* error) {
        const DLBridgeBuffer buffer = dlbridge_buffer_hip(fake.allocate(kFakeDevice, 1, kBytes));
        dlbridge::IpcHandle handle;
-       return kHipBackend.ipc_export(buffer, dlbridge_device_hip(1), &handle, error);
+       const dlbridge::IpcRequest request = {0, kBytes, nullptr};
+       return kHipBackend.ipc_export(buffer, dlbridge_device_hip(1), request, &handle, error);
      }},
     {"mark", [](const FakeHip& fake,
                 DLBridgeError* error) { return Mark(fake, On(fake.stream(1), 1), true, error); }},
