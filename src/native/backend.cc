@@ -179,10 +179,13 @@ DLBridgeStatus Started(const Backend& backend, const Report** out, DLBridgeError
   const Report* report = slot->report.load(std::memory_order_acquire);
   if (report == nullptr) {
     DLBRIDGE_TRY(StartFirst(backend, slot, error));
-  } else if (!IsReady(*report) && backend.library.count != 0) {
-    StartLater(backend, slot);
+    report = slot->report.load(std::memory_order_acquire);
   }
-  report = slot->report.load(std::memory_order_acquire);
+  // Also after the first start: another thread may have begun it before a copy was loaded.
+  if (!IsReady(*report) && backend.library.count != 0) {
+    StartLater(backend, slot);
+    report = slot->report.load(std::memory_order_acquire);
+  }
   *out = report;
   // A driver that is absent or failed to start holds nothing that a fork could break.
   const bool inherited = IsReady(*report) && report->generation != ForkGeneration();

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -75,24 +76,28 @@ extern "C" void* dlopen(const char* name, int flags) noexcept {
 
 namespace {
 
-// Stops the fake CUDA inside cuInit, which reads this variable.
+// Stops the fake CUDA inside cuInit, which reads this variable, and lets it fail then.
 constexpr char kReadByInit[] = "FAKE_CUDA_INIT";
 std::atomic<bool> stop_in_init{false};
+std::atomic<bool> fail_after_stop{false};
 std::atomic<bool> stopped{false};
 
-void StopInInit() {
+bool StopInInit() {
   stopped = stop_in_init.load();
+  const bool fails = stopped && fail_after_stop;
   while (stop_in_init) {
     std::this_thread::yield();
   }
+  return fails;
 }
 
 }  // namespace
 
 // Takes the place of the C library's function for the whole process.
 extern "C" char* getenv(const char* name) noexcept {
-  if (std::strcmp(name, kReadByInit) == 0) {
-    StopInInit();
+  static char no_device[] = "100";
+  if (std::strcmp(name, kReadByInit) == 0 && StopInInit()) {
+    return no_device;
   }
   const size_t length = std::strlen(name);
   for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
@@ -580,6 +585,27 @@ TEST_F(WhenCudaIsLoaded, ForkedDuringTheStart) {
       ExpectUses(copy, path);
     })) << later;
   }
+}
+
+// Two threads ask while the first start is in progress in one of them, and a copy comes meanwhile.
+TEST_F(WhenCudaIsLoaded, DuringTheFirstStart) {
+  EXPECT_TRUE(InChild([this] {
+    Install(false);
+    fail_after_stop = true;
+    stop_in_init = true;
+    std::thread first([] { EXPECT_EQ(Ask().state, DLBRIDGE_STATE_READY); });
+    while (!stopped && !HasFailure()) {
+      std::this_thread::yield();
+    }
+    const std::string path = Bring("torch");
+    void* copy = Import(path);
+    std::thread second([] { EXPECT_EQ(Ask().state, DLBRIDGE_STATE_READY); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // the second waits for the first
+    stop_in_init = false;
+    first.join();
+    second.join();
+    ExpectUses(copy, path);
+  }));
 }
 
 // Loaders of Level Zero and OpenCL. Each copy finds its drivers once, when it is first asked: a
