@@ -288,7 +288,7 @@ TEST(Wrap, RejectsInvalidOptions) {
   const Axes shape = {4};
   const DLBridgePolicy policy = Policy();
   DLBridgeWrapSpec spec = Spec(&memory, shape);
-  spec.options = 1U << 12;
+  spec.options = 1U << 13;
   EXPECT_TRUE(Refused(spec, memory, DLBRIDGE_ERROR_TOO_NEW).Says("spec.options"));
   spec.options = DLPACK_FLAG_BITMASK_READ_ONLY;
   EXPECT_TRUE(Refused(spec, memory, DLBRIDGE_ERROR_INVALID_ARGUMENT).Says("READ_ONLY"));

@@ -427,7 +427,7 @@ pub struct DLBridgeBackendInfo {
     pub driver_version: [c_char; 64],
     /// Of the loader or runtime: "1.8.12"; empty where there is none.
     pub runtime_version: [c_char; 64],
-    /// The library in use; empty where ABSENT.
+    /// The library in use, or that `reason` is about; empty where ABSENT.
     pub file: [c_char; 256],
     /// Not READY: each path tried with the loader's reason, or the driver's
     /// call and code. Empty where READY.
@@ -2163,7 +2163,7 @@ unsafe extern "C" {
     /// caller's in every case. The tensor is validated like any foreign one. Host memory must be sealed and
     /// must have pages for every byte described, so that no peer can make a reader fault. Errors: DESCRIPTOR
     /// if the descriptor is truncated, altered, of a newer version, or does not match the file descriptors;
-    /// any tensor error; UNAVAILABLE; DRIVER where the exporter is gone.
+    /// any tensor error; UNAVAILABLE; CAPTURE; DRIVER where the exporter is gone.
     ///
     /// Since 0.3.0.
     pub fn dlbridge_ipc_import(

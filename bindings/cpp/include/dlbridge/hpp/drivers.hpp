@@ -76,9 +76,8 @@ struct memory_info : DLBridgePointerInfo {
 
 /// Asks the driver where `memory` is. `label` is the device of its tensor; with the CPU as label,
 /// nothing is assumed.
-inline result<memory_info> pointer_info(const buffer& memory,
-                                        const device& label = make_device(kDLCPU),
-                                        pointer_options how = pointer_options::none) noexcept {
+inline result<memory_info> pointer_info(const buffer& memory, const device& label,
+                                        pointer_options how) noexcept {
   result<memory_info> made;
   detail::maker::value(made).options = static_cast<std::uint32_t>(how);
   const DLBridgeStatus status =
@@ -86,10 +85,17 @@ inline result<memory_info> pointer_info(const buffer& memory,
   detail::maker::finish(made, status);
   return made;
 }
-inline result<memory_info> pointer_info(const void* address,
-                                        const device& label = make_device(kDLCPU),
-                                        pointer_options how = pointer_options::none) noexcept {
+inline result<memory_info> pointer_info(const buffer& memory,
+                                        const device& label = make_device(kDLCPU)) noexcept {
+  return pointer_info(memory, label, pointer_options::none);
+}
+inline result<memory_info> pointer_info(const void* address, const device& label,
+                                        pointer_options how) noexcept {
   return pointer_info(dlbridge_buffer_address(address), label, how);
+}
+inline result<memory_info> pointer_info(const void* address,
+                                        const device& label = make_device(kDLCPU)) noexcept {
+  return pointer_info(dlbridge_buffer_address(address), label);
 }
 
 DLBRIDGE_HPP_END

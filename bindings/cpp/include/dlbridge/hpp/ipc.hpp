@@ -81,7 +81,7 @@ enum class ipc_access : std::uint32_t {
 };
 
 inline result<ipc_message> ipc_export_raw(const DLManagedTensorVersioned* tensor,
-                                          std::uint32_t options, stream_ref after = {}) {
+                                          std::uint32_t options, stream_ref after) {
   result<ipc_message> made;
   ipc_message& message = detail::maker::value(made);
   std::vector<std::int32_t> fds;
@@ -111,12 +111,19 @@ inline result<ipc_message> ipc_export_raw(const DLManagedTensorVersioned* tensor
   return made;
 }
 
+inline result<ipc_message> ipc_export_raw(const DLManagedTensorVersioned* tensor,
+                                          std::uint32_t options) {
+  return ipc_export_raw(tensor, options, {});
+}
+
 /// Describes a borrowed tensor for another process. Host memory must be
 /// shareable (allocate_spec, copy_spec). Work on it must be finished, except that on the queue
 /// `after`, for which the importer will wait. May throw std::bad_alloc.
 inline result<ipc_message> ipc_export(const tensor& from,
-                                      ipc_access access = ipc_access::as_exported,
-                                      stream_ref after = {}) {
+                                      ipc_access access = ipc_access::as_exported) {
+  return ipc_export_raw(from.get(), static_cast<std::uint32_t>(access));
+}
+inline result<ipc_message> ipc_export(const tensor& from, ipc_access access, stream_ref after) {
   return ipc_export_raw(from.get(), static_cast<std::uint32_t>(access), after);
 }
 inline result<ipc_message> ipc_export(const tensor& from, const stream& after) {
@@ -126,9 +133,8 @@ inline result<ipc_message> ipc_export(const tensor& from, const stream& after) {
 /// Makes a dlbridge-owned tensor from another process's export, validated like any foreign one.
 /// The message is borrowed. If the export named a queue, the call waits for the exporter's work, or
 /// the importer's queue `on` does.
-inline result<tensor> ipc_import(const ipc_message& message,
-                                 ipc_access access = ipc_access::as_exported, policy_ref by = {},
-                                 stream_ref on = {}) noexcept {
+inline result<tensor> ipc_import(const ipc_message& message, ipc_access access, policy_ref by,
+                                 stream_ref on) noexcept {
   static_assert(sizeof(unique_fd) == sizeof(std::int32_t) && std::is_standard_layout_v<unique_fd>);
   DLBridgeIpcImportSpec spec = DLBRIDGE_IPC_IMPORT_SPEC_INIT;
   spec.options = static_cast<std::uint32_t>(access);
@@ -142,6 +148,11 @@ inline result<tensor> ipc_import(const ipc_message& message,
   spec.stream = on.raw();
   return detail::produced<tensor>(
       [&](auto** out, DLBridgeError* sink) { return abi::ipc_import(&spec, out, sink); });
+}
+inline result<tensor> ipc_import(const ipc_message& message,
+                                 ipc_access access = ipc_access::as_exported,
+                                 policy_ref by = {}) noexcept {
+  return ipc_import(message, access, by, {});
 }
 inline result<tensor> ipc_import(const ipc_message& message, const stream& on) noexcept {
   return ipc_import(message, ipc_access::as_exported, {}, on);
