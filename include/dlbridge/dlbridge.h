@@ -1549,7 +1549,7 @@ static inline DLBridgeIpcSizes dlbridge_ipc_sizes_init(void) {
  * process releases it; a device's memory stays the exporter's, which keeps the tensor until the
  * importer is done. Work on the tensor must be finished, unless `spec->stream` names its queue. The
  * tensor stays the caller's. IS_COPIED is not carried. A device's handle may open the whole allocation
- * that the tensor lies in: docs/ipc.md. Errors: any tensor error; UNSUPPORTED with the remedy;
+ * that the tensor lies in: docs/ipc.md. Errors: any tensor error; UNSUPPORTED with the remedy; CAPTURE;
  * BUFFER_TOO_SMALL. \since 0.3.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_ipc_export(const DLManagedTensorVersioned* tensor,
                                                 const DLBridgeIpcExportSpec* spec,

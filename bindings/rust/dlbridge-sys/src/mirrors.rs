@@ -2149,7 +2149,7 @@ unsafe extern "C" {
     /// process releases it; a device's memory stays the exporter's, which keeps the tensor until the
     /// importer is done. Work on the tensor must be finished, unless `spec->stream` names its queue. The
     /// tensor stays the caller's. IS_COPIED is not carried. A device's handle may open the whole allocation
-    /// that the tensor lies in: docs/ipc.md. Errors: any tensor error; UNSUPPORTED with the remedy;
+    /// that the tensor lies in: docs/ipc.md. Errors: any tensor error; UNSUPPORTED with the remedy; CAPTURE;
     /// BUFFER_TOO_SMALL.
     ///
     /// Since 0.3.0.

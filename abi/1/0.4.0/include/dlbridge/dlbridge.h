@@ -977,7 +977,7 @@ typedef struct DLBridgeBackendInfo {
   int32_t driver_code;      /**< What the driver's initialisation returned; 0 where none was called. */
   char driver_version[64];  /**< As the driver reports it: "12.2"; empty where unknown. */
   char runtime_version[64]; /**< Of the loader or runtime: "1.8.12"; empty where there is none. */
-  char file[256];           /**< The library in use; empty where ABSENT. */
+  char file[256];           /**< The library in use, or that `reason` is about; empty where ABSENT. */
   char reason[616];         /**< Not READY: each path tried with the loader's reason, or the driver's
                                  call and code. Empty where READY. */
 } DLBridgeBackendInfo;
@@ -1549,7 +1549,7 @@ static inline DLBridgeIpcSizes dlbridge_ipc_sizes_init(void) {
  * process releases it; a device's memory stays the exporter's, which keeps the tensor until the
  * importer is done. Work on the tensor must be finished, unless `spec->stream` names its queue. The
  * tensor stays the caller's. IS_COPIED is not carried. A device's handle may open the whole allocation
- * that the tensor lies in: docs/ipc.md. Errors: any tensor error; UNSUPPORTED with the remedy;
+ * that the tensor lies in: docs/ipc.md. Errors: any tensor error; UNSUPPORTED with the remedy; CAPTURE;
  * BUFFER_TOO_SMALL. \since 0.3.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_ipc_export(const DLManagedTensorVersioned* tensor,
                                                 const DLBridgeIpcExportSpec* spec,
@@ -1583,7 +1583,7 @@ static inline DLBridgeIpcImportSpec dlbridge_ipc_import_spec_init(void) {
  * caller's in every case. The tensor is validated like any foreign one. Host memory must be sealed and
  * must have pages for every byte described, so that no peer can make a reader fault. Errors: DESCRIPTOR
  * if the descriptor is truncated, altered, of a newer version, or does not match the file descriptors;
- * any tensor error; UNAVAILABLE; DRIVER where the exporter is gone. \since 0.3.0 */
+ * any tensor error; UNAVAILABLE; CAPTURE; DRIVER where the exporter is gone. \since 0.3.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_ipc_import(const DLBridgeIpcImportSpec* spec,
                                                 DLManagedTensorVersioned** out, DLBridgeError* error);
 
