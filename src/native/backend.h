@@ -169,9 +169,9 @@ struct Backend {
   // stream. Called only for jobs with a stream of the caller's. On failure it has waited.
   DLBridgeStatus (*copy_submit)(CopyJob* job, StreamMark* out, DLBridgeError* error);
 
-  // Sets bit i of `*capable` if the backend's device i can access memory of `native_device`, and the
-  // bit of `native_device` itself. Devices from 64 on have no bit. `native_device` is an index as in
-  // DLBridgePointerInfo::native_device.
+  // Sets bit i of `*capable` if the backend's device i can access memory of `native_device`, and
+  // the bit of `native_device` itself. Devices from 64 on have no bit. `native_device` is an index
+  // as in DLBridgePointerInfo::native_device.
   DLBridgeStatus (*peers)(int32_t native_device, uint64_t* capable, DLBridgeError* error);
 
   // OpenCL only, else NULL. Two handles that share bytes have the same `memory`, or host addresses.
