@@ -10,31 +10,16 @@ int32_t Start(void* /*library*/, DLBridgeBackendInfo* info) {
   return DLBRIDGE_STATE_READY;
 }
 
+constexpr Backend MakeCpu() {
+  Backend backend = {};
+  backend.id = DLBRIDGE_BACKEND_CPU;
+  backend.name = "the CPU";
+  backend.start = Start;
+  return backend;
+}
+
 }  // namespace
 
-constexpr Backend kCpuBackend = {DLBRIDGE_BACKEND_CPU,
-                                 "the CPU",
-                                 {},
-                                 Start,
-                                 nullptr,
-                                 nullptr,
-                                 nullptr,
-                                 nullptr,
-                                 nullptr,
-                                 nullptr,
-                                 nullptr,
-                                 nullptr,
-                                 nullptr,
-                                 nullptr,
-                                 nullptr,
-                                 nullptr,
-                                 nullptr,
-                                 nullptr,
-                                 nullptr,
-                                 nullptr,
-                                 nullptr,
-                                 nullptr,
-                                 nullptr,
-                                 nullptr};
+constexpr Backend kCpuBackend = MakeCpu();
 
 }  // namespace dlbridge
