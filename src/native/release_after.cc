@@ -89,10 +89,10 @@ Node* StreamOrderedNode(const HeldTensor& held) {
   return node != nullptr && IsStreamOrdered(*node) ? node : nullptr;
 }
 
-// All streams are marked: the rest cannot fail.
+// All streams are marked: the rest cannot fail. `stream` is one of the marked ones, or NULL.
 void ReleaseMarked(Pending* pending, const DLBridgeStream* stream) {
   Node* node = StreamOrderedNode(pending->tensors[0]);
-  if (node != nullptr && pending->mark_count == 1) {
+  if (node != nullptr && stream != nullptr && pending->mark_count == 1) {
     DiscardPending(pending);
     ReleaseNodeOn(node, *stream);
   } else if (pending->mark_count == 0) {

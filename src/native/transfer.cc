@@ -298,7 +298,8 @@ struct Place {
 
 DLBridgeStatus Locate(const Side& side, uint64_t offset, Place* out, DLBridgeError* error) {
   const DLBridgeBuffer& buffer = side.side.buffer;
-  if (buffer.kind == DLBRIDGE_BUFFER_ADDRESS) {
+  // The host's memory is always an address.
+  if (buffer.kind == DLBRIDGE_BUFFER_ADDRESS || side.backend == nullptr) {
     *out = {side.backend, 0, buffer.handle + offset};
     return DLBRIDGE_OK;
   }

@@ -230,7 +230,7 @@ class OpenClKernel : public OpenClStream {
     ASSERT_EQ(code, CL_SUCCESS);
     mem_ = MakeBuffer(context_, kItems * sizeof(cl_int));
     const cl_int rounds = 500;
-    CL(clSetKernelArg)(kernel_, 0, sizeof mem_, &mem_);
+    CL(clSetKernelArg)(kernel_, 0, sizeof(cl_mem), &mem_);
     CL(clSetKernelArg)(kernel_, 1, sizeof rounds, &rounds);
   }
 
