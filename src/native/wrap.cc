@@ -229,13 +229,14 @@ DLBRIDGE_INLINE void FillTail(const DLBridgeWrapSpec& spec, WrapTail* tail) {
   tail->buffer = BufferOf(spec);
   tail->entry = 0;
   tail->retained = false;
-  tail->on_stream = Has(spec, DLBRIDGE_WRAP_RELEASE_ON_STREAM);
+  tail->on_stream = false;
 }
 
 // Makes `node` the root of the memory. The last step cannot fail.
 DLBridgeStatus Own(const DLBridgeWrapSpec& spec, Node* node, DLBridgeError* error) {
   auto* tail = static_cast<WrapTail*>(node->tail());
   FillTail(spec, tail);
+  tail->on_stream = Has(spec, DLBRIDGE_WRAP_RELEASE_ON_STREAM);
   if (KeepsSomething(spec)) {
     const DLBridgeStatus status = Keep(spec, tail, error);
     if (status != DLBRIDGE_OK) {
