@@ -70,13 +70,17 @@ function(dlbridge_library)
   # C++ runtime is a link error.
   set_target_properties(dlbridge PROPERTIES LINKER_LANGUAGE C DEBUG_POSTFIX "")
   set(CMAKE_CXX_IMPLICIT_LINK_LIBRARIES "" PARENT_SCOPE)
+  if(NOT DLBRIDGE_DEVICES AND CMAKE_SYSTEM_NAME STREQUAL "Linux")
+    target_link_options(dlbridge PRIVATE LINKER:--gc-sections)
+  endif()
 endfunction()
 
 # dlbridge_small_objects(target): a library without drivers is optimised for size. It copies element by
-# element, since the vector kernels take 25 KB.
+# element, since the vector kernels take 25 KB. The linker drops what only a driver would reach.
 function(dlbridge_small_objects target)
   target_compile_definitions(${target} PRIVATE DLBRIDGE_WITHOUT_DEVICES DLBRIDGE_SHUFFLES=0)
-  target_compile_options(${target} PRIVATE $<$<CONFIG:Release,RelWithDebInfo>:-Os>)
+  target_compile_options(${target} PRIVATE
+    $<$<CONFIG:Release,RelWithDebInfo>:-Os> -ffunction-sections -fdata-sections)
 endfunction()
 
 # Links the shared library. tests/abi/library_file_test.py and the checks of packaging/ check the file.

@@ -111,7 +111,7 @@ DLBridgeStatus Start(const Backend& backend, Slot* slot, DLBridgeError* error) {
   const uint64_t loads = LoadCount();
   Report report;
   Prepare(backend, "", &report);
-  if (backend.library.count == 0) {
+  if (!kHasDrivers || backend.library.count == 0) {
     Try(backend, {nullptr, ""}, slot, &report);
   } else {
     TryLoaded(backend, slot, &report);
@@ -182,7 +182,7 @@ DLBridgeStatus Started(const Backend& backend, const Report** out, DLBridgeError
     report = slot->report.load(std::memory_order_acquire);
   }
   // Also after the first start: another thread may have begun it before a copy was loaded.
-  if (!IsReady(*report) && backend.library.count != 0) {
+  if (kHasDrivers && !IsReady(*report) && backend.library.count != 0) {
     StartLater(backend, slot);
     report = slot->report.load(std::memory_order_acquire);
   }

@@ -17,6 +17,13 @@
 
 namespace dlbridge {
 
+// False in a library that is built without drivers: what only a driver can reach is left out.
+#ifdef DLBRIDGE_WITHOUT_DEVICES
+constexpr bool kHasDrivers = false;
+#else
+constexpr bool kHasDrivers = true;
+#endif
+
 // The bytes that one driver call copies: planes of rows of contiguous bytes. Pitches are in bytes
 // and not smaller than the rows or planes that they step over. The pitch of rows is below 2^31; the
 // pitch of planes is at most that many times the pitch of rows; a single row or plane has pitch 0.
@@ -218,6 +225,13 @@ inline bool IsStarted(const Backend& backend) {
 DLBRIDGE_COLD DLBridgeStatus StartSlowly(const Backend& backend, DLBridgeError* error);
 inline DLBridgeStatus StartBackend(const Backend& backend, DLBridgeError* error) {
   return DLBRIDGE_LIKELY(IsStarted(backend)) ? DLBRIDGE_OK : StartSlowly(backend, error);
+}
+
+// The same for a driver's backend. Compilers see that it never succeeds without drivers, and leave
+// out what would follow.
+inline DLBridgeStatus StartDriver(const Backend& backend, DLBridgeError* error) {
+  const DLBridgeStatus status = StartBackend(backend, error);
+  return kHasDrivers || status != DLBRIDGE_OK ? status : DLBRIDGE_ERROR_UNAVAILABLE;
 }
 
 // Returns DRIVER; the message has the call, its code and, unless NULL, the driver's name of the

@@ -73,7 +73,7 @@ DLBRIDGE_COLD DLBridgeStatus Enumerate(DLDevice device, DLBridgeError* error) {
                         "must be of CUDA, ROCm, oneAPI or OpenCL, whose contexts this build knows",
                         device);
   }
-  DLBRIDGE_TRY(StartBackend(*backend, error));
+  DLBRIDGE_TRY(StartDriver(*backend, error));
   return backend->enumerate(TypeOf(device), error);
 }
 

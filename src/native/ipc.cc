@@ -168,7 +168,7 @@ DLBridgeStatus ExportDevice(const DLTensor& tensor, const Reach& reach, const DL
   if (queue != nullptr && queue->backend != backend->id) {
     return RejectForeignQueue(backend->id, queue->backend, error);
   }
-  DLBRIDGE_TRY(StartBackend(*backend, error));
+  DLBRIDGE_TRY(StartDriver(*backend, error));
   out->descriptor.backend = backend->id;
   // Use the first element: `data` itself may lie outside the allocation.
   DLBridgeBuffer buffer = dlbridge_buffer_address(tensor.data);
@@ -349,7 +349,7 @@ void CloseMapping(void* context, DLDevice /*device*/, void* /*memory*/, uint64_t
 DLBridgeStatus OpenDevice(const Descriptor& peer, const DLBridgeIpcImportSpec& spec,
                           MappingTail* out, DLBridgeError* error) {
   const Backend* backend = SharingBackend(TypeOf(peer.device));
-  DLBRIDGE_TRY(StartBackend(*backend, error));
+  DLBRIDGE_TRY(StartDriver(*backend, error));
   IpcHandle handle;
   std::memset(&handle, 0, sizeof handle);
   std::memcpy(handle.bytes, peer.handle, peer.handle_length);

@@ -58,7 +58,7 @@ bool IsRepeated(const Streams& given, size_t index) {
 
 DLBridgeStatus MarkStream(const DLBridgeStream& stream, Pending* pending, DLBridgeError* error) {
   const Backend& backend = *FindBackend(stream.backend);
-  DLBRIDGE_TRY(StartBackend(backend, error));
+  DLBRIDGE_TRY(StartDriver(backend, error));
   StreamMark* mark = pending->marks() + pending->mark_count;
   mark->backend = backend.id;
   DLBRIDGE_TRY(backend.mark(stream, mark, error));

@@ -126,7 +126,7 @@ namespace {
 
 DLBridgeStatus Synchronize(const DLBridgeStream& stream, DLBridgeError* error) {
   const Backend& backend = *FindBackend(stream.backend);
-  DLBRIDGE_TRY(StartBackend(backend, error));
+  DLBRIDGE_TRY(StartDriver(backend, error));
   return backend.synchronize(stream, error);
 }
 
@@ -136,7 +136,7 @@ DLBridgeStatus Barrier(const DLBridgeStream& stream, DLBridgeError* error) {
   if (backend.barrier == nullptr) {
     return DLBRIDGE_OK;
   }
-  DLBRIDGE_TRY(StartBackend(backend, error));
+  DLBRIDGE_TRY(StartDriver(backend, error));
   return backend.barrier(stream, error);
 }
 
@@ -157,7 +157,7 @@ DLBridgeStatus Handoff(const DLBridgeStream& producer, const DLBridgeStream& con
                        uint32_t options, DLBridgeError* error) {
   if (producer.backend == consumer.backend) {
     const Backend& backend = *FindBackend(producer.backend);
-    DLBRIDGE_TRY(StartBackend(backend, error));
+    DLBRIDGE_TRY(StartDriver(backend, error));
     return backend.handoff(producer, consumer, options, error);
   }
   if ((options & DLBRIDGE_HANDOFF_ALLOW_HOST_WAIT) == 0) {

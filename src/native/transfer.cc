@@ -40,7 +40,7 @@ DLBridgeStatus FindOwner(const Side& side, const char* argument, const Backend**
     }
     *out = FindBackend(info.backend);
   }
-  return StartBackend(**out, error);
+  return StartDriver(**out, error);
 }
 
 DLBridgeStatus ResolveSide(const char* argument, Side* side, DLBridgeError* error) {
@@ -257,7 +257,7 @@ DLBridgeStatus CarryDirectly(const Transfer& transfer, DLBridgeError* error) {
 }
 
 DLBridgeStatus Carry(Transfer* transfer, DLBridgeError* error) {
-  if (transfer->from.backend == nullptr && transfer->to.backend == nullptr) {
+  if (!kHasDrivers || (transfer->from.backend == nullptr && transfer->to.backend == nullptr)) {
     CopyOnHost(*transfer, AddressOf(transfer->from), AddressOf(transfer->to));
     return DLBRIDGE_OK;
   }
@@ -299,7 +299,7 @@ struct Place {
 DLBridgeStatus Locate(const Side& side, uint64_t offset, Place* out, DLBridgeError* error) {
   const DLBridgeBuffer& buffer = side.side.buffer;
   // The host's memory is always an address.
-  if (buffer.kind == DLBRIDGE_BUFFER_ADDRESS || side.backend == nullptr) {
+  if (!kHasDrivers || buffer.kind == DLBRIDGE_BUFFER_ADDRESS || side.backend == nullptr) {
     *out = {side.backend, 0, buffer.handle + offset};
     return DLBRIDGE_OK;
   }
@@ -350,7 +350,7 @@ DLBridgeStatus CheckOrdered(const Transfer& transfer, DLBridgeError* error) {
 
 DLBridgeStatus Enqueue(const Transfer& transfer, DLBridgeError* error) {
   DLBRIDGE_TRY(CheckOrdered(transfer, error));
-  return CarryDirectly(transfer, error);
+  return kHasDrivers ? CarryDirectly(transfer, error) : RejectStaging(transfer, error);
 }
 
 }  // namespace

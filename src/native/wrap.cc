@@ -179,7 +179,7 @@ DLBridgeStatus KeepHandle(const DLBridgeWrapSpec& spec, WrapTail* tail, DLBridge
     return DLBRIDGE_OK;
   }
   const bool writable = (spec.tensor_flags & kReadOnly) == 0;
-  DLBRIDGE_TRY(StartBackend(kOpenClBackend, error));
+  DLBRIDGE_TRY(StartDriver(kOpenClBackend, error));
   DLBRIDGE_TRY(kOpenClBackend.check_handle(tail->buffer, spec.device, writable, error));
   if (retain) {
     DLBRIDGE_TRY(kOpenClBackend.retain_handle(tail->buffer, error));
