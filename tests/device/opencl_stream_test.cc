@@ -8,6 +8,13 @@
 
 #include "device/opencl_world.h"
 
+// Intel's driver keeps the names of a kernel's arguments. LeakSanitizer asks for this text, if it
+// is part of the program.
+extern "C" const char* __lsan_default_suppressions();   // NOLINT(bugprone-reserved-identifier)
+extern "C" const char* __lsan_default_suppressions() {  // NOLINT(bugprone-reserved-identifier)
+  return "leak:Intel::OpenCL::";
+}
+
 namespace dlbridge_test {
 namespace {
 
