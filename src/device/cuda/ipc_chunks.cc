@@ -125,8 +125,7 @@ DLBridgeStatus ExportAllocation(Allocation allocation, int32_t ordinal, IpcHandl
 
 DLBridgeStatus ExportChunk(Address address, int32_t ordinal, IpcHandle* out, DLBridgeError* error) {
   Allocation allocation = 0;
-  const Result result = g_cuda.driver.mem_retain(
-      &allocation, reinterpret_cast<void*>(static_cast<uintptr_t>(address)));
+  const Result result = g_cuda.driver.mem_retain(&allocation, reinterpret_cast<void*>(address));
   if (result == kInvalidValue || result == kNotSupported) {
     return RejectMemory(address, error);
   }

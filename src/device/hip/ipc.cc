@@ -60,8 +60,7 @@ DLBridgeStatus AskHandle(uint64_t base, int32_t device, IpcMemHandle* out, DLBri
   DLBRIDGE_TRY(scope.Enter(device, error));
   RelaxedScope relaxed;
   DLBRIDGE_TRY(relaxed.Enter(error));
-  const Result code =
-      g_hip.driver.hipIpcGetMemHandle(out, reinterpret_cast<void*>(static_cast<uintptr_t>(base)));
+  const Result code = g_hip.driver.hipIpcGetMemHandle(out, reinterpret_cast<void*>(base));
   if (code != kInvalidValue && code != kNotSupported) {
     return code == kSuccess ? scope.Leave(error) : RejectCall(error, "hipIpcGetMemHandle", code);
   }
