@@ -2,6 +2,7 @@
 #include "native/pending.h"
 
 #include <atomic>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 
@@ -12,40 +13,115 @@
 namespace dlbridge {
 namespace {
 
-// A ring: a thread takes the first entry, looks at it without the lock, and appends it if its work
-// is not over.
+// A call that releases tensors, on its thread's stack.
+struct Collector {
+  const void* thread;
+  Collector* next;
+  bool again;  // a nested call has left tensors to this one
+};
+
+// All entries. A thread takes an entry, looks at it without the lock, and then removes it or moves
+// it to the end.
 struct Queue {
   Lock lock;
   Pending* first = nullptr;
   Pending* last = nullptr;
-  size_t queued = 0;            // entries in the list
-  std::atomic<size_t> held{0};  // entries in the list, and those that a thread has taken
+  size_t count = 0;
+  uint64_t newest = 0;  // number of the newest entry
+  Collector* collectors = nullptr;
+  std::atomic<size_t> held{0};  // entries in the list, and those whose tensors are being released
+  Lock waiting;                 // held while a thread waits for marks
 };
 Queue g_queue;
 
-void Append(Pending* pending) {
-  pending->next = nullptr;
-  const Locked locked(&g_queue.lock);
-  (g_queue.first == nullptr ? g_queue.first : g_queue.last->next) = pending;
-  g_queue.last = pending;
-  ++g_queue.queued;
-}
+// Identifies the thread: its errno has an address of its own.
+const void* ThisThread() { return &errno; }
 
-// NULL if the list is empty.
-Pending* TakeFirst() {
-  const Locked locked(&g_queue.lock);
-  Pending* pending = g_queue.first;
-  if (pending != nullptr) {
-    g_queue.first = pending->next;
-    g_queue.last = g_queue.first != nullptr ? g_queue.last : nullptr;
-    --g_queue.queued;
+// Registers a call that releases tensors.
+class Collecting {
+ public:
+  Collecting() : self_{ThisThread(), nullptr, false} {
+    const Locked locked(&g_queue.lock);
+    for (Collector* one = g_queue.collectors; one != nullptr; one = one->next) {
+      outer_ = one->thread == self_.thread ? one : outer_;
+    }
+    self_.next = g_queue.collectors;
+    g_queue.collectors = &self_;
   }
-  return pending;
+  ~Collecting() {
+    const Locked locked(&g_queue.lock);
+    Collector** link = &g_queue.collectors;
+    while (*link != &self_) {
+      link = &(*link)->next;
+    }
+    *link = self_.next;
+  }
+  Collecting(const Collecting&) = delete;
+  Collecting& operator=(const Collecting&) = delete;
+
+  bool nested() const { return outer_ != nullptr; }
+  // Only the thread itself reads and writes `again`.
+  void LeaveToOuter() const { outer_->again = true; }
+  bool TakeAgain() {
+    const bool again = self_.again;
+    self_.again = false;
+    return again;
+  }
+
+ private:
+  Collector self_;
+  Collector* outer_ = nullptr;  // the outermost call of this thread
+};
+
+// The following two are called with the lock held.
+void Link(Pending* pending) {
+  pending->next = nullptr;
+  pending->previous = g_queue.last;
+  (g_queue.last == nullptr ? g_queue.first : g_queue.last->next) = pending;
+  g_queue.last = pending;
+  ++g_queue.count;
+}
+void Unlink(Pending* pending) {
+  (pending->previous == nullptr ? g_queue.first : pending->previous->next) = pending->next;
+  (pending->next == nullptr ? g_queue.last : pending->next->previous) = pending->previous;
+  --g_queue.count;
 }
 
-size_t Queued() {
+uint64_t Newest() {
   const Locked locked(&g_queue.lock);
-  return g_queue.queued;
+  return g_queue.newest;
+}
+
+size_t Count() {
+  const Locked locked(&g_queue.lock);
+  return g_queue.count;
+}
+
+// Takes the first entry up to `limit` that no thread has taken and that has marks or, unless
+// `marked`, none. NULL if there is none; `*others` is then true if a thread has taken one of them.
+Pending* Take(uint64_t limit, bool marked, bool* others) {
+  const Locked locked(&g_queue.lock);
+  *others = false;
+  for (Pending* one = g_queue.first; one != nullptr; one = one->next) {
+    if (one->number > limit) {
+      continue;
+    }
+    if (one->taken == 0 && (!marked || one->mark_count != 0)) {
+      one->taken = 1;
+      return one;
+    }
+    *others = *others || one->taken != 0;
+  }
+  return nullptr;
+}
+
+// Gives an entry back. One that failed counts as new, so that a call does not take it again.
+void PutBack(Pending* pending, bool failed) {
+  const Locked locked(&g_queue.lock);
+  Unlink(pending);
+  Link(pending);
+  pending->number = failed ? ++g_queue.newest : pending->number;
+  pending->taken = 0;
 }
 
 // Frees the last mark of an entry.
@@ -72,10 +148,60 @@ DLBridgeStatus Examine(Pending* pending, bool wait, bool* over, DLBridgeError* e
   return DLBRIDGE_OK;
 }
 
-// A deleter may call these functions again: the entry is in no list meanwhile.
+// A deleter may call these functions again: the entry is in no list then.
 void Finish(Pending* pending) {
+  {
+    const Locked locked(&g_queue.lock);
+    Unlink(pending);
+  }
   ReleasePending(pending);
   g_queue.held.fetch_sub(1, std::memory_order_relaxed);
+}
+
+// Looks at each entry once.
+DLBridgeStatus CollectOver(DLBridgeError* error) {
+  DLBridgeStatus first = DLBRIDGE_OK;
+  for (size_t count = Count(); count != 0; --count) {
+    bool others = false;
+    Pending* pending = Take(UINT64_MAX, false, &others);
+    if (pending == nullptr) {
+      break;
+    }
+    bool over = false;
+    const DLBridgeStatus status =
+        Examine(pending, false, &over, first == DLBRIDGE_OK ? error : nullptr);
+    first = first == DLBRIDGE_OK ? status : first;
+    if (over) {
+      Finish(pending);
+    } else {
+      PutBack(pending, false);
+    }
+  }
+  return first;
+}
+
+// Waits for one entry up to `limit`. One thread waits at a time: the others find it done. Returns
+// false if there is none left, and none that another thread looks at.
+bool WaitForOne(uint64_t limit, bool release, DLBridgeStatus* first, DLBridgeError* error) {
+  bool others = false;
+  bool over = false;
+  Pending* pending = nullptr;
+  {
+    const Locked waiting(&g_queue.waiting);
+    pending = Take(limit, !release, &others);
+    if (pending == nullptr) {
+      return others;
+    }
+    const DLBridgeStatus status =
+        Examine(pending, true, &over, *first == DLBRIDGE_OK ? error : nullptr);
+    *first = *first == DLBRIDGE_OK ? status : *first;
+  }
+  if (over && release) {
+    Finish(pending);
+  } else {
+    PutBack(pending, !over);
+  }
+  return true;
 }
 
 }  // namespace
@@ -83,9 +209,11 @@ void Finish(Pending* pending) {
 void ResetPendingInChild() {
 #ifndef _WIN32
   g_queue.lock.ResetInChild();
+  g_queue.waiting.ResetInChild();
   g_queue.first = nullptr;
   g_queue.last = nullptr;
-  g_queue.queued = 0;
+  g_queue.count = 0;
+  g_queue.collectors = nullptr;
   g_queue.held.store(0, std::memory_order_relaxed);
 #endif
 }
@@ -121,44 +249,44 @@ void ReleasePending(Pending* pending) {
 
 void AddPending(Pending* pending) {
   g_queue.held.fetch_add(1, std::memory_order_relaxed);
-  Append(pending);
+  const Locked locked(&g_queue.lock);
+  pending->number = ++g_queue.newest;
+  Link(pending);
 }
 
 // Each call that adds an entry polls, so that the list stays short: several entries that are over,
 // and one that is not, which goes to the end so that a slow stream does not hide the others.
 void PollPending() {
+  const Collecting collecting;
   constexpr int kMost = 8;
-  for (int i = 0; i < kMost; ++i) {
-    Pending* pending = TakeFirst();
+  for (int i = 0; i < kMost && !collecting.nested(); ++i) {
+    bool others = false;
+    Pending* pending = Take(UINT64_MAX, false, &others);
     if (pending == nullptr) {
       return;
     }
     bool over = false;
     Examine(pending, false, &over, nullptr);
     if (!over) {
-      return Append(pending);
+      return PutBack(pending, false);
     }
     Finish(pending);
   }
 }
 
 DLBridgeStatus CollectPending(bool wait, size_t* left, DLBridgeError* error) {
+  Collecting collecting;
   DLBridgeStatus first = DLBRIDGE_OK;
-  // Entries that are added meanwhile are left for the next call.
-  for (size_t count = Queued(); count != 0; --count) {
-    Pending* pending = TakeFirst();
-    if (pending == nullptr) {
-      break;
+  if (wait) {
+    uint64_t limit = Newest();
+    while (WaitForOne(limit, !collecting.nested(), &first, error)) {
+      limit = collecting.TakeAgain() ? Newest() : limit;
     }
-    bool over = false;
-    const DLBridgeStatus status =
-        Examine(pending, wait, &over, first == DLBRIDGE_OK ? error : nullptr);
-    first = first == DLBRIDGE_OK ? status : first;
-    if (over) {
-      Finish(pending);
-    } else {
-      Append(pending);
-    }
+  } else if (!collecting.nested()) {
+    first = CollectOver(error);
+  }
+  if (collecting.nested()) {
+    collecting.LeaveToOuter();
   }
   *left = g_queue.held.load(std::memory_order_relaxed);
   return first;

@@ -23,6 +23,9 @@ struct HeldTensor {
 // Up to two tensors and the marks of the work that uses them. The marks follow the struct.
 struct Pending {
   Pending* next;
+  Pending* previous;
+  uint64_t number;  // in the order in which AddPending was called
+  uint64_t taken;   // 1: a thread looks at it without the lock
   HeldTensor tensors[2];
   uint32_t tensor_count;
   uint32_t mark_count;
@@ -47,13 +50,18 @@ void ReleasePending(Pending* pending);
 // Holds the tensors until all marks are over. Cannot fail.
 void AddPending(Pending* pending);
 
+// Deleters that run in one of the following functions may call these functions again. So that the
+// stack does not grow with the number of tensors, such a nested call releases nothing: the outer
+// call goes on with the tensors.
+
 // Releases some of the tensors whose marks are over. Costs at most one query of a mark that is not
 // over.
 void PollPending();
 
-// Releases all tensors whose marks are over; `wait` waits for the marks. Continues after a failure
-// of a driver and returns the first one; that tensor stays held. `*left` receives the number of
-// tensors that are held, or are being released by another thread.
+// Releases all tensors whose marks are over; `wait` first waits for the marks of all that are held
+// now, also of those that another thread looks at. Continues after a failure of a driver and returns
+// the first one; that tensor stays held. `*left` receives the number of tensors that are held or are
+// being released.
 DLBridgeStatus CollectPending(bool wait, size_t* left, DLBridgeError* error);
 
 }  // namespace dlbridge

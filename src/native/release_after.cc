@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Releases a tensor when streams have done the work that uses it.
 #include "describe/boundary.h"
+#include "describe/device.h"
 #include "native/backend.h"
 #include "native/pending.h"
 #include "native/stream.h"
@@ -81,18 +82,28 @@ DLBridgeStatus MarkAll(const Streams& given, Pending* pending, const DLBridgeStr
 }
 
 // The node of a tensor whose release callback may run before the stream's work is over: the last
-// owner of memory that was wrapped so. NULL for any other tensor.
-Node* StreamOrderedNode(const HeldTensor& held) {
-  Node* node = held.kind == DLBRIDGE_KIND_VERSIONED
-                   ? OwnNode(static_cast<const DLManagedTensorVersioned*>(held.tensor))
-                   : OwnNode(static_cast<const DLManagedTensor*>(held.tensor));
-  return node != nullptr && IsStreamOrdered(*node) ? node : nullptr;
+// owner of memory that was wrapped so, on a device of the stream's backend. NULL for any other.
+template <class Managed>
+Node* FindStreamOrdered(void* tensor, const DLBridgeStream& stream) {
+  const auto* managed = static_cast<const Managed*>(tensor);
+  Node* node = OwnNode(managed);
+  return node != nullptr && IsStreamOrdered(*node) &&
+                 IsBackendOf(stream.backend, TypeOf(managed->dl_tensor.device))
+             ? node
+             : nullptr;
+}
+Node* StreamOrderedNode(const HeldTensor& held, const DLBridgeStream& stream) {
+  return held.kind == DLBRIDGE_KIND_VERSIONED
+             ? FindStreamOrdered<DLManagedTensorVersioned>(held.tensor, stream)
+             : FindStreamOrdered<DLManagedTensor>(held.tensor, stream);
 }
 
 // All streams are marked: the rest cannot fail. `stream` is one of the marked ones, or NULL.
 void ReleaseMarked(Pending* pending, const DLBridgeStream* stream) {
-  Node* node = StreamOrderedNode(pending->tensors[0]);
-  if (node != nullptr && stream != nullptr && pending->mark_count == 1) {
+  Node* node = stream != nullptr && pending->mark_count == 1
+                   ? StreamOrderedNode(pending->tensors[0], *stream)
+                   : nullptr;
+  if (node != nullptr) {
     DiscardPending(pending);
     ReleaseNodeOn(node, *stream);
   } else if (pending->mark_count == 0) {

@@ -108,6 +108,36 @@ TEST_F(OpenClPending, DeletersCallBack) {
   ExpectNothingLive();
 }
 
+TEST_F(OpenClPending, DeletersDoNotRunInsideOthers) {
+  UserEventGate gate(context_, MakeQueue(context_));
+  CheckDepthOfDeleters(&gate, 1000);
+  ExpectNothingLive();
+}
+
+TEST_F(OpenClPending, WaitsBesideOtherThreads) {
+  UserEventGate gate(context_, MakeQueue(context_));
+  CheckWaitBesideOthers(&gate, 50);
+  ExpectNothingLive();
+}
+
+// The callback frees memory of the host on no queue of OpenCL: it is called when the work is over.
+TEST_F(OpenClPending, PassesNoStreamOfAnotherBackend) {
+  UserEventGate gate(context_, MakeQueue(context_));
+  const DLBridgeStream stream = gate.Close();
+  Releases releases;
+  float memory[4] = {};
+  DLManagedTensorVersioned* tensor = WrapBuffer(dlbridge_buffer_address(memory), {kDLCUDA, 0}, {4},
+                                                &releases, DLBRIDGE_WRAP_RELEASE_ON_STREAM);
+  Error error;
+  ASSERT_EQ(ReleaseAfter(tensor, DLBRIDGE_KIND_VERSIONED, {stream}, &error), DLBRIDGE_OK);
+  EXPECT_EQ(releases.count, 0);
+  gate.Open();
+  EXPECT_EQ(Collected(DLBRIDGE_COLLECT_WAIT), 0U);
+  EXPECT_EQ(releases.count, 1);
+  EXPECT_FALSE(releases.had_stream);
+  ExpectNothingLive();
+}
+
 TEST_F(OpenClPending, AForkedChild) {
   UserEventGate gate(context_, MakeQueue(context_));
   CheckForkedChild(&gate);

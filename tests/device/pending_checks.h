@@ -7,6 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -274,6 +276,66 @@ inline void CheckDeletersThatCallBack(Gate* gate) {
   EXPECT_EQ(Collected(DLBRIDGE_COLLECT_WAIT), 0U);
   EXPECT_EQ(outer->deletions, 1);
   EXPECT_EQ(inner->deletions, 1);
+}
+
+// However many tensors there are, a deleter that collects does not run inside another one.
+inline void CheckDepthOfDeleters(Gate* gate, int tensors) {
+  const DLBridgeStream stream = gate->Close();
+  auto fate = std::make_shared<Fate>();
+  int depth = 0;
+  int deepest = 0;
+  fate->on_delete = [&] {
+    deepest = std::max(deepest, ++depth);
+    Error error;
+    EXPECT_EQ(dlbridge_collect(0, nullptr, &error), DLBRIDGE_OK) << error.message;
+    EXPECT_EQ(dlbridge_collect(DLBRIDGE_COLLECT_WAIT, nullptr, &error), DLBRIDGE_OK);
+    --depth;
+  };
+  for (int i = 0; i < tensors; ++i) {
+    Error error;
+    ASSERT_EQ(ReleaseAfter(Produce<DLManagedTensorVersioned>(fate), DLBRIDGE_KIND_VERSIONED,
+                           {stream}, &error),
+              DLBRIDGE_OK);
+  }
+  gate->Open();
+  EXPECT_EQ(Collected(DLBRIDGE_COLLECT_WAIT), 0U);
+  EXPECT_EQ(fate->deletions, tensors);
+  EXPECT_EQ(deepest, 1);
+}
+
+// A wait does not overlook the tensor that another thread looks at meanwhile.
+inline void CheckWaitBesideOthers(Gate* gate, int rounds) {
+  for (int round = 0; round < rounds; ++round) {
+    const DLBridgeStream stream = gate->Close();
+    auto fate = std::make_shared<Fate>();
+    Error error;
+    ASSERT_EQ(ReleaseAfter(Produce<DLManagedTensorVersioned>(fate), DLBRIDGE_KIND_VERSIONED,
+                           {stream}, &error),
+              DLBRIDGE_OK);
+    std::atomic<bool> opened{false};
+    std::atomic<bool> done{false};
+    std::atomic<int> polls{0};
+    std::thread poll([&] {
+      while (!done) {
+        dlbridge_collect(0, nullptr, nullptr);
+        ++polls;
+      }
+    });
+    std::thread open([&] {
+      while (polls < 20) {
+        std::this_thread::yield();
+      }
+      opened = true;
+      gate->Open();
+    });
+    Collected(DLBRIDGE_COLLECT_WAIT);
+    EXPECT_TRUE(opened) << "the wait returned before the work was over";
+    done = true;
+    poll.join();
+    open.join();
+    EXPECT_EQ(Collected(DLBRIDGE_COLLECT_WAIT), 0U);
+    EXPECT_EQ(fate->deletions, 1);
+  }
 }
 
 // A forked child holds nothing and releases nothing; the parent is not affected.
