@@ -53,7 +53,7 @@ struct CopyJob {
   CopySide to;
   DLBridgeStream stream;  // kind 0: the backend chooses
   bool rows_alone;        // set by copy_begin: a rectangle takes one call per row
-  uint64_t state[12];
+  uint64_t state[14];
 };
 
 // The largest number of file descriptors in one export: as many as Linux sends in one message

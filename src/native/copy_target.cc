@@ -177,7 +177,9 @@ DLBridgeStatus UseTarget(const DLTensor& source, const LayoutSnapshot& layout,
                          const DLBridgeCopySpec& spec, Version version, CopyTarget* out,
                          DLBridgeError* error) {
   if (out->bytes > spec.target_size - spec.target_offset) {
-    return RejectSize(error, "spec.target_size", spec.target_offset + out->bytes, spec.target_size);
+    uint64_t needed = 0;
+    const bool wraps = AddOverflows(spec.target_offset, out->bytes, &needed);
+    return RejectSize(error, "spec.target_size", wraps ? UINT64_MAX : needed, spec.target_size);
   }
   Node* node = AllocateNode(source.ndim, sizeof(WrapTail));
   if (node == nullptr) {

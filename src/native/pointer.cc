@@ -257,7 +257,9 @@ DLBridgeStatus ReadPointerOptions(const DLBridgePointerInfo* out, uint32_t* opti
 // The devices that can access the memory, if it is on a device and its driver can tell.
 DLBridgeStatus AskPeers(DLBridgePointerInfo* info, DLBridgeError* error) {
   const Backend& backend = *FindBackend(info->backend);
-  if (info->native_device < 0 || backend.peers == nullptr) {
+  const bool on_device =
+      info->memory == DLBRIDGE_MEMORY_DEVICE || info->memory == DLBRIDGE_MEMORY_USM_DEVICE;
+  if (!on_device || info->native_device < 0 || backend.peers == nullptr) {
     return DLBRIDGE_OK;
   }
   DLBRIDGE_TRY(backend.peers(info->native_device, &info->peers, error));

@@ -94,6 +94,43 @@ TEST_F(OpenClPending, AQueueOfAnotherDriver) {
   ExpectNothingLive();
 }
 
+// The library copies in the parent, where the driver does not know the end of the sub-buffer.
+TEST_F(OpenClPending, ACopyDoesNotLeaveItsSubBuffer) {
+  constexpr size_t kParent = 4096;
+  constexpr size_t kPart = 1024;
+  cl_mem parent = MakeBuffer(context_, kParent);
+  const cl_buffer_region region = {kPart, kPart};
+  cl_int code = CL_SUCCESS;
+  cl_mem part = CL(clCreateSubBuffer)(parent, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &code);
+  ASSERT_EQ(code, CL_SUCCESS);
+  Releases releases;
+  std::vector<float> host(kParent / sizeof(float));
+  for (const bool async : {false, true}) {
+    for (const bool down : {false, true}) {
+      const DLBridgeBuffer device = dlbridge_buffer_cl_mem(part, nullptr);
+      DLManagedTensorVersioned* source = down
+                                             ? WrapBuffer(device, Label(), {kParent / 4}, &releases)
+                                             : WrapBuffer(dlbridge_buffer_address(host.data()),
+                                                          {kDLCPU, 0}, {kParent / 4}, &releases);
+      DLBridgeCopySpec spec = DLBRIDGE_COPY_SPEC_INIT;
+      spec.device = down ? DLDevice{kDLCPU, 0} : Label();
+      spec.target = down ? dlbridge_buffer_address(host.data()) : device;
+      spec.target_size = kParent;
+      spec.stream = dlbridge_stream_opencl(MakeQueue(context_), Label());
+      DLManagedTensorVersioned* copy = nullptr;
+      Error error;
+      EXPECT_EQ(async ? dlbridge_copy_async(source, &spec, &copy, &error)
+                      : dlbridge_copy(&source->dl_tensor, 0, &spec, &copy, &error),
+                DLBRIDGE_ERROR_INVALID_ARGUMENT);
+      EXPECT_TRUE(error.Says("leaves its sub-buffer")) << error.message;
+      EXPECT_TRUE(error.Says(down ? "source" : "spec.target")) << error.message;
+      source->deleter(source);
+    }
+  }
+  EXPECT_EQ(CL(clReleaseMemObject)(part), CL_SUCCESS);
+  ExpectNothingLive();
+}
+
 TEST_F(OpenClPending, MarksThatFail) {
   cl_command_queue queue = MakeQueue(context_);
   UserEventGate gate(context_, queue);

@@ -13,6 +13,8 @@ namespace {
 enum : uint8_t {
   kFromOffset,  // of a sub-buffer in its parent, which the copy uses
   kToOffset,
+  kFromSize,  // of that sub-buffer, which the driver does not check in the parent
+  kToSize,
   kQueue,
   kSlot,       // of a kept queue
   kOwnQueue,   // 1: the queue is leased for this copy
@@ -54,10 +56,12 @@ DLBridgeStatus SideContext(const CopySide& side, Context* out, DLBridgeError* er
 // PoCL 3.1 crashes in clEnqueueCopyBufferRect if either buffer is a sub-buffer.
 DLBridgeStatus UseParents(CopyJob* job, DLBridgeError* error) {
   if (PlaceOf(job->from) == Place::kMem) {
-    DLBRIDGE_TRY(ToParent(&job->from.buffer, &job->state[kFromOffset], error));
+    DLBRIDGE_TRY(
+        ToParent(&job->from.buffer, &job->state[kFromOffset], &job->state[kFromSize], error));
   }
-  return PlaceOf(job->to) == Place::kMem ? ToParent(&job->to.buffer, &job->state[kToOffset], error)
-                                         : DLBRIDGE_OK;
+  return PlaceOf(job->to) == Place::kMem
+             ? ToParent(&job->to.buffer, &job->state[kToOffset], &job->state[kToSize], error)
+             : DLBRIDGE_OK;
 }
 
 // OpenCL has no copy between a cl_mem and USM, nor between two contexts.
@@ -420,7 +424,31 @@ DLBridgeStatus CopyBegin(CopyJob* job, DLBridgeError* error) {
   return status;
 }
 
+namespace {
+
+// Does a box leave the sub-buffer of this size? Its span fits in 64 bits, since the layout does.
+bool Leaves(const CopyBox& box, uint64_t offset, uint64_t row_pitch, uint64_t plane_pitch,
+            uint64_t size) {
+  const uint64_t span = (box.planes - 1) * plane_pitch + (box.rows - 1) * row_pitch + box.bytes;
+  return offset > size || span > size - offset;
+}
+
+DLBridgeStatus CheckBox(const CopyJob& job, const CopyBox& box, DLBridgeError* error) {
+  constexpr char kLeaves[] = "leaves its sub-buffer (CL_MEM_SIZE): correct the layout or the size";
+  if (PlaceOf(job.from) == Place::kMem && Leaves(box, box.from_offset, box.from_row_pitch,
+                                                 box.from_plane_pitch, job.state[kFromSize])) {
+    return RejectArgument(error, "source", kLeaves);
+  }
+  return PlaceOf(job.to) == Place::kMem && Leaves(box, box.to_offset, box.to_row_pitch,
+                                                  box.to_plane_pitch, job.state[kToSize])
+             ? RejectArgument(error, "spec.target", kLeaves)
+             : DLBRIDGE_OK;
+}
+
+}  // namespace
+
 DLBridgeStatus CopyPart(CopyJob* job, const CopyBox& box, DLBridgeError* error) {
+  DLBRIDGE_TRY(CheckBox(*job, box, error));
   CopyBox moved = box;
   moved.from_offset += job->state[kFromOffset];
   moved.to_offset += job->state[kToOffset];

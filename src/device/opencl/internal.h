@@ -76,7 +76,8 @@ DLBridgeStatus QueueContext(Queue queue, Context* out, DLBridgeError* error);
 DLBridgeStatus MemContext(const DLBridgeBuffer& buffer, Context* out, DLBridgeError* error);
 
 // Replaces a sub-buffer by its parent and sets its offset in it. `*offset` is 0 for other buffers.
-DLBridgeStatus ToParent(DLBridgeBuffer* buffer, uint64_t* offset, DLBridgeError* error);
+DLBridgeStatus ToParent(DLBridgeBuffer* buffer, uint64_t* offset, uint64_t* size,
+                        DLBridgeError* error);
 
 // The flags with which a cl_mem was created; a sub-buffer inherits its parent's.
 DLBridgeStatus MemFlags(const DLBridgeBuffer& buffer, uint64_t* out, DLBridgeError* error);

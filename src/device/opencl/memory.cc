@@ -257,15 +257,19 @@ DLBridgeStatus MemContext(const DLBridgeBuffer& buffer, Context* out, DLBridgeEr
   return AskMem(buffer, kMemContext, out, error);
 }
 
-DLBridgeStatus ToParent(DLBridgeBuffer* buffer, uint64_t* offset, DLBridgeError* error) {
+DLBridgeStatus ToParent(DLBridgeBuffer* buffer, uint64_t* offset, uint64_t* size,
+                        DLBridgeError* error) {
   Mem parent = nullptr;
   size_t origin = 0;
+  size_t bytes = SIZE_MAX;
   DLBRIDGE_TRY(AskMem(*buffer, kMemParent, &parent, error));
   if (parent != nullptr) {
     DLBRIDGE_TRY(AskMem(*buffer, kMemOffset, &origin, error));
+    DLBRIDGE_TRY(AskMem(*buffer, kMemSize, &bytes, error));
     buffer->handle = ToInteger(parent);
   }
   *offset = origin;
+  *size = bytes;
   return DLBRIDGE_OK;
 }
 
@@ -337,7 +341,8 @@ DLBridgeStatus DescribeHandle(const DLBridgeBuffer& buffer, HandleFacts* out,
   uint64_t flags = 0;
   DLBRIDGE_TRY(MemFlags(buffer, &flags, error));
   *out = {buffer, 0, (flags & kMemReadOnly) != 0};
-  DLBRIDGE_TRY(ToParent(&out->memory, &out->offset, error));
+  uint64_t size = 0;
+  DLBRIDGE_TRY(ToParent(&out->memory, &out->offset, &size, error));
   return UseHostMemory(flags, out, error);
 }
 
