@@ -1467,11 +1467,13 @@ DLBRIDGE_API DLBridgeStatus dlbridge_copy_async(const DLManagedTensorVersioned* 
 /** Releases `tensor`, a managed tensor of any maker (`kind` LEGACY or VERSIONED), when the work enqueued
  * so far on each of the `count` streams is over; the host does not wait. Streams of kind HOST have no
  * work: with these alone the tensor is released at once. So is the last owner of a tensor of
- * dlbridge_wrap with RELEASE_ON_STREAM and one queue: its callback receives the queue. Else the library
- * holds the tensor; this call also releases up to 8 tensors held before, whose work is over. Work that
- * a fault of the device has ended is over. Success: the tensor belongs to the library. Failure: the
- * tensor is the caller's and nothing is held. Errors: INVALID_ARGUMENT (also for count 0 and kind
- * NO_SYNC), CAPTURE where a stream is capturing a graph, OUT_OF_MEMORY. \since 0.4.0 */
+ * dlbridge_wrap with RELEASE_ON_STREAM, if one queue of its own backend is given and it keeps no context
+ * of the table and no handle: its callback receives the queue. Else the library holds the tensor; this
+ * call also releases up to 8 tensors held before, whose work is over. Work that a fault of the device
+ * has ended is over. Success: the tensor belongs to the library. Failure: the tensor is the caller's and
+ * nothing is held; after a fault of the device, release it by dlbridge_release. Errors: INVALID_ARGUMENT
+ * (also for count 0 and kind NO_SYNC), CAPTURE where a stream is capturing a graph, OUT_OF_MEMORY.
+ * \since 0.4.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_release_after(void* tensor, DLBridgeKind kind,
                                                    const DLBridgeStream* streams, size_t count,
                                                    DLBridgeError* error);
@@ -1484,10 +1486,12 @@ enum {
 /* [/facts] */
 
 /** Releases the tensors that the library holds whose work is over. `options` 0 does not wait for work.
- * `*left`, unless NULL, receives the number of tensors and copies that are still held, also on failure;
- * those that another thread is just examining or releasing are counted. Call it where a tensor's memory
- * is needed again, or now and then. Errors: DRIVER where a driver cannot tell whether work is over;
- * that tensor stays held, and the others have been released. \since 0.4.0 */
+ * `*left`, unless NULL, receives the number of tensors and copies that are still held or being released
+ * by any thread, also on failure. Call it where a tensor's memory is needed again, or now and then.
+ * Called by a deleter that one of these functions runs, it releases nothing: the outer call goes on with
+ * what is held. Errors: DRIVER where a driver cannot tell whether work is over, CAPTURE where a stream
+ * began a capture meanwhile (HIP); that tensor stays held, and the others have been released.
+ * \since 0.4.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_collect(uint32_t options, size_t* left, DLBridgeError* error);
 
 /* ---------------------------------------------------------------------------------------------
