@@ -59,9 +59,9 @@ void AddPending(Pending* pending);
 void PollPending();
 
 // Releases all tensors whose marks are over; `wait` first waits for the marks of all that are held
-// now, also of those that another thread looks at. Continues after a failure of a driver and returns
-// the first one; that tensor stays held. `*left` receives the number of tensors that are held or are
-// being released.
+// now, also of those that another thread looks at. Continues after a failure of a driver and
+// returns the first one; that tensor stays held. `*left` receives the number of tensors that are
+// held or are being released.
 DLBridgeStatus CollectPending(bool wait, size_t* left, DLBridgeError* error);
 
 }  // namespace dlbridge
