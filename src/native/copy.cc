@@ -9,7 +9,6 @@
 #include "native/pending.h"
 #include "native/stream.h"
 #include "native/transfer.h"
-#include "tensor/owned.h"
 
 namespace dlbridge {
 namespace {

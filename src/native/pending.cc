@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "native/pending.h"
 
-#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -27,10 +26,10 @@ struct Queue {
   Pending* first = nullptr;
   Pending* last = nullptr;
   size_t count = 0;
-  uint64_t newest = 0;  // number of the newest entry
+  size_t releasing = 0;  // entries that left the list and whose deleters still run
+  uint64_t newest = 0;   // number of the newest entry
   Collector* collectors = nullptr;
-  std::atomic<size_t> held{0};  // entries in the list, and those whose tensors are being released
-  Lock waiting;                 // held while a thread waits for marks
+  Lock waiting;  // held while a thread waits for marks
 };
 Queue g_queue;
 
@@ -51,10 +50,12 @@ class Collecting {
   ~Collecting() {
     const Locked locked(&g_queue.lock);
     Collector** link = &g_queue.collectors;
-    while (*link != &self_) {
+    while (*link != &self_ && *link != nullptr) {
       link = &(*link)->next;
     }
-    *link = self_.next;
+    if (*link != nullptr) {  // the list is empty in a child that a deleter has forked
+      *link = self_.next;
+    }
   }
   Collecting(const Collecting&) = delete;
   Collecting& operator=(const Collecting&) = delete;
@@ -150,12 +151,20 @@ DLBridgeStatus Examine(Pending* pending, bool wait, bool* over, DLBridgeError* e
 
 // A deleter may call these functions again: the entry is in no list then.
 void Finish(Pending* pending) {
+  const uint32_t generation = ForkGeneration();
   {
     const Locked locked(&g_queue.lock);
     Unlink(pending);
+    ++g_queue.releasing;
   }
   ReleasePending(pending);
-  g_queue.held.fetch_sub(1, std::memory_order_relaxed);
+  const Locked locked(&g_queue.lock);
+  g_queue.releasing -= generation == ForkGeneration() ? 1 : 0;  // a child starts anew
+}
+
+size_t Held() {
+  const Locked locked(&g_queue.lock);
+  return g_queue.count + g_queue.releasing;
 }
 
 // Looks at each entry once.
@@ -214,7 +223,7 @@ void ResetPendingInChild() {
   g_queue.last = nullptr;
   g_queue.count = 0;
   g_queue.collectors = nullptr;
-  g_queue.held.store(0, std::memory_order_relaxed);
+  g_queue.releasing = 0;
 #endif
 }
 
@@ -248,7 +257,6 @@ void ReleasePending(Pending* pending) {
 }
 
 void AddPending(Pending* pending) {
-  g_queue.held.fetch_add(1, std::memory_order_relaxed);
   const Locked locked(&g_queue.lock);
   pending->number = ++g_queue.newest;
   Link(pending);
@@ -288,7 +296,7 @@ DLBridgeStatus CollectPending(bool wait, size_t* left, DLBridgeError* error) {
   if (collecting.nested()) {
     collecting.LeaveToOuter();
   }
-  *left = g_queue.held.load(std::memory_order_relaxed);
+  *left = Held();
   return first;
 }
 

@@ -63,6 +63,12 @@ TEST_F(CudaPending, DeletersCallBack) {
   CheckDeletersThatCallBack(&gate);
 }
 
+TEST_F(CudaPending, AForkInADeleter) {
+  CudaDevice device(0);
+  CudaGate gate(&device);
+  CheckForkInADeleter(&gate);
+}
+
 TEST_F(CudaPending, AForkedChild) {
   CudaDevice device(0);
   CudaGate gate(&device);

@@ -59,6 +59,12 @@ HIP_TEST(HipPending, DeletersCallBack) {
   CheckDeletersThatCallBack(&gate);
 }
 
+HIP_TEST(HipPending, AForkInADeleter) {
+  HipDevice device(fake, 0);
+  HipGate gate(&device);
+  CheckForkInADeleter(&gate);
+}
+
 HIP_TEST(HipPending, AForkedChild) {
   HipDevice device(fake, 0);
   HipGate gate(&device);

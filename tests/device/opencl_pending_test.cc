@@ -175,6 +175,12 @@ TEST_F(OpenClPending, PassesNoStreamOfAnotherBackend) {
   ExpectNothingLive();
 }
 
+TEST_F(OpenClPending, AForkInADeleter) {
+  UserEventGate gate(context_, MakeQueue(context_));
+  CheckForkInADeleter(&gate);
+  ExpectNothingLive();
+}
+
 TEST_F(OpenClPending, AForkedChild) {
   UserEventGate gate(context_, MakeQueue(context_));
   CheckForkedChild(&gate);

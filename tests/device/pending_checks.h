@@ -361,6 +361,29 @@ inline void CheckForkedChild(Gate* gate) {
   EXPECT_EQ(fate->deletions, 1);
 }
 
+// A child that a deleter forks returns through the call that ran the deleter.
+inline void CheckForkInADeleter(Gate* gate) {
+  const DLBridgeStream stream = gate->Close();
+  auto fate = std::make_shared<Fate>();
+  pid_t child = -1;
+  fate->on_delete = [&] { child = fork(); };
+  Error error;
+  ASSERT_EQ(ReleaseAfter(Produce<DLManagedTensorVersioned>(fate), DLBRIDGE_KIND_VERSIONED, {stream},
+                         &error),
+            DLBRIDGE_OK);
+  gate->Open();
+  size_t left = SIZE_MAX;
+  const DLBridgeStatus status = dlbridge_collect(DLBRIDGE_COLLECT_WAIT, &left, nullptr);
+  if (child == 0) {
+    _exit(status == DLBRIDGE_OK && left == 0 ? 0 : 1);
+  }
+  EXPECT_EQ(status, DLBRIDGE_OK);
+  EXPECT_EQ(left, 0U);
+  int ended = -1;
+  EXPECT_EQ(waitpid(child, &ended, 0), child);
+  EXPECT_TRUE(WIFEXITED(ended) && WEXITSTATUS(ended) == 0) << ended;
+}
+
 // Threads that release and collect at once: each deleter runs once, and no tensor is lost.
 inline void CheckThreads(Gate* gate, int threads, int rounds) {
   auto fate = std::make_shared<Fate>();
