@@ -159,7 +159,9 @@ void Finish(Pending* pending) {
   }
   ReleasePending(pending);
   const Locked locked(&g_queue.lock);
-  g_queue.releasing -= generation == ForkGeneration() ? 1 : 0;  // a child starts anew
+  if (generation == ForkGeneration()) {  // a child starts anew
+    --g_queue.releasing;
+  }
 }
 
 size_t Held() {
