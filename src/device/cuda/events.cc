@@ -9,8 +9,6 @@
 
 namespace dlbridge::cuda {
 
-enum : uint32_t { kEmpty = 0, kBusy = 1, kIdle = 2 };
-
 // Each slot has its own cache line, so that threads do not share lines.
 struct alignas(64) EventSlot {
   std::atomic<uint32_t> state;
@@ -24,16 +22,6 @@ namespace {
 // The number of events that are kept. Further hand-offs create an event for one use.
 constexpr uint64_t kSlots = 64;
 EventSlot g_slots[kSlots];
-
-bool Claim(EventSlot* slot, uint32_t from) {
-  return slot->state.load(std::memory_order_relaxed) == from &&
-         slot->state.compare_exchange_strong(from, kBusy, std::memory_order_acquire,
-                                             std::memory_order_relaxed);
-}
-
-void Return(EventSlot* slot, uint32_t state) {
-  slot->state.store(state, std::memory_order_release);
-}
 
 bool IsOf(const EventSlot& slot, uint64_t context_id) {
   return slot.context_id.load(std::memory_order_relaxed) == context_id;

@@ -3,6 +3,7 @@
 #ifndef DLBRIDGE_SRC_DEVICE_CUDA_EVENTS_H_
 #define DLBRIDGE_SRC_DEVICE_CUDA_EVENTS_H_
 
+#include <atomic>
 #include <cstdint>
 
 #include "device/cuda/driver.h"
@@ -10,6 +11,22 @@
 #include "native/backend.h"
 
 namespace dlbridge::cuda {
+
+// States of a slot in a table of events. The thread that makes a slot busy owns it until it returns
+// the slot.
+enum : uint32_t { kEmpty = 0, kBusy = 1, kIdle = 2 };
+
+template <class Slot>
+bool Claim(Slot* slot, uint32_t from) {
+  return slot->state.load(std::memory_order_relaxed) == from &&
+         slot->state.compare_exchange_strong(from, kBusy, std::memory_order_acquire,
+                                             std::memory_order_relaxed);
+}
+
+template <class Slot>
+void Return(Slot* slot, uint32_t state) {
+  slot->state.store(state, std::memory_order_release);
+}
 
 struct EventSlot;
 

@@ -23,13 +23,12 @@
 // Two threads that export from one stream at once get two events.
 #include <atomic>
 
+#include "device/cuda/events.h"
 #include "device/cuda/ipc.h"
 #include "support/text.h"
 
 namespace dlbridge::cuda {
 namespace {
-
-enum : uint32_t { kEmpty = 0, kBusy = 1, kIdle = 2 };
 
 struct IpcEventSlot {
   std::atomic<uint32_t> state;
@@ -67,16 +66,6 @@ DLBridgeStatus RequireEvents(DLBridgeError* error) {
                             "has no events that order the work of two processes, for which the "
                             "library needs CUDA 12.0 or later: the exporter must wait for its "
                             "stream (dlbridge_stream_synchronize) and export with NULL");
-}
-
-bool Claim(IpcEventSlot* slot, uint32_t from) {
-  return slot->state.load(std::memory_order_relaxed) == from &&
-         slot->state.compare_exchange_strong(from, kBusy, std::memory_order_acquire,
-                                             std::memory_order_relaxed);
-}
-
-void Return(IpcEventSlot* slot, uint32_t state) {
-  slot->state.store(state, std::memory_order_release);
 }
 
 // Claims the first slot in a state for which `fits` is true, or returns NULL.
