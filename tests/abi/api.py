@@ -36,12 +36,21 @@ def read(include, cpp, machine="x86_64"):
 
 
 def read_header(path, machine="x86_64"):
+    """The API of a header and of its parts, as if they were one file."""
     unit = _parse(path, _options(path, machine), strict=path.name in CORE)
     api = {key: {} for key in ("functions", "inlines", "structs", "constants", "types")}
+    files = parts(path)
+    names = set(map(str, files))
     for cursor in unit.cursor.get_children():
-        if cursor.location.file and cursor.location.file.name == str(path):
+        if cursor.location.file and cursor.location.file.name in names:
             _add(api, cursor)
-    return {**api, "macros": _macros(path, unit, machine), "inactive": _inactive(unit, path)}
+    inactive = {text for one in files for text in _inactive(unit, one)}
+    return {**api, "macros": _macros(path, machine), "inactive": sorted(inactive)}
+
+
+def parts(path):
+    """A header, and the headers that only it includes: cpython_api.h has its parts in cpython/."""
+    return [path, *sorted((path.parent / path.stem.removesuffix("_api")).glob("*.h"))]
 
 
 def declarations(path, text=None):
@@ -208,12 +217,13 @@ def _text(tokens):
 # ---- Macros -------------------------------------------------------------------------------------
 
 
-def _macros(path, unit, machine):
-    """Every macro that the file defines under any condition: its texts, and its value if it has one
-    in this configuration."""
+def _macros(path, machine):
+    """Every macro that the header defines under any condition: its texts, and its value if it has
+    one in this configuration."""
     texts = {}
-    for name, text in _definitions(path.read_text()):
-        texts.setdefault(name, []).append(text)
+    for one in parts(path):
+        for name, text in _definitions(one.read_text()):
+            texts.setdefault(name, []).append(text)
     texts = {name: text for name, text in texts.items() if not name.endswith("_H_")}
     plain = [
         name for name, found in texts.items() if any(not text.startswith("(") for text in found)

@@ -49,7 +49,7 @@ class Tree:
         return {**self.api, "defaults": values.of_headers(build, self.include, self.core())}
 
     def headers(self):
-        return sorted((self.include / "dlbridge").glob("*.h"))
+        return sorted((self.include / "dlbridge").rglob("*.h"))
 
     def needed(self, machine):
         return library_checks.read_needed(self.root / f"abi/needed/debian12-{machine}.txt")
@@ -175,9 +175,10 @@ def record(tree, builds):
     fresh = [dumps.write(build, tree.include, tree.version, build.out) for build in builds]
     text = as_text(tree.full_api(builds[0]))
     shutil.rmtree(folder, ignore_errors=True)
-    (folder / "include/dlbridge").mkdir(parents=True)
     for path in tree.headers():
-        shutil.copy(path, folder / "include/dlbridge")
+        kept = recorded.include / path.relative_to(tree.include)
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, kept)
     recorded.api_file.write_text(text)
     recorded.client.write_text(clients.source(tree.core()))
     suite.write(tree.root, folder / suite.ARCHIVE)
@@ -207,11 +208,11 @@ def check_recorded(tree, builds):
     needed += [recorded.dump(build.machine, kind) for build in builds for kind in dumps.KINDS]
     missing = [path for path in needed if not path.is_file()]
     yield from (f"{where} has no {path.name}" for path in missing)
-    names = {path.name for path in tree.headers()}
-    kept = {path.name for path in (recorded.include / "dlbridge").glob("*.h")}
+    names = {str(path.relative_to(tree.include)) for path in tree.headers()}
+    kept = {str(one.relative_to(recorded.include)) for one in recorded.include.rglob("*.h")}
     yield from (f"{where} has no {name}" for name in sorted(names - kept))
     yield from (f"{name} is only in {where}" for name in sorted(kept - names))
-    pairs = [(path, recorded.include / "dlbridge" / path.name) for path in tree.headers()]
+    pairs = [(one, recorded.include / one.relative_to(tree.include)) for one in tree.headers()]
     for now, then in [*pairs, (tree.symbols, recorded.symbols)]:
         if then.is_file() and header.code(now.read_text()) != header.code(then.read_text()):
             yield f"{now.relative_to(tree.root)} is not the recorded one of {where}"

@@ -68,7 +68,7 @@ def write(build, include, version, folder):
     folder.mkdir(parents=True, exist_ok=True)
     paths = {kind: folder / f"{build.machine}.{kind}" for kind in KINDS}
     headers = include / "dlbridge"
-    key = digest(build.library, *sorted(headers.glob("*.h")))
+    key = digest(build.library, *sorted(headers.rglob("*.h")))
     stamp = folder / f"{build.machine}.dumps"
     if stamp.is_file() and stamp.read_text() == key and all(p.is_file() for p in paths.values()):
         return paths

@@ -14,6 +14,7 @@ import functools
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
@@ -137,9 +138,7 @@ def check_draft(tree, builds):
     """The declarations in abi/draft/*.h, which later versions need, are legal additions."""
     for path in sorted((tree.root / "abi/draft").glob("*.h")):
         include = builds[0].out / "draft/include"
-        (include / "dlbridge").mkdir(parents=True, exist_ok=True)
-        for header_file in tree.headers():
-            (include / "dlbridge" / header_file.name).write_bytes(header_file.read_bytes())
+        shutil.copytree(tree.include, include, dirs_exist_ok=True)
         text, _, end = tree.header.rpartition("#endif")
         (include / "dlbridge/dlbridge.h").write_text(f"{text}{path.read_text()}\n#endif{end}")
         try:

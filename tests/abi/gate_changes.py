@@ -29,7 +29,7 @@ REVIEWED = "abi/reviewed.txt"
 MAP = "src/dlbridge.map"
 DLPACK = "include/dlbridge/dlpack.h"
 VENEER = "include/dlbridge/cuda_api.h"
-CPYTHON = "include/dlbridge/cpython_api.h"
+CPYTHON = "include/dlbridge/cpython"
 CPP = "bindings/cpp/include/dlbridge/hpp/describe.hpp"
 
 
@@ -480,14 +480,14 @@ EDITS = (
     ),
     (
         "a function of cpython_api.h changed",
-        CPYTHON,
+        f"{CPYTHON}/errors.h",
         "case DLBRIDGE_ERROR_OUT_OF_MEMORY:\n      return PyExc_MemoryError;",
         "case DLBRIDGE_ERROR_OUT_OF_MEMORY:\n      return PyExc_ValueError;",
         "dlbridge_py_error_type",
     ),
     (
         "code of cpython_api.h for another compiler changed",
-        CPYTHON,
+        f"{CPYTHON}/atomic.h",
         "_InterlockedExchangeAdd64((volatile __int64*)value, more) + more;",
         "_InterlockedExchangeAdd64((volatile __int64*)value, more);",
         "inactive",

@@ -83,7 +83,7 @@ class Suite:
         self.left_out = () if is_todays else OF_ITS_VERSION
         self.folder = build.out / f"suite-{recorded.version}"
         archive = (recorded.folder / ARCHIVE).read_bytes()
-        headers = sorted((recorded.include / "dlbridge").glob("*.h"))
+        headers = sorted(recorded.include.rglob("*.h"))
         self.key = hashlib.sha256(b"".join([archive, *(path.read_bytes() for path in headers)]))
         self.sources = list(self._unpack(archive))
         shutil.copytree(recorded.include, self.folder / "include", dirs_exist_ok=True)

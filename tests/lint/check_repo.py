@@ -136,10 +136,10 @@ def check_cpp_names():
 
 def check_header_lines():
     """The public headers are laid out by hand: 105 columns, no tabs."""
-    for path in sorted(PUBLIC.glob("*.h")):
+    for path in sorted(PUBLIC.rglob("*.h")):
         for number, line in enumerate(path.read_text().splitlines(), 1):
             if len(line) > 105 or "\t" in line:
-                yield f"{path.name}:{number}: longer than 105 columns, or a tab"
+                yield f"{path.relative_to(PUBLIC)}:{number}: longer than 105 columns, or a tab"
 
 
 def anchors(name):

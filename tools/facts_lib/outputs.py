@@ -6,7 +6,7 @@ from .text import Problem, replace
 
 HEADER = "include/dlbridge/dlbridge.h"
 DLPACK = "include/dlbridge/dlpack.h"
-CPYTHON = "include/dlbridge/cpython_api.h"
+CPYTHON = "include/dlbridge/cpython"
 SOURCES = ("status_table.h", "dtype.h", "device.h", "version.h", "api.cc", "dlbridge.map")
 
 
@@ -64,8 +64,8 @@ def _headers(facts):
     for group in facts.groups:
         yield HEADER, f"facts/enums.toml {group.name}", c.group(group)
     yield HEADER, "facts/dlpack.toml", c.default_version(facts)
-    yield CPYTHON, "facts/statuses.toml", c.exceptions(facts)
-    yield CPYTHON, "facts/dlpack.toml", c.asked_version(facts)
+    yield f"{CPYTHON}/errors.h", "facts/statuses.toml", c.exceptions(facts)
+    yield f"{CPYTHON}/life.h", "facts/dlpack.toml", c.asked_version(facts)
     yield DLPACK, "facts/devices.toml", c.dlpack_enum(facts.devices)
     yield DLPACK, "facts/dtypes.toml", c.dlpack_enum(facts.dtypes, "U")
     yield DLPACK, "facts/dlpack.toml version", c.dlpack_version(facts)
