@@ -221,30 +221,37 @@ def quick(session):
 
 @nox.session(python=False, requires=["wheels"], default=False)
 def bench(session):
-    """The cost of an exchange beside other libraries, by time and by callgrind's instructions.
+    """The cost of an exchange beside other libraries, by CPU time and by callgrind's instructions.
 
-    `-- PYTHON` names a CPython 3.11 with frameworks; build/venv is the default.
+    `-- PYTHON OPTION...` names a CPython 3.11 with frameworks (build/venv is the default) and
+    options of exchange.py.
     """
-    python = session.posargs[0] if session.posargs else str(ROOT / "build/venv/bin/python")
-    package, loops = SCRATCH / "bench", SCRATCH / "bench/exchange_loops.so"
-    pip = (
-        sys.executable,
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--no-deps",
-        "--no-index",
-        "--upgrade",
-    )
+    python, *options = session.posargs or [str(ROOT / "build/venv/bin/python")]
+    package = SCRATCH / "bench"
+    pip = (sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--upgrade")
     wheel = next(WHEELS.glob(f"*-{TAGS['3.11']}-*.whl"))
-    session.run(*pip, "--target", str(package), str(wheel))
+    session.run(*pip, "--no-index", "--target", str(package), str(wheel))
+    peers = SCRATCH / "bench-peers"
+    session.run(*pip, "--target", str(peers), "-r", str(REQUIREMENTS / "build.txt"))
     ask = "import sysconfig; print(sysconfig.get_path('include'))"
     include = session.run(python, "-c", ask, silent=True, external=True).strip()
-    library = package / "dlbridge/lib"
-    compiler = ("gcc", "-O2", "-Wall", "-Wextra", "-shared", "-fPIC", f"-I{ROOT / 'include'}")
-    link = (f"-L{library}", "-l:libdlbridge.so.1", f"-Wl,-rpath,{library}")
-    source = str(HERE / "bench/exchange_loops.c")
-    session.run(*compiler, f"-I{include}", source, "-o", str(loops), *link, external=True)
+    build_bench(session, package, peers / "nanobind", include)
     environment = {"PYTHONPATH": str(package)}
-    session.run(python, str(HERE / "bench/exchange.py"), env=environment, external=True)
+    program = str(HERE / "bench/exchange.py")
+    session.run(python, program, *options, env=environment, external=True)
+
+
+def build_bench(session, package, nanobind, include):
+    """Builds the extensions of the benchmark: one with dlbridge's header, one with nanobind."""
+    flags = ("-O2", "-Wall", "-Wextra", "-shared", "-fPIC", f"-I{include}")
+    library = package / "dlbridge/lib"
+    link = (f"-L{library}", "-l:libdlbridge.so.1", f"-Wl,-rpath,{library}")
+    source, out = HERE / "bench/exchange_loops.c", package / "exchange_loops.so"
+    own = (f"-I{ROOT / 'include'}", str(source), "-o", str(out))
+    session.run("gcc", *flags, *own, *link, external=True)
+    folders = (nanobind / "include", nanobind / "ext/robin_map/include")
+    system = [part for folder in folders for part in ("-isystem", str(folder))]
+    sources = (HERE / "bench/exchange_nanobind.cc", nanobind / "src/nb_combined.cpp")
+    out = package / "exchange_nanobind.so"
+    peer = ("-std=c++17", "-DNDEBUG", "-fvisibility=hidden", *system, *map(str, sources))
+    session.run("g++", *flags, *peer, "-o", str(out), external=True)

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tensors of every framework, exchanged by DLPack: imported, checked, and handed on."""
 
-from __future__ import annotations
-
-import importlib
-import typing
-
 from ._core import Tensor, __version__, collect, from_dlpack
 
-if typing.TYPE_CHECKING:
+# Type checkers take this name for true. The module typing would double the time of this import.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
     from ._adapt import Adapted, adapt
     from ._build import get_include, get_library
     from ._inspect import inspect
@@ -48,9 +47,11 @@ _LAZY = {
 }
 
 
-def __getattr__(name: str) -> typing.Any:
+def __getattr__(name: str) -> "Any":
     if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib
+
     value = getattr(importlib.import_module(f".{_LAZY[name]}", __name__), name)
     globals()[name] = value
     return value

@@ -4,6 +4,8 @@
 import importlib.metadata
 import re
 import runpy
+import subprocess
+import sys
 
 import dlbridge
 from checkout import root
@@ -24,3 +26,23 @@ def test_examples_of_the_readme():
     names = {"__name__": "readme"}
     for block in blocks:
         exec(compile(block, "README.md", "exec"), names)
+
+
+IMPORTED = """
+import sys
+before = set(sys.modules)
+import dlbridge
+print(*sorted(set(sys.modules) - before))
+"""
+
+
+def test_an_import_loads_the_core_alone():
+    """Everything else is loaded at its first use."""
+    command = (sys.executable, "-c", IMPORTED)
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    assert {name for name in loaded if name.startswith("dlbridge")} == {
+        "dlbridge",
+        "dlbridge._core",
+    }
+    assert not loaded & {"dataclasses", "enum", "functools", "importlib.metadata", "re", "typing"}
