@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # The interpreter's headers and nanobind. Sets DLBRIDGE_LIMITED_API for CPython 3.12 and
-# later, where extensions use the limited API.
+# later, where extensions use the limited API. Free-threaded builds have no limited API before 3.15.
 
 find_package(Python 3.10 REQUIRED COMPONENTS Interpreter Development.Module ${SKBUILD_SABI_COMPONENT})
+execute_process(COMMAND ${Python_EXECUTABLE} -c
+  "import sysconfig; print(sysconfig.get_config_var('Py_GIL_DISABLED') or 0)"
+  OUTPUT_VARIABLE DLBRIDGE_FREE_THREADED OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
 set(DLBRIDGE_LIMITED_API OFF)
-if(Python_VERSION VERSION_GREATER_EQUAL 3.12)
+if(Python_VERSION VERSION_GREATER_EQUAL 3.12 AND NOT DLBRIDGE_FREE_THREADED)
   set(DLBRIDGE_LIMITED_API ON)
   if(NOT TARGET Python::SABIModule)
     # CMake before 3.26 has no such component. It would add the same headers and no library.

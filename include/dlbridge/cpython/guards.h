@@ -65,6 +65,42 @@ static inline PyObject* dlbridge_py_torch_class_(PyTypeObject* type) {
   return found;
 }
 
+#ifdef Py_GIL_DISABLED
+/* Two threads may find the descriptors at the same time. Those of the first one are kept. */
+static inline void dlbridge_py_keep_descriptors_(DLBridgePy* py, PyObject* requires_grad,
+                                                 PyObject* is_conj, PyObject* is_neg) {
+  int first;
+  PyMutex_Lock(&py->mutex);
+  first = py->requires_grad == NULL;
+  if (first) {
+    py->is_conj = is_conj;
+    py->is_neg = is_neg;
+    py->requires_grad = requires_grad;
+  }
+  PyMutex_Unlock(&py->mutex);
+  if (!first) {
+    Py_DECREF(requires_grad);
+    Py_DECREF(is_conj);
+    Py_DECREF(is_neg);
+  }
+}
+static inline int dlbridge_py_knows_torch_(DLBridgePy* py) {
+  int known;
+  PyMutex_Lock(&py->mutex);
+  known = py->requires_grad != NULL;
+  PyMutex_Unlock(&py->mutex);
+  return known;
+}
+#else
+static inline void dlbridge_py_keep_descriptors_(DLBridgePy* py, PyObject* requires_grad,
+                                                 PyObject* is_conj, PyObject* is_neg) {
+  py->is_conj = is_conj;
+  py->is_neg = is_neg;
+  py->requires_grad = requires_grad;
+}
+static inline int dlbridge_py_knows_torch_(DLBridgePy* py) { return py->requires_grad != NULL; }
+#endif
+
 /* Finds the descriptors of torch.Tensor, starting from the type of a tensor. A subclass may override
  * them, and its versions apply neither to other tensors nor to the table's exports. */
 static inline int dlbridge_py_meet_torch_(DLBridgePy* py, PyTypeObject* type) {
@@ -83,9 +119,7 @@ static inline int dlbridge_py_meet_torch_(DLBridgePy* py, PyTypeObject* type) {
     Py_XDECREF(is_neg);
     return -1;
   }
-  py->is_conj = is_conj;
-  py->is_neg = is_neg;
-  py->requires_grad = requires_grad;
+  dlbridge_py_keep_descriptors_(py, requires_grad, is_conj, is_neg);
   return 0;
 }
 
@@ -103,7 +137,7 @@ static inline int dlbridge_py_guard_torch_(DLBridgePy* py, PyObject* object, int
   if (code == kDLInt || code == kDLUInt || code == kDLBool) {
     return 1;
   }
-  if (py->requires_grad == NULL && dlbridge_py_meet_torch_(py, Py_TYPE(object)) < 0) {
+  if (!dlbridge_py_knows_torch_(py) && dlbridge_py_meet_torch_(py, Py_TYPE(object)) < 0) {
     return -1;
   }
   requires_grad = dlbridge_py_truth_(dlbridge_py_ask_attribute_(py->requires_grad, object));

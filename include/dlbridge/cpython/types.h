@@ -15,6 +15,8 @@ static inline unsigned int dlbridge_py_tag_(PyTypeObject* type) {
 #ifdef Py_LIMITED_API
   (void)type;
   return 1;
+#elif defined(Py_GIL_DISABLED)
+  return (unsigned int)dlbridge_py_load_((int*)&type->tp_version_tag);
 #else
   return type->tp_version_tag;
 #endif

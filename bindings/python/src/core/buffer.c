@@ -119,7 +119,7 @@ static int fill(const DLManagedTensorVersioned* tensor, const DLBridgeLayout* la
   return 0;
 }
 
-int core_get_buffer(PyObject* self, Py_buffer* view, int flags) {
+static int get_buffer(PyObject* self, Py_buffer* view, int flags) {
   const DLManagedTensorVersioned* tensor = core_live(self);
   const char* format;
   DLBridgeLayout layout = DLBRIDGE_LAYOUT_INIT;
@@ -149,8 +149,18 @@ int core_get_buffer(PyObject* self, Py_buffer* view, int flags) {
   return 0;
 }
 
+int core_get_buffer(PyObject* self, Py_buffer* view, int flags) {
+  int status;
+  CORE_LOCK(self);
+  status = get_buffer(self, view, flags);
+  CORE_UNLOCK();
+  return status;
+}
+
 void core_release_buffer(PyObject* self, Py_buffer* view) {
   PyMem_Free(view->internal);
   view->internal = NULL;
+  CORE_LOCK(self);
   --((TensorObject*)self)->buffers;
+  CORE_UNLOCK();
 }

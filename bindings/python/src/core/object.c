@@ -35,6 +35,17 @@ int core_is_tensor(PyObject* object) {
   return PyType_GetSlot(Py_TYPE(object), Py_tp_dealloc) == (void*)core_tensor_deallocate;
 }
 
+int core_device(PyObject* object, DLDevice* out) {
+  const DLManagedTensorVersioned* tensor;
+  CORE_LOCK(object);
+  tensor = core_live(object);
+  if (tensor != NULL) {
+    *out = tensor->dl_tensor.device;
+  }
+  CORE_UNLOCK();
+  return tensor != NULL ? 0 : -1;
+}
+
 const DLManagedTensorVersioned* core_live(PyObject* object) {
   const DLManagedTensorVersioned* tensor = ((TensorObject*)object)->tensor;
   if (tensor == NULL) {

@@ -41,17 +41,22 @@ DLManagedTensorVersioned* core_without_copied(DLManagedTensorVersioned* tensor) 
   return out;
 }
 
-DLManagedTensorVersioned* core_share(TensorObject* self) {
+static DLManagedTensorVersioned* share(TensorObject* self) {
   DLBridgeError error;
   DLManagedTensorVersioned* shared = NULL;
-  if (core_live((PyObject*)self) == NULL) {
-    return NULL;
-  }
-  if (dlbridge_share(self->tensor, &shared, &error) != DLBRIDGE_OK) {
+  if (core_live((PyObject*)self) != NULL &&
+      dlbridge_share(self->tensor, &shared, &error) != DLBRIDGE_OK) {
     dlbridge_py_raise(&error);
-    return NULL;
   }
-  return core_without_copied(shared);
+  return shared;
+}
+
+DLManagedTensorVersioned* core_share(TensorObject* self) {
+  DLManagedTensorVersioned* shared;
+  CORE_LOCK(self);
+  shared = share(self);
+  CORE_UNLOCK();
+  return shared != NULL ? core_without_copied(shared) : NULL;
 }
 
 DLManagedTensorVersioned* core_copy(TensorObject* self, DLDevice device) {

@@ -61,14 +61,13 @@ static int order(const TensorObject* self, DLDevice own, DLDevice wanted, int64_
 /* The owner for the capsule: one more owner of this tensor, or the owner of a copy if the consumer
  * asked for one. */
 static DLManagedTensorVersioned* prepare(TensorObject* self, const Asked* asked) {
-  const DLManagedTensorVersioned* tensor = core_live((PyObject*)self);
   DLDevice own, wanted;
   uint32_t copy = 0;
   int64_t stream;
-  if (tensor == NULL) {
+  if (core_device((PyObject*)self, &own) < 0) {
     return NULL;
   }
-  own = wanted = tensor->dl_tensor.device;
+  wanted = own;
   if (core_read_copy(asked->copy, &copy) < 0 ||
       (asked->dl_device != NULL && asked->dl_device != Py_None &&
        core_read_device(asked->dl_device, &wanted) < 0)) {
@@ -108,14 +107,12 @@ PyObject* core_dlpack(PyObject* self, PyObject* const* args, Py_ssize_t count, P
 }
 
 PyObject* core_dlpack_device(PyObject* self, PyObject* unused) {
-  const DLManagedTensorVersioned* tensor = core_live(self);
   DLDevice device;
   int32_t type;
   (void)unused;
-  if (tensor == NULL) {
+  if (core_device(self, &device) < 0) {
     return NULL;
   }
-  device = tensor->dl_tensor.device;
   memcpy(&type, &device.device_type, sizeof type);
   return Py_BuildValue("(ii)", (int)type, (int)device.device_id);
 }
@@ -140,11 +137,17 @@ static int from_object(void* object, DLManagedTensorVersioned** out) {
 
 static int lend(void* object, DLTensor* out) {
   TensorObject* self = checked(object);
-  if (self == NULL || core_live((PyObject*)self) == NULL) {
+  const DLManagedTensorVersioned* tensor;
+  if (self == NULL) {
     return -1;
   }
-  *out = self->tensor->dl_tensor;
-  return 0;
+  CORE_LOCK(self);
+  tensor = core_live((PyObject*)self);
+  if (tensor != NULL) {
+    *out = tensor->dl_tensor;
+  }
+  CORE_UNLOCK();
+  return tensor != NULL ? 0 : -1;
 }
 
 /* The tensor comes from foreign code. On failure it remains the caller's. */

@@ -10,6 +10,16 @@ CoreState* core_state_of_type(PyTypeObject* type) {
   return (CoreState*)PyType_GetModuleState(type);
 }
 
+/* Free-threaded builds: one thread at a time reads or changes the links between states. */
+#ifdef Py_GIL_DISABLED
+static PyMutex g_links;
+#define LOCK_LINKS() PyMutex_Lock(&g_links)
+#define UNLOCK_LINKS() PyMutex_Unlock(&g_links)
+#else
+#define LOCK_LINKS()
+#define UNLOCK_LINKS()
+#endif
+
 /* The newest state of this interpreter, which links the older ones: a module may be created again
  * while the previous one still lives. NULL, without an exception, if there is none. */
 static CoreState* newest_state(PyObject* places) {
@@ -19,7 +29,10 @@ static CoreState* newest_state(PyObject* places) {
 
 /* The functions of the exchange table start here: they receive no module. */
 CoreState* core_state(void) {
-  CoreState* state = newest_state(PyInterpreterState_GetDict(PyInterpreterState_Get()));
+  CoreState* state;
+  LOCK_LINKS();
+  state = newest_state(PyInterpreterState_GetDict(PyInterpreterState_Get()));
+  UNLOCK_LINKS();
   if (state == NULL && !PyErr_Occurred()) {
     PyErr_SetString(PyExc_RuntimeError,
                     "dlbridge is not imported in this interpreter, or no longer");
@@ -41,18 +54,24 @@ static int put_state(PyObject* places, CoreState* state) {
 }
 
 int core_state_publish(CoreState* state) {
+  int status;
   PyObject* places = PyInterpreterState_GetDict(PyInterpreterState_Get());
   if (places == NULL) {
     PyErr_SetString(PyExc_RuntimeError, "this interpreter has no dictionary for extensions");
     return -1;
   }
+  LOCK_LINKS();
   state->older = newest_state(places);
-  return put_state(places, state);
+  status = put_state(places, state);
+  UNLOCK_LINKS();
+  return status;
 }
 
 static void withdraw(CoreState* state) {
   PyObject* places = PyInterpreterState_GetDict(PyInterpreterState_Get());
-  CoreState* newer = newest_state(places);
+  CoreState* newer;
+  LOCK_LINKS();
+  newer = newest_state(places);
   if (newer == state && newer != NULL) {
     put_state(places, state->older);
   }
@@ -63,6 +82,7 @@ static void withdraw(CoreState* state) {
     newer->older = state->older;
   }
   state->older = NULL;
+  UNLOCK_LINKS();
   PyErr_Clear();
 }
 

@@ -116,8 +116,15 @@ typedef struct {
 } Attribute;
 
 static PyObject* get(PyObject* self, void* closure) {
-  const DLManagedTensorVersioned* tensor = core_live(self);
-  return tensor != NULL ? ((const Attribute*)closure)->read(tensor) : NULL;
+  const DLManagedTensorVersioned* tensor;
+  PyObject* result = NULL;
+  CORE_LOCK(self);
+  tensor = core_live(self);
+  if (tensor != NULL) {
+    result = ((const Attribute*)closure)->read(tensor);
+  }
+  CORE_UNLOCK();
+  return result;
 }
 
 #define ATTRIBUTE(name, function, text)              \
@@ -153,10 +160,9 @@ static PyObject* copy(PyObject* self, PyObject* const* args, Py_ssize_t count, P
   DLDevice device;
   Py_ssize_t i, named = keywords != NULL ? CORE_TUPLE_SIZE(keywords) : 0;
   DLManagedTensorVersioned* tensor;
-  if (state == NULL || core_live(self) == NULL || core_positional("copy", count, 0, 0) < 0) {
+  if (state == NULL || core_device(self, &device) < 0 || core_positional("copy", count, 0, 0) < 0) {
     return NULL;
   }
-  device = ((TensorObject*)self)->tensor->dl_tensor.device;
   for (i = 0; i < named; ++i) {
     PyObject* name = core_known_name(&state->names, CORE_TUPLE_ITEM(keywords, i));
     if (name != state->names.device) {
@@ -261,7 +267,8 @@ static int read_stream(PyObject* value, DLDevice device, DLBridgeStream* out) {
              : 0;
 }
 
-/* While the call runs without the GIL, the object has no tensor. */
+/* The tensor is taken from the object while the call runs without the GIL. Call it in a block of
+ * CORE_LOCK. */
 static int give_away(TensorObject* self, const DLBridgeStream* streams, Py_ssize_t count) {
   DLBridgeError error;
   DLBridgeStatus status;
@@ -289,12 +296,11 @@ static int give_away(TensorObject* self, const DLBridgeStream* streams, Py_ssize
 static PyObject* release_after(PyObject* self, PyObject* const* args, Py_ssize_t count) {
   DLBridgeStream* streams;
   Py_ssize_t i;
-  int status = core_live(self) == NULL ? -1 : 0;
+  int status = 0;
   DLDevice device;
-  if (status < 0) {
+  if (core_device(self, &device) < 0) {
     return NULL;
   }
-  device = ((TensorObject*)self)->tensor->dl_tensor.device;
   streams = (DLBridgeStream*)PyMem_Malloc(((size_t)count + 1) * sizeof *streams);
   if (streams == NULL) {
     return PyErr_NoMemory();
@@ -303,17 +309,27 @@ static PyObject* release_after(PyObject* self, PyObject* const* args, Py_ssize_t
     status = read_stream(args[i], device, &streams[i]);
   }
   if (status == 0) {
+    CORE_LOCK(self);
     status = give_away((TensorObject*)self, streams, count);
+    CORE_UNLOCK();
   }
   PyMem_Free(streams);
   return status < 0 ? NULL : Py_NewRef(Py_None);
+}
+
+static int is_released(PyObject* self) {
+  int released;
+  CORE_LOCK(self);
+  released = ((TensorObject*)self)->tensor == NULL;
+  CORE_UNLOCK();
+  return released;
 }
 
 /* Implemented in Python, since printing is not a hot path. */
 static PyObject* represent(PyObject* self) {
   PyObject* result = NULL;
   PyObject* module;
-  if (((TensorObject*)self)->tensor == NULL) {
+  if (is_released(self)) {
     return PyUnicode_FromString("dlbridge.Tensor(released)");
   }
   module = PyImport_ImportModule("dlbridge._text");

@@ -52,9 +52,9 @@ void* Allocate(void* context, DLDevice device, uint64_t bytes, uint64_t alignmen
         nb::find(self).release();
       }
     } catch (nb::python_error& error) {
-      self->raised = nb::borrow(error.value());
+      self->Exchange(nb::borrow(error.value()));
     } catch (const nb::cast_error&) {
-      self->raised = nb::borrow(PyExc_TypeError)("allocate must return an address or None");
+      self->Exchange(nb::borrow(PyExc_TypeError)("allocate must return an address or None"));
     }
   });
   return memory;
@@ -78,10 +78,16 @@ Allocator::Allocator(nb::callable allocate_function, nb::callable deallocate_fun
   fields.deallocate = Deallocate;
 }
 
+// The previous exception is returned, so that it ends after the lock: this may run Python code.
+nb::object Allocator::Exchange(nb::object exception) {
+  const nb::ft_lock_guard guard(mutex);
+  std::swap(raised, exception);
+  return exception;
+}
+
 void Allocator::Rethrow() {
-  if (raised.is_valid()) {
-    const nb::object exception = std::move(raised);
-    raised.reset();
+  const nb::object exception = Exchange(nb::object());
+  if (exception.is_valid()) {
     Raise(exception);
   }
 }

@@ -97,11 +97,13 @@ struct Allocator {
   Allocator(nb::callable allocate_function, nb::callable deallocate_function);
   // An exception of `allocate` replaces the library's OUT_OF_MEMORY.
   void Rethrow();
+  nb::object Exchange(nb::object exception);
 
   DLBridgeAllocator fields = DLBRIDGE_ALLOCATOR_INIT;
   nb::object allocate;
   nb::object deallocate;
   nb::object raised;
+  nb::ft_mutex mutex;  // protects `raised` in free-threaded builds
 };
 inline const DLBridgeAllocator* Fields(const Allocator* allocator) {
   return allocator != nullptr ? &allocator->fields : nullptr;
