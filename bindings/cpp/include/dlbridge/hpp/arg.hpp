@@ -122,6 +122,8 @@ class arg {
   arg(const arg&) = delete;
   arg& operator=(const arg&) = delete;
   ~arg() = default;
+  /// The caller guarantees that `from` was validated by the demands() of this type. \since 0.4.0
+  static arg assume_validated(tensor&& from) noexcept { return arg(std::move(from)); }
 
   /// Imports `source`, which is any argument of dlbridge::import, by the demands of this type. On
   /// success the arg owns the tensor; on failure the source is untouched. access::vouch_writable:
