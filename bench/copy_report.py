@@ -10,6 +10,7 @@ memory that is already mapped; calls that also allocate have a separate table.
 import argparse
 import os
 import random
+import re
 import statistics
 import subprocess
 import sys
@@ -116,9 +117,13 @@ def print_table(title, columns, rows):
     print()
 
 
+def chosen(cases, options):
+    return [case for case in cases if re.search(options.only, case.title)]
+
+
 def report_into(bench, peers, options):
     rows = []
-    for case in CASES:
+    for case in chosen(CASES, options):
         entries = {"memcpy": (bench, "memcpy"), "dlbridge": (bench, "into")}
         entries.update({peer.version: (peer, "into") for peer in peers})
         found = measure(case, entries, options.rounds, options.seconds)
@@ -132,7 +137,7 @@ def report_into(bench, peers, options):
 
 def report_whole(bench, peers, options):
     rows = []
-    for case in CASES[:2] + CASES[5:7]:
+    for case in chosen(CASES[:2] + CASES[5:7], options):
         entries = {"memcpy": (bench, "memcpy"), "dlbridge": (bench, "copy")}
         entries.update({peer.version: (peer, "copy") for peer in peers})
         found = measure(case, entries, options.rounds, options.seconds)
@@ -145,7 +150,7 @@ def report_whole(bench, peers, options):
 
 def report_small(bench, peers, options):
     rows = []
-    for case in SMALL:
+    for case in chosen(SMALL, options):
         entries = {"malloc_free": (bench, "malloc_free"), "dlbridge": (bench, "copy")}
         entries.update({peer.version: (peer, "copy") for peer in peers})
         found = measure(case, entries, options.rounds, options.seconds)
@@ -165,6 +170,7 @@ def main():
     parser.add_argument("--torch-python", help="a Python that has PyTorch")
     parser.add_argument("--rounds", type=int, default=21)
     parser.add_argument("--seconds", type=float, default=0.01, help="of memcpy in each round")
+    parser.add_argument("--only", default="", help="a regular expression of titles")
     options = parser.parse_args()
     bench = Runner([options.binary])
     peers = [start_peer(options.numpy_python, "numpy"), start_peer(options.torch_python, "torch")]

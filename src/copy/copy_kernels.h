@@ -12,20 +12,11 @@
 #include <type_traits>
 #include <utility>
 
+#include "copy/vector_level.h"
 #include "support/checked.h"
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
-#endif
-
-// Without __builtin_shufflevector, as in gcc before 12, elements are copied one by one.
-#if !defined(DLBRIDGE_SHUFFLES) && defined(__has_builtin)
-#if __has_builtin(__builtin_shufflevector)
-#define DLBRIDGE_SHUFFLES 1
-#endif
-#endif
-#ifndef DLBRIDGE_SHUFFLES
-#define DLBRIDGE_SHUFFLES 0
 #endif
 
 namespace dlbridge {

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "copy/vector_level.h"
 #include "support/pages.h"
 #include "support/scale.h"
 
@@ -124,7 +125,15 @@ std::vector<unsigned char> Expected(const Layout& layout, const unsigned char* f
   return bytes;
 }
 
-// Source and target, filled once, and the layouts that are copied between them.
+using dlbridge::VectorLevel;
+
+constexpr VectorLevel kLevels[] = {VectorLevel::kNone, VectorLevel::kShuffle, VectorLevel::kAvx2,
+                                   VectorLevel::kAvx512Vbmi};
+
+std::string Show(VectorLevel level) { return std::to_string(static_cast<int>(level)); }
+
+// Source and target, filled once, and the layouts that are copied between them, with each kind of
+// vectors that this processor has.
 class StridedCopyTest : public testing::Test {
  protected:
   static constexpr size_t kSourceBytes = 12 << 20;
@@ -139,6 +148,7 @@ class StridedCopyTest : public testing::Test {
     }
     EXPECT_TRUE(ProtectPages(source_.begin(), kSourceBytes, Access::kRead));
   }
+  ~StridedCopyTest() override { dlbridge::LimitVectorLevel(VectorLevel::kAvx512Vbmi); }
 
   static size_t SourceBytes(const Layout& layout, int64_t* below) {
     const auto reach = layout.Reach();
@@ -167,13 +177,19 @@ class StridedCopyTest : public testing::Test {
     // Bytes beside the target must not change.
     constexpr size_t kBeside = 256;
     unsigned char* beside = at_end ? to - kBeside : to + expected.size();
-    std::memset(beside, kUnwritten, kBeside);
-    std::memset(to, kUnwritten, expected.size());
-    CopyStrided({static_cast<int32_t>(layout.shape.size()), layout.shape.data(),
-                 layout.strides.data(), layout.bits, layout.from_item(), layout.to_item(), from,
-                 to});
-    EXPECT_EQ(std::memcmp(to, expected.data(), expected.size()), 0);
-    EXPECT_EQ(std::count(beside, beside + kBeside, kUnwritten), static_cast<ptrdiff_t>(kBeside));
+    for (const VectorLevel level : kLevels) {
+      if (dlbridge::LimitVectorLevel(level) != level) {
+        continue;  // not on this processor
+      }
+      std::memset(beside, kUnwritten, kBeside);
+      std::memset(to, kUnwritten, expected.size());
+      CopyStrided({static_cast<int32_t>(layout.shape.size()), layout.shape.data(),
+                   layout.strides.data(), layout.bits, layout.from_item(), layout.to_item(), from,
+                   to});
+      ASSERT_EQ(std::memcmp(to, expected.data(), expected.size()), 0) << "level " << Show(level);
+      ASSERT_EQ(std::count(beside, beside + kBeside, kUnwritten), static_cast<ptrdiff_t>(kBeside))
+          << "level " << Show(level);
+    }
   }
 
   Fenced source_;
@@ -270,6 +286,45 @@ TEST_F(StridedCopyTest, OfRowsWithEachStep) {
         ASSERT_NO_FATAL_FAILURE(Check({{length}, {step}, 8 * size}));
         ASSERT_NO_FATAL_FAILURE(Check({{3, length}, {length * 3 + 1, step}, 8 * size}));
         ASSERT_NO_FATAL_FAILURE(Check({{2, length}, {0, step}, 8 * size}));
+      }
+    }
+  }
+}
+
+// Pixels: channels to planes, planes to channels, some of the channels, in either order.
+TEST_F(StridedCopyTest, OfChannelsAgreesWithElementwise) {
+  Random random(25);
+  const uint32_t sizes[] = {1, 1, 2, 4, 8, 3, 16};
+  for (size_t round = 0; round < Scaled(400); ++round) {
+    const int64_t channels = random.Between(1, 17);
+    const int64_t step = channels + (random.OneIn(3) ? random.Between(0, 4) : 0);
+    const int64_t width = random.OneIn(8) ? random.Between(1, 20) : random.Between(20, 700);
+    const int64_t height = random.Between(1, 5);
+    const int64_t pitch = width + (random.OneIn(2) ? random.Between(0, 9) : 0);
+    const int64_t sign = random.OneIn(3) ? -1 : 1;
+    const uint32_t bits = 8 * random.Pick(sizes);
+    const int64_t plane = pitch * height;
+    const Layout layouts[] = {
+        {{channels, height, width}, {sign, pitch * step, step}, bits},
+        {{height, width, channels}, {pitch, sign, plane}, bits},
+        {{height, width, channels}, {pitch * step, step, sign}, bits},
+        {{height, width, channels}, {pitch * step, step, -sign}, bits},
+        {{2, width, channels}, {0, 2 * step, 2}, bits},
+        {{width, height, channels}, {step, pitch * step, sign}, bits},
+    };
+    for (const Layout& layout : layouts) {
+      ASSERT_NO_FATAL_FAILURE(Check(layout));
+    }
+  }
+}
+
+// Source and target begin and end at any place of a vector.
+TEST_F(StridedCopyTest, OfLongRowsWithEachStep) {
+  for (const uint32_t size : {1, 2, 4, 8}) {
+    for (int64_t length = 1000; length < 1070; length += Scale() < 1 ? 13 : 1) {
+      for (const int64_t step : {1, -1, 2, -2, 3, -3, 4, 5, 7, 8, -9, 15, 16, 17, 33}) {
+        ASSERT_NO_FATAL_FAILURE(Check({{length}, {step}, 8 * size}));
+        ASSERT_NO_FATAL_FAILURE(Check({{2, length}, {1, step}, 8 * size}));
       }
     }
   }

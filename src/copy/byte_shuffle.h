@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copies of small groups of bytes at a constant distance, by byte shuffles.
+//
+// A group is a few adjacent bytes of the target, in any order in the source: the channels of a
+// pixel, or one element of a row with a step. A vector of the target has several groups; each of its
+// bytes is in one of a few vectors (windows) of the source. The positions are the same for each
+// vector of a row, so they are computed once.
+#ifndef DLBRIDGE_SRC_COPY_BYTE_SHUFFLE_H_
+#define DLBRIDGE_SRC_COPY_BYTE_SHUFFLE_H_
+
+#include <cstdint>
+
+#include "copy/vector_level.h"
+
+namespace dlbridge {
+
+constexpr int kMaxVector = 64;   // bytes of the widest vector
+constexpr int kMaxWindows = 16;  // of the source, for one vector of the target
+
+// The bytes of a group: where each is in the source, counted from the group's first element.
+struct Group {
+  int64_t bytes;
+  int64_t from[kMaxVector];
+};
+
+// A row of groups, which are adjacent in the target.
+struct GroupRow {
+  int64_t extent;  // number of groups
+  int64_t from;    // bytes from one group to the next in the source
+};
+
+struct Shuffle {
+  int64_t groups;     // of a vector
+  int64_t from_step;  // bytes from one vector to the next in the source
+  int64_t to_step;    // and in the target, where a vector writes so many bytes
+  int64_t reach;      // the end of the highest window, from the first group
+  int64_t width;      // bytes of a window: 16 or 64
+  int windows;
+  int64_t offset[kMaxWindows];  // of the windows, from the first group
+  uint8_t length[kMaxWindows];  // bytes of the windows up to the last one that is used
+  uint64_t used[kMaxWindows];   // bytes of the target that come from the window
+  // For each byte of the target its place in the window; 0x80 if the window does not have it.
+  alignas(kMaxVector) uint8_t place[kMaxWindows][kMaxVector];
+};
+
+// The bytes of a vector; 0 if the processor has no byte shuffles.
+int64_t ShuffleWidth();
+
+// Returns false if shuffles are not faster than copying elements of `item` bytes one by one.
+bool PlanShuffle(const Group& group, const GroupRow& row, int64_t item, Shuffle* out);
+
+// Copies `count` groups, at least `shuffle.groups`. Reads nothing from `source_end` on, and only
+// bytes between the first and the last byte of the groups before it.
+void RunShuffle(const Shuffle& shuffle, const char* from, char* to, int64_t count,
+                const char* source_end);
+
+}  // namespace dlbridge
+
+#endif  // DLBRIDGE_SRC_COPY_BYTE_SHUFFLE_H_

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "copy/group_copy.h"
+
+#include "copy/byte_shuffle.h"
+
+namespace dlbridge {
+namespace {
+
+// Smaller copies take less time than the plan of a shuffle.
+constexpr int64_t kLeastBytes = 1024;
+// Bytes of the source that are read again for each row of a plane that crosses: they stay in the
+// first-level cache.
+constexpr int64_t kChunk = 8192;
+
+// The fastest axes of the target, as many as fit half a vector.
+struct Grouping {
+  Group group;
+  int axes;  // that remain outside; the last of them is the row
+};
+
+void AddAxis(const PlaneAxis& axis, Group* group) {
+  const int64_t bytes = group->bytes;
+  for (int64_t i = 1; i < axis.extent; ++i) {
+    for (int64_t byte = 0; byte < bytes; ++byte) {
+      group->from[i * bytes + byte] = group->from[byte] + i * axis.from;
+    }
+  }
+  group->bytes *= axis.extent;
+}
+
+void MakeGrouping(const Axes& axes, int64_t width, Grouping* out) {
+  out->group.bytes = axes.item();
+  for (int64_t byte = 0; byte < axes.item(); ++byte) {
+    out->group.from[byte] = byte;
+  }
+  out->axes = axes.count();
+  while (out->axes > 1 && axes[out->axes - 1].extent <= width / 2 / out->group.bytes) {
+    AddAxis(axes[--out->axes], &out->group);
+  }
+}
+
+// True if squares in registers are faster: an axis with adjacent elements crosses the fastest axis
+// of the target, and both are long enough.
+bool IsTransposition(const Axes& axes, int64_t width) {
+  const int64_t side = width == 16 ? 16 / axes.item() : 32 / axes.item();
+  const PlaneAxis& column = axes[axes.count() - 1];
+  if (column.extent < side || Distance(column.from) == axes.item()) {
+    return false;
+  }
+  for (int i = 0; i + 1 < axes.count(); ++i) {
+    if (Distance(axes[i].from) == axes.item() && axes[i].extent >= side) {
+      return true;
+    }
+  }
+  return false;
+}
+
+struct Rows {
+  const Shuffle* shuffle;
+  PlaneAxis row;     // rows of groups
+  PlaneAxis column;  // groups of a row
+  int64_t chunk;     // groups
+  const char* source_end;
+};
+
+int64_t ChunkOf(const Shuffle& shuffle, const PlaneAxis& row, const PlaneAxis& column) {
+  if (Distance(row.from) >= Distance(column.from)) {
+    return column.extent;
+  }
+  const int64_t vectors = kChunk / Distance(shuffle.from_step);
+  return (vectors > 0 ? vectors : 1) * shuffle.groups;
+}
+
+void CopyRows(const Rows& rows, const char* from, char* to) {
+  const int64_t extent = rows.column.extent;
+  for (int64_t first = 0; first < extent; first += rows.chunk) {
+    int64_t begin = first;
+    int64_t count = extent - begin < rows.chunk ? extent - begin : rows.chunk;
+    if (count < rows.shuffle->groups) {  // copies some groups of the previous chunk again
+      begin = extent - rows.shuffle->groups;
+      count = rows.shuffle->groups;
+    }
+    for (int64_t r = 0; r < rows.row.extent; ++r) {
+      RunShuffle(*rows.shuffle, from + (r * rows.row.from + begin * rows.column.from),
+                 to + (r * rows.row.to + begin * rows.column.to), count, rows.source_end);
+    }
+  }
+}
+
+}  // namespace
+
+bool CopyGroups(Axes* axes, const char* from, char* to) {
+  const int64_t width = ShuffleWidth();
+  if (axes->bytes() < kLeastBytes || axes->item() > width / 2 || IsTransposition(*axes, width)) {
+    return false;
+  }
+  Grouping grouping;
+  MakeGrouping(*axes, width, &grouping);
+  const PlaneAxis column = (*axes)[grouping.axes - 1];
+  Shuffle shuffle;
+  if (!PlanShuffle(grouping.group, {column.extent, column.from}, axes->item(), &shuffle)) {
+    return false;
+  }
+  const char* source_end = from + axes->reach();
+  while (axes->count() >= grouping.axes) {
+    axes->TakeLast();
+  }
+  PlaneAxis row = {1, 0, 0};
+  if (axes->count() > 0) {
+    row = axes->Take(axes->RowAxis(column));
+  }
+  const Rows rows = {&shuffle, row, column, ChunkOf(shuffle, row, column), source_end};
+  axes->ForEach(from, to, [&](const char* source, char* target) { CopyRows(rows, source, target); });
+  return true;
+}
+
+}  // namespace dlbridge
