@@ -11,11 +11,11 @@
 #include "support/checked.h"
 
 // Rejects a NULL pointer; the message names the argument.
-#define DLBRIDGE_REQUIRE(argument)                                             \
-  do {                                                                         \
-    if (DLBRIDGE_UNLIKELY((argument) == nullptr)) {                            \
-      return ::dlbridge::RejectArgument(error, #argument, "must not be NULL"); \
-    }                                                                          \
+#define DLBRIDGE_REQUIRE(argument)                     \
+  do {                                                 \
+    if (DLBRIDGE_UNLIKELY((argument) == nullptr)) {    \
+      return ::dlbridge::RejectNull(error, #argument); \
+    }                                                  \
   } while (false)
 
 // Returns an error to the caller.

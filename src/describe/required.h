@@ -47,6 +47,19 @@ DLBRIDGE_INLINE bool CodesKnownTo(const DLTensor& tensor) {
   return CodesKnownTo<kVersion>(tensor.device, tensor.dtype);
 }
 
+// The dtype codes of a release that allow more than one width, as a bit set.
+constexpr uint64_t FreeDtypesKnownTo(Version version) {
+  uint64_t set = 0;
+  for (uint32_t code = 0; code < kDtypeCodeCount; ++code) {
+    const bool free = kDtypeCodes[code].fixed_bits == 0 && kDtypeCodes[code].since <= version;
+    set |= free ? uint64_t{1} << code : 0;
+  }
+  return set;
+}
+DLBRIDGE_INLINE bool IsIn(uint64_t set, uint32_t code) {
+  return code < 64 && ((set >> code) & 1) != 0;
+}
+
 // Reports why `version` is too old for the tensor.
 DLBRIDGE_COLD DLBridgeStatus RejectCodes(const DLTensor& tensor, uint64_t flags, Version version,
                                          DLBridgeError* error);

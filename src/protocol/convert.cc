@@ -125,19 +125,6 @@ bool Satisfies(const Subject& subject, const Options& options) {
   return !options.Validates() || Validate(subject, *options.policy, nullptr) == DLBRIDGE_OK;
 }
 
-DLBridgeStatus CheckCopies(Node* node, void* data, DLDevice device, DLDataType dtype,
-                           uint64_t byte_offset, bool has_strides, DLBridgeError* error) {
-  int64_t* strides = has_strides ? node->strides() : nullptr;
-  const Subject subject = {{data, device, node->ndim, dtype, node->shape(), strides, byte_offset},
-                           node->flags,
-                           {0, 0},
-                           0,
-                           false};
-  FirstBroken sink(error);
-  CheckLayout(subject, kDefaultPolicy, node->shape(), node->strides(), &sink);
-  return sink.status();
-}
-
 DLBridgeStatus PinProducer(SourceKind kind, const void* source, DLBridgeError* error) {
   const void* releaser = kind == SourceKind::kLegacy
                              ? ReleaserOf(*static_cast<const DLManagedTensor*>(source))

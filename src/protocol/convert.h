@@ -106,41 +106,6 @@ DLBRIDGE_INLINE DLBridgeStatus MakeNode(const Subject& subject, const Options& o
   return DLBRIDGE_OK;
 }
 
-// --------------------------------------------------------------------------------- fast path
-
-// True if a source breaks no rule, the layout rules aside, for a consumer of kVersion. A source
-// that is not recognised takes the general path from its beginning.
-template <Version kVersion, bool kValidates>
-DLBRIDGE_INLINE bool IsPlainSource(const Subject& subject) {
-  const DLTensor& tensor = subject.tensor;
-  const bool head = kValidates ? IsPlainHead(subject)
-                               : !IsAbove(tensor.ndim, DLBRIDGE_MAX_NDIM) &&
-                                     (tensor.shape != nullptr || tensor.ndim == 0);
-  return head && CodesKnownTo<kVersion>(tensor);
-}
-
-// Validates the copies of the arrays in `node` by the default policy. The fields are separate
-// parameters, so that the fast path keeps them in registers.
-DLBRIDGE_NOINLINE DLBridgeStatus CheckCopies(Node* node, void* data, DLDevice device,
-                                             DLDataType dtype, uint64_t byte_offset,
-                                             bool has_strides, DLBridgeError* error);
-
-// Copies the arrays to `node`. With kValidates it validates the copies by the default policy.
-template <bool kValidates>
-DLBRIDGE_INLINE DLBridgeStatus FillAxes(const Subject& subject, Node* node, DLBridgeError* error) {
-  const DLTensor& tensor = subject.tensor;
-  if (!kValidates) {
-    CopyAxes(tensor.ndim, tensor.shape, tensor.strides, node->shape(), node->strides());
-    return DLBRIDGE_OK;
-  }
-  const int64_t count =
-      ScanCompact<true>(tensor.ndim, tensor.shape, tensor.strides, node->shape(), node->strides());
-  return DLBRIDGE_LIKELY(FitsCompact(subject, count))
-             ? DLBRIDGE_OK
-             : CheckCopies(node, tensor.data, tensor.device, tensor.dtype, tensor.byte_offset,
-                           tensor.strides != nullptr, error);
-}
-
 // Applies CANONICAL and FOLD_BYTE_OFFSET to a filled node.
 DLBRIDGE_COLD void Reform(const Options& options, Node* node, DLTensor* tensor);
 
@@ -188,6 +153,9 @@ DLBridgeStatus PrepareUpgrade(DLManagedTensor* source, const Options& options, W
                               Prepared* out, DLBridgeError* error);
 DLBridgeStatus Upgrade(DLManagedTensor* source, const Options& options, Wants wants,
                        DLManagedTensorVersioned** out, DLBridgeError* error);
+// Upgrade with the default options, for a source that dlbridge did not create.
+DLBridgeStatus UpgradeForeign(DLManagedTensor* source, DLManagedTensorVersioned** out,
+                              DLBridgeError* error);
 DLBridgeStatus Downgrade(DLManagedTensorVersioned* source, const Options& options,
                          DLManagedTensor** out, DLBridgeError* error);
 // Versioned to versioned: returns the source if the consumer can read it, else a new node.

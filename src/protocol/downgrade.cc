@@ -4,6 +4,7 @@
 #include "describe/boundary.h"
 #include "describe/required.h"
 #include "protocol/convert.h"
+#include "protocol/plain.h"
 
 namespace dlbridge {
 namespace {
@@ -71,29 +72,45 @@ DLBRIDGE_NOINLINE DLBridgeStatus DowngradeGenerally(DLManagedTensorVersioned* so
   return Downgrade(source, PlainDowngrade<kOptions>::kValue, out, error);
 }
 
+template <uint32_t kOptions>
+DLBRIDGE_COLD DLBridgeStatus RejectForMemory(const DLManagedTensorVersioned& source,
+                                             DLPackVersion label, DLBridgeError* error) {
+  FirstBroken sink(error);
+  if (!CheckConvertible(VersionedSubject(source, label), PlainDowngrade<kOptions>::kValue, &sink)) {
+    return sink.failure();
+  }
+  return RejectMemory(error);
+}
+
+DLBRIDGE_INLINE void InitDowngraded(Node* node, uint64_t ndim, uint64_t flags, DLPackVersion label,
+                                    DLManagedTensorVersioned* source) {
+  InitRoot(node, ndim, {flags, label.minor, SourceKind::kVersioned, false, true}, source);
+  node->legacy.manager_ctx = node;
+  node->legacy.deleter = DeleteLegacy;
+}
+
 // Fast path: a versioned tensor that dlbridge did not create and that loses nothing.
 template <uint32_t kOptions>
 DLBRIDGE_INLINE DLBridgeStatus DowngradePlain(DLManagedTensorVersioned* source, DLPackVersion label,
                                               DLManagedTensor** out, DLBridgeError* error) {
   constexpr bool kValidates = (kOptions & DLBRIDGE_CONVERT_SKIP_VALIDATION) == 0;
-  const Subject subject = VersionedSubject(*source, label);
-  if (DLBRIDGE_UNLIKELY(!(IsPlainSource<kLegacyVersion, kValidates>(subject)) ||
-                        (subject.flags & ~kCopied) != 0)) {
+  const Head head = LoadHead(source->dl_tensor);
+  const uint64_t flags = Load(&source->flags);
+  if (DLBRIDGE_UNLIKELY(!(IsPlain<kLegacyVersion, kValidates>(head)) || (flags & ~kCopied) != 0)) {
     return DowngradeGenerally<kOptions>(source, out, error);
   }
-  Node* node = AllocateNode(subject.tensor.ndim, 0);
+  Node* node = AllocatePlain(head);
   if (DLBRIDGE_UNLIKELY(node == nullptr)) {
-    return RejectMemory(error);
+    return RejectForMemory<kOptions>(*source, label, error);
   }
-  InitNode(node, subject.tensor.ndim, subject.flags);
-  const DLBridgeStatus status = FillAxes<kValidates>(subject, node, error);
+  InitDowngraded(node, head.ndim, flags, label, source);
+  const bool needs_strides = kValidates && VersionOfMinor(label.minor) >= kStridesSince;
+  const DLBridgeStatus status =
+      FillPlain<DLManagedTensor, kValidates>(source->dl_tensor, head, needs_strides, node, error);
   if (DLBRIDGE_UNLIKELY(status != DLBRIDGE_OK)) {
     DiscardNode(node);
-    return status;
+    return status == kUndecided ? DowngradeGenerally<kOptions>(source, out, error) : status;
   }
-  FillLegacy(node, subject.tensor, subject.label.minor);
-  node->wraps_source = true;
-  BecomeRoot(node, SourceKind::kVersioned, source);
   *out = &node->legacy;
   return DLBRIDGE_OK;
 }

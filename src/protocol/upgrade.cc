@@ -7,6 +7,7 @@
 #include "describe/boundary.h"
 #include "describe/required.h"
 #include "protocol/convert.h"
+#include "protocol/plain.h"
 #include "support/pointer_set.h"
 #include "support/text.h"
 
@@ -42,7 +43,7 @@ DLBridgeStatus MakeUpgraded(const Subject& subject, const Options& options, uint
 
 // ---------------------------------------------------------------------------------- in storage
 
-constexpr size_t StorageSize(int32_t ndim) { return NodeSize(ndim) + sizeof(StorageTail); }
+constexpr size_t StorageSize(size_t ndim) { return NodeSize(ndim) + sizeof(StorageTail); }
 
 DLBRIDGE_INLINE DLBridgeStatus CheckStorage(const DLBridgeStorage* storage, DLBridgeError* error) {
   DLBRIDGE_TRY(CheckStruct(storage, "storage", error));
@@ -70,12 +71,12 @@ DLBRIDGE_INLINE bool IsInside(const DLBridgeStorage& storage, size_t size,
 // Makes a node in the storage for a tensor whose struct was checked.
 DLBridgeStatus MakeInStorage(const Subject& subject, const Options& options, uint64_t flags,
                              const DLBridgeStorage& storage, DLBridgeError* error) {
-  const int32_t ndim = subject.tensor.ndim;
-  if (DLBRIDGE_UNLIKELY(storage.size < StorageSize(ndim))) {
-    return RejectSize(error, "storage.size", StorageSize(ndim), storage.size);
+  const size_t needed = StorageSize(static_cast<size_t>(subject.tensor.ndim));
+  if (DLBRIDGE_UNLIKELY(storage.size < needed)) {
+    return RejectSize(error, "storage.size", needed, storage.size);
   }
   auto* node = static_cast<Node*>(storage.memory);
-  InitNode(node, ndim, flags);
+  InitNode(node, subject.tensor.ndim, flags);
   FirstBroken sink(error);
   if (DLBRIDGE_UNLIKELY(!Snapshot(subject, options, node, &sink))) {
     return sink.failure();
@@ -94,7 +95,7 @@ DLBridgeStatus WrapForeignInto(DLManagedTensor* source, const Options& options,
                                const DLBridgeStorage& storage, DLBridgeError* error) {
   const Subject subject = LegacySubject(*source, options.tensor_flags, options);
   DLBRIDGE_TRY(CheckSource(subject, options, error));
-  if (IsInside(storage, StorageSize(subject.tensor.ndim), source)) {
+  if (IsInside(storage, StorageSize(static_cast<size_t>(subject.tensor.ndim)), source)) {
     return RejectArgument(error, "storage.memory", "overlaps the source: use other memory");
   }
   DLBRIDGE_TRY(MakeInStorage(subject, options, ResultFlags(options), storage, error));
@@ -117,29 +118,64 @@ DLBRIDGE_NOINLINE DLBridgeStatus UpgradeGenerally(DLManagedTensor* source,
   return Upgrade(source, PlainOptions<kOptions>::kValue, Wants::kAnyVersioned, out, error);
 }
 
-// Fast path: a legacy tensor that dlbridge did not create, with options that are constants. Not
-// inlined, so that the entry point only jumps to one of these functions and needs no stack frame.
+// Reports that there is no memory, unless the source breaks a rule that is checked before.
 template <uint32_t kOptions>
-DLBRIDGE_NOINLINE DLBridgeStatus UpgradePlain(DLManagedTensor* source,
-                                              DLManagedTensorVersioned** out,
-                                              DLBridgeError* error) {
+DLBRIDGE_COLD DLBridgeStatus RejectForMemory(const DLManagedTensor& source, DLBridgeError* error) {
   constexpr const Options& kPlain = PlainOptions<kOptions>::kValue;
-  const Subject subject = LegacySubject(*source, 0, kPlain);
-  if (DLBRIDGE_UNLIKELY(!(IsPlainSource<kDefaultVersion, kValidates<kOptions>>(subject)))) {
-    return UpgradeGenerally<kOptions>(source, out, error);
+  DLBRIDGE_TRY(CheckSource(LegacySubject(source, 0, kPlain), kPlain, error));
+  return RejectMemory(error);
+}
+
+// Fills a node with a source that has a plain head.
+template <uint32_t kOptions>
+DLBRIDGE_INLINE DLBridgeStatus FillFromLegacy(DLManagedTensor* source, const Head& head,
+                                              bool in_storage, Node* node, DLBridgeError* error) {
+  constexpr uint64_t kFlags = (kOptions & DLBRIDGE_CONVERT_VOUCH_WRITABLE) != 0 ? 0 : kReadOnly;
+  constexpr DLPackVersion kLabel = ToDLPack(kDefaultVersion);
+  const RootFields fields = {kFlags, kLabel.minor, SourceKind::kLegacy, in_storage, false};
+  InitRoot(node, head.ndim, fields, source);
+  node->versioned.version.major = kLabel.major;
+  node->versioned.version.minor = kLabel.minor;
+  node->versioned.manager_ctx = node;
+  node->versioned.deleter = DeleteVersioned;
+  node->versioned.flags = kFlags;
+  return FillPlain<DLManagedTensorVersioned, kValidates<kOptions>>(source->dl_tensor, head, false,
+                                                                   node, error);
+}
+
+// Makes a root of a foreign source, or returns kUndecided.
+template <uint32_t kOptions>
+DLBRIDGE_INLINE DLBridgeStatus MakePlain(DLManagedTensor* source, Node** out,
+                                         DLBridgeError* error) {
+  const Head head = LoadHead(source->dl_tensor);
+  if (DLBRIDGE_UNLIKELY(!(IsPlain<kDefaultVersion, kValidates<kOptions>>(head)))) {
+    return kUndecided;
   }
-  Node* node = AllocateNode(subject.tensor.ndim, 0);
+  Node* node = AllocatePlain(head);
   if (DLBRIDGE_UNLIKELY(node == nullptr)) {
-    return RejectMemory(error);
+    return RejectForMemory<kOptions>(*source, error);
   }
-  InitNode(node, subject.tensor.ndim, ResultFlags(kPlain));
-  const DLBridgeStatus status = FillAxes<kValidates<kOptions>>(subject, node, error);
+  const DLBridgeStatus status = FillFromLegacy<kOptions>(source, head, false, node, error);
   if (DLBRIDGE_UNLIKELY(status != DLBRIDGE_OK)) {
     DiscardNode(node);
     return status;
   }
-  FillUpgraded(subject, kPlain, node);
-  BecomeRoot(node, SourceKind::kLegacy, source);
+  *out = node;
+  return DLBRIDGE_OK;
+}
+
+// Not inlined, so that the entry point only jumps to one of these functions. It needs no stack
+// frame and, since the parameters are its own, moves no argument.
+template <uint32_t kOptions>
+DLBRIDGE_NOINLINE DLBridgeStatus UpgradePlain(DLManagedTensor* source,
+                                              const DLBridgeConvertOptions* /*options*/,
+                                              DLManagedTensorVersioned** out,
+                                              DLBridgeError* error) {
+  Node* node = nullptr;
+  const DLBridgeStatus status = MakePlain<kOptions>(source, &node, error);
+  if (DLBRIDGE_UNLIKELY(status != DLBRIDGE_OK)) {
+    return status == kUndecided ? UpgradeGenerally<kOptions>(source, out, error) : status;
+  }
   *out = &node->versioned;
   return DLBRIDGE_OK;
 }
@@ -159,19 +195,20 @@ DLBRIDGE_INLINE DLBridgeStatus UpgradePlainInto(DLManagedTensor* source,
                                                 const DLBridgeStorage& storage,
                                                 DLManagedTensorVersioned** out,
                                                 DLBridgeError* error) {
-  constexpr const Options& kPlain = PlainOptions<kOptions>::kValue;
-  const Subject subject = LegacySubject(*source, 0, kPlain);
-  if (DLBRIDGE_UNLIKELY(!(IsPlainSource<kDefaultVersion, kValidates<kOptions>>(subject)) ||
-                        storage.size < StorageSize(subject.tensor.ndim) ||
-                        IsInside(storage, StorageSize(subject.tensor.ndim), source))) {
+  const Head head = LoadHead(source->dl_tensor);
+  if (DLBRIDGE_UNLIKELY(!(IsPlain<kDefaultVersion, kValidates<kOptions>>(head)) ||
+                        storage.size < StorageSize(head.ndim) ||
+                        IsInside(storage, StorageSize(head.ndim), source))) {
     return UpgradeIntoGenerally<kOptions>(source, storage, out, error);
   }
   auto* node = static_cast<Node*>(storage.memory);
-  InitNode(node, subject.tensor.ndim, ResultFlags(kPlain));
-  DLBRIDGE_TRY(FillAxes<kValidates<kOptions>>(subject, node, error));
-  FillUpgraded(subject, kPlain, node);
-  BecomeRoot(node, SourceKind::kLegacy, source);
-  EnterStorage(storage, node);
+  const DLBridgeStatus status = FillFromLegacy<kOptions>(source, head, true, node, error);
+  if (DLBRIDGE_UNLIKELY(status != DLBRIDGE_OK)) {
+    return status == kUndecided ? UpgradeIntoGenerally<kOptions>(source, storage, out, error)
+                                : status;
+  }
+  auto* tail = reinterpret_cast<StorageTail*>(reinterpret_cast<int64_t*>(node + 1) + 2 * head.ndim);
+  *tail = {storage.release, storage.release_context};
   *out = &node->versioned;
   return DLBRIDGE_OK;
 }
@@ -396,6 +433,11 @@ DLBridgeStatus Upgrade(DLManagedTensor* source, const Options& options, Wants wa
   return DLBRIDGE_OK;
 }
 
+DLBridgeStatus UpgradeForeign(DLManagedTensor* source, DLManagedTensorVersioned** out,
+                              DLBridgeError* error) {
+  return UpgradePlain<0>(source, nullptr, out, error);
+}
+
 namespace {
 
 DLBRIDGE_NOINLINE DLBridgeStatus UpgradeWithOptions(DLManagedTensor* source,
@@ -475,11 +517,11 @@ DLBridgeStatus dlbridge_upgrade(DLManagedTensor* source, const DLBridgeConvertOp
   DLBRIDGE_REQUIRE(out);
   if (DLBRIDGE_LIKELY(dlbridge::OwnNode(source) == nullptr)) {
     if (options == nullptr) {
-      return dlbridge::UpgradePlain<0>(source, out, error);
+      return dlbridge::UpgradePlain<0>(source, options, out, error);
     }
     if (dlbridge::IsPlain(options)) {
       return dlbridge::WithPlainBits(options->options, [=](auto bits) {
-        return dlbridge::UpgradePlain<bits()>(source, out, error);
+        return dlbridge::UpgradePlain<bits()>(source, options, out, error);
       });
     }
   }
@@ -487,7 +529,8 @@ DLBridgeStatus dlbridge_upgrade(DLManagedTensor* source, const DLBridgeConvertOp
 }
 
 size_t dlbridge_upgrade_storage_size(int32_t ndim) {
-  return ndim < 0 || ndim > DLBRIDGE_MAX_NDIM ? 0 : dlbridge::StorageSize(ndim);
+  return ndim < 0 || ndim > DLBRIDGE_MAX_NDIM ? 0
+                                              : dlbridge::StorageSize(static_cast<size_t>(ndim));
 }
 
 DLBridgeStatus dlbridge_upgrade_into(DLManagedTensor* source, const DLBridgeConvertOptions* options,

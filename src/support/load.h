@@ -41,6 +41,30 @@ DLBRIDGE_INLINE DLDevice LoadDevice(const DLDevice& device) {
   return loaded;
 }
 
+// The fields of a tensor that are not pointers or offsets, as integers. Compilers keep these in
+// registers, but write the structs DLDevice and DLDataType to memory.
+struct Head {
+  uint32_t device_type;
+  int32_t device_id;
+  uint64_t ndim;   // its 32 bits, not sign-extended; so a negative ndim is huge
+  uint32_t dtype;  // from the lowest bit: code, bits, lanes
+
+  DLBRIDGE_INLINE uint8_t code() const { return static_cast<uint8_t>(dtype); }
+  DLBRIDGE_INLINE uint32_t bits() const { return static_cast<uint8_t>(dtype >> 8); }
+  DLBRIDGE_INLINE uint32_t lanes() const { return dtype >> 16; }
+};
+
+DLBRIDGE_INLINE Head LoadHead(const DLTensor& tensor) {
+  return {LoadWord(&tensor.device.device_type), Load(&tensor.device.device_id),
+          static_cast<uint32_t>(Load(&tensor.ndim)), LoadWord(&tensor.dtype)};
+}
+DLBRIDGE_INLINE void StoreHead(const Head& head, DLTensor* out) {
+  std::memcpy(&out->device.device_type, &head.device_type, sizeof head.device_type);
+  out->device.device_id = head.device_id;
+  out->ndim = static_cast<int32_t>(head.ndim);
+  std::memcpy(&out->dtype, &head.dtype, sizeof head.dtype);
+}
+
 // A copy of the struct; shape and strides still point to the producer's arrays.
 DLBRIDGE_INLINE DLTensor LoadTensor(const DLTensor& tensor) {
   DLTensor loaded;

@@ -61,7 +61,7 @@ DLBRIDGE_NOINLINE void DestroyInStorage(Node* root) {
 
 // Called when the last handle has been released. The node is freed first, so that the source's
 // deleter is a tail call: a chain of sources does not use up the stack.
-DLBRIDGE_INLINE void DestroyRoot(Node* root) {
+DLBRIDGE_NOINLINE void DestroyRoot(Node* root) {
   if (DLBRIDGE_UNLIKELY(root->in_storage)) {
     return DestroyInStorage(root);
   }
@@ -136,13 +136,29 @@ void* TakeSource(Node* node) {
   return source;
 }
 
-void ReleaseNode(Node* node) {
+// Is it the root of a foreign legacy tensor, on the heap? Both fields are read at once.
+DLBRIDGE_INLINE bool HoldsLegacyOnHeap(const Node& node) {
+  static_assert(offsetof(Node, in_storage) == offsetof(Node, source_kind) + 1, "one word");
+  static_assert(static_cast<int>(SourceKind::kLegacy) == 0, "the word is 0");
+  uint16_t word = 0;
+  std::memcpy(&word, &node.source_kind, sizeof word);
+  return word == 0;
+}
+
+DLBRIDGE_INLINE void Release(Node* node) {
   // Only an owner can add another one, so the sole owner needs no atomic read-modify-write.
   if (DLBRIDGE_LIKELY(node->root == node && node->owners.load(std::memory_order_acquire) == 1)) {
-    return DestroyRoot(node);
+    if (DLBRIDGE_UNLIKELY(!HoldsLegacyOnHeap(*node))) {
+      return DestroyRoot(node);
+    }
+    void* source = node->source;
+    std::free(node);
+    return ReleaseSource<DLManagedTensor>(source);
   }
   return LeaveRoot(node);
 }
+
+void ReleaseNode(Node* node) { Release(node); }
 
 // What the tail keeps besides the memory, such as the context, must outlive the stream's work.
 bool IsStreamOrdered(const Node& node) {
@@ -167,7 +183,7 @@ void DiscardNode(Node* node) { std::free(node); }
 
 // Finds the node by `self`, which is its first member. manager_ctx is not used: consumers may clear
 // it.
-void DeleteVersioned(DLManagedTensorVersioned* self) { ReleaseNode(reinterpret_cast<Node*>(self)); }
-void DeleteLegacy(DLManagedTensor* self) { ReleaseNode(reinterpret_cast<Node*>(self)); }
+void DeleteVersioned(DLManagedTensorVersioned* self) { Release(reinterpret_cast<Node*>(self)); }
+void DeleteLegacy(DLManagedTensor* self) { Release(reinterpret_cast<Node*>(self)); }
 
 }  // namespace dlbridge

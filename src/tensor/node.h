@@ -47,6 +47,7 @@ struct Node {
   SourceKind source_kind;  // of a root
   bool in_storage;         // the node is in the caller's memory, not on the heap
   bool wraps_source;       // of a legacy node: it still describes the root's versioned source
+  uint8_t unused;          // 0; with it, the fields of one byte are written at once
   uint32_t minor;          // of its version; of a legacy node: of the version of its source
 
   DLBRIDGE_INLINE int64_t* shape() { return reinterpret_cast<int64_t*>(this + 1); }
@@ -85,13 +86,11 @@ struct WrapTail {
 // Releases the references of a tail: the context entry and the handle.
 DLBRIDGE_COLD void EndKeeping(const WrapTail& tail);
 
-constexpr size_t NodeSize(int32_t ndim) {
-  return sizeof(Node) + 2 * sizeof(int64_t) * static_cast<size_t>(ndim);
-}
+constexpr size_t NodeSize(size_t ndim) { return sizeof(Node) + 2 * sizeof(int64_t) * ndim; }
 
 // NULL if there is no memory. `tail` bytes follow the arrays.
 DLBRIDGE_INLINE Node* AllocateNode(int32_t ndim, size_t tail) {
-  return static_cast<Node*>(std::malloc(NodeSize(ndim) + tail));
+  return static_cast<Node*>(std::malloc(NodeSize(static_cast<size_t>(ndim)) + tail));
 }
 
 void DeleteVersioned(DLManagedTensorVersioned* self);
@@ -100,14 +99,18 @@ void DeleteLegacy(DLManagedTensor* self);
 // The node of a dlbridge-owned tensor; NULL for any other. Both the deleter and the pointer to
 // itself must match: a copy of the struct is not dlbridge-owned.
 DLBRIDGE_INLINE Node* OwnNode(const DLManagedTensorVersioned* tensor) {
+  if (Load(&tensor->deleter) != DeleteVersioned) {
+    return nullptr;
+  }
   void* context = Load(&tensor->manager_ctx);
-  const bool owned = Load(&tensor->deleter) == DeleteVersioned && context == tensor;
-  return owned ? static_cast<Node*>(context) : nullptr;
+  return context == tensor ? static_cast<Node*>(context) : nullptr;
 }
 DLBRIDGE_INLINE Node* OwnNode(const DLManagedTensor* tensor) {
+  if (Load(&tensor->deleter) != DeleteLegacy) {
+    return nullptr;
+  }
   void* context = Load(&tensor->manager_ctx);
-  const bool owned = Load(&tensor->deleter) == DeleteLegacy && context == tensor;
-  return owned ? static_cast<Node*>(context) : nullptr;
+  return context == tensor ? static_cast<Node*>(context) : nullptr;
 }
 
 // Fills the fields of a handle. BecomeRoot, JoinRoot or Replace sets its root later.
@@ -125,6 +128,28 @@ DLBRIDGE_INLINE void InitShare(Node* node, const Node& sibling, uint64_t flags) 
   static_assert(kBytes == 12, "ndim, source_kind, in_storage, wraps_source, minor");
   node->flags = flags;
   std::memcpy(&node->ndim, &sibling.ndim, kBytes);
+}
+
+// Fills all fields of a new root at once. For plain conversions; InitNode, FillVersioned or
+// FillLegacy and BecomeRoot do the same in steps.
+struct RootFields {
+  uint64_t flags;
+  uint32_t minor;
+  SourceKind kind;
+  bool in_storage;
+  bool wraps_source;
+};
+DLBRIDGE_INLINE void InitRoot(Node* node, uint64_t ndim, const RootFields& fields, void* source) {
+  node->root = node;
+  node->source = source;
+  node->flags = fields.flags;
+  node->owners.store(1, std::memory_order_relaxed);
+  node->ndim = static_cast<int32_t>(ndim);
+  node->source_kind = fields.kind;
+  node->in_storage = fields.in_storage;
+  node->wraps_source = fields.wraps_source;
+  node->unused = 0;
+  node->minor = fields.minor;
 }
 
 // Fills the DLPack struct from `tensor`, with the node's own arrays and flags.

@@ -4,6 +4,7 @@
 #ifndef DLBRIDGE_SRC_VALIDATE_EXTENT_H_
 #define DLBRIDGE_SRC_VALIDATE_EXTENT_H_
 
+#include <cstddef>
 #include <cstdint>
 
 #include "support/checked.h"
@@ -110,6 +111,29 @@ DLBRIDGE_COLD inline void CopyRest(size_t count, const int64_t* shape, const int
   }
 }
 
+// The entry that ends at byte `end` of an array. Loops that count bytes need one register for all
+// arrays.
+DLBRIDGE_INLINE const int64_t* EntryBefore(const int64_t* array, size_t end) {
+  return reinterpret_cast<const int64_t*>(reinterpret_cast<const char*>(array) + end) - 1;
+}
+DLBRIDGE_INLINE int64_t* EntryBefore(int64_t* array, size_t end) {
+  return reinterpret_cast<int64_t*>(reinterpret_cast<char*>(array) + end) - 1;
+}
+DLBRIDGE_INLINE size_t BytesOfArray(int32_t ndim) {
+  return static_cast<size_t>(static_cast<uint32_t>(ndim)) * sizeof(int64_t);
+}
+
+// Copies the entries that ScanCompactAxes has not reached when it stops at the entry that ends at
+// byte `end`.
+template <bool kStrides, bool kCopy>
+DLBRIDGE_INLINE int64_t GiveUp(size_t end, const int64_t* shape, const int64_t* strides,
+                               int64_t* shape_out, int64_t* strides_out) {
+  if (kCopy) {
+    CopyRest(end / sizeof *shape - 1, shape, kStrides ? strides : nullptr, shape_out, strides_out);
+  }
+  return -1;
+}
+
 // Fast path of ScanAxes for ndim > 0. Returns the number of elements if the strides are compact, or
 // NULL, and the product of extents fits. Returns -1 for any other tensor. With kCopy all entries
 // are copied in either case.
@@ -118,27 +142,33 @@ DLBRIDGE_INLINE int64_t ScanCompactAxes(int32_t ndim, const int64_t* shape, cons
                                         int64_t* shape_out, int64_t* strides_out) {
   int64_t product = 1;
   int64_t signs = 0;
-  auto i = static_cast<size_t>(static_cast<uint32_t>(ndim));
+  size_t end = BytesOfArray(ndim);
   do {
-    --i;
-    const int64_t extent = Load(shape + i);
-    const int64_t stride = kStrides ? Load(strides + i) : product;
+    const int64_t extent = Load(EntryBefore(shape, end));
+    const int64_t stride = kStrides ? Load(EntryBefore(strides, end)) : product;
     if (kCopy) {
-      shape_out[i] = extent;
-      strides_out[i] = stride;
+      *EntryBefore(shape_out, end) = extent;
+      *EntryBefore(strides_out, end) = stride;
     }
-    signs |= extent;
-    if (DLBRIDGE_UNLIKELY(kStrides && stride != product) ||
-        DLBRIDGE_UNLIKELY(MulOverflows(product, extent, &product))) {
-      if (kCopy) {
-        CopyRest(i, shape, kStrides ? strides : nullptr, shape_out, strides_out);
-      }
-      return -1;
+    if (DLBRIDGE_UNLIKELY(kStrides && stride != product)) {
+      return GiveUp<kStrides, kCopy>(end, shape, strides, shape_out, strides_out);
     }
-  } while (i != 0);
+    if (DLBRIDGE_UNLIKELY(MulOverflows(product, extent, &product))) {
+      return GiveUp<kStrides, kCopy>(end, shape, strides, shape_out, strides_out);
+    }
+    signs |= extent;  // after the product, which can then be computed in place
+    DLBRIDGE_FORGET_BOTH(end, signs);
+    end -= sizeof extent;
+  } while (end != 0);
   // Strides that are filled in must not become 0 before an empty axis: ScanAxes handles that.
   const bool filled = kCopy && !kStrides && product == 0;
-  return DLBRIDGE_LIKELY(signs >= 0 && !filled) ? product : -1;
+  if (DLBRIDGE_UNLIKELY(signs < 0 || filled)) {
+    return -1;
+  }
+  if (product < 0) {
+    __builtin_unreachable();  // the factors are not negative, and no product overflowed
+  }
+  return product;
 }
 
 template <bool kCopy>
@@ -159,10 +189,10 @@ DLBRIDGE_INLINE void CopyAxes(int32_t ndim, const int64_t* shape, const int64_t*
     ScanAxes<false, true>(ndim, shape, nullptr, shape_out, strides_out);
     return;
   }
-  for (auto i = static_cast<size_t>(static_cast<uint32_t>(ndim)); i != 0;) {
-    --i;
-    shape_out[i] = Load(shape + i);
-    strides_out[i] = Load(strides + i);
+  for (size_t end = BytesOfArray(ndim); end != 0; end -= sizeof *shape) {
+    DLBRIDGE_FORGET(end);
+    *EntryBefore(shape_out, end) = Load(EntryBefore(shape, end));
+    *EntryBefore(strides_out, end) = Load(EntryBefore(strides, end));
   }
 }
 
