@@ -52,8 +52,9 @@ struct CopyJob {
   CopySide from;
   CopySide to;
   DLBridgeStream stream;  // kind 0: the backend chooses
+  bool marked;            // the job ends with copy_submit, unless a call fails
   bool rows_alone;        // set by copy_begin: a rectangle takes one call per row
-  uint64_t state[14];
+  uint64_t state[16];
 };
 
 // The largest number of file descriptors in one export: as many as Linux sends in one message
@@ -163,7 +164,9 @@ struct Backend {
 
   // Marks the work that is enqueued on the stream now, and submits that work to the device. A
   // stream that is capturing is rejected before anything is recorded. On failure nothing is kept.
-  DLBridgeStatus (*mark)(const DLBridgeStream& stream, StreamMark* out, DLBridgeError* error);
+  // `argument` names the stream in messages.
+  DLBridgeStatus (*mark)(const DLBridgeStream& stream, const char* argument, StreamMark* out,
+                         DLBridgeError* error);
   // Is the marked work over? Does not wait. Work that a fault has ended is over, and so is the work
   // of a context that was destroyed or lost.
   DLBridgeStatus (*mark_query)(const StreamMark& mark, bool* over, DLBridgeError* error);

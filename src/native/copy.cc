@@ -40,6 +40,7 @@ DLBridgeStatus FillTarget(const DLTensor& source, uint64_t flags, const DLBridge
   }
   const ItemWidths widths = WidthsOf(source.dtype, flags, target.node->flags);
   bool unfinished = false;
+  bool read_only = false;
   Transfer transfer = {&spec,
                        SourceSide(source),
                        {{false, to.device, target.buffer}, to.byte_offset, nullptr},
@@ -49,8 +50,13 @@ DLBridgeStatus FillTarget(const DLTensor& source, uint64_t flags, const DLBridge
                        target.bytes,
                        false,
                        &unfinished,
+                       &read_only,
                        pending != nullptr ? pending->marks() : nullptr};
   DLBRIDGE_TRY(Move(&transfer, error));
+  if (read_only) {
+    target.node->flags |= kReadOnly;
+    target.node->versioned.flags |= kReadOnly;
+  }
   if (pending != nullptr) {
     pending->mark_count = 1;
   }
@@ -86,13 +92,6 @@ DLBridgeStatus CopySnapshot(const DLTensor& source, uint64_t flags, const DLBrid
   return DLBRIDGE_OK;
 }
 
-// Unknown flag bits may change the layout and thus the bytes that are read.
-DLBridgeStatus CheckSourceFlags(uint64_t flags, DLBridgeError* error) {
-  return (flags & ~kAllFlags) == 0
-             ? DLBRIDGE_OK
-             : Reject(error, {DLBRIDGE_RULE_FLAGS_UNKNOWN, kNoAxis, kAllFlags, flags});
-}
-
 // With `pending`, the copy is only enqueued, and `pending` receives its mark and its result.
 DLBridgeStatus Copy(const DLTensor& source, uint64_t flags, const DLBridgeCopySpec& spec,
                     Pending* pending, Node** out, DLBridgeError* error) {
@@ -106,7 +105,7 @@ DLBridgeStatus Copy(const DLTensor& source, uint64_t flags, const DLBridgeCopySp
   if (!CheckHead(subject, *policy, &sink)) {
     return sink.failure();
   }
-  DLBRIDGE_TRY(CheckSourceFlags(flags, error));
+  DLBRIDGE_TRY(CheckFlags(flags, "tensor_flags", error));
   LayoutSnapshot layout(subject.tensor.ndim);
   DLBRIDGE_TRY(layout.Take(subject, *policy, error));
   return CopySnapshot(subject.tensor, flags, spec, layout, pending, out, error);

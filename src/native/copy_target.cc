@@ -101,6 +101,7 @@ DLBridgeStatus CheckShareable(const DLBridgeCopySpec& spec, DLBridgeError* error
 // Checks the codes and flags of the copy like those of a producer's tensor.
 DLBridgeStatus CheckResult(const DLTensor& source, const DLBridgeCopySpec& spec, Version version,
                            DLBridgeError* error) {
+  DLBRIDGE_TRY(CheckFlags(spec.tensor_flags, "spec.tensor_flags", error));
   DLTensor tensor = source;
   tensor.device = spec.device;
   tensor.byte_offset = 0;
@@ -192,6 +193,23 @@ DLBridgeStatus UseTarget(const DLTensor& source, const LayoutSnapshot& layout,
 }
 
 }  // namespace
+
+DLBridgeStatus CheckFlags(uint64_t flags, const char* argument, DLBridgeError* error) {
+  if (DLBRIDGE_LIKELY((flags & ~kAllFlags) == 0)) {
+    return DLBRIDGE_OK;
+  }
+  char problem[80];
+  TextWriter(problem, sizeof problem)
+      .String("has bits that are no flags of DLPack, found ")
+      .Hex(flags)
+      .String(": clear all but ")
+      .Hex(kAllFlags);
+  RejectStatus(error, DLBRIDGE_ERROR_UNKNOWN_CODE, argument, problem);
+  if (error != nullptr) {
+    error->rule = DLBRIDGE_RULE_FLAGS_UNKNOWN;
+  }
+  return DLBRIDGE_ERROR_UNKNOWN_CODE;
+}
 
 DLBridgeStatus CheckCopySpec(const DLBridgeCopySpec& spec, DLBridgeError* error) {
   DLBRIDGE_TRY(CheckOptionBits(spec.options, kKnownOptions, "spec.options", error));

@@ -18,6 +18,10 @@ struct CopyTarget {
   uint64_t bytes;
 };
 
+// Rejects bits that no release of DLPack has: they may change the layout and thus the bytes of a
+// copy, so no option allows them here.
+DLBridgeStatus CheckFlags(uint64_t flags, const char* argument, DLBridgeError* error);
+
 DLBridgeStatus CheckCopySpec(const DLBridgeCopySpec& spec, DLBridgeError* error);
 
 // Makes a compact tensor of the source's shape; its bytes are not yet written. `stream` is passed

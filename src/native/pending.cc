@@ -19,12 +19,18 @@ struct Collector {
   bool again;  // a nested call has left tensors to this one
 };
 
-// All entries. A thread takes an entry, looks at it without the lock, and then removes it or moves
-// it to the end.
-struct Queue {
-  Lock lock;
+struct EntryList {
   Pending* first = nullptr;
   Pending* last = nullptr;
+};
+
+// All entries. A thread takes an entry, looks at it without the lock, and then removes it or moves
+// it to the end of a list. A nested call that waits leaves entries without marks to the outer call:
+// they have a list of their own, so that the next such call need not look at them again.
+struct Queue {
+  Lock lock;
+  EntryList marked;
+  EntryList ready;
   size_t count = 0;
   size_t releasing = 0;  // entries that left the list and whose deleters still run
   uint64_t newest = 0;   // number of the newest entry
@@ -74,17 +80,23 @@ class Collecting {
   Collector* outer_ = nullptr;  // the outermost call of this thread
 };
 
-// The following two are called with the lock held.
+// The following three are called with the lock held.
+EntryList* ListOf(const Pending& pending) {
+  return pending.ready != 0 ? &g_queue.ready : &g_queue.marked;
+}
 void Link(Pending* pending) {
+  pending->ready = pending->mark_count == 0 ? 1 : 0;
+  EntryList* list = ListOf(*pending);
   pending->next = nullptr;
-  pending->previous = g_queue.last;
-  (g_queue.last == nullptr ? g_queue.first : g_queue.last->next) = pending;
-  g_queue.last = pending;
+  pending->previous = list->last;
+  (list->last == nullptr ? list->first : list->last->next) = pending;
+  list->last = pending;
   ++g_queue.count;
 }
 void Unlink(Pending* pending) {
-  (pending->previous == nullptr ? g_queue.first : pending->previous->next) = pending->next;
-  (pending->next == nullptr ? g_queue.last : pending->next->previous) = pending->previous;
+  EntryList* list = ListOf(*pending);
+  (pending->previous == nullptr ? list->first : pending->previous->next) = pending->next;
+  (pending->next == nullptr ? list->last : pending->next->previous) = pending->previous;
   --g_queue.count;
 }
 
@@ -98,22 +110,26 @@ size_t Count() {
   return g_queue.count;
 }
 
-// Takes the first entry up to `limit` that no thread has taken and that has marks or, unless
-// `marked`, none. NULL if there is none; `*others` is then true if a thread has taken one of them.
-Pending* Take(uint64_t limit, bool marked, bool* others) {
-  const Locked locked(&g_queue.lock);
-  *others = false;
-  for (Pending* one = g_queue.first; one != nullptr; one = one->next) {
-    if (one->number > limit) {
-      continue;
-    }
-    if (one->taken == 0 && (!marked || one->mark_count != 0)) {
+// Takes the first entry of a list up to `limit` that no thread has taken. Sets `*others` if a
+// thread has taken one before it. The lock is held.
+Pending* TakeFrom(const EntryList& list, uint64_t limit, bool* others) {
+  for (Pending* one = list.first; one != nullptr; one = one->next) {
+    if (one->number <= limit && one->taken == 0) {
       one->taken = 1;
       return one;
     }
-    *others = *others || one->taken != 0;
+    *others = *others || one->number <= limit;
   }
   return nullptr;
+}
+
+// Takes an entry up to `limit`, only one with marks if `marked`. NULL if there is none; `*others`
+// is then true if a thread has taken one of them.
+Pending* Take(uint64_t limit, bool marked, bool* others) {
+  const Locked locked(&g_queue.lock);
+  *others = false;
+  Pending* ready = marked ? nullptr : TakeFrom(g_queue.ready, limit, others);
+  return ready != nullptr ? ready : TakeFrom(g_queue.marked, limit, others);
 }
 
 // Gives an entry back. One that failed counts as new, so that a call does not take it again.
@@ -221,8 +237,8 @@ void ResetPendingInChild() {
 #ifndef _WIN32
   g_queue.lock.ResetInChild();
   g_queue.waiting.ResetInChild();
-  g_queue.first = nullptr;
-  g_queue.last = nullptr;
+  g_queue.marked = EntryList();
+  g_queue.ready = EntryList();
   g_queue.count = 0;
   g_queue.collectors = nullptr;
   g_queue.releasing = 0;

@@ -24,6 +24,7 @@ struct HeldTensor {
 struct Pending {
   Pending* next;
   Pending* previous;
+  uint64_t ready;   // 1: it is in the list of entries without marks
   uint64_t number;  // in the order in which AddPending was called
   uint64_t taken;   // 1: a thread looks at it without the lock
   HeldTensor tensors[2];

@@ -24,13 +24,24 @@ DLBridgeStatus CheckKind(DLBridgeKind kind, DLBridgeError* error) {
                           DLBRIDGE_KIND_AMBIGUOUS);
 }
 
+// The name of a stream in messages.
+class StreamName {
+ public:
+  explicit StreamName(size_t index) {
+    TextWriter(text_, sizeof text_).String("streams[").Unsigned(index).Character(']');
+  }
+  const char* text() const { return text_; }
+
+ private:
+  char text_[40];
+};
+
 DLBridgeStatus CheckOne(const DLBridgeStream& stream, size_t index, DLBridgeError* error) {
-  char name[40];
-  TextWriter(name, sizeof name).String("streams[").Unsigned(index).Character(']');
-  DLBRIDGE_TRY(CheckStream(stream, name, error));
+  const StreamName name(index);
+  DLBRIDGE_TRY(CheckStream(stream, name.text(), error));
   return stream.kind != DLBRIDGE_STREAM_NO_SYNC
              ? DLBRIDGE_OK
-             : RejectArgument(error, name,
+             : RejectArgument(error, name.text(),
                               "is of kind NO_SYNC, which names no work to wait for: expected HOST "
                               "(1), QUEUE (3) or IMMEDIATE_LIST (4)");
 }
@@ -57,12 +68,14 @@ bool IsRepeated(const Streams& given, size_t index) {
   return false;
 }
 
-DLBridgeStatus MarkStream(const DLBridgeStream& stream, Pending* pending, DLBridgeError* error) {
+DLBridgeStatus MarkStream(const Streams& given, size_t index, Pending* pending,
+                          DLBridgeError* error) {
+  const DLBridgeStream& stream = given.streams[index];
   const Backend& backend = *FindBackend(stream.backend);
   DLBRIDGE_TRY(StartDriver(backend, error));
   StreamMark* mark = pending->marks() + pending->mark_count;
   mark->backend = backend.id;
-  DLBRIDGE_TRY(backend.mark(stream, mark, error));
+  DLBRIDGE_TRY(backend.mark(stream, StreamName(index).text(), mark, error));
   ++pending->mark_count;
   return DLBRIDGE_OK;
 }
@@ -75,7 +88,7 @@ DLBridgeStatus MarkAll(const Streams& given, Pending* pending, const DLBridgeStr
     if (!IsQueue(stream) || IsRepeated(given, i)) {
       continue;
     }
-    DLBRIDGE_TRY(MarkStream(stream, pending, error));
+    DLBRIDGE_TRY(MarkStream(given, i, pending, error));
     *last = &stream;
   }
   return DLBRIDGE_OK;

@@ -114,7 +114,8 @@ DLBridgeStatus EndJob(const Transfer& transfer, const Backend& backend, CopyJob*
 DLBridgeStatus RunPlan(const Transfer& transfer, const CopyPlan& plan, const Side& from,
                        const Side& to, DLBridgeError* error) {
   const Backend& backend = from.backend != nullptr ? *from.backend : *to.backend;
-  CopyJob job = {from.side, to.side, StreamFor(transfer, backend), false, {0, 0, 0, 0, 0, 0}};
+  CopyJob job = {from.side, to.side, StreamFor(transfer, backend), transfer.mark != nullptr,
+                 false,     {}};
   DLBRIDGE_TRY(backend.copy_begin(&job, error));
   const DLBridgeStatus status = job.rows_alone && TooManyRows(plan)
                                     ? RejectStaging(transfer, error)
@@ -294,13 +295,14 @@ struct Place {
   const Backend* backend;
   uint64_t object;  // a handle; 0: addresses
   uint64_t begin;
+  bool read_only;  // kernels must not write there
 };
 
 DLBridgeStatus Locate(const Side& side, uint64_t offset, Place* out, DLBridgeError* error) {
   const DLBridgeBuffer& buffer = side.side.buffer;
   // The host's memory is always an address.
   if (!kHasDrivers || buffer.kind == DLBRIDGE_BUFFER_ADDRESS || side.backend == nullptr) {
-    *out = {side.backend, 0, buffer.handle + offset};
+    *out = {side.backend, 0, buffer.handle + offset, false};
     return DLBRIDGE_OK;
   }
   HandleFacts facts = {buffer, 0, false};
@@ -308,20 +310,21 @@ DLBridgeStatus Locate(const Side& side, uint64_t offset, Place* out, DLBridgeErr
   const uint64_t handle = facts.memory.handle;
   const uint64_t begin = facts.offset + offset;
   if (facts.memory.kind == DLBRIDGE_BUFFER_ADDRESS) {
-    *out = {nullptr, 0, handle + begin};
+    *out = {nullptr, 0, handle + begin, facts.read_only};
   } else {
-    *out = {side.backend, handle, begin};
+    *out = {side.backend, handle, begin, facts.read_only};
   }
   return DLBRIDGE_OK;
 }
 
 // Rejects two sides that share bytes.
-DLBridgeStatus CheckOverlap(const Transfer& transfer, DLBridgeError* error) {
+DLBridgeStatus CheckPlaces(const Transfer& transfer, DLBridgeError* error) {
   Place from;
   Place to;
   const auto first = static_cast<uint64_t>(transfer.reach.begin);
   DLBRIDGE_TRY(Locate(transfer.from, transfer.from.offset + first, &from, error));
   DLBRIDGE_TRY(Locate(transfer.to, transfer.to.offset, &to, error));
+  *transfer.read_only = to.read_only;
   const auto bytes = static_cast<uint64_t>(transfer.reach.end - transfer.reach.begin);
   const bool same = from.backend == to.backend && from.object == to.object;
   return same && from.begin < to.begin + transfer.packed && to.begin < from.begin + bytes
@@ -358,7 +361,7 @@ DLBridgeStatus Enqueue(const Transfer& transfer, DLBridgeError* error) {
 DLBridgeStatus Move(Transfer* transfer, DLBridgeError* error) {
   DLBRIDGE_TRY(ResolveSide("source", &transfer->from, error));
   DLBRIDGE_TRY(ResolveSide("spec.target", &transfer->to, error));
-  DLBRIDGE_TRY(CheckOverlap(*transfer, error));
+  DLBRIDGE_TRY(CheckPlaces(*transfer, error));
   if (transfer->mark != nullptr) {
     return Enqueue(*transfer, error);
   }

@@ -28,6 +28,7 @@ struct Transfer {
   uint64_t packed;   // bytes of the copy
   bool staged;       // the copy goes through host memory
   bool* unfinished;  // a driver failed to wait for the copy
+  bool* read_only;   // kernels must not write to the target
   StreamMark* mark;  // receives the end of the enqueued copy; NULL: wait for the copy
 };
 

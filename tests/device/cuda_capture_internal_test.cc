@@ -98,7 +98,7 @@ class CudaCapture : public CudaTest {
     ExpectOk(kCudaBackend.synchronize(stream, &error), error, "synchronize");
     StreamMark mark = {};
     bool over = false;
-    ExpectOk(kCudaBackend.mark(stream, &mark, &error), error, "mark");
+    ExpectOk(kCudaBackend.mark(stream, "stream", &mark, &error), error, "mark");
     ExpectOk(kCudaBackend.mark_query(mark, &over, &error), error, "mark_query");
     ExpectOk(kCudaBackend.mark_wait(mark, &error), error, "mark_wait");
     kCudaBackend.mark_free(mark);
@@ -163,7 +163,7 @@ class CudaCapture : public CudaTest {
     ExpectRejected(kCudaBackend.handoff(capturing, stream, 0, &error), error);
     ExpectRejected(kCudaBackend.synchronize(capturing, &error), error);
     StreamMark mark = {};
-    ExpectRejected(kCudaBackend.mark(capturing, &mark, &error), error);
+    ExpectRejected(kCudaBackend.mark(capturing, "stream", &mark, &error), error);
     EXPECT_EQ(mark.state[0], 0U);
     CopyJob job = {};
     job.from = {false, kDevice, dlbridge_buffer_cuda(memory_)};
@@ -223,7 +223,7 @@ TEST_F(CudaCapture, TheLegacyStreamIsRejectedAndTheCaptureSurvives) {
   StreamMark mark = {};
   Error error;
   EXPECT_EQ(kCudaBackend.synchronize(legacy, &error), DLBRIDGE_ERROR_CAPTURE);
-  EXPECT_EQ(kCudaBackend.mark(legacy, &mark, &error), DLBRIDGE_ERROR_CAPTURE);
+  EXPECT_EQ(kCudaBackend.mark(legacy, "stream", &mark, &error), DLBRIDGE_ERROR_CAPTURE);
   CUgraph graph = nullptr;
   EXPECT_CUDA(cuStreamEndCapture(blocking, &graph));
   EXPECT_CUDA(cuStreamDestroy(blocking));

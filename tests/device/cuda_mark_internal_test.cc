@@ -36,7 +36,8 @@ class CudaMark : public CudaTest {
   static StreamMark MustMark(CUstream stream) {
     StreamMark mark = {};
     Error error;
-    EXPECT_EQ(kCudaBackend.mark(dlbridge_stream_cuda(stream, 0), &mark, &error), DLBRIDGE_OK)
+    EXPECT_EQ(kCudaBackend.mark(dlbridge_stream_cuda(stream, 0), "stream", &mark, &error),
+              DLBRIDGE_OK)
         << error.message;
     return mark;
   }
@@ -207,7 +208,7 @@ TEST_F(CudaMark, OfAResetDeviceIsOver) {
   const DLBridgeStream legacy = dlbridge_stream_cuda(CU_STREAM_LEGACY, 1);
   StreamMark mark = {};
   Error error;
-  ASSERT_EQ(kCudaBackend.mark(legacy, &mark, &error), DLBRIDGE_OK) << error.message;
+  ASSERT_EQ(kCudaBackend.mark(legacy, "stream", &mark, &error), DLBRIDGE_OK) << error.message;
   EXPECT_FALSE(IsOver(mark));
   EXPECT_CUDA(cuDevicePrimaryCtxReset(1));
   EXPECT_TRUE(IsOver(mark));
@@ -226,7 +227,7 @@ TEST_F(CudaMark, WorkThatAFaultHasEndedIsOver) {
   kCudaBackend.mark_free(mark);
   StreamMark later = {};
   Error error;
-  EXPECT_EQ(kCudaBackend.mark(dlbridge_stream_cuda(stream_, 0), &later, &error),
+  EXPECT_EQ(kCudaBackend.mark(dlbridge_stream_cuda(stream_, 0), "stream", &later, &error),
             DLBRIDGE_ERROR_DRIVER);
   EXPECT_TRUE(error.Says("700 (CUDA_ERROR_ILLEGAL_ADDRESS)")) << error.message;
 }
@@ -286,7 +287,7 @@ TEST_F(CudaMark, EachCallOfAMarkThatFailsIsNamed) {
     StreamMark mark = {};
     Error error;
     fake_cuda_fail(one.call, CUDA_ERROR_UNKNOWN, one.nth);
-    EXPECT_EQ(kCudaBackend.mark(dlbridge_stream_cuda(stream_, 0), &mark, &error),
+    EXPECT_EQ(kCudaBackend.mark(dlbridge_stream_cuda(stream_, 0), "stream", &mark, &error),
               DLBRIDGE_ERROR_DRIVER)
         << one.call;
     EXPECT_TRUE(error.Says(one.named)) << error.message;

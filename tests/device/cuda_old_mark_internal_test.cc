@@ -14,7 +14,8 @@ class CudaOldMark : public CudaTest {
   static StreamMark MustMark(CUstream stream) {
     StreamMark mark = {};
     Error error;
-    EXPECT_EQ(kCudaBackend.mark(dlbridge_stream_cuda(stream, 0), &mark, &error), DLBRIDGE_OK)
+    EXPECT_EQ(kCudaBackend.mark(dlbridge_stream_cuda(stream, 0), "stream", &mark, &error),
+              DLBRIDGE_OK)
         << error.message;
     return mark;
   }

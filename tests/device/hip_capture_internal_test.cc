@@ -69,7 +69,7 @@ DLBridgeStatus Copy(const FakeHip& fake, const DLBridgeStream& stream, DLBridgeE
 DLBridgeStatus Mark(const FakeHip& fake, const DLBridgeStream& stream, bool run,
                     DLBridgeError* error) {
   StreamMark mark;
-  const DLBridgeStatus marked = kHipBackend.mark(stream, &mark, error);
+  const DLBridgeStatus marked = kHipBackend.mark(stream, "stream", &mark, error);
   if (marked != DLBRIDGE_OK) {
     return marked;
   }

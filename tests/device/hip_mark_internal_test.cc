@@ -25,7 +25,7 @@ void Increase(void* number) { ++*static_cast<int*>(number); }
 StreamMark Mark(const DLBridgeStream& stream) {
   StreamMark mark = {};
   DLBridgeError error = DLBRIDGE_ERROR_INIT;
-  EXPECT_EQ(kHipBackend.mark(stream, &mark, &error), DLBRIDGE_OK) << error.message;
+  EXPECT_EQ(kHipBackend.mark(stream, "stream", &mark, &error), DLBRIDGE_OK) << error.message;
   EXPECT_EQ(mark.backend, DLBRIDGE_BACKEND_HIP);
   return mark;
 }
@@ -177,9 +177,9 @@ HIP_TEST(HipMark, RejectsACapturingStream) {
     StreamMark mark = {};
     DLBridgeError error = DLBRIDGE_ERROR_INIT;
     fake.clear_log();
-    EXPECT_EQ(kHipBackend.mark(On(stream, 1), &mark, &error), DLBRIDGE_ERROR_CAPTURE);
+    EXPECT_EQ(kHipBackend.mark(On(stream, 1), "stream", &mark, &error), DLBRIDGE_ERROR_CAPTURE);
     EXPECT_TRUE(Contains(error.message, "stream is capturing a graph")) << error.message;
-    EXPECT_EQ(kHipBackend.mark(On(nullptr, 1), &mark, &error),
+    EXPECT_EQ(kHipBackend.mark(On(nullptr, 1), "stream", &mark, &error),
               state == hipStreamCaptureStatusActive ? DLBRIDGE_ERROR_CAPTURE : DLBRIDGE_OK);
     EXPECT_EQ(fake.capture_state(stream), state);
     EXPECT_EQ(Contains(fake.log(), "hipEventRecord"), state != hipStreamCaptureStatusActive);
@@ -298,7 +298,7 @@ HIP_TEST(HipMark, EachCallThatFails) {
     DLBridgeError error = DLBRIDGE_ERROR_INIT;
     fake.fail(function, 998, 1);
     const DLBridgeStream stream = On(fake.stream(1), 1);
-    const DLBridgeStatus status = kHipBackend.mark(stream, &mark, &error);
+    const DLBridgeStatus status = kHipBackend.mark(stream, "stream", &mark, &error);
     if (status == DLBRIDGE_OK) {  // an event was pooled by the failing call before
       kHipBackend.mark_free(mark);
       fake.fail("", 0, 0);
@@ -315,7 +315,8 @@ HIP_TEST(HipMark, EachCallThatFails) {
     StreamMark mark = {};
     DLBridgeError error = DLBRIDGE_ERROR_INIT;
     fake.fail(function, 998, 1);
-    EXPECT_EQ(kHipBackend.mark(On(hipStreamPerThread, 1), &mark, &error), DLBRIDGE_ERROR_DRIVER);
+    EXPECT_EQ(kHipBackend.mark(On(hipStreamPerThread, 1), "stream", &mark, &error),
+              DLBRIDGE_ERROR_DRIVER);
     EXPECT_TRUE(Contains(error.message, function)) << error.message;
     fake.settle(1, 1, 0);
     EXPECT_STREQ(fake.violations(), "") << "nothing is lost";

@@ -36,7 +36,7 @@ void Start(World& world) {
 StreamMark MustMark(const DLBridgeStream& stream) {
   StreamMark mark = {};
   Error error;
-  EXPECT_EQ(kLevelZeroBackend.mark(stream, &mark, &error), DLBRIDGE_OK) << error.message;
+  EXPECT_EQ(kLevelZeroBackend.mark(stream, "stream", &mark, &error), DLBRIDGE_OK) << error.message;
   EXPECT_EQ(mark.backend, DLBRIDGE_BACKEND_LEVEL_ZERO);
   return mark;
 }
@@ -193,11 +193,12 @@ LEVEL_ZERO_TEST(LevelZeroMark, Rejects) {
   without.context = 0;
   StreamMark mark = {};
   Error error;
-  EXPECT_EQ(kLevelZeroBackend.mark(without, &mark, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(kLevelZeroBackend.mark(without, "stream", &mark, &error),
+            DLBRIDGE_ERROR_INVALID_ARGUMENT);
   EXPECT_TRUE(error.Says("stream has no context")) << error.message;
   DLBridgeStream far = ends.on_queue;
   far.device = OneApi(17);
-  EXPECT_EQ(kLevelZeroBackend.mark(far, &mark, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(kLevelZeroBackend.mark(far, "stream", &mark, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
   EXPECT_TRUE(error.Says("stream has a device that neither")) << error.message;
   world.kept.pools = 1;
 }
@@ -208,7 +209,7 @@ void FailMarks(const Ends& ends, const DLBridgeStream& stream) {
     ends.world.fake.fake_ze_fail(nullptr, kDeviceLost, n);
     StreamMark mark = {};
     Error error;
-    const DLBridgeStatus status = kLevelZeroBackend.mark(stream, &mark, &error);
+    const DLBridgeStatus status = kLevelZeroBackend.mark(stream, "stream", &mark, &error);
     ends.world.fake.fake_ze_fail(nullptr, 0, 0);
     EXPECT_EQ(ends.world.fake.Violation(), "") << n;
     if (status == DLBRIDGE_OK) {
@@ -289,7 +290,7 @@ LEVEL_ZERO_TEST(LevelZeroMark, DeviceLost) {
   Free(mark);
   StreamMark next = {};
   Error error;
-  EXPECT_EQ(kLevelZeroBackend.mark(ends.on_list, &next, &error), DLBRIDGE_ERROR_DRIVER);
+  EXPECT_EQ(kLevelZeroBackend.mark(ends.on_list, "stream", &next, &error), DLBRIDGE_ERROR_DRIVER);
   EXPECT_TRUE(error.Says("ZE_RESULT_ERROR_DEVICE_LOST")) << error.message;
   world.fake.fake_ze_lose(0);
   world.kept.pools = 1;
@@ -454,7 +455,7 @@ LEVEL_ZERO_TEST(LevelZeroMark, LostDeviceReleasesAContextWithACallback) {
   owned.lost = true;
   world.fake.fake_ze_lose(1);
   StreamMark next = {};
-  EXPECT_EQ(kLevelZeroBackend.mark(ends.on_list, &next, nullptr), DLBRIDGE_ERROR_DRIVER);
+  EXPECT_EQ(kLevelZeroBackend.mark(ends.on_list, "stream", &next, nullptr), DLBRIDGE_ERROR_DRIVER);
   EXPECT_EQ(owned.released, 1);
   world.fake.fake_ze_lose(0);
 }

@@ -140,9 +140,9 @@ TEST_F(OpenClCopy, ARectangleIsOneCall) {
   Copy(Host(&host), Mem(mem), {{16, 4, 5, 0, 32, 128, 0, 16, 64}});
   EXPECT_EQ(
       Calls(),
-      "clGetMemObjectInfo clGetMemObjectInfo clGetMemObjectInfo clGetContextInfo clGetContextInfo "
-      "clCreateCommandQueue clSetMemObjectDestructorCallback clEnqueueWriteBufferRect "
-      "clFinish");
+      "clGetMemObjectInfo clGetMemObjectInfo clGetMemObjectInfo clGetMemObjectInfo "
+      "clGetContextInfo clGetContextInfo clCreateCommandQueue clSetMemObjectDestructorCallback "
+      "clEnqueueWriteBufferRect clFinish");
 }
 
 TEST_F(OpenClCopy, PlanesOfOneRowAreARectangle) {
@@ -224,9 +224,40 @@ TEST_F(OpenClCopy, TheCallersQueueOrdersTheCopyAfterItsWork) {
   ASSERT_EQ(OpenCl().copy_finish(&job, &error), DLBRIDGE_OK) << error.message;
   EXPECT_EQ(host, after);
   EXPECT_EQ(Calls(),
-            "clGetMemObjectInfo clGetCommandQueueInfo clGetMemObjectInfo clGetMemObjectInfo "
-            "clEnqueueBarrierWithWaitList clEnqueueReadBuffer clFinish");
+            "clGetMemObjectInfo clGetMemObjectInfo clGetMemObjectInfo clGetCommandQueueInfo "
+            "clGetMemObjectInfo clGetCommandQueueInfo clEnqueueBarrierWithWaitList "
+            "clEnqueueReadBuffer clFinish");
   EXPECT_EQ(CL(clReleaseEvent)(gate), CL_SUCCESS);
+}
+
+TEST_F(OpenClCopy, AnInOrderQueueNeedsNoBarrier) {
+  Bytes host = Pattern(1);
+  cl_mem mem = MakeMem(Bytes(kSize));
+  Copy(Host(&host), Mem(mem), {Line(kSize, 0, 0)}, MakeQueue(context_));
+  EXPECT_EQ(Calls(),
+            "clGetMemObjectInfo clGetMemObjectInfo clGetMemObjectInfo clGetCommandQueueInfo "
+            "clGetMemObjectInfo clGetCommandQueueInfo clEnqueueWriteBuffer clFinish");
+  EXPECT_EQ(Content(mem), host);
+}
+
+// The driver may give the handle of a released queue to the next one.
+TEST_F(OpenClCopy, TheOrderOfAQueueIsAskedEachTime) {
+  Bytes host = Pattern(1);
+  cl_mem mem = MakeMem(Bytes(kSize));
+  for (int i = 0; i < 20; ++i) {
+    const bool out_of_order = i % 2 != 0;
+    const cl_queue_properties properties[] = {
+        CL_QUEUE_PROPERTIES,
+        out_of_order ? cl_queue_properties(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) : 0, 0};
+    cl_int code = CL_SUCCESS;
+    cl_command_queue queue =
+        CL(clCreateCommandQueueWithProperties)(context_, device_, properties, &code);
+    ASSERT_EQ(code, CL_SUCCESS);
+    SHIM(shim_reset)();
+    Copy(Host(&host), Mem(mem), {Line(kSize, 0, 0)}, queue);
+    EXPECT_EQ(Calls().find("clEnqueueBarrierWithWaitList") != std::string::npos, out_of_order);
+    EXPECT_EQ(CL(clReleaseCommandQueue)(queue), CL_SUCCESS);
+  }
 }
 
 TEST_F(OpenClCopy, TheDefaultQueueOfTheTableIsUsed) {
@@ -240,14 +271,74 @@ TEST_F(OpenClCopy, TheDefaultQueueOfTheTableIsUsed) {
   cl_mem mem = MakeMem(Bytes(kSize));
   Copy(Host(&host), Mem(mem), {Line(kSize, 0, 0)});
   EXPECT_EQ(Calls(),
-            "clGetMemObjectInfo clGetMemObjectInfo clGetMemObjectInfo clEnqueueBarrierWithWaitList "
-            "clEnqueueWriteBuffer clFinish");
+            "clGetMemObjectInfo clGetMemObjectInfo clGetContextInfo clGetContextInfo "
+            "clGetMemObjectInfo clGetMemObjectInfo clGetCommandQueueInfo clEnqueueWriteBuffer "
+            "clFinish");
   EXPECT_EQ(Content(mem), Pattern(1));
-  SHIM(shim_fail)("clEnqueueBarrierWithWaitList", CL_OUT_OF_RESOURCES, 1);
+  SHIM(shim_fail)("clGetCommandQueueInfo", CL_OUT_OF_RESOURCES, 1);
   EXPECT_EQ(Begin(Host(&host), Mem(mem), &error), DLBRIDGE_ERROR_DRIVER);
   EXPECT_EQ(dlbridge_context_unregister(id, &error), DLBRIDGE_OK) << error.message;
   // No reference to the entry is left.
   EXPECT_EQ(dlbridge_context_release(id, nullptr), DLBRIDGE_ERROR_NOT_FOUND);
+}
+
+TEST_F(OpenClCopy, AnImageIsRejected) {
+  const cl_image_format format = {CL_RGBA, CL_UNORM_INT8};
+  cl_image_desc description = {};
+  description.image_type = CL_MEM_OBJECT_IMAGE2D;
+  description.image_width = 16;
+  description.image_height = 16;
+  cl_int code = CL_SUCCESS;
+  mems_.push_back(
+      CL(clCreateImage)(context_, CL_MEM_READ_WRITE, &format, &description, nullptr, &code));
+  ASSERT_EQ(code, CL_SUCCESS);
+  Bytes host(kSize);
+  Error error;
+  EXPECT_EQ(Begin(Mem(mems_.back()), Host(&host), &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
+  EXPECT_STREQ(error.message,
+               "source.data is a cl_mem of another type: expected a buffer, not an image or pipe");
+  EXPECT_EQ(Begin(Host(&host), Mem(mems_.back()), &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
+  EXPECT_STREQ(error.message,
+               "spec.target.handle is a cl_mem of another type: expected a buffer, not an image or "
+               "pipe");
+  ExpectNothingLive();
+}
+
+TEST_F(OpenClCopy, AContextThatIsNotTheMemorysIsRejected) {
+  Bytes host(kSize);
+  CopySide side = Mem(MakeMem(host));
+  cl_context other = MakeContext();
+  side.buffer.context = reinterpret_cast<uintptr_t>(other);
+  char expected[120];
+  snprintf(expected, sizeof expected, "is not the context of this cl_mem: expected %p, found %p",
+           static_cast<void*>(context_), static_cast<void*>(other));
+  Error error;
+  EXPECT_EQ(Begin(Host(&host), side, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(error.message, std::string("spec.target.context ") + expected);
+  EXPECT_EQ(Begin(side, Host(&host), &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(error.message, std::string("the source's context ") + expected);
+  ExpectNothingLive();
+  side.buffer.context = reinterpret_cast<uintptr_t>(context_);
+  Copy(Host(&host), side, {Line(kSize, 0, 0)});
+}
+
+TEST_F(OpenClCopy, ATargetLabelOfNoDeviceIsRejected) {
+  Bytes host(kSize);
+  cl_mem mem = MakeMem(host);
+  CopySide side = Mem(mem);
+  side.device.device_id = static_cast<int32_t>(devices_.size()) + 4;
+  for (cl_command_queue queue : {static_cast<cl_command_queue>(nullptr), MakeQueue(context_)}) {
+    CopyJob job = Job(Host(&host), side, queue);
+    Error error;
+    EXPECT_EQ(OpenCl().copy_begin(&job, &error), DLBRIDGE_ERROR_INVALID_TENSOR);
+    EXPECT_EQ(error.rule, DLBRIDGE_RULE_DEVICE_LABEL) << error.message;
+    EXPECT_NE(std::string(error.message).find("opencl:" + std::to_string(side.device.device_id)),
+              std::string::npos)
+        << error.message;
+  }
+  ExpectNothingLive();
+  // The label of a source is the producer's, and not the result's.
+  Copy(side, Host(&host), {Line(kSize, 0, 0)});
 }
 
 TEST_F(OpenClCopy, TwoContextsAreRejected) {
@@ -268,11 +359,11 @@ TEST_F(OpenClCopy, EachCallOfTheBeginningThatFailsLeaksNothing) {
     const char* function;
     int nth;
   };
-  for (const Failure& failure :
-       {Failure{"clGetMemObjectInfo", 1}, Failure{"clGetMemObjectInfo", 2},
-        Failure{"clGetMemObjectInfo", 3}, Failure{"clGetMemObjectInfo", 4},
-        Failure{"clGetMemObjectInfo", 5}, Failure{"clGetContextInfo", 1},
-        Failure{"clGetContextInfo", 2}, Failure{"clCreateCommandQueue", 1}}) {
+  for (const Failure& failure : {Failure{"clGetMemObjectInfo", 1}, Failure{"clGetMemObjectInfo", 2},
+                                 Failure{"clGetMemObjectInfo", 3}, Failure{"clGetMemObjectInfo", 4},
+                                 Failure{"clGetMemObjectInfo", 5}, Failure{"clGetMemObjectInfo", 6},
+                                 Failure{"clGetContextInfo", 1}, Failure{"clGetContextInfo", 2},
+                                 Failure{"clCreateCommandQueue", 1}}) {
     SHIM(shim_fail)(failure.function, CL_OUT_OF_HOST_MEMORY, failure.nth);
     Error error;
     EXPECT_EQ(Begin(Mem(mem), Mem(other), &error), DLBRIDGE_ERROR_DRIVER);
@@ -284,13 +375,16 @@ TEST_F(OpenClCopy, EachCallOfTheBeginningThatFailsLeaksNothing) {
   SHIM(shim_fail)("clGetMemObjectInfo", CL_OUT_OF_HOST_MEMORY, 2);
   EXPECT_EQ(Begin(Host(&host), Mem(mem), nullptr), DLBRIDGE_ERROR_DRIVER);
   ExpectNothingLive();
-  cl_command_queue queue = MakeQueue(context_);
-  for (const char* function : {"clGetCommandQueueInfo", "clEnqueueBarrierWithWaitList"}) {
-    SHIM(shim_fail)(function, CL_OUT_OF_HOST_MEMORY, 1);
+  cl_command_queue queue = MakeQueue(context_, true);
+  for (const Failure& failure :
+       {Failure{"clGetCommandQueueInfo", 1}, Failure{"clGetCommandQueueInfo", 2},
+        Failure{"clEnqueueBarrierWithWaitList", 1}}) {
+    SHIM(shim_fail)(failure.function, CL_OUT_OF_HOST_MEMORY, failure.nth);
     CopyJob job = Job(Host(&host), Mem(mem), queue);
     Error error;
     EXPECT_EQ(OpenCl().copy_begin(&job, &error), DLBRIDGE_ERROR_DRIVER);
-    EXPECT_EQ(error.message, std::string(function) + " failed with -6 (CL_OUT_OF_HOST_MEMORY)");
+    EXPECT_EQ(error.message,
+              std::string(failure.function) + " failed with -6 (CL_OUT_OF_HOST_MEMORY)");
   }
 }
 
@@ -549,6 +643,16 @@ TEST_F(OpenClUsmCopy, AContextIsNeededUnlessAQueueIsGiven) {
   Bytes seen(kSize);
   Copy(Usm(one_, context_), Host(&seen), {Line(kSize, 0, 0)});
   EXPECT_EQ(seen, host);
+}
+
+TEST_F(OpenClUsmCopy, AQueueOfAnotherContextThanTheNamedOneIsRejected) {
+  Bytes host(kSize);
+  CopyJob job = Job(Host(&host), Usm(one_, MakeContext()), MakeQueue(context_));
+  Error error;
+  EXPECT_EQ(OpenCl().copy_begin(&job, &error), DLBRIDGE_ERROR_UNSUPPORTED);
+  EXPECT_NE(std::string(error.message).find("another cl_context than the memory"),
+            std::string::npos)
+      << error.message;
 }
 
 TEST_F(OpenClUsmCopy, BetweenUsmAndABufferIsRejected) {

@@ -47,7 +47,7 @@ class OpenClMark : public World {
   static StreamMark MarkOf(cl_command_queue queue) {
     StreamMark mark = {};
     Error error;
-    EXPECT_EQ(OpenCl().mark(Stream(queue), &mark, &error), DLBRIDGE_OK) << error.message;
+    EXPECT_EQ(OpenCl().mark(Stream(queue), "stream", &mark, &error), DLBRIDGE_OK) << error.message;
     EXPECT_EQ(mark.backend, DLBRIDGE_BACKEND_OPENCL);
     return mark;
   }
@@ -160,7 +160,7 @@ TEST_F(OpenClMark, EachCallThatFailsIsReportedAndLeaksNothing) {
     SHIM(shim_fail)(function, CL_OUT_OF_RESOURCES, 1);
     StreamMark mark = {};
     Error error;
-    EXPECT_EQ(OpenCl().mark(Stream(queue), &mark, &error), DLBRIDGE_ERROR_DRIVER);
+    EXPECT_EQ(OpenCl().mark(Stream(queue), "stream", &mark, &error), DLBRIDGE_ERROR_DRIVER);
     EXPECT_EQ(error.message, std::string(function) + " failed with -5 (CL_OUT_OF_RESOURCES)");
     ExpectNothingLive();
   }
@@ -203,7 +203,8 @@ TEST_F(OpenClMark, ACopyIsSubmittedWithoutAWait) {
     StreamMark mark = {};
     Error error;
     ASSERT_EQ(OpenCl().copy_submit(&job, &mark, &error), DLBRIDGE_OK) << error.message;
-    EXPECT_EQ(Calls(), "clEnqueueBarrierWithWaitList clFlush");
+    EXPECT_EQ(Calls(), out_of_order ? "clEnqueueBarrierWithWaitList clFlush"
+                                    : "clEnqueueMarkerWithWaitList clFlush");
     EXPECT_FALSE(IsOver(mark));
     EXPECT_EQ(host, Bytes(kSize));
     Open(gate);
@@ -212,6 +213,50 @@ TEST_F(OpenClMark, ACopyIsSubmittedWithoutAWait) {
     OpenCl().mark_free(mark);
     ExpectNothingLive();
   }
+}
+
+// On an in-order queue the only command of a copy marks it.
+TEST_F(OpenClMark, ACopyOfOneCommandNeedsNoMarker) {
+  cl_command_queue queue = MakeQueue(context_);
+  cl_mem mem = MakeBuffer(context_, kSize);
+  for (const int commands : {1, 2}) {
+    cl_event gate = Gate();
+    Fill(queue, mem, gate, after_);
+    Bytes host(kSize);
+    CopyJob job = Job(mem, &host, queue);
+    job.marked = true;
+    Error error;
+    ASSERT_EQ(OpenCl().copy_begin(&job, &error), DLBRIDGE_OK) << error.message;
+    SHIM(shim_reset)();
+    for (int i = 0; i < commands; ++i) {
+      const uint64_t bytes = kSize / static_cast<uint64_t>(commands);
+      const uint64_t offset = bytes * static_cast<uint64_t>(i);
+      ASSERT_EQ(OpenCl().copy_box(&job, {bytes, 1, 1, offset, 0, 0, offset, 0, 0}, &error),
+                DLBRIDGE_OK);
+    }
+    StreamMark mark = {};
+    ASSERT_EQ(OpenCl().copy_submit(&job, &mark, &error), DLBRIDGE_OK) << error.message;
+    EXPECT_EQ(Calls(), commands == 1 ? "clEnqueueReadBuffer clFlush"
+                                     : "clEnqueueReadBuffer clReleaseEvent clEnqueueReadBuffer "
+                                       "clEnqueueMarkerWithWaitList clFlush");
+    EXPECT_FALSE(IsOver(mark));
+    Open(gate);
+    Await(mark);
+    EXPECT_EQ(host, after_);
+    OpenCl().mark_free(mark);
+    ExpectNothingLive();
+  }
+}
+
+// A copy that fails after its first command leaves no event.
+TEST_F(OpenClMark, TheEventOfACopyThatFailsIsReleased) {
+  cl_command_queue queue = MakeQueue(context_);
+  Bytes host(kSize);
+  CopyJob job = Job(MakeBuffer(context_, kSize, host.data()), &host, queue);
+  job.marked = true;
+  Begin(&job);
+  EXPECT_EQ(OpenCl().copy_finish(&job, nullptr), DLBRIDGE_OK);
+  ExpectNothingLive();
 }
 
 // Also on an out-of-order queue, where only the library's barriers order the three commands.
@@ -265,18 +310,25 @@ TEST_F(OpenClMark, ACopyThroughATemporaryBufferLeavesNothing) {
 }
 
 TEST_F(OpenClMark, ACopyThatCannotBeMarkedIsWaitedFor) {
-  cl_command_queue queue = MakeQueue(context_);
   Bytes content = after_;
   cl_mem mem = MakeBuffer(context_, kSize, content.data());
-  for (const char* function : {"clEnqueueBarrierWithWaitList", "clFlush"}) {
+  struct Case {
+    const char* function;
+    bool out_of_order;
+    bool marked;
+  };
+  for (const Case& one : {Case{"clEnqueueBarrierWithWaitList", true, true},
+                          Case{"clEnqueueMarkerWithWaitList", false, false},
+                          Case{"clFlush", false, true}, Case{"clFlush", true, true}}) {
     Bytes host(kSize);
-    CopyJob job = Job(mem, &host, queue);
+    CopyJob job = Job(mem, &host, MakeQueue(context_, one.out_of_order));
+    job.marked = one.marked;
     Begin(&job);
-    SHIM(shim_fail)(function, CL_OUT_OF_RESOURCES, 1);
+    SHIM(shim_fail)(one.function, CL_OUT_OF_RESOURCES, 1);
     StreamMark mark = {};
     Error error;
     EXPECT_EQ(OpenCl().copy_submit(&job, &mark, &error), DLBRIDGE_ERROR_DRIVER);
-    EXPECT_EQ(error.message, std::string(function) + " failed with -5 (CL_OUT_OF_RESOURCES)");
+    EXPECT_EQ(error.message, std::string(one.function) + " failed with -5 (CL_OUT_OF_RESOURCES)");
     EXPECT_EQ(host, after_);
     ExpectNothingLive();
   }

@@ -472,6 +472,70 @@ TEST_F(OpenClWrap, AnUnknownDeviceIsRejectedWhereTheDriverIsAsked) {
   tensor->deleter(tensor);
 }
 
+// As a wrapped tensor of the memory, the copy must not permit kernels to write.
+TEST_F(OpenClMemory, TheCopyToAReadOnlyBufferIsReadOnly) {
+  int64_t count = 1000;
+  const DLTensor source = Line(Parent(), Label(), 0, &count);
+  DLManagedTensorVersioned* held = nullptr;
+  DLBridgeWrapSpec wrap = DLBRIDGE_WRAP_SPEC_INIT;
+  wrap.buffer = dlbridge_buffer_cl_mem(static_cast<cl_mem>(source.data), nullptr);
+  wrap.device = Label();
+  wrap.dtype = source.dtype;
+  wrap.ndim = 1;
+  wrap.shape = &count;
+  Error error;
+  ASSERT_EQ(dlbridge_wrap(&wrap, &held, &error), DLBRIDGE_OK) << error.message;
+  for (const cl_mem_flags flags : {CL_MEM_READ_ONLY, CL_MEM_READ_WRITE, CL_MEM_WRITE_ONLY}) {
+    cl_mem target = MakeBufferOf(context_, flags, kSize, nullptr);
+    DLBridgeCopySpec spec = DLBRIDGE_COPY_SPEC_INIT;
+    spec.device = Label();
+    spec.target = dlbridge_buffer_cl_mem(target, nullptr);
+    spec.target_size = kSize;
+    spec.stream = dlbridge_stream_opencl(reader_, Label());
+    const uint64_t read_only =
+        flags == CL_MEM_READ_ONLY ? uint64_t{DLPACK_FLAG_BITMASK_READ_ONLY} : 0;
+    for (const bool async : {false, true}) {
+      DLManagedTensorVersioned* copy = nullptr;
+      ASSERT_EQ(async ? dlbridge_copy_async(held, &spec, &copy, &error)
+                      : dlbridge_copy(&source, 0, &spec, &copy, &error),
+                DLBRIDGE_OK)
+          << error.message;
+      EXPECT_EQ(copy->flags, DLPACK_FLAG_BITMASK_IS_COPIED | read_only);
+      // A share, and level DEVICE, see it as well.
+      DLManagedTensorVersioned* share = nullptr;
+      ASSERT_EQ(dlbridge_share(copy, &share, &error), DLBRIDGE_OK) << error.message;
+      EXPECT_EQ(share->flags, copy->flags);
+      DLBridgePolicy policy = DLBRIDGE_POLICY_INIT;
+      policy.level = DLBRIDGE_LEVEL_DEVICE;
+      EXPECT_EQ(dlbridge_validate_versioned(copy, &policy, &error), DLBRIDGE_OK) << error.message;
+      share->deleter(share);
+      copy->deleter(copy);
+      EXPECT_EQ(dlbridge_collect(DLBRIDGE_COLLECT_WAIT, nullptr, &error), DLBRIDGE_OK);
+    }
+  }
+  held->deleter(held);
+}
+
+TEST_F(OpenClMemory, TheTargetIsChecked) {
+  int64_t count = 1000;
+  const DLTensor source = Line(Parent(), Label(), 0, &count);
+  cl_mem target = MakeBuffer(context_, kSize);
+  Error error;
+  cl_context other = MakeContext();
+  EXPECT_EQ(Copy(source, Label(), dlbridge_buffer_cl_mem(target, other), 0, {}, &error),
+            DLBRIDGE_ERROR_INVALID_ARGUMENT);
+  EXPECT_NE(std::string(error.message).find("spec.target.context is not the context"),
+            std::string::npos)
+      << error.message;
+  EXPECT_EQ(Copy(source, Label(), dlbridge_buffer_cl_mem(target, context_), 0, {}, &error),
+            DLBRIDGE_OK)
+      << error.message;
+  const DLDevice unknown = {kDLOpenCL, static_cast<int32_t>(devices_.size()) + 4};
+  EXPECT_EQ(Copy(source, unknown, dlbridge_buffer_cl_mem(target, nullptr), 0, {}, &error),
+            DLBRIDGE_ERROR_INVALID_TENSOR);
+  EXPECT_EQ(error.rule, DLBRIDGE_RULE_DEVICE_LABEL) << error.message;
+}
+
 TEST_F(OpenClWrap, ALabelThatTheApplicationRegisteredTakesPrecedence) {
   cl_mem mem = MakeBuffer(context_, 64);
   const DLDevice label = {kDLOpenCL, static_cast<int32_t>(devices_.size()) + 4};

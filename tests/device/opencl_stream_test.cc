@@ -297,6 +297,76 @@ TEST_F(OpenClKernel, AnotherQueueSeesTheWork) {
   EXPECT_EQ(WrongIn100Runs(MakeQueue(context_, true), MakeQueue(context_, true)), 0);
 }
 
+// The names that each operation gives a stream with a false label.
+TEST_F(OpenClStream, ADeviceThatDoesNotExistIsRejected) {
+  const DLDevice unknown = {kDLOpenCL, static_cast<int32_t>(devices_.size()) + 4};
+  const DLBridgeStream good = dlbridge_stream_opencl(MakeQueue(context_), {kDLOpenCL, 0});
+  const DLBridgeStream other = dlbridge_stream_opencl(MakeQueue(context_), {kDLOpenCL, 0});
+  DLBridgeStream bad = dlbridge_stream_opencl(MakeQueue(context_), unknown);
+  const std::string expected =
+      " must name the device of its queue, opencl:" + std::to_string(IndexOf(device_)) +
+      ", found opencl:" + std::to_string(unknown.device_id);
+  Error error;
+  EXPECT_EQ(dlbridge_stream_handoff(&bad, &good, 0, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(error.message, "producer" + expected);
+  EXPECT_EQ(dlbridge_stream_handoff(&good, &bad, 0, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(error.message, "consumer" + expected);
+  EXPECT_EQ(dlbridge_stream_handoff(&bad, &bad, 0, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(error.message, "stream" + expected);
+  EXPECT_EQ(dlbridge_stream_synchronize(&bad, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(error.message, "stream" + expected);
+  char unused = 0;
+  const DLBridgeStream streams[] = {good, other, bad};
+  EXPECT_EQ(dlbridge_release_after(&unused, DLBRIDGE_KIND_VERSIONED, streams, 3, &error),
+            DLBRIDGE_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(error.message, "streams[2]" + expected);
+  EXPECT_EQ(Calls().find("clEnqueueBarrier"), std::string::npos) << Calls();
+  ExpectNothingLive();
+  // A stream need not name its device.
+  bad.device = {static_cast<DLDeviceType>(0), 0};
+  EXPECT_EQ(dlbridge_stream_handoff(&bad, &good, 0, &error), DLBRIDGE_OK) << error.message;
+}
+
+TEST_F(OpenClStream, ADeviceThatWasRegisteredForAnotherIsRejected) {
+  cl_device_id other = nullptr;
+  for (cl_device_id device : devices_) {
+    other = device != device_ ? device : other;
+  }
+  if (other == nullptr) {
+    GTEST_SKIP() << "there is one device only";
+  }
+  const DLDevice label = {kDLOpenCL, 30};
+  const DLBridgeContextEntry entry =
+      dlbridge_context_entry_opencl(label, nullptr, other, MakeContext(other), nullptr);
+  uint64_t id = 0;
+  Error error;
+  ASSERT_EQ(dlbridge_context_register(&entry, &id, &error), DLBRIDGE_OK) << error.message;
+  const DLBridgeStream stream = dlbridge_stream_opencl(MakeQueue(context_), label);
+  EXPECT_EQ(dlbridge_stream_synchronize(&stream, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(error.message, "stream must name the device of its queue, opencl:" +
+                               std::to_string(IndexOf(device_)) + ", found opencl:30");
+  SHIM(shim_fail)("clGetCommandQueueInfo", CL_INVALID_COMMAND_QUEUE, 1);
+  EXPECT_EQ(dlbridge_stream_synchronize(&stream, &error), DLBRIDGE_ERROR_DRIVER);
+  EXPECT_EQ(dlbridge_context_unregister(id, nullptr), DLBRIDGE_OK);
+}
+
+TEST_F(OpenClStream, AContextThatIsNotTheQueuesIsRejected) {
+  const DLBridgeStream good = dlbridge_stream_opencl(MakeQueue(context_), {kDLOpenCL, 0});
+  DLBridgeStream stream = dlbridge_stream_opencl(MakeQueue(context_), {kDLOpenCL, 0});
+  cl_context other = MakeContext();
+  stream.context = reinterpret_cast<uintptr_t>(other);
+  char expected[160];
+  snprintf(expected, sizeof expected, " must have the context of its queue, %p, or 0, found %p",
+           static_cast<void*>(context_), static_cast<void*>(other));
+  Error error;
+  EXPECT_EQ(dlbridge_stream_synchronize(&stream, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(error.message, std::string("stream") + expected);
+  EXPECT_EQ(dlbridge_stream_handoff(&good, &stream, 0, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(error.message, std::string("consumer") + expected);
+  stream.context = reinterpret_cast<uintptr_t>(context_);
+  EXPECT_EQ(dlbridge_stream_handoff(&good, &stream, 0, &error), DLBRIDGE_OK) << error.message;
+}
+
 TEST_F(OpenClStream, TheHostWaits) {
   cl_command_queue queue = MakeQueue(context_);
   const DLBridgeStream from = Stream(queue);

@@ -215,12 +215,13 @@ DLBridgeStatus MarkStream(Context context, Stream stream, StreamMark* out, DLBri
   return DLBRIDGE_OK;
 }
 
-DLBridgeStatus Mark(const DLBridgeStream& stream, StreamMark* out, DLBridgeError* error) {
+DLBridgeStatus Mark(const DLBridgeStream& stream, const char* argument, StreamMark* out,
+                    DLBridgeError* error) {
   Context context = nullptr;
-  DLBRIDGE_TRY(ContextOfStream(stream, "stream", &context, error));
+  DLBRIDGE_TRY(ContextOfStream(stream, argument, &context, error));
   *out = {};
   const DLBridgeStatus status = InContext(context, error, [&] {
-    DLBRIDGE_TRY(RequireNoCapture(HandleOf(stream), "stream", error));
+    DLBRIDGE_TRY(RequireNoCapture(HandleOf(stream), argument, error));
     return WhileCapturing(error, [&] { return MarkStream(context, HandleOf(stream), out, error); });
   });
   if (status != DLBRIDGE_OK) {

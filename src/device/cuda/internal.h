@@ -133,7 +133,8 @@ DLBridgeStatus IpcExport(const DLBridgeBuffer& buffer, DLDevice label, const Ipc
 DLBridgeStatus IpcImport(const IpcHandle& handle, DLDevice label, const DLBridgeStream* stream,
                          IpcMapping* out, DLBridgeError* error);
 void IpcClose(const IpcMapping& mapping);
-DLBridgeStatus Mark(const DLBridgeStream& stream, StreamMark* out, DLBridgeError* error);
+DLBridgeStatus Mark(const DLBridgeStream& stream, const char* argument, StreamMark* out,
+                    DLBridgeError* error);
 DLBridgeStatus MarkQuery(const StreamMark& mark, bool* over, DLBridgeError* error);
 DLBridgeStatus MarkWait(const StreamMark& mark, DLBridgeError* error);
 void MarkFree(const StreamMark& mark);

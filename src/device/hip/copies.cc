@@ -181,7 +181,7 @@ DLBridgeStatus CopyFinish(CopyJob* job, DLBridgeError* error) {
 }
 
 DLBridgeStatus CopySubmit(CopyJob* job, StreamMark* out, DLBridgeError* error) {
-  const DLBridgeStatus status = Mark(job->stream, out, error);
+  const DLBridgeStatus status = Mark(job->stream, "spec.stream", out, error);
   if (status != DLBRIDGE_OK) {
     static_cast<void>(CopyFinish(job, nullptr));
   }

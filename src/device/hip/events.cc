@@ -203,11 +203,12 @@ Result WaitForEvent(Event event) {
 
 }  // namespace
 
-DLBridgeStatus Mark(const DLBridgeStream& stream, StreamMark* out, DLBridgeError* error) {
+DLBridgeStatus Mark(const DLBridgeStream& stream, const char* argument, StreamMark* out,
+                    DLBridgeError* error) {
   int32_t device = -1;
-  DLBRIDGE_TRY(DeviceOf(stream, "stream", &device, error));
+  DLBRIDGE_TRY(DeviceOf(stream, argument, &device, error));
   DeviceScope scope;
-  DLBRIDGE_TRY(RequireNoCapture(stream, "stream", &scope, error));
+  DLBRIDGE_TRY(RequireNoCapture(stream, argument, &scope, error));
   Event event = nullptr;
   DLBRIDGE_TRY(TakeEvent(device, false, &scope, &event, error));
   StreamMark mark = {DLBRIDGE_BACKEND_HIP,

@@ -53,7 +53,8 @@ DLBridgeStatus CopyPart(CopyJob* job, const CopyBox& box, DLBridgeError* error);
 DLBridgeStatus CopyFinish(CopyJob* job, DLBridgeError* error);
 DLBridgeStatus CopySubmit(CopyJob* job, StreamMark* out, DLBridgeError* error);
 
-DLBridgeStatus Mark(const DLBridgeStream& stream, StreamMark* out, DLBridgeError* error);
+DLBridgeStatus Mark(const DLBridgeStream& stream, const char* argument, StreamMark* out,
+                    DLBridgeError* error);
 DLBridgeStatus MarkQuery(const StreamMark& mark, bool* over, DLBridgeError* error);
 DLBridgeStatus MarkWait(const StreamMark& mark, DLBridgeError* error);
 void MarkFree(const StreamMark& mark);

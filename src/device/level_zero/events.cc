@@ -321,12 +321,13 @@ void MakeMark(EventPair* pair, const Owner& owner, StreamMark* out) {
           {ToInteger(pair), watched ? owner.entry : 0, pinned ? owner.entry : 0, 0}};
 }
 
-DLBridgeStatus Mark(const DLBridgeStream& stream, StreamMark* out, DLBridgeError* error) {
-  DLBRIDGE_TRY(RequireContext(stream, "stream", error));
+DLBridgeStatus Mark(const DLBridgeStream& stream, const char* argument, StreamMark* out,
+                    DLBridgeError* error) {
+  DLBRIDGE_TRY(RequireContext(stream, argument, error));
   const Owner owner = OwnerOf(stream.device, stream.context);
   EventPair* pair = nullptr;
   DLBRIDGE_TRY(TakePair(stream.context, owner.entry, &pair, error));
-  const DLBridgeStatus status = SignalEnd(stream, "stream", pair, error);
+  const DLBridgeStatus status = SignalEnd(stream, argument, pair, error);
   if (status != DLBRIDGE_OK) {
     ReturnPair(pair, 0);
     return status;

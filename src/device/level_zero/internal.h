@@ -104,7 +104,8 @@ DLBridgeStatus Handoff(const DLBridgeStream& producer, const DLBridgeStream& con
 DLBridgeStatus Synchronize(const DLBridgeStream& stream, DLBridgeError* error);
 DLBridgeStatus Barrier(const DLBridgeStream& stream, DLBridgeError* error);
 
-DLBridgeStatus Mark(const DLBridgeStream& stream, StreamMark* out, DLBridgeError* error);
+DLBridgeStatus Mark(const DLBridgeStream& stream, const char* argument, StreamMark* out,
+                    DLBridgeError* error);
 DLBridgeStatus MarkQuery(const StreamMark& mark, bool* over, DLBridgeError* error);
 DLBridgeStatus MarkWait(const StreamMark& mark, DLBridgeError* error);
 void MarkFree(const StreamMark& mark);

@@ -23,7 +23,10 @@ enum : uint8_t {
   kContext,    // of temporary buffers
   kThrough,    // 1: everything goes through them
   kTemporary,  // the current one
-  kFree        // its unused bytes
+  kFree,       // its unused bytes
+  kInOrder,    // 1: the queue runs its work in order
+  kCommands,   // enqueued so far
+  kEvent       // of the only command, of a job that is marked
 };
 
 enum class Place : uint8_t { kHost, kMem, kUsm };
@@ -40,9 +43,31 @@ Queue QueueOf(const CopyJob& job) { return ToHandle<Queue>(job.state[kQueue]); }
 // The side that decides where the copy runs.
 const CopySide& DeviceSide(const CopyJob& job) { return job.from.on_host ? job.to : job.from; }
 
-DLBridgeStatus SideContext(const CopySide& side, Context* out, DLBridgeError* error) {
-  if (PlaceOf(side) == Place::kMem) {
-    return MemContext(side.buffer, out, error);
+// The contexts of the sides; NULL: not known, since the side is not a cl_mem.
+struct Contexts {
+  Context from;
+  Context to;
+};
+
+// Checks the cl_mem of a copy. The result has the target's label; the source's is the producer's.
+DLBridgeStatus CheckMems(const CopyJob& job, Contexts* out, DLBridgeError* error) {
+  if (PlaceOf(job.from) == Place::kMem) {
+    DLBRIDGE_TRY(
+        MemContext(job.from.buffer, {"source.data", "the source's context"}, &out->from, error));
+  }
+  if (PlaceOf(job.to) == Place::kMem) {
+    DLBRIDGE_TRY(
+        MemContext(job.to.buffer, {"spec.target.handle", "spec.target.context"}, &out->to, error));
+    DLBRIDGE_TRY(CheckLabel(out->to, job.to.device, error));
+  }
+  return DLBRIDGE_OK;
+}
+
+DLBridgeStatus SideContext(const CopySide& side, Context known, Context* out,
+                           DLBridgeError* error) {
+  if (known != nullptr) {
+    *out = known;
+    return DLBRIDGE_OK;
   }
   DLBridgePointerInfo info = DLBRIDGE_POINTER_INFO_INIT;
   DLBRIDGE_TRY(UsmInfo(side.buffer, side.device, &info, error));
@@ -65,7 +90,7 @@ DLBridgeStatus UseParents(CopyJob* job, DLBridgeError* error) {
 }
 
 // OpenCL has no copy between a cl_mem and USM, nor between two contexts.
-DLBridgeStatus CheckSides(const CopyJob& job, DLBridgeError* error) {
+DLBridgeStatus CheckSides(const CopyJob& job, const Contexts& known, DLBridgeError* error) {
   const Place from = PlaceOf(job.from);
   const Place to = PlaceOf(job.to);
   if (from == Place::kHost || to == Place::kHost) {
@@ -78,8 +103,8 @@ DLBridgeStatus CheckSides(const CopyJob& job, DLBridgeError* error) {
   }
   Context one = nullptr;
   Context other = nullptr;
-  DLBRIDGE_TRY(SideContext(job.from, &one, error));
-  DLBRIDGE_TRY(SideContext(job.to, &other, error));
+  DLBRIDGE_TRY(SideContext(job.from, known.from, &one, error));
+  DLBRIDGE_TRY(SideContext(job.to, known.to, &other, error));
   return one == other ? DLBRIDGE_OK
                       : RejectStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "the copy",
                                      "is between two contexts, which OpenCL copies only through "
@@ -87,22 +112,23 @@ DLBridgeStatus CheckSides(const CopyJob& job, DLBridgeError* error) {
 }
 
 // The caller's queue names the context of addresses that no registered context knows.
-DLBridgeStatus StreamContext(const CopyJob& job, Context* out, DLBridgeError* error) {
-  DLBRIDGE_TRY(QueueContext(ToHandle<Queue>(job.stream.handle), out, error));
-  if (PlaceOf(DeviceSide(job)) != Place::kMem) {
-    return DLBRIDGE_OK;
-  }
-  Context context = nullptr;
-  DLBRIDGE_TRY(SideContext(DeviceSide(job), &context, error));
-  return context == *out ? DLBRIDGE_OK
-                         : RejectStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "stream",
-                                        "belongs to another cl_context than the memory: expected a "
-                                        "queue of that context, or none");
+DLBridgeStatus StreamContext(const CopyJob& job, uint64_t memory, Context* out,
+                             DLBridgeError* error) {
+  DLBRIDGE_TRY(QueueContext(job.stream, "spec.stream", out, error));
+  return memory == 0 || memory == ToInteger(*out)
+             ? DLBRIDGE_OK
+             : RejectStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "stream",
+                            "belongs to another cl_context than the memory: expected a queue of "
+                            "that context, or none");
 }
 
-DLBridgeStatus JobContext(const CopyJob& job, Context* out, DLBridgeError* error) {
-  return job.stream.kind == DLBRIDGE_STREAM_QUEUE ? StreamContext(job, out, error)
-                                                  : SideContext(DeviceSide(job), out, error);
+DLBridgeStatus JobContext(const CopyJob& job, const Contexts& contexts, Context* out,
+                          DLBridgeError* error) {
+  const CopySide& side = DeviceSide(job);
+  Context known = job.from.on_host ? contexts.to : contexts.from;
+  const uint64_t memory = known != nullptr ? ToInteger(known) : side.buffer.context;
+  return job.stream.kind == DLBRIDGE_STREAM_QUEUE ? StreamContext(job, memory, out, error)
+                                                  : SideContext(side, known, out, error);
 }
 
 DLBridgeStatus DeviceFor(Context context, DLDevice label, Device* out, DLBridgeError* error) {
@@ -154,6 +180,16 @@ DLBridgeStatus ChooseQueue(CopyJob* job, Context context, DLBridgeError* error) 
   return TakeDefaultQueue(job, context) ? DLBRIDGE_OK : LeaseQueue(job, context, error);
 }
 
+// Orders the copy after earlier work of a queue that others use.
+DLBridgeStatus OrderCopy(CopyJob* job, DLBridgeError* error) {
+  bool in_order = true;
+  if (job->state[kOwnQueue] == 0) {
+    DLBRIDGE_TRY(IsInOrder(QueueOf(*job), &in_order, error));
+  }
+  job->state[kInOrder] = in_order ? 1 : 0;
+  return in_order ? DLBRIDGE_OK : OrderWork(QueueOf(*job), error);
+}
+
 DLBridgeStatus ChooseMemcpy(CopyJob* job, Context context, DLBridgeError* error) {
   if (PlaceOf(DeviceSide(*job)) != Place::kUsm) {
     return DLBRIDGE_OK;
@@ -193,9 +229,17 @@ void DropTemporary(CopyJob* job) {
   }
 }
 
+void DropEvent(CopyJob* job) {
+  if (job->state[kEvent] != 0) {
+    g_opencl.call.clReleaseEvent(ToHandle<Event>(job->state[kEvent]));
+    job->state[kEvent] = 0;
+  }
+}
+
 // `usable`: the queue may serve further copies.
 DLBridgeStatus LetGo(CopyJob* job, bool usable, DLBridgeError* error) {
   DropTemporary(job);
+  DropEvent(job);
   DLBridgeStatus status = DLBRIDGE_OK;
   if (job->state[kOwnQueue] != 0) {
     status = GiveQueue({QueueOf(*job), job->state[kSlot]}, usable, error);
@@ -206,11 +250,11 @@ DLBridgeStatus LetGo(CopyJob* job, bool usable, DLBridgeError* error) {
   return status;
 }
 
-DLBridgeStatus Memcpy(const CopyJob& job, const CopyBox& box, DLBridgeError* error) {
+DLBridgeStatus Memcpy(const CopyJob& job, const CopyBox& box, Event* done, DLBridgeError* error) {
   return Check(ToHandle<EnqueueMemcpy*>(job.state[kMemcpy])(
                    QueueOf(job), kFalse, ToHandle<void*>(job.to.buffer.handle + box.to_offset),
                    ToHandle<const void*>(job.from.buffer.handle + box.from_offset), box.bytes, 0,
-                   nullptr, nullptr),
+                   nullptr, done),
                "clEnqueueMemcpyINTEL", error);
 }
 
@@ -335,14 +379,26 @@ bool IsTwisted(const CopyJob& job, const CopyBox& box) {
          (box.from_row_pitch != box.to_row_pitch || box.from_plane_pitch != box.to_plane_pitch);
 }
 
-// A run or a rectangle.
+DLBridgeStatus Directly(const CopyJob& job, const CopyBox& box, Event* done, DLBridgeError* error) {
+  return job.state[kMemcpy] != 0
+             ? Memcpy(job, box, done, error)
+             : Enqueue({QueueOf(job), job.from, job.to, nullptr, done}, box, error);
+}
+
+// A run or a rectangle. On an in-order queue the event of a job's only command marks its work.
 DLBridgeStatus One(CopyJob* job, const CopyBox& box, DLBridgeError* error) {
-  if (job->state[kMemcpy] != 0) {
-    return Memcpy(*job, box, error);
+  const bool through =
+      job->state[kMemcpy] == 0 && (job->state[kThrough] != 0 || IsTwisted(*job, box));
+  const bool only = job->state[kCommands]++ == 0 && !through;
+  DropEvent(job);
+  if (through) {
+    return GoThrough(job, box, error);
   }
-  return job->state[kThrough] != 0 || IsTwisted(*job, box)
-             ? GoThrough(job, box, error)
-             : Enqueue({QueueOf(*job), job->from, job->to, nullptr, nullptr}, box, error);
+  Event done = nullptr;
+  const bool marks = only && job->marked && job->state[kInOrder] != 0;
+  const DLBridgeStatus status = Directly(*job, box, marks ? &done : nullptr, error);
+  job->state[kEvent] = ToInteger(done);
+  return status;
 }
 
 // Rows must not overlap, and a plane must consist of whole rows.
@@ -408,16 +464,17 @@ DLBridgeStatus CopyBegin(CopyJob* job, DLBridgeError* error) {
   for (uint64_t& word : job->state) {
     word = 0;
   }
+  Contexts contexts = {nullptr, nullptr};
   Context context = nullptr;
-  DLBRIDGE_TRY(CheckSides(*job, error));
+  DLBRIDGE_TRY(CheckMems(*job, &contexts, error));
+  DLBRIDGE_TRY(CheckSides(*job, contexts, error));
   DLBRIDGE_TRY(UseParents(job, error));
-  DLBRIDGE_TRY(JobContext(*job, &context, error));
+  DLBRIDGE_TRY(JobContext(*job, contexts, &context, error));
   job->state[kContext] = ToInteger(context);
   DLBRIDGE_TRY(ChooseMemcpy(job, context, error));
   DLBRIDGE_TRY(ChooseThrough(job, error));
   DLBRIDGE_TRY(ChooseQueue(job, context, error));
-  const DLBridgeStatus status =
-      job->state[kOwnQueue] != 0 ? DLBRIDGE_OK : OrderWork(QueueOf(*job), error);
+  const DLBridgeStatus status = OrderCopy(job, error);
   if (status != DLBRIDGE_OK) {
     LetGo(job, true, nullptr);
   }
@@ -462,9 +519,23 @@ DLBridgeStatus CopyFinish(CopyJob* job, DLBridgeError* error) {
   return usable ? let_go : done;
 }
 
+namespace {
+
 // Later work of the stream sees the copy, also on an out-of-order queue.
+DLBridgeStatus MarkCopy(CopyJob* job, StreamMark* out, DLBridgeError* error) {
+  if (job->state[kInOrder] == 0) {
+    return OrderAndMark(QueueOf(*job), out, error);
+  }
+  Event event = ToHandle<Event>(job->state[kEvent]);
+  job->state[kEvent] = 0;
+  return event != nullptr ? MarkEvent(QueueOf(*job), event, out, error)
+                          : MarkWork(QueueOf(*job), out, error);
+}
+
+}  // namespace
+
 DLBridgeStatus CopySubmit(CopyJob* job, StreamMark* out, DLBridgeError* error) {
-  const DLBridgeStatus status = OrderAndMark(QueueOf(*job), out, error);
+  const DLBridgeStatus status = MarkCopy(job, out, error);
   if (status != DLBRIDGE_OK) {
     CopyFinish(job, nullptr);
     return status;

@@ -50,6 +50,7 @@ constexpr uint32_t kDeviceParent = 0x1042;
 constexpr uint32_t kDeviceUuid = 0x106a;
 constexpr uint32_t kContextDevices = 0x1081;
 constexpr uint32_t kQueueContext = 0x1090;
+constexpr uint32_t kQueueDevice = 0x1091;
 constexpr uint32_t kQueueProperties = 0x1093;
 constexpr uint32_t kMemType = 0x1100;
 constexpr uint32_t kMemFlags = 0x1101;

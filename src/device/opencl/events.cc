@@ -56,8 +56,10 @@ namespace {
 
 Event EventOf(const StreamMark& mark) { return ToHandle<Event>(mark.state[0]); }
 
-// Submits the event's command: the driver need not start commands that were not flushed.
-DLBridgeStatus Submit(Queue queue, Event event, StreamMark* out, DLBridgeError* error) {
+}  // namespace
+
+// The driver need not start commands that were not flushed.
+DLBridgeStatus MarkEvent(Queue queue, Event event, StreamMark* out, DLBridgeError* error) {
   const int32_t code = g_opencl.call.clFlush(queue);
   if (code != kSuccess) {
     g_opencl.call.clReleaseEvent(event);
@@ -67,21 +69,18 @@ DLBridgeStatus Submit(Queue queue, Event event, StreamMark* out, DLBridgeError* 
   return DLBRIDGE_OK;
 }
 
-}  // namespace
-
 DLBridgeStatus OrderAndMark(Queue queue, StreamMark* out, DLBridgeError* error) {
   Event event = nullptr;
   DLBRIDGE_TRY(Check(g_opencl.call.clEnqueueBarrierWithWaitList(queue, 0, nullptr, &event),
                      "clEnqueueBarrierWithWaitList", error));
-  return Submit(queue, event, out, error);
+  return MarkEvent(queue, event, out, error);
 }
 
-DLBridgeStatus Mark(const DLBridgeStream& stream, StreamMark* out, DLBridgeError* error) {
-  auto* queue = ToHandle<Queue>(stream.handle);
+DLBridgeStatus MarkWork(Queue queue, StreamMark* out, DLBridgeError* error) {
   Event event = nullptr;
   DLBRIDGE_TRY(Check(g_opencl.call.clEnqueueMarkerWithWaitList(queue, 0, nullptr, &event),
                      "clEnqueueMarkerWithWaitList", error));
-  return Submit(queue, event, out, error);
+  return MarkEvent(queue, event, out, error);
 }
 
 // A negative status is that of work that has failed.

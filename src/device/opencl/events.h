@@ -17,8 +17,15 @@ DLBridgeStatus OrderWork(Queue queue, DLBridgeError* error);
 // The same, and marks the earlier work. Submits all to the device.
 DLBridgeStatus OrderAndMark(Queue queue, StreamMark* out, DLBridgeError* error);
 
-// The same for an event of another context. A wait list accepts only events of its own context, so
-// a user event of `context`, which is the consumer's, stands for the marker.
+// Marks the earlier work, and submits it to the device. Orders nothing.
+DLBridgeStatus MarkWork(Queue queue, StreamMark* out, DLBridgeError* error);
+
+// Makes a mark of the event of a command, and submits the command to the device. A failure releases
+// the event.
+DLBridgeStatus MarkEvent(Queue queue, Event event, StreamMark* out, DLBridgeError* error);
+
+// As WaitFor, for an event of another context. A wait list accepts only events of its own context,
+// so a user event of `context`, which is the consumer's, stands for the marker.
 DLBridgeStatus Bridge(Event marker, Queue consumer, Context context, DLBridgeError* error);
 
 }  // namespace dlbridge::opencl

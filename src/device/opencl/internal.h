@@ -72,8 +72,29 @@ bool HasDevice(const DeviceList& list, Device device);
 
 // Sets `*out` to NULL if no platform of the process has the context's devices.
 DLBridgeStatus ContextPlatform(Context context, const PlatformRecord** out, DLBridgeError* error);
-DLBridgeStatus QueueContext(Queue queue, Context* out, DLBridgeError* error);
-DLBridgeStatus MemContext(const DLBridgeBuffer& buffer, Context* out, DLBridgeError* error);
+
+// The context of a queue. Rejects a stream that names another context, or a device that the queue
+// does not run on.
+DLBridgeStatus QueueContext(const DLBridgeStream& stream, const char* argument, Context* out,
+                            DLBridgeError* error);
+
+// Does the queue run its work in the order in which it was enqueued? Asked each time: the handle of
+// a released queue may be that of a later one.
+DLBridgeStatus IsInOrder(Queue queue, bool* out, DLBridgeError* error);
+
+// The arguments of a cl_mem in messages.
+struct MemNames {
+  const char* handle;
+  const char* context;
+};
+
+// The context of a cl_mem. Rejects an image or pipe, and a buffer that names another context.
+DLBridgeStatus MemContext(const DLBridgeBuffer& buffer, const MemNames& names, Context* out,
+                          DLBridgeError* error);
+
+// Rejects a label of no device, and one that an application registered for a device that the
+// context of the memory does not have.
+DLBridgeStatus CheckLabel(Context context, DLDevice label, DLBridgeError* error);
 
 // Replaces a sub-buffer by its parent and sets its offset in it. `*offset` is 0 for other buffers.
 DLBridgeStatus ToParent(DLBridgeBuffer* buffer, uint64_t* offset, uint64_t* size,
@@ -126,7 +147,8 @@ DLBridgeStatus CopyBegin(CopyJob* job, DLBridgeError* error);
 DLBridgeStatus CopyPart(CopyJob* job, const CopyBox& box, DLBridgeError* error);
 DLBridgeStatus CopyFinish(CopyJob* job, DLBridgeError* error);
 DLBridgeStatus Barrier(const DLBridgeStream& stream, DLBridgeError* error);
-DLBridgeStatus Mark(const DLBridgeStream& stream, StreamMark* out, DLBridgeError* error);
+DLBridgeStatus Mark(const DLBridgeStream& stream, const char* argument, StreamMark* out,
+                    DLBridgeError* error);
 DLBridgeStatus MarkQuery(const StreamMark& mark, bool* over, DLBridgeError* error);
 DLBridgeStatus MarkWait(const StreamMark& mark, DLBridgeError* error);
 void MarkFree(const StreamMark& mark);

@@ -184,13 +184,13 @@ DLBridgeStatus AskMem(const DLBridgeBuffer& buffer, uint32_t what, T* out, DLBri
   return Check(code, "clGetMemObjectInfo", error);
 }
 
-DLBridgeStatus CheckType(const DLBridgeBuffer& buffer, DLBridgeError* error) {
+DLBridgeStatus CheckType(const DLBridgeBuffer& buffer, const char* argument, DLBridgeError* error) {
   uint32_t type = 0;
   DLBRIDGE_TRY(AskMem(buffer, kMemType, &type, error));
   return type == kMemObjectBuffer
              ? DLBRIDGE_OK
              : RejectArgument(
-                   error, "buffer.handle",
+                   error, argument,
                    "is a cl_mem of another type: expected a buffer, not an image or pipe");
 }
 
@@ -233,7 +233,7 @@ DLBridgeStatus MemInfo(const DLBridgeBuffer& buffer, DLDevice label, DLBridgePoi
                        DLBridgeError* error) {
   size_t size = 0;
   Context context = nullptr;
-  DLBRIDGE_TRY(CheckType(buffer, error));
+  DLBRIDGE_TRY(CheckType(buffer, "buffer.handle", error));
   DLBRIDGE_TRY(AskMem(buffer, kMemSize, &size, error));
   DLBRIDGE_TRY(AskMem(buffer, kMemContext, &context, error));
   out->backend = DLBRIDGE_BACKEND_OPENCL;
@@ -250,11 +250,6 @@ DLBridgeStatus PointerInfo(const DLBridgeBuffer& buffer, DLDevice label, DLBridg
                            DLBridgeError* error) {
   return buffer.kind == DLBRIDGE_BUFFER_CL_MEM ? MemInfo(buffer, label, out, error)
                                                : UsmInfo(buffer, label, out, error);
-}
-
-DLBridgeStatus MemContext(const DLBridgeBuffer& buffer, Context* out, DLBridgeError* error) {
-  *out = nullptr;
-  return AskMem(buffer, kMemContext, out, error);
 }
 
 DLBridgeStatus ToParent(DLBridgeBuffer* buffer, uint64_t* offset, uint64_t* size,
@@ -279,7 +274,8 @@ DLBridgeStatus MemFlags(const DLBridgeBuffer& buffer, uint64_t* out, DLBridgeErr
 
 namespace {
 
-DLBridgeStatus CheckContext(const DLBridgeBuffer& buffer, Context context, DLBridgeError* error) {
+DLBridgeStatus CheckContext(const DLBridgeBuffer& buffer, const char* argument, Context context,
+                            DLBridgeError* error) {
   if (buffer.context == 0 || buffer.context == ToInteger(context)) {
     return DLBRIDGE_OK;
   }
@@ -289,10 +285,33 @@ DLBridgeStatus CheckContext(const DLBridgeBuffer& buffer, Context context, DLBri
       .Hex(ToInteger(context))
       .String(", found ")
       .Hex(buffer.context);
-  return RejectArgument(error, "buffer.context", problem);
+  return RejectArgument(error, argument, problem);
 }
 
+}  // namespace
+
+DLBridgeStatus MemContext(const DLBridgeBuffer& buffer, const MemNames& names, Context* out,
+                          DLBridgeError* error) {
+  *out = nullptr;
+  DLBRIDGE_TRY(CheckType(buffer, names.handle, error));
+  DLBRIDGE_TRY(AskMem(buffer, kMemContext, out, error));
+  return CheckContext(buffer, names.context, *out, error);
+}
+
+namespace {
+
+// Is the label that of a device, and did no application register it? Then PlaceMem keeps it.
+bool IsOrdinaryLabel(DLDevice label) {
+  const NamedDevice named(label);
+  return named.device() != nullptr && !named.registered();
+}
+
+}  // namespace
+
 DLBridgeStatus CheckLabel(Context context, DLDevice label, DLBridgeError* error) {
+  if (IsOrdinaryLabel(label)) {
+    return DLBRIDGE_OK;
+  }
   DLBridgePointerInfo info = DLBRIDGE_POINTER_INFO_INIT;
   DLBRIDGE_TRY(PlaceMem(context, label, &info, error));
   if (info.device.device_id == label.device_id) {
@@ -302,6 +321,8 @@ DLBridgeStatus CheckLabel(Context context, DLDevice label, DLBridgeError* error)
                 {DLBRIDGE_RULE_DEVICE_LABEL, kNoAxis, MemoryFact(0, kDLOpenCL, label.device_id),
                  MemoryFact(DLBRIDGE_MEMORY_CL_MEM, kDLOpenCL, info.device.device_id)});
 }
+
+namespace {
 
 DLBridgeStatus CheckAccess(const DLBridgeBuffer& buffer, DLBridgeError* error) {
   uint64_t flags = 0;
@@ -329,9 +350,7 @@ DLBridgeStatus UseHostMemory(uint64_t flags, HandleFacts* facts, DLBridgeError* 
 DLBridgeStatus CheckHandle(const DLBridgeBuffer& buffer, DLDevice label, bool writable,
                            DLBridgeError* error) {
   Context context = nullptr;
-  DLBRIDGE_TRY(CheckType(buffer, error));
-  DLBRIDGE_TRY(MemContext(buffer, &context, error));
-  DLBRIDGE_TRY(CheckContext(buffer, context, error));
+  DLBRIDGE_TRY(MemContext(buffer, {"buffer.handle", "buffer.context"}, &context, error));
   DLBRIDGE_TRY(CheckLabel(context, label, error));
   return writable ? CheckAccess(buffer, error) : DLBRIDGE_OK;
 }
