@@ -6,7 +6,8 @@
  *
  * This header includes its parts, in dlbridge/cpython/, which programs do not include themselves:
  * state.h and life.h (DLBridgePy), errors.h, owners.h (dlbridge_py_wrap), options.h, import.h, borrow.h,
- * export.h (dlbridge_py_capsule), offer.h (exchange tables), to_type.h, and what these need.
+ * export.h (dlbridge_py_capsule), answer.h (dlbridge_py_dlpack), consumers.h, offer.h (exchange tables),
+ * to_type.h, and what these need.
  *
  * Include Python.h first, as CPython requires. The version-specific API works from 3.10 on, the limited
  * API from 3.12 (Py_LIMITED_API >= 0x030c0000). Free-threaded builds compile too.
@@ -21,6 +22,10 @@
  * STREAMS. The CPU needs no ordering. On other devices `stream` of the options is the consumer's stream,
  * as an integer of the Python array API; the default is the legacy default stream. The producer's
  * __dlpack__ orders its work before that stream; for an exchange table dlbridge_stream_handoff does.
+ *
+ * READ_ONLY. Implement __dlpack__ by dlbridge_py_dlpack: it gives the memory of a read-only tensor only to
+ * consumers that are known to keep READ_ONLY, and copies on request. An exchange table refuses read-only
+ * tensors; one offered by dlbridge_py_offer_keeping exports them, for consumers that keep the flag.
  *
  * ERRORS. A function that fails returns -1 or NULL with an exception set. Exceptions of a producer pass
  * through unchanged. The library raises BufferError (a broken or rejected tensor), TypeError (an object
@@ -37,6 +42,7 @@
 #include "dlbridge/cpython/atomic.h"
 #include "dlbridge/cpython/errors.h"
 #include "dlbridge/cpython/owners.h"
+#include "dlbridge/cpython/consumers.h"
 #include "dlbridge/cpython/life.h"
 #include "dlbridge/cpython/types.h"
 #include "dlbridge/cpython/options.h"
@@ -47,6 +53,7 @@
 #include "dlbridge/cpython/import.h"
 #include "dlbridge/cpython/borrow.h"
 #include "dlbridge/cpython/export.h"
+#include "dlbridge/cpython/answer.h"
 #include "dlbridge/cpython/offer.h"
 #include "dlbridge/cpython/to_type.h"
 

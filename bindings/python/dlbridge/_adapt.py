@@ -26,6 +26,13 @@ class Rejection(BufferError):
         super().__init__(f"{message}; {words} allows it" if words else message)
         self.remedy = remedy
 
+    @classmethod
+    def with_message(cls, message: str, **remedy: Any) -> "Rejection":
+        """A rejection whose message names the remedy itself."""
+        rejection = cls(message)
+        rejection.remedy = remedy
+        return rejection
+
 
 @dataclasses.dataclass(frozen=True)
 class Options:
@@ -41,7 +48,7 @@ class Options:
     device: Any = None
 
     _WORDS = {
-        "readonly": ("reject", "copy", "drop"),
+        "readonly": ("reject", "copy", "keep", "drop"),
         "strides": ("keep", "compact"),
         "grad": ("reject", "detach"),
         "lazy": ("reject", "resolve"),
@@ -67,6 +74,17 @@ class Options:
         for name, word in (("readonly", "copy"), ("strides", "compact"), ("lazy", "resolve")):
             if getattr(self, name) == word:
                 raise ValueError(f"expected no {name}={word!r} beside copy=False, found both")
+
+
+# Consumers that the base class recognises, by the name that it reports.
+_RECOGNISED = {one.title: one for one in _consumers.CONSUMERS.values()}
+
+
+def _remedy_of(array: Any) -> dict[str, str]:
+    """The arguments of adapt that permit the export of an array that was rejected."""
+    if _producers.takes_part_in_gradients(array):
+        return {"grad": "detach"}
+    return {"lazy": "resolve"} if _producers.lazy_marks(array) else {}
 
 
 class _Answer:
@@ -101,7 +119,7 @@ class _Answer:
         self.report.append(f"copied: {why}")
 
 
-class Adapted:
+class Adapted(_core.Exporter):
     """An array in the form that each consumer accepts. Made by adapt; speaks DLPack."""
 
     __slots__ = ("_array", "_options", "_resolved", "_tensor", "copied", "rejection", "report")
@@ -114,26 +132,20 @@ class Adapted:
         self._tensor: _core.Tensor | None = None
         self._resolved: list[str] = []
         self._array = self._prepared(array)
-        self._tensor = _producers.import_array(self._array)
+        try:
+            self._tensor = _producers.import_array(self._array)
+        except BufferError as error:
+            remedy = _remedy_of(self._array)
+            if not remedy:
+                raise
+            raise Rejection.with_message(str(error), **remedy) from None
 
     def _prepared(self, array: Any) -> Any:
         """The array, detached and with its lazy operations applied where that is permitted."""
-        if _producers.takes_part_in_gradients(array):
-            if self._options.grad != "detach":
-                raise Rejection(
-                    "expected an array that takes no part in differentiation, found one that does: "
-                    "its gradient would miss changes made elsewhere",
-                    grad="detach",
-                )
+        if self._options.grad == "detach" and _producers.takes_part_in_gradients(array):
             array = _producers.detached(array)
-        marks = _producers.lazy_marks(array)
+        marks = _producers.lazy_marks(array) if self._options.lazy == "resolve" else []
         if marks:
-            if self._options.lazy != "resolve":
-                raise Rejection(
-                    f"expected an array whose memory has its values, found a lazily "
-                    f"{' and '.join(marks)} one, which needs a copy",
-                    lazy="resolve",
-                )
             array = _producers.resolved(array)
             self._resolved = [f"the array is lazily {' and '.join(marks)}"]
         return array
@@ -175,24 +187,20 @@ class Adapted:
         _check_device(self._framework(1, None), own, self._current().device)
         return own
 
-    def __dlpack__(
+    def _export(
         self,
+        recognised: str | None,
+        /,
         *,
         stream: Any = None,
         max_version: tuple[int, int] | None = None,
         dl_device: tuple[int, int] | None = None,
         copy: bool | None = None,
     ) -> Any:
-        return self._answer(1, stream, _read_version(max_version), dl_device, copy)
-
-    def tensor_for(self, framework: _consumers.Consumer) -> tuple[_core.Tensor, bool]:
-        """The tensor for this consumer, and whether READ_ONLY must be dropped."""
-        answer = self._recorded(framework, None, framework.newest or NEWEST_DLPACK, None, None)
-        return answer.tensor, answer.drop_read_only
-
-    def _answer(self, depth: int, stream: Any, asked: Any, dl_device: Any, copy: Any) -> Any:
-        framework = self._framework(depth + 1, asked)
-        answer = self._recorded(framework, stream, asked, dl_device, copy)
+        """Called by __dlpack__ of the base class, which may have recognised the consumer."""
+        asked = _read_version(max_version)
+        framework, certain = self._caller(1, asked, recognised)
+        answer = self._recorded(framework, certain, stream, asked, dl_device, copy)
         return _core.export(
             answer.tensor,
             _version_for(framework, asked),
@@ -200,6 +208,12 @@ class Adapted:
             # Frameworks in the table support newer codes, even in legacy capsules.
             allow_newer_codes=bool(framework.name),
         )
+
+    def tensor_for(self, framework: _consumers.Consumer) -> tuple[_core.Tensor, bool]:
+        """The tensor for this consumer, and whether READ_ONLY must be dropped."""
+        newest = framework.newest or NEWEST_DLPACK
+        answer = self._recorded(framework, True, None, newest, None, None)
+        return answer.tensor, answer.drop_read_only
 
     def _recorded(self, framework: Any, *ask: Any) -> "_Answer":
         """Makes the answer and records for the caller how it was made."""
@@ -212,12 +226,33 @@ class Adapted:
         self.copied, self.report = answer.copied, tuple(answer.report)
         return answer
 
+    def _caller(
+        self, depth: int, asked: Any, recognised: str | None
+    ) -> tuple[_consumers.Consumer, bool]:
+        """The consumer, and whether it is certain.
+
+        The caller's option and the consumer's tuple of keyword names are certain. A Python frame may
+        be that of a function that forwards the request, so it only helps to choose a layout and to
+        write messages.
+        """
+        if self._options.consumer is None and recognised is not None:
+            return _RECOGNISED.get(recognised) or _consumers.keeping_stranger(asked), True
+        return self._framework(depth + 1, asked), self._options.consumer is not None
+
     def _framework(self, depth: int, asked: Any) -> Any:
         if self._options.consumer is not None:
             return _consumers.by_name(self._options.consumer)
         return _consumers.by_asking(depth + 1, asked)
 
-    def _made(self, framework: Any, stream: Any, asked: Any, dl_device: Any, copy: Any) -> _Answer:
+    def _made(
+        self,
+        framework: _consumers.Consumer,
+        certain: bool,
+        stream: Any,
+        asked: Any,
+        dl_device: Any,
+        copy: Any,
+    ) -> _Answer:
         """The tensor for this consumer. The order of the steps makes one copy serve all of them."""
         tensor = self._ordered(stream)
         may_copy = self._options.copy is not False and copy is not False
@@ -229,7 +264,7 @@ class Adapted:
         if self._options.copy or copy:
             answer.copy("the caller asked for a copy" if self._options.copy else "as asked")
         _lay_out(answer, self._options)
-        _protect(answer, self._options, asked)
+        _protect(answer, self._options, asked, certain)
         _fold(answer)
         return answer
 
@@ -325,29 +360,44 @@ def _fold(answer: _Answer) -> None:
         answer.tensor = _producers.folded(answer.tensor)
 
 
-def _protect(answer: _Answer, options: Options, asked: Any) -> None:
+def _protect(answer: _Answer, options: Options, asked: Any, certain: bool) -> None:
     """A read-only array must not become writable, unless the caller permits it."""
-    framework, tensor = answer.framework, answer.tensor
-    if not tensor.readonly:
+    framework = answer.framework
+    if not answer.tensor.readonly:
         return
     legacy = _version_for(framework, asked) is None
-    if framework.honours_read_only and not legacy:
+    if certain and framework.honours_read_only and not legacy:
         return
-    own = tensor.__dlpack_device__()[0]
-    if framework.immutable or (framework.moves_to or own) != own:
+    if certain and _never_writes(answer):
         answer.drop_read_only = True
         answer.report.append(f"READ_ONLY left out: {framework.title} never writes to it")
-        return
-    _lose_read_only(answer, options, legacy)
+    elif options.readonly == "keep" and not legacy:
+        answer.report.append("READ_ONLY kept: the caller states that the consumer keeps it")
+    else:
+        _lose_read_only(answer, options, legacy, certain)
 
 
-def _lose_read_only(answer: _Answer, options: Options, legacy: bool) -> None:
-    title = answer.framework.title
-    how = "requests a legacy capsule, which cannot record it" if legacy else "ignores the flag"
+def _never_writes(answer: _Answer) -> bool:
+    framework, own = answer.framework, answer.tensor.__dlpack_device__()[0]
+    return framework.immutable or (framework.moves_to or own) != own
+
+
+def _lose_read_only(answer: _Answer, options: Options, legacy: bool, certain: bool) -> None:
+    framework = answer.framework
+    title = framework.title if framework.name else "an unknown consumer"
+    if legacy:
+        how = "requests a legacy capsule, which cannot record it"
+    elif certain or not (framework.honours_read_only or not framework.name):
+        how = "ignores the flag"
+    else:
+        how = "is not known to keep the flag"
     why = f"the array is read-only, and {title} {how}"
-    if options.readonly == "reject":
+    if options.readonly not in ("copy", "drop"):
         raise Rejection(
-            f"expected an array that may be written to: {why}", "readonly='drop'", readonly="copy"
+            f"expected an array that may be written to: {why}",
+            "readonly='drop' of adapt or to, or copy=True of the consumer's from_dlpack, or"
+            " consumer='numpy' and the like or readonly='keep' for one that keeps READ_ONLY,",
+            readonly="copy",
         )
     if options.readonly == "copy":
         answer.copy(why)
@@ -397,7 +447,7 @@ def adapt(
     /,
     *,
     consumer: str | None = None,
-    readonly: Literal["reject", "copy", "drop"] = "reject",
+    readonly: Literal["reject", "copy", "keep", "drop"] = "reject",
     strides: Literal["keep", "compact"] = "keep",
     copy: bool | None = None,
     grad: Literal["reject", "detach"] = "reject",
@@ -414,6 +464,9 @@ def adapt(
 
     consumer: the framework's name, needed if nothing else identifies the consumer: TensorFlow
     accepts only capsules, and consumers written in C have no Python frame.
+    readonly: what a consumer gets of a read-only array if it is not known to keep READ_ONLY. NumPy,
+    PyArrow, JAX and dlbridge are recognised when they call and get the memory. "keep" exports it
+    with the flag to every consumer that requests a versioned capsule, "drop" without the flag.
     """
     options = Options(consumer, readonly, strides, copy, grad, lazy, device)
     return Adapted(x, options)

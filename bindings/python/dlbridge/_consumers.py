@@ -192,6 +192,11 @@ def _by_name_of_module(module: str) -> Consumer | None:
 
 @functools.lru_cache(maxsize=64)
 def _versioned_stranger(asked: tuple[int, int]) -> Consumer:
+    return dataclasses.replace(STRANGER, newest=asked)
+
+
+def keeping_stranger(asked: tuple[int, int] | None) -> Consumer:
+    """A consumer that is not in the table and is known to keep READ_ONLY."""
     return dataclasses.replace(STRANGER, newest=asked, honours_read_only=True)
 
 
@@ -199,7 +204,7 @@ def by_asking(depth: int, asked: tuple[int, int] | None) -> Consumer:
     """The calling framework, by the module of the frame `depth` above this function's caller.
 
     A consumer in C has no Python frame, so the frame found is the user's. Such a consumer is known
-    only by its arguments: one that passes max_version supports the flags.
+    only by its arguments.
     """
     try:
         framework = by_module(sys._getframe(depth + 1).f_globals.get("__name__"))

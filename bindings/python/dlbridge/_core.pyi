@@ -17,6 +17,7 @@ class Tensor:
     """A tensor that was validated and is kept alive."""
 
     __dlpack_c_exchange_api__: Any
+    __dlbridge_c_exchange_api__: Any
     @property
     def shape(self) -> tuple[int, ...]: ...
     @property
@@ -64,6 +65,18 @@ class Tensor:
     def view(
         self, shape: Sequence[int], strides: Sequence[int] | None = None, offset: int = 0
     ) -> Tensor: ...
+
+class Exporter:
+    """The base class of Adapted."""
+
+    def __dlpack__(
+        self,
+        *,
+        stream: int | None = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> CapsuleType: ...
 
 def from_dlpack(
     x: Any,

@@ -39,6 +39,10 @@ static inline DLBridgeStatus dlbridge_py_owned_(void* tensor, DLBridgeKind kind,
   return dlbridge_import(tensor, kind, &convert, out, error);
 }
 
+static inline int dlbridge_py_same_device_(DLDevice one, DLDevice other) {
+  return (int64_t)one.device_type == (int64_t)other.device_type && one.device_id == other.device_id;
+}
+
 /* Turns a managed tensor into `*out`; on failure it stays the caller's. */
 static inline int dlbridge_py_accept_(void* tensor, DLBridgeKind kind,
                                       const DLBridgePyImportOptions* options,

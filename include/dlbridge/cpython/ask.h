@@ -5,18 +5,12 @@
 #define DLBRIDGE_CPYTHON_ASK_H_
 
 #include "dlbridge/cpython/accept.h"
+#include "dlbridge/cpython/consumers.h"
 #include "dlbridge/cpython/life.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* Adds a keyword argument; takes the reference `value`. */
-static inline int dlbridge_py_keyword_(PyObject* keywords, const char* name, PyObject* value) {
-  int status = value != NULL ? PyDict_SetItemString(keywords, name, value) : -1;
-  Py_XDECREF(value);
-  return status;
-}
 
 /* The keywords to pass: older producers know fewer of them. */
 enum {
@@ -25,45 +19,78 @@ enum {
   DLBRIDGE_PY_ASK_ALL_ = 2      /* `dl_device` and `copy` too */
 };
 
-/* Returns the keywords as a new dict. */
-static inline PyObject* dlbridge_py_keywords_(DLBridgePy* py, const DLBridgePyImportOptions* options,
-                                              int ask) {
-  PyObject* keywords = PyDict_New();
-  int status = keywords != NULL ? 0 : -1;
-  if (status == 0 && (options->options & DLBRIDGE_PY_STREAM) != 0) {
-    status = dlbridge_py_keyword_(keywords, "stream", PyLong_FromLongLong(options->stream));
+/* The arguments of one call: the object, and the values of `names`. */
+typedef struct DLBridgePyCall_ {
+  PyObject* arguments[6]; /* the first is scratch space of the call */
+  const char* names[4];
+  Py_ssize_t count;
+} DLBridgePyCall_;
+
+/* Adds a keyword argument; takes the reference `value`. */
+static inline int dlbridge_py_keyword_(DLBridgePyCall_* call, const char* name, PyObject* value) {
+  if (value == NULL) {
+    return -1;
+  }
+  call->names[call->count] = name;
+  call->arguments[2 + call->count++] = value;
+  return 0;
+}
+
+/* Adds the keywords of `ask`. */
+static inline int dlbridge_py_keywords_(DLBridgePy* py, const DLBridgePyImportOptions* options, int ask,
+                                        DLBridgePyCall_* call) {
+  int status = 0;
+  if ((options->options & DLBRIDGE_PY_STREAM) != 0) {
+    status = dlbridge_py_keyword_(call, "stream", PyLong_FromLongLong(options->stream));
   }
   if (status == 0 && ask >= DLBRIDGE_PY_ASK_VERSION_) {
-    status = PyDict_SetItemString(keywords, "max_version", py->version);
+    status = dlbridge_py_keyword_(call, "max_version", Py_NewRef(py->version));
   }
   if (status == 0 && ask == DLBRIDGE_PY_ASK_ALL_ && options->device != NULL) {
     status = dlbridge_py_keyword_(
-        keywords, "dl_device",
+        call, "dl_device",
         Py_BuildValue("(ii)", (int)options->device->device_type, (int)options->device->device_id));
   }
   if (status == 0 && ask == DLBRIDGE_PY_ASK_ALL_ && dlbridge_py_says_copy_(options)) {
     status = dlbridge_py_keyword_(
-        keywords, "copy", PyBool_FromLong((options->options & DLBRIDGE_PY_COPY_ALWAYS) != 0));
+        call, "copy", PyBool_FromLong((options->options & DLBRIDGE_PY_COPY_ALWAYS) != 0));
   }
-  if (status < 0) {
-    Py_CLEAR(keywords);
+  return status;
+}
+
+/* The tuple of the names, by which producers recognise dlbridge; a new reference. */
+static inline PyObject* dlbridge_py_call_names_(const DLBridgePyCall_* call) {
+  Py_ssize_t i;
+  PyObject* names = PyTuple_New(call->count);
+  for (i = 0; names != NULL && i < call->count; ++i) {
+    PyObject* name = PyUnicode_InternFromString(call->names[i]);
+    if (name == NULL || PyTuple_SetItem(names, i, name) < 0) {
+      Py_CLEAR(names);
+    }
   }
-  return keywords;
+  return dlbridge_py_own_names_(names);
 }
 
 /* Calls __dlpack__ with the keywords of `ask`. */
 static inline PyObject* dlbridge_py_call_with_(DLBridgePy* py, PyObject* object,
                                                const DLBridgePyImportOptions* options, int ask) {
-  PyObject *method, *none, *keywords, *result = NULL;
-  method = PyObject_GetAttr(object, py->dlpack_name);
-  none = method != NULL ? PyTuple_New(0) : NULL;
-  keywords = none != NULL ? dlbridge_py_keywords_(py, options, ask) : NULL;
-  if (keywords != NULL) {
-    result = PyObject_Call(method, none, keywords);
+  DLBridgePyCall_ call;
+  PyObject *names = NULL, *result = NULL;
+  Py_ssize_t i;
+  memset(&call, 0, sizeof call);
+  call.arguments[1] = object;
+  if (dlbridge_py_keywords_(py, options, ask, &call) == 0) {
+    names = dlbridge_py_call_names_(&call);
   }
-  Py_XDECREF(keywords);
-  Py_XDECREF(none);
-  Py_XDECREF(method);
+  if (names != NULL) {
+    result = PyObject_VectorcallMethod(py->dlpack_name, call.arguments + 1,
+                                       1 | PY_VECTORCALL_ARGUMENTS_OFFSET,
+                                       call.count > 0 ? names : NULL);
+  }
+  Py_XDECREF(names);
+  for (i = 0; i < call.count; ++i) {
+    Py_DECREF(call.arguments[2 + i]);
+  }
   return result;
 }
 
@@ -97,8 +124,69 @@ static inline void dlbridge_py_explain_(DLBridgePy* py, PyObject* object) {
   }
 }
 
-/* Calls __dlpack__ with the keywords of the current protocol. If the producer does not know them, tries
- * those of the second and then of the first version. */
+/* Returns 1 if the message of an exception has this text. */
+static inline int dlbridge_py_mentions_(PyObject* exception, const char* text) {
+  PyObject* message = PyObject_Str(exception);
+  PyObject* words = message != NULL ? PyUnicode_FromString(text) : NULL;
+  const int found = words != NULL && PyUnicode_Contains(message, words) == 1;
+  Py_XDECREF(words);
+  Py_XDECREF(message);
+  PyErr_Clear();
+  return found;
+}
+
+/* Returns 1 if the message names one of the protocol's keywords. */
+static inline int dlbridge_py_mentions_keyword_(PyObject* exception) {
+  return dlbridge_py_mentions_(exception, "max_version") || dlbridge_py_mentions_(exception, "copy") ||
+         dlbridge_py_mentions_(exception, "dl_device") || dlbridge_py_mentions_(exception, "stream");
+}
+
+/* Returns 1 if a TypeError is about the keywords of the call. CPython raises it before the producer's
+ * code runs, so without a traceback; a producer that forwards its arguments adds its frame, and the
+ * message still names the keyword. A TypeError of the producer's own code is not about them. */
+static inline int dlbridge_py_is_unknown_keyword_(PyObject* exception) {
+  PyObject* traceback = PyException_GetTraceback(exception);
+  const int ran = traceback != NULL;
+  Py_XDECREF(traceback);
+  return ran ? dlbridge_py_mentions_(exception, "keyword argument") &&
+                   dlbridge_py_mentions_keyword_(exception)
+             : dlbridge_py_mentions_(exception, "argument");
+}
+
+/* Returns 1 if the producer may export without `dl_device` and `copy`, so that dlbridge copies. With
+ * copy=False a BufferError may mean that it would have to copy, and stays. */
+static inline int dlbridge_py_can_do_without_(PyObject* exception,
+                                              const DLBridgePyImportOptions* options) {
+  if (PyErr_GivenExceptionMatches(exception, PyExc_NotImplementedError)) {
+    return 1;
+  }
+  return (options->options & DLBRIDGE_PY_COPY_NEVER) == 0 &&
+         (PyErr_GivenExceptionMatches(exception, PyExc_BufferError) ||
+          PyErr_GivenExceptionMatches(exception, PyExc_RuntimeError) ||
+          PyErr_GivenExceptionMatches(exception, PyExc_ValueError));
+}
+
+/* The keywords to try after the current exception; -1 if the exception stays. */
+static inline int dlbridge_py_next_ask_(const DLBridgePyImportOptions* options, int ask) {
+  int again = 0;
+  PyObject* exception;
+  if (ask == DLBRIDGE_PY_ASK_STREAM_) {
+    return -1;
+  }
+  exception = dlbridge_py_pending_();
+  if (PyErr_GivenExceptionMatches(exception, PyExc_TypeError)) {
+    DLBridgePyPending_ pending = dlbridge_py_set_aside_();
+    again = dlbridge_py_is_unknown_keyword_(exception);
+    dlbridge_py_put_back_(pending);
+  } else {
+    again = ask == DLBRIDGE_PY_ASK_ALL_ && dlbridge_py_can_do_without_(exception, options);
+  }
+  Py_DECREF(exception);
+  return again ? ask - 1 : -1;
+}
+
+/* Calls __dlpack__ with the keywords of the current protocol. If the producer does not know or support
+ * them, tries those of the second and then of the first version. */
 static inline PyObject* dlbridge_py_ask_(DLBridgePy* py, PyObject* object,
                                          const DLBridgePyImportOptions* options) {
   PyObject* result;
@@ -109,9 +197,9 @@ static inline PyObject* dlbridge_py_ask_(DLBridgePy* py, PyObject* object,
   result = ask == DLBRIDGE_PY_ASK_VERSION_ && (options->options & DLBRIDGE_PY_STREAM) == 0
                ? dlbridge_py_call_usual_(py, object)
                : dlbridge_py_call_with_(py, object, options, ask);
-  while (result == NULL && ask > DLBRIDGE_PY_ASK_STREAM_ && PyErr_ExceptionMatches(PyExc_TypeError)) {
+  while (result == NULL && (ask = dlbridge_py_next_ask_(options, ask)) >= 0) {
     PyErr_Clear();
-    result = dlbridge_py_call_with_(py, object, options, --ask);
+    result = dlbridge_py_call_with_(py, object, options, ask);
   }
   if (result == NULL) {
     dlbridge_py_explain_(py, object);

@@ -17,13 +17,23 @@ typedef struct DLBridgePyBorrowed {
   DLManagedTensorVersioned* owner; /**< Released by dlbridge_py_give_back; NULL: the object owns it. */
 } DLBridgePyBorrowed;
 
+/* Returns 0 instead of the BufferError of a table that does not lend this tensor; -1 for another error. */
+static inline int dlbridge_py_is_not_lent_(void) {
+  if (!PyErr_ExceptionMatches(PyExc_BufferError)) {
+    return -1;
+  }
+  PyErr_Clear();
+  return 0;
+}
+
 /* Borrows a tensor through the exchange table. Returns as dlbridge_py_by_table_. */
 static inline int dlbridge_py_lend_(DLBridgePy* py, const DLBridgePyType* type, PyObject* object,
                                     const DLBridgePyImportOptions* options, DLBridgePyBorrowed* out) {
   int status;
   DLBridgeError error;
   if (type->table->dltensor_from_py_object_no_sync(object, &out->tensor) != 0) {
-    return dlbridge_py_table_failed_(Py_TYPE(object));
+    dlbridge_py_table_failed_(Py_TYPE(object));
+    return type->guard == DLBRIDGE_PY_GUARD_KEEPS ? dlbridge_py_is_not_lent_() : -1;
   }
   out->owner = NULL;
   if (out->tensor.dtype.bits < 8) {
@@ -33,8 +43,10 @@ static inline int dlbridge_py_lend_(DLBridgePy* py, const DLBridgePyType* type, 
   if (status != 1) {
     return status;
   }
-  /* A borrowed tensor has no flags. torch never marks a tensor read-only. */
+  /* A borrowed tensor has no flags. torch never marks a tensor read-only, and types with
+   * __dlbridge_c_exchange_api__ do not lend read-only ones. */
   out->tensor_flags = type->guard == DLBRIDGE_PY_GUARD_TORCH ||
+                              type->guard == DLBRIDGE_PY_GUARD_KEEPS ||
                               (options->options & DLBRIDGE_PY_VOUCH_WRITABLE) != 0
                           ? 0
                           : DLPACK_FLAG_BITMASK_READ_ONLY;
@@ -77,9 +89,12 @@ static inline int dlbridge_py_borrow(DLBridgePy* py, PyObject* object,
       return -1;
     }
     status = 0;
-    if (type.guard != DLBRIDGE_PY_GUARD_FAKE && type.table != NULL &&
+    if (type.guard <= DLBRIDGE_PY_GUARD_TORCH && type.table != NULL &&
         type.table->dltensor_from_py_object_no_sync != NULL && !dlbridge_py_must_write_(options)) {
       status = dlbridge_py_lend_(py, &type, object, options, out);
+    }
+    if (status < 0 && type.guard == DLBRIDGE_PY_GUARD_TORCH) {
+      dlbridge_py_explain_torch_(object);
     }
     dlbridge_py_type_done_(&type);
     if (status != 0) {

@@ -123,6 +123,25 @@ static inline void dlbridge_py_put_back_(DLBridgePyPending_ pending) {
 }
 #endif
 
+/* The current exception as an object, which remains pending; a new reference. */
+static inline PyObject* dlbridge_py_pending_(void) {
+#if PY_VERSION_HEX >= 0x030c0000
+  PyObject* exception = PyErr_GetRaisedException();
+  PyErr_SetRaisedException(Py_XNewRef(exception));
+  return exception;
+#else
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  if (traceback != NULL) {
+    PyException_SetTraceback(value, traceback);
+  }
+  Py_XINCREF(value);
+  PyErr_Restore(type, value, traceback);
+  return value;
+#endif
+}
+
 /** Releases `tensor` (NULL is accepted). Keeps the current exception, and discards an exception that the
  * deleter sets. \since 0.3.0 */
 static inline void dlbridge_py_release(DLManagedTensorVersioned* tensor) {

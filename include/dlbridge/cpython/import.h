@@ -22,15 +22,19 @@ static inline int dlbridge_py_by_any_(DLBridgePy* py, PyObject* object,
   if (dlbridge_py_type_(py, Py_TYPE(object), &type) < 0) {
     return -1;
   }
-  if (type.guard == DLBRIDGE_PY_GUARD_FAKE) {
-    status = dlbridge_py_reject_fake_();
-  } else if (type.table != NULL && options->device == NULL) {
+  if (type.guard > DLBRIDGE_PY_GUARD_TORCH && dlbridge_py_guard_first_(object, type.guard) < 0) {
+    status = -1;
+  } else if (type.table != NULL &&
+             (options->device == NULL || type.guard == DLBRIDGE_PY_GUARD_KEEPS)) {
     status = dlbridge_py_by_table_(py, &type, object, options, out);
   } else {
     status = dlbridge_py_guard_(py, object, type.guard, -1) < 0 ? -1 : 0;
   }
   if (status == 0) {
     status = dlbridge_py_by_method_(py, object, options, out);
+  }
+  if (status < 0 && type.guard == DLBRIDGE_PY_GUARD_TORCH) {
+    dlbridge_py_explain_torch_(object);
   }
   dlbridge_py_type_done_(&type);
   return status < 0 ? -1 : 0;

@@ -4,6 +4,7 @@
 #ifndef DLBRIDGE_CPYTHON_LIFE_H_
 #define DLBRIDGE_CPYTHON_LIFE_H_
 
+#include "dlbridge/cpython/consumers.h"
 #include "dlbridge/cpython/owners.h"
 
 #ifdef __cplusplus
@@ -70,7 +71,8 @@ static inline int dlbridge_py_init(DLBridgePy* py) {
   /* [facts/dlpack.toml] */
   py->version = Py_BuildValue("(ii)", 1, 3);
   /* [/facts] */
-  py->version_keyword = Py_BuildValue("(N)", PyUnicode_InternFromString("max_version"));
+  py->version_keyword =
+      dlbridge_py_own_names_(Py_BuildValue("(N)", PyUnicode_InternFromString("max_version")));
   if (py->dlpack_name == NULL || py->table_name == NULL || py->version == NULL ||
       py->version_keyword == NULL) {
     return -1;

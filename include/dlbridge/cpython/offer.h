@@ -59,15 +59,31 @@ static inline void dlbridge_py_table_init(DLPackExchangeAPI* table,
   table->current_work_stream = dlbridge_py_table_no_stream;
 }
 
-/** Sets `type.__dlpack_c_exchange_api__` to `table`, which must never be freed. \since 0.3.0 */
-static inline int dlbridge_py_offer(PyObject* type, DLPackExchangeAPI* table) {
+static inline int dlbridge_py_offer_as_(PyObject* type, const char* attribute,
+                                        DLPackExchangeAPI* table) {
   int status = -1;
   PyObject* capsule = PyCapsule_New(table, "dlpack_exchange_api", NULL);
   if (capsule != NULL) {
-    status = PyObject_SetAttrString(type, "__dlpack_c_exchange_api__", capsule);
+    status = PyObject_SetAttrString(type, attribute, capsule);
     Py_DECREF(capsule);
   }
   return status;
+}
+
+/** Sets `type.__dlpack_c_exchange_api__` to `table`, which must never be freed. Any consumer may use it,
+ * also one that forgets READ_ONLY: its functions must fail with BufferError for a read-only tensor.
+ * \since 0.3.0 */
+static inline int dlbridge_py_offer(PyObject* type, DLPackExchangeAPI* table) {
+  return dlbridge_py_offer_as_(type, "__dlpack_c_exchange_api__", table);
+}
+
+/** Sets `type.__dlbridge_c_exchange_api__` to `table`, which must never be freed. It has the form of the
+ * usual table, which the type must offer too, and is for consumers that keep READ_ONLY:
+ * dlbridge_py_import, and others that look for this attribute first and thereby promise it. Its export
+ * marks a read-only tensor READ_ONLY. Its function that lends tensors fails with BufferError for a
+ * read-only one, since a DLTensor has no flags; the consumer then uses the export. \since 0.4.0 */
+static inline int dlbridge_py_offer_keeping(PyObject* type, DLPackExchangeAPI* table) {
+  return dlbridge_py_offer_as_(type, "__dlbridge_c_exchange_api__", table);
 }
 
 #ifdef __cplusplus

@@ -24,12 +24,18 @@ extern "C" {
 /** Number of types that a DLBridgePy caches; the oldest entry makes room for a new one. \since 0.3.0 */
 enum { DLBRIDGE_PY_TYPES = 8 };
 
-/** Types whose exchange table is not sufficient: the checks that they need first. \since 0.3.0 */
+/** Types whose exchange table or __dlpack__ is not sufficient: the checks that they need first.
+ * \since 0.3.0 */
 enum {
-  DLBRIDGE_PY_GUARD_NONE = 0,  /**< No further check. */
-  DLBRIDGE_PY_GUARD_TORCH = 1, /**< torch: its table exports conjugated and negated views by their raw
-                                    values, and tensors that require a gradient. */
-  DLBRIDGE_PY_GUARD_FAKE = 2   /**< torch's fake tensors have no data. */
+  DLBRIDGE_PY_GUARD_NONE = 0,   /**< No further check. */
+  DLBRIDGE_PY_GUARD_TORCH = 1,  /**< torch: its table exports conjugated and negated views by their raw
+                                     values, and tensors that require a gradient. */
+  DLBRIDGE_PY_GUARD_FAKE = 2,   /**< torch's fake tensors have no data. */
+  DLBRIDGE_PY_GUARD_MASKED = 3, /**< Masked arrays, which would lose their mask. \since 0.4.0 */
+  DLBRIDGE_PY_GUARD_PADDLE = 4, /**< Paddle's tensors may require a gradient. \since 0.4.0 */
+  DLBRIDGE_PY_GUARD_TRACER = 5, /**< JAX's tracers have no values. \since 0.4.0 */
+  DLBRIDGE_PY_GUARD_KEEPS = -1  /**< No check: `table` is that of __dlbridge_c_exchange_api__.
+                                     \since 0.4.0 */
 };
 
 /** Cached facts of one type. \since 0.3.0 */

@@ -77,6 +77,11 @@ static inline int dlbridge_py_by_table_(DLBridgePy* py, const DLBridgePyType* ty
   if (type->table->managed_tensor_from_py_object_no_sync(object, &tensor) != 0 || tensor == NULL) {
     return dlbridge_py_table_failed_(Py_TYPE(object));
   }
+  if (options->device != NULL && tensor->version.major == 1 &&
+      !dlbridge_py_same_device_(tensor->dl_tensor.device, *options->device)) {
+    dlbridge_py_release(tensor); /* the producer moves it, and knows its streams */
+    return 0;
+  }
   if (tensor->version.major == 1) {
     status = dlbridge_py_guard_(py, object, type->guard, tensor->dl_tensor.dtype.code);
     if (status == 1) {

@@ -64,11 +64,28 @@ static inline void dlbridge_py_take_back_(DLBridgePyHanded_* handed) {
   dlbridge_py_put_back_(pending);
 }
 
+/* Rejects a read-only tensor for a type that is not known to keep READ_ONLY: most types cannot be
+ * read-only, and exchange tables do not report which can. */
+static inline int dlbridge_py_check_keeps_(const DLBridgePyType* entry,
+                                           const DLManagedTensorVersioned* tensor, uint32_t options) {
+  if ((tensor->flags & DLPACK_FLAG_BITMASK_READ_ONLY) == 0 || entry->guard == DLBRIDGE_PY_GUARD_KEEPS ||
+      (options & DLBRIDGE_CONVERT_DROP_READ_ONLY) != 0) {
+    return 0;
+  }
+  return dlbridge_py_reject_(PyExc_BufferError, DLBRIDGE_ERROR_POLICY, DLBRIDGE_RULE_NONE,
+                             "expected a tensor that may be written to, as %R would let its users, "
+                             "found a read-only one: use dlbridge.to(x, target, readonly='copy'), or "
+                             "drop READ_ONLY by drop_read_only=True or DLBRIDGE_CONVERT_DROP_READ_ONLY",
+                             (PyObject*)entry->type);
+}
+
 /** Makes an object of `type` from a tensor, through the exchange table of `type`. The call consumes the
- * tensor and releases it on failure. Without a usable table: NULL with TypeError.
- * \since 0.3.0 */
-static inline PyObject* dlbridge_py_to_type(DLBridgePy* py, PyTypeObject* type,
-                                            DLManagedTensorVersioned* tensor) {
+ * tensor and releases it on failure. Without a usable table: NULL with TypeError. `options` is 0 or
+ * DLBRIDGE_CONVERT_DROP_READ_ONLY. Without it, a read-only tensor goes only to types that are known to
+ * keep READ_ONLY (those with __dlbridge_c_exchange_api__); NULL with BufferError for others.
+ * \since 0.4.0 */
+static inline PyObject* dlbridge_py_to_type_with(DLBridgePy* py, PyTypeObject* type,
+                                                 DLManagedTensorVersioned* tensor, uint32_t options) {
   DLBridgePyType entry;
   void* object = NULL;
   DLBridgePyHanded_* handed = NULL;
@@ -80,12 +97,15 @@ static inline PyObject* dlbridge_py_to_type(DLBridgePy* py, PyTypeObject* type,
     dlbridge_py_reject_(PyExc_TypeError, DLBRIDGE_ERROR_INVALID_ARGUMENT, DLBRIDGE_RULE_NONE,
                         "expected a type with an exchange table, found %R",
                         (PyObject*)type);
-  } else {
+  } else if (dlbridge_py_check_keeps_(&entry, tensor, options) == 0) {
     handed = dlbridge_py_hand_(tensor);
   }
   if (handed == NULL) {
     dlbridge_py_release(tensor);
   } else {
+    if ((options & DLBRIDGE_CONVERT_DROP_READ_ONLY) != 0) {
+      handed->shell.flags &= ~(uint64_t)DLPACK_FLAG_BITMASK_READ_ONLY;
+    }
     if (entry.table->managed_tensor_to_py_object_no_sync(&handed->shell, &object) != 0 ||
         object == NULL) {
       object = NULL;
@@ -96,6 +116,12 @@ static inline PyObject* dlbridge_py_to_type(DLBridgePy* py, PyTypeObject* type,
   }
   dlbridge_py_type_done_(&entry);
   return (PyObject*)object;
+}
+
+/** The same without options. \since 0.3.0 */
+static inline PyObject* dlbridge_py_to_type(DLBridgePy* py, PyTypeObject* type,
+                                            DLManagedTensorVersioned* tensor) {
+  return dlbridge_py_to_type_with(py, type, tensor, 0);
 }
 
 #ifdef __cplusplus

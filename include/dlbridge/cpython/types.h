@@ -48,6 +48,49 @@ static inline int dlbridge_py_is_(PyObject* type, const char* module, const char
   return dlbridge_py_reads_(type, "__name__", name) && dlbridge_py_reads_(type, "__module__", module);
 }
 
+/* Classes whose objects need a guard, and their subclasses. A later row replaces an earlier one. */
+static inline int dlbridge_py_guard_of_(PyObject* type) {
+  static const struct {
+    const char* module;
+    const char* name;
+    int guard;
+  } known[] = {
+      {"torch", "Tensor", DLBRIDGE_PY_GUARD_TORCH},
+      {"torch._subclasses.fake_tensor", "FakeTensor", DLBRIDGE_PY_GUARD_FAKE},
+      {"torch.masked.maskedtensor.core", "MaskedTensor", DLBRIDGE_PY_GUARD_MASKED},
+      {"numpy.ma", "MaskedArray", DLBRIDGE_PY_GUARD_MASKED},
+      {"numpy.ma.core", "MaskedArray", DLBRIDGE_PY_GUARD_MASKED},
+      {"paddle", "Tensor", DLBRIDGE_PY_GUARD_PADDLE},
+      {"paddle.base.libpaddle", "Tensor", DLBRIDGE_PY_GUARD_PADDLE},
+      {"jax.core", "Tracer", DLBRIDGE_PY_GUARD_TRACER},
+      {"jax._src.core", "Tracer", DLBRIDGE_PY_GUARD_TRACER},
+  };
+  size_t i;
+  for (i = 0; i < sizeof known / sizeof *known; ++i) {
+    if (dlbridge_py_is_(type, known[i].module, known[i].name)) {
+      return known[i].guard;
+    }
+  }
+  return DLBRIDGE_PY_GUARD_NONE;
+}
+
+/* Returns 1 if the class itself has a __torch_function__ that torch calls: it may replace __dlpack__. */
+static inline int dlbridge_py_has_torch_function_(PyObject* type) {
+  int found;
+  PyObject *names, *function;
+  if (dlbridge_py_is_(type, "torch", "Tensor")) {
+    return 0;
+  }
+  names = PyObject_GetAttrString(type, "__dict__");
+  function = names != NULL ? PyMapping_GetItemString(names, "__torch_function__") : NULL;
+  found = function != NULL &&
+          !dlbridge_py_reads_(function, "__name__", "_disabled_torch_function_impl");
+  Py_XDECREF(function);
+  Py_XDECREF(names);
+  PyErr_Clear();
+  return found;
+}
+
 /* The guard that a type needs, and whether a class nearer than the one with the table redefines
  * __dlpack__: the table then misses what __dlpack__ does. */
 typedef struct DLBridgePyBases_ {
@@ -74,11 +117,9 @@ static inline int dlbridge_py_bases_(DLBridgePy* py, PyTypeObject* type, DLBridg
       return -1;
     }
     has_table |= offers;
-    out->redefined |= speaks && !has_table;
-    if (dlbridge_py_is_(base, "torch._subclasses.fake_tensor", "FakeTensor")) {
-      out->guard = DLBRIDGE_PY_GUARD_FAKE;
-    } else if (out->guard == DLBRIDGE_PY_GUARD_NONE && dlbridge_py_is_(base, "torch", "Tensor")) {
-      out->guard = DLBRIDGE_PY_GUARD_TORCH;
+    out->redefined |= !has_table && (speaks || dlbridge_py_has_torch_function_(base));
+    if (out->guard == DLBRIDGE_PY_GUARD_NONE) {
+      out->guard = dlbridge_py_guard_of_(base);
     }
   }
   Py_DECREF(bases);
@@ -100,22 +141,53 @@ static inline const DLPackExchangeAPI* dlbridge_py_table_(PyObject* capsule) {
   return table;
 }
 
+/* Reads an attribute of a type; `*out` is a new reference, or NULL if there is no such attribute. */
+static inline int dlbridge_py_find_(PyTypeObject* type, PyObject* name, PyObject** out) {
+  *out = name != NULL ? PyObject_GetAttr((PyObject*)type, name) : NULL;
+  if (*out != NULL) {
+    return 0;
+  }
+  if (name == NULL || !PyErr_ExceptionMatches(PyExc_AttributeError)) {
+    return -1;
+  }
+  PyErr_Clear();
+  return 0;
+}
+
+/* Uses the table for consumers that keep READ_ONLY, which has the same functions: those of the usual one
+ * refuse read-only tensors. Its attribute is asked of types only that have the usual one too. */
+static inline int dlbridge_py_prefer_keeping_(PyTypeObject* type, DLBridgePyType* out) {
+  PyObject* capsule;
+  PyObject* name = PyUnicode_InternFromString("__dlbridge_c_exchange_api__");
+  int status = dlbridge_py_find_(type, name, &capsule);
+  const DLPackExchangeAPI* table = capsule != NULL ? dlbridge_py_table_(capsule) : NULL;
+  Py_XDECREF(name);
+  if (table == NULL) {
+    Py_XDECREF(capsule);
+    return status;
+  }
+  Py_DECREF(out->capsule);
+  out->capsule = capsule;
+  out->table = table;
+  out->guard = DLBRIDGE_PY_GUARD_KEEPS;
+  return 0;
+}
+
 /* Inspects `type`. The references in `out` are new. */
 static inline int dlbridge_py_look_(DLBridgePy* py, PyTypeObject* type, DLBridgePyType* out) {
   DLBridgePyBases_ bases;
   memset(out, 0, sizeof *out);
-  if (dlbridge_py_check_state_(py) < 0 || dlbridge_py_bases_(py, type, &bases) < 0) {
+  if (dlbridge_py_check_state_(py) < 0 || dlbridge_py_bases_(py, type, &bases) < 0 ||
+      dlbridge_py_find_(type, py->table_name, &out->capsule) < 0) {
     return -1;
   }
   out->guard = bases.guard;
-  out->capsule = PyObject_GetAttr((PyObject*)type, py->table_name);
-  if (out->capsule == NULL) {
-    if (!PyErr_ExceptionMatches(PyExc_AttributeError)) {
+  if (out->capsule != NULL && !bases.redefined) {
+    out->table = dlbridge_py_table_(out->capsule);
+    if (out->guard == DLBRIDGE_PY_GUARD_NONE && dlbridge_py_prefer_keeping_(type, out) < 0) {
+      Py_CLEAR(out->capsule);
       return -1;
     }
-    PyErr_Clear();
-  } else {
-    out->table = bases.redefined ? NULL : dlbridge_py_table_(out->capsule);
   }
   out->version_tag = dlbridge_py_tag_(type);
   out->type = (PyTypeObject*)Py_NewRef((PyObject*)type);

@@ -377,20 +377,6 @@ static DLManagedTensorVersioned* tensor_of(CoreState* state, PyObject* object) {
   return dlbridge_py_import(&state->py, object, NULL, &tensor) < 0 ? NULL : tensor;
 }
 
-/* Most types cannot be read-only, and exchange tables do not report which can. */
-static int check_read_only(const CoreState* state, const DLManagedTensorVersioned* tensor,
-                           PyObject* type, int drop) {
-  if (drop || (tensor->flags & DLPACK_FLAG_BITMASK_READ_ONLY) == 0 ||
-      type == (PyObject*)state->tensor_type) {
-    return 0;
-  }
-  PyErr_Format(PyExc_BufferError,
-               "expected a tensor that may be written to, as %R would let its users, found a "
-               "read-only one: copy it, or say drop_read_only=True",
-               type);
-  return -1;
-}
-
 static int read_to_type(const CoreNames* names, PyObject* const* values, PyObject* keywords,
                         uint32_t* options) {
   Py_ssize_t i, count = keywords != NULL ? CORE_TUPLE_SIZE(keywords) : 0;
@@ -426,11 +412,7 @@ static PyObject* to_type(PyObject* module, PyObject* const* args, Py_ssize_t cou
   if (tensor == NULL) {
     return NULL;
   }
-  if (check_read_only(state, tensor, args[1], options != 0) < 0) {
-    dlbridge_py_release(tensor);
-    return NULL;
-  }
-  return dlbridge_py_to_type(&state->py, (PyTypeObject*)args[1], tensor);
+  return dlbridge_py_to_type_with(&state->py, (PyTypeObject*)args[1], tensor, options);
 }
 
 /* --- collect ------------------------------------------------------------------------------------

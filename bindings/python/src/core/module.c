@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The module dlbridge._core. */
+#include "exporter.h"
 #include "functions.h"
 #include "state.h"
 #include "tensor.h"
@@ -7,6 +8,7 @@
 static int execute(PyObject* module) {
   CoreState* state = core_state_of_module(module);
   if (core_state_init(state) < 0 || core_add_tensor_type(module, state) < 0 ||
+      core_add_exporter_type(module) < 0 ||
       PyModule_AddStringConstant(module, "__version__", dlbridge_version_string()) < 0) {
     return -1;
   }

@@ -8,6 +8,6 @@
 PyObject* core_dlpack(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* keywords);
 PyObject* core_dlpack_device(PyObject* self, PyObject* unused);
 /* Gives the type its exchange table; -1 with an exception. */
-int core_offer_table(PyObject* type);
+int core_offer_tables(PyObject* type);
 
 #endif /* DLBRIDGE_BINDINGS_PYTHON_PROTOCOL_H_ */

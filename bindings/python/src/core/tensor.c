@@ -407,7 +407,7 @@ int core_add_tensor_type(PyObject* module, CoreState* state) {
     return -1;
   }
   state->tensor_type = (PyTypeObject*)type;
-  if (core_offer_table(type) < 0) {
+  if (core_offer_tables(type) < 0) {
     return -1;
   }
   return PyModule_AddObjectRef(module, "Tensor", type);
