@@ -23,7 +23,7 @@ TOTAL = re.compile(r"^totals: (\d+)$", re.MULTILINE)
 
 def run_counted(expressions: list[str]) -> None:
     """Runs under callgrind: one dump for each expression and number of calls."""
-    using: dict[str, Any] = names()
+    using: dict[str, Any] = names(expressions)
     loops = using["loops"]
     gc.collect()
     gc.freeze()

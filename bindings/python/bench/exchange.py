@@ -17,10 +17,10 @@ from rows import IMPORT_TARGET, ROWS, Row, compiled, names
 
 
 def report_times(rows: list[Row]) -> None:
-    using = names()
+    using = names([text for row in rows for text in row.expressions()])
     print("CPU time of one call; the ratio, its quartiles and the target")
     for row in rows:
-        runs = [compiled(text, using) for text in (row.own, row.peer, row.own_base, row.peer_base)]
+        runs = [compiled(text, using) for text in row.expressions()]
         if None in runs:
             print(f"{row.title:30} not measured: {row.own} or {row.peer} is not installed")
             continue
@@ -45,7 +45,7 @@ def report_import() -> None:
 
 def report_instructions(rows: list[Row]) -> None:
     """No targets: a share of instructions is not a share of time."""
-    texts = sorted({text for r in rows for text in (r.own, r.peer, r.own_base, r.peer_base)})
+    texts = sorted({text for row in rows for text in row.expressions()})
     found = counting.count(texts)
     print("Instructions of one call, and the share of the peer's")
     for row in rows:

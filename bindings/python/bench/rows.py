@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import importlib
+import re
+from collections.abc import Iterable
 from typing import Any
 
 SHAPE = (2, 3, 4, 5)
@@ -20,6 +23,9 @@ class Row:
     target: float
     own_base: str = "None"
     peer_base: str = "None"
+
+    def expressions(self) -> tuple[str, ...]:
+        return (self.own, self.peer, self.own_base, self.peer_base)
 
 
 # The names are those of `names`.
@@ -51,8 +57,18 @@ ROWS = (
 IMPORT_TARGET = 8.0  # milliseconds of CPU time for `import dlbridge`
 
 
-def names() -> dict[str, Any]:
-    """What the expressions use. Peers that are not installed are missing."""
+# Peers that may be missing: the module of each name.
+PEERS = {"torch": "torch", "tvm_ffi": "tvm_ffi", "nanobind": "exchange_nanobind"}
+
+
+def needs(expression: str) -> set[str]:
+    """The names of peers that an expression uses."""
+    used = set(re.findall(r"\b(?:torch|tvm_ffi|nanobind|tensor)\b(?!')", expression))
+    return used | {"torch"} if "tensor" in used or "'torch'" in expression else used
+
+
+def names(expressions: Iterable[str]) -> dict[str, Any]:
+    """What the expressions use. Only their peers are imported; those not installed are missing."""
     import dlbridge
     import exchange_loops
     import numpy
@@ -62,27 +78,19 @@ def names() -> dict[str, Any]:
     found["array"] = numpy.zeros(SHAPE, "f4")
     found["own"] = dlbridge.from_dlpack(found["array"])
     found["version"] = (1, 3)
-    for name, module in (
-        ("torch", "torch"),
-        ("tvm_ffi", "tvm_ffi"),
-        ("nanobind", "exchange_nanobind"),
-    ):
-        try:
-            found[name] = importlib.import_module(module)
-        except ImportError:
-            continue
+    for name in set().union(*map(needs, expressions)) & PEERS.keys():
+        with contextlib.suppress(ImportError):
+            found[name] = importlib.import_module(PEERS[name])
     if "torch" in found:
         found["tensor"] = found["torch"].zeros(SHAPE)
     return found
 
 
 def compiled(expression: str, using: dict[str, Any]) -> Any:
-    """A function of an iterable that evaluates the expression for each item; None where a name of
+    """A function of an iterable that evaluates the expression for each item; None where a peer of
     the expression is missing."""
-    code = compile(f"def run(each):\n  for _ in each:\n    {expression}\n", expression, "exec")
-    wanted = set(code.co_consts[0].co_names) & {"torch", "tvm_ffi", "nanobind", "tensor"}
-    if not wanted <= using.keys():
+    if not needs(expression) <= using.keys():
         return None
     scope = dict(using)
-    exec(code, scope)
+    exec(f"def run(each):\n  for _ in each:\n    {expression}\n", scope)
     return scope["run"]
