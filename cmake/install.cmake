@@ -6,15 +6,6 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-# The first version with each ABI number. A program that asks for an older version was written for
-# another ABI. Versions before 0.3 also had the number 1, but were never published.
-set(DLBRIDGE_ABI_1_SINCE 0.3)
-
-set(DLBRIDGE_ABI_SINCE ${DLBRIDGE_ABI_${DLBRIDGE_HEADER_ABI}_SINCE})
-if(NOT DEFINED DLBRIDGE_ABI_${DLBRIDGE_HEADER_ABI}_SINCE)
-  message(FATAL_ERROR "cmake/install.cmake does not set DLBRIDGE_ABI_${DLBRIDGE_HEADER_ABI}_SINCE")
-endif()
-
 install(TARGETS dlbridge
   EXPORT dlbridgeTargets
   RUNTIME COMPONENT runtime

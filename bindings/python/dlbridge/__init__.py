@@ -9,7 +9,13 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ._adapt import Adapted, adapt
-    from ._build import get_include, get_library
+    from ._build import (
+        get_cmake_dir,
+        get_include,
+        get_library,
+        get_library_dir,
+        get_pkgconfig_dir,
+    )
     from ._inspect import inspect
     from ._interfaces import from_buffer, from_interface, to_buffer
     from ._pickle import portable
@@ -24,8 +30,11 @@ __all__ = [
     "from_buffer",
     "from_dlpack",
     "from_interface",
+    "get_cmake_dir",
     "get_include",
     "get_library",
+    "get_library_dir",
+    "get_pkgconfig_dir",
     "inspect",
     "portable",
     "to",
@@ -38,8 +47,11 @@ _LAZY = {
     "adapt": "_adapt",
     "from_buffer": "_interfaces",
     "from_interface": "_interfaces",
+    "get_cmake_dir": "_build",
     "get_include": "_build",
     "get_library": "_build",
+    "get_library_dir": "_build",
+    "get_pkgconfig_dir": "_build",
     "inspect": "_inspect",
     "portable": "_pickle",
     "to": "_to",

@@ -9,7 +9,8 @@ _HERE = pathlib.Path(__file__).absolute().parent
 
 
 def get_include() -> str:
-    """The folder for the compiler's ``-I``: ``#include "dlbridge/cpython_api.h"``."""
+    """The folder for the compiler's ``-I``: ``#include <dlbridge/cpython_api.h>``, or
+    ``<dlbridge/python.hpp>``, ``<dlbridge/pybind11.hpp>``, ``<dlbridge/nanobind.hpp>`` in C++."""
     return str(_package() / "include")
 
 
@@ -18,9 +19,19 @@ def get_library_dir() -> str:
     return str(_package() / "lib")
 
 
+def get_cmake_dir() -> str:
+    """The folder for CMake's ``-Ddlbridge_DIR=``: ``find_package(dlbridge REQUIRED)`` gives the
+    targets ``dlbridge::dlbridge`` (C) and ``dlbridge::cpp`` (C++)."""
+    return str(_package() / "lib/cmake/dlbridge")
+
+
+def get_pkgconfig_dir() -> str:
+    """The folder for ``PKG_CONFIG_PATH``: ``pkg-config --cflags --libs dlbridge``."""
+    return str(_package() / "lib/pkgconfig")
+
+
 def get_library() -> str:
-    """The file of the shared library, for the linker. A wheel has no symbolic link that
-    ``-ldlbridge`` would find: pass the file, or ``-l:`` and its name."""
+    """The file of the shared library, such as for the linker or ``ctypes``."""
     files = sorted((_package() / "lib").glob("libdlbridge.so.*"), key=lambda file: len(file.name))
     if not files:
         raise FileNotFoundError(f"expected libdlbridge.so.* in {get_library_dir()}, found none")
