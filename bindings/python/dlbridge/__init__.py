@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from ._adapt import Adapted, adapt
+    from ._adapt import Adapted, Rejection, adapt
     from ._build import (
         get_cmake_dir,
         get_include,
@@ -19,10 +19,12 @@ if TYPE_CHECKING:
     from ._inspect import inspect
     from ._interfaces import from_buffer, from_interface, to_buffer
     from ._pickle import portable
+    from ._registry import register_consumer, register_producer
     from ._to import to
 
 __all__ = [
     "Adapted",
+    "Rejection",
     "Tensor",
     "__version__",
     "adapt",
@@ -37,6 +39,8 @@ __all__ = [
     "get_pkgconfig_dir",
     "inspect",
     "portable",
+    "register_consumer",
+    "register_producer",
     "to",
     "to_buffer",
 ]
@@ -44,6 +48,7 @@ __all__ = [
 # Loaded at first use: programs that only import tensors do not need these modules.
 _LAZY = {
     "Adapted": "_adapt",
+    "Rejection": "_adapt",
     "adapt": "_adapt",
     "from_buffer": "_interfaces",
     "from_interface": "_interfaces",
@@ -54,6 +59,8 @@ _LAZY = {
     "get_pkgconfig_dir": "_build",
     "inspect": "_inspect",
     "portable": "_pickle",
+    "register_consumer": "_registry",
+    "register_producer": "_registry",
     "to": "_to",
     "to_buffer": "_interfaces",
 }

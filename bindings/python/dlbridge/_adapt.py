@@ -14,7 +14,11 @@ _READ_ONLY = 1  # of DLPack's flags
 
 
 class Rejection(BufferError):
-    """The exchange needs a permission; `remedy` has the arguments of adapt that grant it."""
+    """The exchange needs a permission that adapt and to were not given.
+
+    `remedy` maps the names of their arguments to values that grant it: `dlbridge.to(x, target,
+    **rejection.remedy)` passes this check. It is empty if no argument helps.
+    """
 
     status = "POLICY"
     rule = None
@@ -46,13 +50,29 @@ class Options:
     lazy: str = "reject"
     # Given as text or as a pair, stored as a pair.
     device: Any = None
+    dtype: str = "keep"
 
     _WORDS = {
         "readonly": ("reject", "copy", "keep", "drop"),
         "strides": ("keep", "compact"),
         "grad": ("reject", "detach"),
         "lazy": ("reject", "resolve"),
+        "dtype": ("keep", "narrow"),
     }
+
+    @classmethod
+    def of(cls, function: str, given: dict[str, Any]) -> "Options":
+        """The options of a call; TypeError for names that they do not have."""
+        for name in given:
+            if name not in _NAMES:
+                raise TypeError(
+                    f"{function}() got an unexpected keyword argument {name!r}; expected "
+                    f"{', '.join(_NAMES)}"
+                )
+        return cls(**given)
+
+    def for_consumer(self, name: str) -> "Options":
+        return dataclasses.replace(self, consumer=name)
 
     def __post_init__(self) -> None:
         for name, words in self._WORDS.items():
@@ -71,13 +91,14 @@ class Options:
             self._check_no_copies()
 
     def _check_no_copies(self) -> None:
-        for name, word in (("readonly", "copy"), ("strides", "compact"), ("lazy", "resolve")):
+        for name, word in _COPYING.items():
             if getattr(self, name) == word:
                 raise ValueError(f"expected no {name}={word!r} beside copy=False, found both")
 
 
-# Consumers that the base class recognises, by the name that it reports.
-_RECOGNISED = {one.title: one for one in _consumers.CONSUMERS.values()}
+_NAMES = tuple(field.name for field in dataclasses.fields(Options))
+# The options that permit copies.
+_COPYING = {"readonly": "copy", "strides": "compact", "lazy": "resolve", "dtype": "narrow"}
 
 
 def _remedy_of(array: Any) -> dict[str, str]:
@@ -100,6 +121,8 @@ class _Answer:
         self.copied = False
         self.report: list[str] = []
         self.drop_read_only = False
+        # A copy that the consumer will make.
+        self.narrowing = ""
 
     def copy(self, why: str) -> None:
         if not self.may_copy:
@@ -160,6 +183,17 @@ class Adapted(_core.Exporter):
         return self._current().dtype
 
     @property
+    def device_pair(self) -> tuple[int, int]:
+        """The device on which an export is, (type, id)."""
+        return self._options.device or self._current().__dlpack_device__()
+
+    @property
+    def bits(self) -> int:
+        """Bits of one element."""
+        _, bits, lanes = self._current().dtype_triple
+        return bits * lanes
+
+    @property
     def device(self) -> str:
         return self._current().device
 
@@ -200,7 +234,33 @@ class Adapted(_core.Exporter):
         """Called by __dlpack__ of the base class, which may have recognised the consumer."""
         asked = _read_version(max_version)
         framework, certain = self._caller(1, asked, recognised)
-        answer = self._recorded(framework, certain, stream, asked, dl_device, copy)
+        return self._exported(framework, certain, stream, asked, dl_device, copy)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        """For numpy.asarray and numpy.array. Shares memory unless `dtype` or `copy` need a copy."""
+        from ._arrays import as_array
+
+        return as_array(self, dtype, copy)
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        """For libraries that read NumPy's interface. The memory lives as long as this object."""
+        from ._arrays import interface_of
+
+        if self._options.copy:
+            raise AttributeError("__array_interface__ cannot own the copies of copy=True")
+        return interface_of(self)
+
+    def __buffer__(self, flags: int, /) -> memoryview:
+        """For memoryview, from CPython 3.12 on."""
+        return memoryview(self.tensor_for(_consumers.by_name("numpy"))[0])
+
+    def export_for(self, framework: Any, stream: Any, asked: Any, dl_device: Any, copy: Any) -> Any:
+        """The capsule for this consumer, whose request is `asked` and the rest."""
+        return self._exported(framework, True, stream, asked, dl_device, copy)
+
+    def _exported(self, framework: Any, certain: bool, stream: Any, asked: Any, *rest: Any) -> Any:
+        answer = self._recorded(framework, certain, stream, asked, *rest)
         return _core.export(
             answer.tensor,
             _version_for(framework, asked),
@@ -236,7 +296,7 @@ class Adapted(_core.Exporter):
         write messages.
         """
         if self._options.consumer is None and recognised is not None:
-            return _RECOGNISED.get(recognised) or _consumers.keeping_stranger(asked), True
+            return _consumers.by_title(recognised) or _consumers.keeping_stranger(asked), True
         return self._framework(depth + 1, asked), self._options.consumer is not None
 
     def _framework(self, depth: int, asked: Any) -> Any:
@@ -260,12 +320,14 @@ class Adapted(_core.Exporter):
         if self._resolved:
             _check_resolved(answer, self._resolved[0])
         _place(answer, self._options, dl_device)
-        _check_dtype(answer)
+        _check_dtype(answer, self._options)
         if self._options.copy or copy:
             answer.copy("the caller asked for a copy" if self._options.copy else "as asked")
         _lay_out(answer, self._options)
         _protect(answer, self._options, asked, certain)
         _fold(answer)
+        if answer.narrowing:
+            answer.note_copy(answer.narrowing)
         return answer
 
     def _ordered(self, stream: Any) -> _core.Tensor:
@@ -290,10 +352,11 @@ def _check_resolved(answer: _Answer, why: str) -> None:
 
 def _check_device(framework: _consumers.Consumer, own: tuple[int, int], name: str) -> None:
     if not _consumers.takes_device(framework, own[0]):
+        wanted = _consumers.a_device_of(framework)
         raise Rejection(
             f"expected memory that {framework.title} can use, found a tensor on {name}, which "
             "takes a copy",
-            device="cpu",
+            **({"device": wanted} if wanted else {}),
         )
 
 
@@ -326,13 +389,29 @@ def _move(answer: _Answer, own: tuple[int, int], wanted: tuple[int, int]) -> Non
     answer.note_copy(f"from device {own} to {wanted}")
 
 
-def _check_dtype(answer: _Answer) -> None:
+def _check_dtype(answer: _Answer, options: Options) -> None:
     framework, tensor = answer.framework, answer.tensor
     if not _consumers.takes_dtype(framework, tensor.dtype):
         raise Rejection(f"expected a dtype that {framework.title} has, found {tensor.dtype}")
+    if framework.narrows:
+        _check_narrowing(answer, options)
     if framework.bool_as_uint8 and tensor.dtype == "bool":
         answer.tensor = _producers.relabelled(tensor, "uint8")
         answer.report.append(f"bool as uint8, as {framework.title} counts it")
+
+
+def _check_narrowing(answer: _Answer, options: Options) -> None:
+    """Values must not change, unless the caller permits it."""
+    framework, dtype = answer.framework, answer.tensor.dtype
+    narrower = _consumers.narrowed(framework, dtype)
+    if narrower is None:
+        return
+    words = _consumers.narrowing_words(framework, dtype, narrower)
+    if options.dtype != "narrow":
+        raise Rejection(f"expected a dtype that the consumer keeps: {words}", dtype="narrow")
+    if not answer.may_copy:
+        raise Rejection(f"expected copies to be allowed, found copy=False: {words}")
+    answer.narrowing = f"{framework.title} changes {dtype} to {narrower}"
 
 
 def _lay_out(answer: _Answer, options: Options) -> None:
@@ -453,14 +532,18 @@ def adapt(
     grad: Literal["reject", "detach"] = "reject",
     lazy: Literal["reject", "resolve"] = "reject",
     device: str | tuple[int, int] | None = None,
+    dtype: Literal["keep", "narrow"] = "keep",
 ) -> Adapted:
     """Wraps an array for any framework's from_dlpack.
 
     The result exports the version and layout that each consumer accepts. An export that would copy
-    or lose information is rejected with a BufferError that names the argument that permits it. Data
-    is copied only with `readonly="copy"`, `strides="compact"`, `lazy="resolve"`, `device=` or
-    `copy=True`, and only if nothing else works; `copy=True` always copies, `copy=False` never does.
-    After an export, `copied` and `report` describe what was done.
+    or lose information is rejected with a Rejection, a BufferError that names the argument that
+    permits it. Data is copied only with `readonly="copy"`, `strides="compact"`, `lazy="resolve"`,
+    `dtype="narrow"`, `device=` or `copy=True`, and only if nothing else works; `copy=True` always
+    copies, `copy=False` never does. After an export, `copied` and `report` describe what was done.
+
+    dtype: "narrow" permits a consumer to change the dtype and lose values, as JAX without x64 does
+    with int64, uint64, float64 and complex128.
 
     consumer: the framework's name, needed if nothing else identifies the consumer: TensorFlow
     accepts only capsules, and consumers written in C have no Python frame.
@@ -468,5 +551,5 @@ def adapt(
     PyArrow, JAX and dlbridge are recognised when they call and get the memory. "keep" exports it
     with the flag to every consumer that requests a versioned capsule, "drop" without the flag.
     """
-    options = Options(consumer, readonly, strides, copy, grad, lazy, device)
+    options = Options(consumer, readonly, strides, copy, grad, lazy, device, dtype)
     return Adapted(x, options)

@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each framework accepts and exports: one table of facts.
+"""What each framework accepts: one table of facts, to which programs may add.
 
-tests/interop measures every fact with the framework itself.
+tests/interop measures every fact with the framework itself, except for CuPy, which needs a GPU: its
+facts come from its sources and from tests/gpu.
 """
 
 import dataclasses
 import functools
+import os
 import sys
+import threading
+from collections.abc import Callable
 from typing import Any
 
 CPU = 1
@@ -24,12 +28,34 @@ PERMUTED = "compact, with the axes in any order"
 COMPACT = "C-contiguous"
 LAST_COMPACT = "1 on the last axis"
 
-FLOAT8 = "float8"
+INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+FLOATS = ("float16", "float32", "float64")
+COMPLEX = ("complex64", "complex128")
+PLAIN = frozenset((*INTEGERS, *FLOATS, *COMPLEX, "bool"))
+FLOAT8 = ("float8_e4m3fn", "float8_e5m2")
+FNUZ = ("float8_e4m3fnuz", "float8_e5m2fnuz")
+# Dtypes of JAX without x64.
+_X64 = (
+    ("int64", "int32"),
+    ("uint64", "uint32"),
+    ("float64", "float32"),
+    ("complex128", "complex64"),
+)
+
+
+def _jax_narrows() -> bool:
+    """Whether x64 is disabled in JAX, on this thread and now. Does not import JAX."""
+    config = getattr(sys.modules.get("jax"), "config", None)
+    enabled = getattr(config, "jax_enable_x64", None)
+    if enabled is None:  # what JAX will read when it is imported
+        text = os.environ.get("JAX_ENABLE_X64", "")
+        enabled = text.lower() in ("1", "y", "yes", "t", "true", "on")
+    return not enabled
 
 
 @dataclasses.dataclass(frozen=True)
 class Consumer:
-    """One framework as a consumer. `lacks` are prefixes of dtype names."""
+    """One framework as a consumer."""
 
     name: str
     title: str
@@ -44,7 +70,14 @@ class Consumer:
     # It never writes to its arrays, so dropping READ_ONLY does no harm.
     immutable: bool = False
     strides: str = ANY
-    lacks: tuple[str, ...] = ()
+    # The dtypes that it imports; None: any.
+    dtypes: frozenset[str] | None = None
+    # Dtypes that it changes silently, with their replacements: values are lost.
+    narrows: tuple[tuple[str, str], ...] = ()
+    # Whether it narrows now; None: always.
+    narrows_now: Callable[[], bool] | None = None
+    # The statement that makes it keep these dtypes, or "".
+    keeps_by: str = ""
     # None: it accepts any device, since it only holds the tensor.
     devices: frozenset[int] | None = frozenset((CPU,))
     # It silently copies data whose address is not a multiple of this.
@@ -54,6 +87,14 @@ class Consumer:
     moves_to: int | None = None
     # It distinguishes bool from uint8 by the dtype of the object, not of the tensor.
     bool_as_uint8: bool = False
+    # The path of the type with its exchange table below the framework's module, or "".
+    exchange_type: str = ""
+    # The packages whose modules call __dlpack__ for it, beside its own.
+    packages: tuple[str, ...] = ()
+    # What pip installs.
+    distribution: str = ""
+    # It was registered by the program.
+    registered: bool = False
 
     def takes(self, export: Any) -> str | None:
         """Why this consumer rejects an export as it is; None if it accepts it.
@@ -65,6 +106,9 @@ class Consumer:
             return f"{self.title} does not support memory of device type {export.device[0]}"
         if not takes_dtype(self, export.dtype):
             return f"{self.title} does not support {export.dtype}"
+        narrower = narrowed(self, export.dtype)
+        if narrower is not None:
+            return narrowing_words(self, export.dtype, narrower)
         return self._rejects_ask(export) or self._rejects_layout(export)
 
     def _rejects_ask(self, export: Any) -> str | None:
@@ -99,14 +143,17 @@ CONSUMERS = {
             "NumPy",
             newest=(1, 3),
             honours_read_only=True,
-            lacks=("bfloat", FLOAT8, "float6_", "float4_"),
+            dtypes=PLAIN,
         ),
         Consumer(
             "torch",
             "PyTorch",
             newest=(1, 3),
             strides=NOT_NEGATIVE,
+            dtypes=PLAIN
+            | {"bfloat16", "complex32", *FLOAT8, *FNUZ, "float8_e8m0fnu", "float4_e2m1fnx2"},
             devices=_GPUS | {CUDA_MANAGED, ROCM_HOST},
+            exchange_type="Tensor",
         ),
         Consumer(
             "jax",
@@ -114,8 +161,15 @@ CONSUMERS = {
             "dlpack.from_dlpack",
             immutable=True,
             strides=PERMUTED,
+            dtypes=PLAIN
+            | {"bfloat16", *FLOAT8, *FNUZ}
+            | {"float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e8m0fnu"},
+            narrows=_X64,
+            narrows_now=_jax_narrows,
+            keeps_by='jax.config.update("jax_enable_x64", True)',
             devices=_GPUS,
             alignment=64,
+            packages=("jaxlib",),
         ),
         Consumer(
             "tensorflow",
@@ -124,7 +178,8 @@ CONSUMERS = {
             capsules=True,
             immutable=True,
             strides=COMPACT,
-            lacks=(FLOAT8, "float6_", "float4_"),
+            dtypes=PLAIN | {"bfloat16"},
+            distribution="tensorflow-cpu",
             devices=frozenset((CPU, CUDA, CUDA_HOST)),
         ),
         Consumer(
@@ -133,15 +188,17 @@ CONSUMERS = {
             "utils.dlpack.from_dlpack",
             newest=(1, 2),
             strides=NOT_NEGATIVE,
+            dtypes=PLAIN | {"bfloat16", *FLOAT8},
+            distribution="paddlepaddle",
             devices=frozenset((CPU, CUDA, CUDA_HOST)),
         ),
-        Consumer("tvm_ffi", "tvm-ffi", devices=None),
+        Consumer("tvm_ffi", "tvm-ffi", devices=None, distribution="apache-tvm-ffi"),
         Consumer(
             "onnxruntime",
             "ONNX Runtime",
             "OrtValue.from_dlpack",
             strides=COMPACT,
-            lacks=("complex", FLOAT8, "float6_", "float4_"),
+            dtypes=frozenset((*INTEGERS, *FLOATS, "bool", "bfloat16")),
             devices=frozenset((CPU, CUDA, CUDA_HOST)),
             bool_as_uint8=True,
         ),
@@ -152,21 +209,43 @@ CONSUMERS = {
             newest=(1, 3),
             honours_read_only=True,
             strides=NOT_NEGATIVE,
-            lacks=("bool", "bfloat", "complex", FLOAT8, "float6_", "float4_"),
+            dtypes=frozenset((*INTEGERS, *FLOATS)),
         ),
         Consumer(
             "dpnp",
             "dpnp",
             newest=(1, 0),
             honours_read_only=True,
-            lacks=("bfloat", FLOAT8, "float6_", "float4_"),
+            dtypes=PLAIN,
             devices=frozenset((CPU, ONEAPI)),
             moves_to=ONEAPI,
+            packages=("dpctl",),
+        ),
+        Consumer(
+            "cupy",
+            "CuPy",
+            newest=(1, 0),
+            dtypes=PLAIN,
+            devices=frozenset((CUDA, CUDA_MANAGED, ROCM)),
+            distribution="cupy-cuda12x",
         ),
     )
 }
-# Packages whose modules call __dlpack__ for a framework.
-_PACKAGES = {name: name for name in CONSUMERS} | {"jaxlib": "jax", "dpctl": "dpnp"}
+
+
+def _packages(consumers: dict[str, Consumer]) -> dict[str, str]:
+    """Packages whose modules call __dlpack__ for a framework."""
+    return {
+        package: name
+        for name, consumer in consumers.items()
+        for package in (name.partition(".")[0], *consumer.packages)
+    }
+
+
+_PACKAGES = _packages(CONSUMERS)
+_lock = threading.Lock()
+# Whether the program has registered a consumer.
+any_registered = False
 
 # A consumer that is not in the table. Only its arguments of __dlpack__ describe it.
 STRANGER = Consumer("", "the consumer", devices=None)
@@ -180,14 +259,38 @@ def by_name(name: str) -> Consumer:
     return CONSUMERS[name]
 
 
+def by_title(title: str) -> Consumer | None:
+    """The framework with this title."""
+    return next((one for one in CONSUMERS.values() if one.title == title), None)
+
+
 def by_module(module: Any) -> Consumer | None:
     """The framework to which a module belongs."""
     return _by_name_of_module(module) if isinstance(module, str) else None
 
 
-@functools.lru_cache(maxsize=256)
-def _by_name_of_module(module: str) -> Consumer | None:
+def _found_by_module(module: str) -> Consumer | None:
     return CONSUMERS.get(_PACKAGES.get(module.partition(".")[0], ""))
+
+
+_by_name_of_module = functools.lru_cache(maxsize=256)(_found_by_module)
+
+
+def add(consumer: Consumer, replace: bool) -> None:
+    """Adds a row to the table; ValueError if there is one of this name and `replace` is false."""
+    global CONSUMERS, _PACKAGES, _by_name_of_module, any_registered
+    with _lock:
+        if consumer.name in CONSUMERS and not replace:
+            raise ValueError(
+                f"expected the name of a consumer that is not in the table, found "
+                f"{consumer.name!r}; replace=True replaces it"
+            )
+        # New tables, since other threads may read the old ones.
+        CONSUMERS = {**CONSUMERS, consumer.name: consumer}
+        _PACKAGES = _packages(CONSUMERS)
+        # A new cache: a thread may still enter an old result into the old one.
+        _by_name_of_module = functools.lru_cache(maxsize=256)(_found_by_module)
+        any_registered = True
 
 
 @functools.lru_cache(maxsize=64)
@@ -217,12 +320,6 @@ def by_asking(depth: int, asked: tuple[int, int] | None) -> Consumer:
     return _versioned_stranger(asked)
 
 
-def producer_of(array: Any) -> str:
-    """The framework of an array, or ""."""
-    framework = by_module(type(array).__module__)
-    return framework.name if framework is not None else ""
-
-
 def takes_device(framework: Consumer, device: int) -> bool:
     """Whether a consumer accepts memory of a device type."""
     if framework.devices is None or device in framework.devices:
@@ -233,9 +330,31 @@ def takes_device(framework: Consumer, device: int) -> bool:
     return False
 
 
+def a_device_of(framework: Consumer) -> str | None:
+    """A device to which data can be copied for a consumer; None if it has none."""
+    for device, name in ((CPU, "cpu"), (CUDA, "cuda"), (ROCM, "rocm")):
+        if takes_device(framework, device):
+            return name
+    return None
+
+
 def takes_dtype(framework: Consumer, dtype: str) -> bool:
     """Whether a consumer supports a dtype."""
-    return not dtype.startswith(framework.lacks)
+    return framework.dtypes is None or dtype in framework.dtypes
+
+
+def narrowed(framework: Consumer, dtype: str) -> str | None:
+    """The dtype to which a consumer would silently change this one now; None if it keeps it."""
+    for source, target in framework.narrows:
+        if source == dtype and (framework.narrows_now is None or framework.narrows_now()):
+            return target
+    return None
+
+
+def narrowing_words(framework: Consumer, dtype: str, narrower: str) -> str:
+    """Describes the loss and the statement that prevents it."""
+    words = f"{framework.title} changes {dtype} to {narrower}, which loses values"
+    return f"{words}; {framework.keeps_by} makes it keep {dtype}" if framework.keeps_by else words
 
 
 def strides_of(framework: Consumer, device: int) -> str:

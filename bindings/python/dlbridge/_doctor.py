@@ -12,22 +12,8 @@ import sys
 from types import SimpleNamespace
 from typing import Any
 
-from . import abi
-from ._inspect import IMMUTABLE
+from . import _consumers, _producers, abi
 
-# Frameworks by the name of their module.
-FRAMEWORKS = (
-    "numpy",
-    "torch",
-    "jax",
-    "tensorflow",
-    "paddle",
-    "tvm_ffi",
-    "onnxruntime",
-    "pyarrow",
-    "dpnp",
-    "cupy",
-)
 CLASHES = ((("tensorflow", "paddle"), "crash when both are imported into one process"),)
 # Results of pairs that do not follow from their facts: (producer, consumer) -> result.
 PAIRS = {("paddle", "jax"): "JAX rejects the (1, None) that Paddle's __dlpack_device__ returns"}
@@ -44,7 +30,7 @@ class Hands(SimpleNamespace):
             "version": (1, 3),
             "keywords": True,
             "readonly": False,
-            "immutable": framework in IMMUTABLE,
+            "immutable": False,
             "shape": [3, 4],
             "strides": [4, 1],
             "ndim": 2,
@@ -67,18 +53,33 @@ class Hands(SimpleNamespace):
         super().__init__(**plain)
 
 
+def names() -> list[str]:
+    """The frameworks of the tables, by the names of their modules."""
+    return list(dict.fromkeys((*_producers.PRODUCERS, *_consumers.CONSUMERS)))
+
+
 def hands_out(framework: str, version: str) -> Hands:
-    """The measured facts about a version of a framework."""
+    """The facts about the exports of a version of a framework."""
     since_versions = _at_least(version, (2, 1))
     facts: dict[str, dict[str, Any]] = {
         "numpy": {"versioned": since_versions, "keywords": since_versions, "version": (1, 0)},
-        "jax": {"versioned": False, "keywords": _at_least(version, (0, 4, 31))},
-        "tensorflow": {"versioned": False},
-        "onnxruntime": {"versioned": False, "keywords": False, "strides": None},
-        "dpnp": {"device": (14, 0), "device_name": "oneapi:0"},
-        "cupy": {"device": (2, 0), "device_name": "cuda:0"},
+        "jax": {"keywords": _at_least(version, (0, 4, 31))},
+        "onnxruntime": {"keywords": False, "strides": None},
     }
-    return Hands(framework, **facts.get(framework, {}))
+    return Hands(framework, **{**_of_table(framework), **facts.get(framework, {})})
+
+
+def _of_table(framework: str) -> dict[str, Any]:
+    producer = _producers.PRODUCERS.get(framework)
+    if producer is None:
+        return {}
+    device = (producer.device, 0)
+    return {
+        "versioned": producer.versioned,
+        "immutable": producer.immutable,
+        "device": device,
+        "device_name": abi.device_format(device),
+    }
 
 
 def _at_least(version, wanted):
@@ -136,7 +137,7 @@ def frameworks() -> dict[str, str]:
     """Framework -> version, "" if its package does not state one. Nothing is imported."""
     distributions = importlib.metadata.packages_distributions()
     found = {}
-    for name in FRAMEWORKS:
+    for name in names():
         if _installed(name):
             versions = [_version_of(one) for one in distributions.get(name, [])]
             found[name] = next((version for version in versions if version), "")
@@ -146,14 +147,29 @@ def frameworks() -> dict[str, str]:
 def pairs(found: dict[str, str]) -> list[dict[str, Any]]:
     """The result of each pair of frameworks, without dlbridge, for a plain array: `rejection` is
     None if the consumer accepts it as it is, `warning` is None if that does no harm."""
-    from ._consumers import CONSUMERS
-
+    consumers = _consumers.CONSUMERS
     return [
-        _pair(hands_out(producer, version), CONSUMERS[consumer], consumer)
+        _pair(hands_out(producer, version), consumers[consumer], consumer)
         for producer, version in found.items()
         for consumer in found
-        if consumer in CONSUMERS
+        if consumer in consumers
     ]
+
+
+def narrowing(found: dict[str, str]) -> dict[str, dict[str, Any]]:
+    """Consumers that silently change dtypes now: {name: {dtypes, remedy}}."""
+    result = {}
+    for name in found:
+        consumer = _consumers.CONSUMERS.get(name)
+        if consumer is not None and consumer.narrows:
+            changed = {
+                old: new
+                for old, new in consumer.narrows
+                if _consumers.narrowed(consumer, old) is not None
+            }
+            if changed:
+                result[name] = {"dtypes": changed, "remedy": consumer.keeps_by}
+    return result
 
 
 def _pair(hands, consumer, name):
@@ -191,6 +207,7 @@ def examine() -> dict[str, Any]:
         "backends": backends(),
         "frameworks": found,
         "pairs": pairs(found),
+        "narrowing": narrowing(found),
     }
     seen["problems"] = problems(seen)
     return seen
@@ -239,12 +256,21 @@ def _pair_lines(found):
         yield "  none"
 
 
+def _narrowing_lines(found):
+    for name, what in found.items():
+        changed = ", ".join(f"{old} to {new}" for old, new in what["dtypes"].items())
+        remedy = f": {what['remedy']}" if what["remedy"] else ""
+        yield f"  {name:<12} changes {changed}{remedy}"
+
+
 def in_words(seen: dict[str, Any]) -> str:
     lines = [*_library_lines(seen["library"]), "", *_backend_lines(seen["backends"]), ""]
     lines.append("frameworks")
     lines += [f"  {name:<12} {version}" for name, version in seen["frameworks"].items()]
     lines += ["  none"] * (not seen["frameworks"])
     lines += ["", *_pair_lines(seen["pairs"])]
+    if seen["narrowing"]:
+        lines += ["", "values lost without dlbridge", *_narrowing_lines(seen["narrowing"])]
     if seen["problems"]:
         lines += ["", "problems", *(f"  {problem}" for problem in seen["problems"])]
     return "\n".join(lines)

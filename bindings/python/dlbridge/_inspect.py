@@ -6,15 +6,11 @@ import textwrap
 from html import escape
 from typing import Any, NamedTuple
 
-from . import _picture, abi
+from . import _consumers, _core, _picture, _producers, abi
 from ._constants import NEWEST_DLPACK as NEWEST
 from .abi import Kind, LayoutProperty, Severity, TensorFlag
 
 CAPSULES = {"dltensor": Kind.LEGACY, "dltensor_versioned": Kind.VERSIONED}
-# Packages whose arrays belong to a framework of another name.
-PACKAGES = {"jaxlib": "jax", "dpctl": "dpnp"}
-# Their arrays never change, but their exports do not record that.
-IMMUTABLE = frozenset(("jax", "tensorflow"))
 OTHER_WAYS = ("__array_interface__", "__cuda_array_interface__")
 
 
@@ -225,13 +221,16 @@ class Report:
 
     `kind` is "legacy", "versioned", or None if there is no tensor. Unknown values are None.
     `immutable`: the framework's arrays must not be written to, whatever the export states.
-    `consumers` maps each framework to None if it accepts the tensor as it is, or to the reason."""
+    `consumers` maps each framework to None if it accepts the tensor as it is, or to the reason.
+    `bridged` maps each framework to None if dlbridge.to converts the array without a permission, or
+    to its error, which names the permission."""
 
     def __init__(self, x: Any):
         self.type = f"{type(x).__module__}.{type(x).__qualname__}"
-        package = str(type(x).__module__).split(".")[0]
-        self.framework = "" if _is_capsule(x) else PACKAGES.get(package, package)
-        self.immutable = self.framework in IMMUTABLE
+        producer = None if _is_capsule(x) else _producers.of_array(x)
+        package = "" if _is_capsule(x) else str(type(x).__module__).split(".")[0]
+        self.framework = producer.name if producer is not None else package
+        self.immutable = producer is not None and producer.immutable
         self.asks = _questions(x)
         self.tables, self.tables_error = _tables(x)
         self.other_ways = [name for name in OTHER_WAYS if _has(x, name)]
@@ -242,7 +241,9 @@ class Report:
         self._nothing()
         self._look_at_best()
         self.asks = [ask._replace(capsule=None) for ask in self.asks]  # drops the source
-        self.consumers = _consumers(self) if self.layout and not self.broken else {}
+        whole = self.layout and not self.broken
+        self.consumers = _accepting(self) if whole else {}
+        self.bridged = _bridged(x, self) if whole or not self.asks else {}
 
     def _nothing(self):
         self.kind = self.version = self.flags = self.readonly = self.data = None
@@ -345,6 +346,7 @@ class Report:
             "layout_error": self.layout_error,
             "findings": self.findings,
             "consumers": self.consumers,
+            "bridged": self.bridged,
         }
 
     # ------------------------------------------------------------------------------------- in words
@@ -375,6 +377,7 @@ class Report:
             yield "speaks", "no __dlpack__"
         if self.kind is not None:
             yield from self._tensor_lines()
+        yield from _consumer_lines("to() gives", "to() not", self.bridged)
 
     def _tensor_lines(self):
         yield "kind", self._kind_words()
@@ -393,12 +396,7 @@ class Report:
             )
         if not self.findings:
             yield "findings", "none: it keeps every rule"
-        taken = [name for name, reason in self.consumers.items() if reason is None]
-        if taken:
-            yield "taken by", ", ".join(taken)
-        for name, reason in self.consumers.items():
-            if reason is not None:
-                yield "not by", f"{name}: {reason}"
+        yield from _consumer_lines("taken by", "not by", self.consumers)
 
     def _kind_words(self):
         words = self.kind + (f" {_dotted(self.version)}" if self.version else "")
@@ -472,11 +470,50 @@ def _finding_words(finding):
     )
 
 
-def _consumers(report):
-    """Framework -> why it rejects the tensor, or None. The table is imported only when needed."""
-    from ._consumers import CONSUMERS
+def _consumer_lines(taken, rejected, reasons):
+    names = [name for name, reason in reasons.items() if reason is None]
+    if names:
+        yield taken, ", ".join(names)
+    if not names and len(set(reasons.values())) == 1:
+        yield rejected, f"any framework: {next(iter(reasons.values()))}"
+        return
+    for name, reason in reasons.items():
+        if reason is not None:
+            yield rejected, f"{name}: {reason}"
 
-    return {name: consumer.takes(report) for name, consumer in CONSUMERS.items()}
+
+def _accepting(report):
+    """Framework -> why it rejects the tensor as it is, or None."""
+    return {name: consumer.takes(report) for name, consumer in _consumers.CONSUMERS.items()}
+
+
+def _borrowed(capsule, report):
+    """A tensor over the memory of a capsule, which keeps owning it."""
+    legacy = report.kind == "legacy"  # does not record writability
+    return _core.wrap(
+        capsule,
+        report.data or 0,
+        report.shape,
+        report.dtype_triple,
+        strides=report.strides,
+        device=report.device,
+        byte_offset=report.byte_offset,
+        tensor_flags=int(TensorFlag.READ_ONLY) if legacy else report.flags,
+    )
+
+
+def _bridged(x, report):
+    """Framework -> why dlbridge.to rejects the array without options, or None. Copies nothing."""
+    from ._adapt import Adapted, Options
+    from ._to import rejection_by
+
+    consumers = _consumers.CONSUMERS
+    try:
+        source = _borrowed(x, report) if _is_capsule(x) else x
+        adapted = Adapted(source, Options())
+    except Exception as error:
+        return dict.fromkeys(consumers, str(error))
+    return {name: rejection_by(consumer, adapted) for name, consumer in consumers.items()}
 
 
 def inspect(x: Any) -> Report:

@@ -1,11 +1,104 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Adjustments of frameworks' arrays whose own export loses information."""
+"""What each framework's arrays export, and adjustments where that loses information."""
 
+import dataclasses
+import functools
 import sys
+import threading
 from typing import Any
 
 from . import _core, _interfaces
-from ._consumers import producer_of
+
+
+@dataclasses.dataclass(frozen=True)
+class Producer:
+    """One framework as a producer."""
+
+    name: str
+    title: str
+    # The packages whose modules define its arrays, beside its own.
+    packages: tuple[str, ...] = ()
+    # Its arrays never change, which its exports do not record.
+    immutable: bool = False
+    # Its arrays are writable, which its legacy capsules do not record.
+    writable: bool = False
+    # It exports versioned capsules when asked.
+    versioned: bool = True
+    # Its arrays' device type.
+    device: int = 1
+    # It was registered by the program.
+    registered: bool = False
+
+
+PRODUCERS = {
+    framework.name: framework
+    for framework in (
+        Producer("numpy", "NumPy"),
+        Producer("torch", "PyTorch"),
+        Producer("jax", "JAX", ("jaxlib",), immutable=True, versioned=False),
+        Producer("tensorflow", "TensorFlow", immutable=True, versioned=False),
+        Producer("paddle", "Paddle"),
+        Producer("tvm_ffi", "tvm-ffi"),
+        Producer("onnxruntime", "ONNX Runtime", writable=True, versioned=False),
+        Producer("pyarrow", "PyArrow"),
+        Producer("dpnp", "dpnp", ("dpctl",), device=14),
+        Producer("cupy", "CuPy", device=2),
+    )
+}
+
+
+def _packages(producers: dict[str, Producer]) -> dict[str, str]:
+    return {
+        package: name
+        for name, producer in producers.items()
+        for package in (name.partition(".")[0], *producer.packages)
+    }
+
+
+_PACKAGES = _packages(PRODUCERS)
+_lock = threading.Lock()
+# Whether the program has registered a producer.
+any_registered = False
+
+
+def _found_by_module(module: str) -> Producer | None:
+    return PRODUCERS.get(_PACKAGES.get(module.partition(".")[0], ""))
+
+
+_by_name_of_module = functools.lru_cache(maxsize=256)(_found_by_module)
+
+
+def add(producer: Producer, replace: bool) -> None:
+    """Adds a row to the table; ValueError if there is one of this name and `replace` is false."""
+    global PRODUCERS, _PACKAGES, _by_name_of_module, any_registered
+    with _lock:
+        if producer.name in PRODUCERS and not replace:
+            raise ValueError(
+                f"expected the name of a producer that is not in the table, found "
+                f"{producer.name!r}; replace=True replaces it"
+            )
+        # New tables and a new cache, since other threads may use the old ones.
+        PRODUCERS = {**PRODUCERS, producer.name: producer}
+        _PACKAGES = _packages(PRODUCERS)
+        _by_name_of_module = functools.lru_cache(maxsize=256)(_found_by_module)
+        any_registered = True
+
+
+def of_array(array: Any) -> Producer | None:
+    """The row of an array's framework; that of the first base class that has one."""
+    for kind in type(array).__mro__:
+        module = kind.__module__
+        producer = _by_name_of_module(module) if isinstance(module, str) else None
+        if producer is not None:
+            return producer
+    return None
+
+
+def producer_of(array: Any) -> str:
+    """The framework of an array, or ""."""
+    producer = of_array(array)
+    return producer.name if producer is not None else ""
+
 
 # NumPy does not export arrays of these dtypes of the package ml_dtypes.
 _ML_DTYPES = ("bfloat16", "float8_", "float6_", "float4_")
@@ -49,13 +142,27 @@ def import_array(array: Any, **options: Any) -> _core.Tensor:
     """from_dlpack, with facts about the producer that its export does not record."""
     if isinstance(array, _core.Tensor) and not options:
         return array
-    producer = producer_of(array)
-    if producer == "numpy":
+    producer = of_array(array)
+    if producer is None:
+        return _core.from_dlpack(array, **options)
+    if producer.name == "numpy":
         return _import_numpy(array, options)
-    if producer == "onnxruntime":
+    if producer.name == "onnxruntime":
         return _import_onnxruntime(array, options)
-    if producer == "tensorflow" or producer == "jax":
+    if producer.immutable:
         options["writable"] = False
+    if producer.writable:
+        return _import_writable(array, options)
+    return _core.from_dlpack(array, **options)
+
+
+def _import_writable(array: Any, options: dict[str, Any]) -> _core.Tensor:
+    """An array whose legacy capsules mean writable memory; a versioned capsule has the flag."""
+    try:
+        return _core.from_dlpack(array, **{"writable": True, **options})
+    except BufferError as error:
+        if getattr(error, "rule", None) != "NOT_WRITABLE":
+            raise
     return _core.from_dlpack(array, **options)
 
 

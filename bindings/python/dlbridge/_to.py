@@ -1,16 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """to: converts an array of any framework to one of another."""
 
-import dataclasses
 import importlib
 import types
 from typing import Any
 
-from . import _consumers, _core, _producers
+from . import _arrays, _consumers, _core, _producers
 from ._adapt import Adapted, Options
-
-# Types of frameworks that have an exchange table.
-_TABLE_TYPES = {"torch": "Tensor"}
 
 
 def to(x: Any, target: Any, /, **options: Any) -> Any:
@@ -20,22 +16,31 @@ def to(x: Any, target: Any, /, **options: Any) -> Any:
     through the table, other frameworks through their own import. For NumPy, the dtypes of the
     package ml_dtypes are used if it is installed.
     """
-    if not options and isinstance(target, type):
+    if not options and isinstance(target, type) and not _is_registered(x, target):
         # Fast path for arrays that need no permission. Its rejections are explained below.
         try:
             result = _core.to_type(x, target)
-        except (BufferError, RuntimeError, ValueError):
+        except (BufferError, RuntimeError, TypeError, ValueError):
             result = None
         if result is not None:
             return result
     return _to(x, target, options)
 
 
+def _is_registered(x: Any, target: type) -> bool:
+    """Whether the program has registered facts about either side, which the fast path ignores."""
+    if not (_consumers.any_registered or _producers.any_registered):
+        return False
+    producer, consumer = _producers.of_array(x), _consumers.by_module(target.__module__)
+    return bool((producer and producer.registered) or (consumer and consumer.registered))
+
+
 def _to(x: Any, target: Any, options: dict[str, Any]) -> Any:
+    chosen = Options.of("to", options)
     framework, table = _resolved(target)
-    if framework is not None and options.get("consumer") is None:
-        options = {**options, "consumer": framework.name}
-    array = Adapted(x, Options(**options))
+    if framework is not None and chosen.consumer is None:
+        chosen = chosen.for_consumer(framework.name)
+    array = Adapted(x, chosen)
     if table is not None:
         tensor, drop = array.tensor_for(framework or _consumers.STRANGER)
         return _core.to_type(tensor, table, drop_read_only=drop)
@@ -63,9 +68,30 @@ def _resolved(target: Any) -> tuple[_consumers.Consumer | None, type | None]:
         raise ValueError(
             f"expected a type with an exchange table, or a target out of {known}, found {target!r}"
         )
-    if table is None and framework is not None and framework.name in _TABLE_TYPES:
-        table = getattr(importlib.import_module(framework.name), _TABLE_TYPES[framework.name])
+    if table is None and framework is not None and framework.exchange_type:
+        table = _below(_module_of(framework), framework.exchange_type)
     return framework, table
+
+
+def _module_of(framework: _consumers.Consumer) -> Any:
+    """The framework's module; ImportError with its package's name if it is not installed."""
+    try:
+        return importlib.import_module(framework.name)
+    except ModuleNotFoundError as error:
+        if error.name != framework.name:
+            raise
+        package = framework.distribution or framework.name
+        raise ModuleNotFoundError(
+            f"expected {framework.title} to be installed, found no module {framework.name!r}; "
+            f"run pip install {package}",
+            name=error.name,
+        ) from None
+
+
+def _below(owner: Any, path: str) -> Any:
+    for name in path.split("."):
+        owner = _attribute(owner, name)
+    return owner
 
 
 def _origin(target: Any) -> str:
@@ -76,35 +102,39 @@ def _origin(target: Any) -> str:
 
 def _import(framework: _consumers.Consumer, array: Adapted) -> Any:
     """Imports with the framework's own function, or through NumPy if that supports more."""
-    module = importlib.import_module(framework.name)
-    if framework.name == "numpy" and not _consumers.takes_dtype(framework, array.dtype):
-        return _as_ml_dtype(module, array)
-    if framework.name == "dpnp" and array.__dlpack_device__()[0] == _consumers.CPU:
-        # dpnp's import rejects scalars, empty arrays and most strides in host memory. Through NumPy
-        # it also makes a copy on its device.
-        numpy = importlib.import_module("numpy")
-        return module.array(numpy.from_dlpack(array.tensor_for(_consumers.by_name("numpy"))[0]))
-    importer: Any = module
-    for name in framework.importer.split("."):
-        importer = _attribute(importer, name)
+    module = _module_of(framework)
+    if framework.name == "numpy":
+        return _arrays.numpy_array(array)
+    if _goes_through_numpy(framework, array):
+        return module.array(_arrays.numpy_array(array))
+    importer = _below(module, framework.importer)
     return importer(array.__dlpack__() if framework.capsules else array)
+
+
+def _goes_through_numpy(framework: _consumers.Consumer, array: Adapted) -> bool:
+    """dpnp's import rejects scalars, empty arrays and most strides in host memory.
+
+    Through NumPy it also makes a copy on its device.
+    """
+    return framework.name == "dpnp" and array.device_pair[0] == _consumers.CPU
+
+
+def rejection_by(framework: _consumers.Consumer, array: Adapted) -> str | None:
+    """Why `to` would reject an array that was adapted without options; None if it would not.
+
+    Does not import the framework.
+    """
+    try:
+        if framework.name == "numpy" or _goes_through_numpy(framework, array):
+            _arrays.check(array)
+        else:
+            array.export_for(framework, None, framework.newest, None, None)
+    except (BufferError, RuntimeError, TypeError, ValueError) as error:
+        return str(error)
+    return None
 
 
 def _attribute(owner: Any, name: str) -> Any:
     if not hasattr(owner, name) and isinstance(owner, types.ModuleType):
         return importlib.import_module(f"{owner.__name__}.{name}")
     return getattr(owner, name)
-
-
-def _as_ml_dtype(numpy: Any, array: Adapted) -> Any:
-    """A NumPy array of a dtype of ml_dtypes; its bits are exchanged as unsigned integers."""
-    framework = _consumers.by_name("numpy")
-    try:
-        dtype = getattr(importlib.import_module("ml_dtypes"), array.dtype, None)
-    except ImportError:
-        dtype = None
-    if dtype is None:
-        array.tensor_for(framework)  # rejects the dtype
-    tensor, _ = array.tensor_for(dataclasses.replace(framework, lacks=()))
-    bits = f"uint{tensor.dtype_triple[1]}"
-    return numpy.from_dlpack(_producers.relabelled(tensor, bits)).view(dtype)

@@ -385,9 +385,10 @@ def test_takes_returns_the_reason():
         }
         return types.SimpleNamespace(**{**plain, **changes})
 
-    for consumer in _consumers.CONSUMERS.values():
-        assert consumer.takes(export()) is None
-        assert consumer.takes(export(strides=None)) is None
+    for name, consumer in _consumers.CONSUMERS.items():
+        device = (2, 0) if name == "cupy" else (1, 0)
+        assert consumer.takes(export(device=device)) is None
+        assert consumer.takes(export(device=device, strides=None)) is None
     said = {
         "torch": export(readonly=True),
         "jax": export(strides=[0, 1]),
@@ -396,6 +397,7 @@ def test_takes_returns_the_reason():
         "paddle": export(device=(14, 0)),
         "tvm_ffi": export(legacy=False),
         "pyarrow": export(versioned=False),
+        "cupy": export(),
     }
     for name, broken in said.items():
         assert _consumers.CONSUMERS[name].takes(broken), name

@@ -429,7 +429,7 @@ def test_a_dlpack_that_is_not_callable_is_rejected(value):
         from_dlpack(kind())
 
 
-@pytest.mark.parametrize("thing", [None, 1, "x", b"xyz", [1.0], {}, object(), type, len, Ellipsis])
+@pytest.mark.parametrize("thing", [None, 1, "x", [1.0], {}, object(), type, len, Ellipsis])
 def test_an_object_without_dlpack_is_rejected(thing):
     with rejected(TypeError, "supports DLPack", status="INVALID_ARGUMENT"):
         from_dlpack(thing)

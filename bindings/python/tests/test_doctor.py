@@ -92,7 +92,7 @@ def test_installed_frameworks_are_not_imported():
         "import sys\n"
         "from dlbridge import _doctor\n"
         "seen = _doctor.examine()\n"
-        "print([name for name in _doctor.FRAMEWORKS if name in sys.modules])\n"
+        "print([name for name in _doctor.names() if name in sys.modules])\n"
     )
     folders = os.pathsep.join(filter(None, sys.path))
     ran = subprocess.run(
@@ -115,9 +115,8 @@ def test_pairs_come_from_the_table_and_the_facts(monkeypatch):
         def takes(self, found):
             return None if found.versioned else f"{found.framework} is {found.kind}"
 
-    module = types.ModuleType("dlbridge._consumers")
-    module.CONSUMERS = {"torch": Cautious(), "jax": Cautious()}
-    monkeypatch.setitem(sys.modules, "dlbridge._consumers", module)
+    table = {"torch": Cautious(), "jax": Cautious()}
+    monkeypatch.setattr(_doctor._consumers, "CONSUMERS", table)
     found = {"numpy": "1.26.4", "torch": "2.15.0", "jax": "0.10.2"}
     pairs = {(one["producer"], one["consumer"]): one["rejection"] for one in _doctor.pairs(found)}
     assert pairs == {
@@ -134,6 +133,7 @@ def test_pairs_come_from_the_table_and_the_facts(monkeypatch):
             "backends": [],
             "frameworks": found,
             "pairs": _doctor.pairs(found),
+            "narrowing": {},
             "problems": ["something"],
         }
     )
@@ -143,18 +143,30 @@ def test_pairs_come_from_the_table_and_the_facts(monkeypatch):
     assert text.endswith("problems\n  something")
 
 
+def test_narrowing_consumers_are_reported(monkeypatch):
+    found = {"numpy": "2.4.6", "jax": "0.10.2"}
+    monkeypatch.delenv("JAX_ENABLE_X64", raising=False)
+    monkeypatch.setitem(sys.modules, "jax", None)
+    narrowing = _doctor.narrowing(found)
+    assert narrowing.keys() == {"jax"}
+    assert narrowing["jax"]["dtypes"]["int64"] == "int32"
+    text = "\n".join(_doctor._narrowing_lines(narrowing))
+    assert "int64 to int32" in text and "jax_enable_x64" in text
+    monkeypatch.setenv("JAX_ENABLE_X64", "1")
+    assert _doctor.narrowing(found) == {}
+
+
 def consumer(**facts):
     return types.SimpleNamespace(takes=lambda found: None, **facts)
 
 
 def test_an_immutable_producer_without_read_only_is_a_warning(monkeypatch):
-    module = types.ModuleType("dlbridge._consumers")
-    module.CONSUMERS = {
+    table = {
         "torch": consumer(immutable=False, honours_read_only=False),
         "numpy": consumer(immutable=False, honours_read_only=True),
         "jax": consumer(immutable=True, honours_read_only=False),
     }
-    monkeypatch.setitem(sys.modules, "dlbridge._consumers", module)
+    monkeypatch.setattr(_doctor._consumers, "CONSUMERS", table)
     found = {"jax": "0.10.2", "torch": "2.15.0", "numpy": "2.4.6", "paddle": "3.3.1"}
     pairs = _doctor.pairs(found)
     warned = {(one["producer"], one["consumer"]) for one in pairs if one["warning"]}

@@ -4,21 +4,19 @@ picture, whose coordinates are compared with the arithmetic of shape and strides
 
 import ctypes
 import gc
-import importlib
 import itertools
 import json
 import random
 import re
-import sys
-import types
 import weakref
 import xml.etree.ElementTree as ElementTree
 
 import pytest
 from checkout import root
 from corpus_world import MEMORY, World
-from dlbridge import _picture, abi, inspect
+from dlbridge import _consumers, _picture, abi, inspect
 
+REAL = _consumers.CONSUMERS
 SVG = "{http://www.w3.org/2000/svg}"
 
 # Rules of policies, conversions, views or drivers: no tensor breaks them by itself.
@@ -68,18 +66,28 @@ NAMES = {abi.Kind.LEGACY: b"dltensor", abi.Kind.VERSIONED: b"dltensor_versioned"
 def consumers(monkeypatch):
     """A table of two consumers that record their calls."""
 
-    class Anything:
+    class Anything(_consumers.Consumer):
         def takes(self, found):
             return None
 
-    class Contiguous:
+    class Contiguous(_consumers.Consumer):
         def takes(self, found):
             return None if found.contiguous["c"] else "not contiguous <at all>"
 
-    module = types.ModuleType("dlbridge._consumers")
-    module.CONSUMERS = {"easy": Anything(), "picky": Contiguous()}
-    monkeypatch.setitem(sys.modules, "dlbridge._consumers", module)
-    return module.CONSUMERS
+    flags = {"newest": (1, 3), "honours_read_only": True, "devices": None}
+    table = {
+        "easy": Anything("easy", "Easy", **flags),
+        "picky": Contiguous("picky", "Picky", strides=_consumers.COMPACT, **flags),
+    }
+    monkeypatch.setattr(_consumers, "CONSUMERS", table)
+    return table
+
+
+@pytest.fixture
+def real_consumers(monkeypatch):
+    """The package's table."""
+    monkeypatch.setattr(_consumers, "CONSUMERS", REAL)
+    return REAL
 
 
 def svg_of(html):
@@ -188,9 +196,8 @@ def test_the_layout_equals_the_librarys():
     assert seen > 50
 
 
-def test_the_real_table_accepts_every_report_of_the_corpus(monkeypatch):
-    monkeypatch.delitem(sys.modules, "dlbridge._consumers")
-    known = importlib.import_module("dlbridge._consumers").CONSUMERS
+def test_the_real_table_accepts_every_report_of_the_corpus(real_consumers):
+    known = real_consumers
     taken, rejected = set(), set()
     for _, name, spec in managed_objects():
         producer = World({name: spec}).producers[name]
@@ -203,11 +210,15 @@ def test_the_real_table_accepts_every_report_of_the_corpus(monkeypatch):
     assert taken == rejected == set(known)
 
 
-def test_the_real_table_accepts_a_plain_array(np, monkeypatch):
-    monkeypatch.delitem(sys.modules, "dlbridge._consumers")
-    for dtype in (np.float32, np.float64, np.int64):
+def test_the_real_table_accepts_a_plain_array(np, real_consumers):
+    for dtype, rejecting in (
+        (np.float32, ["cupy"]),
+        (np.float64, ["jax", "cupy"]),
+        (np.int64, ["jax", "cupy"]),
+    ):
         report = inspect(np.zeros((3, 4), dtype))
-        assert [name for name, reason in report.consumers.items() if reason] == [], dtype
+        assert [name for name, reason in report.consumers.items() if reason] == rejecting, dtype
+        assert [name for name, reason in report.bridged.items() if reason] == rejecting, dtype
 
 
 def tensor_of(producer):

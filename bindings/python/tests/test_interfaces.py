@@ -279,7 +279,7 @@ def test_to_buffer_of_another_device():
     with pytest.raises(BufferError, match="expected memory that the CPU can read"):
         dlbridge.to_buffer(dlbridge.from_interface(cuda(), device=(2, 0)))
     with pytest.raises(TypeError):
-        dlbridge.to_buffer(b"no DLPack")
+        dlbridge.to_buffer("no DLPack")
 
 
 # --------------------------------------------------------------------------------------- interfaces

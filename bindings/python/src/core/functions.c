@@ -159,6 +159,52 @@ static int64_t stream_of(const DLBridgePyImportOptions* how) {
   return (how->options & DLBRIDGE_PY_STREAM) != 0 ? how->stream : DLBRIDGE_ARRAY_API_STREAM_NONE;
 }
 
+/* The keywords as a dict; `keywords` may be NULL. */
+static PyObject* keywords_of(PyObject* const* values, PyObject* keywords) {
+  Py_ssize_t i, count = keywords != NULL ? CORE_TUPLE_SIZE(keywords) : 0;
+  PyObject* result = PyDict_New();
+  for (i = 0; result != NULL && i < count; ++i) {
+    if (PyDict_SetItem(result, CORE_TUPLE_ITEM(keywords, i), values[i]) < 0) {
+      Py_CLEAR(result);
+    }
+  }
+  return result;
+}
+
+/* The tensor of an object without DLPack that Python code knows: a buffer or a column. None if it
+ * does not know the object; NULL with an exception if it rejects it. */
+static PyObject* ask_python(PyObject* object, PyObject* const* values, PyObject* keywords) {
+  PyObject* module = PyImport_ImportModule("dlbridge._foreign");
+  PyObject* options = module != NULL ? keywords_of(values, keywords) : NULL;
+  PyObject* result =
+      options != NULL ? PyObject_CallMethod(module, "imported", "OO", object, options) : NULL;
+  Py_XDECREF(options);
+  Py_XDECREF(module);
+  return result;
+}
+
+/* Called after an import failed. NULL with the exception of the import if Python code cannot help.
+ */
+static PyObject* import_foreign(PyObject* object, PyObject* const* values, PyObject* keywords) {
+  DLBridgePyPending_ pending, newer;
+  PyObject* result;
+  if (!PyErr_ExceptionMatches(PyExc_TypeError)) {
+    return NULL;
+  }
+  pending = dlbridge_py_set_aside_();
+  result = ask_python(object, values, keywords);
+  if (result == Py_None) {
+    Py_DECREF(result);
+    dlbridge_py_put_back_(pending);
+    return NULL;
+  }
+  newer = dlbridge_py_set_aside_();
+  dlbridge_py_put_back_(pending);
+  PyErr_Clear();
+  dlbridge_py_put_back_(newer);
+  return result;
+}
+
 static PyObject* from_dlpack(PyObject* module, PyObject* const* args, Py_ssize_t count,
                              PyObject* keywords) {
   CoreState* state = core_state_of_module(module);
@@ -169,12 +215,14 @@ static PyObject* from_dlpack(PyObject* module, PyObject* const* args, Py_ssize_t
   }
   if (keywords == NULL || CORE_TUPLE_SIZE(keywords) == 0) {
     return dlbridge_py_import(&state->py, args[0], &core_import_options, &tensor) < 0
-               ? NULL
+               ? import_foreign(args[0], NULL, NULL)
                : core_tensor_new(state, tensor, DLBRIDGE_ARRAY_API_STREAM_NONE);
   }
-  if (read_import(&state->names, args + 1, keywords, &given) < 0 ||
-      dlbridge_py_import(&state->py, args[0], &given.how, &tensor) < 0) {
+  if (read_import(&state->names, args + 1, keywords, &given) < 0) {
     return NULL;
+  }
+  if (dlbridge_py_import(&state->py, args[0], &given.how, &tensor) < 0) {
+    return import_foreign(args[0], args + 1, keywords);
   }
   if (given.read_only) {
     tensor->flags |= DLPACK_FLAG_BITMASK_READ_ONLY; /* the owner may add this flag */
