@@ -110,7 +110,7 @@ def _count(nbytes: int, bits: int) -> int:
     if rest:
         raise ValueError(
             f"expected bytes of whole elements, of {bits} bits each, found {nbytes} bytes: "
-            "say the shape"
+            "pass shape="
         )
     return count
 
@@ -122,7 +122,7 @@ def _dtype_of(view: memoryview) -> str:
     if code not in _FORMATS:
         raise BufferError(
             "expected a buffer of numbers or bools, one to an element, found the format "
-            f"{view.format!r}; where its bytes are wanted, say dtype="
+            f"{view.format!r}; dlbridge.from_buffer(x, dtype=...) takes its bytes as another dtype"
         )
     if order in _FOREIGN and view.itemsize > 1:
         raise BufferError(

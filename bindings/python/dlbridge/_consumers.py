@@ -249,6 +249,8 @@ any_registered = False
 
 # A consumer that is not in the table. Only its arguments of __dlpack__ describe it.
 STRANGER = Consumer("", "the consumer", devices=None)
+# dlbridge.Tensor as a target of `to`.
+ITSELF = Consumer("", "dlbridge.Tensor", newest=(1, 3), honours_read_only=True, devices=None)
 
 
 def by_name(name: str) -> Consumer:

@@ -43,8 +43,8 @@ def register_consumer(
     read-only memory.
 
     name: the framework's module. title: its name in messages.
-    importer: the path of its import function below the module. takes_capsules: that function accepts
-    capsules only. exchange_type: the path of a type with an exchange table, used instead.
+    importer: the path of its import function below the module. takes_capsules: that function
+    accepts capsules only. exchange_type: the path of a type with an exchange table, used instead.
     max_version: the version that it requests; None: it requests legacy capsules.
     keeps_read_only: it keeps READ_ONLY. never_writes: its arrays are immutable.
     strides: "any", "not negative", "permuted" (compact with the axes in any order) or "compact".

@@ -42,7 +42,8 @@ def _to(x: Any, target: Any, options: dict[str, Any]) -> Any:
         chosen = chosen.for_consumer(framework.name)
     array = Adapted(x, chosen)
     if table is not None:
-        tensor, drop = array.tensor_for(framework or _consumers.STRANGER)
+        stranger = _consumers.ITSELF if table is _core.Tensor else _consumers.STRANGER
+        tensor, drop = array.tensor_for(framework or stranger)
         return _core.to_type(tensor, table, drop_read_only=drop)
     assert framework is not None
     result = _import(framework, array)

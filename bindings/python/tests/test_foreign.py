@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Buffers and columns of data frames in from_dlpack, adapt, to and inspect; numpy.asarray."""
+
+import array
+import ctypes
+import mmap
+import sys
+
+import dlbridge
+import numpy as np
+import pytest
+from dlbridge import _core
+
+BUFFERS = {
+    "array.array": (lambda: array.array("d", [1.0, 2.0, 3.0]), "float64", (3,), False),
+    "memoryview": (lambda: memoryview(array.array("i", [1, 2])), "int32", (2,), False),
+    "bytes": (lambda: b"abcd", "uint8", (4,), True),
+    "bytearray": (lambda: bytearray(b"abcd"), "uint8", (4,), False),
+    "mmap": (lambda: mmap.mmap(-1, 64), "uint8", (64,), False),
+    "ctypes": (lambda: (ctypes.c_float * 3)(), "float32", (3,), False),
+    "2-D": (lambda: memoryview(bytearray(6)).cast("B", (2, 3)), "uint8", (2, 3), False),
+    "scalar": (lambda: np.float32(2.5), "float32", (), True),
+}
+
+
+@pytest.mark.parametrize("name", BUFFERS)
+def test_buffers(name):
+    make, dtype, shape, readonly = BUFFERS[name]
+    source = make()
+    tensor = dlbridge.from_dlpack(source)
+    assert (tensor.dtype, tensor.shape, tensor.readonly) == (dtype, shape, readonly)
+    assert bytes(memoryview(tensor)) == bytes(source)
+    assert dlbridge.to(source, np).dtype == dtype
+    assert dlbridge.to(source, dlbridge.Tensor).shape == shape
+    assert np.from_dlpack(dlbridge.adapt(source)).flags.writeable != readonly
+    report = dlbridge.inspect(source)
+    assert report.bridged["numpy"] is None
+    assert "to() gives numpy" in str(report)
+
+
+def test_memory_is_shared():
+    samples = array.array("f", [1.0, 2.0])
+    tensor = dlbridge.from_dlpack(samples)
+    samples[0] = 7.0
+    assert memoryview(tensor)[0] == 7.0
+    with pytest.raises(BufferError):
+        samples.append(1.0)
+
+
+def test_options_apply_to_buffers():
+    source = array.array("f", [1.0, 2.0])
+    assert dlbridge.from_dlpack(source, writable=False).readonly
+    copied = dlbridge.from_dlpack(source, copy=True)
+    assert copied.data_ptr != source.buffer_info()[0]
+    assert dlbridge.from_dlpack(source, shape=(2,)).size == 2
+    with pytest.raises(BufferError):
+        dlbridge.from_dlpack(source, ndim=2)
+    with pytest.raises(BufferError, match="writ"):
+        dlbridge.from_dlpack(b"abcd", writable=True)
+    assert not dlbridge.from_dlpack(b"abcd", writable=True, copy=True).readonly
+
+
+def test_read_only_buffers_stay_read_only():
+    with pytest.raises(dlbridge.Rejection, match="readonly='copy'"):
+        dlbridge.adapt(b"abcd", consumer="torch").__dlpack__(max_version=(1, 0))
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        (memoryview(b"abcd").cast("c"), "'c'"),
+        ((ctypes.c_uint16.__ctype_be__ * 2)(), "byte order"),
+    ],
+)
+def test_other_formats_name_from_buffer(source, found):
+    with pytest.raises(BufferError, match=found) as caught:
+        dlbridge.from_dlpack(source)
+    if found == "'c'":
+        assert "from_buffer(x, dtype=...)" in str(caught.value)
+
+
+def test_other_objects_are_rejected_as_before():
+    for thing in ("text", 3, None, [1.0], object(), bytes):
+        with pytest.raises(TypeError, match="supports DLPack"):
+            dlbridge.from_dlpack(thing)
+
+    class Broken:
+        def __dlpack__(self, **keywords):
+            raise TypeError("of the producer")
+
+        def __dlpack_device__(self):
+            return (1, 0)
+
+    with pytest.raises(TypeError, match="of the producer"):
+        dlbridge.from_dlpack(Broken())
+
+
+# ------------------------------------------------------------------------------------------- NumPy
+
+
+def test_asarray_shares_memory():
+    source = np.arange(12, dtype=np.float32).reshape(3, 4)[::-1, ::2]
+    for wrap in (dlbridge.adapt, lambda x: dlbridge.adapt(x, consumer="torch")):
+        taken = np.asarray(wrap(source))
+        assert taken.dtype == np.float32
+        np.testing.assert_array_equal(taken, source)
+        assert np.shares_memory(taken, source)
+        assert not np.shares_memory(np.array(wrap(source)), source)
+    assert np.asarray(dlbridge.adapt(source), dtype=np.float64).dtype == np.float64
+
+
+def test_arguments_of_array_are_those_of_numpy_2():
+    source = np.arange(3)
+    adapted = dlbridge.adapt(source)
+    assert np.shares_memory(adapted.__array__(copy=False), source)
+    assert not np.shares_memory(adapted.__array__(copy=True), source)
+    assert adapted.__array__(np.int8).dtype == np.int8
+    assert adapted.__array__(np.int64, copy=None) is not None
+    with pytest.raises(ValueError, match="copy=False"):
+        adapted.__array__(np.int8, copy=False)
+    with pytest.raises(TypeError, match="copy"):
+        adapted.__array__(copy="yes")
+    copied = dlbridge.adapt(source, copy=True)
+    assert not np.shares_memory(np.asarray(copied), source)
+    assert not hasattr(copied, "__array_interface__")
+
+
+def test_asarray_keeps_read_only():
+    source = np.arange(3)
+    source.flags.writeable = False
+    assert not np.asarray(dlbridge.adapt(source)).flags.writeable
+    assert dlbridge.adapt(source).__array_interface__["data"][1] is True
+
+
+def test_asarray_of_another_device_names_the_remedy():
+    there = _core.wrap(None, 4096, (3,), "float32", device="cuda")
+    with pytest.raises(dlbridge.Rejection, match="device='cpu'"):
+        np.asarray(dlbridge.adapt(there))
+    assert not hasattr(dlbridge.adapt(there), "__array_interface__")
+
+
+def test_asarray_of_a_dtype_that_numpy_lacks(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ml_dtypes", None)
+    bits = np.zeros(3, np.uint16)
+    tensor = _core.wrap(bits, bits.ctypes.data, (3,), "bfloat16")
+    with pytest.raises(dlbridge.Rejection, match="NumPy has, found bfloat16"):
+        np.asarray(dlbridge.adapt(tensor))
+    assert not hasattr(dlbridge.adapt(tensor), "__array_interface__")
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="classes export buffers since CPython 3.12")
+def test_memoryview():
+    assert memoryview(dlbridge.adapt(b"abc")).tobytes() == b"abc"
+
+
+# ----------------------------------------------------------------------------------------- columns
+
+
+def refused(x, error, *words):
+    for call in (dlbridge.from_dlpack, dlbridge.adapt, lambda x: dlbridge.to(x, "numpy")):
+        with pytest.raises(error) as caught:
+            call(x)
+        for word in words:
+            assert word in str(caught.value), caught.value
+        assert "\n" not in str(caught.value)
+    assert set(map(str, dlbridge.inspect(x).bridged.values())) != {"None"}
+
+
+def accepted(x, values, dtype):
+    for taken in (np.asarray(dlbridge.from_dlpack(x)), dlbridge.to(x, "numpy")):
+        assert taken.dtype == dtype
+        np.testing.assert_array_equal(taken, values)
+
+
+def test_pandas():
+    pd = pytest.importorskip("pandas")
+    series = pd.Series([1.5, 2.5])
+    accepted(series, [1.5, 2.5], "float64")
+    assert np.shares_memory(dlbridge.to(series, "numpy"), series.to_numpy())
+    assert dlbridge.from_dlpack(series).readonly != series.to_numpy().flags.writeable
+    accepted(pd.Series([1.0, None]), [1.0, np.nan], "float64")
+    accepted(pd.Series([True, False]), [True, False], "bool")
+    accepted(pd.Index([3, 4]), [3, 4], "int64")
+    accepted(pd.RangeIndex(3), [0, 1, 2], "int64")
+    refused(pd.Series([1, None], dtype="Int64"), BufferError, "1 of them", "na_value")
+    refused(pd.Series([1, 2], dtype="Int64"), TypeError, "Int64", 'x.to_numpy("int64")')
+    refused(pd.Series(["a", "b"]), TypeError, "pandas Series", "numbers")
+    refused(pd.Series(["a", None], dtype=object), TypeError, "object")
+    refused(pd.Series(["a", "b"], dtype="category"), TypeError, "x.cat.codes")
+    refused(pd.CategoricalIndex(["a"]), TypeError, "x.codes")
+    refused(pd.Series(pd.to_datetime(["2020-01-01"])), TypeError, 'x.astype("int64")')
+    refused(pd.DataFrame({"a": [1.0]}), TypeError, "x[name]", "x.to_numpy()")
+    refused(pd.MultiIndex.from_tuples([(1, 2)]), TypeError, "several columns")
+
+
+def test_polars():
+    pl = pytest.importorskip("polars")
+    series = pl.Series([1.5, 2.5])
+    accepted(series, [1.5, 2.5], "float64")
+    assert dlbridge.from_dlpack(series).readonly
+    accepted(pl.Series([1, 2], dtype=pl.UInt16), [1, 2], "uint16")
+    refused(pl.Series([1, None]), BufferError, "1 of them", "x.fill_null(value)")
+    refused(pl.Series(["a"]), TypeError, "String", "numbers")
+    refused(pl.Series(["a"], dtype=pl.Categorical), TypeError, "x.to_physical()")
+    refused(pl.Series([True]), TypeError, "x.cast(polars.UInt8)")
+    refused(pl.concat([series, series], rechunk=False), BufferError, "2 chunks", "x.rechunk()")
+    refused(pl.DataFrame({"a": [1.0]}), TypeError, "x[name]")
+    refused(pl.DataFrame({"a": [1.0]}).lazy(), TypeError, "several columns")
+
+
+def test_pyarrow():
+    pa = pytest.importorskip("pyarrow")
+    column = pa.array([1.5, 2.5])
+    accepted(column, [1.5, 2.5], "float64")
+    assert dlbridge.from_dlpack(column).readonly
+    accepted(pa.chunked_array([[1, 2]]), [1, 2], "int64")
+    accepted(pa.Tensor.from_numpy(np.ones((2, 2))), np.ones((2, 2)), "float64")
+    refused(pa.array([1, None]), TypeError, "null")
+    refused(pa.chunked_array([[1, None]]), TypeError, "null")
+    refused(pa.array(["a"]), TypeError, "string")
+    refused(pa.array(["a"]).dictionary_encode(), TypeError, "dictionary")
+    refused(pa.array([True]), TypeError, "bool")
+    refused(pa.chunked_array([[1], [2]]), BufferError, "2 chunks", "x.combine_chunks()")
+    refused(pa.table({"a": [1]}), TypeError, "x.column(name)")
