@@ -34,6 +34,14 @@ inline bool next_overload(pybind11::handle source, bool convert) {
   return false;
 }
 
+// A result, or the exception that is set.
+inline pybind11::handle made(PyObject* object) {
+  if (object == nullptr) {
+    throw pybind11::error_already_set();
+  }
+  return object;
+}
+
 }  // namespace detail
 
 /// Exceptions of dlbridge that leave functions of this module, such as those of `at`, become Python
@@ -65,7 +73,7 @@ struct type_caster<dlbridge::py::arg<T, Demands...>> {
     return value || dlbridge::py::detail::next_overload(source, convert);
   }
   static handle cast(const argument& given, return_value_policy /*policy*/, handle /*parent*/) {
-    return dlbridge::py::to_python(given.owner());
+    return dlbridge::py::detail::made(dlbridge::py::to_python(given.owner()));
   }
 };
 
@@ -78,11 +86,11 @@ struct type_caster<dlbridge::tensor> {
     return value || dlbridge::py::detail::next_overload(source, convert);
   }
   static handle cast(dlbridge::tensor&& given, return_value_policy /*policy*/, handle /*parent*/) {
-    return dlbridge::py::to_python(std::move(given));
+    return dlbridge::py::detail::made(dlbridge::py::to_python(std::move(given)));
   }
   static handle cast(const dlbridge::tensor& given, return_value_policy /*policy*/,
                      handle /*parent*/) {
-    return dlbridge::py::to_python(given);
+    return dlbridge::py::detail::made(dlbridge::py::to_python(given));
   }
 };
 

@@ -21,8 +21,9 @@ NB_MODULE(typed_nanobind, m) {
   m.def("which", [](const doubles&) { return "double"; });
   m.def("which", [](const std::string&) { return "str"; });
   m.def("which", [](double) { return "number"; });
-  m.def("maybe", [](const std::optional<points>& given) { return given ? sum(*given) : -1.0; },
-        nanobind::arg().none());
+  m.def(
+      "maybe", [](const std::optional<points>& given) { return given ? sum(*given) : -1.0; },
+      nanobind::arg().none());
   m.def("count", [](const std::vector<points>& given) { return given.size(); });
   m.def("forward", [](points given) { return given; });
   m.def("share", [](const points& given) { return db::share(given.owner()).value(); });
@@ -30,6 +31,7 @@ NB_MODULE(typed_nanobind, m) {
   m.def("empty", [] { return db::tensor(); });
   m.def("release", [](points given) { release_elsewhere(std::move(given)); });
   m.def("unlocked", &sum, nanobind::call_guard<nanobind::gil_scoped_release>());
-  m.def("unlocked_copy", [](points given) { return sum(given); },
-        nanobind::call_guard<nanobind::gil_scoped_release>());
+  m.def(
+      "unlocked_copy", [](points given) { return sum(given); },
+      nanobind::call_guard<nanobind::gil_scoped_release>());
 }

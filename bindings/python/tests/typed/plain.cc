@@ -17,7 +17,8 @@ PyObject* sum_of(PyObject*, PyObject* object) {
   return with<points>(object, [](const auto& given) { return PyFloat_FromDouble(sum(given)); });
 }
 PyObject* negate_all(PyObject*, PyObject* object) {
-  return with<writable>(object, [](const auto& given) { return negate(given), Py_NewRef(Py_None); });
+  return with<writable>(object,
+                        [](const auto& given) { return negate(given), Py_NewRef(Py_None); });
 }
 PyObject* negate_vouched(PyObject*, PyObject* object) {
   return with<vouched>(object, [](const auto& given) { return negate(given), Py_NewRef(Py_None); });
@@ -57,9 +58,7 @@ PyObject* throws(PyObject*, PyObject*) {
 PyObject* forward(PyObject*, PyObject* object) {
   return with<points>(object, [](const auto& given) { return db::py::to_python(given.owner()); });
 }
-PyObject* pass_on(PyObject*, PyObject* object) {
-  return db::py::to_python(db::py::import(object));
-}
+PyObject* pass_on(PyObject*, PyObject* object) { return db::py::to_python(db::py::import(object)); }
 PyObject* fails(PyObject*, PyObject* object) {
   return with<points>(object, [](const auto&) -> PyObject* {
     PyErr_SetString(PyExc_KeyError, "of the function");
@@ -135,14 +134,14 @@ bool misuse(PyObject* object) { return bool(both::import(object)); }
 #elif MISUSE == 4
 // says: read bool tensors as dlbridge::boolean
 bool misuse(PyObject* object) {
-  return bool(db::py::arg<const bool, db::shape<-1>>::import(object));
+  return bool(db::py::arg<const bool, db::shape<-1> >::import(object));
 }
 #elif MISUSE == 5
 // says: assignment of read-only location|cannot assign to return value
 void misuse(const points& given) { given(0, 0) = 1; }
 #elif MISUSE == 6
 // says: either all element types of an argument are const, or none
-using mixed = db::py::arg<db::py::one_of<const float, double>, db::shape<-1>>;
+using mixed = db::py::arg<db::py::one_of<const float, double>, db::shape<-1> >;
 bool misuse(PyObject* object) { return bool(mixed::import(object)); }
 #elif MISUSE == 7
 // says: the demands of an argument are a shape, a device type
@@ -152,7 +151,8 @@ bool misuse(PyObject* object) {
 #elif MISUSE == 8
 // says: use of deleted function .*visit|call to deleted member function 'visit'
 double misuse(PyObject* object) {
-  return numbers::import(object).visit([](const auto& view) { return view.size() > 0 ? 1.0 : 0.0; });
+  return numbers::import(object).visit(
+      [](const auto& view) { return view.size() > 0 ? 1.0 : 0.0; });
 }
 #elif MISUSE == 9
 // says: use of deleted function .*data|call to deleted member function 'data'

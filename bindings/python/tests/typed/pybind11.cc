@@ -26,6 +26,7 @@ PYBIND11_MODULE(typed_pybind11, m) {
   m.def("empty", [] { return db::tensor(); });
   m.def("release", [](points given) { release_elsewhere(std::move(given)); });
   m.def("unlocked", &sum, pybind11::call_guard<pybind11::gil_scoped_release>());
-  m.def("unlocked_copy", [](points given) { return sum(given); },
-        pybind11::call_guard<pybind11::gil_scoped_release>());
+  m.def(
+      "unlocked_copy", [](points given) { return sum(given); },
+      pybind11::call_guard<pybind11::gil_scoped_release>());
 }
