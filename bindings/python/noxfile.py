@@ -101,12 +101,12 @@ def sdist(session):
 # ---------------------------------------------------------------------------------------- tests
 
 
-def run_tests(session, **environment):
+def run_tests(session, files=(str(HERE / "tests"),), **environment):
     """Runs pytest outside the checkout's package folder, so that it imports the installed one."""
     SCRATCH.mkdir(parents=True, exist_ok=True)
     session.chdir(SCRATCH)
     options = ("-q", "-p", "no:cacheprovider", "--color=no", "-ra")
-    session.run("pytest", *options, *session.posargs, str(HERE / "tests"), env=environment)
+    session.run("pytest", *options, *session.posargs, *files, env=environment)
 
 
 def tests(session):
@@ -123,6 +123,21 @@ def tests(session):
 
 for tested in (version for version in TESTED if version in CHOSEN):
     nox.session(tests, name=f"tests-{tested}", python=tested, requires=["wheels"])
+
+
+@nox.session(python="3.11", requires=["wheels"])
+def extensions(session):
+    """The examples of extensions, and the typed arguments of pybind11 and nanobind.
+
+    They are built with CMake and pkg-config against the installed wheel.
+    """
+    missing = [name for name in ("cmake", "ninja", "c++", "pkg-config") if not shutil.which(name)]
+    if missing:
+        session.error(f"not installed: {', '.join(missing)}")
+    install_pinned(session, REQUIREMENTS / "tests.txt", REQUIREMENTS / "extensions.txt")
+    install_wheel(session)
+    tests = [str(HERE / "tests" / name) for name in ("test_typed.py", "test_extensions.py")]
+    run_tests(session, files=tests, DLBRIDGE_EXTENSIONS="1")
 
 
 def install_source(session, source, settings, *options):

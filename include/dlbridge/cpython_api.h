@@ -5,16 +5,16 @@
  * and C++11 on top of Python.h; the shared library itself never needs Python.
  *
  * This header includes its parts, in dlbridge/cpython/, which programs do not include themselves:
- * state.h and life.h (DLBridgePy), errors.h, owners.h (dlbridge_py_wrap), options.h, import.h, borrow.h,
- * export.h (dlbridge_py_capsule), answer.h (dlbridge_py_dlpack), consumers.h, offer.h (exchange tables),
- * to_type.h, and what these need.
+ * state.h, life.h and interpreter.h (DLBridgePy), errors.h, owners.h (dlbridge_py_wrap), options.h,
+ * import.h, borrow.h, export.h (dlbridge_py_capsule), answer.h (dlbridge_py_dlpack), consumers.h, offer.h
+ * (exchange tables), to_type.h, and what these need.
  *
  * Include Python.h first, as CPython requires. The version-specific API works from 3.10 on, the limited
  * API from 3.12 (Py_LIMITED_API >= 0x030c0000). Free-threaded builds compile too.
  *
  * STATE. A DLBridgePy caches names and types, one per interpreter. Put it in the module's state, call
  * dlbridge_py_init in Py_mod_exec, and dlbridge_py_traverse and dlbridge_py_clear in the module's
- * m_traverse, m_clear and m_free.
+ * m_traverse, m_clear and m_free. Or, without module state, use the one of dlbridge_py_state().
  *
  * THREADS. Every function needs the GIL (an attached thread state) unless its comment states otherwise.
  * Deleters of tensors made here may run on any thread, with or without the GIL.
@@ -44,6 +44,7 @@
 #include "dlbridge/cpython/owners.h"
 #include "dlbridge/cpython/consumers.h"
 #include "dlbridge/cpython/life.h"
+#include "dlbridge/cpython/interpreter.h"
 #include "dlbridge/cpython/types.h"
 #include "dlbridge/cpython/options.h"
 #include "dlbridge/cpython/accept.h"

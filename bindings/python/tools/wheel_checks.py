@@ -53,10 +53,23 @@ def sources():
     package = (path for path in (HERE / "dlbridge").rglob("*") if path.is_file())
     found = {f"dlbridge/{path.relative_to(HERE / 'dlbridge')}": path for path in package}
     found = {name: path for name, path in found.items() if "__pycache__" not in name}
-    for path in (ROOT / "include/dlbridge").rglob("*.h"):
-        found[f"dlbridge/include/{path.relative_to(ROOT / 'include')}"] = path
+    for folder, pattern in ((ROOT / "include", "*.h"), (ROOT / "bindings/cpp/include", "*.hpp")):
+        for path in (folder / "dlbridge").rglob(pattern):
+            found[f"dlbridge/include/{path.relative_to(folder)}"] = path
     found[f"{metadata_folder()}/licenses/LICENSE"] = ROOT / "LICENSE"
     return found
+
+
+CMAKE = "dlbridge/lib/cmake/dlbridge"
+PKG_CONFIG = "dlbridge/lib/pkgconfig/dlbridge.pc"
+LINK = "dlbridge/lib/libdlbridge.so"
+
+
+def development():
+    """Files for extensions that are built against the package, made by its build."""
+    names = ("Config", "ConfigVersion", "ConfigVersionBasic", "Targets-shared")
+    found = [f"{CMAKE}/dlbridge{name}.cmake" for name in names]
+    return [*found, f"{CMAKE}/dlbridgeTargets-shared-release.cmake", PKG_CONFIG, LINK]
 
 
 def metadata_folder():
@@ -64,7 +77,8 @@ def metadata_folder():
 
 
 def check_contents(wheel):
-    expected = {*sources(), *(f"{metadata_folder()}/{n}" for n in ("METADATA", "RECORD", "WHEEL"))}
+    expected = {*sources(), *development()}
+    expected |= {f"{metadata_folder()}/{name}" for name in ("METADATA", "RECORD", "WHEEL")}
     for path in (library(wheel), *extensions(wheel).values()):
         expected.add(str(path.relative_to(wheel.folder)))
     return library_checks.difference(set(files(wheel)), expected)
@@ -191,9 +205,38 @@ def check_paths(wheel):
     ]
 
 
+def check_development(wheel):
+    """CMake, pkg-config and the linker find this library, wherever the package is."""
+    missing = [name for name in development() if not (wheel.folder / name).exists()]
+    return [] if missing else [*cmake_complaints(wheel), *link_complaints(wheel)]
+
+
+def cmake_complaints(wheel):
+    targets = (wheel.folder / CMAKE / "dlbridgeTargets-shared-release.cmake").read_text()
+    package = (wheel.folder / CMAKE / "dlbridgeTargets-shared.cmake").read_text()
+    location = f'"${{_IMPORT_PREFIX}}/dlbridge/lib/{library(wheel).name}"'
+    wanted = {f"IMPORTED_LOCATION_RELEASE {location}": targets}
+    wanted[f'IMPORTED_SONAME_RELEASE "{library(wheel).name}"'] = targets
+    wanted['INTERFACE_INCLUDE_DIRECTORIES "${_IMPORT_PREFIX}/dlbridge/include"'] = package
+    wanted[f'DLBRIDGE_VERSION "{archive_checks.version()}"'] = package
+    return [f"find_package: no '{line}'" for line, text in wanted.items() if line not in text]
+
+
+def link_complaints(wheel):
+    script = (wheel.folder / LINK).read_bytes()
+    wanted = f"INPUT({library(wheel).name})\n".encode()
+    complaints = [] if script == wanted else [f"{LINK} is not '{wanted}'"]
+    lines = (wheel.folder / PKG_CONFIG).read_text().splitlines()
+    wanted = ["prefix=${pcfiledir}/../..", "libdir=${prefix}/lib", "includedir=${prefix}/include"]
+    wanted += [f"Version: {archive_checks.version()}", "Cflags: -I${includedir}"]
+    wanted += ["Libs: -L${libdir} -ldlbridge"]
+    return complaints + [f"pkg-config: no '{line}'" for line in wanted if line not in lines]
+
+
 CHECKS = {
     "contents": check_contents,
     "sources": check_sources,
+    "development": check_development,
     "metadata": check_metadata,
     "machine": check_machine,
     "needed": check_needed,
@@ -286,7 +329,17 @@ FAULTS = [
     ("dlbridge/lib/libdlbridge.so.1", patchelf("--set-soname", "libother.so.1"), {"library"}),
     ("dlbridge/include/dlbridge/dlbridge.h", append(b"/* more */\n"), {"sources"}),
     ("dlbridge/include/dlbridge/dlbridge.h", pathlib.Path.unlink, {"contents"}),
+    ("dlbridge/include/dlbridge/pybind11.hpp", append(b"// more\n"), {"sources"}),
+    ("dlbridge/include/dlbridge/hpp/arg.hpp", pathlib.Path.unlink, {"contents"}),
     ("dlbridge/lib/libcuda.so.1", pathlib.Path.touch, {"contents"}),
+    (f"{CMAKE}/dlbridgeConfig.cmake", pathlib.Path.unlink, {"contents"}),
+    (f"{CMAKE}/dlbridgeTargets-shared-release.cmake", replace(b"so.1", b"so.2"), {"development"}),
+    (f"{CMAKE}/dlbridgeTargets-shared-release.cmake", replace(b"${_IM", b"/opt/${"), {"development"}),
+    (f"{CMAKE}/dlbridgeTargets-shared.cmake", replace(b"/include", b"/headers"), {"development"}),
+    (PKG_CONFIG, replace(b"${pcfiledir}", b"/usr"), {"development"}),
+    (PKG_CONFIG, replace(b"Version: ", b"Version: 9"), {"development"}),
+    (PKG_CONFIG, pathlib.Path.unlink, {"contents"}),
+    (LINK, replace(b"so.1", b"so.2"), {"development"}),
     ("METADATA", replace(b"Version: ", b"Version: 9"), {"metadata"}),
     ("METADATA", replace(b"Name: ", b"Requires-Dist: numpy\nName: "), {"metadata"}),
     ("WHEEL", replace(b"manylinux_2_17", b"manylinux_2_40"), {"metadata"}),

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** \file
- * A DLBridgePy without a module: one for each interpreter, made at the first use. For extensions that
- * have no module state, such as those of pybind11 and nanobind.
- * \since 0.4.0
- */
+ * dlbridge_py_state: a DLBridgePy without a module, one for each interpreter, made at the first use. For
+ * extensions that have no module state, such as those of pybind11 and nanobind. Part of
+ * dlbridge/cpython_api.h. */
 #ifndef DLBRIDGE_CPYTHON_INTERPRETER_H_
 #define DLBRIDGE_CPYTHON_INTERPRETER_H_
 
-#include "dlbridge/cpython_api.h"
+#include "dlbridge/cpython/life.h"
+#include "dlbridge/cpython/state.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <Python.h>
-#include <dlbridge/cpython/interpreter.h>
+#include <dlbridge/cpython_api.h>
 
 static const int64_t any_by_three[] = {-1, 3};
 static const DLDataType float32 = {kDLFloat, 32, 1};

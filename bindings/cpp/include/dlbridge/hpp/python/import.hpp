@@ -3,7 +3,6 @@
 #ifndef DLBRIDGE_HPP_PYTHON_IMPORT_HPP_
 #define DLBRIDGE_HPP_PYTHON_IMPORT_HPP_
 
-#include "dlbridge/cpython/interpreter.h"
 #include "dlbridge/hpp/owner.hpp"
 #include "dlbridge/hpp/python/buffer.hpp"
 
