@@ -12,7 +12,12 @@ import nox
 HERE = pathlib.Path(__file__).resolve().parents[1]
 ROOT = HERE.parents[1]
 WHEELS = ROOT / "build/wheels"
-VERSIONS = ("3.10", "3.11", "3.12", "3.13")
+VERSIONS = ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14", "3.15", "3.13t", "3.14t", "3.15t")
+
+
+def shim_of(version):
+    """3.13.5 -> 3.13, 3.13.5t -> 3.13t."""
+    return version.rpartition(".")[0] + ("t" if version.endswith("t") else "")
 
 
 def configure(name):
@@ -33,7 +38,7 @@ def configure(name):
         # The shims of pyenv run only the versions that this variable names.
         command = ("pyenv", "versions", "--bare")
         found = subprocess.run(command, capture_output=True, text=True).stdout.split()
-        wanted = [one for one in found if one.rpartition(".")[0] in VERSIONS]
+        wanted = [one for one in found if shim_of(one) in VERSIONS]
         os.environ["PYENV_VERSION"] = ":".join([*wanted, "system"])
 
 

@@ -14,8 +14,16 @@ from sessions import HERE, ROOT, install_pinned
 ZIG = ROOT / "build/zig-venv"
 REQUIREMENTS = HERE / "requirements"
 MACHINE = "x86_64"
-# The interpreters that build a wheel, and the tags of these wheels.
-ALL_TAGS = {"3.11": "cp311-cp311", "3.12": "cp312-abi3", "3.10": "cp310-cp310"}
+# The interpreters that build a wheel, and the tags of these wheels. The wheel of 3.12 serves later
+# versions, except free-threaded builds, which have no limited API before 3.15.
+ALL_TAGS = {
+    "3.11": "cp311-cp311",
+    "3.12": "cp312-abi3",
+    "3.10": "cp310-cp310",
+    "3.13t": "cp313-cp313t",
+    "3.14t": "cp314-cp314t",
+    "3.15t": "cp315-cp315t",
+}
 # DLBRIDGE_PYTHONS limits the versions, such as "3.11 3.12".
 CHOSEN = os.environ.get("DLBRIDGE_PYTHONS", "3.10 3.11 3.12 3.13").split()
 TAGS = {version: tag for version, tag in ALL_TAGS.items() if version in CHOSEN}
